@@ -1,0 +1,51 @@
+# make help lists what there is. Each target works on a fresh clone with
+# nothing installed but Go (the version in go.work), and for tinygo a Debian
+# as root or a TinyGo on PATH.
+
+SHELL := /bin/bash
+.DEFAULT_GOAL := help
+FUZZTIME ?= 10s
+
+.PHONY: help
+help: ## List the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+.PHONY: go
+go:
+	@. tools/common.sh && need_go
+
+.PHONY: demo
+demo: go ## Show a brown-out with and without a policy (20 s); ARGS= for its flags
+	@go run ./cmd/sluice demo $(ARGS)
+
+.PHONY: build
+build: go ## Build bin/sluice
+	go build -trimpath -o bin/sluice ./cmd/sluice
+
+.PHONY: test
+test: ## Run the tests of all modules; PACKAGES= and ARGS= narrow it down
+	@PACKAGES='$(PACKAGES)' ARGS='$(ARGS)' tools/test.sh
+
+.PHONY: lint
+lint: ## gofmt, vet, staticcheck, purity of the core, deadcode, govulncheck
+	@tools/lint.sh
+
+.PHONY: bench
+bench: ## Run the benchmarks beside the peers and print the table; ARGS= for its flags
+	@tools/bench.sh $(ARGS)
+
+.PHONY: fuzz
+fuzz: ## Run every fuzz target for FUZZTIME (10s) each; FUZZ= picks by name
+	@FUZZTIME=$(FUZZTIME) FUZZ='$(FUZZ)' tools/fuzz.sh
+
+.PHONY: tinygo
+tinygo: go ## Build the core with TinyGo, print its size, check that it imports nothing
+	@wasm/smoke.sh
+
+.PHONY: ci
+ci: ## What CI runs: test, lint, tinygo
+	@.ci/run
+
+.PHONY: clean
+clean: ## Remove bin and .cache
+	rm -rf bin .cache

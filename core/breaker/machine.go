@@ -1,0 +1,324 @@
+package breaker
+
+import (
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Machine is an immutable circuit breaker whose state has no pointers.
+type Machine struct{ rules }
+
+// Large is a circuit breaker of any configuration; its state has one slice.
+type Large struct{ rules }
+
+var (
+	_ reducer.Cell[State]      = (*Machine)(nil)
+	_ reducer.Cell[LargeState] = (*Large)(nil)
+)
+
+// New validates the configuration. One that does not fit the small state, see
+// Fits, is an error; NewLarge takes it.
+func New(c Config) (*Machine, error) {
+	r, err := newRules(c)
+	if err != nil {
+		return nil, err
+	}
+	if !Fits(c) {
+		return nil, reducer.BadCount("window", uint64(c.Count), "at most 320 calls, 5 buckets and 11 probes; NewLarge takes more")
+	}
+	return &Machine{r}, nil
+}
+
+// NewLarge validates the configuration.
+func NewLarge(c Config) (*Large, error) {
+	r, err := newRules(c)
+	if err != nil {
+		return nil, err
+	}
+	return &Large{r}, nil
+}
+
+// Fits reports whether the configuration needs no more than a State.
+func Fits(c Config) bool { return c.words() <= smallWords }
+
+// Init implements reducer.Machine. The first step begins the first generation.
+func (m *Machine) Init(clock.Mark) State { return State{} }
+
+// Init implements reducer.Machine. The first step begins the first generation.
+func (m *Large) Init(clock.Mark) LargeState {
+	return LargeState{Words: make([]uint64, m.config.words())}
+}
+
+// Reduce implements reducer.Machine.
+func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
+	var out reducer.Out
+	answer := m.step(&s.Core, s.Words[:], a, now, &out)
+	return s, reducer.Effects{Answer: answer, Others: out}
+}
+
+// Reduce implements reducer.Machine.
+func (m *Large) Reduce(s LargeState, a reducer.Action, now clock.Mark) (LargeState, reducer.Effects) {
+	s = m.Clone(s)
+	var out reducer.Out
+	answer := m.step(&s.Core, s.Words, a, now, &out)
+	return s, reducer.Effects{Answer: answer, Others: out}
+}
+
+// Step implements reducer.Cell.
+func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	return m.step(&s.Core, s.Words[:], a, now, out)
+}
+
+// Step implements reducer.Cell.
+func (m *Large) Step(s *LargeState, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	return m.step(&s.Core, s.Words, a, now, out)
+}
+
+// NextWake implements reducer.Machine.
+func (m *Machine) NextWake(s State) (clock.Mark, bool) { return m.nextWake(&s.Core, s.Words[:]) }
+
+// NextWake implements reducer.Machine.
+func (m *Large) NextWake(s LargeState) (clock.Mark, bool) { return m.nextWake(&s.Core, s.Words) }
+
+// step is the transition of both machines.
+func (r *rules) step(s *Core, words []uint64, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	if s.Generation == 0 {
+		s.Generation, s.Origin, s.Last = 1, now, now
+	}
+	now = max(now, s.Last)
+	s.Last = now
+	if s.Mode == Open || s.Mode == HalfOpen {
+		r.advance(s, words, now, out)
+	}
+	switch a.Kind {
+	case reducer.Acquire, reducer.TryAcquire:
+		return r.acquire(s, words, now)
+	case reducer.Peek:
+		return r.peek(s, now)
+	case reducer.Record:
+		return r.record(s, words, a, now, out)
+	case reducer.Cancel, reducer.Release:
+		return r.giveBack(s, words, a.Permit)
+	case reducer.Commit, reducer.Tick:
+		return reducer.Answer{Verdict: reducer.Done}
+	case reducer.Transition:
+		return r.transition(s, words, a, now, out)
+	case reducer.Reset:
+		r.enter(s, words, Closed, now, reducer.NoReason, out)
+		s.Opens, s.Openings, s.OpenFor = 0, 0, 0
+		return reducer.Answer{Verdict: reducer.Done}
+	}
+	return reducer.Answer{}
+}
+
+// advance makes the changes that time brings, each at its own mark.
+func (r *rules) advance(s *Core, words []uint64, now clock.Mark, out *reducer.Out) {
+	for s.Until <= now && s.Until != clock.Never {
+		if s.Mode == Open {
+			r.enter(s, words, HalfOpen, s.Until, reducer.NoReason, out)
+			continue
+		}
+		if s.Mode != HalfOpen {
+			return
+		}
+		r.open(s, words, s.Until, out)
+	}
+	if s.Mode != HalfOpen || s.Out == 0 || r.config.HalfOpenMax > 0 {
+		return
+	}
+	for i, word := range words {
+		if word != 0 && s.lapses(word) <= now {
+			words[i] = 0
+			s.Out--
+		}
+	}
+}
+
+func (r *rules) peek(s *Core, now clock.Mark) reducer.Answer {
+	switch {
+	case s.Mode == Open:
+		return reducer.Rejected(reducer.ReasonOpen, s.Until)
+	case s.Mode == ForcedOpen:
+		return reducer.Rejected(reducer.ReasonOpen, clock.Never)
+	case s.Mode == HalfOpen && uint32(s.Out)+s.Total >= r.config.Probes:
+		return reducer.Rejected(reducer.ReasonProbes, now.Add(s.OpenFor))
+	}
+	return reducer.Admitted(reducer.Permit{Generation: uint64(s.Generation), Mark: now})
+}
+
+func (r *rules) acquire(s *Core, words []uint64, now clock.Mark) reducer.Answer {
+	answer := r.peek(s, now)
+	if answer.Verdict == reducer.Admit && s.Mode == HalfOpen {
+		answer.ID = s.sendProbe(words, now)
+	}
+	return answer
+}
+
+// giveBack frees the place of a probe whose outcome does not vote.
+func (r *rules) giveBack(s *Core, words []uint64, p reducer.Permit) reducer.Answer {
+	if p.Generation != uint64(s.Generation) || s.Mode == HalfOpen && !s.endProbe(words, p.ID) {
+		return reducer.Answer{}
+	}
+	return reducer.Answer{Verdict: reducer.Done}
+}
+
+func (r *rules) record(s *Core, words []uint64, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	failed := a.Outcome == reducer.Fail || a.Outcome == reducer.Timeout
+	if !failed && a.Outcome != reducer.OK {
+		return r.giveBack(s, words, a.Permit)
+	}
+	if a.Generation != uint64(s.Generation) {
+		return reducer.Answer{}
+	}
+	slow := r.config.SlowOver > 0 && now.Sub(a.Mark) > r.config.SlowOver
+	switch s.Mode {
+	case Closed, MetricsOnly:
+		r.count(s, words, failed, slow, now)
+		if s.Mode == Closed && r.trips(s) {
+			r.open(s, words, now, out)
+		}
+	case HalfOpen:
+		if !s.endProbe(words, a.ID) {
+			return reducer.Answer{}
+		}
+		s.tally(failed, slow)
+		r.judge(s, words, now, out)
+	}
+	return reducer.Answer{Verdict: reducer.Done}
+}
+
+// trips reports whether the window of a closed breaker opens it.
+func (r *rules) trips(s *Core) bool {
+	c := &r.config
+	if c.Window == Consecutive {
+		return s.Failed >= c.Count
+	}
+	return s.Total >= c.Minimum && r.bad(s)
+}
+
+// bad reports whether a rate is reached.
+func (r *rules) bad(s *Core) bool {
+	c := &r.config
+	return c.FailureRate.Reached(s.Failed, s.Total) || c.SlowRate > 0 && c.SlowRate.Reached(s.Slow, s.Total)
+}
+
+// judge gives the verdict of the probes when it can.
+func (r *rules) judge(s *Core, words []uint64, now clock.Mark, out *reducer.Out) {
+	consecutive := r.config.Window == Consecutive
+	switch {
+	case consecutive && s.Failed > 0:
+		r.open(s, words, now, out)
+	case s.Total < r.config.Probes:
+	case !consecutive && r.bad(s):
+		r.open(s, words, now, out)
+	default:
+		r.enter(s, words, Closed, now, reducer.NoReason, out)
+		s.Opens = 0
+	}
+}
+
+// transition moves the breaker by hand to the mode in Cost. To Open, Mark is
+// when it ends; a mark that is not in the future means the open time.
+func (r *rules) transition(s *Core, words []uint64, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	mode := Mode(a.Cost)
+	if a.Cost > uint32(MetricsOnly) {
+		return reducer.Answer{}
+	}
+	switch mode {
+	case Open:
+		r.open(s, words, now, out)
+		if a.Mark > now {
+			s.Until = a.Mark
+		}
+	case HalfOpen:
+		if s.OpenFor == 0 {
+			s.OpenFor = r.openFor(s, 1)
+		}
+		r.enter(s, words, mode, now, reducer.NoReason, out)
+	default:
+		r.enter(s, words, mode, now, reducer.NoReason, out)
+		s.Opens = 0
+	}
+	return reducer.Answer{Verdict: reducer.Done}
+}
+
+// open enters Open at the mark for the time that this opening asks for.
+func (r *rules) open(s *Core, words []uint64, at clock.Mark, out *reducer.Out) {
+	s.Opens = inc(s.Opens)
+	s.Openings = inc(s.Openings)
+	s.OpenFor = r.openFor(s, s.Opens)
+	r.enter(s, words, Open, at, reducer.ReasonOpen, out)
+}
+
+// enter begins a new generation in the mode, without outcomes.
+func (r *rules) enter(s *Core, words []uint64, mode Mode, at clock.Mark, why reducer.Reason, out *reducer.Out) {
+	clear(words)
+	s.Mode = mode
+	s.Generation = max(1, s.Generation+1)
+	s.Origin = at
+	s.Head, s.Total, s.Failed, s.Slow, s.Out = 0, 0, 0, 0, 0
+	s.Until = clock.Never
+	switch {
+	case mode == Open:
+		s.Until = at.Add(s.OpenFor)
+	case mode == HalfOpen && r.config.HalfOpenMax > 0:
+		s.Until = at.Add(r.config.HalfOpenMax)
+	}
+	if out != nil {
+		*out = append(*out, reducer.Effect{Kind: reducer.Change, Reason: why,
+			Permit: reducer.Permit{Generation: uint64(s.Generation), ID: uint64(mode), Mark: at}})
+	}
+}
+
+func (r *rules) nextWake(s *Core, words []uint64) (clock.Mark, bool) {
+	if s.Mode != Open && s.Mode != HalfOpen {
+		return clock.Never, false
+	}
+	at := s.Until
+	if s.Mode == HalfOpen && r.config.HalfOpenMax == 0 && s.Out > 0 {
+		for _, word := range words {
+			if word != 0 {
+				at = min(at, s.lapses(word))
+			}
+		}
+	}
+	return at, at != clock.Never
+}
+
+// Adopt takes over the state s and the words old of a breaker with another
+// configuration into s and words. Mode and deadline stay. A changed window
+// starts without outcomes; the outcomes of probes stay.
+func (r *rules) Adopt(s *Core, words, old []uint64, from Config, now clock.Mark, out *reducer.Out) {
+	clear(words)
+	if s.Generation == 0 {
+		return
+	}
+	s.Last = max(s.Last, now)
+	c := &r.config
+	switch {
+	case s.Mode == HalfOpen:
+		s.Out = 0
+		for _, word := range old {
+			if word != 0 && int(s.Out) < len(words) {
+				words[s.Out] = word
+				s.Out++
+			}
+		}
+		if s.Until == clock.Never && c.HalfOpenMax > 0 {
+			s.Until = s.Origin.Add(c.HalfOpenMax)
+		}
+		if s.Total > 0 {
+			r.judge(s, words, s.Last, out)
+		}
+	case c.Window != from.Window || c.Count != from.Count || c.Span != from.Span:
+		s.Head, s.Total, s.Failed, s.Slow = 0, 0, 0, 0
+	default:
+		copy(words, old)
+	}
+}
+
+// Config returns the configuration.
+func (r *rules) Config() Config { return r.config }
+
+// Words returns how many words the state of the configuration has.
+func (r *rules) Words() int { return r.config.words() }

@@ -1,0 +1,25 @@
+package bulkhead
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/core/limiter"
+)
+
+// MaxConcurrent is the most places of a bulkhead.
+const MaxConcurrent = 1_000_000
+
+// Config is what a bulkhead is made of.
+type Config struct {
+	// Concurrent calls, 1 to MaxConcurrent.
+	Concurrent uint32
+	// Queue is the most callers that may wait, 0 to limiter.MaxQueue.
+	Queue uint32
+	// Wait is the longest that a caller may wait; 0 for as long as it does itself.
+	Wait time.Duration
+	// Order in which waiters are served.
+	Order limiter.Order
+	// Lease frees the place of a holder that neither released nor renewed it
+	// for so long. 0 for none.
+	Lease time.Duration
+}

@@ -1,0 +1,239 @@
+package bulkhead
+
+import (
+	"strconv"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Machine is an immutable bulkhead.
+type Machine struct{ config Config }
+
+var _ reducer.Cell[State] = (*Machine)(nil)
+
+// New validates the configuration.
+func New(c Config) (*Machine, error) {
+	switch {
+	case c.Concurrent == 0 || c.Concurrent > MaxConcurrent:
+		return nil, reducer.BadCount("concurrent", uint64(c.Concurrent), "1 to 1000000")
+	case c.Queue > limiter.MaxQueue:
+		return nil, reducer.BadCount("queue", uint64(c.Queue), "at most 10000")
+	case c.Wait < 0 || c.Wait > 0 && c.Queue == 0:
+		return nil, reducer.BadDuration("wait", c.Wait, "0 or more, beside a queue")
+	case c.Order > limiter.Newest:
+		return nil, reducer.BadCount("order", uint64(c.Order), "Oldest or Newest")
+	case c.Lease < 0:
+		return nil, reducer.BadDuration("lease", c.Lease, "0 or more")
+	}
+	return &Machine{config: c}, nil
+}
+
+// Init returns a bulkhead that nobody holds.
+func (m *Machine) Init(now clock.Mark) State { return State{Last: now} }
+
+// Reduce implements reducer.Machine.
+func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
+	s = m.Clone(s)
+	var out reducer.Out
+	answer := m.Step(&s, a, now, &out)
+	return s, reducer.Effects{Answer: answer, Others: out}
+}
+
+// Step implements reducer.Cell.
+func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	now = max(now, s.Last)
+	s.Last = now
+	switch a.Kind {
+	case reducer.Acquire:
+		return m.acquire(s, a, now, out)
+	case reducer.TryAcquire:
+		if !m.free(s) || m.behind(s) {
+			return reducer.Rejected(reducer.ReasonFull, clock.Never)
+		}
+		return m.take(s, a.ID, now)
+	case reducer.Peek:
+		answer := reducer.Admitted(reducer.Permit{Mark: now})
+		if !m.free(s) || m.behind(s) {
+			answer = reducer.Rejected(reducer.ReasonFull, clock.Never)
+		}
+		answer.Free = m.config.Concurrent - min(s.Held, m.config.Concurrent)
+		return answer
+	case reducer.Release, reducer.Cancel:
+		return done(s.release(a.Permit))
+	case reducer.Renew:
+		return done(m.renew(s, a.Permit, now))
+	case reducer.Leave:
+		_, ok := s.Queue.Remove(a.ID)
+		return done(ok)
+	case reducer.Expire:
+		return m.expire(s, a.ID, now)
+	case reducer.Tick:
+		m.tick(s, now, out)
+		return done(true)
+	case reducer.Serve:
+		return m.serve(s, now, out)
+	case reducer.Commit:
+		return done(true)
+	case reducer.Reset:
+		m.dropAll(s, 0, out)
+		*s = State{Last: now, Serial: s.Serial, Queue: s.Queue}
+		return done(true)
+	}
+	return reducer.Answer{}
+}
+
+func done(ok bool) reducer.Answer {
+	if ok {
+		return reducer.Answer{Verdict: reducer.Done}
+	}
+	return reducer.Answer{}
+}
+
+func (m *Machine) free(s *State) bool { return s.Held < m.config.Concurrent }
+
+// behind reports whether a newcomer stands behind somebody.
+func (m *Machine) behind(s *State) bool {
+	return m.config.Order == limiter.Oldest && s.Queue.Len() > 0
+}
+
+func (m *Machine) acquire(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	c := &m.config
+	if m.free(s) && !m.behind(s) {
+		return m.take(s, a.ID, now)
+	}
+	if c.Queue == 0 || s.Queue.Len() >= c.Queue && c.Order == limiter.Oldest {
+		return reducer.Rejected(reducer.ReasonFull, clock.Never)
+	}
+	m.dropAll(s, c.Queue-1, out)
+	ends := clock.Never
+	if c.Wait > 0 {
+		ends = now.Add(c.Wait)
+	}
+	return reducer.Waiting(s.Queue.Push(a.ID, a.Cost, ends), clock.Never, ends)
+}
+
+// dropAll puts out the oldest waiters until no more than keep are left.
+func (m *Machine) dropAll(s *State, keep uint32, out *reducer.Out) {
+	for s.Queue.Len() > keep {
+		w, _ := s.Queue.Front()
+		s.Queue.Remove(w.Ticket)
+		*out = append(*out, reducer.Effect{Kind: reducer.Drop, Reason: reducer.ReasonFull, Caller: w.Caller})
+	}
+}
+
+func (m *Machine) take(s *State, caller uint64, now clock.Mark) reducer.Answer {
+	until := clock.Never
+	if m.config.Lease > 0 {
+		until = now.Add(m.config.Lease)
+	}
+	p := s.hold(caller, until)
+	p.Mark = now
+	return reducer.Admitted(p)
+}
+
+func (m *Machine) renew(s *State, p reducer.Permit, now clock.Mark) bool {
+	if !s.holds(p) {
+		return false
+	}
+	if m.config.Lease > 0 {
+		s.unlink(uint32(p.ID))
+		s.holders[p.ID-1].until = now.Add(m.config.Lease)
+		s.link(uint32(p.ID))
+	}
+	return true
+}
+
+func (m *Machine) expire(s *State, ticket uint64, now clock.Mark) reducer.Answer {
+	w, ok := s.Queue.Find(ticket)
+	if !ok {
+		return reducer.Answer{}
+	}
+	if w.Ends > now {
+		return reducer.Waiting(ticket, clock.Never, w.Ends)
+	}
+	s.Queue.Remove(ticket)
+	return reducer.Rejected(reducer.ReasonWait, clock.Never)
+}
+
+// tick ends waits, then leases.
+func (m *Machine) tick(s *State, now clock.Mark, out *reducer.Out) {
+	for w, ok := s.Queue.Soonest(); ok && w.Ends <= now; w, ok = s.Queue.Soonest() {
+		s.Queue.Remove(w.Ticket)
+		*out = append(*out, reducer.Effect{Kind: reducer.Drop, Reason: reducer.ReasonWait, Caller: w.Caller})
+	}
+	for s.first != 0 {
+		h := s.holders[s.first-1]
+		if h.until > now || h.until == clock.Never {
+			return
+		}
+		p := reducer.Permit{Generation: h.grant, ID: uint64(s.first), Mark: now}
+		s.release(p)
+		*out = append(*out, reducer.Effect{Kind: reducer.Lapse, Caller: h.caller, Permit: p})
+	}
+}
+
+func (m *Machine) serve(s *State, now clock.Mark, out *reducer.Out) reducer.Answer {
+	w, ok := m.next(s)
+	if !ok || !m.free(s) {
+		return reducer.Answer{}
+	}
+	s.Queue.Remove(w.Ticket)
+	answer := m.take(s, w.Caller, now)
+	*out = append(*out, reducer.Effect{Kind: reducer.Grant, Caller: w.Caller, Permit: answer.Permit})
+	return done(true)
+}
+
+func (m *Machine) next(s *State) (limiter.Waiter, bool) {
+	if m.config.Order == limiter.Newest {
+		return s.Queue.Back()
+	}
+	return s.Queue.Front()
+}
+
+// NextServe returns the mark at which the next waiter can be served, which is
+// now or never, and its caller.
+func (m *Machine) NextServe(s *State) (at clock.Mark, caller uint64, ok bool) {
+	if w, waits := m.next(s); waits && m.free(s) {
+		return s.Last, w.Caller, true
+	}
+	return clock.Never, 0, false
+}
+
+// NextLapse returns the mark at which the first lease runs out.
+func (m *Machine) NextLapse(s *State) (clock.Mark, bool) {
+	if s.first == 0 {
+		return clock.Never, false
+	}
+	until := s.holders[s.first-1].until
+	return until, until != clock.Never
+}
+
+// NextWake implements reducer.Machine: a place for a waiter, the end of a wait
+// or of a lease.
+func (m *Machine) NextWake(s State) (clock.Mark, bool) {
+	at, _, _ := m.NextServe(&s)
+	if w, ok := s.Queue.Soonest(); ok {
+		at = min(at, w.Ends)
+	}
+	lapse, _ := m.NextLapse(&s)
+	at = min(at, lapse)
+	return at, at != clock.Never
+}
+
+// Fresh implements reducer.Cell.
+func (m *Machine) Fresh(s State, _ clock.Mark) bool { return s.Held == 0 && s.Queue.Len() == 0 }
+
+// AppendText implements reducer.Cell, as in "held 3/5 waiting 2".
+func (m *Machine) AppendText(dst []byte, s State, _ clock.Mark) []byte {
+	dst = append(dst, "held "...)
+	dst = strconv.AppendUint(dst, uint64(s.Held), 10)
+	dst = append(dst, '/')
+	dst = strconv.AppendUint(dst, uint64(m.config.Concurrent), 10)
+	if s.Queue.Len() > 0 {
+		dst = append(dst, " waiting "...)
+		dst = strconv.AppendUint(dst, uint64(s.Queue.Len()), 10)
+	}
+	return dst
+}

@@ -1,0 +1,81 @@
+// Package cell puts every mechanism with shared state behind one interface, so
+// that a driver holds a machine and its state together without knowing which
+// mechanism it is. It adds nothing to what the machines decide.
+package cell
+
+import (
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Cell is a machine with the state that its holder serialises.
+type Cell interface {
+	// Step is that of reducer.Cell.
+	Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer
+	// Ends returns the mark of the next Tick that changes something: a lease
+	// runs out, a breaker changes. clock.Never for none. Waits in a queue are
+	// ended by Expire, in the order of their calls.
+	Ends() clock.Mark
+	// Serves returns the mark of the next Serve that grants something and whom
+	// it serves. clock.Never for none.
+	Serves() (at clock.Mark, caller uint64)
+	// Wake returns the mark of NextWake, clock.Never for none.
+	Wake() clock.Mark
+	// Fresh is that of reducer.Cell.
+	Fresh(now clock.Mark) bool
+	// AppendState is that of reducer.Cell.
+	AppendState(dst []byte) []byte
+	// Restore replaces the state by a decoded one, or changes nothing.
+	Restore(src []byte) error
+	// AppendText is that of reducer.Cell.
+	AppendText(dst []byte, now clock.Mark) []byte
+}
+
+// Maker makes the cells of one step.
+type Maker interface {
+	// New returns a cell whose first step comes at now.
+	New(now clock.Mark) Cell
+	// Adopt returns a cell that carries on the state of another maker's cell of
+	// the same mechanism, as the configure rules of each mechanism say. The
+	// other cell must not be used afterwards.
+	Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell
+}
+
+// box holds a machine M with its state S.
+type box[S any, M reducer.Cell[S]] struct {
+	machine M
+	state   S
+}
+
+func (b *box[S, M]) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	return b.machine.Step(&b.state, a, now, out)
+}
+
+func (b *box[S, M]) Ends() clock.Mark { return clock.Never }
+
+func (b *box[S, M]) Serves() (clock.Mark, uint64) { return clock.Never, 0 }
+
+func (b *box[S, M]) Wake() clock.Mark {
+	at, ok := b.machine.NextWake(b.state)
+	if !ok {
+		return clock.Never
+	}
+	return at
+}
+
+func (b *box[S, M]) Fresh(now clock.Mark) bool { return b.machine.Fresh(b.state, now) }
+
+func (b *box[S, M]) AppendState(dst []byte) []byte { return b.machine.AppendState(dst, b.state) }
+
+func (b *box[S, M]) Restore(src []byte) error {
+	state, err := b.machine.DecodeState(src)
+	if err != nil {
+		return err
+	}
+	b.state = state
+	return nil
+}
+
+func (b *box[S, M]) AppendText(dst []byte, now clock.Mark) []byte {
+	return b.machine.AppendText(dst, b.state, now)
+}

@@ -1,0 +1,116 @@
+package cell
+
+import (
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/fixedwindow"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/slidingcounter"
+	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// ForLimit returns the maker of a limiter's cells.
+func ForLimit(c limiter.Config) (Maker, error) {
+	w := limiter.Waiting{Wait: c.Wait, Queue: c.Queue, Order: c.Order}
+	switch c.Algorithm {
+	case limiter.TokenBucket:
+		m, err := tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.Burst})
+		return limitMaker[tokenbucket.State](m, w, err)
+	case limiter.FixedWindow, limiter.SlidingCounter:
+		if c.Burst != 0 {
+			return nil, reducer.BadCount("burst", uint64(c.Burst), "token-bucket alone has a burst")
+		}
+		window := fixedwindow.Config{Count: c.Count, Period: c.Period}
+		if c.Algorithm == limiter.FixedWindow {
+			m, err := fixedwindow.New(window)
+			return limitMaker[fixedwindow.State](m, w, err)
+		}
+		m, err := slidingcounter.New(window)
+		return limitMaker[slidingcounter.State](m, w, err)
+	}
+	return nil, reducer.BadCount("algorithm", uint64(c.Algorithm), "TokenBucket, FixedWindow or SlidingCounter")
+}
+
+// counter is an algorithm that can take over another configuration's state.
+type counter[S, C any] interface {
+	limiter.Counter[S]
+	Adopt(state S, from C, now clock.Mark) S
+}
+
+type limits[S any, C counter[S, C]] struct {
+	counter C
+	queued  *limiter.Machine[S, C]
+	waits   bool
+}
+
+func limitMaker[S any, C counter[S, C]](c C, w limiter.Waiting, err error) (Maker, error) {
+	if err != nil {
+		return nil, err
+	}
+	queued, err := limiter.New[S](c, w)
+	if err != nil {
+		return nil, err
+	}
+	return &limits[S, C]{counter: c, queued: queued, waits: w.Wait > 0}, nil
+}
+
+func (l *limits[S, C]) New(now clock.Mark) Cell {
+	if l.waits {
+		return &queued[S, C]{box[limiter.State[S], *limiter.Machine[S, C]]{l.queued, l.queued.Init(now)}}
+	}
+	return &bare[S, C]{box[S, C]{l.counter, l.counter.Init(now)}}
+}
+
+// anyLimit is what a cell of one algorithm must know of another's.
+type anyLimit interface {
+	free(now clock.Mark) uint32
+	queue() limiter.Queue
+}
+
+// sameLimit is a cell of the same algorithm.
+type sameLimit[S, C any] interface{ parts() (S, C) }
+
+func (l *limits[S, C]) Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell {
+	from, ok := old.(anyLimit)
+	if !ok {
+		return l.New(now)
+	}
+	var state S
+	if same, ok := old.(sameLimit[S, C]); ok {
+		before, config := same.parts()
+		state = l.counter.Adopt(before, config, now)
+	} else {
+		state = l.counter.Carry(from.free(now), now)
+	}
+	q := from.queue()
+	if !l.waits && q.Len() == 0 {
+		return &bare[S, C]{box[S, C]{l.counter, state}}
+	}
+	return &queued[S, C]{box[limiter.State[S], *limiter.Machine[S, C]]{l.queued, l.queued.Adopt(state, q, now, out)}}
+}
+
+// bare is a limiter at which nobody waits.
+type bare[S any, C counter[S, C]] struct{ box[S, C] }
+
+func (b *bare[S, C]) parts() (S, C)              { return b.state, b.machine }
+func (b *bare[S, C]) free(now clock.Mark) uint32 { return b.machine.Free(b.state, now) }
+func (b *bare[S, C]) queue() limiter.Queue       { return limiter.Queue{} }
+
+// queued is a limiter with a queue.
+type queued[S any, C counter[S, C]] struct {
+	box[limiter.State[S], *limiter.Machine[S, C]]
+}
+
+func (q *queued[S, C]) parts() (S, C) { return q.state.Counter, q.machine.Counter }
+func (q *queued[S, C]) free(now clock.Mark) uint32 {
+	return q.machine.Counter.Free(q.state.Counter, now)
+}
+func (q *queued[S, C]) queue() limiter.Queue { return q.state.Queue }
+
+func (q *queued[S, C]) Serves() (clock.Mark, uint64) {
+	if q.state.Queue.Len() == 0 {
+		return clock.Never, 0
+	}
+	at, caller, _ := q.machine.NextServe(&q.state)
+	return at, caller
+}

@@ -1,0 +1,411 @@
+package drive
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Handle names a call: a slot and the generation of its use. The zero value
+// names none.
+type Handle struct {
+	slot       uint32
+	generation uint32
+}
+
+// Slot returns a small number that no other call which is not over has.
+func (h Handle) Slot() uint32 { return h.slot }
+
+// Request is what a call brings with it.
+type Request struct {
+	// Cost in permits; 0 passes every limiter and takes nothing.
+	Cost uint32
+	// Deadline after which the call is cut, as by an outermost timeout step.
+	// Negative for none.
+	Deadline time.Duration
+	// Lookup returns the value of an attribute that a step's cells are kept
+	// per, empty where it is missing. nil for no attributes.
+	Lookup func(attribute string) string
+}
+
+// call is a pipeline.Call with what the driver holds for it.
+type call struct {
+	pipeline.Call
+	layout *layout
+	nodes  [pipeline.MaxSteps]*node
+	lookup func(string) string
+	number uint64
+	handle Handle
+	wake   entry
+}
+
+// Driver runs the calls of a policy and the cells of its steps in one thread
+// and in virtual time.
+type Driver struct {
+	layout *layout
+	calls  []*call
+	free   []uint32
+	heap   heap
+	out    reducer.Out
+	now    clock.Mark
+	seed   uint64
+	number uint64
+	nodes  uint64
+
+	// Describe asks for Decision.State.
+	Describe bool
+	// Decisions since the caller last emptied it.
+	Decisions []Decision
+}
+
+// New returns a driver at mark 0.
+func New(plan *pipeline.Plan, seed uint64) *Driver {
+	return &Driver{layout: newLayout(plan, nil), seed: seed}
+}
+
+// Now returns the mark of the last event.
+func (d *Driver) Now() clock.Mark { return d.now }
+
+// Plan returns the plan in force.
+func (d *Driver) Plan() *pipeline.Plan { return d.layout.plan }
+
+// Advance lets time pass: everything due at or before now happens, in order.
+func (d *Driver) Advance(now clock.Mark) {
+	for len(d.heap) > 0 && d.heap[0].at <= now {
+		e := d.heap[0]
+		d.now = max(d.now, e.at)
+		d.fire(e)
+	}
+	d.now = max(d.now, now)
+}
+
+func (d *Driver) fire(e *entry) {
+	switch e.class {
+	case ends:
+		d.endCall(e.call)
+	case resumes:
+		d.run(e.call, d.advance(e.call, pipeline.Event{Kind: pipeline.Resumed}))
+	case serves:
+		d.step(e.node, reducer.Action{Kind: reducer.Serve})
+	default:
+		d.step(e.node, reducer.Action{Kind: reducer.Tick})
+	}
+}
+
+// Begin starts a call at the present mark.
+func (d *Driver) Begin(r Request) Handle {
+	d.number++
+	c := d.take()
+	c.number, c.lookup, c.layout = d.number, r.Lookup, d.layout
+	deadline := clock.Never
+	if r.Deadline >= 0 {
+		deadline = d.now.Add(r.Deadline)
+	}
+	handle := c.handle
+	d.run(c, c.layout.plan.Begin(&c.Call, r.Cost, deadline, d.seed+d.number<<32))
+	d.Advance(d.now)
+	return handle
+}
+
+// Done ends the running attempt of a call. told says that the answer named a
+// retryAfter. It returns false, and does nothing, when no attempt is running.
+func (d *Driver) Done(h Handle, outcome reducer.Outcome, told bool, retryAfter time.Duration) bool {
+	c := d.find(h)
+	if c == nil || c.Phase != pipeline.Running {
+		return false
+	}
+	d.run(c, d.advance(c, pipeline.Event{Kind: pipeline.Finished, Outcome: outcome, Told: told, RetryAfter: retryAfter}))
+	d.Advance(d.now)
+	return true
+}
+
+// Cancel gives a call up, whatever it is doing. It returns false when the call
+// is over.
+func (d *Driver) Cancel(h Handle) bool {
+	c := d.find(h)
+	if c == nil {
+		return false
+	}
+	d.run(c, d.advance(c, pipeline.Event{Kind: pipeline.GaveUp}))
+	d.Advance(d.now)
+	return true
+}
+
+// Renew extends the leases that a running call holds. It returns false when no
+// attempt is running.
+func (d *Driver) Renew(h Handle) bool {
+	c := d.find(h)
+	if c == nil || c.Phase != pipeline.Running {
+		return false
+	}
+	for i, n := range c.nodes {
+		if c.Held&(1<<i) != 0 && n.pool.kind == pipeline.Bulkhead {
+			d.step(n, reducer.Action{Kind: reducer.Renew, Permit: c.Slots[i]})
+		}
+	}
+	return true
+}
+
+// Live reports whether a call is not over.
+func (d *Driver) Live(h Handle) bool { return d.find(h) != nil }
+
+// NextSlot returns the slot that the next call will have.
+func (d *Driver) NextSlot() uint32 {
+	if n := len(d.free); n > 0 {
+		return d.free[n-1]
+	}
+	return uint32(len(d.calls))
+}
+
+func (d *Driver) find(h Handle) *call {
+	if int(h.slot) >= len(d.calls) {
+		return nil
+	}
+	if c := d.calls[h.slot]; c.handle == h && c.layout != nil {
+		return c
+	}
+	return nil
+}
+
+func (d *Driver) take() *call {
+	if n := len(d.free); n > 0 {
+		c := d.calls[d.free[n-1]]
+		d.free = d.free[:n-1]
+		return c
+	}
+	c := &call{handle: Handle{slot: uint32(len(d.calls)), generation: 1}}
+	c.wake.call = c
+	d.calls = append(d.calls, c)
+	return c
+}
+
+// drop frees the slot of a call that is over.
+func (d *Driver) drop(c *call) {
+	d.heap.remove(&c.wake)
+	for i, n := range c.nodes {
+		if n != nil {
+			n.refs--
+			c.nodes[i] = nil
+		}
+	}
+	c.layout, c.lookup = nil, nil
+	c.handle.generation++
+	d.free = append(d.free, c.handle.slot)
+}
+
+func (d *Driver) advance(c *call, e pipeline.Event) pipeline.Effect {
+	return c.layout.plan.Advance(&c.Call, e, d.now)
+}
+
+// rearm sets the wake of a call.
+func (d *Driver) rearm(c *call) {
+	plan := c.layout.plan
+	at, resume := plan.EndsAt(&c.Call), plan.ResumesAt(&c.Call)
+	c.wake.class, c.wake.number = ends, c.number
+	if resume < at {
+		at, c.wake.class = resume, resumes
+	}
+	d.heap.set(&c.wake, at)
+}
+
+// endCall brings about the ends of a call that are due: timeouts, then waits.
+func (d *Driver) endCall(c *call) {
+	attempt := c.attempt()
+	effect := d.advance(c, pipeline.Event{Kind: pipeline.Woken})
+	if effect.Cut != 0 {
+		d.cut(c, effect, attempt)
+		return
+	}
+	if c.Phase == pipeline.Waiting && c.Until <= d.now {
+		d.expire(c, int(c.At), c.Slots[c.At].ID)
+		return
+	}
+	for i := range c.nodes {
+		if c.Phantom&(1<<i) != 0 && clock.Mark(c.Slots[i].Generation) <= d.now {
+			d.expire(c, i, c.Slots[i].ID)
+			return
+		}
+	}
+	d.rearm(c)
+}
+
+// attempt returns the number of the attempt that runs or is to run.
+func (c *call) attempt() uint32 {
+	if c.Phase == pipeline.Entering || c.Phase == pipeline.Waiting {
+		return c.Retry.Attempt + 1
+	}
+	return c.Retry.Attempt
+}
+
+func (d *Driver) cut(c *call, effect pipeline.Effect, attempt uint32) {
+	i, _ := effect.CutStep()
+	d.leave(c, effect)
+	d.tell(Decision{Call: c.handle, Kind: Timeout, Attempt: attempt, Step: c.layout.plan.StepName(i), Shadow: c.layout.plan.Shadow(i)})
+	effect.LeaveFrom = effect.LeaveTo
+	d.run(c, effect)
+}
+
+func (d *Driver) expire(c *call, i int, ticket uint64) {
+	answer := d.step(c.nodes[i], reducer.Action{Kind: reducer.Expire, Permit: reducer.Permit{ID: ticket}})
+	if answer.Verdict == reducer.Wait {
+		c.layout.plan.Reprieve(&c.Call, i)
+		d.rearm(c)
+		return
+	}
+	d.run(c, d.advance(c, pipeline.Event{Kind: pipeline.Dropped, Step: uint8(i), Answer: answer}))
+}
+
+// step steps a cell and sees to what it does to others.
+func (d *Driver) step(n *node, a reducer.Action) reducer.Answer {
+	out := d.out[:0]
+	answer := n.cell.Step(a, d.now, &out)
+	d.arm(n)
+	if len(out) > 0 {
+		d.out = nil
+		d.deliver(n, out)
+	}
+	d.out = out
+	return answer
+}
+
+// deliver tells calls what the step of a cell did to them.
+func (d *Driver) deliver(n *node, out reducer.Out) {
+	for _, e := range out {
+		if e.Kind == reducer.Change {
+			continue
+		}
+		c := d.calls[e.Caller>>4]
+		event := pipeline.Event{Step: uint8(e.Caller & 15)}
+		switch e.Kind {
+		case reducer.Grant:
+			event.Kind, event.Answer = pipeline.Granted, reducer.Admitted(e.Permit)
+		case reducer.Drop:
+			event.Kind, event.Answer = pipeline.Dropped, reducer.Answer{Reason: e.Reason}
+		default:
+			i := int(event.Step)
+			d.tell(Decision{Call: c.handle, Kind: Lapse, Attempt: c.attempt(), Step: c.layout.plan.StepName(i), Shadow: c.layout.plan.Shadow(i), State: d.text(n)})
+			continue
+		}
+		d.run(c, d.advance(c, event))
+	}
+}
+
+// leave leaves the cells that an effect names, in reverse order.
+func (d *Driver) leave(c *call, e pipeline.Effect) {
+	for i := int(e.LeaveFrom) - 1; i >= int(e.LeaveTo); i-- {
+		if a, ok := c.layout.plan.Leave(&c.Call, i); ok {
+			d.step(c.nodes[i], a)
+		}
+	}
+}
+
+// run does what an effect says, and what follows from it.
+func (d *Driver) run(c *call, e pipeline.Effect) {
+	for {
+		d.leave(c, e)
+		switch e.Do {
+		case pipeline.Enter:
+			e = d.enter(c, int(e.From))
+			continue
+		case pipeline.Consult:
+			e = d.consult(c, e)
+			continue
+		case pipeline.Start:
+			d.started(c)
+		case pipeline.Sleep:
+			d.tell(Decision{Call: c.handle, Kind: Retry, Attempt: c.Retry.Attempt, Reason: reducer.CauseOf(e.Outcome), Until: e.At})
+		case pipeline.Return:
+			d.tell(Decision{Call: c.handle, Kind: End, Outcome: e.Outcome, Attempt: c.Retry.Attempt, Reason: e.Reason,
+				Fallback: c.layout.plan.Fallback() != nil && fallback.Covers(e.Outcome), Last: true})
+		case pipeline.Refuse:
+			d.refused(c, int(e.Step), e.Reason, e.At, false)
+		case pipeline.GiveUp:
+			last := c.Phase == pipeline.Over
+			d.tell(Decision{Call: c.handle, Kind: Expire, Step: c.layout.plan.StepName(int(e.Step)), Reason: e.Reason,
+				Shadow: !last, Fallback: last && c.layout.plan.Fallback() != nil, Last: last})
+		}
+		if c.Phase == pipeline.Over {
+			d.drop(c)
+			return
+		}
+		d.rearm(c)
+		return
+	}
+}
+
+// enter takes a call through the steps from one on.
+func (d *Driver) enter(c *call, from int) pipeline.Effect {
+	plan := c.layout.plan
+	for i := from; i < plan.Len(); i++ {
+		var answer reducer.Answer
+		a, ask := plan.Passes(i, &c.Call, uint64(c.handle.slot)<<4|uint64(i))
+		if ask {
+			answer = d.step(d.resolve(c, i), a)
+		}
+		next, shadow := plan.Pass(&c.Call, i, ask, answer, d.now)
+		waits := answer.Verdict == reducer.Wait
+		switch {
+		case waits:
+			until, _ := answer.Until()
+			d.tell(Decision{Call: c.handle, Kind: Wait, Attempt: c.attempt(), Step: plan.StepName(i), Until: until, Shadow: shadow, State: d.text(c.nodes[i])})
+		case shadow:
+			d.refused(c, i, answer.Reason, answer.Mark, true)
+		}
+		if next != pipeline.Entered {
+			return d.advance(c, pipeline.Event{Kind: next, Step: uint8(i), Answer: answer})
+		}
+	}
+	return d.advance(c, pipeline.Event{Kind: pipeline.Entered})
+}
+
+func (d *Driver) refused(c *call, i int, why reducer.Reason, at clock.Mark, shadow bool) {
+	retryAfter := time.Duration(-1)
+	if at != clock.Never {
+		retryAfter = max(0, at.Sub(d.now))
+	}
+	d.tell(Decision{Call: c.handle, Kind: Reject, Step: c.layout.plan.StepName(i), Reason: why, RetryAfter: retryAfter,
+		Shadow: shadow, Fallback: !shadow && c.layout.plan.Fallback() != nil, Last: !shadow, State: d.text(c.nodes[i])})
+}
+
+// started tells of an attempt, and counts the first one in the retry's budget.
+func (d *Driver) started(c *call) {
+	if _, budget := c.layout.plan.Consults(); budget >= 0 && c.Retry.Attempt == 1 {
+		d.step(d.resolve(c, budget), reducer.Action{Kind: reducer.Record})
+	}
+	d.tell(Decision{Call: c.handle, Kind: Admit, Attempt: c.Retry.Attempt})
+}
+
+// consult asks the breakers below the retry, then the budget.
+func (d *Driver) consult(c *call, e pipeline.Effect) pipeline.Effect {
+	plan := c.layout.plan
+	breakers, budget := plan.Consults()
+	event := pipeline.Event{Kind: pipeline.Consulted, Granted: true}
+	for i, n := range c.nodes {
+		if breakers&(1<<i) != 0 && n != nil {
+			answer := d.step(n, reducer.Action{Kind: reducer.Peek})
+			event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
+		}
+	}
+	if !event.Open && budget >= 0 {
+		event.Granted = d.step(d.resolve(c, budget), reducer.Action{Kind: reducer.Acquire}).Verdict == reducer.Admit
+	}
+	if retry := plan.RetryIndex(); plan.Shadow(retry) && !event.Open && event.Granted {
+		d.tell(Decision{Call: c.handle, Kind: Retry, Attempt: c.Retry.Attempt, Reason: reducer.CauseOf(e.Outcome), Until: e.At, Shadow: true})
+	}
+	return d.advance(c, event)
+}
+
+func (d *Driver) tell(x Decision) {
+	x.At = d.now
+	d.Decisions = append(d.Decisions, x)
+}
+
+func (d *Driver) text(n *node) string {
+	if !d.Describe || n == nil {
+		return ""
+	}
+	return string(n.cell.AppendText(nil, d.now))
+}

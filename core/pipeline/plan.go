@@ -1,0 +1,212 @@
+package pipeline
+
+import (
+	"errors"
+	"strconv"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Plan is a compiled policy, immutable. It is the machine whose states are
+// calls; what it asks of cells it says in effects.
+type Plan struct {
+	name     string
+	steps    []stage
+	retry    int // index of the retry step, -1 for none
+	fallback *fallback.Config
+	breakers uint16 // enforced breakers below the retry
+}
+
+// stage is a step with what was compiled from it.
+type stage struct {
+	Step
+	timeout *timeout.Machine
+	retry   *retry.Machine
+	maker   cell.Maker // nil without shared state
+}
+
+// Deadline is the name of the timeout that a call brings with it.
+const Deadline = "deadline"
+
+var (
+	errNoSteps = errors.New("steps: a policy has 1 to 16 steps")
+	errRetries = errors.New("steps: one may be a retry")
+)
+
+// Compile validates a policy and makes a plan of it. The error names the step
+// and wraps the reducer.ConfigError of its mechanism.
+func Compile(p Policy) (*Plan, error) {
+	if len(p.Steps) == 0 || len(p.Steps) > MaxSteps {
+		return nil, errNoSteps
+	}
+	plan := &Plan{name: p.Name, steps: make([]stage, len(p.Steps)), retry: -1}
+	if p.Fallback != nil {
+		f, err := fallback.New(*p.Fallback)
+		if err != nil {
+			return nil, err
+		}
+		plan.fallback = &f
+	}
+	for i, step := range p.Steps {
+		if step.Kind == Retry {
+			if plan.retry >= 0 {
+				return nil, errRetries
+			}
+			plan.retry = i
+		}
+		s, err := compile(step)
+		if err != nil {
+			return nil, &StepError{Index: i, Kind: step.Kind, Err: err}
+		}
+		plan.steps[i] = s
+		if step.Kind == Breaker && !step.Shadow && plan.retry >= 0 {
+			plan.breakers |= 1 << i
+		}
+	}
+	return plan, plan.nameSteps()
+}
+
+func compile(step Step) (s stage, err error) {
+	s = stage{Step: step}
+	switch step.Kind {
+	case Timeout:
+		s.timeout, err = timeout.New(step.Timeout)
+	case Retry:
+		if s.retry, err = retry.New(step.Retry); err == nil && s.retry.Budget() != nil {
+			s.maker = cell.ForBudget(s.retry.Budget())
+		}
+	case Breaker:
+		s.maker, err = cell.ForBreaker(step.Breaker)
+	case Limit:
+		s.maker, err = cell.ForLimit(step.Limit)
+	case Bulkhead:
+		s.maker, err = cell.ForBulkhead(step.Bulkhead)
+	default:
+		err = reducer.BadCount("kind", uint64(step.Kind), "a mechanism of this package")
+	}
+	return s, err
+}
+
+// nameSteps gives unnamed steps their names: the mechanism, then limit-2 for
+// the second limit.
+func (p *Plan) nameSteps() error {
+	var seen [len(kindNames)]int
+	for i := range p.steps {
+		s := &p.steps[i]
+		seen[s.Kind]++
+		if s.Name == "" {
+			s.Name = s.Kind.String()
+			if n := seen[s.Kind]; n > 1 {
+				s.Name += "-" + strconv.Itoa(n)
+			}
+		}
+		if s.Name == Deadline {
+			return &StepError{Index: i, Kind: s.Kind, Err: errReserved}
+		}
+		for j := range i {
+			if p.steps[j].Name == s.Name {
+				return &StepError{Index: i, Kind: s.Kind, Err: errTwins}
+			}
+		}
+	}
+	return nil
+}
+
+var (
+	errReserved = errors.New("name: deadline is reserved")
+	errTwins    = errors.New("name: another step has it")
+)
+
+// StepError says which step of a policy is wrong.
+type StepError struct {
+	Index int
+	Kind  Kind
+	Err   error
+}
+
+// Error implements error.
+func (e *StepError) Error() string {
+	return "steps[" + strconv.Itoa(e.Index) + "]." + e.Kind.String() + "." + e.Err.Error()
+}
+
+// Unwrap returns the mechanism's error.
+func (e *StepError) Unwrap() error { return e.Err }
+
+// Name returns the policy's name.
+func (p *Plan) Name() string { return p.name }
+
+// Len returns the number of steps.
+func (p *Plan) Len() int { return len(p.steps) }
+
+// Step returns a step with its name filled in.
+func (p *Plan) Step(i int) Step { return p.steps[i].Step }
+
+// StepName returns the name of a step; that of index -1 is Deadline.
+func (p *Plan) StepName(i int) string {
+	if i < 0 {
+		return Deadline
+	}
+	return p.steps[i].Name
+}
+
+// Shadow reports whether the step only watches.
+func (p *Plan) Shadow(i int) bool { return i >= 0 && p.steps[i].Shadow }
+
+// RetryIndex returns the index of the retry step, -1 for none.
+func (p *Plan) RetryIndex() int { return p.retry }
+
+// Fallback returns the fallback, nil for none.
+func (p *Plan) Fallback() *fallback.Config { return p.fallback }
+
+// Maker returns the maker of a step's cells, nil for a step without.
+func (p *Plan) Maker(i int) cell.Maker { return p.steps[i].maker }
+
+// Passes returns the action with which a call asks the cell of a step for a
+// permit, and false for a step that asks none.
+func (p *Plan) Passes(i int, c *Call, caller uint64) (reducer.Action, bool) {
+	if s := &p.steps[i]; s.maker == nil || s.Kind == Retry {
+		return reducer.Action{}, false
+	}
+	return reducer.Action{Kind: reducer.Acquire, Cost: c.Cost, Permit: reducer.Permit{ID: caller}}, true
+}
+
+// EndsAt returns the mark of the next end that the call brings about itself: a
+// timeout or the end of a wait. clock.Never for none.
+func (p *Plan) EndsAt(c *Call) clock.Mark {
+	at := c.Deadline
+	for i := range int(c.Entered) {
+		if p.steps[i].Kind == Timeout && c.Fired&(1<<i) == 0 {
+			at = min(at, c.Slots[i].Mark)
+		}
+	}
+	if c.Phase == Waiting {
+		at = min(at, c.Until)
+	}
+	for left := c.Phantom; left != 0; left &= left - 1 {
+		at = min(at, clock.Mark(c.Slots[lowest(left)].Generation))
+	}
+	return at
+}
+
+// ResumesAt returns the mark at which the next attempt starts, clock.Never for none.
+func (p *Plan) ResumesAt(c *Call) clock.Mark {
+	if c.Phase == Sleeping {
+		return c.Until
+	}
+	return clock.Never
+}
+
+// Reprieve keeps the end of a wait from being asked for again: the turn has
+// come, and the waiter is served at this very mark.
+func (p *Plan) Reprieve(c *Call, step int) {
+	if c.Phase == Waiting && int(c.At) == step {
+		c.Until = clock.Never
+		return
+	}
+	c.Slots[step].Generation = uint64(clock.Never)
+}

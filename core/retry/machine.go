@@ -1,0 +1,101 @@
+package retry
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Machine is an immutable retry.
+type Machine struct {
+	attempts uint32
+	backoff  *backoff.Machine
+	budget   *budget.Machine
+}
+
+// New validates the configuration.
+func New(c Config) (*Machine, error) {
+	if c.Attempts == 0 || c.Attempts > MaxAttempts {
+		return nil, reducer.BadCount("attempts", uint64(c.Attempts), "1 to 1000")
+	}
+	delay, err := backoff.New(c.Backoff)
+	if err != nil {
+		return nil, err
+	}
+	m := &Machine{attempts: c.Attempts, backoff: delay}
+	if c.Budgeted {
+		if m.budget, err = budget.New(c.Budget); err != nil {
+			return nil, err
+		}
+	}
+	return m, nil
+}
+
+// Budget returns the budget, nil for none.
+func (m *Machine) Budget() *budget.Machine { return m.budget }
+
+// State is what a call remembers between its attempts: 16 bytes, comparable.
+type State struct {
+	// Before is the last delay of the backoff, without any floor.
+	Before time.Duration
+	// Attempt is how many attempts have started.
+	Attempt uint32
+}
+
+// End is how an attempt ended.
+type End struct {
+	Outcome reducer.Outcome
+	// Told says that the answer named a RetryAfter; a negative one asks not to
+	// be tried again.
+	Told       bool
+	RetryAfter time.Duration
+	// Deadline of the timeouts above, clock.Never for none.
+	Deadline clock.Mark
+	// Seed of the call; attempt k draws from backoff.Word(Seed + k).
+	Seed uint64
+}
+
+// Verdict says whether another attempt follows.
+type Verdict struct {
+	Again bool
+	// Reason why not, none where the outcome itself ends the call.
+	Reason reducer.Reason
+	// Until is the mark at which the next attempt starts.
+	Until clock.Mark
+}
+
+// Retries reports whether an outcome is worth another attempt.
+func Retries(o reducer.Outcome) bool {
+	return o == reducer.Fail || o == reducer.Throttle || o == reducer.Timeout
+}
+
+// Next decides after an attempt, in the order attempts, pushback, deadline.
+// Whether a breaker is open and whether the budget grants it is asked of their
+// cells afterwards.
+func (m *Machine) Next(s State, e End, now clock.Mark) (State, Verdict) {
+	switch {
+	case !Retries(e.Outcome):
+		return s, Verdict{}
+	case s.Attempt >= m.attempts:
+		return s, Verdict{Reason: reducer.ReasonAttempts}
+	case e.Told && e.RetryAfter < 0:
+		return s, Verdict{Reason: reducer.ReasonPushback}
+	}
+	word := uint64(0)
+	if m.backoff.Random() {
+		word = backoff.Word(e.Seed + uint64(s.Attempt))
+	}
+	delay := m.backoff.Delay(s.Attempt, s.Before, word)
+	s.Before = delay
+	if e.Told {
+		delay = max(delay, e.RetryAfter)
+	}
+	until := now.Add(delay)
+	if until >= e.Deadline && e.Deadline != clock.Never {
+		return s, Verdict{Reason: reducer.ReasonDeadline}
+	}
+	return s, Verdict{Again: true, Until: until}
+}

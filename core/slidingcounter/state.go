@@ -1,0 +1,125 @@
+package slidingcounter
+
+import (
+	"errors"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Window is a counted window and the one before it.
+type Window struct {
+	Start     clock.Mark
+	Span      time.Duration
+	PrevStart clock.Mark
+	Prev, Cur uint32
+}
+
+// State is a sliding counter, comparable, without pointers. The zero value has
+// seen no admission.
+type State struct {
+	// Window is that of the last admission; Span is 0 before the first one.
+	Window
+	// Before is the window that this one followed, to be restored when all that
+	// was taken at First, the mark of its first admission, is given back then.
+	Before Window
+	First  clock.Mark
+	// Last is the latest mark of a change.
+	Last clock.Mark
+}
+
+func (w Window) left(now clock.Mark) time.Duration { return w.Span - now.Sub(w.Start) }
+
+// over reports that no window has begun, or that two windows of the period
+// passed after the last one that had an admission.
+func (w Window) over(now clock.Mark, period time.Duration) bool {
+	return w.Span == 0 || now >= w.Start.Add(w.Span).Add(period).Add(period)
+}
+
+// windowAt returns the window that now lies in.
+func (w Window) windowAt(now clock.Mark, period time.Duration) Window {
+	end := w.Start.Add(w.Span)
+	next := end.Add(period)
+	switch {
+	case w.over(now, period):
+		return Window{Start: now, Span: period}
+	case now < end:
+		return w
+	case now < next:
+		return Window{Start: end, Span: period, PrevStart: w.Start, Prev: w.Cur}
+	}
+	return Window{Start: next, Span: period}
+}
+
+// enter moves the state to the window of now for an admission.
+func (s *State) enter(now clock.Mark, period time.Duration) {
+	if w := s.windowAt(now, period); w != s.Window {
+		s.Before, s.Window, s.First = s.Window, w, now
+	}
+	s.Last = now
+}
+
+// refund gives back what was taken from a window that still counts. The window
+// stays as it is, unless it was entered at this mark and nobody is left in it.
+func (s *State) refund(a reducer.Action, now clock.Mark) reducer.Answer {
+	switch {
+	case a.Cost == 0 || s.Span == 0:
+		return reducer.Answer{}
+	case a.Generation == uint64(s.Start) && a.Cost <= s.Cur:
+		s.Cur -= a.Cost
+		if s.Cur == 0 && now == s.First {
+			s.Window, s.First = s.Before, clock.Always
+		}
+	case a.Generation == uint64(s.PrevStart) && a.Cost <= s.Prev:
+		s.Prev -= a.Cost
+	default:
+		return reducer.Answer{}
+	}
+	s.Last = now
+	return reducer.Answer{Verdict: reducer.Done}
+}
+
+const tag = 'S'
+
+var errWindow = errors.New("sliding counter: a window of negative span, or a count without a window")
+
+// Check implements reducer.Cell.
+func (m *Machine) Check(s State) error {
+	for _, w := range [...]Window{s.Window, s.Before} {
+		if w.Span < 0 || w.Span == 0 && w != (Window{}) {
+			return errWindow
+		}
+	}
+	return nil
+}
+
+// AppendState implements reducer.Cell: header, the two windows, First, Last.
+func (m *Machine) AppendState(dst []byte, s State) []byte {
+	dst = wire.Header(dst, tag)
+	for _, w := range [...]Window{s.Window, s.Before} {
+		dst = wire.Mark(dst, w.Start)
+		dst = wire.U64(dst, uint64(w.Span))
+		dst = wire.Mark(dst, w.PrevStart)
+		dst = wire.U32(dst, w.Prev)
+		dst = wire.U32(dst, w.Cur)
+	}
+	return wire.Mark(wire.Mark(dst, s.First), s.Last)
+}
+
+// DecodeState implements reducer.Cell.
+func (m *Machine) DecodeState(src []byte) (State, error) {
+	r := wire.NewReader(src, tag)
+	window := func() Window {
+		return Window{Start: r.Mark(), Span: time.Duration(r.U64()), PrevStart: r.Mark(), Prev: r.U32(), Cur: r.U32()}
+	}
+	s := State{Window: window(), Before: window(), First: r.Mark(), Last: r.Mark()}
+	if err := r.Close(); err != nil {
+		return State{}, err
+	}
+	if err := m.Check(s); err != nil {
+		return State{}, wire.Broken(err)
+	}
+	return s, nil
+}

@@ -1,0 +1,180 @@
+// Package eval decides a log of events in virtual time, as `sluice eval` does:
+// each line of input is an event, each line of output a decision. The same
+// input gives the same bytes.
+package eval
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+)
+
+// MaxLine is the longest line of input in bytes.
+const MaxLine = 4 << 20
+
+// Options of a run.
+type Options struct {
+	// Seed of all jitter.
+	Seed uint64
+	// Follow writes the decisions of a line before the next one is read.
+	Follow bool
+	// State adds a line of text of the deciding step.
+	State bool
+}
+
+// LineError says which line of input could not be read and why. What was
+// decided before it has been written.
+type LineError struct {
+	Line int
+	Err  error
+}
+
+// Error implements error, as in "line 12: op: found ...".
+func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+
+// Unwrap returns the cause.
+func (e *LineError) Unwrap() error { return e.Err }
+
+// Run reads events from in until its end and writes decisions to out. The
+// error is a LineError, that of the policy, or that of a reader or writer.
+func Run(p pipeline.Policy, o Options, in io.Reader, out io.Writer) error {
+	plan, err := pipeline.Compile(p)
+	if err != nil {
+		return err
+	}
+	r := &run{driver: drive.New(plan, o.Seed), live: map[string]drive.Handle{}, out: bufio.NewWriterSize(out, 1<<16)}
+	r.driver.Describe = o.State
+	err = r.all(bufio.NewReaderSize(in, 1<<16), o.Follow)
+	if flushed := r.out.Flush(); err == nil {
+		err = flushed
+	}
+	return err
+}
+
+// run is the state of a Run.
+type run struct {
+	driver *drive.Driver
+	live   map[string]drive.Handle
+	ids    []string // by slot
+	out    *bufio.Writer
+	text   []byte
+}
+
+func (r *run) all(in *bufio.Reader, follow bool) error {
+	var long []byte
+	for n := 1; ; n++ {
+		src, err := next(in, &long)
+		if len(bytes.TrimSpace(src)) > 0 {
+			if err := r.line(src); err != nil {
+				return &LineError{Line: n, Err: err}
+			}
+			if follow {
+				if err := r.out.Flush(); err != nil {
+					return err
+				}
+			}
+		}
+		switch {
+		case errors.Is(err, io.EOF):
+			return nil
+		case errors.Is(err, bufio.ErrTooLong):
+			return &LineError{Line: n, Err: fmt.Errorf("longer than %d bytes", MaxLine)}
+		case err != nil:
+			return err
+		}
+	}
+}
+
+// next returns a line; a long one is put together in the buffer.
+func next(in *bufio.Reader, long *[]byte) ([]byte, error) {
+	src, err := in.ReadSlice('\n')
+	if !errors.Is(err, bufio.ErrBufferFull) {
+		return src, err
+	}
+	*long = (*long)[:0]
+	for errors.Is(err, bufio.ErrBufferFull) {
+		if *long = append(*long, src...); len(*long) > MaxLine {
+			return nil, bufio.ErrTooLong
+		}
+		src, err = in.ReadSlice('\n')
+	}
+	*long = append(*long, src...)
+	return *long, err
+}
+
+// line decides one event.
+func (r *run) line(src []byte) error {
+	e, err := read(src)
+	if err != nil {
+		return err
+	}
+	r.driver.Advance(e.at)
+	if err := r.write(); err != nil {
+		return err
+	}
+	handle, live := r.live[e.id]
+	switch e.op {
+	case "call":
+		if live {
+			return fmt.Errorf("id: a call %s is not over", e.id)
+		}
+		r.begin(&e)
+	case "done":
+		live = live && r.driver.Done(handle, e.outcome, e.told, e.retryAfter)
+	case "cancel":
+		live = live && r.driver.Cancel(handle)
+	case "renew":
+		live = live && r.driver.Renew(handle)
+	case "configure":
+		plan, err := pipeline.Compile(e.policy.Policy)
+		if err != nil {
+			return err
+		}
+		r.driver.Configure(plan)
+	}
+	if e.op == "tick" || e.op == "configure" || e.op == "call" || live {
+		return r.write()
+	}
+	return r.stale(e.id)
+}
+
+// begin starts a call. Its id is known to the decisions by its slot, which may
+// be that of a call which is over: a driver uses slots again, last one first.
+func (r *run) begin(e *event) {
+	slot := r.driver.NextSlot()
+	for int(slot) >= len(r.ids) {
+		r.ids = append(r.ids, "")
+	}
+	r.ids[slot] = e.id
+	request := drive.Request{Cost: e.cost, Deadline: e.deadline}
+	if e.key != "" || len(e.attributes) > 0 {
+		request.Lookup = e.lookup
+	}
+	if handle := r.driver.Begin(request); r.driver.Live(handle) {
+		r.live[e.id] = handle
+	}
+}
+
+// lookup returns the value of an attribute. The names of header fields are the
+// same in any case (RFC 9110, section 5.1).
+func (e *event) lookup(attribute string) string {
+	if attribute == "key" {
+		return e.key
+	}
+	if value, ok := e.attributes[attribute]; ok || !strings.HasPrefix(attribute, "header:") {
+		return value
+	}
+	least, found := "", ""
+	for name, value := range e.attributes {
+		if strings.EqualFold(name, attribute) && (least == "" || name < least) {
+			least, found = name, value
+		}
+	}
+	return found
+}

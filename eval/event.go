@@ -1,0 +1,232 @@
+package eval
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"math"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// line is a line of input as JSON has it.
+type line struct {
+	At         json.RawMessage   `json:"at"`
+	Op         string            `json:"op"`
+	ID         json.RawMessage   `json:"id"`
+	Key        string            `json:"key"`
+	Cost       *json.Number      `json:"cost"`
+	Attributes map[string]string `json:"attributes"`
+	Deadline   json.RawMessage   `json:"deadline"`
+	Outcome    string            `json:"outcome"`
+	RetryAfter json.RawMessage   `json:"retry_after"`
+	Policy     json.RawMessage   `json:"policy"`
+}
+
+// event is a line of input that makes sense.
+type event struct {
+	at         clock.Mark
+	op         string
+	id         string // canonical JSON
+	key        string
+	cost       uint32
+	attributes map[string]string
+	deadline   time.Duration // negative for none
+	outcome    reducer.Outcome
+	told       bool
+	retryAfter time.Duration
+	policy     *policy.Policy
+}
+
+const ops = "call, done, renew, cancel, tick, configure"
+
+// read makes an event of a line.
+func read(src []byte) (e event, err error) {
+	var l line
+	decoder := json.NewDecoder(bytes.NewReader(src))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(&l); err != nil {
+		return e, explain(err)
+	}
+	if decoder.InputOffset() != int64(len(bytes.TrimRight(src, " \t\r\n"))) {
+		return e, errors.New("more than one JSON value")
+	}
+	if e.at, err = mark("at", l.At); err != nil {
+		return e, err
+	}
+	e.op = l.Op
+	switch l.Op {
+	case "call":
+		err = e.readCall(&l)
+	case "done":
+		err = e.readDone(&l)
+	case "renew", "cancel":
+		e.id, err = identity(l.ID)
+	case "tick":
+	case "configure":
+		err = e.readConfigure(&l)
+	case "":
+		err = errors.New("op: missing; allowed: " + ops)
+	default:
+		err = fmt.Errorf("op: found %q; allowed: %s", l.Op, ops)
+	}
+	return e, err
+}
+
+func (e *event) readCall(l *line) (err error) {
+	if e.id, err = identity(l.ID); err != nil {
+		return err
+	}
+	e.key, e.attributes, e.cost, e.deadline = l.Key, l.Attributes, 1, -1
+	if l.Cost != nil {
+		if e.cost, err = permits(*l.Cost); err != nil {
+			return err
+		}
+	}
+	if present(l.Deadline) {
+		if e.deadline, err = duration("deadline", l.Deadline); err != nil {
+			return err
+		}
+		if e.deadline < 0 {
+			return fmt.Errorf("deadline: found %s; allowed: 0 or more", e.deadline)
+		}
+	}
+	return nil
+}
+
+func (e *event) readDone(l *line) (err error) {
+	if e.id, err = identity(l.ID); err != nil {
+		return err
+	}
+	switch l.Outcome {
+	case "ok":
+		e.outcome = reducer.OK
+	case "fail":
+		e.outcome = reducer.Fail
+	case "throttle":
+		e.outcome = reducer.Throttle
+	case "ignore":
+		e.outcome = reducer.Ignore
+	default:
+		return fmt.Errorf("outcome: found %q; allowed: ok, fail, throttle, ignore", l.Outcome)
+	}
+	if present(l.RetryAfter) {
+		e.told = true
+		e.retryAfter, err = duration("retry_after", l.RetryAfter)
+	}
+	return err
+}
+
+func (e *event) readConfigure(l *line) (err error) {
+	if !present(l.Policy) {
+		return errors.New(`policy: missing; allowed: an object with steps`)
+	}
+	e.policy, err = policy.ParseOne("policy.json", l.Policy)
+	return err
+}
+
+func present(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }
+
+// identity returns an id in one canonical form, so that equal ids are equal
+// however they are escaped.
+func identity(raw json.RawMessage) (string, error) {
+	switch {
+	case !present(raw):
+		return "", errors.New("id: missing; allowed: a number or a string")
+	case raw[0] == '"':
+		var text string
+		if err := json.Unmarshal(raw, &text); err != nil {
+			return "", errors.New("id: " + err.Error())
+		}
+		return string(appendString(nil, text)), nil
+	case raw[0] == '-' || raw[0] >= '0' && raw[0] <= '9':
+		return string(raw), nil
+	}
+	return "", fmt.Errorf("id: found %s; allowed: a number or a string", raw)
+}
+
+// permits reads a cost. One above every capacity is as good as any other.
+func permits(n json.Number) (uint32, error) {
+	text := n.String()
+	cost, err := strconv.ParseUint(text, 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) {
+		return 0, fmt.Errorf("cost: found %s; allowed: a whole number, 0 or more", text)
+	}
+	return uint32(min(cost, math.MaxUint32)), nil
+}
+
+func mark(field string, raw json.RawMessage) (clock.Mark, error) {
+	if !present(raw) {
+		return 0, errors.New(field + `: missing; allowed: a duration such as "1.5s", or whole nanoseconds`)
+	}
+	d, err := duration(field, raw)
+	return clock.Mark(d), err
+}
+
+// duration reads a duration in Go's form with d for days, or whole nanoseconds.
+func duration(field string, raw json.RawMessage) (time.Duration, error) {
+	wrong := func() error {
+		return fmt.Errorf(`%s: found %s; allowed: a duration such as "1.5s", or whole nanoseconds`, field, raw)
+	}
+	if raw[0] != '"' {
+		n, err := strconv.ParseInt(string(raw), 10, 64)
+		if err != nil {
+			return 0, wrong()
+		}
+		return time.Duration(n), nil
+	}
+	var text string
+	if err := json.Unmarshal(raw, &text); err != nil {
+		return 0, wrong()
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		if d, err = days(text); err != nil {
+			return 0, wrong()
+		}
+	}
+	return d, nil
+}
+
+var errDays = errors.New("not a duration with days")
+
+// days reads what begins with days, as in 1d or 1d12h.
+func days(text string) (time.Duration, error) {
+	sign := time.Duration(1)
+	if strings.HasPrefix(text, "-") {
+		sign, text = -1, text[1:]
+	}
+	whole, rest, ok := strings.Cut(text, "d")
+	n, err := strconv.ParseFloat(whole, 64)
+	if !ok || err != nil || n < 0 || n*24 > float64(math.MaxInt64)/float64(time.Hour) {
+		return 0, errDays
+	}
+	d := time.Duration(n * float64(24*time.Hour))
+	if rest == "" {
+		return sign * d, nil
+	}
+	more, err := time.ParseDuration(rest)
+	if err != nil || more < 0 || more > math.MaxInt64-d {
+		return 0, errDays
+	}
+	return sign * (d + more), nil
+}
+
+// explain says what JSON found wrong in words of the log.
+func explain(err error) error {
+	var wrong *json.UnmarshalTypeError
+	if errors.As(err, &wrong) && wrong.Field != "" {
+		return fmt.Errorf("%s: found a %s; allowed: a %s", wrong.Field, wrong.Value, wrong.Type)
+	}
+	text := strings.TrimPrefix(err.Error(), "json: ")
+	if text == "EOF" || text == "unexpected EOF" {
+		text = "a JSON object that does not end"
+	}
+	return errors.New(text)
+}

@@ -1,0 +1,14 @@
+// Package oracle is a second implementation of the exact meaning of a policy
+// (POLICY.md, section 1) and of the decision log (section 2), against which the
+// core is compared on random policies and logs.
+//
+// It is naive on purpose. Everything is a list that is scanned from its
+// beginning: at every mark it looks at all calls and all cells for the first
+// thing that can happen, does it, and looks again. Windows are recounted from
+// the list of all outcomes, turns are found by playing the queue forward on a
+// copy, and what could round or overflow is computed with math/big. It shares
+// the typed configurations with the core and nothing else.
+//
+// Where the text is open, the reading that is taken here is named in the
+// comment of the function that takes it.
+package oracle

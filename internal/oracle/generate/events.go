@@ -1,0 +1,191 @@
+package generate
+
+import (
+	"math/rand/v2"
+	"strconv"
+	"time"
+
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/oracle"
+)
+
+// Generate draws a policy and a log for it, to be run with the seed 0.
+func Generate(rng *rand.Rand) (pipeline.Policy, []oracle.Event) { return GenerateFor(rng, 0) }
+
+// GenerateFor draws a policy and a log for it, to be run with the given seed. The
+// log is drawn along with the oracle's run, so that it knows which calls live and
+// when something is due. Run with another seed, a log in which an id is used
+// again could be invalid.
+func GenerateFor(rng *rand.Rand, seed uint64) (pipeline.Policy, []oracle.Event) {
+	m := &maker{Rand: rng}
+	m.unit = of(m, time.Second, time.Second, 100*time.Millisecond, time.Millisecond, 10*time.Nanosecond, time.Hour)
+	m.named = m.chance(40)
+	p := m.policy()
+	l := &log{maker: m, policy: p, engine: oracle.New(p, seed), again: m.chance(25), still: of(m, 15, 40, 65)}
+	if m.chance(35) {
+		l.configures = m.upTo(12)
+	}
+	for n := m.upTo(of(m, 10, 30, 80)); n > 0; n-- {
+		l.next()
+	}
+	l.add(oracle.Event{At: l.engine.Now() + int64(100*m.unit), Op: "tick"})
+	return p, l.events
+}
+
+// log is a log that is being drawn.
+type log struct {
+	*maker
+	policy     pipeline.Policy
+	engine     *oracle.Engine
+	events     []oracle.Event
+	ids        []string // of all calls
+	still      int      // percentage of events at the mark of the one before
+	configures int      // percentage of configures in it
+	again      bool     // ids of calls that are over are used again
+}
+
+func (l *log) add(e oracle.Event) {
+	if err := l.engine.Apply(e); err != nil {
+		panic("generate: " + err.Error())
+	}
+	l.events = append(l.events, e)
+}
+
+// next draws one event.
+func (l *log) next() {
+	at := l.mark()
+	// What is due happens before it is drawn who can be done.
+	if err := l.engine.Apply(oracle.Event{At: at, Op: "tick"}); err != nil {
+		panic("generate: " + err.Error())
+	}
+	if l.chance(l.configures) || l.configures > 0 && l.waiting() && l.chance(20) {
+		if l.chance(40) {
+			// A crowd, so that somebody waits when the policy changes.
+			for n := l.upTo(5); n > 0; n-- {
+				l.call(at)
+			}
+		}
+		l.policy = l.changed(l.policy)
+		p := l.policy
+		l.add(oracle.Event{At: at, Op: "configure", Policy: &p})
+		return
+	}
+	switch n := l.IntN(100); {
+	case n < 50 || n < 80 && !l.running() && l.chance(90):
+		l.call(at)
+	case n < 80:
+		l.done(at)
+	case n < 88:
+		l.add(oracle.Event{At: at, Op: "cancel", ID: l.someID(false)})
+	case n < 94:
+		l.add(oracle.Event{At: at, Op: "renew", ID: l.someID(l.chance(80))})
+	default:
+		l.add(oracle.Event{At: at, Op: "tick"})
+	}
+}
+
+// mark draws when the next event comes.
+func (l *log) mark() int64 {
+	now, unit := l.engine.Now(), int64(l.unit)
+	wake, due := l.engine.NextWake()
+	if l.chance(l.still) {
+		return now
+	}
+	switch n := l.IntN(100); {
+	case n < 40 && due && wake-now <= 10*unit:
+		return wake + int64(of(l.maker, 0, 0, 0, 0, 0, -1, 1))
+	case n < 88:
+		return (now/unit + int64(l.upTo(3))) * unit
+	case n < 92:
+		return now + l.Int64N(2*unit)
+	case n < 95:
+		return now - l.Int64N(3*unit)
+	case n < 98:
+		return now + unit/2
+	}
+	return now + int64(l.upTo(40))*unit
+}
+
+func (l *log) call(at int64) {
+	id := strconv.Itoa(len(l.ids) + 1)
+	if l.chance(10) {
+		id = `"c` + id + `"`
+	}
+	if l.again && l.chance(20) && len(l.ids) > 0 {
+		if old := of(l.maker, l.ids...); !l.live(old) {
+			id = old
+		}
+	}
+	l.ids = append(l.ids, id)
+	e := oracle.Event{At: at, Op: "call", ID: id, Cost: of(l.maker, uint32(1), 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 0, 5)}
+	if l.chance(60) {
+		e.Key = of(l.maker, "a", "b")
+	}
+	if l.chance(60) {
+		e.Attributes = map[string]string{"header:x": of(l.maker, "", "a", "b")}
+	}
+	if l.chance(8) {
+		e.Deadline = pointer(int64(l.units(of(l.maker, 6, 25))))
+	}
+	l.add(e)
+}
+
+func (l *log) done(at int64) {
+	e := oracle.Event{At: at, Op: "done", ID: l.someID(l.chance(95))}
+	e.Outcome = of(l.maker, "ok", "ok", "fail", "fail", "fail", "fail", "throttle", "throttle", "ignore")
+	if l.chance(15) {
+		e.RetryAfter = pointer(int64(l.IntN(6)) * int64(l.unit))
+	} else if l.chance(4) {
+		e.RetryAfter = pointer(-int64(l.IntN(2)*int(l.unit) + 1))
+	}
+	l.add(e)
+}
+
+// someID draws the id of a live call, a running one if so asked and there is
+// one, now and then of one that is over or never was.
+func (l *log) someID(running bool) string {
+	var ids []string
+	for _, c := range l.engine.Live() {
+		if c.Running || !running {
+			ids = append(ids, c.ID)
+		}
+	}
+	switch {
+	case len(ids) > 0 && l.chance(95):
+		return of(l.maker, ids...)
+	case len(l.ids) > 0 && l.chance(80):
+		return of(l.maker, l.ids...)
+	}
+	return strconv.Itoa(900 + l.IntN(2))
+}
+
+// running reports whether any attempt runs.
+func (l *log) running() bool {
+	for _, c := range l.engine.Live() {
+		if c.Running {
+			return true
+		}
+	}
+	return false
+}
+
+// waiting reports whether any call waits.
+func (l *log) waiting() bool {
+	for _, c := range l.engine.Live() {
+		if c.Waiting {
+			return true
+		}
+	}
+	return false
+}
+
+func (l *log) live(id string) bool {
+	for _, c := range l.engine.Live() {
+		if c.ID == id {
+			return true
+		}
+	}
+	return false
+}
+
+func pointer(n int64) *int64 { return &n }

@@ -1,0 +1,241 @@
+package generate
+
+import (
+	"encoding/json"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/internal/oracle"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// object is a JSON object; its fields are printed in the order of the alphabet.
+type object = map[string]any
+
+// PolicyJSON prints the policy as a document with the one policy p. Every
+// setting that a default could stand for is written out.
+func PolicyJSON(p pipeline.Policy) []byte {
+	return print(object{"version": 1, "policies": object{"p": policyObject(p)}})
+}
+
+// EventsJSON prints the log as NDJSON.
+func EventsJSON(events []oracle.Event) []byte {
+	var all []byte
+	for _, e := range events {
+		all = append(append(all, print(eventObject(e))...), '\n')
+	}
+	return all
+}
+
+func print(o object) []byte {
+	text, err := json.Marshal(o)
+	if err != nil {
+		panic("generate: " + err.Error())
+	}
+	return text
+}
+
+func eventObject(e oracle.Event) object {
+	o := object{"at": span(time.Duration(e.At)), "op": e.Op}
+	if e.ID != "" {
+		o["id"] = json.RawMessage(e.ID)
+	}
+	if e.Op == "call" && e.Cost != 1 {
+		o["cost"] = e.Cost
+	}
+	if e.Key != "" {
+		o["key"] = e.Key
+	}
+	if e.Attributes != nil {
+		o["attributes"] = e.Attributes
+	}
+	if e.Deadline != nil {
+		o["deadline"] = span(time.Duration(*e.Deadline))
+	}
+	if e.Outcome != "" {
+		o["outcome"] = e.Outcome
+	}
+	if e.RetryAfter != nil {
+		o["retry_after"] = span(time.Duration(*e.RetryAfter))
+	}
+	if e.Policy != nil {
+		o["policy"] = policyObject(*e.Policy)
+	}
+	return o
+}
+
+func policyObject(p pipeline.Policy) object {
+	steps := []object{}
+	for _, s := range p.Steps {
+		steps = append(steps, object{s.Kind.String(): stepObject(s)})
+	}
+	o := object{"steps": steps}
+	if p.Fallback != nil {
+		o["fallback"] = object{"status": p.Fallback.Status, "body": p.Fallback.Body}
+	}
+	return o
+}
+
+func stepObject(s pipeline.Step) object {
+	var o object
+	switch s.Kind {
+	case pipeline.Timeout:
+		o = object{"after": span(s.Timeout.After)}
+	case pipeline.Retry:
+		o = retryObject(s.Retry)
+	case pipeline.Breaker:
+		o = breakerObject(s.Breaker)
+	case pipeline.Limit:
+		o = limitObject(s.Limit)
+	case pipeline.Bulkhead:
+		o = bulkheadObject(s.Bulkhead)
+	}
+	if s.Name != "" {
+		o["name"] = s.Name
+	}
+	if s.Shadow {
+		o["shadow"] = true
+	}
+	if len(s.Per) == 1 {
+		o["per"] = s.Per[0]
+	} else if len(s.Per) > 1 {
+		o["per"] = s.Per
+	}
+	return o
+}
+
+func retryObject(c retry.Config) object {
+	o := object{"attempts": c.Attempts, "backoff": "none"}
+	if c.Backoff.Kind != backoff.None {
+		o["backoff"] = backoffObject(c.Backoff)
+	}
+	if c.Backoff.Kind != backoff.None && c.Backoff.Kind != backoff.Decorrelated {
+		o["jitter"] = jitter(c.Backoff)
+	}
+	if c.Budgeted {
+		o["budget"] = object{
+			"ratio":   share(c.Budget.Ratio),
+			"minimum": rate(c.Budget.MinimumCount, c.Budget.MinimumPeriod),
+			"window":  span(c.Budget.Window),
+		}
+	}
+	return o
+}
+
+var backoffNames = map[backoff.Kind]string{
+	backoff.Constant: "constant", backoff.Linear: "linear", backoff.Exponential: "exponential",
+	backoff.Fibonacci: "fibonacci", backoff.Decorrelated: "decorrelated",
+}
+
+// backoffObject prints a backoff without its jitter.
+func backoffObject(c backoff.Config) object {
+	o := object{backoffNames[c.Kind]: span(c.Base)}
+	if c.Kind == backoff.Exponential {
+		o["factor"] = json.Number(decimal(int64(c.Factor), 6))
+	}
+	if c.Max > 0 {
+		o["max"] = span(c.Max)
+	}
+	return o
+}
+
+func jitter(c backoff.Config) string {
+	switch c.Jitter {
+	case backoff.Full:
+		return "full"
+	case backoff.Equal:
+		return "equal"
+	case backoff.Fraction:
+		return share(c.Share)
+	}
+	return "none"
+}
+
+func breakerObject(c breaker.Config) object {
+	o := object{"probes": c.Probes, "open": span(c.Open.Base)}
+	if c.Open.Kind != backoff.Constant || c.Open.Jitter != backoff.NoJitter {
+		open := backoffObject(c.Open)
+		if c.Open.Jitter != backoff.NoJitter {
+			open["jitter"] = jitter(c.Open)
+		}
+		o["open"] = open
+	}
+	switch c.Window {
+	case breaker.Calls:
+		o["window"] = object{"calls": c.Count}
+	case breaker.Time:
+		o["window"] = object{"time": span(c.Span), "buckets": c.Count}
+	case breaker.Consecutive:
+		o["window"] = object{"consecutive": c.Count}
+	}
+	if c.Window != breaker.Consecutive {
+		o["minimum"] = c.Minimum
+		o["failure_rate"] = share(c.FailureRate)
+	}
+	if c.SlowOver > 0 {
+		o["slow"] = object{"over": span(c.SlowOver), "rate": share(c.SlowRate)}
+	}
+	if c.HalfOpenMax > 0 {
+		o["half_open_max"] = span(c.HalfOpenMax)
+	}
+	return o
+}
+
+var algorithmNames = map[limiter.Algorithm]string{
+	limiter.TokenBucket: "token-bucket", limiter.FixedWindow: "fixed-window", limiter.SlidingCounter: "sliding-counter",
+}
+
+var orderNames = map[limiter.Order]string{limiter.Oldest: "oldest", limiter.Newest: "newest"}
+
+func limitObject(c limiter.Config) object {
+	o := object{"algorithm": algorithmNames[c.Algorithm], "rate": rate(c.Count, c.Period)}
+	if c.Algorithm == limiter.TokenBucket && c.Burst > 0 {
+		o["burst"] = c.Burst
+	}
+	if c.Wait > 0 {
+		o["wait"] = span(c.Wait)
+		o["queue"] = c.Queue
+		o["order"] = orderNames[c.Order]
+	}
+	return o
+}
+
+func bulkheadObject(c bulkhead.Config) object {
+	o := object{"concurrent": c.Concurrent}
+	if c.Queue > 0 {
+		o["queue"] = c.Queue
+		o["order"] = orderNames[c.Order]
+	}
+	if c.Wait > 0 {
+		o["wait"] = span(c.Wait)
+	}
+	if c.Lease > 0 {
+		o["lease"] = span(c.Lease)
+	}
+	return o
+}
+
+func span(d time.Duration) string { return d.String() }
+
+func rate(count uint32, period time.Duration) string {
+	return strconv.FormatUint(uint64(count), 10) + "/" + span(period)
+}
+
+func share(s reducer.Share) string { return decimal(int64(s), 4) + "%" }
+
+// decimal prints n with the last digits after the point, without needless zeros.
+func decimal(n int64, digits int) string {
+	text := strconv.FormatInt(n, 10)
+	for len(text) <= digits {
+		text = "0" + text
+	}
+	cut := len(text) - digits
+	return strings.TrimRight(strings.TrimRight(text[:cut]+"."+text[cut:], "0"), ".")
+}

@@ -1,0 +1,236 @@
+package oracle
+
+import "github.com/sluice-go/sluice/core/limiter"
+
+// limitCell is the cell of a limiter: a meter that counts and a queue before it.
+type limitCell struct {
+	cfg   limiter.Config
+	meter meter
+	era   int // number of the algorithm, of which there is a new one by configure
+	queue queue
+}
+
+// meter is one of the three algorithms.
+type meter interface {
+	// earliest returns the least mark, now or later, at which the cost, which
+	// is at most the capacity, is admitted if nothing else happens.
+	earliest(cost, now int64) int64
+	// take takes the cost, which is admitted now.
+	take(cost, now int64) permit
+	refund(p permit, now int64)
+	// free returns how many whole permits could be taken now.
+	free(now int64) int64
+	configure(cfg limiter.Config, now int64)
+	clone() meter
+}
+
+// permit is what a limiter granted.
+type permit struct {
+	era  int
+	cost int64
+	at   int64
+	// of a token bucket
+	tat, refunded int64
+	// of the windows: the number of the window
+	window int
+}
+
+func newLimit(cfg limiter.Config) *limitCell {
+	return &limitCell{cfg: cfg, meter: newMeter(cfg)}
+}
+
+// newMeter returns a meter of which nothing is taken.
+func newMeter(cfg limiter.Config) meter {
+	switch cfg.Algorithm {
+	case limiter.FixedWindow:
+		return &fixedWindow{cfg: cfg}
+	case limiter.SlidingCounter:
+		return &slidingCounter{cfg: cfg}
+	}
+	return &tokenBucket{cfg: cfg}
+}
+
+// capacity returns the greatest cost that can ever be admitted.
+func (l *limitCell) capacity() int64 { return capacity(l.cfg) }
+
+func capacity(cfg limiter.Config) int64 {
+	if cfg.Algorithm == limiter.TokenBucket && cfg.Burst > 0 {
+		return int64(cfg.Burst)
+	}
+	return int64(cfg.Count)
+}
+
+// head returns the waiter that is served next.
+func (l *limitCell) head() *waiter { return l.queue.inOrder(l.cfg.Order)[0] }
+
+// ask returns the answer to a newcomer, with the time of a retry if refused.
+func (l *limitCell) ask(cost, now int64) answer {
+	a := l.judge(cost, now)
+	if a.verdict == reject && a.reason != "capacity" {
+		a.retryAt = l.retryAt(cost, now)
+	}
+	return a
+}
+
+// judge returns the answer to a newcomer, without the time of a retry.
+func (l *limitCell) judge(cost, now int64) answer {
+	if cost > l.capacity() {
+		return answer{verdict: reject, reason: "capacity", retryAt: never}
+	}
+	ahead := l.ahead()
+	if len(ahead) == 0 && l.meter.earliest(cost, now) <= now {
+		return answer{verdict: admit}
+	}
+	full := len(l.queue) >= int(l.cfg.Queue)
+	turn := l.turnAfter(ahead, cost, now)
+	ends := after(now, int64(l.cfg.Wait))
+	switch {
+	case l.cfg.Wait == 0:
+		return answer{verdict: reject, reason: "rate", retryAt: never}
+	case full && l.cfg.Order == limiter.Oldest:
+		return answer{verdict: reject, reason: "full", retryAt: never}
+	case turn > ends:
+		return answer{verdict: reject, reason: "wait", retryAt: never}
+	}
+	a := answer{verdict: wait, until: turn, ends: ends}
+	if l.cfg.Order == limiter.Newest {
+		a.until = never
+		if full {
+			a.putOut = l.queue[0]
+		}
+	}
+	return a
+}
+
+// ahead returns who is served before a newcomer: with newest nobody.
+func (l *limitCell) ahead() queue {
+	if l.cfg.Order == limiter.Newest {
+		return nil
+	}
+	return l.queue
+}
+
+// turn returns when the waiter has its turn, by the meter's arithmetic and with
+// those ahead of it each taking at its own turn.
+func (l *limitCell) turn(w *waiter, now int64) int64 {
+	var ahead queue
+	for _, other := range l.queue.inOrder(l.cfg.Order) {
+		if other == w {
+			break
+		}
+		ahead = append(ahead, other)
+	}
+	return l.turnAfter(ahead, w.cost, now)
+}
+
+// turnAfter returns when the cost is admitted after those ahead.
+func (l *limitCell) turnAfter(ahead queue, cost, now int64) int64 {
+	m := l.meter.clone()
+	t := now
+	for _, w := range ahead {
+		t = m.earliest(w.cost, t)
+		m.take(w.cost, t)
+	}
+	return m.earliest(cost, t)
+}
+
+// take takes the permits of the cost.
+func (l *limitCell) take(cost, now int64) *permit {
+	p := l.meter.take(cost, now)
+	p.era, p.cost, p.at = l.era, cost, now
+	return &p
+}
+
+// refund gives permits back. Those of another algorithm are worth nothing.
+func (l *limitCell) refund(p *permit, now int64) {
+	if p.era == l.era {
+		l.meter.refund(*p, now)
+	}
+}
+
+// configure changes the settings. A changed algorithm carries over the free
+// permits: of a window it is as if the rest had been taken now.
+func (l *limitCell) configure(cfg limiter.Config, now int64) {
+	changed := cfg.Algorithm != l.cfg.Algorithm
+	l.cfg = cfg
+	if !changed {
+		l.meter.configure(cfg, now)
+		return
+	}
+	carried := min(l.meter.free(now), capacity(cfg))
+	l.era++
+	l.meter = newMeter(cfg)
+	if taken := capacity(cfg) - carried; taken > 0 {
+		l.meter.take(taken, now)
+	}
+}
+
+// retryAt returns the least mark at which a call of the cost would not be
+// refused if nothing else happened: the queue is served, and waits run out, on a
+// copy of the cell. Between two such events nothing changes but the time.
+func (l *limitCell) retryAt(cost, now int64) int64 {
+	sim := &limitCell{cfg: l.cfg, meter: l.meter.clone(), queue: append(queue(nil), l.queue...)}
+	for t := now; ; {
+		sim.settle(t)
+		next := sim.nextEvent(t)
+		if at := sim.leastAccepted(cost, t); at < next || next == never {
+			if at != never && sim.judge(cost, at).verdict == reject || at > t && sim.judge(cost, at-1).verdict != reject {
+				panic("oracle: a retry_after is not the least")
+			}
+			return at
+		}
+		t = next
+	}
+}
+
+// leastAccepted returns the least mark from t on at which the cost is not
+// refused as long as the queue stays as it is.
+func (l *limitCell) leastAccepted(cost, t int64) int64 {
+	if l.judge(cost, t).verdict != reject {
+		return t
+	}
+	ahead := l.ahead()
+	turn := l.turnAfter(ahead, cost, t)
+	switch {
+	case l.cfg.Wait == 0 && len(ahead) > 0:
+		return never
+	case l.cfg.Wait == 0:
+		return turn
+	case l.cfg.Order == limiter.Oldest && len(l.queue) >= int(l.cfg.Queue):
+		return never
+	}
+	return max(t, turn-int64(l.cfg.Wait))
+}
+
+// nextEvent returns when the queue changes next, after t.
+func (l *limitCell) nextEvent(t int64) int64 {
+	if len(l.queue) == 0 {
+		return never
+	}
+	next := l.turn(l.head(), t)
+	for _, w := range l.queue {
+		next = min(next, w.ends)
+	}
+	return next
+}
+
+// settle lets waits run out and the queue be served at t: the copy of what the
+// engine does.
+func (l *limitCell) settle(t int64) {
+	for {
+		var gone *waiter
+		for _, w := range l.queue {
+			if w.ends <= t && l.turn(w, t) > t && (gone == nil || w.call.number < gone.call.number) {
+				gone = w
+			}
+		}
+		if gone == nil && len(l.queue) > 0 && l.meter.earliest(l.head().cost, t) <= t {
+			gone = l.head()
+			l.meter.take(gone.cost, t)
+		}
+		if gone == nil {
+			return
+		}
+		l.queue = l.queue.without(gone)
+	}
+}

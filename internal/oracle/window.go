@@ -1,0 +1,60 @@
+package oracle
+
+import "github.com/sluice-go/sluice/core/limiter"
+
+// fixedWindow counts the permits of the window that is open, if one is.
+type fixedWindow struct {
+	cfg    limiter.Config
+	opened int   // how many windows ever opened: the number of the last one
+	start  int64 // of the last one
+	end    int64
+	taken  int64
+}
+
+func (f *fixedWindow) clone() meter {
+	c := *f
+	return &c
+}
+
+// open reports whether a window is open. One that was undone has no length.
+func (f *fixedWindow) open(now int64) bool { return now < f.end }
+
+func (f *fixedWindow) earliest(cost, now int64) int64 {
+	if f.open(now) && f.taken+cost > int64(f.cfg.Count) {
+		return f.end
+	}
+	return now
+}
+
+func (f *fixedWindow) take(cost, now int64) permit {
+	if !f.open(now) {
+		f.opened++
+		f.start = now
+		f.end = after(now, int64(f.cfg.Period))
+		f.taken = 0
+	}
+	f.taken += cost
+	return permit{window: f.opened}
+}
+
+// refund gives the count back if the window is still open; at the mark at which
+// the window opened, it also undoes the opening when nothing is left.
+func (f *fixedWindow) refund(p permit, now int64) {
+	if p.window != f.opened || !f.open(now) {
+		return
+	}
+	f.taken -= p.cost
+	if f.taken == 0 && f.start == now {
+		f.end = f.start
+	}
+}
+
+func (f *fixedWindow) free(now int64) int64 {
+	if !f.open(now) {
+		return int64(f.cfg.Count)
+	}
+	return max(0, int64(f.cfg.Count)-f.taken)
+}
+
+// configure changes the count at once and the duration with the next window.
+func (f *fixedWindow) configure(cfg limiter.Config, _ int64) { f.cfg = cfg }

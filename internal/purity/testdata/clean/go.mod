@@ -1,0 +1,3 @@
+module example.test/clean
+
+go 1.25

@@ -1,0 +1,5 @@
+package goroutine
+
+func Start(f func()) {
+	go f() // want goroutine
+}

@@ -1,0 +1,3 @@
+package types
+
+func Bad() int { return "not a number" } // want types

@@ -1,0 +1,5 @@
+package outside
+
+import "os"
+
+var Args = os.Args

@@ -1,0 +1,5 @@
+package reducer
+
+import "time"
+
+var Start = time.Now() // want variable time

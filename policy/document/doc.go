@@ -1,0 +1,7 @@
+// Package document gives a tree of nodes its meaning as a policy document. Its
+// names, ranges and defaults are those of REFERENCE.md in package policy, where
+// most callers start.
+//
+// The package needs neither a YAML library, nor fmt, nor reflection, so that
+// every runtime of Sluice reads JSON documents with this very code.
+package document

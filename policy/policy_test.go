@@ -1,0 +1,215 @@
+package policy_test
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/policy"
+)
+
+// goodFiles are all documents that must be accepted.
+func goodFiles(t *testing.T) []string {
+	t.Helper()
+	var files []string
+	for _, pattern := range []string{"testdata/samples/*.yaml", "testdata/good/*"} {
+		found, err := filepath.Glob(pattern)
+		require.NoError(t, err)
+		files = append(files, found...)
+	}
+	require.Greater(t, len(files), 15)
+	return files
+}
+
+func parseFile(t *testing.T, file string) *policy.Document {
+	t.Helper()
+	src, err := os.ReadFile(file)
+	require.NoError(t, err)
+	doc, err := policy.Parse(file, src)
+	require.NoError(t, err)
+	return doc
+}
+
+// one parses a policy body and fails the test when it is not accepted.
+func one(t *testing.T, body string) *policy.Policy {
+	t.Helper()
+	p, err := policy.ParseOne("body.yaml", []byte(body))
+	require.NoError(t, err)
+	return p
+}
+
+func TestGoodDocumentsCompile(t *testing.T) {
+	for _, file := range goodFiles(t) {
+		for _, p := range parseFile(t, file).Policies {
+			_, err := pipeline.Compile(p.Policy)
+			assert.NoError(t, err, "%s: %s", file, p.Name)
+			assert.Len(t, p.Extras, len(p.Steps))
+			assert.Positive(t, p.Line)
+		}
+	}
+}
+
+func TestVendorSample(t *testing.T) {
+	vendor := parseFile(t, "testdata/samples/vendor.yaml").Lookup("vendor")
+	require.NotNil(t, vendor)
+	assert.Equal(t, pipeline.Policy{
+		Name: "vendor",
+		Steps: []pipeline.Step{
+			{Kind: pipeline.Timeout, Name: "timeout", Timeout: timeout.Config{After: 30 * time.Second}},
+			{Kind: pipeline.Retry, Name: "retry", Retry: retry.Config{Attempts: 3, Backoff: backoff.Config{
+				Kind: backoff.Exponential, Base: 500 * time.Millisecond, Factor: 2_000_000, Max: time.Minute,
+			}}},
+			{Kind: pipeline.Breaker, Name: "breaker", Breaker: breaker.Config{
+				Window: breaker.Calls, Count: 10, Minimum: 4, FailureRate: 500_000,
+				SlowOver: 2 * time.Second, SlowRate: 800_000,
+				Open:   backoff.Config{Kind: backoff.Constant, Base: 10 * time.Second},
+				Probes: 2,
+			}},
+			{Kind: pipeline.Limit, Name: "limit", Limit: limiter.Config{
+				Count: 50, Period: time.Minute, Burst: 10, Wait: 3 * time.Second, Queue: 100,
+			}},
+			{Kind: pipeline.Bulkhead, Name: "bulkhead", Bulkhead: bulkhead.Config{Concurrent: 5, Queue: 100, Wait: 5 * time.Second}},
+			{Kind: pipeline.Timeout, Name: "timeout-2", Timeout: timeout.Config{After: 10 * time.Second}},
+		},
+		Fallback: &fallback.Config{Status: 503, Body: "try later"},
+	}, vendor.Policy)
+	assert.Equal(t, policy.Extra{Line: 6, Column: 9}, vendor.Extras[1])
+}
+
+func TestDefaultsEqualTheirExplicitForm(t *testing.T) {
+	least := parseFile(t, "testdata/good/defaults.yaml").Policies[0]
+	explicit := parseFile(t, "testdata/good/explicit.yaml").Policies[0]
+	assert.Equal(t, explicit.Policy, least.Policy)
+	assert.Equal(t, explicit.Outcomes, least.Outcomes)
+	assert.Equal(t, explicit.Methods, least.Methods)
+}
+
+func TestDefaults(t *testing.T) {
+	full := backoff.Config{Kind: backoff.Constant, Base: time.Second, Jitter: backoff.Full}
+	for body, want := range map[string]any{
+		"retry: {backoff: {constant: 1s}}":                   full,
+		"retry: {backoff: none}":                             backoff.Config{},
+		"retry: {backoff: {decorrelated: 1s}}":               backoff.Config{Kind: backoff.Decorrelated, Base: time.Second},
+		"retry: {backoff: {linear: 1s}, jitter: 0.5%}":       backoff.Config{Kind: backoff.Linear, Base: time.Second, Jitter: backoff.Fraction, Share: 5_000},
+		"retry: {backoff: {fibonacci: 1s}, jitter: none}":    backoff.Config{Kind: backoff.Fibonacci, Base: time.Second},
+		"retry: {backoff: {exponential: 2m}, jitter: equal}": backoff.Config{Kind: backoff.Exponential, Base: 2 * time.Minute, Factor: 2_000_000, Max: time.Minute, Jitter: backoff.Equal},
+		"retry: {budget: 20%}":                               budget.Config{Ratio: 200_000, MinimumCount: 10, MinimumPeriod: time.Second, Window: 10 * time.Second},
+		"retry: {budget: {ratio: 1000%, minimum: 0/m}}":      budget.Config{Ratio: 10_000_000, MinimumPeriod: time.Minute, Window: 10 * time.Second},
+		"breaker: {open: {exponential: 1s}}":                 backoff.Config{Kind: backoff.Exponential, Base: time.Second, Factor: 2_000_000, Max: time.Minute},
+		"breaker: {open: {linear: 1s, jitter: full}}":        backoff.Config{Kind: backoff.Linear, Base: time.Second, Jitter: backoff.Full},
+		"breaker: {}":                                           uint32(100),
+		"breaker: {window: {calls: 7}}":                         uint32(7),
+		"breaker: {window: {calls: 200}}":                       uint32(100),
+		"breaker: {window: {time: 5s}}":                         uint32(100),
+		"breaker: {window: {consecutive: 5}}":                   uint32(0),
+		"limit: 5/s":                                            limiter.Config{Count: 5, Period: time.Second},
+		"limit: {rate: 5/s, wait: 1s}":                          limiter.Config{Count: 5, Period: time.Second, Wait: time.Second, Queue: 100},
+		"bulkhead: {concurrent: 5, queue: 3}":                   bulkhead.Config{Concurrent: 5, Queue: 3},
+		"bulkhead: {concurrent: 5, wait: 1s, order: newest}":    bulkhead.Config{Concurrent: 5, Wait: time.Second, Queue: 100, Order: limiter.Newest},
+		"bulkhead: {concurrent: 5, wait: 0s, lease: 1d}":        bulkhead.Config{Concurrent: 5, Lease: 24 * time.Hour},
+		"timeout: {after: 1d12h, soft: 1.5h}":                   timeout.Config{After: 36 * time.Hour, Soft: 90 * time.Minute},
+		"limit: {rate: 5/s, algorithm: sliding-counter}":        limiter.Config{Algorithm: limiter.SlidingCounter, Count: 5, Period: time.Second},
+		"retry: {backoff: {exponential: 1s, factor: 1.000001}}": backoff.Config{Kind: backoff.Exponential, Base: time.Second, Factor: 1_000_001, Max: time.Minute, Jitter: backoff.Full},
+	} {
+		s := one(t, "steps: [{"+body+"}]").Steps[0]
+		var got any
+		switch want.(type) {
+		case backoff.Config:
+			if got = s.Retry.Backoff; s.Kind == pipeline.Breaker {
+				got = s.Breaker.Open
+			}
+		case budget.Config:
+			got = s.Retry.Budget
+		case uint32:
+			got = s.Breaker.Minimum
+		case limiter.Config:
+			got = s.Limit
+		case bulkhead.Config:
+			got = s.Bulkhead
+		case timeout.Config:
+			got = s.Timeout
+		}
+		assert.Equal(t, want, got, body)
+	}
+}
+
+func TestNames(t *testing.T) {
+	doc := parseFile(t, "testdata/good/names.yaml")
+	assert.NotNil(t, doc.Lookup("404"))
+	assert.Nil(t, doc.Lookup("vendor"))
+	var names []string
+	var named []bool
+	for i, s := range doc.Lookup("a-").Steps {
+		names = append(names, s.Name)
+		named = append(named, doc.Lookup("a-").Extras[i].Named)
+	}
+	assert.Equal(t, []string{"limit-2", "bulkhead", "timeout", "limit-3"}, names)
+	assert.Equal(t, []bool{true, false, true, false}, named)
+}
+
+func TestParseOneIsStrict(t *testing.T) {
+	p := one(t, `{"steps":[{"limit":"5/s"}]}`)
+	assert.Empty(t, p.Name)
+	for body, want := range map[string]string{
+		`{"steps":[{"limit":5}]}`:    "e:1:20: steps[0].limit: found the number 5; ",
+		`{"steps":[]}`:               "e:1:10: steps: found an empty list; ",
+		`{"version":1,"steps":[{}]}`: "e:1:2: version: found the unknown name \"version\"; ",
+		`{"steps":[{"retry":3},]}`:   "e:1:23: found ']'; allowed a JSON value",
+		`[]`:                         "e:1:1: found an empty list; ",
+		``:                           "e:1:1: found an empty document; ",
+	} {
+		p, err := policy.ParseOne("e", []byte(body))
+		assert.Nil(t, p)
+		require.Error(t, err, body)
+		assert.Contains(t, err.Error(), want)
+	}
+}
+
+func TestErrorsAreSeparate(t *testing.T) {
+	doc, err := policy.Parse("p.yaml", []byte("version: 1\npolicies:\n  a: {steps: [{limit: 5}, {timeout: 5}]}\n"))
+	assert.Nil(t, doc)
+	var all policy.Errors
+	require.ErrorAs(t, err, &all)
+	require.Len(t, all, 2)
+	var first *policy.Error
+	require.True(t, errors.As(err, &first))
+	assert.Same(t, all[0], first)
+	assert.Equal(t, "policies.a.steps[0].limit", first.Path)
+	assert.Equal(t, 2, strings.Count(err.Error(), "p.yaml:3:"))
+}
+
+// TestFormats reads one document in every way in which it may come.
+func TestFormats(t *testing.T) {
+	const text = `{"version": 1, "policies": {"a": {"steps": [{"timeout": "1s"}]}}}`
+	yaml := "version: 1\npolicies:\n  a:\n    steps:\n      - timeout: 1s\n"
+	for _, c := range []struct{ file, src string }{
+		{"a.json", text}, {"a.yaml", text}, {"-", text}, {"a.JSON", "\ufeff" + text},
+		{"a.json", "\t\r\n" + strings.ReplaceAll(text, " ", "\t")}, {"a.yaml", strings.ReplaceAll(text, " ", "\t")},
+		{"a.yaml", yaml}, {"-", yaml}, {"a.yml", "\ufeff" + yaml}, {"a.yaml", strings.ReplaceAll(yaml, "\n", "\r\n")},
+		{"a.yaml", "%YAML 1.2\n---\n" + yaml + "...\n"}, {"-", "{version: 1, policies: {a: {steps: [timeout: 1s]}}}"},
+		{"a.yaml", strings.ReplaceAll(text, "timeout", `\u0074imeout`)},
+	} {
+		doc, err := policy.Parse(c.file, []byte(c.src))
+		require.NoError(t, err, c)
+		assert.Equal(t, time.Second, doc.Policies[0].Steps[0].Timeout.After)
+	}
+	_, err := policy.Parse("a.json", []byte(yaml))
+	assert.EqualError(t, err, "a.json:1:1: found 'v'; allowed a JSON value")
+	_, err = policy.Parse("-", []byte(`{"version": 1,, }`))
+	assert.EqualError(t, err, "-:1:15: found ','; allowed a name in double quotes")
+}

@@ -1,0 +1,71 @@
+// Package tree is what a policy document is before it means anything: nodes
+// with the places at which they stand, and a strict reader of JSON that builds
+// them.
+//
+// It is kept apart from the YAML front end, and free of package fmt and
+// reflection, so that a small runtime reads JSON documents with it alone.
+package tree
+
+// Limits of a document, whatever its format.
+const (
+	// MaxBytes is the greatest size of a document, 1 MiB.
+	MaxBytes = 1 << 20
+	// MaxDepth is how deep lists and maps may stand in one another. What the
+	// policy document needs is less than half of it.
+	MaxDepth = 32
+)
+
+// Kind says what a node is.
+type Kind uint8
+
+// The kinds.
+const (
+	// Bad stands where something was found that has been reported already.
+	Bad Kind = iota
+	// Null is JSON's null, or a YAML value left empty.
+	Null
+	// Bool is true or false; Text has the word.
+	Bool
+	// Number is a number; Text has it as written.
+	Number
+	// Text is a string; Text has it with its escapes resolved.
+	Text
+	// List has Items.
+	List
+	// Map has Entries.
+	Map
+)
+
+// Node is a value of a document and the place where it begins.
+type Node struct {
+	Kind Kind
+	// Text of a Bool, a Number or a Text.
+	Text string
+	// Line and Column, both from 1; a column is a character, not a byte.
+	Line, Column int
+	// Items of a List, in order.
+	Items []*Node
+	// Entries of a Map, in order, double keys included.
+	Entries []Entry
+}
+
+// Entry is a key of a map, the place where the key begins, and its value. A key
+// that could not be read is empty and its value Bad.
+type Entry struct {
+	Key          string
+	Line, Column int
+	Value        *Node
+}
+
+// SyntaxError says where and why a document cannot be read at all.
+type SyntaxError struct {
+	// Line and Column, from 1; 0 where no place can be told.
+	Line, Column int
+	// Found is what stands there, Allowed what could.
+	Found, Allowed string
+}
+
+// Error implements error.
+func (e *SyntaxError) Error() string {
+	return "found " + e.Found + "; allowed " + e.Allowed
+}

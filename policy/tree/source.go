@@ -1,0 +1,105 @@
+package tree
+
+import (
+	"strconv"
+	"unicode/utf8"
+)
+
+// byteOrderMark may begin a document and means nothing there.
+const byteOrderMark = "\ufeff"
+
+// cursor walks over a text and knows the place where it stands.
+type cursor struct {
+	text         string
+	offset       int
+	line, column int
+}
+
+// newCursor returns a cursor at the first character, behind a byte order mark.
+func newCursor(text string) cursor {
+	c := cursor{text: text, line: 1, column: 1}
+	if len(text) >= len(byteOrderMark) && text[:len(byteOrderMark)] == byteOrderMark {
+		c.offset = len(byteOrderMark)
+	}
+	return c
+}
+
+// done reports whether the text is over.
+func (c *cursor) done() bool { return c.offset >= len(c.text) }
+
+// peek returns the byte under the cursor, 0 at the end.
+func (c *cursor) peek() byte {
+	if c.done() {
+		return 0
+	}
+	return c.text[c.offset]
+}
+
+// next moves over one byte. A line ends with LF, CR LF or CR; the bytes behind
+// the first one of a character leave the column as it is.
+func (c *cursor) next() {
+	b := c.text[c.offset]
+	c.offset++
+	switch {
+	case b == '\n', b == '\r' && c.peek() != '\n':
+		c.line++
+		c.column = 1
+	case b == '\r', b >= 0x80 && b < 0xC0:
+	default:
+		c.column++
+	}
+}
+
+// CheckSource says what makes a source unreadable before its format matters:
+// more than MaxBytes, bytes that are not UTF-8, control characters. It returns
+// nil for a source that may be read.
+func CheckSource(src []byte) *SyntaxError {
+	if len(src) > MaxBytes {
+		return &SyntaxError{
+			Found:   strconv.Itoa(len(src)) + " bytes",
+			Allowed: "at most " + strconv.Itoa(MaxBytes) + " bytes (1 MiB)",
+		}
+	}
+	for c := newCursor(string(src)); !c.done(); {
+		r, size := utf8.DecodeRuneInString(c.text[c.offset:])
+		if r == utf8.RuneError && size == 1 {
+			return &SyntaxError{
+				Line: c.line, Column: c.column,
+				Found:   "the byte 0x" + hex(uint64(c.peek()), 2),
+				Allowed: "text in UTF-8",
+			}
+		}
+		if !printable(r) {
+			return &SyntaxError{
+				Line: c.line, Column: c.column,
+				Found:   "the character U+" + hex(uint64(r), 4),
+				Allowed: "text without control characters but tab, line feed and carriage return",
+			}
+		}
+		for range size {
+			c.next()
+		}
+	}
+	return nil
+}
+
+// printable is YAML's c-printable, which JSON documents keep to as well.
+func printable(r rune) bool {
+	switch {
+	case r == '\t', r == '\n', r == '\r', r == 0x85:
+		return true
+	case r < 0x20, r >= 0x7F && r < 0xA0, r == 0xFFFE, r == 0xFFFF:
+		return false
+	}
+	return true
+}
+
+// hex returns n in upper case, with zeros in front up to the width.
+func hex(n uint64, width int) string {
+	const digits = "0123456789ABCDEF"
+	text := ""
+	for ; n > 0 || len(text) < width; n >>= 4 {
+		text = string(digits[n&15]) + text
+	}
+	return text
+}

@@ -1,0 +1,86 @@
+package reducer
+
+import "github.com/sluice-go/sluice/clock"
+
+// Kind says what happened.
+type Kind uint8
+
+// The kinds of actions. A cell answers Stale to a kind that it does not know.
+const (
+	// Acquire asks for a permit of the cost. ID names the caller in effects
+	// that concern it later, while it waits in a queue.
+	Acquire Kind = iota + 1
+	// TryAcquire is Acquire by a caller that does not wait.
+	TryAcquire
+	// Peek answers as TryAcquire would and changes nothing.
+	Peek
+	// Reserve takes permits now for use at the mark of the answer. Mark is the
+	// latest acceptable one.
+	Reserve
+	// Commit makes a permit final: it can no longer be cancelled.
+	Commit
+	// Cancel gives a permit back as if it had not been used; a breaker gets no
+	// vote, a limiter refunds, a bulkhead frees the place.
+	Cancel
+	// Release ends the use of a permit that ran.
+	Release
+	// Record ends an attempt with the outcome. Mark is when the attempt began.
+	Record
+	// Leave gives up waiting. ID is the ticket of the Wait answer.
+	Leave
+	// Expire ends a wait whose time is over, and is answered Wait when it is
+	// not, or when the turn has come.
+	Expire
+	// Renew extends the lease of a permit.
+	Renew
+	// Tick lets time pass: leases lapse, a breaker changes its state. It never
+	// grants anything.
+	Tick
+	// Serve grants the head of the queue when its turn has come; one waiter a
+	// step, so that what the waiter does next comes before the next one.
+	Serve
+	// Drain gives up what is free now: the dependency asked for a pause.
+	Drain
+	// Transition moves a breaker by hand. Cost is the state to go to.
+	Transition
+	// Reset returns the cell to its initial state. Permits of before are stale.
+	Reset
+)
+
+// Outcome is how an attempt or a call ended.
+type Outcome uint8
+
+// The outcomes.
+const (
+	OK Outcome = iota + 1
+	// Fail is retried and votes.
+	Fail
+	// Throttle says that the dependency refused by a limit of its own: retried, no vote.
+	Throttle
+	// Ignore is neither success nor failure: not retried, no vote.
+	Ignore
+	// Timeout is a failure by a timeout step.
+	Timeout
+	// Cancelled says that the caller gave up: not retried, no vote.
+	Cancelled
+)
+
+// Action is what happened, packed into four words.
+type Action struct {
+	Kind    Kind
+	Outcome Outcome
+	_       uint16
+	Cost    uint32 // permits asked for or held
+	Permit         // the permit or the ticket that the action is about
+}
+
+// Permit is what a cell granted, in three words; what the words mean is the
+// granting cell's own affair. The zero value is no permit.
+type Permit struct {
+	// Generation tells permits of one stay in a state from those of another.
+	Generation uint64
+	// ID names the place or the waiter within the generation.
+	ID uint64
+	// Mark is when the permit was granted; in Record when the attempt began.
+	Mark clock.Mark
+}

@@ -1,0 +1,142 @@
+package reducer
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+)
+
+// Verdict is a cell's answer in a word.
+type Verdict uint8
+
+// The verdicts.
+const (
+	// Stale: the action was late, a duplicate, unknown, or had nothing to do.
+	Stale Verdict = iota
+	// Done: the action took effect and there is nothing to tell.
+	Done
+	// Admit: a permit is granted.
+	Admit
+	// Reject: no permit. Reason says why; RetryAt when not.
+	Reject
+	// Wait: the caller stands in the queue.
+	Wait
+)
+
+// Reason says why a permit was refused, a wait ended or a call was given up.
+type Reason uint8
+
+// The reasons, in the words of the decision log.
+const (
+	NoReason       Reason = iota
+	ReasonRate            // over the rate, and nobody may wait
+	ReasonCapacity        // the cost can never be admitted
+	ReasonOpen            // the breaker is open
+	ReasonProbes          // half-open, and all probes are out or done
+	ReasonFull            // the queue or the bulkhead is full
+	ReasonWait            // would wait, or waited, too long
+	ReasonShed            // shed under load
+	ReasonAttempts        // no attempts left
+	ReasonPushback        // the answer said not to retry
+	ReasonDeadline        // the next attempt would not start before a deadline
+	ReasonBudget          // the retry budget is spent
+	ReasonFail            // the attempt failed
+	ReasonThrottle        // the dependency refused it
+	ReasonTimeout         // a timeout step cut it
+	reasonCount
+)
+
+var reasonNames = [reasonCount]string{
+	"", "rate", "capacity", "open", "probes", "full", "wait", "shed",
+	"attempts", "pushback", "deadline", "budget", "fail", "throttle", "timeout",
+}
+
+// String returns the word of the decision log.
+func (r Reason) String() string {
+	if r < reasonCount {
+		return reasonNames[r]
+	}
+	return "unknown"
+}
+
+var outcomeNames = [...]string{"", "ok", "fail", "throttle", "ignore", "timeout", "cancel"}
+
+// String returns the word of the decision log.
+func (o Outcome) String() string {
+	if int(o) < len(outcomeNames) {
+		return outcomeNames[o]
+	}
+	return "unknown"
+}
+
+var verdictNames = [...]string{"stale", "done", "admit", "reject", "wait"}
+
+// String names the verdict.
+func (v Verdict) String() string {
+	if int(v) < len(verdictNames) {
+		return verdictNames[v]
+	}
+	return "unknown"
+}
+
+// Answer is what a step says to its caller, packed into four words. What the
+// three words of Permit hold depends on the verdict; the methods name them.
+type Answer struct {
+	Verdict Verdict
+	Reason  Reason
+	_       uint16
+	Free    uint32 // Peek: permits free now, at most the largest uint32
+	Permit
+}
+
+// RetryAt returns, for a Reject, the least mark at which the same action would
+// not be refused if nothing else happened, and false where there is none.
+func (a Answer) RetryAt() (clock.Mark, bool) {
+	return a.Mark, a.Verdict == Reject && a.Mark != clock.Never
+}
+
+// RetryAfter is RetryAt as a duration from now, at least zero.
+func (a Answer) RetryAfter(now clock.Mark) (time.Duration, bool) {
+	at, ok := a.RetryAt()
+	if !ok {
+		return 0, false
+	}
+	return max(0, at.Sub(now)), true
+}
+
+// Until returns, for a Wait, the mark of the caller's turn, and false where it
+// is not known.
+func (a Answer) Until() (clock.Mark, bool) {
+	return a.Mark, a.Verdict == Wait && a.Mark != clock.Never
+}
+
+// WaitEnds returns, for a Wait, the mark at which the wait is over in vain;
+// clock.Never when it has no end.
+func (a Answer) WaitEnds() clock.Mark { return clock.Mark(a.Generation) }
+
+// Admitted answers with a permit.
+func Admitted(p Permit) Answer { return Answer{Verdict: Admit, Permit: p} }
+
+// Rejected answers with a refusal; at is clock.Never where no mark is known.
+func Rejected(why Reason, at clock.Mark) Answer {
+	return Answer{Verdict: Reject, Reason: why, Permit: Permit{Mark: at}}
+}
+
+// Waiting answers with a place in the queue: its ticket, the mark of the turn
+// (clock.Never where it is not known) and the mark at which the wait ends.
+func Waiting(ticket uint64, turn, ends clock.Mark) Answer {
+	return Answer{Verdict: Wait, Permit: Permit{Generation: uint64(ends), ID: ticket, Mark: turn}}
+}
+
+// CauseOf returns the reason of a retry after an attempt that ended so.
+func CauseOf(o Outcome) Reason {
+	switch o {
+	case Fail:
+		return ReasonFail
+	case Throttle:
+		return ReasonThrottle
+	case Timeout:
+		return ReasonTimeout
+	}
+	return NoReason
+}
