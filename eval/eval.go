@@ -35,8 +35,12 @@ type LineError struct {
 	Err  error
 }
 
-// Error implements error, as in "line 12: op: found ...".
-func (e *LineError) Error() string { return fmt.Sprintf("line %d: %v", e.Line, e.Err) }
+// Error implements error, as in "line 12: op: found ...". The errors of a policy
+// have a line each.
+func (e *LineError) Error() string {
+	place := fmt.Sprintf("line %d: ", e.Line)
+	return place + strings.ReplaceAll(e.Err.Error(), "\n", "\n"+place)
+}
 
 // Unwrap returns the cause.
 func (e *LineError) Unwrap() error { return e.Err }
@@ -71,8 +75,12 @@ func (r *run) all(in *bufio.Reader, follow bool) error {
 	for n := 1; ; n++ {
 		src, err := next(in, &long)
 		if len(bytes.TrimSpace(src)) > 0 {
-			if err := r.line(src); err != nil {
+			e, err := read(src)
+			if err != nil {
 				return &LineError{Line: n, Err: err}
+			}
+			if err := r.decide(&e, n); err != nil {
+				return err
 			}
 			if follow {
 				if err := r.out.Flush(); err != nil {
@@ -108,12 +116,9 @@ func next(in *bufio.Reader, long *[]byte) ([]byte, error) {
 	return *long, err
 }
 
-// line decides one event.
-func (r *run) line(src []byte) error {
-	e, err := read(src)
-	if err != nil {
-		return err
-	}
+// decide decides one event, that of line n. The error is a LineError or that of
+// the writer.
+func (r *run) decide(e *event, n int) error {
 	r.driver.Advance(e.at)
 	if err := r.write(); err != nil {
 		return err
@@ -122,9 +127,9 @@ func (r *run) line(src []byte) error {
 	switch e.op {
 	case "call":
 		if live {
-			return fmt.Errorf("id: a call %s is not over", e.id)
+			return &LineError{Line: n, Err: fmt.Errorf("id: a call %s is not over", e.id)}
 		}
-		r.begin(&e)
+		r.begin(e)
 	case "done":
 		live = live && r.driver.Done(handle, e.outcome, e.told, e.retryAfter)
 	case "cancel":
@@ -134,7 +139,7 @@ func (r *run) line(src []byte) error {
 	case "configure":
 		plan, err := pipeline.Compile(e.policy.Policy)
 		if err != nil {
-			return err
+			return &LineError{Line: n, Err: err}
 		}
 		r.driver.Configure(plan)
 	}

@@ -49,13 +49,11 @@ const ops = "call, done, renew, cancel, tick, configure"
 // read makes an event of a line.
 func read(src []byte) (e event, err error) {
 	var l line
-	decoder := json.NewDecoder(bytes.NewReader(src))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(&l); err != nil {
-		return e, explain(err)
-	}
-	if decoder.InputOffset() != int64(len(bytes.TrimRight(src, " \t\r\n"))) {
-		return e, errors.New("more than one JSON value")
+	if !plain(src, &l) {
+		l = line{}
+		if err := decode(src, &l); err != nil {
+			return e, err
+		}
 	}
 	if e.at, err = mark("at", l.At); err != nil {
 		return e, err
@@ -77,6 +75,19 @@ func read(src []byte) (e event, err error) {
 		err = fmt.Errorf("op: found %q; allowed: %s", l.Op, ops)
 	}
 	return e, err
+}
+
+// decode reads any line.
+func decode(src []byte, l *line) error {
+	decoder := json.NewDecoder(bytes.NewReader(src))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(l); err != nil {
+		return explain(err)
+	}
+	if decoder.InputOffset() != int64(len(bytes.TrimRight(src, " \t\r\n"))) {
+		return errors.New("more than one JSON value")
+	}
+	return nil
 }
 
 func (e *event) readCall(l *line) (err error) {
@@ -128,7 +139,21 @@ func (e *event) readConfigure(l *line) (err error) {
 		return errors.New(`policy: missing; allowed: an object with steps`)
 	}
 	e.policy, err = policy.ParseOne("policy.json", l.Policy)
-	return err
+	return inline(err)
+}
+
+// inline names the errors of a policy by their paths: its lines are not those
+// of the log.
+func inline(err error) error {
+	var all policy.Errors
+	if !errors.As(err, &all) {
+		return err
+	}
+	short := make(policy.Errors, len(all))
+	for i, one := range all {
+		short[i] = &policy.Error{File: "policy", Path: one.Path, Found: one.Found, Allowed: one.Allowed, Nearest: one.Nearest}
+	}
+	return short
 }
 
 func present(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }
@@ -140,6 +165,9 @@ func identity(raw json.RawMessage) (string, error) {
 	case !present(raw):
 		return "", errors.New("id: missing; allowed: a number or a string")
 	case raw[0] == '"':
+		if _, ok := unquoted(raw); ok {
+			return string(raw), nil
+		}
 		var text string
 		if err := json.Unmarshal(raw, &text); err != nil {
 			return "", errors.New("id: " + err.Error())
@@ -181,8 +209,11 @@ func duration(field string, raw json.RawMessage) (time.Duration, error) {
 		}
 		return time.Duration(n), nil
 	}
-	var text string
-	if err := json.Unmarshal(raw, &text); err != nil {
+	text, ok := "", false
+	if plain, is := unquoted(raw); is {
+		text, ok = string(plain), true
+	}
+	if !ok && json.Unmarshal(raw, &text) != nil {
 		return 0, wrong()
 	}
 	d, err := time.ParseDuration(text)

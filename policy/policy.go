@@ -24,9 +24,10 @@ type (
 	Errors   = document.Errors
 )
 
-// Parse reads a whole document. The file names it in errors, and tells the
-// format: .json is JSON alone, anything else is YAML, of which a document in
-// JSON is read as JSON. The error is nil or an Errors.
+// Parse reads a whole document. The file names it in errors and tells the
+// format: .json is JSON; .yaml and .yml are YAML, which a document in JSON is as
+// well; with any other name a document that begins as JSON does, with {", is
+// JSON, and all else YAML. The error is nil or an Errors.
 func Parse(file string, src []byte) (*Document, error) {
 	root, before := read(file, src)
 	if root == nil {
@@ -55,26 +56,32 @@ func Schema() []byte { return slices.Clone(schema) }
 // read returns the tree of a source, and what was wrong with it so far. Without
 // a tree that is all that can be said.
 func read(file string, src []byte) (*tree.Node, Errors) {
+	begin := trimSpace(strings.TrimPrefix(string(src), "\ufeff"))
+	object := strings.HasPrefix(begin, "{")
+	isJSON := object && strings.HasPrefix(trimSpace(begin[1:]), `"`)
+	isYAML := false
+	switch strings.ToLower(path.Ext(file)) {
+	case ".json":
+		isJSON = true
+	case ".yaml", ".yml":
+		isJSON, isYAML = false, true
+	}
+	// The YAML library does not take all of JSON, so that what may be JSON is
+	// read as JSON first.
+	if isJSON || isYAML && object {
+		root, err := tree.ReadJSON(src)
+		if err == nil {
+			return root, nil
+		}
+		if isJSON {
+			return nil, document.Unreadable(file, err)
+		}
+	}
 	if err := tree.CheckSource(src); err != nil {
 		return nil, document.Unreadable(file, err)
 	}
-	begin := strings.TrimLeft(strings.TrimPrefix(string(src), "\ufeff"), " \t\r\n")
-	ext := strings.ToLower(path.Ext(file))
-	if ext != ".json" && !strings.HasPrefix(begin, "{") {
-		return readYAML(file, src)
-	}
-	root, err := tree.ReadJSON(src)
-	if err == nil {
-		return root, nil
-	}
-	// What begins with a brace may be YAML's flow style all the same. Where it
-	// is neither, the errors of JSON are the plainer ones.
-	if ext != ".json" {
-		yaml, errs := readYAML(file, src)
-		isYAML := ext == ".yaml" || ext == ".yml"
-		if yaml != nil || isYAML {
-			return yaml, errs
-		}
-	}
-	return nil, document.Unreadable(file, err)
+	return readYAML(file, src)
 }
+
+// trimSpace returns a text without the white space of JSON in front.
+func trimSpace(text string) string { return strings.TrimLeft(text, " \t\r\n") }

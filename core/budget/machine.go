@@ -54,21 +54,22 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Out) reducer.Answer {
 	switch a.Kind {
 	case reducer.Record:
-		if !s.Begun {
-			*s = State{Begun: true, Origin: now, Last: now}
-		}
-		m.rotate(s, now)
+		m.rotate(s.begin(now), now)
 		b := s.bucket()
 		b.First = inc(b.First)
 		return reducer.Answer{Verdict: reducer.Done}
 	case reducer.Acquire, reducer.TryAcquire, reducer.Peek:
-		now = m.rotate(s, now)
-		free := m.free(s)
+		seen := *s
+		now = m.rotate(&seen, now)
+		free := m.free(&seen)
+		if a.Kind != reducer.Peek {
+			*s = seen
+		}
 		if free == 0 {
 			return reducer.Rejected(reducer.ReasonBudget, clock.Never)
 		}
 		if a.Kind != reducer.Peek {
-			b := s.bucket()
+			b := s.begin(now).bucket()
 			b.Retries = inc(b.Retries)
 		}
 		answer := reducer.Admitted(reducer.Permit{Mark: now})
@@ -110,11 +111,11 @@ func (m *Machine) rotate(s *State, now clock.Mark) clock.Mark {
 	return now
 }
 
-// Adopt takes over the counts of a budget with another configuration, unless
-// its window is another one.
+// Adopt takes over the counts of a budget with another configuration. With
+// another window it counts from nothing, in buckets cut from the same mark.
 func (m *Machine) Adopt(s State, from *Machine) State {
 	if m.config.Window != from.config.Window {
-		return State{}
+		return State{Begun: s.Begun, Origin: s.Origin, Last: s.Last}
 	}
 	return s
 }

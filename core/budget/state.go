@@ -21,6 +21,15 @@ type State struct {
 	Begun   bool
 }
 
+// begin cuts the buckets from now on, if nothing was counted before. Where a
+// budget is put in force while calls run, that may be a retry.
+func (s *State) begin(now clock.Mark) *State {
+	if !s.Begun {
+		*s = State{Begun: true, Origin: now, Last: now}
+	}
+	return s
+}
+
 // bucket returns the present one, which rotate has made.
 func (s *State) bucket() *Bucket { return &s.Buckets[s.Head%buckets] }
 

@@ -106,7 +106,9 @@ func (m *Machine) acquire(s *State, a reducer.Action, now clock.Mark, out *reduc
 	if c.Queue == 0 || s.Queue.Len() >= c.Queue && c.Order == limiter.Oldest {
 		return reducer.Rejected(reducer.ReasonFull, clock.Never)
 	}
-	m.dropAll(s, c.Queue-1, out)
+	if s.Queue.Len() >= c.Queue {
+		m.dropAll(s, s.Queue.Len()-1, out)
+	}
 	ends := clock.Never
 	if c.Wait > 0 {
 		ends = now.Add(c.Wait)
@@ -137,7 +139,7 @@ func (m *Machine) renew(s *State, p reducer.Permit, now clock.Mark) bool {
 	if !s.holds(p) {
 		return false
 	}
-	if m.config.Lease > 0 {
+	if m.config.Lease > 0 && s.holders[p.ID-1].until != clock.Never {
 		s.unlink(uint32(p.ID))
 		s.holders[p.ID-1].until = now.Add(m.config.Lease)
 		s.link(uint32(p.ID))

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 
@@ -17,7 +18,14 @@ type node struct {
 	key         string
 	at          int // in pool.list
 	refs        int // calls that passed or wait
+	turns       []turn
 	end, serves entry
+}
+
+// turn is a waiter whose wait is over at the mark of its turn.
+type turn struct {
+	call Handle
+	step int
 }
 
 // pool holds the cells of a step: one, or one for each key.
@@ -39,8 +47,9 @@ type layout struct {
 }
 
 // newLayout takes over the pools of the steps that have the name, the kind and
-// the keys of a step of the old layout.
-func newLayout(plan *pipeline.Plan, old *layout) *layout {
+// the keys of a step of the old layout. A step without keys has its cell from
+// the start, so that an unused limiter carries over what it has.
+func (d *Driver) newLayout(plan *pipeline.Plan, old *layout) *layout {
 	l := &layout{plan: plan}
 	for i := range plan.Len() {
 		if plan.Maker(i) == nil {
@@ -51,6 +60,9 @@ func newLayout(plan *pipeline.Plan, old *layout) *layout {
 			l.pools[i] = p
 		} else {
 			l.pools[i] = &pool{maker: plan.Maker(i), kind: s.Kind, per: s.Per, step: uint8(i), keyed: map[string]*node{}}
+			if len(s.Per) == 0 {
+				d.newNode(l.pools[i], "")
+			}
 		}
 	}
 	return l
@@ -74,20 +86,23 @@ func (l *layout) pool(s pipeline.Step) *pool {
 // each mechanism says.
 func (d *Driver) Configure(plan *pipeline.Plan) {
 	d.tell(Decision{Kind: Configured})
-	d.layout = newLayout(plan, d.layout)
+	d.layout = d.newLayout(plan, d.layout)
+	var out reducer.Out
 	for i := range plan.Len() {
 		p := d.layout.pools[i]
 		if p == nil {
 			continue
 		}
 		p.maker, p.step = plan.Maker(i), uint8(i)
-		for _, n := range slices.Clone(p.list) {
-			var out reducer.Out
+		for _, n := range p.list {
 			n.cell = p.maker.Adopt(n.cell, d.now, &out)
 			d.arm(n)
-			d.deliver(n, out)
 		}
 	}
+	slices.SortStableFunc(out, func(a, b reducer.Effect) int {
+		return cmp.Compare(d.caller(a).number, d.caller(b).number)
+	})
+	d.deliver(out)
 	d.Advance(d.now)
 }
 
@@ -110,7 +125,7 @@ func (d *Driver) resolve(c *call, i int) *node {
 // keyOf joins the values of the attributes so that different lists never give
 // one key.
 func (p *pool) keyOf(lookup func(string) string) string {
-	if len(p.per) == 0 || lookup == nil {
+	if len(p.per) == 0 {
 		return ""
 	}
 	if len(p.per) == 1 {
@@ -126,13 +141,19 @@ func (p *pool) keyOf(lookup func(string) string) string {
 	return string(key)
 }
 
-// sweep is how many cells are looked at for each new one, so that cells that
-// cannot be told from new ones are forgotten as fast as others come.
-const sweep = 2
+const (
+	// keep is how many cells a step has before any is forgotten. A cell equal
+	// to a new one can be told from it by a Configure alone: it carries over
+	// its free permits, where a new one starts with all of the new burst.
+	keep = 1 << 16
+	// sweep is how many cells are looked at for each new one, so that cells
+	// are forgotten as fast as others come.
+	sweep = 2
+)
 
 func (d *Driver) newNode(p *pool, key string) *node {
-	for range min(sweep, len(p.list)) {
-		p.hand %= max(1, len(p.list))
+	for i := 0; i < sweep && len(p.list) >= keep; i++ {
+		p.hand %= len(p.list)
 		if n := p.list[p.hand]; n.refs == 0 && n.cell.Fresh(d.now) {
 			d.forget(n)
 		} else {
@@ -174,7 +195,8 @@ func (d *Driver) arm(n *node) {
 		d.heap.set(&n.serves, at)
 		return
 	}
-	n.serves.step = n.pool.step
-	n.serves.number = d.calls[caller>>4].number
-	d.heap.set(&n.serves, at)
+	n.serves.step = uint8(caller & 15)
+	n.serves.number = d.caller(reducer.Effect{Caller: caller}).number
+	// A place that has been free for a while is there now.
+	d.heap.set(&n.serves, max(at, d.now))
 }

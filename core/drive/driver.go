@@ -1,6 +1,8 @@
 package drive
 
 import (
+	"cmp"
+	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -63,7 +65,9 @@ type Driver struct {
 
 // New returns a driver at mark 0.
 func New(plan *pipeline.Plan, seed uint64) *Driver {
-	return &Driver{layout: newLayout(plan, nil), seed: seed}
+	d := &Driver{seed: seed}
+	d.layout = d.newLayout(plan, nil)
+	return d
 }
 
 // Now returns the mark of the last event.
@@ -90,9 +94,23 @@ func (d *Driver) fire(e *entry) {
 		d.run(e.call, d.advance(e.call, pipeline.Event{Kind: pipeline.Resumed}))
 	case serves:
 		d.step(e.node, reducer.Action{Kind: reducer.Serve})
+	case leases:
+		d.lapse()
 	default:
 		d.step(e.node, reducer.Action{Kind: reducer.Tick})
 	}
+}
+
+// lapse ends the leases of all cells that are due at this mark and tells of
+// them call by call.
+func (d *Driver) lapse() {
+	told := len(d.Decisions)
+	for len(d.heap) > 0 && d.heap[0].class == leases && d.heap[0].at <= d.now {
+		d.step(d.heap[0].node, reducer.Action{Kind: reducer.Tick})
+	}
+	slices.SortStableFunc(d.Decisions[told:], func(a, b Decision) int {
+		return cmp.Compare(d.calls[a.Call.slot].number, d.calls[b.Call.slot].number)
+	})
 }
 
 // Begin starts a call at the present mark.
@@ -100,6 +118,9 @@ func (d *Driver) Begin(r Request) Handle {
 	d.number++
 	c := d.take()
 	c.number, c.lookup, c.layout = d.number, r.Lookup, d.layout
+	if c.lookup == nil {
+		c.lookup = missing
+	}
 	deadline := clock.Never
 	if r.Deadline >= 0 {
 		deadline = d.now.Add(r.Deadline)
@@ -109,6 +130,9 @@ func (d *Driver) Begin(r Request) Handle {
 	d.Advance(d.now)
 	return handle
 }
+
+// missing is the lookup of a call without attributes.
+func missing(string) string { return "" }
 
 // Done ends the running attempt of a call. told says that the answer named a
 // retryAfter. It returns false, and does nothing, when no attempt is running.
@@ -219,12 +243,9 @@ func (d *Driver) endCall(c *call) {
 		d.cut(c, effect, attempt)
 		return
 	}
-	if c.Phase == pipeline.Waiting && c.Until <= d.now {
-		d.expire(c, int(c.At), c.Slots[c.At].ID)
-		return
-	}
 	for i := range c.nodes {
-		if c.Phantom&(1<<i) != 0 && clock.Mark(c.Slots[i].Generation) <= d.now {
+		waits := c.Phase == pipeline.Waiting && int(c.At) == i && c.Until <= d.now
+		if waits || c.Phantom&(1<<i) != 0 && clock.Mark(c.Slots[i].Generation) <= d.now {
 			d.expire(c, i, c.Slots[i].ID)
 			return
 		}
@@ -251,7 +272,9 @@ func (d *Driver) cut(c *call, effect pipeline.Effect, attempt uint32) {
 func (d *Driver) expire(c *call, i int, ticket uint64) {
 	answer := d.step(c.nodes[i], reducer.Action{Kind: reducer.Expire, Permit: reducer.Permit{ID: ticket}})
 	if answer.Verdict == reducer.Wait {
-		c.layout.plan.Reprieve(&c.Call, i)
+		c.layout.plan.WaitUntil(&c.Call, i, clock.Never)
+		n := c.nodes[i]
+		n.turns = append(n.turns, turn{c.handle, i})
 		d.rearm(c)
 		return
 	}
@@ -263,21 +286,40 @@ func (d *Driver) step(n *node, a reducer.Action) reducer.Answer {
 	out := d.out[:0]
 	answer := n.cell.Step(a, d.now, &out)
 	d.arm(n)
+	if len(n.turns) > 0 && a.Kind != reducer.Expire {
+		d.recall(n)
+	}
 	if len(out) > 0 {
 		d.out = nil
-		d.deliver(n, out)
+		d.deliver(out)
 	}
 	d.out = out
 	return answer
 }
 
+// recall asks again about the waits that were over at the mark of their turn:
+// the cell has changed, and the turn may have gone to somebody else.
+func (d *Driver) recall(n *node) {
+	for _, t := range n.turns {
+		if c := d.find(t.call); c != nil {
+			c.layout.plan.WaitUntil(&c.Call, t.step, d.now)
+			d.rearm(c)
+		}
+	}
+	n.turns = n.turns[:0]
+}
+
+// caller returns the call that an effect concerns. A breaker's change concerns
+// none, and any will do.
+func (d *Driver) caller(e reducer.Effect) *call { return d.calls[e.Caller>>4] }
+
 // deliver tells calls what the step of a cell did to them.
-func (d *Driver) deliver(n *node, out reducer.Out) {
+func (d *Driver) deliver(out reducer.Out) {
 	for _, e := range out {
 		if e.Kind == reducer.Change {
 			continue
 		}
-		c := d.calls[e.Caller>>4]
+		c := d.caller(e)
 		event := pipeline.Event{Step: uint8(e.Caller & 15)}
 		switch e.Kind {
 		case reducer.Grant:
@@ -286,7 +328,7 @@ func (d *Driver) deliver(n *node, out reducer.Out) {
 			event.Kind, event.Answer = pipeline.Dropped, reducer.Answer{Reason: e.Reason}
 		default:
 			i := int(event.Step)
-			d.tell(Decision{Call: c.handle, Kind: Lapse, Attempt: c.attempt(), Step: c.layout.plan.StepName(i), Shadow: c.layout.plan.Shadow(i), State: d.text(n)})
+			d.tell(Decision{Call: c.handle, Kind: Lapse, Attempt: c.attempt(), Step: c.layout.plan.StepName(i), Shadow: c.layout.plan.Shadow(i), State: d.text(c.nodes[i])})
 			continue
 		}
 		d.run(c, d.advance(c, event))

@@ -30,7 +30,7 @@ func (e *entry) before(f *entry) bool {
 		return e.at < f.at
 	case e.class != f.class:
 		return e.class < f.class
-	case e.step != f.step:
+	case (e.class == serves || e.class == leases) && e.step != f.step:
 		return e.step < f.step
 	}
 	return e.number < f.number

@@ -50,7 +50,7 @@ func (m *Machine) Turn(s State, cost uint32, now clock.Mark) clock.Mark {
 	switch {
 	case cost > m.count:
 		return clock.Never
-	case !s.open(now) || uint64(s.Used)+uint64(cost) <= uint64(m.count):
+	case cost == 0 || !s.open(now) || uint64(s.Used)+uint64(cost) <= uint64(m.count):
 		return now
 	}
 	return s.End
@@ -128,13 +128,13 @@ func (m *Machine) take(s *State, cost uint32, now clock.Mark) reducer.Answer {
 		*s = s.at(now, m.period)
 		s.Used += cost
 	}
-	return reducer.Admitted(reducer.Permit{Generation: uint64(s.Start), Mark: now})
+	return reducer.Admitted(reducer.Permit{Generation: uint64(s.Start), ID: s.id(), Mark: now})
 }
 
 // refund gives back what was taken from the window that is still open. When
 // all was taken at the mark at which it opened, it has never opened.
 func (m *Machine) refund(s *State, a reducer.Action, now clock.Mark) reducer.Answer {
-	if a.Cost == 0 || a.Cost > s.Used || a.Generation != uint64(s.Start) || !s.open(now) {
+	if a.Cost == 0 || a.Cost > s.Used || a.Generation != uint64(s.Start) || a.ID != s.id() || !s.open(now) {
 		return reducer.Answer{}
 	}
 	s.Used -= a.Cost

@@ -29,6 +29,10 @@ func (s State) at(now clock.Mark, period time.Duration) State {
 	return State{Start: now, End: now.Add(period)}
 }
 
+// id tells the window's permits from those of another algorithm, which a
+// limiter may have had before.
+func (s State) id() uint64 { return ^uint64(s.Start) }
+
 const tag = 'F'
 
 var errWindow = errors.New("fixed window: ends before it starts, or is used and not open")

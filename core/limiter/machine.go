@@ -104,7 +104,7 @@ func (m *Machine[S, C]) acquire(s *State[S], a reducer.Action, now clock.Mark, o
 		return reducer.Rejected(reducer.ReasonWait, m.retryNewest(s, a.Cost, now))
 	case w.Order == Newest:
 		if full {
-			m.dropAll(s, reducer.ReasonFull, w.Queue-1, out)
+			m.dropAll(s, reducer.ReasonFull, s.Queue.Len()-1, out)
 		}
 		told = clock.Never
 	case full:

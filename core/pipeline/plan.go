@@ -201,12 +201,13 @@ func (p *Plan) ResumesAt(c *Call) clock.Mark {
 	return clock.Never
 }
 
-// Reprieve keeps the end of a wait from being asked for again: the turn has
-// come, and the waiter is served at this very mark.
-func (p *Plan) Reprieve(c *Call, step int) {
+// WaitUntil moves the end of the wait at a step. When a wait is over at the
+// mark of its turn, the driver moves it out of the way, serves the queue, and
+// moves it back if somebody else was served.
+func (p *Plan) WaitUntil(c *Call, step int, at clock.Mark) {
 	if c.Phase == Waiting && int(c.At) == step {
-		c.Until = clock.Never
-		return
+		c.Until = at
+	} else if c.Phantom&(1<<step) != 0 {
+		c.Slots[step].Generation = uint64(at)
 	}
-	c.Slots[step].Generation = uint64(clock.Never)
 }

@@ -43,6 +43,9 @@ func (m *Machine) Turn(s State, cost uint32, now clock.Mark) clock.Mark {
 		return clock.Never
 	}
 	now = max(now, s.Last)
+	if cost == 0 {
+		return now
+	}
 	w := s.windowAt(now, m.period)
 	if uint64(w.Cur)+uint64(cost) <= uint64(m.count) {
 		return max(now, w.Start.Add(w.Span-fading(m.count-w.Cur-cost, w.Prev, w.Span)))
@@ -92,8 +95,20 @@ func (m *Machine) Carry(free uint32, now clock.Mark) State {
 }
 
 // Adopt takes over the state of a counter with another configuration: counts
-// stay, a changed period begins with the next window.
-func (m *Machine) Adopt(s State, _ *Machine, _ clock.Mark) State { return s }
+// stay, a changed period begins with the window after that of now.
+func (m *Machine) Adopt(s State, from *Machine, now clock.Mark) State {
+	now = max(now, s.Last)
+	if m.period == from.period {
+		return s
+	}
+	if s.over(now, from.period) {
+		return State{Last: s.Last}
+	}
+	if w := s.windowAt(now, from.period); w != s.Window {
+		s = State{Window: w, First: clock.Always, Last: now}
+	}
+	return s
+}
 
 // Reduce implements reducer.Machine.
 func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
@@ -143,7 +158,7 @@ func (m *Machine) take(s *State, cost uint32, now clock.Mark) reducer.Answer {
 		s.enter(now, m.period)
 		s.Cur += cost
 	}
-	return reducer.Admitted(reducer.Permit{Generation: uint64(s.Start), Mark: now})
+	return reducer.Admitted(reducer.Permit{Generation: id(s.Start), ID: id(s.Start), Mark: now})
 }
 
 // NextWake implements reducer.Machine: windows follow each other by themselves.

@@ -15,6 +15,8 @@ type Window struct {
 	Span      time.Duration
 	PrevStart clock.Mark
 	Prev, Cur uint32
+	// Idle is how many windows, up to this one, had no admission: 0 to 2.
+	Idle uint8
 }
 
 // State is a sliding counter, comparable, without pointers. The zero value has
@@ -35,7 +37,14 @@ func (w Window) left(now clock.Mark) time.Duration { return w.Span - now.Sub(w.S
 // over reports that no window has begun, or that two windows of the period
 // passed after the last one that had an admission.
 func (w Window) over(now clock.Mark, period time.Duration) bool {
-	return w.Span == 0 || now >= w.Start.Add(w.Span).Add(period).Add(period)
+	if w.Span == 0 {
+		return true
+	}
+	end := w.Start.Add(w.Span)
+	for range 2 - w.Idle {
+		end = end.Add(period)
+	}
+	return now >= end
 }
 
 // windowAt returns the window that now lies in.
@@ -48,9 +57,9 @@ func (w Window) windowAt(now clock.Mark, period time.Duration) Window {
 	case now < end:
 		return w
 	case now < next:
-		return Window{Start: end, Span: period, PrevStart: w.Start, Prev: w.Cur}
+		return Window{Start: end, Span: period, PrevStart: w.Start, Prev: w.Cur, Idle: w.Idle + 1}
 	}
-	return Window{Start: next, Span: period}
+	return Window{Start: next, Span: period, Idle: w.Idle + 2}
 }
 
 // enter moves the state to the window of now for an admission.
@@ -58,6 +67,7 @@ func (s *State) enter(now clock.Mark, period time.Duration) {
 	if w := s.windowAt(now, period); w != s.Window {
 		s.Before, s.Window, s.First = s.Window, w, now
 	}
+	s.Idle = 0
 	s.Last = now
 }
 
@@ -65,14 +75,14 @@ func (s *State) enter(now clock.Mark, period time.Duration) {
 // stays as it is, unless it was entered at this mark and nobody is left in it.
 func (s *State) refund(a reducer.Action, now clock.Mark) reducer.Answer {
 	switch {
-	case a.Cost == 0 || s.Span == 0:
+	case a.Cost == 0 || s.Span == 0 || a.ID != a.Generation:
 		return reducer.Answer{}
-	case a.Generation == uint64(s.Start) && a.Cost <= s.Cur:
+	case a.Generation == id(s.Start) && a.Cost <= s.Cur:
 		s.Cur -= a.Cost
 		if s.Cur == 0 && now == s.First {
 			s.Window, s.First = s.Before, clock.Always
 		}
-	case a.Generation == uint64(s.PrevStart) && a.Cost <= s.Prev:
+	case a.Generation == id(s.PrevStart) && a.Cost <= s.Prev:
 		s.Prev -= a.Cost
 	default:
 		return reducer.Answer{}
@@ -81,6 +91,10 @@ func (s *State) refund(a reducer.Action, now clock.Mark) reducer.Answer {
 	return reducer.Answer{Verdict: reducer.Done}
 }
 
+// id names a window in permits, and tells them from those of another
+// algorithm, which a limiter may have had before.
+func id(start clock.Mark) uint64 { return ^uint64(start) }
+
 const tag = 'S'
 
 var errWindow = errors.New("sliding counter: a window of negative span, or a count without a window")
@@ -88,7 +102,7 @@ var errWindow = errors.New("sliding counter: a window of negative span, or a cou
 // Check implements reducer.Cell.
 func (m *Machine) Check(s State) error {
 	for _, w := range [...]Window{s.Window, s.Before} {
-		if w.Span < 0 || w.Span == 0 && w != (Window{}) {
+		if w.Span < 0 || w.Idle > 2 || w.Span == 0 && w != (Window{}) {
 			return errWindow
 		}
 	}
@@ -103,7 +117,7 @@ func (m *Machine) AppendState(dst []byte, s State) []byte {
 		dst = wire.U64(dst, uint64(w.Span))
 		dst = wire.Mark(dst, w.PrevStart)
 		dst = wire.U32(dst, w.Prev)
-		dst = wire.U32(dst, w.Cur)
+		dst = append(wire.U32(dst, w.Cur), w.Idle)
 	}
 	return wire.Mark(wire.Mark(dst, s.First), s.Last)
 }
@@ -112,7 +126,7 @@ func (m *Machine) AppendState(dst []byte, s State) []byte {
 func (m *Machine) DecodeState(src []byte) (State, error) {
 	r := wire.NewReader(src, tag)
 	window := func() Window {
-		return Window{Start: r.Mark(), Span: time.Duration(r.U64()), PrevStart: r.Mark(), Prev: r.U32(), Cur: r.U32()}
+		return Window{Start: r.Mark(), Span: time.Duration(r.U64()), PrevStart: r.Mark(), Prev: r.U32(), Cur: r.U32(), Idle: r.U8()}
 	}
 	s := State{Window: window(), Before: window(), First: r.Mark(), Last: r.Mark()}
 	if err := r.Close(); err != nil {

@@ -84,7 +84,7 @@ func (m *Machine) Take(tat clock.Mark, cost uint32, now clock.Mark) (clock.Mark,
 		return now.Add(need), cost <= m.burst
 	}
 	if cost > m.burst || tat.Sub(now) > m.fill-need {
-		return tat, false
+		return tat, cost == 0
 	}
 	return tat.Add(need), true
 }
@@ -103,6 +103,9 @@ func (m *Machine) TurnAfter(s State, ahead uint64, cost uint32, now clock.Mark) 
 func (m *Machine) turn(tat clock.Mark, permits uint64, cost uint32, now clock.Mark) clock.Mark {
 	if cost > m.burst {
 		return clock.Never
+	}
+	if cost == 0 {
+		return now
 	}
 	hi, lo := bits.Mul64(uint64(m.interval), permits)
 	if hi != 0 || lo > 1<<63-1 {
@@ -214,6 +217,9 @@ func (m *Machine) refund(s *State, a reducer.Action, now clock.Mark) reducer.Ans
 	}
 	took := time.Duration(a.Cost) * m.interval
 	granted := clock.Mark(a.ID)
+	if granted.Sub(a.Mark) < took {
+		return reducer.Answer{} // of another algorithm, which the limiter had before
+	}
 	since := time.Duration(s.Refunded - a.Generation)
 	if now == a.Mark && s.TAT == granted && since == 0 {
 		s.TAT = s.TAT.Add(-took)

@@ -34,6 +34,9 @@ func (b *budgetCell) grant(now int64) bool {
 	if big.NewInt(int64(b.counted(b.retries, now)+1)).Cmp(allowed.Add(allowed, share)) > 0 {
 		return false
 	}
+	if !b.known {
+		b.known, b.origin = true, now
+	}
 	b.retries = append(b.retries, now)
 	return true
 }

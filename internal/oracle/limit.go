@@ -166,8 +166,10 @@ func (l *limitCell) configure(cfg limiter.Config, now int64) {
 }
 
 // retryAt returns the least mark at which a call of the cost would not be
-// refused if nothing else happened: the queue is served, and waits run out, on a
-// copy of the cell. Between two such events nothing changes but the time.
+// refused if nothing else happened: on a copy of the cell the queue is served
+// and, with newest, waits run out. Between two such events nothing changes but
+// the time. With oldest no wait can run out but after a configure, and then it is
+// taken as served at its turn.
 func (l *limitCell) retryAt(cost, now int64) int64 {
 	sim := &limitCell{cfg: l.cfg, meter: l.meter.clone(), queue: append(queue(nil), l.queue...)}
 	for t := now; ; {
@@ -209,7 +211,9 @@ func (l *limitCell) nextEvent(t int64) int64 {
 	}
 	next := l.turn(l.head(), t)
 	for _, w := range l.queue {
-		next = min(next, w.ends)
+		if l.cfg.Order == limiter.Newest {
+			next = min(next, w.ends)
+		}
 	}
 	return next
 }
@@ -220,7 +224,8 @@ func (l *limitCell) settle(t int64) {
 	for {
 		var gone *waiter
 		for _, w := range l.queue {
-			if w.ends <= t && l.turn(w, t) > t && (gone == nil || w.call.number < gone.call.number) {
+			vain := l.cfg.Order == limiter.Newest && w.ends <= t && l.turn(w, t) > t
+			if vain && (gone == nil || w.call.number < gone.call.number) {
 				gone = w
 			}
 		}

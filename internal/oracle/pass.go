@@ -87,6 +87,7 @@ func (e *Engine) passStep(c *call, i int) bool {
 	case pipeline.Retry:
 		return true
 	case pipeline.Limit:
+		c.cell(i) // a key that was seen has a cell from then on
 		if c.event.Cost == 0 {
 			return true
 		}

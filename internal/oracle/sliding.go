@@ -20,7 +20,7 @@ type slot struct {
 	start    int64
 	length   int64
 	taken    int64
-	admitted bool
+	admitted int
 }
 
 func (s *slidingCounter) clone() meter {
@@ -38,7 +38,7 @@ func (s *slidingCounter) roll(now int64) {
 		if now < last.start+last.length {
 			return
 		}
-		if n >= 2 && !last.admitted && !s.windows[n-2].admitted {
+		if n >= 2 && last.admitted == 0 && s.windows[n-2].admitted == 0 {
 			s.begun += n
 			s.windows = nil
 			return
@@ -113,7 +113,7 @@ func (s *slidingCounter) take(cost, now int64) permit {
 	}
 	n := len(s.windows)
 	s.windows[n-1].taken += cost
-	s.windows[n-1].admitted = true
+	s.windows[n-1].admitted++
 	return permit{window: s.begun + n - 1}
 }
 
@@ -128,6 +128,9 @@ func (s *slidingCounter) refund(p permit, now int64) {
 		return
 	}
 	s.windows[i].taken -= p.cost
+	if now == p.at {
+		s.windows[i].admitted--
+	}
 	if i == 0 && s.windows[0].start == now && s.windows[0].taken == 0 {
 		s.begun++
 		s.windows = nil

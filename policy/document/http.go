@@ -49,9 +49,9 @@ type Failure string
 // The failures. A timeout here is the transport's own; a timeout step of the
 // policy is reducer.Timeout whatever the outcomes say.
 const (
-	Connect   Failure = "connect" // no connection could be had
-	Reset     Failure = "reset"   // the connection broke before the answer's headers
-	TimeoutIO Failure = "timeout" // the transport gave up waiting
+	Connect  Failure = "connect" // no connection could be had
+	Reset    Failure = "reset"   // the connection broke before the answer's headers
+	NoAnswer Failure = "timeout" // the transport gave up waiting
 )
 
 // Outcomes says what an HTTP answer or a network error means. An entry stands in
@@ -182,7 +182,7 @@ func (p place) classEntry(c *Class) bool {
 			c.Hundreds = append(c.Hundreds, int(text[0]-'0'))
 			return true
 		}
-		if f := Failure(text); f == Connect || f == Reset || f == TimeoutIO {
+		if f := Failure(text); f == Connect || f == Reset || f == NoAnswer {
 			c.Failures = append(c.Failures, f)
 			return true
 		}

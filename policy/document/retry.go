@@ -153,10 +153,10 @@ var jitters = []string{"none", "full", "equal"}
 // budget reads none, a ratio, or a map, and returns whether there is one.
 func (p place) budget(c *budget.Config) bool {
 	const ratioText = "a share as in 20%, from 0% to 1000%, with at most 4 decimals"
-	*c = budget.Config{MinimumCount: 10, MinimumPeriod: time.Second, Window: 10 * time.Second}
 	if p.node.Kind == tree.Text && p.node.Text == "none" {
 		return false
 	}
+	*c = budget.Config{MinimumCount: 10, MinimumPeriod: time.Second, Window: 10 * time.Second}
 	if p.node.Kind != tree.Map {
 		c.Ratio, _ = p.percentage(0, maxRatio, "none, "+ratioText+", or a map of ratio, minimum and window")
 		return true

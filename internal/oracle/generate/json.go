@@ -103,6 +103,9 @@ func stepObject(s pipeline.Step) object {
 	if s.Shadow {
 		o["shadow"] = true
 	}
+	if s.Kind == pipeline.Retry && !s.Retry.Budgeted {
+		return o // without a budget there is no cell to have one per key
+	}
 	if len(s.Per) == 1 {
 		o["per"] = s.Per[0]
 	} else if len(s.Per) > 1 {

@@ -1,0 +1,17 @@
+// Command sluice decides, checks and serves resilience policies. See README.md
+// beside it, or run sluice help.
+package main
+
+import (
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/cli"
+)
+
+func main() {
+	// A reader that has seen enough is told of by the failed write instead.
+	signal.Ignore(syscall.SIGPIPE)
+	os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
+}

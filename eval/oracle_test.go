@@ -1,0 +1,83 @@
+package eval_test
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/eval"
+	"github.com/sluice-go/sluice/internal/oracle"
+	"github.com/sluice-go/sluice/internal/oracle/generate"
+	"github.com/sluice-go/sluice/policy"
+)
+
+// cases is how many random policies and logs are compared; SLUICE_CASES asks
+// for more, SLUICE_SEED for others.
+const cases = 20_000
+
+// TestOracle compares the core with a second, naive implementation of the exact
+// meaning on random policies and logs. Both get what the printed document and
+// log say, so that parser and reader take part.
+func TestOracle(t *testing.T) {
+	n, seed := number(t, "SLUICE_CASES", cases), uint64(number(t, "SLUICE_SEED", 1))
+	if testing.Short() {
+		n /= 20
+	}
+	t.Logf("seed %d, %d cases", seed, n)
+	for i := range n {
+		p, events := generate.GenerateFor(rand.New(rand.NewPCG(seed, uint64(i))), seed)
+		if compare(p, seed, events) == "" {
+			continue
+		}
+		p, events = generate.Shrink(seed, p, events, func(p pipeline.Policy, events []oracle.Event) bool {
+			return compare(p, seed, events) != ""
+		})
+		t.Fatalf("case %d:\n%s\n%s\n%s", i, generate.PolicyJSON(p), generate.EventsJSON(events), compare(p, seed, events))
+	}
+}
+
+func number(t *testing.T, name string, standard int) int {
+	text := os.Getenv(name)
+	if text == "" {
+		return standard
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		t.Fatalf("%s: %v", name, err)
+	}
+	return n
+}
+
+// compare returns the first difference between the core and the oracle, or
+// nothing.
+func compare(p pipeline.Policy, seed uint64, events []oracle.Event) string {
+	want, err := oracle.Run(p, seed, events)
+	if err != nil {
+		return "oracle: " + err.Error()
+	}
+	doc, err := policy.Parse("random.json", generate.PolicyJSON(p))
+	if err != nil {
+		return "policy: " + err.Error()
+	}
+	var out bytes.Buffer
+	if err := eval.Run(doc.Policies[0].Policy, eval.Options{Seed: seed}, bytes.NewReader(generate.EventsJSON(events)), &out); err != nil {
+		fmt.Fprintln(&out, err)
+	}
+	got := strings.Split(out.String(), "\n")
+	got = got[:len(got)-1]
+	for i := range max(len(got), len(want)) {
+		if i >= len(got) || i >= len(want) || got[i] != want[i] {
+			return fmt.Sprintf("decision %d\ncore:\n%s\noracle:\n%s", i, around(got, i), around(want, i))
+		}
+	}
+	return ""
+}
+
+func around(lines []string, i int) string {
+	return strings.Join(lines[max(0, min(i-3, len(lines))):min(i+3, len(lines))], "\n")
+}

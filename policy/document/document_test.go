@@ -1,0 +1,259 @@
+package document
+
+import (
+	"go/parser"
+	"go/token"
+	"math/rand/v2"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// TestImports keeps the packages that a small runtime compiles free of what it
+// must not carry.
+func TestImports(t *testing.T) {
+	allowed := []string{"cmp", "math/bits", "slices", "strconv", "strings", "time", "unicode/utf8"}
+	for _, folder := range []string{".", "../tree"} {
+		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
+		require.NoError(t, err)
+		for _, file := range files {
+			if strings.HasSuffix(file, "_test.go") {
+				continue
+			}
+			src, err := parser.ParseFile(token.NewFileSet(), file, nil, parser.ImportsOnly)
+			require.NoError(t, err)
+			for _, spec := range src.Imports {
+				path, err := strconv.Unquote(spec.Path.Value)
+				require.NoError(t, err)
+				const ours = "github.com/sluice-go/sluice/"
+				pure := slices.Contains(allowed, path) || path == ours+"policy/tree" || path == ours+"reducer" || strings.HasPrefix(path, ours+"core/")
+				assert.True(t, pure, "%s imports %s", file, path)
+			}
+		}
+	}
+}
+
+func TestParseDuration(t *testing.T) {
+	for text, want := range map[string]time.Duration{
+		"10s": 10 * time.Second, "1d": 24 * time.Hour, "1d12h": 36 * time.Hour, "0.25d": 6 * time.Hour,
+		"1.5h": 90 * time.Minute, ".5s": time.Second / 2, "1.s": time.Second, "1us": 1000, "1µs": 1000, "1μs": 1000,
+		"0s": 0, "0.000000001s": 1, "2m2m": 4 * time.Minute, "0.5m": 30 * time.Second, "0.125d": 3 * time.Hour,
+		"1.5000000000000000000000s": 1500 * time.Millisecond, "0001s": time.Second,
+		longestText: 1<<63 - 1, "9223372036854775807ns": 1<<63 - 1,
+	} {
+		got, v := parseDuration(text)
+		assert.Equal(t, good, v, text)
+		assert.Equal(t, want, got, text)
+	}
+	for text, want := range map[string]verdict{
+		"": malformed, "s": malformed, ".s": malformed, "1x": malformed, "1 s": malformed, "1s ": malformed, "1e3s": malformed,
+		"1w": malformed, "1S": malformed, "1s-1s": malformed, "1..5s": malformed, "٣s": malformed,
+		"10": bare, "1.5": bare, "0": bare, "1m30": bare, "-1s": signed, "+1s": signed,
+		"9223372036854775808ns": overlong, "106752d": overlong, "99999999999999999999999s": overlong,
+		"9223372036854775807ns1ns": overlong, "213503d": overlong, "106751.9999d": overlong,
+		"0.5ns": unwhole, "1.0000000001s": unwhole, "0.3333333333333333333333h": unwhole, "0.00000000000001d": unwhole,
+	} {
+		_, v := parseDuration(text)
+		assert.Equal(t, want, v, text)
+	}
+}
+
+// TestParseDurationIsGos compares with package time: what it accepts without a
+// sign is accepted and the same, unless it rounds.
+func TestParseDurationIsGos(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 2))
+	pieces := []string{"0", "1", "5", "27", "999", ".", "ns", "us", "µs", "ms", "s", "m", "h", "x", "12345678901"}
+	accepted := 0
+	for range 200_000 {
+		text := ""
+		for range 1 + random.IntN(6) {
+			text += pieces[random.IntN(len(pieces))]
+		}
+		got, v := parseDuration(text)
+		want, err := time.ParseDuration(text)
+		if v == good {
+			require.NoError(t, err, text)
+			require.Equal(t, want, got, text)
+			accepted++
+		} else if err == nil {
+			require.True(t, v == unwhole || text == "0", text)
+		}
+	}
+	assert.Greater(t, accepted, 5_000)
+}
+
+func TestFixed(t *testing.T) {
+	for text, want := range map[string]uint64{"0": 0, "1": 10_000, "1.5": 15_000, "100.0000": 1_000_000, "0.0001": 1, "20.25": 202_500} {
+		got, ok := fixed(text, 4)
+		assert.True(t, ok, text)
+		assert.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"", ".", "1.", ".5", "01", "1.00000", "-1", "+1", "1e1", "1.5.5", "429496.7296", "99999999999999999999", "1,5"} {
+		_, ok := fixed(text, 4)
+		assert.False(t, ok, text)
+	}
+}
+
+func TestParseRate(t *testing.T) {
+	for text, want := range map[string]struct {
+		count  uint64
+		period time.Duration
+	}{
+		"50/1m": {50, time.Minute}, "50/m": {50, time.Minute}, "1000/1h": {1000, time.Hour}, "1/ns": {1, 1},
+		"5/1m30s": {5, 90 * time.Second}, "5/0.5s": {5, time.Second / 2}, "1/d": {1, 24 * time.Hour},
+	} {
+		count, period, v := parseRate(text)
+		assert.Equal(t, good, v, text)
+		assert.Equal(t, want.count, count, text)
+		assert.Equal(t, want.period, period, text)
+	}
+	for _, text := range []string{"", "/", "5/", "/s", "5", "5/5", "05/s", "5 /s", "5/ s", "-5/s", "5/-1s", "5.5/s", "5//s", "5/s/s", "5/x"} {
+		_, _, v := parseRate(text)
+		assert.NotEqual(t, good, v, text)
+	}
+}
+
+func TestNearest(t *testing.T) {
+	steps := []string{"timeout", "retry", "breaker", "limit", "bulkhead"}
+	for name, want := range map[string]string{
+		"timeouts": "timeout", "Retry": "retry", "brekaer": "breaker", "circuit_breaker": "breaker", "rate-limit": "limit",
+		"ratelimiter": "limit", "bulk_head": "bulkhead", "rety": "retry", "x": "", "hedge": "", "": "", "cache": "",
+		strings.Repeat("retry", 20): "",
+	} {
+		assert.Equal(t, want, nearest(name, steps), name)
+	}
+	assert.Equal(t, "policies", nearest("policy", []string{"version", "policies", "routes"}))
+	assert.Equal(t, "attempts", nearest("max_attempts", []string{"attempts", "backoff"}))
+	assert.Equal(t, "", nearest("id", []string{"xy"}))
+}
+
+func TestDistance(t *testing.T) {
+	for pair, want := range map[[2]string]int{
+		{"", ""}: 0, {"a", ""}: 1, {"", "abc"}: 3, {"open", "opne"}: 1, {"kitten", "sitting"}: 3, {"wait", "wait"}: 0,
+	} {
+		assert.Equal(t, want, distance(pair[0], pair[1]), pair)
+		assert.Equal(t, want, distance(pair[1], pair[0]), pair)
+	}
+}
+
+func TestOutcomes(t *testing.T) {
+	read := func(outcomes string) *Outcomes {
+		p, err := ParseOneJSON("p", []byte(`{"steps":[{"timeout":"1s"}],"outcomes":`+outcomes+`}`))
+		require.NoError(t, err)
+		return &p.Outcomes
+	}
+	for outcomes, want := range map[string]map[int]reducer.Outcome{
+		`{}`:                              {200: reducer.OK, 302: reducer.OK, 404: reducer.Ignore, 429: reducer.Throttle, 500: reducer.Fail, 700: reducer.OK},
+		`{"fail":[404]}`:                  {404: reducer.Fail, 403: reducer.Ignore, 500: reducer.OK},
+		`{"fail":["5xx"],"ignore":[501]}`: {500: reducer.Fail, 501: reducer.Ignore, 404: reducer.OK},
+		`{"fail":[429]}`:                  {429: reducer.Fail},
+		`{"fail":["4xx"]}`:                {404: reducer.Fail, 429: reducer.Throttle},
+		`{"throttle":[]}`:                 {429: reducer.Ignore},
+		`{"ignore":["5xx"]}`:              {500: reducer.Ignore},
+	} {
+		for status, outcome := range want {
+			assert.Equal(t, outcome, read(outcomes).OfStatus(status), "%s %d", outcomes, status)
+		}
+	}
+	o := read(`{}`)
+	assert.Equal(t, reducer.Fail, o.OfFailure(Connect))
+	assert.Equal(t, reducer.Fail, o.OfFailure(Reset))
+	assert.Equal(t, reducer.OK, o.OfFailure(NoAnswer))
+	o = read(`{"throttle":["connect"],"ignore":["timeout"]}`)
+	assert.Equal(t, reducer.Throttle, o.OfFailure(Connect))
+	assert.Equal(t, reducer.Fail, o.OfFailure(Reset))
+	assert.Equal(t, reducer.Ignore, o.OfFailure(NoAnswer))
+}
+
+func TestMatchPath(t *testing.T) {
+	for pattern, paths := range map[string]struct{ yes, no []string }{
+		"/":           {[]string{"/"}, []string{"", "/a", "//", "x"}},
+		"/api":        {[]string{"/api"}, []string{"/api/", "/API", "/apis", "/"}},
+		"/api/":       {[]string{"/api/"}, []string{"/api", "/api/x"}},
+		"/api/*":      {[]string{"/api/x"}, []string{"/api", "/api/", "/api/x/", "/api/x/y"}},
+		"/api/**":     {[]string{"/api", "/api/", "/api/x", "/api/x/y/", "/api//"}, []string{"/apis", "/", "/x/api"}},
+		"/**":         {[]string{"/", "/x", "/x/y"}, []string{"", "x"}},
+		"/*/b":        {[]string{"/a/b"}, []string{"/b", "/a/c", "/a/b/c", "//b"}},
+		"/**/b":       {[]string{"/b", "/a/b", "/a/b/b", "/a/a/b"}, []string{"/", "/a", "/b/a"}},
+		"/a/**/b/**":  {[]string{"/a/b", "/a/x/b/y", "/a/b/b"}, []string{"/a", "/a/x", "/b"}},
+		"/a/**/*":     {[]string{"/a/x", "/a/x/y"}, []string{"/a", "/a/"}},
+		"/a/**/**":    {[]string{"/a", "/a/b"}, []string{"/b"}},
+		"/**/a/*/b/c": {[]string{"/a/a/x/b/c", "/a/x/b/b/a/y/b/c"}, []string{"/a/x/b/c/d", "/a/b/c"}},
+	} {
+		for _, path := range paths.yes {
+			assert.True(t, matchPath(pattern, path), "%s %s", pattern, path)
+		}
+		for _, path := range paths.no {
+			assert.False(t, matchPath(pattern, path), "%s %s", pattern, path)
+		}
+	}
+}
+
+// TestMatchPathNaively compares with a matcher that tries everything.
+func TestMatchPathNaively(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	build := func(pieces []string, most int) string {
+		text := ""
+		for range 1 + random.IntN(most) {
+			text += "/" + pieces[random.IntN(len(pieces))]
+		}
+		return text
+	}
+	for range 100_000 {
+		pattern := build([]string{"a", "b", "*", "**", ""}, 5)
+		path := build([]string{"a", "b", ""}, 6)
+		want := naive(strings.Split(pattern, "/")[1:], strings.Split(path, "/")[1:])
+		require.Equal(t, want, matchPath(pattern, path), "%s %s", pattern, path)
+	}
+}
+
+// naive matches segment by segment and tries every length of **.
+func naive(pattern, path []string) bool {
+	switch {
+	case len(pattern) == 0:
+		return len(path) == 0
+	case pattern[0] == "**":
+		return naive(pattern[1:], path) || len(path) > 0 && naive(pattern, path[1:])
+	}
+	return len(path) > 0 && (pattern[0] == path[0] || pattern[0] == "*" && path[0] != "") && naive(pattern[1:], path[1:])
+}
+
+func TestRoutes(t *testing.T) {
+	doc, err := ParseJSON("p", []byte(`{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]}},"routes":[
+		{"path":"/login","method":"POST","policy":"a"},
+		{"path":"/**","host":"*.example.com","method":["GET","HEAD"],"policy":"a"},
+		{"path":"/x","host":"localhost","policy":"a"}]}`))
+	require.NoError(t, err)
+	for _, c := range []struct {
+		host, method, path string
+		line               int
+	}{
+		{"any", "POST", "/login", 2}, {"any", "GET", "/login", 0},
+		{"a.example.com", "GET", "/login", 3}, {"A.B.EXAMPLE.com", "HEAD", "/", 3}, {"example.com", "GET", "/", 0},
+		{".example.com", "GET", "/", 0}, {"a.example.com", "POST", "/", 0},
+		{"LocalHost", "DELETE", "/x", 4}, {"localhost2", "DELETE", "/x", 0},
+	} {
+		line := 0
+		if r := doc.Match(c.host, c.method, c.path); r != nil {
+			line = r.Line
+		}
+		assert.Equal(t, c.line, line, c)
+	}
+}
+
+func TestErrorText(t *testing.T) {
+	e := &Error{File: "f", Found: "this", Allowed: "that"}
+	assert.Equal(t, "f: found this; allowed that", e.Error())
+	e.Line, e.Column, e.Path, e.Nearest = 2, 3, "a.b", "those"
+	assert.Equal(t, "f:2:3: a.b: found this; allowed that; did you mean those?", e.Error())
+	assert.Equal(t, `a["B c"][""].d-1`, JoinPath(JoinPath(JoinPath("a", "B c"), ""), "d-1"))
+	assert.Equal(t, strings.Repeat("é", 32)+"...", shorten(strings.Repeat("é", 40)))
+}
