@@ -2,10 +2,16 @@ module github.com/sluice-go/sluice
 
 go 1.25.0
 
-require go.yaml.in/yaml/v4 v4.0.0
+require (
+	github.com/cockroachdb/datadriven v1.0.3
+	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
+	github.com/stretchr/testify v1.11.1
+	go.yaml.in/yaml/v4 v4.0.0
+)
 
 require (
-	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3 // indirect
-	github.com/stretchr/testify v1.11.1 // indirect
+	github.com/davecgh/go-spew v1.1.1 // indirect
+	github.com/pmezard/go-difflib v1.0.0 // indirect
 	golang.org/x/text v0.14.0 // indirect
+	gopkg.in/yaml.v3 v3.0.1 // indirect
 )

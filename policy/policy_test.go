@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/policy/tree"
 )
 
 // goodFiles are all documents that must be accepted.
@@ -212,4 +213,23 @@ func TestFormats(t *testing.T) {
 	assert.EqualError(t, err, "a.json:1:1: found 'v'; allowed a JSON value")
 	_, err = policy.Parse("-", []byte(`{"version": 1,, }`))
 	assert.EqualError(t, err, "-:1:15: found ','; allowed a name in double quotes")
+}
+
+// TestScalars reads plain scalars of YAML by the core schema of version 1.2.
+func TestScalars(t *testing.T) {
+	for kind, texts := range map[tree.Kind][]string{
+		tree.Null:   {"", "~", "null", "Null", "NULL"},
+		tree.Bool:   {"true", "True", "TRUE", "false", "False", "FALSE"},
+		tree.Number: {"0", "1", "-1", "+1", "010", "1.5", "1.", ".5", "1e5", "1E-5", "-1.5e+5", "0x1F", "0o17", ".inf", "-.INF", ".nan"},
+		tree.Text: {
+			"yes", "No", "on", "y", "1_000", "12:30", "2020-01-01", "0b1", "0x", "0o8", "1e", "e5", "1e+", "--1", "1.5.5", "nan", "-inf",
+			"5/s", "20%", "+", "TrUe", "'1'", "\"\"", "\"true\"", "|\n 1",
+		},
+	} {
+		for _, text := range texts {
+			root, whole := policy.ReadTree("p.yaml", []byte("a: "+text+"\n"))
+			require.True(t, whole, text)
+			assert.Equal(t, kind, root.Entries[0].Value.Kind, text)
+		}
+	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/policy/tree"
 )
 
 func compileSchema(t testing.TB) *jsonschema.Schema {
@@ -36,12 +37,18 @@ func schemaValue(t testing.TB) any {
 func TestSchemaAcceptsGoodDocuments(t *testing.T) {
 	schema := compileSchema(t)
 	for _, file := range goodFiles(t) {
-		src, err := os.ReadFile(file)
-		require.NoError(t, err)
-		root, whole := policy.ReadTree(file, src)
-		require.True(t, whole, file)
-		assert.NoError(t, schema.Validate(policy.Plain(root)), file)
+		assert.NoError(t, schema.Validate(policy.Plain(readTree(t, file))), file)
 	}
+}
+
+// readTree returns the tree of a document that can be read.
+func readTree(t *testing.T, file string) *tree.Node {
+	t.Helper()
+	src, err := os.ReadFile(file)
+	require.NoError(t, err)
+	root, whole := policy.ReadTree(file, src)
+	require.True(t, whole, file)
+	return root
 }
 
 // TestSchemaExplains walks over the schema: every setting has a description, and

@@ -193,31 +193,35 @@ func isPlain(n *yaml.Node) bool {
 	return n.Style&quoted == 0
 }
 
-// isNumber reports whether a plain scalar is a number in the core schema.
+// isNumber reports whether a plain scalar, not empty, is a number in the core
+// schema.
 func isNumber(text string) bool {
-	for prefix, digits := range map[string]string{"0o": "01234567", "0x": "0123456789abcdefABCDEF"} {
-		if tail, ok := strings.CutPrefix(text, prefix); ok {
-			return tail != "" && strings.Trim(tail, digits) == ""
-		}
+	if octal, ok := strings.CutPrefix(text, "0o"); ok {
+		return octal != "" && strings.Trim(octal, "01234567") == ""
 	}
-	unsigned := strings.TrimLeft(text[:1], "+-") + text[1:]
-	switch unsigned {
-	case ".inf", ".Inf", ".INF":
-		return true
+	if hexadecimal, ok := strings.CutPrefix(text, "0x"); ok {
+		return hexadecimal != "" && strings.Trim(hexadecimal, "0123456789abcdefABCDEF") == ""
 	}
-	switch text {
-	case ".nan", ".NaN", ".NAN":
-		return true
+	switch strings.TrimPrefix(unsigned(text), ".") {
+	case "inf", "Inf", "INF", "nan", "NaN", "NAN":
+		return strings.Contains(text, ".")
 	}
-	mantissa, exponent, hasExponent := strings.Cut(strings.ToLower(unsigned), "e")
+	mantissa, exponent, scientific := strings.Cut(strings.ToLower(unsigned(text)), "e")
 	whole, fraction, _ := strings.Cut(mantissa, ".")
-	if whole+fraction == "" || !allDigits(whole+fraction) {
+	digits := whole + fraction
+	if digits == "" || !allDigits(digits) {
 		return false
 	}
-	if hasExponent {
-		exponent = strings.TrimLeft(exponent[:min(1, len(exponent))], "+-") + exponent[min(1, len(exponent)):]
+	exponent = unsigned(exponent)
+	return !scientific || exponent != "" && allDigits(exponent)
+}
+
+// unsigned returns a number without the sign in front, if there is one.
+func unsigned(text string) string {
+	if strings.HasPrefix(text, "+") || strings.HasPrefix(text, "-") {
+		return text[1:]
 	}
-	return !hasExponent || exponent != "" && allDigits(exponent)
+	return text
 }
 
 // allDigits reports whether a text is nothing but decimal digits.

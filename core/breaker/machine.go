@@ -86,7 +86,7 @@ func (m *Large) NextWake(s LargeState) (clock.Mark, bool) { return m.nextWake(&s
 func (r *rules) step(s *Core, words []uint64, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
 	now = max(now, s.Last)
 	if a.Kind == reducer.Peek {
-		return r.peek(s, words, now)
+		return r.peek(s, words, a, now)
 	}
 	if s.Generation == 0 {
 		s.Generation, s.Origin = 1, now
@@ -142,16 +142,22 @@ func (r *rules) advance(s *Core, words []uint64, now clock.Mark, out *reducer.Ou
 	}
 }
 
-// peek answers as acquire would, on a copy that has seen time pass.
-func (r *rules) peek(s *Core, words []uint64, now clock.Mark) reducer.Answer {
+// peek answers as acquire would, on a copy that has seen time pass. One that
+// brings an outcome is asked by who ends at this mark, before the changes that
+// are due at it.
+func (r *rules) peek(s *Core, words []uint64, a reducer.Action, now clock.Mark) reducer.Answer {
+	until := now
+	if a.Outcome != 0 {
+		until = now.Add(-1)
+	}
 	c := *s
 	if c.Mode == Open || c.Mode == HalfOpen {
 		for _, word := range words {
-			if c.Mode == HalfOpen && c.Until == clock.Never && word != 0 && c.lapses(word) <= now {
+			if c.Mode == HalfOpen && c.Until == clock.Never && word != 0 && c.lapses(word) <= until {
 				c.Out--
 			}
 		}
-		r.advance(&c, nil, now, nil)
+		r.advance(&c, nil, until, nil)
 	}
 	return r.admits(&c, now)
 }

@@ -427,7 +427,7 @@ func (d *Driver) consult(c *call, e pipeline.Effect) pipeline.Effect {
 	event := pipeline.Event{Kind: pipeline.Consulted, Granted: true}
 	for i, n := range c.nodes {
 		if breakers&(1<<i) != 0 && n != nil {
-			answer := d.step(n, reducer.Action{Kind: reducer.Peek})
+			answer := d.step(n, reducer.Action{Kind: reducer.Peek, Outcome: e.Outcome})
 			event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
 		}
 	}

@@ -128,13 +128,13 @@ func (m *Machine) take(s *State, cost uint32, now clock.Mark) reducer.Answer {
 		*s = s.at(now, m.period)
 		s.Used += cost
 	}
-	return reducer.Admitted(reducer.Permit{Generation: uint64(s.Start), ID: s.id(), Mark: now})
+	return reducer.Admitted(reducer.Permit{Generation: uint64(s.Start), ID: permitID, Mark: now})
 }
 
 // refund gives back what was taken from the window that is still open. When
 // all was taken at the mark at which it opened, it has never opened.
 func (m *Machine) refund(s *State, a reducer.Action, now clock.Mark) reducer.Answer {
-	if a.Cost == 0 || a.Cost > s.Used || a.Generation != uint64(s.Start) || a.ID != s.id() || !s.open(now) {
+	if a.Cost == 0 || a.Cost > s.Used || a.Generation != uint64(s.Start) || a.ID != permitID || !s.open(now) {
 		return reducer.Answer{}
 	}
 	s.Used -= a.Cost

@@ -29,9 +29,9 @@ func (s State) at(now clock.Mark, period time.Duration) State {
 	return State{Start: now, End: now.Add(period)}
 }
 
-// id tells the window's permits from those of another algorithm, which a
-// limiter may have had before.
-func (s State) id() uint64 { return ^uint64(s.Start) }
+// permitID tells this algorithm's permits from those of another one, which a
+// limiter may have had before. To a token bucket it is long past.
+const permitID = 1 << 63
 
 const tag = 'F'
 

@@ -76,6 +76,9 @@ const (
 	Resumed
 	// GaveUp: the caller no longer wants it.
 	GaveUp
+	// Settled: the attempt is over, and Outcome is final without another one,
+	// whatever the retry would say.
+	Settled
 )
 
 // Event is what happened to a call.

@@ -43,6 +43,14 @@ func (p *Plan) Advance(c *Call, e Event, now clock.Mark) Effect {
 			c.Phase = Entering
 			return Effect{Do: Enter, From: uint8(p.retry + 1)}
 		}
+	case Settled:
+		if c.Phase == Running || c.Phase == Deciding {
+			if c.Phase == Deciding {
+				c.Entered = uint8(p.retry + 1)
+			}
+			c.Outcome = e.Outcome
+			return p.end(c, Effect{Do: Return, Outcome: e.Outcome})
+		}
 	case GaveUp:
 		if c.Phase != Over {
 			return p.abandon(c, Effect{Do: Return, Outcome: reducer.Cancelled})

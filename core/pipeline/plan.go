@@ -20,6 +20,7 @@ type Plan struct {
 	retry    int // index of the retry step, -1 for none
 	fallback *fallback.Config
 	breakers uint16 // enforced breakers below the retry
+	timeouts uint16 // timeout steps
 }
 
 // stage is a step with what was compiled from it.
@@ -64,6 +65,9 @@ func Compile(p Policy) (*Plan, error) {
 			return nil, &StepError{Index: i, Kind: step.Kind, Err: err}
 		}
 		plan.steps[i] = s
+		if step.Kind == Timeout {
+			plan.timeouts |= 1 << i
+		}
 		if step.Kind == Breaker && !step.Shadow && plan.retry >= 0 {
 			plan.breakers |= 1 << i
 		}
@@ -179,8 +183,8 @@ func (p *Plan) Passes(i int, c *Call, caller uint64) (reducer.Action, bool) {
 // timeout or the end of a wait. clock.Never for none.
 func (p *Plan) EndsAt(c *Call) clock.Mark {
 	at := c.Deadline
-	for i := range int(c.Entered) {
-		if p.steps[i].Kind == Timeout && c.Fired&(1<<i) == 0 {
+	for left := p.timeouts &^ c.Fired; left != 0; left &= left - 1 {
+		if i := lowest(left); i < int(c.Entered) {
 			at = min(at, c.Slots[i].Mark)
 		}
 	}
@@ -189,6 +193,18 @@ func (p *Plan) EndsAt(c *Call) clock.Mark {
 	}
 	for left := c.Phantom; left != 0; left &= left - 1 {
 		at = min(at, clock.Mark(c.Slots[lowest(left)].Generation))
+	}
+	return at
+}
+
+// CutAt returns the mark at which the call is cut if nothing else happens,
+// clock.Never for none. Timeouts in shadow cut nothing.
+func (p *Plan) CutAt(c *Call) clock.Mark {
+	at := c.Deadline
+	for left := p.timeouts; left != 0; left &= left - 1 {
+		if i := lowest(left); i < int(c.Entered) && !p.steps[i].Shadow {
+			at = min(at, c.Slots[i].Mark)
+		}
 	}
 	return at
 }

@@ -158,7 +158,7 @@ func (m *Machine) take(s *State, cost uint32, now clock.Mark) reducer.Answer {
 		s.enter(now, m.period)
 		s.Cur += cost
 	}
-	return reducer.Admitted(reducer.Permit{Generation: id(s.Start), ID: id(s.Start), Mark: now})
+	return reducer.Admitted(reducer.Permit{Generation: uint64(s.Start), ID: permitID, Mark: now})
 }
 
 // NextWake implements reducer.Machine: windows follow each other by themselves.

@@ -75,14 +75,14 @@ func (s *State) enter(now clock.Mark, period time.Duration) {
 // stays as it is, unless it was entered at this mark and nobody is left in it.
 func (s *State) refund(a reducer.Action, now clock.Mark) reducer.Answer {
 	switch {
-	case a.Cost == 0 || s.Span == 0 || a.ID != a.Generation:
+	case a.Cost == 0 || s.Span == 0 || a.ID != permitID:
 		return reducer.Answer{}
-	case a.Generation == id(s.Start) && a.Cost <= s.Cur:
+	case a.Generation == uint64(s.Start) && a.Cost <= s.Cur:
 		s.Cur -= a.Cost
 		if s.Cur == 0 && now == s.First {
 			s.Window, s.First = s.Before, clock.Always
 		}
-	case a.Generation == id(s.PrevStart) && a.Cost <= s.Prev:
+	case a.Generation == uint64(s.PrevStart) && a.Cost <= s.Prev:
 		s.Prev -= a.Cost
 	default:
 		return reducer.Answer{}
@@ -91,9 +91,9 @@ func (s *State) refund(a reducer.Action, now clock.Mark) reducer.Answer {
 	return reducer.Answer{Verdict: reducer.Done}
 }
 
-// id names a window in permits, and tells them from those of another
-// algorithm, which a limiter may have had before.
-func id(start clock.Mark) uint64 { return ^uint64(start) }
+// permitID tells this algorithm's permits from those of another one, which a
+// limiter may have had before. To a token bucket it is long past.
+const permitID = 1<<63 + 1
 
 const tag = 'S'
 

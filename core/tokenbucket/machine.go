@@ -217,7 +217,7 @@ func (m *Machine) refund(s *State, a reducer.Action, now clock.Mark) reducer.Ans
 	}
 	took := time.Duration(a.Cost) * m.interval
 	granted := clock.Mark(a.ID)
-	if granted.Sub(a.Mark) < took {
+	if granted < a.Mark {
 		return reducer.Answer{} // of another algorithm, which the limiter had before
 	}
 	since := time.Duration(s.Refunded - a.Generation)

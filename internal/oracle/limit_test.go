@@ -76,6 +76,15 @@ func TestLimits(t *testing.T) {
 				40s 5 reject limit rate 2.5s
 				1m1s 6 admit 1
 				1m10.9s 7 reject limit rate 2.6s`},
+		{name: "what is refunded at its mark does not keep the windows going", steps: []pipeline.Step{
+			limitStep(limiter.Config{Algorithm: limiter.SlidingCounter, Count: 1, Period: 4 * second}), shut,
+		},
+			log: "0s call 1\n 10s call 2\n 10s done 1 ok\n 19s call 3\n 19s call 4",
+			want: `0s 1 admit 1
+				10s 2 reject bulkhead full
+				10s 1 end ok 1
+				19s 3 admit 1
+				19s 4 reject limit rate 8s`},
 		{name: "a refund from the window before", steps: []pipeline.Step{sliding, gate},
 			log: "0s call 1 cost=0\n 0s call 2 cost=2\n 0s call 3 cost=2\n 10s call 4\n 10s cancel 2\n 10s call 5 cost=2",
 			want: `0s 1 admit 1

@@ -14,8 +14,9 @@ type slidingCounter struct {
 	begun   int // the number of the first window of the list
 }
 
-// slot is one window. admitted says that something was admitted in it, whether
-// or not it was refunded since.
+// slot is one window. admitted counts what was admitted in it, less what was
+// refunded at the mark of its grant, which leaves no trace. What is refunded
+// later was admitted all the same.
 type slot struct {
 	start    int64
 	length   int64

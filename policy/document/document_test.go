@@ -72,7 +72,7 @@ func TestParseDurationIsGos(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{"0", "1", "5", "27", "999", ".", "ns", "us", "µs", "ms", "s", "m", "h", "x", "12345678901"}
 	accepted := 0
-	for range 200_000 {
+	for range 50_000 {
 		text := ""
 		for range 1 + random.IntN(6) {
 			text += pieces[random.IntN(len(pieces))]
@@ -87,7 +87,7 @@ func TestParseDurationIsGos(t *testing.T) {
 			require.True(t, v == unwhole || text == "0", text)
 		}
 	}
-	assert.Greater(t, accepted, 5_000)
+	assert.Greater(t, accepted, 1_000)
 }
 
 func TestFixed(t *testing.T) {
@@ -207,7 +207,7 @@ func TestMatchPathNaively(t *testing.T) {
 		}
 		return text
 	}
-	for range 100_000 {
+	for range 30_000 {
 		pattern := build([]string{"a", "b", "*", "**", ""}, 5)
 		path := build([]string{"a", "b", ""}, 6)
 		want := naive(strings.Split(pattern, "/")[1:], strings.Split(path, "/")[1:])

@@ -58,8 +58,9 @@ type step struct {
 func (p place) step(one *Policy) step {
 	const allowed = "a step: a map of one entry, mechanism to settings"
 	var s step
-	if p.node.Kind != tree.Map || len(p.node.Entries) != 1 {
+	if p.node.Kind != tree.Map || len(p.node.Entries) != 1 || isTorn(&p.node.Entries[0]) {
 		switch {
+		case slices.ContainsFunc(p.node.Entries, func(e tree.Entry) bool { return isTorn(&e) }):
 		case p.node.Kind == tree.Map && len(p.node.Entries) > 1:
 			p.fail("a map of "+strconv.Itoa(len(p.node.Entries))+" entries", allowed+"; name, shadow, per and scope stand inside the settings", "")
 		case p.node.Kind == tree.Text && kindOf(p.node.Text) != 0:

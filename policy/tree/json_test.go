@@ -111,7 +111,7 @@ func TestReadJSONOnRandomTexts(t *testing.T) {
 	random := rand.New(rand.NewPCG(5, 6))
 	pieces := []string{"{", "}", "[", "]", ",", ":", `"a"`, `"`, "1", "-", ".", "e", "0", "true", "null", " ", "\n", `\`, `"\u0041"`, `"é"`, "x"}
 	read := 0
-	for range 200_000 {
+	for range 50_000 {
 		text := ""
 		for range 1 + random.IntN(8) {
 			text += pieces[random.IntN(len(pieces))]
@@ -120,7 +120,7 @@ func TestReadJSONOnRandomTexts(t *testing.T) {
 			read++
 		}
 	}
-	assert.Greater(t, read, 2_000)
+	assert.Greater(t, read, 500)
 }
 
 func TestPlaces(t *testing.T) {

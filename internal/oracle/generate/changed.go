@@ -1,6 +1,8 @@
 package generate
 
 import (
+	"time"
+
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -81,6 +83,7 @@ func (m *maker) partly(s *pipeline.Step) {
 		case 3:
 			l.Wait, l.Queue, l.Order = other.Limit.Wait, other.Limit.Queue, other.Limit.Order
 		}
+		l.Period = max(l.Period, time.Duration(l.Count))
 	case pipeline.Bulkhead:
 		s.Bulkhead.Concurrent = other.Bulkhead.Concurrent
 	case pipeline.Retry:

@@ -184,6 +184,7 @@ func (m *maker) limit() limiter.Config {
 		Algorithm: of(m, limiter.TokenBucket, limiter.FixedWindow, limiter.SlidingCounter),
 		Count:     m.count(), Period: m.units(8),
 	}
+	c.Period = max(c.Period, time.Duration(c.Count)) // at most one permit a nanosecond
 	if c.Algorithm == limiter.TokenBucket {
 		c.Burst = m.count()
 	}

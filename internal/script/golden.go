@@ -1,0 +1,146 @@
+package script
+
+import (
+	"bytes"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// goldens are the encoded states of a folder. What a released version wrote
+// must be read by every later one, so a file is never written anew.
+type goldens struct {
+	folder string
+	used   map[string]bool
+}
+
+func (g *goldens) path(name string) string { return filepath.Join(g.folder, name+".hex") }
+
+// unused fails for a file that no script names.
+func (g *goldens) unused(t *testing.T) {
+	paths, _ := filepath.Glob(g.path("*"))
+	for _, path := range paths {
+		if !g.used[path] {
+			t.Errorf("%s: no script names it", path)
+		}
+	}
+}
+
+// check compares the state with the golden file, and holds the decoder against
+// damaged copies of it.
+func check[S any](t *testing.T, g *goldens, name string, cell reducer.Cell[S], s S, now clock.Mark) string {
+	t.Helper()
+	encoded := cell.AppendState(nil, s)
+	path := g.path(name)
+	g.used[path] = true
+	golden, err := ReadGolden(path)
+	if errors.Is(err, os.ErrNotExist) && rewrites() {
+		golden, err = encoded, writeGolden(path, encoded)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	decoded, err := cell.DecodeState(golden)
+	if err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	if err := cell.Check(decoded); err != nil {
+		t.Fatalf("%s: %v", path, err)
+	}
+	if !bytes.Equal(golden, encoded) {
+		t.Fatalf("%s: the script's state is encoded otherwise:\n%s", path, hexLines(encoded))
+	}
+	want, got := cell.AppendText(nil, s, now), cell.AppendText(nil, decoded, now)
+	if !bytes.Equal(want, got) {
+		t.Fatalf("%s: decoded as %q, want %q", path, got, want)
+	}
+	damage(t, path, cell, golden)
+	return fmt.Sprintf("%d bytes\n", len(golden))
+}
+
+// damage decodes the golden bytes cut short at every length, with bytes left
+// over, and with every bit flipped. There is an error that wraps
+// reducer.ErrEncoding, or a state that holds up.
+func damage[S any](t *testing.T, path string, cell reducer.Cell[S], golden []byte) {
+	t.Helper()
+	for n := range golden {
+		if _, err := cell.DecodeState(golden[:n]); !errors.Is(err, reducer.ErrEncoding) {
+			t.Fatalf("%s: cut at %d: %v", path, n, err)
+		}
+	}
+	for _, more := range []byte{0, 0xff} {
+		if _, err := cell.DecodeState(append(bytes.Clone(golden), more)); !errors.Is(err, reducer.ErrEncoding) {
+			t.Fatalf("%s: a byte left over: %v", path, err)
+		}
+	}
+	for i := range golden {
+		for bit := range 8 {
+			flipped := bytes.Clone(golden)
+			flipped[i] ^= 1 << bit
+			if err := Decodes(cell, flipped); err != nil {
+				t.Fatalf("%s: bit %d of byte %d flipped: %v", path, bit, i, err)
+			}
+		}
+	}
+}
+
+// Decodes returns an error when the decoder neither refuses the bytes with
+// reducer.ErrEncoding nor gives a state that passes Check and has these bytes
+// as its encoding.
+func Decodes[S any](cell reducer.Cell[S], src []byte) error {
+	s, err := cell.DecodeState(src)
+	if err != nil {
+		if !errors.Is(err, reducer.ErrEncoding) {
+			return fmt.Errorf("does not wrap ErrEncoding: %w", err)
+		}
+		return nil
+	}
+	if err := cell.Check(s); err != nil {
+		return fmt.Errorf("decoded, and Check says: %w", err)
+	}
+	if again := cell.AppendState(nil, s); !bytes.Equal(src, again) {
+		return fmt.Errorf("decoded, and encoded otherwise: %x, was %x", again, src)
+	}
+	return nil
+}
+
+// ReadGolden reads a file of hexadecimal lines.
+func ReadGolden(path string) ([]byte, error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return nil, err
+	}
+	return hex.DecodeString(strings.Join(strings.Fields(string(text)), ""))
+}
+
+func writeGolden(path string, encoded []byte) error {
+	if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
+		return err
+	}
+	return os.WriteFile(path, []byte(hexLines(encoded)), 0o644)
+}
+
+// hexLines writes 32 bytes a line.
+func hexLines(b []byte) string {
+	var text strings.Builder
+	for len(b) > 0 {
+		n := min(32, len(b))
+		fmt.Fprintf(&text, "%x\n", b[:n])
+		b = b[n:]
+	}
+	return text.String()
+}
+
+// rewrites reports whether datadriven's -rewrite is set.
+func rewrites() bool {
+	f := flag.Lookup("rewrite")
+	return f != nil && f.Value.String() == "true"
+}

@@ -1,0 +1,134 @@
+package lint
+
+import (
+	"math"
+	"time"
+
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/policy/document"
+)
+
+// analysis is a policy with what most questions about it need.
+type analysis struct {
+	policy *document.Policy
+	steps  []pipeline.Step
+	// retry is the index of the retry that may repeat something, -1 for none.
+	retry    int
+	attempts uint32 // of a call
+	findings []Finding
+}
+
+func newAnalysis(p *document.Policy) *analysis {
+	a := &analysis{policy: p, steps: p.Steps, retry: -1, attempts: 1}
+	for i := range a.steps {
+		if s := &a.steps[i]; s.Kind == pipeline.Retry && !s.Shadow && s.Retry.Attempts > 1 {
+			a.retry, a.attempts = i, s.Retry.Attempts
+		}
+	}
+	return a
+}
+
+// enforced reports whether a step is of the kind and enforces what it decides.
+func (a *analysis) enforced(i int, kind pipeline.Kind) bool {
+	return a.steps[i].Kind == kind && !a.steps[i].Shadow
+}
+
+// wait returns the longest that a caller stands in the queue of a step.
+func (a *analysis) wait(i int) time.Duration {
+	s := &a.steps[i]
+	switch {
+	case s.Shadow:
+	case s.Kind == pipeline.Limit:
+		return s.Limit.Wait
+	case s.Kind == pipeline.Bulkhead && s.Bulkhead.Queue > 0 && s.Bulkhead.Wait == 0:
+		return forever
+	case s.Kind == pipeline.Bulkhead:
+		return s.Bulkhead.Wait
+	}
+	return 0
+}
+
+// between returns the longest time from the beginning of step from until step
+// to ends its part, which takes as long as end says. A retry counts as nothing.
+func (a *analysis) between(from, to int, end time.Duration) time.Duration {
+	t, _ := a.fold(from, to, end, 1, 0)
+	return t
+}
+
+// fold adds up the times of the steps, from the innermost one outwards. The
+// timeout is the index of the last one that cut, -1 when something came on top.
+func (a *analysis) fold(from, to int, end time.Duration, attempts uint32, backoffs time.Duration) (t time.Duration, timeout int) {
+	t, timeout = end, -1
+	for i := to - 1; i >= from; i-- {
+		s := &a.steps[i]
+		switch {
+		case s.Shadow:
+		case s.Kind == pipeline.Timeout && s.Timeout.After < t:
+			t, timeout = s.Timeout.After, i
+		case i == a.retry:
+			if more := plus(times(t, attempts), backoffs); more != t {
+				t, timeout = more, -1
+			}
+		default:
+			if wait := a.wait(i); wait > 0 {
+				t, timeout = plus(t, wait), -1
+			}
+		}
+	}
+	return t, timeout
+}
+
+// within cuts a time that begins at step i by the timeouts above it.
+func (a *analysis) within(t time.Duration, i int) time.Duration {
+	for j := range i {
+		if a.enforced(j, pipeline.Timeout) {
+			t = min(t, a.steps[j].Timeout.After)
+		}
+	}
+	return t
+}
+
+// time makes a Time of a fold over all steps.
+func (a *analysis) time(end time.Duration, attempts uint32, backoffs time.Duration) Time {
+	t, timeout := a.fold(0, len(a.steps), end, attempts, backoffs)
+	longest := Time{Longest: bounded(t)}
+	if timeout >= 0 {
+		longest.Timeout = a.steps[timeout].Name
+	}
+	return longest
+}
+
+// asksFreely reports that an answer's retry_after is bounded by no timeout.
+func (a *analysis) asksFreely() bool {
+	return a.retry >= 0 && a.within(forever, a.retry) == forever
+}
+
+// backoffs returns the longest that a call sleeps between its attempts.
+func (a *analysis) backoffs() time.Duration {
+	if a.retry < 0 {
+		return 0
+	}
+	total := time.Duration(0)
+	for _, delay := range delays(a.steps[a.retry].Retry.Backoff, a.attempts-1, math.MaxUint64) {
+		total = plus(total, delay)
+	}
+	return total
+}
+
+// delays returns the delays after the first n attempts with one and the same
+// random word: 0 gives the shortest, the greatest word the longest.
+func delays(c backoff.Config, n uint32, word uint64) []time.Duration {
+	m, err := backoff.New(c)
+	if err != nil {
+		// A document that was parsed has no such backoff.
+		return nil
+	}
+	list := make([]time.Duration, 0, n)
+	before := time.Duration(0)
+	for k := range n {
+		before = m.Delay(k+1, before, word)
+		list = append(list, before)
+	}
+	return list
+}

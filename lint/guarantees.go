@@ -1,0 +1,142 @@
+package lint
+
+import (
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+func (a *analysis) guarantees() Guarantees {
+	g := Guarantees{
+		Requests:          a.requests(),
+		Concurrent:        a.concurrent(),
+		Attempts:          Attempts{Most: a.attempts},
+		WaitBeforeAttempt: a.time(0, 1, 0),
+		WaitInAll:         a.time(0, a.attempts, 0),
+		Held:              a.time(forever, a.attempts, a.backoffs()),
+		Breakers:          []Breaker{},
+	}
+	g.Held.RetryAfter = a.asksFreely() && g.Held.Longest != nil
+	if a.retry >= 0 && a.steps[a.retry].Retry.Budgeted {
+		g.Attempts.Budget = budgetOf(&a.steps[a.retry])
+	}
+	for i := range a.steps {
+		if a.enforced(i, pipeline.Breaker) {
+			g.Breakers = append(g.Breakers, breakerOf(&a.steps[i]))
+		}
+	}
+	return g
+}
+
+// requests returns the rows of each limit and of what starts.
+func (a *analysis) requests() Requests {
+	r := Requests{Limits: []Passed{}, Started: []Passed{}}
+	scopes := [][]string{{}}
+	for i := range a.steps {
+		s := &a.steps[i]
+		if !a.enforced(i, pipeline.Limit) {
+			continue
+		}
+		r.Limits = append(r.Limits, Passed{Step: s.Name, Per: orEmpty(s.Per), Most: windows(func(w time.Duration) uint64 { return Admits(s.Limit, w) })})
+		if set := scope(s.Per); !slices.ContainsFunc(scopes, func(other []string) bool { return slices.Equal(other, set) }) {
+			scopes = append(scopes, set)
+		}
+	}
+	for _, set := range scopes {
+		r.Started = append(r.Started, Passed{Per: orEmpty(set), Most: windows(func(w time.Duration) uint64 { return a.started(set, w) })})
+	}
+	return r
+}
+
+// windows asks for the three windows.
+func windows(most func(time.Duration) uint64) Windows {
+	ask := func(w time.Duration) *uint64 {
+		n := most(w)
+		if n == none {
+			return nil
+		}
+		return &n
+	}
+	return Windows{Second: ask(time.Second), Minute: ask(time.Minute), Hour: ask(time.Hour)}
+}
+
+// concurrent returns a row for each bulkhead. One above a retry bounds what runs
+// as well: a call runs one attempt at a time.
+func (a *analysis) concurrent() []Concurrent {
+	rows := []Concurrent{}
+	for i := range a.steps {
+		if !a.enforced(i, pipeline.Bulkhead) {
+			continue
+		}
+		s := &a.steps[i]
+		row := Concurrent{Step: s.Name, Per: orEmpty(s.Per)}
+		if s.Bulkhead.Lease == 0 {
+			most := uint64(s.Bulkhead.Concurrent)
+			row.Most = &most
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
+
+func budgetOf(s *pipeline.Step) *Budget {
+	c := s.Retry.Budget
+	return &Budget{Per: orEmpty(s.Per), Ratio: c.Ratio.String(), Always: always(c), Window: Duration(c.Window)}
+}
+
+// always returns the retries that a budget grants in a window whatever the load.
+func always(c budget.Config) uint64 {
+	if c.MinimumCount == 0 || c.MinimumPeriod <= 0 {
+		return 0
+	}
+	high, low := bits.Mul64(uint64(c.MinimumCount), uint64(c.Window))
+	if high >= uint64(c.MinimumPeriod) {
+		return none
+	}
+	n, _ := bits.Div64(high, low, uint64(c.MinimumPeriod))
+	return n
+}
+
+func breakerOf(s *pipeline.Step) Breaker {
+	c := s.Breaker
+	b := Breaker{Step: s.Name, Per: orEmpty(s.Per), Failures: c.Minimum, Probes: c.Probes}
+	switch c.Window {
+	case breaker.Consecutive:
+		b.Failures = c.Count
+		b.FailuresAfterGood = &c.Count
+	case breaker.Calls:
+		n := reaches(c.FailureRate, c.Count)
+		b.FailuresAfterGood = &n
+	}
+	opens := delays(c.Open, 1, 0)
+	b.Open = Duration(opens[0])
+	b.OpenLongest = Duration(longestOpen(c.Open))
+	return b
+}
+
+// reaches returns the least part of the whole that reaches the share.
+func reaches(share reducer.Share, whole uint32) uint32 {
+	part := (uint64(share)*uint64(whole) + uint64(reducer.Whole) - 1) / uint64(reducer.Whole)
+	return uint32(max(1, part))
+}
+
+// longestOpen returns the longest that a breaker with the backoff stays open.
+// A backoff that grows does so until it is cut or a duration holds no more.
+func longestOpen(c backoff.Config) time.Duration {
+	const enough = 10_000
+	const greatest = 1<<64 - 1
+	longest := time.Duration(0)
+	for _, delay := range delays(c, enough, greatest) {
+		longest = max(longest, delay)
+	}
+	if c.Kind == backoff.Linear && c.Max == 0 {
+		return forever
+	}
+	return longest
+}

@@ -1,0 +1,92 @@
+package lint
+
+import (
+	"cmp"
+	"slices"
+
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/policy/document"
+)
+
+// Check says what follows from a document.
+func Check(doc *document.Document) Report {
+	report := Report{Policies: make([]Policy, 0, len(doc.Policies))}
+	used := map[string]bool{}
+	for i := range doc.Routes {
+		used[doc.Routes[i].Policy] = true
+	}
+	for i := range doc.Policies {
+		p := &doc.Policies[i]
+		one := CheckPolicy(p)
+		if len(doc.Routes) > 0 && !used[p.Name] {
+			one.Findings = append(one.Findings, Finding{
+				Severity: Note, Rule: Unused, Line: p.Line, Column: p.Column,
+				Message: "no route leads to this policy",
+			})
+		}
+		report.Policies = append(report.Policies, one)
+	}
+	return report
+}
+
+// CheckPolicy says what follows from one policy.
+func CheckPolicy(p *document.Policy) Policy {
+	a := newAnalysis(p)
+	for _, rule := range []func(*analysis){
+		checkOrder, checkTimeouts, checkWaits, checkHeld, checkRetry, checkBreakers, checkLimits, checkLeases, checkNames, checkShadow,
+	} {
+		rule(a)
+	}
+	slices.SortStableFunc(a.findings, func(f, g Finding) int {
+		return cmp.Or(cmp.Compare(g.Severity, f.Severity), cmp.Compare(f.Line, g.Line), cmp.Compare(f.Column, g.Column))
+	})
+	one := Policy{
+		Name: p.Name, Line: p.Line, Column: p.Column,
+		Steps:      make([]Step, 0, len(p.Steps)),
+		Guarantees: a.guarantees(),
+		Findings:   append([]Finding{}, a.findings...),
+	}
+	if p.Fallback != nil {
+		one.Fallback = &Fallback{Status: p.Fallback.Status, Body: p.Fallback.Body}
+	}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		line, column := a.place(i)
+		one.Steps = append(one.Steps, Step{
+			Name: s.Name, Mechanism: s.Kind.String(), Settings: a.settings(i),
+			Per: orEmpty(s.Per), Shadow: s.Shadow, EachAttempt: a.each(i), Line: line, Column: column,
+		})
+	}
+	return one
+}
+
+// each reports whether a step stands below a retry step.
+func (a *analysis) each(i int) bool {
+	return slices.ContainsFunc(a.steps[:i], func(s pipeline.Step) bool { return s.Kind == pipeline.Retry })
+}
+
+// place returns where the document has a step.
+func (a *analysis) place(i int) (line, column int) {
+	if i < 0 || i >= len(a.policy.Extras) {
+		return a.policy.Line, a.policy.Column
+	}
+	return a.policy.Extras[i].Line, a.policy.Extras[i].Column
+}
+
+// find adds a finding about a step; -1 is the policy.
+func (a *analysis) find(severity Severity, rule Rule, i int, message string) {
+	f := Finding{Severity: severity, Rule: rule, Message: message}
+	f.Line, f.Column = a.place(i)
+	if i >= 0 {
+		f.Step = a.steps[i].Name
+	}
+	a.findings = append(a.findings, f)
+}
+
+// orEmpty keeps null out of JSON.
+func orEmpty(list []string) []string {
+	if list == nil {
+		return []string{}
+	}
+	return list
+}

@@ -1,0 +1,228 @@
+package lint
+
+import (
+	"math"
+	"strings"
+	"time"
+)
+
+// Report is what there is to say of a document.
+type Report struct {
+	// Policies in the order of the document.
+	Policies []Policy `json:"policies"`
+}
+
+// Policy is what there is to say of one policy.
+type Policy struct {
+	Name       string     `json:"name"`
+	Line       int        `json:"line"`
+	Column     int        `json:"column"`
+	Steps      []Step     `json:"steps"`
+	Fallback   *Fallback  `json:"fallback"`
+	Guarantees Guarantees `json:"guarantees"`
+	Findings   []Finding  `json:"findings"`
+}
+
+// Step is a step with every default filled in.
+type Step struct {
+	Name      string   `json:"name"`
+	Mechanism string   `json:"mechanism"`
+	Settings  string   `json:"settings"` // for people
+	Per       []string `json:"per"`
+	Shadow    bool     `json:"shadow"`
+	// EachAttempt says that the step stands below a retry, so that every
+	// attempt passes it anew.
+	EachAttempt bool `json:"each_attempt"`
+	Line        int  `json:"line"`
+	Column      int  `json:"column"`
+}
+
+// Fallback is what a caller gets in place of a refusal or a failure.
+type Fallback struct {
+	Status int    `json:"status"`
+	Body   string `json:"body"`
+}
+
+// Guarantees are what holds whatever callers and the dependency do.
+type Guarantees struct {
+	Requests   Requests     `json:"requests"`
+	Concurrent []Concurrent `json:"concurrent"`
+	Attempts   Attempts     `json:"attempts"`
+	// WaitBeforeAttempt is the longest that one attempt stands in queues before
+	// it starts, WaitInAll that a call does in all its attempts. Backoffs are no
+	// part of either.
+	WaitBeforeAttempt Time `json:"wait_before_attempt"`
+	WaitInAll         Time `json:"wait_in_all"`
+	// Held is the longest from a call's beginning to its end.
+	Held     Time      `json:"held"`
+	Breakers []Breaker `json:"breakers"`
+}
+
+// Requests are the most requests in any window.
+type Requests struct {
+	// Limits are what passes each limit that enforces, for each of its keys.
+	Limits []Passed `json:"limits"`
+	// Started is what reaches the dependency: all of it first, then for each
+	// set of attributes that a limit has cells for.
+	Started []Passed `json:"started"`
+}
+
+// Passed is the most requests that pass a step. Without a step they start.
+type Passed struct {
+	Step string   `json:"step,omitempty"`
+	Per  []string `json:"per"`
+	Most Windows  `json:"most"`
+}
+
+// Windows are the most in any window of a length; nil for no bound.
+type Windows struct {
+	Second *uint64 `json:"1s"`
+	Minute *uint64 `json:"1m"`
+	Hour   *uint64 `json:"1h"`
+}
+
+// Concurrent is the most attempts that run at once for each key of a bulkhead;
+// nil for no bound, because of a lease that may run out.
+type Concurrent struct {
+	Step string   `json:"step"`
+	Per  []string `json:"per"`
+	Most *uint64  `json:"most"`
+}
+
+// Attempts are the most attempts of a call, which is also the worst
+// amplification of the load.
+type Attempts struct {
+	Most   uint32  `json:"most"`
+	Budget *Budget `json:"budget"`
+}
+
+// Budget bounds the retries of all calls of a key together: in its window no
+// more than Always, and Ratio of the first attempts besides.
+type Budget struct {
+	Per    []string `json:"per"`
+	Ratio  string   `json:"ratio"`
+	Always uint64   `json:"always"`
+	Window Duration `json:"window"`
+}
+
+// Time is a longest time.
+type Time struct {
+	// Longest is nil when there is no bound.
+	Longest *Duration `json:"longest"`
+	// Timeout is the name of the step that cuts it, empty for a sum of others.
+	Timeout string `json:"timeout"`
+	// RetryAfter says that what answers ask for by retry_after comes on top.
+	RetryAfter bool `json:"retry_after"`
+}
+
+// Breaker is how fast a breaker opens and how long it stays so.
+type Breaker struct {
+	Step string   `json:"step"`
+	Per  []string `json:"per"`
+	// Failures are how many in a row open a new breaker, FailuresAfterGood one
+	// whose window is full of good outcomes; nil where that depends on time.
+	Failures          uint32  `json:"failures"`
+	FailuresAfterGood *uint32 `json:"failures_after_good"`
+	// Open is how long it stays open at first, OpenLongest at most, as long as
+	// no probe is answered well.
+	Open        Duration `json:"open"`
+	OpenLongest Duration `json:"open_longest"`
+	Probes      uint32   `json:"probes"`
+}
+
+// Severity of a finding.
+type Severity string
+
+// The severities.
+const (
+	Warning Severity = "warning"
+	Note    Severity = "note"
+)
+
+// Finding is one thing to know of a policy.
+type Finding struct {
+	Severity Severity `json:"severity"`
+	Rule     Rule     `json:"rule"`
+	// Step is the name of the step that it concerns, empty for the policy.
+	Step    string `json:"step"`
+	Message string `json:"message"`
+	Line    int    `json:"line"`
+	Column  int    `json:"column"`
+}
+
+// Count returns how many findings of the severity there are.
+func (r *Report) Count(s Severity) int {
+	n := 0
+	for i := range r.Policies {
+		for j := range r.Policies[i].Findings {
+			if r.Policies[i].Findings[j].Severity == s {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// Allow makes notes of the warnings of the rules: the document is so on purpose.
+func (r *Report) Allow(rules ...Rule) {
+	allowed := map[Rule]bool{}
+	for _, rule := range rules {
+		allowed[rule] = true
+	}
+	for i := range r.Policies {
+		for j := range r.Policies[i].Findings {
+			if f := &r.Policies[i].Findings[j]; allowed[f.Rule] {
+				f.Severity = Note
+			}
+		}
+	}
+}
+
+// Duration is a time.Duration in a text without idle zeros.
+type Duration time.Duration
+
+// String returns the duration in Go's form, as in "1m" and "1h30m".
+func (d Duration) String() string {
+	text := time.Duration(d).String()
+	if strings.HasSuffix(text, "m0s") {
+		text = text[:len(text)-2]
+	}
+	if strings.HasSuffix(text, "h0m") {
+		text = text[:len(text)-2]
+	}
+	return text
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (d Duration) MarshalText() ([]byte, error) { return []byte(d.String()), nil }
+
+// forever is a time without a bound.
+const forever = time.Duration(math.MaxInt64)
+
+// plus returns a + b, at most forever.
+func plus(a, b time.Duration) time.Duration {
+	if a > forever-b {
+		return forever
+	}
+	return a + b
+}
+
+// times returns d x n, at most forever.
+func times(d time.Duration, n uint32) time.Duration {
+	if d == 0 || n == 0 {
+		return 0
+	}
+	if d > forever/time.Duration(n) {
+		return forever
+	}
+	return d * time.Duration(n)
+}
+
+// bounded returns nil for forever.
+func bounded(d time.Duration) *Duration {
+	if d == forever {
+		return nil
+	}
+	short := Duration(d)
+	return &short
+}
