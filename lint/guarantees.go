@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"math"
 	"math/bits"
 	"slices"
 	"time"
@@ -19,10 +20,9 @@ func (a *analysis) guarantees() Guarantees {
 		Attempts:          Attempts{Most: a.attempts},
 		WaitBeforeAttempt: a.time(0, 1, 0),
 		WaitInAll:         a.time(0, a.attempts, 0),
-		Held:              a.time(forever, a.attempts, a.backoffs()),
+		Held:              a.held(),
 		Breakers:          []Breaker{},
 	}
-	g.Held.RetryAfter = a.asksFreely() && g.Held.Longest != nil
 	if a.retry >= 0 && a.steps[a.retry].Retry.Budgeted {
 		g.Attempts.Budget = budgetOf(&a.steps[a.retry])
 	}
@@ -32,6 +32,18 @@ func (a *analysis) guarantees() Guarantees {
 		}
 	}
 	return g
+}
+
+// held returns the longest that a call lasts. Where a timeout stands above the
+// retry, answers may ask for delays up to it.
+func (a *analysis) held() Time {
+	backoffs := a.backoffs()
+	if a.retry >= 0 && !a.asksFreely() {
+		backoffs = forever
+	}
+	t := a.time(forever, a.attempts, backoffs)
+	t.RetryAfter = t.Longest != nil && a.asksFreely()
+	return t
 }
 
 // requests returns the rows of each limit and of what starts.
@@ -114,9 +126,11 @@ func breakerOf(s *pipeline.Step) Breaker {
 		n := reaches(c.FailureRate, c.Count)
 		b.FailuresAfterGood = &n
 	}
-	opens := delays(c.Open, 1, 0)
-	b.Open = Duration(opens[0])
-	b.OpenLongest = Duration(longestOpen(c.Open))
+	if c.SlowRate > 0 && c.Window == breaker.Calls {
+		n := reaches(c.SlowRate, c.Count)
+		b.SlowAfterGood = &n
+	}
+	b.Open, b.OpenLongest = openTimes(c.Open)
 	return b
 }
 
@@ -126,17 +140,20 @@ func reaches(share reducer.Share, whole uint32) uint32 {
 	return uint32(max(1, part))
 }
 
-// longestOpen returns the longest that a breaker with the backoff stays open.
-// A backoff that grows does so until it is cut or a duration holds no more.
-func longestOpen(c backoff.Config) time.Duration {
-	const enough = 10_000
-	const greatest = 1<<64 - 1
-	longest := time.Duration(0)
-	for _, delay := range delays(c, enough, greatest) {
-		longest = max(longest, delay)
+// openTimes returns the longest that a breaker with the backoff stays open the
+// first time, and any time. What grows does so until it is cut.
+func openTimes(c backoff.Config) (first, longest *Duration) {
+	first = bounded(delays(c, 1, math.MaxUint64)[0])
+	last := backoff.Config{Kind: backoff.Constant, Base: c.Base, Jitter: c.Jitter, Share: c.Share}
+	switch {
+	case c.Kind == backoff.Constant || c.Kind == backoff.Exponential && c.Factor == backoff.FactorOne:
+		return first, first
+	case c.Max == 0:
+		return first, nil
+	case c.Kind == backoff.Decorrelated:
+		last.Base = max(c.Base, c.Max)
+	default:
+		last.Base = c.Max
 	}
-	if c.Kind == backoff.Linear && c.Max == 0 {
-		return forever
-	}
-	return longest
+	return first, bounded(delays(last, 1, math.MaxUint64)[0])
 }

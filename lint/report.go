@@ -96,8 +96,9 @@ type Attempts struct {
 	Budget *Budget `json:"budget"`
 }
 
-// Budget bounds the retries of all calls of a key together: in its window no
-// more than Always, and Ratio of the first attempts besides.
+// Budget bounds the retries of all calls of a key together: one is granted while
+// those of the Window that ends with it are no more than Always and the Ratio of
+// its first attempts.
 type Budget struct {
 	Per    []string `json:"per"`
 	Ratio  string   `json:"ratio"`
@@ -123,11 +124,13 @@ type Breaker struct {
 	// whose window is full of good outcomes; nil where that depends on time.
 	Failures          uint32  `json:"failures"`
 	FailuresAfterGood *uint32 `json:"failures_after_good"`
-	// Open is how long it stays open at first, OpenLongest at most, as long as
-	// no probe is answered well.
-	Open        Duration `json:"open"`
-	OpenLongest Duration `json:"open_longest"`
-	Probes      uint32   `json:"probes"`
+	// SlowAfterGood is the same for slow outcomes, nil without such a rule.
+	SlowAfterGood *uint32 `json:"slow_after_good"`
+	// Open is how long it stays open the first time at most, OpenLongest at any
+	// time when probes fail again and again.
+	Open        *Duration `json:"open"`
+	OpenLongest *Duration `json:"open_longest"`
+	Probes      uint32    `json:"probes"`
 }
 
 // Severity of a finding.

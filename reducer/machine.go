@@ -1,6 +1,10 @@
 package reducer
 
-import "github.com/sluice-go/sluice/clock"
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+)
 
 // Machine is the contract. S is a state, A an action, E the effects of a step.
 type Machine[S, A, E any] interface {
@@ -23,6 +27,9 @@ type Cell[S any] interface {
 	Step(state *S, action Action, now clock.Mark, out *Out) Answer
 	// Clone returns a state that shares no memory with the given one.
 	Clone(state S) S
+	// Shift returns the state moved along the line of marks, as if everything
+	// had happened that much later.
+	Shift(state S, by time.Duration) S
 	// Fresh reports whether the state at now cannot be told from Init(now), so
 	// that a keyed runner may forget it unseen.
 	Fresh(state S, now clock.Mark) bool

@@ -99,13 +99,18 @@ func Word(seed uint64) uint64 {
 	return z ^ z>>31
 }
 
-// draw returns floor(u x (n+1) / 2^64), 0 for a negative n.
+// draw returns floor(u x (n+1) / 2^64). A negative n, which comes of a Max below
+// the base, draws from n + 1 to 0.
 func draw(u uint64, n time.Duration) time.Duration {
-	if n < 0 {
-		return 0
+	if n >= 0 {
+		hi, _ := bits.Mul64(u, uint64(n)+1)
+		return time.Duration(hi)
 	}
-	hi, _ := bits.Mul64(u, uint64(n)+1)
-	return time.Duration(hi)
+	hi, lo := bits.Mul64(u, uint64(-(n + 1)))
+	if lo > 0 {
+		hi++
+	}
+	return -time.Duration(hi)
 }
 
 // cut keeps a delay below Max.
@@ -117,7 +122,8 @@ func (c Config) cut(d time.Duration) time.Duration {
 }
 
 // exponential multiplies step by step with 64 bits of fraction, so that the
-// result is the exact product rounded down.
+// result is the exact product rounded down; of a delay of decades that grew from
+// a base of nanoseconds it may be 1 ns less, on every platform alike.
 func (c Config) exponential(attempt uint32) time.Duration {
 	limit := uint64(maxDuration)
 	if c.Max > 0 {

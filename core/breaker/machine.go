@@ -84,11 +84,16 @@ func (m *Large) NextWake(s LargeState) (clock.Mark, bool) { return m.nextWake(&s
 // the changes that time brings: a probe that is over at the very mark at which
 // its place would be taken back still counts.
 func (r *rules) step(s *Core, words []uint64, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	now = max(now, s.Last)
+	if s.Generation > 0 {
+		now = max(now, s.Last)
+	}
 	if a.Kind == reducer.Peek {
 		return r.peek(s, words, a, now)
 	}
 	if s.Generation == 0 {
+		if a.Kind == reducer.Tick {
+			return reducer.Answer{Verdict: reducer.Done}
+		}
 		s.Generation, s.Origin = 1, now
 	}
 	s.Last = now
@@ -339,6 +344,15 @@ func (r *rules) Adopt(s *Core, words, old []uint64, from Config, now clock.Mark,
 		s.Head, s.Total, s.Failed, s.Slow = 0, 0, 0, 0
 	default:
 		copy(words, old)
+	}
+}
+
+// Recall gives back the places of all probes that are out, whose process is
+// gone.
+func Recall(s *Core, words []uint64) {
+	if s.Mode == HalfOpen {
+		clear(words)
+		s.Out = 0
 	}
 }
 

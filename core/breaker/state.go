@@ -2,6 +2,7 @@ package breaker
 
 import (
 	"errors"
+	"math/bits"
 	"slices"
 	"strconv"
 	"time"
@@ -80,6 +81,25 @@ func (m *Large) Clone(s LargeState) LargeState {
 	return s
 }
 
+// Shift implements reducer.Cell.
+func (m *Machine) Shift(s State, by time.Duration) State {
+	s.Core.shift(by)
+	return s
+}
+
+// Shift implements reducer.Cell.
+func (m *Large) Shift(s LargeState, by time.Duration) LargeState {
+	s = m.Clone(s)
+	s.Core.shift(by)
+	return s
+}
+
+func (s *Core) shift(by time.Duration) {
+	if s.Generation > 0 {
+		s.Last, s.Origin, s.Until = s.Last.Add(by), s.Origin.Add(by), s.Until.Add(by)
+	}
+}
+
 // Fresh reports a closed breaker without outcomes. One with a time window is
 // never fresh again: its buckets are cut from its first step.
 func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.fresh(&s.Core) }
@@ -107,6 +127,10 @@ func (m *Large) Check(s LargeState) error {
 func (r *rules) check(s *Core, words []uint64) error {
 	c := &r.config
 	switch {
+	case s.Generation == 0:
+		if *s != (Core{}) {
+			return errState
+		}
 	case s.Mode > MetricsOnly || s.Failed > s.Total && c.Window != Consecutive || s.Slow > s.Total:
 		return errState
 	case s.Mode == HalfOpen:
@@ -121,12 +145,25 @@ func (r *rules) check(s *Core, words []uint64) error {
 		}
 	case s.Out != 0:
 		return errState
-	case c.Window == Calls && (s.Total > c.Count || s.Mode != Open && s.Mode != ForcedOpen && s.Head >= uint64(c.Count)):
+	case c.Window == Calls && !r.ring(s, words):
 		return errState
 	case c.Window == Time && !r.sums(s, words):
 		return errState
 	}
 	return nil
+}
+
+// ring reports whether the bits add up to the totals and stand where the next
+// call expects them.
+func (r *rules) ring(s *Core, words []uint64) bool {
+	n := bitWords(r.config.Count)
+	failed, slow := 0, 0
+	for i := range n {
+		failed += bits.OnesCount64(words[i])
+		slow += bits.OnesCount64(words[n+i])
+	}
+	placed := s.Total == r.config.Count && s.Head < uint64(s.Total) || s.Total < r.config.Count && s.Head == uint64(s.Total)
+	return placed && uint32(failed) == s.Failed && uint32(slow) == s.Slow
 }
 
 // sums reports whether the buckets add up to the totals.
@@ -143,13 +180,17 @@ func (r *rules) sums(s *Core, words []uint64) bool {
 const tag = 'B'
 
 // AppendState implements reducer.Cell: header, the core's fields in order, the
-// number of words, the words.
-func (m *Machine) AppendState(dst []byte, s State) []byte { return s.Core.append(dst, s.Words[:]) }
+// number of words, the words: as many as the configuration needs, and more only
+// where an older one's probes are still out.
+func (m *Machine) AppendState(dst []byte, s State) []byte { return m.append(dst, &s.Core, s.Words[:]) }
 
-// AppendState implements reducer.Cell, with the layout of Machine's.
-func (m *Large) AppendState(dst []byte, s LargeState) []byte { return s.Core.append(dst, s.Words) }
+// AppendState implements reducer.Cell and writes the same bytes as Machine's.
+func (m *Large) AppendState(dst []byte, s LargeState) []byte { return m.append(dst, &s.Core, s.Words) }
 
-func (s *Core) append(dst []byte, words []uint64) []byte {
+func (r *rules) append(dst []byte, s *Core, words []uint64) []byte {
+	for len(words) > r.config.words() && words[len(words)-1] == 0 {
+		words = words[:len(words)-1]
+	}
 	dst = wire.Header(dst, tag)
 	dst = wire.Mark(wire.Mark(wire.Mark(dst, s.Last), s.Origin), s.Until)
 	dst = wire.U64(wire.U64(dst, uint64(s.OpenFor)), s.Head)
@@ -169,7 +210,7 @@ func (s *Core) append(dst []byte, words []uint64) []byte {
 func (m *Machine) DecodeState(src []byte) (State, error) {
 	var s State
 	words, err := m.decode(&s.Core, src)
-	if err == nil && len(words) != len(s.Words) {
+	if err == nil && len(words) > len(s.Words) {
 		err = wire.Broken(errState)
 	}
 	if err != nil {
@@ -183,9 +224,6 @@ func (m *Machine) DecodeState(src []byte) (State, error) {
 func (m *Large) DecodeState(src []byte) (LargeState, error) {
 	var s LargeState
 	words, err := m.decode(&s.Core, src)
-	if err == nil && len(words) < m.config.words() {
-		err = wire.Broken(errState)
-	}
 	if err != nil {
 		return LargeState{}, err
 	}
@@ -197,15 +235,18 @@ func (r *rules) decode(s *Core, src []byte) ([]uint64, error) {
 	d := wire.NewReader(src, tag)
 	*s = Core{Last: d.Mark(), Origin: d.Mark(), Until: d.Mark(), OpenFor: time.Duration(d.U64()), Head: d.U64(),
 		Generation: d.U32(), Opens: d.U32(), Openings: d.U32(), Total: d.U32(), Failed: d.U32(), Slow: d.U32(),
-		Mode: Mode(d.U8()), Out: uint16(d.U32())}
+		Mode: Mode(d.U8())}
+	out, n := d.U32(), uint64(d.U32())
 	words := make([]uint64, 0, smallWords)
-	for range min(int(d.U32()), d.Left()/8) {
+	for range min(n, uint64(d.Left()/8)) {
 		words = append(words, d.U64())
 	}
 	if err := d.Close(); err != nil {
 		return nil, err
 	}
-	if len(words) < min(smallWords, r.config.words()) {
+	need := r.config.words()
+	if s.Out = uint16(out); uint32(s.Out) != out || uint64(len(words)) != n || len(words) < need ||
+		len(words) > need && words[len(words)-1] == 0 {
 		return nil, wire.Broken(errState)
 	}
 	if err := r.check(s, words); err != nil {
@@ -214,8 +255,8 @@ func (r *rules) decode(s *Core, src []byte) ([]uint64, error) {
 	return words, nil
 }
 
-// AppendText implements reducer.Cell, as in "closed 3/10 failed of 100" or
-// "open until 30s".
+// AppendText implements reducer.Cell, as in "closed failed 3/10 slow 1",
+// "closed failed 2 in a row" or "open until 30s".
 func (m *Machine) AppendText(dst []byte, s State, _ clock.Mark) []byte { return m.text(dst, &s.Core) }
 
 // AppendText is that of Machine.
@@ -234,6 +275,9 @@ func (r *rules) text(dst []byte, s *Core) []byte {
 	}
 	dst = append(dst, " failed "...)
 	dst = strconv.AppendUint(dst, uint64(s.Failed), 10)
+	if r.config.Window == Consecutive && s.Mode != HalfOpen {
+		return append(dst, " in a row"...)
+	}
 	dst = append(dst, '/')
 	dst = strconv.AppendUint(dst, uint64(s.Total), 10)
 	if s.Slow > 0 {

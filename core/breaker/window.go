@@ -144,8 +144,8 @@ func (r *rules) countTime(s *Core, words []uint64, failed, slow bool, now clock.
 	n := uint64(r.config.Count)
 	r.rotate(s, words, now)
 	i := 2 * (s.Head % n)
-	if uint32(words[i]>>32) == maxCount {
-		return
+	if s.Total == maxCount {
+		return // no bucket holds more than all of them
 	}
 	words[i] += 1 << 32
 	if failed {
@@ -209,8 +209,11 @@ const (
 
 // sendProbe takes a place; peek has made sure that there is one.
 func (s *Core) sendProbe(words []uint64, now clock.Mark) uint64 {
-	since := min(uint64(now.Sub(s.Origin)), maxSince)
-	id := since<<serialBits | (s.Head%serials + 1)
+	since := uint64(now.Sub(s.Origin))
+	if since > maxSince && s.Out == 0 {
+		s.Origin, since = now, 0 // after two quiet years; no probe counts from it
+	}
+	id := min(since, maxSince)<<serialBits | (s.Head%serials + 1)
 	s.Head++
 	for i, word := range words {
 		if word == 0 {

@@ -3,6 +3,7 @@ package budget
 import (
 	"math/bits"
 	"strconv"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/reducer"
@@ -89,7 +90,10 @@ func (m *Machine) free(s *State) uint64 {
 		first += uint64(b.First)
 		retries += uint64(b.Retries)
 	}
-	allowed := m.minimum + first*uint64(m.config.Ratio)/uint64(reducer.Whole)
+	allowed, carry := bits.Add64(m.minimum, first*uint64(m.config.Ratio)/uint64(reducer.Whole), 0)
+	if carry != 0 {
+		allowed = 1<<64 - 1
+	}
 	return allowed - min(retries, allowed)
 }
 
@@ -125,6 +129,15 @@ func (m *Machine) NextWake(State) (clock.Mark, bool) { return clock.Never, false
 
 // Clone implements reducer.Cell.
 func (m *Machine) Clone(s State) State { return s }
+
+// Shift implements reducer.Cell.
+func (m *Machine) Shift(s State, by time.Duration) State {
+	if s.Begun {
+		s.Origin = s.Origin.Add(by)
+	}
+	s.Last = s.Last.Add(by)
+	return s
+}
 
 // Fresh reports that no first attempt has begun a window.
 func (m *Machine) Fresh(s State, _ clock.Mark) bool { return !s.Begun }

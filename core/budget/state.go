@@ -72,15 +72,16 @@ func (m *Machine) AppendState(dst []byte, s State) []byte {
 // DecodeState implements reducer.Cell.
 func (m *Machine) DecodeState(src []byte) (State, error) {
 	r := wire.NewReader(src, tag)
-	s := State{Begun: r.U8() == 1, Origin: r.Mark(), Last: r.Mark(), Head: r.U64()}
+	begun := r.U8()
+	s := State{Begun: begun == 1, Origin: r.Mark(), Last: r.Mark(), Head: r.U64()}
 	for i := range s.Buckets {
 		s.Buckets[i] = Bucket{First: r.U32(), Retries: r.U32()}
 	}
 	if err := r.Close(); err != nil {
 		return State{}, err
 	}
-	if err := m.Check(s); err != nil {
-		return State{}, wire.Broken(err)
+	if err := m.Check(s); err != nil || begun > 1 {
+		return State{}, wire.Broken(errState)
 	}
 	return s, nil
 }

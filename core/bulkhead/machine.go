@@ -2,6 +2,7 @@ package bulkhead
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -222,6 +223,19 @@ func (m *Machine) NextWake(s State) (clock.Mark, bool) {
 	lapse, _ := m.NextLapse(&s)
 	at = min(at, lapse)
 	return at, at != clock.Never
+}
+
+// Shift implements reducer.Cell.
+func (m *Machine) Shift(s State, by time.Duration) State {
+	s = m.Clone(s)
+	s.Last = s.Last.Add(by)
+	s.Queue.Shift(by)
+	for i := range s.holders {
+		if s.holders[i].grant != 0 {
+			s.holders[i].until = s.holders[i].until.Add(by)
+		}
+	}
+	return s
 }
 
 // Fresh implements reducer.Cell.

@@ -112,7 +112,7 @@ func (m *Machine) Check(s State) error {
 	}
 	seen, prev := uint32(0), uint32(0)
 	for at := s.first; at != 0; at = s.holders[at-1].later {
-		if int(at) > len(s.holders) || seen > s.Held {
+		if uint64(at) > uint64(len(s.holders)) || seen > s.Held {
 			return errLinks
 		}
 		h := s.holders[at-1]
@@ -125,7 +125,7 @@ func (m *Machine) Check(s State) error {
 		return errLinks
 	}
 	for at := s.free; at != 0; at = s.holders[at-1].later {
-		if int(at) > len(s.holders) || int(seen) > len(s.holders) || s.holders[at-1].grant != 0 {
+		if uint64(at) > uint64(len(s.holders)) || int(seen) > len(s.holders) || s.holders[at-1].grant != 0 {
 			return errLinks
 		}
 		seen++
@@ -159,7 +159,8 @@ func (m *Machine) AppendState(dst []byte, s State) []byte {
 func (m *Machine) DecodeState(src []byte) (State, error) {
 	r := wire.NewReader(src, tag)
 	s := State{Last: r.Mark(), Serial: r.U64(), first: r.U32(), last: r.U32(), free: r.U32()}
-	for range min(int(r.U32()), r.Left()/holderSize) {
+	n := uint64(r.U32())
+	for range min(n, uint64(r.Left()/holderSize)) {
 		h := holder{grant: r.U64(), caller: r.U64(), until: r.Mark(), sooner: r.U32(), later: r.U32()}
 		s.holders = append(s.holders, h)
 		if h.grant != 0 {
@@ -169,6 +170,9 @@ func (m *Machine) DecodeState(src []byte) (State, error) {
 	s.Queue = queue.Read(&r)
 	if err := r.Close(); err != nil {
 		return State{}, err
+	}
+	if uint64(len(s.holders)) != n {
+		return State{}, wire.Broken(errLinks)
 	}
 	if err := m.Check(s); err != nil {
 		return State{}, wire.Broken(err)

@@ -4,6 +4,8 @@
 package cell
 
 import (
+	"time"
+
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -27,6 +29,9 @@ type Cell interface {
 	AppendState(dst []byte) []byte
 	// Restore replaces the state by a decoded one, or changes nothing.
 	Restore(src []byte) error
+	// Revive is Restore for a state of another process, moved along the line of
+	// marks: without those who waited or held something there.
+	Revive(src []byte, by time.Duration) error
 	// AppendText is that of reducer.Cell.
 	AppendText(dst []byte, now clock.Mark) []byte
 }
@@ -73,6 +78,14 @@ func (b *box[S, M]) Restore(src []byte) error {
 		return err
 	}
 	b.state = state
+	return nil
+}
+
+func (b *box[S, M]) Revive(src []byte, by time.Duration) error {
+	if err := b.Restore(src); err != nil {
+		return err
+	}
+	b.state = b.machine.Shift(b.state, by)
 	return nil
 }
 

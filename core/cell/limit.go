@@ -1,6 +1,8 @@
 package cell
 
 import (
+	"time"
+
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/fixedwindow"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -65,6 +67,8 @@ func (l *limits[S, C]) New(now clock.Mark) Cell {
 type anyLimit interface {
 	free(now clock.Mark) uint32
 	queue() limiter.Queue
+	counter() any
+	restore(src []byte) error
 }
 
 // sameLimit is a cell of the same algorithm.
@@ -89,12 +93,32 @@ func (l *limits[S, C]) Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell {
 	return &queued[S, C]{box[limiter.State[S], *limiter.Machine[S, C]]{l.queued, l.queued.Adopt(state, q, now, out)}}
 }
 
+// Counter returns the state of a limiter's counter without its queue, nil for a
+// cell of another mechanism.
+func Counter(c Cell) any {
+	if l, ok := c.(anyLimit); ok {
+		return l.counter()
+	}
+	return nil
+}
+
+// RestoreCounter replaces the state of a limiter's counter by a decoded one and
+// leaves its queue. For a cell of another mechanism it is an error.
+func RestoreCounter(c Cell, src []byte) error {
+	if l, ok := c.(anyLimit); ok {
+		return l.restore(src)
+	}
+	return reducer.ErrEncoding
+}
+
 // bare is a limiter at which nobody waits.
 type bare[S any, C counter[S, C]] struct{ box[S, C] }
 
 func (b *bare[S, C]) parts() (S, C)              { return b.state, b.machine }
 func (b *bare[S, C]) free(now clock.Mark) uint32 { return b.machine.Free(b.state, now) }
 func (b *bare[S, C]) queue() limiter.Queue       { return limiter.Queue{} }
+func (b *bare[S, C]) counter() any               { return b.state }
+func (b *bare[S, C]) restore(src []byte) error   { return b.Restore(src) }
 
 // queued is a limiter with a queue.
 type queued[S any, C counter[S, C]] struct {
@@ -106,6 +130,22 @@ func (q *queued[S, C]) free(now clock.Mark) uint32 {
 	return q.machine.Counter.Free(q.state.Counter, now)
 }
 func (q *queued[S, C]) queue() limiter.Queue { return q.state.Queue }
+func (q *queued[S, C]) counter() any         { return q.state.Counter }
+func (q *queued[S, C]) restore(src []byte) error {
+	state, err := q.machine.Counter.DecodeState(src)
+	if err == nil {
+		q.state.Counter = state
+	}
+	return err
+}
+
+func (q *queued[S, C]) Revive(src []byte, by time.Duration) error {
+	if err := q.box.Revive(src, by); err != nil {
+		return err
+	}
+	q.state.Queue = limiter.Queue{}
+	return nil
+}
 
 func (q *queued[S, C]) Serves() (clock.Mark, uint64) {
 	if q.state.Queue.Len() == 0 {

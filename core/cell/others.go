@@ -1,6 +1,8 @@
 package cell
 
 import (
+	"time"
+
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
@@ -33,6 +35,14 @@ func (b bulkheads) Adopt(old Cell, now clock.Mark, _ *reducer.Out) Cell {
 
 type places struct {
 	box[bulkhead.State, *bulkhead.Machine]
+}
+
+func (p *places) Revive(src []byte, by time.Duration) error {
+	if err := p.box.Revive(src, by); err != nil {
+		return err
+	}
+	p.state = bulkhead.State{Last: p.state.Last, Serial: p.state.Serial}
+	return nil
 }
 
 func (p *places) Ends() clock.Mark {
@@ -109,11 +119,30 @@ func (b breakers) Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell {
 	return &largeBreaker{box[breaker.LargeState, *breaker.Large]{b.large, large}}
 }
 
+// Breaker returns the fields of a breaker's state that every size has, nil for
+// a cell of another mechanism. They change with the cell and are to be read
+// alone.
+func Breaker(c Cell) *breaker.Core {
+	if b, ok := c.(anyBreaker); ok {
+		core, _, _ := b.parts()
+		return core
+	}
+	return nil
+}
+
 type smallBreaker struct {
 	box[breaker.State, *breaker.Machine]
 }
 
 func (b *smallBreaker) Ends() clock.Mark { return b.Wake() }
+
+func (b *smallBreaker) Revive(src []byte, by time.Duration) error {
+	if err := b.box.Revive(src, by); err != nil {
+		return err
+	}
+	breaker.Recall(&b.state.Core, b.state.Words[:])
+	return nil
+}
 
 func (b *smallBreaker) parts() (*breaker.Core, []uint64, breaker.Config) {
 	return &b.state.Core, b.state.Words[:], b.machine.Config()
@@ -124,6 +153,14 @@ type largeBreaker struct {
 }
 
 func (b *largeBreaker) Ends() clock.Mark { return b.Wake() }
+
+func (b *largeBreaker) Revive(src []byte, by time.Duration) error {
+	if err := b.box.Revive(src, by); err != nil {
+		return err
+	}
+	breaker.Recall(&b.state.Core, b.state.Words)
+	return nil
+}
 
 func (b *largeBreaker) parts() (*breaker.Core, []uint64, breaker.Config) {
 	return &b.state.Core, b.state.Words, b.machine.Config()

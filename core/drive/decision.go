@@ -46,6 +46,7 @@ type Decision struct {
 	Reason   reducer.Reason
 	Attempt  uint32
 	Step     string
+	index    int // of the step in the call's plan
 	// Until is the turn of a Wait, where it is known, or the start of the next
 	// attempt; clock.Never where there is none.
 	Until clock.Mark

@@ -109,7 +109,10 @@ func (d *Driver) lapse() {
 		d.step(d.heap[0].node, reducer.Action{Kind: reducer.Tick})
 	}
 	slices.SortStableFunc(d.Decisions[told:], func(a, b Decision) int {
-		return cmp.Compare(d.calls[a.Call.slot].number, d.calls[b.Call.slot].number)
+		if n := cmp.Compare(d.calls[a.Call.slot].number, d.calls[b.Call.slot].number); n != 0 {
+			return n
+		}
+		return cmp.Compare(a.index, b.index)
 	})
 }
 
@@ -328,7 +331,7 @@ func (d *Driver) deliver(out reducer.Out) {
 			event.Kind, event.Answer = pipeline.Dropped, reducer.Answer{Reason: e.Reason}
 		default:
 			i := int(event.Step)
-			d.tell(Decision{Call: c.handle, Kind: Lapse, Attempt: c.attempt(), Step: c.layout.plan.StepName(i), Shadow: c.layout.plan.Shadow(i), State: d.text(c.nodes[i])})
+			d.tell(Decision{Call: c.handle, Kind: Lapse, Attempt: c.attempt(), Step: c.layout.plan.StepName(i), index: i, Shadow: c.layout.plan.Shadow(i), State: d.text(c.nodes[i])})
 			continue
 		}
 		d.run(c, d.advance(c, event))

@@ -46,7 +46,7 @@ func (m *Machine) Init(clock.Mark) State { return State{} }
 // Turn returns the least mark from now on at which the cost is admitted if
 // nothing else happens, clock.Never for a cost above the capacity.
 func (m *Machine) Turn(s State, cost uint32, now clock.Mark) clock.Mark {
-	now = max(now, s.Start)
+	now = s.since(now)
 	switch {
 	case cost > m.count:
 		return clock.Never
@@ -63,7 +63,7 @@ func (m *Machine) TurnAfter(State, uint64, uint32, clock.Mark) (clock.Mark, bool
 
 // Free returns the permits that are free at now.
 func (m *Machine) Free(s State, now clock.Mark) uint32 {
-	if !s.open(max(now, s.Start)) {
+	if !s.open(s.since(now)) {
 		return m.count
 	}
 	return m.count - min(s.Used, m.count)
@@ -89,7 +89,7 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 
 // Step implements reducer.Cell. Nothing happens to others than the caller.
 func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Out) reducer.Answer {
-	now = max(now, s.Start)
+	now = s.since(now)
 	switch a.Kind {
 	case reducer.Acquire, reducer.TryAcquire:
 		return m.take(s, a.Cost, now)
@@ -150,8 +150,16 @@ func (m *Machine) NextWake(State) (clock.Mark, bool) { return clock.Never, false
 // Clone implements reducer.Cell.
 func (m *Machine) Clone(s State) State { return s }
 
+// Shift implements reducer.Cell.
+func (m *Machine) Shift(s State, by time.Duration) State {
+	if s.Start != s.End {
+		s.Start, s.End = s.Start.Add(by), s.End.Add(by)
+	}
+	return s
+}
+
 // Fresh reports that no window is open.
-func (m *Machine) Fresh(s State, now clock.Mark) bool { return !s.open(max(now, s.Start)) }
+func (m *Machine) Fresh(s State, now clock.Mark) bool { return !s.open(s.since(now)) }
 
 // AppendText implements reducer.Cell, as in "used 3/10 until 5s".
 func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {

@@ -16,6 +16,14 @@ type State struct {
 	Used uint32
 }
 
+// since returns now, or the start of the window if that is later.
+func (s State) since(now clock.Mark) clock.Mark {
+	if s.Start == s.End {
+		return now
+	}
+	return max(now, s.Start)
+}
+
 // open tells a window from none; one at the end of the line never closes.
 func (s State) open(now clock.Mark) bool {
 	return s.Start != s.End && (now < s.End || s.End == clock.Never)

@@ -59,7 +59,7 @@ func (m *Machine[S, C]) Step(s *State[S], a reducer.Action, now clock.Mark, out 
 	switch a.Kind {
 	case reducer.Acquire:
 		return m.acquire(s, a, now, out)
-	case reducer.TryAcquire, reducer.Peek:
+	case reducer.TryAcquire, reducer.Peek, reducer.Reserve:
 		return m.try(s, a, now)
 	case reducer.Leave:
 		if _, ok := s.Queue.Remove(a.ID); ok {
@@ -170,9 +170,11 @@ func (m *Machine[S, C]) roomAt(s *State[S], now clock.Mark) clock.Mark {
 
 // retryNewest returns the least mark at which a newcomer's turn is near enough,
 // with the newest of those who wait served before it and the others' waits
-// running out.
+// running out. Who is next blocks those behind until its wait runs out, and
+// theirs run out with it or before.
 func (m *Machine[S, C]) retryNewest(s *State[S], cost uint32, now clock.Mark) clock.Mark {
 	counter := m.Counter.Clone(s.Counter)
+	blocked := clock.Always
 	w, ok := m.next(s)
 	for {
 		at := max(now, m.Counter.Turn(counter, cost, now).Add(-m.waiting.Wait))
@@ -180,10 +182,11 @@ func (m *Machine[S, C]) retryNewest(s *State[S], cost uint32, now clock.Mark) cl
 			return at
 		}
 		turn := m.Counter.Turn(counter, w.Cost, now)
-		if turn > w.Ends {
+		if turn > w.Ends || w.Ends <= blocked {
 			if at <= w.Ends {
 				return at
 			}
+			blocked = max(blocked, w.Ends)
 			now = max(now, w.Ends)
 			w, ok = m.after(s, w)
 			continue
@@ -288,6 +291,14 @@ func (m *Machine[S, C]) NextWake(s State[S]) (clock.Mark, bool) {
 // Clone implements reducer.Cell.
 func (m *Machine[S, C]) Clone(s State[S]) State[S] {
 	return State[S]{Counter: m.Counter.Clone(s.Counter), Queue: s.Queue.Clone(), Last: s.Last}
+}
+
+// Shift implements reducer.Cell.
+func (m *Machine[S, C]) Shift(s State[S], by time.Duration) State[S] {
+	s = m.Clone(s)
+	s.Counter, s.Last = m.Counter.Shift(s.Counter, by), s.Last.Add(by)
+	s.Queue.Shift(by)
+	return s
 }
 
 // Fresh implements reducer.Cell.

@@ -209,6 +209,16 @@ func (p *Plan) CutAt(c *Call) clock.Mark {
 	return at
 }
 
+// SoftAt returns the mark at which a timeout step that the call has passed is
+// worth a warning, clock.Never for none.
+func (p *Plan) SoftAt(c *Call, i int) clock.Mark {
+	s := &p.steps[i]
+	if s.timeout == nil || i >= int(c.Entered) {
+		return clock.Never
+	}
+	return s.timeout.Warn(c.Slots[i].Mark.Add(-s.Timeout.After))
+}
+
 // ResumesAt returns the mark at which the next attempt starts, clock.Never for none.
 func (p *Plan) ResumesAt(c *Call) clock.Mark {
 	if c.Phase == Sleeping {

@@ -34,7 +34,7 @@ func New(c Config) (*Machine, error) {
 func (m *Machine) Capacity() uint32 { return m.count }
 
 // Init returns a state without a window.
-func (m *Machine) Init(clock.Mark) State { return State{} }
+func (m *Machine) Init(now clock.Mark) State { return State{Last: now} }
 
 // Turn returns the least mark from now on at which the cost is admitted if
 // nothing else happens, clock.Never for a cost above the capacity.
@@ -89,7 +89,7 @@ func (m *Machine) Free(s State, now clock.Mark) uint32 {
 // Carry returns a window that starts at now with free permits, at most its count.
 func (m *Machine) Carry(free uint32, now clock.Mark) State {
 	if free >= m.count {
-		return State{}
+		return m.Init(now)
 	}
 	return State{Window: Window{Start: now, Span: m.period, Cur: m.count - free}, Last: now, First: now}
 }
@@ -105,7 +105,12 @@ func (m *Machine) Adopt(s State, from *Machine, now clock.Mark) State {
 		return State{Last: s.Last}
 	}
 	if w := s.windowAt(now, from.period); w != s.Window {
-		s = State{Window: w, First: clock.Always, Last: now}
+		return State{Window: w, First: clock.Always, Last: now}
+	}
+	if s.Before.over(now, from.period) {
+		s.Before = Window{}
+	} else {
+		s.Before = s.Before.windowAt(now, from.period)
 	}
 	return s
 }
@@ -166,6 +171,17 @@ func (m *Machine) NextWake(State) (clock.Mark, bool) { return clock.Never, false
 
 // Clone implements reducer.Cell.
 func (m *Machine) Clone(s State) State { return s }
+
+// Shift implements reducer.Cell.
+func (m *Machine) Shift(s State, by time.Duration) State {
+	for _, w := range [...]*Window{&s.Window, &s.Before} {
+		if w.Span > 0 {
+			w.Start, w.PrevStart = w.Start.Add(by), w.PrevStart.Add(by)
+		}
+	}
+	s.First, s.Last = s.First.Add(by), s.Last.Add(by)
+	return s
+}
 
 // Fresh reports that the next admission starts anew.
 func (m *Machine) Fresh(s State, now clock.Mark) bool {

@@ -64,7 +64,7 @@ func (w Window) windowAt(now clock.Mark, period time.Duration) Window {
 
 // enter moves the state to the window of now for an admission.
 func (s *State) enter(now clock.Mark, period time.Duration) {
-	if w := s.windowAt(now, period); w != s.Window {
+	if w := s.windowAt(now, period); w != s.Window || s.Idle > 0 {
 		s.Before, s.Window, s.First = s.Window, w, now
 	}
 	s.Idle = 0
@@ -84,6 +84,9 @@ func (s *State) refund(a reducer.Action, now clock.Mark) reducer.Answer {
 		}
 	case a.Generation == uint64(s.PrevStart) && a.Cost <= s.Prev:
 		s.Prev -= a.Cost
+		if s.Before.Start == s.PrevStart && a.Cost <= s.Before.Cur {
+			s.Before.Cur -= a.Cost
+		}
 	default:
 		return reducer.Answer{}
 	}
@@ -97,12 +100,12 @@ const permitID = 1<<63 + 1
 
 const tag = 'S'
 
-var errWindow = errors.New("sliding counter: a window of negative span, or a count without a window")
+var errWindow = errors.New("sliding counter: a window of negative span or of later, or a count without a window")
 
 // Check implements reducer.Cell.
 func (m *Machine) Check(s State) error {
 	for _, w := range [...]Window{s.Window, s.Before} {
-		if w.Span < 0 || w.Idle > 2 || w.Span == 0 && w != (Window{}) {
+		if w.Span < 0 || w.Idle > 2 || w.Span == 0 && w != (Window{}) || w.Span > 0 && w.Start > s.Last {
 			return errWindow
 		}
 	}

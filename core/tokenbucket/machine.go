@@ -80,11 +80,13 @@ func (m *Machine) Init(now clock.Mark) State { return State{TAT: now} }
 // atomic compare-and-swap where no refund is ever asked for.
 func (m *Machine) Take(tat clock.Mark, cost uint32, now clock.Mark) (clock.Mark, bool) {
 	need := time.Duration(cost) * m.interval
-	if tat <= now {
-		return now.Add(need), cost <= m.burst
-	}
-	if cost > m.burst || tat.Sub(now) > m.fill-need {
-		return tat, cost == 0
+	switch {
+	case cost > m.burst:
+		return tat, false
+	case tat <= now:
+		return now.Add(need), true
+	case tat == clock.Never || tat.Sub(now) > m.fill-need:
+		return tat, cost == 0 // a debt that reaches the end of the line has no known size
 	}
 	return tat.Add(need), true
 }
@@ -120,15 +122,19 @@ func (m *Machine) Free(s State, now clock.Mark) uint32 {
 		return m.burst
 	}
 	debt := s.TAT.Sub(now)
-	if debt >= m.fill {
+	if s.TAT == clock.Never || debt >= m.fill {
 		return 0
 	}
 	return uint32((m.fill - debt) / m.interval)
 }
 
+// carried is what a bucket begins with that took over another algorithm's
+// permits: no permit of a bucket before that can be younger.
+const carried = 1 << 63
+
 // Carry returns a bucket that has free permits at now, at most its burst.
 func (m *Machine) Carry(free uint32, now clock.Mark) State {
-	return State{TAT: now.Add(time.Duration(m.burst-min(free, m.burst)) * m.interval)}
+	return State{Refunded: carried, TAT: now.Add(time.Duration(m.burst-min(free, m.burst)) * m.interval)}
 }
 
 // Adopt takes over the state of a bucket with another configuration: its whole
@@ -212,15 +218,16 @@ func (m *Machine) ReadyAt(p reducer.Permit) clock.Mark {
 // back too). While reservations lie ahead, it is no more than what none of the
 // later ones stands on.
 func (m *Machine) refund(s *State, a reducer.Action, now clock.Mark) reducer.Answer {
-	if a.Cost == 0 || a.Cost > m.burst {
+	hi, lo := bits.Mul64(uint64(m.interval), uint64(a.Cost))
+	if a.Cost == 0 || hi != 0 || lo > uint64(MaxFill) {
 		return reducer.Answer{}
 	}
-	took := time.Duration(a.Cost) * m.interval
+	took := time.Duration(lo)
 	granted := clock.Mark(a.ID)
-	if granted < a.Mark {
+	since := time.Duration(s.Refunded - a.Generation)
+	if granted < a.Mark || since < 0 {
 		return reducer.Answer{} // of another algorithm, which the limiter had before
 	}
-	since := time.Duration(s.Refunded - a.Generation)
 	if now == a.Mark && s.TAT == granted && since == 0 {
 		s.TAT = s.TAT.Add(-took)
 		return reducer.Answer{Verdict: reducer.Done}
@@ -245,6 +252,12 @@ func (m *Machine) NextWake(State) (clock.Mark, bool) { return clock.Never, false
 
 // Clone implements reducer.Cell.
 func (m *Machine) Clone(s State) State { return s }
+
+// Shift implements reducer.Cell.
+func (m *Machine) Shift(s State, by time.Duration) State {
+	s.TAT = s.TAT.Add(by)
+	return s
+}
 
 // Fresh reports a full bucket. A permit must not outlive the state that it
 // came from: whoever holds one keeps the state.

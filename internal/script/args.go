@@ -2,12 +2,14 @@ package script
 
 import (
 	"math"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -61,6 +63,11 @@ func (a *Args) Text(name string) (string, bool) {
 		}
 	}
 	return "", false
+}
+
+// Has reports whether there is a value of the name.
+func (a *Args) Has(name string) bool {
+	return slices.ContainsFunc(a.words, func(word string) bool { return strings.HasPrefix(word, name+"=") })
 }
 
 // Count takes a number, or without one the default.
@@ -164,10 +171,73 @@ func (a *Args) Share(name string) reducer.Share {
 	return reducer.Share(math.Round(v * 10_000))
 }
 
+// Outcome takes an outcome by its name, 0 when there is none.
+func (a *Args) Outcome() reducer.Outcome {
+	word := a.Word()
+	for o := reducer.Outcome(0); o <= reducer.Cancelled; o++ {
+		if o.String() == word {
+			return o
+		}
+	}
+	a.Fail("unknown outcome %q", word)
+	return 0
+}
+
 // Close fails the test when words are left over.
 func (a *Args) Close() {
 	a.t.Helper()
 	if len(a.words) > 0 {
 		a.Fail("cannot read %q", strings.Join(a.words, " "))
+	}
+}
+
+// Backoff takes a backoff as in open=30s or open=exponential:1s,2,1m: the kind,
+// the base, the factor of an exponential one, the longest delay; and jitter=
+// full, equal or a percentage.
+func (a *Args) Backoff(name string) backoff.Config {
+	var c backoff.Config
+	text, ok := a.Text(name)
+	if !ok {
+		return c
+	}
+	kind, rest, ok := strings.Cut(text, ":")
+	if !ok {
+		kind, rest = backoff.Constant.String(), text
+	}
+	for c.Kind = backoff.None; c.Kind.String() != kind; c.Kind++ {
+		if c.Kind > backoff.Decorrelated {
+			a.Fail("unknown backoff %q", kind)
+		}
+	}
+	settings := strings.Split(rest, ",")
+	c.Base = a.duration(settings[0])
+	settings = settings[1:]
+	if c.Kind == backoff.Exponential && len(settings) > 0 {
+		factor, err := strconv.ParseFloat(settings[0], 64)
+		if err != nil {
+			a.Fail("factor: %v", err)
+		}
+		c.Factor = backoff.Factor(math.Round(factor * float64(backoff.FactorOne)))
+		settings = settings[1:]
+	}
+	if len(settings) > 0 {
+		c.Max = a.duration(settings[0])
+	}
+	a.jitter(&c)
+	return c
+}
+
+func (a *Args) jitter(c *backoff.Config) {
+	text, ok := a.Text("jitter")
+	switch {
+	case !ok:
+	case text == "full":
+		c.Jitter = backoff.Full
+	case text == "equal":
+		c.Jitter = backoff.Equal
+	default:
+		c.Jitter = backoff.Fraction
+		a.words = append(a.words, "jitter="+text)
+		c.Share = a.Share("jitter")
 	}
 }

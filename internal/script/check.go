@@ -57,6 +57,7 @@ func (r *runner[S]) step(t *testing.T, where string, a reducer.Action) reducer.E
 		}
 	}
 	r.exact(t, where, a, effects.Answer)
+	r.served(t, where, a, effects.Answer, state)
 	r.state = state
 	holds(t, where, r.cell, r.state, r.now)
 	return effects
@@ -144,6 +145,36 @@ func same[S any](t *testing.T, where string, cell reducer.Cell[S], s, other S, n
 	}
 }
 
+// served checks that who waits is served no later than it was told, if nothing
+// else happens.
+func (r *runner[S]) served(t *testing.T, where string, a reducer.Action, answer reducer.Answer, s S) {
+	t.Helper()
+	turn, ok := answer.Until()
+	if !ok || a.Kind != reducer.Acquire {
+		return
+	}
+	s = r.cell.Clone(s)
+	var out reducer.Out
+	r.until(&s, turn, &out)
+	for _, e := range out {
+		if e.Kind == reducer.Grant && e.Caller == a.ID {
+			return
+		}
+	}
+	t.Fatalf("%s: told that its turn is at %v, and then: %v", where, turn, out)
+}
+
+// until lets pass what time brings up to the mark.
+func (r *runner[S]) until(s *S, mark clock.Mark, out *reducer.Out) {
+	for range serveLimit {
+		wake, ok := r.cell.NextWake(*s)
+		if !ok || wake > mark {
+			return
+		}
+		pass(r.cell, s, wake, out)
+	}
+}
+
 // exact checks L2: who was refused is refused before the mark that it was told,
 // and not at it, if nothing else happens but what time brings.
 func (r *runner[S]) exact(t *testing.T, where string, a reducer.Action, answer reducer.Answer) {
@@ -156,13 +187,7 @@ func (r *runner[S]) exact(t *testing.T, where string, a reducer.Action, answer r
 		s := r.cell.Clone(r.state)
 		when := max(at.Add(-early), r.now)
 		var out reducer.Out
-		for range serveLimit {
-			wake, ok := r.cell.NextWake(s)
-			if !ok || wake > when {
-				break
-			}
-			pass(r.cell, &s, wake, &out)
-		}
+		r.until(&s, when, &out)
 		refused := r.cell.Step(&s, a, when, &out).Verdict == reducer.Reject
 		if refused != (when < at) {
 			t.Fatalf("%s: L2: told to retry at %v, and at %v refused: %v", where, at, when, refused)

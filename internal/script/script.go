@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -21,7 +22,7 @@ type Spec[S any] struct {
 	Adopt func(s S, from, to reducer.Cell[S], now clock.Mark, out *reducer.Out) S
 	// Modes are the names of what a transition leads to.
 	Modes []string
-	// Permit says more of a permit that was granted. nil for nothing.
+	// Permit says more of a permit that was reserved. nil for nothing.
 	Permit func(reducer.Cell[S], reducer.Permit) string
 }
 
@@ -178,21 +179,9 @@ func (r *runner[S]) details(a *Args, action *reducer.Action, id uint64) {
 		action.Cost = a.Count32("cost", had.cost)
 		if action.Kind == reducer.Record {
 			action.Mark = a.Mark("began", action.Mark)
-			if word := a.Word(); word != "" {
-				action.Outcome = outcome(a, word)
-			}
+			action.Outcome = a.Outcome()
 		}
 	}
-}
-
-func outcome(a *Args, word string) reducer.Outcome {
-	for o := reducer.OK; o <= reducer.Cancelled; o++ {
-		if o.String() == word {
-			return o
-		}
-	}
-	a.Fail("unknown outcome %q", word)
-	return 0
 }
 
 // keep remembers what the step gave to whom.
@@ -220,17 +209,17 @@ func (r *runner[S]) answer(action reducer.Action, a reducer.Answer) string {
 		text += " " + a.Reason.String()
 	}
 	if at, ok := a.RetryAt(); ok {
-		text += ", retry at " + at.String()
+		text += ", retry at " + show(at)
 	}
 	if at, ok := a.Until(); ok {
-		text += " until " + at.String()
+		text += " until " + show(at)
 	}
 	if a.Verdict == reducer.Wait && a.WaitEnds() != clock.Never {
-		text += ", ends " + a.WaitEnds().String()
+		text += ", ends " + show(a.WaitEnds())
 	}
 	if action.Kind == reducer.Peek {
 		text += fmt.Sprintf(", free %d", a.Free)
-	} else if a.Verdict == reducer.Admit && r.spec.Permit != nil {
+	} else if action.Kind == reducer.Reserve && a.Verdict == reducer.Admit && r.spec.Permit != nil {
 		text += r.spec.Permit(r.cell, a.Permit)
 	}
 	return text
@@ -241,7 +230,7 @@ func (r *runner[S]) others(out reducer.Out) []string {
 	for _, e := range out {
 		switch e.Kind {
 		case reducer.Change:
-			text := "change to " + r.spec.Modes[e.Permit.ID] + " at " + e.Permit.Mark.String()
+			text := "change to " + r.spec.Modes[e.Permit.ID] + " at " + show(e.Permit.Mark)
 			if e.Reason != reducer.NoReason {
 				text += " (" + e.Reason.String() + ")"
 			}
@@ -259,16 +248,31 @@ func (r *runner[S]) others(out reducer.Out) []string {
 func (r *runner[S]) line() string {
 	text := string(r.cell.AppendText(nil, r.state, r.now))
 	if at, ok := r.cell.NextWake(r.state); ok {
-		text += ", wake " + at.String()
+		text += ", wake " + show(at)
 	}
 	return text
 }
+
+// show writes a mark as a script does: one near an end counts from it.
+func show(m clock.Mark) string {
+	const near = clock.Never - clock.Mark(1000*time.Hour)
+	switch {
+	case m > near && m != clock.Never:
+		return "never-" + clock.Never.Sub(m).String()
+	case m < -near && m != clock.Always:
+		return "always+" + m.Sub(clock.Always).String()
+	}
+	return m.String()
+}
+
+// widest is the width of a column beyond which its rows stand out.
+const widest = 48
 
 func table(rows [][3]string) string {
 	var width [2]int
 	for _, row := range rows {
 		for i := range width {
-			width[i] = max(width[i], len(row[i]))
+			width[i] = max(width[i], min(len(row[i]), widest))
 		}
 	}
 	var b strings.Builder

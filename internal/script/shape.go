@@ -5,10 +5,15 @@ import (
 	"testing"
 )
 
-// Flat checks that values of the type are compared with == and hold no
-// pointers, slices, maps or strings, so that a copy is a snapshot.
-func Flat(t *testing.T, of reflect.Type) {
+// Sized checks that values of the type take so many bytes, that they are compared
+// with ==, and that they hold no pointers, slices, maps or strings, so that a
+// copy is a snapshot.
+func Sized[T any](t *testing.T, size uintptr) {
 	t.Helper()
+	of := reflect.TypeFor[T]()
+	if of.Size() != size {
+		t.Errorf("%v takes %d bytes, want %d", of, of.Size(), size)
+	}
 	if !of.Comparable() {
 		t.Errorf("%v is not comparable", of)
 	}

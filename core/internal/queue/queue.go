@@ -6,6 +6,7 @@ package queue
 import (
 	"errors"
 	"slices"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/internal/wire"
@@ -53,6 +54,15 @@ func (q *Queue) Cost() uint64 { return q.cost }
 func (q Queue) Clone() Queue {
 	q.slots = slices.Clone(q.slots)
 	return q
+}
+
+// Shift moves the ends of all waits.
+func (q *Queue) Shift(by time.Duration) {
+	for i := range q.slots {
+		if q.slots[i].Ticket != 0 {
+			q.slots[i].Ends = q.slots[i].Ends.Add(by)
+		}
+	}
 }
 
 // Push appends a waiter and returns its ticket.
@@ -216,7 +226,7 @@ func (q *Queue) Check() error {
 	seen := uint32(0)
 	prev := uint32(none)
 	for at := q.front; at != none; at = q.slots[at-1].behind {
-		if int(at) > len(q.slots) || seen > q.length || q.slots[at-1].before != prev {
+		if uint64(at) > uint64(len(q.slots)) || seen > q.length || q.slots[at-1].before != prev {
 			return errLinks
 		}
 		if t := q.slots[at-1].Ticket; t&slotMask != uint64(at) || t>>slotBits > q.serial {
@@ -229,7 +239,7 @@ func (q *Queue) Check() error {
 	}
 	seen, prev = 0, none
 	for at := q.first; at != none; at = q.slots[at-1].later {
-		if int(at) > len(q.slots) || seen > q.length || q.slots[at-1].sooner != prev || q.slots[at-1].Ticket == 0 {
+		if uint64(at) > uint64(len(q.slots)) || seen > q.length || q.slots[at-1].sooner != prev || q.slots[at-1].Ticket == 0 {
 			return errLinks
 		}
 		if prev != none && q.slots[prev-1].Ends > q.slots[at-1].Ends {
@@ -241,7 +251,7 @@ func (q *Queue) Check() error {
 		return errLinks
 	}
 	for at := q.free; at != none; at = q.slots[at-1].behind {
-		if int(at) > len(q.slots) || int(seen) > len(q.slots) || q.slots[at-1].Ticket != 0 {
+		if uint64(at) > uint64(len(q.slots)) || int(seen) > len(q.slots) || q.slots[at-1].Ticket != 0 {
 			return errLinks
 		}
 		seen++

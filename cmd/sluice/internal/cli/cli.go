@@ -29,6 +29,7 @@ type Env struct {
 // commands are the constructors of all commands, in the order of the help.
 var commands = []func(*Env) *cobra.Command{
 	newEval,
+	newLint,
 	newSchema,
 	newVersion,
 	newCompletion,
@@ -72,6 +73,7 @@ bulkheads and timeouts, decided by one pure core on every runtime.`,
 		},
 	}
 	root.Flags().BoolVar(&version, "version", false, "print the version")
+	root.SuggestionsMinimumDistance = 2
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetIn(env.Stdin)
 	root.SetOut(env.Stdout)

@@ -57,7 +57,7 @@ sluice, the names of policies and the files of documents. SHELL is one of
 					return env.print(out.Bytes())
 				}
 			}
-			return usage(cmd, "there is no completion for %q; there is %s", args[0], names)
+			return usage(cmd, "there is no completion for %q; choose one of: %s", args[0], names)
 		},
 	}
 }

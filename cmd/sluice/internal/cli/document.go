@@ -50,8 +50,13 @@ func (e *Env) document(name string) (*policy.Document, error) {
 	if err == nil {
 		return doc, nil
 	}
+	return nil, e.wrong(err)
+}
+
+// wrong prints the errors of a document, a line each, with its place first.
+func (e *Env) wrong(err error) error {
 	fmt.Fprintln(e.Stderr, err)
-	return nil, fail(ExitBad, nil)
+	return fail(ExitBad, nil)
 }
 
 // fileOf is the name of a document in the places of its errors.
@@ -83,7 +88,7 @@ func pick(doc *policy.Document, file, name string) (*policy.Policy, error) {
 		if one := doc.Lookup(name); one != nil {
 			return one, nil
 		}
-		return nil, bad("there is no policy %q in %s; there is %s", name, called(file), list(doc))
+		return nil, bad("there is no policy %q in %s; choose one of: %s", name, called(file), list(doc))
 	case len(doc.Policies) > 1:
 		return nil, bad("%s has %d policies; choose one with --name: %s", called(file), len(doc.Policies), list(doc))
 	}

@@ -4,7 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"strings"
+	"regexp"
 
 	"github.com/spf13/cobra"
 )
@@ -70,15 +70,11 @@ func usage(cmd *cobra.Command, format string, args ...any) error {
 	return bad("%s (see %s --help)", fmt.Sprintf(format, args...), cmd.CommandPath())
 }
 
-// flagError says what is wrong with a flag, without the function of the
-// standard library that found it.
-func flagError(err error) string {
-	text := err.Error()
-	for _, parser := range []string{"strconv.ParseUint: ", "strconv.ParseInt: ", "strconv.ParseBool: ", "strconv.ParseFloat: "} {
-		text = strings.Replace(text, parser, "", 1)
-	}
-	return text
-}
+// parser is what the standard library puts before what is wrong with a number.
+var parser = regexp.MustCompile(`strconv\.\w+: parsing ".*": `)
+
+// flagError says what is wrong with a flag, without the function that found it.
+func flagError(err error) string { return parser.ReplaceAllString(err.Error(), "") }
 
 // cause returns what is wrong with a file without its name, which the message
 // has already.

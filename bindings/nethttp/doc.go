@@ -1,0 +1,25 @@
+// Package nethttp guards HTTP clients and servers with Sluice policies.
+//
+// A Transport is an http.RoundTripper that passes every request through the
+// steps of a policy: limits, breakers, retries, bulkheads and timeouts.
+//
+//	set, err := sluice.Load("policy.yaml")
+//	client := &http.Client{Transport: nethttp.NewTransport(nil, set.Pipeline("vendor"))}
+//
+// A Handler guards an http.Handler in the same way and turns refusals into
+// answers of status 429 or 503 that say when to come back.
+//
+//	http.ListenAndServe(":8080", nethttp.NewRoutedHandler(mux, set))
+//
+// What an answer or an error means is the policy's `outcomes`; what is repeated
+// is its `methods`, and whatever carries an Idempotency-Key.
+//
+//   - Votes, retries and timeouts end with an answer's headers. A bulkhead's
+//     place and the attempt's context are held until the answer's body has been
+//     read to its end or closed, as it must be anyway.
+//   - When the attempts are used up, the last answer is returned as it is, not
+//     an error.
+//   - A Handler does not repeat: it passes a retry step untouched.
+//   - No goroutine is started. A panic of what is guarded gives everything back,
+//     counts as a failure, and goes on.
+package nethttp

@@ -1,0 +1,99 @@
+package nethttp
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"sync/atomic"
+	"time"
+)
+
+// download is the body of an answer. What the attempt holds is given back when
+// the body was read to its end, failed, or was closed.
+type download struct {
+	io.ReadCloser
+	release func()
+	done    atomic.Bool
+}
+
+// newDownload puts one around the body of an answer. Without a body there is
+// nothing to hold anything for.
+func newDownload(resp *http.Response, release func()) *download {
+	d := &download{ReadCloser: resp.Body, release: release}
+	both, writable := resp.Body.(io.ReadWriteCloser)
+	switch {
+	case resp.Body == nil || resp.Body == http.NoBody:
+		resp.Body, d.ReadCloser = http.NoBody, http.NoBody
+		d.finish()
+	case writable && resp.StatusCode == http.StatusSwitchingProtocols:
+		// A connection that was upgraded (RFC 9110 section 7.8) is written to
+		// as well, and its place held until it is closed.
+		resp.Body = &connection{download: d, Writer: both}
+	default:
+		resp.Body = d
+	}
+	return d
+}
+
+func (d *download) finish() {
+	if d.done.CompareAndSwap(false, true) {
+		d.release()
+	}
+}
+
+// Read implements io.Reader.
+func (d *download) Read(b []byte) (int, error) {
+	n, err := d.ReadCloser.Read(b)
+	if err != nil {
+		d.finish()
+	}
+	return n, err
+}
+
+// Close implements io.Closer.
+func (d *download) Close() error {
+	err := d.ReadCloser.Close()
+	d.finish()
+	return err
+}
+
+// connection is an answer of status 101. The end of one direction is not yet
+// that of the other.
+type connection struct {
+	*download
+	io.Writer
+}
+
+// Read implements io.Reader.
+func (c *connection) Read(b []byte) (int, error) { return c.ReadCloser.Read(b) }
+
+// CloseWrite ends one direction, where the connection can.
+func (c *connection) CloseWrite() error {
+	if w, ok := c.Writer.(interface{ CloseWrite() error }); ok {
+		return w.CloseWrite()
+	}
+	return errors.ErrUnsupported
+}
+
+const (
+	// drainBytes is how much of an abandoned answer is read to use its
+	// connection again. More costs more than a new connection.
+	drainBytes = 64 << 10
+	// drainTime is how long that may take.
+	drainTime = 100 * time.Millisecond
+)
+
+// abandon reads an answer that nobody wants to its end, within bounds, and
+// closes it.
+func (d *download) abandon() {
+	if d.done.Load() {
+		d.ReadCloser.Close()
+		return
+	}
+	// The end of the context ends a read that waits.
+	timer := time.AfterFunc(drainTime, d.finish)
+	// An answer that cannot be read or closed is gone all the same.
+	_, _ = io.CopyN(io.Discard, d.ReadCloser, drainBytes)
+	timer.Stop()
+	d.Close()
+}

@@ -1,0 +1,171 @@
+package nethttp
+
+import (
+	"context"
+	"net/http"
+	"sync/atomic"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/policy/document"
+)
+
+// guard is a pipeline with what is worked out once for each of its plans.
+type guard struct {
+	pipeline *sluice.Pipeline
+	seen     atomic.Pointer[view]
+}
+
+// view is what a plan says to HTTP, immutable.
+type view struct {
+	plan   *pipeline.Plan
+	retry  bool
+	limits []limitView
+	policy string // the RateLimit-Policy header, empty for none
+}
+
+func newGuard(p *sluice.Pipeline) *guard {
+	if p == nil {
+		return nil
+	}
+	return &guard{pipeline: p}
+}
+
+func (g *guard) view() *view {
+	plan := g.pipeline.Plan()
+	v := g.seen.Load()
+	if v == nil || v.plan != plan {
+		v = newView(plan)
+		g.seen.Store(v)
+	}
+	return v
+}
+
+func newView(plan *pipeline.Plan) *view {
+	v := &view{plan: plan, retry: plan.RetryIndex() >= 0}
+	v.limits = limitViews(plan)
+	v.policy = policyHeader(v.limits)
+	return v
+}
+
+// kind returns the mechanism of a step.
+func (v *view) kind(step string) pipeline.Kind {
+	for i := range v.plan.Len() {
+		if v.plan.StepName(i) == step {
+			return v.plan.Step(i).Kind
+		}
+	}
+	return 0
+}
+
+// outcomes returns what answers mean to a pipeline: the option's, the
+// document's, or the default.
+func (s *settings) outcomesOf(p *sluice.Pipeline) *policy.Outcomes {
+	if s.outcomes != nil {
+		return s.outcomes
+	}
+	if own := p.Settings(); own != nil {
+		return &own.Outcomes
+	}
+	return &defaultOutcomes
+}
+
+// methodsOf returns what a pipeline repeats.
+func (s *settings) methodsOf(p *sluice.Pipeline) []string {
+	if s.methods != nil {
+		return s.methods
+	}
+	if own := p.Settings(); own != nil {
+		return own.Methods
+	}
+	return defaultMethods
+}
+
+var defaultMethods = document.DefaultMethods()
+
+// source finds the guard of a request: always the same, or by the routes of a
+// document.
+type source struct {
+	one    *guard
+	set    *sluice.Set
+	routes atomic.Pointer[table]
+}
+
+// table is the routes of one document, immutable.
+type table struct {
+	doc    *policy.Document
+	guards map[*policy.Route]*guard
+}
+
+// find returns the guard of a request and the route that led to it, nil for a
+// request that passes untouched.
+func (s *source) find(host, method, path string) (*guard, string) {
+	if s.set == nil {
+		return s.one, ""
+	}
+	t := s.table()
+	route := t.doc.Match(host, method, path)
+	if route == nil {
+		return nil, ""
+	}
+	return t.guards[route], route.Host + route.Path
+}
+
+// table returns the routes of the document in force. A document that changes
+// while its pipelines are looked up is looked at again.
+func (s *source) table() *table {
+	t := s.routes.Load()
+	for {
+		doc := s.set.Document()
+		if t != nil && t.doc == doc {
+			s.routes.Store(t)
+			return t
+		}
+		t = &table{doc: doc, guards: make(map[*policy.Route]*guard, len(doc.Routes))}
+		byName := map[string]*guard{}
+		for i := range doc.Routes {
+			r := &doc.Routes[i]
+			if byName[r.Policy] == nil {
+				byName[r.Policy] = newGuard(s.set.Pipeline(r.Policy))
+			}
+			t.guards[r] = byName[r.Policy]
+		}
+	}
+}
+
+// guards returns those that there are now.
+func (s *source) guards() []*guard {
+	if s.set == nil {
+		return []*guard{s.one}
+	}
+	var list []*guard
+	seen := map[*guard]bool{nil: true}
+	t := s.table()
+	for i := range t.doc.Routes {
+		if g := t.guards[&t.doc.Routes[i]]; !seen[g] {
+			seen[g] = true
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+type (
+	policyKey  struct{}
+	inboundKey struct{}
+	detailsKey struct{}
+)
+
+// WithPolicy makes a Transport guard the requests of this context with p in
+// place of its own policy; nil lets them pass untouched.
+func WithPolicy(ctx context.Context, p *sluice.Pipeline) context.Context {
+	return context.WithValue(ctx, policyKey{}, newGuard(p))
+}
+
+// WithInbound makes a Transport choose the route of the requests of this
+// context, and take their attributes, from the request that came in: for
+// proxies, which rewrite the one that goes out.
+func WithInbound(ctx context.Context, in *http.Request) context.Context {
+	return context.WithValue(ctx, inboundKey{}, in)
+}

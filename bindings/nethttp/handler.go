@@ -1,0 +1,165 @@
+package nethttp
+
+import (
+	"context"
+	"errors"
+	"net/http"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Handler is an http.Handler that guards another one. It is safe for concurrent
+// use.
+//
+// A refusal is answered with 429 where a limit refused, else with 503, with
+// Retry-After, RateLimit and RateLimit-Policy, X-Throttle-Reason and a problem
+// document (RFC 9457). A policy's fallback takes the place of the problem
+// document, and of the handler's own answer when that is a failure.
+//
+// The vote is that of the status, at the moment at which the headers are
+// written; there the policy's timeouts end as well. Until then they end the
+// request's context, and a handler that returned without having written
+// anything is answered for with 503. A panic before the headers is a failure;
+// it goes on to the server. A bulkhead's place is held until the handler has
+// returned and the connection, if it took it over, is closed.
+type Handler struct {
+	settings
+	next   http.Handler
+	source source
+}
+
+// NewHandler guards every request with p.
+func NewHandler(next http.Handler, p *sluice.Pipeline, options ...Option) *Handler {
+	return newHandler(next, source{one: newGuard(p)}, options)
+}
+
+// NewRoutedHandler guards requests with the policies that the routes of the
+// set's document name: the first that matches, by the host without its port,
+// the method, and the path. A request that no route matches passes untouched.
+func NewRoutedHandler(next http.Handler, set *sluice.Set, options ...Option) *Handler {
+	return newHandler(next, source{set: set}, options)
+}
+
+// Middleware is NewHandler for chains of handlers.
+func Middleware(p *sluice.Pipeline, options ...Option) func(http.Handler) http.Handler {
+	return func(next http.Handler) http.Handler { return NewHandler(next, p, options...) }
+}
+
+func newHandler(next http.Handler, from source, options []Option) *Handler {
+	h := &Handler{settings: newSettings(true, options), next: next}
+	h.source.one, h.source.set = from.one, from.set
+	if h.logger != nil {
+		for _, g := range h.source.guards() {
+			if v := g.view(); v.retry {
+				h.logger.Warn("a retry step has no effect in a handler, which runs once a request",
+					"policy", g.pipeline.Name(), "step", v.plan.StepName(v.plan.RetryIndex()))
+			}
+		}
+	}
+	return h
+}
+
+// ServeHTTP implements http.Handler.
+func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	g, route := h.source.find(withoutPort(r.Host), r.Method, r.URL.EscapedPath())
+	if g == nil || h.skip != nil && h.skip(r) {
+		h.next.ServeHTTP(w, r)
+		return
+	}
+	a := attributes{req: r, route: route, server: true, s: &h.settings}
+	q := h.requestOf(&a)
+	guarded, err := g.pipeline.Begin(r.Context(), q)
+	if err != nil {
+		h.refuse(w, r, g, q, err)
+		return
+	}
+	if f, ok := h.limitFields(g, q, nil); ok {
+		h.setFields(w.Header(), f)
+	}
+	s := &served{ResponseWriter: w, h: h, call: guarded, guard: g, request: r}
+	s.places.Store(1)
+	defer s.end()
+	h.next.ServeHTTP(s, r.WithContext(guarded.Context()))
+	s.returned = true
+	s.settle(q)
+}
+
+// refuse answers in place of the handler.
+func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, g *guard, q sluice.Request, err error) {
+	a, ok := h.refusal(g, q, err, http.StatusServiceUnavailable)
+	if !ok {
+		// The client is gone, or somebody above gave the request up.
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	if f := g.pipeline.Fallback(); f != nil {
+		own := fallbackAnswer(f)
+		a.status, a.body = own.status, own.body
+		a.header.Set("Content-Type", own.header.Get("Content-Type"))
+	} else if h.refused != nil {
+		for name, values := range a.header {
+			w.Header()[name] = values
+		}
+		w.Header().Del("Content-Type")
+		h.refused(w, r, err)
+		return
+	}
+	a.write(w)
+}
+
+// outcome is what an answer of the handler means.
+func (s *served) outcome(status int) reducer.Outcome {
+	if status == http.StatusSwitchingProtocols {
+		return reducer.OK
+	}
+	return s.h.outcomesOf(s.guard.pipeline).OfStatus(status)
+}
+
+// settle says how the handler ended when it returned without an answer.
+func (s *served) settle(q sluice.Request) {
+	if s.status != 0 || s.taken {
+		return
+	}
+	ctx := s.call.Context()
+	switch {
+	case s.request.Context().Err() != nil:
+		s.call.Done(reducer.Cancelled)
+	case ctx.Err() != nil:
+		s.call.Done(reducer.Timeout)
+		err := context.Cause(ctx)
+		var timeout *sluice.TimeoutError
+		if !errors.As(err, &timeout) {
+			err = &sluice.TimeoutError{Policy: s.guard.pipeline.Name()}
+		}
+		s.status = http.StatusServiceUnavailable
+		s.h.refuse(s.ResponseWriter, s.request, s.guard, q, err)
+	default:
+		s.WriteHeader(http.StatusOK)
+	}
+}
+
+// end gives back what the request holds. It is deferred, so that it runs when
+// the handler panics or leaves its goroutine, and does not catch either.
+func (s *served) end() {
+	if !s.returned && s.status == 0 {
+		outcome := reducer.Fail
+		if s.request.Context().Err() != nil {
+			outcome = reducer.Cancelled
+		}
+		s.call.Done(outcome)
+	}
+	if !s.returned {
+		s.places.Store(1) // nobody will close the connection now
+	}
+	s.free()
+}
+
+// failing reports whether the policy's fallback takes the place of an answer.
+func (s *served) failing(o reducer.Outcome) *fallback.Config {
+	if !fallback.Covers(o) {
+		return nil
+	}
+	return s.guard.pipeline.Fallback()
+}

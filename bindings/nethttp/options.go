@@ -1,0 +1,114 @@
+package nethttp
+
+import (
+	"log/slog"
+	"net/http"
+	"net/netip"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/policy"
+)
+
+// DefaultMaxBody is how many bytes of a request's body are kept for a retry.
+const DefaultMaxBody = 64 << 10
+
+// Option changes how a Transport or a Handler treats requests. What it decides
+// is the policy's affair.
+type Option func(*settings)
+
+type settings struct {
+	key      func(*http.Request) string
+	cost     func(*http.Request) uint32
+	skip     func(*http.Request) bool
+	change   func(attempt int, req *http.Request)
+	refused  func(w http.ResponseWriter, r *http.Request, err error)
+	outcomes *policy.Outcomes
+	methods  []string
+	trusted  []netip.Prefix
+	logger   *slog.Logger
+	now      func() time.Time
+	maxBody  int64
+	answers  bool
+	fields   bool
+	legacy   bool
+}
+
+func newSettings(fields bool, options []Option) settings {
+	s := settings{maxBody: DefaultMaxBody, now: time.Now, fields: fields}
+	for _, option := range options {
+		option(&s)
+	}
+	return s
+}
+
+// WithKey says whose request it is: the attribute "key" of `per`. Default: the
+// empty key for all.
+func WithKey(key func(*http.Request) string) Option { return func(s *settings) { s.key = key } }
+
+// WithCost says how many permits of a limit a request takes. 0 takes none.
+// Default: 1 for all.
+func WithCost(cost func(*http.Request) uint32) Option { return func(s *settings) { s.cost = cost } }
+
+// WithSkip lets the requests for which it returns true pass untouched. Default:
+// none.
+func WithSkip(skip func(*http.Request) bool) Option { return func(s *settings) { s.skip = skip } }
+
+// WithRequest changes the request of every attempt, the first (1) included, for
+// example to sign it anew. It gets a copy with headers of its own. Transport
+// alone.
+func WithRequest(change func(attempt int, req *http.Request)) Option {
+	return func(s *settings) { s.change = change }
+}
+
+// WithOutcomes says what answers and errors mean, in place of the policy's own
+// `outcomes`. Default: the policy's, and for a policy made of Go values those
+// that a document has by default.
+func WithOutcomes(o policy.Outcomes) Option { return func(s *settings) { s.outcomes = &o } }
+
+// WithMethods says which methods are repeated, in place of the policy's own
+// `methods`. Default: the policy's, and for a policy made of Go values the
+// idempotent ones of RFC 9110 section 9.2.2. Transport alone.
+func WithMethods(methods ...string) Option {
+	return func(s *settings) { s.methods = slices.Clone(methods) }
+}
+
+// WithMaxBody bounds the bytes of a body that are kept for a retry when the
+// request has no GetBody. A request whose body is longer is not repeated.
+// Default DefaultMaxBody; 0 or less keeps nothing. Transport alone.
+func WithMaxBody(bytes int64) Option { return func(s *settings) { s.maxBody = bytes } }
+
+// WithTrustedProxies believes X-Forwarded-For as far as it was written by hops
+// of these prefixes: the attribute "ip" is the last address in it, read from
+// the right, that is none of theirs. Default: none, and the attribute is the
+// address of the peer.
+func WithTrustedProxies(prefixes ...netip.Prefix) Option {
+	return func(s *settings) { s.trusted = slices.Clone(prefixes) }
+}
+
+// WithRefusalAnswers turns a refusal, and a timeout by the policy, into the
+// answer that a Handler would give, in place of an error: for proxies. Transport
+// alone.
+func WithRefusalAnswers() Option { return func(s *settings) { s.answers = true } }
+
+// WithRateLimitHeaders sets whether answers carry RateLimit and RateLimit-Policy
+// (draft-ietf-httpapi-ratelimit-headers-10) for the enforced limits of the
+// policy. Default: true for a Handler, false for a Transport.
+func WithRateLimitHeaders(on bool) Option { return func(s *settings) { s.fields = on } }
+
+// WithLegacyHeaders adds X-RateLimit-Limit, X-RateLimit-Remaining and
+// X-RateLimit-Reset (seconds) of the tightest limit, for clients that know
+// nothing newer. Default: they are left out.
+func WithLegacyHeaders() Option { return func(s *settings) { s.legacy = true } }
+
+// WithRefusal writes the answer to a refused request in place of the problem
+// document. The headers that tell why and when are set already, Content-Type
+// and status are not. The error is a *sluice.RejectedError or a
+// *sluice.TimeoutError. Handler alone.
+func WithRefusal(f func(w http.ResponseWriter, r *http.Request, err error)) Option {
+	return func(s *settings) { s.refused = f }
+}
+
+// WithLogger is told, at level warn, what of a policy cannot take effect here.
+// Default: nobody is.
+func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.logger = logger } }

@@ -1,0 +1,109 @@
+package nethttp
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/policy/document"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// defaultOutcomes is what a document has when it does not say.
+var defaultOutcomes = policy.Outcomes{
+	Fail:     policy.Class{Hundreds: []int{5}, Failures: []policy.Failure{document.Connect, document.Reset}},
+	Throttle: policy.Class{Codes: []int{http.StatusTooManyRequests}},
+	Ignore:   policy.Class{Hundreds: []int{4}},
+}
+
+// StatusError is an answer that the policy's outcomes do not count as good, as
+// it stands in the errors of later attempts. The answer itself is gone.
+type StatusError struct{ StatusCode int }
+
+// Error implements error.
+func (e *StatusError) Error() string {
+	return "HTTP " + strconv.Itoa(e.StatusCode) + " " + http.StatusText(e.StatusCode)
+}
+
+// attemptError is how an attempt ended, with its meaning.
+type attemptError struct {
+	err     error
+	outcome reducer.Outcome
+	after   time.Duration
+	told    bool
+}
+
+func (e *attemptError) Error() string                     { return e.err.Error() }
+func (e *attemptError) Unwrap() error                     { return e.err }
+func (e *attemptError) Outcome() reducer.Outcome          { return e.outcome }
+func (e *attemptError) RetryAfter() (time.Duration, bool) { return e.after, e.told }
+
+// outcomeOfError returns what an error of a round tripper means. The errors of
+// net/http that name a mistake of the caller have no type of their own.
+func outcomeOfError(o *policy.Outcomes, err error) reducer.Outcome {
+	text := err.Error()
+	for _, mistake := range []string{"unsupported protocol scheme", "net/http: invalid", "http: nil Request", "http: no Host"} {
+		if strings.HasPrefix(text, mistake) {
+			return reducer.Ignore
+		}
+	}
+	return o.OfFailure(failureOf(err))
+}
+
+// failureOf names an error of the network. An answer that never came, for
+// whatever reason that is not another's, is a reset.
+func failureOf(err error) policy.Failure {
+	var op *net.OpError
+	var dns *net.DNSError
+	var alert tls.AlertError
+	var header tls.RecordHeaderError
+	var certificate *tls.CertificateVerificationError
+	var authority x509.UnknownAuthorityError
+	var hostname x509.HostnameError
+	switch {
+	case errors.As(err, &op) && (op.Op == "dial" || op.Op == "proxyconnect" || op.Op == "socks connect"),
+		errors.As(err, &dns), errors.As(err, &alert), errors.As(err, &header),
+		errors.As(err, &certificate), errors.As(err, &authority), errors.As(err, &hostname),
+		strings.HasSuffix(err.Error(), "TLS handshake timeout"):
+		return document.Connect
+	}
+	var timeout interface{ Timeout() bool }
+	if errors.As(err, &timeout) && timeout.Timeout() || errors.Is(err, context.DeadlineExceeded) {
+		return document.NoAnswer
+	}
+	return document.Reset
+}
+
+// retryAfter reads Retry-After (RFC 9110 section 10.2.3): seconds, or a date,
+// which counts from the answer's own Date where it has one, so that clocks need
+// not agree. What cannot be read is ignored.
+func retryAfter(h http.Header, now func() time.Time) (time.Duration, bool) {
+	text := strings.TrimSpace(h.Get("Retry-After"))
+	if text == "" {
+		return 0, false
+	}
+	if strings.Trim(text, "0123456789") == "" {
+		seconds, err := strconv.ParseInt(text, 10, 64)
+		const most = int64(1<<63-1) / int64(time.Second)
+		if err != nil || seconds > most {
+			seconds = most // more digits than that are a long time all the same
+		}
+		return time.Duration(seconds) * time.Second, true
+	}
+	at, err := http.ParseTime(text)
+	if err != nil {
+		return 0, false
+	}
+	from, err := http.ParseTime(h.Get("Date"))
+	if err != nil {
+		from = now()
+	}
+	return max(0, at.Sub(from)), true
+}

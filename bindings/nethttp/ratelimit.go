@@ -1,0 +1,172 @@
+package nethttp
+
+import (
+	"math"
+	"math/bits"
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+)
+
+// limitView is an enforced limit as the headers show it.
+type limitView struct {
+	step   int
+	name   string // as a string of structured fields, quotes included
+	count  uint64 // permits
+	window int64  // seconds in which there are count of them, 0 for none that is whole
+	burst  uint64 // the most that can be free
+}
+
+// limitViews returns the enforced limits of a plan. A limit in shadow refuses
+// nobody, so nobody need heed it.
+func limitViews(plan *pipeline.Plan) []limitView {
+	var list []limitView
+	for i := range plan.Len() {
+		s := plan.Step(i)
+		name, ok := quoted(s.Name)
+		if s.Kind != pipeline.Limit || s.Shadow || !ok {
+			continue
+		}
+		v := limitView{step: i, name: name, burst: uint64(s.Limit.Count)}
+		if s.Limit.Algorithm == limiter.TokenBucket && s.Limit.Burst > 0 {
+			v.burst = uint64(s.Limit.Burst)
+		}
+		v.count, v.window = perSeconds(uint64(s.Limit.Count), s.Limit.Period)
+		list = append(list, v)
+	}
+	return list
+}
+
+// mostInteger is the greatest integer of structured fields (RFC 9651 section
+// 3.3.1).
+const mostInteger = 999_999_999_999_999
+
+// perSeconds returns the rate in the fewest whole seconds in which it is a
+// whole number, as headers know no smaller unit, and no window where the
+// numbers get too big.
+func perSeconds(count uint64, period time.Duration) (uint64, int64) {
+	times := uint64(time.Second / gcd(period, time.Second))
+	high, scaled := bits.Mul64(count, times)
+	over, length := bits.Mul64(uint64(period), times)
+	if high != 0 || over != 0 || scaled > mostInteger {
+		return count, 0
+	}
+	return scaled, int64(length / uint64(time.Second))
+}
+
+func gcd(a, b time.Duration) time.Duration {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// quoted returns a string of structured fields (RFC 9651 section 3.3.3), which
+// are of printable ASCII.
+func quoted(text string) (string, bool) {
+	if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r > '~' }) {
+		return "", false
+	}
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`).Replace(text) + `"`, true
+}
+
+// policyHeader is the RateLimit-Policy of the limits.
+func policyHeader(limits []limitView) string {
+	var b []byte
+	for i, v := range limits {
+		if i > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(b, v.name...)
+		b = append(b, ";q="...)
+		b = strconv.AppendUint(b, v.count, 10)
+		if v.window > 0 {
+			b = append(b, ";w="...)
+			b = strconv.AppendInt(b, v.window, 10)
+		}
+	}
+	return string(b)
+}
+
+// fields are the values of the headers about limits.
+type fields struct {
+	rateLimit, policy       string
+	limit, remaining, reset string // of the tightest limit
+}
+
+// limitFields reads the limits that apply to a request. r is what is free now.
+// t is the time until a next permit when there is none, as Retry-After then
+// says too, else the time until all of them are free. refused is the refusal
+// that the answer tells of, if it does, with whose Retry-After t agrees.
+func (s *settings) limitFields(g *guard, q sluice.Request, refused *sluice.RejectedError) (f fields, ok bool) {
+	v := g.view()
+	if !s.fields && !s.legacy || len(v.limits) == 0 {
+		return f, false
+	}
+	var room [4]sluice.LimitState
+	tightest := uint64(math.MaxUint64)
+	var b []byte
+	for _, state := range g.pipeline.Limits(q, room[:0]) {
+		l := v.limit(state.Step)
+		if l == nil {
+			continue
+		}
+		wait := state.Full
+		switch {
+		case refused != nil && refused.RetryAfter >= 0 && refused.Step == v.plan.StepName(state.Step):
+			wait = refused.RetryAfter
+		case state.Free == 0:
+			wait = state.Next
+		}
+		remaining, seconds := uint64(state.Free), strconv.FormatInt(ceilSeconds(wait), 10)
+		if len(b) > 0 {
+			b = append(b, ", "...)
+		}
+		b = append(append(b, l.name...), ";r="...)
+		b = append(append(strconv.AppendUint(b, remaining, 10), ";t="...), seconds...)
+		if remaining < tightest {
+			tightest = remaining
+			f.limit = strconv.FormatUint(l.burst, 10)
+			f.remaining, f.reset = strconv.FormatUint(remaining, 10), seconds
+		}
+	}
+	f.rateLimit, f.policy = string(b), v.policy
+	return f, len(b) > 0
+}
+
+func (v *view) limit(step int) *limitView {
+	for i := range v.limits {
+		if v.limits[i].step == step {
+			return &v.limits[i]
+		}
+	}
+	return nil
+}
+
+// set writes the headers. What another hop wrote of its own limits stays: both
+// fields are lists.
+func (s *settings) setFields(h http.Header, f fields) {
+	if s.fields {
+		h.Add("RateLimit-Policy", f.policy)
+		h.Add("RateLimit", f.rateLimit)
+	}
+	if s.legacy && h.Get("X-RateLimit-Limit") == "" {
+		h.Set("X-RateLimit-Limit", f.limit)
+		h.Set("X-RateLimit-Remaining", f.remaining)
+		h.Set("X-RateLimit-Reset", f.reset)
+	}
+}
+
+// ceilSeconds returns a duration in seconds, rounded up.
+func ceilSeconds(d time.Duration) int64 {
+	seconds := int64(d / time.Second)
+	if d%time.Second > 0 {
+		seconds++
+	}
+	return seconds
+}

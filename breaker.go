@@ -1,0 +1,146 @@
+package sluice
+
+import (
+	"context"
+	"sync"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Breaker is a circuit breaker alone. It is safe for concurrent use.
+type Breaker struct {
+	listeners
+	*settings
+	mu    sync.Mutex
+	cell  cell.Cell
+	core  *breaker.Core // of the cell
+	out   reducer.Out
+	timed bool // every step needs the time
+}
+
+// NewBreaker makes a closed breaker.
+func NewBreaker(c breaker.Config, options ...Option) (*Breaker, error) {
+	maker, err := cell.ForBreaker(c)
+	if err != nil {
+		return nil, err
+	}
+	b := &Breaker{settings: newSettings(options)}
+	if b.logger != nil {
+		b.Listen(logs(b.logger))
+	}
+	b.put(maker.New(b.now()), c)
+	// Its time begins now, so that a step which needs no clock finds one.
+	b.step(reducer.Action{Kind: reducer.Tick}, true)
+	return b, nil
+}
+
+func (b *Breaker) put(c cell.Cell, config breaker.Config) {
+	b.cell, b.core = c, cell.Breaker(c)
+	b.timed = config.Window == breaker.Time || config.SlowOver > 0
+}
+
+// step reads the clock only where the step may need it: not to admit a call to
+// a closed breaker that counts calls, nor to count a success that leaves it
+// without a failure.
+func (b *Breaker) step(a reducer.Action, timed bool) (reducer.Answer, clock.Mark) {
+	b.mu.Lock()
+	now := clock.Always // counts as the last mark
+	if timed || b.timed || b.core.Mode != breaker.Closed {
+		now = b.now()
+	}
+	answer := b.cell.Step(a, now, &b.out)
+	if len(b.out) == 0 {
+		b.mu.Unlock()
+		return answer, now
+	}
+	changes := append(reducer.Out(nil), b.out...)
+	b.out = b.out[:0]
+	b.mu.Unlock()
+	for _, e := range changes {
+		b.tell(Event{At: e.Permit.Mark, Step: "breaker", Reason: e.Reason, Change: mode(e.Permit.ID)})
+	}
+	return answer, now
+}
+
+// Pass is the permit of a breaker, to be ended by Done once.
+type Pass struct {
+	breaker *Breaker
+	permit  reducer.Permit
+}
+
+// Acquire asks for a pass. The error is a RejectedError.
+func (b *Breaker) Acquire() (Pass, error) {
+	answer, now := b.step(reducer.Action{Kind: reducer.Acquire}, false)
+	if answer.Verdict == reducer.Admit {
+		return Pass{breaker: b, permit: answer.Permit}, nil
+	}
+	after, ok := answer.RetryAfter(now)
+	if !ok {
+		after = -1
+	}
+	return Pass{}, &RejectedError{Step: "breaker", Reason: answer.Reason, RetryAfter: after}
+}
+
+// Done says how the attempt ended. A pass of before the breaker last changed
+// does not count.
+func (p Pass) Done(o reducer.Outcome) {
+	if p.breaker != nil {
+		p.breaker.step(reducer.Action{Kind: reducer.Record, Outcome: o, Permit: p.permit}, o != reducer.OK || p.breaker.tripping())
+	}
+}
+
+// tripping reports whether a success may open the breaker: one more outcome may
+// reach the minimum.
+func (b *Breaker) tripping() bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.core.Failed > 0
+}
+
+// Do runs fn unless the breaker refuses, and counts what it returns. A panic
+// counts as a failure and goes on.
+func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error {
+	pass, err := b.Acquire()
+	if err != nil {
+		return err
+	}
+	outcome := reducer.Fail
+	defer func() { pass.Done(outcome) }()
+	err = fn(ctx)
+	outcome, _, _ = b.meaning(ctx, err)
+	return err
+}
+
+// Mode returns the state of the breaker at this moment.
+func (b *Breaker) Mode() breaker.Mode {
+	b.step(reducer.Action{Kind: reducer.Tick}, true)
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.core.Mode
+}
+
+// Transition moves the breaker by hand. To breaker.Open it stays for the open
+// time of the configuration.
+func (b *Breaker) Transition(to breaker.Mode) {
+	b.step(reducer.Action{Kind: reducer.Transition, Cost: uint32(to)}, true)
+}
+
+// Reset returns the breaker to its initial state.
+func (b *Breaker) Reset() { b.step(reducer.Action{Kind: reducer.Reset}, true) }
+
+// Configure changes the breaker in force: state and deadline stay, a changed
+// window starts without outcomes. An error changes nothing.
+func (b *Breaker) Configure(c breaker.Config) error {
+	maker, err := cell.ForBreaker(c)
+	if err != nil {
+		return err
+	}
+	b.mu.Lock()
+	b.put(maker.Adopt(b.cell, b.now(), &b.out), c)
+	b.mu.Unlock()
+	b.step(reducer.Action{Kind: reducer.Tick}, true)
+	return nil
+}

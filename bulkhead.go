@@ -1,0 +1,107 @@
+package sluice
+
+import (
+	"context"
+
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Bulkhead bounds how many run at once. It is safe for concurrent use.
+type Bulkhead struct {
+	*settings
+	box *box
+}
+
+// NewBulkhead makes a bulkhead that nobody holds.
+func NewBulkhead(c bulkhead.Config, options ...Option) (*Bulkhead, error) {
+	maker, err := cell.ForBulkhead(c)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bulkhead{settings: newSettings(options)}
+	b.box = newBox(maker.New(b.now()), b.now, nil)
+	b.box.leased = c.Lease > 0
+	return b, nil
+}
+
+// Place is a place in a bulkhead. Giving it back twice is noticed and does
+// nothing.
+type Place struct {
+	bulkhead *Bulkhead
+	permit   reducer.Permit
+}
+
+// TryAcquire takes a place if one is free and nobody waits for it.
+func (b *Bulkhead) TryAcquire() (Place, bool) {
+	now := b.now()
+	b.box.tick(now)
+	answer := b.box.step(reducer.Action{Kind: reducer.TryAcquire}, now)
+	return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
+}
+
+// Acquire takes a place, waiting for one where the configuration has a queue.
+// The error is a RejectedError, or that of the context; then no place is held.
+func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
+	if err := ctx.Err(); err != nil {
+		return Place{}, err
+	}
+	answer, w := b.box.acquire(1, b.now())
+	if w == nil {
+		if answer.Verdict == reducer.Admit {
+			return Place{b, answer.Permit}, nil
+		}
+		return Place{}, &RejectedError{Step: "bulkhead", Reason: answer.Reason, RetryAfter: -1}
+	}
+	select {
+	case <-w.ready:
+	case <-ctx.Done():
+		if !w.leave(b.now()) && w.effect.Kind == reducer.Grant {
+			Place{b, w.effect.Permit}.Release()
+		}
+		return Place{}, ctx.Err()
+	}
+	if w.effect.Kind == reducer.Grant {
+		return Place{b, w.effect.Permit}, nil
+	}
+	return Place{}, &RejectedError{Step: "bulkhead", Reason: w.effect.Reason, RetryAfter: -1, Waited: true}
+}
+
+// Release gives the place back. It returns false when it was back already: by
+// another call, or because its lease ran out.
+func (p Place) Release() bool {
+	return p.bulkhead != nil && p.bulkhead.box.step(reducer.Action{Kind: reducer.Release, Permit: p.permit}, p.bulkhead.now()).Verdict == reducer.Done
+}
+
+// Renew starts the lease of the place anew. It returns false when the place is
+// no longer held.
+func (p Place) Renew() bool {
+	if p.bulkhead == nil {
+		return false
+	}
+	now := p.bulkhead.now()
+	p.bulkhead.box.tick(now)
+	return p.bulkhead.box.step(reducer.Action{Kind: reducer.Renew, Permit: p.permit}, now).Verdict == reducer.Done
+}
+
+// Do runs fn in a place. A panic gives the place back and goes on.
+func (b *Bulkhead) Do(ctx context.Context, fn func(context.Context) error) error {
+	place, err := b.Acquire(ctx)
+	if err != nil {
+		return err
+	}
+	defer place.Release()
+	return fn(ctx)
+}
+
+// Configure changes the bulkhead in force: holders keep their places. An error
+// changes nothing.
+func (b *Bulkhead) Configure(c bulkhead.Config) error {
+	maker, err := cell.ForBulkhead(c)
+	if err != nil {
+		return err
+	}
+	b.box.adopt(maker, c.Lease > 0)
+	return nil
+}

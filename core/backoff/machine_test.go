@@ -1,0 +1,128 @@
+package backoff_test
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/internal/script"
+)
+
+// Each line of a script is a backoff, and prints its first delays. from= begins
+// with a later attempt, seed= is that of the first attempt's random word.
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			var out strings.Builder
+			for line := range strings.Lines(d.Input) {
+				fmt.Fprintln(&out, delays(script.NewArgs(t, d.Pos, line)))
+			}
+			return out.String()
+		})
+	})
+}
+
+func delays(a *script.Args) string {
+	config := a.Backoff("after")
+	config.Kind = backoff.Kind(a.Count("kind", uint64(config.Kind)))
+	config.Jitter = backoff.JitterKind(a.Count("kind_of_jitter", uint64(config.Jitter)))
+	attempts, from, seed := a.Count32("attempts", 6), a.Count32("from", 1), a.Count("seed", 0)
+	a.Close()
+	m, err := backoff.New(config)
+	if err != nil {
+		return "error: " + err.Error()
+	}
+	text := config.String() + ":"
+	before := time.Duration(0)
+	for k := range attempts {
+		before = m.Delay(from+k, before, backoff.Word(seed+uint64(k)))
+		text += " " + before.String()
+	}
+	return text
+}
+
+// The first outputs of SplitMix64 as its authors published them, and those of
+// the seed 1234567 from the test vectors of several libraries.
+func TestWord(t *testing.T) {
+	for seed, want := range map[uint64]uint64{0: 0xe220a8397b1dcdaf, 1234567: 6457827717110365317} {
+		if got := backoff.Word(seed); got != want {
+			t.Errorf("Word(%d) = %#x, want %#x", seed, got, want)
+		}
+	}
+}
+
+// The nominal delay of an exponential backoff is the exact product rounded down,
+// and never falls (R2, R3).
+func TestExponentialIsExact(t *testing.T) {
+	const seed = 20250301
+	r := rand.New(rand.NewPCG(seed, 0))
+	million := big.NewInt(1_000_000)
+	for n := range 3_000 {
+		c := backoff.Config{Kind: backoff.Exponential, Base: time.Microsecond + time.Duration(r.Int64N(1<<(10+r.IntN(40)))), Factor: backoff.FactorOne + backoff.Factor(r.IntN(4_000_000))}
+		if r.IntN(2) == 0 {
+			c.Max = c.Base * time.Duration(1+r.IntN(1_000))
+		}
+		m, err := backoff.New(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		exact := big.NewRat(int64(c.Base), 1)
+		factor := new(big.Rat).SetFrac(big.NewInt(int64(c.Factor)), million)
+		last := time.Duration(0)
+		for k := uint32(1); k <= 40; k++ {
+			want := new(big.Int).Quo(exact.Num(), exact.Denom())
+			most := int64(math.MaxInt64)
+			if c.Max > 0 {
+				most = int64(c.Max)
+			}
+			if !want.IsInt64() || want.Int64() > most {
+				want.SetInt64(most)
+			}
+			got := m.Nominal(k)
+			if int64(got) != want.Int64() || got < last {
+				t.Fatalf("seed %d, case %d: %v: delay %d = %d, want %v, after %v", seed, n, c, k, got, want, last)
+			}
+			last = got
+			exact.Mul(exact, factor)
+		}
+	}
+}
+
+// Jitter stays in its interval for every random word (R4), the greatest delays
+// included.
+func TestJitterStaysInItsInterval(t *testing.T) {
+	const seed = 7
+	r := rand.New(rand.NewPCG(seed, 0))
+	words := []uint64{0, 1, math.MaxUint64, math.MaxUint64 - 1, 1 << 63}
+	for range 2_000 {
+		words = append(words, r.Uint64())
+	}
+	for _, d := range []time.Duration{1, 2, 3, time.Second, math.MaxInt64 - 1, math.MaxInt64} {
+		for _, u := range words {
+			for kind, bounds := range map[backoff.JitterKind][2]time.Duration{
+				backoff.NoJitter: {d, d}, backoff.Full: {0, d}, backoff.Equal: {d / 2, d},
+			} {
+				m, err := backoff.New(backoff.Config{Kind: backoff.Constant, Base: d, Jitter: kind})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if got := m.Delay(1, 0, u); got < bounds[0] || got > bounds[1] {
+					t.Fatalf("seed %d: jitter %d of %d with %#x: %d", seed, kind, d, u, got)
+				}
+			}
+			m, _ := backoff.New(backoff.Config{Kind: backoff.Constant, Base: d, Jitter: backoff.Fraction, Share: 200_000})
+			got, v := new(big.Int).SetInt64(int64(m.Delay(1, 0, u))), new(big.Int).Div(new(big.Int).Mul(big.NewInt(int64(d)), big.NewInt(20)), big.NewInt(100))
+			low, high := new(big.Int).Sub(big.NewInt(int64(d)), v), new(big.Int).Add(big.NewInt(int64(d)), v)
+			if got.Cmp(low) < 0 || got.Cmp(high) > 0 {
+				t.Fatalf("seed %d: 20%% of %d with %#x: %v", seed, d, u, got)
+			}
+		}
+	}
+}

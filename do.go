@@ -1,0 +1,259 @@
+package sluice
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Request is what a call brings with it.
+type Request struct {
+	// Key is the attribute "key".
+	Key string
+	// Cost in permits. 0 means 1, NoCost means 0.
+	Cost uint32
+	// Lookup returns other attributes that a step may be kept per, as in "ip"
+	// or "header:x-tenant"; empty where one is missing.
+	Lookup func(attribute string) string
+	// NoRetry is a reason not to try again, as in "the body cannot be read
+	// twice". It is told in the RetryError. Empty: the policy decides.
+	NoRetry string
+	// Holdable lets the function keep what it holds with Hold.
+	Holdable bool
+}
+
+// NoCost is the cost of a call that takes nothing from any limiter.
+const NoCost = 1<<32 - 1
+
+// Do runs fn under the policy and returns what it returned, or why it was not
+// run or given up: a RejectedError, TimeoutError, RetryError or CancelError, or
+// fn's own error. fn runs on the caller's goroutine, once for each attempt, with
+// a context that ends with the attempt. A timeout is cooperative: it votes at
+// its mark, but what fn holds stays held until fn returns. A panic in fn gives
+// back what is held, counts as a failure and goes on.
+func Do[T any](ctx context.Context, p *Pipeline, fn func(context.Context) (T, error)) (T, error) {
+	return DoWith(ctx, p, Request{}, fn)
+}
+
+// DoWith is Do for a request with a key, a cost or attributes.
+func DoWith[T any](ctx context.Context, p *Pipeline, q Request, fn func(context.Context) (T, error)) (T, error) {
+	var r run
+	var zero T
+	if err := r.begin(ctx, p, &q); err != nil {
+		return zero, err
+	}
+	for {
+		value, err := try(&r, fn)
+		again, err := r.finish(err)
+		if !again {
+			if err != nil && !r.keep {
+				return zero, err
+			}
+			return value, err
+		}
+	}
+}
+
+// try runs one attempt. It has a defer of its own, so that a panic or a
+// runtime.Goexit gives back what the call holds.
+func try[T any](r *run, fn func(context.Context) (T, error)) (T, error) {
+	ctx := r.context()
+	defer r.crashed()
+	value, err := fn(ctx)
+	r.returned = true
+	return value, err
+}
+
+// run is one call under way. It lives on the caller's stack.
+type run struct {
+	call    pipeline.Call
+	boxes   [pipeline.MaxSteps]*box // of keyed steps that it passed
+	p       *Pipeline
+	layout  *layout
+	ctx     context.Context
+	attempt *attempt
+	hold    *held
+	phantom []phantom
+	request *Request
+	last    error
+	began   clock.Mark
+	now     clock.Mark
+
+	returned bool
+	gaveUp   bool // the caller, while no attempt was running
+	single   bool // one attempt, whatever the policy says
+	keep     bool // the function's own value is returned with its error
+}
+
+// phantom is a waiter of a step in shadow.
+type phantom struct {
+	waiter *waiter
+	step   int
+}
+
+func (r *run) begin(ctx context.Context, p *Pipeline, q *Request) error {
+	if err := ctx.Err(); err != nil {
+		return err
+	}
+	r.p, r.ctx, r.layout, r.request = p, ctx, p.layout.Load(), q
+	r.now = p.now()
+	r.began = r.now
+	deadline := clock.Never
+	if at, ok := ctx.Deadline(); ok {
+		deadline = r.now.Add(time.Until(at))
+	}
+	cost := q.Cost
+	switch cost {
+	case 0:
+		cost = 1
+	case NoCost:
+		cost = 0
+	}
+	seed := p.seed
+	if r.layout.plan.RetryIndex() >= 0 {
+		seed += p.numbers.Add(1) << 32
+	}
+	_, err := r.do(r.layout.plan.Begin(&r.call, cost, deadline, seed))
+	return err
+}
+
+// lookup returns an attribute of the request.
+func (r *run) lookup(attribute string) string {
+	if attribute == "key" {
+		return r.request.Key
+	}
+	if r.request.Lookup == nil {
+		return ""
+	}
+	return r.request.Lookup(attribute)
+}
+
+// box returns the cell of a step.
+func (r *run) box(i int) *box {
+	if b := r.layout.boxes[i]; b != nil {
+		return b
+	}
+	if r.boxes[i] == nil {
+		r.boxes[i] = r.layout.steps[i].find(r.lookup, r.now)
+	}
+	return r.boxes[i]
+}
+
+// context makes the context of an attempt. Where nothing can cut it and nothing
+// can be held, the caller's own will do.
+func (r *run) context() context.Context {
+	r.returned = false
+	cut := r.layout.plan.CutAt(&r.call)
+	if cut == clock.Never && !r.request.Holdable {
+		return r.ctx
+	}
+	a := &attempt{parent: r.ctx, deadline: cut}
+	if r.p.source != nil && cut != clock.Never {
+		a.deadline = clock.Mark(time.Since(base)).Add(cut.Sub(r.p.now()))
+	}
+	r.attempt = a
+	return a
+}
+
+// over ends the context of the attempt, unless it is held.
+func (r *run) over() {
+	a := r.attempt
+	if a == nil {
+		return
+	}
+	r.attempt = nil
+	if x := a.extra.Load(); x != nil && x.hold != nil {
+		r.hold = x.hold
+		return
+	}
+	a.end()
+}
+
+// crashed settles an attempt whose function did not return.
+func (r *run) crashed() {
+	if r.returned {
+		return
+	}
+	r.over()
+	r.now = r.p.now()
+	// The error is lost on the way of the panic.
+	_, _ = r.do(r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.Fail}))
+}
+
+func (r *run) advance(e pipeline.Event) pipeline.Effect {
+	return r.layout.plan.Advance(&r.call, e, r.now)
+}
+
+// finish settles an attempt that returned, and reports whether another one is
+// to be run.
+func (r *run) finish(err error) (again bool, _ error) {
+	outcome, told, after := r.p.meaning(r.ctx, err)
+	r.last = err
+	return r.settle(outcome, told, after, err)
+}
+
+func (r *run) settle(outcome reducer.Outcome, told bool, after time.Duration, err error) (again bool, _ error) {
+	r.over()
+	plan := r.layout.plan
+	returned := r.p.now()
+	r.soft(returned)
+	for at := plan.EndsAt(&r.call); at <= returned; at = plan.EndsAt(&r.call) {
+		// The cut votes from its own mark, however late the function returned.
+		r.now = max(r.now, at)
+		effect := r.advance(pipeline.Event{Kind: pipeline.Woken})
+		i, cut := effect.CutStep()
+		if !cut {
+			break
+		}
+		r.tell(Event{Kind: drive.Timeout, Step: plan.StepName(i), Attempt: r.call.Retry.Attempt, Shadow: plan.Shadow(i)})
+		if plan.Shadow(i) {
+			continue
+		}
+		return r.cut(effect, i, outcome, err, returned)
+	}
+	r.now = returned
+	if r.single {
+		return r.do(r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: outcome}))
+	}
+	return r.do(r.advance(pipeline.Event{Kind: pipeline.Finished, Outcome: outcome, Told: told, RetryAfter: after}))
+}
+
+// cut settles an attempt that a timeout had cut before the function returned.
+// A late success is returned all the same, unless the options refuse it.
+func (r *run) cut(effect pipeline.Effect, i int, outcome reducer.Outcome, err error, returned clock.Mark) (again bool, _ error) {
+	if outcome == reducer.OK && !r.p.strict {
+		r.leave(effect)
+		r.now = returned
+		if effect.Do == pipeline.Consult {
+			return r.do(r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.OK}))
+		}
+		r.end(Event{Kind: drive.End, Outcome: reducer.OK})
+		return false, nil
+	}
+	r.last = &TimeoutError{Policy: r.p.name, Step: r.layout.plan.StepName(i), Err: err}
+	if r.single && effect.Do == pipeline.Consult {
+		r.leave(effect)
+		effect = r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.Timeout})
+	}
+	again, failed := r.do(effect)
+	if !again && failed == nil {
+		failed = r.last
+	}
+	return again, failed
+}
+
+// soft tells of timeouts whose soft limit has passed.
+func (r *run) soft(now clock.Mark) {
+	if !r.p.heard() {
+		return
+	}
+	for i := range r.layout.plan.Len() {
+		if r.layout.plan.SoftAt(&r.call, i) <= now {
+			r.tell(Event{Kind: drive.Timeout, Step: r.layout.plan.StepName(i), Attempt: r.call.Retry.Attempt, Soft: true})
+		}
+	}
+}

@@ -1,0 +1,118 @@
+package lint_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/policy/document"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// TestGuarantees drives random policies, in nanoseconds, with greedy callers and
+// holds what happens against what lint guarantees.
+func TestGuarantees(t *testing.T) {
+	policies := 500
+	if testing.Short() {
+		policies = 100
+	}
+	var reached tally
+	for seed := range policies {
+		r := rand.New(rand.NewPCG(uint64(seed), 1))
+		p := randomPolicy(r)
+		plan, err := pipeline.Compile(p.Policy)
+		if err != nil {
+			t.Fatalf("seed %d: %v", seed, err)
+		}
+		w := newWorld(r, drive.New(plan, uint64(seed)))
+		for range 250 {
+			w.act()
+		}
+		if wrong := w.check(p, &reached); wrong != "" {
+			t.Fatalf("seed %d: %s\n%s", seed, wrong, show(p))
+		}
+	}
+	reached.check(t)
+}
+
+// randomPolicy makes a policy of 1 to 5 steps in any order.
+func randomPolicy(r *rand.Rand) *document.Policy {
+	p := &document.Policy{Policy: pipeline.Policy{Name: "random"}}
+	retries := 0
+	for range 1 + r.IntN(5) {
+		s := pipeline.Step{Kind: pipeline.Timeout + pipeline.Kind(r.IntN(5)), Shadow: r.IntN(8) == 0}
+		switch s.Kind {
+		case pipeline.Timeout:
+			s.Timeout = timeout.Config{After: nanos(r, 1, 30)}
+		case pipeline.Retry:
+			if retries++; retries > 1 {
+				continue
+			}
+			s.Retry = retry.Config{Attempts: 1 + r.Uint32N(4), Backoff: randomBackoff(r)}
+		case pipeline.Breaker:
+			s.Breaker = breaker.Config{
+				Window: breaker.Calls, Count: 4, Minimum: 3, FailureRate: reducer.Whole, Probes: 1,
+				Open: backoff.Config{Kind: backoff.Constant, Base: nanos(r, 1, 9)},
+			}
+		case pipeline.Limit:
+			s.Limit, s.Per = randomLimit(r), randomPer(r)
+		case pipeline.Bulkhead:
+			s.Bulkhead, s.Per = bulkhead.Config{Concurrent: 1 + r.Uint32N(4)}, randomPer(r)
+			if r.IntN(2) == 0 {
+				s.Bulkhead.Queue, s.Bulkhead.Wait = 1+r.Uint32N(4), nanos(r, 0, 12)
+				s.Bulkhead.Order = limiter.Order(r.IntN(2))
+			}
+		}
+		s.Name = fmt.Sprintf("%s-%d", s.Kind, len(p.Steps))
+		p.Steps = append(p.Steps, s)
+	}
+	if len(p.Steps) == 0 {
+		return randomPolicy(r)
+	}
+	p.Extras = make([]document.Extra, len(p.Steps))
+	return p
+}
+
+func randomBackoff(r *rand.Rand) backoff.Config {
+	c := backoff.Config{Kind: backoff.Kind(r.IntN(6)), Base: nanos(r, 1, 4), Max: nanos(r, 1, 9)}
+	switch c.Kind {
+	case backoff.None:
+		return backoff.Config{}
+	case backoff.Decorrelated:
+		return c
+	case backoff.Exponential:
+		c.Factor = backoff.FactorOne * backoff.Factor(1+r.IntN(3))
+	}
+	if c.Jitter = backoff.JitterKind(r.IntN(4)); c.Jitter == backoff.Fraction {
+		c.Share = reducer.Whole / 2
+	}
+	return c
+}
+
+func randomLimit(r *rand.Rand) limiter.Config {
+	c := limiter.Config{Algorithm: limiter.Algorithm(r.IntN(3)), Count: 1 + r.Uint32N(4), Period: nanos(r, 4, 12)}
+	if c.Algorithm == limiter.TokenBucket {
+		c.Burst = r.Uint32N(4)
+	}
+	if r.IntN(2) == 0 {
+		c.Wait, c.Queue, c.Order = nanos(r, 1, 12), 1+r.Uint32N(5), limiter.Order(r.IntN(2))
+	}
+	return c
+}
+
+func randomPer(r *rand.Rand) []string {
+	return [][]string{nil, nil, {"key"}, {"key", "ip"}}[r.IntN(4)]
+}
+
+func nanos(r *rand.Rand, least, most int) time.Duration {
+	return time.Duration(least + r.IntN(most-least+1))
+}

@@ -1,0 +1,93 @@
+package lint
+
+import (
+	"fmt"
+	"math/bits"
+
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+)
+
+// checkLimits tells what a rate means that one may not expect.
+func checkLimits(a *analysis) {
+	for i := range a.steps {
+		s := &a.steps[i]
+		if s.Kind != pipeline.Limit || s.Limit.Algorithm != limiter.TokenBucket {
+			continue
+		}
+		if s.Limit.Burst == 0 && s.Limit.Count > 1 {
+			a.find(Note, Burst, i, fmt.Sprintf("%s without a burst lets %d pass in the worst %s: the burst is %d", rate(s.Limit), Admits(s.Limit, s.Limit.Period), unit(s.Limit.Period), s.Limit.Count))
+		}
+		if cost := roundingCost(s.Limit); cost > 1_000 {
+			a.find(Warning, Rounded, i, fmt.Sprintf("%s becomes one permit each %s, a whole number of nanoseconds, which costs %s of the rate", rate(s.Limit), Duration(interval(s.Limit)), millionths(cost)))
+		}
+	}
+}
+
+// roundingCost returns, in millionths of the rate, what it loses because the
+// interval is rounded up, rounded up itself.
+func roundingCost(c limiter.Config) uint64 {
+	spent := uint64(interval(c)) * uint64(c.Count)
+	high, low := bits.Mul64(spent-uint64(c.Period), 1_000_000)
+	if high >= spent {
+		return 1_000_000
+	}
+	cost, rest := bits.Div64(high, low, spent)
+	if rest > 0 {
+		cost++
+	}
+	return cost
+}
+
+// millionths writes a part as a percentage with two decimals, as in 16.67 %.
+func millionths(n uint64) string {
+	hundredths := (n + 50) / 100
+	return fmt.Sprintf("%d.%02d %%", hundredths/100, hundredths%100)
+}
+
+// checkLeases finds leases that may run out on an attempt that still runs.
+func checkLeases(a *analysis) {
+	for i := range a.steps {
+		s := &a.steps[i]
+		if !a.enforced(i, pipeline.Bulkhead) || s.Bulkhead.Lease == 0 {
+			continue
+		}
+		held := a.within(a.between(i+1, len(a.steps), forever), i)
+		if i < a.retry {
+			held = a.within(forever, i)
+		}
+		if s.Bulkhead.Lease < held {
+			a.find(Note, ShortLease, i, fmt.Sprintf("the lease of %s runs out on an attempt that lasts longer without renewing it: then more than %d run at once", Duration(s.Bulkhead.Lease), s.Bulkhead.Concurrent))
+		}
+	}
+}
+
+// checkNames finds mechanisms with several unnamed steps.
+func checkNames(a *analysis) {
+	var first [pipeline.Bulkhead + 1]int
+	for i := range a.steps {
+		s := &a.steps[i]
+		if i < len(a.policy.Extras) && a.policy.Extras[i].Named {
+			continue
+		}
+		before := first[s.Kind] - 1
+		if before < 0 {
+			first[s.Kind] = i + 1
+			continue
+		}
+		if s.Kind == pipeline.Timeout {
+			a.find(Note, Unnamed, i, fmt.Sprintf("another timeout without a name: it is %s in the log; a name would say what it bounds", s.Name))
+			continue
+		}
+		a.find(Warning, Unnamed, i, fmt.Sprintf("another %s without a name: %s and %s are told apart by their positions, and swap states when these change; name them", s.Kind, a.steps[before].Name, s.Name))
+	}
+}
+
+// checkShadow tells of steps that only watch.
+func checkShadow(a *analysis) {
+	for i := range a.steps {
+		if a.steps[i].Shadow {
+			a.find(Note, Shadow, i, fmt.Sprintf("%s enforces nothing: it is in shadow mode, and no guarantee counts on it", a.steps[i].Name))
+		}
+	}
+}

@@ -1,0 +1,195 @@
+package lint_test
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/lint"
+	"github.com/sluice-go/sluice/policy"
+)
+
+// check lints a document of one policy p with the steps.
+func check(t *testing.T, steps string) lint.Report {
+	t.Helper()
+	return checkDocument(t, "version: 1\npolicies:\n  p:\n    steps: ["+steps+"]\n")
+}
+
+func checkDocument(t *testing.T, src string) lint.Report {
+	t.Helper()
+	doc, err := policy.Parse("test.yaml", []byte(src))
+	if err != nil {
+		t.Fatalf("%s\n%v", src, err)
+	}
+	return lint.Check(doc)
+}
+
+// found are the findings of a report, as in "warning order limit".
+func found(r lint.Report) []string {
+	list := []string{}
+	for _, p := range r.Policies {
+		for _, f := range p.Findings {
+			list = append(list, strings.TrimSpace(fmt.Sprintf("%s %s %s", f.Severity, f.Rule, f.Step)))
+		}
+	}
+	return list
+}
+
+// whole is a policy in the canonical order; its only finding is a note.
+const whole = `timeout: 30s}, {retry: {attempts: 2, jitter: none}}, {breaker: {}}, {limit: {rate: 50/1m, burst: 10, wait: 3s}}, {bulkhead: {concurrent: 5, wait: 2s}}, {timeout: {after: 5s, name: attempt}`
+
+// ruleTests has what each rule finds, and near it what it lets pass.
+var ruleTests = []struct {
+	steps string
+	want  []string
+}{
+	{"{" + whole + "}", []string{"note retry-attempts retry"}},
+	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 10}}`, []string{}},
+
+	// Order.
+	{`{timeout: 5s}, {bulkhead: 5}, {retry: {attempts: 2, budget: 10%}}, {timeout: {after: 1s, name: t}}`,
+		[]string{"warning backoff-holds-permit bulkhead", "note retry-attempts retry"}},
+	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9}}, {retry: {attempts: 2, budget: 10%}}, {timeout: {after: 1s, name: t}}`,
+		[]string{"warning order limit", "note retry-attempts retry"}},
+	{`{timeout: 5s}, {breaker: {}}, {retry: {attempts: 2, budget: 10%}}, {timeout: {after: 1s, name: t}}`,
+		[]string{"warning order breaker", "note retry-attempts retry"}},
+	{`{timeout: 5s}, {bulkhead: {concurrent: 5, shadow: true}}, {retry: {attempts: 2, budget: 10%}}, {timeout: {after: 1s, name: t}}`,
+		[]string{"note shadow bulkhead", "note retry-attempts retry"}},
+	{`{timeout: 5s}, {bulkhead: 5}, {limit: {rate: 10/s, burst: 9}}`, []string{"note order bulkhead"}},
+	{`{timeout: 5s}, {bulkhead: 5}, {limit: {rate: 10/s, burst: 9, wait: 1s}}`, []string{"warning order bulkhead"}},
+	{`{timeout: 5s}, {bulkhead: {concurrent: 5, wait: 1s}}, {limit: {rate: 10/s, burst: 9}}`, []string{"warning order bulkhead"}},
+	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9}}, {breaker: {}}`, []string{"note order limit"}},
+	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9, wait: 1s}}, {breaker: {}}`, []string{"warning order limit"}},
+	{`{timeout: 5s}, {bulkhead: 5}, {breaker: {}}, {limit: {rate: 10/s, burst: 9}}`, []string{"note order bulkhead", "note order bulkhead"}},
+	{`{limit: {rate: 10/s, burst: 9, wait: 1s}}, {timeout: 5s}, {retry: {attempts: 2, budget: 10%}}, {timeout: {after: 1s, name: t}}`,
+		[]string{"warning order limit", "note order timeout", "note retry-attempts retry"}},
+	{`{timeout: 9s}, {retry: {attempts: 2, budget: 10%}}, {timeout: {after: 2s, name: t}}, {bulkhead: {concurrent: 5, wait: 1s}}`,
+		[]string{"note retry-attempts retry", "note order t"}},
+
+	// Times.
+	{`{timeout: 5s}, {timeout: {after: 5s, name: t}}`, []string{"warning timeout-no-effect t"}},
+	{`{timeout: 5s}, {timeout: {after: 4999ms, name: t}}`, []string{}},
+	{`{timeout: {after: 5s, shadow: true}}, {timeout: {after: 5s, name: t}}`, []string{"note shadow timeout"}},
+	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9, wait: 5s}}`, []string{"warning wait-beyond-timeout limit"}},
+	{`{timeout: 5s}, {bulkhead: {concurrent: 5, wait: 6s}}`, []string{"warning wait-beyond-timeout bulkhead"}},
+	{`{timeout: 5s}, {bulkhead: {concurrent: 5, queue: 6}}`, []string{}},
+	{`{bulkhead: {concurrent: 5, queue: 6}}, {timeout: 5s}`, []string{"warning no-timeout bulkhead"}},
+	{`{bulkhead: 5}`, []string{"warning no-timeout"}},
+	{`{bulkhead: {concurrent: 5, lease: 10s}}`, []string{"note no-timeout", "note lease-runs-out bulkhead"}},
+	{`{limit: {rate: 10/s, burst: 9}}`, []string{"note no-timeout"}},
+	{`{limit: {rate: 10/s, burst: 9, wait: 1s}}`, []string{"warning no-timeout"}},
+	{`{retry: {attempts: 2, budget: 10%}}`, []string{"warning no-timeout", "note retry-attempts retry"}},
+	{`{retry: {attempts: 2, budget: 10%}}, {timeout: 1s}`, []string{"note no-timeout", "note retry-attempts retry"}},
+	{`{timeout: 5s}, {bulkhead: {concurrent: 5, lease: 5s}}`, []string{}},
+	{`{timeout: 5s}, {bulkhead: {concurrent: 5, lease: 4s}}`, []string{"note lease-runs-out bulkhead"}},
+
+	// Retries.
+	{`{timeout: 9s}, {retry: {attempts: 2}}, {timeout: {after: 1s, name: t}}`, []string{"warning retry-unguarded retry", "note retry-attempts retry"}},
+	{`{timeout: 9s}, {retry: {attempts: 2}}, {breaker: {shadow: true}}, {timeout: {after: 1s, name: t}}`,
+		[]string{"warning retry-unguarded retry", "note retry-attempts retry", "note shadow breaker"}},
+	{`{timeout: 9s}, {retry: 1}`, []string{"warning retry-no-effect retry"}},
+	{`{timeout: 9s}, {retry: {attempts: 2, backoff: none, budget: 10%}}, {timeout: {after: 1s, name: t}}`,
+		[]string{"note retry-attempts retry", "note retry-no-backoff retry"}},
+	{`{timeout: 3s}, {retry: {attempts: 4, backoff: {constant: 1s}, jitter: none, budget: 10%}}, {timeout: {after: 1s, name: t}}`,
+		[]string{"warning attempt-unreachable retry", "note retry-attempts retry"}},
+	{`{timeout: 3s}, {retry: {attempts: 4, backoff: {constant: 1s}, budget: 10%}}, {timeout: {after: 1s, name: t}}`,
+		[]string{"note retry-attempts retry", "note attempts-may-not-fit retry"}},
+	{`{timeout: 3s}, {retry: {attempts: 2, budget: 10%}}`, []string{"note retry-attempts retry", "note attempts-may-not-fit retry"}},
+
+	// Breakers.
+	{`{breaker: {slow: {over: 5s, rate: 50%}}}, {timeout: 5s}`, []string{"warning slow-beyond-timeout breaker"}},
+	{`{breaker: {slow: {over: 4s, rate: 50%}}}, {timeout: 5s}`, []string{}},
+	{`{breaker: {window: {time: 10s}}}, {limit: {rate: 50/1m, burst: 10}}, {timeout: 5s}`, []string{"warning breaker-never-opens breaker"}},
+	{`{breaker: {window: {time: 10s}, minimum: 20}}, {limit: {rate: 50/1m, burst: 10}}, {timeout: 5s}`, []string{}},
+	{`{breaker: {window: {time: 10s}}}, {limit: {rate: 50/1m, burst: 10, per: key}}, {timeout: 5s}`, []string{}},
+
+	// Limits.
+	{`{limit: 50/1m}, {timeout: 5s}`, []string{"note burst-default limit"}},
+	{`{limit: {rate: 50/1m, burst: 50}}, {timeout: 5s}`, []string{}},
+	{`{limit: {rate: 50/1m, algorithm: fixed-window}}, {timeout: 5s}`, []string{}},
+	{`{limit: {rate: 300000007/1s, burst: 10}}, {timeout: 5s}`, []string{"warning interval-rounded limit"}},
+	{`{limit: {rate: 7/1s, burst: 10}}, {timeout: 5s}`, []string{}},
+
+	// Names.
+	{`{limit: {rate: 5/s, burst: 1}}, {limit: {rate: 50/m, burst: 1}}, {timeout: 5s}`, []string{"warning unnamed limit-2"}},
+	{`{limit: {rate: 5/s, burst: 1}}, {limit: {rate: 50/m, burst: 1, name: minute}}, {timeout: 5s}`, []string{}},
+	{`{timeout: 6s}, {timeout: 5s}`, []string{"note unnamed timeout-2"}},
+	{`{timeout: {after: 6s, shadow: true}}, {timeout: {after: 5s, name: t}}`, []string{"note shadow timeout"}},
+}
+
+// TestRules checks what is found, and that every rule finds something with each
+// of its severities.
+func TestRules(t *testing.T) {
+	seen := map[string]bool{}
+	for _, test := range ruleTests {
+		got := found(check(t, test.steps))
+		if !slices.Equal(got, test.want) {
+			t.Errorf("%s:\n got %q\nwant %q", test.steps, got, test.want)
+		}
+		for _, one := range got {
+			words := strings.Fields(one)
+			seen[words[0]+" "+words[1]] = true
+		}
+	}
+	const routes = `
+version: 1
+policies:
+  used: {steps: [{timeout: 1s}]}
+  other: {steps: [{timeout: 1s}]}
+routes: [{path: /**, policy: used}]
+`
+	if got := found(checkDocument(t, routes)); !slices.Equal(got, []string{"note unused"}) {
+		t.Errorf("routes: got %q", got)
+	}
+	seen["note unused"] = true
+	for _, info := range lint.Rules() {
+		for _, severity := range info.Severities {
+			if what := fmt.Sprintf("%s %s", severity, info.Rule); !seen[what] {
+				t.Errorf("no test finds a %s", what)
+			} else {
+				delete(seen, what)
+			}
+		}
+	}
+	for what := range seen {
+		t.Errorf("%s is not in Rules", what)
+	}
+}
+
+// TestAllow makes notes of warnings.
+func TestAllow(t *testing.T) {
+	r := check(t, `{bulkhead: 5}, {limit: 5/s}`)
+	if r.Count(lint.Warning) != 1 || r.Count(lint.Note) != 2 {
+		t.Fatalf("got %q", found(r))
+	}
+	r.Allow(lint.NoTimeout)
+	if r.Count(lint.Warning) != 0 || r.Count(lint.Note) != 3 {
+		t.Errorf("got %q", found(r))
+	}
+}
+
+// TestSentences checks the two sentences that POLICY.md names.
+func TestSentences(t *testing.T) {
+	r := check(t, `{retry: 3}, {limit: 50/1m}`)
+	all := ""
+	for _, f := range r.Policies[0].Findings {
+		all += f.Message + "\n"
+	}
+	for _, want := range []string{"50/1m without a burst lets 100 pass in the worst minute", "3 attempts are 2 retries"} {
+		if !strings.Contains(all, want) {
+			t.Errorf("%q is not in\n%s", want, all)
+		}
+	}
+}
+
+// TestDuration checks the short form.
+func TestDuration(t *testing.T) {
+	for d, want := range map[lint.Duration]string{
+		0: "0s", 60e9: "1m", 3600e9: "1h", 90e9: "1m30s", 5400e9: "1h30m", 3610e9: "1h0m10s", 10e9: "10s", 1500e6: "1.5s", 36000e9: "10h", 600e9: "10m",
+	} {
+		if got := d.String(); got != want {
+			t.Errorf("got %s, want %s", got, want)
+		}
+	}
+}

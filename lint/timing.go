@@ -1,0 +1,161 @@
+package lint
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/pipeline"
+)
+
+// shortest returns the index of the enforced timeout above step i that is
+// shortest, the outermost of those, and -1 for none.
+func (a *analysis) shortest(i int) int {
+	best := -1
+	for j := range i {
+		if a.enforced(j, pipeline.Timeout) && (best < 0 || a.steps[j].Timeout.After < a.steps[best].Timeout.After) {
+			best = j
+		}
+	}
+	return best
+}
+
+// checkTimeouts finds timeouts that can never be the first to cut.
+func checkTimeouts(a *analysis) {
+	for i := range a.steps {
+		j := a.shortest(i)
+		if !a.enforced(i, pipeline.Timeout) || j < 0 {
+			continue
+		}
+		inner, outer := a.steps[i].Timeout.After, a.steps[j].Timeout.After
+		if inner >= outer {
+			a.find(Warning, LateTimeout, i, fmt.Sprintf("%s of %s never cuts: %s above it has cut after %s", a.steps[i].Name, Duration(inner), a.steps[j].Name, Duration(outer)))
+		}
+	}
+}
+
+// checkWaits finds waits that a timeout cuts before they are over.
+func checkWaits(a *analysis) {
+	for i := range a.steps {
+		wait, j := a.wait(i), a.shortest(i)
+		if wait == 0 || wait == forever || j < 0 {
+			continue
+		}
+		if after := a.steps[j].Timeout.After; wait >= after {
+			a.find(Warning, LateWait, i, fmt.Sprintf("a wait of %s never runs out: %s above it has cut after %s", Duration(wait), a.steps[j].Name, Duration(after)))
+		}
+	}
+}
+
+// checkHeld finds calls that may last for ever.
+func checkHeld(a *analysis) {
+	for i := range a.steps {
+		if a.wait(i) == forever && a.within(forever, i) == forever {
+			a.find(Warning, NoTimeout, i, fmt.Sprintf("a call waits at %s for ever: give it a wait, or put a timeout above it", a.steps[i].Name))
+			return
+		}
+	}
+	if t, _ := a.fold(0, len(a.steps), forever, a.attempts, a.backoffs()); t != forever {
+		if a.asksFreely() {
+			a.find(Note, NoTimeout, -1, "an answer may ask for any delay before the next attempt: a timeout above the retry bounds it")
+		}
+		return
+	}
+	severity, message := Note, "nothing bounds how long a call runs: a timeout does"
+	for i := range a.steps {
+		s := &a.steps[i]
+		holds := s.Kind == pipeline.Bulkhead && s.Bulkhead.Lease == 0 || a.wait(i) > 0 || i == a.retry
+		if holds && !s.Shadow {
+			severity, message = Warning, "a call can be held for ever by an attempt that does not end: add a timeout"
+		}
+	}
+	a.find(severity, NoTimeout, -1, message)
+}
+
+// checkRetry looks at the retry step by itself and below its timeouts.
+func checkRetry(a *analysis) {
+	for i := range a.steps {
+		if a.enforced(i, pipeline.Retry) && a.steps[i].Retry.Attempts == 1 {
+			a.find(Warning, RetryNoEffect, i, "1 attempt is no retry: the step does nothing; attempts count the first one too")
+		}
+	}
+	if a.retry < 0 {
+		return
+	}
+	guarded := a.steps[a.retry].Retry.Budgeted
+	for i := a.retry + 1; i < len(a.steps); i++ {
+		guarded = guarded || a.enforced(i, pipeline.Breaker)
+	}
+	if !guarded {
+		a.find(Warning, Unguarded, a.retry, fmt.Sprintf("nothing stops retries while the dependency is down, when they multiply its load by %d: put a breaker below, or add a budget", a.attempts))
+	}
+	retries := "retries"
+	if a.attempts == 2 {
+		retries = "retry"
+	}
+	a.find(Note, RetryAttempts, a.retry, fmt.Sprintf("%d attempts are %d %s: the first one counts", a.attempts, a.attempts-1, retries))
+	a.checkDelays()
+}
+
+// checkDelays compares the backoffs with the timeouts above the retry.
+func (a *analysis) checkDelays() {
+	least := delays(a.steps[a.retry].Retry.Backoff, a.attempts-1, 0)
+	slept := time.Duration(0)
+	for _, delay := range least {
+		slept = plus(slept, delay)
+	}
+	if worst := a.backoffs(); worst == 0 {
+		a.find(Note, NoBackoff, a.retry, "each retry follows at once: a backoff gives the dependency time")
+	}
+	j := a.shortest(a.retry)
+	if j < 0 {
+		return
+	}
+	total, after := time.Duration(0), a.steps[j].Timeout.After
+	for k, delay := range least {
+		if total = plus(total, delay); total >= after {
+			a.find(Warning, Unreachable, a.retry, fmt.Sprintf("attempt %d never starts: the backoffs before it last %s at least, and %s cuts after %s", k+2, Duration(total), a.steps[j].Name, Duration(after)))
+			return
+		}
+	}
+	each := a.between(a.retry+1, len(a.steps), forever)
+	if each == forever {
+		a.find(Note, MayNotFit, a.retry, fmt.Sprintf("an attempt that hangs uses up the %s of %s and is not retried: a timeout below the retry cuts it", Duration(after), a.steps[j].Name))
+		return
+	}
+	if longest := plus(times(each, a.attempts), a.backoffs()); longest > after {
+		a.find(Note, MayNotFit, a.retry, fmt.Sprintf("%d attempts take up to %s with their waits and backoffs; %s cuts after %s", a.attempts, Duration(longest), a.steps[j].Name, Duration(after)))
+	}
+}
+
+// checkBreakers finds breakers whose rules cannot be met.
+func checkBreakers(a *analysis) {
+	for i := range a.steps {
+		if !a.enforced(i, pipeline.Breaker) {
+			continue
+		}
+		s := &a.steps[i]
+		if run := a.longestRun(i); s.Breaker.SlowOver > 0 && s.Breaker.SlowOver >= run {
+			a.find(Warning, LateSlow, i, fmt.Sprintf("nothing is slower than %s: a timeout cuts after %s", Duration(s.Breaker.SlowOver), Duration(run)))
+		}
+		run := a.longestRun(i)
+		if s.Breaker.Window != breaker.Time || i < a.retry || run == forever {
+			continue
+		}
+		if most := a.started(scope(s.Per), plus(s.Breaker.Span, run)); most < uint64(s.Breaker.Minimum) {
+			a.find(Warning, NeverOpens, i, fmt.Sprintf("%s never opens: it needs %d outcomes within %s, and the limits let at most %d end in that time", s.Name, s.Breaker.Minimum, Duration(s.Breaker.Span), most))
+		}
+	}
+}
+
+// longestRun returns the longest duration of what breaker i judges: an attempt,
+// or all of a call from its first attempt on when the breaker is above a retry.
+func (a *analysis) longestRun(i int) time.Duration {
+	run := forever
+	for j := range a.steps {
+		if a.enforced(j, pipeline.Timeout) && (i > a.retry || j < a.retry) {
+			run = min(run, a.steps[j].Timeout.After)
+		}
+	}
+	return run
+}

@@ -1,0 +1,255 @@
+package lint_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/lint"
+	"github.com/sluice-go/sluice/policy/document"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// sets of attributes that bounds are asked for.
+var sets = [][]string{{}, {"key"}, {"ip"}, {"ip", "key"}}
+
+// history is what happened to one call.
+type history struct {
+	key, ip       string
+	begun, since  clock.Mark    // since: of the present wait
+	wait, longest time.Duration // of this attempt, of any
+	waits         time.Duration // of all attempts
+	held          time.Duration
+	attempts      uint32
+	waiting       bool
+	running       bool
+	over          bool
+}
+
+// of returns the values that the call has of the attributes.
+func (h *history) of(set []string) string {
+	var values strings.Builder
+	for _, attribute := range set {
+		values.WriteString(h.value(attribute) + "/")
+	}
+	return values.String()
+}
+
+func (h *history) value(attribute string) string {
+	if attribute == "key" {
+		return h.key
+	}
+	return h.ip
+}
+
+// world is a driver with callers who take what they can get.
+type world struct {
+	r      *rand.Rand
+	driver *drive.Driver
+	calls  map[drive.Handle]*history
+	live   []drive.Handle
+	past   []*history
+	starts [4]map[string][]clock.Mark // by set, then by values
+	most   [4]map[string]uint64       // that ran at once
+}
+
+func newWorld(r *rand.Rand, d *drive.Driver) *world {
+	w := &world{r: r, driver: d, calls: map[drive.Handle]*history{}}
+	for i := range sets {
+		w.starts[i], w.most[i] = map[string][]clock.Mark{}, map[string]uint64{}
+	}
+	return w
+}
+
+// act lets time pass or not, then some calls begin and some end.
+func (w *world) act() {
+	now := w.driver.Now().Add(time.Duration(max(0, w.r.IntN(6)-2)))
+	if w.r.IntN(40) == 0 {
+		now = now.Add(time.Duration(w.r.IntN(60)))
+	}
+	for at := w.driver.Now(); at < now; at++ {
+		w.driver.Advance(at + 1)
+		w.follow()
+	}
+	for range w.r.IntN(4) {
+		h := &history{key: string(rune('a' + w.r.IntN(2))), ip: string(rune('x' + w.r.IntN(2))), begun: now}
+		handle := w.driver.Begin(drive.Request{Cost: 1, Deadline: -1, Lookup: h.value})
+		w.calls[handle], w.live = h, append(w.live, handle)
+		w.follow()
+	}
+	for _, handle := range slices.Clone(w.live) {
+		if h := w.calls[handle]; h != nil && w.r.IntN(4) == 0 {
+			w.end(handle)
+			w.follow()
+		}
+	}
+}
+
+// end ends an attempt in some way, or gives the call up.
+func (w *world) end(handle drive.Handle) {
+	if w.r.IntN(6) == 0 {
+		w.driver.Cancel(handle)
+		return
+	}
+	outcome := []reducer.Outcome{reducer.OK, reducer.Fail, reducer.Fail, reducer.Throttle, reducer.Ignore}[w.r.IntN(5)]
+	w.driver.Done(handle, outcome, w.r.IntN(10) == 0, time.Duration(w.r.IntN(9)))
+}
+
+// follow writes down what the driver decided.
+func (w *world) follow() {
+	for i := range w.driver.Decisions {
+		d := &w.driver.Decisions[i]
+		if h := w.calls[d.Call]; h != nil && !d.Shadow {
+			w.note(d, h)
+		}
+	}
+	w.driver.Decisions = w.driver.Decisions[:0]
+	w.live = slices.DeleteFunc(w.live, func(handle drive.Handle) bool {
+		h := w.calls[handle]
+		if h.over {
+			delete(w.calls, handle)
+			w.past = append(w.past, h)
+		}
+		return h.over
+	})
+	for i, set := range sets {
+		running := map[string]uint64{}
+		for _, handle := range w.live {
+			if h := w.calls[handle]; h.running {
+				running[h.of(set)]++
+			}
+		}
+		for values, n := range running {
+			w.most[i][values] = max(w.most[i][values], n)
+		}
+	}
+}
+
+func (w *world) note(d *drive.Decision, h *history) {
+	if h.waiting {
+		h.wait += d.At.Sub(h.since)
+		h.waits += d.At.Sub(h.since)
+		h.waiting = false
+	}
+	switch d.Kind {
+	case drive.Wait:
+		h.waiting, h.since = true, d.At
+	case drive.Admit:
+		h.longest, h.wait = max(h.longest, h.wait), 0
+		h.running, h.attempts = true, d.Attempt
+		for i, set := range sets {
+			w.starts[i][h.of(set)] = append(w.starts[i][h.of(set)], d.At)
+		}
+	case drive.Retry, drive.Timeout, drive.End:
+		h.running = false
+	}
+	if d.Last {
+		h.over, h.held = true, d.At.Sub(h.begun)
+	}
+}
+
+// check compares the world with what lint says of its policy.
+func (w *world) check(p *document.Policy, seen *tally) string {
+	g := lint.CheckPolicy(p).Guarantees
+	for i, set := range sets {
+		for _, window := range []time.Duration{0, 1, 2, 3, 5, 8, 12, 17, 25, 40, 100} {
+			most, ok := lint.Started(p, set, window)
+			for values, starts := range w.starts[i] {
+				if got := busiest(starts, window); ok && got > most {
+					return fmt.Sprintf("%d started in %s for %v %s; at most %d", got, window, set, values, most)
+				} else if ok && got == most && window > 1 {
+					seen.started++
+				}
+			}
+		}
+		for _, c := range g.Concurrent {
+			if c.Most == nil || !within(c.Per, set) {
+				continue
+			}
+			for values, n := range w.most[i] {
+				if n > *c.Most {
+					return fmt.Sprintf("%d at once for %v %s; at most %d", n, set, values, *c.Most)
+				} else if n == *c.Most {
+					seen.running++
+				}
+			}
+		}
+	}
+	for _, h := range w.past {
+		for _, wrong := range []string{
+			over("wait before an attempt", h.longest, g.WaitBeforeAttempt, &seen.wait),
+			over("waits", h.waits, g.WaitInAll, &seen.waits),
+			over("held", h.held, g.Held, &seen.held),
+		} {
+			if wrong != "" {
+				return wrong
+			}
+		}
+		if h.attempts > g.Attempts.Most {
+			return fmt.Sprintf("%d attempts; at most %d", h.attempts, g.Attempts.Most)
+		} else if h.attempts == g.Attempts.Most && h.attempts > 1 {
+			seen.attempts++
+		}
+	}
+	return ""
+}
+
+// within reports whether a set has all of the attributes.
+func within(per, set []string) bool {
+	return !slices.ContainsFunc(per, func(attribute string) bool { return !slices.Contains(set, attribute) })
+}
+
+// over says that a time is longer than it may be.
+func over(what string, got time.Duration, most lint.Time, reached *int) string {
+	if most.Longest == nil || most.RetryAfter {
+		return ""
+	}
+	longest := time.Duration(*most.Longest)
+	if got == longest && got > 0 {
+		*reached++
+	}
+	if got <= longest {
+		return ""
+	}
+	return fmt.Sprintf("%s %s; at most %s", what, got, longest)
+}
+
+// busiest returns the most marks in any window with both ends included.
+func busiest(marks []clock.Mark, window time.Duration) uint64 {
+	most, from := 0, 0
+	for to := range marks {
+		for marks[to].Sub(marks[from]) > window {
+			from++
+		}
+		most = max(most, to-from+1)
+	}
+	return uint64(most)
+}
+
+// tally counts how often a bound was reached, so that no check is vacuous.
+type tally struct{ started, running, attempts, wait, waits, held int }
+
+func (s *tally) check(t *testing.T) {
+	t.Helper()
+	for what, n := range map[string]int{
+		"started": s.started, "running": s.running, "attempts": s.attempts, "wait": s.wait, "waits": s.waits, "held": s.held,
+	} {
+		if n < 100 {
+			t.Errorf("%s: only %d times at the bound", what, n)
+		}
+	}
+	t.Logf("at the bound: %+v", *s)
+}
+
+func show(p *document.Policy) string {
+	var text strings.Builder
+	for _, s := range lint.CheckPolicy(p).Steps {
+		fmt.Fprintf(&text, "%s: %s\n", s.Name, s.Settings)
+	}
+	return text.String()
+}

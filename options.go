@@ -1,0 +1,81 @@
+package sluice
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"log/slog"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// DefaultMaxKeys is how many cells a step with `per` keeps at the most.
+const DefaultMaxKeys = 100_000
+
+// Option changes how a runner runs. What it decides is the policy's affair.
+type Option func(*settings)
+
+// settings are shared by all that one constructor makes. They are immutable.
+type settings struct {
+	source   clock.Source // nil for the machine's clock
+	logger   *slog.Logger
+	classify func(error) reducer.Outcome
+	seed     uint64
+	maxKeys  int
+	strict   bool
+}
+
+func newSettings(options []Option) *settings {
+	s := &settings{maxKeys: DefaultMaxKeys}
+	var word [8]byte
+	// An error leaves the seed 0: jitter is then the same in every process,
+	// which is a pity and no reason to fail.
+	_, _ = rand.Read(word[:])
+	s.seed = binary.LittleEndian.Uint64(word[:])
+	for _, option := range options {
+		option(s)
+	}
+	return s
+}
+
+// WithClock takes marks from the source instead of the machine's monotonic
+// clock. Waits still sleep in real time for as long as the marks say, so a
+// test of waits uses testing/synctest rather than a virtual source.
+func WithClock(source clock.Source) Option { return func(s *settings) { s.source = source } }
+
+// WithSeed fixes the seed of all jitter. Default: drawn at the start.
+func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
+
+// WithLogger logs every event that is not an admission at level debug, changes
+// of breakers at level warn. Default: none.
+func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.logger = logger } }
+
+// WithClassify says what an error of the guarded function means: Fail is
+// retried and votes, Throttle is retried and does not vote, Ignore neither, OK
+// is a success. An error that is an Outcomer speaks for itself. Default: every
+// error is Fail.
+func WithClassify(f func(error) reducer.Outcome) Option {
+	return func(s *settings) { s.classify = f }
+}
+
+// WithMaxKeys bounds the cells of a step with `per`. Above it new keys share
+// one cell, which is stricter and never looser. Default DefaultMaxKeys; values
+// below 1 count as 1.
+func WithMaxKeys(n int) Option { return func(s *settings) { s.maxKeys = max(1, n) } }
+
+// WithRefuseLate gives up the value of a function that succeeds after a timeout
+// has cut it, and returns the TimeoutError. Default: the value is returned,
+// because it is there; breakers count the timeout either way.
+func WithRefuseLate() Option { return func(s *settings) { s.strict = true } }
+
+// base is the origin of the marks of this process.
+var base = time.Now()
+
+// now returns the present mark: one time.Since without a source.
+func (s *settings) now() clock.Mark {
+	if s.source != nil {
+		return s.source.Now()
+	}
+	return clock.Mark(time.Since(base))
+}

@@ -1,0 +1,256 @@
+package sluice
+
+import (
+	"slices"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Pipeline is a policy in force: its steps with their state. It is safe for
+// concurrent use.
+type Pipeline struct {
+	listeners
+	*settings
+	layout  atomic.Pointer[layout]
+	change  sync.Mutex // of the layout
+	numbers atomic.Uint64
+	name    string
+}
+
+// layout is a plan with the cells of its steps, immutable. A call keeps the
+// layout under which it began.
+type layout struct {
+	plan  *pipeline.Plan
+	steps [pipeline.MaxSteps]*cells
+	boxes [pipeline.MaxSteps]*box // of the steps with one cell
+	keyed uint16                  // steps with a cell for each key
+}
+
+// cells are those of a step: one, or one for each key.
+type cells struct {
+	pipeline *Pipeline
+	name     string
+	per      []string
+	kind     pipeline.Kind
+	one      *box
+
+	mu       sync.Mutex
+	maker    cell.Maker
+	leased   bool
+	boxes    map[string]*box
+	list     []*box // of the map, for the search for forgettable ones
+	hand     int
+	overflow *box // shared by new keys when there are too many
+}
+
+// New puts a policy in force.
+func New(p pipeline.Policy, options ...Option) (*Pipeline, error) {
+	plan, err := pipeline.Compile(p)
+	if err != nil {
+		return nil, err
+	}
+	return newPipeline(plan, newSettings(options)), nil
+}
+
+func newPipeline(plan *pipeline.Plan, s *settings) *Pipeline {
+	p := &Pipeline{settings: s, name: plan.Name()}
+	if s.logger != nil {
+		p.Listen(logs(s.logger))
+	}
+	p.layout.Store(p.arrange(plan, nil))
+	return p
+}
+
+// Name returns the policy's name.
+func (p *Pipeline) Name() string { return p.name }
+
+// Plan returns the compiled policy in force.
+func (p *Pipeline) Plan() *pipeline.Plan { return p.layout.Load().plan }
+
+// Fallback returns the policy's fallback, nil for none.
+func (p *Pipeline) Fallback() *fallback.Config { return p.Plan().Fallback() }
+
+// Configure puts another policy in force. Calls that run keep the one under
+// which they began. Steps are matched by name, mechanism and keys, and keep
+// their state as the policy reference says under configure. An error changes
+// nothing.
+func (p *Pipeline) Configure(next pipeline.Policy) error {
+	plan, err := pipeline.Compile(next)
+	if err != nil {
+		return err
+	}
+	p.configure(plan)
+	return nil
+}
+
+func (p *Pipeline) configure(plan *pipeline.Plan) {
+	p.change.Lock()
+	defer p.change.Unlock()
+	p.layout.Store(p.arrange(plan, p.layout.Load()))
+}
+
+// arrange makes the layout of a plan and takes over the cells of the old one.
+func (p *Pipeline) arrange(plan *pipeline.Plan, old *layout) *layout {
+	l := &layout{plan: plan}
+	for i := range plan.Len() {
+		if plan.Maker(i) == nil {
+			continue
+		}
+		s := plan.Step(i)
+		c := old.cells(s)
+		if c != nil {
+			c.configure(plan.Maker(i), leases(s))
+		} else {
+			c = p.newCells(plan.Maker(i), s)
+		}
+		l.steps[i] = c
+		if l.boxes[i] = c.one; c.one == nil {
+			l.keyed |= 1 << i
+		}
+	}
+	return l
+}
+
+func leases(s pipeline.Step) bool {
+	return s.Kind == pipeline.Bulkhead && s.Bulkhead.Lease > 0
+}
+
+// cells returns those of the step that has the name, the mechanism and the
+// keys, nil for none.
+func (l *layout) cells(s pipeline.Step) *cells {
+	if l == nil {
+		return nil
+	}
+	for _, c := range l.steps {
+		if c != nil && c.name == s.Name && c.kind == s.Kind && slices.Equal(c.per, s.Per) {
+			return c
+		}
+	}
+	return nil
+}
+
+func (p *Pipeline) newCells(m cell.Maker, s pipeline.Step) *cells {
+	c := &cells{pipeline: p, name: s.Name, per: s.Per, kind: s.Kind, maker: m, leased: leases(s)}
+	if len(s.Per) == 0 {
+		c.one = c.make("")
+		return c
+	}
+	c.boxes = map[string]*box{}
+	return c
+}
+
+func (c *cells) make(key string) *box {
+	b := newBox(c.maker.New(c.pipeline.now()), c.pipeline.now, c.changed)
+	b.leased, b.key = c.leased, key
+	return b
+}
+
+// changed tells of a breaker's change.
+func (c *cells) changed(b *box, e reducer.Effect) {
+	c.pipeline.tell(Event{At: e.Permit.Mark, Policy: c.pipeline.name, Step: c.name, Key: b.key, Reason: e.Reason, Change: mode(e.Permit.ID)})
+}
+
+func (c *cells) configure(m cell.Maker, leased bool) {
+	c.mu.Lock()
+	c.maker, c.leased = m, leased
+	boxes := slices.Clone(c.list)
+	if c.overflow != nil {
+		boxes = append(boxes, c.overflow)
+	}
+	c.mu.Unlock()
+	if c.one != nil {
+		boxes = append(boxes, c.one)
+	}
+	for _, b := range boxes {
+		b.adopt(m, leased)
+	}
+}
+
+// find returns the cell of a key, which the caller lets go of by refs.Add(-1).
+func (c *cells) find(lookup func(string) string, now clock.Mark) *box {
+	return c.at(keyOf(c.per, lookup), now)
+}
+
+func (c *cells) at(key string, now clock.Mark) *box {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	b := c.boxes[key]
+	if b == nil {
+		b = c.add(key, now)
+	}
+	b.refs.Add(1)
+	return b
+}
+
+// breakerIdle is how long a breaker's key is kept when nothing happens to it,
+// once there are as many keys as there may be.
+const breakerIdle = 10 * time.Minute
+
+// add makes the cell of a key. At the maximum it looks for one to forget: one
+// that cannot be told from a new one. Where there is none, new keys share one
+// cell, which is stricter and never looser.
+func (c *cells) add(key string, now clock.Mark) *box {
+	if len(c.list) >= c.pipeline.maxKeys && !c.forget(now) {
+		if c.overflow == nil {
+			c.overflow = c.make("")
+		}
+		return c.overflow
+	}
+	b := c.make(key)
+	c.boxes[key] = b
+	c.list = append(c.list, b)
+	return b
+}
+
+// looks is how many cells are looked at for one to forget.
+const looks = 16
+
+func (c *cells) forget(now clock.Mark) bool {
+	for range min(looks, len(c.list)) {
+		c.hand %= len(c.list)
+		b := c.list[c.hand]
+		if b.refs.Load() == 0 && b.fresh(now, c.kind) {
+			delete(c.boxes, b.key)
+			c.list[c.hand] = c.list[len(c.list)-1]
+			c.list[len(c.list)-1] = nil
+			c.list = c.list[:len(c.list)-1]
+			return true
+		}
+		c.hand++
+	}
+	return false
+}
+
+// fresh reports whether a cell may be forgotten.
+func (b *box) fresh(now clock.Mark, kind pipeline.Kind) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if kind == pipeline.Breaker && b.used.Add(breakerIdle) <= now {
+		return true
+	}
+	return b.cell.Fresh(now)
+}
+
+// keyOf joins the values of the attributes so that different lists never give
+// one key.
+func keyOf(per []string, lookup func(string) string) string {
+	if len(per) == 1 {
+		return lookup(per[0])
+	}
+	var key []byte
+	for _, attribute := range per {
+		value := lookup(attribute)
+		key = strconv.AppendInt(key, int64(len(value)), 10)
+		key = append(key, ':')
+		key = append(key, value...)
+	}
+	return string(key)
+}

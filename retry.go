@@ -1,0 +1,92 @@
+package sluice
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Retrier retries calls, and shares a budget between them where it has one. It
+// is safe for concurrent use.
+type Retrier struct {
+	*settings
+	machine *retry.Machine
+	budget  *box // nil without one
+	numbers atomic.Uint64
+}
+
+// NewRetry makes a retrier.
+func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
+	machine, err := retry.New(c)
+	if err != nil {
+		return nil, err
+	}
+	r := &Retrier{settings: newSettings(options), machine: machine}
+	if machine.Budget() != nil {
+		r.budget = newBox(cell.ForBudget(machine.Budget()).New(r.now()), r.now, nil)
+	}
+	return r, nil
+}
+
+// Retry runs fn until it succeeds, fails in a way that is not worth another
+// attempt, or the retrier gives up with a RetryError. A cancelled context ends
+// it at once, also between attempts.
+func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, error)) (T, error) {
+	if r.budget != nil {
+		r.budget.step(reducer.Action{Kind: reducer.Record}, r.now())
+	}
+	state := retry.State{}
+	seed := uint64(0)
+	for {
+		state.Attempt++
+		value, err := fn(ctx)
+		if err == nil {
+			return value, nil
+		}
+		if seed == 0 {
+			seed = r.seed + r.numbers.Add(1)<<32
+		}
+		if err := r.next(ctx, &state, seed, err); err != nil {
+			return value, err
+		}
+	}
+}
+
+// next waits for the next attempt, or returns why there is none.
+func (r *Retrier) next(ctx context.Context, s *retry.State, seed uint64, err error) error {
+	outcome, told, after := r.meaning(ctx, err)
+	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return err
+	}
+	now := r.now()
+	deadline := clock.Never
+	if at, ok := ctx.Deadline(); ok {
+		deadline = now.Add(time.Until(at))
+	}
+	next, verdict := r.machine.Next(*s, retry.End{Outcome: outcome, Told: told, RetryAfter: after, Deadline: deadline, Seed: seed}, now)
+	*s = next
+	gaveUp := &RetryError{Step: "retry", Reason: verdict.Reason, Attempts: int(s.Attempt), Err: err}
+	switch {
+	case !verdict.Again && verdict.Reason == reducer.NoReason:
+		return err
+	case !verdict.Again:
+		return gaveUp
+	case r.budget != nil && r.budget.step(reducer.Action{Kind: reducer.Acquire}, now).Verdict != reducer.Admit:
+		gaveUp.Reason = reducer.ReasonBudget
+		return gaveUp
+	}
+	timer := time.NewTimer(verdict.Until.Sub(now))
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return &CancelError{Err: ctx.Err(), Last: err}
+	}
+}

@@ -1,0 +1,306 @@
+package sluice
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// do does what an effect says and what follows from it, until an attempt is to
+// be run (again) or the call is over.
+func (r *run) do(e pipeline.Effect) (again bool, err error) {
+	for {
+		r.leave(e)
+		switch e.Do {
+		case pipeline.Enter:
+			e = r.enter(int(e.From))
+		case pipeline.Start:
+			r.started()
+			return true, nil
+		case pipeline.Consult:
+			if e, err = r.consult(e); err != nil {
+				return false, err
+			}
+		case pipeline.Sleep:
+			e = r.sleep(e)
+		case pipeline.Return:
+			r.end(Event{Kind: drive.End, Outcome: e.Outcome, Reason: e.Reason, Attempt: r.call.Retry.Attempt})
+			return false, r.result(e)
+		case pipeline.Refuse:
+			return false, r.refused(e)
+		case pipeline.GiveUp:
+			name := r.layout.plan.StepName(int(e.Step))
+			r.end(Event{Kind: drive.Expire, Step: name, Reason: e.Reason})
+			return false, &RejectedError{Policy: r.p.name, Step: name, Reason: e.Reason, RetryAfter: -1, Waited: true, Err: r.last}
+		default:
+			// No event of a call that is under way does nothing; were there
+			// one, giving up is what leaves nothing held.
+			e = r.giveUp(pipeline.Event{Kind: pipeline.GaveUp})
+		}
+	}
+}
+
+// enter takes the call through the steps from one on.
+func (r *run) enter(from int) pipeline.Effect {
+	plan := r.layout.plan
+	for i := from; i < plan.Len(); i++ {
+		var answer reducer.Answer
+		var w *waiter
+		a, ask := plan.Passes(i, &r.call, 0)
+		if ask {
+			answer, w = r.box(i).acquire(a.Cost, r.now)
+		}
+		next, shadow := plan.Pass(&r.call, i, ask, answer, r.now)
+		switch next {
+		case pipeline.Entered:
+			if shadow {
+				r.shadowed(i, answer, w)
+			}
+		case pipeline.Parked:
+			r.parked(i, answer)
+			r.advance(pipeline.Event{Kind: next, Step: uint8(i), Answer: answer})
+			return r.await(i, w)
+		default:
+			return r.advance(pipeline.Event{Kind: next, Step: uint8(i), Answer: answer})
+		}
+	}
+	return r.advance(pipeline.Event{Kind: pipeline.Entered})
+}
+
+// shadowed tells of a step that would have refused the call or made it wait.
+func (r *run) shadowed(i int, answer reducer.Answer, w *waiter) {
+	name := r.layout.plan.StepName(i)
+	if w == nil {
+		r.tell(Event{Kind: drive.Reject, Step: name, Reason: answer.Reason, RetryAfter: r.retryAfter(answer.Mark), Shadow: true})
+		return
+	}
+	r.phantom = append(r.phantom, phantom{w, i})
+	r.tell(Event{Kind: drive.Wait, Step: name, Attempt: r.call.Retry.Attempt + 1, Shadow: true})
+}
+
+func (r *run) parked(i int, answer reducer.Answer) {
+	if r.p.heard() {
+		r.tell(Event{Kind: drive.Wait, Step: r.layout.plan.StepName(i), Attempt: r.call.Retry.Attempt + 1, Wait: answer.WaitEnds().Sub(r.now)})
+	}
+}
+
+// await waits for the turn at a step. The wait ends with the caller's context
+// and with the timeouts above it.
+func (r *run) await(i int, w *waiter) pipeline.Effect {
+	var cut <-chan time.Time
+	if at := r.layout.plan.CutAt(&r.call); at != clock.Never {
+		timer := time.NewTimer(max(0, at.Sub(r.now)))
+		defer timer.Stop()
+		cut = timer.C
+	}
+	event := pipeline.Event{Kind: pipeline.GaveUp}
+	select {
+	case <-w.ready:
+		r.now = r.p.now()
+		return r.woken(i, w)
+	case <-r.ctx.Done():
+	case <-cut:
+		event.Kind = pipeline.Woken
+	}
+	r.now = r.p.now()
+	late := errors.Is(r.ctx.Err(), context.DeadlineExceeded)
+	if at := r.layout.plan.CutAt(&r.call); event.Kind == pipeline.Woken || late || at <= r.now {
+		// The caller's deadline and the mark that was made of it may differ by
+		// the time between two clock reads.
+		event.Kind, r.now = pipeline.Woken, max(r.now, at)
+	}
+	if !w.leave(r.now) {
+		// The turn came first: take it, and give it back in the right order.
+		if effect := r.woken(i, w); effect.Do != pipeline.Enter {
+			return effect
+		}
+	}
+	return r.giveUp(event)
+}
+
+// giveUp ends a call while no attempt is running.
+func (r *run) giveUp(e pipeline.Event) pipeline.Effect {
+	r.gaveUp = e.Kind == pipeline.GaveUp
+	for {
+		effect := r.advance(e)
+		i, cut := effect.CutStep()
+		if !cut {
+			return effect
+		}
+		shadow := r.layout.plan.Shadow(i)
+		r.tell(Event{Kind: drive.Timeout, Step: r.layout.plan.StepName(i), Attempt: r.call.Retry.Attempt + 1, Shadow: shadow})
+		if !shadow {
+			r.last = &TimeoutError{Policy: r.p.name, Step: r.layout.plan.StepName(i), Err: r.last}
+			return effect
+		}
+	}
+}
+
+// woken takes what the queue decided.
+func (r *run) woken(i int, w *waiter) pipeline.Effect {
+	if w.effect.Kind == reducer.Grant {
+		return r.advance(pipeline.Event{Kind: pipeline.Granted, Step: uint8(i), Answer: reducer.Admitted(w.effect.Permit)})
+	}
+	return r.advance(pipeline.Event{Kind: pipeline.Dropped, Step: uint8(i), Answer: reducer.Answer{Reason: w.effect.Reason}})
+}
+
+// started tells of an attempt, and counts the first one in the retry's budget.
+func (r *run) started() {
+	if _, budget := r.layout.plan.Consults(); budget >= 0 && r.call.Retry.Attempt == 1 {
+		r.box(budget).step(reducer.Action{Kind: reducer.Record}, r.now)
+	}
+	if r.p.heard() {
+		r.tell(Event{Kind: drive.Admit, Attempt: r.call.Retry.Attempt})
+	}
+}
+
+// consult asks the breakers below the retry, then the budget.
+func (r *run) consult(e pipeline.Effect) (pipeline.Effect, error) {
+	plan := r.layout.plan
+	if note := r.request.NoRetry; note != "" {
+		effect := r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: e.Outcome})
+		r.leave(effect)
+		r.end(Event{Kind: drive.End, Outcome: e.Outcome, Attempt: r.call.Retry.Attempt, Note: note})
+		return effect, r.retryError(0, note)
+	}
+	breakers, budget := plan.Consults()
+	event := pipeline.Event{Kind: pipeline.Consulted, Granted: true}
+	for i := 0; breakers != 0; i, breakers = i+1, breakers>>1 {
+		if breakers&1 != 0 {
+			answer := r.box(i).step(reducer.Action{Kind: reducer.Peek, Outcome: e.Outcome}, r.now)
+			event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
+		}
+	}
+	if !event.Open && budget >= 0 {
+		event.Granted = r.box(budget).step(reducer.Action{Kind: reducer.Acquire}, r.now).Verdict == reducer.Admit
+	}
+	if plan.Shadow(plan.RetryIndex()) && !event.Open && event.Granted {
+		r.tell(Event{Kind: drive.Retry, Attempt: r.call.Retry.Attempt, Reason: reducer.CauseOf(e.Outcome), Wait: e.At.Sub(r.now), Shadow: true})
+	}
+	return r.advance(event), nil
+}
+
+// sleep waits for the next attempt.
+func (r *run) sleep(e pipeline.Effect) pipeline.Effect {
+	r.tell(Event{Kind: drive.Retry, Attempt: r.call.Retry.Attempt, Reason: reducer.CauseOf(e.Outcome), Wait: e.At.Sub(r.now)})
+	r.now = r.p.now()
+	if after := e.At.Sub(r.now); after > 0 {
+		timer := time.NewTimer(after)
+		defer timer.Stop()
+		select {
+		case <-timer.C:
+		case <-r.ctx.Done():
+			r.now = r.p.now()
+			return r.giveUp(pipeline.Event{Kind: pipeline.GaveUp})
+		}
+	}
+	r.now = max(r.p.now(), e.At)
+	return r.advance(pipeline.Event{Kind: pipeline.Resumed})
+}
+
+// leave leaves the cells that an effect names, in reverse order.
+func (r *run) leave(e pipeline.Effect) {
+	if e.LeaveFrom <= e.LeaveTo {
+		return
+	}
+	r.sync()
+	plan := r.layout.plan
+	for i := int(e.LeaveFrom) - 1; i >= int(e.LeaveTo); i-- {
+		a, ok := plan.Leave(&r.call, i)
+		if !ok {
+			continue
+		}
+		b := r.box(i)
+		if r.hold != nil && a.Kind == reducer.Release {
+			r.hold.keep(kept{b, a}, r.now)
+			continue
+		}
+		b.step(a, r.now)
+	}
+	if r.hold != nil {
+		r.hold.finish()
+		r.hold = nil
+	}
+}
+
+// sync learns what became of phantoms in the meantime, and takes those that
+// still stand in a queue out of it.
+func (r *run) sync() {
+	for _, x := range r.phantom {
+		if !x.waiter.leave(r.now) {
+			effect := r.woken(x.step, x.waiter)
+			if effect.Do == pipeline.GiveUp {
+				r.tell(Event{Kind: drive.Expire, Step: r.layout.plan.StepName(x.step), Reason: effect.Reason, Shadow: true})
+			}
+		}
+	}
+	r.phantom = nil
+}
+
+// end tells of the end of the call and lets go of its cells.
+func (r *run) end(e Event) {
+	for i := range r.boxes {
+		if b := r.boxes[i]; b != nil {
+			b.refs.Add(-1)
+			r.boxes[i] = nil
+		}
+	}
+	r.tell(e)
+}
+
+func (r *run) tell(e Event) {
+	if !r.p.heard() {
+		return
+	}
+	e.At, e.Policy, e.Key, e.Elapsed = r.now, r.p.name, r.request.Key, r.now.Sub(r.began)
+	if e.Kind != drive.Reject {
+		e.RetryAfter = -1
+	}
+	r.p.tell(e)
+}
+
+func (r *run) retryAfter(at clock.Mark) time.Duration {
+	if at == clock.Never {
+		return -1
+	}
+	return max(0, at.Sub(r.now))
+}
+
+func (r *run) refused(e pipeline.Effect) error {
+	name := r.layout.plan.StepName(int(e.Step))
+	after := r.retryAfter(e.At)
+	r.end(Event{Kind: drive.Reject, Step: name, Reason: e.Reason, RetryAfter: after})
+	return &RejectedError{Policy: r.p.name, Step: name, Reason: e.Reason, RetryAfter: after, Err: r.last}
+}
+
+// result makes the error of a call that is over.
+func (r *run) result(e pipeline.Effect) error {
+	switch {
+	case r.gaveUp:
+		return r.cancelled()
+	case e.Reason != reducer.NoReason:
+		return r.retryError(e.Reason, "")
+	}
+	r.keep = true
+	return r.last
+}
+
+// cancelled is the error of a caller that gave up while no attempt was running.
+func (r *run) cancelled() error {
+	err := r.ctx.Err()
+	if err == nil || r.last == nil {
+		return err
+	}
+	return &CancelError{Err: err, Last: r.last}
+}
+
+func (r *run) retryError(why reducer.Reason, note string) error {
+	r.keep = true
+	return &RetryError{Policy: r.p.name, Step: r.layout.plan.StepName(r.layout.plan.RetryIndex()), Reason: why, Note: note,
+		Attempts: int(r.call.Retry.Attempt), Err: r.last}
+}
