@@ -71,14 +71,14 @@ func try[T any](r *run, fn func(context.Context) (T, error)) (T, error) {
 // run is one call under way. It lives on the caller's stack.
 type run struct {
 	call    pipeline.Call
-	boxes   [pipeline.MaxSteps]*box // of keyed steps that it passed
+	boxes   []*box // of keyed steps that it passed, by step
 	p       *Pipeline
 	layout  *layout
 	ctx     context.Context
 	attempt *attempt
 	hold    *held
 	phantom []phantom
-	request *Request
+	request Request
 	last    error
 	began   clock.Mark
 	now     clock.Mark
@@ -99,7 +99,7 @@ func (r *run) begin(ctx context.Context, p *Pipeline, q *Request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r.p, r.ctx, r.layout, r.request = p, ctx, p.layout.Load(), q
+	r.p, r.ctx, r.layout, r.request = p, ctx, p.layout.Load(), *q
 	r.now = p.now()
 	r.began = r.now
 	deadline := clock.Never
@@ -136,6 +136,9 @@ func (r *run) lookup(attribute string) string {
 func (r *run) box(i int) *box {
 	if b := r.layout.boxes[i]; b != nil {
 		return b
+	}
+	if r.boxes == nil {
+		r.boxes = make([]*box, r.layout.plan.Len())
 	}
 	if r.boxes[i] == nil {
 		r.boxes[i] = r.layout.steps[i].find(r.lookup, r.now)

@@ -3,6 +3,7 @@ package sluice
 import (
 	"context"
 	"errors"
+	"math/bits"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -51,9 +52,12 @@ func (r *run) enter(from int) pipeline.Effect {
 	for i := from; i < plan.Len(); i++ {
 		var answer reducer.Answer
 		var w *waiter
-		a, ask := plan.Passes(i, &r.call, 0)
+		ask := plan.Asks(i)
 		if ask {
-			answer, w = r.box(i).acquire(a.Cost, r.now)
+			if answer, w = r.box(i).acquire(r.call.Cost, r.now); answer.Verdict == reducer.Admit {
+				r.call.Admit(i, answer.Permit)
+				continue
+			}
 		}
 		next, shadow := plan.Pass(&r.call, i, ask, answer, r.now)
 		switch next {
@@ -208,9 +212,13 @@ func (r *run) leave(e pipeline.Effect) {
 	if e.LeaveFrom <= e.LeaveTo {
 		return
 	}
-	r.sync()
+	if r.phantom != nil {
+		r.sync()
+	}
 	plan := r.layout.plan
-	for i := int(e.LeaveFrom) - 1; i >= int(e.LeaveTo); i-- {
+	for mask := r.call.Holds(e); mask != 0; {
+		i := bits.Len16(mask) - 1
+		mask &^= 1 << i
 		a, ok := plan.Leave(&r.call, i)
 		if !ok {
 			continue
@@ -244,12 +252,12 @@ func (r *run) sync() {
 
 // end tells of the end of the call and lets go of its cells.
 func (r *run) end(e Event) {
-	for i := range r.boxes {
-		if b := r.boxes[i]; b != nil {
+	for _, b := range r.boxes {
+		if b != nil {
 			b.refs.Add(-1)
-			r.boxes[i] = nil
 		}
 	}
+	r.boxes = nil
 	r.tell(e)
 }
 

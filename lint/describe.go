@@ -60,7 +60,7 @@ func retryText(c retry.Config, methods []string) string {
 	text := plural(uint64(c.Attempts), "attempt") + ", backoff " + backoffText(c.Backoff)
 	if c.Budgeted {
 		b := c.Budget
-		text += fmt.Sprintf(", budget %s and %s in %s", b.Ratio, perTime(b.MinimumCount, b.MinimumPeriod), Duration(b.Window))
+		text += fmt.Sprintf(", budget %s, %s at least, over %s", b.Ratio, perTime(b.MinimumCount, b.MinimumPeriod), Duration(b.Window))
 	} else {
 		text += ", no budget"
 	}

@@ -24,14 +24,15 @@ func checkOrder(a *analysis) {
 				continue
 			}
 			told[lower.Kind] = true
-			a.disorder(i, j)
+			a.disorder(i, j, told[pipeline.Retry])
 		}
 		checkTimeoutOrder(a, i)
 	}
 }
 
-// disorder says what it means that step i stands above step j.
-func (a *analysis) disorder(i, j int) {
+// disorder says what it means that step i stands above step j. Where it stands
+// above the retry too, that is said already, and is the one thing to mend.
+func (a *analysis) disorder(i, j int, retried bool) {
 	upper, lower := &a.steps[i], &a.steps[j]
 	severity, rule := Note, Order
 	message := fmt.Sprintf("%s stands above %s: ", upper.Name, lower.Name)
@@ -52,6 +53,8 @@ func (a *analysis) disorder(i, j int) {
 	case a.wait(i) > 0:
 		severity = Warning
 		message += "a call waits its turn only to be refused while the breaker is open; put it below"
+	case retried:
+		return
 	default:
 		message += "it gives back at once what the other refuses, so this costs nothing; the usual order is the other one"
 	}

@@ -27,19 +27,19 @@ import (
 type Handler struct {
 	settings
 	next   http.Handler
-	source source
+	source *source
 }
 
 // NewHandler guards every request with p.
 func NewHandler(next http.Handler, p *sluice.Pipeline, options ...Option) *Handler {
-	return newHandler(next, source{one: newGuard(p)}, options)
+	return newHandler(next, &source{one: newGuard(p)}, options)
 }
 
 // NewRoutedHandler guards requests with the policies that the routes of the
 // set's document name: the first that matches, by the host without its port,
 // the method, and the path. A request that no route matches passes untouched.
 func NewRoutedHandler(next http.Handler, set *sluice.Set, options ...Option) *Handler {
-	return newHandler(next, source{set: set}, options)
+	return newHandler(next, &source{set: set}, options)
 }
 
 // Middleware is NewHandler for chains of handlers.
@@ -47,9 +47,8 @@ func Middleware(p *sluice.Pipeline, options ...Option) func(http.Handler) http.H
 	return func(next http.Handler) http.Handler { return NewHandler(next, p, options...) }
 }
 
-func newHandler(next http.Handler, from source, options []Option) *Handler {
-	h := &Handler{settings: newSettings(true, options), next: next}
-	h.source.one, h.source.set = from.one, from.set
+func newHandler(next http.Handler, from *source, options []Option) *Handler {
+	h := &Handler{settings: newSettings(true, options), next: next, source: from}
 	if h.logger != nil {
 		for _, g := range h.source.guards() {
 			if v := g.view(); v.retry {

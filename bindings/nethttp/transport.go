@@ -11,29 +11,27 @@ import (
 type Transport struct {
 	settings
 	next   http.RoundTripper
-	source source
+	source *source
 }
 
 // NewTransport guards every request with p. Without next it is
 // http.DefaultTransport.
 func NewTransport(next http.RoundTripper, p *sluice.Pipeline, options ...Option) *Transport {
-	return newTransport(next, source{one: newGuard(p)}, options)
+	return newTransport(next, &source{one: newGuard(p)}, options)
 }
 
 // NewRoutedTransport guards requests with the policies that the routes of the
 // set's document name: the first that matches, by the host without its port,
 // the method, and the path. A request that no route matches passes untouched.
 func NewRoutedTransport(next http.RoundTripper, set *sluice.Set, options ...Option) *Transport {
-	return newTransport(next, source{set: set}, options)
+	return newTransport(next, &source{set: set}, options)
 }
 
-func newTransport(next http.RoundTripper, from source, options []Option) *Transport {
+func newTransport(next http.RoundTripper, from *source, options []Option) *Transport {
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	t := &Transport{settings: newSettings(false, options), next: next}
-	t.source.one, t.source.set = from.one, from.set
-	return t
+	return &Transport{settings: newSettings(false, options), next: next, source: from}
 }
 
 // RoundTrip implements http.RoundTripper. Besides the errors of the round

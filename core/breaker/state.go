@@ -127,10 +127,8 @@ func (m *Large) Check(s LargeState) error {
 func (r *rules) check(s *Core, words []uint64) error {
 	c := &r.config
 	switch {
-	case s.Generation == 0:
-		if *s != (Core{}) {
-			return errState
-		}
+	case s.Generation == 0 && *s != (Core{}):
+		return errState
 	case s.Mode > MetricsOnly || s.Failed > s.Total && c.Window != Consecutive || s.Slow > s.Total:
 		return errState
 	case s.Mode == HalfOpen:
@@ -143,7 +141,7 @@ func (r *rules) check(s *Core, words []uint64) error {
 		if out != s.Out {
 			return errState
 		}
-	case s.Out != 0:
+	case s.Out != 0 || slices.ContainsFunc(words[c.used():], func(word uint64) bool { return word != 0 }):
 		return errState
 	case c.Window == Calls && !r.ring(s, words):
 		return errState

@@ -76,15 +76,17 @@ func (c *Config) checkWindow() error {
 
 // words returns how many words the configuration needs: two bits a call or two
 // words a bucket while closed, one word a probe while half-open.
-func (c *Config) words() int {
-	n := 0
+func (c *Config) words() int { return max(c.used(), int(c.Probes)) }
+
+// used returns how many of them are in use while closed.
+func (c *Config) used() int {
 	switch c.Window {
 	case Calls:
-		n = 2 * bitWords(c.Count)
+		return 2 * bitWords(c.Count)
 	case Time:
-		n = 2 * int(c.Count)
+		return 2 * int(c.Count)
 	}
-	return max(n, int(c.Probes))
+	return 0
 }
 
 func bitWords(calls uint32) int { return int(calls+63) / 64 }

@@ -17,7 +17,7 @@ func ForLimit(c limiter.Config) (Maker, error) {
 	switch c.Algorithm {
 	case limiter.TokenBucket:
 		m, err := tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.Burst})
-		return limitMaker[tokenbucket.State](m, w, err)
+		return limitMaker(m, w, err, newTokens)
 	case limiter.FixedWindow, limiter.SlidingCounter:
 		if c.Burst != 0 {
 			return nil, reducer.BadCount("burst", uint64(c.Burst), "token-bucket alone has a burst")
@@ -25,10 +25,10 @@ func ForLimit(c limiter.Config) (Maker, error) {
 		window := fixedwindow.Config{Count: c.Count, Period: c.Period}
 		if c.Algorithm == limiter.FixedWindow {
 			m, err := fixedwindow.New(window)
-			return limitMaker[fixedwindow.State](m, w, err)
+			return limitMaker(m, w, err, newBare[fixedwindow.State, *fixedwindow.Machine])
 		}
 		m, err := slidingcounter.New(window)
-		return limitMaker[slidingcounter.State](m, w, err)
+		return limitMaker(m, w, err, newBare[slidingcounter.State, *slidingcounter.Machine])
 	}
 	return nil, reducer.BadCount("algorithm", uint64(c.Algorithm), "TokenBucket, FixedWindow or SlidingCounter")
 }
@@ -42,10 +42,11 @@ type counter[S, C any] interface {
 type limits[S any, C counter[S, C]] struct {
 	counter C
 	queued  *limiter.Machine[S, C]
+	bare    func(C, S) Cell
 	waits   bool
 }
 
-func limitMaker[S any, C counter[S, C]](c C, w limiter.Waiting, err error) (Maker, error) {
+func limitMaker[S any, C counter[S, C]](c C, w limiter.Waiting, err error, bare func(C, S) Cell) (Maker, error) {
 	if err != nil {
 		return nil, err
 	}
@@ -53,14 +54,14 @@ func limitMaker[S any, C counter[S, C]](c C, w limiter.Waiting, err error) (Make
 	if err != nil {
 		return nil, err
 	}
-	return &limits[S, C]{counter: c, queued: queued, waits: w.Wait > 0}, nil
+	return &limits[S, C]{counter: c, queued: queued, bare: bare, waits: w.Wait > 0}, nil
 }
 
 func (l *limits[S, C]) New(now clock.Mark) Cell {
 	if l.waits {
 		return &queued[S, C]{box[limiter.State[S], *limiter.Machine[S, C]]{l.queued, l.queued.Init(now)}}
 	}
-	return &bare[S, C]{box[S, C]{l.counter, l.counter.Init(now)}}
+	return l.bare(l.counter, l.counter.Init(now))
 }
 
 // anyLimit is what a cell of one algorithm must know of another's.
@@ -88,7 +89,7 @@ func (l *limits[S, C]) Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell {
 	}
 	q := from.queue()
 	if !l.waits && q.Len() == 0 {
-		return &bare[S, C]{box[S, C]{l.counter, state}}
+		return l.bare(l.counter, state)
 	}
 	return &queued[S, C]{box[limiter.State[S], *limiter.Machine[S, C]]{l.queued, l.queued.Adopt(state, q, now, out)}}
 }
@@ -113,6 +114,22 @@ func RestoreCounter(c Cell, src []byte) error {
 
 // bare is a limiter at which nobody waits.
 type bare[S any, C counter[S, C]] struct{ box[S, C] }
+
+func newBare[S any, C counter[S, C]](c C, s S) Cell { return &bare[S, C]{box[S, C]{c, s}} }
+
+// tokens is a token bucket at which nobody waits.
+type tokens struct {
+	bare[tokenbucket.State, *tokenbucket.Machine]
+}
+
+func newTokens(m *tokenbucket.Machine, s tokenbucket.State) Cell {
+	return &tokens{bare[tokenbucket.State, *tokenbucket.Machine]{box[tokenbucket.State, *tokenbucket.Machine]{m, s}}}
+}
+
+// Step calls the machine directly, not through the box's type parameters.
+func (t *tokens) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	return t.machine.Step(&t.state, a, now, out)
+}
 
 func (b *bare[S, C]) parts() (S, C)              { return b.state, b.machine }
 func (b *bare[S, C]) free(now clock.Mark) uint32 { return b.machine.Free(b.state, now) }

@@ -45,6 +45,11 @@ func (p *places) Revive(src []byte, by time.Duration) error {
 	return nil
 }
 
+// Step calls the machine directly, not through the box's type parameters.
+func (p *places) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	return p.machine.Step(&p.state, a, now, out)
+}
+
 func (p *places) Ends() clock.Mark {
 	at, _ := p.machine.NextLapse(&p.state)
 	return at
@@ -134,6 +139,11 @@ type smallBreaker struct {
 	box[breaker.State, *breaker.Machine]
 }
 
+// Step calls the machine directly, not through the box's type parameters.
+func (b *smallBreaker) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	return b.machine.Step(&b.state, a, now, out)
+}
+
 func (b *smallBreaker) Ends() clock.Mark { return b.Wake() }
 
 func (b *smallBreaker) Revive(src []byte, by time.Duration) error {
@@ -150,6 +160,11 @@ func (b *smallBreaker) parts() (*breaker.Core, []uint64, breaker.Config) {
 
 type largeBreaker struct {
 	box[breaker.LargeState, *breaker.Large]
+}
+
+// Step calls the machine directly, not through the box's type parameters.
+func (b *largeBreaker) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	return b.machine.Step(&b.state, a, now, out)
 }
 
 func (b *largeBreaker) Ends() clock.Mark { return b.Wake() }

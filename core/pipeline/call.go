@@ -148,6 +148,14 @@ func (p *Plan) Begin(c *Call, cost uint32, deadline clock.Mark, seed uint64) Eff
 	return Effect{Do: Enter}
 }
 
+// Admit takes a call past a step whose cell gave it a permit. It is what Pass
+// does with such an answer.
+func (c *Call) Admit(i int, permit reducer.Permit) {
+	c.Entered = uint8(i + 1)
+	c.Slots[i] = permit
+	c.Held |= 1 << i
+}
+
 // Pass takes a call past a step. ask is false for a step without a question to
 // a cell, and the answer is ignored. It returns what the driver does next: go
 // on with the next step, or tell the plan that the call is refused or parked.
@@ -162,8 +170,7 @@ func (p *Plan) Pass(c *Call, i int, ask bool, answer reducer.Answer, now clock.M
 		}
 		return Entered, false
 	case answer.Verdict == reducer.Admit:
-		c.Slots[i] = answer.Permit
-		c.Held |= 1 << i
+		c.Admit(i, answer.Permit)
 		return Entered, false
 	case answer.Verdict == reducer.Wait:
 		c.Slots[i] = answer.Permit
@@ -176,6 +183,11 @@ func (p *Plan) Pass(c *Call, i int, ask bool, answer reducer.Answer, now clock.M
 		return Entered, true
 	}
 	return Refused, false
+}
+
+// Holds returns the steps of a Leave whose cells have to be told, as a mask.
+func (c *Call) Holds(e Effect) uint16 {
+	return (c.Held | c.Phantom) & (1<<e.LeaveFrom - 1) &^ (1<<e.LeaveTo - 1)
 }
 
 // Reduce returns the call after the event and what has to be done.

@@ -123,7 +123,7 @@ func (p *Plan) dropped(c *Call, e Event) Effect {
 func (p *Plan) finish(c *Call, e Event, now clock.Mark) Effect {
 	c.Outcome = e.Outcome
 	effect := Effect{Do: Return, Outcome: e.Outcome}
-	if p.retry < 0 {
+	if p.retry < 0 || !retry.Retries(e.Outcome) {
 		return p.end(c, effect)
 	}
 	state, verdict := p.steps[p.retry].retry.Next(c.Retry, retry.End{

@@ -21,6 +21,7 @@ type Plan struct {
 	fallback *fallback.Config
 	breakers uint16 // enforced breakers below the retry
 	timeouts uint16 // timeout steps
+	asks     uint16 // steps whose cell is asked for a permit
 }
 
 // stage is a step with what was compiled from it.
@@ -65,6 +66,9 @@ func Compile(p Policy) (*Plan, error) {
 			return nil, &StepError{Index: i, Kind: step.Kind, Err: err}
 		}
 		plan.steps[i] = s
+		if s.maker != nil && step.Kind != Retry {
+			plan.asks |= 1 << i
+		}
 		if step.Kind == Timeout {
 			plan.timeouts |= 1 << i
 		}
@@ -170,10 +174,13 @@ func (p *Plan) Fallback() *fallback.Config { return p.fallback }
 // Maker returns the maker of a step's cells, nil for a step without.
 func (p *Plan) Maker(i int) cell.Maker { return p.steps[i].maker }
 
+// Asks reports whether a call asks the cell of a step for a permit.
+func (p *Plan) Asks(i int) bool { return p.asks&(1<<i) != 0 }
+
 // Passes returns the action with which a call asks the cell of a step for a
 // permit, and false for a step that asks none.
 func (p *Plan) Passes(i int, c *Call, caller uint64) (reducer.Action, bool) {
-	if s := &p.steps[i]; s.maker == nil || s.Kind == Retry {
+	if !p.Asks(i) {
 		return reducer.Action{}, false
 	}
 	return reducer.Action{Kind: reducer.Acquire, Cost: c.Cost, Permit: reducer.Permit{ID: caller}}, true

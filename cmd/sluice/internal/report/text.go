@@ -82,12 +82,10 @@ func (t *text) requests(r *lint.Requests) {
 	for _, passed := range r.Limits {
 		rows = append(rows, row("  past "+passed.Step+per(passed.Per), passed.Most))
 	}
+	more := false
 	for _, started := range r.Started {
-		name := "  started" + per(started.Per)
-		if later(r, started) {
-			name += ", after waits"
-		}
-		rows = append(rows, row(name, started.Most))
+		more = more || later(r, started)
+		rows = append(rows, row("  started"+per(started.Per), started.Most))
 	}
 	wide := [4]int{23, 0, 0, 0}
 	for _, row := range rows {
@@ -98,10 +96,12 @@ func (t *text) requests(r *lint.Requests) {
 	for _, row := range rows {
 		t.printf("    %-*s  %*s  %*s  %*s\n", wide[0], row[0], wide[1], row[1], wide[2], row[2], wide[3], row[3])
 	}
+	if more {
+		t.printf("      (what passed before may start in a window too: after a wait further down, or as a retry)\n")
+	}
 }
 
-// later reports whether more may start in a window than pass a limit in it, for
-// some waited further down.
+// later reports whether more may start in a window than pass a limit in it.
 func later(r *lint.Requests, started lint.Passed) bool {
 	for _, passed := range r.Limits {
 		if most := started.Most.Second; most != nil && slices.Equal(passed.Per, started.Per) && *most > *passed.Most.Second {
@@ -119,7 +119,11 @@ func row(name string, most lint.Windows) []string {
 func guarantees(g *lint.Guarantees) [][2]string {
 	var lines [][2]string
 	for _, c := range g.Concurrent {
-		lines = append(lines, [2]string{"running at once", count(c.Most) + named(c.Step) + per(c.Per)})
+		text := count(c.Most) + named(c.Step) + per(c.Per)
+		if c.Most == nil {
+			text = count(nil) + named(c.Step+", whose lease may run out")
+		}
+		lines = append(lines, [2]string{"running at once", text})
 	}
 	if len(g.Concurrent) == 0 {
 		lines = append(lines, [2]string{"running at once", count(nil)})

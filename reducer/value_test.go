@@ -1,0 +1,126 @@
+package reducer_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/internal/script"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Actions and answers are four words each, so that a call over a boundary needs
+// no boxing.
+func TestSizes(t *testing.T) {
+	script.Sized[reducer.Action](t, 32)
+	script.Sized[reducer.Answer](t, 32)
+	script.Sized[reducer.Permit](t, 24)
+	script.Sized[reducer.Effect](t, 40)
+}
+
+func TestAnswers(t *testing.T) {
+	refused := reducer.Rejected(reducer.ReasonRate, 5)
+	if at, ok := refused.RetryAt(); at != 5 || !ok {
+		t.Errorf("retry at %v, %v", at, ok)
+	}
+	for now, want := range map[clock.Mark]time.Duration{0: 5, 5: 0, 9: 0} {
+		if after, ok := refused.RetryAfter(now); after != want || !ok {
+			t.Errorf("at %v: retry after %v, %v", now, after, ok)
+		}
+	}
+	for _, a := range []reducer.Answer{reducer.Rejected(reducer.ReasonCapacity, clock.Never), reducer.Admitted(reducer.Permit{Mark: 5}), {}} {
+		if _, ok := a.RetryAt(); ok {
+			t.Errorf("%v has a mark to retry at", a)
+		}
+		if _, ok := a.RetryAfter(0); ok {
+			t.Errorf("%v has a time to retry after", a)
+		}
+	}
+	waits := reducer.Waiting(7, 3, 8)
+	if turn, ok := waits.Until(); turn != 3 || !ok || waits.WaitEnds() != 8 || waits.ID != 7 {
+		t.Errorf("waits %v, %v until %v for ticket %d", turn, ok, waits.WaitEnds(), waits.ID)
+	}
+	if _, ok := reducer.Waiting(7, clock.Never, clock.Never).Until(); ok {
+		t.Error("a turn that is not known is told")
+	}
+	if _, ok := refused.Until(); ok {
+		t.Error("a refusal has a turn")
+	}
+	admitted := reducer.Admitted(reducer.Permit{Generation: 1, ID: 2, Mark: 3})
+	if admitted.Verdict != reducer.Admit || admitted.Permit != (reducer.Permit{Generation: 1, ID: 2, Mark: 3}) {
+		t.Errorf("%v", admitted)
+	}
+}
+
+func TestCauseOf(t *testing.T) {
+	want := map[reducer.Outcome]reducer.Reason{
+		reducer.Fail: reducer.ReasonFail, reducer.Throttle: reducer.ReasonThrottle, reducer.Timeout: reducer.ReasonTimeout,
+	}
+	for o := reducer.Outcome(0); o < 10; o++ {
+		if got := reducer.CauseOf(o); got != want[o] {
+			t.Errorf("%v: %v", o, got)
+		}
+	}
+}
+
+func TestNames(t *testing.T) {
+	for got, want := range map[string]string{
+		reducer.ReasonRate.String():    "rate",
+		reducer.ReasonTimeout.String(): "timeout",
+		reducer.NoReason.String():      "",
+		reducer.Reason(200).String():   "unknown",
+		reducer.OK.String():            "ok",
+		reducer.Cancelled.String():     "cancel",
+		reducer.Outcome(200).String():  "unknown",
+		reducer.Stale.String():         "stale",
+		reducer.Wait.String():          "wait",
+		reducer.Verdict(200).String():  "unknown",
+		reducer.Acquire.String():       "acquire",
+		reducer.Reset.String():         "reset",
+		reducer.Kind(0).String():       "0",
+		reducer.Kind(200).String():     "200",
+		reducer.Change.String():        "change",
+		reducer.EffectKind(9).String(): "9",
+	} {
+		if got != want {
+			t.Errorf("named %q, want %q", got, want)
+		}
+	}
+}
+
+func TestShares(t *testing.T) {
+	for share, want := range map[reducer.Share]string{
+		0: "0%", 1: "0.0001%", 500_000: "50%", 667_000: "66.7%", 123_456: "12.3456%", 10_010: "1.001%",
+		reducer.Whole: "100%", 10 * reducer.Whole: "1000%", 1<<32 - 1: "429496.7295%",
+	} {
+		if got := share.String(); got != want {
+			t.Errorf("%d is %q, want %q", share, got, want)
+		}
+	}
+	for _, c := range []struct {
+		share       reducer.Share
+		part, whole uint32
+		want        bool
+	}{
+		{500_000, 1, 2, true}, {500_000, 49, 99, false}, {500_000, 50, 100, true}, {500_001, 50, 100, false},
+		{reducer.Whole, 1<<32 - 1, 1<<32 - 1, true}, {reducer.Whole, 1<<32 - 2, 1<<32 - 1, false}, {1, 0, 0, true},
+	} {
+		if got := c.share.Reached(c.part, c.whole); got != c.want {
+			t.Errorf("%d of %d reaches %v: %v", c.part, c.whole, c.share, got)
+		}
+	}
+}
+
+func TestConfigErrors(t *testing.T) {
+	for want, err := range map[string]error{
+		"burst: found 7; allowed: 1 to 5":        reducer.BadCount("burst", 7, "1 to 5"),
+		"wait: found -1s; allowed: 0 or more":    reducer.BadDuration("wait", -time.Second, "0 or more"),
+		"rate: found 120%; allowed: at most all": reducer.BadShare("rate", 1_200_000, "at most all"),
+	} {
+		var config *reducer.ConfigError
+		if err.Error() != want || !errors.As(err, &config) {
+			t.Errorf("%q, want %q", err, want)
+		}
+	}
+}
