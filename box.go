@@ -1,6 +1,7 @@
 package sluice
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -19,10 +20,11 @@ type box struct {
 	waiters map[uint64]*waiter
 	callers uint64
 	timer   *time.Timer
-	leased  bool // leases run out between steps
+	armed   clock.Mark // for which the timer is set, clock.Never for none
+	leased  bool       // leases may run out between steps
 
 	now     func() clock.Mark
-	changed func(b *box, e reducer.Effect) // tells of a breaker's change
+	changed func(b *box, e reducer.Effect) // tells of a breaker's change or a lapse, nil for nobody
 	key     string
 	used    clock.Mark   // of the last acquire
 	refs    atomic.Int64 // calls that may step it
@@ -39,12 +41,15 @@ type waiter struct {
 }
 
 func newBox(c cell.Cell, now func() clock.Mark, changed func(*box, reducer.Effect)) *box {
-	return &box{cell: c, now: now, changed: changed}
+	return &box{cell: c, now: now, changed: changed, armed: clock.Never}
 }
 
 // step steps the cell for a caller that does not wait.
 func (b *box) step(a reducer.Action, now clock.Mark) reducer.Answer {
 	b.mu.Lock()
+	if b.busy() {
+		b.catchUp(now)
+	}
 	answer := b.cell.Step(a, now, &b.out)
 	if len(b.out) == 0 && len(b.waiters) == 0 {
 		b.mu.Unlock()
@@ -57,7 +62,9 @@ func (b *box) step(a reducer.Action, now clock.Mark) reducer.Answer {
 // acquire asks for a permit. The waiter is nil unless the answer is Wait.
 func (b *box) acquire(cost uint32, now clock.Mark) (reducer.Answer, *waiter) {
 	b.mu.Lock()
-	b.lapse(now)
+	if b.busy() {
+		b.catchUp(now)
+	}
 	b.used = now
 	b.callers++
 	caller := b.callers
@@ -78,19 +85,26 @@ func (b *box) acquire(cost uint32, now clock.Mark) (reducer.Answer, *waiter) {
 	return answer, w
 }
 
-// lapse ends the leases that are over. The caller holds the mutex.
-func (b *box) lapse(now clock.Mark) {
-	if b.leased && b.cell.Ends() <= now {
-		b.cell.Step(reducer.Action{Kind: reducer.Tick}, now, &b.out)
+// busy reports whether anything may be due that nobody has asked for.
+func (b *box) busy() bool { return b.leased || len(b.waiters) > 0 }
+
+// catchUp does what is due up to now, in order of time: waits end, leases run
+// out, turns come. A timer may be late, and ends come before what a step does
+// at the same mark. The caller holds the mutex.
+func (b *box) catchUp(now clock.Mark) {
+	for b.busy() {
+		at := b.cell.Wake()
+		if at > now {
+			return
+		}
+		b.cell.Step(reducer.Action{Kind: reducer.Tick}, at, &b.out)
+		b.serve(at)
 	}
 }
 
-// tick is lapse for a caller without the mutex.
-func (b *box) tick(now clock.Mark) {
-	if b.leased {
-		b.mu.Lock()
-		b.lapse(now)
-		b.settle(now)
+// serve serves the queue.
+func (b *box) serve(now clock.Mark) {
+	for len(b.waiters) > 0 && b.cell.Step(reducer.Action{Kind: reducer.Serve}, now, &b.out).Verdict == reducer.Done {
 	}
 }
 
@@ -99,6 +113,8 @@ func (b *box) tick(now clock.Mark) {
 func (w *waiter) leave(now clock.Mark) bool {
 	b := w.box
 	b.mu.Lock()
+	b.catchUp(now)
+	b.deliver()
 	_, waits := b.waiters[w.caller]
 	if waits {
 		delete(b.waiters, w.caller)
@@ -108,11 +124,34 @@ func (w *waiter) leave(now clock.Mark) bool {
 	return waits
 }
 
-// settle serves the queue, tells the waiters, sets the timer and unlocks.
-func (b *box) settle(now clock.Mark) {
-	for len(b.waiters) > 0 && b.cell.Step(reducer.Action{Kind: reducer.Serve}, now, &b.out).Verdict == reducer.Done {
+// settle serves the queue, tells the waiters, sets the timer, unlocks, and then
+// tells of what changed.
+func (b *box) settle(now clock.Mark) { b.tell(b.quiet(now)) }
+
+// quiet is settle without the telling.
+func (b *box) quiet(now clock.Mark) (changes []reducer.Effect) {
+	defer b.mu.Unlock()
+	b.serve(now)
+	b.deliver()
+	if b.changed != nil {
+		changes = slices.Clone(b.out)
 	}
-	var changes []reducer.Effect
+	b.out = b.out[:0]
+	b.rearm()
+	return changes
+}
+
+// tell tells of changes. A listener may call back, so nothing is held.
+func (b *box) tell(changes []reducer.Effect) {
+	for _, e := range changes {
+		b.changed(b, e)
+	}
+}
+
+// deliver tells the waiters what became of them, and leaves what else happened
+// in out. The caller holds the mutex.
+func (b *box) deliver() {
+	rest := b.out[:0]
 	for _, e := range b.out {
 		switch e.Kind {
 		case reducer.Grant, reducer.Drop:
@@ -121,106 +160,53 @@ func (b *box) settle(now clock.Mark) {
 				w.effect = e
 				close(w.ready)
 			}
-		case reducer.Change:
-			changes = append(changes, e)
+		default:
+			rest = append(rest, e)
 		}
 	}
-	b.out = b.out[:0]
-	b.rearm(now)
-	b.mu.Unlock()
-	// A listener may call back, so it is told when nothing is held.
-	for _, e := range changes {
-		b.changed(b, e)
-	}
+	b.out = rest
 }
 
-// rearm sets the timer to the next wake of a cell at which somebody waits.
-func (b *box) rearm(now clock.Mark) {
-	if len(b.waiters) == 0 {
-		if b.timer != nil {
-			b.timer.Stop()
-		}
+// rearm sets the timer to the next wake of a cell at which somebody waits. The
+// mark of a step may lie behind, so that the time until then counts from now.
+func (b *box) rearm() {
+	at := clock.Never
+	if len(b.waiters) > 0 {
+		at = b.cell.Wake()
+	}
+	if at == b.armed {
 		return
 	}
-	at := b.cell.Wake()
-	if at == clock.Never {
-		return
+	b.armed = at
+	switch {
+	case at == clock.Never:
+		b.timer.Stop()
+	case b.timer == nil:
+		b.timer = time.AfterFunc(max(0, at.Sub(b.now())), b.wake)
+	default:
+		b.timer.Reset(max(0, at.Sub(b.now())))
 	}
-	after := max(0, at.Sub(now))
-	if b.timer == nil {
-		b.timer = time.AfterFunc(after, b.wake)
-		return
-	}
-	b.timer.Reset(after)
 }
 
 // wake is the timer's: waits end, turns come, leases run out.
 func (b *box) wake() {
 	b.mu.Lock()
+	b.armed = clock.Never
 	now := b.now()
-	b.cell.Step(reducer.Action{Kind: reducer.Tick}, now, &b.out)
+	b.catchUp(now)
 	b.settle(now)
 }
 
-// adopt puts a cell of another configuration in place.
-func (b *box) adopt(m cell.Maker, leased bool) {
+// adopt puts a cell of another configuration in place, and returns what there
+// is to tell.
+func (b *box) adopt(m cell.Maker, leased bool) []reducer.Effect {
 	b.mu.Lock()
 	now := b.now()
+	b.catchUp(now)
+	// A breaker changes when it is asked, and is to be what it is now.
+	b.cell.Step(reducer.Action{Kind: reducer.Tick}, now, &b.out)
 	b.cell = m.Adopt(b.cell, now, &b.out)
-	b.leased = leased
-	b.settle(now)
-}
-
-// held is what an attempt keeps beyond its end.
-type held struct {
-	attempt *attempt
-	mu      sync.Mutex
-	places  []kept
-	freed   bool
-	ended   bool
-}
-
-// kept is the permit of a bulkhead.
-type kept struct {
-	box    *box
-	action reducer.Action
-}
-
-// keep takes over a place, or gives it back when the holder has let go already.
-func (h *held) keep(k kept, now clock.Mark) {
-	h.mu.Lock()
-	freed := h.freed
-	if !freed {
-		h.places = append(h.places, k)
-	}
-	h.mu.Unlock()
-	if freed {
-		k.box.step(k.action, now)
-	}
-}
-
-// finish says that the attempt is over; its context lives until release.
-func (h *held) finish() {
-	h.mu.Lock()
-	h.ended = true
-	freed := h.freed
-	h.mu.Unlock()
-	if freed {
-		h.attempt.end()
-	}
-}
-
-func (h *held) release() {
-	h.mu.Lock()
-	places := h.places
-	h.places = nil
-	ended := h.ended && !h.freed
-	h.freed = true
-	h.mu.Unlock()
-	for _, k := range places {
-		k.box.step(k.action, k.box.now())
-	}
-	if ended {
-		h.attempt.end()
-	}
+	// Places that were given under a lease keep its end.
+	b.leased = b.leased || leased
+	return b.quiet(now)
 }

@@ -35,9 +35,7 @@ type Place struct {
 
 // TryAcquire takes a place if one is free and nobody waits for it.
 func (b *Bulkhead) TryAcquire() (Place, bool) {
-	now := b.now()
-	b.box.tick(now)
-	answer := b.box.step(reducer.Action{Kind: reducer.TryAcquire}, now)
+	answer := b.box.step(reducer.Action{Kind: reducer.TryAcquire}, b.now())
 	return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
 }
 
@@ -71,18 +69,17 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 // Release gives the place back. It returns false when it was back already: by
 // another call, or because its lease ran out.
 func (p Place) Release() bool {
-	return p.bulkhead != nil && p.bulkhead.box.step(reducer.Action{Kind: reducer.Release, Permit: p.permit}, p.bulkhead.now()).Verdict == reducer.Done
+	return p.step(reducer.Release)
 }
 
 // Renew starts the lease of the place anew. It returns false when the place is
 // no longer held.
 func (p Place) Renew() bool {
-	if p.bulkhead == nil {
-		return false
-	}
-	now := p.bulkhead.now()
-	p.bulkhead.box.tick(now)
-	return p.bulkhead.box.step(reducer.Action{Kind: reducer.Renew, Permit: p.permit}, now).Verdict == reducer.Done
+	return p.step(reducer.Renew)
+}
+
+func (p Place) step(kind reducer.Kind) bool {
+	return p.bulkhead != nil && p.bulkhead.box.step(reducer.Action{Kind: kind, Permit: p.permit}, p.bulkhead.now()).Verdict == reducer.Done
 }
 
 // Do runs fn in a place. A panic gives the place back and goes on.

@@ -20,7 +20,6 @@ type attempt struct {
 type extra struct {
 	ctx    context.Context // real, once Done was asked for
 	cancel context.CancelFunc
-	hold   *held
 	over   bool
 }
 
@@ -64,16 +63,11 @@ func (a *attempt) Done() <-chan struct{} { return a.real().ctx.Done() }
 // Value implements context.Context. The real context answers for itself when a
 // child asks for its canceller.
 func (a *attempt) Value(key any) any {
-	if _, ok := key.(attemptKey); ok {
-		return a
-	}
 	if x := a.extra.Load(); x != nil && x.ctx != nil {
 		return x.ctx.Value(key)
 	}
 	return a.parent.Value(key)
 }
-
-type attemptKey struct{}
 
 func (a *attempt) real() *extra {
 	for {
@@ -82,16 +76,13 @@ func (a *attempt) real() *extra {
 			return old
 		}
 		next := &extra{}
-		if old != nil {
-			next.hold, next.over = old.hold, old.over
-		}
 		if at, ok := a.Deadline(); ok && a.deadline != clock.Never {
 			next.ctx, next.cancel = context.WithDeadline(a.parent, at)
 		} else {
 			next.ctx, next.cancel = context.WithCancel(a.parent)
 		}
-		if next.over {
-			next.cancel()
+		if old != nil {
+			next.cancel() // over
 		}
 		if a.extra.CompareAndSwap(old, next) {
 			return next
@@ -110,31 +101,6 @@ func (a *attempt) end() {
 		}
 		if a.extra.CompareAndSwap(old, over) {
 			return
-		}
-	}
-}
-
-// Hold keeps the bulkhead places and the context of the running attempt, whose
-// function got ctx, beyond its end: until release is called, once. It is for
-// answers that are still being read when the function has returned, and works
-// where Request.Holdable is set; elsewhere release does nothing.
-func Hold(ctx context.Context) (release func()) {
-	a, _ := ctx.Value(attemptKey{}).(*attempt)
-	if a == nil {
-		return func() {}
-	}
-	h := &held{attempt: a}
-	for {
-		old := a.extra.Load()
-		next := &extra{hold: h}
-		if old != nil {
-			if old.over || old.hold != nil {
-				return func() {}
-			}
-			next.ctx, next.cancel = old.ctx, old.cancel
-		}
-		if a.extra.CompareAndSwap(old, next) {
-			return h.release
 		}
 	}
 }

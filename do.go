@@ -24,6 +24,9 @@ type Request struct {
 	NoRetry string
 	// Holdable lets the function keep what it holds with Hold.
 	Holdable bool
+	// Abandon is called when an attempt has failed and another follows, before
+	// what it held is let go and before the backoff. nil for nothing.
+	Abandon func()
 }
 
 // NoCost is the cost of a call that takes nothing from any limiter.
@@ -76,7 +79,8 @@ type run struct {
 	layout  *layout
 	ctx     context.Context
 	attempt *attempt
-	hold    *held
+	session *session // in place of attempt where the request is holdable
+	hold    *session // one that is held beyond its function
 	phantom []phantom
 	request Request
 	last    error
@@ -151,29 +155,57 @@ func (r *run) box(i int) *box {
 func (r *run) context() context.Context {
 	r.returned = false
 	cut := r.layout.plan.CutAt(&r.call)
-	if cut == clock.Never && !r.request.Holdable {
+	if r.request.Holdable {
+		r.session = newSession(r.ctx, cut, r.p.now(), r.cause(cut))
+		return r.session
+	}
+	if cut == clock.Never {
 		return r.ctx
 	}
 	a := &attempt{parent: r.ctx, deadline: cut}
-	if r.p.source != nil && cut != clock.Never {
+	if r.p.source != nil {
 		a.deadline = clock.Mark(time.Since(base)).Add(cut.Sub(r.p.now()))
 	}
 	r.attempt = a
 	return a
 }
 
+// cause returns the error of the timeout that cuts the attempt at a mark.
+func (r *run) cause(cut clock.Mark) error {
+	plan := r.layout.plan
+	step := plan.StepName(-1)
+	for i := range plan.Len() {
+		if plan.DeadlineAt(&r.call, i) == cut {
+			step = plan.StepName(i)
+			break
+		}
+	}
+	return &TimeoutError{Policy: r.p.name, Step: step}
+}
+
 // over ends the context of the attempt, unless it is held.
 func (r *run) over() {
-	a := r.attempt
-	if a == nil {
-		return
+	if r.attempt != nil {
+		r.attempt.end()
+		r.attempt = nil
 	}
-	r.attempt = nil
-	if x := a.extra.Load(); x != nil && x.hold != nil {
-		r.hold = x.hold
-		return
+	if r.session != nil {
+		if r.session.end() {
+			r.hold = r.session
+		}
+		r.session = nil
 	}
-	a.end()
+}
+
+// abandon lets go of what an attempt held that is followed by another.
+func (r *run) abandon() {
+	if r.request.Abandon != nil {
+		r.request.Abandon()
+	}
+	if r.hold != nil {
+		r.hold.release()
+		r.hold = nil
+	}
 }
 
 // crashed settles an attempt whose function did not return.
@@ -183,8 +215,12 @@ func (r *run) crashed() {
 	}
 	r.over()
 	r.now = r.p.now()
+	hold := r.hold
 	// The error is lost on the way of the panic.
 	_, _ = r.do(r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.Fail}))
+	if hold != nil {
+		hold.release()
+	}
 }
 
 func (r *run) advance(e pipeline.Event) pipeline.Effect {
@@ -235,7 +271,7 @@ func (r *run) cut(effect pipeline.Effect, i int, outcome reducer.Outcome, err er
 			return r.do(r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.OK}))
 		}
 		r.end(Event{Kind: drive.End, Outcome: reducer.OK})
-		return false, nil
+		return false, err
 	}
 	r.last = &TimeoutError{Policy: r.p.name, Step: r.layout.plan.StepName(i), Err: err}
 	if r.single && effect.Do == pipeline.Consult {

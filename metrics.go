@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -116,7 +117,8 @@ func (c *cells) state(s pipeline.Step, now clock.Mark) StepState {
 		return state
 	}
 	b.mu.Lock()
-	defer b.mu.Unlock()
+	b.catchUp(now)
+	b.deliver()
 	state.Waiting = len(b.waiters)
 	if core := cell.Breaker(b.cell); core != nil {
 		b.cell.Step(reducer.Action{Kind: reducer.Tick}, now, &b.out)
@@ -126,5 +128,60 @@ func (c *cells) state(s pipeline.Step, now clock.Mark) StepState {
 		state.Free, state.Counted = answer.Free, true
 	}
 	state.Text = string(b.cell.AppendText(nil, now))
+	b.settle(now)
 	return state
+}
+
+// LimitState is a limit step as one request finds it.
+type LimitState struct {
+	// Step is the index in the plan.
+	Step int
+	// Free permits now.
+	Free uint32
+	// Next is the time until a permit is free; 0 when one is.
+	Next time.Duration
+	// Full is the time until all permits are; 0 when they are.
+	Full time.Duration
+}
+
+// Limits appends the state of every limit step of the cell that a request
+// belongs to, in order. It takes nothing and makes no cell.
+func (p *Pipeline) Limits(q Request, dst []LimitState) []LimitState {
+	l := p.layout.Load()
+	r := run{request: q}
+	now := p.now()
+	for i, c := range l.steps {
+		if c == nil || c.kind != pipeline.Limit {
+			continue
+		}
+		config := l.plan.Step(i).Limit
+		all := config.Count
+		if config.Algorithm == limiter.TokenBucket && config.Burst > 0 {
+			all = config.Burst
+		}
+		state := LimitState{Step: i, Free: all}
+		if b := c.peek(r.lookup); b != nil {
+			next := b.step(reducer.Action{Kind: reducer.Peek, Cost: 1}, now)
+			full := b.step(reducer.Action{Kind: reducer.Peek, Cost: all}, now)
+			state.Free = next.Free
+			state.Next, _ = next.RetryAfter(now)
+			state.Full, _ = full.RetryAfter(now)
+		}
+		dst = append(dst, state)
+	}
+	return dst
+}
+
+// peek returns the cell of a key, nil when it has none.
+func (c *cells) peek(lookup func(string) string) *box {
+	if c.one != nil {
+		return c.one
+	}
+	key := keyOf(c.per, lookup)
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if b := c.boxes[key]; b != nil || c.overflow == nil || len(c.list) < c.pipeline.maxKeys {
+		return b
+	}
+	return c.overflow
 }

@@ -9,8 +9,10 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -29,6 +31,7 @@ type Pipeline struct {
 // layout under which it began.
 type layout struct {
 	plan  *pipeline.Plan
+	about *policy.Policy // what the document says beside the plan, nil without one
 	steps [pipeline.MaxSteps]*cells
 	boxes [pipeline.MaxSteps]*box // of the steps with one cell
 	keyed uint16                  // steps with a cell for each key
@@ -57,15 +60,16 @@ func New(p pipeline.Policy, options ...Option) (*Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPipeline(plan, newSettings(options)), nil
+	return newPipeline(plan, nil, newSettings(options)), nil
 }
 
-func newPipeline(plan *pipeline.Plan, s *settings) *Pipeline {
+func newPipeline(plan *pipeline.Plan, about *policy.Policy, s *settings) *Pipeline {
 	p := &Pipeline{settings: s, name: plan.Name()}
 	if s.logger != nil {
 		p.Listen(logs(s.logger))
 	}
-	p.layout.Store(p.arrange(plan, nil))
+	l, _ := p.arrange(plan, about, nil)
+	p.layout.Store(l)
 	return p
 }
 
@@ -74,6 +78,11 @@ func (p *Pipeline) Name() string { return p.name }
 
 // Plan returns the compiled policy in force.
 func (p *Pipeline) Plan() *pipeline.Plan { return p.layout.Load().plan }
+
+// Document returns what the policy document says beside the steps, as the
+// meaning of HTTP answers, which must not be changed; nil for a policy that was
+// made of Go values.
+func (p *Pipeline) Document() *policy.Policy { return p.layout.Load().about }
 
 // Fallback returns the policy's fallback, nil for none.
 func (p *Pipeline) Fallback() *fallback.Config { return p.Plan().Fallback() }
@@ -87,19 +96,35 @@ func (p *Pipeline) Configure(next pipeline.Policy) error {
 	if err != nil {
 		return err
 	}
-	p.configure(plan)
+	tellAll(p.configure(plan, nil))
 	return nil
 }
 
-func (p *Pipeline) configure(plan *pipeline.Plan) {
+// configure puts a plan in force and returns what there is to tell of it when
+// nothing is held any more.
+func (p *Pipeline) configure(plan *pipeline.Plan, about *policy.Policy) []news {
 	p.change.Lock()
 	defer p.change.Unlock()
-	p.layout.Store(p.arrange(plan, p.layout.Load()))
+	l, all := p.arrange(plan, about, p.layout.Load())
+	p.layout.Store(l)
+	return all
+}
+
+// news is what changed in a cell when another plan came into force.
+type news struct {
+	box     *box
+	changes []reducer.Effect
+}
+
+func tellAll(all []news) {
+	for _, n := range all {
+		n.box.tell(n.changes)
+	}
 }
 
 // arrange makes the layout of a plan and takes over the cells of the old one.
-func (p *Pipeline) arrange(plan *pipeline.Plan, old *layout) *layout {
-	l := &layout{plan: plan}
+func (p *Pipeline) arrange(plan *pipeline.Plan, about *policy.Policy, old *layout) (l *layout, all []news) {
+	l = &layout{plan: plan, about: about}
 	for i := range plan.Len() {
 		if plan.Maker(i) == nil {
 			continue
@@ -107,7 +132,7 @@ func (p *Pipeline) arrange(plan *pipeline.Plan, old *layout) *layout {
 		s := plan.Step(i)
 		c := old.cells(s)
 		if c != nil {
-			c.configure(plan.Maker(i), leases(s))
+			all = append(all, c.configure(plan.Maker(i), leases(s))...)
 		} else {
 			c = p.newCells(plan.Maker(i), s)
 		}
@@ -116,7 +141,7 @@ func (p *Pipeline) arrange(plan *pipeline.Plan, old *layout) *layout {
 			l.keyed |= 1 << i
 		}
 	}
-	return l
+	return l, all
 }
 
 func leases(s pipeline.Step) bool {
@@ -140,25 +165,31 @@ func (l *layout) cells(s pipeline.Step) *cells {
 func (p *Pipeline) newCells(m cell.Maker, s pipeline.Step) *cells {
 	c := &cells{pipeline: p, name: s.Name, per: s.Per, kind: s.Kind, maker: m, leased: leases(s)}
 	if len(s.Per) == 0 {
-		c.one = c.make("")
+		c.one = c.make("", p.now())
 		return c
 	}
 	c.boxes = map[string]*box{}
 	return c
 }
 
-func (c *cells) make(key string) *box {
-	b := newBox(c.maker.New(c.pipeline.now()), c.pipeline.now, c.changed)
-	b.leased, b.key = c.leased, key
+func (c *cells) make(key string, now clock.Mark) *box {
+	b := newBox(c.maker.New(now), c.pipeline.now, c.changed)
+	b.leased, b.key, b.used = c.leased, key, now
 	return b
 }
 
-// changed tells of a breaker's change.
+// changed tells of a breaker's change or of a lease that ran out.
 func (c *cells) changed(b *box, e reducer.Effect) {
-	c.pipeline.tell(Event{At: e.Permit.Mark, Policy: c.pipeline.name, Step: c.name, Key: b.key, Reason: e.Reason, Change: mode(e.Permit.ID)})
+	event := Event{At: e.Permit.Mark, Policy: c.pipeline.name, Step: c.name, Key: b.key, Reason: e.Reason}
+	if e.Kind == reducer.Lapse {
+		event.Kind, event.RetryAfter = drive.Lapse, -1
+	} else {
+		event.Change = mode(e.Permit.ID)
+	}
+	c.pipeline.tell(event)
 }
 
-func (c *cells) configure(m cell.Maker, leased bool) {
+func (c *cells) configure(m cell.Maker, leased bool) (all []news) {
 	c.mu.Lock()
 	c.maker, c.leased = m, leased
 	boxes := slices.Clone(c.list)
@@ -170,8 +201,11 @@ func (c *cells) configure(m cell.Maker, leased bool) {
 		boxes = append(boxes, c.one)
 	}
 	for _, b := range boxes {
-		b.adopt(m, leased)
+		if changes := b.adopt(m, leased); len(changes) > 0 {
+			all = append(all, news{b, changes})
+		}
 	}
+	return all
 }
 
 // find returns the cell of a key, which the caller lets go of by refs.Add(-1).
@@ -200,11 +234,11 @@ const breakerIdle = 10 * time.Minute
 func (c *cells) add(key string, now clock.Mark) *box {
 	if len(c.list) >= c.pipeline.maxKeys && !c.forget(now) {
 		if c.overflow == nil {
-			c.overflow = c.make("")
+			c.overflow = c.make("", now)
 		}
 		return c.overflow
 	}
-	b := c.make(key)
+	b := c.make(key, now)
 	c.boxes[key] = b
 	c.list = append(c.list, b)
 	return b

@@ -84,6 +84,8 @@ func (r *run) shadowed(i int, answer reducer.Answer, w *waiter) {
 		return
 	}
 	r.phantom = append(r.phantom, phantom{w, i})
+	// The cell ends the phantom's wait itself.
+	r.layout.plan.WaitUntil(&r.call, i, clock.Never)
 	r.tell(Event{Kind: drive.Wait, Step: name, Attempt: r.call.Retry.Attempt + 1, Shadow: true})
 }
 
@@ -94,31 +96,37 @@ func (r *run) parked(i int, answer reducer.Answer) {
 }
 
 // await waits for the turn at a step. The wait ends with the caller's context
-// and with the timeouts above it.
+// and with the timeouts above it: at one mark ends come before what begins, and
+// nothing begins after the end.
 func (r *run) await(i int, w *waiter) pipeline.Effect {
-	var cut <-chan time.Time
-	if at := r.layout.plan.CutAt(&r.call); at != clock.Never {
+	at := r.layout.plan.CutAt(&r.call)
+	var due <-chan time.Time
+	if at != clock.Never {
 		timer := time.NewTimer(max(0, at.Sub(r.now)))
 		defer timer.Stop()
-		cut = timer.C
+		due = timer.C
 	}
-	event := pipeline.Event{Kind: pipeline.GaveUp}
+	ready, cut := false, false
 	select {
 	case <-w.ready:
-		r.now = r.p.now()
-		return r.woken(i, w)
+		ready = true
 	case <-r.ctx.Done():
-	case <-cut:
-		event.Kind = pipeline.Woken
+	case <-due:
+		cut = true
 	}
 	r.now = r.p.now()
-	late := errors.Is(r.ctx.Err(), context.DeadlineExceeded)
-	if at := r.layout.plan.CutAt(&r.call); event.Kind == pipeline.Woken || late || at <= r.now {
-		// The caller's deadline and the mark that was made of it may differ by
-		// the time between two clock reads.
+	err := r.ctx.Err()
+	// The caller's deadline and the mark that was made of it may differ by the
+	// time between two clock reads.
+	cut = cut || at <= r.now || at != clock.Never && errors.Is(err, context.DeadlineExceeded)
+	if ready && !cut && err == nil {
+		return r.woken(i, w)
+	}
+	event := pipeline.Event{Kind: pipeline.GaveUp}
+	if cut {
 		event.Kind, r.now = pipeline.Woken, max(r.now, at)
 	}
-	if !w.leave(r.now) {
+	if !w.leave(r.now) && (w.effect.Kind == reducer.Grant || !cut) {
 		// The turn came first: take it, and give it back in the right order.
 		if effect := r.woken(i, w); effect.Do != pipeline.Enter {
 			return effect
@@ -192,6 +200,7 @@ func (r *run) consult(e pipeline.Effect) (pipeline.Effect, error) {
 // sleep waits for the next attempt.
 func (r *run) sleep(e pipeline.Effect) pipeline.Effect {
 	r.tell(Event{Kind: drive.Retry, Attempt: r.call.Retry.Attempt, Reason: reducer.CauseOf(e.Outcome), Wait: e.At.Sub(r.now)})
+	r.abandon()
 	r.now = r.p.now()
 	if after := e.At.Sub(r.now); after > 0 {
 		timer := time.NewTimer(after)
@@ -230,10 +239,6 @@ func (r *run) leave(e pipeline.Effect) {
 		}
 		b.step(a, r.now)
 	}
-	if r.hold != nil {
-		r.hold.finish()
-		r.hold = nil
-	}
 }
 
 // sync learns what became of phantoms in the meantime, and takes those that
@@ -257,7 +262,7 @@ func (r *run) end(e Event) {
 			b.refs.Add(-1)
 		}
 	}
-	r.boxes = nil
+	r.boxes, r.hold = nil, nil
 	r.tell(e)
 }
 

@@ -54,22 +54,30 @@ func (s *Set) Reload(file string, src []byte) error {
 			return fmt.Errorf("%s:%d:%d: policies.%s.%w", file, p.Line, p.Column, p.Name, err)
 		}
 	}
+	tellAll(s.put(document, plans))
+	return nil
+}
+
+// put puts a document in force, and returns what there is to tell of it when
+// nothing is held any more.
+func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all []news) {
 	s.change.Lock()
 	defer s.change.Unlock()
 	old := *s.pipelines.Load()
 	next := make(map[string]*Pipeline, len(plans))
-	for _, plan := range plans {
+	for i, plan := range plans {
+		about := &document.Policies[i]
 		p := old[plan.Name()]
 		if p == nil {
-			p = newPipeline(plan, newSettings(s.options))
+			p = newPipeline(plan, about, newSettings(s.options))
 		} else {
-			p.configure(plan)
+			all = append(all, p.configure(plan, about)...)
 		}
 		next[plan.Name()] = p
 	}
 	s.pipelines.Store(&next)
 	s.document.Store(document)
-	return nil
+	return all
 }
 
 // Pipeline returns the pipeline of a policy, nil when the document has none of

@@ -35,7 +35,8 @@ func (p *Pipeline) Begin(ctx context.Context, q Request) (*Call, error) {
 }
 
 // Context returns the context of the work, with the deadlines of the timeouts.
-// It ends with Release.
+// The deadlines end with Done, the rest with Release. context.Cause is the
+// TimeoutError of the step that cut it.
 func (c *Call) Context() context.Context { return c.ctx }
 
 // Done says how the work ended. Breakers get their vote and timeouts end;

@@ -15,7 +15,7 @@ func TestCases(t *testing.T) {
 	set(t, "1x")
 	for _, c := range cases() {
 		t.Run(c.name, func(t *testing.T) {
-			r, err := c.measure(1)
+			r, err := c.measure(1, false)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -63,7 +63,7 @@ func TestResults(t *testing.T) {
 	for _, want := range []string{
 		"| a | 10.0 | 0 | 0 | p | 15.0 | 8 | 1 | 1.50x | >= 2x, <= 0 allocs (missed) |",
 		"| b | 1000 | 0 | 3 | - | - | - | - | - | - |",
-		"`go run ./bench`", "- Machine: ", "medians of 7 repetitions of 1s",
+		"`go run ./bench`", "- Machine: ", "Wall time; medians of 7 repetitions of 1s",
 	} {
 		if !strings.Contains(page, want) {
 			t.Errorf("%q is missing in\n%s", want, page)

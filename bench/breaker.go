@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"errors"
-	"testing"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go"
@@ -40,10 +39,6 @@ func breakerTasks() []task {
 		}},
 	}
 }
-
-// caller makes a mechanism and returns one use of it. The context is that of
-// a request, which somebody may cancel.
-type caller func(ctx context.Context) func()
 
 // work is what is guarded.
 func work() (int, error) { return 1, nil }
@@ -128,40 +123,4 @@ func failsafeOpen(context.Context) func() {
 	b.Open()
 	e := failsafe.With[int](b)
 	return func() { _, err := e.Get(work); bad(err) }
-}
-
-func good(err error) {
-	if err != nil {
-		panic(err)
-	}
-}
-
-func bad(err error) {
-	if err == nil {
-		panic("no error, and the case is about one")
-	}
-}
-
-// repeated uses the mechanism on one goroutine.
-func repeated(make caller) body {
-	return func(b *testing.B) {
-		use := make(b.Context())
-		b.ReportAllocs()
-		for b.Loop() {
-			use()
-		}
-	}
-}
-
-// crowded uses it on as many goroutines as there are CPUs.
-func crowded(make caller) body {
-	return func(b *testing.B) {
-		use := make(b.Context())
-		b.ReportAllocs()
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				use()
-			}
-		})
-	}
 }

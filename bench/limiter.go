@@ -1,7 +1,6 @@
 package main
 
 import (
-	"testing"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go/ratelimiter"
@@ -17,31 +16,28 @@ const plenty = 1_000_000_000
 
 func limiterTasks() []task {
 	return []task{
-		{name: "limiter allow", allocs: 0, sluice: serially(ourLimiter(plenty, time.Second), true), peers: []peer{
-			{"x/time/rate Allow", serially(rateLimiter(plenty, plenty), true), 2},
-			{"failsafe-go smooth", serially(failsafeSmooth(plenty, time.Second), true), 1},
-			{"failsafe-go bursty", serially(failsafeBursty(plenty, time.Second), true), 0},
+		{name: "limiter allow", allocs: 0, sluice: answered(ourLimiter(plenty, time.Second), true), peers: []peer{
+			{"x/time/rate Allow", answered(rateLimiter(plenty, plenty), true), 2},
+			{"failsafe-go smooth", answered(failsafeSmooth(plenty, time.Second), true), 1},
+			{"failsafe-go bursty", answered(failsafeBursty(plenty, time.Second), true), 0},
 		}},
-		{name: "limiter allow, parallel", allocs: 0, sluice: together(ourLimiter(plenty, time.Second), true), peers: []peer{
-			{"x/time/rate Allow", together(rateLimiter(plenty, plenty), true), 0},
-			{"failsafe-go smooth", together(failsafeSmooth(plenty, time.Second), true), 0},
-			{"failsafe-go bursty", together(failsafeBursty(plenty, time.Second), true), 0},
+		{name: "limiter allow, parallel", allocs: 0, sluice: shouted(ourLimiter(plenty, time.Second), true), peers: []peer{
+			{"x/time/rate Allow", shouted(rateLimiter(plenty, plenty), true), 0},
+			{"failsafe-go smooth", shouted(failsafeSmooth(plenty, time.Second), true), 0},
+			{"failsafe-go bursty", shouted(failsafeBursty(plenty, time.Second), true), 0},
 		}},
-		{name: "limiter refused", allocs: 0, sluice: serially(ourLimiter(1, 24*time.Hour), false), peers: []peer{
-			{"x/time/rate Allow", serially(rateLimiter(rate.Every(24*time.Hour), 1), false), 0},
-			{"failsafe-go smooth", serially(failsafeSmooth(1, 24*time.Hour), false), 0},
-			{"failsafe-go bursty", serially(failsafeBursty(1, 24*time.Hour), false), 0},
+		{name: "limiter refused", allocs: 0, sluice: answered(ourLimiter(1, 24*time.Hour), false), peers: []peer{
+			{"x/time/rate Allow", answered(rateLimiter(rate.Every(24*time.Hour), 1), false), 0},
+			{"failsafe-go smooth", answered(failsafeSmooth(1, 24*time.Hour), false), 0},
+			{"failsafe-go bursty", answered(failsafeBursty(1, 24*time.Hour), false), 0},
 		}},
-		{name: "limiter refused, parallel", allocs: 0, sluice: together(ourLimiter(1, 24*time.Hour), false), peers: []peer{
-			{"x/time/rate Allow", together(rateLimiter(rate.Every(24*time.Hour), 1), false), 0},
-			{"failsafe-go smooth", together(failsafeSmooth(1, 24*time.Hour), false), 0},
-			{"failsafe-go bursty", together(failsafeBursty(1, 24*time.Hour), false), 0},
+		{name: "limiter refused, parallel", allocs: 0, sluice: shouted(ourLimiter(1, 24*time.Hour), false), peers: []peer{
+			{"x/time/rate Allow", shouted(rateLimiter(rate.Every(24*time.Hour), 1), false), 0},
+			{"failsafe-go smooth", shouted(failsafeSmooth(1, 24*time.Hour), false), 0},
+			{"failsafe-go bursty", shouted(failsafeBursty(1, 24*time.Hour), false), 0},
 		}},
 	}
 }
-
-// allower makes a limiter and returns its question.
-type allower func() func() bool
 
 func ourLimiter(count uint32, period time.Duration) allower {
 	return func() func() bool {
@@ -59,42 +55,4 @@ func failsafeSmooth(count uint, period time.Duration) allower {
 
 func failsafeBursty(count uint, period time.Duration) allower {
 	return func() func() bool { return ratelimiter.NewBursty[any](count, period).TryAcquirePermit }
-}
-
-// serially asks on one goroutine. All but the first question have the answer.
-func serially(make allower, answer bool) body {
-	return func(b *testing.B) {
-		allow := make()
-		allow()
-		b.ReportAllocs()
-		for b.Loop() {
-			if allow() != answer {
-				panic("another answer than the case is about")
-			}
-		}
-	}
-}
-
-// together asks on as many goroutines as there are CPUs.
-func together(make allower, answer bool) body {
-	return func(b *testing.B) {
-		allow := make()
-		allow()
-		b.ReportAllocs()
-		b.RunParallel(func(pb *testing.PB) {
-			for pb.Next() {
-				if allow() != answer {
-					panic("another answer than the case is about")
-				}
-			}
-		})
-	}
-}
-
-// must is for configurations that are known to be right.
-func must[T any](value T, err error) T {
-	if err != nil {
-		panic(err)
-	}
-	return value
 }

@@ -58,7 +58,7 @@ func measure(tasks []task, o options, progress io.Writer) ([]row, error) {
 			t.peers = nil
 		}
 		fmt.Fprintln(progress, "measuring:", t.name)
-		r, err := t.measure(o.repeat)
+		r, err := t.measure(o.repeat, o.cpu)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}
@@ -68,7 +68,7 @@ func measure(tasks []task, o options, progress io.Writer) ([]row, error) {
 }
 
 // measure lets the contenders take turns.
-func (t task) measure(repeat int) (row, error) {
+func (t task) measure(repeat int, cpu bool) (row, error) {
 	bodies := []body{t.sluice}
 	for _, p := range t.peers {
 		bodies = append(bodies, p.run)
@@ -83,19 +83,23 @@ func (t task) measure(repeat int) (row, error) {
 			all[i] = append(all[i], result)
 		}
 	}
-	r := row{task: t, own: median(all[0])}
+	r := row{task: t, own: median(all[0], cpu)}
 	for _, results := range all[1:] {
-		r.others = append(r.others, median(results))
+		r.others = append(r.others, median(results, cpu))
 	}
 	return r, nil
 }
 
 // median takes each column by itself.
-func median(results []testing.BenchmarkResult) figure {
+func median(results []testing.BenchmarkResult, cpu bool) figure {
 	var ns []float64
 	var bytes, allocs []int64
 	for _, r := range results {
-		ns = append(ns, float64(r.T.Nanoseconds())/float64(r.N))
+		each := float64(r.T.Nanoseconds()) / float64(r.N)
+		if cpu {
+			each = r.Extra[cpuMetric]
+		}
+		ns = append(ns, each)
 		bytes = append(bytes, r.AllocedBytesPerOp())
 		allocs = append(allocs, r.AllocsPerOp())
 	}

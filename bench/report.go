@@ -77,7 +77,11 @@ func results(rows []row, o options, command string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# Results\n\nWritten by `%s`. Do not edit.\n\n", command)
 	fmt.Fprintf(&text, "- Date: %s\n- Machine: %s\n- Versions: %s\n", time.Now().UTC().Format(time.DateOnly), machine(), versions())
-	fmt.Fprintf(&text, "- Method: medians of %d repetitions of %s each, the contenders of a case taking turns.\n", o.repeat, o.each)
+	kind := "Wall time"
+	if o.cpu {
+		kind = "Processor time of all threads, because the machine had other work"
+	}
+	fmt.Fprintf(&text, "- Method: %s; medians of %d repetitions of %s each, the contenders of a case taking turns.\n", kind, o.repeat, o.each)
 	text.WriteString("- Ratio: the peer's time over Sluice's; above 1 Sluice is faster. Times depend on the machine, ratios much less.\n\n")
 	fmt.Fprintf(&text, "| %s |\n|%s\n", strings.Join(heads[:], " | "), strings.Repeat("---|", len(heads)))
 	for _, line := range cells(rows) {

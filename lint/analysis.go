@@ -116,6 +116,15 @@ func (a *analysis) backoffs() time.Duration {
 	return total
 }
 
+// longestDelay returns the longest delay after a first attempt.
+func longestDelay(c backoff.Config) time.Duration {
+	longest := time.Duration(0)
+	for _, delay := range delays(c, 1, math.MaxUint64) {
+		longest = delay
+	}
+	return longest
+}
+
 // delays returns the delays after the first n attempts with one and the same
 // random word: 0 gives the shortest, the greatest word the longest.
 func delays(c backoff.Config, n uint32, word uint64) []time.Duration {

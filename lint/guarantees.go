@@ -1,7 +1,6 @@
 package lint
 
 import (
-	"math"
 	"math/bits"
 	"slices"
 	"time"
@@ -143,7 +142,7 @@ func reaches(share reducer.Share, whole uint32) uint32 {
 // openTimes returns the longest that a breaker with the backoff stays open the
 // first time, and any time. What grows does so until it is cut.
 func openTimes(c backoff.Config) (first, longest *Duration) {
-	first = bounded(delays(c, 1, math.MaxUint64)[0])
+	first = bounded(longestDelay(c))
 	last := backoff.Config{Kind: backoff.Constant, Base: c.Base, Jitter: c.Jitter, Share: c.Share}
 	switch {
 	case c.Kind == backoff.Constant || c.Kind == backoff.Exponential && c.Factor == backoff.FactorOne:
@@ -155,5 +154,5 @@ func openTimes(c backoff.Config) (first, longest *Duration) {
 	default:
 		last.Base = c.Max
 	}
-	return first, bounded(delays(last, 1, math.MaxUint64)[0])
+	return first, bounded(longestDelay(last))
 }

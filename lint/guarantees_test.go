@@ -21,7 +21,7 @@ import (
 // TestGuarantees drives random policies, in nanoseconds, with greedy callers and
 // holds what happens against what lint guarantees.
 func TestGuarantees(t *testing.T) {
-	policies := 500
+	policies := 300
 	if testing.Short() {
 		policies = 100
 	}

@@ -1,7 +1,10 @@
 package lint_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -154,6 +157,31 @@ routes: [{path: /**, policy: used}]
 	}
 	for what := range seen {
 		t.Errorf("%s is not in Rules", what)
+	}
+}
+
+// TestGoodDocuments lints every document that is right, extreme ones included.
+func TestGoodDocuments(t *testing.T) {
+	documents, err := filepath.Glob("../policy/testdata/good/*")
+	if err != nil || len(documents) == 0 {
+		t.Fatalf("no documents: %v", err)
+	}
+	for _, file := range documents {
+		src, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		doc, err := policy.Parse(file, src)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r := lint.Check(doc)
+		if len(r.Policies) != len(doc.Policies) {
+			t.Errorf("%s: %d of %d policies", file, len(r.Policies), len(doc.Policies))
+		}
+		if text, err := json.Marshal(r); err != nil || strings.Contains(string(text), `:"-`) {
+			t.Errorf("%s: %v: %s", file, err, text)
+		}
 	}
 }
 

@@ -69,7 +69,7 @@ const (
 type Action struct {
 	Kind    Kind
 	Outcome Outcome
-	_       uint16
+	_       [2]uint8
 	Cost    uint32 // permits asked for or held
 	Permit         // the permit or the ticket that the action is about
 }

@@ -84,7 +84,7 @@ func (v Verdict) String() string {
 type Answer struct {
 	Verdict Verdict
 	Reason  Reason
-	_       uint16
+	_       [2]uint8
 	Free    uint32 // Peek: permits free now, at most the largest uint32
 	Permit
 }

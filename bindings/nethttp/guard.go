@@ -65,7 +65,7 @@ func (s *settings) outcomesOf(p *sluice.Pipeline) *policy.Outcomes {
 	if s.outcomes != nil {
 		return s.outcomes
 	}
-	if own := p.Settings(); own != nil {
+	if own := p.Document(); own != nil {
 		return &own.Outcomes
 	}
 	return &defaultOutcomes
@@ -76,7 +76,7 @@ func (s *settings) methodsOf(p *sluice.Pipeline) []string {
 	if s.methods != nil {
 		return s.methods
 	}
-	if own := p.Settings(); own != nil {
+	if own := p.Document(); own != nil {
 		return own.Methods
 	}
 	return defaultMethods

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bindings/nethttp"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
@@ -96,11 +97,13 @@ func troubled(w http.ResponseWriter, r *http.Request) {
 // counting counts the bodies that a round tripper hands out until they are
 // closed, and panics for /panics.
 type counting struct {
-	next http.RoundTripper
-	open atomic.Int64
+	next     http.RoundTripper
+	open     atomic.Int64
+	attempts atomic.Int64
 }
 
 func (c *counting) RoundTrip(r *http.Request) (*http.Response, error) {
+	c.attempts.Add(1)
 	if r.URL.Path == "/panics" {
 		if r.Body != nil {
 			r.Body.Close()
@@ -136,7 +139,13 @@ func one(client *http.Client, i int) error {
 	defer func() { _ = recover() }()
 	resp, err := client.Do(r)
 	if err != nil {
-		return nil // any is fine here, as long as nothing is kept
+		// Any is fine here, as long as nothing is kept. In a bubble, time
+		// passes when all wait.
+		var refused *sluice.RejectedError
+		if errors.As(err, &refused) && refused.RetryAfter > 0 {
+			time.Sleep(refused.RetryAfter)
+		}
+		return nil
 	}
 	defer resp.Body.Close()
 	if i%7 != 0 {
@@ -153,7 +162,7 @@ func TestNothingIsLeft(t *testing.T) {
 			"steps:",
 			"  - timeout: 10s",
 			"  - retry: {attempts: 3, backoff: {exponential: 10ms, max: 1s}}",
-			"  - breaker: {window: {calls: 50}, failure_rate: 90%, open: 100ms}",
+			"  - breaker: {window: {consecutive: 60}, open: 10ms, probes: 40}",
 			"  - limit: {rate: 100000/1s, wait: 1s}",
 			"  - bulkhead: {concurrent: 16, wait: 5s}",
 			"  - timeout: 500ms",
@@ -178,9 +187,9 @@ func TestNothingIsLeft(t *testing.T) {
 				p := policyOf(t, steps...)
 				client := &http.Client{Transport: nethttp.NewTransport(next, p)}
 				var workers sync.WaitGroup
-				for worker := range 40 {
+				for worker := range 37 {
 					workers.Go(func() {
-						for i := worker; i < requests; i += 40 {
+						for i := worker; i < requests; i += 37 {
 							assert.NoError(t, one(client, i))
 						}
 					})
@@ -191,6 +200,7 @@ func TestNothingIsLeft(t *testing.T) {
 				assert.True(t, errors.Is(<-served, http.ErrServerClosed))
 				synctest.Wait()
 				assert.Zero(t, next.open.Load(), "bodies left open")
+				assert.Greater(t, next.attempts.Load(), int64(requests)/2, "too few got past the breaker")
 				for _, s := range p.State() {
 					assert.Zero(t, s.Waiting, s.Step)
 					if s.Kind == pipeline.Bulkhead {

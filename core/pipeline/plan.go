@@ -216,6 +216,15 @@ func (p *Plan) CutAt(c *Call) clock.Mark {
 	return at
 }
 
+// DeadlineAt returns the mark at which a timeout step that the call has passed
+// cuts it, clock.Never for none and in shadow.
+func (p *Plan) DeadlineAt(c *Call, i int) clock.Mark {
+	if p.steps[i].timeout == nil || p.steps[i].Shadow || i >= int(c.Entered) {
+		return clock.Never
+	}
+	return c.Slots[i].Mark
+}
+
 // SoftAt returns the mark at which a timeout step that the call has passed is
 // worth a warning, clock.Never for none.
 func (p *Plan) SoftAt(c *Call, i int) clock.Mark {

@@ -26,6 +26,8 @@ func NewArgs(t testing.TB, where, line string) *Args {
 	return &Args{t: t, where: where, words: strings.Fields(line)}
 }
 
+func (a *Args) copy() *Args { return &Args{t: a.t, where: a.where, words: slices.Clone(a.words)} }
+
 // Fail fails the test at the line.
 func (a *Args) Fail(format string, args ...any) {
 	a.t.Helper()

@@ -1,7 +1,6 @@
 package script
 
 import (
-	"fmt"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -54,6 +53,7 @@ type runner[S any] struct {
 	now     clock.Mark
 	got     map[uint64]got
 	history []past[S]
+	twin    twin[S]
 }
 
 // got is what was got for an id.
@@ -95,6 +95,7 @@ func (r *runner[S]) begin(t *testing.T, a *Args) string {
 	}
 	r.aliasing(t)
 	r.cell, r.state, r.got = cell, cell.Init(r.now), map[uint64]got{}
+	r.twin = twin[S]{state: cell.Init(r.now.Add(later)), got: map[uint64]got{}, alive: movable(r.now)}
 	holds(t, a.where, r.cell, r.state, r.now)
 	if !r.cell.Fresh(r.state, r.now) {
 		a.Fail("the first state is not fresh")
@@ -112,6 +113,8 @@ func (r *runner[S]) configure(t *testing.T, a *Args) string {
 	var out reducer.Out
 	r.remember()
 	r.state = r.spec.Adopt(r.cell.Clone(r.state), r.cell, cell, r.now, &out)
+	var unused reducer.Out
+	r.twin.state = r.spec.Adopt(r.cell.Clone(r.twin.state), r.cell, cell, r.now.Add(later), &unused)
 	r.cell = cell
 	holds(t, a.where, r.cell, r.state, r.now)
 	return strings.Join(append(r.others(out), r.line()), "; ") + "\n"
@@ -132,36 +135,39 @@ func (r *runner[S]) run(t *testing.T, d *datadriven.TestData) string {
 			verb = a.Word()
 		}
 		id := a.Count("id", 0)
-		action := r.action(a, verb, id)
+		again := a.copy()
+		action := r.action(a, verb, r.got[id], id, 0)
 		a.Close()
 		effects := r.step(t, d.Pos+": "+line, action)
-		r.keep(id, action, effects)
+		r.got = keep(r.got, id, action, effects)
+		r.twin.follow(t, d.Pos+": "+line, r, r.action(again, verb, r.twin.got[id], id, later), id, effects)
 		said := append([]string{r.answer(action, effects.Answer)}, r.others(effects.Others)...)
 		rows = append(rows, [3]string{line, strings.Join(said, "; "), r.line()})
 	}
 	return table(rows)
 }
 
-// action makes the action of a line. What was got for the id is what it is about.
-func (r *runner[S]) action(a *Args, verb string, id uint64) reducer.Action {
+// action makes the action of a line. What was had for the id is what it is about,
+// and marks are moved by offset.
+func (r *runner[S]) action(a *Args, verb string, had got, id uint64, offset time.Duration) reducer.Action {
 	for kind := reducer.Acquire; kind <= reducer.Reset; kind++ {
 		if kind.String() != verb {
 			continue
 		}
 		action := reducer.Action{Kind: kind}
-		r.details(a, &action, id)
+		r.details(a, &action, had, id, offset)
 		return action
 	}
 	a.Fail("unknown action %q", verb)
 	return reducer.Action{}
 }
 
-func (r *runner[S]) details(a *Args, action *reducer.Action, id uint64) {
-	had, known := r.got[id]
+func (r *runner[S]) details(a *Args, action *reducer.Action, had got, id uint64, offset time.Duration) {
+	known := had != (got{})
 	switch action.Kind {
 	case reducer.Acquire, reducer.TryAcquire, reducer.Peek, reducer.Reserve:
 		action.Cost = a.Count32("cost", 1)
-		action.Permit = reducer.Permit{ID: id, Mark: a.Mark("until", 0)}
+		action.Permit = reducer.Permit{ID: id, Mark: a.Mark("until", 0).Add(offset)}
 	case reducer.Leave, reducer.Expire:
 		action.ID = id
 		if known {
@@ -170,7 +176,7 @@ func (r *runner[S]) details(a *Args, action *reducer.Action, id uint64) {
 	case reducer.Transition:
 		to, _ := a.Text("to")
 		action.Cost = uint32(slices.Index(r.spec.Modes, to))
-		action.Mark = a.Mark("until", 0)
+		action.Mark = a.Mark("until", 0).Add(offset)
 	default:
 		action.Permit = reducer.Permit{ID: id}
 		if known {
@@ -178,106 +184,30 @@ func (r *runner[S]) details(a *Args, action *reducer.Action, id uint64) {
 		}
 		action.Cost = a.Count32("cost", had.cost)
 		if action.Kind == reducer.Record {
-			action.Mark = a.Mark("began", action.Mark)
+			if a.Has("began") {
+				action.Mark = a.Mark("began", 0).Add(offset)
+			}
 			action.Outcome = a.Outcome()
 		}
 	}
 }
 
 // keep remembers what the step gave to whom.
-func (r *runner[S]) keep(id uint64, action reducer.Action, effects reducer.Effects) {
+func keep(had map[uint64]got, id uint64, action reducer.Action, effects reducer.Effects) map[uint64]got {
 	asks := action.Kind == reducer.Acquire || action.Kind == reducer.TryAcquire || action.Kind == reducer.Reserve
 	switch {
 	case id == 0 || !asks:
 	case effects.Answer.Verdict == reducer.Admit:
-		r.got[id] = got{permit: effects.Answer.Permit, cost: action.Cost}
+		had[id] = got{permit: effects.Answer.Permit, cost: action.Cost}
 	case effects.Answer.Verdict == reducer.Wait:
-		r.got[id] = got{ticket: effects.Answer.ID, cost: action.Cost}
+		had[id] = got{ticket: effects.Answer.ID, cost: action.Cost}
 	}
 	for _, e := range effects.Others {
 		if e.Kind == reducer.Grant {
-			g := r.got[e.Caller]
+			g := had[e.Caller]
 			g.permit = e.Permit
-			r.got[e.Caller] = g
+			had[e.Caller] = g
 		}
 	}
-}
-
-func (r *runner[S]) answer(action reducer.Action, a reducer.Answer) string {
-	text := a.Verdict.String()
-	if a.Reason != reducer.NoReason {
-		text += " " + a.Reason.String()
-	}
-	if at, ok := a.RetryAt(); ok {
-		text += ", retry at " + show(at)
-	}
-	if at, ok := a.Until(); ok {
-		text += " until " + show(at)
-	}
-	if a.Verdict == reducer.Wait && a.WaitEnds() != clock.Never {
-		text += ", ends " + show(a.WaitEnds())
-	}
-	if action.Kind == reducer.Peek {
-		text += fmt.Sprintf(", free %d", a.Free)
-	} else if action.Kind == reducer.Reserve && a.Verdict == reducer.Admit && r.spec.Permit != nil {
-		text += r.spec.Permit(r.cell, a.Permit)
-	}
-	return text
-}
-
-func (r *runner[S]) others(out reducer.Out) []string {
-	var said []string
-	for _, e := range out {
-		switch e.Kind {
-		case reducer.Change:
-			text := "change to " + r.spec.Modes[e.Permit.ID] + " at " + show(e.Permit.Mark)
-			if e.Reason != reducer.NoReason {
-				text += " (" + e.Reason.String() + ")"
-			}
-			said = append(said, text)
-		case reducer.Drop:
-			said = append(said, fmt.Sprintf("drop %d (%v)", e.Caller, e.Reason))
-		default:
-			said = append(said, fmt.Sprintf("%v %d", e.Kind, e.Caller))
-		}
-	}
-	return said
-}
-
-// line shows the state at the present mark, and the next wake.
-func (r *runner[S]) line() string {
-	text := string(r.cell.AppendText(nil, r.state, r.now))
-	if at, ok := r.cell.NextWake(r.state); ok {
-		text += ", wake " + show(at)
-	}
-	return text
-}
-
-// show writes a mark as a script does: one near an end counts from it.
-func show(m clock.Mark) string {
-	const near = clock.Never - clock.Mark(1000*time.Hour)
-	switch {
-	case m > near && m != clock.Never:
-		return "never-" + clock.Never.Sub(m).String()
-	case m < -near && m != clock.Always:
-		return "always+" + m.Sub(clock.Always).String()
-	}
-	return m.String()
-}
-
-// widest is the width of a column beyond which its rows stand out.
-const widest = 48
-
-func table(rows [][3]string) string {
-	var width [2]int
-	for _, row := range rows {
-		for i := range width {
-			width[i] = max(width[i], min(len(row[i]), widest))
-		}
-	}
-	var b strings.Builder
-	for _, row := range rows {
-		fmt.Fprintf(&b, "%-*s  %-*s  %s\n", width[0], row[0], width[1], row[1], row[2])
-	}
-	return b.String()
+	return had
 }

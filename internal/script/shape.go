@@ -5,15 +5,20 @@ import (
 	"testing"
 )
 
-// Sized checks that values of the type take so many bytes, that they are compared
-// with ==, and that they hold no pointers, slices, maps or strings, so that a
-// copy is a snapshot.
+// Sized checks that values of the type take so many bytes, and that they are Flat.
 func Sized[T any](t *testing.T, size uintptr) {
 	t.Helper()
-	of := reflect.TypeFor[T]()
-	if of.Size() != size {
+	if of := reflect.TypeFor[T](); of.Size() != size {
 		t.Errorf("%v takes %d bytes, want %d", of, of.Size(), size)
 	}
+	Flat[T](t)
+}
+
+// Flat checks that values of the type are compared with ==, and that they hold no
+// pointers, slices, maps or strings, so that a copy is a snapshot.
+func Flat[T any](t *testing.T) {
+	t.Helper()
+	of := reflect.TypeFor[T]()
 	if !of.Comparable() {
 		t.Errorf("%v is not comparable", of)
 	}

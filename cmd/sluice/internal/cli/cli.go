@@ -102,7 +102,7 @@ func noCommand(cmd *cobra.Command, args []string) error {
 
 // report prints an error, if any, as one line and returns the exit code.
 func (e *Env) report(err error) int {
-	if err == nil || errors.Is(err, syscall.EPIPE) {
+	if err == nil || errors.Is(err, errNoOutput) && errors.Is(err, syscall.EPIPE) {
 		return ExitOK
 	}
 	var failure *Failure

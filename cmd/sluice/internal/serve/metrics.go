@@ -1,0 +1,205 @@
+package serve
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"net/http"
+	"strconv"
+	"sync"
+	"sync/atomic"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+)
+
+// meter counts what happens for Prometheus. No label has a caller's key: their
+// number is nobody's to bound.
+type meter struct {
+	set      *sluice.Set
+	registry *prometheus.Registry
+	inFlight atomic.Int64
+
+	decisions *prometheus.CounterVec
+	durations *prometheus.HistogramVec
+	changes   *prometheus.CounterVec
+	answers   *prometheus.CounterVec
+	reloads   *prometheus.CounterVec
+
+	counters sync.Map // of decision to prometheus.Counter: quicker than by labels
+	statuses [600]atomic.Pointer[prometheus.Counter]
+
+	mu       sync.Mutex
+	listened map[*sluice.Pipeline]bool
+}
+
+// decision is what the decisions are counted by.
+type decision struct {
+	policy, step string
+	kind         drive.Kind
+	reason       string
+	shadow       bool
+}
+
+// buckets of durations in seconds: from a refusal to the longest of timeouts.
+var buckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
+
+func newMeter(set *sluice.Set) *meter {
+	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
+		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "sluice", Name: name, Help: help}, labels)
+	}
+	m := &meter{
+		set: set, registry: prometheus.NewRegistry(), listened: map[*sluice.Pipeline]bool{},
+		decisions: counter("decisions_total", "Decisions, in the words of the decision log.", "policy", "step", "decision", "reason", "shadow"),
+		changes:   counter("breaker_changes_total", "Changes of breakers, those with a cell for each key included.", "policy", "step", "state"),
+		answers:   counter("http_answers_total", "Answers to clients by status.", "code"),
+		reloads:   counter("reloads_total", "Readings of the policy document after the start.", "result"),
+		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
+			Namespace: "sluice", Name: "call_duration_seconds", Help: "Time from a request's first step to its outcome, retries and waits included.", Buckets: buckets,
+		}, []string{"policy", "outcome"}),
+	}
+	m.registry.MustRegister(m.decisions, m.durations, m.changes, m.answers, m.reloads,
+		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
+		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sluice", Name: "http_requests_in_flight", Help: "Requests under way, upgraded connections included."},
+			func() float64 { return float64(m.inFlight.Load()) }),
+		stateCollector{set})
+	for _, result := range []string{"ok", "refused"} {
+		m.reloads.WithLabelValues(result)
+	}
+	return m
+}
+
+// listen listens to the pipelines that are new.
+func (m *meter) listen() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, name := range m.set.Names() {
+		if p := m.set.Pipeline(name); p != nil && !m.listened[p] {
+			m.listened[p] = true
+			p.Listen(m.observe)
+		}
+	}
+}
+
+// observe counts an event.
+func (m *meter) observe(e sluice.Event) {
+	if e.Change != "" {
+		m.changes.WithLabelValues(e.Policy, e.Step, e.Change).Inc()
+		return
+	}
+	d := decision{policy: e.Policy, step: e.Step, kind: e.Kind, reason: e.Reason.String(), shadow: e.Shadow}
+	c, ok := m.counters.Load(d)
+	if !ok {
+		c, _ = m.counters.LoadOrStore(d, m.decisions.WithLabelValues(d.policy, d.step, d.kind.String(), d.reason, strconv.FormatBool(d.shadow)))
+	}
+	c.(prometheus.Counter).Inc()
+	if e.Shadow {
+		return
+	}
+	switch e.Kind {
+	case drive.End:
+		m.durations.WithLabelValues(e.Policy, e.Outcome.String()).Observe(e.Elapsed.Seconds())
+	case drive.Reject, drive.Expire:
+		m.durations.WithLabelValues(e.Policy, "refused").Observe(e.Elapsed.Seconds())
+	}
+}
+
+// answered counts an answer. One that was never begun is counted as 0.
+func (m *meter) answered(status int) {
+	slot := &m.statuses[min(max(0, status), len(m.statuses)-1)]
+	c := slot.Load()
+	if c == nil {
+		made := m.answers.WithLabelValues(strconv.Itoa(status))
+		c = &made
+		slot.Store(c)
+	}
+	(*c).Inc()
+}
+
+func (m *meter) reloaded(ok bool) {
+	result := "ok"
+	if !ok {
+		result = "refused"
+	}
+	m.reloads.WithLabelValues(result).Inc()
+}
+
+// handler serves /metrics and /healthz. The latter is 503 once the context has
+// ended, so that nobody sends more requests here.
+func (m *meter) handler(ctx context.Context) http.Handler {
+	mux := http.NewServeMux()
+	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
+	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+		w.Header().Set("Cache-Control", "no-store")
+		if ctx.Err() != nil {
+			w.WriteHeader(http.StatusServiceUnavailable)
+			_, _ = io.WriteString(w, "draining\n")
+			return
+		}
+		_, _ = io.WriteString(w, "ok\n")
+	})
+	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
+		fmt.Fprintln(w, "sluice serve: /metrics /healthz")
+	})
+	return mux
+}
+
+// stateCollector reads the state of the steps when Prometheus asks.
+type stateCollector struct{ set *sluice.Set }
+
+var (
+	breakerState = prometheus.NewDesc("sluice_breaker_state", "1 for the state that a breaker is in, of those that all calls share.", []string{"policy", "step", "state"}, nil)
+	queueLength  = prometheus.NewDesc("sluice_queue_length", "Callers that wait at a step.", []string{"policy", "step"}, nil)
+	stepFree     = prometheus.NewDesc("sluice_free", "Permits or places that are free at a step that all calls share.", []string{"policy", "step"}, nil)
+	stepKeys     = prometheus.NewDesc("sluice_keys", "Cells of a step that has one for each key.", []string{"policy", "step"}, nil)
+)
+
+// breakerStates are the names that a breaker's state has.
+var breakerStates = []string{"closed", "open", "half-open"}
+
+// Describe implements prometheus.Collector.
+func (stateCollector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range []*prometheus.Desc{breakerState, queueLength, stepFree, stepKeys} {
+		to <- d
+	}
+}
+
+// Collect implements prometheus.Collector.
+func (c stateCollector) Collect(to chan<- prometheus.Metric) {
+	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	for _, name := range c.set.Names() {
+		p := c.set.Pipeline(name)
+		if p == nil {
+			continue
+		}
+		for _, s := range p.State() {
+			if s.Kind == pipeline.Limit || s.Kind == pipeline.Bulkhead {
+				gauge(queueLength, float64(s.Waiting), name, s.Step)
+			}
+			if s.Counted {
+				gauge(stepFree, float64(s.Free), name, s.Step)
+			}
+			if s.Keys > 0 {
+				gauge(stepKeys, float64(s.Keys), name, s.Step)
+			}
+			if s.Mode == "" {
+				continue
+			}
+			for _, state := range breakerStates {
+				on := 0.0
+				if s.Mode == state {
+					on = 1
+				}
+				gauge(breakerState, on, name, s.Step, state)
+			}
+		}
+	}
+}

@@ -1,0 +1,153 @@
+package serve
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/http/httputil"
+	"net/netip"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"github.com/sluice-go/sluice/bindings/nethttp"
+)
+
+// handler returns the proxy.
+func (s *Server) handler() http.Handler {
+	c := &s.config
+	options := []nethttp.Option{
+		nethttp.WithRefusalAnswers(), nethttp.WithRateLimitHeaders(true), nethttp.WithTrustedProxies(c.Trusted...),
+	}
+	if c.Legacy {
+		options = append(options, nethttp.WithLegacyHeaders())
+	}
+	proxy := &httputil.ReverseProxy{
+		Rewrite:      s.rewrite,
+		Transport:    nethttp.NewRoutedTransport(NewTransport(), s.set, options...),
+		BufferPool:   &buffers{},
+		ErrorHandler: s.failed,
+		ErrorLog:     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		s.calls.Add(1)
+		s.meter.inFlight.Add(1)
+		t := tracked{ResponseWriter: w}
+		start := time.Now()
+		// ReverseProxy panics when the client or the upstream goes away in the
+		// middle of a body.
+		defer func() {
+			s.meter.inFlight.Add(-1)
+			s.meter.answered(t.status)
+			s.calls.Done()
+			if s.log.Enabled(r.Context(), slog.LevelDebug) {
+				s.log.Debug("request", "method", r.Method, "host", r.Host, "path", r.URL.Path, "status", t.status, "took", time.Since(start), "peer", r.RemoteAddr)
+			}
+		}()
+		proxy.ServeHTTP(&t, r.WithContext(nethttp.WithInbound(r.Context(), r)))
+	})
+}
+
+// NewTransport returns the connections to the upstream, with one host in mind:
+// as many idle ones as there were requests at a time, since the policy's
+// bulkheads bound those. Nothing is decoded on the way. Timeouts of answers are
+// the policy's.
+func NewTransport() *http.Transport {
+	return &http.Transport{
+		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
+		TLSHandshakeTimeout:   10 * time.Second,
+		ExpectContinueTimeout: time.Second,
+		IdleConnTimeout:       90 * time.Second,
+		MaxIdleConnsPerHost:   4096,
+		ForceAttemptHTTP2:     true,
+		DisableCompression:    true,
+	}
+}
+
+// rewrite makes the request that goes to the upstream. What the client said of
+// earlier hops is passed on when the client is a trusted hop, and dropped
+// otherwise.
+func (s *Server) rewrite(p *httputil.ProxyRequest) {
+	if len(s.config.Trusted) > 0 && s.trusts(p.In.RemoteAddr) {
+		p.Out.Header["X-Forwarded-For"] = p.In.Header["X-Forwarded-For"]
+	}
+	p.SetURL(s.config.Upstream)
+	p.SetXForwarded()
+	if s.config.PreserveHost {
+		p.Out.Host = p.In.Host
+	}
+}
+
+func (s *Server) trusts(peer string) bool {
+	from, err := netip.ParseAddrPort(peer)
+	return err == nil && slices.ContainsFunc(s.config.Trusted, func(p netip.Prefix) bool {
+		return p.Contains(from.Addr().Unmap())
+	})
+}
+
+// failed answers for an upstream that did not, when no step of the policy says
+// how: with 502, or nothing to a client that is gone.
+func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if r.Context().Err() != nil || errors.Is(err, context.Canceled) {
+		s.log.Debug("the client went away", "path", r.URL.Path)
+		w.WriteHeader(statusClientGone)
+		return
+	}
+	s.log.Warn("no answer from the upstream", "method", r.Method, "path", r.URL.Path, "error", err)
+	// Strings and a number cannot fail.
+	body, _ := json.Marshal(map[string]any{
+		"type": "about:blank", "title": http.StatusText(http.StatusBadGateway), "status": http.StatusBadGateway,
+		"detail": "The upstream gave no answer.",
+	})
+	w.Header().Set("Content-Type", "application/problem+json")
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	w.WriteHeader(http.StatusBadGateway)
+	_, _ = w.Write(body)
+}
+
+// statusClientGone is what nginx writes into its log for a client that did not
+// wait. Nobody reads the answer.
+const statusClientGone = 499
+
+// bufferSize is that of io.Copy.
+const bufferSize = 32 << 10
+
+// buffers is a pool of buffers that allocates nothing to put one back.
+type buffers struct{ pool sync.Pool }
+
+// Get implements httputil.BufferPool.
+func (b *buffers) Get() []byte {
+	if one, ok := b.pool.Get().(*[bufferSize]byte); ok {
+		return one[:]
+	}
+	return make([]byte, bufferSize)
+}
+
+// Put implements httputil.BufferPool.
+func (b *buffers) Put(one []byte) {
+	if len(one) == bufferSize {
+		b.pool.Put((*[bufferSize]byte)(one))
+	}
+}
+
+// tracked remembers the status of an answer. http.ResponseController, by which
+// ReverseProxy flushes and takes connections over, finds the rest by Unwrap.
+type tracked struct {
+	http.ResponseWriter
+	status int
+}
+
+// Unwrap is for http.ResponseController.
+func (t *tracked) Unwrap() http.ResponseWriter { return t.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (t *tracked) WriteHeader(status int) {
+	if t.status < 200 {
+		t.status = status
+	}
+	t.ResponseWriter.WriteHeader(status)
+}

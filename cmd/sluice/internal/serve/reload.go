@@ -1,0 +1,123 @@
+package serve
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"io"
+	"io/fs"
+	"os"
+	"time"
+
+	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/policy/tree"
+)
+
+// lookEvery is how often the file is looked at. A change is read when two looks
+// in a row see the same, so that a file that is being written is left alone.
+// Looking works where notices do not: on network file systems, with files that
+// are replaced, and through the links of a Kubernetes volume.
+const lookEvery = 250 * time.Millisecond
+
+// watch puts the file in force again whenever it changes or somebody asks.
+func (s *Server) watch(ctx context.Context) {
+	ticker := time.NewTicker(lookEvery)
+	defer ticker.Stop()
+	seen := look(s.config.File)
+	present, last := seen, s.config.Source
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-s.config.Reload:
+			present = look(s.config.File)
+			last = s.reload(last, true)
+		case <-ticker.C:
+			now := look(s.config.File)
+			if now == seen && now != present {
+				present = now
+				last = s.reload(last, false)
+			}
+			seen = now
+		}
+	}
+}
+
+// glance is what tells a changed file without reading it.
+type glance struct {
+	size     int64
+	modified time.Time
+	missing  bool
+}
+
+func look(file string) glance {
+	info, err := os.Stat(file)
+	if err != nil {
+		return glance{missing: true}
+	}
+	return glance{size: info.Size(), modified: info.ModTime()}
+}
+
+// reload reads the file and puts it in force, or says why not and leaves the old
+// document. It returns what it read last.
+func (s *Server) reload(last []byte, asked bool) []byte {
+	src, err := read(s.config.File)
+	switch {
+	case err != nil:
+		s.refused("the policy file cannot be read; the old policy stays in force", []string{err.Error()})
+		return last
+	case !asked && bytes.Equal(src, last):
+		return last
+	}
+	if err := s.set.Reload(s.config.File, src); err != nil {
+		s.refused("the policy document is refused; the old one stays in force", lines(err))
+		return src
+	}
+	s.meter.listen()
+	s.meter.reloaded(true)
+	s.log.Info("the policy document is in force", "policy", s.config.File, "changed", !bytes.Equal(src, last))
+	return src
+}
+
+func (s *Server) refused(message string, errs []string) {
+	s.meter.reloaded(false)
+	for _, one := range errs {
+		s.log.Error(message, "policy", s.config.File, "error", one)
+	}
+}
+
+// mostErrors is how many errors of a document are worth a line each.
+const mostErrors = 20
+
+// lines returns the errors of a document one by one, each FILE:LINE:COLUMN: ...
+func lines(err error) []string {
+	var many policy.Errors
+	if !errors.As(err, &many) {
+		return []string{err.Error()}
+	}
+	var list []string
+	for _, one := range many[:min(len(many), mostErrors)] {
+		list = append(list, one.Error())
+	}
+	return list
+}
+
+// read reads a document, and a byte more than one may have at most.
+func read(name string) ([]byte, error) {
+	file, err := os.Open(name)
+	if err != nil {
+		return nil, bare(err)
+	}
+	defer file.Close()
+	src, err := io.ReadAll(io.LimitReader(file, tree.MaxBytes+1))
+	return src, bare(err)
+}
+
+// bare is an error of a file without its name, which the log line has.
+func bare(err error) error {
+	var path *fs.PathError
+	if errors.As(err, &path) {
+		return path.Err
+	}
+	return err
+}

@@ -1,0 +1,210 @@
+// Package serve is the reverse proxy of sluice serve: it guards an upstream with
+// a policy document and no code.
+package serve
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/netip"
+	"net/url"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/sluice-go/sluice"
+)
+
+// Config says what to serve.
+type Config struct {
+	// File and Source are the policy document that is in force at the start.
+	// The file is read again when it changes.
+	File   string
+	Source []byte
+	// Upstream is where requests go: an http or https URL, whose path comes
+	// before that of the request.
+	Upstream *url.URL
+	// Listen and Admin are addresses, host:port. No Admin, no metrics.
+	Listen, Admin string
+	// Drain is how long requests may go on after the end was asked for. 0 ends
+	// them at once.
+	Drain time.Duration
+	// Trusted are the hops whose X-Forwarded-For is believed.
+	Trusted []netip.Prefix
+	// PreserveHost sends the client's Host to the upstream in place of its own.
+	PreserveHost bool
+	// Legacy adds X-RateLimit-* to answers.
+	Legacy bool
+	// Log is told what happens: a line for the start, for each reload, for what
+	// fails; at level debug one for each request.
+	Log *slog.Logger
+	// Reload asks for the file to be read again, whether or not it changed.
+	Reload <-chan os.Signal
+	// Ready, where it is set, is told the addresses once both are open.
+	Ready func(listen, admin net.Addr)
+}
+
+// Limits of both servers. A client may take as long as it likes over a body:
+// streams do.
+const (
+	headerTime = 10 * time.Second  // for a request's headers, against slow-loris
+	idleTime   = 120 * time.Second // of a connection between requests, as long as common clients keep them
+)
+
+// Server is a proxy that has been set up.
+type Server struct {
+	config Config
+	set    *sluice.Set
+	log    *slog.Logger
+	meter  *meter
+	calls  sync.WaitGroup // requests under way, connections that were taken over included
+	stop   context.CancelFunc
+}
+
+// New sets a proxy up. The error is that of the policy document.
+func New(c Config) (*Server, error) {
+	set, err := sluice.Parse(c.File, c.Source)
+	if err != nil {
+		return nil, err
+	}
+	s := &Server{config: c, set: set, log: c.Log, meter: newMeter(set)}
+	s.meter.listen()
+	return s, nil
+}
+
+// Run serves until the context ends, then lets requests finish for as long as
+// Drain says. The error is that of an address, or of a server that broke.
+func (s *Server) Run(ctx context.Context) error {
+	front, err := listen(s.config.Listen)
+	if err != nil {
+		return err
+	}
+	defer front.Close()
+	var back net.Listener
+	if s.config.Admin != "" {
+		if back, err = listen(s.config.Admin); err != nil {
+			return err
+		}
+		defer back.Close()
+	}
+	ctx, s.stop = context.WithCancel(ctx)
+	defer s.stop()
+
+	broken := make(chan error, 2)
+	proxy := s.server(s.handler())
+	go func() { broken <- proxy.Serve(front) }()
+	var admin *http.Server
+	if back != nil {
+		admin = s.server(s.meter.handler(ctx))
+		go func() { broken <- admin.Serve(back) }()
+	}
+	watched := make(chan struct{})
+	go func() {
+		defer close(watched)
+		s.watch(ctx)
+	}()
+	s.started(front, back)
+
+	select {
+	case err = <-broken:
+		err = fmt.Errorf("serving failed: %w", err)
+	case <-ctx.Done():
+	}
+	s.stop()
+	s.drain(proxy)
+	if admin != nil {
+		// Whoever scrapes wants the end as well, so the admin address is last.
+		err = errors.Join(err, admin.Close())
+	}
+	<-watched
+	return err
+}
+
+// server returns a server with our limits, whose own complaints are logged.
+func (s *Server) server(h http.Handler) *http.Server {
+	return &http.Server{
+		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime,
+		ErrorLog: slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+	}
+}
+
+func (s *Server) started(front, back net.Listener) {
+	attrs := []any{"listen", front.Addr().String(), "upstream", s.config.Upstream.String(), "policy", s.config.File}
+	var admin net.Addr
+	if back != nil {
+		admin = back.Addr()
+		attrs = append(attrs, "admin", admin.String())
+	}
+	if len(s.set.Document().Routes) == 0 {
+		s.log.Warn("the document has no routes: every request passes untouched", "policy", s.config.File)
+	}
+	s.log.Info("serving", attrs...)
+	if s.config.Ready != nil {
+		s.config.Ready(front.Addr(), admin)
+	}
+}
+
+// drain takes no more requests and waits for those under way.
+func (s *Server) drain(proxy *http.Server) {
+	s.log.Info("draining", "for", s.config.Drain)
+	ctx, cancel := context.WithTimeout(context.Background(), s.config.Drain)
+	defer cancel()
+	err := proxy.Shutdown(ctx)
+	if err == nil {
+		// Shutdown does not know of connections that were upgraded.
+		err = s.wait(ctx)
+	}
+	if err != nil {
+		s.log.Warn("requests were cut off: they took longer than the drain time", "in_flight", s.meter.inFlight.Load())
+		proxy.Close()
+	}
+	s.log.Info("stopped")
+}
+
+// wait waits for all requests, at most until the context ends.
+func (s *Server) wait(ctx context.Context) error {
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		s.calls.Wait()
+	}()
+	select {
+	case <-done:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+// ListenError says why an address could not be had.
+type ListenError struct {
+	Address string
+	Err     error
+}
+
+// Error implements error.
+func (e *ListenError) Error() string {
+	return "cannot listen on " + e.Address + ": " + e.Err.Error()
+}
+
+// Unwrap returns the cause.
+func (e *ListenError) Unwrap() error { return e.Err }
+
+func listen(address string) (net.Listener, error) {
+	l, err := net.Listen("tcp", address)
+	if err == nil {
+		return l, nil
+	}
+	var op *net.OpError
+	var call *os.SyscallError
+	switch {
+	case errors.As(err, &call):
+		err = call.Err // without the address and the name of the call again
+	case errors.As(err, &op):
+		err = op.Err
+	}
+	return nil, &ListenError{Address: address, Err: err}
+}

@@ -1,0 +1,204 @@
+package cell_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/internal/script"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// A script makes a cell of some mechanism with new, hands its state to another
+// one with adopt, and steps it with actions in the text form of traces. Beside
+// each stands what the holder of the cell asks: the mark of its next end, whom
+// it serves next and when, and its next wake.
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		var c cell.Cell
+		var now clock.Mark
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			var out strings.Builder
+			a := script.NewArgs(t, d.Pos, d.Input)
+			switch d.Cmd {
+			case "new", "adopt":
+				m, err := maker(a)
+				a.Close()
+				if err != nil {
+					return "error: " + err.Error() + "\n"
+				}
+				var others reducer.Out
+				if d.Cmd == "new" {
+					now = 0
+					c = m.New(now)
+				} else {
+					c = m.Adopt(c, now, &others)
+				}
+				for _, e := range others {
+					fmt.Fprintln(&out, e)
+				}
+				fmt.Fprintln(&out, asked(t, c, m, now))
+			case "run":
+				for line := range strings.Lines(d.Input) {
+					at, text, _ := strings.Cut(strings.TrimSpace(line), " ")
+					action, err := reducer.ParseAction(text)
+					if err != nil {
+						a.Fail("%v", err)
+					}
+					now, _ = script.ParseMark(at)
+					var others reducer.Out
+					answer := c.Step(action, now, &others)
+					fmt.Fprintf(&out, "%s %s: %v\n    %s\n", at, text, reducer.Effects{Answer: answer, Others: others}, asked(t, c, nil, now))
+				}
+			}
+			return out.String()
+		})
+	})
+}
+
+// asked prints what a holder asks, and restores the cell from its own encoding.
+func asked(t *testing.T, c cell.Cell, m cell.Maker, now clock.Mark) string {
+	t.Helper()
+	encoded := c.AppendState(nil)
+	// A limiter that kept its queue though the new configuration has none is
+	// encoded with it.
+	if _, waits := c.Serves(); m != nil && waits == 0 {
+		fresh := m.New(now)
+		if err := fresh.Restore(encoded); err != nil || !bytes.Equal(encoded, fresh.AppendState(nil)) {
+			t.Fatalf("restored, it is another cell: %v", err)
+		}
+	}
+	if err := c.Restore(encoded[1:]); !errors.Is(err, reducer.ErrEncoding) || !bytes.Equal(encoded, c.AppendState(nil)) {
+		t.Fatalf("a failed Restore: %v", err)
+	}
+	text := string(c.AppendText(nil, now))
+	if at := c.Ends(); at != clock.Never {
+		text += ", ends " + at.String()
+	}
+	if at, caller := c.Serves(); at != clock.Never {
+		text += fmt.Sprintf(", serves %d at %v", caller, at)
+	}
+	if at := c.Wake(); at != clock.Never {
+		text += ", wake " + at.String()
+	}
+	if c.Fresh(now) {
+		text += ", fresh"
+	}
+	return text
+}
+
+func maker(a *script.Args) (cell.Maker, error) {
+	kind := a.Word()
+	count, period := a.Rate("rate")
+	wait, queue := a.Duration("wait", 0), a.Count32("queue", 0)
+	switch kind {
+	case "bulkhead":
+		return cell.ForBulkhead(bulkhead.Config{Concurrent: a.Count32("concurrent", 0), Wait: wait, Queue: queue, Lease: a.Duration("lease", 0)})
+	case "breaker":
+		return cell.ForBreaker(breaker.Config{
+			Window: breaker.Consecutive, Count: a.Count32("failures", 0), Probes: a.Count32("probes", 0),
+			Open: backoff.Config{Kind: backoff.Constant, Base: time.Second},
+		})
+	case "budget":
+		m, err := budget.New(budget.Config{Ratio: a.Share("ratio"), Window: a.Duration("window", 0)})
+		return cell.ForBudget(m), err
+	}
+	algorithms := []string{"token-bucket", "fixed-window", "sliding-counter"}
+	c := limiter.Config{Algorithm: 9, Count: count, Period: period, Wait: wait, Queue: queue, Burst: a.Count32("burst", 0)}
+	for i, name := range algorithms {
+		if name == kind {
+			c.Algorithm = limiter.Algorithm(i)
+		}
+	}
+	return cell.ForLimit(c)
+}
+
+// A counter's state is reached, and replaced, through whatever queue stands
+// before it; a cell that is no limiter has none.
+func TestCounter(t *testing.T) {
+	for _, wait := range []string{"", " wait=5s queue=2"} {
+		for _, kind := range []string{"token-bucket", "fixed-window", "sliding-counter"} {
+			m, err := maker(script.NewArgs(t, kind, kind+" rate=2/1s"+wait))
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain, err := maker(script.NewArgs(t, kind, kind+" rate=2/1s"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			used, c := plain.New(0), m.New(0)
+			used.Step(reducer.Action{Kind: reducer.Acquire, Cost: 2}, 0, nil)
+			if err := cell.RestoreCounter(c, used.AppendState(nil)); err != nil || cell.Counter(c) != cell.Counter(used) {
+				t.Errorf("%s%s: %v, counters %v and %v", kind, wait, err, cell.Counter(c), cell.Counter(used))
+			}
+			if got := c.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, 0, nil); got.Verdict != reducer.Reject {
+				t.Errorf("%s%s: restored, it answers %v", kind, wait, got)
+			}
+			if err := cell.RestoreCounter(c, []byte("no state")); !errors.Is(err, reducer.ErrEncoding) {
+				t.Errorf("%s%s: %v", kind, wait, err)
+			}
+		}
+	}
+	other, err := maker(script.NewArgs(t, "bulkhead", "bulkhead concurrent=1"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := other.New(0); cell.Counter(c) != nil || !errors.Is(cell.RestoreCounter(c, nil), reducer.ErrEncoding) {
+		t.Error("a bulkhead has a counter")
+	}
+}
+
+// A state of another process is moved along the line of marks, and nobody waits
+// or holds anything in it.
+func TestRevive(t *testing.T) {
+	for _, c := range []struct {
+		cell, want string
+		steps      []string
+	}{
+		{"token-bucket rate=1/1s", "free 0/1", []string{"acquire cost=1"}},
+		{"token-bucket rate=1/1s wait=5s queue=2", "free 0/1", []string{"acquire cost=1", "acquire cost=1 id=2"}},
+		{"fixed-window rate=1/10s", "used 1/1 until 1h0m10s", []string{"acquire cost=1"}},
+		{"sliding-counter rate=2/10s wait=20s queue=2", "previous 0 current 2/2 at 0s of 10s", []string{"acquire cost=2", "acquire cost=1 id=2"}},
+		{"bulkhead concurrent=1 queue=1", "held 0/1, fresh", []string{"acquire", "acquire id=2"}},
+		{"budget ratio=50% window=10s", "retries left 1", []string{"record", "record"}},
+		{"breaker failures=1 probes=2", "open until 1h0m1s, ends 1h0m1s, wake 1h0m1s", []string{"acquire", "record fail gen=1"}},
+		{"breaker failures=1 probes=2", "half-open failed 0/1 out 0", []string{"transition cost=2", "acquire", "acquire", "record ok gen=2 id=2"}},
+		{"breaker failures=1 probes=20", "half-open failed 0/1 out 0", []string{"transition cost=2", "acquire", "acquire", "record ok gen=2 id=2"}},
+	} {
+		m, err := maker(script.NewArgs(t, c.cell, c.cell))
+		if err != nil {
+			t.Fatal(err)
+		}
+		old := m.New(0)
+		var others reducer.Out
+		for _, text := range c.steps {
+			a, err := reducer.ParseAction(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			old.Step(a, 0, &others)
+		}
+		revived := m.New(0)
+		if err := revived.Revive(old.AppendState(nil), time.Hour); err != nil {
+			t.Errorf("%s: %v", c.cell, err)
+		}
+		if got := asked(t, revived, m, clock.Mark(time.Hour)); got != c.want {
+			t.Errorf("%s: revived it is %q, want %q", c.cell, got, c.want)
+		}
+		if err := revived.Revive([]byte("no state"), time.Hour); !errors.Is(err, reducer.ErrEncoding) || asked(t, revived, m, clock.Mark(time.Hour)) != c.want {
+			t.Errorf("%s: revived from nothing: %v", c.cell, err)
+		}
+	}
+}

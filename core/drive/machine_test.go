@@ -1,0 +1,170 @@
+package drive_test
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/script"
+	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// A script names a policy, in the words of a policy document, and then what
+// happens at which mark: call, done, cancel, renew, tick. Beside each event
+// stands what was decided, what became due before it included. The directive
+// configure puts another policy in force.
+func TestScripts(t *testing.T) {
+	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
+		r := &runner{}
+		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
+			a := script.NewArgs(t, d.Pos, "")
+			switch d.Cmd {
+			case "policy":
+				r.driver, r.calls, r.names = drive.New(plan(t, d.Input), 0), map[string]drive.Handle{}, map[drive.Handle]string{}
+				r.driver.Describe = d.HasArg("state")
+				return ""
+			case "configure":
+				r.driver.Configure(plan(t, d.Input))
+				return r.decisions("")
+			case "run":
+				var out strings.Builder
+				for line := range strings.Lines(d.Input) {
+					line = strings.TrimSpace(line)
+					out.WriteString(r.event(script.NewArgs(t, d.Pos, line), line))
+				}
+				return out.String()
+			}
+			a.Fail("unknown directive %q", d.Cmd)
+			return ""
+		})
+	})
+}
+
+func plan(t *testing.T, text string) *pipeline.Plan {
+	t.Helper()
+	parsed, err := policy.ParseOne("script.yaml", []byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p, err := pipeline.Compile(parsed.Policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+type runner struct {
+	driver *drive.Driver
+	calls  map[string]drive.Handle
+	names  map[drive.Handle]string
+}
+
+// event plays a line: a mark, an operation and the name of a call.
+func (r *runner) event(a *script.Args, line string) string {
+	now, ok := script.ParseMark(a.Word())
+	if !ok {
+		a.Fail("a line begins with its mark")
+	}
+	r.driver.Advance(now)
+	before := r.decisions("")
+	verb, name := a.Word(), a.Word()
+	done := true
+	switch verb {
+	case "call":
+		attributes := map[string]string{}
+		for _, key := range []string{"key", "tenant"} {
+			attributes[key], _ = a.Text(key)
+		}
+		request := drive.Request{Cost: a.Count32("cost", 1), Deadline: a.Duration("deadline", -1), Lookup: func(k string) string { return attributes[strings.TrimPrefix(k, "header:")] }}
+		if a.Is("bare") {
+			request.Lookup = nil
+		}
+		slot := r.driver.NextSlot()
+		h := r.driver.Begin(request)
+		if h.Slot() != slot {
+			a.Fail("the call has slot %d, %d was announced", h.Slot(), slot)
+		}
+		r.calls[name], r.names[h] = h, name
+	case "done":
+		told := a.Has("retry_after")
+		done = r.driver.Done(r.calls[name], a.Outcome(), told, a.Duration("retry_after", 0))
+	case "cancel":
+		done = r.driver.Cancel(r.calls[name])
+	case "renew":
+		done = r.driver.Renew(r.calls[name])
+	case "tick":
+	default:
+		a.Fail("unknown event %q", verb)
+	}
+	a.Close()
+	if !done {
+		line += "  (stale)"
+	}
+	return before + line + "\n" + r.decisions("    ")
+}
+
+// decisions prints what was decided since it was last asked.
+func (r *runner) decisions(indent string) string {
+	var out strings.Builder
+	for _, d := range r.driver.Decisions {
+		fmt.Fprintf(&out, "%s%v %s %v", indent, d.At, r.names[d.Call], d.Kind)
+		for _, word := range []string{d.Outcome.String(), d.Step, d.Reason.String()} {
+			if word != "" {
+				out.WriteString(" " + word)
+			}
+		}
+		if d.Attempt > 0 {
+			fmt.Fprintf(&out, " attempt=%d", d.Attempt)
+		}
+		if d.Until != 0 && d.Until != clock.Never {
+			fmt.Fprintf(&out, " until=%v", d.Until)
+		}
+		if d.Kind == drive.Reject && d.RetryAfter >= 0 {
+			fmt.Fprintf(&out, " retry_after=%v", d.RetryAfter)
+		}
+		if d.Shadow {
+			out.WriteString(" shadow")
+		}
+		if d.Fallback {
+			out.WriteString(" fallback")
+		}
+		if d.State != "" {
+			fmt.Fprintf(&out, " [%s]", d.State)
+		}
+		out.WriteString("\n")
+		if d.Last && r.driver.Live(d.Call) {
+			out.WriteString("WRONG: the last decision of a call that goes on\n")
+		}
+	}
+	r.driver.Decisions = r.driver.Decisions[:0]
+	return out.String()
+}
+
+func TestKinds(t *testing.T) {
+	if got := drive.Configured.String() + " " + drive.Kind(99).String(); got != "configured unknown" {
+		t.Error(got)
+	}
+}
+
+// The zero handle, and that of a call which is over, name no call.
+func TestHandles(t *testing.T) {
+	d := drive.New(plan(t, "steps: [{timeout: 1s}]"), 0)
+	if d.Live(drive.Handle{}) || d.Cancel(drive.Handle{}) || d.Renew(drive.Handle{}) || d.Done(drive.Handle{}, reducer.OK, false, 0) {
+		t.Error("the zero handle names a call")
+	}
+	first := d.Begin(drive.Request{Deadline: -1})
+	d.Done(first, reducer.OK, false, 0)
+	second := d.Begin(drive.Request{Deadline: -1})
+	if first.Slot() != second.Slot() || d.Live(first) || !d.Live(second) || d.Cancel(first) {
+		t.Error("the slot of a call that is over still names it")
+	}
+	if d.Now() != 0 || d.Plan().Len() != 1 {
+		t.Errorf("stands at %v with %d steps", d.Now(), d.Plan().Len())
+	}
+}

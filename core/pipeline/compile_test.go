@@ -1,0 +1,87 @@
+package pipeline_test
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+var (
+	cut   = pipeline.Step{Kind: pipeline.Timeout, Timeout: timeout.Config{After: 10 * time.Second, Soft: 8 * time.Second}}
+	tries = pipeline.Step{Kind: pipeline.Retry, Retry: retry.Config{Attempts: 2, Backoff: backoff.Config{Kind: backoff.Constant, Base: time.Second}}}
+	limit = pipeline.Step{Kind: pipeline.Limit, Limit: limiter.Config{Count: 1, Period: time.Second}}
+)
+
+func named(s pipeline.Step, name string) pipeline.Step {
+	s.Name = name
+	return s
+}
+
+func TestCompileErrors(t *testing.T) {
+	many := make([]pipeline.Step, pipeline.MaxSteps+1)
+	for i := range many {
+		many[i] = cut
+	}
+	for want, p := range map[string]pipeline.Policy{
+		"steps: a policy has 1 to 16 steps":                                                      {Steps: many},
+		"steps: one may be a retry":                                                              {Steps: []pipeline.Step{tries, named(tries, "again")}},
+		"fallback.status: found 700; allowed: 100 to 599":                                        {Steps: []pipeline.Step{cut}, Fallback: &fallback.Config{Status: 700}},
+		"steps[1].timeout.after: found 0s; allowed: more than 0":                                 {Steps: []pipeline.Step{cut, {Kind: pipeline.Timeout}}},
+		"steps[0].retry.attempts: found 0; allowed: 1 to 1000":                                   {Steps: []pipeline.Step{{Kind: pipeline.Retry}}},
+		"steps[0].breaker.window.calls: found 0; allowed: 1 to 10000":                            {Steps: []pipeline.Step{{Kind: pipeline.Breaker, Breaker: breaker.Config{}}}},
+		"steps[0].limit.rate.count: found 0; allowed: 1 to 1000000000":                           {Steps: []pipeline.Step{{Kind: pipeline.Limit}}},
+		"steps[0].bulkhead.concurrent: found 0; allowed: 1 to 1000000":                           {Steps: []pipeline.Step{{Kind: pipeline.Bulkhead, Bulkhead: bulkhead.Config{}}}},
+		"steps[0].unknown.kind: found 99; allowed: a mechanism of this package":                  {Steps: []pipeline.Step{{Kind: 99}}},
+		"steps[1].limit.name: another step has it":                                               {Steps: []pipeline.Step{named(cut, "limit"), limit}},
+		"steps[0].timeout.name: deadline is reserved":                                            {Steps: []pipeline.Step{named(cut, pipeline.Deadline)}},
+		"steps[0].limit.algorithm: found 9; allowed: TokenBucket, FixedWindow or SlidingCounter": {Steps: []pipeline.Step{{Kind: pipeline.Limit, Limit: limiter.Config{Algorithm: 9}}}},
+	} {
+		_, err := pipeline.Compile(p)
+		if err == nil || err.Error() != want {
+			t.Errorf("error %v, want %s", err, want)
+		}
+	}
+	if _, err := pipeline.Compile(pipeline.Policy{}); err == nil {
+		t.Error("a policy without steps compiles")
+	}
+	var config *reducer.ConfigError
+	if _, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{{Kind: pipeline.Limit}}}); !errors.As(err, &config) || config.Field != "rate.count" {
+		t.Errorf("%v hides the mechanism's own error", err)
+	}
+}
+
+// A plan answers what a driver and a person ask of it.
+func TestPlan(t *testing.T) {
+	plan, err := pipeline.Compile(pipeline.Policy{Name: "vendor", Steps: []pipeline.Step{cut, tries, limit, limit, cut}, Fallback: &fallback.Config{}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []string{"timeout", "retry", "limit", "limit-2", "timeout-2"} {
+		if plan.StepName(i) != want || plan.Step(i).Name != want {
+			t.Errorf("step %d is %s, want %s", i, plan.StepName(i), want)
+		}
+	}
+	if plan.Name() != "vendor" || plan.Fallback().Status != 503 || plan.StepName(-1) != "deadline" || plan.Shadow(-1) || plan.RetryIndex() != 1 {
+		t.Errorf("%s %+v %s %d", plan.Name(), plan.Fallback(), plan.StepName(-1), plan.RetryIndex())
+	}
+	var c pipeline.Call
+	plan.Begin(&c, 1, clock.Never, 0)
+	if plan.SoftAt(&c, 0) != clock.Never {
+		t.Error("a timeout warns before it is passed")
+	}
+	plan.Pass(&c, 0, false, reducer.Answer{}, 5)
+	if got := plan.SoftAt(&c, 0); got != clock.Mark(8*time.Second+5) || plan.SoftAt(&c, 1) != clock.Never {
+		t.Errorf("it warns at %v", got)
+	}
+}

@@ -1,0 +1,89 @@
+package sluice_test
+
+import (
+	"io/fs"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/policy"
+)
+
+// pages returns the Markdown files of the repository.
+func pages(t *testing.T) []string {
+	var found []string
+	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != "." || d.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		if strings.HasSuffix(path, ".md") {
+			found = append(found, path)
+		}
+		return nil
+	})
+	if err != nil || len(found) == 0 {
+		t.Fatalf("found %v: %v", found, err)
+	}
+	return found
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(src)
+}
+
+var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```")
+
+// TestSnippets compiles the programs of README and reads its policies.
+func TestSnippets(t *testing.T) {
+	counts := map[string]int{}
+	for _, block := range fence.FindAllStringSubmatch(read(t, "README.md"), -1) {
+		counts[block[1]]++
+		switch block[1] {
+		case "yaml":
+			if _, err := policy.Parse("README.yaml", []byte(block[2])); err != nil {
+				t.Errorf("%v\n%s", err, block[2])
+			}
+		case "go":
+			file := filepath.Join(t.TempDir(), "main.go")
+			if err := os.WriteFile(file, []byte(block[2]), 0o600); err != nil {
+				t.Fatal(err)
+			}
+			if out, err := exec.Command("go", "vet", file).CombinedOutput(); err != nil {
+				t.Errorf("%v\n%s\n%s", err, out, block[2])
+			}
+		}
+	}
+	if counts["go"] == 0 || counts["yaml"] == 0 {
+		t.Errorf("found %v, want Go and YAML", counts)
+	}
+}
+
+var link = regexp.MustCompile(`(?:\]\(|srcset="|src=")([^)"#\s]+)`)
+
+// TestLinks follows the links between pages and to files. Those that leave the
+// repository are not followed.
+func TestLinks(t *testing.T) {
+	for _, page := range pages(t) {
+		text := fence.ReplaceAllString(read(t, page), "")
+		for _, found := range link.FindAllStringSubmatch(text, -1) {
+			target := found[1]
+			if strings.Contains(target, "://") {
+				continue
+			}
+			if _, err := os.Stat(filepath.Join(filepath.Dir(page), target)); err != nil {
+				t.Errorf("%s: %s: %v", page, target, err)
+			}
+		}
+	}
+}

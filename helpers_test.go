@@ -1,0 +1,148 @@
+package sluice_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/drive"
+)
+
+var errBoom = errors.New("boom")
+
+// document returns the policy p of steps, as in "limit: 5/1s".
+func document(steps ...string) []byte {
+	return []byte("version: 1\npolicies:\n  p:\n    steps:\n      - " + strings.Join(steps, "\n      - ") + "\n")
+}
+
+// guarded returns a pipeline of the steps.
+func guarded(t testing.TB, steps []string, options ...sluice.Option) *sluice.Pipeline {
+	t.Helper()
+	set, err := sluice.Parse("test.yaml", document(steps...), options...)
+	require.NoError(t, err)
+	return set.Pipeline("p")
+}
+
+// bubble runs a test in virtual time.
+func bubble(t *testing.T, f func(t *testing.T)) {
+	t.Helper()
+	synctest.Test(t, f)
+}
+
+// journal writes down events, each a line with its time since the journal began.
+type journal struct {
+	mu    sync.Mutex
+	began clock.Mark
+	lines []string
+}
+
+func listen(p *sluice.Pipeline) *journal {
+	j := &journal{began: sluice.Now()}
+	p.Listen(j.note)
+	return j
+}
+
+func (j *journal) note(e sluice.Event) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	j.lines = append(j.lines, line(e, e.At.Sub(j.began)))
+}
+
+func line(e sluice.Event, at time.Duration) string {
+	text := at.String()
+	if e.Change != "" {
+		return text + " " + e.Step + " " + e.Change
+	}
+	text += " " + e.Kind.String()
+	if e.Attempt > 0 {
+		text += fmt.Sprint(" ", e.Attempt)
+	}
+	for _, word := range []string{e.Step, e.Outcome.String(), e.Reason.String(), e.Note} {
+		if word != "" {
+			text += " " + word
+		}
+	}
+	switch {
+	case e.Kind == drive.Retry:
+		text += " until " + (at + e.Wait).String()
+	case e.Kind == drive.Reject && e.RetryAfter >= 0:
+		text += " after " + e.RetryAfter.String()
+	}
+	if e.Shadow {
+		text += " shadow"
+	}
+	if e.Soft {
+		text += " soft"
+	}
+	return text
+}
+
+// all returns what was written so far.
+func (j *journal) all() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	return slices.Clone(j.lines)
+}
+
+// take is all, and begins anew.
+func (j *journal) take() []string {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	lines := j.lines
+	j.lines = nil
+	return lines
+}
+
+// ok, fails and takes are functions to guard.
+func ok(context.Context) (int, error) { return 1, nil }
+
+func fails(context.Context) (int, error) { return 0, errBoom }
+
+// takes succeeds after d, or fails at the end of its context.
+func takes(d time.Duration) func(context.Context) (int, error) {
+	return func(ctx context.Context) (int, error) {
+		select {
+		case <-time.After(d):
+			return 1, nil
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
+}
+
+// stubborn succeeds after d, whatever its context says.
+func stubborn(d time.Duration) func(context.Context) (int, error) {
+	return func(context.Context) (int, error) {
+		time.Sleep(d)
+		return 1, nil
+	}
+}
+
+// state returns the state of a step.
+func state(t testing.TB, p *sluice.Pipeline, step string) sluice.StepState {
+	t.Helper()
+	for _, s := range p.State() {
+		if s.Step == step {
+			return s
+		}
+	}
+	t.Fatalf("no step %s", step)
+	return sluice.StepState{}
+}
+
+// recovered runs f and returns what it panicked with.
+func recovered(f func()) (value any) {
+	defer func() { value = recover() }()
+	f()
+	return nil
+}

@@ -1,0 +1,159 @@
+package sluice_test
+
+import (
+"fmt"
+	"context"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/oracle"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// stage runs a log on a pipeline, a goroutine for each call.
+type stage struct {
+	pipeline *sluice.Pipeline
+	began    time.Time
+	live     sync.WaitGroup
+	calls    map[string]*actor
+}
+
+// actor is a call of the log. Its function does what the log says.
+type actor struct {
+	cancel context.CancelFunc
+	orders chan oracle.Event
+
+	mu      sync.Mutex
+	running bool
+}
+
+// performed runs the log in the bubble and returns what happened by call.
+func performed(t *testing.T, p pipeline.Policy, events []oracle.Event) map[string][]string {
+	pipe, err := sluice.New(p, sluice.WithSeed(0))
+	require.NoError(t, err)
+	s := &stage{pipeline: pipe, began: time.Now(), calls: map[string]*actor{}}
+	var mu sync.Mutex
+	heard, origin, over := map[string][]string{}, sluice.Now(), false
+	pipe.Listen(func(e sluice.Event) {
+		mu.Lock()
+		defer mu.Unlock()
+		if e.Change == "" && e.Kind != drive.Lapse && !over {
+			heard[e.Key] = append(heard[e.Key], line(e, e.At.Sub(origin)))
+		}
+	})
+	for _, e := range events {
+		// What is due at the mark happens before the event.
+		time.Sleep(time.Until(s.began.Add(time.Duration(e.At))))
+		synctest.Wait()
+		s.apply(t, e)
+		if dbg { synctest.Wait(); fmt.Println(e, pipe.State()) }
+		synctest.Wait()
+	}
+	mu.Lock()
+	over = true
+	mu.Unlock()
+	for _, a := range s.calls {
+		a.cancel()
+	}
+	s.live.Wait()
+	for _, step := range pipe.State() {
+		require.Zero(t, step.Waiting, step.Step)
+	}
+	return heard
+}
+
+func (s *stage) apply(t *testing.T, e oracle.Event) {
+	a := s.calls[e.ID]
+	switch {
+	case e.Op == "call":
+		s.call(e)
+	case e.Op == "configure":
+		require.NoError(t, s.pipeline.Configure(*e.Policy))
+	case a != nil && e.Op == "done":
+		a.order(e)
+	case a != nil && e.Op == "cancel":
+		a.cancel()
+	}
+}
+
+func (s *stage) call(e oracle.Event) {
+	ctx, cancel := context.WithCancel(context.Background())
+	if e.Deadline != nil {
+		ctx, cancel = context.WithDeadline(ctx, time.Now().Add(time.Duration(*e.Deadline)))
+	}
+	a := &actor{cancel: cancel, orders: make(chan oracle.Event)}
+	s.calls[e.ID] = a
+	request := sluice.Request{Key: e.ID, Cost: e.Cost, Lookup: func(name string) string { return e.Attributes[name] }}
+	if e.Cost == 0 {
+		request.Cost = sluice.NoCost
+	}
+	s.live.Go(func() {
+		defer cancel()
+		_, _ = sluice.DoWith(ctx, s.pipeline, request, a.attempt)
+	})
+}
+
+// order tells a running attempt how to end; a call that runs none hears nothing.
+func (a *actor) order(e oracle.Event) {
+	a.mu.Lock()
+	running := a.running
+	a.mu.Unlock()
+	if running {
+		a.orders <- e
+	}
+}
+
+func (a *actor) attempt(ctx context.Context) (int, error) {
+	a.runs(true)
+	defer a.runs(false)
+	select {
+	case e := <-a.orders:
+		return 0, told(e)
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
+
+func (a *actor) runs(running bool) {
+	a.mu.Lock()
+	a.running = running
+	a.mu.Unlock()
+}
+
+// told returns an error that means what the event says.
+func told(e oracle.Event) error {
+	if e.Outcome == "ok" {
+		return nil
+	}
+	err := &wish{}
+	switch e.Outcome {
+	case "fail":
+		err.outcome = reducer.Fail
+	case "throttle":
+		err.outcome = reducer.Throttle
+	default:
+		err.outcome = reducer.Ignore
+	}
+	if e.RetryAfter != nil {
+		err.told, err.after = true, time.Duration(*e.RetryAfter)
+	}
+	return err
+}
+
+// wish is an error with a meaning.
+type wish struct {
+	outcome reducer.Outcome
+	after   time.Duration
+	told    bool
+}
+
+func (w *wish) Error() string                     { return "wish" }
+func (w *wish) Outcome() reducer.Outcome          { return w.outcome }
+func (w *wish) RetryAfter() (time.Duration, bool) { return w.after, w.told }
