@@ -59,6 +59,50 @@ func (b *box) step(a reducer.Action, now clock.Mark) reducer.Answer {
 	return answer
 }
 
+// enter asks for a permit that is there at once; false when acquire is to be
+// asked.
+func (b *box) enter(cost uint32, now clock.Mark) (reducer.Permit, bool) {
+	b.mu.Lock()
+	if b.busy() {
+		b.mu.Unlock()
+		return reducer.Permit{}, false
+	}
+	b.used = now
+	p, ok := b.cell.Enter(cost, 0, now)
+	b.mu.Unlock()
+	return p, ok
+}
+
+// exit gives a permit back after a success with nothing to tell anybody; false
+// when step is to be asked.
+func (b *box) exit(p reducer.Permit, now clock.Mark) bool {
+	b.mu.Lock()
+	if b.busy() {
+		b.mu.Unlock()
+		return false
+	}
+	ok := b.cell.Exit(p, now, &b.out)
+	if len(b.out) == 0 {
+		b.mu.Unlock()
+		return ok
+	}
+	b.settle(now)
+	return ok
+}
+
+// catchLast moves the beginning of an attempt that is recorded at a mark which
+// the cell has passed, so that its duration stays what it was.
+func (b *box) catchLast(a *reducer.Action, now clock.Mark) {
+	if a.Kind != reducer.Record {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if core := cell.Breaker(b.cell); core != nil && core.Last > now {
+		a.Mark = a.Mark.Add(core.Last.Sub(now))
+	}
+}
+
 // acquire asks for a permit. The waiter is nil unless the answer is Wait.
 func (b *box) acquire(cost uint32, now clock.Mark) (reducer.Answer, *waiter) {
 	b.mu.Lock()

@@ -32,6 +32,9 @@ func TestRunnerAgreesWithEval(t *testing.T) {
 	for i := range cases {
 		rng := rand.New(rand.NewPCG(7, uint64(i)))
 		p, events := generate.Generate(rng)
+		if events[len(events)-1].At < int64(time.Millisecond) {
+			continue // on a grid so fine that much coincides
+		}
 		p, events = suitable(rng, p, events)
 		different, ambiguous := diverges(t, p, events)
 		switch {

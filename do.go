@@ -91,6 +91,8 @@ type run struct {
 	gaveUp   bool // the caller, while no attempt was running
 	single   bool // one attempt, whatever the policy says
 	keep     bool // the function's own value is returned with its error
+	void     bool // but not this one: no attempt followed, or it came too late
+	late     bool // the attempt returned after it was cut
 }
 
 // phantom is a waiter of a step in shadow.
@@ -153,7 +155,7 @@ func (r *run) box(i int) *box {
 // context makes the context of an attempt. Where nothing can cut it and nothing
 // can be held, the caller's own will do.
 func (r *run) context() context.Context {
-	r.returned = false
+	r.returned, r.late, r.void = false, false, false
 	cut := r.layout.plan.CutAt(&r.call)
 	if r.request.Holdable {
 		r.session = newSession(r.ctx, cut, r.p.now(), r.cause(cut))
@@ -224,7 +226,7 @@ func (r *run) crashed() {
 }
 
 func (r *run) advance(e pipeline.Event) pipeline.Effect {
-	return r.layout.plan.Advance(&r.call, e, r.now)
+	return r.layout.plan.Advance(&r.call, &e, r.now)
 }
 
 // finish settles an attempt that returned, and reports whether another one is
@@ -240,19 +242,10 @@ func (r *run) settle(outcome reducer.Outcome, told bool, after time.Duration, er
 	plan := r.layout.plan
 	returned := r.p.now()
 	r.soft(returned)
-	for at := plan.EndsAt(&r.call); at <= returned; at = plan.EndsAt(&r.call) {
-		// The cut votes from its own mark, however late the function returned.
-		r.now = max(r.now, at)
-		effect := r.advance(pipeline.Event{Kind: pipeline.Woken})
-		i, cut := effect.CutStep()
-		if !cut {
-			break
+	if plan.EndsAt(&r.call) <= returned {
+		if effect, cut := r.ends(returned); cut {
+			return r.cut(effect, outcome, err, returned)
 		}
-		r.tell(Event{Kind: drive.Timeout, Step: plan.StepName(i), Attempt: r.call.Retry.Attempt, Shadow: plan.Shadow(i)})
-		if plan.Shadow(i) {
-			continue
-		}
-		return r.cut(effect, i, outcome, err, returned)
 	}
 	r.now = returned
 	if r.single {
@@ -261,19 +254,45 @@ func (r *run) settle(outcome reducer.Outcome, told bool, after time.Duration, er
 	return r.do(r.advance(pipeline.Event{Kind: pipeline.Finished, Outcome: outcome, Told: told, RetryAfter: after}))
 }
 
+// ends brings about the timeouts that are due up to a mark, each at its own, and
+// reports whether one cut the call. Those in shadow are told of alone.
+func (r *run) ends(now clock.Mark) (effect pipeline.Effect, cut bool) {
+	plan := r.layout.plan
+	for at := plan.EndsAt(&r.call); at <= now; at = plan.EndsAt(&r.call) {
+		r.now = max(r.now, at)
+		effect = r.advance(pipeline.Event{Kind: pipeline.Woken})
+		i, due := effect.CutStep()
+		if !due {
+			return effect, false
+		}
+		r.tell(Event{Kind: drive.Timeout, Step: plan.StepName(i), Attempt: r.call.Retry.Attempt, Shadow: plan.Shadow(i)})
+		if !plan.Shadow(i) {
+			return effect, true
+		}
+	}
+	return effect, false
+}
+
+// timeout is the error of the step that an effect says has cut the call.
+func (r *run) timeout(e pipeline.Effect, err error) *TimeoutError {
+	i, _ := e.CutStep()
+	return &TimeoutError{Policy: r.p.name, Step: r.layout.plan.StepName(i), Err: err}
+}
+
 // cut settles an attempt that a timeout had cut before the function returned.
 // A late success is returned all the same, unless the options refuse it.
-func (r *run) cut(effect pipeline.Effect, i int, outcome reducer.Outcome, err error, returned clock.Mark) (again bool, _ error) {
+func (r *run) cut(effect pipeline.Effect, outcome reducer.Outcome, err error, returned clock.Mark) (again bool, _ error) {
+	r.late, r.void = true, outcome == reducer.OK
 	if outcome == reducer.OK && !r.p.strict {
 		r.leave(effect)
 		r.now = returned
 		if effect.Do == pipeline.Consult {
 			return r.do(r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.OK}))
 		}
-		r.end(Event{Kind: drive.End, Outcome: reducer.OK})
+		r.end(Event{Kind: drive.End, Outcome: reducer.OK, Attempt: r.call.Retry.Attempt})
 		return false, err
 	}
-	r.last = &TimeoutError{Policy: r.p.name, Step: r.layout.plan.StepName(i), Err: err}
+	r.last = r.timeout(effect, err)
 	if r.single && effect.Do == pipeline.Consult {
 		r.leave(effect)
 		effect = r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.Timeout})
@@ -290,9 +309,14 @@ func (r *run) soft(now clock.Mark) {
 	if !r.p.heard() {
 		return
 	}
+	began := r.now
 	for i := range r.layout.plan.Len() {
-		if r.layout.plan.SoftAt(&r.call, i) <= now {
+		at := r.layout.plan.SoftAt(&r.call, i)
+		// What stands above the retry is told of once.
+		if at <= now && (at > began || r.call.Retry.Attempt == 1 || i > r.layout.plan.RetryIndex()) {
+			r.now = max(began, at)
 			r.tell(Event{Kind: drive.Timeout, Step: r.layout.plan.StepName(i), Attempt: r.call.Retry.Attempt, Soft: true})
 		}
 	}
+	r.now = began
 }

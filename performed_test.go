@@ -49,9 +49,11 @@ func performed(t *testing.T, p pipeline.Policy, events []oracle.Event) map[strin
 		}
 	})
 	for _, e := range events {
-		// What is due at the mark happens before the event.
+		// What is due at the mark happens before the event; a breaker changes
+		// when it is looked at.
 		time.Sleep(time.Until(s.began.Add(time.Duration(e.At))))
 		synctest.Wait()
+		pipe.State()
 		s.apply(t, e)
 		if dbg { synctest.Wait(); fmt.Println(e, pipe.State()) }
 		synctest.Wait()

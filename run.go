@@ -54,10 +54,12 @@ func (r *run) enter(from int) pipeline.Effect {
 		var w *waiter
 		ask := plan.Asks(i)
 		if ask {
-			if answer, w = r.box(i).acquire(r.call.Cost, r.now); answer.Verdict == reducer.Admit {
-				r.call.Admit(i, answer.Permit)
+			b := r.box(i)
+			if permit, ok := b.enter(r.call.Cost, r.now); ok {
+				r.call.Admit(i, permit)
 				continue
 			}
+			answer, w = b.acquire(r.call.Cost, r.now)
 		}
 		next, shadow := plan.Pass(&r.call, i, ask, answer, r.now)
 		switch next {
@@ -137,7 +139,7 @@ func (r *run) await(i int, w *waiter) pipeline.Effect {
 
 // giveUp ends a call while no attempt is running.
 func (r *run) giveUp(e pipeline.Event) pipeline.Effect {
-	r.gaveUp = e.Kind == pipeline.GaveUp
+	r.gaveUp, r.void = e.Kind == pipeline.GaveUp, true
 	for {
 		effect := r.advance(e)
 		i, cut := effect.CutStep()
@@ -147,7 +149,7 @@ func (r *run) giveUp(e pipeline.Event) pipeline.Effect {
 		shadow := r.layout.plan.Shadow(i)
 		r.tell(Event{Kind: drive.Timeout, Step: r.layout.plan.StepName(i), Attempt: r.call.Retry.Attempt + 1, Shadow: shadow})
 		if !shadow {
-			r.last = &TimeoutError{Policy: r.p.name, Step: r.layout.plan.StepName(i), Err: r.last}
+			r.last = r.timeout(effect, r.last)
 			return effect
 		}
 	}
@@ -174,7 +176,7 @@ func (r *run) started() {
 // consult asks the breakers below the retry, then the budget.
 func (r *run) consult(e pipeline.Effect) (pipeline.Effect, error) {
 	plan := r.layout.plan
-	if note := r.request.NoRetry; note != "" {
+	if note := r.request.NoRetry; note != "" && !plan.Shadow(plan.RetryIndex()) {
 		effect := r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: e.Outcome})
 		r.leave(effect)
 		r.end(Event{Kind: drive.End, Outcome: e.Outcome, Attempt: r.call.Retry.Attempt, Note: note})
@@ -212,7 +214,16 @@ func (r *run) sleep(e pipeline.Effect) pipeline.Effect {
 			return r.giveUp(pipeline.Event{Kind: pipeline.GaveUp})
 		}
 	}
-	r.now = max(r.p.now(), e.At)
+	woke := max(r.p.now(), e.At)
+	if effect, cut := r.ends(woke); cut {
+		// It overslept: nothing starts after its deadline.
+		r.last, r.void = r.timeout(effect, r.last), true
+		return effect
+	}
+	r.now = woke
+	if r.ctx.Err() != nil {
+		return r.giveUp(pipeline.Event{Kind: pipeline.GaveUp})
+	}
 	return r.advance(pipeline.Event{Kind: pipeline.Resumed})
 }
 
@@ -222,29 +233,42 @@ func (r *run) leave(e pipeline.Effect) {
 		return
 	}
 	if r.phantom != nil {
-		r.sync()
+		r.sync(e)
 	}
 	plan := r.layout.plan
 	for mask := r.call.Holds(e); mask != 0; {
 		i := bits.Len16(mask) - 1
 		mask &^= 1 << i
-		a, ok := plan.Leave(&r.call, i)
-		if !ok {
+		kind, permit := plan.Leaving(&r.call, i)
+		if kind == 0 {
 			continue
 		}
 		b := r.box(i)
-		if r.hold != nil && a.Kind == reducer.Release {
+		plain := kind == reducer.Release || kind == reducer.Record && r.call.Outcome == reducer.OK
+		if plain && !r.late && r.hold == nil && b.exit(permit, r.now) {
+			continue
+		}
+		a := reducer.Action{Kind: kind, Outcome: r.call.Outcome, Cost: r.call.Cost, Permit: permit}
+		if r.hold != nil && kind == reducer.Release {
 			r.hold.keep(kept{b, a}, r.now)
 			continue
+		}
+		if r.late {
+			b.catchLast(&a, r.now)
 		}
 		b.step(a, r.now)
 	}
 }
 
-// sync learns what became of phantoms in the meantime, and takes those that
-// still stand in a queue out of it.
-func (r *run) sync() {
+// sync learns what became of phantoms at the steps that an effect leaves, and
+// takes those that still stand in a queue out of it.
+func (r *run) sync(e pipeline.Effect) {
+	var rest []phantom
 	for _, x := range r.phantom {
+		if x.step < int(e.LeaveTo) {
+			rest = append(rest, x)
+			continue
+		}
 		if !x.waiter.leave(r.now) {
 			effect := r.woken(x.step, x.waiter)
 			if effect.Do == pipeline.GiveUp {
@@ -252,7 +276,7 @@ func (r *run) sync() {
 			}
 		}
 	}
-	r.phantom = nil
+	r.phantom = rest
 }
 
 // end tells of the end of the call and lets go of its cells.
@@ -299,7 +323,7 @@ func (r *run) result(e pipeline.Effect) error {
 	case e.Reason != reducer.NoReason:
 		return r.retryError(e.Reason, "")
 	}
-	r.keep = true
+	r.keep = !r.void
 	return r.last
 }
 
@@ -313,7 +337,7 @@ func (r *run) cancelled() error {
 }
 
 func (r *run) retryError(why reducer.Reason, note string) error {
-	r.keep = true
+	r.keep = !r.void
 	return &RetryError{Policy: r.p.name, Step: r.layout.plan.StepName(r.layout.plan.RetryIndex()), Reason: why, Note: note,
 		Attempts: int(r.call.Retry.Attempt), Err: r.last}
 }

@@ -183,7 +183,15 @@ func (c *call) result(resp *http.Response, err error) (*http.Response, error) {
 	if f := c.guard.pipeline.Fallback(); f != nil && (refused || failed || late) {
 		c.abandon()
 		c.details.Fallback = true
-		return c.answer(fallbackAnswer(f)), nil
+		a, told := answer{}, false
+		if c.t.answers {
+			a, told = c.t.refusal(c.guard, c.request, err, http.StatusGatewayTimeout)
+		}
+		a.replace(f)
+		if told {
+			return c.answer(a), nil
+		}
+		return c.finished(c.answer(a)), nil
 	}
 	if c.last != nil && (failed || plain) {
 		return c.finished(c.last), nil

@@ -94,9 +94,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, g *guard, q slu
 		return
 	}
 	if f := g.pipeline.Fallback(); f != nil {
-		own := fallbackAnswer(f)
-		a.status, a.body = own.status, own.body
-		a.header.Set("Content-Type", own.header.Get("Content-Type"))
+		a.replace(f)
 	} else if h.refused != nil {
 		for name, values := range a.header {
 			w.Header()[name] = values

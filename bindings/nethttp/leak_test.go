@@ -90,7 +90,7 @@ func troubled(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.WriteString(w, "too many")
 	case "/long":
 		w.WriteHeader(500)
-		_, _ = io.WriteString(w, strings.Repeat("x", 200_000))
+		_, _ = io.WriteString(w, strings.Repeat("x", nethttp.DefaultMaxBody+1))
 	}
 }
 
@@ -130,7 +130,11 @@ func one(client *http.Client, i int) error {
 	}
 	var body io.Reader
 	if i%3 == 0 {
-		body = onlyReader{strings.NewReader(strings.Repeat("y", i%100_000))}
+		size := i % 1000
+		if i%12 == 0 {
+			size = nethttp.DefaultMaxBody + i%2
+		}
+		body = onlyReader{strings.NewReader(strings.Repeat("y", size))}
 	}
 	r, err := http.NewRequestWithContext(ctx, "PUT", "http://troubled.test"+path, body)
 	if err != nil {

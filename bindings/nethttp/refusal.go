@@ -108,13 +108,17 @@ func detail(e *sluice.RejectedError) string {
 	return ""
 }
 
-// fallbackAnswer is what a policy gives in place of a refusal or a failure.
-func fallbackAnswer(f *fallback.Config) answer {
+// replace puts a policy's fallback in the place of the problem document.
+func (a *answer) replace(f *fallback.Config) {
 	kind := "text/plain; charset=utf-8"
 	if f.Body != "" && (f.Body[0] == '{' || f.Body[0] == '[') && json.Valid([]byte(f.Body)) {
 		kind = "application/json"
 	}
-	return answer{status: f.Status, header: http.Header{"Content-Type": {kind}}, body: []byte(f.Body)}
+	if a.header == nil {
+		a.header = http.Header{}
+	}
+	a.header.Set("Content-Type", kind)
+	a.status, a.body = f.Status, []byte(f.Body)
 }
 
 // write writes the answer.

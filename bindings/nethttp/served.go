@@ -69,7 +69,8 @@ func (s *served) replace(f *fallback.Config) {
 	for _, name := range []string{"Content-Encoding", "Content-Range", "Content-Disposition", "Etag", "Last-Modified", "Trailer", "Transfer-Encoding"} {
 		h.Del(name)
 	}
-	a := fallbackAnswer(f)
+	var a answer
+	a.replace(f)
 	a.write(s.ResponseWriter)
 }
 

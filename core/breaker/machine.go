@@ -74,6 +74,27 @@ func (m *Large) Step(s *LargeState, a reducer.Action, now clock.Mark, out *reduc
 	return m.step(&s.Core, s.Words, a, now, out)
 }
 
+// Enter is the Acquire of a step that admits to a closed breaker, without its
+// words; false, and nothing changed, when Step is to be asked.
+func (m *Machine) Enter(s *State, now clock.Mark) (reducer.Permit, bool) {
+	if s.Mode != Closed || s.Generation == 0 {
+		return reducer.Permit{}, false
+	}
+	s.Last = max(s.Last, now)
+	return reducer.Permit{Generation: uint64(s.Generation), Mark: s.Last}, true
+}
+
+// Exit is the Record of a success at a closed breaker, without its words; false,
+// and nothing changed, when Step is to be asked.
+func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark, out *reducer.Out) bool {
+	if s.Mode != Closed || p.Generation != uint64(s.Generation) {
+		return false
+	}
+	s.Last = max(s.Last, now)
+	m.vote(&s.Core, s.Words[:], false, p.Mark, s.Last, out)
+	return true
+}
+
 // NextWake implements reducer.Machine.
 func (m *Machine) NextWake(s State) (clock.Mark, bool) { return m.nextWake(&s.Core, s.Words[:]) }
 
@@ -203,21 +224,30 @@ func (r *rules) record(s *Core, words []uint64, a reducer.Action, now clock.Mark
 	if a.Generation != uint64(s.Generation) {
 		return reducer.Answer{}
 	}
-	slow := r.config.SlowOver > 0 && now.Sub(a.Mark) > r.config.SlowOver
 	switch s.Mode {
 	case Closed, MetricsOnly:
-		r.count(s, words, failed, slow, now)
-		if s.Mode == Closed && r.trips(s) {
-			r.open(s, words, now, out)
-		}
+		r.vote(s, words, failed, a.Mark, now, out)
 	case HalfOpen:
 		if !s.endProbe(words, a.ID) {
 			return reducer.Answer{}
 		}
-		s.tally(failed, slow)
+		s.tally(failed, r.slow(a.Mark, now))
 		r.judge(s, words, now, out)
 	}
 	return reducer.Answer{Verdict: reducer.Done}
+}
+
+func (r *rules) slow(began, now clock.Mark) bool {
+	return r.config.SlowOver > 0 && now.Sub(began) > r.config.SlowOver
+}
+
+// vote counts an outcome of a breaker that is not half-open, and opens it when
+// that is what the window says.
+func (r *rules) vote(s *Core, words []uint64, failed bool, began, now clock.Mark, out *reducer.Out) {
+	r.count(s, words, failed, r.slow(began, now), now)
+	if s.Mode == Closed && r.trips(s) {
+		r.open(s, words, now, out)
+	}
 }
 
 // trips reports whether the window of a closed breaker opens it.

@@ -53,7 +53,7 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 		if !m.free(s) || m.behind(s) {
 			return reducer.Rejected(reducer.ReasonFull, clock.Never)
 		}
-		return m.take(s, a.ID, now)
+		return reducer.Admitted(m.take(s, a.ID, now))
 	case reducer.Peek:
 		answer := reducer.Admitted(reducer.Permit{Mark: now})
 		if !m.free(s) || m.behind(s) {
@@ -85,6 +85,26 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 	return reducer.Answer{}
 }
 
+// Enter is the Acquire of a step that admits, without its words; false, and
+// nothing changed, when Step is to be asked.
+func (m *Machine) Enter(s *State, caller uint64, now clock.Mark) (reducer.Permit, bool) {
+	if !m.free(s) || m.behind(s) {
+		return reducer.Permit{}, false
+	}
+	s.Last = max(s.Last, now)
+	return m.take(s, caller, s.Last), true
+}
+
+// Exit is Release without its words; false, and nothing changed, for a permit
+// that is not held.
+func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
+	if !s.release(p) {
+		return false
+	}
+	s.Last = max(s.Last, now)
+	return true
+}
+
 func done(ok bool) reducer.Answer {
 	if ok {
 		return reducer.Answer{Verdict: reducer.Done}
@@ -102,7 +122,7 @@ func (m *Machine) behind(s *State) bool {
 func (m *Machine) acquire(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
 	c := &m.config
 	if m.free(s) && !m.behind(s) {
-		return m.take(s, a.ID, now)
+		return reducer.Admitted(m.take(s, a.ID, now))
 	}
 	if c.Queue == 0 || s.Queue.Len() >= c.Queue && c.Order == limiter.Oldest {
 		return reducer.Rejected(reducer.ReasonFull, clock.Never)
@@ -126,14 +146,14 @@ func (m *Machine) dropAll(s *State, keep uint32, out *reducer.Out) {
 	}
 }
 
-func (m *Machine) take(s *State, caller uint64, now clock.Mark) reducer.Answer {
+func (m *Machine) take(s *State, caller uint64, now clock.Mark) reducer.Permit {
 	until := clock.Never
 	if m.config.Lease > 0 {
 		until = now.Add(m.config.Lease)
 	}
 	p := s.hold(caller, until)
 	p.Mark = now
-	return reducer.Admitted(p)
+	return p
 }
 
 func (m *Machine) renew(s *State, p reducer.Permit, now clock.Mark) bool {
@@ -183,8 +203,7 @@ func (m *Machine) serve(s *State, now clock.Mark, out *reducer.Out) reducer.Answ
 		return reducer.Answer{}
 	}
 	s.Queue.Remove(w.Ticket)
-	answer := m.take(s, w.Caller, now)
-	*out = append(*out, reducer.Effect{Kind: reducer.Grant, Caller: w.Caller, Permit: answer.Permit})
+	*out = append(*out, reducer.Effect{Kind: reducer.Grant, Caller: w.Caller, Permit: m.take(s, w.Caller, now)})
 	return done(true)
 }
 

@@ -1,6 +1,3 @@
-// Package cell puts every mechanism with shared state behind one interface, so
-// that a driver holds a machine and its state together without knowing which
-// mechanism it is. It adds nothing to what the machines decide.
 package cell
 
 import (
@@ -14,6 +11,13 @@ import (
 type Cell interface {
 	// Step is that of reducer.Cell.
 	Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer
+	// Enter is an Acquire that admits at once, without the words of Step: half
+	// the cost of a call is moving them. False, and nothing changed, when Step
+	// is to be asked.
+	Enter(cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool)
+	// Exit is a Record of a success or a Release with nothing to tell anybody,
+	// likewise. The Mark of a breaker's permit is when the attempt began.
+	Exit(p reducer.Permit, now clock.Mark, out *reducer.Out) bool
 	// Ends returns the mark of the next Tick that changes something: a lease
 	// runs out, a breaker changes. clock.Never for none. Waits in a queue are
 	// ended by Expire, in the order of their calls.
@@ -55,6 +59,12 @@ type box[S any, M reducer.Cell[S]] struct {
 func (b *box[S, M]) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
 	return b.machine.Step(&b.state, a, now, out)
 }
+
+func (b *box[S, M]) Enter(uint32, uint64, clock.Mark) (reducer.Permit, bool) {
+	return reducer.Permit{}, false
+}
+
+func (b *box[S, M]) Exit(reducer.Permit, clock.Mark, *reducer.Out) bool { return false }
 
 func (b *box[S, M]) Ends() clock.Mark { return clock.Never }
 

@@ -131,6 +131,11 @@ func (t *tokens) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reduce
 	return t.machine.Step(&t.state, a, now, out)
 }
 
+// Enter implements Cell.
+func (t *tokens) Enter(cost uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
+	return t.machine.Enter(&t.state, cost, now)
+}
+
 func (b *bare[S, C]) parts() (S, C)              { return b.state, b.machine }
 func (b *bare[S, C]) free(now clock.Mark) uint32 { return b.machine.Free(b.state, now) }
 func (b *bare[S, C]) queue() limiter.Queue       { return limiter.Queue{} }

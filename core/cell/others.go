@@ -37,6 +37,16 @@ type places struct {
 	box[bulkhead.State, *bulkhead.Machine]
 }
 
+// Enter implements Cell.
+func (p *places) Enter(_ uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
+	return p.machine.Enter(&p.state, caller, now)
+}
+
+// Exit implements Cell.
+func (p *places) Exit(permit reducer.Permit, now clock.Mark, _ *reducer.Out) bool {
+	return p.machine.Exit(&p.state, permit, now)
+}
+
 func (p *places) Revive(src []byte, by time.Duration) error {
 	if err := p.box.Revive(src, by); err != nil {
 		return err
@@ -145,6 +155,16 @@ func (b *smallBreaker) Step(a reducer.Action, now clock.Mark, out *reducer.Out) 
 }
 
 func (b *smallBreaker) Ends() clock.Mark { return b.Wake() }
+
+// Enter implements Cell.
+func (b *smallBreaker) Enter(_ uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
+	return b.machine.Enter(&b.state, now)
+}
+
+// Exit implements Cell.
+func (b *smallBreaker) Exit(p reducer.Permit, now clock.Mark, out *reducer.Out) bool {
+	return b.machine.Exit(&b.state, p, now, out)
+}
 
 func (b *smallBreaker) Revive(src []byte, by time.Duration) error {
 	if err := b.box.Revive(src, by); err != nil {

@@ -224,7 +224,7 @@ func (d *Driver) drop(c *call) {
 }
 
 func (d *Driver) advance(c *call, e pipeline.Event) pipeline.Effect {
-	return c.layout.plan.Advance(&c.Call, e, d.now)
+	return c.layout.plan.Advance(&c.Call, &e, d.now)
 }
 
 // rearm sets the wake of a call.

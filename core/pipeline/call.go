@@ -192,6 +192,6 @@ func (c *Call) Holds(e Effect) uint16 {
 
 // Reduce returns the call after the event and what has to be done.
 func (p *Plan) Reduce(c Call, e Event, now clock.Mark) (Call, Effect) {
-	effect := p.Advance(&c, e, now)
+	effect := p.Advance(&c, &e, now)
 	return c, effect
 }

@@ -8,7 +8,7 @@ import (
 
 // Advance is Reduce in place. An event that does not fit the phase of the call
 // changes nothing.
-func (p *Plan) Advance(c *Call, e Event, now clock.Mark) Effect {
+func (p *Plan) Advance(c *Call, e *Event, now clock.Mark) Effect {
 	switch e.Kind {
 	case Entered:
 		if c.Phase == Entering {
@@ -90,7 +90,7 @@ func (p *Plan) end(c *Call, e Effect) Effect {
 	return e
 }
 
-func (p *Plan) granted(c *Call, e Event) Effect {
+func (p *Plan) granted(c *Call, e *Event) Effect {
 	bit := uint16(1) << e.Step
 	switch {
 	case c.Phase == Waiting && c.At == e.Step:
@@ -106,7 +106,7 @@ func (p *Plan) granted(c *Call, e Event) Effect {
 	return Effect{}
 }
 
-func (p *Plan) dropped(c *Call, e Event) Effect {
+func (p *Plan) dropped(c *Call, e *Event) Effect {
 	bit := uint16(1) << e.Step
 	switch {
 	case c.Phase == Waiting && c.At == e.Step:
@@ -120,7 +120,7 @@ func (p *Plan) dropped(c *Call, e Event) Effect {
 }
 
 // finish settles an attempt, and decides whether another may follow.
-func (p *Plan) finish(c *Call, e Event, now clock.Mark) Effect {
+func (p *Plan) finish(c *Call, e *Event, now clock.Mark) Effect {
 	c.Outcome = e.Outcome
 	effect := Effect{Do: Return, Outcome: e.Outcome}
 	if p.retry < 0 || !retry.Retries(e.Outcome) {
@@ -153,7 +153,7 @@ func (p *Plan) deadline(c *Call) clock.Mark {
 }
 
 // decide goes on after the consultation.
-func (p *Plan) decide(c *Call, e Event) Effect {
+func (p *Plan) decide(c *Call, e *Event) Effect {
 	c.Entered = uint8(p.retry + 1)
 	if !e.Open && e.Granted && !p.steps[p.retry].Shadow {
 		c.Phase = Sleeping
@@ -195,7 +195,7 @@ func (p *Plan) wake(c *Call, now clock.Mark) Effect {
 func (p *Plan) cut(c *Call, i int, now clock.Mark) (effect Effect) {
 	switch {
 	case c.Phase == Running && p.retry >= 0 && i > p.retry:
-		effect = p.finish(c, Event{Outcome: reducer.Timeout}, now)
+		effect = p.finish(c, &Event{Outcome: reducer.Timeout}, now)
 	case c.Phase == Running:
 		c.Outcome = reducer.Timeout
 		effect = p.end(c, Effect{Do: Return, Outcome: reducer.Timeout})
@@ -210,14 +210,28 @@ func (p *Plan) cut(c *Call, i int, now clock.Mark) (effect Effect) {
 // false where there is none. Limiters keep what ran, and refund what did not;
 // breakers get the outcome as a vote; bulkheads get their place back.
 func (p *Plan) Leave(c *Call, i int) (reducer.Action, bool) {
+	kind, permit := p.Leaving(c, i)
+	a := reducer.Action{Kind: kind, Permit: permit}
+	switch kind {
+	case reducer.Cancel:
+		a.Cost = c.Cost
+	case reducer.Record:
+		a.Outcome = c.Outcome
+	}
+	return a, kind != 0
+}
+
+// Leaving is Leave without the words of an action: its kind, 0 for none, and
+// the permit that it is about.
+func (p *Plan) Leaving(c *Call, i int) (reducer.Kind, reducer.Permit) {
 	bit := uint16(1) << i
 	slot := c.Slots[i]
 	if c.Phantom&bit != 0 {
 		c.Phantom &^= bit
-		return reducer.Action{Kind: reducer.Leave, Permit: reducer.Permit{ID: slot.ID}}, true
+		return reducer.Leave, reducer.Permit{ID: slot.ID}
 	}
 	if c.Held&bit == 0 {
-		return reducer.Action{}, false
+		return 0, reducer.Permit{}
 	}
 	c.Held &^= bit
 	above := i < p.retry
@@ -228,17 +242,17 @@ func (p *Plan) Leave(c *Call, i int) (reducer.Action, bool) {
 			ran = c.Retry.Attempt > 0
 		}
 		if ran {
-			return reducer.Action{}, false
+			return 0, reducer.Permit{}
 		}
-		return reducer.Action{Kind: reducer.Cancel, Cost: c.Cost, Permit: slot}, true
+		return reducer.Cancel, slot
 	case Breaker:
 		slot.Mark = c.Started
 		if above {
 			slot.Mark = c.First
 		}
-		return reducer.Action{Kind: reducer.Record, Outcome: c.Outcome, Permit: slot}, true
+		return reducer.Record, slot
 	default:
-		return reducer.Action{Kind: reducer.Release, Permit: slot}, true
+		return reducer.Release, slot
 	}
 }
 

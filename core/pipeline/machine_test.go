@@ -92,7 +92,7 @@ func (r *runner) event(t *testing.T, a *script.Args) string {
 			answer.Permit.Generation, answer.Permit.ID = uint64(i+1), uint64(100+i)
 			r.plan.Pass(&r.call, i, r.plan.Asks(i), reducer.Answer{Verdict: reducer.Admit, Permit: answer.Permit}, now)
 		}
-		return r.show(r.plan.Advance(&r.call, pipeline.Event{Kind: pipeline.Entered}, now))
+		return r.show(r.plan.Advance(&r.call, &pipeline.Event{Kind: pipeline.Entered}, now))
 	case "pass":
 		a.Close()
 		action, ask := r.plan.Passes(step, &r.call, 7)
@@ -117,7 +117,7 @@ func (r *runner) event(t *testing.T, a *script.Args) string {
 	if r.call != before {
 		t.Fatal("G2: Reduce changed its input")
 	}
-	if again := r.plan.Advance(&r.call, e, now); again != effect || r.call != call {
+	if again := r.plan.Advance(&r.call, &e, now); again != effect || r.call != call {
 		t.Fatalf("Advance: %+v %+v, Reduce: %+v %+v", again, r.call, effect, call)
 	}
 	return r.show(effect)

@@ -91,6 +91,17 @@ func (m *Machine) Take(tat clock.Mark, cost uint32, now clock.Mark) (clock.Mark,
 	return tat.Add(need), true
 }
 
+// Enter is the Acquire of a step that admits, without its words; false, and
+// nothing changed, when Step is to be asked.
+func (m *Machine) Enter(s *State, cost uint32, now clock.Mark) (reducer.Permit, bool) {
+	tat, ok := m.Take(s.TAT, cost, now)
+	if !ok || cost == 0 {
+		return reducer.Permit{}, false
+	}
+	s.TAT = tat
+	return reducer.Permit{Generation: s.Refunded, ID: uint64(tat), Mark: now}, true
+}
+
 // Turn returns the least mark from now on at which the cost is admitted if
 // nothing else happens, clock.Never for a cost above the capacity.
 func (m *Machine) Turn(s State, cost uint32, now clock.Mark) clock.Mark {

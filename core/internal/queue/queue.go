@@ -1,6 +1,3 @@
-// Package queue is the bounded queue of waiters that limiters and bulkheads
-// share: in the order of arrival, and beside it in the order in which waits end.
-// Joining, leaving by ticket and both ends cost O(1).
 package queue
 
 import (

@@ -1,4 +1,3 @@
-// Package wire reads and writes the fixed little-endian layout of states.
 package wire
 
 import (

@@ -30,6 +30,7 @@ type Env struct {
 var commands = []func(*Env) *cobra.Command{
 	newEval,
 	newLint,
+	newServe,
 	newSchema,
 	newVersion,
 	newCompletion,

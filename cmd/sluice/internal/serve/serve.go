@@ -61,7 +61,6 @@ type Server struct {
 	log    *slog.Logger
 	meter  *meter
 	calls  sync.WaitGroup // requests under way, connections that were taken over included
-	stop   context.CancelFunc
 }
 
 // New sets a proxy up. The error is that of the policy document.
@@ -90,11 +89,14 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 		defer back.Close()
 	}
-	ctx, s.stop = context.WithCancel(ctx)
-	defer s.stop()
+	ctx, stop := context.WithCancel(ctx)
+	defer stop()
+	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
+	defer cut()
 
 	broken := make(chan error, 2)
 	proxy := s.server(s.handler())
+	proxy.BaseContext = func(net.Listener) context.Context { return requests }
 	go func() { broken <- proxy.Serve(front) }()
 	var admin *http.Server
 	if back != nil {
@@ -113,8 +115,8 @@ func (s *Server) Run(ctx context.Context) error {
 		err = fmt.Errorf("serving failed: %w", err)
 	case <-ctx.Done():
 	}
-	s.stop()
-	s.drain(proxy)
+	stop()
+	s.drain(proxy, cut)
 	if admin != nil {
 		// Whoever scrapes wants the end as well, so the admin address is last.
 		err = errors.Join(err, admin.Close())
@@ -147,36 +149,34 @@ func (s *Server) started(front, back net.Listener) {
 	}
 }
 
-// drain takes no more requests and waits for those under way.
-func (s *Server) drain(proxy *http.Server) {
-	s.log.Info("draining", "for", s.config.Drain)
+// drain takes no more requests, waits for those under way, and cuts off those
+// that take too long.
+func (s *Server) drain(proxy *http.Server, cut context.CancelFunc) {
+	s.log.Info("draining", "at_most", s.config.Drain)
 	ctx, cancel := context.WithTimeout(context.Background(), s.config.Drain)
 	defer cancel()
-	err := proxy.Shutdown(ctx)
-	if err == nil {
-		// Shutdown does not know of connections that were upgraded.
-		err = s.wait(ctx)
-	}
-	if err != nil {
-		s.log.Warn("requests were cut off: they took longer than the drain time", "in_flight", s.meter.inFlight.Load())
-		proxy.Close()
-	}
-	s.log.Info("stopped")
-}
-
-// wait waits for all requests, at most until the context ends.
-func (s *Server) wait(ctx context.Context) error {
 	done := make(chan struct{})
+	err := proxy.Shutdown(ctx)
 	go func() {
 		defer close(done)
+		// Shutdown does not know of connections that were upgraded.
 		s.calls.Wait()
 	}()
-	select {
-	case <-done:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
+	if err == nil {
+		select {
+		case <-done:
+		case <-ctx.Done():
+			err = ctx.Err()
+		}
 	}
+	if err != nil {
+		s.log.Warn("requests took longer than the drain time and are cut off", "in_flight", s.meter.inFlight.Load())
+	}
+	cut()
+	// What is left to close is closed with the process.
+	_ = proxy.Close()
+	<-done
+	s.log.Info("stopped")
 }
 
 // ListenError says why an address could not be had.

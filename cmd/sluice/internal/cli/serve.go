@@ -1,0 +1,186 @@
+package cli
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"net"
+	"net/netip"
+	"net/url"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/serve"
+)
+
+// serveFlags are the flags of serve.
+type serveFlags struct {
+	policy, upstream  string
+	logLevel, logForm string
+	trusted           []string
+	config            serve.Config
+}
+
+var (
+	logLevels = []string{"debug", "info", "warn", "error"}
+	logForms  = []string{"text", "json"}
+)
+
+func newServe(env *Env) *cobra.Command {
+	var f serveFlags
+	cmd := &cobra.Command{
+		Use:   "serve --policy FILE --upstream URL [flags]",
+		Short: "Guard a service with a policy, as a reverse proxy",
+		Long: `serve is a reverse proxy that guards a service with a policy document and no code:
+the routes of the document say which policy a request passes, and a request that
+no route matches passes untouched.
+
+A refusal is answered with 429 (a limit) or 503 (all else), with Retry-After,
+RateLimit, RateLimit-Policy, X-Throttle-Reason and a problem document; a timeout
+by the policy with 504; an upstream that gives no answer with 502. Idempotent
+requests are repeated as the policy says. Streams, server-sent events and
+websockets pass through and keep their place in a bulkhead until they end.
+
+The admin address has /metrics for Prometheus and /healthz. The document is read
+again when it changes and on SIGHUP; what the steps know stays. A document with
+errors is refused, line by line in the log, and the old one stays in force.
+SIGTERM and SIGINT end it: no more requests are taken, those under way may finish
+for as long as --drain says, and a second signal ends it at once.`,
+		Example: `  sluice serve --policy api.yaml --upstream http://127.0.0.1:3000
+  sluice serve --policy api.yaml --upstream https://api.example.com --listen :8080 --admin :9090
+  sluice serve --policy api.yaml --upstream http://app:3000 --trusted-proxies 10.0.0.0/8 --log-format json`,
+		Args: withArgs(cobra.NoArgs),
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			if err := f.check(cmd); err != nil {
+				return err
+			}
+			return env.serve(cmd.Context(), &f)
+		},
+		ValidArgsFunction: cobra.NoFileCompletions,
+	}
+	flags := cmd.Flags()
+	flags.StringVarP(&f.policy, "policy", "p", "", "the policy document, YAML or JSON")
+	flags.StringVarP(&f.upstream, "upstream", "u", "", "where requests go, as in http://127.0.0.1:3000")
+	flags.StringVarP(&f.config.Listen, "listen", "l", "127.0.0.1:8080", "the `ADDRESS` of the proxy")
+	flags.StringVar(&f.config.Admin, "admin", "127.0.0.1:9090", "the `ADDRESS` of /metrics and /healthz; empty for neither")
+	flags.DurationVar(&f.config.Drain, "drain", 30*time.Second, "how long requests may go on after SIGTERM")
+	flags.StringSliceVar(&f.trusted, "trusted-proxies", nil, "`PREFIXES` of hops whose X-Forwarded-For is believed, as in 10.0.0.0/8")
+	flags.BoolVar(&f.config.PreserveHost, "preserve-host", false, "send the client's Host to the upstream, not the upstream's own")
+	flags.BoolVar(&f.config.Legacy, "legacy-headers", false, "add X-RateLimit-Limit, -Remaining and -Reset to answers")
+	flags.StringVar(&f.logLevel, "log-level", "info", "debug (a line for each request), info, warn or error")
+	flags.StringVar(&f.logForm, "log-format", "text", "text or json")
+	must(cmd.RegisterFlagCompletionFunc("policy", documents))
+	for _, name := range []string{"upstream", "listen", "admin", "drain", "trusted-proxies"} {
+		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
+	}
+	must(cmd.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions(logLevels, cobra.ShellCompDirectiveNoFileComp)))
+	must(cmd.RegisterFlagCompletionFunc("log-format", cobra.FixedCompletions(logForms, cobra.ShellCompDirectiveNoFileComp)))
+	return cmd
+}
+
+// check turns the flags into the configuration.
+func (f *serveFlags) check(cmd *cobra.Command) (err error) {
+	c := &f.config
+	switch {
+	case f.policy == "":
+		return usage(cmd, "serve needs --policy FILE")
+	case f.policy == stdinName:
+		return usage(cmd, "serve needs a policy file that it can read again, not standard input")
+	case f.upstream == "":
+		return usage(cmd, "serve needs --upstream URL")
+	case !slices.Contains(logLevels, f.logLevel):
+		return usage(cmd, "there is no log level %q; there is %s", f.logLevel, strings.Join(logLevels, ", "))
+	case !slices.Contains(logForms, f.logForm):
+		return usage(cmd, "there is no log format %q; there is %s", f.logForm, strings.Join(logForms, ", "))
+	case c.Drain < 0:
+		return usage(cmd, "--drain is %s; allowed: 0 or more", c.Drain)
+	}
+	if c.Upstream, err = upstreamURL(f.upstream); err != nil {
+		return usage(cmd, "--upstream is %q; %v", f.upstream, err)
+	}
+	for _, address := range []struct{ flag, value string }{{"listen", c.Listen}, {"admin", c.Admin}} {
+		if address.value == "" && address.flag == "admin" {
+			continue
+		}
+		if _, _, err := net.SplitHostPort(address.value); err != nil {
+			return usage(cmd, "--%s is %q; allowed: HOST:PORT, as in 127.0.0.1:8080 or :8080", address.flag, address.value)
+		}
+	}
+	for _, text := range f.trusted {
+		prefix, err := prefixOf(text)
+		if err != nil {
+			return usage(cmd, "--trusted-proxies has %q; allowed: addresses and prefixes, as in 10.0.0.0/8", text)
+		}
+		c.Trusted = append(c.Trusted, prefix)
+	}
+	return nil
+}
+
+var errUpstream = errors.New("allowed: an http or https URL, as in http://127.0.0.1:3000")
+
+// upstreamURL reads a URL that requests can be sent to.
+func upstreamURL(text string) (*url.URL, error) {
+	u, err := url.Parse(text)
+	switch {
+	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
+		return nil, errUpstream
+	case u.User != nil, u.RawQuery != "", u.Fragment != "":
+		return nil, fmt.Errorf("%w, without user, query and fragment", errUpstream)
+	}
+	return u, nil
+}
+
+// prefixOf reads a prefix, or an address alone.
+func prefixOf(text string) (netip.Prefix, error) {
+	if address, err := netip.ParseAddr(text); err == nil {
+		return address.Unmap().Prefix(address.Unmap().BitLen())
+	}
+	prefix, err := netip.ParsePrefix(text)
+	return prefix.Masked(), err
+}
+
+// serve runs the proxy until the context ends or a signal comes.
+func (e *Env) serve(ctx context.Context, f *serveFlags) (err error) {
+	c := f.config
+	c.File = f.policy
+	if c.Source, err = e.source(f.policy); err != nil {
+		return err
+	}
+	c.Log = logger(e.Stderr, f.logForm, f.logLevel)
+	hangup := make(chan os.Signal, 1)
+	signal.Notify(hangup, syscall.SIGHUP)
+	defer signal.Stop(hangup)
+	c.Reload = hangup
+	server, err := serve.New(c)
+	if err != nil {
+		fmt.Fprintln(e.Stderr, err)
+		return fail(ExitBad, nil)
+	}
+	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
+	defer stop()
+	// The second signal is nobody's to catch: it ends the process.
+	defer context.AfterFunc(ctx, stop)()
+	if err := server.Run(ctx); err != nil {
+		return fail(ExitFailed, err)
+	}
+	return nil
+}
+
+func logger(to io.Writer, form, level string) *slog.Logger {
+	var l slog.Level
+	// The levels of the flag are those of slog.
+	must(l.UnmarshalText([]byte(level)))
+	options := &slog.HandlerOptions{Level: l}
+	if form == "json" {
+		return slog.New(slog.NewJSONHandler(to, options))
+	}
+	return slog.New(slog.NewTextHandler(to, options))
+}

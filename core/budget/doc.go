@@ -1,0 +1,23 @@
+// Package budget bounds the retries of all calls together, so that they do not
+// multiply the load on a dependency that fails.
+//
+//	granted when  retries + 1 <= floor(minimum x window) + floor(ratio x first attempts)
+//
+// both counted in the present bucket and the nine before it; a bucket is a tenth
+// of the window, cut from the first count of all.
+//
+// Guarantees, by their names in INVARIANTS.md:
+//
+//   - R8: the retries of the last nine to ten tenths of a window are no more
+//     than the minimum and the ratio of first attempts at each grant. What is
+//     left is never less than nothing.
+//   - R9: what it refuses is a new attempt; running ones are left alone.
+//   - R10: a first attempt counts when it starts, a retry when it is granted,
+//     and a retry is no first attempt.
+//   - G3: an old mark counts as the last one.
+//   - G16: reconfigured, the counts stay; another window counts from nothing.
+//
+// Source: Finagle's RetryBudget (Twitter, 2016), here in exact integers with
+// counts in place of a leaky token bucket; gRFC A6 has the same aim by another
+// rule.
+package budget

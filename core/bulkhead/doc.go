@@ -1,0 +1,32 @@
+// Package bulkhead bounds how many calls run at once, with a bounded queue before
+// it and, where that is wanted, a lease after which a place is free again.
+//
+//	admitted when  held < concurrent, and nobody waits
+//
+// A call takes one place whatever its cost. A place that comes free goes to the
+// queue: Serve grants it to the next waiter, one a step, after everything that
+// ends at that mark.
+//
+// Guarantees, by their names in INVARIANTS.md:
+//
+//   - K1, K9: held <= concurrent, but for holders of before a reconfiguration.
+//   - K2: no more than Queue callers wait, likewise.
+//   - K3: places are conserved: each grant is numbered, and is given back by a
+//     release, a cancel or its lapse, one of them.
+//   - K4: after serving, somebody waits only while all places are held.
+//   - K5: the oldest waiter is served first; with Newest the newest, and a full
+//     queue puts out its oldest.
+//   - K6, K7: a wait ends after Wait at the latest, and who waited in vain is
+//     not served.
+//   - K8: late, duplicate and unknown releases are stale and change nothing.
+//   - K10: with a queue of 0 nobody waits.
+//   - G3: an old mark counts as the last one.
+//   - G16: reconfigured, holders and waiters keep their places; nobody is
+//     admitted until holders are below a lowered maximum.
+//
+// A refusal names no mark: when a place is free depends on others. Whoever holds
+// a place or waits keeps the state: its permit is good in this state alone.
+//
+// Sources: Nygard, Release It!, 2007; resilience4j's SemaphoreBulkhead and
+// failsafe's Bulkhead, with their reports of lost permits (failsafe#365, #393).
+package bulkhead

@@ -1,0 +1,14 @@
+// Package cell puts every mechanism with shared state behind one interface, so
+// that a driver holds a machine and its state together without knowing which
+// mechanism it is. It adds nothing to what the machines decide.
+//
+// Guarantees, by their names in INVARIANTS.md:
+//
+//   - G9: a failed Restore changes nothing; a restored cell goes on as the one
+//     that was saved.
+//   - G16: Adopt follows the configure rules of each mechanism. A limiter hands
+//     its whole free permits to another algorithm, and its queue; what is of
+//     another mechanism begins anew.
+//
+// Source: DESIGN.md section 2.
+package cell

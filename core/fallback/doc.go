@@ -1,0 +1,12 @@
+// Package fallback is what a caller gets in place of a refusal or a failure.
+//
+// It stands in for the outcomes fail, throttle and timeout and for a refusal of
+// the policy; not for a good answer, the caller's own mistake, or a caller that
+// gave up.
+//
+// Guarantees, by their names in INVARIANTS.md:
+//
+//   - G12: it marks the call's one end, and is none of its own.
+//
+// Source: POLICY.md, Exact meaning.
+package fallback
