@@ -52,9 +52,15 @@ func (b *Breaker) step(a reducer.Action, timed bool) (reducer.Answer, clock.Mark
 		now = b.now()
 	}
 	answer := b.cell.Step(a, now, &b.out)
+	b.unlock()
+	return answer, now
+}
+
+// unlock lets go of the mutex and tells of what changed.
+func (b *Breaker) unlock() {
 	if len(b.out) == 0 {
 		b.mu.Unlock()
-		return answer, now
+		return
 	}
 	changes := append(reducer.Out(nil), b.out...)
 	b.out = b.out[:0]
@@ -62,7 +68,6 @@ func (b *Breaker) step(a reducer.Action, timed bool) (reducer.Answer, clock.Mark
 	for _, e := range changes {
 		b.tell(Event{At: e.Permit.Mark, Step: "breaker", Reason: e.Reason, Change: mode(e.Permit.ID)})
 	}
-	return answer, now
 }
 
 // Pass is the permit of a breaker, to be ended by Done once.
@@ -73,6 +78,9 @@ type Pass struct {
 
 // Acquire asks for a pass. The error is a RejectedError.
 func (b *Breaker) Acquire() (Pass, error) {
+	if permit, ok := b.enter(); ok {
+		return Pass{breaker: b, permit: permit}, nil
+	}
 	answer, now := b.step(reducer.Action{Kind: reducer.Acquire}, false)
 	if answer.Verdict == reducer.Admit {
 		return Pass{breaker: b, permit: answer.Permit}, nil
@@ -84,20 +92,38 @@ func (b *Breaker) Acquire() (Pass, error) {
 	return Pass{}, &RejectedError{Step: "breaker", Reason: answer.Reason, RetryAfter: after}
 }
 
+// enter asks for a pass of a closed breaker.
+func (b *Breaker) enter() (reducer.Permit, bool) {
+	b.mu.Lock()
+	now := clock.Always
+	if b.timed {
+		now = b.now()
+	}
+	permit, ok := b.cell.Enter(0, 0, now)
+	b.mu.Unlock()
+	return permit, ok
+}
+
 // Done says how the attempt ended. A pass of before the breaker last changed
 // does not count.
 func (p Pass) Done(o reducer.Outcome) {
-	if p.breaker != nil {
-		p.breaker.step(reducer.Action{Kind: reducer.Record, Outcome: o, Permit: p.permit}, o != reducer.OK || p.breaker.tripping())
+	if p.breaker == nil || o == reducer.OK && p.breaker.exit(p.permit) {
+		return
 	}
+	p.breaker.step(reducer.Action{Kind: reducer.Record, Outcome: o, Permit: p.permit}, true)
 }
 
-// tripping reports whether a success may open the breaker: one more outcome may
-// reach the minimum.
-func (b *Breaker) tripping() bool {
+// exit counts a success at a closed breaker. It may open it, when one more
+// outcome makes the minimum, and then the time matters.
+func (b *Breaker) exit(p reducer.Permit) bool {
 	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.core.Failed > 0
+	now := clock.Always
+	if b.timed || b.core.Failed > 0 {
+		now = b.now()
+	}
+	ok := b.cell.Exit(p, now, &b.out)
+	b.unlock()
+	return ok
 }
 
 // Do runs fn unless the breaker refuses, and counts what it returns. A panic

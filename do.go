@@ -87,6 +87,7 @@ type run struct {
 	began   clock.Mark
 	now     clock.Mark
 
+	warned   uint16 // steps above the retry whose soft limit was told of
 	returned bool
 	gaveUp   bool // the caller, while no attempt was running
 	single   bool // one attempt, whatever the policy says
@@ -258,6 +259,10 @@ func (r *run) settle(outcome reducer.Outcome, told bool, after time.Duration, er
 // reports whether one cut the call. Those in shadow are told of alone.
 func (r *run) ends(now clock.Mark) (effect pipeline.Effect, cut bool) {
 	plan := r.layout.plan
+	attempt := r.call.Retry.Attempt
+	if r.call.Phase == pipeline.Waiting {
+		attempt++
+	}
 	for at := plan.EndsAt(&r.call); at <= now; at = plan.EndsAt(&r.call) {
 		r.now = max(r.now, at)
 		effect = r.advance(pipeline.Event{Kind: pipeline.Woken})
@@ -265,7 +270,7 @@ func (r *run) ends(now clock.Mark) (effect pipeline.Effect, cut bool) {
 		if !due {
 			return effect, false
 		}
-		r.tell(Event{Kind: drive.Timeout, Step: plan.StepName(i), Attempt: r.call.Retry.Attempt, Shadow: plan.Shadow(i)})
+		r.tell(Event{Kind: drive.Timeout, Step: plan.StepName(i), Attempt: attempt, Shadow: plan.Shadow(i)})
 		if !plan.Shadow(i) {
 			return effect, true
 		}
@@ -311,9 +316,10 @@ func (r *run) soft(now clock.Mark) {
 	}
 	began := r.now
 	for i := range r.layout.plan.Len() {
-		at := r.layout.plan.SoftAt(&r.call, i)
-		// What stands above the retry is told of once.
-		if at <= now && (at > began || r.call.Retry.Attempt == 1 || i > r.layout.plan.RetryIndex()) {
+		if at := r.layout.plan.SoftAt(&r.call, i); at <= now && r.warned&(1<<i) == 0 {
+			if i < r.layout.plan.RetryIndex() {
+				r.warned |= 1 << i
+			}
 			r.now = max(began, at)
 			r.tell(Event{Kind: drive.Timeout, Step: r.layout.plan.StepName(i), Attempt: r.call.Retry.Attempt, Soft: true})
 		}

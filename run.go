@@ -41,7 +41,7 @@ func (r *run) do(e pipeline.Effect) (again bool, err error) {
 		default:
 			// No event of a call that is under way does nothing; were there
 			// one, giving up is what leaves nothing held.
-			e = r.giveUp(pipeline.Event{Kind: pipeline.GaveUp})
+			e = r.giveUp()
 		}
 	}
 }
@@ -70,6 +70,8 @@ func (r *run) enter(from int) pipeline.Effect {
 		case pipeline.Parked:
 			r.parked(i, answer)
 			r.advance(pipeline.Event{Kind: next, Step: uint8(i), Answer: answer})
+			// The cell ends the wait itself, as it does that of a phantom.
+			plan.WaitUntil(&r.call, i, clock.Never)
 			return r.await(i, w)
 		default:
 			return r.advance(pipeline.Event{Kind: next, Step: uint8(i), Answer: answer})
@@ -86,7 +88,6 @@ func (r *run) shadowed(i int, answer reducer.Answer, w *waiter) {
 		return
 	}
 	r.phantom = append(r.phantom, phantom{w, i})
-	// The cell ends the phantom's wait itself.
 	r.layout.plan.WaitUntil(&r.call, i, clock.Never)
 	r.tell(Event{Kind: drive.Wait, Step: name, Attempt: r.call.Retry.Attempt + 1, Shadow: true})
 }
@@ -116,43 +117,34 @@ func (r *run) await(i int, w *waiter) pipeline.Effect {
 	case <-due:
 		cut = true
 	}
-	r.now = r.p.now()
-	err := r.ctx.Err()
-	// The caller's deadline and the mark that was made of it may differ by the
-	// time between two clock reads.
-	cut = cut || at <= r.now || at != clock.Never && errors.Is(err, context.DeadlineExceeded)
+	woke, err := r.p.now(), r.ctx.Err()
+	if cut || at != clock.Never && errors.Is(err, context.DeadlineExceeded) {
+		// The caller's deadline and the mark that was made of it may differ by
+		// the time between two clock reads.
+		woke = max(woke, at)
+	}
+	effect, cut := r.ends(woke)
+	r.now = woke
 	if ready && !cut && err == nil {
 		return r.woken(i, w)
 	}
-	event := pipeline.Event{Kind: pipeline.GaveUp}
-	if cut {
-		event.Kind, r.now = pipeline.Woken, max(r.now, at)
-	}
 	if !w.leave(r.now) && (w.effect.Kind == reducer.Grant || !cut) {
 		// The turn came first: take it, and give it back in the right order.
-		if effect := r.woken(i, w); effect.Do != pipeline.Enter {
-			return effect
+		if late := r.woken(i, w); late.Do == pipeline.GiveUp {
+			return late
 		}
 	}
-	return r.giveUp(event)
+	if cut {
+		r.last, r.void = r.timeout(effect, r.last), true
+		return effect
+	}
+	return r.giveUp()
 }
 
-// giveUp ends a call while no attempt is running.
-func (r *run) giveUp(e pipeline.Event) pipeline.Effect {
-	r.gaveUp, r.void = e.Kind == pipeline.GaveUp, true
-	for {
-		effect := r.advance(e)
-		i, cut := effect.CutStep()
-		if !cut {
-			return effect
-		}
-		shadow := r.layout.plan.Shadow(i)
-		r.tell(Event{Kind: drive.Timeout, Step: r.layout.plan.StepName(i), Attempt: r.call.Retry.Attempt + 1, Shadow: shadow})
-		if !shadow {
-			r.last = r.timeout(effect, r.last)
-			return effect
-		}
-	}
+// giveUp ends a call whose caller gave up while no attempt was running.
+func (r *run) giveUp() pipeline.Effect {
+	r.gaveUp, r.void = true, true
+	return r.advance(pipeline.Event{Kind: pipeline.GaveUp})
 }
 
 // woken takes what the queue decided.
@@ -211,7 +203,7 @@ func (r *run) sleep(e pipeline.Effect) pipeline.Effect {
 		case <-timer.C:
 		case <-r.ctx.Done():
 			r.now = r.p.now()
-			return r.giveUp(pipeline.Event{Kind: pipeline.GaveUp})
+			return r.giveUp()
 		}
 	}
 	woke := max(r.p.now(), e.At)
@@ -222,7 +214,7 @@ func (r *run) sleep(e pipeline.Effect) pipeline.Effect {
 	}
 	r.now = woke
 	if r.ctx.Err() != nil {
-		return r.giveUp(pipeline.Event{Kind: pipeline.GaveUp})
+		return r.giveUp()
 	}
 	return r.advance(pipeline.Event{Kind: pipeline.Resumed})
 }

@@ -16,7 +16,9 @@
 //   - A spurious Tick is the identity. After Tick(t) and serving the queue at t,
 //     NextWake is later than t, or there is none.
 //   - Permits carry the generation that granted them; a late, duplicate or
-//     unknown completion changes nothing and is answered Stale.
+//     unknown completion changes nothing and is answered Stale. States that are
+//     counts alone, limiters and closed breakers, remember no permits: that one
+//     is settled once is for its holder to see to.
 //   - A wrong configuration is a ConfigError from the constructor. Nothing is
 //     silently corrected.
 package reducer

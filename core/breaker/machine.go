@@ -76,7 +76,23 @@ func (m *Large) Step(s *LargeState, a reducer.Action, now clock.Mark, out *reduc
 
 // Enter is the Acquire of a step that admits to a closed breaker, without its
 // words; false, and nothing changed, when Step is to be asked.
-func (m *Machine) Enter(s *State, now clock.Mark) (reducer.Permit, bool) {
+func (m *Machine) Enter(s *State, now clock.Mark) (reducer.Permit, bool) { return s.Core.enter(now) }
+
+// Enter is that of Machine.
+func (m *Large) Enter(s *LargeState, now clock.Mark) (reducer.Permit, bool) { return s.Core.enter(now) }
+
+// Exit is the Record of a success at a closed breaker, without its words; false,
+// and nothing changed, when Step is to be asked.
+func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark, out *reducer.Out) bool {
+	return m.exit(&s.Core, s.Words[:], p, now, out)
+}
+
+// Exit is that of Machine.
+func (m *Large) Exit(s *LargeState, p reducer.Permit, now clock.Mark, out *reducer.Out) bool {
+	return m.exit(&s.Core, s.Words, p, now, out)
+}
+
+func (s *Core) enter(now clock.Mark) (reducer.Permit, bool) {
 	if s.Mode != Closed || s.Generation == 0 {
 		return reducer.Permit{}, false
 	}
@@ -84,14 +100,12 @@ func (m *Machine) Enter(s *State, now clock.Mark) (reducer.Permit, bool) {
 	return reducer.Permit{Generation: uint64(s.Generation), Mark: s.Last}, true
 }
 
-// Exit is the Record of a success at a closed breaker, without its words; false,
-// and nothing changed, when Step is to be asked.
-func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark, out *reducer.Out) bool {
+func (r *rules) exit(s *Core, words []uint64, p reducer.Permit, now clock.Mark, out *reducer.Out) bool {
 	if s.Mode != Closed || p.Generation != uint64(s.Generation) {
 		return false
 	}
 	s.Last = max(s.Last, now)
-	m.vote(&s.Core, s.Words[:], false, p.Mark, s.Last, out)
+	r.vote(s, words, false, p.Mark, s.Last, out)
 	return true
 }
 

@@ -37,6 +37,7 @@ func ForLimit(c limiter.Config) (Maker, error) {
 type counter[S, C any] interface {
 	limiter.Counter[S]
 	Adopt(state S, from C, now clock.Mark) S
+	Enter(state *S, cost uint32, now clock.Mark) (reducer.Permit, bool)
 }
 
 type limits[S any, C counter[S, C]] struct {
@@ -136,6 +137,11 @@ func (t *tokens) Enter(cost uint32, _ uint64, now clock.Mark) (reducer.Permit, b
 	return t.machine.Enter(&t.state, cost, now)
 }
 
+// Enter implements Cell.
+func (b *bare[S, C]) Enter(cost uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
+	return b.machine.Enter(&b.state, cost, now)
+}
+
 func (b *bare[S, C]) parts() (S, C)              { return b.state, b.machine }
 func (b *bare[S, C]) free(now clock.Mark) uint32 { return b.machine.Free(b.state, now) }
 func (b *bare[S, C]) queue() limiter.Queue       { return limiter.Queue{} }
@@ -145,6 +151,19 @@ func (b *bare[S, C]) restore(src []byte) error   { return b.Restore(src) }
 // queued is a limiter with a queue.
 type queued[S any, C counter[S, C]] struct {
 	box[limiter.State[S], *limiter.Machine[S, C]]
+}
+
+// Enter implements Cell.
+func (q *queued[S, C]) Enter(cost uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
+	if q.state.Queue.Len() > 0 {
+		return reducer.Permit{}, false
+	}
+	now = max(now, q.state.Last)
+	p, ok := q.machine.Counter.Enter(&q.state.Counter, cost, now)
+	if ok {
+		q.state.Last = now
+	}
+	return p, ok
 }
 
 func (q *queued[S, C]) parts() (S, C) { return q.state.Counter, q.machine.Counter }

@@ -189,6 +189,16 @@ func (b *largeBreaker) Step(a reducer.Action, now clock.Mark, out *reducer.Out) 
 
 func (b *largeBreaker) Ends() clock.Mark { return b.Wake() }
 
+// Enter implements Cell.
+func (b *largeBreaker) Enter(_ uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
+	return b.machine.Enter(&b.state, now)
+}
+
+// Exit implements Cell.
+func (b *largeBreaker) Exit(p reducer.Permit, now clock.Mark, out *reducer.Out) bool {
+	return b.machine.Exit(&b.state, p, now, out)
+}
+
 func (b *largeBreaker) Revive(src []byte, by time.Duration) error {
 	if err := b.box.Revive(src, by); err != nil {
 		return err

@@ -36,6 +36,13 @@ func (m *Machine) Capacity() uint32 { return m.count }
 // Init returns a state without a window.
 func (m *Machine) Init(now clock.Mark) State { return State{Last: now} }
 
+// Enter is the Acquire of a step that admits, without its words; false, and
+// nothing changed, when Step is to be asked.
+func (m *Machine) Enter(s *State, cost uint32, now clock.Mark) (reducer.Permit, bool) {
+	answer := m.take(s, cost, max(now, s.Last))
+	return answer.Permit, answer.Verdict == reducer.Admit
+}
+
 // Turn returns the least mark from now on at which the cost is admitted if
 // nothing else happens, clock.Never for a cost above the capacity.
 func (m *Machine) Turn(s State, cost uint32, now clock.Mark) clock.Mark {

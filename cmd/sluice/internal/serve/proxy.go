@@ -29,7 +29,7 @@ func (s *Server) handler() http.Handler {
 	proxy := &httputil.ReverseProxy{
 		Rewrite:      s.rewrite,
 		Transport:    nethttp.NewRoutedTransport(NewTransport(), s.set, options...),
-		BufferPool:   &buffers{},
+		BufferPool:   &Buffers{},
 		ErrorHandler: s.failed,
 		ErrorLog:     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
@@ -116,11 +116,11 @@ const statusClientGone = 499
 // bufferSize is that of io.Copy.
 const bufferSize = 32 << 10
 
-// buffers is a pool of buffers that allocates nothing to put one back.
-type buffers struct{ pool sync.Pool }
+// Buffers is a pool of buffers that allocates nothing to put one back.
+type Buffers struct{ pool sync.Pool }
 
 // Get implements httputil.BufferPool.
-func (b *buffers) Get() []byte {
+func (b *Buffers) Get() []byte {
 	if one, ok := b.pool.Get().(*[bufferSize]byte); ok {
 		return one[:]
 	}
@@ -128,7 +128,7 @@ func (b *buffers) Get() []byte {
 }
 
 // Put implements httputil.BufferPool.
-func (b *buffers) Put(one []byte) {
+func (b *Buffers) Put(one []byte) {
 	if len(one) == bufferSize {
 		b.pool.Put((*[bufferSize]byte)(one))
 	}

@@ -1,0 +1,104 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"sync"
+	"time"
+)
+
+// phase is a part of the story.
+type phase struct {
+	name                  string
+	from, to              time.Duration
+	count, good, failed   int
+	refused               []time.Duration
+	reasons               map[string]int
+	goroutines, inFlights float64 // the most
+}
+
+// brown shows a brown-out: the upstream takes 500 ms and then fails. Clients
+// that are refused ask again at once, which is as bad as they can be.
+func brown(upstream string, clients int, length time.Duration) error {
+	p, err := start("sluice", upstream)
+	if err != nil {
+		return err
+	}
+	defer p.stop()
+	const before, after = 3 * time.Second, 5 * time.Second
+	phases := []*phase{
+		{name: "before", from: 0, to: before},
+		{name: "brown-out", from: before, to: before + length},
+		{name: "coming back", from: before + length, to: before + length + 2*time.Second},
+		{name: "after", from: before + length + 2*time.Second, to: before + length + after},
+	}
+	var mu sync.Mutex
+	at := func(t time.Duration) *phase {
+		i := slices.IndexFunc(phases, func(p *phase) bool { return t < p.to })
+		return phases[max(0, i)]
+	}
+	begin := time.Now()
+	ctx, stop := context.WithCancel(context.Background())
+	defer stop()
+	go func() {
+		for ctx.Err() == nil {
+			goroutines, inFlight, err := gauges(ctx, p.admin)
+			if err == nil {
+				mu.Lock()
+				now := at(time.Since(begin))
+				now.goroutines, now.inFlights = max(now.goroutines, goroutines), max(now.inFlights, inFlight)
+				mu.Unlock()
+			}
+			select {
+			case <-ctx.Done():
+			case <-time.After(100 * time.Millisecond):
+			}
+		}
+	}()
+	timer := time.AfterFunc(before, func() { _ = set(ctx, upstream, length) })
+	defer timer.Stop()
+	total := before + length + after
+	if _, err := load(p.address, "/api/x", clients, total, func(o outcome) {
+		mu.Lock()
+		defer mu.Unlock()
+		now := at(o.at)
+		now.count++
+		switch {
+		case o.reason != "":
+			now.refused = append(now.refused, o.took)
+			if now.reasons == nil {
+				now.reasons = map[string]int{}
+			}
+			now.reasons[o.reason]++
+		case o.code == http.StatusOK:
+			now.good++
+		default:
+			now.failed++
+		}
+	}); err != nil {
+		return err
+	}
+	fmt.Printf("a brown-out of %s, %d connections\n\n", length, clients)
+	fmt.Printf("%-12s %9s %9s %7s %9s %16s %16s %10s  %s\n", "phase", "requests", "good/s", "failed", "refused", "p99 refused ms", "most goroutines", "in flight", "reasons")
+	for _, p := range phases {
+		s := summary{took: p.refused}
+		fmt.Printf("%-12s %9d %9.0f %7d %9d %16.2f %16.0f %10.0f  %v\n", p.name, p.count, float64(p.good)/(p.to-p.from).Seconds(), p.failed, len(p.refused),
+			s.quantile(0.99).Seconds()*1e3, p.goroutines, p.inFlights, p.reasons)
+	}
+	return nil
+}
+
+// set begins the brown-out.
+func set(ctx context.Context, upstream string, length time.Duration) error {
+	r, err := http.NewRequestWithContext(ctx, http.MethodPut, "http://"+upstream+"/brown?for="+length.String(), nil)
+	if err != nil {
+		return err
+	}
+	resp, err := http.DefaultClient.Do(r)
+	if err != nil {
+		return err
+	}
+	return resp.Body.Close()
+}

@@ -1,0 +1,30 @@
+package budget_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// One retry for each five first attempts.
+func Example() {
+	machine, err := budget.New(budget.Config{Ratio: 20 * reducer.Whole / 100, Window: 10 * time.Second})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	state := machine.Init(0)
+	for range 5 {
+		state, _ = machine.Reduce(state, reducer.Action{Kind: reducer.Record}, 0)
+	}
+	for range 2 {
+		var effects reducer.Effects
+		state, effects = machine.Reduce(state, reducer.Action{Kind: reducer.Acquire}, 0)
+		fmt.Println(effects.Answer.Verdict)
+	}
+	// Output:
+	// admit
+	// reject
+}

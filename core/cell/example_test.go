@@ -1,0 +1,32 @@
+package cell_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// A cell is reconfigured while it counts: what is free is carried over.
+func Example() {
+	slow, err := cell.ForLimit(limiter.Config{Count: 10, Period: time.Minute})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fast, err := cell.ForLimit(limiter.Config{Algorithm: limiter.SlidingCounter, Count: 100, Period: time.Minute})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	c := slow.New(0)
+	c.Step(reducer.Action{Kind: reducer.Acquire, Cost: 7}, 0, nil)
+	fmt.Printf("%s\n", c.AppendText(nil, 0))
+	c = fast.Adopt(c, 0, nil)
+	fmt.Printf("%s\n", c.AppendText(nil, 0))
+	// Output:
+	// free 3/10
+	// previous 0 current 97/100 at 0s of 1m0s
+}

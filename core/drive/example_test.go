@@ -1,0 +1,47 @@
+package drive_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// One call at a time, each for five seconds at most.
+func Example() {
+	plan, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{
+		{Kind: pipeline.Bulkhead, Bulkhead: bulkhead.Config{Concurrent: 1, Queue: 5}},
+		{Kind: pipeline.Timeout, Timeout: timeout.Config{After: 5 * time.Second}},
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	driver := drive.New(plan, 0)
+	driver.Begin(drive.Request{Cost: 1, Deadline: -1})
+	second := driver.Begin(drive.Request{Cost: 1, Deadline: -1})
+	driver.Advance(clock.Mark(7 * time.Second))
+	driver.Done(second, reducer.OK, false, 0)
+	for _, d := range driver.Decisions {
+		switch d.Kind {
+		case drive.End:
+			fmt.Println(d.At, "call", d.Call.Slot(), d.Kind, d.Outcome)
+		case drive.Admit:
+			fmt.Println(d.At, "call", d.Call.Slot(), d.Kind)
+		default:
+			fmt.Println(d.At, "call", d.Call.Slot(), d.Kind, d.Step)
+		}
+	}
+	// Output:
+	// 0s call 0 admit
+	// 0s call 1 wait bulkhead
+	// 5s call 0 timeout timeout
+	// 5s call 0 end timeout
+	// 5s call 1 admit
+	// 7s call 1 end ok
+}

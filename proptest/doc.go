@@ -1,0 +1,16 @@
+// Package proptest holds the property tests of Sluice: command tests of every
+// mechanism against a naive oracle, the invariants of the project by their
+// names, and the laws that let a driver, a store or a simulator trust a
+// machine.
+//
+// Its tests draw their input with gopter, which also shrinks what fails. They
+// are the same in every run; the environment variable SLUICE_SEED gives other
+// ones, and every failure prints the seed that it came from:
+//
+//	SLUICE_SEED=42 go test ./proptest
+//
+// TestInvariants is the table of all invariants: the name, what it says, the
+// machines that it is checked on, and the mutant on which it fires. A mutant is
+// a machine with one small defect. The test fails when the invariant does not
+// hold on a machine, and when it does hold on the mutant.
+package proptest

@@ -1,0 +1,240 @@
+package proptest
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/fixedwindow"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/slidingcounter"
+	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// config is what a machine was made of; the field of its family is set.
+type config struct {
+	limit    limiter.Config
+	breaker  breaker.Config
+	bulkhead bulkhead.Config
+	budget   budget.Config
+}
+
+// machine makes subjects of one kind. Configurations are small and on a grid of
+// nanoseconds, so that everything often falls on one mark.
+type machine struct {
+	name string
+	kind family
+	draw func(h history) config
+	make func(c config) subject
+}
+
+// begin draws a configuration and makes a subject of it.
+func (m machine) begin(h history) (subject, config) {
+	c := m.draw(h)
+	return m.make(c), c
+}
+
+// with returns a machine whose subjects have a defect.
+func (m machine) with(name string, defect mutant) machine {
+	sound := m.make
+	m.name += " that " + name
+	m.make = func(c config) subject { return defect.with(sound(c)) }
+	return m
+}
+
+// withStep is with for a defect of Step that keeps notes of its own. No two
+// subjects share them, but a clone shares its origin's.
+func (m machine) withStep(name string, defect func(c config) stepper) machine {
+	sound := m.make
+	m.name += " that " + name
+	m.make = func(c config) subject { return &mutant{subject: sound(c), step: defect(c)} }
+	return m
+}
+
+// made is with for a machine that is made of another configuration than it says.
+func (m machine) made(name string, change func(c *config)) machine {
+	sound := m.make
+	m.name += " that " + name
+	m.make = func(c config) subject {
+		change(&c)
+		return sound(c)
+	}
+	return m
+}
+
+func must[T any](value T, err error) T {
+	if err != nil {
+		panic(err)
+	}
+	return value
+}
+
+// The machines. Those with a queue are limiters behind a queue; the others are
+// an algorithm alone.
+var (
+	bucket  = limit("token bucket", limiter.TokenBucket, alone)
+	fixed   = limit("fixed window", limiter.FixedWindow, alone)
+	sliding = limit("sliding counter", limiter.SlidingCounter, alone)
+
+	queuedBucket  = limit("token bucket with a queue", limiter.TokenBucket, oldest)
+	queuedFixed   = limit("fixed window with a queue", limiter.FixedWindow, oldest)
+	queuedSliding = limit("sliding counter with a queue", limiter.SlidingCounter, oldest)
+	newestBucket  = limit("token bucket, newest first", limiter.TokenBucket, newest)
+
+	calls       = breaks("breaker that counts calls", breaker.Calls, false)
+	timed       = breaks("breaker that counts in time", breaker.Time, false)
+	consecutive = breaks("breaker of failures in a row", breaker.Consecutive, false)
+	large       = breaks("large breaker", breaker.Calls, true)
+
+	places = machine{"bulkhead", bulkheads, drawBulkhead, func(c config) subject {
+		return of(must(bulkhead.New(c.bulkhead)), 0, func(s *bulkhead.State) view {
+			return view{waiters: waiters(&s.Queue), held: s.Held, last: s.Last}
+		})
+	}}
+	spending = machine{"retry budget", budgets, drawBudget, func(c config) subject {
+		return of(must(budget.New(c.budget)), 0, func(s *budget.State) view { return view{last: s.Last} })
+	}}
+
+	algorithms = []machine{bucket, fixed, sliding}
+	queued     = []machine{queuedBucket, queuedFixed, queuedSliding, newestBucket}
+	breakers   = []machine{calls, timed, consecutive, large}
+	cells      = join(algorithms, queued, breakers, []machine{places, spending})
+)
+
+func join(lists ...[]machine) (all []machine) {
+	for _, list := range lists {
+		all = append(all, list...)
+	}
+	return all
+}
+
+// pick returns the n-th of some values, counted around.
+func pick[T any](n uint64, values ...T) T { return values[n%uint64(len(values))] }
+
+type order int
+
+const (
+	alone order = iota
+	oldest
+	newest
+)
+
+func limit(name string, algorithm limiter.Algorithm, o order) machine {
+	return machine{name, limiters, func(h history) config { return config{limit: drawLimit(h.word(0), algorithm, o)} }, makeLimit}
+}
+
+func drawLimit(w uint64, algorithm limiter.Algorithm, o order) limiter.Config {
+	c := limiter.Config{Algorithm: algorithm, Count: 1 + uint32(w%4), Period: time.Duration(4 + w>>2%24)}
+	if algorithm == limiter.TokenBucket {
+		c.Burst = 1 + uint32(w>>8%4)
+	}
+	if o != alone {
+		c.Wait, c.Queue = time.Duration(1+w>>12%48), 1+uint32(w>>20%4)
+	}
+	if o == newest {
+		c.Order = limiter.Newest
+	}
+	return c
+}
+
+func makeLimit(c config) subject {
+	l := c.limit
+	w := limiter.Waiting{Wait: l.Wait, Queue: l.Queue, Order: l.Order}
+	window := fixedwindow.Config{Count: l.Count, Period: l.Period}
+	switch l.Algorithm {
+	case limiter.TokenBucket:
+		return behind(must(tokenbucket.New(tokenbucket.Config{Count: l.Count, Period: l.Period, Burst: l.Burst})), w,
+			func(*tokenbucket.State) view { return view{} })
+	case limiter.FixedWindow:
+		return behind(must(fixedwindow.New(window)), w, func(*fixedwindow.State) view { return view{} })
+	}
+	return behind(must(slidingcounter.New(window)), w, func(s *slidingcounter.State) view { return view{last: s.Last} })
+}
+
+// behind puts a counter behind its queue, if it has one.
+func behind[S any, C limiter.Counter[S]](c C, w limiter.Waiting, look func(*S) view) subject {
+	if w.Wait == 0 {
+		return of(reducer.Cell[S](c), 0, look)
+	}
+	m := must(limiter.New[S](c, w))
+	return of(reducer.Cell[limiter.State[S]](m), 0, func(s *limiter.State[S]) view {
+		return view{waiters: waiters(&s.Queue), last: s.Last}
+	})
+}
+
+func waiters(q *limiter.Queue) (all []limiter.Waiter) {
+	for w, ok := q.Front(); ok; w, ok = q.Behind(w) {
+		all = append(all, w)
+	}
+	return all
+}
+
+func breaks(name string, window breaker.WindowKind, big bool) machine {
+	draw := func(h history) config { return config{breaker: drawBreaker(h.word(0), window, big)} }
+	return machine{name, breakerFamily, draw, func(c config) subject {
+		if big {
+			return of(must(breaker.NewLarge(c.breaker)), 0, func(s *breaker.LargeState) view { return lookBreaker(&s.Core) })
+		}
+		return of(must(breaker.New(c.breaker)), 0, func(s *breaker.State) view { return lookBreaker(&s.Core) })
+	}}
+}
+
+func lookBreaker(c *breaker.Core) view {
+	copied := *c
+	return view{last: c.Last, breaker: &copied}
+}
+
+func drawBreaker(w uint64, window breaker.WindowKind, big bool) breaker.Config {
+	c := breaker.Config{Window: window, Count: 1 + uint32(w%5), Probes: 1 + uint32(w>>3%3)}
+	if big {
+		c.Probes += 11
+	}
+	if w>>5%3 == 0 {
+		c.HalfOpenMax = time.Duration(1 + w>>7%20)
+	}
+	c.Open = backoff.Config{Kind: backoff.Constant, Base: time.Duration(1 + w>>12%16)}
+	if w>>16%2 == 1 {
+		c.Open.Kind, c.Open.Factor, c.Open.Max = backoff.Exponential, 2*backoff.FactorOne, 8*c.Open.Base
+	}
+	if window == breaker.Consecutive {
+		return c
+	}
+	c.Minimum = 1 + uint32(w>>18%uint64(c.Count))
+	c.FailureRate = pick(w>>24, reducer.Whole/2, reducer.Whole/4, reducer.Whole, 1)
+	if w>>28%2 == 1 {
+		c.SlowOver, c.SlowRate = time.Duration(1+w>>30%8), pick(w>>34, reducer.Whole/2, reducer.Whole)
+	}
+	if window == breaker.Time {
+		c.Span = time.Duration(uint64(c.Count) + w>>38%32)
+	}
+	return c
+}
+
+func drawBulkhead(h history) config {
+	w := h.word(0)
+	c := bulkhead.Config{Concurrent: 1 + uint32(w%3), Queue: uint32(w >> 2 % 4)}
+	if c.Queue > 0 && w>>4%2 == 0 {
+		c.Wait = time.Duration(1 + w>>6%32)
+	}
+	if w>>11%2 == 1 {
+		c.Lease = time.Duration(1 + w>>12%24)
+	}
+	c.Order = limiter.Order(w >> 17 % 2)
+	return config{bulkhead: c}
+}
+
+func drawBudget(h history) config {
+	w := h.word(0)
+	c := budget.Config{Ratio: pick(w, 0, reducer.Whole/5, reducer.Whole/2, 2*reducer.Whole), Window: time.Duration(10 + w>>2%60)}
+	if w>>8%2 == 1 {
+		c.MinimumCount, c.MinimumPeriod = 1+uint32(w>>9%3), time.Duration(1+w>>12%40)
+	}
+	return config{budget: c}
+}
+
+// start is the mark of Init.
+const start = clock.Mark(0)

@@ -1,0 +1,102 @@
+package proptest
+
+import (
+	"fmt"
+	"os"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/leanovate/gopter"
+	"github.com/leanovate/gopter/gen"
+	"github.com/leanovate/gopter/prop"
+)
+
+// seed is the same in every run unless SLUICE_SEED says otherwise.
+var seed = sync.OnceValue(func() int64 {
+	text := os.Getenv("SLUICE_SEED")
+	if text == "" {
+		return 20_261_121
+	}
+	n, err := strconv.ParseInt(text, 10, 64)
+	if err != nil {
+		panic("SLUICE_SEED: " + err.Error())
+	}
+	return n
+})
+
+// TestMain prints the seed where it is not the usual one.
+func TestMain(m *testing.M) {
+	if os.Getenv("SLUICE_SEED") != "" {
+		fmt.Println("SLUICE_SEED:", seed())
+	}
+	os.Exit(m.Run())
+}
+
+// history is what gopter draws and shrinks: words from which a test reads a
+// configuration and the steps. A zero word is the least of everything.
+type history []uint64
+
+// word returns the i-th word, 0 behind the end.
+func (h history) word(i int) uint64 {
+	if i < len(h) {
+		return h[i]
+	}
+	return 0
+}
+
+// steps are the words behind those of the configuration.
+func (h history) steps() history { return h[min(setup, len(h)):] }
+
+// setup is how many words a configuration has.
+const setup = 2
+
+// parameters of a search: how many cases of at most how many words.
+func parameters(cases, size int) *gopter.TestParameters {
+	p := gopter.DefaultTestParametersWithSeed(seed())
+	p.MinSuccessfulTests, p.MaxSize = cases, size
+	return p
+}
+
+// search looks for a history on which holds returns an error, or panics.
+func search(cases, size int, holds func(h history) error) *gopter.TestResult {
+	return prop.ForAll(func(words []uint64) string {
+		if err := holds(words); err != nil {
+			return err.Error()
+		}
+		return ""
+	}, gen.SliceOf(gen.UInt64())).Check(parameters(cases, size))
+}
+
+// report is what a failed search has found, with the seed.
+func report(r *gopter.TestResult) string {
+	var text strings.Builder
+	fmt.Fprintf(&text, "SLUICE_SEED=%d: %s after %d cases", seed(), r.Status, r.Succeeded)
+	for _, label := range r.Labels {
+		fmt.Fprintf(&text, "\n  %s", label)
+	}
+	if r.Error != nil {
+		fmt.Fprintf(&text, "\n  %v\n%s", r.Error, r.ErrorStack)
+	}
+	for _, arg := range r.Args {
+		fmt.Fprintf(&text, "\n  shrunk to %s", arg)
+	}
+	return text.String()
+}
+
+// always fails the test where the property does not hold.
+func always(t *testing.T, cases, size int, holds func(h history) error) {
+	t.Helper()
+	if r := search(cases, size, holds); !r.Passed() {
+		t.Error(report(r))
+	}
+}
+
+// fires fails the test where the property holds of a mutant.
+func fires(t *testing.T, cases, size int, holds func(h history) error) {
+	t.Helper()
+	if r := search(cases, size, holds); r.Passed() {
+		t.Errorf("SLUICE_SEED=%d: no case of %d tells the mutant from the machine", seed(), r.Succeeded)
+	}
+}
