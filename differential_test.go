@@ -259,10 +259,12 @@ func ambiguous(t *testing.T, p pipeline.Policy, events []oracle.Event) bool {
 
 // unordered reports whether the order of several queues matters, which a runner
 // promises for each by itself: who comes from one may overtake in another, or
-// stands in that of a shadow step, where it moves unseen.
+// stands in that of a shadow step, where it moves unseen, or tries again before
+// those whom it made room for have moved.
 func unordered(p pipeline.Policy) bool {
-	queues, newest := 0, false
+	queues, newest, hasty := 0, false, false
 	for _, s := range p.Steps {
+		hasty = hasty || s.Kind == pipeline.Retry && s.Retry.Backoff.Kind == backoff.None
 		if s.Limit.Queue+s.Bulkhead.Queue == 0 {
 			continue
 		}
@@ -272,5 +274,5 @@ func unordered(p pipeline.Policy) bool {
 			return true
 		}
 	}
-	return newest && queues > 1
+	return newest && queues > 1 || hasty && queues > 0
 }

@@ -117,15 +117,13 @@ func (r *run) await(i int, w *waiter) pipeline.Effect {
 	case <-due:
 		cut = true
 	}
-	woke, err := r.p.now(), r.ctx.Err()
-	if cut || at != clock.Never && errors.Is(err, context.DeadlineExceeded) {
-		// The caller's deadline and the mark that was made of it may differ by
-		// the time between two clock reads.
+	woke := r.until(r.p.now())
+	if cut {
 		woke = max(woke, at)
 	}
 	effect, cut := r.ends(woke)
 	r.now = woke
-	if ready && !cut && err == nil {
+	if ready && !cut && r.ctx.Err() == nil {
 		return r.woken(i, w)
 	}
 	if !w.leave(r.now) && (w.effect.Kind == reducer.Grant || !cut) {
@@ -195,28 +193,40 @@ func (r *run) consult(e pipeline.Effect) (pipeline.Effect, error) {
 func (r *run) sleep(e pipeline.Effect) pipeline.Effect {
 	r.tell(Event{Kind: drive.Retry, Attempt: r.call.Retry.Attempt, Reason: reducer.CauseOf(e.Outcome), Wait: e.At.Sub(r.now)})
 	r.abandon()
-	r.now = r.p.now()
-	if after := e.At.Sub(r.now); after > 0 {
+	woke := r.p.now()
+	if after := e.At.Sub(woke); after > 0 {
 		timer := time.NewTimer(after)
 		defer timer.Stop()
 		select {
 		case <-timer.C:
+			woke = max(r.p.now(), e.At)
 		case <-r.ctx.Done():
-			r.now = r.p.now()
-			return r.giveUp()
+			woke = r.p.now()
 		}
 	}
-	woke := max(r.p.now(), e.At)
-	if effect, cut := r.ends(woke); cut {
+	effect, cut := r.ends(r.until(woke))
+	switch {
+	case cut:
 		// It overslept: nothing starts after its deadline.
+		r.now = woke
 		r.last, r.void = r.timeout(effect, r.last), true
 		return effect
-	}
-	r.now = woke
-	if r.ctx.Err() != nil {
+	case r.ctx.Err() != nil:
+		r.now = woke
 		return r.giveUp()
 	}
+	r.now = max(woke, e.At)
 	return r.advance(pipeline.Event{Kind: pipeline.Resumed})
+}
+
+// until returns the mark up to which timeouts have ended at a mark. The caller's
+// deadline and the mark that was made of it may differ by the time between two
+// clock reads.
+func (r *run) until(now clock.Mark) clock.Mark {
+	if at := r.call.Deadline; at != clock.Never && errors.Is(r.ctx.Err(), context.DeadlineExceeded) {
+		return max(now, at)
+	}
+	return now
 }
 
 // leave leaves the cells that an effect names, in reverse order.

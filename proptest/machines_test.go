@@ -92,11 +92,11 @@ var (
 
 	places = machine{"bulkhead", bulkheads, drawBulkhead, func(c config) subject {
 		return of(must(bulkhead.New(c.bulkhead)), 0, func(s *bulkhead.State) view {
-			return view{waiters: waiters(&s.Queue), held: s.Held, last: s.Last}
+			return view{waiters: waiters(&s.Queue), held: s.Held, last: s.Last, begun: true}
 		})
 	}}
 	spending = machine{"retry budget", budgets, drawBudget, func(c config) subject {
-		return of(must(budget.New(c.budget)), 0, func(s *budget.State) view { return view{last: s.Last} })
+		return of(must(budget.New(c.budget)), 0, func(s *budget.State) view { return view{last: s.Last, begun: s.Begun} })
 	}}
 
 	algorithms = []machine{bucket, fixed, sliding}
@@ -162,7 +162,7 @@ func behind[S any, C limiter.Counter[S]](c C, w limiter.Waiting, look func(*S) v
 	}
 	m := must(limiter.New[S](c, w))
 	return of(reducer.Cell[limiter.State[S]](m), 0, func(s *limiter.State[S]) view {
-		return view{waiters: waiters(&s.Queue), last: s.Last}
+		return view{waiters: waiters(&s.Queue), last: s.Last, begun: true}
 	})
 }
 
@@ -185,7 +185,7 @@ func breaks(name string, window breaker.WindowKind, big bool) machine {
 
 func lookBreaker(c *breaker.Core) view {
 	copied := *c
-	return view{last: c.Last, breaker: &copied}
+	return view{last: c.Last, begun: c.Generation > 0, breaker: &copied}
 }
 
 func drawBreaker(w uint64, window breaker.WindowKind, big bool) breaker.Config {

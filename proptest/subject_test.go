@@ -35,6 +35,7 @@ type view struct {
 	waiters []limiter.Waiter // oldest first
 	held    uint32
 	last    clock.Mark
+	begun   bool // last counts from now on
 	breaker *breaker.Core
 }
 

@@ -1,7 +1,6 @@
 package nethttp
 
 import (
-	"net"
 	"net/http"
 	"net/netip"
 	"net/url"
@@ -82,11 +81,14 @@ func method(r *http.Request) string {
 	return r.Method
 }
 
+// withoutPort returns a host without its port, and one of IPv6 without its
+// brackets.
 func withoutPort(hostport string) string {
-	if host, _, err := net.SplitHostPort(hostport); err == nil {
-		return host
+	colon := strings.LastIndexByte(hostport, ':')
+	if colon < 0 || strings.HasSuffix(hostport, "]") || strings.IndexByte(hostport, ':') < colon && hostport[0] != '[' {
+		return strings.Trim(hostport, "[]")
 	}
-	return strings.Trim(hostport, "[]")
+	return strings.Trim(hostport[:colon], "[]")
 }
 
 // query returns the first value of a parameter without parsing the others.

@@ -17,40 +17,45 @@ import (
 
 // call is one request on its way through the policy.
 type call struct {
-	t       *Transport
-	guard   *guard
-	req     *http.Request
-	request sluice.Request
-	upload  upload
-	last    *http.Response // of the last attempt, when it is not good
-	body    *download      // of last
-	details Details
-	started bool
+	t          *Transport
+	guard      *guard
+	req        *http.Request
+	request    sluice.Request
+	attributes attributes
+	upload     upload
+	last       *http.Response // of the last attempt, when it is not good
+	body       *download      // of last
+	details    Details
+	started    bool
 }
 
 func (t *Transport) newCall(g *guard, req, in *http.Request, route string) *call {
-	c := &call{t: t, guard: g, req: req, upload: upload{source: req.Body, getBody: req.GetBody, most: t.maxBody}}
-	a := attributes{req: req, route: route, s: &t.settings}
+	c := &call{t: t, guard: g, req: req, upload: upload{source: req.Body, getBody: req.GetBody}}
+	c.attributes = attributes{req: req, route: route, s: &t.settings}
 	if in != nil {
-		a.req, a.server = in, true
+		c.attributes.req, c.attributes.server = in, true
 	}
-	c.request = t.requestOf(&a)
+	v := g.view()
+	c.request = t.requestOf(&c.attributes, v)
 	c.request.Holdable = true
-	c.request.Abandon = c.abandon
 	c.details.Policy = g.pipeline.Name()
-	if g.view().retry {
+	if v.retry {
+		c.request.Abandon = c.abandon
 		c.request.NoRetry = c.noRetry()
-	}
-	c.details.NoRetry = c.request.NoRetry
-	if c.request.NoRetry != "" || !g.view().retry {
-		c.upload.most = 0 // nothing needs to be kept
+		c.details.NoRetry = c.request.NoRetry
+		if c.request.NoRetry == "" {
+			c.upload.most = t.maxBody
+		}
 	}
 	return c
 }
 
 // requestOf is what the policy asks of a request.
-func (s *settings) requestOf(a *attributes) sluice.Request {
-	q := sluice.Request{Lookup: a.lookup}
+func (s *settings) requestOf(a *attributes, v *view) sluice.Request {
+	var q sluice.Request
+	if v.keyed {
+		q.Lookup = a.lookup
+	}
 	if s.key != nil {
 		q.Key = s.key(a.req)
 	}

@@ -3,6 +3,7 @@ package nethttp
 import (
 	"context"
 	"net/http"
+	"slices"
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
@@ -21,8 +22,9 @@ type guard struct {
 type view struct {
 	plan   *pipeline.Plan
 	retry  bool
+	keyed  bool // a step asks for attributes
 	limits []limitView
-	policy string // the RateLimit-Policy header, empty for none
+	policy []string // the RateLimit-Policy header; whoever adds to it copies it
 }
 
 func newGuard(p *sluice.Pipeline) *guard {
@@ -45,7 +47,10 @@ func (g *guard) view() *view {
 func newView(plan *pipeline.Plan) *view {
 	v := &view{plan: plan, retry: plan.RetryIndex() >= 0}
 	v.limits = limitViews(plan)
-	v.policy = policyHeader(v.limits)
+	v.policy = slices.Clip([]string{policyHeader(v.limits)})
+	for i := range plan.Len() {
+		v.keyed = v.keyed || len(plan.Step(i).Per) > 0
+	}
 	return v
 }
 

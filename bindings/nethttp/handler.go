@@ -68,7 +68,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := attributes{req: r, route: route, server: true, s: &h.settings}
-	q := h.requestOf(&a)
+	q := h.requestOf(&a, g.view())
 	guarded, err := g.pipeline.Begin(r.Context(), q)
 	if err != nil {
 		h.refuse(w, r, g, q, err)

@@ -95,8 +95,11 @@ func policyHeader(limits []limitView) string {
 
 // fields are the values of the headers about limits.
 type fields struct {
-	rateLimit, policy       string
-	limit, remaining, reset string // of the tightest limit
+	rateLimit string
+	policy    []string // shared by all answers
+	// Of the tightest limit.
+	limit, remaining uint64
+	reset            int64
 }
 
 // limitFields reads the limits that apply to a request. r is what is free now.
@@ -109,8 +112,9 @@ func (s *settings) limitFields(g *guard, q sluice.Request, refused *sluice.Rejec
 		return f, false
 	}
 	var room [4]sluice.LimitState
-	tightest := uint64(math.MaxUint64)
-	var b []byte
+	var text [128]byte
+	b := text[:0]
+	f.remaining = math.MaxUint64
 	for _, state := range g.pipeline.Limits(q, room[:0]) {
 		l := v.limit(state.Step)
 		if l == nil {
@@ -123,16 +127,15 @@ func (s *settings) limitFields(g *guard, q sluice.Request, refused *sluice.Rejec
 		case state.Free == 0:
 			wait = state.Next
 		}
-		remaining, seconds := uint64(state.Free), strconv.FormatInt(ceilSeconds(wait), 10)
+		remaining, reset := uint64(state.Free), ceilSeconds(wait)
 		if len(b) > 0 {
 			b = append(b, ", "...)
 		}
 		b = append(append(b, l.name...), ";r="...)
-		b = append(append(strconv.AppendUint(b, remaining, 10), ";t="...), seconds...)
-		if remaining < tightest {
-			tightest = remaining
-			f.limit = strconv.FormatUint(l.burst, 10)
-			f.remaining, f.reset = strconv.FormatUint(remaining, 10), seconds
+		b = append(strconv.AppendUint(b, remaining, 10), ";t="...)
+		b = strconv.AppendInt(b, reset, 10)
+		if remaining < f.remaining {
+			f.limit, f.remaining, f.reset = l.burst, remaining, reset
 		}
 	}
 	f.rateLimit, f.policy = string(b), v.policy
@@ -148,17 +151,27 @@ func (v *view) limit(step int) *limitView {
 	return nil
 }
 
-// set writes the headers. What another hop wrote of its own limits stays: both
-// fields are lists.
+// The names of the headers in the form in which http.Header keeps them.
+const (
+	rateLimit       = "Ratelimit"
+	rateLimitPolicy = "Ratelimit-Policy"
+)
+
+// setFields writes the headers. What another hop wrote of its own limits stays:
+// both fields are lists.
 func (s *settings) setFields(h http.Header, f fields) {
 	if s.fields {
-		h.Add("RateLimit-Policy", f.policy)
-		h.Add("RateLimit", f.rateLimit)
+		if old := h[rateLimitPolicy]; len(old) > 0 {
+			h[rateLimitPolicy] = append(old[:len(old):len(old)], f.policy...)
+		} else {
+			h[rateLimitPolicy] = f.policy
+		}
+		h[rateLimit] = append(h[rateLimit], f.rateLimit)
 	}
 	if s.legacy && h.Get("X-RateLimit-Limit") == "" {
-		h.Set("X-RateLimit-Limit", f.limit)
-		h.Set("X-RateLimit-Remaining", f.remaining)
-		h.Set("X-RateLimit-Reset", f.reset)
+		h.Set("X-RateLimit-Limit", strconv.FormatUint(f.limit, 10))
+		h.Set("X-RateLimit-Remaining", strconv.FormatUint(f.remaining, 10))
+		h.Set("X-RateLimit-Reset", strconv.FormatInt(f.reset, 10))
 	}
 }
 

@@ -46,7 +46,7 @@ func (m *Machine) Init(clock.Mark) State { return State{} }
 // Enter is the Acquire of a step that admits, without its words; false, and
 // nothing changed, when Step is to be asked.
 func (m *Machine) Enter(s *State, cost uint32, now clock.Mark) (reducer.Permit, bool) {
-	answer := m.take(s, cost, max(now, s.Start))
+	answer := m.take(s, cost, s.since(now))
 	return answer.Permit, answer.Verdict == reducer.Admit
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"strconv"
 	"sync"
@@ -16,6 +17,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // meter counts what happens for Prometheus. No label has a caller's key: their
@@ -31,18 +33,49 @@ type meter struct {
 	answers   *prometheus.CounterVec
 	reloads   *prometheus.CounterVec
 
-	counters sync.Map // of decision to prometheus.Counter: quicker than by labels
-	statuses [600]atomic.Pointer[prometheus.Counter]
+	// What was looked up by labels once: quicker than by labels, which costs as
+	// much as a decision.
+	counters cache[decision, prometheus.Counter]
+	timers   cache[ending, prometheus.Observer]
+	statuses cache[int, prometheus.Counter]
 
 	mu       sync.Mutex
 	listened map[*sluice.Pipeline]bool
 }
 
+// cache is a map that is read without a lock and copied by whoever adds to it.
+type cache[K comparable, V any] struct {
+	mu    sync.Mutex
+	known atomic.Pointer[map[K]V]
+}
+
+// get returns the value of a key, which make makes the first time.
+func (c *cache[K, V]) get(key K, make func(K) V) V {
+	if known := c.known.Load(); known != nil {
+		if v, ok := (*known)[key]; ok {
+			return v
+		}
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	next := map[K]V{}
+	if known := c.known.Load(); known != nil {
+		maps.Copy(next, *known)
+	}
+	v := make(key)
+	next[key] = v
+	c.known.Store(&next)
+	return v
+}
+
+// ending is what durations are kept by.
+type ending struct{ policy, outcome string }
+
 // decision is what the decisions are counted by.
 type decision struct {
 	policy, step string
 	kind         drive.Kind
-	reason       string
+	reason       reducer.Reason
 	shadow       bool
 }
 
@@ -92,33 +125,33 @@ func (m *meter) observe(e sluice.Event) {
 		m.changes.WithLabelValues(e.Policy, e.Step, e.Change).Inc()
 		return
 	}
-	d := decision{policy: e.Policy, step: e.Step, kind: e.Kind, reason: e.Reason.String(), shadow: e.Shadow}
-	c, ok := m.counters.Load(d)
-	if !ok {
-		c, _ = m.counters.LoadOrStore(d, m.decisions.WithLabelValues(d.policy, d.step, d.kind.String(), d.reason, strconv.FormatBool(d.shadow)))
-	}
-	c.(prometheus.Counter).Inc()
+	m.counters.get(decision{e.Policy, e.Step, e.Kind, e.Reason, e.Shadow}, m.counter).Inc()
 	if e.Shadow {
 		return
 	}
 	switch e.Kind {
 	case drive.End:
-		m.durations.WithLabelValues(e.Policy, e.Outcome.String()).Observe(e.Elapsed.Seconds())
+		m.timers.get(ending{e.Policy, e.Outcome.String()}, m.timer).Observe(e.Elapsed.Seconds())
 	case drive.Reject, drive.Expire:
-		m.durations.WithLabelValues(e.Policy, "refused").Observe(e.Elapsed.Seconds())
+		m.timers.get(ending{e.Policy, "refused"}, m.timer).Observe(e.Elapsed.Seconds())
 	}
+}
+
+func (m *meter) counter(d decision) prometheus.Counter {
+	return m.decisions.WithLabelValues(d.policy, d.step, d.kind.String(), d.reason.String(), strconv.FormatBool(d.shadow))
+}
+
+func (m *meter) timer(e ending) prometheus.Observer {
+	return m.durations.WithLabelValues(e.policy, e.outcome)
 }
 
 // answered counts an answer. One that was never begun is counted as 0.
 func (m *meter) answered(status int) {
-	slot := &m.statuses[min(max(0, status), len(m.statuses)-1)]
-	c := slot.Load()
-	if c == nil {
-		made := m.answers.WithLabelValues(strconv.Itoa(status))
-		c = &made
-		slot.Store(c)
-	}
-	(*c).Inc()
+	m.statuses.get(status, m.answer).Inc()
+}
+
+func (m *meter) answer(status int) prometheus.Counter {
+	return m.answers.WithLabelValues(strconv.Itoa(status))
 }
 
 func (m *meter) reloaded(ok bool) {

@@ -28,7 +28,7 @@ func (s *Server) handler() http.Handler {
 	}
 	proxy := &httputil.ReverseProxy{
 		Rewrite:      s.rewrite,
-		Transport:    nethttp.NewRoutedTransport(NewTransport(), s.set, options...),
+		Transport:    nethttp.NewRoutedTransport(s.transport, s.set, options...),
 		BufferPool:   &Buffers{},
 		ErrorHandler: s.failed,
 		ErrorLog:     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),

@@ -60,7 +60,9 @@ type Server struct {
 	set    *sluice.Set
 	log    *slog.Logger
 	meter  *meter
-	calls  sync.WaitGroup // requests under way, connections that were taken over included
+	// transport has the connections to the upstream. Tests put another there.
+	transport http.RoundTripper
+	calls     sync.WaitGroup // requests under way, connections that were taken over included
 }
 
 // New sets a proxy up. The error is that of the policy document.
@@ -69,7 +71,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, set: set, log: c.Log, meter: newMeter(set)}
+	s := &Server{config: c, set: set, log: c.Log, meter: newMeter(set), transport: NewTransport()}
 	s.meter.listen()
 	return s, nil
 }

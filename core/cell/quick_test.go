@@ -1,0 +1,103 @@
+package cell_test
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// TestQuick holds Enter and Exit to what Step decides: one cell is stepped
+// alone, its twin takes the short way where there is one. Their states stay
+// byte for byte the same.
+func TestQuick(t *testing.T) {
+	rate := limiter.Config{Count: 3, Period: 10, Wait: 0}
+	waits := rate
+	waits.Wait, waits.Queue = 8, 2
+	window := rate
+	window.Algorithm = limiter.FixedWindow
+	sliding := waits
+	sliding.Algorithm = limiter.SlidingCounter
+	small := breaker.Config{Window: breaker.Calls, Count: 4, Minimum: 2, FailureRate: reducer.Whole / 2, Probes: 2,
+		SlowOver: 3, SlowRate: reducer.Whole, Open: backoff.Config{Kind: backoff.Constant, Base: 7}}
+	large := small
+	large.Count = 400
+	timed := small
+	timed.Window, timed.Span = breaker.Time, 20
+	makers := map[string]func() (cell.Maker, error){
+		"token bucket": func() (cell.Maker, error) { return cell.ForLimit(rate) },
+		"queue":        func() (cell.Maker, error) { return cell.ForLimit(waits) },
+		"fixed window": func() (cell.Maker, error) { return cell.ForLimit(window) },
+		"sliding":      func() (cell.Maker, error) { return cell.ForLimit(sliding) },
+		"breaker":      func() (cell.Maker, error) { return cell.ForBreaker(small) },
+		"large":        func() (cell.Maker, error) { return cell.ForBreaker(large) },
+		"buckets":      func() (cell.Maker, error) { return cell.ForBreaker(timed) },
+		"bulkhead": func() (cell.Maker, error) {
+			return cell.ForBulkhead(bulkhead.Config{Concurrent: 2, Queue: 1, Lease: 9})
+		},
+	}
+	for name, make := range makers {
+		t.Run(name, func(t *testing.T) {
+			maker, err := make()
+			if err != nil {
+				t.Fatal(err)
+			}
+			for seed := range uint64(300) {
+				walk(t, maker, rand.New(rand.NewPCG(seed, 1)))
+			}
+		})
+	}
+}
+
+func walk(t *testing.T, maker cell.Maker, rng *rand.Rand) {
+	plain, quick := maker.New(0), maker.New(0)
+	var held []reducer.Permit
+	var out, twin reducer.Out
+	now := clock.Mark(0)
+	for n := range uint64(60) {
+		now = now.Add(time.Duration(rng.IntN(4) - 1))
+		if len(held) > 0 && rng.IntN(2) == 0 {
+			i := rng.IntN(len(held))
+			p := held[i]
+			held = append(held[:i], held[i+1:]...)
+			kind, outcome := reducer.Record, reducer.OK
+			if rng.IntN(3) == 0 {
+				outcome = reducer.Fail
+			}
+			if cell.Breaker(plain) == nil {
+				kind = reducer.Release
+			}
+			a := reducer.Action{Kind: kind, Outcome: outcome, Permit: p}
+			plain.Step(a, now, &out)
+			if outcome == reducer.Fail && kind == reducer.Record || !quick.Exit(p, now, &twin) {
+				quick.Step(a, now, &twin)
+			}
+		} else {
+			cost := uint32(rng.IntN(4))
+			a := reducer.Action{Kind: reducer.Acquire, Cost: cost, Permit: reducer.Permit{ID: n}}
+			answer := plain.Step(a, now, &out)
+			p, ok := quick.Enter(cost, n, now)
+			if !ok {
+				again := quick.Step(a, now, &twin)
+				p, ok = again.Permit, again.Verdict == reducer.Admit
+			}
+			if ok != (answer.Verdict == reducer.Admit) || ok && p != answer.Permit {
+				t.Fatalf("step %d at %v: %+v and %+v, %v", n, now, answer, p, ok)
+			}
+			if ok && cost > 0 {
+				held = append(held, p)
+			}
+		}
+		if a, b := plain.AppendState(nil), quick.AppendState(nil); !bytes.Equal(a, b) || len(out) != len(twin) {
+			t.Fatalf("step %d at %v: the states differ:\n%x\n%x", n, now, a, b)
+		}
+	}
+}

@@ -1,0 +1,104 @@
+package proptest
+
+import (
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// lawLines are the invariants of every reducer. Those about calls stand with
+// the pipeline.
+var lawLines = []invariant{
+	{"G1", "the same history gives the same bytes and effects", G1, cells,
+		bucket.withStep("decides every fifth step a nanosecond later than the rest of the world", everyFifth())},
+	{"G2", "Reduce leaves its input, and every older state, as it is", G2, cells,
+		places.with("steps in place where it should reduce", mutant{reduce: func(s subject, a reducer.Action, now clock.Mark) (subject, reducer.Effects) {
+			answer, out := s.Step(a, now)
+			return s, reducer.Effects{Answer: answer, Others: out}
+		}})},
+	{"Twin", "Reduce(s, a, t) = Step(Clone(s), a, t)", Twin, cells,
+		fixed.with("reduces a nanosecond late", mutant{reduce: func(s subject, a reducer.Action, now clock.Mark) (subject, reducer.Effects) {
+			return s.Reduce(a, now+1)
+		}})},
+	{"G3", "a mark before the last one counts as the last one", G3, join(queued, breakers, []machine{places, spending}),
+		queuedBucket.with("goes back in time with the caller", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if last := s.Look().last; now < last {
+				answer, out := s.Shift(now.Sub(last)).Step(a, now)
+				s.Step(a, now)
+				return answer, out
+			}
+			return s.Step(a, now)
+		}})},
+	{"G3 (a word)", "an algorithm without a last mark is never looser at an old mark", G3Word, algorithms,
+		bucket.with("takes an earlier mark for a later one", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			return s.Step(a, max(now, -now))
+		}})},
+	{"G4", "after Tick(t) and serving at t, NextWake > t or none", G4, cells,
+		places.with("forgets to end what is over", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Tick {
+				return reducer.Answer{Verdict: reducer.Done}, nil
+			}
+			return s.Step(a, now)
+		}})},
+	{"G5", "a spurious tick is the identity", G5, cells,
+		bucket.with("drains at every tick", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Tick {
+				a.Kind = reducer.Drain
+			}
+			return s.Step(a, now)
+		}})},
+	{"G6", "nothing happens by a tick strictly before NextWake", G6, cells,
+		queuedFixed.with("ends waits and serves a nanosecond early", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Tick || a.Kind == reducer.Serve {
+				now++
+			}
+			return s.Step(a, now)
+		}})},
+	{"G7", "Tick(t1); Tick(t2) = Tick(t2)", G7, cells,
+		calls.with("starts its open time anew at a tick", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if c := s.Look().breaker; a.Kind == reducer.Tick && c.Mode == 1 && c.Until > now {
+				return s.Step(reducer.Action{Kind: reducer.Transition, Cost: 1}, now)
+			}
+			return s.Step(a, now)
+		}})},
+	{"G8", "all marks later by the same time: the same decisions, later by that time", G8, cells,
+		queuedSliding.with("cuts its windows from the clock's own zero", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Acquire && now%16 == 0 {
+				s.Step(reducer.Action{Kind: reducer.Reset}, now)
+			}
+			return s.Step(a, now)
+		}})},
+	{"G9", "a state restored in mid-flight has the same future", G9, cells,
+		places.with("forgets who waits when it is restored", mutant{restore: func(s subject) (subject, error) {
+			restored, err := s.Restored()
+			if err == nil {
+				for _, w := range restored.Look().waiters {
+					restored.Step(reducer.Action{Kind: reducer.Leave, Permit: reducer.Permit{ID: w.Ticket}}, 0)
+				}
+			}
+			return restored, err
+		}})},
+	{"G10", "the size of a state is a function of its configuration", G10, cells,
+		queuedBucket.made("has more room in its queue than it says", func(c *config) { c.limit.Queue += 50; c.limit.Wait *= 100 })},
+	{"Sound", "no step breaks what Check checks", Sound, cells,
+		places.with("counts a place twice", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if answer.Verdict == reducer.Admit && now%8 == 7 {
+				s.(*erased[bulkhead.State]).state.Held++
+			}
+			return answer, out
+		}})},
+}
+
+// everyFifth is a defect with a memory outside the state.
+func everyFifth() func(c config) stepper {
+	n := 0
+	return func(config) stepper {
+		return func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if n++; n%5 == 0 {
+				now++
+			}
+			return s.Step(a, now)
+		}
+	}
+}
