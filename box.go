@@ -22,6 +22,7 @@ type box struct {
 	timer   *time.Timer
 	armed   clock.Mark // for which the timer is set, clock.Never for none
 	leased  bool       // leases may run out between steps
+	shared  bool       // by the keys above the maximum
 
 	now     func() clock.Mark
 	changed func(b *box, e reducer.Effect) // tells of a breaker's change or a lapse, nil for nobody

@@ -32,8 +32,6 @@ func NewBreaker(c breaker.Config, options ...Option) (*Breaker, error) {
 		b.Listen(logs(b.logger))
 	}
 	b.put(maker.New(b.now()), c)
-	// Its time begins now, so that a step which needs no clock finds one.
-	b.step(reducer.Action{Kind: reducer.Tick}, true)
 	return b, nil
 }
 
@@ -48,7 +46,8 @@ func (b *Breaker) put(c cell.Cell, config breaker.Config) {
 func (b *Breaker) step(a reducer.Action, timed bool) (reducer.Answer, clock.Mark) {
 	b.mu.Lock()
 	now := clock.Always // counts as the last mark
-	if timed || b.timed || b.core.Mode != breaker.Closed {
+	// Its time begins with the first step.
+	if timed || b.timed || b.core.Mode != breaker.Closed || b.core.Generation == 0 {
 		now = b.now()
 	}
 	answer := b.cell.Step(a, now, &b.out)

@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"context"
+	"errors"
 	"sync/atomic"
 	"time"
 
@@ -12,7 +13,7 @@ import (
 // asks for Done. Deadline and Err compare marks.
 type attempt struct {
 	parent   context.Context
-	deadline clock.Mark // on the line of base, clock.Never for none
+	deadline clock.Mark // on the line of base
 	extra    atomic.Pointer[extra]
 }
 
@@ -20,17 +21,18 @@ type attempt struct {
 type extra struct {
 	ctx    context.Context // real, once Done was asked for
 	cancel context.CancelFunc
-	over   bool
+	err    error // of an attempt that ended before Done was asked for
 }
 
-var over = &extra{over: true}
+// How an attempt ends before Done was asked for.
+var (
+	over    = &extra{err: context.Canceled}
+	overdue = &extra{err: context.DeadlineExceeded}
+)
 
 // Deadline implements context.Context.
 func (a *attempt) Deadline() (time.Time, bool) {
 	at, ok := a.parent.Deadline()
-	if a.deadline == clock.Never {
-		return at, ok
-	}
 	own := base.Add(time.Duration(a.deadline))
 	if ok && at.Before(own) {
 		return at, true
@@ -42,18 +44,23 @@ func (a *attempt) Deadline() (time.Time, bool) {
 func (a *attempt) Err() error {
 	x := a.extra.Load()
 	switch {
-	case x != nil && x.ctx != nil:
+	case x == nil:
+	case x.ctx != nil:
 		return x.ctx.Err()
-	case x != nil && x.over:
-		return context.Canceled
+	default:
+		return x.err
 	}
-	if err := a.parent.Err(); err != nil {
-		return err
+	err := a.parent.Err()
+	switch {
+	case err == nil && clock.Mark(time.Since(base)) < a.deadline:
+		return nil
+	case err == nil || errors.Is(err, context.DeadlineExceeded):
+		a.stop(overdue)
+	default:
+		a.stop(over)
 	}
-	if a.deadline != clock.Never && clock.Mark(time.Since(base)) >= a.deadline {
-		return context.DeadlineExceeded
-	}
-	return nil
+	// The first error stays, whatever the attempt does next.
+	return a.Err()
 }
 
 // Done implements context.Context. The first call makes a real context, whose
@@ -63,8 +70,8 @@ func (a *attempt) Done() <-chan struct{} { return a.real().ctx.Done() }
 // Value implements context.Context. The real context answers for itself when a
 // child asks for its canceller.
 func (a *attempt) Value(key any) any {
-	if x := a.extra.Load(); x != nil && x.ctx != nil {
-		return x.ctx.Value(key)
+	if a.extra.Load() != nil {
+		return a.real().ctx.Value(key)
 	}
 	return a.parent.Value(key)
 }
@@ -76,13 +83,15 @@ func (a *attempt) real() *extra {
 			return old
 		}
 		next := &extra{}
-		if at, ok := a.Deadline(); ok && a.deadline != clock.Never {
+		switch {
+		case old == nil:
+			at, _ := a.Deadline()
 			next.ctx, next.cancel = context.WithDeadline(a.parent, at)
-		} else {
-			next.ctx, next.cancel = context.WithCancel(a.parent)
-		}
-		if old != nil {
-			next.cancel() // over
+		case old == overdue:
+			next.ctx, next.cancel = context.WithDeadline(context.WithoutCancel(a.parent), time.Time{})
+		default:
+			next.ctx, next.cancel = context.WithCancel(context.WithoutCancel(a.parent))
+			next.cancel()
 		}
 		if a.extra.CompareAndSwap(old, next) {
 			return next
@@ -92,15 +101,14 @@ func (a *attempt) real() *extra {
 }
 
 // end cancels the context at the end of the attempt.
-func (a *attempt) end() {
-	for {
-		old := a.extra.Load()
-		if old != nil && old.ctx != nil {
-			old.cancel()
-			return
-		}
-		if a.extra.CompareAndSwap(old, over) {
-			return
-		}
+func (a *attempt) end() { a.stop(over) }
+
+// stop ends the context, unless it is over already.
+func (a *attempt) stop(how *extra) {
+	if a.extra.CompareAndSwap(nil, how) {
+		return
+	}
+	if x := a.extra.Load(); x.ctx != nil && how == over {
+		x.cancel()
 	}
 }

@@ -3,7 +3,6 @@ package sluice
 import (
 	"context"
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -20,17 +19,21 @@ import (
 // a mutex guards it.
 type Limiter struct {
 	*settings
-	word   atomic.Int64 // theoretical arrival time, or locked
-	bucket atomic.Pointer[tokenbucket.Machine]
-	box    *box
-	config sync.Mutex
-	maker  cell.Maker
+	word atomic.Pointer[word] // nil for other algorithms
+	box  *box
 	// users of the state in the box: waiters, reservations, for which one word
 	// is not enough, and whoever is stepping it. Guarded by box.mu.
 	users int
 }
 
-// locked in the word says that the state stands in the box.
+// word is the state of a token bucket. Another configuration has another one,
+// and leaves this one locked for good.
+type word struct {
+	tat    atomic.Int64 // theoretical arrival time, or locked
+	bucket *tokenbucket.Machine
+}
+
+// locked in a word says that the state stands in the box.
 const locked = math.MinInt64
 
 // NewLimiter makes a limiter. Config.Wait and Config.Queue bound Wait alone;
@@ -40,12 +43,13 @@ func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Limiter{settings: newSettings(options), maker: maker}
-	l.box = newBox(maker.New(l.now()), l.now, nil)
-	l.word.Store(locked)
+	l := &Limiter{settings: newSettings(options)}
+	now := l.now()
+	l.box = newBox(maker.New(now), l.now, nil)
 	if bucket != nil {
-		l.bucket.Store(bucket)
-		l.word.Store(int64(l.now()))
+		w := &word{bucket: bucket}
+		w.tat.Store(int64(now))
+		l.word.Store(w)
 	}
 	return l, nil
 }
@@ -69,20 +73,18 @@ func (l *Limiter) Allow() bool { return l.AllowN(1) }
 // than the burst, or than the count of a window, never.
 func (l *Limiter) AllowN(n uint32) bool {
 	now := l.now()
-	for {
-		tat := l.word.Load()
-		bucket := l.bucket.Load()
-		if tat == locked || bucket == nil {
-			return l.step(reducer.Action{Kind: reducer.TryAcquire, Cost: n}, now).Verdict == reducer.Admit
-		}
-		next, ok := bucket.Take(clock.Mark(tat), n, now)
-		if !ok || n == 0 {
-			return ok
-		}
-		if l.word.CompareAndSwap(tat, int64(next)) {
-			return true
+	if w := l.word.Load(); w != nil {
+		for tat := w.tat.Load(); tat != locked; tat = w.tat.Load() {
+			next, ok := w.bucket.Take(clock.Mark(tat), n, now)
+			if !ok || n == 0 {
+				return ok
+			}
+			if w.tat.CompareAndSwap(tat, int64(next)) {
+				return true
+			}
 		}
 	}
+	return l.step(reducer.Action{Kind: reducer.TryAcquire, Cost: n}, now).Verdict == reducer.Admit
 }
 
 // Wait waits for a permit. It returns nil when it has one, a RejectedError when
@@ -95,11 +97,11 @@ func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	if l.word.Load() != locked && l.AllowN(n) {
+	if w := l.word.Load(); w != nil && w.tat.Load() != locked && l.AllowN(n) {
 		return nil
 	}
-	l.lock()
-	defer l.unlock()
+	l.enter()
+	defer l.exit()
 	answer, w := l.box.acquire(n, l.now())
 	if w == nil {
 		return l.refusal(answer)
@@ -133,7 +135,7 @@ func (l *Limiter) refusal(a reducer.Answer) error {
 // negative for never.
 func (l *Limiter) Peek(n uint32) (free uint32, after time.Duration) {
 	now := l.now()
-	answer := l.step(reducer.Action{Kind: reducer.Peek, Cost: n}, now)
+	answer := l.peek(n, now)
 	if answer.Verdict == reducer.Admit {
 		return answer.Free, 0
 	}
@@ -141,6 +143,16 @@ func (l *Limiter) Peek(n uint32) (free uint32, after time.Duration) {
 		return answer.Free, wait
 	}
 	return answer.Free, -1
+}
+
+func (l *Limiter) peek(n uint32, now clock.Mark) reducer.Answer {
+	a := reducer.Action{Kind: reducer.Peek, Cost: n}
+	if w := l.word.Load(); w != nil {
+		if tat := w.tat.Load(); tat != locked {
+			return w.bucket.Step(&tokenbucket.State{TAT: clock.Mark(tat)}, a, now, nil)
+		}
+	}
+	return l.step(a, now)
 }
 
 // Drain gives up what is free now, because the service asked for a pause.
@@ -160,21 +172,35 @@ type Reservation struct {
 // of a window those that are free now. The error is a RejectedError, and
 // nothing is taken.
 func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
-	l.lock() // for good: the permit may come back
+	b := l.box
+	b.mu.Lock()
 	now := l.now()
-	answer := l.box.step(reducer.Action{Kind: reducer.Reserve, Cost: n, Permit: reducer.Permit{Mark: now.Add(wait)}}, now)
+	l.lock() // for good where permits may come back
+	if b.busy() {
+		b.catchUp(now)
+	}
+	answer := b.cell.Step(reducer.Action{Kind: reducer.Reserve, Cost: n, Permit: reducer.Permit{Mark: now.Add(wait)}}, now, &b.out)
+	r := Reservation{limiter: l, permit: answer.Permit, cost: n, at: now}
+	if w := l.word.Load(); w != nil && answer.Verdict == reducer.Admit {
+		r.at = w.bucket.ReadyAt(answer.Permit)
+	}
+	if n == 0 || answer.Verdict != reducer.Admit {
+		l.unlock()
+	}
+	b.settle(now)
 	if answer.Verdict != reducer.Admit {
 		return Reservation{}, l.refusal(answer)
-	}
-	r := Reservation{limiter: l, permit: answer.Permit, cost: n, at: now}
-	if bucket := l.bucket.Load(); bucket != nil {
-		r.at = bucket.ReadyAt(answer.Permit)
 	}
 	return r, nil
 }
 
 // Delay returns how long to wait before the permits may be used, at least 0.
-func (r Reservation) Delay() time.Duration { return max(0, r.at.Sub(r.limiter.now())) }
+func (r Reservation) Delay() time.Duration {
+	if r.limiter == nil {
+		return 0
+	}
+	return max(0, r.at.Sub(r.limiter.now()))
+}
 
 // Cancel gives back what nobody has built on since. Only the first call counts.
 func (r *Reservation) Cancel() {
@@ -193,43 +219,75 @@ func (l *Limiter) Configure(c limiter.Config) error {
 	if err != nil {
 		return err
 	}
-	l.config.Lock()
-	defer l.config.Unlock()
+	b := l.box
+	b.mu.Lock()
+	now := l.now()
 	l.lock()
-	l.box.adopt(maker, false)
-	l.maker = maker
-	l.bucket.Store(bucket)
+	b.catchUp(now)
+	b.cell = maker.Adopt(b.cell, now, &b.out)
+	if bucket == nil {
+		l.word.Store(nil)
+	} else {
+		w := &word{bucket: bucket}
+		w.tat.Store(locked)
+		l.word.Store(w)
+	}
 	l.unlock()
+	b.settle(now)
 	return nil
 }
 
-// step steps the box for a caller that does not wait.
+// step steps the state for a caller that does not wait.
 func (l *Limiter) step(a reducer.Action, now clock.Mark) reducer.Answer {
+	b := l.box
+	b.mu.Lock()
 	l.lock()
-	defer l.unlock()
-	return l.box.step(a, now)
+	if b.busy() {
+		b.catchUp(now)
+	}
+	answer := b.cell.Step(a, now, &b.out)
+	l.unlock()
+	b.settle(now)
+	return answer
+}
+
+// enter is lock for a caller without the mutex.
+func (l *Limiter) enter() {
+	l.box.mu.Lock()
+	defer l.box.mu.Unlock()
+	l.lock()
+}
+
+// exit is unlock for a caller without the mutex.
+func (l *Limiter) exit() {
+	l.box.mu.Lock()
+	defer l.box.mu.Unlock()
+	l.unlock()
 }
 
 // lock moves the state from the word to the box, where it stays until unlock.
+// The caller holds the mutex.
 func (l *Limiter) lock() {
-	l.box.mu.Lock()
-	defer l.box.mu.Unlock()
 	l.users++
-	if tat := l.word.Swap(locked); tat != locked {
-		state := l.bucket.Load().AppendState(nil, tokenbucket.State{TAT: clock.Mark(tat)})
+	w := l.word.Load()
+	if w == nil {
+		return
+	}
+	if tat := w.tat.Swap(locked); tat != locked {
+		state := w.bucket.AppendState(nil, tokenbucket.State{TAT: clock.Mark(tat)})
 		// What has just been encoded by this machine decodes.
 		_ = cell.RestoreCounter(l.box.cell, state)
 	}
 }
 
-// unlock moves it back when nobody needs it there.
+// unlock moves it back when nobody needs it there. The caller holds the mutex.
 func (l *Limiter) unlock() {
-	l.box.mu.Lock()
-	defer l.box.mu.Unlock()
-	if l.users--; l.users > 0 || l.bucket.Load() == nil {
+	l.users--
+	w := l.word.Load()
+	if l.users > 0 || w == nil {
 		return
 	}
 	if state, ok := cell.Counter(l.box.cell).(tokenbucket.State); ok {
-		l.word.Store(int64(state.TAT))
+		w.tat.Store(int64(state.TAT))
 	}
 }

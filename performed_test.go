@@ -1,7 +1,6 @@
 package sluice_test
 
 import (
-"fmt"
 	"context"
 	"sync"
 	"testing"
@@ -55,7 +54,6 @@ func performed(t *testing.T, p pipeline.Policy, events []oracle.Event) map[strin
 		synctest.Wait()
 		pipe.State()
 		s.apply(t, e)
-		if dbg { synctest.Wait(); fmt.Println(e, pipe.State()) }
 		synctest.Wait()
 	}
 	mu.Lock()

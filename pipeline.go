@@ -235,6 +235,7 @@ func (c *cells) add(key string, now clock.Mark) *box {
 	if len(c.list) >= c.pipeline.maxKeys && !c.forget(now) {
 		if c.overflow == nil {
 			c.overflow = c.make("", now)
+			c.overflow.shared = true
 		}
 		return c.overflow
 	}

@@ -38,6 +38,10 @@ func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 // attempt, or the retrier gives up with a RetryError. A cancelled context ends
 // it at once, also between attempts.
 func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, error)) (T, error) {
+	if err := ctx.Err(); err != nil {
+		var zero T
+		return zero, err
+	}
 	if r.budget != nil {
 		r.budget.step(reducer.Action{Kind: reducer.Record}, r.now())
 	}
@@ -85,8 +89,10 @@ func (r *Retrier) next(ctx context.Context, s *retry.State, seed uint64, err err
 	defer timer.Stop()
 	select {
 	case <-timer.C:
-		return nil
 	case <-ctx.Done():
-		return &CancelError{Err: ctx.Err(), Last: err}
 	}
+	if ended := ctx.Err(); ended != nil {
+		return &CancelError{Err: ended, Last: err}
+	}
+	return nil
 }

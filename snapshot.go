@@ -3,7 +3,7 @@ package sluice
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
+	"hash/crc32"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -46,7 +46,7 @@ func (p *Pipeline) Snapshot() []byte {
 			dst = appendText(dst, string(state))
 		}
 	}
-	return dst
+	return binary.LittleEndian.AppendUint32(dst, crc32.ChecksumIEEE(dst))
 }
 
 func appendText(dst []byte, text string) []byte {
@@ -63,64 +63,40 @@ func cutText(src []byte) (text string, rest []byte, ok bool) {
 	return string(src[size:end]), src[end:], true
 }
 
-// saved is a cell of a snapshot.
+// saved is a cell of a snapshot, on its way to its place.
 type saved struct {
 	cells *cells
 	key   string
-	state []byte
+	cell  cell.Cell
 }
 
-// Restore puts the states of a snapshot in place. Steps that the policy does
-// not have are left out, as are keys beyond the maximum. An error changes
-// nothing.
+// Restore puts the states of a snapshot in place. Left out are steps that the
+// policy does not have or has with another mechanism or algorithm, and keys
+// beyond the maximum. It is for the start of a process: who waits at a step is
+// told to try again, and what calls under way have taken from it is forgotten.
+// An error changes nothing.
 func (p *Pipeline) Restore(src []byte) error {
-	if len(src) < 17 || src[0] != snapshotVersion {
+	end := len(src) - crc32.Size
+	if end < 17 || src[0] != snapshotVersion || crc32.ChecksumIEEE(src[:end]) != binary.LittleEndian.Uint32(src[end:]) {
 		return ErrSnapshot
 	}
+	p.change.Lock() // so that makers and cells stay as they are
+	defer p.change.Unlock()
+	now := p.now()
 	taken := clock.Mark(binary.LittleEndian.Uint64(src[1:]))
-	wall := int64(binary.LittleEndian.Uint64(src[9:]))
-	passed := max(0, time.Duration(time.Now().UnixNano()-wall))
-	shift := p.now().Sub(taken.Add(passed))
-	found, err := p.readSaved(src[17:])
+	wall := time.Unix(0, int64(binary.LittleEndian.Uint64(src[9:])))
+	shift := now.Sub(taken.Add(max(0, time.Since(wall))))
+	found, err := p.readSaved(src[17:end], shift, now)
 	if err != nil {
 		return err
 	}
 	for _, s := range found {
-		if err := s.cells.trial().Revive(s.state, shift); err != nil {
-			return fmt.Errorf("%w: step %s: %w", ErrSnapshot, s.cells.name, err)
-		}
-	}
-	for _, s := range found {
-		s.put(p, shift)
+		s.put(now)
 	}
 	return nil
 }
 
-// trial returns a cell on which a state can be tried.
-func (c *cells) trial() cell.Cell {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.maker.New(c.pipeline.now())
-}
-
-// put puts a state that has been tried in the place of a cell's. Who waits
-// there now has to try again.
-func (s saved) put(p *Pipeline, shift time.Duration) {
-	b := s.cells.one
-	if b == nil {
-		b = s.cells.at(s.key, p.now())
-		defer b.refs.Add(-1)
-	}
-	b.mu.Lock()
-	for _, w := range b.waiters {
-		b.out = append(b.out, reducer.Effect{Kind: reducer.Drop, Reason: reducer.ReasonFull, Caller: w.caller})
-	}
-	// It decoded just now.
-	_ = b.cell.Revive(s.state, shift)
-	b.settle(p.now())
-}
-
-func (p *Pipeline) readSaved(src []byte) (found []saved, err error) {
+func (p *Pipeline) readSaved(src []byte, shift time.Duration, now clock.Mark) (found []saved, err error) {
 	l := p.layout.Load()
 	for len(src) > 0 {
 		name, rest, ok1 := cutText(src)
@@ -130,11 +106,57 @@ func (p *Pipeline) readSaved(src []byte) (found []saved, err error) {
 			return nil, ErrSnapshot
 		}
 		src = rest
-		for _, c := range l.steps {
-			if c != nil && c.name == name && c.kind != pipeline.Bulkhead && (c.one == nil || key == "") {
-				found = append(found, saved{c, key, []byte(state)})
+		for i, c := range l.steps {
+			if c == nil || c.name != name || c.kind == pipeline.Bulkhead || c.one != nil && key != "" {
+				continue
+			}
+			if revived := revive(l.plan.Maker(i), l.plan.Step(i), []byte(state), shift, now); revived != nil {
+				found = append(found, saved{c, key, revived})
 			}
 		}
 	}
 	return found, nil
+}
+
+// revive returns a cell with a saved state, nil when the step has it no more. A
+// limiter's state is the same whether callers may wait or not, but not written
+// in the same way.
+func revive(m cell.Maker, s pipeline.Step, state []byte, shift time.Duration, now clock.Mark) cell.Cell {
+	made := m.New(now)
+	if made.Revive(state, shift) == nil {
+		return made
+	}
+	if s.Kind != pipeline.Limit {
+		return nil
+	}
+	other := s.Limit
+	if other.Wait, other.Queue = 0, 0; s.Limit.Wait == 0 {
+		other.Wait, other.Queue = time.Second, 1
+	}
+	maker, err := cell.ForLimit(other)
+	if err != nil {
+		return nil
+	}
+	if made = maker.New(now); made.Revive(state, shift) != nil {
+		return nil
+	}
+	return m.Adopt(made, now, new(reducer.Out))
+}
+
+// put puts a cell in its place.
+func (s saved) put(now clock.Mark) {
+	b := s.cells.one
+	if b == nil {
+		b = s.cells.at(s.key, now)
+		defer b.refs.Add(-1)
+		if b.shared {
+			return
+		}
+	}
+	b.mu.Lock()
+	for _, w := range b.waiters {
+		b.out = append(b.out, reducer.Effect{Kind: reducer.Drop, Reason: reducer.ReasonFull, Caller: w.caller})
+	}
+	b.cell = s.cell
+	b.settle(now)
 }

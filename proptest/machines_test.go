@@ -238,3 +238,10 @@ func drawBudget(h history) config {
 
 // start is the mark of Init.
 const start = clock.Mark(0)
+
+// The states of the algorithms, for defects that reach into them.
+type (
+	bucketState  = tokenbucket.State
+	fixedState   = fixedwindow.State
+	slidingState = slidingcounter.State
+)

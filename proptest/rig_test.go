@@ -69,6 +69,8 @@ type rig struct {
 	// before is called ahead of every step, if it is set.
 	before func(a reducer.Action, now clock.Mark) error
 	err    error
+	// without leaves out a kind of action.
+	without reducer.Kind
 }
 
 func newRig(s subject, f family) *rig {
@@ -135,6 +137,8 @@ func (r *rig) action(w uint64) (reducer.Action, bool) {
 	a := reducer.Action{Kind: list[w%16%uint64(len(list))]}
 	choice := int(w >> 24 % 64)
 	switch a.Kind {
+	case r.without:
+		return a, false
 	case reducer.Acquire, reducer.TryAcquire, reducer.Peek:
 		r.callers++
 		a.ID, a.Cost = r.callers, r.cost(w)

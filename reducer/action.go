@@ -17,7 +17,7 @@ const (
 	// Reserve takes permits now for use at the mark of the answer. Mark is the
 	// latest acceptable one.
 	Reserve
-	// Commit makes a permit final: it can no longer be cancelled.
+	// Commit says that a permit is used: whoever holds it does not cancel it.
 	Commit
 	// Cancel gives a permit back as if it had not been used; a breaker gets no
 	// vote, a limiter refunds, a bulkhead frees the place.

@@ -15,10 +15,12 @@
 //     which keeps no last mark, may be stricter for an old mark, never looser.
 //   - A spurious Tick is the identity. After Tick(t) and serving the queue at t,
 //     NextWake is later than t, or there is none.
-//   - Permits carry the generation that granted them; a late, duplicate or
-//     unknown completion changes nothing and is answered Stale. States that are
-//     counts alone, limiters and closed breakers, remember no permits: that one
-//     is settled once is for its holder to see to.
+//   - Permits carry the generation that granted them; a late or unknown
+//     completion changes nothing and is answered Stale. A bulkhead and a
+//     half-open breaker know every permit that is out, so a duplicate is Stale
+//     there too. A limiter and a closed breaker, whose states are a few words,
+//     trust the holder to settle a permit once; a driver that may send an action
+//     twice, as over a network, keeps a mark beside the permit.
 //   - A wrong configuration is a ConfigError from the constructor. Nothing is
 //     silently corrected.
 package reducer

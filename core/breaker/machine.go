@@ -1,6 +1,8 @@
 package breaker
 
 import (
+	"time"
+
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -161,7 +163,7 @@ func (r *rules) step(s *Core, words []uint64, a reducer.Action, now clock.Mark, 
 
 // advance makes the changes that time brings, each at its own mark.
 func (r *rules) advance(s *Core, words []uint64, now clock.Mark, out *reducer.Out) {
-	for s.Until <= now && s.Until != clock.Never {
+	for cycles := 0; s.Until <= now && s.Until != clock.Never; {
 		if s.Mode == Open {
 			r.enter(s, words, HalfOpen, s.Until, reducer.NoReason, out)
 			continue
@@ -169,6 +171,8 @@ func (r *rules) advance(s *Core, words []uint64, now clock.Mark, out *reducer.Ou
 		if s.Mode != HalfOpen {
 			return
 		}
+		r.idle(s, now, cycles)
+		cycles++
 		r.open(s, words, s.Until, out)
 	}
 	if s.Mode != HalfOpen || s.Out == 0 || s.Until != clock.Never {
@@ -180,6 +184,30 @@ func (r *rules) advance(s *Core, words []uint64, now clock.Mark, out *reducer.Ou
 			s.Out--
 		}
 	}
+}
+
+// stepped is how many times in a step a breaker opens one after another before
+// the rest of an idle night is taken in one leap.
+const stepped = 1_000
+
+// idle leaps over the cycles of open and half-open that pass without a probe
+// when the open time no longer changes: up to now, all but the last are counted
+// and not told. One that changes with every opening, by jitter, counts as
+// constant after so many of them.
+func (r *rules) idle(s *Core, now clock.Mark, cycles int) {
+	constant := !r.delay.Random() && r.delay.Nominal(s.Opens) == r.delay.Nominal(inc(s.Opens))
+	if s.Head > 0 || !constant && cycles < stepped {
+		return
+	}
+	cycle := r.config.HalfOpenMax + s.OpenFor
+	if cycle <= 0 {
+		return // longer than the line of marks
+	}
+	n := uint64(now.Sub(s.Until) / cycle)
+	s.Until = s.Until.Add(time.Duration(n) * cycle)
+	s.Opens = uint32(min(uint64(s.Opens)+n, maxCount))
+	s.Openings = uint32(min(uint64(s.Openings)+n, maxCount))
+	s.Generation = max(1, s.Generation+uint32(2*n))
 }
 
 // peek answers as acquire would, on a copy that has seen time pass. One that

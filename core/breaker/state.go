@@ -131,6 +131,8 @@ func (r *rules) check(s *Core, words []uint64) error {
 		return errState
 	case s.Mode > MetricsOnly || s.Failed > s.Total && c.Window != Consecutive || s.Slow > s.Total:
 		return errState
+	case s.Mode == HalfOpen && s.Total >= c.Probes:
+		return errState
 	case s.Mode == HalfOpen:
 		out := uint16(0)
 		for _, word := range words {

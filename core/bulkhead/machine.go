@@ -47,6 +47,11 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 	now = max(now, s.Last)
 	s.Last = now
 	switch a.Kind {
+	case reducer.Acquire, reducer.TryAcquire, reducer.Renew, reducer.Serve:
+		// What is over is over, whether or not a tick came in time.
+		m.tick(s, now, out)
+	}
+	switch a.Kind {
 	case reducer.Acquire:
 		return m.acquire(s, a, now, out)
 	case reducer.TryAcquire:
@@ -89,6 +94,9 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 // nothing changed, when Step is to be asked.
 func (m *Machine) Enter(s *State, caller uint64, now clock.Mark) (reducer.Permit, bool) {
 	if !m.free(s) || m.behind(s) {
+		return reducer.Permit{}, false
+	}
+	if lapse, ok := m.NextLapse(s); ok && lapse <= now {
 		return reducer.Permit{}, false
 	}
 	s.Last = max(s.Last, now)

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/datadriven"
 
@@ -166,5 +167,21 @@ func TestHandles(t *testing.T) {
 	}
 	if d.Now() != 0 || d.Plan().Len() != 1 {
 		t.Errorf("stands at %v with %d steps", d.Now(), d.Plan().Len())
+	}
+}
+
+// Cells of keys are forgotten when there are many and they cannot be told from
+// new ones: a hundred thousand tenants, each seen once, leave no more than are
+// kept.
+func TestCellsAreForgotten(t *testing.T) {
+	d := drive.New(plan(t, "steps: [{limit: {rate: 1/1s, per: key}}]"), 0)
+	for n := range 100_000 {
+		h := d.Begin(drive.Request{Cost: 1, Deadline: -1, Lookup: func(string) string { return fmt.Sprint(n) }})
+		d.Done(h, reducer.OK, false, 0)
+		d.Advance(d.Now().Add(time.Second))
+		d.Decisions = d.Decisions[:0]
+	}
+	if got := drive.Cells(d); got > 1<<16 {
+		t.Errorf("%d cells are kept", got)
 	}
 }

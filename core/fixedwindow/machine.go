@@ -125,7 +125,7 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Ou
 
 func (m *Machine) take(s *State, cost uint32, now clock.Mark) reducer.Answer {
 	turn := m.Turn(*s, cost, now)
-	if turn != now {
+	if turn != now || now == clock.Never && cost > 0 { // at the end of the line no window can open
 		if turn == clock.Never && cost > m.count {
 			return reducer.Rejected(reducer.ReasonCapacity, clock.Never)
 		}

@@ -87,7 +87,12 @@ func (m *Machine[S, C]) try(s *State[S], a reducer.Action, now clock.Mark) reduc
 	if a.Cost > 0 && a.Cost <= m.Counter.Capacity() && m.behind(s) {
 		return reducer.Rejected(reducer.ReasonRate, m.turnBehind(s, a.Cost, now))
 	}
-	return m.Counter.Step(&s.Counter, a, now, nil)
+	answer := m.Counter.Step(&s.Counter, a, now, nil)
+	if answer.Reason == reducer.ReasonRate && s.Queue.Len() > 0 && (a.Kind == reducer.TryAcquire || a.Kind == reducer.Peek) {
+		// Who waits is served first, whatever the order.
+		answer.Mark = m.retryNewest(s, a.Cost, now, 0)
+	}
+	return answer
 }
 
 func (m *Machine[S, C]) acquire(s *State[S], a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
@@ -101,7 +106,7 @@ func (m *Machine[S, C]) acquire(s *State[S], a reducer.Action, now clock.Mark, o
 	latest := now.Add(w.Wait)
 	switch {
 	case w.Order == Newest && turn > latest:
-		return reducer.Rejected(reducer.ReasonWait, m.retryNewest(s, a.Cost, now))
+		return reducer.Rejected(reducer.ReasonWait, m.retryNewest(s, a.Cost, now, w.Wait))
 	case w.Order == Newest:
 		if full {
 			m.dropAll(s, reducer.ReasonFull, s.Queue.Len()-1, out)
@@ -168,16 +173,16 @@ func (m *Machine[S, C]) roomAt(s *State[S], now clock.Mark) clock.Mark {
 	return at
 }
 
-// retryNewest returns the least mark at which a newcomer's turn is near enough,
-// with the newest of those who wait served before it and the others' waits
-// running out. Who is next blocks those behind until its wait runs out, and
-// theirs run out with it or before.
-func (m *Machine[S, C]) retryNewest(s *State[S], cost uint32, now clock.Mark) clock.Mark {
+// retryNewest returns the least mark at which a newcomer's turn is near enough
+// for its wait, with the newest of those who wait served before it and the
+// others' waits running out. Who is next blocks those behind until its wait
+// runs out, and theirs run out with it or before.
+func (m *Machine[S, C]) retryNewest(s *State[S], cost uint32, now clock.Mark, wait time.Duration) clock.Mark {
 	counter := m.Counter.Clone(s.Counter)
 	blocked := clock.Always
 	w, ok := m.next(s)
 	for {
-		at := max(now, m.Counter.Turn(counter, cost, now).Add(-m.waiting.Wait))
+		at := max(now, m.Counter.Turn(counter, cost, now).Add(-wait))
 		if !ok {
 			return at
 		}
@@ -206,7 +211,7 @@ func (m *Machine[S, C]) expire(s *State[S], ticket uint64, now clock.Mark) reduc
 	if !ok {
 		return reducer.Answer{}
 	}
-	if waiter.Ends > now || m.due(s, waiter, now) {
+	if waiter.Ends > now || m.due(s, waiter, waiter.Ends) {
 		return reducer.Waiting(ticket, clock.Never, waiter.Ends)
 	}
 	s.Queue.Remove(ticket)
@@ -231,7 +236,7 @@ func (m *Machine[S, C]) due(s *State[S], waiter Waiter, now clock.Mark) bool {
 func (m *Machine[S, C]) tick(s *State[S], now clock.Mark, out *reducer.Out) reducer.Answer {
 	for w, ok := s.Queue.Soonest(); ok && w.Ends <= now; {
 		later, more := s.Queue.Later(w)
-		if !m.due(s, w, now) {
+		if !m.due(s, w, w.Ends) {
 			s.Queue.Remove(w.Ticket)
 			*out = append(*out, reducer.Effect{Kind: reducer.Drop, Reason: reducer.ReasonWait, Caller: w.Caller})
 		}

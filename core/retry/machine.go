@@ -94,7 +94,7 @@ func (m *Machine) Next(s State, e End, now clock.Mark) (State, Verdict) {
 		delay = max(delay, e.RetryAfter)
 	}
 	until := now.Add(delay)
-	if until >= e.Deadline && e.Deadline != clock.Never {
+	if until >= e.Deadline || until == clock.Never {
 		return s, Verdict{Reason: reducer.ReasonDeadline}
 	}
 	return s, Verdict{Again: true, Until: until}

@@ -84,7 +84,7 @@ func (m *Machine) Take(tat clock.Mark, cost uint32, now clock.Mark) (clock.Mark,
 	case cost > m.burst:
 		return tat, false
 	case tat <= now:
-		return now.Add(need), true
+		return now.Add(need), cost == 0 || now != clock.Never // where nothing could be taken
 	case tat == clock.Never || tat.Sub(now) > m.fill-need:
 		return tat, cost == 0 // a debt that reaches the end of the line has no known size
 	}

@@ -1,8 +1,8 @@
 package tokenbucket_test
 
 import (
+	"reflect"
 	"testing"
-	"unsafe"
 
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/internal/script"
@@ -15,10 +15,8 @@ func TestSize(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	word := m.Init(0).TAT
-	word, _ = m.Take(word, 1, 0)
-	size := unsafe.Sizeof(word)
-	if size != 8 {
-		t.Errorf("the word of Take takes %d bytes", size)
+	word, admitted := m.Take(m.Init(0).TAT, 1, 0)
+	if size := reflect.TypeOf(word).Size(); size != 8 || !admitted {
+		t.Errorf("the word of Take takes %d bytes, admitted: %v", size, admitted)
 	}
 }

@@ -27,7 +27,7 @@ routes:
 `
 
 // instant answers without a network.
-type instant struct{ header http.Header }
+type instant struct{}
 
 func (i instant) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{

@@ -19,8 +19,11 @@ type phase struct {
 	goroutines, inFlights float64 // the most
 }
 
-// brown shows a brown-out: the upstream takes 500 ms and then fails. Clients
-// that are refused ask again at once, which is as bad as they can be.
+// pause is how long a client of the brown-out waits before it asks again,
+// whatever it got: impatient, and yet not a measurement of a full processor.
+const pause = 20 * time.Millisecond
+
+// brown shows a brown-out: the upstream takes 500 ms and then fails.
 func brown(upstream string, clients int, length time.Duration) error {
 	p, err := start("sluice", upstream)
 	if err != nil {
@@ -60,7 +63,7 @@ func brown(upstream string, clients int, length time.Duration) error {
 	timer := time.AfterFunc(before, func() { _ = set(ctx, upstream, length) })
 	defer timer.Stop()
 	total := before + length + after
-	if _, err := load(p.address, "/api/x", clients, total, func(o outcome) {
+	if _, err := load(p.address, "/api/x", clients, total, pause, func(o outcome) {
 		mu.Lock()
 		defer mu.Unlock()
 		now := at(o.at)

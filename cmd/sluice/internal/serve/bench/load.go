@@ -39,9 +39,9 @@ func (s *summary) quantile(q float64) time.Duration {
 	return s.took[min(len(s.took)-1, int(q*float64(len(s.took))))]
 }
 
-// load keeps connections busy for a while. tell, where it is set, gets every
-// outcome.
-func load(address, path string, clients int, span time.Duration, tell func(outcome)) (*summary, error) {
+// load keeps connections busy for a while, with a pause before each request.
+// tell, where it is set, gets every outcome.
+func load(address, path string, clients int, span, pause time.Duration, tell func(outcome)) (*summary, error) {
 	all := &summary{codes: map[int]int{}}
 	var mu sync.Mutex
 	var failed error
@@ -49,7 +49,7 @@ func load(address, path string, clients int, span time.Duration, tell func(outco
 	start := time.Now()
 	for range clients {
 		workers.Go(func() {
-			own, err := client(address, path, start, span, tell)
+			own, err := client(address, path, start, span, pause, tell)
 			mu.Lock()
 			defer mu.Unlock()
 			failed = errors.Join(failed, err)
@@ -66,7 +66,7 @@ func load(address, path string, clients int, span time.Duration, tell func(outco
 
 // client sends one request after the other on one connection, without the cost
 // of http.Client.
-func client(address, path string, start time.Time, span time.Duration, tell func(outcome)) (*summary, error) {
+func client(address, path string, start time.Time, span, pause time.Duration, tell func(outcome)) (*summary, error) {
 	s := &summary{codes: map[int]int{}}
 	conn, err := net.Dial("tcp", address)
 	if err != nil {
@@ -76,6 +76,7 @@ func client(address, path string, start time.Time, span time.Duration, tell func
 	request := []byte("GET " + path + " HTTP/1.1\r\nHost: bench\r\nUser-Agent: bench\r\nAccept: */*\r\n\r\n")
 	r := bufio.NewReader(conn)
 	for {
+		time.Sleep(pause)
 		began := time.Now()
 		if began.Sub(start) >= span {
 			return s, nil

@@ -109,7 +109,7 @@ func compare(upstream string, rounds, clients int, span time.Duration) error {
 				length = span / 3 // to warm up
 			}
 			before := cpu(p.cmd.Process.Pid)
-			result, err := load(p.address, "/api/x", clients, length, nil)
+			result, err := load(p.address, "/api/x", clients, length, 0, nil)
 			used := cpu(p.cmd.Process.Pid) - before
 			p.stop()
 			if err != nil {

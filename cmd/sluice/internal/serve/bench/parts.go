@@ -26,12 +26,12 @@ version: 1
 policies:
   api:
     steps:
-      - timeout: 10s
+      - timeout: 30s
       - retry: {attempts: 3, backoff: {exponential: 20ms, max: 200ms}, budget: 20%}
       - breaker: {window: {time: 2s, buckets: 10}, minimum: 20, failure_rate: 50%, open: 1s, probes: 5}
       - limit: {rate: 1000000/s}
       - bulkhead: {concurrent: 1000}
-      - timeout: 1s
+      - timeout: 10s
 routes:
   - {path: /api/**, policy: api}
 `

@@ -1,0 +1,128 @@
+//go:build unix
+
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+const served = `
+version: 1
+policies:
+  api: {steps: [{limit: 1/1h}]}
+routes:
+  - {path: /api/**, policy: api}
+`
+
+func TestServeRefusesBadInput(t *testing.T) {
+	dir := t.TempDir()
+	good, bad := filepath.Join(dir, "good.yaml"), filepath.Join(dir, "bad.yaml")
+	for file, text := range map[string]string{good: served, bad: "version: 1\npolicies:\n  a: {steps: [{limit: {rate: 5}}]}\n"} {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	const up = "http://127.0.0.1:1"
+	for _, c := range []struct {
+		args string
+		code int
+		want string
+	}{
+		{"", 2, "sluice: serve needs --policy FILE"},
+		{"-p -", 2, "not standard input"},
+		{"-p " + good, 2, "sluice: serve needs --upstream URL"},
+		{"-p " + good + " -u ftp://x", 2, `--upstream is "ftp://x"; allowed: an http or https URL`},
+		{"-p " + good + " -u http://", 2, `--upstream is "http://"; allowed`},
+		{"-p " + good + " -u http://x?a=b", 2, "without user, query and fragment"},
+		{"-p " + good + " -u " + up + " -l 80", 2, `--listen is "80"; allowed: HOST:PORT`},
+		{"-p " + good + " -u " + up + " --admin x", 2, `--admin is "x"; allowed: HOST:PORT`},
+		{"-p " + good + " -u " + up + " --trusted-proxies 10.0.0.0/8,x", 2, `--trusted-proxies has "x"`},
+		{"-p " + good + " -u " + up + " --log-level loud", 2, `there is no log level "loud"`},
+		{"-p " + good + " -u " + up + " --log-format xml", 2, `there is no log format "xml"`},
+		{"-p " + good + " -u " + up + " --drain -1s", 2, "--drain is -1s"},
+		{"-p " + dir + "/none -u " + up, 2, "no such file"},
+		{"-p " + bad + " -u " + up, 2, "bad.yaml:3:30: policies.a.steps[0].limit.rate: found the number 5"},
+		{"-p " + good + " -u " + up + " -l " + taken.Addr().String(), 3, "sluice: cannot listen on " + taken.Addr().String() + ": address already in use"},
+	} {
+		var out, err bytes.Buffer
+		code := Run(append([]string{"serve"}, strings.Fields(c.args)...), strings.NewReader(""), &out, &err)
+		if code != c.code || !strings.Contains(err.String(), c.want) || strings.Count(err.String(), "\n") != 1 || out.Len() > 0 {
+			t.Errorf("%s: code %d, output %q, error %q; want %d, %q", c.args, code, out.String(), err.String(), c.code, c.want)
+		}
+	}
+}
+
+var address = regexp.MustCompile(`"(listen|admin)":"([^"]+)"`)
+
+// TestServeSignals sends the signals to this process, where serve catches them.
+func TestServeSignals(t *testing.T) {
+	upstream := httptest.NewServer(http.NotFoundHandler())
+	defer upstream.Close()
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	if err := os.WriteFile(file, []byte(served), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	r, w := io.Pipe()
+	code := make(chan int)
+	go func() {
+		code <- Run([]string{"serve", "-p", file, "-u", upstream.URL, "-l", "127.0.0.1:0", "--admin", "127.0.0.1:0", "--log-format", "json"},
+			strings.NewReader(""), io.Discard, w)
+		w.Close()
+	}()
+	lines := bufio.NewScanner(r)
+	await := func(text string) string {
+		t.Helper()
+		for lines.Scan() {
+			if strings.Contains(lines.Text(), text) {
+				return lines.Text()
+			}
+		}
+		t.Fatalf("no line with %q", text)
+		return ""
+	}
+	signal := func(s syscall.Signal) {
+		if err := syscall.Kill(os.Getpid(), s); err != nil {
+			t.Fatal(err)
+		}
+	}
+	proxy := ""
+	for _, m := range address.FindAllStringSubmatch(await(`"serving"`), -1) {
+		if m[1] == "listen" {
+			proxy = "http://" + m[2]
+		}
+	}
+	for _, want := range []int{404, 429} {
+		resp, err := http.Get(proxy + "/api/x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp.Body.Close()
+		if resp.StatusCode != want {
+			t.Errorf("status %d, want %d", resp.StatusCode, want)
+		}
+	}
+	signal(syscall.SIGHUP)
+	await("in force")
+	signal(syscall.SIGTERM)
+	await("stopped")
+	go func() { _, _ = io.Copy(io.Discard, r) }()
+	if got := <-code; got != 0 {
+		t.Errorf("exit code %d", got)
+	}
+}

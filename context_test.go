@@ -1,0 +1,182 @@
+package sluice_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/clock"
+)
+
+type key struct{}
+
+// attempted runs f as an attempt under a timeout of 2 s and returns its context.
+func attempted(t *testing.T, parent context.Context, f func(ctx context.Context)) context.Context {
+	t.Helper()
+	var own context.Context
+	_, _ = sluice.Do(parent, guarded(t, []string{"timeout: 2s"}), func(ctx context.Context) (int, error) {
+		own = ctx
+		f(ctx)
+		return 1, nil
+	})
+	require.NotNil(t, own)
+	return own
+}
+
+func TestAttemptIsSmall(t *testing.T) {
+	assert.EqualValues(t, 32, sluice.AttemptSize)
+}
+
+func TestAttemptKnowsItsDeadline(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		later, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		sooner, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		for parent, want := range map[context.Context]time.Duration{t.Context(): 2 * time.Second, later: 2 * time.Second, sooner: time.Second} {
+			began := time.Now()
+			attempted(t, parent, func(ctx context.Context) {
+				at, ok := ctx.Deadline()
+				require.True(t, ok)
+				assert.Equal(t, want, at.Sub(began))
+				assert.WithinDuration(t, began.Add(want), at.Round(0), time.Microsecond, "by the wall clock")
+			})
+		}
+	})
+}
+
+func TestAttemptErrsAtItsDeadlineWithoutATimer(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ctx := attempted(t, t.Context(), func(ctx context.Context) {
+			require.NoError(t, ctx.Err())
+			time.Sleep(2*time.Second - 1)
+			require.NoError(t, ctx.Err())
+			time.Sleep(1)
+			require.ErrorIs(t, ctx.Err(), context.DeadlineExceeded)
+		})
+		assert.Equal(t, context.DeadlineExceeded, ctx.Err(), "the first error stays")
+		<-ctx.Done()
+		assert.Equal(t, context.DeadlineExceeded, ctx.Err(), "after Done too")
+	})
+}
+
+func TestAttemptIsCancelledAtItsEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		ctx := attempted(t, t.Context(), func(context.Context) {})
+		assert.Equal(t, context.Canceled, ctx.Err())
+		<-ctx.Done()
+		assert.Equal(t, context.Canceled, ctx.Err())
+		assert.Equal(t, context.Canceled, context.Cause(ctx))
+
+		var done <-chan struct{}
+		ctx = attempted(t, t.Context(), func(ctx context.Context) { done = ctx.Done() })
+		<-done
+		assert.Equal(t, context.Canceled, ctx.Err())
+		time.Sleep(time.Minute)
+		assert.Equal(t, context.Canceled, ctx.Err(), "the deadline comes too late")
+
+		// Done for the first time at an end that has passed the deadline.
+		ctx = attempted(t, t.Context(), func(ctx context.Context) { time.Sleep(time.Minute) })
+		assert.Equal(t, context.Canceled, ctx.Err())
+		<-ctx.Done()
+		assert.Equal(t, context.Canceled, ctx.Err())
+	})
+}
+
+func TestAttemptFollowsItsParent(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		parent, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
+		attempted(t, parent, func(ctx context.Context) {
+			assert.Equal(t, "value", ctx.Value(key{}))
+			assert.Nil(t, ctx.Value("another"))
+			done := ctx.Done()
+			assert.Equal(t, "value", ctx.Value(key{}))
+			cancel()
+			<-done
+			assert.Equal(t, context.Canceled, ctx.Err())
+		})
+		_, err := sluice.Do(parent, guarded(t, []string{"timeout: 2s"}), ok)
+		assert.Equal(t, context.Canceled, err)
+
+		parent, cancel = context.WithCancel(t.Context())
+		ctx := attempted(t, parent, func(ctx context.Context) {
+			cancel()
+			assert.Equal(t, context.Canceled, ctx.Err())
+		})
+		<-ctx.Done()
+
+		parent, cancel = context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		attempted(t, parent, func(ctx context.Context) {
+			time.Sleep(time.Second)
+			synctest.Wait()
+			assert.Equal(t, context.DeadlineExceeded, ctx.Err())
+			<-ctx.Done()
+		})
+	})
+}
+
+func TestAttemptsChildrenNeedNoGoroutine(t *testing.T) {
+	var children []context.Context
+	attempted(t, t.Context(), func(ctx context.Context) {
+		before := runtime.NumGoroutine()
+		for range 100 {
+			child, cancel := context.WithCancel(ctx)
+			defer cancel()
+			grandchild, cancel := context.WithTimeout(child, time.Hour)
+			defer cancel()
+			children = append(children, child, grandchild)
+		}
+		assert.Equal(t, before, runtime.NumGoroutine())
+	})
+	for _, child := range children {
+		<-child.Done()
+		assert.Equal(t, context.Canceled, child.Err())
+	}
+}
+
+func TestAttemptsDoneFromManyGoroutines(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		attempted(t, t.Context(), func(ctx context.Context) {
+			for range 20 {
+				go func() {
+					<-ctx.Done()
+					assert.Error(t, ctx.Err())
+				}()
+				go func() { _ = ctx.Err() }()
+			}
+		})
+	})
+}
+
+func TestAttemptWithAClockOfItsOwn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		source := clock.NewMonotonic()
+		time.Sleep(time.Hour)
+		p := guarded(t, []string{"timeout: 2s"}, sluice.WithClock(source))
+		began := time.Now()
+		_, err := sluice.Do(t.Context(), p, func(ctx context.Context) (int, error) {
+			at, ok := ctx.Deadline()
+			require.True(t, ok)
+			assert.Equal(t, 2*time.Second, at.Sub(began))
+			<-ctx.Done()
+			assert.Equal(t, 2*time.Second, time.Since(began))
+			return 0, ctx.Err()
+		})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
+func TestNothingToCutNeedsNoContext(t *testing.T) {
+	_, err := sluice.Do(t.Context(), guarded(t, []string{"limit: 1/s"}), func(ctx context.Context) (int, error) {
+		assert.Equal(t, t.Context(), ctx)
+		return 0, nil
+	})
+	require.NoError(t, err)
+}

@@ -1,0 +1,81 @@
+package proptest
+
+import (
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+func mode(s subject) breaker.Mode { return s.Look().breaker.Mode }
+
+// moved moves a breaker by hand.
+func moved(s subject, to breaker.Mode, now clock.Mark) (reducer.Answer, reducer.Out) {
+	return s.Step(reducer.Action{Kind: reducer.Transition, Cost: uint32(to)}, now)
+}
+
+// breakerLines are the invariants of circuit breakers.
+var breakerLines = []invariant{
+	{"B1", "only legal changes of state, each a new generation", B1, breakers,
+		calls.with("closes without any probe", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Tick && mode(s) == breaker.Open {
+				return moved(s, breaker.Closed, now)
+			}
+			return s.Step(a, now)
+		}))},
+	{"B2", "open refuses until its deadline and admits at it", B2, breakers,
+		timed.with("admits a nanosecond early", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if mode(s) == breaker.Open && a.Kind == reducer.Acquire {
+				now++
+			}
+			return s.Step(a, now)
+		}))},
+	{"B3", "half-open: no more probes than there are to be", B3, breakers,
+		calls.made("sends one probe more than it says", func(c *config) { c.breaker.Probes++ })},
+	{"B4", "probes that never settle do not wedge it", B4, breakers,
+		consecutive.with("does not notice time in half-open", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if mode(s) == breaker.HalfOpen {
+				now = s.Look().last
+			}
+			return s.Step(a, now)
+		}))},
+	{"B5", "below the minimum it never opens, at the exact threshold it does", B5, breakers,
+		calls.made("has a minimum that is one less", func(c *config) { c.breaker.Minimum = max(1, c.breaker.Minimum-1) })},
+	{"B6", "results of an older generation do not count", B6, breakers,
+		calls.with("takes every result for a present one", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Record && mode(s) == breaker.Closed {
+				a.Generation = uint64(s.Look().breaker.Generation)
+			}
+			return s.Step(a, now)
+		}))},
+	{"B7", "ignored outcomes give the place back and have no vote", B7, breakers,
+		timed.with("takes what is ignored for a success", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Outcome == reducer.Ignore {
+				a.Outcome = reducer.OK
+			}
+			return s.Step(a, now)
+		}))},
+	{"B8", "the window's sums are those of a naive recount", B8, breakers,
+		timed.with("loses an outcome at every seventh mark", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Record && now%7 == 6 {
+				a.Outcome = reducer.Ignore
+			}
+			return s.Step(a, now)
+		}))},
+	{"B9", "refusals are not failures", B9, breakers,
+		calls.with("stays open for longer when it is asked", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if answer.Reason == reducer.ReasonOpen {
+				moved(s, breaker.Open, now)
+			}
+			return answer, out
+		}))},
+	{"B10", "the open time grows as its backoff says, up to its cap", B10, breakers,
+		consecutive.made("opens for its shortest time only", func(c *config) { c.breaker.Open.Max = c.breaker.Open.Base })},
+	{"B11", "a healthy dependency has it closed within a bound", B11, breakers,
+		calls.with("takes every probe for a failure", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Record && mode(s) == breaker.HalfOpen {
+				a.Outcome = reducer.Fail
+			}
+			return s.Step(a, now)
+		}))},
+}

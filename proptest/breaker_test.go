@@ -1,0 +1,323 @@
+package proptest
+
+import (
+	"bytes"
+	"fmt"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// The invariants of circuit breakers.
+
+// B1: closed to open, open to half-open, half-open to open or closed, and no
+// other way; each with a new generation.
+func B1(m machine, h history) error {
+	r, _ := play(m, h)
+	mode, generation := breaker.Closed, uint64(1)
+	for _, x := range r.log {
+		for _, e := range x.out {
+			to := breaker.Mode(e.Permit.ID)
+			legal := mode == breaker.Closed && to == breaker.Open || mode == breaker.Open && to == breaker.HalfOpen ||
+				mode == breaker.HalfOpen && (to == breaker.Open || to == breaker.Closed)
+			if !legal || e.Permit.Generation != generation+1 {
+				return fmt.Errorf("B1: from %s, generation %d, by %s", mode, generation, x)
+			}
+			mode, generation = to, e.Permit.Generation
+		}
+	}
+	if c := r.subject.Look().breaker; c.Generation > 0 && (c.Mode != mode || uint64(c.Generation) != generation) {
+		return fmt.Errorf("B1: %s of generation %d, told %s and %d", c.Mode, c.Generation, mode, generation)
+	}
+	return nil
+}
+
+// B2: open refuses until its deadline and admits at it.
+func B2(m machine, h history) error {
+	r, _ := rigged(m, h)
+	for _, w := range h.steps() {
+		r.next(w)
+		c := r.subject.Look().breaker
+		if c.Mode != breaker.Open {
+			continue
+		}
+		ask := reducer.Action{Kind: reducer.Acquire, Cost: 1}
+		for _, at := range [...]clock.Mark{r.now, c.Until - 1, c.Until} {
+			if x := r.again(ask, at); (x.answer.Verdict == reducer.Admit) != (at >= c.Until) {
+				return fmt.Errorf("B2: open until %s, %s", c.Until, x)
+			}
+		}
+	}
+	return r.err
+}
+
+// B3: in half-open no more probes are out or done than there are to be.
+func B3(m machine, h history) error {
+	r, c := rigged(m, h)
+	for _, w := range h.steps() {
+		r.next(w)
+		core := r.subject.Look().breaker
+		if core.Mode != breaker.HalfOpen {
+			continue
+		}
+		admitted := uint32(0)
+		for _, g := range r.grants {
+			if g.permit.Generation == uint64(core.Generation) && !g.over && g.at.Add(core.OpenFor) > r.now {
+				admitted++
+			}
+		}
+		if max(admitted, uint32(core.Out))+core.Total > c.breaker.Probes {
+			return fmt.Errorf("B3: %d out (%d by the state), %d done, of %d", admitted, core.Out, core.Total, c.breaker.Probes)
+		}
+	}
+	return r.err
+}
+
+// longest is a time after which every deadline of a breaker has passed.
+func longest(c breaker.Config) clock.Mark {
+	return clock.Mark(max(c.Open.Base, c.Open.Max)+c.HalfOpenMax) + 2
+}
+
+// B4: if nothing that is out is ever settled, somebody is admitted again all
+// the same.
+func B4(m machine, h history) error {
+	r, c := play(m, h)
+	for deadline := r.now + 2*longest(c.breaker); r.now <= deadline; {
+		if x := step(r.subject.Clone(), reducer.Action{Kind: reducer.Acquire, Cost: 1}, r.now); x.answer.Verdict == reducer.Admit {
+			return r.err
+		}
+		wake, ok := r.subject.NextWake()
+		if !ok {
+			return fmt.Errorf("B4: %s refuses for ever", r.subject.Text(r.now))
+		}
+		r.advance(max(wake, r.now+1))
+	}
+	return fmt.Errorf("B4: %s refuses for longer than its times", r.subject.Text(r.now))
+}
+
+// tally recounts the outcomes of a closed breaker from a list of all of them.
+type tally struct {
+	config breaker.Config
+	origin clock.Mark
+	list   []vote
+}
+
+type vote struct {
+	at           clock.Mark
+	failed, slow bool
+}
+
+// count returns what the window holds at the mark of the last outcome.
+func (t *tally) count() (total, failed, slow uint32) {
+	bucket := func(at clock.Mark) int64 { return int64(at-t.origin) * int64(t.config.Count) / int64(t.config.Span) }
+	for i, v := range t.list {
+		switch t.config.Window {
+		case breaker.Calls:
+			if len(t.list)-i > int(t.config.Count) {
+				continue
+			}
+		case breaker.Time:
+			if bucket(t.list[len(t.list)-1].at)-bucket(v.at) >= int64(t.config.Count) {
+				continue
+			}
+		case breaker.Consecutive:
+			if !v.failed {
+				failed = 0
+				continue
+			}
+		}
+		total++
+		if v.failed {
+			failed++
+		}
+		if v.slow {
+			slow++
+		}
+	}
+	return total, failed, slow
+}
+
+// opens reports whether the counts open the breaker, by its configuration.
+func (t *tally) opens() bool {
+	total, failed, slow := t.count()
+	c := t.config
+	if c.Window == breaker.Consecutive {
+		return failed >= c.Count
+	}
+	whole := uint64(reducer.Whole)
+	return total >= c.Minimum && (uint64(failed)*whole >= uint64(c.FailureRate)*uint64(total) ||
+		c.SlowRate > 0 && uint64(slow)*whole >= uint64(c.SlowRate)*uint64(total))
+}
+
+// recounted plays a history and calls check after every outcome that counts in
+// a closed breaker, with the recount.
+func recounted(m machine, h history, check func(t *tally, now breaker.Core) error) error {
+	r, c := rigged(m, h)
+	t := tally{config: c.breaker}
+	for _, w := range h.steps() {
+		before := len(r.log)
+		was := *r.subject.Look().breaker
+		r.next(w)
+		for _, x := range r.log[before:] {
+			if was.Generation == 0 && x.action.Kind != reducer.Tick && x.action.Kind != reducer.Peek {
+				was.Generation, t.origin = 1, x.at
+			}
+			counts := x.action.Kind == reducer.Record && x.action.Generation == uint64(was.Generation) && was.Mode == breaker.Closed
+			failed := x.action.Outcome == reducer.Fail || x.action.Outcome == reducer.Timeout
+			if counts && (failed || x.action.Outcome == reducer.OK) {
+				slow := c.breaker.SlowOver > 0 && x.at.Sub(x.action.Mark) > c.breaker.SlowOver
+				t.list = append(t.list, vote{x.at, failed, slow})
+				if err := check(&t, *r.subject.Look().breaker); err != nil {
+					return fmt.Errorf("%w, after %s", err, x)
+				}
+			}
+			for _, e := range x.out {
+				was.Mode, was.Generation = breaker.Mode(e.Permit.ID), uint32(e.Permit.Generation)
+				t.origin, t.list = e.Permit.Mark, nil
+			}
+		}
+	}
+	return r.err
+}
+
+// B5: below the minimum a breaker never opens; at the exact threshold it does.
+func B5(m machine, h history) error {
+	return recounted(m, h, func(t *tally, now breaker.Core) error {
+		if total, failed, slow := t.count(); (now.Mode == breaker.Open) != t.opens() {
+			return fmt.Errorf("B5: %s with %d failed and %d slow of %d", now.Mode, failed, slow, total)
+		}
+		return nil
+	})
+}
+
+// B6: a result of an older generation does not count.
+func B6(m machine, h history) error {
+	r, _ := rigged(m, h)
+	for i, w := range h.steps() {
+		r.next(w)
+		c := r.subject.Look().breaker
+		for _, g := range r.grants {
+			if g.permit.Generation == uint64(c.Generation) {
+				continue
+			}
+			a := reducer.Action{Kind: reducer.Record, Outcome: pick(uint64(i), reducer.OK, reducer.Fail), Permit: g.permit}
+			late, idle := r.subject.Clone(), r.subject.Clone()
+			step(idle, tick, r.now)
+			if x := step(late, a, r.now); x.answer.Verdict != reducer.Stale || !bytes.Equal(late.Bytes(), idle.Bytes()) {
+				return fmt.Errorf("B6: %s in generation %d", x, c.Generation)
+			}
+		}
+	}
+	return r.err
+}
+
+// B7: an outcome that is neither good nor bad gives its probe's place back and
+// has no vote.
+func B7(m machine, h history) error {
+	r, _ := rigged(m, h)
+	r.before = func(a reducer.Action, now clock.Mark) error {
+		if a.Kind != reducer.Record {
+			return nil
+		}
+		for _, outcome := range [...]reducer.Outcome{reducer.Ignore, reducer.Throttle, reducer.Cancelled} {
+			a.Outcome = outcome
+			c, idle := r.subject.Clone(), r.subject.Clone()
+			step(idle, reducer.Action{Kind: reducer.Cancel, Permit: a.Permit}, now)
+			if x := step(c, a, now); len(x.out) > 0 || !bytes.Equal(c.Bytes(), idle.Bytes()) {
+				return fmt.Errorf("B7: %s gives %q", x, c.Text(now))
+			}
+			was, is := r.subject.Look().breaker, c.Look().breaker
+			if was.Generation == is.Generation && (was.Total != is.Total || was.Failed != is.Failed || is.Out > was.Out) {
+				return fmt.Errorf("B7: %s votes: %q", a, c.Text(now))
+			}
+		}
+		return nil
+	}
+	r.play(h.steps())
+	return r.err
+}
+
+// B8: the window's sums are those of a naive recount.
+func B8(m machine, h history) error {
+	return recounted(m, h, func(t *tally, now breaker.Core) error {
+		if now.Mode != breaker.Closed {
+			return nil
+		}
+		total, failed, slow := t.count()
+		if now.Failed != failed || t.config.Window != breaker.Consecutive && (now.Total != total || now.Slow != slow) {
+			return fmt.Errorf("B8: %d failed, %d slow of %d, recounted %d, %d of %d", now.Failed, now.Slow, now.Total, failed, slow, total)
+		}
+		return nil
+	})
+}
+
+// B9: a refusal is not a failure: counts and deadlines stay.
+func B9(m machine, h history) error {
+	r, _ := rigged(m, h)
+	for _, w := range h.steps() {
+		r.next(w)
+		was := *r.subject.Look().breaker
+		c := r.subject.Clone()
+		x := step(c, reducer.Action{Kind: reducer.Acquire, Cost: 1}, r.now)
+		is := *c.Look().breaker
+		is.Last = was.Last
+		if x.answer.Verdict == reducer.Reject && is != was {
+			return fmt.Errorf("B9: %s makes %+v of %+v", x, is, was)
+		}
+	}
+	return r.err
+}
+
+// B10: the open time grows with the openings since the breaker was last closed,
+// as its backoff says, up to its cap.
+func B10(m machine, h history) error {
+	r, c := rigged(m, h)
+	delay := must(backoff.New(c.breaker.Open))
+	opens, before := uint32(0), time.Duration(0)
+	for _, w := range h.steps() {
+		known := len(r.log)
+		r.next(w)
+		for _, x := range r.log[known:] {
+			for _, e := range x.out {
+				switch breaker.Mode(e.Permit.ID) {
+				case breaker.Closed:
+					opens, before = 0, 0
+				case breaker.Open:
+					opens++
+				}
+			}
+		}
+		if core := r.subject.Look().breaker; core.Mode == breaker.Open && core.Opens == opens {
+			lasts := core.Until.Sub(core.Origin)
+			if lasts < before || c.breaker.Open.Max > 0 && lasts > c.breaker.Open.Max || lasts != delay.Nominal(opens) {
+				return fmt.Errorf("B10: opening %d lasts %s, that before %s, by the backoff %s", opens, lasts, before, delay.Nominal(opens))
+			}
+			before = lasts
+		}
+	}
+	return r.err
+}
+
+// B11: a healthy dependency has its breaker closed within a bound.
+func B11(m machine, h history) error {
+	r, c := play(m, h)
+	deadline := r.now + 3*longest(c.breaker)*clock.Mark(c.breaker.Probes+1)
+	for r.now <= deadline && r.err == nil {
+		if r.subject.Look().breaker.Mode == breaker.Closed {
+			return nil
+		}
+		if x := r.step(reducer.Action{Kind: reducer.Acquire, Cost: 1}); x.Verdict == reducer.Admit {
+			r.step(reducer.Action{Kind: reducer.Record, Outcome: reducer.OK, Permit: x.Permit})
+			continue
+		}
+		wake, ok := r.subject.NextWake()
+		if !ok {
+			wake = deadline + 1
+		}
+		r.advance(max(wake, r.now+1))
+	}
+	return fmt.Errorf("B11: still %s", r.subject.Text(r.now))
+}

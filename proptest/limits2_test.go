@@ -1,0 +1,247 @@
+package proptest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// L11: intervals are half open everywhere: at the mark of its end a window, an
+// open time, a lease, a wait is over, and not a nanosecond before.
+func L11(m machine, h history) error {
+	s, c := m.begin(h)
+	r := newRig(s, m.kind)
+	switch m.kind {
+	case limiters:
+		r.step(reducer.Action{Kind: reducer.TryAcquire, Cost: capacity(c.limit)})
+		r.now += clock.Mark(c.limit.Period) * clock.Mark(h.word(1)%2) / 2
+		end := clock.Mark(c.limit.Period)
+		if c.limit.Algorithm == limiter.TokenBucket {
+			end = clock.Mark(interval(c.limit))
+		}
+		if c.limit.Algorithm == limiter.SlidingCounter {
+			end += end / clock.Mark(c.limit.Count)
+			if int64(c.limit.Period)%int64(c.limit.Count) != 0 {
+				end++
+			}
+		}
+		return edge(r, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, end)
+	case breakerFamily:
+		r.step(reducer.Action{Kind: reducer.Transition, Cost: 1})
+		until := r.subject.Look().breaker.Until
+		return edge(r, reducer.Action{Kind: reducer.Acquire, Cost: 1}, until)
+	default:
+		if c.bulkhead.Lease == 0 {
+			return nil
+		}
+		for range c.bulkhead.Concurrent {
+			r.step(reducer.Action{Kind: reducer.Acquire, Cost: 1})
+		}
+		return edge(r, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, clock.Mark(c.bulkhead.Lease))
+	}
+}
+
+// edge asks just before and at the end of an interval.
+func edge(r *rig, a reducer.Action, end clock.Mark) error {
+	for _, at := range [...]clock.Mark{end - 1, end} {
+		if x := r.again(a, at); (x.answer.Verdict == reducer.Admit) != (at == end) {
+			return fmt.Errorf("L11: the interval ends at %s, and %s", end, x)
+		}
+	}
+	return nil
+}
+
+// L13: a reservation that is cancelled at its mark leaves no trace. One that is
+// cancelled later gives back no more than it took, and nobody else's permit
+// becomes usable later by it.
+func L13(m machine, h history) error {
+	r, _ := rigged(m, h)
+	for _, w := range h.steps() {
+		r.next(w)
+		a := reducer.Action{Kind: reducer.Reserve, Cost: 1 + uint32(w>>44%3), Permit: reducer.Permit{Mark: r.now + clock.Mark(w>>48%32)}}
+		kept, gone := r.subject.Clone(), r.subject.Clone()
+		step(kept, tick, r.now)
+		x := step(gone, a, r.now)
+		if x.answer.Verdict != reducer.Admit {
+			continue
+		}
+		back := reducer.Action{Kind: reducer.Cancel, Cost: a.Cost, Permit: x.answer.Permit}
+		later := gone.Clone()
+		step(gone, back, r.now)
+		if was, is := outlook(kept, r.now), outlook(gone, r.now); was != is {
+			return fmt.Errorf("L13: %s and its cancel leave %s, not %s", x, is, was)
+		}
+		other := step(later, reducer.Action{Kind: reducer.Reserve, Cost: 1, Permit: reducer.Permit{Mark: clock.Never}}, r.now+1)
+		before := step(later, reducer.Action{Kind: reducer.Peek, Cost: 1}, r.now+2)
+		step(later, back, r.now+2)
+		after := step(later, reducer.Action{Kind: reducer.Peek, Cost: 1}, r.now+2)
+		if after.answer.Free < before.answer.Free || after.answer.Free > before.answer.Free+a.Cost {
+			return fmt.Errorf("L13: %s: cancelling %s beside %s, %d free became %d", x, x.action, other, before.answer.Free, after.answer.Free)
+		}
+	}
+	return r.err
+}
+
+// outlook is all that a limiter would answer now and for a while.
+func outlook(s subject, now clock.Mark) (text string) {
+	for _, later := range [...]clock.Mark{0, 1, 2, 5, 11, 23, 47} {
+		for cost := range uint32(5) {
+			x := step(s.Clone(), reducer.Action{Kind: reducer.Peek, Cost: cost}, now+later)
+			at, _ := x.answer.RetryAt()
+			text += fmt.Sprintf("%d at +%d: %s %s, %d free, %d; ", cost, later, x.answer.Verdict, x.answer.Reason, x.answer.Free, at)
+		}
+	}
+	return text
+}
+
+// L14: a state that is fresh cannot be told from a new one: to forget it is not
+// to be seen. Permits of before are not used any more.
+func L14(m machine, h history) error {
+	steps := h.steps()
+	half := len(steps) / 2
+	r, c := rigged(m, h)
+	r.play(steps[:half])
+	if len(r.waiting) > 0 {
+		return nil
+	}
+	for r.now < 10_000 && !r.subject.Fresh(r.now) {
+		r.advance(r.now + 7)
+	}
+	if !r.subject.Fresh(r.now) {
+		return nil // a breaker may never be
+	}
+	r.grants, r.tickets, r.log = nil, nil, nil
+	fresh := newRig(m.make(c), m.kind)
+	fresh.now, fresh.callers, fresh.told = r.now, r.callers, r.told
+	r.play(steps[half:])
+	fresh.play(steps[half:])
+	for i := range r.log {
+		if i >= len(fresh.log) {
+			return fmt.Errorf("L14: more steps of the old one")
+		}
+		if x, y := relative(r.log[i], 0), relative(fresh.log[i], 0); x != y {
+			return fmt.Errorf("L14: %s, and of a new one %s", x, y)
+		}
+	}
+	return nil
+}
+
+// G14: everybody who asked was admitted, refused, put out, gave up, or waits.
+func G14(m machine, h history) error {
+	r, _ := rigged(m, h)
+	for _, w := range h.steps() {
+		r.next(w)
+		waiting := len(r.subject.Look().waiters)
+		if r.asked != r.admitted+r.refused+r.dropped+r.left+waiting || waiting != len(r.waiting) {
+			return fmt.Errorf("G14: asked %d, admitted %d, refused %d, dropped %d, left %d, %d wait (%d by effects)",
+				r.asked, r.admitted, r.refused, r.dropped, r.left, waiting, len(r.waiting))
+		}
+	}
+	return r.err
+}
+
+// G13: an end that came already, or that nobody knows, changes nothing and is
+// answered Stale: places, probes, tickets, leases.
+func G13(m machine, h history) error {
+	r, _ := rigged(m, h)
+	for _, w := range h.steps() {
+		before := len(r.log)
+		r.next(w)
+		for _, x := range r.log[before:] {
+			a := x.action
+			switch a.Kind {
+			case reducer.Release, reducer.Cancel, reducer.Record:
+				if c := r.subject.Look().breaker; c != nil && c.Mode != breaker.HalfOpen || m.kind == limiters {
+					continue // closed breakers and limiters do not know their permits one by one
+				}
+			case reducer.Leave:
+			default:
+				continue
+			}
+			if err := r.ignored(a); err != nil {
+				return err
+			}
+			a.ID, a.Generation = a.ID+1_000_003, a.Generation+5
+			if err := r.ignored(a); err != nil {
+				return err
+			}
+		}
+	}
+	return r.err
+}
+
+func (r *rig) ignored(a reducer.Action) error {
+	late, idle := r.subject.Clone(), r.subject.Clone()
+	step(idle, tick, r.now)
+	x := step(late, a, r.now)
+	if x.answer.Verdict != reducer.Stale || len(x.out) > 0 || !bytes.Equal(late.Bytes(), idle.Bytes()) {
+		return fmt.Errorf("G13: %s, and %q became %q", x, r.subject.Text(r.now), late.Text(r.now))
+	}
+	return nil
+}
+
+// G16: lowering a limit never admits more, neither at once nor later; raising
+// it never admits less at once; what is not changed stays.
+func G16(m machine, h history) error {
+	_, c := m.begin(h)
+	next := c.limit
+	next.Wait, next.Queue, next.Order = 0, 0, 0
+	was := next
+	if next.Algorithm == limiter.TokenBucket {
+		next.Burst = 1 + uint32(h.word(1)>>3%5)
+	}
+	if next.Algorithm != limiter.TokenBucket || h.word(1)%2 == 1 {
+		next.Count = min(1+uint32(h.word(1)>>8%5), uint32(next.Period))
+	}
+	before, after := must(cell.ForLimit(was)), must(cell.ForLimit(next))
+	kept := before.New(start)
+	changed := before.New(start)
+	now := start
+	lower := capacity(next) <= capacity(was) && next.Count <= was.Count
+	higher := capacity(next) >= capacity(was) && next.Count >= was.Count
+	steps := h.steps()
+	for i, w := range steps {
+		now += clock.Mark(w % 8 * (w >> 3 % 2))
+		a := reducer.Action{Kind: reducer.TryAcquire, Cost: 1}
+		if i == len(steps)/2 {
+			changed = reconfigure(m, changed, after, now)
+			k, n := kept.Step(reducer.Action{Kind: reducer.Peek}, now, nil).Free, changed.Step(reducer.Action{Kind: reducer.Peek}, now, nil).Free
+			if lower && n > k || higher && n < k {
+				return fmt.Errorf("G16: %+v to %+v: %d free became %d", was, next, k, n)
+			}
+		}
+		k, n := kept.Step(a, now, nil), changed.Step(a, now, nil)
+		if lower && i >= len(steps)/2 && n.Verdict == reducer.Admit && k.Verdict != reducer.Admit && admitted(kept, changed, now) {
+			return fmt.Errorf("G16: %+v to %+v admits at %s", was, next, now)
+		}
+		if next == was && k.Verdict != n.Verdict {
+			return fmt.Errorf("G16: put in force again, %+v decides otherwise", was)
+		}
+	}
+	return nil
+}
+
+// admitted reports whether the changed cell has more left than the kept one.
+func admitted(kept, changed cell.Cell, now clock.Mark) bool {
+	peek := reducer.Action{Kind: reducer.Peek}
+	return changed.Step(peek, now, nil).Free > kept.Step(peek, now, nil).Free
+}
+
+// reconfigure carries the state over, by the way of the machine: a mutant has
+// its own.
+func reconfigure(m machine, c cell.Cell, next cell.Maker, now clock.Mark) cell.Cell {
+	var out reducer.Out
+	if slices.Contains(forgetful, m.name) {
+		return next.New(now)
+	}
+	return next.Adopt(c, now, &out)
+}
+
+// forgetful are the names of mutants that do not carry their state over.
+var forgetful = []string{"token bucket that starts anew when it is configured"}

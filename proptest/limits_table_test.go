@@ -1,0 +1,118 @@
+package proptest
+
+import (
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// with1 returns the defect of a Step.
+func with1(step stepper) mutant { return mutant{step: step} }
+
+// limitLines are the invariants of rate limiters and of queues.
+var limitLines = []invariant{
+	{"L1", "any window of length W admits at most burst + W / interval", L1, []machine{bucket, queuedBucket, newestBucket},
+		bucket.made("has one permit more in its burst than it says", func(c *config) { c.limit.Burst++ })},
+	{"L1 (refunds)", "and no refund, whenever it comes, makes it more", L1, []machine{bucket, queuedBucket},
+		bucket.with("gives back all of a permit, whatever has refilled since", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if b := s.(*erased[bucketState]); a.Kind == reducer.Cancel && a.Cost > 0 {
+				took := b.state.TAT - max(now, b.state.TAT-clock.Mark(a.Cost))
+				b.state.TAT -= max(took, clock.Mark(a.Cost)*4)
+				return reducer.Answer{Verdict: reducer.Done}, nil
+			}
+			return s.Step(a, now)
+		}))},
+	{"L2", "retry-after is exact: refused before it, not refused at it", L2, join(algorithms, queued, []machine{calls, timed, consecutive}),
+		queuedSliding.with("tells a nanosecond too much", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if answer.Verdict == reducer.Reject && answer.Reason == reducer.ReasonWait {
+				answer.Mark++
+			}
+			return answer, out
+		}))},
+	{"L3", "a refusal changes nothing but the clock", L3, join(algorithms, queued, breakers, []machine{places}),
+		sliding.with("counts whom it refuses", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if answer.Reason == reducer.ReasonRate && a.Kind != reducer.Peek {
+				s.(*erased[slidingState]).state.Cur++
+			}
+			return answer, out
+		}))},
+	{"L4", "0 <= free <= capacity, and every debt is over in time", L4, join(algorithms, queued),
+		fixed.with("takes one more than it is asked for", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if w := s.(*erased[fixedState]); w.state.End > 0 {
+				w.state.End = max(w.state.End, now) + 60
+			}
+			return answer, out
+		}))},
+	{"L5", "a cost of n is n times 1 at one instant, all or nothing", L5, algorithms,
+		bucket.with("takes what there is", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			for a.Kind == reducer.TryAcquire && a.Cost > 1 {
+				if answer, out := s.Step(a, now); answer.Verdict == reducer.Admit {
+					return answer, out
+				}
+				a.Cost--
+			}
+			return s.Step(a, now)
+		}))},
+	{"L6", "a cost above the capacity has a reason of its own and no retry-after", L6, join(algorithms, queued),
+		fixed.with("asks to come back", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if answer.Reason == reducer.ReasonCapacity && a.Kind == reducer.Peek {
+				answer.Mark = now + 1
+			}
+			return answer, out
+		}))},
+	{"L7", "GCRA = token bucket = leaky bucket as a meter", L7, []machine{bucket},
+		bucket.made("rounds its interval down", func(c *config) { c.limit.Period -= c.limit.Period % 4 })},
+	{"L8", "a fixed window admits at most its count, any window twice that", L8, []machine{fixed, queuedFixed},
+		fixed.with("lets its window end early", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if w := s.(*erased[fixedState]); w.state.End == now+2 {
+				w.state.End--
+			}
+			return answer, out
+		}))},
+	{"L10", "a sliding counter admits by its formula, in exact integers", L10, []machine{sliding},
+		sliding.made("has a longer window than it says", func(c *config) { c.limit.Period++ })},
+	{"L11", "intervals are half open, everywhere alike", L11, join(algorithms, breakers, []machine{places}),
+		calls.with("is still open at the end of its time", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if s.Look().breaker.Mode == 1 && s.Look().breaker.Until == now {
+				now--
+			}
+			return s.Step(a, now)
+		}))},
+	{"L13", "reserve and cancel leave no trace; a later cancel harms nobody", L13, []machine{bucket, fixed, sliding},
+		bucket.with("loses a nanosecond by each cancel", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if a.Kind == reducer.Cancel {
+				s.(*erased[bucketState]).state.TAT++
+			}
+			return answer, out
+		}))},
+	{"L14", "to forget a fresh state is not to be seen", L14, cells,
+		queuedFixed.with("is fresh while its window is open", mutant{fresh: func(s subject, now clock.Mark) bool { return len(s.Look().waiters) == 0 }})},
+	{"L16", "after a long time without use exactly the capacity is admitted", L16, join(algorithms, queued),
+		bucket.made("keeps one permit more for the patient", func(c *config) { c.limit.Burst++ })},
+	{"G13", "late, duplicate and unknown ends are stale and change nothing", G13, join([]machine{places, queuedBucket, newestBucket}, breakers),
+		places.with("takes back what it has not given", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if a.Kind == reducer.Release {
+				answer.Verdict = reducer.Done
+			}
+			return answer, out
+		}))},
+	{"G14", "asked = admitted + refused + dropped + left + waiting", G14, join(queued, []machine{places}),
+		newestBucket.with("puts somebody out and tells nobody", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if a.Kind == reducer.Acquire {
+				out = nil
+			}
+			return answer, out
+		}))},
+	{"G16", "lowering never admits more, raising never less at once", G16, algorithms,
+		machine{forgetful[0], limiters, bucket.draw, bucket.make}},
+}
+
+var _ = limiter.Oldest

@@ -1,0 +1,331 @@
+package proptest
+
+import (
+	"bytes"
+	"fmt"
+	"math/big"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// The invariants of rate limiters.
+
+// interval is the time between two permits of a token bucket.
+func interval(c limiter.Config) int64 {
+	return (int64(c.Period) + int64(c.Count) - 1) / int64(c.Count)
+}
+
+// capacity is the most permits at one instant.
+func capacity(c limiter.Config) uint32 {
+	if c.Algorithm == limiter.TokenBucket {
+		return c.Burst
+	}
+	return c.Count
+}
+
+// use is a permit that was used at a mark.
+type use struct {
+	at   clock.Mark
+	cost int64
+}
+
+// uses are the permits that nobody gave back, at the marks from which they may
+// be used.
+func (r *rig) uses(ready func(g grant) clock.Mark) (all []use) {
+	given := map[reducer.Permit]int{}
+	for _, x := range r.log {
+		if x.action.Kind == reducer.Cancel {
+			given[x.action.Permit]++
+		}
+	}
+	for _, g := range r.grants {
+		if given[g.permit] > 0 {
+			given[g.permit]--
+			continue
+		}
+		all = append(all, use{ready(g), int64(g.cost)})
+	}
+	return all
+}
+
+func granted(g grant) clock.Mark { return g.at }
+
+// bounded looks for a window, from one use to another, that holds more than it
+// may.
+func bounded(all []use, most func(length int64) int64) error {
+	for _, first := range all {
+		for _, last := range all {
+			if last.at < first.at {
+				continue
+			}
+			sum := int64(0)
+			for _, u := range all {
+				if u.at >= first.at && u.at <= last.at {
+					sum += u.cost
+				}
+			}
+			if m := most(int64(last.at - first.at)); sum > m {
+				return fmt.Errorf("%d were admitted in [%s, %s], which may hold %d", sum, first.at, last.at, m)
+			}
+		}
+	}
+	return nil
+}
+
+// L1: in any window of length W at most burst + W / interval are admitted.
+// Reservations count when they may be used; TestRefunds has more about them.
+func L1(m machine, h history) error {
+	r, c := play(m, h)
+	ready := func(g grant) clock.Mark {
+		fill := interval(c.limit) * int64(c.limit.Burst)
+		return max(g.at, clock.Mark(g.permit.ID)-clock.Mark(fill))
+	}
+	if err := bounded(r.uses(ready), func(w int64) int64 { return int64(c.limit.Burst) + w/interval(c.limit) }); err != nil {
+		return fmt.Errorf("L1: %w", err)
+	}
+	return nil
+}
+
+// L2: a refusal's retry-after is exact: refused at every earlier instant, not
+// refused at it, when nothing else happens. A refused probe is told the open
+// time instead.
+func L2(m machine, h history) error {
+	r, _ := rigged(m, h)
+	for _, w := range h.steps() {
+		before := len(r.log)
+		r.next(w)
+		for _, x := range r.log[before:] {
+			at, told := x.answer.RetryAt()
+			if !told || x.at != r.now || x.answer.Reason == reducer.ReasonProbes || x.action.Kind == reducer.Peek || x.action.Kind == reducer.Reserve {
+				continue
+			}
+			if at <= x.at {
+				return fmt.Errorf("L2: %s", x)
+			}
+			for _, early := range [...]clock.Mark{at - 1, x.at + (at-x.at)/2, x.at, at} {
+				if got := r.again(x.action, early); got.answer.Verdict == reducer.Reject != (early < at) {
+					return fmt.Errorf("L2: %s, but %s", x, got)
+				}
+			}
+		}
+	}
+	return r.err
+}
+
+// again asks the same question later, on a copy to which nothing else happens.
+func (r *rig) again(a reducer.Action, at clock.Mark) record {
+	c := *r
+	c.subject = r.subject.Clone()
+	c.waiting = map[uint64]reducer.Answer{}
+	for caller, answer := range r.waiting {
+		c.waiting[caller] = answer
+	}
+	c.grants, c.tickets, c.before = append([]grant(nil), r.grants...), nil, nil
+	c.advance(at)
+	a.ID += 10_000
+	return step(c.subject, a, at)
+}
+
+// L3: a refusal changes nothing but the clock.
+func L3(m machine, h history) error {
+	r, _ := rigged(m, h)
+	r.before = func(a reducer.Action, now clock.Mark) error {
+		if a.Kind != reducer.Acquire && a.Kind != reducer.TryAcquire && a.Kind != reducer.Reserve {
+			return nil
+		}
+		asked, idle := r.subject.Clone(), r.subject.Clone()
+		x := step(asked, a, now)
+		step(idle, tick, now)
+		if x.answer.Verdict == reducer.Reject && !bytes.Equal(asked.Bytes(), idle.Bytes()) {
+			return fmt.Errorf("L3: %s leaves %q, not %q", x, asked.Text(now), idle.Text(now))
+		}
+		return nil
+	}
+	r.play(h.steps())
+	return r.err
+}
+
+// L4: no more than the capacity is free, and a debt is over when what was taken
+// has had the time to come back.
+func L4(m machine, h history) error {
+	r, c := rigged(m, h)
+	steps := h.steps()
+	latest := clock.Mark(0) // of a use
+	for _, w := range steps {
+		r.next(w)
+		peek := step(r.subject.Clone(), reducer.Action{Kind: reducer.Peek}, r.now)
+		if peek.answer.Free > capacity(c.limit) {
+			return fmt.Errorf("L4: %d of %d are free", peek.answer.Free, capacity(c.limit))
+		}
+		for _, g := range r.grants {
+			latest = max(latest, g.at)
+		}
+		if len(r.log) > 0 && r.log[len(r.log)-1].action.Kind == reducer.Reserve {
+			latest += 64 // the farthest use of a reservation and what comes with it
+		}
+	}
+	whole := clock.Mark(c.limit.Period)
+	if c.limit.Algorithm == limiter.TokenBucket {
+		whole = clock.Mark(interval(c.limit) * int64(c.limit.Burst))
+	}
+	r.advance(max(r.now, latest) + 4*whole)
+	if peek := step(r.subject, reducer.Action{Kind: reducer.Peek}, r.now); len(r.waiting) == 0 && peek.answer.Free != capacity(c.limit) {
+		return fmt.Errorf("L4: long after all %d of %d are free", peek.answer.Free, capacity(c.limit))
+	}
+	return r.err
+}
+
+// L5: a cost of n is n costs of 1 at one instant, and all or nothing.
+func L5(m machine, h history) error {
+	r, c := rigged(m, h)
+	for _, w := range h.steps() {
+		r.next(w)
+		n := 1 + uint32(w>>50)%capacity(c.limit)
+		whole, parts := r.subject.Clone(), r.subject.Clone()
+		all := step(whole, reducer.Action{Kind: reducer.TryAcquire, Cost: n}, r.now)
+		one := 0
+		for range n {
+			if step(parts, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, r.now).answer.Verdict == reducer.Admit {
+				one++
+			}
+		}
+		switch {
+		case (all.answer.Verdict == reducer.Admit) != (one == int(n)):
+			return fmt.Errorf("L5: %s, but %d times 1 of %d", all, one, n)
+		case all.answer.Verdict == reducer.Admit && !bytes.Equal(whole.Bytes(), parts.Bytes()):
+			return fmt.Errorf("L5: %d at once leave %q, one by one %q", n, whole.Text(r.now), parts.Text(r.now))
+		case all.answer.Verdict != reducer.Admit && len(r.waiting) == 0 && step(whole, reducer.Action{Kind: reducer.Peek}, r.now).answer.Free != step(r.subject.Clone(), reducer.Action{Kind: reducer.Peek}, r.now).answer.Free:
+			return fmt.Errorf("L5: the refused %s took something", all)
+		}
+	}
+	return r.err
+}
+
+// L6: a cost above the capacity is refused for ever, with a reason of its own
+// and without a retry-after.
+func L6(m machine, h history) error {
+	r, c := rigged(m, h)
+	for _, w := range h.steps() {
+		r.next(w)
+		for _, kind := range [...]reducer.Kind{reducer.Acquire, reducer.TryAcquire, reducer.Reserve, reducer.Peek} {
+			a := reducer.Action{Kind: kind, Cost: capacity(c.limit) + 1 + uint32(w>>32)}
+			a.Mark = clock.Never
+			x := step(r.subject.Clone(), a, r.now)
+			if _, told := x.answer.RetryAt(); told || x.answer.Verdict != reducer.Reject || x.answer.Reason != reducer.ReasonCapacity {
+				return fmt.Errorf("L6: %s", x)
+			}
+		}
+	}
+	return r.err
+}
+
+// L7: a token bucket counted in fractions of a permit, a leaky bucket as a
+// meter, and the machine (GCRA) decide alike.
+func L7(m machine, h history) error {
+	s, c := m.begin(h)
+	every := big.NewRat(interval(c.limit), 1)
+	burst := big.NewRat(int64(c.limit.Burst), 1)
+	tokens, level := new(big.Rat).Set(burst), new(big.Rat)
+	now := start
+	for _, w := range h.steps() {
+		passed := int64(w % 16 * (w >> 4 % 2))
+		now += clock.Mark(passed)
+		back := new(big.Rat).Quo(big.NewRat(passed, 1), every)
+		if tokens.Add(tokens, back); tokens.Cmp(burst) > 0 {
+			tokens.Set(burst)
+		}
+		if level.Sub(level, back); level.Sign() < 0 {
+			level.SetInt64(0)
+		}
+		cost := big.NewRat(int64(w>>5%6), 1)
+		x := step(s, reducer.Action{Kind: reducer.TryAcquire, Cost: uint32(w >> 5 % 6)}, now)
+		enough := tokens.Cmp(cost) >= 0
+		room := new(big.Rat).Add(level, cost).Cmp(burst) <= 0
+		admitted := x.answer.Verdict == reducer.Admit
+		if enough != room || enough != admitted {
+			return fmt.Errorf("L7: %s, by tokens %t, by level %t", x, enough, room)
+		}
+		if admitted {
+			tokens.Sub(tokens, cost)
+			level.Add(level, cost)
+		}
+	}
+	return nil
+}
+
+// L8: a fixed window holds at most its count; any window of that length holds
+// at most twice as much.
+func L8(m machine, h history) error {
+	r, c := rigged(m, h)
+	r.without = reducer.Cancel // an empty window may stay open
+	r.play(h.steps())
+	sum, end := int64(0), clock.Always
+	for _, u := range r.uses(granted) {
+		if u.cost == 0 {
+			continue
+		}
+		if u.at >= end {
+			sum, end = 0, u.at+clock.Mark(c.limit.Period)
+		}
+		if sum += u.cost; sum > int64(c.limit.Count) {
+			return fmt.Errorf("L8: %d in a window that may hold %d", sum, c.limit.Count)
+		}
+	}
+	return bounded(r.uses(granted), func(w int64) int64 { return (1 + w/int64(c.limit.Period) + 1) * int64(c.limit.Count) })
+}
+
+// L10: a sliding counter admits when previous x (D - elapsed) + (current +
+// cost) x D <= count x D, recounted from all uses in exact integers.
+func L10(m machine, h history) error {
+	s, c := m.begin(h)
+	d, count := int64(c.limit.Period), int64(c.limit.Count)
+	origin, now, lastUse := int64(-1), int64(0), int64(0)
+	var all []use
+	for _, w := range h.steps() {
+		now += int64(w % 8 * (w >> 3 % 4))
+		cost := int64(1 + w>>5%2)
+		x := step(s, reducer.Action{Kind: reducer.TryAcquire, Cost: uint32(cost)}, clock.Mark(now))
+		if origin < 0 || (now-origin)/d-(lastUse-origin)/d > 2 {
+			origin, all = now, nil
+		}
+		n := (now - origin) / d
+		previous, current := int64(0), int64(0)
+		for _, u := range all {
+			switch (int64(u.at) - origin) / d {
+			case n - 1:
+				previous += u.cost
+			case n:
+				current += u.cost
+			}
+		}
+		fits := previous*(d-(now-origin-n*d))+(current+cost)*d <= count*d
+		if fits != (x.answer.Verdict == reducer.Admit) {
+			return fmt.Errorf("L10: %s, with previous %d and current %d of %d", x, previous, current, count)
+		}
+		if fits {
+			all = append(all, use{clock.Mark(now), cost})
+			lastUse = now
+		} else if len(all) == 0 {
+			origin = -1
+		}
+	}
+	return nil
+}
+
+// L16: after a long time without use exactly the capacity is admitted.
+func L16(m machine, h history) error {
+	r, c := play(m, h)
+	r.advance(r.now + 100_000)
+	if len(r.waiting) > 0 {
+		return fmt.Errorf("L16: somebody still waits")
+	}
+	for n := range capacity(c.limit) + 1 {
+		x := step(r.subject, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, r.now)
+		if (x.answer.Verdict == reducer.Admit) != (n < capacity(c.limit)) {
+			return fmt.Errorf("L16: %s after %d of %d", x, n, capacity(c.limit))
+		}
+	}
+	return r.err
+}

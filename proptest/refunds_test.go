@@ -1,0 +1,149 @@
+package proptest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// refunder gives back what a permit took; m's own way is Step with Cancel.
+type refunder func(m *tokenbucket.Machine, s *tokenbucket.State, a reducer.Action, now clock.Mark)
+
+func properly(m *tokenbucket.Machine, s *tokenbucket.State, a reducer.Action, now clock.Mark) {
+	m.Step(s, a, now, nil)
+}
+
+// wholly takes back all that has not refilled by TAT: max(TAT - cT, now), which
+// is what one would do first.
+func wholly(m *tokenbucket.Machine, s *tokenbucket.State, a reducer.Action, now clock.Mark) {
+	if took := s.TAT - max(s.TAT-clock.Mark(m.Interval())*clock.Mark(a.Cost), now); took > 0 {
+		s.TAT -= took
+		s.Refunded += uint64(took)
+	}
+}
+
+// unbooked does not tell others what was given back.
+func unbooked(m *tokenbucket.Machine, s *tokenbucket.State, a reducer.Action, now clock.Mark) {
+	before := s.Refunded
+	m.Step(s, a, now, nil)
+	s.Refunded = before
+}
+
+// aheadUnminded gives back a permit as if no reservation lay ahead.
+func aheadUnminded(m *tokenbucket.Machine, s *tokenbucket.State, a reducer.Action, now clock.Mark) {
+	took := clock.Mark(m.Interval()) * clock.Mark(a.Cost)
+	back := took
+	if now != a.Mark {
+		back = min(took, clock.Mark(a.ID)-clock.Mark(s.Refunded-a.Generation)-now)
+	}
+	if back > 0 {
+		s.TAT -= back
+		s.Refunded += uint64(back)
+	}
+}
+
+// story is a random short history of a bucket.
+type story struct {
+	random   *rand.Rand
+	machine  *tokenbucket.Machine
+	state    tokenbucket.State
+	now      clock.Mark
+	interval int64
+	burst    int64
+	permits  []reducer.Action // with which each would be cancelled
+	kept     []use            // of those that are not cancelled
+	refund   refunder
+	reserves bool
+	refunds  int
+	text     string
+}
+
+// tell plays a history and returns what is wrong with it.
+func (s *story) tell(n int) error {
+	for range n {
+		s.now += clock.Mark(s.random.IntN(3) * s.random.IntN(5))
+		cost := uint32(1 + s.random.IntN(int(s.burst)))
+		switch k := s.random.IntN(6); {
+		case k < 2 || k < 4 && !s.reserves:
+			s.take(reducer.Action{Kind: reducer.TryAcquire, Cost: cost})
+		case k < 4:
+			latest := s.now + clock.Mark(s.random.IntN(16))
+			s.take(reducer.Action{Kind: reducer.Reserve, Cost: cost, Permit: reducer.Permit{Mark: latest}})
+		case len(s.permits) > 0:
+			s.cancel(s.random.IntN(len(s.permits)))
+		}
+	}
+	return bounded(s.kept, func(w int64) int64 { return s.burst + w/s.interval })
+}
+
+func (s *story) take(a reducer.Action) {
+	answer := s.machine.Step(&s.state, a, s.now, nil)
+	if answer.Verdict != reducer.Admit {
+		return
+	}
+	ready := s.machine.ReadyAt(answer.Permit)
+	s.text += fmt.Sprintf(" %s %d at %d for %d;", a.Kind, a.Cost, s.now, ready)
+	s.permits = append(s.permits, reducer.Action{Kind: reducer.Cancel, Cost: a.Cost, Permit: answer.Permit})
+	s.kept = append(s.kept, use{ready, int64(a.Cost)})
+}
+
+func (s *story) cancel(i int) {
+	before := s.state.TAT
+	s.refund(s.machine, &s.state, s.permits[i], s.now)
+	s.text += fmt.Sprintf(" cancel that of %d at %d: TAT %d to %d;", s.kept[i].at, s.now, before, s.state.TAT)
+	if s.state.TAT < before {
+		s.refunds++
+	}
+	last := len(s.permits) - 1
+	s.permits[i], s.kept[i] = s.permits[last], s.kept[last]
+	s.permits, s.kept = s.permits[:last], s.kept[:last]
+}
+
+// tales tells n histories. It returns the first wrong one, shortest first, and
+// how many refunds there were.
+func tales(n int, refund refunder, reserves bool) (wrong error, refunds int) {
+	source := rand.New(rand.NewPCG(uint64(seed()), 10))
+	for i := range n {
+		burst, every := 1+source.Int64N(3), 1+source.Int64N(5)
+		m := must(tokenbucket.New(tokenbucket.Config{Count: 1, Period: time.Duration(every), Burst: uint32(burst)}))
+		s := &story{random: source, machine: m, state: m.Init(0), interval: every, burst: burst, refund: refund, reserves: reserves}
+		if err := s.tell(3 + 9*i/n); err != nil {
+			return fmt.Errorf("SLUICE_SEED=%d: %s: a permit every %d, burst %d:%s", seed(), err, every, burst, s.text), refunds
+		}
+		refunds += s.refunds
+	}
+	return nil, refunds
+}
+
+// TestRefunds is rule 10 of DESIGN.md: no history of admissions, reservations
+// and refunds, early or late, puts more into any window than the bucket's bound;
+// a reservation counts from the mark at which it may be used.
+func TestRefunds(t *testing.T) {
+	t.Parallel()
+	for _, reserves := range [...]bool{false, true} {
+		wrong, refunds := tales(150_000, properly, reserves)
+		if wrong != nil {
+			t.Error(wrong)
+		}
+		if refunds < 50_000 {
+			t.Errorf("reservations %t: only %d refunds gave anything back", reserves, refunds)
+		}
+	}
+	for name, refund := range map[string]refunder{"max(TAT - cT, now)": wholly, "R not kept": unbooked} {
+		if wrong, _ := tales(150_000, refund, false); wrong == nil {
+			t.Errorf("%s: no history shows that it is wrong", name)
+		} else {
+			t.Logf("%s: %s", name, wrong)
+		}
+	}
+	if wrong, _ := tales(150_000, aheadUnminded, true); wrong == nil {
+		t.Error("reservations ahead not minded: no history shows that it is wrong")
+	} else {
+		t.Logf("reservations ahead not minded: %s", wrong)
+	}
+}
