@@ -211,6 +211,6 @@ func TestRefundsInReverse(t *testing.T) {
 		assert.EqualValues(t, 4, state(t, p, "places").Free)
 		assert.EqualValues(t, 4, state(t, p, "inner").Free)
 		assert.EqualValues(t, 1, state(t, p, "last").Free)
-		assert.Equal(t, "closed failed 0/0", state(t, p, "breaker").Text)
+		assert.Equal(t, "closed failed 0 in a row", state(t, p, "breaker").Text)
 	})
 }

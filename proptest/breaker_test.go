@@ -23,7 +23,7 @@ func B1(m machine, h history) error {
 			to := breaker.Mode(e.Permit.ID)
 			legal := mode == breaker.Closed && to == breaker.Open || mode == breaker.Open && to == breaker.HalfOpen ||
 				mode == breaker.HalfOpen && (to == breaker.Open || to == breaker.Closed)
-			if !legal || e.Permit.Generation != generation+1 {
+			if !legal || e.Permit.Generation <= generation {
 				return fmt.Errorf("B1: from %s, generation %d, by %s", mode, generation, x)
 			}
 			mode, generation = to, e.Permit.Generation

@@ -2,7 +2,6 @@ package proptest
 
 import (
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -112,7 +111,5 @@ var limitLines = []invariant{
 			return answer, out
 		}))},
 	{"G16", "lowering never admits more, raising never less at once", G16, algorithms,
-		machine{forgetful[0], limiters, bucket.draw, bucket.make}},
+		machine{name: forgetful[0], kind: limiters, draw: bucket.draw, make: bucket.make}},
 }
-
-var _ = limiter.Oldest

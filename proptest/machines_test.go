@@ -10,6 +10,8 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/fixedwindow"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/slidingcounter"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
@@ -30,6 +32,12 @@ type machine struct {
 	kind family
 	draw func(h history) config
 	make func(c config) subject
+
+	// Instead of subjects, what is not a cell: see retry_test.go and
+	// pipeline_test.go.
+	delays  func(c backoff.Config) delayer
+	retries func(c retry.Config) nexter
+	flows   func(p pipeline.Policy) *flow
 }
 
 // begin draws a configuration and makes a subject of it.
@@ -90,12 +98,12 @@ var (
 	consecutive = breaks("breaker of failures in a row", breaker.Consecutive, false)
 	large       = breaks("large breaker", breaker.Calls, true)
 
-	places = machine{"bulkhead", bulkheads, drawBulkhead, func(c config) subject {
+	places = machine{name: "bulkhead", kind: bulkheads, draw: drawBulkhead, make: func(c config) subject {
 		return of(must(bulkhead.New(c.bulkhead)), 0, func(s *bulkhead.State) view {
 			return view{waiters: waiters(&s.Queue), held: s.Held, last: s.Last, begun: true}
 		})
 	}}
-	spending = machine{"retry budget", budgets, drawBudget, func(c config) subject {
+	spending = machine{name: "retry budget", kind: budgets, draw: drawBudget, make: func(c config) subject {
 		return of(must(budget.New(c.budget)), 0, func(s *budget.State) view { return view{last: s.Last, begun: s.Begun} })
 	}}
 
@@ -124,7 +132,7 @@ const (
 )
 
 func limit(name string, algorithm limiter.Algorithm, o order) machine {
-	return machine{name, limiters, func(h history) config { return config{limit: drawLimit(h.word(0), algorithm, o)} }, makeLimit}
+	return machine{name: name, kind: limiters, draw: func(h history) config { return config{limit: drawLimit(h.word(0), algorithm, o)} }, make: makeLimit}
 }
 
 func drawLimit(w uint64, algorithm limiter.Algorithm, o order) limiter.Config {
@@ -175,7 +183,7 @@ func waiters(q *limiter.Queue) (all []limiter.Waiter) {
 
 func breaks(name string, window breaker.WindowKind, big bool) machine {
 	draw := func(h history) config { return config{breaker: drawBreaker(h.word(0), window, big)} }
-	return machine{name, breakerFamily, draw, func(c config) subject {
+	return machine{name: name, kind: breakerFamily, draw: draw, make: func(c config) subject {
 		if big {
 			return of(must(breaker.NewLarge(c.breaker)), 0, func(s *breaker.LargeState) view { return lookBreaker(&s.Core) })
 		}

@@ -16,7 +16,7 @@ type invariant struct {
 // TestInvariants is the table: each invariant holds on its machines and fires
 // on its mutant.
 func TestInvariants(t *testing.T) {
-	for _, line := range join2(lawLines, limitLines, breakerLines, bulkheadLines) {
+	for _, line := range join2(lawLines, limitLines, breakerLines, bulkheadLines, retryLines, pipelineLines) {
 		t.Run(line.name, func(t *testing.T) {
 			t.Parallel()
 			for _, m := range line.machines {

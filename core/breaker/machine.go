@@ -195,11 +195,13 @@ const stepped = 1_000
 // and not told. One that changes with every opening, by jitter, counts as
 // constant after so many of them.
 func (r *rules) idle(s *Core, now clock.Mark, cycles int) {
-	constant := !r.delay.Random() && r.delay.Nominal(s.Opens) == r.delay.Nominal(inc(s.Opens))
-	if s.Head > 0 || !constant && cycles < stepped {
+	next := inc(s.Opens)
+	open := r.delay.Nominal(next)
+	constant := !r.delay.Random() && open == r.delay.Nominal(inc(next))
+	if r.config.HalfOpenMax == 0 || s.Head > 0 || !constant && cycles < stepped {
 		return
 	}
-	cycle := r.config.HalfOpenMax + s.OpenFor
+	cycle := r.config.HalfOpenMax + open
 	if cycle <= 0 {
 		return // longer than the line of marks
 	}

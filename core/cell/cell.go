@@ -18,9 +18,9 @@ type Cell interface {
 	// Exit is a Record of a success or a Release with nothing to tell anybody,
 	// likewise. The Mark of a breaker's permit is when the attempt began.
 	Exit(p reducer.Permit, now clock.Mark, out *reducer.Out) bool
-	// Ends returns the mark of the next Tick that changes something: a lease
-	// runs out, a breaker changes. clock.Never for none. Waits in a queue are
-	// ended by Expire, in the order of their calls.
+	// Ends returns the mark of the next Tick that concerns somebody: a lease
+	// runs out, probes no longer count. clock.Never for none. Waits in a queue
+	// are ended by Expire, in the order of their calls.
 	Ends() clock.Mark
 	// Serves returns the mark of the next Serve that grants something and whom
 	// it serves. clock.Never for none.

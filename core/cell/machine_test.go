@@ -173,7 +173,7 @@ func TestRevive(t *testing.T) {
 		{"sliding-counter rate=2/10s wait=20s queue=2", "previous 0 current 2/2 at 0s of 10s", []string{"acquire cost=2", "acquire cost=1 id=2"}},
 		{"bulkhead concurrent=1 queue=1", "held 0/1, fresh", []string{"acquire", "acquire id=2"}},
 		{"budget ratio=50% window=10s", "retries left 1", []string{"record", "record"}},
-		{"breaker failures=1 probes=2", "open until 1h0m1s, ends 1h0m1s, wake 1h0m1s", []string{"acquire", "record fail gen=1"}},
+		{"breaker failures=1 probes=2", "open until 1h0m1s, wake 1h0m1s", []string{"acquire", "record fail gen=1"}},
 		{"breaker failures=1 probes=2", "half-open failed 0/1 out 0", []string{"transition cost=2", "acquire", "acquire", "record ok gen=2 id=2"}},
 		{"breaker failures=1 probes=20", "half-open failed 0/1 out 0", []string{"transition cost=2", "acquire", "acquire", "record ok gen=2 id=2"}},
 	} {

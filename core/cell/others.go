@@ -124,6 +124,8 @@ func (b breakers) Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell {
 	if !ok {
 		return b.New(now)
 	}
+	// What was due before happens under the old configuration.
+	old.Step(reducer.Action{Kind: reducer.Tick}, now, out)
 	core, words, config := from.parts()
 	if small := (breaker.State{Core: *core}); b.small != nil && int(core.Out) <= len(small.Words) {
 		b.small.Adopt(&small.Core, small.Words[:], words, config, now, out)
@@ -145,6 +147,15 @@ func Breaker(c Cell) *breaker.Core {
 	return nil
 }
 
+// probesEnd returns the mark at which probes that are out no longer count. All
+// other changes of a breaker concern nobody before it is next stepped.
+func probesEnd(b Cell, core *breaker.Core) clock.Mark {
+	if core.Mode != breaker.HalfOpen || core.Out == 0 {
+		return clock.Never
+	}
+	return b.Wake()
+}
+
 type smallBreaker struct {
 	box[breaker.State, *breaker.Machine]
 }
@@ -153,8 +164,6 @@ type smallBreaker struct {
 func (b *smallBreaker) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
 	return b.machine.Step(&b.state, a, now, out)
 }
-
-func (b *smallBreaker) Ends() clock.Mark { return b.Wake() }
 
 // Enter implements Cell.
 func (b *smallBreaker) Enter(_ uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
@@ -174,6 +183,8 @@ func (b *smallBreaker) Revive(src []byte, by time.Duration) error {
 	return nil
 }
 
+func (b *smallBreaker) Ends() clock.Mark { return probesEnd(b, &b.state.Core) }
+
 func (b *smallBreaker) parts() (*breaker.Core, []uint64, breaker.Config) {
 	return &b.state.Core, b.state.Words[:], b.machine.Config()
 }
@@ -186,8 +197,6 @@ type largeBreaker struct {
 func (b *largeBreaker) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
 	return b.machine.Step(&b.state, a, now, out)
 }
-
-func (b *largeBreaker) Ends() clock.Mark { return b.Wake() }
 
 // Enter implements Cell.
 func (b *largeBreaker) Enter(_ uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
@@ -206,6 +215,8 @@ func (b *largeBreaker) Revive(src []byte, by time.Duration) error {
 	breaker.Recall(&b.state.Core, b.state.Words)
 	return nil
 }
+
+func (b *largeBreaker) Ends() clock.Mark { return probesEnd(b, &b.state.Core) }
 
 func (b *largeBreaker) parts() (*breaker.Core, []uint64, breaker.Config) {
 	return &b.state.Core, b.state.Words, b.machine.Config()

@@ -8,7 +8,7 @@ type class uint8
 const (
 	ends     class = iota // timeouts and waits, call by call
 	leases                // bulkheads
-	breakers              // changes of state
+	breakers              // half-open ones with probes out
 	serves                // queues, from the outermost step inwards
 	resumes               // attempts, in the order of their calls
 )

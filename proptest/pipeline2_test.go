@@ -1,0 +1,143 @@
+package proptest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// agree compares what two flows were told, of the decisions that count.
+func agree(name string, a, b []told, counts func(t told) bool) error {
+	a = slices.DeleteFunc(slices.Clone(a), func(t told) bool { return !counts(t) })
+	b = slices.DeleteFunc(slices.Clone(b), func(t told) bool { return !counts(t) })
+	for i := range max(len(a), len(b)) {
+		switch {
+		case i >= len(a):
+			return fmt.Errorf("%s: nothing, else %s", name, b[i].text())
+		case i >= len(b):
+			return fmt.Errorf("%s: %s, else nothing", name, a[i].text())
+		case a[i].text() != b[i].text():
+			return fmt.Errorf("%s: %s, else %s", name, a[i].text(), b[i].text())
+		}
+	}
+	return nil
+}
+
+// L15: several limits, breaker and bulkhead are all or nothing: a call that is
+// refused at once is not to be seen in anything that is decided about others.
+func L15(m machine, h history) error {
+	p := drawPolicy(h.word(0)|0b111100, false)
+	all := played(m, p, h)
+	skip := map[int]bool{}
+	first := map[int]bool{}
+	for _, t := range all.said {
+		if !first[t.call] && t.Kind == drive.Reject {
+			skip[t.call] = true
+		}
+		first[t.call] = true
+	}
+	without := newFlow(p)
+	without.skip = skip
+	without.play(h.steps())
+	return agree("L15", all.said, without.said, func(t told) bool { return !skip[t.call] })
+}
+
+// M5: the order of steps means what the policy says: a breaker inside a retry
+// sees every attempt, one outside it the call.
+func M5(m machine, h history) error {
+	attempts, row := 1+uint32(h.word(0)%4), 1+uint32(h.word(0)>>2%6)
+	again := pipeline.Step{Kind: pipeline.Retry, Name: "again", Retry: retry.Config{Attempts: attempts}}
+	guard := pipeline.Step{Kind: pipeline.Breaker, Name: "breaker", Breaker: breaker.Config{Window: breaker.Consecutive, Count: row, Probes: 1,
+		Open: backoff.Config{Kind: backoff.Constant, Base: time.Hour}}}
+	for _, inside := range [...]bool{true, false} {
+		steps := []pipeline.Step{guard, again}
+		if inside {
+			steps = []pipeline.Step{again, guard}
+		}
+		f := m.flows(pipeline.Policy{Steps: steps})
+		started, calls := uint32(0), uint32(0)
+		for refused := false; !refused && calls < 100; {
+			f.begin(1)
+			for f.driver.Done(f.handles[calls], reducer.Fail, false, 0) {
+			}
+			f.hear()
+			for _, t := range f.said {
+				switch t.Kind {
+				case drive.Admit:
+					started++
+				case drive.Reject:
+					refused = true
+				}
+			}
+			f.said = nil
+			calls++
+		}
+		calls-- // the refused one
+		if inside && started != row || !inside && calls != row {
+			return fmt.Errorf("M5: breaker inside %t: open after %d attempts of %d calls; %d in a row, %d attempts each", inside, started, calls, row, attempts)
+		}
+	}
+	return nil
+}
+
+// unlimited are steps that refuse nobody.
+func unlimited() []pipeline.Step {
+	return []pipeline.Step{
+		{Kind: pipeline.Limit, Name: "wide", Limit: limiter.Config{Count: 1_000_000_000, Period: time.Second}},
+		{Kind: pipeline.Bulkhead, Name: "roomy", Bulkhead: bulkhead.Config{Concurrent: bulkhead.MaxConcurrent}},
+		{Kind: pipeline.Timeout, Name: "patient", Timeout: timeout.Config{After: 100 * 365 * 24 * time.Hour}},
+	}
+}
+
+// M6: steps that refuse nobody change nothing, wherever they stand.
+func M6(m machine, h history) error {
+	p := drawPolicy(h.word(0), true)
+	wrapped := pipeline.Policy{Steps: slices.Clone(p.Steps)}
+	for i, step := range unlimited() {
+		wrapped.Steps = slices.Insert(wrapped.Steps, int(h.word(1)>>(8*i)%uint64(len(wrapped.Steps)+1)), step)
+	}
+	a, b := played(flowing, p, h), played(m, wrapped, h)
+	return agree("M6", a.said, b.said, func(told) bool { return true })
+}
+
+// M7: a step in shadow enforces nothing: all else is decided as without it.
+// And it decides as if it were in force: alone in a policy, without a queue, it
+// tells of exactly the calls that it would have refused.
+func M7(m machine, h history) error {
+	p := drawPolicy(h.word(0), true)
+	i := int(h.word(1) % uint64(len(p.Steps)))
+	shadowed := pipeline.Policy{Steps: slices.Clone(p.Steps)}
+	shadowed.Steps[i].Shadow = true
+	without := pipeline.Policy{Steps: slices.Delete(slices.Clone(p.Steps), i, i+1)}
+	if len(without.Steps) == 0 {
+		without.Steps = unlimited()[:1]
+	}
+	a, b := played(m, shadowed, h), played(flowing, without, h)
+	if err := agree("M7", a.said, b.said, func(t told) bool { return !t.Shadow }); err != nil {
+		return err
+	}
+	alone := drawPolicy(h.word(0), false).Steps[i : i+1]
+	if k := alone[0].Kind; k == pipeline.Timeout || k == pipeline.Retry {
+		return nil
+	}
+	inForce := played(flowing, pipeline.Policy{Steps: alone}, h)
+	shadow := slices.Clone(alone)
+	shadow[0].Shadow = true
+	watching := played(m, pipeline.Policy{Steps: shadow}, h)
+	for j := range watching.said {
+		t := &watching.said[j]
+		t.Last = t.Shadow
+		t.Shadow = false
+	}
+	return agree("M7", watching.said, inForce.said, func(t told) bool { return t.Kind == drive.Reject })
+}

@@ -1,0 +1,267 @@
+package proptest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// The invariants of pipelines, on the embedded driver.
+
+// told is a decision and the call that it is about.
+type told struct {
+	drive.Decision
+	call int
+}
+
+// text is what a call sees of a decision. Positions in the policy and handles
+// are not part of it.
+func (t told) text() string {
+	return fmt.Sprintf("%s call %d: %s %s attempt %d %s %s until %s after %s shadow %t last %t", t.At, t.call, t.Kind, t.Step,
+		t.Attempt, t.Outcome, t.Reason, t.Until, t.RetryAfter, t.Shadow, t.Last)
+}
+
+// flow plays calls under a policy.
+type flow struct {
+	driver  *drive.Driver
+	calls   map[drive.Handle]int
+	handles []drive.Handle
+	began   []clock.Mark
+	said    []told
+	skip    map[int]bool // calls that are left out
+	defect  func(f *flow, t told) []told
+}
+
+func newFlow(p pipeline.Policy) *flow {
+	return &flow{driver: drive.New(must(pipeline.Compile(p)), 0), calls: map[drive.Handle]int{}}
+}
+
+var flowing = machine{name: "pipeline", flows: newFlow}
+
+// under is a pipeline that runs another policy than the one it was given.
+func under(name string, change func(p *pipeline.Policy)) machine {
+	return machine{name: "pipeline that " + name, flows: func(p pipeline.Policy) *flow {
+		p.Steps = append([]pipeline.Step(nil), p.Steps...)
+		change(&p)
+		return newFlow(p)
+	}}
+}
+
+// driven is a pipeline whose driver has a defect: what it does and tells
+// instead of a decision.
+func driven(name string, defect func(f *flow, t told) []told) machine {
+	return machine{name: "pipeline that " + name, flows: func(p pipeline.Policy) *flow {
+		f := newFlow(p)
+		f.defect = defect
+		return f
+	}}
+}
+
+// play plays the words: calls, ends of attempts, and calls that are given up.
+func (f *flow) play(steps history) {
+	for _, w := range steps {
+		f.driver.Advance(f.driver.Now() + pick(w>>3, 0, 0, 1, 2, 3, clock.Mark(w>>8%16), clock.Mark(w>>8%64), 0))
+		f.hear()
+		n := len(f.handles)
+		switch {
+		case w%8 < 4 || n == 0:
+			f.begin(uint32(pick(w>>16, 1, 1, 1, 2, 0)))
+		case w%8 < 7:
+			outcome := pick(w>>16, reducer.Fail, reducer.OK, reducer.Fail, reducer.Throttle, reducer.Ignore)
+			f.driver.Done(f.handles[recent(n, w>>24)], outcome, w>>32%8 == 1, time.Duration(w>>36%16))
+		default:
+			f.driver.Cancel(f.handles[recent(n, w>>24)])
+		}
+		f.hear()
+	}
+}
+
+// recent picks one of the last eight.
+func recent(n int, w uint64) int { return n - 1 - int(w%8)%n }
+
+// begin begins a call, unless it is left out; then it is a call that nobody
+// knows.
+func (f *flow) begin(cost uint32) {
+	n := len(f.handles)
+	f.began = append(f.began, f.driver.Now())
+	if f.skip[n] {
+		f.handles = append(f.handles, drive.Handle{})
+		return
+	}
+	handle := f.driver.Begin(drive.Request{Cost: cost, Deadline: -1})
+	f.calls[handle] = n
+	f.handles = append(f.handles, handle)
+}
+
+// hear takes over the decisions.
+func (f *flow) hear() {
+	decisions := f.driver.Decisions
+	f.driver.Decisions = nil
+	for _, d := range decisions {
+		t := told{d, f.calls[d.Call]}
+		if f.defect != nil {
+			f.said = append(f.said, f.defect(f, t)...)
+			continue
+		}
+		f.said = append(f.said, t)
+	}
+}
+
+// end lets everything come to its end that does so by itself.
+func (f *flow) end() {
+	f.driver.Advance(f.driver.Now() + 1_000_000)
+	f.hear()
+}
+
+func played(m machine, p pipeline.Policy, h history) *flow {
+	f := m.flows(p)
+	f.play(h.steps())
+	return f
+}
+
+// drawPolicy draws some of timeout, retry, breaker, two limits, bulkhead and
+// timeout, in the order in which they belong.
+func drawPolicy(w uint64, waits bool) pipeline.Policy {
+	all := []pipeline.Step{
+		{Kind: pipeline.Timeout, Name: "whole", Timeout: timeout.Config{After: time.Duration(1 + w>>7%60)}},
+		{Kind: pipeline.Retry, Name: "again", Retry: retry.Config{Attempts: 1 + uint32(w>>13%3), Backoff: backoff.Config{Kind: backoff.Constant, Base: time.Duration(1 + w>>15%8)}}},
+		{Kind: pipeline.Breaker, Name: "breaker", Breaker: drawBreaker(w>>11, pick(w>>18, breaker.Calls, breaker.Consecutive), false)},
+		{Kind: pipeline.Limit, Name: "first", Limit: drawLimit(w>>20, pick(w>>20, limiter.TokenBucket, limiter.FixedWindow, limiter.SlidingCounter), alone)},
+		{Kind: pipeline.Limit, Name: "second", Limit: drawLimit(w>>27, limiter.TokenBucket, alone)},
+		{Kind: pipeline.Bulkhead, Name: "places", Bulkhead: drawBulkhead(history{w >> 33}).bulkhead},
+		{Kind: pipeline.Timeout, Name: "each", Timeout: timeout.Config{After: time.Duration(1 + w>>40%20)}},
+	}
+	if waits && w>>50%2 == 0 {
+		all[4].Limit = drawLimit(w>>27, limiter.TokenBucket, oldest)
+	}
+	if !waits {
+		all[5].Bulkhead.Queue, all[5].Bulkhead.Wait, all[5].Bulkhead.Order = 0, 0, 0
+	}
+	var p pipeline.Policy
+	for i, step := range all {
+		if w>>i&1 == 1 {
+			p.Steps = append(p.Steps, step)
+		}
+	}
+	if len(p.Steps) == 0 {
+		p.Steps = all[3:4]
+	}
+	return p
+}
+
+// find returns the position of the step, -1 for none.
+func find(p pipeline.Policy, name string) int {
+	for i, s := range p.Steps {
+		if s.Name == name {
+			return i
+		}
+	}
+	return -1
+}
+
+// G12: every call is told exactly one end, and nothing after it.
+func G12(m machine, h history) error {
+	f := played(m, drawPolicy(h.word(0), true), h)
+	f.end()
+	for _, handle := range f.handles {
+		f.driver.Cancel(handle)
+	}
+	f.hear()
+	over := map[int]bool{}
+	for _, t := range f.said {
+		if over[t.call] {
+			return fmt.Errorf("G12: after the end: %s", t.text())
+		}
+		over[t.call] = t.Last
+	}
+	for n := range f.handles {
+		if !over[n] {
+			return fmt.Errorf("G12: call %d has no end", n)
+		}
+	}
+	return nil
+}
+
+// M1: nothing below a timeout lasts longer than what is left of it: a call ends
+// by the end of its outermost timeout, waits and retries included.
+func M1(m machine, h history) error {
+	p := drawPolicy(h.word(0), true)
+	f := played(m, p, h)
+	f.end()
+	i := find(p, "whole")
+	if i < 0 {
+		return nil
+	}
+	for _, t := range f.said {
+		if lasted := t.At.Sub(f.began[t.call]); lasted > p.Steps[i].Timeout.After {
+			return fmt.Errorf("M1: after %s: %s", lasted, t.text())
+		}
+	}
+	return nil
+}
+
+// M4: a refusal at a step gives back what the steps above it gave, in reverse
+// order and once: limiters a refund, breakers no vote, bulkheads the place.
+func M4(m machine, h history) error {
+	p := drawPolicy(h.word(0), false)
+	plan := must(pipeline.Compile(p))
+	var c pipeline.Call
+	plan.Begin(&c, 1, clock.Never, 0)
+	at := int(h.word(1) % uint64(plan.Len()))
+	var want []reducer.Permit
+	for i := range at {
+		_, ask := plan.Passes(i, &c, 0)
+		permit := reducer.Permit{Generation: uint64(i + 1), ID: uint64(100 + i), Mark: 5}
+		plan.Pass(&c, i, ask, reducer.Admitted(permit), 5)
+		if ask {
+			want = append([]reducer.Permit{permit}, want...)
+		}
+	}
+	if _, ask := plan.Passes(at, &c, 0); !ask {
+		return nil // it refuses nobody
+	}
+	plan.Pass(&c, at, true, reducer.Rejected(reducer.ReasonRate, 9), 5)
+	c, effect := plan.Reduce(c, pipeline.Event{Kind: pipeline.Refused, Step: uint8(at), Answer: reducer.Rejected(reducer.ReasonRate, 9)}, 5)
+	if effect.Do != pipeline.Refuse || int(effect.Step) != at || effect.At != 9 {
+		return fmt.Errorf("M4: refused at %d: %+v", at, effect)
+	}
+	got := m.undo(plan, &c, effect)
+	if len(got) != len(want) || len(m.undo(plan, &c, effect)) != 0 {
+		return fmt.Errorf("M4: %d steps were passed, %d undone", len(want), len(got))
+	}
+	for i, a := range got {
+		kind := map[pipeline.Kind]reducer.Kind{pipeline.Limit: reducer.Cancel, pipeline.Breaker: reducer.Record, pipeline.Bulkhead: reducer.Release}
+		step := plan.Step(int(want[i].ID - 100))
+		if a.ID != want[i].ID || a.Kind != kind[step.Kind] || a.Kind == reducer.Record && a.Outcome != reducer.Cancelled {
+			return fmt.Errorf("M4: %s undoes %s", a, step.Name)
+		}
+	}
+	return nil
+}
+
+// undo leaves the cells that an effect names, as a driver does.
+func (m machine) undo(plan *pipeline.Plan, c *pipeline.Call, e pipeline.Effect) (all []reducer.Action) {
+	for i := int(e.LeaveFrom) - 1; i >= int(e.LeaveTo); i-- {
+		if a, ok := plan.Leave(c, i); ok {
+			all = append(all, a)
+		}
+	}
+	if m.name == forwards {
+		for i, j := 0, len(all)-1; i < j; i, j = i+1, j-1 {
+			all[i], all[j] = all[j], all[i]
+		}
+	}
+	return all
+}
+
+// forwards is the name of a mutant that leaves the steps from the first on.
+const forwards = "pipeline that leaves the steps from the first on"

@@ -1,0 +1,177 @@
+package sluice_test
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+)
+
+func TestTimeouts(t *testing.T) {
+	const again = "retry: {attempts: 2, backoff: {constant: 1s}, jitter: none}"
+	cases := []struct {
+		name  string
+		steps []string
+		fn    func(context.Context) (int, error)
+		step  string
+		lines []string
+	}{{
+		"above the retry", []string{"timeout: 5s", again}, takes(time.Minute), "timeout",
+		[]string{"0s admit 1", "5s timeout 1 timeout", "5s end 1 timeout"},
+	}, {
+		"below the retry", []string{again, "timeout: 5s"}, takes(time.Minute), "timeout",
+		[]string{"0s admit 1", "5s timeout 1 timeout", "5s retry 1 timeout until 6s", "6s admit 2", "11s timeout 2 timeout", "11s end 2 timeout attempts"},
+	}, {
+		"both", []string{"timeout: {name: whole, after: 8s}", again, "timeout: {name: each, after: 5s}"}, takes(time.Minute), "whole",
+		[]string{"0s admit 1", "5s timeout 1 each", "5s retry 1 timeout until 6s", "6s admit 2", "8s timeout 2 whole", "8s end 2 timeout"},
+	}, {
+		"at one mark the outermost", []string{"timeout: {name: whole, after: 5s}", again, "timeout: {name: each, after: 5s}"}, takes(time.Minute), "whole",
+		[]string{"0s admit 1", "5s timeout 1 whole", "5s end 1 timeout"},
+	}, {
+		"late failure: the cut and the backoff count from the mark", []string{again, "timeout: 5s"}, stubborn2(5500 * time.Millisecond), "timeout",
+		[]string{"0s admit 1", "5s timeout 1 timeout", "5s retry 1 timeout until 6s", "6s admit 2", "11s timeout 2 timeout", "11s end 2 timeout attempts"},
+	}, {
+		"very late failure", []string{again, "timeout: 5s"}, stubborn2(9 * time.Second), "timeout",
+		[]string{"0s admit 1", "5s timeout 1 timeout", "5s retry 1 timeout until 6s", "9s admit 2", "14s timeout 2 timeout", "14s end 2 timeout attempts"},
+	}}
+	for _, c := range cases {
+		t.Run(c.name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := guarded(t, c.steps)
+				j := listen(p)
+				err := do(p, c.fn)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+				var cut *sluice.TimeoutError
+				require.ErrorAs(t, err, &cut)
+				assert.Equal(t, c.step, cut.Step)
+				assert.Equal(t, c.lines, j.all())
+			})
+		})
+	}
+}
+
+func TestLateSuccessIsReturned(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, steps := range [][]string{
+			{"breaker: {window: {calls: 5}, name: outer}", "timeout: 1s", "breaker: {window: {calls: 5}, name: inner}"},
+			{"breaker: {window: {calls: 5}, name: outer}", "retry: 3", "timeout: 1s", "breaker: {window: {calls: 5}, name: inner}"},
+		} {
+			p := guarded(t, steps)
+			j := listen(p)
+			value, err := sluice.Do(t.Context(), p, stubborn(3*time.Second))
+			require.NoError(t, err)
+			assert.Equal(t, 1, value)
+			assert.Equal(t, []string{"0s admit 1", "1s timeout 1 timeout", "3s end 1 ok"}, j.all())
+			assert.Equal(t, "closed failed 1/1", state(t, p, "inner").Text, "the cut votes")
+		}
+	})
+}
+
+func TestLateSuccessIsRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"timeout: 1s"}, sluice.WithRefuseLate())
+		value, err := sluice.Do(t.Context(), p, stubborn(3*time.Second))
+		var cut *sluice.TimeoutError
+		require.ErrorAs(t, err, &cut)
+		require.NoError(t, cut.Err)
+		assert.Zero(t, value, "the value is given up")
+
+		p = guarded(t, []string{"retry: {attempts: 2, backoff: none}", "timeout: 1s"}, sluice.WithRefuseLate())
+		value, err = sluice.Do(t.Context(), p, stubborn(3*time.Second))
+		require.ErrorAs(t, err, &cut)
+		assert.Zero(t, value)
+	})
+}
+
+func TestPlaceIsHeldUntilTheFunctionReturns(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"bulkhead: {concurrent: 1, wait: 1m}", "timeout: 1s"})
+		j := listen(p)
+		go func() { _ = do(p, stubborn(5*time.Second)) }()
+		synctest.Wait()
+		require.NoError(t, do(p, ok))
+		assert.Equal(t, []string{"0s admit 1", "0s wait 1 bulkhead", "1s timeout 1 timeout", "5s end 1 ok", "5s admit 1", "5s end 1 ok"}, j.all())
+	})
+}
+
+// TestWaitsEndOnTimeAfterALateCut has a wait whose timer is set by a step at a
+// mark that lies far behind.
+func TestWaitsEndOnTimeAfterALateCut(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"bulkhead: {concurrent: 1, wait: 20s}", "timeout: 1s"})
+		go func() { _ = do(p, stubborn(15*time.Second)) }()
+		synctest.Wait()
+		began := time.Now()
+		go func() { _ = do(p, stubborn(time.Hour)) }()
+		time.Sleep(time.Second)
+		require.ErrorIs(t, do(p, ok), sluice.ErrRejected)
+		assert.Equal(t, 21*time.Second, time.Since(began))
+	})
+}
+
+func TestDurationOfALateCutIsThatOfTheCut(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"breaker: {window: {calls: 5}, minimum: 1, slow: {over: 2s, rate: 10%}, failure_rate: 100%}", "timeout: 1s"})
+		go func() { _ = do(p, stubborn2(10*time.Second)) }()
+		time.Sleep(9 * time.Second)
+		require.NoError(t, do(p, ok))
+		time.Sleep(2 * time.Second)
+		assert.Equal(t, "closed failed 1/2 slow 0", state(t, p, "breaker").Text)
+	})
+}
+
+func TestCallersDeadlineIsATimeout(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		cases := []struct {
+			steps []string
+			fn    func(context.Context) (int, error)
+			lines []string
+		}{
+			{[]string{"limit: 10/1s"}, takes(time.Minute), []string{"0s admit 1", "2s timeout 1 deadline", "2s end 1 timeout"}},
+			{[]string{"timeout: 1m", "limit: {rate: 1/1m, wait: 10m}"}, takes(time.Minute),
+				[]string{"0s wait 1 limit", "2s timeout 1 deadline", "2s end timeout"}},
+			{[]string{"retry: {attempts: 9, backoff: {constant: 900ms}, jitter: none}"}, fails, []string{"0s admit 1",
+				"0s retry 1 fail until 900ms", "900ms admit 2", "900ms retry 2 fail until 1.8s", "1.8s admit 3", "1.8s end 3 fail deadline"}},
+		}
+		for i, c := range cases {
+			p := guarded(t, c.steps)
+			if i == 1 {
+				require.NoError(t, do(p, ok))
+			}
+			j := listen(p)
+			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
+			_, err := sluice.Do(ctx, p, c.fn)
+			cancel()
+			require.Error(t, err)
+			var cut *sluice.TimeoutError
+			if i < 2 {
+				require.ErrorAs(t, err, &cut)
+				assert.Equal(t, "deadline", cut.Step)
+				require.ErrorIs(t, err, context.DeadlineExceeded)
+			}
+			assert.Equal(t, c.lines, j.all())
+		}
+	})
+}
+
+func TestSoftLimitIsToldOfOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{
+			"timeout: {name: whole, after: 1m, soft: 3s}", "retry: {attempts: 3, backoff: none}", "timeout: {name: each, after: 10s, soft: 1s}",
+		})
+		j := listen(p)
+		require.Error(t, do(p, stubborn2(2*time.Second)))
+		var soft []string
+		for _, text := range j.all() {
+			if len(text) > 4 && text[len(text)-4:] == "soft" {
+				soft = append(soft, text)
+			}
+		}
+		assert.Equal(t, []string{"1s timeout 1 each soft", "3s timeout 2 whole soft", "3s timeout 2 each soft", "5s timeout 3 each soft"}, soft)
+	})
+}

@@ -1,0 +1,175 @@
+package sluice_test
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+func TestWaitersAreServedInOrder(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"limit: {rate: 1/1s, burst: 1, wait: 10s, queue: 5}"})
+		var mu sync.Mutex
+		var order []string
+		var all sync.WaitGroup
+		began := time.Now()
+		for i := range 7 {
+			all.Go(func() {
+				err := do(p, ok)
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, fmt.Sprint(i, " ", time.Since(began), " ", err))
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+		assert.Equal(t, []string{
+			"0 0s <nil>", "6 0s sluice: p.limit: rejected: full, retry after 1s",
+			"1 1s <nil>", "2 2s <nil>", "3 3s <nil>", "4 4s <nil>", "5 5s <nil>",
+		}, order)
+	})
+}
+
+func TestWhoWouldWaitTooLongIsRefusedAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"limit: {rate: 1/1s, burst: 1, wait: 2s}"})
+		for range 3 {
+			go func() { _ = do(p, ok) }()
+		}
+		synctest.Wait()
+		began := time.Now()
+		err := do(p, ok)
+		assert.Zero(t, time.Since(began))
+		var rejected *sluice.RejectedError
+		require.ErrorAs(t, err, &rejected)
+		assert.Equal(t, reducer.ReasonWait, rejected.Reason)
+		assert.Equal(t, time.Second, rejected.RetryAfter)
+		time.Sleep(time.Second)
+		require.NoError(t, do(p, ok), "what was told is true")
+	})
+}
+
+func TestWaitInVain(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"limit: 10/1m", "bulkhead: {concurrent: 1, wait: 3s, queue: 9}"})
+		go func() { _ = do(p, takes(time.Minute)) }()
+		synctest.Wait()
+		began := time.Now()
+		err := do(p, ok)
+		assert.Equal(t, 3*time.Second, time.Since(began))
+		var rejected *sluice.RejectedError
+		require.ErrorAs(t, err, &rejected)
+		assert.Equal(t, sluice.RejectedError{Policy: "p", Step: "bulkhead", Reason: reducer.ReasonWait, RetryAfter: -1, Waited: true}, *rejected)
+		assert.Contains(t, err.Error(), "waited in vain")
+	})
+}
+
+// TestWhoGivesUpFreesItsPlace has one waiter give up: those behind move up, and
+// what it held is given back.
+func TestWhoGivesUpFreesItsPlace(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"bulkhead: 4", "limit: {rate: 1/10s, burst: 1, wait: 1m}"})
+		require.NoError(t, do(p, ok))
+		began := time.Now()
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() {
+			_, err := sluice.Do(ctx, p, ok)
+			ended <- err
+		}()
+		synctest.Wait()
+		behind := make(chan time.Duration)
+		go func() {
+			_ = do(p, ok)
+			behind <- time.Since(began)
+		}()
+		synctest.Wait()
+		assert.Equal(t, 2, state(t, p, "limit").Waiting)
+		assert.EqualValues(t, 2, state(t, p, "bulkhead").Free)
+		cancel()
+		assert.Equal(t, context.Canceled, <-ended)
+		synctest.Wait()
+		assert.Equal(t, 1, state(t, p, "limit").Waiting)
+		assert.EqualValues(t, 3, state(t, p, "bulkhead").Free)
+		assert.Equal(t, 10*time.Second, <-behind)
+		assert.EqualValues(t, 4, state(t, p, "bulkhead").Free)
+	})
+}
+
+// TestTurnAndCancelTogether has callers cancelled at the very mark of their
+// turn: whoever wins, no permit and no place is lost.
+func TestTurnAndCancelTogether(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for range 50 {
+			p := guarded(t, []string{"limit: {rate: 1/1s, burst: 1, wait: 1m}", "bulkhead: {concurrent: 1, wait: 1m}"})
+			require.NoError(t, do(p, ok))
+			ctx, cancel := context.WithCancel(t.Context())
+			time.AfterFunc(time.Second, cancel)
+			_, err := sluice.Do(ctx, p, ok)
+			if err != nil {
+				require.ErrorIs(t, err, context.Canceled)
+				assert.EqualValues(t, 1, state(t, p, "limit").Free, "refunded at the mark of the grant")
+			}
+			assert.Equal(t, "held 0/1", state(t, p, "bulkhead").Text)
+			assert.Zero(t, state(t, p, "limit").Waiting)
+		}
+	})
+}
+
+func TestTimeoutWhileWaiting(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"limit: {name: first, rate: 10/1m}", "retry: 3", "timeout: 2s", "limit: {rate: 1/1m, burst: 1, wait: 2m}"})
+		require.NoError(t, do(p, ok))
+		j := listen(p)
+		err := do(p, ok)
+		var cut *sluice.TimeoutError
+		require.ErrorAs(t, err, &cut)
+		assert.Equal(t, "timeout", cut.Step)
+		assert.Equal(t, []string{"0s wait 1 limit-2", "2s timeout 1 timeout", "2s end timeout"}, j.all(), "not retried")
+		assert.EqualValues(t, 9, state(t, p, "first").Free, "refunded")
+	})
+}
+
+// TestTimeoutBeforeAnotherAttempt cuts a call that waits for its second try: the
+// value of the first is not that of the call.
+func TestTimeoutBeforeAnotherAttempt(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"timeout: 2s", "retry: {attempts: 2, backoff: none}", "limit: {rate: 1/1m, burst: 1, wait: 2m}"})
+		value, err := sluice.Do(t.Context(), p, func(context.Context) (int, error) { return 7, errBoom })
+		var cut *sluice.TimeoutError
+		require.ErrorAs(t, err, &cut)
+		require.ErrorIs(t, err, errBoom, "the last attempt's own error")
+		assert.Zero(t, value)
+	})
+}
+
+func TestNewestFirst(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"bulkhead: {concurrent: 1, queue: 2, order: newest}"})
+		go func() { _ = do(p, takes(time.Second)) }()
+		synctest.Wait()
+		var mu sync.Mutex
+		var order []string
+		for i := range 3 {
+			go func() {
+				err := do(p, takes(time.Second))
+				mu.Lock()
+				defer mu.Unlock()
+				order = append(order, fmt.Sprint(i, " ", err))
+			}()
+			synctest.Wait()
+		}
+		time.Sleep(time.Minute)
+		synctest.Wait()
+		assert.Equal(t, []string{"0 sluice: p.bulkhead: rejected: full (waited in vain)", "2 <nil>", "1 <nil>"}, order)
+	})
+}
