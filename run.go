@@ -176,7 +176,7 @@ func (r *run) consult(e pipeline.Effect) (pipeline.Effect, error) {
 	event := pipeline.Event{Kind: pipeline.Consulted, Granted: true}
 	for i := 0; breakers != 0; i, breakers = i+1, breakers>>1 {
 		if breakers&1 != 0 {
-			answer := r.box(i).step(reducer.Action{Kind: reducer.Peek, Outcome: e.Outcome}, r.now)
+			answer := r.box(i).step(reducer.Action{Kind: reducer.Peek}, r.now)
 			event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
 		}
 	}

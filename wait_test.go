@@ -55,6 +55,7 @@ func TestWhoWouldWaitTooLongIsRefusedAtOnce(t *testing.T) {
 		assert.Equal(t, time.Second, rejected.RetryAfter)
 		time.Sleep(time.Second)
 		require.NoError(t, do(p, ok), "what was told is true")
+		time.Sleep(time.Minute)
 	})
 }
 
@@ -66,6 +67,7 @@ func TestWaitInVain(t *testing.T) {
 		began := time.Now()
 		err := do(p, ok)
 		assert.Equal(t, 3*time.Second, time.Since(began))
+		time.Sleep(time.Hour)
 		var rejected *sluice.RejectedError
 		require.ErrorAs(t, err, &rejected)
 		assert.Equal(t, sluice.RejectedError{Policy: "p", Step: "bulkhead", Reason: reducer.ReasonWait, RetryAfter: -1, Waited: true}, *rejected)

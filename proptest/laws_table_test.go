@@ -80,6 +80,14 @@ var lawLines = []invariant{
 		}})},
 	{"G10", "the size of a state is a function of its configuration", G10, cells,
 		queuedBucket.made("has more room in its queue than it says", func(c *config) { c.limit.Queue += 50; c.limit.Wait *= 100 })},
+	{"G11", "extremes never panic, overflow or go back in time", G11, cells,
+		bucket.with("adds an hour without a look", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if answer.Verdict == reducer.Reject && answer.Reason == reducer.ReasonRate {
+				answer.Mark += 3_600_000_000_000
+			}
+			return answer, out
+		}})},
 	{"Sound", "no step breaks what Check checks", Sound, cells,
 		places.with("counts a place twice", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)

@@ -96,7 +96,10 @@ func always(t *testing.T, cases, size int, holds func(h history) error) {
 // fires fails the test where the property holds of a mutant.
 func fires(t *testing.T, cases, size int, holds func(h history) error) {
 	t.Helper()
-	if r := search(cases, size, holds); r.Passed() {
+	switch r := search(cases, size, holds); {
+	case r.Passed():
 		t.Errorf("SLUICE_SEED=%d: no case of %d tells the mutant from the machine", seed(), r.Succeeded)
+	case r.Status != gopter.TestFailed:
+		t.Error(report(r))
 	}
 }

@@ -428,9 +428,15 @@ func (d *Driver) consult(c *call, e pipeline.Effect) pipeline.Effect {
 	plan := c.layout.plan
 	breakers, budget := plan.Consults()
 	event := pipeline.Event{Kind: pipeline.Consulted, Granted: true}
+	ask := reducer.Action{Kind: reducer.Peek}
+	if e.Outcome == reducer.Timeout {
+		// A cut is one of the ends of this mark, a breaker's change comes after
+		// them; what an event ends comes after all that was due.
+		ask.Outcome = e.Outcome
+	}
 	for i, n := range c.nodes {
 		if breakers&(1<<i) != 0 && n != nil {
-			answer := d.step(n, reducer.Action{Kind: reducer.Peek, Outcome: e.Outcome})
+			answer := d.step(n, ask)
 			event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
 		}
 	}

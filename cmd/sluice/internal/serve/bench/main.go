@@ -21,7 +21,7 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 5, "rounds of each proxy")
+	rounds := flag.Int("rounds", 5, "rounds of each proxy; 0 for no comparison")
 	span := flag.Duration("time", 3*time.Second, "length of a round")
 	clients := flag.Int("clients", 64, "connections of the load generator")
 	brownout := flag.Duration("brownout", 30*time.Second, "length of the brown-out; 0 for none")
@@ -48,8 +48,10 @@ func run(role, upstream string, rounds, clients int, span, brownout time.Duratio
 		return err
 	}
 	defer service.stop()
-	if err := compare(service.address, rounds, clients, span); err != nil {
-		return err
+	if rounds > 0 {
+		if err := compare(service.address, rounds, clients, span); err != nil {
+			return err
+		}
 	}
 	if brownout > 0 {
 		return brown(service.address, clients, brownout)
