@@ -46,11 +46,12 @@ func Do[T any](ctx context.Context, p *Pipeline, fn func(context.Context) (T, er
 func DoWith[T any](ctx context.Context, p *Pipeline, q Request, fn func(context.Context) (T, error)) (T, error) {
 	var r run
 	var zero T
+	defer r.crashed()
 	if err := r.begin(ctx, p, &q); err != nil {
 		return zero, err
 	}
 	for {
-		value, err := try(&r, fn)
+		value, err := fn(r.context())
 		again, err := r.finish(err)
 		if !again {
 			if err != nil && !r.keep {
@@ -59,16 +60,6 @@ func DoWith[T any](ctx context.Context, p *Pipeline, q Request, fn func(context.
 			return value, err
 		}
 	}
-}
-
-// try runs one attempt. It has a defer of its own, so that a panic or a
-// runtime.Goexit gives back what the call holds.
-func try[T any](r *run, fn func(context.Context) (T, error)) (T, error) {
-	ctx := r.context()
-	defer r.crashed()
-	value, err := fn(ctx)
-	r.returned = true
-	return value, err
 }
 
 // run is one call under way. It lives on the caller's stack.
@@ -82,13 +73,13 @@ type run struct {
 	session *session // in place of attempt where the request is holdable
 	hold    *session // one that is held beyond its function
 	phantom []phantom
+	waiter  *waiter // while the call waits
 	request Request
 	last    error
 	began   clock.Mark
 	now     clock.Mark
 
 	warned   uint16 // steps above the retry whose soft limit was told of
-	returned bool
 	gaveUp   bool // the caller, while no attempt was running
 	single   bool // one attempt, whatever the policy says
 	keep     bool // the function's own value is returned with its error
@@ -156,7 +147,7 @@ func (r *run) box(i int) *box {
 // context makes the context of an attempt. Where nothing can cut it and nothing
 // can be held, the caller's own will do.
 func (r *run) context() context.Context {
-	r.returned, r.late, r.void = false, false, false
+	r.late, r.void = false, false
 	cut := r.layout.plan.CutAt(&r.call)
 	if r.request.Holdable {
 		r.session = newSession(r.ctx, cut, r.p.now(), r.cause(cut))
@@ -211,16 +202,30 @@ func (r *run) abandon() {
 	}
 }
 
-// crashed settles an attempt whose function did not return.
+// crashed ends a call that has not come to its end: its function, or another one
+// of the caller's, panicked or called runtime.Goexit. What is held is given back,
+// and an attempt that ran has failed.
 func (r *run) crashed() {
-	if r.returned {
+	if r.layout == nil || r.call.Phase == pipeline.Over && r.call.Held|r.call.Phantom == 0 {
 		return
 	}
 	r.over()
 	r.now = r.p.now()
 	hold := r.hold
+	var effect pipeline.Effect
+	switch w := r.waiter; {
+	case r.call.Phase == pipeline.Over:
+		effect = pipeline.Effect{Do: pipeline.Return, LeaveFrom: pipeline.MaxSteps}
+	case r.call.Phase == pipeline.Running:
+		effect = r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.Fail})
+	default:
+		if r.call.Phase == pipeline.Waiting && !w.leave(r.now) {
+			r.woken(int(r.call.At), w)
+		}
+		effect = r.advance(pipeline.Event{Kind: pipeline.GaveUp})
+	}
 	// The error is lost on the way of the panic.
-	_, _ = r.do(r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.Fail}))
+	_, _ = r.do(effect)
 	if hold != nil {
 		hold.release()
 	}

@@ -68,10 +68,11 @@ func (r *run) enter(from int) pipeline.Effect {
 				r.shadowed(i, answer, w)
 			}
 		case pipeline.Parked:
-			r.parked(i, answer)
+			r.waiter = w
 			r.advance(pipeline.Event{Kind: next, Step: uint8(i), Answer: answer})
 			// The cell ends the wait itself, as it does that of a phantom.
 			plan.WaitUntil(&r.call, i, clock.Never)
+			r.parked(i, answer)
 			return r.await(i, w)
 		default:
 			return r.advance(pipeline.Event{Kind: next, Step: uint8(i), Answer: answer})

@@ -122,7 +122,7 @@ func TestDurationOfALateCutIsThatOfTheCut(t *testing.T) {
 		time.Sleep(9 * time.Second)
 		require.NoError(t, do(p, ok))
 		time.Sleep(2 * time.Second)
-		assert.Equal(t, "closed failed 1/2 slow 0", state(t, p, "breaker").Text)
+		assert.Equal(t, "closed failed 1/2", state(t, p, "breaker").Text)
 	})
 }
 

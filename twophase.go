@@ -26,9 +26,16 @@ func (p *Pipeline) Begin(ctx context.Context, q Request) (*Call, error) {
 	c := &Call{request: q}
 	c.request.Holdable = true
 	c.run.single = true
+	begun := false
+	defer func() {
+		if !begun {
+			c.run.crashed()
+		}
+	}()
 	if err := c.run.begin(ctx, p, &c.request); err != nil {
 		return nil, err
 	}
+	begun = true
 	c.ctx = c.run.context()
 	c.release = Hold(c.ctx)
 	return c, nil
@@ -48,7 +55,7 @@ func (c *Call) Done(o reducer.Outcome) {
 		return
 	}
 	c.done = true
-	c.run.returned = true
+	defer c.run.crashed()
 	// The caller knows the outcome best; there is nobody to tell the error.
 	_, _ = c.run.settle(o, false, 0, nil)
 }

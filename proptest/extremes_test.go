@@ -45,7 +45,7 @@ func extreme(m machine, w uint64) config {
 			c.breaker.Span = max(long, time.Duration(c.breaker.Count))
 		}
 	case bulkheads:
-		c.bulkhead = bulkhead.Config{Concurrent: pick(w>>10, 1, bulkhead.MaxConcurrent), Queue: limiter.MaxQueue, Wait: long, Lease: pick(w>>12, 0, long)}
+		c.bulkhead = bulkhead.Config{Concurrent: pick(w>>10, uint32(1), bulkhead.MaxConcurrent), Queue: limiter.MaxQueue, Wait: long, Lease: pick(w>>12, 0, long)}
 	case budgets:
 		c.budget = budget.Config{Ratio: budget.MaxRatio, Window: max(long, 10), MinimumCount: 1_000_000_000, MinimumPeriod: long}
 		if _, err := budget.New(c.budget); err != nil {
@@ -71,7 +71,7 @@ func G11(m machine, h history) error {
 			// In the order of time.
 			now = lineEnds[min(i*len(lineEnds)/len(h.steps()), len(lineEnds)-1)]
 		}
-		a := reducer.Action{Kind: reducer.Kind(w >> 4 % 20), Outcome: reducer.Outcome(w >> 10 % 8), Cost: pick(w>>14, 1, 0, 1_000_000_000, math.MaxUint32)}
+		a := reducer.Action{Kind: reducer.Kind(w >> 4 % 20), Outcome: reducer.Outcome(w >> 10 % 8), Cost: pick(w>>14, uint32(1), 0, 1_000_000_000, math.MaxUint32)}
 		a.Permit = reducer.Permit{Generation: w >> 20, ID: pick(w>>30, w, math.MaxUint64), Mark: lineEnds[w>>40%uint64(len(lineEnds))]}
 		if len(known) > 0 && w>>16%3 > 0 {
 			a.Permit = known[int(w>>18)%len(known)]

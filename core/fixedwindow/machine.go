@@ -81,7 +81,9 @@ func (m *Machine) Carry(free uint32, now clock.Mark) State {
 	if free >= m.count {
 		return State{}
 	}
-	return State{Start: now, End: now.Add(m.period), Used: m.count - free}
+	s := begun(now, m.period)
+	s.Used = m.count - free
+	return s
 }
 
 // Adopt takes over the state of a window with another configuration: the count

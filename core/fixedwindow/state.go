@@ -34,7 +34,13 @@ func (s State) at(now clock.Mark, period time.Duration) State {
 	if s.open(now) {
 		return s
 	}
-	return State{Start: now, End: now.Add(period)}
+	return begun(now, period)
+}
+
+// begun returns the window that opens at now. At the very end of the line it
+// opens a nanosecond before, for one that ends where it starts is none.
+func begun(now clock.Mark, period time.Duration) State {
+	return State{Start: min(now, clock.Never-1), End: now.Add(period)}
 }
 
 // permitID tells this algorithm's permits from those of another one, which a

@@ -1,0 +1,133 @@
+package sluice_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// guardedBy has a cell of every kind that a crash must leave.
+var guardedBy = []string{
+	"breaker: {name: outer, window: {calls: 10}}",
+	"retry: {attempts: 3, backoff: none}",
+	"timeout: 1m",
+	"breaker: {name: inner, window: {calls: 10}}",
+	"limit: 100/1m",
+	"bulkhead: {concurrent: 1, wait: 1m}",
+	"bulkhead: {name: keyed, concurrent: 1, per: key}",
+}
+
+func intact(t *testing.T, p *sluice.Pipeline, failures string) {
+	t.Helper()
+	assert.Equal(t, "held 0/1", state(t, p, "bulkhead").Text)
+	assert.Equal(t, "closed failed "+failures, state(t, p, "inner").Text)
+	assert.Equal(t, "closed failed "+failures, state(t, p, "outer").Text)
+	_, err := sluice.DoWith(t.Context(), p, sluice.Request{Key: "key"}, ok)
+	require.NoError(t, err)
+}
+
+func TestPanicReleasesAndGoesOn(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, guardedBy)
+		j := listen(p)
+		var waited error
+		value := recovered(func() {
+			_, _ = sluice.DoWith(t.Context(), p, sluice.Request{Key: "key"}, func(context.Context) (int, error) {
+				go func() { waited = do(p, ok) }()
+				synctest.Wait()
+				panic("boom")
+			})
+		})
+		assert.Equal(t, "boom", value)
+		synctest.Wait()
+		require.NoError(t, waited, "who waited was served")
+		assert.Contains(t, j.all(), "0s end 1 fail", "and not retried")
+		intact(t, p, "1/2")
+	})
+}
+
+func TestGoexitReleases(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, guardedBy)
+		var ctx context.Context
+		go func() {
+			_, _ = sluice.DoWith(t.Context(), p, sluice.Request{Key: "key"}, func(own context.Context) (int, error) {
+				ctx = own
+				runtime.Goexit()
+				return 0, nil
+			})
+		}()
+		synctest.Wait()
+		require.ErrorIs(t, ctx.Err(), context.Canceled)
+		intact(t, p, "1/1")
+	})
+}
+
+func TestPanicOfOneMechanismAlone(t *testing.T) {
+	b, err := sluice.NewBreaker(breakerConfig())
+	require.NoError(t, err)
+	crash := func(context.Context) error { panic("boom") }
+	assert.Equal(t, "boom", recovered(func() { _ = b.Do(t.Context(), crash) }))
+	assert.Equal(t, "boom", recovered(func() { _ = b.Do(t.Context(), crash) }))
+	require.ErrorIs(t, b.Do(t.Context(), func(context.Context) error { return nil }), sluice.ErrRejected)
+
+	places, err := sluice.NewBulkhead(places(1, 0))
+	require.NoError(t, err)
+	assert.Equal(t, "boom", recovered(func() { _ = places.Do(t.Context(), crash) }))
+	_, free := places.TryAcquire()
+	assert.True(t, free)
+}
+
+// TestPanicsElsewhere has the caller's own functions panic outside of fn.
+func TestPanicsElsewhere(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, guardedBy, sluice.WithClassify(func(error) reducer.Outcome { panic("classify") }))
+		assert.Equal(t, "classify", recovered(func() { _, _ = sluice.DoWith(t.Context(), p, sluice.Request{Key: "key"}, fails) }))
+		intact(t, p, "1/1")
+
+		p = guarded(t, append([]string{}, append(guardedBy, "bulkhead: {name: by-ip, concurrent: 1, per: ip}")...))
+		request := sluice.Request{Key: "key", Lookup: func(string) string { panic("lookup") }}
+		assert.Equal(t, "lookup", recovered(func() { _, _ = sluice.DoWith(t.Context(), p, request, ok) }))
+		assert.Equal(t, "held 0/1", state(t, p, "bulkhead").Text)
+
+		p = guarded(t, guardedBy)
+		armed := true
+		p.Listen(func(e sluice.Event) {
+			if armed && e.Attempt == 1 {
+				armed = false
+				panic("listener")
+			}
+		})
+		assert.Equal(t, "listener", recovered(func() { _, _ = sluice.DoWith(t.Context(), p, sluice.Request{Key: "key"}, ok) }))
+		assert.Equal(t, "held 0/1", state(t, p, "bulkhead").Text)
+	})
+}
+
+func TestCancelledWhileHoldingByKey(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"bulkhead: {concurrent: 1, wait: 1h, per: key}", "limit: {rate: 1/1h, burst: 1, wait: 2h, per: key}"}, sluice.WithMaxKeys(1))
+		call := func(ctx context.Context, key string) error {
+			_, err := sluice.DoWith(ctx, p, sluice.Request{Key: key}, ok)
+			return err
+		}
+		require.NoError(t, call(t.Context(), "a"))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		require.ErrorIs(t, call(ctx, "a"), context.DeadlineExceeded)
+		// The cell of a is let go of: once it is full again, b takes its place.
+		time.Sleep(2 * time.Hour)
+		require.NoError(t, call(t.Context(), "b"))
+		time.Sleep(2 * time.Hour)
+		require.NoError(t, call(t.Context(), "c"))
+		assert.Equal(t, 1, state(t, p, "limit").Keys)
+		assert.Equal(t, 1, state(t, p, "bulkhead").Keys)
+	})
+}

@@ -1,0 +1,145 @@
+package sluice_test
+
+import (
+	"bytes"
+	"log/slog"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+)
+
+func TestListenersMayCallBack(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		tripping := []string{"breaker: {window: {consecutive: 1}, open: 1m}", "bulkhead: {concurrent: 2, lease: 1s}", "limit: {rate: 100/1s, wait: 1s}"}
+		set, err := sluice.Parse("test.yaml", document(tripping...))
+		require.NoError(t, err)
+		p := set.Pipeline("p")
+		depth, seen := 0, map[string]int{}
+		var stop func()
+		stop = p.Listen(func(e sluice.Event) {
+			seen[e.Kind.String()+e.Change]++
+			if depth++; depth < 4 {
+				_ = do(p, ok)
+				_ = do(p, fails)
+				p.State()
+				require.NoError(t, p.Configure(pipeline.Policy{Name: "p", Steps: stepsOf(p)}))
+				require.NoError(t, set.Reload("test.yaml", document(tripping...)))
+				require.NoError(t, p.Restore(p.Snapshot()))
+				p.Listen(func(sluice.Event) {})()
+			}
+			depth--
+		})
+		_ = do(p, ok)
+		_ = do(p, fails)
+		time.Sleep(time.Minute)
+		_ = do(p, ok)
+		assert.NotZero(t, seen["admitopen"])
+		stop()
+		before := len(seen)
+		_ = do(p, ok)
+		assert.Len(t, seen, before)
+	})
+}
+
+func stepsOf(p *sluice.Pipeline) (steps []pipeline.Step) {
+	for i := range p.Plan().Len() {
+		steps = append(steps, p.Plan().Step(i))
+	}
+	return steps
+}
+
+// TestReloadFromAnEventOfAReload has a breaker change because of a Configure:
+// its listener configures again.
+func TestReloadFromAnEventOfAReload(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		steps := func(probes string) []byte {
+			return document("breaker: {window: {calls: 4}, minimum: 1, failure_rate: 60%, open: 1s, probes: " + probes + "}")
+		}
+		set, err := sluice.Parse("test.yaml", steps("4"))
+		require.NoError(t, err)
+		p := set.Pipeline("p")
+		require.Error(t, do(p, fails))
+		time.Sleep(time.Second)
+		require.NoError(t, do(p, ok)) // one of four probes
+		var changes []string
+		p.Listen(func(e sluice.Event) {
+			if e.Change == "closed" {
+				require.NoError(t, set.Reload("test.yaml", steps("2")))
+			}
+			changes = append(changes, e.Change)
+		})
+		require.NoError(t, set.Reload("test.yaml", steps("1")))
+		assert.Equal(t, []string{"closed"}, changes, "one probe is enough now")
+	})
+}
+
+func TestStopTouchesNoOtherListener(t *testing.T) {
+	p := guarded(t, []string{"limit: 100/1s"})
+	var counts [3]int
+	var stops [3]func()
+	for i := range stops {
+		stops[i] = p.Listen(func(sluice.Event) { counts[i]++ })
+	}
+	var inside func()
+	inside = p.Listen(func(sluice.Event) { inside() })
+	require.NoError(t, do(p, ok))
+	stops[1]()
+	stops[1]()
+	require.NoError(t, do(p, ok))
+	assert.Equal(t, [3]int{4, 2, 4}, counts)
+	stops[0]()
+	stops[2]()
+	require.NoError(t, do(p, ok))
+	assert.Equal(t, [3]int{4, 2, 4}, counts)
+}
+
+func TestMetricsAreAFoldOfEvents(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"retry: {attempts: 2, backoff: {constant: 1s}, jitter: none}", "breaker: {window: {consecutive: 2}, open: 1m}", "limit: {name: watch, rate: 1/1h, shadow: true}"})
+		var m sluice.Metrics
+		assert.Zero(t, m.Snapshot().Calls)
+		p.Listen(m.Observe)
+		require.Error(t, do(p, fails))
+		require.ErrorIs(t, do(p, ok), sluice.ErrRejected)
+		s := m.Snapshot()
+		assert.EqualValues(t, 2, s.Calls)
+		assert.Equal(t, time.Second, s.Elapsed)
+		kinds := map[drive.Kind]uint64{}
+		for k, n := range s.Decisions {
+			if !k.Shadow {
+				kinds[k.Kind] += n
+			}
+		}
+		assert.Equal(t, map[drive.Kind]uint64{drive.Admit: 2, drive.Retry: 1, drive.End: 1, drive.Reject: 1}, kinds)
+		assert.Equal(t, map[[3]string]uint64{{"p", "breaker", "open"}: 1}, s.Changes)
+		clear(s.Decisions)
+		assert.NotEmpty(t, m.Snapshot().Decisions, "a snapshot is a copy")
+	})
+}
+
+func TestLogger(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var out bytes.Buffer
+		logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug, ReplaceAttr: func(_ []string, a slog.Attr) slog.Attr {
+			if a.Key == slog.TimeKey {
+				return slog.Attr{}
+			}
+			return a
+		}}))
+		p := guarded(t, []string{"breaker: {window: {consecutive: 1}, open: 1m}"}, sluice.WithLogger(logger))
+		require.Error(t, do(p, fails))
+		require.ErrorIs(t, do(p, ok), sluice.ErrRejected)
+		assert.Equal(t, []string{
+			"level=WARN msg=sluice event.policy=p event.step=breaker event.change=open event.reason=open",
+			"level=DEBUG msg=sluice event.policy=p event.decision=end event.outcome=fail event.attempt=1",
+			"level=DEBUG msg=sluice event.policy=p event.decision=reject event.step=breaker event.reason=open",
+		}, strings.Split(strings.TrimSpace(out.String()), "\n"))
+	})
+}
