@@ -230,13 +230,16 @@ const breakerIdle = 10 * time.Minute
 
 // add makes the cell of a key. At the maximum it looks for one to forget: one
 // that cannot be told from a new one. Where there is none, new keys share one
-// cell, which is stricter and never looser.
+// cell, which is stricter and never looser: while that cell can be told from a
+// new one, any key that has none may have taken from it.
 func (c *cells) add(key string, now clock.Mark) *box {
+	if b := c.overflow; b != nil && (b.refs.Load() > 0 || !b.fresh(now, c.kind)) {
+		return b
+	}
+	c.overflow = nil
 	if len(c.list) >= c.pipeline.maxKeys && !c.forget(now) {
-		if c.overflow == nil {
-			c.overflow = c.make("", now)
-			c.overflow.shared = true
-		}
+		c.overflow = c.make("", now)
+		c.overflow.shared = true
 		return c.overflow
 	}
 	b := c.make(key, now)

@@ -90,9 +90,11 @@ func L1(m machine, h history) error {
 
 // L2: a refusal's retry-after is exact: refused at every earlier instant, not
 // refused at it, when nothing else happens. A refused probe is told the open
-// time instead.
+// time instead, and after a drain those who wait in vain are taken as served at
+// their turn.
 func L2(m machine, h history) error {
 	r, _ := rigged(m, h)
+	r.without = reducer.Drain
 	for _, w := range h.steps() {
 		before := len(r.log)
 		r.next(w)

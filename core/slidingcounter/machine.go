@@ -147,9 +147,10 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Ou
 	case reducer.Commit, reducer.Release:
 		return reducer.Answer{Verdict: reducer.Done}
 	case reducer.Drain:
-		free := m.Free(*s, now)
-		s.enter(now, m.period)
-		s.Cur += free
+		if free := m.Free(*s, now); free > 0 {
+			s.enter(now, m.period)
+			s.Cur += free
+		}
 		return reducer.Answer{Verdict: reducer.Done}
 	case reducer.Reset:
 		*s = State{Last: now}

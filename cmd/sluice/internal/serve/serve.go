@@ -12,6 +12,7 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -54,6 +55,11 @@ const (
 	idleTime   = 120 * time.Second // of a connection between requests, as long as common clients keep them
 )
 
+// gcPercent is GOGC where the environment does not say. A proxy has a live heap
+// of a few megabytes and much garbage: at 100 the collector takes 5 % of the
+// processor, at 400 a quarter of that, for some 20 MB.
+const gcPercent = 400
+
 // Server is a proxy that has been set up.
 type Server struct {
 	config Config
@@ -79,6 +85,9 @@ func New(c Config) (*Server, error) {
 // Run serves until the context ends, then lets requests finish for as long as
 // Drain says. The error is that of an address, or of a server that broke.
 func (s *Server) Run(ctx context.Context) error {
+	if os.Getenv("GOGC") == "" {
+		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+	}
 	front, err := listen(s.config.Listen)
 	if err != nil {
 		return err

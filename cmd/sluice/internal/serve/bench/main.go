@@ -21,8 +21,8 @@ import (
 )
 
 func main() {
-	rounds := flag.Int("rounds", 5, "rounds of each proxy; 0 for no comparison")
-	span := flag.Duration("time", 3*time.Second, "length of a round")
+	rounds := flag.Int("rounds", 30, "rounds of each proxy; 0 for no comparison")
+	span := flag.Duration("time", 500*time.Millisecond, "length of a round")
 	clients := flag.Int("clients", 64, "connections of the load generator")
 	brownout := flag.Duration("brownout", 30*time.Second, "length of the brown-out; 0 for none")
 	role := flag.String("role", "", "used by the program itself")
@@ -96,49 +96,67 @@ func start(role, upstream string) (*process, error) {
 	return p, nil
 }
 
-// compare prints the table.
+// compare prints the table. Rounds are short and alternate, and the ratio is
+// the median of those of neighbours, so that whatever else the machine does
+// falls on both.
 func compare(upstream string, rounds, clients int, span time.Duration) error {
 	roles := []string{"plain", "sluice"}
-	rates, costs, tails := map[string][]float64{}, map[string][]float64{}, map[string][]float64{}
+	parts, figures := map[string]*process{}, map[string]*figure{}
+	for _, role := range roles {
+		p, err := start(role, upstream)
+		if err != nil {
+			return err
+		}
+		defer p.stop()
+		parts[role], figures[role] = p, &figure{}
+	}
 	for round := range rounds + 1 {
 		for _, role := range roles {
-			p, err := start(role, upstream)
-			if err != nil {
-				return err
-			}
-			length := span
-			if round == 0 {
-				length = span / 3 // to warm up
-			}
+			p, f := parts[role], figures[role]
 			before := cpu(p.cmd.Process.Pid)
-			result, err := load(p.address, "/api/x", clients, length, 0, nil)
-			used := cpu(p.cmd.Process.Pid) - before
-			p.stop()
-			if err != nil {
+			result, err := load(p.address, "/api/x", clients, span, 0, nil)
+			switch {
+			case err != nil:
 				return err
-			}
-			if round == 0 {
+			case result.codes[200] != result.count:
+				return fmt.Errorf("%s answered %v", role, result.codes)
+			case round == 0: // to warm up
 				continue
 			}
-			if result.codes[200] != result.count {
-				return fmt.Errorf("%s answered %v", role, result.codes)
-			}
-			rates[role] = append(rates[role], float64(result.count)/length.Seconds())
-			costs[role] = append(costs[role], used.Seconds()*1e6/float64(result.count))
-			tails[role] = append(tails[role], result.quantile(0.99).Seconds()*1e3)
+			f.rates = append(f.rates, float64(result.count)/span.Seconds())
+			f.tails = append(f.tails, result.quantile(0.99).Seconds()*1e3)
+			f.count += result.count
+			f.used += cpu(p.cmd.Process.Pid) - before
 		}
 	}
+	plain, own := figures["plain"], figures["sluice"]
 	fmt.Printf("%d connections, medians of %d rounds of %s\n\n", clients, rounds, span)
 	fmt.Printf("%-24s %12s %14s %10s\n", "proxy", "requests/s", "CPU us/request", "p99 ms")
-	for _, role := range roles {
-		fmt.Printf("%-24s %12.0f %14.1f %10.2f\n", names[role], median(rates[role]), median(costs[role]), median(tails[role]))
+	for i, name := range []string{"httputil.ReverseProxy", "sluice serve"} {
+		f := figures[roles[i]]
+		fmt.Printf("%-24s %12.0f %14.1f %10.2f\n", name, median(f.rates), f.cost(), median(f.tails))
 	}
-	fmt.Printf("%-24s %12.2f %14.2f %10.2f\n\n", "ratio", median(rates["sluice"])/median(rates["plain"]),
-		median(costs["sluice"])/median(costs["plain"]), median(tails["sluice"])/median(tails["plain"]))
+	fmt.Printf("%-24s %12.2f %14.2f %10.2f\n\n", "ratio", median(over(own.rates, plain.rates)), own.cost()/plain.cost(), median(over(own.tails, plain.tails)))
 	return nil
 }
 
-var names = map[string]string{"plain": "httputil.ReverseProxy", "sluice": "sluice serve"}
+// figure is what the rounds of a proxy gave.
+type figure struct {
+	rates, tails []float64 // requests a second, p99 in milliseconds
+	count        int
+	used         time.Duration // of the processor
+}
+
+// cost returns the microseconds of processor time that a request takes.
+func (f *figure) cost() float64 { return f.used.Seconds() * 1e6 / float64(max(1, f.count)) }
+
+func over(a, b []float64) []float64 {
+	list := make([]float64, len(a))
+	for i := range a {
+		list[i] = a[i] / b[i]
+	}
+	return list
+}
 
 func median(list []float64) float64 {
 	list = slices.Sorted(slices.Values(list))

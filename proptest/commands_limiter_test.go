@@ -1,0 +1,409 @@
+package proptest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// counter is a naive algorithm. It lives from nanosecond to nanosecond.
+type counter interface {
+	pass()
+	fits(cost int64) bool
+	take(cost int64)
+	drain()
+	capacity() int64
+	copy() counter
+}
+
+// credit is a token bucket that counts nanoseconds: a permit costs an interval,
+// and a nanosecond gives one, up to burst intervals.
+type credit struct{ have, interval, burst int64 }
+
+func (c *credit) pass()                { c.have = min(c.have+1, c.interval*c.burst) }
+func (c *credit) fits(cost int64) bool { return c.have >= cost*c.interval }
+func (c *credit) take(cost int64)      { c.have -= cost * c.interval }
+func (c *credit) drain()               { c.have = 0 }
+func (c *credit) capacity() int64      { return c.burst }
+func (c *credit) copy() counter        { next := *c; return &next }
+
+// window counts down what is left of it.
+type window struct{ left, used, count, period int64 }
+
+func (c *window) pass() {
+	if c.left--; c.left <= 0 {
+		c.left, c.used = 0, 0
+	}
+}
+func (c *window) fits(cost int64) bool { return c.used+cost <= c.count }
+func (c *window) take(cost int64) {
+	if c.left == 0 && cost > 0 {
+		c.left = c.period
+	}
+	c.used += cost
+}
+func (c *window) drain() {
+	c.take(max(0, c.count-c.used))
+}
+func (c *window) capacity() int64 { return c.count }
+func (c *window) copy() counter   { next := *c; return &next }
+
+// trailing keeps all uses and cuts them into windows of the period.
+type trailing struct {
+	now, origin, last, count, period int64
+	uses                             []use
+}
+
+func (c *trailing) pass() { c.now++ }
+
+func (c *trailing) fits(cost int64) bool {
+	if len(c.uses) == 0 || (c.now-c.origin)/c.period-(c.last-c.origin)/c.period > 2 {
+		return cost <= c.count
+	}
+	n := (c.now - c.origin) / c.period
+	previous, current := int64(0), int64(0)
+	for _, u := range c.uses {
+		switch (int64(u.at) - c.origin) / c.period {
+		case n - 1:
+			previous += u.cost
+		case n:
+			current += u.cost
+		}
+	}
+	return previous*(c.period-(c.now-c.origin-n*c.period))+(current+cost)*c.period <= c.count*c.period
+}
+
+func (c *trailing) take(cost int64) {
+	if cost == 0 {
+		return
+	}
+	if len(c.uses) == 0 || (c.now-c.origin)/c.period-(c.last-c.origin)/c.period > 2 {
+		c.origin, c.uses = c.now, nil
+	}
+	c.uses = append(slices.Clone(c.uses), use{clock.Mark(c.now), cost})
+	c.last = c.now
+}
+
+func (c *trailing) drain() {
+	for c.fits(1) {
+		c.take(1)
+	}
+}
+func (c *trailing) capacity() int64 { return c.count }
+func (c *trailing) copy() counter   { next := *c; return &next }
+
+// naiveLimiter is an oracle of a limiter with a queue.
+type naiveLimiter struct {
+	word    uint64
+	config  limiter.Config
+	counter counter
+	now     int64
+	callers uint64
+	queue   []queuer // oldest first
+	said    []string
+	before  *naiveLimiter // ahead of the last admission at this mark
+	patient bool          // no wait runs out, see retry
+}
+
+type queuer struct {
+	id   uint64
+	cost int64
+	ends int64
+}
+
+func beginLimiter(w uint64) oracle {
+	c := limiterOf(w).draw(history{w >> 8}).limit
+	l := &naiveLimiter{word: w, config: c}
+	switch c.Algorithm {
+	case limiter.TokenBucket:
+		l.counter = &credit{have: interval(c) * int64(c.Burst), interval: interval(c), burst: int64(c.Burst)}
+	case limiter.FixedWindow:
+		l.counter = &window{count: int64(c.Count), period: int64(c.Period)}
+	default:
+		l.counter = &trailing{count: int64(c.Count), period: int64(c.Period)}
+	}
+	return l
+}
+
+func limiterOf(w uint64) machine {
+	return pick(w, bucket, fixed, sliding, queuedBucket, queuedFixed, queuedSliding, newestBucket)
+}
+
+func (l *naiveLimiter) w() uint64 { return l.word }
+
+func (l *naiveLimiter) copy() *naiveLimiter {
+	next := *l
+	next.counter = l.counter.copy()
+	next.queue, next.said = slices.Clone(l.queue), nil
+	return &next
+}
+
+// served is the order in which the queue is served.
+func (l *naiveLimiter) served() []queuer {
+	all := slices.Clone(l.queue)
+	if l.config.Order == limiter.Newest {
+		slices.Reverse(all)
+	}
+	return all
+}
+
+func (l *naiveLimiter) remove(id uint64) {
+	l.queue = slices.DeleteFunc(l.queue, func(q queuer) bool { return q.id == id })
+}
+
+// due reports whether a waiter would be served now, with those ahead of it.
+func (l *naiveLimiter) due(id uint64) bool {
+	c := l.counter.copy()
+	for _, q := range l.served() {
+		if !c.fits(q.cost) {
+			return false
+		}
+		if q.id == id {
+			return true
+		}
+		c.take(q.cost)
+	}
+	return false
+}
+
+// pass lets a nanosecond pass: waits end, then the queue is served.
+func (l *naiveLimiter) pass() {
+	l.now++
+	l.before = nil
+	l.counter.pass()
+	for _, q := range slices.Clone(l.queue) {
+		if q.ends <= l.now && !l.patient && !l.due(q.id) {
+			l.remove(q.id)
+			l.said = append(l.said, fmt.Sprintf("drop %d", q.id))
+		}
+	}
+	l.serve()
+}
+
+func (l *naiveLimiter) serve() {
+	for {
+		all := l.served()
+		if len(all) == 0 || !l.counter.fits(all[0].cost) {
+			return
+		}
+		l.counter.take(all[0].cost)
+		l.remove(all[0].id)
+		l.said = append(l.said, fmt.Sprintf("grant %d", all[0].id))
+	}
+}
+
+// turn is how long a newcomer would wait with those ahead of it served, each at
+// its own turn.
+func (l *naiveLimiter) turn(cost int64) int64 {
+	c, ahead := l.counter.copy(), l.queue
+	if l.config.Order == limiter.Newest {
+		ahead = nil
+	}
+	for at := l.now; ; at++ {
+		for len(ahead) > 0 && c.fits(ahead[0].cost) {
+			c.take(ahead[0].cost)
+			ahead = ahead[1:]
+		}
+		if len(ahead) == 0 && c.fits(cost) {
+			return at
+		}
+		c.pass()
+	}
+}
+
+// refuses reports whether and why a question is refused now.
+func (l *naiveLimiter) refuses(cost int64, waits bool) string {
+	c := l.config
+	stands := len(l.queue) > 0 && c.Order == limiter.Oldest
+	switch {
+	case cost > l.counter.capacity():
+		return "capacity"
+	case l.counter.fits(cost) && !stands || cost == 0:
+		return ""
+	case !waits || c.Wait == 0:
+		return "rate"
+	case c.Order == limiter.Oldest && len(l.queue) >= int(c.Queue):
+		return "full"
+	case l.turn(cost) > l.now+int64(c.Wait):
+		return "wait"
+	}
+	return ""
+}
+
+// retry is the first mark at which the question is not refused, if nothing
+// else happens: it is asked at every one. With the oldest first no wait can run
+// out but after a drain; then it is taken as served at its turn.
+func (l *naiveLimiter) retry(cost int64, waits bool) int64 {
+	next := l.copy()
+	for next.patient = l.config.Order == limiter.Oldest; ; next.pass() {
+		if next.refuses(cost, waits) == "" {
+			return next.now
+		}
+	}
+}
+
+func (l *naiveLimiter) ask(cost int64, waits bool) string {
+	l.callers++
+	switch why := l.refuses(cost, waits); {
+	case why == "capacity":
+		return "reject capacity"
+	case why != "":
+		return fmt.Sprintf("reject %s retry %d", why, l.retry(cost, waits))
+	}
+	if cost == 0 || l.counter.fits(cost) && (len(l.queue) == 0 || l.config.Order == limiter.Newest) {
+		before := l.copy()
+		l.counter.take(cost)
+		l.before = before
+		return "admit"
+	}
+	l.before = nil
+	turn := fmt.Sprint(l.turn(cost))
+	if l.config.Order == limiter.Newest {
+		turn = "unknown"
+		if len(l.queue) >= int(l.config.Queue) {
+			l.said = append(l.said, fmt.Sprintf("drop %d", l.queue[0].id))
+			l.queue = l.queue[1:]
+		}
+	}
+	l.queue = append(l.queue, queuer{l.callers, cost, l.now + int64(l.config.Wait)})
+	return "wait " + turn
+}
+
+func (l *naiveLimiter) do(c command) (oracle, string) {
+	l = l.copy()
+	answer := "done"
+	switch c.verb {
+	case "acquire", "try":
+		answer = l.ask(costOf(c), c.verb == "acquire")
+	case "undo":
+		if l.before == nil {
+			return l, "nothing"
+		}
+		callers := l.callers
+		l = l.before.copy()
+		l.callers, l.before = callers, nil
+	case "leave":
+		if len(l.queue) == 0 {
+			return l, "nothing"
+		}
+		l.before = nil
+		l.remove(l.queue[c.choice%len(l.queue)].id)
+	case "drain":
+		l.before = nil
+		l.counter.drain()
+	default:
+		for range c.number % 24 {
+			l.pass()
+		}
+	}
+	l.serve()
+	return l, fmt.Sprint(answer, l.said)
+}
+
+func costOf(c command) int64 { return int64(pick(c.number, 1, 1, 2, 1, 3, 0, 1, 5)) }
+
+// testedLimiter runs the commands on a machine.
+type testedLimiter struct {
+	*rig
+	last *grant // of an admission at this mark, with nothing after it
+}
+
+func testLimiter(of func(w uint64) machine) func(w uint64) tested {
+	return func(w uint64) tested {
+		m := of(w)
+		s, _ := m.begin(history{w >> 8})
+		return &testedLimiter{rig: newRig(s, m.kind)}
+	}
+}
+
+func (l *testedLimiter) do(c command) string {
+	before := len(l.log)
+	answer := "done"
+	switch c.verb {
+	case "acquire", "try":
+		l.callers++
+		kind := reducer.TryAcquire
+		if c.verb == "acquire" {
+			kind = reducer.Acquire
+		}
+		cost := uint32(costOf(c))
+		answer = limiterAnswer(l.step(reducer.Action{Kind: kind, Cost: cost, Permit: reducer.Permit{ID: l.callers}}))
+		if answer == "admit" {
+			l.last = &l.grants[len(l.grants)-1]
+		} else if answer[:4] == "wait" {
+			l.last = nil
+		}
+	case "undo":
+		if l.last == nil {
+			return "nothing"
+		}
+		l.step(reducer.Action{Kind: reducer.Cancel, Cost: l.last.cost, Permit: l.last.permit})
+		l.last = nil
+	case "leave":
+		var all []limiter.Waiter = l.subject.Look().waiters
+		if len(all) == 0 {
+			return "nothing"
+		}
+		l.last = nil
+		l.step(reducer.Action{Kind: reducer.Leave, Permit: reducer.Permit{ID: all[c.choice%len(all)].Ticket}})
+	case "drain":
+		l.last = nil
+		l.step(reducer.Action{Kind: reducer.Drain})
+	default:
+		if c.number%24 > 0 {
+			l.last = nil
+		}
+		l.advance(l.now + clock.Mark(c.number%24))
+	}
+	l.serve()
+	return fmt.Sprint(answer, l.heard(before))
+}
+
+// heard is what happened to others since a step.
+func (r *rig) heard(since int) []string {
+	var all []string
+	for _, x := range r.log[since:] {
+		for _, e := range x.out {
+			all = append(all, fmt.Sprintf("%s %d", e.Kind, e.Caller))
+		}
+	}
+	return all
+}
+
+func limiterAnswer(a reducer.Answer) string {
+	switch a.Verdict {
+	case reducer.Reject:
+		if at, ok := a.RetryAt(); ok {
+			return fmt.Sprintf("reject %s retry %d", a.Reason, int64(at))
+		}
+		return "reject " + a.Reason.String()
+	case reducer.Wait:
+		if at, ok := a.Until(); ok {
+			return fmt.Sprintf("wait %d", int64(at))
+		}
+		return "wait unknown"
+	}
+	return a.Verdict.String()
+}
+
+func TestLimiterCommands(t *testing.T) {
+	t.Parallel()
+	s := suite{
+		verbs: []string{"acquire", "acquire", "acquire", "try", "undo", "leave", "drain", "time", "time", "time"},
+		begin: beginLimiter,
+		make:  testLimiter(limiterOf),
+	}
+	s.agrees(t, 400, 60)
+	s.differs(t, testLimiter(func(w uint64) machine {
+		return limiterOf(w).with("lets everybody overtake", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Serve && now%2 == 1 {
+				return reducer.Answer{}, nil
+			}
+			return s.Step(a, now)
+		}))
+	}))
+}

@@ -1,0 +1,115 @@
+package proptest
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/leanovate/gopter"
+	"github.com/leanovate/gopter/commands"
+	"github.com/leanovate/gopter/gen"
+)
+
+// The command tests: gopter draws commands, runs them on a machine and on an
+// oracle, which is written to be read and does everything the slow way, and
+// shrinks the commands on which the two differ.
+
+// oracle is the state that a command test expects. A command makes a new one of
+// it and leaves it as it is.
+type oracle interface {
+	// w is the word of the configuration.
+	w() uint64
+	// do returns the oracle after the command, and what the command answers.
+	do(c command) (oracle, string)
+}
+
+// tested is what the commands run on.
+type tested interface {
+	do(c command) string
+}
+
+// command is what gopter draws. What the fields mean is the affair of the
+// mechanism; a command that makes no sense there answers "nothing".
+type command struct {
+	verb   string
+	number uint64
+	choice int
+}
+
+// expected is an oracle with its last answer.
+type expected struct {
+	oracle oracle
+	answer string
+}
+
+func (e expected) String() string { return fmt.Sprintf("%#x", e.oracle.w()) }
+
+// Run implements commands.Command.
+func (c command) Run(sut commands.SystemUnderTest) commands.Result { return sut.(tested).do(c) }
+
+// NextState implements commands.Command.
+func (c command) NextState(state commands.State) commands.State {
+	next, answer := state.(expected).oracle.do(c)
+	return expected{next, answer}
+}
+
+// PreCondition implements commands.Command.
+func (c command) PreCondition(commands.State) bool { return true }
+
+// PostCondition implements commands.Command: the answers are equal.
+func (c command) PostCondition(state commands.State, result commands.Result) *gopter.PropResult {
+	if want := state.(expected).answer; want != result.(string) {
+		return gopter.NewPropResult(false, fmt.Sprintf("%s: expected %q, got %q", c, want, result))
+	}
+	return gopter.NewPropResult(true, "")
+}
+
+func (c command) String() string { return fmt.Sprintf("%s %d/%d", c.verb, c.number, c.choice) }
+
+// suite is a command test of one mechanism.
+type suite struct {
+	verbs []string
+	// begin makes the oracle of a configuration word.
+	begin func(w uint64) oracle
+	// make makes what is tested, of the same word.
+	make func(w uint64) tested
+}
+
+func (s suite) prop() gopter.Prop {
+	words := gen.UInt64().Map(func(w uint64) expected { return expected{oracle: s.begin(w)} })
+	verb := make([]any, len(s.verbs))
+	for i, v := range s.verbs {
+		verb[i] = v
+	}
+	drawn := gopter.CombineGens(gen.OneConstOf(verb...), gen.UInt64(), gen.IntRange(0, 63)).Map(func(all []any) command {
+		return command{all[0].(string), all[1].(uint64), all[2].(int)}
+	})
+	return commands.Prop(&commands.ProtoCommands{
+		InitialStateGen: words.WithShrinker(gopter.NoShrinker),
+		NewSystemUnderTestFunc: func(state commands.State) commands.SystemUnderTest {
+			return s.make(state.(expected).oracle.w())
+		},
+		GenCommandFunc: func(commands.State) gopter.Gen { return drawn },
+	})
+}
+
+// agrees fails the test where machine and oracle differ.
+func (s suite) agrees(t *testing.T, cases, size int) {
+	t.Helper()
+	if r := s.prop().Check(parameters(cases, size)); !r.Passed() {
+		t.Error(report(r))
+	}
+}
+
+// differs fails the test where a mutant is taken for the machine.
+func (s suite) differs(t *testing.T, mutant func(w uint64) tested) {
+	t.Helper()
+	s.make = mutant
+	switch r := s.prop().Check(parameters(500, 60)); {
+	case r.Passed():
+		t.Errorf("SLUICE_SEED=%d: no case of %d tells the mutant from the machine", seed(), r.Succeeded)
+	case r.Status != gopter.TestFailed:
+		t.Error(report(r))
+	}
+}
+
+var _ commands.Command = command{}
