@@ -26,7 +26,7 @@ func TestShadowStepsEnforceNothing(t *testing.T) {
 		})
 		j := listen(p)
 		require.Equal(t, errBoom, do(p, stubborn2(2*time.Second)), "neither cut nor retried")
-		assert.Equal(t, []string{"0s admit 1", "1s timeout 1 timeout shadow", "2s breaker open", "2s end 1 fail"}, j.take())
+		assert.Equal(t, []string{"0s admit 1", "1s timeout 1 timeout shadow", "2s breaker open", "2s retry 1 fail until 2s shadow", "2s end 1 fail"}, j.take())
 		require.NoError(t, do(p, ok))
 		assert.Equal(t, []string{"2s reject breaker open after 1m0s shadow", "2s reject limit rate after 58s shadow", "2s admit 1", "2s end 1 ok"}, j.take())
 		go func() { _ = do(p, takes(time.Second)) }()

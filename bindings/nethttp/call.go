@@ -26,7 +26,8 @@ type call struct {
 	last       *http.Response // of the last attempt, when it is not good
 	body       *download      // of last
 	details    Details
-	started    bool
+	sending    bool // an attempt was handed over, and closes its body
+	returned   bool // nothing panicked
 }
 
 func (t *Transport) newCall(g *guard, req, in *http.Request, route string) *call {
@@ -81,6 +82,8 @@ func (c *call) noRetry() string {
 	return ""
 }
 
+var errNoAnswer = errors.New("nethttp: the round tripper returned neither an answer nor an error")
+
 // noBody is why a request whose body is gone is not repeated.
 const noBody = "the body is longer than what is kept for a retry"
 
@@ -105,10 +108,13 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	if c.t.change != nil {
 		c.t.change(c.details.Attempts, req)
 	}
-	c.started = true
+	c.sending = true
 	resp, err := c.t.next.RoundTrip(req)
-	if err != nil {
+	switch {
+	case err != nil:
 		return nil, c.failed(ctx, err)
+	case resp == nil:
+		return nil, &attemptError{err: errNoAnswer, outcome: reducer.Ignore}
 	}
 	return c.answered(ctx, resp)
 }
@@ -162,13 +168,14 @@ func (c *call) abandon() {
 	}
 }
 
-// close lets go of the request's body, whatever happened.
+// close lets go of the request's body, whatever happened: when no attempt came
+// so far, or one panicked, nobody else does.
 func (c *call) close() {
-	if c.started {
+	if c.sending && c.returned {
 		c.upload.finish()
-	} else if c.req.Body != nil {
-		c.req.Body.Close()
+		return
 	}
+	c.upload.abort()
 }
 
 // result turns what the policy says into what a RoundTripper returns.

@@ -125,11 +125,7 @@ func TestFallbackOfTheTransport(t *testing.T) {
 			"answers": status(500),
 			"errors":  failure(io.ErrUnexpectedEOF),
 			"timeout": func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() },
-			"refused": failure(nil),
 		} {
-			if name == "refused" {
-				continue
-			}
 			s := answers(next)
 			resp, err := nethttp.NewTransport(s, p).RoundTrip(get(t, target))
 			require.NoError(t, err, name)
@@ -143,6 +139,13 @@ func TestFallbackOfTheTransport(t *testing.T) {
 		resp, err := nethttp.NewTransport(answers(status(200)), p).RoundTrip(get(t, target))
 		require.NoError(t, err)
 		assert.Equal(t, 203, resp.StatusCode, "refused: the five permits are taken")
+		assert.Empty(t, resp.Header.Get("Retry-After"))
+		resp, err = nethttp.NewTransport(answers(status(200)), p, nethttp.WithRefusalAnswers()).RoundTrip(get(t, target))
+		require.NoError(t, err)
+		assert.Equal(t, 203, resp.StatusCode)
+		assert.Equal(t, "rate", resp.Header.Get("X-Throttle-Reason"))
+		assert.NotEmpty(t, resp.Header.Get("Retry-After"))
+		assert.Equal(t, `{"cached": true}`, text(t, resp))
 		resp, err = nethttp.NewTransport(answers(status(404)), policyOf(t, "steps:", "  - timeout: 1s", "fallback: {body: x}")).RoundTrip(get(t, target))
 		require.NoError(t, err)
 		assert.Equal(t, 404, resp.StatusCode, "the caller's own mistake")

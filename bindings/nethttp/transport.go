@@ -45,6 +45,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	c := t.newCall(g, req, in, route)
 	defer c.close()
 	resp, err := sluice.DoWith(req.Context(), g.pipeline, c.request, c.attempt)
+	c.returned = true
 	return c.result(resp, err)
 }
 

@@ -104,6 +104,20 @@ func (u *upload) finish() {
 	}
 }
 
+// abort closes the body when nobody will read it.
+func (u *upload) abort() {
+	if u.none() {
+		return
+	}
+	u.mu.Lock()
+	closed := u.closed
+	u.closed = true
+	u.mu.Unlock()
+	if !closed {
+		u.source.Close()
+	}
+}
+
 // Read implements io.Reader.
 func (p *part) Read(b []byte) (int, error) {
 	if p.done.Load() {

@@ -1,0 +1,155 @@
+package sluice_test
+
+import (
+	"context"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+func reload(t *testing.T, set *sluice.Set, steps ...string) {
+	t.Helper()
+	require.NoError(t, set.Reload("test.yaml", document(steps...)))
+}
+
+func loaded(t *testing.T, steps ...string) (*sluice.Set, *sluice.Pipeline) {
+	t.Helper()
+	set, err := sluice.Parse("test.yaml", document(steps...))
+	require.NoError(t, err)
+	return set, set.Pipeline("p")
+}
+
+func TestReloadKeepsState(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		set, p := loaded(t, "limit: 10/1m", "breaker: {window: {consecutive: 2}, open: 1m}", "bulkhead: 3")
+		require.Error(t, do(p, fails))
+		go func() { _ = do(p, takes(time.Second)) }()
+		synctest.Wait()
+		reload(t, set, "bulkhead: 1", "limit: 4/1m", "breaker: {window: {consecutive: 2}, open: 2m}")
+		assert.Same(t, p, set.Pipeline("p"))
+		assert.EqualValues(t, 4, state(t, p, "limit").Free, "of eight free permits")
+		assert.Equal(t, "held 1/1", state(t, p, "bulkhead").Text)
+		require.ErrorIs(t, do(p, ok), sluice.ErrRejected)
+		assert.EqualValues(t, 4, state(t, p, "limit").Free, "the bulkhead comes first now")
+		time.Sleep(2 * time.Second)
+		require.Error(t, do(p, fails))
+		require.Error(t, do(p, fails))
+		assert.Equal(t, "open", state(t, p, "breaker").Mode)
+	})
+}
+
+// TestCallsKeepTheirPlan changes the policy under calls that run, wait and sleep.
+func TestCallsKeepTheirPlan(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const again = "retry: {attempts: 2, backoff: {constant: 10s}, jitter: none}"
+		set, p := loaded(t, again, "limit: {rate: 1/10s, burst: 1, wait: 1m}", "timeout: 5s")
+		j := listen(p)
+		go func() { _ = do(p, fails) }() // will sleep
+		synctest.Wait()
+		go func() { _ = do(p, takes(time.Minute)) }() // waits
+		synctest.Wait()
+		j.take()
+		reload(t, set, "limit: {rate: 1/20s, burst: 1, wait: 1m}")
+		time.Sleep(time.Hour)
+		assert.Equal(t, []string{
+			// 0 free permits are carried over: the next comes after an interval.
+			"10s wait 2 limit", "20s admit 1", "25s timeout 1 timeout", "25s retry 1 timeout until 35s",
+			"35s wait 2 limit", "40s admit 2", "40s end 2 fail attempts",
+			"1m0s admit 2", "1m5s timeout 2 timeout", "1m5s end 2 timeout attempts",
+		}, j.take())
+		require.NoError(t, do(p, takes(20*time.Second)), "the new plan has no timeout")
+	})
+}
+
+func TestWaitersThatCannotBeServedAreRefused(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		set, p := loaded(t, "limit: {rate: 10/1s, burst: 10, wait: 1m}")
+		call := func(cost uint32) error {
+			_, err := sluice.DoWith(context.Background(), p, sluice.Request{Cost: cost}, ok)
+			return err
+		}
+		require.NoError(t, call(10))
+		var large, small error
+		go func() { large = call(8) }()
+		synctest.Wait()
+		go func() { small = call(2) }()
+		synctest.Wait()
+		reload(t, set, "limit: {rate: 1/1s, burst: 2, wait: 1m}")
+		synctest.Wait()
+		var rejected *sluice.RejectedError
+		require.ErrorAs(t, large, &rejected)
+		assert.Equal(t, reducer.ReasonCapacity, rejected.Reason)
+		assert.True(t, rejected.Waited)
+		began := time.Now()
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		require.NoError(t, small)
+		assert.Equal(t, 2*time.Second, time.Since(began))
+		assert.Zero(t, state(t, p, "limit").Waiting)
+	})
+}
+
+func TestABadReloadChangesNothing(t *testing.T) {
+	set, p := loaded(t, "limit: 2/1h", "bulkhead: {concurrent: 1, per: key}")
+	require.NoError(t, do(p, ok))
+	before, plan, doc := p.State(), p.Plan(), set.Document()
+	for _, bad := range []string{"limit: 2/1", "limit: 2/1h\n      - limit: {rate: 2/1h, name: limit}", "nonsense: 3", "bulkhead: {concurrent: 0}"} {
+		err := set.Reload("bad.yaml", document(bad))
+		require.Error(t, err)
+		assert.True(t, strings.HasPrefix(err.Error(), "bad.yaml:"), err)
+		require.Error(t, set.Reload("bad.yaml", nil))
+	}
+	require.Error(t, p.Configure(pipeline.Policy{}))
+	assert.Equal(t, before, p.State())
+	assert.Same(t, plan, p.Plan())
+	assert.Same(t, doc, set.Document())
+	require.NoError(t, do(p, ok))
+	require.ErrorIs(t, do(p, ok), sluice.ErrRejected)
+}
+
+func TestPoliciesComeAndGo(t *testing.T) {
+	set, p := loaded(t, "limit: 2/1h")
+	require.NoError(t, set.Reload("other.yaml", []byte("version: 1\npolicies: {q: {steps: [limit: 1/1h]}}")))
+	assert.Nil(t, set.Pipeline("p"))
+	assert.Equal(t, []string{"q"}, set.Names())
+	require.NoError(t, do(p, ok), "who has it may use it")
+	require.NoError(t, do(set.Pipeline("q"), ok))
+	_, err := sluice.Load("missing.yaml")
+	require.Error(t, err)
+}
+
+// TestLeasesOutliveTheirSetting takes the lease away while a place is held: it
+// still ends when it would have.
+func TestLeasesOutliveTheirSetting(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		set, p := loaded(t, "bulkhead: {concurrent: 1, lease: 10s, wait: 1h}")
+		j := listen(p)
+		go func() { _ = do(p, takes(time.Minute)) }()
+		synctest.Wait()
+		reload(t, set, "bulkhead: {concurrent: 1, wait: 1h}")
+		require.NoError(t, do(p, ok))
+		assert.Contains(t, j.take(), "10s lapse bulkhead")
+		time.Sleep(time.Hour)
+		assert.Equal(t, "held 0/1", state(t, p, "bulkhead").Text)
+	})
+}
+
+// TestBreakerIsWhatItIsNowWhenItsWindowChanges reloads a breaker whose open
+// time is over while nobody has asked it.
+func TestBreakerIsWhatItIsNowWhenItsWindowChanges(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		set, p := loaded(t, "breaker: {window: {consecutive: 1}, open: 1m}")
+		require.Error(t, do(p, fails))
+		time.Sleep(time.Minute)
+		reload(t, set, "breaker: {window: {consecutive: 1}, open: 1h, half_open_max: 2m}")
+		assert.Equal(t, "half-open", state(t, p, "breaker").Mode)
+	})
+}

@@ -1,0 +1,262 @@
+package sluice_test
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+var algorithms = []limiter.Algorithm{limiter.TokenBucket, limiter.FixedWindow, limiter.SlidingCounter}
+
+func limited(t testing.TB, c limiter.Config, options ...sluice.Option) *sluice.Limiter {
+	t.Helper()
+	l, err := sluice.NewLimiter(c, options...)
+	require.NoError(t, err)
+	return l
+}
+
+func eachAlgorithm(t *testing.T, f func(t *testing.T, c limiter.Config)) {
+	for _, a := range algorithms {
+		t.Run(fmt.Sprint(a), func(t *testing.T) {
+			bubble(t, func(t *testing.T) { f(t, limiter.Config{Algorithm: a, Count: 4, Period: 4 * time.Second}) })
+		})
+	}
+}
+
+func TestLimiterAlone(t *testing.T) {
+	eachAlgorithm(t, func(t *testing.T, c limiter.Config) {
+		l := limited(t, c)
+		free, after := l.Peek(4)
+		assert.EqualValues(t, 4, free)
+		assert.Zero(t, after)
+		assert.True(t, l.Allow())
+		assert.True(t, l.AllowN(3))
+		assert.True(t, l.AllowN(0))
+		assert.False(t, l.Allow())
+		assert.False(t, l.AllowN(5))
+		free, after = l.Peek(1)
+		assert.Zero(t, free)
+		assert.Positive(t, after)
+		time.Sleep(after - 1)
+		assert.False(t, l.Allow(), "one nanosecond before")
+		time.Sleep(1)
+		assert.True(t, l.Allow(), "what Peek says is exact")
+		_, after = l.Peek(5)
+		assert.Negative(t, after, "never")
+		time.Sleep(time.Minute)
+		l.Drain()
+		assert.False(t, l.Allow())
+	})
+}
+
+func TestLimiterWaits(t *testing.T) {
+	eachAlgorithm(t, func(t *testing.T, c limiter.Config) {
+		l := limited(t, c)
+		began := time.Now()
+		var all sync.WaitGroup
+		var ended [12]time.Duration
+		for i := range ended {
+			all.Go(func() {
+				assert.NoError(t, l.Wait(t.Context()))
+				ended[i] = time.Since(began)
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+		assert.IsNonDecreasing(t, ended[:])
+		assert.Zero(t, ended[3])
+		assert.Positive(t, ended[4])
+		assert.GreaterOrEqual(t, ended[11], 7*time.Second)
+
+		var rejected *sluice.RejectedError
+		require.ErrorAs(t, l.WaitN(t.Context(), 5), &rejected)
+		assert.Equal(t, reducer.ReasonCapacity, rejected.Reason)
+		require.NoError(t, l.WaitN(t.Context(), 0))
+	})
+}
+
+func TestLimiterWaitHonoursContexts(t *testing.T) {
+	eachAlgorithm(t, func(t *testing.T, c limiter.Config) {
+		l := limited(t, c)
+		require.True(t, l.AllowN(4))
+		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+		defer cancel()
+		first := make(chan error)
+		go func() { first <- l.WaitN(ctx, 4) }()
+		synctest.Wait()
+		second := make(chan error)
+		go func() { second <- l.Wait(t.Context()) }()
+		synctest.Wait()
+		assert.False(t, l.Allow(), "nobody overtakes")
+		_, after := l.Peek(1)
+		assert.Equal(t, context.DeadlineExceeded, <-first)
+		_, moved := l.Peek(1)
+		assert.Less(t, moved, after, "those behind move up")
+		require.NoError(t, <-second)
+		assert.Equal(t, context.DeadlineExceeded, l.Wait(ctx))
+	})
+}
+
+func TestLimiterWaitIsBounded(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l := limited(t, limiter.Config{Count: 1, Period: time.Second, Wait: 2 * time.Second, Queue: 1})
+		require.NoError(t, l.Wait(t.Context()))
+		go func() { _ = l.Wait(t.Context()) }()
+		synctest.Wait()
+		var rejected *sluice.RejectedError
+		require.ErrorAs(t, l.Wait(t.Context()), &rejected)
+		assert.Equal(t, reducer.ReasonFull, rejected.Reason)
+		time.Sleep(time.Second)
+		_, err := sluice.NewLimiter(limiter.Config{Count: 1})
+		require.Error(t, err)
+	})
+}
+
+func TestReserve(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l := limited(t, rate(2, 2*time.Second))
+		r, err := l.Reserve(2, 0)
+		require.NoError(t, err)
+		assert.Zero(t, r.Delay())
+		later, err := l.Reserve(2, 5*time.Second)
+		require.NoError(t, err)
+		assert.Equal(t, 2*time.Second, later.Delay())
+		_, err = l.Reserve(2, 3*time.Second)
+		require.ErrorIs(t, err, sluice.ErrRejected)
+		later.Cancel()
+		later.Cancel()
+		assert.Zero(t, later.Delay())
+		again, err := l.Reserve(2, 3*time.Second)
+		require.NoError(t, err)
+		assert.Equal(t, 2*time.Second, again.Delay())
+		time.Sleep(3 * time.Second)
+		assert.Zero(t, again.Delay())
+		var none sluice.Reservation
+		none.Cancel()
+		assert.Zero(t, none.Delay())
+
+		window := limited(t, limiter.Config{Algorithm: limiter.FixedWindow, Count: 2, Period: time.Minute})
+		r, err = window.Reserve(2, time.Hour)
+		require.NoError(t, err)
+		assert.False(t, window.Allow())
+		r.Cancel()
+		assert.True(t, window.AllowN(2))
+		_, err = window.Reserve(1, time.Hour)
+		require.ErrorIs(t, err, sluice.ErrRejected)
+	})
+}
+
+func TestLimiterConfigure(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l := limited(t, rate(10, 10*time.Second))
+		require.True(t, l.AllowN(4))
+		require.Error(t, l.Configure(rate(0, time.Second)))
+		for _, a := range []limiter.Algorithm{limiter.FixedWindow, limiter.SlidingCounter, limiter.TokenBucket, limiter.TokenBucket} {
+			require.NoError(t, l.Configure(limiter.Config{Algorithm: a, Count: 8, Period: 10 * time.Second}))
+			free, _ := l.Peek(1)
+			assert.EqualValues(t, 6, free)
+		}
+		require.NoError(t, l.Configure(rate(2, 10*time.Second)))
+		assert.False(t, l.AllowN(3))
+		assert.True(t, l.AllowN(2))
+		waited := make(chan error)
+		go func() { waited <- l.WaitN(t.Context(), 2) }()
+		synctest.Wait()
+		require.NoError(t, l.Configure(rate(1, 10*time.Second)))
+		require.ErrorIs(t, <-waited, sluice.ErrRejected)
+	})
+}
+
+// TestLimiterNeverAdmitsMore has many goroutines ask in every way while the
+// state moves between its word and its box, and counts what was had: L1.
+func TestLimiterNeverAdmitsMore(t *testing.T) {
+	const burst, steps, workers = 50, 400, 8
+	var source clock.Virtual
+	l := limited(t, limiter.Config{Count: 1, Period: time.Millisecond, Burst: burst}, sluice.WithClock(&source))
+	var had atomic.Int64
+	var all sync.WaitGroup
+	stop := make(chan struct{})
+	for i := range workers {
+		all.Go(func() {
+			rng := rand.New(rand.NewPCG(5, uint64(i)))
+			for {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				n := 1 + rng.Uint32N(3)
+				switch rng.IntN(12) {
+				case 0:
+					ctx, cancel := context.WithTimeout(context.Background(), time.Microsecond)
+					if l.WaitN(ctx, n) == nil {
+						had.Add(int64(n))
+					}
+					cancel()
+				case 1:
+					l.Peek(n)
+				case 2:
+					assert.NoError(t, l.Configure(limiter.Config{Count: 1, Period: time.Millisecond, Burst: burst}))
+				default:
+					if l.AllowN(n) {
+						had.Add(int64(n))
+					}
+				}
+			}
+		})
+	}
+	for range steps {
+		source.Advance(time.Millisecond)
+		time.Sleep(20 * time.Microsecond) // lets the others run; nothing waits for it
+	}
+	close(stop)
+	all.Wait()
+	assert.LessOrEqual(t, had.Load(), int64(burst+steps))
+	assert.GreaterOrEqual(t, had.Load(), int64(steps/2), "and it does admit")
+}
+
+// TestReservationsNeverMint reserves, cancels and asks from many goroutines.
+func TestReservationsNeverMint(t *testing.T) {
+	const burst, steps, workers = 20, 300, 6
+	var source clock.Virtual
+	l := limited(t, limiter.Config{Count: 1, Period: time.Millisecond, Burst: burst}, sluice.WithClock(&source))
+	var had atomic.Int64
+	var all sync.WaitGroup
+	for i := range workers {
+		all.Go(func() {
+			rng := rand.New(rand.NewPCG(6, uint64(i)))
+			for range 2_000 {
+				n := 1 + rng.Uint32N(3)
+				r, err := l.Reserve(n, 0)
+				switch {
+				case err != nil:
+				case rng.IntN(3) == 0:
+					r.Cancel()
+				default:
+					had.Add(int64(n))
+				}
+				if rng.IntN(50) == 0 && source.Now() < clock.Mark(steps*time.Millisecond) {
+					source.Advance(time.Millisecond)
+				}
+				if l.Allow() {
+					had.Add(1)
+				}
+			}
+		})
+	}
+	all.Wait()
+	assert.LessOrEqual(t, had.Load(), int64(burst)+int64(source.Now())/int64(time.Millisecond))
+}

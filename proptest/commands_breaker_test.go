@@ -1,0 +1,228 @@
+package proptest
+
+import (
+	"fmt"
+	"slices"
+	"testing"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// naiveBreaker is an oracle of a circuit breaker. It lives from nanosecond to
+// nanosecond and keeps a list of everything.
+type naiveBreaker struct {
+	word   uint64
+	config breaker.Config
+	mode   breaker.Mode
+	now    int64
+	// changed says that what is due at now has happened.
+	changed bool
+	begun   bool
+	entered int64 // when this stay in the mode began
+	openFor int64
+	opens   int // since it was last closed
+	stay    int // number of this stay
+	votes   []vote
+	out     []int // passes of probes that are out
+	passes  []pass
+}
+
+// pass is a permit that the breaker gave.
+type pass struct {
+	at   int64
+	stay int
+}
+
+func breakerOf(w uint64) machine { return pick(w, calls, timed, consecutive, large) }
+
+func beginBreaker(w uint64) oracle {
+	return &naiveBreaker{word: w, config: breakerOf(w).draw(history{w >> 8}).breaker, changed: true}
+}
+
+func (b *naiveBreaker) w() uint64 { return b.word }
+
+func (b *naiveBreaker) copy() *naiveBreaker {
+	next := *b
+	next.votes, next.out, next.passes = slices.Clone(b.votes), slices.Clone(b.out), slices.Clone(b.passes)
+	return &next
+}
+
+func (b *naiveBreaker) enter(mode breaker.Mode) {
+	b.mode, b.entered, b.votes, b.out = mode, b.now, nil, nil
+	b.stay++
+}
+
+func (b *naiveBreaker) open() {
+	b.opens++
+	b.openFor = int64(b.config.Open.Base)
+	for n := 1; n < b.opens && b.config.Open.Max > 0; n++ {
+		b.openFor = min(2*b.openFor, int64(b.config.Open.Max))
+	}
+	b.enter(breaker.Open)
+}
+
+// due makes the changes that are due now: the end of the open time, the end of
+// half-open, the end of a probe's time.
+func (b *naiveBreaker) due() {
+	if b.changed {
+		return
+	}
+	b.changed = true
+	switch {
+	case b.mode == breaker.Open && b.now >= b.entered+b.openFor:
+		b.enter(breaker.HalfOpen)
+	case b.mode == breaker.HalfOpen && b.config.HalfOpenMax > 0:
+		if b.now >= b.entered+int64(b.config.HalfOpenMax) {
+			b.open()
+		}
+	case b.mode == breaker.HalfOpen:
+		b.out = slices.DeleteFunc(b.out, func(p int) bool { return b.passes[p].at+b.openFor <= b.now })
+	}
+}
+
+func (b *naiveBreaker) acquire() string {
+	switch {
+	case b.mode == breaker.Open:
+		return fmt.Sprintf("reject open retry %d", b.entered+b.openFor)
+	case b.mode == breaker.HalfOpen && len(b.out)+len(b.votes) >= int(b.config.Probes):
+		return fmt.Sprintf("reject probes retry %d", b.now+b.openFor)
+	}
+	if b.mode == breaker.HalfOpen {
+		b.out = append(b.out, len(b.passes))
+	}
+	b.passes = append(b.passes, pass{b.now, b.stay})
+	return "admit"
+}
+
+func (b *naiveBreaker) record(p int, outcome reducer.Outcome) string {
+	if b.passes[p].stay != b.stay {
+		return "stale"
+	}
+	if b.mode == breaker.HalfOpen {
+		i := slices.Index(b.out, p)
+		if i < 0 {
+			return "stale"
+		}
+		b.out = slices.Delete(b.out, i, i+1)
+	}
+	failed := outcome == reducer.Fail || outcome == reducer.Timeout
+	if !failed && outcome != reducer.OK {
+		return "done"
+	}
+	slow := b.config.SlowOver > 0 && b.now-b.passes[p].at > int64(b.config.SlowOver)
+	b.votes = append(b.votes, vote{clock.Mark(b.now), failed, slow})
+	t := tally{config: b.config, origin: clock.Mark(b.entered), list: b.votes}
+	switch {
+	case b.mode == breaker.Closed:
+		if t.opens() {
+			b.open()
+		}
+	case b.config.Window == breaker.Consecutive && failed:
+		b.open()
+	case len(b.votes) == int(b.config.Probes):
+		// All probes are in: the same rates decide.
+		t.config.Window, t.config.Count, t.config.Minimum = breaker.Calls, b.config.Probes, 1
+		if b.config.Window != breaker.Consecutive && t.opens() {
+			b.open()
+		} else {
+			b.enter(breaker.Closed)
+			b.opens = 0
+		}
+	}
+	return "done"
+}
+
+func (b *naiveBreaker) do(c command) (oracle, string) {
+	b = b.copy()
+	answer := "done"
+	switch c.verb {
+	case "acquire":
+		b.start()
+		b.due()
+		answer = b.acquire()
+	case "record":
+		if len(b.passes) == 0 {
+			return b, "nothing"
+		}
+		answer = b.record(c.choice%len(b.passes), outcomeOf(c))
+	case "tick":
+		b.due()
+	default:
+		for range c.number % 16 {
+			b.due()
+			b.now++
+			b.changed = false
+		}
+		return b, answer
+	}
+	return b, fmt.Sprintf("%s, %s", answer, b.mode)
+}
+
+// start begins the time of the breaker with its first step.
+func (b *naiveBreaker) start() {
+	if !b.begun {
+		b.begun, b.entered = true, b.now
+	}
+}
+
+func outcomeOf(c command) reducer.Outcome {
+	return pick(c.number, reducer.OK, reducer.Fail, reducer.Fail, reducer.Timeout, reducer.OK, reducer.Throttle, reducer.Ignore, reducer.Cancelled)
+}
+
+// testedBreaker runs the commands on a machine, which sees to what is due by
+// itself.
+type testedBreaker struct {
+	subject subject
+	now     clock.Mark
+	passes  []reducer.Permit
+}
+
+func testBreaker(of func(w uint64) machine) func(w uint64) tested {
+	return func(w uint64) tested {
+		s, _ := of(w).begin(history{w >> 8})
+		return &testedBreaker{subject: s}
+	}
+}
+
+func (b *testedBreaker) do(c command) string {
+	answer := "done"
+	switch c.verb {
+	case "acquire":
+		x := step(b.subject, reducer.Action{Kind: reducer.Acquire, Cost: 1}, b.now)
+		if answer = limiterAnswer(x.answer); answer == "admit" {
+			b.passes = append(b.passes, x.answer.Permit)
+		}
+	case "record":
+		if len(b.passes) == 0 {
+			return "nothing"
+		}
+		x := step(b.subject, reducer.Action{Kind: reducer.Record, Outcome: outcomeOf(c), Permit: b.passes[c.choice%len(b.passes)]}, b.now)
+		answer = limiterAnswer(x.answer)
+	case "tick":
+		step(b.subject, tick, b.now)
+	default:
+		b.now += clock.Mark(c.number % 16)
+		return answer
+	}
+	return fmt.Sprintf("%s, %s", answer, mode(b.subject))
+}
+
+func TestBreakerCommands(t *testing.T) {
+	t.Parallel()
+	s := suite{
+		verbs: []string{"acquire", "acquire", "record", "record", "record", "time", "time", "tick"},
+		begin: beginBreaker,
+		make:  testBreaker(breakerOf),
+	}
+	s.agrees(t, 400, 80)
+	s.differs(t, testBreaker(func(w uint64) machine {
+		return breakerOf(w).with("lets probes vote after their time", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Record && mode(s) == breaker.HalfOpen {
+				now = s.Look().last
+			}
+			return s.Step(a, now)
+		}))
+	}))
+}

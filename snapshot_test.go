@@ -1,0 +1,178 @@
+package sluice_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"slices"
+	"strconv"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/clock"
+)
+
+// lasting has a step of every kind that a snapshot keeps, and one that it does not.
+var lasting = []string{
+	"retry: {attempts: 2, backoff: none, budget: {ratio: 10%, minimum: 2/10s, window: 10s}}",
+	"breaker: {window: {calls: 10}, minimum: 4, open: 1h}",
+	"limit: {rate: 20/1h}",
+	"limit: {name: window, rate: 20/1h, algorithm: fixed-window, wait: 1s}",
+	"limit: {name: sliding, rate: 5/1h, algorithm: sliding-counter, per: key}",
+	"bulkhead: 3",
+}
+
+// used returns a pipeline with some past.
+func used(t *testing.T, source *clock.Virtual) *sluice.Pipeline {
+	p := guarded(t, lasting, sluice.WithClock(source))
+	for i := range 9 {
+		_, _ = sluice.DoWith(t.Context(), p, sluice.Request{Key: strconv.Itoa(i % 3)}, ok)
+		source.Advance(time.Millisecond)
+	}
+	_, _ = sluice.DoWith(t.Context(), p, sluice.Request{Key: "0"}, fails)
+	return p
+}
+
+func TestSnapshotGoesOnInAnotherProcess(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, origin := range []clock.Mark{0, -1 << 40, 1 << 60, -1 << 60} {
+			var here, there clock.Virtual
+			here.Advance(time.Hour)
+			p := used(t, &here)
+			saved := p.Snapshot()
+			time.Sleep(10 * time.Minute) // by the wall clock that both processes share
+			here.Advance(10 * time.Minute)
+
+			q := guarded(t, lasting, sluice.WithClock(shifted{&there, origin}))
+			require.NoError(t, q.Restore(saved))
+			for i := range 60 {
+				key := strconv.Itoa(i % 3)
+				call := func(p *sluice.Pipeline, fn func(context.Context) (int, error)) string {
+					_, err := sluice.DoWith(t.Context(), p, sluice.Request{Key: key}, fn)
+					if err == nil {
+						return ""
+					}
+					return err.Error()
+				}
+				fn := ok
+				if i%5 == 4 {
+					fn = fails
+				}
+				require.Equal(t, call(p, fn), call(q, fn), "call %d", i)
+				here.Advance(3 * time.Minute)
+				there.Advance(3 * time.Minute)
+			}
+		}
+	})
+}
+
+// shifted is a source of another origin.
+type shifted struct {
+	source clock.Source
+	by     clock.Mark
+}
+
+func (s shifted) Now() clock.Mark { return s.source.Now() + s.by }
+
+func TestSnapshotIsStable(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var source clock.Virtual
+		p := used(t, &source)
+		saved := p.Snapshot()
+		q := guarded(t, lasting, sluice.WithClock(&source))
+		require.NoError(t, q.Restore(saved))
+		assert.Equal(t, saved, q.Snapshot())
+		require.NoError(t, p.Restore(saved))
+		assert.Equal(t, saved, p.Snapshot())
+	})
+}
+
+func TestCorruptSnapshotsChangeNothing(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var source clock.Virtual
+		saved := used(t, &source).Snapshot()
+		q := guarded(t, lasting, sluice.WithClock(&source))
+		fresh := q.Snapshot()
+		bad := func(src []byte) {
+			t.Helper()
+			require.ErrorIs(t, q.Restore(src), sluice.ErrSnapshot)
+			require.Equal(t, fresh, q.Snapshot())
+		}
+		for n := range len(saved) {
+			bad(saved[:n])
+		}
+		rng := rand.New(rand.NewPCG(1, 1))
+		for i := range saved {
+			src := slices.Clone(saved)
+			src[i] ^= byte(1 + rng.IntN(255))
+			bad(src)
+		}
+		bad(append(slices.Clone(saved), 0))
+		bad([]byte("sluice"))
+	})
+}
+
+// TestForgedSnapshots has right sums over wrong contents: nothing panics.
+func TestForgedSnapshots(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var source clock.Virtual
+		saved := used(t, &source).Snapshot()
+		rng := rand.New(rand.NewPCG(1, 1))
+		for range 5_000 {
+			src := slices.Clone(saved)
+			for range 1 + rng.IntN(4) {
+				src[1+rng.IntN(len(src)-5)] ^= byte(1 + rng.IntN(255))
+			}
+			q := guarded(t, lasting, sluice.WithClock(&source))
+			_ = q.Restore(sluice.Sealed(src[:len(src)-4]))
+			_, _ = sluice.DoWith(t.Context(), q, sluice.Request{Key: "0"}, fails)
+			q.State()
+		}
+	})
+}
+
+func TestRestoreUnderASimilarPolicy(t *testing.T) {
+	p := guarded(t, []string{"limit: 5/1h", "limit: {name: b, rate: 5/1h, wait: 1m}", "limit: {name: c, rate: 5/1h}", "limit: {name: d, rate: 5/1h}", "breaker: {name: e, window: {consecutive: 1}, open: 1h}"})
+	require.NoError(t, do(p, ok))
+	require.Error(t, do(p, fails))
+	q := guarded(t, []string{"limit: {rate: 5/1h, wait: 1m}", "limit: {name: b, rate: 5/1h}", "limit: {name: c, rate: 5/1h, algorithm: fixed-window}", "limit: {name: x, rate: 5/1h}", "bulkhead: {name: e, concurrent: 5}"})
+	require.NoError(t, q.Restore(p.Snapshot()))
+	assert.EqualValues(t, 3, state(t, q, "limit").Free)
+	assert.EqualValues(t, 3, state(t, q, "b").Free)
+	assert.EqualValues(t, 5, state(t, q, "c").Free, "another algorithm")
+	assert.EqualValues(t, 5, state(t, q, "x").Free)
+	assert.EqualValues(t, 5, state(t, q, "e").Free)
+}
+
+func TestRestoreLeavesOutKeysBeyondTheMaximum(t *testing.T) {
+	steps := []string{"limit: {rate: 1/1h, per: key}"}
+	p := guarded(t, steps)
+	for i := range 10 {
+		require.NoError(t, keyed(p, strconv.Itoa(i)))
+	}
+	q := guarded(t, steps, sluice.WithMaxKeys(4))
+	require.NoError(t, q.Restore(p.Snapshot()))
+	assert.Equal(t, 4, state(t, q, "limit").Keys)
+	require.NoError(t, keyed(q, "new"), "the shared cell has nobody's state")
+}
+
+func TestRestoreUnderWaiters(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"bulkhead: 2", "limit: {rate: 1/1h, burst: 1, wait: 9h}"})
+		saved := p.Snapshot()
+		require.NoError(t, do(p, ok))
+		var waited error
+		go func() { waited = do(p, ok) }()
+		synctest.Wait()
+		require.NoError(t, p.Restore(saved))
+		synctest.Wait()
+		require.ErrorIs(t, waited, sluice.ErrRejected)
+		assert.Zero(t, state(t, p, "limit").Waiting)
+		assert.EqualValues(t, 2, state(t, p, "bulkhead").Free)
+		require.NoError(t, do(p, ok))
+	})
+}
