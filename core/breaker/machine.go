@@ -1,7 +1,6 @@
 package breaker
 
 import (
-
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/reducer"
 )

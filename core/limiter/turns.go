@@ -66,4 +66,3 @@ func (m *Machine[S, C]) retryNewest(s *State[S], cost uint32, now clock.Mark, wa
 		w, ok = m.after(s, w)
 	}
 }
-
