@@ -3,6 +3,7 @@ package sluice
 import (
 	"encoding/binary"
 	"hash/crc32"
+	"slices"
 	"unsafe"
 
 	"github.com/sluice-go/sluice/clock"
@@ -17,4 +18,26 @@ func Now() clock.Mark { return (&settings{}).now() }
 // Sealed returns the content of a snapshot with its sum.
 func Sealed(content []byte) []byte {
 	return binary.LittleEndian.AppendUint32(content, crc32.ChecksumIEEE(content))
+}
+
+// Held returns how many calls may still step a keyed cell of the pipeline, and
+// the states of those that are not as new.
+func Held(p *Pipeline) (refs int64, used []string) {
+	now := p.now()
+	for _, c := range p.layout.Load().steps {
+		if c == nil || c.one != nil {
+			continue
+		}
+		boxes := c.list
+		if c.overflow != nil {
+			boxes = append(slices.Clone(boxes), c.overflow)
+		}
+		for _, b := range boxes {
+			refs += b.refs.Load()
+			if !b.fresh(now, c.kind) {
+				used = append(used, c.name+" "+string(b.cell.AppendText(nil, now)))
+			}
+		}
+	}
+	return refs, used
 }

@@ -49,6 +49,18 @@ func TestBodyIsSentAgain(t *testing.T) {
 	}
 }
 
+func TestMaxBody(t *testing.T) {
+	for most, attempts := range map[int64]int{0: 1, 4: 1, 5: 3} {
+		next := answers(status(503))
+		r := request(t, "PUT", target, onlyReader{strings.NewReader("hello")})
+		resp, err := nethttp.NewTransport(next, policyOf(t, thrice...), nethttp.WithMaxBody(most)).RoundTrip(r)
+		require.NoError(t, err)
+		text(t, resp)
+		assert.Len(t, next.sent, attempts, "at most %d bytes", most)
+		assert.Equal(t, "hello", next.sent[0])
+	}
+}
+
 func TestRequestBodyIsClosedOnce(t *testing.T) {
 	for name, c := range map[string]struct {
 		next http.RoundTripper

@@ -1,0 +1,74 @@
+package sluice_test
+
+import (
+	"context"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/limiter"
+)
+
+// allocates asserts how often f allocates. The race detector allocates itself.
+func allocates(t *testing.T, want float64, what string, f func()) {
+	t.Helper()
+	if raced {
+		t.Skip("with the race detector")
+	}
+	assert.LessOrEqual(t, testing.AllocsPerRun(1_000, f), want, what)
+}
+
+func TestDoAllocatesOnce(t *testing.T) {
+	const many = "1000000000/1s"
+	ctx := context.Background()
+	for _, c := range []struct {
+		want  float64
+		steps []string
+	}{
+		{1, []string{"timeout: 30s", "retry: {attempts: 3, budget: 20%}", "breaker: {window: {calls: 100}}", "limit: " + many, "bulkhead: 100", "timeout: 10s"}},
+		{1, []string{"timeout: 30s"}},
+		{0, []string{"retry: 3", "breaker: {window: {time: 10s, buckets: 10}, slow: {over: 1s, rate: 50%}}", "limit: {rate: " + many + ", wait: 1s}", "bulkhead: {concurrent: 9, wait: 1s, lease: 1m}"}},
+		{0, []string{"limit: {rate: " + many + ", algorithm: fixed-window, shadow: true}", "limit: {rate: " + many + ", algorithm: sliding-counter}"}},
+	} {
+		p := guarded(t, c.steps)
+		allocates(t, c.want, c.steps[0], func() { _, _ = sluice.Do(ctx, p, ok) })
+		p.Listen(func(sluice.Event) {})
+		allocates(t, c.want, "heard "+c.steps[0], func() { _, _ = sluice.Do(ctx, p, ok) })
+	}
+}
+
+func TestKeyedDoAllocatesTwice(t *testing.T) {
+	ctx := context.Background()
+	p := guarded(t, []string{"limit: {rate: 1000000000/1s, per: key}"})
+	allocates(t, 2, "keyed", func() { _, _ = sluice.DoWith(ctx, p, sluice.Request{Key: "key"}, ok) })
+}
+
+func TestMechanismsAllocateNothing(t *testing.T) {
+	ctx := context.Background()
+	l := limited(t, rate(1_000_000_000, time.Second))
+	allocates(t, 0, "Allow", func() { l.Allow() })
+	allocates(t, 0, "Wait", func() { _ = l.Wait(ctx) })
+	allocates(t, 0, "Peek", func() { l.Peek(1) })
+	allocates(t, 0, "AllowN refused", func() { l.AllowN(2_000_000_000) })
+	for _, a := range algorithms {
+		spent := limited(t, limiter.Config{Algorithm: a, Count: 1, Period: time.Hour})
+		spent.Allow()
+		allocates(t, 0, "Allow refused", func() { spent.Allow() })
+	}
+	reserved := limited(t, rate(1_000_000_000, time.Second))
+	_, err := reserved.Reserve(1, 0)
+	require.NoError(t, err)
+	allocates(t, 0, "Allow beside a reservation", func() { reserved.Allow() })
+
+	b := broken(t, breakerConfig())
+	allocates(t, 0, "Breaker.Do", func() { _ = b.Do(ctx, good) })
+	places := walled(t, places(1, 0))
+	allocates(t, 0, "Bulkhead", func() {
+		place, _ := places.TryAcquire()
+		place.Release()
+	})
+	allocates(t, 0, "Bulkhead.Do", func() { _ = places.Do(ctx, good) })
+}

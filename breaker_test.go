@@ -1,0 +1,184 @@
+package sluice_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+func broken(t testing.TB, c breaker.Config, options ...sluice.Option) *sluice.Breaker {
+	t.Helper()
+	b, err := sluice.NewBreaker(c, options...)
+	require.NoError(t, err)
+	return b
+}
+
+func good(context.Context) error { return nil }
+
+func bad(context.Context) error { return errBoom }
+
+func TestBreakerAlone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := broken(t, breakerConfig())
+		var changes []string
+		stop := b.Listen(func(e sluice.Event) {
+			changes = append(changes, e.Change)
+			assert.Equal(t, e.Change, b.Mode().String(), "a listener may call back")
+		})
+		require.ErrorIs(t, b.Do(t.Context(), bad), errBoom)
+		require.NoError(t, b.Do(t.Context(), good))
+		require.ErrorIs(t, b.Do(t.Context(), bad), errBoom)
+		require.ErrorIs(t, b.Do(t.Context(), bad), errBoom)
+		time.Sleep(10 * time.Second)
+		err := b.Do(t.Context(), good)
+		var rejected *sluice.RejectedError
+		require.ErrorAs(t, err, &rejected)
+		assert.Equal(t, sluice.RejectedError{Step: "breaker", Reason: reducer.ReasonOpen, RetryAfter: 50 * time.Second}, *rejected)
+		assert.EqualError(t, err, "sluice: breaker: rejected: open, retry after 50s")
+		time.Sleep(50 * time.Second)
+		require.NoError(t, b.Do(t.Context(), good))
+		assert.Equal(t, []string{"open", "half-open", "closed"}, changes)
+		stop()
+
+		b.Transition(breaker.Open)
+		assert.Equal(t, breaker.Open, b.Mode())
+		b.Reset()
+		assert.Equal(t, breaker.Closed, b.Mode())
+		b.Transition(breaker.ForcedOpen)
+		time.Sleep(time.Hour)
+		require.ErrorAs(t, b.Do(t.Context(), good), &rejected)
+		assert.Negative(t, rejected.RetryAfter)
+		assert.Len(t, changes, 3)
+	})
+}
+
+func TestPass(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := broken(t, breakerConfig())
+		old, err := b.Acquire()
+		require.NoError(t, err)
+		require.Error(t, b.Do(t.Context(), bad))
+		require.Error(t, b.Do(t.Context(), bad))
+		time.Sleep(time.Minute)
+		probe, err := b.Acquire()
+		require.NoError(t, err)
+		old.Done(reducer.OK)
+		assert.Equal(t, breaker.HalfOpen, b.Mode(), "a pass of before does not count")
+		_, err = b.Acquire()
+		require.ErrorIs(t, err, sluice.ErrRejected)
+		probe.Done(reducer.Ignore)
+		probe.Done(reducer.OK)
+		assert.Equal(t, breaker.HalfOpen, b.Mode(), "once")
+		probe, err = b.Acquire()
+		require.NoError(t, err)
+		probe.Done(reducer.OK)
+		assert.Equal(t, breaker.Closed, b.Mode())
+		sluice.Pass{}.Done(reducer.Fail)
+	})
+}
+
+func TestCancelledDoDoesNotVote(t *testing.T) {
+	b := broken(t, breakerConfig())
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range 5 {
+		require.Error(t, b.Do(ctx, bad))
+		require.Error(t, b.Do(t.Context(), func(context.Context) error { return sluice.Ignore(errBoom) }))
+	}
+	assert.Equal(t, breaker.Closed, b.Mode())
+}
+
+func TestBreakerConfigure(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := broken(t, breakerConfig())
+		require.Error(t, b.Configure(breaker.Config{}))
+		require.Error(t, b.Do(t.Context(), bad))
+		require.Error(t, b.Do(t.Context(), bad))
+		c := breakerConfig()
+		c.Open.Base, c.Count = time.Hour, 1
+		require.NoError(t, b.Configure(c))
+		time.Sleep(time.Minute)
+		assert.Equal(t, breaker.HalfOpen, b.Mode(), "the deadline stays")
+		require.Error(t, b.Do(t.Context(), bad))
+		time.Sleep(time.Minute)
+		assert.Equal(t, breaker.Open, b.Mode(), "the next one is the new one's")
+	})
+}
+
+// TestBreakerConfiguredForTime gives a breaker that has not looked at a clock
+// so far a window that slides.
+func TestBreakerConfiguredForTime(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := broken(t, breakerConfig())
+		require.NoError(t, b.Do(t.Context(), good))
+		timed := breaker.Config{Window: breaker.Time, Count: 10, Span: 10 * time.Second, Minimum: 2, FailureRate: 500_000, Probes: 1,
+			Open: backoff.Config{Kind: backoff.Constant, Base: time.Minute}}
+		require.NoError(t, b.Configure(timed))
+		require.Error(t, b.Do(t.Context(), bad))
+		time.Sleep(time.Minute)
+		require.Error(t, b.Do(t.Context(), bad))
+		assert.Equal(t, breaker.Closed, b.Mode(), "the first has left the window")
+		require.Error(t, b.Do(t.Context(), bad))
+		assert.Equal(t, breaker.Open, b.Mode())
+	})
+}
+
+// counting is a source that counts how often it is read.
+type counting struct {
+	clock.Virtual
+	reads atomic.Int64
+}
+
+func (c *counting) Now() clock.Mark {
+	c.reads.Add(1)
+	return c.Virtual.Now()
+}
+
+func TestBreakerReadsNoClockWhereItNeedsNone(t *testing.T) {
+	var source counting
+	b := broken(t, breakerConfig(), sluice.WithClock(&source))
+	require.NoError(t, b.Do(t.Context(), good)) // time begins
+	before := source.reads.Load()
+	for range 1_000 {
+		require.NoError(t, b.Do(t.Context(), good))
+	}
+	assert.Equal(t, before, source.reads.Load())
+	require.Error(t, b.Do(t.Context(), bad))
+	assert.Equal(t, before+1, source.reads.Load(), "a failure may open it")
+	require.Error(t, b.Do(t.Context(), bad))
+	before = source.reads.Load()
+	require.Error(t, b.Do(t.Context(), good))
+	assert.Equal(t, before+1, source.reads.Load(), "open ends by time")
+}
+
+// TestBreakerUnderLoad has many goroutines fail and succeed: the breaker lets
+// no more probes out than it may.
+func TestBreakerUnderLoad(t *testing.T) {
+	c := breakerConfig()
+	c.Count, c.Probes = 5, 3
+	var source clock.Virtual
+	b := broken(t, c, sluice.WithClock(&source))
+	b.Transition(breaker.HalfOpen)
+	var out atomic.Int64
+	var all sync.WaitGroup
+	for range 50 {
+		all.Go(func() {
+			if _, err := b.Acquire(); err == nil {
+				out.Add(1)
+			}
+		})
+	}
+	all.Wait()
+	assert.EqualValues(t, 3, out.Load())
+}

@@ -1,0 +1,148 @@
+package sluice_test
+
+import (
+	"context"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+func walled(t testing.TB, c bulkhead.Config) *sluice.Bulkhead {
+	t.Helper()
+	b, err := sluice.NewBulkhead(c)
+	require.NoError(t, err)
+	return b
+}
+
+func TestBulkheadAlone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := walled(t, places(2, 1))
+		first, got := b.TryAcquire()
+		require.True(t, got)
+		second, err := b.Acquire(t.Context())
+		require.NoError(t, err)
+		_, got = b.TryAcquire()
+		assert.False(t, got)
+
+		third := make(chan sluice.Place)
+		go func() {
+			place, err := b.Acquire(t.Context())
+			assert.NoError(t, err)
+			third <- place
+		}()
+		synctest.Wait()
+		_, err = b.Acquire(t.Context())
+		var rejected *sluice.RejectedError
+		require.ErrorAs(t, err, &rejected)
+		assert.Equal(t, sluice.RejectedError{Step: "bulkhead", Reason: reducer.ReasonFull, RetryAfter: -1}, *rejected)
+
+		assert.True(t, first.Release())
+		assert.False(t, first.Release(), "once")
+		place := <-third
+		_, got = b.TryAcquire()
+		assert.False(t, got, "the place of the one who waited")
+		assert.True(t, place.Release())
+		assert.True(t, second.Release())
+		assert.False(t, sluice.Place{}.Release())
+		assert.False(t, sluice.Place{}.Renew())
+		assert.True(t, func() bool { p, got := b.TryAcquire(); return got && p.Renew() && p.Release() && !p.Renew() }())
+		_, err = sluice.NewBulkhead(bulkhead.Config{})
+		require.Error(t, err)
+		require.Error(t, b.Configure(bulkhead.Config{}))
+	})
+}
+
+func TestBulkheadWaitHonoursContexts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := walled(t, bulkhead.Config{Concurrent: 1, Queue: 5, Wait: 3 * time.Second})
+		place, _ := b.TryAcquire()
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		_, err := b.Acquire(ctx)
+		assert.Equal(t, context.DeadlineExceeded, err)
+		assert.Equal(t, time.Second, time.Since(began))
+		_, err = b.Acquire(ctx)
+		assert.Equal(t, context.DeadlineExceeded, err)
+		_, err = b.Acquire(t.Context())
+		var rejected *sluice.RejectedError
+		require.ErrorAs(t, err, &rejected)
+		assert.Equal(t, reducer.ReasonWait, rejected.Reason)
+		assert.True(t, rejected.Waited)
+		assert.Equal(t, 4*time.Second, time.Since(began))
+		assert.True(t, place.Release())
+		require.NoError(t, b.Do(t.Context(), func(context.Context) error {
+			_, got := b.TryAcquire()
+			assert.False(t, got)
+			return nil
+		}))
+		require.ErrorIs(t, b.Do(t.Context(), bad), errBoom)
+		_, got := b.TryAcquire()
+		assert.True(t, got)
+	})
+}
+
+func TestLeases(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := walled(t, bulkhead.Config{Concurrent: 1, Queue: 5, Lease: 10 * time.Second})
+		place, _ := b.TryAcquire()
+		time.Sleep(9 * time.Second)
+		assert.True(t, place.Renew())
+		time.Sleep(9 * time.Second)
+		began := time.Now()
+		next, err := b.Acquire(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, time.Second, time.Since(began), "the lease ran out")
+		assert.False(t, place.Renew())
+		assert.False(t, place.Release())
+		time.Sleep(10 * time.Second)
+		assert.False(t, next.Release(), "nobody waited, and it ran out all the same")
+		last, got := b.TryAcquire()
+		require.True(t, got)
+		require.NoError(t, b.Configure(bulkhead.Config{Concurrent: 1, Queue: 5}))
+		time.Sleep(time.Hour)
+		assert.False(t, last.Renew(), "given under a lease")
+	})
+}
+
+func TestBulkheadUnderLoad(t *testing.T) {
+	b := walled(t, places(3, 5))
+	var inside, most, refused atomic.Int64
+	var all sync.WaitGroup
+	for i := range 32 {
+		all.Go(func() {
+			for n := range 300 {
+				ctx, cancel := context.WithCancel(context.Background())
+				if (i+n)%5 == 0 {
+					time.AfterFunc(0, cancel)
+				}
+				err := b.Do(ctx, func(context.Context) error {
+					now := inside.Add(1)
+					for old := most.Load(); now > old && !most.CompareAndSwap(old, now); old = most.Load() {
+					}
+					inside.Add(-1)
+					return nil
+				})
+				if err != nil {
+					refused.Add(1)
+				}
+				cancel()
+			}
+		})
+	}
+	all.Wait()
+	assert.LessOrEqual(t, most.Load(), int64(3))
+	for range 3 {
+		_, got := b.TryAcquire()
+		assert.True(t, got, "no place is lost")
+	}
+}

@@ -1,0 +1,189 @@
+package sluice_test
+
+import (
+	"context"
+	"math/rand/v2"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// soaked are policies that take turns while calls run.
+var soaked = [][]string{
+	{
+		"bulkhead: {name: whole, concurrent: 40, queue: 20, wait: 2s}", "timeout: 30s",
+		"retry: {attempts: 3, backoff: {exponential: 10ms, max: 1s}, jitter: full, budget: 50%}",
+		"breaker: {window: {calls: 50}, minimum: 40, failure_rate: 90%, open: 100ms, per: key}",
+		"limit: {rate: 2000/1s, burst: 50, wait: 500ms, queue: 20}",
+		"bulkhead: {name: places, concurrent: 20, queue: 10, wait: 100ms, lease: 3s, per: [key]}",
+		"limit: {name: watch, rate: 10/1s, wait: 1s, shadow: true}", "timeout: 500ms",
+	},
+	{
+		"limit: {rate: 1000/1s, burst: 20, wait: 100ms, order: newest}", "timeout: 20s",
+		"retry: {attempts: 2, backoff: none}",
+		"bulkhead: {name: whole, concurrent: 30, queue: 5, order: newest}",
+		"bulkhead: {name: places, concurrent: 2, queue: 100, wait: 1s, per: [key]}",
+		"breaker: {window: {time: 1s, buckets: 10}, minimum: 20, slow: {over: 50ms, rate: 95%}, open: 50ms, probes: 3}",
+	},
+}
+
+// soak counts what becomes of calls.
+type soak struct {
+	p                           *sluice.Pipeline
+	submitted                   atomic.Int64
+	ended, rejected, expired    atomic.Int64
+	admitted, panicked, exited  atomic.Int64
+	succeeded, failed, canceled atomic.Int64
+}
+
+func (s *soak) note(e sluice.Event) {
+	switch {
+	case e.Change != "" || e.Shadow:
+	case e.Kind == drive.Admit:
+		s.admitted.Add(1)
+	case e.Kind == drive.End:
+		s.ended.Add(1)
+	case e.Kind == drive.Reject:
+		s.rejected.Add(1)
+	case e.Kind == drive.Expire:
+		s.expired.Add(1)
+	}
+}
+
+func TestSoak(t *testing.T) {
+	const calls = 20_000
+	bubble(t, func(t *testing.T) {
+		set, p := loaded(t, soaked[0]...)
+		p = guarded(t, soaked[0], sluice.WithMaxKeys(12))
+		s := &soak{p: p}
+		p.Listen(s.note)
+		var all sync.WaitGroup
+		rng := rand.New(rand.NewPCG(9, 9))
+		for i := range calls {
+			call := rand.New(rand.NewPCG(10, uint64(i)))
+			all.Go(func() { s.call(call) })
+			if rng.IntN(4) == 0 {
+				time.Sleep(time.Duration(rng.IntN(8)) * time.Millisecond)
+			}
+			if rng.IntN(500) == 0 {
+				reload(t, set, soaked[rng.IntN(2)]...)
+				require.NoError(t, p.Configure(set.Document().Policies[0].Policy))
+				p.State()
+				p.Snapshot()
+			}
+		}
+		all.Wait()
+		synctest.Wait()
+		refs, used := sluice.Held(p)
+		assert.Zero(t, refs)
+		for _, text := range used {
+			assert.NotContains(t, text, "places")
+		}
+		time.Sleep(time.Hour)
+		for _, policy := range soaked {
+			reload(t, set, policy...)
+			require.NoError(t, p.Configure(set.Document().Policies[0].Policy))
+			for _, step := range p.State() {
+				assert.Zero(t, step.Waiting, step.Step)
+			}
+			assert.Contains(t, state(t, p, "whole").Text, "held 0/")
+			refs, used := sluice.Held(p)
+			assert.Zero(t, refs)
+			assert.Empty(t, used)
+		}
+		assert.EqualValues(t, calls, s.submitted.Load())
+		assert.Equal(t, s.submitted.Load(), s.ended.Load()+s.rejected.Load()+s.expired.Load(), "the ledger balances")
+		for _, n := range []*atomic.Int64{&s.ended, &s.rejected, &s.expired, &s.panicked, &s.exited, &s.succeeded, &s.failed, &s.canceled} {
+			assert.Greater(t, n.Load(), int64(50), "everything happens")
+		}
+		t.Logf("%d calls, %d attempts: %d ended, %d rejected, %d expired; %d succeeded, %d failed, %d cancelled, %d panics, %d Goexits",
+			calls, s.admitted.Load(), s.ended.Load(), s.rejected.Load(), s.expired.Load(),
+			s.succeeded.Load(), s.failed.Load(), s.canceled.Load(), s.panicked.Load(), s.exited.Load())
+	})
+}
+
+// call makes one call of any kind.
+func (s *soak) call(rng *rand.Rand) {
+	ctx, cancel := context.Background(), context.CancelFunc(func() {})
+	switch rng.IntN(6) {
+	case 0:
+		ctx, cancel = context.WithTimeout(ctx, time.Duration(1+rng.IntN(1_000))*time.Millisecond)
+	case 1:
+		ctx, cancel = context.WithCancel(ctx)
+		time.AfterFunc(time.Duration(1+rng.IntN(300))*time.Millisecond, cancel)
+	}
+	defer cancel()
+	q := sluice.Request{Key: strconv.Itoa(rng.IntN(20)), Cost: rng.Uint32N(3), Holdable: rng.IntN(4) == 0}
+	s.submitted.Add(1)
+	defer func() {
+		if recover() != nil {
+			s.panicked.Add(1)
+		}
+	}()
+	if rng.IntN(10) == 0 {
+		s.twoPhases(ctx, q, rng)
+		return
+	}
+	_, err := sluice.DoWith(ctx, s.p, q, func(ctx context.Context) (int, error) { return s.attempt(ctx, rng) })
+	switch {
+	case err == nil:
+		s.succeeded.Add(1)
+	case ctx.Err() != nil:
+		s.canceled.Add(1)
+	default:
+		s.failed.Add(1)
+	}
+}
+
+func (s *soak) twoPhases(ctx context.Context, q sluice.Request, rng *rand.Rand) {
+	c, err := s.p.Begin(ctx, q)
+	if err != nil {
+		return
+	}
+	defer c.Release()
+	time.Sleep(time.Duration(rng.IntN(700)) * time.Millisecond)
+	if rng.IntN(3) > 0 {
+		c.Done(reducer.OK)
+	}
+}
+
+func (s *soak) attempt(ctx context.Context, rng *rand.Rand) (int, error) {
+	if rng.IntN(3) == 0 {
+		release := sluice.Hold(ctx)
+		time.AfterFunc(time.Duration(rng.IntN(100))*time.Millisecond, release)
+	}
+	takes := time.Duration(rng.IntN(40)) * time.Millisecond
+	switch n := rng.IntN(100); {
+	case n < 3:
+		panic("boom")
+	case n < 6:
+		s.exited.Add(1)
+		runtime.Goexit()
+	case n < 20:
+		return 0, errBoom
+	case n < 25:
+		return 0, sluice.Throttle(errBoom, takes)
+	case n < 28:
+		return 0, sluice.Ignore(errBoom)
+	case n < 30:
+		time.Sleep(time.Second) // and does not listen to anybody
+		return 1, nil
+	}
+	select {
+	case <-time.After(takes):
+		return 1, nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
+	}
+}
