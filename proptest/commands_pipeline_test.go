@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/eval"
@@ -62,17 +63,19 @@ func event(c command, now int64, n int, policy pipeline.Policy) slow.Event {
 	return e
 }
 
-// unitOf is a time in which something happens under the policy.
+// unitOf is half of the shortest time of the policy, so that something happens
+// and nothing happens too often.
 func unitOf(p pipeline.Policy) int64 {
+	shortest := time.Hour
 	for _, s := range p.Steps {
-		switch {
-		case s.Kind == pipeline.Limit:
-			return max(1, int64(s.Limit.Period)/int64(s.Limit.Count)/2)
-		case s.Kind == pipeline.Timeout:
-			return max(1, int64(s.Timeout.After)/4)
+		for _, d := range [...]time.Duration{s.Limit.Period, s.Limit.Wait, s.Timeout.After, s.Breaker.Open.Base, s.Breaker.HalfOpenMax,
+			s.Breaker.Span, s.Retry.Backoff.Base, s.Bulkhead.Wait, s.Bulkhead.Lease} {
+			if d > 0 {
+				shortest = min(shortest, d)
+			}
 		}
 	}
-	return 1_000_000_000
+	return max(1, int64(shortest)/2)
 }
 
 func (p *naivePipeline) do(c command) (oracle, string) {

@@ -28,6 +28,7 @@ type Env struct {
 
 // commands are the constructors of all commands, in the order of the help.
 var commands = []func(*Env) *cobra.Command{
+	newDemo,
 	newEval,
 	newLint,
 	newServe,

@@ -1,0 +1,149 @@
+package demo
+
+import (
+	"encoding/xml"
+	"errors"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice/policy"
+)
+
+// evil is what must not get into a page as it is.
+const evil = `</script><img src=x onerror="alert(1)">&'`
+
+func samplePage(t *testing.T, change func(*Report)) string {
+	t.Helper()
+	doc, err := policy.Parse("policy.yaml", DefaultPolicy)
+	require.NoError(t, err)
+	r := &Report{View: sample(), Policy: &doc.Policies[0], Document: string(DefaultPolicy), Version: "sluice (test)", Command: "sluice demo"}
+	change(r)
+	var out strings.Builder
+	require.NoError(t, WritePage(&out, r))
+	return out.String()
+}
+
+// code matches what an XML decoder cannot read.
+var code = regexp.MustCompile(`(?s)(<script[^>]*>|<style>).*?(</script>|</style>)`)
+
+// elements parses a page and counts its elements.
+func elements(t *testing.T, page string) map[string]int {
+	t.Helper()
+	decoder := xml.NewDecoder(strings.NewReader(code.ReplaceAllString(page, "$1$2")))
+	decoder.Strict = false
+	decoder.AutoClose = xml.HTMLAutoClose
+	decoder.Entity = xml.HTMLEntity
+	count := map[string]int{}
+	for {
+		token, err := decoder.Token()
+		if errors.Is(err, io.EOF) {
+			return count
+		}
+		require.NoError(t, err)
+		if start, ok := token.(xml.StartElement); ok {
+			count[start.Name.Local]++
+		}
+	}
+}
+
+func TestPage(t *testing.T) {
+	page := samplePage(t, func(*Report) {})
+	count := elements(t, page)
+	require.Equal(t, 5, count["svg"], "charts")
+	require.Equal(t, 6, count["title"], "the page's and one a chart")
+	require.Equal(t, 2, count["table"])
+	require.Equal(t, 2, count["script"])
+	require.Zero(t, count["link"]-1, "the empty icon alone")
+	require.NotRegexp(t, `https?://|//cdn|@import|url\(| src=`, page, "nothing from elsewhere")
+	require.Regexp(t, `prefers-color-scheme: dark`, page)
+	require.Regexp(t, `class="open" style="left:27\.\d+%;width:6%" title="open from 4\.10s to 5\.00s"`, page)
+	for _, text := range []string{"bulkhead: wait", "&lt;0.1s", "metastable", "failure_rate: 50%", "sluice (test)", `aria-label="Good answers a second.`} {
+		require.Contains(t, page, text)
+	}
+	for _, path := range regexp.MustCompile(` d="([^"]*)"`).FindAllStringSubmatch(page, -1) {
+		require.Regexp(t, `^(M[-0-9. LMHZ]+)?$`, path[1])
+	}
+	require.NotContains(t, page, "NaN")
+	require.NotContains(t, page, "ZgotmplZ")
+}
+
+func TestPageEscapes(t *testing.T) {
+	page := samplePage(t, func(r *Report) {
+		r.Document, r.Version, r.Command = evil, evil, evil
+		log := &r.View.Logs[With]
+		log.Calls = append(log.Calls, Call{Result: Refused, Why: evil})
+	})
+	require.Zero(t, elements(t, page)["img"])
+	require.NotContains(t, page, "<img")
+	require.Equal(t, 2, strings.Count(page, "</script>"))
+}
+
+func TestPageOfLittle(t *testing.T) {
+	page := samplePage(t, func(r *Report) {
+		r.View.Logs = [2]Log{}
+		r.Policy.Steps = nil
+		r.Document = strings.Repeat("# long\n", 10_000)
+	})
+	elements(t, page)
+	require.NotContains(t, page, `class="band"`)
+	require.Contains(t, page, "nothing to show: no call was refused")
+	require.Contains(t, page, "a document of 10000 lines")
+	require.NotContains(t, page, "NaN")
+}
+
+func TestScale(t *testing.T) {
+	for _, c := range []struct {
+		most, top float64
+		ticks     int
+	}{{0, 1, 2}, {1, 1, 2}, {4, 4, 5}, {7, 8, 5}, {10, 10, 5}, {200, 200, 5}, {256, 300, 4}, {1537, 2000, 5}} {
+		top, ticks := scale(c.most)
+		require.InDelta(t, c.top, top, 1e-9, c.most)
+		require.Len(t, ticks, c.ticks, c.most)
+	}
+}
+
+func TestWriteFile(t *testing.T) {
+	folder := t.TempDir()
+	name := filepath.Join(folder, "a.html")
+	write := func(text string) func(io.Writer) error {
+		return func(w io.Writer) error {
+			_, err := io.WriteString(w, text)
+			return err
+		}
+	}
+	require.NoError(t, WriteFile(name, write("first")))
+	require.NoError(t, WriteFile(name, write("second")))
+	content, err := os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, "second", string(content))
+
+	err = WriteFile(name, func(w io.Writer) error {
+		require.NoError(t, write("half")(w))
+		return errBroken
+	})
+	require.EqualError(t, err, "cannot write "+name+": broken")
+	content, err = os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, "second", string(content), "the old file stays")
+
+	require.EqualError(t, WriteFile(folder, write("")), "cannot write "+folder+": it is a directory")
+	missing := filepath.Join(folder, "missing", "a.html")
+	require.EqualError(t, WriteFile(missing, write("")), "cannot write "+missing+": no such file or directory")
+	require.ErrorContains(t, WriteFile(os.DevNull, write("")), "it is not a regular file")
+
+	link := filepath.Join(folder, "link.html")
+	require.NoError(t, os.Symlink(name, link))
+	require.NoError(t, WriteFile(link, write("third")))
+	content, err = os.ReadFile(name)
+	require.NoError(t, err)
+	require.Equal(t, "third", string(content))
+	entries, err := os.ReadDir(folder)
+	require.NoError(t, err)
+	require.Len(t, entries, 2, "nothing else is left")
+}

@@ -1,0 +1,129 @@
+package demo
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+	"unicode/utf8"
+)
+
+// Row is a line of the table of results.
+type Row struct {
+	Name  string
+	Part  bool      // of the row above
+	Cells [2]string // by Side
+}
+
+// Rows lays out the summaries of both sides.
+func Rows(s Scenario, sums *[2]Summary) []Row {
+	var rows []Row
+	add := func(part bool, name string, cell func(*Summary) string) {
+		rows = append(rows, Row{name, part, [2]string{cell(&sums[Without]), cell(&sums[With])}})
+	}
+	add(false, "calls offered", func(m *Summary) string { return strconv.Itoa(m.Offered) })
+	add(false, "good answers (goodput)", func(m *Summary) string { return m.part(m.Good) })
+	for _, p := range []Phase{Healthy, Slow, Healed} {
+		name := fmt.Sprintf("while %s, of %.0f/s", p, s.could(p))
+		add(true, name, func(m *Summary) string { return number(m.Goodput[p]) + "/s" })
+	}
+	add(false, "p50 of good answers", func(m *Summary) string { return millis(m.GoodP50) })
+	add(false, "p99 of good answers", func(m *Summary) string { return millis(m.GoodP99) })
+	add(false, "p99 of all calls", func(m *Summary) string { return millis(m.AllP99) })
+	add(false, "failed calls", func(m *Summary) string { return m.part(m.Failed) })
+	add(false, "refused by the policy", func(m *Summary) string { return m.part(m.Refused) })
+	for _, reason := range reasons(sums) {
+		add(true, reason, func(m *Summary) string { return m.times(reason) })
+	}
+	add(false, "retries", func(m *Summary) string { return strconv.Itoa(m.Retries) })
+	add(false, "attempts per call", func(m *Summary) string { return fmt.Sprintf("%.2f", m.PerCall) })
+	add(false, "most requests waiting at the service", func(m *Summary) string { return strconv.Itoa(m.Queue) })
+	add(false, "work done for callers who had left", func(m *Summary) string { return percent(m.Wasted) })
+	add(false, "time to recover", func(m *Summary) string { return recovered(s, m) })
+	return rows
+}
+
+// Busy says that the machine had other things to do, if it had, and else nothing.
+func Busy(sums *[2]Summary) string {
+	late := max(sums[Without].Late, sums[With].Late)
+	if late < 100*time.Millisecond {
+		return ""
+	}
+	return fmt.Sprintf("This machine was busy: 1 of 100 calls began %s late or more. The numbers say as much of that as of the callers.", millis(late))
+}
+
+// reasons returns the names of all reasons, those of most refusals first.
+func reasons(sums *[2]Summary) []string {
+	var names []string
+	for _, side := range []Side{With, Without} {
+		for _, c := range sums[side].Reasons {
+			if !slices.Contains(names, c.Name) {
+				names = append(names, c.Name)
+			}
+		}
+	}
+	return names
+}
+
+func (m *Summary) part(n int) string {
+	if n == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%d (%s)", n, percent(share(n, m.Offered)))
+}
+
+func (m *Summary) times(reason string) string {
+	for _, c := range m.Reasons {
+		if c.Name == reason {
+			return strconv.Itoa(c.Times)
+		}
+	}
+	return "0"
+}
+
+// recovered writes the time to recover.
+func recovered(s Scenario, m *Summary) string {
+	switch {
+	case !m.Recovered:
+		return "not in " + seconds(s.Duration-s.HealAt)
+	case m.Recovery < 100*time.Millisecond:
+		return "<0.1s"
+	}
+	return seconds(m.Recovery)
+}
+
+// Table writes the rows as text. heading styles the first line, which may be
+// left as it is.
+func Table(rows []Row, heading func(string) string) string {
+	head := Row{Name: "", Cells: [2]string{Without.String(), With.String()}}
+	width := [3]int{}
+	name := func(r Row) string {
+		if r.Part {
+			return "  " + r.Name
+		}
+		return r.Name
+	}
+	for _, r := range append([]Row{head}, rows...) {
+		for i, text := range []string{name(r), r.Cells[Without], r.Cells[With]} {
+			width[i] = max(width[i], utf8.RuneCountInString(text))
+		}
+	}
+	line := func(r Row) string {
+		return fmt.Sprintf("%-*s   %*s   %*s", width[0], name(r), width[1], r.Cells[Without], width[2], r.Cells[With])
+	}
+	var out strings.Builder
+	out.WriteString(heading(line(head)) + "\n")
+	for _, r := range rows {
+		out.WriteString(line(r) + "\n")
+	}
+	return out.String()
+}
+
+// percent writes a share, with a place behind the point below one percent.
+func percent(x float64) string {
+	if x > 0 && x < 0.0095 {
+		return fmt.Sprintf("%.1f%%", x*100)
+	}
+	return fmt.Sprintf("%.0f%%", x*100)
+}

@@ -1,0 +1,194 @@
+package sluice_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// A policy document and a call under one of its policies.
+func Example() {
+	set, err := sluice.Parse("policy.yaml", []byte(`
+version: 1
+policies:
+  vendor:
+    steps:
+      - timeout: 30s
+      - retry: {attempts: 3, backoff: {exponential: 1ms}}
+      - breaker: {window: {calls: 100}, open: 30s}
+      - limit: {rate: 50/1s, burst: 10}
+      - timeout: 10s
+`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	attempts := 0
+	price, err := sluice.Do(context.Background(), set.Pipeline("vendor"), func(ctx context.Context) (int, error) {
+		if attempts++; attempts == 1 {
+			return 0, errors.New("connection reset")
+		}
+		return 42, nil
+	})
+	fmt.Println(price, err, "after", attempts, "attempts")
+	// Output: 42 <nil> after 2 attempts
+}
+
+func ExampleNew() {
+	p, err := sluice.New(pipeline.Policy{Name: "vendor", Steps: []pipeline.Step{
+		{Kind: pipeline.Timeout, Timeout: timeout.Config{After: time.Second}},
+		{Kind: pipeline.Limit, Limit: limiter.Config{Count: 1, Period: time.Minute}},
+		{Kind: pipeline.Bulkhead, Bulkhead: bulkhead.Config{Concurrent: 5}},
+	}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	hello := func(context.Context) (string, error) { return "hello", nil }
+	fmt.Println(sluice.Do(context.Background(), p, hello))
+	_, err = sluice.Do(context.Background(), p, hello)
+	var rejected *sluice.RejectedError
+	if errors.As(err, &rejected) {
+		fmt.Println(rejected.Step, rejected.Reason, rejected.RetryAfter.Round(time.Minute))
+	}
+	// Output:
+	// hello <nil>
+	// limit rate 1m0s
+}
+
+func ExampleLimiter() {
+	l, err := sluice.NewLimiter(limiter.Config{Count: 100, Period: time.Hour, Burst: 2})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(l.Allow(), l.Allow(), l.Allow())
+	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
+	defer cancel()
+	fmt.Println(l.Wait(ctx))
+	// Output:
+	// true true false
+	// context deadline exceeded
+}
+
+func ExampleKeyedLimiter() {
+	l, err := sluice.NewKeyedLimiter(limiter.Config{Count: 1, Period: time.Hour}, sluice.WithMaxKeys(1_000_000))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	fmt.Println(l.Allow("ann"), l.Allow("ann"), l.Allow("ben"), l.Len())
+	// Output: true false true 2
+}
+
+func ExampleBreaker() {
+	b, err := sluice.NewBreaker(breaker.Config{Window: breaker.Consecutive, Count: 2, Probes: 1,
+		Open: backoff.Config{Kind: backoff.Constant, Base: time.Minute}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	call := func() error {
+		return b.Do(context.Background(), func(context.Context) error { return errors.New("no route to host") })
+	}
+	fmt.Println(call(), b.Mode())
+	fmt.Println(call(), b.Mode())
+	var rejected *sluice.RejectedError
+	if errors.As(call(), &rejected) {
+		fmt.Println("not called:", rejected.Reason, "for another", rejected.RetryAfter.Round(time.Minute))
+	}
+	// Output:
+	// no route to host closed
+	// no route to host open
+	// not called: open for another 1m0s
+}
+
+func ExampleRetry() {
+	r, err := sluice.NewRetry(retry.Config{Attempts: 3, Backoff: backoff.Config{Kind: backoff.Constant, Base: time.Millisecond}})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	_, err = sluice.Retry(context.Background(), r, func(context.Context) (int, error) { return 0, errors.New("busy") })
+	fmt.Println(err)
+	_, err = sluice.Retry(context.Background(), r, func(context.Context) (int, error) {
+		return 0, sluice.Ignore(errors.New("no such user"))
+	})
+	fmt.Println(err)
+	// Output:
+	// sluice: retry: gave up after 3 attempts (attempts): busy
+	// no such user
+}
+
+func ExampleBulkhead() {
+	b, err := sluice.NewBulkhead(bulkhead.Config{Concurrent: 1})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	place, free := b.TryAcquire()
+	fmt.Println(free)
+	_, err = b.Acquire(context.Background())
+	fmt.Println(err)
+	fmt.Println(place.Release(), place.Release())
+	// Output:
+	// true
+	// sluice: bulkhead: rejected: full
+	// true false
+}
+
+// Each tenant has a limit of its own; the size of a request is its cost.
+func ExampleDoWith() {
+	set, err := sluice.Parse("policy.yaml", []byte(`{version: 1, policies: {api: {steps: [{limit: {rate: 10/1h, per: key}}]}}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for _, q := range []sluice.Request{{Key: "ann", Cost: 8}, {Key: "ann", Cost: 8}, {Key: "ben", Cost: 8}} {
+		_, err := sluice.DoWith(context.Background(), set.Pipeline("api"), q, func(context.Context) (int, error) { return 0, nil })
+		fmt.Println(q.Key, errors.Is(err, sluice.ErrRejected))
+	}
+	// Output:
+	// ann false
+	// ann true
+	// ben false
+}
+
+// Events are the lines of the decision log; metrics are counted from them.
+func ExamplePipeline_Listen() {
+	set, err := sluice.Parse("policy.yaml", []byte(`{version: 1, policies: {api: {steps: [{limit: 1/1h}]}}}`))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	p := set.Pipeline("api")
+	var m sluice.Metrics
+	defer p.Listen(m.Observe)()
+	stop := p.Listen(func(e sluice.Event) { fmt.Println(e.LogValue()) })
+	for range 2 {
+		// What became of them is heard.
+		_, _ = sluice.Do(context.Background(), p, func(context.Context) (int, error) { return 0, nil })
+	}
+	stop()
+	for key, n := range m.Snapshot().Decisions {
+		if key.Reason == reducer.ReasonRate {
+			fmt.Println(n, "refused by", key.Step)
+		}
+	}
+	// Output:
+	// [policy=api decision=admit attempt=1]
+	// [policy=api decision=end outcome=ok attempt=1]
+	// [policy=api decision=reject step=limit reason=rate]
+	// 1 refused by limit
+}

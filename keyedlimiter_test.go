@@ -1,0 +1,239 @@
+package sluice_test
+
+import (
+	"math/rand/v2"
+	"runtime"
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+func perKey(t testing.TB, c limiter.Config, options ...sluice.Option) *sluice.KeyedLimiter {
+	t.Helper()
+	l, err := sluice.NewKeyedLimiter(c, options...)
+	require.NoError(t, err)
+	return l
+}
+
+func TestKeyedLimiter(t *testing.T) {
+	for _, a := range algorithms {
+		var source clock.Virtual
+		l := perKey(t, limiter.Config{Algorithm: a, Count: 2, Period: time.Second}, sluice.WithClock(&source))
+		assert.Zero(t, l.Len())
+		free, after := l.Peek("a", 1)
+		assert.EqualValues(t, 2, free)
+		assert.Zero(t, after)
+		assert.True(t, l.Allow("a"))
+		assert.True(t, l.Allow("a"))
+		assert.False(t, l.Allow("a"))
+		assert.True(t, l.AllowN("b", 2))
+		assert.False(t, l.AllowN("c", 3))
+		assert.True(t, l.AllowN("c", 0))
+		free, after = l.Peek("a", 1)
+		assert.Zero(t, free)
+		assert.Positive(t, after)
+		_, never := l.Peek("a", 3)
+		assert.Negative(t, never)
+		assert.Equal(t, 2, l.Len())
+		source.Advance(after)
+		assert.True(t, l.Allow("a"))
+		source.Advance(time.Minute)
+		assert.Zero(t, l.Len())
+		assert.Zero(t, l.Shared())
+	}
+	_, err := sluice.NewKeyedLimiter(limiter.Config{Count: 1, Period: time.Second, Wait: time.Second, Queue: 1})
+	require.Error(t, err)
+	_, err = sluice.NewKeyedLimiter(limiter.Config{Count: 1})
+	require.Error(t, err)
+}
+
+// buckets is the naive keyed limiter: a map of all that ever were.
+type buckets struct {
+	machine *tokenbucket.Machine
+	states  map[string]tokenbucket.State
+}
+
+func (b *buckets) allow(key string, n uint32, now clock.Mark) bool {
+	s, known := b.states[key]
+	if !known {
+		s = b.machine.Init(now)
+	}
+	ok := b.machine.Step(&s, reducer.Action{Kind: reducer.TryAcquire, Cost: n}, now, nil).Verdict == reducer.Admit
+	b.states[key] = s
+	return ok
+}
+
+// lacking returns how many keys do not have all their permits.
+func (b *buckets) lacking(now clock.Mark) (n int) {
+	for _, s := range b.states {
+		if !b.machine.Fresh(s, now) {
+			n++
+		}
+	}
+	return n
+}
+
+// TestKeyedLimiterIsAMapOfBuckets compares every decision with a map, for small
+// maxima that the keys reach exactly and for many shards.
+func TestKeyedLimiterIsAMapOfBuckets(t *testing.T) {
+	for seed := range uint64(30) {
+		rng := rand.New(rand.NewPCG(11, seed))
+		c := limiter.Config{Count: 1 + rng.Uint32N(4), Period: time.Duration(1+rng.IntN(1_000)) * time.Microsecond, Burst: 1 + rng.Uint32N(5)}
+		machine, err := tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.Burst})
+		require.NoError(t, err)
+		naive := &buckets{machine, map[string]tokenbucket.State{}}
+		most := []int{7, 40, 1_500}[seed%3]
+		var source clock.Virtual
+		source.Set(clock.Mark(rng.Int64N(1 << 40)))
+		l := perKey(t, c, sluice.WithClock(&source), sluice.WithMaxKeys(most))
+		for i := range 2_000 {
+			key := strconv.Itoa(rng.IntN(2 * most))
+			n := rng.Uint32N(c.Burst + 2)
+			now := source.Now()
+			if s, known := naive.states[key]; (!known || machine.Fresh(s, now)) && naive.lacking(now) >= most {
+				source.Advance(c.Period)
+				continue // a new key would share
+			}
+			if rng.IntN(10) == 0 {
+				free, _ := l.Peek(key, n)
+				s, known := naive.states[key]
+				if !known {
+					s = machine.Init(now)
+				}
+				require.Equal(t, machine.Free(s, now), free)
+			}
+			require.Equal(t, naive.allow(key, n, now), l.AllowN(key, n), "seed %d, step %d", seed, i)
+			if rng.IntN(3) == 0 {
+				source.Advance(time.Duration(rng.Int64N(int64(c.Period) / 4)))
+			}
+			if rng.IntN(500) == 0 {
+				require.Equal(t, naive.lacking(source.Now()), l.Len())
+			}
+		}
+		require.Zero(t, l.Shared())
+	}
+}
+
+// TestKeyedLimiterAboveTheMaximum compares with a map again: never looser.
+func TestKeyedLimiterAboveTheMaximum(t *testing.T) {
+	var source clock.Virtual
+	c := limiter.Config{Count: 1, Period: time.Millisecond, Burst: 3}
+	l := perKey(t, c, sluice.WithClock(&source), sluice.WithMaxKeys(50))
+	had := map[string]int64{}
+	rng := rand.New(rand.NewPCG(12, 12))
+	for range 50_000 {
+		key := strconv.Itoa(rng.IntN(300))
+		if l.Allow(key) {
+			had[key]++
+		}
+		if rng.IntN(20) == 0 {
+			source.Advance(time.Duration(rng.Int64N(int64(time.Millisecond))))
+		}
+		assert.LessOrEqual(t, l.Len(), 50)
+	}
+	assert.NotZero(t, l.Shared())
+	for key, n := range had {
+		assert.LessOrEqual(t, n, 3+int64(source.Now())/int64(time.Millisecond), key)
+	}
+	source.Advance(time.Second)
+	assert.True(t, l.Allow("new"), "and back to normal")
+	assert.Equal(t, 1, l.Len())
+
+	// In any window: what one key had by the shared bucket counts.
+	l = perKey(t, c, sluice.WithClock(&source), sluice.WithMaxKeys(1))
+	assert.True(t, l.AllowN("a", 1))
+	assert.True(t, l.AllowN("b", 3), "shared")
+	assert.False(t, l.Allow("c"))
+	source.Advance(time.Millisecond)
+	assert.False(t, l.AllowN("b", 2), "there is room, but b has taken from the shared one")
+	assert.True(t, l.AllowN("b", 1))
+	source.Advance(3 * time.Millisecond)
+	assert.True(t, l.AllowN("b", 3))
+	assert.EqualValues(t, 4, l.Shared())
+}
+
+func TestKeyedLimiterIsSmall(t *testing.T) {
+	const keys = 100_000
+	l := perKey(t, limiter.Config{Count: 1, Period: time.Hour, Burst: 2}, sluice.WithMaxKeys(keys))
+	name := make([]byte, 0, 32)
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	for i := range keys {
+		name = strconv.AppendInt(append(name[:0], "tenant-"...), int64(i), 10)
+		require.True(t, l.Allow(string(name)))
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	each := float64(after.HeapAlloc-before.HeapAlloc) / keys
+	t.Logf("%.1f bytes a key", each)
+	assert.LessOrEqual(t, each, 64.0)
+	assert.Equal(t, keys, l.Len())
+	assert.Zero(t, l.Shared())
+	assert.True(t, l.Allow("one more"), "shared")
+	assert.EqualValues(t, 1, l.Shared())
+	runtime.KeepAlive(l)
+}
+
+func TestKeyedLimiterAllocatesNothing(t *testing.T) {
+	for _, a := range algorithms {
+		l := perKey(t, limiter.Config{Algorithm: a, Count: 1000, Period: time.Hour})
+		keys := make([]string, 100)
+		for i := range keys {
+			keys[i] = "key " + strconv.Itoa(i)
+			l.Allow(keys[i])
+		}
+		i := 0
+		allocates(t, 0, "Allow", func() { i++; l.Allow(keys[i%100]) })
+	}
+	l := perKey(t, limiter.Config{Count: 1, Period: time.Hour}, sluice.WithMaxKeys(1))
+	l.Allow("a")
+	allocates(t, 0, "refused", func() { l.Allow("a") })
+	allocates(t, 0, "shared", func() { l.Allow("b") })
+}
+
+// TestKeyedLimiterUnderLoad counts what every key had: L1 for each.
+func TestKeyedLimiterUnderLoad(t *testing.T) {
+	for _, a := range algorithms {
+		var source clock.Virtual
+		c := limiter.Config{Algorithm: a, Count: 5, Period: 5 * time.Millisecond}
+		l := perKey(t, c, sluice.WithClock(&source), sluice.WithMaxKeys(60))
+		var had [100]atomic.Int64
+		var all sync.WaitGroup
+		for i := range 8 {
+			all.Go(func() {
+				rng := rand.New(rand.NewPCG(13, uint64(i)))
+				for range 5_000 {
+					key := rng.IntN(len(had))
+					if l.Allow(strconv.Itoa(key)) {
+						had[key].Add(1)
+					}
+					switch rng.IntN(100) {
+					case 0:
+						source.Advance(time.Millisecond)
+					case 1:
+						l.Len()
+						l.Peek(strconv.Itoa(key), 1)
+					}
+				}
+			})
+		}
+		all.Wait()
+		passed := int64(source.Now()) / int64(time.Millisecond)
+		for key := range had {
+			// Windows let at most twice the rate pass.
+			assert.LessOrEqual(t, had[key].Load(), 2*5+passed*map[bool]int64{true: 1, false: 2}[a == limiter.TokenBucket], "key %d", key)
+		}
+	}
+}
