@@ -16,15 +16,15 @@ import (
 	"github.com/sluice-go/sluice/policy"
 )
 
-// cases is how many random policies and logs are compared; SLUICE_CASES asks
-// for more, SLUICE_SEED for others.
+// cases is how many random policies and logs are compared, half as many under
+// the race detector; SLUICE_CASES asks for more, SLUICE_SEED for others.
 const cases = 20_000
 
 // TestOracle compares the core with a second, naive implementation of the exact
 // meaning on random policies and logs. Both get what the printed document and
 // log say, so that parser and reader take part.
 func TestOracle(t *testing.T) {
-	n, seed := number(t, "SLUICE_CASES", cases), uint64(number(t, "SLUICE_SEED", 1))
+	n, seed := number(t, "SLUICE_CASES", cases/raceSlows), uint64(number(t, "SLUICE_SEED", 1))
 	if testing.Short() {
 		n /= 20
 	}
