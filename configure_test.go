@@ -139,6 +139,15 @@ func TestLeasesOutliveTheirSetting(t *testing.T) {
 		assert.Contains(t, j.take(), "10s lapse bulkhead")
 		time.Sleep(time.Hour)
 		assert.Equal(t, "held 0/1", state(t, p, "bulkhead").Text)
+
+		set, p = loaded(t, "bulkhead: {concurrent: 1, lease: 10s}")
+		go func() { _ = do(p, takes(time.Minute)) }()
+		synctest.Wait()
+		reload(t, set, "bulkhead: {concurrent: 1}")
+		require.Error(t, do(p, ok))
+		time.Sleep(10 * time.Second)
+		require.NoError(t, do(p, ok), "nobody waited for it")
+		time.Sleep(time.Hour)
 	})
 }
 
@@ -148,7 +157,7 @@ func TestBreakerIsWhatItIsNowWhenItsWindowChanges(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		set, p := loaded(t, "breaker: {window: {consecutive: 1}, open: 1m}")
 		require.Error(t, do(p, fails))
-		time.Sleep(time.Minute)
+		time.Sleep(4 * time.Minute)
 		reload(t, set, "breaker: {window: {consecutive: 1}, open: 1h, half_open_max: 2m}")
 		assert.Equal(t, "half-open", state(t, p, "breaker").Mode)
 	})

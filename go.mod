@@ -4,6 +4,7 @@ go 1.25.0
 
 require (
 	github.com/cockroachdb/datadriven v1.0.3
+	github.com/leanovate/gopter v0.2.11
 	github.com/santhosh-tekuri/jsonschema/v6 v6.0.3
 	github.com/stretchr/testify v1.11.1
 	go.yaml.in/yaml/v4 v4.0.0
@@ -11,7 +12,6 @@ require (
 
 require (
 	github.com/davecgh/go-spew v1.1.1 // indirect
-	github.com/leanovate/gopter v0.2.11 // indirect
 	github.com/pmezard/go-difflib v1.0.0 // indirect
 	golang.org/x/text v0.14.0 // indirect
 	gopkg.in/yaml.v3 v3.0.1 // indirect

@@ -7,6 +7,7 @@ import (
 	"strconv"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -101,6 +102,22 @@ func TestBreakersForgetIdleKeys(t *testing.T) {
 		time.Sleep(10 * time.Minute)
 		require.NoError(t, keyed(p, "e"), "in the place of one that was idle")
 		assert.Equal(t, 2, state(t, p, "breaker").Keys)
+	})
+}
+
+// TestCellsInUseAreKept has a call keep its cell over a long backoff, in which
+// it becomes as good as new.
+func TestCellsInUseAreKept(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"retry: {attempts: 2, backoff: {constant: 1h}, jitter: none}", "limit: {rate: 1/1s, burst: 1, per: key}"}, sluice.WithMaxKeys(1))
+		go func() { _, _ = sluice.DoWith(t.Context(), p, sluice.Request{Key: "a"}, fails) }()
+		time.Sleep(time.Minute)
+		require.NoError(t, keyed(p, "b"))
+		time.Sleep(time.Minute)
+		require.NoError(t, keyed(p, "a"))
+		time.Sleep(58 * time.Minute)
+		synctest.Wait()
+		require.ErrorIs(t, keyed(p, "a"), sluice.ErrRejected, "the second attempt has the permit")
 	})
 }
 

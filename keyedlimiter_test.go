@@ -163,6 +163,24 @@ func TestKeyedLimiterAboveTheMaximum(t *testing.T) {
 	assert.EqualValues(t, 4, l.Shared())
 }
 
+// TestKeyedLimiterForgetsNothingBeforeItsMark has the source step back behind
+// a mark at which a key was forgotten.
+func TestKeyedLimiterForgetsNothingBeforeItsMark(t *testing.T) {
+	var source settable
+	l := perKey(t, rate(1, time.Second), sluice.WithClock(&source), sluice.WithMaxKeys(1))
+	assert.True(t, l.Allow("a"))
+	source.now = clock.Mark(time.Second)
+	assert.True(t, l.Allow("b"), "in the place of a")
+	source.now = clock.Mark(500 * time.Millisecond)
+	assert.True(t, l.Allow("a"), "counts as at 1s")
+	source.now = clock.Mark(1500 * time.Millisecond)
+	assert.False(t, l.Allow("a"))
+}
+
+type settable struct{ now clock.Mark }
+
+func (s *settable) Now() clock.Mark { return s.now }
+
 func TestKeyedLimiterIsSmall(t *testing.T) {
 	const keys = 100_000
 	l := perKey(t, limiter.Config{Count: 1, Period: time.Hour, Burst: 2}, sluice.WithMaxKeys(keys))

@@ -22,8 +22,7 @@ func TestListenersMayCallBack(t *testing.T) {
 		require.NoError(t, err)
 		p := set.Pipeline("p")
 		depth, seen := 0, map[string]int{}
-		var stop func()
-		stop = p.Listen(func(e sluice.Event) {
+		stop := p.Listen(func(e sluice.Event) {
 			seen[e.Kind.String()+e.Change]++
 			if depth++; depth < 4 {
 				_ = do(p, ok)

@@ -56,13 +56,13 @@ func TestRetryAlone(t *testing.T) {
 
 func TestRetryHonoursContexts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		for _, delay := range []time.Duration{time.Minute, 1} {
+		for _, delay := range []time.Duration{time.Minute, 2} {
 			r := retrier(t, retry.Config{Attempts: 3, Backoff: constant(delay)})
 			ctx, cancel := context.WithCancel(t.Context())
 			runs := 0
 			_, err := sluice.Retry(ctx, r, func(context.Context) (int, error) {
 				runs++
-				time.AfterFunc(min(delay, time.Second), cancel)
+				time.AfterFunc(min(delay/2, time.Second), cancel)
 				return 0, errBoom
 			})
 			var gaveUp *sluice.CancelError

@@ -64,8 +64,8 @@ func (s *soak) note(e sluice.Event) {
 func TestSoak(t *testing.T) {
 	const calls = 20_000
 	bubble(t, func(t *testing.T) {
-		set, p := loaded(t, soaked[0]...)
-		p = guarded(t, soaked[0], sluice.WithMaxKeys(12))
+		set, _ := loaded(t, soaked[0]...)
+		p := guarded(t, soaked[0], sluice.WithMaxKeys(12))
 		s := &soak{p: p}
 		p.Listen(s.note)
 		var all sync.WaitGroup

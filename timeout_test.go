@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 func TestTimeouts(t *testing.T) {
@@ -174,5 +175,21 @@ func TestSoftLimitIsToldOfOnce(t *testing.T) {
 			}
 		}
 		assert.Equal(t, []string{"1s timeout 1 each soft", "3s timeout 2 whole soft", "3s timeout 2 each soft", "5s timeout 3 each soft"}, soft)
+	})
+}
+
+// TestLateErrorThatIsNone has an error that is classified as a success.
+func TestLateErrorThatIsNone(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		all := func(error) reducer.Outcome { return reducer.OK }
+		for i, d := range []time.Duration{0, 2 * time.Second, 2 * time.Second} {
+			p := guarded(t, [][]string{{"timeout: 1s"}, {"timeout: 1s"}, {"retry: 2", "timeout: 1s"}}[i], sluice.WithClassify(all))
+			value, err := sluice.Do(t.Context(), p, func(context.Context) (int, error) {
+				time.Sleep(d)
+				return 7, errBoom
+			})
+			assert.Equal(t, 7, value)
+			assert.Equal(t, errBoom, err)
+		}
 	})
 }

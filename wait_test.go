@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -12,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -126,6 +128,66 @@ func TestTurnAndCancelTogether(t *testing.T) {
 		}
 	})
 }
+
+// TestTurnAndTimeoutTogether has turns come at the very mark of a timeout: ends
+// come first, and nothing starts after its end.
+func TestTurnAndTimeoutTogether(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for range 50 {
+			p := guarded(t, []string{"timeout: 1s", "limit: {rate: 1/1s, burst: 1, wait: 1m}"})
+			require.NoError(t, do(p, ok))
+			require.ErrorIs(t, do(p, ok), context.DeadlineExceeded)
+			assert.EqualValues(t, 1, state(t, p, "limit").Free, "refunded at the mark of the grant")
+		}
+	})
+}
+
+// TestNothingStartsAfterItsEnd has a caller learn of its turn long after it came,
+// when its timeout is over.
+func TestNothingStartsAfterItsEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		source := &jumping{began: time.Now()}
+		p := guarded(t, []string{"timeout: 1m", "bulkhead: {concurrent: 1, wait: 1h}", "breaker: {window: {consecutive: 1}, open: 1h}"}, sluice.WithClock(source))
+		// The breaker is left before the bulkhead.
+		p.Listen(func(e sluice.Event) {
+			if e.Change != "" {
+				source.by.Store(int64(time.Hour))
+			}
+		})
+		go func() { _ = do(p, stubborn2(time.Second)) }()
+		synctest.Wait()
+		err := do(p, func(context.Context) (int, error) { t.Error("ran"); return 0, nil })
+		var cut *sluice.TimeoutError
+		require.ErrorAs(t, err, &cut)
+		assert.Equal(t, "held 0/1", state(t, p, "bulkhead").Text)
+	})
+}
+
+// jumping is a source that may jump ahead.
+type jumping struct {
+	began time.Time
+	by    atomic.Int64
+}
+
+func (j *jumping) Now() clock.Mark {
+	return clock.Mark(time.Since(j.began)).Add(time.Duration(j.by.Load()))
+}
+
+// TestWaitBySlowClock waits by a source that is slower than the timers.
+func TestWaitBySlowClock(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"limit: {rate: 1/1s, burst: 1, wait: 1m}"}, sluice.WithClock(slow{time.Now()}))
+		require.NoError(t, do(p, ok))
+		began := time.Now()
+		require.NoError(t, do(p, ok))
+		assert.InDelta(t, 2*time.Second, time.Since(began), float64(time.Microsecond))
+	})
+}
+
+// slow is a source that takes twice as long for everything.
+type slow struct{ began time.Time }
+
+func (s slow) Now() clock.Mark { return clock.Mark(time.Since(s.began) / 2) }
 
 func TestTimeoutWhileWaiting(t *testing.T) {
 	bubble(t, func(t *testing.T) {

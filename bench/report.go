@@ -39,7 +39,7 @@ func target(t task, p peer, own figure, ratio float64) string {
 		met = ratio >= p.target
 	}
 	if t.allocs >= 0 {
-		wishes = append(wishes, fmt.Sprintf("<= %d allocs", t.allocs))
+		wishes = append(wishes, fmt.Sprintf("allocs <= %d", t.allocs))
 		met = met && own.allocs <= t.allocs
 	}
 	if len(wishes) == 0 {

@@ -98,7 +98,8 @@ func K4(m machine, h history) error {
 // K5: who is served is the oldest of those who wait, or the newest.
 func K5(m machine, h history) error {
 	r, c := rigged(m, h)
-	var queue []uint64 // callers, oldest first
+	var queue []uint64             // callers, oldest first
+	callers := map[uint64]uint64{} // by ticket
 	forget := func(caller uint64) {
 		queue = slices.DeleteFunc(queue, func(w uint64) bool { return w == caller })
 	}
@@ -111,6 +112,7 @@ func K5(m machine, h history) error {
 			switch {
 			case x.answer.Verdict == reducer.Wait:
 				queue = append(queue, x.action.ID)
+				callers[x.answer.ID] = x.action.ID
 			case x.answer.Verdict == reducer.Admit && x.action.Kind == reducer.Acquire && x.action.Cost > 0 && len(queue) > 0 && !newestFirst:
 				return fmt.Errorf("K5: %s overtakes %v", x, queue)
 			}
@@ -129,7 +131,7 @@ func K5(m machine, h history) error {
 				}
 			}
 			if x.action.Kind == reducer.Leave && x.answer.Verdict == reducer.Done {
-				queue = slices.DeleteFunc(queue, func(caller uint64) bool { _, waits := r.waiting[caller]; return !waits })
+				forget(callers[x.action.ID])
 			}
 		}
 	}

@@ -131,7 +131,7 @@ func TestPipelineCommands(t *testing.T) {
 		begin: beginPipeline,
 		make:  testPipeline(func(p pipeline.Policy) pipeline.Policy { return p }),
 	}
-	s.agrees(t, 250, 50)
+	s.agrees(t, 120, 40)
 	s.differs(t, testPipeline(func(p pipeline.Policy) pipeline.Policy {
 		p.Steps = slices.Clone(p.Steps)
 		for i := range p.Steps {

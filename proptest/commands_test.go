@@ -104,7 +104,9 @@ func (s suite) agrees(t *testing.T, cases, size int) {
 func (s suite) differs(t *testing.T, mutant func(w uint64) tested) {
 	t.Helper()
 	s.make = mutant
-	switch r := s.prop().Check(parameters(500, 60)); {
+	p := parameters(500, 60)
+	p.MaxShrinkCount = 0
+	switch r := s.prop().Check(p); {
 	case r.Passed():
 		t.Errorf("SLUICE_SEED=%d: no case of %d tells the mutant from the machine", seed(), r.Succeeded)
 	case r.Status != gopter.TestFailed:

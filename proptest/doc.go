@@ -5,9 +5,10 @@
 //
 // Its tests draw their input with gopter, which also shrinks what fails. They
 // are the same in every run; the environment variable SLUICE_SEED gives other
-// ones, and every failure prints the seed that it came from:
+// ones, SLUICE_TIMES more of them, and every failure prints the seed that it
+// came from:
 //
-//	SLUICE_SEED=42 go test ./proptest
+//	SLUICE_SEED=42 SLUICE_TIMES=100 go test ./proptest
 //
 // TestInvariants is the table of all invariants: the name, what it says, the
 // machines that it is checked on, and the mutant on which it fires. A mutant is

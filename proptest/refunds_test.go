@@ -104,20 +104,20 @@ func (s *story) cancel(i int) {
 	s.permits, s.kept = s.permits[:last], s.kept[:last]
 }
 
-// tales tells n histories. It returns the first wrong one, shortest first, and
-// how many refunds there were.
-func tales(n int, refund refunder, reserves bool) (wrong error, refunds int) {
+// tales tells n histories. It returns how many refunds there were and the first
+// wrong history, shortest first.
+func tales(n int, refund refunder, reserves bool) (refunds int, wrong error) {
 	source := rand.New(rand.NewPCG(uint64(seed()), 10))
 	for i := range n {
 		burst, every := 1+source.Int64N(3), 1+source.Int64N(5)
 		m := must(tokenbucket.New(tokenbucket.Config{Count: 1, Period: time.Duration(every), Burst: uint32(burst)}))
 		s := &story{random: source, machine: m, state: m.Init(0), interval: every, burst: burst, refund: refund, reserves: reserves}
 		if err := s.tell(3 + 9*i/n); err != nil {
-			return fmt.Errorf("SLUICE_SEED=%d: %s: a permit every %d, burst %d:%s", seed(), err, every, burst, s.text), refunds
+			return refunds, fmt.Errorf("SLUICE_SEED=%d: %w: a permit every %d, burst %d:%s", seed(), err, every, burst, s.text)
 		}
 		refunds += s.refunds
 	}
-	return nil, refunds
+	return refunds, nil
 }
 
 // TestRefunds is rule 10 of DESIGN.md: no history of admissions, reservations
@@ -126,22 +126,22 @@ func tales(n int, refund refunder, reserves bool) (wrong error, refunds int) {
 func TestRefunds(t *testing.T) {
 	t.Parallel()
 	for _, reserves := range [...]bool{false, true} {
-		wrong, refunds := tales(150_000, properly, reserves)
+		refunds, wrong := tales(110_000, properly, reserves)
 		if wrong != nil {
 			t.Error(wrong)
 		}
-		if refunds < 50_000 {
+		if refunds < 40_000 {
 			t.Errorf("reservations %t: only %d refunds gave anything back", reserves, refunds)
 		}
 	}
 	for name, refund := range map[string]refunder{"max(TAT - cT, now)": wholly, "R not kept": unbooked} {
-		if wrong, _ := tales(150_000, refund, false); wrong == nil {
+		if _, wrong := tales(150_000, refund, false); wrong == nil {
 			t.Errorf("%s: no history shows that it is wrong", name)
 		} else {
 			t.Logf("%s: %s", name, wrong)
 		}
 	}
-	if wrong, _ := tales(150_000, aheadUnminded, true); wrong == nil {
+	if _, wrong := tales(150_000, aheadUnminded, true); wrong == nil {
 		t.Error("reservations ahead not minded: no history shows that it is wrong")
 	} else {
 		t.Logf("reservations ahead not minded: %s", wrong)

@@ -128,7 +128,7 @@ func (r *rig) mark(w uint64) clock.Mark {
 	default:
 		at = r.now + clock.Mark(w>>8%256)
 	}
-	return max(r.now, min(at, r.now+1000))
+	return max(r.now, min(at, r.now+300))
 }
 
 // action draws what happens, false where there is nobody whom it could concern.
@@ -188,7 +188,7 @@ func (r *rig) end(a reducer.Action, w uint64, choice int) (reducer.Action, bool)
 
 // advance lets time pass up to the mark.
 func (r *rig) advance(to clock.Mark) {
-	for range 10_000 {
+	for range 2_000 {
 		wake, ok := r.subject.NextWake()
 		if !ok || wake > to || r.err != nil {
 			r.now = max(r.now, to)

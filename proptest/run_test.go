@@ -13,18 +13,25 @@ import (
 	"github.com/leanovate/gopter/prop"
 )
 
-// seed is the same in every run unless SLUICE_SEED says otherwise.
-var seed = sync.OnceValue(func() int64 {
-	text := os.Getenv("SLUICE_SEED")
+var (
+	// seed is the same in every run unless SLUICE_SEED says otherwise.
+	seed = sync.OnceValue(func() int64 { return setting("SLUICE_SEED", 20_261_121) })
+	// times is how many times as many cases are drawn, 1 unless SLUICE_TIMES
+	// says otherwise.
+	times = sync.OnceValue(func() int { return int(setting("SLUICE_TIMES", 1)) })
+)
+
+func setting(name string, usual int64) int64 {
+	text := os.Getenv(name)
 	if text == "" {
-		return 20_261_121
+		return usual
 	}
 	n, err := strconv.ParseInt(text, 10, 64)
 	if err != nil {
-		panic("SLUICE_SEED: " + err.Error())
+		panic(name + ": " + err.Error())
 	}
 	return n
-})
+}
 
 // TestMain prints the seed where it is not the usual one.
 func TestMain(m *testing.M) {
@@ -55,18 +62,18 @@ const setup = 2
 // parameters of a search: how many cases of at most how many words.
 func parameters(cases, size int) *gopter.TestParameters {
 	p := gopter.DefaultTestParametersWithSeed(seed())
-	p.MinSuccessfulTests, p.MaxSize = cases, size
+	p.MinSuccessfulTests, p.MaxSize = cases*times(), size
 	return p
 }
 
 // search looks for a history on which holds returns an error, or panics.
-func search(cases, size int, holds func(h history) error) *gopter.TestResult {
+func search(p *gopter.TestParameters, holds func(h history) error) *gopter.TestResult {
 	return prop.ForAll(func(words []uint64) string {
 		if err := holds(words); err != nil {
 			return err.Error()
 		}
 		return ""
-	}, gen.SliceOf(gen.UInt64())).Check(parameters(cases, size))
+	}, gen.SliceOf(gen.UInt64())).Check(p)
 }
 
 // report is what a failed search has found, with the seed.
@@ -88,7 +95,7 @@ func report(r *gopter.TestResult) string {
 // always fails the test where the property does not hold.
 func always(t *testing.T, cases, size int, holds func(h history) error) {
 	t.Helper()
-	if r := search(cases, size, holds); !r.Passed() {
+	if r := search(parameters(cases, size), holds); !r.Passed() {
 		t.Error(report(r))
 	}
 }
@@ -96,7 +103,9 @@ func always(t *testing.T, cases, size int, holds func(h history) error) {
 // fires fails the test where the property holds of a mutant.
 func fires(t *testing.T, cases, size int, holds func(h history) error) {
 	t.Helper()
-	switch r := search(cases, size, holds); {
+	p := parameters(cases, size)
+	p.MaxShrinkCount = 0
+	switch r := search(p, holds); {
 	case r.Passed():
 		t.Errorf("SLUICE_SEED=%d: no case of %d tells the mutant from the machine", seed(), r.Succeeded)
 	case r.Status != gopter.TestFailed:

@@ -93,14 +93,15 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 // Enter is the Acquire of a step that admits, without its words; false, and
 // nothing changed, when Step is to be asked.
 func (m *Machine) Enter(s *State, caller uint64, now clock.Mark) (reducer.Permit, bool) {
-	if !m.free(s) || m.behind(s) {
+	if !m.free(s) || s.Queue.Len() > 0 {
 		return reducer.Permit{}, false
 	}
+	now = max(now, s.Last)
 	if lapse, ok := m.NextLapse(s); ok && lapse <= now {
 		return reducer.Permit{}, false
 	}
-	s.Last = max(s.Last, now)
-	return m.take(s, caller, s.Last), true
+	s.Last = now
+	return m.take(s, caller, now), true
 }
 
 // Exit is Release without its words; false, and nothing changed, for a permit
@@ -190,7 +191,7 @@ func (m *Machine) expire(s *State, ticket uint64, now clock.Mark) reducer.Answer
 
 // tick ends waits, then leases.
 func (m *Machine) tick(s *State, now clock.Mark, out *reducer.Out) {
-	for w, ok := s.Queue.Soonest(); ok && w.Ends <= now; w, ok = s.Queue.Soonest() {
+	for w, ok := s.Queue.Soonest(); ok && w.Ends <= now && w.Ends != clock.Never; w, ok = s.Queue.Soonest() {
 		s.Queue.Remove(w.Ticket)
 		*out = append(*out, reducer.Effect{Kind: reducer.Drop, Reason: reducer.ReasonWait, Caller: w.Caller})
 	}

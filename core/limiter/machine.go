@@ -174,7 +174,7 @@ func (m *Machine[S, C]) due(s *State[S], waiter Waiter, now clock.Mark) bool {
 }
 
 func (m *Machine[S, C]) tick(s *State[S], now clock.Mark, out *reducer.Out) reducer.Answer {
-	for w, ok := s.Queue.Soonest(); ok && w.Ends <= now; {
+	for w, ok := s.Queue.Soonest(); ok && w.Ends <= now && w.Ends != clock.Never; {
 		later, more := s.Queue.Later(w)
 		if !m.due(s, w, w.Ends) {
 			s.Queue.Remove(w.Ticket)

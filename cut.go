@@ -1,0 +1,80 @@
+package sluice
+
+import (
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// ends brings about the timeouts that are due up to a mark, each at its own, and
+// reports whether one cut the call. Those in shadow are told of alone.
+func (r *run) ends(now clock.Mark) (effect pipeline.Effect, cut bool) {
+	plan := r.layout.plan
+	attempt := r.call.Retry.Attempt
+	if r.call.Phase == pipeline.Waiting {
+		attempt++
+	}
+	for at := plan.EndsAt(&r.call); at <= now; at = plan.EndsAt(&r.call) {
+		r.now = max(r.now, at)
+		effect = r.advance(pipeline.Event{Kind: pipeline.Woken})
+		i, due := effect.CutStep()
+		if !due {
+			return effect, false
+		}
+		r.tell(Event{Kind: drive.Timeout, Step: plan.StepName(i), Attempt: attempt, Shadow: plan.Shadow(i)})
+		if !plan.Shadow(i) {
+			return effect, true
+		}
+	}
+	return effect, false
+}
+
+// timeout is the error of the step that an effect says has cut the call.
+func (r *run) timeout(e pipeline.Effect, err error) *TimeoutError {
+	i, _ := e.CutStep()
+	return &TimeoutError{Policy: r.p.name, Step: r.layout.plan.StepName(i), Err: err}
+}
+
+// cut settles an attempt that a timeout had cut before the function returned.
+// A late success is returned all the same, unless the options refuse it.
+func (r *run) cut(effect pipeline.Effect, outcome reducer.Outcome, err error, returned clock.Mark) (again bool, _ error) {
+	r.late, r.void = true, outcome == reducer.OK && r.p.strict
+	if outcome == reducer.OK && !r.p.strict {
+		r.leave(effect)
+		r.now, r.keep = returned, true
+		if effect.Do == pipeline.Consult {
+			return r.do(r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.OK}))
+		}
+		r.end(Event{Kind: drive.End, Outcome: reducer.OK, Attempt: r.call.Retry.Attempt})
+		return false, err
+	}
+	r.last = r.timeout(effect, err)
+	if r.single && effect.Do == pipeline.Consult {
+		r.leave(effect)
+		effect = r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.Timeout})
+	}
+	again, failed := r.do(effect)
+	if !again && failed == nil {
+		failed = r.last
+	}
+	return again, failed
+}
+
+// soft tells of timeouts whose soft limit has passed.
+func (r *run) soft(now clock.Mark) {
+	if !r.p.heard() {
+		return
+	}
+	began := r.now
+	for i := range r.layout.plan.Len() {
+		if at := r.layout.plan.SoftAt(&r.call, i); at <= now && r.warned&(1<<i) == 0 {
+			if i < r.layout.plan.RetryIndex() {
+				r.warned |= 1 << i
+			}
+			r.now = max(began, at)
+			r.tell(Event{Kind: drive.Timeout, Step: r.layout.plan.StepName(i), Attempt: r.call.Retry.Attempt, Soft: true})
+		}
+	}
+	r.now = began
+}

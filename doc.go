@@ -1,0 +1,100 @@
+// Package sluice guards calls with a resilience policy: timeouts, retries,
+// circuit breakers, rate limits, bulkheads. A policy is a document or a Go
+// value; what it decides is decided by the pure core, the same in this package,
+// in sluice eval and wherever else the core runs.
+//
+//	set, err := sluice.Load("policy.yaml")
+//	...
+//	price, err := sluice.Do(ctx, set.Pipeline("vendor"), func(ctx context.Context) (Price, error) {
+//		return client.Price(ctx, item)
+//	})
+//
+// The example of this package is the same with a document, compiled and run.
+//
+// Each mechanism stands alone too: [Limiter], [KeyedLimiter], [Breaker],
+// [Bulkhead] and [Retry].
+//
+// # Calls
+//
+// [Do] takes a call through the steps of a [Pipeline], outermost first, runs the
+// function on the caller's goroutine, and leaves the steps in reverse order.
+// What stands below a retry is passed anew by every attempt. All or nothing: a
+// call that is refused, cut or cancelled before it runs gives back what it took.
+// [DoWith] brings a key, a cost or attributes. [Pipeline.Begin] is for work that
+// is not a function, [Hold] for answers that are read after the function.
+//
+// A panic or [runtime.Goexit] of the function, and a panic of a listener or of
+// any other function of the caller, gives back what is held, counts as a failure
+// where an attempt was running, and goes on.
+//
+// # Waits
+//
+// A call waits in the queue of a limit or a bulkhead with a wait setting, and
+// between attempts. No wait outlives the context, the timeouts above it, or its
+// own setting; who gives up frees the place, and those behind move up. Nobody
+// overtakes in a queue. At one mark ends come before what begins: a wait that is
+// over and a turn that comes with the end of a timeout are a timeout. The order
+// in which several queues move at one mark is not promised.
+//
+// # Timeouts
+//
+// A timeout is cooperative: it ends the context of the attempt, and its cut
+// votes in breakers and starts the backoff at its own mark, however late the
+// function returns. Until then the function keeps its place in a bulkhead, and
+// no other attempt starts. A success that comes late is returned, unless
+// [WithRefuseLate] says otherwise. The deadline of the caller's context is a
+// timeout above all steps, named deadline.
+//
+// The context of an attempt has no timer until somebody asks for Done. It ends
+// with the attempt. Where nothing can cut an attempt it is the caller's own.
+//
+// # Errors
+//
+//   - [RejectedError], for [errors.Is] an [ErrRejected]: a step refused. It has
+//     the step, the reason, and after what time to come again.
+//   - [TimeoutError], for [errors.Is] a [context.DeadlineExceeded].
+//   - [RetryError]: the retry gave up, and why.
+//   - [CancelError]: the caller gave up between two attempts.
+//   - The function's own error, untouched, when there was no more to it.
+//
+// All of them unwrap to the error of the last attempt, if there was one. The
+// value is the last attempt's where the error is its own or a RetryError, and
+// zero where the policy refused. An error means a failure unless it is an
+// [Outcomer], as [Ignore] and [Throttle] make one, or [WithClassify] knows
+// better. An error that looks like a cancellation does not say that the caller
+// cancelled: that is asked of the caller's context.
+//
+// # Goroutines and memory
+//
+// There is no goroutine per call, and no timer while nobody waits. A cell at
+// which somebody waits has one timer. Nothing needs closing.
+//
+// A call without timeouts allocates nothing, one with timeouts the 32 bytes of
+// its context. Steps kept per key have at most [WithMaxKeys] cells; a cell that
+// is the same as a new one is forgotten when another key needs its place, a
+// breaker's after ten minutes without a call. Where none can be forgotten, new
+// keys share a cell, which is stricter and never looser, until nothing of what
+// they took from it counts any more.
+//
+// # Listeners and metrics
+//
+// [Pipeline.Listen] hears every decision on the goroutine that caused it, with
+// no lock held, so that it may call back, even into the same pipeline. While
+// nobody listens it costs one load. [Metrics] are counted from the same events.
+//
+// # Changes
+//
+// [Set.Reload] and [Pipeline.Configure] change the policy in force. Steps are
+// matched by name, mechanism and keys and keep their state; calls under way keep
+// the plan under which they began. An error changes nothing.
+// [Pipeline.Snapshot] and [Pipeline.Restore] carry limits, breakers and budgets
+// with their keys over to another process. Places and waiters stay behind with
+// theirs, as does what keys above the maximum share.
+//
+// # Clocks
+//
+// Marks are read from the monotonic clock, once for most decisions, and not at
+// all by a closed breaker that counts calls. Tests run in the virtual time of
+// testing/synctest, or, where nothing waits, with a [clock.Virtual] by
+// [WithClock].
+package sluice

@@ -1,0 +1,95 @@
+package proptest
+
+import (
+	"slices"
+
+	"github.com/sluice-go/sluice/clock"
+)
+
+// The algorithms of limiters, from nanosecond to nanosecond.
+
+// counter is a naive algorithm. It lives from nanosecond to nanosecond.
+type counter interface {
+	pass()
+	fits(cost int64) bool
+	take(cost int64)
+	drain()
+	capacity() int64
+	copy() counter
+}
+
+// credit is a token bucket that counts nanoseconds: a permit costs an interval,
+// and a nanosecond gives one, up to burst intervals.
+type credit struct{ have, interval, burst int64 }
+
+func (c *credit) pass()                { c.have = min(c.have+1, c.interval*c.burst) }
+func (c *credit) fits(cost int64) bool { return c.have >= cost*c.interval }
+func (c *credit) take(cost int64)      { c.have -= cost * c.interval }
+func (c *credit) drain()               { c.have = 0 }
+func (c *credit) capacity() int64      { return c.burst }
+func (c *credit) copy() counter        { next := *c; return &next }
+
+// window counts down what is left of it.
+type window struct{ left, used, count, period int64 }
+
+func (c *window) pass() {
+	if c.left--; c.left <= 0 {
+		c.left, c.used = 0, 0
+	}
+}
+func (c *window) fits(cost int64) bool { return c.used+cost <= c.count }
+func (c *window) take(cost int64) {
+	if c.left == 0 && cost > 0 {
+		c.left = c.period
+	}
+	c.used += cost
+}
+func (c *window) drain() {
+	c.take(max(0, c.count-c.used))
+}
+func (c *window) capacity() int64 { return c.count }
+func (c *window) copy() counter   { next := *c; return &next }
+
+// trailing keeps all uses and cuts them into windows of the period.
+type trailing struct {
+	now, origin, last, count, period int64
+	uses                             []use
+}
+
+func (c *trailing) pass() { c.now++ }
+
+func (c *trailing) fits(cost int64) bool {
+	if len(c.uses) == 0 || (c.now-c.origin)/c.period-(c.last-c.origin)/c.period > 2 {
+		return cost <= c.count
+	}
+	n := (c.now - c.origin) / c.period
+	previous, current := int64(0), int64(0)
+	for _, u := range c.uses {
+		switch (int64(u.at) - c.origin) / c.period {
+		case n - 1:
+			previous += u.cost
+		case n:
+			current += u.cost
+		}
+	}
+	return previous*(c.period-(c.now-c.origin-n*c.period))+(current+cost)*c.period <= c.count*c.period
+}
+
+func (c *trailing) take(cost int64) {
+	if cost == 0 {
+		return
+	}
+	if len(c.uses) == 0 || (c.now-c.origin)/c.period-(c.last-c.origin)/c.period > 2 {
+		c.origin, c.uses = c.now, nil
+	}
+	c.uses = append(slices.Clone(c.uses), use{clock.Mark(c.now), cost})
+	c.last = c.now
+}
+
+func (c *trailing) drain() {
+	for c.fits(1) {
+		c.take(1)
+	}
+}
+func (c *trailing) capacity() int64 { return c.count }
+func (c *trailing) copy() counter   { next := *c; return &next }

@@ -1,0 +1,125 @@
+package proptest
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// makers are the machines as a runner holds them.
+var makers = map[string]func(h history) (cell.Maker, error){}
+
+func init() {
+	for _, m := range join(algorithms, queued, breakers, []machine{places}) {
+		makers[m.name] = func(h history) (cell.Maker, error) {
+			_, c := m.begin(h)
+			switch m.kind {
+			case limiters:
+				return cell.ForLimit(c.limit)
+			case breakerFamily:
+				return cell.ForBreaker(c.breaker)
+			}
+			return cell.ForBulkhead(c.bulkhead)
+		}
+	}
+}
+
+// shortcut is Enter and Exit of a cell.
+type shortcut struct {
+	enter func(c cell.Cell, cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool)
+	exit  func(c cell.Cell, p reducer.Permit, now clock.Mark, out *reducer.Out) bool
+}
+
+var whole = shortcut{cell.Cell.Enter, cell.Cell.Exit}
+
+// Short: what Enter and Exit do is what Step would have done, and where they do
+// nothing they change nothing.
+func Short(name string, s shortcut, h history) error {
+	maker, err := makers[name](h)
+	if err != nil {
+		return err
+	}
+	long, short := maker.New(start), maker.New(start)
+	now := start
+	var open []reducer.Permit
+	for _, w := range h.steps() {
+		now += pick(w>>4, 0, 0, 1, 2, 5, clock.Mark(w>>8%32), -1, 0)
+		var a, b reducer.Out
+		before := short.AppendState(nil)
+		switch i := int(w >> 20 % 64); {
+		case w%4 < 2:
+			action := reducer.Action{Kind: reducer.Acquire, Cost: pick(w>>14, uint32(1), 1, 2, 0), Permit: reducer.Permit{ID: w >> 40}}
+			p, entered := s.enter(short, action.Cost, action.ID, now)
+			if !entered {
+				if !bytes.Equal(before, short.AppendState(nil)) {
+					return fmt.Errorf("Short: %s: an Enter that does nothing changes the state", name)
+				}
+				b = nil
+				if x := short.Step(action, now, &b); x.Verdict == reducer.Admit {
+					p = x.Permit
+				}
+			}
+			x := long.Step(action, now, &a)
+			if entered && (x.Verdict != reducer.Admit || x.Permit != p) {
+				return fmt.Errorf("Short: %s: Enter gives %+v, Step %s", name, p, x)
+			}
+			if x.Verdict == reducer.Admit {
+				open = append(open, x.Permit)
+			}
+		case w%4 == 2 && len(open) > 0:
+			p := open[i%len(open)]
+			open = append(open[:i%len(open):i%len(open)], open[i%len(open)+1:]...)
+			action := reducer.Action{Kind: exitKind(name), Outcome: reducer.OK, Permit: p}
+			if !s.exit(short, p, now, &b) {
+				if !bytes.Equal(before, short.AppendState(nil)) {
+					return fmt.Errorf("Short: %s: an Exit that does nothing changes the state", name)
+				}
+				short.Step(action, now, &b)
+			}
+			long.Step(action, now, &a)
+		default:
+			action := reducer.Action{Kind: reducer.Tick}
+			if len(open) > 0 && w>>30%2 == 0 {
+				action = reducer.Action{Kind: exitKind(name), Outcome: reducer.Fail, Permit: open[0]}
+				open = open[1:]
+			}
+			long.Step(action, now, &a)
+			short.Step(action, now, &b)
+		}
+		if !bytes.Equal(long.AppendState(nil), short.AppendState(nil)) || fmt.Sprint(a) != fmt.Sprint(b) {
+			return fmt.Errorf("Short: %s: the long way %q and %v, the short one %q and %v", name, long.AppendText(nil, now), a, short.AppendText(nil, now), b)
+		}
+	}
+	return nil
+}
+
+// exitKind is the action that Exit stands for.
+func exitKind(name string) reducer.Kind {
+	if name == places.name {
+		return reducer.Release
+	}
+	return reducer.Record
+}
+
+func TestShort(t *testing.T) {
+	t.Parallel()
+	for name := range makers {
+		t.Run(name, func(t *testing.T) {
+			always(t, 150, 60, func(h history) error { return Short(name, whole, h) })
+		})
+	}
+	fires(t, 300, 60, func(h history) error {
+		return Short(calls.name, shortcut{whole.enter, func(cell.Cell, reducer.Permit, clock.Mark, *reducer.Out) bool { return true }}, h)
+	})
+	fires(t, 300, 60, func(h history) error {
+		return Short(queuedBucket.name, shortcut{func(c cell.Cell, cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
+			p, ok := c.Enter(cost, caller, now)
+			p.Mark++
+			return p, ok
+		}, whole.exit}, h)
+	})
+}
