@@ -27,7 +27,7 @@ type box struct {
 	now     func() clock.Mark
 	changed func(b *box, e reducer.Effect) // tells of a breaker's change or a lapse, nil for nobody
 	key     string
-	used    clock.Mark   // of the last acquire
+	used    clock.Mark   // latest of a permit that was asked for
 	refs    atomic.Int64 // calls that may step it
 }
 
@@ -42,12 +42,20 @@ type waiter struct {
 }
 
 func newBox(c cell.Cell, now func() clock.Mark, changed func(*box, reducer.Effect)) *box {
-	return &box{cell: c, now: now, changed: changed, armed: clock.Never}
+	return &box{cell: c, now: now, changed: changed, armed: clock.Never, used: clock.Always}
 }
 
 // step steps the cell for a caller that does not wait.
 func (b *box) step(a reducer.Action, now clock.Mark) reducer.Answer {
 	b.mu.Lock()
+	switch a.Kind {
+	case reducer.TryAcquire, reducer.Reserve:
+		b.used = max(b.used, now)
+	case reducer.Cancel:
+		// Another caller may have read the clock later and come first. A refund
+		// must not be taken for an earlier one, which would give back more.
+		now = max(now, b.used)
+	}
 	if b.busy() {
 		b.catchUp(now)
 	}
@@ -68,7 +76,7 @@ func (b *box) enter(cost uint32, now clock.Mark) (reducer.Permit, bool) {
 		b.mu.Unlock()
 		return reducer.Permit{}, false
 	}
-	b.used = now
+	b.used = max(b.used, now)
 	p, ok := b.cell.Enter(cost, 0, now)
 	b.mu.Unlock()
 	return p, ok
@@ -110,7 +118,7 @@ func (b *box) acquire(cost uint32, now clock.Mark) (reducer.Answer, *waiter) {
 	if b.busy() {
 		b.catchUp(now)
 	}
-	b.used = now
+	b.used = max(b.used, now)
 	b.callers++
 	caller := b.callers
 	answer := b.cell.Step(reducer.Action{Kind: reducer.Acquire, Cost: cost, Permit: reducer.Permit{ID: caller}}, now, &b.out)

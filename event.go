@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -124,3 +125,6 @@ func (e Event) LogValue() slog.Value {
 	}
 	return slog.GroupValue(attrs...)
 }
+
+// mode names the state of a breaker in an effect.
+func mode(id uint64) string { return breaker.Mode(id).String() }
