@@ -14,26 +14,29 @@ import (
 
 const samples = "../policy/testdata/samples"
 
-// TestSamples decides the logs that stand beside sample documents.
+// TestSamples decides the logs that stand beside documents: the samples of the
+// policy page, and what went wrong once.
 func TestSamples(t *testing.T) {
-	logs, err := filepath.Glob(filepath.Join(samples, "*.events.ndjson"))
-	if err != nil || len(logs) == 0 {
-		t.Fatalf("no logs in %s: %v", samples, err)
-	}
-	for _, log := range logs {
-		name := strings.TrimSuffix(filepath.Base(log), ".events.ndjson")
-		t.Run(name, func(t *testing.T) {
-			got := decide(t, load(t, name+".yaml"), load(t, name+".events.ndjson"), eval.Options{})
-			if want := string(load(t, name+".decisions.ndjson")); got != want {
-				t.Errorf("got:\n%s\nwant:\n%s", got, want)
-			}
-		})
+	for _, folder := range []string{samples, "testdata"} {
+		logs, err := filepath.Glob(filepath.Join(folder, "*.events.ndjson"))
+		if err != nil || len(logs) == 0 {
+			t.Fatalf("no logs in %s: %v", folder, err)
+		}
+		for _, log := range logs {
+			name := strings.TrimSuffix(log, ".events.ndjson")
+			t.Run(filepath.Base(name), func(t *testing.T) {
+				got := decide(t, load(t, name+".yaml"), load(t, log), eval.Options{})
+				if want := string(load(t, name+".decisions.ndjson")); got != want {
+					t.Errorf("got:\n%s\nwant:\n%s", got, want)
+				}
+			})
+		}
 	}
 }
 
 func load(t *testing.T, name string) []byte {
 	t.Helper()
-	src, err := os.ReadFile(filepath.Join(samples, name))
+	src, err := os.ReadFile(name)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -56,7 +59,7 @@ func decide(t *testing.T, document, events []byte, o eval.Options) string {
 // TestBadLines checks the error of a line that cannot be read, and that what
 // was decided before it stays.
 func TestBadLines(t *testing.T) {
-	doc, err := policy.Parse("test.yaml", load(t, "short.yaml"))
+	doc, err := policy.Parse("test.yaml", load(t, filepath.Join(samples, "short.yaml")))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -100,7 +100,10 @@ func (d *Driver) Configure(plan *pipeline.Plan) {
 		}
 	}
 	slices.SortStableFunc(out, func(a, b reducer.Effect) int {
-		return cmp.Compare(d.caller(a).number, d.caller(b).number)
+		if n := cmp.Compare(d.caller(a).number, d.caller(b).number); n != 0 {
+			return n
+		}
+		return cmp.Compare(a.Caller&15, b.Caller&15)
 	})
 	d.deliver(out)
 	d.Advance(d.now)

@@ -105,6 +105,9 @@ func (d *Driver) deliver(out reducer.Out) {
 			continue
 		}
 		c := d.caller(e)
+		if c.layout == nil {
+			continue // an effect before this one ended the call
+		}
 		event := pipeline.Event{Step: uint8(e.Caller & 15)}
 		switch e.Kind {
 		case reducer.Grant:
