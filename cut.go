@@ -41,7 +41,7 @@ func (r *run) timeout(e pipeline.Effect, err error) *TimeoutError {
 func (r *run) cut(effect pipeline.Effect, outcome reducer.Outcome, err error, returned clock.Mark) (again bool, _ error) {
 	r.late, r.void = true, outcome == reducer.OK && r.p.strict
 	if outcome == reducer.OK && !r.p.strict {
-		r.leave(effect)
+		r.leave(effect.LeaveFrom, effect.LeaveTo)
 		r.now, r.keep = returned, true
 		if effect.Do == pipeline.Consult {
 			return r.do(r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.OK}))
@@ -51,7 +51,7 @@ func (r *run) cut(effect pipeline.Effect, outcome reducer.Outcome, err error, re
 	}
 	r.last = r.timeout(effect, err)
 	if r.single && effect.Do == pipeline.Consult {
-		r.leave(effect)
+		r.leave(effect.LeaveFrom, effect.LeaveTo)
 		effect = r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.Timeout})
 	}
 	again, failed := r.do(effect)

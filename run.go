@@ -14,7 +14,7 @@ import (
 // be run (again) or the call is over.
 func (r *run) do(e pipeline.Effect) (again bool, err error) {
 	for {
-		r.leave(e)
+		r.leave(e.LeaveFrom, e.LeaveTo)
 		switch e.Do {
 		case pipeline.Enter:
 			e = r.enter(int(e.From))
@@ -48,18 +48,17 @@ func (r *run) do(e pipeline.Effect) (again bool, err error) {
 func (r *run) enter(from int) pipeline.Effect {
 	plan := r.layout.plan
 	for i := from; i < plan.Len(); i++ {
-		var answer reducer.Answer
-		var w *waiter
-		ask := plan.Asks(i)
-		if ask {
-			b := r.box(i)
-			if permit, ok := b.enter(r.call.Cost, r.now); ok {
-				r.call.Admit(i, permit)
-				continue
-			}
-			answer, w = b.acquire(r.call.Cost, r.now)
+		if !plan.Asks(i) {
+			plan.Skip(&r.call, i, r.now)
+			continue
 		}
-		next, shadow := plan.Pass(&r.call, i, ask, answer, r.now)
+		b := r.box(i)
+		if permit, ok := b.enter(r.call.Cost, r.now); ok {
+			r.call.Admit(i, permit)
+			continue
+		}
+		answer, w := b.acquire(r.call.Cost, r.now)
+		next, shadow := plan.Pass(&r.call, i, true, answer, r.now)
 		switch next {
 		case pipeline.Entered:
 			if shadow {
@@ -94,7 +93,7 @@ func (r *run) consult(e pipeline.Effect) (pipeline.Effect, error) {
 	plan := r.layout.plan
 	if note := r.request.NoRetry; note != "" && !plan.Shadow(plan.RetryIndex()) {
 		effect := r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: e.Outcome})
-		r.leave(effect)
+		r.leave(effect.LeaveFrom, effect.LeaveTo)
 		r.end(Event{Kind: drive.End, Outcome: e.Outcome, Attempt: r.call.Retry.Attempt, Note: note})
 		return effect, r.retryError(0, note)
 	}
@@ -116,15 +115,15 @@ func (r *run) consult(e pipeline.Effect) (pipeline.Effect, error) {
 }
 
 // leave leaves the cells that an effect names, in reverse order.
-func (r *run) leave(e pipeline.Effect) {
-	if e.LeaveFrom <= e.LeaveTo {
+func (r *run) leave(from, to uint8) {
+	if from <= to {
 		return
 	}
 	if r.phantom != nil {
-		r.sync(e)
+		r.sync(to)
 	}
 	plan := r.layout.plan
-	for mask := r.call.Holds(e); mask != 0; {
+	for mask := r.call.Holds(from, to); mask != 0; {
 		i := bits.Len16(mask) - 1
 		mask &^= 1 << i
 		kind, permit := plan.Leaving(&r.call, i)

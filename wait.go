@@ -126,10 +126,10 @@ func (r *run) until(now clock.Mark) clock.Mark {
 
 // sync learns what became of phantoms at the steps that an effect leaves, and
 // takes those that still stand in a queue out of it.
-func (r *run) sync(e pipeline.Effect) {
+func (r *run) sync(to uint8) {
 	var rest []phantom
 	for _, x := range r.phantom {
-		if x.step < int(e.LeaveTo) {
+		if x.step < int(to) {
 			rest = append(rest, x)
 			continue
 		}

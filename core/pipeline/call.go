@@ -156,6 +156,15 @@ func (c *Call) Admit(i int, permit reducer.Permit) {
 	c.Held |= 1 << i
 }
 
+// Skip takes a call past a step that asks no cell.
+func (p *Plan) Skip(c *Call, i int, now clock.Mark) {
+	c.Entered = uint8(i + 1)
+	if t := p.steps[i].timeout; t != nil {
+		c.Slots[i].Mark = t.Deadline(now)
+		c.Fired &^= 1 << i
+	}
+}
+
 // Pass takes a call past a step. ask is false for a step without a question to
 // a cell, and the answer is ignored. It returns what the driver does next: go
 // on with the next step, or tell the plan that the call is refused or parked.
@@ -164,10 +173,7 @@ func (p *Plan) Pass(c *Call, i int, ask bool, answer reducer.Answer, now clock.M
 	c.Entered = uint8(i + 1)
 	switch {
 	case !ask:
-		if s.timeout != nil {
-			c.Slots[i] = reducer.Permit{Mark: s.timeout.Deadline(now)}
-			c.Fired &^= 1 << i
-		}
+		p.Skip(c, i, now)
 		return Entered, false
 	case answer.Verdict == reducer.Admit:
 		c.Admit(i, answer.Permit)
@@ -185,9 +191,10 @@ func (p *Plan) Pass(c *Call, i int, ask bool, answer reducer.Answer, now clock.M
 	return Refused, false
 }
 
-// Holds returns the steps of a Leave whose cells have to be told, as a mask.
-func (c *Call) Holds(e Effect) uint16 {
-	return (c.Held | c.Phantom) & (1<<e.LeaveFrom - 1) &^ (1<<e.LeaveTo - 1)
+// Holds returns the steps that an effect leaves whose cells have to be told, as
+// a mask.
+func (c *Call) Holds(from, to uint8) uint16 {
+	return (c.Held | c.Phantom) & (1<<from - 1) &^ (1<<to - 1)
 }
 
 // Reduce returns the call after the event and what has to be done.

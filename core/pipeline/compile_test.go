@@ -85,7 +85,7 @@ func TestPlan(t *testing.T) {
 		t.Errorf("it cuts at %v", got)
 	}
 	c.Held, c.Phantom = 0b01100, 0b10000
-	if got := c.Holds(pipeline.Effect{LeaveFrom: 4, LeaveTo: 2}); got != 0b01100 {
+	if got := c.Holds(4, 2); got != 0b01100 {
 		t.Errorf("a leave of 3 and 2 concerns %b", got)
 	}
 	if got := plan.SoftAt(&c, 0); got != clock.Mark(8*time.Second+5) || plan.SoftAt(&c, 1) != clock.Never {

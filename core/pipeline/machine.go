@@ -49,7 +49,7 @@ func (p *Plan) Advance(c *Call, e *Event, now clock.Mark) Effect {
 				c.Entered = uint8(p.retry + 1)
 			}
 			c.Outcome = e.Outcome
-			return p.end(c, Effect{Do: Return, Outcome: e.Outcome})
+			return p.end(c, Return, e.Outcome, reducer.NoReason)
 		}
 	case GaveUp:
 		if c.Phase != Over {
@@ -76,18 +76,19 @@ func (p *Plan) abandon(c *Call, e Effect) Effect {
 		c.Phantom |= 1 << c.At
 	}
 	c.Outcome = reducer.Cancelled
-	return p.end(c, e)
+	left := p.end(c, e.Do, e.Outcome, e.Reason)
+	left.Step, left.At = e.Step, e.At
+	return left
 }
 
 // end ends the call and leaves all that it passed.
-func (p *Plan) end(c *Call, e Effect) Effect {
-	e.LeaveFrom, e.LeaveTo = c.Entered, 0
+func (p *Plan) end(c *Call, do Do, outcome reducer.Outcome, why reducer.Reason) Effect {
 	if c.Phase != Running {
 		// Permits of an attempt that did not start are refunded, see Leave.
 		c.Started = clock.Always
 	}
 	c.Phase = Over
-	return e
+	return Effect{Do: do, Outcome: outcome, Reason: why, LeaveFrom: c.Entered}
 }
 
 func (p *Plan) granted(c *Call, e *Event) Effect {
@@ -122,23 +123,21 @@ func (p *Plan) dropped(c *Call, e *Event) Effect {
 // finish settles an attempt, and decides whether another may follow.
 func (p *Plan) finish(c *Call, e *Event, now clock.Mark) Effect {
 	c.Outcome = e.Outcome
-	effect := Effect{Do: Return, Outcome: e.Outcome}
 	if p.retry < 0 || !retry.Retries(e.Outcome) {
-		return p.end(c, effect)
+		return p.end(c, Return, e.Outcome, reducer.NoReason)
 	}
 	state, verdict := p.steps[p.retry].retry.Next(c.Retry, retry.End{
 		Outcome: e.Outcome, Told: e.Told, RetryAfter: e.RetryAfter, Deadline: p.deadline(c), Seed: c.Seed,
 	}, now)
 	c.Retry = state
 	if !verdict.Again {
-		if !p.steps[p.retry].Shadow {
-			effect.Reason = verdict.Reason
+		if p.steps[p.retry].Shadow {
+			verdict.Reason = reducer.NoReason
 		}
-		return p.end(c, effect)
+		return p.end(c, Return, e.Outcome, verdict.Reason)
 	}
-	effect = Effect{Do: Consult, Outcome: e.Outcome, LeaveFrom: c.Entered, LeaveTo: uint8(p.retry + 1), At: verdict.Until}
 	c.Phase, c.Until = Deciding, verdict.Until
-	return effect
+	return Effect{Do: Consult, Outcome: e.Outcome, LeaveFrom: c.Entered, LeaveTo: uint8(p.retry + 1), At: verdict.Until}
 }
 
 // deadline returns the earliest deadline of the timeouts above the retry.
@@ -159,15 +158,14 @@ func (p *Plan) decide(c *Call, e *Event) Effect {
 		c.Phase = Sleeping
 		return Effect{Do: Sleep, Outcome: c.Outcome, At: c.Until}
 	}
-	effect := Effect{Do: Return, Outcome: c.Outcome}
+	why := reducer.ReasonBudget
 	switch {
 	case p.steps[p.retry].Shadow:
+		why = reducer.NoReason
 	case e.Open:
-		effect.Reason = reducer.ReasonOpen
-	default:
-		effect.Reason = reducer.ReasonBudget
+		why = reducer.ReasonOpen
 	}
-	return p.end(c, effect)
+	return p.end(c, Return, c.Outcome, why)
 }
 
 // wake cuts the call by the outermost timeout that is due. In shadow it only
@@ -198,7 +196,7 @@ func (p *Plan) cut(c *Call, i int, now clock.Mark) (effect Effect) {
 		effect = p.finish(c, &Event{Outcome: reducer.Timeout}, now)
 	case c.Phase == Running:
 		c.Outcome = reducer.Timeout
-		effect = p.end(c, Effect{Do: Return, Outcome: reducer.Timeout})
+		effect = p.end(c, Return, reducer.Timeout, reducer.NoReason)
 	default:
 		effect = p.abandon(c, Effect{Do: Return, Outcome: reducer.Timeout})
 	}
