@@ -111,7 +111,7 @@ func (r *run) begin(ctx context.Context, p *Pipeline, q *Request) error {
 		cost = 0
 	}
 	seed := p.seed
-	if r.layout.plan.RetryIndex() >= 0 {
+	if r.layout.plan.Random() {
 		seed += p.numbers.Add(1) << 32
 	}
 	_, err := r.do(r.layout.plan.Begin(&r.call, cost, deadline, seed))

@@ -75,7 +75,7 @@ func (r *run) enter(from int) pipeline.Effect {
 			return r.advance(pipeline.Event{Kind: next, Step: uint8(i), Answer: answer})
 		}
 	}
-	return r.advance(pipeline.Event{Kind: pipeline.Entered})
+	return plan.Start(&r.call, r.now)
 }
 
 // started tells of an attempt, and counts the first one in the retry's budget.

@@ -11,9 +11,7 @@ import (
 func (p *Plan) Advance(c *Call, e *Event, now clock.Mark) Effect {
 	switch e.Kind {
 	case Entered:
-		if c.Phase == Entering {
-			return p.start(c, now)
-		}
+		return p.Start(c, now)
 	case Refused:
 		if c.Phase == Entering {
 			effect := p.abandon(c, Effect{Do: Refuse, Step: e.Step, Reason: e.Answer.Reason, At: clock.Never})
@@ -59,7 +57,11 @@ func (p *Plan) Advance(c *Call, e *Event, now clock.Mark) Effect {
 	return Effect{}
 }
 
-func (p *Plan) start(c *Call, now clock.Mark) Effect {
+// Start is Advance of Entered.
+func (p *Plan) Start(c *Call, now clock.Mark) Effect {
+	if c.Phase != Entering {
+		return Effect{}
+	}
 	c.Phase = Running
 	c.Started = now
 	if c.Retry.Attempt == 0 {

@@ -22,6 +22,7 @@ type Plan struct {
 	breakers uint16 // enforced breakers below the retry
 	timeouts uint16 // timeout steps
 	asks     uint16 // steps whose cell is asked for a permit
+	random   bool   // a delay depends on the seed of the call
 }
 
 // stage is a step with what was compiled from it.
@@ -66,6 +67,7 @@ func Compile(p Policy) (*Plan, error) {
 			return nil, &StepError{Index: i, Kind: step.Kind, Err: err}
 		}
 		plan.steps[i] = s
+		plan.random = plan.random || s.retry != nil && s.retry.Random()
 		if s.maker != nil && step.Kind != Retry {
 			plan.asks |= 1 << i
 		}
@@ -167,6 +169,9 @@ func (p *Plan) Shadow(i int) bool { return i >= 0 && p.steps[i].Shadow }
 
 // RetryIndex returns the index of the retry step, -1 for none.
 func (p *Plan) RetryIndex() int { return p.retry }
+
+// Random reports whether a call needs a seed of its own.
+func (p *Plan) Random() bool { return p.random }
 
 // Fallback returns the fallback, nil for none.
 func (p *Plan) Fallback() *fallback.Config { return p.fallback }

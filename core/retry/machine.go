@@ -37,6 +37,9 @@ func New(c Config) (*Machine, error) {
 // Budget returns the budget, nil for none.
 func (m *Machine) Budget() *budget.Machine { return m.budget }
 
+// Random reports whether a delay depends on the seed of the call.
+func (m *Machine) Random() bool { return m.backoff.Random() }
+
 // State is what a call remembers between its attempts: 16 bytes, comparable.
 type State struct {
 	// Before is the last delay of the backoff, without any floor.
