@@ -133,7 +133,9 @@ func TestAttemptsChildrenNeedNoGoroutine(t *testing.T) {
 			defer cancel()
 			children = append(children, child, grandchild)
 		}
-		assert.Equal(t, before, runtime.NumGoroutine())
+		// One that another test left may have ended meanwhile; two hundred
+		// children would have added as many.
+		assert.LessOrEqual(t, runtime.NumGoroutine(), before)
 	})
 	for _, child := range children {
 		<-child.Done()
