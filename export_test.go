@@ -35,7 +35,9 @@ func Held(p *Pipeline) (refs int64, used []string) {
 		for _, b := range boxes {
 			refs += b.refs.Load()
 			if !b.fresh(now, c.kind) {
+				b.mu.Lock()
 				used = append(used, c.name+" "+string(b.cell.AppendText(nil, now)))
+				b.mu.Unlock()
 			}
 		}
 	}

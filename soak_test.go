@@ -84,6 +84,7 @@ func TestSoak(t *testing.T) {
 			}
 		}
 		all.Wait()
+		time.Sleep(time.Second) // what is held is let go by then
 		synctest.Wait()
 		refs, used := sluice.Held(p)
 		assert.Zero(t, refs)
