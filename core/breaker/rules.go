@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/tally"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -85,9 +86,9 @@ const stepped = 1_000
 // and not told. One that changes with every opening, by jitter, counts as
 // constant after so many of them.
 func (r *rules) idle(s *Core, now clock.Mark, cycles int) {
-	next := inc(s.Opens)
+	next := tally.Inc(s.Opens)
 	open := r.delay.Nominal(next)
-	constant := !r.delay.Random() && open == r.delay.Nominal(inc(next))
+	constant := !r.delay.Random() && open == r.delay.Nominal(tally.Inc(next))
 	if r.config.HalfOpenMax == 0 || s.Head > 0 || !constant && cycles < stepped {
 		return
 	}
@@ -97,8 +98,8 @@ func (r *rules) idle(s *Core, now clock.Mark, cycles int) {
 	}
 	n := uint64(now.Sub(s.Until) / cycle)
 	s.Until = s.Until.Add(time.Duration(n) * cycle)
-	s.Opens = uint32(min(uint64(s.Opens)+n, maxCount))
-	s.Openings = uint32(min(uint64(s.Openings)+n, maxCount))
+	s.Opens = uint32(min(uint64(s.Opens)+n, tally.Max))
+	s.Openings = uint32(min(uint64(s.Openings)+n, tally.Max))
 	s.Generation = max(1, s.Generation+uint32(2*n))
 }
 
@@ -241,8 +242,8 @@ func (r *rules) transition(s *Core, words []uint64, a reducer.Action, now clock.
 
 // open enters Open at the mark for the time that this opening asks for.
 func (r *rules) open(s *Core, words []uint64, at clock.Mark, out *reducer.Out) {
-	s.Opens = inc(s.Opens)
-	s.Openings = inc(s.Openings)
+	s.Opens = tally.Inc(s.Opens)
+	s.Openings = tally.Inc(s.Openings)
 	s.OpenFor = r.openFor(s, s.Opens)
 	r.enter(s, words, Open, at, reducer.ReasonOpen, out)
 }

@@ -1,11 +1,11 @@
 package breaker
 
 import (
-	"math/bits"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/internal/tally"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -113,7 +113,7 @@ func (r *rules) count(s *Core, words []uint64, failed, slow bool, now clock.Mark
 			s.Failed = 0
 			return
 		}
-		s.Failed = inc(s.Failed)
+		s.Failed = tally.Inc(s.Failed)
 	}
 }
 
@@ -146,7 +146,7 @@ func (r *rules) countTime(s *Core, words []uint64, failed, slow bool, now clock.
 	n := uint64(r.config.Count)
 	r.rotate(s, words, now)
 	i := 2 * (s.Head % n)
-	if s.Total == maxCount {
+	if s.Total == tally.Max {
 		return // no bucket holds more than all of them
 	}
 	words[i] += 1 << 32
@@ -163,8 +163,7 @@ func (r *rules) countTime(s *Core, words []uint64, failed, slow bool, now clock.
 // bucket is floor((now - Origin) x Count / Span), exactly.
 func (r *rules) rotate(s *Core, words []uint64, now clock.Mark) {
 	n := uint64(r.config.Count)
-	hi, lo := bits.Mul64(uint64(now.Sub(s.Origin)), n)
-	present, _ := bits.Div64(hi, lo, uint64(r.config.Span))
+	present := tally.Bucket(now, s.Origin, n, r.config.Span)
 	for range min(n, present-s.Head) {
 		s.Head++
 		i := 2 * (s.Head % n)
@@ -181,23 +180,13 @@ func (r *rules) rotate(s *Core, words []uint64, now clock.Mark) {
 
 // tally adds an outcome to the sums.
 func (s *Core) tally(failed, slow bool) {
-	s.Total = inc(s.Total)
+	s.Total = tally.Inc(s.Total)
 	if failed {
-		s.Failed = inc(s.Failed)
+		s.Failed = tally.Inc(s.Failed)
 	}
 	if slow {
-		s.Slow = inc(s.Slow)
+		s.Slow = tally.Inc(s.Slow)
 	}
-}
-
-// maxCount is where counts stop.
-const maxCount = 1<<32 - 1
-
-func inc(n uint32) uint32 {
-	if n < maxCount {
-		n++
-	}
-	return n
 }
 
 // A probe that is out is a word: when it was sent since Origin in the upper 56

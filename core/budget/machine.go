@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/tally"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -57,7 +58,7 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Ou
 	case reducer.Record:
 		m.rotate(s.begin(now), now)
 		b := s.bucket()
-		b.First = inc(b.First)
+		b.First = tally.Inc(b.First)
 		return reducer.Answer{Verdict: reducer.Done}
 	case reducer.Acquire, reducer.TryAcquire, reducer.Peek:
 		seen := *s
@@ -71,7 +72,7 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Ou
 		}
 		if a.Kind != reducer.Peek {
 			b := s.begin(now).bucket()
-			b.Retries = inc(b.Retries)
+			b.Retries = tally.Inc(b.Retries)
 		}
 		answer := reducer.Admitted(reducer.Permit{Mark: now})
 		answer.Free = uint32(min(free, 1<<32-1))
@@ -105,8 +106,7 @@ func (m *Machine) rotate(s *State, now clock.Mark) clock.Mark {
 	if !s.Begun {
 		return now
 	}
-	hi, lo := bits.Mul64(uint64(now.Sub(s.Origin)), buckets)
-	present, _ := bits.Div64(hi, lo, uint64(m.config.Window))
+	present := tally.Bucket(now, s.Origin, buckets, m.config.Window)
 	for range min(buckets, present-s.Head) {
 		s.Head++
 		s.Buckets[s.Head%buckets] = Bucket{}

@@ -33,16 +33,6 @@ func (s *State) begin(now clock.Mark) *State {
 // bucket returns the present one, which rotate has made.
 func (s *State) bucket() *Bucket { return &s.Buckets[s.Head%buckets] }
 
-// maxCount is where counts stop.
-const maxCount = 1<<32 - 1
-
-func inc(n uint32) uint32 {
-	if n < maxCount {
-		n++
-	}
-	return n
-}
-
 const tag = 'R'
 
 var errState = errors.New("budget: counts before it has begun")
