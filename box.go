@@ -14,7 +14,7 @@ import (
 // box serialises the steps of a cell by a mutex, and looks after who waits.
 // One timer serves all waiters; it stands still while nobody waits.
 type box struct {
-	mu      sync.Mutex
+	mu      *sync.Mutex // the pipeline's for a cell that all its calls share
 	cell    cell.Cell
 	out     reducer.Out
 	waiters map[uint64]*waiter
@@ -41,8 +41,8 @@ type waiter struct {
 	ticket uint64
 }
 
-func newBox(c cell.Cell, now func() clock.Mark, changed func(*box, reducer.Effect)) *box {
-	return &box{cell: c, now: now, changed: changed, armed: clock.Never, used: clock.Always}
+func newBox(c cell.Cell, mu *sync.Mutex, now func() clock.Mark, changed func(*box, reducer.Effect)) *box {
+	return &box{mu: mu, cell: c, now: now, changed: changed, armed: clock.Never, used: clock.Always}
 }
 
 // step steps the cell for a caller that does not wait.

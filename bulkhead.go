@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"context"
+	"sync"
 
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
@@ -21,7 +22,7 @@ func NewBulkhead(c bulkhead.Config, options ...Option) (*Bulkhead, error) {
 		return nil, err
 	}
 	b := &Bulkhead{settings: newSettings(options)}
-	b.box = newBox(maker.New(b.now()), b.now, nil)
+	b.box = newBox(maker.New(b.now()), new(sync.Mutex), b.now, nil)
 	b.box.leased = c.Lease > 0
 	return b, nil
 }

@@ -43,22 +43,50 @@ func Do[T any](ctx context.Context, p *Pipeline, fn func(context.Context) (T, er
 
 // DoWith is Do for a request with a key, a cost or attributes.
 func DoWith[T any](ctx context.Context, p *Pipeline, q Request, fn func(context.Context) (T, error)) (T, error) {
+	l := lane{ctx: ctx, pipeline: p}
+	defer l.crashed(&q)
+	if !l.enter(&q) {
+		return perform(&l, &q, fn)
+	}
+	value, err := fn(l.context())
+	if l.leave(&q, err) {
+		return value, nil
+	}
+	return carryOn(&l, &q, fn, value, err)
+}
+
+// perform makes a call that is not on its happy path.
+func perform[T any](l *lane, q *Request, fn func(context.Context) (T, error)) (T, error) {
 	var r run
 	var zero T
 	defer r.crashed()
-	if err := r.begin(ctx, p, &q); err != nil {
+	if err := r.start(l, q); err != nil {
 		return zero, err
 	}
-	for {
-		value, err := fn(r.context())
-		again, err := r.finish(err)
-		if !again {
-			if err != nil && !r.keep {
-				return zero, err
-			}
-			return value, err
-		}
+	value, err := fn(r.context())
+	return conclude(&r, fn, value, err)
+}
+
+// carryOn goes on with a call whose function has returned off its happy path.
+func carryOn[T any](l *lane, q *Request, fn func(context.Context) (T, error), value T, err error) (T, error) {
+	var r run
+	defer r.crashed()
+	r.take(l, q)
+	return conclude(&r, fn, value, err)
+}
+
+// conclude makes further attempts, where the policy wants them.
+func conclude[T any](r *run, fn func(context.Context) (T, error), value T, err error) (T, error) {
+	again, err := r.finish(err)
+	for again {
+		value, err = fn(r.context())
+		again, err = r.finish(err)
 	}
+	if err != nil && !r.keep {
+		var zero T
+		return zero, err
+	}
+	return value, err
 }
 
 // run is one call under way. It lives on the caller's stack.
@@ -92,30 +120,49 @@ type phantom struct {
 	step   int
 }
 
+// start begins a call that is not on its happy path, or goes on with it.
+func (r *run) start(l *lane, q *Request) error {
+	if !l.open {
+		return r.begin(l.ctx, l.pipeline, q)
+	}
+	r.take(l, q)
+	_, err := r.do(pipeline.Effect{Do: pipeline.Enter, From: r.call.Entered})
+	return err
+}
+
 func (r *run) begin(ctx context.Context, p *Pipeline, q *Request) error {
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	r.p, r.ctx, r.layout, r.request = p, ctx, p.layout.Load(), *q
-	r.now = p.now()
-	r.began = r.now
-	deadline := clock.Never
-	if at, ok := ctx.Deadline(); ok {
-		deadline = r.now.Add(time.Until(at))
-	}
-	cost := q.Cost
-	switch cost {
-	case 0:
-		cost = 1
-	case NoCost:
-		cost = 0
-	}
-	seed := p.seed
-	if r.layout.plan.Random() {
-		seed += p.numbers.Add(1) << 32
-	}
-	_, err := r.do(r.layout.plan.Begin(&r.call, cost, deadline, seed))
+	now, l := p.now(), p.layout.Load()
+	_, err := r.do(r.prepare(ctx, p, l, q, now, deadline(ctx, now), p.seedOf(l)))
 	return err
+}
+
+// prepare makes a call that began at a mark.
+func (r *run) prepare(ctx context.Context, p *Pipeline, l *layout, q *Request, now, deadline clock.Mark, seed uint64) pipeline.Effect {
+	r.p, r.ctx, r.layout, r.request = p, ctx, l, *q
+	r.began, r.now = now, now
+	return l.plan.Begin(&r.call, q.cost(), deadline, seed)
+}
+
+// seedOf returns the seed of the next call.
+func (p *Pipeline) seedOf(l *layout) uint64 {
+	if l.plan.Random() {
+		return p.seed + p.numbers.Add(1)<<32
+	}
+	return p.seed
+}
+
+// cost returns the permits that the call asks for.
+func (q *Request) cost() uint32 {
+	switch q.Cost {
+	case 0:
+		return 1
+	case NoCost:
+		return 0
+	}
+	return q.Cost
 }
 
 // lookup returns an attribute of the request.
@@ -155,12 +202,16 @@ func (r *run) context() context.Context {
 	if cut == clock.Never {
 		return r.ctx
 	}
-	a := &attempt{parent: r.ctx, deadline: cut}
-	if r.p.source != nil {
-		a.deadline = clock.Mark(time.Since(base)).Add(cut.Sub(r.p.now()))
+	r.attempt = r.p.attempt(r.ctx, cut)
+	return r.attempt
+}
+
+// attempt makes the context of an attempt that is cut at a mark.
+func (s *settings) attempt(parent context.Context, cut clock.Mark) *attempt {
+	if s.source != nil {
+		cut = clock.Mark(time.Since(base)).Add(cut.Sub(s.now()))
 	}
-	r.attempt = a
-	return a
+	return &attempt{parent: parent, deadline: cut}
 }
 
 // cause returns the error of the timeout that cuts the attempt at a mark.

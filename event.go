@@ -76,6 +76,15 @@ func (l *listeners) change(f func([]*func(Event)) []*func(Event)) {
 // heard reports whether anybody listens.
 func (l *listeners) heard() bool { return l.list.Load() != nil }
 
+// report tells of what became of a call that began at a mark.
+func (p *Pipeline) report(e Event, key string, began, now clock.Mark) {
+	e.At, e.Policy, e.Key, e.Elapsed = now, p.name, key, now.Sub(began)
+	if e.Kind != drive.Reject {
+		e.RetryAfter = -1
+	}
+	p.tell(e)
+}
+
 func (l *listeners) tell(e Event) {
 	list := l.list.Load()
 	if list == nil {

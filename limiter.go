@@ -3,6 +3,7 @@ package sluice
 import (
 	"context"
 	"math"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -45,7 +46,7 @@ func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
 	}
 	l := &Limiter{settings: newSettings(options)}
 	now := l.now()
-	l.box = newBox(maker.New(now), l.now, nil)
+	l.box = newBox(maker.New(now), new(sync.Mutex), l.now, nil)
 	if bucket != nil {
 		w := &word{bucket: bucket}
 		w.tat.Store(int64(now))

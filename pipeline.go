@@ -23,6 +23,7 @@ type Pipeline struct {
 	*settings
 	layout  atomic.Pointer[layout]
 	change  sync.Mutex // of the layout
+	shared  sync.Mutex // of the cells that all calls share
 	numbers atomic.Uint64
 	name    string
 }
@@ -34,7 +35,13 @@ type layout struct {
 	about *policy.Policy // what the document says beside the plan, nil without one
 	steps [pipeline.MaxSteps]*cells
 	boxes [pipeline.MaxSteps]*box // of the steps with one cell
-	keyed uint16                  // steps with a cell for each key
+
+	// Of the happy path, where the policy has one.
+	straight bool
+	lane     []laneStep
+	budget   *box          // of the retry, nil for none
+	cut      time.Duration // of the shortest timeout, 0 for none
+	due      time.Duration // of the first timeout or warning, 0 for none
 }
 
 // cells are those of a step: one, or one for each key.
@@ -136,11 +143,9 @@ func (p *Pipeline) arrange(plan *pipeline.Plan, about *policy.Policy, old *layou
 		} else {
 			c = p.newCells(plan.Maker(i), s)
 		}
-		l.steps[i] = c
-		if l.boxes[i] = c.one; c.one == nil {
-			l.keyed |= 1 << i
-		}
+		l.steps[i], l.boxes[i] = c, c.one
 	}
+	l.straighten()
 	return l, all
 }
 
@@ -173,7 +178,11 @@ func (p *Pipeline) newCells(m cell.Maker, s pipeline.Step) *cells {
 }
 
 func (c *cells) make(key string, now clock.Mark) *box {
-	b := newBox(c.maker.New(now), c.pipeline.now, c.changed)
+	mu := &c.pipeline.shared
+	if len(c.per) > 0 {
+		mu = new(sync.Mutex)
+	}
+	b := newBox(c.maker.New(now), mu, c.pipeline.now, c.changed)
 	b.leased, b.key, b.used = c.leased, key, now
 	return b
 }

@@ -3,6 +3,7 @@ package sluice
 import (
 	"context"
 	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,7 +30,7 @@ func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 	}
 	r := &Retrier{settings: newSettings(options), machine: machine}
 	if machine.Budget() != nil {
-		r.budget = newBox(cell.ForBudget(machine.Budget()).New(r.now()), r.now, nil)
+		r.budget = newBox(cell.ForBudget(machine.Budget()).New(r.now()), new(sync.Mutex), r.now, nil)
 	}
 	return r, nil
 }

@@ -159,14 +159,9 @@ func (r *run) end(e Event) {
 }
 
 func (r *run) tell(e Event) {
-	if !r.p.heard() {
-		return
+	if r.p.heard() {
+		r.p.report(e, r.request.Key, r.began, r.now)
 	}
-	e.At, e.Policy, e.Key, e.Elapsed = r.now, r.p.name, r.request.Key, r.now.Sub(r.began)
-	if e.Kind != drive.Reject {
-		e.RetryAfter = -1
-	}
-	r.p.tell(e)
 }
 
 func (r *run) retryAfter(at clock.Mark) time.Duration {

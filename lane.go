@@ -1,0 +1,215 @@
+package sluice
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// lane is a call on its happy path: every cell admits it at once, its function
+// succeeds, and nothing becomes due meanwhile. It is what a run is without what
+// everything else needs, a third of the size, and asks its cells under one lock.
+// It decides nothing: where a cell has no short way, or the call leaves that
+// path, a run takes it over as it stands.
+type lane struct {
+	pipeline *Pipeline
+	layout   *layout
+	ctx      context.Context
+	attempt  *attempt
+	seed     uint64
+	began    clock.Mark
+	deadline clock.Mark // the caller's own
+	permits  [laneSteps]reducer.Permit
+	entered  uint8 // steps of the layout's lane that admitted it
+	held     uint8 // of these, those that it has not left
+	started  bool  // all of them, and the function may run
+	open     bool  // the call is here, neither over nor a run's
+}
+
+// laneSteps is how many cells a call on the happy path may pass. Policies that
+// have more are rare, and a larger lane costs every call.
+const laneSteps = 5
+
+// laneStep is a step whose cell a call on the happy path asks.
+type laneStep struct {
+	box *box
+	// exits is set where the permit is given back after a success, too.
+	exits bool
+}
+
+// straighten finds out whether the calls of a layout have a happy path: few
+// cells, which all calls share.
+func (l *layout) straighten() {
+	_, budget := l.plan.Consults()
+	if budget >= 0 {
+		l.budget = l.boxes[budget]
+	}
+	for i := range l.plan.Len() {
+		s := l.plan.Step(i)
+		switch {
+		case s.Kind == pipeline.Timeout:
+			if !s.Shadow {
+				l.cut = sooner(l.cut, s.Timeout.After)
+			}
+			l.due = sooner(l.due, sooner(s.Timeout.After, s.Timeout.Soft))
+		case l.plan.Asks(i) && l.boxes[i] != nil:
+			l.lane = append(l.lane, laneStep{l.boxes[i], s.Kind != pipeline.Limit})
+		case l.steps[i] != nil && l.boxes[i] == nil:
+			return
+		}
+	}
+	l.straight = len(l.lane) <= laneSteps
+}
+
+// sooner returns the shorter of two times of which 0 means none.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b != 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// enter takes the call through all steps. False hands it over to a run.
+func (l *lane) enter(q *Request) bool {
+	l.layout = l.pipeline.layout.Load()
+	if !l.layout.straight || q.Holdable || l.ctx.Err() != nil {
+		return false
+	}
+	l.began = l.pipeline.now()
+	l.deadline, l.seed = deadline(l.ctx, l.began), l.pipeline.seedOf(l.layout)
+	cost := q.cost()
+	steps := l.layout.lane
+	l.open = true
+	l.pipeline.shared.Lock()
+	for i := range steps {
+		b := steps[i].box
+		if b.busy() {
+			break
+		}
+		b.used = max(b.used, l.began)
+		permit, ok := b.cell.Enter(cost, 0, l.began)
+		if !ok {
+			break
+		}
+		l.permits[i] = permit
+		l.entered++
+	}
+	l.held = l.entered
+	l.started = int(l.entered) == len(steps)
+	if b := l.layout.budget; l.started && b != nil {
+		b.cell.Step(reducer.Action{Kind: reducer.Record}, l.began, &b.out)
+	}
+	l.pipeline.shared.Unlock()
+	if l.started && l.pipeline.heard() {
+		l.pipeline.report(Event{Kind: drive.Admit, Attempt: 1}, q.Key, l.began, l.began)
+	}
+	return l.started
+}
+
+// before returns the call's own deadline, or the mark after a time from its
+// beginning if that is earlier. A time of 0 means none.
+func (l *lane) before(d time.Duration) clock.Mark {
+	if d == 0 {
+		return l.deadline
+	}
+	return min(l.deadline, l.began.Add(d))
+}
+
+// context makes the context of the attempt, as that of a run.
+func (l *lane) context() context.Context {
+	cut := l.before(l.layout.cut)
+	if cut == clock.Never {
+		return l.ctx
+	}
+	l.attempt = l.pipeline.attempt(l.ctx, cut)
+	return l.attempt
+}
+
+// leave ends the call of a function that returned. False hands it over to a run.
+func (l *lane) leave(q *Request, err error) bool {
+	if err != nil {
+		return false
+	}
+	if l.attempt != nil {
+		l.attempt.end()
+	}
+	now := l.pipeline.now()
+	if l.before(l.layout.due) <= now {
+		return false
+	}
+	steps := l.layout.lane
+	l.pipeline.shared.Lock()
+	for l.held > 0 {
+		i := l.held - 1
+		if b := steps[i].box; steps[i].exits {
+			if b.busy() || !b.cell.Exit(l.permits[i], now, &b.out) {
+				break
+			}
+			if len(b.out) > 0 {
+				l.held = i
+				b.settle(now)
+				l.pipeline.shared.Lock()
+			}
+		}
+		l.held = i
+	}
+	l.pipeline.shared.Unlock()
+	if l.held > 0 {
+		return false
+	}
+	l.open = false
+	if l.pipeline.heard() {
+		l.pipeline.report(Event{Kind: drive.End, Outcome: reducer.OK, Attempt: 1}, q.Key, l.began, now)
+	}
+	return true
+}
+
+// crashed ends a call whose function panicked or called runtime.Goexit.
+func (l *lane) crashed(q *Request) {
+	if l.open {
+		l.abort(q)
+	}
+}
+
+func (l *lane) abort(q *Request) {
+	var r run
+	r.take(l, q)
+	r.crashed()
+}
+
+// take takes a call over from its happy path as it stands there.
+func (r *run) take(l *lane, q *Request) {
+	plan := l.layout.plan
+	r.prepare(l.ctx, l.pipeline, l.layout, q, l.began, l.deadline, l.seed)
+	r.attempt = l.attempt
+	l.open = false
+	var held uint16
+	at := uint8(0)
+	for i := range plan.Len() {
+		if !plan.Asks(i) {
+			plan.Skip(&r.call, i, l.began)
+			continue
+		}
+		if at == l.entered {
+			return
+		}
+		r.call.Admit(i, l.permits[at])
+		if at++; at == l.held {
+			held = r.call.Held
+		}
+	}
+	r.call.Held = held
+	plan.Start(&r.call, l.began)
+}
+
+// deadline returns the mark of a context's deadline, clock.Never for none.
+func deadline(ctx context.Context, now clock.Mark) clock.Mark {
+	if at, ok := ctx.Deadline(); ok {
+		return now.Add(time.Until(at))
+	}
+	return clock.Never
+}
