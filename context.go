@@ -2,7 +2,7 @@ package sluice
 
 import (
 	"context"
-	"errors"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -10,25 +10,35 @@ import (
 )
 
 // attempt is the context of one attempt: 32 bytes and no timer until somebody
-// asks for Done. Deadline and Err compare marks.
+// asks for Done. Until then Deadline and Err compare marks.
 type attempt struct {
 	parent   context.Context
 	deadline clock.Mark // on the line of base
-	extra    atomic.Pointer[extra]
+	end      atomic.Pointer[end]
 }
 
-// extra is what an attempt needs when it is more than a deadline.
-type extra struct {
-	ctx    context.Context // real, once Done was asked for
-	cancel context.CancelFunc
-	err    error // of an attempt that ended before Done was asked for
+// end is that of an attempt, past or to come.
+type end struct {
+	done chan struct{}
+
+	mu     sync.Mutex
+	err    error // nil before the end
+	alarm  *alarm
+	detach func() bool // from the parent, nil where it never ends
+	hooks  map[*func()]struct{}
 }
 
-// How an attempt ends before Done was asked for.
+// How most attempts end for which nobody asked for Done.
 var (
-	over    = &extra{err: context.Canceled}
-	overdue = &extra{err: context.DeadlineExceeded}
+	over    = ended(context.Canceled)
+	overdue = ended(context.DeadlineExceeded)
 )
+
+func ended(err error) *end {
+	e := &end{done: make(chan struct{}), err: err}
+	close(e.done)
+	return e
+}
 
 // Deadline implements context.Context.
 func (a *attempt) Deadline() (time.Time, bool) {
@@ -42,73 +52,168 @@ func (a *attempt) Deadline() (time.Time, bool) {
 
 // Err implements context.Context.
 func (a *attempt) Err() error {
-	x := a.extra.Load()
-	switch {
-	case x == nil:
-	case x.ctx != nil:
-		return x.ctx.Err()
-	default:
-		return x.err
-	}
-	err := a.parent.Err()
-	switch {
-	case err == nil && clock.Mark(time.Since(base)) < a.deadline:
-		return nil
-	case err == nil || errors.Is(err, context.DeadlineExceeded):
-		a.stop(overdue)
-	default:
-		a.stop(over)
-	}
-	// The first error stays, whatever the attempt does next.
-	return a.Err()
-}
-
-// Done implements context.Context. The first call makes a real context, whose
-// children attach to it without a goroutine.
-func (a *attempt) Done() <-chan struct{} { return a.real().ctx.Done() }
-
-// Value implements context.Context. The real context answers for itself when a
-// child asks for its canceller.
-func (a *attempt) Value(key any) any {
-	if a.extra.Load() != nil {
-		return a.real().ctx.Value(key)
-	}
-	return a.parent.Value(key)
-}
-
-func (a *attempt) real() *extra {
-	for {
-		old := a.extra.Load()
-		if old != nil && old.ctx != nil {
-			return old
+	e := a.end.Load()
+	if e != nil {
+		if err := e.why(); err != nil {
+			return err
 		}
-		next := &extra{}
-		switch {
-		case old == nil:
-			at, _ := a.Deadline()
-			next.ctx, next.cancel = context.WithDeadline(a.parent, at)
-		case old == overdue:
-			next.ctx, next.cancel = context.WithDeadline(context.WithoutCancel(a.parent), time.Time{})
+	}
+	if err := a.parent.Err(); err != nil {
+		return a.stop(err)
+	}
+	// Once Done was asked for, a timer says when the time is over.
+	if e == nil && clock.Mark(time.Since(base)) >= a.deadline {
+		return a.stop(context.DeadlineExceeded)
+	}
+	return nil
+}
+
+// Done implements context.Context.
+func (a *attempt) Done() <-chan struct{} { return a.watch().done }
+
+// Value implements context.Context.
+func (a *attempt) Value(key any) any { return a.parent.Value(key) }
+
+// AfterFunc calls f at the end of the attempt, unless stop comes first. Package
+// context looks for it, and then needs no goroutine for the children of an
+// attempt. Like the children of its own contexts, they end before stop returns.
+func (a *attempt) AfterFunc(f func()) (stop func() bool) {
+	e := a.watch()
+	e.mu.Lock()
+	if e.err != nil {
+		e.mu.Unlock()
+		f()
+		return func() bool { return false }
+	}
+	defer e.mu.Unlock()
+	if e.hooks == nil {
+		e.hooks = map[*func()]struct{}{}
+	}
+	e.hooks[&f] = struct{}{}
+	return func() bool {
+		e.mu.Lock()
+		defer e.mu.Unlock()
+		_, found := e.hooks[&f]
+		delete(e.hooks, &f)
+		return found
+	}
+}
+
+// watch makes sure that somebody will tell of the end.
+func (a *attempt) watch() *end {
+	if e := a.end.Load(); e != nil {
+		return e
+	}
+	e := &end{done: make(chan struct{})}
+	if !a.end.CompareAndSwap(nil, e) {
+		return a.end.Load()
+	}
+	if err := a.parent.Err(); err != nil {
+		a.stop(err)
+		return e
+	}
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.err == nil {
+		if a.parent.Done() != nil {
+			e.detach = context.AfterFunc(a.parent, func() { a.stop(a.parent.Err()) })
+		}
+		e.alarm = ring(a)
+	}
+	return e
+}
+
+// stop ends the attempt, unless it is over already, and returns why it ended.
+func (a *attempt) stop(err error) error {
+	e := a.end.Load()
+	for e == nil {
+		var how *end
+		switch err {
+		case context.Canceled:
+			how = over
+		case context.DeadlineExceeded:
+			how = overdue
 		default:
-			next.ctx, next.cancel = context.WithCancel(context.WithoutCancel(a.parent))
-			next.cancel()
+			how = ended(err)
 		}
-		if a.extra.CompareAndSwap(old, next) {
-			return next
+		if a.end.CompareAndSwap(nil, how) {
+			return err
 		}
-		next.cancel()
+		e = a.end.Load()
+	}
+	return e.stop(err)
+}
+
+func (e *end) why() error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	return e.err
+}
+
+func (e *end) stop(err error) error {
+	e.mu.Lock()
+	if e.err != nil {
+		defer e.mu.Unlock()
+		return e.err
+	}
+	e.err = err
+	close(e.done)
+	alarm, detach, hooks := e.alarm, e.detach, e.hooks
+	e.alarm, e.detach, e.hooks = nil, nil, nil
+	e.mu.Unlock()
+	if alarm != nil {
+		alarm.off()
+	}
+	if detach != nil {
+		detach()
+	}
+	for f := range hooks {
+		(*f)()
+	}
+	return err
+}
+
+// alarm ends an attempt at its deadline. It is used again when it was switched
+// off in time: setting a timer costs a quarter of making one.
+type alarm struct {
+	timer   *time.Timer
+	attempt atomic.Pointer[attempt]
+	once    bool // never used again
+}
+
+var alarms sync.Pool
+
+// ring sets an alarm for the attempt's deadline.
+func ring(a *attempt) *alarm {
+	now := clock.Mark(time.Since(base))
+	after := a.deadline.Sub(now)
+	// The timer of a bubble of testing/synctest is not to be used outside it, nor
+	// one from outside in it. There it is the year 2000, long before base.
+	bubble := now < 0
+	if !bubble {
+		if used, _ := alarms.Get().(*alarm); used != nil {
+			used.attempt.Store(a)
+			used.timer.Reset(after)
+			return used
+		}
+	}
+	m := &alarm{once: bubble}
+	m.attempt.Store(a)
+	m.timer = time.AfterFunc(after, m.strike)
+	return m
+}
+
+func (m *alarm) strike() {
+	if a := m.attempt.Load(); a != nil {
+		a.stop(context.DeadlineExceeded)
 	}
 }
 
-// end cancels the context at the end of the attempt.
-func (a *attempt) end() { a.stop(over) }
-
-// stop ends the context, unless it is over already.
-func (a *attempt) stop(how *extra) {
-	if a.extra.CompareAndSwap(nil, how) {
-		return
-	}
-	if x := a.extra.Load(); x.ctx != nil && how == over {
-		x.cancel()
+// off switches the alarm off. One that has struck, or is about to, is not used
+// again.
+func (m *alarm) off() {
+	if m.timer.Stop() && !m.once {
+		m.attempt.Store(nil)
+		alarms.Put(m)
 	}
 }

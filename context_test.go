@@ -2,6 +2,7 @@ package sluice_test
 
 import (
 	"context"
+	"errors"
 	"runtime"
 	"testing"
 	"testing/synctest"
@@ -155,6 +156,88 @@ func TestAttemptsDoneFromManyGoroutines(t *testing.T) {
 			}
 		})
 	})
+}
+
+func TestAttemptsChildren(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var left, late context.Context
+		ran := make(chan string, 9)
+		ctx := attempted(t, t.Context(), func(ctx context.Context) {
+			stop := context.AfterFunc(ctx, func() { ran <- "stopped" })
+			assert.True(t, stop())
+			assert.False(t, stop())
+			context.AfterFunc(ctx, func() { ran <- "ended" })
+			var cancel context.CancelFunc
+			left, cancel = context.WithTimeout(ctx, time.Hour)
+			defer cancel()
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			assert.Equal(t, context.DeadlineExceeded, left.Err(), "with the attempt")
+			late, cancel = context.WithCancel(ctx)
+			defer cancel()
+			assert.Equal(t, context.DeadlineExceeded, late.Err(), "at once")
+		})
+		assert.Equal(t, "ended", <-ran)
+		assert.Empty(t, ran)
+		hooked := ctx.(interface {
+			AfterFunc(f func()) (stop func() bool)
+		})
+		assert.False(t, hooked.AfterFunc(func() { ran <- "late" })())
+		assert.Equal(t, "late", <-ran)
+	})
+}
+
+// odd is a context with an error of its own.
+type odd struct{ context.Context }
+
+var errOdd = errors.New("odd")
+
+func (o odd) Err() error {
+	if o.Context.Err() != nil {
+		return errOdd
+	}
+	return nil
+}
+
+func TestAttemptOfAnOddParent(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		parent, cancel := context.WithCancel(t.Context())
+		attempted(t, odd{parent}, func(ctx context.Context) {
+			if asked {
+				assert.NotNil(t, ctx.Done())
+			}
+			cancel()
+			require.ErrorIs(t, ctx.Err(), errOdd)
+			<-ctx.Done()
+			require.ErrorIs(t, ctx.Err(), errOdd)
+		})
+	}
+	parent, cancel := context.WithCancelCause(t.Context())
+	attempted(t, odd{parent}, func(ctx context.Context) {
+		cancel(errBoom)
+		<-ctx.Done()
+		require.ErrorIs(t, ctx.Err(), errOdd, "that it had when Done was asked for")
+		assert.Equal(t, errBoom, context.Cause(ctx))
+	})
+}
+
+// TestAlarmsAreUsedAgain has attempts inside and outside of bubbles ask for
+// Done: a timer of a bubble must not be used outside it.
+func TestAlarmsAreUsedAgain(t *testing.T) {
+	p := guarded(t, []string{"timeout: 2s"})
+	asks := func(ctx context.Context) (int, error) { ctx.Done(); return 1, nil }
+	for range 3 {
+		for range 5 {
+			_, err := sluice.Do(t.Context(), p, asks)
+			require.NoError(t, err)
+		}
+		bubble(t, func(t *testing.T) {
+			_, err := sluice.Do(t.Context(), p, asks)
+			require.NoError(t, err)
+			_, err = sluice.Do(t.Context(), p, takes(time.Minute))
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+		})
+	}
 }
 
 func TestAttemptWithAClockOfItsOwn(t *testing.T) {

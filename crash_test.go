@@ -3,6 +3,7 @@ package sluice_test
 import (
 	"context"
 	"runtime"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -25,6 +27,16 @@ var guardedBy = []string{
 	"bulkhead: {name: keyed, concurrent: 1, per: key}",
 }
 
+// bothWays runs a test under the policy, and under it without keys, whose calls
+// have a happy path.
+func bothWays(t *testing.T, f func(t *testing.T, policy []string)) {
+	for name, policy := range map[string][]string{"keyed": guardedBy, "lane": guardedBy[:6]} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) { f(t, policy) })
+		})
+	}
+}
+
 func intact(t *testing.T, p *sluice.Pipeline, failures string) {
 	t.Helper()
 	assert.Equal(t, "held 0/1", state(t, p, "bulkhead").Text)
@@ -35,8 +47,8 @@ func intact(t *testing.T, p *sluice.Pipeline, failures string) {
 }
 
 func TestPanicReleasesAndGoesOn(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := guarded(t, guardedBy)
+	bothWays(t, func(t *testing.T, policy []string) {
+		p := guarded(t, policy)
 		j := listen(p)
 		var waited error
 		value := recovered(func() {
@@ -55,8 +67,8 @@ func TestPanicReleasesAndGoesOn(t *testing.T) {
 }
 
 func TestGoexitReleases(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := guarded(t, guardedBy)
+	bothWays(t, func(t *testing.T, policy []string) {
+		p := guarded(t, policy)
 		var ctx context.Context
 		go func() {
 			_, _ = sluice.DoWith(t.Context(), p, sluice.Request{Key: "key"}, func(own context.Context) (int, error) {
@@ -88,26 +100,26 @@ func TestPanicOfOneMechanismAlone(t *testing.T) {
 
 // TestPanicsElsewhere has the caller's own functions panic outside of fn.
 func TestPanicsElsewhere(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := guarded(t, guardedBy, sluice.WithClassify(func(error) reducer.Outcome { panic("classify") }))
+	bothWays(t, func(t *testing.T, policy []string) {
+		p := guarded(t, policy, sluice.WithClassify(func(error) reducer.Outcome { panic("classify") }))
 		assert.Equal(t, "classify", recovered(func() { _, _ = sluice.DoWith(t.Context(), p, sluice.Request{Key: "key"}, fails) }))
 		intact(t, p, "1/1")
 
-		p = guarded(t, append([]string{}, append(guardedBy, "bulkhead: {name: by-ip, concurrent: 1, per: ip}")...))
+		p = guarded(t, append(slices.Clone(policy), "bulkhead: {name: by-ip, concurrent: 1, per: ip}"))
 		request := sluice.Request{Key: "key", Lookup: func(string) string { panic("lookup") }}
 		assert.Equal(t, "lookup", recovered(func() { _, _ = sluice.DoWith(t.Context(), p, request, ok) }))
 		assert.Equal(t, "held 0/1", state(t, p, "bulkhead").Text)
 
-		p = guarded(t, guardedBy)
-		armed := true
-		p.Listen(func(e sluice.Event) {
-			if armed && e.Attempt == 1 {
-				armed = false
-				panic("listener")
-			}
-		})
-		assert.Equal(t, "listener", recovered(func() { _, _ = sluice.DoWith(t.Context(), p, sluice.Request{Key: "key"}, ok) }))
-		assert.Equal(t, "held 0/1", state(t, p, "bulkhead").Text)
+		for _, kind := range []drive.Kind{drive.Admit, drive.End} {
+			p = guarded(t, policy)
+			p.Listen(func(e sluice.Event) {
+				if e.Kind == kind {
+					panic("listener")
+				}
+			})
+			assert.Equal(t, "listener", recovered(func() { _, _ = sluice.DoWith(t.Context(), p, sluice.Request{Key: "key"}, ok) }))
+			assert.Equal(t, "held 0/1", state(t, p, "bulkhead").Text)
+		}
 	})
 }
 

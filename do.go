@@ -230,7 +230,7 @@ func (r *run) cause(cut clock.Mark) error {
 // over ends the context of the attempt, unless it is held.
 func (r *run) over() {
 	if r.attempt != nil {
-		r.attempt.end()
+		r.attempt.stop(context.Canceled)
 		r.attempt = nil
 	}
 	if r.session != nil {

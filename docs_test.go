@@ -6,6 +6,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -84,6 +85,28 @@ func TestLinks(t *testing.T) {
 			if _, err := os.Stat(filepath.Join(filepath.Dir(page), target)); err != nil {
 				t.Errorf("%s: %s: %v", page, target, err)
 			}
+		}
+	}
+}
+
+var figures = regexp.MustCompile(`(?s)<!-- bench:begin -->\n.*?\n\|[-|]+\|\n(.*?)<!-- bench:end -->`)
+
+// TestFigures finds the rows of README's figures among the results that go run
+// ./bench has written: all columns but bytes and targets.
+func TestFigures(t *testing.T) {
+	known := map[string]bool{}
+	for line := range strings.Lines(read(t, "bench/RESULTS.md")) {
+		if c := strings.Split(strings.TrimSpace(line), " | "); len(c) == 10 {
+			known[strings.Join(slices.Concat(c[:2], c[3:6], c[7:9]), " | ")+" |"] = true
+		}
+	}
+	block := figures.FindStringSubmatch(read(t, "README.md"))
+	if block == nil || strings.Count(block[1], "\n") < 10 {
+		t.Fatalf("found %q", block)
+	}
+	for line := range strings.Lines(block[1]) {
+		if !known[strings.TrimSpace(line)] {
+			t.Errorf("not in bench/RESULTS.md, run make bench: %s", line)
 		}
 	}
 }

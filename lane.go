@@ -135,7 +135,7 @@ func (l *lane) leave(q *Request, err error) bool {
 		return false
 	}
 	if l.attempt != nil {
-		l.attempt.end()
+		l.attempt.stop(context.Canceled)
 	}
 	now := l.pipeline.now()
 	if l.before(l.layout.due) <= now {

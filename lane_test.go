@@ -1,0 +1,114 @@
+package sluice_test
+
+import (
+	"context"
+	"runtime"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+)
+
+// happy is a policy whose calls have a happy path, with every kind of cell. Its
+// first call, which starts the breakers' time, has gone another way.
+func happy(t *testing.T, options ...sluice.Option) *sluice.Pipeline {
+	p := guarded(t, []string{
+		"timeout: 1m",
+		"breaker: {name: outer, window: {calls: 10}, failure_rate: 50%, minimum: 4, open: 10s}",
+		"retry: {attempts: 2, backoff: {constant: 1s}, jitter: none, budget: 50%}",
+		"limit: {rate: 5/1s, wait: 10s}",
+		"breaker: {name: inner, window: {calls: 10}, failure_rate: 50%, minimum: 4, open: 10s}",
+		"bulkhead: {concurrent: 2, wait: 1m}",
+		"timeout: {after: 5s, soft: 4s}",
+	}, options...)
+	require.NoError(t, do(p, ok))
+	return p
+}
+
+func texts(t *testing.T, p *sluice.Pipeline, want ...string) {
+	t.Helper()
+	var got []string
+	for _, step := range p.State() {
+		got = append(got, step.Text)
+	}
+	assert.Equal(t, want, got)
+}
+
+func TestLaneIsLeftBy(t *testing.T) {
+	const full = "free 5/5"
+	for name, c := range map[string]struct {
+		play func(t *testing.T, p *sluice.Pipeline)
+		log  []string
+		want []string
+	}{
+		"nothing": {
+			play: func(t *testing.T, p *sluice.Pipeline) { require.NoError(t, do(p, ok)) },
+			log:  []string{"0s admit 1", "0s end 1 ok"},
+			want: []string{"closed failed 0/2", "retries left 101", "free 3/5", "closed failed 0/2", "held 0/2"},
+		},
+		"a failure": {
+			play: func(t *testing.T, p *sluice.Pipeline) { require.Error(t, do(p, fails)) },
+			log:  []string{"0s admit 1", "0s retry 1 fail until 1s", "1s admit 2", "1s end 2 fail attempts"},
+			want: []string{"closed failed 1/2", "retries left 100", "free 4/5", "closed failed 2/3", "held 0/2"},
+		},
+		"a panic": {
+			play: func(t *testing.T, p *sluice.Pipeline) {
+				assert.Equal(t, "boom", recovered(func() { _ = do(p, func(context.Context) (int, error) { panic("boom") }) }))
+			},
+			log:  []string{"0s admit 1", "0s end 1 fail"},
+			want: []string{"closed failed 1/2", "retries left 101", "free 3/5", "closed failed 1/2", "held 0/2"},
+		},
+		"Goexit": {
+			play: func(t *testing.T, p *sluice.Pipeline) {
+				go func() { _ = do(p, func(context.Context) (int, error) { runtime.Goexit(); return 0, nil }) }()
+				synctest.Wait()
+			},
+			log:  []string{"0s admit 1", "0s end 1 fail"},
+			want: []string{"closed failed 1/2", "retries left 101", "free 3/5", "closed failed 1/2", "held 0/2"},
+		},
+		"a timeout": {
+			play: func(t *testing.T, p *sluice.Pipeline) { require.Error(t, do(p, takes(time.Hour))) },
+			log: []string{"0s admit 1", "4s timeout 1 timeout-2 soft", "5s timeout 1 timeout-2", "5s retry 1 timeout until 6s",
+				"6s admit 2", "10s timeout 2 timeout-2 soft", "11s timeout 2 timeout-2", "11s end 2 timeout attempts"},
+			want: []string{"closed failed 1/2", "retries left 99", full, "closed failed 2/3", "held 0/2"},
+		},
+		"a warning": {
+			play: func(t *testing.T, p *sluice.Pipeline) { require.NoError(t, do(p, takes(4*time.Second))) },
+			log:  []string{"0s admit 1", "4s timeout 1 timeout-2 soft", "4s end 1 ok"},
+			want: []string{"closed failed 0/2", "retries left 101", full, "closed failed 0/2", "held 0/2"},
+		},
+		"a wait at the bulkhead": {
+			play: func(t *testing.T, p *sluice.Pipeline) {
+				for range 3 {
+					go func() { _ = do(p, takes(3*time.Second)) }()
+				}
+				time.Sleep(10 * time.Second)
+			},
+			log:  []string{"0s admit 1", "0s admit 1", "0s wait 1 bulkhead", "3s end 1 ok", "3s admit 1", "3s end 1 ok", "6s end 1 ok"},
+			want: []string{"closed failed 0/4", "retries left 100", full, "closed failed 0/4", "held 0/2"},
+		},
+		"a caller that was gone": {
+			play: func(t *testing.T, p *sluice.Pipeline) {
+				ctx, cancel := context.WithCancel(t.Context())
+				cancel()
+				_, err := sluice.Do(ctx, p, ok)
+				require.ErrorIs(t, err, context.Canceled)
+			},
+			want: []string{"closed failed 0/1", "retries left 100", "free 4/5", "closed failed 0/1", "held 0/2"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := happy(t)
+				j := listen(p)
+				c.play(t, p)
+				assert.ElementsMatch(t, c.log, j.all())
+				texts(t, p, c.want...)
+			})
+		})
+	}
+}
