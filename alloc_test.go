@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/limiter"
 )
 
@@ -71,4 +72,15 @@ func TestMechanismsAllocateNothing(t *testing.T) {
 		place.Release()
 	})
 	allocates(t, 0, "Bulkhead.Do", func() { _ = places.Do(ctx, good) })
+
+	b.Transition(breaker.Open)
+	allocates(t, 0, "Breaker.TryAcquire refused", func() { b.TryAcquire() })
+	place, got := places.TryAcquire()
+	require.True(t, got)
+	allocates(t, 0, "Bulkhead.TryAcquire refused", func() { places.TryAcquire() })
+	place.Release()
+	keyed, err := sluice.NewKeyedLimiter(limiter.Config{Count: 1, Period: time.Hour})
+	require.NoError(t, err)
+	keyed.Allow("key")
+	allocates(t, 0, "KeyedLimiter.Allow refused", func() { keyed.Allow("key") })
 }

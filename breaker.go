@@ -75,32 +75,48 @@ type Pass struct {
 	permit  reducer.Permit
 }
 
-// Acquire asks for a pass. The error is a RejectedError.
-func (b *Breaker) Acquire() (Pass, error) {
-	if permit, ok := b.enter(); ok {
-		return Pass{breaker: b, permit: permit}, nil
-	}
-	answer, now := b.step(reducer.Action{Kind: reducer.Acquire}, false)
-	if answer.Verdict == reducer.Admit {
-		return Pass{breaker: b, permit: answer.Permit}, nil
-	}
-	after, ok := answer.RetryAfter(now)
-	if !ok {
-		after = -1
-	}
-	return Pass{}, &RejectedError{Step: "breaker", Reason: answer.Reason, RetryAfter: after}
+// TryAcquire asks for a pass without the words of a refusal, and allocates
+// nothing.
+func (b *Breaker) TryAcquire() (Pass, bool) {
+	permit, ok := b.enter(nil)
+	return Pass{breaker: b, permit: permit}, ok
 }
 
-// enter asks for a pass of a closed breaker.
-func (b *Breaker) enter() (reducer.Permit, bool) {
+// Acquire asks for a pass. The error is a RejectedError.
+func (b *Breaker) Acquire() (Pass, error) {
+	var no RejectedError
+	permit, ok := b.enter(&no)
+	if !ok {
+		return Pass{}, &RejectedError{Step: "breaker", Reason: no.Reason, RetryAfter: no.RetryAfter}
+	}
+	return Pass{breaker: b, permit: permit}, nil
+}
+
+// enter asks for a pass, and says why there is none where somebody wants to
+// know.
+func (b *Breaker) enter(no *RejectedError) (reducer.Permit, bool) {
 	b.mu.Lock()
 	now := clock.Always
 	if b.timed {
 		now = b.now()
 	}
 	permit, ok := b.cell.Enter(0, 0, now)
-	b.mu.Unlock()
-	return permit, ok
+	if ok {
+		b.mu.Unlock()
+		return permit, true
+	}
+	if !b.timed {
+		now = b.now()
+	}
+	answer := b.cell.Step(reducer.Action{Kind: reducer.Acquire}, now, &b.out)
+	b.unlock()
+	if no != nil {
+		no.Reason = answer.Reason
+		if no.RetryAfter, ok = answer.RetryAfter(now); !ok {
+			no.RetryAfter = -1
+		}
+	}
+	return answer.Permit, answer.Verdict == reducer.Admit
 }
 
 // Done says how the attempt ended. A pass of before the breaker last changed

@@ -4,6 +4,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/reducer"
@@ -36,8 +37,24 @@ type Place struct {
 
 // TryAcquire takes a place if one is free and nobody waits for it.
 func (b *Bulkhead) TryAcquire() (Place, bool) {
+	if permit, ok, asked := b.enter(); asked {
+		return Place{b, permit}, ok
+	}
 	answer := b.box.step(reducer.Action{Kind: reducer.TryAcquire}, b.now())
 	return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
+}
+
+// enter takes a place where no step depends on the time: nobody waits, and
+// there are no leases. Elsewhere nothing has been asked.
+func (b *Bulkhead) enter() (permit reducer.Permit, ok, asked bool) {
+	x := b.box
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	if x.busy() {
+		return reducer.Permit{}, false, false
+	}
+	permit, ok = x.cell.Enter(1, 0, clock.Always)
+	return permit, ok, true
 }
 
 // Acquire takes a place, waiting for one where the configuration has a queue.
@@ -45,6 +62,9 @@ func (b *Bulkhead) TryAcquire() (Place, bool) {
 func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 	if err := ctx.Err(); err != nil {
 		return Place{}, err
+	}
+	if permit, ok, _ := b.enter(); ok {
+		return Place{b, permit}, nil
 	}
 	answer, w := b.box.acquire(1, b.now())
 	if w == nil {
@@ -70,7 +90,18 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 // Release gives the place back. It returns false when it was back already: by
 // another call, or because its lease ran out.
 func (p Place) Release() bool {
-	return p.step(reducer.Release)
+	if p.bulkhead == nil {
+		return false
+	}
+	return p.bulkhead.exit(p.permit) || p.step(reducer.Release)
+}
+
+// exit gives a place back where no step depends on the time.
+func (b *Bulkhead) exit(p reducer.Permit) bool {
+	x := b.box
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return !x.busy() && x.cell.Exit(p, clock.Always, &x.out)
 }
 
 // Renew starts the lease of the place anew. It returns false when the place is

@@ -17,11 +17,11 @@ type RejectedError struct {
 	Policy string // empty for a mechanism alone
 	Step   string
 	Reason reducer.Reason
+	// Waited says that the call stood in a queue in vain.
+	Waited bool
 	// RetryAfter is the least time after which the step would not refuse the
 	// same call if nothing else happened; negative where none is known.
 	RetryAfter time.Duration
-	// Waited says that the call stood in a queue in vain.
-	Waited bool
 	// Err is the error of the last attempt, if there was one.
 	Err error
 }
