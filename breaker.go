@@ -108,14 +108,18 @@ func (b *Breaker) enter(no *RejectedError) (reducer.Permit, bool) {
 	if !b.timed {
 		now = b.now()
 	}
+	if until, shut := b.core.Shut(now); shut {
+		b.mu.Unlock()
+		no.because(reducer.ReasonOpen, until.Sub(now))
+		return reducer.Permit{}, false
+	}
 	answer := b.cell.Step(reducer.Action{Kind: reducer.Acquire}, now, &b.out)
 	b.unlock()
-	if no != nil {
-		no.Reason = answer.Reason
-		if no.RetryAfter, ok = answer.RetryAfter(now); !ok {
-			no.RetryAfter = -1
-		}
+	after, ok := answer.RetryAfter(now)
+	if !ok {
+		after = -1
 	}
+	no.because(answer.Reason, after)
 	return answer.Permit, answer.Verdict == reducer.Admit
 }
 

@@ -26,6 +26,13 @@ type RejectedError struct {
 	Err error
 }
 
+// because notes why, where somebody wants to know.
+func (e *RejectedError) because(why reducer.Reason, after time.Duration) {
+	if e != nil {
+		e.Reason, e.RetryAfter = why, after
+	}
+}
+
 // Error implements error.
 func (e *RejectedError) Error() string {
 	text := "sluice: " + place(e.Policy, e.Step) + ": rejected: " + e.Reason.String()

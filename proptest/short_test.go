@@ -59,6 +59,15 @@ func Short(name string, s shortcut, h history) error {
 					return fmt.Errorf("Short: %s: an Enter that does nothing changes the state", name)
 				}
 				b = nil
+				if core := cell.Breaker(short); core != nil {
+					if until, shut := core.Shut(now); shut {
+						x := long.Step(action, now, &a)
+						if want := reducer.Rejected(reducer.ReasonOpen, until); x != want {
+							return fmt.Errorf("Short: %s: Shut until %s, Step says %s", name, until, x)
+						}
+						break
+					}
+				}
 				if x := short.Step(action, now, &b); x.Verdict == reducer.Admit {
 					p = x.Permit
 				}

@@ -100,6 +100,18 @@ func (s *Core) enter(now clock.Mark) (reducer.Permit, bool) {
 	return reducer.Permit{Generation: uint64(s.Generation), Mark: s.Last}, true
 }
 
+// Shut is the Acquire of a step that an open breaker refuses, without its words:
+// the mark at which it would let somebody try. False, and nothing changed, when
+// Step is to be asked.
+func (s *Core) Shut(now clock.Mark) (until clock.Mark, shut bool) {
+	now = max(now, s.Last)
+	if s.Mode != Open || s.Until <= now {
+		return clock.Never, false
+	}
+	s.Last = now
+	return s.Until, true
+}
+
 func (r *rules) exit(s *Core, words []uint64, p reducer.Permit, now clock.Mark, out *reducer.Out) bool {
 	if s.Mode != Closed || p.Generation != uint64(s.Generation) {
 		return false

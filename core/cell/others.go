@@ -137,8 +137,8 @@ func (b breakers) Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell {
 }
 
 // Breaker returns the fields of a breaker's state that every size has, nil for
-// a cell of another mechanism. They change with the cell and are to be read
-// alone.
+// a cell of another mechanism. They change with the cell; but for Shut they are
+// to be read alone.
 func Breaker(c Cell) *breaker.Core {
 	if b, ok := c.(anyBreaker); ok {
 		core, _, _ := b.parts()
