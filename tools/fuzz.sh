@@ -11,7 +11,7 @@ while IFS=: read -r file target; do
 	say "$target (${FUZZTIME:-10s})"
 	dir=$(dirname "$file")
 	count=$((count + 1))
-	run go -C "$dir" test -run='^$' -fuzz="^$target\$" -fuzztime="${FUZZTIME:-10s}" . || failed+=("$dir $target")
+	run go -C "$dir" test -run='^$' -fuzz="^$target\$" -fuzztime="${FUZZTIME:-10s}" -fuzzminimizetime=100x . || failed+=("$dir $target")
 done < <(find . -name '*_test.go' -not -path './.*' -not -path '*/testdata/*' -not -path '*/node_modules/*' -print0 |
 	xargs -0 grep -HoE '^func Fuzz[A-Za-z0-9_]*\(' | sed -E 's/:func (Fuzz[A-Za-z0-9_]*)\(/:\1/' | sort)
 
