@@ -76,24 +76,32 @@ func (r *Retrier) next(ctx context.Context, s *retry.State, seed uint64, err err
 	}
 	next, verdict := r.machine.Next(*s, retry.End{Outcome: outcome, Told: told, RetryAfter: after, Deadline: deadline, Seed: seed}, now)
 	*s = next
-	gaveUp := &RetryError{Step: "retry", Reason: verdict.Reason, Attempts: int(s.Attempt), Err: err}
-	switch {
-	case !verdict.Again && verdict.Reason == reducer.NoReason:
-		return err
-	case !verdict.Again:
-		return gaveUp
-	case r.budget != nil && r.budget.step(reducer.Action{Kind: reducer.Acquire}, now).Verdict != reducer.Admit:
-		gaveUp.Reason = reducer.ReasonBudget
-		return gaveUp
+	if verdict.Again && r.budget != nil && r.budget.step(reducer.Action{Kind: reducer.Acquire}, now).Verdict != reducer.Admit {
+		verdict.Again, verdict.Reason = false, reducer.ReasonBudget
 	}
-	timer := time.NewTimer(verdict.Until.Sub(now))
+	switch {
+	case verdict.Again:
+	case verdict.Reason == reducer.NoReason:
+		return err
+	default:
+		return &RetryError{Step: "retry", Reason: verdict.Reason, Attempts: int(s.Attempt), Err: err}
+	}
+	pause(ctx, verdict.Until.Sub(now))
+	if ended := ctx.Err(); ended != nil {
+		return &CancelError{Err: ended, Last: err}
+	}
+	return nil
+}
+
+// pause waits for as long as the context lets it.
+func pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
 	defer timer.Stop()
 	select {
 	case <-timer.C:
 	case <-ctx.Done():
 	}
-	if ended := ctx.Err(); ended != nil {
-		return &CancelError{Err: ended, Last: err}
-	}
-	return nil
 }

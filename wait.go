@@ -90,13 +90,9 @@ func (r *run) sleep(e pipeline.Effect) pipeline.Effect {
 	r.abandon()
 	woke := r.p.now()
 	if after := e.At.Sub(woke); after > 0 {
-		timer := time.NewTimer(after)
-		defer timer.Stop()
-		select {
-		case <-timer.C:
-			woke = max(r.p.now(), e.At)
-		case <-r.ctx.Done():
-			woke = r.p.now()
+		pause(r.ctx, after)
+		if woke = r.p.now(); r.ctx.Err() == nil {
+			woke = max(woke, e.At)
 		}
 	}
 	effect, cut := r.ends(r.until(woke))

@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"errors"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go"
@@ -33,17 +32,16 @@ func breakerTasks() []task {
 			{"gobreaker two-step", repeated(goTwoStep), 0},
 			{"failsafe-go permit", repeated(failsafePermit), 0},
 		}},
-		{name: "breaker open", allocs: -1, sluice: repeated(ourOpen), peers: []peer{
-			{"gobreaker Execute", repeated(goOpen), 0},
-			{"failsafe-go executor", repeated(failsafeOpen), 0},
+		{name: "breaker open", allocs: -1, sluice: repeated(refused(ourOpen)), peers: []peer{
+			{"gobreaker Execute", repeated(refused(goOpen)), 0},
+			{"failsafe-go executor", repeated(refused(failsafeOpen)), 0},
+		}},
+		{name: "breaker open, pass", allocs: 0, sluice: repeated(refused(ourOpenPass)), peers: []peer{
+			{"gobreaker two-step", repeated(refused(goOpenTwoStep)), 0},
+			{"failsafe-go permit", repeated(refused(failsafeOpenPermit)), 0},
 		}},
 	}
 }
-
-// work is what is guarded.
-func work() (int, error) { return 1, nil }
-
-var errWork = errors.New("down")
 
 func ourConfig(window breaker.WindowKind) breaker.Config {
 	c := breaker.Config{Window: window, Count: 100, Minimum: 100, FailureRate: reducer.Whole / 2,
@@ -57,27 +55,47 @@ func ourConfig(window breaker.WindowKind) breaker.Config {
 func ourBreaker(window breaker.WindowKind) caller {
 	return func(ctx context.Context) func() {
 		b := must(sluice.NewBreaker(ourConfig(window)))
-		fn := func(context.Context) error { _, err := work(); return err }
-		return func() { good(b.Do(ctx, fn)) }
+		return func() { good(b.Do(ctx, job)) }
 	}
 }
 
 func ourPass(context.Context) func() {
 	b := must(sluice.NewBreaker(ourConfig(breaker.Calls)))
-	return func() { must(b.Acquire()).Done(reducer.OK) }
+	return func() {
+		pass, ok := b.TryAcquire()
+		if !ok {
+			panic(sluice.ErrRejected)
+		}
+		pass.Done(reducer.OK)
+	}
 }
 
-func ourOpen(ctx context.Context) func() {
+func ourOpened() *sluice.Breaker {
 	b := must(sluice.NewBreaker(ourConfig(breaker.Calls)))
 	b.Transition(breaker.Open)
-	fn := func(context.Context) error { _, err := work(); return err }
-	return func() { bad(b.Do(ctx, fn)) }
+	return b
+}
+
+func ourOpen(ctx context.Context) func() error {
+	b := ourOpened()
+	return func() error { return b.Do(ctx, job) }
+}
+
+// ourOpenPass has an error of the benchmark's own.
+func ourOpenPass(context.Context) func() error {
+	b := ourOpened()
+	return func() error {
+		if _, ok := b.TryAcquire(); !ok {
+			return sluice.ErrRejected
+		}
+		return nil
+	}
 }
 
 func goBreaker(s gobreaker.Settings) caller {
 	return func(context.Context) func() {
 		b := gobreaker.NewCircuitBreaker[int](s)
-		return func() { _, err := b.Execute(work); good(err) }
+		return func() { done(b.Execute(work)) }
 	}
 }
 
@@ -86,11 +104,20 @@ func goTwoStep(context.Context) func() {
 	return func() { must(b.Allow())(nil) }
 }
 
-func goOpen(context.Context) func() {
-	b := gobreaker.NewCircuitBreaker[int](gobreaker.Settings{Timeout: time.Hour, ReadyToTrip: func(gobreaker.Counts) bool { return true }})
+// atOnce opens with the first failure.
+var atOnce = gobreaker.Settings{Timeout: time.Hour, ReadyToTrip: func(gobreaker.Counts) bool { return true }}
+
+func goOpen(context.Context) func() error {
+	b := gobreaker.NewCircuitBreaker[int](atOnce)
 	_, err := b.Execute(func() (int, error) { return 0, errWork })
 	bad(err)
-	return func() { _, err := b.Execute(work); bad(err) }
+	return func() error { _, err := b.Execute(work); return err }
+}
+
+func goOpenTwoStep(context.Context) func() error {
+	b := gobreaker.NewTwoStepCircuitBreaker[int](atOnce)
+	must(b.Allow())(errWork)
+	return func() error { _, err := b.Allow(); return err }
 }
 
 func countRule(b circuitbreaker.Builder[int]) circuitbreaker.Builder[int] {
@@ -104,7 +131,7 @@ func timeRule(b circuitbreaker.Builder[int]) circuitbreaker.Builder[int] {
 func failsafeBreaker(rule func(circuitbreaker.Builder[int]) circuitbreaker.Builder[int]) caller {
 	return func(context.Context) func() {
 		b := failsafe.With[int](rule(circuitbreaker.NewBuilder[int]()).WithDelay(time.Hour).Build())
-		return func() { _, err := b.Get(work); good(err) }
+		return func() { done(b.Get(work)) }
 	}
 }
 
@@ -118,9 +145,23 @@ func failsafePermit(context.Context) func() {
 	}
 }
 
-func failsafeOpen(context.Context) func() {
+func failsafeOpened() circuitbreaker.CircuitBreaker[int] {
 	b := countRule(circuitbreaker.NewBuilder[int]()).WithDelay(time.Hour).Build()
 	b.Open()
-	e := failsafe.With[int](b)
-	return func() { _, err := e.Get(work); bad(err) }
+	return b
+}
+
+func failsafeOpen(context.Context) func() error {
+	e := failsafe.With[int](failsafeOpened())
+	return func() error { _, err := e.Get(work); return err }
+}
+
+func failsafeOpenPermit(context.Context) func() error {
+	b := failsafeOpened()
+	return func() error {
+		if !b.TryAcquirePermit() {
+			return circuitbreaker.ErrOpen
+		}
+		return nil
+	}
 }

@@ -1,6 +1,64 @@
 package main
 
-import "slices"
+import (
+	"context"
+	"errors"
+)
 
-// cases are all that is measured, in the order of the table.
-func cases() []task { return slices.Concat(limiterTasks(), breakerTasks(), pipelineTasks()) }
+// worth is what the work returns.
+const worth = 1
+
+// work is what is guarded.
+func work() (int, error) { return worth, nil }
+
+// job is the work for whoever wants it with a context and without a value.
+func job(context.Context) error { _, err := work(); return err }
+
+// errWork is what it returns when it fails.
+var errWork = errors.New("down")
+
+// libraries are the peers' modules.
+var libraries = [...]string{
+	"github.com/avast/retry-go/v5",
+	"github.com/cenkalti/backoff/v5",
+	"github.com/failsafe-go/failsafe-go",
+	"github.com/juju/ratelimit",
+	"github.com/sethvargo/go-limiter",
+	"github.com/sethvargo/go-retry",
+	"github.com/sony/gobreaker/v2",
+	"github.com/throttled/throttled/v2",
+	"go.uber.org/ratelimit",
+	"golang.org/x/sync",
+	"golang.org/x/time",
+}
+
+// cases are all that is measured, in the order of the page.
+func cases() []section {
+	return []section{
+		{"Limiters", "One limiter for all. Parallel: a goroutine for each CPU; contended: sixteen. The rate is out of reach, or one permit a day.", limiterTasks()},
+		{"Limiters per key", "Keys of 16 bytes, drawn under a Zipf law (s = 1.1), the same sequence for all. Every key is known before and stays in the table. " +
+			"By hand: an x/time/rate limiter for each key.", keyedTasks()},
+		{"Memory per key", "Growth of the heap, without the keys themselves. New keys: a million, each seen once and forgettable 1 ms later; in bytes a key seen.", memoryTasks()},
+		{"Breakers", "Closed but for the last two. 100 calls in the window.", breakerTasks()},
+		{"Bulkheads", "Of 100 places, taken and given back; full where it says so.", bulkheadTasks()},
+		{"Retries", "At most three attempts. go-retry and backoff make their backoff for each call, because it has state.", retryTasks()},
+		{"Pipelines", "Timeout, retry, breaker, limiter, bulkhead and timeout, composed.", pipelineTasks()},
+		{"Refusals", "A refusal beside an admission, both Sluice's: 0.5x is a refusal that costs two admissions. Without an error unless it says so.", refusalTasks()},
+	}
+}
+
+// highlights are the rows that README shows: a case and a peer.
+var highlights = [...][2]string{
+	{"limiter allow", "x/time/rate"},
+	{"limiter allow", "failsafe-go smooth"},
+	{"limiter allow, parallel", "x/time/rate"},
+	{"keyed, 100,000 keys, parallel", "throttled"},
+	{"keyed, 100,000 keys, parallel", "go-limiter"},
+	{"memory, 100,000 keys", "throttled"},
+	{"breaker do", "gobreaker Execute"},
+	{"bulkhead try", "x/sync/semaphore"},
+	{"retry, first attempt", "go-retry"},
+	{"pipeline of six", "failsafe-go"},
+	{"pipeline of six, fn asks Done()", "failsafe-go"},
+	{"pipeline of six, refused", "failsafe-go"},
+}

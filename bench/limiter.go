@@ -1,58 +1,149 @@
 package main
 
 import (
+	"context"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go/ratelimiter"
+	bucket "github.com/juju/ratelimit"
+	"github.com/sethvargo/go-limiter/memorystore"
+	"github.com/throttled/throttled/v2"
+	"github.com/throttled/throttled/v2/store/memstore"
+	uber "go.uber.org/ratelimit"
 	"golang.org/x/time/rate"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/limiter"
 )
 
-// plenty is a rate at which nothing is refused: more permits a second than
-// anybody can ask for, in a bucket that never runs dry.
-const plenty = 1_000_000_000
+// quota is count permits for each period, and as many at once.
+type quota struct {
+	count  int
+	period time.Duration
+}
+
+var (
+	// plenty refuses nothing: more permits than anybody can ask for.
+	plenty = quota{1_000_000_000, time.Second}
+	// scant refuses all but the first.
+	scant = quota{1, 24 * time.Hour}
+)
+
+// limiters are the peers. The last one blocks, and does not refuse.
+var limiters = []struct {
+	name string
+	make func(quota) allower
+}{
+	{"x/time/rate", rateLimiter},
+	{"failsafe-go smooth", failsafeSmooth},
+	{"failsafe-go bursty", failsafeBursty},
+	{"throttled", throttledLimiter},
+	{"go-limiter", sethvargoLimiter},
+	{"juju/ratelimit", jujuLimiter},
+	{"uber ratelimit", uberLimiter},
+}
 
 func limiterTasks() []task {
 	return []task{
-		{name: "limiter allow", allocs: 0, sluice: answered(ourLimiter(plenty, time.Second), true), peers: []peer{
-			{"x/time/rate Allow", answered(rateLimiter(plenty, plenty), true), 2},
-			{"failsafe-go smooth", answered(failsafeSmooth(plenty, time.Second), true), 1},
-			{"failsafe-go bursty", answered(failsafeBursty(plenty, time.Second), true), 0},
-		}},
-		{name: "limiter allow, parallel", allocs: 0, sluice: shouted(ourLimiter(plenty, time.Second), true), peers: []peer{
-			{"x/time/rate Allow", shouted(rateLimiter(plenty, plenty), true), 0},
-			{"failsafe-go smooth", shouted(failsafeSmooth(plenty, time.Second), true), 0},
-			{"failsafe-go bursty", shouted(failsafeBursty(plenty, time.Second), true), 0},
-		}},
-		{name: "limiter refused", allocs: 0, sluice: answered(ourLimiter(1, 24*time.Hour), false), peers: []peer{
-			{"x/time/rate Allow", answered(rateLimiter(rate.Every(24*time.Hour), 1), false), 0},
-			{"failsafe-go smooth", answered(failsafeSmooth(1, 24*time.Hour), false), 0},
-			{"failsafe-go bursty", answered(failsafeBursty(1, 24*time.Hour), false), 0},
-		}},
-		{name: "limiter refused, parallel", allocs: 0, sluice: shouted(ourLimiter(1, 24*time.Hour), false), peers: []peer{
-			{"x/time/rate Allow", shouted(rateLimiter(rate.Every(24*time.Hour), 1), false), 0},
-			{"failsafe-go smooth", shouted(failsafeSmooth(1, 24*time.Hour), false), 0},
-			{"failsafe-go bursty", shouted(failsafeBursty(1, 24*time.Hour), false), 0},
-		}},
+		limiterTask("limiter allow", repeated, plenty, map[string]float64{"x/time/rate": 2.2, "failsafe-go smooth": 1}),
+		limiterTask("limiter allow, parallel", crowded, plenty, map[string]float64{"x/time/rate": 1.5}),
+		limiterTask("limiter allow, contended", contended, plenty, nil),
+		limiterTask("limiter refused", repeated, scant, nil),
+		limiterTask("limiter refused, parallel", crowded, scant, nil),
 	}
 }
 
-func ourLimiter(count uint32, period time.Duration) allower {
-	return func() func() bool {
-		return must(sluice.NewLimiter(limiter.Config{Count: count, Period: period})).Allow
+func limiterTask(name string, how func(caller) contender, q quota, targets map[string]float64) task {
+	t := task{name: name, allocs: 0, sluice: how(asking(ourLimiter(q), q == plenty))}
+	for i, l := range limiters {
+		if q == plenty || i < len(limiters)-1 {
+			t.peers = append(t.peers, peer{l.name, how(asking(l.make(q), q == plenty)), targets[l.name]})
+		}
+	}
+	return t
+}
+
+func ourLimiter(q quota) allower {
+	return func(context.Context) func() bool {
+		return must(sluice.NewLimiter(limiter.Config{Count: uint32(q.count), Period: q.period})).Allow
 	}
 }
 
-func rateLimiter(limit rate.Limit, burst int) allower {
-	return func() func() bool { return rate.NewLimiter(limit, burst).Allow }
+func rateLimiter(q quota) allower {
+	return func(context.Context) func() bool {
+		return rate.NewLimiter(rate.Every(q.period/time.Duration(q.count)), q.count).Allow
+	}
 }
 
-func failsafeSmooth(count uint, period time.Duration) allower {
-	return func() func() bool { return ratelimiter.NewSmooth[any](count, period).TryAcquirePermit }
+func failsafeSmooth(q quota) allower {
+	return func(context.Context) func() bool {
+		return ratelimiter.NewSmooth[any](uint(q.count), q.period).TryAcquirePermit
+	}
 }
 
-func failsafeBursty(count uint, period time.Duration) allower {
-	return func() func() bool { return ratelimiter.NewBursty[any](count, period).TryAcquirePermit }
+func failsafeBursty(q quota) allower {
+	return func(context.Context) func() bool {
+		return ratelimiter.NewBursty[any](uint(q.count), q.period).TryAcquirePermit
+	}
+}
+
+func throttledLimiter(q quota) allower {
+	return func(ctx context.Context) func() bool {
+		return one(throttledKeyed(0)(ctx, q.period/time.Duration(q.count), q.count))
+	}
+}
+
+// throttledKeyed keeps at most as many keys, or all of them for 0.
+func throttledKeyed(maxKeys int) keyed {
+	return func(_ context.Context, every time.Duration, burst int) func(string) bool {
+		l := must(throttled.NewGCRARateLimiterCtx(must(memstore.NewCtx(maxKeys)),
+			throttled.RateQuota{MaxRate: throttled.PerDuration(1, every), MaxBurst: burst - 1}))
+		// After ten tries, the default, it fails where many want the same key.
+		l.SetMaxCASAttemptsLimit(1_000_000)
+		return func(key string) bool {
+			limited, _, err := l.RateLimitCtx(context.Background(), key, 1)
+			good(err)
+			return !limited
+		}
+	}
+}
+
+// sethvargoLimiter has a window of a day whatever the period: version 0.7.1 does
+// not refill more than the square root of the window's nanoseconds.
+func sethvargoLimiter(q quota) allower {
+	return func(ctx context.Context) func() bool {
+		return one(sethvargoStore(ctx, memorystore.Config{Tokens: uint64(q.count), Interval: 24 * time.Hour, InitialAlloc: 1}))
+	}
+}
+
+func sethvargoStore(ctx context.Context, c memorystore.Config) func(string) bool {
+	store := must(memorystore.New(&c))
+	closing.Go(func() {
+		<-ctx.Done()
+		good(store.Close(context.Background()))
+	})
+	return func(key string) bool {
+		_, _, _, ok, err := store.Take(context.Background(), key)
+		good(err)
+		return ok
+	}
+}
+
+// one uses a limiter with keys for one.
+func one(allow func(string) bool) func() bool {
+	return func() bool { return allow("the only key") }
+}
+
+func jujuLimiter(q quota) allower {
+	return func(context.Context) func() bool {
+		b := bucket.NewBucket(q.period/time.Duration(q.count), int64(q.count))
+		return func() bool { return b.TakeAvailable(1) == 1 }
+	}
+}
+
+func uberLimiter(q quota) allower {
+	return func(context.Context) func() bool {
+		l := uber.New(q.count, uber.Per(q.period))
+		return func() bool { return !l.Take().IsZero() }
+	}
 }

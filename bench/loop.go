@@ -2,73 +2,111 @@ package main
 
 import (
 	"context"
-	"testing"
+	"runtime"
+	"slices"
+	"sync"
+	"time"
 )
 
-// A contender is made with the context of a request, which somebody may
-// cancel, and returns its one use.
+// What is measured is made with a context that somebody may cancel, and returns
+// its one use.
 type (
 	// caller's use must go well, or panic.
 	caller func(ctx context.Context) func()
 	// allower's use answers whether a permit was free.
-	allower func() func() bool
+	allower func(ctx context.Context) func() bool
+	// refuser's use is to be refused.
+	refuser func(ctx context.Context) func() error
 )
 
-// cpuMetric is the processor time of one operation.
-const cpuMetric = "cpu-ns/op"
-
-// counted runs a loop and reports the processor time that it took.
-func counted(b *testing.B, loop func()) {
-	b.ReportAllocs()
-	before, _ := processor()
-	loop()
-	after, ok := processor()
-	if ok && b.N > 0 {
-		b.ReportMetric(float64(after-before)/float64(b.N), cpuMetric)
-	}
-}
-
 // repeated uses the contender on one goroutine.
-func repeated(make caller) body {
-	return func(b *testing.B) {
-		use := make(b.Context())
-		counted(b, func() {
-			for b.Loop() {
-				use()
-			}
-		})
-	}
-}
+func repeated(make caller) contender { return by(1, make) }
 
 // crowded uses it on as many goroutines as there are CPUs.
-func crowded(make caller) body {
-	return func(b *testing.B) {
-		use := make(b.Context())
-		counted(b, func() {
-			b.RunParallel(func(pb *testing.PB) {
-				for pb.Next() {
-					use()
-				}
-			})
-		})
+func crowded(make caller) contender { return by(runtime.GOMAXPROCS(0), make) }
+
+// contended uses it on many more.
+func contended(make caller) contender { return by(16*runtime.GOMAXPROCS(0), make) }
+
+// by makes the contender anew for each turn, so that where it happens to lie in
+// memory is drawn as often.
+func by(workers int, make caller) contender {
+	return func(ctx context.Context) turn {
+		return func(o options) figure {
+			runtime.GC() // of the contender before
+			return timed(o, slices.Repeat([]func(){make(ctx)}, workers))
+		}
 	}
 }
 
-// answered is repeated for a question. All but the first have the answer.
-func answered(make allower, answer bool) body { return repeated(asking(make, answer)) }
+// timed calls each function on a goroutine of its own, again and again, and
+// returns what one call cost.
+func timed(o options, uses []func()) figure {
+	counts := make([]int, len(uses))
+	gate := make(chan struct{})
+	var start time.Time
+	var workers sync.WaitGroup
+	for i, use := range uses {
+		workers.Go(func() {
+			<-gate
+			counts[i] = loop(use, start.Add(o.each))
+		})
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	used, _ := processor()
+	start = time.Now()
+	close(gate)
+	workers.Wait()
+	spent := time.Since(start)
+	if o.cpu {
+		now, _ := processor()
+		spent = now - used
+	}
+	runtime.ReadMemStats(&after)
+	n := 0
+	for _, count := range counts {
+		n += count
+	}
+	return figure{
+		value:  float64(spent.Nanoseconds()) / float64(n),
+		bytes:  int64(after.TotalAlloc-before.TotalAlloc) / int64(n),
+		allocs: int64(after.Mallocs-before.Mallocs) / int64(n),
+	}
+}
 
-// shouted is crowded for a question.
-func shouted(make allower, answer bool) body { return crowded(asking(make, answer)) }
+// mostCalls between two looks at the clock: a look is then below 0.1 ns a call.
+const mostCalls = 1024
 
+func loop(use func(), end time.Time) (n int) {
+	for batch := 1; ; batch = min(2*batch, mostCalls) {
+		for range batch {
+			use()
+		}
+		n += batch
+		if !time.Now().Before(end) {
+			return n
+		}
+	}
+}
+
+// asking uses an allower. All answers but the first are the answer.
 func asking(make allower, answer bool) caller {
-	return func(context.Context) func() {
-		allow := make()
+	return func(ctx context.Context) func() {
+		allow := make(ctx)
 		allow()
 		return func() {
 			if allow() != answer {
 				panic("another answer than the case is about")
 			}
 		}
+	}
+}
+
+func refused(make refuser) caller {
+	return func(ctx context.Context) func() {
+		use := make(ctx)
+		return func() { bad(use()) }
 	}
 }
 
@@ -83,6 +121,13 @@ func must[T any](value T, err error) T {
 func good(err error) {
 	if err != nil {
 		panic(err)
+	}
+}
+
+// done is good for what work returns.
+func done(value int, err error) {
+	if value != worth || err != nil {
+		panic("the work was not done")
 	}
 }
 

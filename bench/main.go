@@ -1,14 +1,15 @@
 // Command bench measures Sluice beside its peers and prints the table.
 //
-//	go run ./bench                    all cases, and writes bench/RESULTS.md
-//	go run ./bench -run 'pipeline'    some of them, and writes nothing
+//	go run ./bench                    all cases, and writes bench/RESULTS.md and
+//	                                  the figures of README.md
+//	go run ./bench -run '^pipeline'   some of them, and writes nothing
 //	go run ./bench -run 'breaker do' -alone -cpuprofile cpu.prof
 //
 // Each case is one thing that a caller wants, done by Sluice and by every peer
 // that offers it. The contenders of a case take turns, repetition by
 // repetition, so that a machine that is busy for a while is busy for all of
-// them; the medians are compared. Nothing is asserted: a shared machine cannot
-// promise a time.
+// them; the medians are compared. Which targets are missed stands at the end.
+// That is no error: a shared machine cannot promise a time.
 package main
 
 import (
@@ -19,7 +20,6 @@ import (
 	"regexp"
 	"runtime/pprof"
 	"strings"
-	"testing"
 	"time"
 )
 
@@ -31,12 +31,11 @@ type options struct {
 	alone      bool
 	cpu        bool
 	output     string
+	readme     string
 	cpuprofile string
 }
 
 func main() {
-	// Before any flag is read: testing.Benchmark takes its settings from flags.
-	testing.Init()
 	if err := run(os.Args[1:], os.Stdout, os.Stderr); err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(2)
@@ -59,19 +58,36 @@ func run(args []string, stdout, stderr io.Writer) error {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	rows, err := measure(cases(), o, stderr)
-	if err != nil {
-		return err
-	}
-	fmt.Fprint(stdout, table(rows))
+	all := measure(cases(), o, stderr)
+	fmt.Fprint(stdout, table(all))
 	if o.output == "" {
 		return nil
 	}
 	command := strings.TrimSpace("go run ./bench " + strings.Join(args, " "))
-	if err := os.WriteFile(o.output, []byte(results(rows, o, command)), 0o644); err != nil {
+	return write(o, results(all, o, command), stderr)
+}
+
+// write writes the page of results, and README with its highlights.
+func write(o options, page string, stderr io.Writer) error {
+	if err := os.WriteFile(o.output, []byte(page), 0o644); err != nil {
 		return err
 	}
 	fmt.Fprintln(stderr, "written:", o.output)
+	if o.readme == "" {
+		return nil
+	}
+	before, err := os.ReadFile(o.readme)
+	if err != nil {
+		return err
+	}
+	after, err := highlighted(string(before), page)
+	if err != nil {
+		return fmt.Errorf("%s: %w", o.readme, err)
+	}
+	if err := os.WriteFile(o.readme, []byte(after), 0o644); err != nil {
+		return err
+	}
+	fmt.Fprintln(stderr, "written:", o.readme)
 	return nil
 }
 
@@ -86,6 +102,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 	f.BoolVar(&o.alone, "alone", false, "measure Sluice without the peers")
 	f.BoolVar(&o.cpu, "cpu", false, "compare processor time instead of wall time, for a machine that has other work")
 	f.StringVar(&o.output, "o", "bench/RESULTS.md", "file for the results; not written beside -run or -alone")
+	f.StringVar(&o.readme, "readme", "README.md", "file whose figures are replaced beside -o; empty for none")
 	f.StringVar(&o.cpuprofile, "cpuprofile", "", "write a CPU profile to this file")
 	if err := f.Parse(args); err != nil {
 		return o, err
@@ -94,7 +111,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		return o, fmt.Errorf("-repeat and -time are more than 0, and there are no other arguments")
 	}
 	if only != "" || o.alone {
-		o.output = ""
+		o.output, o.readme = "", ""
 	}
 	if _, ok := processor(); o.cpu && !ok {
 		return o, fmt.Errorf("-cpu: this system does not tell the processor time")

@@ -1,37 +1,53 @@
 package main
 
 import (
-	"errors"
-	"flag"
+	"context"
 	"fmt"
 	"io"
 	"slices"
-	"testing"
+	"sync"
 )
 
-// body is the measured loop of one contender.
-type body func(b *testing.B)
+// contender is made ready for a case once. The context ends with the case.
+type contender func(ctx context.Context) turn
+
+// closing waits for the end of a case's context to close what has to be closed:
+// its memory must not be freed during the next case.
+var closing sync.WaitGroup
+
+// turn is one repetition.
+type turn func(o options) figure
 
 // peer does what a case does with another library.
 type peer struct {
 	name string
-	run  body
-	// target is how many times as fast Sluice is to be, 0 for no such wish.
+	run  contender
+	// target is how many times as good Sluice is to be, 0 for no such wish.
 	target float64
 }
 
-// task is one row of the comparison: what Sluice does, and who else does it.
+// task is one case of the comparison: what Sluice does, and who else does it.
 type task struct {
 	name   string
-	sluice body
+	sluice contender
 	peers  []peer
 	// allocs is how many allocations Sluice may make, -1 for no such wish.
 	allocs int64
+	// most is what Sluice's own value may be, 0 for no such wish.
+	most float64
+	// unit of the value, ns where it is empty.
+	unit string
+}
+
+// section is the cases under one heading.
+type section struct {
+	title, about string
+	tasks        []task
 }
 
 // figure is the median of a contender's repetitions.
 type figure struct {
-	ns     float64
+	value  float64
 	bytes  int64
 	allocs int64
 }
@@ -43,69 +59,67 @@ type row struct {
 	others []figure
 }
 
-var errFailed = errors.New("the function under measurement failed")
+// measured is a section with the cases that were chosen.
+type measured struct {
+	section
+	rows []row
+}
 
-func measure(tasks []task, o options, progress io.Writer) ([]row, error) {
-	if err := flag.Set("test.benchtime", o.each.String()); err != nil {
-		return nil, err
+func measure(sections []section, o options, progress io.Writer) []measured {
+	var all []measured
+	for _, s := range sections {
+		m := measured{section: s}
+		for _, t := range s.tasks {
+			if !o.only.MatchString(t.name) {
+				continue
+			}
+			if o.alone {
+				t.peers = nil
+			}
+			fmt.Fprintln(progress, "measuring:", t.name)
+			m.rows = append(m.rows, t.measure(o))
+		}
+		if len(m.rows) > 0 {
+			all = append(all, m)
+		}
 	}
-	var rows []row
-	for _, t := range tasks {
-		if !o.only.MatchString(t.name) {
-			continue
-		}
-		if o.alone {
-			t.peers = nil
-		}
-		fmt.Fprintln(progress, "measuring:", t.name)
-		r, err := t.measure(o.repeat, o.cpu)
-		if err != nil {
-			return nil, fmt.Errorf("%s: %w", t.name, err)
-		}
-		rows = append(rows, r)
-	}
-	return rows, nil
+	return all
 }
 
 // measure lets the contenders take turns.
-func (t task) measure(repeat int, cpu bool) (row, error) {
-	bodies := []body{t.sluice}
+func (t task) measure(o options) row {
+	ctx, cancel := context.WithCancel(context.Background())
+	defer closing.Wait()
+	defer cancel()
+	turns := []turn{t.sluice(ctx)}
 	for _, p := range t.peers {
-		bodies = append(bodies, p.run)
+		turns = append(turns, p.run(ctx))
 	}
-	all := make([][]testing.BenchmarkResult, len(bodies))
-	for range repeat {
-		for i, run := range bodies {
-			result := testing.Benchmark(run)
-			if result.N == 0 {
-				return row{}, errFailed
-			}
-			all[i] = append(all[i], result)
+	all := make([][]figure, len(turns))
+	for range o.repeat {
+		for i, turn := range turns {
+			all[i] = append(all[i], turn(o))
 		}
 	}
-	r := row{task: t, own: median(all[0], cpu)}
-	for _, results := range all[1:] {
-		r.others = append(r.others, median(results, cpu))
+	r := row{task: t, own: median(all[0])}
+	for _, figures := range all[1:] {
+		r.others = append(r.others, median(figures))
 	}
-	return r, nil
+	return r
 }
 
 // median takes each column by itself.
-func median(results []testing.BenchmarkResult, cpu bool) figure {
-	var ns []float64
+func median(figures []figure) figure {
+	var values []float64
 	var bytes, allocs []int64
-	for _, r := range results {
-		each := float64(r.T.Nanoseconds()) / float64(r.N)
-		if cpu {
-			each = r.Extra[cpuMetric]
-		}
-		ns = append(ns, each)
-		bytes = append(bytes, r.AllocedBytesPerOp())
-		allocs = append(allocs, r.AllocsPerOp())
+	for _, f := range figures {
+		values = append(values, f.value)
+		bytes = append(bytes, f.bytes)
+		allocs = append(allocs, f.allocs)
 	}
-	slices.Sort(ns)
+	slices.Sort(values)
 	slices.Sort(bytes)
 	slices.Sort(allocs)
-	mid := len(results) / 2
-	return figure{ns: ns[mid], bytes: bytes[mid], allocs: allocs[mid]}
+	mid := len(figures) / 2
+	return figure{value: values[mid], bytes: bytes[mid], allocs: allocs[mid]}
 }

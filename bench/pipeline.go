@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/failsafe-go/failsafe-go"
@@ -14,8 +15,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// document is timeout, retry, breaker, limiter, bulkhead and timeout, wide
-// enough that nothing is refused.
+// document is timeout, retry, breaker, limiter, bulkhead and timeout. The rate
+// is to be filled in.
 const document = `
 version: 1
 policies:
@@ -24,7 +25,7 @@ policies:
       - timeout: 30s
       - retry: {attempts: 3, backoff: {exponential: 100ms, max: 10s}, jitter: none}
       - breaker: {window: {calls: 100}}
-      - limit: {rate: 1000000000/1s}
+      - limit: {rate: %d/%s}
       - bulkhead: 100
       - timeout: 10s
 `
@@ -32,72 +33,97 @@ policies:
 func pipelineTasks() []task {
 	return []task{
 		{name: "pipeline of six", allocs: 1, sluice: repeated(ourPipeline), peers: []peer{
-			{"failsafe-go", repeated(failsafePipeline), 10},
+			{"failsafe-go", repeated(failsafePipeline), 15},
 		}},
 		{name: "pipeline of six, parallel", allocs: 1, sluice: crowded(ourPipeline), peers: []peer{
 			{"failsafe-go", crowded(failsafePipeline), 0},
 		}},
 		{name: "pipeline of six, request's context", allocs: 1, sluice: repeated(ourPipelineWithContext), peers: []peer{
-			{"failsafe-go", repeated(failsafePipelineWithContext), 10},
+			{"failsafe-go", repeated(failsafePipelineWithContext), 15},
 		}},
 		{name: "pipeline of six, fn asks Done()", allocs: -1, sluice: repeated(ourPipelineAsksDone), peers: []peer{
-			{"failsafe-go", repeated(failsafePipelineAsksDone), 0},
+			{"failsafe-go", repeated(failsafePipelineAsksDone), 7},
+		}},
+		{name: "pipeline of six, refused", allocs: -1, sluice: repeated(refused(ourPipelineRefused)), peers: []peer{
+			{"failsafe-go", repeated(refused(failsafePipelineRefused)), 0},
 		}},
 	}
 }
 
-func vendor() *sluice.Pipeline {
-	return must(sluice.Parse("bench.yaml", []byte(document))).Pipeline("vendor")
+func vendor(q quota) *sluice.Pipeline {
+	src := fmt.Sprintf(document, q.count, q.period)
+	return must(sluice.Parse("bench.yaml", []byte(src))).Pipeline("vendor")
 }
 
 func ourPipeline(context.Context) func() { return ourPipelineWithContext(context.Background()) }
 
 func ourPipelineWithContext(ctx context.Context) func() {
-	p := vendor()
+	p := vendor(plenty)
 	fn := func(context.Context) (int, error) { return work() }
-	return func() { _, err := sluice.Do(ctx, p, fn); good(err) }
+	return func() { done(sluice.Do(ctx, p, fn)) }
 }
 
 func ourPipelineAsksDone(ctx context.Context) func() {
-	p := vendor()
+	p := vendor(plenty)
 	fn := func(ctx context.Context) (int, error) {
 		if ctx.Done() == nil {
 			panic("a context that never ends")
 		}
 		return work()
 	}
-	return func() { _, err := sluice.Do(ctx, p, fn); good(err) }
+	return func() { done(sluice.Do(ctx, p, fn)) }
+}
+
+func ourPipelineRefused(context.Context) func() error {
+	p := vendor(scant)
+	fn := func(context.Context) (int, error) { return work() }
+	use := func() error { _, err := sluice.Do(context.Background(), p, fn); return err }
+	good(use())
+	return use
 }
 
 // composition is the same in failsafe-go, made once as its documentation says.
-func composition() failsafe.Executor[int] {
+// Where it is told what a failure is, a refusal is none, as in Sluice.
+func composition(q quota, failures ...error) failsafe.Executor[int] {
+	attempts := retrypolicy.NewBuilder[int]().WithMaxAttempts(3).WithBackoff(100*time.Millisecond, 10*time.Second)
+	votes := countRule(circuitbreaker.NewBuilder[int]())
+	if len(failures) > 0 {
+		attempts, votes = attempts.HandleErrors(failures...), votes.HandleErrors(failures...)
+	}
 	return failsafe.With[int](
 		timeout.New[int](30*time.Second),
-		retrypolicy.NewBuilder[int]().WithMaxAttempts(3).WithBackoff(100*time.Millisecond, 10*time.Second).Build(),
-		countRule(circuitbreaker.NewBuilder[int]()).Build(),
-		ratelimiter.NewBursty[int](plenty, time.Second),
+		attempts.Build(),
+		votes.Build(),
+		ratelimiter.NewBursty[int](uint(q.count), q.period),
 		bulkhead.New[int](100),
 		timeout.New[int](10*time.Second),
 	)
 }
 
 func failsafePipeline(context.Context) func() {
-	e := composition()
-	return func() { _, err := e.Get(work); good(err) }
+	e := composition(plenty)
+	return func() { done(e.Get(work)) }
 }
 
 func failsafePipelineWithContext(ctx context.Context) func() {
-	e := composition()
-	return func() { _, err := e.WithContext(ctx).Get(work); good(err) }
+	e := composition(plenty)
+	return func() { done(e.WithContext(ctx).Get(work)) }
 }
 
 func failsafePipelineAsksDone(context.Context) func() {
-	e := composition()
+	e := composition(plenty)
 	fn := func(x failsafe.Execution[int]) (int, error) {
 		if x.Context().Done() == nil {
 			panic("a context that never ends")
 		}
 		return work()
 	}
-	return func() { _, err := e.GetWithExecution(fn); good(err) }
+	return func() { done(e.GetWithExecution(fn)) }
+}
+
+func failsafePipelineRefused(context.Context) func() error {
+	e := composition(scant, errWork)
+	use := func() error { _, err := e.Get(work); return err }
+	good(use())
+	return use
 }

@@ -5,75 +5,95 @@ import (
 	"os"
 	"runtime"
 	"runtime/debug"
+	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
 )
 
-var heads = [...]string{"case", "sluice ns/op", "B/op", "allocs", "peer", "ns/op", "B/op", "allocs", "ratio", "target"}
+var heads = [...]string{"case", "sluice", "B/op", "allocs", "peer", "peer's", "B/op", "allocs", "ratio", "target"}
 
 // cells returns the rows as text: one line for each peer.
 func cells(rows []row) [][]string {
 	var lines [][]string
 	for _, r := range rows {
-		own := []string{r.name, nanoseconds(r.own.ns), fmt.Sprint(r.own.bytes), fmt.Sprint(r.own.allocs)}
+		own := append([]string{r.name}, r.columns(r.own)...)
 		if len(r.others) == 0 {
-			lines = append(lines, append(own, "-", "-", "-", "-", "-", target(r.task, peer{}, r.own, 0)))
+			lines = append(lines, append(own, "-", "-", "-", "-", "-", target(r, peer{}, 0)))
 		}
 		for i, other := range r.others {
-			ratio := other.ns / r.own.ns
-			line := append(own[:4:4], r.peers[i].name, nanoseconds(other.ns), fmt.Sprint(other.bytes), fmt.Sprint(other.allocs),
-				fmt.Sprintf("%.2fx", ratio), target(r.task, r.peers[i], r.own, ratio))
-			lines = append(lines, line)
+			ratio := other.value / r.own.value
+			line := append(append(own[:4:4], r.peers[i].name), r.columns(other)...)
+			lines = append(lines, append(line, fmt.Sprintf("%.2fx", ratio), target(r, r.peers[i], ratio)))
 		}
 	}
 	return lines
 }
 
+// columns are those of a contender. Only times have allocations.
+func (t task) columns(f figure) []string {
+	precision := 0
+	if f.value < 100 {
+		precision = 1
+	}
+	value := fmt.Sprintf("%.*f ", precision, f.value)
+	if t.unit != "" {
+		return []string{value + t.unit, "-", "-"}
+	}
+	return []string{value + "ns", fmt.Sprint(f.bytes), fmt.Sprint(f.allocs)}
+}
+
+const missed = " (missed)"
+
 // target says what is wished for, and whether this run shows it.
-func target(t task, p peer, own figure, ratio float64) string {
+func target(r row, p peer, ratio float64) string {
 	var wishes []string
 	met := true
 	if p.target > 0 {
 		wishes = append(wishes, fmt.Sprintf(">= %gx", p.target))
 		met = ratio >= p.target
 	}
-	if t.allocs >= 0 {
-		wishes = append(wishes, fmt.Sprintf("allocs <= %d", t.allocs))
-		met = met && own.allocs <= t.allocs
+	if r.most > 0 {
+		wishes = append(wishes, fmt.Sprintf("<= %g %s", r.most, r.unit))
+		met = met && r.own.value <= r.most
+	}
+	if r.allocs >= 0 {
+		wishes = append(wishes, fmt.Sprintf("allocs <= %d", r.allocs))
+		met = met && r.own.allocs <= r.allocs
 	}
 	if len(wishes) == 0 {
 		return "-"
 	}
 	text := strings.Join(wishes, ", ")
 	if !met {
-		text += " (missed)"
+		text += missed
 	}
 	return text
 }
 
-func nanoseconds(ns float64) string {
-	if ns < 100 {
-		return fmt.Sprintf("%.1f", ns)
-	}
-	return fmt.Sprintf("%.0f", ns)
-}
-
-// table returns the rows in columns, for a terminal.
-func table(rows []row) string {
-	var text strings.Builder
+// table returns the rows in columns, for a terminal, and then what is missed.
+func table(all []measured) string {
+	var text, misses strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, strings.Join(heads[:], "\t"))
-	for _, line := range cells(rows) {
-		fmt.Fprintln(w, strings.Join(line, "\t"))
+	for _, m := range all {
+		for _, line := range cells(m.rows) {
+			fmt.Fprintln(w, strings.Join(line, "\t"))
+			if wish, ok := strings.CutSuffix(line[len(line)-1], missed); ok {
+				fmt.Fprintf(&misses, "missed: %s: %s (allocs %s) beside %s: %s, ratio %s, target %s\n", line[0], line[1], line[3], line[4], line[5], line[8], wish)
+			}
+		}
 	}
 	w.Flush()
-	return text.String()
+	if misses.Len() == 0 {
+		misses.WriteString("every target is met\n")
+	}
+	return text.String() + "\n" + misses.String()
 }
 
 // results returns the rows as a page, with what is needed to judge and to
 // repeat them.
-func results(rows []row, o options, command string) string {
+func results(all []measured, o options, command string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# Results\n\nWritten by `%s`. Do not edit.\n\n", command)
 	fmt.Fprintf(&text, "- Date: %s\n- Machine: %s\n- Versions: %s\n", time.Now().UTC().Format(time.DateOnly), machine(), versions())
@@ -81,13 +101,47 @@ func results(rows []row, o options, command string) string {
 	if o.cpu {
 		kind = "Processor time of all threads, because the machine had other work"
 	}
-	fmt.Fprintf(&text, "- Method: %s; medians of %d repetitions of %s each, the contenders of a case taking turns.\n", kind, o.repeat, o.each)
-	text.WriteString("- Ratio: the peer's time over Sluice's; above 1 Sluice is faster. Times depend on the machine, ratios much less.\n\n")
-	fmt.Fprintf(&text, "| %s |\n|%s\n", strings.Join(heads[:], " | "), strings.Repeat("---|", len(heads)))
-	for _, line := range cells(rows) {
-		fmt.Fprintf(&text, "| %s |\n", strings.Join(line, " | "))
+	fmt.Fprintf(&text, "- Method: %s of one call; medians of %d repetitions of %s each, the contenders of a case taking turns.\n", kind, o.repeat, o.each)
+	text.WriteString("- Ratio: the peer's figure over Sluice's; above 1 Sluice is better. Times depend on the machine, ratios much less.\n")
+	for _, m := range all {
+		fmt.Fprintf(&text, "\n## %s\n\n%s\n\n| %s |\n|%s\n", m.title, m.about, strings.Join(heads[:], " | "), strings.Repeat("---|", len(heads)))
+		for _, line := range cells(m.rows) {
+			fmt.Fprintf(&text, "| %s |\n", strings.Join(line, " | "))
+		}
 	}
 	return text.String()
+}
+
+// README has the highlights between two comments.
+const blockBegin, blockEnd = "<!-- bench:begin -->\n", "<!-- bench:end -->"
+
+// highlighted returns a README with the highlights of a page of results.
+func highlighted(readme, page string) (string, error) {
+	before, rest, found := strings.Cut(readme, blockBegin)
+	_, after, ended := strings.Cut(rest, blockEnd)
+	if !found || !ended {
+		return "", fmt.Errorf("there is no block between %q and %q", blockBegin, blockEnd)
+	}
+	block := "| case | Sluice | allocs | peer | peer's | allocs | ratio |\n|---|---|---|---|---|---|---|\n"
+	for _, h := range highlights {
+		line := find(page, h)
+		if line == nil {
+			return "", fmt.Errorf("there is no row of %s beside %s", h[0], h[1])
+		}
+		block += "| " + strings.Join(slices.Concat(line[:2], line[3:6], line[7:9]), " | ") + " |\n"
+	}
+	return before + blockBegin + block + blockEnd + after, nil
+}
+
+// find returns the cells of a case and a peer, nil for none.
+func find(page string, which [2]string) []string {
+	for line := range strings.Lines(page) {
+		cells := strings.Split(strings.Trim(line, "| \n"), " | ")
+		if len(cells) == len(heads) && cells[0] == which[0] && cells[4] == which[1] {
+			return cells
+		}
+	}
+	return nil
 }
 
 func machine() string {
@@ -112,13 +166,8 @@ func versions() string {
 		return names[0]
 	}
 	for _, m := range info.Deps {
-		if strings.HasPrefix(m.Path, "github.com/sluice-go/") {
-			continue
-		}
-		for _, p := range [...]string{"golang.org/x/time", "github.com/failsafe-go/failsafe-go", "github.com/sony/gobreaker/v2"} {
-			if m.Path == p {
-				names = append(names, m.Path+" "+m.Version)
-			}
+		if slices.Contains(libraries[:], m.Path) {
+			names = append(names, m.Path+" "+m.Version)
 		}
 	}
 	return strings.Join(names, ", ")

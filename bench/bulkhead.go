@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+
+	"github.com/failsafe-go/failsafe-go"
+	failsafebulkhead "github.com/failsafe-go/failsafe-go/bulkhead"
+	"golang.org/x/sync/semaphore"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/bulkhead"
+)
+
+const places = 100
+
+func bulkheadTasks() []task {
+	return []task{
+		tryTask("bulkhead try", repeated, places),
+		tryTask("bulkhead try, parallel", crowded, places),
+		tryTask("bulkhead full", repeated, 0),
+		tryTask("bulkhead full, parallel", crowded, 0),
+		{name: "bulkhead acquire", allocs: 0, sluice: repeated(ourAcquire), peers: []peer{
+			{"x/sync/semaphore", repeated(semaphoreAcquire), 0},
+			{"failsafe-go permit", repeated(failsafeAcquire), 0},
+		}},
+		{name: "bulkhead do", allocs: 0, sluice: repeated(ourBulkhead), peers: []peer{
+			{"failsafe-go executor", repeated(failsafeBulkhead), 0},
+		}},
+		{name: "bulkhead do, parallel", allocs: 0, sluice: crowded(ourBulkhead), peers: []peer{
+			{"failsafe-go executor", crowded(failsafeBulkhead), 0},
+		}},
+	}
+}
+
+// tryTask takes a place and gives it back, or is refused where none are free.
+func tryTask(name string, how func(caller) contender, free int) task {
+	return task{name: name, allocs: 0, sluice: how(tried(ourTry, free)), peers: []peer{
+		{"x/sync/semaphore", how(tried(semaphoreTry, free)), 0},
+		{"failsafe-go permit", how(tried(failsafeTry, free)), 0},
+	}}
+}
+
+// trier makes a bulkhead. Its use answers whether a place was free, and gives it
+// back where it is told to.
+type trier func(places int) func(release bool) bool
+
+func tried(make trier, free int) caller {
+	return func(context.Context) func() {
+		try := make(places)
+		for range places - free {
+			try(false)
+		}
+		return func() {
+			if try(true) != (free > 0) {
+				panic("another answer than the case is about")
+			}
+		}
+	}
+}
+
+func newBulkhead(places int) *sluice.Bulkhead {
+	return must(sluice.NewBulkhead(bulkhead.Config{Concurrent: uint32(places)}))
+}
+
+func ourTry(places int) func(bool) bool {
+	b := newBulkhead(places)
+	return func(release bool) bool {
+		place, ok := b.TryAcquire()
+		if ok && release {
+			place.Release()
+		}
+		return ok
+	}
+}
+
+func semaphoreTry(places int) func(bool) bool {
+	s := semaphore.NewWeighted(int64(places))
+	return func(release bool) bool {
+		ok := s.TryAcquire(1)
+		if ok && release {
+			s.Release(1)
+		}
+		return ok
+	}
+}
+
+func failsafeTry(places int) func(bool) bool {
+	b := failsafebulkhead.New[int](uint(places))
+	return func(release bool) bool {
+		ok := b.TryAcquirePermit()
+		if ok && release {
+			b.ReleasePermit()
+		}
+		return ok
+	}
+}
+
+func ourAcquire(ctx context.Context) func() {
+	b := newBulkhead(places)
+	return func() { must(b.Acquire(ctx)).Release() }
+}
+
+func ourFull(ctx context.Context) func() error {
+	b := newBulkhead(1)
+	must(b.Acquire(ctx))
+	return func() error { _, err := b.Acquire(ctx); return err }
+}
+
+func semaphoreAcquire(ctx context.Context) func() {
+	s := semaphore.NewWeighted(places)
+	return func() {
+		good(s.Acquire(ctx, 1))
+		s.Release(1)
+	}
+}
+
+func failsafeAcquire(ctx context.Context) func() {
+	b := failsafebulkhead.New[int](places)
+	return func() {
+		good(b.AcquirePermit(ctx))
+		b.ReleasePermit()
+	}
+}
+
+func ourBulkhead(ctx context.Context) func() {
+	b := newBulkhead(places)
+	return func() { good(b.Do(ctx, job)) }
+}
+
+func failsafeBulkhead(context.Context) func() {
+	e := failsafe.With[int](failsafebulkhead.New[int](places))
+	return func() { done(e.Get(work)) }
+}
