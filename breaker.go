@@ -3,6 +3,7 @@ package sluice
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
@@ -78,49 +79,43 @@ type Pass struct {
 // TryAcquire asks for a pass without the words of a refusal, and allocates
 // nothing.
 func (b *Breaker) TryAcquire() (Pass, bool) {
-	permit, ok := b.enter(nil)
+	permit, ok, _, _ := b.enter()
 	return Pass{breaker: b, permit: permit}, ok
 }
 
 // Acquire asks for a pass. The error is a RejectedError.
 func (b *Breaker) Acquire() (Pass, error) {
-	var no RejectedError
-	permit, ok := b.enter(&no)
+	permit, ok, why, after := b.enter()
 	if !ok {
-		return Pass{}, &RejectedError{Step: "breaker", Reason: no.Reason, RetryAfter: no.RetryAfter}
+		return Pass{}, &RejectedError{Step: "breaker", Reason: why, RetryAfter: after}
 	}
 	return Pass{breaker: b, permit: permit}, nil
 }
 
-// enter asks for a pass, and says why there is none where somebody wants to
-// know.
-func (b *Breaker) enter(no *RejectedError) (reducer.Permit, bool) {
+// enter asks for a pass, and says why there is none and for how long.
+func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, after time.Duration) {
 	b.mu.Lock()
 	now := clock.Always
 	if b.timed {
 		now = b.now()
 	}
-	permit, ok := b.cell.Enter(0, 0, now)
-	if ok {
+	if permit, ok = b.cell.Enter(0, 0, now); ok {
 		b.mu.Unlock()
-		return permit, true
+		return permit, true, reducer.NoReason, 0
 	}
 	if !b.timed {
 		now = b.now()
 	}
 	if until, shut := b.core.Shut(now); shut {
 		b.mu.Unlock()
-		no.because(reducer.ReasonOpen, until.Sub(now))
-		return reducer.Permit{}, false
+		return reducer.Permit{}, false, reducer.ReasonOpen, until.Sub(now)
 	}
 	answer := b.cell.Step(reducer.Action{Kind: reducer.Acquire}, now, &b.out)
 	b.unlock()
-	after, ok := answer.RetryAfter(now)
-	if !ok {
+	if after, ok = answer.RetryAfter(now); !ok {
 		after = -1
 	}
-	no.because(answer.Reason, after)
-	return answer.Permit, answer.Verdict == reducer.Admit
+	return answer.Permit, answer.Verdict == reducer.Admit, answer.Reason, after
 }
 
 // Done says how the attempt ended. A pass of before the breaker last changed

@@ -106,6 +106,8 @@ type run struct {
 	began   clock.Mark
 	now     clock.Mark
 
+	declined int // the step that just did not let the call pass by its short way, -1 for none
+
 	warned uint16 // steps above the retry whose soft limit was told of
 	gaveUp bool   // the caller, while no attempt was running
 	single bool   // one attempt, whatever the policy says
@@ -141,7 +143,7 @@ func (r *run) begin(ctx context.Context, p *Pipeline, q *Request) error {
 
 // prepare makes a call that began at a mark.
 func (r *run) prepare(ctx context.Context, p *Pipeline, l *layout, q *Request, now, deadline clock.Mark, seed uint64) pipeline.Effect {
-	r.p, r.ctx, r.layout, r.request = p, ctx, l, *q
+	r.p, r.ctx, r.layout, r.request, r.declined = p, ctx, l, *q, -1
 	r.began, r.now = now, now
 	return l.plan.Begin(&r.call, q.cost(), deadline, seed)
 }

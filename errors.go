@@ -26,13 +26,6 @@ type RejectedError struct {
 	Err error
 }
 
-// because notes why, where somebody wants to know.
-func (e *RejectedError) because(why reducer.Reason, after time.Duration) {
-	if e != nil {
-		e.Reason, e.RetryAfter = why, after
-	}
-}
-
 // Error implements error.
 func (e *RejectedError) Error() string {
 	text := "sluice: " + place(e.Policy, e.Step) + ": rejected: " + e.Reason.String()

@@ -195,6 +195,7 @@ func (r *run) take(l *lane, q *Request) {
 			continue
 		}
 		if at == l.entered {
+			r.declined = i
 			return
 		}
 		r.call.Admit(i, l.permits[at])

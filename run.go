@@ -53,10 +53,13 @@ func (r *run) enter(from int) pipeline.Effect {
 			continue
 		}
 		b := r.box(i)
-		if permit, ok := b.enter(r.call.Cost, r.now); ok {
-			r.call.Admit(i, permit)
-			continue
+		if i != r.declined {
+			if permit, ok := b.enter(r.call.Cost, r.now); ok {
+				r.call.Admit(i, permit)
+				continue
+			}
 		}
+		r.declined = -1
 		answer, w := b.acquire(r.call.Cost, r.now)
 		next, shadow := plan.Pass(&r.call, i, true, answer, r.now)
 		switch next {
@@ -149,13 +152,17 @@ func (r *run) leave(from, to uint8) {
 
 // end tells of the end of the call and lets go of its cells.
 func (r *run) end(e Event) {
+	r.close()
+	r.tell(e)
+}
+
+func (r *run) close() {
 	for _, b := range r.boxes {
 		if b != nil {
 			b.refs.Add(-1)
 		}
 	}
 	r.boxes, r.hold = nil, nil
-	r.tell(e)
 }
 
 func (r *run) tell(e Event) {
@@ -174,7 +181,10 @@ func (r *run) retryAfter(at clock.Mark) time.Duration {
 func (r *run) refused(e pipeline.Effect) error {
 	name := r.layout.plan.StepName(int(e.Step))
 	after := r.retryAfter(e.At)
-	r.end(Event{Kind: drive.Reject, Step: name, Reason: e.Reason, RetryAfter: after})
+	r.close()
+	if r.p.heard() {
+		r.tell(Event{Kind: drive.Reject, Step: name, Reason: e.Reason, RetryAfter: after})
+	}
 	return &RejectedError{Policy: r.p.name, Step: name, Reason: e.Reason, RetryAfter: after, Err: r.last}
 }
 

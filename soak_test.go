@@ -3,6 +3,7 @@ package sluice_test
 import (
 	"context"
 	"math/rand/v2"
+	"os"
 	"runtime"
 	"strconv"
 	"sync"
@@ -61,57 +62,97 @@ func (s *soak) note(e sluice.Event) {
 	}
 }
 
+// soakFor runs a soak once, as CI does, or with one seed after another for a
+// third of the time that SLUICE_SOAK says: there are three soaks.
+func soakFor(t *testing.T, round func(t *testing.T, seed uint64)) {
+	t.Helper()
+	var long time.Duration
+	if text := os.Getenv("SLUICE_SOAK"); text != "" {
+		var err error
+		long, err = time.ParseDuration(text)
+		require.NoError(t, err)
+	}
+	began, first := time.Now(), setting(t, "SLUICE_SEED", 9)
+	for seed := first; ; seed++ {
+		round(t, uint64(seed))
+		if t.Failed() {
+			t.Fatalf("SLUICE_SEED=%d", seed)
+		}
+		if time.Since(began) >= long/3 {
+			t.Logf("%d rounds from SLUICE_SEED=%d", seed-first+1, first)
+			return
+		}
+	}
+}
+
+// TestSoak has calls of every kind go through a pipeline in virtual time, where
+// those of one millisecond meet, while the policy changes and its state is
+// replaced by a snapshot.
 func TestSoak(t *testing.T) {
-	const calls = 20_000
-	bubble(t, func(t *testing.T) {
-		set, _ := loaded(t, soaked[0]...)
-		p := guarded(t, soaked[0], sluice.WithMaxKeys(12))
-		s := &soak{p: p}
-		p.Listen(s.note)
-		var all sync.WaitGroup
-		rng := rand.New(rand.NewPCG(9, 9))
-		for i := range calls {
-			call := rand.New(rand.NewPCG(10, uint64(i)))
-			all.Go(func() { s.call(call) })
-			if rng.IntN(4) == 0 {
-				time.Sleep(time.Duration(rng.IntN(8)) * time.Millisecond)
-			}
-			if rng.IntN(500) == 0 {
-				reload(t, set, soaked[rng.IntN(2)]...)
-				require.NoError(t, p.Configure(set.Document().Policies[0].Policy))
-				p.State()
-				p.Snapshot()
-			}
-		}
-		all.Wait()
-		time.Sleep(time.Second) // what is held is let go by then
-		synctest.Wait()
-		refs, used := sluice.Held(p)
-		assert.Zero(t, refs)
-		for _, text := range used {
-			assert.NotContains(t, text, "places")
-		}
-		time.Sleep(time.Hour)
-		for _, policy := range soaked {
-			reload(t, set, policy...)
-			require.NoError(t, p.Configure(set.Document().Policies[0].Policy))
-			for _, step := range p.State() {
-				assert.Zero(t, step.Waiting, step.Step)
-			}
-			assert.Contains(t, state(t, p, "whole").Text, "held 0/")
-			refs, used := sluice.Held(p)
-			assert.Zero(t, refs)
-			assert.Empty(t, used)
-		}
-		assert.EqualValues(t, calls, s.submitted.Load())
-		assert.Equal(t, s.submitted.Load(), s.ended.Load()+s.rejected.Load()+s.expired.Load(), "the ledger balances")
-		for _, n := range []*atomic.Int64{&s.ended, &s.rejected, &s.expired, &s.panicked, &s.exited, &s.succeeded, &s.failed, &s.canceled} {
-			assert.Greater(t, n.Load(), int64(50), "everything happens")
-		}
-		t.Logf("%d calls, %d attempts: %d ended, %d rejected, %d expired; %d succeeded, %d failed, %d cancelled, %d panics, %d Goexits",
-			calls, s.admitted.Load(), s.ended.Load(), s.rejected.Load(), s.expired.Load(),
-			s.succeeded.Load(), s.failed.Load(), s.canceled.Load(), s.panicked.Load(), s.exited.Load())
+	soakFor(t, func(t *testing.T, seed uint64) {
+		bubble(t, func(t *testing.T) { soakPipeline(t, seed) })
 	})
+}
+
+func soakPipeline(t *testing.T, seed uint64) {
+	const calls = 20_000
+	set, _ := loaded(t, soaked[0]...)
+	p := guarded(t, soaked[0], sluice.WithMaxKeys(12))
+	s := &soak{p: p}
+	p.Listen(s.note)
+	var all sync.WaitGroup
+	rng := rand.New(rand.NewPCG(9, seed))
+	for i := range calls {
+		call := rand.New(rand.NewPCG(1+seed, uint64(i)))
+		all.Go(func() { s.call(call) })
+		if rng.IntN(4) == 0 {
+			time.Sleep(time.Duration(rng.IntN(8)) * time.Millisecond)
+		}
+		switch rng.IntN(500) {
+		case 0:
+			reload(t, set, soaked[rng.IntN(2)]...)
+			require.NoError(t, p.Configure(set.Document().Policies[0].Policy))
+			p.State()
+			p.Snapshot()
+		case 1:
+			require.NoError(t, p.Restore(p.Snapshot()))
+		}
+	}
+	all.Wait()
+	time.Sleep(time.Second) // what is held is let go by then
+	synctest.Wait()
+	refs, used := sluice.Held(p)
+	assert.Zero(t, refs)
+	for _, text := range used {
+		assert.NotContains(t, text, "places")
+	}
+	time.Sleep(time.Hour)
+	for _, policy := range soaked {
+		reload(t, set, policy...)
+		require.NoError(t, p.Configure(set.Document().Policies[0].Policy))
+		rested(t, p)
+	}
+	assert.EqualValues(t, calls, s.submitted.Load())
+	assert.Equal(t, s.submitted.Load(), s.ended.Load()+s.rejected.Load()+s.expired.Load(), "the ledger balances")
+	for _, n := range []*atomic.Int64{&s.ended, &s.rejected, &s.expired, &s.panicked, &s.exited, &s.succeeded, &s.failed, &s.canceled} {
+		assert.Greater(t, n.Load(), int64(50), "everything happens")
+	}
+	t.Logf("%d calls, %d attempts: %d ended, %d rejected, %d expired; %d succeeded, %d failed, %d cancelled, %d panics, %d Goexits",
+		calls, s.admitted.Load(), s.ended.Load(), s.rejected.Load(), s.expired.Load(),
+		s.succeeded.Load(), s.failed.Load(), s.canceled.Load(), s.panicked.Load(), s.exited.Load())
+}
+
+// rested says that nobody waits at a pipeline or holds anything of it, and that
+// no cell of a key is in use or other than new.
+func rested(t *testing.T, p *sluice.Pipeline) {
+	t.Helper()
+	for _, step := range p.State() {
+		assert.Zero(t, step.Waiting, step.Step)
+	}
+	assert.Contains(t, state(t, p, "whole").Text, "held 0/")
+	refs, used := sluice.Held(p)
+	assert.Zero(t, refs)
+	assert.Empty(t, used)
 }
 
 // call makes one call of any kind.

@@ -44,6 +44,9 @@ func pipelineTasks() []task {
 		{name: "pipeline of six, fn asks Done()", allocs: -1, sluice: repeated(ourPipelineAsksDone), peers: []peer{
 			{"failsafe-go", repeated(failsafePipelineAsksDone), 7},
 		}},
+		{name: "pipeline of six, request's context, fn asks Done()", allocs: -1, sluice: repeated(ourPipelineAsksDoneWithContext), peers: []peer{
+			{"failsafe-go", repeated(failsafePipelineAsksDoneWithContext), 0},
+		}},
 		{name: "pipeline of six, refused", allocs: -1, sluice: repeated(refused(ourPipelineRefused)), peers: []peer{
 			{"failsafe-go", repeated(refused(failsafePipelineRefused)), 0},
 		}},
@@ -63,7 +66,11 @@ func ourPipelineWithContext(ctx context.Context) func() {
 	return func() { done(sluice.Do(ctx, p, fn)) }
 }
 
-func ourPipelineAsksDone(ctx context.Context) func() {
+func ourPipelineAsksDone(context.Context) func() {
+	return ourPipelineAsksDoneWithContext(context.Background())
+}
+
+func ourPipelineAsksDoneWithContext(ctx context.Context) func() {
 	p := vendor(plenty)
 	fn := func(ctx context.Context) (int, error) {
 		if ctx.Done() == nil {
@@ -111,6 +118,10 @@ func failsafePipelineWithContext(ctx context.Context) func() {
 }
 
 func failsafePipelineAsksDone(context.Context) func() {
+	return failsafePipelineAsksDoneWithContext(context.Background())
+}
+
+func failsafePipelineAsksDoneWithContext(ctx context.Context) func() {
 	e := composition(plenty)
 	fn := func(x failsafe.Execution[int]) (int, error) {
 		if x.Context().Done() == nil {
@@ -118,7 +129,7 @@ func failsafePipelineAsksDone(context.Context) func() {
 		}
 		return work()
 	}
-	return func() { done(e.GetWithExecution(fn)) }
+	return func() { done(e.WithContext(ctx).GetWithExecution(fn)) }
 }
 
 func failsafePipelineRefused(context.Context) func() error {
