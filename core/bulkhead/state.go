@@ -47,7 +47,7 @@ func (s *State) hold(caller uint64, until clock.Mark) reducer.Permit {
 	} else {
 		s.free = s.holders[at-1].later
 	}
-	s.Serial++
+	s.Serial = max(1, s.Serial+1) // 0 is no grant
 	s.Held++
 	s.holders[at-1] = holder{grant: s.Serial, caller: caller, until: until}
 	s.link(at)
@@ -116,7 +116,7 @@ func (m *Machine) Check(s State) error {
 			return errLinks
 		}
 		h := s.holders[at-1]
-		if h.sooner != prev || h.grant == 0 || h.grant > s.Serial || prev != 0 && s.holders[prev-1].until > h.until {
+		if h.sooner != prev || h.grant == 0 || prev != 0 && s.holders[prev-1].until > h.until {
 			return errLinks
 		}
 		seen, prev = seen+1, at

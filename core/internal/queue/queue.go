@@ -13,10 +13,12 @@ import (
 const none = 0
 
 // slotBits of a ticket hold the slot, the others a serial number, so that the
-// ticket of a waiter that left is never another's.
+// ticket of a waiter that left is never another's. The number begins anew after
+// 2^44 waiters.
 const (
-	slotBits = 20
-	slotMask = 1<<slotBits - 1
+	slotBits   = 20
+	slotMask   = 1<<slotBits - 1
+	serialMask = 1<<(64-slotBits) - 1
 )
 
 // Waiter is who waits.
@@ -71,7 +73,7 @@ func (q *Queue) Push(caller uint64, cost uint32, ends clock.Mark) uint64 {
 	} else {
 		q.free = q.slots[at-1].behind
 	}
-	q.serial++
+	q.serial = (q.serial + 1) & serialMask
 	w := &q.slots[at-1]
 	*w = Waiter{Caller: caller, Ticket: q.serial<<slotBits | uint64(at), Ends: ends, Cost: cost, before: q.back}
 	if q.back == none {
@@ -215,18 +217,24 @@ func Read(r *wire.Reader) Queue {
 	return q
 }
 
-var errLinks = errors.New("queue: the links do not lead through its waiters")
+var (
+	errLinks  = errors.New("queue: the links do not lead through its waiters")
+	errSerial = errors.New("queue: a serial number that no ticket holds")
+)
 
 // Check returns an error when the links are not two lists of all waiters and
 // one of all free slots.
 func (q *Queue) Check() error {
+	if q.serial > serialMask {
+		return errSerial
+	}
 	seen := uint32(0)
 	prev := uint32(none)
 	for at := q.front; at != none; at = q.slots[at-1].behind {
 		if uint64(at) > uint64(len(q.slots)) || seen > q.length || q.slots[at-1].before != prev {
 			return errLinks
 		}
-		if t := q.slots[at-1].Ticket; t&slotMask != uint64(at) || t>>slotBits > q.serial {
+		if q.slots[at-1].Ticket&slotMask != uint64(at) {
 			return errLinks
 		}
 		seen, prev = seen+1, at
