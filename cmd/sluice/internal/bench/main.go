@@ -1,20 +1,23 @@
-// Command bench compares sluice serve with Go's own httputil.ReverseProxy under
-// the same load, and shows what sluice serve does while its upstream browns out.
-// All of it is on the loopback, each part a process of its own:
+// Command bench measures the commands and prints a page of tables:
 //
-//	go run ./cmd/sluice/internal/serve/bench
+//	go run ./cmd/sluice/internal/bench -o bench/COMMANDS.md
 //
-// Both proxies have the same connections to the upstream and the same buffers,
-// so that what differs is the policy. Rounds alternate, and the table has their
-// medians.
+// sluice serve stands beside Go's own httputil.ReverseProxy under the same load,
+// and alone while its upstream browns out. All of it is on the loopback, each
+// part a process of its own; both proxies have the same connections to the
+// upstream and the same buffers, so that what differs is the policy. Rounds
+// alternate, and the table has their medians. sluice eval decides long logs.
 package main
 
 import (
 	"bufio"
+	"bytes"
 	"flag"
 	"fmt"
+	"io"
 	"os"
 	"os/exec"
+	"runtime"
 	"slices"
 	"strings"
 	"time"
@@ -24,17 +27,29 @@ func main() {
 	rounds := flag.Int("rounds", 30, "rounds of each proxy; 0 for no comparison")
 	span := flag.Duration("time", 500*time.Millisecond, "length of a round")
 	clients := flag.Int("clients", 64, "connections of the load generator")
-	brownout := flag.Duration("brownout", 30*time.Second, "length of the brown-out; 0 for none")
+	brownout := flag.Duration("brownout", 15*time.Second, "length of the brown-out; 0 for none")
+	lines := flag.Int("lines", 1_000_000, "lines of a log for eval; 0 for none")
+	output := flag.String("o", "", "write the page to this file, too")
 	role := flag.String("role", "", "used by the program itself")
 	upstream := flag.String("upstream", "", "used by the program itself")
 	flag.Parse()
-	if err := run(*role, *upstream, *rounds, *clients, *span, *brownout); err != nil {
+	err := play(*role, *upstream)
+	if *role == "" {
+		page := &bytes.Buffer{}
+		out := io.MultiWriter(os.Stdout, page)
+		title(out)
+		if err = measure(out, *rounds, *clients, *span, *brownout, *lines); err == nil && *output != "" {
+			err = os.WriteFile(*output, page.Bytes(), 0o644)
+		}
+	}
+	if err != nil {
 		fmt.Fprintln(os.Stderr, "bench:", err)
 		os.Exit(1)
 	}
 }
 
-func run(role, upstream string, rounds, clients int, span, brownout time.Duration) error {
+// play is what this program does as a part of the comparison.
+func play(role, upstream string) error {
 	switch role {
 	case "upstream":
 		return serveUpstream()
@@ -42,19 +57,37 @@ func run(role, upstream string, rounds, clients int, span, brownout time.Duratio
 		return servePlain(upstream)
 	case "sluice":
 		return serveSluice(upstream)
+	case "eval":
+		return evaluate()
 	}
+	return nil
+}
+
+func title(out io.Writer) {
+	fmt.Fprintf(out, "# The commands, measured\n\n"+
+		"Written by `go run ./cmd/sluice/internal/bench -o bench/COMMANDS.md`. Do not edit. Libraries beside their peers\n"+
+		"are in [RESULTS.md](RESULTS.md).\n\n"+
+		"%s, %s/%s, %d CPUs, %s.\n", time.Now().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
+}
+
+func measure(out io.Writer, rounds, clients int, span, brownout time.Duration, lines int) error {
 	service, err := start("upstream", "")
 	if err != nil {
 		return err
 	}
 	defer service.stop()
 	if rounds > 0 {
-		if err := compare(service.address, rounds, clients, span); err != nil {
+		if err := compare(out, service.address, rounds, clients, span); err != nil {
 			return err
 		}
 	}
 	if brownout > 0 {
-		return brown(service.address, clients, brownout)
+		if err := brown(out, service.address, clients, brownout); err != nil {
+			return err
+		}
+	}
+	if lines > 0 {
+		return logs(out, lines)
 	}
 	return nil
 }
@@ -96,10 +129,10 @@ func start(role, upstream string) (*process, error) {
 	return p, nil
 }
 
-// compare prints the table. Rounds are short and alternate, and the ratio is
+// compare compares the proxies. Rounds are short and alternate, and the ratio is
 // the median of those of neighbours, so that whatever else the machine does
 // falls on both.
-func compare(upstream string, rounds, clients int, span time.Duration) error {
+func compare(out io.Writer, upstream string, rounds, clients int, span time.Duration) error {
 	roles := []string{"plain", "sluice"}
 	parts, figures := map[string]*process{}, map[string]*figure{}
 	for _, role := range roles {
@@ -130,13 +163,15 @@ func compare(upstream string, rounds, clients int, span time.Duration) error {
 		}
 	}
 	plain, own := figures["plain"], figures["sluice"]
-	fmt.Printf("%d connections, medians of %d rounds of %s\n\n", clients, rounds, span)
-	fmt.Printf("%-24s %12s %14s %10s\n", "proxy", "requests/s", "CPU us/request", "p99 ms")
+	fmt.Fprintf(out, "\n## sluice serve beside httputil.ReverseProxy\n\n"+
+		"%d connections, medians of %d rounds of %s, which alternate; the ratio is the median of those of neighbours.\n"+
+		"`serve` sets GOGC to 400 unless the environment says otherwise.\n\n"+
+		"| proxy | requests/s | CPU us/request | p99 ms |\n|---|---|---|---|\n", clients, rounds, span)
 	for i, name := range []string{"httputil.ReverseProxy", "sluice serve"} {
 		f := figures[roles[i]]
-		fmt.Printf("%-24s %12.0f %14.1f %10.2f\n", name, median(f.rates), f.cost(), median(f.tails))
+		fmt.Fprintf(out, "| %s | %.0f | %.1f | %.2f |\n", name, median(f.rates), f.cost(), median(f.tails))
 	}
-	fmt.Printf("%-24s %12.2f %14.2f %10.2f\n\n", "ratio", median(over(own.rates, plain.rates)), own.cost()/plain.cost(), median(over(own.tails, plain.tails)))
+	fmt.Fprintf(out, "| ratio | %.2f | %.2f | %.2f |\n", median(over(own.rates, plain.rates)), own.cost()/plain.cost(), median(over(own.tails, plain.tails)))
 	return nil
 }
 

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"sync"
@@ -24,7 +25,7 @@ type phase struct {
 const pause = 20 * time.Millisecond
 
 // brown shows a brown-out: the upstream takes 500 ms and then fails.
-func brown(upstream string, clients int, length time.Duration) error {
+func brown(out io.Writer, upstream string, clients int, length time.Duration) error {
 	p, err := start("sluice", upstream)
 	if err != nil {
 		return err
@@ -83,12 +84,16 @@ func brown(upstream string, clients int, length time.Duration) error {
 	}); err != nil {
 		return err
 	}
-	fmt.Printf("a brown-out of %s, %d connections\n\n", length, clients)
-	fmt.Printf("%-12s %9s %9s %7s %9s %16s %16s %10s  %s\n", "phase", "requests", "good/s", "failed", "refused", "p99 refused ms", "most goroutines", "in flight", "reasons")
+	fmt.Fprintf(out, "\n## sluice serve in a brown-out\n\n"+
+		"The upstream takes 500 ms and then fails, for %s; %d connections, which ask again %s after any answer.\n\n"+
+		"| phase | requests | good/s | failed | refused | p99 of a refusal, ms | most goroutines |\n|---|---|---|---|---|---|---|\n", length, clients, pause)
 	for _, p := range phases {
 		s := summary{took: p.refused}
-		fmt.Printf("%-12s %9d %9.0f %7d %9d %16.2f %16.0f %10.0f  %v\n", p.name, p.count, float64(p.good)/(p.to-p.from).Seconds(), p.failed, len(p.refused),
-			s.quantile(0.99).Seconds()*1e3, p.goroutines, p.inFlights, p.reasons)
+		tail := "-"
+		if len(p.refused) > 0 {
+			tail = fmt.Sprintf("%.2f", s.quantile(0.99).Seconds()*1e3)
+		}
+		fmt.Fprintf(out, "| %s | %d | %.0f | %d | %d | %s | %.0f |\n", p.name, p.count, float64(p.good)/(p.to-p.from).Seconds(), p.failed, len(p.refused), tail, p.goroutines)
 	}
 	return nil
 }
