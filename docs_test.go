@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
+
 	"github.com/sluice-go/sluice/policy"
 )
 
@@ -70,20 +72,39 @@ func TestSnippets(t *testing.T) {
 	}
 }
 
-var link = regexp.MustCompile(`(?:\]\(|srcset="|src=")([^)"#\s]+)`)
+var (
+	link    = regexp.MustCompile(`(?:\]\(|srcset="|src=")([^)"#\s]*)(?:#([^)"\s]+))?`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	unnamed = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
+)
+
+// anchors are the names under which the headings of a page are linked to.
+func anchors(text string) map[string]bool {
+	names := map[string]bool{}
+	for _, h := range heading.FindAllStringSubmatch(text, -1) {
+		names[strings.ReplaceAll(unnamed.ReplaceAllString(strings.ToLower(h[1]), ""), " ", "-")] = true
+	}
+	return names
+}
 
 // TestLinks follows the links between pages and to files. Those that leave the
 // repository are not followed.
 func TestLinks(t *testing.T) {
+	assert.Equal(t, map[string]bool{"a-b-c-1x": true}, anchors("text\n## A `B`-c, 1x\n"))
 	for _, page := range pages(t) {
 		text := fence.ReplaceAllString(read(t, page), "")
 		for _, found := range link.FindAllStringSubmatch(text, -1) {
-			target := found[1]
-			if strings.Contains(target, "://") {
+			target, anchor := filepath.Join(filepath.Dir(page), found[1]), found[2]
+			if strings.Contains(found[1], "://") {
 				continue
 			}
-			if _, err := os.Stat(filepath.Join(filepath.Dir(page), target)); err != nil {
-				t.Errorf("%s: %s: %v", page, target, err)
+			if found[1] == "" {
+				target = page
+			}
+			if _, err := os.Stat(target); err != nil {
+				t.Errorf("%s: %v", page, err)
+			} else if anchor != "" && !anchors(read(t, target))[anchor] {
+				t.Errorf("%s: %s has no heading %s", page, target, anchor)
 			}
 		}
 	}
