@@ -146,7 +146,9 @@ func (l *lane) leave(q *Request, err error) bool {
 	for l.held > 0 {
 		i := l.held - 1
 		if b := steps[i].box; steps[i].exits {
-			if b.busy() || !b.cell.Exit(l.permits[i], now, &b.out) {
+			permit := l.permits[i]
+			permit.Mark = l.began // of the attempt, for a breaker
+			if b.busy() || !b.cell.Exit(permit, now, &b.out) {
 				break
 			}
 			if len(b.out) > 0 {
