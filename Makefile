@@ -5,6 +5,7 @@
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
 FUZZTIME ?= 10s
+SOAK ?= 5m
 
 .PHONY: help
 help: ## List the targets
@@ -37,6 +38,10 @@ bench: ## Run the benchmarks beside the peers and print the table; ARGS= for its
 .PHONY: fuzz
 fuzz: ## Run every fuzz target for FUZZTIME (10s) each; FUZZ= picks by name
 	@FUZZTIME=$(FUZZTIME) FUZZ='$(FUZZ)' tools/fuzz.sh
+
+.PHONY: soak
+soak: ## Run the soak tests for SOAK (5m), which make test runs once each
+	@SLUICE_SOAK=$(SOAK) TIMEOUT=0 PACKAGES=. ARGS='-count=1 -run=^TestSoak $(ARGS)' tools/test.sh
 
 .PHONY: tinygo
 tinygo: go ## Build the core with TinyGo, print its size, check that it imports nothing

@@ -50,7 +50,7 @@ func (b *box) step(a reducer.Action, now clock.Mark) reducer.Answer {
 	b.mu.Lock()
 	switch a.Kind {
 	case reducer.TryAcquire, reducer.Reserve:
-		b.used = max(b.used, now)
+		now = b.pass(now)
 	case reducer.Cancel:
 		// Another caller may have read the clock later and come first. A refund
 		// must not be taken for an earlier one, which would give back more.
@@ -76,8 +76,7 @@ func (b *box) enter(cost uint32, now clock.Mark) (reducer.Permit, bool) {
 		b.mu.Unlock()
 		return reducer.Permit{}, false
 	}
-	b.used = max(b.used, now)
-	p, ok := b.cell.Enter(cost, 0, now)
+	p, ok := b.cell.Enter(cost, 0, b.pass(now))
 	b.mu.Unlock()
 	return p, ok
 }
@@ -99,6 +98,13 @@ func (b *box) exit(p reducer.Permit, now clock.Mark) bool {
 	return ok
 }
 
+// pass lets time pass for a permit that is asked for. A mark before the last one
+// counts as that: whoever read the clock later came first.
+func (b *box) pass(now clock.Mark) clock.Mark {
+	b.used = max(b.used, now)
+	return b.used
+}
+
 // catchLast moves the beginning of an attempt that is recorded at a mark which
 // the cell has passed, so that its duration stays what it was.
 func (b *box) catchLast(a *reducer.Action, now clock.Mark) {
@@ -115,10 +121,10 @@ func (b *box) catchLast(a *reducer.Action, now clock.Mark) {
 // acquire asks for a permit. The waiter is nil unless the answer is Wait.
 func (b *box) acquire(cost uint32, now clock.Mark) (reducer.Answer, *waiter) {
 	b.mu.Lock()
+	now = b.pass(now)
 	if b.busy() {
 		b.catchUp(now)
 	}
-	b.used = max(b.used, now)
 	b.callers++
 	caller := b.callers
 	answer := b.cell.Step(reducer.Action{Kind: reducer.Acquire, Cost: cost, Permit: reducer.Permit{ID: caller}}, now, &b.out)

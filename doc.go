@@ -73,8 +73,8 @@
 // its context. Steps kept per key have at most [WithMaxKeys] cells; a cell that
 // is the same as a new one is forgotten when another key needs its place, a
 // breaker's after ten minutes without a call. Where none can be forgotten, new
-// keys share a cell, which is stricter and never looser, until nothing of what
-// they took from it counts any more.
+// keys share a cell, see [WithMaxKeys], until nothing of what they took from it
+// counts any more.
 //
 // # Listeners and metrics
 //

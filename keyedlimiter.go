@@ -21,7 +21,7 @@ import (
 // key whose permits are all free is the same as one that never was, and its
 // place is used again. There are at most as many other keys as WithMaxKeys
 // says; above it, and until they have all their permits back, new keys share
-// one limiter, which is stricter and never looser.
+// one limiter, see WithMaxKeys.
 type KeyedLimiter struct {
 	*settings
 	bucket *tokenbucket.Machine

@@ -90,8 +90,7 @@ func (l *lane) enter(q *Request) bool {
 		if b.busy() {
 			break
 		}
-		b.used = max(b.used, l.began)
-		permit, ok := b.cell.Enter(cost, 0, l.began)
+		permit, ok := b.cell.Enter(cost, 0, b.pass(l.began))
 		if !ok {
 			break
 		}

@@ -60,8 +60,10 @@ func WithClassify(f func(error) reducer.Outcome) Option {
 }
 
 // WithMaxKeys bounds the cells of a step with `per`. Above it new keys share
-// one cell, which is stricter and never looser. Default DefaultMaxKeys; values
-// below 1 count as 1.
+// one cell: of a token bucket or a bulkhead each has at most what it would have
+// had alone; a window that they share begins with the first of them, and a
+// breaker hears the outcomes of all. Default DefaultMaxKeys; values below 1
+// count as 1.
 func WithMaxKeys(n int) Option { return func(s *settings) { s.maxKeys = max(1, n) } }
 
 // WithRefuseLate gives up the value of a function that succeeds after a timeout

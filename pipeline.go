@@ -57,6 +57,7 @@ type cells struct {
 	leased   bool
 	boxes    map[string]*box
 	list     []*box // of the map, for the search for forgettable ones
+	last     clock.Mark
 	hand     int
 	overflow *box // shared by new keys when there are too many
 }
@@ -168,7 +169,7 @@ func (l *layout) cells(s pipeline.Step) *cells {
 }
 
 func (p *Pipeline) newCells(m cell.Maker, s pipeline.Step) *cells {
-	c := &cells{pipeline: p, name: s.Name, per: s.Per, kind: s.Kind, maker: m, leased: leases(s)}
+	c := &cells{pipeline: p, name: s.Name, per: s.Per, kind: s.Kind, maker: m, leased: leases(s), last: clock.Always}
 	if len(s.Per) == 0 {
 		c.one = c.make("", p.now())
 		return c
@@ -225,9 +226,12 @@ func (c *cells) find(lookup func(string) string, now clock.Mark) *box {
 func (c *cells) at(key string, now clock.Mark) *box {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	// A cell that was forgotten has been full at some mark. One that is made anew
+	// for a caller who read the clock before that does not begin before it.
+	c.last = max(c.last, now)
 	b := c.boxes[key]
 	if b == nil {
-		b = c.add(key, now)
+		b = c.add(key, c.last)
 	}
 	b.refs.Add(1)
 	return b
@@ -239,8 +243,8 @@ const breakerIdle = 10 * time.Minute
 
 // add makes the cell of a key. At the maximum it looks for one to forget: one
 // that cannot be told from a new one. Where there is none, new keys share one
-// cell, which is stricter and never looser: while that cell can be told from a
-// new one, any key that has none may have taken from it.
+// cell, see WithMaxKeys: while that can be told from a new one, any key that has
+// none may have taken from it.
 func (c *cells) add(key string, now clock.Mark) *box {
 	if b := c.overflow; b != nil && (b.refs.Load() > 0 || !b.fresh(now, c.kind)) {
 		return b

@@ -30,7 +30,7 @@ var crowded = [][]string{
 	},
 	{
 		"bulkhead: {name: whole, concurrent: 4, queue: 12, order: newest}",
-		"limit: {rate: 1000/1ms, burst: 100_000}", "breaker: {window: {consecutive: 8}, open: 1ms}",
+		"limit: {rate: 1000/1ms, burst: 100000}", "breaker: {window: {consecutive: 8}, open: 1ms}",
 	},
 	{
 		"breaker: {window: {calls: 50}, minimum: 20, failure_rate: 90%, open: 1ms, per: key}",
@@ -75,7 +75,7 @@ func soakParallel(t *testing.T, seed uint64) {
 				var call sync.WaitGroup // a goroutine of its own, as it may exit
 				call.Go(func() { s.call(rng) })
 				call.Wait()
-				s.clock.Advance(time.Duration(rng.IntN(50)) * time.Microsecond)
+				s.clock.Advance(time.Duration(rng.IntN(200)) * time.Microsecond)
 				if n%50 == i {
 					assert.NoError(t, p.Configure(policies[rng.IntN(len(policies))]))
 				}

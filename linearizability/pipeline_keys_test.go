@@ -1,0 +1,54 @@
+package linearizability
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+)
+
+// keyedStep draws a step with a cell for each key.
+func keyedStep(kind pipeline.Kind) func(h *history) []pipeline.Step {
+	return func(h *history) []pipeline.Step {
+		all := steps(h)
+		i := slices.IndexFunc(all, func(s pipeline.Step) bool { return s.Kind == kind })
+		all[i].Per = []string{"key"}
+		return all[i : i+1]
+	}
+}
+
+// sharedStep is keyedStep where keys may share a cell: without queues, whose
+// turns they would share, and windows, which would begin when another key's do.
+func sharedStep(kind pipeline.Kind) func(h *history) []pipeline.Step {
+	return func(h *history) []pipeline.Step {
+		all := keyedStep(kind)(h)
+		s := &all[0]
+		s.Limit.Algorithm, s.Limit.Wait, s.Limit.Queue = limiter.TokenBucket, 0, 0
+		s.Bulkhead.Wait, s.Bulkhead.Queue = 0, 0
+		return all
+	}
+}
+
+// TestPipelineKeys is about the cells of keys, with room for all of them and
+// without. A breaker that keys share sees the votes of all, and may be better or
+// worse than that of each.
+func TestPipelineKeys(t *testing.T) {
+	for name, kind := range kinds {
+		t.Run(name, func(t *testing.T) {
+			room := piping(keyedStep(kind), 3, 3, nil)
+			t.Run("bubble", func(t *testing.T) { linearizable(t, bubbles, 300, room) })
+			t.Run("clock", func(t *testing.T) { linearizable(t, virtual, 300, room) })
+			if kind == pipeline.Breaker {
+				return
+			}
+			none := piping(sharedStep(kind), 2, 4, nil)
+			t.Run("shared in a bubble", func(t *testing.T) { linearizable(t, bubbles, 300, none) })
+			t.Run("shared by clock", func(t *testing.T) {
+				linearizable(t, virtual, 300, none)
+			})
+		})
+	}
+}
+
+var kinds = map[string]pipeline.Kind{"breaker": pipeline.Breaker, "limit": pipeline.Limit, "bulkhead": pipeline.Bulkhead}

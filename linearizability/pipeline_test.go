@@ -1,0 +1,281 @@
+package linearizability
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// pipelines is what the histories ask of a pipeline.
+type pipelines struct {
+	do      func(ctx context.Context, q sluice.Request, fn func(context.Context) error) error
+	begin   func(ctx context.Context, q sluice.Request) (*sluice.Call, error)
+	done    func(c *sluice.Call, o reducer.Outcome)
+	release func(c *sluice.Call)
+
+	steps  []pipeline.Step
+	waits  []bool // by step
+	cancel bool   // callers may give up: there is one queue to do so in, or none
+	keys   []string
+}
+
+func pipelinesOf(p *sluice.Pipeline) *pipelines {
+	return &pipelines{
+		do: func(ctx context.Context, q sluice.Request, fn func(context.Context) error) error {
+			_, err := sluice.DoWith(ctx, p, q, func(ctx context.Context) (int, error) { return 0, fn(ctx) })
+			return err
+		},
+		begin: p.Begin, done: (*sluice.Call).Done, release: (*sluice.Call).Release,
+		keys: []string{""},
+	}
+}
+
+// steps draws a breaker, a limit and a bulkhead in any order.
+func steps(h *history) []pipeline.Step {
+	b := breakerConfig(h)
+	b.SlowOver, b.SlowRate = 0, 0 // when a call starts is the caller's to know
+	l := limiter.Config{Algorithm: limiter.Algorithm(h.rng.IntN(2)), Count: 1 + h.rng.Uint32N(3)}
+	l.Period = time.Duration(l.Count) * time.Duration(1+h.rng.IntN(2)) * unit
+	k := bulkhead.Config{Concurrent: 1 + h.rng.Uint32N(2)}
+	if h.marks == nil && h.rng.IntN(2) == 0 {
+		l.Wait, l.Queue, l.Order = time.Duration(1+h.rng.IntN(4))*unit, 1+h.rng.Uint32N(2), limiter.Order(h.rng.IntN(2))
+	}
+	if h.marks == nil && h.rng.IntN(2) == 0 {
+		k.Queue, k.Wait, k.Order = 1+h.rng.Uint32N(2), time.Duration(1+h.rng.IntN(3))*unit, limiter.Order(h.rng.IntN(2))
+	}
+	if h.rng.IntN(4) == 0 {
+		k.Lease = time.Duration(1+h.rng.IntN(3)) * unit
+	}
+	all := []pipeline.Step{
+		{Kind: pipeline.Breaker, Breaker: b}, {Kind: pipeline.Limit, Limit: l}, {Kind: pipeline.Bulkhead, Bulkhead: k},
+	}
+	h.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
+	return all
+}
+
+// piping plays a pipeline with the steps that it draws, and most keys, with a
+// defect or without.
+func piping(draw func(*history) []pipeline.Step, most, keys int, defect func(*pipelines)) scenario {
+	return func(h *history) *model {
+		all := draw(h)
+		h.config = fmt.Sprintf("%+v", all)
+		p, err := sluice.New(pipeline.Policy{Name: "p", Steps: all}, sluice.WithClock(h), sluice.WithMaxKeys(most))
+		if err != nil {
+			panic(err)
+		}
+		runner := pipelinesOf(p)
+		m := &model{loose: keys > most}
+		if keys > 0 {
+			runner.keys = letters[:keys]
+		}
+		runner.steps = all
+		queues := 0
+		for _, s := range all {
+			m.cells = append(m.cells, cellOf(s))
+			waits := s.Limit.Queue+s.Bulkhead.Queue > 0
+			runner.waits = append(runner.waits, waits)
+			if waits {
+				queues++
+			}
+		}
+		runner.cancel = h.marks == nil && queues < 2
+		if defect != nil {
+			defect(runner)
+		}
+		h.play(runner.client)
+		return m
+	}
+}
+
+func cellOf(s pipeline.Step) cell {
+	switch {
+	case s.Kind == pipeline.Breaker:
+		return breakerCell(s.Breaker)
+	case s.Kind == pipeline.Bulkhead:
+		return bulkheadCell(s.Bulkhead)
+	case s.Limit.Queue > 0:
+		return queuedCell(s.Limit)
+	}
+	return limitCell(s.Limit)
+}
+
+func (p *pipelines) client(c *client) {
+	for range 3 {
+		c.rest()
+		if c.rng.IntN(3) == 0 {
+			p.begins(c)
+		} else {
+			p.does(c)
+		}
+	}
+}
+
+// invocation is a call of a pipeline under way.
+type invocation struct {
+	*client
+	p       *pipelines
+	key     string
+	cost    uint32
+	first   int // of its requests, one for each step
+	settled func() bool
+}
+
+func (p *pipelines) invoke(c *client) (*invocation, context.Context, sluice.Request) {
+	ctx, settled := context.Background(), func() bool { return false }
+	if p.cancel {
+		ctx, settled = c.context(false)
+	}
+	i := &invocation{client: c, p: p, key: p.keys[c.rng.IntN(len(p.keys))], cost: 1 + c.rng.Uint32N(2), settled: settled}
+	i.first = int(c.requests.Add(int64(len(p.steps)))) - len(p.steps)
+	return i, ctx, sluice.Request{Key: i.key, Cost: i.cost}
+}
+
+func (i *invocation) record(s span, all ...step) {
+	for n := range all {
+		all[n].key = i.key
+	}
+	if len(all) > 0 {
+		i.client.record(s, all...)
+	}
+}
+
+// entered are the steps of a call that a step ended, by the error, or none.
+func (i *invocation) entered(err error) (all []step) {
+	last := len(i.p.steps)
+	var refused *sluice.RejectedError
+	switch {
+	case errors.As(err, &refused):
+		last = slices.IndexFunc(i.p.steps, func(s pipeline.Step) bool { return s.Kind.String() == refused.Step })
+	case err != nil:
+		last = slices.Index(i.p.waits, true)
+	}
+	for n := range min(last+1, len(i.p.steps)) {
+		req := i.first + n
+		switch {
+		case n == last:
+			all = append(all, waited(n, req, i.cost, err)...)
+		case i.p.waits[n]:
+			all = append(all, waited(n, req, i.cost, nil)...)
+		default:
+			all = append(all, asks(n, req, reducer.Acquire, i.cost, seen{verdict: reducer.Admit}))
+		}
+	}
+	if last == len(i.p.steps) {
+		return all
+	}
+	for n := last - 1; n >= 0; n-- {
+		a := reducer.Action{Kind: reducer.Record, Outcome: reducer.Cancelled}
+		switch i.p.steps[n].Kind {
+		case pipeline.Limit:
+			a = reducer.Action{Kind: reducer.Cancel, Cost: i.cost}
+		case pipeline.Bulkhead:
+			a = reducer.Action{Kind: reducer.Release}
+		}
+		all = append(all, gives(n, i.first+n, a, seen{}))
+	}
+	return all
+}
+
+// leaving are the steps of a call whose function has run: those of the kinds,
+// in reverse order. A limit keeps what ran.
+func (i *invocation) leaving(o reducer.Outcome, kinds ...pipeline.Kind) (all []step) {
+	for n := len(i.p.steps) - 1; n >= 0; n-- {
+		kind := i.p.steps[n].Kind
+		if !slices.Contains(kinds, kind) {
+			continue
+		}
+		a := reducer.Action{Kind: reducer.Release}
+		if kind == pipeline.Breaker {
+			a = reducer.Action{Kind: reducer.Record, Outcome: o}
+		}
+		all = append(all, gives(n, i.first+n, a, seen{}))
+	}
+	return all
+}
+
+// does runs a function, which may panic.
+func (p *pipelines) does(c *client) {
+	i, ctx, q := p.invoke(c)
+	outcome, panics := outcomes[c.rng.IntN(7)], c.rng.IntN(8) == 0
+	ran := false
+	s := c.enter()
+	err := calm(func() error {
+		return p.do(ctx, q, func(ctx context.Context) error {
+			ran = true
+			c.exit(&s)
+			gone := i.settled()
+			i.record(s, i.entered(nil)...)
+			c.rest()
+			s = c.enter()
+			switch {
+			case panics:
+				outcome = reducer.Fail
+				panic(errBoom)
+			case gone && outcome == reducer.Fail:
+				outcome = reducer.Cancelled
+				return errBoom
+			}
+			return failure(outcome)
+		})
+	})
+	c.exit(&s)
+	if !ran {
+		i.settled()
+		i.record(s, i.entered(err)...)
+		return
+	}
+	i.record(s, i.leaving(outcome, pipeline.Breaker, pipeline.Bulkhead)...)
+}
+
+// calm turns a panic into an error.
+func calm(f func() error) (err error) {
+	defer func() {
+		if x := recover(); x != nil {
+			err = x.(error)
+		}
+	}()
+	return f()
+}
+
+// begins makes a call in two phases.
+func (p *pipelines) begins(c *client) {
+	i, ctx, q := p.invoke(c)
+	s := c.enter()
+	call, err := p.begin(ctx, q)
+	c.exit(&s)
+	i.settled()
+	i.record(s, i.entered(err)...)
+	if err != nil {
+		return
+	}
+	c.rest()
+	outcome := outcomes[c.rng.IntN(len(outcomes))]
+	var votes []step
+	if c.rng.IntN(4) > 0 {
+		s = c.enter()
+		p.done(call, outcome)
+		c.exit(&s)
+		i.record(s, i.leaving(outcome, pipeline.Breaker)...)
+		c.rest()
+	} else {
+		votes = i.leaving(reducer.Cancelled, pipeline.Breaker)
+	}
+	s = c.enter()
+	p.release(call)
+	c.exit(&s)
+	i.record(s, append(votes, i.leaving(outcome, pipeline.Bulkhead)...)...)
+}
+
+func TestPipeline(t *testing.T) {
+	t.Run("bubble", func(t *testing.T) { linearizable(t, bubbles, 600, piping(steps, 1, 0, nil)) })
+	t.Run("clock", func(t *testing.T) { linearizable(t, virtual, 500, piping(steps, 1, 0, nil)) })
+}
