@@ -23,4 +23,8 @@
 //     twice, as over a network, keeps a mark beside the permit.
 //   - A wrong configuration is a ConfigError from the constructor. Nothing is
 //     silently corrected.
+//
+// Package explore, below this one, takes every path of a machine up to a depth,
+// also of a machine that is not of this module, and prints the shortest one on
+// which something does not hold as a script.
 package reducer

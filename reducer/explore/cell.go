@@ -1,0 +1,262 @@
+package explore
+
+import (
+	"encoding/binary"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Use says how a cell is used.
+type Use[S any] struct {
+	// Cell is the machine. Required.
+	Cell reducer.Cell[S]
+	// New makes the cell in a script, as in "concurrent=2 queue=1".
+	New string
+	// Callers who may hold a permit or wait at one time, at most MaxCallers.
+	// Their ids count from 1. With none, nobody keeps what it is granted.
+	Callers int
+	// Alphabet is what may happen. Who asks (Acquire, TryAcquire, Reserve) has
+	// neither a permit nor a place in the queue; who ends or renews a permit holds
+	// it; who leaves or is to expire waits. Permits are filled in. Cost is that
+	// of who asks, and of who settles what it asked for where it is not 0. Mark,
+	// where an action has one, counts from the mark of the action.
+	Alphabet []reducer.Action
+	// Late is what may be done with a permit, or a ticket, that is over.
+	Late []reducer.Action
+	// Memory is for how long a grant is remembered in Room.Recent. 0 for not.
+	Memory time.Duration
+	// Modes are the names of the states of a breaker.
+	Modes []string
+}
+
+// MaxCallers of a Use.
+const MaxCallers = 64
+
+// Standing is what a caller is to a cell.
+type Standing uint8
+
+// The standings.
+const (
+	// Nobody has nothing to do with the cell.
+	Nobody Standing = iota
+	// Waits in the queue.
+	Waits
+	// Holds a permit.
+	Holds
+	// Late: its permit or its wait is over, and it may not know.
+	Late
+)
+
+// Caller is the books' page of a caller.
+type Caller struct {
+	Standing Standing
+	Cost     uint32
+	Permit   reducer.Permit // while it Holds, and of Late
+	Ticket   uint64         // while it Waits, and of Late
+	Since    clock.Mark     // when it began to wait, or was granted
+}
+
+// Grant is a permit that was granted, and not taken back.
+type Grant struct {
+	At     clock.Mark
+	Cost   uint32
+	Permit reducer.Permit
+}
+
+// Room is a cell's state with the books of its callers.
+type Room[S any] struct {
+	State S
+	// Bytes is the encoded state, as it was when the state was made.
+	Bytes []byte
+	// Callers by their ids, counted from 1.
+	Callers []Caller
+	// Queue has the ids of who waits, in the order of arrival.
+	Queue []uint64
+	// Recent has the grants of the last Use.Memory that were not cancelled, the
+	// oldest first.
+	Recent []Grant
+}
+
+// Deed is an action of a caller, 0 for nobody. Its permit is in the books.
+type Deed struct {
+	Caller uint64
+	Action reducer.Action
+}
+
+var errCell = errors.New("explore: the use has no cell")
+
+// ForCell returns the model of a cell and its callers. Marks and invariants are
+// to be set. The key tells all apart, and may be replaced by a coarser one. An
+// action may come at any of the marks, whether or not what was due before has
+// been done: owners are late. The interpreter of the scripts holds a retry-after
+// against one who is not, so there such a path may be found wrong for that alone.
+func ForCell[S any](u Use[S]) (Model[Room[S], Deed, reducer.Effects], error) {
+	var m Model[Room[S], Deed, reducer.Effects]
+	switch {
+	case u.Cell == nil:
+		return m, errCell
+	case u.Callers < 0 || u.Callers > MaxCallers:
+		return m, bad("callers", u.Callers, "0 to 64")
+	case u.Memory < 0:
+		return m, reducer.BadDuration("memory", u.Memory, "0 or more")
+	}
+	d := &desk[S]{u}
+	m.Machine, m.Actions, m.Key = d, d.deeds, AppendKey[S]
+	m.Script = Script[Room[S], Deed, reducer.Effects]{New: u.New, Action: d.appendDeed, Effects: d.appendEffects, State: d.appendState}
+	return m, nil
+}
+
+// AppendKey appends all of a room, at the mark.
+func AppendKey[S any](dst []byte, room Room[S], now clock.Mark) []byte {
+	dst = words(append(dst, room.Bytes...), uint64(now))
+	for _, c := range room.Callers {
+		dst = append(dst, byte(c.Standing))
+		if c.Standing != Nobody {
+			dst = words(dst, uint64(c.Cost), c.Permit.Generation, c.Permit.ID, uint64(c.Permit.Mark), c.Ticket, uint64(c.Since))
+		}
+	}
+	for _, id := range room.Queue {
+		dst = append(dst, byte(id))
+	}
+	for _, g := range room.Recent {
+		dst = words(dst, uint64(g.At), uint64(g.Cost), g.Permit.Generation, g.Permit.ID, uint64(g.Permit.Mark))
+	}
+	return dst
+}
+
+func words(dst []byte, all ...uint64) []byte {
+	for _, v := range all {
+		dst = binary.LittleEndian.AppendUint64(dst, v)
+	}
+	return dst
+}
+
+// desk is the machine whose states are rooms.
+type desk[S any] struct{ Use[S] }
+
+// Init implements reducer.Machine.
+func (d *desk[S]) Init(now clock.Mark) Room[S] {
+	state := d.Cell.Init(now)
+	return Room[S]{State: state, Bytes: d.Cell.AppendState(nil, state), Callers: make([]Caller, d.Callers)}
+}
+
+// NextWake implements reducer.Machine.
+func (d *desk[S]) NextWake(room Room[S]) (clock.Mark, bool) { return d.Cell.NextWake(room.State) }
+
+// Reduce implements reducer.Machine.
+func (d *desk[S]) Reduce(room Room[S], deed Deed, at clock.Mark) (Room[S], reducer.Effects) {
+	action := room.Action(deed)
+	state, effects := d.Cell.Reduce(room.State, action, at)
+	next := Room[S]{State: state, Bytes: d.Cell.AppendState(make([]byte, 0, len(room.Bytes)), state),
+		Callers: slices.Clone(room.Callers), Queue: room.Queue, Recent: d.recent(room.Recent, at)}
+	next.note(deed, action, effects, at, d.Memory > 0)
+	if len(d.Late) == 0 {
+		for i := range next.Callers {
+			if next.Callers[i].Standing == Late {
+				next.Callers[i] = Caller{}
+			}
+		}
+	}
+	return next, effects
+}
+
+// recent returns the grants that are still remembered.
+func (d *desk[S]) recent(all []Grant, at clock.Mark) []Grant {
+	for len(all) > 0 && at.Sub(all[0].At) > d.Memory {
+		all = all[1:]
+	}
+	return all
+}
+
+// Action returns the deed with the permit or the ticket of its caller.
+func (r *Room[S]) Action(deed Deed) reducer.Action {
+	a := deed.Action
+	if deed.Caller == 0 || deed.Caller > uint64(len(r.Callers)) {
+		return a
+	}
+	c := &r.Callers[deed.Caller-1]
+	switch about(a.Kind) {
+	case asking:
+		a.ID = deed.Caller
+	case waiting:
+		a.ID = c.Ticket
+	case holding:
+		a.Permit = c.Permit
+		if a.Cost == 0 {
+			a.Cost = c.Cost
+		}
+	}
+	return a
+}
+
+// whom says whom an action concerns.
+type whom uint8
+
+const (
+	nobody  whom = iota
+	asking       // one who has nothing
+	waiting      // one who waits
+	holding      // one who holds a permit
+)
+
+func about(kind reducer.Kind) whom {
+	switch kind {
+	case reducer.Acquire, reducer.TryAcquire, reducer.Reserve:
+		return asking
+	case reducer.Leave, reducer.Expire:
+		return waiting
+	case reducer.Commit, reducer.Cancel, reducer.Release, reducer.Record, reducer.Renew:
+		return holding
+	}
+	return nobody
+}
+
+// deeds appends what may happen in the room.
+func (d *desk[S]) deeds(dst []Deed, room Room[S], at clock.Mark) []Deed {
+	for _, a := range d.Alphabet {
+		if a.Mark != 0 {
+			a.Mark = at.Add(time.Duration(a.Mark))
+		}
+		switch about(a.Kind) {
+		case nobody:
+			dst = append(dst, Deed{Action: a})
+		case asking:
+			dst = d.askers(dst, room, a)
+		case waiting:
+			dst = by(dst, room, a, Waits)
+		case holding:
+			dst = by(dst, room, a, Holds)
+		}
+	}
+	for _, a := range d.Late {
+		dst = by(dst, room, a, Late)
+	}
+	return dst
+}
+
+// askers appends the action by each caller who may ask. Of callers whose pages
+// are alike one is enough.
+func (d *desk[S]) askers(dst []Deed, room Room[S], a reducer.Action) []Deed {
+	if len(room.Callers) == 0 {
+		return append(dst, Deed{Action: a})
+	}
+	for i, c := range room.Callers {
+		if (c.Standing == Nobody || c.Standing == Late) && !slices.Contains(room.Callers[:i], c) {
+			dst = append(dst, Deed{uint64(i + 1), a})
+		}
+	}
+	return dst
+}
+
+func by[S any](dst []Deed, room Room[S], a reducer.Action, standing Standing) []Deed {
+	for i := range room.Callers {
+		if room.Callers[i].Standing == standing {
+			dst = append(dst, Deed{uint64(i + 1), a})
+		}
+	}
+	return dst
+}
