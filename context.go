@@ -123,6 +123,13 @@ func (a *attempt) watch() *end {
 	return e
 }
 
+// finish ends an attempt whose function has returned.
+func (a *attempt) finish() {
+	if !a.end.CompareAndSwap(nil, over) {
+		a.stop(context.Canceled)
+	}
+}
+
 // stop ends the attempt, unless it is over already, and returns why it ended.
 func (a *attempt) stop(err error) error {
 	e := a.end.Load()

@@ -232,7 +232,7 @@ func (r *run) cause(cut clock.Mark) error {
 // over ends the context of the attempt, unless it is held.
 func (r *run) over() {
 	if r.attempt != nil {
-		r.attempt.stop(context.Canceled)
+		r.attempt.finish()
 		r.attempt = nil
 	}
 	if r.session != nil {

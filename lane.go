@@ -134,7 +134,7 @@ func (l *lane) leave(q *Request, err error) bool {
 		return false
 	}
 	if l.attempt != nil {
-		l.attempt.stop(context.Canceled)
+		l.attempt.finish()
 	}
 	now := l.pipeline.now()
 	if l.before(l.layout.due) <= now {
