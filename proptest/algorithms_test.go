@@ -33,6 +33,9 @@ func L7(m machine, h history) error {
 		enough := tokens.Cmp(cost) >= 0
 		room := new(big.Rat).Add(level, cost).Cmp(burst) <= 0
 		admitted := x.answer.Verdict == reducer.Admit
+		if !admitted && x.answer.Reason == reducer.ReasonRate {
+			m.meet()
+		}
 		if enough != room || enough != admitted {
 			return fmt.Errorf("L7: %s, by tokens %t, by level %t", x, enough, room)
 		}
@@ -50,6 +53,9 @@ func L8(m machine, h history) error {
 	r, c := rigged(m, h)
 	r.without = reducer.Cancel // an empty window may stay open
 	r.play(h.steps())
+	if r.refusals(reducer.ReasonRate, reducer.ReasonWait, reducer.ReasonFull) > 0 {
+		m.meet()
+	}
 	sum, end := int64(0), clock.Always
 	for _, u := range r.uses(granted) {
 		if u.cost == 0 {
@@ -90,6 +96,9 @@ func L10(m machine, h history) error {
 			}
 		}
 		fits := previous*(d-(now-origin-n*d))+(current+cost)*d <= count*d
+		if previous > 0 {
+			m.meet()
+		}
 		if fits != (x.answer.Verdict == reducer.Admit) {
 			return fmt.Errorf("L10: %s, with previous %d and current %d of %d", x, previous, current, count)
 		}
@@ -109,6 +118,9 @@ func L16(m machine, h history) error {
 	r.advance(r.now + 100_000)
 	if len(r.waiting) > 0 {
 		return fmt.Errorf("L16: somebody still waits")
+	}
+	if len(r.grants) > 0 {
+		m.meet()
 	}
 	for n := range capacity(c.limit) + 1 {
 		x := step(r.subject, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, r.now)

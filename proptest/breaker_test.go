@@ -20,6 +20,7 @@ func B1(m machine, h history) error {
 	mode, generation := breaker.Closed, uint64(1)
 	for _, x := range r.log {
 		for _, e := range x.out {
+			m.meet()
 			to := breaker.Mode(e.Permit.ID)
 			legal := mode == breaker.Closed && to == breaker.Open || mode == breaker.Open && to == breaker.HalfOpen ||
 				mode == breaker.HalfOpen && (to == breaker.Open || to == breaker.Closed)
@@ -46,6 +47,7 @@ func B2(m machine, h history) error {
 		}
 		ask := reducer.Action{Kind: reducer.Acquire, Cost: 1}
 		for _, at := range [...]clock.Mark{r.now, c.Until - 1, c.Until} {
+			m.meet()
 			if x := r.again(ask, at); (x.answer.Verdict == reducer.Admit) != (at >= c.Until) {
 				return fmt.Errorf("B2: open until %s, %s", c.Until, x)
 			}
@@ -69,6 +71,9 @@ func B3(m machine, h history) error {
 				admitted++
 			}
 		}
+		if uint32(core.Out)+core.Total > 0 {
+			m.meet()
+		}
 		if max(admitted, uint32(core.Out))+core.Total > c.breaker.Probes {
 			return fmt.Errorf("B3: %d out (%d by the state), %d done, of %d", admitted, core.Out, core.Total, c.breaker.Probes)
 		}
@@ -81,10 +86,19 @@ func longest(c breaker.Config) clock.Mark {
 	return clock.Mark(max(c.Open.Base, c.Open.Max)+c.HalfOpenMax) + 2
 }
 
-// B4: if nothing that is out is ever settled, somebody is admitted again all
-// the same.
+// B4: if nothing that is out is ever settled, all probes that are left included,
+// somebody is admitted again all the same.
 func B4(m machine, h history) error {
 	r, c := play(m, h)
+	if core := r.subject.Look().breaker; core.Mode == breaker.Open {
+		r.advance(core.Until)
+	}
+	for range c.breaker.Probes {
+		r.step(reducer.Action{Kind: reducer.Acquire, Cost: 1})
+	}
+	if core := r.subject.Look().breaker; core.Mode == breaker.HalfOpen && core.Out > 0 {
+		m.meet()
+	}
 	for deadline := r.now + 2*longest(c.breaker); r.now <= deadline; {
 		if x := step(r.subject.Clone(), reducer.Action{Kind: reducer.Acquire, Cost: 1}, r.now); x.answer.Verdict == reducer.Admit {
 			return r.err
@@ -108,6 +122,7 @@ func B6(m machine, h history) error {
 			if g.permit.Generation == uint64(c.Generation) {
 				continue
 			}
+			m.meet()
 			a := reducer.Action{Kind: reducer.Record, Outcome: pick(uint64(i), reducer.OK, reducer.Fail), Permit: g.permit}
 			late, idle := r.subject.Clone(), r.subject.Clone()
 			step(idle, tick, r.now)
@@ -135,6 +150,9 @@ func B7(m machine, h history) error {
 				return fmt.Errorf("B7: %s gives %q", x, c.Text(now))
 			}
 			was, is := r.subject.Look().breaker, c.Look().breaker
+			if was.Mode == breaker.HalfOpen && is.Out < was.Out {
+				m.meet()
+			}
 			if was.Generation == is.Generation && (was.Total != is.Total || was.Failed != is.Failed || is.Out > was.Out) {
 				return fmt.Errorf("B7: %s votes: %q", a, c.Text(now))
 			}
@@ -155,6 +173,9 @@ func B9(m machine, h history) error {
 		x := step(c, reducer.Action{Kind: reducer.Acquire, Cost: 1}, r.now)
 		is := *c.Look().breaker
 		is.Last = was.Last
+		if x.answer.Verdict == reducer.Reject {
+			m.meet()
+		}
 		if x.answer.Verdict == reducer.Reject && is != was {
 			return fmt.Errorf("B9: %s makes %+v of %+v", x, is, was)
 		}
@@ -182,6 +203,7 @@ func B10(m machine, h history) error {
 			}
 		}
 		if core := r.subject.Look().breaker; core.Mode == breaker.Open && core.Opens == opens {
+			m.meet()
 			lasts := core.Until.Sub(core.Origin)
 			if lasts < before || c.breaker.Open.Max > 0 && lasts > c.breaker.Open.Max || lasts != delay.Nominal(opens) {
 				return fmt.Errorf("B10: opening %d lasts %s, that before %s, by the backoff %s", opens, lasts, before, delay.Nominal(opens))
@@ -195,6 +217,9 @@ func B10(m machine, h history) error {
 // B11: a healthy dependency has its breaker closed within a bound.
 func B11(m machine, h history) error {
 	r, c := play(m, h)
+	if r.subject.Look().breaker.Mode != breaker.Closed {
+		m.meet()
+	}
 	deadline := r.now + 3*longest(c.breaker)*clock.Mark(c.breaker.Probes+1)
 	for r.now <= deadline && r.err == nil {
 		if r.subject.Look().breaker.Mode == breaker.Closed {

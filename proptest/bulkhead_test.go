@@ -39,6 +39,9 @@ func (r *rig) holding() (n uint32) {
 // K1: no more are in flight than there are places.
 func K1(m machine, h history) error {
 	return everywhere(m, h, func(r *rig, c config) error {
+		if r.holding() == c.bulkhead.Concurrent {
+			m.meet()
+		}
 		if held := r.holding(); held > c.bulkhead.Concurrent {
 			return fmt.Errorf("K1: %d of %d places are held", held, c.bulkhead.Concurrent)
 		}
@@ -49,6 +52,9 @@ func K1(m machine, h history) error {
 // K2: no more wait than the queue holds.
 func K2(m machine, h history) error {
 	return everywhere(m, h, func(r *rig, c config) error {
+		if len(r.waiting) > 0 {
+			m.meet()
+		}
 		if waiting := uint32(len(r.waiting)); waiting > c.bulkhead.Queue+c.limit.Queue {
 			return fmt.Errorf("K2: %d wait in a queue of %d", waiting, c.bulkhead.Queue+c.limit.Queue)
 		}
@@ -63,6 +69,9 @@ func K3(m machine, h history) error {
 	var all config
 	err := everywhere(m, h, func(r *rig, c config) error {
 		last, all = r, c
+		if r.holding() > 0 {
+			m.meet()
+		}
 		if held := r.subject.Look().held; held != r.holding() {
 			return fmt.Errorf("K3: %d places are held, %d by the books", held, r.holding())
 		}
@@ -88,6 +97,9 @@ func K3(m machine, h history) error {
 // K4: nobody waits while there is a place.
 func K4(m machine, h history) error {
 	return everywhere(m, h, func(r *rig, c config) error {
+		if len(r.waiting) > 0 {
+			m.meet()
+		}
 		if len(r.waiting) > 0 && r.subject.Look().held < c.bulkhead.Concurrent {
 			return fmt.Errorf("K4: %d wait and %d of %d places are held", len(r.waiting), r.subject.Look().held, c.bulkhead.Concurrent)
 		}
@@ -118,6 +130,9 @@ func K5(m machine, h history) error {
 			}
 			for _, e := range x.out {
 				if e.Kind == reducer.Grant {
+					if len(queue) > 1 {
+						m.meet()
+					}
 					next := queue[0]
 					if newestFirst {
 						next = queue[len(queue)-1]
@@ -154,6 +169,7 @@ func K6(m machine, h history) error {
 			if e.Kind == reducer.Lapse {
 				continue
 			}
+			m.meet()
 			if over[e.Caller] {
 				return fmt.Errorf("K6: %s, and the wait of %d is over", x, e.Caller)
 			}
@@ -176,6 +192,9 @@ func K7(m machine, h history) error {
 			since[x.action.ID] = x.at
 		}
 		for _, e := range x.out {
+			if began, waited := since[e.Caller]; waited && x.at > began {
+				m.meet()
+			}
 			if began, waited := since[e.Caller]; waited && e.Kind != reducer.Lapse && x.at.Sub(began) > longest {
 				return fmt.Errorf("K7: %s after %s", x, x.at.Sub(began))
 			}
@@ -196,6 +215,7 @@ func K8(m machine, h history) error {
 			if !g.over && !g.lapsed {
 				continue
 			}
+			m.meet()
 			c := r.subject.Clone()
 			x := step(c, reducer.Action{Kind: reducer.Release, Permit: g.permit}, r.now)
 			if x.answer.Verdict != reducer.Stale || c.Look().held != r.subject.Look().held {
@@ -216,6 +236,7 @@ func K9(m machine, h history) error {
 	for i, w := range h.steps() {
 		at := marks[min(i*len(marks)/(len(h.steps())+1), len(marks)-1)]
 		x := step(s, reducer.Action{Kind: pick(w, reducer.Acquire, reducer.Acquire, reducer.Tick, reducer.Peek), Permit: reducer.Permit{ID: uint64(i)}}, at)
+		m.meet()
 		if x.answer.Verdict == reducer.Reject || len(x.out) > 0 && at < clock.Never-1 {
 			return fmt.Errorf("K9: %s", x)
 		}
@@ -235,6 +256,9 @@ func K10(m machine, h history) error {
 	c.bulkhead.Queue, c.bulkhead.Wait = 0, 0
 	r := newRig(m.make(c), m.kind)
 	r.play(h.steps())
+	if r.refusals(reducer.ReasonFull) > 0 {
+		m.meet()
+	}
 	for _, x := range r.log {
 		if x.answer.Verdict == reducer.Wait {
 			return fmt.Errorf("K10: %s", x)

@@ -3,7 +3,6 @@ package proptest
 import (
 	"fmt"
 	"slices"
-	"testing"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
@@ -209,20 +208,19 @@ func (b *testedBreaker) do(c command) string {
 	return fmt.Sprintf("%s, %s", answer, mode(b.subject))
 }
 
-func TestBreakerCommands(t *testing.T) {
-	t.Parallel()
+func breakerLine() row {
 	s := suite{
 		verbs: []string{"acquire", "acquire", "record", "record", "record", "time", "time", "tick"},
 		begin: beginBreaker,
-		make:  testBreaker(breakerOf),
 	}
-	s.agrees(t, 400, 80)
-	s.differs(t, testBreaker(func(w uint64) machine {
-		return breakerOf(w).with("lets probes vote after their time", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
-			if a.Kind == reducer.Record && mode(s) == breaker.HalfOpen {
-				now = s.Look().last
-			}
-			return s.Step(a, now)
-		}))
-	}))
+	return row{"B*", "a breaker answers and changes as a naive one does that keeps a list of everything", byDifference,
+		[]trial{s.trial("every breaker", 400, 80, testBreaker(breakerOf))},
+		s.mutant("breaker that lets probes vote after their time", testBreaker(func(w uint64) machine {
+			return breakerOf(w).with("lets probes vote after their time", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+				if a.Kind == reducer.Record && mode(s) == breaker.HalfOpen {
+					now = s.Look().last
+				}
+				return s.Step(a, now)
+			}))
+		}))}
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"math"
 	"slices"
-	"testing"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/bulkhead"
@@ -185,20 +184,19 @@ func (b *testedBulkhead) do(c command) string {
 	return fmt.Sprintf("%s%s, %d held, %d wait", answer, b.heard(before), look.held, len(look.waiters))
 }
 
-func TestBulkheadCommands(t *testing.T) {
-	t.Parallel()
+func bulkheadLine() row {
 	s := suite{
 		verbs: []string{"acquire", "acquire", "acquire", "try", "release", "release", "renew", "leave", "time", "time"},
 		begin: beginBulkhead,
-		make:  testBulkhead(places),
 	}
-	s.agrees(t, 400, 80)
-	s.differs(t, testBulkhead(places.with("extends no lease", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
-		if a.Kind == reducer.Renew {
-			before := s.Clone()
-			answer, out := before.Step(a, now)
-			return answer, out
-		}
-		return s.Step(a, now)
-	}))))
+	return row{"K*", "a bulkhead holds, queues and lapses as a naive one does that keeps lists", byDifference,
+		[]trial{s.trial("bulkhead", 400, 80, testBulkhead(places))},
+		s.mutant("bulkhead that extends no lease", testBulkhead(places.with("extends no lease", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Renew {
+				before := s.Clone()
+				answer, out := before.Step(a, now)
+				return answer, out
+			}
+			return s.Step(a, now)
+		}))))}
 }

@@ -3,7 +3,6 @@ package proptest
 import (
 	"fmt"
 	"slices"
-	"testing"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -304,20 +303,19 @@ func limiterAnswer(a reducer.Answer) string {
 	return a.Verdict.String()
 }
 
-func TestLimiterCommands(t *testing.T) {
-	t.Parallel()
+func limiterLine() row {
 	s := suite{
 		verbs: []string{"acquire", "acquire", "acquire", "try", "undo", "leave", "drain", "time", "time", "time"},
 		begin: beginLimiter,
-		make:  testLimiter(limiterOf),
 	}
-	s.agrees(t, 400, 60)
-	s.differs(t, testLimiter(func(w uint64) machine {
-		return limiterOf(w).with("lets everybody overtake", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
-			if a.Kind == reducer.Serve && now%2 == 1 {
-				return reducer.Answer{}, nil
-			}
-			return s.Step(a, now)
-		}))
-	}))
+	return row{"L*", "a limiter answers, serves and refuses as a naive one does that lives from nanosecond to nanosecond", byDifference,
+		[]trial{s.trial("every limiter", 400, 60, testLimiter(limiterOf))},
+		s.mutant("limiter that serves its queue at even marks alone", testLimiter(func(w uint64) machine {
+			return limiterOf(w).with("lets everybody overtake", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+				if a.Kind == reducer.Serve && now%2 == 1 {
+					return reducer.Answer{}, nil
+				}
+				return s.Step(a, now)
+			}))
+		}))}
 }

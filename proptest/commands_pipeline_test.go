@@ -6,7 +6,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"strings"
-	"testing"
 	"time"
 
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -124,21 +123,20 @@ func (p *testedPipeline) do(c command) string {
 	return strings.Join(lines[before:], "\n")
 }
 
-func TestPipelineCommands(t *testing.T) {
-	t.Parallel()
+func pipelineLine() row {
 	s := suite{
 		verbs: []string{"call", "call", "call", "call", "done", "done", "done", "cancel", "tick", "renew"},
 		begin: beginPipeline,
-		make:  testPipeline(func(p pipeline.Policy) pipeline.Policy { return p }),
 	}
-	s.agrees(t, 120, 40)
-	s.differs(t, testPipeline(func(p pipeline.Policy) pipeline.Policy {
-		p.Steps = slices.Clone(p.Steps)
-		for i := range p.Steps {
-			if t := &p.Steps[i].Timeout; p.Steps[i].Kind == pipeline.Timeout {
-				t.After++
+	return row{"M*", "a policy is decided as by a second, naive implementation of the policy page", byDifference,
+		[]trial{s.trial("eval", 120, 40, testPipeline(func(p pipeline.Policy) pipeline.Policy { return p }))},
+		s.mutant("eval that lets timeouts take a nanosecond longer", testPipeline(func(p pipeline.Policy) pipeline.Policy {
+			p.Steps = slices.Clone(p.Steps)
+			for i := range p.Steps {
+				if t := &p.Steps[i].Timeout; p.Steps[i].Kind == pipeline.Timeout {
+					t.After++
+				}
 			}
-		}
-		return p
-	}))
+			return p
+		}))}
 }

@@ -5,7 +5,6 @@ import (
 	"math"
 	"math/big"
 	"slices"
-	"testing"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -263,16 +262,15 @@ func (r *testedRetry) do(c command) string {
 	return "end " + verdict.Reason.String()
 }
 
-func TestRetryCommands(t *testing.T) {
-	t.Parallel()
+func retryLine() row {
 	s := suite{
 		verbs: []string{"call or end", "call or end", "call or end", "time"},
 		begin: beginRetry,
-		make:  testRetry(trying),
 	}
-	s.agrees(t, 400, 60)
-	s.differs(t, testRetry(retrying("draws from another seed", func(n nexter, s retry.State, e retry.End, now clock.Mark) (retry.State, retry.Verdict) {
-		e.Seed ^= math.MaxUint64
-		return n(s, e, now)
-	})))
+	return row{"R*", "attempts, delays and reasons are those of the policy page in whole numbers of any size", byDifference,
+		[]trial{s.trial("retry with its budget", 400, 60, testRetry(trying))},
+		s.mutant("retry that draws from another seed", testRetry(retrying("draws from another seed", func(n nexter, s retry.State, e retry.End, now clock.Mark) (retry.State, retry.Verdict) {
+			e.Seed ^= math.MaxUint64
+			return n(s, e, now)
+		})))}
 }

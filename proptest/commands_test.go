@@ -2,7 +2,6 @@ package proptest
 
 import (
 	"fmt"
-	"testing"
 
 	"github.com/leanovate/gopter"
 	"github.com/leanovate/gopter/commands"
@@ -70,7 +69,7 @@ type suite struct {
 	verbs []string
 	// begin makes the oracle of a configuration word.
 	begin func(w uint64) oracle
-	// make makes what is tested, of the same word.
+	// make makes what is tested, of the same word; a trial sets it.
 	make func(w uint64) tested
 }
 
@@ -92,26 +91,27 @@ func (s suite) prop() gopter.Prop {
 	})
 }
 
-// agrees fails the test where machine and oracle differ.
-func (s suite) agrees(t *testing.T, cases, size int) {
-	t.Helper()
-	if r := s.prop().Check(parameters(cases, size)); !r.Passed() {
-		t.Error(report(r))
-	}
+// trial makes a trial of the suite for something to test.
+func (s suite) trial(name string, cases, size int, what func(w uint64) tested) trial {
+	return trial{name, func() error {
+		s.make = what
+		return judged(s.prop().Check(parameters(cases, size)))
+	}}
 }
 
-// differs fails the test where a mutant is taken for the machine.
-func (s suite) differs(t *testing.T, mutant func(w uint64) tested) {
-	t.Helper()
-	s.make = mutant
-	p := parameters(500, 60)
-	p.MaxShrinkCount = 0
-	switch r := s.prop().Check(p); {
-	case r.Passed():
-		t.Errorf("SLUICE_SEED=%d: no case of %d tells the mutant from the machine", seed(), r.Succeeded)
-	case r.Status != gopter.TestFailed:
-		t.Error(report(r))
-	}
+// mutant is trial for what is to be found out; nobody reads what it is shrunk to.
+func (s suite) mutant(name string, what func(w uint64) tested) trial {
+	return trial{name, func() error {
+		s.make = what
+		p := parameters(500, 60)
+		p.MaxShrinkCount = 0
+		return judged(s.prop().Check(p))
+	}}
+}
+
+// commandLines compare every mechanism as a whole with its oracle.
+func commandLines() []row {
+	return []row{limiterLine(), breakerLine(), retryLine(), bulkheadLine(), pipelineLine()}
 }
 
 var _ commands.Command = command{}

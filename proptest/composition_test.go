@@ -5,6 +5,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
@@ -46,20 +47,27 @@ func L15(m machine, h history) error {
 		}
 		first[t.call] = true
 	}
+	for range skip {
+		m.meet()
+	}
 	without := newFlow(p)
 	without.skip = skip
 	without.play(h.steps())
 	return agree("L15", all.said, without.said, func(t told) bool { return !skip[t.call] })
 }
 
-// M5: the order of steps means what the policy says: a breaker inside a retry
-// sees every attempt, one outside it the call.
+// M5: the order of steps means what the policy says: a breaker or a limit inside
+// a retry sees every attempt, one outside it the call.
 func M5(m machine, h history) error {
 	attempts, row := 1+uint32(h.word(0)%4), 1+uint32(h.word(0)>>2%6)
 	again := pipeline.Step{Kind: pipeline.Retry, Name: "again", Retry: retry.Config{Attempts: attempts}}
 	guard := pipeline.Step{Kind: pipeline.Breaker, Name: "breaker", Breaker: breaker.Config{Window: breaker.Consecutive, Count: row, Probes: 1,
 		Open: backoff.Config{Kind: backoff.Constant, Base: time.Hour}}}
+	if h.word(1)%2 == 1 {
+		guard = pipeline.Step{Kind: pipeline.Limit, Name: "limit", Limit: limiter.Config{Count: row, Period: 1000 * time.Hour}}
+	}
 	for _, inside := range [...]bool{true, false} {
+		m.meet()
 		steps := []pipeline.Step{guard, again}
 		if inside {
 			steps = []pipeline.Step{again, guard}
@@ -84,8 +92,45 @@ func M5(m machine, h history) error {
 		}
 		calls-- // the refused one
 		if inside && started != row || !inside && calls != row {
-			return fmt.Errorf("M5: breaker inside %t: open after %d attempts of %d calls; %d in a row, %d attempts each", inside, started, calls, row, attempts)
+			return fmt.Errorf("M5: inside %t: refused after %d attempts of %d calls; %d allowed, %d attempts each", inside, started, calls, row, attempts)
 		}
+	}
+	return nil
+}
+
+// M5Once: what stands above a retry is passed once. A breaker there takes the
+// time of the whole call for its duration, from the first attempt on, and a
+// limiter keeps its permit when any attempt has run, whatever the call is doing
+// when it is given up.
+func M5Once(m machine, h history) error {
+	w := h.word(0)
+	gap, first, second := clock.Mark(1+w%8), clock.Mark(w>>3%8), clock.Mark(w>>6%8)
+	again := pipeline.Step{Kind: pipeline.Retry, Name: "again", Retry: retry.Config{Attempts: 2, Backoff: backoff.Config{Kind: backoff.Constant, Base: time.Duration(gap)}}}
+	guard := pipeline.Step{Kind: pipeline.Breaker, Name: "breaker", Breaker: breaker.Config{Window: breaker.Calls, Count: 1, Minimum: 1, Probes: 1,
+		FailureRate: reducer.Whole, SlowOver: time.Duration(1 + w>>9%24), SlowRate: reducer.Whole, Open: backoff.Config{Kind: backoff.Constant, Base: time.Hour}}}
+	limit := pipeline.Step{Kind: pipeline.Limit, Name: "limit", Limit: limiter.Config{Count: 1, Period: 1000 * time.Hour}}
+	f := m.flows(pipeline.Policy{Steps: []pipeline.Step{guard, again}})
+	f.begin(1)
+	f.pass(first)
+	f.driver.Done(f.handles[0], reducer.Fail, false, 0)
+	f.pass(first + gap + second)
+	f.driver.Done(f.handles[0], reducer.OK, false, 0)
+	f.begin(1)
+	f.hear()
+	m.meet()
+	slow := first+gap+second > clock.Mark(guard.Breaker.SlowOver)
+	if t := f.said[len(f.said)-1]; (t.Kind == drive.Reject) != slow {
+		return fmt.Errorf("M5: after %d + %d + %d ns, of %s allowed: %s", first, gap, second, guard.Breaker.SlowOver, t.text())
+	}
+	f = m.flows(pipeline.Policy{Steps: []pipeline.Step{limit, again}})
+	f.begin(1)
+	f.driver.Done(f.handles[0], reducer.Fail, false, 0)
+	f.pass(pick(w>>14, gap-1, gap))
+	f.driver.Cancel(f.handles[0])
+	f.begin(1)
+	f.hear()
+	if t := f.said[len(f.said)-1]; t.Kind != drive.Reject {
+		return fmt.Errorf("M5: the permit of a call that ran came back: %s", t.text())
 	}
 	return nil
 }
@@ -107,12 +152,16 @@ func M6(m machine, h history) error {
 		wrapped.Steps = slices.Insert(wrapped.Steps, int(h.word(1)>>(8*i)%uint64(len(wrapped.Steps)+1)), step)
 	}
 	a, b := played(flowing, p, h), played(m, wrapped, h)
+	for range a.said {
+		m.meet()
+	}
 	return agree("M6", a.said, b.said, func(told) bool { return true })
 }
 
 // M7: a step in shadow enforces nothing: all else is decided as without it.
 // And it decides as if it were in force: alone in a policy, without a queue, it
-// tells of exactly the calls that it would have refused.
+// tells of exactly the calls that it would have refused or cut, and of the first
+// attempts that it would have tried again.
 func M7(m machine, h history) error {
 	p := drawPolicy(h.word(0), true)
 	i := int(h.word(1) % uint64(len(p.Steps)))
@@ -123,21 +172,25 @@ func M7(m machine, h history) error {
 		without.Steps = unlimited()[:1]
 	}
 	a, b := played(m, shadowed, h), played(flowing, without, h)
+	for _, t := range a.said {
+		if t.Shadow {
+			m.meet()
+		}
+	}
 	if err := agree("M7", a.said, b.said, func(t told) bool { return !t.Shadow }); err != nil {
 		return err
 	}
 	alone := drawPolicy(h.word(0), false).Steps[i : i+1]
-	if k := alone[0].Kind; k == pipeline.Timeout || k == pipeline.Retry {
-		return nil
-	}
 	inForce := played(flowing, pipeline.Policy{Steps: alone}, h)
 	shadow := slices.Clone(alone)
 	shadow[0].Shadow = true
 	watching := played(m, pipeline.Policy{Steps: shadow}, h)
 	for j := range watching.said {
 		t := &watching.said[j]
-		t.Last = t.Shadow
+		t.Last = t.Shadow && t.Kind == drive.Reject
 		t.Shadow = false
 	}
-	return agree("M7", watching.said, inForce.said, func(t told) bool { return t.Kind == drive.Reject })
+	return agree("M7", watching.said, inForce.said, func(t told) bool {
+		return t.Kind == drive.Reject || t.Kind == drive.Timeout || t.Kind == drive.Retry && t.Attempt == 1
+	})
 }

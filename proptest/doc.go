@@ -8,10 +8,14 @@
 // ones, SLUICE_TIMES more of them, and every failure prints the seed that it
 // came from:
 //
-//	SLUICE_SEED=42 SLUICE_TIMES=100 go test ./proptest
+//	SLUICE_SEED=42 SLUICE_TIMES=10 go test ./proptest
 //
-// TestInvariants is the table of all invariants: the name, what it says, the
-// machines that it is checked on, and the mutant on which it fires. A mutant is
-// a machine with one small defect. The test fails when the invariant does not
-// hold on a machine, and when it does hold on the mutant.
+// TestInvariants walks the table of all invariants: the name, what it says, the
+// machines that it is checked on, how, and the mutant on which the check fires. A
+// mutant is a machine with one small defect. The test fails when the invariant
+// does not hold on a machine, when the drawn histories hardly ever come to what
+// it is about, and when it does hold on the mutant. GUARANTEES.md is made from
+// the table:
+//
+//	go test ./proptest -run TestGuarantees -rewrite
 package proptest

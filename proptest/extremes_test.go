@@ -78,6 +78,7 @@ func G11(m machine, h history) error {
 		}
 		wake, _ := s.NextWake()
 		x := step(s, a, now)
+		m.meet()
 		if after, ok := x.answer.RetryAfter(now); ok && after < 0 {
 			return fmt.Errorf("G11: %+v: %s", c, x)
 		}

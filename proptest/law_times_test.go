@@ -24,6 +24,7 @@ func G4(m machine, h history) error {
 			return nil
 		}
 		r.advance(wake)
+		m.meet()
 		if after, ok := r.subject.NextWake(); ok && after <= r.now {
 			return fmt.Errorf("G4: after a tick at %s the next wake is %s", r.now, after)
 		}
@@ -40,6 +41,7 @@ func G5(m machine, h history) error {
 	for _, w := range h.steps() {
 		before := len(b.log)
 		if wake, ok := b.subject.NextWake(); !ok || wake > b.now {
+			m.meet()
 			if x := step(b.subject, tick, b.now); len(x.out) > 0 || x.answer.Verdict > reducer.Done {
 				return fmt.Errorf("G5: a spurious %s", x)
 			}
@@ -75,6 +77,7 @@ func G6(m machine, h history) error {
 			c := r.subject.Clone()
 			for _, a := range [...]reducer.Action{tick, {Kind: reducer.Serve}} {
 				x := step(c, a, at)
+				m.meet()
 				if len(x.out) > 0 || a.Kind == reducer.Serve && x.answer.Verdict != reducer.Stale {
 					return fmt.Errorf("G6: before the wake at %s: %s", wake, x)
 				}
@@ -98,6 +101,7 @@ func G7(m machine, h history) error {
 		if via > to {
 			continue
 		}
+		m.meet()
 		once, twice := r.subject.Clone(), r.subject.Clone()
 		one := step(once, tick, to)
 		first, second := step(twice, tick, via), step(twice, tick, to)
@@ -136,6 +140,7 @@ func G8(m machine, h history) error {
 	a.play(steps[half:])
 	b.play(steps[half:])
 	for i := range a.log {
+		m.meet()
 		if i >= len(b.log) {
 			return fmt.Errorf("G8: fewer steps when shifted")
 		}

@@ -1,14 +1,18 @@
 package proptest
 
 import (
+	"slices"
+
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // lawLines are the invariants of every reducer. Those about calls stand with
 // the pipeline.
-var lawLines = []invariant{
+var lawLines = []property{
 	{"G1", "the same history gives the same bytes and effects", G1, cells,
 		bucket.withStep("decides every fifth step a nanosecond later than the rest of the world", everyFifth())},
 	{"G2", "Reduce leaves its input, and every older state, as it is", G2, cells,
@@ -29,11 +33,11 @@ var lawLines = []invariant{
 			}
 			return s.Step(a, now)
 		}})},
-	{"G3 (a word)", "an algorithm without a last mark is never looser at an old mark", G3Word, algorithms,
+	{"G3", "an algorithm without a last mark is never looser at an old mark", G3Word, algorithms,
 		bucket.with("takes an earlier mark for a later one", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			return s.Step(a, max(now, -now))
 		}})},
-	{"G4", "after Tick(t) and serving at t, NextWake > t or none", G4, cells,
+	{"G4", "after Tick(t) and serving at t, NextWake > t or none", G4, join(queued, breakers, []machine{places}),
 		places.with("forgets to end what is over", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Tick {
 				return reducer.Answer{Verdict: reducer.Done}, nil
@@ -78,6 +82,18 @@ var lawLines = []invariant{
 			}
 			return restored, err
 		}})},
+	{"G9", "a policy with calls under way, restored after every event, has the same future", G9Calls,
+		[]machine{{name: "pipeline by hand", hands: newByHand}},
+		machine{name: "pipeline by hand that forgets who waits and who holds", hands: func(p pipeline.Policy) *byHand {
+			b := newByHand(p)
+			b.restore = func(c cell.Cell, src []byte) error { return c.Revive(src, 0) }
+			return b
+		}}},
+	{"G15", "what a state shows of itself is a fold of the answers and effects that were told", G15, join(queued, breakers, []machine{places}),
+		places.with("tells of no lapse", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			return answer, slices.DeleteFunc(out, func(e reducer.Effect) bool { return e.Kind == reducer.Lapse })
+		}))},
 	{"G10", "the size of a state is a function of its configuration", G10, cells,
 		queuedBucket.made("has more room in its queue than it says", func(c *config) { c.limit.Queue += 50; c.limit.Wait *= 100 })},
 	{"G11", "extremes never panic, overflow or go back in time", G11, cells,

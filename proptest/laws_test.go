@@ -39,6 +39,7 @@ func G1(m machine, h history) error {
 		return fmt.Errorf("G1: %d steps and %d", len(a.log), len(b.log))
 	}
 	for i := range a.log {
+		m.meet()
 		if a.log[i].String() != b.log[i].String() {
 			return fmt.Errorf("G1: %s, else %s", a.log[i], b.log[i])
 		}
@@ -66,6 +67,7 @@ func G2(m machine, h history) error {
 		}
 		all = append(all, old{next, next.Bytes()})
 		if len(all) > 1 {
+			m.meet()
 			// What comes of the older state is not to be seen in it.
 			older := all[len(all)-2]
 			later, _ := older.subject.Reduce(a, now)
@@ -92,6 +94,7 @@ func Twin(m machine, h history) error {
 		clone := r.subject.Clone()
 		want := step(clone, a, now)
 		next, effects := r.subject.Reduce(a, now)
+		m.meet()
 		return same("Twin", record{now, a, effects.Answer, effects.Others}, want, next, clone)
 	}
 	r.play(h.steps())
@@ -115,6 +118,7 @@ func G3(m machine, h history) error {
 		}
 		early, late := r.subject.Clone(), r.subject.Clone()
 		last := seen.last
+		m.meet()
 		x, y := step(early, a, last.Add(-back)), step(late, a, last)
 		x.at = y.at
 		return same("G3", x, y, early, late)
@@ -131,6 +135,9 @@ func G3Word(m machine, h history) error {
 	r.before = func(a reducer.Action, now clock.Mark) error {
 		early, late := r.subject.Clone(), r.subject.Clone()
 		x, y := step(early, a, now.Add(-back)), step(late, a, now)
+		if y.answer.Verdict == reducer.Reject {
+			m.meet()
+		}
 		if x.answer.Verdict == reducer.Admit && y.answer.Verdict != reducer.Admit {
 			return fmt.Errorf("G3: %s, but %s", x, y)
 		}
@@ -147,6 +154,7 @@ func G9(m machine, h history) error {
 	b, _ := rigged(m, h)
 	for _, w := range h.steps() {
 		b.next(w)
+		m.meet()
 		restored, err := b.subject.Restored()
 		if err != nil {
 			return fmt.Errorf("G9: %w", err)
@@ -171,6 +179,7 @@ func G10(m machine, h history) error {
 	bound := 240 + 48*int(c.limit.Queue+c.bulkhead.Queue+c.bulkhead.Concurrent) + 8*int(b.Probes+2*b.Count)
 	for range 3 {
 		r.play(h.steps())
+		m.meet()
 		if n := len(r.subject.Bytes()); n > bound {
 			return fmt.Errorf("G10: %d bytes, at most %d were to be expected", n, bound)
 		}
@@ -189,6 +198,7 @@ func Sound(m machine, h history) error {
 	r, _ := rigged(m, h)
 	for _, w := range h.steps() {
 		r.next(w)
+		m.meet()
 		if err := r.subject.Check(); err != nil {
 			return fmt.Errorf("Sound: %w", err)
 		}

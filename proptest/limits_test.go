@@ -3,6 +3,7 @@ package proptest
 import (
 	"bytes"
 	"fmt"
+	"slices"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -49,6 +50,16 @@ func (r *rig) uses(ready func(g grant) clock.Mark) (all []use) {
 	return all
 }
 
+// refusals is how many were refused for one of the reasons.
+func (r *rig) refusals(why ...reducer.Reason) (n int) {
+	for _, x := range r.log {
+		if x.answer.Verdict == reducer.Reject && slices.Contains(why, x.answer.Reason) {
+			n++
+		}
+	}
+	return n
+}
+
 func granted(g grant) clock.Mark { return g.at }
 
 // bounded looks for a window, from one use to another, that holds more than it
@@ -77,6 +88,9 @@ func bounded(all []use, most func(length int64) int64) error {
 // Reservations count when they may be used; TestRefunds has more about them.
 func L1(m machine, h history) error {
 	r, c := play(m, h)
+	if r.refusals(reducer.ReasonRate, reducer.ReasonWait, reducer.ReasonFull) > 0 {
+		m.meet()
+	}
 	ready := func(g grant) clock.Mark {
 		fill := interval(c.limit) * int64(c.limit.Burst)
 		return max(g.at, clock.Mark(g.permit.ID)-clock.Mark(fill))
@@ -102,6 +116,7 @@ func L2(m machine, h history) error {
 			if !told || x.at != r.now || x.answer.Reason == reducer.ReasonProbes || x.action.Kind == reducer.Peek || x.action.Kind == reducer.Reserve {
 				continue
 			}
+			m.meet()
 			if at <= x.at {
 				return fmt.Errorf("L2: %s", x)
 			}
@@ -139,6 +154,9 @@ func L3(m machine, h history) error {
 		asked, idle := r.subject.Clone(), r.subject.Clone()
 		x := step(asked, a, now)
 		step(idle, tick, now)
+		if x.answer.Verdict == reducer.Reject {
+			m.meet()
+		}
 		if x.answer.Verdict == reducer.Reject && !bytes.Equal(asked.Bytes(), idle.Bytes()) {
 			return fmt.Errorf("L3: %s leaves %q, not %q", x, asked.Text(now), idle.Text(now))
 		}
@@ -173,6 +191,9 @@ func L4(m machine, h history) error {
 	}
 	r.advance(max(r.now, latest) + 100) // who waits is served, or gives up
 	r.advance(r.now + 4*whole)
+	if len(r.grants) > 0 {
+		m.meet()
+	}
 	if peek := step(r.subject, reducer.Action{Kind: reducer.Peek}, r.now); len(r.waiting) == 0 && peek.answer.Free != capacity(c.limit) {
 		return fmt.Errorf("L4: long after all %d of %d are free", peek.answer.Free, capacity(c.limit))
 	}
@@ -192,6 +213,9 @@ func L5(m machine, h history) error {
 			if step(parts, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, r.now).answer.Verdict == reducer.Admit {
 				one++
 			}
+		}
+		if n > 1 && one > 0 && one < int(n) {
+			m.meet()
 		}
 		switch {
 		case (all.answer.Verdict == reducer.Admit) != (one == int(n)):
@@ -215,6 +239,7 @@ func L6(m machine, h history) error {
 			a := reducer.Action{Kind: kind, Cost: capacity(c.limit) + 1 + uint32(w>>32)}
 			a.Mark = clock.Never
 			x := step(r.subject.Clone(), a, r.now)
+			m.meet()
 			if _, told := x.answer.RetryAt(); told || x.answer.Verdict != reducer.Reject || x.answer.Reason != reducer.ReasonCapacity {
 				return fmt.Errorf("L6: %s", x)
 			}

@@ -3,17 +3,20 @@ package proptest
 import (
 	"time"
 
+	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/fixedwindow"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/slidingcounter"
 	"github.com/sluice-go/sluice/core/tokenbucket"
+	slow "github.com/sluice-go/sluice/internal/oracle"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -33,11 +36,24 @@ type machine struct {
 	draw func(h history) config
 	make func(c config) subject
 
-	// Instead of subjects, what is not a cell: see retry_test.go and
-	// pipeline_test.go.
+	// Instead of subjects, what is not a cell: see retry_test.go,
+	// pipeline_test.go, nested_test.go, byhand_test.go, stale_test.go and
+	// metrics_test.go.
 	delays  func(c backoff.Config) delayer
 	retries func(c retry.Config) nexter
 	flows   func(p pipeline.Policy) *flow
+	nests   func(p pipeline.Policy, split int) *nest
+	hands   func(p pipeline.Policy) *byHand
+	logs    func(p pipeline.Policy, log []slow.Event) ([]string, error)
+	counts  func(p *sluice.Pipeline, observe func(sluice.Event))
+
+	// adopt is a defect of cell.Maker.Adopt, nil for none.
+	adopt func(next cell.Maker, old cell.Cell, now clock.Mark) cell.Cell
+	// undone is a defect of the order in which a call is undone, nil for none.
+	undone func(all []reducer.Action)
+
+	// met counts how often a check had something to say, see property.
+	met *int
 }
 
 // begin draws a configuration and makes a subject of it.
@@ -91,10 +107,10 @@ var (
 	queuedBucket  = limit("token bucket with a queue", limiter.TokenBucket, oldest)
 	queuedFixed   = limit("fixed window with a queue", limiter.FixedWindow, oldest)
 	queuedSliding = limit("sliding counter with a queue", limiter.SlidingCounter, oldest)
-	newestBucket  = limit("token bucket, newest first", limiter.TokenBucket, newest)
+	newestBucket  = limit("token bucket with a newest-first queue", limiter.TokenBucket, newest)
 
-	calls       = breaks("breaker that counts calls", breaker.Calls, false)
-	timed       = breaks("breaker that counts in time", breaker.Time, false)
+	calls       = breaks("breaker of calls", breaker.Calls, false)
+	timed       = breaks("breaker of time", breaker.Time, false)
 	consecutive = breaks("breaker of failures in a row", breaker.Consecutive, false)
 	large       = breaks("large breaker", breaker.Calls, true)
 

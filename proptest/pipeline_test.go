@@ -39,6 +39,12 @@ type flow struct {
 	said    []told
 	skip    map[int]bool // calls that are left out
 	defect  func(f *flow, t told) []told
+	// advance is a defect of how time passes, nil for none.
+	advance func(f *flow, to clock.Mark)
+	// key is what a call's attributes all are, nil for none.
+	key func(n int) string
+	// deadlines of calls, where they have one.
+	deadlines map[int]time.Duration
 }
 
 func newFlow(p pipeline.Policy) *flow {
@@ -69,20 +75,39 @@ func driven(name string, defect func(f *flow, t told) []told) machine {
 // play plays the words: calls, ends of attempts, and calls that are given up.
 func (f *flow) play(steps history) {
 	for _, w := range steps {
-		f.driver.Advance(f.driver.Now() + pick(w>>3, 0, 0, 1, 2, 3, clock.Mark(w>>8%16), clock.Mark(w>>8%64), 0))
-		f.hear()
-		n := len(f.handles)
-		switch {
-		case w%8 < 4 || n == 0:
-			f.begin(uint32(pick(w>>16, 1, 1, 1, 2, 0)))
-		case w%8 < 7:
-			outcome := pick(w>>16, reducer.Fail, reducer.OK, reducer.Fail, reducer.Throttle, reducer.Ignore)
-			f.driver.Done(f.handles[recent(n, w>>24)], outcome, w>>32%8 == 1, time.Duration(w>>36%16))
-		default:
-			f.driver.Cancel(f.handles[recent(n, w>>24)])
-		}
-		f.hear()
+		f.pass(f.driver.Now() + pause(w))
+		f.happen(w)
 	}
+}
+
+// pause is the time before what a word says.
+func pause(w uint64) clock.Mark {
+	return pick(w>>3, 0, 0, 1, 2, 3, clock.Mark(w>>8%16), clock.Mark(w>>8%64), 0)
+}
+
+// pass lets time pass.
+func (f *flow) pass(to clock.Mark) {
+	if f.advance != nil {
+		f.advance(f, to)
+	} else {
+		f.driver.Advance(to)
+	}
+	f.hear()
+}
+
+// happen does what a word says.
+func (f *flow) happen(w uint64) {
+	n := len(f.handles)
+	switch {
+	case w%8 < 4 || n == 0:
+		f.begin(uint32(pick(w>>16, 1, 1, 1, 2, 0)))
+	case w%8 < 7:
+		outcome := pick(w>>16, reducer.Fail, reducer.OK, reducer.Fail, reducer.Throttle, reducer.Ignore)
+		f.driver.Done(f.handles[recent(n, w>>24)], outcome, w>>32%8 == 1, time.Duration(w>>36%16))
+	default:
+		f.driver.Cancel(f.handles[recent(n, w>>24)])
+	}
+	f.hear()
 }
 
 // recent picks one of the last eight.
@@ -97,7 +122,14 @@ func (f *flow) begin(cost uint32) {
 		f.handles = append(f.handles, drive.Handle{})
 		return
 	}
-	handle := f.driver.Begin(drive.Request{Cost: cost, Deadline: -1})
+	request := drive.Request{Cost: cost, Deadline: -1}
+	if d, ok := f.deadlines[n]; ok {
+		request.Deadline = d
+	}
+	if f.key != nil {
+		request.Lookup = func(string) string { return f.key(n) }
+	}
+	handle := f.driver.Begin(request)
 	f.calls[handle] = n
 	f.handles = append(f.handles, handle)
 }
@@ -118,8 +150,7 @@ func (f *flow) hear() {
 
 // end lets everything come to its end that does so by itself.
 func (f *flow) end() {
-	f.driver.Advance(f.driver.Now() + 1_000_000)
-	f.hear()
+	f.pass(f.driver.Now() + 1_000_000)
 }
 
 func played(m machine, p pipeline.Policy, h history) *flow {
@@ -184,6 +215,7 @@ func G12(m machine, h history) error {
 		over[t.call] = t.Last
 	}
 	for n := range f.handles {
+		m.meet()
 		if !over[n] {
 			return fmt.Errorf("G12: call %d has no end", n)
 		}
@@ -202,6 +234,9 @@ func M1(m machine, h history) error {
 		return nil
 	}
 	for _, t := range f.said {
+		if t.Kind == drive.Timeout && t.Step == "whole" {
+			m.meet()
+		}
 		if lasted := t.At.Sub(f.began[t.call]); lasted > p.Steps[i].Timeout.After {
 			return fmt.Errorf("M1: after %s: %s", lasted, t.text())
 		}
@@ -212,7 +247,7 @@ func M1(m machine, h history) error {
 // M4: a refusal at a step gives back what the steps above it gave, in reverse
 // order and once: limiters a refund, breakers no vote, bulkheads the place.
 func M4(m machine, h history) error {
-	p := drawPolicy(h.word(0), false)
+	p := drawPolicy(h.word(0)|0b111100, false)
 	plan := must(pipeline.Compile(p))
 	var c pipeline.Call
 	plan.Begin(&c, 1, clock.Never, 0)
@@ -233,6 +268,9 @@ func M4(m machine, h history) error {
 	c, effect := plan.Reduce(c, pipeline.Event{Kind: pipeline.Refused, Step: uint8(at), Answer: reducer.Rejected(reducer.ReasonRate, 9)}, 5)
 	if effect.Do != pipeline.Refuse || int(effect.Step) != at || effect.At != 9 {
 		return fmt.Errorf("M4: refused at %d: %+v", at, effect)
+	}
+	if len(want) > 1 {
+		m.meet()
 	}
 	got := m.undo(plan, &c, effect)
 	if len(got) != len(want) || len(m.undo(plan, &c, effect)) != 0 {
@@ -255,13 +293,8 @@ func (m machine) undo(plan *pipeline.Plan, c *pipeline.Call, e pipeline.Effect) 
 			all = append(all, a)
 		}
 	}
-	if m.name == forwards {
-		for i, j := 0, len(all)-1; i < j; i, j = i+1, j-1 {
-			all[i], all[j] = all[j], all[i]
-		}
+	if m.undone != nil {
+		m.undone(all)
 	}
 	return all
 }
-
-// forwards is the name of a mutant that leaves the steps from the first on.
-const forwards = "pipeline that leaves the steps from the first on"

@@ -9,7 +9,7 @@ import (
 )
 
 // retryLines are the invariants of backoff, retries and their budget.
-var retryLines = []invariant{
+var retryLines = []property{
 	{"R1", "attempts <= 1 + retries", R1, []machine{trying},
 		retrying("counts retries where it should count attempts", func(n nexter, s retry.State, e retry.End, now clock.Mark) (retry.State, retry.Verdict) {
 			s.Attempt--
@@ -48,11 +48,4 @@ var retryLines = []invariant{
 			}
 			return n(s, e, now)
 		})},
-	{"R8", "retries <= minimum + ratio x first attempts, in the window", R8, []machine{spending},
-		spending.with("forgets every fifth retry", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
-			if a.Kind == reducer.Acquire && now%5 == 4 {
-				a.Kind = reducer.Peek
-			}
-			return s.Step(a, now)
-		}))},
 }

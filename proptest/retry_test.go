@@ -108,6 +108,7 @@ func R2(m machine, h history) error {
 	for _, w := range h.steps() {
 		attempt := drawAttempt(w)
 		d := delay(attempt, before, extremes(w>>30))
+		m.meet()
 		if d < 0 || d > top {
 			return fmt.Errorf("R2: %s: attempt %d is delayed by %d ns, at most %d", c, attempt, d, top)
 		}
@@ -126,6 +127,7 @@ func R3(m machine, h history) error {
 	delay := m.delays(c)
 	for _, w := range h.steps() {
 		attempt := min(drawAttempt(w), math.MaxUint32-1)
+		m.meet()
 		if x, y := delay(attempt, 0, 0), delay(attempt+1, 0, 0); y < x || c.Max > 0 && y > c.Max {
 			return fmt.Errorf("R3: %s: attempt %d is delayed by %s, the next by %s", c, attempt, x, y)
 		}
@@ -153,6 +155,9 @@ func R4(m machine, h history) error {
 		}
 		for _, u := range [...]uint64{0, w * 0x9e3779b97f4a7c15, math.MaxUint64} {
 			d := delay(attempt, before, u)
+			if low < high {
+				m.meet()
+			}
 			if d < low || d > high || u == 0 && d != low && c.Kind != backoff.Decorrelated || u == math.MaxUint64 && d != high && c.Kind != backoff.Decorrelated {
 				return fmt.Errorf("R4: %s: attempt %d drew %d of [%d, %d] with %#x", c, attempt, d, low, high, u)
 			}
@@ -206,7 +211,11 @@ func called(m machine, h history) (retry.Config, []attempt) {
 
 // R1: a call has no more attempts than it may have, the first included.
 func R1(m machine, h history) error {
-	if c, all := called(m, h); len(all) > int(c.Attempts) {
+	c, all := called(m, h)
+	if all[len(all)-1].verdict.Reason == reducer.ReasonAttempts {
+		m.meet()
+	}
+	if len(all) > int(c.Attempts) {
 		return fmt.Errorf("R1: %d attempts of %d", len(all), c.Attempts)
 	}
 	return nil
@@ -216,6 +225,9 @@ func R1(m machine, h history) error {
 func R5(m machine, h history) error {
 	_, all := called(m, h)
 	for _, a := range all {
+		if a.verdict.Reason == reducer.ReasonDeadline {
+			m.meet()
+		}
 		if a.verdict.Again && (a.verdict.Until < a.at || a.verdict.Until >= a.end.Deadline && a.end.Deadline != clock.Never) {
 			return fmt.Errorf("R5: an attempt at %s, asked at %s, and the deadline is %s", a.verdict.Until, a.at, a.end.Deadline)
 		}
@@ -229,6 +241,9 @@ func R6(m machine, h history) error {
 	_, all := called(m, h)
 	for _, a := range all {
 		floor := a.at.Add(a.end.RetryAfter)
+		if a.end.Told && retry.Retries(a.end.Outcome) {
+			m.meet()
+		}
 		switch {
 		case !a.end.Told:
 		case a.verdict.Again && (a.end.RetryAfter < 0 || a.verdict.Until < floor):
@@ -250,52 +265,10 @@ func R7(m machine, h history) error {
 	for _, a := range all {
 		switch a.end.Outcome {
 		case reducer.OK, reducer.Ignore, reducer.Cancelled:
+			m.meet()
 			if a.verdict.Again || a.verdict.Reason != reducer.NoReason {
 				return fmt.Errorf("R7: after %s: %+v", a.end.Outcome, a.verdict)
 			}
-		}
-	}
-	return nil
-}
-
-// R8: in the present bucket and the nine before it no more retries are granted
-// than the minimum and the ratio allow; and no fewer.
-func R8(m machine, h history) error {
-	r, c := play(m, h)
-	b := c.budget
-	bucketOf := func(at, origin clock.Mark) int64 { return int64(at-origin) * 10 / int64(b.Window) }
-	minimum := int64(0)
-	if b.MinimumCount > 0 {
-		minimum = int64(b.MinimumCount) * int64(b.Window) / int64(b.MinimumPeriod)
-	}
-	origin, begun := clock.Mark(0), false
-	var firsts, retries []clock.Mark
-	for _, x := range r.log {
-		asks := x.action.Kind == reducer.Acquire || x.action.Kind == reducer.TryAcquire
-		granted := x.answer.Verdict == reducer.Admit
-		if !begun && (x.action.Kind == reducer.Record || asks && granted) {
-			origin, begun = x.at, true
-		}
-		within := func(list []clock.Mark) (n int64) {
-			for _, at := range list {
-				if bucketOf(x.at, origin)-bucketOf(at, origin) < 10 {
-					n++
-				}
-			}
-			return n
-		}
-		if x.action.Kind == reducer.Record {
-			firsts = append(firsts, x.at)
-		}
-		if !asks {
-			continue
-		}
-		allowed := minimum + within(firsts)*int64(b.Ratio)/int64(reducer.Whole)
-		if used := within(retries); granted != (used+1 <= allowed) {
-			return fmt.Errorf("R8: %s with %d retries of %d", x, used, allowed)
-		}
-		if granted {
-			retries = append(retries, x.at)
 		}
 	}
 	return nil

@@ -1,18 +1,19 @@
 package proptest
 
 import (
+	"errors"
 	"fmt"
 	"os"
 	"strconv"
 	"strings"
 	"sync"
-	"testing"
 
 	"github.com/leanovate/gopter"
 	"github.com/leanovate/gopter/gen"
 	"github.com/leanovate/gopter/prop"
 )
 
+// Both are read while tests run, so that go test knows what its cache depends on.
 var (
 	// seed is the same in every run unless SLUICE_SEED says otherwise.
 	seed = sync.OnceValue(func() int64 { return setting("SLUICE_SEED", 20_261_121) })
@@ -31,14 +32,6 @@ func setting(name string, usual int64) int64 {
 		panic(name + ": " + err.Error())
 	}
 	return n
-}
-
-// TestMain prints the seed where it is not the usual one.
-func TestMain(m *testing.M) {
-	if os.Getenv("SLUICE_SEED") != "" {
-		fmt.Println("SLUICE_SEED:", seed())
-	}
-	os.Exit(m.Run())
 }
 
 // history is what gopter draws and shrinks: words from which a test reads a
@@ -92,23 +85,24 @@ func report(r *gopter.TestResult) string {
 	return text.String()
 }
 
-// always fails the test where the property does not hold.
-func always(t *testing.T, cases, size int, holds func(h history) error) {
-	t.Helper()
-	if r := search(parameters(cases, size), holds); !r.Passed() {
-		t.Error(report(r))
+// errPanic says that a check did not get to its end.
+var errPanic = errors.New("panic")
+
+// searched returns what a search finds wrong, nil for nothing.
+func searched(cases, size int, shrinks bool, holds func(h history) error) error {
+	p := parameters(cases, size)
+	if !shrinks {
+		p.MaxShrinkCount = 0
 	}
+	return judged(search(p, holds))
 }
 
-// fires fails the test where the property holds of a mutant.
-func fires(t *testing.T, cases, size int, holds func(h history) error) {
-	t.Helper()
-	p := parameters(cases, size)
-	p.MaxShrinkCount = 0
-	switch r := search(p, holds); {
+func judged(r *gopter.TestResult) error {
+	switch {
 	case r.Passed():
-		t.Errorf("SLUICE_SEED=%d: no case of %d tells the mutant from the machine", seed(), r.Succeeded)
+		return nil
 	case r.Status != gopter.TestFailed:
-		t.Error(report(r))
+		return fmt.Errorf("%w: %s", errPanic, report(r))
 	}
+	return errors.New(report(r))
 }

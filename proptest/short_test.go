@@ -3,30 +3,11 @@ package proptest
 import (
 	"bytes"
 	"fmt"
-	"testing"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/reducer"
 )
-
-// makers are the machines as a runner holds them.
-var makers = map[string]func(h history) (cell.Maker, error){}
-
-func init() {
-	for _, m := range join(algorithms, queued, breakers, []machine{places}) {
-		makers[m.name] = func(h history) (cell.Maker, error) {
-			_, c := m.begin(h)
-			switch m.kind {
-			case limiters:
-				return cell.ForLimit(c.limit)
-			case breakerFamily:
-				return cell.ForBreaker(c.breaker)
-			}
-			return cell.ForBulkhead(c.bulkhead)
-		}
-	}
-}
 
 // shortcut is Enter and Exit of a cell.
 type shortcut struct {
@@ -38,11 +19,9 @@ var whole = shortcut{cell.Cell.Enter, cell.Cell.Exit}
 
 // Short: what Enter and Exit do is what Step would have done, and where they do
 // nothing they change nothing.
-func Short(name string, s shortcut, h history) error {
-	maker, err := makers[name](h)
-	if err != nil {
-		return err
-	}
+func Short(m machine, s shortcut, h history) error {
+	_, c := m.begin(h)
+	name, maker := m.name, c.maker(m.kind)
 	long, short := maker.New(start), maker.New(start)
 	now := start
 	var open []reducer.Permit
@@ -59,15 +38,6 @@ func Short(name string, s shortcut, h history) error {
 					return fmt.Errorf("Short: %s: an Enter that does nothing changes the state", name)
 				}
 				b = nil
-				if core := cell.Breaker(short); core != nil {
-					if until, shut := core.Shut(now); shut {
-						x := long.Step(action, now, &a)
-						if want := reducer.Rejected(reducer.ReasonOpen, until); x != want {
-							return fmt.Errorf("Short: %s: Shut until %s, Step says %s", name, until, x)
-						}
-						break
-					}
-				}
 				if x := short.Step(action, now, &b); x.Verdict == reducer.Admit {
 					p = x.Permit
 				}
@@ -82,7 +52,7 @@ func Short(name string, s shortcut, h history) error {
 		case w%4 == 2 && len(open) > 0:
 			p := open[i%len(open)]
 			open = append(open[:i%len(open):i%len(open)], open[i%len(open)+1:]...)
-			action := reducer.Action{Kind: exitKind(name), Outcome: reducer.OK, Permit: p}
+			action := reducer.Action{Kind: exitKind(m.kind), Outcome: reducer.OK, Permit: p}
 			if !s.exit(short, p, now, &b) {
 				if !bytes.Equal(before, short.AppendState(nil)) {
 					return fmt.Errorf("Short: %s: an Exit that does nothing changes the state", name)
@@ -93,7 +63,7 @@ func Short(name string, s shortcut, h history) error {
 		default:
 			action := reducer.Action{Kind: reducer.Tick}
 			if len(open) > 0 && w>>30%2 == 0 {
-				action = reducer.Action{Kind: exitKind(name), Outcome: reducer.Fail, Permit: open[0]}
+				action = reducer.Action{Kind: exitKind(m.kind), Outcome: reducer.Fail, Permit: open[0]}
 				open = open[1:]
 			}
 			long.Step(action, now, &a)
@@ -107,28 +77,33 @@ func Short(name string, s shortcut, h history) error {
 }
 
 // exitKind is the action that Exit stands for.
-func exitKind(name string) reducer.Kind {
-	if name == places.name {
+func exitKind(f family) reducer.Kind {
+	if f == bulkheads {
 		return reducer.Release
 	}
 	return reducer.Record
 }
 
-func TestShort(t *testing.T) {
-	t.Parallel()
-	for name := range makers {
-		t.Run(name, func(t *testing.T) {
-			always(t, 150, 60, func(h history) error { return Short(name, whole, h) })
-		})
+// shortLines hold the short ways of a cell against the long one.
+func shortLines() []row {
+	on := func(m machine, s shortcut, cases int, what string) trial {
+		return trial{m.name + what, func() error {
+			return searched(cases, 60, false, func(h history) error { return Short(m, s, h) })
+		}}
 	}
-	fires(t, 300, 60, func(h history) error {
-		return Short(calls.name, shortcut{whole.enter, func(cell.Cell, reducer.Permit, clock.Mark, *reducer.Out) bool { return true }}, h)
-	})
-	fires(t, 300, 60, func(h history) error {
-		return Short(queuedBucket.name, shortcut{func(c cell.Cell, cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
+	enter := row{name: "Short", statement: "Enter is the Acquire that admits at once, or changes nothing", how: byDifference,
+		mutant: on(queuedBucket, shortcut{func(c cell.Cell, cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
 			p, ok := c.Enter(cost, caller, now)
 			p.Mark++
 			return p, ok
-		}, whole.exit}, h)
-	})
+		}, whole.exit}, 300, " whose Enter gives permits of the next mark")}
+	exit := row{name: "Short", statement: "Exit is the Record of a success or the Release, or changes nothing", how: byDifference,
+		mutant: on(calls, shortcut{whole.enter, func(cell.Cell, reducer.Permit, clock.Mark, *reducer.Out) bool { return true }}, 300, " whose Exit loses successes")}
+	for _, m := range join(algorithms, queued, breakers, []machine{places}) {
+		enter.machines = append(enter.machines, on(m, whole, 150, ""))
+		if m.kind != limiters {
+			exit.machines = append(exit.machines, on(m, whole, 150, ""))
+		}
+	}
+	return []row{enter, exit}
 }

@@ -3,11 +3,9 @@ package proptest
 import (
 	"bytes"
 	"fmt"
-	"slices"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -31,11 +29,11 @@ func L11(m machine, h history) error {
 				end++
 			}
 		}
-		return edge(r, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, end)
+		return edge(m, r, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, end)
 	case breakerFamily:
 		r.step(reducer.Action{Kind: reducer.Transition, Cost: 1})
 		until := r.subject.Look().breaker.Until
-		return edge(r, reducer.Action{Kind: reducer.Acquire, Cost: 1}, until)
+		return edge(m, r, reducer.Action{Kind: reducer.Acquire, Cost: 1}, until)
 	default:
 		if c.bulkhead.Lease == 0 {
 			return nil
@@ -43,13 +41,14 @@ func L11(m machine, h history) error {
 		for range c.bulkhead.Concurrent {
 			r.step(reducer.Action{Kind: reducer.Acquire, Cost: 1})
 		}
-		return edge(r, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, clock.Mark(c.bulkhead.Lease))
+		return edge(m, r, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, clock.Mark(c.bulkhead.Lease))
 	}
 }
 
 // edge asks just before and at the end of an interval.
-func edge(r *rig, a reducer.Action, end clock.Mark) error {
+func edge(m machine, r *rig, a reducer.Action, end clock.Mark) error {
 	for _, at := range [...]clock.Mark{end - 1, end} {
+		m.meet()
 		if x := r.again(a, at); (x.answer.Verdict == reducer.Admit) != (at == end) {
 			return fmt.Errorf("L11: the interval ends at %s, and %s", end, x)
 		}
@@ -71,6 +70,7 @@ func L13(m machine, h history) error {
 		if x.answer.Verdict != reducer.Admit {
 			continue
 		}
+		m.meet()
 		back := reducer.Action{Kind: reducer.Cancel, Cost: a.Cost, Permit: x.answer.Permit}
 		later := gone.Clone()
 		step(gone, back, r.now)
@@ -116,6 +116,9 @@ func L14(m machine, h history) error {
 	if !r.subject.Fresh(r.now) {
 		return nil // a breaker may never be
 	}
+	if len(r.grants) > 0 && half > 0 {
+		m.meet()
+	}
 	r.grants, r.tickets, r.log = nil, nil, nil
 	fresh := newRig(m.make(c), m.kind)
 	fresh.now, fresh.callers, fresh.told = r.now, r.callers, r.told
@@ -138,6 +141,9 @@ func G14(m machine, h history) error {
 	for _, w := range h.steps() {
 		r.next(w)
 		waiting := len(r.subject.Look().waiters)
+		if waiting > 0 {
+			m.meet()
+		}
 		if r.asked != r.admitted+r.refused+r.dropped+r.left+waiting || waiting != len(r.waiting) {
 			return fmt.Errorf("G14: asked %d, admitted %d, refused %d, dropped %d, left %d, %d wait (%d by effects)",
 				r.asked, r.admitted, r.refused, r.dropped, r.left, waiting, len(r.waiting))
@@ -164,6 +170,7 @@ func G13(m machine, h history) error {
 			default:
 				continue
 			}
+			m.meet()
 			if err := r.ignored(a); err != nil {
 				return err
 			}
@@ -185,63 +192,3 @@ func (r *rig) ignored(a reducer.Action) error {
 	}
 	return nil
 }
-
-// G16: lowering a limit never admits more, neither at once nor later; raising
-// it never admits less at once; what is not changed stays.
-func G16(m machine, h history) error {
-	_, c := m.begin(h)
-	next := c.limit
-	next.Wait, next.Queue, next.Order = 0, 0, 0
-	was := next
-	if next.Algorithm == limiter.TokenBucket {
-		next.Burst = 1 + uint32(h.word(1)>>3%5)
-	}
-	if next.Algorithm != limiter.TokenBucket || h.word(1)%2 == 1 {
-		next.Count = min(1+uint32(h.word(1)>>8%5), uint32(next.Period))
-	}
-	before, after := must(cell.ForLimit(was)), must(cell.ForLimit(next))
-	kept := before.New(start)
-	changed := before.New(start)
-	now := start
-	lower := capacity(next) <= capacity(was) && next.Count <= was.Count
-	higher := capacity(next) >= capacity(was) && next.Count >= was.Count
-	steps := h.steps()
-	for i, w := range steps {
-		now += clock.Mark(w % 8 * (w >> 3 % 2))
-		a := reducer.Action{Kind: reducer.TryAcquire, Cost: 1}
-		if i == len(steps)/2 {
-			changed = reconfigure(m, changed, after, now)
-			k, n := kept.Step(reducer.Action{Kind: reducer.Peek}, now, nil).Free, changed.Step(reducer.Action{Kind: reducer.Peek}, now, nil).Free
-			if lower && n > k || higher && n < k {
-				return fmt.Errorf("G16: %+v to %+v: %d free became %d", was, next, k, n)
-			}
-		}
-		k, n := kept.Step(a, now, nil), changed.Step(a, now, nil)
-		if lower && i >= len(steps)/2 && n.Verdict == reducer.Admit && k.Verdict != reducer.Admit && admitted(kept, changed, now) {
-			return fmt.Errorf("G16: %+v to %+v admits at %s", was, next, now)
-		}
-		if next == was && k.Verdict != n.Verdict {
-			return fmt.Errorf("G16: put in force again, %+v decides otherwise", was)
-		}
-	}
-	return nil
-}
-
-// admitted reports whether the changed cell has more left than the kept one.
-func admitted(kept, changed cell.Cell, now clock.Mark) bool {
-	peek := reducer.Action{Kind: reducer.Peek}
-	return changed.Step(peek, now, nil).Free > kept.Step(peek, now, nil).Free
-}
-
-// reconfigure carries the state over, by the way of the machine: a mutant has
-// its own.
-func reconfigure(m machine, c cell.Cell, next cell.Maker, now clock.Mark) cell.Cell {
-	var out reducer.Out
-	if slices.Contains(forgetful, m.name) {
-		return next.New(now)
-	}
-	return next.Adopt(c, now, &out)
-}
-
-// forgetful are the names of mutants that do not carry their state over.
-var forgetful = []string{"token bucket that starts anew when it is configured"}

@@ -1,60 +1,135 @@
 package proptest
 
 import (
+	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/sluice-go/sluice/reducer/explore"
 )
 
-// invariant is a line of the table.
-type invariant struct {
+// how a row of the table is checked.
+type how string
+
+const (
+	// byProperty: on histories that are drawn, and shrunk where it fails.
+	byProperty how = "property"
+	// byDifference: on drawn histories, against a second, naive implementation.
+	byDifference how = "differential"
+	// byScript: on one written history.
+	byScript how = "script"
+	// byExploration: on all histories of a small configuration up to a depth.
+	byExploration how = "exploration"
+)
+
+// row is a row of the table: what holds of which machines, how that is
+// checked, and the machine with a small defect on which the check fires. An
+// invariant that is checked in two ways has two rows.
+type row struct {
 	name      string
 	statement string
-	holds     func(m machine, h history) error
-	machines  []machine
-	mutant    machine
+	how       how
+	machines  []trial
+	mutant    trial
 }
 
-// TestInvariants is the table: each invariant holds on its machines and fires
-// on its mutant.
+// trial runs the check of a row on a machine; the error is what it finds wrong.
+type trial struct {
+	name string
+	run  func() error
+}
+
+// table is the table of all invariants.
+func table() []row {
+	return slices.Concat(
+		properties(byProperty, lawLines, flowLawLines, limitLines, configureLines, breakerLines, bulkheadLines, retryLines, pipelineLines),
+		properties(byDifference, recountLines),
+		refundLines(), shortLines(), scriptLines(), commandLines(), explorationLines())
+}
+
+// explorationLines are the rows of all explorations. The driver that decides as
+// the plan does is one of the two that decide as the policy page says.
+func explorationLines() (all []row) {
+	for _, e := range exploredLines {
+		try := func(run func() (explore.Result, error)) func() error {
+			return func() error {
+				_, err := run()
+				return err
+			}
+		}
+		name, _, _ := strings.Cut(e.name, " (")
+		if name == "Drive" {
+			name = "M*"
+		}
+		all = append(all, row{name, e.statement, byExploration,
+			[]trial{{e.machine, try(e.run)}}, trial{e.machine + " that " + e.mutant, try(e.fires)}})
+	}
+	return all
+}
+
+// TestInvariants holds every row against its machines and against its mutant.
+// Those of explorations are held by TestExplored, which checks all rows of a
+// machine on one walk, and by TestExploredMutants.
 func TestInvariants(t *testing.T) {
-	for _, line := range table() {
-		t.Run(line.name, func(t *testing.T) {
+	t.Logf("SLUICE_SEED=%d SLUICE_TIMES=%d", seed(), times())
+	for _, l := range table() {
+		if l.how == byExploration {
+			continue
+		}
+		t.Run(fmt.Sprintf("%s %s", l.name, l.how), func(t *testing.T) {
 			t.Parallel()
-			for _, m := range line.machines {
+			for _, m := range l.machines {
 				t.Run(m.name, func(t *testing.T) {
-					always(t, 100, 80, func(h history) error { return line.holds(m, h) })
+					if err := m.run(); err != nil {
+						t.Error(err)
+					}
 				})
 			}
-			t.Run(line.mutant.name, func(t *testing.T) {
-				fires(t, 600, 60, func(h history) error { return line.holds(line.mutant, h) })
+			t.Run(l.mutant.name, func(t *testing.T) {
+				switch err := l.mutant.run(); {
+				case err == nil:
+					t.Errorf("SLUICE_SEED=%d: the check does not tell the mutant from the machine", seed())
+				case errors.Is(err, errPanic), errors.Is(err, errRare):
+					t.Error(err)
+				}
 			})
 		})
 	}
 }
 
-func table() []invariant {
-	return slices.Concat(lawLines, limitLines, breakerLines, bulkheadLines, retryLines, pipelineLines)
-}
-
 // required are the invariants that the table must have.
-const required = "G1 G2 G3 G4 G5 G6 G7 G8 G9 G10 G11 G12 G13 G14 G16 " +
-	"L1 L2 L3 L4 L5 L6 L7 L8 L10 L11 L13 L14 L15 L16 " +
-	"B1 B2 B3 B4 B5 B6 B7 B8 B9 B10 B11 R1 R2 R3 R4 R5 R6 R7 R8 " +
-	"K1 K2 K3 K4 K5 K6 K7 K8 K9 K10 M1 M4 M5 M6 M7 Twin Sound"
+const required = "G1 G2 G3 G4 G5 G6 G7 G8 G9 G10 G11 G12 G13 G14 G15 G16 Twin Sound Short " +
+	"L1 L2 L3 L4 L5 L6 L7 L8 L10 L11 L12 L13 L14 L15 L16 L* " +
+	"B1 B2 B3 B4 B5 B6 B7 B8 B9 B10 B11 B* R1 R2 R3 R4 R5 R6 R7 R8 R9 R10 R* " +
+	"K1 K2 K3 K4 K5 K6 K7 K8 K9 K10 K* M1 M2 M3 M4 M5 M6 M7 M*"
 
-// TestTable checks the table itself.
+// TestTable checks the table itself, and counts its rows.
 func TestTable(t *testing.T) {
-	seen := map[string]bool{}
-	for _, line := range table() {
-		if seen[line.name] || line.statement == "" || len(line.machines) == 0 || line.mutant.name == "" {
-			t.Errorf("%s: the line is not complete, or there are two", line.name)
+	names, twins, kinds := map[string]bool{}, map[string]bool{}, map[how]int{}
+	for _, l := range table() {
+		if l.name == "" || l.statement == "" || len(l.machines) == 0 || l.mutant.name == "" {
+			t.Errorf("%s: the row is not complete: %q", l.name, l.statement)
 		}
-		seen[line.name] = true
+		if key := l.name + l.statement + l.machines[0].name; twins[key] {
+			t.Errorf("%s: two rows say %q", l.name, l.statement)
+		} else {
+			twins[key] = true
+		}
+		if slices.ContainsFunc(l.machines, func(m trial) bool { return m.name == l.mutant.name }) {
+			t.Errorf("%s: the mutant has the name of a machine", l.name)
+		}
+		names[l.name] = true
+		kinds[l.how]++
 	}
 	for _, name := range strings.Fields(required) {
-		if !seen[name] {
+		if !names[name] {
 			t.Errorf("%s is missing", name)
 		}
 	}
+	if len(names) < 60 {
+		t.Errorf("only %d invariants", len(names))
+	}
+	t.Logf("%d invariants, %d rows: %v", len(names), len(table()), kinds)
 }

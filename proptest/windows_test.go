@@ -98,6 +98,9 @@ func recounted(m machine, h history, check func(t *tally, now breaker.Core) erro
 // B5: below the minimum a breaker never opens; at the exact threshold it does.
 func B5(m machine, h history) error {
 	return recounted(m, h, func(t *tally, now breaker.Core) error {
+		if t.opens() {
+			m.meet()
+		}
 		if total, failed, slow := t.count(); (now.Mode == breaker.Open) != t.opens() {
 			return fmt.Errorf("B5: %s with %d failed and %d slow of %d", now.Mode, failed, slow, total)
 		}
@@ -111,6 +114,7 @@ func B8(m machine, h history) error {
 		if now.Mode != breaker.Closed {
 			return nil
 		}
+		m.meet()
 		total, failed, slow := t.count()
 		if now.Failed != failed || t.config.Window != breaker.Consecutive && (now.Total != total || now.Slow != slow) {
 			return fmt.Errorf("B8: %d failed, %d slow of %d, recounted %d, %d of %d", now.Failed, now.Slow, now.Total, failed, slow, total)

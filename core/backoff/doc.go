@@ -11,7 +11,7 @@
 // first output of SplitMix64 for a seed. There is no state: the same attempt,
 // delay before and word always give the same delay.
 //
-// Guarantees, by their names in INVARIANTS.md:
+// Guarantees, by their names in GUARANTEES.md:
 //
 //   - R2: 0 <= delay <= max x (1 + share) for every attempt up to the greatest;
 //     nothing overflows.

@@ -12,7 +12,7 @@
 // failures in a row. By hand a breaker is also forced open, forced closed, or
 // made to watch only.
 //
-// Guarantees, by their names in INVARIANTS.md:
+// Guarantees, by their names in GUARANTEES.md:
 //
 //   - B1: the changes are those above, and those by hand.
 //   - B2: open, it refuses before its deadline and admits at it. The change

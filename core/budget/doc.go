@@ -6,7 +6,7 @@
 // both counted in the present bucket and the nine before it; a bucket is a tenth
 // of the window, cut from the first count of all.
 //
-// Guarantees, by their names in INVARIANTS.md:
+// Guarantees, by their names in GUARANTEES.md:
 //
 //   - R8: the retries of the last nine to ten tenths of a window are no more
 //     than the minimum and the ratio of first attempts at each grant. What is

@@ -7,7 +7,7 @@
 // queue: Serve grants it to the next waiter, one a step, after everything that
 // ends at that mark.
 //
-// Guarantees, by their names in INVARIANTS.md:
+// Guarantees, by their names in GUARANTEES.md:
 //
 //   - K1, K9: held <= concurrent, but for holders of before a reconfiguration.
 //   - K2: no more than Queue callers wait, likewise.

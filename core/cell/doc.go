@@ -2,7 +2,7 @@
 // that a driver holds a machine and its state together without knowing which
 // mechanism it is. It adds nothing to what the machines decide.
 //
-// Guarantees, by their names in INVARIANTS.md:
+// Guarantees, by their names in GUARANTEES.md:
 //
 //   - G9: a failed Restore changes nothing; a restored cell goes on as the one
 //     that was saved.

@@ -13,7 +13,7 @@
 //
 // so that at one mark all that ends comes before what begins.
 //
-// Guarantees, by their names in INVARIANTS.md:
+// Guarantees, by their names in GUARANTEES.md:
 //
 //   - G1: equal policies, seeds and events give equal decisions.
 //   - G3: an event before the last mark counts as at the last mark.

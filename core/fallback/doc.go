@@ -4,7 +4,7 @@
 // the policy; not for a good answer, the caller's own mistake, or a caller that
 // gave up.
 //
-// Guarantees, by their names in INVARIANTS.md:
+// Guarantees, by their names in GUARANTEES.md:
 //
 //   - G12: it marks the call's one end, and is none of its own.
 //

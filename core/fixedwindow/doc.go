@@ -3,7 +3,7 @@
 //
 //	admitted at t when  t is outside [start, end), or used + cost <= count
 //
-// Guarantees, by their names in INVARIANTS.md:
+// Guarantees, by their names in GUARANTEES.md:
 //
 //   - L8: no window has more than count permits; a stretch of the period's
 //     length anywhere on the line has at most twice as many, and may have them

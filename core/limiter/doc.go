@@ -7,7 +7,7 @@
 // turn has come, one waiter a step, so that a driver lets each do what it does
 // next before the next one is served.
 //
-// Guarantees, by their names in INVARIANTS.md, beside those of the counter:
+// Guarantees, by their names in GUARANTEES.md, beside those of the counter:
 //
 //   - L12: who waits is served in the order of arrival, and no later than told.
 //     Nobody overtakes: a great cost at the head is not passed by small ones,

@@ -15,7 +15,7 @@
 // What stands below a retry is passed anew by each attempt, what stands above it
 // once.
 //
-// Guarantees, by their names in INVARIANTS.md:
+// Guarantees, by their names in GUARANTEES.md:
 //
 //   - M1: a call is cut by the earliest deadline above what it is doing; at one
 //     mark by the outermost.

@@ -9,7 +9,7 @@
 //
 //	next attempt = end of this one + max(backoff, what the answer told)
 //
-// Guarantees, by their names in INVARIANTS.md:
+// Guarantees, by their names in GUARANTEES.md:
 //
 //   - R1: no more than Attempts start, the first included.
 //   - R2 to R4: those of package backoff.

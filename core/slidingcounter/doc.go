@@ -8,7 +8,7 @@
 // other from the first admission; when two have passed without one, the next
 // admission starts anew.
 //
-// Guarantees, by their names in INVARIANTS.md:
+// Guarantees, by their names in GUARANTEES.md:
 //
 //   - L10: it differs from a log of all admissions as far as those of the
 //     previous window were not spread evenly, and by nothing else: no number is

@@ -2,7 +2,7 @@
 //
 //	deadline = start + After        warning = start + Soft
 //
-// Guarantees, by their names in INVARIANTS.md:
+// Guarantees, by their names in GUARANTEES.md:
 //
 //   - L11: intervals are half open: at its deadline the time is over.
 //   - G11: a deadline stops at the end of the line, where it means none.

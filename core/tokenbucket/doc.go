@@ -16,7 +16,7 @@
 // neither refilled since nor been built on by others. While reservations lie
 // ahead, it is no more than what none of the later ones stands on.
 //
-// Guarantees, by their names in INVARIANTS.md:
+// Guarantees, by their names in GUARANTEES.md:
 //
 //   - L1: any window of length W admits at most burst + W/T, refunds included.
 //   - L2: a refusal's mark is exact: refused before it, admitted at it.

@@ -3,7 +3,7 @@
 // Joining, leaving by ticket and both ends cost O(1) while waits are equally
 // long; else joining costs a walk past those that end later.
 //
-// Guarantees, by their names in INVARIANTS.md:
+// Guarantees, by their names in GUARANTEES.md:
 //
 //   - K5: both orders are kept through every leaving; equal ends stand in the
 //     order of arrival.

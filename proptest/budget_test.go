@@ -1,0 +1,142 @@
+package proptest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// The invariants of retry budgets.
+
+// spendings recounts a budget from the list of all that it counts.
+type spendings struct {
+	config          budget.Config
+	begun           bool
+	origin          clock.Mark
+	firsts, retries []clock.Mark
+}
+
+// begin cuts the buckets from the first count of all.
+func (s *spendings) begin(at clock.Mark) {
+	if !s.begun {
+		s.origin, s.begun = at, true
+	}
+}
+
+func (s *spendings) first(at clock.Mark) {
+	s.begin(at)
+	s.firsts = append(s.firsts, at)
+}
+
+func (s *spendings) retry(at clock.Mark) {
+	s.begin(at)
+	s.retries = append(s.retries, at)
+}
+
+// grants reports whether the budget has a retry at the mark.
+func (s *spendings) grants(at clock.Mark) bool {
+	c := s.config
+	within := func(list []clock.Mark) (n int64) {
+		bucket := func(m clock.Mark) int64 { return int64(m-s.origin) * 10 / int64(c.Window) }
+		for _, m := range list {
+			if bucket(at)-bucket(m) < 10 {
+				n++
+			}
+		}
+		return n
+	}
+	allowed := within(s.firsts) * int64(c.Ratio) / int64(reducer.Whole)
+	if c.MinimumCount > 0 {
+		allowed += int64(c.MinimumCount) * int64(c.Window) / int64(c.MinimumPeriod)
+	}
+	return within(s.retries)+1 <= allowed
+}
+
+// R8: in the present bucket and the nine before it no more retries are granted
+// than the minimum and the ratio allow; and no fewer.
+func R8(m machine, h history) error {
+	r, c := play(m, h)
+	s := spendings{config: c.budget}
+	for _, x := range r.log {
+		asks := x.action.Kind == reducer.Acquire || x.action.Kind == reducer.TryAcquire
+		granted := x.answer.Verdict == reducer.Admit
+		switch {
+		case x.action.Kind == reducer.Record:
+			s.first(x.at)
+		case asks && granted != s.grants(x.at):
+			return fmt.Errorf("R8: %s with %d firsts and %d retries so far", x, len(s.firsts), len(s.retries))
+		case asks && granted:
+			s.retry(x.at)
+		case asks:
+			m.meet()
+		}
+	}
+	return nil
+}
+
+// budgeted draws a policy with a retry of two attempts or more that has a
+// budget.
+func budgeted(h history) pipeline.Policy {
+	p := drawPolicy(h.word(0)|2, true)
+	r := &p.Steps[find(p, "again")].Retry
+	r.Attempts++
+	r.Budgeted, r.Budget = true, drawBudget(history{h.word(1)}).budget
+	return p
+}
+
+// R9: a spent budget suppresses new attempts and nothing else: with nothing in
+// it, all is decided as with one attempt, and the first attempts of all calls
+// run to their ends.
+func R9(m machine, h history) error {
+	spent, single := budgeted(h), budgeted(h)
+	i := find(spent, "again")
+	spent.Steps[i].Retry.Budget = budget.Config{Window: time.Hour}
+	single.Steps = slices.Clone(single.Steps)
+	single.Steps[i].Retry.Attempts, single.Steps[i].Retry.Budgeted = 1, false
+	a, b := played(m, spent, h), played(flowing, single, h)
+	for j := range a.said {
+		if a.said[j].Reason == reducer.ReasonBudget {
+			m.meet()
+		}
+	}
+	for _, f := range [...]*flow{a, b} {
+		for j := range f.said {
+			if t := &f.said[j]; t.Kind == drive.End {
+				t.Reason = reducer.NoReason
+			}
+		}
+	}
+	return agree("R9", a.said, b.said, func(told) bool { return true })
+}
+
+// R10: a first attempt counts when it starts, a retry when it is granted, even
+// if it never starts; a retry is no first attempt, and a call that is refused is
+// none either.
+func R10(m machine, h history) error {
+	p := budgeted(h)
+	f := played(m, p, h)
+	s := spendings{config: p.Steps[find(p, "again")].Retry.Budget}
+	for _, t := range f.said {
+		switch {
+		case t.Kind == drive.Admit && t.Attempt == 1:
+			s.first(t.At)
+		case t.Kind == drive.Retry:
+			if !s.grants(t.At) {
+				return fmt.Errorf("R10: %s, with %d first attempts and %d retries so far", t.text(), len(s.firsts), len(s.retries))
+			}
+			s.retry(t.At)
+		case t.Kind == drive.End && t.Reason == reducer.ReasonBudget:
+			m.meet()
+			if s.grants(t.At) {
+				return fmt.Errorf("R10: %s, with %d first attempts and %d retries so far", t.text(), len(s.firsts), len(s.retries))
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,238 @@
+package proptest
+
+import (
+	"bytes"
+	"fmt"
+	"slices"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// byHand runs calls under a policy as a driver does, with everything in the
+// open: the calls are values, and the cells are what a Maker makes. Time passes
+// from nanosecond to nanosecond.
+type byHand struct {
+	plan  *pipeline.Plan
+	cells [pipeline.MaxSteps]cell.Cell
+	calls []pipeline.Call
+	now   clock.Mark
+	log   []string
+	// restore is how a cell comes back from its bytes.
+	restore func(c cell.Cell, src []byte) error
+}
+
+func newByHand(p pipeline.Policy) *byHand {
+	b := &byHand{plan: must(pipeline.Compile(p)), restore: cell.Cell.Restore}
+	for i := range b.plan.Len() {
+		if maker := b.plan.Maker(i); maker != nil {
+			b.cells[i] = maker.New(start)
+		}
+	}
+	return b
+}
+
+// restored is everything as it comes back from what a snapshot holds: the bytes
+// of the cells, and the calls as values.
+func (b *byHand) restored() (*byHand, error) {
+	next := *b
+	next.calls = slices.Clone(b.calls)
+	for i, c := range b.cells {
+		if c == nil {
+			continue
+		}
+		saved := c.AppendState(nil)
+		next.cells[i] = b.plan.Maker(i).New(b.now + 1_000)
+		if err := b.restore(next.cells[i], saved); err != nil {
+			return nil, err
+		}
+		if again := next.cells[i].AppendState(nil); !bytes.Equal(saved, again) {
+			return nil, fmt.Errorf("the cell of %s is %x, restored %x", b.plan.StepName(i), saved, again)
+		}
+	}
+	return &next, nil
+}
+
+// step steps the cell of a step, and tells the calls what that did to them.
+func (b *byHand) step(i int, a reducer.Action) reducer.Answer {
+	var out reducer.Out
+	answer := b.cells[i].Step(a, b.now, &out)
+	for _, e := range out {
+		event := pipeline.Event{Step: uint8(e.Caller & 15)}
+		switch e.Kind {
+		case reducer.Grant:
+			event.Kind, event.Answer = pipeline.Granted, reducer.Admitted(e.Permit)
+		case reducer.Drop:
+			event.Kind, event.Answer = pipeline.Dropped, reducer.Answer{Reason: e.Reason}
+		default:
+			b.log = append(b.log, fmt.Sprintf("%s %s", b.now, e))
+			continue
+		}
+		b.tell(int(e.Caller>>4), event)
+	}
+	return answer
+}
+
+// tell tells a call what happened, and does what it wants done.
+func (b *byHand) tell(n int, event pipeline.Event) {
+	call, effect := b.plan.Reduce(b.calls[n], event, b.now)
+	b.calls[n] = call
+	b.do(n, effect)
+}
+
+func (b *byHand) do(n int, e pipeline.Effect) {
+	if e.Do != pipeline.Nothing || e.Cut != 0 {
+		b.log = append(b.log, fmt.Sprintf("%s call %d: %+v", b.now, n, e))
+	}
+	for i := int(e.LeaveFrom) - 1; i >= int(e.LeaveTo); i-- {
+		if a, ok := b.plan.Leave(&b.calls[n], i); ok {
+			b.step(i, a)
+		}
+	}
+	switch e.Do {
+	case pipeline.Enter:
+		b.enter(n, int(e.From))
+	case pipeline.Consult:
+		b.consult(n, e)
+	case pipeline.Start:
+		if _, budget := b.plan.Consults(); budget >= 0 && b.calls[n].Retry.Attempt == 1 {
+			b.step(budget, reducer.Action{Kind: reducer.Record})
+		}
+	}
+}
+
+func (b *byHand) enter(n, from int) {
+	for i := from; i < b.plan.Len(); i++ {
+		var answer reducer.Answer
+		a, ask := b.plan.Passes(i, &b.calls[n], uint64(n)<<4|uint64(i))
+		if ask {
+			answer = b.step(i, a)
+			b.log = append(b.log, fmt.Sprintf("%s call %d at %d: %s", b.now, n, i, answer))
+		}
+		if next, _ := b.plan.Pass(&b.calls[n], i, ask, answer, b.now); next != pipeline.Entered {
+			b.tell(n, pipeline.Event{Kind: next, Step: uint8(i), Answer: answer})
+			return
+		}
+	}
+	b.tell(n, pipeline.Event{Kind: pipeline.Entered})
+}
+
+func (b *byHand) consult(n int, e pipeline.Effect) {
+	breakers, budget := b.plan.Consults()
+	event := pipeline.Event{Kind: pipeline.Consulted, Granted: true}
+	for i := range b.plan.Len() {
+		if breakers&(1<<i) != 0 {
+			answer := b.step(i, reducer.Action{Kind: reducer.Peek})
+			event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
+		}
+	}
+	if !event.Open && budget >= 0 {
+		event.Granted = b.step(budget, reducer.Action{Kind: reducer.Acquire}).Verdict == reducer.Admit
+	}
+	b.tell(n, event)
+}
+
+// pass lets time pass up to the mark: ends, leases and breakers, queues, then
+// attempts.
+func (b *byHand) pass(to clock.Mark) {
+	for b.now < to {
+		b.now++
+		for n := range b.calls {
+			b.end(n)
+		}
+		for i, c := range b.cells {
+			if c != nil && c.Ends() <= b.now {
+				b.step(i, reducer.Action{Kind: reducer.Tick})
+			}
+		}
+		b.serve()
+		for n := range b.calls {
+			if b.plan.ResumesAt(&b.calls[n]) <= b.now {
+				b.tell(n, pipeline.Event{Kind: pipeline.Resumed})
+			}
+		}
+		b.serve()
+	}
+}
+
+// end brings about the ends of a call that are due.
+func (b *byHand) end(n int) {
+	if c := &b.calls[n]; c.Phase != pipeline.Over && b.plan.EndsAt(c) <= b.now {
+		b.tell(n, pipeline.Event{Kind: pipeline.Woken})
+	}
+	c := &b.calls[n]
+	if c.Phase != pipeline.Waiting || c.Until > b.now {
+		return
+	}
+	i := int(c.At)
+	answer := b.step(i, reducer.Action{Kind: reducer.Expire, Permit: reducer.Permit{ID: c.Slots[i].ID}})
+	if answer.Verdict == reducer.Wait {
+		b.plan.WaitUntil(&b.calls[n], i, b.now+1) // its turn has come as well
+		return
+	}
+	b.tell(n, pipeline.Event{Kind: pipeline.Dropped, Step: c.At, Answer: answer})
+}
+
+func (b *byHand) serve() {
+	for i, c := range b.cells {
+		for c != nil {
+			if at, _ := c.Serves(); at > b.now {
+				break
+			}
+			b.step(i, reducer.Action{Kind: reducer.Serve})
+		}
+	}
+}
+
+// happen does what a word says, as flow does.
+func (b *byHand) happen(w uint64) {
+	n := len(b.calls)
+	switch {
+	case w%8 < 4 || n == 0:
+		b.calls = append(b.calls, pipeline.Call{})
+		b.do(n, b.plan.Begin(&b.calls[n], uint32(pick(w>>16, 1, 1, 1, 2, 0)), clock.Never, 0))
+	case w%8 < 7:
+		b.tell(recent(n, w>>24), pipeline.Event{Kind: pipeline.Finished, Outcome: pick(w>>16, reducer.Fail, reducer.OK, reducer.Fail, reducer.Throttle, reducer.Ignore)})
+	default:
+		b.tell(recent(n, w>>24), pipeline.Event{Kind: pipeline.GaveUp})
+	}
+	b.serve()
+}
+
+// underWay is how many calls run, wait or sleep.
+func (b *byHand) underWay() (n int) {
+	for i := range b.calls {
+		if b.calls[i].Phase != pipeline.Over {
+			n++
+		}
+	}
+	return n
+}
+
+// G9Calls: a policy with calls that run, wait and sleep, restored after every
+// event, has the same future.
+func G9Calls(m machine, h history) error {
+	p := drawPolicy(h.word(0), true)
+	a, b := newByHand(p), m.hands(p)
+	for _, w := range h.steps() {
+		for _, run := range [...]*byHand{a, b} {
+			run.pass(run.now + pause(w))
+			run.happen(w)
+		}
+		if a.underWay() > 0 {
+			m.meet()
+		}
+		restored, err := b.restored()
+		if err != nil {
+			return fmt.Errorf("G9: %w", err)
+		}
+		b = restored
+		if x, y := a.log, b.log; !slices.Equal(x, y) {
+			return fmt.Errorf("G9: %q, restored %q", x[max(0, len(x)-4):], y[max(0, len(y)-4):])
+		}
+		a.log, b.log = nil, nil
+	}
+	return nil
+}

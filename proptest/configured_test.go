@@ -1,0 +1,278 @@
+package proptest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// G16, for each mechanism. A history is played on two cells; in its middle the
+// second one is put under another configuration.
+
+// maker is the cell maker of a configuration.
+func (c config) maker(f family) cell.Maker {
+	switch f {
+	case limiters:
+		return must(cell.ForLimit(c.limit))
+	case breakerFamily:
+		return must(cell.ForBreaker(c.breaker))
+	case bulkheads:
+		return must(cell.ForBulkhead(c.bulkhead))
+	}
+	return cell.ForBudget(must(budget.New(c.budget)))
+}
+
+// reconfigure carries a cell over, by the way of the machine: a mutant has its
+// own.
+func (m machine) reconfigure(next cell.Maker, old cell.Cell, now clock.Mark, out *reducer.Out) cell.Cell {
+	if m.adopt != nil {
+		return m.adopt(next, old, now)
+	}
+	return next.Adopt(old, now, out)
+}
+
+// changed is a cell and its copy under another configuration.
+type changed struct {
+	kept, changed cell.Cell
+	was, next     config
+	now           clock.Mark
+	dropped       reducer.Out // by the change
+}
+
+// reconfigured plays the first half of a history and changes the configuration.
+func reconfigured(m machine, h history, change func(c *config, w uint64)) (*changed, history) {
+	_, was := m.begin(h)
+	next := was
+	change(&next, h.word(1))
+	steps := h.steps()
+	half := len(steps) / 2
+	before, after := was.maker(m.kind), next.maker(m.kind)
+	first := &player{kind: m.kind, cell: before.New(start)}
+	second := &player{kind: m.kind, cell: before.New(start)}
+	for _, w := range steps[:half] {
+		first.play(w)
+		second.play(w)
+	}
+	c := &changed{kept: first.cell, was: was, next: next, now: first.now}
+	c.changed = m.reconfigure(after, second.cell, first.now, &c.dropped)
+	return c, steps[half:]
+}
+
+// player plays a history on a cell. The names of callers are those of a rig.
+type player struct {
+	kind    family
+	cell    cell.Cell
+	now     clock.Mark
+	callers uint64
+	permits []reducer.Permit
+}
+
+func (d *player) play(w uint64) {
+	d.now += clock.Mark(w % 8 * (w >> 3 % 2))
+	var out reducer.Out
+	for d.cell.Ends() <= d.now && d.cell.Ends() != clock.Never {
+		d.cell.Step(reducer.Action{Kind: reducer.Tick}, d.cell.Ends(), &out)
+	}
+	d.callers++
+	a := reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: d.callers}}
+	if d.kind == budgets && w>>4%2 == 0 {
+		a = reducer.Action{Kind: reducer.Record}
+	}
+	if n := uint64(len(d.permits)); n > 0 && w>>4%3 == 0 && d.kind != limiters {
+		i := w >> 8 % n
+		a = reducer.Action{Kind: exitKind(d.kind), Outcome: pick(w>>16, reducer.OK, reducer.Fail), Permit: d.permits[i]}
+		d.permits = append(d.permits[:i:i], d.permits[i+1:]...)
+	}
+	if d.kind == breakerFamily && w>>40%8 == 0 {
+		a = reducer.Action{Kind: reducer.Transition, Cost: uint32(breaker.HalfOpen)}
+	}
+	if x := d.cell.Step(a, d.now, &out); x.Verdict == reducer.Admit && a.Kind == reducer.Acquire {
+		d.permits = append(d.permits, x.Permit)
+	}
+	for d.cell.Step(reducer.Action{Kind: reducer.Serve}, d.now, &out).Verdict == reducer.Done {
+	}
+}
+
+// atOnce is how many a copy of the cell grants now, those who wait included.
+func atOnce(m cell.Maker, c cell.Cell, now clock.Mark) (n int) {
+	copied := m.New(now)
+	if err := copied.Restore(c.AppendState(nil)); err != nil {
+		panic(err)
+	}
+	var out reducer.Out
+	for copied.Step(reducer.Action{Kind: reducer.Serve}, now, &out).Verdict == reducer.Done {
+		n++
+	}
+	for ; n < 40; n++ {
+		if copied.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, now, &out).Verdict != reducer.Admit {
+			break
+		}
+	}
+	return n
+}
+
+// compare fails when a lower limit grants more at once, or a higher one less.
+func (c *changed) compare(m machine, lower, higher bool) error {
+	before, after := atOnce(c.was.maker(m.kind), c.kept, c.now), atOnce(c.next.maker(m.kind), c.changed, c.now)
+	if before > 0 || after > 0 {
+		m.meet()
+	}
+	if lower && after > before || higher && after < before {
+		return fmt.Errorf("G16: %+v to %+v: %d at once became %d", c.was, c.next, before, after)
+	}
+	return nil
+}
+
+// never checks that the changed cell has never granted more than the kept one
+// when both are asked alike.
+func (c *changed) never(steps history, ask func(w uint64) reducer.Action) error {
+	before, after := 0, 0
+	for _, w := range steps {
+		c.now += clock.Mark(w % 8 * (w >> 3 % 2))
+		a := ask(w)
+		if c.kept.Step(a, c.now, nil).Verdict == reducer.Admit {
+			before++
+		}
+		if c.changed.Step(a, c.now, nil).Verdict == reducer.Admit {
+			after++
+		}
+		if after > before {
+			return fmt.Errorf("G16: %+v to %+v: at %s it has granted %d, unchanged %d", c.was, c.next, c.now, after, before)
+		}
+	}
+	return nil
+}
+
+func asks(uint64) reducer.Action { return reducer.Action{Kind: reducer.TryAcquire, Cost: 1} }
+
+// G16Limit: a lowered limit never admits more, neither at once nor later; a
+// raised one not less at once; who waits keeps the place, unless it can never be
+// served.
+func G16Limit(m machine, h history) error {
+	c, rest := reconfigured(m, h, func(c *config, w uint64) {
+		l := &c.limit
+		if l.Algorithm == limiter.TokenBucket {
+			l.Burst = 1 + uint32(w>>3%5)
+		}
+		if l.Algorithm != limiter.TokenBucket || w%2 == 1 {
+			l.Count = min(1+uint32(w>>8%5), uint32(l.Period))
+		}
+	})
+	was, next := c.was.limit, c.next.limit
+	lower := capacity(next) <= capacity(was) && next.Count <= was.Count
+	higher := capacity(next) >= capacity(was) && next.Count >= was.Count
+	if len(c.dropped) > 0 {
+		return fmt.Errorf("G16: %+v to %+v puts out %v, who ask for one", was, next, c.dropped)
+	}
+	if err := c.compare(m, lower, higher); err != nil {
+		return err
+	}
+	if was.Wait > 0 || !lower {
+		return nil
+	}
+	return c.never(rest, asks)
+}
+
+// G16Bulkhead: a lowered bulkhead keeps its holders and who waits, and grants
+// nothing until fewer are held than there are places; a raised one grants not
+// less at once.
+func G16Bulkhead(m machine, h history) error {
+	c, _ := reconfigured(m, h, func(c *config, w uint64) { c.bulkhead.Concurrent = 1 + uint32(w%5) })
+	was, next := c.was.bulkhead.Concurrent, c.next.bulkhead.Concurrent
+	if err := c.compare(m, next <= was, next >= was); err != nil {
+		return err
+	}
+	held := func(c cell.Cell) (n uint32) {
+		must(fmt.Sscanf(string(c.AppendText(nil, 0)), "held %d/", &n))
+		return n
+	}
+	if held(c.kept) != held(c.changed) {
+		return fmt.Errorf("G16: %d held became %d", held(c.kept), held(c.changed))
+	}
+	if n := atOnce(c.next.maker(m.kind), c.changed, c.now); uint32(n) > next-min(next, held(c.changed)) {
+		return fmt.Errorf("G16: %d of %d are held, and %d more are granted", held(c.changed), next, n)
+	}
+	return nil
+}
+
+// G16Budget: a lowered budget never grants more, neither at once nor later; a
+// raised one not less at once; what was counted stays.
+func G16Budget(m machine, h history) error {
+	c, rest := reconfigured(m, h, func(c *config, w uint64) {
+		c.budget.Ratio = pick(w, 0, reducer.Whole/5, reducer.Whole/2, reducer.Whole, 2*reducer.Whole)
+	})
+	lower := c.next.budget.Ratio <= c.was.budget.Ratio
+	if err := c.compare(m, lower, c.next.budget.Ratio >= c.was.budget.Ratio); err != nil || !lower {
+		return err
+	}
+	return c.never(rest, func(w uint64) reducer.Action {
+		if w>>4%2 == 0 {
+			return reducer.Action{Kind: reducer.Record}
+		}
+		return asks(w)
+	})
+}
+
+// G16Breaker: a breaker keeps its state and its deadline; a changed window starts
+// without outcomes, another one keeps them; with fewer probes it admits no more,
+// with more not less. Only probes that are in may give their verdict at once.
+func G16Breaker(m machine, h history) error {
+	c, _ := reconfigured(m, h, func(c *config, w uint64) {
+		if c.breaker.Window != breaker.Consecutive {
+			c.breaker.FailureRate = pick(w>>8, reducer.Whole/2, reducer.Whole/4, reducer.Whole, 1)
+		}
+		switch {
+		case w>>12%2 == 0:
+		case c.breaker.Window == breaker.Time && w>>13%2 == 0:
+			c.breaker.Span++
+		default:
+			c.breaker.Count++
+			c.breaker.Span = max(c.breaker.Span, time.Duration(c.breaker.Count)*min(1, c.breaker.Span))
+		}
+		c.breaker.Probes = min(1+uint32(w%6)+c.breaker.Probes/10*10, breaker.MaxProbes)
+	})
+	was, is := cell.Breaker(c.kept), cell.Breaker(c.changed)
+	c.kept.Step(reducer.Action{Kind: reducer.Tick}, c.now, &c.dropped)
+	if was.Mode == breaker.HalfOpen && was.Total > 0 {
+		return nil
+	}
+	kept, anew := *was, c.was.breaker.Count != c.next.breaker.Count || c.was.breaker.Span != c.next.breaker.Span
+	if was.Mode == breaker.Closed && anew {
+		kept.Total, kept.Failed, kept.Slow = 0, 0, 0
+	}
+	if kept.Total != is.Total || kept.Failed != is.Failed || kept.Slow != is.Slow {
+		return fmt.Errorf("G16: %+v to %+v: %d failed of %d became %d of %d", c.was.breaker, c.next.breaker, was.Failed, was.Total, is.Failed, is.Total)
+	}
+	if was.Mode != is.Mode || was.Until != is.Until || was.Generation != is.Generation {
+		return fmt.Errorf("G16: %s until %s became %s until %s", was.Mode, was.Until, is.Mode, is.Until)
+	}
+	return c.compare(m, c.next.breaker.Probes <= c.was.breaker.Probes, c.next.breaker.Probes >= c.was.breaker.Probes)
+}
+
+// forgets is a way to put a configuration in force that carries nothing over.
+func forgets(next cell.Maker, _ cell.Cell, now clock.Mark) cell.Cell { return next.New(now) }
+
+// configured returns the machine with a defect in how it is configured.
+func (m machine) configured(name string, adopt func(next cell.Maker, old cell.Cell, now clock.Mark) cell.Cell) machine {
+	m.name += " that " + name
+	m.adopt = adopt
+	return m
+}
+
+// configureLines are G16 for each mechanism.
+var configureLines = []property{
+	{"G16", "a limit: lowered, it never admits more, at once or later; raised, not less at once; who waits keeps the place", G16Limit,
+		join(algorithms, queued), bucket.configured("starts anew when it is configured", forgets)},
+	{"G16", "a bulkhead: holders stay, and nobody is admitted before they are below a lowered maximum", G16Bulkhead,
+		[]machine{places}, places.configured("takes its holders for gone", forgets)},
+	{"G16", "a breaker: its state and its deadline stay, a changed window starts without outcomes; fewer probes admit no more, more not less", G16Breaker,
+		breakers, consecutive.configured("starts anew when it is configured", forgets)},
+	{"G16", "a retry budget: what is counted stays; lowered, it never grants more, raised, not less at once", G16Budget,
+		[]machine{spending}, spending.configured("forgets the retries that it granted", forgets)},
+}

@@ -1,0 +1,152 @@
+package proptest
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/reducer/explore"
+)
+
+// The exploration of the retry budget.
+
+// budgetScene is a retry budget. Its callers keep nothing.
+func budgetScene() scene[budget.State] {
+	config := budget.Config{Ratio: reducer.Whole / 2, Window: 20, MinimumCount: 1, MinimumPeriod: 20}
+	type (
+		cellOf = reducer.Cell[budget.State]
+		state  = budget.State
+		act    = reducer.Action
+	)
+	sums := func(s *state) (first, retries uint64) {
+		for _, b := range s.Buckets {
+			first += uint64(b.First)
+			retries += uint64(b.Retries)
+		}
+		return first, retries
+	}
+	s := scene[state]{
+		name: "budget of a half and 1 in 20 ns", depth: upTo(8, 7),
+		use: explore.Use[state]{Cell: must(budget.New(config)), New: "ratio=50% window=20ns minimum=1/20ns",
+			Alphabet: []act{{Kind: reducer.Record}, {Kind: reducer.Acquire, Cost: 1}, {Kind: reducer.TryAcquire, Cost: 1}, {Kind: reducer.Peek, Cost: 1}, tick, {Kind: reducer.Reset}}},
+		marks: explore.Marks{After: []time.Duration{0, 2, 7, 19}},
+		last:  func(s *state) (clock.Mark, bool) { return s.Last, s.Begun },
+		move:  moveMark,
+	}
+	s.rules = []ruled[state]{
+		{"R8", "retries <= minimum + ratio x first attempts of the window, when one is granted", func(scene[state]) checked[state] {
+			return checked[state]{Step: func(t passage[state]) error {
+				kind := t.Action.Action.Kind
+				if kind != reducer.Acquire && kind != reducer.TryAcquire {
+					return nil
+				}
+				first, retries := sums(&t.After.State)
+				allowed := 1 + first/2
+				if admitted := t.Effects.Answer.Verdict == reducer.Admit; admitted && retries > allowed || !admitted && retries < allowed {
+					return fmt.Errorf("%s with %d first attempts and %d retries", t.Effects, first, retries)
+				}
+				return nil
+			}}
+		},
+			"allows one more than it says", instead[state](must(budget.New(budget.Config{Ratio: config.Ratio, Window: config.Window, MinimumCount: 2, MinimumPeriod: 20})))},
+		{"R8 (window)", "what is counted is what happened in the last ten tenths of the window, the present one included", func(scene[state]) checked[state] {
+			return checked[state]{Step: func(t passage[state]) error { return recountBudget(&t, int64(config.Window)) }}
+		},
+			"forgets a first attempt in twenty nanoseconds too soon", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				answer := c.Step(s, a, now, out)
+				if s.Head > 2 {
+					s.Buckets[(s.Head-3)%10] = budget.Bucket{}
+				}
+				return answer
+			})},
+		{"G3", "a mark before the last one counts as the last one", exploredG3[state],
+			"goes back in time", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				s.Last = min(s.Last, now)
+				return c.Step(s, a, now, out)
+			})},
+		{"Sound", "no step breaks what Check checks", exploredSound[state],
+			"counts before it has begun", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				answer := c.Step(s, a, now, out)
+				if a.Kind == reducer.Reset {
+					s.Head = 1
+				}
+				return answer
+			})},
+		{"Twin", "Reduce is Step on a clone", exploredTwin[state],
+			"reduces a peek to a retry", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
+				if a.Kind == reducer.Peek {
+					a.Kind = reducer.Acquire
+				}
+				return c.Reduce(s, a, now)
+			})},
+		{"G5", "a tick is not to be told from none", exploredG5[state],
+			"counts a tick for a first attempt", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if a.Kind == reducer.Tick {
+					a.Kind = reducer.Record
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"G8", "moved along the line of marks all is decided alike", exploredG8[state],
+			"does not move its origin", func(sound cellOf) cellOf {
+				return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
+					origin := s.Origin
+					if s = c.Shift(s, by); by == 24*time.Hour {
+						s.Origin = origin
+					}
+					return s
+				}}
+			}},
+		{"G9", "decoded and encoded again a state is the same, and goes on alike", exploredG9[state],
+			"forgets its retries when it is restored", func(sound cellOf) cellOf {
+				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
+					s, err := c.DecodeState(src)
+					for i := range s.Buckets {
+						s.Buckets[i].Retries = 0
+					}
+					return s, err
+				}}
+			}},
+	}
+	return s
+}
+
+// recountBudget moves the counts of before by hand, from tenth to tenth, and
+// compares.
+func recountBudget(t *passage[budget.State], window int64) error {
+	was, is := &t.Before.State, &t.After.State
+	if !was.Begun || !is.Begun || was.Origin != is.Origin {
+		return nil
+	}
+	var counts [10]budget.Bucket // the present tenth first
+	for i := range counts {
+		if was.Head >= uint64(i) {
+			counts[i] = was.Buckets[(was.Head-uint64(i))%10]
+		}
+	}
+	kind, admitted := t.Action.Action.Kind, t.Effects.Answer.Verdict == reducer.Admit
+	retry := admitted && (kind == reducer.Acquire || kind == reducer.TryAcquire)
+	if kind == reducer.Record || kind == reducer.Acquire || kind == reducer.TryAcquire {
+		present := uint64(int64(t.At-was.Origin) * 10 / window)
+		for ; was.Head < present; present-- {
+			copy(counts[1:], counts[:9])
+			counts[0] = budget.Bucket{}
+		}
+	}
+	if kind == reducer.Record {
+		counts[0].First++
+	}
+	if retry {
+		counts[0].Retries++
+	}
+	for i, want := range counts {
+		if is.Head < uint64(i) {
+			break
+		}
+		if got := is.Buckets[(is.Head-uint64(i))%10]; got != want {
+			return fmt.Errorf("%d tenths ago %+v, by a recount %+v", i, got, want)
+		}
+	}
+	return nil
+}

@@ -1,0 +1,199 @@
+package proptest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/reducer/explore"
+)
+
+// The invariants of bulkheads, at every state.
+
+func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
+	type (
+		cellOf = reducer.Cell[bulkhead.State]
+		state  = bulkhead.State
+		act    = reducer.Action
+	)
+	made := func(change func(c *bulkhead.Config)) defect[state] {
+		changed := c
+		change(&changed)
+		return instead[state](must(bulkhead.New(changed)))
+	}
+	everywhere := func(check func(s scene[state], r *room[state], now clock.Mark) error) law[state] {
+		return func(s scene[state]) checked[state] {
+			return checked[state]{State: func(r room[state], now clock.Mark) error { return check(s, &r, now) }}
+		}
+	}
+	holds := func(r *room[state]) (all []reducer.Permit) {
+		for i := range r.Callers {
+			if r.Callers[i].Standing == explore.Holds {
+				all = append(all, r.Callers[i].Permit)
+			}
+		}
+		return all
+	}
+	queue := line[state]{queue: func(s *state) *limiter.Queue { return &s.Queue }, longest: c.Queue, wait: c.Wait}
+	return []ruled[state]{
+		{"K1", "in flight <= places",
+			everywhere(func(_ scene[state], r *room[state], _ clock.Mark) error {
+				if n := len(holds(r)); n > int(c.Concurrent) || r.State.Held > c.Concurrent {
+					return fmt.Errorf("%d hold places, %d by the state, of %d", n, r.State.Held, c.Concurrent)
+				}
+				return nil
+			}),
+			"has one place more than it says", made(func(c *bulkhead.Config) { c.Concurrent++ })},
+		{"K2", "waiting <= queue, and a full queue refuses", queue.k2,
+			"has a longer queue than it says", made(func(c *bulkhead.Config) { c.Queue++ })},
+		{"K3", "places are conserved: what is held is what was granted and neither given back nor lapsed, and given back all is free",
+			everywhere(func(s scene[state], r *room[state], now clock.Mark) error {
+				held := holds(r)
+				if n := len(held); n != int(r.State.Held) {
+					return fmt.Errorf("%d hold places, %d by the state", n, r.State.Held)
+				}
+				all := s.use.Cell.Clone(r.State)
+				var out reducer.Out
+				for _, p := range held {
+					if a := s.use.Cell.Step(&all, act{Kind: reducer.Release, Permit: p}, now, &out); a.Verdict != reducer.Done {
+						return fmt.Errorf("the release of %v is %s", p, a)
+					}
+				}
+				if peek := tried(s.use.Cell, all, act{Kind: reducer.Peek}, now); peek.answer.Free != c.Concurrent {
+					return fmt.Errorf("with all given back: %s", peek.effects())
+				}
+				return nil
+			}),
+			"loses the place of who cancels", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if a.Kind == reducer.Cancel {
+					return reducer.Answer{Verdict: reducer.Done}
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"K4", "served, nobody waits while there is a place",
+			everywhere(func(s scene[state], r *room[state], now clock.Mark) error {
+				var out reducer.Out
+				if after := settled(s.use.Cell, r.State, now, &out); after.Queue.Len() > 0 && after.Held < c.Concurrent {
+					return fmt.Errorf("%d wait and %d of %d places are held", after.Queue.Len(), after.Held, c.Concurrent)
+				}
+				return nil
+			}),
+			"does not serve who waits", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if a.Kind == reducer.Serve {
+					return reducer.Answer{}
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"K5", "the oldest is served first, and nobody overtakes", queue.k5,
+			"serves the newest first", made(func(c *bulkhead.Config) { c.Order = limiter.Newest })},
+		{"K6", "whose wait is over is never granted", queue.k6(0),
+			"serves before it looks whose wait is over", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if a.Kind == reducer.Serve {
+					now = s.Last
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"K7", "nobody waits for longer than the longest wait", queue.k7,
+			"lets wait for longer than it says", made(func(c *bulkhead.Config) { c.Wait++ })},
+		{"K8", "a place is given back once, and what is done late changes nothing", exploredG13[state],
+			"takes any place for the last one", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if a.Kind == reducer.Release {
+					a.Generation = s.Serial
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"G12", "a wait ends once: served, put out or given up", exploredG12[state],
+			"does not hear who leaves", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if a.Kind == reducer.Leave {
+					return reducer.Answer{Verdict: reducer.Done}
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"G14", "the ledger balances: who waits is who asked and was not yet told an end", queue.g14,
+			"does not tell whom it puts out", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				answer := c.Step(s, a, now, out)
+				*out = slices.DeleteFunc(*out, func(e reducer.Effect) bool { return e.Kind == reducer.Drop })
+				return answer
+			})},
+		{"K3 (leases)", "no wedge: from every state time alone leads to where somebody is admitted",
+			everywhere(func(s scene[state], r *room[state], now clock.Mark) error {
+				after := s.use.Cell.Clone(r.State)
+				for range 12 {
+					var out reducer.Out
+					after = settled(s.use.Cell, after, now, &out)
+					if tried(s.use.Cell, after, act{Kind: reducer.TryAcquire}, now).answer.Verdict == reducer.Admit {
+						return nil
+					}
+					wake, ok := s.use.Cell.NextWake(after)
+					if !ok {
+						break
+					}
+					now = max(now, wake)
+				}
+				return fmt.Errorf("%q refuses for ever", s.use.Cell.AppendText(nil, after, now))
+			}),
+			"does not end leases", made(func(c *bulkhead.Config) { c.Lease = 0 })},
+		{"Sound", "no step breaks what Check checks", exploredSound[state],
+			"counts a renewed place twice", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				answer := c.Step(s, a, now, out)
+				if a.Kind == reducer.Renew && answer.Verdict == reducer.Done {
+					s.Held++
+				}
+				return answer
+			})},
+		{"Twin", "Reduce is Step on a clone", exploredTwin[state],
+			"lets who would not wait stand in the queue", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
+				if a.Kind == reducer.TryAcquire {
+					a.Kind = reducer.Acquire
+				}
+				return c.Reduce(s, a, now)
+			})},
+		{"G2", "Reduce leaves its input as it was", exploredG2[state],
+			"reduces in place", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
+				var out reducer.Out
+				answer := c.Step(&s, a, now, &out)
+				return s, reducer.Effects{Answer: answer, Others: out}
+			})},
+		{"G3", "a mark before the last one counts as the last one", exploredG3[state],
+			"goes back in time", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				s.Last = min(s.Last, now)
+				return c.Step(s, a, now, out)
+			})},
+		{"G4", "after a tick and serving, the next wake is later, or none", exploredG4[state],
+			"wakes at once while a place is held", func(sound cellOf) cellOf {
+				return &crooked[state]{Cell: sound, wake: func(c cellOf, s state) (clock.Mark, bool) {
+					if s.Held > 0 {
+						return s.Last, true
+					}
+					return c.NextWake(s)
+				}}
+			}},
+		{"G5", "before the next wake a tick is not to be told from none", exploredG5[state],
+			"lets wait a nanosecond longer at every tick", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if a.Kind == reducer.Tick {
+					s.Queue.Shift(1)
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"G8", "moved along the line of marks all is decided alike", exploredG8[state],
+			"does not move the ends of waits", func(sound cellOf) cellOf {
+				return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
+					s = c.Shift(s, by)
+					s.Queue.Shift(-by)
+					return s
+				}}
+			}},
+		{"G9", "decoded and encoded again a state is the same, and goes on alike", exploredG9[state],
+			"forgets who waits when it is restored", func(sound cellOf) cellOf {
+				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
+					s, err := c.DecodeState(src)
+					s.Queue = limiter.Queue{}
+					return s, err
+				}}
+			}},
+	}
+}

@@ -1,0 +1,229 @@
+package proptest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// The invariants of rate limiters, at every state.
+
+func countRules[S any](r rate) []ruled[S] {
+	type (
+		cellOf = reducer.Cell[S]
+		act    = reducer.Action
+	)
+	inEach := func(check func(c cellOf, s S, now clock.Mark) error) law[S] {
+		return func(s scene[S]) checked[S] {
+			return checked[S]{State: func(r room[S], now clock.Mark) error { return check(s.use.Cell, r.State, now) }}
+		}
+	}
+	try := func(cost uint32) act { return act{Kind: reducer.TryAcquire, Cost: cost} }
+	return []ruled[S]{
+		{"L1", r.stated, func(scene[S]) checked[S] {
+			return checked[S]{Step: func(t passage[S]) error { return r.stretches(t.After.Recent) }}
+		},
+			"admits every cost of 2 for 1", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if a.Kind == reducer.Acquire && a.Cost == 2 {
+					a.Cost = 0
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"L2", "retry-after is exact: refused before it, admitted at it",
+			inEach(func(c cellOf, s S, now clock.Mark) error {
+				for cost := uint32(1); cost <= r.capacity; cost++ {
+					at, refused := tried(c, s, try(cost), now).answer.RetryAt()
+					for when := now; refused && when <= at; when++ {
+						if d := tried(c, s, try(cost), when); (d.answer.Verdict == reducer.Admit) != (when == at) {
+							return fmt.Errorf("cost %d at %s is to come at %s, and at %s: %s", cost, now, at, when, d.effects())
+						}
+					}
+				}
+				return nil
+			}),
+			"tells a nanosecond too much", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				answer := c.Step(s, a, now, out)
+				if answer.Reason == reducer.ReasonRate {
+					answer.Mark++
+				}
+				return answer
+			})},
+		{"L3", "a refusal changes nothing", func(sc scene[S]) checked[S] {
+			return checked[S]{Step: func(t passage[S]) error {
+				if t.Effects.Answer.Verdict == reducer.Reject && !slices.Equal(t.After.Bytes, t.Before.Bytes) {
+					return fmt.Errorf("%s changes %q to %q", t.Effects, sc.use.Cell.AppendText(nil, t.Before.State, t.At), sc.use.Cell.AppendText(nil, t.After.State, t.At))
+				}
+				return nil
+			}}
+		},
+			"takes all there is when it refuses", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				answer := c.Step(s, a, now, out)
+				if answer.Verdict == reducer.Reject && a.Kind != reducer.Peek {
+					c.Step(s, act{Kind: reducer.Drain}, now, out)
+				}
+				return answer
+			})},
+		{"L4", "what is free is at most the capacity, and is what is admitted",
+			inEach(func(c cellOf, s S, now clock.Mark) error {
+				free := tried(c, s, act{Kind: reducer.Peek, Cost: 1}, now).answer.Free
+				if free > r.capacity {
+					return fmt.Errorf("%d of %d are free", free, r.capacity)
+				}
+				for cost := uint32(1); cost <= r.capacity; cost++ {
+					if d := tried(c, s, try(cost), now); (d.answer.Verdict == reducer.Admit) != (cost <= free) {
+						return fmt.Errorf("%d are free, and a cost of %d: %s", free, cost, d.effects())
+					}
+				}
+				return nil
+			}),
+			"tells of one more than there is", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				answer := c.Step(s, a, now, out)
+				if a.Kind == reducer.Peek {
+					answer.Free++
+				}
+				return answer
+			})},
+		{"L5", "a cost of n is n times 1 at one instant, all or nothing", func(sc scene[S]) checked[S] {
+			return checked[S]{State: func(r room[S], now clock.Mark) error {
+				whole := tried(sc.use.Cell, r.State, try(2), now)
+				first := tried(sc.use.Cell, r.State, try(1), now)
+				second := tried(sc.use.Cell, first.state, try(1), now)
+				both := first.answer.Verdict == reducer.Admit && second.answer.Verdict == reducer.Admit
+				if (whole.answer.Verdict == reducer.Admit) != both || both && !sc.equal(whole.state, second.state) {
+					return fmt.Errorf("2 at once: %s; one by one: %s, %s", whole.effects(), first.effects(), second.effects())
+				}
+				return nil
+			}}
+		},
+			"takes 1 for 2", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if a.Kind == reducer.TryAcquire && a.Cost == 2 {
+					a.Cost = 1
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"L6", "a cost above the capacity has a reason of its own and no retry-after",
+			inEach(func(c cellOf, s S, now clock.Mark) error {
+				for _, kind := range [...]reducer.Kind{reducer.Acquire, reducer.TryAcquire, reducer.Peek} {
+					d := tried(c, s, act{Kind: kind, Cost: r.capacity + 1}, now)
+					if _, told := d.answer.RetryAt(); told || d.answer.Verdict != reducer.Reject || d.answer.Reason != reducer.ReasonCapacity {
+						return fmt.Errorf("%d of %d: %s", r.capacity+1, r.capacity, d.effects())
+					}
+				}
+				return nil
+			}),
+			"asks to come back", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				answer := c.Step(s, a, now, out)
+				if answer.Reason == reducer.ReasonCapacity {
+					answer.Mark = now + 1
+				}
+				return answer
+			})},
+		{"L13", "what is taken and given back at one mark was never taken", func(sc scene[S]) checked[S] {
+			return checked[S]{State: func(rm room[S], now clock.Mark) error {
+				c := sc.use.Cell
+				for cost := uint32(1); cost <= r.capacity; cost++ {
+					took := tried(c, rm.State, act{Kind: reducer.Reserve, Cost: cost, Permit: reducer.Permit{Mark: now + 2}}, now)
+					if took.answer.Verdict != reducer.Admit {
+						continue
+					}
+					back := tried(c, took.state, act{Kind: reducer.Cancel, Cost: cost, Permit: took.answer.Permit}, now)
+					if was, is := outlookOf(c, rm.State, r, now), outlookOf(c, back.state, r, now); back.answer.Verdict != reducer.Done || !slices.Equal(was, is) {
+						return fmt.Errorf("%s, given back: %s, and then %v, not %v", took.effects(), back.effects(), is, was)
+					}
+				}
+				return nil
+			}}
+		},
+			"keeps one of what is given back", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				answer := c.Step(s, a, now, out)
+				if a.Kind == reducer.Cancel {
+					c.Step(s, try(1), now, out)
+				}
+				return answer
+			})},
+		{"L16", "after a long time without use exactly the capacity is admitted",
+			inEach(func(c cellOf, s S, now clock.Mark) error {
+				now += 1_000
+				all := tried(c, s, try(r.capacity), now)
+				if one := tried(c, all.state, try(1), now); all.answer.Verdict != reducer.Admit || one.answer.Verdict != reducer.Reject {
+					return fmt.Errorf("all of %d: %s, then one more: %s", r.capacity, all.effects(), one.effects())
+				}
+				return nil
+			}),
+			"saves up for later", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if now >= 500 && a.Cost == 1 {
+					a.Cost = 0
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"Sound", "no step breaks what Check checks, nor makes a state that cannot be read", func(s scene[S]) checked[S] {
+			return checked[S]{State: func(r room[S], _ clock.Mark) error {
+				if _, err := s.use.Cell.DecodeState(r.Bytes); err != nil {
+					return err
+				}
+				return s.use.Cell.Check(r.State)
+			}}
+		},
+			"writes a byte too much", func(sound cellOf) cellOf { return wordy[S]{sound} }},
+		{"Twin", "Reduce is Step on a clone", exploredTwin[S],
+			"reduces a commit to a cancel", reduces(func(c cellOf, s S, a act, now clock.Mark) (S, reducer.Effects) {
+				if a.Kind == reducer.Commit {
+					a.Kind = reducer.Cancel
+				}
+				return c.Reduce(s, a, now)
+			})},
+		{"G3", "a mark before the last one counts as the last one, or is stricter", func(s scene[S]) checked[S] {
+			sound := exploredG3(s)
+			return checked[S]{State: func(r room[S], now clock.Mark) error {
+				for _, a := range questions(s, r) {
+					early, late := tried(s.use.Cell, r.State, a, now-1), tried(s.use.Cell, r.State, a, now)
+					if early.answer.Verdict == reducer.Admit && late.answer.Verdict != reducer.Admit {
+						return fmt.Errorf("%s a nanosecond back is %s, now %s", a, early.effects(), late.effects())
+					}
+				}
+				return sound.State(r, now)
+			}}
+		},
+			"takes time that goes backwards for time that passes", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if now%2 != 0 {
+					now += 2
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"G8", "moved along the line of marks all is decided alike", exploredG8[S],
+			"does not move what it has taken", func(sound cellOf) cellOf {
+				return &crooked[S]{Cell: sound, shift: func(c cellOf, s S, by time.Duration) S {
+					if by == 24*time.Hour {
+						by--
+					}
+					return c.Shift(s, by)
+				}}
+			}},
+		{"G9", "decoded and encoded again a state is the same, and goes on alike", exploredG9[S],
+			"is full when it is restored", func(sound cellOf) cellOf {
+				return &crooked[S]{Cell: sound, decode: func(c cellOf, src []byte) (S, error) {
+					_, err := c.DecodeState(src)
+					return c.Init(0), err
+				}}
+			}},
+	}
+}
+
+// outlookOf is what a limiter will answer.
+func outlookOf[S any](c reducer.Cell[S], s S, r rate, now clock.Mark) (all []uint64) {
+	for when := now; when < now+8; when++ {
+		for cost := uint32(1); cost <= r.capacity; cost++ {
+			a := tried(c, s, reducer.Action{Kind: reducer.Peek, Cost: cost}, when).answer
+			all = append(all, uint64(a.Verdict), uint64(a.Free), uint64(a.Mark))
+		}
+	}
+	return all
+}
+
+// wordy is a cell that writes a byte too much.
+type wordy[S any] struct{ reducer.Cell[S] }
+
+func (w wordy[S]) AppendState(dst []byte, s S) []byte { return append(w.Cell.AppendState(dst, s), 0) }

@@ -1,0 +1,345 @@
+package proptest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/reducer/explore"
+)
+
+type (
+	flowModel   = explore.Model[flowState, flowDeed, flowEffects]
+	flowChecked = explore.Invariant[flowState, flowDeed, flowEffects]
+	flowPassage = explore.Transition[flowState, flowDeed, flowEffects]
+)
+
+// flowRule is an invariant of the pipeline with its mutant.
+type flowRule struct {
+	name      string
+	statement string
+	state     func(m *twoCalls, s *flowState, now clock.Mark) error
+	step      func(m *twoCalls, t *flowPassage) error
+	mutant    string
+	plant     func(m *twoCalls)
+}
+
+func exploreFlow(plant func(m *twoCalls), rules ...flowRule) (explore.Result, error) {
+	m := &twoCalls{plan: must(pipeline.Compile(exploredPolicy))}
+	if plant != nil {
+		plant(m)
+	}
+	model := flowModel{
+		Machine: m, Actions: flowDeeds, Key: flowKey, Marks: explore.Marks{After: []time.Duration{0, 1}, Wake: []time.Duration{0}},
+		Script: explore.Script[flowState, flowDeed, flowEffects]{New: "limit breaker places", Action: appendFlowDeed, Effects: appendFlowEffects, State: appendFlowState},
+	}
+	for _, rule := range rules {
+		c := flowChecked{Name: rule.name}
+		if rule.state != nil {
+			c.State = func(s flowState, now clock.Mark) error { return rule.state(m, &s, now) }
+		}
+		if rule.step != nil {
+			c.Step = func(t flowPassage) error { return rule.step(m, &t) }
+		}
+		model.Invariants = append(model.Invariants, c)
+	}
+	return explore.Run(model, explore.Limits{Depth: flowDepth, States: mostStates})
+}
+
+var flowDepth = upTo(8, 7)
+
+const flowName = "pipeline of a limiter, a breaker and a bulkhead with a queue, 2 calls at a time"
+
+func appendFlowDeed(dst []byte, d flowDeed) []byte {
+	dst = append(dst, flowVerbs[d.verb]...)
+	if d.verb != passes {
+		dst = fmt.Appendf(dst, " call=%d", d.call)
+	}
+	if d.verb == finishes {
+		dst = fmt.Appendf(dst, " %s", d.outcome)
+	}
+	return dst
+}
+
+func appendFlowEffects(dst []byte, _ flowDeed, e flowEffects) []byte {
+	for i, d := range e.said {
+		if i > 0 {
+			dst = append(dst, "; "...)
+		}
+		dst = fmt.Appendf(dst, "%d: %s %s %s %s", d.call, d.kind, d.step, d.outcome, d.reason)
+	}
+	return dst
+}
+
+func appendFlowState(dst []byte, s flowState, now clock.Mark) []byte {
+	tokens, br, places, _ := s.cellStates()
+	dst = append(flowBucket.AppendText(dst, tokens, now), ", "...)
+	dst = append(flowBreaker.AppendText(dst, br, now), ", "...)
+	return flowPlaces.AppendText(dst, places, now)
+}
+
+var flowPlan = must(pipeline.Compile(exploredPolicy))
+
+// following makes the mutant follow another policy.
+func following(change func(steps []pipeline.Step)) func(m *twoCalls) {
+	return func(m *twoCalls) {
+		steps := slices.Clone(exploredPolicy.Steps)
+		change(steps)
+		m.plan = must(pipeline.Compile(pipeline.Policy{Steps: steps}))
+	}
+}
+
+// taken returns how much of its cells the calls of a state have, as what a
+// newcomer finds.
+type taken struct {
+	tat           clock.Mark
+	mode          breaker.Mode
+	until         clock.Mark
+	total, failed uint32
+	out           uint16
+	held, waiting uint32
+}
+
+func takenOf(s *flowState, now clock.Mark) (t taken, err error) {
+	tokens, br, places, err := s.cellStates()
+	if err != nil {
+		return t, err
+	}
+	br = tried(reducer.Cell[breaker.State](flowBreaker), br, tick, now).state
+	return taken{max(tokens.TAT, now), br.Mode, br.Until, br.Total, br.Failed, br.Out, places.Held, places.Queue.Len()}, nil
+}
+
+var flowRules = []flowRule{
+	{name: "M4", statement: "a call that is refused, dropped or given up leaves what it passed in reverse order, all of it, and an ended one too",
+		step: func(_ *twoCalls, t *flowPassage) error {
+			for _, left := range t.Effects.left {
+				if !slices.IsSortedFunc(left, func(a, b int) int { return b - a }) {
+					return fmt.Errorf("left in the order %v", left)
+				}
+			}
+			if t.Effects.err != nil {
+				return t.Effects.err
+			}
+			_, br, places, err := t.After.cellStates()
+			if err != nil {
+				return err
+			}
+			for i, live := range t.After.live {
+				if !live && t.Before.live[i] && (places.Held > 0 && !t.After.live[1-i] || br.Out > 0 && br.Mode == breaker.HalfOpen && !t.After.live[1-i]) {
+					return fmt.Errorf("nobody is left, %d places are held and %d probes are out", places.Held, br.Out)
+				}
+			}
+			return nil
+		},
+		mutant: "leaves the steps from the first on", plant: func(m *twoCalls) {
+			m.leaves = func(_ *pipeline.Call, steps []int) []int { slices.Reverse(steps); return steps }
+		}},
+	{name: "L15", statement: "all or nothing: who is refused at once has taken nothing from limiter, breaker or bulkhead",
+		step: func(m *twoCalls, t *flowPassage) error {
+			if t.Action.verb != begins || t.After.live[t.Action.call] || len(t.Effects.said) == 0 || t.Effects.said[len(t.Effects.said)-1].kind != drive.Reject {
+				return nil
+			}
+			idle, _ := m.Reduce(t.Before, flowDeed{verb: passes}, t.At)
+			was, err := takenOf(&idle, t.At)
+			is, wrong := takenOf(&t.After, t.At)
+			if err != nil || wrong != nil || is != was {
+				return fmt.Errorf("refused, and %+v became %+v (%v, %v)", was, is, err, wrong)
+			}
+			return nil
+		},
+		mutant: "keeps the permit of who is refused", plant: func(m *twoCalls) {
+			m.acts = func(_ *pipeline.Call, step int, a reducer.Action) (reducer.Action, bool) { return a, step != limitStep }
+		}},
+	{name: "L1", statement: "in any stretch at most the burst and what has refilled is started",
+		state: func(_ *twoCalls, s *flowState, _ clock.Mark) error {
+			for i := range s.ran {
+				if n, length := len(s.ran)-i, int(s.ran[len(s.ran)-1]-s.ran[i]); n > 2+length/2 {
+					return fmt.Errorf("%d started within %dns", n, length)
+				}
+			}
+			return nil
+		},
+		mutant: "refunds who ran", plant: func(m *twoCalls) {
+			m.leaves = func(c *pipeline.Call, steps []int) []int {
+				if len(steps) > 0 && c.Outcome == reducer.OK {
+					c.Started = clock.Always
+				}
+				return steps
+			}
+		}},
+	{name: "K1", statement: "in flight <= places, whoever calls", state: func(_ *twoCalls, s *flowState, _ clock.Mark) error {
+		running := 0
+		for i := range s.calls {
+			if s.live[i] && s.calls[i].Phase == pipeline.Running {
+				running++
+			}
+		}
+		if running > 1 {
+			return fmt.Errorf("%d run in 1 place", running)
+		}
+		return nil
+	},
+		mutant: "has one place more than it says", plant: following(func(steps []pipeline.Step) { steps[bulkheadStep].Bulkhead.Concurrent++ })},
+	{name: "K3", statement: "who runs holds a place, who waits stands in the queue, and nobody else", state: func(_ *twoCalls, s *flowState, _ clock.Mark) error {
+		_, _, places, err := s.cellStates()
+		if err != nil {
+			return err
+		}
+		running, waiting := uint32(0), uint32(0)
+		for i := range s.calls {
+			switch {
+			case s.live[i] && s.calls[i].Phase == pipeline.Running:
+				running++
+			case s.live[i] && s.calls[i].Phase == pipeline.Waiting:
+				waiting++
+			}
+		}
+		if places.Held != running || places.Queue.Len() != waiting {
+			return fmt.Errorf("%d run and %d wait, by the bulkhead %d and %d", running, waiting, places.Held, places.Queue.Len())
+		}
+		return nil
+	},
+		mutant: "keeps the place of who fails", plant: func(m *twoCalls) {
+			m.acts = func(c *pipeline.Call, step int, a reducer.Action) (reducer.Action, bool) {
+				return a, step != bulkheadStep || c.Outcome != reducer.Fail
+			}
+		}},
+	{name: "K4", statement: "nobody waits while there is a place", state: func(_ *twoCalls, s *flowState, _ clock.Mark) error {
+		_, _, places, err := s.cellStates()
+		if err != nil || places.Queue.Len() > 0 && places.Held < 1 {
+			return fmt.Errorf("%d wait and %d hold the place (%v)", places.Queue.Len(), places.Held, err)
+		}
+		return nil
+	},
+		mutant: "does not serve who waits", plant: func(m *twoCalls) { m.idle = true }},
+	{name: "K7", statement: "nobody waits for longer than the longest wait", state: func(_ *twoCalls, s *flowState, now clock.Mark) error {
+		for i := range s.calls {
+			if s.live[i] && s.calls[i].Phase == pipeline.Waiting && now-s.since[i] >= 2 {
+				return fmt.Errorf("call %d waits since %s", i, s.since[i])
+			}
+		}
+		return nil
+	},
+		mutant: "lets wait for longer than it says", plant: following(func(steps []pipeline.Step) { steps[bulkheadStep].Bulkhead.Wait++ })},
+	{name: "B2", statement: "nobody starts while the breaker is open", step: func(_ *twoCalls, t *flowPassage) error {
+		_, br, _, err := t.Before.cellStates()
+		for _, d := range t.Effects.said {
+			if t.Action.verb == begins && d.kind == drive.Admit && d.call == int(t.Action.call) && br.Mode == breaker.Open && d.at < br.Until {
+				return fmt.Errorf("starts at %s, open until %s (%v)", d.at, br.Until, err)
+			}
+		}
+		return err
+	},
+		mutant: "only watches its breaker", plant: following(func(steps []pipeline.Step) { steps[breakerStep].Shadow = true })},
+	{name: "B3", statement: "half-open: no more probes are out than there are to be, and each is a call that has not ended", state: func(_ *twoCalls, s *flowState, now clock.Mark) error {
+		_, br, _, err := s.cellStates()
+		if err != nil || br.Mode != breaker.HalfOpen {
+			return err
+		}
+		out := uint16(0)
+		for i := range s.calls {
+			if p := s.calls[i].Slots[breakerStep]; s.live[i] && s.calls[i].Held&(1<<breakerStep) != 0 && p.Generation == uint64(br.Generation) && slices.Contains(br.Words[:], p.ID) {
+				out++
+			}
+		}
+		if uint32(br.Out)+br.Total > 1 || out != br.Out {
+			return fmt.Errorf("%d out, %d of them live calls, %d done, of 1", br.Out, out, br.Total)
+		}
+		return nil
+	},
+		mutant: "does not tell the breaker who gave up", plant: func(m *twoCalls) {
+			m.acts = func(c *pipeline.Call, step int, a reducer.Action) (reducer.Action, bool) {
+				return a, step != breakerStep || c.Outcome != reducer.Cancelled
+			}
+		}},
+	{name: "B9", statement: "only an attempt that failed opens the breaker: no refusal, no expired wait, no call that was given up", step: func(_ *twoCalls, t *flowPassage) error {
+		_, was, _, err := t.Before.cellStates()
+		_, is, _, wrong := t.After.cellStates()
+		if err != nil || wrong != nil {
+			return fmt.Errorf("%v, %v", err, wrong)
+		}
+		if failed := t.Action.verb == finishes && t.Action.outcome == reducer.Fail; is.Openings > was.Openings && !failed {
+			return fmt.Errorf("opened by %s", appendFlowDeed(nil, t.Action))
+		}
+		return nil
+	},
+		mutant: "takes who gives up for a failure", plant: func(m *twoCalls) {
+			m.acts = func(_ *pipeline.Call, _ int, a reducer.Action) (reducer.Action, bool) {
+				if a.Outcome == reducer.Cancelled {
+					a.Outcome = reducer.Fail
+				}
+				return a, true
+			}
+		}},
+	{name: "B4", statement: "no wedge: when the calls give up and time passes somebody is started", state: func(m *twoCalls, s *flowState, now clock.Mark) error {
+		after := *s
+		for i := range after.calls {
+			after, _ = m.Reduce(after, flowDeed{verb: givesUp, call: uint8(i)}, now)
+		}
+		after, effects := m.Reduce(after, flowDeed{verb: begins}, now+20)
+		if n := len(effects.said); n == 0 || effects.said[n-1].kind != drive.Admit {
+			return fmt.Errorf("20ns after all gave up: %s", appendFlowEffects(nil, flowDeed{}, effects))
+		}
+		return nil
+	},
+		mutant: "keeps the place of who gives up", plant: func(m *twoCalls) {
+			m.acts = func(c *pipeline.Call, step int, a reducer.Action) (reducer.Action, bool) {
+				return a, step != bulkheadStep || c.Outcome != reducer.Cancelled
+			}
+		}},
+	{name: "G12", statement: "each call is told exactly one end, and nothing after it", step: func(_ *twoCalls, t *flowPassage) error {
+		if t.Effects.err != nil {
+			return t.Effects.err
+		}
+		live := t.Before.live
+		if t.Action.verb == begins {
+			live[t.Action.call] = true
+		}
+		for _, d := range t.Effects.said {
+			if !live[d.call] {
+				return fmt.Errorf("%s of call %d, which is over", d.kind, d.call)
+			}
+			live[d.call] = !d.last
+		}
+		if live != t.After.live {
+			return fmt.Errorf("by what was told %v are not over, by the state %v", live, t.After.live)
+		}
+		return nil
+	},
+		mutant: "does not tell who waited in vain", plant: func(m *twoCalls) { m.quiet = drive.Expire }},
+	{name: "Drive", statement: "the shipped driver decides the same at every step", step: drivenAlike,
+		mutant: "takes a throttled call for a failed one", plant: func(m *twoCalls) {
+			m.acts = func(_ *pipeline.Call, _ int, a reducer.Action) (reducer.Action, bool) {
+				if a.Outcome == reducer.Throttle {
+					a.Outcome = reducer.Fail
+				}
+				return a, true
+			}
+		}},
+}
+
+var exploredFlows = func() []exploration {
+	e := exploration{machine: flowName, depth: flowDepth, run: func() (explore.Result, error) { return exploreFlow(nil, flowRules...) }}
+	for _, r := range flowRules {
+		e.lines = append(e.lines, exploredLine{name: r.name, statement: r.statement, machine: flowName, mutant: r.mutant,
+			run:   func() (explore.Result, error) { return exploreFlow(nil, r) },
+			fires: func() (explore.Result, error) { return exploreFlow(r.plant, r) },
+		})
+	}
+	return []exploration{e}
+}()
+
+var exploredCells = []exploration{
+	breakerScene("breaker with a window of 4 calls and 2 probes, 2 callers", exploredBreaker, 2, upTo(50, 14)).exploration(),
+	bulkheadScene("bulkhead of 2 with leases and a queue of 2, 4 callers", exploredPlaces, 4, upTo(20, 9)).exploration(),
+	bucketScene().exploration(),
+	fixedScene().exploration(),
+	slidingScene().exploration(),
+	queueScene().exploration(),
+	budgetScene().exploration(),
+}

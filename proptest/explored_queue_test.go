@@ -1,0 +1,181 @@
+package proptest
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/reducer/explore"
+)
+
+// The exploration of a limiter with a queue.
+
+type queuedState = limiter.State[bucketState]
+
+// queueScene is a token bucket with a queue before it.
+func queueScene() scene[queuedState] {
+	w := limiter.Waiting{Wait: 4, Queue: 2}
+	bucket := func(burst uint32) *tokenbucket.Machine {
+		return must(tokenbucket.New(tokenbucket.Config{Count: 1, Period: 2, Burst: burst}))
+	}
+	cell := func(b *tokenbucket.Machine, w limiter.Waiting) reducer.Cell[queuedState] {
+		return must(limiter.New[bucketState](b, w))
+	}
+	r := rate{2, func(length int64) int64 { return 2 + length/2 }, "at most the burst and what has refilled", 5}
+	type (
+		cellOf = reducer.Cell[queuedState]
+		state  = queuedState
+		act    = reducer.Action
+	)
+	queue := line[state]{queue: func(s *state) *limiter.Queue { return &s.Queue }, longest: w.Queue, wait: w.Wait}
+	s := scene[state]{
+		name: "token bucket of 1 in 2 ns with a burst of 2 and a queue of 2, 3 callers", depth: upTo(6, 5),
+		use: explore.Use[state]{Cell: cell(bucket(2), w), New: "rate=1/2ns burst=2 wait=4ns queue=2", Callers: 3, Memory: r.memory,
+			Alphabet: []act{{Kind: reducer.Acquire, Cost: 1}, {Kind: reducer.Acquire, Cost: 2}, {Kind: reducer.TryAcquire, Cost: 1},
+				{Kind: reducer.Cancel}, {Kind: reducer.Release}, {Kind: reducer.Leave}, {Kind: reducer.Expire}, tick, {Kind: reducer.Serve}}},
+		marks: explore.Marks{After: []time.Duration{0, 1}, Wake: []time.Duration{0}},
+		last:  func(s *state) (clock.Mark, bool) { return s.Last, true },
+		move:  moveBucket,
+	}
+	s.rules = []ruled[state]{
+		{"L1", r.stated, func(scene[state]) checked[state] {
+			return checked[state]{Step: func(t passage[state]) error { return r.stretches(t.After.Recent) }}
+		},
+			"has one permit more in its burst than it says", instead(cell(bucket(3), w))},
+		{"L3", "a refusal changes nothing but the clock", func(s scene[state]) checked[state] {
+			return checked[state]{Step: func(t passage[state]) error {
+				want := t.Before.State
+				want.Last = t.At
+				if t.Effects.Answer.Verdict == reducer.Reject && t.Action.Action.Kind != reducer.Expire && !s.equal(t.After.State, want) {
+					return fmt.Errorf("%s changes %q to %q", t.Effects, s.use.Cell.AppendText(nil, want, t.At), s.use.Cell.AppendText(nil, t.After.State, t.At))
+				}
+				return nil
+			}}
+		},
+			"takes a permit from whom it refuses", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				answer := c.Step(s, a, now, out)
+				if answer.Verdict == reducer.Reject {
+					s.Counter.TAT++
+				}
+				return answer
+			})},
+		{"L12", "who waits is served no later than it was told, if nothing else happens", toldTurns,
+			"tells a nanosecond too little", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				answer := c.Step(s, a, now, out)
+				if answer.Verdict == reducer.Wait {
+					answer.Mark--
+				}
+				return answer
+			})},
+		{"K2", "waiting <= queue, and a full queue refuses", queue.k2,
+			"has a longer queue than it says", instead(cell(bucket(2), limiter.Waiting{Wait: 4, Queue: 3}))},
+		{"K5", "the oldest is served first, and nobody overtakes", queue.k5,
+			"serves the newest first", instead(cell(bucket(2), limiter.Waiting{Wait: 4, Queue: 2, Order: limiter.Newest}))},
+		{"K7", "nobody waits for longer than the longest wait", queue.k7,
+			"lets wait for as long as it takes", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if a.Kind == reducer.Tick {
+					return reducer.Answer{Verdict: reducer.Done}
+				}
+				if a.Kind == reducer.Serve {
+					now--
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"G12", "a wait ends once: served, put out or given up", exploredG12[state],
+			"does not hear who leaves", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if a.Kind == reducer.Leave {
+					return reducer.Answer{Verdict: reducer.Done}
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"G14", "the ledger balances: who waits is who asked and was not yet told an end", queue.g14,
+			"does not tell whom it serves", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				answer := c.Step(s, a, now, out)
+				*out = slices.DeleteFunc(*out, func(e reducer.Effect) bool { return e.Kind == reducer.Grant })
+				return answer
+			})},
+		{"Sound", "no step breaks what Check checks", func(s scene[state]) checked[state] {
+			return checked[state]{State: func(r room[state], _ clock.Mark) error {
+				if err := s.use.Cell.Check(r.State); err != nil {
+					return err
+				}
+				_, err := s.use.Cell.DecodeState(r.Bytes)
+				return err
+			}}
+		},
+			"writes a byte too much", func(sound cellOf) cellOf { return wordy[state]{sound} }},
+		{"Twin", "Reduce is Step on a clone", exploredTwin[state],
+			"lets who would not wait stand in the queue", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
+				if a.Kind == reducer.TryAcquire {
+					a.Kind = reducer.Acquire
+				}
+				return c.Reduce(s, a, now)
+			})},
+		{"G2", "Reduce leaves its input as it was", exploredG2[state],
+			"reduces in place", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
+				var out reducer.Out
+				answer := c.Step(&s, a, now, &out)
+				return s, reducer.Effects{Answer: answer, Others: out}
+			})},
+		{"G3", "a mark before the last one counts as the last one", exploredG3[state],
+			"goes back in time", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				s.Last = min(s.Last, now)
+				return c.Step(s, a, now, out)
+			})},
+		{"G4", "after a tick and serving, the next wake is later, or none", exploredG4[state],
+			"wakes at once while somebody waits", func(sound cellOf) cellOf {
+				return &crooked[state]{Cell: sound, wake: func(c cellOf, s state) (clock.Mark, bool) { return s.Last, s.Queue.Len() > 0 }}
+			}},
+		{"G5", "before the next wake a tick is not to be told from none", exploredG5[state],
+			"lets wait a nanosecond longer at every tick", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if a.Kind == reducer.Tick {
+					s.Queue.Shift(1)
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"G8", "moved along the line of marks all is decided alike", exploredG8[state],
+			"does not move the ends of waits", func(sound cellOf) cellOf {
+				return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
+					s = c.Shift(s, by)
+					if by == 24*time.Hour {
+						s.Queue.Shift(-by)
+					}
+					return s
+				}}
+			}},
+		{"G9", "decoded and encoded again a state is the same, and goes on alike", exploredG9[state],
+			"forgets who waits when it is restored", func(sound cellOf) cellOf {
+				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
+					s, err := c.DecodeState(src)
+					s.Queue = limiter.Queue{}
+					return s, err
+				}}
+			}},
+	}
+	return s
+}
+
+// toldTurns: who is told its turn has it by then, whether time passes in one
+// leap or from wake to wake.
+func toldTurns(s scene[queuedState]) checked[queuedState] {
+	c := s.use.Cell
+	return checked[queuedState]{Step: func(t passage[queuedState]) error {
+		turn, told := t.Effects.Answer.Until()
+		if !told || t.Action.Action.Kind != reducer.Acquire {
+			return nil
+		}
+		var out reducer.Out
+		state := c.Clone(t.After.State)
+		for wake, ok := c.NextWake(state); ok && wake <= turn; wake, ok = c.NextWake(state) {
+			state = settled(c, state, wake, &out)
+		}
+		if !slices.ContainsFunc(out, func(e reducer.Effect) bool { return e.Kind == reducer.Grant && e.Caller == t.Action.Caller }) {
+			return fmt.Errorf("%d is told %s, and by then: %v", t.Action.Caller, turn, out)
+		}
+		return nil
+	}}
+}

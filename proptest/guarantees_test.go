@@ -1,0 +1,200 @@
+package proptest
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// rewrite writes the page anew, as the scripts of the mechanisms are.
+var rewrite = flag.Bool("rewrite", false, "write GUARANTEES.md anew from the table")
+
+const pagePath = "../GUARANTEES.md"
+
+// TestGuarantees holds the page against the table that it is made of.
+func TestGuarantees(t *testing.T) {
+	want := page(table())
+	if *rewrite {
+		if err := os.WriteFile(pagePath, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	got, err := os.ReadFile(pagePath)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if string(got) != want {
+		t.Errorf("%s is not what the table says; go test ./proptest -run TestGuarantees -rewrite makes it anew", pagePath)
+	}
+}
+
+// group is a section of the page.
+type group struct{ letter, title, about string }
+
+var groups = []group{
+	{"G", "Every mechanism", "What lets a driver, a store, a simulator or a snapshot trust a mechanism without knowing which one it is."},
+	{"L", "Rate limiters", "Token bucket (kept as GCRA), fixed window, sliding counter, each alone and behind a queue."},
+	{"B", "Circuit breaker", "With a window of calls, of time, or of failures in a row."},
+	{"R", "Retry, backoff, budget", "How often, when, and whether at all."},
+	{"K", "Bulkhead and queues", "Places with leases, and who waits for them; the queue before a limiter is the same one."},
+	{"M", "Pipelines", "Steps that are put together, with calls under way."},
+}
+
+// guarantee is an invariant of the page: all rows of one name.
+type guarantee struct {
+	name  string
+	lines []row
+}
+
+// guarantees gathers the rows of each name of a group, in the order of the
+// numbers, words last.
+func guarantees(letter string, all []row) (rows []guarantee) {
+	for _, l := range all {
+		if letterOf(l.name) != letter {
+			continue
+		}
+		i := slices.IndexFunc(rows, func(g guarantee) bool { return g.name == l.name })
+		if i < 0 {
+			i = len(rows)
+			rows = append(rows, guarantee{name: l.name})
+		}
+		rows[i].lines = append(rows[i].lines, l)
+	}
+	slices.SortStableFunc(rows, func(a, b guarantee) int { return number(a.name) - number(b.name) })
+	return rows
+}
+
+// letterOf is the group of an invariant. Those that have a word for a name are
+// about every mechanism.
+func letterOf(name string) string {
+	if number(name) < last && strings.Contains("GLBRKM", name[:1]) || strings.HasSuffix(name, "*") {
+		return name[:1]
+	}
+	return "G"
+}
+
+// last is the number of what has none.
+const last = 1_000
+
+func number(name string) int {
+	if n, err := strconv.Atoi(name[1:]); err == nil {
+		return n
+	}
+	return last
+}
+
+// page is GUARANTEES.md.
+func page(all []row) string {
+	var text strings.Builder
+	names, kinds := map[string]bool{}, map[how]int{}
+	for _, l := range all {
+		names[l.name] = true
+		kinds[l.how]++
+	}
+	fmt.Fprintf(&text, introduction, len(names), len(all), kinds[byProperty], kinds[byDifference], kinds[byScript], kinds[byExploration])
+	for _, g := range groups {
+		rows := guarantees(g.letter, all)
+		fmt.Fprintf(&text, "\n## %s. %s (%d)\n\n%s\n\n", g.letter, g.title, len(rows), g.about)
+		text.WriteString("| | what holds | on | how | fails on | reported in |\n|---|---|---|---|---|---|\n")
+		for _, row := range rows {
+			text.WriteString(row.text())
+		}
+	}
+	text.WriteString("\n## Explored\n\nEvery history of these, with every step at every mark that matters.\n\n")
+	for _, e := range explorations {
+		fmt.Fprintf(&text, "- %s\n", e.machine)
+	}
+	text.WriteString("\n## Not yet\n\nWhat belongs to these groups and does not apply yet, and why.\n\n")
+	for _, a := range absent {
+		fmt.Fprintf(&text, "- **%s** %s\n", a.name, a.why)
+	}
+	return text.String()
+}
+
+// check is a line of the page: a row of the table, or several of explorations
+// that say the same of several machines.
+type check struct {
+	statement, on, fails string
+	how                  how
+}
+
+// text is the rows of a guarantee, one for each check.
+func (g guarantee) text() string {
+	var checks []check
+	for _, l := range g.lines {
+		c := check{l.statement, machinesOf(l), l.mutant.name, l.how}
+		if l.how == byExploration {
+			explored := l.machines[0].name
+			c.on = inShort(explored)
+			c.fails = c.on + strings.TrimPrefix(l.mutant.name, explored)
+		}
+		i := slices.IndexFunc(checks, func(o check) bool {
+			return o.how == byExploration && c.how == byExploration && o.statement == c.statement
+		})
+		if i < 0 {
+			checks = append(checks, c)
+			continue
+		}
+		checks[i].on += ", " + c.on
+		if defect := strings.TrimPrefix(c.fails, c.on); strings.HasSuffix(checks[i].fails, defect) {
+			checks[i].fails = strings.TrimSuffix(checks[i].fails, defect) + ", " + c.fails
+		} else {
+			checks[i].fails += "; " + c.fails
+		}
+	}
+	var text strings.Builder
+	head, tail := "**"+strings.ReplaceAll(g.name, "*", `\*`)+"**", reports[g.name]
+	for _, c := range checks {
+		row := "| " + strings.Join([]string{head, c.statement, c.on, string(c.how), c.fails, tail}, " | ") + " |\n"
+		text.WriteString(strings.ReplaceAll(row, "  ", " "))
+		head, tail = "", ""
+	}
+	return text.String()
+}
+
+// inShort is the name of an explored machine without its size.
+func inShort(name string) string {
+	short := name
+	for _, end := range [...]string{" of ", " with "} {
+		short, _, _ = strings.Cut(short, end)
+	}
+	if short == "token bucket" && strings.Contains(name, "queue") {
+		short += " with a queue"
+	}
+	return short
+}
+
+// crowds are names for many machines.
+var crowds = []struct {
+	name string
+	all  []machine
+}{
+	{"every cell", cells},
+	{"every limiter", join(algorithms, queued)},
+	{"every algorithm of limiters", algorithms},
+	{"every limiter with a queue", queued},
+	{"every breaker", breakers},
+}
+
+// machinesOf names the machines of a row, many of them with one name.
+func machinesOf(l row) string {
+	var rest, named []string
+	for _, m := range l.machines {
+		rest = append(rest, m.name)
+	}
+	for _, crowd := range crowds {
+		outside := func(m machine) bool { return !slices.Contains(rest, m.name) }
+		if slices.ContainsFunc(crowd.all, outside) {
+			continue
+		}
+		named = append(named, crowd.name)
+		rest = slices.DeleteFunc(rest, func(name string) bool {
+			return slices.ContainsFunc(crowd.all, func(m machine) bool { return m.name == name })
+		})
+	}
+	return strings.Join(append(named, rest...), ", ")
+}

@@ -1,0 +1,211 @@
+package proptest
+
+import (
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// nest is a policy in two parts: what the outer one runs is a call of the inner
+// one, which has what is left of the outer call's time as its deadline. A
+// refusal of the inner part is no failure: the outer call is given up.
+type nest struct {
+	outer, inner *flow
+	running      map[int]int // calls of the outer part by those of the inner
+	inside       map[int]int // and the other way around
+	said         []told
+	after        time.Duration // the outer timeout, 0 for none
+	refused      func(n *nest, call int)
+	tied         bool
+}
+
+func newNest(p pipeline.Policy, split int) *nest {
+	n := &nest{outer: newFlow(pipeline.Policy{Steps: p.Steps[:split]}), inner: newFlow(pipeline.Policy{Steps: p.Steps[split:]}),
+		running: map[int]int{}, inside: map[int]int{}, refused: (*nest).giveUp}
+	if i := find(p, "whole"); i == 0 {
+		n.after = p.Steps[0].Timeout.After
+	}
+	return n
+}
+
+func (n *nest) giveUp(call int) {
+	n.outer.driver.Cancel(n.outer.handles[call])
+	n.outer.hear()
+	n.outer.said = slices.DeleteFunc(n.outer.said, func(t told) bool { return t.call == call })
+}
+
+// pass lets time pass from nanosecond to nanosecond. Where an attempt of the
+// outer part starts at a mark at which something happens in the inner one, the
+// two parts cannot be told in which order.
+func (n *nest) pass(to clock.Mark) {
+	for at := n.outer.driver.Now() + 1; at <= to && !n.tied; at++ {
+		n.outer.pass(at)
+		n.inner.pass(at)
+		starts := slices.ContainsFunc(n.outer.said, func(t told) bool { return t.Kind == drive.Admit })
+		if n.tied = starts && len(n.inner.said) > 0; n.tied {
+			return
+		}
+		n.settle()
+	}
+}
+
+// settle tells each part what the other one said, until neither says anything.
+func (n *nest) settle() {
+	for len(n.outer.said)+len(n.inner.said) > 0 {
+		said := n.outer.said
+		n.outer.said = nil
+		for _, t := range said {
+			n.hearOuter(t)
+		}
+		said = n.inner.said
+		n.inner.said = nil
+		for _, t := range said {
+			n.hearInner(t)
+		}
+	}
+}
+
+func (n *nest) hearOuter(t told) {
+	if t.Kind != drive.Admit {
+		n.said = append(n.said, t)
+		return
+	}
+	i := len(n.inner.handles)
+	n.running[i], n.inside[t.call] = t.call, i
+	if n.after > 0 {
+		n.inner.deadlines = map[int]time.Duration{i: n.outer.began[t.call].Add(n.after).Sub(t.At)}
+	}
+	n.inner.begin(1)
+	n.inner.hear()
+}
+
+func (n *nest) hearInner(t told) {
+	i := t.call
+	t.call = n.running[i]
+	live := n.outer.driver.Live(n.outer.handles[t.call]) && n.inside[t.call] == i
+	switch {
+	case !live || t.Kind == drive.Timeout && t.Step == pipeline.Deadline:
+		// The outer part has cut it at the same mark.
+	case t.Kind == drive.End:
+		n.outer.driver.Done(n.outer.handles[t.call], t.Outcome, false, 0)
+		n.outer.hear()
+	case t.Last:
+		n.said = append(n.said, t)
+		n.refused(n, t.call)
+	default:
+		n.said = append(n.said, t)
+	}
+}
+
+// happen does what a word says, as flow does.
+func (n *nest) happen(w uint64) {
+	calls := len(n.outer.handles)
+	switch {
+	case w%8 < 4 || calls == 0:
+		n.outer.begin(1)
+	case w%8 < 7:
+		if i, ok := n.inside[recent(calls, w>>24)]; ok {
+			n.inner.driver.Done(n.inner.handles[i], pick(w>>16, reducer.Fail, reducer.OK, reducer.Fail, reducer.Throttle, reducer.Ignore), false, 0)
+		}
+	default:
+		call := recent(calls, w>>24)
+		n.outer.driver.Cancel(n.outer.handles[call])
+		n.outer.hear()
+		if i, ok := n.inside[call]; ok {
+			n.inner.driver.Cancel(n.inner.handles[i])
+		}
+	}
+	n.outer.hear()
+	n.inner.hear()
+	n.settle()
+}
+
+// nesting draws a policy and where it is split. What stands outside holds no
+// permits that an attempt which runs would keep, and a retry asks no breaker
+// that it cannot see.
+func nesting(h history) (p pipeline.Policy, split int) {
+	p = drawPolicy(h.word(0)|0b1000001, true)
+	if i := find(p, "breaker"); i >= 0 {
+		b := &p.Steps[i].Breaker
+		b.SlowOver, b.SlowRate = 0, 0
+		if j := find(p, "again"); j >= 0 && h.word(1)>>4%2 == 0 {
+			p.Steps[i], p.Steps[j] = p.Steps[j], p.Steps[i]
+		}
+	}
+	split = 1
+	for split < len(p.Steps)-1 && (p.Steps[split].Kind == pipeline.Breaker || p.Steps[split].Kind == pipeline.Retry) {
+		split++
+	}
+	split -= int(h.word(1) % uint64(split))
+	again, guard := find(p, "again"), find(p, "breaker")
+	if again >= 0 && again < split && guard >= split {
+		split = again
+	}
+	if guard >= 0 && guard < split {
+		// What ends inside at the mark at which a probe's time is over outside
+		// comes too late for it.
+		p.Steps[guard].Breaker.Open, p.Steps[guard].Breaker.HalfOpenMax = backoff.Config{Kind: backoff.Constant, Base: time.Hour}, 0
+		// And it takes what waits inside for what runs, whose cut is a failure.
+		for i := range p.Steps {
+			s := &p.Steps[i]
+			s.Limit.Wait, s.Limit.Queue, s.Limit.Order = 0, 0, 0
+			s.Bulkhead.Wait, s.Bulkhead.Queue, s.Bulkhead.Order = 0, 0, 0
+		}
+	}
+	return p, split
+}
+
+// M6Nested: a policy decides the same in one piece and in two, one inside the
+// other: what is told of each call, but for the numbers of attempts, which each
+// part counts for itself.
+func M6Nested(m machine, h history) error {
+	p, split := nesting(h)
+	whole, n := newFlow(p), m.nests(p, split)
+	for _, w := range h.steps() {
+		w &^= 7 << 32 // nobody tells when to come back
+		to := whole.driver.Now() + pause(w)
+		if n.pass(to); n.tied {
+			break
+		}
+		whole.pass(to)
+		if w%8 < 4 || len(whole.handles) == 0 {
+			whole.begin(1)
+			whole.hear()
+		} else {
+			whole.happen(w)
+		}
+		n.happen(w)
+	}
+	until := min(n.outer.driver.Now(), whole.driver.Now())
+	calls := len(whole.handles)
+	for call := range calls {
+		of := func(all []told) (list []told) {
+			for _, t := range all {
+				if t.call == call && t.Kind != drive.Admit && !(n.tied && t.At >= until) {
+					t.Attempt, t.Reason = 0, reason(t)
+					list = append(list, t)
+					m.meet()
+				}
+			}
+			return list
+		}
+		if err := agree("M6", of(n.said), of(whole.said), func(told) bool { return true }); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// reason leaves out why a retry gave up: a part that is not the retry's does not
+// know.
+func reason(t told) reducer.Reason {
+	if t.Kind == drive.End {
+		return reducer.NoReason
+	}
+	return t.Reason
+}

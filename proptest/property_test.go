@@ -1,0 +1,63 @@
+package proptest
+
+import (
+	"errors"
+	"fmt"
+)
+
+// property is a row that is checked on drawn histories. holds calls meet of
+// the machine whenever a history comes to the situation that the row is about.
+type property struct {
+	name      string
+	statement string
+	holds     func(m machine, h history) error
+	machines  []machine
+	mutant    machine
+}
+
+// What a search of a property is: how many histories of at most how many words
+// for a machine and for a mutant, and how many of the machine's must come to the
+// point.
+const (
+	cases, size             = 100, 80
+	mutantCases, mutantSize = 600, 60
+	rare                    = 10
+)
+
+// errRare says that a check has nothing to say about a machine.
+var errRare = errors.New("the drawn histories hardly ever come to what the check is about")
+
+// properties makes rows of properties.
+func properties(h how, lists ...[]property) (all []row) {
+	for _, list := range lists {
+		for _, p := range list {
+			l := row{name: p.name, statement: p.statement, how: h, mutant: trial{p.mutant.name, func() error {
+				return searched(mutantCases, mutantSize, false, func(h history) error { return p.holds(p.mutant, h) })
+			}}}
+			for _, m := range p.machines {
+				l.machines = append(l.machines, trial{m.name, func() error { return p.try(m) }})
+			}
+			all = append(all, l)
+		}
+	}
+	return all
+}
+
+// try searches on a machine.
+func (p property) try(m machine) error {
+	m.met = new(int)
+	if err := searched(cases, size, true, func(h history) error { return p.holds(m, h) }); err != nil {
+		return err
+	}
+	if *m.met < rare*times() {
+		return fmt.Errorf("SLUICE_SEED=%d: %s: %w: %d times", seed(), p.name, errRare, *m.met)
+	}
+	return nil
+}
+
+// meet counts that a history came to what the check is about.
+func (m machine) meet() {
+	if m.met != nil {
+		*m.met++
+	}
+}
