@@ -27,6 +27,7 @@ type box struct {
 	now     func() clock.Mark
 	changed func(b *box, e reducer.Effect) // tells of a breaker's change or a lapse, nil for nobody
 	key     string
+	born    clock.Mark   // before which no permit is asked for
 	used    clock.Mark   // latest of a permit that was asked for
 	refs    atomic.Int64 // calls that may step it
 }
@@ -42,7 +43,7 @@ type waiter struct {
 }
 
 func newBox(c cell.Cell, mu *sync.Mutex, now func() clock.Mark, changed func(*box, reducer.Effect)) *box {
-	return &box{mu: mu, cell: c, now: now, changed: changed, armed: clock.Never, used: clock.Always}
+	return &box{mu: mu, cell: c, now: now, changed: changed, armed: clock.Never, born: clock.Always, used: clock.Always}
 }
 
 // step steps the cell for a caller that does not wait.
@@ -98,11 +99,11 @@ func (b *box) exit(p reducer.Permit, now clock.Mark) bool {
 	return ok
 }
 
-// pass lets time pass for a permit that is asked for. A mark before the last one
-// counts as that: whoever read the clock later came first.
+// pass lets time pass for a permit that is asked for.
 func (b *box) pass(now clock.Mark) clock.Mark {
+	now = max(now, b.born)
 	b.used = max(b.used, now)
-	return b.used
+	return now
 }
 
 // catchLast moves the beginning of an attempt that is recorded at a mark which

@@ -76,7 +76,7 @@ type Pass struct {
 	permit  reducer.Permit
 }
 
-// TryAcquire asks for a pass without the words of a refusal, and allocates
+// TryAcquire asks for a pass without the words of a refusal. That allocates
 // nothing.
 func (b *Breaker) TryAcquire() (Pass, bool) {
 	permit, ok, _, _ := b.enter()

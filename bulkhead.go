@@ -14,8 +14,6 @@ import (
 type Bulkhead struct {
 	*settings
 	box *box
-	// queues says that callers may be told to wait. Guarded by box.mu.
-	queues bool
 }
 
 // NewBulkhead makes a bulkhead that nobody holds.
@@ -26,7 +24,7 @@ func NewBulkhead(c bulkhead.Config, options ...Option) (*Bulkhead, error) {
 	}
 	b := &Bulkhead{settings: newSettings(options)}
 	b.box = newBox(maker.New(b.now()), new(sync.Mutex), b.now, nil)
-	b.box.leased, b.queues = c.Lease > 0, c.Queue > 0
+	b.box.leased = c.Lease > 0
 	return b, nil
 }
 
@@ -39,16 +37,16 @@ type Place struct {
 
 // TryAcquire takes a place if one is free and nobody waits for it.
 func (b *Bulkhead) TryAcquire() (Place, bool) {
-	if permit, ok, asked := b.enter(false); asked {
+	if permit, ok, timeless := b.enter(); timeless {
 		return Place{b, permit}, ok
 	}
 	answer := b.box.step(reducer.Action{Kind: reducer.TryAcquire}, b.now())
 	return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
 }
 
-// enter takes a place where that does not depend on the time: nobody waits, or
-// would be told to, and there are no leases. Elsewhere nothing has been asked.
-func (b *Bulkhead) enter(patient bool) (permit reducer.Permit, ok, asked bool) {
+// enter takes a place that is free. timeless says that no time can change the
+// answer of TryAcquire: nobody waits, and there are no leases.
+func (b *Bulkhead) enter() (permit reducer.Permit, ok, timeless bool) {
 	x := b.box
 	x.mu.Lock()
 	defer x.mu.Unlock()
@@ -56,7 +54,7 @@ func (b *Bulkhead) enter(patient bool) (permit reducer.Permit, ok, asked bool) {
 		return reducer.Permit{}, false, false
 	}
 	permit, ok = x.cell.Enter(1, 0, clock.Always)
-	return permit, ok, ok || !patient || !b.queues
+	return permit, ok, true
 }
 
 // Acquire takes a place, waiting for one where the configuration has a queue.
@@ -65,12 +63,8 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 	if err := ctx.Err(); err != nil {
 		return Place{}, err
 	}
-	permit, ok, asked := b.enter(true)
-	switch {
-	case ok:
+	if permit, ok, _ := b.enter(); ok {
 		return Place{b, permit}, nil
-	case asked:
-		return Place{}, &RejectedError{Step: "bulkhead", Reason: reducer.ReasonFull, RetryAfter: -1}
 	}
 	answer, w := b.box.acquire(1, b.now())
 	if w == nil {
@@ -137,15 +131,6 @@ func (b *Bulkhead) Configure(c bulkhead.Config) error {
 	if err != nil {
 		return err
 	}
-	// Between the two it only asks at length.
-	b.queue(true)
 	b.box.adopt(maker, c.Lease > 0)
-	b.queue(c.Queue > 0)
 	return nil
-}
-
-func (b *Bulkhead) queue(queues bool) {
-	b.box.mu.Lock()
-	defer b.box.mu.Unlock()
-	b.queues = queues
 }

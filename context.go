@@ -14,30 +14,41 @@ import (
 type attempt struct {
 	parent   context.Context
 	deadline clock.Mark // on the line of base
-	end      atomic.Pointer[end]
+	ending   atomic.Pointer[ending]
 }
 
-// end is that of an attempt, past or to come.
-type end struct {
-	done chan struct{}
+// ending is how an attempt ends, or will. What is not guarded by mu is set
+// before anybody sees it.
+type ending struct {
+	done  <-chan struct{}
+	real  *real         // where the parent may end first; then nothing below is used
+	own   chan struct{} // done
+	alarm *alarm        // nil for an end that is past
 
-	mu     sync.Mutex
-	err    error // nil before the end
-	alarm  *alarm
-	detach func() bool // from the parent, nil where it never ends
-	hooks  map[*func()]struct{}
+	mu    sync.Mutex
+	why   *reason // nil before done is closed
+	hooks map[*func()]struct{}
 }
+
+// real is a context of package context.
+type real struct {
+	context.Context
+	cancel context.CancelFunc
+}
+
+// reason is why an attempt ended.
+type reason struct{ err, cause error }
 
 // How most attempts end for which nobody asked for Done.
 var (
-	over    = ended(context.Canceled)
-	overdue = ended(context.DeadlineExceeded)
+	byReturn   = past(&reason{context.Canceled, context.Canceled})
+	byDeadline = past(&reason{context.DeadlineExceeded, context.DeadlineExceeded})
 )
 
-func ended(err error) *end {
-	e := &end{done: make(chan struct{}), err: err}
-	close(e.done)
-	return e
+func past(why *reason) *ending {
+	own := make(chan struct{})
+	close(own)
+	return &ending{done: own, why: why}
 }
 
 // Deadline implements context.Context.
@@ -52,18 +63,15 @@ func (a *attempt) Deadline() (time.Time, bool) {
 
 // Err implements context.Context.
 func (a *attempt) Err() error {
-	e := a.end.Load()
-	if e != nil {
-		if err := e.why(); err != nil {
-			return err
-		}
+	// Once Done was asked for, it says when the time is over.
+	if e := a.ending.Load(); e != nil {
+		return e.err()
 	}
-	if err := a.parent.Err(); err != nil {
-		return a.stop(err)
+	if a.parent.Err() != nil {
+		return a.follow()
 	}
-	// Once Done was asked for, a timer says when the time is over.
-	if e == nil && clock.Mark(time.Since(base)) >= a.deadline {
-		return a.stop(context.DeadlineExceeded)
+	if clock.Mark(time.Since(base)) >= a.deadline {
+		return a.stop(byDeadline)
 	}
 	return nil
 }
@@ -71,21 +79,36 @@ func (a *attempt) Err() error {
 // Done implements context.Context.
 func (a *attempt) Done() <-chan struct{} { return a.watch().done }
 
-// Value implements context.Context.
-func (a *attempt) Value(key any) any { return a.parent.Value(key) }
+// Value implements context.Context. Package context asks it for the canceller
+// behind a context, and that for the cause: one of an attempt that is over is
+// its own, whatever the parent does later.
+func (a *attempt) Value(key any) any {
+	e := a.ending.Load()
+	switch {
+	case e != nil && e.real != nil:
+		return e.real.Value(key)
+	case e == nil || e.err() == nil:
+		return a.parent.Value(key)
+	}
+	over, cancel := context.WithCancelCause(context.WithoutCancel(a.parent))
+	cancel(e.why.cause)
+	return over.Value(key)
+}
 
 // AfterFunc calls f at the end of the attempt, unless stop comes first. Package
-// context looks for it, and then needs no goroutine for the children of an
-// attempt. Like the children of its own contexts, they end before stop returns.
+// context looks for it to attach children without a goroutine; f cancels one.
 func (a *attempt) AfterFunc(f func()) (stop func() bool) {
 	e := a.watch()
+	if e.real != nil {
+		return context.AfterFunc(e.real, f)
+	}
 	e.mu.Lock()
-	if e.err != nil {
-		e.mu.Unlock()
-		f()
+	defer e.mu.Unlock()
+	if e.why != nil {
+		// Not here: the caller holds what f wants to lock.
+		go f()
 		return func() bool { return false }
 	}
-	defer e.mu.Unlock()
 	if e.hooks == nil {
 		e.hooks = map[*func()]struct{}{}
 	}
@@ -100,88 +123,100 @@ func (a *attempt) AfterFunc(f func()) (stop func() bool) {
 }
 
 // watch makes sure that somebody will tell of the end.
-func (a *attempt) watch() *end {
-	if e := a.end.Load(); e != nil {
-		return e
-	}
-	e := &end{done: make(chan struct{})}
-	if !a.end.CompareAndSwap(nil, e) {
-		return a.end.Load()
-	}
-	if err := a.parent.Err(); err != nil {
-		a.stop(err)
-		return e
-	}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.err == nil {
+func (a *attempt) watch() *ending {
+	for {
+		if e := a.ending.Load(); e != nil {
+			return e
+		}
+		if a.parent.Err() != nil {
+			a.follow()
+			continue
+		}
+		e := &ending{}
 		if a.parent.Done() != nil {
-			e.detach = context.AfterFunc(a.parent, func() { a.stop(a.parent.Err()) })
+			at, _ := a.Deadline()
+			ctx, cancel := context.WithDeadline(a.parent, at)
+			e.real, e.done = &real{ctx, cancel}, ctx.Done()
+		} else if e.alarm = ring(a); e.alarm != nil {
+			e.own = make(chan struct{})
+			e.done = e.own
+		} else {
+			a.stop(byDeadline)
+			continue
 		}
-		e.alarm = ring(a)
+		if a.ending.CompareAndSwap(nil, e) {
+			return e
+		}
+		e.release()
 	}
-	return e
 }
 
-// finish ends an attempt whose function has returned.
-func (a *attempt) finish() {
-	if !a.end.CompareAndSwap(nil, over) {
-		a.stop(context.Canceled)
+// follow ends an attempt whose parent has ended, and returns why it ended.
+func (a *attempt) follow() error {
+	err, cause := a.parent.Err(), context.Cause(a.parent)
+	for _, usual := range [...]*ending{byReturn, byDeadline} {
+		if *usual.why == (reason{err, cause}) {
+			return a.stop(usual)
+		}
+	}
+	return a.stop(past(&reason{err, cause}))
+}
+
+// stop ends the attempt so, unless it is over already, and returns why it ended.
+func (a *attempt) stop(how *ending) error {
+	if a.ending.CompareAndSwap(nil, how) {
+		return how.why.err
+	}
+	e := a.ending.Load()
+	if e.real != nil || e.stop(how.why) {
+		e.release()
+	}
+	return e.err()
+}
+
+// err returns why the attempt ended, nil before that.
+func (e *ending) err() error {
+	select {
+	case <-e.done:
+		if e.real != nil {
+			return e.real.Err()
+		}
+		return e.why.err
+	default:
+		return nil
 	}
 }
 
-// stop ends the attempt, unless it is over already, and returns why it ended.
-func (a *attempt) stop(err error) error {
-	e := a.end.Load()
-	for e == nil {
-		var how *end
-		switch err {
-		case context.Canceled:
-			how = over
-		case context.DeadlineExceeded:
-			how = overdue
-		default:
-			how = ended(err)
-		}
-		if a.end.CompareAndSwap(nil, how) {
-			return err
-		}
-		e = a.end.Load()
+// release lets go of what would have brought the end about.
+func (e *ending) release() {
+	if e.real != nil {
+		e.real.cancel()
+	} else {
+		e.alarm.off()
 	}
-	return e.stop(err)
 }
 
-func (e *end) why() error {
+// stop reports whether it was this call that brought the end about. Then the
+// children have ended, too.
+func (e *ending) stop(why *reason) bool {
 	e.mu.Lock()
-	defer e.mu.Unlock()
-	return e.err
-}
-
-func (e *end) stop(err error) error {
-	e.mu.Lock()
-	if e.err != nil {
-		defer e.mu.Unlock()
-		return e.err
+	if e.why != nil {
+		e.mu.Unlock()
+		return false
 	}
-	e.err = err
-	close(e.done)
-	alarm, detach, hooks := e.alarm, e.detach, e.hooks
-	e.alarm, e.detach, e.hooks = nil, nil, nil
+	e.why = why
+	close(e.own)
+	hooks := e.hooks
+	e.hooks = nil
 	e.mu.Unlock()
-	if alarm != nil {
-		alarm.off()
-	}
-	if detach != nil {
-		detach()
-	}
 	for f := range hooks {
 		(*f)()
 	}
-	return err
+	return true
 }
 
 // alarm ends an attempt at its deadline. It is used again when it was switched
-// off in time: setting a timer costs a quarter of making one.
+// off in time: setting a timer costs a third of making one.
 type alarm struct {
 	timer   *time.Timer
 	attempt atomic.Pointer[attempt]
@@ -190,13 +225,16 @@ type alarm struct {
 
 var alarms sync.Pool
 
-// ring sets an alarm for the attempt's deadline.
+// ring sets an alarm for the attempt's deadline; nil when that has passed.
 func ring(a *attempt) *alarm {
-	now := clock.Mark(time.Since(base))
-	after := a.deadline.Sub(now)
+	now := time.Now()
+	after := a.deadline.Sub(clock.Mark(now.Sub(base)))
+	if after <= 0 {
+		return nil
+	}
 	// The timer of a bubble of testing/synctest is not to be used outside it, nor
-	// one from outside in it. There it is the year 2000, long before base.
-	bubble := now < 0
+	// one from outside in it. There the time has no monotonic reading.
+	bubble := now == now.Round(0)
 	if !bubble {
 		if used, _ := alarms.Get().(*alarm); used != nil {
 			used.attempt.Store(a)
@@ -212,7 +250,7 @@ func ring(a *attempt) *alarm {
 
 func (m *alarm) strike() {
 	if a := m.attempt.Load(); a != nil {
-		a.stop(context.DeadlineExceeded)
+		a.stop(byDeadline)
 	}
 }
 

@@ -158,33 +158,42 @@ func TestAttemptsDoneFromManyGoroutines(t *testing.T) {
 	})
 }
 
+// underBoth runs a test in virtual time for attempts of a parent that may end
+// before them, and of one that never ends.
+func underBoth(t *testing.T, f func(t *testing.T, parent context.Context)) {
+	bubble(t, func(t *testing.T) { f(t, t.Context()) })
+	bubble(t, func(t *testing.T) { f(t, context.Background()) })
+}
+
 func TestAttemptsChildren(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		var left, late context.Context
-		ran := make(chan string, 9)
-		ctx := attempted(t, t.Context(), func(ctx context.Context) {
-			stop := context.AfterFunc(ctx, func() { ran <- "stopped" })
-			assert.True(t, stop())
-			assert.False(t, stop())
-			context.AfterFunc(ctx, func() { ran <- "ended" })
-			var cancel context.CancelFunc
-			left, cancel = context.WithTimeout(ctx, time.Hour)
-			defer cancel()
-			time.Sleep(2 * time.Second)
-			synctest.Wait()
-			assert.Equal(t, context.DeadlineExceeded, left.Err(), "with the attempt")
-			late, cancel = context.WithCancel(ctx)
-			defer cancel()
-			assert.Equal(t, context.DeadlineExceeded, late.Err(), "at once")
-		})
-		assert.Equal(t, "ended", <-ran)
-		assert.Empty(t, ran)
-		hooked := ctx.(interface {
-			AfterFunc(f func()) (stop func() bool)
-		})
-		assert.False(t, hooked.AfterFunc(func() { ran <- "late" })())
-		assert.Equal(t, "late", <-ran)
+	underBoth(t, attemptsChildren)
+}
+
+func attemptsChildren(t *testing.T, parent context.Context) {
+	var left, late context.Context
+	ran := make(chan string, 9)
+	ctx := attempted(t, parent, func(ctx context.Context) {
+		stop := context.AfterFunc(ctx, func() { ran <- "stopped" })
+		assert.True(t, stop())
+		assert.False(t, stop())
+		context.AfterFunc(ctx, func() { ran <- "ended" })
+		var cancel context.CancelFunc
+		left, cancel = context.WithTimeout(ctx, time.Hour)
+		defer cancel()
+		time.Sleep(2 * time.Second)
+		synctest.Wait()
+		assert.Equal(t, context.DeadlineExceeded, left.Err(), "with the attempt")
+		late, cancel = context.WithCancel(ctx)
+		defer cancel()
+		assert.Equal(t, context.DeadlineExceeded, late.Err(), "at once")
 	})
+	assert.Equal(t, "ended", <-ran)
+	assert.Empty(t, ran)
+	hooked := ctx.(interface {
+		AfterFunc(f func()) (stop func() bool)
+	})
+	assert.False(t, hooked.AfterFunc(func() { ran <- "late" })())
+	assert.Equal(t, "late", <-ran)
 }
 
 // odd is a context with an error of its own.
@@ -200,25 +209,103 @@ func (o odd) Err() error {
 }
 
 func TestAttemptOfAnOddParent(t *testing.T) {
-	for _, asked := range []bool{false, true} {
-		parent, cancel := context.WithCancel(t.Context())
-		attempted(t, odd{parent}, func(ctx context.Context) {
-			if asked {
-				assert.NotNil(t, ctx.Done())
-			}
-			cancel()
-			require.ErrorIs(t, ctx.Err(), errOdd)
-			<-ctx.Done()
-			require.ErrorIs(t, ctx.Err(), errOdd)
-		})
-	}
 	parent, cancel := context.WithCancelCause(t.Context())
 	attempted(t, odd{parent}, func(ctx context.Context) {
 		cancel(errBoom)
+		require.ErrorIs(t, ctx.Err(), errOdd)
 		<-ctx.Done()
-		require.ErrorIs(t, ctx.Err(), errOdd, "that it had when Done was asked for")
+		require.ErrorIs(t, ctx.Err(), errOdd)
 		assert.Equal(t, errBoom, context.Cause(ctx))
 	})
+}
+
+// hooked is a context of which somebody is told that it is looked into.
+type hooked struct {
+	context.Context
+	asked func()
+}
+
+func (h hooked) Value(key any) any {
+	h.asked()
+	return h.Context.Value(key)
+}
+
+// TestChildMadeWhenTheAttemptEnds has package context look whether the attempt
+// has ended, and the attempt end before the child attaches to it.
+func TestChildMadeWhenTheAttemptEnds(t *testing.T) {
+	underBoth(t, func(t *testing.T, parent context.Context) {
+		armed := false
+		parent = hooked{parent, func() {
+			if armed {
+				time.Sleep(time.Minute)
+			}
+		}}
+		attempted(t, parent, func(ctx context.Context) {
+			ctx.Done()
+			armed = true
+			child, cancel := context.WithCancel(ctx)
+			defer cancel()
+			<-child.Done()
+			assert.Equal(t, context.DeadlineExceeded, child.Err())
+		})
+	})
+}
+
+func TestChildrenBelowAValue(t *testing.T) {
+	var children []context.Context
+	attempted(t, t.Context(), func(ctx context.Context) {
+		before := runtime.NumGoroutine()
+		for range 100 {
+			child, cancel := context.WithCancel(context.WithValue(ctx, key{}, "value"))
+			defer cancel()
+			children = append(children, child)
+		}
+		assert.LessOrEqual(t, runtime.NumGoroutine(), before)
+	})
+	for _, child := range children {
+		assert.Equal(t, context.Canceled, child.Err(), "at once")
+	}
+}
+
+func TestDoneAfterTheDeadline(t *testing.T) {
+	underBoth(t, func(t *testing.T, parent context.Context) {
+		attempted(t, parent, func(ctx context.Context) {
+			time.Sleep(time.Minute)
+			child, cancel := context.WithCancel(ctx)
+			defer cancel()
+			assert.Equal(t, context.DeadlineExceeded, child.Err())
+			assert.Equal(t, context.DeadlineExceeded, ctx.Err())
+		})
+	})
+}
+
+func TestParentsEndIsSeenAtOnce(t *testing.T) {
+	parent, cancel := context.WithCancelCause(t.Context())
+	attempted(t, parent, func(ctx context.Context) {
+		child, stop := context.WithCancel(ctx)
+		defer stop()
+		cancel(errBoom)
+		assert.Equal(t, context.Canceled, child.Err())
+		assert.Equal(t, errBoom, context.Cause(ctx))
+	})
+}
+
+func TestCauseStays(t *testing.T) {
+	for _, asked := range []bool{false, true} {
+		bubble(t, func(t *testing.T) {
+			parent, cancel := context.WithCancelCause(t.Context())
+			attempted(t, parent, func(ctx context.Context) {
+				if asked {
+					ctx.Done()
+				}
+				time.Sleep(time.Minute)
+				assert.Equal(t, context.DeadlineExceeded, context.Cause(ctx))
+				cancel(errBoom)
+				synctest.Wait()
+				assert.Equal(t, context.DeadlineExceeded, context.Cause(ctx))
+			})
+		})
+	}
 }
 
 // TestAlarmsAreUsedAgain has attempts inside and outside of bubbles ask for
@@ -228,14 +315,17 @@ func TestAlarmsAreUsedAgain(t *testing.T) {
 	asks := func(ctx context.Context) (int, error) { ctx.Done(); return 1, nil }
 	for range 3 {
 		for range 5 {
-			_, err := sluice.Do(t.Context(), p, asks)
+			_, err := sluice.Do(context.Background(), p, asks)
 			require.NoError(t, err)
 		}
 		bubble(t, func(t *testing.T) {
-			_, err := sluice.Do(t.Context(), p, asks)
+			_, err := sluice.Do(context.Background(), p, asks)
 			require.NoError(t, err)
-			_, err = sluice.Do(t.Context(), p, takes(time.Minute))
+			_, err = sluice.Do(context.Background(), p, takes(time.Minute))
 			require.ErrorIs(t, err, context.DeadlineExceeded)
+			time.Sleep(40 * 365 * 24 * time.Hour) // beyond the time outside
+			_, err = sluice.Do(context.Background(), p, asks)
+			require.NoError(t, err)
 		})
 	}
 }

@@ -106,7 +106,8 @@ type run struct {
 	began   clock.Mark
 	now     clock.Mark
 
-	declined int // the step that just did not let the call pass by its short way, -1 for none
+	declined int        // the step whose short way the lane did not get through, -1 for none
+	returned clock.Mark // when a function returned in its lane, else Always
 
 	warned uint16 // steps above the retry whose soft limit was told of
 	gaveUp bool   // the caller, while no attempt was running
@@ -143,7 +144,8 @@ func (r *run) begin(ctx context.Context, p *Pipeline, q *Request) error {
 
 // prepare makes a call that began at a mark.
 func (r *run) prepare(ctx context.Context, p *Pipeline, l *layout, q *Request, now, deadline clock.Mark, seed uint64) pipeline.Effect {
-	r.p, r.ctx, r.layout, r.request, r.declined = p, ctx, l, *q, -1
+	r.p, r.ctx, r.layout, r.request = p, ctx, l, *q
+	r.declined, r.returned = -1, clock.Always
 	r.began, r.now = now, now
 	return l.plan.Begin(&r.call, q.cost(), deadline, seed)
 }
@@ -232,7 +234,7 @@ func (r *run) cause(cut clock.Mark) error {
 // over ends the context of the attempt, unless it is held.
 func (r *run) over() {
 	if r.attempt != nil {
-		r.attempt.finish()
+		r.attempt.stop(byReturn)
 		r.attempt = nil
 	}
 	if r.session != nil {
@@ -269,7 +271,11 @@ func (r *run) crashed() {
 	case r.call.Phase == pipeline.Over:
 		effect = pipeline.Effect{Do: pipeline.Return, LeaveFrom: pipeline.MaxSteps}
 	case r.call.Phase == pipeline.Running:
-		effect = r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.Fail})
+		outcome := reducer.Fail
+		if r.returned != clock.Always {
+			outcome = reducer.OK
+		}
+		effect = r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: outcome})
 	default:
 		if r.call.Phase == pipeline.Waiting && !w.leave(r.now) {
 			r.woken(int(r.call.At), w)
@@ -298,7 +304,11 @@ func (r *run) finish(err error) (again bool, _ error) {
 func (r *run) settle(outcome reducer.Outcome, told bool, after time.Duration, err error) (again bool, _ error) {
 	r.over()
 	plan := r.layout.plan
-	returned := r.p.now()
+	returned := r.returned
+	if returned == clock.Always {
+		returned = r.p.now()
+	}
+	r.returned = clock.Always
 	r.soft(returned)
 	if plan.EndsAt(&r.call) <= returned {
 		if effect, cut := r.ends(returned); cut {

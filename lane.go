@@ -28,6 +28,8 @@ type lane struct {
 	held     uint8 // of these, those that it has not left
 	started  bool  // all of them, and the function may run
 	open     bool  // the call is here, neither over nor a run's
+	// returned is when the function returned without an error, Always before.
+	returned clock.Mark
 }
 
 // laneSteps is how many cells a call on the happy path may pass. Policies that
@@ -83,7 +85,7 @@ func (l *lane) enter(q *Request) bool {
 	l.deadline, l.seed = deadline(l.ctx, l.began), l.pipeline.seedOf(l.layout)
 	cost := q.cost()
 	steps := l.layout.lane
-	l.open = true
+	l.open, l.returned = true, clock.Always
 	l.pipeline.shared.Lock()
 	for i := range steps {
 		b := steps[i].box
@@ -109,9 +111,9 @@ func (l *lane) enter(q *Request) bool {
 	return l.started
 }
 
-// before returns the call's own deadline, or the mark after a time from its
+// endsBy returns the call's own deadline, or the mark after a time from its
 // beginning if that is earlier. A time of 0 means none.
-func (l *lane) before(d time.Duration) clock.Mark {
+func (l *lane) endsBy(d time.Duration) clock.Mark {
 	if d == 0 {
 		return l.deadline
 	}
@@ -120,7 +122,7 @@ func (l *lane) before(d time.Duration) clock.Mark {
 
 // context makes the context of the attempt, as that of a run.
 func (l *lane) context() context.Context {
-	cut := l.before(l.layout.cut)
+	cut := l.endsBy(l.layout.cut)
 	if cut == clock.Never {
 		return l.ctx
 	}
@@ -134,10 +136,11 @@ func (l *lane) leave(q *Request, err error) bool {
 		return false
 	}
 	if l.attempt != nil {
-		l.attempt.finish()
+		l.attempt.stop(byReturn)
 	}
 	now := l.pipeline.now()
-	if l.before(l.layout.due) <= now {
+	l.returned = now
+	if l.endsBy(l.layout.due) <= now {
 		return false
 	}
 	steps := l.layout.lane
@@ -151,6 +154,7 @@ func (l *lane) leave(q *Request, err error) bool {
 				break
 			}
 			if len(b.out) > 0 {
+				// It unlocks, and a listener may panic.
 				l.held = i
 				b.settle(now)
 				l.pipeline.shared.Lock()
@@ -171,22 +175,21 @@ func (l *lane) leave(q *Request, err error) bool {
 
 // crashed ends a call whose function panicked or called runtime.Goexit.
 func (l *lane) crashed(q *Request) {
-	if l.open {
-		l.abort(q)
+	if !l.open {
+		return
 	}
-}
-
-func (l *lane) abort(q *Request) {
 	var r run
 	r.take(l, q)
 	r.crashed()
 }
 
-// take takes a call over from its happy path as it stands there.
+// take takes a call over from its happy path as it stands there. Of the steps of
+// the lane those up to held are held; those from there to entered have been left
+// already, as after a success.
 func (r *run) take(l *lane, q *Request) {
 	plan := l.layout.plan
 	r.prepare(l.ctx, l.pipeline, l.layout, q, l.began, l.deadline, l.seed)
-	r.attempt = l.attempt
+	r.attempt, r.returned = l.attempt, l.returned
 	l.open = false
 	var held uint16
 	at := uint8(0)

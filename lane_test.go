@@ -3,6 +3,8 @@ package sluice_test
 import (
 	"context"
 	"runtime"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/clock"
 )
 
 // happy is a policy whose calls have a happy path, with every kind of cell. Its
@@ -111,4 +114,65 @@ func TestLaneIsLeftBy(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestListenerPanicsAtASuccess has a breaker open at a success, and who hears of
+// it panic: the other breaker hears of a success all the same.
+func TestListenerPanicsAtASuccess(t *testing.T) {
+	for _, holdable := range []bool{true, false} { // by a run, by a lane
+		bubble(t, func(t *testing.T) {
+			p := guarded(t, []string{
+				"breaker: {name: outer, window: {calls: 10}, failure_rate: 50%, minimum: 4, open: 10s}",
+				"breaker: {name: inner, window: {calls: 10}, failure_rate: 99%, slow: {over: 1s, rate: 1%}, minimum: 2, open: 10s}",
+			})
+			require.NoError(t, do(p, ok))
+			stop := p.Listen(func(e sluice.Event) {
+				if e.Change != "" {
+					panic("listener")
+				}
+			})
+			assert.Equal(t, "listener", recovered(func() {
+				_, _ = sluice.DoWith(t.Context(), p, sluice.Request{Holdable: holdable}, takes(2*time.Second))
+			}))
+			stop()
+			assert.Equal(t, "closed failed 0/2", state(t, p, "outer").Text)
+		})
+	}
+}
+
+// ticking is a clock that goes on by a nanosecond with every look.
+type ticking struct{ at atomic.Int64 }
+
+func (c *ticking) Now() clock.Mark { return clock.Mark(c.at.Add(1)) }
+
+// TestTheEndIsOneMark has a call end just in time where somebody waits at one of
+// its steps, so that it leaves its lane half way out.
+func TestTheEndIsOneMark(t *testing.T) {
+	source := &ticking{}
+	source.at.Store(int64(time.Second))
+	p := guarded(t, []string{
+		"timeout: 5s",
+		"breaker: {name: outer, window: {calls: 10}, failure_rate: 50%, minimum: 4, open: 10s}",
+		"bulkhead: {concurrent: 1, wait: 1h}",
+		"breaker: {name: inner, window: {calls: 10}, failure_rate: 50%, minimum: 4, open: 10s}",
+	}, sluice.WithClock(source), sluice.WithRefuseLate())
+	require.NoError(t, do(p, ok))
+	var began clock.Mark
+	p.Listen(func(e sluice.Event) {
+		if e.Attempt == 1 && began == 0 {
+			began = e.At
+		}
+	})
+	var waiting sync.WaitGroup
+	_, err := sluice.Do(t.Context(), p, func(context.Context) (int, error) {
+		waiting.Go(func() { _ = do(p, ok) })
+		for state(t, p, "bulkhead").Waiting == 0 {
+			runtime.Gosched()
+		}
+		source.at.Store(int64(began.Add(5*time.Second)) - 2)
+		return 1, nil
+	})
+	require.NoError(t, err)
+	waiting.Wait()
+	assert.Equal(t, "closed failed 0/3", state(t, p, "outer").Text)
 }

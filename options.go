@@ -40,7 +40,7 @@ func newSettings(options []Option) *settings {
 }
 
 // WithClock takes marks from the source instead of the machine's monotonic
-// clock. Waits still sleep in real time for as long as the marks say, so a
+// clock. The source must not panic nor ask what it is given to. Waits still sleep in real time for as long as the marks say, so a
 // test of waits uses testing/synctest rather than a virtual source.
 func WithClock(source clock.Source) Option { return func(s *settings) { s.source = source } }
 

@@ -184,7 +184,7 @@ func (c *cells) make(key string, now clock.Mark) *box {
 		mu = new(sync.Mutex)
 	}
 	b := newBox(c.maker.New(now), mu, c.pipeline.now, c.changed)
-	b.leased, b.key, b.used = c.leased, key, now
+	b.leased, b.key, b.born, b.used = c.leased, key, now, now
 	return b
 }
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Runs the tests of all modules of go.work, with the race detector, shuffled
-# and twice, and ends with the line "N passed, N failed". Run by make test.
+# and three times, and ends with the line "N passed, N failed". Run by make test.
 #
 #   ARGS="-run TestX -v"   more arguments for go test
 #   PACKAGES=./core/...    only these
@@ -39,7 +39,7 @@ fi
 say "tests"
 # shellcheck disable=SC2206 # both are lists of words
 packages=(${PACKAGES:-${packages[@]}}) more=(${ARGS:-})
-command=(go test ${race[@]+"${race[@]}"} -shuffle=on -count=2 -timeout="${TIMEOUT:-15m}" ${more[@]+"${more[@]}"} "${packages[@]}")
+command=(go test ${race[@]+"${race[@]}"} -shuffle=on -count=3 -timeout="${TIMEOUT:-15m}" ${more[@]+"${more[@]}"} "${packages[@]}")
 printf '+ %s\n' "${command[*]}"
 status=0
 "${command[@]:0:2}" -json "${command[@]:2}" | "$root/.cache/tools/testsum" || status=$?
