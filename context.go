@@ -67,13 +67,16 @@ func (a *attempt) Err() error {
 	if e := a.ending.Load(); e != nil {
 		return e.err()
 	}
-	if a.parent.Err() != nil {
-		return a.follow()
+	switch {
+	case a.parent.Err() != nil:
+		a.follow()
+	case clock.Mark(time.Since(base)) >= a.deadline:
+		a.stop(byDeadline)
+	default:
+		return nil
 	}
-	if clock.Mark(time.Since(base)) >= a.deadline {
-		return a.stop(byDeadline)
-	}
-	return nil
+	// The first error stays, whatever the attempt does next.
+	return a.ending.Load().err()
 }
 
 // Done implements context.Context.
@@ -151,27 +154,26 @@ func (a *attempt) watch() *ending {
 	}
 }
 
-// follow ends an attempt whose parent has ended, and returns why it ended.
-func (a *attempt) follow() error {
+// follow ends an attempt whose parent has ended.
+func (a *attempt) follow() {
 	err, cause := a.parent.Err(), context.Cause(a.parent)
 	for _, usual := range [...]*ending{byReturn, byDeadline} {
 		if *usual.why == (reason{err, cause}) {
-			return a.stop(usual)
+			a.stop(usual)
+			return
 		}
 	}
-	return a.stop(past(&reason{err, cause}))
+	a.stop(past(&reason{err, cause}))
 }
 
-// stop ends the attempt so, unless it is over already, and returns why it ended.
-func (a *attempt) stop(how *ending) error {
+// stop ends the attempt so, unless it is over already.
+func (a *attempt) stop(how *ending) {
 	if a.ending.CompareAndSwap(nil, how) {
-		return how.why.err
+		return
 	}
-	e := a.ending.Load()
-	if e.real != nil || e.stop(how.why) {
+	if e := a.ending.Load(); e.real != nil || e.stop(how.why) {
 		e.release()
 	}
-	return e.err()
 }
 
 // err returns why the attempt ended, nil before that.
@@ -225,16 +227,20 @@ type alarm struct {
 
 var alarms sync.Pool
 
+// oldest is the age above which a process makes its alarms anew.
+const oldest = clock.Mark(365 * 24 * time.Hour)
+
 // ring sets an alarm for the attempt's deadline; nil when that has passed.
 func ring(a *attempt) *alarm {
-	now := time.Now()
-	after := a.deadline.Sub(clock.Mark(now.Sub(base)))
+	now := clock.Mark(time.Since(base))
+	after := a.deadline.Sub(now)
 	if after <= 0 {
 		return nil
 	}
 	// The timer of a bubble of testing/synctest is not to be used outside it, nor
-	// one from outside in it. There the time has no monotonic reading.
-	bubble := now == now.Round(0)
+	// one from outside in it. There time begins in the year 2000, and no process
+	// is as old as one that has slept until today.
+	bubble := now < 0 || now > oldest
 	if !bubble {
 		if used, _ := alarms.Get().(*alarm); used != nil {
 			used.attempt.Store(a)

@@ -97,15 +97,15 @@ func (l *KeyedLimiter) AllowN(key string, n uint32) bool {
 // unless it is to share one.
 func (l *KeyedLimiter) take(s *shard, h hash, n uint32, now clock.Mark, share bool) (ok, full bool) {
 	s.mu.Lock()
-	defer s.mu.Unlock()
 	now = s.pass(now)
 	at, found := s.find(h, now)
 	if found {
 		e := &s.slots[at]
-		tat, ok := l.bucket.Take(e.tat, n, now)
-		e.tat = tat
+		e.tat, ok = l.bucket.Take(e.tat, n, now)
+		s.mu.Unlock()
 		return ok, false
 	}
+	defer s.mu.Unlock()
 	tat, ok := l.bucket.Take(now, n, now)
 	switch {
 	case !ok || n == 0:
