@@ -217,12 +217,16 @@ func (e *ending) stop(why *reason) bool {
 	return true
 }
 
-// alarm ends an attempt at its deadline. It is used again when it was switched
-// off in time: setting a timer costs a third of making one.
+// alarm ends an attempt at its deadline. It goes from one attempt to the next,
+// and its timer runs on meanwhile: where it runs out before the deadline of the
+// present attempt, it is set for the rest. So most attempts set none.
 type alarm struct {
+	once bool // never used again
+
+	mu      sync.Mutex
 	timer   *time.Timer
-	attempt atomic.Pointer[attempt]
-	once    bool // never used again
+	at      clock.Mark // for which the timer is set, Never when it has run out
+	attempt *attempt   // nil for none
 }
 
 var alarms sync.Pool
@@ -233,38 +237,61 @@ const oldest = clock.Mark(365 * 24 * time.Hour)
 // ring sets an alarm for the attempt's deadline; nil when that has passed.
 func ring(a *attempt) *alarm {
 	now := clock.Mark(time.Since(base))
-	after := a.deadline.Sub(now)
-	if after <= 0 {
+	if a.deadline <= now {
 		return nil
 	}
 	// The timer of a bubble of testing/synctest is not to be used outside it, nor
 	// one from outside in it. There time begins in the year 2000, and no process
 	// is as old as one that has slept until today.
 	bubble := now < 0 || now > oldest
+	var m *alarm
 	if !bubble {
-		if used, _ := alarms.Get().(*alarm); used != nil {
-			used.attempt.Store(a)
-			used.timer.Reset(after)
-			return used
-		}
+		m, _ = alarms.Get().(*alarm)
 	}
-	m := &alarm{once: bubble}
-	m.attempt.Store(a)
-	m.timer = time.AfterFunc(after, m.strike)
+	if m == nil {
+		m = &alarm{once: bubble, at: clock.Never}
+	}
+	m.mu.Lock()
+	m.attempt = a
+	if a.deadline < m.at {
+		m.set(now)
+	}
+	m.mu.Unlock()
 	return m
 }
 
+// set sets the timer for the attempt. The caller holds the mutex.
+func (m *alarm) set(now clock.Mark) {
+	m.at = m.attempt.deadline
+	if after := m.at.Sub(now); m.timer == nil {
+		m.timer = time.AfterFunc(after, m.strike)
+	} else {
+		m.timer.Reset(after)
+	}
+}
+
 func (m *alarm) strike() {
-	if a := m.attempt.Load(); a != nil {
+	m.mu.Lock()
+	m.at = clock.Never
+	a, now := m.attempt, clock.Mark(time.Since(base))
+	early := a != nil && now < a.deadline
+	if early {
+		m.set(now)
+	}
+	m.mu.Unlock()
+	if a != nil && !early {
 		a.stop(byDeadline)
 	}
 }
 
-// off switches the alarm off. One that has struck, or is about to, is not used
-// again.
+// off takes the alarm from its attempt.
 func (m *alarm) off() {
-	if m.timer.Stop() && !m.once {
-		m.attempt.Store(nil)
-		alarms.Put(m)
+	m.mu.Lock()
+	m.attempt = nil
+	m.mu.Unlock()
+	if m.once {
+		m.timer.Stop()
+		return
 	}
+	alarms.Put(m)
 }

@@ -330,6 +330,30 @@ func TestAlarmsAreUsedAgain(t *testing.T) {
 	}
 }
 
+// TestAlarmsGoFromAttemptToAttempt has attempts of different lengths follow each
+// other, so that the timer of an alarm runs out before, at and long after the
+// deadline of the present one. It is the one test here that waits for the real
+// clock, some milliseconds: in a bubble no alarm is used again.
+func TestAlarmsGoFromAttemptToAttempt(t *testing.T) {
+	asks := func(ctx context.Context) (int, error) { ctx.Done(); return 1, nil }
+	waits := func(ctx context.Context) (int, error) {
+		<-ctx.Done()
+		at, _ := ctx.Deadline()
+		assert.False(t, time.Now().Before(at), "ended early")
+		assert.Equal(t, context.DeadlineExceeded, ctx.Err())
+		return 1, nil
+	}
+	long, short, shorter := guarded(t, []string{"timeout: 1h"}), guarded(t, []string{"timeout: 2ms"}), guarded(t, []string{"timeout: 1ms"})
+	for range 3 {
+		for _, p := range []*sluice.Pipeline{long, shorter} {
+			_, err := sluice.Do(context.Background(), p, asks)
+			require.NoError(t, err)
+			_, err = sluice.Do(context.Background(), short, waits)
+			require.NoError(t, err, "the value of a late success is returned")
+		}
+	}
+}
+
 func TestAttemptWithAClockOfItsOwn(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		source := clock.NewMonotonic()
