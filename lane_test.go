@@ -165,6 +165,7 @@ func TestTheEndIsOneMark(t *testing.T) {
 	})
 	var waiting sync.WaitGroup
 	_, err := sluice.Do(t.Context(), p, func(context.Context) (int, error) {
+		source.at.Add(int64(time.Second)) // the other one has more time
 		waiting.Go(func() { _ = do(p, ok) })
 		for state(t, p, "bulkhead").Waiting == 0 {
 			runtime.Gosched()
