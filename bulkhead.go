@@ -37,24 +37,17 @@ type Place struct {
 
 // TryAcquire takes a place if one is free and nobody waits for it.
 func (b *Bulkhead) TryAcquire() (Place, bool) {
-	if permit, ok, timeless := b.enter(); timeless {
-		return Place{b, permit}, ok
-	}
-	answer := b.box.step(reducer.Action{Kind: reducer.TryAcquire}, b.now())
-	return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
-}
-
-// enter takes a place that is free. timeless says that no time can change the
-// answer of TryAcquire: nobody waits, and there are no leases.
-func (b *Bulkhead) enter() (permit reducer.Permit, ok, timeless bool) {
 	x := b.box
 	x.mu.Lock()
-	defer x.mu.Unlock()
 	if x.busy() {
-		return reducer.Permit{}, false, false
+		x.mu.Unlock()
+		answer := x.step(reducer.Action{Kind: reducer.TryAcquire}, b.now())
+		return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
 	}
-	permit, ok = x.cell.Enter(1, 0, clock.Always)
-	return permit, ok, true
+	// While nobody waits and there are no leases, no time changes the answer.
+	permit, ok := x.cell.Enter(1, 0, clock.Always)
+	x.mu.Unlock()
+	return Place{b, permit}, ok
 }
 
 // Acquire takes a place, waiting for one where the configuration has a queue.
@@ -63,7 +56,7 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 	if err := ctx.Err(); err != nil {
 		return Place{}, err
 	}
-	if permit, ok, _ := b.enter(); ok {
+	if permit, ok := b.box.enter(1, clock.Always); ok {
 		return Place{b, permit}, nil
 	}
 	answer, w := b.box.acquire(1, b.now())
@@ -93,15 +86,7 @@ func (p Place) Release() bool {
 	if p.bulkhead == nil {
 		return false
 	}
-	return p.bulkhead.exit(p.permit) || p.step(reducer.Release)
-}
-
-// exit gives a place back where no step depends on the time.
-func (b *Bulkhead) exit(p reducer.Permit) bool {
-	x := b.box
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return !x.busy() && x.cell.Exit(p, clock.Always, &x.out)
+	return p.bulkhead.box.exit(p.permit, clock.Always) || p.step(reducer.Release)
 }
 
 // Renew starts the lease of the place anew. It returns false when the place is

@@ -20,10 +20,9 @@ type attempt struct {
 // ending is how an attempt ends, or will. What is not guarded by mu is set
 // before anybody sees it.
 type ending struct {
-	done  <-chan struct{}
-	real  *real         // where the parent may end first; then nothing below is used
-	own   chan struct{} // done
-	alarm *alarm        // nil for an end that is past
+	real  *real // where the parent may end first; then nothing below is used
+	done  chan struct{}
+	alarm *alarm // nil for an end that is past
 
 	mu    sync.Mutex
 	why   *reason // nil before done is closed
@@ -46,9 +45,9 @@ var (
 )
 
 func past(why *reason) *ending {
-	own := make(chan struct{})
-	close(own)
-	return &ending{done: own, why: why}
+	e := &ending{done: make(chan struct{}), why: why}
+	close(e.done)
+	return e
 }
 
 // Deadline implements context.Context.
@@ -80,7 +79,13 @@ func (a *attempt) Err() error {
 }
 
 // Done implements context.Context.
-func (a *attempt) Done() <-chan struct{} { return a.watch().done }
+func (a *attempt) Done() <-chan struct{} {
+	e := a.watch()
+	if e.real != nil {
+		return e.real.Done()
+	}
+	return e.done
+}
 
 // Value implements context.Context. Package context asks it for the canceller
 // behind a context, and that for the cause: one of an attempt that is over is
@@ -139,10 +144,9 @@ func (a *attempt) watch() *ending {
 		if a.parent.Done() != nil {
 			at, _ := a.Deadline()
 			ctx, cancel := context.WithDeadline(a.parent, at)
-			e.real, e.done = &real{ctx, cancel}, ctx.Done()
+			e.real = &real{ctx, cancel}
 		} else if e.alarm = ring(a); e.alarm != nil {
-			e.own = make(chan struct{})
-			e.done = e.own
+			e.done = make(chan struct{})
 		} else {
 			a.stop(byDeadline)
 			continue
@@ -178,11 +182,11 @@ func (a *attempt) stop(how *ending) {
 
 // err returns why the attempt ended, nil before that.
 func (e *ending) err() error {
+	if e.real != nil {
+		return e.real.Err()
+	}
 	select {
 	case <-e.done:
-		if e.real != nil {
-			return e.real.Err()
-		}
 		return e.why.err
 	default:
 		return nil
@@ -207,7 +211,7 @@ func (e *ending) stop(why *reason) bool {
 		return false
 	}
 	e.why = why
-	close(e.own)
+	close(e.done)
 	hooks := e.hooks
 	e.hooks = nil
 	e.mu.Unlock()

@@ -26,7 +26,6 @@ type lane struct {
 	permits  [laneSteps]reducer.Permit
 	entered  uint8 // steps of the layout's lane that admitted it
 	held     uint8 // of these, those that it has not left
-	started  bool  // all of them, and the function may run
 	open     bool  // the call is here, neither over nor a run's
 	// returned is when the function returned without an error, Always before.
 	returned clock.Mark
@@ -100,15 +99,15 @@ func (l *lane) enter(q *Request) bool {
 		l.entered++
 	}
 	l.held = l.entered
-	l.started = int(l.entered) == len(steps)
-	if b := l.layout.budget; l.started && b != nil {
+	all := int(l.entered) == len(steps)
+	if b := l.layout.budget; all && b != nil {
 		b.cell.Step(reducer.Action{Kind: reducer.Record}, l.began, &b.out)
 	}
 	l.pipeline.shared.Unlock()
-	if l.started && l.pipeline.heard() {
+	if all && l.pipeline.heard() {
 		l.pipeline.report(Event{Kind: drive.Admit, Attempt: 1}, q.Key, l.began, l.began)
 	}
-	return l.started
+	return all
 }
 
 // endsBy returns the call's own deadline, or the mark after a time from its

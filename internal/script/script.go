@@ -11,6 +11,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/reducer/explore"
 )
 
 // Spec is what the interpreter must know of a mechanism.
@@ -144,7 +145,7 @@ func (r *runner[S]) run(t *testing.T, d *datadriven.TestData) string {
 		said := append([]string{r.answer(action, effects.Answer)}, r.others(effects.Others)...)
 		rows = append(rows, [3]string{line, strings.Join(said, "; "), r.line()})
 	}
-	return table(rows)
+	return explore.Table(rows)
 }
 
 // action makes the action of a line. What was had for the id is what it is about,

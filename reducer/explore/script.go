@@ -64,7 +64,7 @@ func (r *run[S, A, E]) script(path []step[A]) string {
 		head += " " + m.Script.New
 	}
 	if m.Start != 0 {
-		head += " at=" + show(m.Start)
+		head += " at=" + MarkText(m.Start)
 	}
 	text := head + "\n----\n" + r.line(state, now) + "\n"
 	if len(path) == 0 {
@@ -75,7 +75,7 @@ func (r *run[S, A, E]) script(path []step[A]) string {
 	for i := len(path) - 1; i >= 0; i-- {
 		action, at := path[i].action, path[i].at
 		next, effects := m.Machine.Reduce(state, action, at)
-		row := [3]string{show(at) + " " + written(m.Script.Action, action), "", ""}
+		row := [3]string{MarkText(at) + " " + written(m.Script.Action, action), "", ""}
 		if m.Script.Effects != nil {
 			row[1] = string(m.Script.Effects(nil, action, effects))
 		}
@@ -84,7 +84,7 @@ func (r *run[S, A, E]) script(path []step[A]) string {
 		lines += row[0] + "\n"
 		rows = append(rows, row)
 	}
-	return text + "\nrun\n" + lines + "----\n" + table(rows)
+	return text + "\nrun\n" + lines + "----\n" + Table(rows)
 }
 
 func written[A any](write func([]byte, A) []byte, action A) string {
@@ -101,13 +101,13 @@ func (r *run[S, A, E]) line(state S, now clock.Mark) string {
 		text = show(text, state, now)
 	}
 	if at, ok := r.model.Machine.NextWake(state); ok {
-		text = append(append(text, ", wake "...), show(at)...)
+		text = append(append(text, ", wake "...), MarkText(at)...)
 	}
 	return string(text)
 }
 
-// show writes a mark as a script does: one near an end counts from it.
-func show(m clock.Mark) string {
+// MarkText writes a mark as scripts do: one near an end counts from it.
+func MarkText(m clock.Mark) string {
 	const near = clock.Never - clock.Mark(1000*time.Hour)
 	switch {
 	case m > near && m != clock.Never:
@@ -121,7 +121,9 @@ func show(m clock.Mark) string {
 // widest is the width of a column beyond which its rows stand out.
 const widest = 48
 
-func table(rows [][3]string) string {
+// Table writes the rows of a script's table: what happened, what was said to it,
+// and what the state is then.
+func Table(rows [][3]string) string {
 	var width [2]int
 	for _, row := range rows {
 		for i := range width {

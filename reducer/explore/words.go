@@ -22,56 +22,63 @@ func (d *desk[S]) appendDeed(dst []byte, deed Deed) []byte {
 	}
 	switch kind := about(a.Kind); {
 	case a.Kind == reducer.Transition:
-		dst = append(append(dst, " to="...), d.mode(uint64(a.Cost))...)
+		dst = append(append(dst, " to="...), mode(uint64(a.Cost), d.Modes)...)
 	case (kind == asking || a.Kind == reducer.Peek) && a.Cost != 1 || kind == holding && a.Cost != 0:
 		dst = strconv.AppendUint(append(dst, " cost="...), uint64(a.Cost), 10)
 	}
 	if a.Mark != 0 {
-		dst = append(append(dst, " until="...), show(a.Mark)...)
+		dst = append(append(dst, " until="...), MarkText(a.Mark)...)
 	}
 	return dst
 }
 
-func (d *desk[S]) mode(n uint64) string {
-	if n < uint64(len(d.Modes)) {
-		return d.Modes[n]
+// mode names what a change leads to, by its number where it has no name.
+func mode(n uint64, modes []string) string {
+	if n < uint64(len(modes)) {
+		return modes[n]
 	}
 	return strconv.FormatUint(n, 10)
 }
 
 // appendEffects writes what a step answers, and what it does to others.
 func (d *desk[S]) appendEffects(dst []byte, deed Deed, e reducer.Effects) []byte {
-	dst = appendAnswer(dst, deed.Action.Kind, e.Answer)
+	dst = AppendAnswer(dst, deed.Action.Kind, e.Answer)
 	for _, other := range e.Others {
-		dst = append(dst, "; "...)
-		dst = append(dst, other.Kind.String()...)
-		switch other.Kind {
-		case reducer.Change:
-			dst = append(append(dst, " to "...), d.mode(other.Permit.ID)...)
-			dst = append(append(dst, " at "...), show(other.Permit.Mark)...)
-		default:
-			dst = strconv.AppendUint(append(dst, ' '), other.Caller, 10)
-		}
-		if other.Reason != reducer.NoReason {
-			dst = append(append(append(dst, " ("...), other.Reason.String()...), ')')
-		}
+		dst = AppendOther(append(dst, "; "...), other, d.Modes)
 	}
 	return dst
 }
 
-func appendAnswer(dst []byte, kind reducer.Kind, a reducer.Answer) []byte {
+// AppendOther writes what a step does to somebody else, as scripts do. modes are
+// the names of what a change leads to.
+func AppendOther(dst []byte, e reducer.Effect, modes []string) []byte {
+	dst = append(dst, e.Kind.String()...)
+	if e.Kind == reducer.Change {
+		dst = append(append(dst, " to "...), mode(e.Permit.ID, modes)...)
+		dst = append(append(dst, " at "...), MarkText(e.Permit.Mark)...)
+	} else {
+		dst = strconv.AppendUint(append(dst, ' '), e.Caller, 10)
+	}
+	if e.Reason != reducer.NoReason {
+		dst = append(append(append(dst, " ("...), e.Reason.String()...), ')')
+	}
+	return dst
+}
+
+// AppendAnswer writes what a step of an action of the kind answers, as scripts do.
+func AppendAnswer(dst []byte, kind reducer.Kind, a reducer.Answer) []byte {
 	dst = append(dst, a.Verdict.String()...)
 	if a.Reason != reducer.NoReason {
 		dst = append(append(dst, ' '), a.Reason.String()...)
 	}
 	if at, ok := a.RetryAt(); ok {
-		dst = append(append(dst, ", retry at "...), show(at)...)
+		dst = append(append(dst, ", retry at "...), MarkText(at)...)
 	}
 	if at, ok := a.Until(); ok {
-		dst = append(append(dst, " until "...), show(at)...)
+		dst = append(append(dst, " until "...), MarkText(at)...)
 	}
 	if a.Verdict == reducer.Wait && a.WaitEnds() != clock.Never {
-		dst = append(append(dst, ", ends "...), show(a.WaitEnds())...)
+		dst = append(append(dst, ", ends "...), MarkText(a.WaitEnds())...)
 	}
 	if kind == reducer.Peek {
 		dst = strconv.AppendUint(append(dst, ", free "...), uint64(a.Free), 10)

@@ -34,15 +34,19 @@ func logs(out io.Writer, lines int) error {
 	const runs, keys = 5, 100_000
 	fmt.Fprintf(out, "\n## sluice eval\n\nA log of %d lines, calls and their ends, from a file; medians of %d runs.\n\n"+
 		"| log | seconds | lines/s | most memory, MB |\n|---|---|---|---|\n", lines, runs)
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "sluice-bench")
+	if err != nil {
+		return err
+	}
+	defer os.RemoveAll(dir)
 	for _, c := range []struct {
 		name, per string
 		keys      int
 	}{{"without keys", "", 1}, {"100,000 keys", ", per: key", keys}} {
-		dir, err := os.MkdirTemp("", "sluice-bench")
-		if err != nil {
-			return err
-		}
-		defer os.RemoveAll(dir)
 		if err := os.WriteFile(filepath.Join(dir, "policy.yaml"), fmt.Appendf(nil, vendor, c.per), 0o600); err != nil {
 			return err
 		}
@@ -51,7 +55,7 @@ func logs(out io.Writer, lines int) error {
 		}
 		var seconds, memory []float64
 		for range runs {
-			cmd := exec.Command(os.Args[0], "-role", "eval")
+			cmd := exec.Command(program, "-role", "eval")
 			cmd.Dir, cmd.Stderr = dir, os.Stderr
 			begin := time.Now()
 			if err := cmd.Run(); err != nil {
