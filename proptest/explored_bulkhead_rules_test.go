@@ -39,7 +39,7 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 		return all
 	}
 	queue := line[state]{queue: func(s *state) *limiter.Queue { return &s.Queue }, longest: c.Queue, wait: c.Wait}
-	return []ruled[state]{
+	return append(queue.laws(func(s *state) *clock.Mark { return &s.Last }), []ruled[state]{
 		{"K1", "in flight <= places",
 			everywhere(func(_ scene[state], r *room[state], _ clock.Mark) error {
 				if n := len(holds(r)); n > int(c.Concurrent) || r.State.Held > c.Concurrent {
@@ -106,13 +106,6 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"G12", "a wait ends once: served, put out or given up", exploredG12[state],
-			"does not hear who leaves", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
-				if a.Kind == reducer.Leave {
-					return reducer.Answer{Verdict: reducer.Done}
-				}
-				return c.Step(s, a, now, out)
-			})},
 		{"G14", "the ledger balances: who waits is who asked and was not yet told an end", queue.g14,
 			"does not tell whom it puts out", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
@@ -145,24 +138,6 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 				}
 				return answer
 			})},
-		{"Twin", "Reduce is Step on a clone", exploredTwin[state],
-			"lets who would not wait stand in the queue", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
-				if a.Kind == reducer.TryAcquire {
-					a.Kind = reducer.Acquire
-				}
-				return c.Reduce(s, a, now)
-			})},
-		{"G2", "Reduce leaves its input as it was", exploredG2[state],
-			"reduces in place", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
-				var out reducer.Out
-				answer := c.Step(&s, a, now, &out)
-				return s, reducer.Effects{Answer: answer, Others: out}
-			})},
-		{"G3", "a mark before the last one counts as the last one", exploredG3[state],
-			"goes back in time", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
-				s.Last = min(s.Last, now)
-				return c.Step(s, a, now, out)
-			})},
 		{"G4", "after a tick and serving, the next wake is later, or none", exploredG4[state],
 			"wakes at once while a place is held", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, wake: func(c cellOf, s state) (clock.Mark, bool) {
@@ -172,13 +147,6 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 					return c.NextWake(s)
 				}}
 			}},
-		{"G5", "before the next wake a tick is not to be told from none", exploredG5[state],
-			"lets wait a nanosecond longer at every tick", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
-				if a.Kind == reducer.Tick {
-					s.Queue.Shift(1)
-				}
-				return c.Step(s, a, now, out)
-			})},
 		{"G8", "moved along the line of marks all is decided alike", exploredG8[state],
 			"does not move the ends of waits", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
@@ -187,13 +155,5 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 					return s
 				}}
 			}},
-		{"G9", "decoded and encoded again a state is the same, and goes on alike", exploredG9[state],
-			"forgets who waits when it is restored", func(sound cellOf) cellOf {
-				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
-					s, err := c.DecodeState(src)
-					s.Queue = limiter.Queue{}
-					return s, err
-				}}
-			}},
-	}
+	}...)
 }

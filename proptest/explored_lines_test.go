@@ -100,3 +100,51 @@ func (l line[S]) g14(scene[S]) checked[S] {
 		return nil
 	}}
 }
+
+// laws are the rules of every cell with a queue whose mutants do not depend on
+// what the cell is besides. last is the last mark of a state.
+func (l line[S]) laws(last func(s *S) *clock.Mark) []ruled[S] {
+	type cellOf = reducer.Cell[S]
+	return []ruled[S]{
+		{"G12", "a wait ends once: served, put out or given up", exploredG12[S],
+			"does not hear who leaves", steps(func(c cellOf, s *S, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if a.Kind == reducer.Leave {
+					return reducer.Answer{Verdict: reducer.Done}
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"Twin", "Reduce is Step on a clone", exploredTwin[S],
+			"lets who would not wait stand in the queue", reduces(func(c cellOf, s S, a reducer.Action, now clock.Mark) (S, reducer.Effects) {
+				if a.Kind == reducer.TryAcquire {
+					a.Kind = reducer.Acquire
+				}
+				return c.Reduce(s, a, now)
+			})},
+		{"G2", "Reduce leaves its input as it was", exploredG2[S],
+			"reduces in place", reduces(func(c cellOf, s S, a reducer.Action, now clock.Mark) (S, reducer.Effects) {
+				var out reducer.Out
+				answer := c.Step(&s, a, now, &out)
+				return s, reducer.Effects{Answer: answer, Others: out}
+			})},
+		{"G3", "a mark before the last one counts as the last one", exploredG3[S],
+			"goes back in time", steps(func(c cellOf, s *S, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+				*last(s) = min(*last(s), now)
+				return c.Step(s, a, now, out)
+			})},
+		{"G5", "before the next wake a tick is not to be told from none", exploredG5[S],
+			"lets wait a nanosecond longer at every tick", steps(func(c cellOf, s *S, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if a.Kind == reducer.Tick {
+					l.queue(s).Shift(1)
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"G9", "decoded and encoded again a state is the same, and goes on alike", exploredG9[S],
+			"forgets who waits when it is restored", func(sound cellOf) cellOf {
+				return &crooked[S]{Cell: sound, decode: func(c cellOf, src []byte) (S, error) {
+					s, err := c.DecodeState(src)
+					*l.queue(&s) = limiter.Queue{}
+					return s, err
+				}}
+			}},
+	}
+}

@@ -41,7 +41,7 @@ func queueScene() scene[queuedState] {
 		last:  func(s *state) (clock.Mark, bool) { return s.Last, true },
 		move:  moveBucket,
 	}
-	s.rules = []ruled[state]{
+	s.rules = append(queue.laws(func(s *state) *clock.Mark { return &s.Last }), []ruled[state]{
 		{"L1", r.stated, func(scene[state]) checked[state] {
 			return checked[state]{Step: func(t passage[state]) error { return r.stretches(t.After.Recent) }}
 		},
@@ -85,13 +85,6 @@ func queueScene() scene[queuedState] {
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"G12", "a wait ends once: served, put out or given up", exploredG12[state],
-			"does not hear who leaves", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
-				if a.Kind == reducer.Leave {
-					return reducer.Answer{Verdict: reducer.Done}
-				}
-				return c.Step(s, a, now, out)
-			})},
 		{"G14", "the ledger balances: who waits is who asked and was not yet told an end", queue.g14,
 			"does not tell whom it serves", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
@@ -108,35 +101,10 @@ func queueScene() scene[queuedState] {
 			}}
 		},
 			"writes a byte too much", func(sound cellOf) cellOf { return wordy[state]{sound} }},
-		{"Twin", "Reduce is Step on a clone", exploredTwin[state],
-			"lets who would not wait stand in the queue", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
-				if a.Kind == reducer.TryAcquire {
-					a.Kind = reducer.Acquire
-				}
-				return c.Reduce(s, a, now)
-			})},
-		{"G2", "Reduce leaves its input as it was", exploredG2[state],
-			"reduces in place", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
-				var out reducer.Out
-				answer := c.Step(&s, a, now, &out)
-				return s, reducer.Effects{Answer: answer, Others: out}
-			})},
-		{"G3", "a mark before the last one counts as the last one", exploredG3[state],
-			"goes back in time", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
-				s.Last = min(s.Last, now)
-				return c.Step(s, a, now, out)
-			})},
 		{"G4", "after a tick and serving, the next wake is later, or none", exploredG4[state],
 			"wakes at once while somebody waits", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, wake: func(c cellOf, s state) (clock.Mark, bool) { return s.Last, s.Queue.Len() > 0 }}
 			}},
-		{"G5", "before the next wake a tick is not to be told from none", exploredG5[state],
-			"lets wait a nanosecond longer at every tick", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
-				if a.Kind == reducer.Tick {
-					s.Queue.Shift(1)
-				}
-				return c.Step(s, a, now, out)
-			})},
 		{"G8", "moved along the line of marks all is decided alike", exploredG8[state],
 			"does not move the ends of waits", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
@@ -147,15 +115,7 @@ func queueScene() scene[queuedState] {
 					return s
 				}}
 			}},
-		{"G9", "decoded and encoded again a state is the same, and goes on alike", exploredG9[state],
-			"forgets who waits when it is restored", func(sound cellOf) cellOf {
-				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
-					s, err := c.DecodeState(src)
-					s.Queue = limiter.Queue{}
-					return s, err
-				}}
-			}},
-	}
+	}...)
 	return s
 }
 
