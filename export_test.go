@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
 )
 
 // AttemptSize is the size of the context of an attempt.
@@ -36,7 +37,7 @@ func Held(p *Pipeline) (refs int64, used []string) {
 			refs += b.refs.Load()
 			if !b.fresh(now, c.kind) {
 				b.mu.Lock()
-				used = append(used, c.name+" "+string(b.cell.AppendText(nil, now)))
+				used = append(used, c.name+" "+cell.Text(b.cell, now))
 				b.mu.Unlock()
 			}
 		}

@@ -127,7 +127,7 @@ func (c *cells) state(s pipeline.Step, now clock.Mark) StepState {
 		answer := b.cell.Step(reducer.Action{Kind: reducer.Peek, Cost: 1}, now, &b.out)
 		state.Free, state.Counted = answer.Free, true
 	}
-	state.Text = string(b.cell.AppendText(nil, now))
+	state.Text = cell.Text(b.cell, now)
 	b.settle(now)
 	return state
 }

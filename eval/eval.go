@@ -11,6 +11,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
@@ -53,7 +54,9 @@ func Run(p pipeline.Policy, o Options, in io.Reader, out io.Writer) error {
 		return err
 	}
 	r := &run{driver: drive.New(plan, o.Seed), live: map[string]drive.Handle{}, out: bufio.NewWriterSize(out, 1<<16)}
-	r.driver.Describe = o.State
+	if o.State {
+		r.driver.Describe = cell.Text
+	}
 	err = r.all(bufio.NewReaderSize(in, 1<<16), o.Follow)
 	if flushed := r.out.Flush(); err == nil {
 		err = flushed
@@ -66,6 +69,7 @@ type run struct {
 	driver *drive.Driver
 	live   map[string]drive.Handle
 	ids    []string // by slot
+	keys   drive.Keys
 	out    *bufio.Writer
 	text   []byte
 }
@@ -159,7 +163,7 @@ func (r *run) begin(e *event) {
 	r.ids[slot] = e.id
 	request := drive.Request{Cost: e.cost, Deadline: e.deadline}
 	if e.key != "" || len(e.attributes) > 0 {
-		request.Lookup = e.lookup
+		request.Keys = r.keys.Of(r.driver.Plan(), e.lookup, r.driver.Uses)
 	}
 	if handle := r.driver.Begin(request); r.driver.Live(handle) {
 		r.live[e.id] = handle

@@ -51,6 +51,7 @@ func (h *history) value(attribute string) string {
 type world struct {
 	r      *rand.Rand
 	driver *drive.Driver
+	keys   drive.Keys
 	calls  map[drive.Handle]*history
 	live   []drive.Handle
 	past   []*history
@@ -78,7 +79,7 @@ func (w *world) act() {
 	}
 	for range w.r.IntN(4) {
 		h := &history{key: string(rune('a' + w.r.IntN(2))), ip: string(rune('x' + w.r.IntN(2))), begun: now}
-		handle := w.driver.Begin(drive.Request{Cost: 1, Deadline: -1, Lookup: h.value})
+		handle := w.driver.Begin(drive.Request{Cost: 1, Deadline: -1, Keys: w.keys.Of(w.driver.Plan(), h.value, w.driver.Uses)})
 		w.calls[handle], w.live = h, append(w.live, handle)
 		w.follow()
 	}

@@ -189,7 +189,7 @@ func G16Bulkhead(m machine, h history) error {
 		return err
 	}
 	held := func(c cell.Cell) (n uint32) {
-		must(fmt.Sscanf(string(c.AppendText(nil, 0)), "held %d/", &n))
+		must(fmt.Sscanf(cell.Text(c, 0), "held %d/", &n))
 		return n
 	}
 	if held(c.kept) != held(c.changed) {

@@ -33,6 +33,7 @@ func (t told) text() string {
 // flow plays calls under a policy.
 type flow struct {
 	driver  *drive.Driver
+	keys    drive.Keys
 	calls   map[drive.Handle]int
 	handles []drive.Handle
 	began   []clock.Mark
@@ -127,7 +128,7 @@ func (f *flow) begin(cost uint32) {
 		request.Deadline = d
 	}
 	if f.key != nil {
-		request.Lookup = func(string) string { return f.key(n) }
+		request.Keys = f.keys.Of(f.driver.Plan(), func(string) string { return f.key(n) }, f.driver.Uses)
 	}
 	handle := f.driver.Begin(request)
 	f.calls[handle] = n

@@ -70,7 +70,7 @@ func Short(m machine, s shortcut, h history) error {
 			short.Step(action, now, &b)
 		}
 		if !bytes.Equal(long.AppendState(nil), short.AppendState(nil)) || fmt.Sprint(a) != fmt.Sprint(b) {
-			return fmt.Errorf("Short: %s: the long way %q and %v, the short one %q and %v", name, long.AppendText(nil, now), a, short.AppendText(nil, now), b)
+			return fmt.Errorf("Short: %s: the long way %q and %v, the short one %q and %v", name, cell.Text(long, now), a, cell.Text(short, now), b)
 		}
 	}
 	return nil

@@ -36,8 +36,18 @@ type Cell interface {
 	// Revive is Restore for a state of another process, moved along the line of
 	// marks: without those who waited or held something there.
 	Revive(src []byte, by time.Duration) error
-	// AppendText is that of reducer.Cell.
-	AppendText(dst []byte, now clock.Mark) []byte
+}
+
+// Text returns the one-line form of a cell's state at now, for people. It is no
+// method of Cell, so that a small runtime that prints no states links none of
+// the texts.
+func Text(c Cell, now clock.Mark) string {
+	if t, ok := c.(interface {
+		appendText(dst []byte, now clock.Mark) []byte
+	}); ok {
+		return string(t.appendText(nil, now))
+	}
+	return ""
 }
 
 // Maker makes the cells of one step.
@@ -99,6 +109,6 @@ func (b *box[S, M]) Revive(src []byte, by time.Duration) error {
 	return nil
 }
 
-func (b *box[S, M]) AppendText(dst []byte, now clock.Mark) []byte {
+func (b *box[S, M]) appendText(dst []byte, now clock.Mark) []byte {
 	return b.machine.AppendText(dst, b.state, now)
 }

@@ -23,9 +23,9 @@ func Example() {
 	}
 	c := slow.New(0)
 	c.Step(reducer.Action{Kind: reducer.Acquire, Cost: 7}, 0, nil)
-	fmt.Printf("%s\n", c.AppendText(nil, 0))
+	fmt.Println(cell.Text(c, 0))
 	c = fast.Adopt(c, 0, nil)
-	fmt.Printf("%s\n", c.AppendText(nil, 0))
+	fmt.Println(cell.Text(c, 0))
 	// Output:
 	// free 3/10
 	// previous 0 current 97/100 at 0s of 1m0s

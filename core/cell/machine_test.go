@@ -83,7 +83,7 @@ func asked(t *testing.T, c cell.Cell, m cell.Maker, now clock.Mark) string {
 	if err := c.Restore(encoded[1:]); !errors.Is(err, reducer.ErrEncoding) || !bytes.Equal(encoded, c.AppendState(nil)) {
 		t.Fatalf("a failed Restore: %v", err)
 	}
-	text := string(c.AppendText(nil, now))
+	text := cell.Text(c, now)
 	if at := c.Ends(); at != clock.Never {
 		text += ", ends " + at.String()
 	}

@@ -1,9 +1,8 @@
 package drive
 
 import (
-	"cmp"
 	"slices"
-	"strconv"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
@@ -15,7 +14,7 @@ import (
 type node struct {
 	cell        cell.Cell
 	pool        *pool
-	key         string
+	key         uint32
 	at          int // in pool.list
 	refs        int // calls that passed or wait
 	turns       []turn
@@ -34,7 +33,7 @@ type pool struct {
 	kind  pipeline.Kind
 	per   []string
 	step  uint8
-	keyed map[string]*node
+	keyed []*node // by the number of the key
 	list  []*node
 	hand  int // where the search for forgettable cells goes on
 }
@@ -55,27 +54,26 @@ func (d *Driver) newLayout(plan *pipeline.Plan, old *layout) *layout {
 		if plan.Maker(i) == nil {
 			continue
 		}
-		s := plan.Step(i)
-		if p := old.pool(s); p != nil {
+		if p := old.pool(plan, i); p != nil {
 			l.pools[i] = p
 		} else {
-			l.pools[i] = &pool{maker: plan.Maker(i), kind: s.Kind, per: s.Per, step: uint8(i), keyed: map[string]*node{}}
-			if len(s.Per) == 0 {
-				d.newNode(l.pools[i], "")
+			l.pools[i] = &pool{maker: plan.Maker(i), kind: plan.Kind(i), per: plan.Per(i), step: uint8(i)}
+			if len(plan.Per(i)) == 0 {
+				d.newNode(l.pools[i], 0)
 			}
 		}
 	}
 	return l
 }
 
-func (l *layout) pool(s pipeline.Step) *pool {
+// pool returns the pool of the step that is step i of another plan as well.
+func (l *layout) pool(plan *pipeline.Plan, i int) *pool {
 	if l == nil {
 		return nil
 	}
-	for i := range l.plan.Len() {
-		was := l.plan.Step(i)
-		if was.Name == s.Name && was.Kind == s.Kind && slices.Equal(was.Per, s.Per) {
-			return l.pools[i]
+	for j := range l.plan.Len() {
+		if l.plan.StepName(j) == plan.StepName(i) && l.plan.Kind(j) == plan.Kind(i) && slices.Equal(l.plan.Per(j), plan.Per(i)) {
+			return l.pools[j]
 		}
 	}
 	return nil
@@ -85,7 +83,7 @@ func (l *layout) pool(s pipeline.Step) *pool {
 // plan; cells are matched by the names of their steps and keep their state as
 // each mechanism says.
 func (d *Driver) Configure(plan *pipeline.Plan) {
-	d.tell(Decision{Kind: Configured})
+	d.tell(Handle{}, Configured)
 	d.layout = d.newLayout(plan, d.layout)
 	var out reducer.Out
 	for i := range plan.Len() {
@@ -99,12 +97,9 @@ func (d *Driver) Configure(plan *pipeline.Plan) {
 			d.arm(n)
 		}
 	}
-	slices.SortStableFunc(out, func(a, b reducer.Effect) int {
-		if n := cmp.Compare(d.caller(a).number, d.caller(b).number); n != 0 {
-			return n
-		}
-		return cmp.Compare(a.Caller&15, b.Caller&15)
-	})
+	arrange(len(out),
+		func(i int) uint64 { return d.caller(out[i]).number<<4 | out[i].Caller&15 },
+		func(i, j int) { out[i], out[j] = out[j], out[i] })
 	d.deliver(out)
 	d.Advance(d.now)
 }
@@ -115,8 +110,11 @@ func (d *Driver) resolve(c *call, i int) *node {
 		return n
 	}
 	p := c.layout.pools[i]
-	key := p.keyOf(c.lookup)
-	n := p.keyed[key]
+	key := uint32(0)
+	if len(p.per) > 0 {
+		key = c.keys[i]
+	}
+	n := p.at(key)
 	if n == nil {
 		n = d.newNode(p, key)
 	}
@@ -125,24 +123,26 @@ func (d *Driver) resolve(c *call, i int) *node {
 	return n
 }
 
-// keyOf joins the values of the attributes so that different lists never give
-// one key.
-func (p *pool) keyOf(lookup func(string) string) string {
-	if len(p.per) == 0 {
-		return ""
+// at returns the cell of a key, nil where there is none yet.
+func (p *pool) at(key uint32) *node {
+	if int(key) < len(p.keyed) {
+		return p.keyed[key]
 	}
-	if len(p.per) == 1 {
-		return lookup(p.per[0])
-	}
-	var key []byte
-	for _, attribute := range p.per {
-		value := lookup(attribute)
-		key = strconv.AppendInt(key, int64(len(value)), 10)
-		key = append(key, ':')
-		key = append(key, value...)
-	}
-	return string(key)
+	return nil
 }
+
+// use counts who needs the number of a key: cells, and calls until they are
+// over.
+func (d *Driver) use(key uint32) {
+	for int(key) >= len(d.uses) {
+		d.uses = append(d.uses, 0)
+	}
+	d.uses[key]++
+}
+
+// Uses reports whether the number of a key still means something to a cell or
+// a live call. Where it does not, another key may have it.
+func (d *Driver) Uses(key uint32) bool { return int(key) < len(d.uses) && d.uses[key] > 0 }
 
 const (
 	// keep is how many cells a step has before any is forgotten. A cell equal
@@ -154,7 +154,7 @@ const (
 	sweep = 2
 )
 
-func (d *Driver) newNode(p *pool, key string) *node {
+func (d *Driver) newNode(p *pool, key uint32) *node {
 	for i := 0; i < sweep && len(p.list) >= keep; i++ {
 		p.hand %= len(p.list)
 		if n := p.list[p.hand]; n.refs == 0 && n.cell.Fresh(d.now) {
@@ -171,8 +171,12 @@ func (d *Driver) newNode(p *pool, key string) *node {
 	}
 	d.nodes++
 	n.end.number = d.nodes
+	for int(key) >= len(p.keyed) {
+		p.keyed = append(p.keyed, nil)
+	}
 	p.keyed[key] = n
 	p.list = append(p.list, n)
+	d.use(key)
 	return n
 }
 
@@ -180,11 +184,52 @@ func (d *Driver) forget(n *node) {
 	d.heap.remove(&n.end)
 	d.heap.remove(&n.serves)
 	p := n.pool
-	delete(p.keyed, n.key)
+	p.keyed[n.key] = nil
+	d.uses[n.key]--
 	last := p.list[len(p.list)-1]
 	p.list[n.at], last.at = last, n.at
 	p.list[len(p.list)-1] = nil
 	p.list = p.list[:len(p.list)-1]
+}
+
+// AppendState appends the stable binary form of the state of a step's cell,
+// nothing where there is no such cell yet.
+func (d *Driver) AppendState(dst []byte, step int, key uint32) []byte {
+	if p := d.poolOf(step); p != nil {
+		if n := p.at(key); n != nil {
+			return n.cell.AppendState(dst)
+		}
+	}
+	return dst
+}
+
+// Revive gives a step's cell the state that AppendState appended in another
+// process, moved along the line of marks and without those who waited or held
+// something there. On an error nothing has changed. Restore no cell at which
+// calls of this driver wait or hold something.
+func (d *Driver) Revive(step int, key uint32, src []byte, by time.Duration) error {
+	p := d.poolOf(step)
+	if p == nil || len(p.per) == 0 && key != 0 {
+		return reducer.ErrEncoding
+	}
+	fresh := p.maker.New(d.now)
+	if err := fresh.Revive(src, by); err != nil {
+		return err
+	}
+	n := p.at(key)
+	if n == nil {
+		n = d.newNode(p, key)
+	}
+	n.cell = fresh
+	d.arm(n)
+	return nil
+}
+
+func (d *Driver) poolOf(step int) *pool {
+	if step < 0 || step >= len(d.layout.pools) {
+		return nil
+	}
+	return d.layout.pools[step]
 }
 
 // arm sets the wakes of a cell.

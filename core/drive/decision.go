@@ -46,12 +46,12 @@ type Decision struct {
 	Reason   reducer.Reason
 	Attempt  uint32
 	Step     string
-	index    int // of the step in the call's plan
+	Index    int // of the step in the call's plan; -1 for none and for the call's deadline
 	// Until is the turn of a Wait, where it is known, or the start of the next
 	// attempt; clock.Never where there is none.
 	Until clock.Mark
 	// RetryAfter of a Reject; negative where there is none.
 	RetryAfter time.Duration
-	// State of the deciding cell in a line for people, where it was asked for.
+	// State of the deciding cell in a line for people, where Describe says it.
 	State string
 }

@@ -1,11 +1,10 @@
 package drive
 
 import (
-	"cmp"
-	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -20,6 +19,13 @@ type Handle struct {
 // Slot returns a small number that no other call which is not over has.
 func (h Handle) Slot() uint32 { return h.slot }
 
+// Generation tells the uses of a slot from one another. It is never 0.
+func (h Handle) Generation() uint32 { return h.generation }
+
+// HandleOf returns the handle of a slot and a generation, whether or not there
+// is such a call.
+func HandleOf(slot, generation uint32) Handle { return Handle{slot, generation} }
+
 // Request is what a call brings with it.
 type Request struct {
 	// Cost in permits; 0 passes every limiter and takes nothing.
@@ -27,9 +33,10 @@ type Request struct {
 	// Deadline after which the call is cut, as by an outermost timeout step.
 	// Negative for none.
 	Deadline time.Duration
-	// Lookup returns the value of an attribute that a step's cells are kept
-	// per, empty where it is missing. nil for no attributes.
-	Lookup func(attribute string) string
+	// Keys has, for each step of the plan in force whose cells are kept per
+	// some attributes, the number of their values; 0 where all are missing. What
+	// has which number is the caller's affair, see Keys.
+	Keys [pipeline.MaxSteps]uint32
 }
 
 // call is a pipeline.Call with what the driver holds for it.
@@ -37,7 +44,7 @@ type call struct {
 	pipeline.Call
 	layout *layout
 	nodes  [pipeline.MaxSteps]*node
-	lookup func(string) string
+	keys   [pipeline.MaxSteps]uint32
 	number uint64
 	handle Handle
 	wake   entry
@@ -55,9 +62,10 @@ type Driver struct {
 	seed   uint64
 	number uint64
 	nodes  uint64
+	uses   []uint32 // by the number of a key
 
-	// Describe asks for Decision.State.
-	Describe bool
+	// Describe, where it is not nil, says what Decision.State is.
+	Describe func(c cell.Cell, now clock.Mark) string
 	// Decisions since the caller last emptied it.
 	Decisions []Decision
 }
@@ -71,6 +79,15 @@ func New(plan *pipeline.Plan, seed uint64) *Driver {
 
 // Now returns the mark of the last event.
 func (d *Driver) Now() clock.Mark { return d.now }
+
+// NextWake returns the mark at which Advance next has something to do if
+// nothing else happens, clock.Never for none.
+func (d *Driver) NextWake() clock.Mark {
+	if len(d.heap) == 0 {
+		return clock.Never
+	}
+	return d.heap[0].at
+}
 
 // Plan returns the plan in force.
 func (d *Driver) Plan() *pipeline.Plan { return d.layout.plan }
@@ -107,21 +124,38 @@ func (d *Driver) lapse() {
 	for len(d.heap) > 0 && d.heap[0].class == leases && d.heap[0].at <= d.now {
 		d.step(d.heap[0].node, reducer.Action{Kind: reducer.Tick})
 	}
-	slices.SortStableFunc(d.Decisions[told:], func(a, b Decision) int {
-		if n := cmp.Compare(d.calls[a.Call.slot].number, d.calls[b.Call.slot].number); n != 0 {
-			return n
+	list := d.Decisions[told:]
+	arrange(len(list),
+		func(i int) uint64 { return d.calls[list[i].Call.slot].number<<4 | uint64(list[i].Index) },
+		func(i, j int) { list[i], list[j] = list[j], list[i] })
+}
+
+// arrange sorts n things by keys that are all different (shell sort, with the
+// gaps of Knuth: there are few things as a rule, and at most as many as places
+// of bulkheads).
+func arrange(n int, key func(i int) uint64, swap func(i, j int)) {
+	gap := 1
+	for gap < n {
+		gap = 3*gap + 1
+	}
+	for ; gap > 0; gap /= 3 {
+		for i := gap; i < n; i++ {
+			for j := i - gap; j >= 0 && key(j) > key(j+gap); j -= gap {
+				swap(j, j+gap)
+			}
 		}
-		return cmp.Compare(a.index, b.index)
-	})
+	}
 }
 
 // Begin starts a call at the present mark.
 func (d *Driver) Begin(r Request) Handle {
 	d.number++
 	c := d.take()
-	c.number, c.lookup, c.layout = d.number, r.Lookup, d.layout
-	if c.lookup == nil {
-		c.lookup = missing
+	c.number, c.keys, c.layout = d.number, r.Keys, d.layout
+	for _, key := range c.keys[:c.layout.plan.Len()] {
+		if key != 0 {
+			d.use(key)
+		}
 	}
 	deadline := clock.Never
 	if r.Deadline >= 0 {
@@ -132,9 +166,6 @@ func (d *Driver) Begin(r Request) Handle {
 	d.Advance(d.now)
 	return handle
 }
-
-// missing is the lookup of a call without attributes.
-func missing(string) string { return "" }
 
 // Done ends the running attempt of a call. told says that the answer named a
 // retryAfter. It returns false, and does nothing, when no attempt is running.
@@ -217,7 +248,12 @@ func (d *Driver) drop(c *call) {
 			c.nodes[i] = nil
 		}
 	}
-	c.layout, c.lookup = nil, nil
+	for _, key := range c.keys[:c.layout.plan.Len()] {
+		if key != 0 {
+			d.uses[key]--
+		}
+	}
+	c.layout = nil
 	c.handle.generation++
 	d.free = append(d.free, c.handle.slot)
 }

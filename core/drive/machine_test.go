@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/script"
@@ -28,7 +29,9 @@ func TestScripts(t *testing.T) {
 			switch d.Cmd {
 			case "policy":
 				r.driver, r.calls, r.names = drive.New(plan(t, d.Input), 0), map[string]drive.Handle{}, map[drive.Handle]string{}
-				r.driver.Describe = d.HasArg("state")
+				if d.HasArg("state") {
+					r.driver.Describe = cell.Text
+				}
 				return ""
 			case "configure":
 				r.driver.Configure(plan(t, d.Input))
@@ -62,6 +65,7 @@ func plan(t *testing.T, text string) *pipeline.Plan {
 
 type runner struct {
 	driver *drive.Driver
+	keys   drive.Keys
 	calls  map[string]drive.Handle
 	names  map[drive.Handle]string
 }
@@ -82,9 +86,10 @@ func (r *runner) event(a *script.Args, line string) string {
 		for _, key := range []string{"key", "tenant"} {
 			attributes[key], _ = a.Text(key)
 		}
-		request := drive.Request{Cost: a.Count32("cost", 1), Deadline: a.Duration("deadline", -1), Lookup: func(k string) string { return attributes[strings.TrimPrefix(k, "header:")] }}
-		if a.Is("bare") {
-			request.Lookup = nil
+		request := drive.Request{Cost: a.Count32("cost", 1), Deadline: a.Duration("deadline", -1)}
+		if !a.Is("bare") {
+			lookup := func(k string) string { return attributes[strings.TrimPrefix(k, "header:")] }
+			request.Keys = r.keys.Of(r.driver.Plan(), lookup, r.driver.Uses)
 		}
 		slot := r.driver.NextSlot()
 		h := r.driver.Begin(request)
@@ -155,6 +160,9 @@ func TestKinds(t *testing.T) {
 
 // The zero handle, and that of a call which is over, name no call.
 func TestHandles(t *testing.T) {
+	if h := drive.HandleOf(3, 4); h.Slot() != 3 || h.Generation() != 4 {
+		t.Error(h)
+	}
 	d := drive.New(plan(t, "steps: [{timeout: 1s}]"), 0)
 	if d.Live(drive.Handle{}) || d.Cancel(drive.Handle{}) || d.Renew(drive.Handle{}) || d.Done(drive.Handle{}, reducer.OK, false, 0) {
 		t.Error("the zero handle names a call")
@@ -175,13 +183,20 @@ func TestHandles(t *testing.T) {
 // kept.
 func TestCellsAreForgotten(t *testing.T) {
 	d := drive.New(plan(t, "steps: [{limit: {rate: 1/1s, per: key}}]"), 0)
+	var keys drive.Keys
+	most := uint32(0)
 	for n := range 100_000 {
-		h := d.Begin(drive.Request{Cost: 1, Deadline: -1, Lookup: func(string) string { return fmt.Sprint(n) }})
+		request := drive.Request{Cost: 1, Deadline: -1, Keys: keys.Of(d.Plan(), func(string) string { return fmt.Sprint(n) }, d.Uses)}
+		most = max(most, request.Keys[0])
+		h := d.Begin(request)
 		d.Done(h, reducer.OK, false, 0)
 		d.Advance(d.Now().Add(time.Second))
 		d.Decisions = d.Decisions[:0]
 	}
 	if got := drive.Cells(d); got > 1<<16 {
 		t.Errorf("%d cells are kept", got)
+	}
+	if most > 1<<16+1<<15 {
+		t.Errorf("the numbers of forgotten keys are not given again: the greatest is %d", most)
 	}
 }

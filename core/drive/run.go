@@ -49,7 +49,8 @@ func (c *call) attempt() uint32 {
 func (d *Driver) cut(c *call, effect pipeline.Effect, attempt uint32) {
 	i, _ := effect.CutStep()
 	d.leave(c, effect)
-	d.tell(Decision{Call: c.handle, Kind: Timeout, Attempt: attempt, Step: c.layout.plan.StepName(i), Shadow: c.layout.plan.Shadow(i)})
+	x := d.tellOf(c, Timeout, i)
+	x.Attempt, x.Shadow = attempt, c.layout.plan.Shadow(i)
 	effect.LeaveFrom = effect.LeaveTo
 	d.run(c, effect)
 }
@@ -116,7 +117,8 @@ func (d *Driver) deliver(out reducer.Out) {
 			event.Kind, event.Answer = pipeline.Dropped, reducer.Answer{Reason: e.Reason}
 		default:
 			i := int(event.Step)
-			d.tell(Decision{Call: c.handle, Kind: Lapse, Attempt: c.attempt(), Step: c.layout.plan.StepName(i), index: i, Shadow: c.layout.plan.Shadow(i), State: d.text(c.nodes[i])})
+			x := d.tellOf(c, Lapse, i)
+			x.Attempt, x.Shadow = c.attempt(), c.layout.plan.Shadow(i)
 			continue
 		}
 		d.run(c, d.advance(c, event))
@@ -146,16 +148,18 @@ func (d *Driver) run(c *call, e pipeline.Effect) {
 		case pipeline.Start:
 			d.started(c)
 		case pipeline.Sleep:
-			d.tell(Decision{Call: c.handle, Kind: Retry, Attempt: c.Retry.Attempt, Reason: reducer.CauseOf(e.Outcome), Until: e.At})
+			d.again(c, e)
 		case pipeline.Return:
-			d.tell(Decision{Call: c.handle, Kind: End, Outcome: e.Outcome, Attempt: c.Retry.Attempt, Reason: e.Reason,
-				Fallback: c.layout.plan.Fallback() != nil && fallback.Covers(e.Outcome), Last: true})
+			x := d.tell(c.handle, End)
+			x.Outcome, x.Attempt, x.Reason = e.Outcome, c.Retry.Attempt, e.Reason
+			x.Fallback, x.Last = c.layout.plan.Fallback() != nil && fallback.Covers(e.Outcome), true
 		case pipeline.Refuse:
 			d.refused(c, int(e.Step), e.Reason, e.At, false)
 		case pipeline.GiveUp:
 			last := c.Phase == pipeline.Over
-			d.tell(Decision{Call: c.handle, Kind: Expire, Step: c.layout.plan.StepName(int(e.Step)), Reason: e.Reason,
-				Shadow: !last, Fallback: last && c.layout.plan.Fallback() != nil, Last: last})
+			x := d.tellOf(c, Expire, int(e.Step))
+			x.Reason, x.Shadow, x.Last = e.Reason, !last, last
+			x.Fallback = last && c.layout.plan.Fallback() != nil
 		}
 		if c.Phase == pipeline.Over {
 			d.drop(c)
@@ -180,7 +184,8 @@ func (d *Driver) enter(c *call, from int) pipeline.Effect {
 		switch {
 		case waits:
 			until, _ := answer.Until()
-			d.tell(Decision{Call: c.handle, Kind: Wait, Attempt: c.attempt(), Step: plan.StepName(i), Until: until, Shadow: shadow, State: d.text(c.nodes[i])})
+			x := d.tellOf(c, Wait, i)
+			x.Attempt, x.Until, x.Shadow = c.attempt(), until, shadow
 		case shadow:
 			d.refused(c, i, answer.Reason, answer.Mark, true)
 		}
@@ -196,8 +201,9 @@ func (d *Driver) refused(c *call, i int, why reducer.Reason, at clock.Mark, shad
 	if at != clock.Never {
 		retryAfter = max(0, at.Sub(d.now))
 	}
-	d.tell(Decision{Call: c.handle, Kind: Reject, Step: c.layout.plan.StepName(i), Reason: why, RetryAfter: retryAfter,
-		Shadow: shadow, Fallback: !shadow && c.layout.plan.Fallback() != nil, Last: !shadow, State: d.text(c.nodes[i])})
+	x := d.tellOf(c, Reject, i)
+	x.Reason, x.RetryAfter, x.Shadow, x.Last = why, retryAfter, shadow, !shadow
+	x.Fallback = !shadow && c.layout.plan.Fallback() != nil
 }
 
 // started tells of an attempt, and counts the first one in the retry's budget.
@@ -205,7 +211,7 @@ func (d *Driver) started(c *call) {
 	if _, budget := c.layout.plan.Consults(); budget >= 0 && c.Retry.Attempt == 1 {
 		d.step(d.resolve(c, budget), reducer.Action{Kind: reducer.Record})
 	}
-	d.tell(Decision{Call: c.handle, Kind: Admit, Attempt: c.Retry.Attempt})
+	d.tell(c.handle, Admit).Attempt = c.Retry.Attempt
 }
 
 // consult asks the breakers below the retry, then the budget.
@@ -229,19 +235,32 @@ func (d *Driver) consult(c *call, e pipeline.Effect) pipeline.Effect {
 		event.Granted = d.step(d.resolve(c, budget), reducer.Action{Kind: reducer.Acquire}).Verdict == reducer.Admit
 	}
 	if retry := plan.RetryIndex(); plan.Shadow(retry) && !event.Open && event.Granted {
-		d.tell(Decision{Call: c.handle, Kind: Retry, Attempt: c.Retry.Attempt, Reason: reducer.CauseOf(e.Outcome), Until: e.At, Shadow: true})
+		d.again(c, e).Shadow = true
 	}
 	return d.advance(c, event)
 }
 
-func (d *Driver) tell(x Decision) {
-	x.At = d.now
-	d.Decisions = append(d.Decisions, x)
+// tell adds a decision, whose other fields are the caller's to fill in.
+func (d *Driver) tell(h Handle, kind Kind) *Decision {
+	d.Decisions = append(d.Decisions, Decision{})
+	x := &d.Decisions[len(d.Decisions)-1]
+	x.At, x.Call, x.Kind, x.Index = d.now, h, kind, -1
+	return x
 }
 
-func (d *Driver) text(n *node) string {
-	if !d.Describe || n == nil {
-		return ""
+// tellOf is tell for a decision of a step; that of index -1 is the deadline.
+func (d *Driver) tellOf(c *call, kind Kind, i int) *Decision {
+	x := d.tell(c.handle, kind)
+	x.Step, x.Index = c.layout.plan.StepName(i), i
+	if d.Describe != nil && kind != Timeout && kind != Expire && c.nodes[i] != nil {
+		x.State = d.Describe(c.nodes[i].cell, d.now)
 	}
-	return string(n.cell.AppendText(nil, d.now))
+	return x
+}
+
+// again tells that another attempt follows.
+func (d *Driver) again(c *call, e pipeline.Effect) *Decision {
+	x := d.tell(c.handle, Retry)
+	x.Attempt, x.Reason, x.Until = c.Retry.Attempt, reducer.CauseOf(e.Outcome), e.At
+	return x
 }

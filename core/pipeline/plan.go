@@ -156,6 +156,12 @@ func (p *Plan) Len() int { return len(p.steps) }
 // Step returns a step with its name filled in.
 func (p *Plan) Step(i int) Step { return p.steps[i].Step }
 
+// Kind returns the mechanism of a step.
+func (p *Plan) Kind(i int) Kind { return p.steps[i].Kind }
+
+// Per returns the attributes whose values have a cell each at a step.
+func (p *Plan) Per(i int) []string { return p.steps[i].Per }
+
 // StepName returns the name of a step; that of index -1 is Deadline.
 func (p *Plan) StepName(i int) string {
 	if i < 0 {
