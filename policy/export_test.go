@@ -29,8 +29,8 @@ func Plain(n *tree.Node) any {
 		return list
 	case tree.Map:
 		entries := map[string]any{}
-		for _, e := range n.Entries {
-			entries[e.Key] = Plain(e.Value)
+		for _, e := range n.Items {
+			entries[e.Key] = Plain(e)
 		}
 		return entries
 	}

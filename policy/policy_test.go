@@ -229,7 +229,7 @@ func TestScalars(t *testing.T) {
 		for _, text := range texts {
 			root, whole := policy.ReadTree("p.yaml", []byte("a: "+text+"\n"))
 			require.True(t, whole, text)
-			assert.Equal(t, kind, root.Entries[0].Value.Kind, text)
+			assert.Equal(t, kind, root.Items[0].Kind, text)
 		}
 	}
 }

@@ -109,7 +109,7 @@ func (r *yamlReader) node(n *yaml.Node, path string, depth int) *tree.Node {
 	if n.Kind == yaml.SequenceNode {
 		list := &tree.Node{Kind: tree.List, Line: n.Line, Column: n.Column}
 		for i, item := range n.Content {
-			list.Items = append(list.Items, r.node(item, path+"["+strconv.Itoa(i)+"]", depth+1))
+			list.Add(r.node(item, path+"["+strconv.Itoa(i)+"]", depth+1))
 		}
 		return list
 	}
@@ -143,21 +143,19 @@ func (r *yamlReader) alias(n *yaml.Node, path string, depth int) *tree.Node {
 func (r *yamlReader) mapping(n *yaml.Node, path string, depth int) *tree.Node {
 	node := &tree.Node{Kind: tree.Map, Line: n.Line, Column: n.Column}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		key, value := n.Content[i], n.Content[i+1]
+		key := n.Content[i]
+		var entry *tree.Node
 		switch {
 		case key.Kind != yaml.ScalarNode || key.Style&yaml.TaggedStyle != 0 || strings.Contains(key.Value, "\x00"):
-			bad := r.fail(key, path, "a key that is no plain text", "names as keys")
-			node.Entries = append(node.Entries, tree.Entry{Line: key.Line, Column: key.Column, Value: bad})
-			continue
+			entry = r.fail(key, path, "a key that is no plain text", "names as keys")
 		case key.Value == "<<" && isPlain(key):
-			bad := r.fail(key, document.JoinPath(path, "<<"), "a merge", "the settings themselves, or an alias for a whole value; merges are not supported")
-			node.Entries = append(node.Entries, tree.Entry{Line: key.Line, Column: key.Column, Value: bad})
-			continue
+			entry = r.fail(key, document.JoinPath(path, "<<"), "a merge", "the settings themselves, or an alias for a whole value; merges are not supported")
+		default:
+			entry = r.node(n.Content[i+1], document.JoinPath(path, key.Value), depth+1)
+			entry.Key = key.Value
 		}
-		node.Entries = append(node.Entries, tree.Entry{
-			Key: key.Value, Line: key.Line, Column: key.Column,
-			Value: r.node(value, document.JoinPath(path, key.Value), depth+1),
-		})
+		entry.KeyLine, entry.KeyColumn = key.Line, key.Column
+		node.Add(entry)
 	}
 	return node
 }

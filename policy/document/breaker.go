@@ -1,8 +1,6 @@
 package document
 
 import (
-	"slices"
-	"strconv"
 	"time"
 
 	"github.com/sluice-go/sluice/core/backoff"
@@ -22,151 +20,103 @@ const (
 )
 
 // breaker reads a map of settings.
-func (p place) breaker(s *step) breaker.Config {
-	c := breaker.Config{
-		Window: breaker.Calls, Count: defaultCalls, Probes: defaultProbes,
-		Open: backoff.Config{Kind: backoff.Constant, Base: defaultOpen},
+func (r *reader) breaker(f *fields, n *tree.Node, c *breaker.Config) {
+	c.Count, c.Probes = defaultCalls, defaultProbes
+	c.Open.Kind, c.Open.Base = backoff.Constant, defaultOpen
+	if !f.read(r, n, "a map of settings; {} takes every default", "window minimum failure_rate slow open probes half_open_max"+common) {
+		return
 	}
-	f, ok := p.fields("a map of settings; {} takes every default", common("window", "minimum", "failure_rate", "slow", "open", "probes", "half_open_max")...)
-	if !ok {
-		return c
-	}
-	f.common(s, true, "")
-	window := true
-	if v, ok := f.get("window"); ok {
-		window = v.window(&c)
+	whole := true
+	if n := f.get("window"); n != nil {
+		whole = r.window(n, c)
 	}
 	if c.Window == breaker.Consecutive {
-		f.refuse("beside a window of consecutive failures", "beside a window of calls or time", "minimum", "failure_rate", "slow")
+		for _, name := range [...]string{"minimum", "failure_rate", "slow"} {
+			f.refuse(name, "$t beside a window of consecutive failures", "$t beside a window of calls or time", "")
+		}
 	} else {
-		f.rates(&c, window)
+		f.rates(c, whole)
 	}
-	if v, ok := f.get("open"); ok {
-		c.Open = v.open()
+	if n := f.get("open"); n != nil {
+		r.open(n, &c.Open)
 	}
-	if v, ok := f.get("probes"); ok {
-		c.Probes, _ = v.integer(1, breaker.MaxProbes)
-	}
-	if v, ok := f.get("half_open_max"); ok {
-		c.HalfOpenMax, _ = v.duration(0)
-	}
-	return c
+	f.integer("probes", 1, breaker.MaxProbes, &c.Probes)
+	f.duration("half_open_max", 0, &c.HalfOpenMax)
 }
 
 // window reads {calls}, {time, buckets} or {consecutive}, and returns whether
 // it is whole.
-func (p place) window(c *breaker.Config) bool {
+func (r *reader) window(n *tree.Node, c *breaker.Config) bool {
 	const allowed = "one of {calls: n}, {time: d, buckets: n} or {consecutive: n}"
-	f, ok := p.fields(allowed, "calls", "time", "buckets", "consecutive")
-	if !ok {
+	var f fields
+	if !f.read(r, n, allowed, "calls time buckets consecutive") {
 		return false
 	}
-	kind, one := f.oneOf(allowed, "calls", "time", "consecutive")
-	if !one {
+	e := f.oneOf("calls time consecutive", allowed)
+	if e == nil {
 		return false
 	}
-	v, _ := f.get(kind)
-	if kind != "time" {
-		f.refuse("beside "+kind, "beside time", "buckets")
-		c.Window = breaker.Calls
-		if kind == "consecutive" {
+	if e.Key != "time" {
+		f.refuse("buckets", "$t beside $w", "$t beside time", e.Key)
+		if e.Key == "consecutive" {
 			c.Window = breaker.Consecutive
 		}
-		c.Count, ok = v.integer(1, breaker.MaxCalls)
-		return ok
+		return r.asInteger(e, 1, breaker.MaxCalls, &c.Count)
 	}
 	c.Window, c.Count = breaker.Time, defaultBuckets
-	c.Span, ok = v.duration(1)
-	if b, given := f.get("buckets"); given {
-		n, valid := b.integer(1, breaker.MaxBuckets)
-		c.Count, ok = n, ok && valid
+	whole := r.asDuration(e, 1, &c.Span)
+	if n := f.get("buckets"); n != nil {
+		whole = r.asInteger(n, 1, breaker.MaxBuckets, &c.Count) && whole
 	}
-	if ok && uint64(c.Span) < uint64(c.Count) {
-		v.fail(describe(v.node), "at least a nanosecond for each of the "+strconv.Itoa(int(c.Count))+" buckets", "")
+	if whole && c.Span < time.Duration(c.Count) {
+		r.mistyped(e, "at least a nanosecond for each of the $x buckets").x = int(c.Count)
 	}
-	return ok
-}
-
-// oneOf returns which one of the names is there; none or two are an error,
-// which an unknown name in their place is already.
-func (f *fields) oneOf(allowed string, names ...string) (string, bool) {
-	found := ""
-	for _, name := range names {
-		switch {
-		case !f.has(name):
-		case found != "":
-			f.refuse("beside "+found, "alone: "+allowed, name)
-			return "", false
-		default:
-			found = name
-		}
-	}
-	if found == "" && !f.torn && len(f.meant) == 0 {
-		f.fail("none of "+orList(names), allowed, "")
-	}
-	return found, found != ""
+	return whole
 }
 
 // rates reads what a window of calls or of time is judged by. The minimum is
-// compared with the window when that could be read.
-func (f *fields) rates(c *breaker.Config, window bool) {
+// compared with the window when that is whole.
+func (f *fields) rates(c *breaker.Config, whole bool) {
 	c.FailureRate = defaultFailure
-	if v, ok := f.get("failure_rate"); ok {
-		c.FailureRate, _ = v.share()
+	if n := f.get("failure_rate"); n != nil {
+		f.asRatio(n, &c.FailureRate)
 	}
-	if v, ok := f.get("slow"); ok {
-		v.slow(c)
+	if n := f.get("slow"); n != nil {
+		f.slow(n, c)
 	}
 	c.Minimum = defaultMinimum
 	if c.Window == breaker.Calls {
 		c.Minimum = min(defaultMinimum, c.Count)
 	}
-	v, ok := f.get("minimum")
-	if !ok {
-		return
-	}
-	c.Minimum, ok = v.integer(1, breaker.MaxCalls)
-	if ok && window && c.Window == breaker.Calls && c.Minimum > c.Count {
-		v.fail(describe(v.node), "at most the window's calls, "+strconv.Itoa(int(c.Count)), "")
+	if f.integer("minimum", 1, breaker.MaxCalls, &c.Minimum) && whole && c.Window == breaker.Calls && c.Minimum > c.Count {
+		f.mistyped(f.get("minimum"), "at most the window's calls, $x").x = int(c.Count)
 	}
 }
 
 // slow reads {over, rate}, both of which it needs.
-func (p place) slow(c *breaker.Config) {
-	f, ok := p.fields("a map of over and rate", "over", "rate")
-	if !ok {
+func (r *reader) slow(n *tree.Node, c *breaker.Config) {
+	var f fields
+	if !f.read(r, n, "a map of over and rate", "over rate") {
 		return
 	}
-	if v, ok := f.need("over", durationText); ok {
-		c.SlowOver, _ = v.duration(1)
-	}
-	if v, ok := f.need("rate", "a share as in 80%"); ok {
-		c.SlowRate, _ = v.share()
+	f.need("over", "$d")
+	f.duration("over", 1, &c.SlowOver)
+	if n := f.need("rate", "a share as in 80%"); n != nil {
+		r.asRatio(n, &c.SlowRate)
 	}
 }
 
 // open reads how long a breaker stays open: a duration, or a backoff in which
 // a jitter may be named.
-func (p place) open() backoff.Config {
-	c := backoff.Config{Kind: backoff.Constant}
-	if p.node.Kind != tree.Map {
-		if p.node.Kind != tree.Text {
-			p.mistyped(durationText + "; or a backoff as in {exponential: 10s, max: 5m}")
-			return c
-		}
-		c.Base, _ = p.duration(1)
-		return c
+func (r *reader) open(n *tree.Node, c *backoff.Config) {
+	switch n.Kind {
+	case tree.Text:
+		r.asDuration(n, 1, &c.Base)
+	case tree.Map:
+		var f fields
+		f.read(r, n, "$b", backoffSettings+" jitter")
+		f.jitter(c, f.backoff(c))
+	default:
+		r.mistyped(n, "$d; or a backoff as in {exponential: 10s, max: 5m}")
 	}
-	f, ok := p.fields(backoffText, append(slices.Clone(backoffSettings), "jitter")...)
-	if !ok {
-		return c
-	}
-	c, kind, whole := f.backoff()
-	if !whole {
-		c.Kind = backoff.Constant
-	}
-	if v, ok := f.get("jitter"); ok {
-		v.jitter(&c, kind)
-	}
-	return c
 }

@@ -1,8 +1,6 @@
 package document
 
 import (
-	"strconv"
-
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/policy/tree"
 )
@@ -27,120 +25,155 @@ func ParseOneJSON(file string, src []byte) (*Policy, error) {
 	return ReadOne(file, root, nil)
 }
 
+// ParsePolicyJSON reads the policy of a name from a whole document in JSON; an
+// empty name is the only policy of the document. All policies are checked, the
+// routes are not: what serves no routes need not carry their rules. The error is
+// as for ParseJSON.
+func ParsePolicyJSON(file string, src []byte, name string) (*Policy, error) {
+	root, err := tree.ReadJSON(src)
+	if err != nil {
+		return nil, Unreadable(file, err)
+	}
+	r := &reader{file: file}
+	doc := &Document{}
+	var f fields
+	r.document(&f, root, doc)
+	if err := r.err(); err != nil {
+		return nil, err
+	}
+	if name == "" && len(doc.Policies) == 1 {
+		return &doc.Policies[0], nil
+	}
+	if one := doc.Lookup(name); one != nil {
+		return one, nil
+	}
+	missing := *f.get("policies")
+	missing.Kind, missing.Text = tree.Text, name
+	var known builder
+	for i := range doc.Policies {
+		if i > 0 {
+			known.add(" ")
+		}
+		known.add(doc.Policies[i].Name)
+	}
+	r.unknownPolicy(&missing, known.String())
+	return nil, r.err()
+}
+
 // Read gives the tree of a whole document its meaning. The errors that the
 // reader of the source found already are reported among those found here.
 func Read(file string, root *tree.Node, before Errors) (*Document, error) {
-	r := &report{file: file, list: before}
-	doc := place{r, root, ""}.document()
-	if errs := r.errors(); len(errs) > 0 {
-		return nil, errs
+	r := &reader{file: file, before: before}
+	doc := &Document{}
+	var f fields
+	r.document(&f, root, doc)
+	if n := f.get("routes"); n != nil {
+		r.routes(n, doc)
+	}
+	if err := r.err(); err != nil {
+		return nil, err
 	}
 	return doc, nil
 }
 
 // ReadOne is Read for the body of a single policy.
 func ReadOne(file string, root *tree.Node, before Errors) (*Policy, error) {
-	r := &report{file: file, list: before}
-	one := place{r, root, ""}.policy("")
-	if errs := r.errors(); len(errs) > 0 {
-		return nil, errs
+	r := &reader{file: file, before: before}
+	one := &Policy{Line: root.Line, Column: root.Column}
+	r.policy(root, one)
+	if err := r.err(); err != nil {
+		return nil, err
 	}
-	one.Line, one.Column = root.Line, root.Column
-	return &one, nil
+	return one, nil
 }
 
-// document reads the whole.
-func (p place) document() *Document {
-	doc := &Document{}
-	f, ok := p.fields("a policy document: a map of version, policies and routes", "version", "policies", "routes", "$schema")
-	if !ok {
-		return doc
+// document reads the whole but for the routes.
+func (r *reader) document(f *fields, root *tree.Node, doc *Document) {
+	if !f.read(r, root, "a policy document: a map of version, policies and routes", "version policies routes $schema") {
+		return
 	}
-	if v, ok := f.need("version", "the version of the format, 1"); ok {
-		if v.node.Kind != tree.Number || v.node.Text != "1" {
-			v.mistyped("the number 1, the version of the format")
-		}
+	if n := f.need("version", "the version of the format, 1"); n != nil && (n.Kind != tree.Number || n.Text != "1") {
+		r.mistyped(n, "the number 1, the version of the format")
 	}
-	if v, ok := f.get("$schema"); ok {
-		v.text("the address of the JSON Schema, for editors")
+	if n := f.get("$schema"); n != nil {
+		r.isText(n, "the address of the JSON Schema, for editors")
 	}
-	names := map[string]bool{}
-	if v, ok := f.need("policies", "a map of policies by name"); ok {
-		doc.Policies = v.policies(names)
+	if n := f.need("policies", "a map of policies by name"); n != nil {
+		r.policies(n, doc)
 	}
-	if v, ok := f.get("routes"); ok {
-		doc.Routes = v.routes(names)
-	}
-	return doc
 }
 
-// policies reads the map of policies and notes their names.
-func (p place) policies(names map[string]bool) []Policy {
-	const allowed = "a map of policies by name, one or more"
-	if p.node.Kind != tree.Map || len(p.node.Entries) == 0 {
-		p.mistyped(allowed)
-		return nil
+// policies reads the map of policies.
+func (r *reader) policies(n *tree.Node, doc *Document) {
+	if n.Kind != tree.Map || len(n.Items) == 0 {
+		r.mistyped(n, "a map of policies by name, one or more")
+		return
 	}
-	if len(p.node.Entries) > MaxPolicies {
-		p.fail(strconv.Itoa(len(p.node.Entries))+" policies", "at most "+strconv.Itoa(MaxPolicies), "")
-	}
-	list := make([]Policy, 0, len(p.node.Entries))
-	first := map[string]int{}
-	for i := range p.node.Entries {
-		e := &p.node.Entries[i]
-		path := JoinPath(p.path, e.Key)
+	r.atMost(MaxPolicies, n, "$x policies")
+	list, count := make([]Policy, len(n.Items)), 0
+	for _, e := range n.Items {
 		if isTorn(e) {
 			continue
 		}
-		if line, double := first[e.Key]; double {
-			p.double(e, path, line)
+		// Past the greatest number the document is refused anyway, and to look
+		// for doubles among all would take long.
+		checked := Document{Policies: list[:min(count, MaxPolicies)]}
+		if first := checked.Lookup(e.Key); first != nil {
+			r.double(e, first.Line)
 			continue
 		}
-		first[e.Key] = e.Line
 		if !validName(e.Key) {
-			p.failAt(e.Line, e.Column, path, "the name "+quote(e.Key), nameText, nearestName(e.Key))
+			r.failKey(e, "the name $q", nameText).hint = hyphenated
 		}
-		names[e.Key] = true
-		one := place{p.report, e.Value, path}.policy(e.Key)
-		one.Line, one.Column = e.Line, e.Column
-		list = append(list, one)
+		one := &list[count]
+		count++
+		one.Name, one.Line, one.Column = e.Key, e.KeyLine, e.KeyColumn
+		r.policy(e, one)
 	}
-	return list
+	doc.Policies = list[:count]
+}
+
+// unknownPolicy reports a text that names none of the policies of the document,
+// which are known.
+func (r *reader) unknownPolicy(n *tree.Node, known string) {
+	if r.full() {
+		r.more++
+		return
+	}
+	p := r.fail(n, "the policy $q, which is not there", "the name of a policy of this document")
+	p.near = word(known, nearest(n.Text, known))
+	const most = 8
+	if known != "" && word(known, most) == "" {
+		p.allowed, p.word = "the name of a policy of this document: $l", known
+	}
 }
 
 // policy reads the body of one policy.
-func (p place) policy(name string) Policy {
-	one := Policy{Outcomes: defaultOutcomes()}
-	one.Name = name
-	f, ok := p.fields("a policy: a map of steps, fallback and outcomes", "steps", "fallback", "outcomes")
-	if !ok {
-		return one
+func (r *reader) policy(n *tree.Node, one *Policy) {
+	var f fields
+	if !f.read(r, n, "a policy: a map of steps, fallback and outcomes", "steps fallback outcomes") {
+		return
 	}
-	if v, ok := f.need("steps", "a list of steps, outermost first"); ok {
-		v.steps(&one)
+	if n := f.need("steps", "a list of steps, outermost first"); n != nil {
+		r.steps(n, one)
 	}
-	if v, ok := f.get("fallback"); ok {
-		one.Fallback = v.fallback()
+	if n := f.get("fallback"); n != nil {
+		one.Fallback = r.fallback(n)
 	}
-	if v, ok := f.get("outcomes"); ok {
-		one.Outcomes = v.outcomes()
-	}
-	return one
+	r.outcomes(f.get("outcomes"), &one.Outcomes)
 }
 
 // fallback reads what a caller gets in place of a refusal.
-func (p place) fallback() *fallback.Config {
-	f, ok := p.fields("a fallback: a map of status and body", "status", "body")
-	if !ok {
+func (r *reader) fallback(n *tree.Node) *fallback.Config {
+	var f fields
+	if !f.read(r, n, "a fallback: a map of status and body", "status body") {
 		return nil
 	}
-	c := &fallback.Config{Status: 503}
-	if v, ok := f.get("status"); ok {
-		status, _ := v.integer(100, 599)
-		c.Status = int(status)
-	}
-	if v, ok := f.get("body"); ok {
-		c.Body, _ = v.text("a text")
+	status := uint32(503)
+	f.integer("status", 100, 599, &status)
+	c := &fallback.Config{Status: int(status)}
+	if n := f.get("body"); n != nil && r.isText(n, "a text") {
+		c.Body = n.Text
 	}
 	return c
 }

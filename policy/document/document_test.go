@@ -14,13 +14,14 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // TestImports keeps the packages that a small runtime compiles free of what it
 // must not carry.
 func TestImports(t *testing.T) {
-	allowed := []string{"cmp", "math/bits", "slices", "strconv", "strings", "time", "unicode/utf8"}
+	allowed := []string{"slices", "strconv", "strings", "time", "unicode/utf8"}
 	for _, folder := range []string{".", "../tree"} {
 		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		require.NoError(t, err)
@@ -49,19 +50,19 @@ func TestParseDuration(t *testing.T) {
 		"1.5000000000000000000000s": 1500 * time.Millisecond, "0001s": time.Second,
 		longestText: 1<<63 - 1, "9223372036854775807ns": 1<<63 - 1,
 	} {
-		got, v := parseDuration(text)
+		got, v := parseDuration(text, 0)
 		assert.Equal(t, good, v, text)
 		assert.Equal(t, want, got, text)
 	}
 	for text, want := range map[string]verdict{
 		"": malformed, "s": malformed, ".s": malformed, "1x": malformed, "1 s": malformed, "1s ": malformed, "1e3s": malformed,
 		"1w": malformed, "1S": malformed, "1s-1s": malformed, "1..5s": malformed, "٣s": malformed,
-		"10": bare, "1.5": bare, "0": bare, "1m30": bare, "-1s": signed, "+1s": signed,
+		"10": malformed, "1.5": malformed, "0": malformed, "1m30": malformed, "-1s": signed, "+1s": signed,
 		"9223372036854775808ns": overlong, "106752d": overlong, "99999999999999999999999s": overlong,
 		"9223372036854775807ns1ns": overlong, "213503d": overlong, "106751.9999d": overlong,
 		"0.5ns": unwhole, "1.0000000001s": unwhole, "0.3333333333333333333333h": unwhole, "0.00000000000001d": unwhole,
 	} {
-		_, v := parseDuration(text)
+		_, v := parseDuration(text, 0)
 		assert.Equal(t, want, v, text)
 	}
 }
@@ -77,7 +78,7 @@ func TestParseDurationIsGos(t *testing.T) {
 		for range 1 + random.IntN(6) {
 			text += pieces[random.IntN(len(pieces))]
 		}
-		got, v := parseDuration(text)
+		got, v := parseDuration(text, 0)
 		want, err := time.ParseDuration(text)
 		if v == good {
 			require.NoError(t, err, text)
@@ -110,37 +111,36 @@ func TestParseRate(t *testing.T) {
 		"50/1m": {50, time.Minute}, "50/m": {50, time.Minute}, "1000/1h": {1000, time.Hour}, "1/ns": {1, 1},
 		"5/1m30s": {5, 90 * time.Second}, "5/0.5s": {5, time.Second / 2}, "1/d": {1, 24 * time.Hour},
 	} {
-		count, period, v := parseRate(text)
+		count, period, v := parseRate(text, 1)
 		assert.Equal(t, good, v, text)
 		assert.Equal(t, want.count, count, text)
 		assert.Equal(t, want.period, period, text)
 	}
 	for _, text := range []string{"", "/", "5/", "/s", "5", "5/5", "05/s", "5 /s", "5/ s", "-5/s", "5/-1s", "5.5/s", "5//s", "5/s/s", "5/x"} {
-		_, _, v := parseRate(text)
+		_, _, v := parseRate(text, 1)
 		assert.NotEqual(t, good, v, text)
 	}
 }
 
 func TestNearest(t *testing.T) {
-	steps := []string{"timeout", "retry", "breaker", "limit", "bulkhead"}
 	for name, want := range map[string]string{
 		"timeouts": "timeout", "Retry": "retry", "brekaer": "breaker", "circuit_breaker": "breaker", "rate-limit": "limit",
 		"ratelimiter": "limit", "bulk_head": "bulkhead", "rety": "retry", "x": "", "hedge": "", "": "", "cache": "",
 		strings.Repeat("retry", 20): "",
 	} {
-		assert.Equal(t, want, nearest(name, steps), name)
+		assert.Equal(t, want, word(mechanisms, nearest(name, mechanisms)), name)
 	}
-	assert.Equal(t, "policies", nearest("policy", []string{"version", "policies", "routes"}))
-	assert.Equal(t, "attempts", nearest("max_attempts", []string{"attempts", "backoff"}))
-	assert.Equal(t, "", nearest("id", []string{"xy"}))
+	assert.Equal(t, "policies", word("version policies routes", nearest("policy", "version policies routes")))
+	assert.Equal(t, "attempts", word("attempts backoff", nearest("max_attempts", "attempts backoff")))
+	assert.Equal(t, -1, nearest("id", "xy"))
 }
 
 func TestDistance(t *testing.T) {
 	for pair, want := range map[[2]string]int{
 		{"", ""}: 0, {"a", ""}: 1, {"", "abc"}: 3, {"open", "opne"}: 1, {"kitten", "sitting"}: 3, {"wait", "wait"}: 0,
 	} {
-		assert.Equal(t, want, distance(pair[0], pair[1]), pair)
-		assert.Equal(t, want, distance(pair[1], pair[0]), pair)
+		assert.Equal(t, want, distance(pair[0], pair[1], 3), pair)
+		assert.Equal(t, want, distance(pair[1], pair[0], 3), pair)
 	}
 }
 
@@ -256,4 +256,54 @@ func TestErrorText(t *testing.T) {
 	assert.Equal(t, "f:2:3: a.b: found this; allowed that; did you mean those?", e.Error())
 	assert.Equal(t, `a["B c"][""].d-1`, JoinPath(JoinPath(JoinPath("a", "B c"), ""), "d-1"))
 	assert.Equal(t, strings.Repeat("é", 32)+"...", shorten(strings.Repeat("é", 40)))
+}
+
+// TestParsePolicyJSON reads one policy of a document without its routes.
+func TestParsePolicyJSON(t *testing.T) {
+	const one = `{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]}},"routes":"anything"}`
+	const two = `{"version":1,"policies":{"vendor":{"steps":[{"timeout":"1s"}]},"login":{"steps":[{"limit":"5/m"}]}}}`
+	for _, c := range []struct{ src, name, want string }{
+		{one, "", "a"}, {one, "a", "a"}, {two, "login", "login"}, {two, "vendor", "vendor"},
+	} {
+		p, err := ParsePolicyJSON("p", []byte(c.src), c.name)
+		require.NoError(t, err, c)
+		assert.Equal(t, c.want, p.Name)
+	}
+	whole, err := ParseJSON("p", []byte(two))
+	require.NoError(t, err)
+	login, err := ParsePolicyJSON("p", []byte(two), "login")
+	require.NoError(t, err)
+	assert.Equal(t, whole.Lookup("login"), login)
+
+	for _, c := range []struct{ src, name, want string }{
+		{one, "b", `p:1:25: policies: found the policy "b", which is not there; allowed the name of a policy of this document: a`},
+		{two, "vender", `p:1:25: policies: found the policy "vender", which is not there; allowed the name of a policy of this document: vendor or login; did you mean vendor?`},
+		{two, "", `p:1:25: policies: found the policy "", which is not there; allowed the name of a policy of this document: vendor or login`},
+		{`{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]},"b":{}}}`, "a", `p:1:63: policies.b.steps: found nothing; allowed a list of steps, outermost first; it is required`},
+		{`{"version":1,"policies":[]}`, "a", `p:1:25: policies: found an empty list; allowed a map of policies by name, one or more`},
+		{`[]`, "", `p:1:1: found an empty list; allowed a policy document: a map of version, policies and routes`},
+		{`{`, "", `p:1:2: found the end of the document; allowed a name in double quotes`},
+	} {
+		p, err := ParsePolicyJSON("p", []byte(c.src), c.name)
+		assert.Nil(t, p, c)
+		assert.EqualError(t, err, c.want)
+	}
+}
+
+// TestLists holds the lists of names to the kinds that their order stands for.
+func TestLists(t *testing.T) {
+	for k := pipeline.Timeout; k <= pipeline.Bulkhead; k++ {
+		assert.Equal(t, int(k)-1, index(mechanisms, k.String()))
+		assert.Equal(t, k.String(), word(mechanisms, int(k)-1))
+	}
+	assert.Equal(t, -1, index(mechanisms, ""))
+	assert.Equal(t, -1, index(mechanisms, "limits"))
+	assert.Equal(t, "", word(mechanisms, -1))
+	assert.Equal(t, "", word(mechanisms, 5))
+	assert.Equal(t, "a, b or c", orList("a b c"))
+	assert.Equal(t, "a", orList("a"))
+	assert.Equal(t, "", orList(""))
+	for _, failure := range []Failure{Connect, Reset, NoAnswer} {
+		assert.GreaterOrEqual(t, index(entryNames, string(failure)), 0)
+	}
 }

@@ -1,37 +1,24 @@
 package document
 
 import (
-	"math/bits"
 	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/policy/tree"
 )
 
-// durationText is what every error about a duration allows.
+// durationText is what every error about a duration allows, $d in its text.
 const durationText = "a duration: numbers, each with its unit (ns, us, ms, s, m, h, d), as in 30s or 1m30s"
 
 // longestText is the longest duration, 2^63 - 1 nanoseconds.
 const longestText = "106751d23h47m16.854775807s"
 
-// unit is a unit of durations.
-type unit struct {
-	name string
-	size uint64 // in nanoseconds
-}
+// units in the order in which they are tried: ms before m, which begins it. Of
+// the two us behind the first one has the micro sign, the other the Greek mu.
+const units = "ns us \u00b5s \u03bcs ms s m h d"
 
-// units in the order in which they are tried: ms before m, which begins it.
-var units = [...]unit{
-	{"ns", 1},
-	{"us", 1e3},
-	{"\u00b5s", 1e3}, // micro sign
-	{"\u03bcs", 1e3}, // Greek letter mu
-	{"ms", 1e6},
-	{"s", 1e9},
-	{"m", 60e9},
-	{"h", 3600e9},
-	{"d", 24 * 3600e9},
-}
+// unitSizes are the units in nanoseconds.
+var unitSizes = [...]uint64{1, 1e3, 1e3, 1e3, 1e6, 1e9, 60e9, 3600e9, 24 * 3600e9}
 
 // verdict says what is wrong with a text that should be a quantity.
 type verdict uint8
@@ -39,15 +26,17 @@ type verdict uint8
 const (
 	good verdict = iota
 	malformed
-	bare     // a number without a unit
 	signed   // a sign in front
 	overlong // more than an int64 of nanoseconds holds
 	unwhole  // not a whole number of nanoseconds
+	tooFew   // a duration of less than the least one
+	miscount // a count out of its bounds
+	tooDense // more permits than nanoseconds
 )
 
-// parseDuration reads a duration as Go writes it, d for 24 hours besides. It
-// takes no sign and never rounds.
-func parseDuration(text string) (time.Duration, verdict) {
+// parseDuration reads a duration of at least the least one, as Go writes it, d
+// for 24 hours besides. It takes no sign and never rounds.
+func parseDuration(text string, least time.Duration) (time.Duration, verdict) {
 	if text == "" {
 		return 0, malformed
 	}
@@ -57,145 +46,131 @@ func parseDuration(text string) (time.Duration, verdict) {
 	const longest = 1<<63 - 1
 	sum := uint64(0)
 	for text != "" {
-		whole, rest := cutDigits(text)
+		whole, rest := cutNumber(text)
+		digits := len(text) - len(rest)
 		fraction := ""
 		if strings.HasPrefix(rest, ".") {
-			fraction, rest = cutDigits(rest[1:])
+			fraction = rest[1:]
+			_, rest = cutNumber(fraction)
+			fraction = fraction[:len(fraction)-len(rest)]
+			digits += len(fraction)
 		}
-		if whole+fraction == "" {
+		var size uint64
+		size, text = cutUnit(rest)
+		if digits == 0 || size == 0 {
 			return 0, malformed
 		}
-		size, rest := cutUnit(rest)
-		if size == 0 {
-			if rest == "" {
-				return 0, bare
-			}
-			return 0, malformed
-		}
-		part, v := scale(whole, fraction, size)
-		if v != good {
-			return 0, v
-		}
-		if sum += part; sum > longest || part > longest {
+		if whole > longest/size {
 			return 0, overlong
 		}
-		text = rest
+		// From the last digit on, each step is a tenth of the one before: where
+		// one of them leaves a rest, so does the whole.
+		part := uint64(0)
+		for i := len(fraction) - 1; i >= 0; i-- {
+			part += uint64(fraction[i]-'0') * size
+			if part%10 > 0 {
+				return 0, unwhole
+			}
+			part /= 10
+		}
+		sum += whole*size + part
+		if sum > longest {
+			return 0, overlong
+		}
+	}
+	if sum < uint64(least) {
+		return 0, tooFew
 	}
 	return time.Duration(sum), good
 }
 
-// scale returns whole.fraction times the size, exactly.
-func scale(whole, fraction string, size uint64) (uint64, verdict) {
-	n, ok := decimal(whole)
-	high, sum := bits.Mul64(n, size)
-	if !ok || high > 0 {
-		return 0, overlong
-	}
-	fraction = strings.TrimRight(fraction, "0")
-	// The last digit is not 0, so the reduced fraction has 2 or 5 in its
-	// denominator once for each digit, and no unit has either 17 times.
-	if len(fraction) > 16 {
-		return 0, unwhole
-	}
-	n, _ = decimal(fraction)
-	divisor := uint64(1)
-	for range fraction {
-		divisor *= 10
-	}
-	high, low := bits.Mul64(n, size)
-	part, left := bits.Div64(high, low, divisor)
-	if left > 0 {
-		return 0, unwhole
-	}
-	if sum+part < sum {
-		return 0, overlong
-	}
-	return sum + part, good
-}
-
-// decimal reads digits; "" is 0. It returns false when they are too many.
-func decimal(digits string) (uint64, bool) {
-	n := uint64(0)
-	for _, digit := range []byte(digits) {
-		high, low := bits.Mul64(n, 10)
-		sum, carry := bits.Add64(low, uint64(digit-'0'), 0)
-		if high+carry > 0 {
-			return 0, false
+// cutNumber reads the digits in front of a text, 0 without any. What is beyond
+// 64 bits stays near the greatest of them, which nothing takes.
+func cutNumber(text string) (n uint64, rest string) {
+	const most = 1<<64 - 1
+	for text != "" && isDigit(text[0]) {
+		digit := uint64(text[0] - '0')
+		if n > (most-digit)/10 {
+			n = (most - digit) / 10
 		}
-		n = sum
+		n = n*10 + digit
+		text = text[1:]
 	}
-	return n, true
-}
-
-// cutDigits splits a text behind the digits in front.
-func cutDigits(text string) (digits, rest string) {
-	i := 0
-	for i < len(text) && text[i] >= '0' && text[i] <= '9' {
-		i++
-	}
-	return text[:i], text[i:]
+	return n, text
 }
 
 // cutUnit returns the size of the unit in front, 0 for none.
 func cutUnit(text string) (size uint64, rest string) {
-	for _, u := range units {
-		if rest, ok := strings.CutPrefix(text, u.name); ok {
-			return u.size, rest
+	i := 0
+	for start := 0; start < len(units); i++ {
+		end := wordEnd(units, start)
+		if unit := units[start:end]; strings.HasPrefix(text, unit) {
+			return unitSizes[i], text[len(unit):]
 		}
+		start = end + 1
 	}
 	return 0, text
 }
 
-// duration reads a duration of at least the least one, 0 or 1.
-func (p place) duration(least time.Duration) (time.Duration, bool) {
-	allowed := durationText
+// asDuration reads a duration of at least the least one, 0 or 1.
+func (r *reader) asDuration(n *tree.Node, least time.Duration, into *time.Duration) bool {
+	d, v := parseDuration(n.Text, least)
+	if n.Kind == tree.Text && v == good {
+		*into = d
+		return true
+	}
+	p := r.mistyped(n, "$d")
 	if least > 0 {
-		allowed += "; more than 0"
+		p.allowed = "$d; more than 0"
 	}
-	if p.node.Kind != tree.Text {
-		p.mistyped(allowed)
-		return 0, false
+	if n.Kind != tree.Text {
+		return false
 	}
-	d, v := parseDuration(p.node.Text)
-	switch {
-	case v == good && d >= least:
-		return d, true
-	case v == good:
-		p.fail(describe(p.node), allowed, "")
-	case v == signed:
-		p.fail(describe(p.node), allowed+", without a sign", "")
-	case v == overlong:
-		p.fail(describe(p.node), "a duration of at most "+longestText, "")
-	case v == unwhole:
-		p.fail(describe(p.node), "a duration of whole nanoseconds", "")
-	default:
-		p.fail(describe(p.node), allowed, nearestUnits(p.node.Text, func(s string) bool {
-			d, v := parseDuration(s)
-			return v == good && d >= least
-		}))
+	switch v {
+	case signed:
+		p.allowed = "$d, without a sign"
+		if least > 0 {
+			p.allowed = "$d; more than 0, without a sign"
+		}
+	case overlong:
+		p.allowed = "a duration of at most " + longestText
+	case unwhole:
+		p.allowed = "a duration of whole nanoseconds"
+	case malformed:
+		p.hint, p.x = aDuration, int(least)
 	}
-	return 0, false
+	return false
 }
 
-// spelled are units as people write them out, the longest first of those that
-// begin alike.
-var spelled = strings.NewReplacer(
-	" ", "", "milliseconds", "ms", "millis", "ms", "msecs", "ms", "msec", "ms",
-	"microseconds", "us", "micros", "us", "nanoseconds", "ns",
-	"seconds", "s", "second", "s", "secs", "s", "sec", "s",
-	"minutes", "m", "minute", "m", "mins", "m", "min", "m",
-	"hours", "h", "hour", "h", "hrs", "h", "hr", "h",
-	"days", "d", "day", "d",
-)
+// spelled are units as people write them out, each with the right one behind it;
+// the longest first of those that begin alike.
+const spelled = "milliseconds ms millis ms msecs ms msec ms microseconds us micros us nanoseconds ns " +
+	"seconds s second s secs s sec s minutes m minute m mins m min m hours h hour h hrs h hr h days d day d"
 
-// nearestUnits returns the text with its units as they should be, when that
-// makes it right, else "".
-func nearestUnits(text string, right func(string) bool) string {
+// respell returns a text in lower case without spaces, its units as they should
+// be, "" for one that is too long to be meant.
+func respell(text string) string {
 	if len(text) > longestName {
 		return ""
 	}
-	if near := spelled.Replace(strings.ToLower(text)); near != text && right(near) {
-		return near
+	text = lower(text)
+	near := ""
+	for text != "" {
+		long, short := text[:1], text[:1]
+		if long == " " {
+			short = ""
+		}
+		for start := 0; start < len(spelled); {
+			end := wordEnd(spelled, start)
+			behind := wordEnd(spelled, end+1)
+			if strings.HasPrefix(text, spelled[start:end]) {
+				long, short = spelled[start:end], spelled[end+1:behind]
+				break
+			}
+			start = behind + 1
+		}
+		near += short
+		text = text[len(long):]
 	}
-	return ""
+	return near
 }

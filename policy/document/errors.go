@@ -1,9 +1,6 @@
 package document
 
 import (
-	"strconv"
-	"strings"
-
 	"github.com/sluice-go/sluice/policy/tree"
 )
 
@@ -27,20 +24,34 @@ type Error struct {
 //
 //	FILE:LINE:COLUMN: PATH: found ...; allowed ...; did you mean ...?
 func (e *Error) Error() string {
-	var text strings.Builder
-	text.WriteString(e.File)
+	var text builder
+	text.add(e.File)
 	if e.Line > 0 {
-		text.WriteString(":" + strconv.Itoa(e.Line) + ":" + strconv.Itoa(e.Column))
+		text.add(":")
+		text.addInt(e.Line)
+		text.add(":")
+		text.addInt(e.Column)
 	}
-	text.WriteString(": ")
+	text.add(": ")
 	if e.Path != "" {
-		text.WriteString(e.Path + ": ")
+		text.add(e.Path)
+		text.add(": ")
 	}
-	text.WriteString("found " + e.Found + "; allowed " + e.Allowed)
+	text.add("found ")
+	text.add(e.Found)
+	text.add("; allowed ")
+	text.add(e.Allowed)
 	if e.Nearest != "" {
-		text.WriteString("; did you mean " + e.Nearest + "?")
+		text.add("; did you mean ")
+		text.add(e.Nearest)
+		text.add("?")
 	}
 	return text.String()
+}
+
+// isBefore reports whether an error stands in front of another.
+func (e *Error) isBefore(other *Error) bool {
+	return e.Line < other.Line || e.Line == other.Line && e.Column < other.Column
 }
 
 // Errors is everything wrong with a document, in the order of its lines. Past
@@ -49,11 +60,14 @@ type Errors []*Error
 
 // Error returns one line for each error.
 func (e Errors) Error() string {
-	lines := make([]string, len(e))
+	var lines builder
 	for i, one := range e {
-		lines[i] = one.Error()
+		if i > 0 {
+			lines.add("\n")
+		}
+		lines.add(one.Error())
 	}
-	return strings.Join(lines, "\n")
+	return lines.String()
 }
 
 // Unwrap returns the errors one by one, for errors.As.

@@ -1,121 +1,131 @@
 package document
 
 import (
-	"slices"
-	"strconv"
-	"strings"
+	"time"
 
 	"github.com/sluice-go/sluice/policy/tree"
 )
 
 // fields are the entries of a map whose names are known.
 type fields struct {
-	place
-	found []field
-	// meant has the known name nearest to each unknown one, or "": that it is
-	// missing need not be said as well.
-	meant []string
+	*reader
+	node  *tree.Node // nil for what is no map
+	known string     // the list of the names
+	// found has the entry of each known name, the first one, and meant says that
+	// it is nearest to an unknown one: that it is missing need not be said as
+	// well.
+	found [11]*tree.Node
+	meant [11]bool
 	// torn says that an entry could not be read, so that nobody knows what is
-	// missing.
-	torn bool
+	// missing; strange that one has an unknown name.
+	torn, strange bool
 }
 
-// field is one entry that is there.
-type field struct {
-	name         string
-	line, column int
-	value        place
-}
-
-// fields reads the node as a map. Unknown names and second ones of a name are
-// errors. It returns false, and reports why, for what is no map.
-func (p place) fields(allowed string, known ...string) (fields, bool) {
-	f := fields{place: p}
-	if p.node.Kind != tree.Map {
-		p.mistyped(allowed)
-		return f, false
+// read reads a node as a map of the known names. Unknown names and second ones
+// of a name are errors. It returns false, and reports why, for what is no map.
+func (f *fields) read(r *reader, n *tree.Node, allowed, known string) bool {
+	if n.Kind != tree.Map {
+		r.mistyped(n, allowed)
+		return false
 	}
-	for i := range p.node.Entries {
-		e := &p.node.Entries[i]
-		path := JoinPath(p.path, e.Key)
-		if isTorn(e) {
+	f.reader, f.node, f.known = r, n, known
+	for _, e := range n.Items {
+		i := index(known, e.Key)
+		switch {
+		case isTorn(e):
 			f.torn = true
-			continue
+		case i < 0:
+			f.strange = true
+			if near := r.unknown(e, known); near >= 0 {
+				f.meant[near] = true
+			}
+		case f.found[i] != nil:
+			r.double(e, f.found[i].KeyLine)
+		default:
+			f.found[i] = e
 		}
-		if !slices.Contains(known, e.Key) {
-			f.meant = append(f.meant, p.unknown(e, path, known))
-			continue
-		}
-		if j := f.index(e.Key); j >= 0 {
-			p.double(e, path, f.found[j].line)
-			continue
-		}
-		f.found = append(f.found, field{e.Key, e.Line, e.Column, place{p.report, e.Value, path}})
 	}
-	return f, true
+	return true
 }
 
 // isTorn reports whether the key of an entry could not be read. The reader of
 // the source has reported it.
-func isTorn(e *tree.Entry) bool { return e.Key == "" && e.Value.Kind == tree.Bad }
+func isTorn(e *tree.Node) bool { return e.Key == "" && e.Kind == tree.Bad }
 
 // unknown reports an entry whose name is none of the known ones, and returns
-// the nearest of them.
-func (p place) unknown(e *tree.Entry, path string, known []string) string {
-	near := ""
-	if !p.full() {
+// the index of the nearest of them, -1 for none.
+func (r *reader) unknown(e *tree.Node, known string) int {
+	near := -1
+	if !r.full() {
 		near = nearest(e.Key, known)
 	}
-	p.failAt(e.Line, e.Column, path, "the unknown name "+quote(e.Key), orList(known), near)
+	p := r.failKey(e, "the unknown name $q", "$l")
+	p.word, p.near = known, word(known, near)
 	return near
 }
 
 // double reports the second entry of one name.
-func (p place) double(e *tree.Entry, path string, first int) {
-	p.failAt(e.Line, e.Column, path, "the name "+quote(e.Key)+" again", "each name once; the first is on line "+strconv.Itoa(first), "")
+func (r *reader) double(e *tree.Node, first int) {
+	r.failKey(e, "the name $q again", "each name once; the first is on line $x").x = first
 }
 
-// index returns where the field of the name is, -1 when it is not there.
-func (f *fields) index(name string) int {
-	return slices.IndexFunc(f.found, func(e field) bool { return e.name == name })
-}
-
-// has reports whether the field is there.
-func (f *fields) has(name string) bool { return f.index(name) >= 0 }
-
-// get returns the value of a field.
-func (f *fields) get(name string) (place, bool) {
-	if i := f.index(name); i >= 0 {
-		return f.found[i].value, true
+// get returns the entry of a known name, nil when it is not there.
+func (f *fields) get(name string) *tree.Node {
+	i := index(f.known, name)
+	if i < 0 {
+		return nil
 	}
-	return place{}, false
+	return f.found[i]
 }
 
-// need is get for a field that must be there; allowed says what it holds.
-func (f *fields) need(name, allowed string) (place, bool) {
-	p, ok := f.get(name)
-	if !ok && !f.torn && !slices.Contains(f.meant, name) {
-		f.failAt(f.node.Line, f.node.Column, JoinPath(f.path, name), "nothing", allowed+"; it is required", "")
+// need is get for an entry that must be there; allowed says what it holds.
+func (f *fields) need(name, allowed string) *tree.Node {
+	i := index(f.known, name)
+	e := f.found[i]
+	if e == nil && !f.torn && !f.meant[i] {
+		f.fail(f.node, "nothing", allowed).missing = name
 	}
-	return p, ok
+	return e
 }
 
-// refuse reports each named field that is there as one that cannot stand where
-// it does: found completes "name ...", allowed says which partner it needs.
-func (f *fields) refuse(found, allowed string, names ...string) {
-	for _, name := range names {
-		if i := f.index(name); i >= 0 {
-			e := f.found[i]
-			f.failAt(e.line, e.column, e.value.path, name+" "+found, name+" "+allowed, "")
+// refuse reports an entry, if it is there, as one that cannot stand where it
+// does. The word is what $w in the texts stands for.
+func (f *fields) refuse(name, found, allowed, word string) {
+	if e := f.get(name); e != nil {
+		f.failKey(e, found, allowed).word = word
+	}
+}
+
+// oneOf returns which one of the names is there; none or two are an error,
+// which an unknown name in their place is already.
+func (f *fields) oneOf(names, allowed string) *tree.Node {
+	var found *tree.Node
+	for _, e := range f.found[:] {
+		switch {
+		case e == nil || index(names, e.Key) < 0:
+		case found != nil:
+			p := f.failKey(e, "$t beside $w", "$t alone: $o")
+			p.word, p.other = found.Key, allowed
+			return nil
+		default:
+			found = e
 		}
 	}
+	if found == nil && !f.torn && !f.strange {
+		f.fail(f.node, "none of $l", allowed).word = names
+	}
+	return found
 }
 
-// orList returns "a, b or c".
-func orList(names []string) string {
-	if len(names) < 2 {
-		return strings.Join(names, "")
-	}
-	last := len(names) - 1
-	return strings.Join(names[:last], ", ") + " or " + names[last]
+// duration reads the entry of a name, if it is there, as asDuration does, and
+// returns whether it holds one.
+func (f *fields) duration(name string, least time.Duration, into *time.Duration) bool {
+	n := f.get(name)
+	return n != nil && f.asDuration(n, least, into)
+}
+
+// integer is duration for a whole number.
+func (f *fields) integer(name string, least, most int, into *uint32) bool {
+	n := f.get(name)
+	return n != nil && f.asInteger(n, least, most, into)
 }

@@ -2,14 +2,14 @@ package document
 
 import (
 	"slices"
-	"strconv"
+	"strings"
 
 	"github.com/sluice-go/sluice/policy/tree"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // methods of HTTP that a document may name (RFC 9110 and RFC 5789).
-var methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE", "CONNECT"}
+const methods = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT"
 
 // DefaultMethods returns what a retry repeats when the document does not say:
 // the idempotent methods of RFC 9110 section 9.2.2.
@@ -18,26 +18,22 @@ func DefaultMethods() []string {
 }
 
 // methods reads one method or a list of them.
-func (p place) methods() []string {
-	items := []place{p}
-	if p.node.Kind == tree.List {
-		if len(p.node.Items) == 0 {
-			p.mistyped("one or more of " + orList(methods))
-		}
-		items = items[:0]
-		for i := range p.node.Items {
-			items = append(items, p.item(i))
+func (r *reader) methods(n *tree.Node) []string {
+	items := []*tree.Node{n}
+	if n.Kind == tree.List {
+		items = n.Items
+		if len(items) == 0 {
+			r.mistyped(n, "one or more of $l").word = methods
 		}
 	}
 	var list []string
 	for _, item := range items {
-		i := item.word(methods...)
 		switch {
-		case i < 0:
-		case slices.Contains(list, methods[i]):
-			item.fail(quote(methods[i])+" again", "each method once", "")
+		case r.asWord(item, methods) < 0:
+		case slices.Contains(list, item.Text):
+			r.fail(item, "$q again", "each method once")
 		default:
-			list = append(list, methods[i])
+			list = append(list, item.Text)
 		}
 	}
 	return list
@@ -97,49 +93,63 @@ func (o *Outcomes) first(has func(*Class) bool) reducer.Outcome {
 	return reducer.OK
 }
 
-// defaultOutcomes is {fail: [5xx, connect, reset], throttle: [429], ignore: [4xx]}.
-func defaultOutcomes() Outcomes {
-	return Outcomes{
-		Fail:     Class{Hundreds: []int{5}, Failures: []Failure{Connect, Reset}},
-		Throttle: Class{Codes: []int{429}},
-		Ignore:   Class{Hundreds: []int{4}},
+// entry is what a class may hold: an index of entryNames, or a status.
+type entry uint16
+
+// entryNames are the entries that are no single status.
+const entryNames = "connect reset timeout 1xx 2xx 3xx 4xx 5xx"
+
+// The failures among them, counted from 1. The hundreds follow.
+const (
+	connect entry = iota + 1
+	reset
+	noAnswer
+)
+
+// add puts an entry into a class.
+func (c *Class) add(e entry) {
+	list := &c.Codes
+	switch {
+	case e <= noAnswer:
+		c.Failures = append(c.Failures, Failure(word(entryNames, int(e-1))))
+		return
+	case e < 100:
+		list = &c.Hundreds
+		e -= noAnswer
 	}
+	*list = append(*list, int(e))
 }
 
-// outcomes reads {fail, throttle, ignore}. A list that is left out is the
-// default one, without what the others name.
-func (p place) outcomes() Outcomes {
-	o := defaultOutcomes()
-	f, ok := p.fields("a map of fail, throttle and ignore", "fail", "throttle", "ignore")
-	if !ok {
-		return o
-	}
-	named := map[string]string{}
-	for _, c := range []struct {
-		name  string
-		class *Class
-	}{{"fail", &o.Fail}, {"throttle", &o.Throttle}, {"ignore", &o.Ignore}} {
-		if v, ok := f.get(c.name); ok {
-			*c.class = v.class(c.name, named)
-		}
-	}
-	for _, c := range []struct {
-		name  string
-		class *Class
-	}{{"fail", &o.Fail}, {"throttle", &o.Throttle}, {"ignore", &o.Ignore}} {
-		if !f.has(c.name) {
-			c.class.drop(named)
-		}
-	}
-	return o
+// classNames are the classes in their order in Outcomes.
+const classNames = "fail throttle ignore"
+
+// defaultEntries is {fail: [5xx, connect, reset], throttle: [429], ignore: [4xx]}.
+var defaultEntries = [...]struct {
+	class int // of classNames
+	entry entry
+}{
+	{0, noAnswer + 5}, {0, connect}, {0, reset}, {1, 429}, {2, noAnswer + 4},
 }
 
-// drop takes out what another class names.
-func (c *Class) drop(named map[string]string) {
-	taken := func(entry string) bool { return named[entry] != "" }
-	c.Codes = slices.DeleteFunc(c.Codes, func(n int) bool { return taken(strconv.Itoa(n)) })
-	c.Hundreds = slices.DeleteFunc(c.Hundreds, func(n int) bool { return taken(strconv.Itoa(n) + "xx") })
-	c.Failures = slices.DeleteFunc(c.Failures, func(f Failure) bool { return taken(string(f)) })
+// outcomes reads {fail, throttle, ignore}, nil for none of them. A list that is
+// left out is the default one, without what the others name.
+func (r *reader) outcomes(n *tree.Node, o *Outcomes) {
+	var f fields
+	if n != nil && !f.read(r, n, "a map of fail, throttle and ignore", classNames) {
+		return
+	}
+	classes := [...]*Class{&o.Fail, &o.Throttle, &o.Ignore}
+	var in [600]*tree.Node // the class of each entry
+	for i, c := range classes {
+		if n := f.found[i]; n != nil {
+			r.class(n, c, &in)
+		}
+	}
+	for _, d := range defaultEntries {
+		if f.found[d.class] == nil && in[d.entry] == nil {
+			classes[d.class].add(d.entry)
+		}
+	}
 }
 
 // classText is what every error about a class allows.
@@ -147,52 +157,44 @@ const classText = "a status from 100 to 599, 1xx to 5xx, connect, reset or timeo
 
 // class reads the list of one class and notes its entries, each of which may
 // stand in one class once.
-func (p place) class(name string, named map[string]string) Class {
-	var c Class
-	if p.node.Kind != tree.List {
-		p.mistyped("a list of these: " + classText)
-		return c
+func (r *reader) class(n *tree.Node, c *Class, in *[600]*tree.Node) {
+	if n.Kind != tree.List {
+		r.mistyped(n, "a list of these: "+classText)
+		return
 	}
-	for i := range p.node.Items {
-		item := p.item(i)
-		entry := item.node.Text
-		if !item.classEntry(&c) {
+	for _, item := range n.Items {
+		e := r.asEntry(item)
+		if e == 0 {
 			continue
 		}
-		if at := named[entry]; at != "" {
-			item.fail(entry+" again", "each in one class once; it stands in "+at, "")
+		if in[e] != nil {
+			r.fail(item, "$t again", "each in one class once; it stands in $w").word = in[e].Key
 		}
-		named[entry] = name
+		in[e] = n
+		c.add(e)
 	}
-	return c
 }
 
-// classEntry reads a status, a hundred of them, or a failure into the class.
-func (p place) classEntry(c *Class) bool {
-	text := p.node.Text
-	switch p.node.Kind {
+// asEntry reads a status, a hundred of them, or a failure, 0 for none of them.
+func (r *reader) asEntry(n *tree.Node) entry {
+	near := ""
+	switch n.Kind {
 	case tree.Number:
-		n, err := strconv.Atoi(text)
-		if err == nil && n >= 100 && n <= 599 && strconv.Itoa(n) == text {
-			c.Codes = append(c.Codes, n)
-			return true
+		if status, ok := parseWhole(n.Text); ok && isStatus(status) {
+			return entry(status)
 		}
 	case tree.Text:
-		if len(text) == 3 && text[0] >= '1' && text[0] <= '5' && text[1:] == "xx" {
-			c.Hundreds = append(c.Hundreds, int(text[0]-'0'))
-			return true
+		if i := index(entryNames, n.Text); i >= 0 {
+			return entry(i + 1)
 		}
-		if f := Failure(text); f == Connect || f == Reset || f == NoAnswer {
-			c.Failures = append(c.Failures, f)
-			return true
+		near = word(entryNames, nearest(n.Text, entryNames))
+		if status, rest := cutNumber(strings.TrimPrefix(n.Text, "+")); rest == "" && isStatus(status) {
+			near = n.Text[len(n.Text)-3:]
 		}
-		near := nearest(text, []string{"connect", "reset", "timeout", "1xx", "2xx", "3xx", "4xx", "5xx"})
-		if n, err := strconv.Atoi(text); err == nil && n >= 100 && n <= 599 {
-			near = strconv.Itoa(n)
-		}
-		p.fail(describe(p.node), classText, near)
-		return false
 	}
-	p.mistyped(classText)
-	return false
+	r.mistyped(n, classText).near = near
+	return 0
 }
+
+// isStatus reports whether a number may be the status of an answer.
+func isStatus(n uint64) bool { return n >= 100 && n <= 599 }

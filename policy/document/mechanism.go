@@ -1,10 +1,6 @@
 package document
 
 import (
-	"cmp"
-	"math/bits"
-	"slices"
-
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/timeout"
@@ -16,190 +12,159 @@ import (
 const defaultQueue = 100
 
 // timeout reads a duration, or {after, soft}.
-func (p place) timeout(s *step) timeout.Config {
-	var c timeout.Config
-	if p.node.Kind == tree.Text {
-		c.After, _ = p.duration(1)
-		return c
+func (r *reader) timeout(f *fields, n *tree.Node, c *timeout.Config) {
+	if n.Kind == tree.Text {
+		r.asDuration(n, 1, &c.After)
+		return
 	}
-	if p.node.Kind == tree.Number {
-		p.mistyped(durationText)
-		return c
+	if n.Kind == tree.Number {
+		r.mistyped(n, "$d")
+		return
 	}
-	f, ok := p.fields("a duration as in 10s, or a map of after and soft", common("after", "soft")...)
-	if !ok {
-		return c
+	if !f.read(r, n, "a duration as in 10s, or a map of after and soft", "after soft"+common) {
+		return
 	}
-	f.common(s, false, "on a timeout, which keeps no state")
-	whole := false
-	if v, ok := f.need("after", durationText); ok {
-		c.After, whole = v.duration(1)
+	f.need("after", "$d")
+	whole := f.duration("after", 1, &c.After)
+	if f.duration("soft", 1, &c.Soft) && whole && c.Soft >= c.After {
+		r.mistyped(f.get("soft"), "a duration less than after")
 	}
-	if v, ok := f.get("soft"); ok {
-		soft, ok := v.duration(1)
-		if ok && whole && soft >= c.After {
-			v.fail(describe(v.node), "a duration less than after", "")
-		}
-		c.Soft = soft
-	}
-	return c
 }
 
 // algorithms in the order of limiter.Algorithm, and those of later versions.
-var (
-	algorithms      = []string{"token-bucket", "fixed-window", "sliding-counter"}
-	laterAlgorithms = []string{"sliding-log", "leaky-bucket"}
+const (
+	algorithms      = "token-bucket fixed-window sliding-counter"
+	laterAlgorithms = "sliding-log leaky-bucket"
 )
 
 // limit reads a rate, or a map of settings.
-func (p place) limit(s *step) limiter.Config {
-	var c limiter.Config
-	if p.node.Kind == tree.Text {
-		if c.Count, c.Period, _ = p.rate(1); c.Count > 0 {
-			p.fills(c)
+func (r *reader) limit(f *fields, n *tree.Node, c *limiter.Config) {
+	if n.Kind == tree.Text {
+		if r.asRate(n, 1, &c.Count, &c.Period) {
+			r.fills(n, c)
 		}
-		return c
+		return
 	}
-	if p.node.Kind == tree.Number {
-		p.mistyped(rateText)
-		return c
+	if n.Kind == tree.Number {
+		r.mistyped(n, "$r")
+		return
 	}
-	f, ok := p.fields("a rate as in 50/1m, or a map of settings", common("algorithm", "rate", "burst", "wait", "queue", "order")...)
-	if !ok {
-		return c
+	if !f.read(r, n, "a rate as in 50/1m, or a map of settings", "algorithm rate burst wait queue order"+common) {
+		return
 	}
-	f.common(s, true, "")
-	rate, rated := f.need("rate", rateText)
-	if rated {
-		c.Count, c.Period, rated = rate.rate(1)
-	}
-	if v, ok := f.get("algorithm"); ok {
-		c.Algorithm = v.algorithm()
+	rate := f.need("rate", "$r")
+	rated := rate != nil && r.asRate(rate, 1, &c.Count, &c.Period)
+	if n := f.get("algorithm"); n != nil {
+		c.Algorithm = r.algorithm(n)
 	}
 	if c.Algorithm != limiter.TokenBucket {
-		f.refuse("beside "+algorithms[c.Algorithm], "beside token-bucket alone", "burst")
-	} else if v, ok := f.get("burst"); ok {
-		c.Burst, ok = v.integer(1, limiter.MaxCount)
-		rate, rated = v, rated && ok
+		f.refuse("burst", "$t beside $w", "$t beside token-bucket alone", word(algorithms, int(c.Algorithm)))
+	} else if burst := f.get("burst"); burst != nil {
+		rated = r.asInteger(burst, 1, limiter.MaxCount, &c.Burst) && rated
+		rate = burst
 	}
 	if rated {
-		rate.fills(c)
+		r.fills(rate, c)
 	}
-	f.limitQueue(&c)
-	return c
+	f.limitQueue(c)
 }
 
 // fills reports a bucket that takes too long to fill, or a window that is too
 // long, at the place of what makes it so.
-func (p place) fills(c limiter.Config) {
-	permits := uint64(1)
-	interval := uint64(c.Period)
+func (r *reader) fills(n *tree.Node, c *limiter.Config) {
+	permits, interval := uint64(1), uint64(c.Period)
 	if c.Algorithm == limiter.TokenBucket {
-		permits = uint64(cmp.Or(c.Burst, c.Count))
+		permits = uint64(c.Burst)
+		if permits == 0 {
+			permits = uint64(c.Count)
+		}
 		interval = (interval-1)/uint64(c.Count) + 1
 	}
-	if high, low := bits.Mul64(permits, interval); high > 0 || low > uint64(tokenbucket.MaxFill) {
-		p.fail(describe(p.node), "a bucket that fills, or a window that lasts, at most 53375d23h (2^62 ns)", "")
+	if interval > uint64(tokenbucket.MaxFill)/permits {
+		r.mistyped(n, "a bucket that fills, or a window that lasts, at most 53375d23h (2^62 ns)")
 	}
 }
 
 // algorithm reads how a limiter counts.
-func (p place) algorithm() limiter.Algorithm {
-	for _, name := range laterAlgorithms {
-		if p.node.Kind == tree.Text && p.node.Text == name {
-			p.fail("the algorithm "+quote(name)+", which this version does not have", orList(algorithms), "")
-			return limiter.TokenBucket
-		}
+func (r *reader) algorithm(n *tree.Node) limiter.Algorithm {
+	if n.Kind == tree.Text && index(laterAlgorithms, n.Text) >= 0 {
+		r.fail(n, "the algorithm $q, which this version does not have", "$l").word = algorithms
+		return limiter.TokenBucket
 	}
-	return limiter.Algorithm(max(p.word(algorithms...), 0))
+	return limiter.Algorithm(max(r.asWord(n, algorithms), 0))
 }
 
 // limitQueue reads wait, queue and order of a limiter: the latter two need a
 // wait, for nobody waits without.
 func (f *fields) limitQueue(c *limiter.Config) {
-	v, waits := f.get("wait")
-	if waits {
-		c.Wait, waits = v.duration(0)
-		if !waits {
-			return
-		}
+	wait := f.get("wait")
+	if wait != nil && !f.asDuration(wait, 0, &c.Wait) {
+		return
 	}
 	if c.Wait == 0 {
-		if slices.Contains(f.meant, "wait") {
+		if f.meant[index(f.known, "wait")] {
 			return
 		}
-		found := "without wait"
-		if waits {
-			found = "beside a wait of nothing"
+		found := "$t without wait"
+		if wait != nil {
+			found = "$t beside a wait of nothing"
 		}
-		f.refuse(found, "beside a wait of more than 0", "queue", "order")
+		f.refuse("queue", found, "$t beside a wait of more than 0", "")
+		f.refuse("order", found, "$t beside a wait of more than 0", "")
 		return
 	}
 	c.Queue = defaultQueue
-	if v, ok := f.get("queue"); ok {
-		c.Queue, _ = v.integer(1, limiter.MaxQueue)
-	}
-	c.Order = f.order()
+	f.integer("queue", 1, limiter.MaxQueue, &c.Queue)
+	f.order(&c.Order)
 }
 
 // order reads in which order waiters are served.
-func (f *fields) order() limiter.Order {
-	if v, ok := f.get("order"); ok {
-		return limiter.Order(max(v.word("oldest", "newest"), 0))
+func (f *fields) order(into *limiter.Order) {
+	if n := f.get("order"); n != nil {
+		*into = limiter.Order(max(f.asWord(n, "oldest newest"), 0))
 	}
-	return limiter.Oldest
 }
 
 // bulkhead reads a number of places, or a map of settings.
-func (p place) bulkhead(s *step) bulkhead.Config {
-	var c bulkhead.Config
-	if p.node.Kind == tree.Number {
-		c.Concurrent, _ = p.integer(1, bulkhead.MaxConcurrent)
-		return c
+func (r *reader) bulkhead(f *fields, n *tree.Node, c *bulkhead.Config) {
+	if n.Kind == tree.Number {
+		r.asInteger(n, 1, bulkhead.MaxConcurrent, &c.Concurrent)
+		return
 	}
-	f, ok := p.fields("a number of places as in 5, or a map of settings", common("concurrent", "queue", "wait", "order", "lease")...)
-	if !ok {
-		return c
+	if !f.read(r, n, "a number of places as in 5, or a map of settings", "concurrent queue wait order lease"+common) {
+		return
 	}
-	f.common(s, true, "")
-	if v, ok := f.need("concurrent", "how many may run at once"); ok {
-		c.Concurrent, _ = v.integer(1, bulkhead.MaxConcurrent)
-	}
-	if v, ok := f.get("lease"); ok {
-		c.Lease, _ = v.duration(1)
-	}
-	f.bulkheadQueue(&c)
-	return c
+	f.need("concurrent", "how many may run at once")
+	f.integer("concurrent", 1, bulkhead.MaxConcurrent, &c.Concurrent)
+	f.duration("lease", 1, &c.Lease)
+	f.bulkheadQueue(c)
 }
 
 // bulkheadQueue reads queue, wait and order of a bulkhead: a queue alone lets
 // callers wait as long as they do themselves, a wait needs a queue.
 func (f *fields) bulkheadQueue(c *bulkhead.Config) {
-	v, waits := f.get("wait")
-	if waits {
-		c.Wait, waits = v.duration(0)
-		if !waits {
-			return
-		}
+	wait, queue := f.get("wait"), f.get("queue")
+	if wait != nil && !f.asDuration(wait, 0, &c.Wait) {
+		return
 	}
 	if c.Wait > 0 {
 		c.Queue = defaultQueue
 	}
-	if v, ok := f.get("queue"); ok {
-		if c.Queue, ok = v.integer(0, limiter.MaxQueue); !ok {
+	if queue != nil {
+		if !f.asInteger(queue, 0, limiter.MaxQueue, &c.Queue) {
 			return
 		}
-		switch {
-		case waits && c.Wait == 0 && c.Queue > 0:
-			f.refuse("beside a wait of nothing", "beside a wait of more than 0, or without wait", "queue")
+		if wait != nil && c.Wait == 0 && c.Queue > 0 {
+			f.refuse("queue", "$t beside a wait of nothing", "$t beside a wait of more than 0, or without wait", "")
 			return
-		case c.Wait > 0 && c.Queue == 0:
-			f.refuse("beside a queue of 0", "beside a queue of 1 or more", "wait")
+		}
+		if c.Wait > 0 && c.Queue == 0 {
+			f.refuse("wait", "$t beside a queue of 0", "$t beside a queue of 1 or more", "")
 		}
 	}
 	if c.Queue == 0 {
-		f.refuse("without a queue", "beside a queue of 1 or more, or a wait", "order")
+		f.refuse("order", "$t without a queue", "$t beside a queue of 1 or more, or a wait", "")
 		return
 	}
-	c.Order = f.order()
+	f.order(&c.Order)
 }

@@ -1,69 +1,80 @@
 package document
 
-import "strings"
-
 // longestName is the longest unknown name for which a near one is looked for.
 const longestName = 48
 
-// nearest returns the known name that an unknown one may have meant: the same
-// but for case and underscores, the one with the fewest typing slips, or one
-// that it contains, as circuit_breaker does breaker. It returns "" when nothing
-// is near.
-func nearest(name string, known []string) string {
+// nearest returns the index of the name in a list that an unknown one may have
+// meant: the same but for case and underscores, the one with the fewest typing
+// slips, or one that it contains, as circuit_breaker does breaker. It returns -1
+// when nothing is near.
+func nearest(name, list string) int {
+	best := -1
 	if len(name) > longestName {
-		return ""
-	}
-	plain := fold(name)
-	best, fewest := "", 0
-	for _, candidate := range known {
-		most := min(3, (max(len(name), len(candidate))+1)/3)
-		if spread := len(candidate) - len(name); max(spread, -spread) > most {
-			continue
-		}
-		slips := distance(plain, fold(candidate))
-		if slips <= most && slips < len(candidate) && (best == "" || slips < fewest) {
-			best, fewest = candidate, slips
-		}
-	}
-	if best != "" {
 		return best
 	}
-	// Shorter names stand in too many others by chance.
-	const least = 4
-	for _, candidate := range known {
-		if len(candidate) >= max(least, len(best)+1) && strings.Contains(plain, fold(candidate)) {
-			best = candidate
+	// A name that is contained is worse than any number of slips. Shorter names
+	// stand in too many others by chance.
+	fewest, longest := longestName, 3
+	i := 0
+	for start := 0; start < len(list); i++ {
+		end := wordEnd(list, start)
+		candidate := list[start:end]
+		start = end + 1
+		most := min(3, (max(len(name), len(candidate))+1)/3)
+		slips := distance(name, candidate, most)
+		switch {
+		case slips <= most && slips < len(candidate) && slips < fewest:
+			best, fewest = i, slips
+		case fewest == longestName && len(candidate) > longest && contains(name, candidate):
+			best, longest = i, len(candidate)
 		}
 	}
 	return best
 }
 
-// fold returns a name in lower case with underscores for hyphens.
-func fold(name string) string { return strings.ReplaceAll(strings.ToLower(name), "-", "_") }
+// fold returns a character in lower case, an underscore for a hyphen.
+func fold(b byte) byte {
+	switch {
+	case b >= 'A' && b <= 'Z':
+		return b | 0x20
+	case b == '-':
+		return '_'
+	}
+	return b
+}
+
+// cutCommon returns two names without what they have in common in front.
+func cutCommon(a, b string) (string, string) {
+	for a != "" && b != "" && fold(a[0]) == fold(b[0]) {
+		a, b = a[1:], b[1:]
+	}
+	return a, b
+}
+
+// contains reports whether a part, not empty, stands in a name.
+func contains(name, part string) bool {
+	for ; name != ""; name = name[1:] {
+		if _, left := cutCommon(name, part); left == "" {
+			return true
+		}
+	}
+	return false
+}
 
 // distance counts the characters to insert, delete, change, or swap with a
-// neighbour on the way from a to b (optimal string alignment). Bytes will do:
-// every known name is ASCII.
-func distance(a, b string) int {
-	before := make([]int, len(b)+1)
-	last := make([]int, len(b)+1)
-	row := make([]int, len(b)+1)
-	for j := range last {
-		last[j] = j
+// neighbour on the way from a to b (optimal string alignment), or returns more
+// than most when they are more. Bytes will do: every known name is ASCII.
+func distance(a, b string, most int) int {
+	a, b = cutCommon(a, b)
+	if a == "" || b == "" {
+		return len(a) + len(b)
 	}
-	for i := 1; i <= len(a); i++ {
-		row[0] = i
-		for j := 1; j <= len(b); j++ {
-			change := 1
-			if a[i-1] == b[j-1] {
-				change = 0
-			}
-			row[j] = min(last[j]+1, row[j-1]+1, last[j-1]+change)
-			if i > 1 && j > 1 && a[i-1] == b[j-2] && a[i-2] == b[j-1] {
-				row[j] = min(row[j], before[j-2]+1)
-			}
-		}
-		before, last, row = last, row, before
+	if most == 0 {
+		return 1
 	}
-	return last[len(b)]
+	fewest := min(distance(a[1:], b[1:], most-1), distance(a[1:], b, most-1), distance(a, b[1:], most-1))
+	if len(a) > 1 && len(b) > 1 && fold(a[0]) == fold(b[1]) && fold(a[1]) == fold(b[0]) {
+		fewest = min(fewest, distance(a[2:], b[2:], most-1))
+	}
+	return fewest + 1
 }

@@ -2,40 +2,42 @@ package document
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sluice-go/sluice/policy/tree"
 )
 
 // The attributes that have a cell for each value, and those with a name behind.
-var (
-	plainAttributes = []string{"key", "ip", "host", "method", "path", "route"}
-	namedAttributes = []string{"header", "cookie", "query"}
+const (
+	plainAttributes = "key ip host method path route"
+	namedAttributes = "header cookie query"
 )
+
+// tokenSigns are what a token of HTTP may have beside letters and digits.
+const tokenSigns = "!#$%&'*+-.^_`|~"
 
 // perText is what every error about per allows.
 const perText = "key, ip, header:NAME, cookie:NAME, query:NAME, host, method, path or route, or a list of them"
 
 // per reads one attribute or a list of them.
-func (p place) per() []string {
-	if p.node.Kind != tree.List {
-		return []string{p.attribute()}
+func (r *reader) per(n *tree.Node) []string {
+	if n.Kind != tree.List {
+		return []string{r.attribute(n)}
 	}
-	switch n := len(p.node.Items); {
-	case n == 0:
-		p.mistyped(perText)
+	if len(n.Items) == 0 {
+		r.mistyped(n, perText)
 		return nil
-	case n > MaxPer:
-		p.fail("a list of "+strconv.Itoa(n), "at most "+strconv.Itoa(MaxPer)+" attributes", "")
+	}
+	if len(n.Items) > MaxPer {
+		p := r.fail(n, "a list of $x", "at most $y attributes")
+		p.x, p.y = len(n.Items), MaxPer
 		return nil
 	}
 	var list []string
-	for i := range p.node.Items {
-		item := p.item(i)
-		name := item.attribute()
+	for _, item := range n.Items {
+		name := r.attribute(item)
 		if name != "" && slices.Contains(list, name) {
-			item.fail(quote(name)+" again", "each attribute once", "")
+			r.fail(item, "$q again", "each attribute once")
 		}
 		list = append(list, name)
 	}
@@ -44,48 +46,53 @@ func (p place) per() []string {
 
 // attribute reads one attribute. The names of headers, which have no case, are
 // in lower case, so that one of them has one spelling.
-func (p place) attribute() string {
-	text, ok := p.text(perText)
-	if !ok || slices.Contains(plainAttributes, text) {
+func (r *reader) attribute(n *tree.Node) string {
+	if !r.isText(n, perText) {
+		return ""
+	}
+	text := n.Text
+	if index(plainAttributes, text) >= 0 {
 		return text
 	}
-	kind, name, colon := strings.Cut(text, ":")
+	kind, name := text, ""
+	colon := strings.IndexByte(text, ':')
+	if colon >= 0 {
+		kind, name = text[:colon], text[colon+1:]
+	}
+	known := index(namedAttributes, kind) >= 0
+	if known && colon >= 0 && validAttribute(kind, name) && (kind != "header" || isMadeOf(name, tokenSigns)) {
+		return text
+	}
+	p := r.mistyped(n, perText)
 	switch {
-	case !colon && slices.Contains(namedAttributes, text):
-		p.fail(describe(p.node), text+":NAME", "")
-	case !colon || !slices.Contains(namedAttributes, kind):
-		p.fail(describe(p.node), perText, nearestAttribute(kind, name, colon))
-	case kind == "query" && queryName(name), kind == "cookie" && tokenName(name):
-	case kind == "header" && tokenName(name):
-		if lower := strings.ToLower(name); lower != name {
-			p.fail(describe(p.node), "the name of a header in lower case", quote("header:"+lower))
+	case known && colon < 0:
+		p.allowed = "$t:NAME"
+	case colon < 0:
+		const all = plainAttributes + " " + namedAttributes
+		p.near = word(all, nearest(kind, all))
+	case !known:
+		if i := nearest(kind, namedAttributes); i >= 0 && len(name) <= longestName {
+			p.near, p.hint = word(namedAttributes, i), renamed
 		}
+	case !validAttribute(kind, name):
+		p.allowed, p.word = "$w:NAME with a valid name behind the colon", kind
 	default:
-		p.fail(describe(p.node), kind+":NAME with a valid name behind the colon", "")
+		p.allowed, p.hint = "the name of a header in lower case", lowerCase
 	}
 	return text
 }
 
-// nearestAttribute returns the attribute that an unknown one may have meant.
-func nearestAttribute(kind, name string, colon bool) string {
-	if !colon {
-		return nearest(kind, slices.Concat(plainAttributes, namedAttributes))
+// validAttribute reports whether a name may be a parameter of a query, decoded,
+// or a token of HTTP (RFC 9110 section 5.6.2), which the names of headers and
+// cookies are.
+func validAttribute(kind, name string) bool {
+	if kind != "query" {
+		return isMadeOf(name, upperCase+tokenSigns)
 	}
-	if near := nearest(kind, namedAttributes); near != "" && len(name) <= longestName {
-		return near + ":" + name
+	for i := range len(name) {
+		if name[i] <= ' ' || name[i] == 0x7F {
+			return false
+		}
 	}
-	return ""
-}
-
-// tokenName reports whether a name is a token of HTTP (RFC 9110 section 5.6.2),
-// which the names of headers and cookies are.
-func tokenName(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
-		return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune("!#$%&'*+-.^_`|~", r))
-	})
-}
-
-// queryName reports whether a name, decoded, may be a parameter of a query.
-func queryName(name string) bool {
-	return name != "" && !strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r == 0x7F })
+	return name != ""
 }

@@ -2,7 +2,6 @@ package document
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/sluice-go/sluice/policy/tree"
@@ -81,68 +80,73 @@ func cutSegment(path string) (segment, rest string) {
 	return path, ""
 }
 
-// routes reads the list of routes; names are the policies that there are.
-func (p place) routes(names map[string]bool) []Route {
-	if p.node.Kind != tree.List {
-		p.mistyped("a list of routes")
-		return nil
+// routes reads the list of routes behind the policies of the document.
+func (r *reader) routes(n *tree.Node, doc *Document) {
+	if n.Kind != tree.List {
+		r.mistyped(n, "a list of routes")
+		return
 	}
-	if n := len(p.node.Items); n > MaxRoutes {
-		p.fail(strconv.Itoa(n)+" routes", "at most "+strconv.Itoa(MaxRoutes), "")
+	r.atMost(MaxRoutes, n, "$x routes")
+	names := make([]string, len(doc.Policies))
+	for i := range names {
+		names[i] = doc.Policies[i].Name
 	}
-	list := make([]Route, len(p.node.Items))
-	for i := range list {
-		list[i] = p.item(i).route(names)
+	slices.Sort(names)
+	// A list has no room for a name with a space, which is wrong anyway.
+	known := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" || strings.Contains(name, " ") })
+	list := strings.Join(known, " ")
+	doc.Routes = make([]Route, len(n.Items))
+	for i, item := range n.Items {
+		r.route(item, &doc.Routes[i], names, list)
 	}
-	return list
 }
 
-// route reads one route.
-func (p place) route(names map[string]bool) Route {
-	r := Route{Line: p.node.Line, Column: p.node.Column}
-	f, ok := p.fields("a route: a map of path, method, host and policy", "path", "method", "host", "policy")
-	if !ok {
-		return r
+// route reads one route. The names of the policies that there are, sorted, come
+// as they are and, for errors, as a list.
+func (r *reader) route(n *tree.Node, one *Route, names []string, list string) {
+	one.Line, one.Column = n.Line, n.Column
+	var f fields
+	if !f.read(r, n, "a route: a map of path, method, host and policy", "path method host policy") {
+		return
 	}
-	if v, ok := f.need("path", pathText); ok {
-		r.Path = v.routePath()
+	if n := f.need("path", pathText); n != nil {
+		one.Path = r.routePath(n)
 	}
-	if v, ok := f.get("method"); ok {
-		r.Methods = v.methods()
+	if n := f.get("method"); n != nil {
+		one.Methods = r.methods(n)
 	}
-	if v, ok := f.get("host"); ok {
-		r.Host = v.routeHost()
+	if n := f.get("host"); n != nil {
+		one.Host = r.routeHost(n)
 	}
-	if v, ok := f.need("policy", "the name of a policy"); ok {
-		r.Policy = v.routePolicy(names)
+	if n := f.need("policy", "the name of a policy"); n != nil {
+		one.Policy = r.routePolicy(n, names, list)
 	}
-	return r
 }
 
 // pathText is what every error about a path allows.
 const pathText = "a path that begins with a slash, as in /api/**"
 
 // routePath reads the pattern of a path.
-func (p place) routePath() string {
-	path, ok := p.text(pathText)
-	if !ok {
+func (r *reader) routePath(n *tree.Node) string {
+	if !r.isText(n, pathText) {
 		return ""
 	}
+	path := n.Text
 	if !strings.HasPrefix(path, "/") {
-		p.fail(describe(p.node), pathText, "")
+		r.mistyped(n, pathText)
 		return path
 	}
 	if strings.ContainsFunc(path, func(r rune) bool { return r <= ' ' || r > '~' || r == '?' || r == '#' }) {
-		p.fail(describe(p.node), pathText+", without a query, in the characters that a request has: ASCII, others as %XX", "")
+		r.mistyped(n, pathText+", without a query, in the characters that a request has: ASCII, others as %XX")
 		return path
 	}
 	for _, segment := range strings.Split(path, "/") {
 		switch {
 		case segment == "." || segment == "..":
-			p.fail(describe(p.node), pathText+", without the segments . and ..", "")
+			r.mistyped(n, pathText+", without the segments . and ..")
 			return path
 		case strings.Contains(segment, "*") && segment != "*" && segment != "**":
-			p.fail(describe(p.node), "* for one segment between slashes, ** for any number of them; "+quote(segment)+" is neither", "")
+			r.mistyped(n, "* for one segment between slashes, ** for any number of them; $w is neither").word = quote(segment)
 			return path
 		}
 	}
@@ -150,17 +154,20 @@ func (p place) routePath() string {
 }
 
 // routeHost reads a host, or *. and a host.
-func (p place) routeHost() string {
+func (r *reader) routeHost(n *tree.Node) string {
 	const allowed = "a host in lower case without a port, as in api.example.com, or *.example.com for all below it"
-	host, ok := p.text(allowed)
-	if !ok || validHost(host) {
+	if !r.isText(n, allowed) {
+		return ""
+	}
+	host := n.Text
+	if validHost(host) {
 		return host
 	}
 	near := ""
-	if lower := strings.ToLower(host); len(host) <= longestName && validHost(lower) {
-		near = lower
+	if plain := lower(host); len(host) <= longestName && validHost(plain) {
+		near = plain
 	}
-	p.fail(describe(p.node), allowed, near)
+	r.mistyped(n, allowed).near = near
 	return host
 }
 
@@ -174,25 +181,12 @@ func validHost(host string) bool {
 }
 
 // routePolicy reads the name of a policy of the document.
-func (p place) routePolicy(names map[string]bool) string {
-	name, ok := p.text("the name of a policy")
-	if !ok || names[name] {
-		return name
+func (r *reader) routePolicy(n *tree.Node, names []string, list string) string {
+	if !r.isText(n, "the name of a policy") {
+		return ""
 	}
-	if p.full() {
-		p.mistyped("the name of a policy")
-		return name
+	if _, there := slices.BinarySearch(names, n.Text); !there {
+		r.unknownPolicy(n, list)
 	}
-	known := make([]string, 0, len(names))
-	for one := range names {
-		known = append(known, one)
-	}
-	slices.Sort(known)
-	const most = 8
-	allowed := "the name of a policy of this document"
-	if len(known) > 0 && len(known) <= most {
-		allowed += ": " + orList(known)
-	}
-	p.fail("the policy "+quote(name)+", which is not there", allowed, nearest(name, known))
-	return name
+	return n.Text
 }

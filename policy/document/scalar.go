@@ -1,8 +1,6 @@
 package document
 
 import (
-	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -12,170 +10,188 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// integer reads a whole number from least to most, in decimal digits.
-func (p place) integer(least, most int) (uint32, bool) {
-	allowed := "a whole number from " + strconv.Itoa(least) + " to " + strconv.Itoa(most)
-	inside := func(text string) (uint64, bool) {
-		n, err := strconv.ParseUint(text, 10, 32)
-		return n, err == nil && n >= uint64(least) && n <= uint64(most) && strconv.FormatUint(n, 10) == text
-	}
-	switch n, ok := inside(p.node.Text); {
-	case p.node.Kind == tree.Number && ok:
-		return uint32(n), true
-	case p.node.Kind == tree.Text && ok:
-		p.fail(describe(p.node), allowed+", without quotes", p.node.Text)
-	default:
-		p.mistyped(allowed)
-	}
-	return 0, false
+// parseWhole reads a whole number in decimal digits, without zeros in front.
+func parseWhole(text string) (uint64, bool) {
+	n, rest := cutNumber(text)
+	return n, text != "" && rest == "" && (text[0] != '0' || len(text) == 1)
 }
 
-// boolean reads true or false.
-func (p place) boolean() bool {
-	if p.node.Kind == tree.Bool {
-		return p.node.Text == "true"
+// asInteger reads a whole number from least to most and returns whether it is
+// one.
+func (r *reader) asInteger(n *tree.Node, least, most int, into *uint32) bool {
+	number, ok := parseWhole(n.Text)
+	ok = ok && number >= uint64(least) && number <= uint64(most)
+	if n.Kind == tree.Number && ok {
+		*into = uint32(number)
+		return true
 	}
-	near := ""
-	if p.node.Kind == tree.Text {
-		switch strings.ToLower(p.node.Text) {
-		case "true", "yes", "on", "y":
-			near = "true"
-		case "false", "no", "off", "n":
-			near = "false"
-		}
+	p := r.mistyped(n, "a whole number from $x to $y")
+	p.x, p.y = least, most
+	if n.Kind == tree.Text && ok {
+		p.allowed, p.near = "a whole number from $x to $y, without quotes", n.Text
 	}
-	p.fail(describe(p.node), "true or false", near)
 	return false
 }
 
-// word reads one of a few words and returns its index, -1 for none of them.
-func (p place) word(known ...string) int {
-	if p.node.Kind != tree.Text {
-		p.mistyped(orList(known))
-		return -1
+// asBool reads true or false.
+func (r *reader) asBool(n *tree.Node) bool {
+	if n.Kind == tree.Bool {
+		return n.Text == "true"
 	}
-	i := slices.Index(known, p.node.Text)
-	if i < 0 {
-		p.fail(describe(p.node), orList(known), nearest(p.node.Text, known))
-	}
-	return i
-}
-
-// text reads any text.
-func (p place) text(allowed string) (string, bool) {
-	if p.node.Kind != tree.Text {
-		if p.node.Kind == tree.Number || p.node.Kind == tree.Bool {
-			allowed += ", in quotes"
+	p := r.mistyped(n, "true or false")
+	if n.Kind == tree.Text {
+		switch i := index("true yes on y false no off n", lower(n.Text)); {
+		case i >= 4:
+			p.near = "false"
+		case i >= 0:
+			p.near = "true"
 		}
-		p.mistyped(allowed)
-		return "", false
 	}
-	return p.node.Text, true
+	return false
 }
 
-// share reads a percentage of at most four decimals, more than 0 and at most
-// the whole.
-func (p place) share() (reducer.Share, bool) {
-	return p.percentage(1, reducer.Whole, "a share as in 20% or 0.5%, more than 0% and at most 100%, with at most 4 decimals")
-}
-
-// percentage reads a percentage from least to most.
-func (p place) percentage(least, most reducer.Share, allowed string) (reducer.Share, bool) {
-	inside := func(text string) (reducer.Share, bool) {
-		digits, percent := strings.CutSuffix(text, "%")
-		n, ok := fixed(digits, 4)
-		return reducer.Share(n), percent && ok && n >= uint64(least) && n <= uint64(most)
-	}
-	share, ok := inside(p.node.Text)
-	if p.node.Kind == tree.Text && ok {
-		return share, true
-	}
+// asWord reads one of a few words and returns its index, -1 for none of them.
+func (r *reader) asWord(n *tree.Node, list string) int {
 	near := ""
-	switch _, ok := inside(p.node.Text + "%"); {
-	case p.node.Kind == tree.Number && ok && len(p.node.Text) < longestName && !strings.HasPrefix(p.node.Text, "0"):
-		near = p.node.Text + "%"
-	case p.node.Kind == tree.Text:
-		near = nearestUnits(p.node.Text, func(s string) bool { _, ok := inside(s); return ok })
+	if n.Kind == tree.Text {
+		if i := index(list, n.Text); i >= 0 {
+			return i
+		}
+		near = word(list, nearest(n.Text, list))
 	}
-	p.fail(describe(p.node), allowed, near)
-	return 0, false
+	p := r.mistyped(n, "$l")
+	p.word, p.near = list, near
+	return -1
+}
+
+// isText reports whether a node is a text, and an error when it is not.
+func (r *reader) isText(n *tree.Node, allowed string) bool {
+	if n.Kind == tree.Text {
+		return true
+	}
+	p := r.mistyped(n, allowed)
+	if n.Kind == tree.Number || n.Kind == tree.Bool {
+		p.allowed, p.other = "$o, in quotes", allowed
+	}
+	return false
+}
+
+// asRatio is asShare for a percentage of more than nothing and at most the whole.
+func (r *reader) asRatio(n *tree.Node, into *reducer.Share) {
+	r.asShare(n, 1, int(reducer.Whole), "a share as in 20% or 0.5%, more than 0% and at most 100%, with at most 4 decimals", into)
+}
+
+// asShare reads a percentage from least to most, of at most four decimals, and
+// returns whether it is one.
+func (r *reader) asShare(n *tree.Node, least, most int, allowed string, into *reducer.Share) bool {
+	share, ok := parseShare(n.Text, least, most)
+	if n.Kind == tree.Text && ok {
+		*into = reducer.Share(share)
+		return true
+	}
+	p := r.mistyped(n, allowed)
+	if n.Kind == tree.Text || n.Kind == tree.Number {
+		p.hint, p.x, p.y = aShare, least, most
+	}
+	return false
+}
+
+// parseShare reads a percentage from least to most.
+func parseShare(text string, least, most int) (uint64, bool) {
+	last := len(text) - 1
+	if last < 0 || text[last] != '%' {
+		return 0, false
+	}
+	n, ok := fixed(text[:last], 4)
+	return n, ok && n >= uint64(least) && n <= uint64(most)
 }
 
 // fixed reads digits, and behind a point at most as many as decimals, and
 // returns the number in units of the last decimal: fixed("1.5", 4) is 15,000.
 func fixed(text string, decimals int) (uint64, bool) {
-	whole, fraction, point := strings.Cut(text, ".")
-	if digits, rest := cutDigits(whole); digits == "" || rest != "" || len(digits) > 1 && digits[0] == '0' {
+	n, rest := cutNumber(text)
+	_, ok := parseWhole(text[:len(text)-len(rest)])
+	if n >= 1<<32 {
 		return 0, false
 	}
-	if digits, rest := cutDigits(fraction); rest != "" || point && digits == "" || len(digits) > decimals {
-		return 0, false
+	if len(rest) > 1 && rest[0] == '.' {
+		rest = rest[1:]
 	}
-	n, ok := decimal(whole + fraction + strings.Repeat("0", decimals-len(fraction)))
-	return n, ok && n < 1<<32
-}
-
-// factor reads a number from 1 to 1000 of at most six decimals.
-func (p place) factor() (backoff.Factor, bool) {
-	if p.node.Kind == tree.Number {
-		n, ok := fixed(p.node.Text, 6)
-		if ok && n >= uint64(backoff.MaxFactor/1000) && n <= uint64(backoff.MaxFactor) {
-			return backoff.Factor(n), true
+	for range decimals {
+		n *= 10
+		if rest != "" && isDigit(rest[0]) {
+			n += uint64(rest[0] - '0')
+			rest = rest[1:]
 		}
 	}
-	p.mistyped("a number from 1 to 1000 with at most 6 decimals, as in 2 or 1.5")
-	return 0, false
+	return n, ok && rest == "" && n < 1<<32
 }
 
-// rateText is what every error about a rate allows.
+// asFactor reads a number from 1 to 1000 of at most six decimals.
+func (r *reader) asFactor(n *tree.Node, into *backoff.Factor) {
+	factor, ok := fixed(n.Text, 6)
+	if n.Kind != tree.Number || !ok || factor < uint64(backoff.FactorOne) || factor > uint64(backoff.MaxFactor) {
+		r.mistyped(n, "a number from 1 to 1000 with at most 6 decimals, as in 2 or 1.5")
+		return
+	}
+	*into = backoff.Factor(factor)
+}
+
+// rateText is what every error about a rate allows, $r in its text.
 const rateText = "a rate COUNT/DURATION as in 50/1m, 50/m or 1000/1h, the duration with its unit (ns, us, ms, s, m, h, d)"
 
-// parseRate reads COUNT/DURATION; a bare unit is one of it.
-func parseRate(text string) (count uint64, period time.Duration, v verdict) {
-	digits, rest, slash := strings.Cut(text, "/")
-	if !slash {
+// parseRate reads COUNT/DURATION, the count from least to limiter.MaxCount, that
+// gives no more than one permit a nanosecond; a bare unit is one of it.
+func parseRate(text string, least uint64) (count uint64, period time.Duration, v verdict) {
+	slash := strings.IndexByte(text, '/')
+	if slash < 0 {
 		return 0, 0, malformed
 	}
-	whole, tail := cutDigits(digits)
-	count, ok := decimal(whole)
-	if whole == "" || tail != "" || len(whole) > 1 && whole[0] == '0' {
-		return 0, 0, malformed
-	}
+	count, ok := parseWhole(text[:slash])
 	if !ok {
-		count = 1<<64 - 1
+		return 0, 0, malformed
 	}
-	if size, tail := cutUnit(rest); size > 0 && tail == "" {
-		return count, time.Duration(size), good
+	duration := text[slash+1:]
+	if size, rest := cutUnit(duration); size > 0 && rest == "" {
+		period = time.Duration(size)
+	} else if period, v = parseDuration(duration, 0); v != good {
+		return 0, 0, v
 	}
-	period, v = parseDuration(rest)
+	switch {
+	case count < least || count > limiter.MaxCount:
+		v = miscount
+	case period == 0:
+		v = tooFew
+	case count > uint64(period):
+		v = tooDense
+	}
 	return count, period, v
 }
 
-// rate reads a rate of at least the least count, 0 or 1, and at most
-// limiter.MaxCount, that gives no more than one permit a nanosecond.
-func (p place) rate(least uint64) (count uint32, period time.Duration, ok bool) {
-	if p.node.Kind != tree.Text {
-		p.mistyped(rateText)
-		return 0, 0, false
+// asRate reads a rate of at least the least count, 0 or 1, and returns whether
+// it is one.
+func (r *reader) asRate(n *tree.Node, least uint64, count *uint32, period *time.Duration) bool {
+	c, d, v := parseRate(n.Text, least)
+	if n.Kind == tree.Text && v == good {
+		*count, *period = uint32(c), d
+		return true
 	}
-	inside := func(text string) bool {
-		n, d, v := parseRate(text)
-		return v == good && d > 0 && n >= least && n <= limiter.MaxCount && n <= uint64(d)
+	p := r.mistyped(n, "$r")
+	if n.Kind != tree.Text {
+		return false
 	}
-	n, d, v := parseRate(p.node.Text)
-	switch {
-	case inside(p.node.Text):
-		return uint32(n), d, true
-	case v == good && (n < least || n > limiter.MaxCount):
-		p.fail(describe(p.node), rateText+"; the count from "+strconv.FormatUint(least, 10)+" to "+strconv.Itoa(limiter.MaxCount), "")
-	case v == good && d == 0:
-		p.fail(describe(p.node), rateText+"; the duration more than 0", "")
-	case v == good:
-		p.fail(describe(p.node), "a rate of at most one permit a nanosecond", "")
-	case v == overlong:
-		p.fail(describe(p.node), rateText+"; the duration at most "+longestText, "")
+	p.x, p.y = int(least), limiter.MaxCount
+	switch v {
+	case miscount:
+		p.allowed = "$r; the count from $x to $y"
+	case tooFew:
+		p.allowed = "$r; the duration more than 0"
+	case tooDense:
+		p.allowed = "a rate of at most one permit a nanosecond"
+	case overlong:
+		p.allowed = "$r; the duration at most " + longestText
 	default:
-		p.fail(describe(p.node), rateText, nearestUnits(p.node.Text, inside))
+		p.hint = aRate
 	}
-	return 0, 0, false
+	return false
 }

@@ -3,7 +3,6 @@ package tree
 import (
 	"strconv"
 	"strings"
-	"unicode/utf8"
 )
 
 // ReadJSON reads a JSON text (RFC 8259) strictly: one value and nothing after
@@ -19,13 +18,14 @@ func ReadJSON(src []byte) (*Node, *SyntaxError) {
 	if r.done() {
 		return nil, r.fail("an empty document", "a policy document")
 	}
-	node := r.value(0)
-	if r.err != nil {
-		return nil, r.err
-	}
+	node := &Node{}
+	r.value(node, 0)
 	r.space()
 	if !r.done() {
-		return nil, r.fail(r.here(), "the end of the document")
+		r.fail(r.here(), "the end of the document")
+	}
+	if r.err != nil {
+		return nil, r.err
 	}
 	return node, nil
 }
@@ -49,8 +49,11 @@ func (r *jsonReader) here() string {
 	if r.done() {
 		return "the end of the document"
 	}
-	char, _ := utf8.DecodeRuneInString(r.text[r.offset:])
-	return strconv.QuoteRune(char)
+	end := r.offset + 1
+	for end < len(r.text) && r.text[end]&0xC0 == 0x80 {
+		end++
+	}
+	return Quote(r.text[r.offset:end], '\'')
 }
 
 // space moves over white space.
@@ -60,144 +63,122 @@ func (r *jsonReader) space() {
 	}
 }
 
-// expect moves over one byte, or fails.
-func (r *jsonReader) expect(b byte, allowed string) bool {
-	if r.done() || r.peek() != b {
-		r.fail(r.here(), allowed)
+// skip moves over a text if it stands under the cursor, and reports whether it
+// does.
+func (r *jsonReader) skip(text string) bool {
+	if !strings.HasPrefix(r.text[r.offset:], text) {
 		return false
 	}
-	r.next()
+	for range len(text) {
+		r.next()
+	}
 	return true
 }
 
-// value reads any value inside depth lists and maps. After an error what it
-// returns has no meaning.
-func (r *jsonReader) value(depth int) *Node {
-	node := &Node{Line: r.line, Column: r.column}
+// value reads any value inside depth lists and maps into a node. After an error
+// what the node holds has no meaning.
+func (r *jsonReader) value(node *Node, depth int) {
+	node.Line, node.Column = r.line, r.column
+	start := r.offset
 	switch b := r.peek(); {
 	case b == '{' || b == '[':
 		if depth == MaxDepth {
 			r.fail("a value inside "+strconv.Itoa(MaxDepth)+" others", "at most "+strconv.Itoa(MaxDepth)+" lists and maps in one another")
-			return node
+			return
 		}
 		r.next()
 		if b == '{' {
-			r.object(node, depth+1)
+			node.Kind = Map
+			r.items(node, "}", "',' or '}'", depth+1)
 		} else {
-			r.array(node, depth+1)
+			node.Kind = List
+			r.items(node, "]", "',' or ']'", depth+1)
 		}
+		return
 	case b == '"':
 		node.Kind, node.Text = Text, r.str()
-	case b == '-' || b >= '0' && b <= '9':
-		node.Kind, node.Text = Number, r.number()
+		return
+	case b == '-' || isDigit(b):
+		node.Kind = Number
+		r.number()
+	case r.skip("null"):
+		node.Kind = Null
+		return
+	case r.skip("true"), r.skip("false"):
+		node.Kind = Bool
 	default:
-		r.word(node)
+		r.fail(r.here(), "a JSON value")
 	}
-	return node
+	node.Text = r.text[start:r.offset]
 }
 
-// word reads true, false or null.
-func (r *jsonReader) word(node *Node) {
-	for _, word := range []string{"true", "false", "null"} {
-		if !strings.HasPrefix(r.text[r.offset:], word) {
-			continue
-		}
-		node.Kind, node.Text = Bool, word
-		if word == "null" {
-			node.Kind, node.Text = Null, ""
-		}
-		for range word {
-			r.next()
-		}
-		return
-	}
-	r.fail(r.here(), "a JSON value")
-}
-
-// array reads the items behind the opening bracket.
-func (r *jsonReader) array(node *Node, depth int) {
-	node.Kind = List
+// items reads what stands in a list or a map, up to the closing bracket.
+func (r *jsonReader) items(node *Node, end, allowed string, depth int) {
 	r.space()
-	if r.peek() == ']' {
-		r.next()
+	if r.skip(end) {
 		return
 	}
-	for r.err == nil {
+	for {
 		r.space()
-		node.Items = append(node.Items, r.value(depth))
+		item := &Node{}
+		if node.Kind == Map {
+			r.key(item)
+		}
+		if r.err == nil {
+			r.value(item, depth)
+		}
+		node.Add(item)
 		r.space()
-		if r.peek() != ',' {
-			r.expect(']', "',' or ']'")
+		if r.err != nil || r.skip(end) {
 			return
 		}
-		r.next()
+		if !r.skip(",") {
+			r.fail(r.here(), allowed)
+			return
+		}
 	}
 }
 
-// object reads the entries behind the opening brace.
-func (r *jsonReader) object(node *Node, depth int) {
-	node.Kind = Map
+// key reads the key of an entry and the colon behind it.
+func (r *jsonReader) key(entry *Node) {
+	if r.peek() != '"' {
+		r.fail(r.here(), "a name in double quotes")
+		return
+	}
+	entry.KeyLine, entry.KeyColumn = r.line, r.column
+	entry.Key = r.str()
 	r.space()
-	if r.peek() == '}' {
-		r.next()
-		return
+	if !r.skip(":") {
+		r.fail(r.here(), "':'")
 	}
-	for r.err == nil {
-		r.space()
-		if r.peek() != '"' {
-			r.fail(r.here(), "a name in double quotes")
-			return
+	r.space()
+}
+
+// number moves over a number.
+func (r *jsonReader) number() {
+	r.skip("-")
+	if !r.skip("0") {
+		r.digits()
+	}
+	if r.skip(".") {
+		r.digits()
+	}
+	if r.skip("e") || r.skip("E") {
+		if !r.skip("+") {
+			r.skip("-")
 		}
-		entry := Entry{Line: r.line, Column: r.column}
-		entry.Key = r.str()
-		r.space()
-		if r.err != nil || !r.expect(':', "':'") {
-			return
-		}
-		r.space()
-		entry.Value = r.value(depth)
-		node.Entries = append(node.Entries, entry)
-		r.space()
-		if r.peek() != ',' {
-			r.expect('}', "',' or '}'")
-			return
-		}
-		r.next()
+		r.digits()
 	}
 }
 
-// number reads a number and returns it as written.
-func (r *jsonReader) number() string {
-	start := r.offset
-	if r.peek() == '-' {
-		r.next()
-	}
-	if r.peek() == '0' {
-		r.next()
-	} else {
-		r.digits()
-	}
-	if r.peek() == '.' {
-		r.next()
-		r.digits()
-	}
-	if b := r.peek(); b == 'e' || b == 'E' {
-		r.next()
-		if b := r.peek(); b == '+' || b == '-' {
-			r.next()
-		}
-		r.digits()
-	}
-	return r.text[start:r.offset]
-}
-
-// digits reads one digit or more.
+// digits moves over one digit or more.
 func (r *jsonReader) digits() {
-	if b := r.peek(); b < '0' || b > '9' {
+	if !isDigit(r.peek()) {
 		r.fail(r.here(), "a digit")
-		return
 	}
-	for b := r.peek(); b >= '0' && b <= '9'; b = r.peek() {
+	for isDigit(r.peek()) {
 		r.next()
 	}
 }
+
+func isDigit(b byte) bool { return b >= '0' && b <= '9' }

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"io"
 	"math/rand/v2"
+	"strconv"
 	"strings"
 	"testing"
 	"unicode/utf8"
@@ -30,8 +31,8 @@ func plain(n *Node) any {
 		return list
 	case Map:
 		entries := map[string]any{}
-		for _, e := range n.Entries {
-			entries[e.Key] = plain(e.Value)
+		for _, e := range n.Items {
+			entries[e.Key] = plain(e)
 		}
 		return entries
 	}
@@ -128,13 +129,17 @@ func TestPlaces(t *testing.T) {
 	require.Nil(t, err)
 	place := func(n *Node) [2]int { return [2]int{n.Line, n.Column} }
 	assert.Equal(t, [2]int{1, 1}, place(node))
-	first := node.Entries[0]
-	assert.Equal(t, [2]int{2, 2}, [2]int{first.Line, first.Column})
-	assert.Equal(t, [2]int{2, 7}, place(first.Value))
-	assert.Equal(t, [2]int{2, 8}, place(first.Value.Items[0]))
-	assert.Equal(t, [2]int{3, 3}, place(first.Value.Items[1]))
-	assert.Equal(t, [2]int{3, 9}, place(first.Value.Items[1].Entries[0].Value))
-	assert.Equal(t, [2]int{4, 1}, [2]int{node.Entries[1].Line, node.Entries[1].Column})
+	key := func(n *Node) [2]int { return [2]int{n.KeyLine, n.KeyColumn} }
+	first := node.Items[0]
+	assert.Equal(t, [2]int{2, 2}, key(first))
+	assert.Equal(t, [2]int{2, 7}, place(first))
+	assert.Equal(t, [2]int{2, 8}, place(first.Items[0]))
+	assert.Equal(t, [2]int{3, 3}, place(first.Items[1]))
+	assert.Equal(t, [2]int{3, 9}, place(first.Items[1].Items[0]))
+	assert.Equal(t, [2]int{4, 1}, key(node.Items[1]))
+	assert.Nil(t, node.Up)
+	assert.Same(t, node, first.Up)
+	assert.Equal(t, 1, first.Items[1].Index)
 
 	_, err = ReadJSON([]byte("[1,\n é]"))
 	assert.Equal(t, &SyntaxError{Line: 2, Column: 2, Found: "'é'", Allowed: "a JSON value"}, err)
@@ -150,4 +155,18 @@ func FuzzReadJSON(f *testing.F) {
 			check(t, src)
 		}
 	})
+}
+
+// TestQuoteIsStrconvs compares the escapes: all of ASCII, bytes that are no
+// UTF-8, and beyond them what takes no room or turns a line.
+func TestQuoteIsStrconvs(t *testing.T) {
+	for r := rune(0); r < 0x250; r++ {
+		assert.Equal(t, strconv.QuoteRune(r), Quote(string(r), '\''))
+		assert.Equal(t, strconv.Quote(string(r)), Quote(string(r), '"'))
+	}
+	for _, text := range []string{
+		"", "é€😀", "\u2028\u200b\u202e\u2066\ufeff\u3000\ue000", "\ufffd", "\xff", "a\xc3", "\xed\xa0\x80", `a"b'c\d`,
+	} {
+		assert.Equal(t, strconv.Quote(text), Quote(text, '"'))
+	}
 }

@@ -32,7 +32,7 @@ const (
 	Text
 	// List has Items.
 	List
-	// Map has Entries.
+	// Map has Items that have a Key.
 	Map
 )
 
@@ -43,18 +43,22 @@ type Node struct {
 	Text string
 	// Line and Column, both from 1; a column is a character, not a byte.
 	Line, Column int
-	// Items of a List, in order.
+	// Key of an entry of a Map, and the place where it begins. A key that could
+	// not be read is empty and its node Bad.
+	Key                string
+	KeyLine, KeyColumn int
+	// Up is the List or the Map that the node stands in, nil for the root, and
+	// Index its position there.
+	Up    *Node
+	Index int
+	// Items of a List or entries of a Map, in order, double keys included.
 	Items []*Node
-	// Entries of a Map, in order, double keys included.
-	Entries []Entry
 }
 
-// Entry is a key of a map, the place where the key begins, and its value. A key
-// that could not be read is empty and its value Bad.
-type Entry struct {
-	Key          string
-	Line, Column int
-	Value        *Node
+// Add puts a node behind the items of a List or the entries of a Map.
+func (n *Node) Add(item *Node) {
+	item.Up, item.Index = n, len(n.Items)
+	n.Items = append(n.Items, item)
 }
 
 // SyntaxError says where and why a document cannot be read at all.

@@ -2,6 +2,7 @@ package tree
 
 import (
 	"strconv"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -60,27 +61,33 @@ func CheckSource(src []byte) *SyntaxError {
 			Allowed: "at most " + strconv.Itoa(MaxBytes) + " bytes (1 MiB)",
 		}
 	}
-	for c := newCursor(string(src)); !c.done(); {
-		r, size := utf8.DecodeRuneInString(c.text[c.offset:])
-		if r == utf8.RuneError && size == 1 {
-			return &SyntaxError{
-				Line: c.line, Column: c.column,
-				Found:   "the byte 0x" + hex(uint64(c.peek()), 2),
-				Allowed: "text in UTF-8",
-			}
-		}
-		if !printable(r) {
-			return &SyntaxError{
-				Line: c.line, Column: c.column,
-				Found:   "the character U+" + hex(uint64(r), 4),
-				Allowed: "text without control characters but tab, line feed and carriage return",
-			}
-		}
-		for range size {
+	c := newCursor(string(src))
+	for i, r := range c.text {
+		for c.offset < i {
 			c.next()
 		}
+		torn := isTorn(r, c.text[i:])
+		if !torn && printable(r) {
+			continue
+		}
+		err := &SyntaxError{
+			Line: c.line, Column: c.column,
+			Found:   "the character U+" + hex(r, 4, upperDigits),
+			Allowed: "text without control characters but tab, line feed and carriage return",
+		}
+		if torn {
+			err.Found, err.Allowed = "the byte 0x"+hex(rune(c.peek()), 2, upperDigits), "text in UTF-8"
+		}
+		return err
 	}
 	return nil
+}
+
+// isTorn reports whether a character that a loop over a text found stands for a
+// byte that is no UTF-8, and not for itself.
+func isTorn(r rune, text string) bool {
+	const replacement = "\uFFFD"
+	return r == utf8.RuneError && !strings.HasPrefix(text, replacement)
 }
 
 // printable is YAML's c-printable, which JSON documents keep to as well.
@@ -94,12 +101,17 @@ func printable(r rune) bool {
 	return true
 }
 
-// hex returns n in upper case, with zeros in front up to the width.
-func hex(n uint64, width int) string {
-	const digits = "0123456789ABCDEF"
+// The digits of hexadecimal numbers.
+const (
+	upperDigits = "0123456789ABCDEF"
+	lowerDigits = "0123456789abcdef"
+)
+
+// hex returns n in the digits, with zeros in front up to the width.
+func hex(n rune, width int, digits string) string {
 	text := ""
 	for ; n > 0 || len(text) < width; n >>= 4 {
-		text = string(digits[n&15]) + text
+		text = digits[n&15:][:1] + text
 	}
 	return text
 }

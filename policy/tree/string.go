@@ -1,84 +1,77 @@
 package tree
 
-import (
-	"strconv"
-	"strings"
-)
+import "strings"
 
 // str reads a string, its quotes included, and returns what it means.
 func (r *jsonReader) str() string {
 	r.next()
-	var text strings.Builder
+	var text []byte
 	for r.err == nil {
-		switch b := r.peek(); {
+		start := r.offset
+		for b := r.peek(); b >= 0x20 && b != '"' && b != '\\'; b = r.peek() {
+			r.next()
+		}
+		text = append(text, r.text[start:r.offset]...)
+		switch {
 		case r.done():
 			r.fail("the end of the document", `'"' at the end of the string`)
-		case b == '"':
-			r.next()
-			return text.String()
-		case b == '\\':
-			r.escape(&text)
-		case b < 0x20:
-			r.fail("the character U+"+hex(uint64(b), 4)+" in a string", `an escape such as \n or \t`)
+		case r.skip(`"`):
+			return string(text)
+		case r.peek() == '\\':
+			text = append(text, r.escape()...)
 		default:
-			text.WriteByte(b)
-			r.next()
+			r.fail("the character U+"+hex(rune(r.peek()), 4, upperDigits)+" in a string", `an escape such as \n or \t`)
 		}
 	}
 	return ""
 }
 
-// escape reads one escape, a surrogate pair as one.
-func (r *jsonReader) escape(text *strings.Builder) {
-	at := *r
+// escape reads one escape, a surrogate pair as one, and returns the character
+// that it means.
+func (r *jsonReader) escape() string {
+	line, column := r.line, r.column
 	r.next()
-	b := r.peek()
-	if i := strings.IndexByte(`"\/bfnrt`, b); b != 0 && i >= 0 {
-		text.WriteByte("\"\\/\b\f\n\r\t"[i])
+	if i := strings.IndexByte(`"\/bfnrt`, r.peek()); i >= 0 {
 		r.next()
-		return
+		return "\"\\/\b\f\n\r\t"[i : i+1]
 	}
-	if b != 'u' {
+	if !r.skip("u") {
 		r.fail(r.here(), `an escape: \" \\ \/ \b \f \n \r \t or \u with four hexadecimal digits`)
-		return
+		return ""
 	}
-	r.next()
 	char := r.fourDigits()
-	if highHalf(char) && strings.HasPrefix(r.text[r.offset:], `\u`) {
-		r.next()
-		r.next()
+	if highHalf(char) && r.skip(`\u`) {
 		if low := r.fourDigits(); lowHalf(low) {
 			char = 0x10000 + (char-0xD800)<<10 + (low - 0xDC00)
 		}
 	}
-	switch {
-	case r.err != nil:
-	case char == 0:
-		at.fail("the character U+0000", "text without it")
-		r.err = at.err
-	case highHalf(char) || lowHalf(char):
-		at.fail("half of a surrogate pair", "a whole pair, a high half first")
-		r.err = at.err
-	default:
-		text.WriteRune(char)
+	if char == 0 || highHalf(char) || lowHalf(char) {
+		// What is wrong began where the escape did.
+		r.line, r.column = line, column
+		if char == 0 {
+			r.fail("the character U+0000", "text without it")
+		}
+		r.fail("half of a surrogate pair", "a whole pair, a high half first")
 	}
+	return string(char)
 }
 
 // fourDigits reads the hexadecimal digits of an escape.
 func (r *jsonReader) fourDigits() rune {
-	end := r.offset + 4
-	if end > len(r.text) {
-		end = len(r.text)
+	end := min(r.offset+4, len(r.text))
+	digits := r.text[r.offset:end]
+	char, valid := rune(0), len(digits) == 4
+	for i := range len(digits) {
+		digit := strings.IndexByte(lowerDigits, digits[i]|0x20)
+		char = char<<4 | rune(digit)
+		valid = valid && digit >= 0
 	}
-	char, err := strconv.ParseUint(r.text[r.offset:end], 16, 16)
-	if err != nil || end-r.offset < 4 {
-		r.fail("the escape \\u"+strconv.Quote(r.text[r.offset:end]), `four hexadecimal digits behind \u`)
+	if !valid {
+		r.fail("the escape \\u"+Quote(digits, '"'), `four hexadecimal digits behind \u`)
 		return 0
 	}
-	for r.offset < end {
-		r.next()
-	}
-	return rune(char)
+	r.skip(digits)
+	return char
 }
 
 // highHalf and lowHalf are the two halves of a surrogate pair of UTF-16.

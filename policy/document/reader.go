@@ -1,0 +1,150 @@
+package document
+
+import (
+	"strconv"
+
+	"github.com/sluice-go/sluice/policy/tree"
+)
+
+// reader reads the nodes of one document and notes what is wrong with them. The
+// texts are made at the end, in one place, so that what reads a setting is short.
+type reader struct {
+	file     string
+	before   Errors // what the reader of the source found
+	problems []*problem
+	more     int     // problems past MaxErrors
+	spare    problem // takes what is not reported
+}
+
+// full reports whether further errors are only counted, so that no work is
+// owed to their texts.
+func (r *reader) full() bool { return len(r.before)+len(r.problems) >= MaxErrors }
+
+// fail notes an error at a node, unless the reader of the source has. It returns
+// the problem for its caller to say more.
+func (r *reader) fail(n *tree.Node, found, allowed string) *problem {
+	if n.Kind == tree.Bad {
+		return &r.spare
+	}
+	p := r.failKey(n, found, allowed)
+	p.atKey = false
+	return p
+}
+
+// failKey is fail for the key of an entry, which the reader of the source cannot
+// have reported.
+func (r *reader) failKey(e *tree.Node, found, allowed string) *problem {
+	if r.full() {
+		r.more++
+		return &r.spare
+	}
+	p := &problem{node: e, atKey: true, found: found, allowed: allowed}
+	r.problems = append(r.problems, p)
+	return p
+}
+
+// mistyped notes that a node is not what is allowed.
+func (r *reader) mistyped(n *tree.Node, allowed string) *problem {
+	return r.fail(n, "", allowed)
+}
+
+// err returns the errors in the order of their places, nil for none.
+func (r *reader) err() error {
+	var list Errors
+	for _, e := range r.before {
+		list.add(e)
+	}
+	for _, p := range r.problems {
+		list.add(p.err(r.file))
+	}
+	if r.more > 0 {
+		list = append(list, &Error{
+			File:    r.file,
+			Found:   strconv.Itoa(r.more) + " more errors",
+			Allowed: "none; they show once those above are mended",
+		})
+	}
+	if len(list) == 0 {
+		return nil
+	}
+	return list
+}
+
+// add puts an error behind those that stand before it or at its place.
+func (e *Errors) add(one *Error) {
+	list := append(*e, one)
+	*e = list
+	for i := len(list) - 1; i > 0 && one.isBefore(list[i-1]); i-- {
+		list[i-1], list[i] = one, list[i-1]
+	}
+}
+
+// atMost reports a list or a map with more items than there may be.
+func (r *reader) atMost(most int, n *tree.Node, found string) {
+	if len(n.Items) > most {
+		p := r.fail(n, found, "at most $y")
+		p.x, p.y = len(n.Items), most
+	}
+}
+
+// writePath writes the path from the root to a node.
+func writePath(path *builder, n *tree.Node) {
+	if n.Up == nil {
+		return
+	}
+	writePath(path, n.Up)
+	if n.Up.Kind == tree.Map {
+		writeName(path, n.Key)
+		return
+	}
+	path.add("[")
+	path.addInt(n.Index)
+	path.add("]")
+}
+
+// JoinPath returns the path of a name inside the path, quoted when the name is
+// none that a document may have.
+func JoinPath(path, name string) string {
+	var whole builder
+	whole.add(path)
+	writeName(&whole, name)
+	return whole.String()
+}
+
+// writeName writes a name behind a path.
+func writeName(path *builder, name string) {
+	before, behind := "[", "]"
+	if isMadeOf(name, upperCase+"-_$") {
+		before, name, behind = ".", shorten(name), ""
+		if len(path.text) == 0 {
+			before = ""
+		}
+	} else {
+		name = quote(name)
+	}
+	path.add(before)
+	path.add(name)
+	path.add(behind)
+}
+
+// describe says what a node is, in the words of an error.
+func describe(n *tree.Node) string {
+	empty := len(n.Items) == 0
+	switch {
+	case n.Kind == tree.Null:
+		return "nothing"
+	case n.Kind == tree.Bool:
+		return "$t"
+	case n.Kind == tree.Number:
+		return "the number $t"
+	case n.Kind == tree.Text:
+		return "the text $q"
+	case n.Kind == tree.List && empty:
+		return "an empty list"
+	case n.Kind == tree.List:
+		return "a list"
+	case empty:
+		return "an empty map"
+	}
+	return "a map"
+}
