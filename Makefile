@@ -1,6 +1,6 @@
 # make help lists what there is. Each target works on a fresh clone with
-# nothing installed but Go (the version in go.work), and for tinygo a Debian
-# as root or a TinyGo on PATH.
+# nothing installed but Go (the version in go.work); for wasm, Node and the
+# browser a Debian as root, where what is missing is installed, or these on PATH.
 
 SHELL := /bin/bash
 .DEFAULT_GOAL := help
@@ -9,7 +9,7 @@ SOAK ?= 5m
 
 .PHONY: help
 help: ## List the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-10s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 .PHONY: go
 go:
@@ -43,12 +43,16 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each; FUZZ= picks by name
 soak: ## Run the soak tests for SOAK (5m), which make test runs once each
 	@SLUICE_SOAK=$(SOAK) TIMEOUT=0 PACKAGES=. ARGS='-count=1 -run=^TestSoak $(ARGS)' tools/test.sh
 
-.PHONY: tinygo
-tinygo: go ## Build the core with TinyGo, print its size, check that it imports nothing
-	@wasm/smoke.sh
+.PHONY: wasm
+wasm: go ## Build wasm/*.wasm from the core with TinyGo and print their sizes
+	@wasm/build.sh
+
+.PHONY: wasm-check
+wasm-check: go ## Build them aside and compare with the committed ones
+	@wasm/build.sh --check
 
 .PHONY: ci
-ci: ## What CI runs: test, lint, tinygo
+ci: ## What CI runs: test, lint, wasm-check
 	@.ci/run
 
 .PHONY: clean

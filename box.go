@@ -90,12 +90,8 @@ func (b *box) exit(p reducer.Permit, now clock.Mark) bool {
 		b.mu.Unlock()
 		return false
 	}
-	ok := b.cell.Exit(p, now, &b.out)
-	if len(b.out) == 0 {
-		b.mu.Unlock()
-		return ok
-	}
-	b.settle(now)
+	ok := b.cell.Exit(p, now)
+	b.mu.Unlock()
 	return ok
 }
 

@@ -127,16 +127,16 @@ func (p Pass) Done(o reducer.Outcome) {
 	p.breaker.step(reducer.Action{Kind: reducer.Record, Outcome: o, Permit: p.permit}, true)
 }
 
-// exit counts a success at a closed breaker. It may open it, when one more
-// outcome makes the minimum, and then the time matters.
+// exit counts a success at a closed breaker. False where it may open it, when one
+// more outcome makes the minimum: then the time matters.
 func (b *Breaker) exit(p reducer.Permit) bool {
 	b.mu.Lock()
 	now := clock.Always
 	if b.timed || b.core.Failed > 0 {
 		now = b.now()
 	}
-	ok := b.cell.Exit(p, now, &b.out)
-	b.unlock()
+	ok := b.cell.Exit(p, now)
+	b.mu.Unlock()
 	return ok
 }
 

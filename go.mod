@@ -2,6 +2,8 @@ module github.com/sluice-go/sluice
 
 go 1.25.0
 
+ignore node_modules
+
 require (
 	github.com/anishathalye/porcupine v1.3.1
 	github.com/cockroachdb/datadriven v1.0.3

@@ -111,7 +111,7 @@ func TestKeyedLimiterIsAMapOfBuckets(t *testing.T) {
 				if !known {
 					s = machine.Init(now)
 				}
-				require.Equal(t, machine.Free(s, now), free)
+				require.Equal(t, machine.Free(&s, now), free)
 			}
 			require.Equal(t, naive.allow(key, n, now), l.AllowN(key, n), "seed %d, step %d", seed, i)
 			if rng.IntN(3) == 0 {

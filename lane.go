@@ -149,14 +149,8 @@ func (l *lane) leave(q *Request, err error) bool {
 		if b := steps[i].box; steps[i].exits {
 			permit := l.permits[i]
 			permit.Mark = l.began // of the attempt, for a breaker
-			if b.busy() || !b.cell.Exit(permit, now, &b.out) {
+			if b.busy() || !b.cell.Exit(permit, now) {
 				break
-			}
-			if len(b.out) > 0 {
-				// It unlocks, and a listener may panic.
-				l.held = i
-				b.settle(now)
-				l.pipeline.shared.Lock()
 			}
 		}
 		l.held = i

@@ -10,24 +10,24 @@ import (
 	"github.com/sluice-go/sluice/core/drive"
 )
 
-// write writes the decisions that the driver has made.
+// write writes the decisions that there are.
 func (r *run) write() error {
+	list := r.decider.decisions()
 	r.text = r.text[:0]
-	for i := range r.driver.Decisions {
-		d := &r.driver.Decisions[i]
+	for i := range list {
+		d := &list[i]
 		r.text = r.appendDecision(r.text, d)
 		if d.Last {
 			delete(r.live, r.ids[d.Call.Slot()])
 		}
 	}
-	clear(r.driver.Decisions)
-	r.driver.Decisions = r.driver.Decisions[:0]
+	clear(list)
 	_, err := r.out.Write(r.text)
 	return err
 }
 
 func (r *run) stale(id string) error {
-	r.text = appendHead(r.text[:0], r.driver.Now(), id, "stale")
+	r.text = appendHead(r.text[:0], r.now, id, "stale")
 	r.text = append(r.text, '}', '\n')
 	_, err := r.out.Write(r.text)
 	return err

@@ -11,6 +11,7 @@ import (
 	"io"
 	"strings"
 
+	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -53,25 +54,32 @@ func Run(p pipeline.Policy, o Options, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	r := &run{driver: drive.New(plan, o.Seed), live: map[string]drive.Handle{}, out: bufio.NewWriterSize(out, 1<<16)}
+	d := drive.New(plan, o.Seed)
 	if o.State {
-		r.driver.Describe = cell.Text
+		d.Describe = cell.Text
 	}
-	err = r.all(bufio.NewReaderSize(in, 1<<16), o.Follow)
+	return play(&native{driver: d}, o.Follow, in, out)
+}
+
+// play has the events of a log decided.
+func play(d decider, follow bool, in io.Reader, out io.Writer) error {
+	r := &run{decider: d, live: map[string]drive.Handle{}, out: bufio.NewWriterSize(out, 1<<16)}
+	err := r.all(bufio.NewReaderSize(in, 1<<16), follow)
 	if flushed := r.out.Flush(); err == nil {
 		err = flushed
 	}
 	return err
 }
 
-// run is the state of a Run.
+// run is the state of a log that is played.
 type run struct {
-	driver *drive.Driver
-	live   map[string]drive.Handle
-	ids    []string // by slot
-	keys   drive.Keys
-	out    *bufio.Writer
-	text   []byte
+	decider decider
+	live    map[string]drive.Handle
+	ids     []string // by slot
+	now     clock.Mark
+	event   event // the present one, here so that it is not allocated
+	out     *bufio.Writer
+	text    []byte
 }
 
 func (r *run) all(in *bufio.Reader, follow bool) error {
@@ -79,11 +87,12 @@ func (r *run) all(in *bufio.Reader, follow bool) error {
 	for n := 1; ; n++ {
 		src, err := next(in, &long)
 		if len(bytes.TrimSpace(src)) > 0 {
-			e, err := read(src)
+			e, err := read(src, r.decider)
 			if err != nil {
 				return &LineError{Line: n, Err: err}
 			}
-			if err := r.decide(&e, n); err != nil {
+			r.event = e
+			if err := r.decide(&r.event, n); err != nil {
 				return err
 			}
 			if follow {
@@ -123,52 +132,63 @@ func next(in *bufio.Reader, long *[]byte) ([]byte, error) {
 // decide decides one event, that of line n. The error is a LineError or that of
 // the writer.
 func (r *run) decide(e *event, n int) error {
-	r.driver.Advance(e.at)
+	r.now = max(r.now, e.at)
+	if err := r.decider.advance(r.now); err != nil {
+		return &LineError{Line: n, Err: err}
+	}
 	if err := r.write(); err != nil {
 		return err
 	}
 	handle, live := r.live[e.id]
+	var err error
 	switch e.op {
 	case "call":
 		if live {
 			return &LineError{Line: n, Err: fmt.Errorf("id: a call %s is not over", e.id)}
 		}
-		r.begin(e)
+		err = r.begin(e)
 	case "done":
-		live = live && r.driver.Done(handle, e.outcome, e.told, e.retryAfter)
-	case "cancel":
-		live = live && r.driver.Cancel(handle)
-	case "renew":
-		live = live && r.driver.Renew(handle)
-	case "configure":
-		plan, err := pipeline.Compile(e.policy.Policy)
-		if err != nil {
-			return &LineError{Line: n, Err: err}
+		if live {
+			live, err = r.decider.done(handle, e)
 		}
-		r.driver.Configure(plan)
+	case "cancel":
+		if live {
+			live, err = r.decider.cancel(handle)
+		}
+	case "renew":
+		if live {
+			live, err = r.decider.renew(handle)
+		}
+	case "configure":
+		err = e.configure()
 	}
-	if e.op == "tick" || e.op == "configure" || e.op == "call" || live {
+	switch {
+	case err != nil:
+		return &LineError{Line: n, Err: err}
+	case e.op == "tick" || e.op == "configure" || e.op == "call" || live:
 		return r.write()
 	}
 	return r.stale(e.id)
 }
 
 // begin starts a call. Its id is known to the decisions by its slot, which may
-// be that of a call which is over: a driver uses slots again, last one first.
-func (r *run) begin(e *event) {
-	slot := r.driver.NextSlot()
-	for int(slot) >= len(r.ids) {
+// be that of a call which is over. Where the call is over at once, its last
+// decision takes it from those that live.
+func (r *run) begin(e *event) error {
+	handle, err := r.decider.begin(e)
+	if err != nil {
+		return err
+	}
+	for int(handle.Slot()) >= len(r.ids) {
 		r.ids = append(r.ids, "")
 	}
-	r.ids[slot] = e.id
-	request := drive.Request{Cost: e.cost, Deadline: e.deadline}
-	if e.key != "" || len(e.attributes) > 0 {
-		request.Keys = r.keys.Of(r.driver.Plan(), e.lookup, r.driver.Uses)
-	}
-	if handle := r.driver.Begin(request); r.driver.Live(handle) {
-		r.live[e.id] = handle
-	}
+	r.ids[handle.Slot()] = e.id
+	r.live[e.id] = handle
+	return nil
 }
+
+// hasAttributes reports whether lookup finds anything.
+func (e *event) hasAttributes() bool { return e.key != "" || len(e.attributes) > 0 }
 
 // lookup returns the value of an attribute. The names of header fields are the
 // same in any case (RFC 9110, section 5.1).

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -41,13 +40,13 @@ type event struct {
 	outcome    reducer.Outcome
 	told       bool
 	retryAfter time.Duration
-	policy     *policy.Policy
+	configure  func() error
 }
 
 const ops = "call, done, renew, cancel, tick, configure"
 
-// read makes an event of a line.
-func read(src []byte) (e event, err error) {
+// read makes an event of a line. The policy of one is compiled by who decides.
+func read(src []byte, d decider) (e event, err error) {
 	var l line
 	if !plain(src, &l) {
 		l = line{}
@@ -68,7 +67,7 @@ func read(src []byte) (e event, err error) {
 		e.id, err = identity(l.ID)
 	case "tick":
 	case "configure":
-		err = e.readConfigure(&l)
+		err = e.readConfigure(&l, d)
 	case "":
 		err = errors.New("op: missing; allowed: " + ops)
 	default:
@@ -134,26 +133,12 @@ func (e *event) readDone(l *line) (err error) {
 	return err
 }
 
-func (e *event) readConfigure(l *line) (err error) {
+func (e *event) readConfigure(l *line, d decider) (err error) {
 	if !present(l.Policy) {
 		return errors.New(`policy: missing; allowed: an object with steps`)
 	}
-	e.policy, err = policy.ParseOne("policy.json", l.Policy)
-	return inline(err)
-}
-
-// inline names the errors of a policy by their paths: its lines are not those
-// of the log.
-func inline(err error) error {
-	var all policy.Errors
-	if !errors.As(err, &all) {
-		return err
-	}
-	short := make(policy.Errors, len(all))
-	for i, one := range all {
-		short[i] = &policy.Error{File: "policy", Path: one.Path, Found: one.Found, Allowed: one.Allowed, Nearest: one.Nearest}
-	}
-	return short
+	e.configure, err = d.compile(l.Policy)
+	return err
 }
 
 func present(raw json.RawMessage) bool { return len(raw) > 0 && !bytes.Equal(raw, []byte("null")) }

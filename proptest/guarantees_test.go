@@ -108,6 +108,8 @@ func page(all []row) string {
 	for _, e := range explorations {
 		fmt.Fprintf(&text, "- %s\n", e.machine)
 	}
+	text.WriteString("\n## Elsewhere\n\nG1 on other runtimes is what the [conformance vectors](vectors) are for: over 200,000 steps of every cell and of whole policies, " +
+		"byte for byte the same natively, in wazero, in wasmtime, in V8 in Node and in V8 in Chromium. Each finds a planted difference of one bit.\n")
 	text.WriteString("\n## Not yet\n\nWhat belongs to these groups and does not apply yet, and why.\n\n")
 	for _, a := range absent {
 		fmt.Fprintf(&text, "- **%s** %s\n", a.name, a.why)

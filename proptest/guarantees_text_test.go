@@ -54,7 +54,6 @@ var reports = map[string]string{
 // absent are invariants, and parts of some, that there is nothing to hold
 // against yet.
 var absent = []struct{ name, why string }{
-	{"G1, natively and in WebAssembly:", "the core links and starts as a module without imports (`make tinygo`), but the module takes no steps yet that could be compared."},
 	{"G9, migration of old snapshots:", "every encoding is in its first version; the golden files that the scripts of `core` decode are what a second one will have to read."},
 	{"L9, a sliding log admits at most its count in any trailing window:", "there is no sliding log yet."},
 	{"L12, for costs above one and for departures evenly spaced under a greater burst:", "a leaky queue is a limiter with `wait` and a burst of one; shaping has no mechanism of its own."},

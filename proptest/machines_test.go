@@ -191,8 +191,8 @@ func behind[S any, C limiter.Counter[S]](c C, w limiter.Waiting, look func(*S) v
 }
 
 func waiters(q *limiter.Queue) (all []limiter.Waiter) {
-	for w, ok := q.Front(); ok; w, ok = q.Behind(w) {
-		all = append(all, w)
+	for w := q.Front(); w != nil; w = q.Behind(w) {
+		all = append(all, *w)
 	}
 	return all
 }

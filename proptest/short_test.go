@@ -12,7 +12,7 @@ import (
 // shortcut is Enter and Exit of a cell.
 type shortcut struct {
 	enter func(c cell.Cell, cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool)
-	exit  func(c cell.Cell, p reducer.Permit, now clock.Mark, out *reducer.Out) bool
+	exit  func(c cell.Cell, p reducer.Permit, now clock.Mark) bool
 }
 
 var whole = shortcut{cell.Cell.Enter, cell.Cell.Exit}
@@ -53,7 +53,7 @@ func Short(m machine, s shortcut, h history) error {
 			p := open[i%len(open)]
 			open = append(open[:i%len(open):i%len(open)], open[i%len(open)+1:]...)
 			action := reducer.Action{Kind: exitKind(m.kind), Outcome: reducer.OK, Permit: p}
-			if !s.exit(short, p, now, &b) {
+			if !s.exit(short, p, now) {
 				if !bytes.Equal(before, short.AppendState(nil)) {
 					return fmt.Errorf("Short: %s: an Exit that does nothing changes the state", name)
 				}
@@ -98,7 +98,7 @@ func shortLines() []row {
 			return p, ok
 		}, whole.exit}, 300, " whose Enter gives permits of the next mark")}
 	exit := row{name: "Short", statement: "Exit is the Record of a success or the Release, or changes nothing", how: byDifference,
-		mutant: on(calls, shortcut{whole.enter, func(cell.Cell, reducer.Permit, clock.Mark, *reducer.Out) bool { return true }}, 300, " whose Exit loses successes")}
+		mutant: on(calls, shortcut{whole.enter, func(cell.Cell, reducer.Permit, clock.Mark) bool { return true }}, 300, " whose Exit loses successes")}
 	for _, m := range join(algorithms, queued, breakers, []machine{places}) {
 		enter.machines = append(enter.machines, on(m, whole, 150, ""))
 		if m.kind != limiters {

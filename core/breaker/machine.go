@@ -2,6 +2,7 @@ package breaker
 
 import (
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/tally"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -19,23 +20,23 @@ var (
 // New validates the configuration. One that does not fit the small state, see
 // Fits, is an error; NewLarge takes it.
 func New(c Config) (*Machine, error) {
-	r, err := newRules(c)
-	if err != nil {
+	m := &Machine{}
+	if err := m.set(c); err != nil {
 		return nil, err
 	}
 	if !Fits(c) {
 		return nil, reducer.BadCount("window", uint64(c.Count), "at most 320 calls, 5 buckets and 11 probes; NewLarge takes more")
 	}
-	return &Machine{r}, nil
+	return m, nil
 }
 
 // NewLarge validates the configuration.
 func NewLarge(c Config) (*Large, error) {
-	r, err := newRules(c)
-	if err != nil {
+	m := &Large{}
+	if err := m.set(c); err != nil {
 		return nil, err
 	}
-	return &Large{r}, nil
+	return m, nil
 }
 
 // Fits reports whether the configuration needs no more than a State.
@@ -74,25 +75,16 @@ func (m *Large) Step(s *LargeState, a reducer.Action, now clock.Mark, out *reduc
 	return m.step(&s.Core, s.Words, a, now, out)
 }
 
+// Exit is the Record of a success at a closed breaker, without its words; false,
+// and nothing changed, when Step is to be asked: the success was slow, begins a
+// bucket, or may be the one that makes the minimum.
+func (m *Large) Exit(s *LargeState, p reducer.Permit, now clock.Mark) bool {
+	return m.exit(&s.Core, s.Words, p, now)
+}
+
 // Enter is the Acquire of a step that admits to a closed breaker, without its
 // words; false, and nothing changed, when Step is to be asked.
-func (m *Machine) Enter(s *State, now clock.Mark) (reducer.Permit, bool) { return s.Core.enter(now) }
-
-// Enter is that of Machine.
-func (m *Large) Enter(s *LargeState, now clock.Mark) (reducer.Permit, bool) { return s.Core.enter(now) }
-
-// Exit is the Record of a success at a closed breaker, without its words; false,
-// and nothing changed, when Step is to be asked.
-func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark, out *reducer.Out) bool {
-	return m.exit(&s.Core, s.Words[:], p, now, out)
-}
-
-// Exit is that of Machine.
-func (m *Large) Exit(s *LargeState, p reducer.Permit, now clock.Mark, out *reducer.Out) bool {
-	return m.exit(&s.Core, s.Words, p, now, out)
-}
-
-func (s *Core) enter(now clock.Mark) (reducer.Permit, bool) {
+func (s *Core) Enter(now clock.Mark) (reducer.Permit, bool) {
 	if s.Mode != Closed || s.Generation == 0 {
 		return reducer.Permit{}, false
 	}
@@ -112,17 +104,41 @@ func (s *Core) Shut(now clock.Mark) (until clock.Mark, shut bool) {
 	return s.Until, true
 }
 
-func (r *rules) exit(s *Core, words []uint64, p reducer.Permit, now clock.Mark, out *reducer.Out) bool {
+func (r *rules) exit(s *Core, words []uint64, p reducer.Permit, now clock.Mark) bool {
 	if s.Mode != Closed || p.Generation != uint64(s.Generation) {
 		return false
 	}
-	s.Last = max(s.Last, now)
-	r.vote(s, words, false, p.Mark, s.Last, out)
+	now = max(s.Last, now)
+	if r.slow(p.Mark, now) || r.mayTrip(s, now) {
+		return false
+	}
+	s.Last = now
+	r.count(s, words, false, false, now)
 	return true
 }
 
-// NextWake implements reducer.Machine.
-func (m *Machine) NextWake(s State) (clock.Mark, bool) { return m.nextWake(&s.Core, s.Words[:]) }
+// mayTrip reports whether one more success that is not slow may open a closed
+// breaker. It lowers the shares of what failed and of what was slow, if only the
+// window ends where it did.
+func (r *rules) mayTrip(s *Core, now clock.Mark) bool {
+	c := &r.config
+	if c.Window == Time && s.Head != tally.Bucket(now, s.Origin, uint64(c.Count), c.Span) {
+		return true
+	}
+	return c.Window != Consecutive && s.Total > 0 && s.Total+1 >= c.Minimum && r.bad(s)
+}
 
 // NextWake implements reducer.Machine.
-func (m *Large) NextWake(s LargeState) (clock.Mark, bool) { return m.nextWake(&s.Core, s.Words) }
+func (m *Machine) NextWake(s State) (clock.Mark, bool) {
+	at := s.Core.wake(s.Words[:])
+	return at, at != clock.Never
+}
+
+// NextWake implements reducer.Machine.
+func (m *Large) NextWake(s LargeState) (clock.Mark, bool) {
+	at := m.Wake(&s)
+	return at, at != clock.Never
+}
+
+// Wake is NextWake in place, clock.Never for none.
+func (m *Large) Wake(s *LargeState) clock.Mark { return s.Core.wake(s.Words) }

@@ -268,11 +268,11 @@ func (r *rules) enter(s *Core, words []uint64, mode Mode, at clock.Mark, why red
 	}
 }
 
-func (r *rules) nextWake(s *Core, words []uint64) (clock.Mark, bool) {
-	if s.Mode != Open && s.Mode != HalfOpen {
-		return clock.Never, false
+func (s *Core) wake(words []uint64) clock.Mark {
+	at := clock.Never
+	if s.Mode == Open || s.Mode == HalfOpen {
+		at = s.Until
 	}
-	at := s.Until
 	if s.Mode == HalfOpen && s.Until == clock.Never && s.Out > 0 {
 		for _, word := range words {
 			if word != 0 {
@@ -280,7 +280,7 @@ func (r *rules) nextWake(s *Core, words []uint64) (clock.Mark, bool) {
 			}
 		}
 	}
-	return at, at != clock.Never
+	return at
 }
 
 // Adopt takes over the state s and the words old of a breaker with another

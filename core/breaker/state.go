@@ -90,9 +90,12 @@ func (m *Machine) Shift(s State, by time.Duration) State {
 // Shift implements reducer.Cell.
 func (m *Large) Shift(s LargeState, by time.Duration) LargeState {
 	s = m.Clone(s)
-	s.Core.shift(by)
+	m.Move(&s, by)
 	return s
 }
+
+// Move is Shift in place.
+func (m *Large) Move(s *LargeState, by time.Duration) { s.Core.shift(by) }
 
 func (s *Core) shift(by time.Duration) {
 	if s.Generation > 0 {
@@ -117,40 +120,42 @@ var errState = errors.New("breaker: counts, probes and mode do not agree")
 func (m *Machine) Check(s State) error { return m.check(&s.Core, s.Words[:]) }
 
 // Check implements reducer.Cell.
-func (m *Large) Check(s LargeState) error {
-	if len(s.Words) < m.config.words() {
-		return errState
-	}
-	return m.check(&s.Core, s.Words)
-}
+func (m *Large) Check(s LargeState) error { return m.check(&s.Core, s.Words) }
 
 func (r *rules) check(s *Core, words []uint64) error {
-	c := &r.config
-	switch {
-	case s.Generation == 0 && *s != (Core{}):
-		return errState
-	case s.Mode > MetricsOnly || s.Failed > s.Total && c.Window != Consecutive || s.Slow > s.Total:
-		return errState
-	case s.Mode == HalfOpen && s.Total >= c.Probes:
-		return errState
-	case s.Mode == HalfOpen:
-		out := uint16(0)
-		for _, word := range words {
-			if word != 0 {
-				out++
-			}
-		}
-		if out != s.Out {
-			return errState
-		}
-	case s.Out != 0 || slices.ContainsFunc(words[c.used():], func(word uint64) bool { return word != 0 }):
-		return errState
-	case c.Window == Calls && !r.ring(s, words):
-		return errState
-	case c.Window == Time && !r.sums(s, words):
+	if len(words) < r.config.words() || !r.sound(s, words) {
 		return errState
 	}
 	return nil
+}
+
+func (r *rules) sound(s *Core, words []uint64) bool {
+	c := &r.config
+	switch {
+	case s.Generation == 0 && *s != (Core{}):
+		return false
+	case s.Mode > MetricsOnly || s.Failed > s.Total && c.Window != Consecutive || s.Slow > s.Total:
+		return false
+	case s.Mode == HalfOpen:
+		return s.Total < c.Probes && used(words) == int(s.Out)
+	case s.Out != 0 || used(words[c.used():]) > 0:
+		return false
+	case c.Window == Calls:
+		return r.ring(s, words)
+	case c.Window == Time:
+		return r.sums(s, words)
+	}
+	return true
+}
+
+// used returns how many words are not zero.
+func used(words []uint64) (n int) {
+	for _, word := range words {
+		if word != 0 {
+			n++
+		}
+	}
+	return n
 }
 
 // ring reports whether the bits add up to the totals and stand where the next
@@ -182,77 +187,86 @@ const tag = 'B'
 // AppendState implements reducer.Cell: header, the core's fields in order, the
 // number of words, the words: as many as the configuration needs, and more only
 // where an older one's probes are still out.
-func (m *Machine) AppendState(dst []byte, s State) []byte { return m.append(dst, &s.Core, s.Words[:]) }
+func (m *Machine) AppendState(dst []byte, s State) []byte { return m.encode(dst, &s.Core, s.Words[:]) }
 
 // AppendState implements reducer.Cell and writes the same bytes as Machine's.
-func (m *Large) AppendState(dst []byte, s LargeState) []byte { return m.append(dst, &s.Core, s.Words) }
+func (m *Large) AppendState(dst []byte, s LargeState) []byte { return m.Encode(dst, &s) }
 
-func (r *rules) append(dst []byte, s *Core, words []uint64) []byte {
+// Encode is AppendState in place.
+func (m *Large) Encode(dst []byte, s *LargeState) []byte { return m.encode(dst, &s.Core, s.Words) }
+
+func (r *rules) encode(dst []byte, s *Core, words []uint64) []byte {
 	for len(words) > r.config.words() && words[len(words)-1] == 0 {
 		words = words[:len(words)-1]
 	}
-	dst = wire.Header(dst, tag)
-	dst = wire.Mark(wire.Mark(wire.Mark(dst, s.Last), s.Origin), s.Until)
-	dst = wire.U64(wire.U64(dst, uint64(s.OpenFor)), s.Head)
-	for _, v := range [...]uint32{s.Generation, s.Opens, s.Openings, s.Total, s.Failed, s.Slow} {
-		dst = wire.U32(dst, v)
+	c := wire.Writer(dst, tag)
+	s.code(&c, &words)
+	return c.Bytes()
+}
+
+// code returns false for bytes that no state has.
+func (s *Core) code(c *wire.Coder, words *[]uint64) bool {
+	for _, m := range [...]*clock.Mark{&s.Last, &s.Origin, &s.Until} {
+		c.Mark(m)
 	}
-	dst = append(dst, byte(s.Mode))
-	dst = wire.U32(dst, uint32(s.Out))
-	dst = wire.U32(dst, uint32(len(words)))
-	for _, word := range words {
-		dst = wire.U64(dst, word)
+	c.Span(&s.OpenFor)
+	c.U64(&s.Head)
+	for _, v := range [...]*uint32{&s.Generation, &s.Opens, &s.Openings, &s.Total, &s.Failed, &s.Slow} {
+		c.U32(v)
 	}
-	return dst
+	mode, out := uint8(s.Mode), uint32(s.Out)
+	c.U8(&mode)
+	c.U32(&out)
+	s.Mode, s.Out = Mode(mode), uint16(out)
+	n := c.Len(len(*words), 8)
+	if c.Reads() {
+		*words = make([]uint64, n)
+	}
+	for i := range *words {
+		c.U64(&(*words)[i])
+	}
+	return uint32(s.Out) == out
 }
 
 // DecodeState implements reducer.Cell.
 func (m *Machine) DecodeState(src []byte) (State, error) {
-	var s State
-	words, err := m.decode(&s.Core, src)
-	if err == nil && len(words) > len(s.Words) {
+	var large LargeState
+	err := m.decode(src, &large)
+	if err == nil && len(large.Words) > smallWords {
 		err = wire.Broken(errState)
 	}
 	if err != nil {
 		return State{}, err
 	}
-	copy(s.Words[:], words)
+	s := State{Core: large.Core}
+	copy(s.Words[:], large.Words)
 	return s, nil
 }
 
 // DecodeState implements reducer.Cell.
 func (m *Large) DecodeState(src []byte) (LargeState, error) {
 	var s LargeState
-	words, err := m.decode(&s.Core, src)
-	if err != nil {
+	if err := m.decode(src, &s); err != nil {
 		return LargeState{}, err
 	}
-	s.Words = words
 	return s, nil
 }
 
-func (r *rules) decode(s *Core, src []byte) ([]uint64, error) {
-	d := wire.NewReader(src, tag)
-	*s = Core{Last: d.Mark(), Origin: d.Mark(), Until: d.Mark(), OpenFor: time.Duration(d.U64()), Head: d.U64(),
-		Generation: d.U32(), Opens: d.U32(), Openings: d.U32(), Total: d.U32(), Failed: d.U32(), Slow: d.U32(),
-		Mode: Mode(d.U8())}
-	out, n := d.U32(), uint64(d.U32())
-	words := make([]uint64, 0, smallWords)
-	for range min(n, uint64(d.Left()/8)) {
-		words = append(words, d.U64())
+// Decode is DecodeState in place, into a state that is zero. After an error the
+// state means nothing.
+func (m *Large) Decode(src []byte, s *LargeState) error { return m.decode(src, s) }
+
+func (r *rules) decode(src []byte, s *LargeState) error {
+	c := wire.Reader(src, tag)
+	known := s.code(&c, &s.Words)
+	if err := c.Close(); err != nil {
+		return err
 	}
-	if err := d.Close(); err != nil {
-		return nil, err
+	n, need := len(s.Words), r.config.words()
+	if !known || n < need || n > need && s.Words[n-1] == 0 || !r.sound(&s.Core, s.Words) {
+		return wire.Broken(errState)
 	}
-	need := r.config.words()
-	if s.Out = uint16(out); uint32(s.Out) != out || uint64(len(words)) != n || len(words) < need ||
-		len(words) > need && words[len(words)-1] == 0 {
-		return nil, wire.Broken(errState)
-	}
-	if err := r.check(s, words); err != nil {
-		return nil, wire.Broken(err)
-	}
-	return words, nil
+	return nil
 }
 
 // AppendText implements reducer.Cell, as in "closed failed 3/10 slow 1",

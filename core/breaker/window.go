@@ -15,27 +15,33 @@ type rules struct {
 	delay  *backoff.Machine
 }
 
-func newRules(c Config) (rules, error) {
+// set validates a configuration and takes it.
+func (r *rules) set(c Config) (err error) {
+	r.config = c
+	if err := r.config.check(); err != nil {
+		return err
+	}
+	r.delay, err = backoff.New(c.Open)
+	return err
+}
+
+func (c *Config) check() error {
 	if err := c.checkWindow(); err != nil {
-		return rules{}, err
+		return err
 	}
 	switch {
 	case c.SlowOver < 0:
-		return rules{}, reducer.BadDuration("slow.over", c.SlowOver, "0 or more")
+		return reducer.BadDuration("slow.over", c.SlowOver, "0 or more")
 	case c.SlowRate > reducer.Whole || (c.SlowRate == 0) != (c.SlowOver == 0):
-		return rules{}, reducer.BadShare("slow.rate", c.SlowRate, "more than 0% and at most 100%, beside slow.over alone")
+		return reducer.BadShare("slow.rate", c.SlowRate, "more than 0% and at most 100%, beside slow.over alone")
 	case c.Open.Kind == backoff.None:
-		return rules{}, reducer.BadDuration("open", c.Open.Base, "a duration or a backoff")
+		return reducer.BadDuration("open", c.Open.Base, "a duration or a backoff")
 	case c.Probes == 0 || c.Probes > MaxProbes:
-		return rules{}, reducer.BadCount("probes", uint64(c.Probes), "1 to 1000")
+		return reducer.BadCount("probes", uint64(c.Probes), "1 to 1000")
 	case c.HalfOpenMax < 0:
-		return rules{}, reducer.BadDuration("half_open_max", c.HalfOpenMax, "0 or more")
+		return reducer.BadDuration("half_open_max", c.HalfOpenMax, "0 or more")
 	}
-	delay, err := backoff.New(c.Open)
-	if err != nil {
-		return rules{}, err
-	}
-	return rules{config: c, delay: delay}, nil
+	return nil
 }
 
 func (c *Config) checkWindow() error {

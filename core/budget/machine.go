@@ -60,23 +60,18 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Ou
 		b := s.bucket()
 		b.First = tally.Inc(b.First)
 		return reducer.Answer{Verdict: reducer.Done}
-	case reducer.Acquire, reducer.TryAcquire, reducer.Peek:
-		seen := *s
-		now = m.rotate(&seen, now)
-		free := m.free(&seen)
-		if a.Kind != reducer.Peek {
-			*s = seen
-		}
-		if free == 0 {
-			return reducer.Rejected(reducer.ReasonBudget, clock.Never)
-		}
-		if a.Kind != reducer.Peek {
+	case reducer.Acquire, reducer.TryAcquire:
+		now = m.rotate(s, now)
+		answer := m.answer(s, now)
+		if answer.Verdict == reducer.Admit {
 			b := s.begin(now).bucket()
 			b.Retries = tally.Inc(b.Retries)
 		}
-		answer := reducer.Admitted(reducer.Permit{Mark: now})
-		answer.Free = uint32(min(free, 1<<32-1))
 		return answer
+	case reducer.Peek:
+		seen := *s
+		now = m.rotate(&seen, now)
+		return m.answer(&seen, now)
 	case reducer.Reset:
 		*s = State{}
 		return reducer.Answer{Verdict: reducer.Done}
@@ -84,10 +79,22 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Ou
 	return reducer.Answer{}
 }
 
+// answer is that to who asks for a retry.
+func (m *Machine) answer(s *State, now clock.Mark) reducer.Answer {
+	free := m.free(s)
+	if free == 0 {
+		return reducer.Rejected(reducer.ReasonBudget, clock.Never)
+	}
+	answer := reducer.Admitted(reducer.Permit{Mark: now})
+	answer.Free = uint32(min(free, 1<<32-1))
+	return answer
+}
+
 // free returns how many retries the window still allows.
 func (m *Machine) free(s *State) uint64 {
 	var first, retries uint64
-	for _, b := range s.Buckets {
+	for i := range s.Buckets {
+		b := &s.Buckets[i]
 		first += uint64(b.First)
 		retries += uint64(b.Retries)
 	}
@@ -127,16 +134,24 @@ func (m *Machine) Adopt(s State, from *Machine) State {
 // NextWake implements reducer.Machine: buckets leave by themselves.
 func (m *Machine) NextWake(State) (clock.Mark, bool) { return clock.Never, false }
 
+// Wake is NextWake in place, clock.Never for none.
+func (m *Machine) Wake(*State) clock.Mark { return clock.Never }
+
 // Clone implements reducer.Cell.
 func (m *Machine) Clone(s State) State { return s }
 
 // Shift implements reducer.Cell.
 func (m *Machine) Shift(s State, by time.Duration) State {
+	m.Move(&s, by)
+	return s
+}
+
+// Move is Shift in place.
+func (m *Machine) Move(s *State, by time.Duration) {
 	if s.Begun {
 		s.Origin = s.Origin.Add(by)
 	}
 	s.Last = s.Last.Add(by)
-	return s
 }
 
 // Fresh reports that no first attempt has begun a window.

@@ -39,39 +39,72 @@ var errState = errors.New("budget: counts before it has begun")
 
 // Check implements reducer.Cell.
 func (m *Machine) Check(s State) error {
-	if s.Begun && s.Last < s.Origin || !s.Begun && (s.Head != 0 || s.Buckets != [buckets]Bucket{} || s.Origin != 0) {
+	if !s.sound() {
 		return errState
 	}
 	return nil
 }
 
-// AppendState implements reducer.Cell: header, Begun, Origin, Last, Head, the buckets.
-func (m *Machine) AppendState(dst []byte, s State) []byte {
-	begun := byte(0)
+func (s *State) sound() bool {
+	if s.Begun {
+		return s.Last >= s.Origin
+	}
+	for i := range s.Buckets {
+		if s.Buckets[i] != (Bucket{}) {
+			return false
+		}
+	}
+	return s.Head == 0 && s.Origin == 0
+}
+
+// code returns false for bytes that no state has.
+func (s *State) code(c *wire.Coder) bool {
+	begun := uint8(0)
 	if s.Begun {
 		begun = 1
 	}
-	dst = append(wire.Header(dst, tag), begun)
-	dst = wire.U64(wire.Mark(wire.Mark(dst, s.Origin), s.Last), s.Head)
-	for _, b := range s.Buckets {
-		dst = wire.U32(wire.U32(dst, b.First), b.Retries)
+	c.U8(&begun)
+	s.Begun = begun == 1
+	c.Mark(&s.Origin)
+	c.Mark(&s.Last)
+	c.U64(&s.Head)
+	for i := range s.Buckets {
+		b := &s.Buckets[i]
+		c.U32(&b.First)
+		c.U32(&b.Retries)
 	}
-	return dst
+	return begun <= 1
 }
+
+// AppendState implements reducer.Cell: header, Begun, Origin, Last, Head, the buckets.
+func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
 
 // DecodeState implements reducer.Cell.
 func (m *Machine) DecodeState(src []byte) (State, error) {
-	r := wire.NewReader(src, tag)
-	begun := r.U8()
-	s := State{Begun: begun == 1, Origin: r.Mark(), Last: r.Mark(), Head: r.U64()}
-	for i := range s.Buckets {
-		s.Buckets[i] = Bucket{First: r.U32(), Retries: r.U32()}
-	}
-	if err := r.Close(); err != nil {
+	var s State
+	if err := m.Decode(src, &s); err != nil {
 		return State{}, err
 	}
-	if err := m.Check(s); err != nil || begun > 1 {
-		return State{}, wire.Broken(errState)
-	}
 	return s, nil
+}
+
+// Encode is AppendState in place.
+func (m *Machine) Encode(dst []byte, s *State) []byte {
+	c := wire.Writer(dst, tag)
+	s.code(&c)
+	return c.Bytes()
+}
+
+// Decode is DecodeState in place, into a state that is zero. After an error the
+// state means nothing.
+func (m *Machine) Decode(src []byte, s *State) error {
+	c := wire.Reader(src, tag)
+	known := s.code(&c)
+	if err := c.Close(); err != nil {
+		return err
+	}
+	if !known || !s.sound() {
+		return wire.Broken(errState)
+	}
+	return nil
 }

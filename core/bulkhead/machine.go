@@ -71,8 +71,7 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 	case reducer.Renew:
 		return done(m.renew(s, a.Permit, now))
 	case reducer.Leave:
-		_, ok := s.Queue.Remove(a.ID)
-		return done(ok)
+		return done(s.Queue.Remove(a.ID))
 	case reducer.Expire:
 		return m.expire(s, a.ID, now)
 	case reducer.Tick:
@@ -83,31 +82,29 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 	case reducer.Commit:
 		return done(true)
 	case reducer.Reset:
-		m.dropAll(s, 0, out)
-		*s = State{Last: now, Serial: s.Serial, Queue: s.Queue}
+		s.Queue.DropTo(0, reducer.ReasonFull, out)
+		s.Held, s.holders, s.first, s.last, s.free = 0, nil, 0, 0, 0
 		return done(true)
 	}
 	return reducer.Answer{}
 }
 
 // Enter is the Acquire of a step that admits, without its words; false, and
-// nothing changed, when Step is to be asked.
+// nothing changed, when Step is to be asked: there is no place, somebody waits, or
+// places have leases. After it nothing becomes due that was not due before.
 func (m *Machine) Enter(s *State, caller uint64, now clock.Mark) (reducer.Permit, bool) {
-	if !m.free(s) || s.Queue.Len() > 0 {
+	if !m.free(s) || s.Queue.Len() > 0 || m.config.Lease > 0 || s.leased() {
 		return reducer.Permit{}, false
 	}
-	now = max(now, s.Last)
-	if lapse, ok := m.NextLapse(s); ok && lapse <= now {
-		return reducer.Permit{}, false
-	}
-	s.Last = now
-	return m.take(s, caller, now), true
+	s.Last = max(now, s.Last)
+	return s.hold(caller, clock.Never, s.Last), true
 }
 
 // Exit is Release without its words; false, and nothing changed, for a permit
-// that is not held.
+// that is not held, and when Step is to be asked: somebody waits, or a place has
+// a lease.
 func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
-	if !s.release(p) {
+	if s.Queue.Len() > 0 || s.leased() || !s.release(p) {
 		return false
 	}
 	s.Last = max(s.Last, now)
@@ -137,7 +134,7 @@ func (m *Machine) acquire(s *State, a reducer.Action, now clock.Mark, out *reduc
 		return reducer.Rejected(reducer.ReasonFull, clock.Never)
 	}
 	if s.Queue.Len() >= c.Queue {
-		m.dropAll(s, s.Queue.Len()-1, out)
+		s.Queue.DropTo(s.Queue.Len()-1, reducer.ReasonFull, out)
 	}
 	ends := clock.Never
 	if c.Wait > 0 {
@@ -146,23 +143,12 @@ func (m *Machine) acquire(s *State, a reducer.Action, now clock.Mark, out *reduc
 	return reducer.Waiting(s.Queue.Push(a.ID, a.Cost, ends), clock.Never, ends)
 }
 
-// dropAll puts out the oldest waiters until no more than keep are left.
-func (m *Machine) dropAll(s *State, keep uint32, out *reducer.Out) {
-	for s.Queue.Len() > keep {
-		w, _ := s.Queue.Front()
-		s.Queue.Remove(w.Ticket)
-		*out = append(*out, reducer.Effect{Kind: reducer.Drop, Reason: reducer.ReasonFull, Caller: w.Caller})
-	}
-}
-
 func (m *Machine) take(s *State, caller uint64, now clock.Mark) reducer.Permit {
 	until := clock.Never
 	if m.config.Lease > 0 {
 		until = now.Add(m.config.Lease)
 	}
-	p := s.hold(caller, until)
-	p.Mark = now
-	return p
+	return s.hold(caller, until, now)
 }
 
 func (m *Machine) renew(s *State, p reducer.Permit, now clock.Mark) bool {
@@ -178,92 +164,97 @@ func (m *Machine) renew(s *State, p reducer.Permit, now clock.Mark) bool {
 }
 
 func (m *Machine) expire(s *State, ticket uint64, now clock.Mark) reducer.Answer {
-	w, ok := s.Queue.Find(ticket)
-	if !ok {
+	w := s.Queue.Find(ticket)
+	if w == nil {
 		return reducer.Answer{}
 	}
 	if w.Ends > now {
 		return reducer.Waiting(ticket, clock.Never, w.Ends)
 	}
-	s.Queue.Remove(ticket)
+	s.Queue.Take(w)
 	return reducer.Rejected(reducer.ReasonWait, clock.Never)
 }
 
 // tick ends waits, then leases.
 func (m *Machine) tick(s *State, now clock.Mark, out *reducer.Out) {
-	for w, ok := s.Queue.Soonest(); ok && w.Ends <= now && w.Ends != clock.Never; w, ok = s.Queue.Soonest() {
-		s.Queue.Remove(w.Ticket)
-		*out = append(*out, reducer.Effect{Kind: reducer.Drop, Reason: reducer.ReasonWait, Caller: w.Caller})
+	for w := s.Queue.Soonest(); w != nil && w.Ends <= now && w.Ends != clock.Never; w = s.Queue.Soonest() {
+		s.Queue.Drop(w, reducer.ReasonWait, out)
 	}
 	for s.first != 0 {
-		h := s.holders[s.first-1]
+		h := &s.holders[s.first-1]
 		if h.until > now || h.until == clock.Never {
 			return
 		}
-		p := reducer.Permit{Generation: h.grant, ID: uint64(s.first), Mark: now}
-		s.release(p)
-		*out = append(*out, reducer.Effect{Kind: reducer.Lapse, Caller: h.caller, Permit: p})
+		*out = append(*out, reducer.Effect{Kind: reducer.Lapse, Caller: h.caller,
+			Permit: reducer.Permit{Generation: h.grant, ID: uint64(s.first), Mark: now}})
+		s.vacate(s.first)
 	}
 }
 
 func (m *Machine) serve(s *State, now clock.Mark, out *reducer.Out) reducer.Answer {
-	w, ok := m.next(s)
-	if !ok || !m.free(s) {
+	w := m.next(s)
+	if w == nil || !m.free(s) {
 		return reducer.Answer{}
 	}
-	s.Queue.Remove(w.Ticket)
-	*out = append(*out, reducer.Effect{Kind: reducer.Grant, Caller: w.Caller, Permit: m.take(s, w.Caller, now)})
+	caller := s.Queue.Take(w)
+	*out = append(*out, reducer.Effect{Kind: reducer.Grant, Caller: caller, Permit: m.take(s, caller, now)})
 	return done(true)
 }
 
-func (m *Machine) next(s *State) (limiter.Waiter, bool) {
+func (m *Machine) next(s *State) *limiter.Waiter {
 	if m.config.Order == limiter.Newest {
 		return s.Queue.Back()
 	}
 	return s.Queue.Front()
 }
 
-// NextServe returns the mark at which the next waiter can be served, which is
-// now or never, and its caller.
-func (m *Machine) NextServe(s *State) (at clock.Mark, caller uint64, ok bool) {
-	if w, waits := m.next(s); waits && m.free(s) {
-		return s.Last, w.Caller, true
+// Serves returns the mark at which the next waiter can be served, which is now
+// or clock.Never, and its caller.
+func (m *Machine) Serves(s *State) (at clock.Mark, caller uint64) {
+	if w := m.next(s); w != nil && m.free(s) {
+		return s.Last, w.Caller
 	}
-	return clock.Never, 0, false
+	return clock.Never, 0
 }
 
-// NextLapse returns the mark at which the first lease runs out.
-func (m *Machine) NextLapse(s *State) (clock.Mark, bool) {
+// Lapses returns the mark at which the first lease runs out, clock.Never for
+// none.
+func (m *Machine) Lapses(s *State) clock.Mark {
 	if s.first == 0 {
-		return clock.Never, false
+		return clock.Never
 	}
-	until := s.holders[s.first-1].until
-	return until, until != clock.Never
+	return s.holders[s.first-1].until
 }
 
 // NextWake implements reducer.Machine: a place for a waiter, the end of a wait
 // or of a lease.
 func (m *Machine) NextWake(s State) (clock.Mark, bool) {
-	at, _, _ := m.NextServe(&s)
-	if w, ok := s.Queue.Soonest(); ok {
-		at = min(at, w.Ends)
-	}
-	lapse, _ := m.NextLapse(&s)
-	at = min(at, lapse)
+	at := m.Wake(&s)
 	return at, at != clock.Never
+}
+
+// Wake is NextWake in place, clock.Never for none.
+func (m *Machine) Wake(s *State) clock.Mark {
+	at, _ := m.Serves(s)
+	return min(at, s.Queue.EndsAt(), m.Lapses(s))
 }
 
 // Shift implements reducer.Cell.
 func (m *Machine) Shift(s State, by time.Duration) State {
 	s = m.Clone(s)
+	m.Move(&s, by)
+	return s
+}
+
+// Move is Shift in place.
+func (m *Machine) Move(s *State, by time.Duration) {
 	s.Last = s.Last.Add(by)
 	s.Queue.Shift(by)
 	for i := range s.holders {
-		if s.holders[i].grant != 0 {
-			s.holders[i].until = s.holders[i].until.Add(by)
+		if h := &s.holders[i]; h.grant != 0 {
+			h.until = h.until.Add(by)
 		}
 	}
-	return s
 }
 
 // Fresh implements reducer.Cell.

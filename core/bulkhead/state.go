@@ -39,34 +39,42 @@ func (m *Machine) Clone(s State) State {
 	return s
 }
 
-func (s *State) hold(caller uint64, until clock.Mark) reducer.Permit {
-	at := s.free
-	if at == 0 {
+func (s *State) hold(caller uint64, until, now clock.Mark) reducer.Permit {
+	if s.free == 0 {
 		s.holders = append(s.holders, holder{})
-		at = uint32(len(s.holders))
-	} else {
-		s.free = s.holders[at-1].later
+		s.free = uint32(len(s.holders))
 	}
+	at := s.free
+	h := &s.holders[at-1]
+	s.free = h.later
 	s.Serial = max(1, s.Serial+1) // 0 is no grant
 	s.Held++
-	s.holders[at-1] = holder{grant: s.Serial, caller: caller, until: until}
+	h.grant, h.caller, h.until = s.Serial, caller, until
 	s.link(at)
-	return reducer.Permit{Generation: s.Serial, ID: uint64(at)}
+	return reducer.Permit{Generation: s.Serial, ID: uint64(at), Mark: now}
 }
 
 func (s *State) holds(p reducer.Permit) bool {
 	return p.Generation != 0 && p.ID != 0 && p.ID <= uint64(len(s.holders)) && s.holders[p.ID-1].grant == p.Generation
 }
 
+// leased reports whether a place has a lease: the first one to run out does.
+func (s *State) leased() bool { return s.first != 0 && s.holders[s.first-1].until != clock.Never }
+
 func (s *State) release(p reducer.Permit) bool {
 	if !s.holds(p) {
 		return false
 	}
-	s.unlink(uint32(p.ID))
-	s.holders[p.ID-1] = holder{later: s.free}
-	s.free = uint32(p.ID)
-	s.Held--
+	s.vacate(uint32(p.ID))
 	return true
+}
+
+// vacate frees a place that is held.
+func (s *State) vacate(at uint32) {
+	s.unlink(at)
+	s.holders[at-1] = holder{later: s.free}
+	s.free = at
+	s.Held--
 }
 
 // link walks back from the latest end; with one lease for all, that is one look.
@@ -77,63 +85,67 @@ func (s *State) link(at uint32) {
 		next, prev = prev, s.holders[prev-1].sooner
 	}
 	h.sooner, h.later = prev, next
-	if prev == 0 {
-		s.first = at
-	} else {
-		s.holders[prev-1].later = at
-	}
-	if next == 0 {
-		s.last = at
-	} else {
-		s.holders[next-1].sooner = at
-	}
+	*s.later(prev), *s.sooner(next) = at, at
 }
 
 func (s *State) unlink(at uint32) {
-	h := s.holders[at-1]
-	if h.sooner == 0 {
-		s.first = h.later
-	} else {
-		s.holders[h.sooner-1].later = h.later
+	h := &s.holders[at-1]
+	*s.later(h.sooner), *s.sooner(h.later) = h.later, h.sooner
+}
+
+// later returns the link to whose lease ends after that of a place; that of none
+// leads to the first. sooner is the like.
+func (s *State) later(at uint32) *uint32 {
+	if at == 0 {
+		return &s.first
 	}
-	if h.later == 0 {
-		s.last = h.sooner
-	} else {
-		s.holders[h.later-1].sooner = h.sooner
+	return &s.holders[at-1].later
+}
+
+func (s *State) sooner(at uint32) *uint32 {
+	if at == 0 {
+		return &s.last
 	}
+	return &s.holders[at-1].sooner
 }
 
 var errLinks = errors.New("bulkhead: the links do not lead through its holders")
 
 // Check implements reducer.Cell.
-func (m *Machine) Check(s State) error {
+func (m *Machine) Check(s State) error { return s.check() }
+
+func (s *State) check() error {
 	if err := s.Queue.Check(); err != nil {
 		return err
 	}
+	if !s.linked() {
+		return errLinks
+	}
+	return nil
+}
+
+func (s *State) linked() bool {
 	seen, prev := uint32(0), uint32(0)
 	for at := s.first; at != 0; at = s.holders[at-1].later {
 		if uint64(at) > uint64(len(s.holders)) || seen > s.Held {
-			return errLinks
+			return false
 		}
-		h := s.holders[at-1]
+		h := &s.holders[at-1]
 		if h.sooner != prev || h.grant == 0 || prev != 0 && s.holders[prev-1].until > h.until {
-			return errLinks
+			return false
 		}
 		seen, prev = seen+1, at
 	}
 	if seen != s.Held || s.last != prev {
-		return errLinks
+		return false
 	}
 	for at := s.free; at != 0; at = s.holders[at-1].later {
 		if uint64(at) > uint64(len(s.holders)) || int(seen) > len(s.holders) || s.holders[at-1].grant != 0 {
-			return errLinks
+			return false
 		}
 		seen++
 	}
-	if int(seen) != len(s.holders) {
-		return errLinks
-	}
-	return nil
+	return int(seen) == len(s.holders)
 }
 
 const (
@@ -141,41 +153,60 @@ const (
 	holderSize = 3*8 + 2*4
 )
 
-// AppendState implements reducer.Cell: header, Last, Serial, links, holders,
-// the queue.
-func (m *Machine) AppendState(dst []byte, s State) []byte {
-	dst = wire.U64(wire.Mark(wire.Header(dst, tag), s.Last), s.Serial)
-	for _, v := range [...]uint32{s.first, s.last, s.free, uint32(len(s.holders))} {
-		dst = wire.U32(dst, v)
+func (s *State) code(c *wire.Coder) {
+	c.Mark(&s.Last)
+	c.U64(&s.Serial)
+	for _, link := range [...]*uint32{&s.first, &s.last, &s.free} {
+		c.U32(link)
 	}
-	for _, h := range s.holders {
-		dst = wire.Mark(wire.U64(wire.U64(dst, h.grant), h.caller), h.until)
-		dst = wire.U32(wire.U32(dst, h.sooner), h.later)
+	n := c.Len(len(s.holders), holderSize)
+	if c.Reads() {
+		s.holders = make([]holder, n)
 	}
-	return s.Queue.Append(dst)
-}
-
-// DecodeState implements reducer.Cell.
-func (m *Machine) DecodeState(src []byte) (State, error) {
-	r := wire.NewReader(src, tag)
-	s := State{Last: r.Mark(), Serial: r.U64(), first: r.U32(), last: r.U32(), free: r.U32()}
-	n := uint64(r.U32())
-	for range min(n, uint64(r.Left()/holderSize)) {
-		h := holder{grant: r.U64(), caller: r.U64(), until: r.Mark(), sooner: r.U32(), later: r.U32()}
-		s.holders = append(s.holders, h)
-		if h.grant != 0 {
+	for i := range s.holders {
+		h := &s.holders[i]
+		c.U64(&h.grant)
+		c.U64(&h.caller)
+		c.Mark(&h.until)
+		c.U32(&h.sooner)
+		c.U32(&h.later)
+		if c.Reads() && h.grant != 0 {
 			s.Held++
 		}
 	}
-	s.Queue = queue.Read(&r)
-	if err := r.Close(); err != nil {
+	s.Queue.Code(c)
+}
+
+// AppendState implements reducer.Cell: header, Last, Serial, links, holders,
+// the queue.
+func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
+
+// DecodeState implements reducer.Cell.
+func (m *Machine) DecodeState(src []byte) (State, error) {
+	var s State
+	if err := m.Decode(src, &s); err != nil {
 		return State{}, err
 	}
-	if uint64(len(s.holders)) != n {
-		return State{}, wire.Broken(errLinks)
-	}
-	if err := m.Check(s); err != nil {
-		return State{}, wire.Broken(err)
-	}
 	return s, nil
+}
+
+// Encode is AppendState in place.
+func (m *Machine) Encode(dst []byte, s *State) []byte {
+	c := wire.Writer(dst, tag)
+	s.code(&c)
+	return c.Bytes()
+}
+
+// Decode is DecodeState in place, into a state that is zero. After an error the
+// state means nothing.
+func (m *Machine) Decode(src []byte, s *State) error {
+	c := wire.Reader(src, tag)
+	s.code(&c)
+	if err := c.Close(); err != nil {
+		return err
+	}
+	if err := s.check(); err != nil {
+		return wire.Broken(err)
+	}
+	return nil
 }

@@ -13,11 +13,11 @@ type Cell interface {
 	Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer
 	// Enter is an Acquire that admits at once, without the words of Step: half
 	// the cost of a call is moving them. False, and nothing changed, when Step
-	// is to be asked.
+	// is to be asked. Neither Enter nor Exit moves Ends, Serves or Wake.
 	Enter(cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool)
 	// Exit is a Record of a success or a Release with nothing to tell anybody,
 	// likewise. The Mark of a breaker's permit is when the attempt began.
-	Exit(p reducer.Permit, now clock.Mark, out *reducer.Out) bool
+	Exit(p reducer.Permit, now clock.Mark) bool
 	// Ends returns the mark of the next Tick that concerns somebody: a lease
 	// runs out, probes no longer count. clock.Never for none. Waits in a queue
 	// are ended by Expire, in the order of their calls.
@@ -60,8 +60,29 @@ type Maker interface {
 	Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell
 }
 
+// inPlace is a mechanism that does in place what reducer.Cell does with states as
+// values. A state handed from call to call is copied field by field in wasm,
+// which costs more than what is done with it.
+type inPlace[S any] interface {
+	reducer.Cell[S]
+	// Encode is AppendState in place.
+	Encode(dst []byte, s *S) []byte
+	// Decode is DecodeState in place, into a state that is zero. After an error
+	// the state means nothing.
+	Decode(src []byte, s *S) error
+	// Move is Shift in place.
+	Move(s *S, by time.Duration)
+}
+
+// machine is a mechanism with a wake of its own.
+type machine[S any] interface {
+	inPlace[S]
+	// Wake is NextWake in place, clock.Never for none.
+	Wake(s *S) clock.Mark
+}
+
 // box holds a machine M with its state S.
-type box[S any, M reducer.Cell[S]] struct {
+type box[S any, M machine[S]] struct {
 	machine M
 	state   S
 }
@@ -74,27 +95,21 @@ func (b *box[S, M]) Enter(uint32, uint64, clock.Mark) (reducer.Permit, bool) {
 	return reducer.Permit{}, false
 }
 
-func (b *box[S, M]) Exit(reducer.Permit, clock.Mark, *reducer.Out) bool { return false }
+func (b *box[S, M]) Exit(reducer.Permit, clock.Mark) bool { return false }
 
 func (b *box[S, M]) Ends() clock.Mark { return clock.Never }
 
 func (b *box[S, M]) Serves() (clock.Mark, uint64) { return clock.Never, 0 }
 
-func (b *box[S, M]) Wake() clock.Mark {
-	at, ok := b.machine.NextWake(b.state)
-	if !ok {
-		return clock.Never
-	}
-	return at
-}
+func (b *box[S, M]) Wake() clock.Mark { return b.machine.Wake(&b.state) }
 
 func (b *box[S, M]) Fresh(now clock.Mark) bool { return b.machine.Fresh(b.state, now) }
 
-func (b *box[S, M]) AppendState(dst []byte) []byte { return b.machine.AppendState(dst, b.state) }
+func (b *box[S, M]) AppendState(dst []byte) []byte { return b.machine.Encode(dst, &b.state) }
 
 func (b *box[S, M]) Restore(src []byte) error {
-	state, err := b.machine.DecodeState(src)
-	if err != nil {
+	var state S
+	if err := b.machine.Decode(src, &state); err != nil {
 		return err
 	}
 	b.state = state
@@ -105,7 +120,7 @@ func (b *box[S, M]) Revive(src []byte, by time.Duration) error {
 	if err := b.Restore(src); err != nil {
 		return err
 	}
-	b.state = b.machine.Shift(b.state, by)
+	b.machine.Move(&b.state, by)
 	return nil
 }
 

@@ -160,6 +160,25 @@ func TestCounter(t *testing.T) {
 	}
 }
 
+// A queue that is empty when it is handed over still knows which tickets it has
+// given, so that a late Expire finds nobody else.
+func TestAdoptedTickets(t *testing.T) {
+	m, err := maker(script.NewArgs(t, "queue", "token-bucket rate=1/1s wait=5s queue=2"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var others reducer.Out
+	acquire := reducer.Action{Kind: reducer.Acquire, Cost: 1}
+	c := m.New(0)
+	c.Step(acquire, 0, &others)
+	first := c.Step(acquire, 0, &others)
+	c.Step(reducer.Action{Kind: reducer.Leave, Permit: reducer.Permit{ID: first.ID}}, 0, &others)
+	c = m.Adopt(c, 0, &others)
+	if second := c.Step(acquire, 0, &others); first.Verdict != reducer.Wait || second.Verdict != reducer.Wait || second.ID == first.ID {
+		t.Errorf("the tickets are %d and %d", first.ID, second.ID)
+	}
+}
+
 // A state of another process is moved along the line of marks, and nobody waits
 // or holds anything in it.
 func TestRevive(t *testing.T) {

@@ -16,21 +16,31 @@ func ForBulkhead(c bulkhead.Config) (Maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return bulkheads{m}, nil
+	return &bulkheads{m}, nil
 }
 
 type bulkheads struct{ machine *bulkhead.Machine }
 
-func (b bulkheads) New(now clock.Mark) Cell {
-	return &places{box[bulkhead.State, *bulkhead.Machine]{b.machine, b.machine.Init(now)}}
+func (b *bulkheads) New(now clock.Mark) Cell {
+	p := b.places()
+	p.state.Last = now
+	return p
 }
 
-func (b bulkheads) Adopt(old Cell, now clock.Mark, _ *reducer.Out) Cell {
+func (b *bulkheads) Adopt(old Cell, now clock.Mark, _ *reducer.Out) Cell {
 	from, ok := old.(*places)
 	if !ok {
 		return b.New(now)
 	}
-	return &places{box[bulkhead.State, *bulkhead.Machine]{b.machine, from.state}}
+	p := b.places()
+	p.state = from.state
+	return p
+}
+
+func (b *bulkheads) places() *places {
+	p := &places{}
+	p.machine = b.machine
+	return p
 }
 
 type places struct {
@@ -43,10 +53,11 @@ func (p *places) Enter(_ uint32, caller uint64, now clock.Mark) (reducer.Permit,
 }
 
 // Exit implements Cell.
-func (p *places) Exit(permit reducer.Permit, now clock.Mark, _ *reducer.Out) bool {
+func (p *places) Exit(permit reducer.Permit, now clock.Mark) bool {
 	return p.machine.Exit(&p.state, permit, now)
 }
 
+// Revive is that of the box, without those who waited or held a place.
 func (p *places) Revive(src []byte, by time.Duration) error {
 	if err := p.box.Revive(src, by); err != nil {
 		return err
@@ -60,164 +71,113 @@ func (p *places) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reduce
 	return p.machine.Step(&p.state, a, now, out)
 }
 
-func (p *places) Ends() clock.Mark {
-	at, _ := p.machine.NextLapse(&p.state)
-	return at
-}
+func (p *places) Ends() clock.Mark { return p.machine.Lapses(&p.state) }
 
-func (p *places) Serves() (clock.Mark, uint64) {
-	at, caller, _ := p.machine.NextServe(&p.state)
-	return at, caller
-}
+func (p *places) Serves() (clock.Mark, uint64) { return p.machine.Serves(&p.state) }
 
 // ForBudget returns the maker of a retry budget's cells.
-func ForBudget(m *budget.Machine) Maker { return budgets{m} }
+func ForBudget(m *budget.Machine) Maker { return &budgets{m} }
 
 type budgets struct{ machine *budget.Machine }
 
-func (b budgets) New(now clock.Mark) Cell {
-	return &box[budget.State, *budget.Machine]{b.machine, b.machine.Init(now)}
+type spending struct {
+	box[budget.State, *budget.Machine]
 }
 
-func (b budgets) Adopt(old Cell, now clock.Mark, _ *reducer.Out) Cell {
-	from, ok := old.(*box[budget.State, *budget.Machine])
-	if !ok {
-		return b.New(now)
+func (b *budgets) New(clock.Mark) Cell { return b.spending() }
+
+func (b *budgets) Adopt(old Cell, now clock.Mark, _ *reducer.Out) Cell {
+	s := b.spending()
+	if from, ok := old.(*spending); ok {
+		s.state = b.machine.Adopt(from.state, from.machine)
 	}
-	return &box[budget.State, *budget.Machine]{b.machine, b.machine.Adopt(from.state, from.machine)}
+	return s
 }
 
-// ForBreaker returns the maker of a breaker's cells.
+func (b *budgets) spending() *spending {
+	s := &spending{}
+	s.machine = b.machine
+	return s
+}
+
+// ForBreaker returns the maker of a breaker's cells. They are of the large form,
+// whatever the size: it differs from the small one in where the words are.
 func ForBreaker(c breaker.Config) (Maker, error) {
-	large, err := breaker.NewLarge(c)
+	m, err := breaker.NewLarge(c)
 	if err != nil {
 		return nil, err
 	}
-	b := breakers{large: large}
-	if breaker.Fits(c) {
-		if b.small, err = breaker.New(c); err != nil {
-			return nil, err
-		}
-	}
-	return b, nil
+	return &breakers{m}, nil
 }
 
-type breakers struct {
-	small *breaker.Machine // nil when the configuration needs a large state
-	large *breaker.Large
-}
+type breakers struct{ machine *breaker.Large }
 
-func (b breakers) New(now clock.Mark) Cell {
-	if b.small != nil {
-		return &smallBreaker{box[breaker.State, *breaker.Machine]{b.small, b.small.Init(now)}}
-	}
-	return &largeBreaker{box[breaker.LargeState, *breaker.Large]{b.large, b.large.Init(now)}}
-}
+func (b *breakers) New(clock.Mark) Cell { return b.circuit(0) }
 
-// anyBreaker is a breaker's cell of either size.
-type anyBreaker interface {
-	parts() (core *breaker.Core, words []uint64, config breaker.Config)
-}
-
-func (b breakers) Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell {
-	from, ok := old.(anyBreaker)
+func (b *breakers) Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell {
+	from, ok := old.(*circuit)
 	if !ok {
 		return b.New(now)
 	}
 	// What was due before happens under the old configuration.
-	old.Step(reducer.Action{Kind: reducer.Tick}, now, out)
-	core, words, config := from.parts()
-	if small := (breaker.State{Core: *core}); b.small != nil && int(core.Out) <= len(small.Words) {
-		b.small.Adopt(&small.Core, small.Words[:], words, config, now, out)
-		return &smallBreaker{box[breaker.State, *breaker.Machine]{b.small, small}}
-	}
-	large := breaker.LargeState{Core: *core, Words: make([]uint64, max(b.large.Words(), int(core.Out)))}
-	b.large.Adopt(&large.Core, large.Words, words, config, now, out)
-	return &largeBreaker{box[breaker.LargeState, *breaker.Large]{b.large, large}}
+	from.Step(reducer.Action{Kind: reducer.Tick}, now, out)
+	c := b.circuit(int(from.state.Out))
+	c.state.Core = from.state.Core
+	b.machine.Adopt(&c.state.Core, c.state.Words, from.state.Words, from.machine.Config(), now, out)
+	return c
+}
+
+// circuit makes a breaker with room for so many probes.
+func (b *breakers) circuit(probes int) *circuit {
+	c := &circuit{}
+	c.machine = b.machine
+	c.state.Words = make([]uint64, max(b.machine.Words(), probes))
+	return c
+}
+
+type circuit struct {
+	box[breaker.LargeState, *breaker.Large]
 }
 
 // Breaker returns the fields of a breaker's state that every size has, nil for
 // a cell of another mechanism. They change with the cell; but for Shut they are
 // to be read alone.
 func Breaker(c Cell) *breaker.Core {
-	if b, ok := c.(anyBreaker); ok {
-		core, _, _ := b.parts()
-		return core
+	if b, ok := c.(*circuit); ok {
+		return &b.state.Core
 	}
 	return nil
 }
 
-// probesEnd returns the mark at which probes that are out no longer count. All
-// other changes of a breaker concern nobody before it is next stepped.
-func probesEnd(b Cell, core *breaker.Core) clock.Mark {
-	if core.Mode != breaker.HalfOpen || core.Out == 0 {
+// Step calls the machine directly, not through the box's type parameters.
+func (c *circuit) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	return c.machine.Step(&c.state, a, now, out)
+}
+
+// Enter implements Cell.
+func (c *circuit) Enter(_ uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
+	return c.state.Enter(now)
+}
+
+// Exit implements Cell.
+func (c *circuit) Exit(p reducer.Permit, now clock.Mark) bool {
+	return c.machine.Exit(&c.state, p, now)
+}
+
+// Revive is that of the box, without the probes that were out.
+func (c *circuit) Revive(src []byte, by time.Duration) error {
+	if err := c.box.Revive(src, by); err != nil {
+		return err
+	}
+	breaker.Recall(&c.state.Core, c.state.Words)
+	return nil
+}
+
+// Ends returns the mark at which probes that are out no longer count. All other
+// changes of a breaker concern nobody before it is next stepped.
+func (c *circuit) Ends() clock.Mark {
+	if c.state.Mode != breaker.HalfOpen || c.state.Out == 0 {
 		return clock.Never
 	}
-	return b.Wake()
-}
-
-type smallBreaker struct {
-	box[breaker.State, *breaker.Machine]
-}
-
-// Step calls the machine directly, not through the box's type parameters.
-func (b *smallBreaker) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	return b.machine.Step(&b.state, a, now, out)
-}
-
-// Enter implements Cell.
-func (b *smallBreaker) Enter(_ uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
-	return b.machine.Enter(&b.state, now)
-}
-
-// Exit implements Cell.
-func (b *smallBreaker) Exit(p reducer.Permit, now clock.Mark, out *reducer.Out) bool {
-	return b.machine.Exit(&b.state, p, now, out)
-}
-
-func (b *smallBreaker) Revive(src []byte, by time.Duration) error {
-	if err := b.box.Revive(src, by); err != nil {
-		return err
-	}
-	breaker.Recall(&b.state.Core, b.state.Words[:])
-	return nil
-}
-
-func (b *smallBreaker) Ends() clock.Mark { return probesEnd(b, &b.state.Core) }
-
-func (b *smallBreaker) parts() (*breaker.Core, []uint64, breaker.Config) {
-	return &b.state.Core, b.state.Words[:], b.machine.Config()
-}
-
-type largeBreaker struct {
-	box[breaker.LargeState, *breaker.Large]
-}
-
-// Step calls the machine directly, not through the box's type parameters.
-func (b *largeBreaker) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	return b.machine.Step(&b.state, a, now, out)
-}
-
-// Enter implements Cell.
-func (b *largeBreaker) Enter(_ uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
-	return b.machine.Enter(&b.state, now)
-}
-
-// Exit implements Cell.
-func (b *largeBreaker) Exit(p reducer.Permit, now clock.Mark, out *reducer.Out) bool {
-	return b.machine.Exit(&b.state, p, now, out)
-}
-
-func (b *largeBreaker) Revive(src []byte, by time.Duration) error {
-	if err := b.box.Revive(src, by); err != nil {
-		return err
-	}
-	breaker.Recall(&b.state.Core, b.state.Words)
-	return nil
-}
-
-func (b *largeBreaker) Ends() clock.Mark { return probesEnd(b, &b.state.Core) }
-
-func (b *largeBreaker) parts() (*breaker.Core, []uint64, breaker.Config) {
-	return &b.state.Core, b.state.Words, b.machine.Config()
+	return c.Wake()
 }

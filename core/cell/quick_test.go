@@ -77,7 +77,7 @@ func walk(t *testing.T, maker cell.Maker, rng *rand.Rand) {
 			}
 			a := reducer.Action{Kind: kind, Outcome: outcome, Permit: p}
 			plain.Step(a, now, &out)
-			if outcome == reducer.Fail && kind == reducer.Record || !quick.Exit(p, now, &twin) {
+			if outcome == reducer.Fail && kind == reducer.Record || !quick.Exit(p, now) {
 				quick.Step(a, now, &twin)
 			}
 		} else {

@@ -85,7 +85,6 @@ func (l *layout) pool(plan *pipeline.Plan, i int) *pool {
 func (d *Driver) Configure(plan *pipeline.Plan) {
 	d.tell(Handle{}, Configured)
 	d.layout = d.newLayout(plan, d.layout)
-	var out reducer.Out
 	for i := range plan.Len() {
 		p := d.layout.pools[i]
 		if p == nil {
@@ -93,14 +92,11 @@ func (d *Driver) Configure(plan *pipeline.Plan) {
 		}
 		p.maker, p.step = plan.Maker(i), uint8(i)
 		for _, n := range p.list {
-			n.cell = p.maker.Adopt(n.cell, d.now, &out)
+			n.cell = p.maker.Adopt(n.cell, d.now, &d.out)
 			d.arm(n)
 		}
 	}
-	arrange(len(out),
-		func(i int) uint64 { return d.caller(out[i]).number<<4 | out[i].Caller&15 },
-		func(i, j int) { out[i], out[j] = out[j], out[i] })
-	d.deliver(out)
+	d.deliverInOrder()
 	d.Advance(d.now)
 }
 
@@ -110,10 +106,7 @@ func (d *Driver) resolve(c *call, i int) *node {
 		return n
 	}
 	p := c.layout.pools[i]
-	key := uint32(0)
-	if len(p.per) > 0 {
-		key = c.keys[i]
-	}
+	key := c.keys[i]
 	n := p.at(key)
 	if n == nil {
 		n = d.newNode(p, key)
@@ -125,7 +118,7 @@ func (d *Driver) resolve(c *call, i int) *node {
 
 // at returns the cell of a key, nil where there is none yet.
 func (p *pool) at(key uint32) *node {
-	if int(key) < len(p.keyed) {
+	if uint(key) < uint(len(p.keyed)) {
 		return p.keyed[key]
 	}
 	return nil
@@ -142,7 +135,7 @@ func (d *Driver) use(key uint32) {
 
 // Uses reports whether the number of a key still means something to a cell or
 // a live call. Where it does not, another key may have it.
-func (d *Driver) Uses(key uint32) bool { return int(key) < len(d.uses) && d.uses[key] > 0 }
+func (d *Driver) Uses(key uint32) bool { return uint(key) < uint(len(d.uses)) && d.uses[key] > 0 }
 
 const (
 	// keep is how many cells a step has before any is forgotten. A cell equal
@@ -163,14 +156,14 @@ func (d *Driver) newNode(p *pool, key uint32) *node {
 			p.hand++
 		}
 	}
-	n := &node{cell: p.maker.New(d.now), pool: p, key: key, at: len(p.list)}
-	n.end.node, n.serves.node = n, n
-	n.end.class, n.serves.class = leases, serves
+	d.nodes++
+	n := &node{pool: p, key: key, at: len(p.list)}
+	n.cell = p.maker.New(d.now)
+	n.end.node, n.end.number, n.end.class = n, d.nodes, leases
 	if p.kind == pipeline.Breaker {
 		n.end.class = breakers
 	}
-	d.nodes++
-	n.end.number = d.nodes
+	n.serves.node, n.serves.class = n, serves
 	for int(key) >= len(p.keyed) {
 		p.keyed = append(p.keyed, nil)
 	}
@@ -244,7 +237,7 @@ func (d *Driver) arm(n *node) {
 		return
 	}
 	n.serves.step = uint8(caller & 15)
-	n.serves.number = d.caller(reducer.Effect{Caller: caller}).number
+	n.serves.number = d.caller(caller).number
 	// A place that has been free for a while is there now.
 	d.heap.set(&n.serves, max(at, d.now))
 }

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"math/bits"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -44,7 +45,7 @@ type call struct {
 	pipeline.Call
 	layout *layout
 	nodes  [pipeline.MaxSteps]*node
-	keys   [pipeline.MaxSteps]uint32
+	keys   [pipeline.MaxSteps]uint32 // 0 for a step with one cell for all
 	number uint64
 	handle Handle
 	wake   entry
@@ -107,7 +108,7 @@ func (d *Driver) fire(e *entry) {
 	case ends:
 		d.endCall(e.call)
 	case resumes:
-		d.run(e.call, d.advance(e.call, pipeline.Event{Kind: pipeline.Resumed}))
+		d.advance(e.call, &pipeline.Event{Kind: pipeline.Resumed})
 	case serves:
 		d.step(e.node, reducer.Action{Kind: reducer.Serve})
 	case leases:
@@ -120,42 +121,45 @@ func (d *Driver) fire(e *entry) {
 // lapse ends the leases of all cells that are due at this mark and tells of
 // them call by call.
 func (d *Driver) lapse() {
-	told := len(d.Decisions)
 	for len(d.heap) > 0 && d.heap[0].class == leases && d.heap[0].at <= d.now {
-		d.step(d.heap[0].node, reducer.Action{Kind: reducer.Tick})
+		d.touch(d.heap[0].node, reducer.Action{Kind: reducer.Tick})
 	}
-	list := d.Decisions[told:]
-	arrange(len(list),
-		func(i int) uint64 { return d.calls[list[i].Call.slot].number<<4 | uint64(list[i].Index) },
-		func(i, j int) { list[i], list[j] = list[j], list[i] })
+	d.deliverInOrder()
 }
 
-// arrange sorts n things by keys that are all different (shell sort, with the
-// gaps of Knuth: there are few things as a rule, and at most as many as places
-// of bulkheads).
-func arrange(n int, key func(i int) uint64, swap func(i, j int)) {
+// deliverInOrder is deliver call by call, the outermost step first (shell sort,
+// with the gaps of Knuth: there are few effects as a rule, and at most as many
+// as places of bulkheads).
+func (d *Driver) deliverInOrder() {
+	out := d.out
 	gap := 1
-	for gap < n {
+	for gap < len(out) {
 		gap = 3*gap + 1
 	}
 	for ; gap > 0; gap /= 3 {
-		for i := gap; i < n; i++ {
-			for j := i - gap; j >= 0 && key(j) > key(j+gap); j -= gap {
-				swap(j, j+gap)
+		for i := gap; i < len(out); i++ {
+			for j := i - gap; j >= 0 && d.order(&out[j]) > d.order(&out[j+gap]); j -= gap {
+				out[j], out[j+gap] = out[j+gap], out[j]
 			}
 		}
 	}
+	d.deliver()
+}
+
+func (d *Driver) order(e *reducer.Effect) uint64 {
+	if e.Kind == reducer.Change {
+		return 0 // concerns no call, and there may be none
+	}
+	return d.caller(e.Caller).number<<4 | e.Caller&15
 }
 
 // Begin starts a call at the present mark.
 func (d *Driver) Begin(r Request) Handle {
 	d.number++
 	c := d.take()
-	c.number, c.keys, c.layout = d.number, r.Keys, d.layout
-	for _, key := range c.keys[:c.layout.plan.Len()] {
-		if key != 0 {
-			d.use(key)
-		}
+	c.number, c.layout = d.number, d.layout
+	if keyed := d.layout.plan.Keyed(); keyed != 0 {
+		d.keep(c, keyed, r.Keys)
 	}
 	deadline := clock.Never
 	if r.Deadline >= 0 {
@@ -167,6 +171,16 @@ func (d *Driver) Begin(r Request) Handle {
 	return handle
 }
 
+// keep keeps the keys of a call for the steps of a mask.
+func (d *Driver) keep(c *call, keyed uint16, keys [pipeline.MaxSteps]uint32) {
+	for ; keyed != 0; keyed &= keyed - 1 {
+		i := bits.TrailingZeros16(keyed)
+		if c.keys[i] = keys[i]; keys[i] != 0 {
+			d.use(keys[i])
+		}
+	}
+}
+
 // Done ends the running attempt of a call. told says that the answer named a
 // retryAfter. It returns false, and does nothing, when no attempt is running.
 func (d *Driver) Done(h Handle, outcome reducer.Outcome, told bool, retryAfter time.Duration) bool {
@@ -174,7 +188,7 @@ func (d *Driver) Done(h Handle, outcome reducer.Outcome, told bool, retryAfter t
 	if c == nil || c.Phase != pipeline.Running {
 		return false
 	}
-	d.run(c, d.advance(c, pipeline.Event{Kind: pipeline.Finished, Outcome: outcome, Told: told, RetryAfter: retryAfter}))
+	d.advance(c, &pipeline.Event{Kind: pipeline.Finished, Outcome: outcome, Told: told, RetryAfter: retryAfter})
 	d.Advance(d.now)
 	return true
 }
@@ -186,7 +200,7 @@ func (d *Driver) Cancel(h Handle) bool {
 	if c == nil {
 		return false
 	}
-	d.run(c, d.advance(c, pipeline.Event{Kind: pipeline.GaveUp}))
+	d.advance(c, &pipeline.Event{Kind: pipeline.GaveUp})
 	d.Advance(d.now)
 	return true
 }
@@ -198,8 +212,9 @@ func (d *Driver) Renew(h Handle) bool {
 	if c == nil || c.Phase != pipeline.Running {
 		return false
 	}
-	for i, n := range c.nodes {
-		if c.Held&(1<<i) != 0 && n.pool.kind == pipeline.Bulkhead {
+	for left := c.Held; left != 0; left &= left - 1 {
+		i := bits.TrailingZeros16(left)
+		if n := c.nodes[i]; n.pool.kind == pipeline.Bulkhead {
 			d.step(n, reducer.Action{Kind: reducer.Renew, Permit: c.Slots[i]})
 		}
 	}
@@ -218,7 +233,7 @@ func (d *Driver) NextSlot() uint32 {
 }
 
 func (d *Driver) find(h Handle) *call {
-	if int(h.slot) >= len(d.calls) {
+	if uint(h.slot) >= uint(len(d.calls)) {
 		return nil
 	}
 	if c := d.calls[h.slot]; c.handle == h && c.layout != nil {
@@ -242,22 +257,26 @@ func (d *Driver) take() *call {
 // drop frees the slot of a call that is over.
 func (d *Driver) drop(c *call) {
 	d.heap.remove(&c.wake)
-	for i, n := range c.nodes {
-		if n != nil {
+	plan := c.layout.plan
+	for i := range plan.Len() {
+		if n := c.nodes[i]; n != nil {
 			n.refs--
 			c.nodes[i] = nil
 		}
 	}
-	for _, key := range c.keys[:c.layout.plan.Len()] {
-		if key != 0 {
-			d.uses[key]--
+	for left := plan.Keyed(); left != 0; left &= left - 1 {
+		i := bits.TrailingZeros16(left)
+		if c.keys[i] != 0 {
+			d.uses[c.keys[i]]--
 		}
+		c.keys[i] = 0
 	}
 	c.layout = nil
 	c.handle.generation++
 	d.free = append(d.free, c.handle.slot)
 }
 
-func (d *Driver) advance(c *call, e pipeline.Event) pipeline.Effect {
-	return c.layout.plan.Advance(&c.Call, &e, d.now)
+// advance tells the plan what happened to a call, and does what follows.
+func (d *Driver) advance(c *call, e *pipeline.Event) {
+	d.run(c, c.layout.plan.Advance(&c.Call, e, d.now))
 }

@@ -200,3 +200,21 @@ func TestCellsAreForgotten(t *testing.T) {
 		t.Errorf("the numbers of forgotten keys are not given again: the greatest is %d", most)
 	}
 }
+
+// Breakers that change while a plan is put in force concern no call, and there
+// may be none yet.
+func TestConfigureWithoutCalls(t *testing.T) {
+	const steps = "steps: [{breaker: {window: {consecutive: 1}, open: 1s, probes: 1}}, {breaker: {window: {consecutive: 1}, open: 1s, probes: 1}}]"
+	before, after := drive.New(plan(t, steps), 0), drive.New(plan(t, steps), 0)
+	before.Done(before.Begin(drive.Request{Cost: 1, Deadline: -1}), reducer.Fail, false, 0)
+	for step := range 2 {
+		if err := after.Revive(step, 0, before.AppendState(nil, step, 0), 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	after.Advance(clock.Mark(5 * time.Second))
+	after.Configure(plan(t, steps))
+	if n := len(after.Decisions); n != 1 || after.Decisions[0].Kind != drive.Configured {
+		t.Errorf("%d decisions: %v", n, after.Decisions)
+	}
+}

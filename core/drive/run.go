@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"math/bits"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -23,15 +24,15 @@ func (d *Driver) rearm(c *call) {
 // endCall brings about the ends of a call that are due: timeouts, then waits.
 func (d *Driver) endCall(c *call) {
 	attempt := c.attempt()
-	effect := d.advance(c, pipeline.Event{Kind: pipeline.Woken})
+	effect := c.layout.plan.Advance(&c.Call, &pipeline.Event{Kind: pipeline.Woken}, d.now)
 	if effect.Cut != 0 {
-		d.cut(c, effect, attempt)
+		d.cut(c, &effect, attempt)
 		return
 	}
-	for i := range c.nodes {
+	for i := range c.layout.plan.Len() {
 		waits := c.Phase == pipeline.Waiting && int(c.At) == i && c.Until <= d.now
 		if waits || c.Phantom&(1<<i) != 0 && clock.Mark(c.Slots[i].Generation) <= d.now {
-			d.expire(c, i, c.Slots[i].ID)
+			d.expire(c, i)
 			return
 		}
 	}
@@ -46,40 +47,41 @@ func (c *call) attempt() uint32 {
 	return c.Retry.Attempt
 }
 
-func (d *Driver) cut(c *call, effect pipeline.Effect, attempt uint32) {
+func (d *Driver) cut(c *call, effect *pipeline.Effect, attempt uint32) {
 	i, _ := effect.CutStep()
 	d.leave(c, effect)
 	x := d.tellOf(c, Timeout, i)
 	x.Attempt, x.Shadow = attempt, c.layout.plan.Shadow(i)
 	effect.LeaveFrom = effect.LeaveTo
-	d.run(c, effect)
+	d.run(c, *effect)
 }
 
-func (d *Driver) expire(c *call, i int, ticket uint64) {
-	answer := d.step(c.nodes[i], reducer.Action{Kind: reducer.Expire, Permit: reducer.Permit{ID: ticket}})
+func (d *Driver) expire(c *call, i int) {
+	n := c.nodes[i]
+	answer := d.step(n, reducer.Action{Kind: reducer.Expire, Permit: reducer.Permit{ID: c.Slots[i].ID}})
 	if answer.Verdict == reducer.Wait {
 		c.layout.plan.WaitUntil(&c.Call, i, clock.Never)
-		n := c.nodes[i]
 		n.turns = append(n.turns, turn{c.handle, i})
 		d.rearm(c)
 		return
 	}
-	d.run(c, d.advance(c, pipeline.Event{Kind: pipeline.Dropped, Step: uint8(i), Answer: answer}))
+	d.advance(c, &pipeline.Event{Kind: pipeline.Dropped, Step: uint8(i), Answer: answer})
 }
 
 // step steps a cell and sees to what it does to others.
 func (d *Driver) step(n *node, a reducer.Action) reducer.Answer {
-	out := d.out[:0]
-	answer := n.cell.Step(a, d.now, &out)
+	answer := d.touch(n, a)
+	d.deliver()
+	return answer
+}
+
+// touch steps a cell and leaves what it does to others in d.out.
+func (d *Driver) touch(n *node, a reducer.Action) reducer.Answer {
+	answer := n.cell.Step(a, d.now, &d.out)
 	d.arm(n)
 	if len(n.turns) > 0 && a.Kind != reducer.Expire {
 		d.recall(n)
 	}
-	if len(out) > 0 {
-		d.out = nil
-		d.deliver(out)
-	}
-	d.out = out
 	return answer
 }
 
@@ -95,60 +97,78 @@ func (d *Driver) recall(n *node) {
 	n.turns = n.turns[:0]
 }
 
-// caller returns the call that an effect concerns. A breaker's change concerns
-// none, and any will do.
-func (d *Driver) caller(e reducer.Effect) *call { return d.calls[e.Caller>>4] }
+// caller returns the call that an effect names. A breaker's change names none,
+// and what it would be is no matter.
+func (d *Driver) caller(name uint64) *call { return d.calls[name>>4] }
 
-// deliver tells calls what the step of a cell did to them.
-func (d *Driver) deliver(out reducer.Out) {
-	for _, e := range out {
+// deliver tells calls what steps of cells did to them.
+func (d *Driver) deliver() {
+	if len(d.out) == 0 {
+		return
+	}
+	out := d.out
+	d.out = nil // what follows steps cells, too
+	for i := range out {
+		e := &out[i]
 		if e.Kind == reducer.Change {
 			continue
 		}
-		c := d.caller(e)
+		c := d.caller(e.Caller)
 		if c.layout == nil {
 			continue // an effect before this one ended the call
 		}
 		event := pipeline.Event{Step: uint8(e.Caller & 15)}
 		switch e.Kind {
 		case reducer.Grant:
-			event.Kind, event.Answer = pipeline.Granted, reducer.Admitted(e.Permit)
+			event.Kind, event.Answer.Verdict, event.Answer.Permit = pipeline.Granted, reducer.Admit, e.Permit
 		case reducer.Drop:
-			event.Kind, event.Answer = pipeline.Dropped, reducer.Answer{Reason: e.Reason}
+			event.Kind, event.Answer.Reason = pipeline.Dropped, e.Reason
 		default:
 			i := int(event.Step)
 			x := d.tellOf(c, Lapse, i)
 			x.Attempt, x.Shadow = c.attempt(), c.layout.plan.Shadow(i)
 			continue
 		}
-		d.run(c, d.advance(c, event))
+		d.advance(c, &event)
 	}
+	d.out = out[:0]
 }
 
 // leave leaves the cells that an effect names, in reverse order.
-func (d *Driver) leave(c *call, e pipeline.Effect) {
-	for i := int(e.LeaveFrom) - 1; i >= int(e.LeaveTo); i-- {
-		if a, ok := c.layout.plan.Leave(&c.Call, i); ok {
-			d.step(c.nodes[i], a)
+func (d *Driver) leave(c *call, e *pipeline.Effect) {
+	plan := c.layout.plan
+	for left := c.Holds(e.LeaveFrom, e.LeaveTo); left != 0; {
+		i := bits.Len16(left) - 1
+		left &^= 1 << i
+		kind, permit := plan.Leaving(&c.Call, i)
+		n := c.nodes[i]
+		switch {
+		case kind == 0:
+			continue
+		case kind == reducer.Release || kind == reducer.Record && c.Outcome == reducer.OK:
+			if len(n.turns) == 0 && n.cell.Exit(permit, d.now) {
+				continue
+			}
 		}
+		d.step(n, reducer.Action{Kind: kind, Outcome: c.Outcome, Cost: c.Cost, Permit: permit})
 	}
 }
 
 // run does what an effect says, and what follows from it.
 func (d *Driver) run(c *call, e pipeline.Effect) {
 	for {
-		d.leave(c, e)
+		d.leave(c, &e)
 		switch e.Do {
 		case pipeline.Enter:
 			e = d.enter(c, int(e.From))
 			continue
 		case pipeline.Consult:
-			e = d.consult(c, e)
+			e = d.consult(c, &e)
 			continue
 		case pipeline.Start:
 			d.started(c)
 		case pipeline.Sleep:
-			d.again(c, e)
+			d.again(c, &e)
 		case pipeline.Return:
 			x := d.tell(c.handle, End)
 			x.Outcome, x.Attempt, x.Reason = e.Outcome, c.Retry.Attempt, e.Reason
@@ -163,9 +183,9 @@ func (d *Driver) run(c *call, e pipeline.Effect) {
 		}
 		if c.Phase == pipeline.Over {
 			d.drop(c)
-			return
+		} else {
+			d.rearm(c)
 		}
-		d.rearm(c)
 		return
 	}
 }
@@ -174,26 +194,35 @@ func (d *Driver) run(c *call, e pipeline.Effect) {
 func (d *Driver) enter(c *call, from int) pipeline.Effect {
 	plan := c.layout.plan
 	for i := from; i < plan.Len(); i++ {
-		var answer reducer.Answer
-		a, ask := plan.Passes(i, &c.Call, uint64(c.handle.slot)<<4|uint64(i))
-		if ask {
-			answer = d.step(d.resolve(c, i), a)
+		if !plan.Asks(i) {
+			plan.Skip(&c.Call, i, d.now)
+			continue
 		}
-		next, shadow := plan.Pass(&c.Call, i, ask, answer, d.now)
-		waits := answer.Verdict == reducer.Wait
+		n := d.resolve(c, i)
+		caller := uint64(c.handle.slot)<<4 | uint64(i)
+		if len(n.turns) == 0 {
+			if permit, ok := n.cell.Enter(c.Cost, caller, d.now); ok {
+				c.Admit(i, permit)
+				continue
+			}
+		}
+		event := pipeline.Event{Step: uint8(i)}
+		event.Answer = d.step(n, reducer.Action{Kind: reducer.Acquire, Cost: c.Cost, Permit: reducer.Permit{ID: caller}})
+		var shadow bool
+		event.Kind, shadow = plan.Pass(&c.Call, i, true, event.Answer, d.now)
 		switch {
-		case waits:
-			until, _ := answer.Until()
+		case event.Answer.Verdict == reducer.Wait:
 			x := d.tellOf(c, Wait, i)
-			x.Attempt, x.Until, x.Shadow = c.attempt(), until, shadow
+			x.Attempt, x.Shadow = c.attempt(), shadow
+			x.Until, _ = event.Answer.Until()
 		case shadow:
-			d.refused(c, i, answer.Reason, answer.Mark, true)
+			d.refused(c, i, event.Answer.Reason, event.Answer.Mark, true)
 		}
-		if next != pipeline.Entered {
-			return d.advance(c, pipeline.Event{Kind: next, Step: uint8(i), Answer: answer})
+		if event.Kind != pipeline.Entered {
+			return plan.Advance(&c.Call, &event, d.now)
 		}
 	}
-	return d.advance(c, pipeline.Event{Kind: pipeline.Entered})
+	return plan.Start(&c.Call, d.now)
 }
 
 func (d *Driver) refused(c *call, i int, why reducer.Reason, at clock.Mark, shadow bool) {
@@ -215,7 +244,7 @@ func (d *Driver) started(c *call) {
 }
 
 // consult asks the breakers below the retry, then the budget.
-func (d *Driver) consult(c *call, e pipeline.Effect) pipeline.Effect {
+func (d *Driver) consult(c *call, e *pipeline.Effect) pipeline.Effect {
 	plan := c.layout.plan
 	breakers, budget := plan.Consults()
 	event := pipeline.Event{Kind: pipeline.Consulted, Granted: true}
@@ -225,8 +254,8 @@ func (d *Driver) consult(c *call, e pipeline.Effect) pipeline.Effect {
 		// them; what an event ends comes after all that was due.
 		ask.Outcome = e.Outcome
 	}
-	for i, n := range c.nodes {
-		if breakers&(1<<i) != 0 && n != nil {
+	for left := breakers; left != 0; left &= left - 1 {
+		if n := c.nodes[bits.TrailingZeros16(left)]; n != nil {
 			answer := d.step(n, ask)
 			event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
 		}
@@ -237,14 +266,18 @@ func (d *Driver) consult(c *call, e pipeline.Effect) pipeline.Effect {
 	if retry := plan.RetryIndex(); plan.Shadow(retry) && !event.Open && event.Granted {
 		d.again(c, e).Shadow = true
 	}
-	return d.advance(c, event)
+	return plan.Advance(&c.Call, &event, d.now)
 }
 
 // tell adds a decision, whose other fields are the caller's to fill in.
 func (d *Driver) tell(h Handle, kind Kind) *Decision {
-	d.Decisions = append(d.Decisions, Decision{})
-	x := &d.Decisions[len(d.Decisions)-1]
-	x.At, x.Call, x.Kind, x.Index = d.now, h, kind, -1
+	n := len(d.Decisions)
+	if n == cap(d.Decisions) {
+		d.Decisions = append(d.Decisions, Decision{})
+	}
+	d.Decisions = d.Decisions[:n+1]
+	x := &d.Decisions[n]
+	*x = Decision{At: d.now, Call: h, Kind: kind, Index: -1}
 	return x
 }
 
@@ -259,7 +292,7 @@ func (d *Driver) tellOf(c *call, kind Kind, i int) *Decision {
 }
 
 // again tells that another attempt follows.
-func (d *Driver) again(c *call, e pipeline.Effect) *Decision {
+func (d *Driver) again(c *call, e *pipeline.Effect) *Decision {
 	x := d.tell(c.handle, Retry)
 	x.Attempt, x.Reason, x.Until = c.Retry.Attempt, reducer.CauseOf(e.Outcome), e.At
 	return x

@@ -52,7 +52,7 @@ func (m *Machine) Enter(s *State, cost uint32, now clock.Mark) (reducer.Permit, 
 
 // Turn returns the least mark from now on at which the cost is admitted if
 // nothing else happens, clock.Never for a cost above the capacity.
-func (m *Machine) Turn(s State, cost uint32, now clock.Mark) clock.Mark {
+func (m *Machine) Turn(s *State, cost uint32, now clock.Mark) clock.Mark {
 	now = s.since(now)
 	switch {
 	case cost > m.count:
@@ -64,12 +64,12 @@ func (m *Machine) Turn(s State, cost uint32, now clock.Mark) clock.Mark {
 }
 
 // TurnAfter has no closed form: the waiters ahead fill windows of their own.
-func (m *Machine) TurnAfter(State, uint64, uint32, clock.Mark) (clock.Mark, bool) {
+func (m *Machine) TurnAfter(*State, uint64, uint32, clock.Mark) (clock.Mark, bool) {
 	return clock.Never, false
 }
 
 // Free returns the permits that are free at now.
-func (m *Machine) Free(s State, now clock.Mark) uint32 {
+func (m *Machine) Free(s *State, now clock.Mark) uint32 {
 	if !s.open(s.since(now)) {
 		return m.count
 	}
@@ -108,14 +108,14 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Ou
 	case reducer.Peek:
 		next := *s
 		answer := m.take(&next, a.Cost, now)
-		answer.Free = m.Free(*s, now)
+		answer.Free = m.Free(s, now)
 		return answer
 	case reducer.Cancel:
 		return m.refund(s, a, now)
 	case reducer.Commit, reducer.Release:
 		return reducer.Answer{Verdict: reducer.Done}
 	case reducer.Drain:
-		*s = s.at(now, m.period)
+		s.enter(now, m.period)
 		s.Used = max(s.Used, m.count)
 		return reducer.Answer{Verdict: reducer.Done}
 	case reducer.Reset:
@@ -126,7 +126,7 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Ou
 }
 
 func (m *Machine) take(s *State, cost uint32, now clock.Mark) reducer.Answer {
-	turn := m.Turn(*s, cost, now)
+	turn := m.Turn(s, cost, now)
 	if turn != now || now == clock.Never && cost > 0 { // at the end of the line no window can open
 		if turn == clock.Never && cost > m.count {
 			return reducer.Rejected(reducer.ReasonCapacity, clock.Never)
@@ -134,7 +134,7 @@ func (m *Machine) take(s *State, cost uint32, now clock.Mark) reducer.Answer {
 		return reducer.Rejected(reducer.ReasonRate, turn)
 	}
 	if cost > 0 {
-		*s = s.at(now, m.period)
+		s.enter(now, m.period)
 		s.Used += cost
 	}
 	return reducer.Admitted(reducer.Permit{Generation: uint64(s.Start), ID: permitID, Mark: now})
@@ -161,10 +161,15 @@ func (m *Machine) Clone(s State) State { return s }
 
 // Shift implements reducer.Cell.
 func (m *Machine) Shift(s State, by time.Duration) State {
+	m.Move(&s, by)
+	return s
+}
+
+// Move is Shift in place.
+func (m *Machine) Move(s *State, by time.Duration) {
 	if s.Start != s.End {
 		s.Start, s.End = s.Start.Add(by), s.End.Add(by)
 	}
-	return s
 }
 
 // Fresh reports that no window is open.

@@ -17,7 +17,7 @@ type State struct {
 }
 
 // since returns now, or the start of the window if that is later.
-func (s State) since(now clock.Mark) clock.Mark {
+func (s *State) since(now clock.Mark) clock.Mark {
 	if s.Start == s.End {
 		return now
 	}
@@ -25,16 +25,15 @@ func (s State) since(now clock.Mark) clock.Mark {
 }
 
 // open tells a window from none; one at the end of the line never closes.
-func (s State) open(now clock.Mark) bool {
+func (s *State) open(now clock.Mark) bool {
 	return s.Start != s.End && (now < s.End || s.End == clock.Never)
 }
 
-// at returns the window that is open at now, a new one if there is none.
-func (s State) at(now clock.Mark, period time.Duration) State {
-	if s.open(now) {
-		return s
+// enter makes sure that a window is open at now.
+func (s *State) enter(now clock.Mark, period time.Duration) {
+	if !s.open(now) {
+		*s = begun(now, period)
 	}
-	return begun(now, period)
 }
 
 // begun returns the window that opens at now. At the very end of the line it
@@ -53,26 +52,49 @@ var errWindow = errors.New("fixed window: ends before it starts, or is used and 
 
 // Check implements reducer.Cell.
 func (m *Machine) Check(s State) error {
-	if s.End < s.Start || s.End == s.Start && s.Used > 0 {
+	if !s.sound() {
 		return errWindow
 	}
 	return nil
 }
 
-// AppendState implements reducer.Cell: header, Start, End, Used.
-func (m *Machine) AppendState(dst []byte, s State) []byte {
-	return wire.U32(wire.Mark(wire.Mark(wire.Header(dst, tag), s.Start), s.End), s.Used)
+func (s *State) sound() bool { return s.End >= s.Start && (s.End != s.Start || s.Used == 0) }
+
+func (s *State) code(c *wire.Coder) {
+	c.Mark(&s.Start)
+	c.Mark(&s.End)
+	c.U32(&s.Used)
 }
+
+// AppendState implements reducer.Cell: header, Start, End, Used.
+func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
 
 // DecodeState implements reducer.Cell.
 func (m *Machine) DecodeState(src []byte) (State, error) {
-	r := wire.NewReader(src, tag)
-	s := State{Start: r.Mark(), End: r.Mark(), Used: r.U32()}
-	if err := r.Close(); err != nil {
+	var s State
+	if err := m.Decode(src, &s); err != nil {
 		return State{}, err
 	}
-	if err := m.Check(s); err != nil {
-		return State{}, wire.Broken(err)
-	}
 	return s, nil
+}
+
+// Encode is AppendState in place.
+func (m *Machine) Encode(dst []byte, s *State) []byte {
+	c := wire.Writer(dst, tag)
+	s.code(&c)
+	return c.Bytes()
+}
+
+// Decode is DecodeState in place, into a state that is zero. After an error the
+// state means nothing.
+func (m *Machine) Decode(src []byte, s *State) error {
+	c := wire.Reader(src, tag)
+	s.code(&c)
+	if err := c.Close(); err != nil {
+		return err
+	}
+	if !s.sound() {
+		return wire.Broken(errWindow)
+	}
+	return nil
 }

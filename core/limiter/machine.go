@@ -15,17 +15,18 @@ type Counter[S any] interface {
 	Capacity() uint32
 	// Turn returns the least mark from now on at which the cost is admitted if
 	// nothing else happens, clock.Never for a cost above the capacity.
-	Turn(state S, cost uint32, now clock.Mark) clock.Mark
+	Turn(state *S, cost uint32, now clock.Mark) clock.Mark
 	// TurnAfter is Turn behind waiters that ask for ahead permits in all,
 	// where there is a closed form.
-	TurnAfter(state S, ahead uint64, cost uint32, now clock.Mark) (at clock.Mark, ok bool)
+	TurnAfter(state *S, ahead uint64, cost uint32, now clock.Mark) (at clock.Mark, ok bool)
 	// Free returns the whole permits that are free at now.
-	Free(state S, now clock.Mark) uint32
+	Free(state *S, now clock.Mark) uint32
 	// Carry returns a state that has free permits at now, at most the capacity.
 	Carry(free uint32, now clock.Mark) S
 }
 
-// Machine is an immutable limiter: a counter with a bounded queue before it.
+// Machine is an immutable limiter: a counter with a bounded queue before it. What
+// it decides is decided by its Waiting; the machine knows the types.
 type Machine[S any, C Counter[S]] struct {
 	Counter C
 	waiting Waiting
@@ -41,7 +42,7 @@ func New[S any, C Counter[S]](counter C, w Waiting) (*Machine[S, C], error) {
 
 // Init implements reducer.Machine.
 func (m *Machine[S, C]) Init(now clock.Mark) State[S] {
-	return State[S]{Counter: m.Counter.Init(now), Last: now}
+	return State[S]{Counter: m.Counter.Init(now), Line: Line{Last: now}}
 }
 
 // Reduce implements reducer.Machine.
@@ -54,188 +55,61 @@ func (m *Machine[S, C]) Reduce(s State[S], a reducer.Action, now clock.Mark) (St
 
 // Step implements reducer.Cell.
 func (m *Machine[S, C]) Step(s *State[S], a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	now = max(now, s.Last)
-	s.Last = now
-	switch a.Kind {
-	case reducer.Acquire:
-		return m.acquire(s, a, now, out)
-	case reducer.TryAcquire, reducer.Peek, reducer.Reserve:
-		return m.try(s, a, now)
-	case reducer.Leave:
-		if _, ok := s.Queue.Remove(a.ID); ok {
-			return reducer.Answer{Verdict: reducer.Done}
-		}
-		return reducer.Answer{}
-	case reducer.Expire:
-		return m.expire(s, a.ID, now)
-	case reducer.Tick:
-		return m.tick(s, now, out)
-	case reducer.Serve:
-		return m.serve(s, now, out)
-	case reducer.Reset:
-		m.dropAll(s, reducer.ReasonCapacity, 0, out)
-	}
-	return m.Counter.Step(&s.Counter, a, now, out)
+	return m.waiting.Step(&s.Line, m.count(s), a, now, out)
 }
 
-// behind reports whether a newcomer stands behind somebody.
-func (m *Machine[S, C]) behind(s *State[S]) bool {
-	return m.waiting.Order == Oldest && s.Queue.Len() > 0
+// count is the counter as the queue sees it.
+func (m *Machine[S, C]) count(s *State[S]) Count { return &Counted[S, C]{m.Counter, &s.Counter} }
+
+// Counted makes a Count of a counter and its state.
+type Counted[S any, C Counter[S]] struct {
+	Counter C
+	State   *S
 }
 
-func (m *Machine[S, C]) try(s *State[S], a reducer.Action, now clock.Mark) reducer.Answer {
-	if a.Cost > 0 && a.Cost <= m.Counter.Capacity() && m.behind(s) {
-		return reducer.Rejected(reducer.ReasonRate, m.turnBehind(s, a.Cost, now))
-	}
-	answer := m.Counter.Step(&s.Counter, a, now, nil)
-	if answer.Reason == reducer.ReasonRate && s.Queue.Len() > 0 && (a.Kind == reducer.TryAcquire || a.Kind == reducer.Peek) {
-		// Who waits is served first, whatever the order.
-		answer.Mark = m.retryNewest(s, a.Cost, now, 0)
-	}
-	return answer
+// Step implements Count.
+func (c *Counted[S, C]) Step(a reducer.Action, now clock.Mark) reducer.Answer {
+	return c.Counter.Step(c.State, a, now, nil)
 }
 
-func (m *Machine[S, C]) acquire(s *State[S], a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	answer := m.try(s, a, now)
-	w := m.waiting
-	if answer.Verdict == reducer.Admit || answer.Reason == reducer.ReasonCapacity || w.Wait == 0 {
-		return answer
-	}
-	turn, told := answer.Mark, answer.Mark
-	full := s.Queue.Len() >= w.Queue
-	latest := now.Add(w.Wait)
-	switch {
-	case w.Order == Newest && turn > latest:
-		return reducer.Rejected(reducer.ReasonWait, m.retryNewest(s, a.Cost, now, w.Wait))
-	case w.Order == Newest:
-		if full {
-			m.dropAll(s, reducer.ReasonFull, s.Queue.Len()-1, out)
-		}
-		told = clock.Never
-	case full:
-		return reducer.Rejected(reducer.ReasonFull, max(turn.Add(-w.Wait), m.roomAt(s, now)))
-	case turn > latest:
-		return reducer.Rejected(reducer.ReasonWait, turn.Add(-w.Wait))
-	}
-	return reducer.Waiting(s.Queue.Push(a.ID, a.Cost, latest), told, latest)
+// Capacity implements Count.
+func (c *Counted[S, C]) Capacity() uint32 { return c.Counter.Capacity() }
+
+// Turn implements Count.
+func (c *Counted[S, C]) Turn(cost uint32, now clock.Mark) clock.Mark {
+	return c.Counter.Turn(c.State, cost, now)
 }
 
-// dropAll puts out the oldest waiters until no more than keep are left.
-func (m *Machine[S, C]) dropAll(s *State[S], why reducer.Reason, keep uint32, out *reducer.Out) {
-	for s.Queue.Len() > keep {
-		w, _ := s.Queue.Front()
-		s.Queue.Remove(w.Ticket)
-		*out = append(*out, reducer.Effect{Kind: reducer.Drop, Reason: why, Caller: w.Caller})
-	}
+// TurnAfter implements Count.
+func (c *Counted[S, C]) TurnAfter(ahead uint64, cost uint32, now clock.Mark) (clock.Mark, bool) {
+	return c.Counter.TurnAfter(c.State, ahead, cost, now)
 }
 
-// next returns who is served next.
-func (m *Machine[S, C]) next(s *State[S]) (Waiter, bool) {
-	if m.waiting.Order == Newest {
-		return s.Queue.Back()
-	}
-	return s.Queue.Front()
-}
-
-// after returns who is served after w.
-func (m *Machine[S, C]) after(s *State[S], w Waiter) (Waiter, bool) {
-	if m.waiting.Order == Newest {
-		return s.Queue.Before(w)
-	}
-	return s.Queue.Behind(w)
-}
-
-// expire ends the wait of a ticket, unless it is not over or the turn has come.
-func (m *Machine[S, C]) expire(s *State[S], ticket uint64, now clock.Mark) reducer.Answer {
-	waiter, ok := s.Queue.Find(ticket)
-	if !ok {
-		return reducer.Answer{}
-	}
-	if waiter.Ends > now || m.due(s, waiter, waiter.Ends) {
-		return reducer.Waiting(ticket, clock.Never, waiter.Ends)
-	}
-	s.Queue.Remove(ticket)
-	return reducer.Rejected(reducer.ReasonWait, clock.Never)
-}
-
-// due reports whether the waiter's turn, with those ahead of it, has come.
-func (m *Machine[S, C]) due(s *State[S], waiter Waiter, now clock.Mark) bool {
-	counter := m.Counter.Clone(s.Counter)
-	for w, ok := m.next(s); ok; w, ok = m.after(s, w) {
-		if m.Counter.Turn(counter, w.Cost, now) > now {
-			return false
-		}
-		if w.Ticket == waiter.Ticket {
-			return true
-		}
-		m.Counter.Step(&counter, reducer.Action{Kind: reducer.TryAcquire, Cost: w.Cost}, now, nil)
-	}
-	return false
-}
-
-func (m *Machine[S, C]) tick(s *State[S], now clock.Mark, out *reducer.Out) reducer.Answer {
-	for w, ok := s.Queue.Soonest(); ok && w.Ends <= now && w.Ends != clock.Never; {
-		later, more := s.Queue.Later(w)
-		if !m.due(s, w, w.Ends) {
-			s.Queue.Remove(w.Ticket)
-			*out = append(*out, reducer.Effect{Kind: reducer.Drop, Reason: reducer.ReasonWait, Caller: w.Caller})
-		}
-		w, ok = later, more
-	}
-	return reducer.Answer{Verdict: reducer.Done}
-}
-
-func (m *Machine[S, C]) serve(s *State[S], now clock.Mark, out *reducer.Out) reducer.Answer {
-	w, ok := m.next(s)
-	if !ok {
-		return reducer.Answer{}
-	}
-	answer := m.Counter.Step(&s.Counter, reducer.Action{Kind: reducer.TryAcquire, Cost: w.Cost}, now, nil)
-	if answer.Verdict != reducer.Admit {
-		return reducer.Answer{}
-	}
-	s.Queue.Remove(w.Ticket)
-	*out = append(*out, reducer.Effect{Kind: reducer.Grant, Caller: w.Caller, Permit: answer.Permit})
-	return reducer.Answer{Verdict: reducer.Done}
+// Copy implements Count.
+func (c *Counted[S, C]) Copy() Count {
+	state := c.Counter.Clone(*c.State)
+	return &Counted[S, C]{c.Counter, &state}
 }
 
 // Adopt takes over a counter's state, already carried over, and the waiters of
 // another limiter. They keep their places and the ends of their waits; those
 // whose cost is above the capacity are put out.
 func (m *Machine[S, C]) Adopt(counter S, q Queue, now clock.Mark, out *reducer.Out) State[S] {
-	s := State[S]{Counter: counter, Queue: q, Last: now}
-	for w, ok := s.Queue.Front(); ok; {
-		behind, more := s.Queue.Behind(w)
-		if w.Cost > m.Counter.Capacity() {
-			s.Queue.Remove(w.Ticket)
-			*out = append(*out, reducer.Effect{Kind: reducer.Drop, Reason: reducer.ReasonCapacity, Caller: w.Caller})
-		}
-		w, ok = behind, more
-	}
+	s := State[S]{Counter: counter, Line: Line{Queue: q, Last: now}}
+	s.Line.Fit(m.count(&s), out)
 	return s
-}
-
-// NextServe returns the mark of the next waiter's turn and its caller.
-func (m *Machine[S, C]) NextServe(s *State[S]) (at clock.Mark, caller uint64, ok bool) {
-	w, ok := m.next(s)
-	if !ok {
-		return clock.Never, 0, false
-	}
-	return m.Counter.Turn(s.Counter, w.Cost, s.Last), w.Caller, true
 }
 
 // NextWake implements reducer.Machine: the next turn or end of a wait.
 func (m *Machine[S, C]) NextWake(s State[S]) (clock.Mark, bool) {
-	at, _, ok := m.NextServe(&s)
-	if w, waits := s.Queue.Soonest(); waits {
-		at, ok = min(at, w.Ends), true
-	}
-	return at, ok && at != clock.Never
+	at := m.waiting.Wake(&s.Line, m.count(&s))
+	return at, at != clock.Never
 }
 
 // Clone implements reducer.Cell.
 func (m *Machine[S, C]) Clone(s State[S]) State[S] {
-	return State[S]{Counter: m.Counter.Clone(s.Counter), Queue: s.Queue.Clone(), Last: s.Last}
+	s.Counter, s.Queue = m.Counter.Clone(s.Counter), s.Queue.Clone()
+	return s
 }
 
 // Shift implements reducer.Cell.
@@ -251,15 +125,16 @@ func (m *Machine[S, C]) Fresh(s State[S], now clock.Mark) bool {
 	return s.Queue.Len() == 0 && m.Counter.Fresh(s.Counter, max(now, s.Last))
 }
 
-// Wait returns the longest wait of a caller.
-func (m *Machine[S, C]) Wait() time.Duration { return m.waiting.Wait }
-
 // AppendText implements reducer.Cell, as in "free 0/10 waiting 2".
 func (m *Machine[S, C]) AppendText(dst []byte, s State[S], now clock.Mark) []byte {
-	dst = m.Counter.AppendText(dst, s.Counter, max(now, s.Last))
-	if s.Queue.Len() > 0 {
+	return s.Line.AppendText(m.Counter.AppendText(dst, s.Counter, max(now, s.Last)))
+}
+
+// AppendText appends who waits, behind the text of the counter.
+func (l *Line) AppendText(dst []byte) []byte {
+	if l.Queue.Len() > 0 {
 		dst = append(dst, " waiting "...)
-		dst = strconv.AppendUint(dst, uint64(s.Queue.Len()), 10)
+		dst = strconv.AppendUint(dst, uint64(l.Queue.Len()), 10)
 	}
 	return dst
 }

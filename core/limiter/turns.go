@@ -4,34 +4,32 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/reducer"
 )
 
-// fold serves a copy of the counter to the first n waiters, each at its own
-// turn, and returns the counter and the mark after the last of them.
-func (m *Machine[S, C]) fold(s *State[S], n uint32, now clock.Mark) (S, clock.Mark) {
-	counter := m.Counter.Clone(s.Counter)
-	w, ok := m.next(s)
-	for ; ok && n > 0; n-- {
-		now = m.Counter.Turn(counter, w.Cost, now)
-		m.Counter.Step(&counter, reducer.Action{Kind: reducer.TryAcquire, Cost: w.Cost}, now, nil)
-		w, ok = m.after(s, w)
+// fold serves a copy of the count to the first n waiters, each at its own turn,
+// and returns the copy and the mark after the last of them.
+func (w *Waiting) fold(l *Line, c Count, n uint32, now clock.Mark) (Count, clock.Mark) {
+	c = c.Copy()
+	for one := w.next(l); one != nil && n > 0; n-- {
+		now = c.Turn(one.Cost, now)
+		take(c, one, now)
+		one = w.after(l, one)
 	}
-	return counter, now
+	return c, now
 }
 
 // turnBehind returns the turn of a newcomer behind all who wait.
-func (m *Machine[S, C]) turnBehind(s *State[S], cost uint32, now clock.Mark) clock.Mark {
-	if at, ok := m.Counter.TurnAfter(s.Counter, s.Queue.Cost(), cost, now); ok {
+func (w *Waiting) turnBehind(l *Line, c Count, cost uint32, now clock.Mark) clock.Mark {
+	if at, ok := c.TurnAfter(l.Queue.Cost(), cost, now); ok {
 		return at
 	}
-	counter, at := m.fold(s, s.Queue.Len(), now)
-	return m.Counter.Turn(counter, cost, at)
+	c, at := w.fold(l, c, l.Queue.Len(), now)
+	return c.Turn(cost, at)
 }
 
 // roomAt returns the mark at which the full queue has a place.
-func (m *Machine[S, C]) roomAt(s *State[S], now clock.Mark) clock.Mark {
-	_, at := m.fold(s, s.Queue.Len()-m.waiting.Queue+1, now)
+func (w *Waiting) roomAt(l *Line, c Count, now clock.Mark) clock.Mark {
+	_, at := w.fold(l, c, l.Queue.Len()-w.Queue+1, now)
 	return at
 }
 
@@ -39,30 +37,29 @@ func (m *Machine[S, C]) roomAt(s *State[S], now clock.Mark) clock.Mark {
 // for its wait, with the newest of those who wait served before it and the
 // others' waits running out. Who is next blocks those behind until its wait
 // runs out, and theirs run out with it or before.
-func (m *Machine[S, C]) retryNewest(s *State[S], cost uint32, now clock.Mark, wait time.Duration) clock.Mark {
-	counter := m.Counter.Clone(s.Counter)
+func (w *Waiting) retryNewest(l *Line, c Count, cost uint32, now clock.Mark, wait time.Duration) clock.Mark {
+	c = c.Copy()
 	blocked := clock.Always
-	w, ok := m.next(s)
+	one := w.next(l)
 	for {
-		at := max(now, m.Counter.Turn(counter, cost, now).Add(-wait))
-		if !ok {
+		at := max(now, c.Turn(cost, now).Add(-wait))
+		if one == nil {
 			return at
 		}
-		turn := m.Counter.Turn(counter, w.Cost, now)
-		if turn > w.Ends || w.Ends <= blocked {
-			if at <= w.Ends {
+		turn := c.Turn(one.Cost, now)
+		if turn > one.Ends || one.Ends <= blocked {
+			if at <= one.Ends {
 				return at
 			}
-			blocked = max(blocked, w.Ends)
-			now = max(now, w.Ends)
-			w, ok = m.after(s, w)
-			continue
+			blocked = max(blocked, one.Ends)
+			now = max(now, one.Ends)
+		} else {
+			if at < turn {
+				return at
+			}
+			now = turn
+			take(c, one, now)
 		}
-		if at < turn {
-			return at
-		}
-		now = turn
-		m.Counter.Step(&counter, reducer.Action{Kind: reducer.TryAcquire, Cost: w.Cost}, now, nil)
-		w, ok = m.after(s, w)
+		one = w.after(l, one)
 	}
 }

@@ -159,7 +159,7 @@ func (c *Call) Admit(i int, permit reducer.Permit) {
 // Skip takes a call past a step that asks no cell.
 func (p *Plan) Skip(c *Call, i int, now clock.Mark) {
 	c.Entered = uint8(i + 1)
-	if t := p.steps[i].timeout; t != nil {
+	if t := p.stages[i].timeout; t != nil {
 		c.Slots[i].Mark = t.Deadline(now)
 		c.Fired &^= 1 << i
 	}
@@ -169,7 +169,6 @@ func (p *Plan) Skip(c *Call, i int, now clock.Mark) {
 // a cell, and the answer is ignored. It returns what the driver does next: go
 // on with the next step, or tell the plan that the call is refused or parked.
 func (p *Plan) Pass(c *Call, i int, ask bool, answer reducer.Answer, now clock.Mark) (next EventKind, shadow bool) {
-	s := &p.steps[i]
 	c.Entered = uint8(i + 1)
 	switch {
 	case !ask:
@@ -180,12 +179,12 @@ func (p *Plan) Pass(c *Call, i int, ask bool, answer reducer.Answer, now clock.M
 		return Entered, false
 	case answer.Verdict == reducer.Wait:
 		c.Slots[i] = answer.Permit
-		if s.Shadow {
+		if p.stages[i].shadow {
 			c.Phantom |= 1 << i
 			return Entered, true
 		}
 		return Parked, false
-	case s.Shadow:
+	case p.stages[i].shadow:
 		return Entered, true
 	}
 	return Refused, false

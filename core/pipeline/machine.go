@@ -128,12 +128,12 @@ func (p *Plan) finish(c *Call, e *Event, now clock.Mark) Effect {
 	if p.retry < 0 || !retry.Retries(e.Outcome) {
 		return p.end(c, Return, e.Outcome, reducer.NoReason)
 	}
-	state, verdict := p.steps[p.retry].retry.Next(c.Retry, retry.End{
+	state, verdict := p.stages[p.retry].retry.Next(c.Retry, retry.End{
 		Outcome: e.Outcome, Told: e.Told, RetryAfter: e.RetryAfter, Deadline: p.deadline(c), Seed: c.Seed,
 	}, now)
 	c.Retry = state
 	if !verdict.Again {
-		if p.steps[p.retry].Shadow {
+		if p.stages[p.retry].shadow {
 			verdict.Reason = reducer.NoReason
 		}
 		return p.end(c, Return, e.Outcome, verdict.Reason)
@@ -146,7 +146,7 @@ func (p *Plan) finish(c *Call, e *Event, now clock.Mark) Effect {
 func (p *Plan) deadline(c *Call) clock.Mark {
 	at := c.Deadline
 	for i := range p.retry {
-		if s := &p.steps[i]; s.Kind == Timeout && !s.Shadow {
+		if s := &p.stages[i]; s.kind == Timeout && !s.shadow {
 			at = min(at, c.Slots[i].Mark)
 		}
 	}
@@ -156,13 +156,13 @@ func (p *Plan) deadline(c *Call) clock.Mark {
 // decide goes on after the consultation.
 func (p *Plan) decide(c *Call, e *Event) Effect {
 	c.Entered = uint8(p.retry + 1)
-	if !e.Open && e.Granted && !p.steps[p.retry].Shadow {
+	if !e.Open && e.Granted && !p.stages[p.retry].shadow {
 		c.Phase = Sleeping
 		return Effect{Do: Sleep, Outcome: c.Outcome, At: c.Until}
 	}
 	why := reducer.ReasonBudget
 	switch {
-	case p.steps[p.retry].Shadow:
+	case p.stages[p.retry].shadow:
 		why = reducer.NoReason
 	case e.Open:
 		why = reducer.ReasonOpen
@@ -180,11 +180,11 @@ func (p *Plan) wake(c *Call, now clock.Mark) Effect {
 		return p.cut(c, -1, now)
 	}
 	for i := range int(c.Entered) {
-		if p.steps[i].Kind != Timeout || c.Fired&(1<<i) != 0 || c.Slots[i].Mark > now || c.Slots[i].Mark == clock.Never {
+		if p.stages[i].kind != Timeout || c.Fired&(1<<i) != 0 || c.Slots[i].Mark > now || c.Slots[i].Mark == clock.Never {
 			continue
 		}
 		c.Fired |= 1 << i
-		if p.steps[i].Shadow {
+		if p.stages[i].shadow {
 			return Effect{Cut: uint8(i + 2)}
 		}
 		return p.cut(c, i, now)
@@ -235,7 +235,7 @@ func (p *Plan) Leaving(c *Call, i int) (reducer.Kind, reducer.Permit) {
 	}
 	c.Held &^= bit
 	above := i < p.retry
-	switch p.steps[i].Kind {
+	switch p.stages[i].kind {
 	case Limit:
 		ran := c.Started != clock.Always
 		if above {
@@ -259,7 +259,7 @@ func (p *Plan) Leaving(c *Call, i int) (reducer.Kind, reducer.Permit) {
 // Consults returns the mask of the steps whose breakers are asked about a
 // retry, and the budget's step, -1 for none.
 func (p *Plan) Consults() (breakers uint16, budget int) {
-	if p.retry >= 0 && p.steps[p.retry].maker != nil {
+	if p.retry >= 0 && p.stages[p.retry].maker != nil {
 		return p.breakers, p.retry
 	}
 	return p.breakers, -1

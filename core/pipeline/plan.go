@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"slices"
 	"strconv"
 
 	"github.com/sluice-go/sluice/clock"
@@ -16,18 +17,22 @@ import (
 // calls; what it asks of cells it says in effects.
 type Plan struct {
 	name     string
-	steps    []stage
+	steps    []Step
+	stages   []stage
 	retry    int // index of the retry step, -1 for none
 	fallback *fallback.Config
 	breakers uint16 // enforced breakers below the retry
 	timeouts uint16 // timeout steps
 	asks     uint16 // steps whose cell is asked for a permit
+	keyed    uint16 // steps with a cell for each key
 	random   bool   // a delay depends on the seed of the call
 }
 
-// stage is a step with what was compiled from it.
+// stage is what was compiled from a step. It stands beside the step, not in it:
+// the settings of five mechanisms are not what a call looks at.
 type stage struct {
-	Step
+	kind    Kind
+	shadow  bool
 	timeout *timeout.Machine
 	retry   *retry.Machine
 	maker   cell.Maker // nil without shared state
@@ -47,7 +52,7 @@ func Compile(p Policy) (*Plan, error) {
 	if len(p.Steps) == 0 || len(p.Steps) > MaxSteps {
 		return nil, errNoSteps
 	}
-	plan := &Plan{name: p.Name, steps: make([]stage, len(p.Steps)), retry: -1}
+	plan := &Plan{name: p.Name, steps: slices.Clone(p.Steps), stages: make([]stage, len(p.Steps)), retry: -1}
 	if p.Fallback != nil {
 		f, err := fallback.New(*p.Fallback)
 		if err != nil {
@@ -55,21 +60,23 @@ func Compile(p Policy) (*Plan, error) {
 		}
 		plan.fallback = &f
 	}
-	for i, step := range p.Steps {
+	for i := range plan.steps {
+		step, s := &plan.steps[i], &plan.stages[i]
 		if step.Kind == Retry {
 			if plan.retry >= 0 {
 				return nil, errRetries
 			}
 			plan.retry = i
 		}
-		s, err := compile(step)
-		if err != nil {
+		if err := s.compile(step); err != nil {
 			return nil, &StepError{Index: i, Kind: step.Kind, Err: err}
 		}
-		plan.steps[i] = s
 		plan.random = plan.random || s.retry != nil && s.retry.Random()
 		if s.maker != nil && step.Kind != Retry {
 			plan.asks |= 1 << i
+		}
+		if len(step.Per) > 0 {
+			plan.keyed |= 1 << i
 		}
 		if step.Kind == Timeout {
 			plan.timeouts |= 1 << i
@@ -81,8 +88,8 @@ func Compile(p Policy) (*Plan, error) {
 	return plan, plan.nameSteps()
 }
 
-func compile(step Step) (s stage, err error) {
-	s = stage{Step: step}
+func (s *stage) compile(step *Step) (err error) {
+	s.kind, s.shadow = step.Kind, step.Shadow
 	switch step.Kind {
 	case Timeout:
 		s.timeout, err = timeout.New(step.Timeout)
@@ -99,7 +106,7 @@ func compile(step Step) (s stage, err error) {
 	default:
 		err = reducer.BadCount("kind", uint64(step.Kind), "a mechanism of this package")
 	}
-	return s, err
+	return err
 }
 
 // nameSteps gives unnamed steps their names: the mechanism, then limit-2 for
@@ -154,13 +161,16 @@ func (p *Plan) Name() string { return p.name }
 func (p *Plan) Len() int { return len(p.steps) }
 
 // Step returns a step with its name filled in.
-func (p *Plan) Step(i int) Step { return p.steps[i].Step }
+func (p *Plan) Step(i int) Step { return p.steps[i] }
 
 // Kind returns the mechanism of a step.
-func (p *Plan) Kind(i int) Kind { return p.steps[i].Kind }
+func (p *Plan) Kind(i int) Kind { return p.stages[i].kind }
 
 // Per returns the attributes whose values have a cell each at a step.
 func (p *Plan) Per(i int) []string { return p.steps[i].Per }
+
+// Keyed returns the steps that have a cell for each key, as a mask.
+func (p *Plan) Keyed() uint16 { return p.keyed }
 
 // StepName returns the name of a step; that of index -1 is Deadline.
 func (p *Plan) StepName(i int) string {
@@ -171,7 +181,7 @@ func (p *Plan) StepName(i int) string {
 }
 
 // Shadow reports whether the step only watches.
-func (p *Plan) Shadow(i int) bool { return i >= 0 && p.steps[i].Shadow }
+func (p *Plan) Shadow(i int) bool { return i >= 0 && p.stages[i].shadow }
 
 // RetryIndex returns the index of the retry step, -1 for none.
 func (p *Plan) RetryIndex() int { return p.retry }
@@ -183,7 +193,7 @@ func (p *Plan) Random() bool { return p.random }
 func (p *Plan) Fallback() *fallback.Config { return p.fallback }
 
 // Maker returns the maker of a step's cells, nil for a step without.
-func (p *Plan) Maker(i int) cell.Maker { return p.steps[i].maker }
+func (p *Plan) Maker(i int) cell.Maker { return p.stages[i].maker }
 
 // Asks reports whether a call asks the cell of a step for a permit.
 func (p *Plan) Asks(i int) bool { return p.asks&(1<<i) != 0 }
@@ -220,7 +230,7 @@ func (p *Plan) EndsAt(c *Call) clock.Mark {
 func (p *Plan) CutAt(c *Call) clock.Mark {
 	at := c.Deadline
 	for left := p.timeouts; left != 0; left &= left - 1 {
-		if i := lowest(left); i < int(c.Entered) && !p.steps[i].Shadow {
+		if i := lowest(left); i < int(c.Entered) && !p.stages[i].shadow {
 			at = min(at, c.Slots[i].Mark)
 		}
 	}
@@ -230,7 +240,7 @@ func (p *Plan) CutAt(c *Call) clock.Mark {
 // DeadlineAt returns the mark at which a timeout step that the call has passed
 // cuts it, clock.Never for none and in shadow.
 func (p *Plan) DeadlineAt(c *Call, i int) clock.Mark {
-	if p.steps[i].timeout == nil || p.steps[i].Shadow || i >= int(c.Entered) {
+	if s := &p.stages[i]; s.timeout == nil || s.shadow || i >= int(c.Entered) {
 		return clock.Never
 	}
 	return c.Slots[i].Mark
@@ -239,11 +249,11 @@ func (p *Plan) DeadlineAt(c *Call, i int) clock.Mark {
 // SoftAt returns the mark at which a timeout step that the call has passed is
 // worth a warning, clock.Never for none.
 func (p *Plan) SoftAt(c *Call, i int) clock.Mark {
-	s := &p.steps[i]
-	if s.timeout == nil || i >= int(c.Entered) {
+	t := p.stages[i].timeout
+	if t == nil || i >= int(c.Entered) {
 		return clock.Never
 	}
-	return s.timeout.Warn(c.Slots[i].Mark.Add(-s.Timeout.After))
+	return t.Warn(c.Slots[i].Mark.Add(-p.steps[i].Timeout.After))
 }
 
 // ResumesAt returns the mark at which the next attempt starts, clock.Never for none.

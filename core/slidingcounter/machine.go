@@ -45,7 +45,7 @@ func (m *Machine) Enter(s *State, cost uint32, now clock.Mark) (reducer.Permit, 
 
 // Turn returns the least mark from now on at which the cost is admitted if
 // nothing else happens, clock.Never for a cost above the capacity.
-func (m *Machine) Turn(s State, cost uint32, now clock.Mark) clock.Mark {
+func (m *Machine) Turn(s *State, cost uint32, now clock.Mark) clock.Mark {
 	if cost > m.count {
 		return clock.Never
 	}
@@ -73,12 +73,12 @@ func fading(room, previous uint32, span time.Duration) time.Duration {
 }
 
 // TurnAfter has no closed form: the waiters ahead fill windows of their own.
-func (m *Machine) TurnAfter(State, uint64, uint32, clock.Mark) (clock.Mark, bool) {
+func (m *Machine) TurnAfter(*State, uint64, uint32, clock.Mark) (clock.Mark, bool) {
 	return clock.Never, false
 }
 
 // Free returns the permits that are free at now.
-func (m *Machine) Free(s State, now clock.Mark) uint32 {
+func (m *Machine) Free(s *State, now clock.Mark) uint32 {
 	now = max(now, s.Last)
 	w := s.windowAt(now, m.period)
 	used := uint64(w.Cur)
@@ -140,14 +140,14 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Ou
 	case reducer.Peek:
 		next := *s
 		answer := m.take(&next, a.Cost, now)
-		answer.Free = m.Free(*s, now)
+		answer.Free = m.Free(s, now)
 		return answer
 	case reducer.Cancel:
 		return s.refund(a, now)
 	case reducer.Commit, reducer.Release:
 		return reducer.Answer{Verdict: reducer.Done}
 	case reducer.Drain:
-		if free := m.Free(*s, now); free > 0 {
+		if free := m.Free(s, now); free > 0 {
 			s.enter(now, m.period)
 			s.Cur += free
 		}
@@ -160,7 +160,7 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Ou
 }
 
 func (m *Machine) take(s *State, cost uint32, now clock.Mark) reducer.Answer {
-	turn := m.Turn(*s, cost, now)
+	turn := m.Turn(s, cost, now)
 	if turn != now || now == clock.Never && cost > 0 { // at the end of the line no window can open
 		if cost > m.count {
 			return reducer.Rejected(reducer.ReasonCapacity, clock.Never)
@@ -182,13 +182,15 @@ func (m *Machine) Clone(s State) State { return s }
 
 // Shift implements reducer.Cell.
 func (m *Machine) Shift(s State, by time.Duration) State {
-	for _, w := range [...]*Window{&s.Window, &s.Before} {
-		if w.Span > 0 {
-			w.Start, w.PrevStart = w.Start.Add(by), w.PrevStart.Add(by)
-		}
-	}
-	s.First, s.Last = s.First.Add(by), s.Last.Add(by)
+	m.Move(&s, by)
 	return s
+}
+
+// Move is Shift in place.
+func (m *Machine) Move(s *State, by time.Duration) {
+	s.Window.move(by)
+	s.Before.move(by)
+	s.First, s.Last = s.First.Add(by), s.Last.Add(by)
 }
 
 // Fresh reports that the next admission starts anew.

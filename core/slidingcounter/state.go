@@ -32,11 +32,17 @@ type State struct {
 	Last clock.Mark
 }
 
-func (w Window) left(now clock.Mark) time.Duration { return w.Span - now.Sub(w.Start) }
+func (w *Window) left(now clock.Mark) time.Duration { return w.Span - now.Sub(w.Start) }
+
+func (w *Window) move(by time.Duration) {
+	if w.Span > 0 {
+		w.Start, w.PrevStart = w.Start.Add(by), w.PrevStart.Add(by)
+	}
+}
 
 // over reports that no window has begun, or that two windows of the period
 // passed after the last one that had an admission.
-func (w Window) over(now clock.Mark, period time.Duration) bool {
+func (w *Window) over(now clock.Mark, period time.Duration) bool {
 	if w.Span == 0 {
 		return true
 	}
@@ -48,14 +54,14 @@ func (w Window) over(now clock.Mark, period time.Duration) bool {
 }
 
 // windowAt returns the window that now lies in.
-func (w Window) windowAt(now clock.Mark, period time.Duration) Window {
+func (w *Window) windowAt(now clock.Mark, period time.Duration) Window {
 	end := w.Start.Add(w.Span)
 	next := end.Add(period)
 	switch {
 	case w.over(now, period):
 		return Window{Start: now, Span: period}
 	case now < end:
-		return w
+		return *w
 	case now < next:
 		return Window{Start: end, Span: period, PrevStart: w.Start, Prev: w.Cur, Idle: w.Idle + 1}
 	}
@@ -104,39 +110,66 @@ var errWindow = errors.New("sliding counter: a window of negative span or of lat
 
 // Check implements reducer.Cell.
 func (m *Machine) Check(s State) error {
-	for _, w := range [...]Window{s.Window, s.Before} {
-		if w.Span < 0 || w.Idle > 2 || w.Span == 0 && w != (Window{}) || w.Span > 0 && w.Start > s.Last {
-			return errWindow
-		}
+	if !s.sound() {
+		return errWindow
 	}
 	return nil
 }
 
-// AppendState implements reducer.Cell: header, the two windows, First, Last.
-func (m *Machine) AppendState(dst []byte, s State) []byte {
-	dst = wire.Header(dst, tag)
-	for _, w := range [...]Window{s.Window, s.Before} {
-		dst = wire.Mark(dst, w.Start)
-		dst = wire.U64(dst, uint64(w.Span))
-		dst = wire.Mark(dst, w.PrevStart)
-		dst = wire.U32(dst, w.Prev)
-		dst = append(wire.U32(dst, w.Cur), w.Idle)
+func (s *State) sound() bool { return s.Window.sound(s.Last) && s.Before.sound(s.Last) }
+
+func (w *Window) sound(last clock.Mark) bool {
+	if w.Span == 0 {
+		return *w == (Window{})
 	}
-	return wire.Mark(wire.Mark(dst, s.First), s.Last)
+	return w.Span > 0 && w.Idle <= 2 && w.Start <= last
 }
+
+func (s *State) code(c *wire.Coder) {
+	s.Window.code(c)
+	s.Before.code(c)
+	c.Mark(&s.First)
+	c.Mark(&s.Last)
+}
+
+func (w *Window) code(c *wire.Coder) {
+	c.Mark(&w.Start)
+	c.Span(&w.Span)
+	c.Mark(&w.PrevStart)
+	c.U32(&w.Prev)
+	c.U32(&w.Cur)
+	c.U8(&w.Idle)
+}
+
+// AppendState implements reducer.Cell: header, the two windows, First, Last.
+func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
 
 // DecodeState implements reducer.Cell.
 func (m *Machine) DecodeState(src []byte) (State, error) {
-	r := wire.NewReader(src, tag)
-	window := func() Window {
-		return Window{Start: r.Mark(), Span: time.Duration(r.U64()), PrevStart: r.Mark(), Prev: r.U32(), Cur: r.U32(), Idle: r.U8()}
-	}
-	s := State{Window: window(), Before: window(), First: r.Mark(), Last: r.Mark()}
-	if err := r.Close(); err != nil {
+	var s State
+	if err := m.Decode(src, &s); err != nil {
 		return State{}, err
 	}
-	if err := m.Check(s); err != nil {
-		return State{}, wire.Broken(err)
-	}
 	return s, nil
+}
+
+// Encode is AppendState in place.
+func (m *Machine) Encode(dst []byte, s *State) []byte {
+	c := wire.Writer(dst, tag)
+	s.code(&c)
+	return c.Bytes()
+}
+
+// Decode is DecodeState in place, into a state that is zero. After an error the
+// state means nothing.
+func (m *Machine) Decode(src []byte, s *State) error {
+	c := wire.Reader(src, tag)
+	s.code(&c)
+	if err := c.Close(); err != nil {
+		return err
+	}
+	if !s.sound() {
+		return wire.Broken(errWindow)
+	}
+	return nil
 }

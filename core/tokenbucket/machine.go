@@ -104,12 +104,12 @@ func (m *Machine) Enter(s *State, cost uint32, now clock.Mark) (reducer.Permit, 
 
 // Turn returns the least mark from now on at which the cost is admitted if
 // nothing else happens, clock.Never for a cost above the capacity.
-func (m *Machine) Turn(s State, cost uint32, now clock.Mark) clock.Mark {
+func (m *Machine) Turn(s *State, cost uint32, now clock.Mark) clock.Mark {
 	return m.turn(max(s.TAT, now), uint64(cost), cost, now)
 }
 
 // TurnAfter is Turn behind waiters that ask for ahead permits in all.
-func (m *Machine) TurnAfter(s State, ahead uint64, cost uint32, now clock.Mark) (clock.Mark, bool) {
+func (m *Machine) TurnAfter(s *State, ahead uint64, cost uint32, now clock.Mark) (clock.Mark, bool) {
 	return m.turn(max(s.TAT, now), ahead+uint64(cost), cost, now), true
 }
 
@@ -128,7 +128,7 @@ func (m *Machine) turn(tat clock.Mark, permits uint64, cost uint32, now clock.Ma
 }
 
 // Free returns the whole permits that are free at now.
-func (m *Machine) Free(s State, now clock.Mark) uint32 {
+func (m *Machine) Free(s *State, now clock.Mark) uint32 {
 	if s.TAT <= now {
 		return m.burst
 	}
@@ -155,7 +155,7 @@ func (m *Machine) Adopt(s State, from *Machine, now clock.Mark) State {
 	if *m == *from {
 		return s
 	}
-	next := m.Carry(from.Free(s, now), now)
+	next := m.Carry(from.Free(&s, now), now)
 	next.Refunded = s.Refunded + uint64(max(0, s.TAT.Sub(now)))
 	return next
 }
@@ -172,26 +172,26 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Ou
 	case reducer.Acquire, reducer.TryAcquire:
 		tat, ok := m.Take(s.TAT, a.Cost, now)
 		if !ok {
-			return m.refuse(*s, a.Cost, now)
+			return m.refuse(s, a.Cost, now)
 		}
 		if a.Cost > 0 {
 			s.TAT = tat
 		}
-		return m.permit(*s, now)
+		return m.permit(s, now)
 	case reducer.Peek:
-		answer := m.permit(*s, now)
+		answer := m.permit(s, now)
 		if _, ok := m.Take(s.TAT, a.Cost, now); !ok {
-			answer = m.refuse(*s, a.Cost, now)
+			answer = m.refuse(s, a.Cost, now)
 		}
-		answer.Free = m.Free(*s, now)
+		answer.Free = m.Free(s, now)
 		return answer
 	case reducer.Reserve:
-		at := m.Turn(*s, a.Cost, now)
+		at := m.Turn(s, a.Cost, now)
 		if at > a.Mark || at == clock.Never {
-			return m.refuse(*s, a.Cost, now)
+			return m.refuse(s, a.Cost, now)
 		}
 		s.TAT = max(s.TAT, now).Add(time.Duration(a.Cost) * m.interval)
-		return m.permit(*s, now)
+		return m.permit(s, now)
 	case reducer.Cancel:
 		return m.refund(s, a, now)
 	case reducer.Commit, reducer.Release:
@@ -207,11 +207,11 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Ou
 	return reducer.Answer{}
 }
 
-func (m *Machine) permit(s State, now clock.Mark) reducer.Answer {
+func (m *Machine) permit(s *State, now clock.Mark) reducer.Answer {
 	return reducer.Admitted(reducer.Permit{Generation: s.Refunded, ID: uint64(s.TAT), Mark: now})
 }
 
-func (m *Machine) refuse(s State, cost uint32, now clock.Mark) reducer.Answer {
+func (m *Machine) refuse(s *State, cost uint32, now clock.Mark) reducer.Answer {
 	if cost > m.burst {
 		return reducer.Rejected(reducer.ReasonCapacity, clock.Never)
 	}
@@ -266,9 +266,12 @@ func (m *Machine) Clone(s State) State { return s }
 
 // Shift implements reducer.Cell.
 func (m *Machine) Shift(s State, by time.Duration) State {
-	s.TAT = s.TAT.Add(by)
+	m.Move(&s, by)
 	return s
 }
+
+// Move is Shift in place.
+func (m *Machine) Move(s *State, by time.Duration) { s.TAT = s.TAT.Add(by) }
 
 // Fresh reports a full bucket. A permit must not outlive the state that it
 // came from: whoever holds one keeps the state.
@@ -277,7 +280,7 @@ func (m *Machine) Fresh(s State, now clock.Mark) bool { return s.TAT <= now }
 // AppendText implements reducer.Cell, as in "free 3/10".
 func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
 	dst = append(dst, "free "...)
-	dst = strconv.AppendUint(dst, uint64(m.Free(s, now)), 10)
+	dst = strconv.AppendUint(dst, uint64(m.Free(&s, now)), 10)
 	dst = append(dst, '/')
 	return strconv.AppendUint(dst, uint64(m.burst), 10)
 }

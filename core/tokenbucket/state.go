@@ -20,17 +20,34 @@ const tag = 'T'
 // Check implements reducer.Cell. Every pair of words is a bucket.
 func (m *Machine) Check(State) error { return nil }
 
-// AppendState implements reducer.Cell: header, TAT, Refunded.
-func (m *Machine) AppendState(dst []byte, s State) []byte {
-	return wire.U64(wire.Mark(wire.Header(dst, tag), s.TAT), s.Refunded)
+func (s *State) code(c *wire.Coder) {
+	c.Mark(&s.TAT)
+	c.U64(&s.Refunded)
 }
+
+// AppendState implements reducer.Cell: header, TAT, Refunded.
+func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
 
 // DecodeState implements reducer.Cell.
 func (m *Machine) DecodeState(src []byte) (State, error) {
-	r := wire.NewReader(src, tag)
-	s := State{TAT: r.Mark(), Refunded: r.U64()}
-	if err := r.Close(); err != nil {
+	var s State
+	if err := m.Decode(src, &s); err != nil {
 		return State{}, err
 	}
 	return s, nil
+}
+
+// Encode is AppendState in place.
+func (m *Machine) Encode(dst []byte, s *State) []byte {
+	c := wire.Writer(dst, tag)
+	s.code(&c)
+	return c.Bytes()
+}
+
+// Decode is DecodeState in place, into a state that is zero. After an error the
+// state means nothing.
+func (m *Machine) Decode(src []byte, s *State) error {
+	c := wire.Reader(src, tag)
+	s.code(&c)
+	return c.Close()
 }

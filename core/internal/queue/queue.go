@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // none is the link that leads nowhere; links count from 1.
@@ -32,7 +33,8 @@ type Waiter struct {
 	later, sooner  uint32 // by the end of the wait
 }
 
-// Queue is a value whose slots are shared by copies until Clone.
+// Queue is a value whose slots are shared by copies until Clone. The waiters
+// that it returns stand in it: they are read before the queue next changes.
 type Queue struct {
 	slots       []Waiter
 	serial      uint64
@@ -58,8 +60,8 @@ func (q Queue) Clone() Queue {
 // Shift moves the ends of all waits.
 func (q *Queue) Shift(by time.Duration) {
 	for i := range q.slots {
-		if q.slots[i].Ticket != 0 {
-			q.slots[i].Ends = q.slots[i].Ends.Add(by)
+		if w := &q.slots[i]; w.Ticket != 0 {
+			w.Ends = w.Ends.Add(by)
 		}
 	}
 }
@@ -76,11 +78,7 @@ func (q *Queue) Push(caller uint64, cost uint32, ends clock.Mark) uint64 {
 	q.serial = (q.serial + 1) & serialMask
 	w := &q.slots[at-1]
 	*w = Waiter{Caller: caller, Ticket: q.serial<<slotBits | uint64(at), Ends: ends, Cost: cost, before: q.back}
-	if q.back == none {
-		q.front = at
-	} else {
-		q.slots[q.back-1].behind = at
-	}
+	*q.behind(q.back) = at
 	q.back = at
 	q.linkEnd(at)
 	q.length++
@@ -96,125 +94,142 @@ func (q *Queue) linkEnd(at uint32) {
 		next, prev = prev, q.slots[prev-1].sooner
 	}
 	w.sooner, w.later = prev, next
-	if prev == none {
-		q.first = at
-	} else {
-		q.slots[prev-1].later = at
-	}
-	if next == none {
-		q.last = at
-	} else {
-		q.slots[next-1].sooner = at
-	}
+	*q.later(prev), *q.sooner(next) = at, at
 }
 
-// Find returns the waiter with the ticket.
-func (q *Queue) Find(ticket uint64) (Waiter, bool) {
+// behind returns the link to who came after a slot, that of none to the front;
+// before, later and sooner are the like.
+func (q *Queue) behind(at uint32) *uint32 {
+	if at == none {
+		return &q.front
+	}
+	return &q.slots[at-1].behind
+}
+
+func (q *Queue) before(at uint32) *uint32 {
+	if at == none {
+		return &q.back
+	}
+	return &q.slots[at-1].before
+}
+
+func (q *Queue) later(at uint32) *uint32 {
+	if at == none {
+		return &q.first
+	}
+	return &q.slots[at-1].later
+}
+
+func (q *Queue) sooner(at uint32) *uint32 {
+	if at == none {
+		return &q.last
+	}
+	return &q.slots[at-1].sooner
+}
+
+// Find returns the waiter with the ticket, nil for none.
+func (q *Queue) Find(ticket uint64) *Waiter {
 	at := uint32(ticket & slotMask)
 	if at == none || int(at) > len(q.slots) || q.slots[at-1].Ticket != ticket {
-		return Waiter{}, false
+		return nil
 	}
-	return q.slots[at-1], true
+	return &q.slots[at-1]
 }
 
-// Remove takes the waiter with the ticket out.
-func (q *Queue) Remove(ticket uint64) (Waiter, bool) {
-	w, ok := q.Find(ticket)
-	if !ok {
-		return w, false
+// Remove takes the waiter with the ticket out. It returns false for none.
+func (q *Queue) Remove(ticket uint64) bool {
+	w := q.Find(ticket)
+	if w == nil {
+		return false
 	}
-	if w.before == none {
-		q.front = w.behind
-	} else {
-		q.slots[w.before-1].behind = w.behind
-	}
-	if w.behind == none {
-		q.back = w.before
-	} else {
-		q.slots[w.behind-1].before = w.before
-	}
-	if w.sooner == none {
-		q.first = w.later
-	} else {
-		q.slots[w.sooner-1].later = w.later
-	}
-	if w.later == none {
-		q.last = w.sooner
-	} else {
-		q.slots[w.later-1].sooner = w.sooner
-	}
-	at := uint32(ticket & slotMask)
-	q.slots[at-1] = Waiter{behind: q.free}
-	q.free = at
+	q.Take(w)
+	return true
+}
+
+// Take takes a waiter out and returns its caller.
+func (q *Queue) Take(w *Waiter) (caller uint64) {
+	*q.behind(w.before), *q.before(w.behind) = w.behind, w.before
+	*q.later(w.sooner), *q.sooner(w.later) = w.later, w.sooner
+	caller, at := w.Caller, uint32(w.Ticket&slotMask)
 	q.length--
 	q.cost -= uint64(w.Cost)
-	return w, true
+	*w = Waiter{behind: q.free}
+	q.free = at
+	return caller
 }
 
-// Front returns the oldest waiter.
-func (q *Queue) Front() (Waiter, bool) { return q.at(q.front) }
+// Drop takes a waiter out and tells of it.
+func (q *Queue) Drop(w *Waiter, why reducer.Reason, out *reducer.Out) {
+	*out = append(*out, reducer.Effect{Kind: reducer.Drop, Reason: why, Caller: q.Take(w)})
+}
 
-// Back returns the newest waiter.
-func (q *Queue) Back() (Waiter, bool) { return q.at(q.back) }
+// DropTo drops the oldest waiters until no more than keep are left.
+func (q *Queue) DropTo(keep uint32, why reducer.Reason, out *reducer.Out) {
+	for q.length > keep {
+		q.Drop(q.Front(), why, out)
+	}
+}
 
-// Behind returns who came after w.
-func (q *Queue) Behind(w Waiter) (Waiter, bool) { return q.at(w.behind) }
+// Front returns the oldest waiter, nil for none.
+func (q *Queue) Front() *Waiter { return q.at(q.front) }
 
-// Before returns who came before w.
-func (q *Queue) Before(w Waiter) (Waiter, bool) { return q.at(w.before) }
+// Back returns the newest waiter, nil for none.
+func (q *Queue) Back() *Waiter { return q.at(q.back) }
 
-// Soonest returns the waiter whose wait ends first.
-func (q *Queue) Soonest() (Waiter, bool) { return q.at(q.first) }
+// Behind returns who came after w, nil for nobody.
+func (q *Queue) Behind(w *Waiter) *Waiter { return q.at(w.behind) }
 
-// Later returns the waiter whose wait ends after w's.
-func (q *Queue) Later(w Waiter) (Waiter, bool) { return q.at(w.later) }
+// Before returns who came before w, nil for nobody.
+func (q *Queue) Before(w *Waiter) *Waiter { return q.at(w.before) }
 
-func (q *Queue) at(i uint32) (Waiter, bool) {
+// Soonest returns the waiter whose wait ends first, nil for none.
+func (q *Queue) Soonest() *Waiter { return q.at(q.first) }
+
+// Later returns the waiter whose wait ends after w's, nil for none.
+func (q *Queue) Later(w *Waiter) *Waiter { return q.at(w.later) }
+
+func (q *Queue) at(i uint32) *Waiter {
 	if i == none {
-		return Waiter{}, false
+		return nil
 	}
-	return q.slots[i-1], true
+	return &q.slots[i-1]
 }
 
-// Append writes the queue: its slots as they are, since tickets name them.
-func (q *Queue) Append(dst []byte) []byte {
-	dst = wire.U64(dst, q.serial)
-	for _, v := range [...]uint32{q.front, q.back, q.first, q.last, q.free, uint32(len(q.slots))} {
-		dst = wire.U32(dst, v)
+// EndsAt returns the mark at which the first wait ends, clock.Never for none.
+func (q *Queue) EndsAt() clock.Mark {
+	if w := q.Soonest(); w != nil {
+		return w.Ends
 	}
-	for i := range q.slots {
-		w := &q.slots[i]
-		dst = wire.U64(dst, w.Caller)
-		dst = wire.U64(dst, w.Ticket)
-		dst = wire.Mark(dst, w.Ends)
-		for _, v := range [...]uint32{w.Cost, w.before, w.behind, w.later, w.sooner} {
-			dst = wire.U32(dst, v)
-		}
-	}
-	return dst
+	return clock.Never
 }
 
 // slotSize is the length of an encoded slot.
 const slotSize = 3*8 + 5*4
 
-// Read reads what Append wrote. The caller closes the reader and calls Check.
-func Read(r *wire.Reader) Queue {
-	q := Queue{serial: r.U64(), front: r.U32(), back: r.U32(), first: r.U32(), last: r.U32(), free: r.U32()}
-	n := r.U32()
-	if n > slotMask || int(n)*slotSize > r.Left() {
-		n = 0
-		q.front = 1 // Check refuses a link that leads nowhere.
+// Code codes the queue: its slots as they are, since tickets name them. Who
+// reads closes the coder and calls Check.
+func (q *Queue) Code(c *wire.Coder) {
+	c.U64(&q.serial)
+	for _, link := range [...]*uint32{&q.front, &q.back, &q.first, &q.last, &q.free} {
+		c.U32(link)
 	}
-	for range n {
-		w := Waiter{Caller: r.U64(), Ticket: r.U64(), Ends: r.Mark(), Cost: r.U32(),
-			before: r.U32(), behind: r.U32(), later: r.U32(), sooner: r.U32()}
-		q.slots = append(q.slots, w)
-		if w.Ticket != 0 {
+	n := c.Len(len(q.slots), slotSize)
+	if c.Reads() {
+		q.slots = make([]Waiter, n)
+	}
+	for i := range q.slots {
+		w := &q.slots[i]
+		c.U64(&w.Caller)
+		c.U64(&w.Ticket)
+		c.Mark(&w.Ends)
+		for _, v := range [...]*uint32{&w.Cost, &w.before, &w.behind, &w.later, &w.sooner} {
+			c.U32(v)
+		}
+		if c.Reads() && w.Ticket != 0 {
 			q.length++
 			q.cost += uint64(w.Cost)
 		}
 	}
-	return q
 }
 
 var (
@@ -228,41 +243,42 @@ func (q *Queue) Check() error {
 	if q.serial > serialMask {
 		return errSerial
 	}
+	if len(q.slots) > slotMask || !q.linked() {
+		return errLinks
+	}
+	return nil
+}
+
+func (q *Queue) linked() bool {
 	seen := uint32(0)
 	prev := uint32(none)
 	for at := q.front; at != none; at = q.slots[at-1].behind {
-		if uint64(at) > uint64(len(q.slots)) || seen > q.length || q.slots[at-1].before != prev {
-			return errLinks
-		}
-		if q.slots[at-1].Ticket&slotMask != uint64(at) {
-			return errLinks
+		if uint64(at) > uint64(len(q.slots)) || seen > q.length || q.slots[at-1].before != prev || q.slots[at-1].Ticket&slotMask != uint64(at) {
+			return false
 		}
 		seen, prev = seen+1, at
 	}
 	if seen != q.length || q.back != prev {
-		return errLinks
+		return false
 	}
 	seen, prev = 0, none
 	for at := q.first; at != none; at = q.slots[at-1].later {
 		if uint64(at) > uint64(len(q.slots)) || seen > q.length || q.slots[at-1].sooner != prev || q.slots[at-1].Ticket == 0 {
-			return errLinks
+			return false
 		}
 		if prev != none && q.slots[prev-1].Ends > q.slots[at-1].Ends {
-			return errLinks
+			return false
 		}
 		seen, prev = seen+1, at
 	}
 	if seen != q.length || q.last != prev {
-		return errLinks
+		return false
 	}
 	for at := q.free; at != none; at = q.slots[at-1].behind {
 		if uint64(at) > uint64(len(q.slots)) || int(seen) > len(q.slots) || q.slots[at-1].Ticket != 0 {
-			return errLinks
+			return false
 		}
 		seen++
 	}
-	if int(seen) != len(q.slots) {
-		return errLinks
-	}
-	return nil
+	return int(seen) == len(q.slots)
 }

@@ -32,7 +32,7 @@ func TestScripts(t *testing.T) {
 				case "push":
 					tickets[id] = q.Push(id, a.Count32("cost", 1), a.Mark("ends", clock.Never))
 				case "remove":
-					if _, ok := q.Remove(tickets[id]); !ok {
+					if !q.Remove(tickets[id]) {
 						said = "not here"
 					}
 				}
@@ -47,7 +47,7 @@ func TestScripts(t *testing.T) {
 
 func arrivals(q *Queue) []uint64 {
 	callers := []uint64{}
-	for w, ok := q.Front(); ok; w, ok = q.Behind(w) {
+	for w := q.Front(); w != nil; w = q.Behind(w) {
 		callers = append(callers, w.Caller)
 	}
 	return callers
@@ -55,7 +55,7 @@ func arrivals(q *Queue) []uint64 {
 
 func ends(q *Queue) []uint64 {
 	callers := []uint64{}
-	for w, ok := q.Soonest(); ok; w, ok = q.Later(w) {
+	for w := q.Soonest(); w != nil; w = q.Later(w) {
 		callers = append(callers, w.Caller)
 	}
 	return callers
@@ -68,22 +68,37 @@ func consistent(t *testing.T, q *Queue) {
 		t.Fatal(err)
 	}
 	backwards := []uint64{}
-	for w, ok := q.Back(); ok; w, ok = q.Before(w) {
+	for w := q.Back(); w != nil; w = q.Before(w) {
 		backwards = append(backwards, w.Caller)
 	}
 	slices.Reverse(backwards)
 	if !slices.Equal(backwards, arrivals(q)) || len(backwards) != int(q.Len()) {
 		t.Fatalf("forwards %v, backwards %v, length %d", arrivals(q), backwards, q.Len())
 	}
-	encoded := q.Append(wire.Header(nil, 'Q'))
-	r := wire.NewReader(encoded, 'Q')
-	again := Read(&r)
-	if err := errors.Join(r.Close(), again.Check()); err != nil {
+	encoded := written(q)
+	again, err := read(encoded)
+	if err != nil {
 		t.Fatal(err)
 	}
-	if !bytes.Equal(encoded, again.Append(wire.Header(nil, 'Q'))) || again.Cost() != q.Cost() || again.Len() != q.Len() {
+	if !bytes.Equal(encoded, written(again)) || again.Cost() != q.Cost() || again.Len() != q.Len() {
 		t.Fatal("decoded, it is another queue")
 	}
+}
+
+func written(q *Queue) []byte {
+	c := wire.Writer(nil, 'Q')
+	q.Code(&c)
+	return c.Bytes()
+}
+
+func read(src []byte) (*Queue, error) {
+	var q Queue
+	c := wire.Reader(src, 'Q')
+	q.Code(&c)
+	if err := c.Close(); err != nil {
+		return nil, err
+	}
+	return &q, q.Check()
 }
 
 // Any history keeps the two orders of a plain list.
@@ -105,7 +120,7 @@ func TestAgainstAList(t *testing.T) {
 				list = append(list, w)
 			case len(list) > 0:
 				i := r.IntN(len(list))
-				if found, ok := q.Find(list[i].Ticket); !ok || found.Caller != list[i].Caller {
+				if found := q.Find(list[i].Ticket); found == nil || found.Caller != list[i].Caller {
 					t.Fatalf("seed %d, run %d: ticket of %d finds %v", seed, run, list[i].Caller, found)
 				}
 				q.Remove(list[i].Ticket)
@@ -113,7 +128,7 @@ func TestAgainstAList(t *testing.T) {
 				list = slices.Delete(list, i, i+1)
 			}
 			for _, ticket := range gone {
-				if _, ok := q.Remove(ticket); ok {
+				if q.Remove(ticket) {
 					t.Fatalf("seed %d, run %d: a ticket was used twice", seed, run)
 				}
 			}
@@ -160,27 +175,25 @@ func TestCheckFindsBrokenLinks(t *testing.T) {
 	for id := range uint64(4) {
 		whole.Push(id, 1, clock.Mark(10-id))
 	}
-	second, _ := whole.Behind(whole.slots[0])
-	whole.Remove(second.Ticket)
-	encoded := whole.Append(wire.Header(nil, 'Q'))
+	whole.Take(whole.Behind(&whole.slots[0]))
+	encoded := written(&whole)
 	passed := 0
 	for i := 2 * 8; i < len(encoded); i++ {
 		for _, to := range []byte{0, 1, 2, 3, 4, 5, 0x80, 0xff} {
 			broken := bytes.Clone(encoded)
 			broken[i] = to
-			r := wire.NewReader(broken, 'Q')
-			q := Read(&r)
-			if errors.Join(r.Close(), q.Check()) != nil {
+			q, err := read(broken)
+			if err != nil {
 				continue
 			}
 			passed++
-			consistent(t, &q)
+			consistent(t, q)
 		}
 	}
 	if passed == 0 {
 		t.Error("nothing passed, not even a changed caller")
 	}
-	if _, err := func() (Queue, error) { r := wire.NewReader(encoded[:20], 'Q'); q := Read(&r); return q, r.Close() }(); !errors.Is(err, reducer.ErrEncoding) {
+	if _, err := read(encoded[:20]); !errors.Is(err, reducer.ErrEncoding) {
 		t.Errorf("cut short: %v", err)
 	}
 }

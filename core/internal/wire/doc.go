@@ -1,4 +1,4 @@
-// Package wire reads and writes the fixed little-endian layout of states.
+// Package wire codes the fixed little-endian layout of states.
 //
 //	version, tag, fields
 //

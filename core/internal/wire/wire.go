@@ -2,7 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
-	"errors"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/reducer"
@@ -11,106 +11,147 @@ import (
 // Version is the first byte of every encoded state.
 const Version = 1
 
-var (
-	errVersion = errors.Join(reducer.ErrEncoding, errors.New("unknown version or mechanism"))
-	errShort   = errors.Join(reducer.ErrEncoding, errors.New("truncated"))
-	errLong    = errors.Join(reducer.ErrEncoding, errors.New("bytes left over"))
+// wrong is an error of bytes that are not a state: why they are not.
+type wrong string
+
+const (
+	errVersion wrong = "unknown version or mechanism"
+	errShort   wrong = "truncated"
+	errLong    wrong = "bytes left over"
 )
 
-// Header appends the version and the tag that names the mechanism.
-func Header(dst []byte, tag byte) []byte { return append(dst, Version, tag) }
+// Error implements error.
+func (w wrong) Error() string { return reducer.ErrEncoding.Error() + "\n" + string(w) }
 
-// U32 appends v.
-func U32(dst []byte, v uint32) []byte { return binary.LittleEndian.AppendUint32(dst, v) }
-
-// U64 appends v.
-func U64(dst []byte, v uint64) []byte { return binary.LittleEndian.AppendUint64(dst, v) }
-
-// Mark appends m.
-func Mark(dst []byte, m clock.Mark) []byte { return U64(dst, uint64(m)) }
-
-// Reader reads fields in the order in which they were written and remembers
-// the first error; after it every field reads as zero.
-type Reader struct {
-	rest []byte
-	err  error
-}
-
-// NewReader checks the header.
-func NewReader(src []byte, tag byte) Reader {
-	if len(src) < 2 {
-		return Reader{err: errShort}
-	}
-	if src[0] != Version || src[1] != tag {
-		return Reader{err: errVersion}
-	}
-	return Reader{rest: src[2:]}
-}
-
-// Left returns how many bytes are unread.
-func (r *Reader) Left() int { return len(r.rest) }
-
-// U8 reads a byte.
-func (r *Reader) U8() byte {
-	if len(r.rest) < 1 {
-		r.fail()
-		return 0
-	}
-	v := r.rest[0]
-	r.rest = r.rest[1:]
-	return v
-}
-
-// U32 reads a field of four bytes.
-func (r *Reader) U32() uint32 {
-	if len(r.rest) < 4 {
-		r.fail()
-		return 0
-	}
-	v := binary.LittleEndian.Uint32(r.rest)
-	r.rest = r.rest[4:]
-	return v
-}
-
-// U64 reads a field of eight bytes.
-func (r *Reader) U64() uint64 {
-	if len(r.rest) < 8 {
-		r.fail()
-		return 0
-	}
-	v := binary.LittleEndian.Uint64(r.rest)
-	r.rest = r.rest[8:]
-	return v
-}
-
-// Mark reads a mark.
-func (r *Reader) Mark() clock.Mark { return clock.Mark(r.U64()) }
-
-// Bytes reads the next n bytes.
-func (r *Reader) Bytes(n uint32) []byte {
-	if uint64(n) > uint64(len(r.rest)) {
-		r.fail()
-		return nil
-	}
-	v := r.rest[:n]
-	r.rest = r.rest[n:]
-	return v
-}
-
-// Close returns the first error; bytes left over are one.
-func (r *Reader) Close() error {
-	if r.err == nil && len(r.rest) > 0 {
-		r.err = errLong
-	}
-	return r.err
-}
-
-func (r *Reader) fail() {
-	r.rest = nil
-	if r.err == nil {
-		r.err = errShort
-	}
-}
+// Unwrap returns reducer.ErrEncoding.
+func (w wrong) Unwrap() error { return reducer.ErrEncoding }
 
 // Broken returns the error of bytes that read well but are not a state.
-func Broken(err error) error { return errors.Join(reducer.ErrEncoding, err) }
+func Broken(err error) error { return wrong(err.Error()) }
+
+// Coder goes through the fields of a state in their order and appends them, or
+// reads them. One list of fields serves both ways: they cannot differ, and half
+// the code reaches a small runtime. A reader remembers the first error; after it
+// every field reads as zero.
+type Coder struct {
+	bytes []byte // those appended, or those not yet read
+	err   error
+	reads bool
+}
+
+// Writer returns a coder that appends fields to dst, behind the header.
+func Writer(dst []byte, tag byte) Coder { return Coder{bytes: append(dst, Version, tag)} }
+
+// Reader returns a coder that reads what a Writer wrote. It checks the header.
+func Reader(src []byte, tag byte) Coder {
+	c := Coder{reads: true}
+	switch {
+	case len(src) < 2:
+		c.err = errShort
+	case src[0] != Version || src[1] != tag:
+		c.err = errVersion
+	default:
+		c.bytes = src[2:]
+	}
+	return c
+}
+
+// Reads reports whether fields are read.
+func (c *Coder) Reads() bool { return c.reads }
+
+// Bytes returns what was appended.
+func (c *Coder) Bytes() []byte { return c.bytes }
+
+// Close returns the first error of a reader; bytes left over are one.
+func (c *Coder) Close() error {
+	if c.err == nil && len(c.bytes) > 0 {
+		c.err = errLong
+	}
+	return c.err
+}
+
+// take reads the next n bytes, none where there are fewer.
+func (c *Coder) take(n uint64) []byte {
+	if n > uint64(len(c.bytes)) {
+		c.bytes = nil
+		if c.err == nil {
+			c.err = errShort
+		}
+		return nil
+	}
+	taken := c.bytes[:n]
+	c.bytes = c.bytes[n:]
+	return taken
+}
+
+// U8 codes a byte.
+func (c *Coder) U8(v *uint8) {
+	if !c.reads {
+		c.bytes = append(c.bytes, *v)
+		return
+	}
+	*v = 0
+	if src := c.take(1); len(src) > 0 {
+		*v = src[0]
+	}
+}
+
+// U32 codes a field of four bytes.
+func (c *Coder) U32(v *uint32) {
+	if !c.reads {
+		c.bytes = binary.LittleEndian.AppendUint32(c.bytes, *v)
+		return
+	}
+	*v = 0
+	if src := c.take(4); len(src) > 0 {
+		*v = binary.LittleEndian.Uint32(src)
+	}
+}
+
+// U64 codes a field of eight bytes.
+func (c *Coder) U64(v *uint64) {
+	if !c.reads {
+		c.bytes = binary.LittleEndian.AppendUint64(c.bytes, *v)
+		return
+	}
+	*v = 0
+	if src := c.take(8); len(src) > 0 {
+		*v = binary.LittleEndian.Uint64(src)
+	}
+}
+
+// Mark codes a mark.
+func (c *Coder) Mark(v *clock.Mark) {
+	word := uint64(*v)
+	c.U64(&word)
+	*v = clock.Mark(word)
+}
+
+// Span codes a duration.
+func (c *Coder) Span(v *time.Duration) {
+	word := uint64(*v)
+	c.U64(&word)
+	*v = time.Duration(word)
+}
+
+// Len codes how many items of size bytes follow, and returns it. To read more
+// of them than there are bytes for is an error, and there are none.
+func (c *Coder) Len(n, size int) int {
+	count := uint32(n)
+	c.U32(&count)
+	if c.reads && uint64(count)*uint64(size) > uint64(len(c.bytes)) {
+		c.take(1 << 63)
+		return 0
+	}
+	return int(count)
+}
+
+// Blob codes bytes, behind their number.
+func (c *Coder) Blob(v *[]byte) {
+	n := c.Len(len(*v), 1)
+	if c.reads {
+		*v = c.take(uint64(n))
+	} else {
+		c.bytes = append(c.bytes, *v...)
+	}
+}

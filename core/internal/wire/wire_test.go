@@ -4,64 +4,111 @@ import (
 	"bytes"
 	"errors"
 	"testing"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/reducer"
 )
 
-func example() []byte {
-	b := Mark(U64(U32(append(Header(nil, 'x'), 0xab), 0x01020304), 0x05060708090a0b0c), -2)
-	return append(b, "rest"...)
+// fields has one of each kind.
+type fields struct {
+	a    uint8
+	b    uint32
+	c    uint64
+	d    clock.Mark
+	e    time.Duration
+	rest []byte
+}
+
+func (f *fields) code(c *Coder) {
+	c.U8(&f.a)
+	c.U32(&f.b)
+	c.U64(&f.c)
+	c.Mark(&f.d)
+	c.Span(&f.e)
+	c.Blob(&f.rest)
+}
+
+func (f *fields) equal(g *fields) bool {
+	return f.a == g.a && f.b == g.b && f.c == g.c && f.d == g.d && f.e == g.e && bytes.Equal(f.rest, g.rest)
+}
+
+var example = fields{0xab, 0x01020304, 0x05060708090a0b0c, -2, 3, []byte("rest")}
+
+func written() []byte {
+	c := Writer(nil, 'x')
+	example.code(&c)
+	return c.Bytes()
 }
 
 // The layout is little-endian, without gaps.
 func TestLayout(t *testing.T) {
-	want := []byte{1, 'x', 0xab, 4, 3, 2, 1, 0xc, 0xb, 0xa, 9, 8, 7, 6, 5, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 'r', 'e', 's', 't'}
-	if got := example(); !bytes.Equal(got, want) {
+	want := []byte{1, 'x', 0xab, 4, 3, 2, 1, 0xc, 0xb, 0xa, 9, 8, 7, 6, 5, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+		3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 'r', 'e', 's', 't'}
+	if got := written(); !bytes.Equal(got, want) {
 		t.Errorf("encoded %v, want %v", got, want)
 	}
 }
 
-func read(src []byte) (ok bool, left int, err error) {
-	r := NewReader(src, 'x')
-	ok = r.U8() == 0xab && r.U32() == 0x01020304 && r.U64() == 0x05060708090a0b0c && r.Mark() == clock.Mark(-2)
-	left = r.Left()
-	ok = ok && string(r.Bytes(4)) == "rest"
-	return ok, left, r.Close()
+func read(src []byte) (ok bool, err error) {
+	var f fields
+	c := Reader(src, 'x')
+	f.code(&c)
+	return f.equal(&example), c.Close()
 }
 
 func TestReader(t *testing.T) {
-	src := example()
-	if ok, left, err := read(src); !ok || left != 4 || err != nil {
-		t.Errorf("read %v with %d left: %v", ok, left, err)
+	src := written()
+	if ok, err := read(src); !ok || err != nil {
+		t.Errorf("read %v: %v", ok, err)
 	}
 	for n := range src {
-		if ok, _, err := read(src[:n]); ok || !errors.Is(err, reducer.ErrEncoding) {
+		if ok, err := read(src[:n]); ok || !errors.Is(err, reducer.ErrEncoding) {
 			t.Errorf("cut at %d: %v %v", n, ok, err)
 		}
 	}
-	if _, _, err := read(append(src, 0)); !errors.Is(err, reducer.ErrEncoding) {
+	if _, err := read(append(src, 0)); !errors.Is(err, reducer.ErrEncoding) {
 		t.Errorf("a byte left over: %v", err)
 	}
 	for i := range 2 {
 		other := bytes.Clone(src)
 		other[i]++
-		if _, _, err := read(other); !errors.Is(err, reducer.ErrEncoding) {
+		if _, err := read(other); !errors.Is(err, reducer.ErrEncoding) {
 			t.Errorf("byte %d of the header changed: %v", i, err)
 		}
 	}
 }
 
-// After the first error every field is zero, and that error stays.
+// After the first error every field is zero, whatever it was, and that error
+// stays.
 func TestReaderStops(t *testing.T) {
-	r := NewReader([]byte{1, 'x', 7}, 'x')
-	if r.U32() != 0 || r.U8() != 0 || r.U64() != 0 || r.Mark() != 0 || r.Bytes(1) != nil || r.Left() != 0 {
-		t.Error("a field after the end is not zero")
+	f := example
+	c := Reader([]byte{1, 'x'}, 'x')
+	f.code(&c)
+	if !f.equal(&fields{}) || c.Len(7, 1) != 0 || !c.Reads() {
+		t.Errorf("a field after the end is not zero: %+v", f)
 	}
-	if err := r.Close(); !errors.Is(err, errShort) {
+	if err := c.Close(); !errors.Is(err, errShort) || !errors.Is(err, reducer.ErrEncoding) {
 		t.Error(err)
 	}
-	if err := Broken(errors.New("why")); !errors.Is(err, reducer.ErrEncoding) || err.Error() == reducer.ErrEncoding.Error() {
+	if err := Broken(errors.New("why")); !errors.Is(err, reducer.ErrEncoding) || err.Error() != "not a state of this machine\nwhy" {
 		t.Error(err)
+	}
+}
+
+// No more items are read than there are bytes for.
+func TestLen(t *testing.T) {
+	for _, c := range []struct {
+		src  []byte
+		want int
+	}{
+		{[]byte{1, 'x', 2, 0, 0, 0, 1, 2, 3, 4}, 2},
+		{[]byte{1, 'x', 2, 0, 0, 0, 1, 2, 3}, 0},
+		{[]byte{1, 'x', 0xff, 0xff, 0xff, 0xff, 1}, 0},
+	} {
+		r := Reader(c.src, 'x')
+		if got := r.Len(9, 2); got != c.want || (r.err != nil) != (c.want == 0) {
+			t.Errorf("%v: %d items, %v", c.src, got, r.err)
+		}
 	}
 }

@@ -1,20 +1,33 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/spf13/cobra"
 
+	sluicewazero "github.com/sluice-go/sluice/bindings/wazero"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/eval"
+	"github.com/sluice-go/sluice/internal/oracle/generate"
+	"github.com/sluice-go/sluice/wasm/host"
 )
 
 // evalFlags are the flags of eval.
 type evalFlags struct {
 	policy, name string
+	engine       string
 	options      eval.Options
 }
+
+// The engines of eval.
+const (
+	nativeEngine = "native"
+	wasmEngine   = "wasm"
+)
 
 func newEval(env *Env) *cobra.Command {
 	var f evalFlags
@@ -29,7 +42,10 @@ Events have "at" (a duration since the start, or whole nanoseconds), "op" (call,
 done, renew, cancel, tick, configure) and, for a call, "id", and where wanted
 "key", "cost", "attributes" and "deadline". A line that cannot be read ends the
 run: "line 12: ..." on standard error, exit code 2. What was decided before it
-stays printed.`,
+stays printed.
+
+With --engine wasm the embedded wasm module decides, in a sandbox, and prints the
+same bytes. It has no --state.`,
 		Example: `  sluice eval --policy vendor.yaml < events.ndjson > decisions.ndjson
   sluice eval --policy api.yaml --name login events.ndjson
   sluice eval --policy vendor.yaml --seed 7 --state events.ndjson
@@ -46,7 +62,16 @@ stays printed.`,
 			if events == stdinName && f.policy == stdinName {
 				return usage(cmd, "the policy and the events cannot both be standard input")
 			}
-			return env.eval(&f, events)
+			switch f.engine {
+			case nativeEngine:
+			case wasmEngine:
+				if f.options.State {
+					return usage(cmd, "--engine %s has no --state: the module tells no states", wasmEngine)
+				}
+			default:
+				return usage(cmd, "there is no --engine %s; choose one of: %s, %s", f.engine, nativeEngine, wasmEngine)
+			}
+			return env.eval(cmd.Context(), &f, events)
 		},
 	}
 	flags := cmd.Flags()
@@ -55,6 +80,8 @@ stays printed.`,
 	flags.Uint64Var(&f.options.Seed, "seed", 0, "the seed of all jitter")
 	flags.BoolVar(&f.options.Follow, "follow", false, "print the decisions of a line before the next one is read")
 	flags.BoolVar(&f.options.State, "state", false, "add the state of the deciding step, a line of text for people")
+	flags.StringVar(&f.engine, "engine", nativeEngine, "who decides: native, or wasm for the embedded module")
+	must(cmd.RegisterFlagCompletionFunc("engine", cobra.FixedCompletions([]cobra.Completion{nativeEngine, wasmEngine}, cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("policy", documents))
 	must(cmd.RegisterFlagCompletionFunc("name", completeNames(func(*cobra.Command, []string) string { return f.policy })))
 	must(cmd.RegisterFlagCompletionFunc("seed", cobra.NoFileCompletions))
@@ -68,7 +95,7 @@ stays printed.`,
 }
 
 // eval decides the events of a file.
-func (e *Env) eval(f *evalFlags, events string) error {
+func (e *Env) eval(ctx context.Context, f *evalFlags, events string) error {
 	doc, err := e.document(f.policy)
 	if err != nil {
 		return err
@@ -77,17 +104,23 @@ func (e *Env) eval(f *evalFlags, events string) error {
 	if err != nil {
 		return err
 	}
+	run, err := f.decider(ctx, one.Policy)
+	if err != nil {
+		return fail(ExitFailed, err)
+	}
 	in, err := e.open(events)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
 	out := &output{to: e.Stdout}
-	err = eval.Run(one.Policy, f.options, in, out)
+	err = run(in, out)
 	var line *eval.LineError
 	switch {
 	case err == nil:
 		return nil
+	case errors.Is(err, host.ErrBroken):
+		return fail(ExitFailed, err)
 	case out.err != nil:
 		return outputError(out.err)
 	case errors.As(err, &line):
@@ -95,6 +128,35 @@ func (e *Env) eval(f *evalFlags, events string) error {
 		return fail(ExitBad, nil)
 	}
 	return bad("cannot read %s: %w", called(events), cause(err))
+}
+
+// moduleCode is the embedded module, compiled once a process.
+var moduleCode = sync.OnceValues(func() (*sluicewazero.Code, error) {
+	return sluicewazero.Compile(context.Background())
+})
+
+// decider returns what decides a log by the policy.
+func (f *evalFlags) decider(ctx context.Context, p pipeline.Policy) (func(io.Reader, io.Writer) error, error) {
+	if f.engine == nativeEngine {
+		return func(in io.Reader, out io.Writer) error { return eval.Run(p, f.options, in, out) }, nil
+	}
+	code, err := moduleCode()
+	if err != nil {
+		return nil, err
+	}
+	m, err := code.New(ctx)
+	if err != nil {
+		return nil, err
+	}
+	// The module reads JSON alone, and the document may have been YAML.
+	plan, err := m.Policy(generate.PolicyJSON(p), "")
+	if err != nil {
+		return nil, errors.Join(err, m.Close())
+	}
+	return func(in io.Reader, out io.Writer) error {
+		defer m.Close()
+		return eval.RunModule(m, plan, f.options, in, out)
+	}, nil
 }
 
 // output remembers the error of a writer, to tell it from that of a reader.

@@ -1,0 +1,61 @@
+//go:build cgo
+
+package sluicewasmtime_test
+
+import (
+	"strings"
+	"sync"
+	"testing"
+
+	sluicewasmtime "github.com/sluice-go/sluice/bindings/wasmtime"
+	"github.com/sluice-go/sluice/internal/hosttest"
+	"github.com/sluice-go/sluice/wasm"
+	"github.com/sluice-go/sluice/wasm/host"
+)
+
+// compiled is the embedded module, compiled once for all tests.
+var compiled = sync.OnceValues(func() (*sluicewasmtime.Code, error) { return sluicewasmtime.Compile() })
+
+func open() (*host.Module, error) {
+	code, err := compiled()
+	if err != nil {
+		return nil, err
+	}
+	return code.New()
+}
+
+// TestModule runs the tests of all runtimes.
+func TestModule(t *testing.T) {
+	hosttest.Suite{Open: open, Cases: 400, Steps: 200_000}.Run(t)
+}
+
+// TestBytes checks what modules are taken.
+func TestBytes(t *testing.T) {
+	m, err := sluicewasmtime.New(sluicewasmtime.WithBytes(wasm.Module()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := m.Close(); err != nil {
+		t.Error(err)
+	}
+	for name, b := range hosttest.Misfits() {
+		if m, err := sluicewasmtime.New(sluicewasmtime.WithBytes(b)); err == nil || m != nil {
+			t.Errorf("%s: got %v, %v", name, m, err)
+		}
+	}
+	other := sluicewasmtime.WithBytes(hosttest.Misfits()["another version"])
+	if _, err := sluicewasmtime.New(other); err == nil || !strings.Contains(err.Error(), "version 2, not 1") {
+		t.Errorf("got %v", err)
+	}
+}
+
+// TestMemoryLimit checks that an instance whose memory cannot grow is lost, and
+// that others are not.
+func TestMemoryLimit(t *testing.T) {
+	code, err := sluicewasmtime.Compile(sluicewasmtime.WithMemoryLimit(1 << 20))
+	if err != nil {
+		t.Fatal(err)
+	}
+	hosttest.Exhaust(t, code.New)
+	code.Close()
+}

@@ -1,0 +1,15 @@
+module github.com/sluice-go/sluice/bindings/wazero
+
+go 1.26.0
+
+require (
+	github.com/sluice-go/sluice v0.0.0-00010101000000-000000000000
+	github.com/tetratelabs/wazero v1.12.0
+)
+
+require (
+	go.yaml.in/yaml/v4 v4.0.0 // indirect
+	golang.org/x/sys v0.44.0 // indirect
+)
+
+replace github.com/sluice-go/sluice => ../..

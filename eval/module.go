@@ -1,0 +1,126 @@
+package eval
+
+import (
+	"errors"
+	"io"
+	"regexp"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/wasm/host"
+)
+
+// RunModule is Run for a plan that a wasm module decides. It prints the same
+// bytes. State is an error, and more than a million keys in use are one of the
+// line that brings the next.
+func RunModule(m *host.Module, plan *host.Plan, o Options, in io.Reader, out io.Writer) error {
+	if o.State {
+		return ErrNoState
+	}
+	p, err := m.Pipeline(plan, o.Seed)
+	if err != nil {
+		return err
+	}
+	d := &module{m: m, pipeline: p}
+	err = play(d, o.Follow, in, out)
+	if closed := errors.Join(d.forget(), p.Close()); err == nil {
+		err = closed
+	}
+	return err
+}
+
+// ErrNoState says that a wasm module does not tell the states of cells.
+var ErrNoState = errors.New("a wasm module tells no states of cells")
+
+// module decides by a wasm module.
+type module struct {
+	m        *host.Module
+	pipeline *host.Pipeline
+	plan     *host.Plan // that a configure put in force, nil for none
+	now      clock.Mark
+	over     bool // the decisions are of the last mark of all
+	list     []drive.Decision
+}
+
+// place is what stands before an error of the module's policies.
+var place = regexp.MustCompile(`(?m)^policy:\d+:\d+: `)
+
+func (s *module) compile(body []byte) (func() error, error) {
+	plan, err := s.m.Body(body)
+	var wrong *host.Error
+	switch {
+	case errors.As(err, &wrong):
+		return nil, errors.New(place.ReplaceAllString(wrong.Text, "policy: "))
+	case err != nil:
+		return nil, err
+	}
+	return func() (err error) {
+		if s.list, err = s.pipeline.Configure(s.list, plan, s.now); err != nil {
+			return err
+		}
+		err = s.forget()
+		s.plan = plan
+		return err
+	}, nil
+}
+
+// forget gives up the plan of the last configure. Calls keep what it says.
+func (s *module) forget() error {
+	if s.plan == nil {
+		return nil
+	}
+	return s.plan.Close()
+}
+
+func (s *module) advance(now clock.Mark) (err error) {
+	s.now = now
+	s.list, err = s.pipeline.Advance(s.list, now)
+	return err
+}
+
+func (s *module) begin(e *event) (h drive.Handle, err error) {
+	request := host.Request{Cost: e.cost, Deadline: e.deadline}
+	if e.hasAttributes() {
+		request.Lookup = e.lookup
+	}
+	h, s.list, err = s.pipeline.Begin(s.list, request, s.now)
+	return h, err
+}
+
+func (s *module) done(h drive.Handle, e *event) (_ bool, err error) {
+	result := host.Result{Outcome: e.outcome, Told: e.told, RetryAfter: e.retryAfter}
+	s.list, err = s.pipeline.Done(s.list, h, result, s.now)
+	return live(err)
+}
+
+func (s *module) cancel(h drive.Handle) (_ bool, err error) {
+	s.list, err = s.pipeline.Cancel(s.list, h, s.now)
+	return live(err)
+}
+
+func (s *module) renew(h drive.Handle) (_ bool, err error) {
+	s.list, err = s.pipeline.Renew(s.list, h, s.now)
+	return live(err)
+}
+
+func live(err error) (bool, error) {
+	if errors.Is(err, host.ErrStale) {
+		return false, nil
+	}
+	return err == nil, err
+}
+
+// decisions are those of the module, but that the greatest i64 is a mark of a log
+// and none of the ABI, where it is the one before. What was due before it has
+// been asked for then.
+func (s *module) decisions() []drive.Decision {
+	list := s.list
+	s.list = list[:0]
+	for i := range list {
+		if s.over {
+			list[i].At = s.now
+		}
+	}
+	s.over = s.now == clock.Never
+	return list
+}

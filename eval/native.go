@@ -1,0 +1,86 @@
+package eval
+
+import (
+	"errors"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/policy"
+)
+
+// decider decides the events of a log, one after another.
+type decider interface {
+	// compile compiles the body of a policy in JSON and returns what puts it in
+	// force.
+	compile(body []byte) (configure func() error, err error)
+	// advance lets time pass. What follows is at this mark.
+	advance(now clock.Mark) error
+	// begin starts the call of an event.
+	begin(e *event) (drive.Handle, error)
+	// done, cancel and renew return false where the event is stale.
+	done(h drive.Handle, e *event) (bool, error)
+	cancel(h drive.Handle) (bool, error)
+	renew(h drive.Handle) (bool, error)
+	// decisions returns those since the last call of it, until the next event.
+	decisions() []drive.Decision
+}
+
+// native decides by the core of this program.
+type native struct {
+	driver *drive.Driver
+	keys   drive.Keys
+}
+
+func (n *native) compile(body []byte) (func() error, error) {
+	p, err := policy.ParseOne("policy.json", body)
+	if err != nil {
+		return nil, inline(err)
+	}
+	plan, err := pipeline.Compile(p.Policy)
+	if err != nil {
+		return nil, err
+	}
+	return func() error { n.driver.Configure(plan); return nil }, nil
+}
+
+// inline names the errors of a policy by their paths: its lines are not those
+// of the log.
+func inline(err error) error {
+	var all policy.Errors
+	if !errors.As(err, &all) {
+		return err
+	}
+	short := make(policy.Errors, len(all))
+	for i, one := range all {
+		short[i] = &policy.Error{File: "policy", Path: one.Path, Found: one.Found, Allowed: one.Allowed, Nearest: one.Nearest}
+	}
+	return short
+}
+
+func (n *native) advance(now clock.Mark) error {
+	n.driver.Advance(now)
+	return nil
+}
+
+func (n *native) begin(e *event) (drive.Handle, error) {
+	request := drive.Request{Cost: e.cost, Deadline: e.deadline}
+	if e.hasAttributes() {
+		request.Keys = n.keys.Of(n.driver.Plan(), e.lookup, n.driver.Uses)
+	}
+	return n.driver.Begin(request), nil
+}
+
+func (n *native) done(h drive.Handle, e *event) (bool, error) {
+	return n.driver.Done(h, e.outcome, e.told, e.retryAfter), nil
+}
+
+func (n *native) cancel(h drive.Handle) (bool, error) { return n.driver.Cancel(h), nil }
+
+func (n *native) renew(h drive.Handle) (bool, error) { return n.driver.Renew(h), nil }
+
+func (n *native) decisions() []drive.Decision {
+	list := n.driver.Decisions
+	n.driver.Decisions = list[:0]
+	return list
+}

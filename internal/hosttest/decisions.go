@@ -1,0 +1,196 @@
+package hosttest
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"reflect"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/eval"
+	"github.com/sluice-go/sluice/internal/oracle"
+	"github.com/sluice-go/sluice/internal/oracle/generate"
+	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/wasm/host"
+)
+
+// seed of all random tests, which each case adds its number to.
+const seed = 1
+
+func draw(i int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(i))) }
+
+// decisions compares what is decided natively and in a module on random policies
+// and logs.
+func (s Suite) decisions(t *testing.T) {
+	t.Logf("seed %d, %d cases", seed, s.Cases)
+	m := s.open(t)
+	for i := range s.Cases {
+		r := draw(i)
+		policy, events := generate.GenerateFor(r, uint64(i))
+		plan := value[*host.Plan](t)(m.Policy(generate.PolicyJSON(policy), ""))
+		logs(t, i, m, plan, policy, events)
+		drivers(t, i, m, plan, policy, events, 1+r.IntN(8))
+		if err := plan.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// logs compares the bytes of eval.Run and eval.RunModule.
+func logs(t *testing.T, i int, m *host.Module, plan *host.Plan, policy pipeline.Policy, events []oracle.Event) {
+	t.Helper()
+	log := generate.EventsJSON(events)
+	var want, got bytes.Buffer
+	o := eval.Options{Seed: uint64(i)}
+	first := eval.Run(policy, o, bytes.NewReader(log), &want)
+	second := eval.RunModule(m, plan, o, bytes.NewReader(log), &got)
+	if !reflect.DeepEqual(first, second) || !bytes.Equal(want.Bytes(), got.Bytes()) {
+		t.Fatalf("case %d:\n%s\n%s\nnative %v:\n%s\nmodule %v:\n%s", i, generate.PolicyJSON(policy), log, first, &want, second, &got)
+	}
+}
+
+// drivers compares the decisions of a drive.Driver with those of a Pipeline to
+// which the same happens, in batches up to the longest.
+func drivers(t *testing.T, i int, m *host.Module, compiled *host.Plan, policy pipeline.Policy, events []oracle.Event, longest int) {
+	t.Helper()
+	plan, err := pipeline.Compile(policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &pair{
+		native: drive.New(plan, uint64(i)), module: value[*host.Pipeline](t)(m.Pipeline(compiled, uint64(i))), m: m,
+		natives: map[string]drive.Handle{}, modules: map[string]drive.Handle{}, begins: map[string]int{},
+	}
+	for _, e := range events {
+		if e.Op == "configure" {
+			p.compare(t, i)
+			p.configure(t, e)
+			continue
+		}
+		if p.add(e); len(p.waiting) >= longest {
+			p.compare(t, i)
+		}
+	}
+	p.compare(t, i)
+	if err := p.module.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// pair is a driver and a pipeline that the same happens to.
+type pair struct {
+	native  *drive.Driver
+	keys    drive.Keys
+	module  *host.Pipeline
+	m       *host.Module
+	natives map[string]drive.Handle
+	modules map[string]drive.Handle
+	waiting []host.Event
+	begins  map[string]int // ids of the calls that waiting events begin
+	stale   []bool
+}
+
+// add lets an event happen natively, and in the module later.
+func (p *pair) add(e oracle.Event) {
+	at := clock.Mark(e.At)
+	p.native.Advance(at)
+	event := host.Event{At: at, Call: p.modules[e.ID], Of: p.begins[e.ID]}
+	live := true
+	switch e.Op {
+	case "tick":
+	case "call":
+		deadline := time.Duration(-1)
+		if e.Deadline != nil {
+			deadline = time.Duration(*e.Deadline)
+		}
+		lookup := func(attribute string) string {
+			if attribute == "key" {
+				return e.Key
+			}
+			return e.Attributes[attribute]
+		}
+		event.Op, event.Request = host.Begin, host.Request{Cost: e.Cost, Deadline: deadline, Lookup: lookup}
+		event.Call, event.Of = drive.Handle{}, 0
+		keys := p.keys.Of(p.native.Plan(), lookup, p.native.Uses)
+		p.natives[e.ID] = p.native.Begin(drive.Request{Cost: e.Cost, Deadline: deadline, Keys: keys})
+		p.begins[e.ID] = len(p.waiting) + 1
+	case "done":
+		event.Op, event.Result = host.Done, host.Result{Outcome: outcomes[e.Outcome]}
+		if e.RetryAfter != nil {
+			event.Result.Told, event.Result.RetryAfter = true, time.Duration(*e.RetryAfter)
+		}
+		live = p.native.Done(p.natives[e.ID], event.Result.Outcome, event.Result.Told, event.Result.RetryAfter)
+	case "cancel":
+		event.Op = host.Cancel
+		live = p.native.Cancel(p.natives[e.ID])
+	case "renew":
+		event.Op = host.Renew
+		live = p.native.Renew(p.natives[e.ID])
+	}
+	p.waiting, p.stale = append(p.waiting, event), append(p.stale, !live)
+}
+
+var outcomes = map[string]reducer.Outcome{
+	"ok": reducer.OK, "fail": reducer.Fail, "throttle": reducer.Throttle, "ignore": reducer.Ignore,
+}
+
+func (p *pair) configure(t *testing.T, e oracle.Event) {
+	t.Helper()
+	plan, err := pipeline.Compile(*e.Policy)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p.native.Advance(clock.Mark(e.At))
+	p.native.Configure(plan)
+	compiled := value[*host.Plan](t)(p.m.Policy(generate.PolicyJSON(*e.Policy), "p"))
+	got := value[[]drive.Decision](t)(p.module.Configure(nil, compiled, clock.Mark(e.At)))
+	if p.module.Plan() != compiled {
+		t.Error("another plan is in force")
+	}
+	if err := compiled.Close(); err != nil {
+		t.Fatal(err)
+	}
+	p.equal(t, got)
+}
+
+// compare lets the waiting events happen in the module.
+func (p *pair) compare(t *testing.T, number int) {
+	t.Helper()
+	got, err := p.module.Batch(nil, p.waiting)
+	if err != nil {
+		t.Fatalf("case %d: %v", number, err)
+	}
+	all := 0
+	for i, e := range p.waiting {
+		all += e.Decisions
+		if e.Stale != p.stale[i] {
+			t.Fatalf("case %d, event %d: stale %t", number, i, e.Stale)
+		}
+	}
+	if all != len(got) {
+		t.Fatalf("case %d: %d decisions are of an event, %d there are", number, all, len(got))
+	}
+	for id, n := range p.begins {
+		if p.modules[id] = p.waiting[n-1].Call; p.modules[id] != p.natives[id] {
+			t.Fatalf("case %d: call %s is %v, not %v", number, id, p.modules[id], p.natives[id])
+		}
+	}
+	p.equal(t, got)
+	p.waiting, p.stale = p.waiting[:0], p.stale[:0]
+	clear(p.begins)
+}
+
+func (p *pair) equal(t *testing.T, got []drive.Decision) {
+	t.Helper()
+	want := p.native.Decisions
+	if len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {
+		t.Fatalf("module:\n%+v\nnative:\n%+v", got, want)
+	}
+	if wake := p.module.NextWake(); wake != p.native.NextWake() {
+		t.Fatalf("the next wake is %v, not %v", wake, p.native.NextWake())
+	}
+	p.native.Decisions = nil
+}

@@ -1,0 +1,61 @@
+// Package vectors holds the conformance vectors: steps of every mechanism and of
+// whole policies, with digests of what the core made of them. Every runtime
+// replays the same file and has to come to the same bytes: native Go, wazero,
+// wasmtime, V8 in Node, V8 in a browser.
+//
+// A mechanism joins by registering a suite in suites.go; `go test ./vectors
+// -rewrite` then writes the file anew. A version of the file never changes:
+// what differs is a new version beside it, so that a change of behaviour cannot
+// pass unseen.
+//
+// # The format
+//
+// The file is compressed with gzip. All integers are little-endian; a varint is
+// that of encoding/binary, a signed one is in zigzag form.
+//
+//	8 bytes    "SLUICEV1"
+//	u32        suites, each:
+//	  text     name (a varint for the size, the bytes)
+//	  varint   policies, each a text: {"steps": [...]} in JSON
+//	  u8       kind: 0 steps of a cell, 1 events of a pipeline
+//	  u8       index of the step that the cell is of
+//	  u32 u32  seed of the pipeline, low and high
+//	  varint   steps
+//	  text     the steps, one after another
+//	  u32 ...  digests: one after every 32 steps, and one after the last
+//
+// A step of a cell is played by `reduce` of the wasm module's ABI, or what is
+// the same natively, from a state that begins empty:
+//
+//	u8       kind of the action
+//	u8       flags
+//	signed   the mark, as the difference to the mark before (0 at first)
+//	flag 1   varint: cost, else 1
+//	flag 2   u8: outcome
+//	flag 4   varint n: the permit is the n-th last of those seen, 1 for the last;
+//	         seen are those of answers that admit or wait, and of grants
+//	flag 8   24 bytes: the permit
+//	flag 16  varint: the permit's mark is that of the step less so much
+//
+// Without flags 4 and 8 the permit has the number of the step as its id,
+// counted from 0, and is zero else. The digest goes over what reduce leaves in
+// the buffer.
+//
+// An event of a pipeline:
+//
+//	u8       0 advance, 1 begin, 2 done, 3 cancel, 4 renew, 5 configure
+//	u8       flags
+//	signed   the mark, as the difference to the mark before
+//	flag 1   varint: cost, else 1
+//	flag 2   u8: outcome of a done
+//	flag 4   signed: deadline or retry-after in nanoseconds
+//	flag 8   u8: the number of the key of every step with keys, else 0
+//	done, cancel, renew: varint n: the call that began n-th last, 1 for the last
+//	configure: varint: index of the policy
+//
+// The digest goes over the code that is returned, in 4 bytes, and the records
+// of decisions. At each digest the states of all cells follow: for each step of
+// the plan and each key from 0 to 3 the size in 4 bytes and the bytes of `save`.
+//
+// The digest is FNV-1a with 32 bits (RFC 9923), begun once for a suite.
+package vectors

@@ -1,0 +1,352 @@
+package vectors
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"go.yaml.in/yaml/v4"
+
+	"github.com/sluice-go/sluice/internal/oracle/generate"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+const (
+	cellSteps      = 8_000
+	pipelineEvents = 8_000
+	randomPolicies = 80
+	randomEvents   = 400
+)
+
+// generated makes the file from the suites, from random policies and from the
+// logs that stand beside sample documents. Its digests are those of the core.
+func generated(t *testing.T) *File {
+	t.Helper()
+	const from = 1
+	f := &File{}
+	for i, c := range cells {
+		s := Suite{Name: c.name, Policies: [][]byte{[]byte(c.body)}, Step: c.step}
+		fill(t, &s, drawSteps(t, &s, rand.New(rand.NewPCG(from, uint64(i))), c.unit))
+		f.Suites = append(f.Suites, s)
+	}
+	for i, c := range cells {
+		s := Suite{Name: c.name + ", at the ends of time", Policies: [][]byte{[]byte(c.body)}, Step: c.step}
+		fill(t, &s, extremeSteps(t, &s, rand.New(rand.NewPCG(from+1, uint64(i)))))
+		f.Suites = append(f.Suites, s)
+	}
+	for i, c := range pipelines {
+		s := Suite{Name: c.name, Policies: [][]byte{[]byte(c.body)}, Pipeline: true, Seed: uint64(i) << 31}
+		if c.other != "" {
+			s.Policies = append(s.Policies, []byte(c.other))
+		}
+		fill(t, &s, drawEvents(t, &s, rand.New(rand.NewPCG(from+2, uint64(i))), c.unit, pipelineEvents))
+		f.Suites = append(f.Suites, s)
+	}
+	for i := range uint64(randomPolicies) {
+		rng := rand.New(rand.NewPCG(from+3, i))
+		s := Suite{Name: fmt.Sprint("random policy ", i), Policies: [][]byte{randomBody(t, rng), randomBody(t, rng)}, Pipeline: true, Seed: rng.Uint64()}
+		fill(t, &s, drawEvents(t, &s, rng, time.Duration(1+rng.IntN(20)), randomEvents))
+		f.Suites = append(f.Suites, s)
+	}
+	for _, folder := range []string{"../policy/testdata/samples", "../eval/testdata"} {
+		logs, err := filepath.Glob(filepath.Join(folder, "*.events.ndjson"))
+		if err != nil || len(logs) == 0 {
+			t.Fatal(folder, err)
+		}
+		for _, log := range logs {
+			s := Suite{Name: "log " + strings.TrimSuffix(filepath.Base(log), ".events.ndjson"), Pipeline: true}
+			fill(t, &s, readLog(t, &s, log))
+			f.Suites = append(f.Suites, s)
+		}
+	}
+	return f
+}
+
+// fill plays the steps on the core for their digests.
+func fill(t *testing.T, s *Suite, steps [][]byte) {
+	t.Helper()
+	s.Count, s.Steps = len(steps), bytes.Join(steps, nil)
+	var err error
+	if s.Digests, err = s.play(Native()); err != nil {
+		t.Fatalf("%s: %v", s.Name, err)
+	}
+}
+
+// drawSteps draws steps of a cell. It plays them as it goes, so that it names
+// permits which there are.
+func drawSteps(t *testing.T, s *Suite, r *rand.Rand, unit time.Duration) [][]byte {
+	pause := func() int64 {
+		switch r.IntN(40) {
+		case 0:
+			return -int64(r.IntN(3)) * int64(unit)
+		case 1:
+			return int64(r.IntN(400)) * int64(unit)
+		case 2, 3, 4, 5:
+			return int64(r.IntN(12)) * int64(unit)
+		}
+		return int64(r.IntN(3)) * int64(unit) / 2
+	}
+	return drawn(t, s, r, cellSteps, pause)
+}
+
+// extremeSteps draws steps whose marks jump to the ends of the line.
+func extremeSteps(t *testing.T, s *Suite, r *rand.Rand) [][]byte {
+	ends := []int64{math.MinInt64 + 1, math.MinInt64 / 2, -1, 0, 1 << 62, math.MaxInt64 - 1, math.MaxInt64 - 1}
+	at, n := int64(0), 0
+	pause := func() int64 {
+		n++
+		to := ends[n*len(ends)/(cellSteps/8+1)] + int64(r.IntN(3))
+		if to < 0 && ends[n*len(ends)/(cellSteps/8+1)] > 0 {
+			to = math.MaxInt64 - 1
+		}
+		delta := to - at
+		at = to
+		return delta
+	}
+	return drawn(t, s, r, cellSteps/8, pause)
+}
+
+func drawn(t *testing.T, s *Suite, r *rand.Rand, count int, pause func() int64) (steps [][]byte) {
+	t.Helper()
+	c, err := (&player{i: Native()}).cell(s)
+	if err != nil {
+		t.Fatal(s.Name, err)
+	}
+	for range count {
+		step := drawStep(r, len(c.seen))
+		step.delta = pause()
+		if _, err := c.take(&step); err != nil {
+			t.Fatal(s.Name, err)
+		}
+		steps = append(steps, step.append(nil))
+	}
+	return steps
+}
+
+func drawStep(r *rand.Rand, seen int) step {
+	s := step{kind: uint8(reducer.Acquire), cost: 1}
+	switch n := r.IntN(100); {
+	case n < 40:
+	case n < 70 && seen > 0:
+		s.kind = uint8(pick(r, reducer.Release, reducer.Record, reducer.Record, reducer.Record, reducer.Cancel))
+	case n < 78:
+		s.kind = uint8(reducer.Tick)
+	case n < 86:
+		s.kind = uint8(reducer.Serve)
+	case n < 91 && seen > 0:
+		s.kind = uint8(pick(r, reducer.Leave, reducer.Expire, reducer.Expire, reducer.Renew))
+	case n < 98:
+		s.kind = uint8(pick(r, reducer.TryAcquire, reducer.TryAcquire, reducer.Peek, reducer.Reserve, reducer.Commit))
+	case r.IntN(8) == 0:
+		s.kind = uint8(pick(r, reducer.Drain, reducer.Reset, reducer.Transition, 0, 17, 255))
+	}
+	if r.IntN(6) == 0 {
+		s.flags |= hasCost
+		s.cost = pick[uint32](r, 0, 2, 2, 3, 4, 5, 7, 100, math.MaxUint32)
+	}
+	switch reducer.Kind(s.kind) {
+	case reducer.Record:
+		s.flags |= hasOutcome | hasBefore
+		s.outcome = uint8(pick(r, reducer.OK, reducer.OK, reducer.Fail, reducer.Fail, reducer.Fail, reducer.Throttle, reducer.Ignore, reducer.Timeout, reducer.Cancelled, 0, 9))
+		s.before = uint64(pick(r, 0, 1, int(time.Second), int(3*time.Second)))
+		fallthrough
+	case reducer.Release, reducer.Cancel, reducer.Leave, reducer.Expire, reducer.Renew, reducer.Commit:
+		if seen > 0 {
+			s.flags |= hasRef
+			s.ref = 1 + r.IntN(min(seen, 6))
+		}
+	case reducer.Reserve:
+		s.flags |= hasPermit
+		s.permit = make([]byte, 24)
+		s.permit[16+r.IntN(8)] = byte(r.IntN(100))
+	}
+	if r.IntN(300) == 0 {
+		s.flags = s.flags&^hasRef | hasPermit
+		s.permit = make([]byte, 24)
+		for i := range s.permit {
+			s.permit[i] = byte(r.IntN(256) & -r.IntN(2))
+		}
+	}
+	return s
+}
+
+func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
+
+func drawEvents(t *testing.T, s *Suite, r *rand.Rand, unit time.Duration, count int) (events [][]byte) {
+	t.Helper()
+	calls := 0
+	for range count {
+		e := event{op: opBegin, cost: 1, delta: int64(r.IntN(4)) * int64(unit) / 2}
+		if r.IntN(60) == 0 {
+			e.delta = int64(r.IntN(300)) * int64(unit)
+		}
+		switch n := r.IntN(100); {
+		case n < 45 || calls == 0:
+			calls++
+			if r.IntN(8) == 0 {
+				e.flags |= hasCost
+				e.cost = uint32(r.IntN(4))
+			}
+			if r.IntN(8) == 0 {
+				e.flags |= hasSpan
+				e.span = int64(r.IntN(60)) * int64(unit)
+			}
+		case n < 85:
+			e.op, e.flags = opDone, hasOutcome
+			e.outcome = uint8(pick(r, reducer.OK, reducer.OK, reducer.Fail, reducer.Fail, reducer.Throttle, reducer.Ignore))
+			if r.IntN(10) == 0 {
+				e.flags |= hasSpan
+				e.span = int64(r.IntN(12)-2) * int64(unit)
+			}
+		case n < 91:
+			e.op = opCancel
+		case n < 94:
+			e.op = opRenew
+		case n < 95 && len(s.Policies) > 1:
+			e.op, e.ref = opConfigure, r.IntN(len(s.Policies))
+		default:
+			e.op = opAdvance
+		}
+		if e.op == opDone || e.op == opCancel || e.op == opRenew {
+			e.ref = 1 + r.IntN(min(calls, 8))
+		}
+		if e.op == opBegin && r.IntN(2) == 0 {
+			e.flags |= hasKey
+			e.key = uint8(1 + r.IntN(3))
+		}
+		events = append(events, e.append(nil))
+	}
+	return events
+}
+
+// randomBody returns the body of a random policy.
+func randomBody(t *testing.T, r *rand.Rand) []byte {
+	t.Helper()
+	p, _ := generate.GenerateFor(r, r.Uint64())
+	var document struct {
+		Policies map[string]json.RawMessage `json:"policies"`
+	}
+	if err := json.Unmarshal(generate.PolicyJSON(p), &document); err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range document.Policies {
+		return body
+	}
+	t.Fatal("no policy")
+	return nil
+}
+
+// readLog reads the events of a log and the policy of the document beside it.
+func readLog(t *testing.T, s *Suite, log string) (events [][]byte) {
+	t.Helper()
+	s.Policies = [][]byte{bodyBeside(t, log)}
+	file, err := os.Open(log)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	var last time.Duration
+	ids, calls := map[string]int{}, 0
+	for lines := bufio.NewScanner(file); lines.Scan(); {
+		var l struct {
+			Op, Outcome, Key         string
+			At, ID, Deadline, Policy json.RawMessage
+			Cost                     *uint32
+			RetryAfter               json.RawMessage `json:"retry_after"`
+			Attributes               map[string]string
+		}
+		if err := json.Unmarshal(lines.Bytes(), &l); err != nil {
+			t.Fatal(log, err)
+		}
+		at := parsed(t, l.At)
+		e := event{cost: 1, delta: int64(at - last)}
+		last = at
+		if l.Cost != nil {
+			e.cost, e.flags = *l.Cost, hasCost
+		}
+		if span := append(l.Deadline, l.RetryAfter...); span != nil {
+			e.flags |= hasSpan
+			e.span = int64(parsed(t, span))
+		}
+		switch l.Op {
+		case "call":
+			e.op = opBegin
+			ids[string(l.ID)] = calls
+			calls++
+			for _, value := range l.Attributes {
+				e.flags, e.key = e.flags|hasKey, 1+value[len(value)-1]%3
+			}
+		case "done":
+			e.op, e.flags = opDone, e.flags|hasOutcome
+			e.outcome = map[string]uint8{"ok": 1, "fail": 2, "throttle": 3, "ignore": 4}[l.Outcome]
+		case "cancel":
+			e.op = opCancel
+		case "renew":
+			e.op = opRenew
+		case "configure":
+			e.op, e.ref = opConfigure, len(s.Policies)
+			s.Policies = append(s.Policies, l.Policy)
+		}
+		if e.op == opDone || e.op == opCancel || e.op == opRenew {
+			call, ok := ids[string(l.ID)]
+			if !ok {
+				continue
+			}
+			e.ref = calls - call
+		}
+		events = append(events, e.append(nil))
+	}
+	return events
+}
+
+func parsed(t *testing.T, raw json.RawMessage) time.Duration {
+	t.Helper()
+	text, quoted := strings.CutPrefix(strings.TrimSuffix(string(raw), `"`), `"`)
+	if !quoted {
+		text += "ns"
+	}
+	if days, rest, ok := strings.Cut(text, "d"); ok {
+		n, err := strconv.Atoi(days)
+		if err != nil {
+			t.Fatal(err)
+		}
+		text = strconv.Itoa(24*n) + "h" + rest
+	}
+	d, err := time.ParseDuration(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return d
+}
+
+func bodyBeside(t *testing.T, log string) []byte {
+	t.Helper()
+	src, err := os.ReadFile(strings.TrimSuffix(log, ".events.ndjson") + ".yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var document struct {
+		Policies map[string]any
+	}
+	if err := yaml.Unmarshal(src, &document); err != nil {
+		t.Fatal(err)
+	}
+	for _, body := range document.Policies {
+		text, err := json.Marshal(body)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return text
+	}
+	t.Fatal("no policy beside ", log)
+	return nil
+}

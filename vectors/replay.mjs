@@ -1,0 +1,252 @@
+// Replays the conformance vectors on the wasm module in any JavaScript engine:
+// no imports, no Node, no DOM. The format is described in doc.go.
+
+const stride = 32;
+const recordSize = 48;
+
+// The slots of ../wasm/ABI.md.
+const slot = { exact: 0, size: 4, count: 8, records: 12, buffer: 16, now: 24, span: 32, call: 56, generation: 60, keys: 120 };
+
+class Reader {
+  constructor(bytes) {
+    this.bytes = bytes;
+    this.at = 0;
+  }
+  take(n) {
+    if (n > this.bytes.length - this.at) throw new Error("cut off");
+    this.at += n;
+    return this.bytes.subarray(this.at - n, this.at);
+  }
+  u8() {
+    return this.take(1)[0];
+  }
+  u32() {
+    const [a, b, c, d] = this.take(4);
+    return (a | (b << 8) | (c << 16) | (d << 24)) >>> 0;
+  }
+  varint() {
+    let n = 0n;
+    for (let shift = 0n; ; shift += 7n) {
+      const b = this.u8();
+      n |= BigInt(b & 127) << shift;
+      if (b < 128) return n;
+    }
+  }
+  count() {
+    return Number(this.varint());
+  }
+  signed() {
+    const n = this.varint();
+    return (n >> 1n) ^ -(n & 1n);
+  }
+  text() {
+    return this.take(this.count());
+  }
+}
+
+export class Difference extends Error {
+  constructor(suite, from, to) {
+    super(`${suite}: steps ${from} to ${to} came to other bytes`);
+    this.suite = suite;
+    this.from = from;
+    this.to = to;
+  }
+}
+
+/** Player is an instance with a digest. flip, for tests of this file, may change what a step left. */
+class Player {
+  constructor(exports, flip) {
+    this.x = exports;
+    this.flip = flip;
+    this.steps = 0;
+    this.slots = exports.slots();
+    this.hash = 2166136261;
+    this.views();
+  }
+  views() {
+    if (this.memory === this.x.memory.buffer) return;
+    this.memory = this.x.memory.buffer;
+    this.bytes = new Uint8Array(this.memory);
+    this.data = new DataView(this.memory);
+  }
+  word(offset) {
+    this.views();
+    return this.data.getUint32(this.slots + offset, true);
+  }
+  left() {
+    const at = this.word(slot.buffer);
+    return this.bytes.subarray(at, at + this.word(slot.size));
+  }
+  call(name, ...parameters) {
+    const code = this.x[name](...parameters);
+    this.views();
+    if (code < 0) throw new Error(`${name}: ${code}: ${new TextDecoder().decode(this.left())}`);
+    return code;
+  }
+  write(bytes) {
+    this.call("buffer", bytes.length);
+    this.bytes.set(bytes, this.word(slot.buffer));
+  }
+  compile(body) {
+    this.write(body);
+    return this.call("body", body.length);
+  }
+  add(bytes) {
+    let h = this.hash;
+    for (let i = 0; i < bytes.length; i++) h = Math.imul(h ^ bytes[i], 16777619);
+    this.hash = h;
+  }
+  addWord(v) {
+    this.add([v & 255, (v >> 8) & 255, (v >> 16) & 255, (v >> 24) & 255]);
+  }
+  flipped(bytes) {
+    this.flip?.(this.steps, bytes);
+    this.steps++;
+    return bytes;
+  }
+}
+
+const [hasCost, hasOutcome, hasRef, hasPermit, hasBefore, hasSpan, hasKey] = [1, 2, 4, 8, 16, 4, 8];
+
+/** Steps plays the steps of a cell. */
+class Steps {
+  constructor(p, s) {
+    this.p = p;
+    this.r = new Reader(s.steps);
+    this.maker = p.call("maker", p.compile(s.policies[0]), s.step);
+    this.seen = [];
+    this.mark = 0n;
+    this.state = new Uint8Array(0);
+  }
+  take(n) {
+    const { p, r, seen } = this;
+    const kind = r.u8();
+    const flags = r.u8();
+    this.mark += r.signed();
+    const input = new Uint8Array(40 + this.state.length);
+    const view = new DataView(input.buffer);
+    view.setBigInt64(0, this.mark, true);
+    input[8] = kind;
+    view.setUint32(12, flags & hasCost ? r.count() : 1, true);
+    if (flags & hasOutcome) input[9] = r.u8();
+    view.setUint32(24, n, true);
+    if (flags & hasRef) input.set(seen[seen.length - r.count()], 16);
+    if (flags & hasPermit) input.set(r.take(24), 16);
+    if (flags & hasBefore) view.setBigInt64(32, this.mark - r.varint(), true);
+    input.set(this.state, 40);
+    p.write(input);
+    p.call("reduce", this.maker, input.length);
+    const left = p.flipped(p.left());
+    const out = new Reader(left);
+    this.state = out.take(out.u32()).slice();
+    const answer = out.take(32);
+    const [admit, wait, grant] = [2, 4, 1];
+    if (answer[0] === admit || answer[0] === wait) seen.push(answer.slice(8));
+    for (let others = out.u32(); others > 0; others--) {
+      const other = out.take(40);
+      if (other[0] === grant) seen.push(other.slice(16));
+    }
+    p.add(left);
+  }
+  close() {}
+}
+
+/** Events plays the events of a pipeline. */
+class Events {
+  constructor(p, s) {
+    this.p = p;
+    this.r = new Reader(s.steps);
+    this.plans = s.policies.map((body) => p.compile(body));
+    this.plan = this.plans[0];
+    this.pipeline = p.call("pipeline", this.plan, s.seedLow, s.seedHigh);
+    this.calls = [];
+    this.mark = 0n;
+  }
+  take(n) {
+    const { p, r, calls, pipeline } = this;
+    const op = r.u8();
+    const flags = r.u8();
+    this.mark += r.signed();
+    const cost = flags & hasCost ? r.count() : 1;
+    const outcome = flags & hasOutcome ? r.u8() : 0;
+    p.views();
+    p.data.setBigInt64(p.slots + slot.now, this.mark, true);
+    p.data.setUint32(p.slots + slot.exact, flags & hasSpan ? 3 : 1, true);
+    if (flags & hasSpan) p.data.setBigInt64(p.slots + slot.span, r.signed(), true);
+    const key = flags & hasKey ? r.u8() : 0;
+    for (let i = 0; i < 16; i++) p.data.setUint32(p.slots + slot.keys + 4 * i, key, true);
+    const ref = op >= 2 ? r.count() : 0;
+    const call = op >= 2 && op < 5 ? calls[calls.length - ref] : [];
+    let code;
+    if (op === 0) code = p.x.advance(pipeline, NaN);
+    else if (op === 1) {
+      code = p.x.begin(pipeline, cost, NaN, NaN);
+      calls.push([p.word(slot.call), p.word(slot.generation)]);
+    } else if (op === 2) code = p.x.done(pipeline, ...call, outcome, NaN, NaN);
+    else if (op === 3) code = p.x.cancel(pipeline, ...call, NaN);
+    else if (op === 4) code = p.x.renew(pipeline, ...call, NaN);
+    else {
+      this.plan = this.plans[ref];
+      code = p.x.configure(pipeline, this.plan, NaN);
+    }
+    const stale = -6;
+    const count = p.word(slot.count);
+    if (code < 0 && code !== stale) throw new Error(`event ${n}: ${code}: ${new TextDecoder().decode(p.left())}`);
+    const records = count > 0 ? p.word(slot.records) : 0;
+    p.addWord(code);
+    p.add(p.flipped(p.bytes.subarray(records, records + recordSize * count)));
+  }
+  /** close adds the states of all cells to the digest. */
+  close() {
+    const { p } = this;
+    for (let step = 0; p.call("describe", this.plan, step) > 0; step++) {
+      for (let key = 0; key < 4; key++) {
+        p.addWord(p.call("save", this.pipeline, step, key));
+        p.add(p.left());
+      }
+    }
+  }
+}
+
+/** decode reads an unzipped file. */
+export function decode(bytes) {
+  const r = new Reader(bytes);
+  if (new TextDecoder().decode(r.take(8)) !== "SLUICEV1") throw new Error("not a file of vectors");
+  const suites = [];
+  for (let n = r.u32(); n > 0; n--) {
+    const s = { name: new TextDecoder().decode(r.text()), policies: [], digests: [] };
+    for (let k = r.count(); k > 0; k--) s.policies.push(r.text());
+    s.pipeline = r.u8() === 1;
+    s.step = r.u8();
+    s.seedLow = r.u32();
+    s.seedHigh = r.u32();
+    s.count = r.count();
+    s.steps = r.text();
+    for (let k = 0; k < s.count; k += stride) s.digests.push(r.u32());
+    suites.push(s);
+  }
+  return suites;
+}
+
+/**
+ * replay plays all suites on a compiled module and returns how many steps there
+ * were. It throws a Difference where the module comes to other bytes.
+ */
+export function replay(suites, module, flip) {
+  let steps = 0;
+  for (const s of suites) {
+    const { exports } = new WebAssembly.Instance(module, {});
+    exports._initialize();
+    const p = new Player(exports, flip);
+    const player = s.pipeline ? new Events(p, s) : new Steps(p, s);
+    for (let n = 0; n < s.count; n++) {
+      player.take(n);
+      if ((n + 1) % stride !== 0 && n + 1 !== s.count) continue;
+      player.close();
+      const from = n - (n % stride);
+      if (p.hash >>> 0 !== s.digests[from / stride]) throw new Difference(s.name, from, n + 1);
+    }
+    steps += s.count;
+  }
+  return steps;
+}

@@ -1,0 +1,52 @@
+package vectors
+
+import "time"
+
+// suite registers what the vectors cover: one line for each configuration. What
+// happens to it is drawn at random, with pauses in multiples of the unit.
+type suite struct {
+	name  string
+	unit  time.Duration
+	body  string // of one policy, in JSON
+	step  uint8  // of a cell's suite
+	other string // that a pipeline changes to and fro, "" for none
+}
+
+// cells have their steps played by reduce. A mechanism with a state joins here.
+var cells = []suite{
+	{name: "token bucket", unit: time.Second, body: `{"steps":[{"limit":{"rate":"50/1m","burst":10}}]}`},
+	{name: "token bucket, three in ten nanoseconds", unit: 1, body: `{"steps":[{"limit":{"rate":"3/10ns","burst":4}}]}`},
+	{name: "token bucket, waiting", unit: 1, body: `{"steps":[{"limit":{"rate":"3/10ns","burst":2,"wait":"20ns","queue":5}}]}`},
+	{name: "token bucket, waiting, newest first", unit: 1, body: `{"steps":[{"limit":{"rate":"1/4ns","burst":2,"wait":"30ns","queue":4,"order":"newest"}}]}`},
+	{name: "fixed window", unit: time.Millisecond, body: `{"steps":[{"limit":{"algorithm":"fixed-window","rate":"5/10ms"}}]}`},
+	{name: "fixed window, waiting", unit: 1, body: `{"steps":[{"limit":{"algorithm":"fixed-window","rate":"4/10ns","wait":"25ns","queue":6}}]}`},
+	{name: "sliding counter", unit: time.Hour, body: `{"steps":[{"limit":{"algorithm":"sliding-counter","rate":"7/10h"}}]}`},
+	{name: "sliding counter, waiting", unit: 1, body: `{"steps":[{"limit":{"algorithm":"sliding-counter","rate":"4/12ns","wait":"25ns","queue":5}}]}`},
+	{name: "breaker, calls", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"calls":20},"minimum":5,"failure_rate":"50%","open":"10s","probes":3}}]}`},
+	{name: "breaker, calls, slow", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"calls":10},"minimum":4,"slow":{"over":"2s","rate":"60%"},"open":{"exponential":"3s","factor":1.5,"max":"20s"},"probes":2,"half_open_max":"8s"}}]}`},
+	{name: "breaker, 400 calls", unit: time.Millisecond, body: `{"steps":[{"breaker":{"window":{"calls":400},"minimum":40,"failure_rate":"45%","open":"10ms","probes":12}}]}`},
+	{name: "breaker, time", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"time":"30s","buckets":5},"minimum":6,"failure_rate":"40%","open":"5s","probes":2}}]}`},
+	{name: "breaker, consecutive", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"consecutive":3},"open":{"fibonacci":"2s","max":"30s"},"probes":2}}]}`},
+	{name: "bulkhead", unit: time.Second, body: `{"steps":[{"bulkhead":{"concurrent":3,"queue":4,"wait":"6s"}}]}`},
+	{name: "bulkhead, leases, newest first", unit: time.Second, body: `{"steps":[{"bulkhead":{"concurrent":3,"queue":4,"wait":"9s","order":"newest","lease":"7s"}}]}`},
+	{name: "retry budget", unit: time.Second, body: `{"steps":[{"retry":{"attempts":3,"budget":{"ratio":"20%","minimum":"1/2s","window":"10s"}}}]}`},
+}
+
+const (
+	vendor = `{"steps":[{"timeout":"30s"},{"retry":{"attempts":3,"backoff":{"exponential":"500ms","max":"1m"},"jitter":"full","budget":"20%"}},` +
+		`{"breaker":{"window":{"calls":20},"minimum":5,"failure_rate":"50%","slow":{"over":"2s","rate":"80%"},"open":"3s","probes":2}},` +
+		`{"limit":{"rate":"5/1s","burst":3,"wait":"3s","per":"header:x-tenant"}},{"bulkhead":{"concurrent":3,"queue":5,"wait":"5s"}},{"timeout":"2s"}],"fallback":{"status":503}}`
+	lesser = `{"steps":[{"timeout":"20s"},{"retry":{"attempts":2,"backoff":{"constant":"200ms"},"jitter":"equal"}},` +
+		`{"breaker":{"window":{"time":"10s","buckets":5},"minimum":3,"failure_rate":"40%","open":"2s","probes":1}},` +
+		`{"limit":{"algorithm":"sliding-counter","rate":"8/2s","per":"header:x-tenant"}},{"bulkhead":{"concurrent":2,"lease":"2s"}}]}`
+)
+
+// pipelines have events played on whole policies.
+var pipelines = []suite{
+	{name: "vendor", unit: 100 * time.Millisecond, body: vendor},
+	{name: "vendor, reconfigured", unit: 100 * time.Millisecond, body: vendor, other: lesser},
+	{name: "shadow", unit: 100 * time.Millisecond, body: `{"steps":[{"limit":{"rate":"2/1s","shadow":true}},{"breaker":{"window":{"consecutive":2},"open":"1s","probes":1,"shadow":true}},{"bulkhead":{"concurrent":1,"queue":2,"wait":"1s","shadow":true}},{"timeout":{"after":"500ms","shadow":true}}]}`},
+	{name: "decorrelated retry", unit: 100 * time.Millisecond, body: `{"steps":[{"breaker":{"window":{"calls":10},"minimum":3,"open":"1s","probes":1}},{"retry":{"attempts":4,"backoff":{"decorrelated":"100ms","max":"2s"},"jitter":"none"}},{"timeout":"300ms"}]}`},
+	{name: "two limits and keys", unit: 50 * time.Millisecond, body: `{"steps":[{"limit":{"rate":"20/1s","per":["key","ip"]}},{"limit":{"algorithm":"fixed-window","rate":"6/1s","wait":"1s","queue":3,"order":"newest"}},{"bulkhead":{"concurrent":2,"queue":2,"per":"key"}}]}`, other: `{"steps":[{"limit":{"rate":"5/1s","per":["key","ip"]}},{"limit":{"rate":"4/1s","wait":"2s"}},{"bulkhead":{"concurrent":1,"per":"ip"}}]}`},
+	{name: "leases", unit: 100 * time.Millisecond, body: `{"steps":[{"timeout":"3s"},{"bulkhead":{"concurrent":3,"queue":4,"wait":"2s","lease":"600ms"}},{"retry":{"attempts":3,"backoff":{"linear":"100ms","max":"1s"},"jitter":"20%","budget":"50%"}}]}`},
+}

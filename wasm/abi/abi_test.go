@@ -1,0 +1,416 @@
+package abi
+
+import (
+	"encoding/binary"
+	"math"
+	"math/rand/v2"
+	"os"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// TestLayout holds the structs to the tables of ABI.md.
+func TestLayout(t *testing.T) {
+	page, err := os.ReadFile("../ABI.md")
+	require.NoError(t, err)
+	_, slots, _ := strings.Cut(string(page), "\n## Slots\n")
+	slots, _, _ = strings.Cut(slots, "\n## ")
+	documented := map[string]uintptr{}
+	for _, row := range regexp.MustCompile("(?m)^\\| (\\d+) \\| [^|]* \\| `(\\w+)` \\|").FindAllStringSubmatch(slots, -1) {
+		n, err := strconv.Atoi(row[1])
+		require.NoError(t, err)
+		documented[row[2]] = uintptr(n)
+	}
+	var s Slots
+	assert.Equal(t, map[string]uintptr{
+		"exact": unsafe.Offsetof(s.Exact), "size": unsafe.Offsetof(s.Size), "count": unsafe.Offsetof(s.Count), "free": unsafe.Offsetof(s.Free),
+		"records": unsafe.Offsetof(s.Records), "buffer": unsafe.Offsetof(s.Buffer), "now": unsafe.Offsetof(s.Now),
+		"span": unsafe.Offsetof(s.Span), "wake": unsafe.Offsetof(s.Wake), "wake_millis": unsafe.Offsetof(s.WakeMillis),
+		"slot": unsafe.Offsetof(s.Slot), "generation": unsafe.Offsetof(s.Generation), "reason": unsafe.Offsetof(s.Reason),
+		"timeless": unsafe.Offsetof(s.Timeless), "millis": unsafe.Offsetof(s.Millis), "permit": unsafe.Offsetof(s.Permit),
+		"mode": unsafe.Offsetof(s.Mode), "attempt": unsafe.Offsetof(s.Attempt), "before": unsafe.Offsetof(s.Before),
+		"keys": unsafe.Offsetof(s.Keys), "config": unsafe.Offsetof(s.Config),
+	}, documented)
+	var d Decision
+	assert.Equal(t, []uintptr{0, 8, 16, 24, 28, 32, 36, 40, 41, 42, 43, 44, 48}, []uintptr{
+		unsafe.Offsetof(d.At), unsafe.Offsetof(d.Value), unsafe.Offsetof(d.Millis), unsafe.Offsetof(d.Slot), unsafe.Offsetof(d.Generation),
+		unsafe.Offsetof(d.Attempt), unsafe.Offsetof(d.Event), unsafe.Offsetof(d.Kind), unsafe.Offsetof(d.Outcome), unsafe.Offsetof(d.Reason),
+		unsafe.Offsetof(d.Step), unsafe.Offsetof(d.Flags), unsafe.Sizeof(d),
+	})
+	var o Other
+	assert.Equal(t, []uintptr{0, 24, 28, 29, 32}, []uintptr{
+		unsafe.Offsetof(o.Permit), unsafe.Offsetof(o.Caller), unsafe.Offsetof(o.Kind), unsafe.Offsetof(o.Reason), unsafe.Sizeof(o),
+	})
+}
+
+// TestTime: milliseconds are truncated, saturate, and come back.
+func TestTime(t *testing.T) {
+	var m Module
+	for _, c := range []struct {
+		millis float64
+		want   clock.Mark
+	}{
+		{0, 0}, {1, 1e6}, {1.5, 1_500_000}, {0.0000019, 1}, {-0.0000019, -1}, {-3, -3e6},
+		{1e300, clock.Never - 1}, {math.Inf(1), clock.Never - 1}, {-1e300, clock.Always + 1}, {math.Inf(-1), clock.Always + 1},
+		{math.NaN(), 77},
+	} {
+		assert.Equal(t, c.want, m.mark(c.millis, 77), c.millis)
+	}
+	m.Slots.Exact, m.Slots.Now, m.Slots.Span = ExactNow|ExactSpan, 12345, -9
+	assert.Equal(t, clock.Mark(5e6), m.mark(5, 0), "a number wins")
+	assert.Equal(t, clock.Mark(12345), m.mark(math.NaN(), 0))
+	assert.Equal(t, clock.Mark(8), m.mark(math.NaN(), 8), "once")
+	span, ok := m.span(math.NaN())
+	assert.True(t, ok)
+	assert.Equal(t, time.Duration(-9), span)
+	_, ok = m.span(math.NaN())
+	assert.False(t, ok)
+
+	const seed = 5
+	r := rand.New(rand.NewPCG(seed, 0))
+	for range 100_000 {
+		n := int64(r.Uint64() >> (1 + r.IntN(62)))
+		back := whole(millisOf(n))
+		if back < n || float64(back-n) > float64(n)/(1<<51)+1 {
+			t.Fatalf("seed %d: %d ns are %v ms, which are %d ns", seed, n, millisOf(n), back)
+		}
+	}
+}
+
+// TestHandles: a handle names its object until it is freed, and nothing else
+// afterwards.
+func TestHandles(t *testing.T) {
+	var m Module
+	seen, named := map[int32]bool{}, &maker{}
+	for range 100 {
+		h := m.put(object{maker: named})
+		assert.False(t, seen[h], "a handle is used again")
+		seen[h] = true
+		assert.Same(t, named, m.get(uint32(h)).maker)
+		assert.Equal(t, int32(0), m.Free(uint32(h)))
+		assert.Nil(t, m.get(uint32(h)).maker)
+		assert.Equal(t, BadHandle, m.Free(uint32(h)))
+	}
+	for _, h := range []uint32{0, 1, 2, 127, 128, math.MaxUint32} {
+		assert.Nil(t, m.get(h).cell)
+		assert.Equal(t, BadHandle, m.Acquire(h, 1, 0, 0))
+		assert.Equal(t, "no such object, or one of another kind", text(&m))
+	}
+}
+
+func text(m *Module) string { return string(m.Buffer[:m.Slots.Size]) }
+
+func write(t *testing.T, m *Module, src string) uint32 {
+	t.Helper()
+	require.Equal(t, int32(0), m.Reserve(uint32(len(src))))
+	return uint32(copy(m.Buffer, src))
+}
+
+// TestBuffer: room is bounded, and what is in the buffer stays.
+func TestBuffer(t *testing.T) {
+	var m Module
+	write(t, &m, "kept")
+	assert.Equal(t, int32(0), m.Reserve(1<<20))
+	assert.Equal(t, "kept", string(m.Buffer[:4]))
+	assert.Equal(t, BadSize, m.Reserve(MaxBuffer+1))
+	assert.Equal(t, BadSize, m.Body(math.MaxUint32))
+	assert.Equal(t, BadSize, m.Plan(4, 5))
+}
+
+func limiterOf(t *testing.T, m *Module, config ...float64) uint32 {
+	t.Helper()
+	m.Slots.Config = [16]float64{}
+	copy(m.Slots.Config[:], config)
+	maker := m.Limiter()
+	require.Positive(t, maker, text(m))
+	cell := m.Cell(uint32(maker), 0)
+	require.Positive(t, cell)
+	require.Equal(t, int32(0), m.Free(uint32(maker)), "a maker may be freed")
+	return uint32(cell)
+}
+
+// TestLimiter follows two callers through a limiter with a queue.
+func TestLimiter(t *testing.T) {
+	var m Module
+	s := &m.Slots
+	cell := limiterOf(t, &m, 0, 1, 1000, 1, 1500, 1, 0)
+	assert.Equal(t, int32(reducer.Admit), m.Acquire(cell, 1, 7, 0))
+	assert.Equal(t, int32(reducer.Wait), m.Acquire(cell, 1, 8, 200))
+	assert.InDelta(t, 800.0, s.Millis, 0, "the turn")
+	assert.InDelta(t, 1000.0, s.WakeMillis, 0)
+	assert.Equal(t, int32(reducer.Reject), m.Acquire(cell, 1, 9, 200))
+	assert.Equal(t, uint32(reducer.ReasonFull), s.Reason)
+	assert.Equal(t, int32(reducer.Done), m.Pass(cell, 999))
+	assert.Equal(t, uint32(0), s.Count)
+	assert.Equal(t, int32(reducer.Done), m.Pass(cell, s.WakeMillis))
+	require.Equal(t, uint32(1), s.Count)
+	assert.Equal(t, uint32(8), m.Others[0].Caller)
+	assert.Equal(t, uint8(reducer.Grant), m.Others[0].Kind)
+	assert.True(t, math.IsInf(s.WakeMillis, 1))
+	assert.Equal(t, clock.Never, s.Wake)
+	assert.Equal(t, int32(0), m.Fresh(cell, math.NaN()))
+	m.Step(cell, uint32(reducer.Peek), 0, 1, 3000)
+	assert.Equal(t, uint32(1), s.Free)
+	assert.Equal(t, int32(1), m.Fresh(cell, 10_000))
+}
+
+// TestConfigs: what is wrong with a configuration is said by its name.
+func TestConfigs(t *testing.T) {
+	var m Module
+	for _, c := range []struct {
+		make   func() int32
+		config []float64
+		code   int32
+		text   string
+	}{
+		{m.Limiter, []float64{0, 0, 1000}, BadPolicy, "rate"},
+		{m.Limiter, []float64{9, 1, 1000}, BadPolicy, "algorithm"},
+		{m.Limiter, []float64{0, 1.5, 1000}, BadArgument, "not whole"},
+		{m.Limiter, []float64{0, 1, math.NaN()}, BadArgument, "not whole"},
+		{m.Limiter, []float64{0, 1, -5}, BadPolicy, "rate"},
+		{m.Limiter, []float64{0, -1, 5}, BadArgument, "out of range"},
+		{m.Limiter, []float64{0, 1e10, 5}, BadArgument, "out of range"},
+		{m.Bulkhead, []float64{0}, BadPolicy, "concurrent"},
+		{m.Breaker, []float64{0, 10, 0, 5, 500_000, 0, 0, 0, 0, 1, 5}, BadPolicy, "probes"},
+		{m.Retry, []float64{0}, BadPolicy, "attempts"},
+	} {
+		m.Slots.Config = [16]float64{}
+		copy(m.Slots.Config[:], c.config)
+		assert.Equal(t, c.code, c.make(), c.config)
+		assert.Contains(t, text(&m), c.text)
+	}
+}
+
+// TestBreaker: the slots say in which mode a breaker is, and whether it needs
+// the time.
+func TestBreaker(t *testing.T) {
+	var m Module
+	s := &m.Slots
+	s.Config = [16]float64{2, 2, 0, 0, 0, 0, 0, 1, 0, 1, 5000}
+	maker := m.Breaker()
+	require.Positive(t, maker, text(&m))
+	cell := uint32(m.Cell(uint32(maker), 0))
+	require.Equal(t, int32(reducer.Admit), m.Acquire(cell, 1, 0, 0))
+	m.Step(cell, uint32(reducer.Record), uint32(reducer.Fail), 1, 100)
+	assert.Equal(t, uint32(1), s.Timeless)
+	require.Equal(t, int32(reducer.Admit), m.Acquire(cell, 1, 0, math.NaN()))
+	m.Step(cell, uint32(reducer.Record), uint32(reducer.Fail), 1, 300)
+	assert.Equal(t, uint32(1), s.Mode, "open")
+	assert.Equal(t, uint32(0), s.Timeless)
+	require.Equal(t, uint32(1), s.Count)
+	assert.Equal(t, uint8(reducer.Change), m.Others[0].Kind)
+	assert.Equal(t, int32(reducer.Reject), m.Acquire(cell, 1, 0, 1300))
+	assert.InDelta(t, 4000.0, s.Millis, 0)
+	assert.Equal(t, int32(reducer.Done), m.Pass(cell, 5300))
+	assert.Equal(t, uint32(2), s.Mode, "half-open")
+	assert.Equal(t, BadArgument, m.Step(cell, 256, 0, 0, 0))
+}
+
+// TestStates: a state goes from a cell to another one, as it is or moved.
+func TestStates(t *testing.T) {
+	var m Module
+	one, two := limiterOf(t, &m, 0, 2, 1000, 2), limiterOf(t, &m, 0, 2, 1000, 2)
+	m.Acquire(one, 2, 0, 100)
+	size := m.State(one)
+	require.Positive(t, size)
+	state := append([]byte(nil), m.Buffer[:size]...)
+	assert.Equal(t, int32(reducer.Done), m.Restore(two, uint32(size), math.NaN(), 100))
+	assert.Equal(t, int32(reducer.Reject), m.Acquire(two, 1, 0, 100))
+	write(t, &m, string(state))
+	assert.Equal(t, int32(reducer.Done), m.Restore(two, uint32(size), 5000, 100))
+	assert.Equal(t, int32(reducer.Reject), m.Acquire(two, 1, 0, 5300))
+	assert.InDelta(t, 300.0, m.Slots.Millis, 0)
+	for n := range state {
+		write(t, &m, string(state[:n]))
+		assert.Equal(t, BadBytes, m.Restore(two, uint32(n), math.NaN(), 5300))
+	}
+	assert.Equal(t, int32(reducer.Reject), m.Acquire(two, 1, 0, 5300), "a failed restore changes nothing")
+	for n := range 40 {
+		assert.Negative(t, m.Reduce(two, uint32(n)))
+	}
+}
+
+// TestAdopt: a raised rate is in force at once, the permits are kept.
+func TestAdopt(t *testing.T) {
+	var m Module
+	cell := limiterOf(t, &m, 0, 1, 1000, 1)
+	require.Equal(t, int32(reducer.Admit), m.Acquire(cell, 1, 0, 0))
+	m.Slots.Config = [16]float64{0, 10, 1000, 10}
+	maker := m.Limiter()
+	assert.Equal(t, int32(reducer.Done), m.Adopt(cell, uint32(maker), 0))
+	assert.Equal(t, int32(reducer.Reject), m.Acquire(cell, 1, 0, 0))
+	assert.InDelta(t, 100.0, m.Slots.Millis, 0)
+	assert.Equal(t, BadHandle, m.Adopt(uint32(maker), uint32(maker), 0))
+	assert.Equal(t, BadHandle, m.Adopt(cell, cell, 0))
+}
+
+// TestRetry: the state of a call goes through the slots.
+func TestRetry(t *testing.T) {
+	var m Module
+	s := &m.Slots
+	s.Config = [16]float64{3, 3, 100, 2e6}
+	retry := uint32(m.Retry())
+	nan := math.NaN()
+	s.Attempt, s.Before = 1, 0
+	assert.Equal(t, int32(1), m.Next(retry, uint32(reducer.Fail), nan, nan, 0, 0, 0))
+	assert.InDelta(t, 100.0, s.Millis, 0)
+	s.Attempt = 2
+	assert.Equal(t, int32(1), m.Next(retry, uint32(reducer.Fail), 700, nan, 0, 0, 0))
+	assert.InDelta(t, 700.0, s.Millis, 0, "a retry-after is a floor")
+	assert.Equal(t, int32(0), m.Next(retry, uint32(reducer.Fail), nan, 150, 0, 0, 0))
+	assert.Equal(t, uint32(reducer.ReasonDeadline), s.Reason)
+	assert.Equal(t, int32(0), m.Next(retry, uint32(reducer.Fail), -1, nan, 0, 0, 0))
+	assert.Equal(t, uint32(reducer.ReasonPushback), s.Reason)
+	s.Attempt = 3
+	assert.Equal(t, int32(0), m.Next(retry, uint32(reducer.Fail), nan, nan, 0, 0, 0))
+	assert.Equal(t, uint32(reducer.ReasonAttempts), s.Reason)
+	assert.Equal(t, int32(0), m.Next(retry, uint32(reducer.OK), nan, nan, 0, 0, 0))
+	assert.Equal(t, BadArgument, m.Next(retry, 999, nan, nan, 0, 0, 0))
+}
+
+const policy = `{"steps":[{"retry":{"attempts":2,"backoff":{"constant":"1s"},"jitter":"none"}},{"limit":{"rate":"2/1s","per":"key"}},{"timeout":"500ms"}]}`
+
+func pipelineOf(t *testing.T, m *Module) uint32 {
+	t.Helper()
+	plan := m.Body(write(t, m, policy))
+	require.Positive(t, plan, text(m))
+	p := m.Pipeline(uint32(plan), 0, 0)
+	require.Positive(t, p)
+	return uint32(p)
+}
+
+// TestPipeline follows one call through a timeout, a retry and its end.
+func TestPipeline(t *testing.T) {
+	var m Module
+	s := &m.Slots
+	p := pipelineOf(t, &m)
+	nan := math.NaN()
+	s.Keys[1] = 5
+	require.Equal(t, int32(1), m.Begin(p, 1, nan, 0))
+	slot, generation := s.Slot, s.Generation
+	assert.Equal(t, uint8(drive.Admit), m.Decisions[0].Kind)
+	assert.InDelta(t, 500.0, s.WakeMillis, 0)
+	assert.Equal(t, int32(1), m.Uses(p, 5))
+	require.Equal(t, int32(2), m.Advance(p, 500))
+	assert.Equal(t, uint8(2), m.Decisions[0].Step)
+	assert.Equal(t, []uint8{uint8(drive.Timeout), uint8(drive.Retry)}, []uint8{m.Decisions[0].Kind, m.Decisions[1].Kind})
+	assert.InDelta(t, 1500.0, m.Decisions[1].Millis, 0)
+	assert.Equal(t, Stale, m.Done(p, slot, generation, uint32(reducer.OK), nan, 600), "it is not running")
+	require.Equal(t, int32(1), m.Advance(p, 1500))
+	require.Equal(t, int32(1), m.Done(p, slot, generation, uint32(reducer.OK), nan, 1600))
+	assert.Equal(t, uint8(Last), m.Decisions[0].Flags)
+	assert.Equal(t, Stale, m.Cancel(p, slot, generation, 1700))
+	assert.Equal(t, Stale, m.Renew(p, slot, generation, 1700))
+	assert.Equal(t, BadArgument, m.Done(p, slot, generation, 5, nan, 1700))
+	assert.Equal(t, BadArgument, m.Begin(p, 1, -1, 1700))
+	s.Keys[1] = MaxKey + 1
+	assert.Equal(t, BadArgument, m.Begin(p, 1, nan, 1700))
+	s.Keys[1] = 0
+	require.Equal(t, int32(3), m.Begin(p, 1, 0, 1700), "a deadline that is over at once")
+	assert.Equal(t, []uint8{NoStep, Deadline, NoStep}, []uint8{m.Decisions[0].Step, m.Decisions[1].Step, m.Decisions[2].Step})
+}
+
+// TestDescribe: a host learns the steps of a plan line by line.
+func TestDescribe(t *testing.T) {
+	var m Module
+	plan := uint32(m.Body(write(t, &m, policy)))
+	var all []string
+	for step := uint32(0); m.Describe(plan, step) > 0; step++ {
+		all = append(all, strings.ReplaceAll(text(&m), "\n", " "))
+	}
+	assert.Equal(t, []string{"retry retry enforce", "limit limit enforce key", "timeout timeout enforce"}, all)
+	assert.Positive(t, m.MakerOf(plan, 1))
+	assert.Equal(t, BadArgument, m.MakerOf(plan, 0))
+	assert.Equal(t, BadArgument, m.MakerOf(plan, 3))
+}
+
+// TestPlan picks a policy by its name, and says what is wrong with a document.
+func TestPlan(t *testing.T) {
+	var m Module
+	document := `{"version":1,"policies":{"a":` + policy + `,"b":{"steps":[{"timeout":"1s"}]}},"routes":[]}`
+	assert.Positive(t, m.Plan(write(t, &m, "b"+document), 1))
+	assert.Equal(t, BadPolicy, m.Plan(write(t, &m, "c"+document), 1))
+	assert.Contains(t, text(&m), `"c"`)
+	assert.Equal(t, BadPolicy, m.Plan(write(t, &m, document), 0))
+	assert.Equal(t, BadPolicy, m.Body(write(t, &m, `{"steps":[{"limit":{"rate":"50"}},{"brake":1}]}`)))
+	assert.Contains(t, text(&m), "steps[0].limit.rate")
+	assert.Contains(t, text(&m), "breaker", "the nearest name")
+}
+
+// TestSaveAndLoad carries a pipeline's cells to another one.
+func TestSaveAndLoad(t *testing.T) {
+	var m Module
+	p, q := pipelineOf(t, &m), pipelineOf(t, &m)
+	nan := math.NaN()
+	m.Slots.Keys[1] = 3
+	for range 2 {
+		m.Begin(p, 1, nan, 100)
+	}
+	assert.Equal(t, int32(0), m.Save(p, 1, 9), "no such cell")
+	assert.Equal(t, int32(0), m.Save(p, 2, 0), "a timeout has none")
+	size := m.Save(p, 1, 3)
+	require.Positive(t, size)
+	require.Equal(t, int32(0), m.Load(q, 1, 3, uint32(size), 10_000, 10_100))
+	require.Equal(t, int32(1), m.Begin(q, 1, nan, 10_100))
+	assert.Equal(t, uint8(drive.Reject), m.Decisions[0].Kind)
+	assert.Equal(t, BadBytes, m.Load(q, 1, 3, 0, 0, 10_100))
+	assert.Equal(t, BadBytes, m.Load(q, 0, 0, 0, 0, 10_100))
+	assert.Equal(t, BadArgument, m.Load(q, 1, MaxKey+1, 0, 0, 10_100))
+}
+
+// event appends an event of a batch.
+func event(dst []byte, op, outcome, flags uint8, slot, generation uint32, at, span int64) []byte {
+	dst = append(dst, op, outcome, flags, 0)
+	for _, n := range []uint32{1, slot, generation} {
+		dst = binary.LittleEndian.AppendUint32(dst, n)
+	}
+	for _, n := range []int64{at, span, 0} {
+		dst = binary.LittleEndian.AppendUint64(dst, uint64(n))
+	}
+	return dst
+}
+
+// TestBatch: events of a batch decide as one by one, and name calls of before
+// and of their own batch.
+func TestBatch(t *testing.T) {
+	var m Module
+	p := pipelineOf(t, &m)
+	src := event(nil, OpBegin, 0, 0, 0, 0, 0, 0)
+	src = event(src, OpDone, uint8(reducer.OK), EventOf, 0, 0, 1e6, 0)
+	src = event(src, OpDone, uint8(reducer.OK), EventOf, 0, 0, 2e6, 0)
+	src = event(src, OpBegin, 0, EventSpan, 0, 0, 3e6, 100)
+	src = event(src, OpTick, 0, 0, 0, 0, 4e6, 0)
+	require.Equal(t, int32(6), m.Batch(p, write(t, &m, string(src))))
+	var told [][2]int
+	for _, d := range m.Decisions {
+		told = append(told, [2]int{int(d.Event), int(d.Kind)})
+	}
+	assert.Equal(t, [][2]int{{0, int(drive.Admit)}, {1, int(drive.End)}, {2, StaleKind}, {3, int(drive.Admit)}, {4, int(drive.Timeout)}, {4, int(drive.End)}}, told)
+	assert.Equal(t, uint32(6), m.Slots.Count)
+
+	for _, wrong := range [][]byte{
+		src[:30],
+		event(nil, 5, 0, 0, 0, 0, 0, 0),
+		event(nil, OpDone, 0, 0, 0, 0, 0, 0),
+		event(nil, OpDone, 5, 0, 0, 0, 0, 0),
+		event(nil, OpDone, 1, EventOf, 0, 0, 0, 0),
+		event(nil, OpBegin, 0, EventSpan, 0, 0, 0, -1),
+		event(nil, OpBegin, 0, EventKeys, 0, 0, 0, 0),
+	} {
+		assert.Negative(t, m.Batch(p, write(t, &m, string(wrong))))
+	}
+	good := event(nil, OpBegin, 0, 0, 0, 0, 9e9, 0)
+	assert.Equal(t, BadBytes, m.Batch(p, write(t, &m, string(append(good, 1)))))
+	assert.Equal(t, uint32(1), m.Slots.Count, "what comes before has happened")
+}

@@ -1,0 +1,246 @@
+package abi
+
+import (
+	"encoding/binary"
+	"unsafe"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Other is what a step did to somebody else than its caller: 32 bytes.
+type Other struct {
+	Permit reducer.Permit // 0
+	Caller uint32         // 24
+	Kind   uint8          // 28
+	Reason uint8          // 29
+	_      [2]uint8
+}
+
+// holder is a cell with the mark of its last step.
+type holder struct {
+	cell  cell.Cell
+	maker *maker
+	core  *breaker.Core // of a breaker
+	last  clock.Mark
+}
+
+// Cell makes a cell whose first step comes at now.
+func (m *Module) Cell(makerHandle uint32, now float64) int32 {
+	made := m.get(makerHandle).maker
+	if made == nil {
+		return m.lost()
+	}
+	c := &holder{last: m.mark(now, 0)}
+	c.put(made, made.New(c.last))
+	return m.put(object{cell: c})
+}
+
+func (c *holder) put(made *maker, state cell.Cell) {
+	c.cell, c.maker, c.core = state, made, cell.Breaker(state)
+}
+
+// begin returns the cell of a handle, moved to now with all that was due.
+func (m *Module) begin(handle uint32, now float64) *holder {
+	c := m.get(handle).cell
+	if c == nil {
+		m.lost()
+		return nil
+	}
+	m.out = m.out[:0]
+	at := m.mark(now, c.last)
+	if c.maker.queued {
+		m.pass(c, at)
+	}
+	c.last = max(c.last, at)
+	return c
+}
+
+// pass lets time pass: at each mark that something is due at first what ends,
+// then what begins.
+func (m *Module) pass(c *holder, now clock.Mark) {
+	for at := c.cell.Wake(); at <= now; at = c.cell.Wake() {
+		c.cell.Step(reducer.Action{Kind: reducer.Tick}, at, &m.out)
+		m.serve(c, at)
+	}
+}
+
+func (m *Module) serve(c *holder, now clock.Mark) {
+	for at, _ := c.cell.Serves(); at <= now; at, _ = c.cell.Serves() {
+		c.cell.Step(reducer.Action{Kind: reducer.Serve}, now, &m.out)
+	}
+}
+
+// end tells the host how a step of a cell ended.
+func (m *Module) end(c *holder, answer *reducer.Answer) int32 {
+	s := &m.Slots
+	if c.maker.queued {
+		m.serve(c, c.last)
+		m.wakes(c.cell.Wake())
+	}
+	m.Others = m.Others[:0]
+	for i := range m.out {
+		e := &m.out[i]
+		m.Others = append(m.Others, Other{Permit: e.Permit, Caller: uint32(e.Caller), Kind: uint8(e.Kind), Reason: uint8(e.Reason)})
+	}
+	if s.Count = uint32(len(m.Others)); s.Count > 0 {
+		s.Records = address(unsafe.Pointer(&m.Others[0]))
+	}
+	s.Reason, s.Free = uint32(answer.Reason), answer.Free
+	s.Permit = answer.Permit
+	if c.core != nil {
+		m.modeOf(c)
+	}
+	switch at, known := answer.Mark, answer.Mark != clock.Never; {
+	case answer.Verdict != reducer.Reject && answer.Verdict != reducer.Wait:
+	case known:
+		s.Millis = millisOf(max(0, int64(at.Sub(c.last))))
+	default:
+		s.Millis = -1
+	}
+	return int32(answer.Verdict)
+}
+
+func (m *Module) modeOf(c *holder) {
+	m.Slots.Mode, m.Slots.Timeless = uint32(c.core.Mode), 0
+	if c.maker.untimed && c.core.Mode == breaker.Closed && c.core.Generation > 0 {
+		m.Slots.Timeless = 1
+	}
+}
+
+// Acquire asks a cell for a permit of the cost. caller names who asks in what
+// concerns it later. It returns the verdict.
+func (m *Module) Acquire(handle, cost, caller uint32, now float64) int32 {
+	c := m.begin(handle, now)
+	if c == nil {
+		return BadHandle
+	}
+	if !c.maker.queued {
+		if permit, ok := c.cell.Enter(cost, uint64(caller), c.last); ok {
+			m.Slots.Count, m.Slots.Reason, m.Slots.Permit = 0, 0, permit
+			return int32(reducer.Admit)
+		}
+	}
+	answer := c.cell.Step(reducer.Action{Kind: reducer.Acquire, Cost: cost, Permit: reducer.Permit{ID: uint64(caller)}}, c.last, &m.out)
+	return m.end(c, &answer)
+}
+
+// Step steps a cell with any action about Slots.Permit. It returns the verdict.
+func (m *Module) Step(handle, kind, outcome, cost uint32, now float64) int32 {
+	c := m.begin(handle, now)
+	if c == nil {
+		return BadHandle
+	}
+	if kind > 255 || outcome > 255 {
+		return m.fail(BadArgument, "no such action")
+	}
+	a := reducer.Action{Kind: reducer.Kind(kind), Outcome: reducer.Outcome(outcome), Cost: cost, Permit: m.Slots.Permit}
+	answer := c.cell.Step(a, c.last, &m.out)
+	return m.end(c, &answer)
+}
+
+// Pass lets time pass for a cell.
+func (m *Module) Pass(handle uint32, now float64) int32 {
+	c := m.begin(handle, now)
+	if c == nil {
+		return BadHandle
+	}
+	if !c.maker.queued {
+		m.pass(c, c.last)
+	}
+	return m.end(c, &reducer.Answer{Verdict: reducer.Done})
+}
+
+// Fresh returns 1 when the cell at now cannot be told from a new one.
+func (m *Module) Fresh(handle uint32, now float64) int32 {
+	c := m.get(handle).cell
+	if c == nil {
+		return m.lost()
+	}
+	if c.cell.Fresh(max(c.last, m.mark(now, c.last))) {
+		return 1
+	}
+	return 0
+}
+
+// Adopt puts a cell under another configuration of its mechanism, as the
+// configure rules of POLICY.md say.
+func (m *Module) Adopt(handle, makerHandle uint32, now float64) int32 {
+	made := m.get(makerHandle).maker
+	if made == nil {
+		return m.lost()
+	}
+	c := m.begin(handle, now)
+	if c == nil {
+		return BadHandle
+	}
+	c.put(made, made.Adopt(c.cell, c.last, &m.out))
+	return m.end(c, &reducer.Answer{Verdict: reducer.Done})
+}
+
+// State leaves the state of a cell in the buffer and returns its size.
+func (m *Module) State(handle uint32) int32 {
+	c := m.get(handle).cell
+	if c == nil {
+		return m.lost()
+	}
+	return m.give(c.cell.AppendState(nil))
+}
+
+// Restore replaces the state of a cell by size bytes of the buffer. With by, it
+// is that of another process, moved by so many milliseconds along the line of
+// marks and without those who waited or held something there; NaN takes it as it
+// is.
+func (m *Module) Restore(handle, size uint32, by, now float64) int32 {
+	src, ok := m.take(size)
+	if !ok {
+		return BadSize
+	}
+	c := m.begin(handle, now)
+	if c == nil {
+		return BadHandle
+	}
+	var err error
+	if shift, moved := m.span(by); moved {
+		err = c.cell.Revive(src, shift)
+	} else {
+		err = c.cell.Restore(src)
+	}
+	if err != nil {
+		return m.fail(BadBytes, err.Error())
+	}
+	return m.end(c, &reducer.Answer{Verdict: reducer.Done})
+}
+
+// Reduce is a pure step. The buffer holds the mark in 8 bytes, an action, and a
+// state, which is empty for a new one: size bytes in all. It leaves the size of
+// the next state in 4 bytes, that state, and the effects, and returns their size.
+func (m *Module) Reduce(makerHandle, size uint32) int32 {
+	made := m.get(makerHandle).maker
+	if made == nil {
+		return m.lost()
+	}
+	src, ok := m.take(size)
+	const head = 8 + reducer.ActionSize
+	if !ok || size < head {
+		return m.fail(BadSize, "a mark, an action and a state are 40 bytes or more")
+	}
+	now := clock.Mark(binary.LittleEndian.Uint64(src))
+	action, err := reducer.DecodeAction(src[8:head])
+	if err != nil {
+		return m.fail(BadBytes, "no action")
+	}
+	c := made.New(now)
+	if size > head {
+		if err := c.Restore(src[head:]); err != nil {
+			return m.fail(BadBytes, err.Error())
+		}
+	}
+	m.out = m.out[:0]
+	answer := c.Step(action, now, &m.out)
+	text := c.AppendState(make([]byte, 4, 256))
+	binary.LittleEndian.PutUint32(text, uint32(len(text)-4))
+	return m.give(reducer.Effects{Answer: answer, Others: m.out}.AppendBytes(text))
+}

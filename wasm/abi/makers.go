@@ -1,0 +1,124 @@
+package abi
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// config reads Slots.Config, one number after another.
+type config struct {
+	numbers *[16]float64
+	next    int
+	wrong   bool
+}
+
+func (m *Module) config() config { return config{numbers: &m.Slots.Config} }
+
+func (c *config) number() float64 {
+	n := c.numbers[c.next]
+	c.next++
+	return n
+}
+
+// count reads a whole number from 0 to most.
+func (c *config) count(most float64) uint32 {
+	n := c.number()
+	if !(n >= 0 && n <= most) || n != float64(uint32(n)) {
+		c.wrong = true
+		return 0
+	}
+	return uint32(n)
+}
+
+// duration reads milliseconds, rounded to nanoseconds.
+func (c *config) duration() time.Duration {
+	n := c.number()
+	if n != n { //nolint:gocritic // NaN
+		c.wrong = true
+	}
+	if n < 0 {
+		return time.Duration(whole(n - 0.5/nanos))
+	}
+	return time.Duration(whole(n + 0.5/nanos))
+}
+
+func (c *config) uint32() uint32       { return c.count(1<<32 - 1) }
+func (c *config) byte() uint8          { return uint8(c.count(255)) }
+func (c *config) share() reducer.Share { return reducer.Share(c.uint32()) }
+
+func (c *config) backoff() backoff.Config {
+	return backoff.Config{
+		Kind: backoff.Kind(c.byte()), Base: c.duration(), Factor: backoff.Factor(c.uint32()),
+		Max: c.duration(), Jitter: backoff.JitterKind(c.byte()), Share: c.share(),
+	}
+}
+
+// made names what a constructor made of the configuration.
+func (m *Module) made(c *config, o object, err error) int32 {
+	if c.wrong {
+		return m.fail(BadArgument, "the configuration has a number that is not whole or out of range")
+	}
+	if err != nil {
+		return m.fail(BadPolicy, err.Error())
+	}
+	return m.put(o)
+}
+
+// maker makes cells of one configuration.
+type maker struct {
+	cell.Maker
+	// queued says that cells may have something to do that no caller asks for:
+	// to serve a queue, to end waits and leases.
+	queued bool
+	// untimed says that a closed breaker needs no time.
+	untimed bool
+}
+
+// Limiter makes a maker of limiters: algorithm, count, period, burst, wait,
+// queue, order.
+func (m *Module) Limiter() int32 {
+	c := m.config()
+	made, err := cell.ForLimit(limiter.Config{
+		Algorithm: limiter.Algorithm(c.byte()), Count: c.uint32(), Period: c.duration(), Burst: c.uint32(),
+		Wait: c.duration(), Queue: c.uint32(), Order: limiter.Order(c.byte()),
+	})
+	return m.made(&c, object{maker: &maker{Maker: made, queued: c.numbers[4] > 0}}, err)
+}
+
+// Bulkhead makes a maker of bulkheads: concurrent, queue, wait, order, lease.
+func (m *Module) Bulkhead() int32 {
+	c := m.config()
+	made, err := cell.ForBulkhead(bulkhead.Config{
+		Concurrent: c.uint32(), Queue: c.uint32(), Wait: c.duration(), Order: limiter.Order(c.byte()), Lease: c.duration(),
+	})
+	return m.made(&c, object{maker: &maker{Maker: made, queued: true}}, err)
+}
+
+// Breaker makes a maker of breakers: window, count, span, minimum, failure
+// rate, slow over, slow rate, probes, the longest half-open, the open time as a
+// backoff.
+func (m *Module) Breaker() int32 {
+	c := m.config()
+	b := breaker.Config{
+		Window: breaker.WindowKind(c.byte()), Count: c.uint32(), Span: c.duration(), Minimum: c.uint32(), FailureRate: c.share(),
+		SlowOver: c.duration(), SlowRate: c.share(), Probes: c.uint32(), HalfOpenMax: c.duration(), Open: c.backoff(),
+	}
+	made, err := cell.ForBreaker(b)
+	return m.made(&c, object{maker: &maker{Maker: made, untimed: untimed(&b)}}, err)
+}
+
+func untimed(c *breaker.Config) bool { return c.Window != breaker.Time && c.SlowOver == 0 }
+
+// Retry makes a retry: attempts, the backoff.
+func (m *Module) Retry() int32 {
+	c := m.config()
+	made, err := retry.New(retry.Config{Attempts: c.uint32(), Backoff: c.backoff()})
+	return m.made(&c, object{retry: made}, err)
+}

@@ -1,0 +1,203 @@
+package abi
+
+import (
+	"unsafe"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Version of the ABI. A module of a greater one may lack what this one has.
+const Version = 1
+
+// Codes of errors. All are negative; the text of the error is in the buffer.
+const (
+	// BadHandle: there is no such object, or it is of another kind.
+	BadHandle int32 = -1
+	// BadPolicy: the document or the configuration is wrong, as the text says.
+	BadPolicy int32 = -2
+	// BadSize: more bytes than the buffer has, or more than can be had.
+	BadSize int32 = -3
+	// BadArgument: a number is none of those that are allowed.
+	BadArgument int32 = -4
+	// BadBytes: the bytes are no state or no action of this machine.
+	BadBytes int32 = -5
+	// Stale: the call is over, unknown or not running. It is no error of the
+	// host, changes nothing, and leaves no text.
+	Stale int32 = -6
+)
+
+// MaxBuffer is the most that the buffer holds, 16 MiB.
+const MaxBuffer = 16 << 20
+
+// MaxKey is the greatest number of a key.
+const MaxKey = 1<<20 - 1
+
+// Slots are where numbers go in and out. The layout is part of the ABI.
+type Slots struct {
+	// Exact says which of Now and Span hold for the next call; it clears them.
+	Exact uint32 // 0
+	// Size of what the last call left in the buffer.
+	Size uint32 // 4
+	// Count of the records that the last call left.
+	Count uint32 // 8
+	// Records is their address, Buffer that of the buffer.
+	Records uint32 // 12
+	Buffer  uint32 // 16
+	// Free is how many permits a peek found.
+	Free uint32     // 20
+	Now  clock.Mark // 24, in
+	Span int64      // 32, in
+	// Wake is when there is next something to do, WakeMillis the same rounded up.
+	Wake       clock.Mark // 40
+	WakeMillis float64    // 48
+	// Slot and Generation name the call that began last.
+	Slot       uint32 // 56
+	Generation uint32 // 60
+	// Reason and Millis of the last refusal or wait of a cell.
+	Reason uint32 // 64
+	// Timeless says that the breaker's next Acquire needs no time.
+	Timeless uint32  // 68
+	Millis   float64 // 72
+	// Permit goes out with an admission and in with what ends it.
+	Permit reducer.Permit // 80
+	// Mode of a breaker after the last call.
+	Mode uint32 // 104
+	// Attempt and Before are the state of a retry.
+	Attempt uint32                    // 108
+	Before  int64                     // 112
+	Keys    [pipeline.MaxSteps]uint32 // 120, in
+	Config  [16]float64               // 184, in
+}
+
+// The bits of Slots.Exact.
+const (
+	ExactNow  = 1
+	ExactSpan = 2
+)
+
+// object is what a handle names: one of the pointers. An interface would do as
+// well, and would link a description of every type that they lead to.
+type object struct {
+	cell       *holder
+	maker      *maker
+	plan       *pipeline.Plan
+	driver     *drive.Driver
+	retry      *retry.Machine
+	generation uint32
+}
+
+// A handle is the index of an object and the generation of its use, which is
+// never 0 and fits generationBits.
+const (
+	generationBits = 7
+	generations    = 1<<generationBits - 1
+	maxObjects     = 1 << (31 - generationBits)
+)
+
+// Module is all that a wasm instance holds. The zero value is ready.
+type Module struct {
+	Slots Slots
+	// Buffer holds bytes that go in and out.
+	Buffer []byte
+	// Decisions of the last call, where it was one on a pipeline.
+	Decisions []Decision
+	// Others are what the last call did to others, where it was one on a cell.
+	Others []Other
+
+	objects []object
+	free    []uint32
+	out     reducer.Out
+	batch   []begun
+}
+
+// Reserve makes room for at least size bytes in the buffer and keeps what is in
+// it.
+func (m *Module) Reserve(size uint32) int32 {
+	if size > MaxBuffer {
+		return m.fail(BadSize, "the buffer holds at most 16777216 bytes")
+	}
+	if int(size) > len(m.Buffer) {
+		room := make([]byte, max(size, 1024))
+		copy(room, m.Buffer)
+		m.Buffer = room
+		m.Slots.Buffer = address(unsafe.Pointer(&room[0]))
+	}
+	return 0
+}
+
+// address is where a host finds what a pointer points to. Where pointers are
+// longer than the module's it means nothing.
+func address(p unsafe.Pointer) uint32 { return uint32(uintptr(p)) }
+
+// take returns the first size bytes of the buffer.
+func (m *Module) take(size uint32) ([]byte, bool) {
+	if int64(size) > int64(len(m.Buffer)) {
+		m.fail(BadSize, "more bytes than the buffer has")
+		return nil, false
+	}
+	return m.Buffer[:size], true
+}
+
+// give leaves bytes in the buffer and returns how many.
+func (m *Module) give(src []byte) int32 {
+	if code := m.Reserve(uint32(len(src))); code < 0 {
+		return code
+	}
+	m.Slots.Size = uint32(copy(m.Buffer, src))
+	return int32(m.Slots.Size)
+}
+
+// fail leaves the text of an error.
+func (m *Module) fail(code int32, text string) int32 {
+	m.Slots.Count = 0
+	if len(text) > MaxBuffer {
+		text = text[:MaxBuffer]
+	}
+	m.Reserve(uint32(len(text)))
+	m.Slots.Size = uint32(copy(m.Buffer, text))
+	return code
+}
+
+// put names an object.
+func (m *Module) put(o object) int32 {
+	index := uint32(len(m.objects))
+	if n := len(m.free); n > 0 {
+		index, m.free = m.free[n-1], m.free[:n-1]
+	} else if index >= maxObjects {
+		return m.fail(BadSize, "too many objects: free some")
+	} else {
+		m.objects = append(m.objects, object{generation: 1})
+	}
+	o.generation = m.objects[index].generation
+	m.objects[index] = o
+	return int32(index<<generationBits | o.generation)
+}
+
+// none is the object of a wrong handle.
+var none object
+
+// get returns the object of a handle. Its pointers are nil but for one.
+func (m *Module) get(handle uint32) *object {
+	if index := handle >> generationBits; index < uint32(len(m.objects)) && m.objects[index].generation == handle&generations {
+		return &m.objects[index]
+	}
+	return &none
+}
+
+// Free forgets an object. Its handle, and no other one, is wrong from then on.
+func (m *Module) Free(handle uint32) int32 {
+	o := m.get(handle)
+	if *o == (object{generation: o.generation}) {
+		return m.lost()
+	}
+	*o = object{generation: o.generation%generations + 1}
+	m.free = append(m.free, handle>>generationBits)
+	return 0
+}
+
+// lost is the error of a wrong handle.
+func (m *Module) lost() int32 { return m.fail(BadHandle, "no such object, or one of another kind") }

@@ -1,0 +1,246 @@
+package abi
+
+import (
+	"math/bits"
+	"unsafe"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Decision is a line of the decision log: 48 bytes.
+type Decision struct {
+	At         clock.Mark // 0
+	Value      int64      // 8, the mark of until, or the nanoseconds of retry_after
+	Millis     float64    // 16, Value in milliseconds
+	Slot       uint32     // 24
+	Generation uint32     // 28
+	Attempt    uint32     // 32
+	Event      uint32     // 36, of a batch
+	Kind       uint8      // 40
+	Outcome    uint8      // 41
+	Reason     uint8      // 42
+	Step       uint8      // 43, the index; NoStep and Deadline
+	Flags      uint8      // 44
+	_          [3]uint8
+}
+
+// The steps that are none of the plan's.
+const (
+	NoStep   = 255
+	Deadline = 254
+)
+
+// The bits of Decision.Flags.
+const (
+	Shadow   = 1
+	Fallback = 2
+	Last     = 4
+	HasValue = 8
+)
+
+// Pipeline makes the driver of a plan. seed is that of all jitter.
+func (m *Module) Pipeline(planHandle, seedLow, seedHigh uint32) int32 {
+	plan := m.get(planHandle).plan
+	if plan == nil {
+		return m.lost()
+	}
+	return m.put(object{driver: drive.New(plan, uint64(seedHigh)<<32|uint64(seedLow))})
+}
+
+// moved returns the driver of a handle, moved to now.
+func (m *Module) moved(handle uint32, now float64) *drive.Driver {
+	d := m.get(handle).driver
+	if d == nil {
+		m.lost()
+		return nil
+	}
+	d.Decisions = d.Decisions[:0]
+	m.Decisions = m.Decisions[:0]
+	d.Advance(m.mark(now, d.Now()))
+	return d
+}
+
+// grow makes room for twice as many records. It stands apart from decided, which
+// is on the way of every call.
+func (m *Module) grow() {
+	room := make([]Decision, len(m.Decisions), max(8, 2*cap(m.Decisions)))
+	copy(room, m.Decisions)
+	m.Decisions = room
+}
+
+// decided leaves the decisions as records and returns how many there are.
+func (m *Module) decided(d *drive.Driver, event uint32) int32 {
+	for i := range d.Decisions {
+		x := &d.Decisions[i]
+		if len(m.Decisions) == cap(m.Decisions) {
+			m.grow()
+		}
+		m.Decisions = m.Decisions[:len(m.Decisions)+1]
+		r := &m.Decisions[len(m.Decisions)-1]
+		r.At, r.Slot, r.Generation = x.At, x.Call.Slot(), x.Call.Generation()
+		r.Attempt, r.Event = x.Attempt, event
+		r.Kind, r.Outcome, r.Reason = uint8(x.Kind), uint8(x.Outcome), uint8(x.Reason)
+		r.Value, r.Millis, r.Step, r.Flags = 0, 0, uint8(x.Index), 0
+		if x.Index < 0 && x.Step != "" {
+			r.Step = Deadline
+		}
+		switch {
+		case x.Kind == drive.Reject && x.RetryAfter >= 0:
+			r.Value, r.Flags = int64(x.RetryAfter), HasValue
+		case (x.Kind == drive.Wait || x.Kind == drive.Retry) && x.Until != clock.Never:
+			r.Value, r.Flags = int64(x.Until), HasValue
+		}
+		if r.Flags != 0 {
+			r.Millis = millisOf(r.Value)
+		}
+		if x.Shadow {
+			r.Flags |= Shadow
+		}
+		if x.Fallback {
+			r.Flags |= Fallback
+		}
+		if x.Last {
+			r.Flags |= Last
+		}
+	}
+	d.Decisions = d.Decisions[:0]
+	if m.Slots.Count = uint32(len(m.Decisions)); m.Slots.Count > 0 {
+		m.Slots.Records = address(unsafe.Pointer(&m.Decisions[0]))
+	}
+	m.wakes(d.NextWake())
+	return int32(m.Slots.Count)
+}
+
+// Begin starts a call, which Slots.Slot and Slots.Generation name. deadline is
+// NaN for none. Steps with keys have their numbers in Slots.Keys. Like all that
+// happens to a pipeline it returns how many decisions there are.
+func (m *Module) Begin(handle, cost uint32, deadline, now float64) int32 {
+	d := m.moved(handle, now)
+	if d == nil {
+		return BadHandle
+	}
+	r := drive.Request{Cost: cost, Deadline: -1}
+	if span, ok := m.span(deadline); ok {
+		if span < 0 {
+			return m.fail(BadArgument, "a deadline is 0 or more")
+		}
+		r.Deadline = span
+	}
+	for keyed := d.Plan().Keyed(); keyed != 0; keyed &= keyed - 1 {
+		i := bits.TrailingZeros16(keyed)
+		if r.Keys[i] = m.Slots.Keys[i]; r.Keys[i] > MaxKey {
+			return m.fail(BadArgument, "a key's number is at most 1048575")
+		}
+	}
+	call := d.Begin(r)
+	m.Slots.Slot, m.Slots.Generation = call.Slot(), call.Generation()
+	return m.decided(d, 0)
+}
+
+// Done ends the running attempt of a call with an outcome from ok to ignore.
+// after is what the answer named as retry-after, NaN for nothing.
+func (m *Module) Done(handle, slot, generation, outcome uint32, after, now float64) int32 {
+	d := m.moved(handle, now)
+	if d == nil {
+		return BadHandle
+	}
+	if outcome < uint32(reducer.OK) || outcome > uint32(reducer.Ignore) {
+		return m.fail(BadArgument, "no such outcome")
+	}
+	span, told := m.span(after)
+	return m.settled(d, d.Done(drive.HandleOf(slot, generation), reducer.Outcome(outcome), told, span))
+}
+
+// settled tells what followed from an event, or that it was stale.
+func (m *Module) settled(d *drive.Driver, live bool) int32 {
+	n := m.decided(d, 0)
+	if !live {
+		return Stale
+	}
+	return n
+}
+
+// Cancel gives a call up, whatever it is doing.
+func (m *Module) Cancel(handle, slot, generation uint32, now float64) int32 {
+	d := m.moved(handle, now)
+	if d == nil {
+		return BadHandle
+	}
+	return m.settled(d, d.Cancel(drive.HandleOf(slot, generation)))
+}
+
+// Renew extends the leases of a running call.
+func (m *Module) Renew(handle, slot, generation uint32, now float64) int32 {
+	d := m.moved(handle, now)
+	if d == nil {
+		return BadHandle
+	}
+	return m.settled(d, d.Renew(drive.HandleOf(slot, generation)))
+}
+
+// Advance lets time pass.
+func (m *Module) Advance(handle uint32, now float64) int32 {
+	d := m.moved(handle, now)
+	if d == nil {
+		return BadHandle
+	}
+	return m.decided(d, 0)
+}
+
+// Configure puts another plan in force.
+func (m *Module) Configure(handle, planHandle uint32, now float64) int32 {
+	plan := m.get(planHandle).plan
+	if plan == nil {
+		return m.lost()
+	}
+	d := m.moved(handle, now)
+	if d == nil {
+		return BadHandle
+	}
+	d.Configure(plan)
+	return m.decided(d, 0)
+}
+
+// Uses returns 1 while the number of a key means something to a cell or a call.
+func (m *Module) Uses(handle, key uint32) int32 {
+	d := m.get(handle).driver
+	if d == nil {
+		return m.lost()
+	}
+	if d.Uses(key) {
+		return 1
+	}
+	return 0
+}
+
+// Save leaves the state of a step's cell in the buffer and returns its size, 0
+// where there is no such cell yet.
+func (m *Module) Save(handle, step, key uint32) int32 {
+	d := m.get(handle).driver
+	if d == nil {
+		return m.lost()
+	}
+	return m.give(d.AppendState(nil, int(step), key))
+}
+
+// Load is Restore for a step's cell, which begins now where there is none.
+func (m *Module) Load(handle, step, key, size uint32, by, now float64) int32 {
+	src, ok := m.take(size)
+	if !ok {
+		return BadSize
+	}
+	d := m.moved(handle, now)
+	if d == nil {
+		return BadHandle
+	}
+	if key > MaxKey {
+		return m.fail(BadArgument, "a key's number is at most 1048575")
+	}
+	shift, _ := m.span(by)
+	if err := d.Revive(int(step), key, src, shift); err != nil {
+		return m.fail(BadBytes, err.Error())
+	}
+	return m.decided(d, 0)
+}

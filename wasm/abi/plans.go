@@ -1,0 +1,78 @@
+package abi
+
+import (
+	"strings"
+
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/policy/document"
+)
+
+// Plan compiles a policy of a document. The buffer holds the name of the policy
+// in nameSize bytes, which may be none where there is one policy, and the
+// document in JSON: size bytes in all.
+func (m *Module) Plan(size, nameSize uint32) int32 {
+	src, ok := m.take(size)
+	if !ok {
+		return BadSize
+	}
+	if nameSize > size {
+		return m.fail(BadSize, "the name is longer than all")
+	}
+	p, err := document.ParsePolicyJSON("policy", src[nameSize:], string(src[:nameSize]))
+	return m.plan(p, err)
+}
+
+// Body compiles the body of a single policy, as in {"steps": [...]}: size bytes
+// of JSON in the buffer.
+func (m *Module) Body(size uint32) int32 {
+	src, ok := m.take(size)
+	if !ok {
+		return BadSize
+	}
+	p, err := document.ParseOneJSON("policy", src)
+	return m.plan(p, err)
+}
+
+func (m *Module) plan(p *document.Policy, err error) int32 {
+	if err != nil {
+		return m.fail(BadPolicy, err.Error())
+	}
+	plan, err := pipeline.Compile(p.Policy)
+	if err != nil {
+		return m.fail(BadPolicy, err.Error())
+	}
+	return m.put(object{plan: plan})
+}
+
+// Describe leaves lines about a step in the buffer: its name, its mechanism,
+// "shadow" or "enforce", and the attributes that its cells are kept per. It
+// returns their size, 0 past the last step.
+func (m *Module) Describe(planHandle, step uint32) int32 {
+	plan := m.get(planHandle).plan
+	if plan == nil {
+		return m.lost()
+	}
+	if step >= uint32(plan.Len()) {
+		return 0
+	}
+	i := int(step)
+	mode := "enforce"
+	if plan.Shadow(i) {
+		mode = "shadow"
+	}
+	lines := append([]string{plan.StepName(i), plan.Kind(i).String(), mode}, plan.Per(i)...)
+	return m.give([]byte(strings.Join(lines, "\n")))
+}
+
+// MakerOf returns a maker of the cells of a step. A timeout, and a retry without
+// a budget, has none.
+func (m *Module) MakerOf(planHandle, step uint32) int32 {
+	plan := m.get(planHandle).plan
+	if plan == nil {
+		return m.lost()
+	}
+	if step >= uint32(plan.Len()) || plan.Maker(int(step)) == nil {
+		return m.fail(BadArgument, "the step has no cells")
+	}
+	return m.put(object{maker: &maker{Maker: plan.Maker(int(step)), queued: true}})
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env bash
+# Builds the wasm modules and prints their sizes.
+#
+#   wasm/build.sh           writes wasm/*.wasm
+#   wasm/build.sh --check   builds into .cache/wasm and fails when a committed
+#                           module has other bytes
+#
+# Either fails when a module imports anything. Run by make wasm and make
+# wasm-check. Equal bytes need the pinned toolchain, see toolchain.sh. With
+# another one the check says so and replays the conformance vectors on what it
+# built instead.
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/../tools/common.sh"
+need_go
+
+# The modules and how each is optimized: the whole one for speed, those of one
+# mechanism for size.
+modules=(sluice:s limiter:z breaker:z retry:z)
+features=(--enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int --enable-mutable-globals)
+recipe="tinygo 0.41.1, LLVM 19.1.7, binaryen 108"
+
+check=
+[[ ${1:-} == --check ]] && check=yes
+out=${check:+.cache/wasm}
+out=${out:-wasm}
+mkdir -p "$out"
+
+tinygo=$(wasm/toolchain.sh)
+have="tinygo $("$tinygo" version | awk '{print $3}'), LLVM $("$tinygo" version | sed -n 's/.*LLVM version \([0-9.]*\).*/\1/p'), binaryen $(wasm-opt --version | awk '{print $3}')"
+
+# roots writes what wasm-metadce has to keep: the exports of the ABI. TinyGo
+# exports helpers of its own besides.
+roots() {
+	local package export
+	echo '['
+	for package in $(sed -n 's#.*/wasm/entry/export/\([a-z]*\)"#\1#p' "wasm/entry/$1/main.go"); do
+		for export in $(sed -n 's#^//go:wasmexport ##p' "wasm/entry/export/$package/$package.go"); do
+			printf '{"name":"%s","root":true,"export":"%s"},\n' "$export" "$export"
+		done
+	done
+	printf '{"name":"_initialize","root":true,"export":"_initialize"},{"name":"memory","root":true,"export":"memory"}]\n'
+}
+
+differ=()
+for module in "${modules[@]}"; do
+	name=${module%:*} level=${module#*:}
+	wasm=$out/$name.wasm
+	"$tinygo" build -opt="$level" -no-debug -panic=trap -target "$PWD/wasm/target.json" -o "$wasm.new" "./wasm/entry/$name"
+	passes=(-Oz)
+	[[ $level == z ]] || passes=(-O3)
+	roots "$name" >"$wasm.roots"
+	wasm-metadce --graph-file="$wasm.roots" "${features[@]}" "$wasm.new" -o "$wasm.new" >/dev/null
+	wasm-opt "${passes[@]}" --converge "${features[@]}" --strip-debug --strip-producers "$wasm.new" -o "$wasm"
+	rm -f "$wasm.new" "$wasm.roots"
+	printf '%-13s %6d bytes, %6d gzipped\n' "$name.wasm" "$(stat -c %s "$wasm")" "$(gzip -9c "$wasm" | wc -c)"
+	if wasm-dis "${features[@]}" "$wasm" | grep '(import '; then
+		die "$name.wasm has imports"
+	fi
+	[[ -z $check ]] || cmp -s "$wasm" "wasm/$name.wasm" || differ+=("$name.wasm")
+done
+
+if ((${#differ[@]})); then
+	if [[ $have == "$recipe" ]]; then
+		die "${differ[*]}: other bytes than the committed ones; run make wasm and commit what it wrote"
+	fi
+	say "bytes are not compared: this is $have, the committed modules were built by $recipe"
+	SLUICE_WASM=$out/sluice.wasm node vectors/node.mjs
+elif [[ -n $check ]]; then
+	echo "the committed modules are what the sources give ($recipe)"
+fi

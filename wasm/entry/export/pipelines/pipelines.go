@@ -1,0 +1,69 @@
+//go:build tinygo
+
+// Package pipelines exports policies: plans compiled from JSON, their pipelines, and pure steps of
+// their cells.
+package pipelines
+
+import "github.com/sluice-go/sluice/wasm/entry/export/base"
+
+//go:wasmexport plan
+func plan(size, nameSize uint32) int32 { return base.M().Plan(size, nameSize) }
+
+//go:wasmexport body
+func body(size uint32) int32 { return base.M().Body(size) }
+
+//go:wasmexport describe
+func describe(plan, step uint32) int32 { return base.M().Describe(plan, step) }
+
+//go:wasmexport maker
+func maker(plan, step uint32) int32 { return base.M().MakerOf(plan, step) }
+
+//go:wasmexport reduce
+func reduce(maker, size uint32) int32 { return base.M().Reduce(maker, size) }
+
+//go:wasmexport pipeline
+func pipeline(plan, seedLow, seedHigh uint32) int32 {
+	return base.M().Pipeline(plan, seedLow, seedHigh)
+}
+
+//go:wasmexport begin
+func begin(pipeline, cost uint32, deadline, now float64) int32 {
+	return base.M().Begin(pipeline, cost, deadline, now)
+}
+
+//go:wasmexport done
+func done(pipeline, slot, generation, outcome uint32, after, now float64) int32 {
+	return base.M().Done(pipeline, slot, generation, outcome, after, now)
+}
+
+//go:wasmexport cancel
+func cancel(pipeline, slot, generation uint32, now float64) int32 {
+	return base.M().Cancel(pipeline, slot, generation, now)
+}
+
+//go:wasmexport renew
+func renew(pipeline, slot, generation uint32, now float64) int32 {
+	return base.M().Renew(pipeline, slot, generation, now)
+}
+
+//go:wasmexport advance
+func advance(pipeline uint32, now float64) int32 { return base.M().Advance(pipeline, now) }
+
+//go:wasmexport configure
+func configure(pipeline, plan uint32, now float64) int32 {
+	return base.M().Configure(pipeline, plan, now)
+}
+
+//go:wasmexport uses
+func uses(pipeline, key uint32) int32 { return base.M().Uses(pipeline, key) }
+
+//go:wasmexport save
+func save(pipeline, step, key uint32) int32 { return base.M().Save(pipeline, step, key) }
+
+//go:wasmexport load
+func load(pipeline, step, key, size uint32, by, now float64) int32 {
+	return base.M().Load(pipeline, step, key, size, by, now)
+}
+
+//go:wasmexport batch
+func batch(pipeline, size uint32) int32 { return base.M().Batch(pipeline, size) }

@@ -1,0 +1,275 @@
+package host
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+	"unsafe"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/wasm/abi"
+)
+
+// Op is what an Event is.
+type Op uint8
+
+// The operations.
+const (
+	// Tick lets time pass.
+	Tick Op = abi.OpTick
+	// Begin starts a call.
+	Begin Op = abi.OpBegin
+	// Done ends the running attempt of a call.
+	Done Op = abi.OpDone
+	// Cancel gives a call up.
+	Cancel Op = abi.OpCancel
+	// Renew extends the leases of a running call.
+	Renew Op = abi.OpRenew
+)
+
+// Event is one of a Batch.
+type Event struct {
+	Op Op
+	// At is the mark of the event.
+	At clock.Mark
+	// Request of a Begin.
+	Request Request
+	// Result of a Done.
+	Result Result
+	// Call that is done, cancelled or renewed. Batch fills in that of a Begin.
+	Call drive.Handle
+	// Of, where it is not 0, names the call in place of Call: that of the Begin
+	// which is event Of-1 of the same batch.
+	Of int
+
+	// Stale is filled in: the event found no such call, or not running, and did
+	// nothing.
+	Stale bool
+	// Decisions is filled in: how many of the decisions are of this event or of
+	// what was due before it. They stand in the order of the events.
+	Decisions int
+}
+
+// Batch lets events happen, one after another, in one call of the module, which
+// is worth it where such a call is dear. It appends the decisions to dst and
+// fills in what came of each event. On an *Error nothing has happened.
+func (p *Pipeline) Batch(dst []drive.Decision, events []Event) ([]drive.Decision, error) {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	return p.batch(dst, events)
+}
+
+func (p *Pipeline) batch(dst []drive.Decision, events []Event) ([]drive.Decision, error) {
+	if len(events) == 0 {
+		return dst, nil
+	}
+	p.encoded = p.encoded[:0]
+	p.keys.batch++
+	for i := range events {
+		if err := p.encode(events, i); err != nil {
+			return dst, err
+		}
+	}
+	room, _, err := p.m.makeRoom(len(p.encoded))
+	if err != nil {
+		return dst, err
+	}
+	copy(room, p.encoded)
+	if _, err := p.m.call(batch, uint64(p.handle), uint64(len(p.encoded))); err != nil {
+		var wrong *Error
+		if errors.As(err, &wrong) && wrong.Code != abi.BadHandle {
+			return dst, p.m.broken(errors.New("it refused events that are right: " + wrong.Text))
+		}
+		return dst, err
+	}
+	return p.decisions(dst, events)
+}
+
+// encode appends event i, or says what is wrong with it.
+func (p *Pipeline) encode(events []Event, i int) error {
+	e := &events[i]
+	e.Stale, e.Decisions = false, 0
+	wrong := func(text string) error {
+		if len(events) > 1 {
+			text = fmt.Sprintf("events[%d]: %s", i, text)
+		}
+		return &Error{Code: abi.BadArgument, Text: text}
+	}
+	var outcome reducer.Outcome
+	var flags uint8
+	var cost, slot, generation uint32
+	var span time.Duration
+	var keys [pipeline.MaxSteps]uint32
+	switch e.Op {
+	case Tick:
+	case Begin:
+		if p.moved {
+			return wrong("the pipeline was handed over")
+		}
+		e.Call = drive.Handle{}
+		cost = e.Request.Cost
+		if span = e.Request.Deadline; span >= 0 {
+			flags |= abi.EventSpan
+		}
+		if e.Request.Lookup != nil {
+			if keys = p.number(e.Request.Lookup); keys != [pipeline.MaxSteps]uint32{} {
+				flags |= abi.EventKeys
+			}
+		}
+		for _, key := range keys {
+			if key > abi.MaxKey {
+				return errKeys
+			}
+		}
+	case Done, Cancel, Renew:
+		slot, generation = e.Call.Slot(), e.Call.Generation()
+		if e.Of != 0 {
+			if e.Of < 0 || e.Of > i || events[e.Of-1].Op != Begin {
+				return wrong("it names an event that is no begin before it")
+			}
+			flags |= abi.EventOf
+			slot, generation = uint32(e.Of-1), 0
+		}
+		if e.Op != Done {
+			break
+		}
+		if outcome = e.Result.Outcome; outcome < reducer.OK || outcome > reducer.Ignore {
+			return wrong("an attempt ends with OK, Fail, Throttle or Ignore")
+		}
+		if e.Result.Told {
+			span = e.Result.RetryAfter
+			flags |= abi.EventSpan
+		}
+	default:
+		return wrong("no such operation")
+	}
+	b := append(p.encoded, uint8(e.Op), uint8(outcome), flags, 0)
+	b = binary.LittleEndian.AppendUint32(b, cost)
+	b = binary.LittleEndian.AppendUint32(b, slot)
+	b = binary.LittleEndian.AppendUint32(b, generation)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.At))
+	b = binary.LittleEndian.AppendUint64(b, uint64(span))
+	b = binary.LittleEndian.AppendUint64(b, 0)
+	if flags&abi.EventKeys != 0 {
+		for _, key := range keys {
+			b = binary.LittleEndian.AppendUint32(b, key)
+		}
+	}
+	p.encoded = b
+	return nil
+}
+
+// The offsets of what a record of a decision has.
+const (
+	ofAt         = unsafe.Offsetof(abi.Decision{}.At)
+	ofValue      = unsafe.Offsetof(abi.Decision{}.Value)
+	ofSlot       = unsafe.Offsetof(abi.Decision{}.Slot)
+	ofGeneration = unsafe.Offsetof(abi.Decision{}.Generation)
+	ofAttempt    = unsafe.Offsetof(abi.Decision{}.Attempt)
+	ofEvent      = unsafe.Offsetof(abi.Decision{}.Event)
+	ofKind       = unsafe.Offsetof(abi.Decision{}.Kind)
+	ofOutcome    = unsafe.Offsetof(abi.Decision{}.Outcome)
+	ofReason     = unsafe.Offsetof(abi.Decision{}.Reason)
+	ofStep       = unsafe.Offsetof(abi.Decision{}.Step)
+	ofFlags      = unsafe.Offsetof(abi.Decision{}.Flags)
+	recordSize   = unsafe.Sizeof(abi.Decision{})
+)
+
+// decisions appends what the last call decided and fills in its events.
+func (p *Pipeline) decisions(dst []drive.Decision, events []Event) ([]drive.Decision, error) {
+	memory, err := p.m.memory()
+	if err != nil {
+		return dst, err
+	}
+	p.wake = clock.Mark(p.m.read64(memory, atWake))
+	count := p.m.read32(memory, atCount)
+	if count == 0 {
+		return dst, nil
+	}
+	records, err := p.m.part(memory, p.m.read32(memory, atRecords), uint64(count)*uint64(recordSize))
+	for ; len(records) > 0 && err == nil; records = records[recordSize:] {
+		var event *Event
+		if events != nil {
+			n := binary.LittleEndian.Uint32(records[ofEvent:])
+			if uint64(n) >= uint64(len(events)) {
+				return dst, p.m.broken(errors.New("it decided an event that is not there"))
+			}
+			event = &events[n]
+		}
+		dst, err = p.decision(dst, records, event)
+	}
+	return dst, err
+}
+
+// decision appends what a record says.
+func (p *Pipeline) decision(dst []drive.Decision, record []byte, event *Event) ([]drive.Decision, error) {
+	_ = record[recordSize-1]
+	kind := drive.Kind(record[ofKind])
+	if kind == abi.StaleKind && event != nil {
+		event.Stale = true
+		return dst, nil
+	}
+	if kind > drive.Configured {
+		return dst, p.m.broken(errors.New("it decided something unknown"))
+	}
+	flags := record[ofFlags]
+	d := drive.Decision{
+		At: clock.Mark(binary.LittleEndian.Uint64(record[ofAt:])), Kind: kind, Index: -1,
+		Shadow: flags&abi.Shadow != 0, Fallback: flags&abi.Fallback != 0, Last: flags&abi.Last != 0,
+		Outcome: reducer.Outcome(record[ofOutcome]), Reason: reducer.Reason(record[ofReason]),
+		Attempt: binary.LittleEndian.Uint32(record[ofAttempt:]),
+	}
+	if kind != drive.Configured {
+		d.Call = drive.HandleOf(binary.LittleEndian.Uint32(record[ofSlot:]), binary.LittleEndian.Uint32(record[ofGeneration:]))
+		plan := p.planOf(d.Call, event)
+		if plan == nil {
+			return dst, p.m.broken(errors.New("it decided about a call that did not begin"))
+		}
+		switch i := record[ofStep]; {
+		case i == abi.Deadline:
+			d.Step = pipeline.Deadline
+		case int(i) < len(plan.steps):
+			d.Step, d.Index = plan.steps[i].Name, int(i)
+		case i != abi.NoStep:
+			return dst, p.m.broken(errors.New("it decided by a step that is not there"))
+		}
+	}
+	value, known := int64(binary.LittleEndian.Uint64(record[ofValue:])), flags&abi.HasValue != 0
+	switch kind {
+	case drive.Wait, drive.Retry:
+		if d.Until = clock.Never; known {
+			d.Until = clock.Mark(value)
+		}
+	case drive.Reject:
+		if d.RetryAfter = -1; known {
+			d.RetryAfter = time.Duration(value)
+		}
+	}
+	if event != nil {
+		event.Decisions++
+	}
+	return append(dst, d), nil
+}
+
+// planOf returns the plan of a call, nil for one that cannot be. The first
+// decision about a call is always one of the event that begins it, and a slot
+// that is not used again is the next one.
+func (p *Pipeline) planOf(call drive.Handle, event *Event) *Plan {
+	slot := int(call.Slot())
+	if slot < len(p.calls) && p.calls[slot].generation == call.Generation() {
+		return p.calls[slot].plan
+	}
+	if event == nil || event.Op != Begin || event.Call != (drive.Handle{}) || slot > len(p.calls) {
+		return nil
+	}
+	if slot == len(p.calls) {
+		p.calls = append(p.calls, begun{})
+	}
+	p.calls[slot] = begun{call.Generation(), p.plan}
+	event.Call = call
+	return p.plan
+}

@@ -1,0 +1,303 @@
+package host
+
+import (
+	"encoding/binary"
+	"errors"
+	"math"
+	"time"
+	"unsafe"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/wasm/abi"
+)
+
+// Maker makes cells of one configuration. Closing it leaves them as they are.
+type Maker struct {
+	object
+	// queued says that its cells have something to do that no caller asks for.
+	queued bool
+}
+
+// Limiter returns a maker of limiters. Durations of the configuration are exact
+// up to 104 days; the error is an *Error that names a field which is wrong.
+func (m *Module) Limiter(c limiter.Config) (*Maker, error) {
+	return m.configured(limiterOf, c.Wait > 0, float64(c.Algorithm), float64(c.Count), millis(c.Period),
+		float64(c.Burst), millis(c.Wait), float64(c.Queue), float64(c.Order))
+}
+
+// Bulkhead is Limiter for bulkheads.
+func (m *Module) Bulkhead(c bulkhead.Config) (*Maker, error) {
+	return m.configured(bulkheadOf, true, float64(c.Concurrent), float64(c.Queue), millis(c.Wait), float64(c.Order), millis(c.Lease))
+}
+
+// Breaker is Limiter for breakers.
+func (m *Module) Breaker(c breaker.Config) (*Maker, error) {
+	open := backoffNumbers(c.Open)
+	numbers := append([]float64{
+		float64(c.Window), float64(c.Count), millis(c.Span), float64(c.Minimum), float64(c.FailureRate),
+		millis(c.SlowOver), float64(c.SlowRate), float64(c.Probes), millis(c.HalfOpenMax),
+	}, open[:]...)
+	return m.configured(breakerOf, false, numbers...)
+}
+
+func backoffNumbers(c backoff.Config) [6]float64 {
+	return [6]float64{float64(c.Kind), millis(c.Base), float64(c.Factor), millis(c.Max), float64(c.Jitter), float64(c.Share)}
+}
+
+func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }
+
+// configured makes a maker of the numbers of a configuration.
+func (m *Module) configured(e export, queued bool, numbers ...float64) (*Maker, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	memory, err := m.memory()
+	if err != nil {
+		return nil, err
+	}
+	for i, n := range numbers {
+		binary.LittleEndian.PutUint64(memory[m.slots+atConfig+uint32(8*i):], math.Float64bits(n))
+	}
+	return m.maker(queued, e)
+}
+
+func (m *Module) maker(queued bool, e export, args ...uint64) (*Maker, error) {
+	made, err := m.put(m.call(e, args...))
+	if err != nil {
+		return nil, err
+	}
+	return &Maker{object: made, queued: queued}, nil
+}
+
+// Cell is one limiter, breaker or bulkhead. It answers as its machine in core/
+// does, but that it serves its queue itself, in every call, and that a Peek does
+// not say how many permits are free. Methods with out append to it what was done
+// to others than the caller: grants, waits that ended, leases that ran out, and
+// the changes of a breaker. It may be nil where nobody wants to know.
+type Cell struct {
+	object
+	queued bool
+	wake   clock.Mark
+}
+
+// Cell makes a cell whose first step comes at now.
+func (k *Maker) Cell(now clock.Mark) (*Cell, error) {
+	k.m.mu.Lock()
+	defer k.m.mu.Unlock()
+	memory, err := k.m.memory()
+	if err != nil {
+		return nil, err
+	}
+	k.m.at(memory, now)
+	made, err := k.m.put(k.m.call(cellOf, uint64(k.handle), nan))
+	if err != nil {
+		return nil, err
+	}
+	return &Cell{object: made, queued: k.queued, wake: clock.Never}, nil
+}
+
+// Allow asks a limiter for permits of the cost, now or not at all, and does not
+// allocate. A cell in which callers may wait is an error: it has news for them,
+// which Acquire brings.
+func (c *Cell) Allow(cost uint32, now clock.Mark) (bool, error) {
+	m := c.m
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if c.queued {
+		return false, errQueued
+	}
+	verdict, err := c.acquire(cost, 0, now)
+	return verdict == reducer.Admit, err
+}
+
+var errQueued = &Error{Code: abi.BadArgument, Text: "callers may wait in this cell: use Acquire"}
+
+// Acquire asks for a permit of the cost. caller names who asks in what concerns
+// it later, as somebody who waits. What is admitted ends by Step with the permit
+// of the answer: Release for a bulkhead, Record for a breaker, Cancel with the
+// cost for a limiter that is to have it back, Leave for one who waits.
+func (c *Cell) Acquire(cost, caller uint32, now clock.Mark, out *reducer.Out) (reducer.Answer, error) {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	verdict, err := c.acquire(cost, caller, now)
+	if err != nil {
+		return reducer.Answer{}, err
+	}
+	return c.answer(verdict, out)
+}
+
+func (c *Cell) acquire(cost, caller uint32, now clock.Mark) (reducer.Verdict, error) {
+	memory, err := c.m.memory()
+	if err != nil {
+		return 0, err
+	}
+	c.m.at(memory, now)
+	verdict, err := c.m.call(acquire, uint64(c.handle), uint64(cost), uint64(caller), nan)
+	return reducer.Verdict(verdict), err
+}
+
+// Step steps the cell with any action.
+func (c *Cell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) (reducer.Answer, error) {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	memory, err := c.m.memory()
+	if err != nil {
+		return reducer.Answer{}, err
+	}
+	c.m.at(memory, now)
+	permit := memory[c.m.slots+atPermit:]
+	binary.LittleEndian.PutUint64(permit, a.Permit.Generation)
+	binary.LittleEndian.PutUint64(permit[8:], a.Permit.ID)
+	binary.LittleEndian.PutUint64(permit[16:], uint64(a.Permit.Mark))
+	verdict, err := c.m.call(step, uint64(c.handle), uint64(a.Kind), uint64(a.Outcome), uint64(a.Cost), nan)
+	if err != nil {
+		return reducer.Answer{}, err
+	}
+	return c.answer(reducer.Verdict(verdict), out)
+}
+
+// Pass lets time pass: waits end, leases run out, a breaker changes its state.
+func (c *Cell) Pass(now clock.Mark, out *reducer.Out) error {
+	return c.simple(pass, 0, now, out)
+}
+
+// Wake returns the mark at which Pass next has something to do for those who
+// wait or hold something if nothing else happens; clock.Never for none, and
+// always for what has neither a queue nor leases.
+func (c *Cell) Wake() clock.Mark {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	return c.wake
+}
+
+// Adopt puts the cell under another configuration of its mechanism. It keeps its
+// state as the mechanism says.
+func (c *Cell) Adopt(k *Maker, now clock.Mark, out *reducer.Out) error {
+	if k.m != c.m {
+		return errOther
+	}
+	err := c.simple(adopt, k.handle, now, out)
+	if err == nil {
+		c.m.mu.Lock()
+		defer c.m.mu.Unlock()
+		c.queued = k.queued
+	}
+	return err
+}
+
+// simple calls an export whose verdict says nothing.
+func (c *Cell) simple(e export, other uint32, now clock.Mark, out *reducer.Out) error {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	memory, err := c.m.memory()
+	if err != nil {
+		return err
+	}
+	c.m.at(memory, now)
+	args := []uint64{uint64(c.handle), uint64(other), nan}
+	if e == pass {
+		args = []uint64{uint64(c.handle), nan}
+	}
+	verdict, err := c.m.call(e, args...)
+	if err != nil {
+		return err
+	}
+	_, err = c.answer(reducer.Verdict(verdict), out)
+	return err
+}
+
+// State appends the stable binary form of the state.
+func (c *Cell) State(dst []byte) ([]byte, error) {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	if _, err := c.m.call(state, uint64(c.handle)); err != nil {
+		return dst, err
+	}
+	text, err := c.m.left()
+	return append(dst, text...), err
+}
+
+// Restore replaces the state by one that State appended, as it is. On an error
+// nothing has changed.
+func (c *Cell) Restore(src []byte, now clock.Mark, out *reducer.Out) error {
+	return c.restore(src, nil, now, out)
+}
+
+// Revive is Restore for a state of another process, moved by so much along the
+// line of marks and without those who waited or held something there.
+func (c *Cell) Revive(src []byte, by time.Duration, now clock.Mark, out *reducer.Out) error {
+	return c.restore(src, &by, now, out)
+}
+
+func (c *Cell) restore(src []byte, by *time.Duration, now clock.Mark, out *reducer.Out) error {
+	c.m.mu.Lock()
+	defer c.m.mu.Unlock()
+	room, memory, err := c.m.makeRoom(len(src))
+	if err != nil {
+		return err
+	}
+	copy(room, src)
+	c.m.at(memory, now)
+	if by != nil {
+		c.m.by(memory, *by)
+	}
+	verdict, err := c.m.call(restore, uint64(c.handle), uint64(len(src)), nan, nan)
+	if err != nil {
+		return err
+	}
+	_, err = c.answer(reducer.Verdict(verdict), out)
+	return err
+}
+
+// The offsets of what a record about others has.
+const (
+	ofCaller      = unsafe.Offsetof(abi.Other{}.Caller)
+	ofOtherKind   = unsafe.Offsetof(abi.Other{}.Kind)
+	ofOtherReason = unsafe.Offsetof(abi.Other{}.Reason)
+	otherSize     = unsafe.Sizeof(abi.Other{})
+)
+
+// answer returns what the last call answered and appends what it did to others.
+func (c *Cell) answer(verdict reducer.Verdict, out *reducer.Out) (answer reducer.Answer, err error) {
+	memory, err := c.m.memory()
+	if err != nil {
+		return answer, err
+	}
+	if verdict > reducer.Wait {
+		return answer, c.m.broken(errors.New("it gave a verdict that there is not"))
+	}
+	answer.Verdict = verdict
+	if verdict == reducer.Reject {
+		answer.Reason = reducer.Reason(c.m.read32(memory, atReason))
+	}
+	if verdict >= reducer.Admit {
+		answer.Permit = permitOf(memory[c.m.slots+atPermit:])
+	}
+	if c.queued {
+		c.wake = clock.Mark(c.m.read64(memory, atWake))
+	}
+	count := c.m.read32(memory, atCount)
+	if count == 0 || out == nil {
+		return answer, nil
+	}
+	records, err := c.m.part(memory, c.m.read32(memory, atRecords), uint64(count)*uint64(otherSize))
+	for ; len(records) > 0; records = records[otherSize:] {
+		*out = append(*out, reducer.Effect{
+			Kind: reducer.EffectKind(records[ofOtherKind]), Reason: reducer.Reason(records[ofOtherReason]),
+			Caller: uint64(binary.LittleEndian.Uint32(records[ofCaller:])), Permit: permitOf(records),
+		})
+	}
+	return answer, err
+}
+
+// permitOf reads a permit.
+func permitOf(src []byte) reducer.Permit {
+	return reducer.Permit{
+		Generation: binary.LittleEndian.Uint64(src), ID: binary.LittleEndian.Uint64(src[8:]),
+		Mark: clock.Mark(binary.LittleEndian.Uint64(src[16:])),
+	}
+}

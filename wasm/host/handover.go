@@ -1,0 +1,86 @@
+package host
+
+import (
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/wasm/abi"
+)
+
+// legacy is what a pipeline leaves to another one.
+type legacy struct {
+	keys  keyring
+	cells []saved
+}
+
+// saved is the state of a cell, by its step and the number of its key.
+type saved struct {
+	step  int
+	key   uint32
+	state []byte
+}
+
+// Handover gives the state of all cells of p to another pipeline, as a rule of
+// another module, whose plan has the same steps and in which nothing has
+// happened yet. It returns how many cells there were.
+//
+// From then on p begins no calls. Those that it has come to their end there, and
+// what they hold, their votes and what they give back concern p alone: the
+// bulkheads of the other one start empty. On an error p goes on as before, and
+// the other one is of no use.
+func (p *Pipeline) Handover(to *Pipeline, now clock.Mark) (int, error) {
+	left, err := p.leave()
+	if err != nil {
+		return 0, err
+	}
+	if err := to.inherit(left, now); err != nil {
+		p.m.mu.Lock()
+		defer p.m.mu.Unlock()
+		p.moved, p.keys = false, left.keys
+		return 0, err
+	}
+	return len(left.cells), nil
+}
+
+// leave ends the beginnings of calls and returns what there is to leave.
+func (p *Pipeline) leave() (left legacy, err error) {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	if p.moved {
+		return left, &Error{Code: abi.BadArgument, Text: "the pipeline was handed over"}
+	}
+	for i := range p.plan.steps {
+		most := 1
+		if len(p.plan.steps[i].Per) > 0 {
+			most = max(most, len(p.keys.given))
+		}
+		for key := range most {
+			state, err := p.save(nil, i, uint32(key))
+			if err != nil {
+				return left, err
+			}
+			if len(state) > 0 {
+				left.cells = append(left.cells, saved{i, uint32(key), state})
+			}
+		}
+	}
+	left.keys, p.keys, p.moved = p.keys, keyring{}, true
+	return left, nil
+}
+
+// inherit takes over what another pipeline left.
+func (p *Pipeline) inherit(left legacy, now clock.Mark) error {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	if len(p.calls) > 0 {
+		return &Error{Code: abi.BadArgument, Text: "calls have begun in the pipeline that takes over"}
+	}
+	p.keys = left.keys
+	var decisions []drive.Decision
+	for _, c := range left.cells {
+		var err error
+		if decisions, err = p.load(decisions, c.step, c.key, c.state, 0, now); err != nil {
+			return err
+		}
+	}
+	return nil
+}

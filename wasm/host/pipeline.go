@@ -1,0 +1,205 @@
+package host
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/wasm/abi"
+)
+
+// Pipeline runs the calls of a policy and the cells of its steps, as a
+// drive.Driver does. Time is what it is told: before an event at a mark, all
+// that is due at or before it happens. A mark before the last one counts as the
+// last one.
+//
+// Methods with dst append to it what was decided, of any call, and return it.
+type Pipeline struct {
+	object
+	plan *Plan
+	// calls has, for each slot of a call, whose it is or was last.
+	calls   []begun
+	wake    clock.Mark
+	keys    keyring
+	moved   bool     // by Handover
+	one     [1]Event // of the methods that are batches of one
+	encoded []byte
+}
+
+// begun is a call and the plan under which it began.
+type begun struct {
+	generation uint32
+	plan       *Plan
+}
+
+// Request is what a call brings with it.
+type Request struct {
+	// Cost in permits; 0 passes every limiter and takes nothing.
+	Cost uint32
+	// Deadline after which the call is cut, as by an outermost timeout step.
+	// Negative for none; 0 cuts it where it begins.
+	Deadline time.Duration
+	// Lookup returns the value of an attribute that a step has in its `per`,
+	// empty for what is missing, as everything is without a Lookup. It must not
+	// call the module.
+	Lookup func(attribute string) string
+}
+
+// Result is how an attempt ended.
+type Result struct {
+	// Outcome is OK, Fail, Throttle or Ignore.
+	Outcome reducer.Outcome
+	// Told says that the answer named RetryAfter, before which there is no
+	// retry; negative when it said not to retry.
+	Told       bool
+	RetryAfter time.Duration
+}
+
+// Pipeline makes the driver of a plan, at mark 0. The seed is that of all jitter.
+func (m *Module) Pipeline(plan *Plan, seed uint64) (*Pipeline, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if plan.m != m {
+		return nil, errOther
+	}
+	made, err := m.put(m.call(pipelineOf, uint64(plan.handle), seed&(1<<32-1), seed>>32))
+	if err != nil {
+		return nil, err
+	}
+	return &Pipeline{object: made, plan: plan, wake: clock.Never}, nil
+}
+
+var errOther = &Error{Code: abi.BadHandle, Text: "the object belongs to another module"}
+
+// Begin starts a call and returns its handle.
+func (p *Pipeline) Begin(dst []drive.Decision, r Request, now clock.Mark) (drive.Handle, []drive.Decision, error) {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	p.one[0] = Event{Op: Begin, At: now, Request: r}
+	dst, err := p.batch(dst, p.one[:])
+	p.one[0].Request.Lookup = nil // what the caller has there may be large
+	return p.one[0].Call, dst, err
+}
+
+// Done ends the running attempt of a call. The error is ErrStale when none is
+// running.
+func (p *Pipeline) Done(dst []drive.Decision, call drive.Handle, r Result, now clock.Mark) ([]drive.Decision, error) {
+	return p.single(dst, Event{Op: Done, At: now, Call: call, Result: r})
+}
+
+// Cancel gives a call up, whatever it is doing. The error is ErrStale when the
+// call is over.
+func (p *Pipeline) Cancel(dst []drive.Decision, call drive.Handle, now clock.Mark) ([]drive.Decision, error) {
+	return p.single(dst, Event{Op: Cancel, At: now, Call: call})
+}
+
+// Renew extends the leases that a running call holds. The error is ErrStale when
+// no attempt is running.
+func (p *Pipeline) Renew(dst []drive.Decision, call drive.Handle, now clock.Mark) ([]drive.Decision, error) {
+	return p.single(dst, Event{Op: Renew, At: now, Call: call})
+}
+
+// Advance lets time pass. A host with a timer calls it at NextWake.
+func (p *Pipeline) Advance(dst []drive.Decision, now clock.Mark) ([]drive.Decision, error) {
+	return p.single(dst, Event{Op: Tick, At: now})
+}
+
+// single is a batch of one event.
+func (p *Pipeline) single(dst []drive.Decision, e Event) ([]drive.Decision, error) {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	p.one[0] = e
+	dst, err := p.batch(dst, p.one[:])
+	if err == nil && p.one[0].Stale {
+		err = ErrStale
+	}
+	return dst, err
+}
+
+// Configure puts another plan in force. Calls that began before keep theirs;
+// cells are matched by the names of their steps and keep their state as each
+// mechanism says.
+func (p *Pipeline) Configure(dst []drive.Decision, plan *Plan, now clock.Mark) ([]drive.Decision, error) {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	if plan.m != p.m {
+		return dst, errOther
+	}
+	memory, err := p.m.memory()
+	if err != nil {
+		return dst, err
+	}
+	p.m.at(memory, now)
+	if _, err := p.m.call(configure, uint64(p.handle), uint64(plan.handle), nan); err != nil {
+		return dst, err
+	}
+	p.plan = plan
+	return p.decisions(dst, nil)
+}
+
+// NextWake returns the mark at which Advance next has something to do if nothing
+// else happens, clock.Never for none.
+func (p *Pipeline) NextWake() clock.Mark {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	return p.wake
+}
+
+// Plan returns the plan in force.
+func (p *Pipeline) Plan() *Plan {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	return p.plan
+}
+
+// Save appends the stable binary form of the state of a step's cell, by the
+// index of the step and, for one with `per`, the attributes. It appends nothing
+// where there is no such cell yet.
+func (p *Pipeline) Save(dst []byte, step int, lookup func(attribute string) string) ([]byte, error) {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	return p.save(dst, step, p.key(step, lookup))
+}
+
+func (p *Pipeline) save(dst []byte, step int, key uint32) ([]byte, error) {
+	size, err := p.m.call(save, uint64(p.handle), uint64(uint32(step)), uint64(key))
+	if err != nil || size == 0 {
+		return dst, err
+	}
+	text, err := p.m.left()
+	return append(dst, text...), err
+}
+
+// Load gives a step's cell the state that Save appended, here or in another
+// process, moved by so much along the line of marks and without those who waited
+// or held something there. On an error nothing has changed but for the time.
+// Load no cell at which calls of this pipeline wait or hold something.
+func (p *Pipeline) Load(dst []drive.Decision, step int, lookup func(attribute string) string, src []byte, by time.Duration, now clock.Mark) ([]drive.Decision, error) {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	return p.load(dst, step, p.key(step, lookup), src, by, now)
+}
+
+func (p *Pipeline) load(dst []drive.Decision, step int, key uint32, src []byte, by time.Duration, now clock.Mark) ([]drive.Decision, error) {
+	room, memory, err := p.m.makeRoom(len(src))
+	if err != nil {
+		return dst, err
+	}
+	copy(room, src)
+	p.m.at(memory, now)
+	p.m.by(memory, by)
+	if _, err := p.m.call(load, uint64(p.handle), uint64(uint32(step)), uint64(key), uint64(len(src)), nan, nan); err != nil {
+		return dst, err
+	}
+	return p.decisions(dst, nil)
+}
+
+// key returns the number of the key of a step for attributes.
+func (p *Pipeline) key(step int, lookup func(string) string) uint32 {
+	if lookup == nil || step < 0 || step >= pipeline.MaxSteps {
+		return 0
+	}
+	return p.number(lookup)[step]
+}

@@ -1,0 +1,108 @@
+package host
+
+import (
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/sluice-go/sluice/core/pipeline"
+)
+
+// Plan is a compiled policy in the module. Closing it leaves the pipelines that
+// were made of it as they are.
+type Plan struct {
+	object
+	steps []Step
+	// shape is what the host has to know of the plan, in the form that the
+	// native core has it: as many steps, with their names and attributes. What
+	// they decide stays in the module, and here they are all timeouts.
+	shape *pipeline.Plan
+}
+
+// Step is what is known of a step of a plan outside the module.
+type Step struct {
+	// Name of the step, as decisions have it.
+	Name string
+	// Mechanism in the words of the document: limit, breaker and so on.
+	Mechanism string
+	// Shadow says that the step enforces nothing.
+	Shadow bool
+	// Per lists the attributes whose values have a cell each.
+	Per []string
+}
+
+// Policy compiles a policy of a whole document in JSON, up to 1 MiB. Without a
+// name the document must have one policy. Routes are not read. The error is an
+// *Error whose text is the module's.
+func (m *Module) Policy(document []byte, name string) (*Plan, error) {
+	return m.compile(planOf, []byte(name), document)
+}
+
+// Body is Policy for the body of a single policy, as in {"steps": [...]}.
+func (m *Module) Body(body []byte) (*Plan, error) { return m.compile(bodyOf, nil, body) }
+
+func (m *Module) compile(e export, name, document []byte) (*Plan, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	room, _, err := m.makeRoom(len(name) + len(document))
+	if err != nil {
+		return nil, err
+	}
+	copy(room[copy(room, name):], document)
+	args := []uint64{uint64(len(room)), uint64(len(name))}
+	if e == bodyOf {
+		args = args[:1]
+	}
+	made, err := m.put(m.call(e, args...))
+	if err != nil {
+		return nil, err
+	}
+	p := &Plan{object: made}
+	if err := p.describe(); err != nil {
+		return nil, err
+	}
+	return p, nil
+}
+
+// describe asks the module about the steps.
+func (p *Plan) describe() error {
+	var policy pipeline.Policy
+	for i := uint64(0); ; i++ {
+		size, err := p.m.call(describe, uint64(p.handle), i)
+		if err != nil {
+			return err
+		}
+		if size == 0 {
+			break
+		}
+		text, err := p.m.left()
+		if err != nil {
+			return err
+		}
+		lines := strings.Split(string(text), "\n")
+		if len(lines) < 3 || i >= pipeline.MaxSteps {
+			return p.m.broken(errors.New("it describes no step"))
+		}
+		s := Step{Name: lines[0], Mechanism: lines[1], Shadow: lines[2] == "shadow", Per: lines[3:]}
+		p.steps = append(p.steps, s)
+		one := pipeline.Step{Kind: pipeline.Timeout, Name: s.Name, Shadow: s.Shadow, Per: s.Per}
+		one.Timeout.After = 1
+		policy.Steps = append(policy.Steps, one)
+	}
+	var err error
+	if p.shape, err = pipeline.Compile(policy); err != nil {
+		return p.m.broken(err)
+	}
+	return nil
+}
+
+// Steps returns the steps of the plan, outermost first.
+func (p *Plan) Steps() []Step { return slices.Clone(p.steps) }
+
+// Maker returns a maker of the cells of a step, by its index. A timeout, and a
+// retry without a budget, has none.
+func (p *Plan) Maker(step int) (*Maker, error) {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	return p.m.maker(true, makerOf, uint64(p.handle), uint64(uint32(step)))
+}
