@@ -28,7 +28,7 @@ test: ## Run the tests of all modules; PACKAGES= and ARGS= narrow it down
 	@PACKAGES='$(PACKAGES)' ARGS='$(ARGS)' tools/test.sh
 
 .PHONY: lint
-lint: ## gofmt, vet, staticcheck, purity of the core, deadcode, govulncheck
+lint: ## gofmt, vet, staticcheck, purity of the core, deadcode, TypeScript, govulncheck
 	@tools/lint.sh
 
 .PHONY: bench

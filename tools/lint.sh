@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Checks the form of all modules of go.work: gofmt, go vet, staticcheck,
+# Checks the form of all modules of go.work and of the npm package: gofmt, go vet, staticcheck,
 # deadcode, the purity of the core, govulncheck. All checks run; the first
 # failure decides the exit code. Run by make lint.
 set -euo pipefail
@@ -66,6 +66,15 @@ own() {
 	run env GOWORK=off go -C tools vet ./... && run env GOWORK=off go -C tools test ./...
 }
 
+# TypeScript in strict mode, and the form of the npm package.
+typed() {
+	if ! command -v npm >/dev/null; then
+		echo "SKIPPED: npm is not on PATH (install Node 20 or newer)"
+		return 0
+	fi
+	run npm --prefix js install --no-audit --no-fund --loglevel=error && run npm --prefix js run --silent lint
+}
+
 check gofmt formatted
 check scripts scripts
 check "go vet" vetted
@@ -73,6 +82,7 @@ check staticcheck statically
 check purity pure
 check deadcode dead
 check tools own
+check typescript typed
 check govulncheck vulnerable
 
 if ((${#failed[@]})); then

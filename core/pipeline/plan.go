@@ -163,6 +163,9 @@ func (p *Plan) Len() int { return len(p.steps) }
 // Step returns a step with its name filled in.
 func (p *Plan) Step(i int) Step { return p.steps[i] }
 
+// Settings is Step without the copy. It is to be read alone.
+func (p *Plan) Settings(i int) *Step { return &p.steps[i] }
+
 // Kind returns the mechanism of a step.
 func (p *Plan) Kind(i int) Kind { return p.stages[i].kind }
 

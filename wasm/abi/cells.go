@@ -120,6 +120,9 @@ func (m *Module) Acquire(handle, cost, caller uint32, now float64) int32 {
 	if !c.maker.queued {
 		if permit, ok := c.cell.Enter(cost, uint64(caller), c.last); ok {
 			m.Slots.Count, m.Slots.Reason, m.Slots.Permit = 0, 0, permit
+			if c.core != nil {
+				m.modeOf(c)
+			}
 			return int32(reducer.Admit)
 		}
 	}

@@ -74,5 +74,10 @@ func (m *Module) MakerOf(planHandle, step uint32) int32 {
 	if step >= uint32(plan.Len()) || plan.Maker(int(step)) == nil {
 		return m.fail(BadArgument, "the step has no cells")
 	}
-	return m.put(object{maker: &maker{Maker: plan.Maker(int(step)), queued: true}})
+	s := plan.Settings(int(step))
+	return m.put(object{maker: &maker{
+		Maker:   plan.Maker(int(step)),
+		queued:  s.Kind == pipeline.Bulkhead || s.Kind == pipeline.Limit && s.Limit.Wait > 0,
+		untimed: s.Kind == pipeline.Breaker && untimed(&s.Breaker),
+	}})
 }
