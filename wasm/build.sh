@@ -15,7 +15,7 @@ need_go
 
 # The modules and how each is optimized: the whole one for speed, those of one
 # mechanism for size.
-modules=(sluice:s limiter:z breaker:z retry:z)
+modules=(sluice:2 limiter:z breaker:z retry:z)
 features=(--enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int --enable-mutable-globals)
 recipe="tinygo 0.41.1, LLVM 19.1.7, binaryen 108"
 
