@@ -1,0 +1,25 @@
+// Prints how many bytes each entry adds to a page: bundled whole and minified, raw and gzipped.
+
+import { readFile } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+
+const sizes = {};
+const measure = (name, bytes) => {
+  sizes[name] = { raw: bytes.length, gzip: gzipSync(bytes, { level: 9 }).length };
+};
+
+for (const entry of ['', '/slim', '/limiter', '/breaker', '/retry', '/testing']) {
+  const name = `@sluice/core${entry}`;
+  const { outputFiles } = await build({
+    stdin: { contents: `export * from '${name}'`, resolveDir: import.meta.dirname },
+    bundle: true,
+    minify: true,
+    format: 'esm',
+    target: 'es2022',
+    write: false,
+  });
+  measure(name, outputFiles[0].contents);
+}
+measure('@sluice/core/core.wasm', await readFile(new URL(import.meta.resolve('@sluice/core/core.wasm'))));
+console.log(JSON.stringify(sizes));

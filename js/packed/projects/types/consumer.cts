@@ -1,0 +1,22 @@
+// The same types for CommonJS.
+
+import core = require('@sluice/core');
+import breakers = require('@sluice/core/breaker');
+import limiters = require('@sluice/core/limiter');
+import retries = require('@sluice/core/retry');
+import slim = require('@sluice/core/slim');
+import testing = require('@sluice/core/testing');
+
+const clock: testing.VirtualClock = testing.virtualClock();
+const limiter: core.RateLimiter = core.rateLimiter({ rate: '1/1s', clock });
+const verdict: core.Verdict = limiter.tryAcquire();
+// @ts-expect-error a rate is required
+core.rateLimiter({});
+
+export const all: readonly unknown[] = [
+  verdict,
+  breakers.circuitBreaker(),
+  limiters.rateLimiter('1/1s'),
+  retries.retry(),
+  slim.initSync,
+];

@@ -1,0 +1,305 @@
+// Uses every export with its types. `errors.ts` has what must not compile.
+
+import {
+  type Admission,
+  type Attempt,
+  type Attribute,
+  type Attributes,
+  type Backoff,
+  type BreakerPass,
+  type BreakerState,
+  type Bulkhead,
+  type BulkheadOptions,
+  bulkhead,
+  type CallOptions,
+  type CircuitBreaker,
+  type CircuitBreakerOptions,
+  type Classifier,
+  type Clock,
+  type CommonOptions,
+  type CostOptions,
+  circuitBreaker,
+  type Decision,
+  type Duration,
+  type FetchOptions,
+  type HttpClass,
+  type Jitter,
+  type KeyedOptions,
+  type KeyedRateLimiter,
+  type KeyedRateLimiterOptions,
+  type Listener,
+  type Outcome,
+  type Permit,
+  type Pipeline,
+  type PipelineCallOptions,
+  type PipelineOptions,
+  type Policy,
+  type PolicyDocument,
+  PolicyError,
+  type PolicyErrorCode,
+  type Problem,
+  pipeline,
+  policy,
+  type Rate,
+  type RateLimiter,
+  type RateLimiterFactory,
+  type RateLimiterOptions,
+  type Reason,
+  RejectedError,
+  type Rejection,
+  type ResilientFetch,
+  type ResultHooks,
+  type Retry,
+  type RetryAfterReader,
+  type RetryOptions,
+  rateLimiter,
+  resilientFetch,
+  retry,
+  type Share,
+  type Snapshot,
+  type Step,
+  type StepSettings,
+  type Success,
+  systemClock,
+  type Task,
+  type Timeout,
+  TimeoutError,
+  type TimeoutOptions,
+  timeout,
+  type Verdict,
+} from '@sluice/core';
+import * as breakers from '@sluice/core/breaker';
+import * as limiters from '@sluice/core/limiter';
+import * as retries from '@sluice/core/retry';
+import { init, initSync, type ModuleSource } from '@sluice/core/slim';
+import {
+  type EvaluateOptions,
+  type Event,
+  EventError,
+  evaluate,
+  type LogDecision,
+  type Time,
+  type VirtualClock,
+  virtualClock,
+} from '@sluice/core/testing';
+
+/** Whether two types are the same, for results whose type is inferred. */
+type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 1 : 2 ? true : false;
+const same = <_ extends true>(): void => {};
+
+const virtual: VirtualClock = virtualClock(0);
+const clock: Clock = systemClock({ keepAlive: true });
+const { signal } = new AbortController();
+
+const rate: Rate = '50/1m';
+const every: readonly Rate[] = ['1/s', '0.5/1s', '1000/1h30m', `${rate}`];
+const durations: readonly Duration[] = ['250ms', '1m30s', '1d12h', '0s', '1.5s'];
+const share: Share = '0.5%';
+const common: CommonOptions = { name: 'vendor', shadow: false, clock: virtual };
+const cost: CostOptions = { cost: 2, signal };
+const call: CallOptions = { signal };
+
+const limiterOptions: RateLimiterOptions = {
+  ...common,
+  rate,
+  algorithm: 'token-bucket',
+  burst: 10,
+  wait: '3s',
+  queue: 100,
+  order: 'newest',
+};
+const limiter: RateLimiter = rateLimiter(limiterOptions);
+const factory: RateLimiterFactory = rateLimiter;
+const verdict: Verdict = limiter.tryAcquire({ cost: 2 });
+if (verdict.ok) {
+  const admission: Admission = verdict;
+  void admission;
+} else {
+  const rejection: Rejection = verdict;
+  const reason: Reason = rejection.reason;
+  const after: number | undefined = rejection.retryAfter;
+  console.log(reason, after, rejection.step);
+}
+export const inTime: Promise<Verdict> = limiter.acquire(cost);
+const dry: Verdict = limiter.peek();
+export const number: Promise<number> = limiter.execute(() => 1, cost);
+const value = await limiter.attempt(async () => 'text', call);
+same<Same<typeof value, Success<string> | Rejection>>();
+
+const keyedOptions: KeyedRateLimiterOptions = { rate, maxKeys: 10 };
+const keyed: KeyedRateLimiter = factory.keyed(keyedOptions);
+const ofKey: KeyedOptions = { key: 'a', cost: 1, signal };
+keyed.tryAcquire('a', { cost: 1 });
+export const byKey: Promise<Verdict> = keyed.acquire('a', cost);
+export const ran: Promise<boolean> = keyed.execute(() => keyed.size > 0, ofKey);
+
+const backoffs: readonly Backoff[] = [
+  { constant: '1s' },
+  { linear: '1s', max: '10s' },
+  { exponential: '100ms', factor: 3, max: '10s' },
+  { fibonacci: '1s' },
+  { decorrelated: '1s' },
+];
+const jitters: readonly Jitter[] = ['none', 'full', 'equal', '20%'];
+const classifier: Classifier = {
+  outcome: (error, value): Outcome => (error || value === undefined ? 'fail' : 'ok'),
+};
+const breakerOptions: CircuitBreakerOptions = {
+  ...classifier,
+  window: { time: '1m', buckets: 6 },
+  minimum: 20,
+  failure_rate: '50%',
+  slow: { over: '2s', rate: share },
+  open: { exponential: '1s', jitter: 'full' },
+  probes: 3,
+  half_open_max: '1m',
+};
+const breaker: CircuitBreaker = circuitBreaker(breakerOptions);
+circuitBreaker({ window: { consecutive: 5 } });
+circuitBreaker({ window: { calls: 100 } });
+const state: BreakerState = breaker.state;
+const pass: BreakerPass | Rejection = breaker.tryAcquire();
+if (pass.ok) {
+  pass.success();
+  pass.failure();
+  pass.ignore();
+}
+breaker.transition('forced-open');
+breaker.reset();
+
+const placesOptions: BulkheadOptions = { concurrent: 5, queue: 10, wait: '1s', order: 'oldest', lease: '1m' };
+const places: Bulkhead = bulkhead(placesOptions);
+const place: Permit | Rejection = await bulkhead(5).acquire(call);
+if (place.ok) {
+  place.renew();
+  place.release();
+}
+
+const reader: RetryAfterReader = { retryAfter: (error, value) => (error || value ? 1_000 : undefined) };
+const retryOptions: RetryOptions = {
+  ...reader,
+  attempts: 3,
+  backoff: 'none',
+  jitter: 'full',
+  budget: { ratio: '20%', minimum: '10/1m', window: '10s' },
+};
+const again: Retry = retry(retryOptions);
+retry(3);
+retry();
+const task: Task<number> = (running: Attempt) => {
+  running.renew();
+  return running.signal.aborted ? 0 : running.attempt;
+};
+export const third: Promise<number> = again.execute(task, call);
+
+const cutOptions: TimeoutOptions = { after: '10s', name: 'whole' };
+const cut: Timeout = timeout(cutOptions);
+timeout('10s');
+export const cutOrNot: Promise<Success<void> | Rejection> = cut.attempt(() => {});
+
+const settings: StepSettings = {
+  name: 'by-tenant',
+  shadow: true,
+  per: ['key', 'header:x-tenant'],
+  scope: 'local',
+};
+const attribute: Attribute = 'query:tenant';
+const steps: readonly Step[] = [
+  { timeout: '30s' },
+  { retry: { attempts: 3, backoff: { exponential: '500ms' }, methods: ['GET'] } },
+  { breaker: { window: { calls: 100 }, failure_rate: '50%' } },
+  { limit: { ...settings, rate: '50/1m', per: attribute } },
+  { limit: '1000/1h' },
+  { bulkhead: 5 },
+  { timeout: { after: '10s', soft: '5s' } },
+];
+const failures: HttpClass = ['5xx', 429, 'connect', 'reset', 'timeout'];
+const one: Policy = { steps, fallback: { status: 503, body: 'later' }, outcomes: { fail: failures } };
+const document: PolicyDocument = { version: 1, policies: { vendor: one } };
+const hooks: ResultHooks = {
+  ...classifier,
+  ...reader,
+  fallback: () => 1,
+  discard: (value) => console.log(value),
+};
+const pipelineOptions: PipelineOptions = { ...hooks, name: 'vendor', clock };
+const vendor: Pipeline = policy(document, pipelineOptions);
+policy(one);
+policy('{"steps":[]}', 'vendor');
+const attributes: Attributes = { 'header:x-tenant': 'a' };
+const callOptions: PipelineCallOptions = { ...cost, key: 'a', attributes, deadline: 1_000 };
+const answer = await pipeline(steps).attempt(() => ({ id: 1 }), {
+  ...callOptions,
+  attributes: (name) => name,
+});
+same<Same<typeof answer, Success<{ id: number }> | Rejection>>();
+vendor.configure(steps);
+const inForce: Policy = vendor.policy;
+
+const snapshot: Snapshot = vendor.snapshot();
+const found: string[] = vendor.restore(snapshot);
+const took: boolean = limiter.restore(JSON.parse(JSON.stringify(limiter.snapshot())));
+
+const listener: Listener = (decision: Decision) => console.log(decision.kind, decision.at, decision.state);
+const off: () => void = breaker.on('change', listener);
+limiter.on(listener);
+vendor.on('end', ({ outcome, attempt }) => console.log(outcome, attempt));
+off();
+
+const fetchOptions: FetchOptions = { fetch, name: 'vendor', clock, key: (input) => String(input) };
+const get: ResilientFetch = resilientFetch(document, fetchOptions);
+export const response: Promise<Response> = get('https://example.com/', { method: 'PUT', signal });
+const through: Pipeline = resilientFetch(vendor).pipeline;
+resilientFetch(steps) satisfies typeof fetch;
+
+try {
+  await vendor.execute(() => 1);
+} catch (error) {
+  if (error instanceof RejectedError)
+    console.log(error.step, error.reason satisfies Reason, error.retryAfter);
+  if (error instanceof TimeoutError) console.log(error.step);
+  if (error instanceof PolicyError) {
+    const code: PolicyErrorCode = error.code;
+    const problems: readonly Problem[] = error.problems;
+    console.log(code, problems[0]?.path, problems[0]?.nearest);
+  }
+  if (error instanceof EventError) console.log(error.line);
+}
+
+const at: Time = '1.5s';
+const events: Event[] = [
+  { at, op: 'call', id: 1, key: 'a', cost: 1, attributes: { path: '/' }, deadline: 5 },
+  { at: 2_000_000_000n, op: 'done', id: 1, outcome: 'throttle', retry_after: '1s' },
+  { at: 3, op: 'renew', id: 'x' },
+  { at, op: 'cancel', id: 1 },
+  { at, op: 'tick' },
+  { at, op: 'configure', policy: one },
+];
+const evaluateOptions: EvaluateOptions = { name: 'vendor', seed: 7n };
+const log: LogDecision[] = evaluate(document, events, evaluateOptions);
+await virtual.advance(virtual.timers);
+
+const source: ModuleSource = fetch('/core.wasm');
+export const ready: Promise<void> = init(source);
+initSync(new Uint8Array());
+
+const small: limiters.RateLimiter = limiters.rateLimiter('1/1s');
+const smallBreaker: breakers.CircuitBreaker = breakers.circuitBreaker();
+const smallRetry: retries.Retry = retries.retry();
+export const all: readonly unknown[] = [
+  every,
+  durations,
+  dry,
+  backoffs,
+  jitters,
+  state,
+  places,
+  inForce,
+  found,
+  took,
+  through,
+  log,
+  small,
+  smallBreaker,
+  smallRetry,
+];

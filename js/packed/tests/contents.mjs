@@ -1,0 +1,58 @@
+// What is in the tarball, and that it is what the repository has.
+
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { expect, inject, test } from 'vitest';
+import { node, project, run } from '../run.mjs';
+
+const main = join(import.meta.dirname, '../../..');
+const installed = () => join(project('node'), 'node_modules/@sluice/core');
+const digest = async (path) =>
+  createHash('sha256')
+    .update(await readFile(path))
+    .digest('hex');
+
+test('the tarball has what is needed and nothing else', async () => {
+  const names = (await run(inject('root'), 'tar', '-tzf', 'core.tgz'))
+    .trim()
+    .split('\n')
+    .map((name) => name.replace(/^package\//, ''));
+  const outside = names.filter((name) => !name.startsWith('dist/'));
+  expect(outside.sort()).toEqual(['LICENSE', 'README.md', 'package.json']);
+  const kinds = new Set(names.map((name) => name.replace(/^.*?((\.d)?\.[a-z]+)?$/, '$1')));
+  expect([...kinds].sort()).toEqual(['', '.d.ts', '.js', '.json', '.md', '.wasm']);
+});
+
+test('every file that package.json names is there', async () => {
+  const { exports, license, name, dependencies } = JSON.parse(
+    await readFile(join(installed(), 'package.json'), 'utf8'),
+  );
+  const files = (target) => (typeof target === 'string' ? [target] : Object.values(target).flatMap(files));
+  for (const file of files(exports)) await readFile(join(installed(), file));
+  expect({ license, name, dependencies }).toEqual({
+    license: 'Apache-2.0',
+    name: '@sluice/core',
+    dependencies: undefined,
+  });
+});
+
+test('the license is that of the repository', async () => {
+  expect(await digest(join(installed(), 'LICENSE'))).toBe(await digest(join(main, 'LICENSE')));
+});
+
+test('core.wasm is wasm/sluice.wasm', async () => {
+  expect(await digest(join(installed(), 'dist/core.wasm'))).toBe(
+    await digest(join(main, 'wasm/sluice.wasm')),
+  );
+});
+
+test.for([
+  ['@sluice/core', 'sluice'],
+  ['@sluice/core/limiter', 'limiter'],
+  ['@sluice/core/breaker', 'breaker'],
+  ['@sluice/core/retry', 'retry'],
+])('%s compiles wasm/%s.wasm, imported and required', async ([entry, module]) => {
+  const its = await digest(join(main, `wasm/${module}.wasm`));
+  expect(await node('node', 'modules.cjs', entry)).toEqual([its, its]);
+});

@@ -1,0 +1,53 @@
+import { expect, test } from 'vitest';
+import { CORE, REPORT, TESTING } from '../expected.mjs';
+import { node, project, run } from '../run.mjs';
+
+const exports = { core: CORE, testing: TESTING };
+
+test('import', async () => {
+  expect(await node('node', 'esm.mjs')).toEqual({ exports, report: REPORT });
+});
+
+test('require', async () => {
+  expect(await node('node', 'cjs.cjs')).toEqual({ exports, report: REPORT });
+});
+
+test('a thread of node:worker_threads', async () => {
+  expect(await node('node', 'thread.mjs')).toEqual({ report: REPORT });
+});
+
+test.for(['mechanisms-esm.mjs', 'mechanisms-cjs.cjs'])(
+  './limiter, ./breaker and ./retry: %s',
+  async (file) => {
+    const common = ['PolicyError', 'RejectedError'];
+    expect(await node('node', file)).toEqual({
+      limiter: [true, { ok: false, step: 'limit', reason: 'rate', retryAfter: 1_000 }],
+      keyed: [true, false, true],
+      breaker: [true, { ok: false, step: 'breaker', reason: 'open', retryAfter: 60_000 }, 'open'],
+      retry: [3, 2_000],
+      exports: [
+        [...common, 'rateLimiter', 'systemClock'],
+        [...common, 'circuitBreaker', 'systemClock'],
+        [...common, 'retry', 'systemClock'],
+      ],
+    });
+  },
+);
+
+test('./slim takes bytes, modules and answers, and refuses what is none', async () => {
+  const report = await node('node', 'slim.mjs');
+  expect(Object.entries(report).filter(([, works]) => works !== true)).toEqual([]);
+  expect(Object.keys(report)).toHaveLength(12);
+});
+
+test('./slim, required', async () => {
+  expect(await node('node', 'slim.cjs')).toEqual({ ok: true });
+});
+
+test('nothing that waits keeps a process alive', async () => {
+  expect(await run(project('node'), process.execPath, 'exit.mjs')).toBe('open\n');
+});
+
+test('a clock with keepAlive does', async () => {
+  expect(await node('node', 'stay.mjs')).toEqual({ ok: true });
+});

@@ -1,0 +1,20 @@
+/**
+ * Names of properties that no caller and no other program sees: the build makes
+ * them short. A test sees to it that no option, no export of the module and
+ * nothing of the platform has such a name.
+ */
+export const NAMES = `
+  act admit admitted again arm armed asValue callOf changed controller cut
+  cutBy detach drop due emit emitter enter fire first forget give
+  given grant granted hand handle handles heap heard hooks layout lazy leases leave left limiters
+  make mechanism millis numbers options overflow permit place put queued record
+  refund refuse rejection run runner running settle shared sift stop sweep taken task tell threw
+  end generation idle perform slot stand start withKeys
+  ticket timeless timer later trusted guest post posted greet moved drain ring serve waiters
+  follow dump finish giveUp prolong live launch known texts spare owner react whom stored most ears waits succeed wake wakes
+`
+  .trim()
+  .split(/\s+/);
+
+/** The names as esbuild wants them. */
+export const INTERNAL = new RegExp(`^(${NAMES.join('|')})$`);

@@ -1,0 +1,36 @@
+import type { Attempt } from './types.js';
+
+/** What a function is told. Its signal is made when it is asked for. */
+export class Running implements Attempt {
+  private controller: AbortController | undefined;
+  private cut = false;
+  private reason: unknown;
+
+  /** `given` is the caller's signal, where nobody else aborts the attempt; `leases` renews what it holds. */
+  constructor(
+    readonly attempt: number,
+    private readonly given?: AbortSignal,
+    private readonly leases?: { renew?(): void },
+  ) {}
+
+  get signal(): AbortSignal {
+    if (this.given) return this.given;
+    if (!this.controller) {
+      this.controller = new AbortController();
+      if (this.cut) this.controller.abort(this.reason);
+    }
+    return this.controller.signal;
+  }
+
+  // A function that holds without the object, made when it is asked for.
+  get renew(): () => void {
+    return () => this.leases?.renew?.();
+  }
+
+  /** Aborts the signal, now or when it is made. */
+  abort(reason: unknown): void {
+    this.cut = true;
+    this.reason = reason;
+    this.controller?.abort(reason);
+  }
+}

@@ -1,0 +1,169 @@
+import {
+  CANCELLED,
+  FAIL,
+  IGNORE,
+  MILLIS,
+  MODE,
+  MODES,
+  NONE,
+  OK,
+  PEEK,
+  RECORD,
+  RESET,
+  TIMELESS,
+  TRANSITION,
+} from './abi.js';
+import type { Backoff, Jitter } from './backoff.js';
+import { Cell } from './cell.js';
+import { floats, words, x } from './engine.js';
+import { PolicyError } from './errors.js';
+import { Held } from './held.js';
+import { numberOf } from './meaning.js';
+import { share } from './shared.js';
+import type { BreakerState, CallOptions, Classifier, CommonOptions, Duration, Share } from './types.js';
+
+/** Settings of a circuit breaker. */
+export interface CircuitBreakerOptions extends CommonOptions, Classifier {
+  /**
+   * The outcomes that it judges by: of the last calls, of the last time, or so
+   * many failures in a row. Default `{ calls: 100 }`.
+   */
+  window?: { calls: number } | { time: Duration; buckets?: number } | { consecutive: number };
+  /** Outcomes in the window before the rates count. Default: the lesser of 100 and the window's calls. */
+  minimum?: number;
+  /** Opens when so many of the outcomes are failures. Default `50%`. */
+  failure_rate?: Share;
+  /** Opens when so many calls took longer. Default: none. */
+  slow?: { over: Duration; rate: Share };
+  /** How long it stays open; a backoff counts the openings since it was last closed. Default `1m`. */
+  open?: Duration | (Backoff & { jitter?: Jitter });
+  /** The attempts whose outcomes decide when it is half-open. Default 10. */
+  probes?: number;
+  /** The longest stay in half-open. Default `0s`: no bound. */
+  half_open_max?: Duration;
+}
+
+/** An admission by a circuit breaker. It is to be ended once, by one of its methods; later ones do nothing. */
+export interface BreakerPass {
+  readonly ok: true;
+  /** The call went well. */
+  success(): void;
+  /** The call failed. */
+  failure(): void;
+  /** Neither: it gives no vote. */
+  ignore(): void;
+}
+
+class Vote implements BreakerPass {
+  readonly ok = true;
+
+  /** `permit` is undefined where shadow mode enforced nothing: there is no vote. */
+  constructor(
+    private readonly owner: CircuitBreaker,
+    private permit: Held | undefined,
+  ) {}
+
+  // Functions that hold without the object, made when they are asked for.
+  get success() {
+    return () => this.end(OK);
+  }
+
+  get failure() {
+    return () => this.end(FAIL);
+  }
+
+  get ignore() {
+    return () => this.end(IGNORE);
+  }
+
+  end(outcome: number): void {
+    const { permit } = this;
+    this.permit = undefined;
+    if (permit) this.owner.record(outcome, permit);
+  }
+}
+
+/** Stops calling what fails, and tries again after a while. Make one with `circuitBreaker`. */
+export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
+  private timeless = false;
+
+  /** @internal */
+  constructor(private readonly options: CircuitBreakerOptions) {
+    super(share('breaker', options), false);
+  }
+
+  /** What it does now. */
+  get state(): BreakerState {
+    this.wake();
+    return MODES[words()[MODE] as number] as BreakerState;
+  }
+
+  /** Changes the state by hand. Forced and watching ones stay until the next change by hand. */
+  transition(state: BreakerState): void {
+    const mode = MODES.indexOf(state);
+    if (mode < 0) {
+      throw new PolicyError('bad-argument', `state: found ${state}; allowed ${MODES.join(', ')}`);
+    }
+    this.perform(TRANSITION, 0, mode);
+  }
+
+  /** Closes it and forgets all outcomes. */
+  reset(): void {
+    this.perform(RESET);
+  }
+
+  /** @internal */
+  record(outcome: number, permit: Held): void {
+    this.perform(RECORD, outcome, 0, permit, outcome === OK ? this.now() : undefined);
+  }
+
+  protected override admitted(words?: Int32Array): BreakerPass {
+    return new Vote(this, words && new Held(words));
+  }
+
+  protected override refund(): void {}
+
+  protected override now(): number {
+    return this.timeless ? NONE : super.now();
+  }
+
+  protected override settle(
+    vote: BreakerPass,
+    threw: boolean,
+    error: unknown,
+    value: unknown,
+    signal?: AbortSignal,
+  ): void {
+    // A caller who gave up says nothing about the dependency.
+    const cancelled = threw && signal?.aborted;
+    (vote as Vote).end(cancelled ? CANCELLED : numberOf(this.options.outcome, threw, error, value));
+  }
+
+  protected override react(): void {
+    // Only here: an admission by a closed breaker leaves the slot as another breaker left it.
+    this.timeless = words()[TIMELESS] === 1;
+    super.react();
+  }
+
+  protected override changed(mode: number): void {
+    const { wakes, clock, emitter } = this.shared;
+    const state = MODES[mode] as BreakerState;
+    this.tell('change', { state });
+    if (state !== 'open' || !emitter.heard) return;
+    // While somebody listens, the end of the open time is told when it comes. The microsecond is for rounding.
+    const now = clock.now();
+    x.step(this.handle, PEEK, 0, 1, now);
+    wakes.set(this, now + (floats()[MILLIS] as number) + 0.001);
+  }
+}
+
+/**
+ * A circuit breaker: it stops calling what fails, and tries again after a while.
+ * Throws `PolicyError` for wrong options.
+ *
+ * @example
+ * const breaker = circuitBreaker({ window: { calls: 100 }, failure_rate: '50%', open: '30s' });
+ * const user = await breaker.execute(() => fetchUser(id));
+ */
+export const circuitBreaker = (options: CircuitBreakerOptions = {}): CircuitBreaker =>
+  new CircuitBreaker(options);

@@ -1,0 +1,92 @@
+// Declared for those who compile without it.
+/// <reference lib="esnext.disposable" preserve="true" />
+
+import { RELEASE, RENEW } from './abi.js';
+import { Cell, type Waiter } from './cell.js';
+import { Held } from './held.js';
+import { share } from './shared.js';
+import type { CallOptions, CommonOptions, Duration } from './types.js';
+
+/** Settings of a bulkhead. */
+export interface BulkheadOptions extends CommonOptions {
+  /** How many may run at once. Required. */
+  concurrent: number;
+  /** The most callers that wait. Default 0; 100 beside a `wait`. */
+  queue?: number;
+  /** The longest that a caller waits. Default: as long as the caller does; `0s` for no waiting. */
+  wait?: Duration;
+  /** Who is served next, beside a queue. Default `oldest`. */
+  order?: 'oldest' | 'newest';
+  /** Frees the place of a holder that neither released nor renewed it for so long. Default: none. */
+  lease?: Duration;
+}
+
+/** A place in a bulkhead. */
+export class Permit {
+  readonly ok = true;
+
+  /** @internal */
+  constructor(
+    private readonly owner: Bulkhead,
+    private permit: Held | undefined,
+    private waits?: Waiter<Permit>,
+  ) {}
+
+  // Functions that hold without the object, made when they are asked for.
+  /** Gives the place back. Only the first time counts. */
+  get release(): () => void {
+    return () => {
+      const { owner, waits } = this;
+      const permit = this.permit ?? waits?.granted;
+      this.permit = this.waits = undefined;
+      if (permit) owner.perform(RELEASE, 0, 1, permit);
+      else if (waits) owner.leave(waits);
+    };
+  }
+
+  /** Begins the lease anew. */
+  get renew(): () => void {
+    return () => {
+      if (this.permit) this.owner.perform(RENEW, 0, 1, this.permit);
+    };
+  }
+}
+
+/** A permit for `using`, where the runtime has it. */
+export interface Permit extends Disposable {}
+
+// Not a method of the class: runtimes without `using` have no such symbol.
+if (Symbol.dispose) {
+  Permit.prototype[Symbol.dispose] = function (): void {
+    this.release();
+  };
+}
+
+/** Lets so many run at once. Make one with `bulkhead`. */
+export class Bulkhead extends Cell<Permit, CallOptions> {
+  /** @internal */
+  constructor(options: BulkheadOptions | number) {
+    super(share('bulkhead', options), true);
+  }
+
+  protected override admitted(words?: Int32Array, at?: number, waiter?: Waiter<Permit>): Permit {
+    return new Permit(this, words && new Held(words, at), waiter);
+  }
+
+  protected override refund(granted: Held): void {
+    this.perform(RELEASE, 0, 1, granted);
+  }
+
+  protected override settle(permit: Permit): void {
+    permit.release();
+  }
+}
+
+/**
+ * A bulkhead: so many run at once, others wait or are refused. Throws `PolicyError` for wrong options.
+ *
+ * @example
+ * const places = bulkhead({ concurrent: 5, queue: 100, wait: '5s' });
+ * await places.execute(() => render(page));
+ */
+export const bulkhead = (options: BulkheadOptions | number): Bulkhead => new Bulkhead(options);

@@ -1,0 +1,362 @@
+import {
+  ADMIT,
+  COUNT,
+  DROP,
+  GRANT,
+  LAPSE,
+  LEAVE,
+  MILLIS,
+  PERMIT_WORDS,
+  REASON,
+  REASONS,
+  RECORDS,
+  TRY_ACQUIRE,
+  WAIT,
+  WAKE_MILLIS,
+} from './abi.js';
+import { Running } from './attempt.js';
+import type { Emitter, Told } from './emitter.js';
+import { accepted, check, floats, putState, stateText, words, x } from './engine.js';
+import { PolicyError, refusal, rejected, success } from './errors.js';
+import { Held } from './held.js';
+import { Observable } from './observable.js';
+import type { Shared } from './shared.js';
+import { type Snapshot, shift, taken } from './snapshot.js';
+import type { Admission, CostOptions, Decision, Reason, Rejection, Success, Task } from './types.js';
+import { type Guest, guests, NEVER } from './wakes.js';
+
+/** What an admission gives. */
+export interface Pass extends Admission {
+  renew?(): void;
+}
+
+/** A caller in the queue of a cell; in shadow mode a phantom, whom nobody awaits. */
+export class Waiter<P extends Pass> {
+  /** What it was granted. */
+  granted: Held | undefined;
+  /** Where each request waits for itself. */
+  guest: Guest | undefined;
+  resolve: ((verdict: P | Rejection) => void) | undefined;
+  reject: ((reason: unknown) => void) | undefined;
+  /** It gave up; what it is granted at the same mark is to be given back. */
+  left = false;
+
+  constructor(
+    private readonly owner: Cell<P>,
+    readonly whom: number,
+    readonly ticket: Held,
+    readonly cost: number,
+    readonly signal: AbortSignal | undefined,
+  ) {
+    signal?.addEventListener('abort', this);
+  }
+
+  /** The caller gives up. */
+  handleEvent(): void {
+    this.left = true;
+    this.owner.leave(this);
+    this.reject?.(this.signal?.reason);
+  }
+}
+
+/** The words of a record of what a step did to others. */
+const RECORD_WORDS = 8;
+
+/** A mechanism with a state in the module, and the callers who wait at it. `P` is what an admission gives. */
+// Not `implements Wake`: what is internal is not in the declarations.
+export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> extends Observable {
+  /** @internal */
+  due = NEVER;
+  /** @internal */
+  place = -1;
+  /** @internal */
+  readonly handle: number;
+  // Only where callers may wait: there may be many cells.
+  private waiters!: (Waiter<P> | undefined)[];
+  private idle!: number[];
+
+  /**
+   * `queued` says that callers may wait, or that something ends by itself: only
+   * then does the module tell when to wake it.
+   * @internal
+   */
+  constructor(
+    /** @internal */
+    readonly shared: Shared,
+    private readonly queued: boolean,
+    private readonly key?: string,
+  ) {
+    super();
+    const { clock, maker, handles } = shared;
+    this.handle = check(x.cell(maker, clock.now()));
+    handles.add(this.handle);
+    if (queued) {
+      this.waiters = [];
+      this.idle = [];
+    }
+  }
+
+  /** @internal */
+  override get emitter(): Emitter {
+    return this.shared.emitter;
+  }
+
+  /**
+   * What an admission gives, whose permit stands in the words; without any where
+   * shadow mode enforced nothing, though a waiter may stand in the queue.
+   */
+  protected abstract admitted(words?: Int32Array, at?: number, waiter?: Waiter<P>): P;
+  /** Gives back what was granted to a waiter that had left. */
+  protected abstract refund(granted: Held, cost: number): void;
+  /** Ends what was admitted. `threw` tells an error that is undefined from none. */
+  protected settle?(pass: P, threw: boolean, error: unknown, value: unknown, signal?: AbortSignal): void;
+  /** A breaker has changed its mode. */
+  protected changed?(mode: number): void;
+
+  /** The mark of a step; NaN where the cell needs none. */
+  protected now(): number {
+    return this.shared.clock.now();
+  }
+
+  /** Takes what it asks for if it is there. It never waits. */
+  tryAcquire(options?: O): P | Rejection {
+    const cost = options === undefined ? 1 : checkCost(options.cost);
+    const verdict = this.queued
+      ? x.step(this.handle, TRY_ACQUIRE, 0, cost, this.now())
+      : x.acquire(this.handle, cost, 0, this.now());
+    return verdict === ADMIT ? this.admit() : this.refuse(verdict);
+  }
+
+  /**
+   * Takes what it asks for and waits for its turn, as long as the policy allows. An
+   * aborted signal gives the place in the queue back and rejects with its reason.
+   */
+  async acquire(options?: O): Promise<P | Rejection> {
+    return this.enter(options);
+  }
+
+  /**
+   * Runs the function, or throws `RejectedError` when the policy refuses. What the
+   * function throws is thrown; an aborted signal rejects with its reason.
+   */
+  execute<T>(task: Task<T>, options?: O): Promise<T> {
+    return this.run(task, options, false) as Promise<T>;
+  }
+
+  /** Like `execute`, but a refusal is a value. What the function throws is thrown. */
+  attempt<T>(task: Task<T>, options?: O): Promise<Success<T> | Rejection> {
+    return this.run(task, options, true) as Promise<Success<T> | Rejection>;
+  }
+
+  /** The state as a plain value, to any storage. */
+  snapshot(): Snapshot {
+    const { clock, name } = this.shared;
+    return taken(clock, { [name]: this.stored() });
+  }
+
+  /**
+   * Takes over the state of another process, without those who waited or held
+   * something there: the wall time since then counts as passed. Returns false where
+   * the snapshot has no state of this name and mechanism; throws `PolicyError` for
+   * what is no snapshot.
+   */
+  restore(snapshot: Snapshot): boolean {
+    const { clock, name } = this.shared;
+    const by = shift(clock, snapshot);
+    const state = snapshot.steps[name];
+    return typeof state === 'string' && this.adopt(state, by);
+  }
+
+  /** @internal */
+  stored(): string {
+    return stateText(x.state(this.handle));
+  }
+
+  /** @internal */
+  adopt(state: string, by: number): boolean {
+    const { clock } = this.shared;
+    const restored = x.restore(this.handle, putState(state), by, clock.now());
+    if (!accepted(restored)) return false;
+    this.react();
+    return true;
+  }
+
+  private async run<T>(task: Task<T>, options: O | undefined, asValue: boolean): Promise<unknown> {
+    const signal = options?.signal;
+    let pass = this.enter(options);
+    if (pass instanceof Promise) pass = await pass;
+    if (!pass.ok) {
+      if (asValue) return pass;
+      throw rejected(pass);
+    }
+    let value: T;
+    try {
+      value = await task(new Running(1, signal, pass));
+    } catch (error) {
+      this.settle?.(pass, true, error, undefined, signal);
+      throw error;
+    }
+    this.settle?.(pass, false, undefined, value);
+    return success(asValue, value);
+  }
+
+  private enter(options: O | undefined): P | Rejection | Promise<P | Rejection> {
+    const signal = options?.signal;
+    if (signal?.aborted) return Promise.reject(signal.reason);
+    if (!this.queued) return this.tryAcquire(options);
+    const cost = checkCost(options?.cost);
+    const caller = this.idle.at(-1) ?? this.waiters.length;
+    const verdict = x.acquire(this.handle, cost, caller, this.now());
+    if (verdict === WAIT) return this.stand(caller, cost, signal);
+    return verdict === ADMIT ? this.admit() : this.refuse(verdict);
+  }
+
+  /**
+   * Steps the cell with an action, about a permit where there is one.
+   * @internal
+   */
+  perform(kind: number, outcome = 0, cost = 1, permit?: Held, now = this.shared.clock.now()): number {
+    permit?.put(words());
+    const verdict = check(x.step(this.handle, kind, outcome, cost, now));
+    this.react();
+    return verdict;
+  }
+
+  /**
+   * Lets time pass.
+   * @internal
+   */
+  wake(): void {
+    const { clock } = this.shared;
+    check(x.pass(this.handle, clock.now()));
+    this.react();
+  }
+
+  /**
+   * A waiter gives its place up.
+   * @internal
+   */
+  leave(waiter: Waiter<P>): void {
+    this.perform(LEAVE, 0, 0, waiter.ticket);
+    this.forget(waiter);
+  }
+
+  /** What was just refused. */
+  protected rejection(): Rejection {
+    const { name } = this.shared;
+    return refusal(name, REASONS[words()[REASON] as number] as Reason, this.millis());
+  }
+
+  private millis(): number | undefined {
+    const millis = floats()[MILLIS] as number;
+    return millis < 0 ? undefined : millis;
+  }
+
+  /** Tells those who listen. */
+  protected tell(kind: Decision['kind'], more?: Partial<Told> | Rejection, shadow?: boolean): void {
+    const { emitter, clock, name } = this.shared;
+    if (!emitter.heard) return;
+    emitter.emit({
+      kind,
+      at: clock.now(),
+      step: name,
+      key: this.key,
+      ...more,
+      ok: undefined,
+      shadow: shadow || undefined,
+    });
+  }
+
+  private admit(): P {
+    const pass = this.admitted(words());
+    if (this.queued) this.react();
+    this.tell('admit');
+    return pass;
+  }
+
+  private refuse(verdict: number): P | Rejection {
+    const { shadow, emitter } = this.shared;
+    check(verdict);
+    const rejection = this.rejection();
+    this.react();
+    if (emitter.heard) this.tell('reject', rejection, shadow);
+    return shadow ? this.admitted() : rejection;
+  }
+
+  private stand(caller: number, cost: number, signal?: AbortSignal): P | Promise<P | Rejection> {
+    const { shadow, clock, wakes } = this.shared;
+    const ticket = new Held(words());
+    const millis = this.millis();
+    this.idle.pop();
+    const waiter = new Waiter<P>(this, caller, ticket, cost, shadow ? undefined : signal);
+    this.waiters[caller] = waiter;
+    const result = shadow
+      ? this.admitted(undefined, 0, waiter)
+      : new Promise<P | Rejection>((resolve, reject) => {
+          waiter.resolve = resolve;
+          waiter.reject = reject;
+          waiter.guest = guests?.greet(wakes, this);
+        });
+    this.react();
+    this.tell('wait', { until: millis === undefined ? millis : clock.now() + millis }, shadow);
+    return result;
+  }
+
+  private forget(waiter: Waiter<P>): void {
+    const { whom, signal } = waiter;
+    if (this.waiters[whom] !== waiter) return;
+    signal?.removeEventListener('abort', waiter);
+    waiter.guest?.leave();
+    this.waiters[whom] = undefined;
+    this.idle.push(whom);
+  }
+
+  /** Sees to what a step did to others and to the next wake. */
+  protected react(): void {
+    const { wakes } = this.shared;
+    if (this.queued) wakes.set(this, floats()[WAKE_MILLIS] as number);
+    const now = words();
+    if (now[COUNT] === 0) return;
+    // Listeners may call back, which leaves other records: read all, then act.
+    const size = (now[COUNT] as number) * RECORD_WORDS;
+    const records = new Int32Array(now.buffer, now[RECORDS], size).slice();
+    for (let at = 0; at < size; at += RECORD_WORDS) {
+      const caller = records[at + PERMIT_WORDS] as number;
+      const what = records[at + PERMIT_WORDS + 1] as number;
+      const kind = what & 0xff;
+      if (kind === LAPSE) this.tell('lapse');
+      else if (kind === GRANT) this.grant(caller, records, at);
+      else if (kind === DROP) this.drop(caller, REASONS[(what >> 8) & 0xff] as Reason);
+      else this.changed?.(records[at + 2] as number);
+    }
+  }
+
+  private grant(caller: number, records: Int32Array, at: number): void {
+    const waiter = this.waiters[caller];
+    if (!waiter) return;
+    this.forget(waiter);
+    if (waiter.resolve) {
+      if (waiter.left) {
+        this.refund(new Held(records, at), waiter.cost);
+        return;
+      }
+      waiter.resolve(this.admitted(records, at));
+      this.tell('admit');
+    } else waiter.granted = new Held(records, at);
+  }
+
+  private drop(caller: number, reason: Reason): void {
+    const waiter = this.waiters[caller];
+    if (!waiter) return;
+    this.forget(waiter);
+    const { name, shadow } = this.shared;
+    waiter.resolve?.(refusal(name, reason));
+    this.tell('expire', { reason }, shadow);
+  }
+}
+
+/** Returns a cost that is one. */
+export function checkCost(cost = 1): number {
+  if (cost >>> 0 === cost) return cost;
+  throw new PolicyError('bad-argument', `cost: found ${cost}; allowed a whole number, 0 or more`);
+}

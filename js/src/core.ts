@@ -1,0 +1,20 @@
+// All of the package but the module and the entries, which import it from here:
+// built, it is one file that they share. `index.ts` says what of it is public.
+
+import { compileByModule } from './compile.js';
+import { use } from './engine.js';
+
+export { circuitBreaker } from './breaker.js';
+export { bulkhead } from './bulkhead.js';
+export { systemClock } from './clock.js';
+export { x } from './engine.js';
+export { PolicyError, RejectedError, TimeoutError } from './errors.js';
+export { resilientFetch } from './fetch.js';
+export { pipeline, policy } from './pipeline.js';
+export { rateLimiter } from './rate-limiter.js';
+export { retry } from './retry.js';
+export { timeout } from './timeout.js';
+export { useGuests } from './wakes.js';
+
+/** Gives the package its module. */
+export const start = (instance: WebAssembly.Instance): void => use(instance, compileByModule);

@@ -1,0 +1,149 @@
+// The module of this copy of the package: one instance, with views of its memory.
+
+import { ABI, BAD_BYTES, BUFFER, type Exports, SIZE, SLOTS_SIZE } from './abi.js';
+import { PolicyError, type PolicyErrorCode } from './errors.js';
+
+/** The mechanisms that stand alone in an object. */
+export type Mechanism = 'limit' | 'breaker' | 'bulkhead' | 'retry';
+
+/** What options of a mechanism were compiled to. */
+export interface Compiled {
+  /** The handle of a maker of cells, to be freed by who asked; of a retry, its own. */
+  readonly maker: number;
+  /** The name of the step. */
+  readonly name: string;
+  /** Whether it only watches. */
+  readonly shadow: boolean;
+}
+
+/** How options of a mechanism become a maker; the default entry and the small ones differ in it. */
+export type Compile = (mechanism: Mechanism, options: unknown) => Compiled;
+
+const CODES: readonly PolicyErrorCode[] = [
+  'bad-handle',
+  'bad-policy',
+  'bad-size',
+  'bad-argument',
+  'bad-bytes',
+];
+
+/** A place in a document. */
+const PLACE = /^policy(:\d+:\d+)?: /gm;
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** What the module exports. */
+export let x: Exports;
+/** Compiles options. */
+export let compile: Compile;
+let slots: number;
+let memoryNow: Int32Array;
+let wordsNow: Int32Array;
+let floatsNow: Float64Array;
+
+/** Sets the module and how it compiles. Only the first one counts: objects refer to it. */
+export function use(instance: WebAssembly.Instance, by: Compile): void {
+  if (x) return;
+  const exports = instance.exports as unknown as Exports;
+  exports._initialize?.();
+  if (exports.abi?.() !== ABI) {
+    throw new PolicyError('bad-argument', 'module: found another ABI; allowed 1');
+  }
+  x = exports;
+  compile = by;
+  slots = x.slots();
+  view();
+}
+
+/** Throws where there is no module yet. */
+export function ready(): void {
+  if (!x) throw new PolicyError('bad-argument', 'module: found none; allowed after init() or initSync()');
+}
+
+function view(): void {
+  const { buffer } = x.memory;
+  memoryNow = new Int32Array(buffer);
+  wordsNow = new Int32Array(buffer, slots, SLOTS_SIZE / 4);
+  floatsNow = new Float64Array(buffer, slots, SLOTS_SIZE / 8);
+}
+
+/** The whole memory as words of 32 bits. */
+export function memory(): Int32Array {
+  if (memoryNow.length === 0) view();
+  return memoryNow;
+}
+
+/** The slots as words of 32 bits. Views of a memory that has grown are empty. */
+export function words(): Int32Array {
+  if (wordsNow.length === 0) view();
+  return wordsNow;
+}
+
+/** The slots as floats of 64 bits. */
+export function floats(): Float64Array {
+  if (floatsNow.length === 0) view();
+  return floatsNow;
+}
+
+/**
+ * Throws what the module says where a call returned an error, without what is
+ * not the caller's: as a rule places in JSON that nobody but this package has seen.
+ */
+export function check(code: number, foreign = PLACE): number {
+  if (code >= 0) return code;
+  throw new PolicyError(CODES[-1 - code] ?? 'bad-argument', text().replace(foreign, ''));
+}
+
+// What the last call left in the buffer. It is valid until the next call.
+function bytes(): Uint8Array {
+  const now = words();
+  return new Uint8Array(now.buffer, now[BUFFER], now[SIZE]);
+}
+
+/** The text that the last call left in the buffer. */
+export const text = (): string => decoder.decode(bytes());
+
+function put(src: Uint8Array): number {
+  check(x.buffer(src.length));
+  const now = words();
+  new Uint8Array(now.buffer, now[BUFFER], src.length).set(src);
+  return src.length;
+}
+
+/** Puts a value into the buffer as JSON, behind a text. A value that is a text is taken for JSON already. */
+export function putJSON(value: unknown, before = ''): number {
+  try {
+    const json = typeof value === 'string' ? value : (JSON.stringify(value) ?? null);
+    return put(encoder.encode(before + json));
+  } catch (error) {
+    throw error instanceof PolicyError ? error : new PolicyError('bad-policy', `found no JSON: ${error}`);
+  }
+}
+
+/** The state of a cell in base64, as a call left it in the buffer. */
+export function stateText(size: number): string {
+  check(size);
+  return btoa(Array.from(bytes(), (byte) => String.fromCharCode(byte)).join(''));
+}
+
+/** Puts a state in base64 into the buffer and returns its size. */
+export function putState(state: string): number {
+  try {
+    return put(Uint8Array.from(atob(state), (c) => c.charCodeAt(0)));
+  } catch {
+    throw new PolicyError('bad-bytes', 'found no snapshot; allowed what snapshot() returned');
+  }
+}
+
+/** Whether a restored state was accepted; false where it is not one of this mechanism. */
+export const accepted = (code: number): boolean => code !== BAD_BYTES && check(code) >= 0;
+
+const garbage =
+  globalThis.FinalizationRegistry &&
+  new FinalizationRegistry<Set<number>>((handles) => {
+    for (const handle of handles) x.free(handle);
+  });
+
+/** Frees handles when their owner is collected as garbage. */
+export const own = (owner: object, handles: Set<number>): void => garbage?.register(owner, handles);

@@ -1,0 +1,8 @@
+// For the edge runtime of Next.js, which compiles modules when it deploys.
+
+import { start } from '../core.js';
+import module from '../core.wasm?module';
+
+start(new WebAssembly.Instance(module));
+
+export * from '../index.js';

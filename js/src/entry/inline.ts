@@ -1,0 +1,8 @@
+// The default entry: the module as text, made at once and without awaiting anything.
+
+import bytes from 'inline:sluice';
+import { start } from '../core.js';
+
+start(new WebAssembly.Instance(new WebAssembly.Module(bytes)));
+
+export * from '../index.js';

@@ -1,0 +1,17 @@
+// Nothing but rate limiters, over a module that has nothing else.
+
+import bytes from 'inline:limiter';
+import { use } from '../engine.js';
+import { compileBy } from '../reader/compile.js';
+import { limit } from '../reader/limit.js';
+
+use(new WebAssembly.Instance(new WebAssembly.Module(bytes)), compileBy(limit));
+
+export { systemClock } from '../clock.js';
+export type { Listener } from '../emitter.js';
+export { PolicyError, type PolicyErrorCode, type Problem, RejectedError } from '../errors.js';
+export type { KeyedOptions, KeyedRateLimiter, KeyedRateLimiterOptions } from '../keyed.js';
+export type { RateLimiter, RateLimiterOptions } from '../limiter.js';
+export { type RateLimiterFactory, rateLimiter } from '../rate-limiter.js';
+export type { Snapshot } from '../snapshot.js';
+export type * from '../types.js';

@@ -1,0 +1,10 @@
+// For workerd and Cloudflare Workers, where bytes may not be compiled in a handler.
+
+import { start, useGuests } from '../core.js';
+import module from '../core.wasm';
+import { requests } from '../requests.js';
+
+start(new WebAssembly.Instance(module));
+useGuests(requests);
+
+export * from '../index.js';

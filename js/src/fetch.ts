@@ -1,0 +1,118 @@
+import { attributesOf } from './http/attributes.js';
+import { type Classes, classesOf, outcomeOfError, outcomeOfStatus } from './http/outcomes.js';
+import { retryAfterOfAnswer } from './http/retry-after.js';
+import { Pipeline, type ResultHooks } from './pipeline.js';
+import type { Policy, PolicyDocument, Step } from './policy.js';
+import type { Clock } from './types.js';
+
+/** What `resilientFetch` takes besides its policy. */
+export interface FetchOptions {
+  /** What fetches. Default: the `fetch` of the runtime. */
+  fetch?: typeof fetch;
+  /** The name of the policy, where the document has several. */
+  name?: string;
+  /** Where time comes from, for a policy that is not a pipeline already. */
+  clock?: Clock;
+  /** What `per: key` means for a request. Default: empty. */
+  key?: (input: string | URL | Request, init?: RequestInit) => string;
+}
+
+/** A `fetch` under a policy. */
+export interface ResilientFetch {
+  (input: string | URL | Request, init?: RequestInit): Promise<Response>;
+  /** The pipeline that it runs through. */
+  readonly pipeline: Pipeline;
+}
+
+/** The methods that may be sent again (RFC 9110, section 9.2.2). */
+const IDEMPOTENT: readonly string[] = 'GET HEAD PUT DELETE OPTIONS TRACE'.split(' ');
+
+/** The longest body, in bytes or UTF-16 units, that is sent again. */
+const LONGEST = 64 << 10;
+
+/**
+ * A `fetch` that runs through a policy. What answers mean is in the policy's
+ * `outcomes`; `Retry-After` is a floor under the backoff. An answer that is a
+ * failure still is an answer: the last one is returned when no attempt is left.
+ * Only idempotent methods, or the retry's `methods`, are sent again, and no body
+ * that is a stream or longer than 64 KiB. A refusal rejects with `RejectedError`
+ * and a cut with `TimeoutError`, unless the policy's `fallback` has an answer for it.
+ * Throws `PolicyError` for a wrong policy.
+ *
+ * @example
+ * const get = resilientFetch({ steps: [{ retry: 3 }, { timeout: '10s' }] });
+ * const answer = await get('https://example.com/');
+ */
+export function resilientFetch(
+  policy: Pipeline | PolicyDocument | Policy | readonly Step[] | string,
+  options: FetchOptions = {},
+): ResilientFetch {
+  const { fetch: send = globalThis.fetch, key } = options;
+  const pipeline = policy instanceof Pipeline ? policy : new Pipeline(policy, options);
+  let rules = rulesOf(pipeline.policy);
+
+  const run = (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    if (rules.policy !== pipeline.policy) rules = rulesOf(pipeline.policy);
+    const request = input instanceof Request ? input : undefined;
+    const method = (init?.method ?? request?.method ?? 'GET').toUpperCase();
+    const again = rules.methods.includes(method) && repeatable(init?.body ?? request?.body);
+    const signal = init?.signal ?? request?.signal;
+    return pipeline.run(
+      (attempt) =>
+        send(input, { ...init, signal: signal ? AbortSignal.any([signal, attempt.signal]) : attempt.signal }),
+      {
+        signal,
+        key: key?.(input, init) ?? '',
+        attributes: attributesOf({
+          method,
+          url: request?.url ?? String(input),
+          headers: () => new Headers(init?.headers ?? request?.headers),
+        }),
+      },
+      false,
+      again ? rules : { ...rules, retryAfter: NEVER },
+    ) as Promise<Response>;
+  };
+  return Object.assign(run, { pipeline });
+}
+
+/** What a policy says about answers. */
+interface Rules extends ResultHooks {
+  readonly policy: Policy;
+  readonly methods: readonly string[];
+}
+
+// The answer of the module to a negative wish is not to retry.
+const NEVER = (): number => -1;
+
+function rulesOf(policy: Policy): Rules {
+  const classes: Classes = classesOf(policy);
+  const { fallback } = policy;
+  const retry = policy.steps
+    .map((step) => (step as { retry?: { methods?: string | string[] } }).retry)
+    .find(Boolean);
+  return {
+    policy,
+    methods: retry?.methods === undefined ? IDEMPOTENT : [retry.methods].flat(),
+    outcome: (error, value) =>
+      error === undefined
+        ? outcomeOfStatus(classes, (value as Response).status)
+        : outcomeOfError(classes, error),
+    retryAfter: (_, value) => (value ? retryAfterOfAnswer((value as Response).headers) : undefined),
+    // A body that nobody reads keeps its connection.
+    discard: (value) => void (value as Response).body?.cancel().catch(() => {}),
+    ...(fallback && {
+      fallback: () => new Response(fallback.body ?? '', { status: fallback.status ?? 503 }),
+    }),
+  };
+}
+
+function repeatable(body: BodyInit | ReadableStream | null | undefined): boolean {
+  if (body instanceof ReadableStream) return false;
+  const { length, byteLength, size } = Object(body ?? '') as {
+    length?: number;
+    byteLength?: number;
+    size?: number;
+  };
+  return (length ?? byteLength ?? size ?? 0) <= LONGEST;
+}

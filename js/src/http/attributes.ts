@@ -1,0 +1,34 @@
+/** Answers for what `per` names about a request that goes out. */
+export function attributesOf(request: Outgoing): (attribute: string) => string | null | undefined {
+  return (attribute) => {
+    const [kind, name = ''] = attribute.split(/:(.*)/);
+    if (kind === 'method') return request.method;
+    if (kind === 'header') return request.headers().get(name);
+    if (kind === 'cookie') return cookie(request.headers().get(kind) ?? '', name);
+    const url = addressOf(request);
+    if (kind === 'host') return url?.host;
+    if (kind === 'path') return url?.pathname;
+    return kind === 'query' ? url?.searchParams.get(name) : undefined;
+  };
+}
+
+/** What is asked about a request. */
+export interface Outgoing {
+  readonly method: string;
+  readonly url: string;
+  headers(): Headers;
+}
+
+// A page's addresses may be relative to it. What is none is for fetch to refuse.
+function addressOf({ url }: Outgoing): URL | undefined {
+  try {
+    return new URL(url, (globalThis as { location?: { href: string } }).location?.href);
+  } catch {
+    return undefined;
+  }
+}
+
+function cookie(header: string, name: string): string | undefined {
+  const pairs = header.split(/; */).map((pair) => pair.split(/=(.*)/));
+  return pairs.find(([key]) => key === name)?.[1];
+}

@@ -1,0 +1,38 @@
+import type { Policy } from '../policy.js';
+import type { Outcome } from '../types.js';
+
+/** What answers and errors mean, by status, hundred and error of the network. */
+export type Classes = ReadonlyMap<string, Outcome>;
+
+const DEFAULTS = { fail: ['5xx', 'connect', 'reset'], throttle: [429], ignore: ['4xx'] };
+
+/** The classes of a policy. One that it leaves out is the default one, without what the others name. */
+export function classesOf({ outcomes = {} }: Policy): Classes {
+  const all = new Map<string, Outcome>();
+  // A class that is named replaces the default one, and takes from the others what it names.
+  for (const classes of [{ ...DEFAULTS, ...outcomes }, outcomes]) {
+    for (const [outcome, list] of Object.entries(classes)) {
+      for (const entry of list) all.set(String(entry), outcome as Outcome);
+    }
+  }
+  return all;
+}
+
+/** What a status means: it says more than its hundred. */
+export const outcomeOfStatus = (classes: Classes, status: number): Outcome =>
+  classes.get(String(status)) ?? classes.get(`${Math.floor(status / 100)}xx`) ?? 'ok';
+
+/** What an error of fetch means. One without a class is good, as for answers. */
+export const outcomeOfError = (classes: Classes, error: unknown): Outcome => {
+  const failure = failureOf(error);
+  return failure === 'mistake' ? 'ignore' : (classes.get(failure) ?? 'ok');
+};
+
+// Node tells in the cause why there was no answer; a browser tells nobody.
+function failureOf(error: unknown): 'connect' | 'reset' | 'timeout' | 'mistake' {
+  const { name, cause } = Object(error) as { name?: string; cause?: { code?: string; message?: string } };
+  const told = `${name} ${cause?.code} ${cause?.message}`;
+  if (/INVALID|unknown scheme/.test(told)) return 'mistake';
+  if (/CONNECT|REFUSED|NOTFOUND|EAI_|UNREACH|CERT|TLS|SSL/.test(told)) return 'connect';
+  return /timeout|ETIMEDOUT/i.test(told) ? 'timeout' : 'reset';
+}

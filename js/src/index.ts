@@ -1,0 +1,33 @@
+// What the package exports. Values stand in core.ts, which all entries share.
+
+export type { Backoff, Jitter } from './backoff.js';
+export type { BreakerPass, CircuitBreaker, CircuitBreakerOptions } from './breaker.js';
+export type { Bulkhead, BulkheadOptions, Permit } from './bulkhead.js';
+export type { PipelineCallOptions } from './call.js';
+export {
+  bulkhead,
+  circuitBreaker,
+  PolicyError,
+  pipeline,
+  policy,
+  RejectedError,
+  rateLimiter,
+  resilientFetch,
+  retry,
+  systemClock,
+  TimeoutError,
+  timeout,
+} from './core.js';
+export type { Listener } from './emitter.js';
+export type { PolicyErrorCode, Problem } from './errors.js';
+export type { FetchOptions, ResilientFetch } from './fetch.js';
+export type { KeyedOptions, KeyedRateLimiter, KeyedRateLimiterOptions } from './keyed.js';
+export type { Attributes } from './keys.js';
+export type { RateLimiter, RateLimiterOptions } from './limiter.js';
+export type { Pipeline, PipelineOptions, ResultHooks } from './pipeline.js';
+export type { Attribute, HttpClass, Policy, PolicyDocument, Step, StepSettings } from './policy.js';
+export type { RateLimiterFactory } from './rate-limiter.js';
+export type { Retry, RetryOptions } from './retry-options.js';
+export type { Snapshot } from './snapshot.js';
+export type { Timeout, TimeoutOptions } from './timeout.js';
+export type * from './types.js';

@@ -1,0 +1,47 @@
+import { ADMIT, CANCEL, PEEK } from './abi.js';
+import { Cell, checkCost } from './cell.js';
+import type { Held } from './held.js';
+import type { Shared } from './shared.js';
+import type { Admission, CommonOptions, CostOptions, Duration, Rate, Verdict } from './types.js';
+
+/** Settings of a rate limiter. */
+export interface RateLimiterOptions extends CommonOptions {
+  /** How many permits in which time, as in `50/1m`. Required. */
+  rate: Rate;
+  /** How it counts. Default `token-bucket`. */
+  algorithm?: 'token-bucket' | 'fixed-window' | 'sliding-counter';
+  /** The most permits at one instant, of a token bucket. Default: the rate's count. */
+  burst?: number;
+  /** The longest that `acquire` waits for its turn. Default `0s`: it refuses at once. */
+  wait?: Duration;
+  /** The most callers that wait, beside a `wait`. Default 100. */
+  queue?: number;
+  /** Who is served next, beside a `wait`. Default `oldest`. */
+  order?: 'oldest' | 'newest';
+}
+
+/** The one admission of limiters: it says nothing else. */
+const ADMITTED: Admission = Object.freeze({ ok: true });
+
+/** Lets so many calls pass in a time. Make one with `rateLimiter`. */
+export class RateLimiter extends Cell<Admission> {
+  /** @internal */
+  constructor(options: unknown, shared: Shared, key?: string) {
+    // Callers may wait where a digit of `wait` is not 0.
+    super(shared, /[1-9]/.test(String((options as RateLimiterOptions).wait)), key);
+  }
+
+  protected override admitted(): Admission {
+    return ADMITTED;
+  }
+
+  protected override refund(granted: Held, cost: number): void {
+    this.perform(CANCEL, 0, cost, granted);
+  }
+
+  /** Says what `tryAcquire` would say, and takes nothing. */
+  peek(options?: CostOptions): Verdict {
+    const verdict = this.perform(PEEK, 0, checkCost(options?.cost));
+    return verdict === ADMIT ? ADMITTED : this.rejection();
+  }
+}

@@ -1,0 +1,132 @@
+import { ATTEMPT, BEFORE, FAIL, MILLIS, NONE, OUTCOMES, REASON, REASONS, THROTTLE } from './abi.js';
+import { Running } from './attempt.js';
+import type { Emitter } from './emitter.js';
+import { check, floats, words, x } from './engine.js';
+import { numberOf, retryAfterOf } from './meaning.js';
+import { Observable } from './observable.js';
+import type { Retry, RetryOptions } from './retry-options.js';
+import { type Shared, share } from './shared.js';
+import type { CallOptions, Reason, Task } from './types.js';
+import { guests, NEVER, type Wake } from './wakes.js';
+
+/** Sleeps until its time comes or a signal is aborted. */
+class Sleeper implements Wake {
+  due = NEVER;
+  place = -1;
+  private readonly guest = guests?.greet(this.shared.wakes, this);
+
+  constructor(
+    private readonly shared: Shared,
+    milliseconds: number,
+    private readonly signal: AbortSignal | undefined,
+    private readonly resolve: () => void,
+    private readonly reject: (reason: unknown) => void,
+  ) {
+    shared.wakes.set(this, shared.clock.now() + milliseconds);
+    signal?.addEventListener('abort', this);
+  }
+
+  wake(): void {
+    this.end();
+    this.resolve();
+  }
+
+  handleEvent(): void {
+    this.shared.wakes.set(this, NEVER);
+    this.end();
+    this.reject(this.signal?.reason);
+  }
+
+  private end(): void {
+    this.signal?.removeEventListener('abort', this);
+    this.guest?.leave();
+  }
+}
+
+/** What the module keeps of a call between its attempts. */
+interface Before {
+  low: number;
+  high: number;
+}
+
+/** A retry over a module that has nothing else. */
+class LoneRetry extends Observable implements Retry {
+  private readonly shared: Shared;
+
+  constructor(private readonly options: RetryOptions) {
+    super();
+    this.shared = share('retry', options);
+  }
+
+  override get emitter(): Emitter {
+    return this.shared.emitter;
+  }
+
+  async execute<T>(task: Task<T>, options?: CallOptions): Promise<T> {
+    const signal = options?.signal;
+    const { outcome, retryAfter } = this.options;
+    const before: Before = { low: 0, high: 0 };
+    for (let attempt = 1; ; attempt++) {
+      if (signal?.aborted) throw signal.reason;
+      let threw = false;
+      let error: unknown;
+      let value: T | undefined;
+      try {
+        value = await task(new Running(attempt, signal));
+      } catch (thrown) {
+        threw = true;
+        error = thrown;
+      }
+      const number = numberOf(outcome, threw, error, value);
+      if ((number === FAIL || number === THROTTLE) && !signal?.aborted) {
+        const after = retryAfterOf(retryAfter, error, value);
+        const delay = this.next(before, attempt, number, after);
+        if (delay >= 0 && !this.shared.shadow) {
+          await new Promise<void>((resolve, reject) => {
+            new Sleeper(this.shared, delay, signal, resolve, reject);
+          });
+          continue;
+        }
+      }
+      if (threw) throw error;
+      return value as T;
+    }
+  }
+
+  /** The delay before the next attempt, negative for none. */
+  private next(before: Before, attempt: number, outcome: number, after: number): number {
+    const { clock, emitter, name, shadow, maker } = this.shared;
+    words().set([attempt, before.low, before.high], ATTEMPT);
+    const at = clock.now();
+    const again = check(x.next(maker, outcome, after, NONE, at, random(), random()));
+    const delay = again ? (floats()[MILLIS] as number) : -1;
+    const gaveUp = REASONS[words()[REASON] as number] as Reason;
+    before.low = words()[BEFORE] as number;
+    before.high = words()[BEFORE + 1] as number;
+    if (emitter.heard) {
+      const what = OUTCOMES[outcome] as 'fail' | 'throttle';
+      emitter.emit({
+        kind: again ? 'retry' : 'end',
+        at,
+        step: name,
+        attempt,
+        reason: again ? what : gaveUp,
+        outcome: again ? undefined : what,
+        until: again ? at + delay : undefined,
+        shadow: (again && shadow) || undefined,
+      });
+    }
+    return delay;
+  }
+}
+
+const random = (): number => (Math.random() * 2 ** 32) >>> 0;
+
+/**
+ * A retry: it runs a function again when it fails. Throws `PolicyError` for wrong options.
+ *
+ * @example
+ * const retries = retry({ attempts: 3, backoff: { exponential: '200ms' }, jitter: 'full' });
+ * await retries.execute(({ signal }) => fetch(url, { signal }), { signal });
+ */
+export const retry = (options: RetryOptions | number = {}): Retry => new LoneRetry(options as RetryOptions);

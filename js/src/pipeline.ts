@@ -1,0 +1,353 @@
+import {
+  COUNT,
+  FALLBACK,
+  GENERATION,
+  HAS_VALUE,
+  KINDS,
+  LAST,
+  NONE,
+  OK,
+  OUTCOMES,
+  REASONS,
+  RECORDS,
+  REJECTED,
+  SHADOW,
+  SLOT,
+  STALE,
+  WAKE_MILLIS,
+} from './abi.js';
+import { Running } from './attempt.js';
+import { Call, type PipelineCallOptions } from './call.js';
+import { checkCost } from './cell.js';
+import { defaultClock } from './clock.js';
+import { Emitter } from './emitter.js';
+import { accepted, check, floats, memory, own, putState, ready, stateText, words, x } from './engine.js';
+import { success } from './errors.js';
+import { Keys } from './keys.js';
+import { numberOf } from './meaning.js';
+import { Observable } from './observable.js';
+import { type Layout, type Source, stepName, withPlan } from './plan.js';
+import type { Policy, PolicyDocument, Step } from './policy.js';
+import { type Snapshot, shift, taken } from './snapshot.js';
+import type {
+  Classifier,
+  Clock,
+  Decision,
+  Reason,
+  Rejection,
+  RetryAfterReader,
+  Success,
+  Task,
+} from './types.js';
+import { guests, NEVER, type Wakes, wakesOf } from './wakes.js';
+
+/** What a pipeline asks about results. */
+export interface ResultHooks extends Classifier, RetryAfterReader {
+  /**
+   * What a call gives in place of a refusal or a failure, where the policy has a
+   * `fallback`. Default: nothing; the call is refused or fails.
+   */
+  fallback?: (error: unknown) => unknown;
+  /** Gets a value that no caller will see: of an attempt that is retried, or that came after its cut. */
+  discard?: (value: unknown) => void;
+}
+
+/** What a pipeline takes besides its policy. */
+export interface PipelineOptions extends ResultHooks {
+  /** The name of the policy, where the document has several. */
+  name?: string;
+  /** Where time comes from. Default: the monotonic clock of the runtime. */
+  clock?: Clock;
+}
+
+/** The words of a record. */
+const RECORD_WORDS = 12;
+
+/** A whole policy in force. Make one with `pipeline` or `policy`. */
+// Not `implements Runner, Wake`: what is internal is not in the declarations.
+export class Pipeline extends Observable {
+  /** @internal */
+  due = NEVER;
+  /** @internal */
+  place = -1;
+  /** @internal */
+  override readonly emitter = new Emitter();
+  private readonly clock: Clock;
+  private readonly wakes: Wakes;
+  private readonly handle: number;
+  private readonly keys: Keys;
+  private readonly live: (Call | undefined)[] = [];
+  private layout!: Layout;
+
+  /**
+   * `lazy` says that a first attempt that succeeds concerns no step.
+   * @internal
+   */
+  constructor(
+    source: Source,
+    private readonly options: PipelineOptions = {},
+    private readonly lazy = false,
+  ) {
+    super();
+    ready();
+    this.clock = options.clock ?? defaultClock;
+    this.wakes = wakesOf(this.clock);
+    this.handle = withPlan(source, options.name, (plan, layout) => {
+      this.layout = layout;
+      return check(x.pipeline(plan, random(), random()));
+    });
+    own(this, new Set([this.handle]));
+    this.keys = new Keys(this.handle);
+  }
+
+  private now(): number {
+    return this.clock.now();
+  }
+
+  /** The policy in force, as it was written. */
+  get policy(): Policy {
+    return this.layout.policy;
+  }
+
+  /**
+   * Runs the function under the policy. Throws `RejectedError` when the policy
+   * refuses, `TimeoutError` when it cuts, and what the last attempt threw when it
+   * fails. An aborted signal gives the call up and rejects with its reason.
+   */
+  execute<T>(task: Task<T>, options?: PipelineCallOptions): Promise<T> {
+    return this.run(task, options, false, this.options) as Promise<T>;
+  }
+
+  /** Like `execute`, but a refusal or a cut is a value. What the function throws is thrown. */
+  attempt<T>(task: Task<T>, options?: PipelineCallOptions): Promise<Success<T> | Rejection> {
+    return this.run(task, options, true, this.options) as Promise<Success<T> | Rejection>;
+  }
+
+  /**
+   * Puts another policy in force. Steps keep their state by name; calls under way
+   * keep their policy. Throws `PolicyError` and changes nothing where it is wrong.
+   */
+  configure(source: Source): void {
+    const { options } = this;
+    withPlan(source, options.name, (plan, layout) => {
+      const count = check(x.configure(this.handle, plan, this.now()));
+      this.layout = layout;
+      this.settle(count);
+    });
+  }
+
+  /** The states of limiters, breakers and budgets as a plain value, to any storage. */
+  snapshot(): Snapshot {
+    const steps: Record<string, string | Record<string, string>> = {};
+    this.layout.steps.forEach(({ name, mechanism, per }, i) => {
+      // Who holds a place belongs to this process.
+      if (mechanism === 'bulkhead') return;
+      const keys: [string, number][] = per.length ? this.keys.known() : [['', 0]];
+      const saved = keys
+        .map(([key, number]) => [key, stateText(x.save(this.handle, i, number))] as const)
+        .filter(([, state]) => state);
+      if (per.length) steps[name] = Object.fromEntries(saved);
+      else if (saved[0]) steps[name] = saved[0][1];
+    });
+    return taken(this.clock, steps);
+  }
+
+  /**
+   * Takes over the states of another process: the wall time since then counts as
+   * passed. Returns the names of the steps that it found a state for. It is for
+   * the start of a process; throws `PolicyError` for what is no snapshot.
+   */
+  restore(snapshot: Snapshot): string[] {
+    const { clock } = this;
+    const by = shift(clock, snapshot);
+    const found = new Set<string>();
+    this.layout.steps.forEach(({ name, mechanism, per }, i) => {
+      const saved = snapshot.steps[name] ?? {};
+      const one = typeof saved === 'string';
+      if (mechanism === 'bulkhead' || one === per.length > 0) return;
+      for (const [key, state] of Object.entries(one ? { '': saved } : saved)) {
+        const size = putState(state);
+        const count = x.load(this.handle, i, this.keys.number(key), size, by, clock.now());
+        if (!accepted(count)) continue;
+        found.add(name);
+        this.settle(count);
+      }
+    });
+    return [...found];
+  }
+
+  /**
+   * Runs a function under hooks of one's own.
+   * @internal
+   */
+  run<T>(
+    task: Task<T>,
+    options: PipelineCallOptions | undefined,
+    asValue: boolean,
+    hooks: ResultHooks,
+  ): Promise<unknown> {
+    return this.lazy && !options && !this.emitter.heard
+      ? this.first(task, asValue, hooks)
+      : this.launch(task, options, asValue, hooks);
+  }
+
+  /** Runs the first attempt, and lets the module know of the call where that was not all. */
+  private async first<T>(task: Task<T>, asValue: boolean, hooks: ResultHooks): Promise<unknown> {
+    let again: Task<T>;
+    try {
+      const value = await task(new Running(1));
+      if (numberOf(hooks.outcome, false, undefined, value) === OK) {
+        return success(asValue, value);
+      }
+      again = () => value;
+    } catch (error) {
+      again = () => {
+        throw error;
+      };
+    }
+    return this.launch((a) => (a.attempt > 1 ? task : again)(a), undefined, asValue, hooks);
+  }
+
+  private launch<T>(
+    task: Task<T>,
+    options: PipelineCallOptions | undefined,
+    asValue: boolean,
+    hooks: ResultHooks,
+  ): Promise<unknown> {
+    return new Promise((resolve, reject) => {
+      const signal = options?.signal;
+      if (signal?.aborted) {
+        reject(signal.reason);
+        return;
+      }
+      const cost = checkCost(options?.cost);
+      const call = new Call(this, this.layout, task, options, asValue, hooks, resolve, reject);
+      if (this.layout.withKeys) this.keys.put(this.layout, options?.key, options?.attributes);
+      call.guest = guests?.greet(this.wakes, this);
+      signal?.addEventListener('abort', call);
+      this.settle(x.begin(this.handle, cost, options?.deadline ?? NONE, this.now()), call);
+    });
+  }
+
+  /** @internal */
+  finish(call: Call, outcome: number, after: number): boolean {
+    return this.settle(x.done(this.handle, call.slot, call.generation, outcome, after, this.now()));
+  }
+
+  /** @internal */
+  giveUp(call: Call): void {
+    this.settle(x.cancel(this.handle, call.slot, call.generation, this.now()));
+  }
+
+  /** @internal */
+  prolong(call: Call): void {
+    this.settle(x.renew(this.handle, call.slot, call.generation, this.now()));
+  }
+
+  /** @internal */
+  wake(): void {
+    this.settle(x.advance(this.handle, this.now()));
+  }
+
+  /**
+   * Does what the decisions of a call of the module say; `begun` is the call that
+   * began in it. False where the event was stale: what had become due before it
+   * stands in the records all the same.
+   */
+  private settle(count: number, begun?: Call): boolean {
+    if (count < 0 && count !== STALE) {
+      begun?.detach();
+      check(count);
+    }
+    const now = words();
+    if (begun) {
+      begun.slot = now[SLOT] as number;
+      begun.generation = now[GENERATION] as number;
+    }
+    this.wakes.set(this, floats()[WAKE_MILLIS] as number);
+    const all = now[COUNT] as number;
+    if (all === 0) return count !== STALE;
+    const { heard } = this.emitter;
+    const at = (now[RECORDS] as number) >> 2;
+    if (all === 1 && !heard) {
+      this.act(memory(), at, this.callOf(memory(), at, begun), false);
+      return count !== STALE;
+    }
+    // What a decision leads to, and who hears of it, may call the module again.
+    const records = memory().slice(at, at + all * RECORD_WORDS);
+    const calls = [];
+    for (let i = 0; i < all; i++) calls.push(this.callOf(records, i * RECORD_WORDS, begun));
+    for (let i = 0; i < all; i++) this.act(records, i * RECORD_WORDS, calls[i], heard);
+    return count !== STALE;
+  }
+
+  // A slot may be that of a call which ends before the one that begins there.
+  private callOf(records: Int32Array, i: number, begun: Call | undefined): Call | undefined {
+    const slot = records[i + 6] as number;
+    const generation = records[i + 7] as number;
+    if (begun?.slot === slot && begun.generation === generation) this.live[slot] = begun;
+    const call = this.live[slot];
+    return call?.generation === generation ? call : undefined;
+  }
+
+  private act(records: Int32Array, i: number, call: Call | undefined, heard: boolean): void {
+    const bits = records[i + 10] as number;
+    const kind = bits & 0xff;
+    const outcome = (bits >> 8) & 0xff;
+    const reason = REASONS[(bits >> 16) & 0xff] as Reason;
+    const flags = (records[i + 11] as number) & 0xff;
+    const attempt = records[i + 8] as number;
+    const step = call && stepName(call.layout, bits >>> 24);
+    const value = flags & HAS_VALUE ? floatAt(records, i + 4) : undefined;
+    const covered = !!(flags & FALLBACK);
+    const shadow = !!(flags & SHADOW);
+    if (heard) {
+      this.emitter.emit({
+        kind: KINDS[kind] as Decision['kind'],
+        at: ((records[i + 1] as number) * 2 ** 32 + ((records[i] as number) >>> 0)) / 1e6,
+        step,
+        key: call?.options?.key,
+        attempt: attempt || undefined,
+        reason: reason || undefined,
+        outcome: (OUTCOMES[outcome] as 'ok') || undefined,
+        [kind === REJECTED ? 'retryAfter' : 'until']: value,
+        shadow: shadow || undefined,
+        fallback: covered || undefined,
+      });
+    }
+    if (!call) return;
+    if (flags & LAST) {
+      if (this.live[call.slot] === call) this.live[call.slot] = undefined;
+      call.detach();
+    }
+    if (call.guest) {
+      call.guest.post(call.follow.bind(call, kind, attempt, outcome, step, reason, value, covered, shadow));
+    } else call.follow(kind, attempt, outcome, step, reason, value, covered, shadow);
+  }
+}
+
+const floatAt = (words: Int32Array, i: number): number =>
+  new Float64Array(words.buffer, words.byteOffset + i * 4, 1)[0] as number;
+
+const random = (): number => (Math.random() * 2 ** 32) >>> 0;
+
+/**
+ * A pipeline of steps, outermost first. What stands below a retry is passed anew
+ * by every attempt. Throws `PolicyError` for wrong steps.
+ *
+ * @example
+ * const vendor = pipeline([{ timeout: '30s' }, { retry: 3 }, { breaker: {} }, { timeout: '10s' }]);
+ * const answer = await vendor.execute(({ signal }) => fetch(url, { signal }));
+ */
+export const pipeline = (steps: readonly Step[], options?: PipelineOptions): Pipeline =>
+  new Pipeline(steps, options);
+
+/**
+ * A policy of a document, or of the body of one policy; either may be JSON. The
+ * name, or `name` of the options, chooses where the document has several policies.
+ * Throws `PolicyError` for a wrong document.
+ */
+export const policy = (
+  document: PolicyDocument | Policy | string,
+  name?: string | PipelineOptions,
+): Pipeline => new Pipeline(document, typeof name === 'string' ? { name } : name);

@@ -1,0 +1,31 @@
+import { KeyedRateLimiter, type KeyedRateLimiterOptions } from './keyed.js';
+import { RateLimiter, type RateLimiterOptions } from './limiter.js';
+import { share } from './shared.js';
+import type { Rate } from './types.js';
+
+/** Makes rate limiters. */
+export interface RateLimiterFactory {
+  /**
+   * A rate limiter: so many calls pass in a time. Throws `PolicyError` for wrong options.
+   *
+   * @example
+   * const limiter = rateLimiter({ rate: '50/1m', burst: 10, wait: '3s' });
+   * const verdict = await limiter.acquire({ signal });
+   * if (!verdict.ok) console.log(verdict.reason, verdict.retryAfter);
+   */
+  (options: RateLimiterOptions | Rate): RateLimiter;
+  /**
+   * A rate limiter for each key, bounded in memory. Throws `PolicyError` for wrong options.
+   *
+   * @example
+   * const limiter = rateLimiter.keyed('100/1m');
+   * if (!limiter.tryAcquire(user).ok) return new Response(null, { status: 429 });
+   */
+  keyed(options: KeyedRateLimiterOptions | Rate): KeyedRateLimiter;
+}
+
+/** Makes rate limiters. */
+export const rateLimiter: RateLimiterFactory = /* @__PURE__ */ Object.assign(
+  (options: RateLimiterOptions | Rate) => new RateLimiter(options, share('limit', options)),
+  { keyed: (options: KeyedRateLimiterOptions | Rate) => new KeyedRateLimiter(options) },
+);

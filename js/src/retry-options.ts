@@ -1,0 +1,40 @@
+import type { Backoff, Jitter } from './backoff.js';
+import type { Listener } from './emitter.js';
+import type {
+  CallOptions,
+  Classifier,
+  CommonOptions,
+  Decision,
+  Duration,
+  Rate,
+  RetryAfterReader,
+  Share,
+  Task,
+} from './types.js';
+
+/** Settings of a retry. */
+export interface RetryOptions extends CommonOptions, Classifier, RetryAfterReader {
+  /** Attempts in all, the first included: 3 attempts are 2 retries. Default 3. */
+  attempts?: number;
+  /** The delay between the end of an attempt and the next one. Default `{ exponential: '500ms' }`. */
+  backoff?: 'none' | Backoff;
+  /** What randomness does to the delay. Default `full`. */
+  jitter?: Jitter;
+  /**
+   * How many retries all calls may have together, as a share of the first attempts.
+   * Default: none. `@sluice/core/retry` has none.
+   */
+  budget?: 'none' | Share | { ratio: Share; minimum?: Rate; window?: Duration };
+}
+
+/** Runs a function again when it fails. Make one with `retry`. */
+export interface Retry {
+  /**
+   * Runs the function until it succeeds or the policy gives up, and throws its
+   * last error then. An aborted signal ends the call and rejects with its reason.
+   */
+  execute<T>(task: Task<T>, options?: CallOptions): Promise<T>;
+  /** Hears the decisions, all or those of one kind. Returns what ends it. */
+  on(listener: Listener): () => void;
+  on(kind: Decision['kind'], listener: Listener): () => void;
+}

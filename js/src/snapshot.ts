@@ -1,0 +1,34 @@
+import { PolicyError } from './errors.js';
+import type { Clock } from './types.js';
+
+/** The state of steps as a plain value, for any storage that takes JSON. */
+export interface Snapshot {
+  readonly version: 1;
+  /** Wall time when it was taken, in milliseconds since 1970. */
+  readonly wall: number;
+  /** Time of the clock when it was taken, in milliseconds. */
+  readonly at: number;
+  /** States by the names of steps, in base64; those of keyed steps by their keys. */
+  readonly steps: { readonly [step: string]: string | { readonly [key: string]: string } };
+}
+
+/** A snapshot of steps at this time. */
+export const taken = (clock: Clock, steps: Snapshot['steps']): Snapshot => ({
+  version: 1,
+  wall: Date.now(),
+  at: clock.now(),
+  steps,
+});
+
+/**
+ * How far the marks of a snapshot are to be moved: the wall time since then
+ * counts as passed. Wall time that went back counts as none.
+ */
+export function shift(clock: Clock, snapshot: Snapshot): number {
+  const { version, wall, at, steps } = snapshot ?? {};
+  const by = clock.now() - at - Math.max(0, Date.now() - wall);
+  if (version !== 1 || !steps || !Number.isFinite(by)) {
+    throw new PolicyError('bad-bytes', 'found no snapshot; allowed what snapshot() returned');
+  }
+  return by;
+}

@@ -1,0 +1,222 @@
+import {
+  COUNT,
+  EXACT,
+  FALLBACK,
+  GENERATION,
+  HAS_VALUE,
+  KINDS,
+  LAST,
+  NOW,
+  OUTCOMES,
+  REASONS,
+  RECORDS,
+  SHADOW,
+  SLOT,
+  SPAN,
+  STALE,
+} from '../abi.js';
+import { check, ready, words, x } from '../engine.js';
+import { Keys } from '../keys.js';
+import { type Layout, type Source, stepName, withPlan } from '../plan.js';
+import type { Policy, PolicyDocument, Step } from '../policy.js';
+import { durationText } from './durations.js';
+import { type Event, EventError, type ReadEvent, readEvent } from './events.js';
+
+/** A decision, with the fields of the decision log in their order: as JSON it is the line of `sluice eval`. */
+export interface LogDecision {
+  at: string;
+  id?: number | string;
+  decision: (typeof KINDS)[number] | 'stale';
+  outcome?: string;
+  attempt?: number;
+  step?: string;
+  reason?: string;
+  until?: string;
+  retry_after?: string;
+  shadow?: true;
+  fallback?: true;
+}
+
+/** What `evaluate` takes besides the policy and the events. */
+export interface EvaluateOptions {
+  /** The name of the policy, where the document has several. */
+  name?: string;
+  /** The seed of all jitter, an unsigned number of 64 bits. Default 0. */
+  seed?: number | bigint;
+}
+
+/**
+ * Decides a log of events in virtual time, as `sluice eval` does: equal input
+ * gives equal decisions. Events are objects, or a text with a JSON object in each
+ * line. Throws `EventError` for an event that makes no sense and `PolicyError` for
+ * a wrong document.
+ *
+ * @example
+ * evaluate({ steps: [{ limit: '1/1s' }] }, [{ at: '0s', op: 'call', id: 1 }, { at: '1s', op: 'call', id: 2 }]);
+ */
+export function evaluate(
+  document: PolicyDocument | Policy | readonly Step[] | string,
+  events: Iterable<Event> | string,
+  options: EvaluateOptions = {},
+): LogDecision[] {
+  ready();
+  const log = new Log(document, options);
+  let line = 0;
+  try {
+    for (const event of typeof events === 'string' ? events.split('\n') : events) {
+      line++;
+      if (typeof event !== 'string') log.happen(event);
+      else if (event.trim() !== '') log.happen(parsed(event));
+    }
+  } catch (error) {
+    throw new EventError(line, (error as Error).message);
+  } finally {
+    log.close();
+  }
+  return log.decisions;
+}
+
+// Whole nanoseconds may be more than a number of JavaScript holds.
+const parsed = (line: string): Event =>
+  JSON.parse(line.replace(/("(?:at|deadline|retry_after)"\s*:\s*)(-?\d{16,})/g, '$1"$2ns"')) as Event;
+
+/** A call that is not over. */
+interface Live {
+  readonly id: number | string;
+  readonly slot: number;
+  readonly generation: number;
+  readonly layout: Layout;
+}
+
+const RECORD_WORDS = 12;
+const NEVER = Number.NaN;
+
+class Log {
+  readonly decisions: LogDecision[] = [];
+  private layout!: Layout;
+  private readonly handle: number;
+  private readonly keys: Keys;
+  private readonly ids = new Map<number | string, Live>();
+  private readonly slots: (Live | undefined)[] = [];
+  private now = 0n;
+
+  constructor(source: Source, { name, seed = 0 }: EvaluateOptions) {
+    const bits = BigInt.asUintN(64, BigInt(seed));
+    this.handle = withPlan(source, name, (plan, layout) => {
+      this.layout = layout;
+      return check(x.pipeline(plan, Number(bits & 0xffffffffn), Number(bits >> 32n)));
+    });
+    this.keys = new Keys(this.handle);
+  }
+
+  close(): void {
+    x.free(this.handle);
+  }
+
+  happen(event: Event): void {
+    const e = readEvent(event);
+    if (e.at > this.now) this.now = e.at;
+    this.exact(NOW, e.at, 1);
+    this.write(x.advance(this.handle, NEVER));
+    const live = this.ids.get(e.id as string);
+    switch (e.op) {
+      case 'call':
+        if (live) throw new Error(`id: a call ${JSON.stringify(e.id)} is not over`);
+        this.begin(e);
+        break;
+      case 'configure':
+        withPlan(e.policy as Source, undefined, (plan, layout) => {
+          const count = x.configure(this.handle, plan, NEVER);
+          this.layout = layout;
+          this.write(count);
+        });
+        break;
+      case 'done':
+        if (e.retryAfter !== undefined) this.exact(SPAN, e.retryAfter, 2);
+        this.end(
+          e,
+          live && x.done(this.handle, live.slot, live.generation, OUTCOMES.indexOf(e.outcome), NEVER, NEVER),
+        );
+        break;
+      case 'cancel':
+        this.end(e, live && x.cancel(this.handle, live.slot, live.generation, NEVER));
+        break;
+      case 'renew':
+        this.end(e, live && x.renew(this.handle, live.slot, live.generation, NEVER));
+    }
+  }
+
+  /** Says a mark or a duration exactly, for the next call. */
+  private exact(slot: number, value: bigint, bit: number): void {
+    const bits = BigInt.asUintN(64, value);
+    const now = words();
+    now[slot] = Number(BigInt.asIntN(32, bits));
+    now[slot + 1] = Number(BigInt.asIntN(32, bits >> 32n));
+    now[EXACT] = bit;
+  }
+
+  private begin(e: ReadEvent): void {
+    const { layout } = this;
+    if (layout.withKeys) this.keys.put(layout, e.key, (name) => lookup(e.attributes, name));
+    if (e.deadline !== undefined) this.exact(SPAN, e.deadline, 2);
+    const count = check(x.begin(this.handle, e.cost, NEVER, NEVER));
+    const now = words();
+    const slot = now[SLOT] as number;
+    const live: Live = { id: e.id as string, slot, generation: now[GENERATION] as number, layout };
+    this.slots[slot] = live;
+    this.ids.set(live.id, live);
+    this.write(count);
+  }
+
+  private end(e: ReadEvent, count: number | undefined): void {
+    words()[EXACT] = 0;
+    if (count === undefined || count === STALE) {
+      this.decisions.push({ at: durationText(this.now), id: e.id as string, decision: 'stale' });
+    } else this.write(count);
+  }
+
+  private write(count: number): void {
+    const now = words();
+    check(count);
+    if (now[COUNT] === 0) return;
+    const view = new DataView(now.buffer, now[RECORDS], count * RECORD_WORDS * 4);
+    for (let i = 0; i < view.byteLength; i += RECORD_WORDS * 4) this.decisions.push(this.decision(view, i));
+  }
+
+  private decision(view: DataView, i: number): LogDecision {
+    const kind = KINDS[view.getUint8(i + 40)] as (typeof KINDS)[number];
+    const flags = view.getUint8(i + 44);
+    const live = kind === 'configured' ? undefined : this.slots[view.getUint32(i + 24, true)];
+    const step = live && stepName(live.layout, view.getUint8(i + 43));
+    const reason = REASONS[view.getUint8(i + 42)];
+    const value = flags & HAS_VALUE ? durationText(view.getBigInt64(i + 8, true)) : undefined;
+    const has = (kinds: readonly string[]): boolean => kinds.includes(kind);
+    const line: LogDecision = {
+      at: durationText(view.getBigInt64(i, true)),
+      ...(live && { id: live.id }),
+      decision: kind,
+    };
+    if (kind === 'end') line.outcome = OUTCOMES[view.getUint8(i + 41)] as string;
+    if (has(['admit', 'wait', 'timeout', 'lapse', 'retry', 'end']))
+      line.attempt = view.getUint32(i + 32, true);
+    if (step !== undefined) line.step = step;
+    if (reason) line.reason = reason;
+    if (value !== undefined && has(['wait', 'retry'])) line.until = value;
+    if (value !== undefined && kind === 'reject') line.retry_after = value;
+    if (flags & SHADOW) line.shadow = true;
+    if (flags & FALLBACK) line.fallback = true;
+    if (live && flags & LAST) {
+      this.ids.delete(live.id);
+      this.slots[live.slot] = undefined;
+    }
+    return line;
+  }
+}
+
+// Names of header fields are the same in any case (RFC 9110, section 5.1).
+function lookup(attributes: { readonly [name: string]: string }, name: string): string {
+  const own = attributes[name];
+  if (own !== undefined || !name.startsWith('header:')) return own ?? '';
+  const names = Object.keys(attributes).filter((other) => other.toLowerCase() === name);
+  return attributes[names.sort()[0] as string] ?? '';
+}

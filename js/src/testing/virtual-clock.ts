@@ -1,0 +1,64 @@
+import type { Clock } from '../types.js';
+
+/** A clock that stands still until it is told to go on. */
+export interface VirtualClock extends Clock {
+  /**
+   * Lets so many milliseconds pass: what is due happens in order, each at its own
+   * time, and promises that it settles are heard before time goes on. A call during
+   * another one adds to it.
+   */
+  advance(milliseconds: number): Promise<void>;
+  /** How many timers are set. */
+  readonly timers: number;
+}
+
+interface Timer {
+  readonly due: number;
+  readonly callback: () => void;
+}
+
+// All that promises lead to is done before the next macrotask. Taken here, so
+// that the fake timers of a test framework do not stop it.
+const macrotask =
+  (globalThis as { setImmediate?: (f: () => void) => unknown }).setImmediate ?? globalThis.setTimeout;
+const settled = (): Promise<void> => new Promise((resolve) => void macrotask(resolve));
+
+/** A virtual clock, at 0 or the milliseconds given. */
+export function virtualClock(start = 0): VirtualClock {
+  let now = start;
+  const timers = new Set<Timer>();
+  const next = (): Timer | undefined => {
+    let first: Timer | undefined;
+    for (const timer of timers) if (!first || timer.due < first.due) first = timer;
+    return first;
+  };
+  const pass = async (milliseconds: number): Promise<void> => {
+    const end = now + milliseconds;
+    await settled();
+    for (let timer = next(); timer && timer.due <= end; timer = next()) {
+      timers.delete(timer);
+      now = Math.max(now, timer.due);
+      timer.callback();
+      await settled();
+    }
+    now = Math.max(now, end);
+  };
+  let passed: Promise<unknown> = Promise.resolve();
+  return {
+    now: () => now,
+    setTimeout(callback, milliseconds) {
+      const timer = { due: now + Math.max(0, milliseconds), callback };
+      timers.add(timer);
+      return timer;
+    },
+    clearTimeout: (timer) => void timers.delete(timer as Timer),
+    get timers() {
+      return timers.size;
+    },
+    advance(milliseconds) {
+      const all = passed.then(() => pass(milliseconds));
+      passed = all.catch(() => {});
+      return all;
+    },
+  };
+}

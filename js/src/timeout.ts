@@ -1,0 +1,26 @@
+import { Pipeline } from './pipeline.js';
+import { settings } from './shared.js';
+import type { CommonOptions, Duration } from './types.js';
+
+/** Settings of a timeout. */
+export interface TimeoutOptions extends CommonOptions {
+  /** When it cuts. Required. */
+  after: Duration;
+}
+
+/** Cuts what takes too long. Make one with `timeout`. */
+export type Timeout = Pick<Pipeline, 'execute' | 'attempt' | 'on'>;
+
+/**
+ * A timeout: at its mark the function's signal is aborted and the call rejects
+ * with `TimeoutError`. A function that ignores the signal goes on, and what it
+ * returns is dropped. Throws `PolicyError` for wrong options.
+ *
+ * @example
+ * const limit = timeout('10s');
+ * await limit.execute(({ signal }) => fetch(url, { signal }));
+ */
+export function timeout(options: TimeoutOptions | Duration): Timeout {
+  const { clock } = options as TimeoutOptions;
+  return new Pipeline([{ timeout: settings(options) as Duration }], clock && { clock });
+}

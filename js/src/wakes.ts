@@ -1,0 +1,153 @@
+import type { Clock } from './types.js';
+
+/** The time of what does not come. */
+export const NEVER = Infinity;
+
+/** Something to be woken at a time. */
+export interface Wake {
+  /** When, in milliseconds of the clock; `NEVER` at first. Set by `Wakes`. */
+  due: number;
+  /** The place in the heap, -1 for none. Set by `Wakes`. */
+  place: number;
+  /** The time has come. It may set itself again. */
+  wake(): void;
+}
+
+/** A caller who waits, where timers end with the request that set them. */
+export interface Guest {
+  /** Runs a function in the caller's own request, soon. */
+  post(f: () => void): void;
+  /** Runs what was posted, now: it is called in that request. */
+  drain(): void;
+  /** The caller waits no more. */
+  leave(): void;
+}
+
+/** Who sees to callers there. */
+export interface Guests {
+  /** A caller of this request waits for what wakes. */
+  greet(wakes: Wakes, wake: Wake): Guest;
+  /** The time of a wake was set. */
+  moved(wake: Wake): void;
+}
+
+/** Undefined where one timer serves all requests. */
+export let guests: Guests | undefined;
+
+/** Gives each caller who waits a timer of its own. */
+export function useGuests(by: Guests): void {
+  guests = by;
+}
+
+/** The longest time that a timer of JavaScript can have. */
+const LONGEST = 2 ** 31 - 1;
+
+/** How long a timer that is set for now may take, in milliseconds. */
+const LATE = 1000;
+
+/**
+ * All wakes of a clock, in a binary heap behind one timer. The timer is moved
+ * when an earlier wake comes and otherwise left to fire in vain: a wake that is
+ * set and cleared in every call costs no timer.
+ */
+export class Wakes {
+  private readonly heap: Wake[] = [];
+  private armed = NEVER;
+  /** When the timer has fired, unless the runtime dropped it. */
+  private trusted = NEVER;
+  private timer: unknown;
+
+  constructor(private readonly clock: Clock) {}
+
+  /** Sets the time of a wake. */
+  set(wake: Wake, due: number): void {
+    if (due === wake.due) return;
+    const { heap } = this;
+    const { place } = wake;
+    wake.due = due;
+    if (due === NEVER) {
+      const last = heap.pop() as Wake;
+      wake.place = -1;
+      if (last === wake) return;
+      last.place = place;
+      this.sift(last);
+      return;
+    }
+    if (place < 0) wake.place = heap.length;
+    this.sift(wake);
+    if (guests) guests.moved(wake);
+    else if (due < this.armed || this.trusted < this.clock.now()) this.arm();
+  }
+
+  private arm(): void {
+    this.clear(this.timer);
+    const { due } = this.heap[0] as Wake;
+    const now = this.clock.now();
+    this.armed = due;
+    // One that is late is not put off by all that comes before it fires.
+    this.trusted = due > now ? due : now + LATE;
+    this.timer = this.later(this.fire, due);
+  }
+
+  /** Calls back at a time, or before it where it is far. */
+  later(callback: () => void, due: number): unknown {
+    const { clock } = this;
+    return clock.setTimeout(callback, Math.min(Math.max(Math.ceil(due - clock.now()), 0), LONGEST));
+  }
+
+  /** Forgets a callback. */
+  clear(timer: unknown): void {
+    if (timer !== undefined) this.clock.clearTimeout(timer);
+  }
+
+  /** Wakes all that is due. */
+  readonly fire = (): void => {
+    this.timer = undefined;
+    this.armed = this.trusted = NEVER;
+    const now = this.clock.now();
+    for (let first = this.heap[0]; first && first.due <= now; first = this.heap[0]) {
+      this.set(first, NEVER);
+      first.wake();
+    }
+    if (!guests && this.heap.length && this.timer === undefined) this.arm();
+  };
+
+  private put(wake: Wake, place: number): void {
+    this.heap[place] = wake;
+    wake.place = place;
+  }
+
+  /** Moves a wake up or down to where it belongs. */
+  private sift(wake: Wake): void {
+    const { heap } = this;
+    let { place } = wake;
+    // Reading past the ends of an array is slow.
+    while (place > 0) {
+      const parent = (place - 1) >> 1;
+      const above = heap[parent] as Wake;
+      if (above.due <= wake.due) break;
+      this.put(above, place);
+      place = parent;
+    }
+    for (let child = 2 * place + 1; child < heap.length; child = 2 * place + 1) {
+      if (child + 1 < heap.length && (heap[child + 1] as Wake).due < (heap[child] as Wake).due) child++;
+      const below = heap[child] as Wake;
+      if (below.due >= wake.due) break;
+      this.put(below, place);
+      place = child;
+    }
+    this.put(wake, place);
+  }
+}
+
+const all = new WeakMap<Clock, Wakes>();
+
+/** The wakes of a clock: the same ones for all who ask. */
+export function wakesOf(clock: Clock): Wakes {
+  let wakes = all.get(clock);
+  if (!wakes) {
+    wakes = new Wakes(clock);
+    all.set(clock, wakes);
+  }
+  return wakes;
+}

@@ -1,0 +1,110 @@
+import { expect, test } from 'vitest';
+import { type BreakerPass, circuitBreaker, type Decision, PolicyError, RejectedError } from '../src/index.js';
+import { virtualClock } from '../src/testing/virtual-clock.js';
+
+const fails = () => Promise.reject(new Error('down'));
+
+test('opens, half-opens and closes', async () => {
+  const clock = virtualClock();
+  const breaker = circuitBreaker({ window: { calls: 4 }, minimum: 2, open: '10s', probes: 1, clock });
+  const changes: [string | undefined, number][] = [];
+  breaker.on('change', ({ state, at }) => changes.push([state, at]));
+  expect(breaker.state).toBe('closed');
+  expect(await breaker.execute(() => 5)).toBe(5);
+  await expect(breaker.execute(fails)).rejects.toThrow('down');
+  expect(breaker.state).toBe('open');
+  await clock.advance(4000);
+  const error = await breaker.execute(() => 1).catch((e: unknown) => e);
+  expect(error).toBeInstanceOf(RejectedError);
+  expect(error).toMatchObject({ step: 'breaker', reason: 'open', retryAfter: 6000 });
+  await clock.advance(6001);
+  expect(changes.map(([state]) => state)).toEqual(['open', 'half-open']);
+  const probe = breaker.tryAcquire();
+  expect(await breaker.attempt(() => 1)).toMatchObject({ ok: false, reason: 'probes' });
+  if (probe.ok) probe.success();
+  expect(breaker.state).toBe('closed');
+  expect(changes.at(-1)?.[0]).toBe('closed');
+});
+
+test('a pass counts once', () => {
+  const breaker = circuitBreaker({ window: { consecutive: 2 }, clock: virtualClock() });
+  const pass = breaker.tryAcquire();
+  if (!pass.ok) throw new Error('refused');
+  pass.failure();
+  pass.failure();
+  expect(breaker.state).toBe('closed');
+  const other = breaker.tryAcquire();
+  if (other.ok) other.ignore();
+  const last = breaker.tryAcquire();
+  if (last.ok) last.failure();
+  expect(breaker.state).toBe('open');
+});
+
+test('outcomes say what results mean', async () => {
+  const breaker = circuitBreaker({
+    window: { consecutive: 1 },
+    clock: virtualClock(),
+    outcome: (error, value) => (error === undefined ? (value === 503 ? 'fail' : 'ok') : 'ignore'),
+  });
+  await expect(breaker.execute(fails)).rejects.toThrow();
+  expect(breaker.state).toBe('closed');
+  expect(await breaker.execute(() => 503)).toBe(503);
+  expect(breaker.state).toBe('open');
+});
+
+test('a caller who gives up, and a refusal inside, are no failures', async () => {
+  const breaker = circuitBreaker({ window: { consecutive: 1 }, clock: virtualClock() });
+  const controller = new AbortController();
+  const gone = breaker.execute(
+    ({ signal }) => new Promise((_, reject) => signal.addEventListener('abort', () => reject(signal.reason))),
+    { signal: controller.signal },
+  );
+  controller.abort(new Error('enough'));
+  await expect(gone).rejects.toThrow('enough');
+  const inner = circuitBreaker();
+  inner.transition('forced-open');
+  await expect(breaker.execute(() => inner.execute(() => 1))).rejects.toThrow(RejectedError);
+  expect(breaker.state).toBe('closed');
+});
+
+test('states by hand, reset, shadow', async () => {
+  const clock = virtualClock();
+  const breaker = circuitBreaker({ clock });
+  breaker.transition('forced-open');
+  expect((await breaker.attempt(() => 1)).ok).toBe(false);
+  breaker.reset();
+  expect(breaker.state).toBe('closed');
+  expect(() => breaker.transition('ajar' as never)).toThrow(PolicyError);
+  const shadow = circuitBreaker({ shadow: true, clock });
+  const heard: Decision[] = [];
+  shadow.on('reject', (decision) => heard.push(decision));
+  shadow.transition('forced-open');
+  expect(await shadow.execute(() => 1)).toBe(1);
+  expect(heard).toMatchObject([{ shadow: true, reason: 'open' }]);
+});
+
+test('a snapshot keeps it open', () => {
+  const clock = virtualClock();
+  const breaker = circuitBreaker({ window: { consecutive: 1 }, open: '1h', clock });
+  const pass = breaker.tryAcquire();
+  if (pass.ok) pass.failure();
+  const other = circuitBreaker({ window: { consecutive: 1 }, open: '1h', clock: virtualClock(1e6) });
+  expect(other.restore(breaker.snapshot())).toBe(true);
+  expect(other.state).toBe('open');
+});
+
+test('undefined thrown is a failure', async () => {
+  const breaker = circuitBreaker({ window: { consecutive: 1 }, clock: virtualClock() });
+  await expect(breaker.execute(() => Promise.reject(undefined))).rejects.toBeUndefined();
+  expect(breaker.state).toBe('open');
+});
+
+test('the functions of a pass hold without it', () => {
+  const breaker = circuitBreaker({ window: { consecutive: 1 }, clock: virtualClock() });
+  for (const name of ['success', 'ignore', 'failure'] as const) {
+    const { [name]: end } = breaker.tryAcquire() as BreakerPass;
+    expect(breaker.state).toBe('closed');
+    end();
+  }
+  expect(breaker.state).toBe('open');
+});

@@ -1,0 +1,7 @@
+// The tests run on the source, with the module as it stands in the repository.
+
+import { readFileSync } from 'node:fs';
+import { start } from '../src/core.js';
+
+const bytes = readFileSync(new URL('../../wasm/sluice.wasm', import.meta.url));
+start(new WebAssembly.Instance(new WebAssembly.Module(bytes)));

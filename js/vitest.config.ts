@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs';
+import { defineConfig } from 'vitest/config';
+
+const at = (path: string): string => new URL(path, import.meta.url).pathname;
+const own = { find: /^@sluice\/core$/, replacement: at('src/index.ts') };
+const shared = { testTimeout: 60_000 };
+
+/** The tests of the API run on what is built as well: names of properties are made short there. */
+const built = {
+  resolve: { alias: [{ find: /^\.\.\/src\/index\.js$/, replacement: at('dist/entry/inline.js') }] },
+  test: {
+    ...shared,
+    name: 'built',
+    include: ['limiter', 'breaker', 'bulkhead', 'pipeline', 'fetch', 'lone-retry'].map(
+      (name) => `test/${name}.test.ts`,
+    ),
+  },
+};
+
+export default defineConfig({
+  test: {
+    projects: [
+      {
+        resolve: { alias: [own] },
+        test: {
+          ...shared,
+          name: 'source',
+          include: ['test/**/*.test.ts'],
+          exclude: ['test/lone-retry.test.ts'],
+          setupFiles: ['test/setup.ts'],
+        },
+      },
+      ...(existsSync(at('dist/core.js')) ? [built] : []),
+    ],
+  },
+});
