@@ -6,7 +6,7 @@
 export const LIMITS = {
   '@sluice/core': { now: { raw: 290_000, gzip: 115_500 }, goal: { gzip: 45_000 } },
   // The JavaScript around the module.
-  '@sluice/core/slim': { now: { raw: 21_000, gzip: 8_500 }, goal: { gzip: 8_000 } },
+  '@sluice/core/slim': { now: { raw: 21_000, gzip: 8_600 }, goal: { gzip: 8_000 } },
   '@sluice/core/limiter': { now: { raw: 59_000, gzip: 27_000 }, goal: { gzip: 12_000 } },
   '@sluice/core/breaker': { now: { raw: 47_000, gzip: 23_000 }, goal: { gzip: 12_000 } },
   '@sluice/core/retry': { now: { raw: 22_000, gzip: 11_500 }, goal: { gzip: 12_000 } },
