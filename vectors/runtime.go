@@ -5,6 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"unsafe"
+
+	"github.com/sluice-go/sluice/wasm/abi"
 )
 
 // Instance is a module that implements the wasm module's ABI, wherever it runs.
@@ -21,18 +24,21 @@ type Instance interface {
 	Records(size uint32) []byte
 }
 
-// Offsets of slots, see ABI.md.
+// Offsets of slots, and sizes.
 const (
-	slotExact      = 0
-	slotSize       = 4
-	slotNow        = 24
-	slotSpan       = 32
-	slotGeneration = 60
-	slotSlot       = 56
-	slotKeys       = 120
+	slotExact      = unsafe.Offsetof(abi.Slots{}.Exact)
+	slotSize       = unsafe.Offsetof(abi.Slots{}.Size)
+	slotCount      = unsafe.Offsetof(abi.Slots{}.Count)
+	slotRecords    = unsafe.Offsetof(abi.Slots{}.Records)
+	slotBuffer     = unsafe.Offsetof(abi.Slots{}.Buffer)
+	slotNow        = unsafe.Offsetof(abi.Slots{}.Now)
+	slotSpan       = unsafe.Offsetof(abi.Slots{}.Span)
+	slotSlot       = unsafe.Offsetof(abi.Slots{}.Slot)
+	slotGeneration = unsafe.Offsetof(abi.Slots{}.Generation)
+	slotKeys       = unsafe.Offsetof(abi.Slots{}.Keys)
+	slotsSize      = uint32(unsafe.Sizeof(abi.Slots{}))
+	recordSize     = uint32(unsafe.Sizeof(abi.Decision{}))
 )
-
-const recordSize = 48
 
 // player plays steps on an instance.
 type player struct {
@@ -350,7 +356,7 @@ func (p *eventPlayer) take(e *event) (int32, []byte, error) {
 	}
 	binary.LittleEndian.PutUint32(slots[slotExact:], exact)
 	for i := range 16 {
-		binary.LittleEndian.PutUint32(slots[slotKeys+4*i:], uint32(e.key))
+		binary.LittleEndian.PutUint32(slots[int(slotKeys)+4*i:], uint32(e.key))
 	}
 	var call [2]uint32
 	if e.op == opDone || e.op == opCancel || e.op == opRenew {
@@ -384,14 +390,12 @@ func (p *eventPlayer) take(e *event) (int32, []byte, error) {
 	default:
 		err = errFormat
 	}
-	const stale = -6
-	if err == nil && code < 0 && code != stale {
+	if err == nil && code < 0 && code != abi.Stale {
 		err = p.failed("an event", code)
 	}
 	if err != nil {
 		return 0, nil, err
 	}
-	const slotCount = 8
 	return code, p.i.Records(recordSize * binary.LittleEndian.Uint32(p.i.Slots()[slotCount:])), nil
 }
 

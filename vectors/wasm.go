@@ -48,18 +48,13 @@ func (i *instance) part(at, size uint32) []byte {
 	return memory[at : at+size]
 }
 
-// slotsSize is where the slots end.
-const slotsSize = 312
-
 func (i *instance) Slots() []byte { return i.part(i.slots, slotsSize) }
 
 func (i *instance) Buffer(size uint32) []byte {
-	const slotBuffer = 16
 	return i.part(binary.LittleEndian.Uint32(i.Slots()[slotBuffer:]), size)
 }
 
 func (i *instance) Records(size uint32) []byte {
-	const slotRecords = 12
 	if size == 0 {
 		return nil
 	}

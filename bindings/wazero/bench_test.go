@@ -11,25 +11,13 @@ import (
 // Benchmark measures the module beside the native core.
 func Benchmark(b *testing.B) { hosttest.Benchmark(b, open) }
 
-// BenchmarkCompile measures the start: the compilation, and an instance of what
-// is compiled.
+// BenchmarkCompile measures the start.
 func BenchmarkCompile(b *testing.B) {
-	b.Run("compile", func(b *testing.B) {
-		for b.Loop() {
-			code, err := sluicewazero.Compile(context.Background())
-			if err != nil {
-				b.Fatal(err)
-			}
-			code.Close()
+	hosttest.BenchmarkCompile(b, func() error {
+		code, err := sluicewazero.Compile(context.Background())
+		if err != nil {
+			return err
 		}
-	})
-	b.Run("instance", func(b *testing.B) {
-		for b.Loop() {
-			m, err := open()
-			if err != nil {
-				b.Fatal(err)
-			}
-			m.Close()
-		}
-	})
+		return code.Close()
+	}, open)
 }

@@ -245,11 +245,7 @@ func (m *Machine) DecodeState(src []byte) (State, error) {
 
 // DecodeState implements reducer.Cell.
 func (m *Large) DecodeState(src []byte) (LargeState, error) {
-	var s LargeState
-	if err := m.decode(src, &s); err != nil {
-		return LargeState{}, err
-	}
-	return s, nil
+	return wire.Decoded(src, m.decode)
 }
 
 // Decode is DecodeState in place, into a state that is zero. After an error the

@@ -30,11 +30,7 @@ func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst,
 
 // DecodeState implements reducer.Cell.
 func (m *Machine) DecodeState(src []byte) (State, error) {
-	var s State
-	if err := m.Decode(src, &s); err != nil {
-		return State{}, err
-	}
-	return s, nil
+	return wire.Decoded(src, m.Decode)
 }
 
 // Encode is AppendState in place.

@@ -13,6 +13,27 @@ import (
 	"github.com/sluice-go/sluice/wasm/host"
 )
 
+// BenchmarkCompile measures the start of a runtime: the compilation, and an
+// instance of what is compiled. compile gives up what it compiled.
+func BenchmarkCompile(b *testing.B, compile func() error, open func() (*host.Module, error)) {
+	b.Run("compile", func(b *testing.B) {
+		for b.Loop() {
+			if err := compile(); err != nil {
+				b.Fatal(err)
+			}
+		}
+	})
+	b.Run("instance", func(b *testing.B) {
+		for b.Loop() {
+			m, err := open()
+			if err != nil {
+				b.Fatal(err)
+			}
+			m.Close()
+		}
+	})
+}
+
 // benched is the policy of six steps that calls are decided by.
 const benched = `{"steps":[{"timeout":"30s"},{"retry":3},{"breaker":{}},{"limit":"1000/1s"},{"bulkhead":50},{"timeout":"10s"}]}`
 

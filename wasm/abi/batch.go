@@ -85,7 +85,7 @@ func (m *Module) happen(d *drive.Driver, src []byte, event uint32) (used int, co
 			request.Keys[i] = binary.LittleEndian.Uint32(src[used:])
 			used += 4
 			if request.Keys[i] > MaxKey {
-				return 0, m.fail(BadArgument, "a key's number is at most 1048575")
+				return 0, m.keyTooGreat()
 			}
 		}
 	}
@@ -99,7 +99,7 @@ func (m *Module) happen(d *drive.Driver, src []byte, event uint32) (used int, co
 	if op > OpRenew || op == OpDone && (outcome < uint8(reducer.OK) || outcome > uint8(reducer.Ignore)) || op == OpBegin && flags&EventSpan != 0 && span < 0 {
 		return 0, m.fail(BadArgument, "no such event")
 	}
-	d.Advance(min(max(clock.Mark(binary.LittleEndian.Uint64(src[16:])), clock.Always+1), clock.Never-1))
+	d.Advance(onLine(clock.Mark(binary.LittleEndian.Uint64(src[16:]))))
 	live := true
 	switch op {
 	case OpBegin:

@@ -1,7 +1,7 @@
 // Package abi is what the wasm module does behind its exports: objects named by
 // handles, slots at fixed places through which numbers go in and out, and one
 // buffer for bytes. It knows nothing of wasm, so that tests and fuzzing run it
-// natively; package main beside it exports it. ABI.md in the folder above is the
+// natively; the folder entry beside it exports it. ABI.md in the folder above is the
 // host's side of it.
 //
 // A Module never panics on what a host gives it: a wrong handle, size, number or

@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"math"
 	"time"
 
 	"github.com/sluice-go/sluice/core/backoff"
@@ -40,7 +41,7 @@ func (c *config) count(most float64) uint32 {
 // duration reads milliseconds, rounded to nanoseconds.
 func (c *config) duration() time.Duration {
 	n := c.number()
-	if n != n { //nolint:gocritic // NaN
+	if math.IsNaN(n) {
 		c.wrong = true
 	}
 	if n < 0 {

@@ -199,5 +199,10 @@ func (m *Module) Free(handle uint32) int32 {
 	return 0
 }
 
+// keyTooGreat is the error of a key above MaxKey.
+func (m *Module) keyTooGreat() int32 {
+	return m.fail(BadArgument, "a key's number is at most 1048575")
+}
+
 // lost is the error of a wrong handle.
 func (m *Module) lost() int32 { return m.fail(BadHandle, "no such object, or one of another kind") }

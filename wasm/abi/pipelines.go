@@ -131,7 +131,7 @@ func (m *Module) Begin(handle, cost uint32, deadline, now float64) int32 {
 	for keyed := d.Plan().Keyed(); keyed != 0; keyed &= keyed - 1 {
 		i := bits.TrailingZeros16(keyed)
 		if r.Keys[i] = m.Slots.Keys[i]; r.Keys[i] > MaxKey {
-			return m.fail(BadArgument, "a key's number is at most 1048575")
+			return m.keyTooGreat()
 		}
 	}
 	call := d.Begin(r)
@@ -236,7 +236,7 @@ func (m *Module) Load(handle, step, key, size uint32, by, now float64) int32 {
 		return BadHandle
 	}
 	if key > MaxKey {
-		return m.fail(BadArgument, "a key's number is at most 1048575")
+		return m.keyTooGreat()
 	}
 	shift, _ := m.span(by)
 	if err := d.Revive(int(step), key, src, shift); err != nil {

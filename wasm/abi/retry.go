@@ -1,6 +1,7 @@
 package abi
 
 import (
+	"math"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -24,7 +25,7 @@ func (m *Module) Next(handle, outcome uint32, after, until, now float64, seedLow
 	s := &m.Slots
 	end := retry.End{Outcome: reducer.Outcome(outcome), Deadline: clock.Never, Seed: uint64(seedHigh)<<32 | uint64(seedLow)}
 	end.RetryAfter, end.Told = m.span(after)
-	if until == until { //nolint:gocritic // not NaN
+	if !math.IsNaN(until) {
 		end.Deadline = m.mark(until, 0)
 	}
 	at := m.mark(now, 0)

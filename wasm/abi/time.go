@@ -16,20 +16,24 @@ const bound = 1 << 63
 // mark reads a time: milliseconds truncated to nanoseconds, from the first to
 // the last mark. NaN stands for Slots.Now where that is given, else for last.
 func (m *Module) mark(millis float64, last clock.Mark) clock.Mark {
-	if millis == millis { //nolint:gocritic // not NaN
-		return min(max(clock.Mark(whole(millis)), clock.Always+1), clock.Never-1)
+	if !math.IsNaN(millis) {
+		return onLine(clock.Mark(whole(millis)))
 	}
 	if m.Slots.Exact&ExactNow == 0 {
 		return last
 	}
 	m.Slots.Exact &^= ExactNow
-	return min(max(m.Slots.Now, clock.Always+1), clock.Never-1)
+	return onLine(m.Slots.Now)
 }
+
+// onLine moves the two ends of the line, which are no marks, to those beside
+// them.
+func onLine(at clock.Mark) clock.Mark { return min(max(at, clock.Always+1), clock.Never-1) }
 
 // span reads a duration as mark reads a time. It returns false for none: NaN
 // without Slots.Span.
 func (m *Module) span(millis float64) (time.Duration, bool) {
-	if millis == millis { //nolint:gocritic // not NaN
+	if !math.IsNaN(millis) {
 		return time.Duration(whole(millis)), true
 	}
 	if m.Slots.Exact&ExactSpan == 0 {
