@@ -43,8 +43,17 @@ const (
 	Drain
 	// Transition moves a breaker by hand. Cost is the state to go to.
 	Transition
-	// Reset returns the cell to its initial state. Permits of before are stale.
+	// Reset returns the cell to its initial state. Permits from before it are stale.
 	Reset
+	// Settle reports what a permit of Cost really used: Value permits. A limiter
+	// takes or gives back the difference.
+	Settle
+	// Observe reports a sample: Value, in the unit of the mechanism (nanoseconds
+	// of latency, a load in parts per million). Permit names the attempt that it
+	// was measured on, if there is one.
+	Observe
+	// Configure applies a new configuration to a state that Adopt has taken over.
+	Configure
 )
 
 // Outcome is how an attempt or a call ended.
@@ -65,14 +74,51 @@ const (
 	Cancelled
 )
 
-// Action is what happened, packed into four words.
+// MaxPriority is the highest priority of an Acquire; 0 is the lowest.
+const MaxPriority = 10
+
+// hasDeadline is the flag of an Acquire whose Mark is a deadline.
+const hasDeadline = 1
+
+// Action is what happened, packed into five words.
 type Action struct {
-	Kind    Kind
-	Outcome Outcome
-	_       [2]uint8
-	Cost    uint32 // permits asked for or held
-	Permit         // the permit or the ticket that the action is about
+	Kind     Kind
+	Outcome  Outcome
+	Priority uint8  // Acquire: 0 (lowest) to MaxPriority
+	flags    uint8  // which optional words are set
+	Cost     uint32 // permits asked for or held
+	Permit          // the permit or the ticket that the action is about
+	Value    uint64 // Settle: permits used; Observe: the sample
 }
+
+// WithDeadline returns an Acquire whose permit is useless at the mark and after
+// it: a cell that knows the turn of the caller refuses at once when the turn
+// comes too late, with ReasonDeadline.
+func (a Action) WithDeadline(at clock.Mark) Action {
+	a.flags |= hasDeadline
+	a.Mark = at
+	return a
+}
+
+// Deadline returns the deadline of an Acquire, clock.Never without one.
+func (a *Action) Deadline() clock.Mark {
+	if a.flags&hasDeadline == 0 {
+		return clock.Never
+	}
+	return a.Mark
+}
+
+// WithFlow returns an Acquire of a flow, the key of fairness among waiters.
+func (a Action) WithFlow(flow uint64) Action {
+	a.Generation = flow
+	return a
+}
+
+// Flow returns the flow of an Acquire, 0 without one.
+func (a *Action) Flow() uint64 { return a.Generation }
+
+// Caller returns who an Acquire is for, as effects name it.
+func (a *Action) Caller() uint64 { return a.ID }
 
 // Permit is what a cell granted, in three words; what the words mean is the
 // granting cell's own affair. The zero value is no permit.

@@ -84,7 +84,8 @@ func (v Verdict) String() string {
 type Answer struct {
 	Verdict Verdict
 	Reason  Reason
-	_       [2]uint8
+	Changed bool // the step changed the state: a holder of bytes has to write them
+	_       uint8
 	Free    uint32 // Peek: permits free now, at most the largest uint32
 	Permit
 }

@@ -16,8 +16,21 @@ var ErrText = errors.New("not a trace")
 func ParseAction(text string) (Action, error) {
 	p := newPhrase(text)
 	a := Action{Kind: Kind(p.word(kindName, true)), Outcome: Outcome(p.word(outcomeName, false))}
+	priority := p.count("priority")
+	if priority > MaxPriority {
+		p.fail("priority")
+	}
+	a.Priority = uint8(priority)
 	a.Cost = p.count32("cost")
 	a.Permit = p.permit(permitFields)
+	if value, ok := p.pair("deadline"); ok {
+		at, known := parseMark(value)
+		if !known || a.Mark != 0 {
+			p.fail("deadline=" + value)
+		}
+		a = a.WithDeadline(at)
+	}
+	a.Value = p.count("value")
 	return a, p.close()
 }
 
@@ -28,6 +41,7 @@ func ParseEffects(text string) (Effects, error) {
 	e := Effects{Answer: Answer{Verdict: Verdict(p.word(verdictName, true)), Reason: Reason(p.word(reasonName, false))}}
 	e.Answer.Free = p.count32("free")
 	e.Answer.Permit = p.permit(e.Answer.Verdict.fields())
+	e.Answer.Changed = p.flag("changed")
 	if err := p.close(); err != nil {
 		return Effects{}, err
 	}
@@ -74,6 +88,15 @@ func (p *phrase) word(name func(uint8) string, required bool) uint8 {
 	}
 	p.fail(word)
 	return 0
+}
+
+// flag takes a word if it is the next one.
+func (p *phrase) flag(name string) bool {
+	if len(p.words) == 0 || p.words[0] != name {
+		return false
+	}
+	p.words = p.words[1:]
+	return true
 }
 
 // pair takes the value of the next word if the word has the name.

@@ -14,6 +14,7 @@ import (
 var kindNames = [...]string{
 	"", "acquire", "try", "peek", "reserve", "commit", "cancel", "release", "record",
 	"leave", "expire", "renew", "tick", "serve", "drain", "transition", "reset",
+	"settle", "observe", "configure",
 }
 
 var effectNames = [...]string{"", "grant", "drop", "lapse", "change"}
@@ -108,15 +109,28 @@ func (v Verdict) fields() fields {
 func appendAction(dst []byte, a Action) []byte {
 	dst = append(dst, a.Kind.String()...)
 	dst = appendWord(dst, outcomeName, uint8(a.Outcome))
+	dst = appendCount(dst, "priority", uint64(a.Priority))
 	dst = appendCount(dst, "cost", uint64(a.Cost))
-	return appendPermit(dst, permitFields, a.Permit)
+	permit := a.Permit
+	if a.flags&hasDeadline != 0 {
+		permit.Mark = 0
+	}
+	dst = appendPermit(dst, permitFields, permit)
+	if a.flags&hasDeadline != 0 {
+		dst = append(append(dst, " deadline="...), a.Mark.String()...)
+	}
+	return appendCount(dst, "value", a.Value)
 }
 
 func appendAnswer(dst []byte, a Answer) []byte {
 	dst = append(dst, verdictName(uint8(a.Verdict))...)
 	dst = appendWord(dst, reasonName, uint8(a.Reason))
 	dst = appendCount(dst, "free", uint64(a.Free))
-	return appendPermit(dst, a.Verdict.fields(), a.Permit)
+	dst = appendPermit(dst, a.Verdict.fields(), a.Permit)
+	if a.Changed {
+		dst = append(dst, " changed"...)
+	}
+	return dst
 }
 
 func appendEffect(dst []byte, e Effect) []byte {

@@ -10,10 +10,10 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Actions and answers are four words each, so that a call over a boundary needs
+// Actions and answers are a few words each, so that a call over a boundary needs
 // no boxing.
 func TestSizes(t *testing.T) {
-	script.Sized[reducer.Action](t, 32)
+	script.Sized[reducer.Action](t, 40)
 	script.Sized[reducer.Answer](t, 32)
 	script.Sized[reducer.Permit](t, 24)
 	script.Sized[reducer.Effect](t, 40)
@@ -121,6 +121,62 @@ func TestConfigErrors(t *testing.T) {
 		var config *reducer.ConfigError
 		if err.Error() != want || !errors.As(err, &config) {
 			t.Errorf("%q, want %q", err, want)
+		}
+	}
+}
+
+// Every binary and text form reads back as what was written.
+func TestActionForms(t *testing.T) {
+	for _, a := range []reducer.Action{
+		{Kind: reducer.Acquire, Cost: 2, Priority: 7, Permit: reducer.Permit{ID: 9}},
+		reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: 3}}.WithDeadline(0).WithFlow(5),
+		reducer.Action{Kind: reducer.Acquire}.WithDeadline(clock.Never),
+		{Kind: reducer.Settle, Cost: 10, Permit: reducer.Permit{Generation: 1, ID: 2, Mark: 3}, Value: 4},
+		{Kind: reducer.Observe, Outcome: reducer.OK, Value: 1 << 60},
+		{Kind: reducer.Configure},
+	} {
+		src := a.AppendBytes(nil)
+		if back, err := reducer.DecodeAction(src); back != a || err != nil {
+			t.Errorf("%v reads back as %v, %v", a, back, err)
+		}
+		if back, err := reducer.ParseAction(a.String()); back != a || err != nil {
+			t.Errorf("%q reads back as %v, %v", a, back, err)
+		}
+		for n := range src {
+			if _, err := reducer.DecodeAction(src[:n]); !errors.Is(err, reducer.ErrEncoding) {
+				t.Errorf("%d bytes of an action: %v", n, err)
+			}
+		}
+	}
+	a := reducer.Action{Kind: reducer.Acquire, Permit: reducer.Permit{Generation: 4, ID: 7}}
+	if a.Deadline() != clock.Never || a.Caller() != 7 || a.Flow() != 4 {
+		t.Errorf("deadline %v, caller %d, flow %d", a.Deadline(), a.Caller(), a.Flow())
+	}
+	if a = a.WithDeadline(8); a.Deadline() != 8 {
+		t.Errorf("deadline %v", a.Deadline())
+	}
+}
+
+func TestEffectsForms(t *testing.T) {
+	for _, e := range []reducer.Effects{
+		{},
+		{Answer: reducer.Answer{Verdict: reducer.Admit, Changed: true, Free: 3, Permit: reducer.Permit{ID: 1}}},
+		{Answer: reducer.Rejected(reducer.ReasonDeadline, 5), Others: reducer.Out{
+			{Kind: reducer.Grant, Caller: 7, Permit: reducer.Permit{ID: 2, Mark: 9}}, {Kind: reducer.Drop, Reason: reducer.ReasonFull, Caller: 8},
+		}},
+	} {
+		src := e.AppendBytes(nil)
+		back, err := reducer.DecodeEffects(src)
+		if err != nil || back.String() != e.String() || back.Answer != e.Answer {
+			t.Errorf("%v reads back as %v, %v", e, back, err)
+		}
+		if parsed, err := reducer.ParseEffects(e.String()); err != nil || parsed.Answer != e.Answer {
+			t.Errorf("%q reads back as %v, %v", e, parsed, err)
+		}
+		for n := range src {
+			if _, err := reducer.DecodeEffects(src[:n]); !errors.Is(err, reducer.ErrEncoding) {
+				t.Errorf("%d bytes of effects: %v", n, err)
+			}
 		}
 	}
 }

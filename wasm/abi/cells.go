@@ -228,7 +228,7 @@ func (m *Module) Reduce(makerHandle, size uint32) int32 {
 	src, ok := m.take(size)
 	const head = 8 + reducer.ActionSize
 	if !ok || size < head {
-		return m.fail(BadSize, "a mark, an action and a state are 40 bytes or more")
+		return m.fail(BadSize, "a mark, an action and a state are 48 bytes or more")
 	}
 	now := clock.Mark(binary.LittleEndian.Uint64(src))
 	action, err := reducer.DecodeAction(src[8:head])
