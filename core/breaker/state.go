@@ -199,7 +199,7 @@ func (r *rules) encode(dst []byte, s *Core, words []uint64) []byte {
 	for len(words) > r.config.words() && words[len(words)-1] == 0 {
 		words = words[:len(words)-1]
 	}
-	c := wire.Writer(dst, tag)
+	c := wire.Writer(dst, tag, 0)
 	s.code(&c, &words)
 	return c.Bytes()
 }
@@ -253,7 +253,7 @@ func (m *Large) DecodeState(src []byte) (LargeState, error) {
 func (m *Large) Decode(src []byte, s *LargeState) error { return m.decode(src, s) }
 
 func (r *rules) decode(src []byte, s *LargeState) error {
-	c := wire.Reader(src, tag)
+	c := wire.Reader(src, tag, 0)
 	known := s.code(&c, &s.Words)
 	if err := c.Close(); err != nil {
 		return err

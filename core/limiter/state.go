@@ -42,7 +42,7 @@ func (m *Machine[S, C]) AppendState(dst []byte, s State[S]) []byte {
 
 // Encode appends the state of a limiter whose counter's state is encoded already.
 func (l *Line) Encode(dst, counter []byte) []byte {
-	c := wire.Writer(dst, tag)
+	c := wire.Writer(dst, tag, 0)
 	l.code(&c, &counter)
 	return c.Bytes()
 }
@@ -56,7 +56,7 @@ func (l *Line) code(c *wire.Coder, counter *[]byte) {
 // Decode reads the state of a limiter into a line that is zero, and returns the
 // encoded state of the counter.
 func (l *Line) Decode(src []byte) (counter []byte, err error) {
-	c := wire.Reader(src, tag)
+	c := wire.Reader(src, tag, 0)
 	l.code(&c, &counter)
 	if err := c.Close(); err != nil {
 		return nil, err

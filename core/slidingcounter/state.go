@@ -151,7 +151,7 @@ func (m *Machine) DecodeState(src []byte) (State, error) {
 
 // Encode is AppendState in place.
 func (m *Machine) Encode(dst []byte, s *State) []byte {
-	c := wire.Writer(dst, tag)
+	c := wire.Writer(dst, tag, 0)
 	s.code(&c)
 	return c.Bytes()
 }
@@ -159,7 +159,7 @@ func (m *Machine) Encode(dst []byte, s *State) []byte {
 // Decode is DecodeState in place, into a state that is zero. After an error the
 // state means nothing.
 func (m *Machine) Decode(src []byte, s *State) error {
-	c := wire.Reader(src, tag)
+	c := wire.Reader(src, tag, 0)
 	s.code(&c)
 	if err := c.Close(); err != nil {
 		return err

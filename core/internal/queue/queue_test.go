@@ -86,14 +86,14 @@ func consistent(t *testing.T, q *Queue) {
 }
 
 func written(q *Queue) []byte {
-	c := wire.Writer(nil, 'Q')
+	c := wire.Writer(nil, 'Q', 0)
 	q.Code(&c)
 	return c.Bytes()
 }
 
 func read(src []byte) (*Queue, error) {
 	var q Queue
-	c := wire.Reader(src, 'Q')
+	c := wire.Reader(src, 'Q', 0)
 	q.Code(&c)
 	if err := c.Close(); err != nil {
 		return nil, err

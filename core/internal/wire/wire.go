@@ -9,13 +9,18 @@ import (
 )
 
 // Version is the first byte of every encoded state.
-const Version = 1
+const Version = 2
+
+// HeaderSize is the size of the header in bytes: version, mechanism, digest of
+// the configuration in 4.
+const HeaderSize = 6
 
 // wrong is an error of bytes that are not a state: why they are not.
 type wrong string
 
 const (
-	errVersion wrong = "unknown version or mechanism"
+	errVersion wrong = "unknown version"
+	errTag     wrong = "the state of another mechanism"
 	errShort   wrong = "truncated"
 	errLong    wrong = "bytes left over"
 )
@@ -39,21 +44,46 @@ type Coder struct {
 	reads bool
 }
 
-// Writer returns a coder that appends fields to dst, behind the header.
-func Writer(dst []byte, tag byte) Coder { return Coder{bytes: append(dst, Version, tag)} }
+// Writer returns a coder that appends fields to dst, behind the header: the
+// version, the tag of the mechanism, the digest of its configuration.
+func Writer(dst []byte, tag byte, digest uint32) Coder {
+	return Coder{bytes: binary.LittleEndian.AppendUint32(append(dst, Version, tag), digest)}
+}
 
-// Reader returns a coder that reads what a Writer wrote. It checks the header.
-func Reader(src []byte, tag byte) Coder {
+// Reader returns a coder that reads what a Writer wrote. It checks the header: a
+// state that was made under another configuration is refused with
+// reducer.ErrConfiguration, never misread.
+func Reader(src []byte, tag byte, digest uint32) Coder {
 	c := Coder{reads: true}
 	switch {
-	case len(src) < 2:
+	case len(src) < HeaderSize:
 		c.err = errShort
-	case src[0] != Version || src[1] != tag:
+	case src[0] != Version:
 		c.err = errVersion
+	case src[1] != tag:
+		c.err = errTag
+	case binary.LittleEndian.Uint32(src[2:]) != digest:
+		c.err = reducer.ErrConfiguration
 	default:
-		c.bytes = src[2:]
+		c.bytes = src[HeaderSize:]
 	}
 	return c
+}
+
+// Digest sums up the settings that shape a state, by FNV-1a over their words.
+// Begin with NewDigest.
+type Digest uint32
+
+// NewDigest is the digest of no settings.
+const NewDigest Digest = 2166136261
+
+// Add returns the digest with one more setting.
+func (d Digest) Add(word uint64) Digest {
+	for range 8 {
+		d = (d ^ Digest(word&0xff)) * 16777619
+		word >>= 8
+	}
+	return d
 }
 
 // Reads reports whether fields are read.

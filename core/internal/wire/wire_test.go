@@ -36,14 +36,14 @@ func (f *fields) equal(g *fields) bool {
 var example = fields{0xab, 0x01020304, 0x05060708090a0b0c, -2, 3, []byte("rest")}
 
 func written() []byte {
-	c := Writer(nil, 'x')
+	c := Writer(nil, 'x', 0x0a0b0c0d)
 	example.code(&c)
 	return c.Bytes()
 }
 
 // The layout is little-endian, without gaps.
 func TestLayout(t *testing.T) {
-	want := []byte{1, 'x', 0xab, 4, 3, 2, 1, 0xc, 0xb, 0xa, 9, 8, 7, 6, 5, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+	want := []byte{2, 'x', 0xd, 0xc, 0xb, 0xa, 0xab, 4, 3, 2, 1, 0xc, 0xb, 0xa, 9, 8, 7, 6, 5, 0xfe, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 		3, 0, 0, 0, 0, 0, 0, 0, 4, 0, 0, 0, 'r', 'e', 's', 't'}
 	if got := written(); !bytes.Equal(got, want) {
 		t.Errorf("encoded %v, want %v", got, want)
@@ -52,7 +52,7 @@ func TestLayout(t *testing.T) {
 
 func read(src []byte) (ok bool, err error) {
 	var f fields
-	c := Reader(src, 'x')
+	c := Reader(src, 'x', 0x0a0b0c0d)
 	f.code(&c)
 	return f.equal(&example), c.Close()
 }
@@ -70,10 +70,12 @@ func TestReader(t *testing.T) {
 	if _, err := read(append(src, 0)); !errors.Is(err, reducer.ErrEncoding) {
 		t.Errorf("a byte left over: %v", err)
 	}
-	for i := range 2 {
+	for i := range HeaderSize {
 		other := bytes.Clone(src)
 		other[i]++
 		if _, err := read(other); !errors.Is(err, reducer.ErrEncoding) {
+			t.Errorf("byte %d of the header changed: %v", i, err)
+		} else if digest := i >= 2; digest != errors.Is(err, reducer.ErrConfiguration) {
 			t.Errorf("byte %d of the header changed: %v", i, err)
 		}
 	}
@@ -83,7 +85,7 @@ func TestReader(t *testing.T) {
 // stays.
 func TestReaderStops(t *testing.T) {
 	f := example
-	c := Reader([]byte{1, 'x'}, 'x')
+	c := Reader([]byte{2, 'x', 0, 0, 0, 0}, 'x', 0)
 	f.code(&c)
 	if !f.equal(&fields{}) || c.Len(7, 1) != 0 || !c.Reads() {
 		t.Errorf("a field after the end is not zero: %+v", f)
@@ -102,13 +104,24 @@ func TestLen(t *testing.T) {
 		src  []byte
 		want int
 	}{
-		{[]byte{1, 'x', 2, 0, 0, 0, 1, 2, 3, 4}, 2},
-		{[]byte{1, 'x', 2, 0, 0, 0, 1, 2, 3}, 0},
-		{[]byte{1, 'x', 0xff, 0xff, 0xff, 0xff, 1}, 0},
+		{[]byte{2, 'x', 0, 0, 0, 0, 2, 0, 0, 0, 1, 2, 3, 4}, 2},
+		{[]byte{2, 'x', 0, 0, 0, 0, 2, 0, 0, 0, 1, 2, 3}, 0},
+		{[]byte{2, 'x', 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 1}, 0},
 	} {
-		r := Reader(c.src, 'x')
+		r := Reader(c.src, 'x', 0)
 		if got := r.Len(9, 2); got != c.want || (r.err != nil) != (c.want == 0) {
 			t.Errorf("%v: %d items, %v", c.src, got, r.err)
 		}
+	}
+}
+
+// Every setting and its place count.
+func TestDigest(t *testing.T) {
+	seen := map[Digest]bool{}
+	for _, d := range []Digest{NewDigest, NewDigest.Add(0), NewDigest.Add(1), NewDigest.Add(1).Add(2), NewDigest.Add(2).Add(1), NewDigest.Add(1 << 56)} {
+		if seen[d] {
+			t.Errorf("digest %#x twice", uint32(d))
+		}
+		seen[d] = true
 	}
 }
