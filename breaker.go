@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -66,7 +67,7 @@ func (b *Breaker) unlock() {
 	b.out = b.out[:0]
 	b.mu.Unlock()
 	for _, e := range changes {
-		b.tell(Event{At: e.Permit.Mark, Step: "breaker", Reason: e.Reason, Change: mode(e.Permit.ID)})
+		b.tell(Event{Kind: decision.Change, At: e.Permit.Mark, Step: "breaker", Reason: e.Reason, Change: mode(e.Permit.ID)})
 	}
 }
 

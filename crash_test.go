@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -110,7 +110,7 @@ func TestPanicsElsewhere(t *testing.T) {
 		assert.Equal(t, "lookup", recovered(func() { _, _ = sluice.DoWith(t.Context(), p, request, ok) }))
 		assert.Equal(t, "held 0/1", state(t, p, "bulkhead").Text)
 
-		for _, kind := range []drive.Kind{drive.Admit, drive.End} {
+		for _, kind := range []decision.Kind{decision.Admit, decision.End} {
 			p = guarded(t, policy)
 			p.Listen(func(e sluice.Event) {
 				if e.Kind == kind {

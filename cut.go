@@ -2,7 +2,7 @@ package sluice
 
 import (
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -22,7 +22,7 @@ func (r *run) ends(now clock.Mark) (effect pipeline.Effect, cut bool) {
 		if !due {
 			return effect, false
 		}
-		r.tell(Event{Kind: drive.Timeout, Step: plan.StepName(i), Attempt: attempt, Shadow: plan.Shadow(i)})
+		r.tell(Event{Kind: decision.Timeout, Step: plan.StepName(i), Attempt: attempt, Shadow: plan.Shadow(i)})
 		if !plan.Shadow(i) {
 			return effect, true
 		}
@@ -46,7 +46,7 @@ func (r *run) cut(effect pipeline.Effect, outcome reducer.Outcome, err error, re
 		if effect.Do == pipeline.Consult {
 			return r.do(r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.OK}))
 		}
-		r.end(Event{Kind: drive.End, Outcome: reducer.OK, Attempt: r.call.Retry.Attempt})
+		r.end(Event{Kind: decision.End, Outcome: reducer.OK, Attempt: r.call.Retry.Attempt})
 		return false, err
 	}
 	r.last = r.timeout(effect, err)
@@ -73,7 +73,7 @@ func (r *run) soft(now clock.Mark) {
 				r.warned |= 1 << i
 			}
 			r.now = max(began, at)
-			r.tell(Event{Kind: drive.Timeout, Step: r.layout.plan.StepName(i), Attempt: r.call.Retry.Attempt, Soft: true})
+			r.tell(Event{Kind: decision.Timeout, Step: r.layout.plan.StepName(i), Attempt: r.call.Retry.Attempt, Soft: true})
 		}
 	}
 	r.now = began

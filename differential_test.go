@@ -173,8 +173,8 @@ func unkeyed(p pipeline.Policy, calm bool) pipeline.Policy {
 	return p
 }
 
-// decision is a line of the decision log.
-type decision struct {
+// logged is a line of the decision log.
+type logged struct {
 	At         string          `json:"at"`
 	ID         json.RawMessage `json:"id"`
 	Decision   string          `json:"decision"`
@@ -188,7 +188,7 @@ type decision struct {
 }
 
 // String is the line that a journal would have of the same decision.
-func (d decision) String() string {
+func (d logged) String() string {
 	text := d.At + " " + d.Decision
 	if d.Attempt > 0 {
 		text += fmt.Sprint(" ", d.Attempt)
@@ -225,7 +225,7 @@ func evaluated(t *testing.T, p pipeline.Policy, events []oracle.Event) map[strin
 	return calls
 }
 
-func parsed(t *testing.T, text string) (d decision) {
+func parsed(t *testing.T, text string) (d logged) {
 	t.Helper()
 	require.NoError(t, json.Unmarshal([]byte(text), &d))
 	return d

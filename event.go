@@ -10,7 +10,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -21,7 +21,7 @@ type Event struct {
 	Policy  string
 	Step    string // empty for Admit, Retry and End
 	Key     string // of the step's cell, or the call's own
-	Kind    drive.Kind
+	Kind    decision.Kind
 	Outcome reducer.Outcome // of an End
 	Reason  reducer.Reason
 	Attempt uint32
@@ -79,7 +79,7 @@ func (l *listeners) heard() bool { return l.list.Load() != nil }
 // report tells of what became of a call that began at a mark.
 func (p *Pipeline) report(e Event, key string, began, now clock.Mark) {
 	e.At, e.Policy, e.Key, e.Elapsed = now, p.name, key, now.Sub(began)
-	if e.Kind != drive.Reject {
+	if e.Kind != decision.Reject {
 		e.RetryAfter = -1
 	}
 	p.tell(e)
@@ -102,7 +102,7 @@ func logs(logger *slog.Logger) func(Event) {
 		switch {
 		case e.Change != "":
 			level = slog.LevelWarn
-		case e.Kind == drive.Admit || !logger.Enabled(context.Background(), level):
+		case e.Kind == decision.Admit || !logger.Enabled(context.Background(), level):
 			return
 		}
 		logger.LogAttrs(context.Background(), level, "sluice", slog.Any("event", e))

@@ -15,7 +15,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 )
 
 var errBoom = errors.New("boom")
@@ -73,9 +73,9 @@ func line(e sluice.Event, at time.Duration) string {
 		}
 	}
 	switch {
-	case e.Kind == drive.Retry:
+	case e.Kind == decision.Retry:
 		text += " until " + (at + e.Wait).String()
-	case e.Kind == drive.Reject && e.RetryAfter >= 0:
+	case e.Kind == decision.Reject && e.RetryAfter >= 0:
 		text += " after " + e.RetryAfter.String()
 	}
 	if e.Shadow {

@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -105,7 +105,7 @@ func (l *lane) enter(q *Request) bool {
 	}
 	l.pipeline.shared.Unlock()
 	if all && l.pipeline.heard() {
-		l.pipeline.report(Event{Kind: drive.Admit, Attempt: 1}, q.Key, l.began, l.began)
+		l.pipeline.report(Event{Kind: decision.Admit, Attempt: 1}, q.Key, l.began, l.began)
 	}
 	return all
 }
@@ -161,7 +161,7 @@ func (l *lane) leave(q *Request, err error) bool {
 	}
 	l.open = false
 	if l.pipeline.heard() {
-		l.pipeline.report(Event{Kind: drive.End, Outcome: reducer.OK, Attempt: 1}, q.Key, l.began, now)
+		l.pipeline.report(Event{Kind: decision.End, Outcome: reducer.OK, Attempt: 1}, q.Key, l.began, now)
 	}
 	return true
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
 
@@ -39,7 +39,7 @@ func TestListenersMayCallBack(t *testing.T) {
 		_ = do(p, fails)
 		time.Sleep(time.Minute)
 		_ = do(p, ok)
-		assert.NotZero(t, seen["admitopen"])
+		assert.NotZero(t, seen["changeopen"])
 		stop()
 		before := len(seen)
 		_ = do(p, ok)
@@ -110,13 +110,13 @@ func TestMetricsAreAFoldOfEvents(t *testing.T) {
 		s := m.Snapshot()
 		assert.EqualValues(t, 2, s.Calls)
 		assert.Equal(t, time.Second, s.Elapsed)
-		kinds := map[drive.Kind]uint64{}
+		kinds := map[decision.Kind]uint64{}
 		for k, n := range s.Decisions {
 			if !k.Shadow {
 				kinds[k.Kind] += n
 			}
 		}
-		assert.Equal(t, map[drive.Kind]uint64{drive.Admit: 2, drive.Retry: 1, drive.End: 1, drive.Reject: 1}, kinds)
+		assert.Equal(t, map[decision.Kind]uint64{decision.Admit: 2, decision.Retry: 1, decision.End: 1, decision.Reject: 1}, kinds)
 		assert.Equal(t, map[[3]string]uint64{{"p", "breaker", "open"}: 1}, s.Changes)
 		clear(s.Decisions)
 		assert.NotEmpty(t, m.Snapshot().Decisions, "a snapshot is a copy")

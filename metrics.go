@@ -7,7 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
@@ -23,7 +23,7 @@ type Metrics struct {
 // MetricsKey names a counter.
 type MetricsKey struct {
 	Policy, Step string
-	Kind         drive.Kind
+	Kind         decision.Kind
 	Reason       reducer.Reason
 	Outcome      reducer.Outcome
 	Shadow       bool
@@ -55,7 +55,7 @@ func (m *Metrics) Observe(e Event) {
 		return
 	}
 	m.snap.Decisions[MetricsKey{e.Policy, e.Step, e.Kind, e.Reason, e.Outcome, e.Shadow}]++
-	if !e.Shadow && (e.Kind == drive.End || e.Kind == drive.Reject || e.Kind == drive.Expire) {
+	if !e.Shadow && (e.Kind == decision.End || e.Kind == decision.Reject || e.Kind == decision.Expire) {
 		m.snap.Calls++
 		m.snap.Elapsed += e.Elapsed
 	}

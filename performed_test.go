@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/oracle"
 	"github.com/sluice-go/sluice/reducer"
@@ -43,7 +43,7 @@ func performed(t *testing.T, p pipeline.Policy, events []oracle.Event) map[strin
 	pipe.Listen(func(e sluice.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		if e.Change == "" && e.Kind != drive.Lapse && !over {
+		if e.Change == "" && e.Kind != decision.Lapse && !over {
 			heard[e.Key] = append(heard[e.Key], line(e, e.At.Sub(origin)))
 		}
 	})

@@ -9,7 +9,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy"
@@ -192,9 +192,9 @@ func (c *cells) make(key string, now clock.Mark) *box {
 func (c *cells) changed(b *box, e reducer.Effect) {
 	event := Event{At: e.Permit.Mark, Policy: c.pipeline.name, Step: c.name, Key: b.key, Reason: e.Reason}
 	if e.Kind == reducer.Lapse {
-		event.Kind, event.RetryAfter = drive.Lapse, -1
+		event.Kind, event.RetryAfter = decision.Lapse, -1
 	} else {
-		event.Change = mode(e.Permit.ID)
+		event.Kind, event.Change = decision.Change, mode(e.Permit.ID)
 	}
 	c.pipeline.tell(event)
 }

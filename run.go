@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -28,13 +28,13 @@ func (r *run) do(e pipeline.Effect) (again bool, err error) {
 		case pipeline.Sleep:
 			e = r.sleep(e)
 		case pipeline.Return:
-			r.end(Event{Kind: drive.End, Outcome: e.Outcome, Reason: e.Reason, Attempt: r.call.Retry.Attempt})
+			r.end(Event{Kind: decision.End, Outcome: e.Outcome, Reason: e.Reason, Attempt: r.call.Retry.Attempt})
 			return false, r.result(e)
 		case pipeline.Refuse:
 			return false, r.refused(e)
 		case pipeline.GiveUp:
 			name := r.layout.plan.StepName(int(e.Step))
-			r.end(Event{Kind: drive.Expire, Step: name, Reason: e.Reason})
+			r.end(Event{Kind: decision.Expire, Step: name, Reason: e.Reason})
 			return false, &RejectedError{Policy: r.p.name, Step: name, Reason: e.Reason, RetryAfter: -1, Waited: true, Err: r.last}
 		default:
 			// No event of a call that is under way does nothing; were there
@@ -87,7 +87,7 @@ func (r *run) started() {
 		r.box(budget).step(reducer.Action{Kind: reducer.Record}, r.now)
 	}
 	if r.p.heard() {
-		r.tell(Event{Kind: drive.Admit, Attempt: r.call.Retry.Attempt})
+		r.tell(Event{Kind: decision.Admit, Attempt: r.call.Retry.Attempt})
 	}
 }
 
@@ -97,7 +97,7 @@ func (r *run) consult(e pipeline.Effect) (pipeline.Effect, error) {
 	if note := r.request.NoRetry; note != "" && !plan.Shadow(plan.RetryIndex()) {
 		effect := r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: e.Outcome})
 		r.leave(effect.LeaveFrom, effect.LeaveTo)
-		r.end(Event{Kind: drive.End, Outcome: e.Outcome, Attempt: r.call.Retry.Attempt, Note: note})
+		r.end(Event{Kind: decision.End, Outcome: e.Outcome, Attempt: r.call.Retry.Attempt, Note: note})
 		return effect, r.retryError(0, note)
 	}
 	breakers, budget := plan.Consults()
@@ -112,7 +112,7 @@ func (r *run) consult(e pipeline.Effect) (pipeline.Effect, error) {
 		event.Granted = r.box(budget).step(reducer.Action{Kind: reducer.Acquire}, r.now).Verdict == reducer.Admit
 	}
 	if plan.Shadow(plan.RetryIndex()) && !event.Open && event.Granted {
-		r.tell(Event{Kind: drive.Retry, Attempt: r.call.Retry.Attempt, Reason: reducer.CauseOf(e.Outcome), Wait: e.At.Sub(r.now), Shadow: true})
+		r.tell(Event{Kind: decision.Retry, Attempt: r.call.Retry.Attempt, Reason: reducer.CauseOf(e.Outcome), Wait: e.At.Sub(r.now), Shadow: true})
 	}
 	return r.advance(event), nil
 }
@@ -183,7 +183,7 @@ func (r *run) refused(e pipeline.Effect) error {
 	after := r.retryAfter(e.At)
 	r.close()
 	if r.p.heard() {
-		r.tell(Event{Kind: drive.Reject, Step: name, Reason: e.Reason, RetryAfter: after})
+		r.tell(Event{Kind: decision.Reject, Step: name, Reason: e.Reason, RetryAfter: after})
 	}
 	return &RejectedError{Policy: r.p.name, Step: name, Reason: e.Reason, RetryAfter: after, Err: r.last}
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
 
@@ -88,7 +88,7 @@ func TestShadowDecidesIdentically(t *testing.T) {
 		real, shadow := guarded(t, []string{fmt.Sprintf(limit, "")}), guarded(t, []string{fmt.Sprintf(limit, ", shadow: true")})
 		refused := 0
 		shadow.Listen(func(e sluice.Event) {
-			if e.Kind == drive.Reject {
+			if e.Kind == decision.Reject {
 				refused++
 			}
 		})

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -51,13 +51,13 @@ type soak struct {
 func (s *soak) note(e sluice.Event) {
 	switch {
 	case e.Change != "" || e.Shadow:
-	case e.Kind == drive.Admit:
+	case e.Kind == decision.Admit:
 		s.admitted.Add(1)
-	case e.Kind == drive.End:
+	case e.Kind == decision.End:
 		s.ended.Add(1)
-	case e.Kind == drive.Reject:
+	case e.Kind == decision.Reject:
 		s.rejected.Add(1)
-	case e.Kind == drive.Expire:
+	case e.Kind == decision.Expire:
 		s.expired.Add(1)
 	}
 }

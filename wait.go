@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -15,17 +15,17 @@ import (
 func (r *run) shadowed(i int, answer reducer.Answer, w *waiter) {
 	name := r.layout.plan.StepName(i)
 	if w == nil {
-		r.tell(Event{Kind: drive.Reject, Step: name, Reason: answer.Reason, RetryAfter: r.retryAfter(answer.Mark), Shadow: true})
+		r.tell(Event{Kind: decision.Reject, Step: name, Reason: answer.Reason, RetryAfter: r.retryAfter(answer.Mark), Shadow: true})
 		return
 	}
 	r.phantom = append(r.phantom, phantom{w, i})
 	r.layout.plan.WaitUntil(&r.call, i, clock.Never)
-	r.tell(Event{Kind: drive.Wait, Step: name, Attempt: r.call.Retry.Attempt + 1, Shadow: true})
+	r.tell(Event{Kind: decision.Wait, Step: name, Attempt: r.call.Retry.Attempt + 1, Shadow: true})
 }
 
 func (r *run) parked(i int, answer reducer.Answer) {
 	if r.p.heard() {
-		r.tell(Event{Kind: drive.Wait, Step: r.layout.plan.StepName(i), Attempt: r.call.Retry.Attempt + 1, Wait: answer.WaitEnds().Sub(r.now)})
+		r.tell(Event{Kind: decision.Wait, Step: r.layout.plan.StepName(i), Attempt: r.call.Retry.Attempt + 1, Wait: answer.WaitEnds().Sub(r.now)})
 	}
 }
 
@@ -86,7 +86,7 @@ func (r *run) woken(i int, w *waiter) pipeline.Effect {
 
 // sleep waits for the next attempt.
 func (r *run) sleep(e pipeline.Effect) pipeline.Effect {
-	r.tell(Event{Kind: drive.Retry, Attempt: r.call.Retry.Attempt, Reason: reducer.CauseOf(e.Outcome), Wait: e.At.Sub(r.now)})
+	r.tell(Event{Kind: decision.Retry, Attempt: r.call.Retry.Attempt, Reason: reducer.CauseOf(e.Outcome), Wait: e.At.Sub(r.now)})
 	r.abandon()
 	woke := r.p.now()
 	if after := e.At.Sub(woke); after > 0 {
@@ -132,7 +132,7 @@ func (r *run) sync(to uint8) {
 		if !x.waiter.leave(r.now) {
 			effect := r.woken(x.step, x.waiter)
 			if effect.Do == pipeline.GiveUp {
-				r.tell(Event{Kind: drive.Expire, Step: r.layout.plan.StepName(x.step), Reason: effect.Reason, Shadow: true})
+				r.tell(Event{Kind: decision.Expire, Step: r.layout.plan.StepName(x.step), Reason: effect.Reason, Shadow: true})
 			}
 		}
 	}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 )
 
 // write writes the decisions that there are.
@@ -49,31 +49,31 @@ func appendHead(dst []byte, at clock.Mark, id, decision string) []byte {
 
 // appendDecision writes the fields in the order of POLICY.md's table, so that
 // equal input gives equal bytes.
-func (r *run) appendDecision(dst []byte, d *drive.Decision) []byte {
+func (r *run) appendDecision(dst []byte, d *decision.Decision) []byte {
 	id := ""
-	if d.Kind != drive.Configured {
+	if d.Kind != decision.Configured {
 		id = r.ids[d.Call.Slot()]
 	}
 	dst = appendHead(dst, d.At, id, d.Kind.String())
 	switch d.Kind {
-	case drive.Admit:
+	case decision.Admit:
 		dst = appendAttempt(dst, d)
-	case drive.Wait, drive.Timeout, drive.Lapse:
+	case decision.Wait, decision.Timeout, decision.Lapse:
 		dst = appendField(appendAttempt(dst, d), "step", d.Step)
-	case drive.Reject, drive.Expire:
+	case decision.Reject, decision.Expire:
 		dst = appendField(appendField(dst, "step", d.Step), "reason", d.Reason.String())
-	case drive.Retry:
+	case decision.Retry:
 		dst = appendField(appendAttempt(dst, d), "reason", d.Reason.String())
-	case drive.End:
+	case decision.End:
 		dst = appendAttempt(appendField(dst, "outcome", d.Outcome.String()), d)
 		if d.Reason != 0 {
 			dst = appendField(dst, "reason", d.Reason.String())
 		}
 	}
-	if (d.Kind == drive.Wait || d.Kind == drive.Retry) && d.Until != clock.Never {
+	if (d.Kind == decision.Wait || d.Kind == decision.Retry) && d.Until != clock.Never {
 		dst = appendField(dst, "until", time.Duration(d.Until).String())
 	}
-	if d.Kind == drive.Reject && d.RetryAfter >= 0 {
+	if d.Kind == decision.Reject && d.RetryAfter >= 0 {
 		dst = appendField(dst, "retry_after", d.RetryAfter.String())
 	}
 	if d.Shadow {
@@ -88,7 +88,7 @@ func (r *run) appendDecision(dst []byte, d *drive.Decision) []byte {
 	return append(dst, '}', '\n')
 }
 
-func appendAttempt(dst []byte, d *drive.Decision) []byte {
+func appendAttempt(dst []byte, d *decision.Decision) []byte {
 	return strconv.AppendUint(append(dst, `,"attempt":`...), uint64(d.Attempt), 10)
 }
 

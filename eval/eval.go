@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
@@ -63,7 +64,7 @@ func Run(p pipeline.Policy, o Options, in io.Reader, out io.Writer) error {
 
 // play has the events of a log decided.
 func play(d decider, follow bool, in io.Reader, out io.Writer) error {
-	r := &run{decider: d, live: map[string]drive.Handle{}, out: bufio.NewWriterSize(out, 1<<16)}
+	r := &run{decider: d, live: map[string]decision.Handle{}, out: bufio.NewWriterSize(out, 1<<16)}
 	err := r.all(bufio.NewReaderSize(in, 1<<16), follow)
 	if flushed := r.out.Flush(); err == nil {
 		err = flushed
@@ -74,7 +75,7 @@ func play(d decider, follow bool, in io.Reader, out io.Writer) error {
 // run is the state of a log that is played.
 type run struct {
 	decider decider
-	live    map[string]drive.Handle
+	live    map[string]decision.Handle
 	ids     []string // by slot
 	now     clock.Mark
 	event   event // the present one, here so that it is not allocated

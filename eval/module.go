@@ -6,7 +6,7 @@ import (
 	"regexp"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/wasm/host"
 )
 
@@ -39,7 +39,7 @@ type module struct {
 	plan     *host.Plan // that a configure put in force, nil for none
 	now      clock.Mark
 	over     bool // the decisions are of the last mark of all
-	list     []drive.Decision
+	list     []decision.Decision
 }
 
 // place is what stands before an error of the module's policies.
@@ -78,7 +78,7 @@ func (s *module) advance(now clock.Mark) (err error) {
 	return err
 }
 
-func (s *module) begin(e *event) (h drive.Handle, err error) {
+func (s *module) begin(e *event) (h decision.Handle, err error) {
 	request := host.Request{Cost: e.cost, Deadline: e.deadline}
 	if e.hasAttributes() {
 		request.Lookup = e.lookup
@@ -87,18 +87,18 @@ func (s *module) begin(e *event) (h drive.Handle, err error) {
 	return h, err
 }
 
-func (s *module) done(h drive.Handle, e *event) (_ bool, err error) {
+func (s *module) done(h decision.Handle, e *event) (_ bool, err error) {
 	result := host.Result{Outcome: e.outcome, Told: e.told, RetryAfter: e.retryAfter}
 	s.list, err = s.pipeline.Done(s.list, h, result, s.now)
 	return live(err)
 }
 
-func (s *module) cancel(h drive.Handle) (_ bool, err error) {
+func (s *module) cancel(h decision.Handle) (_ bool, err error) {
 	s.list, err = s.pipeline.Cancel(s.list, h, s.now)
 	return live(err)
 }
 
-func (s *module) renew(h drive.Handle) (_ bool, err error) {
+func (s *module) renew(h decision.Handle) (_ bool, err error) {
 	s.list, err = s.pipeline.Renew(s.list, h, s.now)
 	return live(err)
 }
@@ -113,7 +113,7 @@ func live(err error) (bool, error) {
 // decisions are those of the module, but that the greatest i64 is a mark of a log
 // and none of the ABI, where it is the one before. What was due before it has
 // been asked for then.
-func (s *module) decisions() []drive.Decision {
+func (s *module) decisions() []decision.Decision {
 	list := s.list
 	s.list = list[:0]
 	for i := range list {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy"
@@ -17,13 +18,13 @@ type decider interface {
 	// advance lets time pass. What follows is at this mark.
 	advance(now clock.Mark) error
 	// begin starts the call of an event.
-	begin(e *event) (drive.Handle, error)
+	begin(e *event) (decision.Handle, error)
 	// done, cancel and renew return false where the event is stale.
-	done(h drive.Handle, e *event) (bool, error)
-	cancel(h drive.Handle) (bool, error)
-	renew(h drive.Handle) (bool, error)
+	done(h decision.Handle, e *event) (bool, error)
+	cancel(h decision.Handle) (bool, error)
+	renew(h decision.Handle) (bool, error)
 	// decisions returns those since the last call of it, until the next event.
-	decisions() []drive.Decision
+	decisions() []decision.Decision
 }
 
 // native decides by the core of this program.
@@ -63,7 +64,7 @@ func (n *native) advance(now clock.Mark) error {
 	return nil
 }
 
-func (n *native) begin(e *event) (drive.Handle, error) {
+func (n *native) begin(e *event) (decision.Handle, error) {
 	request := drive.Request{Cost: e.cost, Deadline: e.deadline}
 	if e.hasAttributes() {
 		request.Keys = n.keys.Of(n.driver.Plan(), e.lookup, n.driver.Uses)
@@ -71,15 +72,15 @@ func (n *native) begin(e *event) (drive.Handle, error) {
 	return n.driver.Begin(request), nil
 }
 
-func (n *native) done(h drive.Handle, e *event) (bool, error) {
+func (n *native) done(h decision.Handle, e *event) (bool, error) {
 	return n.driver.Done(h, e.outcome, e.told, e.retryAfter), nil
 }
 
-func (n *native) cancel(h drive.Handle) (bool, error) { return n.driver.Cancel(h), nil }
+func (n *native) cancel(h decision.Handle) (bool, error) { return n.driver.Cancel(h), nil }
 
-func (n *native) renew(h drive.Handle) (bool, error) { return n.driver.Renew(h), nil }
+func (n *native) renew(h decision.Handle) (bool, error) { return n.driver.Renew(h), nil }
 
-func (n *native) decisions() []drive.Decision {
+func (n *native) decisions() []decision.Decision {
 	list := n.driver.Decisions
 	n.driver.Decisions = list[:0]
 	return list

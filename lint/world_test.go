@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/lint"
 	"github.com/sluice-go/sluice/policy/document"
@@ -52,15 +53,15 @@ type world struct {
 	r      *rand.Rand
 	driver *drive.Driver
 	keys   drive.Keys
-	calls  map[drive.Handle]*history
-	live   []drive.Handle
+	calls  map[decision.Handle]*history
+	live   []decision.Handle
 	past   []*history
 	starts [4]map[string][]clock.Mark // by set, then by values
 	most   [4]map[string]uint64       // that ran at once
 }
 
 func newWorld(r *rand.Rand, d *drive.Driver) *world {
-	w := &world{r: r, driver: d, calls: map[drive.Handle]*history{}}
+	w := &world{r: r, driver: d, calls: map[decision.Handle]*history{}}
 	for i := range sets {
 		w.starts[i], w.most[i] = map[string][]clock.Mark{}, map[string]uint64{}
 	}
@@ -92,7 +93,7 @@ func (w *world) act() {
 }
 
 // end ends an attempt in some way, or gives the call up.
-func (w *world) end(handle drive.Handle) {
+func (w *world) end(handle decision.Handle) {
 	if w.r.IntN(6) == 0 {
 		w.driver.Cancel(handle)
 		return
@@ -110,7 +111,7 @@ func (w *world) follow() {
 		}
 	}
 	w.driver.Decisions = w.driver.Decisions[:0]
-	w.live = slices.DeleteFunc(w.live, func(handle drive.Handle) bool {
+	w.live = slices.DeleteFunc(w.live, func(handle decision.Handle) bool {
 		h := w.calls[handle]
 		if h.over {
 			delete(w.calls, handle)
@@ -131,22 +132,22 @@ func (w *world) follow() {
 	}
 }
 
-func (w *world) note(d *drive.Decision, h *history) {
+func (w *world) note(d *decision.Decision, h *history) {
 	if h.waiting {
 		h.wait += d.At.Sub(h.since)
 		h.waits += d.At.Sub(h.since)
 		h.waiting = false
 	}
 	switch d.Kind {
-	case drive.Wait:
+	case decision.Wait:
 		h.waiting, h.since = true, d.At
-	case drive.Admit:
+	case decision.Admit:
 		h.longest, h.wait = max(h.longest, h.wait), 0
 		h.running, h.attempts = true, d.Attempt
 		for i, set := range sets {
 			w.starts[i][h.of(set)] = append(w.starts[i][h.of(set)], d.At)
 		}
-	case drive.Retry, drive.Timeout, drive.End:
+	case decision.Retry, decision.Timeout, decision.End:
 		h.running = false
 	}
 	if d.Last {

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/budget"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -107,7 +107,7 @@ func R9(m machine, h history) error {
 	}
 	for _, f := range [...]*flow{a, b} {
 		for j := range f.said {
-			if t := &f.said[j]; t.Kind == drive.End {
+			if t := &f.said[j]; t.Kind == decision.End {
 				t.Reason = reducer.NoReason
 			}
 		}
@@ -124,14 +124,14 @@ func R10(m machine, h history) error {
 	s := spendings{config: p.Steps[find(p, "again")].Retry.Budget}
 	for _, t := range f.said {
 		switch {
-		case t.Kind == drive.Admit && t.Attempt == 1:
+		case t.Kind == decision.Admit && t.Attempt == 1:
 			s.first(t.At)
-		case t.Kind == drive.Retry:
+		case t.Kind == decision.Retry:
 			if !s.grants(t.At) {
 				return fmt.Errorf("R10: %s, with %d first attempts and %d retries so far", t.text(), len(s.firsts), len(s.retries))
 			}
 			s.retry(t.At)
-		case t.Kind == drive.End && t.Reason == reducer.ReasonBudget:
+		case t.Kind == decision.End && t.Reason == reducer.ReasonBudget:
 			m.meet()
 			if s.grants(t.At) {
 				return fmt.Errorf("R10: %s, with %d first attempts and %d retries so far", t.text(), len(s.firsts), len(s.retries))

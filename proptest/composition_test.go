@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
@@ -42,7 +42,7 @@ func L15(m machine, h history) error {
 	skip := map[int]bool{}
 	first := map[int]bool{}
 	for _, t := range all.said {
-		if !first[t.call] && t.Kind == drive.Reject {
+		if !first[t.call] && t.Kind == decision.Reject {
 			skip[t.call] = true
 		}
 		first[t.call] = true
@@ -81,9 +81,9 @@ func M5(m machine, h history) error {
 			f.hear()
 			for _, t := range f.said {
 				switch t.Kind {
-				case drive.Admit:
+				case decision.Admit:
 					started++
-				case drive.Reject:
+				case decision.Reject:
 					refused = true
 				}
 			}
@@ -119,7 +119,7 @@ func M5Once(m machine, h history) error {
 	f.hear()
 	m.meet()
 	slow := first+gap+second > clock.Mark(guard.Breaker.SlowOver)
-	if t := f.said[len(f.said)-1]; (t.Kind == drive.Reject) != slow {
+	if t := f.said[len(f.said)-1]; (t.Kind == decision.Reject) != slow {
 		return fmt.Errorf("M5: after %d + %d + %d ns, of %s allowed: %s", first, gap, second, guard.Breaker.SlowOver, t.text())
 	}
 	f = m.flows(pipeline.Policy{Steps: []pipeline.Step{limit, again}})
@@ -129,7 +129,7 @@ func M5Once(m machine, h history) error {
 	f.driver.Cancel(f.handles[0])
 	f.begin(1)
 	f.hear()
-	if t := f.said[len(f.said)-1]; t.Kind != drive.Reject {
+	if t := f.said[len(f.said)-1]; t.Kind != decision.Reject {
 		return fmt.Errorf("M5: the permit of a call that ran came back: %s", t.text())
 	}
 	return nil
@@ -187,10 +187,10 @@ func M7(m machine, h history) error {
 	watching := played(m, pipeline.Policy{Steps: shadow}, h)
 	for j := range watching.said {
 		t := &watching.said[j]
-		t.Last = t.Shadow && t.Kind == drive.Reject
+		t.Last = t.Shadow && t.Kind == decision.Reject
 		t.Shadow = false
 	}
 	return agree("M7", watching.said, inForce.said, func(t told) bool {
-		return t.Kind == drive.Reject || t.Kind == drive.Timeout || t.Kind == drive.Retry && t.Attempt == 1
+		return t.Kind == decision.Reject || t.Kind == decision.Timeout || t.Kind == decision.Retry && t.Attempt == 1
 	})
 }

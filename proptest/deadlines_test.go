@@ -7,7 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
@@ -36,7 +36,7 @@ func M2(m machine, h history) error {
 	}
 	cut.play(steps[half:])
 	free.play(steps[half:])
-	done := slices.IndexFunc(cut.said, func(t told) bool { return t.call == x && t.Kind == drive.Timeout && t.Step == pipeline.Deadline })
+	done := slices.IndexFunc(cut.said, func(t told) bool { return t.call == x && t.Kind == decision.Timeout && t.Step == pipeline.Deadline })
 	if slices.ContainsFunc(cut.said, func(t told) bool { return t.call == x && t.Reason == reducer.ReasonDeadline }) {
 		return nil // no attempt was begun that the deadline would have cut: R5
 	}
@@ -45,7 +45,7 @@ func M2(m machine, h history) error {
 	}
 	started := uint32(0)
 	for _, t := range cut.said[:done] {
-		if t.call == x && t.Kind == drive.Admit {
+		if t.call == x && t.Kind == decision.Admit {
 			started++
 		}
 	}
@@ -67,7 +67,7 @@ func M2(m machine, h history) error {
 func sleeps(said []told, x int) (is bool) {
 	for _, t := range said {
 		if t.call == x && !t.Shadow {
-			is = t.Kind == drive.Retry || t.Kind == drive.Wait
+			is = t.Kind == decision.Retry || t.Kind == decision.Wait
 		}
 	}
 	return is
@@ -116,8 +116,8 @@ func M3(m machine, h history) error {
 		return err
 	}
 	for _, t := range a.said {
-		stands := t.Kind == drive.Reject || t.Kind == drive.Expire ||
-			t.Kind == drive.End && (t.Outcome == reducer.Fail || t.Outcome == reducer.Throttle || t.Outcome == reducer.Timeout)
+		stands := t.Kind == decision.Reject || t.Kind == decision.Expire ||
+			t.Kind == decision.End && (t.Outcome == reducer.Fail || t.Outcome == reducer.Throttle || t.Outcome == reducer.Timeout)
 		if stands = stands && t.Last; stands {
 			m.meet()
 		}

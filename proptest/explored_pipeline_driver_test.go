@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -14,7 +15,7 @@ import (
 // drivenCalls is the shipped driver with the two calls.
 type drivenCalls struct {
 	driver *drive.Driver
-	calls  [2]drive.Handle
+	calls  [2]decision.Handle
 }
 
 // play lets a deed happen, and returns what is decided.

@@ -7,7 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/reducer/explore"
@@ -141,7 +141,7 @@ var flowRules = []flowRule{
 		}},
 	{name: "L15", statement: "all or nothing: who is refused at once has taken nothing from limiter, breaker or bulkhead",
 		step: func(m *twoCalls, t *flowPassage) error {
-			if t.Action.verb != begins || t.After.live[t.Action.call] || len(t.Effects.said) == 0 || t.Effects.said[len(t.Effects.said)-1].kind != drive.Reject {
+			if t.Action.verb != begins || t.After.live[t.Action.call] || len(t.Effects.said) == 0 || t.Effects.said[len(t.Effects.said)-1].kind != decision.Reject {
 				return nil
 			}
 			idle, _ := m.Reduce(t.Before, flowDeed{verb: passes}, t.At)
@@ -229,7 +229,7 @@ var flowRules = []flowRule{
 	{name: "B2", statement: "nobody starts while the breaker is open", step: func(_ *twoCalls, t *flowPassage) error {
 		_, br, _, err := t.Before.cellStates()
 		for _, d := range t.Effects.said {
-			if t.Action.verb == begins && d.kind == drive.Admit && d.call == int(t.Action.call) && br.Mode == breaker.Open && d.at < br.Until {
+			if t.Action.verb == begins && d.kind == decision.Admit && d.call == int(t.Action.call) && br.Mode == breaker.Open && d.at < br.Until {
 				return fmt.Errorf("starts at %s, open until %s (%v)", d.at, br.Until, err)
 			}
 		}
@@ -282,7 +282,7 @@ var flowRules = []flowRule{
 			after, _ = m.Reduce(after, flowDeed{verb: givesUp, call: uint8(i)}, now)
 		}
 		after, effects := m.Reduce(after, flowDeed{verb: begins}, now+20)
-		if n := len(effects.said); n == 0 || effects.said[n-1].kind != drive.Admit {
+		if n := len(effects.said); n == 0 || effects.said[n-1].kind != decision.Admit {
 			return fmt.Errorf("20ns after all gave up: %s", appendFlowEffects(nil, flowDeed{}, effects))
 		}
 		return nil
@@ -311,7 +311,7 @@ var flowRules = []flowRule{
 		}
 		return nil
 	},
-		mutant: "does not tell who waited in vain", plant: func(m *twoCalls) { m.quiet = drive.Expire }},
+		mutant: "does not tell who waited in vain", plant: func(m *twoCalls) { m.quiet = decision.Expire }},
 	{name: "Drive", statement: "the shipped driver decides the same at every step", step: drivenAlike,
 		mutant: "takes a throttled call for a failed one", plant: func(m *twoCalls) {
 			m.acts = func(_ *pipeline.Call, _ int, a reducer.Action) (reducer.Action, bool) {

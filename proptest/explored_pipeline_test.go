@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/tokenbucket"
@@ -85,7 +85,7 @@ type flowDeed struct {
 type said struct {
 	at         clock.Mark
 	call       int
-	kind       drive.Kind
+	kind       decision.Kind
 	step       string
 	outcome    reducer.Outcome
 	reason     reducer.Reason
@@ -110,7 +110,7 @@ type twoCalls struct {
 	// acts may change what is done to a cell, false for nothing.
 	acts func(c *pipeline.Call, step int, a reducer.Action) (reducer.Action, bool)
 	// quiet are the decisions that it does not tell.
-	quiet drive.Kind
+	quiet decision.Kind
 	// idle: it does not serve who waits.
 	idle bool
 }
@@ -247,16 +247,16 @@ func (f *frame) run(call int, e pipeline.Effect) {
 			// A limiter counts who asks, and who waits for a place starts later.
 			f.ran = append(slices.Clone(f.ran), c.Slots[limitStep].Mark)
 			slices.Sort(f.ran)
-			d.kind = drive.Admit
+			d.kind = decision.Admit
 		case pipeline.Return:
-			d.kind, d.outcome, d.reason, d.last = drive.End, e.Outcome, e.Reason, true
+			d.kind, d.outcome, d.reason, d.last = decision.End, e.Outcome, e.Reason, true
 		case pipeline.Refuse:
-			d.kind, d.step, d.reason, d.retryAfter, d.last = drive.Reject, f.plan.StepName(int(e.Step)), e.Reason, -1, true
+			d.kind, d.step, d.reason, d.retryAfter, d.last = decision.Reject, f.plan.StepName(int(e.Step)), e.Reason, -1, true
 			if e.At != clock.Never {
 				d.retryAfter = max(0, e.At.Sub(f.now))
 			}
 		case pipeline.GiveUp:
-			d.kind, d.step, d.reason, d.last = drive.Expire, f.plan.StepName(int(e.Step)), e.Reason, c.Phase == pipeline.Over
+			d.kind, d.step, d.reason, d.last = decision.Expire, f.plan.StepName(int(e.Step)), e.Reason, c.Phase == pipeline.Over
 		default:
 			return
 		}
@@ -308,7 +308,7 @@ func (f *frame) enter(call, from int) pipeline.Effect {
 		next, _ := f.plan.Pass(c, i, ask, answer, f.now)
 		if answer.Verdict == reducer.Wait {
 			f.since[call] = f.now
-			f.effects.said = append(f.effects.said, said{at: f.now, call: call, kind: drive.Wait, step: f.plan.StepName(i)})
+			f.effects.said = append(f.effects.said, said{at: f.now, call: call, kind: decision.Wait, step: f.plan.StepName(i)})
 		}
 		if next != pipeline.Entered {
 			return f.plan.Advance(c, &pipeline.Event{Kind: next, Step: uint8(i), Answer: answer}, f.now)

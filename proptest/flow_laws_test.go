@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
@@ -73,7 +74,7 @@ func G8Flow(m machine, h history) error {
 	for i := range f.said {
 		t := &f.said[i]
 		t.At = t.At.Add(-by)
-		if t.Kind == drive.Wait || t.Kind == drive.Retry {
+		if t.Kind == decision.Wait || t.Kind == decision.Retry {
 			t.Until = t.Until.Add(-by)
 		}
 	}
@@ -97,7 +98,7 @@ func L14Flow(m machine, h history) error {
 	both.play(h.steps())
 	alone.play(h.steps())
 	return agree("L14", both.said, alone.said, func(t told) bool {
-		if t.call%2 == 0 && (t.Kind == drive.Wait || t.Kind == drive.Reject) {
+		if t.call%2 == 0 && (t.Kind == decision.Wait || t.Kind == decision.Reject) {
 			m.meet()
 		}
 		return t.call%2 == 0
@@ -129,7 +130,7 @@ var flowLawLines = []property{
 		})},
 	{"G8", "for calls under way: everything later by the same time is told later by that time", G8Flow, []machine{flowing},
 		driven("takes one permit more at every sixteenth mark of the clock", func(f *flow, t told) []told {
-			if t.Kind == drive.Admit && t.At%16 == 0 {
+			if t.Kind == decision.Admit && t.At%16 == 0 {
 				f.driver.Cancel(f.driver.Begin(drive.Request{Cost: 1, Deadline: -1}))
 				f.driver.Decisions = nil
 			}

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
@@ -151,15 +151,15 @@ func (b *books) agree(s sluice.MetricsSnapshot) error {
 	counted := books{calls: s.Calls, elapsed: s.Elapsed}
 	for key, n := range s.Decisions {
 		switch {
-		case key.Kind == drive.Admit:
+		case key.Kind == decision.Admit:
 			counted.attempts += n
-		case key.Kind == drive.Reject:
+		case key.Kind == decision.Reject:
 			counted.refused += n
-		case key.Kind == drive.Retry:
+		case key.Kind == decision.Retry:
 			counted.retried += n
-		case key.Kind == drive.End && key.Outcome == reducer.OK:
+		case key.Kind == decision.End && key.Outcome == reducer.OK:
 			counted.ok += n
-		case key.Kind == drive.End:
+		case key.Kind == decision.End:
 			counted.failed += n
 		}
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -46,7 +46,7 @@ func (n *nest) pass(to clock.Mark) {
 	for at := n.outer.driver.Now() + 1; at <= to && !n.tied; at++ {
 		n.outer.pass(at)
 		n.inner.pass(at)
-		starts := slices.ContainsFunc(n.outer.said, func(t told) bool { return t.Kind == drive.Admit })
+		starts := slices.ContainsFunc(n.outer.said, func(t told) bool { return t.Kind == decision.Admit })
 		if n.tied = starts && len(n.inner.said) > 0; n.tied {
 			return
 		}
@@ -71,7 +71,7 @@ func (n *nest) settle() {
 }
 
 func (n *nest) hearOuter(t told) {
-	if t.Kind != drive.Admit {
+	if t.Kind != decision.Admit {
 		n.said = append(n.said, t)
 		return
 	}
@@ -89,9 +89,9 @@ func (n *nest) hearInner(t told) {
 	t.call = n.running[i]
 	live := n.outer.driver.Live(n.outer.handles[t.call]) && n.inside[t.call] == i
 	switch {
-	case !live || t.Kind == drive.Timeout && t.Step == pipeline.Deadline:
+	case !live || t.Kind == decision.Timeout && t.Step == pipeline.Deadline:
 		// The outer part has cut it at the same mark.
-	case t.Kind == drive.End:
+	case t.Kind == decision.End:
 		n.outer.driver.Done(n.outer.handles[t.call], t.Outcome, false, 0)
 		n.outer.hear()
 	case t.Last:
@@ -186,7 +186,7 @@ func M6Nested(m machine, h history) error {
 	for call := range calls {
 		of := func(all []told) (list []told) {
 			for _, t := range all {
-				if t.call == call && t.Kind != drive.Admit && !(n.tied && t.At >= until) {
+				if t.call == call && t.Kind != decision.Admit && !(n.tied && t.At >= until) {
 					t.Attempt, t.Reason = 0, reason(t)
 					list = append(list, t)
 					m.meet()
@@ -204,7 +204,7 @@ func M6Nested(m machine, h history) error {
 // reason leaves out why a retry gave up: a part that is not the retry's does not
 // know.
 func reason(t told) reducer.Reason {
-	if t.Kind == drive.End {
+	if t.Kind == decision.End {
 		return reducer.NoReason
 	}
 	return t.Reason

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
@@ -13,7 +14,7 @@ import (
 var pipelineLines = []property{
 	{"G12", "each call gets exactly one end, and nothing follows it", G12, []machine{flowing},
 		driven("does not tell who gave up", func(_ *flow, t told) []told {
-			if t.Kind == drive.Expire {
+			if t.Kind == decision.Expire {
 				return nil
 			}
 			return []told{t}
@@ -23,14 +24,14 @@ var pipelineLines = []property{
 	{"G15", "what Metrics counts is what the callers saw, and a breaker's last change is its state", G15Metrics, []machine{observed},
 		machine{name: "Metrics that do not hear who is refused", counts: func(p *sluice.Pipeline, observe func(sluice.Event)) {
 			p.Listen(func(e sluice.Event) {
-				if e.Kind != drive.Reject || e.Change != "" {
+				if e.Kind != decision.Reject || e.Change != "" {
 					observe(e)
 				}
 			})
 		}}},
 	{"L15", "several limits are atomic: one refusal leaves all others untouched", L15, []machine{flowing},
 		driven("keeps what a refused call took", func(f *flow, t told) []told {
-			if t.Kind == drive.Reject {
+			if t.Kind == decision.Reject {
 				f.driver.Cancel(f.driver.Begin(drive.Request{Cost: 1, Deadline: -1}))
 				f.driver.Decisions = nil
 			}
@@ -44,14 +45,14 @@ var pipelineLines = []property{
 		})},
 	{"M2", "a deadline leaves what was finished before it and says that it cut; whoever was told something before is told the same", M2, []machine{flowing},
 		driven("passes off what was cut as whole", func(_ *flow, t told) []told {
-			if t.Kind == drive.End && t.Outcome == reducer.Timeout {
+			if t.Kind == decision.End && t.Outcome == reducer.Timeout {
 				t.Outcome = reducer.OK
 			}
 			return []told{t}
 		})},
 	{"M3", "a failure stays one: a fallback that stands in for it says so, and nothing else changes", M3, []machine{flowing},
 		driven("says nothing of the fallback after a vain wait", func(_ *flow, t told) []told {
-			t.Fallback = t.Fallback && t.Kind != drive.Expire
+			t.Fallback = t.Fallback && t.Kind != decision.Expire
 			return []told{t}
 		})},
 	{"M4", "a refusal at step k releases k-1 ... 1 in reverse order", M4, []machine{flowing},

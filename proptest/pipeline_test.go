@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -19,7 +20,7 @@ import (
 
 // told is a decision and the call that it is about.
 type told struct {
-	drive.Decision
+	decision.Decision
 	call int
 }
 
@@ -34,8 +35,8 @@ func (t told) text() string {
 type flow struct {
 	driver  *drive.Driver
 	keys    drive.Keys
-	calls   map[drive.Handle]int
-	handles []drive.Handle
+	calls   map[decision.Handle]int
+	handles []decision.Handle
 	began   []clock.Mark
 	said    []told
 	skip    map[int]bool // calls that are left out
@@ -49,7 +50,7 @@ type flow struct {
 }
 
 func newFlow(p pipeline.Policy) *flow {
-	return &flow{driver: drive.New(must(pipeline.Compile(p)), 0), calls: map[drive.Handle]int{}}
+	return &flow{driver: drive.New(must(pipeline.Compile(p)), 0), calls: map[decision.Handle]int{}}
 }
 
 var flowing = machine{name: "pipeline", flows: newFlow}
@@ -120,7 +121,7 @@ func (f *flow) begin(cost uint32) {
 	n := len(f.handles)
 	f.began = append(f.began, f.driver.Now())
 	if f.skip[n] {
-		f.handles = append(f.handles, drive.Handle{})
+		f.handles = append(f.handles, decision.Handle{})
 		return
 	}
 	request := drive.Request{Cost: cost, Deadline: -1}
@@ -235,7 +236,7 @@ func M1(m machine, h history) error {
 		return nil
 	}
 	for _, t := range f.said {
-		if t.Kind == drive.Timeout && t.Step == "whole" {
+		if t.Kind == decision.Timeout && t.Step == "whole" {
 			m.meet()
 		}
 		if lasted := t.At.Sub(f.began[t.call]); lasted > p.Steps[i].Timeout.After {

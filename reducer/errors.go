@@ -37,17 +37,7 @@ func BadShare(field string, found Share, allowed string) error {
 // ErrEncoding is wrapped by every error of a decoder.
 var ErrEncoding = errors.New("not a state of this machine")
 
-// ErrConfiguration is the error of a decoder for a state that another
-// configuration of the mechanism made. It wraps ErrEncoding. To take such a state
-// over on purpose, decode it by a machine of that configuration and Adopt it.
-var ErrConfiguration = &configurationError{}
-
-type configurationError struct{}
-
-// Error implements error.
-func (*configurationError) Error() string {
-	return ErrEncoding.Error() + "\nmade under another configuration"
-}
-
-// Unwrap returns ErrEncoding.
-func (*configurationError) Unwrap() error { return ErrEncoding }
+// ErrConfiguration is the error, beside ErrEncoding, of a decoder for a state that
+// another configuration of the mechanism made. To take such a state over on
+// purpose, decode it by a machine of that configuration and Adopt it.
+var ErrConfiguration = errors.New("made under another configuration")

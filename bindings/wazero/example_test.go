@@ -7,7 +7,7 @@ import (
 
 	sluicewazero "github.com/sluice-go/sluice/bindings/wazero"
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/wasm"
@@ -36,7 +36,7 @@ func Example() {
 	now := clock.Mark(0) // of a monotonic clock, as a rule
 	for range 2 {
 		call, decisions, err := p.Begin(nil, host.Request{Cost: 1, Deadline: -1}, now)
-		if err == nil && decisions[len(decisions)-1].Kind == drive.Admit {
+		if err == nil && decisions[len(decisions)-1].Kind == decision.Admit {
 			decisions, err = p.Done(decisions, call, host.Result{Outcome: reducer.OK}, now)
 		}
 		for _, d := range decisions {

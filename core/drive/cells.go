@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -23,7 +24,7 @@ type node struct {
 
 // turn is a waiter whose wait is over at the mark of its turn.
 type turn struct {
-	call Handle
+	call decision.Handle
 	step int
 }
 
@@ -83,7 +84,7 @@ func (l *layout) pool(plan *pipeline.Plan, i int) *pool {
 // plan; cells are matched by the names of their steps and keep their state as
 // each mechanism says.
 func (d *Driver) Configure(plan *pipeline.Plan) {
-	d.tell(Handle{}, Configured)
+	d.tell(decision.Handle{}, decision.Configured)
 	d.layout = d.newLayout(plan, d.layout)
 	for i := range plan.Len() {
 		p := d.layout.pools[i]

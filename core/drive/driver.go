@@ -6,26 +6,10 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
-
-// Handle names a call: a slot and the generation of its use. The zero value
-// names none.
-type Handle struct {
-	slot       uint32
-	generation uint32
-}
-
-// Slot returns a small number that no other call which is not over has.
-func (h Handle) Slot() uint32 { return h.slot }
-
-// Generation tells the uses of a slot from one another. It is never 0.
-func (h Handle) Generation() uint32 { return h.generation }
-
-// HandleOf returns the handle of a slot and a generation, whether or not there
-// is such a call.
-func HandleOf(slot, generation uint32) Handle { return Handle{slot, generation} }
 
 // Request is what a call brings with it.
 type Request struct {
@@ -47,7 +31,7 @@ type call struct {
 	nodes  [pipeline.MaxSteps]*node
 	keys   [pipeline.MaxSteps]uint32 // 0 for a step with one cell for all
 	number uint64
-	handle Handle
+	handle decision.Handle
 	wake   entry
 }
 
@@ -65,10 +49,10 @@ type Driver struct {
 	nodes  uint64
 	uses   []uint32 // by the number of a key
 
-	// Describe, where it is not nil, says what Decision.State is.
+	// Describe, where it is not nil, says what decision.Decision.State is.
 	Describe func(c cell.Cell, now clock.Mark) string
 	// Decisions since the caller last emptied it.
-	Decisions []Decision
+	Decisions []decision.Decision
 }
 
 // New returns a driver at mark 0.
@@ -154,7 +138,7 @@ func (d *Driver) order(e *reducer.Effect) uint64 {
 }
 
 // Begin starts a call at the present mark.
-func (d *Driver) Begin(r Request) Handle {
+func (d *Driver) Begin(r Request) decision.Handle {
 	d.number++
 	c := d.take()
 	c.number, c.layout = d.number, d.layout
@@ -183,7 +167,7 @@ func (d *Driver) keep(c *call, keyed uint16, keys [pipeline.MaxSteps]uint32) {
 
 // Done ends the running attempt of a call. told says that the answer named a
 // retryAfter. It returns false, and does nothing, when no attempt is running.
-func (d *Driver) Done(h Handle, outcome reducer.Outcome, told bool, retryAfter time.Duration) bool {
+func (d *Driver) Done(h decision.Handle, outcome reducer.Outcome, told bool, retryAfter time.Duration) bool {
 	c := d.find(h)
 	if c == nil || c.Phase != pipeline.Running {
 		return false
@@ -195,7 +179,7 @@ func (d *Driver) Done(h Handle, outcome reducer.Outcome, told bool, retryAfter t
 
 // Cancel gives a call up, whatever it is doing. It returns false when the call
 // is over.
-func (d *Driver) Cancel(h Handle) bool {
+func (d *Driver) Cancel(h decision.Handle) bool {
 	c := d.find(h)
 	if c == nil {
 		return false
@@ -207,7 +191,7 @@ func (d *Driver) Cancel(h Handle) bool {
 
 // Renew extends the leases that a running call holds. It returns false when no
 // attempt is running.
-func (d *Driver) Renew(h Handle) bool {
+func (d *Driver) Renew(h decision.Handle) bool {
 	c := d.find(h)
 	if c == nil || c.Phase != pipeline.Running {
 		return false
@@ -222,7 +206,7 @@ func (d *Driver) Renew(h Handle) bool {
 }
 
 // Live reports whether a call is not over.
-func (d *Driver) Live(h Handle) bool { return d.find(h) != nil }
+func (d *Driver) Live(h decision.Handle) bool { return d.find(h) != nil }
 
 // NextSlot returns the slot that the next call will have.
 func (d *Driver) NextSlot() uint32 {
@@ -232,11 +216,11 @@ func (d *Driver) NextSlot() uint32 {
 	return uint32(len(d.calls))
 }
 
-func (d *Driver) find(h Handle) *call {
-	if uint(h.slot) >= uint(len(d.calls)) {
+func (d *Driver) find(h decision.Handle) *call {
+	if uint(h.Slot()) >= uint(len(d.calls)) {
 		return nil
 	}
-	if c := d.calls[h.slot]; c.handle == h && c.layout != nil {
+	if c := d.calls[h.Slot()]; c.handle == h && c.layout != nil {
 		return c
 	}
 	return nil
@@ -248,7 +232,7 @@ func (d *Driver) take() *call {
 		d.free = d.free[:n-1]
 		return c
 	}
-	c := &call{handle: Handle{slot: uint32(len(d.calls)), generation: 1}}
+	c := &call{handle: decision.HandleOf(uint32(len(d.calls)), 1)}
 	c.wake.call = c
 	d.calls = append(d.calls, c)
 	return c
@@ -272,8 +256,8 @@ func (d *Driver) drop(c *call) {
 		c.keys[i] = 0
 	}
 	c.layout = nil
-	c.handle.generation++
-	d.free = append(d.free, c.handle.slot)
+	c.handle = decision.HandleOf(c.handle.Slot(), c.handle.Generation()+1)
+	d.free = append(d.free, c.handle.Slot())
 }
 
 // advance tells the plan what happened to a call, and does what follows.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
@@ -29,9 +30,9 @@ func Example() {
 	driver.Done(second, reducer.OK, false, 0)
 	for _, d := range driver.Decisions {
 		switch d.Kind {
-		case drive.End:
+		case decision.End:
 			fmt.Println(d.At, "call", d.Call.Slot(), d.Kind, d.Outcome)
-		case drive.Admit:
+		case decision.Admit:
 			fmt.Println(d.At, "call", d.Call.Slot(), d.Kind)
 		default:
 			fmt.Println(d.At, "call", d.Call.Slot(), d.Kind, d.Step)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/script"
@@ -28,7 +29,7 @@ func TestScripts(t *testing.T) {
 			a := script.NewArgs(t, d.Pos, "")
 			switch d.Cmd {
 			case "policy":
-				r.driver, r.calls, r.names = drive.New(plan(t, d.Input), 0), map[string]drive.Handle{}, map[drive.Handle]string{}
+				r.driver, r.calls, r.names = drive.New(plan(t, d.Input), 0), map[string]decision.Handle{}, map[decision.Handle]string{}
 				if d.HasArg("state") {
 					r.driver.Describe = cell.Text
 				}
@@ -66,8 +67,8 @@ func plan(t *testing.T, text string) *pipeline.Plan {
 type runner struct {
 	driver *drive.Driver
 	keys   drive.Keys
-	calls  map[string]drive.Handle
-	names  map[drive.Handle]string
+	calls  map[string]decision.Handle
+	names  map[decision.Handle]string
 }
 
 // event plays a line: a mark, an operation and the name of a call.
@@ -131,7 +132,7 @@ func (r *runner) decisions(indent string) string {
 		if d.Until != 0 && d.Until != clock.Never {
 			fmt.Fprintf(&out, " until=%v", d.Until)
 		}
-		if d.Kind == drive.Reject && d.RetryAfter >= 0 {
+		if d.Kind == decision.Reject && d.RetryAfter >= 0 {
 			fmt.Fprintf(&out, " retry_after=%v", d.RetryAfter)
 		}
 		if d.Shadow {
@@ -153,18 +154,18 @@ func (r *runner) decisions(indent string) string {
 }
 
 func TestKinds(t *testing.T) {
-	if got := drive.Configured.String() + " " + drive.Kind(99).String(); got != "configured unknown" {
+	if got := decision.Configured.String() + " " + decision.Kind(99).String(); got != "configured unknown" {
 		t.Error(got)
 	}
 }
 
 // The zero handle, and that of a call which is over, name no call.
 func TestHandles(t *testing.T) {
-	if h := drive.HandleOf(3, 4); h.Slot() != 3 || h.Generation() != 4 {
+	if h := decision.HandleOf(3, 4); h.Slot() != 3 || h.Generation() != 4 {
 		t.Error(h)
 	}
 	d := drive.New(plan(t, "steps: [{timeout: 1s}]"), 0)
-	if d.Live(drive.Handle{}) || d.Cancel(drive.Handle{}) || d.Renew(drive.Handle{}) || d.Done(drive.Handle{}, reducer.OK, false, 0) {
+	if d.Live(decision.Handle{}) || d.Cancel(decision.Handle{}) || d.Renew(decision.Handle{}) || d.Done(decision.Handle{}, reducer.OK, false, 0) {
 		t.Error("the zero handle names a call")
 	}
 	first := d.Begin(drive.Request{Deadline: -1})
@@ -214,7 +215,7 @@ func TestConfigureWithoutCalls(t *testing.T) {
 	}
 	after.Advance(clock.Mark(5 * time.Second))
 	after.Configure(plan(t, steps))
-	if n := len(after.Decisions); n != 1 || after.Decisions[0].Kind != drive.Configured {
+	if n := len(after.Decisions); n != 1 || after.Decisions[0].Kind != decision.Configured {
 		t.Errorf("%d decisions: %v", n, after.Decisions)
 	}
 }

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
@@ -50,7 +51,7 @@ func (c *call) attempt() uint32 {
 func (d *Driver) cut(c *call, effect *pipeline.Effect, attempt uint32) {
 	i, _ := effect.CutStep()
 	d.leave(c, effect)
-	x := d.tellOf(c, Timeout, i)
+	x := d.tellOf(c, decision.Timeout, i)
 	x.Attempt, x.Shadow = attempt, c.layout.plan.Shadow(i)
 	effect.LeaveFrom = effect.LeaveTo
 	d.run(c, *effect)
@@ -125,7 +126,7 @@ func (d *Driver) deliver() {
 			event.Kind, event.Answer.Reason = pipeline.Dropped, e.Reason
 		default:
 			i := int(event.Step)
-			x := d.tellOf(c, Lapse, i)
+			x := d.tellOf(c, decision.Lapse, i)
 			x.Attempt, x.Shadow = c.attempt(), c.layout.plan.Shadow(i)
 			continue
 		}
@@ -170,14 +171,14 @@ func (d *Driver) run(c *call, e pipeline.Effect) {
 		case pipeline.Sleep:
 			d.again(c, &e)
 		case pipeline.Return:
-			x := d.tell(c.handle, End)
+			x := d.tell(c.handle, decision.End)
 			x.Outcome, x.Attempt, x.Reason = e.Outcome, c.Retry.Attempt, e.Reason
 			x.Fallback, x.Last = c.layout.plan.Fallback() != nil && fallback.Covers(e.Outcome), true
 		case pipeline.Refuse:
 			d.refused(c, int(e.Step), e.Reason, e.At, false)
 		case pipeline.GiveUp:
 			last := c.Phase == pipeline.Over
-			x := d.tellOf(c, Expire, int(e.Step))
+			x := d.tellOf(c, decision.Expire, int(e.Step))
 			x.Reason, x.Shadow, x.Last = e.Reason, !last, last
 			x.Fallback = last && c.layout.plan.Fallback() != nil
 		}
@@ -199,7 +200,7 @@ func (d *Driver) enter(c *call, from int) pipeline.Effect {
 			continue
 		}
 		n := d.resolve(c, i)
-		caller := uint64(c.handle.slot)<<4 | uint64(i)
+		caller := uint64(c.handle.Slot())<<4 | uint64(i)
 		if len(n.turns) == 0 {
 			if permit, ok := n.cell.Enter(c.Cost, caller, d.now); ok {
 				c.Admit(i, permit)
@@ -212,7 +213,7 @@ func (d *Driver) enter(c *call, from int) pipeline.Effect {
 		event.Kind, shadow = plan.Pass(&c.Call, i, true, event.Answer, d.now)
 		switch {
 		case event.Answer.Verdict == reducer.Wait:
-			x := d.tellOf(c, Wait, i)
+			x := d.tellOf(c, decision.Wait, i)
 			x.Attempt, x.Shadow = c.attempt(), shadow
 			x.Until, _ = event.Answer.Until()
 		case shadow:
@@ -230,7 +231,7 @@ func (d *Driver) refused(c *call, i int, why reducer.Reason, at clock.Mark, shad
 	if at != clock.Never {
 		retryAfter = max(0, at.Sub(d.now))
 	}
-	x := d.tellOf(c, Reject, i)
+	x := d.tellOf(c, decision.Reject, i)
 	x.Reason, x.RetryAfter, x.Shadow, x.Last = why, retryAfter, shadow, !shadow
 	x.Fallback = !shadow && c.layout.plan.Fallback() != nil
 }
@@ -240,7 +241,7 @@ func (d *Driver) started(c *call) {
 	if _, budget := c.layout.plan.Consults(); budget >= 0 && c.Retry.Attempt == 1 {
 		d.step(d.resolve(c, budget), reducer.Action{Kind: reducer.Record})
 	}
-	d.tell(c.handle, Admit).Attempt = c.Retry.Attempt
+	d.tell(c.handle, decision.Admit).Attempt = c.Retry.Attempt
 }
 
 // consult asks the breakers below the retry, then the budget.
@@ -270,30 +271,30 @@ func (d *Driver) consult(c *call, e *pipeline.Effect) pipeline.Effect {
 }
 
 // tell adds a decision, whose other fields are the caller's to fill in.
-func (d *Driver) tell(h Handle, kind Kind) *Decision {
+func (d *Driver) tell(h decision.Handle, kind decision.Kind) *decision.Decision {
 	n := len(d.Decisions)
 	if n == cap(d.Decisions) {
-		d.Decisions = append(d.Decisions, Decision{})
+		d.Decisions = append(d.Decisions, decision.Decision{})
 	}
 	d.Decisions = d.Decisions[:n+1]
 	x := &d.Decisions[n]
-	*x = Decision{At: d.now, Call: h, Kind: kind, Index: -1}
+	*x = decision.Decision{At: d.now, Call: h, Kind: kind, Index: -1}
 	return x
 }
 
 // tellOf is tell for a decision of a step; that of index -1 is the deadline.
-func (d *Driver) tellOf(c *call, kind Kind, i int) *Decision {
+func (d *Driver) tellOf(c *call, kind decision.Kind, i int) *decision.Decision {
 	x := d.tell(c.handle, kind)
 	x.Step, x.Index = c.layout.plan.StepName(i), i
-	if d.Describe != nil && kind != Timeout && kind != Expire && c.nodes[i] != nil {
+	if d.Describe != nil && kind != decision.Timeout && kind != decision.Expire && c.nodes[i] != nil {
 		x.State = d.Describe(c.nodes[i].cell, d.now)
 	}
 	return x
 }
 
 // again tells that another attempt follows.
-func (d *Driver) again(c *call, e *pipeline.Effect) *Decision {
-	x := d.tell(c.handle, Retry)
+func (d *Driver) again(c *call, e *pipeline.Effect) *decision.Decision {
+	x := d.tell(c.handle, decision.Retry)
 	x.Attempt, x.Reason, x.Until = c.Retry.Attempt, reducer.CauseOf(e.Outcome), e.At
 	return x
 }

@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -111,7 +112,7 @@ func Benchmark(b *testing.B, open func() (*host.Module, error)) {
 		if err != nil {
 			b.Fatal(err)
 		}
-		var list []drive.Decision
+		var list []decision.Decision
 		now := clock.Mark(0)
 		b.ReportAllocs()
 		for b.Loop() {
@@ -131,7 +132,7 @@ func Benchmark(b *testing.B, open func() (*host.Module, error)) {
 			b.Fatal(err)
 		}
 		events := make([]host.Event, 2000)
-		var list []drive.Decision
+		var list []decision.Decision
 		now := clock.Mark(0)
 		b.ReportAllocs()
 		for n := len(events); b.Loop(); n++ {

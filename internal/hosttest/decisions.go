@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/eval"
@@ -62,7 +63,7 @@ func drivers(t *testing.T, i int, m *host.Module, compiled *host.Plan, policy pi
 	}
 	p := &pair{
 		native: drive.New(plan, uint64(i)), module: value[*host.Pipeline](t)(m.Pipeline(compiled, uint64(i))), m: m,
-		natives: map[string]drive.Handle{}, modules: map[string]drive.Handle{}, begins: map[string]int{},
+		natives: map[string]decision.Handle{}, modules: map[string]decision.Handle{}, begins: map[string]int{},
 	}
 	for _, e := range events {
 		if e.Op == "configure" {
@@ -86,8 +87,8 @@ type pair struct {
 	keys    drive.Keys
 	module  *host.Pipeline
 	m       *host.Module
-	natives map[string]drive.Handle
-	modules map[string]drive.Handle
+	natives map[string]decision.Handle
+	modules map[string]decision.Handle
 	waiting []host.Event
 	begins  map[string]int // ids of the calls that waiting events begin
 	stale   []bool
@@ -113,7 +114,7 @@ func (p *pair) add(e oracle.Event) {
 			return e.Attributes[attribute]
 		}
 		event.Op, event.Request = host.Begin, host.Request{Cost: e.Cost, Deadline: deadline, Lookup: lookup}
-		event.Call, event.Of = drive.Handle{}, 0
+		event.Call, event.Of = decision.Handle{}, 0
 		keys := p.keys.Of(p.native.Plan(), lookup, p.native.Uses)
 		p.natives[e.ID] = p.native.Begin(drive.Request{Cost: e.Cost, Deadline: deadline, Keys: keys})
 		p.begins[e.ID] = len(p.waiting) + 1
@@ -146,7 +147,7 @@ func (p *pair) configure(t *testing.T, e oracle.Event) {
 	p.native.Advance(clock.Mark(e.At))
 	p.native.Configure(plan)
 	compiled := value[*host.Plan](t)(p.m.Policy(generate.PolicyJSON(*e.Policy), "p"))
-	got := value[[]drive.Decision](t)(p.module.Configure(nil, compiled, clock.Mark(e.At)))
+	got := value[[]decision.Decision](t)(p.module.Configure(nil, compiled, clock.Mark(e.At)))
 	if p.module.Plan() != compiled {
 		t.Error("another plan is in force")
 	}
@@ -183,7 +184,7 @@ func (p *pair) compare(t *testing.T, number int) {
 	clear(p.begins)
 }
 
-func (p *pair) equal(t *testing.T, got []drive.Decision) {
+func (p *pair) equal(t *testing.T, got []decision.Decision) {
 	t.Helper()
 	want := p.native.Decisions
 	if len(got)+len(want) > 0 && !reflect.DeepEqual(got, want) {

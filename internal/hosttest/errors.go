@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/policy/document"
@@ -88,13 +88,13 @@ func (s Suite) wrongEvents(t *testing.T) {
 	}
 	// What is stale is no error of a batch, whatever the handle.
 	events := []host.Event{
-		{Op: host.Done, Call: drive.HandleOf(1<<32-1, 7), Result: host.Result{Outcome: reducer.OK}},
+		{Op: host.Done, Call: decision.HandleOf(1<<32-1, 7), Result: host.Result{Outcome: reducer.OK}},
 		begin,
 		{Op: host.Cancel, Of: 2},
 		{Op: host.Renew, Of: 2},
 	}
 	got, err = p.Batch(nil, events)
-	if err != nil || len(got) != 2 || got[0].Kind != drive.Admit || got[1].Kind != drive.End || !events[0].Stale || events[1].Stale || events[2].Stale || !events[3].Stale {
+	if err != nil || len(got) != 2 || got[0].Kind != decision.Admit || got[1].Kind != decision.End || !events[0].Stale || events[1].Stale || events[2].Stale || !events[3].Stale {
 		t.Errorf("got %+v, %v, %+v", got, err, events)
 	}
 }

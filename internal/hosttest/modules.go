@@ -5,7 +5,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/wasm/host"
@@ -18,7 +18,7 @@ func NoAllocations(t *testing.T, open func() (*host.Module, error)) {
 	c := value[*host.Cell](t)(value[*host.Maker](t)(m.Limiter(limiter.Config{Count: 1000, Period: 1e9})).Cell(0))
 	p := pipelineOf(t, m, `{"steps":[{"limit":"1000/1s"},{"breaker":{}},{"bulkhead":9}]}`)
 	now := clock.Mark(0)
-	list := make([]drive.Decision, 0, 8)
+	list := make([]decision.Decision, 0, 8)
 	allocations := testing.AllocsPerRun(1000, func() {
 		now += 1e6
 		if ok, err := c.Allow(1, now); !ok || err != nil {

@@ -9,14 +9,14 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/wasm/host"
 )
 
 // call begins a call of cost 1 and returns the kinds of what was decided.
-func call(t *testing.T, p *host.Pipeline, key string, now clock.Mark) (drive.Handle, []drive.Kind) {
+func call(t *testing.T, p *host.Pipeline, key string, now clock.Mark) (decision.Handle, []decision.Kind) {
 	t.Helper()
 	h, got, err := p.Begin(nil, host.Request{Cost: 1, Deadline: -1, Lookup: func(string) string { return key }}, now)
 	if err != nil {
@@ -25,7 +25,7 @@ func call(t *testing.T, p *host.Pipeline, key string, now clock.Mark) (drive.Han
 	return h, kindsOf(got)
 }
 
-func kindsOf(list []drive.Decision) (all []drive.Kind) {
+func kindsOf(list []decision.Decision) (all []decision.Kind) {
 	for _, d := range list {
 		all = append(all, d.Kind)
 	}
@@ -40,14 +40,14 @@ func (s Suite) steps(t *testing.T) {
 		t.Errorf("wakes at %v", p.NextWake())
 	}
 	h, got := call(t, p, "", 0)
-	expect := func(want ...drive.Kind) {
+	expect := func(want ...decision.Kind) {
 		t.Helper()
 		if !reflect.DeepEqual(got, want) {
 			t.Errorf("got %v, want %v", got, want)
 		}
 	}
-	expect(drive.Admit)
-	decided := func(list []drive.Decision, err error) {
+	expect(decision.Admit)
+	decided := func(list []decision.Decision, err error) {
 		t.Helper()
 		if got = kindsOf(list); err != nil {
 			t.Error(err)
@@ -59,22 +59,22 @@ func (s Suite) steps(t *testing.T) {
 		t.Errorf("wakes at %v", p.NextWake())
 	}
 	decided(p.Done(nil, h, host.Result{Outcome: reducer.Fail}, 4e9))
-	expect(drive.Retry)
+	expect(decision.Retry)
 	if _, err := p.Renew(nil, h, 4e9); !errors.Is(err, host.ErrStale) {
 		t.Errorf("got %v", err)
 	}
 	decided(p.Advance(nil, p.NextWake()))
-	expect(drive.Admit)
+	expect(decision.Admit)
 	decided(p.Cancel(nil, h, 5e9))
-	expect(drive.End)
+	expect(decision.End)
 	// What is due has happened where the event itself is stale.
 	_, got = call(t, p, "", 6e9)
-	expect(drive.Admit)
+	expect(decision.Admit)
 	list, err := p.Cancel(nil, h, 60e9)
 	if got = kindsOf(list); !errors.Is(err, host.ErrStale) {
 		t.Errorf("got %v", err)
 	}
-	expect(drive.Lapse)
+	expect(decision.Lapse)
 }
 
 const perKey = `{"steps":[{"limit":{"rate":"2/1h","per":"key"}},{"bulkhead":1},{"limit":{"rate":"100/1h","name":"all"}}]}`
@@ -87,19 +87,19 @@ func (s Suite) saveLoad(t *testing.T) {
 	if state := value[[]byte](t)(old.Save(nil, 0, key)); len(state) > 0 {
 		t.Errorf("a cell that is not there has the state %x", state)
 	}
-	for _, want := range []drive.Kind{drive.Admit, drive.Admit, drive.Reject} {
+	for _, want := range []decision.Kind{decision.Admit, decision.Admit, decision.Reject} {
 		h, got := call(t, old, "a", 10)
 		if got[0] != want {
 			t.Errorf("got %v, want %v", got, want)
 		}
-		if want == drive.Admit {
-			value[[]drive.Decision](t)(old.Done(nil, h, host.Result{Outcome: reducer.OK}, 10))
+		if want == decision.Admit {
+			value[[]decision.Decision](t)(old.Done(nil, h, host.Result{Outcome: reducer.OK}, 10))
 		}
 	}
 	call(t, young, "b", 1000) // so that numbers of keys differ
 	state := value[[]byte](t)(old.Save(nil, 0, key))
-	value[[]drive.Decision](t)(young.Load(nil, 0, key, state, 990, 1000))
-	if _, got := call(t, young, "a", 1000); got[0] != drive.Reject {
+	value[[]decision.Decision](t)(young.Load(nil, 0, key, state, 990, 1000))
+	if _, got := call(t, young, "a", 1000); got[0] != decision.Reject {
 		t.Errorf("got %v", got)
 	}
 	refused(t, "", func() error { _, err := young.Load(nil, 0, key, []byte("no state"), 0, 1000); return err })
@@ -117,7 +117,7 @@ func (s Suite) handover(t *testing.T) {
 	done := host.Result{Outcome: reducer.OK}
 	for i := range 20 {
 		h, _ := call(t, old, fmt.Sprint("tenant-", i), 10)
-		value[[]drive.Decision](t)(old.Done(nil, h, done, 10))
+		value[[]decision.Decision](t)(old.Done(nil, h, done, 10))
 	}
 	running, _ := call(t, old, "tenant-0", 10)
 	used := pipelineOf(t, s.open(t), perKey)
@@ -131,20 +131,20 @@ func (s Suite) handover(t *testing.T) {
 	refused(t, "the pipeline was handed over", func() error { _, err := old.Handover(other, 10); return err })
 	refused(t, "the pipeline was handed over", func() error { _, _, err := old.Begin(nil, host.Request{}, 20); return err })
 	// What began before ends where it began.
-	if got := value[[]drive.Decision](t)(old.Done(nil, running, done, 30)); len(got) != 1 || got[0].Kind != drive.End {
+	if got := value[[]decision.Decision](t)(old.Done(nil, running, done, 30)); len(got) != 1 || got[0].Kind != decision.End {
 		t.Errorf("got %v", got)
 	}
 	for i := range 20 {
-		want := drive.Admit
+		want := decision.Admit
 		if i == 0 {
-			want = drive.Reject // both permits were taken
+			want = decision.Reject // both permits were taken
 		}
 		h, got := call(t, young, fmt.Sprint("tenant-", i), 30)
 		if got[0] != want {
 			t.Errorf("tenant %d: got %v, want %v", i, got, want)
 		}
-		if want == drive.Admit {
-			value[[]drive.Decision](t)(young.Done(nil, h, done, 30))
+		if want == decision.Admit {
+			value[[]decision.Decision](t)(young.Done(nil, h, done, 30))
 		}
 	}
 }
@@ -161,7 +161,7 @@ func (s Suite) goroutines(t *testing.T) {
 		group.Go(func() {
 			key := fmt.Sprint(g % 3)
 			lookup := func(string) string { return key }
-			var list []drive.Decision
+			var list []decision.Decision
 			for range 100 {
 				ok, err := c.Allow(1, 1)
 				if err != nil {
@@ -170,11 +170,11 @@ func (s Suite) goroutines(t *testing.T) {
 				if ok {
 					allowed.Add(1)
 				}
-				var h drive.Handle
+				var h decision.Handle
 				if h, list, err = p.Begin(list[:0], host.Request{Cost: 1, Deadline: -1, Lookup: lookup}, 1); err != nil {
 					t.Error(err)
 				}
-				if list[0].Kind != drive.Admit || list[0].Call != h {
+				if list[0].Kind != decision.Admit || list[0].Call != h {
 					continue
 				}
 				admitted.Add(1)
@@ -206,7 +206,7 @@ func (s Suite) flatMemory(t *testing.T) {
 	k := value[*host.Maker](t)(m.Limiter(limiter.Config{Count: 1000, Period: 1e9}))
 	c := value[*host.Cell](t)(k.Cell(0))
 	outcomes := [...]reducer.Outcome{reducer.OK, reducer.OK, reducer.OK, reducer.Fail}
-	var list []drive.Decision
+	var list []decision.Decision
 	for i := range s.Steps {
 		now := clock.Mark(i) * 1e6
 		if _, err := c.Allow(1, now); err != nil {

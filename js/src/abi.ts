@@ -142,18 +142,19 @@ export const IGNORE = 4;
 export const CANCELLED = 6;
 
 // Numbers of kinds of decisions.
-export const ADMITTED = 0;
-export const REJECTED = 2;
-export const EXPIRED = 3;
-export const CUT = 4;
-export const RETRIED = 6;
-export const ENDED = 7;
+export const ADMITTED = 1;
+export const REJECTED = 3;
+export const EXPIRED = 4;
+export const CUT = 5;
+export const RETRIED = 7;
+export const ENDED = 8;
 
 /** What stands for no time: the last mark, or no duration. */
 export const NONE = NaN;
 
 /** Kinds of decisions, by number. */
 export const KINDS = [
+  '',
   'admit',
   'wait',
   'reject',
@@ -163,6 +164,11 @@ export const KINDS = [
   'retry',
   'end',
   'configured',
+  'hedge',
+  'failed',
+  'cancel',
+  'drop',
+  'change',
 ] as const;
 
 /** Outcomes, by number. */

@@ -16,7 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -299,12 +299,12 @@ func TestPipeline(t *testing.T) {
 	s.Keys[1] = 5
 	require.Equal(t, int32(1), m.Begin(p, 1, nan, 0))
 	slot, generation := s.Slot, s.Generation
-	assert.Equal(t, uint8(drive.Admit), m.Decisions[0].Kind)
+	assert.Equal(t, uint8(decision.Admit), m.Decisions[0].Kind)
 	assert.InDelta(t, 500.0, s.WakeMillis, 0)
 	assert.Equal(t, int32(1), m.Uses(p, 5))
 	require.Equal(t, int32(2), m.Advance(p, 500))
 	assert.Equal(t, uint8(2), m.Decisions[0].Step)
-	assert.Equal(t, []uint8{uint8(drive.Timeout), uint8(drive.Retry)}, []uint8{m.Decisions[0].Kind, m.Decisions[1].Kind})
+	assert.Equal(t, []uint8{uint8(decision.Timeout), uint8(decision.Retry)}, []uint8{m.Decisions[0].Kind, m.Decisions[1].Kind})
 	assert.InDelta(t, 1500.0, m.Decisions[1].Millis, 0)
 	assert.Equal(t, Stale, m.Done(p, slot, generation, uint32(reducer.OK), nan, 600), "it is not running")
 	require.Equal(t, int32(1), m.Advance(p, 1500))
@@ -363,7 +363,7 @@ func TestSaveAndLoad(t *testing.T) {
 	require.Positive(t, size)
 	require.Equal(t, int32(0), m.Load(q, 1, 3, uint32(size), 10_000, 10_100))
 	require.Equal(t, int32(1), m.Begin(q, 1, nan, 10_100))
-	assert.Equal(t, uint8(drive.Reject), m.Decisions[0].Kind)
+	assert.Equal(t, uint8(decision.Reject), m.Decisions[0].Kind)
 	assert.Equal(t, BadBytes, m.Load(q, 1, 3, 0, 0, 10_100))
 	assert.Equal(t, BadBytes, m.Load(q, 0, 0, 0, 0, 10_100))
 	assert.Equal(t, BadArgument, m.Load(q, 1, MaxKey+1, 0, 0, 10_100))
@@ -396,7 +396,7 @@ func TestBatch(t *testing.T) {
 	for _, d := range m.Decisions {
 		told = append(told, [2]int{int(d.Event), int(d.Kind)})
 	}
-	assert.Equal(t, [][2]int{{0, int(drive.Admit)}, {1, int(drive.End)}, {2, StaleKind}, {3, int(drive.Admit)}, {4, int(drive.Timeout)}, {4, int(drive.End)}}, told)
+	assert.Equal(t, [][2]int{{0, int(decision.Admit)}, {1, int(decision.End)}, {2, StaleKind}, {3, int(decision.Admit)}, {4, int(decision.Timeout)}, {4, int(decision.End)}}, told)
 	assert.Equal(t, uint32(6), m.Slots.Count)
 
 	for _, wrong := range [][]byte{

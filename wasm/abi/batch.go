@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -32,7 +33,7 @@ const (
 )
 
 // begun is the call of an event of a batch.
-type begun = drive.Handle
+type begun = decision.Handle
 
 // Batch lets events happen, one after another: size bytes in the buffer, each
 // event with op, outcome, flags and a zero in a byte each, cost, slot and
@@ -89,7 +90,7 @@ func (m *Module) happen(d *drive.Driver, src []byte, event uint32) (used int, co
 			}
 		}
 	}
-	call := drive.HandleOf(slot, generation)
+	call := decision.HandleOf(slot, generation)
 	if flags&EventOf != 0 {
 		if slot >= uint32(len(m.batch)) {
 			return 0, m.fail(BadArgument, "an event names a later one")

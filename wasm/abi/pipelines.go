@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -87,9 +88,9 @@ func (m *Module) decided(d *drive.Driver, event uint32) int32 {
 			r.Step = Deadline
 		}
 		switch {
-		case x.Kind == drive.Reject && x.RetryAfter >= 0:
+		case x.Kind == decision.Reject && x.RetryAfter >= 0:
 			r.Value, r.Flags = int64(x.RetryAfter), HasValue
-		case (x.Kind == drive.Wait || x.Kind == drive.Retry) && x.Until != clock.Never:
+		case (x.Kind == decision.Wait || x.Kind == decision.Retry) && x.Until != clock.Never:
 			r.Value, r.Flags = int64(x.Until), HasValue
 		}
 		if r.Flags != 0 {
@@ -150,7 +151,7 @@ func (m *Module) Done(handle, slot, generation, outcome uint32, after, now float
 		return m.fail(BadArgument, "no such outcome")
 	}
 	span, told := m.span(after)
-	return m.settled(d, d.Done(drive.HandleOf(slot, generation), reducer.Outcome(outcome), told, span))
+	return m.settled(d, d.Done(decision.HandleOf(slot, generation), reducer.Outcome(outcome), told, span))
 }
 
 // settled tells what followed from an event, or that it was stale.
@@ -168,7 +169,7 @@ func (m *Module) Cancel(handle, slot, generation uint32, now float64) int32 {
 	if d == nil {
 		return BadHandle
 	}
-	return m.settled(d, d.Cancel(drive.HandleOf(slot, generation)))
+	return m.settled(d, d.Cancel(decision.HandleOf(slot, generation)))
 }
 
 // Renew extends the leases of a running call.
@@ -177,7 +178,7 @@ func (m *Module) Renew(handle, slot, generation uint32, now float64) int32 {
 	if d == nil {
 		return BadHandle
 	}
-	return m.settled(d, d.Renew(drive.HandleOf(slot, generation)))
+	return m.settled(d, d.Renew(decision.HandleOf(slot, generation)))
 }
 
 // Advance lets time pass.

@@ -8,7 +8,7 @@ import (
 	"unsafe"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/wasm/abi"
@@ -41,7 +41,7 @@ type Event struct {
 	// Result of a Done.
 	Result Result
 	// Call that is done, cancelled or renewed. Batch fills in that of a Begin.
-	Call drive.Handle
+	Call decision.Handle
 	// Of, where it is not 0, names the call in place of Call: that of the Begin
 	// which is event Of-1 of the same batch.
 	Of int
@@ -57,13 +57,13 @@ type Event struct {
 // Batch lets events happen, one after another, in one call of the module, which
 // is worth it where such a call is dear. It appends the decisions to dst and
 // fills in what came of each event. On an *Error nothing has happened.
-func (p *Pipeline) Batch(dst []drive.Decision, events []Event) ([]drive.Decision, error) {
+func (p *Pipeline) Batch(dst []decision.Decision, events []Event) ([]decision.Decision, error) {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()
 	return p.batch(dst, events)
 }
 
-func (p *Pipeline) batch(dst []drive.Decision, events []Event) ([]drive.Decision, error) {
+func (p *Pipeline) batch(dst []decision.Decision, events []Event) ([]decision.Decision, error) {
 	if len(events) == 0 {
 		return dst, nil
 	}
@@ -110,7 +110,7 @@ func (p *Pipeline) encode(events []Event, i int) error {
 		if p.moved {
 			return wrong("the pipeline was handed over")
 		}
-		e.Call = drive.Handle{}
+		e.Call = decision.Handle{}
 		cost = e.Request.Cost
 		if span = e.Request.Deadline; span >= 0 {
 			flags |= abi.EventSpan
@@ -180,7 +180,7 @@ const (
 )
 
 // decisions appends what the last call decided and fills in its events.
-func (p *Pipeline) decisions(dst []drive.Decision, events []Event) ([]drive.Decision, error) {
+func (p *Pipeline) decisions(dst []decision.Decision, events []Event) ([]decision.Decision, error) {
 	memory, err := p.m.memory()
 	if err != nil {
 		return dst, err
@@ -206,25 +206,25 @@ func (p *Pipeline) decisions(dst []drive.Decision, events []Event) ([]drive.Deci
 }
 
 // decision appends what a record says.
-func (p *Pipeline) decision(dst []drive.Decision, record []byte, event *Event) ([]drive.Decision, error) {
+func (p *Pipeline) decision(dst []decision.Decision, record []byte, event *Event) ([]decision.Decision, error) {
 	_ = record[recordSize-1]
-	kind := drive.Kind(record[ofKind])
+	kind := decision.Kind(record[ofKind])
 	if kind == abi.StaleKind && event != nil {
 		event.Stale = true
 		return dst, nil
 	}
-	if kind > drive.Configured {
+	if kind > decision.Configured {
 		return dst, p.m.broken(errors.New("it decided something unknown"))
 	}
 	flags := record[ofFlags]
-	d := drive.Decision{
+	d := decision.Decision{
 		At: clock.Mark(binary.LittleEndian.Uint64(record[ofAt:])), Kind: kind, Index: -1,
 		Shadow: flags&abi.Shadow != 0, Fallback: flags&abi.Fallback != 0, Last: flags&abi.Last != 0,
 		Outcome: reducer.Outcome(record[ofOutcome]), Reason: reducer.Reason(record[ofReason]),
 		Attempt: binary.LittleEndian.Uint32(record[ofAttempt:]),
 	}
-	if kind != drive.Configured {
-		d.Call = drive.HandleOf(binary.LittleEndian.Uint32(record[ofSlot:]), binary.LittleEndian.Uint32(record[ofGeneration:]))
+	if kind != decision.Configured {
+		d.Call = decision.HandleOf(binary.LittleEndian.Uint32(record[ofSlot:]), binary.LittleEndian.Uint32(record[ofGeneration:]))
 		plan := p.planOf(d.Call, event)
 		if plan == nil {
 			return dst, p.m.broken(errors.New("it decided about a call that did not begin"))
@@ -240,11 +240,11 @@ func (p *Pipeline) decision(dst []drive.Decision, record []byte, event *Event) (
 	}
 	value, known := int64(binary.LittleEndian.Uint64(record[ofValue:])), flags&abi.HasValue != 0
 	switch kind {
-	case drive.Wait, drive.Retry:
+	case decision.Wait, decision.Retry:
 		if d.Until = clock.Never; known {
 			d.Until = clock.Mark(value)
 		}
-	case drive.Reject:
+	case decision.Reject:
 		if d.RetryAfter = -1; known {
 			d.RetryAfter = time.Duration(value)
 		}
@@ -258,12 +258,12 @@ func (p *Pipeline) decision(dst []drive.Decision, record []byte, event *Event) (
 // planOf returns the plan of a call, nil for one that cannot be. The first
 // decision about a call is always one of the event that begins it, and a slot
 // that is not used again is the next one.
-func (p *Pipeline) planOf(call drive.Handle, event *Event) *Plan {
+func (p *Pipeline) planOf(call decision.Handle, event *Event) *Plan {
 	slot := int(call.Slot())
 	if slot < len(p.calls) && p.calls[slot].generation == call.Generation() {
 		return p.calls[slot].plan
 	}
-	if event == nil || event.Op != Begin || event.Call != (drive.Handle{}) || slot > len(p.calls) {
+	if event == nil || event.Op != Begin || event.Call != (decision.Handle{}) || slot > len(p.calls) {
 		return nil
 	}
 	if slot == len(p.calls) {

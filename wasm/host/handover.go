@@ -2,7 +2,7 @@ package host
 
 import (
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/wasm/abi"
 )
 
@@ -75,7 +75,7 @@ func (p *Pipeline) inherit(left legacy, now clock.Mark) error {
 		return &Error{Code: abi.BadArgument, Text: "calls have begun in the pipeline that takes over"}
 	}
 	p.keys = left.keys
-	var decisions []drive.Decision
+	var decisions []decision.Decision
 	for _, c := range left.cells {
 		var err error
 		if decisions, err = p.load(decisions, c.step, c.key, c.state, 0, now); err != nil {

@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/internal/hosttest"
 	"github.com/sluice-go/sluice/reducer"
@@ -230,7 +230,7 @@ func TestMissing(t *testing.T) {
 // TestLookupPanics checks that a host's own panic leaves the pipeline usable.
 func TestLookupPanics(t *testing.T) {
 	o := open(t)
-	begin := func(lookup func(string) string) (list []drive.Decision, err error) {
+	begin := func(lookup func(string) string) (list []decision.Decision, err error) {
 		defer func() {
 			if recover() != nil {
 				err = errors.New("panic")
@@ -242,7 +242,7 @@ func TestLookupPanics(t *testing.T) {
 	if _, err := begin(func(string) string { panic("no") }); err == nil {
 		t.Error("no panic")
 	}
-	if list, err := begin(func(string) string { return "a" }); err != nil || len(list) != 1 || list[0].Kind != drive.Admit {
+	if list, err := begin(func(string) string { return "a" }); err != nil || len(list) != 1 || list[0].Kind != decision.Admit {
 		t.Errorf("got %v, %v", list, err)
 	}
 }

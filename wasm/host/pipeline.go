@@ -4,7 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/wasm/abi"
@@ -74,7 +74,7 @@ func (m *Module) Pipeline(plan *Plan, seed uint64) (*Pipeline, error) {
 var errOther = &Error{Code: abi.BadHandle, Text: "the object belongs to another module"}
 
 // Begin starts a call and returns its handle.
-func (p *Pipeline) Begin(dst []drive.Decision, r Request, now clock.Mark) (drive.Handle, []drive.Decision, error) {
+func (p *Pipeline) Begin(dst []decision.Decision, r Request, now clock.Mark) (decision.Handle, []decision.Decision, error) {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()
 	p.one[0] = Event{Op: Begin, At: now, Request: r}
@@ -85,29 +85,29 @@ func (p *Pipeline) Begin(dst []drive.Decision, r Request, now clock.Mark) (drive
 
 // Done ends the running attempt of a call. The error is ErrStale when none is
 // running.
-func (p *Pipeline) Done(dst []drive.Decision, call drive.Handle, r Result, now clock.Mark) ([]drive.Decision, error) {
+func (p *Pipeline) Done(dst []decision.Decision, call decision.Handle, r Result, now clock.Mark) ([]decision.Decision, error) {
 	return p.single(dst, Event{Op: Done, At: now, Call: call, Result: r})
 }
 
 // Cancel gives a call up, whatever it is doing. The error is ErrStale when the
 // call is over.
-func (p *Pipeline) Cancel(dst []drive.Decision, call drive.Handle, now clock.Mark) ([]drive.Decision, error) {
+func (p *Pipeline) Cancel(dst []decision.Decision, call decision.Handle, now clock.Mark) ([]decision.Decision, error) {
 	return p.single(dst, Event{Op: Cancel, At: now, Call: call})
 }
 
 // Renew extends the leases that a running call holds. The error is ErrStale when
 // no attempt is running.
-func (p *Pipeline) Renew(dst []drive.Decision, call drive.Handle, now clock.Mark) ([]drive.Decision, error) {
+func (p *Pipeline) Renew(dst []decision.Decision, call decision.Handle, now clock.Mark) ([]decision.Decision, error) {
 	return p.single(dst, Event{Op: Renew, At: now, Call: call})
 }
 
 // Advance lets time pass. A host with a timer calls it at NextWake.
-func (p *Pipeline) Advance(dst []drive.Decision, now clock.Mark) ([]drive.Decision, error) {
+func (p *Pipeline) Advance(dst []decision.Decision, now clock.Mark) ([]decision.Decision, error) {
 	return p.single(dst, Event{Op: Tick, At: now})
 }
 
 // single is a batch of one event.
-func (p *Pipeline) single(dst []drive.Decision, e Event) ([]drive.Decision, error) {
+func (p *Pipeline) single(dst []decision.Decision, e Event) ([]decision.Decision, error) {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()
 	p.one[0] = e
@@ -121,7 +121,7 @@ func (p *Pipeline) single(dst []drive.Decision, e Event) ([]drive.Decision, erro
 // Configure puts another plan in force. Calls that began before keep theirs;
 // cells are matched by the names of their steps and keep their state as each
 // mechanism says.
-func (p *Pipeline) Configure(dst []drive.Decision, plan *Plan, now clock.Mark) ([]drive.Decision, error) {
+func (p *Pipeline) Configure(dst []decision.Decision, plan *Plan, now clock.Mark) ([]decision.Decision, error) {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()
 	if plan.m != p.m {
@@ -176,13 +176,13 @@ func (p *Pipeline) save(dst []byte, step int, key uint32) ([]byte, error) {
 // process, moved by so much along the line of marks and without those who waited
 // or held something there. On an error nothing has changed but for the time.
 // Load no cell at which calls of this pipeline wait or hold something.
-func (p *Pipeline) Load(dst []drive.Decision, step int, lookup func(attribute string) string, src []byte, by time.Duration, now clock.Mark) ([]drive.Decision, error) {
+func (p *Pipeline) Load(dst []decision.Decision, step int, lookup func(attribute string) string, src []byte, by time.Duration, now clock.Mark) ([]decision.Decision, error) {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()
 	return p.load(dst, step, p.key(step, lookup), src, by, now)
 }
 
-func (p *Pipeline) load(dst []drive.Decision, step int, key uint32, src []byte, by time.Duration, now clock.Mark) ([]drive.Decision, error) {
+func (p *Pipeline) load(dst []decision.Decision, step int, key uint32, src []byte, by time.Duration, now clock.Mark) ([]decision.Decision, error) {
 	room, memory, err := p.m.makeRoom(len(src))
 	if err != nil {
 		return dst, err

@@ -2,6 +2,7 @@ package wire
 
 import (
 	"encoding/binary"
+	"errors"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -63,7 +64,7 @@ func Reader(src []byte, tag byte, digest uint32) Coder {
 	case src[1] != tag:
 		c.err = errTag
 	case binary.LittleEndian.Uint32(src[2:]) != digest:
-		c.err = reducer.ErrConfiguration
+		c.err = errors.Join(reducer.ErrEncoding, reducer.ErrConfiguration)
 	default:
 		c.bytes = src[HeaderSize:]
 	}

@@ -15,7 +15,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -35,7 +35,7 @@ type meter struct {
 
 	// What was looked up by labels once: quicker than by labels, which costs as
 	// much as a decision.
-	counters cache[decision, prometheus.Counter]
+	counters cache[counted, prometheus.Counter]
 	timers   cache[ending, prometheus.Observer]
 	statuses cache[int, prometheus.Counter]
 
@@ -71,10 +71,10 @@ func (c *cache[K, V]) get(key K, make func(K) V) V {
 // ending is what durations are kept by.
 type ending struct{ policy, outcome string }
 
-// decision is what the decisions are counted by.
-type decision struct {
+// counted is what decisions are counted by.
+type counted struct {
 	policy, step string
-	kind         drive.Kind
+	kind         decision.Kind
 	reason       reducer.Reason
 	shadow       bool
 }
@@ -125,19 +125,19 @@ func (m *meter) observe(e sluice.Event) {
 		m.changes.WithLabelValues(e.Policy, e.Step, e.Change).Inc()
 		return
 	}
-	m.counters.get(decision{e.Policy, e.Step, e.Kind, e.Reason, e.Shadow}, m.counter).Inc()
+	m.counters.get(counted{e.Policy, e.Step, e.Kind, e.Reason, e.Shadow}, m.counter).Inc()
 	if e.Shadow {
 		return
 	}
 	switch e.Kind {
-	case drive.End:
+	case decision.End:
 		m.timers.get(ending{e.Policy, e.Outcome.String()}, m.timer).Observe(e.Elapsed.Seconds())
-	case drive.Reject, drive.Expire:
+	case decision.Reject, decision.Expire:
 		m.timers.get(ending{e.Policy, "refused"}, m.timer).Observe(e.Elapsed.Seconds())
 	}
 }
 
-func (m *meter) counter(d decision) prometheus.Counter {
+func (m *meter) counter(d counted) prometheus.Counter {
 	return m.decisions.WithLabelValues(d.policy, d.step, d.kind.String(), d.reason.String(), strconv.FormatBool(d.shadow))
 }
 

@@ -1,0 +1,104 @@
+package decision
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Kind is what was decided, in the words of the decision log. The zero value is
+// no decision. The numbers are part of the ABI of the wasm modules.
+type Kind uint8
+
+// The decisions.
+const (
+	// Admit: an attempt starts.
+	Admit Kind = iota + 1
+	// Wait: the attempt is in the queue of a step.
+	Wait
+	// Reject: a step refuses; the call is over.
+	Reject
+	// Expire: the attempt left the queue of a step without a permit; the call is
+	// over.
+	Expire
+	// Timeout: a timeout step cut what the call was doing.
+	Timeout
+	// Lapse: a lease ran out.
+	Lapse
+	// Retry: the attempt is over, another one follows.
+	Retry
+	// End: the call is over.
+	End
+	// Configured: another policy is in force.
+	Configured
+	// Hedge: another attempt of the round starts.
+	Hedge
+	// Failed: an attempt of a hedged round failed while another one lives.
+	Failed
+	// Cancel: an attempt of a hedged round lost to another one.
+	Cancel
+	// Drop: an attempt of a hedged round was refused, or expired, while another
+	// one lives.
+	Drop
+	// Change: a breaker is in another state.
+	Change
+	kindCount
+)
+
+var kindNames = [kindCount]string{
+	"", "admit", "wait", "reject", "expire", "timeout", "lapse", "retry", "end", "configured",
+	"hedge", "failed", "cancel", "drop", "change",
+}
+
+// String returns the word of the decision log, "unknown" for no decision.
+func (k Kind) String() string {
+	if k > 0 && k < kindCount {
+		return kindNames[k]
+	}
+	return "unknown"
+}
+
+// Handle names a call of a driver: a slot and the generation of its use. The zero
+// value names none.
+type Handle struct {
+	slot       uint32
+	generation uint32
+}
+
+// HandleOf returns the handle of a slot and a generation, whether or not there
+// is such a call.
+func HandleOf(slot, generation uint32) Handle { return Handle{slot, generation} }
+
+// Slot returns a small number that no other live call of the driver has.
+func (h Handle) Slot() uint32 { return h.slot }
+
+// Generation separates the uses of a slot. It is never 0 for a call.
+func (h Handle) Generation() uint32 { return h.generation }
+
+// Decision is a line of the decision log. Fields that a kind does not have are
+// zero.
+type Decision struct {
+	At       clock.Mark
+	Call     Handle // of no call for Configured
+	Kind     Kind
+	Shadow   bool // of a step in shadow
+	Fallback bool // a terminal refusal or failure under a policy with a fallback
+	Last     bool // the call is over
+	Outcome  reducer.Outcome
+	Reason   reducer.Reason
+	Attempt  uint32
+	// Won is the attempt whose outcome an End has, 0 where the policy has no
+	// hedge or no attempt won.
+	Won   uint32
+	Step  string
+	Index int // of the step in the call's plan; -1 for none and for the call's deadline
+	// Until is the turn of a Wait, where it is known, or the start of the next
+	// attempt; clock.Never where there is none.
+	Until clock.Mark
+	// RetryAfter of a Reject; negative where there is none.
+	RetryAfter time.Duration
+	// State of the deciding cell in a line for people, where the driver is asked
+	// for it.
+	State string
+}
