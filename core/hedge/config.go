@@ -1,0 +1,88 @@
+package hedge
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Limits and defaults of a configuration.
+const (
+	MaxHedges      = 10
+	MaxSamples     = 10_000
+	DefaultMax     = 1
+	DefaultSamples = 100
+	DefaultMinimum = 20
+)
+
+// Config is what a hedge is made of. Exactly one of After, Percentile and
+// Parallel is set.
+type Config struct {
+	// After is the delay between the admission of an attempt and the next
+	// attempt of the round, more than 0. A longer delay starts fewer hedges.
+	After time.Duration
+	// Percentile takes the delay from the durations of past attempts that ended
+	// ok: the nearest rank of this share, more than 0 and at most the whole. A
+	// greater share starts fewer hedges.
+	Percentile reducer.Share
+	// Parallel starts all attempts of a round at once.
+	Parallel bool
+	// Max is how many hedges a round starts at most, 1 to MaxHedges. 0 means
+	// DefaultMax.
+	Max uint32
+	// Samples is how many durations Percentile looks at: the last ones, 1 to
+	// MaxSamples. 0 means DefaultSamples. More of them answer a change of the
+	// dependency later, fewer move the delay with chance. 0 without Percentile.
+	Samples uint32
+	// Minimum is how many durations there must be before a hedge starts, 1 to
+	// Samples. 0 means DefaultMinimum, or Samples where that is less. 0 without
+	// Percentile.
+	Minimum uint32
+	// Budgeted says that Budget holds.
+	Budgeted bool
+	// Budget bounds the hedges of all calls of the step together.
+	Budget budget.Config
+}
+
+// withDefaults returns the configuration with its defaults in place of zeros.
+func (c Config) withDefaults() Config {
+	if c.Max == 0 {
+		c.Max = DefaultMax
+	}
+	if c.Percentile > 0 {
+		if c.Samples == 0 {
+			c.Samples = DefaultSamples
+		}
+		if c.Minimum == 0 {
+			c.Minimum = min(DefaultMinimum, c.Samples)
+		}
+	}
+	return c
+}
+
+func (c *Config) check() error {
+	switch {
+	case c.After < 0:
+		return reducer.BadDuration("after", c.After, "more than 0, a percentile, or parallel")
+	case c.Percentile > reducer.Whole:
+		return reducer.BadShare("after", c.Percentile, "a percentile of at most 100%")
+	case c.After > 0 && c.Percentile > 0:
+		return reducer.BadDuration("after", c.After, "a duration or a percentile, not both")
+	case c.Parallel && (c.After > 0 || c.Percentile > 0):
+		return reducer.BadDuration("after", c.After, "nothing beside parallel")
+	case !c.Parallel && c.After == 0 && c.Percentile == 0:
+		return reducer.BadDuration("after", c.After, "more than 0, a percentile, or parallel")
+	case c.Max > MaxHedges:
+		return reducer.BadCount("max", uint64(c.Max), "1 to 10")
+	case c.Percentile == 0 && c.Samples != 0:
+		return reducer.BadCount("samples", uint64(c.Samples), "nothing without a percentile in after")
+	case c.Percentile == 0 && c.Minimum != 0:
+		return reducer.BadCount("minimum", uint64(c.Minimum), "nothing without a percentile in after")
+	case c.Samples > MaxSamples:
+		return reducer.BadCount("samples", uint64(c.Samples), "1 to 10000")
+	case c.Minimum > c.Samples:
+		return reducer.BadCount("minimum", uint64(c.Minimum), "at most samples")
+	}
+	return nil
+}
