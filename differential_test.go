@@ -15,8 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/internal/oracle"
 	"github.com/sluice-go/sluice/internal/oracle/generate"
@@ -163,11 +165,13 @@ func unkeyed(p pipeline.Policy, calm bool) pipeline.Policy {
 				s.Per[j] = "header:k"
 			}
 		}
-		if b := &s.Retry.Backoff; s.Kind == pipeline.Retry && calm {
-			b.Jitter, b.Share = backoff.NoJitter, 0
-			if b.Kind == backoff.Decorrelated {
-				b.Kind = backoff.Linear
-			}
+		if calm {
+			pipeline.Edit(s, func(c *retry.Config) {
+				c.Backoff.Jitter, c.Backoff.Share = backoff.NoJitter, 0
+				if c.Backoff.Kind == backoff.Decorrelated {
+					c.Backoff.Kind = backoff.Linear
+				}
+			})
 		}
 	}
 	return p
@@ -277,12 +281,20 @@ func ambiguous(t *testing.T, p pipeline.Policy, events []oracle.Event) bool {
 func unordered(p pipeline.Policy) bool {
 	queues, newest, hasty := 0, false, false
 	for _, s := range p.Steps {
-		hasty = hasty || s.Kind == pipeline.Retry && s.Retry.Backoff.Kind == backoff.None
-		if s.Limit.Queue+s.Bulkhead.Queue == 0 {
+		var waiting limiter.Waiting
+		switch c := s.Config.(type) {
+		case retry.Config:
+			hasty = hasty || c.Backoff.Kind == backoff.None
+		case limiter.Config:
+			waiting = limiter.Waiting{Queue: c.Queue, Order: c.Order}
+		case bulkhead.Config:
+			waiting = limiter.Waiting{Queue: c.Queue, Order: c.Order}
+		}
+		if waiting.Queue == 0 {
 			continue
 		}
 		queues++
-		newest = newest || s.Limit.Order == limiter.Newest || s.Bulkhead.Order == limiter.Newest
+		newest = newest || waiting.Order == limiter.Newest
 		if s.Shadow {
 			return true
 		}

@@ -47,9 +47,9 @@ policies:
 
 func ExampleNew() {
 	p, err := sluice.New(pipeline.Policy{Name: "vendor", Steps: []pipeline.Step{
-		{Kind: pipeline.Timeout, Timeout: timeout.Config{After: time.Second}},
-		{Kind: pipeline.Limit, Limit: limiter.Config{Count: 1, Period: time.Minute}},
-		{Kind: pipeline.Bulkhead, Bulkhead: bulkhead.Config{Concurrent: 5}},
+		{Config: timeout.Config{After: time.Second}},
+		{Config: limiter.Config{Count: 1, Period: time.Minute}},
+		{Config: bulkhead.Config{Concurrent: 5}},
 	}})
 	if err != nil {
 		fmt.Println(err)

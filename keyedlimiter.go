@@ -47,7 +47,7 @@ func NewKeyedLimiter(c limiter.Config, options ...Option) (*KeyedLimiter, error)
 		return nil, reducer.BadDuration("wait", c.Wait, "0, without a queue: nobody waits at a keyed limiter")
 	}
 	// The pipeline validates the configuration, and has the cells.
-	p, err := New(pipeline.Policy{Steps: []pipeline.Step{{Kind: pipeline.Limit, Limit: c, Per: []string{"key"}}}}, options...)
+	p, err := New(pipeline.Policy{Steps: []pipeline.Step{{Config: c, Per: []string{"key"}}}}, options...)
 	if err != nil {
 		return nil, err
 	}

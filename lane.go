@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -52,13 +53,14 @@ func (l *layout) straighten() {
 	for i := range l.plan.Len() {
 		s := l.plan.Step(i)
 		switch {
-		case s.Kind == pipeline.Timeout:
+		case s.Kind() == pipeline.Timeout:
+			c := pipeline.ConfigOf[timeout.Config](s)
 			if !s.Shadow {
-				l.cut = sooner(l.cut, s.Timeout.After)
+				l.cut = sooner(l.cut, c.After)
 			}
-			l.due = sooner(l.due, sooner(s.Timeout.After, s.Timeout.Soft))
+			l.due = sooner(l.due, sooner(c.After, c.Soft))
 		case l.plan.Asks(i) && l.boxes[i] != nil:
-			l.lane = append(l.lane, laneStep{l.boxes[i], s.Kind != pipeline.Limit})
+			l.lane = append(l.lane, laneStep{l.boxes[i], s.Kind() != pipeline.Limit})
 		case l.steps[i] != nil && l.boxes[i] == nil:
 			return
 		}

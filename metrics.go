@@ -102,7 +102,7 @@ func (p *Pipeline) State() []StepState {
 }
 
 func (c *cells) state(s pipeline.Step, now clock.Mark) StepState {
-	state := StepState{Step: s.Name, Kind: s.Kind}
+	state := StepState{Step: s.Name, Kind: s.Kind()}
 	c.mu.Lock()
 	boxes := c.list
 	state.Keys = len(boxes)
@@ -154,7 +154,7 @@ func (p *Pipeline) Limits(q Request, dst []LimitState) []LimitState {
 		if c == nil || c.kind != pipeline.Limit {
 			continue
 		}
-		config := l.plan.Step(i).Limit
+		config := pipeline.ConfigOf[limiter.Config](l.plan.Step(i))
 		all := config.Count
 		if config.Algorithm == limiter.TokenBucket && config.Burst > 0 {
 			all = config.Burst

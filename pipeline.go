@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/fallback"
@@ -151,7 +152,7 @@ func (p *Pipeline) arrange(plan *pipeline.Plan, about *policy.Policy, old *layou
 }
 
 func leases(s pipeline.Step) bool {
-	return s.Kind == pipeline.Bulkhead && s.Bulkhead.Lease > 0
+	return s.Kind() == pipeline.Bulkhead && pipeline.ConfigOf[bulkhead.Config](s).Lease > 0
 }
 
 // cells returns those of the step that has the name, the mechanism and the
@@ -161,7 +162,7 @@ func (l *layout) cells(s pipeline.Step) *cells {
 		return nil
 	}
 	for _, c := range l.steps {
-		if c != nil && c.name == s.Name && c.kind == s.Kind && slices.Equal(c.per, s.Per) {
+		if c != nil && c.name == s.Name && c.kind == s.Kind() && slices.Equal(c.per, s.Per) {
 			return c
 		}
 	}
@@ -169,7 +170,7 @@ func (l *layout) cells(s pipeline.Step) *cells {
 }
 
 func (p *Pipeline) newCells(m cell.Maker, s pipeline.Step) *cells {
-	c := &cells{pipeline: p, name: s.Name, per: s.Per, kind: s.Kind, maker: m, leased: leases(s), last: clock.Always}
+	c := &cells{pipeline: p, name: s.Name, per: s.Per, kind: s.Kind(), maker: m, leased: leases(s), last: clock.Always}
 	if len(s.Per) == 0 {
 		c.one = c.make("", p.now())
 		return c

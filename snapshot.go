@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -126,11 +127,11 @@ func revive(m cell.Maker, s pipeline.Step, state []byte, shift time.Duration, no
 	if made.Revive(state, shift) == nil {
 		return made
 	}
-	if s.Kind != pipeline.Limit {
+	if s.Kind() != pipeline.Limit {
 		return nil
 	}
-	other := s.Limit
-	if other.Wait, other.Queue = 0, 0; s.Limit.Wait == 0 {
+	other := pipeline.ConfigOf[limiter.Config](s)
+	if other.Wait, other.Queue = 0, 0; pipeline.ConfigOf[limiter.Config](s).Wait == 0 {
 		other.Wait, other.Queue = time.Second, 1
 	}
 	maker, err := cell.ForLimit(other)

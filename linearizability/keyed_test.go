@@ -120,7 +120,7 @@ func TestKeyedLimiterDefects(t *testing.T) {
 func TestOldMarksMintNothing(t *testing.T) {
 	at := clock.Mark(0)
 	p, err := sluice.New(pipeline.Policy{Steps: []pipeline.Step{
-		{Kind: pipeline.Limit, Limit: limiter.Config{Count: 1, Period: 10}, Per: []string{"key"}},
+		{Config: limiter.Config{Count: 1, Period: 10}, Per: []string{"key"}},
 	}}, sluice.WithClock(source(func() clock.Mark { return at })), sluice.WithMaxKeys(1))
 	if err != nil {
 		t.Fatal(err)

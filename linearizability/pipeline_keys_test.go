@@ -4,6 +4,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
@@ -12,7 +13,7 @@ import (
 func keyedStep(kind pipeline.Kind) func(h *history) []pipeline.Step {
 	return func(h *history) []pipeline.Step {
 		all := steps(h)
-		i := slices.IndexFunc(all, func(s pipeline.Step) bool { return s.Kind == kind })
+		i := slices.IndexFunc(all, func(s pipeline.Step) bool { return s.Kind() == kind })
 		all[i].Per = []string{"key"}
 		return all[i : i+1]
 	}
@@ -24,8 +25,8 @@ func sharedStep(kind pipeline.Kind) func(h *history) []pipeline.Step {
 	return func(h *history) []pipeline.Step {
 		all := keyedStep(kind)(h)
 		s := &all[0]
-		s.Limit.Algorithm, s.Limit.Wait, s.Limit.Queue = limiter.TokenBucket, 0, 0
-		s.Bulkhead.Wait, s.Bulkhead.Queue = 0, 0
+		pipeline.Edit(s, func(c *limiter.Config) { c.Algorithm, c.Wait, c.Queue = limiter.TokenBucket, 0, 0 })
+		pipeline.Edit(s, func(c *bulkhead.Config) { c.Wait, c.Queue = 0, 0 })
 		return all
 	}
 }

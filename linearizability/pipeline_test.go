@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -56,7 +57,7 @@ func steps(h *history) []pipeline.Step {
 		k.Lease = time.Duration(1+h.rng.IntN(3)) * unit
 	}
 	all := []pipeline.Step{
-		{Kind: pipeline.Breaker, Breaker: b}, {Kind: pipeline.Limit, Limit: l}, {Kind: pipeline.Bulkhead, Bulkhead: k},
+		{Config: b}, {Config: l}, {Config: k},
 	}
 	h.rng.Shuffle(len(all), func(i, j int) { all[i], all[j] = all[j], all[i] })
 	return all
@@ -81,7 +82,7 @@ func piping(draw func(*history) []pipeline.Step, most, keys int, defect func(*pi
 		queues := 0
 		for _, s := range all {
 			m.cells = append(m.cells, cellOf(s))
-			waits := s.Limit.Queue+s.Bulkhead.Queue > 0
+			waits := pipeline.ConfigOf[limiter.Config](s).Queue+pipeline.ConfigOf[bulkhead.Config](s).Queue > 0
 			runner.waits = append(runner.waits, waits)
 			if waits {
 				queues++
@@ -98,14 +99,14 @@ func piping(draw func(*history) []pipeline.Step, most, keys int, defect func(*pi
 
 func cellOf(s pipeline.Step) cell {
 	switch {
-	case s.Kind == pipeline.Breaker:
-		return breakerCell(s.Breaker)
-	case s.Kind == pipeline.Bulkhead:
-		return bulkheadCell(s.Bulkhead)
-	case s.Limit.Queue > 0:
-		return queuedCell(s.Limit)
+	case s.Kind() == pipeline.Breaker:
+		return breakerCell(pipeline.ConfigOf[breaker.Config](s))
+	case s.Kind() == pipeline.Bulkhead:
+		return bulkheadCell(pipeline.ConfigOf[bulkhead.Config](s))
+	case pipeline.ConfigOf[limiter.Config](s).Queue > 0:
+		return queuedCell(pipeline.ConfigOf[limiter.Config](s))
 	}
-	return limitCell(s.Limit)
+	return limitCell(pipeline.ConfigOf[limiter.Config](s))
 }
 
 func (p *pipelines) client(c *client) {
@@ -154,7 +155,7 @@ func (i *invocation) entered(err error) (all []step) {
 	var refused *sluice.RejectedError
 	switch {
 	case errors.As(err, &refused):
-		last = slices.IndexFunc(i.p.steps, func(s pipeline.Step) bool { return s.Kind.String() == refused.Step })
+		last = slices.IndexFunc(i.p.steps, func(s pipeline.Step) bool { return s.Kind().String() == refused.Step })
 	case err != nil:
 		last = slices.Index(i.p.waits, true)
 	}
@@ -174,7 +175,7 @@ func (i *invocation) entered(err error) (all []step) {
 	}
 	for n := last - 1; n >= 0; n-- {
 		a := reducer.Action{Kind: reducer.Record, Outcome: reducer.Cancelled}
-		switch i.p.steps[n].Kind {
+		switch i.p.steps[n].Kind() {
 		case pipeline.Limit:
 			a = reducer.Action{Kind: reducer.Cancel, Cost: i.cost}
 		case pipeline.Bulkhead:
@@ -189,7 +190,7 @@ func (i *invocation) entered(err error) (all []step) {
 // in reverse order. A limit keeps what ran.
 func (i *invocation) leaving(o reducer.Outcome, kinds ...pipeline.Kind) (all []step) {
 	for n := len(i.p.steps) - 1; n >= 0; n-- {
-		kind := i.p.steps[n].Kind
+		kind := i.p.steps[n].Kind()
 		if !slices.Contains(kinds, kind) {
 			continue
 		}

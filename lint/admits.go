@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/document"
@@ -98,7 +99,7 @@ func within(per, scope []string) bool {
 func (a *analysis) started(scope []string, window time.Duration) uint64 {
 	most := uint64(none)
 	for i := range a.steps {
-		if s := &a.steps[i]; s.Kind == pipeline.Limit && !s.Shadow && within(s.Per, scope) {
+		if s := &a.steps[i]; s.Kind() == pipeline.Limit && !s.Shadow && within(s.Per, scope) {
 			most = min(most, a.startedBehind(i, scope, window))
 		}
 	}
@@ -107,7 +108,7 @@ func (a *analysis) started(scope []string, window time.Duration) uint64 {
 
 // startedBehind bounds what starts by what passes one limit.
 func (a *analysis) startedBehind(i int, scope []string, window time.Duration) uint64 {
-	c := a.steps[i].Limit
+	c := pipeline.ConfigOf[limiter.Config](a.steps[i])
 	// What starts in the window passed in it or waited when it began.
 	most := sum(Admits(c, window), a.places(i, scope))
 	if wait := a.within(a.between(i+1, len(a.steps), 0), i); wait != forever {
@@ -131,10 +132,10 @@ func (a *analysis) places(i int, scope []string) uint64 {
 		places := uint64(0)
 		switch {
 		case s.Shadow:
-		case s.Kind == pipeline.Limit:
-			places = uint64(s.Limit.Queue)
-		case s.Kind == pipeline.Bulkhead:
-			places = uint64(s.Bulkhead.Queue)
+		case s.Kind() == pipeline.Limit:
+			places = uint64(pipeline.ConfigOf[limiter.Config](s).Queue)
+		case s.Kind() == pipeline.Bulkhead:
+			places = uint64(pipeline.ConfigOf[bulkhead.Config](s).Queue)
 		}
 		if places > 0 && !within(s.Per, scope) {
 			return none

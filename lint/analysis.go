@@ -5,7 +5,11 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/policy/document"
 )
 
@@ -22,29 +26,37 @@ type analysis struct {
 func newAnalysis(p *document.Policy) *analysis {
 	a := &analysis{policy: p, steps: p.Steps, retry: -1, attempts: 1}
 	for i := range a.steps {
-		if s := &a.steps[i]; s.Kind == pipeline.Retry && !s.Shadow && s.Retry.Attempts > 1 {
-			a.retry, a.attempts = i, s.Retry.Attempts
+		if s := &a.steps[i]; s.Kind() == pipeline.Retry && !s.Shadow && pipeline.ConfigOf[retry.Config](*s).Attempts > 1 {
+			a.retry, a.attempts = i, pipeline.ConfigOf[retry.Config](*s).Attempts
 		}
 	}
 	return a
 }
 
+// after returns the time after which timeout i cuts.
+func (a *analysis) after(i int) time.Duration {
+	return pipeline.ConfigOf[timeout.Config](a.steps[i]).After
+}
+
 // enforced reports whether a step is of the kind and enforces what it decides.
 func (a *analysis) enforced(i int, kind pipeline.Kind) bool {
-	return a.steps[i].Kind == kind && !a.steps[i].Shadow
+	return a.steps[i].Kind() == kind && !a.steps[i].Shadow
 }
 
 // wait returns the longest that a caller stands in the queue of a step.
 func (a *analysis) wait(i int) time.Duration {
 	s := &a.steps[i]
-	switch {
-	case s.Shadow:
-	case s.Kind == pipeline.Limit:
-		return s.Limit.Wait
-	case s.Kind == pipeline.Bulkhead && s.Bulkhead.Queue > 0 && s.Bulkhead.Wait == 0:
-		return forever
-	case s.Kind == pipeline.Bulkhead:
-		return s.Bulkhead.Wait
+	if s.Shadow {
+		return 0
+	}
+	switch c := s.Config.(type) {
+	case limiter.Config:
+		return c.Wait
+	case bulkhead.Config:
+		if c.Queue > 0 && c.Wait == 0 {
+			return forever
+		}
+		return c.Wait
 	}
 	return 0
 }
@@ -56,34 +68,34 @@ func (a *analysis) between(from, to int, end time.Duration) time.Duration {
 	return t
 }
 
-// fold adds up the times of the steps, from the innermost one outwards. The
-// timeout is the index of the last one that cut, -1 when something came on top.
-func (a *analysis) fold(from, to int, end time.Duration, attempts uint32, backoffs time.Duration) (t time.Duration, timeout int) {
-	t, timeout = end, -1
+// fold adds up the times of the steps, from the innermost one outwards. Cut is
+// the index of the last timeout that cut, -1 when something came on top.
+func (a *analysis) fold(from, to int, end time.Duration, attempts uint32, backoffs time.Duration) (t time.Duration, cut int) {
+	t, cut = end, -1
 	for i := to - 1; i >= from; i-- {
 		s := &a.steps[i]
 		switch {
 		case s.Shadow:
-		case s.Kind == pipeline.Timeout && s.Timeout.After < t:
-			t, timeout = s.Timeout.After, i
+		case s.Kind() == pipeline.Timeout && a.after(i) < t:
+			t, cut = a.after(i), i
 		case i == a.retry:
 			if more := plus(times(t, attempts), backoffs); more != t {
-				t, timeout = more, -1
+				t, cut = more, -1
 			}
 		default:
 			if wait := a.wait(i); wait > 0 {
-				t, timeout = plus(t, wait), -1
+				t, cut = plus(t, wait), -1
 			}
 		}
 	}
-	return t, timeout
+	return t, cut
 }
 
 // within cuts a time that begins at step i by the timeouts above it.
 func (a *analysis) within(t time.Duration, i int) time.Duration {
 	for j := range i {
 		if a.enforced(j, pipeline.Timeout) {
-			t = min(t, a.steps[j].Timeout.After)
+			t = min(t, a.after(j))
 		}
 	}
 	return t
@@ -110,7 +122,7 @@ func (a *analysis) backoffs() time.Duration {
 		return 0
 	}
 	total := time.Duration(0)
-	for _, delay := range delays(a.steps[a.retry].Retry.Backoff, a.attempts-1, math.MaxUint64) {
+	for _, delay := range delays(pipeline.ConfigOf[retry.Config](a.steps[a.retry]).Backoff, a.attempts-1, math.MaxUint64) {
 		total = plus(total, delay)
 	}
 	return total

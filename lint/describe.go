@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/policy/document"
 )
 
@@ -20,17 +21,17 @@ import (
 func (a *analysis) settings(i int) string {
 	s := &a.steps[i]
 	text := ""
-	switch s.Kind {
+	switch s.Kind() {
 	case pipeline.Timeout:
 		text = a.timeoutText(i)
 	case pipeline.Retry:
-		text = retryText(s.Retry, a.policy.Methods)
+		text = retryText(pipeline.ConfigOf[retry.Config](*s), a.policy.Methods)
 	case pipeline.Breaker:
-		text = breakerText(s.Breaker)
+		text = breakerText(pipeline.ConfigOf[breaker.Config](*s))
 	case pipeline.Limit:
-		text = limitText(s.Limit)
+		text = limitText(pipeline.ConfigOf[limiter.Config](*s))
 	case pipeline.Bulkhead:
-		text = bulkheadText(s.Bulkhead)
+		text = bulkheadText(pipeline.ConfigOf[bulkhead.Config](*s))
 	}
 	if len(s.Per) > 0 {
 		text += ", per " + strings.Join(s.Per, " and ")
@@ -42,7 +43,7 @@ func (a *analysis) settings(i int) string {
 }
 
 func (a *analysis) timeoutText(i int) string {
-	c := a.steps[i].Timeout
+	c := pipeline.ConfigOf[timeout.Config](a.steps[i])
 	text := Duration(c.After).String() + " for the call"
 	switch {
 	case a.each(i):

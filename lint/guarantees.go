@@ -8,7 +8,10 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -22,7 +25,7 @@ func (a *analysis) guarantees() Guarantees {
 		Held:              a.held(),
 		Breakers:          []Breaker{},
 	}
-	if a.retry >= 0 && a.steps[a.retry].Retry.Budgeted {
+	if a.retry >= 0 && pipeline.ConfigOf[retry.Config](a.steps[a.retry]).Budgeted {
 		g.Attempts.Budget = budgetOf(&a.steps[a.retry])
 	}
 	for i := range a.steps {
@@ -54,7 +57,7 @@ func (a *analysis) requests() Requests {
 		if !a.enforced(i, pipeline.Limit) {
 			continue
 		}
-		r.Limits = append(r.Limits, Passed{Step: s.Name, Per: orEmpty(s.Per), Most: windows(func(w time.Duration) uint64 { return Admits(s.Limit, w) })})
+		r.Limits = append(r.Limits, Passed{Step: s.Name, Per: orEmpty(s.Per), Most: windows(func(w time.Duration) uint64 { return Admits(pipeline.ConfigOf[limiter.Config](*s), w) })})
 		if set := scope(s.Per); !slices.ContainsFunc(scopes, func(other []string) bool { return slices.Equal(other, set) }) {
 			scopes = append(scopes, set)
 		}
@@ -87,8 +90,8 @@ func (a *analysis) concurrent() []Concurrent {
 		}
 		s := &a.steps[i]
 		row := Concurrent{Step: s.Name, Per: orEmpty(s.Per)}
-		if s.Bulkhead.Lease == 0 {
-			most := uint64(s.Bulkhead.Concurrent)
+		if pipeline.ConfigOf[bulkhead.Config](*s).Lease == 0 {
+			most := uint64(pipeline.ConfigOf[bulkhead.Config](*s).Concurrent)
 			row.Most = &most
 		}
 		rows = append(rows, row)
@@ -97,7 +100,7 @@ func (a *analysis) concurrent() []Concurrent {
 }
 
 func budgetOf(s *pipeline.Step) *Budget {
-	c := s.Retry.Budget
+	c := pipeline.ConfigOf[retry.Config](*s).Budget
 	return &Budget{Per: orEmpty(s.Per), Ratio: c.Ratio.String(), Always: always(c), Window: Duration(c.Window)}
 }
 
@@ -115,7 +118,7 @@ func always(c budget.Config) uint64 {
 }
 
 func breakerOf(s *pipeline.Step) Breaker {
-	c := s.Breaker
+	c := pipeline.ConfigOf[breaker.Config](*s)
 	b := Breaker{Step: s.Name, Per: orEmpty(s.Per), Failures: c.Minimum, Probes: c.Probes}
 	switch c.Window {
 	case breaker.Consecutive:

@@ -49,30 +49,33 @@ func randomPolicy(r *rand.Rand) *document.Policy {
 	p := &document.Policy{Policy: pipeline.Policy{Name: "random"}}
 	retries := 0
 	for range 1 + r.IntN(5) {
-		s := pipeline.Step{Kind: pipeline.Timeout + pipeline.Kind(r.IntN(5)), Shadow: r.IntN(8) == 0}
-		switch s.Kind {
+		kind := pipeline.Timeout + pipeline.Kind(r.IntN(5))
+		s := pipeline.Step{Shadow: r.IntN(8) == 0}
+		switch kind {
 		case pipeline.Timeout:
-			s.Timeout = timeout.Config{After: nanos(r, 1, 30)}
+			s.Config = timeout.Config{After: nanos(r, 1, 30)}
 		case pipeline.Retry:
 			if retries++; retries > 1 {
 				continue
 			}
-			s.Retry = retry.Config{Attempts: 1 + r.Uint32N(4), Backoff: randomBackoff(r)}
+			s.Config = retry.Config{Attempts: 1 + r.Uint32N(4), Backoff: randomBackoff(r)}
 		case pipeline.Breaker:
-			s.Breaker = breaker.Config{
+			s.Config = breaker.Config{
 				Window: breaker.Calls, Count: 4, Minimum: 3, FailureRate: reducer.Whole, Probes: 1,
 				Open: backoff.Config{Kind: backoff.Constant, Base: nanos(r, 1, 9)},
 			}
 		case pipeline.Limit:
-			s.Limit, s.Per = randomLimit(r), randomPer(r)
+			s.Config, s.Per = randomLimit(r), randomPer(r)
 		case pipeline.Bulkhead:
-			s.Bulkhead, s.Per = bulkhead.Config{Concurrent: 1 + r.Uint32N(4)}, randomPer(r)
+			c := bulkhead.Config{Concurrent: 1 + r.Uint32N(4)}
+			s.Per = randomPer(r)
 			if r.IntN(2) == 0 {
-				s.Bulkhead.Queue, s.Bulkhead.Wait = 1+r.Uint32N(4), nanos(r, 0, 12)
-				s.Bulkhead.Order = limiter.Order(r.IntN(2))
+				c.Queue, c.Wait = 1+r.Uint32N(4), nanos(r, 0, 12)
+				c.Order = limiter.Order(r.IntN(2))
 			}
+			s.Config = c
 		}
-		s.Name = fmt.Sprintf("%s-%d", s.Kind, len(p.Steps))
+		s.Name = fmt.Sprintf("%s-%d", s.Kind(), len(p.Steps))
 		p.Steps = append(p.Steps, s)
 	}
 	if len(p.Steps) == 0 {

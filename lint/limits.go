@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
@@ -11,15 +12,15 @@ import (
 // checkLimits tells what a rate means that one may not expect.
 func checkLimits(a *analysis) {
 	for i := range a.steps {
-		s := &a.steps[i]
-		if s.Kind != pipeline.Limit || s.Limit.Algorithm != limiter.TokenBucket {
+		c, ok := a.steps[i].Config.(limiter.Config)
+		if !ok || c.Algorithm != limiter.TokenBucket {
 			continue
 		}
-		if s.Limit.Burst == 0 && s.Limit.Count > 1 {
-			a.find(Note, Burst, i, fmt.Sprintf("%s without a burst lets %d pass in the worst %s: the burst is %d", rate(s.Limit), Admits(s.Limit, s.Limit.Period), unit(s.Limit.Period), s.Limit.Count))
+		if c.Burst == 0 && c.Count > 1 {
+			a.find(Note, Burst, i, fmt.Sprintf("%s without a burst lets %d pass in the worst %s: the burst is %d", rate(c), Admits(c, c.Period), unit(c.Period), c.Count))
 		}
-		if cost := roundingCost(s.Limit); cost > 1_000 {
-			a.find(Warning, Rounded, i, fmt.Sprintf("%s becomes one permit each %s, a whole number of nanoseconds, which costs %s of the rate", rate(s.Limit), Duration(interval(s.Limit)), millionths(cost)))
+		if cost := roundingCost(c); cost > 1_000 {
+			a.find(Warning, Rounded, i, fmt.Sprintf("%s becomes one permit each %s, a whole number of nanoseconds, which costs %s of the rate", rate(c), Duration(interval(c)), millionths(cost)))
 		}
 	}
 }
@@ -48,16 +49,16 @@ func millionths(n uint64) string {
 // checkLeases finds leases that may run out on an attempt that still runs.
 func checkLeases(a *analysis) {
 	for i := range a.steps {
-		s := &a.steps[i]
-		if !a.enforced(i, pipeline.Bulkhead) || s.Bulkhead.Lease == 0 {
+		c, ok := a.steps[i].Config.(bulkhead.Config)
+		if !ok || a.steps[i].Shadow || c.Lease == 0 {
 			continue
 		}
 		held := a.within(a.between(i+1, len(a.steps), forever), i)
 		if i < a.retry {
 			held = a.within(forever, i)
 		}
-		if s.Bulkhead.Lease < held {
-			a.find(Note, ShortLease, i, fmt.Sprintf("the lease of %s runs out on an attempt that lasts longer without renewing it: then more than %d run at once", Duration(s.Bulkhead.Lease), s.Bulkhead.Concurrent))
+		if c.Lease < held {
+			a.find(Note, ShortLease, i, fmt.Sprintf("the lease of %s runs out on an attempt that lasts longer without renewing it: then more than %d run at once", Duration(c.Lease), c.Concurrent))
 		}
 	}
 }
@@ -70,16 +71,16 @@ func checkNames(a *analysis) {
 		if i < len(a.policy.Extras) && a.policy.Extras[i].Named {
 			continue
 		}
-		before := first[s.Kind] - 1
+		before := first[s.Kind()] - 1
 		if before < 0 {
-			first[s.Kind] = i + 1
+			first[s.Kind()] = i + 1
 			continue
 		}
-		if s.Kind == pipeline.Timeout {
+		if s.Kind() == pipeline.Timeout {
 			a.find(Note, Unnamed, i, fmt.Sprintf("another timeout without a name: it is %s in the log; a name would say what it bounds", s.Name))
 			continue
 		}
-		a.find(Warning, Unnamed, i, fmt.Sprintf("another %s without a name: %s and %s are told apart by their positions, and swap states when these change; name them", s.Kind, a.steps[before].Name, s.Name))
+		a.find(Warning, Unnamed, i, fmt.Sprintf("another %s without a name: %s and %s are told apart by their positions, and swap states when these change; name them", s.Kind(), a.steps[before].Name, s.Name))
 	}
 }
 

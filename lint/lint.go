@@ -53,7 +53,7 @@ func CheckPolicy(p *document.Policy) Policy {
 		s := &p.Steps[i]
 		line, column := a.place(i)
 		one.Steps = append(one.Steps, Step{
-			Name: s.Name, Mechanism: s.Kind.String(), Settings: a.settings(i),
+			Name: s.Name, Mechanism: s.Kind().String(), Settings: a.settings(i),
 			Per: orEmpty(s.Per), Shadow: s.Shadow, EachAttempt: a.each(i), Line: line, Column: column,
 		})
 	}
@@ -62,7 +62,7 @@ func CheckPolicy(p *document.Policy) Policy {
 
 // each reports whether a step stands below a retry step.
 func (a *analysis) each(i int) bool {
-	return slices.ContainsFunc(a.steps[:i], func(s pipeline.Step) bool { return s.Kind == pipeline.Retry })
+	return slices.ContainsFunc(a.steps[:i], func(s pipeline.Step) bool { return s.Kind() == pipeline.Retry })
 }
 
 // place returns where the document has a step.

@@ -17,13 +17,13 @@ func checkOrder(a *analysis) {
 		var told [pipeline.Bulkhead + 1]bool
 		for j := i + 1; j < len(a.steps); j++ {
 			upper, lower := &a.steps[i], &a.steps[j]
-			if upper.Shadow || lower.Shadow || rank[upper.Kind] <= rank[lower.Kind] || rank[lower.Kind] == 0 || told[lower.Kind] {
+			if upper.Shadow || lower.Shadow || rank[upper.Kind()] <= rank[lower.Kind()] || rank[lower.Kind()] == 0 || told[lower.Kind()] {
 				continue
 			}
-			if lower.Kind == pipeline.Retry && j != a.retry {
+			if lower.Kind() == pipeline.Retry && j != a.retry {
 				continue
 			}
-			told[lower.Kind] = true
+			told[lower.Kind()] = true
 			a.disorder(i, j, told[pipeline.Retry])
 		}
 		checkTimeoutOrder(a, i)
@@ -38,16 +38,16 @@ func (a *analysis) disorder(i, j int, retried bool) {
 	message := fmt.Sprintf("%s stands above %s: ", upper.Name, lower.Name)
 	waits := a.wait(i) > 0 || a.wait(j) > 0
 	switch {
-	case lower.Kind == pipeline.Retry && upper.Kind == pipeline.Bulkhead:
+	case lower.Kind() == pipeline.Retry && upper.Kind() == pipeline.Bulkhead:
 		severity, rule = Warning, HoldsPermit
 		message += "a call holds its place while it sleeps between attempts; put it below"
-	case lower.Kind == pipeline.Retry && upper.Kind == pipeline.Limit:
+	case lower.Kind() == pipeline.Retry && upper.Kind() == pipeline.Limit:
 		severity = Warning
 		message += fmt.Sprintf("it counts a call once, whose attempts are up to %d; put it below", a.attempts)
-	case lower.Kind == pipeline.Retry:
+	case lower.Kind() == pipeline.Retry:
 		severity = Warning
 		message += "it sees a call once, by its last outcome, and does not end retries while it is open; put it below"
-	case waits && lower.Kind == pipeline.Limit:
+	case waits && lower.Kind() == pipeline.Limit:
 		severity = Warning
 		message += "a call that waits for a permit holds a place meanwhile, and one that got a place may be refused; put it below"
 	case a.wait(i) > 0:

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
 )
 
 // shortest returns the index of the enforced timeout above step i that is
@@ -13,7 +15,7 @@ import (
 func (a *analysis) shortest(i int) int {
 	best := -1
 	for j := range i {
-		if a.enforced(j, pipeline.Timeout) && (best < 0 || a.steps[j].Timeout.After < a.steps[best].Timeout.After) {
+		if a.enforced(j, pipeline.Timeout) && (best < 0 || a.after(j) < a.after(best)) {
 			best = j
 		}
 	}
@@ -27,7 +29,7 @@ func checkTimeouts(a *analysis) {
 		if !a.enforced(i, pipeline.Timeout) || j < 0 {
 			continue
 		}
-		inner, outer := a.steps[i].Timeout.After, a.steps[j].Timeout.After
+		inner, outer := a.after(i), a.after(j)
 		if inner >= outer {
 			a.find(Warning, LateTimeout, i, fmt.Sprintf("%s of %s never cuts: %s above it has cut after %s", a.steps[i].Name, Duration(inner), a.steps[j].Name, Duration(outer)))
 		}
@@ -41,7 +43,7 @@ func checkWaits(a *analysis) {
 		if wait == 0 || wait == forever || j < 0 {
 			continue
 		}
-		if after := a.steps[j].Timeout.After; wait >= after {
+		if after := a.after(j); wait >= after {
 			a.find(Warning, LateWait, i, fmt.Sprintf("a wait of %s never runs out: %s above it has cut after %s", Duration(wait), a.steps[j].Name, Duration(after)))
 		}
 	}
@@ -64,7 +66,7 @@ func checkHeld(a *analysis) {
 	severity, message := Note, "nothing bounds how long a call runs: a timeout does"
 	for i := range a.steps {
 		s := &a.steps[i]
-		holds := s.Kind == pipeline.Bulkhead && s.Bulkhead.Lease == 0 || a.wait(i) > 0 || i == a.retry
+		holds := s.Kind() == pipeline.Bulkhead && pipeline.ConfigOf[bulkhead.Config](*s).Lease == 0 || a.wait(i) > 0 || i == a.retry
 		if holds && !s.Shadow {
 			severity, message = Warning, "a call can be held for ever by an attempt that does not end: add a timeout"
 		}
@@ -75,14 +77,14 @@ func checkHeld(a *analysis) {
 // checkRetry looks at the retry step by itself and below its timeouts.
 func checkRetry(a *analysis) {
 	for i := range a.steps {
-		if a.enforced(i, pipeline.Retry) && a.steps[i].Retry.Attempts == 1 {
+		if a.enforced(i, pipeline.Retry) && pipeline.ConfigOf[retry.Config](a.steps[i]).Attempts == 1 {
 			a.find(Warning, RetryNoEffect, i, "1 attempt is no retry: the step does nothing; attempts count the first one too")
 		}
 	}
 	if a.retry < 0 {
 		return
 	}
-	guarded := a.steps[a.retry].Retry.Budgeted
+	guarded := pipeline.ConfigOf[retry.Config](a.steps[a.retry]).Budgeted
 	for i := a.retry + 1; i < len(a.steps); i++ {
 		guarded = guarded || a.enforced(i, pipeline.Breaker)
 	}
@@ -99,7 +101,7 @@ func checkRetry(a *analysis) {
 
 // checkDelays compares the backoffs with the timeouts above the retry.
 func (a *analysis) checkDelays() {
-	least := delays(a.steps[a.retry].Retry.Backoff, a.attempts-1, 0)
+	least := delays(pipeline.ConfigOf[retry.Config](a.steps[a.retry]).Backoff, a.attempts-1, 0)
 	slept := time.Duration(0)
 	for _, delay := range least {
 		slept = plus(slept, delay)
@@ -111,7 +113,7 @@ func (a *analysis) checkDelays() {
 	if j < 0 {
 		return
 	}
-	total, after := time.Duration(0), a.steps[j].Timeout.After
+	total, after := time.Duration(0), a.after(j)
 	for k, delay := range least {
 		if total = plus(total, delay); total >= after {
 			a.find(Warning, Unreachable, a.retry, fmt.Sprintf("attempt %d never starts: the backoffs before it last %s at least, and %s cuts after %s", k+2, Duration(total), a.steps[j].Name, Duration(after)))
@@ -135,15 +137,16 @@ func checkBreakers(a *analysis) {
 			continue
 		}
 		s := &a.steps[i]
-		if run := a.longestRun(i); s.Breaker.SlowOver > 0 && s.Breaker.SlowOver >= run {
-			a.find(Warning, LateSlow, i, fmt.Sprintf("nothing is slower than %s: a timeout cuts after %s", Duration(s.Breaker.SlowOver), Duration(run)))
+		c := pipeline.ConfigOf[breaker.Config](*s)
+		if run := a.longestRun(i); c.SlowOver > 0 && c.SlowOver >= run {
+			a.find(Warning, LateSlow, i, fmt.Sprintf("nothing is slower than %s: a timeout cuts after %s", Duration(c.SlowOver), Duration(run)))
 		}
 		run := a.longestRun(i)
-		if s.Breaker.Window != breaker.Time || i < a.retry || run == forever {
+		if c.Window != breaker.Time || i < a.retry || run == forever {
 			continue
 		}
-		if most := a.started(scope(s.Per), plus(s.Breaker.Span, run)); most < uint64(s.Breaker.Minimum) {
-			a.find(Warning, NeverOpens, i, fmt.Sprintf("%s never opens: it needs %d outcomes within %s, and the limits let at most %d end in that time", s.Name, s.Breaker.Minimum, Duration(s.Breaker.Span), most))
+		if most := a.started(scope(s.Per), plus(c.Span, run)); most < uint64(c.Minimum) {
+			a.find(Warning, NeverOpens, i, fmt.Sprintf("%s never opens: it needs %d outcomes within %s, and the limits let at most %d end in that time", s.Name, c.Minimum, Duration(c.Span), most))
 		}
 	}
 }
@@ -154,7 +157,7 @@ func (a *analysis) longestRun(i int) time.Duration {
 	run := forever
 	for j := range a.steps {
 		if a.enforced(j, pipeline.Timeout) && (i > a.retry || j < a.retry) {
-			run = min(run, a.steps[j].Timeout.After)
+			run = min(run, a.after(j))
 		}
 	}
 	return run

@@ -71,21 +71,21 @@ func TestVendorSample(t *testing.T) {
 	assert.Equal(t, pipeline.Policy{
 		Name: "vendor",
 		Steps: []pipeline.Step{
-			{Kind: pipeline.Timeout, Name: "timeout", Timeout: timeout.Config{After: 30 * time.Second}},
-			{Kind: pipeline.Retry, Name: "retry", Retry: retry.Config{Attempts: 3, Backoff: backoff.Config{
+			{Name: "timeout", Config: timeout.Config{After: 30 * time.Second}},
+			{Name: "retry", Config: retry.Config{Attempts: 3, Backoff: backoff.Config{
 				Kind: backoff.Exponential, Base: 500 * time.Millisecond, Factor: 2_000_000, Max: time.Minute,
 			}}},
-			{Kind: pipeline.Breaker, Name: "breaker", Breaker: breaker.Config{
+			{Name: "breaker", Config: breaker.Config{
 				Window: breaker.Calls, Count: 10, Minimum: 4, FailureRate: 500_000,
 				SlowOver: 2 * time.Second, SlowRate: 800_000,
 				Open:   backoff.Config{Kind: backoff.Constant, Base: 10 * time.Second},
 				Probes: 2,
 			}},
-			{Kind: pipeline.Limit, Name: "limit", Limit: limiter.Config{
+			{Name: "limit", Config: limiter.Config{
 				Count: 50, Period: time.Minute, Burst: 10, Wait: 3 * time.Second, Queue: 100,
 			}},
-			{Kind: pipeline.Bulkhead, Name: "bulkhead", Bulkhead: bulkhead.Config{Concurrent: 5, Queue: 100, Wait: 5 * time.Second}},
-			{Kind: pipeline.Timeout, Name: "timeout-2", Timeout: timeout.Config{After: 10 * time.Second}},
+			{Name: "bulkhead", Config: bulkhead.Config{Concurrent: 5, Queue: 100, Wait: 5 * time.Second}},
+			{Name: "timeout-2", Config: timeout.Config{After: 10 * time.Second}},
 		},
 		Fallback: &fallback.Config{Status: 503, Body: "try later"},
 	}, vendor.Policy)
@@ -131,19 +131,19 @@ func TestDefaults(t *testing.T) {
 		var got any
 		switch want.(type) {
 		case backoff.Config:
-			if got = s.Retry.Backoff; s.Kind == pipeline.Breaker {
-				got = s.Breaker.Open
+			if got = pipeline.ConfigOf[retry.Config](s).Backoff; s.Kind() == pipeline.Breaker {
+				got = pipeline.ConfigOf[breaker.Config](s).Open
 			}
 		case budget.Config:
-			got = s.Retry.Budget
+			got = pipeline.ConfigOf[retry.Config](s).Budget
 		case uint32:
-			got = s.Breaker.Minimum
+			got = pipeline.ConfigOf[breaker.Config](s).Minimum
 		case limiter.Config:
-			got = s.Limit
+			got = pipeline.ConfigOf[limiter.Config](s)
 		case bulkhead.Config:
-			got = s.Bulkhead
+			got = pipeline.ConfigOf[bulkhead.Config](s)
 		case timeout.Config:
-			got = s.Timeout
+			got = pipeline.ConfigOf[timeout.Config](s)
 		}
 		assert.Equal(t, want, got, body)
 	}
@@ -207,7 +207,7 @@ func TestFormats(t *testing.T) {
 	} {
 		doc, err := policy.Parse(c.file, []byte(c.src))
 		require.NoError(t, err, c)
-		assert.Equal(t, time.Second, doc.Policies[0].Steps[0].Timeout.After)
+		assert.Equal(t, time.Second, pipeline.ConfigOf[timeout.Config](doc.Policies[0].Steps[0]).After)
 	}
 	_, err := policy.Parse("a.json", []byte(yaml))
 	assert.EqualError(t, err, "a.json:1:1: found 'v'; allowed a JSON value")

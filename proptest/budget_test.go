@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -84,9 +85,10 @@ func R8(m machine, h history) error {
 // budget.
 func budgeted(h history) pipeline.Policy {
 	p := drawPolicy(h.word(0)|2, true)
-	r := &p.Steps[find(p, "again")].Retry
-	r.Attempts++
-	r.Budgeted, r.Budget = true, drawBudget(history{h.word(1)}).budget
+	pipeline.Edit(&p.Steps[find(p, "again")], func(c *retry.Config) {
+		c.Attempts++
+		c.Budgeted, c.Budget = true, drawBudget(history{h.word(1)}).budget
+	})
 	return p
 }
 
@@ -96,9 +98,9 @@ func budgeted(h history) pipeline.Policy {
 func R9(m machine, h history) error {
 	spent, single := budgeted(h), budgeted(h)
 	i := find(spent, "again")
-	spent.Steps[i].Retry.Budget = budget.Config{Window: time.Hour}
+	pipeline.Edit(&spent.Steps[i], func(c *retry.Config) { c.Budget = budget.Config{Window: time.Hour} })
 	single.Steps = slices.Clone(single.Steps)
-	single.Steps[i].Retry.Attempts, single.Steps[i].Retry.Budgeted = 1, false
+	pipeline.Edit(&single.Steps[i], func(c *retry.Config) { c.Attempts, c.Budgeted = 1, false })
 	a, b := played(m, spent, h), played(flowing, single, h)
 	for j := range a.said {
 		if a.said[j].Reason == reducer.ReasonBudget {
@@ -121,7 +123,7 @@ func R9(m machine, h history) error {
 func R10(m machine, h history) error {
 	p := budgeted(h)
 	f := played(m, p, h)
-	s := spendings{config: p.Steps[find(p, "again")].Retry.Budget}
+	s := spendings{config: pipeline.ConfigOf[retry.Config](p.Steps[find(p, "again")]).Budget}
 	for _, t := range f.said {
 		switch {
 		case t.Kind == decision.Admit && t.Attempt == 1:

@@ -8,7 +8,13 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/eval"
 	slow "github.com/sluice-go/sluice/internal/oracle"
 	"github.com/sluice-go/sluice/internal/oracle/generate"
@@ -67,14 +73,30 @@ func event(c command, now int64, n int, policy pipeline.Policy) slow.Event {
 func unitOf(p pipeline.Policy) int64 {
 	shortest := time.Hour
 	for _, s := range p.Steps {
-		for _, d := range [...]time.Duration{s.Limit.Period, s.Limit.Wait, s.Timeout.After, s.Breaker.Open.Base, s.Breaker.HalfOpenMax,
-			s.Breaker.Span, s.Retry.Backoff.Base, s.Bulkhead.Wait, s.Bulkhead.Lease} {
+		for _, d := range timesOf(s.Config) {
 			if d > 0 {
 				shortest = min(shortest, d)
 			}
 		}
 	}
 	return max(1, int64(shortest)/2)
+}
+
+// timesOf returns the times in a configuration.
+func timesOf(c mechanism.Config) []time.Duration {
+	switch c := c.(type) {
+	case limiter.Config:
+		return []time.Duration{c.Period, c.Wait}
+	case timeout.Config:
+		return []time.Duration{c.After}
+	case breaker.Config:
+		return []time.Duration{c.Open.Base, c.HalfOpenMax, c.Span}
+	case retry.Config:
+		return []time.Duration{c.Backoff.Base}
+	case bulkhead.Config:
+		return []time.Duration{c.Wait, c.Lease}
+	}
+	return nil
 }
 
 func (p *naivePipeline) do(c command) (oracle, string) {
@@ -133,9 +155,7 @@ func pipelineLine() row {
 		s.mutant("eval that lets timeouts take a nanosecond longer", testPipeline(func(p pipeline.Policy) pipeline.Policy {
 			p.Steps = slices.Clone(p.Steps)
 			for i := range p.Steps {
-				if t := &p.Steps[i].Timeout; p.Steps[i].Kind == pipeline.Timeout {
-					t.After++
-				}
+				pipeline.Edit(&p.Steps[i], func(c *timeout.Config) { c.After++ })
 			}
 			return p
 		}))}

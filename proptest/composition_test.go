@@ -60,11 +60,11 @@ func L15(m machine, h history) error {
 // a retry sees every attempt, one outside it the call.
 func M5(m machine, h history) error {
 	attempts, row := 1+uint32(h.word(0)%4), 1+uint32(h.word(0)>>2%6)
-	again := pipeline.Step{Kind: pipeline.Retry, Name: "again", Retry: retry.Config{Attempts: attempts}}
-	guard := pipeline.Step{Kind: pipeline.Breaker, Name: "breaker", Breaker: breaker.Config{Window: breaker.Consecutive, Count: row, Probes: 1,
+	again := pipeline.Step{Name: "again", Config: retry.Config{Attempts: attempts}}
+	guard := pipeline.Step{Name: "breaker", Config: breaker.Config{Window: breaker.Consecutive, Count: row, Probes: 1,
 		Open: backoff.Config{Kind: backoff.Constant, Base: time.Hour}}}
 	if h.word(1)%2 == 1 {
-		guard = pipeline.Step{Kind: pipeline.Limit, Name: "limit", Limit: limiter.Config{Count: row, Period: 1000 * time.Hour}}
+		guard = pipeline.Step{Name: "limit", Config: limiter.Config{Count: row, Period: 1000 * time.Hour}}
 	}
 	for _, inside := range [...]bool{true, false} {
 		m.meet()
@@ -105,10 +105,10 @@ func M5(m machine, h history) error {
 func M5Once(m machine, h history) error {
 	w := h.word(0)
 	gap, first, second := clock.Mark(1+w%8), clock.Mark(w>>3%8), clock.Mark(w>>6%8)
-	again := pipeline.Step{Kind: pipeline.Retry, Name: "again", Retry: retry.Config{Attempts: 2, Backoff: backoff.Config{Kind: backoff.Constant, Base: time.Duration(gap)}}}
-	guard := pipeline.Step{Kind: pipeline.Breaker, Name: "breaker", Breaker: breaker.Config{Window: breaker.Calls, Count: 1, Minimum: 1, Probes: 1,
+	again := pipeline.Step{Name: "again", Config: retry.Config{Attempts: 2, Backoff: backoff.Config{Kind: backoff.Constant, Base: time.Duration(gap)}}}
+	guard := pipeline.Step{Name: "breaker", Config: breaker.Config{Window: breaker.Calls, Count: 1, Minimum: 1, Probes: 1,
 		FailureRate: reducer.Whole, SlowOver: time.Duration(1 + w>>9%24), SlowRate: reducer.Whole, Open: backoff.Config{Kind: backoff.Constant, Base: time.Hour}}}
-	limit := pipeline.Step{Kind: pipeline.Limit, Name: "limit", Limit: limiter.Config{Count: 1, Period: 1000 * time.Hour}}
+	limit := pipeline.Step{Name: "limit", Config: limiter.Config{Count: 1, Period: 1000 * time.Hour}}
 	f := m.flows(pipeline.Policy{Steps: []pipeline.Step{guard, again}})
 	f.begin(1)
 	f.pass(first)
@@ -118,9 +118,9 @@ func M5Once(m machine, h history) error {
 	f.begin(1)
 	f.hear()
 	m.meet()
-	slow := first+gap+second > clock.Mark(guard.Breaker.SlowOver)
+	slow := first+gap+second > clock.Mark(pipeline.ConfigOf[breaker.Config](guard).SlowOver)
 	if t := f.said[len(f.said)-1]; (t.Kind == decision.Reject) != slow {
-		return fmt.Errorf("M5: after %d + %d + %d ns, of %s allowed: %s", first, gap, second, guard.Breaker.SlowOver, t.text())
+		return fmt.Errorf("M5: after %d + %d + %d ns, of %s allowed: %s", first, gap, second, pipeline.ConfigOf[breaker.Config](guard).SlowOver, t.text())
 	}
 	f = m.flows(pipeline.Policy{Steps: []pipeline.Step{limit, again}})
 	f.begin(1)
@@ -138,9 +138,9 @@ func M5Once(m machine, h history) error {
 // unlimited are steps that refuse nobody.
 func unlimited() []pipeline.Step {
 	return []pipeline.Step{
-		{Kind: pipeline.Limit, Name: "wide", Limit: limiter.Config{Count: 1_000_000_000, Period: time.Second}},
-		{Kind: pipeline.Bulkhead, Name: "roomy", Bulkhead: bulkhead.Config{Concurrent: bulkhead.MaxConcurrent}},
-		{Kind: pipeline.Timeout, Name: "patient", Timeout: timeout.Config{After: 100 * 365 * 24 * time.Hour}},
+		{Name: "wide", Config: limiter.Config{Count: 1_000_000_000, Period: time.Second}},
+		{Name: "roomy", Config: bulkhead.Config{Concurrent: bulkhead.MaxConcurrent}},
+		{Name: "patient", Config: timeout.Config{After: 100 * 365 * 24 * time.Hour}},
 	}
 }
 

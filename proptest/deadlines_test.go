@@ -75,7 +75,9 @@ func sleeps(said []told, x int) (is bool) {
 
 // votes reports whether a policy has a breaker.
 func votes(p pipeline.Policy) bool {
-	return slices.ContainsFunc(p.Steps, func(s pipeline.Step) bool { return s.Kind == pipeline.Breaker && s.Breaker != (breaker.Config{}) })
+	return slices.ContainsFunc(p.Steps, func(s pipeline.Step) bool {
+		return s.Kind() == pipeline.Breaker && pipeline.ConfigOf[breaker.Config](s) != (breaker.Config{})
+	})
 }
 
 // gives plays words and gives a call up at the mark. It returns false where

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
@@ -184,7 +185,9 @@ var flowRules = []flowRule{
 		}
 		return nil
 	},
-		mutant: "has one place more than it says", plant: following(func(steps []pipeline.Step) { steps[bulkheadStep].Bulkhead.Concurrent++ })},
+		mutant: "has one place more than it says", plant: following(func(steps []pipeline.Step) {
+			pipeline.Edit(&steps[bulkheadStep], func(c *bulkhead.Config) { c.Concurrent++ })
+		})},
 	{name: "K3", statement: "who runs holds a place, who waits stands in the queue, and nobody else", state: func(_ *twoCalls, s *flowState, _ clock.Mark) error {
 		_, _, places, err := s.cellStates()
 		if err != nil {
@@ -225,7 +228,9 @@ var flowRules = []flowRule{
 		}
 		return nil
 	},
-		mutant: "lets wait for longer than it says", plant: following(func(steps []pipeline.Step) { steps[bulkheadStep].Bulkhead.Wait++ })},
+		mutant: "lets wait for longer than it says", plant: following(func(steps []pipeline.Step) {
+			pipeline.Edit(&steps[bulkheadStep], func(c *bulkhead.Config) { c.Wait++ })
+		})},
 	{name: "B2", statement: "nobody starts while the breaker is open", step: func(_ *twoCalls, t *flowPassage) error {
 		_, br, _, err := t.Before.cellStates()
 		for _, d := range t.Effects.said {

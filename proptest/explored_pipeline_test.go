@@ -32,17 +32,17 @@ const (
 
 // exploredPolicy is in nanoseconds.
 var exploredPolicy = pipeline.Policy{Steps: []pipeline.Step{
-	{Kind: pipeline.Limit, Name: "limit", Limit: limiter.Config{Count: 1, Period: 2, Burst: 2}},
-	{Kind: pipeline.Breaker, Name: "breaker", Breaker: breaker.Config{Window: breaker.Consecutive, Count: 1, Probes: 1,
+	{Name: "limit", Config: limiter.Config{Count: 1, Period: 2, Burst: 2}},
+	{Name: "breaker", Config: breaker.Config{Window: breaker.Consecutive, Count: 1, Probes: 1,
 		Open: backoff.Config{Kind: backoff.Constant, Base: 2}}},
-	{Kind: pipeline.Bulkhead, Name: "places", Bulkhead: bulkhead.Config{Concurrent: 1, Queue: 1, Wait: 2}},
+	{Name: "places", Config: bulkhead.Config{Concurrent: 1, Queue: 1, Wait: 2}},
 }}
 
 // The machines of its cells, to read their states.
 var (
 	flowBucket  = must(tokenbucket.New(tokenbucket.Config{Count: 1, Period: 2, Burst: 2}))
-	flowBreaker = must(breaker.New(exploredPolicy.Steps[breakerStep].Breaker))
-	flowPlaces  = must(bulkhead.New(exploredPolicy.Steps[bulkheadStep].Bulkhead))
+	flowBreaker = must(breaker.New(pipeline.ConfigOf[breaker.Config](exploredPolicy.Steps[breakerStep])))
+	flowPlaces  = must(bulkhead.New(pipeline.ConfigOf[bulkhead.Config](exploredPolicy.Steps[bulkheadStep])))
 )
 
 // flowState is two calls, and the cells that they share.

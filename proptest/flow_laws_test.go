@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
 )
 
 // The laws of every reducer, for a whole policy with calls under way.
@@ -24,7 +25,7 @@ func (m machine) alike(name string, a, b *flow) error {
 // jitteredPolicy draws a policy with random delays.
 func jitteredPolicy(h history) pipeline.Policy {
 	p := drawPolicy(h.word(0)|2, true)
-	p.Steps[find(p, "again")].Retry.Backoff.Jitter = backoff.Full
+	pipeline.Edit(&p.Steps[find(p, "again")], func(c *retry.Config) { c.Backoff.Jitter = backoff.Full })
 	return p
 }
 

@@ -88,10 +88,10 @@ type books struct {
 func G15Metrics(m machine, h history) error {
 	clock := &clock.Virtual{}
 	w := h.word(0)
-	again := pipeline.Step{Kind: pipeline.Retry, Name: "again", Retry: retry.Config{Attempts: 1 + uint32(w%3)}}
-	guard := pipeline.Step{Kind: pipeline.Breaker, Name: "breaker", Breaker: drawBreaker(w>>2, breaker.Calls, false)}
-	guard.Breaker.Open = backoff.Config{Kind: backoff.Constant, Base: 8}
-	limit := pipeline.Step{Kind: pipeline.Limit, Name: "limit", Limit: drawLimit(w>>20, 0, alone)}
+	again := pipeline.Step{Name: "again", Config: retry.Config{Attempts: 1 + uint32(w%3)}}
+	guard := pipeline.Step{Name: "breaker", Config: drawBreaker(w>>2, breaker.Calls, false)}
+	pipeline.Edit(&guard, func(c *breaker.Config) { c.Open = backoff.Config{Kind: backoff.Constant, Base: 8} })
+	limit := pipeline.Step{Name: "limit", Config: drawLimit(w>>20, 0, alone)}
 	p := must(sluice.New(pipeline.Policy{Name: "p", Steps: []pipeline.Step{again, guard, limit}}, sluice.WithClock(clock)))
 	var metrics sluice.Metrics
 	m.counts(p, metrics.Observe)

@@ -6,8 +6,12 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -28,7 +32,7 @@ func newNest(p pipeline.Policy, split int) *nest {
 	n := &nest{outer: newFlow(pipeline.Policy{Steps: p.Steps[:split]}), inner: newFlow(pipeline.Policy{Steps: p.Steps[split:]}),
 		running: map[int]int{}, inside: map[int]int{}, refused: (*nest).giveUp}
 	if i := find(p, "whole"); i == 0 {
-		n.after = p.Steps[0].Timeout.After
+		n.after = pipeline.ConfigOf[timeout.Config](p.Steps[0]).After
 	}
 	return n
 }
@@ -131,14 +135,13 @@ func (n *nest) happen(w uint64) {
 func nesting(h history) (p pipeline.Policy, split int) {
 	p = drawPolicy(h.word(0)|0b1000001, true)
 	if i := find(p, "breaker"); i >= 0 {
-		b := &p.Steps[i].Breaker
-		b.SlowOver, b.SlowRate = 0, 0
+		pipeline.Edit(&p.Steps[i], func(c *breaker.Config) { c.SlowOver, c.SlowRate = 0, 0 })
 		if j := find(p, "again"); j >= 0 && h.word(1)>>4%2 == 0 {
 			p.Steps[i], p.Steps[j] = p.Steps[j], p.Steps[i]
 		}
 	}
 	split = 1
-	for split < len(p.Steps)-1 && (p.Steps[split].Kind == pipeline.Breaker || p.Steps[split].Kind == pipeline.Retry) {
+	for split < len(p.Steps)-1 && (p.Steps[split].Kind() == pipeline.Breaker || p.Steps[split].Kind() == pipeline.Retry) {
 		split++
 	}
 	split -= int(h.word(1) % uint64(split))
@@ -149,12 +152,13 @@ func nesting(h history) (p pipeline.Policy, split int) {
 	if guard >= 0 && guard < split {
 		// What ends inside at the mark at which a probe's time is over outside
 		// comes too late for it.
-		p.Steps[guard].Breaker.Open, p.Steps[guard].Breaker.HalfOpenMax = backoff.Config{Kind: backoff.Constant, Base: time.Hour}, 0
+		pipeline.Edit(&p.Steps[guard], func(c *breaker.Config) {
+			c.Open, c.HalfOpenMax = backoff.Config{Kind: backoff.Constant, Base: time.Hour}, 0
+		})
 		// And it takes what waits inside for what runs, whose cut is a failure.
 		for i := range p.Steps {
-			s := &p.Steps[i]
-			s.Limit.Wait, s.Limit.Queue, s.Limit.Order = 0, 0, 0
-			s.Bulkhead.Wait, s.Bulkhead.Queue, s.Bulkhead.Order = 0, 0, 0
+			pipeline.Edit(&p.Steps[i], func(c *limiter.Config) { c.Wait, c.Queue, c.Order = 0, 0, 0 })
+			pipeline.Edit(&p.Steps[i], func(c *bulkhead.Config) { c.Wait, c.Queue, c.Order = 0, 0, 0 })
 		}
 	}
 	return p, split

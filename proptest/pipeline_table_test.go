@@ -4,9 +4,12 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -40,7 +43,7 @@ var pipelineLines = []property{
 	{"M1", "a call ends by the end of its outermost timeout", M1, []machine{flowing},
 		under("takes a nanosecond longer", func(p *pipeline.Policy) {
 			if i := find(*p, "whole"); i >= 0 {
-				p.Steps[i].Timeout.After++
+				pipeline.Edit(&p.Steps[i], func(c *timeout.Config) { c.After++ })
 			}
 		})},
 	{"M2", "a deadline leaves what was finished before it and says that it cut; whoever was told something before is told the same", M2, []machine{flowing},
@@ -61,11 +64,11 @@ var pipelineLines = []property{
 		under("turns the order around", func(p *pipeline.Policy) { slices.Reverse(p.Steps) })},
 	{"M5", "what stands above a retry is passed once: a breaker takes the time of the whole call, a limiter keeps what ran", M5Once, []machine{flowing},
 		under("takes a nanosecond too much for fast", func(p *pipeline.Policy) {
-			p.Steps[0].Breaker.SlowOver++
+			pipeline.Edit(&p.Steps[0], func(c *breaker.Config) { c.SlowOver++ })
 		})},
 	{"M6", "steps that refuse nobody change nothing", M6, []machine{flowing},
 		under("has a narrow place", func(p *pipeline.Policy) {
-			p.Steps[find(*p, "roomy")].Bulkhead.Concurrent = 1
+			pipeline.Edit(&p.Steps[find(*p, "roomy")], func(c *bulkhead.Config) { c.Concurrent = 1 })
 		})},
 	{"M6", "a policy in two parts, one inside the other, decides as it does in one piece", M6Nested,
 		[]machine{{name: "pipeline in a pipeline", nests: newNest}},

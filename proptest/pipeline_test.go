@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -165,19 +166,19 @@ func played(m machine, p pipeline.Policy, h history) *flow {
 // timeout, in the order in which they belong.
 func drawPolicy(w uint64, waits bool) pipeline.Policy {
 	all := []pipeline.Step{
-		{Kind: pipeline.Timeout, Name: "whole", Timeout: timeout.Config{After: time.Duration(1 + w>>7%60)}},
-		{Kind: pipeline.Retry, Name: "again", Retry: retry.Config{Attempts: 1 + uint32(w>>13%3), Backoff: backoff.Config{Kind: backoff.Constant, Base: time.Duration(1 + w>>15%8)}}},
-		{Kind: pipeline.Breaker, Name: "breaker", Breaker: drawBreaker(w>>11, pick(w>>18, breaker.Calls, breaker.Consecutive), false)},
-		{Kind: pipeline.Limit, Name: "first", Limit: drawLimit(w>>20, pick(w>>20, limiter.TokenBucket, limiter.FixedWindow, limiter.SlidingCounter), alone)},
-		{Kind: pipeline.Limit, Name: "second", Limit: drawLimit(w>>27, limiter.TokenBucket, alone)},
-		{Kind: pipeline.Bulkhead, Name: "places", Bulkhead: drawBulkhead(history{w >> 33}).bulkhead},
-		{Kind: pipeline.Timeout, Name: "each", Timeout: timeout.Config{After: time.Duration(1 + w>>40%20)}},
+		{Name: "whole", Config: timeout.Config{After: time.Duration(1 + w>>7%60)}},
+		{Name: "again", Config: retry.Config{Attempts: 1 + uint32(w>>13%3), Backoff: backoff.Config{Kind: backoff.Constant, Base: time.Duration(1 + w>>15%8)}}},
+		{Name: "breaker", Config: drawBreaker(w>>11, pick(w>>18, breaker.Calls, breaker.Consecutive), false)},
+		{Name: "first", Config: drawLimit(w>>20, pick(w>>20, limiter.TokenBucket, limiter.FixedWindow, limiter.SlidingCounter), alone)},
+		{Name: "second", Config: drawLimit(w>>27, limiter.TokenBucket, alone)},
+		{Name: "places", Config: drawBulkhead(history{w >> 33}).bulkhead},
+		{Name: "each", Config: timeout.Config{After: time.Duration(1 + w>>40%20)}},
 	}
 	if waits && w>>50%2 == 0 {
-		all[4].Limit = drawLimit(w>>27, limiter.TokenBucket, oldest)
+		all[4].Config = drawLimit(w>>27, limiter.TokenBucket, oldest)
 	}
 	if !waits {
-		all[5].Bulkhead.Queue, all[5].Bulkhead.Wait, all[5].Bulkhead.Order = 0, 0, 0
+		pipeline.Edit(&all[5], func(c *bulkhead.Config) { c.Queue, c.Wait, c.Order = 0, 0, 0 })
 	}
 	var p pipeline.Policy
 	for i, step := range all {
@@ -239,7 +240,7 @@ func M1(m machine, h history) error {
 		if t.Kind == decision.Timeout && t.Step == "whole" {
 			m.meet()
 		}
-		if lasted := t.At.Sub(f.began[t.call]); lasted > p.Steps[i].Timeout.After {
+		if lasted := t.At.Sub(f.began[t.call]); lasted > pipeline.ConfigOf[timeout.Config](p.Steps[i]).After {
 			return fmt.Errorf("M1: after %s: %s", lasted, t.text())
 		}
 	}
@@ -281,7 +282,7 @@ func M4(m machine, h history) error {
 	for i, a := range got {
 		kind := map[pipeline.Kind]reducer.Kind{pipeline.Limit: reducer.Cancel, pipeline.Breaker: reducer.Record, pipeline.Bulkhead: reducer.Release}
 		step := plan.Step(int(want[i].ID - 100))
-		if a.ID != want[i].ID || a.Kind != kind[step.Kind] || a.Kind == reducer.Record && a.Outcome != reducer.Cancelled {
+		if a.ID != want[i].ID || a.Kind != kind[step.Kind()] || a.Kind == reducer.Record && a.Outcome != reducer.Cancelled {
 			return fmt.Errorf("M4: %s undoes %s", a, step.Name)
 		}
 	}

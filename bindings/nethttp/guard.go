@@ -58,7 +58,7 @@ func newView(plan *pipeline.Plan) *view {
 func (v *view) kind(step string) pipeline.Kind {
 	for i := range v.plan.Len() {
 		if v.plan.StepName(i) == step {
-			return v.plan.Step(i).Kind
+			return v.plan.Step(i).Kind()
 		}
 	}
 	return 0

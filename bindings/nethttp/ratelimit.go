@@ -29,14 +29,15 @@ func limitViews(plan *pipeline.Plan) []limitView {
 	for i := range plan.Len() {
 		s := plan.Step(i)
 		name, ok := quoted(s.Name)
-		if s.Kind != pipeline.Limit || s.Shadow || !ok {
+		c, limits := s.Config.(limiter.Config)
+		if !limits || s.Shadow || !ok {
 			continue
 		}
-		v := limitView{step: i, name: name, burst: uint64(s.Limit.Count)}
-		if s.Limit.Algorithm == limiter.TokenBucket && s.Limit.Burst > 0 {
-			v.burst = uint64(s.Limit.Burst)
+		v := limitView{step: i, name: name, burst: uint64(c.Count)}
+		if c.Algorithm == limiter.TokenBucket && c.Burst > 0 {
+			v.burst = uint64(c.Burst)
 		}
-		v.count, v.window = perSeconds(uint64(s.Limit.Count), s.Limit.Period)
+		v.count, v.window = perSeconds(uint64(c.Count), c.Period)
 		list = append(list, v)
 	}
 	return list

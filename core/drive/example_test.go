@@ -16,8 +16,8 @@ import (
 // One call at a time, each for five seconds at most.
 func Example() {
 	plan, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{
-		{Kind: pipeline.Bulkhead, Bulkhead: bulkhead.Config{Concurrent: 1, Queue: 5}},
-		{Kind: pipeline.Timeout, Timeout: timeout.Config{After: 5 * time.Second}},
+		{Config: bulkhead.Config{Concurrent: 1, Queue: 5}},
+		{Config: timeout.Config{After: 5 * time.Second}},
 	}})
 	if err != nil {
 		fmt.Println(err)

@@ -18,10 +18,15 @@ import (
 )
 
 var (
-	cut   = pipeline.Step{Kind: pipeline.Timeout, Timeout: timeout.Config{After: 10 * time.Second, Soft: 8 * time.Second}}
-	tries = pipeline.Step{Kind: pipeline.Retry, Retry: retry.Config{Attempts: 2, Backoff: backoff.Config{Kind: backoff.Constant, Base: time.Second}}}
-	limit = pipeline.Step{Kind: pipeline.Limit, Limit: limiter.Config{Count: 1, Period: time.Second}}
+	cut   = pipeline.Step{Config: timeout.Config{After: 10 * time.Second, Soft: 8 * time.Second}}
+	tries = pipeline.Step{Config: retry.Config{Attempts: 2, Backoff: backoff.Config{Kind: backoff.Constant, Base: time.Second}}}
+	limit = pipeline.Step{Config: limiter.Config{Count: 1, Period: time.Second}}
 )
+
+// unknown is a configuration of no mechanism.
+type unknown struct{}
+
+func (unknown) Kind() pipeline.Kind { return 99 }
 
 func named(s pipeline.Step, name string) pipeline.Step {
 	s.Name = name
@@ -37,15 +42,15 @@ func TestCompileErrors(t *testing.T) {
 		"steps: a policy has 1 to 16 steps":                                                      {Steps: many},
 		"steps: one may be a retry":                                                              {Steps: []pipeline.Step{tries, named(tries, "again")}},
 		"fallback.status: found 700; allowed: 100 to 599":                                        {Steps: []pipeline.Step{cut}, Fallback: &fallback.Config{Status: 700}},
-		"steps[1].timeout.after: found 0s; allowed: more than 0":                                 {Steps: []pipeline.Step{cut, {Kind: pipeline.Timeout}}},
-		"steps[0].retry.attempts: found 0; allowed: 1 to 1000":                                   {Steps: []pipeline.Step{{Kind: pipeline.Retry}}},
-		"steps[0].breaker.window.calls: found 0; allowed: 1 to 10000":                            {Steps: []pipeline.Step{{Kind: pipeline.Breaker, Breaker: breaker.Config{}}}},
-		"steps[0].limit.rate.count: found 0; allowed: 1 to 1000000000":                           {Steps: []pipeline.Step{{Kind: pipeline.Limit}}},
-		"steps[0].bulkhead.concurrent: found 0; allowed: 1 to 1000000":                           {Steps: []pipeline.Step{{Kind: pipeline.Bulkhead, Bulkhead: bulkhead.Config{}}}},
-		"steps[0].unknown.kind: found 99; allowed: a mechanism of this package":                  {Steps: []pipeline.Step{{Kind: 99}}},
+		"steps[1].timeout.after: found 0s; allowed: more than 0":                                 {Steps: []pipeline.Step{cut, {Config: timeout.Config{}}}},
+		"steps[0].retry.attempts: found 0; allowed: 1 to 1000":                                   {Steps: []pipeline.Step{{Config: retry.Config{}}}},
+		"steps[0].breaker.window.calls: found 0; allowed: 1 to 10000":                            {Steps: []pipeline.Step{{Config: breaker.Config{}}}},
+		"steps[0].limit.rate.count: found 0; allowed: 1 to 1000000000":                           {Steps: []pipeline.Step{{Config: limiter.Config{}}}},
+		"steps[0].bulkhead.concurrent: found 0; allowed: 1 to 1000000":                           {Steps: []pipeline.Step{{Config: bulkhead.Config{}}}},
+		"steps[0].unknown.kind: found 99; allowed: a mechanism of this package":                  {Steps: []pipeline.Step{{Config: unknown{}}}},
 		"steps[1].limit.name: another step has it":                                               {Steps: []pipeline.Step{named(cut, "limit"), limit}},
 		"steps[0].timeout.name: deadline is reserved":                                            {Steps: []pipeline.Step{named(cut, pipeline.Deadline)}},
-		"steps[0].limit.algorithm: found 9; allowed: TokenBucket, FixedWindow or SlidingCounter": {Steps: []pipeline.Step{{Kind: pipeline.Limit, Limit: limiter.Config{Algorithm: 9}}}},
+		"steps[0].limit.algorithm: found 9; allowed: TokenBucket, FixedWindow or SlidingCounter": {Steps: []pipeline.Step{{Config: limiter.Config{Algorithm: 9}}}},
 	} {
 		_, err := pipeline.Compile(p)
 		if err == nil || err.Error() != want {
@@ -56,7 +61,7 @@ func TestCompileErrors(t *testing.T) {
 		t.Error("a policy without steps compiles")
 	}
 	var config *reducer.ConfigError
-	if _, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{{Kind: pipeline.Limit}}}); !errors.As(err, &config) || config.Field != "rate.count" {
+	if _, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{{Config: limiter.Config{}}}}); !errors.As(err, &config) || config.Field != "rate.count" {
 		t.Errorf("%v hides the mechanism's own error", err)
 	}
 }

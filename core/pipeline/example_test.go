@@ -15,8 +15,8 @@ import (
 // A call through two steps, with its driver played by hand.
 func Example() {
 	plan, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{
-		{Kind: pipeline.Timeout, Timeout: timeout.Config{After: 10 * time.Second}},
-		{Kind: pipeline.Retry, Retry: retry.Config{Attempts: 2, Backoff: backoff.Config{Kind: backoff.Constant, Base: time.Second}}},
+		{Config: timeout.Config{After: 10 * time.Second}},
+		{Config: retry.Config{Attempts: 2, Backoff: backoff.Config{Kind: backoff.Constant, Base: time.Second}}},
 	}})
 	if err != nil {
 		fmt.Println(err)

@@ -6,8 +6,12 @@ import (
 	"strconv"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/reducer"
@@ -62,26 +66,26 @@ func Compile(p Policy) (*Plan, error) {
 	}
 	for i := range plan.steps {
 		step, s := &plan.steps[i], &plan.stages[i]
-		if step.Kind == Retry {
+		if step.Kind() == Retry {
 			if plan.retry >= 0 {
 				return nil, errRetries
 			}
 			plan.retry = i
 		}
 		if err := s.compile(step); err != nil {
-			return nil, &StepError{Index: i, Kind: step.Kind, Err: err}
+			return nil, &StepError{Index: i, Kind: step.Kind(), Err: err}
 		}
 		plan.random = plan.random || s.retry != nil && s.retry.Random()
-		if s.maker != nil && step.Kind != Retry {
+		if s.maker != nil && step.Kind() != Retry {
 			plan.asks |= 1 << i
 		}
 		if len(step.Per) > 0 {
 			plan.keyed |= 1 << i
 		}
-		if step.Kind == Timeout {
+		if step.Kind() == Timeout {
 			plan.timeouts |= 1 << i
 		}
-		if step.Kind == Breaker && !step.Shadow && plan.retry >= 0 {
+		if step.Kind() == Breaker && !step.Shadow && plan.retry >= 0 {
 			plan.breakers |= 1 << i
 		}
 	}
@@ -89,22 +93,22 @@ func Compile(p Policy) (*Plan, error) {
 }
 
 func (s *stage) compile(step *Step) (err error) {
-	s.kind, s.shadow = step.Kind, step.Shadow
-	switch step.Kind {
+	s.kind, s.shadow = step.Kind(), step.Shadow
+	switch step.Kind() {
 	case Timeout:
-		s.timeout, err = timeout.New(step.Timeout)
+		s.timeout, err = timeout.New(ConfigOf[timeout.Config](*step))
 	case Retry:
-		if s.retry, err = retry.New(step.Retry); err == nil && s.retry.Budget() != nil {
+		if s.retry, err = retry.New(ConfigOf[retry.Config](*step)); err == nil && s.retry.Budget() != nil {
 			s.maker = cell.ForBudget(s.retry.Budget())
 		}
 	case Breaker:
-		s.maker, err = cell.ForBreaker(step.Breaker)
+		s.maker, err = cell.ForBreaker(ConfigOf[breaker.Config](*step))
 	case Limit:
-		s.maker, err = cell.ForLimit(step.Limit)
+		s.maker, err = cell.ForLimit(ConfigOf[limiter.Config](*step))
 	case Bulkhead:
-		s.maker, err = cell.ForBulkhead(step.Bulkhead)
+		s.maker, err = cell.ForBulkhead(ConfigOf[bulkhead.Config](*step))
 	default:
-		err = reducer.BadCount("kind", uint64(step.Kind), "a mechanism of this package")
+		err = reducer.BadCount("kind", uint64(step.Kind()), "a mechanism of this package")
 	}
 	return err
 }
@@ -112,22 +116,22 @@ func (s *stage) compile(step *Step) (err error) {
 // nameSteps gives unnamed steps their names: the mechanism, then limit-2 for
 // the second limit.
 func (p *Plan) nameSteps() error {
-	var seen [len(kindNames)]int
+	var seen [mechanism.Kinds]int
 	for i := range p.steps {
 		s := &p.steps[i]
-		seen[s.Kind]++
+		seen[s.Kind()]++
 		if s.Name == "" {
-			s.Name = s.Kind.String()
-			if n := seen[s.Kind]; n > 1 {
+			s.Name = s.Kind().String()
+			if n := seen[s.Kind()]; n > 1 {
 				s.Name += "-" + strconv.Itoa(n)
 			}
 		}
 		if s.Name == Deadline {
-			return &StepError{Index: i, Kind: s.Kind, Err: errReserved}
+			return &StepError{Index: i, Kind: s.Kind(), Err: errReserved}
 		}
 		for j := range i {
 			if p.steps[j].Name == s.Name {
-				return &StepError{Index: i, Kind: s.Kind, Err: errTwins}
+				return &StepError{Index: i, Kind: s.Kind(), Err: errTwins}
 			}
 		}
 	}
@@ -256,7 +260,7 @@ func (p *Plan) SoftAt(c *Call, i int) clock.Mark {
 	if t == nil || i >= int(c.Entered) {
 		return clock.Never
 	}
-	return t.Warn(c.Slots[i].Mark.Add(-p.steps[i].Timeout.After))
+	return t.Warn(c.Slots[i].Mark.Add(-ConfigOf[timeout.Config](p.steps[i]).After))
 }
 
 // ResumesAt returns the mark at which the next attempt starts, clock.Never for none.

@@ -1,42 +1,63 @@
 package pipeline
 
 import (
-	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/fallback"
-	"github.com/sluice-go/sluice/core/limiter"
-	"github.com/sluice-go/sluice/core/retry"
-	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/core/mechanism"
 )
 
 // Kind names the mechanism of a step.
-type Kind uint8
+type Kind = mechanism.Kind
 
-// The mechanisms, in the order of the list that a step is looked up in.
+// The mechanisms.
 const (
-	Timeout Kind = iota + 1
-	Retry
-	Breaker
-	Limit
-	Bulkhead
+	Timeout  = mechanism.Timeout
+	Retry    = mechanism.Retry
+	Breaker  = mechanism.Breaker
+	Limit    = mechanism.Limit
+	Bulkhead = mechanism.Bulkhead
+	Hedge    = mechanism.Hedge
+	Adaptive = mechanism.Adaptive
 )
-
-var kindNames = [...]string{"", "timeout", "retry", "breaker", "limit", "bulkhead"}
-
-// String returns the name that the policy document uses.
-func (k Kind) String() string {
-	if int(k) < len(kindNames) {
-		return kindNames[k]
-	}
-	return "unknown"
-}
 
 // MaxSteps is the most steps of a policy.
 const MaxSteps = 16
 
-// Step is one mechanism of a policy.
+// Limits of the number of keys of a step.
+const (
+	// DefaultKeys is the number of keys of a step that names none.
+	DefaultKeys = 100_000
+	// MaxKeys is the greatest number of keys of a step.
+	MaxKeys = 10_000_000
+)
+
+// WhenFull says what a new key gets when a step has its greatest number of keys.
+type WhenFull uint8
+
+// What a new key gets.
+const (
+	// FullEvict removes the cell of the key that has been unused the longest.
+	FullEvict WhenFull = iota
+	// FullShare uses the step's shared cell, and evicts nothing.
+	FullShare
+)
+
+// Missing says what a call gets that has none of the attributes of a step.
+type Missing uint8
+
+// What a call without a key gets.
+const (
+	// MissingShare uses the step's shared cell.
+	MissingShare Missing = iota
+	// MissingDeny refuses the call.
+	MissingDeny
+	// MissingSkip admits the call at the step without asking it.
+	MissingSkip
+)
+
+// Step is one mechanism of a policy. A copy shares nothing but Per.
 type Step struct {
-	Kind Kind
+	// Config is the mechanism and its settings: a timeout.Config, for example.
+	Config mechanism.Config
 	// Name is unique in the policy. Decisions, metrics and reconfiguration
 	// refer to it. Empty means the mechanism's name, then limit-2 and so on.
 	Name string
@@ -45,13 +66,37 @@ type Step struct {
 	// Per lists the attributes whose values have a cell each: "key" or, as in
 	// "header:x-tenant", whatever the driver offers. Empty: one cell for all.
 	Per []string
+	// Keys is the greatest number of keys with a cell, 1 to MaxKeys. 0 means
+	// DefaultKeys. It needs Per, as WhenFull and Missing do.
+	Keys uint32
+	// WhenFull says what a new key gets beyond Keys.
+	WhenFull WhenFull
+	// Missing says what a call without a key gets.
+	Missing Missing
+}
 
-	// The settings of the Kind; the others are ignored.
-	Timeout  timeout.Config
-	Retry    retry.Config
-	Breaker  breaker.Config
-	Limit    limiter.Config
-	Bulkhead bulkhead.Config
+// Kind returns the mechanism, 0 for a step without a configuration.
+func (s Step) Kind() Kind {
+	if s.Config == nil {
+		return 0
+	}
+	return s.Config.Kind()
+}
+
+// ConfigOf returns the configuration of a step, the zero C when the step is of
+// another mechanism.
+func ConfigOf[C mechanism.Config](s Step) C {
+	c, _ := s.Config.(C)
+	return c
+}
+
+// Edit changes the configuration of a step. It does nothing when the step is of
+// another mechanism.
+func Edit[C mechanism.Config](s *Step, change func(*C)) {
+	if c, ok := s.Config.(C); ok {
+		change(&c)
+		s.Config = c
+	}
 }
 
 // Policy is a parsed policy: steps, outermost first.

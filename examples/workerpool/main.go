@@ -17,8 +17,8 @@ import (
 
 func main() {
 	pool, err := sluice.New(pipeline.Policy{Name: "jobs", Steps: []pipeline.Step{
-		{Kind: pipeline.Limit, Limit: limiter.Config{Count: 2000, Period: time.Second, Burst: 10, Wait: time.Second, Queue: 200}},
-		{Kind: pipeline.Bulkhead, Bulkhead: bulkhead.Config{Concurrent: 4, Queue: 200}},
+		{Config: limiter.Config{Count: 2000, Period: time.Second, Burst: 10, Wait: time.Second, Queue: 200}},
+		{Config: bulkhead.Config{Concurrent: 4, Queue: 200}},
 	}})
 	if err != nil {
 		log.Fatal(err)

@@ -11,7 +11,7 @@ import (
 )
 
 func decorrelated() pipeline.Step {
-	return pipeline.Step{Kind: pipeline.Retry, Retry: retry.Config{
+	return pipeline.Step{Config: retry.Config{
 		Attempts: 3, Backoff: cfg.Config{Kind: cfg.Decorrelated, Base: second, Max: 9 * second},
 	}}
 }

@@ -8,12 +8,15 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
 )
 
 func TestRetries(t *testing.T) {
 	budgeted := retryStep(9, second)
-	budgeted.Retry.Budgeted = true
-	budgeted.Retry.Budget = budget.Config{Ratio: 500_000, MinimumCount: 1, MinimumPeriod: 10 * second, Window: 10 * second}
+	pipeline.Edit(&budgeted, func(c *retry.Config) {
+		c.Budgeted = true
+		c.Budget = budget.Config{Ratio: 500_000, MinimumCount: 1, MinimumPeriod: 10 * second, Window: 10 * second}
+	})
 	run(t, []script{
 		{name: "attempts and pushback", steps: []pipeline.Step{retryStep(2, second)}, marked: true,
 			log: "0s call 1\n 0s done 1 fail\n 1s done 1 throttle\n 2s call 2\n 2s done 2 fail after=-1ns\n 3s call 3\n 3s done 3 throttle after=5s\n 8s done 3 ok after=9s",

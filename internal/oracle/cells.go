@@ -5,7 +5,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
 )
 
 // group is the cells of one step, shared by all plans in which it was matched.
@@ -39,15 +43,15 @@ func (g *group) cell(event Event) *cell {
 		}
 	}
 	c := &cell{key: key}
-	switch g.step.Kind {
+	switch g.step.Kind() {
 	case pipeline.Limit:
-		c.limit = newLimit(g.step.Limit)
+		c.limit = newLimit(pipeline.ConfigOf[limiter.Config](g.step))
 	case pipeline.Breaker:
-		c.breaker = &breakerCell{cfg: g.step.Breaker, until: never, lastDelay: -1}
+		c.breaker = &breakerCell{cfg: pipeline.ConfigOf[breaker.Config](g.step), until: never, lastDelay: -1}
 	case pipeline.Bulkhead:
-		c.bulkhead = &bulkheadCell{cfg: g.step.Bulkhead}
+		c.bulkhead = &bulkheadCell{cfg: pipeline.ConfigOf[bulkhead.Config](g.step)}
 	case pipeline.Retry:
-		c.budget = &budgetCell{cfg: g.step.Retry.Budget}
+		c.budget = &budgetCell{cfg: pipeline.ConfigOf[retry.Config](g.step).Budget}
 	}
 	g.cells = append(g.cells, c)
 	return c
@@ -61,22 +65,22 @@ func (e *Engine) compile(policy pipeline.Policy) *plan {
 	p := &plan{retry: -1, fallback: policy.Fallback != nil}
 	seen := map[pipeline.Kind]int{}
 	for i, s := range policy.Steps {
-		seen[s.Kind]++
+		seen[s.Kind()]++
 		if s.Name == "" {
-			s.Name = s.Kind.String()
-			if n := seen[s.Kind]; n > 1 {
+			s.Name = s.Kind().String()
+			if n := seen[s.Kind()]; n > 1 {
 				s.Name += "-" + strconv.Itoa(n)
 			}
 		}
 		s.Name = strings.Clone(s.Name)
-		if s.Kind == pipeline.Retry {
+		if s.Kind() == pipeline.Retry {
 			p.retry = i
 		}
 		g := e.matched(s)
 		if g == nil {
 			g = &group{step: s}
 			e.groups = append(e.groups, g)
-			if s.Kind == pipeline.Limit && len(s.Per) == 0 {
+			if s.Kind() == pipeline.Limit && len(s.Per) == 0 {
 				// A limiter for all is full from the start on, and
 				// carries that over.
 				g.cell(Event{})
@@ -93,10 +97,10 @@ func (e *Engine) matched(s pipeline.Step) *group {
 		return nil
 	}
 	for _, old := range e.plan.steps {
-		if old.Name != s.Name || old.Kind != s.Kind || !slices.Equal(old.Per, s.Per) {
+		if old.Name != s.Name || old.Kind() != s.Kind() || !slices.Equal(old.Per, s.Per) {
 			continue
 		}
-		if s.Kind == pipeline.Retry && old.Retry.Budgeted != s.Retry.Budgeted {
+		if s.Kind() == pipeline.Retry && pipeline.ConfigOf[retry.Config](old.Step).Budgeted != pipeline.ConfigOf[retry.Config](s).Budgeted {
 			continue
 		}
 		return old.group
@@ -114,13 +118,13 @@ func (e *Engine) configure(policy pipeline.Policy) {
 		for _, c := range s.group.cells {
 			switch {
 			case c.limit != nil:
-				c.limit.configure(s.Limit, e.now)
+				c.limit.configure(pipeline.ConfigOf[limiter.Config](s.Step), e.now)
 			case c.breaker != nil:
-				c.breaker.configure(s.Breaker, e.now)
+				c.breaker.configure(pipeline.ConfigOf[breaker.Config](s.Step), e.now)
 			case c.bulkhead != nil:
-				c.bulkhead.cfg = s.Bulkhead
+				c.bulkhead.cfg = pipeline.ConfigOf[bulkhead.Config](s.Step)
 			case c.budget != nil:
-				c.budget.configure(s.Retry.Budget)
+				c.budget.configure(pipeline.ConfigOf[retry.Config](s.Step).Budget)
 			}
 		}
 	}

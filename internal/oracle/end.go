@@ -1,6 +1,9 @@
 package oracle
 
-import "github.com/sluice-go/sluice/core/pipeline"
+import (
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+)
 
 // timeout lets the timeout of step i, or the call's own for -1, come: a shadow
 // one says so, another cuts what the call does.
@@ -56,7 +59,7 @@ func (e *Engine) endAttempt(c *call, outcome string, retryAfter *int64) {
 // checks come in the order of POLICY.md.
 func (e *Engine) decide(c *call, outcome string, retryAfter *int64) (int64, string) {
 	r := c.plan.retry
-	cfg := c.plan.steps[r].Retry
+	cfg := pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step)
 	if c.started >= int(cfg.Attempts) {
 		return 0, "attempts"
 	}
@@ -77,7 +80,7 @@ func (e *Engine) decide(c *call, outcome string, retryAfter *int64) (int64, stri
 		}
 	}
 	for i := r + 1; i < len(c.plan.steps); i++ {
-		if s := c.plan.steps[i]; s.Kind == pipeline.Breaker && !s.Shadow && c.cell(i).breaker.openAt(until) {
+		if s := c.plan.steps[i]; s.Kind() == pipeline.Breaker && !s.Shadow && c.cell(i).breaker.openAt(until) {
 			return 0, "open"
 		}
 	}

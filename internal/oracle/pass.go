@@ -3,6 +3,8 @@ package oracle
 import (
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
 )
 
 // waiter is a call, or the phantom of one, in the queue of a cell.
@@ -70,7 +72,7 @@ func (e *Engine) pass(c *call, from int) {
 	c.attemptAt = e.now
 	if c.started == 1 {
 		c.firstAt = e.now
-		if r := c.plan.retry; r >= 0 && c.plan.steps[r].Retry.Budgeted {
+		if r := c.plan.retry; r >= 0 && pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step).Budgeted {
 			c.cell(r).budget.first(e.now)
 		}
 	}
@@ -80,9 +82,9 @@ func (e *Engine) pass(c *call, from int) {
 // passStep reports whether the call goes on below step i.
 func (e *Engine) passStep(c *call, i int) bool {
 	s := c.plan.steps[i]
-	switch s.Kind {
+	switch s.Kind() {
 	case pipeline.Timeout:
-		c.timers[i+1] = timer{at: after(e.now, int64(s.Timeout.After)), set: true}
+		c.timers[i+1] = timer{at: after(e.now, int64(pipeline.ConfigOf[timeout.Config](s.Step).After)), set: true}
 		return true
 	case pipeline.Retry:
 		return true

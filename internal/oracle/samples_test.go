@@ -47,16 +47,16 @@ func samplePolicies() map[string]pipeline.Policy {
 		"bucket": {Steps: []pipeline.Step{
 			limitStep(limiter.Config{Count: 1, Period: time.Second, Burst: 2, Wait: 2 * time.Second, Queue: 2}),
 		}},
-		"breaker": {Steps: []pipeline.Step{{Kind: pipeline.Breaker, Breaker: breaker.Config{
+		"breaker": {Steps: []pipeline.Step{{Config: breaker.Config{
 			Count: 4, Minimum: 4, FailureRate: 500_000, Probes: 2,
 			Open: backoff.Config{Kind: backoff.Constant, Base: 10 * time.Second},
 		}}}},
-		"queue": {Steps: []pipeline.Step{{Kind: pipeline.Bulkhead, Bulkhead: bulkhead.Config{
+		"queue": {Steps: []pipeline.Step{{Config: bulkhead.Config{
 			Concurrent: 1, Queue: 2, Wait: 3 * time.Second,
 		}}}},
 		"retry": {Steps: []pipeline.Step{
 			timeoutStep(10 * time.Second),
-			{Kind: pipeline.Retry, Retry: retry.Config{Attempts: 3, Backoff: backoff.Config{
+			{Config: retry.Config{Attempts: 3, Backoff: backoff.Config{
 				Kind: backoff.Exponential, Base: time.Second, Factor: 3_000_000, Max: 5 * time.Second,
 			}}},
 			timeoutStep(2 * time.Second),
@@ -65,11 +65,11 @@ func samplePolicies() map[string]pipeline.Policy {
 }
 
 func limitStep(cfg limiter.Config) pipeline.Step {
-	return pipeline.Step{Kind: pipeline.Limit, Limit: cfg}
+	return pipeline.Step{Config: cfg}
 }
 
 func timeoutStep(after time.Duration) pipeline.Step {
-	return pipeline.Step{Kind: pipeline.Timeout, Timeout: timeout.Config{After: after}}
+	return pipeline.Step{Config: timeout.Config{After: after}}
 }
 
 // readSample returns the lines of a sample.

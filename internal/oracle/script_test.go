@@ -147,15 +147,15 @@ func short(t *testing.T, line string) string {
 }
 
 func breakerStep(cfg breaker.Config) pipeline.Step {
-	return pipeline.Step{Kind: pipeline.Breaker, Breaker: cfg}
+	return pipeline.Step{Config: cfg}
 }
 
 func bulkheadStep(cfg bulkhead.Config) pipeline.Step {
-	return pipeline.Step{Kind: pipeline.Bulkhead, Bulkhead: cfg}
+	return pipeline.Step{Config: cfg}
 }
 
 func retryStep(attempts uint32, wait time.Duration) pipeline.Step {
-	return pipeline.Step{Kind: pipeline.Retry, Retry: retry.Config{Attempts: attempts, Backoff: constant(wait)}}
+	return pipeline.Step{Config: retry.Config{Attempts: attempts, Backoff: constant(wait)}}
 }
 
 func constant(d time.Duration) backoff.Config {

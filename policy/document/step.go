@@ -4,7 +4,12 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/policy/tree"
 )
 
@@ -35,13 +40,13 @@ func (r *reader) steps(n *tree.Node, one *Policy) {
 	for i, item := range n.Items {
 		s, extra := &steps[i], &extras[i]
 		r.step(item, s, extra, one)
-		if s.Kind == 0 {
+		if s.Kind() == 0 {
 			continue
 		}
 		e := item.Items[0]
-		count[s.Kind]++
-		if s.Kind == pipeline.Retry {
-			if count[s.Kind] > 1 {
+		count[s.Kind()]++
+		if s.Kind() == pipeline.Retry {
+			if count[s.Kind()] > 1 {
 				r.failKey(e, "a second retry", "one retry in a policy; the first is steps[$x]").x = retry
 			} else {
 				retry = i
@@ -49,8 +54,8 @@ func (r *reader) steps(n *tree.Node, one *Policy) {
 		}
 		if !extra.Named {
 			s.Name = e.Key
-			if count[s.Kind] > 1 {
-				s.Name += "-" + strconv.Itoa(count[s.Kind])
+			if count[s.Kind()] > 1 {
+				s.Name += "-" + strconv.Itoa(count[s.Kind()])
 			}
 		}
 		r.nameOnce(e, s.Name, steps[:i])
@@ -90,16 +95,19 @@ func (r *reader) step(n *tree.Node, s *pipeline.Step, extra *Extra, one *Policy)
 	}
 	e := n.Items[0]
 	extra.Line, extra.Column = e.KeyLine, e.KeyColumn
-	s.Kind = pipeline.Kind(index(mechanisms, e.Key) + 1)
 	var f fields
 	without := ""
-	switch s.Kind {
+	switch pipeline.Kind(index(mechanisms, e.Key) + 1) {
 	case pipeline.Timeout:
-		r.timeout(&f, e, &s.Timeout)
+		var c timeout.Config
+		r.timeout(&f, e, &c)
+		s.Config = c
 		without = "$t on a timeout, which keeps no state"
 	case pipeline.Retry:
-		r.retry(&f, e, &s.Retry)
-		if !s.Retry.Budgeted {
+		var c retry.Config
+		r.retry(&f, e, &c)
+		s.Config = c
+		if !c.Budgeted {
 			without = "$t on a retry without a budget, which keeps no state"
 		}
 		one.Methods = DefaultMethods()
@@ -107,11 +115,17 @@ func (r *reader) step(n *tree.Node, s *pipeline.Step, extra *Extra, one *Policy)
 			one.Methods = r.methods(n)
 		}
 	case pipeline.Breaker:
-		r.breaker(&f, e, &s.Breaker)
+		var c breaker.Config
+		r.breaker(&f, e, &c)
+		s.Config = c
 	case pipeline.Limit:
-		r.limit(&f, e, &s.Limit)
+		var c limiter.Config
+		r.limit(&f, e, &c)
+		s.Config = c
 	case pipeline.Bulkhead:
-		r.bulkhead(&f, e, &s.Bulkhead)
+		var c bulkhead.Config
+		r.bulkhead(&f, e, &c)
+		s.Config = c
 	default:
 		if index(later, e.Key) >= 0 {
 			r.failKey(e, "the mechanism $q, which this version does not have", "$l").word = mechanisms

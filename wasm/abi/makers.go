@@ -112,10 +112,10 @@ func (m *Module) Breaker() int32 {
 		SlowOver: c.duration(), SlowRate: c.share(), Probes: c.uint32(), HalfOpenMax: c.duration(), Open: c.backoff(),
 	}
 	made, err := cell.ForBreaker(b)
-	return m.made(&c, object{maker: &maker{Maker: made, untimed: untimed(&b)}}, err)
+	return m.made(&c, object{maker: &maker{Maker: made, untimed: untimed(b)}}, err)
 }
 
-func untimed(c *breaker.Config) bool { return c.Window != breaker.Time && c.SlowOver == 0 }
+func untimed(c breaker.Config) bool { return c.Window != breaker.Time && c.SlowOver == 0 }
 
 // Retry makes a retry: attempts, the backoff.
 func (m *Module) Retry() int32 {

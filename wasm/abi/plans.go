@@ -3,6 +3,8 @@ package abi
 import (
 	"strings"
 
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/document"
 )
@@ -77,7 +79,7 @@ func (m *Module) MakerOf(planHandle, step uint32) int32 {
 	s := plan.Settings(int(step))
 	return m.put(object{maker: &maker{
 		Maker:   plan.Maker(int(step)),
-		queued:  s.Kind == pipeline.Bulkhead || s.Kind == pipeline.Limit && s.Limit.Wait > 0,
-		untimed: s.Kind == pipeline.Breaker && untimed(&s.Breaker),
+		queued:  s.Kind() == pipeline.Bulkhead || pipeline.ConfigOf[limiter.Config](*s).Wait > 0,
+		untimed: s.Kind() == pipeline.Breaker && untimed(pipeline.ConfigOf[breaker.Config](*s)),
 	}})
 }

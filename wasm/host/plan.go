@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/timeout"
 )
 
 // Plan is a compiled policy in the module. Closing it leaves the pipelines that
@@ -85,9 +86,7 @@ func (p *Plan) describe() error {
 		}
 		s := Step{Name: lines[0], Mechanism: lines[1], Shadow: lines[2] == "shadow", Per: lines[3:]}
 		p.steps = append(p.steps, s)
-		one := pipeline.Step{Kind: pipeline.Timeout, Name: s.Name, Shadow: s.Shadow, Per: s.Per}
-		one.Timeout.After = 1
-		policy.Steps = append(policy.Steps, one)
+		policy.Steps = append(policy.Steps, pipeline.Step{Config: timeout.Config{After: 1}, Name: s.Name, Shadow: s.Shadow, Per: s.Per})
 	}
 	var err error
 	if p.shape, err = pipeline.Compile(policy); err != nil {

@@ -4,8 +4,10 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -24,16 +26,16 @@ func (m *maker) changed(p pipeline.Policy) pipeline.Policy {
 		case 1:
 			s.Shadow = !s.Shadow
 		case 2:
-			if s.Kind != pipeline.Timeout {
+			if s.Kind() != pipeline.Timeout {
 				s.Per = of(m, nil, []string{"key"}, []string{"header:x"})
 			}
 		case 3, 4, 5:
-			m.settings(&s)
+			s.Config = m.settings(s.Kind())
 		case 6, 7, 8:
 			m.partly(&s)
 		}
-		if tighter && s.Kind == pipeline.Limit {
-			s.Limit.Count, s.Limit.Burst = 1, min(s.Limit.Burst, 1)
+		if tighter && s.Kind() == pipeline.Limit {
+			pipeline.Edit(&s, func(c *limiter.Config) { c.Count, c.Burst = 1, min(c.Burst, 1) })
 		}
 		next.Steps = append(next.Steps, s)
 	}
@@ -53,44 +55,54 @@ func (m *maker) changed(p pipeline.Policy) pipeline.Policy {
 
 // partly changes one setting of the step.
 func (m *maker) partly(s *pipeline.Step) {
-	other := *s
-	m.settings(&other)
-	switch s.Kind {
-	case pipeline.Breaker:
-		b := &s.Breaker
-		switch m.IntN(4) {
-		case 0:
-			b.Probes = uint32(m.upTo(3))
-		case 1:
-			b.Open = other.Breaker.Open
-		case 2:
-			b.HalfOpenMax = other.Breaker.HalfOpenMax
-		case 3:
-			if b.Window != breaker.Consecutive {
-				b.FailureRate = of(m, reducer.Share(500_000), 250_000, 1_000_000)
-			}
-		}
-	case pipeline.Limit:
-		l := &s.Limit
-		switch m.IntN(4) {
-		case 0, 1:
-			l.Count = m.count()
-			if l.Algorithm == limiter.TokenBucket {
-				l.Burst = m.count()
-			}
-		case 2:
-			l.Period = other.Limit.Period
-		case 3:
-			l.Wait, l.Queue, l.Order = other.Limit.Wait, other.Limit.Queue, other.Limit.Order
-		}
-		l.Period = max(l.Period, time.Duration(l.Count))
-	case pipeline.Bulkhead:
-		s.Bulkhead.Concurrent = other.Bulkhead.Concurrent
-	case pipeline.Retry:
-		if s.Retry.Budgeted {
-			s.Retry.Budget.Ratio = reducer.Share(m.upTo(2) * 250_000)
+	switch c := s.Config.(type) {
+	case breaker.Config:
+		m.partlyBreaker(&c)
+		s.Config = c
+	case limiter.Config:
+		m.partlyLimit(&c)
+		s.Config = c
+	case bulkhead.Config:
+		c.Concurrent = m.bulkhead().Concurrent
+		s.Config = c
+	case retry.Config:
+		if c.Budgeted {
+			c.Budget.Ratio = reducer.Share(m.upTo(2) * 250_000)
+			s.Config = c
 		}
 	default:
-		s.Timeout = other.Timeout
+		s.Config = m.settings(s.Kind())
 	}
+}
+
+func (m *maker) partlyBreaker(c *breaker.Config) {
+	other := m.breaker()
+	switch m.IntN(4) {
+	case 0:
+		c.Probes = uint32(m.upTo(3))
+	case 1:
+		c.Open = other.Open
+	case 2:
+		c.HalfOpenMax = other.HalfOpenMax
+	case 3:
+		if c.Window != breaker.Consecutive {
+			c.FailureRate = of(m, reducer.Share(500_000), 250_000, 1_000_000)
+		}
+	}
+}
+
+func (m *maker) partlyLimit(c *limiter.Config) {
+	other := m.limit()
+	switch m.IntN(4) {
+	case 0, 1:
+		c.Count = m.count()
+		if c.Algorithm == limiter.TokenBucket {
+			c.Burst = m.count()
+		}
+	case 2:
+		c.Period = other.Period
+	case 3:
+		c.Wait, c.Queue, c.Order = other.Wait, other.Queue, other.Order
+	}
+	c.Period = max(c.Period, time.Duration(c.Count))
 }

@@ -9,8 +9,11 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/oracle"
 )
 
@@ -84,11 +87,11 @@ func TestGenerateIsValid(t *testing.T) {
 	check := func(seed uint64, p pipeline.Policy) {
 		names := map[string]bool{}
 		for _, s := range p.Steps {
-			l, b, h := s.Limit, s.Breaker, s.Bulkhead
+			l, b, h := pipeline.ConfigOf[limiter.Config](s), pipeline.ConfigOf[breaker.Config](s), pipeline.ConfigOf[bulkhead.Config](s)
 			wrong := s.Name != "" && names[s.Name]
-			switch s.Kind {
+			switch s.Kind() {
 			case pipeline.Timeout:
-				wrong = wrong || s.Timeout.After <= 0
+				wrong = wrong || pipeline.ConfigOf[timeout.Config](s).After <= 0
 			case pipeline.Limit:
 				wrong = wrong || (l.Wait == 0) != (l.Queue == 0) || l.Period < time.Duration(l.Count) ||
 					l.Wait == 0 && l.Order != limiter.Oldest || (l.Burst == 0) == (l.Algorithm == limiter.TokenBucket)
@@ -100,7 +103,7 @@ func TestGenerateIsValid(t *testing.T) {
 			case pipeline.Bulkhead:
 				wrong = wrong || h.Queue == 0 && (h.Wait > 0 || h.Order != limiter.Oldest) || h.Lease < 0
 			case pipeline.Retry:
-				wrong = wrong || s.Retry.Budgeted && s.Retry.Budget.Window < 10
+				wrong = wrong || pipeline.ConfigOf[retry.Config](s).Budgeted && pipeline.ConfigOf[retry.Config](s).Budget.Window < 10
 			}
 			if names[s.Name] = true; wrong {
 				t.Errorf("seed %d: %+v", seed, s)
@@ -121,7 +124,7 @@ func TestGenerateIsValid(t *testing.T) {
 // TestJSON checks what is printed of a small case.
 func TestJSON(t *testing.T) {
 	p := pipeline.Policy{Steps: []pipeline.Step{
-		{Kind: pipeline.Limit, Name: "x", Shadow: true, Per: []string{"key"}, Limit: limiter.Config{
+		{Name: "x", Shadow: true, Per: []string{"key"}, Config: limiter.Config{
 			Algorithm: limiter.FixedWindow, Count: 3, Period: 2 * time.Second,
 		}},
 	}}

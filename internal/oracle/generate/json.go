@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/oracle"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -74,7 +75,7 @@ func eventObject(e oracle.Event) object {
 func policyObject(p pipeline.Policy) object {
 	steps := []object{}
 	for _, s := range p.Steps {
-		steps = append(steps, object{s.Kind.String(): stepObject(s)})
+		steps = append(steps, object{s.Kind().String(): stepObject(s)})
 	}
 	o := object{"steps": steps}
 	if p.Fallback != nil {
@@ -85,17 +86,17 @@ func policyObject(p pipeline.Policy) object {
 
 func stepObject(s pipeline.Step) object {
 	var o object
-	switch s.Kind {
+	switch s.Kind() {
 	case pipeline.Timeout:
-		o = object{"after": span(s.Timeout.After)}
+		o = object{"after": span(pipeline.ConfigOf[timeout.Config](s).After)}
 	case pipeline.Retry:
-		o = retryObject(s.Retry)
+		o = retryObject(pipeline.ConfigOf[retry.Config](s))
 	case pipeline.Breaker:
-		o = breakerObject(s.Breaker)
+		o = breakerObject(pipeline.ConfigOf[breaker.Config](s))
 	case pipeline.Limit:
-		o = limitObject(s.Limit)
+		o = limitObject(pipeline.ConfigOf[limiter.Config](s))
 	case pipeline.Bulkhead:
-		o = bulkheadObject(s.Bulkhead)
+		o = bulkheadObject(pipeline.ConfigOf[bulkhead.Config](s))
 	}
 	if s.Name != "" {
 		o["name"] = s.Name
@@ -103,7 +104,7 @@ func stepObject(s pipeline.Step) object {
 	if s.Shadow {
 		o["shadow"] = true
 	}
-	if s.Kind == pipeline.Retry && !s.Retry.Budgeted {
+	if s.Kind() == pipeline.Retry && !pipeline.ConfigOf[retry.Config](s).Budgeted {
 		return o // without a budget there is no cell to have one per key
 	}
 	if len(s.Per) == 1 {

@@ -11,8 +11,10 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -79,11 +81,11 @@ func (m *maker) policy() pipeline.Policy {
 // step draws a step of the kind, and false for a second retry.
 func (m *maker) step(p pipeline.Policy, kind pipeline.Kind) (pipeline.Step, bool) {
 	for _, s := range p.Steps {
-		if s.Kind == pipeline.Retry && kind == pipeline.Retry {
+		if s.Kind() == pipeline.Retry && kind == pipeline.Retry {
 			return s, false
 		}
 	}
-	s := pipeline.Step{Kind: kind, Shadow: m.chance(15)}
+	s := pipeline.Step{Shadow: m.chance(15)}
 	if m.named {
 		m.names++
 		s.Name = "s" + strconv.Itoa(m.names)
@@ -91,23 +93,23 @@ func (m *maker) step(p pipeline.Policy, kind pipeline.Kind) (pipeline.Step, bool
 	if kind != pipeline.Timeout && m.chance(20) {
 		s.Per = of(m, []string{"key"}, []string{"header:x"}, []string{"key", "header:x"})
 	}
-	m.settings(&s)
+	s.Config = m.settings(kind)
 	return s, true
 }
 
-// settings draws new settings for the step.
-func (m *maker) settings(s *pipeline.Step) {
-	switch s.Kind {
-	case pipeline.Timeout:
-		s.Timeout.After = m.units(of(m, 4, 12, 30))
+// settings draws settings for a mechanism.
+func (m *maker) settings(kind pipeline.Kind) mechanism.Config {
+	switch kind {
 	case pipeline.Retry:
-		s.Retry = m.retry()
+		return m.retry()
 	case pipeline.Breaker:
-		s.Breaker = m.breaker()
+		return m.breaker()
 	case pipeline.Limit:
-		s.Limit = m.limit()
+		return m.limit()
 	case pipeline.Bulkhead:
-		s.Bulkhead = m.bulkhead()
+		return m.bulkhead()
+	default:
+		return timeout.Config{After: m.units(of(m, 4, 12, 30))}
 	}
 }
 

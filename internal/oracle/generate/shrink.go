@@ -4,8 +4,12 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/internal/oracle"
 )
 
@@ -180,31 +184,36 @@ func (s *shrinker) simplify() bool {
 var plainer = []func(*pipeline.Step){
 	func(s *pipeline.Step) { s.Shadow = false },
 	func(s *pipeline.Step) { s.Per = nil },
-	func(s *pipeline.Step) { s.Retry.Budgeted = false },
-	func(s *pipeline.Step) { s.Retry.Backoff = plainBackoff(s.Retry.Backoff) },
-	func(s *pipeline.Step) { s.Retry.Backoff = noJitter(s.Retry.Backoff) },
-	func(s *pipeline.Step) { s.Retry.Attempts = min(s.Retry.Attempts, 2) },
-	func(s *pipeline.Step) { s.Breaker.Open = plainBackoff(s.Breaker.Open) },
-	func(s *pipeline.Step) { s.Breaker.Open = noJitter(s.Breaker.Open) },
-	func(s *pipeline.Step) { s.Breaker.HalfOpenMax = 0 },
-	func(s *pipeline.Step) { s.Breaker.SlowOver, s.Breaker.SlowRate = 0, 0 },
-	func(s *pipeline.Step) { s.Breaker.Probes = min(s.Breaker.Probes, 1) },
-	func(s *pipeline.Step) { s.Breaker.Minimum = min(s.Breaker.Minimum, 1) },
-	func(s *pipeline.Step) { s.Limit.Wait, s.Limit.Queue, s.Limit.Order = 0, 0, limiter.Oldest },
-	func(s *pipeline.Step) { s.Limit.Order = limiter.Oldest },
-	func(s *pipeline.Step) { s.Limit.Queue = min(s.Limit.Queue, 1) },
-	func(s *pipeline.Step) { s.Limit.Burst = min(s.Limit.Burst, 1) },
-	func(s *pipeline.Step) {
-		if s.Kind == pipeline.Limit && s.Limit.Algorithm != limiter.TokenBucket {
-			s.Limit.Algorithm, s.Limit.Burst = limiter.TokenBucket, s.Limit.Count
+	change(func(c *retry.Config) { c.Budgeted = false }),
+	change(func(c *retry.Config) { c.Backoff = plainBackoff(c.Backoff) }),
+	change(func(c *retry.Config) { c.Backoff = noJitter(c.Backoff) }),
+	change(func(c *retry.Config) { c.Attempts = min(c.Attempts, 2) }),
+	change(func(c *breaker.Config) { c.Open = plainBackoff(c.Open) }),
+	change(func(c *breaker.Config) { c.Open = noJitter(c.Open) }),
+	change(func(c *breaker.Config) { c.HalfOpenMax = 0 }),
+	change(func(c *breaker.Config) { c.SlowOver, c.SlowRate = 0, 0 }),
+	change(func(c *breaker.Config) { c.Probes = min(c.Probes, 1) }),
+	change(func(c *breaker.Config) { c.Minimum = min(c.Minimum, 1) }),
+	change(func(c *limiter.Config) { c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest }),
+	change(func(c *limiter.Config) { c.Order = limiter.Oldest }),
+	change(func(c *limiter.Config) { c.Queue = min(c.Queue, 1) }),
+	change(func(c *limiter.Config) { c.Burst = min(c.Burst, 1) }),
+	change(func(c *limiter.Config) {
+		if c.Algorithm != limiter.TokenBucket {
+			c.Algorithm, c.Burst = limiter.TokenBucket, c.Count
 		}
-	},
-	func(s *pipeline.Step) { s.Limit.Count = min(s.Limit.Count, 1) },
-	func(s *pipeline.Step) { s.Bulkhead.Queue, s.Bulkhead.Wait, s.Bulkhead.Order = 0, 0, limiter.Oldest },
-	func(s *pipeline.Step) { s.Bulkhead.Wait = 0 },
-	func(s *pipeline.Step) { s.Bulkhead.Order = limiter.Oldest },
-	func(s *pipeline.Step) { s.Bulkhead.Lease = 0 },
-	func(s *pipeline.Step) { s.Bulkhead.Concurrent = min(s.Bulkhead.Concurrent, 1) },
+	}),
+	change(func(c *limiter.Config) { c.Count = min(c.Count, 1) }),
+	change(func(c *bulkhead.Config) { c.Queue, c.Wait, c.Order = 0, 0, limiter.Oldest }),
+	change(func(c *bulkhead.Config) { c.Wait = 0 }),
+	change(func(c *bulkhead.Config) { c.Order = limiter.Oldest }),
+	change(func(c *bulkhead.Config) { c.Lease = 0 }),
+	change(func(c *bulkhead.Config) { c.Concurrent = min(c.Concurrent, 1) }),
+}
+
+// change makes a change of a mechanism's settings one of a step.
+func change[C mechanism.Config](settings func(*C)) func(*pipeline.Step) {
+	return func(s *pipeline.Step) { pipeline.Edit(s, settings) }
 }
 
 func plainBackoff(c backoff.Config) backoff.Config {

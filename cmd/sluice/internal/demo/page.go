@@ -126,7 +126,7 @@ func (v *View) Summaries() [2]Summary {
 
 func hasBreaker(p *policy.Policy) bool {
 	for _, s := range p.Steps {
-		if s.Kind == pipeline.Breaker && !s.Shadow {
+		if s.Kind() == pipeline.Breaker && !s.Shadow {
 			return true
 		}
 	}

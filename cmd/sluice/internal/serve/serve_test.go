@@ -17,6 +17,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
@@ -189,7 +191,7 @@ func TestFileIsWatched(t *testing.T) {
 		require.NoError(t, os.WriteFile(file+".new", []byte(strings.Replace(twoAnHour, "2/1h", "30/1h", 1)), 0o600))
 		require.NoError(t, os.Rename(file+".new", file))
 		assert.Equal(t, first+1, count())
-		assert.EqualValues(t, 30, s.set.Document().Policies[0].Steps[1].Limit.Count)
+		assert.EqualValues(t, 30, pipeline.ConfigOf[limiter.Config](s.set.Document().Policies[0].Steps[1]).Count)
 	})
 }
 

@@ -1,0 +1,36 @@
+package mechanism
+
+// Kind names a mechanism. 0 names none.
+type Kind uint8
+
+// The mechanisms.
+const (
+	Timeout Kind = iota + 1
+	Retry
+	Breaker
+	Limit
+	Bulkhead
+	Hedge
+	Adaptive
+)
+
+// Kinds is one more than the greatest Kind: the length of an array with an
+// element for each.
+const Kinds = int(Adaptive) + 1
+
+var names = [Kinds]string{"", "timeout", "retry", "breaker", "limit", "bulkhead", "hedge", "adaptive"}
+
+// String returns the name that the policy document uses, "unknown" for a
+// number that names no mechanism.
+func (k Kind) String() string {
+	if k == 0 || int(k) >= Kinds {
+		return "unknown"
+	}
+	return names[k]
+}
+
+// Config is the configuration of a mechanism. It is a value: a copy of it
+// shares nothing with the original.
+type Config interface {
+	Kind() Kind
+}
