@@ -1,0 +1,56 @@
+package keyed
+
+import "github.com/sluice-go/sluice/reducer"
+
+const (
+	// DefaultKeys is the number of keys where a policy names none.
+	DefaultKeys = 100_000
+	// MaxKeys is the greatest number of keys of a table.
+	MaxKeys = 10_000_000
+)
+
+// WhenFull says what happens to a new key when a table has all its keys.
+type WhenFull uint8
+
+const (
+	// FullEvict gives the new key the cell of the least recently used key that
+	// is not held. It is the default.
+	FullEvict WhenFull = iota
+	// FullShare lets all new keys share the spare cell.
+	FullShare
+)
+
+// Config bounds a table.
+type Config struct {
+	// Keys is the greatest number of keys that have a cell of their own, 1 to
+	// MaxKeys. A greater one takes more memory and forgets fewer keys.
+	Keys uint32
+	// WhenFull is what happens above it. Default: FullEvict.
+	WhenFull WhenFull
+	// Bytes bounds the memory of the table and of the cells, as they are
+	// counted by CellBytes and Charge. At this bound a table is full, as at
+	// Keys. 0 for no bound.
+	Bytes uint64
+	// CellBytes is the memory of the holder for each key.
+	CellBytes uint32
+}
+
+// Check returns an error that names the wrong setting.
+func (c Config) Check() error {
+	switch {
+	case c.Keys == 0 || c.Keys > MaxKeys:
+		return reducer.BadCount("keys", uint64(c.Keys), "1 to 10000000")
+	case c.WhenFull > FullShare:
+		return reducer.BadCount("when_full", uint64(c.WhenFull), "FullEvict or FullShare")
+	}
+	return nil
+}
+
+// Counts is what a table has and has done.
+type Counts struct {
+	Keys      uint32 // that have a cell of their own
+	Held      uint32 // of these
+	Evictions uint64 // so far
+	Shared    uint64 // uses of the spare cell so far
+	Bytes     uint64 // of the table, and of the cells as counted by CellBytes and Charge
+}

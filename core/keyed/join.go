@@ -1,0 +1,43 @@
+package keyed
+
+import "strconv"
+
+// Missing says what a step does with a call that lacks an attribute of its key.
+type Missing uint8
+
+const (
+	// MissingShare counts what is missing as the empty value: all calls that lack
+	// it have one cell. It is the default.
+	MissingShare Missing = iota
+	// MissingDeny refuses the call.
+	MissingDeny
+	// MissingSkip lets the call pass without asking the step.
+	MissingSkip
+)
+
+// Join returns the key that the attributes of a step have together, by the values
+// that lookup returns. Different values never give one key. It is empty when all
+// values are. missing is true when any of them is empty, which counts as missing.
+func Join(per []string, lookup func(attribute string) string) (key string, missing bool) {
+	if len(per) == 1 {
+		key = lookup(per[0])
+		return key, key == ""
+	}
+	var room [96]byte
+	joined, empty := room[:0], true
+	for _, attribute := range per {
+		value := lookup(attribute)
+		if value == "" {
+			missing = true
+		} else {
+			empty = false
+		}
+		joined = strconv.AppendInt(joined, int64(len(value)), 10)
+		joined = append(joined, ':')
+		joined = append(joined, value...)
+	}
+	if empty {
+		return "", true
+	}
+	return string(joined), missing
+}
