@@ -9,29 +9,40 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 
 	"github.com/sluice-go/sluice/policy"
 )
 
-// pages returns the Markdown files of the repository.
-func pages(t *testing.T) []string {
+// files returns the files of the repository, without what is built or installed.
+func files(t *testing.T) []string {
+	t.Helper()
 	var found []string
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
-		if err != nil {
+		switch {
+		case err != nil:
 			return err
-		}
-		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && d.Name() != "." || d.Name() == "node_modules") {
+		case d.IsDir() && slices.Contains([]string{".git", ".cache", ".idea", ".vscode", "bin", "dist", "node_modules"}, d.Name()):
 			return filepath.SkipDir
-		}
-		if strings.HasSuffix(path, ".md") {
+		case d.Type().IsRegular():
 			found = append(found, path)
 		}
 		return nil
 	})
-	if err != nil || len(found) == 0 {
-		t.Fatalf("found %v: %v", found, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return found
+}
+
+// pages returns the Markdown files of the repository.
+func pages(t *testing.T) []string {
+	t.Helper()
+	found := slices.DeleteFunc(files(t), func(path string) bool { return !strings.HasSuffix(path, ".md") })
+	if len(found) == 0 {
+		t.Fatal("found no pages")
 	}
 	return found
 }
@@ -106,6 +117,59 @@ func TestLinks(t *testing.T) {
 			} else if anchor != "" && !anchors(read(t, target))[anchor] {
 				t.Errorf("%s: %s has no heading %s", page, target, anchor)
 			}
+		}
+	}
+}
+
+// mention is a page in a text, with a heading behind its name or without.
+var mention = regexp.MustCompile(`[\w./:@-]*\w\.md\b(?:#([\w-]+))?`)
+
+// missing returns the pages and headings that a text of a folder cites and that
+// are not among the pages. A page is cited by its path from the folder or from
+// the root, or by its name without a path. Addresses of other sites are not
+// looked at.
+func missing(t *testing.T, folder, text string, pages []string) (cited []string) {
+	t.Helper()
+	for _, found := range mention.FindAllStringSubmatch(text, -1) {
+		name, _, _ := strings.Cut(found[0], "#")
+		if strings.Contains(name, "://") {
+			continue
+		}
+		at := slices.IndexFunc(pages, func(page string) bool {
+			return page == filepath.Join(folder, name) || page == filepath.Clean(name)
+		})
+		if at < 0 && !strings.Contains(name, "/") {
+			at = slices.IndexFunc(pages, func(page string) bool { return filepath.Base(page) == name })
+		}
+		if at < 0 || found[1] != "" && !anchors(read(t, pages[at]))[found[1]] {
+			cited = append(cited, found[0])
+		}
+	}
+	return cited
+}
+
+// TestCitations looks for the pages, and their headings, that any file cites: in
+// texts, in comments and in messages.
+func TestCitations(t *testing.T) {
+	all := pages(t)
+	const none = "NOWHERE" + ".md"
+	for text, want := range map[string][]string{
+		"See README.md and ../" + "eval/REFERENCE.md#events.": nil,
+		"https://example.com/" + none:                         nil,
+		"// Source: " + none + ", a section.":                 {none},
+		"[text](" + none + "#part)":                           {none + "#part"},
+		"policy/REFERENCE.md" + "#nowhere":                    {"policy/REFERENCE.md" + "#nowhere"},
+		"eval/" + "GUARANTEES.md":                             {"eval/" + "GUARANTEES.md"},
+	} {
+		assert.Equal(t, want, missing(t, "policy", text, all), text)
+	}
+	for _, path := range files(t) {
+		text := read(t, path)
+		if !utf8.ValidString(text) || strings.Contains(text, "\x00") {
+			continue
+		}
+		for _, cited := range missing(t, filepath.Dir(path), text, all) {
+			t.Errorf("%s cites %s, which is not in the repository", path, cited)
 		}
 	}
 }

@@ -47,7 +47,7 @@ func appendHead(dst []byte, at clock.Mark, id, decision string) []byte {
 	return append(dst, '"')
 }
 
-// appendDecision writes the fields in the order of POLICY.md's table, so that
+// appendDecision writes the fields in the order of eval/REFERENCE.md#decisions, so that
 // equal input gives equal bytes.
 func (r *run) appendDecision(dst []byte, d *decision.Decision) []byte {
 	id := ""

@@ -14,8 +14,8 @@ import (
 
 const samples = "../policy/testdata/samples"
 
-// TestSamples decides the logs that stand beside documents: the samples of the
-// policy page, and what went wrong once.
+// TestSamples decides the logs beside documents: the samples, and those of
+// defects that were mended.
 func TestSamples(t *testing.T) {
 	for _, folder := range []string{samples, "testdata"} {
 		logs, err := filepath.Glob(filepath.Join(folder, "*.events.ndjson"))

@@ -197,7 +197,7 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestSentences checks the two sentences that POLICY.md names.
+// TestSentences checks what lint says of attempts and of a bare rate.
 func TestSentences(t *testing.T) {
 	r := check(t, `{retry: 3}, {limit: 50/1m}`)
 	all := ""

@@ -150,7 +150,7 @@ func pipelineLine() row {
 		verbs: []string{"call", "call", "call", "call", "done", "done", "done", "cancel", "tick", "renew"},
 		begin: beginPipeline,
 	}
-	return row{"M*", "a policy is decided as by a second, naive implementation of the policy page", byDifference,
+	return row{"M*", "a policy is decided as by a second, naive implementation of the reference pages", byDifference,
 		[]trial{s.trial("eval", 120, 40, testPipeline(func(p pipeline.Policy) pipeline.Policy { return p }))},
 		s.mutant("eval that lets timeouts take a nanosecond longer", testPipeline(func(p pipeline.Policy) pipeline.Policy {
 			p.Steps = slices.Clone(p.Steps)

@@ -64,7 +64,7 @@ func drawn(u, n *big.Int) *big.Int {
 	return product.Rsh(product, 64)
 }
 
-// delay is the backoff of POLICY.md, in whole numbers of any size.
+// delay is that of policy/REFERENCE.md#delays, in whole numbers of any size.
 func (r *naiveRetry) delay() *big.Int {
 	c := r.config.Backoff
 	base := big.NewInt(int64(c.Base))
@@ -267,7 +267,7 @@ func retryLine() row {
 		verbs: []string{"call or end", "call or end", "call or end", "time"},
 		begin: beginRetry,
 	}
-	return row{"R*", "attempts, delays and reasons are those of the policy page in whole numbers of any size", byDifference,
+	return row{"R*", "attempts, delays and reasons are those of the reference page in whole numbers of any size", byDifference,
 		[]trial{s.trial("retry with its budget", 400, 60, testRetry(trying))},
 		s.mutant("retry that draws from another seed", testRetry(retrying("draws from another seed", func(n nexter, s retry.State, e retry.End, now clock.Mark) (retry.State, retry.Verdict) {
 			e.Seed ^= math.MaxUint64

@@ -119,7 +119,7 @@ func tales(n int, refund refunder, reserves bool) (refunds int, wrong error) {
 	return refunds, nil
 }
 
-// refundLines are rule 10 of DESIGN.md: no history of admissions, reservations
+// refundLines are the refunds of policy/REFERENCE.md#token-bucket: no history of admissions, reservations
 // and refunds, early or late, puts more into any window than the bucket's bound;
 // a reservation counts from the mark at which it may be used.
 func refundLines() []row {

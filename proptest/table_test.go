@@ -50,7 +50,7 @@ func table() []row {
 }
 
 // explorationLines are the rows of all explorations. The driver that decides as
-// the plan does is one of the two that decide as the policy page says.
+// the plan does is one of the two that decide as the reference pages say.
 func explorationLines() (all []row) {
 	for _, e := range exploredLines {
 		try := func(run func() (explore.Result, error)) func() error {

@@ -10,5 +10,5 @@
 //     its whole free permits to another algorithm, and its queue; what is of
 //     another mechanism begins anew.
 //
-// Source: DESIGN.md section 2.
+// Source: policy/REFERENCE.md#cells-and-keys.
 package cell

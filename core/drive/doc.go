@@ -24,5 +24,5 @@
 //   - G16, L14: reconfigured, cells are matched by the names of their steps;
 //     cells of different keys know nothing of each other.
 //
-// Source: POLICY.md, the decision log; DESIGN.md section 2.
+// Source: eval/REFERENCE.md#the-order-at-one-mark.
 package drive

@@ -8,5 +8,5 @@
 //
 //   - G12: it marks the call's one end, and is none of its own.
 //
-// Source: POLICY.md, Exact meaning.
+// Source: policy/REFERENCE.md#outcomes-of-an-attempt.
 package fallback

@@ -27,6 +27,6 @@
 //
 // Whoever waits keeps the state: its ticket is good in this state alone.
 //
-// Source: POLICY.md, Exact meaning. Peers: resilience4j's RateLimiter has a wait
+// Source: policy/REFERENCE.md#queues. Peers: resilience4j's RateLimiter has a wait
 // and no queue's bound; golang.org/x/time/rate a reservation and no queue.
 package limiter

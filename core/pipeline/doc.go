@@ -30,5 +30,5 @@
 //   - G12: a call ends once, with one Return, Refuse or GiveUp.
 //   - G2: an event that does not fit the phase of a call changes nothing.
 //
-// Source: POLICY.md, Exact meaning; DESIGN.md section 2.
+// Source: policy/REFERENCE.md#the-way-of-a-call.
 package pipeline

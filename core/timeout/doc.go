@@ -9,5 +9,5 @@
 //   - M1: what it bounds is bounded by every timeout above as well; the pipeline
 //     takes the earliest.
 //
-// Source: POLICY.md, Exact meaning.
+// Source: policy/REFERENCE.md#timeouts.
 package timeout

@@ -4,7 +4,7 @@ import "github.com/sluice-go/sluice/core/limiter"
 
 // tokenBucket is a bucket of burst permits, kept as the mark TAT at which it
 // will be full: each permit taken moves it on by the interval. refunded is the
-// sum of all that was given back, by DESIGN.md section 1, rule 10.
+// sum of all that was given back, see policy/REFERENCE.md#token-bucket.
 type tokenBucket struct {
 	cfg      limiter.Config
 	tat      int64

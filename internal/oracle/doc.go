@@ -1,6 +1,6 @@
 // Package oracle is a second implementation of the exact meaning of a policy
-// (POLICY.md, section 1) and of the decision log (section 2), against which the
-// core is compared on random policies and logs.
+// (policy/REFERENCE.md) and of the decision log (eval/REFERENCE.md), against which
+// the core is compared on random policies and logs.
 //
 // It is naive on purpose. Everything is a list that is scanned from its
 // beginning: at every mark it looks at all calls and all cells for the first

@@ -56,7 +56,7 @@ func (e *Engine) endAttempt(c *call, outcome string, retryAfter *int64) {
 }
 
 // decide returns when the next attempt starts, or the reason why none does. The
-// checks come in the order of POLICY.md.
+// checks come in the order of policy/REFERENCE.md#retries.
 func (e *Engine) decide(c *call, outcome string, retryAfter *int64) (int64, string) {
 	r := c.plan.retry
 	cfg := pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step)

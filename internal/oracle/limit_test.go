@@ -26,7 +26,7 @@ func TestLimits(t *testing.T) {
 				0s 3 admit 1
 				0s 4 admit 1
 				0s 5 reject limit rate 2s`},
-		{name: "a late refund of a bucket harms nobody", // DESIGN.md section 1, rule 10
+		{name: "a late refund of a bucket harms nobody", // policy/REFERENCE.md#token-bucket
 			steps: []pipeline.Step{limitStep(limiter.Config{Count: 1, Period: 4 * second, Burst: 1}), gate},
 			log:   "0s call 9 cost=0\n 0s call 1\n 4s call 2\n 4s cancel 1\n 5s call 3\n",
 			want: `0s 9 admit 1

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-go/sluice/core/timeout"
 )
 
-// samples is where the samples of the policy page stand.
+// samples is the folder of the sample documents and logs.
 const samples = "../../policy/testdata/samples/"
 
 // TestSamples compares the decisions of the samples, whose policies stand here

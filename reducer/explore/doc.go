@@ -41,6 +41,6 @@
 // that leaves out what cannot be told, as where on the line of marks it all
 // happens, makes many runs complete.
 //
-// Source: DESIGN.md, How it is proved. After the model checkers TLC and SPIN,
-// with the machine itself in place of a specification of it.
+// Source: after the model checkers TLC and SPIN, with the machine itself in place
+// of a specification of it.
 package explore

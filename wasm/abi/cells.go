@@ -169,7 +169,7 @@ func (m *Module) Fresh(handle uint32, now float64) int32 {
 }
 
 // Adopt puts a cell under another configuration of its mechanism, as the
-// configure rules of POLICY.md say.
+// rules of eval/REFERENCE.md#configure say.
 func (m *Module) Adopt(handle, makerHandle uint32, now float64) int32 {
 	made := m.get(makerHandle).maker
 	if made == nil {
