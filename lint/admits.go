@@ -23,6 +23,11 @@ func Admits(c limiter.Config, window time.Duration) uint64 {
 	switch {
 	case c.Algorithm == limiter.TokenBucket:
 		return uint64(burst(c)) + w/uint64(interval(c))
+	case c.Algorithm == limiter.LeakyBucket:
+		// The last departure may be of any cost.
+		return count + w/uint64(interval(c))
+	case c.Algorithm == limiter.SlidingLog:
+		return multiply(count, w/period+1)
 	case w == 0:
 		return count
 	case c.Algorithm == limiter.FixedWindow:
@@ -46,7 +51,7 @@ func Started(p *document.Policy, per []string, window time.Duration) (most uint6
 	return n, n != none
 }
 
-// interval is the time between two permits of a token bucket, a whole number of
+// interval is the time between two permits of a bucket, a whole number of
 // nanoseconds.
 func interval(c limiter.Config) time.Duration {
 	return (c.Period-1)/time.Duration(max(1, c.Count)) + 1
@@ -111,18 +116,19 @@ func (a *analysis) startedBehind(i int, scope []string, window time.Duration) ui
 	c := pipeline.ConfigOf[limiter.Config](a.steps[i])
 	// What starts in the window passed in it or waited when it began.
 	most := sum(Admits(c, window), a.places(i, scope))
-	if wait := a.within(a.between(i+1, len(a.steps), 0), i); wait != forever {
+	if wait := a.within(a.waits(i), i); wait != forever {
 		most = min(most, Admits(c, plus(window, wait)))
 	}
-	if i > a.retry {
+	repeats := a.repeats(i)
+	if repeats == 1 {
 		return most
 	}
 	// The other attempts of calls that passed as long ago as a call may last.
-	ago := a.within(a.between(i+1, a.retry, forever), i)
+	ago := a.within(a.between(i+1, max(a.retry, a.hedge), forever), i)
 	if ago == forever {
 		return none
 	}
-	return sum(most, multiply(Admits(c, plus(window, ago)), uint64(a.attempts-1)))
+	return sum(most, multiply(Admits(c, plus(window, ago)), repeats-1))
 }
 
 // places returns how many calls that passed the step can wait below it.

@@ -108,6 +108,11 @@ func TestAdmitsExtremes(t *testing.T) {
 		{limiter.Config{Algorithm: limiter.FixedWindow, Count: 100, Period: time.Minute}, hour, 6100},
 		{limiter.Config{Algorithm: limiter.FixedWindow, Count: 5, Period: 1 << 62}, 1<<63 - 1, 15},
 		{limiter.Config{Count: 5, Period: time.Second}, -1, 5},
+		{limiter.Config{Algorithm: limiter.SlidingLog, Count: 3, Period: time.Second}, time.Second, 6},
+		{limiter.Config{Algorithm: limiter.SlidingLog, Count: 3, Period: time.Second}, time.Second - 1, 3},
+		{limiter.Config{Algorithm: limiter.SlidingLog, Count: 10_000, Period: 1 << 62}, 1<<63 - 1, 20_000},
+		{limiter.Config{Algorithm: limiter.LeakyBucket, Count: 10, Period: time.Second}, time.Second, 20},
+		{limiter.Config{Algorithm: limiter.LeakyBucket, Count: 10, Period: time.Second}, 0, 10},
 	} {
 		if got := lint.Admits(test.config, test.window); got != test.want {
 			t.Errorf("%+v in %s: got %d, want %d", test.config, test.window, got, test.want)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
@@ -19,13 +20,19 @@ type analysis struct {
 	steps  []pipeline.Step
 	// retry is the index of the retry that may repeat something, -1 for none.
 	retry    int
-	attempts uint32 // of a call
+	attempts uint32 // of a call; rounds beside a hedge
+	// hedge is the index of the hedge that may start something, -1 for none.
+	hedge    int
+	hedges   uint32 // of a round
 	findings []Finding
 }
 
 func newAnalysis(p *document.Policy) *analysis {
-	a := &analysis{policy: p, steps: p.Steps, retry: -1, attempts: 1}
+	a := &analysis{policy: p, steps: p.Steps, retry: -1, attempts: 1, hedge: -1}
 	for i := range a.steps {
+		if a.enforced(i, pipeline.Hedge) {
+			a.hedge, a.hedges = i, pipeline.ConfigOf[hedge.Config](a.steps[i]).Max
+		}
 		if s := &a.steps[i]; s.Kind() == pipeline.Retry && !s.Shadow && pipeline.ConfigOf[retry.Config](*s).Attempts > 1 {
 			a.retry, a.attempts = i, pipeline.ConfigOf[retry.Config](*s).Attempts
 		}
@@ -69,7 +76,8 @@ func (a *analysis) between(from, to int, end time.Duration) time.Duration {
 }
 
 // fold adds up the times of the steps, from the innermost one outwards. Cut is
-// the index of the last timeout that cut, -1 when something came on top.
+// the index of the last timeout that cut, -1 when something came on top. With 0
+// attempts it is the time of one attempt by itself.
 func (a *analysis) fold(from, to int, end time.Duration, attempts uint32, backoffs time.Duration) (t time.Duration, cut int) {
 	t, cut = end, -1
 	for i := to - 1; i >= from; i-- {
@@ -78,8 +86,12 @@ func (a *analysis) fold(from, to int, end time.Duration, attempts uint32, backof
 		case s.Shadow:
 		case s.Kind() == pipeline.Timeout && a.after(i) < t:
 			t, cut = a.after(i), i
-		case i == a.retry:
+		case i == a.retry && attempts > 0:
 			if more := plus(times(t, attempts), backoffs); more != t {
+				t, cut = more, -1
+			}
+		case i == a.hedge && attempts > 0:
+			if more := a.round(t); more != t {
 				t, cut = more, -1
 			}
 		default:
@@ -89,6 +101,38 @@ func (a *analysis) fold(from, to int, end time.Duration, attempts uint32, backof
 		}
 	}
 	return t, cut
+}
+
+// round returns how long a round lasts whose attempts last t each. A hedge starts
+// only while the attempt before it still runs.
+func (a *analysis) round(t time.Duration) time.Duration {
+	c := pipeline.ConfigOf[hedge.Config](a.steps[a.hedge])
+	if c.Parallel {
+		return t
+	}
+	later := t
+	if c.After > 0 {
+		later = min(t, plus(c.After, a.waits(a.hedge)))
+	}
+	return plus(t, times(later, a.hedges))
+}
+
+// waits returns the longest that an attempt waits at the steps below step i.
+func (a *analysis) waits(i int) time.Duration {
+	t, _ := a.fold(i+1, len(a.steps), 0, 0, 0)
+	return t
+}
+
+// repeats returns how many attempts may follow from one passage of step i.
+func (a *analysis) repeats(i int) uint64 {
+	n := uint64(1)
+	if i < a.retry {
+		n *= uint64(a.attempts)
+	}
+	if i < a.hedge {
+		n *= uint64(a.hedges) + 1
+	}
+	return n
 }
 
 // within cuts a time that begins at step i by the timeouts above it.

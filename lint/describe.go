@@ -9,7 +9,9 @@ import (
 
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
@@ -32,6 +34,8 @@ func (a *analysis) settings(i int) string {
 		text = limitText(pipeline.ConfigOf[limiter.Config](*s))
 	case pipeline.Bulkhead:
 		text = bulkheadText(pipeline.ConfigOf[bulkhead.Config](*s))
+	case pipeline.Hedge:
+		text = hedgeText(pipeline.ConfigOf[hedge.Config](*s), a.policy.HedgeMethods)
 	}
 	if len(s.Per) > 0 {
 		text += ", per " + strings.Join(s.Per, " and ")
@@ -60,15 +64,42 @@ func (a *analysis) timeoutText(i int) string {
 func retryText(c retry.Config, methods []string) string {
 	text := plural(uint64(c.Attempts), "attempt") + ", backoff " + backoffText(c.Backoff)
 	if c.Budgeted {
-		b := c.Budget
-		text += fmt.Sprintf(", budget %s, %s at least, over %s", b.Ratio, perTime(b.MinimumCount, b.MinimumPeriod), Duration(b.Window))
+		text += ", " + budgetText(c.Budget)
 	} else {
 		text += ", no budget"
 	}
-	if len(methods) > 0 && !slices.Equal(methods, document.DefaultMethods()) {
-		text += ", methods " + strings.Join(methods, " ")
+	return text + methodsText(methods)
+}
+
+func budgetText(b budget.Config) string {
+	return fmt.Sprintf("budget %s, %s at least, over %s", b.Ratio, perTime(b.MinimumCount, b.MinimumPeriod), Duration(b.Window))
+}
+
+// methodsText says what methods are repeated where that is not the default.
+func methodsText(methods []string) string {
+	if len(methods) == 0 || slices.Equal(methods, document.DefaultMethods()) {
+		return ""
 	}
-	return text
+	return ", methods " + strings.Join(methods, " ")
+}
+
+func hedgeText(c hedge.Config, methods []string) string {
+	text := plural(uint64(c.Max), "further attempt")
+	switch {
+	case c.Parallel:
+		text += " at once"
+	case c.Percentile > 0:
+		text += fmt.Sprintf(", each after p%s of the last %s, from %d on", strings.TrimSuffix(c.Percentile.String(), "%"), plural(uint64(c.Samples), "duration"), c.Minimum)
+	default:
+		text += ", each after " + Duration(c.After).String()
+	}
+	switch {
+	case c.Budgeted:
+		text += ", " + budgetText(c.Budget)
+	case c.Unbudgeted:
+		text += ", no budget"
+	}
+	return text + methodsText(methods)
 }
 
 func backoffText(c backoff.Config) string {
@@ -137,12 +168,18 @@ func judged(c breaker.Config) string {
 	return text
 }
 
-var algorithms = [...]string{limiter.TokenBucket: "token-bucket", limiter.FixedWindow: "fixed-window", limiter.SlidingCounter: "sliding-counter"}
+var algorithms = [...]string{
+	limiter.TokenBucket: "token-bucket", limiter.FixedWindow: "fixed-window", limiter.SlidingCounter: "sliding-counter",
+	limiter.SlidingLog: "sliding-log", limiter.LeakyBucket: "leaky-bucket",
+}
 
 func limitText(c limiter.Config) string {
 	text := rate(c) + " " + algorithms[c.Algorithm]
-	if c.Algorithm == limiter.TokenBucket {
+	switch c.Algorithm {
+	case limiter.TokenBucket:
 		text += fmt.Sprintf(", burst %d, one each %s", burst(c), Duration(interval(c)))
+	case limiter.LeakyBucket:
+		text += fmt.Sprintf(", one each %s", Duration(interval(c)))
 	}
 	if c.Wait == 0 {
 		return text + ", refuses at once"

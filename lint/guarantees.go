@@ -19,8 +19,8 @@ func (a *analysis) guarantees() Guarantees {
 	g := Guarantees{
 		Requests:          a.requests(),
 		Concurrent:        a.concurrent(),
-		Attempts:          Attempts{Most: a.attempts},
-		WaitBeforeAttempt: a.time(0, 1, 0),
+		Attempts:          Attempts{Most: uint32(a.repeats(-1))},
+		WaitBeforeAttempt: a.time(0, 0, 0),
 		WaitInAll:         a.time(0, a.attempts, 0),
 		Held:              a.held(),
 		Breakers:          []Breaker{},
@@ -81,7 +81,7 @@ func windows(most func(time.Duration) uint64) Windows {
 }
 
 // concurrent returns a row for each bulkhead. One above a retry bounds what runs
-// as well: a call runs one attempt at a time.
+// as well, unless a hedge stands below it: else a call runs one attempt at a time.
 func (a *analysis) concurrent() []Concurrent {
 	rows := []Concurrent{}
 	for i := range a.steps {
@@ -92,6 +92,9 @@ func (a *analysis) concurrent() []Concurrent {
 		row := Concurrent{Step: s.Name, Per: orEmpty(s.Per)}
 		if pipeline.ConfigOf[bulkhead.Config](*s).Lease == 0 {
 			most := uint64(pipeline.ConfigOf[bulkhead.Config](*s).Concurrent)
+			if i < a.hedge {
+				most *= uint64(a.hedges) + 1
+			}
 			row.Most = &most
 		}
 		rows = append(rows, row)

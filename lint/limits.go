@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
 
@@ -13,10 +14,10 @@ import (
 func checkLimits(a *analysis) {
 	for i := range a.steps {
 		c, ok := a.steps[i].Config.(limiter.Config)
-		if !ok || c.Algorithm != limiter.TokenBucket {
+		if !ok || c.Algorithm != limiter.TokenBucket && c.Algorithm != limiter.LeakyBucket {
 			continue
 		}
-		if c.Burst == 0 && c.Count > 1 {
+		if c.Algorithm == limiter.TokenBucket && c.Burst == 0 && c.Count > 1 {
 			a.find(Note, Burst, i, fmt.Sprintf("%s without a burst lets %d pass in the worst %s: the burst is %d", rate(c), Admits(c, c.Period), unit(c.Period), c.Count))
 		}
 		if cost := roundingCost(c); cost > 1_000 {
@@ -54,7 +55,7 @@ func checkLeases(a *analysis) {
 			continue
 		}
 		held := a.within(a.between(i+1, len(a.steps), forever), i)
-		if i < a.retry {
+		if i < max(a.retry, a.hedge) {
 			held = a.within(forever, i)
 		}
 		if c.Lease < held {
@@ -65,7 +66,7 @@ func checkLeases(a *analysis) {
 
 // checkNames finds mechanisms with several unnamed steps.
 func checkNames(a *analysis) {
-	var first [pipeline.Bulkhead + 1]int
+	var first [mechanism.Kinds]int
 	for i := range a.steps {
 		s := &a.steps[i]
 		if i < len(a.policy.Extras) && a.policy.Extras[i].Named {

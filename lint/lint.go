@@ -60,9 +60,11 @@ func CheckPolicy(p *document.Policy) Policy {
 	return one
 }
 
-// each reports whether a step stands below a retry step.
+// each reports whether a step stands below a retry or a hedge.
 func (a *analysis) each(i int) bool {
-	return slices.ContainsFunc(a.steps[:i], func(s pipeline.Step) bool { return s.Kind() == pipeline.Retry })
+	return slices.ContainsFunc(a.steps[:i], func(s pipeline.Step) bool {
+		return s.Kind() == pipeline.Retry || s.Kind() == pipeline.Hedge
+	})
 }
 
 // place returns where the document has a step.

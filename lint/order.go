@@ -3,18 +3,19 @@ package lint
 import (
 	"fmt"
 
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
 
 // rank is the place of a mechanism in the order from the outside in; timeouts
 // have two.
-var rank = [...]int{pipeline.Retry: 1, pipeline.Breaker: 2, pipeline.Limit: 3, pipeline.Bulkhead: 4}
+var rank = [mechanism.Kinds]int{pipeline.Retry: 1, pipeline.Breaker: 2, pipeline.Limit: 3, pipeline.Bulkhead: 4}
 
 // checkOrder compares each step with those below it that belong above it, the
 // first of each mechanism.
 func checkOrder(a *analysis) {
 	for i := range a.steps {
-		var told [pipeline.Bulkhead + 1]bool
+		var told [mechanism.Kinds]bool
 		for j := i + 1; j < len(a.steps); j++ {
 			upper, lower := &a.steps[i], &a.steps[j]
 			if upper.Shadow || lower.Shadow || rank[upper.Kind()] <= rank[lower.Kind()] || rank[lower.Kind()] == 0 || told[lower.Kind()] {

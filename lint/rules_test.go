@@ -211,6 +211,46 @@ func TestSentences(t *testing.T) {
 	}
 }
 
+// TestHedge checks what a hedge multiplies, and how it is described.
+func TestHedge(t *testing.T) {
+	for steps, want := range map[string]struct {
+		settings      string
+		attempts      uint32
+		minute        uint64
+		before, inAll lint.Duration
+		held          lint.Duration
+	}{
+		// The calls that passed in the minute or waited a second when it began,
+		// and a further attempt of those that passed up to 10s before.
+		`{timeout: 10s}, {limit: {rate: 1/s, burst: 1}}, {hedge: {after: 200ms}}, {limit: {rate: 1000/s, wait: 1s}}`: {
+			"1 further attempt, each after 200ms", 2, 62 + 71, 1e9, 2e9, 10e9,
+		},
+		`{retry: {attempts: 3, backoff: none}}, {hedge: {parallel: true, max: 4, budget: 10%}}, {timeout: 2s}`: {
+			"4 further attempts at once, budget 10%, 10/1s at least, over 10s", 15, 0, 0, 0, 6e9,
+		},
+		`{hedge: {after: p99.9, max: 2, samples: 50, minimum: 5, budget: none, methods: [POST]}}, {timeout: 1s}`: {
+			"2 further attempts, each after p99.9 of the last 50 durations, from 5 on, no budget, methods POST", 3, 0, 0, 0, 3e9,
+		},
+	} {
+		p := check(t, steps).Policies[0]
+		i := slices.IndexFunc(p.Steps, func(s lint.Step) bool { return s.Mechanism == "hedge" })
+		if got := p.Steps[i].Settings; got != want.settings {
+			t.Errorf("%s: got %q", steps, got)
+		}
+		if p.Steps[i].EachAttempt != (i > 0 && p.Steps[0].Mechanism == "retry") || !p.Steps[len(p.Steps)-1].EachAttempt {
+			t.Errorf("%s: what stands below the hedge is passed by each attempt", steps)
+		}
+		g := p.Guarantees
+		if g.Attempts.Most != want.attempts || *g.WaitBeforeAttempt.Longest != want.before || *g.WaitInAll.Longest != want.inAll || *g.Held.Longest != want.held {
+			t.Errorf("%s: got %+v, %s, %s, %s", steps, g.Attempts, *g.WaitBeforeAttempt.Longest, *g.WaitInAll.Longest, *g.Held.Longest)
+		}
+		minute := g.Requests.Started[0].Most.Minute
+		if minute == nil && want.minute != 0 || minute != nil && *minute != want.minute {
+			t.Errorf("%s: got %v a minute", steps, *minute)
+		}
+	}
+}
+
 // TestDuration checks the short form.
 func TestDuration(t *testing.T) {
 	for d, want := range map[lint.Duration]string{

@@ -66,7 +66,7 @@ func checkHeld(a *analysis) {
 	severity, message := Note, "nothing bounds how long a call runs: a timeout does"
 	for i := range a.steps {
 		s := &a.steps[i]
-		holds := s.Kind() == pipeline.Bulkhead && pipeline.ConfigOf[bulkhead.Config](*s).Lease == 0 || a.wait(i) > 0 || i == a.retry
+		holds := s.Kind() == pipeline.Bulkhead && pipeline.ConfigOf[bulkhead.Config](*s).Lease == 0 || a.wait(i) > 0 || i == a.retry || i == a.hedge
 		if holds && !s.Shadow {
 			severity, message = Warning, "a call can be held for ever by an attempt that does not end: add a timeout"
 		}
@@ -89,7 +89,7 @@ func checkRetry(a *analysis) {
 		guarded = guarded || a.enforced(i, pipeline.Breaker)
 	}
 	if !guarded {
-		a.find(Warning, Unguarded, a.retry, fmt.Sprintf("nothing stops retries while the dependency is down, when they multiply its load by %d: put a breaker below, or add a budget", a.attempts))
+		a.find(Warning, Unguarded, a.retry, fmt.Sprintf("nothing stops retries while the dependency is down, when they multiply its load by %d: put a breaker below, or add a budget", a.repeats(-1)))
 	}
 	retries := "retries"
 	if a.attempts == 2 {
@@ -156,7 +156,7 @@ func checkBreakers(a *analysis) {
 func (a *analysis) longestRun(i int) time.Duration {
 	run := forever
 	for j := range a.steps {
-		if a.enforced(j, pipeline.Timeout) && (i > a.retry || j < a.retry) {
+		if a.enforced(j, pipeline.Timeout) && (i > a.retry || j < a.retry) && (i > a.hedge || j < a.hedge) {
 			run = min(run, a.after(j))
 		}
 	}

@@ -19,6 +19,9 @@ type (
 	Outcomes = document.Outcomes
 	Class    = document.Class
 	Failure  = document.Failure
+	HTTP     = document.HTTP
+	ByteRate = document.ByteRate
+	Proxy    = document.Proxy
 	Scope    = document.Scope
 	Error    = document.Error
 	Errors   = document.Errors

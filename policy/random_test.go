@@ -23,7 +23,7 @@ var pools = map[string]map[string][]string{
 		"": {`3`, `0`, `"3"`}, "attempts": {`1`, `1000`, `1001`, `2.5`},
 		"backoff": {
 			`"none"`, `{"constant":"1s"}`, `{"linear":"1s","max":"5s"}`, `{"exponential":"1s"}`, `{"exponential":"1s","factor":1.5,"max":"1m"}`,
-			`{"fibonacci":"1s"}`, `{"decorrelated":"1s"}`, `{"decorrelated":"1s","max":"1m"}`, `{"linear":"1s","factor":2}`, `{"constant":"1s","max":"2s"}`, `{}`, `"1s"`,
+			`{"fibonacci":"1s"}`, `{"decorrelated":"1s"}`, `{"decorrelated":"1s","max":"1m"}`, `{"linear":"1s","factor":2}`, `{"constant":"1s","max":"2s"}`, `{}`, `"1s"`, `{"linear":"2s","max":"1s"}`, `{"exponential":"2m"}`,
 		},
 		"jitter":  {`"none"`, `"full"`, `"equal"`, `"20%"`, `"0%"`, `20`},
 		"budget":  {`"none"`, `"20%"`, `"1000%"`, `"1000.1%"`, `{"ratio":"0%"}`, `{"ratio":"5%","minimum":"0/s","window":"10ns"}`, `{"minimum":"1/s"}`, `{"ratio":"5%","window":"9ns"}`},
@@ -40,9 +40,14 @@ var pools = map[string]map[string][]string{
 		"probes": {`1`, `1000`, `1001`}, "half_open_max": {`"0s"`, `"1m"`, `"-1s"`},
 	},
 	"limit": {
-		"": {`"5/s"`, `"0/s"`, `5`, `"1/60000d"`}, "algorithm": {`"token-bucket"`, `"fixed-window"`, `"sliding-counter"`, `"sliding-log"`},
+		"": {`"5/s"`, `"0/s"`, `5`, `"1/60000d"`}, "algorithm": {`"token-bucket"`, `"fixed-window"`, `"sliding-counter"`, `"sliding-log"`, `"leaky-bucket"`, `"log"`},
 		"rate": {`"50/1m"`, `"50/m"`, `"1000000000/s"`, `"1000000001/1h"`, `"2/1ns"`, `"1/20000d"`, `"05/s"`, `"5/0s"`}, "burst": {`1`, `1000000000`, `0`, `3`},
 		"wait": {`"3s"`, `"0s"`, `"0.0s"`, `"00d"`}, "queue": {`1`, `10000`, `0`}, "order": {`"oldest"`, `"newest"`, `"any"`},
+	},
+	"hedge": {
+		"": {`"200ms"`, `2`}, "after": {`"200ms"`, `"p95"`, `"p99.9"`, `"p0"`, `"0s"`, `5`}, "max": {`1`, `10`, `11`, `0`},
+		"parallel": {`false`, `true`, `"true"`}, "samples": {`50`, `10000`, `0`}, "minimum": {`20`, `60`, `0`},
+		"budget": {`"none"`, `"20%"`, `{"ratio":"0%"}`, `20`}, "methods": {`"GET"`, `["GET","POST"]`, `[]`},
 	},
 	"bulkhead": {
 		"": {`5`, `0`, `"5"`}, "concurrent": {`1`, `1000000`, `1000001`}, "wait": {`"3s"`, `"0s"`},
@@ -54,10 +59,11 @@ var pools = map[string]map[string][]string{
 var shared = map[string][]string{
 	"name": {`"a"`, `"limit-2"`, `"deadline"`, `"A"`, `5`}, "shadow": {`true`, `"yes"`},
 	"per": {`"ip"`, `["key","header:x-a"]`, `[]`, `"header:X"`, `["ip","ip"]`, `"cookie:A"`, `"query:"`}, "scope": {`"local"`, `"shared"`},
+	"keys": {`1`, `10000000`, `0`}, "when_full": {`"evict"`, `"share"`, `"skip"`}, "missing": {`"share"`, `"deny"`, `"skip"`, `"evict"`},
 }
 
 // required are settings without which a step is wrong for that reason alone.
-var required = map[string]string{"timeout": "after", "limit": "rate", "bulkhead": "concurrent"}
+var required = map[string]string{"timeout": "after", "limit": "rate", "bulkhead": "concurrent", "hedge": "after"}
 
 // randomStep returns a step whose settings are mostly few and mostly right.
 func randomStep(random *rand.Rand) string {
@@ -100,6 +106,7 @@ func sortedKeys[V any](m map[string]V) []string {
 var beyond = []string{
 	"less than after", "at most the window's calls", "a second step of the name", "at most one permit a nanosecond",
 	"at most 53375d23h", "a nanosecond for each of the", "one for each bucket",
+	"at least the base", "at most the default max", "at most the samples", "a retry above the hedge",
 }
 
 // TestSchemaAgrees holds parser, schema and core to one another on random
@@ -122,8 +129,10 @@ func TestSchemaAgrees(t *testing.T) {
 		if err == nil {
 			accepted++
 			require.NoError(t, invalid, src)
-			_, err = pipeline.Compile(doc.Policies[0].Policy)
-			require.NoError(t, err, src)
+			if compiled(doc.Policies[0].Policy) {
+				_, err = pipeline.Compile(doc.Policies[0].Policy)
+				require.NoError(t, err, src)
+			}
 			continue
 		}
 		refused++
@@ -155,7 +164,10 @@ func TestYAMLIsJSON(t *testing.T) {
 			assert.Equal(t, want.Policy, got.Policy)
 			assert.Equal(t, want.Outcomes, got.Outcomes)
 			assert.Equal(t, want.Methods, got.Methods)
+			assert.Equal(t, want.HedgeMethods, got.HedgeMethods)
 		}
+		assert.Equal(t, doc.HTTP, translated.HTTP)
+		assert.Equal(t, doc.Proxy, translated.Proxy)
 		require.Len(t, translated.Routes, len(doc.Routes))
 		for i, want := range doc.Routes {
 			got := translated.Routes[i]

@@ -43,6 +43,9 @@ type Config struct {
 	Budgeted bool
 	// Budget bounds the hedges of all calls of the step together.
 	Budget budget.Config
+	// Unbudgeted says that no budget bounds the hedges. Without it and without
+	// Budgeted the budget of the policy's retry does, if there is one.
+	Unbudgeted bool
 }
 
 // withDefaults returns the configuration with its defaults in place of zeros.
@@ -73,6 +76,8 @@ func (c *Config) check() error {
 		return reducer.BadDuration("after", c.After, "nothing beside parallel")
 	case !c.Parallel && c.After == 0 && c.Percentile == 0:
 		return reducer.BadDuration("after", c.After, "more than 0, a percentile, or parallel")
+	case c.Budgeted && c.Unbudgeted:
+		return reducer.BadShare("budget", c.Budget.Ratio, "nothing beside Unbudgeted")
 	case c.Max > MaxHedges:
 		return reducer.BadCount("max", uint64(c.Max), "1 to 10")
 	case c.Percentile == 0 && c.Samples != 0:

@@ -28,6 +28,8 @@ func TestConfig(t *testing.T) {
 		{config: hedge.Config{After: 1, Parallel: true}, field: "after", found: "1ns"},
 		{config: hedge.Config{Percentile: 1, Parallel: true}, field: "after", found: "0s"},
 		{config: hedge.Config{After: 1, Max: 11}, field: "max", found: "11"},
+		{config: hedge.Config{After: 1, Unbudgeted: true}, want: hedge.Config{After: 1, Max: 1, Unbudgeted: true}},
+		{config: hedge.Config{After: 1, Budgeted: true, Unbudgeted: true}, field: "budget", found: "0%"},
 		{config: hedge.Config{After: 1, Samples: 1}, field: "samples", found: "1"},
 		{config: hedge.Config{Parallel: true, Minimum: 1}, field: "minimum", found: "1"},
 		{config: hedge.Config{Percentile: 1, Samples: 10_001}, field: "samples", found: "10001"},

@@ -20,6 +20,10 @@ const (
 	// SlidingCounter weighs the previous window's count by how much of it the
 	// trailing window still covers.
 	SlidingCounter
+	// SlidingLog keeps the mark of each admission for one period.
+	SlidingLog
+	// LeakyBucket admits one permit after another and has no burst.
+	LeakyBucket
 )
 
 // Order says which waiter is served next.

@@ -2,6 +2,7 @@ package document
 
 import (
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/tree"
 )
 
@@ -26,9 +27,9 @@ func ParseOneJSON(file string, src []byte) (*Policy, error) {
 }
 
 // ParsePolicyJSON reads the policy of a name from a whole document in JSON; an
-// empty name is the only policy of the document. All policies are checked, the
-// routes are not: what serves no routes need not carry their rules. The error is
-// as for ParseJSON.
+// empty name is the only policy of the document. All policies are checked; the
+// routes and the sections http and proxy are not: what serves none of them need
+// not carry their rules. The error is as for ParseJSON.
 func ParsePolicyJSON(file string, src []byte, name string) (*Policy, error) {
 	root, err := tree.ReadJSON(src)
 	if err != nil {
@@ -67,8 +68,20 @@ func Read(file string, root *tree.Node, before Errors) (*Document, error) {
 	doc := &Document{}
 	var f fields
 	r.document(&f, root, doc)
+	p := policiesOf(doc)
+	doc.HTTP = defaultHTTP()
+	if n := f.get("http"); n != nil {
+		section := r.http(n, httpSettings, &doc.HTTP)
+		if n := section.get("default"); n != nil {
+			r.unmatched(n, &doc.HTTP, p)
+		}
+	}
+	doc.Proxy = Proxy{Slots: pipeline.DefaultKeys}
+	if n := f.get("proxy"); n != nil {
+		r.proxy(n, &doc.Proxy)
+	}
 	if n := f.get("routes"); n != nil {
-		r.routes(n, doc)
+		r.routes(n, doc, p)
 	}
 	if err := r.err(); err != nil {
 		return nil, err
@@ -87,9 +100,9 @@ func ReadOne(file string, root *tree.Node, before Errors) (*Policy, error) {
 	return one, nil
 }
 
-// document reads the whole but for the routes.
+// document reads the whole but for the routes, http and proxy.
 func (r *reader) document(f *fields, root *tree.Node, doc *Document) {
-	if !f.read(r, root, "a policy document: a map of version, policies and routes", "version policies routes $schema") {
+	if !f.read(r, root, "a policy document: a map of version, policies and routes", "version policies routes http proxy $schema") {
 		return
 	}
 	if n := f.need("version", "the version of the format, 1"); n != nil && (n.Kind != tree.Number || n.Text != "1") {

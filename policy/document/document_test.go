@@ -122,10 +122,44 @@ func TestParseRate(t *testing.T) {
 	}
 }
 
+func TestParseByteRate(t *testing.T) {
+	for text, want := range map[string]ByteRate{
+		"1KiB/s": {1 << 10, time.Second}, "1B/ns": {1, 1}, "64MiB/1m30s": {64 << 20, 90 * time.Second},
+		"1024GiB/s": {MaxBytes, time.Second}, "1099511627776B/s": {MaxBytes, time.Second}, "5B/0.5s": {5, time.Second / 2},
+	} {
+		got, v := parseByteRate(text)
+		assert.Equal(t, good, v, text)
+		assert.Equal(t, want, got, text)
+	}
+	for text, want := range map[string]verdict{
+		"": malformed, "1": malformed, "1/s": malformed, "KiB/s": malformed, "1KiB": malformed, "1KB/s": malformed, "01B/s": malformed,
+		"1KiB/": malformed, "1 KiB/s": malformed, "-1B/s": malformed, "1B/0s": tooFew, "0B/s": miscount, "1025GiB/s": miscount,
+		"1099511627777B/s": miscount, "99999999999999999999GiB/s": miscount, "1B/-1s": signed,
+	} {
+		_, v := parseByteRate(text)
+		assert.Equal(t, want, v, text)
+	}
+	for text, want := range map[string]string{"64 kb/s": "64KiB/s", "1 mib/S": "1MiB/s", "5bytes/m": "5B/m", "2g/s": "2GiB/s", "1x/s": "", "kb": "", "0kb/s": ""} {
+		assert.Equal(t, want, respellBytes(text), text)
+	}
+}
+
+func TestParsePercentile(t *testing.T) {
+	for text, want := range map[string]reducer.Share{"p95": 950_000, "p99.9": 999_000, "p100": reducer.Whole, "p0.0001": 1} {
+		got, ok := parsePercentile(text)
+		assert.True(t, ok, text)
+		assert.Equal(t, want, got, text)
+	}
+	for _, text := range []string{"", "p", "95", "95%", "p0", "p101", "p05", "p1.00001", "P95", "p95%", "p-1"} {
+		_, ok := parsePercentile(text)
+		assert.False(t, ok, text)
+	}
+}
+
 func TestNearest(t *testing.T) {
 	for name, want := range map[string]string{
 		"timeouts": "timeout", "Retry": "retry", "brekaer": "breaker", "circuit_breaker": "breaker", "rate-limit": "limit",
-		"ratelimiter": "limit", "bulk_head": "bulkhead", "rety": "retry", "x": "", "hedge": "", "": "", "cache": "",
+		"ratelimiter": "limit", "bulk_head": "bulkhead", "rety": "retry", "x": "", "hedges": "hedge", "": "", "cache": "",
 		strings.Repeat("retry", 20): "",
 	} {
 		assert.Equal(t, want, word(mechanisms, nearest(name, mechanisms)), name)
@@ -261,9 +295,10 @@ func TestErrorText(t *testing.T) {
 // TestParsePolicyJSON reads one policy of a document without its routes.
 func TestParsePolicyJSON(t *testing.T) {
 	const one = `{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]}},"routes":"anything"}`
+	const sections = `{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]}},"http":{"paths":"strict"},"proxy":{"slots":5}}`
 	const two = `{"version":1,"policies":{"vendor":{"steps":[{"timeout":"1s"}]},"login":{"steps":[{"limit":"5/m"}]}}}`
 	for _, c := range []struct{ src, name, want string }{
-		{one, "", "a"}, {one, "a", "a"}, {two, "login", "login"}, {two, "vendor", "vendor"},
+		{one, "", "a"}, {one, "a", "a"}, {sections, "", "a"}, {two, "login", "login"}, {two, "vendor", "vendor"},
 	} {
 		p, err := ParsePolicyJSON("p", []byte(c.src), c.name)
 		require.NoError(t, err, c)
@@ -292,14 +327,14 @@ func TestParsePolicyJSON(t *testing.T) {
 
 // TestLists holds the lists of names to the kinds that their order stands for.
 func TestLists(t *testing.T) {
-	for k := pipeline.Timeout; k <= pipeline.Bulkhead; k++ {
+	for k := pipeline.Timeout; k <= pipeline.Hedge; k++ {
 		assert.Equal(t, int(k)-1, index(mechanisms, k.String()))
 		assert.Equal(t, k.String(), word(mechanisms, int(k)-1))
 	}
 	assert.Equal(t, -1, index(mechanisms, ""))
 	assert.Equal(t, -1, index(mechanisms, "limits"))
 	assert.Equal(t, "", word(mechanisms, -1))
-	assert.Equal(t, "", word(mechanisms, 5))
+	assert.Equal(t, "", word(mechanisms, 6))
 	assert.Equal(t, "a, b or c", orList("a b c"))
 	assert.Equal(t, "a", orList("a"))
 	assert.Equal(t, "", orList(""))

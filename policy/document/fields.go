@@ -14,12 +14,15 @@ type fields struct {
 	// found has the entry of each known name, the first one, and meant says that
 	// it is nearest to an unknown one: that it is missing need not be said as
 	// well.
-	found [11]*tree.Node
-	meant [11]bool
+	found [mostFields]*tree.Node
+	meant [mostFields]bool
 	// torn says that an entry could not be read, so that nobody knows what is
 	// missing; strange that one has an unknown name.
 	torn, strange bool
 }
+
+// mostFields is the greatest number of names that a map may have.
+const mostFields = 14
 
 // read reads a node as a map of the known names. Unknown names and second ones
 // of a name are errors. It returns false, and reports why, for what is no map.

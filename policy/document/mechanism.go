@@ -31,11 +31,12 @@ func (r *reader) timeout(f *fields, n *tree.Node, c *timeout.Config) {
 	}
 }
 
-// algorithms in the order of limiter.Algorithm, and those of later versions.
-const (
-	algorithms      = "token-bucket fixed-window sliding-counter"
-	laterAlgorithms = "sliding-log leaky-bucket"
-)
+// algorithms in the order of limiter.Algorithm.
+const algorithms = "token-bucket fixed-window sliding-counter sliding-log leaky-bucket"
+
+// maxLogged is the greatest count of a sliding log, which keeps a mark for each
+// admission.
+const maxLogged = 10_000
 
 // limit reads a rate, or a map of settings.
 func (r *reader) limit(f *fields, n *tree.Node, c *limiter.Config) {
@@ -55,7 +56,11 @@ func (r *reader) limit(f *fields, n *tree.Node, c *limiter.Config) {
 	rate := f.need("rate", "$r")
 	rated := rate != nil && r.asRate(rate, 1, &c.Count, &c.Period)
 	if n := f.get("algorithm"); n != nil {
-		c.Algorithm = r.algorithm(n)
+		c.Algorithm = limiter.Algorithm(max(r.asWord(n, algorithms), 0))
+	}
+	if c.Algorithm == limiter.SlidingLog && rated && c.Count > maxLogged {
+		p := r.fail(rate, "a count of $x", "a count of at most $y beside sliding-log, which keeps a mark for each admission")
+		p.x, p.y = int(c.Count), maxLogged
 	}
 	if c.Algorithm != limiter.TokenBucket {
 		f.refuse("burst", "$t beside $w", "$t beside token-bucket alone", word(algorithms, int(c.Algorithm)))
@@ -73,7 +78,7 @@ func (r *reader) limit(f *fields, n *tree.Node, c *limiter.Config) {
 // long, at the place of what makes it so.
 func (r *reader) fills(n *tree.Node, c *limiter.Config) {
 	permits, interval := uint64(1), uint64(c.Period)
-	if c.Algorithm == limiter.TokenBucket {
+	if c.Algorithm == limiter.TokenBucket || c.Algorithm == limiter.LeakyBucket {
 		permits = uint64(c.Burst)
 		if permits == 0 {
 			permits = uint64(c.Count)
@@ -83,15 +88,6 @@ func (r *reader) fills(n *tree.Node, c *limiter.Config) {
 	if interval > uint64(tokenbucket.MaxFill)/permits {
 		r.mistyped(n, "a bucket that fills, or a window that lasts, at most 53375d23h (2^62 ns)")
 	}
-}
-
-// algorithm reads how a limiter counts.
-func (r *reader) algorithm(n *tree.Node) limiter.Algorithm {
-	if n.Kind == tree.Text && index(laterAlgorithms, n.Text) >= 0 {
-		r.fail(n, "the algorithm $q, which this version does not have", "$l").word = algorithms
-		return limiter.TokenBucket
-	}
-	return limiter.Algorithm(max(r.asWord(n, algorithms), 0))
 }
 
 // limitQueue reads wait, queue and order of a limiter: the latter two need a

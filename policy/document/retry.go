@@ -42,6 +42,14 @@ func (r *reader) retry(f *fields, n *tree.Node, c *retry.Config) {
 	}
 }
 
+// httpMethods reads the methods that a step repeats.
+func (f *fields) httpMethods() []string {
+	if n := f.get("methods"); n != nil {
+		return f.methods(n)
+	}
+	return DefaultMethods()
+}
+
 // backoffs in the order of backoff.Kind from Constant on, and all that a map of
 // one may hold.
 const (
@@ -103,7 +111,19 @@ func (f *fields) backoff(c *backoff.Config) string {
 		f.asFactor(n, &c.Factor)
 	}
 	f.duration("max", 1, &c.Max)
+	if c.Kind != backoff.Constant && c.Max > 0 && c.Max < c.Base {
+		f.maxBelow(e)
+	}
 	return e.Key
+}
+
+// maxBelow reports a base above the max, at the max where the document has it.
+func (f *fields) maxBelow(base *tree.Node) {
+	if n := f.get("max"); n != nil {
+		f.mistyped(n, "at least the base, $w").word = base.Text
+		return
+	}
+	f.mistyped(base, "at most the default max, 1m, or a max beside it")
 }
 
 // jitters in the order of backoff.JitterKind, without Fraction.

@@ -18,6 +18,8 @@ type Route struct {
 	Host string
 	// Policy is the name of a policy of the document.
 	Policy string
+	// HTTP is the document's, with what the route says in its place.
+	HTTP HTTP
 	// Line and Column of the route in the document, from 1.
 	Line, Column int
 }
@@ -81,32 +83,25 @@ func cutSegment(path string) (segment, rest string) {
 }
 
 // routes reads the list of routes behind the policies of the document.
-func (r *reader) routes(n *tree.Node, doc *Document) {
+func (r *reader) routes(n *tree.Node, doc *Document, p *policies) {
 	if n.Kind != tree.List {
 		r.mistyped(n, "a list of routes")
 		return
 	}
 	r.atMost(MaxRoutes, n, "$x routes")
-	names := make([]string, len(doc.Policies))
-	for i := range names {
-		names[i] = doc.Policies[i].Name
-	}
-	slices.Sort(names)
-	// A list has no room for a name with a space, which is wrong anyway.
-	known := slices.DeleteFunc(slices.Clone(names), func(name string) bool { return name == "" || strings.Contains(name, " ") })
-	list := strings.Join(known, " ")
 	doc.Routes = make([]Route, len(n.Items))
 	for i, item := range n.Items {
-		r.route(item, &doc.Routes[i], names, list)
+		one := &doc.Routes[i]
+		one.HTTP = doc.HTTP
+		r.route(item, one, p)
 	}
 }
 
-// route reads one route. The names of the policies that there are, sorted, come
-// as they are and, for errors, as a list.
-func (r *reader) route(n *tree.Node, one *Route, names []string, list string) {
+// route reads one route.
+func (r *reader) route(n *tree.Node, one *Route, p *policies) {
 	one.Line, one.Column = n.Line, n.Column
 	var f fields
-	if !f.read(r, n, "a route: a map of path, method, host and policy", "path method host policy") {
+	if !f.read(r, n, "a route: a map of path, method, host and policy", "path method host policy http") {
 		return
 	}
 	if n := f.need("path", pathText); n != nil {
@@ -119,7 +114,10 @@ func (r *reader) route(n *tree.Node, one *Route, names []string, list string) {
 		one.Host = r.routeHost(n)
 	}
 	if n := f.need("policy", "the name of a policy"); n != nil {
-		one.Policy = r.routePolicy(n, names, list)
+		one.Policy = r.routePolicy(n, p)
+	}
+	if n := f.get("http"); n != nil {
+		r.http(n, routeSettings, &one.HTTP)
 	}
 }
 
@@ -181,12 +179,12 @@ func validHost(host string) bool {
 }
 
 // routePolicy reads the name of a policy of the document.
-func (r *reader) routePolicy(n *tree.Node, names []string, list string) string {
+func (r *reader) routePolicy(n *tree.Node, p *policies) string {
 	if !r.isText(n, "the name of a policy") {
 		return ""
 	}
-	if _, there := slices.BinarySearch(names, n.Text); !there {
-		r.unknownPolicy(n, list)
+	if !p.has(n.Text) {
+		r.unknownPolicy(n, p.list)
 	}
 	return n.Text
 }

@@ -6,7 +6,9 @@ import (
 
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
@@ -15,11 +17,11 @@ import (
 
 const (
 	// mechanisms are what a step may be, in the order of pipeline.Kind.
-	mechanisms = "timeout retry breaker limit bulkhead"
+	mechanisms = "timeout retry breaker limit bulkhead hedge"
 	// later are mechanisms that other versions of Sluice may have.
-	later = "shed queue hedge cache adaptive throttle"
+	later = "shed queue cache adaptive throttle"
 	// common are the settings that every mechanism has, behind its own.
-	common = " name shadow per scope"
+	common = " name shadow per keys when_full missing scope"
 )
 
 // nameText is what every error about a name allows.
@@ -35,8 +37,8 @@ func (r *reader) steps(n *tree.Node, one *Policy) {
 	r.atMost(pipeline.MaxSteps, n, "$x steps")
 	steps, extras := make([]pipeline.Step, len(n.Items)), make([]Extra, len(n.Items))
 	one.Steps, one.Extras = steps, extras
-	var count [pipeline.Bulkhead + 1]int
-	retry := 0
+	var count [mechanism.Kinds]int
+	retry, hedge := 0, -1
 	for i, item := range n.Items {
 		s, extra := &steps[i], &extras[i]
 		r.step(item, s, extra, one)
@@ -45,12 +47,18 @@ func (r *reader) steps(n *tree.Node, one *Policy) {
 		}
 		e := item.Items[0]
 		count[s.Kind()]++
-		if s.Kind() == pipeline.Retry {
-			if count[s.Kind()] > 1 {
-				r.failKey(e, "a second retry", "one retry in a policy; the first is steps[$x]").x = retry
-			} else {
-				retry = i
+		switch {
+		case s.Kind() == pipeline.Retry && count[s.Kind()] > 1:
+			r.failKey(e, "a second retry", "one retry in a policy; the first is steps[$x]").x = retry
+		case s.Kind() == pipeline.Retry:
+			retry = i
+			if hedge >= 0 {
+				r.failKey(e, "a retry below the hedge", "a retry above the hedge, which is steps[$x]").x = hedge
 			}
+		case s.Kind() == pipeline.Hedge && count[s.Kind()] > 1:
+			r.failKey(e, "a second hedge", "one hedge in a policy; the first is steps[$x]").x = hedge
+		case s.Kind() == pipeline.Hedge:
+			hedge = i
 		}
 		if !extra.Named {
 			s.Name = e.Key
@@ -110,10 +118,7 @@ func (r *reader) step(n *tree.Node, s *pipeline.Step, extra *Extra, one *Policy)
 		if !c.Budgeted {
 			without = "$t on a retry without a budget, which keeps no state"
 		}
-		one.Methods = DefaultMethods()
-		if n := f.get("methods"); n != nil {
-			one.Methods = r.methods(n)
-		}
+		one.Methods = f.httpMethods()
 	case pipeline.Breaker:
 		var c breaker.Config
 		r.breaker(&f, e, &c)
@@ -126,6 +131,14 @@ func (r *reader) step(n *tree.Node, s *pipeline.Step, extra *Extra, one *Policy)
 		var c bulkhead.Config
 		r.bulkhead(&f, e, &c)
 		s.Config = c
+	case pipeline.Hedge:
+		var c hedge.Config
+		r.hedge(&f, e, &c)
+		s.Config = c
+		if !c.Budgeted && c.Percentile == 0 {
+			without = "$t on a hedge without a percentile or a budget, which keeps no state"
+		}
+		one.HedgeMethods = f.httpMethods()
 	default:
 		if index(later, e.Key) >= 0 {
 			r.failKey(e, "the mechanism $q, which this version does not have", "$l").word = mechanisms
@@ -139,8 +152,8 @@ func (r *reader) step(n *tree.Node, s *pipeline.Step, extra *Extra, one *Policy)
 }
 
 // common reads the settings that every mechanism has. A step that keeps no state
-// has nothing that per and scope could speak of; without says why, "" for one
-// that does.
+// has no cells, which per and its like concern; without says why, "" for one
+// that has.
 func (f *fields) common(s *pipeline.Step, extra *Extra, without string) {
 	if n := f.get("name"); n != nil {
 		extra.Named = true
@@ -150,16 +163,33 @@ func (f *fields) common(s *pipeline.Step, extra *Extra, without string) {
 		s.Shadow = f.asBool(n)
 	}
 	if without != "" {
-		const allowed = "$t only on a limit, a breaker, a bulkhead, or a retry with a budget"
-		f.refuse("per", without, allowed, "")
-		f.refuse("scope", without, allowed, "")
+		const allowed = "$t only on a limit, a breaker, a bulkhead, a retry with a budget, or a hedge with a percentile or a budget"
+		for _, name := range [...]string{"per", "keys", "when_full", "missing", "scope"} {
+			f.refuse(name, without, allowed, "")
+		}
 		return
 	}
 	if n := f.get("per"); n != nil {
 		s.Per = f.per(n)
+		f.keyed(s)
+	} else if !f.meant[index(f.known, "per")] {
+		for _, name := range [...]string{"keys", "when_full", "missing"} {
+			f.refuse(name, "$t without per", "$t beside per", "")
+		}
 	}
 	if n := f.get("scope"); n != nil {
 		f.scope(n)
+	}
+}
+
+// keyed reads what concerns the cells of many keys.
+func (f *fields) keyed(s *pipeline.Step) {
+	f.integer("keys", 1, pipeline.MaxKeys, &s.Keys)
+	if n := f.get("when_full"); n != nil {
+		s.WhenFull = pipeline.WhenFull(max(f.asWord(n, "evict share"), 0))
+	}
+	if n := f.get("missing"); n != nil {
+		s.Missing = pipeline.Missing(max(f.asWord(n, "share deny skip"), 0))
 	}
 }
 

@@ -1,6 +1,8 @@
 package document
 
 import (
+	"time"
+
 	"github.com/sluice-go/sluice/core/pipeline"
 )
 
@@ -22,7 +24,106 @@ type Document struct {
 	Policies []Policy
 	// Routes in the order of the document: the first that matches wins.
 	Routes []Route
+	// HTTP is for those who serve HTTP, with every default filled in.
+	HTTP HTTP
+	// Proxy is for the filter of a proxy, with every default filled in.
+	Proxy Proxy
 }
+
+// HTTP says how long a client may take, how paths are compared with routes, and
+// what a request gets that no route matches.
+type HTTP struct {
+	// BodyTimeout is the longest pause between two parts of a request's body.
+	// 0 means no bound. The default is 30 s.
+	BodyTimeout time.Duration
+	// BodyRate is the least average rate of a request's body. The zero value
+	// means no bound. The default is 1KiB/s.
+	BodyRate ByteRate
+	// StreamIdle is the longest time in which no byte passes in either direction
+	// of an answer or an upgraded connection. 0 means no bound. The default is
+	// 5 min.
+	StreamIdle time.Duration
+	// Lifetime is the longest life of an answer or an upgraded connection. 0, the
+	// default, means no bound.
+	Lifetime time.Duration
+	// Paths says how a path is compared. The default is PathsClean.
+	Paths Paths
+	// Unmatched says what a request gets that no route matches. The default is
+	// UnmatchedPass.
+	Unmatched Unmatched
+	// Default is the name of the policy of UnmatchedPolicy, else empty.
+	Default string
+}
+
+// ByteRate is a number of bytes for each period. The zero value stands for none.
+type ByteRate struct {
+	// Bytes for each Period, 1 to MaxBytes.
+	Bytes uint64
+	// Period is more than 0.
+	Period time.Duration
+}
+
+// Paths says how the path of a request is compared with routes.
+type Paths uint8
+
+const (
+	// PathsClean compares the clean form of the path.
+	PathsClean Paths = iota
+	// PathsStrict refuses a path that differs from its clean form.
+	PathsStrict
+	// PathsExactBytes compares the path as it was sent.
+	PathsExactBytes
+)
+
+// pathWords are in the order of Paths.
+const pathWords = "clean strict exact_bytes"
+
+// String returns the word that the policy document uses.
+func (p Paths) String() string { return word(pathWords, int(p)) }
+
+// Unmatched says what a request gets that no route matches.
+type Unmatched uint8
+
+const (
+	// UnmatchedPass passes the request on without a policy.
+	UnmatchedPass Unmatched = iota
+	// UnmatchedDeny refuses the request.
+	UnmatchedDeny
+	// UnmatchedPolicy applies the default policy of the document.
+	UnmatchedPolicy
+)
+
+// Proxy is for the filter of a proxy.
+type Proxy struct {
+	// State says who shares cells. The default is ProcessState.
+	State ProxyState
+	// Slots is the number of cells of all keys, 1 to pipeline.MaxKeys. The
+	// default is pipeline.DefaultKeys.
+	Slots uint32
+	// Headers says which answers carry the headers of the limits. The default is
+	// HeadersRefusals.
+	Headers Headers
+}
+
+// ProxyState says who shares the cells of a proxy.
+type ProxyState uint8
+
+const (
+	// ProcessState shares cells among the workers of a process.
+	ProcessState ProxyState = iota
+	// WorkerState gives each worker cells of its own.
+	WorkerState
+)
+
+// Headers says which answers of a proxy carry the headers of the limits.
+type Headers uint8
+
+const (
+	// HeadersRefusals adds them to refusals.
+	HeadersRefusals Headers = iota
+	// HeadersAll adds them to every answer.
+	HeadersAll
+)
 
 // Lookup returns the policy of the name, nil when there is none.
 func (d *Document) Lookup(name string) *Policy {
@@ -56,6 +157,9 @@ type Policy struct {
 	// Methods that the retry step repeats, sorted as in the document. Without a
 	// retry step there are none; the default is DefaultMethods.
 	Methods []string
+	// HedgeMethods are those for which the hedge step starts further attempts,
+	// likewise.
+	HedgeMethods []string
 	// Outcomes says what an HTTP answer or a network error means.
 	Outcomes Outcomes
 	// Line and Column of the policy's name in the document, from 1.

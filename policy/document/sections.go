@@ -1,0 +1,230 @@
+package document
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/policy/tree"
+)
+
+// Defaults of the sections.
+const (
+	defaultBodyTimeout = 30 * time.Second
+	defaultStreamIdle  = 5 * time.Minute
+)
+
+// defaultBodyRate is 1KiB/s.
+func defaultBodyRate() ByteRate { return ByteRate{Bytes: 1 << 10, Period: time.Second} }
+
+// defaultHTTP is what a document without the section means.
+func defaultHTTP() HTTP {
+	return HTTP{BodyTimeout: defaultBodyTimeout, BodyRate: defaultBodyRate(), StreamIdle: defaultStreamIdle}
+}
+
+// Names of a document that concern HTTP for the whole of it, and of a route.
+const (
+	routeSettings = "body stream_idle lifetime"
+	httpSettings  = routeSettings + " paths default"
+)
+
+// http reads the section of the document, or of a route, which has fewer names.
+// What it leaves out stays as it is.
+func (r *reader) http(n *tree.Node, known string, h *HTTP) (f fields) {
+	if !f.read(r, n, "a map of settings", known) {
+		return f
+	}
+	if n := f.get("body"); n != nil {
+		r.body(n, h)
+	}
+	f.durationOrNone("stream_idle", &h.StreamIdle)
+	f.durationOrNone("lifetime", &h.Lifetime)
+	if n := f.get("paths"); n != nil {
+		h.Paths = Paths(max(r.asWord(n, pathWords), 0))
+	}
+	return f
+}
+
+// body reads how long a client may take for the body of its request.
+func (r *reader) body(n *tree.Node, h *HTTP) {
+	var f fields
+	if !f.read(r, n, "a map of timeout and min_rate", "timeout min_rate") {
+		return
+	}
+	f.durationOrNone("timeout", &h.BodyTimeout)
+	if n := f.get("min_rate"); n != nil {
+		r.asByteRate(n, &h.BodyRate)
+	}
+}
+
+// durationOrNone reads the entry of a name, if it is there; none is 0.
+func (f *fields) durationOrNone(name string, into *time.Duration) {
+	n := f.get(name)
+	if n == nil {
+		return
+	}
+	if n.Kind == tree.Text && n.Text == noneWord {
+		*into = 0
+		return
+	}
+	d, v := parseDuration(n.Text, 1)
+	if n.Kind == tree.Text && v == good {
+		*into = d
+		return
+	}
+	p := f.mistyped(n, "none, or $d; more than 0")
+	if n.Kind == tree.Text && v == malformed {
+		p.hint, p.x = aDuration, 1
+	}
+}
+
+// noneWord is what a document writes where there is to be no bound.
+const noneWord = "none"
+
+// byteUnits are the units of a byte rate in the order of their sizes, each 1024
+// times the one before.
+const byteUnits = "B KiB MiB GiB"
+
+// MaxBytes is the greatest number of bytes in a ByteRate, 1 TiB.
+const MaxBytes = 1 << 40
+
+// parseByteRate reads COUNT, a unit, and /DURATION.
+func parseByteRate(text string) (ByteRate, verdict) {
+	number, duration, ok := strings.Cut(text, "/")
+	if !ok {
+		return ByteRate{}, malformed
+	}
+	count, unit := cutNumber(number)
+	size := index(byteUnits, unit)
+	if _, whole := parseWhole(number[:len(number)-len(unit)]); !whole || size < 0 {
+		return ByteRate{}, malformed
+	}
+	var period time.Duration
+	v := good
+	if one, rest := cutUnit(duration); one > 0 && rest == "" {
+		period = time.Duration(one)
+	} else if period, v = parseDuration(duration, 1); v != good {
+		return ByteRate{}, v
+	}
+	shift := 10 * size
+	if count == 0 || count > MaxBytes>>shift {
+		return ByteRate{}, miscount
+	}
+	return ByteRate{Bytes: count << shift, Period: period}, good
+}
+
+// asByteRate reads none or a byte rate.
+func (r *reader) asByteRate(n *tree.Node, into *ByteRate) {
+	if n.Kind == tree.Text && n.Text == noneWord {
+		*into = ByteRate{}
+		return
+	}
+	rate, v := parseByteRate(n.Text)
+	if n.Kind == tree.Text && v == good {
+		*into = rate
+		return
+	}
+	p := r.mistyped(n, "none, or a byte rate COUNT UNIT/DURATION as in 1KiB/s, the unit B, KiB, MiB or GiB, the duration with its unit (ns, us, ms, s, m, h, d)")
+	switch {
+	case n.Kind != tree.Text:
+	case v == miscount:
+		p.allowed = "a byte rate of at least 1 byte and at most 1024GiB for the duration"
+	case v == malformed:
+		p.near = respellBytes(n.Text)
+	}
+}
+
+// respellBytes returns a byte rate with its unit as it should be, "" for what is
+// not near one: 64kb/s is 64KiB/s.
+func respellBytes(text string) string {
+	_, rest := cutNumber(text)
+	slash := strings.IndexByte(rest, '/')
+	if slash < 1 || len(text) > longestName {
+		return ""
+	}
+	unit := "B"
+	switch strings.TrimSpace(lower(rest[:slash])) {
+	case "b", "byte", "bytes":
+	case "k", "kb", "kib":
+		unit = "KiB"
+	case "m", "mb", "mib":
+		unit = "MiB"
+	case "g", "gb", "gib":
+		unit = "GiB"
+	default:
+		return ""
+	}
+	near := text[:len(text)-len(rest)] + unit + lower(rest[slash:])
+	if _, v := parseByteRate(near); v != good {
+		return ""
+	}
+	return near
+}
+
+// unmatched reads what a request gets that no route matches. The words are
+// words, also where a policy has that name.
+func (r *reader) unmatched(n *tree.Node, h *HTTP, p *policies) {
+	if !r.isText(n, unmatchedText) {
+		return
+	}
+	switch i := index(unmatchedWords, n.Text); {
+	case i >= 0:
+		h.Unmatched = Unmatched(i)
+	case p.has(n.Text):
+		h.Unmatched, h.Default = UnmatchedPolicy, n.Text
+	default:
+		known := unmatchedWords + " " + p.list
+		near := ""
+		if !r.full() {
+			near = word(known, nearest(n.Text, known))
+		}
+		r.fail(n, "the policy $q, which is not there", unmatchedText).near = near
+	}
+}
+
+// unmatchedWords are in the order of Unmatched.
+const (
+	unmatchedWords = "pass deny"
+	unmatchedText  = "pass, deny, or the name of a policy of this document"
+)
+
+// proxy reads the section for the filter of a proxy.
+func (r *reader) proxy(n *tree.Node, p *Proxy) {
+	var f fields
+	if !f.read(r, n, "a map of state, slots and headers", "state slots headers") {
+		return
+	}
+	if n := f.get("state"); n != nil {
+		p.State = ProxyState(max(r.asWord(n, "process worker"), 0))
+	}
+	f.integer("slots", 1, pipeline.MaxKeys, &p.Slots)
+	if n := f.get("headers"); n != nil {
+		p.Headers = Headers(max(r.asWord(n, "refusals all"), 0))
+	}
+}
+
+// policies are the names of the policies that a document has.
+type policies struct {
+	names []string // sorted
+	list  string   // for errors
+}
+
+// policiesOf returns the names of the policies of a document.
+func policiesOf(doc *Document) *policies {
+	p := &policies{names: make([]string, len(doc.Policies))}
+	for i := range p.names {
+		p.names[i] = doc.Policies[i].Name
+	}
+	slices.Sort(p.names)
+	// A list has no room for a name with a space, which is wrong anyway.
+	known := slices.DeleteFunc(slices.Clone(p.names), func(name string) bool { return name == "" || strings.Contains(name, " ") })
+	p.list = strings.Join(known, " ")
+	return p
+}
+
+// has reports whether there is a policy of the name.
+func (p *policies) has(name string) bool {
+	_, there := slices.BinarySearch(p.names, name)
+	return there
+}
