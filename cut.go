@@ -18,8 +18,8 @@ func (r *run) ends(now clock.Mark) (effect pipeline.Effect, cut bool) {
 	for at := plan.EndsAt(&r.call); at <= now; at = plan.EndsAt(&r.call) {
 		r.now = max(r.now, at)
 		effect = r.advance(pipeline.Event{Kind: pipeline.Woken})
-		i, due := effect.CutStep()
-		if !due {
+		i := effect.Cut()
+		if i == pipeline.NoCut {
 			return effect, false
 		}
 		r.tell(Event{Kind: decision.Timeout, Step: plan.StepName(i), Attempt: attempt, Shadow: plan.Shadow(i)})
@@ -32,8 +32,7 @@ func (r *run) ends(now clock.Mark) (effect pipeline.Effect, cut bool) {
 
 // timeout is the error of the step that an effect says has cut the call.
 func (r *run) timeout(e pipeline.Effect, err error) *TimeoutError {
-	i, _ := e.CutStep()
-	return &TimeoutError{Policy: r.p.name, Step: r.layout.plan.StepName(i), Err: err}
+	return &TimeoutError{Policy: r.p.name, Step: r.layout.plan.StepName(e.Cut()), Err: err}
 }
 
 // cut settles an attempt that a timeout had cut before the function returned.
@@ -68,7 +67,7 @@ func (r *run) soft(now clock.Mark) {
 	}
 	began := r.now
 	for i := range r.layout.plan.Len() {
-		if at := r.layout.plan.SoftAt(&r.call, i); at <= now && r.warned&(1<<i) == 0 {
+		if at := r.layout.plan.SoftAt(&r.call, 0, i); at <= now && r.warned&(1<<i) == 0 {
 			if i < r.layout.plan.RetryIndex() {
 				r.warned |= 1 << i
 			}

@@ -129,7 +129,7 @@ func (r *run) start(l *lane, q *Request) error {
 		return r.begin(l.ctx, l.pipeline, q)
 	}
 	r.take(l, q)
-	_, err := r.do(pipeline.Effect{Do: pipeline.Enter, From: r.call.Entered})
+	_, err := r.do(pipeline.Effect{Do: pipeline.Enter, Step: r.call.Entered})
 	return err
 }
 
@@ -198,7 +198,7 @@ func (r *run) box(i int) *box {
 // can be held, the caller's own will do.
 func (r *run) context() context.Context {
 	r.late, r.void = false, false
-	cut := r.layout.plan.CutAt(&r.call)
+	cut := r.layout.plan.CutAt(&r.call, 0)
 	if r.request.Holdable {
 		r.session = newSession(r.ctx, cut, r.p.now(), r.cause(cut))
 		return r.session
@@ -223,7 +223,7 @@ func (r *run) cause(cut clock.Mark) error {
 	plan := r.layout.plan
 	step := plan.StepName(-1)
 	for i := range plan.Len() {
-		if plan.DeadlineAt(&r.call, i) == cut {
+		if plan.DeadlineAt(&r.call, 0, i) == cut {
 			step = plan.StepName(i)
 			break
 		}
@@ -280,7 +280,7 @@ func (r *run) crashed() {
 		if r.call.Phase == pipeline.Waiting && !w.leave(r.now) {
 			r.woken(int(r.call.At), w)
 		}
-		effect = r.advance(pipeline.Event{Kind: pipeline.GaveUp})
+		effect = r.advance(pipeline.Event{Kind: pipeline.Abandoned})
 	}
 	// The error is lost on the way of the panic.
 	_, _ = r.do(effect)

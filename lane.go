@@ -190,7 +190,7 @@ func (r *run) take(l *lane, q *Request) {
 	at := uint8(0)
 	for i := range plan.Len() {
 		if !plan.Asks(i) {
-			plan.Skip(&r.call, i, l.began)
+			plan.Skip(&r.call.Attempt, i, l.began)
 			continue
 		}
 		if at == l.entered {
@@ -203,7 +203,7 @@ func (r *run) take(l *lane, q *Request) {
 		}
 	}
 	r.call.Held = held
-	plan.Start(&r.call, l.began)
+	plan.Start(&r.call, 0, l.began)
 }
 
 // deadline returns the mark of a context's deadline, clock.Never for none.

@@ -17,7 +17,7 @@ func (r *run) do(e pipeline.Effect) (again bool, err error) {
 		r.leave(e.LeaveFrom, e.LeaveTo)
 		switch e.Do {
 		case pipeline.Enter:
-			e = r.enter(int(e.From))
+			e = r.enter(int(e.Step))
 		case pipeline.Start:
 			r.started()
 			return true, nil
@@ -49,7 +49,7 @@ func (r *run) enter(from int) pipeline.Effect {
 	plan := r.layout.plan
 	for i := from; i < plan.Len(); i++ {
 		if !plan.Asks(i) {
-			plan.Skip(&r.call, i, r.now)
+			plan.Skip(&r.call.Attempt, i, r.now)
 			continue
 		}
 		b := r.box(i)
@@ -61,7 +61,7 @@ func (r *run) enter(from int) pipeline.Effect {
 		}
 		r.declined = -1
 		answer, w := b.acquire(r.call.Cost, r.now)
-		next, shadow := plan.Pass(&r.call, i, true, answer, r.now)
+		next, shadow := plan.Pass(&r.call.Attempt, i, &answer)
 		switch next {
 		case pipeline.Entered:
 			if shadow {
@@ -71,14 +71,14 @@ func (r *run) enter(from int) pipeline.Effect {
 			r.waiter = w
 			r.advance(pipeline.Event{Kind: next, Step: uint8(i), Answer: answer})
 			// The cell ends the wait itself, as it does that of a phantom.
-			plan.WaitUntil(&r.call, i, clock.Never)
+			plan.WaitUntil(&r.call, pipeline.Wait{Step: uint8(i)}, clock.Never)
 			r.parked(i, answer)
 			return r.await(i, w)
 		default:
 			return r.advance(pipeline.Event{Kind: next, Step: uint8(i), Answer: answer})
 		}
 	}
-	return plan.Start(&r.call, r.now)
+	return plan.Start(&r.call, 0, r.now)
 }
 
 // started tells of an attempt, and counts the first one in the retry's budget.
@@ -102,9 +102,13 @@ func (r *run) consult(e pipeline.Effect) (pipeline.Effect, error) {
 	}
 	breakers, budget := plan.Consults()
 	event := pipeline.Event{Kind: pipeline.Consulted, Granted: true}
+	ask := reducer.Action{Kind: reducer.Peek}
+	if e.Outcome == reducer.Timeout {
+		ask.Outcome = e.Outcome // a cut is one of the ends of its mark
+	}
 	for i := 0; breakers != 0; i, breakers = i+1, breakers>>1 {
 		if breakers&1 != 0 {
-			answer := r.box(i).step(reducer.Action{Kind: reducer.Peek}, r.now)
+			answer := r.box(i).step(ask, r.now)
 			event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
 		}
 	}
@@ -126,10 +130,10 @@ func (r *run) leave(from, to uint8) {
 		r.sync(to)
 	}
 	plan := r.layout.plan
-	for mask := r.call.Holds(from, to); mask != 0; {
+	for mask := plan.Holds(&r.call, 0, from, to); mask != 0; {
 		i := bits.Len16(mask) - 1
 		mask &^= 1 << i
-		kind, permit := plan.Leaving(&r.call, i)
+		kind, permit := plan.Leaving(&r.call, 0, i)
 		if kind == 0 {
 			continue
 		}
@@ -138,7 +142,7 @@ func (r *run) leave(from, to uint8) {
 		if plain && !r.late && r.hold == nil && b.exit(permit, r.now) {
 			continue
 		}
-		a := reducer.Action{Kind: kind, Outcome: r.call.Outcome, Cost: r.call.Cost, Permit: permit}
+		a := plan.Leave(&r.call, 0, i, kind, permit)
 		if r.hold != nil && kind == reducer.Release {
 			r.hold.keep(kept{b, a}, r.now)
 			continue

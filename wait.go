@@ -19,7 +19,7 @@ func (r *run) shadowed(i int, answer reducer.Answer, w *waiter) {
 		return
 	}
 	r.phantom = append(r.phantom, phantom{w, i})
-	r.layout.plan.WaitUntil(&r.call, i, clock.Never)
+	r.layout.plan.WaitUntil(&r.call, pipeline.Wait{Step: uint8(i)}, clock.Never)
 	r.tell(Event{Kind: decision.Wait, Step: name, Attempt: r.call.Retry.Attempt + 1, Shadow: true})
 }
 
@@ -33,7 +33,7 @@ func (r *run) parked(i int, answer reducer.Answer) {
 // and with the timeouts above it: at one mark ends come before what begins, and
 // nothing begins after the end.
 func (r *run) await(i int, w *waiter) pipeline.Effect {
-	at := r.layout.plan.CutAt(&r.call)
+	at := r.layout.plan.CutAt(&r.call, 0)
 	var due <-chan time.Time
 	if at != clock.Never {
 		timer := time.NewTimer(max(0, at.Sub(r.now)))
@@ -73,7 +73,7 @@ func (r *run) await(i int, w *waiter) pipeline.Effect {
 // giveUp ends a call whose caller gave up while no attempt was running.
 func (r *run) giveUp() pipeline.Effect {
 	r.gaveUp, r.void = true, true
-	return r.advance(pipeline.Event{Kind: pipeline.GaveUp})
+	return r.advance(pipeline.Event{Kind: pipeline.Abandoned})
 }
 
 // woken takes what the queue decided.

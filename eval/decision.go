@@ -58,7 +58,13 @@ func (r *run) appendDecision(dst []byte, d *decision.Decision) []byte {
 	switch d.Kind {
 	case decision.Admit:
 		dst = appendAttempt(dst, d)
-	case decision.Wait, decision.Timeout, decision.Lapse:
+	case decision.Cancel:
+		dst = appendAttempt(dst, d)
+	case decision.Failed:
+		dst = appendField(appendAttempt(dst, d), "reason", d.Reason.String())
+	case decision.Drop:
+		dst = appendField(appendField(appendAttempt(dst, d), "step", d.Step), "reason", d.Reason.String())
+	case decision.Wait, decision.Timeout, decision.Lapse, decision.Hedge:
 		dst = appendField(appendAttempt(dst, d), "step", d.Step)
 	case decision.Reject, decision.Expire:
 		dst = appendField(appendField(dst, "step", d.Step), "reason", d.Reason.String())
@@ -69,6 +75,9 @@ func (r *run) appendDecision(dst []byte, d *decision.Decision) []byte {
 		if d.Reason != 0 {
 			dst = appendField(dst, "reason", d.Reason.String())
 		}
+	}
+	if d.Won > 0 {
+		dst = strconv.AppendUint(append(dst, `,"won":`...), uint64(d.Won), 10)
 	}
 	if (d.Kind == decision.Wait || d.Kind == decision.Retry) && d.Until != clock.Never {
 		dst = appendField(dst, "until", time.Duration(d.Until).String())

@@ -158,7 +158,7 @@ func (r *run) decide(e *event, n int) error {
 		}
 	case "renew":
 		if live {
-			live, err = r.decider.renew(handle)
+			live, err = r.decider.renew(handle, e)
 		}
 	case "configure":
 		err = e.configure()
@@ -187,9 +187,6 @@ func (r *run) begin(e *event) error {
 	r.live[e.id] = handle
 	return nil
 }
-
-// hasAttributes reports whether lookup finds anything.
-func (e *event) hasAttributes() bool { return e.key != "" || len(e.attributes) > 0 }
 
 // lookup returns the value of an attribute. The names of header fields are the
 // same in any case (RFC 9110, section 5.1).

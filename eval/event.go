@@ -21,6 +21,7 @@ type line struct {
 	ID         json.RawMessage   `json:"id"`
 	Key        string            `json:"key"`
 	Cost       *json.Number      `json:"cost"`
+	Attempt    *json.Number      `json:"attempt"`
 	Attributes map[string]string `json:"attributes"`
 	Deadline   json.RawMessage   `json:"deadline"`
 	Outcome    string            `json:"outcome"`
@@ -35,6 +36,7 @@ type event struct {
 	id         string // canonical JSON
 	key        string
 	cost       uint32
+	attempt    uint32 // 0 for the lowest one that runs
 	attributes map[string]string
 	deadline   time.Duration // negative for none
 	outcome    reducer.Outcome
@@ -63,7 +65,11 @@ func read(src []byte, d decider) (e event, err error) {
 		err = e.readCall(&l)
 	case "done":
 		err = e.readDone(&l)
-	case "renew", "cancel":
+	case "renew":
+		if e.id, err = identity(l.ID); err == nil {
+			err = e.readAttempt(&l)
+		}
+	case "cancel":
 		e.id, err = identity(l.ID)
 	case "tick":
 	case "configure":
@@ -128,9 +134,25 @@ func (e *event) readDone(l *line) (err error) {
 	}
 	if present(l.RetryAfter) {
 		e.told = true
-		e.retryAfter, err = duration("retry_after", l.RetryAfter)
+		if e.retryAfter, err = duration("retry_after", l.RetryAfter); err != nil {
+			return err
+		}
 	}
-	return err
+	return e.readAttempt(l)
+}
+
+// readAttempt reads the number of an attempt. One that no call reaches is as good
+// as any other: it does not run.
+func (e *event) readAttempt(l *line) error {
+	if l.Attempt == nil {
+		return nil
+	}
+	n, err := strconv.ParseUint(l.Attempt.String(), 10, 64)
+	if err != nil && !errors.Is(err, strconv.ErrRange) || n == 0 {
+		return fmt.Errorf("attempt: found %s; allowed: a whole number, 1 or more", l.Attempt)
+	}
+	e.attempt = uint32(min(n, math.MaxUint32))
+	return nil
 }
 
 func (e *event) readConfigure(l *line, d decider) (err error) {

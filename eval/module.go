@@ -79,16 +79,13 @@ func (s *module) advance(now clock.Mark) (err error) {
 }
 
 func (s *module) begin(e *event) (h decision.Handle, err error) {
-	request := host.Request{Cost: e.cost, Deadline: e.deadline}
-	if e.hasAttributes() {
-		request.Lookup = e.lookup
-	}
+	request := host.Request{Cost: e.cost, Deadline: e.deadline, Lookup: e.lookup}
 	h, s.list, err = s.pipeline.Begin(s.list, request, s.now)
 	return h, err
 }
 
 func (s *module) done(h decision.Handle, e *event) (_ bool, err error) {
-	result := host.Result{Outcome: e.outcome, Told: e.told, RetryAfter: e.retryAfter}
+	result := host.Result{Attempt: e.attempt, Outcome: e.outcome, Told: e.told, RetryAfter: e.retryAfter}
 	s.list, err = s.pipeline.Done(s.list, h, result, s.now)
 	return live(err)
 }
@@ -98,8 +95,8 @@ func (s *module) cancel(h decision.Handle) (_ bool, err error) {
 	return live(err)
 }
 
-func (s *module) renew(h decision.Handle) (_ bool, err error) {
-	s.list, err = s.pipeline.Renew(s.list, h, s.now)
+func (s *module) renew(h decision.Handle, e *event) (_ bool, err error) {
+	s.list, err = s.pipeline.Renew(s.list, h, e.attempt, s.now)
 	return live(err)
 }
 

@@ -22,7 +22,7 @@ type decider interface {
 	// done, cancel and renew return false where the event is stale.
 	done(h decision.Handle, e *event) (bool, error)
 	cancel(h decision.Handle) (bool, error)
-	renew(h decision.Handle) (bool, error)
+	renew(h decision.Handle, e *event) (bool, error)
 	// decisions returns those since the last call of it, until the next event.
 	decisions() []decision.Decision
 }
@@ -66,19 +66,21 @@ func (n *native) advance(now clock.Mark) error {
 
 func (n *native) begin(e *event) (decision.Handle, error) {
 	request := drive.Request{Cost: e.cost, Deadline: e.deadline}
-	if e.hasAttributes() {
-		request.Keys = n.keys.Of(n.driver.Plan(), e.lookup, n.driver.Uses)
+	if n.driver.Plan().Keyed() != 0 {
+		request.Keys, request.Missing = n.keys.Of(n.driver.Plan(), e.lookup, n.driver.Uses)
 	}
 	return n.driver.Begin(request), nil
 }
 
 func (n *native) done(h decision.Handle, e *event) (bool, error) {
-	return n.driver.Done(h, e.outcome, e.told, e.retryAfter), nil
+	return n.driver.Done(h, drive.Result{Attempt: e.attempt, Outcome: e.outcome, Told: e.told, RetryAfter: e.retryAfter}), nil
 }
 
 func (n *native) cancel(h decision.Handle) (bool, error) { return n.driver.Cancel(h), nil }
 
-func (n *native) renew(h decision.Handle) (bool, error) { return n.driver.Renew(h), nil }
+func (n *native) renew(h decision.Handle, e *event) (bool, error) {
+	return n.driver.Renew(h, e.attempt), nil
+}
 
 func (n *native) decisions() []decision.Decision {
 	list := n.driver.Decisions

@@ -67,6 +67,12 @@ func (s *scanner) field(key []byte, l *line) uint16 {
 	case "retry_after":
 		l.RetryAfter, ok = s.scalar()
 		bit = 1 << 8
+	case "attempt":
+		var digits json.RawMessage
+		digits, ok = s.number()
+		attempt := json.Number(digits)
+		l.Attempt = &attempt
+		bit = 1 << 9
 	}
 	if !ok {
 		return 0

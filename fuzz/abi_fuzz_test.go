@@ -149,11 +149,11 @@ func (h *stranger) call() {
 		m.Begin(h.number(), h.number(), h.float(), h.float())
 		h.keep(int32(s.Generation))
 	case 21:
-		m.Done(h.number(), s.Slot, s.Generation, h.number(), h.float(), h.float())
+		m.Done(h.number(), s.Slot, s.Generation, h.number()%4, h.number(), h.float(), h.float())
 	case 22:
 		m.Cancel(h.number(), h.number(), h.number(), h.float())
 	case 23:
-		m.Renew(h.number(), h.number(), h.number(), h.float())
+		m.Renew(h.number(), h.number(), h.number(), h.number()%4, h.float())
 	case 24:
 		m.Advance(h.number(), h.float())
 	case 25:

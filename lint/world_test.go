@@ -80,7 +80,9 @@ func (w *world) act() {
 	}
 	for range w.r.IntN(4) {
 		h := &history{key: string(rune('a' + w.r.IntN(2))), ip: string(rune('x' + w.r.IntN(2))), begun: now}
-		handle := w.driver.Begin(drive.Request{Cost: 1, Deadline: -1, Keys: w.keys.Of(w.driver.Plan(), h.value, w.driver.Uses)})
+		request := drive.Request{Cost: 1, Deadline: -1}
+		request.Keys, request.Missing = w.keys.Of(w.driver.Plan(), h.value, w.driver.Uses)
+		handle := w.driver.Begin(request)
 		w.calls[handle], w.live = h, append(w.live, handle)
 		w.follow()
 	}
@@ -99,7 +101,7 @@ func (w *world) end(handle decision.Handle) {
 		return
 	}
 	outcome := []reducer.Outcome{reducer.OK, reducer.Fail, reducer.Fail, reducer.Throttle, reducer.Ignore}[w.r.IntN(5)]
-	w.driver.Done(handle, outcome, w.r.IntN(10) == 0, time.Duration(w.r.IntN(9)))
+	w.driver.Done(handle, drive.Result{Outcome: outcome, Told: w.r.IntN(10) == 0, RetryAfter: time.Duration(w.r.IntN(9))})
 }
 
 // follow writes down what the driver decided.

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -17,7 +18,7 @@ import (
 type byHand struct {
 	plan  *pipeline.Plan
 	cells [pipeline.MaxSteps]cell.Cell
-	calls []pipeline.Call
+	calls []*pipeline.Call
 	now   clock.Mark
 	log   []string
 	// restore is how a cell comes back from its bytes.
@@ -38,7 +39,11 @@ func newByHand(p pipeline.Policy) *byHand {
 // of the cells, and the calls as values.
 func (b *byHand) restored() (*byHand, error) {
 	next := *b
-	next.calls = slices.Clone(b.calls)
+	next.calls = nil
+	for _, c := range b.calls {
+		call := *c
+		next.calls = append(next.calls, &call)
+	}
 	for i, c := range b.cells {
 		if c == nil {
 			continue
@@ -53,6 +58,50 @@ func (b *byHand) restored() (*byHand, error) {
 		}
 	}
 	return &next, nil
+}
+
+// hand is the host of one call.
+type hand struct {
+	*byHand
+	n int
+}
+
+// Admit implements pipeline.Host. Every permit is asked for by an action.
+func (h hand) Admit(uint8, int) (p reducer.Permit, ok bool) { return p, false }
+
+// Ask implements pipeline.Host.
+func (h hand) Ask(_ uint8, i int, a reducer.Action) reducer.Answer {
+	if a.Kind == reducer.Acquire {
+		a.ID = uint64(h.n)<<4 | uint64(i)
+	}
+	answer := h.step(i, a)
+	h.log = append(h.log, fmt.Sprintf("%s call %d at %d: %s", h.now, h.n, i, answer))
+	return answer
+}
+
+// Exit implements pipeline.Host.
+func (h hand) Exit(uint8, int, reducer.Permit) bool { return false }
+
+// Leave implements pipeline.Host.
+func (h hand) Leave(_ uint8, i int, a reducer.Action) { h.step(i, a) }
+
+// Missing implements pipeline.Host.
+func (h hand) Missing(int) bool { return false }
+
+// Start implements pipeline.Host.
+func (h hand) Start(uint8) {}
+
+// Stop implements pipeline.Host.
+func (h hand) Stop(uint8) {}
+
+// Decision implements pipeline.Host.
+func (h hand) Decision(kind decision.Kind, i int) *decision.Decision {
+	return &decision.Decision{At: h.now, Kind: kind, Index: i}
+}
+
+// Tell implements pipeline.Host.
+func (h hand) Tell(d *decision.Decision) {
+	h.log = append(h.log, fmt.Sprintf("call %d: %+v", h.n, *d))
 }
 
 // step steps the cell of a step, and tells the calls what that did to them.
@@ -77,61 +126,7 @@ func (b *byHand) step(i int, a reducer.Action) reducer.Answer {
 
 // tell tells a call what happened, and does what it wants done.
 func (b *byHand) tell(n int, event pipeline.Event) {
-	call, effect := b.plan.Reduce(b.calls[n], event, b.now)
-	b.calls[n] = call
-	b.do(n, effect)
-}
-
-func (b *byHand) do(n int, e pipeline.Effect) {
-	if e.Do != pipeline.Nothing || e.Cut != 0 {
-		b.log = append(b.log, fmt.Sprintf("%s call %d: %+v", b.now, n, e))
-	}
-	for i := int(e.LeaveFrom) - 1; i >= int(e.LeaveTo); i-- {
-		if a, ok := b.plan.Leave(&b.calls[n], i); ok {
-			b.step(i, a)
-		}
-	}
-	switch e.Do {
-	case pipeline.Enter:
-		b.enter(n, int(e.From))
-	case pipeline.Consult:
-		b.consult(n, e)
-	case pipeline.Start:
-		if _, budget := b.plan.Consults(); budget >= 0 && b.calls[n].Retry.Attempt == 1 {
-			b.step(budget, reducer.Action{Kind: reducer.Record})
-		}
-	}
-}
-
-func (b *byHand) enter(n, from int) {
-	for i := from; i < b.plan.Len(); i++ {
-		var answer reducer.Answer
-		a, ask := b.plan.Passes(i, &b.calls[n], uint64(n)<<4|uint64(i))
-		if ask {
-			answer = b.step(i, a)
-			b.log = append(b.log, fmt.Sprintf("%s call %d at %d: %s", b.now, n, i, answer))
-		}
-		if next, _ := b.plan.Pass(&b.calls[n], i, ask, answer, b.now); next != pipeline.Entered {
-			b.tell(n, pipeline.Event{Kind: next, Step: uint8(i), Answer: answer})
-			return
-		}
-	}
-	b.tell(n, pipeline.Event{Kind: pipeline.Entered})
-}
-
-func (b *byHand) consult(n int, e pipeline.Effect) {
-	breakers, budget := b.plan.Consults()
-	event := pipeline.Event{Kind: pipeline.Consulted, Granted: true}
-	for i := range b.plan.Len() {
-		if breakers&(1<<i) != 0 {
-			answer := b.step(i, reducer.Action{Kind: reducer.Peek})
-			event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
-		}
-	}
-	if !event.Open && budget >= 0 {
-		event.Granted = b.step(budget, reducer.Action{Kind: reducer.Acquire}).Verdict == reducer.Admit
-	}
-	b.tell(n, event)
+	b.plan.Happen(hand{b, n}, b.calls[n], &event, b.now)
 }
 
 // pass lets time pass up to the mark: ends, leases and breakers, queues, then
@@ -149,7 +144,7 @@ func (b *byHand) pass(to clock.Mark) {
 		}
 		b.serve()
 		for n := range b.calls {
-			if b.plan.ResumesAt(&b.calls[n]) <= b.now {
+			if b.plan.ResumesAt(b.calls[n]) <= b.now {
 				b.tell(n, pipeline.Event{Kind: pipeline.Resumed})
 			}
 		}
@@ -159,17 +154,17 @@ func (b *byHand) pass(to clock.Mark) {
 
 // end brings about the ends of a call that are due.
 func (b *byHand) end(n int) {
-	if c := &b.calls[n]; c.Phase != pipeline.Over && b.plan.EndsAt(c) <= b.now {
+	if c := b.calls[n]; c.Phase != pipeline.Over && b.plan.EndsAt(c) <= b.now {
 		b.tell(n, pipeline.Event{Kind: pipeline.Woken})
 	}
-	c := &b.calls[n]
+	c := b.calls[n]
 	if c.Phase != pipeline.Waiting || c.Until > b.now {
 		return
 	}
 	i := int(c.At)
 	answer := b.step(i, reducer.Action{Kind: reducer.Expire, Permit: reducer.Permit{ID: c.Slots[i].ID}})
 	if answer.Verdict == reducer.Wait {
-		b.plan.WaitUntil(&b.calls[n], i, b.now+1) // its turn has come as well
+		b.plan.WaitUntil(b.calls[n], pipeline.Wait{Step: c.At}, b.now+1) // its turn has come as well
 		return
 	}
 	b.tell(n, pipeline.Event{Kind: pipeline.Dropped, Step: c.At, Answer: answer})
@@ -191,12 +186,14 @@ func (b *byHand) happen(w uint64) {
 	n := len(b.calls)
 	switch {
 	case w%8 < 4 || n == 0:
-		b.calls = append(b.calls, pipeline.Call{})
-		b.do(n, b.plan.Begin(&b.calls[n], uint32(pick(w>>16, 1, 1, 1, 2, 0)), clock.Never, 0))
+		// Calls keep their places: what a step does may come back to them.
+		b.calls = append(b.calls, &pipeline.Call{})
+		effect := b.plan.Begin(b.calls[n], uint32(pick(w>>16, 1, 1, 1, 2, 0)), clock.Never, 0)
+		b.plan.Take(hand{b, n}, b.calls[n], effect, b.now)
 	case w%8 < 7:
 		b.tell(recent(n, w>>24), pipeline.Event{Kind: pipeline.Finished, Outcome: pick(w>>16, reducer.Fail, reducer.OK, reducer.Fail, reducer.Throttle, reducer.Ignore)})
 	default:
-		b.tell(recent(n, w>>24), pipeline.Event{Kind: pipeline.GaveUp})
+		b.tell(recent(n, w>>24), pipeline.Event{Kind: pipeline.Abandoned})
 	}
 	b.serve()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
@@ -76,7 +77,7 @@ func M5(m machine, h history) error {
 		started, calls := uint32(0), uint32(0)
 		for refused := false; !refused && calls < 100; {
 			f.begin(1)
-			for f.driver.Done(f.handles[calls], reducer.Fail, false, 0) {
+			for f.driver.Done(f.handles[calls], drive.Result{Outcome: reducer.Fail}) {
 			}
 			f.hear()
 			for _, t := range f.said {
@@ -112,9 +113,9 @@ func M5Once(m machine, h history) error {
 	f := m.flows(pipeline.Policy{Steps: []pipeline.Step{guard, again}})
 	f.begin(1)
 	f.pass(first)
-	f.driver.Done(f.handles[0], reducer.Fail, false, 0)
+	f.driver.Done(f.handles[0], drive.Result{Outcome: reducer.Fail})
 	f.pass(first + gap + second)
-	f.driver.Done(f.handles[0], reducer.OK, false, 0)
+	f.driver.Done(f.handles[0], drive.Result{Outcome: reducer.OK})
 	f.begin(1)
 	f.hear()
 	m.meet()
@@ -124,7 +125,7 @@ func M5Once(m machine, h history) error {
 	}
 	f = m.flows(pipeline.Policy{Steps: []pipeline.Step{limit, again}})
 	f.begin(1)
-	f.driver.Done(f.handles[0], reducer.Fail, false, 0)
+	f.driver.Done(f.handles[0], drive.Result{Outcome: reducer.Fail})
 	f.pass(pick(w>>14, gap-1, gap))
 	f.driver.Cancel(f.handles[0])
 	f.begin(1)

@@ -27,7 +27,7 @@ func (d *drivenCalls) play(deed flowDeed, at clock.Mark) (told []said) {
 	case begins:
 		d.calls[deed.call] = d.driver.Begin(drive.Request{Cost: 1, Deadline: -1})
 	case finishes:
-		d.driver.Done(handle, deed.outcome, false, 0)
+		d.driver.Done(handle, drive.Result{Outcome: deed.outcome})
 	case givesUp:
 		d.driver.Cancel(handle)
 	}

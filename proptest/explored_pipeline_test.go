@@ -151,7 +151,7 @@ func (m *twoCalls) Reduce(s flowState, d flowDeed, at clock.Mark) (flowState, fl
 	case d.verb == finishes && c.Phase == pipeline.Running:
 		f.run(int(d.call), m.plan.Advance(c, &pipeline.Event{Kind: pipeline.Finished, Outcome: d.outcome}, f.now))
 	case d.verb == givesUp && f.live[d.call]:
-		f.run(int(d.call), m.plan.Advance(c, &pipeline.Event{Kind: pipeline.GaveUp}, f.now))
+		f.run(int(d.call), m.plan.Advance(c, &pipeline.Event{Kind: pipeline.Abandoned}, f.now))
 	}
 	f.advance(at)
 	for i := range f.cells {
@@ -241,7 +241,7 @@ func (f *frame) run(call int, e pipeline.Effect) {
 		d := said{at: f.now, call: call}
 		switch e.Do {
 		case pipeline.Enter:
-			e = f.enter(call, int(e.From))
+			e = f.enter(call, int(e.Step))
 			continue
 		case pipeline.Start:
 			// A limiter counts who asks, and who waits for a place starts later.
@@ -282,7 +282,8 @@ func (f *frame) leave(c *pipeline.Call, e pipeline.Effect) {
 	}
 	var left []int
 	for _, i := range steps {
-		a, ok := f.plan.Leave(c, i)
+		kind, permit := f.plan.Leaving(c, 0, i)
+		a, ok := f.plan.Leave(c, 0, i, kind, permit), kind != 0
 		if ok && f.acts != nil {
 			a, ok = f.acts(c, i, a)
 		}
@@ -300,12 +301,12 @@ func (f *frame) leave(c *pipeline.Call, e pipeline.Effect) {
 func (f *frame) enter(call, from int) pipeline.Effect {
 	c := &f.calls[call]
 	for i := from; i < f.plan.Len(); i++ {
-		a, ask := f.plan.Passes(i, c, uint64(call)<<4|uint64(i))
-		var answer reducer.Answer
-		if ask {
-			answer = f.step(i, a)
+		if !f.plan.Asks(i) {
+			f.plan.Skip(&c.Attempt, i, f.now)
+			continue
 		}
-		next, _ := f.plan.Pass(c, i, ask, answer, f.now)
+		answer := f.step(i, reducer.Action{Kind: reducer.Acquire, Cost: c.Cost, Permit: reducer.Permit{ID: uint64(call)<<4 | uint64(i)}})
+		next, _ := f.plan.Pass(&c.Attempt, i, &answer)
 		if answer.Verdict == reducer.Wait {
 			f.since[call] = f.now
 			f.effects.said = append(f.effects.said, said{at: f.now, call: call, kind: decision.Wait, step: f.plan.StepName(i)})

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
@@ -96,7 +97,7 @@ func (n *nest) hearInner(t told) {
 	case !live || t.Kind == decision.Timeout && t.Step == pipeline.Deadline:
 		// The outer part has cut it at the same mark.
 	case t.Kind == decision.End:
-		n.outer.driver.Done(n.outer.handles[t.call], t.Outcome, false, 0)
+		n.outer.driver.Done(n.outer.handles[t.call], drive.Result{Outcome: t.Outcome})
 		n.outer.hear()
 	case t.Last:
 		n.said = append(n.said, t)
@@ -114,7 +115,7 @@ func (n *nest) happen(w uint64) {
 		n.outer.begin(1)
 	case w%8 < 7:
 		if i, ok := n.inside[recent(calls, w>>24)]; ok {
-			n.inner.driver.Done(n.inner.handles[i], pick(w>>16, reducer.Fail, reducer.OK, reducer.Fail, reducer.Throttle, reducer.Ignore), false, 0)
+			n.inner.driver.Done(n.inner.handles[i], drive.Result{Outcome: pick(w>>16, reducer.Fail, reducer.OK, reducer.Fail, reducer.Throttle, reducer.Ignore)})
 		}
 	default:
 		call := recent(calls, w>>24)

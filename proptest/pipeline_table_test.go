@@ -75,7 +75,7 @@ var pipelineLines = []property{
 		machine{name: "pipeline in a pipeline that takes a refusal inside for a failure", nests: func(p pipeline.Policy, split int) *nest {
 			n := newNest(p, split)
 			n.refused = func(n *nest, call int) {
-				n.outer.driver.Done(n.outer.handles[call], reducer.Fail, false, 0)
+				n.outer.driver.Done(n.outer.handles[call], drive.Result{Outcome: reducer.Fail})
 				n.outer.hear()
 			}
 			return n

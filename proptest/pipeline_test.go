@@ -106,7 +106,7 @@ func (f *flow) happen(w uint64) {
 		f.begin(uint32(pick(w>>16, 1, 1, 1, 2, 0)))
 	case w%8 < 7:
 		outcome := pick(w>>16, reducer.Fail, reducer.OK, reducer.Fail, reducer.Throttle, reducer.Ignore)
-		f.driver.Done(f.handles[recent(n, w>>24)], outcome, w>>32%8 == 1, time.Duration(w>>36%16))
+		f.driver.Done(f.handles[recent(n, w>>24)], drive.Result{Outcome: outcome, Told: w>>32%8 == 1, RetryAfter: time.Duration(w >> 36 % 16)})
 	default:
 		f.driver.Cancel(f.handles[recent(n, w>>24)])
 	}
@@ -130,7 +130,7 @@ func (f *flow) begin(cost uint32) {
 		request.Deadline = d
 	}
 	if f.key != nil {
-		request.Keys = f.keys.Of(f.driver.Plan(), func(string) string { return f.key(n) }, f.driver.Uses)
+		request.Keys, request.Missing = f.keys.Of(f.driver.Plan(), func(string) string { return f.key(n) }, f.driver.Uses)
 	}
 	handle := f.driver.Begin(request)
 	f.calls[handle] = n
@@ -257,18 +257,20 @@ func M4(m machine, h history) error {
 	at := int(h.word(1) % uint64(plan.Len()))
 	var want []reducer.Permit
 	for i := range at {
-		_, ask := plan.Passes(i, &c, 0)
-		permit := reducer.Permit{Generation: uint64(i + 1), ID: uint64(100 + i), Mark: 5}
-		plan.Pass(&c, i, ask, reducer.Admitted(permit), 5)
-		if ask {
-			want = append([]reducer.Permit{permit}, want...)
+		if !plan.Asks(i) {
+			plan.Skip(&c.Attempt, i, 5)
+			continue
 		}
+		permit := reducer.Permit{Generation: uint64(i + 1), ID: uint64(100 + i), Mark: 5}
+		c.Admit(i, permit)
+		want = append([]reducer.Permit{permit}, want...)
 	}
-	if _, ask := plan.Passes(at, &c, 0); !ask {
-		return nil // it refuses nobody
+	if !plan.Asks(at) {
+		return nil // it refuses no call
 	}
-	plan.Pass(&c, at, true, reducer.Rejected(reducer.ReasonRate, 9), 5)
-	c, effect := plan.Reduce(c, pipeline.Event{Kind: pipeline.Refused, Step: uint8(at), Answer: reducer.Rejected(reducer.ReasonRate, 9)}, 5)
+	refusal := reducer.Rejected(reducer.ReasonRate, 9)
+	plan.Pass(&c.Attempt, at, &refusal)
+	effect := plan.Advance(&c, &pipeline.Event{Kind: pipeline.Refused, Step: uint8(at), Answer: refusal}, 5)
 	if effect.Do != pipeline.Refuse || int(effect.Step) != at || effect.At != 9 {
 		return fmt.Errorf("M4: refused at %d: %+v", at, effect)
 	}
@@ -292,8 +294,8 @@ func M4(m machine, h history) error {
 // undo leaves the cells that an effect names, as a driver does.
 func (m machine) undo(plan *pipeline.Plan, c *pipeline.Call, e pipeline.Effect) (all []reducer.Action) {
 	for i := int(e.LeaveFrom) - 1; i >= int(e.LeaveTo); i-- {
-		if a, ok := plan.Leave(c, i); ok {
-			all = append(all, a)
+		if kind, permit := plan.Leaving(c, 0, i); kind != 0 {
+			all = append(all, plan.Leave(c, 0, i, kind, permit))
 		}
 	}
 	if m.undone != nil {

@@ -38,17 +38,18 @@ const (
 	ReasonShed            // shed under load
 	ReasonAttempts        // no attempts left
 	ReasonPushback        // the answer said not to retry
-	ReasonDeadline        // the next attempt would not start before a deadline
+	ReasonDeadline        // its turn, or the next attempt, would come too late for a deadline
 	ReasonBudget          // the retry budget is spent
 	ReasonFail            // the attempt failed
 	ReasonThrottle        // the dependency refused it
 	ReasonTimeout         // a timeout step cut it
+	ReasonMissing         // the call brings no value for the attributes of the step
 	reasonCount
 )
 
 var reasonNames = [reasonCount]string{
 	"", "rate", "capacity", "open", "probes", "full", "wait", "shed",
-	"attempts", "pushback", "deadline", "budget", "fail", "throttle", "timeout",
+	"attempts", "pushback", "deadline", "budget", "fail", "throttle", "timeout", "missing",
 }
 
 // String returns the word of the decision log.

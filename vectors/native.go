@@ -47,11 +47,11 @@ func (n *native) Call(export string, p ...uint64) (int32, error) {
 	case "begin":
 		return m.Begin(u(0), u(1), f(2), f(3)), nil
 	case "done":
-		return m.Done(u(0), u(1), u(2), u(3), f(4), f(5)), nil
+		return m.Done(u(0), u(1), u(2), u(3), u(4), f(5), f(6)), nil
 	case "cancel":
 		return m.Cancel(u(0), u(1), u(2), f(3)), nil
 	case "renew":
-		return m.Renew(u(0), u(1), u(2), f(3)), nil
+		return m.Renew(u(0), u(1), u(2), u(3), f(4)), nil
 	case "configure":
 		return m.Configure(u(0), u(1), f(2)), nil
 	case "save":

@@ -376,11 +376,11 @@ func (p *eventPlayer) take(e *event) (int32, []byte, error) {
 		slots = p.i.Slots()
 		p.calls = append(p.calls, [2]uint32{binary.LittleEndian.Uint32(slots[slotSlot:]), binary.LittleEndian.Uint32(slots[slotGeneration:])})
 	case opDone:
-		code, err = p.i.Call("done", handle, slot, generation, uint64(e.outcome), nan, nan)
+		code, err = p.i.Call("done", handle, slot, generation, 0, uint64(e.outcome), nan, nan)
 	case opCancel:
 		code, err = p.i.Call("cancel", handle, slot, generation, nan)
 	case opRenew:
-		code, err = p.i.Call("renew", handle, slot, generation, nan)
+		code, err = p.i.Call("renew", handle, slot, generation, 0, nan)
 	case opConfigure:
 		if e.ref >= len(p.plans) {
 			return 0, nil, errReference

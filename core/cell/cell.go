@@ -18,6 +18,9 @@ type Cell interface {
 	// Exit is a Record of a success or a Release with nothing to tell anybody,
 	// likewise. The Mark of a breaker's permit is when the attempt began.
 	Exit(p reducer.Permit, now clock.Mark) bool
+	// Held reports whether a caller waits at the cell, has a place in it or has a
+	// probe out: then the cell must not be evicted.
+	Held() bool
 	// Ends returns the mark of the next Tick that concerns somebody: a lease
 	// runs out, probes no longer count. clock.Never for none. Waits in a queue
 	// are ended by Expire, in the order of their calls.
@@ -96,6 +99,8 @@ func (b *box[S, M]) Enter(uint32, uint64, clock.Mark) (reducer.Permit, bool) {
 }
 
 func (b *box[S, M]) Exit(reducer.Permit, clock.Mark) bool { return false }
+
+func (b *box[S, M]) Held() bool { return false }
 
 func (b *box[S, M]) Ends() clock.Mark { return clock.Never }
 

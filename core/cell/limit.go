@@ -213,6 +213,8 @@ func (l *limit) Enter(cost uint32, _ uint64, now clock.Mark) (p reducer.Permit, 
 
 func (l *limit) Exit(reducer.Permit, clock.Mark) bool { return false }
 
+func (l *limit) Held() bool { return l.line.Queue.Len() > 0 }
+
 func (l *limit) Ends() clock.Mark { return clock.Never }
 
 func (l *limit) Serves() (clock.Mark, uint64) { return l.waiting.Serves(&l.line, l.counter) }

@@ -71,6 +71,9 @@ func (p *places) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reduce
 	return p.machine.Step(&p.state, a, now, out)
 }
 
+// Held implements Cell.
+func (p *places) Held() bool { return p.state.Held > 0 || p.state.Queue.Len() > 0 }
+
 func (p *places) Ends() clock.Mark { return p.machine.Lapses(&p.state) }
 
 func (p *places) Serves() (clock.Mark, uint64) { return p.machine.Serves(&p.state) }
@@ -172,6 +175,9 @@ func (c *circuit) Revive(src []byte, by time.Duration) error {
 	breaker.Recall(&c.state.Core, c.state.Words)
 	return nil
 }
+
+// Held implements Cell.
+func (c *circuit) Held() bool { return c.state.Mode == breaker.HalfOpen && c.state.Out > 0 }
 
 // Ends returns the mark at which probes that are out no longer count. All other
 // changes of a breaker concern nobody before it is next stepped.

@@ -1,12 +1,13 @@
 package drive
 
 import (
-	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -16,8 +17,8 @@ type node struct {
 	cell        cell.Cell
 	pool        *pool
 	key         uint32
-	at          int // in pool.list
-	refs        int // calls that passed or wait
+	index       uint32 // in the pool's table
+	gone        bool   // evicted: nothing reaches it any more
 	turns       []turn
 	end, serves entry
 }
@@ -25,46 +26,56 @@ type node struct {
 // turn is a waiter whose wait is over at the mark of its turn.
 type turn struct {
 	call decision.Handle
-	step int
+	wait pipeline.Wait
 }
 
 // pool holds the cells of a step: one, or one for each key.
 type pool struct {
-	maker cell.Maker
-	kind  pipeline.Kind
-	per   []string
-	step  uint8
-	keyed []*node // by the number of the key
-	list  []*node
-	hand  int // where the search for forgettable cells goes on
+	maker   cell.Maker
+	kind    pipeline.Kind
+	step    uint8
+	layouts int          // that have it
+	one     *node        // of a step without keys; of one with keys, what new keys share
+	table   *keyed.Table // nil for a step without keys
+	nodes   keyed.Slab[*node]
 }
 
 // layout is a plan with the pools of its steps. A call keeps the layout under
 // which it began.
 type layout struct {
 	plan  *pipeline.Plan
+	calls int // that began under it and live
 	pools [pipeline.MaxSteps]*pool
 }
 
-// newLayout takes over the pools of the steps that have the name, the kind and
-// the keys of a step of the old layout. A step without keys has its cell from
-// the start, so that an unused limiter carries over what it has.
+// newLayout takes over the pools of the steps that are those of the old layout,
+// too. A step without keys has its cell from the start, so that an unused limiter
+// carries over what it has.
 func (d *Driver) newLayout(plan *pipeline.Plan, old *layout) *layout {
 	l := &layout{plan: plan}
 	for i := range plan.Len() {
 		if plan.Maker(i) == nil {
 			continue
 		}
-		if p := old.pool(plan, i); p != nil {
-			l.pools[i] = p
-		} else {
-			l.pools[i] = &pool{maker: plan.Maker(i), kind: plan.Kind(i), per: plan.Per(i), step: uint8(i)}
-			if len(plan.Per(i)) == 0 {
-				d.newNode(l.pools[i], 0)
-			}
+		p := old.pool(plan, i)
+		if p == nil {
+			p = d.newPool(plan, i)
 		}
+		p.layouts++
+		l.pools[i] = p
 	}
 	return l
+}
+
+func (d *Driver) newPool(plan *pipeline.Plan, i int) *pool {
+	p := &pool{maker: plan.Maker(i), kind: plan.Kind(i), step: uint8(i)}
+	if len(plan.Per(i)) == 0 {
+		p.one = d.newNode(p, 0, 0)
+		return p
+	}
+	// The plan has checked the numbers.
+	p.table, _ = keyed.New(plan.Keys(i))
+	return p
 }
 
 // pool returns the pool of the step that is step i of another plan as well.
@@ -72,62 +83,154 @@ func (l *layout) pool(plan *pipeline.Plan, i int) *pool {
 	if l == nil {
 		return nil
 	}
-	for j := range l.plan.Len() {
-		if l.plan.StepName(j) == plan.StepName(i) && l.plan.Kind(j) == plan.Kind(i) && slices.Equal(l.plan.Per(j), plan.Per(i)) {
-			return l.pools[j]
-		}
+	if j := plan.Match(i, l.plan); j >= 0 {
+		return l.pools[j]
 	}
 	return nil
+}
+
+// release forgets the cells of a layout under which no call begins or lives any
+// more, but for those that others have, too.
+func (d *Driver) release(l *layout) {
+	for _, p := range l.pools {
+		if p == nil {
+			continue
+		}
+		if p.layouts--; p.layouts > 0 {
+			continue
+		}
+		for i := uint32(1); p.table != nil && i <= p.table.Len(); i++ {
+			d.forget(*p.nodes.At(i))
+		}
+		if p.one != nil {
+			d.forget(p.one)
+		}
+	}
 }
 
 // Configure puts another plan in force. Calls that began before keep their
 // plan; cells are matched by the names of their steps and keep their state as
 // each mechanism says.
 func (d *Driver) Configure(plan *pipeline.Plan) {
-	d.tell(decision.Handle{}, decision.Configured)
-	d.layout = d.newLayout(plan, d.layout)
+	d.decide(decision.Handle{}, decision.Configured)
+	old := d.layout
+	d.layout = d.newLayout(plan, old)
 	for i := range plan.Len() {
-		p := d.layout.pools[i]
-		if p == nil {
-			continue
+		if p := d.layout.pools[i]; p != nil {
+			p.maker, p.step = plan.Maker(i), uint8(i)
+			d.adopt(p, plan.Keys(i))
 		}
-		p.maker, p.step = plan.Maker(i), uint8(i)
-		for _, n := range p.list {
-			n.cell = p.maker.Adopt(n.cell, d.now, &d.out)
-			d.arm(n)
-		}
+	}
+	if old.calls == 0 {
+		d.release(old)
 	}
 	d.deliverInOrder()
 	d.Advance(d.now)
 }
 
-// resolve returns the cell of a step for a call.
-func (d *Driver) resolve(c *call, i int) *node {
-	if n := c.nodes[i]; n != nil {
+// adopt puts the cells of a pool under its present maker, and keeps no more of
+// them than the keys allow.
+func (d *Driver) adopt(p *pool, keys keyed.Config) {
+	if p.table != nil {
+		// The plan has checked the numbers.
+		_ = p.table.Configure(keys)
+		d.trim(p)
+		for i := uint32(1); i <= p.table.Len(); i++ {
+			d.adoptNode(*p.nodes.At(i))
+		}
+	}
+	if p.one != nil {
+		d.adoptNode(p.one)
+	}
+}
+
+func (d *Driver) adoptNode(n *node) {
+	n.cell = n.pool.maker.Adopt(n.cell, d.now, &d.out)
+	d.arm(n)
+}
+
+// trim evicts cells until there are no more than the keys allow, or all are held.
+func (d *Driver) trim(p *pool) {
+	for {
+		gone, last, ok := p.table.Trim()
+		if !ok {
+			return
+		}
+		d.forget(*p.nodes.At(gone))
+		(*p.nodes.At(last)).index = gone
+		p.nodes.Remove(gone, last)
+	}
+}
+
+// resolve returns the cell of a step for a call, one that is there or a new one.
+func (c *call) resolve(i int) *node {
+	if n := c.nodes[i]; n != nil && !n.gone {
 		return n
 	}
-	p := c.layout.pools[i]
-	key := c.keys[i]
-	n := p.at(key)
-	if n == nil {
-		n = d.newNode(p, key)
+	n := c.layout.pools[i].one
+	if c.layout.pools[i].table != nil {
+		n = c.driver.use(c.layout.pools[i], c.keys[i])
 	}
-	n.refs++
 	c.nodes[i] = n
+	return n
+}
+
+// acquires returns the cell of a step for a call that asks for a permit, which is
+// a use of its key.
+func (c *call) acquires(i int) *node {
+	n := c.nodes[i]
+	if n == nil || n.gone {
+		return c.resolve(i)
+	}
+	if n.index > 0 {
+		n.pool.table.Touch(n.index)
+	}
+	return n
+}
+
+// hash is the key of a table for the number of a key.
+func hash(key uint32) keyed.Hash {
+	return keyed.Hash{Hi: backoff.Word(2 * uint64(key)), Lo: backoff.Word(2*uint64(key) + 1)}
+}
+
+// use returns the cell of a key, which may be a new one.
+func (d *Driver) use(p *pool, key uint32) *node {
+	index, how := p.table.Use(hash(key))
+	switch how {
+	case keyed.Known:
+		return *p.nodes.At(index)
+	case keyed.Shared:
+		if p.one == nil {
+			p.one = d.newNode(p, 0, 0)
+		}
+		return p.one
+	case keyed.Added:
+		p.nodes.Grow(index)
+	case keyed.Evicted:
+		d.forget(*p.nodes.At(index))
+	}
+	n := d.newNode(p, key, index)
+	*p.nodes.At(index) = n
 	return n
 }
 
 // at returns the cell of a key, nil where there is none yet.
 func (p *pool) at(key uint32) *node {
-	if uint(key) < uint(len(p.keyed)) {
-		return p.keyed[key]
+	if p.table == nil {
+		if key == 0 {
+			return p.one
+		}
+		return nil
+	}
+	if index, ok := p.table.Find(hash(key)); ok {
+		return *p.nodes.At(index)
 	}
 	return nil
 }
 
-// use counts who needs the number of a key: cells, and calls until they are
+// count counts who needs the number of a key: cells, and calls until they are
 // over.
-func (d *Driver) use(key uint32) {
+func (d *Driver) count(key uint32) {
 	for int(key) >= len(d.uses) {
 		d.uses = append(d.uses, 0)
 	}
@@ -138,52 +241,33 @@ func (d *Driver) use(key uint32) {
 // a live call. Where it does not, another key may have it.
 func (d *Driver) Uses(key uint32) bool { return uint(key) < uint(len(d.uses)) && d.uses[key] > 0 }
 
-const (
-	// keep is how many cells a step has before any is forgotten. A cell equal
-	// to a new one can be told from it by a Configure alone: it carries over
-	// its free permits, where a new one starts with all of the new burst.
-	keep = 1 << 16
-	// sweep is how many cells are looked at for each new one, so that cells
-	// are forgotten as fast as others come.
-	sweep = 2
-)
-
-func (d *Driver) newNode(p *pool, key uint32) *node {
-	for i := 0; i < sweep && len(p.list) >= keep; i++ {
-		p.hand %= len(p.list)
-		if n := p.list[p.hand]; n.refs == 0 && n.cell.Fresh(d.now) {
-			d.forget(n)
-		} else {
-			p.hand++
-		}
+// Counts returns how many keys a step of the plan in force has, and how many were
+// evicted or shared; zeros for a step without keys.
+func (d *Driver) Counts(step int) (c keyed.Counts) {
+	if p := d.poolOf(step); p != nil && p.table != nil {
+		c = p.table.Counts()
 	}
+	return c
+}
+
+func (d *Driver) newNode(p *pool, key, index uint32) *node {
 	d.nodes++
-	n := &node{pool: p, key: key, at: len(p.list)}
-	n.cell = p.maker.New(d.now)
+	n := &node{pool: p, key: key, index: index, cell: p.maker.New(d.now)}
 	n.end.node, n.end.number, n.end.class = n, d.nodes, leases
 	if p.kind == pipeline.Breaker {
 		n.end.class = breakers
 	}
 	n.serves.node, n.serves.class = n, serves
-	for int(key) >= len(p.keyed) {
-		p.keyed = append(p.keyed, nil)
-	}
-	p.keyed[key] = n
-	p.list = append(p.list, n)
-	d.use(key)
+	d.count(key)
 	return n
 }
 
+// forget takes a cell out of everything that reaches it.
 func (d *Driver) forget(n *node) {
 	d.heap.remove(&n.end)
 	d.heap.remove(&n.serves)
-	p := n.pool
-	p.keyed[n.key] = nil
 	d.uses[n.key]--
-	last := p.list[len(p.list)-1]
-	p.list[n.at], last.at = last, n.at
-	p.list[len(p.list)-1] = nil
-	p.list = p.list[:len(p.list)-1]
+	n.gone = true
 }
 
 // AppendState appends the stable binary form of the state of a step's cell,
@@ -203,16 +287,16 @@ func (d *Driver) AppendState(dst []byte, step int, key uint32) []byte {
 // calls of this driver wait or hold something.
 func (d *Driver) Revive(step int, key uint32, src []byte, by time.Duration) error {
 	p := d.poolOf(step)
-	if p == nil || len(p.per) == 0 && key != 0 {
+	if p == nil || p.table == nil && key != 0 {
 		return reducer.ErrEncoding
 	}
 	fresh := p.maker.New(d.now)
 	if err := fresh.Revive(src, by); err != nil {
 		return err
 	}
-	n := p.at(key)
-	if n == nil {
-		n = d.newNode(p, key)
+	n := p.one
+	if p.table != nil {
+		n = d.use(p, key)
 	}
 	n.cell = fresh
 	d.arm(n)
@@ -226,19 +310,23 @@ func (d *Driver) poolOf(step int) *pool {
 	return d.layout.pools[step]
 }
 
-// arm sets the wakes of a cell.
+// arm sets the wakes of a cell, and keeps the table from evicting it while it is
+// held.
 func (d *Driver) arm(n *node) {
+	if n.index > 0 {
+		n.pool.table.SetHeld(n.index, n.cell.Held())
+	}
 	if at := n.cell.Ends(); at != n.end.at || n.end.pos == 0 {
 		n.end.step = n.pool.step
 		d.heap.set(&n.end, at)
 	}
-	at, caller := n.cell.Serves()
+	at, next := n.cell.Serves()
 	if at == clock.Never {
 		d.heap.set(&n.serves, at)
 		return
 	}
-	n.serves.step = uint8(caller & 15)
-	n.serves.number = d.caller(caller).number
+	n.serves.step = uint8(caller(next).step())
+	n.serves.number = d.calls[caller(next).slot()].number
 	// A place that has been free for a while is there now.
 	d.heap.set(&n.serves, max(at, d.now))
 }

@@ -22,17 +22,22 @@ type Request struct {
 	// some attributes, the number of their values; 0 where all are missing. What
 	// has which number is the caller's affair, see Keys.
 	Keys [pipeline.MaxSteps]uint32
+	// Missing has a bit for each step for one of whose attributes the call brings
+	// no value.
+	Missing uint16
 }
 
 // call is a pipeline.Call with what the driver holds for it.
 type call struct {
 	pipeline.Call
-	layout *layout
-	nodes  [pipeline.MaxSteps]*node
-	keys   [pipeline.MaxSteps]uint32 // 0 for a step with one cell for all
-	number uint64
-	handle decision.Handle
-	wake   entry
+	driver  *Driver
+	layout  *layout
+	nodes   [pipeline.MaxSteps]*node
+	keys    [pipeline.MaxSteps]uint32 // 0 for a step with one cell for all
+	missing uint16                    // steps for whose attributes the call brings no value
+	number  uint64
+	handle  decision.Handle
+	wake    entry
 }
 
 // Driver runs the calls of a policy and the cells of its steps in one thread
@@ -92,7 +97,7 @@ func (d *Driver) fire(e *entry) {
 	case ends:
 		d.endCall(e.call)
 	case resumes:
-		d.advance(e.call, &pipeline.Event{Kind: pipeline.Resumed})
+		d.resume(e.call)
 	case serves:
 		d.step(e.node, reducer.Action{Kind: reducer.Serve})
 	case leases:
@@ -134,14 +139,15 @@ func (d *Driver) order(e *reducer.Effect) uint64 {
 	if e.Kind == reducer.Change {
 		return 0 // concerns no call, and there may be none
 	}
-	return d.caller(e.Caller).number<<4 | e.Caller&15
+	return d.calls[caller(e.Caller).slot()].number<<8 | e.Caller&255
 }
 
 // Begin starts a call at the present mark.
 func (d *Driver) Begin(r Request) decision.Handle {
 	d.number++
 	c := d.take()
-	c.number, c.layout = d.number, d.layout
+	c.number, c.layout, c.missing = d.number, d.layout, r.Missing
+	c.layout.calls++
 	if keyed := d.layout.plan.Keyed(); keyed != 0 {
 		d.keep(c, keyed, r.Keys)
 	}
@@ -150,7 +156,9 @@ func (d *Driver) Begin(r Request) decision.Handle {
 		deadline = d.now.Add(r.Deadline)
 	}
 	handle := c.handle
-	d.run(c, c.layout.plan.Begin(&c.Call, r.Cost, deadline, d.seed+d.number<<32))
+	plan := c.layout.plan
+	plan.Take(c, &c.Call, plan.Begin(&c.Call, r.Cost, deadline, pipeline.Seed(d.seed, d.number)), d.now)
+	d.settle(c)
 	d.Advance(d.now)
 	return handle
 }
@@ -160,19 +168,34 @@ func (d *Driver) keep(c *call, keyed uint16, keys [pipeline.MaxSteps]uint32) {
 	for ; keyed != 0; keyed &= keyed - 1 {
 		i := bits.TrailingZeros16(keyed)
 		if c.keys[i] = keys[i]; keys[i] != 0 {
-			d.use(keys[i])
+			d.count(keys[i])
 		}
 	}
 }
 
-// Done ends the running attempt of a call. told says that the answer named a
-// retryAfter. It returns false, and does nothing, when no attempt is running.
-func (d *Driver) Done(h decision.Handle, outcome reducer.Outcome, told bool, retryAfter time.Duration) bool {
+// Result is how an attempt ended.
+type Result struct {
+	// Attempt is the number of the attempt, 0 for the lowest one that runs.
+	Attempt uint32
+	Outcome reducer.Outcome
+	// Told says that the answer named RetryAfter; a negative one asks for no retry.
+	Told       bool
+	RetryAfter time.Duration
+}
+
+// Done ends a running attempt of a call. It returns false, and does nothing, when
+// the attempt does not run.
+func (d *Driver) Done(h decision.Handle, r Result) bool {
 	c := d.find(h)
-	if c == nil || c.Phase != pipeline.Running {
+	if c == nil {
 		return false
 	}
-	d.advance(c, &pipeline.Event{Kind: pipeline.Finished, Outcome: outcome, Told: told, RetryAfter: retryAfter})
+	k, runs := c.Find(r.Attempt)
+	if !runs {
+		return false
+	}
+	c.layout.plan.Finish(c, &c.Call, k, r.Outcome, r.Told, r.RetryAfter, d.now)
+	d.settle(c)
 	d.Advance(d.now)
 	return true
 }
@@ -184,22 +207,27 @@ func (d *Driver) Cancel(h decision.Handle) bool {
 	if c == nil {
 		return false
 	}
-	d.advance(c, &pipeline.Event{Kind: pipeline.GaveUp})
+	d.happen(c, &pipeline.Event{Kind: pipeline.Abandoned})
 	d.Advance(d.now)
 	return true
 }
 
-// Renew extends the leases that a running call holds. It returns false when no
-// attempt is running.
-func (d *Driver) Renew(h decision.Handle) bool {
+// Renew extends the leases that a running attempt holds, the lowest one that runs
+// for number 0. It returns false when the attempt does not run.
+func (d *Driver) Renew(h decision.Handle, attempt uint32) bool {
 	c := d.find(h)
-	if c == nil || c.Phase != pipeline.Running {
+	if c == nil {
 		return false
 	}
-	for left := c.Held; left != 0; left &= left - 1 {
+	k, runs := c.Find(attempt)
+	if !runs {
+		return false
+	}
+	plan := c.layout.plan
+	for left := plan.Holds(&c.Call, k, pipeline.MaxSteps, 0); left != 0; left &= left - 1 {
 		i := bits.TrailingZeros16(left)
-		if n := c.nodes[i]; n.pool.kind == pipeline.Bulkhead {
-			d.step(n, reducer.Action{Kind: reducer.Renew, Permit: c.Slots[i]})
+		if n := c.nodes[i]; plan.Leases(i) && !n.gone {
+			d.step(n, reducer.Action{Kind: reducer.Renew, Permit: plan.PermitOf(&c.Call, k, i)})
 		}
 	}
 	return true
@@ -232,7 +260,7 @@ func (d *Driver) take() *call {
 		d.free = d.free[:n-1]
 		return c
 	}
-	c := &call{handle: decision.HandleOf(uint32(len(d.calls)), 1)}
+	c := &call{driver: d, handle: decision.HandleOf(uint32(len(d.calls)), 1)}
 	c.wake.call = c
 	d.calls = append(d.calls, c)
 	return c
@@ -243,10 +271,7 @@ func (d *Driver) drop(c *call) {
 	d.heap.remove(&c.wake)
 	plan := c.layout.plan
 	for i := range plan.Len() {
-		if n := c.nodes[i]; n != nil {
-			n.refs--
-			c.nodes[i] = nil
-		}
+		c.nodes[i] = nil
 	}
 	for left := plan.Keyed(); left != 0; left &= left - 1 {
 		i := bits.TrailingZeros16(left)
@@ -255,12 +280,10 @@ func (d *Driver) drop(c *call) {
 		}
 		c.keys[i] = 0
 	}
+	if c.layout.calls--; c.layout.calls == 0 && c.layout != d.layout {
+		d.release(c.layout)
+	}
 	c.layout = nil
 	c.handle = decision.HandleOf(c.handle.Slot(), c.handle.Generation()+1)
 	d.free = append(d.free, c.handle.Slot())
-}
-
-// advance tells the plan what happened to a call, and does what follows.
-func (d *Driver) advance(c *call, e *pipeline.Event) {
-	d.run(c, c.layout.plan.Advance(&c.Call, e, d.now))
 }

@@ -27,7 +27,7 @@ func Example() {
 	driver.Begin(drive.Request{Cost: 1, Deadline: -1})
 	second := driver.Begin(drive.Request{Cost: 1, Deadline: -1})
 	driver.Advance(clock.Mark(7 * time.Second))
-	driver.Done(second, reducer.OK, false, 0)
+	driver.Done(second, drive.Result{Outcome: reducer.OK})
 	for _, d := range driver.Decisions {
 		switch d.Kind {
 		case decision.End:

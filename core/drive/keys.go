@@ -1,8 +1,9 @@
 package drive
 
 import (
-	"strconv"
+	"math/bits"
 
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
 
@@ -16,45 +17,30 @@ type Keys struct {
 	hand    uint32 // where the search for numbers out of use goes on
 }
 
-// Of returns the Keys of a request: the numbers of what lookup returns for the
-// attributes of each step of the plan in force. A missing one is empty. used is
-// Driver.Uses.
-func (k *Keys) Of(plan *pipeline.Plan, lookup func(attribute string) string, used func(number uint32) bool) (numbers [pipeline.MaxSteps]uint32) {
+// Of returns the Keys and Missing of a request: the numbers of what lookup returns
+// for the attributes of each step of the plan in force. A missing one is empty.
+// used is Driver.Uses.
+func (k *Keys) Of(plan *pipeline.Plan, lookup func(attribute string) string, used func(number uint32) bool) (numbers [pipeline.MaxSteps]uint32, missing uint16) {
+	steps := plan.Keyed()
 	// Numbers go out of use before any is given: until the call has begun, the
 	// driver does not use those that it brings.
-	for i := range plan.Len() {
-		if len(plan.Per(i)) > 0 {
-			k.sweep(used)
-		}
+	for range bits.OnesCount16(steps) {
+		k.sweep(used)
 	}
-	for i := range plan.Len() {
-		if per := plan.Per(i); len(per) > 0 {
-			numbers[i] = k.number(join(per, lookup))
+	for ; steps != 0; steps &= steps - 1 {
+		i := bits.TrailingZeros16(steps)
+		value, lacks := keyed.Join(plan.Per(i), lookup)
+		if lacks {
+			missing |= 1 << i
 		}
+		numbers[i] = k.number(value)
 	}
-	return numbers
+	return numbers, missing
 }
 
-// join joins the values of the attributes so that different lists never give
-// one key. It is empty where all are.
-func join(per []string, lookup func(string) string) string {
-	if len(per) == 1 {
-		return lookup(per[0])
-	}
-	var key []byte
-	all := 0
-	for _, attribute := range per {
-		value := lookup(attribute)
-		all += len(value)
-		key = strconv.AppendInt(key, int64(len(value)), 10)
-		key = append(key, ':')
-		key = append(key, value...)
-	}
-	if all == 0 {
-		return ""
-	}
-	return string(key)
-}
+// sweeps is how many numbers are looked at for each key of a call, so that they
+// are taken back as fast as others are given.
+const sweeps = 2
 
 func (k *Keys) number(value string) uint32 {
 	if value == "" {
@@ -78,7 +64,7 @@ func (k *Keys) number(value string) uint32 {
 
 // sweep takes back numbers that are out of use, as fast as others come.
 func (k *Keys) sweep(used func(uint32) bool) {
-	for range sweep {
+	for range sweeps {
 		if k.hand++; int(k.hand) >= len(k.values) {
 			k.hand = 0
 			return

@@ -1,15 +1,37 @@
 package drive
 
 import (
-	"math/bits"
-	"time"
-
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
-	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
+
+// caller names an attempt of a call at a step in the effects of cells.
+type caller uint64
+
+func (c *call) caller(k uint8, i int) caller {
+	return caller(c.handle.Slot())<<8 | caller(i)<<4 | caller(k)
+}
+
+func (c caller) slot() uint32   { return uint32(c >> 8) }
+func (c caller) step() int      { return int(c >> 4 & 15) }
+func (c caller) attempt() uint8 { return uint8(c & 15) }
+
+// happen tells the plan what happened to a call, and does what follows.
+func (d *Driver) happen(c *call, e *pipeline.Event) {
+	c.layout.plan.Happen(c, &c.Call, e, d.now)
+	d.settle(c)
+}
+
+// settle frees a call that is over, and sets the wake of one that is not.
+func (d *Driver) settle(c *call) {
+	if c.Phase == pipeline.Over {
+		d.drop(c)
+		return
+	}
+	d.rearm(c)
+}
 
 // rearm sets the wake of a call.
 func (d *Driver) rearm(c *call) {
@@ -22,54 +44,49 @@ func (d *Driver) rearm(c *call) {
 	d.heap.set(&c.wake, at)
 }
 
-// endCall brings about the ends of a call that are due: timeouts, then waits.
+// endCall brings about one end of a call that is due: a timeout, then a wait.
 func (d *Driver) endCall(c *call) {
-	attempt := c.attempt()
-	effect := c.layout.plan.Advance(&c.Call, &pipeline.Event{Kind: pipeline.Woken}, d.now)
-	if effect.Cut != 0 {
-		d.cut(c, &effect, attempt)
+	plan := c.layout.plan
+	effect := plan.Advance(&c.Call, &pipeline.Event{Kind: pipeline.Woken}, d.now)
+	if effect.Cut() != pipeline.NoCut {
+		plan.Take(c, &c.Call, effect, d.now)
+		d.settle(c)
 		return
 	}
-	for i := range c.layout.plan.Len() {
-		waits := c.Phase == pipeline.Waiting && int(c.At) == i && c.Until <= d.now
-		if waits || c.Phantom&(1<<i) != 0 && clock.Mark(c.Slots[i].Generation) <= d.now {
-			d.expire(c, i)
-			return
-		}
+	if w, over := plan.Waits(&c.Call, d.now); over {
+		d.expire(c, w)
+		return
 	}
 	d.rearm(c)
 }
 
-// attempt returns the number of the attempt that runs or is to run.
-func (c *call) attempt() uint32 {
-	if c.Phase == pipeline.Entering || c.Phase == pipeline.Waiting {
-		return c.Retry.Attempt + 1
+// resume starts the next attempt of a call, or a hedge.
+func (d *Driver) resume(c *call) {
+	if c.Phase != pipeline.Racing {
+		d.happen(c, &pipeline.Event{Kind: pipeline.Resumed})
+		return
 	}
-	return c.Retry.Attempt
+	c.layout.plan.Hedge(c, &c.Call, d.now)
+	d.settle(c)
 }
 
-func (d *Driver) cut(c *call, effect *pipeline.Effect, attempt uint32) {
-	i, _ := effect.CutStep()
-	d.leave(c, effect)
-	x := d.tellOf(c, decision.Timeout, i)
-	x.Attempt, x.Shadow = attempt, c.layout.plan.Shadow(i)
-	effect.LeaveFrom = effect.LeaveTo
-	d.run(c, *effect)
-}
-
-func (d *Driver) expire(c *call, i int) {
+// expire ends a wait. When its turn comes at the same mark, the queue is served
+// first.
+func (d *Driver) expire(c *call, w pipeline.Wait) {
+	i := int(w.Step)
 	n := c.nodes[i]
-	answer := d.step(n, reducer.Action{Kind: reducer.Expire, Permit: reducer.Permit{ID: c.Slots[i].ID}})
+	ticket := c.layout.plan.Ticket(&c.Call, w)
+	answer := d.step(n, reducer.Action{Kind: reducer.Expire, Permit: reducer.Permit{ID: ticket}})
 	if answer.Verdict == reducer.Wait {
-		c.layout.plan.WaitUntil(&c.Call, i, clock.Never)
-		n.turns = append(n.turns, turn{c.handle, i})
+		c.layout.plan.WaitUntil(&c.Call, w, clock.Never)
+		n.turns = append(n.turns, turn{c.handle, w})
 		d.rearm(c)
 		return
 	}
-	d.advance(c, &pipeline.Event{Kind: pipeline.Dropped, Step: uint8(i), Answer: answer})
+	d.happen(c, &pipeline.Event{Kind: pipeline.Dropped, Attempt: w.Attempt, Step: w.Step, Answer: answer})
 }
 
-// step steps a cell and sees to what it does to others.
+// step steps a cell and delivers what it does to others.
 func (d *Driver) step(n *node, a reducer.Action) reducer.Answer {
 	answer := d.touch(n, a)
 	d.deliver()
@@ -87,20 +104,16 @@ func (d *Driver) touch(n *node, a reducer.Action) reducer.Answer {
 }
 
 // recall asks again about the waits that were over at the mark of their turn:
-// the cell has changed, and the turn may have gone to somebody else.
+// the cell has changed, and another waiter may have had the turn.
 func (d *Driver) recall(n *node) {
 	for _, t := range n.turns {
 		if c := d.find(t.call); c != nil {
-			c.layout.plan.WaitUntil(&c.Call, t.step, d.now)
+			c.layout.plan.WaitUntil(&c.Call, t.wait, d.now)
 			d.rearm(c)
 		}
 	}
 	n.turns = n.turns[:0]
 }
-
-// caller returns the call that an effect names. A breaker's change names none,
-// and what it would be is no matter.
-func (d *Driver) caller(name uint64) *call { return d.calls[name>>4] }
 
 // deliver tells calls what steps of cells did to them.
 func (d *Driver) deliver() {
@@ -114,164 +127,108 @@ func (d *Driver) deliver() {
 		if e.Kind == reducer.Change {
 			continue
 		}
-		c := d.caller(e.Caller)
+		who := caller(e.Caller)
+		c := d.calls[who.slot()]
 		if c.layout == nil {
 			continue // an effect before this one ended the call
 		}
-		event := pipeline.Event{Step: uint8(e.Caller & 15)}
+		event := pipeline.Event{Attempt: who.attempt(), Step: uint8(who.step())}
 		switch e.Kind {
 		case reducer.Grant:
 			event.Kind, event.Answer.Verdict, event.Answer.Permit = pipeline.Granted, reducer.Admit, e.Permit
 		case reducer.Drop:
 			event.Kind, event.Answer.Reason = pipeline.Dropped, e.Reason
 		default:
-			i := int(event.Step)
-			x := d.tellOf(c, decision.Lapse, i)
-			x.Attempt, x.Shadow = c.attempt(), c.layout.plan.Shadow(i)
+			x := c.Decision(decision.Lapse, who.step())
+			x.Attempt, x.Shadow = c.NumberOf(who.attempt()), c.layout.plan.Shadow(who.step())
 			continue
 		}
-		d.advance(c, &event)
+		d.happen(c, &event)
 	}
 	d.out = out[:0]
 }
 
-// leave leaves the cells that an effect names, in reverse order.
-func (d *Driver) leave(c *call, e *pipeline.Effect) {
-	plan := c.layout.plan
-	for left := c.Holds(e.LeaveFrom, e.LeaveTo); left != 0; {
-		i := bits.Len16(left) - 1
-		left &^= 1 << i
-		kind, permit := plan.Leaving(&c.Call, i)
-		n := c.nodes[i]
-		switch {
-		case kind == 0:
-			continue
-		case kind == reducer.Release || kind == reducer.Record && c.Outcome == reducer.OK:
-			if len(n.turns) == 0 && n.cell.Exit(permit, d.now) {
-				continue
-			}
+// Admit implements pipeline.Host.
+func (c *call) Admit(k uint8, i int) (p reducer.Permit, ok bool) {
+	n := c.acquires(i)
+	if len(n.turns) > 0 {
+		return p, false
+	}
+	p, ok = n.cell.Enter(c.Cost, uint64(c.caller(k, i)), c.driver.now)
+	if ok && n.index > 0 {
+		n.pool.table.SetHeld(n.index, n.cell.Held())
+	}
+	return p, ok
+}
+
+// Ask implements pipeline.Host.
+func (c *call) Ask(k uint8, i int, a reducer.Action) reducer.Answer {
+	n := c.nodes[i]
+	switch a.Kind {
+	case reducer.Acquire:
+		a.ID = uint64(c.caller(k, i))
+		n = c.acquires(i)
+	case reducer.Peek:
+		if n != nil && n.gone {
+			return reducer.Answer{} // nothing is known of the key any more
 		}
-		d.step(n, reducer.Action{Kind: kind, Outcome: c.Outcome, Cost: c.Cost, Permit: permit})
+		n = c.resolve(i)
+	default:
+		n = c.resolve(i)
+	}
+	return c.driver.step(n, a)
+}
+
+// Exit implements pipeline.Host.
+func (c *call) Exit(_ uint8, i int, p reducer.Permit) bool {
+	n := c.nodes[i]
+	if n.gone {
+		return true // an evicted cell is not told
+	}
+	if len(n.turns) > 0 || !n.cell.Exit(p, c.driver.now) {
+		return false
+	}
+	if n.index > 0 {
+		n.pool.table.SetHeld(n.index, n.cell.Held())
+	}
+	return true
+}
+
+// Leave implements pipeline.Host. A cell that was evicted meanwhile is not told.
+func (c *call) Leave(_ uint8, i int, a reducer.Action) {
+	if n := c.nodes[i]; !n.gone {
+		c.driver.step(n, a)
 	}
 }
 
-// run does what an effect says, and what follows from it.
-func (d *Driver) run(c *call, e pipeline.Effect) {
-	for {
-		d.leave(c, &e)
-		switch e.Do {
-		case pipeline.Enter:
-			e = d.enter(c, int(e.From))
-			continue
-		case pipeline.Consult:
-			e = d.consult(c, &e)
-			continue
-		case pipeline.Start:
-			d.started(c)
-		case pipeline.Sleep:
-			d.again(c, &e)
-		case pipeline.Return:
-			x := d.tell(c.handle, decision.End)
-			x.Outcome, x.Attempt, x.Reason = e.Outcome, c.Retry.Attempt, e.Reason
-			x.Fallback, x.Last = c.layout.plan.Fallback() != nil && fallback.Covers(e.Outcome), true
-		case pipeline.Refuse:
-			d.refused(c, int(e.Step), e.Reason, e.At, false)
-		case pipeline.GiveUp:
-			last := c.Phase == pipeline.Over
-			x := d.tellOf(c, decision.Expire, int(e.Step))
-			x.Reason, x.Shadow, x.Last = e.Reason, !last, last
-			x.Fallback = last && c.layout.plan.Fallback() != nil
-		}
-		if c.Phase == pipeline.Over {
-			d.drop(c)
-		} else {
-			d.rearm(c)
-		}
-		return
+// Missing implements pipeline.Host.
+func (c *call) Missing(i int) bool { return c.missing&(1<<i) != 0 }
+
+// Start implements pipeline.Host: whoever reads the decision runs the attempt.
+func (c *call) Start(uint8) {}
+
+// Stop implements pipeline.Host.
+func (c *call) Stop(uint8) {}
+
+// Decision implements pipeline.Host.
+func (c *call) Decision(kind decision.Kind, i int) *decision.Decision {
+	d := c.driver
+	x := d.decide(c.handle, kind)
+	if i == pipeline.NoStep {
+		return x
 	}
+	x.Step, x.Index = c.layout.plan.StepName(i), i
+	if d.Describe != nil && kind != decision.Timeout && kind != decision.Expire && i >= 0 && c.nodes[i] != nil {
+		x.State = d.Describe(c.nodes[i].cell, d.now)
+	}
+	return x
 }
 
-// enter takes a call through the steps from one on.
-func (d *Driver) enter(c *call, from int) pipeline.Effect {
-	plan := c.layout.plan
-	for i := from; i < plan.Len(); i++ {
-		if !plan.Asks(i) {
-			plan.Skip(&c.Call, i, d.now)
-			continue
-		}
-		n := d.resolve(c, i)
-		caller := uint64(c.handle.Slot())<<4 | uint64(i)
-		if len(n.turns) == 0 {
-			if permit, ok := n.cell.Enter(c.Cost, caller, d.now); ok {
-				c.Admit(i, permit)
-				continue
-			}
-		}
-		event := pipeline.Event{Step: uint8(i)}
-		event.Answer = d.step(n, reducer.Action{Kind: reducer.Acquire, Cost: c.Cost, Permit: reducer.Permit{ID: caller}})
-		var shadow bool
-		event.Kind, shadow = plan.Pass(&c.Call, i, true, event.Answer, d.now)
-		switch {
-		case event.Answer.Verdict == reducer.Wait:
-			x := d.tellOf(c, decision.Wait, i)
-			x.Attempt, x.Shadow = c.attempt(), shadow
-			x.Until, _ = event.Answer.Until()
-		case shadow:
-			d.refused(c, i, event.Answer.Reason, event.Answer.Mark, true)
-		}
-		if event.Kind != pipeline.Entered {
-			return plan.Advance(&c.Call, &event, d.now)
-		}
-	}
-	return plan.Start(&c.Call, d.now)
-}
+// Tell implements pipeline.Host.
+func (c *call) Tell(*decision.Decision) {}
 
-func (d *Driver) refused(c *call, i int, why reducer.Reason, at clock.Mark, shadow bool) {
-	retryAfter := time.Duration(-1)
-	if at != clock.Never {
-		retryAfter = max(0, at.Sub(d.now))
-	}
-	x := d.tellOf(c, decision.Reject, i)
-	x.Reason, x.RetryAfter, x.Shadow, x.Last = why, retryAfter, shadow, !shadow
-	x.Fallback = !shadow && c.layout.plan.Fallback() != nil
-}
-
-// started tells of an attempt, and counts the first one in the retry's budget.
-func (d *Driver) started(c *call) {
-	if _, budget := c.layout.plan.Consults(); budget >= 0 && c.Retry.Attempt == 1 {
-		d.step(d.resolve(c, budget), reducer.Action{Kind: reducer.Record})
-	}
-	d.tell(c.handle, decision.Admit).Attempt = c.Retry.Attempt
-}
-
-// consult asks the breakers below the retry, then the budget.
-func (d *Driver) consult(c *call, e *pipeline.Effect) pipeline.Effect {
-	plan := c.layout.plan
-	breakers, budget := plan.Consults()
-	event := pipeline.Event{Kind: pipeline.Consulted, Granted: true}
-	ask := reducer.Action{Kind: reducer.Peek}
-	if e.Outcome == reducer.Timeout {
-		// A cut is one of the ends of this mark, a breaker's change comes after
-		// them; what an event ends comes after all that was due.
-		ask.Outcome = e.Outcome
-	}
-	for left := breakers; left != 0; left &= left - 1 {
-		if n := c.nodes[bits.TrailingZeros16(left)]; n != nil {
-			answer := d.step(n, ask)
-			event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
-		}
-	}
-	if !event.Open && budget >= 0 {
-		event.Granted = d.step(d.resolve(c, budget), reducer.Action{Kind: reducer.Acquire}).Verdict == reducer.Admit
-	}
-	if retry := plan.RetryIndex(); plan.Shadow(retry) && !event.Open && event.Granted {
-		d.again(c, e).Shadow = true
-	}
-	return plan.Advance(&c.Call, &event, d.now)
-}
-
-// tell adds a decision, whose other fields are the caller's to fill in.
-func (d *Driver) tell(h decision.Handle, kind decision.Kind) *decision.Decision {
+// decide adds a decision, whose other fields are the caller's to fill in.
+func (d *Driver) decide(h decision.Handle, kind decision.Kind) *decision.Decision {
 	n := len(d.Decisions)
 	if n == cap(d.Decisions) {
 		d.Decisions = append(d.Decisions, decision.Decision{})
@@ -279,22 +236,5 @@ func (d *Driver) tell(h decision.Handle, kind decision.Kind) *decision.Decision 
 	d.Decisions = d.Decisions[:n+1]
 	x := &d.Decisions[n]
 	*x = decision.Decision{At: d.now, Call: h, Kind: kind, Index: -1}
-	return x
-}
-
-// tellOf is tell for a decision of a step; that of index -1 is the deadline.
-func (d *Driver) tellOf(c *call, kind decision.Kind, i int) *decision.Decision {
-	x := d.tell(c.handle, kind)
-	x.Step, x.Index = c.layout.plan.StepName(i), i
-	if d.Describe != nil && kind != decision.Timeout && kind != decision.Expire && c.nodes[i] != nil {
-		x.State = d.Describe(c.nodes[i].cell, d.now)
-	}
-	return x
-}
-
-// again tells that another attempt follows.
-func (d *Driver) again(c *call, e *pipeline.Effect) *decision.Decision {
-	x := d.tell(c.handle, decision.Retry)
-	x.Attempt, x.Reason, x.Until = c.Retry.Attempt, reducer.CauseOf(e.Outcome), e.At
 	return x
 }

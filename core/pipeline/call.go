@@ -9,46 +9,91 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Phase is what a call is doing.
+// Phase is what a call or one of its attempts is doing.
 type Phase uint8
 
 // The phases.
 const (
-	// Entering: the driver is taking the call through the steps.
+	// Entering: the driver is taking the attempt through the steps.
 	Entering Phase = iota
-	// Waiting: the call stands in the queue of step At.
+	// Waiting: the attempt is in the queue of step At.
 	Waiting
-	// Running: an attempt is running.
+	// Running: the attempt runs.
 	Running
+	// Racing: the attempts of a hedged round are under way.
+	Racing
 	// Deciding: the attempt is over, and the driver asks whether another may
 	// follow.
 	Deciding
 	// Sleeping: the next attempt starts at Until.
 	Sleeping
+	// Settling: a round is over, and its attempts are left one after another.
+	Settling
 	// Over: nothing follows.
 	Over
 )
 
-// Call is the state of one call through a plan. It holds no pointers; the
-// driver keeps it wherever it likes.
-type Call struct {
+// Attempt is what one attempt holds at the steps that it passes.
+type Attempt struct {
 	Slots [MaxSteps]reducer.Permit // permits, tickets of phantoms, deadlines of timeouts
 
-	Deadline clock.Mark // the call's own, clock.Never for none
-	First    clock.Mark // when the first attempt started
-	Started  clock.Mark // when the present attempt started
-	Until    clock.Mark // end of the wait, or start of the next attempt
-	Seed     uint64
-	Retry    retry.State // attempts that have started, the delay before
-
-	Cost    uint32
-	Held    uint16 // steps whose permit the call holds
-	Phantom uint16 // shadow steps in whose queue a phantom of the call stands
-	Fired   uint16 // timeouts that have been told of
+	Started clock.Mark // when the attempt was admitted, clock.Always before
+	Until   clock.Mark // end of the wait, or start of the next attempt
+	Number  uint32     // of a hedged round: in the order in which attempts set out
+	Held    uint16     // steps whose permit the attempt holds
+	Phantom uint16     // shadow steps in whose queue a phantom of the attempt is
+	Fired   uint16     // timeouts that are over for the attempt
 	Phase   Phase
-	At      uint8           // step at which the call waits
+	At      uint8           // step at which the attempt waits
 	Entered uint8           // steps passed so far
 	Outcome reducer.Outcome // with which cells are left
+}
+
+// Call is the state of one call through a plan. The driver keeps it wherever it
+// likes. Its own Attempt is the only one where the plan has no hedge, and passes
+// the steps down to the hedge where it has one.
+type Call struct {
+	Attempt
+
+	Deadline clock.Mark // the call's own, clock.Never for none
+	First    clock.Mark // when the first attempt of the call was admitted
+	Round    clock.Mark // when the first attempt of the present round was, clock.Always before
+	Seed     uint64
+	Retry    retry.State // rounds that have started, the delay before
+	Cost     uint32
+	Admitted uint32 // attempts that were admitted
+	Cut      uint32 // the number of the attempt that a timeout cut last
+	Single   bool   // no retry follows, whatever the policy says
+	Race     *Race  // the hedged round, nil without a hedge
+}
+
+// Race is a hedged round of a call.
+type Race struct {
+	// Attempts of the round in the order in which they set out; the attempt k of
+	// events and effects is Attempts[k-1].
+	Attempts []Attempt
+	// HedgeAt is when the next hedge starts, clock.Never for none.
+	HedgeAt clock.Mark
+	// Numbered is the number of the latest attempt of the call.
+	Numbered uint32
+	// Left is how many hedges the round may still start.
+	Left uint32
+	// Won is the number of the attempt that won, 0 for none.
+	Won uint32
+
+	last       uint32        // the number of the attempt that ended the round
+	retryAfter time.Duration // the greatest of the round
+	told       bool          // an answer of the round named a retry-after
+	pushback   bool          // an answer of the round asked for no retry
+	closing    closing
+}
+
+// closing is how a round that is over ends, once all its attempts are left.
+type closing struct {
+	votes  reducer.Outcome // with which attempts that run are left
+	tells  bool            // attempts that are left so are cancelled, and told
+	retry  bool            // the retry decides what follows
+	effect Effect
 }
 
 // EventKind says what happened to a call.
@@ -56,15 +101,16 @@ type EventKind uint8
 
 // The events. The driver's answers to effects are among them.
 const (
-	// Entered: all steps of an Enter admitted the call.
+	// Entered: all steps of an Enter admitted the attempt.
 	Entered EventKind = iota + 1
 	// Refused: the cell of Step did not admit it. Answer says why.
 	Refused
-	// Parked: the call stands in the queue of Step.
+	// Parked: the attempt is in the queue of Step.
 	Parked
 	// Granted: the waiter at Step has the permit of Answer.
 	Granted
-	// Dropped: the waiter at Step waited in vain, for Answer.Reason.
+	// Dropped: the waiter at Step left the queue without a permit, for
+	// Answer.Reason.
 	Dropped
 	// Finished: the attempt ended with Outcome.
 	Finished
@@ -74,16 +120,22 @@ const (
 	Woken
 	// Resumed: the mark of the next attempt has come.
 	Resumed
-	// GaveUp: the caller no longer wants it.
-	GaveUp
+	// Hedged: the mark of the next hedge has come, and the budget Granted it, or
+	// not.
+	Hedged
 	// Settled: the attempt is over, and Outcome is final without another one,
 	// whatever the retry would say.
 	Settled
+	// Continued: the driver did what an effect with More asked for.
+	Continued
+	// Abandoned: the caller gave the call up.
+	Abandoned
 )
 
 // Event is what happened to a call.
 type Event struct {
 	Kind       EventKind
+	Attempt    uint8 // of a hedged round, counted from 1; else 0
 	Step       uint8
 	Outcome    reducer.Outcome
 	Open       bool
@@ -100,7 +152,7 @@ type Do uint8
 const (
 	// Nothing but what the other fields of the effect say.
 	Nothing Do = iota
-	// Enter the steps from From on: Pass each, until one does not admit.
+	// Enter the steps from Step on: pass each, until one does not admit.
 	Enter
 	// Start the attempt.
 	Start
@@ -108,96 +160,197 @@ const (
 	Consult
 	// Sleep until At; then Resumed.
 	Sleep
+	// SetOut: the attempt sets out beside others as a hedge; then Enter from Step.
+	SetOut
+	// Watch: a hedge in shadow would set out now.
+	Watch
+	// Fail: the attempt of a round failed, for Reason, and others live.
+	Fail
+	// Continue: advance the call by Continued.
+	Continue
+	// Lose: the attempt of a round is cancelled; then Continue.
+	Lose
+	// Drop: the attempt of a round was refused at Step, for Reason, and others
+	// live.
+	Drop
 	// Return: the call ended with Outcome, and Reason where a retry gave up.
 	Return
 	// Refuse: the policy refuses the call at step Step, for Reason.
 	Refuse
-	// GiveUp: the call waited in vain at step Step, for Reason.
+	// GiveUp: the call waited at step Step without a permit, for Reason.
 	GiveUp
 )
 
+// Timeouts that an effect names beside those of the steps.
+const (
+	// NoCut: no timeout.
+	NoCut = -2
+	// CallDeadline: the deadline that the call brought with it.
+	CallDeadline = -1
+)
+
 // Effect is what the driver has to do for a call. First it leaves the cells of
-// the steps LeaveFrom-1 down to LeaveTo with the actions of Plan.Leave, then it
-// tells of the timeout Cut, then it does Do.
+// the steps LeaveFrom-1 down to LeaveTo, then it tells that the timeout Cut cut
+// the call, then it does Do. It fits the registers of a call of a function.
 type Effect struct {
 	Do        Do
 	Outcome   reducer.Outcome
 	Reason    reducer.Reason
+	Attempt   uint8
 	LeaveFrom uint8
 	LeaveTo   uint8
-	From      uint8
 	Step      uint8
-	// Cut is the index of a timeout that cut the call, or in shadow would have,
-	// plus two: one is the call's own deadline, none is zero.
-	Cut uint8
+	// cut is the index of a timeout that cut the call, or in shadow would have,
+	// less NoCut, so that the zero effect has none.
+	cut uint8
 	At  clock.Mark // retry-at of a Refuse (clock.Never for none), else the mark of Sleep or Consult
 }
 
-// CutStep returns the index of the timeout that cut the call, -1 for the
-// call's own deadline, and false for none.
-func (e Effect) CutStep() (int, bool) { return int(e.Cut) - 2, e.Cut != 0 }
+// Cut returns the index of the timeout that cut the call, NoCut or CallDeadline.
+func (e *Effect) Cut() int { return int(e.cut) + NoCut }
+
+func (e *Effect) setCut(i int) { e.cut = uint8(i - NoCut) }
 
 func lowest(mask uint16) int { return bits.TrailingZeros16(mask) }
+
+// Try returns the attempt k of events and effects: 0 is the call's own. It is nil
+// where there is none.
+func (c *Call) Try(k uint8) *Attempt {
+	switch {
+	case k == 0:
+		return &c.Attempt
+	case c.Race != nil && int(k) <= len(c.Race.Attempts):
+		return &c.Race.Attempts[k-1]
+	}
+	return nil
+}
+
+// Tries returns how many attempts the present hedged round has, 0 without one.
+func (c *Call) Tries() uint8 {
+	if c.Race == nil {
+		return 0
+	}
+	return uint8(len(c.Race.Attempts))
+}
+
+// NumberOf returns the number of an attempt, as decisions name it: of the one that
+// runs, or of the one that is to run.
+func (c *Call) NumberOf(k uint8) uint32 {
+	switch {
+	case k > 0:
+		return c.Race.Attempts[k-1].Number
+	case c.Race != nil && (c.Phase == Entering || c.Phase == Waiting):
+		return c.Race.Numbered + 1
+	case c.Race != nil && c.Phase == Racing:
+		return c.lowest()
+	case c.Race != nil:
+		return c.Race.last
+	case c.Phase == Entering || c.Phase == Waiting:
+		return c.Admitted + 1
+	}
+	return c.Admitted
+}
+
+// lowest returns the number of the first attempt of a round that runs, or, where
+// none does, of the first one that waits.
+func (c *Call) lowest() uint32 {
+	if k, runs := c.Find(0); runs {
+		return c.Race.Attempts[k-1].Number
+	}
+	for i := range c.Race.Attempts {
+		if c.Race.Attempts[i].Phase == Waiting {
+			return c.Race.Attempts[i].Number
+		}
+	}
+	return c.Race.Numbered
+}
+
+// Find returns the attempt that runs and has the number, the lowest one that runs
+// for number 0, and false where there is none.
+func (c *Call) Find(number uint32) (k uint8, ok bool) {
+	if c.Phase == Running && c.Race == nil && (number == 0 || number == c.Admitted) {
+		return 0, true
+	}
+	if c.Phase != Racing {
+		return 0, false
+	}
+	for i := range c.Race.Attempts {
+		if a := &c.Race.Attempts[i]; a.Phase == Running && (number == 0 || number == a.Number) {
+			return uint8(i + 1), true
+		}
+	}
+	return 0, false
+}
 
 // Begin makes a call that asks for the cost and is to be over before the
 // deadline. The driver enters the steps from 0 on.
 func (p *Plan) Begin(c *Call, cost uint32, deadline clock.Mark, seed uint64) Effect {
 	c.Cost, c.Deadline, c.Seed = cost, deadline, seed
 	c.Phase, c.Entered, c.Held, c.Phantom, c.Fired = Entering, 0, 0, 0, 0
+	c.Round, c.Admitted, c.Single = clock.Always, 0, false
 	c.Retry = retry.State{}
+	if p.hedge >= 0 {
+		p.beginRace(c)
+	} else {
+		c.Race = nil
+	}
 	return Effect{Do: Enter}
 }
 
-// Admit takes a call past a step whose cell gave it a permit. It is what Pass
-// does with such an answer.
-func (c *Call) Admit(i int, permit reducer.Permit) {
-	c.Entered = uint8(i + 1)
-	c.Slots[i] = permit
-	c.Held |= 1 << i
+// Admit takes an attempt past a step whose cell gave it a permit.
+func (a *Attempt) Admit(i int, permit reducer.Permit) {
+	a.Entered = uint8(i + 1)
+	a.Slots[i] = permit
+	a.Held |= 1 << i
 }
 
-// Skip takes a call past a step that asks no cell.
-func (p *Plan) Skip(c *Call, i int, now clock.Mark) {
-	c.Entered = uint8(i + 1)
+// Skip takes an attempt past a step that asks no cell.
+func (p *Plan) Skip(a *Attempt, i int, now clock.Mark) {
+	a.Entered = uint8(i + 1)
 	if t := p.stages[i].timeout; t != nil {
-		c.Slots[i].Mark = t.Deadline(now)
-		c.Fired &^= 1 << i
+		a.Slots[i].Mark = t.Deadline(now)
+		a.Fired &^= 1 << i
 	}
 }
 
-// Pass takes a call past a step. ask is false for a step without a question to
-// a cell, and the answer is ignored. It returns what the driver does next: go
-// on with the next step, or tell the plan that the call is refused or parked.
-func (p *Plan) Pass(c *Call, i int, ask bool, answer reducer.Answer, now clock.Mark) (next EventKind, shadow bool) {
-	c.Entered = uint8(i + 1)
+// Pass takes an attempt past a step with the answer of the step's cell. It
+// returns what the driver does next: go on with the next step, or tell the plan
+// that the attempt is refused or waits.
+func (p *Plan) Pass(a *Attempt, i int, answer *reducer.Answer) (next EventKind, shadow bool) {
+	shadow = p.stages[i].shadow
+	a.Entered = uint8(i + 1)
 	switch {
-	case !ask:
-		p.Skip(c, i, now)
-		return Entered, false
 	case answer.Verdict == reducer.Admit:
-		c.Admit(i, answer.Permit)
+		a.Admit(i, answer.Permit)
 		return Entered, false
 	case answer.Verdict == reducer.Wait:
-		c.Slots[i] = answer.Permit
-		if p.stages[i].shadow {
-			c.Phantom |= 1 << i
-			return Entered, true
+		a.Slots[i] = answer.Permit
+		if !shadow {
+			return Parked, false
 		}
-		return Parked, false
-	case p.stages[i].shadow:
-		return Entered, true
+		a.Phantom |= 1 << i
+	case !shadow:
+		return Refused, false
 	}
-	return Refused, false
+	return Entered, true
 }
 
 // Holds returns the steps that an effect leaves whose cells have to be told, as
 // a mask.
-func (c *Call) Holds(from, to uint8) uint16 {
-	return (c.Held | c.Phantom) & (1<<from - 1) &^ (1<<to - 1)
+func (p *Plan) Holds(c *Call, k, from, to uint8) uint16 {
+	held := c.Held | c.Phantom
+	if k > 0 {
+		a := &c.Race.Attempts[k-1]
+		held |= a.Held | a.Phantom
+	}
+	return held & (1<<from - 1) &^ (1<<to - 1)
 }
 
-// Reduce returns the call after the event and what has to be done.
-func (p *Plan) Reduce(c Call, e Event, now clock.Mark) (Call, Effect) {
-	effect := p.Advance(&c, &e, now)
-	return c, effect
+// holder returns what holds the permit of step i for the attempt k: steps down to
+// the hedge are passed by the call, those below it by each attempt.
+func (p *Plan) holder(c *Call, k uint8, i int) *Attempt {
+	if k == 0 || i <= p.hedge {
+		return &c.Attempt
+	}
+	return &c.Race.Attempts[k-1]
 }

@@ -82,18 +82,18 @@ func TestPlan(t *testing.T) {
 	}
 	var c pipeline.Call
 	plan.Begin(&c, 1, clock.Never, 0)
-	if plan.SoftAt(&c, 0) != clock.Never {
+	if plan.SoftAt(&c, 0, 0) != clock.Never {
 		t.Error("a timeout warns before it is passed")
 	}
-	plan.Pass(&c, 0, false, reducer.Answer{}, 5)
-	if got := plan.DeadlineAt(&c, 0); got != clock.Mark(10*time.Second+5) || plan.DeadlineAt(&c, 1) != clock.Never {
+	plan.Skip(&c.Attempt, 0, 5)
+	if got := plan.DeadlineAt(&c, 0, 0); got != clock.Mark(10*time.Second+5) || plan.DeadlineAt(&c, 0, 1) != clock.Never {
 		t.Errorf("it cuts at %v", got)
 	}
 	c.Held, c.Phantom = 0b01100, 0b10000
-	if got := c.Holds(4, 2); got != 0b01100 {
+	if got := plan.Holds(&c, 0, 4, 2); got != 0b01100 {
 		t.Errorf("a leave of 3 and 2 concerns %b", got)
 	}
-	if got := plan.SoftAt(&c, 0); got != clock.Mark(8*time.Second+5) || plan.SoftAt(&c, 1) != clock.Never {
+	if got := plan.SoftAt(&c, 0, 0); got != clock.Mark(8*time.Second+5) || plan.SoftAt(&c, 0, 1) != clock.Never {
 		t.Errorf("it warns at %v", got)
 	}
 }

@@ -24,8 +24,8 @@ func Example() {
 	}
 	var call pipeline.Call
 	effect := plan.Begin(&call, 1, clock.Never, 0)
-	for i := int(effect.From); i < plan.Len(); i++ {
-		plan.Pass(&call, i, false, reducer.Answer{}, 0)
+	for i := int(effect.Step); i < plan.Len(); i++ {
+		plan.Skip(&call.Attempt, i, 0)
 	}
 	effect = plan.Advance(&call, &pipeline.Event{Kind: pipeline.Entered}, 0)
 	fmt.Println("start:", effect.Do == pipeline.Start, "to be cut at", plan.EndsAt(&call))

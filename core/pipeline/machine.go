@@ -1,33 +1,38 @@
 package pipeline
 
 import (
+	"time"
+
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Advance is Reduce in place. An event that does not fit the phase of the call
-// changes nothing.
+// Advance returns what has to be done after an event and changes the call in
+// place. An event that does not fit what the call or the attempt is doing changes
+// nothing.
 func (p *Plan) Advance(c *Call, e *Event, now clock.Mark) Effect {
+	a := c.Try(e.Attempt)
+	if a == nil {
+		return Effect{}
+	}
 	switch e.Kind {
 	case Entered:
-		return p.Start(c, now)
+		return p.Start(c, e.Attempt, now)
 	case Refused:
-		if c.Phase == Entering {
-			effect := p.abandon(c, Effect{Do: Refuse, Step: e.Step, Reason: e.Answer.Reason, At: clock.Never})
-			effect.At = e.Answer.Mark
-			return effect
+		if a.Phase == Entering {
+			return p.refused(c, e)
 		}
 	case Parked:
-		if c.Phase == Entering {
-			c.Phase, c.At, c.Until = Waiting, e.Step, e.Answer.WaitEnds()
+		if a.Phase == Entering {
+			a.Phase, a.At, a.Until = Waiting, e.Step, e.Answer.WaitEnds()
 		}
 	case Granted:
-		return p.granted(c, e)
+		return p.granted(a, e)
 	case Dropped:
-		return p.dropped(c, e)
+		return p.dropped(c, a, e)
 	case Finished:
-		if c.Phase == Running {
+		if a.Phase == Running {
 			return p.finish(c, e, now)
 		}
 	case Consulted:
@@ -38,229 +43,296 @@ func (p *Plan) Advance(c *Call, e *Event, now clock.Mark) Effect {
 		return p.wake(c, now)
 	case Resumed:
 		if c.Phase == Sleeping && c.Until <= now {
-			c.Phase = Entering
-			return Effect{Do: Enter, From: uint8(p.retry + 1)}
+			c.Phase, c.Round = Entering, clock.Always
+			return Effect{Do: Enter, Step: uint8(p.retry + 1)}
+		}
+	case Hedged:
+		if c.Phase == Racing && c.Race.Left > 0 {
+			return p.hedged(c, e)
+		}
+	case Continued:
+		if c.Phase == Settling {
+			return p.settle(c, now)
 		}
 	case Settled:
-		if c.Phase == Running || c.Phase == Deciding {
-			if c.Phase == Deciding {
-				c.Entered = uint8(p.retry + 1)
-			}
-			c.Outcome = e.Outcome
-			return p.end(c, Return, e.Outcome, reducer.NoReason)
-		}
-	case GaveUp:
+		return p.settled(c, e)
+	case Abandoned:
 		if c.Phase != Over {
-			return p.abandon(c, Effect{Do: Return, Outcome: reducer.Cancelled})
+			return p.abandon(c, 0, Effect{Do: Return, Outcome: reducer.Cancelled})
 		}
 	}
 	return Effect{}
 }
 
-// Start is Advance of Entered.
-func (p *Plan) Start(c *Call, now clock.Mark) Effect {
-	if c.Phase != Entering {
+// Start is Advance of Entered: the attempt starts, or, where it has passed the
+// steps down to a hedge, a round of attempts does.
+func (p *Plan) Start(c *Call, k uint8, now clock.Mark) Effect {
+	a := c.Try(k)
+	switch {
+	case a.Phase != Entering:
 		return Effect{}
+	case k == 0 && p.hedge >= 0:
+		return p.startRound(c)
 	}
-	c.Phase = Running
-	c.Started = now
-	if c.Retry.Attempt == 0 {
+	a.Phase, a.Started = Running, now
+	if c.Round == clock.Always {
+		c.Round = now
+		c.Retry.Attempt++
+	}
+	if c.Admitted == 0 {
 		c.First = now
 	}
-	c.Retry.Attempt++
-	return Effect{Do: Start}
+	c.Admitted++
+	return Effect{Do: Start, Attempt: k}
 }
 
-// abandon ends the call without a vote in any breaker.
-func (p *Plan) abandon(c *Call, e Effect) Effect {
-	if c.Phase == Waiting {
+// refused ends an attempt that a step does not admit, and the call unless other
+// attempts live.
+func (p *Plan) refused(c *Call, e *Event) Effect {
+	if e.Attempt > 0 && c.lives(e.Attempt) {
+		return p.dropTry(c, e.Attempt, e.Step, e.Answer.Reason)
+	}
+	effect := p.abandon(c, e.Attempt, Effect{Do: Refuse, Step: e.Step, Reason: e.Answer.Reason, At: clock.Never})
+	effect.At = e.Answer.Mark
+	return effect
+}
+
+// abandon ends the call without a vote in any breaker. k is the attempt that
+// brings it about, the only one that lives, or 0.
+func (p *Plan) abandon(c *Call, k uint8, e Effect) Effect {
+	if c.Phase == Racing && k == 0 {
+		c.Outcome = reducer.Cancelled
+		return p.close(c, closing{votes: reducer.Cancelled, effect: e})
+	}
+	a := c.Try(k)
+	if a.Phase == Waiting {
 		// Its place in the queue is left like a phantom's.
-		c.Phantom |= 1 << c.At
+		a.Phantom |= 1 << a.At
 	}
-	c.Outcome = reducer.Cancelled
-	left := p.end(c, e.Do, e.Outcome, e.Reason)
-	left.Step, left.At = e.Step, e.At
-	return left
+	a.Outcome, c.Outcome = reducer.Cancelled, reducer.Cancelled
+	return p.end(c, k, e)
 }
 
-// end ends the call and leaves all that it passed.
-func (p *Plan) end(c *Call, do Do, outcome reducer.Outcome, why reducer.Reason) Effect {
-	if c.Phase != Running {
-		// Permits of an attempt that did not start are refunded, see Leave.
-		c.Started = clock.Always
-	}
-	c.Phase = Over
-	return Effect{Do: do, Outcome: outcome, Reason: why, LeaveFrom: c.Entered}
+// end ends the call and leaves all that it and the attempt k passed.
+func (p *Plan) end(c *Call, k uint8, e Effect) Effect {
+	a := c.Try(k)
+	a.Phase, c.Phase = Over, Over
+	e.Attempt, e.LeaveFrom, e.LeaveTo = k, a.Entered, 0
+	return e
 }
 
-func (p *Plan) granted(c *Call, e *Event) Effect {
+func (p *Plan) granted(a *Attempt, e *Event) Effect {
 	bit := uint16(1) << e.Step
 	switch {
-	case c.Phase == Waiting && c.At == e.Step:
-		c.Slots[e.Step] = e.Answer.Permit
-		c.Held |= bit
-		c.Phase = Entering
-		return Effect{Do: Enter, From: e.Step + 1}
-	case c.Phantom&bit != 0:
-		c.Slots[e.Step] = e.Answer.Permit
-		c.Held |= bit
-		c.Phantom &^= bit
+	case a.Phase == Waiting && a.At == e.Step:
+		a.Slots[e.Step] = e.Answer.Permit
+		a.Held |= bit
+		a.Phase = Entering
+		return Effect{Do: Enter, Attempt: e.Attempt, Step: e.Step + 1}
+	case a.Phantom&bit != 0:
+		a.Slots[e.Step] = e.Answer.Permit
+		a.Held |= bit
+		a.Phantom &^= bit
 	}
 	return Effect{}
 }
 
-func (p *Plan) dropped(c *Call, e *Event) Effect {
+func (p *Plan) dropped(c *Call, a *Attempt, e *Event) Effect {
 	bit := uint16(1) << e.Step
 	switch {
-	case c.Phase == Waiting && c.At == e.Step:
-		c.Phase = Entering
-		return p.abandon(c, Effect{Do: GiveUp, Step: e.Step, Reason: e.Answer.Reason})
-	case c.Phantom&bit != 0:
-		c.Phantom &^= bit
-		return Effect{Do: GiveUp, Step: e.Step, Reason: e.Answer.Reason}
+	case a.Phase == Waiting && a.At == e.Step:
+		a.Phase = Entering
+		if e.Attempt > 0 && c.lives(e.Attempt) {
+			return p.dropTry(c, e.Attempt, e.Step, e.Answer.Reason)
+		}
+		return p.abandon(c, e.Attempt, Effect{Do: GiveUp, Step: e.Step, Reason: e.Answer.Reason})
+	case a.Phantom&bit != 0:
+		a.Phantom &^= bit
+		return Effect{Do: GiveUp, Attempt: e.Attempt, Step: e.Step, Reason: e.Answer.Reason}
 	}
 	return Effect{}
 }
 
 // finish settles an attempt, and decides whether another may follow.
 func (p *Plan) finish(c *Call, e *Event, now clock.Mark) Effect {
-	c.Outcome = e.Outcome
-	if p.retry < 0 || !retry.Retries(e.Outcome) {
-		return p.end(c, Return, e.Outcome, reducer.NoReason)
+	if e.Attempt > 0 {
+		return p.finishTry(c, e.Attempt, e, now)
+	}
+	return p.roundOver(c, 0, e.Outcome, e.Told, e.RetryAfter, now)
+}
+
+// roundOver ends a round, of one attempt or of several, with the outcome of the
+// attempt k that ended last.
+func (p *Plan) roundOver(c *Call, k uint8, outcome reducer.Outcome, told bool, after time.Duration, now clock.Mark) Effect {
+	c.Outcome = outcome
+	if p.retry < 0 || c.Single || !retry.Retries(outcome) {
+		return p.end(c, k, Effect{Do: Return, Outcome: outcome})
 	}
 	state, verdict := p.stages[p.retry].retry.Next(c.Retry, retry.End{
-		Outcome: e.Outcome, Told: e.Told, RetryAfter: e.RetryAfter, Deadline: p.deadline(c), Seed: c.Seed,
+		Outcome: outcome, Told: told, RetryAfter: after, Deadline: p.deadlineAbove(c, 0, p.retry), Seed: c.Seed,
 	}, now)
 	c.Retry = state
 	if !verdict.Again {
 		if p.stages[p.retry].shadow {
 			verdict.Reason = reducer.NoReason
 		}
-		return p.end(c, Return, e.Outcome, verdict.Reason)
+		return p.end(c, k, Effect{Do: Return, Outcome: outcome, Reason: verdict.Reason})
 	}
 	c.Phase, c.Until = Deciding, verdict.Until
-	return Effect{Do: Consult, Outcome: e.Outcome, LeaveFrom: c.Entered, LeaveTo: uint8(p.retry + 1), At: verdict.Until}
-}
-
-// deadline returns the earliest deadline of the timeouts above the retry.
-func (p *Plan) deadline(c *Call) clock.Mark {
-	at := c.Deadline
-	for i := range p.retry {
-		if s := &p.stages[i]; s.kind == Timeout && !s.shadow {
-			at = min(at, c.Slots[i].Mark)
-		}
+	return Effect{
+		Do: Consult, Outcome: outcome, Attempt: k, At: verdict.Until,
+		LeaveFrom: c.Try(k).Entered, LeaveTo: uint8(p.retry + 1),
 	}
-	return at
 }
 
 // decide goes on after the consultation.
 func (p *Plan) decide(c *Call, e *Event) Effect {
 	c.Entered = uint8(p.retry + 1)
-	if !e.Open && e.Granted && !p.stages[p.retry].shadow {
+	shadow := p.stages[p.retry].shadow
+	if !e.Open && e.Granted && !shadow {
 		c.Phase = Sleeping
 		return Effect{Do: Sleep, Outcome: c.Outcome, At: c.Until}
 	}
 	why := reducer.ReasonBudget
 	switch {
-	case p.stages[p.retry].shadow:
+	case shadow:
 		why = reducer.NoReason
 	case e.Open:
 		why = reducer.ReasonOpen
 	}
-	return p.end(c, Return, c.Outcome, why)
+	return p.end(c, 0, Effect{Do: Return, Outcome: c.Outcome, Reason: why})
 }
 
-// wake cuts the call by the outermost timeout that is due. In shadow it only
-// tells of it; the driver wakes the call until nothing is told any more.
+// settled ends the call with the outcome of an attempt that is over, whatever the
+// retry would say.
+func (p *Plan) settled(c *Call, e *Event) Effect {
+	switch {
+	case e.Attempt > 0 && c.Race.Attempts[e.Attempt-1].Phase == Running:
+		c.Race.Attempts[e.Attempt-1].Outcome = e.Outcome
+		return p.win(c, e.Attempt, e.Outcome)
+	case c.Phase == Deciding:
+		c.Entered = uint8(p.retry + 1)
+	case c.Phase != Running:
+		return Effect{}
+	}
+	c.Outcome = e.Outcome
+	return p.end(c, 0, Effect{Do: Return, Outcome: e.Outcome})
+}
+
+// wake cuts the call by the outermost timeout that is due, of one step that of
+// the earliest attempt. In shadow it only tells; the driver wakes the call until
+// there is nothing to tell any more.
 func (p *Plan) wake(c *Call, now clock.Mark) Effect {
 	if c.Phase == Over {
 		return Effect{}
 	}
 	if c.Deadline <= now && c.Deadline != clock.Never {
-		return p.cut(c, -1, now)
+		return p.cut(c, 0, CallDeadline, now)
 	}
-	for i := range int(c.Entered) {
-		if p.stages[i].kind != Timeout || c.Fired&(1<<i) != 0 || c.Slots[i].Mark > now || c.Slots[i].Mark == clock.Never {
-			continue
+	for left := p.timeouts; left != 0; left &= left - 1 {
+		i := lowest(left)
+		for k := range c.Tries() + 1 {
+			if p.owns(c, k, i) && c.Try(k).due(i, now) {
+				return p.fire(c, k, i, now)
+			}
 		}
-		c.Fired |= 1 << i
-		if p.stages[i].shadow {
-			return Effect{Cut: uint8(i + 2)}
-		}
-		return p.cut(c, i, now)
 	}
 	return Effect{}
 }
 
-func (p *Plan) cut(c *Call, i int, now clock.Mark) (effect Effect) {
+// owns reports whether the attempt k passes step i itself.
+func (p *Plan) owns(c *Call, k uint8, i int) bool {
+	return k == 0 && (p.hedge < 0 || i <= p.hedge) || k > 0 && i > p.hedge && c.Race.Attempts[k-1].Phase != Over
+}
+
+// due reports whether the timeout step i is over for an attempt that passed it.
+func (a *Attempt) due(i int, now clock.Mark) bool {
+	return i < int(a.Entered) && a.Fired&(1<<i) == 0 && a.Slots[i].Mark <= now && a.Slots[i].Mark != clock.Never
+}
+
+func (p *Plan) fire(c *Call, k uint8, i int, now clock.Mark) Effect {
+	c.Try(k).Fired |= 1 << i
+	if p.stages[i].shadow {
+		effect := Effect{Attempt: k}
+		c.Cut = c.NumberOf(k)
+		effect.setCut(i)
+		return effect
+	}
+	return p.cut(c, k, i, now)
+}
+
+// cut ends what the call, or the attempt k of a round, is doing by the timeout i.
+func (p *Plan) cut(c *Call, k uint8, i int, now clock.Mark) (effect Effect) {
+	c.Cut = c.NumberOf(k)
 	switch {
+	case k > 0:
+		effect = p.cutTry(c, k, now)
+	case c.Phase == Racing:
+		effect = p.cutRound(c, i)
 	case c.Phase == Running && p.retry >= 0 && i > p.retry:
 		effect = p.finish(c, &Event{Outcome: reducer.Timeout}, now)
 	case c.Phase == Running:
 		c.Outcome = reducer.Timeout
-		effect = p.end(c, Return, reducer.Timeout, reducer.NoReason)
+		effect = p.end(c, 0, Effect{Do: Return, Outcome: reducer.Timeout})
 	default:
-		effect = p.abandon(c, Effect{Do: Return, Outcome: reducer.Timeout})
+		effect = p.abandon(c, 0, Effect{Do: Return, Outcome: reducer.Timeout})
 	}
-	effect.Cut = uint8(i + 2)
+	effect.setCut(i)
 	return effect
 }
 
-// Leave returns the action with which a call leaves the cell of a step, and
-// false where there is none. Limiters keep what ran, and refund what did not;
-// breakers get the outcome as a vote; bulkheads get their place back.
-func (p *Plan) Leave(c *Call, i int) (reducer.Action, bool) {
-	kind, permit := p.Leaving(c, i)
+// Leaving returns what the attempt k does to the cell of a step it passed: the
+// kind of the action, 0 for nothing, and the permit that it is about. Limiters keep
+// what ran, and refund what did not; breakers get the outcome as a vote; bulkheads
+// get their place back.
+func (p *Plan) Leaving(c *Call, k uint8, i int) (reducer.Kind, reducer.Permit) {
+	a, bit := p.holder(c, k, i), uint16(1)<<i
+	slot := a.Slots[i]
+	if a.Phantom&bit != 0 {
+		a.Phantom &^= bit
+		return reducer.Leave, reducer.Permit{ID: slot.ID}
+	}
+	if a.Held&bit == 0 {
+		return 0, slot
+	}
+	a.Held &^= bit
+	switch p.stages[i].kind {
+	case Limit:
+		if p.began(c, a, i) != clock.Always {
+			return 0, slot
+		}
+		return reducer.Cancel, slot
+	case Breaker:
+		slot.Mark = p.began(c, a, i)
+		return reducer.Record, slot
+	}
+	return reducer.Release, slot
+}
+
+// Leave returns the action of Leaving.
+func (p *Plan) Leave(c *Call, k uint8, i int, kind reducer.Kind, permit reducer.Permit) reducer.Action {
 	a := reducer.Action{Kind: kind, Permit: permit}
 	switch kind {
 	case reducer.Cancel:
 		a.Cost = c.Cost
 	case reducer.Record:
-		a.Outcome = c.Outcome
+		a.Outcome = p.holder(c, k, i).Outcome
 	}
-	return a, kind != 0
+	return a
 }
 
-// Leaving is Leave without the words of an action: its kind, 0 for none, and
-// the permit that it is about.
-func (p *Plan) Leaving(c *Call, i int) (reducer.Kind, reducer.Permit) {
-	bit := uint16(1) << i
-	slot := c.Slots[i]
-	if c.Phantom&bit != 0 {
-		c.Phantom &^= bit
-		return reducer.Leave, reducer.Permit{ID: slot.ID}
+// began returns when what step i guards was first admitted: the call, the round
+// or the attempt. clock.Always before that.
+func (p *Plan) began(c *Call, a *Attempt, i int) clock.Mark {
+	switch {
+	case i < p.retry && c.Admitted > 0:
+		return c.First
+	case i < p.retry:
+		return clock.Always
+	case i < p.hedge:
+		return c.Round
+	case p.hedge >= 0:
+		return a.Started
 	}
-	if c.Held&bit == 0 {
-		return 0, reducer.Permit{}
-	}
-	c.Held &^= bit
-	above := i < p.retry
-	switch p.stages[i].kind {
-	case Limit:
-		ran := c.Started != clock.Always
-		if above {
-			ran = c.Retry.Attempt > 0
-		}
-		if ran {
-			return 0, reducer.Permit{}
-		}
-		return reducer.Cancel, slot
-	case Breaker:
-		slot.Mark = c.Started
-		if above {
-			slot.Mark = c.First
-		}
-		return reducer.Record, slot
-	default:
-		return reducer.Release, slot
-	}
-}
-
-// Consults returns the mask of the steps whose breakers are asked about a
-// retry, and the budget's step, -1 for none.
-func (p *Plan) Consults() (breakers uint16, budget int) {
-	if p.retry >= 0 && p.stages[p.retry].maker != nil {
-		return p.breakers, p.retry
-	}
-	return p.breakers, -1
+	return c.Round
 }

@@ -70,7 +70,7 @@ func (r *runner) event(t *testing.T, a *script.Args) string {
 		a.Fail("a line begins with its mark")
 	}
 	verb := a.Word()
-	step := int(a.Count("step", 0))
+	step, try := int(a.Count("step", 0)), uint8(a.Count("attempt", 0))
 	answer := reducer.Answer{Permit: reducer.Permit{Generation: uint64(step + 1), ID: uint64(100 + step), Mark: now}}
 	if a.Is("wait") {
 		answer = reducer.Waiting(uint64(100+step), clock.Never, a.Mark("ends", clock.Never))
@@ -88,42 +88,51 @@ func (r *runner) event(t *testing.T, a *script.Args) string {
 	case "enter":
 		// Every step admits.
 		a.Close()
-		for i := int(r.call.Entered); i < r.plan.Len(); i++ {
+		for i := int(r.call.Try(try).Entered); i < r.end(try); i++ {
 			answer.Permit.Generation, answer.Permit.ID = uint64(i+1), uint64(100+i)
-			r.plan.Pass(&r.call, i, r.plan.Asks(i), reducer.Answer{Verdict: reducer.Admit, Permit: answer.Permit}, now)
+			r.pass(try, i, reducer.Answer{Verdict: reducer.Admit, Permit: answer.Permit}, now)
 		}
-		return r.show(r.plan.Advance(&r.call, &pipeline.Event{Kind: pipeline.Entered}, now))
+		return r.show(r.plan.Advance(&r.call, &pipeline.Event{Kind: pipeline.Entered, Attempt: try}, now))
 	case "pass":
 		a.Close()
-		action, ask := r.plan.Passes(step, &r.call, 7)
-		next, shadow := r.plan.Pass(&r.call, step, ask, answer, now)
-		text := fmt.Sprintf("%s, next %v", action, names[next])
-		if !ask {
-			text = fmt.Sprintf("asks nothing, next %v", names[next])
+		next, shadow := r.pass(try, step, answer, now)
+		text := "asks, next " + names[next]
+		if !r.plan.Asks(step) {
+			text = "asks nothing, next " + names[next]
 		}
 		if shadow {
 			text += " (shadow)"
 		}
 		return text + r.marks()
 	}
-	e := pipeline.Event{Kind: kind(a, verb), Step: uint8(step), Answer: answer, Open: a.Is("open"), Granted: a.Is("granted")}
+	e := pipeline.Event{Kind: kind(a, verb), Attempt: try, Step: uint8(step), Answer: answer, Open: a.Is("open"), Granted: a.Is("granted")}
 	if e.Told = a.Has("retry_after"); e.Told {
 		e.RetryAfter = a.Duration("retry_after", 0)
 	}
 	e.Outcome = a.Outcome()
 	a.Close()
-	before := r.call
-	call, effect := r.plan.Reduce(r.call, e, now)
-	if r.call != before {
-		t.Fatal("G2: Reduce changed its input")
-	}
-	if again := r.plan.Advance(&r.call, &e, now); again != effect || r.call != call {
-		t.Fatalf("Advance: %+v %+v, Reduce: %+v %+v", again, r.call, effect, call)
-	}
-	return r.show(effect)
+	return r.show(r.plan.Advance(&r.call, &e, now))
 }
 
-var names = []string{"", "entered", "refused", "parked", "granted", "dropped", "finished", "consulted", "woken", "resumed", "gaveup", "settled"}
+// end returns the step before which an attempt has passed all that it passes.
+func (r *runner) end(try uint8) int {
+	if h := r.plan.HedgeIndex(); h >= 0 && try == 0 {
+		return h + 1
+	}
+	return r.plan.Len()
+}
+
+// pass takes an attempt past a step, as a driver does.
+func (r *runner) pass(try uint8, i int, answer reducer.Answer, now clock.Mark) (next pipeline.EventKind, shadow bool) {
+	a := r.call.Try(try)
+	if !r.plan.Asks(i) {
+		r.plan.Skip(a, i, now)
+		return pipeline.Entered, false
+	}
+	return r.plan.Pass(a, i, &answer)
+}
+
+var names = []string{"", "entered", "refused", "parked", "granted", "dropped", "finished", "consulted", "woken", "resumed", "hedged", "settled", "continued", "abandoned"}
 
 func kind(a *script.Args, verb string) pipeline.EventKind {
 	for i, name := range names {
@@ -147,26 +156,31 @@ func reason(a *script.Args) reducer.Reason {
 }
 
 var (
-	dos    = []string{"nothing", "enter", "start", "consult", "sleep", "return", "refuse", "give up"}
-	phases = []string{"entering", "waiting", "running", "deciding", "sleeping", "over"}
+	dos    = []string{"nothing", "enter", "start", "consult", "sleep", "set out", "watch", "fail", "continue", "lose", "drop", "return", "refuse", "give up"}
+	phases = []string{"entering", "waiting", "running", "racing", "deciding", "sleeping", "settling", "over"}
 )
 
 // show prints an effect, and takes the actions with which cells are left.
 func (r *runner) show(e pipeline.Effect) string {
 	var said []string
 	for i := int(e.LeaveFrom) - 1; i >= int(e.LeaveTo); i-- {
-		if action, ok := r.plan.Leave(&r.call, i); ok {
-			said = append(said, fmt.Sprintf("leave %d: %v", i, action))
+		if kind, permit := r.plan.Leaving(&r.call, e.Attempt, i); kind != 0 {
+			said = append(said, fmt.Sprintf("leave %d: %v", i, r.plan.Leave(&r.call, e.Attempt, i, kind, permit)))
 		}
 	}
-	if i, ok := e.CutStep(); ok {
+	if i := e.Cut(); i != pipeline.NoCut {
 		said = append(said, "cut by "+r.plan.StepName(i))
 	}
 	do := dos[e.Do]
+	if e.Attempt > 0 {
+		do += fmt.Sprintf(" attempt %d", e.Attempt)
+	}
 	switch e.Do {
-	case pipeline.Enter:
-		do += fmt.Sprintf(" from %d", e.From)
-	case pipeline.Refuse, pipeline.GiveUp:
+	case pipeline.Enter, pipeline.SetOut:
+		do += fmt.Sprintf(" from %d", e.Step)
+	case pipeline.Fail:
+		do += fmt.Sprintf(" (%v)", e.Reason)
+	case pipeline.Refuse, pipeline.GiveUp, pipeline.Drop:
 		do += fmt.Sprintf(" at %d (%v)", e.Step, e.Reason)
 		if e.Do == pipeline.Refuse && e.At != clock.Never {
 			do += " retry at " + e.At.String()
@@ -185,7 +199,7 @@ func (r *runner) marks() string {
 	if at := r.plan.EndsAt(&r.call); at != clock.Never {
 		text += ", ends " + at.String()
 	}
-	if at := r.plan.CutAt(&r.call); at != clock.Never {
+	if at := r.plan.CutAt(&r.call, 0); at != clock.Never {
 		text += ", cut " + at.String()
 	}
 	if at := r.plan.ResumesAt(&r.call); at != clock.Never {
@@ -194,5 +208,5 @@ func (r *runner) marks() string {
 	return text
 }
 
-// A call is a value without pointers: a driver keeps it where it likes.
-func TestCallIsFlat(t *testing.T) { script.Flat[pipeline.Call](t) }
+// What an attempt holds is a value without pointers.
+func TestAttemptIsFlat(t *testing.T) { script.Flat[pipeline.Attempt](t) }

@@ -10,6 +10,8 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/retry"
@@ -25,11 +27,17 @@ type Plan struct {
 	stages   []stage
 	retry    int // index of the retry step, -1 for none
 	fallback *fallback.Config
+	hedge    int    // index of the hedge step, -1 for none
 	breakers uint16 // enforced breakers below the retry
 	timeouts uint16 // timeout steps
+	cuts     uint16 // of these, those that are not in shadow
 	asks     uint16 // steps whose cell is asked for a permit
 	keyed    uint16 // steps with a cell for each key
+	picky    uint16 // of these, those that deny or skip a call without a value
+	budgets  uint16 // steps whose cell counts the first admission of a call
 	random   bool   // a delay depends on the seed of the call
+	// hedgeBudget is the step whose budget grants hedges, -1 for none.
+	hedgeBudget int
 }
 
 // stage is what was compiled from a step. It stands beside the step, not in it:
@@ -37,9 +45,12 @@ type Plan struct {
 type stage struct {
 	kind    Kind
 	shadow  bool
+	asks    bool // a call asks the cell for a permit
 	timeout *timeout.Machine
 	retry   *retry.Machine
+	hedge   *hedge.Machine
 	maker   cell.Maker // nil without shared state
+	keys    keyed.Config
 }
 
 // Deadline is the name of the timeout that a call brings with it.
@@ -48,6 +59,8 @@ const Deadline = "deadline"
 var (
 	errNoSteps = errors.New("steps: a policy has 1 to 16 steps")
 	errRetries = errors.New("steps: one may be a retry")
+	errHedges  = errors.New("steps: one may be a hedge")
+	errOrder   = errors.New("steps: a hedge is below the retry")
 )
 
 // Compile validates a policy and makes a plan of it. The error names the step
@@ -56,7 +69,7 @@ func Compile(p Policy) (*Plan, error) {
 	if len(p.Steps) == 0 || len(p.Steps) > MaxSteps {
 		return nil, errNoSteps
 	}
-	plan := &Plan{name: p.Name, steps: slices.Clone(p.Steps), stages: make([]stage, len(p.Steps)), retry: -1}
+	plan := &Plan{name: p.Name, steps: slices.Clone(p.Steps), stages: make([]stage, len(p.Steps)), retry: -1, hedge: -1}
 	if p.Fallback != nil {
 		f, err := fallback.New(*p.Fallback)
 		if err != nil {
@@ -66,30 +79,100 @@ func Compile(p Policy) (*Plan, error) {
 	}
 	for i := range plan.steps {
 		step, s := &plan.steps[i], &plan.stages[i]
-		if step.Kind() == Retry {
-			if plan.retry >= 0 {
-				return nil, errRetries
-			}
-			plan.retry = i
+		if err := plan.place(i, step.Kind()); err != nil {
+			return nil, err
 		}
 		if err := s.compile(step); err != nil {
 			return nil, &StepError{Index: i, Kind: step.Kind(), Err: err}
 		}
 		plan.random = plan.random || s.retry != nil && s.retry.Random()
-		if s.maker != nil && step.Kind() != Retry {
-			plan.asks |= 1 << i
+		if err := s.bound(step); err != nil {
+			return nil, &StepError{Index: i, Kind: step.Kind(), Err: err}
 		}
-		if len(step.Per) > 0 {
-			plan.keyed |= 1 << i
+		plan.note(i, step, s)
+	}
+	plan.findBudgets()
+	return plan, plan.nameSteps()
+}
+
+// place remembers which steps make attempts: at most one retry, and at most one
+// hedge below it.
+func (p *Plan) place(i int, kind Kind) error {
+	switch {
+	case kind == Retry && p.retry >= 0:
+		return errRetries
+	case kind == Retry && p.hedge >= 0:
+		return errOrder
+	case kind == Retry:
+		p.retry = i
+	case kind == Hedge && p.hedge >= 0:
+		return errHedges
+	case kind == Hedge:
+		p.hedge = i
+	}
+	return nil
+}
+
+// bound takes the number of keys of a step.
+func (s *stage) bound(step *Step) error {
+	if len(step.Per) == 0 {
+		if step.Keys != 0 || step.WhenFull != FullEvict || step.Missing != MissingShare {
+			return reducer.BadCount("keys", uint64(step.Keys), "keys, when_full and missing beside per alone")
 		}
-		if step.Kind() == Timeout {
-			plan.timeouts |= 1 << i
-		}
-		if step.Kind() == Breaker && !step.Shadow && plan.retry >= 0 {
-			plan.breakers |= 1 << i
+		return nil
+	}
+	if step.Missing > MissingSkip {
+		return reducer.BadCount("missing", uint64(step.Missing), "MissingShare, MissingDeny or MissingSkip")
+	}
+	s.keys = keyed.Config{Keys: step.Keys, WhenFull: step.WhenFull}
+	if step.Keys == 0 {
+		s.keys.Keys = DefaultKeys
+	}
+	return s.keys.Check()
+}
+
+// note enters a step in the masks of the plan.
+func (p *Plan) note(i int, step *Step, s *stage) {
+	bit := uint16(1) << i
+	if s.asks = s.maker != nil && s.retry == nil && s.hedge == nil; s.asks {
+		p.asks |= bit
+	}
+	if len(step.Per) > 0 {
+		p.keyed |= bit
+		if step.Missing != MissingShare {
+			p.picky |= bit
 		}
 	}
-	return plan, plan.nameSteps()
+	if s.timeout != nil {
+		p.timeouts |= bit
+		if !s.shadow {
+			p.cuts |= bit
+		}
+	}
+	if s.kind == Breaker && !s.shadow && p.retry >= 0 {
+		p.breakers |= bit
+	}
+}
+
+// findBudgets finds the budgets: the retry's, and the hedge's, which is the
+// retry's where it has none of its own.
+func (p *Plan) findBudgets() {
+	retries := -1
+	if p.retry >= 0 && p.stages[p.retry].maker != nil {
+		retries = p.retry
+		p.budgets |= 1 << p.retry
+	}
+	p.hedgeBudget = -1
+	if p.hedge < 0 {
+		return
+	}
+	if !p.stages[p.hedge].hedge.Config().Unbudgeted {
+		p.hedgeBudget = retries
+	}
+	if p.stages[p.hedge].hedge.Budget() != nil {
+		p.hedgeBudget = p.hedge
+		p.budgets |= 1 << p.hedge
+	}
 }
 
 func (s *stage) compile(step *Step) (err error) {
@@ -101,6 +184,8 @@ func (s *stage) compile(step *Step) (err error) {
 		if s.retry, err = retry.New(ConfigOf[retry.Config](*step)); err == nil && s.retry.Budget() != nil {
 			s.maker = cell.ForBudget(s.retry.Budget())
 		}
+	case Hedge:
+		s.hedge, err = hedge.New(ConfigOf[hedge.Config](*step))
 	case Breaker:
 		s.maker, err = cell.ForBreaker(ConfigOf[breaker.Config](*step))
 	case Limit:
@@ -205,79 +290,112 @@ func (p *Plan) Maker(i int) cell.Maker { return p.stages[i].maker }
 // Asks reports whether a call asks the cell of a step for a permit.
 func (p *Plan) Asks(i int) bool { return p.asks&(1<<i) != 0 }
 
-// Passes returns the action with which a call asks the cell of a step for a
-// permit, and false for a step that asks none.
-func (p *Plan) Passes(i int, c *Call, caller uint64) (reducer.Action, bool) {
-	if !p.Asks(i) {
-		return reducer.Action{}, false
-	}
-	return reducer.Action{Kind: reducer.Acquire, Cost: c.Cost, Permit: reducer.Permit{ID: caller}}, true
-}
-
 // EndsAt returns the mark of the next end that the call brings about itself: a
 // timeout or the end of a wait. clock.Never for none.
 func (p *Plan) EndsAt(c *Call) clock.Mark {
-	at := c.Deadline
-	for left := p.timeouts &^ c.Fired; left != 0; left &= left - 1 {
-		if i := lowest(left); i < int(c.Entered) {
-			at = min(at, c.Slots[i].Mark)
+	at := min(c.Deadline, p.endsAt(c, 0))
+	for k := range c.Tries() {
+		if c.Race.Attempts[k].Phase != Over {
+			at = min(at, p.endsAt(c, k+1))
 		}
-	}
-	if c.Phase == Waiting {
-		at = min(at, c.Until)
-	}
-	for left := c.Phantom; left != 0; left &= left - 1 {
-		at = min(at, clock.Mark(c.Slots[lowest(left)].Generation))
 	}
 	return at
 }
 
-// CutAt returns the mark at which the call is cut if nothing else happens,
+func (p *Plan) endsAt(c *Call, k uint8) clock.Mark {
+	a, at := c.Try(k), clock.Never
+	for left := p.timeouts &^ a.Fired; left != 0; left &= left - 1 {
+		if i := lowest(left); i < int(a.Entered) && (k == 0 || i > p.hedge) {
+			at = min(at, a.Slots[i].Mark)
+		}
+	}
+	if a.Phase == Waiting {
+		at = min(at, a.Until)
+	}
+	for left := a.Phantom; left != 0; left &= left - 1 {
+		at = min(at, clock.Mark(a.Slots[lowest(left)].Generation))
+	}
+	return at
+}
+
+// CutAt returns the mark at which the attempt k is cut if nothing else happens,
 // clock.Never for none. Timeouts in shadow cut nothing.
-func (p *Plan) CutAt(c *Call) clock.Mark {
+func (p *Plan) CutAt(c *Call, k uint8) clock.Mark {
+	return p.deadlineAbove(c, k, int(c.Try(k).Entered))
+}
+
+// deadlineAbove returns the earliest deadline of what is above step i for the
+// attempt k: the call's own and those of the timeouts that are not in shadow.
+func (p *Plan) deadlineAbove(c *Call, k uint8, i int) clock.Mark {
 	at := c.Deadline
-	for left := p.timeouts; left != 0; left &= left - 1 {
-		if i := lowest(left); i < int(c.Entered) && !p.stages[i].shadow {
-			at = min(at, c.Slots[i].Mark)
-		}
+	for left := p.cuts & (1<<i - 1); left != 0; left &= left - 1 {
+		j := lowest(left)
+		at = min(at, p.holder(c, k, j).Slots[j].Mark)
 	}
 	return at
 }
 
-// DeadlineAt returns the mark at which a timeout step that the call has passed
-// cuts it, clock.Never for none and in shadow.
-func (p *Plan) DeadlineAt(c *Call, i int) clock.Mark {
-	if s := &p.stages[i]; s.timeout == nil || s.shadow || i >= int(c.Entered) {
+// DeadlineAt returns the mark at which a timeout step that the attempt k has
+// passed cuts it, clock.Never for none and in shadow.
+func (p *Plan) DeadlineAt(c *Call, k uint8, i int) clock.Mark {
+	if p.cuts&(1<<i) == 0 || i >= int(c.Try(k).Entered) {
 		return clock.Never
 	}
-	return c.Slots[i].Mark
+	return p.holder(c, k, i).Slots[i].Mark
 }
 
-// SoftAt returns the mark at which a timeout step that the call has passed is
+// SoftAt returns the mark at which a timeout step that the attempt k has passed is
 // worth a warning, clock.Never for none.
-func (p *Plan) SoftAt(c *Call, i int) clock.Mark {
+func (p *Plan) SoftAt(c *Call, k uint8, i int) clock.Mark {
 	t := p.stages[i].timeout
-	if t == nil || i >= int(c.Entered) {
+	if t == nil || i >= int(c.Try(k).Entered) {
 		return clock.Never
 	}
-	return t.Warn(c.Slots[i].Mark.Add(-ConfigOf[timeout.Config](p.steps[i]).After))
+	return t.Warn(p.holder(c, k, i).Slots[i].Mark.Add(-ConfigOf[timeout.Config](p.steps[i]).After))
 }
 
-// ResumesAt returns the mark at which the next attempt starts, clock.Never for none.
+// ResumesAt returns the mark at which the next attempt starts, after a backoff or
+// as a hedge, clock.Never for none.
 func (p *Plan) ResumesAt(c *Call) clock.Mark {
-	if c.Phase == Sleeping {
+	switch c.Phase {
+	case Sleeping:
 		return c.Until
+	case Racing:
+		return c.Race.HedgeAt
 	}
 	return clock.Never
 }
 
-// WaitUntil moves the end of the wait at a step. When a wait is over at the
-// mark of its turn, the driver moves it out of the way, serves the queue, and
-// moves it back if somebody else was served.
-func (p *Plan) WaitUntil(c *Call, step int, at clock.Mark) {
-	if c.Phase == Waiting && int(c.At) == step {
-		c.Until = at
-	} else if c.Phantom&(1<<step) != 0 {
-		c.Slots[step].Generation = uint64(at)
+// WaitUntil moves the end of a wait. When a wait is
+// over at the mark of its turn, the driver moves it out of the way, serves the
+// queue, and moves it back if another waiter was served.
+func (p *Plan) WaitUntil(c *Call, w Wait, at clock.Mark) {
+	a := c.Try(w.Attempt)
+	if a == nil {
+		return
+	}
+	if a.Phase == Waiting && a.At == w.Step {
+		a.Until = at
+	} else if a.Phantom&(1<<w.Step) != 0 {
+		a.Slots[w.Step].Generation = uint64(at)
 	}
 }
+
+// Consults returns the mask of the steps whose breakers are asked about a retry,
+// and the retry's step if it has a budget, else -1.
+func (p *Plan) Consults() (breakers uint16, budget int) {
+	if p.retry >= 0 && p.stages[p.retry].maker != nil {
+		return p.breakers, p.retry
+	}
+	return p.breakers, -1
+}
+
+// Leases reports whether the permits of a step may be renewed.
+func (p *Plan) Leases(i int) bool { return p.stages[i].kind == Bulkhead }
+
+// HedgeIndex returns the index of the hedge step, -1 for none.
+func (p *Plan) HedgeIndex() int { return p.hedge }
+
+// Keys returns how many keys a step has a cell for, and what a new one gets above
+// that.
+func (p *Plan) Keys(i int) keyed.Config { return p.stages[i].keys }

@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/mechanism"
 )
 
@@ -24,34 +25,27 @@ const MaxSteps = 16
 
 // Limits of the number of keys of a step.
 const (
-	// DefaultKeys is the number of keys of a step that names none.
-	DefaultKeys = 100_000
-	// MaxKeys is the greatest number of keys of a step.
-	MaxKeys = 10_000_000
+	DefaultKeys = keyed.DefaultKeys
+	MaxKeys     = keyed.MaxKeys
 )
 
 // WhenFull says what a new key gets when a step has its greatest number of keys.
-type WhenFull uint8
+type WhenFull = keyed.WhenFull
 
 // What a new key gets.
 const (
-	// FullEvict removes the cell of the key that has been unused the longest.
-	FullEvict WhenFull = iota
-	// FullShare uses the step's shared cell, and evicts nothing.
-	FullShare
+	FullEvict = keyed.FullEvict
+	FullShare = keyed.FullShare
 )
 
-// Missing says what a call gets that has none of the attributes of a step.
-type Missing uint8
+// Missing says what a call gets that brings no value for an attribute of a step.
+type Missing = keyed.Missing
 
-// What a call without a key gets.
+// What a call without a value gets.
 const (
-	// MissingShare uses the step's shared cell.
-	MissingShare Missing = iota
-	// MissingDeny refuses the call.
-	MissingDeny
-	// MissingSkip admits the call at the step without asking it.
-	MissingSkip
+	MissingShare = keyed.MissingShare
+	MissingDeny  = keyed.MissingDeny
+	MissingSkip  = keyed.MissingSkip
 )
 
 // Step is one mechanism of a policy. A copy shares nothing but Per.

@@ -38,7 +38,7 @@ func main() {
 		d.Advance(clock.Mark(time.Duration(hour) * time.Hour))
 		call := d.Begin(drive.Request{Cost: 1, Deadline: -1})
 		for d.Live(call) {
-			if !d.Done(call, reducer.Fail, false, 0) {
+			if !d.Done(call, drive.Result{Outcome: reducer.Fail}) {
 				d.Advance(d.Now().Add(time.Minute))
 			}
 		}

@@ -115,21 +115,22 @@ func (p *pair) add(e oracle.Event) {
 		}
 		event.Op, event.Request = host.Begin, host.Request{Cost: e.Cost, Deadline: deadline, Lookup: lookup}
 		event.Call, event.Of = decision.Handle{}, 0
-		keys := p.keys.Of(p.native.Plan(), lookup, p.native.Uses)
-		p.natives[e.ID] = p.native.Begin(drive.Request{Cost: e.Cost, Deadline: deadline, Keys: keys})
+		request := drive.Request{Cost: e.Cost, Deadline: deadline}
+		request.Keys, request.Missing = p.keys.Of(p.native.Plan(), lookup, p.native.Uses)
+		p.natives[e.ID] = p.native.Begin(request)
 		p.begins[e.ID] = len(p.waiting) + 1
 	case "done":
 		event.Op, event.Result = host.Done, host.Result{Outcome: outcomes[e.Outcome]}
 		if e.RetryAfter != nil {
 			event.Result.Told, event.Result.RetryAfter = true, time.Duration(*e.RetryAfter)
 		}
-		live = p.native.Done(p.natives[e.ID], event.Result.Outcome, event.Result.Told, event.Result.RetryAfter)
+		live = p.native.Done(p.natives[e.ID], drive.Result(event.Result))
 	case "cancel":
 		event.Op = host.Cancel
 		live = p.native.Cancel(p.natives[e.ID])
 	case "renew":
 		event.Op = host.Renew
-		live = p.native.Renew(p.natives[e.ID])
+		live = p.native.Renew(p.natives[e.ID], event.Result.Attempt)
 	}
 	p.waiting, p.stale = append(p.waiting, event), append(p.stale, !live)
 }

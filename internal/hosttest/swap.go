@@ -53,14 +53,14 @@ func (s Suite) steps(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	decided(p.Renew(nil, h, 2e9))
+	decided(p.Renew(nil, h, 0, 2e9))
 	expect()
 	if p.NextWake() != 5e9 {
 		t.Errorf("wakes at %v", p.NextWake())
 	}
 	decided(p.Done(nil, h, host.Result{Outcome: reducer.Fail}, 4e9))
 	expect(decision.Retry)
-	if _, err := p.Renew(nil, h, 4e9); !errors.Is(err, host.ErrStale) {
+	if _, err := p.Renew(nil, h, 0, 4e9); !errors.Is(err, host.ErrStale) {
 		t.Errorf("got %v", err)
 	}
 	decided(p.Advance(nil, p.NextWake()))

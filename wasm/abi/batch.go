@@ -37,7 +37,7 @@ type begun = decision.Handle
 
 // Batch lets events happen, one after another: size bytes in the buffer, each
 // event with op, outcome, flags and a zero in a byte each, cost, slot and
-// generation in 4, mark and span in 8, and 8 of zero. Begins get the slot and the
+// generation in 4, mark and span in 8, the attempt in 4, and 4 of zero. Begins get the slot and the
 // generation of their call there. What comes before a wrong event has happened.
 // It returns how many decisions there are; a stale event leaves one of the kind
 // StaleKind.
@@ -70,12 +70,13 @@ const StaleKind = 255
 
 // happen lets one event happen and returns its size.
 func (m *Module) happen(d *drive.Driver, src []byte, event uint32) (used int, code int32) {
-	if len(src) < EventSize || src[3] != 0 || binary.LittleEndian.Uint64(src[32:]) != 0 {
+	if len(src) < EventSize || src[3] != 0 || binary.LittleEndian.Uint32(src[36:]) != 0 {
 		return 0, m.fail(BadBytes, "an event is cut off or has bytes that are not zero")
 	}
 	op, outcome, flags := src[0], src[1], src[2]
 	cost, slot, generation := binary.LittleEndian.Uint32(src[4:]), binary.LittleEndian.Uint32(src[8:]), binary.LittleEndian.Uint32(src[12:])
 	span := time.Duration(binary.LittleEndian.Uint64(src[24:]))
+	attempt := binary.LittleEndian.Uint32(src[32:])
 	used = EventSize
 	request := drive.Request{Cost: cost, Deadline: -1}
 	if flags&EventKeys != 0 {
@@ -83,9 +84,9 @@ func (m *Module) happen(d *drive.Driver, src []byte, event uint32) (used int, co
 			if len(src) < used+4 {
 				return 0, m.fail(BadBytes, "the keys of an event are cut off")
 			}
-			request.Keys[i] = binary.LittleEndian.Uint32(src[used:])
+			key := binary.LittleEndian.Uint32(src[used:])
 			used += 4
-			if request.Keys[i] > MaxKey {
+			if !setKey(&request, i, key) {
 				return 0, m.keyTooGreat()
 			}
 		}
@@ -111,11 +112,11 @@ func (m *Module) happen(d *drive.Driver, src []byte, event uint32) (used int, co
 		binary.LittleEndian.PutUint32(src[8:], call.Slot())
 		binary.LittleEndian.PutUint32(src[12:], call.Generation())
 	case OpDone:
-		live = d.Done(call, reducer.Outcome(outcome), flags&EventSpan != 0, span)
+		live = d.Done(call, drive.Result{Attempt: attempt, Outcome: reducer.Outcome(outcome), Told: flags&EventSpan != 0, RetryAfter: span})
 	case OpCancel:
 		live = d.Cancel(call)
 	case OpRenew:
-		live = d.Renew(call)
+		live = d.Renew(call, attempt)
 	}
 	m.batch = append(m.batch, call)
 	if !live {

@@ -11,7 +11,7 @@ import (
 )
 
 // Version of the ABI. A module of a greater one may lack what this one has.
-const Version = 1
+const Version = 2
 
 // Codes of errors. All are negative; the text of the error is in the buffer.
 const (
@@ -34,7 +34,11 @@ const (
 const MaxBuffer = 16 << 20
 
 // MaxKey is the greatest number of a key.
-const MaxKey = 1<<20 - 1
+const MaxKey = 1<<24 - 1
+
+// KeyMissing is the bit of a key that says that the call brings no value for one
+// of the attributes of the step.
+const KeyMissing = 1 << 31
 
 // Slots are where numbers go in and out. The layout is part of the ABI.
 type Slots struct {
@@ -201,7 +205,7 @@ func (m *Module) Free(handle uint32) int32 {
 
 // keyTooGreat is the error of a key above MaxKey.
 func (m *Module) keyTooGreat() int32 {
-	return m.fail(BadArgument, "a key's number is at most 1048575")
+	return m.fail(BadArgument, "a key's number is at most 16777215")
 }
 
 // lost is the error of a wrong handle.

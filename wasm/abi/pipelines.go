@@ -90,6 +90,8 @@ func (m *Module) decided(d *drive.Driver, event uint32) int32 {
 		switch {
 		case x.Kind == decision.Reject && x.RetryAfter >= 0:
 			r.Value, r.Flags = int64(x.RetryAfter), HasValue
+		case x.Won > 0:
+			r.Value, r.Flags = int64(x.Won), HasValue
 		case (x.Kind == decision.Wait || x.Kind == decision.Retry) && x.Until != clock.Never:
 			r.Value, r.Flags = int64(x.Until), HasValue
 		}
@@ -131,7 +133,7 @@ func (m *Module) Begin(handle, cost uint32, deadline, now float64) int32 {
 	}
 	for keyed := d.Plan().Keyed(); keyed != 0; keyed &= keyed - 1 {
 		i := bits.TrailingZeros16(keyed)
-		if r.Keys[i] = m.Slots.Keys[i]; r.Keys[i] > MaxKey {
+		if !setKey(&r, i, m.Slots.Keys[i]) {
 			return m.keyTooGreat()
 		}
 	}
@@ -140,9 +142,19 @@ func (m *Module) Begin(handle, cost uint32, deadline, now float64) int32 {
 	return m.decided(d, 0)
 }
 
-// Done ends the running attempt of a call with an outcome from ok to ignore.
-// after is what the answer named as retry-after, NaN for nothing.
-func (m *Module) Done(handle, slot, generation, outcome uint32, after, now float64) int32 {
+// setKey sets the key of a step, and reports whether its number is allowed.
+func setKey(r *drive.Request, i int, key uint32) bool {
+	if key&KeyMissing != 0 {
+		r.Missing |= 1 << i
+	}
+	r.Keys[i] = key &^ KeyMissing
+	return r.Keys[i] <= MaxKey
+}
+
+// Done ends a running attempt of a call with an outcome from ok to ignore: that
+// of the number, the lowest one that runs for 0. after is what the answer named as
+// retry-after, NaN for nothing.
+func (m *Module) Done(handle, slot, generation, attempt, outcome uint32, after, now float64) int32 {
 	d := m.moved(handle, now)
 	if d == nil {
 		return BadHandle
@@ -151,7 +163,8 @@ func (m *Module) Done(handle, slot, generation, outcome uint32, after, now float
 		return m.fail(BadArgument, "no such outcome")
 	}
 	span, told := m.span(after)
-	return m.settled(d, d.Done(decision.HandleOf(slot, generation), reducer.Outcome(outcome), told, span))
+	result := drive.Result{Attempt: attempt, Outcome: reducer.Outcome(outcome), Told: told, RetryAfter: span}
+	return m.settled(d, d.Done(decision.HandleOf(slot, generation), result))
 }
 
 // settled tells what followed from an event, or that it was stale.
@@ -172,13 +185,13 @@ func (m *Module) Cancel(handle, slot, generation uint32, now float64) int32 {
 	return m.settled(d, d.Cancel(decision.HandleOf(slot, generation)))
 }
 
-// Renew extends the leases of a running call.
-func (m *Module) Renew(handle, slot, generation uint32, now float64) int32 {
+// Renew extends the leases of a running attempt, named as in Done.
+func (m *Module) Renew(handle, slot, generation, attempt uint32, now float64) int32 {
 	d := m.moved(handle, now)
 	if d == nil {
 		return BadHandle
 	}
-	return m.settled(d, d.Renew(decision.HandleOf(slot, generation)))
+	return m.settled(d, d.Renew(decision.HandleOf(slot, generation), attempt))
 }
 
 // Advance lets time pass.

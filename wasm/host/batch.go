@@ -121,7 +121,7 @@ func (p *Pipeline) encode(events []Event, i int) error {
 			}
 		}
 		for _, key := range keys {
-			if key > abi.MaxKey {
+			if key&^abi.KeyMissing > abi.MaxKey {
 				return errKeys
 			}
 		}
@@ -153,7 +153,7 @@ func (p *Pipeline) encode(events []Event, i int) error {
 	b = binary.LittleEndian.AppendUint32(b, generation)
 	b = binary.LittleEndian.AppendUint64(b, uint64(e.At))
 	b = binary.LittleEndian.AppendUint64(b, uint64(span))
-	b = binary.LittleEndian.AppendUint64(b, 0)
+	b = binary.LittleEndian.AppendUint64(b, uint64(e.Result.Attempt))
 	if flags&abi.EventKeys != 0 {
 		for _, key := range keys {
 			b = binary.LittleEndian.AppendUint32(b, key)
@@ -213,7 +213,7 @@ func (p *Pipeline) decision(dst []decision.Decision, record []byte, event *Event
 		event.Stale = true
 		return dst, nil
 	}
-	if kind > decision.Configured {
+	if kind > decision.Drop {
 		return dst, p.m.broken(errors.New("it decided something unknown"))
 	}
 	flags := record[ofFlags]
@@ -243,6 +243,10 @@ func (p *Pipeline) decision(dst []decision.Decision, record []byte, event *Event
 	case decision.Wait, decision.Retry:
 		if d.Until = clock.Never; known {
 			d.Until = clock.Mark(value)
+		}
+	case decision.End:
+		if known {
+			d.Won = uint32(value)
 		}
 	case decision.Reject:
 		if d.RetryAfter = -1; known {

@@ -14,10 +14,14 @@ type keyring struct {
 	given []uint32
 }
 
-// number returns the numbers of attributes for the steps of the plan in force.
+// number returns the numbers of attributes for the steps of the plan in force,
+// with abi.KeyMissing where one is missing.
 func (p *Pipeline) number(lookup func(attribute string) string) [pipeline.MaxSteps]uint32 {
-	numbers := p.keys.Of(p.plan.shape, lookup, p.uses)
-	for _, n := range numbers {
+	numbers, missing := p.keys.Of(p.plan.shape, lookup, p.uses)
+	for i, n := range numbers {
+		if missing&(1<<i) != 0 {
+			numbers[i] |= abi.KeyMissing
+		}
 		for int(n) >= len(p.keys.given) {
 			p.keys.given = append(p.keys.given, 0)
 		}
@@ -37,4 +41,4 @@ func (p *Pipeline) uses(number uint32) bool {
 }
 
 // errKeys says that there are more values of attributes than numbers.
-var errKeys = &Error{Code: abi.BadArgument, Text: "more than 1048575 values of attributes are in use"}
+var errKeys = &Error{Code: abi.BadArgument, Text: "more than 16777215 values of attributes are in use"}

@@ -49,6 +49,8 @@ type Request struct {
 
 // Result is how an attempt ended.
 type Result struct {
+	// Attempt is the number of the attempt, 0 for the lowest one that runs.
+	Attempt uint32
 	// Outcome is OK, Fail, Throttle or Ignore.
 	Outcome reducer.Outcome
 	// Told says that the answer named RetryAfter, before which there is no
@@ -95,10 +97,10 @@ func (p *Pipeline) Cancel(dst []decision.Decision, call decision.Handle, now clo
 	return p.single(dst, Event{Op: Cancel, At: now, Call: call})
 }
 
-// Renew extends the leases that a running call holds. The error is ErrStale when
-// no attempt is running.
-func (p *Pipeline) Renew(dst []decision.Decision, call decision.Handle, now clock.Mark) ([]decision.Decision, error) {
-	return p.single(dst, Event{Op: Renew, At: now, Call: call})
+// Renew extends the leases that a running attempt holds, the lowest one that runs
+// for number 0. The error is ErrStale when it does not run.
+func (p *Pipeline) Renew(dst []decision.Decision, call decision.Handle, attempt uint32, now clock.Mark) ([]decision.Decision, error) {
+	return p.single(dst, Event{Op: Renew, At: now, Call: call, Result: Result{Attempt: attempt}})
 }
 
 // Advance lets time pass. A host with a timer calls it at NextWake.

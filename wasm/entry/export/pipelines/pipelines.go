@@ -32,8 +32,8 @@ func begin(pipeline, cost uint32, deadline, now float64) int32 {
 }
 
 //go:wasmexport done
-func done(pipeline, slot, generation, outcome uint32, after, now float64) int32 {
-	return base.M().Done(pipeline, slot, generation, outcome, after, now)
+func done(pipeline, slot, generation, attempt, outcome uint32, after, now float64) int32 {
+	return base.M().Done(pipeline, slot, generation, attempt, outcome, after, now)
 }
 
 //go:wasmexport cancel
@@ -42,8 +42,8 @@ func cancel(pipeline, slot, generation uint32, now float64) int32 {
 }
 
 //go:wasmexport renew
-func renew(pipeline, slot, generation uint32, now float64) int32 {
-	return base.M().Renew(pipeline, slot, generation, now)
+func renew(pipeline, slot, generation, attempt uint32, now float64) int32 {
+	return base.M().Renew(pipeline, slot, generation, attempt, now)
 }
 
 //go:wasmexport advance

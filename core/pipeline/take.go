@@ -1,0 +1,394 @@
+package pipeline
+
+import (
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Host is what a driver supplies for a call that it takes through a plan. It
+// finds cells, guards them and delivers what their steps do to others; it decides
+// nothing.
+type Host interface {
+	// Admit asks the cell of step i for a permit that it can grant at once; false,
+	// and nothing changed, where Ask has to be used.
+	Admit(k uint8, i int) (reducer.Permit, bool)
+	// Ask steps the cell of step i for the attempt k.
+	Ask(k uint8, i int, a reducer.Action) reducer.Answer
+	// Exit gives back the permit of step i after a success where that concerns
+	// nothing else; false, and nothing changed, where Leave has to be used.
+	Exit(k uint8, i int, p reducer.Permit) bool
+	// Leave steps the cell of step i with the action with which the attempt k
+	// leaves it.
+	Leave(k uint8, i int, a reducer.Action)
+	// Missing says what a call does at step i that brings no value for the
+	// attributes that its cells are kept per.
+	Missing(i int) bool
+	// Start runs the attempt k.
+	Start(k uint8)
+	// Stop cancels the attempt k, which runs: another one won, or the call is over.
+	Stop(k uint8)
+	// Decision returns a decision of the kind to be filled in, nil where there is
+	// nothing that reads it. i is the step that decides, NoStep for none.
+	Decision(kind decision.Kind, i int) *decision.Decision
+	// Tell passes on a decision that is filled in.
+	Tell(d *decision.Decision)
+}
+
+// NoStep is the index of the step of a decision that no step makes.
+const NoStep = -2
+
+// Happen advances a call by an event and does everything that follows, until the
+// call waits for something else. After it the phase of the call says what for:
+// the driver looks at EndsAt and ResumesAt for the next mark.
+func (p *Plan) Happen(h Host, c *Call, e *Event, now clock.Mark) {
+	p.Take(h, c, p.Advance(c, e, now), now)
+}
+
+// Take does what an effect says and everything that follows.
+func (p *Plan) Take(h Host, c *Call, e Effect, now clock.Mark) {
+	for {
+		if e.LeaveFrom > e.LeaveTo {
+			p.leave(h, c, &e)
+		}
+		if e.cut != 0 {
+			p.tellCut(h, c, &e)
+		}
+		switch e.Do {
+		case Enter:
+			e = p.enter(h, c, e.Attempt, int(e.Step), now)
+			continue
+		case SetOut:
+			p.tellHedge(h, c.Race.Numbered, false)
+			e = p.enter(h, c, e.Attempt, int(e.Step), now)
+			continue
+		case Consult:
+			e = p.consult(h, c, &e, now)
+			continue
+		case Lose, Continue:
+			if e.Do == Lose {
+				p.tell(h, c, &e, now)
+			}
+			e = p.Advance(c, &Event{Kind: Continued}, now)
+			continue
+		case Start:
+			p.started(h, c, e.Attempt, now)
+		case Watch:
+			p.tellHedge(h, c.Race.Numbered+p.stages[p.hedge].hedge.Config().Max-c.Race.Left, true)
+		case Nothing:
+		default:
+			p.tell(h, c, &e, now)
+		}
+		if p.hedge < 0 || !p.HedgeNow(c) {
+			return
+		}
+		e = p.askHedge(h, c, now)
+	}
+}
+
+// Hedge starts the hedge whose mark has come.
+func (p *Plan) Hedge(h Host, c *Call, now clock.Mark) { p.Take(h, c, p.askHedge(h, c, now), now) }
+
+// askHedge asks the budget of the hedge, or that of the retry, and advances the call.
+func (p *Plan) askHedge(h Host, c *Call, now clock.Mark) Effect {
+	event := Event{Kind: Hedged, Granted: true}
+	if i := p.hedgeBudget; i >= 0 {
+		event.Granted = h.Ask(0, i, reducer.Action{Kind: reducer.Acquire}).Verdict == reducer.Admit
+	}
+	return p.Advance(c, &event, now)
+}
+
+// enter takes an attempt through the steps from one on.
+func (p *Plan) enter(h Host, c *Call, k uint8, from int, now clock.Mark) Effect {
+	a, end := c.Try(k), len(p.stages)
+	if k == 0 && p.hedge >= 0 {
+		end = p.hedge + 1
+	}
+	for i := from; i < end; i++ {
+		s := &p.stages[i]
+		if s.asks {
+			if p.picky&(1<<i) == 0 || !h.Missing(i) {
+				if permit, ok := h.Admit(k, i); ok {
+					a.Admit(i, permit)
+					continue
+				}
+			}
+			if e, stops := p.ask(h, c, k, i, now); stops {
+				return e
+			}
+			continue
+		}
+		p.Skip(a, i, now)
+	}
+	return p.Start(c, k, now)
+}
+
+// ask asks the cell of a step that does not admit at once, and reports whether
+// the attempt stops there.
+func (p *Plan) ask(h Host, c *Call, k uint8, i int, now clock.Mark) (e Effect, stops bool) {
+	a := c.Try(k)
+	event := Event{Attempt: k, Step: uint8(i)}
+	if p.picky&(1<<i) != 0 && h.Missing(i) {
+		if p.steps[i].Missing == MissingSkip {
+			a.Entered = uint8(i + 1)
+			return e, false
+		}
+		event.Answer = reducer.Rejected(reducer.ReasonMissing, clock.Never)
+	} else {
+		acquire := reducer.Action{Kind: reducer.Acquire, Cost: c.Cost}
+		if at := p.deadlineAbove(c, k, i); at != clock.Never {
+			acquire = acquire.WithDeadline(at)
+		}
+		event.Answer = h.Ask(k, i, acquire)
+	}
+	var shadow bool
+	event.Kind, shadow = p.Pass(a, i, &event.Answer)
+	switch {
+	case event.Answer.Verdict == reducer.Wait:
+		if d := h.Decision(decision.Wait, i); d != nil {
+			d.Attempt, d.Shadow = c.NumberOf(k), shadow
+			d.Until, _ = event.Answer.Until()
+			h.Tell(d)
+		}
+	case shadow:
+		p.tellRefused(h, i, event.Answer.Reason, event.Answer.Mark, true, now)
+	}
+	if event.Kind == Entered {
+		return e, false
+	}
+	return p.Advance(c, &event, now), true
+}
+
+// leave leaves the cells that an effect names, in reverse order.
+func (p *Plan) leave(h Host, c *Call, e *Effect) {
+	k := e.Attempt
+	for left := p.Holds(c, k, e.LeaveFrom, e.LeaveTo); left != 0; {
+		i := bits.Len16(left) - 1
+		left &^= 1 << i
+		kind, permit := p.Leaving(c, k, i)
+		switch kind {
+		case 0:
+			continue
+		case reducer.Record:
+			if p.holder(c, k, i).Outcome == reducer.OK && h.Exit(k, i, permit) {
+				continue
+			}
+		case reducer.Release:
+			if h.Exit(k, i, permit) {
+				continue
+			}
+		}
+		h.Leave(k, i, p.Leave(c, k, i, kind, permit))
+	}
+	if e.Do == Lose || c.Phase == Settling && k > 0 {
+		h.Stop(k)
+	}
+}
+
+// started runs an attempt that was admitted, and counts the first one of the call
+// in the budgets.
+func (p *Plan) started(h Host, c *Call, k uint8, now clock.Mark) {
+	if c.Admitted == 1 {
+		for left := p.budgets; left != 0; left &= left - 1 {
+			h.Ask(0, lowest(left), reducer.Action{Kind: reducer.Record})
+		}
+	}
+	if d := h.Decision(decision.Admit, NoStep); d != nil {
+		if d.Attempt = c.Admitted; k > 0 {
+			d.Attempt = c.NumberOf(k)
+		}
+		h.Tell(d)
+	}
+	if k > 0 {
+		sampled := time.Duration(-1)
+		if p.stages[p.hedge].hedge.Config().Percentile > 0 {
+			sampled = p.sampled(h)
+		}
+		p.Arm(c, k, sampled, now)
+	}
+	h.Start(k)
+}
+
+// consult asks the breakers below the retry, then the budget. A cut is one of the
+// ends of its mark, and the changes of breakers come after those; an event that
+// the world brings comes after all that was due.
+func (p *Plan) consult(h Host, c *Call, e *Effect, now clock.Mark) Effect {
+	event := Event{Kind: Consulted, Granted: true}
+	ask := reducer.Action{Kind: reducer.Peek}
+	if e.Outcome == reducer.Timeout {
+		ask.Outcome = e.Outcome
+	}
+	for left := p.breakers; left != 0; left &= left - 1 {
+		i := lowest(left)
+		if p.picky&(1<<i) != 0 && h.Missing(i) {
+			continue
+		}
+		answer := h.Ask(0, i, ask)
+		event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
+	}
+	if _, budget := p.Consults(); !event.Open && budget >= 0 {
+		event.Granted = h.Ask(0, budget, reducer.Action{Kind: reducer.Acquire}).Verdict == reducer.Admit
+	}
+	if p.stages[p.retry].shadow && !event.Open && event.Granted {
+		p.tellRetry(h, c, e, true)
+	}
+	return p.Advance(c, &event, now)
+}
+
+// tell passes on the decision of an effect.
+func (p *Plan) tell(h Host, c *Call, e *Effect, now clock.Mark) {
+	i := int(e.Step)
+	switch e.Do {
+	case Sleep:
+		p.tellRetry(h, c, e, false)
+	case Fail, Lose:
+		kind := decision.Cancel
+		if e.Do == Fail {
+			kind = decision.Failed
+		}
+		if d := h.Decision(kind, NoStep); d != nil {
+			d.Attempt, d.Reason = c.NumberOf(e.Attempt), e.Reason
+			h.Tell(d)
+		}
+	case Drop:
+		if d := h.Decision(decision.Drop, i); d != nil {
+			d.Attempt, d.Reason = c.NumberOf(e.Attempt), e.Reason
+			h.Tell(d)
+		}
+	case Refuse:
+		p.tellRefused(h, i, e.Reason, e.At, false, now)
+	case GiveUp:
+		last := c.Phase == Over
+		if d := h.Decision(decision.Expire, i); d != nil {
+			d.Reason, d.Shadow, d.Last = e.Reason, !last, last
+			d.Fallback = last && p.fallback != nil
+			h.Tell(d)
+		}
+	case Return:
+		if d := h.Decision(decision.End, NoStep); d != nil {
+			d.Outcome, d.Attempt, d.Reason = e.Outcome, c.Admitted, e.Reason
+			if c.Race != nil && (e.Outcome == reducer.OK || e.Outcome == reducer.Ignore) {
+				d.Won = c.Race.Won
+			}
+			d.Fallback, d.Last = p.fallback != nil && fallback.Covers(e.Outcome), true
+			h.Tell(d)
+		}
+	}
+}
+
+func (p *Plan) tellCut(h Host, c *Call, e *Effect) {
+	i := e.Cut()
+	if d := h.Decision(decision.Timeout, i); d != nil {
+		d.Attempt, d.Shadow = c.Cut, i >= 0 && p.stages[i].shadow
+		h.Tell(d)
+	}
+}
+
+func (p *Plan) tellHedge(h Host, number uint32, shadow bool) {
+	if d := h.Decision(decision.Hedge, p.hedge); d != nil {
+		d.Attempt, d.Shadow = number, shadow
+		h.Tell(d)
+	}
+}
+
+func (p *Plan) tellRefused(h Host, i int, why reducer.Reason, at clock.Mark, shadow bool, now clock.Mark) {
+	if d := h.Decision(decision.Reject, i); d != nil {
+		d.Reason, d.Shadow, d.Last, d.RetryAfter = why, shadow, !shadow, -1
+		if at != clock.Never {
+			d.RetryAfter = max(0, at.Sub(now))
+		}
+		d.Fallback = !shadow && p.fallback != nil
+		h.Tell(d)
+	}
+}
+
+func (p *Plan) tellRetry(h Host, c *Call, e *Effect, shadow bool) {
+	if d := h.Decision(decision.Retry, NoStep); d != nil {
+		d.Attempt, d.Reason, d.Until, d.Shadow = c.NumberOf(0), reducer.CauseOf(e.Outcome), e.At, shadow
+		h.Tell(d)
+	}
+}
+
+// Observe reports the duration of an attempt that ended ok to the hedge, which
+// takes its delay from them.
+func (p *Plan) observe(h Host, c *Call, k uint8, now clock.Mark) {
+	if k > 0 && p.stages[p.hedge].hedge.Config().Percentile > 0 {
+		h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Observe, Value: uint64(max(0, now.Sub(c.Try(k).Started)))})
+	}
+}
+
+// sampled returns the delay of the next hedge by the durations of past attempts,
+// negative where there are too few.
+func (p *Plan) sampled(h Host) time.Duration {
+	answer := h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Peek})
+	if answer.Verdict != reducer.Admit {
+		return -1
+	}
+	return time.Duration(answer.Permit.Mark)
+}
+
+// Finish ends the attempt k of a call. told says that the answer named a
+// retryAfter. It returns false, and does nothing, when the attempt does not run.
+func (p *Plan) Finish(h Host, c *Call, k uint8, outcome reducer.Outcome, told bool, retryAfter time.Duration, now clock.Mark) bool {
+	a := c.Try(k)
+	if a == nil || a.Phase != Running {
+		return false
+	}
+	if outcome == reducer.OK {
+		p.observe(h, c, k, now)
+	}
+	if k == 0 {
+		p.Take(h, c, p.roundOver(c, 0, outcome, told, retryAfter, now), now)
+		return true
+	}
+	p.Happen(h, c, &Event{Kind: Finished, Attempt: k, Outcome: outcome, Told: told, RetryAfter: retryAfter}, now)
+	return true
+}
+
+// Wait is a wait of a call that is over.
+type Wait struct {
+	Attempt uint8
+	Step    uint8
+}
+
+// Waits returns the first wait of a call that is over at a mark: of the outermost
+// step, of the earliest attempt.
+func (p *Plan) Waits(c *Call, now clock.Mark) (w Wait, ok bool) {
+	for i := range p.stages {
+		for k := range c.Tries() + 1 {
+			a := c.Try(k)
+			if a.Phase == Waiting && int(a.At) == i && a.Until <= now ||
+				a.Phantom&(1<<i) != 0 && clock.Mark(a.Slots[i].Generation) <= now {
+				return Wait{k, uint8(i)}, true
+			}
+		}
+	}
+	return w, false
+}
+
+// Ticket returns the ticket of a wait.
+func (p *Plan) Ticket(c *Call, w Wait) uint64 { return c.Try(w.Attempt).Slots[w.Step].ID }
+
+// PermitOf returns the permit that the attempt k holds at step i, its own or the
+// call's.
+func (p *Plan) PermitOf(c *Call, k uint8, i int) reducer.Permit { return p.holder(c, k, i).Slots[i] }
+
+// Match returns the index of the step of another plan that is the same as step i:
+// of the same name, mechanism and attributes. -1 for none.
+func (p *Plan) Match(i int, other *Plan) int {
+	for j := range other.stages {
+		if other.steps[j].Name == p.steps[i].Name && other.stages[j].kind == p.stages[i].kind && slices.Equal(other.steps[j].Per, p.steps[i].Per) {
+			return j
+		}
+	}
+	return -1
+}
+
+// Seed returns the seed of the call with a number, from 1 on, of a driver with a
+// seed.
+func Seed(seed, number uint64) uint64 { return seed + number<<32 }
