@@ -60,7 +60,7 @@ func one(t *testing.T, body string) *policy.Policy {
 // compiled reports whether the core has the mechanisms of a policy.
 func compiled(p pipeline.Policy) bool {
 	return !slices.ContainsFunc(p.Steps, func(s pipeline.Step) bool {
-		return s.Kind() == pipeline.Hedge || pipeline.ConfigOf[limiter.Config](s).Algorithm > limiter.SlidingCounter
+		return pipeline.ConfigOf[limiter.Config](s).Algorithm > limiter.SlidingCounter
 	})
 }
 
