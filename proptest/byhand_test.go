@@ -40,9 +40,16 @@ func newByHand(p pipeline.Policy) *byHand {
 func (b *byHand) restored() (*byHand, error) {
 	next := *b
 	next.calls = nil
-	for _, c := range b.calls {
-		call := *c
-		next.calls = append(next.calls, &call)
+	for n, c := range b.calls {
+		saved := b.plan.AppendCall(nil, c)
+		call, err := b.plan.DecodeCall(saved)
+		if err != nil {
+			return nil, fmt.Errorf("call %d: %w", n, err)
+		}
+		if again := b.plan.AppendCall(nil, call); !bytes.Equal(saved, again) {
+			return nil, fmt.Errorf("call %d is %x, restored %x", n, saved, again)
+		}
+		next.calls = append(next.calls, call)
 	}
 	for i, c := range b.cells {
 		if c == nil {

@@ -1,15 +1,16 @@
-// Package drive is the embedded driver: it runs the calls of a policy and the
-// cells of its steps in one thread and in virtual time. It reads no clock, waits
-// for nothing and starts nothing; eval, the simulator and the wasm module give it
-// events with their marks, and read decisions.
+// Package drive is the single-threaded driver: it runs the calls of a policy and
+// the cells of its steps in virtual time. It reads no clock, waits for nothing and
+// starts nothing; eval, the simulator and the wasm module give it events with
+// their marks, and read decisions. The way of a call is that of package pipeline;
+// the driver keeps calls, cells by key, and wakes.
 //
-// Wakes stand in one heap, in the order of the mark, then of what happens:
+// All wakes are in one heap, in the order of the mark, then of what happens:
 //
 //	ends      timeouts and waits, call by call, the outermost step first
 //	leases    call by call
 //	breakers  changes of state
 //	serves    queues, from the outermost step inwards
-//	resumes   attempts, call by call
+//	resumes   attempts and hedges, call by call
 //
 // so that at one mark all that ends comes before what begins.
 //
@@ -17,12 +18,13 @@
 //
 //   - G1: equal policies, seeds and events give equal decisions.
 //   - G3: an event before the last mark counts as at the last mark.
-//   - G10: what it holds is bounded by live calls, cells and what the policy
-//     allows to wait; cells of keys that cannot be told from new ones are
-//     forgotten above 65536.
+//   - G10: what it holds is bounded by live calls, the keys of each step and what
+//     the policy allows to wait.
 //   - G12: the last decision of a call says so, and nothing follows it.
 //   - G16, L14: reconfigured, cells are matched by the names of their steps;
 //     cells of different keys know nothing of each other.
+//   - G23: a new key gets a cell whatever keys were used before it; evictions are
+//     counted.
 //
 // Source: eval/REFERENCE.md#the-order-at-one-mark.
 package drive

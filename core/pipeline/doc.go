@@ -2,18 +2,29 @@
 // through it. A plan is a machine whose states are calls; the cells of its steps
 // are the driver's.
 //
-// What a plan wants done it says in ranges, so that a driver and a plan exchange
-// a few words a call: Enter (pass the steps from here on until one does not
-// admit), Start, Consult (ask the breakers and the budget about a retry), Sleep,
-// Return, Refuse, GiveUp; each after leaving the cells of a range, in reverse.
+// A driver reports what happened to a call (Advance, or Happen with a Host) and
+// does what the plan answers: Enter (pass the steps from here on until one does
+// not admit), Start, Consult (ask the breakers and the budget about a retry),
+// Sleep, Return, Refuse, GiveUp; each after leaving the cells of a range, in
+// reverse. Take is that loop. Both drivers, package core/drive in one thread and
+// the concurrent runner, use it and supply a Host: how a cell is asked, how an
+// attempt starts, who reads decisions.
 //
 //	entering --all admit--> running --finished--> deciding --granted--> sleeping
 //	   |  ^                    |                      |                    |
 //	   |  +--granted-- waiting |                      |                 entering
 //	   +---------> over <------+----------------------+
 //
-// What stands below a retry is passed anew by each attempt, what stands above it
-// once.
+// What is below a retry is passed anew by each attempt, what is above it once.
+//
+// With a hedge a call passes the steps down to it, and then a round of attempts
+// begins, each of which passes the steps below the hedge with slots of its own:
+//
+//	entering --> racing --first ok or ignore, or last failure--> settling --> over
+//	               |  ^                                              |
+//	               +--+ hedge due: another attempt                   +--> deciding
+//
+// Events and effects name the attempt of a round, counted from 1; 0 is the call.
 //
 // Guarantees, by their names in GUARANTEES.md:
 //
@@ -24,11 +35,15 @@
 //     permits back, breakers no vote, bulkheads their place.
 //   - M5: the order of the steps is the document's.
 //   - M7: a step in shadow asks and counts alike and enforces nothing; where it
-//     would wait, a phantom stands in the queue.
+//     would wait, a phantom is in the queue.
 //   - B9: a refusal of the policy is no outcome for any breaker.
 //   - R1, R5, R7, R9: those of package retry, for the call as a whole.
+//   - H1 to H5: a round has at most one attempt and the hedge's maximum; none
+//     starts before its delay; one wins and every other is cancelled once; a
+//     failure does not end a round in which another attempt lives; a budget that
+//     grants no hedge ends none.
 //   - G12: a call ends once, with one Return, Refuse or GiveUp.
 //   - G2: an event that does not fit the phase of a call changes nothing.
 //
-// Source: policy/REFERENCE.md#the-way-of-a-call.
+// Source: policy/REFERENCE.md#the-way-of-a-call and #hedges.
 package pipeline

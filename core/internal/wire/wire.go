@@ -127,6 +127,19 @@ func (c *Coder) U8(v *uint8) {
 	}
 }
 
+// Bool codes a byte that is 0 or 1. To read any other is an error.
+func (c *Coder) Bool(v *bool) {
+	word := uint8(0)
+	if *v {
+		word = 1
+	}
+	c.U8(&word)
+	if word > 1 {
+		c.take(1 << 63)
+	}
+	*v = word == 1
+}
+
 // U32 codes a field of four bytes.
 func (c *Coder) U32(v *uint32) {
 	if !c.reads {

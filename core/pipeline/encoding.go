@@ -1,0 +1,145 @@
+package pipeline
+
+import (
+	"errors"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// tag is that of a call in the header of its bytes.
+const tag = 'C'
+
+// maxTries bounds the attempts of a round that bytes may name.
+const maxTries = 15
+
+// AppendCall appends the stable binary form of a call: the header, whose digest is
+// that of the plan's shape, the fields of the call in order, its attempt, and the
+// attempts of a hedged round.
+func (p *Plan) AppendCall(dst []byte, c *Call) []byte {
+	w := wire.Writer(dst, tag, p.shape())
+	p.codeCall(&w, c)
+	return w.Bytes()
+}
+
+// DecodeCall reads what AppendCall of a plan of the same shape wrote. Any other
+// bytes give an error that wraps reducer.ErrEncoding; then the call means nothing.
+func (p *Plan) DecodeCall(src []byte) (*Call, error) {
+	r := wire.Reader(src, tag, p.shape())
+	c := &Call{}
+	p.codeCall(&r, c)
+	if err := r.Close(); err != nil {
+		return nil, err
+	}
+	if !p.sound(c) {
+		return nil, wire.Broken(errCall)
+	}
+	return c, nil
+}
+
+var errCall = errors.New("call: phases, steps and attempts do not agree")
+
+// shape sums up what the bytes of a call depend on: the mechanisms of the steps.
+func (p *Plan) shape() uint32 {
+	d := wire.NewDigest
+	for i := range p.stages {
+		d = d.Add(uint64(p.stages[i].kind))
+	}
+	return uint32(d)
+}
+
+func (p *Plan) codeCall(w *wire.Coder, c *Call) {
+	for _, m := range [...]*clock.Mark{&c.Deadline, &c.First, &c.Round} {
+		w.Mark(m)
+	}
+	w.U64(&c.Seed)
+	w.Span(&c.Retry.Before)
+	for _, v := range [...]*uint32{&c.Retry.Attempt, &c.Cost, &c.Admitted, &c.Cut} {
+		w.U32(v)
+	}
+	w.Bool(&c.Single)
+	c.Attempt.code(w)
+	if p.hedge < 0 {
+		return
+	}
+	if w.Reads() {
+		c.Race = &Race{}
+	}
+	c.Race.code(w)
+}
+
+func (r *Race) code(w *wire.Coder) {
+	w.Mark(&r.HedgeAt)
+	for _, v := range [...]*uint32{&r.Numbered, &r.Left, &r.Won, &r.last} {
+		w.U32(v)
+	}
+	w.Span(&r.retryAfter)
+	how := &r.closing
+	for _, v := range [...]*bool{&r.told, &r.pushback, &how.tells, &how.retry} {
+		w.Bool(v)
+	}
+	do, step := uint8(how.effect.Do), &how.effect.Step
+	for _, v := range [...]*uint8{(*uint8)(&how.votes), &do, (*uint8)(&how.effect.Outcome), (*uint8)(&how.effect.Reason), step} {
+		w.U8(v)
+	}
+	how.effect.Do = Do(do)
+	w.Mark(&how.effect.At)
+	n := w.Len(len(r.Attempts), 1)
+	if w.Reads() && n <= maxTries {
+		r.Attempts = make([]Attempt, n)
+	}
+	for i := range r.Attempts {
+		r.Attempts[i].code(w)
+	}
+}
+
+// code codes the slots of the steps that were passed alone.
+func (a *Attempt) code(w *wire.Coder) {
+	w.Mark(&a.Started)
+	w.Mark(&a.Until)
+	w.U32(&a.Number)
+	masks := uint32(a.Held) | uint32(a.Phantom)<<16
+	fired := uint32(a.Fired)
+	w.U32(&masks)
+	w.U32(&fired)
+	a.Held, a.Phantom, a.Fired = uint16(masks), uint16(masks>>16), uint16(fired)
+	for _, v := range [...]*uint8{(*uint8)(&a.Phase), &a.At, &a.Entered, (*uint8)(&a.Outcome)} {
+		w.U8(v)
+	}
+	for i := range min(int(a.Entered), MaxSteps) {
+		slot := &a.Slots[i]
+		w.U64(&slot.Generation)
+		w.U64(&slot.ID)
+		w.Mark(&slot.Mark)
+	}
+}
+
+// sound reports whether a driver may go on with the call.
+func (p *Plan) sound(c *Call) bool {
+	tries := uint8(0)
+	if c.Race != nil {
+		tries = uint8(len(c.Race.Attempts))
+	}
+	racing := c.Phase == Racing || c.Phase == Settling
+	if racing && (p.hedge < 0 || tries == 0) || (c.Phase == Deciding || c.Phase == Sleeping) && p.retry < 0 {
+		return false
+	}
+	for k := range tries + 1 {
+		a := c.Try(k)
+		entered := int(a.Entered)
+		switch {
+		case a.Phase > Over || k > 0 && (a.Phase == Racing || a.Phase == Deciding || a.Phase == Sleeping || a.Phase == Settling):
+			return false
+		case entered > len(p.stages) || k == 0 && p.hedge >= 0 && entered > p.hedge+1:
+			return false
+		case (a.Held|a.Phantom)>>entered != 0 || (a.Held|a.Phantom)&^p.asks != 0 || a.Held&a.Phantom != 0:
+			return false
+		case a.Phase == Waiting && (int(a.At) >= entered || p.asks&(1<<a.At) == 0):
+			return false
+		case a.Outcome > reducer.Cancelled:
+			return false
+		}
+	}
+	return true
+}
