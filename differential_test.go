@@ -281,20 +281,21 @@ func ambiguous(t *testing.T, p pipeline.Policy, events []oracle.Event) bool {
 func unordered(p pipeline.Policy) bool {
 	queues, newest, hasty := 0, false, false
 	for _, s := range p.Steps {
-		var waiting limiter.Waiting
+		var queue uint32
+		var order limiter.Order
 		switch c := s.Config.(type) {
 		case retry.Config:
 			hasty = hasty || c.Backoff.Kind == backoff.None
 		case limiter.Config:
-			waiting = limiter.Waiting{Queue: c.Queue, Order: c.Order}
+			queue, order = c.Queue, c.Order
 		case bulkhead.Config:
-			waiting = limiter.Waiting{Queue: c.Queue, Order: c.Order}
+			queue, order = c.Queue, c.Order
 		}
-		if waiting.Queue == 0 {
+		if queue == 0 {
 			continue
 		}
 		queues++
-		newest = newest || waiting.Order == limiter.Newest
+		newest = newest || order == limiter.Newest
 		if s.Shadow {
 			return true
 		}

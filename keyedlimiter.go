@@ -180,7 +180,7 @@ func (l *KeyedLimiter) Peek(key string, n uint32) (free uint32, after time.Durat
 	a := reducer.Action{Kind: reducer.Peek, Cost: n}
 	var answer reducer.Answer
 	if l.bucket != nil {
-		answer = l.bucket.Step(&tokenbucket.State{TAT: l.tat(key, now)}, a, now, nil)
+		answer = peekBucket(l.bucket, l.tat(key, now), n, now)
 	} else if b := l.cells.peek(func(string) string { return key }); b != nil {
 		answer = b.step(a, now)
 	} else {

@@ -16,7 +16,6 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/tokenbucket"
-	"github.com/sluice-go/sluice/reducer"
 )
 
 func perKey(t testing.TB, c limiter.Config, options ...sluice.Option) *sluice.KeyedLimiter {
@@ -61,23 +60,23 @@ func TestKeyedLimiter(t *testing.T) {
 // buckets is the naive keyed limiter: a map of all that ever were.
 type buckets struct {
 	machine *tokenbucket.Machine
-	states  map[string]tokenbucket.State
+	states  map[string]clock.Mark
 }
 
 func (b *buckets) allow(key string, n uint32, now clock.Mark) bool {
-	s, known := b.states[key]
+	tat, known := b.states[key]
 	if !known {
-		s = b.machine.Init(now)
+		tat = now
 	}
-	ok := b.machine.Step(&s, reducer.Action{Kind: reducer.TryAcquire, Cost: n}, now, nil).Verdict == reducer.Admit
-	b.states[key] = s
+	tat, ok := b.machine.Take(tat, n, now)
+	b.states[key] = tat
 	return ok
 }
 
 // lacking returns how many keys do not have all their permits.
 func (b *buckets) lacking(now clock.Mark) (n int) {
-	for _, s := range b.states {
-		if !b.machine.Fresh(s, now) {
+	for _, tat := range b.states {
+		if tat > now {
 			n++
 		}
 	}
@@ -92,7 +91,7 @@ func TestKeyedLimiterIsAMapOfBuckets(t *testing.T) {
 		c := limiter.Config{Count: 1 + rng.Uint32N(4), Period: time.Duration(1+rng.IntN(1_000)) * time.Microsecond, Burst: 1 + rng.Uint32N(5)}
 		machine, err := tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.Burst})
 		require.NoError(t, err)
-		naive := &buckets{machine, map[string]tokenbucket.State{}}
+		naive := &buckets{machine, map[string]clock.Mark{}}
 		most := []int{7, 40, 1_500}[seed%3]
 		var source clock.Virtual
 		source.Set(clock.Mark(rng.Int64N(1 << 40)))
@@ -101,17 +100,17 @@ func TestKeyedLimiterIsAMapOfBuckets(t *testing.T) {
 			key := strconv.Itoa(rng.IntN(2 * most))
 			n := rng.Uint32N(c.Burst + 2)
 			now := source.Now()
-			if s, known := naive.states[key]; (!known || machine.Fresh(s, now)) && naive.lacking(now) >= most {
+			if tat, known := naive.states[key]; (!known || tat <= now) && naive.lacking(now) >= most {
 				source.Advance(c.Period)
 				continue // a new key would share
 			}
 			if rng.IntN(10) == 0 {
 				free, _ := l.Peek(key, n)
-				s, known := naive.states[key]
+				tat, known := naive.states[key]
 				if !known {
-					s = machine.Init(now)
+					tat = now
 				}
-				require.Equal(t, machine.Free(&s, now), free)
+				require.Equal(t, machine.Free(tat, now), free)
 			}
 			require.Equal(t, naive.allow(key, n, now), l.AllowN(key, n), "seed %d, step %d", seed, i)
 			if rng.IntN(3) == 0 {

@@ -147,13 +147,25 @@ func (l *Limiter) Peek(n uint32) (free uint32, after time.Duration) {
 }
 
 func (l *Limiter) peek(n uint32, now clock.Mark) reducer.Answer {
-	a := reducer.Action{Kind: reducer.Peek, Cost: n}
 	if w := l.word.Load(); w != nil {
 		if tat := w.tat.Load(); tat != locked {
-			return w.bucket.Step(&tokenbucket.State{TAT: clock.Mark(tat)}, a, now, nil)
+			return peekBucket(w.bucket, clock.Mark(tat), n, now)
 		}
 	}
-	return l.step(a, now)
+	return l.step(reducer.Action{Kind: reducer.Peek, Cost: n}, now)
+}
+
+// peekBucket answers as a limiter of the bucket does at which nobody waits.
+func peekBucket(b *tokenbucket.Machine, tat clock.Mark, n uint32, now clock.Mark) reducer.Answer {
+	answer := reducer.Admitted(reducer.Permit{Mark: now})
+	if _, ok := b.Take(tat, n, now); !ok {
+		answer = reducer.Rejected(reducer.ReasonRate, b.Turn(tat, n, now))
+		if n > b.Capacity() {
+			answer.Reason = reducer.ReasonCapacity
+		}
+	}
+	answer.Free = b.Free(tat, now)
+	return answer
 }
 
 // Drain gives up what is free now, because the service asked for a pause.
@@ -182,8 +194,8 @@ func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
 	}
 	answer := b.cell.Step(reducer.Action{Kind: reducer.Reserve, Cost: n, Permit: reducer.Permit{Mark: now.Add(wait)}}, now, &b.out)
 	r := Reservation{limiter: l, permit: answer.Permit, cost: n, at: now}
-	if w := l.word.Load(); w != nil && answer.Verdict == reducer.Admit {
-		r.at = w.bucket.ReadyAt(answer.Permit)
+	if m, state := cell.Limiter(b.cell); answer.Verdict == reducer.Admit {
+		r.at = m.ReadyAt(state, n, now)
 	}
 	if n == 0 || answer.Verdict != reducer.Admit {
 		l.unlock()
@@ -275,9 +287,8 @@ func (l *Limiter) lock() {
 		return
 	}
 	if tat := w.tat.Swap(locked); tat != locked {
-		state := w.bucket.AppendState(nil, tokenbucket.State{TAT: clock.Mark(tat)})
-		// What has just been encoded by this machine decodes.
-		_ = cell.RestoreCounter(l.box.cell, state)
+		_, state := cell.Limiter(l.box.cell)
+		state.SetBucket(tokenbucket.State{TAT: clock.Mark(tat)})
 	}
 }
 
@@ -288,7 +299,6 @@ func (l *Limiter) unlock() {
 	if l.users > 0 || w == nil {
 		return
 	}
-	if state, ok := cell.Counter(l.box.cell).(tokenbucket.State); ok {
-		w.tat.Store(int64(state.TAT))
-	}
+	_, state := cell.Limiter(l.box.cell)
+	w.tat.Store(int64(state.Bucket().TAT))
 }

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -111,7 +110,7 @@ func (p *Pipeline) readSaved(src []byte, shift time.Duration, now clock.Mark) (f
 			if c == nil || c.name != name || c.kind == pipeline.Bulkhead || c.one != nil && key != "" {
 				continue
 			}
-			if revived := revive(l.plan.Maker(i), l.plan.Step(i), []byte(state), shift, now); revived != nil {
+			if revived := revive(l.plan.Maker(i), []byte(state), shift, now); revived != nil {
 				found = append(found, saved{c, key, revived})
 			}
 		}
@@ -119,29 +118,13 @@ func (p *Pipeline) readSaved(src []byte, shift time.Duration, now clock.Mark) (f
 	return found, nil
 }
 
-// revive returns a cell with a saved state, nil when the step has it no more. A
-// limiter's state is the same whether callers may wait or not, but not written
-// in the same way.
-func revive(m cell.Maker, s pipeline.Step, state []byte, shift time.Duration, now clock.Mark) cell.Cell {
+// revive returns a cell with a saved state, nil when the step has it no more.
+func revive(m cell.Maker, state []byte, shift time.Duration, now clock.Mark) cell.Cell {
 	made := m.New(now)
-	if made.Revive(state, shift) == nil {
-		return made
-	}
-	if s.Kind() != pipeline.Limit {
+	if made.Revive(state, shift) != nil {
 		return nil
 	}
-	other := pipeline.ConfigOf[limiter.Config](s)
-	if other.Wait, other.Queue = 0, 0; pipeline.ConfigOf[limiter.Config](s).Wait == 0 {
-		other.Wait, other.Queue = time.Second, 1
-	}
-	maker, err := cell.ForLimit(other)
-	if err != nil {
-		return nil
-	}
-	if made = maker.New(now); made.Revive(state, shift) != nil {
-		return nil
-	}
-	return m.Adopt(made, now, new(reducer.Out))
+	return made
 }
 
 // put puts a cell in its place.

@@ -12,10 +12,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/fixedwindow"
 	"github.com/sluice-go/sluice/core/limiter"
-	"github.com/sluice-go/sluice/core/slidingcounter"
-	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/internal/script"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -23,23 +20,17 @@ import (
 // Every decoder refuses what is not a state, and what it takes is one: it passes
 // Check, has the very bytes as its encoding, and goes on without a panic.
 
-func FuzzTokenBucket(f *testing.F) { decoder(f, bucket(f), "tokenbucket/testdata") }
+func FuzzTokenBucket(f *testing.F) { limit(f, limiter.TokenBucket, 1, time.Second, "tokenbucket") }
 
-func FuzzFixedWindow(f *testing.F) { decoder(f, window(f), "fixedwindow/testdata") }
+func FuzzFixedWindow(f *testing.F) { limit(f, limiter.FixedWindow, 3, 10*time.Second, "fixedwindow") }
 
-func FuzzSlidingCounter(f *testing.F) { decoder(f, counter(f), "slidingcounter/testdata") }
-
-func FuzzLimiter(f *testing.F) {
-	decoder(f, queued[tokenbucket.State](f, bucket(f)), "limiter/testdata/token-bucket")
+func FuzzSlidingCounter(f *testing.F) {
+	limit(f, limiter.SlidingCounter, 10, 10*time.Second, "slidingcounter")
 }
 
-func FuzzLimiterFixedWindow(f *testing.F) {
-	decoder(f, queued[fixedwindow.State](f, window(f)), "limiter/testdata/fixed-window")
-}
+func FuzzSlidingLog(f *testing.F) { limit(f, limiter.SlidingLog, 3, time.Second, "slidinglog") }
 
-func FuzzLimiterSlidingCounter(f *testing.F) {
-	decoder(f, queued[slidingcounter.State](f, counter(f)), "limiter/testdata/sliding-counter")
-}
+func FuzzLeakyBucket(f *testing.F) { limit(f, limiter.LeakyBucket, 2, time.Second, "leakybucket") }
 
 func FuzzBulkhead(f *testing.F) {
 	m, err := bulkhead.New(bulkhead.Config{Concurrent: 2, Queue: 3, Wait: 5 * time.Second, Lease: 10 * time.Second})
@@ -73,24 +64,15 @@ func breakerConfig(kind breaker.WindowKind, count uint32, span time.Duration) br
 	}
 }
 
-func bucket(f *testing.F) *tokenbucket.Machine {
-	m, err := tokenbucket.New(tokenbucket.Config{Count: 1, Period: time.Second, Burst: 3})
-	return made(f, m, err)
-}
-
-func window(f *testing.F) *fixedwindow.Machine {
-	m, err := fixedwindow.New(fixedwindow.Config{Count: 3, Period: 10 * time.Second})
-	return made(f, m, err)
-}
-
-func counter(f *testing.F) *slidingcounter.Machine {
-	m, err := slidingcounter.New(slidingcounter.Config{Count: 10, Period: 10 * time.Second})
-	return made(f, m, err)
-}
-
-func queued[S any, C limiter.Counter[S]](f *testing.F, c C) *limiter.Machine[S, C] {
-	m, err := limiter.New[S](c, limiter.Waiting{Wait: 5 * time.Second, Queue: 3})
-	return made(f, m, err)
+// limit fuzzes a limiter with a queue, beginning with the golden states of the
+// algorithm and with those of limiters that have it.
+func limit(f *testing.F, a limiter.Algorithm, count uint32, period time.Duration, folder string) {
+	c := limiter.Config{Algorithm: a, Count: count, Period: period, Wait: 5 * time.Second, Queue: 3}
+	if a == limiter.TokenBucket {
+		c.Burst = 3
+	}
+	m, err := limiter.New(c)
+	decoder(f, made(f, m, err), folder+"/testdata", "limiter/testdata/"+a.String())
 }
 
 func made[M any](f *testing.F, m M, err error) M {
@@ -100,19 +82,21 @@ func made[M any](f *testing.F, m M, err error) M {
 	return m
 }
 
-// decoder fuzzes a cell's decoder, beginning with the golden states of a folder
+// decoder fuzzes a cell's decoder, beginning with the golden states of some folders
 // and with a fresh one.
-func decoder[S any](f *testing.F, cell reducer.Cell[S], folder string) {
-	paths, err := filepath.Glob(filepath.Join("..", "core", filepath.FromSlash(folder), "golden", "*.hex"))
-	if err != nil || len(paths) == 0 {
-		f.Fatalf("no golden states in %s (%v)", folder, err)
-	}
-	for _, path := range paths {
-		golden, err := script.ReadGolden(path)
-		if err != nil {
-			f.Fatal(err)
+func decoder[S any](f *testing.F, cell reducer.Cell[S], folders ...string) {
+	for _, folder := range folders {
+		paths, err := filepath.Glob(filepath.Join("..", "core", filepath.FromSlash(folder), "golden", "*.hex"))
+		if err != nil || len(paths) == 0 {
+			f.Fatalf("no golden states in %s (%v)", folder, err)
 		}
-		f.Add(golden, uint64(1))
+		for _, path := range paths {
+			golden, err := script.ReadGolden(path)
+			if err != nil {
+				f.Fatal(err)
+			}
+			f.Add(golden, uint64(1))
+		}
 	}
 	f.Add(cell.AppendState(nil, cell.Init(5)), uint64(2))
 	f.Fuzz(func(t *testing.T, src []byte, seed uint64) {
@@ -139,7 +123,7 @@ func walk[S any](t *testing.T, cell reducer.Cell[S], state S, seed uint64) {
 			now = clock.Mark(r.Uint64())
 		}
 		a := reducer.Action{
-			Kind: reducer.Kind(r.UintN(uint(reducer.Reset) + 2)), Outcome: reducer.Outcome(r.UintN(8)), Cost: r.Uint32N(4),
+			Kind: reducer.Kind(r.UintN(uint(reducer.Configure) + 2)), Outcome: reducer.Outcome(r.UintN(8)), Cost: r.Uint32N(4), Value: r.Uint64N(9),
 			Permit: reducer.Permit{Generation: r.Uint64N(4), ID: r.Uint64N(4), Mark: now},
 		}
 		if r.IntN(10) == 0 {

@@ -64,7 +64,7 @@ func (k *keyed) client(c *client) {
 
 func TestKeyedLimiter(t *testing.T) {
 	for _, a := range algorithms {
-		t.Run(algorithmNames[a], func(t *testing.T) {
+		t.Run(a.String(), func(t *testing.T) {
 			for name, most := range map[string]int{"some keys": 2, "one key": 1, "all keys": 1_000} {
 				t.Run(name, func(t *testing.T) {
 					t.Run("bubble", func(t *testing.T) { linearizable(t, bubbles, 200, keying(a, most, nil)) })

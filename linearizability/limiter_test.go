@@ -8,7 +8,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -28,7 +27,7 @@ func limitsOf(l *sluice.Limiter) *limits {
 }
 
 // algorithms of limiters.
-var algorithms = []limiter.Algorithm{limiter.TokenBucket, limiter.FixedWindow, limiter.SlidingCounter}
+var algorithms = []limiter.Algorithm{limiter.TokenBucket, limiter.FixedWindow, limiter.SlidingCounter, limiter.SlidingLog, limiter.LeakyBucket}
 
 // limiting plays a limiter of an algorithm, with a defect or without.
 func limiting(algorithm limiter.Algorithm, defect func(*limits)) scenario {
@@ -55,10 +54,7 @@ func limiting(algorithm limiter.Algorithm, defect func(*limits)) scenario {
 			// Who names no bounds waits for as long as the context says.
 			c.Wait, c.Queue = math.MaxInt64, limiter.MaxQueue
 		}
-		m := &model{cells: []cell{limitCell(c)}, ready: func(p reducer.Permit) clock.Mark { return p.Mark }}
-		if b, err := bucket(c); err == nil && algorithm == limiter.TokenBucket {
-			m.ready = b.ReadyAt
-		}
+		m := &model{cells: []cell{limitCell(c)}}
 		if h.marks == nil {
 			m.cells[0] = queuedCell(c)
 		}
@@ -164,14 +160,12 @@ func (l *limits) reserves(c *client, n uint32) (reserved, bool) {
 
 func TestLimiter(t *testing.T) {
 	for _, a := range algorithms {
-		t.Run(algorithmNames[a], func(t *testing.T) {
+		t.Run(a.String(), func(t *testing.T) {
 			t.Run("bubble", func(t *testing.T) { linearizable(t, bubbles, 600, limiting(a, nil)) })
 			t.Run("clock", func(t *testing.T) { linearizable(t, virtual, 600, limiting(a, nil)) })
 		})
 	}
 }
-
-var algorithmNames = [...]string{"token bucket", "fixed window", "sliding counter"}
 
 // TestLimiterDefects plants defects in the runner.
 func TestLimiterDefects(t *testing.T) {

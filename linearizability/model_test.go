@@ -69,8 +69,6 @@ type model struct {
 	loose bool
 	// void: what happened compares with nothing.
 	void bool
-	// ready is when a reservation may be used.
-	ready func(reducer.Permit) clock.Mark
 
 	calls, requests int
 	kept            []bool // requests that come up again

@@ -4,10 +4,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/fixedwindow"
 	"github.com/sluice-go/sluice/core/limiter"
-	"github.com/sluice-go/sluice/core/slidingcounter"
-	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -19,6 +16,8 @@ type subject interface {
 	// anew returns one that begins at now, where nobody could tell.
 	anew(now clock.Mark) (s subject, ok bool)
 	encode(dst []byte) []byte
+	// ready is the mark from which a permit may be used that the last step gave.
+	ready(cost uint32, now clock.Mark) clock.Mark
 	// mode of a breaker.
 	mode() breaker.Mode
 }
@@ -26,9 +25,15 @@ type subject interface {
 type erased[S any] struct {
 	machine reducer.Cell[S]
 	state   S
+	// unclamped: no last mark is kept, as in the one word of a token bucket. An
+	// earlier mark than the last one is then answered more strictly.
+	unclamped bool
 }
 
 func (e *erased[S]) step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	if s, ok := any(&e.state).(*limiter.State); ok && e.unclamped {
+		s.Last = clock.Always
+	}
 	return e.machine.Step(&e.state, a, now, out)
 }
 
@@ -39,13 +44,22 @@ func (e *erased[S]) wake() clock.Mark {
 	return clock.Never
 }
 
-func (e *erased[S]) clone() subject { return &erased[S]{e.machine, e.machine.Clone(e.state)} }
+func (e *erased[S]) clone() subject {
+	return &erased[S]{e.machine, e.machine.Clone(e.state), e.unclamped}
+}
 
 func (e *erased[S]) anew(now clock.Mark) (subject, bool) {
-	return &erased[S]{e.machine, e.machine.Init(now)}, e.machine.Fresh(e.state, now)
+	return &erased[S]{e.machine, e.machine.Init(now), e.unclamped}, e.machine.Fresh(e.state, now)
 }
 
 func (e *erased[S]) encode(dst []byte) []byte { return e.machine.AppendState(dst, e.state) }
+
+func (e *erased[S]) ready(cost uint32, now clock.Mark) clock.Mark {
+	if m, ok := any(e.machine).(*limiter.Machine); ok {
+		return m.ReadyAt(any(&e.state).(*limiter.State), cost, now)
+	}
+	return now
+}
 
 func (e *erased[S]) mode() breaker.Mode {
 	s, _ := any(e.state).(breaker.State)
@@ -67,45 +81,20 @@ func begun[S any](m reducer.Cell[S], err error) subject {
 	if err != nil {
 		panic(err)
 	}
-	return &erased[S]{m, m.Init(0)}
+	return &erased[S]{machine: m, state: m.Init(0)}
 }
 
 // limitCell is the model of a limit at which nobody waits.
 func limitCell(c limiter.Config) cell {
-	window := fixedwindow.Config{Count: c.Count, Period: c.Period}
-	var s subject
-	switch c.Algorithm {
-	case limiter.FixedWindow:
-		s = begun[fixedwindow.State](fixedwindow.New(window))
-	case limiter.SlidingCounter:
-		s = begun[slidingcounter.State](slidingcounter.New(window))
-	default:
-		s = begun[tokenbucket.State](bucket(c))
-	}
+	c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest
+	s := begun[limiter.State](limiter.New(c)).(*erased[limiter.State])
+	s.unclamped = c.Algorithm == limiter.TokenBucket
 	return cell{subject: s}
-}
-
-func bucket(c limiter.Config) (*tokenbucket.Machine, error) {
-	return tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.Burst})
 }
 
 // queuedCell is the model of a limit with a queue.
 func queuedCell(c limiter.Config) cell {
-	var s subject
-	switch e := limitCell(c).subject.(type) {
-	case *erased[tokenbucket.State]:
-		s = queued[tokenbucket.State, *tokenbucket.Machine](e.machine, c)
-	case *erased[fixedwindow.State]:
-		s = queued[fixedwindow.State, *fixedwindow.Machine](e.machine, c)
-	case *erased[slidingcounter.State]:
-		s = queued[slidingcounter.State, *slidingcounter.Machine](e.machine, c)
-	}
-	return cell{subject: s, queued: true, refund: reducer.Cancel}
-}
-
-func queued[S any, C limiter.Counter[S]](counter reducer.Cell[S], c limiter.Config) subject {
-	m, err := limiter.New[S](counter.(C), limiter.Waiting{Wait: c.Wait, Queue: c.Queue, Order: c.Order})
-	return begun[limiter.State[S]](m, err)
+	return cell{subject: begun[limiter.State](limiter.New(c)), queued: true, refund: reducer.Cancel}
 }
 
 func bulkheadCell(c bulkhead.Config) cell {

@@ -6,10 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/fixedwindow"
 	"github.com/sluice-go/sluice/core/limiter"
-	"github.com/sluice-go/sluice/core/slidingcounter"
-	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/lint"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -47,16 +44,8 @@ func TestAdmits(t *testing.T) {
 // exhaust returns the most that windows of each length got in any log.
 func exhaust(t *testing.T, c limiter.Config) [horizon]uint64 {
 	t.Helper()
-	switch c.Algorithm {
-	case limiter.TokenBucket:
-		m, err := tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.Burst})
-		return search[tokenbucket.State](t, m, err)
-	case limiter.FixedWindow:
-		m, err := fixedwindow.New(fixedwindow.Config{Count: c.Count, Period: c.Period})
-		return search[fixedwindow.State](t, m, err)
-	}
-	m, err := slidingcounter.New(slidingcounter.Config{Count: c.Count, Period: c.Period})
-	return search[slidingcounter.State](t, m, err)
+	m, err := limiter.New(c)
+	return search[limiter.State](t, m, err)
 }
 
 func search[S any](t *testing.T, m reducer.Cell[S], err error) (best [horizon]uint64) {
@@ -79,7 +68,7 @@ func search[S any](t *testing.T, m reducer.Cell[S], err error) (best [horizon]ui
 		}
 		for n := uint64(0); ; n++ {
 			granted[at] = n
-			visit(s, at+1)
+			visit(m.Clone(s), at+1)
 			if m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, clock.Mark(at), nil).Verdict != reducer.Admit {
 				break
 			}

@@ -1,8 +1,10 @@
 package proptest
 
 import (
+	"cmp"
 	"fmt"
 	"math/big"
+	"slices"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/reducer"
@@ -69,6 +71,37 @@ func L8(m machine, h history) error {
 		}
 	}
 	return bounded(r.uses(granted), func(w int64) int64 { return (1 + w/int64(c.limit.Period) + 1) * int64(c.limit.Count) })
+}
+
+// L9: a sliding log holds at most its count in every window of its period, and in
+// longer ones what their parts hold.
+func L9(m machine, h history) error {
+	r, c := play(m, h)
+	if r.refusals(reducer.ReasonRate, reducer.ReasonWait, reducer.ReasonFull) > 0 {
+		m.meet()
+	}
+	if err := bounded(r.uses(granted), func(w int64) int64 { return (w/int64(c.limit.Period) + 1) * int64(c.limit.Count) }); err != nil {
+		return fmt.Errorf("L9: %w", err)
+	}
+	return nil
+}
+
+// L12Leaky: after a departure of cost c from a leaky bucket the next one is at least c
+// intervals later. Reservations depart when they may be used.
+func L12Leaky(m machine, h history) error {
+	r, c := play(m, h)
+	if r.refusals(reducer.ReasonRate, reducer.ReasonWait, reducer.ReasonFull) > 0 {
+		m.meet()
+	}
+	departed := slices.DeleteFunc(r.uses(ready), func(u use) bool { return u.cost == 0 })
+	slices.SortStableFunc(departed, func(a, b use) int { return cmp.Compare(a.at, b.at) })
+	for i := 1; i < len(departed); i++ {
+		before, next := departed[i-1], departed[i]
+		if least := before.at + clock.Mark(before.cost*interval(c.limit)); next.at < least {
+			return fmt.Errorf("L12: a departure at %s of cost %d, and the next one at %s, not from %s on", before.at, before.cost, next.at, least)
+		}
+	}
+	return nil
 }
 
 // L10: a sliding counter admits when previous x (D - elapsed) + (current +

@@ -36,6 +36,10 @@ func beginLimiter(w uint64) oracle {
 		l.counter = &credit{have: interval(c) * int64(c.Burst), interval: interval(c), burst: int64(c.Burst)}
 	case limiter.FixedWindow:
 		l.counter = &window{count: int64(c.Count), period: int64(c.Period)}
+	case limiter.SlidingLog:
+		l.counter = &entries{count: int64(c.Count), period: int64(c.Period)}
+	case limiter.LeakyBucket:
+		l.counter = &spaced{interval: interval(c), count: int64(c.Count)}
 	default:
 		l.counter = &trailing{count: int64(c.Count), period: int64(c.Period)}
 	}
@@ -43,7 +47,7 @@ func beginLimiter(w uint64) oracle {
 }
 
 func limiterOf(w uint64) machine {
-	return pick(w, bucket, fixed, sliding, queuedBucket, queuedFixed, queuedSliding, newestBucket)
+	return pick(w, bucket, fixed, sliding, queuedBucket, queuedFixed, queuedSliding, newestBucket, logged, leaky, queuedLog, queuedLeaky)
 }
 
 func (l *naiveLimiter) w() uint64 { return l.word }
@@ -128,8 +132,9 @@ func (l *naiveLimiter) turn(cost int64) int64 {
 	}
 }
 
-// refuses reports whether and why a question is refused now.
-func (l *naiveLimiter) refuses(cost int64, waits bool) string {
+// refuses reports whether and why a question is refused now. A caller that waits
+// has so much time; 0 is for as long as it takes.
+func (l *naiveLimiter) refuses(cost int64, waits bool, time int64) string {
 	c := l.config
 	stands := len(l.queue) > 0 && c.Order == limiter.Oldest
 	switch {
@@ -143,6 +148,8 @@ func (l *naiveLimiter) refuses(cost int64, waits bool) string {
 		return "full"
 	case l.turn(cost) > l.now+int64(c.Wait):
 		return "wait"
+	case time > 0 && l.turn(cost) >= l.now+time:
+		return "deadline"
 	}
 	return ""
 }
@@ -150,22 +157,22 @@ func (l *naiveLimiter) refuses(cost int64, waits bool) string {
 // retry is the first mark at which the question is not refused, if nothing
 // else happens: it is asked at every one. With the oldest first no wait can run
 // out but after a drain; then it is taken as served at its turn.
-func (l *naiveLimiter) retry(cost int64, waits bool) int64 {
+func (l *naiveLimiter) retry(cost int64, waits bool, time int64) int64 {
 	next := l.copy()
 	for next.patient = l.config.Order == limiter.Oldest; ; next.pass() {
-		if next.refuses(cost, waits) == "" {
+		if next.refuses(cost, waits, time) == "" {
 			return next.now
 		}
 	}
 }
 
-func (l *naiveLimiter) ask(cost int64, waits bool) string {
+func (l *naiveLimiter) ask(cost int64, waits bool, time int64) string {
 	l.callers++
-	switch why := l.refuses(cost, waits); {
+	switch why := l.refuses(cost, waits, time); {
 	case why == "capacity":
 		return "reject capacity"
 	case why != "":
-		return fmt.Sprintf("reject %s retry %d", why, l.retry(cost, waits))
+		return fmt.Sprintf("reject %s retry %d", why, l.retry(cost, waits, time))
 	}
 	if cost == 0 || l.counter.fits(cost) && (len(l.queue) == 0 || l.config.Order == limiter.Newest) {
 		before := l.copy()
@@ -191,7 +198,7 @@ func (l *naiveLimiter) do(c command) (oracle, string) {
 	answer := "done"
 	switch c.verb {
 	case "acquire", "try":
-		answer = l.ask(costOf(c), c.verb == "acquire")
+		answer = l.ask(costOf(c), c.verb == "acquire", timeOf(c))
 	case "undo":
 		if l.before == nil {
 			return l, "nothing"
@@ -219,6 +226,9 @@ func (l *naiveLimiter) do(c command) (oracle, string) {
 
 func costOf(c command) int64 { return int64(pick(c.number, 1, 1, 2, 1, 3, 0, 1, 5)) }
 
+// timeOf is what a caller has until its deadline, 0 for no deadline.
+func timeOf(c command) int64 { return max(0, int64(c.number>>8%48)-16) }
+
 // testedLimiter runs the commands on a machine.
 type testedLimiter struct {
 	*rig
@@ -244,7 +254,11 @@ func (l *testedLimiter) do(c command) string {
 			kind = reducer.Acquire
 		}
 		cost := uint32(costOf(c))
-		answer = limiterAnswer(l.step(reducer.Action{Kind: kind, Cost: cost, Permit: reducer.Permit{ID: l.callers}}))
+		a := reducer.Action{Kind: kind, Cost: cost, Permit: reducer.Permit{ID: l.callers}}
+		if time := timeOf(c); time > 0 && kind == reducer.Acquire {
+			a = a.WithDeadline(l.now + clock.Mark(time))
+		}
+		answer = limiterAnswer(l.step(a))
 		if answer == "admit" {
 			l.last = &l.grants[len(l.grants)-1]
 		} else if answer[:4] == "wait" {

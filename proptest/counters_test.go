@@ -93,3 +93,43 @@ func (c *trailing) drain() {
 }
 func (c *trailing) capacity() int64 { return c.count }
 func (c *trailing) copy() counter   { next := *c; return &next }
+
+// entries keeps all uses, each as long as it counts.
+type entries struct {
+	now, count, period int64
+	uses               []use
+}
+
+func (c *entries) pass() {
+	c.now++
+	c.uses = slices.DeleteFunc(slices.Clone(c.uses), func(u use) bool { return int64(u.at)+c.period <= c.now })
+}
+
+func (c *entries) fits(cost int64) bool {
+	for _, u := range c.uses {
+		cost += u.cost
+	}
+	return cost <= c.count
+}
+
+func (c *entries) take(cost int64) {
+	c.uses = append(slices.Clone(c.uses), use{clock.Mark(c.now), cost})
+}
+
+func (c *entries) drain() {
+	for c.fits(1) {
+		c.take(1)
+	}
+}
+func (c *entries) capacity() int64 { return c.count }
+func (c *entries) copy() counter   { next := *c; return &next }
+
+// spaced counts down to the next departure.
+type spaced struct{ left, interval, count int64 }
+
+func (c *spaced) pass()                { c.left = max(0, c.left-1) }
+func (c *spaced) fits(cost int64) bool { return c.left == 0 && cost <= c.count }
+func (c *spaced) take(cost int64)      { c.left += cost * c.interval }
+func (c *spaced) drain()               { c.left = max(c.left, c.interval) }
+func (c *spaced) capacity() int64      { return c.count }
+func (c *spaced) copy() counter        { next := *c; return &next }

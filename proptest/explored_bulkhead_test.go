@@ -44,38 +44,35 @@ func bulkheadScene(name string, c bulkhead.Config, callers, depth int) scene[bul
 // leaves out what no step can tell: where on the line of marks it is, the serial
 // numbers of grants and tickets, and who is who.
 func placesKey(dst []byte, r room[bulkhead.State], now clock.Mark) []byte {
-	const header, holder, waiter, links = 18, 32, 44, 24
+	const header, holder = 22, 32
 	all := r.Bytes[header:]
 	holders := int(binary.LittleEndian.Uint32(all[12:]))
 	dst = append(dst, all[:16]...)
-	mark := func(at []byte) {
-		left := clock.Mark(binary.LittleEndian.Uint64(at))
+	mark := func(left clock.Mark) {
 		if left != clock.Never {
 			left = max(0, left-now) // what is over is over
 		}
 		dst = append(dst, byte(min(left, 255)))
 	}
-	flag := func(at []byte) {
-		dst = append(dst, byte(min(1, binary.LittleEndian.Uint64(at))))
-	}
+	word := func(at []byte) uint64 { return binary.LittleEndian.Uint64(at) }
 	for all = all[16:]; holders > 0; holders-- {
-		flag(all)
-		mark(all[16:])
+		dst = append(dst, byte(min(1, word(all))))
+		mark(clock.Mark(word(all[16:])))
 		dst = append(dst, all[24:holder]...)
 		all = all[holder:]
 	}
-	all = all[8:]
-	dst = append(dst, all[:links]...)
-	for all = all[links:]; len(all) > 0; all = all[waiter:] {
-		flag(all[8:])
-		mark(all[16:])
-		dst = append(dst, all[28:waiter]...)
+	q := r.State.Queue
+	for i := range int(q.Len()) {
+		mark(q.At(i).Ends)
 	}
 	var pages [explore.MaxCallers]uint16
 	for i := range r.Callers {
 		// Of what is over only the place is left.
 		p := &r.Callers[i]
-		pages[i] = uint16(p.Standing)<<12 | uint16(p.Permit.ID&7)<<8 | uint16(p.Ticket&7)
+		pages[i] = uint16(p.Standing)<<12 | uint16(p.Permit.ID&7)<<8
+		if place, waits := q.Index(p.Ticket); waits {
+			pages[i] |= uint16(place + 1)
+		}
 	}
 	slices.Sort(pages[:len(r.Callers)])
 	for i := range r.Callers {

@@ -174,6 +174,26 @@ func exploredG9[S any](s scene[S]) checked[S] {
 	}}
 }
 
+// exploredG18: a refusal, a stale action and a tick leave the state as a tick at
+// that mark leaves it, and an answer says that the state changed exactly when its
+// bytes are others.
+func exploredG18[S any](s scene[S]) checked[S] {
+	return checked[S]{Step: func(t passage[S]) error {
+		if changed := !bytes.Equal(t.Before.Bytes, t.After.Bytes); changed != t.Effects.Answer.Changed {
+			return fmt.Errorf("%s: the state changed: %t", t.Effects, changed)
+		}
+		a := t.Action.Action.Kind
+		switch v := t.Effects.Answer.Verdict; {
+		case v != reducer.Reject && v != reducer.Stale && a != reducer.Tick, a == reducer.Expire:
+			return nil
+		}
+		if idle := tried(s.use.Cell, t.Before.State, tick, t.At).state; !s.equal(t.After.State, idle) {
+			return fmt.Errorf("%s leaves %q, a tick %q", t.Effects, s.use.Cell.AppendText(nil, t.After.State, t.At), s.use.Cell.AppendText(nil, idle, t.At))
+		}
+		return nil
+	}}
+}
+
 // exploredG12: a grant and a drop end a wait, once, and whose wait is over gets
 // neither.
 func exploredG12[S any](s scene[S]) checked[S] {

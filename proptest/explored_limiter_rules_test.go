@@ -6,13 +6,15 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // The invariants of rate limiters, at every state.
 
-func countRules[S any](r rate) []ruled[S] {
+func countRules(r rate) []ruled[limiter.State] {
 	type (
+		S      = limiter.State
 		cellOf = reducer.Cell[S]
 		act    = reducer.Action
 	)
@@ -22,7 +24,7 @@ func countRules[S any](r rate) []ruled[S] {
 		}
 	}
 	try := func(cost uint32) act { return act{Kind: reducer.TryAcquire, Cost: cost} }
-	return []ruled[S]{
+	rules := []ruled[S]{
 		{"L1", r.stated, func(scene[S]) checked[S] {
 			return checked[S]{Step: func(t passage[S]) error { return r.stretches(t.After.Recent) }}
 		},
@@ -209,7 +211,46 @@ func countRules[S any](r rate) []ruled[S] {
 					return c.Init(0), err
 				}}
 			}},
+		{"G17", "a peek changes nothing, at any mark, and answers as the acquire at that mark would", func(sc scene[S]) checked[S] {
+			return checked[S]{State: func(rm room[S], now clock.Mark) error {
+				return peeks(sc.use.Cell, rm.State, r.capacity, now)
+			}}
+		},
+			"lets a peek pass time", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				if a.Kind == reducer.Peek {
+					s.Last = max(s.Last, now)
+				}
+				return c.Step(s, a, now, out)
+			})},
+		{"G18", "a refusal, a stale action and a spurious tick leave the state as a tick would, and the answer says whether it changed", exploredG18[S],
+			"remembers when it refused", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+				answer := c.Step(s, a, now, out)
+				if answer.Verdict == reducer.Reject {
+					s.Last = max(s.Last, now)
+				}
+				return answer
+			})},
 	}
+	return slices.DeleteFunc(rules, func(l ruled[S]) bool { return l.name == "L5" && !r.bursts })
+}
+
+// peeks asks for every cost at marks around now, as a peek and as an acquire.
+func peeks[S any](c reducer.Cell[S], s S, capacity uint32, now clock.Mark) error {
+	before := c.AppendState(nil, s)
+	for when := now - 1; when <= now+4; when++ {
+		for cost := range capacity + 2 {
+			peek := tried(c, s, reducer.Action{Kind: reducer.Peek, Cost: cost}, when)
+			if len(peek.out) > 0 || peek.answer.Changed || !slices.Equal(before, c.AppendState(nil, peek.state)) {
+				return fmt.Errorf("a peek at %s for %d changes something: %s", when, cost, peek.effects())
+			}
+			try := tried(c, s, reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, when).answer
+			p, a := peek.answer, try
+			if p.Verdict != a.Verdict || p.Reason != a.Reason || p.Verdict == reducer.Reject && p.Mark != a.Mark {
+				return fmt.Errorf("a peek at %s for %d: %s, and then: %s", when, cost, p, a)
+			}
+		}
+	}
+	return nil
 }
 
 // outlookOf is what a limiter will answer.

@@ -1,13 +1,13 @@
 package proptest
 
 import (
+	"encoding/binary"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/fixedwindow"
-	"github.com/sluice-go/sluice/core/slidingcounter"
-	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/reducer/explore"
 )
@@ -22,76 +22,97 @@ type rate struct {
 	most   func(length int64) int64
 	stated string // what most says
 	memory time.Duration
+	bursts bool // a cost of 2 is 2 costs of 1
 }
 
 // countScene is a limiter at which nobody waits.
-func countScene[S any](name, new string, c reducer.Cell[S], r rate, depth int) scene[S] {
+func countScene(name, new string, c limiter.Config, r rate, depth int) scene[limiter.State] {
 	asks := func(kind reducer.Kind, cost uint32) reducer.Action { return reducer.Action{Kind: kind, Cost: cost} }
-	return scene[S]{
+	m := must(limiter.New(c))
+	s := scene[limiter.State]{
 		name: name, depth: depth,
-		use: explore.Use[S]{Cell: c, New: new, Callers: 2, Memory: r.memory,
+		use: explore.Use[limiter.State]{Cell: m, New: new, Callers: 2, Memory: r.memory,
 			Alphabet: []reducer.Action{asks(reducer.Acquire, 1), asks(reducer.Acquire, 2), asks(reducer.TryAcquire, r.capacity+1),
 				{Kind: reducer.Cancel}, {Kind: reducer.Release}, {Kind: reducer.Commit}, {Kind: reducer.Drain}, tick}},
 		marks: explore.Marks{After: []time.Duration{0, 1, 3}},
-		last:  func(*S) (clock.Mark, bool) { return 0, false },
-		move:  moveMark,
-		rules: countRules[S](r),
+		last:  func(s *limiter.State) (clock.Mark, bool) { return s.Last, true },
+		move:  moveLimit(c.Algorithm),
+		rules: countRules(r),
 	}
-}
-
-func bucketScene() scene[bucketState] {
-	c := must(tokenbucket.New(tokenbucket.Config{Count: 1, Period: 3, Burst: 2}))
-	s := countScene("token bucket of 1 in 3 ns with a burst of 2, 2 callers", "rate=1/3ns burst=2", reducer.Cell[bucketState](c),
-		rate{2, func(length int64) int64 { return 2 + length/3 }, "at most the burst and what has refilled", 7}, upTo(6, 5))
-	s.move = moveBucket
+	s.key = limitKey(m)
 	return s
 }
 
-// moveBucket moves a token bucket's permit, whose ID is a mark.
-func moveBucket(p reducer.Permit, by time.Duration) reducer.Permit {
-	if p != (reducer.Permit{}) {
-		p.ID, p.Mark = uint64(clock.Mark(p.ID).Add(by)), p.Mark.Add(by)
-	}
-	return p
-}
-
-func fixedScene() scene[fixedState] {
-	c := must(fixedwindow.New(fixedwindow.Config{Count: 2, Period: 3}))
-	s := countScene("fixed window of 2 in 3 ns, 2 callers", "rate=2/3ns", reducer.Cell[fixedState](c),
-		rate{2, twice(2, 3), "at most twice the count in a period", 4}, upTo(7, 6))
-	s.move = moveWindow
-	return s
-}
-
-func slidingScene() scene[slidingState] {
-	c := must(slidingcounter.New(slidingcounter.Config{Count: 2, Period: 3}))
-	s := countScene("sliding counter of 2 in 3 ns, 2 callers", "rate=2/3ns", reducer.Cell[slidingState](c),
-		rate{2, twice(2, 3), "at most twice the count in a period", 4}, upTo(6, 5))
-	s.move = moveWindow
-	s.last = func(s *slidingState) (clock.Mark, bool) { return s.Last, true }
-	s.plain = plainSliding
-	return s
-}
-
-// plainSliding leaves out where a window before was in which nobody is left.
-func plainSliding(s slidingState) slidingState {
-	for _, w := range [...]*slidingcounter.Window{&s.Window, &s.Before} {
-		if w.Prev == 0 {
-			w.PrevStart = w.Start
+// limitKey leaves out what no later step can tell: where on the line of marks it
+// is, how long ago the last change was, and from where windows are numbered.
+func limitKey(m *limiter.Machine) relativeKey[limiter.State] {
+	move := moveLimit(m.Config().Algorithm)
+	return func(dst []byte, r room[limiter.State], now clock.Mark) []byte {
+		by := clock.Mark(0).Sub(now)
+		state := m.Shift(r.State, by)
+		state.Last = 0
+		const header = 6 + 8 // and Last
+		encoded := m.AppendState(nil, state)[header:]
+		high, n := binary.Uvarint(encoded)
+		encoded = encoded[n:]
+		low, n := binary.Uvarint(encoded)
+		relative := func(p reducer.Permit) reducer.Permit {
+			if p = move(p, by); p != (reducer.Permit{}) {
+				p.Generation = min(4, high<<32+low-p.Generation)
+			}
+			return p
 		}
+		next := r
+		next.Bytes = encoded[n:]
+		next.Callers, next.Recent = slices.Clone(r.Callers), slices.Clone(r.Recent)
+		for i := range next.Callers {
+			c := &next.Callers[i]
+			c.Permit, c.Since = relative(c.Permit), c.Since.Add(by)
+		}
+		for i := range next.Recent {
+			g := &next.Recent[i]
+			g.Permit, g.At = relative(g.Permit), g.At.Add(by)
+		}
+		return explore.AppendKey(dst, next, 0)
 	}
-	if s.Span == 0 {
-		s.First = s.Last
-	}
-	return s
 }
 
-// moveWindow moves a window's permit, whose generation is the window's start.
-func moveWindow(p reducer.Permit, by time.Duration) reducer.Permit {
-	if p != (reducer.Permit{}) {
-		p.Generation, p.Mark = uint64(clock.Mark(p.Generation).Add(by)), p.Mark.Add(by)
+func bucketScene() scene[limiter.State] {
+	return countScene("token bucket of 1 in 3 ns with a burst of 2, 2 callers", "rate=1/3ns burst=2", limiter.Config{Count: 1, Period: 3, Burst: 2},
+		rate{2, func(length int64) int64 { return 2 + length/3 }, "at most the burst and what has refilled", 7, true}, upTo(6, 5))
+}
+
+// moveLimit moves the permits of an algorithm: the ID of a window's has no mark.
+func moveLimit(a limiter.Algorithm) func(p reducer.Permit, by time.Duration) reducer.Permit {
+	if a == limiter.FixedWindow || a == limiter.SlidingCounter {
+		return moveMark
 	}
-	return p
+	return func(p reducer.Permit, by time.Duration) reducer.Permit {
+		if p != (reducer.Permit{}) {
+			p.ID, p.Mark = uint64(clock.Mark(p.ID).Add(by)), p.Mark.Add(by)
+		}
+		return p
+	}
+}
+
+func fixedScene() scene[limiter.State] {
+	return countScene("fixed window of 2 in 3 ns, 2 callers", "algorithm=fixed-window rate=2/3ns", limiter.Config{Algorithm: limiter.FixedWindow, Count: 2, Period: 3},
+		rate{2, twice(2, 3), "at most twice the count in a period", 4, true}, upTo(7, 6))
+}
+
+func slidingScene() scene[limiter.State] {
+	return countScene("sliding counter of 2 in 3 ns, 2 callers", "algorithm=sliding-counter rate=2/3ns", limiter.Config{Algorithm: limiter.SlidingCounter, Count: 2, Period: 3},
+		rate{2, twice(2, 3), "at most twice the count in a period", 4, true}, upTo(6, 5))
+}
+
+func logScene() scene[limiter.State] {
+	return countScene("sliding log of 2 in 3 ns, 2 callers", "algorithm=sliding-log rate=2/3ns", limiter.Config{Algorithm: limiter.SlidingLog, Count: 2, Period: 3},
+		rate{2, func(length int64) int64 { return 2 * (length/3 + 1) }, "at most the count in every period", 7, true}, upTo(6, 5))
+}
+
+func leakyScene() scene[limiter.State] {
+	return countScene("leaky bucket of 2 in 4 ns, 2 callers", "algorithm=leaky-bucket rate=2/4ns", limiter.Config{Algorithm: limiter.LeakyBucket, Count: 2, Period: 4},
+		rate{2, func(length int64) int64 { return 2 + length/2 }, "at most the cost of the first departure and what comes in the time since", 7, false}, upTo(6, 5))
 }
 
 // twice the count in each stretch of the period's length.

@@ -76,7 +76,8 @@ func (l line[S]) k7(s scene[S]) checked[S] {
 		var out reducer.Out
 		after := settled(s.use.Cell, r.State, now, &out)
 		q := l.queue(&after)
-		for w := q.Front(); w != nil; w = q.Behind(w) {
+		for i := range int(q.Len()) {
+			w := q.At(i)
 			if since := r.Callers[w.Caller-1].Since; now.Sub(since) >= l.wait {
 				return fmt.Errorf("at %s %d waits since %s", now, w.Caller, since)
 			}
@@ -91,8 +92,8 @@ func (l line[S]) g14(scene[S]) checked[S] {
 	return checked[S]{State: func(r room[S], _ clock.Mark) error {
 		var waits []uint64
 		q := l.queue(&r.State)
-		for w := q.Front(); w != nil; w = q.Behind(w) {
-			waits = append(waits, w.Caller)
+		for i := range int(q.Len()) {
+			waits = append(waits, q.At(i).Caller)
 		}
 		if !slices.Equal(waits, r.Queue) {
 			return fmt.Errorf("%v wait, %v by the books", waits, r.Queue)

@@ -112,7 +112,7 @@ func takenOf(s *flowState, now clock.Mark) (t taken, err error) {
 		return t, err
 	}
 	br = tried(reducer.Cell[breaker.State](flowBreaker), br, tick, now).state
-	return taken{max(tokens.TAT, now), br.Mode, br.Until, br.Total, br.Failed, br.Out, places.Held, places.Queue.Len()}, nil
+	return taken{max(tokens.Bucket().TAT, now), br.Mode, br.Until, br.Total, br.Failed, br.Out, places.Held, places.Queue.Len()}, nil
 }
 
 var flowRules = []flowRule{
@@ -345,6 +345,8 @@ var exploredCells = []exploration{
 	bucketScene().exploration(),
 	fixedScene().exploration(),
 	slidingScene().exploration(),
+	logScene().exploration(),
+	leakyScene().exploration(),
 	queueScene().exploration(),
 	budgetScene().exploration(),
 }

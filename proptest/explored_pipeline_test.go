@@ -14,7 +14,6 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -40,7 +39,7 @@ var exploredPolicy = pipeline.Policy{Steps: []pipeline.Step{
 
 // The machines of its cells, to read their states.
 var (
-	flowBucket  = must(tokenbucket.New(tokenbucket.Config{Count: 1, Period: 2, Burst: 2}))
+	flowBucket  = must(limiter.New(pipeline.ConfigOf[limiter.Config](exploredPolicy.Steps[limitStep])))
 	flowBreaker = must(breaker.New(pipeline.ConfigOf[breaker.Config](exploredPolicy.Steps[breakerStep])))
 	flowPlaces  = must(bulkhead.New(pipeline.ConfigOf[bulkhead.Config](exploredPolicy.Steps[bulkheadStep])))
 )
@@ -336,7 +335,7 @@ func flowDeeds(dst []flowDeed, s flowState, _ clock.Mark) []flowDeed {
 }
 
 // cellStates reads the cells of a state.
-func (s *flowState) cellStates() (tokens bucketState, br breaker.State, places bulkhead.State, err error) {
+func (s *flowState) cellStates() (tokens limiter.State, br breaker.State, places bulkhead.State, err error) {
 	if tokens, err = flowBucket.DecodeState(s.cells[limitStep]); err != nil {
 		return
 	}
@@ -352,7 +351,7 @@ func (s *flowState) cellStates() (tokens bucketState, br breaker.State, places b
 func flowKey(dst []byte, s flowState, now clock.Mark) []byte {
 	tokens, br, places, _ := s.cellStates()
 	by := clock.Mark(0).Sub(now)
-	br.Last, places.Last = now, now
+	tokens.Last, br.Last, places.Last = now, now, now
 	if br.Mode == breaker.Closed {
 		br.Origin, br.Until = now, now
 	}
@@ -367,7 +366,7 @@ func flowKey(dst []byte, s flowState, now clock.Mark) []byte {
 			continue
 		}
 		dst = append(dst, 1, byte(c.Phase), byte(c.Held), c.Entered, byte(c.Retry.Attempt))
-		limit := moveBucket(c.Slots[limitStep], by)
+		limit := moveLimit(limiter.TokenBucket)(c.Slots[limitStep], by)
 		put(limit.Generation)
 		put(limit.ID)
 		put(uint64(limit.Mark))

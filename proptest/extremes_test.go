@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/slidinglog"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -28,7 +29,12 @@ func extreme(m machine, w uint64) config {
 		if w>>8%2 == 1 && c.limit.Period >= time.Second {
 			c.limit.Count = tokenbucket.MaxCount
 		}
-		if c.limit.Algorithm == limiter.TokenBucket {
+		switch c.limit.Algorithm {
+		case limiter.SlidingLog:
+			c.limit.Count = min(c.limit.Count, slidinglog.MaxCount)
+		case limiter.LeakyBucket:
+			c.limit.Period = min(c.limit.Period, tokenbucket.MaxFill/2)
+		case limiter.TokenBucket:
 			interval := (c.limit.Period-1)/time.Duration(c.limit.Count) + 1
 			c.limit.Burst = uint32(min(pick(w>>9, 1, time.Duration(tokenbucket.MaxCount)), tokenbucket.MaxFill/interval))
 		}

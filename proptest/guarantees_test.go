@@ -37,7 +37,7 @@ type group struct{ letter, title, about string }
 
 var groups = []group{
 	{"G", "Every mechanism", "What lets a driver, a store, a simulator or a snapshot trust a mechanism without knowing which one it is."},
-	{"L", "Rate limiters", "Token bucket (kept as GCRA), fixed window, sliding counter, each alone and behind a queue."},
+	{"L", "Rate limiters", "Token bucket (kept as GCRA), fixed window, sliding counter, sliding log, leaky bucket, each alone and behind a queue."},
 	{"B", "Circuit breaker", "With a window of calls, of time, or of failures in a row."},
 	{"R", "Retry, backoff, budget", "How often, when, and whether at all."},
 	{"K", "Bulkhead and queues", "Places with leases, and who waits for them; the queue before a limiter is the same one."},

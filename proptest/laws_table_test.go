@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -24,7 +25,7 @@ var lawLines = []property{
 		fixed.with("reduces a nanosecond late", mutant{reduce: func(s subject, a reducer.Action, now clock.Mark) (subject, reducer.Effects) {
 			return s.Reduce(a, now+1)
 		}})},
-	{"G3", "a mark before the last one counts as the last one", G3, join(queued, breakers, []machine{places, spending}),
+	{"G3", "a mark before the last one counts as the last one", G3, join(algorithms, queued, breakers, []machine{places, spending}),
 		queuedBucket.with("goes back in time with the caller", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if last := s.Look().last; now < last {
 				answer, out := s.Shift(now.Sub(last)).Step(a, now)
@@ -96,6 +97,23 @@ var lawLines = []property{
 		}))},
 	{"G10", "the size of a state is a function of its configuration", G10, cells,
 		queuedBucket.made("has more room in its queue than it says", func(c *config) { c.limit.Queue += 50; c.limit.Wait *= 100 })},
+	{"G17", "a peek changes nothing, at any mark, and answers as the acquire at that mark would", G17, join(algorithms, queued),
+		queuedBucket.with("lets a peek pass time", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Peek {
+				e := s.(*erased[limiter.State])
+				e.state.Last = max(e.state.Last, now)
+			}
+			return s.Step(a, now)
+		}))},
+	{"G18", "a refusal, a stale action and a spurious tick leave the state as a tick would, and the answer says whether it changed", G18, join(algorithms, queued),
+		queuedFixed.with("remembers when it refused", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if answer.Verdict == reducer.Reject {
+				e := s.(*erased[limiter.State])
+				e.state.Last = max(e.state.Last, now)
+			}
+			return answer, out
+		}))},
 	{"G11", "extremes never panic, overflow or go back in time", G11, cells,
 		bucket.with("adds an hour without a look", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)

@@ -193,6 +193,54 @@ func G10(m machine, h history) error {
 	return r.err
 }
 
+// G17: a peek changes nothing, at any mark, and answers as the acquire at that mark
+// would.
+func G17(m machine, h history) error {
+	r, _ := rigged(m, h)
+	for _, w := range h.steps() {
+		r.next(w)
+		before := r.subject.Bytes()
+		at := r.now + clock.Mark(w>>40%64) - 8
+		cost := uint32(w >> 48 % 5)
+		s := r.subject.Clone()
+		peek := step(s, reducer.Action{Kind: reducer.Peek, Cost: cost}, at)
+		if peek.answer.Changed || len(peek.out) > 0 || !bytes.Equal(before, s.Bytes()) {
+			return fmt.Errorf("G17: %s changes something", peek)
+		}
+		m.meet()
+		p, a := peek.answer, step(s, reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, at).answer
+		if p.Verdict != a.Verdict || p.Reason != a.Reason || p.Verdict == reducer.Reject && p.Mark != a.Mark {
+			return fmt.Errorf("G17: %s, and then %s", peek, a)
+		}
+	}
+	return r.err
+}
+
+// G18: a refusal, a stale action and a spurious tick leave the state as a tick at
+// that mark would leave it, bit for bit; and an answer says that the state changed
+// exactly when its bytes are others.
+func G18(m machine, h history) error {
+	r, _ := rigged(m, h)
+	r.before = func(a reducer.Action, now clock.Mark) error {
+		asked, idle := r.subject.Clone(), r.subject.Clone()
+		x := step(asked, a, now)
+		if changed := !bytes.Equal(asked.Bytes(), r.subject.Bytes()); changed != x.answer.Changed {
+			return fmt.Errorf("G18: %s, and the bytes changed: %t", x, changed)
+		}
+		if v := x.answer.Verdict; v != reducer.Reject && v != reducer.Stale || a.Kind == reducer.Expire {
+			return nil
+		}
+		m.meet()
+		step(idle, tick, now)
+		if !bytes.Equal(asked.Bytes(), idle.Bytes()) {
+			return fmt.Errorf("G18: %s leaves %q, not %q", x, asked.Text(now), idle.Text(now))
+		}
+		return nil
+	}
+	r.play(h.steps())
+	return r.err
+}
+
 // Sound: no step breaks what Check checks.
 func Sound(m machine, h history) error {
 	r, _ := rigged(m, h)

@@ -1,7 +1,10 @@
 package proptest
 
 import (
+	"time"
+
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -14,9 +17,8 @@ var limitLines = []property{
 		bucket.made("has one permit more in its burst than it says", func(c *config) { c.limit.Burst++ })},
 	{"L1", "and no refund, whenever it comes, makes it more", L1, []machine{bucket, queuedBucket},
 		bucket.with("gives back all of a permit, whatever has refilled since", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
-			if b := s.(*erased[bucketState]); a.Kind == reducer.Cancel && a.Cost > 0 {
-				took := b.state.TAT - max(now, b.state.TAT-clock.Mark(a.Cost))
-				b.state.TAT -= max(took, clock.Mark(a.Cost)*4)
+			if a.Kind == reducer.Cancel && a.Cost > 0 {
+				nudge(s, -4*time.Duration(a.Cost))
 				return reducer.Answer{Verdict: reducer.Done}, nil
 			}
 			return s.Step(a, now)
@@ -33,19 +35,19 @@ var limitLines = []property{
 		sliding.with("counts whom it refuses", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if answer.Reason == reducer.ReasonRate && a.Kind != reducer.Peek {
-				s.(*erased[slidingState]).state.Cur++
+				charge(s, now)
 			}
 			return answer, out
 		}))},
 	{"L4", "0 <= free <= capacity, and every debt is over in time", L4, join(algorithms, queued),
 		fixed.with("keeps its window open for ever", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
-			if w := s.(*erased[fixedState]); w.state.End > 0 {
-				w.state.End = max(w.state.End, now) + 60
+			if w := s.(*erased[limiter.State]).state.Window(); w.End > 0 {
+				nudge(s, max(w.End, now).Sub(w.End)+60)
 			}
 			return answer, out
 		}))},
-	{"L5", "a cost of n is n times 1 at one instant, all or nothing", L5, algorithms,
+	{"L5", "a cost of n is n times 1 at one instant, all or nothing", L5, bursts,
 		bucket.with("takes what there is", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			for a.Kind == reducer.TryAcquire && a.Cost > 1 {
 				if answer, out := s.Step(a, now); answer.Verdict == reducer.Admit {
@@ -66,8 +68,18 @@ var limitLines = []property{
 	{"L8", "a fixed window admits at most its count, any window twice that", L8, []machine{fixed, queuedFixed},
 		fixed.with("lets its window end early", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
-			if w := s.(*erased[fixedState]); w.state.End == now+2 {
-				w.state.End--
+			if s.(*erased[limiter.State]).state.Window().End == now+2 {
+				nudge(s, -1)
+			}
+			return answer, out
+		}))},
+	{"L9", "a sliding log admits at most its count in every window of its period, wherever it begins", L9, []machine{logged, queuedLog},
+		logged.made("forgets an admission a nanosecond early", func(c *config) { c.limit.Period-- })},
+	{"L12", "a leaky bucket lets calls depart in order, each at least its cost in intervals after the one before", L12Leaky, []machine{leaky, queuedLeaky},
+		leaky.with("counts from when the departure before was asked for", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if answer.Verdict == reducer.Admit && a.Cost > 0 {
+				nudge(s, -1)
 			}
 			return answer, out
 		}))},
@@ -78,17 +90,17 @@ var limitLines = []property{
 			}
 			return s.Step(a, now)
 		}))},
-	{"L13", "reserve and cancel leave no trace; a later cancel harms nobody", L13, []machine{bucket, fixed, sliding},
+	{"L13", "reserve and cancel leave no trace; a later cancel harms nobody", L13, bursts,
 		bucket.with("loses a nanosecond by each cancel", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if a.Kind == reducer.Cancel {
-				s.(*erased[bucketState]).state.TAT++
+				nudge(s, 1)
 			}
 			return answer, out
 		}))},
 	{"L14", "to forget a fresh state is not to be seen", L14, join(algorithms, queued, []machine{calls, consecutive, large, places}),
 		queuedFixed.with("is fresh while its window is open", mutant{fresh: func(s subject, now clock.Mark) bool { return len(s.Look().waiters) == 0 }})},
-	{"L16", "after a long time without use exactly the capacity is admitted", L16, join(algorithms, queued),
+	{"L16", "after a long time without use exactly the capacity is admitted", L16, join(bursts, []machine{queuedBucket, queuedFixed, queuedSliding, queuedLog, newestBucket}),
 		bucket.made("keeps one permit more for the patient", func(c *config) { c.limit.Burst++ })},
 	{"G13", "late, duplicate and unknown ends are stale and change nothing", G13, join([]machine{places, queuedBucket, newestBucket}, breakers),
 		places.with("takes back what it has not given", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {

@@ -62,6 +62,8 @@ func (r *rig) refusals(why ...reducer.Reason) (n int) {
 
 func granted(g grant) clock.Mark { return g.at }
 
+func ready(g grant) clock.Mark { return g.ready }
+
 // bounded looks for a window, from one use to another, that holds more than it
 // may.
 func bounded(all []use, most func(length int64) int64) error {
@@ -90,10 +92,6 @@ func L1(m machine, h history) error {
 	r, c := play(m, h)
 	if r.refusals(reducer.ReasonRate, reducer.ReasonWait, reducer.ReasonFull) > 0 {
 		m.meet()
-	}
-	ready := func(g grant) clock.Mark {
-		fill := interval(c.limit) * int64(c.limit.Burst)
-		return max(g.at, clock.Mark(g.permit.ID)-clock.Mark(fill))
 	}
 	if err := bounded(r.uses(ready), func(w int64) int64 { return int64(c.limit.Burst) + w/interval(c.limit) }); err != nil {
 		return fmt.Errorf("L1: %w", err)

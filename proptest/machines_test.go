@@ -10,11 +10,9 @@ import (
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
-	"github.com/sluice-go/sluice/core/fixedwindow"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
-	"github.com/sluice-go/sluice/core/slidingcounter"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	slow "github.com/sluice-go/sluice/internal/oracle"
 	"github.com/sluice-go/sluice/reducer"
@@ -104,9 +102,14 @@ var (
 	fixed   = limit("fixed window", limiter.FixedWindow, alone)
 	sliding = limit("sliding counter", limiter.SlidingCounter, alone)
 
+	logged = limit("sliding log", limiter.SlidingLog, alone)
+	leaky  = limit("leaky bucket", limiter.LeakyBucket, alone)
+
 	queuedBucket  = limit("token bucket with a queue", limiter.TokenBucket, oldest)
 	queuedFixed   = limit("fixed window with a queue", limiter.FixedWindow, oldest)
 	queuedSliding = limit("sliding counter with a queue", limiter.SlidingCounter, oldest)
+	queuedLog     = limit("sliding log with a queue", limiter.SlidingLog, oldest)
+	queuedLeaky   = limit("leaky bucket with a queue", limiter.LeakyBucket, oldest)
 	newestBucket  = limit("token bucket with a newest-first queue", limiter.TokenBucket, newest)
 
 	calls       = breaks("breaker of calls", breaker.Calls, false)
@@ -123,8 +126,10 @@ var (
 		return of(must(budget.New(c.budget)), 0, func(s *budget.State) view { return view{last: s.Last, begun: s.Begun} })
 	}}
 
-	algorithms = []machine{bucket, fixed, sliding}
-	queued     = []machine{queuedBucket, queuedFixed, queuedSliding, newestBucket}
+	// bursts are the algorithms that admit a cost of n as n costs of 1.
+	bursts     = []machine{bucket, fixed, sliding, logged}
+	algorithms = join(bursts, []machine{leaky})
+	queued     = []machine{queuedBucket, queuedFixed, queuedSliding, queuedLog, queuedLeaky, newestBucket}
 	breakers   = []machine{calls, timed, consecutive, large}
 	cells      = join(algorithms, queued, breakers, []machine{places, spending})
 )
@@ -166,33 +171,14 @@ func drawLimit(w uint64, algorithm limiter.Algorithm, o order) limiter.Config {
 }
 
 func makeLimit(c config) subject {
-	l := c.limit
-	w := limiter.Waiting{Wait: l.Wait, Queue: l.Queue, Order: l.Order}
-	window := fixedwindow.Config{Count: l.Count, Period: l.Period}
-	switch l.Algorithm {
-	case limiter.TokenBucket:
-		return behind(must(tokenbucket.New(tokenbucket.Config{Count: l.Count, Period: l.Period, Burst: l.Burst})), w,
-			func(*tokenbucket.State) view { return view{} })
-	case limiter.FixedWindow:
-		return behind(must(fixedwindow.New(window)), w, func(*fixedwindow.State) view { return view{} })
-	}
-	return behind(must(slidingcounter.New(window)), w, func(s *slidingcounter.State) view { return view{last: s.Last} })
-}
-
-// behind puts a counter behind its queue, if it has one.
-func behind[S any, C limiter.Counter[S]](c C, w limiter.Waiting, look func(*S) view) subject {
-	if w.Wait == 0 {
-		return of(reducer.Cell[S](c), 0, look)
-	}
-	m := must(limiter.New[S](c, w))
-	return of(reducer.Cell[limiter.State[S]](m), 0, func(s *limiter.State[S]) view {
-		return view{waiters: waiters(&s.Queue), last: s.Last, begun: true}
+	return of(reducer.Cell[limiter.State](must(limiter.New(c.limit))), 0, func(s *limiter.State) view {
+		return view{waiters: waiters(s.Queue()), last: s.Last, begun: true}
 	})
 }
 
 func waiters(q *limiter.Queue) (all []limiter.Waiter) {
-	for w := q.Front(); w != nil; w = q.Behind(w) {
-		all = append(all, *w)
+	for i := range int(q.Len()) {
+		all = append(all, *q.At(i))
 	}
 	return all
 }
@@ -263,9 +249,17 @@ func drawBudget(h history) config {
 // start is the mark of Init.
 const start = clock.Mark(0)
 
-// The states of the algorithms, for defects that reach into them.
-type (
-	bucketState  = tokenbucket.State
-	fixedState   = fixedwindow.State
-	slidingState = slidingcounter.State
-)
+// bucketOf returns the state of a token bucket.
+func bucketOf(s subject) tokenbucket.State { return s.(*erased[limiter.State]).state.Bucket() }
+
+// nudge moves what a limiter has counted along the line of marks: a small defect.
+func nudge(s subject, by time.Duration) {
+	e := s.(*erased[limiter.State])
+	e.state = e.cell.Shift(e.state, by)
+}
+
+// charge takes a permit that nobody asked for: a small defect.
+func charge(s subject, now clock.Mark) {
+	known, _ := s.Clone().Step(reducer.Action{Kind: reducer.TryAcquire}, now)
+	s.Step(reducer.Action{Kind: reducer.Settle, Value: 1, Permit: reducer.Permit{Generation: known.Generation}}, now)
+}

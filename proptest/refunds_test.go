@@ -7,43 +7,56 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/tokenbucket"
-	"github.com/sluice-go/sluice/reducer"
 )
 
-// refunder gives back what a permit took; m's own way is Step with Cancel.
-type refunder func(m *tokenbucket.Machine, s *tokenbucket.State, a reducer.Action, now clock.Mark)
+// grantedPermit is a permit of a bucket.
+type grantedPermit struct {
+	record  uint64
+	granted clock.Mark
+	cost    uint32
+	// What the bucket was after the grant: a wrong refund looks at it.
+	tat      clock.Mark
+	refunded uint64
+}
 
-func properly(m *tokenbucket.Machine, s *tokenbucket.State, a reducer.Action, now clock.Mark) {
-	m.Step(s, a, now, nil)
+// refunder gives back what a permit took; m's own way is Refund.
+type refunder func(m *tokenbucket.Machine, s tokenbucket.State, p grantedPermit, now clock.Mark) tokenbucket.State
+
+func properly(m *tokenbucket.Machine, s tokenbucket.State, p grantedPermit, now clock.Mark) tokenbucket.State {
+	s, _ = m.Refund(s, p.record, p.granted, p.cost, now)
+	return s
 }
 
 // wholly takes back all that has not refilled by TAT: max(TAT - cT, now), which
 // is what one would do first.
-func wholly(m *tokenbucket.Machine, s *tokenbucket.State, a reducer.Action, now clock.Mark) {
-	if took := s.TAT - max(s.TAT-clock.Mark(m.Interval())*clock.Mark(a.Cost), now); took > 0 {
+func wholly(m *tokenbucket.Machine, s tokenbucket.State, p grantedPermit, now clock.Mark) tokenbucket.State {
+	if took := s.TAT - max(s.TAT-clock.Mark(m.Interval())*clock.Mark(p.cost), now); took > 0 {
 		s.TAT -= took
 		s.Refunded += uint64(took)
 	}
+	return s
 }
 
 // unbooked does not tell others what was given back.
-func unbooked(m *tokenbucket.Machine, s *tokenbucket.State, a reducer.Action, now clock.Mark) {
+func unbooked(m *tokenbucket.Machine, s tokenbucket.State, p grantedPermit, now clock.Mark) tokenbucket.State {
 	before := s.Refunded
-	m.Step(s, a, now, nil)
+	s = properly(m, s, p, now)
 	s.Refunded = before
+	return s
 }
 
 // aheadUnminded gives back a permit as if no reservation lay ahead.
-func aheadUnminded(m *tokenbucket.Machine, s *tokenbucket.State, a reducer.Action, now clock.Mark) {
-	took := clock.Mark(m.Interval()) * clock.Mark(a.Cost)
+func aheadUnminded(m *tokenbucket.Machine, s tokenbucket.State, p grantedPermit, now clock.Mark) tokenbucket.State {
+	took := clock.Mark(m.Interval()) * clock.Mark(p.cost)
 	back := took
-	if now != a.Mark {
-		back = min(took, clock.Mark(a.ID)-clock.Mark(s.Refunded-a.Generation)-now)
+	if now != p.granted {
+		back = min(took, p.tat-clock.Mark(s.Refunded-p.refunded)-now)
 	}
 	if back > 0 {
 		s.TAT -= back
 		s.Refunded += uint64(back)
 	}
+	return s
 }
 
 // story is a random short history of a bucket.
@@ -54,8 +67,8 @@ type story struct {
 	now      clock.Mark
 	interval int64
 	burst    int64
-	permits  []reducer.Action // with which each would be cancelled
-	kept     []use            // of those that are not cancelled
+	permits  []grantedPermit
+	kept     []use // of those that are not cancelled
 	refund   refunder
 	reserves bool
 	refunds  int
@@ -69,10 +82,9 @@ func (s *story) tell(n int) error {
 		cost := uint32(1 + s.random.IntN(int(s.burst)))
 		switch k := s.random.IntN(6); {
 		case k < 2 || k < 4 && !s.reserves:
-			s.take(reducer.Action{Kind: reducer.TryAcquire, Cost: cost})
+			s.take(cost, s.now)
 		case k < 4:
-			latest := s.now + clock.Mark(s.random.IntN(16))
-			s.take(reducer.Action{Kind: reducer.Reserve, Cost: cost, Permit: reducer.Permit{Mark: latest}})
+			s.take(cost, s.now+clock.Mark(s.random.IntN(16)))
 		case len(s.permits) > 0:
 			s.cancel(s.random.IntN(len(s.permits)))
 		}
@@ -80,20 +92,21 @@ func (s *story) tell(n int) error {
 	return bounded(s.kept, func(w int64) int64 { return s.burst + w/s.interval })
 }
 
-func (s *story) take(a reducer.Action) {
-	answer := s.machine.Step(&s.state, a, s.now, nil)
-	if answer.Verdict != reducer.Admit {
+// take takes a cost for use at the latest at a mark.
+func (s *story) take(cost uint32, latest clock.Mark) {
+	ready := s.machine.Turn(s.state.TAT, cost, s.now)
+	if ready > latest {
 		return
 	}
-	ready := s.machine.ReadyAt(answer.Permit)
-	s.text += fmt.Sprintf(" %s %d at %d for %d;", a.Kind, a.Cost, s.now, ready)
-	s.permits = append(s.permits, reducer.Action{Kind: reducer.Cancel, Cost: a.Cost, Permit: answer.Permit})
-	s.kept = append(s.kept, use{ready, int64(a.Cost)})
+	s.state.TAT = s.machine.Reserve(s.state.TAT, cost, s.now)
+	s.text += fmt.Sprintf(" take %d at %d for %d;", cost, s.now, ready)
+	s.permits = append(s.permits, grantedPermit{s.state.Potential(), s.now, cost, s.state.TAT, s.state.Refunded})
+	s.kept = append(s.kept, use{ready, int64(cost)})
 }
 
 func (s *story) cancel(i int) {
 	before := s.state.TAT
-	s.refund(s.machine, &s.state, s.permits[i], s.now)
+	s.state = s.refund(s.machine, s.state, s.permits[i], s.now)
 	s.text += fmt.Sprintf(" cancel that of %d at %d: TAT %d to %d;", s.kept[i].at, s.now, before, s.state.TAT)
 	if s.state.TAT < before {
 		s.refunds++

@@ -35,7 +35,8 @@ type grant struct {
 	cost   uint32
 	caller uint64
 	at     clock.Mark
-	over   bool // ended by its holder
+	ready  clock.Mark // from which it may be used
+	over   bool       // ended by its holder
 	lapsed bool
 }
 
@@ -223,7 +224,7 @@ func (r *rig) step(a reducer.Action) reducer.Answer {
 	switch answer.Verdict {
 	case reducer.Admit:
 		if a.Kind == reducer.Acquire || a.Kind == reducer.TryAcquire || a.Kind == reducer.Reserve {
-			r.grants = append(r.grants, grant{permit: answer.Permit, cost: a.Cost, caller: a.ID, at: r.now})
+			r.grants = append(r.grants, grant{permit: answer.Permit, cost: a.Cost, caller: a.ID, at: r.now, ready: r.subject.Ready(a.Cost, r.now)})
 		}
 		if a.Kind == reducer.Acquire {
 			r.admitted++
@@ -263,7 +264,7 @@ func (r *rig) hear(e reducer.Effect) {
 	switch e.Kind {
 	case reducer.Grant:
 		r.admitted++
-		r.grants = append(r.grants, grant{permit: e.Permit, cost: r.costOf(e.Caller), caller: e.Caller, at: r.now})
+		r.grants = append(r.grants, grant{permit: e.Permit, cost: r.costOf(e.Caller), caller: e.Caller, at: r.now, ready: r.now})
 		delete(r.waiting, e.Caller)
 	case reducer.Drop:
 		r.dropped++

@@ -67,7 +67,7 @@ var scripts = []script{
 			{at: 2 * hour, kind: reducer.Acquire, cost: 1, want: "admit"},
 		},
 		bucket.with("starts anew when its clock does", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
-			if now < s.(*erased[bucketState]).state.TAT-hour {
+			if now < bucketOf(s).TAT-hour {
 				s.Step(reducer.Action{Kind: reducer.Reset}, now)
 			}
 			return s.Step(a, now)
@@ -91,7 +91,7 @@ var scripts = []script{
 		bucket.with("rounds what it gives back", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if a.Kind == reducer.Cancel {
-				s.(*erased[bucketState]).state.TAT++
+				nudge(s, 1)
 			}
 			return answer, out
 		}))},
@@ -103,8 +103,8 @@ var scripts = []script{
 			{at: 5, kind: reducer.Acquire, cost: 1, want: "reject rate retry 8"},
 		},
 		bucket.with("gives back whatever is cancelled", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
-			if b := s.(*erased[bucketState]); a.Kind == reducer.Cancel && b.state.TAT > now {
-				b.state.TAT = now
+			if tat := bucketOf(s).TAT; a.Kind == reducer.Cancel && tat > now {
+				nudge(s, now.Sub(tat))
 				return reducer.Answer{Verdict: reducer.Done}, nil
 			}
 			return s.Step(a, now)

@@ -20,8 +20,11 @@ func L11(m machine, h history) error {
 		r.step(reducer.Action{Kind: reducer.TryAcquire, Cost: capacity(c.limit)})
 		r.now += clock.Mark(c.limit.Period) * clock.Mark(h.word(1)%2) / 2
 		end := clock.Mark(c.limit.Period)
-		if c.limit.Algorithm == limiter.TokenBucket {
+		switch c.limit.Algorithm {
+		case limiter.TokenBucket:
 			end = clock.Mark(interval(c.limit))
+		case limiter.LeakyBucket:
+			end = clock.Mark(interval(c.limit)) * clock.Mark(c.limit.Count)
 		}
 		if c.limit.Algorithm == limiter.SlidingCounter {
 			end += end / clock.Mark(c.limit.Count)

@@ -24,6 +24,8 @@ type subject interface {
 	Bytes() []byte
 	NextWake() (clock.Mark, bool)
 	Fresh(now clock.Mark) bool
+	// Ready is the mark from which a permit may be used that the last step gave.
+	Ready(cost uint32, now clock.Mark) clock.Mark
 	Check() error
 	Text(now clock.Mark) string
 	// Look returns what the tests read of the state itself.
@@ -77,6 +79,13 @@ func (e *erased[S]) Bytes() []byte { return e.cell.AppendState(nil, e.state) }
 func (e *erased[S]) NextWake() (clock.Mark, bool) { return e.cell.NextWake(e.state) }
 
 func (e *erased[S]) Fresh(now clock.Mark) bool { return e.cell.Fresh(e.state, now) }
+
+func (e *erased[S]) Ready(cost uint32, now clock.Mark) clock.Mark {
+	if m, ok := any(e.cell).(*limiter.Machine); ok {
+		return m.ReadyAt(any(&e.state).(*limiter.State), cost, now)
+	}
+	return now
+}
 
 func (e *erased[S]) Check() error { return e.cell.Check(e.state) }
 

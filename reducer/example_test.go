@@ -6,13 +6,13 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // A trace recorded under one configuration says what another one would have done.
 func ExampleReplay() {
-	recorded, err := tokenbucket.New(tokenbucket.Config{Count: 1, Period: time.Second, Burst: 2})
+	recorded, err := limiter.New(limiter.Config{Count: 1, Period: time.Second, Burst: 2})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -29,7 +29,7 @@ func ExampleReplay() {
 		fmt.Println(err)
 		return
 	}
-	smaller, err := tokenbucket.New(tokenbucket.Config{Count: 1, Period: time.Second, Burst: 1})
+	smaller, err := limiter.New(limiter.Config{Count: 1, Period: time.Second, Burst: 1})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -44,7 +44,7 @@ func ExampleReplay() {
 	}
 	// Output:
 	// the same: <nil>
-	// step 1 was: admit id=2000000000
+	// step 1 was: admit gen=1 id=2000000000 changed
 	// with a burst of 1: reject rate retry=1s
 }
 

@@ -2,13 +2,24 @@ package reducer
 
 import "github.com/sluice-go/sluice/clock"
 
+// The header of an encoded state: version, mechanism, and in 4 bytes a digest of
+// the configuration.
+const (
+	headerDigest = 2
+	headerSize   = 6
+)
+
 // Digest returns a hash of the state's stable binary form: FNV-1a with 64 bits
-// (Fowler, Noll, Vo; RFC 9923). It finds differences; it keeps no secrets.
+// (Fowler, Noll, Vo; RFC 9923). It finds differences; it keeps no secrets. The
+// digest of the configuration in the header is left out, so that a replay under
+// another configuration differs only where the states do.
 func Digest[S any](cell Cell[S], state S) uint64 {
 	const offset, prime = 0xcbf29ce484222325, 0x100000001b3
 	hash := uint64(offset)
-	for _, b := range cell.AppendState(nil, state) {
-		hash = (hash ^ uint64(b)) * prime
+	for i, b := range cell.AppendState(nil, state) {
+		if i < headerDigest || i >= headerSize {
+			hash = (hash ^ uint64(b)) * prime
+		}
 	}
 	return hash
 }

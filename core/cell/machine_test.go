@@ -16,7 +16,6 @@ import (
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/internal/script"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -72,9 +71,7 @@ func TestScripts(t *testing.T) {
 func asked(t *testing.T, c cell.Cell, m cell.Maker, now clock.Mark) string {
 	t.Helper()
 	encoded := c.AppendState(nil)
-	// A limiter that kept its queue though the new configuration has none is
-	// encoded with it.
-	if _, waits := c.Serves(); m != nil && waits == 0 {
+	if m != nil {
 		fresh := m.New(now)
 		if err := fresh.Restore(encoded); err != nil || !bytes.Equal(encoded, fresh.AppendState(nil)) {
 			t.Fatalf("restored, it is another cell: %v", err)
@@ -100,12 +97,9 @@ func asked(t *testing.T, c cell.Cell, m cell.Maker, now clock.Mark) string {
 }
 
 func maker(a *script.Args) (cell.Maker, error) {
-	kind := a.Word()
-	count, period := a.Rate("rate")
-	wait, queue := a.Duration("wait", 0), a.Count32("queue", 0)
-	switch kind {
+	switch kind := a.Word(); kind {
 	case "bulkhead":
-		return cell.ForBulkhead(bulkhead.Config{Concurrent: a.Count32("concurrent", 0), Wait: wait, Queue: queue, Lease: a.Duration("lease", 0)})
+		return cell.ForBulkhead(bulkhead.Config{Concurrent: a.Count32("concurrent", 0), Wait: a.Duration("wait", 0), Queue: a.Count32("queue", 0), Lease: a.Duration("lease", 0)})
 	case "breaker":
 		return cell.ForBreaker(breaker.Config{
 			Window: breaker.Consecutive, Count: a.Count32("failures", 0), Probes: a.Count32("probes", 0),
@@ -114,49 +108,27 @@ func maker(a *script.Args) (cell.Maker, error) {
 	case "budget":
 		m, err := budget.New(budget.Config{Ratio: a.Share("ratio"), Window: a.Duration("window", 0)})
 		return cell.ForBudget(m), err
+	default:
+		return cell.ForLimit(script.Limit(a, script.Algorithm(kind)))
 	}
-	algorithms := []string{"token-bucket", "fixed-window", "sliding-counter"}
-	c := limiter.Config{Algorithm: 9, Count: count, Period: period, Wait: wait, Queue: queue, Burst: a.Count32("burst", 0)}
-	for i, name := range algorithms {
-		if name == kind {
-			c.Algorithm = limiter.Algorithm(i)
-		}
-	}
-	return cell.ForLimit(c)
 }
 
-// A counter's state is reached, and replaced, through whatever queue stands
-// before it; a cell that is no limiter has none.
-func TestCounter(t *testing.T) {
-	for _, wait := range []string{"", " wait=5s queue=2"} {
-		for _, kind := range []string{"token-bucket", "fixed-window", "sliding-counter"} {
-			m, err := maker(script.NewArgs(t, kind, kind+" rate=2/1s"+wait))
-			if err != nil {
-				t.Fatal(err)
-			}
-			plain, err := maker(script.NewArgs(t, kind, kind+" rate=2/1s"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			used, c := plain.New(0), m.New(0)
-			used.Step(reducer.Action{Kind: reducer.Acquire, Cost: 2}, 0, nil)
-			if err := cell.RestoreCounter(c, used.AppendState(nil)); err != nil || cell.Counter(c) != cell.Counter(used) {
-				t.Errorf("%s%s: %v, counters %v and %v", kind, wait, err, cell.Counter(c), cell.Counter(used))
-			}
-			if got := c.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, 0, nil); got.Verdict != reducer.Reject {
-				t.Errorf("%s%s: restored, it answers %v", kind, wait, got)
-			}
-			if err := cell.RestoreCounter(c, []byte("no state")); !errors.Is(err, reducer.ErrEncoding) {
-				t.Errorf("%s%s: %v", kind, wait, err)
-			}
-		}
-	}
-	other, err := maker(script.NewArgs(t, "bulkhead", "bulkhead concurrent=1"))
+// A limiter's state can be reached in its cell; another cell has none.
+func TestLimiter(t *testing.T) {
+	m, err := maker(script.NewArgs(t, "limit", "fixed-window rate=2/1s"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c := other.New(0); cell.Counter(c) != nil || !errors.Is(cell.RestoreCounter(c, nil), reducer.ErrEncoding) {
-		t.Error("a bulkhead has a counter")
+	c := m.New(0)
+	c.Step(reducer.Action{Kind: reducer.Acquire, Cost: 2}, 0, nil)
+	if machine, state := cell.Limiter(c); machine.Capacity() != 2 || state.Window().Used != 2 {
+		t.Errorf("capacity %d, %+v", machine.Capacity(), state.Window())
+	}
+	if m, err = maker(script.NewArgs(t, "bulkhead", "bulkhead concurrent=1")); err != nil {
+		t.Fatal(err)
+	}
+	if machine, state := cell.Limiter(m.New(0)); machine != nil || state != nil {
+		t.Error("a bulkhead has the state of a limiter")
 	}
 }
 

@@ -16,12 +16,8 @@
 //   - L13: what is given back while its window is open counts no longer, and the
 //     window stays as it is. A window that was opened at this very mark, and in
 //     which nobody is left, has not been opened. Later nothing comes back.
-//   - G3: an old mark counts as the window's start at the earliest.
 //   - G16: reconfigured, what is used stays used, and the window ends when it
 //     would have.
-//
-// A state of counts remembers no permits: that one is given back at most once is
-// for its holder to see to.
 //
 // Source: the common algorithm, as in redis.io's INCR pattern; windows here are
 // cut from the first admission and not from the clock on the wall, so that

@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/fixedwindow"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // Two permits for each ten seconds, from the first one on.
 func Example() {
-	window, err := fixedwindow.New(fixedwindow.Config{Count: 2, Period: 10 * time.Second})
+	window, err := limiter.New(limiter.Config{Algorithm: limiter.FixedWindow, Count: 2, Period: 10 * time.Second})
 	if err != nil {
 		fmt.Println(err)
 		return

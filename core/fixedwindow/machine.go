@@ -1,6 +1,7 @@
 package fixedwindow
 
 import (
+	"errors"
 	"strconv"
 	"time"
 
@@ -18,21 +19,29 @@ type Config struct {
 	Period time.Duration
 }
 
-// Machine is an immutable fixed window.
+// Check returns an error that names the field which is wrong.
+func (c Config) Check() error {
+	if c.Count == 0 || c.Count > tokenbucket.MaxCount {
+		return reducer.BadCount("rate.count", uint64(c.Count), "1 to 1000000000")
+	}
+	if c.Period <= 0 || c.Period > tokenbucket.MaxFill {
+		return reducer.BadDuration("rate.period", c.Period, "more than 0 and at most 146 years")
+	}
+	return nil
+}
+
+// Machine is an immutable fixed window: the arithmetic on its State. It is an
+// algorithm of package limiter, which has the actions, the queue and the codec.
+// Marks that it is given never go back.
 type Machine struct {
 	count  uint32
 	period time.Duration
 }
 
-var _ reducer.Cell[State] = (*Machine)(nil)
-
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
-	if c.Count == 0 || c.Count > tokenbucket.MaxCount {
-		return nil, reducer.BadCount("rate.count", uint64(c.Count), "1 to 1000000000")
-	}
-	if c.Period <= 0 || c.Period > tokenbucket.MaxFill {
-		return nil, reducer.BadDuration("rate.period", c.Period, "more than 0 and at most 146 years")
+	if err := c.Check(); err != nil {
+		return nil, err
 	}
 	return &Machine{count: c.Count, period: c.Period}, nil
 }
@@ -40,142 +49,139 @@ func New(c Config) (*Machine, error) {
 // Capacity returns the greatest cost that can ever be admitted.
 func (m *Machine) Capacity() uint32 { return m.count }
 
-// Init returns a state without a window.
-func (m *Machine) Init(clock.Mark) State { return State{} }
+// State is a fixed window. Start equal to End is no window.
+type State struct {
+	// Start and End of the window: it is open in [Start, End).
+	Start, End clock.Mark
+	// Used permits of the window. More than the count only by Charge.
+	Used uint32
+	// Number of the window, which its permits name.
+	Number uint64
+}
 
-// Enter is the Acquire of a step that admits, without its words; false, and
-// nothing changed, when Step is to be asked.
-func (m *Machine) Enter(s *State, cost uint32, now clock.Mark) (reducer.Permit, bool) {
-	answer := m.take(s, cost, s.since(now))
-	return answer.Permit, answer.Verdict == reducer.Admit
+// open tells a window from none; one at the end of the line never closes.
+func (s *State) open(now clock.Mark) bool {
+	return s.Start != s.End && (now < s.End || s.End == clock.Never)
+}
+
+// entered returns the state with a window that is open at now. At the very end
+// of the line it opens a nanosecond before, for one that ends where it starts is
+// none.
+func (m *Machine) entered(s State, now clock.Mark) State {
+	if s.open(now) {
+		return s
+	}
+	return State{Start: min(now, clock.Never-1), End: now.Add(m.period), Number: s.Number + 1}
 }
 
 // Turn returns the least mark from now on at which the cost is admitted if
 // nothing else happens, clock.Never for a cost above the capacity.
-func (m *Machine) Turn(s *State, cost uint32, now clock.Mark) clock.Mark {
-	now = s.since(now)
+func (m *Machine) Turn(s State, cost uint32, now clock.Mark) clock.Mark {
 	switch {
+	case cost == 0:
+		return now
 	case cost > m.count:
 		return clock.Never
-	case cost == 0 || !s.open(now) || uint64(s.Used)+uint64(cost) <= uint64(m.count):
+	case !s.open(now) || uint64(s.Used)+uint64(cost) <= uint64(m.count):
 		return now
 	}
 	return s.End
 }
 
-// TurnAfter has no closed form: the waiters ahead fill windows of their own.
-func (m *Machine) TurnAfter(*State, uint64, uint32, clock.Mark) (clock.Mark, bool) {
-	return clock.Never, false
+// Take takes a cost that is admitted at now; else it returns false and the same
+// state.
+func (m *Machine) Take(s State, cost uint32, now clock.Mark) (State, bool) {
+	switch {
+	case cost == 0:
+		return s, true
+	case now == clock.Never: // at the end of the line no window can open
+		return s, false
+	case !s.open(now):
+		if cost > m.count {
+			return s, false
+		}
+		s = m.entered(s, now)
+	case uint64(s.Used)+uint64(cost) > uint64(m.count):
+		return s, false
+	}
+	s.Used += cost
+	return s, true
 }
 
 // Free returns the permits that are free at now.
-func (m *Machine) Free(s *State, now clock.Mark) uint32 {
-	if !s.open(s.since(now)) {
+func (m *Machine) Free(s State, now clock.Mark) uint32 {
+	if !s.open(now) {
 		return m.count
 	}
 	return m.count - min(s.Used, m.count)
 }
 
-// Carry returns a window that opens at now with free permits, at most its count.
-func (m *Machine) Carry(free uint32, now clock.Mark) State {
-	if free >= m.count {
-		return State{}
-	}
-	s := begun(now, m.period)
-	s.Used = m.count - free
+// Drain gives up what is free at now.
+func (m *Machine) Drain(s State, now clock.Mark) State {
+	s = m.entered(s, now)
+	s.Used = max(s.Used, m.count)
 	return s
 }
 
-// Adopt takes over the state of a window with another configuration: the count
-// that is used stays used, the open window ends when it would have.
-func (m *Machine) Adopt(s State, _ *Machine, _ clock.Mark) State { return s }
-
-// Reduce implements reducer.Machine.
-func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
-	answer := m.Step(&s, a, now, nil)
-	return s, reducer.Effects{Answer: answer}
+// Carry returns the state with a window that opens at now with free permits, and
+// without one where the whole count is free.
+func (m *Machine) Carry(s State, free uint32, now clock.Mark) State {
+	s = State{Number: s.Number}
+	if free < m.count {
+		s = m.entered(s, now)
+		s.Used = m.count - free
+	}
+	return s
 }
 
-// Step implements reducer.Cell. Nothing happens to others than the caller.
-func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Out) reducer.Answer {
-	now = s.since(now)
-	switch a.Kind {
-	case reducer.Acquire, reducer.TryAcquire:
-		return m.take(s, a.Cost, now)
-	case reducer.Reserve:
-		// A window that has not opened has nothing to reserve from.
-		return m.take(s, a.Cost, now)
-	case reducer.Peek:
-		next := *s
-		answer := m.take(&next, a.Cost, now)
-		answer.Free = m.Free(s, now)
-		return answer
-	case reducer.Cancel:
-		return m.refund(s, a, now)
-	case reducer.Commit, reducer.Release:
-		return reducer.Answer{Verdict: reducer.Done}
-	case reducer.Drain:
-		s.enter(now, m.period)
-		s.Used = max(s.Used, m.count)
-		return reducer.Answer{Verdict: reducer.Done}
-	case reducer.Reset:
-		*s = State{}
-		return reducer.Answer{Verdict: reducer.Done}
+// Refund gives back cost permits of a window that is still open. When all was
+// taken at the mark at which it opened, it has never opened. It returns false,
+// and the same state, when nothing comes back.
+func (m *Machine) Refund(s State, number uint64, cost uint32, now clock.Mark) (State, bool) {
+	if cost == 0 || cost > s.Used || number != s.Number || !s.open(now) {
+		return s, false
 	}
-	return reducer.Answer{}
-}
-
-func (m *Machine) take(s *State, cost uint32, now clock.Mark) reducer.Answer {
-	turn := m.Turn(s, cost, now)
-	if turn != now || now == clock.Never && cost > 0 { // at the end of the line no window can open
-		if turn == clock.Never && cost > m.count {
-			return reducer.Rejected(reducer.ReasonCapacity, clock.Never)
-		}
-		return reducer.Rejected(reducer.ReasonRate, turn)
-	}
-	if cost > 0 {
-		s.enter(now, m.period)
-		s.Used += cost
-	}
-	return reducer.Admitted(reducer.Permit{Generation: uint64(s.Start), ID: permitID, Mark: now})
-}
-
-// refund gives back what was taken from the window that is still open. When
-// all was taken at the mark at which it opened, it has never opened.
-func (m *Machine) refund(s *State, a reducer.Action, now clock.Mark) reducer.Answer {
-	if a.Cost == 0 || a.Cost > s.Used || a.Generation != uint64(s.Start) || a.ID != permitID || !s.open(now) {
-		return reducer.Answer{}
-	}
-	s.Used -= a.Cost
+	s.Used -= cost
 	if s.Used == 0 && now == s.Start {
-		*s = State{}
+		s = State{Number: s.Number}
 	}
-	return reducer.Answer{Verdict: reducer.Done}
+	return s, true
 }
 
-// NextWake implements reducer.Machine: a window ends by itself.
-func (m *Machine) NextWake(State) (clock.Mark, bool) { return clock.Never, false }
-
-// Clone implements reducer.Cell.
-func (m *Machine) Clone(s State) State { return s }
-
-// Shift implements reducer.Cell.
-func (m *Machine) Shift(s State, by time.Duration) State {
-	m.Move(&s, by)
+// Charge takes permits that were used without having been asked for, also more
+// than the window has.
+func (m *Machine) Charge(s State, permits uint64, now clock.Mark) State {
+	s = m.entered(s, now)
+	s.Used += uint32(min(permits, 1<<32-1-uint64(s.Used)))
 	return s
 }
 
-// Move is Shift in place.
-func (m *Machine) Move(s *State, by time.Duration) {
+// Move returns the state moved along the line of marks.
+func (m *Machine) Move(s State, by time.Duration) State {
 	if s.Start != s.End {
 		s.Start, s.End = s.Start.Add(by), s.End.Add(by)
 	}
+	return s
 }
 
 // Fresh reports that no window is open.
-func (m *Machine) Fresh(s State, now clock.Mark) bool { return !s.open(s.since(now)) }
+func (m *Machine) Fresh(s State, now clock.Mark) bool { return !s.open(now) }
 
-// AppendText implements reducer.Cell, as in "used 3/10 until 5s".
+var errWindow = errors.New("fixed window: ends before it starts, starts after the last mark, or is used and not open")
+
+// Check returns an error when the state is none that a machine makes up to the
+// last mark.
+func Check(s State, last clock.Mark) error {
+	switch {
+	case s.Start == s.End && s.Start == 0 && s.Used == 0:
+		return nil
+	case s.Start >= s.End || s.Start > last:
+		return errWindow
+	}
+	return nil
+}
+
+// AppendText appends the window at now for people, as in "used 3/10 until 5s".
 func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
 	if m.Fresh(s, now) {
 		return append(dst, "no window"...)

@@ -20,11 +20,23 @@ const (
 	// SlidingCounter weighs the previous window's count by how much of it the
 	// trailing window still covers.
 	SlidingCounter
-	// SlidingLog keeps the mark of each admission for one period.
+	// SlidingLog keeps the mark of each admission, and bounds every window
+	// exactly.
 	SlidingLog
-	// LeakyBucket admits one permit after another and has no burst.
+	// LeakyBucket spaces calls evenly and saves no burst.
 	LeakyBucket
+	algorithms
 )
+
+var algorithmNames = [algorithms]string{"token-bucket", "fixed-window", "sliding-counter", "sliding-log", "leaky-bucket"}
+
+// String returns the word of the policy document.
+func (a Algorithm) String() string {
+	if a < algorithms {
+		return algorithmNames[a]
+	}
+	return "unknown"
+}
 
 // Order says which waiter is served next.
 type Order uint8
@@ -35,7 +47,8 @@ const (
 	Newest
 )
 
-// MaxCount is the greatest number of permits in a rate or a burst.
+// MaxCount is the greatest number of permits in a rate or a burst. That of a
+// sliding log is slidinglog.MaxCount.
 const MaxCount = tokenbucket.MaxCount
 
 // MaxQueue is the longest queue of any mechanism.
@@ -43,11 +56,13 @@ const MaxQueue = 10_000
 
 // Config is what a limiter is made of.
 type Config struct {
+	// Algorithm by which the limiter counts. Default TokenBucket.
 	Algorithm Algorithm
-	// Count permits for each Period. Required, 1 to MaxCount, at most one
-	// permit a nanosecond.
+	// Count permits for each Period. Required, 1 to MaxCount; for buckets at most
+	// one permit a nanosecond, for a sliding log at most slidinglog.MaxCount.
 	Count uint32
-	// Period of the rate. Required, more than 0.
+	// Period of the rate. Required, more than 0. A longer one with the same rate
+	// lets more calls come close together.
 	Period time.Duration
 	// Burst is the most permits at one instant, 1 to MaxCount. Token bucket
 	// alone; 0 means Count.
@@ -57,30 +72,23 @@ type Config struct {
 	// Queue is the most callers that may wait, 1 to MaxQueue; 0 exactly when
 	// Wait is.
 	Queue uint32
-	// Order in which waiters are served.
+	// Order in which waiters are served. Default Oldest.
 	Order Order
 }
 
-// Waiting is the part of a configuration that concerns the queue.
-type Waiting struct {
-	Wait  time.Duration
-	Queue uint32
-	Order Order
-}
-
-// Check returns an error that names the field which is wrong.
-func (w Waiting) Check() error {
+// checkQueue returns an error that names the field of the queue which is wrong.
+func (c *Config) checkQueue() error {
 	switch {
-	case w.Wait < 0:
-		return reducer.BadDuration("wait", w.Wait, "0 or more")
-	case w.Queue > MaxQueue:
-		return reducer.BadCount("queue", uint64(w.Queue), "at most 10000")
-	case w.Wait > 0 && w.Queue == 0:
+	case c.Wait < 0:
+		return reducer.BadDuration("wait", c.Wait, "0 or more")
+	case c.Queue > MaxQueue:
+		return reducer.BadCount("queue", uint64(c.Queue), "at most 10000")
+	case c.Wait > 0 && c.Queue == 0:
 		return reducer.BadCount("queue", 0, "1 to 10000 beside wait")
-	case w.Wait == 0 && w.Queue > 0:
-		return reducer.BadCount("queue", uint64(w.Queue), "0 without wait")
-	case w.Order > Newest:
-		return reducer.BadCount("order", uint64(w.Order), "Oldest or Newest")
+	case c.Wait == 0 && c.Queue > 0:
+		return reducer.BadCount("queue", uint64(c.Queue), "0 without wait")
+	case c.Order > Newest:
+		return reducer.BadCount("order", uint64(c.Order), "Oldest or Newest")
 	}
 	return nil
 }

@@ -6,18 +6,12 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/limiter"
-	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// One permit a second, and whoever comes too early waits its turn.
+// One permit a second, and callers that come too early wait for their turn.
 func Example() {
-	bucket, err := tokenbucket.New(tokenbucket.Config{Count: 1, Period: time.Second, Burst: 1})
-	if err != nil {
-		fmt.Println(err)
-		return
-	}
-	queued, err := limiter.New[tokenbucket.State](bucket, limiter.Waiting{Wait: 5 * time.Second, Queue: 10})
+	queued, err := limiter.New(limiter.Config{Count: 1, Period: time.Second, Wait: 5 * time.Second, Queue: 10})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -52,4 +46,19 @@ func Example() {
 	// 1s grant 2
 	// 2s grant 3
 	// free again at 3s true
+}
+
+// A caller whose turn comes too late for its deadline does not wait at all.
+func Example_deadline() {
+	queued, err := limiter.New(limiter.Config{Count: 1, Period: time.Second, Wait: 5 * time.Second, Queue: 10})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	state, _ := queued.Reduce(queued.Init(0), reducer.Action{Kind: reducer.Acquire, Cost: 1}, 0)
+	call := reducer.Action{Kind: reducer.Acquire, Cost: 1}.WithDeadline(clock.Mark(300 * time.Millisecond))
+	_, effects := queued.Reduce(state, call, 0)
+	after, _ := effects.Answer.RetryAfter(0)
+	fmt.Println(effects.Answer.Verdict, effects.Answer.Reason, after)
+	// Output: reject deadline 700.000001ms
 }

@@ -2,139 +2,278 @@ package limiter
 
 import (
 	"strconv"
-	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/slidinglog"
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Counter is what an algorithm offers to the queue in front of it.
-type Counter[S any] interface {
-	reducer.Cell[S]
-	// Capacity returns the greatest cost that can ever be admitted.
-	Capacity() uint32
-	// Turn returns the least mark from now on at which the cost is admitted if
-	// nothing else happens, clock.Never for a cost above the capacity.
-	Turn(state *S, cost uint32, now clock.Mark) clock.Mark
-	// TurnAfter is Turn behind waiters that ask for ahead permits in all,
-	// where there is a closed form.
-	TurnAfter(state *S, ahead uint64, cost uint32, now clock.Mark) (at clock.Mark, ok bool)
-	// Free returns the whole permits that are free at now.
-	Free(state *S, now clock.Mark) uint32
-	// Carry returns a state that has free permits at now, at most the capacity.
-	Carry(free uint32, now clock.Mark) S
+// Machine is an immutable limiter: an algorithm, and a bounded queue before it.
+type Machine struct {
+	config    Config
+	algorithm algorithm
+	digest    uint32
 }
 
-// Machine is an immutable limiter: a counter with a bounded queue before it. What
-// it decides is decided by its Waiting; the machine knows the types.
-type Machine[S any, C Counter[S]] struct {
-	Counter C
-	waiting Waiting
-}
+var _ reducer.Cell[State] = (*Machine)(nil)
 
-// New puts a queue before the counter.
-func New[S any, C Counter[S]](counter C, w Waiting) (*Machine[S, C], error) {
-	if err := w.Check(); err != nil {
+// New validates the configuration.
+func New(c Config) (*Machine, error) {
+	a, err := newAlgorithm(&c)
+	if err == nil {
+		err = c.checkQueue()
+	}
+	if err != nil {
 		return nil, err
 	}
-	return &Machine[S, C]{Counter: counter, waiting: w}, nil
+	return &Machine{config: c, algorithm: a, digest: a.digest()}, nil
 }
+
+// Config returns the configuration.
+func (m *Machine) Config() Config { return m.config }
+
+// Capacity returns the greatest cost that can ever be admitted.
+func (m *Machine) Capacity() uint32 { return m.algorithm.capacity() }
 
 // Init implements reducer.Machine.
-func (m *Machine[S, C]) Init(now clock.Mark) State[S] {
-	return State[S]{Counter: m.Counter.Init(now), Line: Line{Last: now}}
-}
+func (m *Machine) Init(now clock.Mark) State { return State{Last: now, count: m.algorithm.begin(now)} }
 
 // Reduce implements reducer.Machine.
-func (m *Machine[S, C]) Reduce(s State[S], a reducer.Action, now clock.Mark) (State[S], reducer.Effects) {
+func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
 	s = m.Clone(s)
 	var out reducer.Out
 	answer := m.Step(&s, a, now, &out)
 	return s, reducer.Effects{Answer: answer, Others: out}
 }
 
+// version is what every change of a state changes.
+type version struct {
+	count   count
+	log     slidinglog.Version
+	tickets uint64
+	waiting uint32
+}
+
+func (s *State) version() version {
+	v := version{count: s.count, log: s.count.log.Version()}
+	v.count.log = nil // an empty log is as none
+	if s.line != nil {
+		v.tickets, v.waiting = s.line.queue.Tickets(), s.line.queue.Len()
+	}
+	return v
+}
+
 // Step implements reducer.Cell.
-func (m *Machine[S, C]) Step(s *State[S], a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	return m.waiting.Step(&s.Line, m.count(s), a, now, out)
+func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	now = max(now, s.Last)
+	before := s.version()
+	answer := m.step(s, &a, now, out)
+	if after := s.version(); after != before {
+		answer.Changed = true
+		s.Last = now
+	}
+	return answer
 }
 
-// count is the counter as the queue sees it.
-func (m *Machine[S, C]) count(s *State[S]) Count { return &Counted[S, C]{m.Counter, &s.Counter} }
-
-// Counted makes a Count of a counter and its state.
-type Counted[S any, C Counter[S]] struct {
-	Counter C
-	State   *S
+func (m *Machine) step(s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	switch a.Kind {
+	case reducer.Peek:
+		return m.peek(s, a, now)
+	case reducer.Leave, reducer.Expire:
+		if w := s.find(a.ID); w != nil {
+			return m.leave(s, a.Kind, w, now)
+		}
+	}
+	// Ends come first, whether or not a tick came in time.
+	m.endWaits(s, now, out)
+	switch a.Kind {
+	case reducer.Acquire:
+		return m.acquire(s, a, now, out)
+	case reducer.TryAcquire, reducer.Reserve:
+		return m.try(s, a, now)
+	case reducer.Tick:
+		return done(true)
+	case reducer.Serve:
+		return m.serve(s, now, out)
+	case reducer.Cancel:
+		return m.refund(s, a, a.Cost, now)
+	case reducer.Settle:
+		return m.settle(s, a, now)
+	case reducer.Commit, reducer.Release:
+		return done(true)
+	case reducer.Drain:
+		m.algorithm.drain(&s.count, now)
+		s.recount()
+		return done(true)
+	case reducer.Reset:
+		return m.reset(s, now, out)
+	}
+	return reducer.Answer{}
 }
 
-// Step implements Count.
-func (c *Counted[S, C]) Step(a reducer.Action, now clock.Mark) reducer.Answer {
-	return c.Counter.Step(c.State, a, now, nil)
+func done(ok bool) reducer.Answer {
+	if ok {
+		return reducer.Answer{Verdict: reducer.Done}
+	}
+	return reducer.Answer{}
 }
 
-// Capacity implements Count.
-func (c *Counted[S, C]) Capacity() uint32 { return c.Counter.Capacity() }
-
-// Turn implements Count.
-func (c *Counted[S, C]) Turn(cost uint32, now clock.Mark) clock.Mark {
-	return c.Counter.Turn(c.State, cost, now)
+// Enter is the Acquire of a step that admits, without its action and answer. It
+// returns false and changes nothing when Step is to be asked: the cost is not
+// admitted, is 0, or somebody waits.
+func (m *Machine) Enter(s *State, cost uint32, now clock.Mark) (reducer.Permit, bool) {
+	now = max(now, s.Last)
+	if cost == 0 || s.Waiting() > 0 || !m.algorithm.take(&s.count, cost, now) {
+		return reducer.Permit{}, false
+	}
+	s.Last = now
+	return m.algorithm.permit(&s.count, now), true
 }
 
-// TurnAfter implements Count.
-func (c *Counted[S, C]) TurnAfter(ahead uint64, cost uint32, now clock.Mark) (clock.Mark, bool) {
-	return c.Counter.TurnAfter(c.State, ahead, cost, now)
+// ReadyAt returns the mark from which a permit of the cost may be used that the
+// last step reserved at now.
+func (m *Machine) ReadyAt(s *State, cost uint32, now clock.Mark) clock.Mark {
+	return m.algorithm.readyAt(&s.count, cost, max(now, s.Last))
 }
 
-// Copy implements Count.
-func (c *Counted[S, C]) Copy() Count {
-	state := c.Counter.Clone(*c.State)
-	return &Counted[S, C]{c.Counter, &state}
+// try is asked by a caller that does not wait.
+func (m *Machine) try(s *State, a *reducer.Action, now clock.Mark) reducer.Answer {
+	if a.Cost > 0 && m.behind(s) && a.Cost <= m.algorithm.capacity() {
+		return reducer.Rejected(reducer.ReasonRate, m.turnBehind(s, a.Cost, now))
+	}
+	took := false
+	if a.Kind == reducer.Reserve && a.Cost > 0 {
+		took = m.algorithm.reserve(&s.count, a.Cost, a.Mark, now)
+	} else {
+		took = m.algorithm.take(&s.count, a.Cost, now)
+	}
+	if took {
+		return reducer.Admitted(m.algorithm.permit(&s.count, now))
+	}
+	return m.refused(s, a, now)
 }
 
-// Adopt takes over a counter's state, already carried over, and the waiters of
-// another limiter. They keep their places and the ends of their waits; those
-// whose cost is above the capacity are put out.
-func (m *Machine[S, C]) Adopt(counter S, q Queue, now clock.Mark, out *reducer.Out) State[S] {
-	s := State[S]{Counter: counter, Line: Line{Queue: q, Last: now}}
-	s.Line.Fit(m.count(&s), out)
+// refused is the refusal of a caller that does not wait.
+func (m *Machine) refused(s *State, a *reducer.Action, now clock.Mark) reducer.Answer {
+	if a.Cost > m.algorithm.capacity() {
+		return reducer.Rejected(reducer.ReasonCapacity, clock.Never)
+	}
+	if s.Waiting() > 0 && (a.Kind == reducer.TryAcquire || a.Kind == reducer.Peek) {
+		// Waiters are served first, whatever the order.
+		return reducer.Rejected(reducer.ReasonRate, m.retryNewest(s, a.Cost, now, 0))
+	}
+	return reducer.Rejected(reducer.ReasonRate, m.algorithm.turn(&s.count, a.Cost, now))
+}
+
+// peek answers as TryAcquire at now would.
+func (m *Machine) peek(s *State, a *reducer.Action, now clock.Mark) reducer.Answer {
+	if s.Waiting() > 0 && s.line.queue.EndsAt() <= now {
+		// Waits are over that no tick has ended.
+		ended := m.Clone(*s)
+		var out reducer.Out
+		m.endWaits(&ended, now, &out)
+		s = &ended
+	}
+	if a.Cost > 0 && m.behind(s) && a.Cost <= m.algorithm.capacity() {
+		return reducer.Rejected(reducer.ReasonRate, m.turnBehind(s, a.Cost, now))
+	}
+	answer := reducer.Admitted(reducer.Permit{Mark: now})
+	if a.Cost > 0 && (now == clock.Never || m.algorithm.turn(&s.count, a.Cost, now) != now) {
+		answer = m.refused(s, a, now)
+	}
+	answer.Free = m.algorithm.free(&s.count, now)
+	return answer
+}
+
+func (m *Machine) refund(s *State, a *reducer.Action, cost uint32, now clock.Mark) reducer.Answer {
+	ok := m.algorithm.refund(&s.count, &a.Permit, cost, now)
+	if ok {
+		s.recount()
+	}
+	return done(ok)
+}
+
+// settle takes or gives back the difference between what a permit took and what
+// was used.
+func (m *Machine) settle(s *State, a *reducer.Action, now clock.Mark) reducer.Answer {
+	switch used := a.Value; {
+	case !s.count.knows(a.Generation) || now == clock.Never:
+		return reducer.Answer{}
+	case used < uint64(a.Cost):
+		return m.refund(s, a, a.Cost-uint32(used), now)
+	case used > uint64(a.Cost):
+		m.algorithm.charge(&s.count, used-uint64(a.Cost), now)
+		s.recount()
+	}
+	return done(true)
+}
+
+// reset begins anew. Permits from before it are void.
+func (m *Machine) reset(s *State, now clock.Mark, out *reducer.Out) reducer.Answer {
+	if s.line != nil {
+		s.line.queue.DropTo(0, reducer.ReasonCapacity, out)
+		s.line.forget()
+	}
+	generation := s.count.generation
+	s.count = m.algorithm.begin(now)
+	s.count.generation = generation
+	s.count.void()
+	return done(true)
+}
+
+// Adopt takes over the state of another configuration, whose machine is given:
+// the count as its algorithm says, another algorithm's whole free permits. Waiters
+// keep their places and the ends of their waits, also where the new configuration
+// has no queue; those whose cost is above the capacity are put out (capacity).
+func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
+	old, ok := from.(*Machine)
+	if !ok {
+		return m.Init(now)
+	}
+	now = max(now, s.Last)
+	before := s.version()
+	s = m.Clone(s)
+	s.count = m.algorithm.adopt(&s.count, &old.algorithm, now)
+	for i := 0; i < int(s.Waiting()); {
+		w := s.line.queue.At(i)
+		if w.Cost > m.algorithm.capacity() {
+			s.line.queue.Drop(w, reducer.ReasonCapacity, out)
+		} else {
+			i++
+		}
+	}
+	if s.version() != before {
+		s.Last = now
+	}
 	return s
 }
 
 // NextWake implements reducer.Machine: the next turn or end of a wait.
-func (m *Machine[S, C]) NextWake(s State[S]) (clock.Mark, bool) {
-	at := m.waiting.Wake(&s.Line, m.count(&s))
+func (m *Machine) NextWake(s State) (clock.Mark, bool) {
+	at := m.Wake(&s)
 	return at, at != clock.Never
 }
 
-// Clone implements reducer.Cell.
-func (m *Machine[S, C]) Clone(s State[S]) State[S] {
-	s.Counter, s.Queue = m.Counter.Clone(s.Counter), s.Queue.Clone()
-	return s
+// Wake is NextWake in place, clock.Never for none.
+func (m *Machine) Wake(s *State) clock.Mark {
+	if s.Waiting() == 0 {
+		return clock.Never
+	}
+	at, _ := m.Serves(s)
+	return min(at, s.line.queue.EndsAt())
 }
 
-// Shift implements reducer.Cell.
-func (m *Machine[S, C]) Shift(s State[S], by time.Duration) State[S] {
-	s = m.Clone(s)
-	s.Counter, s.Last = m.Counter.Shift(s.Counter, by), s.Last.Add(by)
-	s.Queue.Shift(by)
-	return s
-}
-
-// Fresh implements reducer.Cell.
-func (m *Machine[S, C]) Fresh(s State[S], now clock.Mark) bool {
-	return s.Queue.Len() == 0 && m.Counter.Fresh(s.Counter, max(now, s.Last))
+// Fresh implements reducer.Cell. A permit must not outlive the state that it came
+// from: who holds one keeps the state.
+func (m *Machine) Fresh(s State, now clock.Mark) bool {
+	return s.Waiting() == 0 && m.algorithm.fresh(&s.count, max(now, s.Last))
 }
 
 // AppendText implements reducer.Cell, as in "free 0/10 waiting 2".
-func (m *Machine[S, C]) AppendText(dst []byte, s State[S], now clock.Mark) []byte {
-	return s.Line.AppendText(m.Counter.AppendText(dst, s.Counter, max(now, s.Last)))
-}
-
-// AppendText appends who waits, behind the text of the counter.
-func (l *Line) AppendText(dst []byte) []byte {
-	if l.Queue.Len() > 0 {
-		dst = append(dst, " waiting "...)
-		dst = strconv.AppendUint(dst, uint64(l.Queue.Len()), 10)
+func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
+	dst = m.algorithm.appendText(dst, &s.count, max(now, s.Last))
+	if n := s.Waiting(); n > 0 {
+		dst = strconv.AppendUint(append(dst, " waiting "...), uint64(n), 10)
 	}
 	return dst
 }

@@ -1,9 +1,16 @@
 package limiter
 
 import (
+	"errors"
+	"time"
+
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/fixedwindow"
 	"github.com/sluice-go/sluice/core/internal/queue"
 	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/slidingcounter"
+	"github.com/sluice-go/sluice/core/slidinglog"
+	"github.com/sluice-go/sluice/core/tokenbucket"
 )
 
 // Queue holds the waiters of a limiter.
@@ -12,70 +19,226 @@ type Queue = queue.Queue
 // Waiter is one of them.
 type Waiter = queue.Waiter
 
-// Line is what a limiter's state has beside its counter.
-type Line struct {
-	Queue Queue
+// State is a limiter: what its algorithm counts, and who waits. It takes 64 bytes
+// and points to memory of its own where it keeps a log, or where a caller has
+// waited. Copies share that memory until Clone.
+type State struct {
+	// Last is the mark of the latest change. An earlier mark counts as this one.
 	Last  clock.Mark
+	count count
+	line  *line // nil until a caller waits
 }
 
-// State is a counter's state and the queue before it.
-type State[S any] struct {
-	Counter S
-	Line
+// count is what an algorithm counts, in one layout for all of them, so that a
+// limiter is one type. Each algorithm has its own view of it.
+type count struct {
+	// generation of permits. The lower half numbers windows, the upper half grows
+	// when earlier permits become void.
+	generation uint64
+	mark       clock.Mark // TAT of a token bucket, next departure, start of a window
+	span       uint64     // what a token bucket refunded, end or span of a window
+	used       uint32
+	previous   uint32
+	idle       uint8
+	undone     uint8
+	log        *slidinglog.Log
+}
+
+// half of a generation.
+const half = 1<<32 - 1
+
+// void makes all permits mean nothing that were granted so far.
+func (c *count) void() { c.generation = (c.generation>>32 + 1) << 32 }
+
+// knows reports whether a permit of the generation may have been granted since
+// permits were last made void.
+func (c *count) knows(generation uint64) bool {
+	return generation != 0 && generation <= c.generation && generation>>32 == c.generation>>32
+}
+
+func (c *count) bucket() tokenbucket.State {
+	return tokenbucket.State{TAT: c.mark, Refunded: c.span}
+}
+
+func (c *count) setBucket(s tokenbucket.State) { c.mark, c.span = s.TAT, s.Refunded }
+
+func (c *count) window() fixedwindow.State {
+	return fixedwindow.State{Start: c.mark, End: clock.Mark(c.span), Used: c.used, Number: c.generation}
+}
+
+func (c *count) setWindow(s fixedwindow.State) {
+	c.mark, c.span, c.used, c.generation = s.Start, uint64(s.End), s.Used, s.Number
+}
+
+func (c *count) counter() slidingcounter.State {
+	return slidingcounter.State{Start: c.mark, Span: time.Duration(c.span), Prev: c.previous, Cur: c.used,
+		Idle: c.idle, Undone: c.undone, Number: c.generation}
+}
+
+func (c *count) setCounter(s slidingcounter.State) {
+	c.mark, c.span, c.previous, c.used = s.Start, uint64(s.Span), s.Prev, s.Cur
+	c.idle, c.undone, c.generation = s.Idle, s.Undone, s.Number
+}
+
+// ownEntries returns the log to be changed.
+func (c *count) ownEntries() *slidinglog.Log {
+	if c.log == nil {
+		c.log = &slidinglog.Log{}
+	}
+	return c.log
+}
+
+func (c *count) clone() count {
+	next := *c
+	if c.log != nil {
+		log := c.log.Clone()
+		next.log = &log
+	}
+	return next
+}
+
+// Bucket returns the state of a token bucket.
+func (s *State) Bucket() tokenbucket.State { return s.count.bucket() }
+
+// SetBucket replaces the state of a token bucket, and makes all permits mean
+// nothing that were granted so far.
+func (s *State) SetBucket(b tokenbucket.State) {
+	s.count.setBucket(b)
+	s.count.void()
+}
+
+// Window returns the state of a fixed window.
+func (s *State) Window() fixedwindow.State { return s.count.window() }
+
+// Counter returns the state of a sliding counter.
+func (s *State) Counter() slidingcounter.State { return s.count.counter() }
+
+// Log returns the marks of a sliding log, to be read.
+func (s *State) Log() *slidinglog.Log { return s.count.log }
+
+// Next returns the mark of the next departure of a leaky bucket.
+func (s *State) Next() clock.Mark { return s.count.mark }
+
+// Queue returns the waiters, to be read.
+func (s *State) Queue() *Queue {
+	if s.line == nil {
+		return &Queue{}
+	}
+	return &s.line.queue
+}
+
+// Waiting returns how many callers wait.
+func (s *State) Waiting() uint32 {
+	if s.line == nil {
+		return 0
+	}
+	return s.line.queue.Len()
+}
+
+// DropWaiters forgets who waits, without telling them. It suits a state that
+// another process has saved.
+func (s *State) DropWaiters() { s.line = nil }
+
+// Clone implements reducer.Cell.
+func (m *Machine) Clone(s State) State {
+	s.count = s.count.clone()
+	if s.line != nil {
+		s.line = &line{queue: s.line.queue.Clone()}
+	}
+	return s
+}
+
+// Shift implements reducer.Cell.
+func (m *Machine) Shift(s State, by time.Duration) State {
+	s = m.Clone(s)
+	m.Move(&s, by)
+	return s
+}
+
+// Move is Shift in place.
+func (m *Machine) Move(s *State, by time.Duration) {
+	s.Last = s.Last.Add(by)
+	m.algorithm.move(&s.count, by)
+	if s.line != nil {
+		s.line.queue.Shift(by)
+		s.line.forget()
+	}
 }
 
 const tag = 'L'
 
+var (
+	errGeneration = errors.New("limiter: a generation that no permit has")
+	errCost       = errors.New("limiter: a waiter whose cost can never be admitted")
+)
+
 // Check implements reducer.Cell.
-func (m *Machine[S, C]) Check(s State[S]) error {
-	if err := s.Queue.Check(); err != nil {
+func (m *Machine) Check(s State) error { return m.check(&s) }
+
+func (m *Machine) check(s *State) error {
+	if s.count.generation == 0 {
+		return errGeneration
+	}
+	if err := m.algorithm.check(&s.count, s.Last); err != nil || s.line == nil {
 		return err
 	}
-	return m.Counter.Check(s.Counter)
-}
-
-// AppendState implements reducer.Cell: header, Last, the length of the
-// counter's state and that state, the queue.
-func (m *Machine[S, C]) AppendState(dst []byte, s State[S]) []byte {
-	return s.Line.Encode(dst, m.Counter.AppendState(nil, s.Counter))
-}
-
-// Encode appends the state of a limiter whose counter's state is encoded already.
-func (l *Line) Encode(dst, counter []byte) []byte {
-	c := wire.Writer(dst, tag, 0)
-	l.code(&c, &counter)
-	return c.Bytes()
-}
-
-func (l *Line) code(c *wire.Coder, counter *[]byte) {
-	c.Mark(&l.Last)
-	c.Blob(counter)
-	l.Queue.Code(c)
-}
-
-// Decode reads the state of a limiter into a line that is zero, and returns the
-// encoded state of the counter.
-func (l *Line) Decode(src []byte) (counter []byte, err error) {
-	c := wire.Reader(src, tag, 0)
-	l.code(&c, &counter)
-	if err := c.Close(); err != nil {
-		return nil, err
+	if err := s.line.queue.Check(); err != nil {
+		return err
 	}
-	if err := l.Queue.Check(); err != nil {
-		return nil, wire.Broken(err)
+	for i := range int(s.Waiting()) {
+		if cost := s.line.queue.At(i).Cost; cost == 0 || cost > m.algorithm.capacity() {
+			return errCost
+		}
 	}
-	return counter, nil
+	return nil
 }
+
+// AppendState implements reducer.Cell: header, Last, the generation of permits in
+// two parts, what the algorithm counts, the queue.
+func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
 
 // DecodeState implements reducer.Cell.
-func (m *Machine[S, C]) DecodeState(src []byte) (State[S], error) {
-	var s State[S]
-	counter, err := s.Line.Decode(src)
-	if err != nil {
-		return State[S]{}, err
+func (m *Machine) DecodeState(src []byte) (State, error) { return wire.Decoded(src, m.Decode) }
+
+// Encode is AppendState in place.
+func (m *Machine) Encode(dst []byte, s *State) []byte {
+	w := wire.Writer(dst, tag, m.digest)
+	m.code(&w, s)
+	return w.Bytes()
+}
+
+// Decode is DecodeState in place, into a state that is zero. After an error the
+// state means nothing.
+func (m *Machine) Decode(src []byte, s *State) error {
+	w := wire.Reader(src, tag, m.digest)
+	s.line = &line{}
+	m.code(&w, s)
+	if err := w.Close(); err != nil {
+		return err
 	}
-	if s.Counter, err = m.Counter.DecodeState(counter); err != nil {
-		return State[S]{}, err
+	if s.line.queue.Tickets() == 0 {
+		s.line = nil
 	}
-	return s, nil
+	if err := m.check(s); err != nil {
+		return wire.Broken(err)
+	}
+	return nil
+}
+
+func (m *Machine) code(w *wire.Coder, s *State) {
+	w.Mark(&s.Last)
+	high, low := s.count.generation>>32, s.count.generation&half
+	w.Uvarint(&high)
+	w.Uvarint(&low)
+	if high > half || low > half {
+		w.Fail(errGeneration)
+	}
+	s.count.generation = high<<32 | low
+	m.algorithm.code(w, &s.count)
+	if s.line != nil {
+		s.line.queue.Code(w)
+		return
+	}
+	none := uint64(0)
+	w.Uvarint(&none)
 }

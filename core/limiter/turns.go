@@ -4,62 +4,130 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/reducer"
 )
 
-// fold serves a copy of the count to the first n waiters, each at its own turn,
-// and returns the copy and the mark after the last of them.
-func (w *Waiting) fold(l *Line, c Count, n uint32, now clock.Mark) (Count, clock.Mark) {
-	c = c.Copy()
-	for one := w.next(l); one != nil && n > 0; n-- {
-		now = c.Turn(one.Cost, now)
-		take(c, one, now)
-		one = w.after(l, one)
+// tail is the count as it will be behind the queue, each waiter served at its own
+// turn. It is kept from one question to the next, so that a refusal costs the same
+// however many wait, and foreseen anew when the queue or the count changed
+// otherwise than by a newcomer at its end and by serving its head on time.
+type tail struct {
+	known bool
+	count count
+	at    clock.Mark // of the last waiter's turn
+	head  clock.Mark // of the first waiter's turn, until which the rest holds
+}
+
+// foresee makes the tail known.
+func (m *Machine) foresee(s *State, now clock.Mark) *tail {
+	t := &s.line.tail
+	if t.known && now <= t.head {
+		return t
 	}
-	return c, now
+	*t = tail{known: true, count: s.count.clone(), at: now}
+	for i := range int(s.Waiting()) {
+		m.follow(t, s.line.queue.At(i).Cost)
+		if i == 0 {
+			t.head = t.at
+		}
+	}
+	return t
+}
+
+// follow lets one more waiter be served at its turn.
+func (m *Machine) follow(t *tail, cost uint32) {
+	t.at = m.algorithm.turn(&t.count, cost, t.at)
+	m.algorithm.take(&t.count, cost, t.at)
+}
+
+// extend notes a newcomer at the end of the queue.
+func (m *Machine) extend(s *State, cost uint32, now clock.Mark) {
+	if t := &s.line.tail; t.known && now <= t.head {
+		m.follow(t, cost)
+	} else {
+		s.line.forget()
+	}
+}
+
+// advance notes that the head of the queue was served.
+func (m *Machine) advance(s *State, now clock.Mark) {
+	t := &s.line.tail
+	if !t.known || now != t.head || m.config.Order == Newest {
+		s.line.forget()
+		return
+	}
+	if w := s.line.queue.Front(); w != nil {
+		t.head = m.algorithm.turn(&s.count, w.Cost, now)
+	} else {
+		s.line.forget()
+	}
 }
 
 // turnBehind returns the turn of a newcomer behind all who wait.
-func (w *Waiting) turnBehind(l *Line, c Count, cost uint32, now clock.Mark) clock.Mark {
-	if at, ok := c.TurnAfter(l.Queue.Cost(), cost, now); ok {
+func (m *Machine) turnBehind(s *State, cost uint32, now clock.Mark) clock.Mark {
+	if at, ok := m.algorithm.turnAfter(&s.count, s.line.queue.Cost(), cost, now); ok {
 		return at
 	}
-	c, at := w.fold(l, c, l.Queue.Len(), now)
-	return c.Turn(cost, at)
+	t := m.foresee(s, now)
+	return m.algorithm.turn(&t.count, cost, t.at)
 }
 
 // roomAt returns the mark at which the full queue has a place.
-func (w *Waiting) roomAt(l *Line, c Count, now clock.Mark) clock.Mark {
-	_, at := w.fold(l, c, l.Queue.Len()-w.Queue+1, now)
+func (m *Machine) roomAt(s *State, now clock.Mark) clock.Mark {
+	surplus := int(s.Waiting() - m.config.Queue)
+	if surplus == 0 {
+		return m.algorithm.turn(&s.count, s.line.queue.Front().Cost, now)
+	}
+	// The queue was longer before a reconfiguration.
+	t := tail{count: s.count.clone(), at: now}
+	for i := range surplus + 1 {
+		m.follow(&t, s.line.queue.At(i).Cost)
+	}
+	return t.at
+}
+
+// retryAt returns the least mark at which a caller that may wait would not be
+// refused, if nothing else happens: its turn, as it is now, comes within its wait
+// and before its deadline, which moves on with it, and there is room for it.
+func (m *Machine) retryAt(s *State, a *reducer.Action, turn, now clock.Mark) clock.Mark {
+	patience := m.config.Wait
+	if deadline := a.Deadline(); deadline != clock.Never {
+		patience = min(patience, max(0, deadline.Sub(now)-1))
+	}
+	if m.config.Order == Newest {
+		return m.retryNewest(s, a.Cost, now, patience)
+	}
+	at := max(now, turn.Add(-patience))
+	if s.Waiting() >= m.config.Queue {
+		at = max(at, m.roomAt(s, now))
+	}
 	return at
 }
 
 // retryNewest returns the least mark at which a newcomer's turn is near enough
-// for its wait, with the newest of those who wait served before it and the
-// others' waits running out. Who is next blocks those behind until its wait
-// runs out, and theirs run out with it or before.
-func (w *Waiting) retryNewest(l *Line, c Count, cost uint32, now clock.Mark, wait time.Duration) clock.Mark {
-	c = c.Copy()
+// for its patience, with the newest of those who wait served before it and the
+// others' waits running out. The waiter that is next blocks those behind it until
+// its wait runs out, and theirs run out with it or before.
+func (m *Machine) retryNewest(s *State, cost uint32, now clock.Mark, patience time.Duration) clock.Mark {
+	c := s.count.clone()
 	blocked := clock.Always
-	one := w.next(l)
-	for {
-		at := max(now, c.Turn(cost, now).Add(-wait))
-		if one == nil {
+	for i := range int(s.Waiting()) {
+		at := max(now, m.algorithm.turn(&c, cost, now).Add(-patience))
+		w := m.served(s, i)
+		turn := m.algorithm.turn(&c, w.Cost, now)
+		if turn > w.Ends || w.Ends <= blocked {
+			if at <= w.Ends {
+				return at
+			}
+			blocked = max(blocked, w.Ends)
+			now = max(now, w.Ends)
+			continue
+		}
+		if at < turn {
 			return at
 		}
-		turn := c.Turn(one.Cost, now)
-		if turn > one.Ends || one.Ends <= blocked {
-			if at <= one.Ends {
-				return at
-			}
-			blocked = max(blocked, one.Ends)
-			now = max(now, one.Ends)
-		} else {
-			if at < turn {
-				return at
-			}
-			now = turn
-			take(c, one, now)
-		}
-		one = w.after(l, one)
+		now = turn
+		m.algorithm.take(&c, w.Cost, now)
 	}
+	return max(now, m.algorithm.turn(&c, cost, now).Add(-patience))
 }

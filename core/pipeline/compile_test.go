@@ -39,18 +39,18 @@ func TestCompileErrors(t *testing.T) {
 		many[i] = cut
 	}
 	for want, p := range map[string]pipeline.Policy{
-		"steps: a policy has 1 to 16 steps":                                                      {Steps: many},
-		"steps: one may be a retry":                                                              {Steps: []pipeline.Step{tries, named(tries, "again")}},
-		"fallback.status: found 700; allowed: 100 to 599":                                        {Steps: []pipeline.Step{cut}, Fallback: &fallback.Config{Status: 700}},
-		"steps[1].timeout.after: found 0s; allowed: more than 0":                                 {Steps: []pipeline.Step{cut, {Config: timeout.Config{}}}},
-		"steps[0].retry.attempts: found 0; allowed: 1 to 1000":                                   {Steps: []pipeline.Step{{Config: retry.Config{}}}},
-		"steps[0].breaker.window.calls: found 0; allowed: 1 to 10000":                            {Steps: []pipeline.Step{{Config: breaker.Config{}}}},
-		"steps[0].limit.rate.count: found 0; allowed: 1 to 1000000000":                           {Steps: []pipeline.Step{{Config: limiter.Config{}}}},
-		"steps[0].bulkhead.concurrent: found 0; allowed: 1 to 1000000":                           {Steps: []pipeline.Step{{Config: bulkhead.Config{}}}},
-		"steps[0].unknown.kind: found 99; allowed: a mechanism of this package":                  {Steps: []pipeline.Step{{Config: unknown{}}}},
-		"steps[1].limit.name: another step has it":                                               {Steps: []pipeline.Step{named(cut, "limit"), limit}},
-		"steps[0].timeout.name: deadline is reserved":                                            {Steps: []pipeline.Step{named(cut, pipeline.Deadline)}},
-		"steps[0].limit.algorithm: found 9; allowed: TokenBucket, FixedWindow or SlidingCounter": {Steps: []pipeline.Step{{Config: limiter.Config{Algorithm: 9}}}},
+		"steps: a policy has 1 to 16 steps":                                                                               {Steps: many},
+		"steps: one may be a retry":                                                                                       {Steps: []pipeline.Step{tries, named(tries, "again")}},
+		"fallback.status: found 700; allowed: 100 to 599":                                                                 {Steps: []pipeline.Step{cut}, Fallback: &fallback.Config{Status: 700}},
+		"steps[1].timeout.after: found 0s; allowed: more than 0":                                                          {Steps: []pipeline.Step{cut, {Config: timeout.Config{}}}},
+		"steps[0].retry.attempts: found 0; allowed: 1 to 1000":                                                            {Steps: []pipeline.Step{{Config: retry.Config{}}}},
+		"steps[0].breaker.window.calls: found 0; allowed: 1 to 10000":                                                     {Steps: []pipeline.Step{{Config: breaker.Config{}}}},
+		"steps[0].limit.rate.count: found 0; allowed: 1 to 1000000000":                                                    {Steps: []pipeline.Step{{Config: limiter.Config{}}}},
+		"steps[0].bulkhead.concurrent: found 0; allowed: 1 to 1000000":                                                    {Steps: []pipeline.Step{{Config: bulkhead.Config{}}}},
+		"steps[0].unknown.kind: found 99; allowed: a mechanism of this package":                                           {Steps: []pipeline.Step{{Config: unknown{}}}},
+		"steps[1].limit.name: another step has it":                                                                        {Steps: []pipeline.Step{named(cut, "limit"), limit}},
+		"steps[0].timeout.name: deadline is reserved":                                                                     {Steps: []pipeline.Step{named(cut, pipeline.Deadline)}},
+		"steps[0].limit.algorithm: found 9; allowed: TokenBucket, FixedWindow, SlidingCounter, SlidingLog or LeakyBucket": {Steps: []pipeline.Step{{Config: limiter.Config{Algorithm: 9}}}},
 	} {
 		_, err := pipeline.Compile(p)
 		if err == nil || err.Error() != want {

@@ -8,6 +8,11 @@
 // other from the first admission; when two have passed without one, the next
 // admission starts anew.
 //
+// A low count makes long waits: with a count of 1, what was admitted in a window
+// leaves no room until the window after it is over. At 1 a minute a call at 0s and
+// the next one at 2m are admitted, and none in between. Where that is too strict,
+// sliding-log admits the next call at 1m, at the price of a mark for each admission.
+//
 // Guarantees, by their names in GUARANTEES.md:
 //
 //   - L10: it differs from a log of all admissions as far as those of the
@@ -22,12 +27,8 @@
 //   - L13: what is given back counts no longer, while its window is the present
 //     one or the one before. A window that was entered at this very mark, and in
 //     which nobody is left, has not been entered.
-//   - G3: an old mark counts as the last one.
 //   - G16: reconfigured, the counts stay; a changed period begins with the next
 //     window.
-//
-// A state of counts remembers no permits: that one is given back at most once is
-// for its holder to see to.
 //
 // Source: Cloudflare, How we built rate limiting capable of scaling to millions
 // of domains, 2017. There windows are cut from the wall clock, and refused

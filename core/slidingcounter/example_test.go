@@ -5,13 +5,13 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/slidingcounter"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // About ten permits in any ten seconds: the previous window fades.
 func Example() {
-	counter, err := slidingcounter.New(slidingcounter.Config{Count: 10, Period: 10 * time.Second})
+	counter, err := limiter.New(limiter.Config{Algorithm: limiter.SlidingCounter, Count: 10, Period: 10 * time.Second})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -1,30 +1,30 @@
 package slidingcounter
 
 import (
+	"errors"
 	"math/bits"
 	"strconv"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/fixedwindow"
-	"github.com/sluice-go/sluice/reducer"
 )
 
 // Config is what a sliding counter is made of: Count permits in about any
 // window of Period, with the limits of a fixed window.
 type Config = fixedwindow.Config
 
-// Machine is an immutable sliding counter.
+// Machine is an immutable sliding counter: the arithmetic on its State. It is an
+// algorithm of package limiter, which has the actions, the queue and the codec.
+// Marks that it is given never go back.
 type Machine struct {
 	count  uint32
 	period time.Duration
 }
 
-var _ reducer.Cell[State] = (*Machine)(nil)
-
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
-	if _, err := fixedwindow.New(c); err != nil {
+	if err := c.Check(); err != nil {
 		return nil, err
 	}
 	return &Machine{count: c.Count, period: c.Period}, nil
@@ -33,32 +33,82 @@ func New(c Config) (*Machine, error) {
 // Capacity returns the greatest cost that can ever be admitted.
 func (m *Machine) Capacity() uint32 { return m.count }
 
-// Init returns a state without a window.
-func (m *Machine) Init(now clock.Mark) State { return State{Last: now} }
+// Period returns how long a window lasts.
+func (m *Machine) Period() time.Duration { return m.period }
 
-// Enter is the Acquire of a step that admits, without its words; false, and
-// nothing changed, when Step is to be asked.
-func (m *Machine) Enter(s *State, cost uint32, now clock.Mark) (reducer.Permit, bool) {
-	answer := m.take(s, cost, max(now, s.Last))
-	return answer.Permit, answer.Verdict == reducer.Admit
+// State is the window of the last admission and the count of the one before it.
+// A Span of 0 is no window.
+type State struct {
+	Start     clock.Mark
+	Span      time.Duration
+	Prev, Cur uint32
+	// Idle is how many windows, up to this one, had no admission: 0 to 2; Begun
+	// where windows begin anew with it.
+	Idle uint8
+	// Undone is what Idle becomes when all that was taken at the mark of the
+	// window's first admission is given back at that mark.
+	Undone uint8
+	// Number of the window, which its permits name; that of the one before is one
+	// less.
+	Number uint64
+}
+
+// begun is the Idle of a window that follows no other.
+const begun = 3
+
+func (s *State) left(now clock.Mark) time.Duration { return s.Span - now.Sub(s.Start) }
+
+// over reports that no window has begun, or that two windows passed after the
+// last one that had an admission.
+func (m *Machine) over(s *State, now clock.Mark) bool {
+	if s.Span == 0 {
+		return true
+	}
+	end := s.Start.Add(s.Span)
+	for range 2 - s.Idle {
+		end = end.Add(m.period)
+	}
+	return now >= end
+}
+
+// at returns the state with the window that now lies in.
+func (m *Machine) at(s State, now clock.Mark) State {
+	if s.Span > 0 && now.Sub(s.Start) < s.Span {
+		return s
+	}
+	end := s.Start.Add(s.Span)
+	next := end.Add(m.period)
+	switch {
+	case m.over(&s, now):
+		return State{Start: now, Span: m.period, Idle: begun, Number: s.Number + 2}
+	case now < next:
+		return State{Start: end, Span: m.period, Prev: s.Cur, Idle: s.Idle + 1, Number: s.Number + 1}
+	}
+	return State{Start: next, Span: m.period, Idle: s.Idle + 2, Number: s.Number + 2}
+}
+
+// enter notes an admission in the window.
+func (s *State) enter() {
+	if s.Idle > 0 {
+		s.Undone, s.Idle = s.Idle, 0
+	}
 }
 
 // Turn returns the least mark from now on at which the cost is admitted if
 // nothing else happens, clock.Never for a cost above the capacity.
-func (m *Machine) Turn(s *State, cost uint32, now clock.Mark) clock.Mark {
-	if cost > m.count {
-		return clock.Never
-	}
-	now = max(now, s.Last)
+func (m *Machine) Turn(s State, cost uint32, now clock.Mark) clock.Mark {
 	if cost == 0 {
 		return now
 	}
-	w := s.windowAt(now, m.period)
-	if uint64(w.Cur)+uint64(cost) <= uint64(m.count) {
-		return max(now, w.Start.Add(w.Span-fading(m.count-w.Cur-cost, w.Prev, w.Span)))
+	if cost > m.count {
+		return clock.Never
+	}
+	s = m.at(s, now)
+	if uint64(s.Cur)+uint64(cost) <= uint64(m.count) {
+		return max(now, s.Start.Add(s.Span-fading(m.count-s.Cur-cost, s.Prev, s.Span)))
 	}
 	// The count of this window fades in the next one.
-	return max(now, w.Start.Add(w.Span).Add(m.period-fading(m.count-cost, w.Cur, m.period)))
+	return max(now, s.Start.Add(s.Span).Add(m.period-fading(m.count-cost, s.Cur, m.period)))
 }
 
 // fading returns how much of a window's span may lie ahead when the previous
@@ -72,19 +122,36 @@ func fading(room, previous uint32, span time.Duration) time.Duration {
 	return time.Duration(quotient)
 }
 
-// TurnAfter has no closed form: the waiters ahead fill windows of their own.
-func (m *Machine) TurnAfter(*State, uint64, uint32, clock.Mark) (clock.Mark, bool) {
-	return clock.Never, false
+// Take takes a cost that is admitted at now; else it returns false and the same
+// state.
+func (m *Machine) Take(s State, cost uint32, now clock.Mark) (State, bool) {
+	if cost == 0 {
+		return s, true
+	}
+	w := m.at(s, now)
+	used := uint64(w.Cur) + uint64(cost)
+	if used > uint64(m.count) || now == clock.Never { // at the end of the line no window can open
+		return s, false
+	}
+	if w.Prev > 0 {
+		hi, lo := bits.Mul64(uint64(w.Prev), uint64(w.left(now)))
+		roomHi, roomLo := bits.Mul64(uint64(m.count)-used, uint64(w.Span))
+		if hi > roomHi || hi == roomHi && lo > roomLo {
+			return s, false
+		}
+	}
+	w.enter()
+	w.Cur += cost
+	return w, true
 }
 
 // Free returns the permits that are free at now.
-func (m *Machine) Free(s *State, now clock.Mark) uint32 {
-	now = max(now, s.Last)
-	w := s.windowAt(now, m.period)
-	used := uint64(w.Cur)
-	if w.Prev > 0 {
-		hi, lo := bits.Mul64(uint64(w.Prev), uint64(w.left(now)))
-		weight, rest := bits.Div64(hi, lo, uint64(w.Span))
+func (m *Machine) Free(s State, now clock.Mark) uint32 {
+	s = m.at(s, now)
+	used := uint64(s.Cur)
+	if s.Prev > 0 {
+		hi, lo := bits.Mul64(uint64(s.Prev), uint64(s.left(now)))
+		weight, rest := bits.Div64(hi, lo, uint64(s.Span))
 		used += weight
 		if rest > 0 {
 			used++
@@ -93,123 +160,113 @@ func (m *Machine) Free(s *State, now clock.Mark) uint32 {
 	return m.count - uint32(min(used, uint64(m.count)))
 }
 
-// Carry returns a window that starts at now with free permits, at most its count.
-func (m *Machine) Carry(free uint32, now clock.Mark) State {
-	if free >= m.count {
-		return m.Init(now)
+// Drain gives up what is free at now.
+func (m *Machine) Drain(s State, now clock.Mark) State {
+	if free := m.Free(s, now); free > 0 {
+		s = m.at(s, now)
+		s.enter()
+		s.Cur += free
 	}
-	return State{Window: Window{Start: now, Span: m.period, Cur: m.count - free}, Last: now, First: now}
+	return s
+}
+
+// Carry returns the state with a window that starts at now with free permits,
+// and without one where the whole count is free.
+func (m *Machine) Carry(s State, free uint32, now clock.Mark) State {
+	if free >= m.count {
+		return State{Number: s.Number}
+	}
+	return State{Start: now, Span: m.period, Cur: m.count - free, Number: s.Number + 2}
 }
 
 // Adopt takes over the state of a counter with another configuration: counts
 // stay, a changed period begins with the window after that of now.
 func (m *Machine) Adopt(s State, from *Machine, now clock.Mark) State {
-	now = max(now, s.Last)
-	if m.period == from.period {
+	switch {
+	case m.period == from.period:
 		return s
+	case from.over(&s, now):
+		return State{Number: s.Number}
 	}
-	if s.over(now, from.period) {
-		return State{Last: s.Last}
+	return from.at(s, now)
+}
+
+// Refund gives back cost permits of a permit of the window with the number, which
+// was granted at the mark, while that window is the present one or the one before.
+// The window stays as it is, unless it was entered at this mark and nobody is left
+// in it: then it has not been entered. It returns false, and the same state, when
+// nothing comes back.
+func (m *Machine) Refund(s State, number uint64, granted clock.Mark, cost uint32, now clock.Mark) (State, bool) {
+	present := m.at(s, now).Number
+	w := s
+	switch {
+	case cost == 0 || present-number > 1:
+		return s, false
+	case number == w.Number && cost <= w.Cur:
+		w.Cur -= cost
+		if now != granted {
+			w.Undone = 0
+		}
+	case number == w.Number-1 && cost <= w.Prev:
+		w.Prev -= cost
+	default:
+		return s, false
 	}
-	if w := s.windowAt(now, from.period); w != s.Window {
-		return State{Window: w, First: clock.Always, Last: now}
+	if w.Cur == 0 && w.Undone > 0 && number == w.Number {
+		w.Idle, w.Undone = w.Undone, 0
+		if w.Idle == begun {
+			w = State{Number: w.Number}
+		}
 	}
-	if s.Before.over(now, from.period) {
-		s.Before = Window{}
-	} else {
-		s.Before = s.Before.windowAt(now, from.period)
-	}
+	return w, true
+}
+
+// Charge takes permits that were used without having been asked for, also more
+// than the window has.
+func (m *Machine) Charge(s State, permits uint64, now clock.Mark) State {
+	s = m.at(s, now)
+	s.enter()
+	s.Cur += uint32(min(permits, 1<<32-1-uint64(s.Cur)))
 	return s
 }
 
-// Reduce implements reducer.Machine.
-func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
-	answer := m.Step(&s, a, now, nil)
-	return s, reducer.Effects{Answer: answer}
-}
-
-// Step implements reducer.Cell. Nothing happens to others than the caller.
-func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Out) reducer.Answer {
-	now = max(now, s.Last)
-	switch a.Kind {
-	case reducer.Acquire, reducer.TryAcquire:
-		return m.take(s, a.Cost, now)
-	case reducer.Reserve:
-		// A window that has not begun has nothing to reserve from.
-		return m.take(s, a.Cost, now)
-	case reducer.Peek:
-		next := *s
-		answer := m.take(&next, a.Cost, now)
-		answer.Free = m.Free(s, now)
-		return answer
-	case reducer.Cancel:
-		return s.refund(a, now)
-	case reducer.Commit, reducer.Release:
-		return reducer.Answer{Verdict: reducer.Done}
-	case reducer.Drain:
-		if free := m.Free(s, now); free > 0 {
-			s.enter(now, m.period)
-			s.Cur += free
-		}
-		return reducer.Answer{Verdict: reducer.Done}
-	case reducer.Reset:
-		*s = State{Last: now}
-		return reducer.Answer{Verdict: reducer.Done}
+// Move returns the state moved along the line of marks.
+func (m *Machine) Move(s State, by time.Duration) State {
+	if s.Span > 0 {
+		s.Start = s.Start.Add(by)
 	}
-	return reducer.Answer{}
-}
-
-func (m *Machine) take(s *State, cost uint32, now clock.Mark) reducer.Answer {
-	turn := m.Turn(s, cost, now)
-	if turn != now || now == clock.Never && cost > 0 { // at the end of the line no window can open
-		if cost > m.count {
-			return reducer.Rejected(reducer.ReasonCapacity, clock.Never)
-		}
-		return reducer.Rejected(reducer.ReasonRate, turn)
-	}
-	if cost > 0 {
-		s.enter(now, m.period)
-		s.Cur += cost
-	}
-	return reducer.Admitted(reducer.Permit{Generation: uint64(s.Start), ID: permitID, Mark: now})
-}
-
-// NextWake implements reducer.Machine: windows follow each other by themselves.
-func (m *Machine) NextWake(State) (clock.Mark, bool) { return clock.Never, false }
-
-// Clone implements reducer.Cell.
-func (m *Machine) Clone(s State) State { return s }
-
-// Shift implements reducer.Cell.
-func (m *Machine) Shift(s State, by time.Duration) State {
-	m.Move(&s, by)
 	return s
-}
-
-// Move is Shift in place.
-func (m *Machine) Move(s *State, by time.Duration) {
-	s.Window.move(by)
-	s.Before.move(by)
-	s.First, s.Last = s.First.Add(by), s.Last.Add(by)
 }
 
 // Fresh reports that the next admission starts anew.
-func (m *Machine) Fresh(s State, now clock.Mark) bool {
-	return s.over(max(now, s.Last), m.period)
+func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.over(&s, now) }
+
+var errWindow = errors.New("sliding counter: a window of negative span, after the last mark, or a count without a window")
+
+// Check returns an error when the state is none that a machine makes up to the
+// last mark.
+func Check(s State, last clock.Mark) error {
+	switch {
+	case s == State{Number: s.Number}:
+		return nil
+	case s.Span <= 0 || s.Start > last || s.Idle > 2 || s.Undone > begun:
+		return errWindow
+	}
+	return nil
 }
 
-// AppendText implements reducer.Cell, as in "previous 8 current 3/10 at 1.5s of 10s".
+// AppendText appends the counter at now for people, as in
+// "previous 8 current 3/10 at 1.5s of 10s".
 func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
-	now = max(now, s.Last)
-	w := s.windowAt(now, m.period)
+	s = m.at(s, now)
 	dst = append(dst, "previous "...)
-	dst = strconv.AppendUint(dst, uint64(w.Prev), 10)
+	dst = strconv.AppendUint(dst, uint64(s.Prev), 10)
 	dst = append(dst, " current "...)
-	dst = strconv.AppendUint(dst, uint64(w.Cur), 10)
+	dst = strconv.AppendUint(dst, uint64(s.Cur), 10)
 	dst = append(dst, '/')
 	dst = strconv.AppendUint(dst, uint64(m.count), 10)
 	dst = append(dst, " at "...)
-	dst = append(dst, now.Sub(w.Start).String()...)
+	dst = append(dst, now.Sub(s.Start).String()...)
 	dst = append(dst, " of "...)
-	return append(dst, w.Span.String()...)
+	return append(dst, s.Span.String()...)
 }

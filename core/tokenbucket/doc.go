@@ -10,9 +10,10 @@
 //
 // and moves TAT to max(TAT, t) + c x T. The bucket starts full.
 //
-// A permit is given back by its own record: G, the TAT after its grant, and the
-// sum R of all refunds at that time. At the mark of the grant all of it comes
-// back; at a later t it is min(c x T, max(0, G - (R now - R then) - t)), what has
+// A permit is given back by its own record V: TAT + R after its grant, R being the
+// sum of all refunds. A grant raises TAT + R and a refund leaves it, so that the
+// difference to V is what others have taken since. At the mark of the grant all of
+// a permit comes back; at a later t it is min(c x T, max(0, V - R - t)), what has
 // neither refilled since nor been built on by others. While reservations lie
 // ahead, it is no more than what none of the later ones stands on.
 //
@@ -21,7 +22,8 @@
 //   - L1: any window of length W admits at most burst + W/T, refunds included.
 //   - L2: a refusal's mark is exact: refused before it, admitted at it.
 //   - L3: a refusal changes nothing.
-//   - L4: 0 <= free <= burst; only reservations go into debt.
+//   - L4: 0 <= free <= burst; only reservations and what was used beyond its cost
+//     (Settle) go into debt.
 //   - L5: a cost is taken whole or not at all. Cost 0 passes and takes nothing.
 //   - L6: a cost above the burst is refused for good, with its own reason.
 //   - L7: the token bucket and the leaky bucket as a meter are this same mark.
@@ -29,13 +31,10 @@
 //   - L13: given back at its own mark, a permit leaves no trace; later, no more
 //     comes back than was taken, and no window exceeds its bound.
 //   - L16: after any quiet time there is exactly the burst.
-//   - G3: an old mark is answered more strictly, never more loosely.
+//   - G3: by TAT alone, an old mark is answered more strictly, never more loosely.
 //   - G11: near the end of the line a debt stays there; nothing overflows.
 //   - G16: reconfigured, the whole free permits are carried over, at most the
-//     new burst.
-//
-// Sixteen bytes remember no permits: that one is given back at most once, and
-// not after its use, is for its holder to see to.
+//     new burst, or the debt, in whole permits.
 //
 // Sources: ITU-T I.371 and ATM Forum TM 4.1 (GCRA, virtual scheduling); Turner,
 // New directions in communications, 1986 (leaky bucket). The rule of refunds is

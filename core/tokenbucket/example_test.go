@@ -5,13 +5,14 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // Two permits at once, then one a second.
 func Example() {
-	bucket, err := tokenbucket.New(tokenbucket.Config{Count: 1, Period: time.Second, Burst: 2})
+	bucket, err := limiter.New(limiter.Config{Count: 1, Period: time.Second, Burst: 2})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -31,14 +31,13 @@ type Config struct {
 	Burst uint32
 }
 
-// Machine is an immutable token bucket.
+// Machine is an immutable token bucket: the arithmetic on its State. It is an
+// algorithm of package limiter, which has the actions, the queue and the codec.
 type Machine struct {
 	interval time.Duration
 	fill     time.Duration // interval x burst
 	burst    uint32
 }
-
-var _ reducer.Cell[State] = (*Machine)(nil)
 
 // New validates the configuration. The interval between permits is
 // Period / Count, rounded up to a whole nanosecond.
@@ -69,218 +68,168 @@ func New(c Config) (*Machine, error) {
 // Interval returns the time between two permits.
 func (m *Machine) Interval() time.Duration { return m.interval }
 
+// Fill returns the time in which an empty bucket fills.
+func (m *Machine) Fill() time.Duration { return m.fill }
+
 // Capacity returns the greatest cost that can ever be admitted.
 func (m *Machine) Capacity() uint32 { return m.burst }
+
+// State is a token bucket that may refund later. Where no refund is ever asked
+// for, TAT alone is the state: 8 bytes, see Machine.Take.
+type State struct {
+	// TAT is the theoretical arrival time: when the bucket is full again.
+	TAT clock.Mark
+	// Refunded is the time given back so far. It wraps around; only differences
+	// are used.
+	Refunded uint64
+}
+
+// Potential is the record of a permit that was granted last: TAT + Refunded. A
+// grant raises it and a refund leaves it, so that as long as a permit's record is
+// that of the state, nobody has taken anything after it.
+func (s State) Potential() uint64 { return uint64(s.TAT) + s.Refunded }
 
 // Init returns a full bucket.
 func (m *Machine) Init(now clock.Mark) State { return State{TAT: now} }
 
-// Take is the whole decision on one word: the theoretical arrival time after a
-// cost that is admitted at now, or false and nothing changed. It suits an
-// atomic compare-and-swap where no refund is ever asked for.
+// Take decides by one word: it returns the theoretical arrival time after a cost
+// that is admitted at now, or false and the same word. Where no refund is ever
+// asked for, that suits an atomic compare-and-swap.
 func (m *Machine) Take(tat clock.Mark, cost uint32, now clock.Mark) (clock.Mark, bool) {
-	need := time.Duration(cost) * m.interval
-	switch {
-	case cost > m.burst:
+	if cost == 0 {
+		return tat, true
+	}
+	if cost > m.burst {
 		return tat, false
-	case tat <= now:
-		return now.Add(need), cost == 0 || now != clock.Never // where nothing could be taken
-	case tat == clock.Never || tat.Sub(now) > m.fill-need:
-		return tat, cost == 0 // a debt that reaches the end of the line has no known size
 	}
-	return tat.Add(need), true
-}
-
-// Enter is the Acquire of a step that admits, without its words; false, and
-// nothing changed, when Step is to be asked.
-func (m *Machine) Enter(s *State, cost uint32, now clock.Mark) (reducer.Permit, bool) {
-	tat, ok := m.Take(s.TAT, cost, now)
-	if !ok || cost == 0 {
-		return reducer.Permit{}, false
+	need := time.Duration(cost) * m.interval
+	earliest := tat.Add(need - m.fill)
+	if now < earliest || now == clock.Never { // at the end of the line nothing could be taken
+		return tat, false
 	}
-	s.TAT = tat
-	return reducer.Permit{Generation: s.Refunded, ID: uint64(tat), Mark: now}, true
+	return max(tat, now).Add(need), true
 }
 
 // Turn returns the least mark from now on at which the cost is admitted if
 // nothing else happens, clock.Never for a cost above the capacity.
-func (m *Machine) Turn(s *State, cost uint32, now clock.Mark) clock.Mark {
-	return m.turn(max(s.TAT, now), uint64(cost), cost, now)
+func (m *Machine) Turn(tat clock.Mark, cost uint32, now clock.Mark) clock.Mark {
+	return m.TurnAfter(tat, 0, cost, now)
 }
 
 // TurnAfter is Turn behind waiters that ask for ahead permits in all.
-func (m *Machine) TurnAfter(s *State, ahead uint64, cost uint32, now clock.Mark) (clock.Mark, bool) {
-	return m.turn(max(s.TAT, now), ahead+uint64(cost), cost, now), true
-}
-
-func (m *Machine) turn(tat clock.Mark, permits uint64, cost uint32, now clock.Mark) clock.Mark {
-	if cost > m.burst {
-		return clock.Never
-	}
+func (m *Machine) TurnAfter(tat clock.Mark, ahead uint64, cost uint32, now clock.Mark) clock.Mark {
 	if cost == 0 {
 		return now
 	}
-	hi, lo := bits.Mul64(uint64(m.interval), permits)
+	if cost > m.burst {
+		return clock.Never
+	}
+	hi, lo := bits.Mul64(uint64(m.interval), ahead+uint64(cost))
 	if hi != 0 || lo > 1<<63-1 {
 		return clock.Never
 	}
-	return max(now, tat.Add(time.Duration(lo)-m.fill))
+	return max(now, max(tat, now).Add(time.Duration(lo)-m.fill))
+}
+
+// Reserve takes a cost whose turn is to come: it returns the theoretical arrival
+// time after it.
+func (m *Machine) Reserve(tat clock.Mark, cost uint32, now clock.Mark) clock.Mark {
+	return m.after(max(tat, now), uint64(cost))
 }
 
 // Free returns the whole permits that are free at now.
-func (m *Machine) Free(s *State, now clock.Mark) uint32 {
-	if s.TAT <= now {
+func (m *Machine) Free(tat, now clock.Mark) uint32 {
+	if tat <= now {
 		return m.burst
 	}
-	debt := s.TAT.Sub(now)
-	if s.TAT == clock.Never || debt >= m.fill {
+	debt := tat.Sub(now)
+	if tat == clock.Never || debt >= m.fill {
 		return 0
 	}
 	return uint32((m.fill - debt) / m.interval)
 }
 
-// carried is what a bucket begins with that took over another algorithm's
-// permits: no permit of a bucket before that can be younger.
-const carried = 1 << 63
+// Drain returns the theoretical arrival time of a bucket whose free permits are
+// given up at now.
+func (m *Machine) Drain(tat, now clock.Mark) clock.Mark { return max(tat, now.Add(m.fill)) }
 
-// Carry returns a bucket that has free permits at now, at most its burst.
-func (m *Machine) Carry(free uint32, now clock.Mark) State {
-	return State{Refunded: carried, TAT: now.Add(time.Duration(m.burst-min(free, m.burst)) * m.interval)}
+// Carry returns the theoretical arrival time of a bucket that has free permits
+// at now, at most its burst.
+func (m *Machine) Carry(free uint32, now clock.Mark) clock.Mark {
+	return m.after(now, uint64(m.burst-min(free, m.burst)))
+}
+
+// after returns the mark so many intervals after another one.
+func (m *Machine) after(mark clock.Mark, intervals uint64) clock.Mark {
+	hi, lo := bits.Mul64(uint64(m.interval), intervals)
+	if hi != 0 || lo > 1<<63-1 {
+		return clock.Never
+	}
+	return mark.Add(time.Duration(lo))
 }
 
 // Adopt takes over the state of a bucket with another configuration: its whole
-// free permits, at most the new burst. Permits of before can be refunded at
-// this very mark alone. An equal configuration changes nothing.
+// free permits, at most the new burst, or its debt in whole permits. An older
+// permit can be refunded at this very mark alone. An equal configuration changes
+// nothing.
 func (m *Machine) Adopt(s State, from *Machine, now clock.Mark) State {
 	if *m == *from {
 		return s
 	}
-	next := m.Carry(from.Free(&s, now), now)
-	next.Refunded = s.Refunded + uint64(max(0, s.TAT.Sub(now)))
+	next := State{TAT: m.Carry(from.Free(s.TAT, now), now), Refunded: s.Refunded + uint64(max(0, s.TAT.Sub(now)))}
+	if debt := s.TAT.Sub(now) - from.fill; debt > 0 {
+		next.TAT = m.after(now, uint64(m.burst)+(uint64(debt)-1)/uint64(from.interval)+1)
+	}
 	return next
 }
 
-// Reduce implements reducer.Machine.
-func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
-	answer := m.Step(&s, a, now, nil)
-	return s, reducer.Effects{Answer: answer}
-}
-
-// Step implements reducer.Cell. Nothing happens to others than the caller.
-func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Out) reducer.Answer {
-	switch a.Kind {
-	case reducer.Acquire, reducer.TryAcquire:
-		tat, ok := m.Take(s.TAT, a.Cost, now)
-		if !ok {
-			return m.refuse(s, a.Cost, now)
-		}
-		if a.Cost > 0 {
-			s.TAT = tat
-		}
-		return m.permit(s, now)
-	case reducer.Peek:
-		answer := m.permit(s, now)
-		if _, ok := m.Take(s.TAT, a.Cost, now); !ok {
-			answer = m.refuse(s, a.Cost, now)
-		}
-		answer.Free = m.Free(s, now)
-		return answer
-	case reducer.Reserve:
-		at := m.Turn(s, a.Cost, now)
-		if at > a.Mark || at == clock.Never {
-			return m.refuse(s, a.Cost, now)
-		}
-		s.TAT = max(s.TAT, now).Add(time.Duration(a.Cost) * m.interval)
-		return m.permit(s, now)
-	case reducer.Cancel:
-		return m.refund(s, a, now)
-	case reducer.Commit, reducer.Release:
-		return reducer.Answer{Verdict: reducer.Done}
-	case reducer.Drain:
-		s.TAT = max(s.TAT, now.Add(m.fill))
-		return reducer.Answer{Verdict: reducer.Done}
-	case reducer.Reset:
-		// Permits of before must find that all they took was given back.
-		*s = State{TAT: now, Refunded: s.Refunded + uint64(max(0, s.TAT.Sub(now)))}
-		return reducer.Answer{Verdict: reducer.Done}
-	}
-	return reducer.Answer{}
-}
-
-func (m *Machine) permit(s *State, now clock.Mark) reducer.Answer {
-	return reducer.Admitted(reducer.Permit{Generation: s.Refunded, ID: uint64(s.TAT), Mark: now})
-}
-
-func (m *Machine) refuse(s *State, cost uint32, now clock.Mark) reducer.Answer {
-	if cost > m.burst {
-		return reducer.Rejected(reducer.ReasonCapacity, clock.Never)
-	}
-	return reducer.Rejected(reducer.ReasonRate, m.Turn(s, cost, now))
-}
-
-// ReadyAt returns the mark from which a reserved permit may be used.
-func (m *Machine) ReadyAt(p reducer.Permit) clock.Mark {
-	return max(p.Mark, clock.Mark(p.ID).Add(-m.fill))
-}
-
-// refund gives back what a permit took as far as nobody has built on it. At
-// the mark of the grant that is all of it. Later it is what has not yet
-// refilled since, less what others gave back (their refunds moved the bucket
-// back too). While reservations lie ahead, it is no more than what none of the
-// later ones stands on.
-func (m *Machine) refund(s *State, a reducer.Action, now clock.Mark) reducer.Answer {
-	hi, lo := bits.Mul64(uint64(m.interval), uint64(a.Cost))
-	if a.Cost == 0 || hi != 0 || lo > uint64(MaxFill) {
-		return reducer.Answer{}
+// Refund gives back cost permits of a permit that was granted at the mark, with
+// the record, as far as nobody has built on it. At the mark of the grant that is
+// all of it. Later it is what has not yet refilled since, less what others gave
+// back (their refunds moved the bucket back too). While reservations lie ahead,
+// it is no more than what none of the later ones stands on. It returns false,
+// and the same state, when nothing comes back.
+func (m *Machine) Refund(s State, record uint64, granted clock.Mark, cost uint32, now clock.Mark) (State, bool) {
+	hi, lo := bits.Mul64(uint64(m.interval), uint64(cost))
+	if cost == 0 || hi != 0 || lo > uint64(MaxFill) || s.TAT == clock.Never { // a debt that reaches the end of the line has no known size
+		return s, false
 	}
 	took := time.Duration(lo)
-	granted := clock.Mark(a.ID)
-	since := time.Duration(s.Refunded - a.Generation)
-	if granted < a.Mark || since < 0 {
-		return reducer.Answer{} // of another algorithm, which the limiter had before
+	ahead := int64(s.Potential() - record) // what others have taken since
+	if ahead < 0 {
+		return s, false
 	}
-	if now == a.Mark && s.TAT == granted && since == 0 {
+	if now == granted && ahead == 0 {
 		s.TAT = s.TAT.Add(-took)
-		return reducer.Answer{Verdict: reducer.Done}
+		return s, true
 	}
+	// Without what others took since, the bucket would be full at this mark.
+	full := s.TAT.Add(-time.Duration(ahead))
 	back := took
-	if now != a.Mark {
-		back = min(took, granted.Add(-since).Sub(now))
+	if now != granted {
+		back = min(took, full.Sub(now))
 	}
 	if s.TAT.Sub(now) > m.fill {
-		back = min(back, took-s.TAT.Sub(granted.Add(-since)))
+		back = min(back, took-time.Duration(ahead))
 	}
 	if back <= 0 {
-		return reducer.Answer{}
+		return s, false
 	}
 	s.TAT = s.TAT.Add(-back)
 	s.Refunded += uint64(back)
-	return reducer.Answer{Verdict: reducer.Done}
+	return s, true
 }
 
-// NextWake implements reducer.Machine: a bucket refills by itself.
-func (m *Machine) NextWake(State) (clock.Mark, bool) { return clock.Never, false }
-
-// Clone implements reducer.Cell.
-func (m *Machine) Clone(s State) State { return s }
-
-// Shift implements reducer.Cell.
-func (m *Machine) Shift(s State, by time.Duration) State {
-	m.Move(&s, by)
-	return s
+// Charge takes permits that were used without having been asked for. The bucket
+// goes into debt for what it does not have.
+func (m *Machine) Charge(tat clock.Mark, permits uint64, now clock.Mark) clock.Mark {
+	return m.after(max(tat, now), permits)
 }
 
-// Move is Shift in place.
-func (m *Machine) Move(s *State, by time.Duration) { s.TAT = s.TAT.Add(by) }
-
-// Fresh reports a full bucket. A permit must not outlive the state that it
-// came from: whoever holds one keeps the state.
-func (m *Machine) Fresh(s State, now clock.Mark) bool { return s.TAT <= now }
-
-// AppendText implements reducer.Cell, as in "free 3/10".
-func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
+// AppendText appends the bucket at now for people, as in "free 3/10".
+func (m *Machine) AppendText(dst []byte, tat, now clock.Mark) []byte {
 	dst = append(dst, "free "...)
-	dst = strconv.AppendUint(dst, uint64(m.Free(&s, now)), 10)
+	dst = strconv.AppendUint(dst, uint64(m.Free(tat, now)), 10)
 	dst = append(dst, '/')
 	return strconv.AppendUint(dst, uint64(m.burst), 10)
 }

@@ -188,7 +188,11 @@ func (r *runner[S]) exact(t *testing.T, where string, a reducer.Action, answer r
 		when := max(at.Add(-early), r.now)
 		var out reducer.Out
 		r.until(&s, when, &out)
-		refused := r.cell.Step(&s, a, when, &out).Verdict == reducer.Reject
+		again := a
+		if deadline := a.Deadline(); deadline != clock.Never {
+			again = a.WithDeadline(deadline.Add(when.Sub(r.now)))
+		}
+		refused := r.cell.Step(&s, again, when, &out).Verdict == reducer.Reject
 		if refused != (when < at) {
 			t.Fatalf("%s: L2: told to retry at %v, and at %v refused: %v", where, at, when, refused)
 		}

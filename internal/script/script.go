@@ -22,8 +22,9 @@ type Spec[S any] struct {
 	Adopt func(s S, from, to reducer.Cell[S], now clock.Mark, out *reducer.Out) S
 	// Modes are the names of what a transition leads to.
 	Modes []string
-	// Permit says more of a permit that was reserved. nil for nothing.
-	Permit func(reducer.Cell[S], reducer.Permit) string
+	// Permit says more of a permit that the action has just reserved. nil for
+	// nothing.
+	Permit func(c reducer.Cell[S], s S, a reducer.Action, now clock.Mark) string
 }
 
 // Run runs all scripts of a folder.
@@ -151,7 +152,7 @@ func (r *runner[S]) run(t *testing.T, d *datadriven.TestData) string {
 // action makes the action of a line. What was had for the id is what it is about,
 // and marks are moved by offset.
 func (r *runner[S]) action(a *Args, verb string, had got, id uint64, offset time.Duration) reducer.Action {
-	for kind := reducer.Acquire; kind <= reducer.Reset; kind++ {
+	for kind := reducer.Acquire; kind <= reducer.Configure; kind++ {
 		if kind.String() != verb {
 			continue
 		}
@@ -169,6 +170,9 @@ func (r *runner[S]) details(a *Args, action *reducer.Action, had got, id uint64,
 	case reducer.Acquire, reducer.TryAcquire, reducer.Peek, reducer.Reserve:
 		action.Cost = a.Count32("cost", 1)
 		action.Permit = reducer.Permit{ID: id, Mark: a.Mark("until", 0).Add(offset)}
+		if a.Has("deadline") {
+			*action = action.WithDeadline(a.Mark("deadline", 0).Add(offset))
+		}
 	case reducer.Leave, reducer.Expire:
 		action.ID = id
 		if known {
@@ -184,6 +188,9 @@ func (r *runner[S]) details(a *Args, action *reducer.Action, had got, id uint64,
 			action.Permit = had.permit
 		}
 		action.Cost = a.Count32("cost", had.cost)
+		if action.Kind == reducer.Settle {
+			action.Value = a.Count("used", 0)
+		}
 		if action.Kind == reducer.Record {
 			if a.Has("began") {
 				action.Mark = a.Mark("began", 0).Add(offset)

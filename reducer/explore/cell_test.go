@@ -15,7 +15,6 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
-	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/internal/script"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/reducer/explore"
@@ -35,17 +34,8 @@ func kinds(all ...reducer.Kind) (list []reducer.Action) {
 	return list
 }
 
-type (
-	buckets = limiter.State[tokenbucket.State]
-)
-
-func makeBucket(a *script.Args) (reducer.Cell[buckets], error) {
-	count, period := a.Rate("rate")
-	c, err := tokenbucket.New(tokenbucket.Config{Count: count, Period: period, Burst: a.Count32("burst", 0)})
-	if err != nil {
-		return nil, err
-	}
-	return limiter.New[tokenbucket.State](c, limiter.Waiting{Wait: a.Duration("wait", 0), Queue: a.Count32("queue", 0)})
+func makeBucket(a *script.Args) (reducer.Cell[limiter.State], error) {
+	return limiter.New(script.Limit(a, limiter.TokenBucket))
 }
 
 func makePlaces(a *script.Args) (reducer.Cell[bulkhead.State], error) {
@@ -132,13 +122,13 @@ func TestScripts(t *testing.T) {
 	})
 	t.Run("limiter", func(t *testing.T) {
 		const settings = "rate=1/3ns burst=2 wait=4ns queue=2"
-		u := explore.Use[buckets]{
+		u := explore.Use[limiter.State]{
 			Cell: must(makeBucket(script.NewArgs(t, "", settings))), New: settings, Callers: 3, Memory: 5,
 			Alphabet: append(kinds(reducer.Acquire, reducer.Cancel, reducer.Leave, reducer.Tick, reducer.Serve, reducer.Drain),
 				reducer.Action{Kind: reducer.Acquire, Cost: 2}, reducer.Action{Kind: reducer.Acquire, Cost: 3}, reducer.Action{Kind: reducer.Peek},
 				reducer.Action{Kind: reducer.Cancel, Cost: 2}, reducer.Action{Kind: reducer.Reserve, Cost: 1, Permit: reducer.Permit{Mark: 5}}),
 		}
-		runs(t, scripts(t, u, 3, 199), script.Spec[buckets]{New: makeBucket})
+		runs(t, scripts(t, u, 3, 199), script.Spec[limiter.State]{New: makeBucket})
 	})
 }
 
@@ -258,8 +248,8 @@ func TestBooks(t *testing.T) {
 // Who has no books is granted all the same, and what is over is forgotten where
 // nobody comes late.
 func TestForgetful(t *testing.T) {
-	cell := must(tokenbucket.New(tokenbucket.Config{Count: 1, Period: 3, Burst: 2}))
-	m := must(explore.ForCell(explore.Use[tokenbucket.State]{Cell: cell, Alphabet: kinds(reducer.Acquire, reducer.Cancel), Memory: 2}))
+	cell := must(limiter.New(limiter.Config{Count: 1, Period: 3, Burst: 2}))
+	m := must(explore.ForCell(explore.Use[limiter.State]{Cell: cell, Alphabet: kinds(reducer.Acquire, reducer.Cancel), Memory: 2}))
 	if deeds := m.Actions(nil, m.Machine.Init(0), 0); len(deeds) != 1 || deeds[0].Caller != 0 {
 		t.Errorf("%v", deeds)
 	}
@@ -271,7 +261,7 @@ func TestForgetful(t *testing.T) {
 	if len(room.Recent) != 1 {
 		t.Error("nobody's books, and something was taken out of them")
 	}
-	m = must(explore.ForCell(explore.Use[tokenbucket.State]{Cell: cell, Callers: 2, Alphabet: kinds(reducer.Acquire, reducer.Release), Memory: 2}))
+	m = must(explore.ForCell(explore.Use[limiter.State]{Cell: cell, Callers: 2, Alphabet: kinds(reducer.Acquire, reducer.Release), Memory: 2}))
 	room, _ = m.Machine.Reduce(m.Machine.Init(0), explore.Deed{Caller: 1, Action: kinds(reducer.Acquire)[0]}, 0)
 	key := m.Key(nil, room, 0)
 	if string(key) == string(m.Key(nil, room, 1)) || string(key) == string(m.Key(nil, m.Machine.Init(0), 0)) {
@@ -284,8 +274,8 @@ func TestForgetful(t *testing.T) {
 }
 
 func TestUses(t *testing.T) {
-	cell := must(tokenbucket.New(tokenbucket.Config{Count: 1, Period: 3}))
-	for want, u := range map[string]explore.Use[tokenbucket.State]{
+	cell := must(limiter.New(limiter.Config{Count: 1, Period: 3}))
+	for want, u := range map[string]explore.Use[limiter.State]{
 		"no cell":            {},
 		"callers: found 65;": {Cell: cell, Callers: 65},
 		"callers: found -1;": {Cell: cell, Callers: -1},

@@ -1,6 +1,7 @@
 package queue
 
 import (
+	"cmp"
 	"errors"
 	"slices"
 	"time"
@@ -10,130 +11,100 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// none is the link that leads nowhere; links count from 1.
-const none = 0
-
-// slotBits of a ticket hold the slot, the others a serial number, so that the
-// ticket of a waiter that left is never another's. The number begins anew after
-// 2^44 waiters.
-const (
-	slotBits   = 20
-	slotMask   = 1<<slotBits - 1
-	serialMask = 1<<(64-slotBits) - 1
-)
-
-// Waiter is who waits.
+// Waiter is a caller in the queue.
 type Waiter struct {
 	Caller uint64
-	Ticket uint64 // 0 when the slot is free
-	Ends   clock.Mark
+	// Ticket is the number of the waiter: greater than those of all before it.
+	Ticket uint64
+	Ends   clock.Mark // of the wait; clock.Never for none
 	Cost   uint32
-
-	before, behind uint32 // by arrival; behind links free slots
-	later, sooner  uint32 // by the end of the wait
 }
 
-// Queue is a value whose slots are shared by copies until Clone. The waiters
-// that it returns stand in it: they are read before the queue next changes.
+// Queue is a value whose memory is shared by copies until Clone. The waiters that
+// it returns are read before the queue next changes.
 type Queue struct {
-	slots       []Waiter
-	serial      uint64
-	cost        uint64
-	length      uint32
-	front, back uint32 // oldest and newest
-	first, last uint32 // soonest and latest end
-	free        uint32
+	buffer []Waiter
+	head   int // of the waiters in the buffer
+	serial uint64
+	cost   uint64
+	// byEnd has the tickets in the order in which the waits end, nil while that is
+	// the order of arrival.
+	byEnd []uint64
 }
+
+func (q *Queue) waiters() []Waiter { return q.buffer[q.head:] }
 
 // Len returns how many wait.
-func (q *Queue) Len() uint32 { return q.length }
+func (q *Queue) Len() uint32 { return uint32(len(q.buffer) - q.head) }
 
 // Cost returns the sum of what the waiters ask for.
 func (q *Queue) Cost() uint64 { return q.cost }
 
+// Tickets returns how many tickets were given so far.
+func (q *Queue) Tickets() uint64 { return q.serial }
+
 // Clone returns a queue that shares no memory with q.
 func (q Queue) Clone() Queue {
-	q.slots = slices.Clone(q.slots)
+	q.buffer, q.head = slices.Clone(q.waiters()), 0
+	q.byEnd = slices.Clone(q.byEnd)
 	return q
 }
 
 // Shift moves the ends of all waits.
 func (q *Queue) Shift(by time.Duration) {
-	for i := range q.slots {
-		if w := &q.slots[i]; w.Ticket != 0 {
-			w.Ends = w.Ends.Add(by)
-		}
+	for i := range q.waiters() {
+		w := q.At(i)
+		w.Ends = w.Ends.Add(by)
 	}
 }
 
 // Push appends a waiter and returns its ticket.
-func (q *Queue) Push(caller uint64, cost uint32, ends clock.Mark) uint64 {
-	at := q.free
-	if at == none {
-		q.slots = append(q.slots, Waiter{})
-		at = uint32(len(q.slots))
-	} else {
-		q.free = q.slots[at-1].behind
+func (q *Queue) Push(caller uint64, cost uint32, ends clock.Mark) (ticket uint64) {
+	if last := q.Back(); last != nil && (q.byEnd != nil || last.Ends > ends) {
+		q.order()
+		at, _ := slices.BinarySearchFunc(q.byEnd, ends, func(ticket uint64, ends clock.Mark) int {
+			if q.Find(ticket).Ends > ends {
+				return 1
+			}
+			return -1
+		})
+		q.byEnd = slices.Insert(q.byEnd, at, q.serial+1)
 	}
-	q.serial = (q.serial + 1) & serialMask
-	w := &q.slots[at-1]
-	*w = Waiter{Caller: caller, Ticket: q.serial<<slotBits | uint64(at), Ends: ends, Cost: cost, before: q.back}
-	*q.behind(q.back) = at
-	q.back = at
-	q.linkEnd(at)
-	q.length++
+	if len(q.buffer) == cap(q.buffer) && q.head > len(q.buffer)/2 {
+		q.buffer, q.head = q.buffer[:copy(q.buffer, q.waiters())], 0
+	}
+	q.serial++
+	q.buffer = append(q.buffer, Waiter{Caller: caller, Ticket: q.serial, Ends: ends, Cost: cost})
 	q.cost += uint64(cost)
-	return w.Ticket
+	return q.serial
 }
 
-// linkEnd walks back from the latest end; with one wait for all, that is one look.
-func (q *Queue) linkEnd(at uint32) {
-	w := &q.slots[at-1]
-	next, prev := uint32(none), q.last
-	for prev != none && q.slots[prev-1].Ends > w.Ends {
-		next, prev = prev, q.slots[prev-1].sooner
+// order makes byEnd.
+func (q *Queue) order() {
+	if q.byEnd != nil {
+		return
 	}
-	w.sooner, w.later = prev, next
-	*q.later(prev), *q.sooner(next) = at, at
+	q.byEnd = make([]uint64, 0, q.Len()+1)
+	for i := range q.waiters() {
+		q.byEnd = append(q.byEnd, q.At(i).Ticket)
+	}
+	slices.SortStableFunc(q.byEnd, func(a, b uint64) int { return cmp.Compare(q.Find(a).Ends, q.Find(b).Ends) })
 }
 
-// behind returns the link to who came after a slot, that of none to the front;
-// before, later and sooner are the like.
-func (q *Queue) behind(at uint32) *uint32 {
-	if at == none {
-		return &q.front
+// Index returns the place of the waiter with the ticket, the oldest having 0.
+func (q *Queue) Index(ticket uint64) (i int, found bool) {
+	if w := q.Front(); w != nil && w.Ticket == ticket {
+		return 0, true
 	}
-	return &q.slots[at-1].behind
-}
-
-func (q *Queue) before(at uint32) *uint32 {
-	if at == none {
-		return &q.back
-	}
-	return &q.slots[at-1].before
-}
-
-func (q *Queue) later(at uint32) *uint32 {
-	if at == none {
-		return &q.first
-	}
-	return &q.slots[at-1].later
-}
-
-func (q *Queue) sooner(at uint32) *uint32 {
-	if at == none {
-		return &q.last
-	}
-	return &q.slots[at-1].sooner
+	return slices.BinarySearchFunc(q.waiters(), ticket, func(w Waiter, ticket uint64) int { return cmp.Compare(w.Ticket, ticket) })
 }
 
 // Find returns the waiter with the ticket, nil for none.
 func (q *Queue) Find(ticket uint64) *Waiter {
-	at := uint32(ticket & slotMask)
-	if at == none || int(at) > len(q.slots) || q.slots[at-1].Ticket != ticket {
-		return nil
+	if i, found := q.Index(ticket); found {
+		return q.At(i)
 	}
-	return &q.slots[at-1]
+	return nil
 }
 
 // Remove takes the waiter with the ticket out. It returns false for none.
@@ -148,52 +119,83 @@ func (q *Queue) Remove(ticket uint64) bool {
 
 // Take takes a waiter out and returns its caller.
 func (q *Queue) Take(w *Waiter) (caller uint64) {
-	*q.behind(w.before), *q.before(w.behind) = w.behind, w.before
-	*q.later(w.sooner), *q.sooner(w.later) = w.later, w.sooner
-	caller, at := w.Caller, uint32(w.Ticket&slotMask)
-	q.length--
+	caller = w.Caller
 	q.cost -= uint64(w.Cost)
-	*w = Waiter{behind: q.free}
-	q.free = at
+	if q.byEnd != nil {
+		at := slices.Index(q.byEnd, w.Ticket)
+		q.byEnd = slices.Delete(q.byEnd, at, at+1)
+	}
+	i, _ := q.Index(w.Ticket)
+	if all := q.waiters(); i < len(all)/2 {
+		copy(all[1:], all[:i])
+		q.head++
+	} else {
+		copy(all[i:], all[i+1:])
+		q.buffer = q.buffer[:len(q.buffer)-1]
+	}
+	if q.Len() == 0 {
+		q.buffer, q.head, q.byEnd = q.keep(), 0, nil
+	}
 	return caller
 }
 
-// Drop takes a waiter out and tells of it.
+// keepWaiters is how many waiters' room an empty queue keeps.
+const keepWaiters = 16
+
+func (q *Queue) keep() []Waiter {
+	if cap(q.buffer) > keepWaiters {
+		return nil
+	}
+	return q.buffer[:0]
+}
+
+// Drop takes a waiter out and tells its caller why.
 func (q *Queue) Drop(w *Waiter, why reducer.Reason, out *reducer.Out) {
 	*out = append(*out, reducer.Effect{Kind: reducer.Drop, Reason: why, Caller: q.Take(w)})
 }
 
 // DropTo drops the oldest waiters until no more than keep are left.
 func (q *Queue) DropTo(keep uint32, why reducer.Reason, out *reducer.Out) {
-	for q.length > keep {
+	for q.Len() > keep {
 		q.Drop(q.Front(), why, out)
 	}
 }
 
+// At returns the waiter at a place, the oldest having 0.
+func (q *Queue) At(i int) *Waiter { return &q.buffer[q.head+i] }
+
 // Front returns the oldest waiter, nil for none.
-func (q *Queue) Front() *Waiter { return q.at(q.front) }
-
-// Back returns the newest waiter, nil for none.
-func (q *Queue) Back() *Waiter { return q.at(q.back) }
-
-// Behind returns who came after w, nil for nobody.
-func (q *Queue) Behind(w *Waiter) *Waiter { return q.at(w.behind) }
-
-// Before returns who came before w, nil for nobody.
-func (q *Queue) Before(w *Waiter) *Waiter { return q.at(w.before) }
-
-// Soonest returns the waiter whose wait ends first, nil for none.
-func (q *Queue) Soonest() *Waiter { return q.at(q.first) }
-
-// Later returns the waiter whose wait ends after w's, nil for none.
-func (q *Queue) Later(w *Waiter) *Waiter { return q.at(w.later) }
-
-func (q *Queue) at(i uint32) *Waiter {
-	if i == none {
+func (q *Queue) Front() *Waiter {
+	if q.Len() == 0 {
 		return nil
 	}
-	return &q.slots[i-1]
+	return q.At(0)
 }
+
+// Back returns the newest waiter, nil for none.
+func (q *Queue) Back() *Waiter {
+	if q.Len() == 0 {
+		return nil
+	}
+	return &q.buffer[len(q.buffer)-1]
+}
+
+// Ending returns the waiter whose wait is the i-th to end, nil for none.
+func (q *Queue) Ending(i int) *Waiter {
+	switch {
+	case i >= int(q.Len()):
+		return nil
+	case q.byEnd != nil:
+		return q.Find(q.byEnd[i])
+	}
+	return q.At(i)
+}
+
+// Soonest returns the waiter whose wait ends first, nil for none.
+func (q *Queue) Soonest() *Waiter { return q.Ending(0) }
+
+// InOrder reports whether waits end in the order of arrival.
+func (q *Queue) InOrder() bool { return q.byEnd == nil }
 
 // EndsAt returns the mark at which the first wait ends, clock.Never for none.
 func (q *Queue) EndsAt() clock.Mark {
@@ -203,82 +205,76 @@ func (q *Queue) EndsAt() clock.Mark {
 	return clock.Never
 }
 
-// slotSize is the length of an encoded slot.
-const slotSize = 3*8 + 5*4
+// waiterSize is the least length of an encoded waiter.
+const waiterSize = 4
 
-// Code codes the queue: its slots as they are, since tickets name them. Who
+// Code codes the queue: how many tickets were given, and if any were, how many
+// wait, and each of them: its caller, its ticket after that of the
+// waiter before, the end of its wait after that of the waiter before, its cost. Who
 // reads closes the coder and calls Check.
 func (q *Queue) Code(c *wire.Coder) {
-	c.U64(&q.serial)
-	for _, link := range [...]*uint32{&q.front, &q.back, &q.first, &q.last, &q.free} {
-		c.U32(link)
+	c.Uvarint(&q.serial)
+	if q.serial == 0 {
+		return
 	}
-	n := c.Len(len(q.slots), slotSize)
+	n := uint64(q.Len())
+	c.Uvarint(&n)
 	if c.Reads() {
-		q.slots = make([]Waiter, n)
+		if n > uint64(c.Left()/waiterSize) {
+			c.Fail(errQueue)
+			return
+		}
+		q.buffer = make([]Waiter, n)
 	}
-	for i := range q.slots {
-		w := &q.slots[i]
-		c.U64(&w.Caller)
-		c.U64(&w.Ticket)
-		c.Mark(&w.Ends)
-		for _, v := range [...]*uint32{&w.Cost, &w.before, &w.behind, &w.later, &w.sooner} {
-			c.U32(v)
+	ticket, ends := uint64(0), clock.Mark(0)
+	for i := range q.waiters() {
+		w := q.At(i)
+		c.Uvarint(&w.Caller)
+		step, cost := w.Ticket-ticket, uint64(w.Cost)
+		c.Uvarint(&step)
+		ends = codeEnds(c, ends, w.Ends)
+		c.Uvarint(&cost)
+		if !c.Reads() {
+			ticket = w.Ticket
+			continue
 		}
-		if c.Reads() && w.Ticket != 0 {
-			q.length++
-			q.cost += uint64(w.Cost)
+		if step == 0 || step > q.serial-ticket || cost > 1<<32-1 {
+			c.Fail(errQueue)
+			return
 		}
+		ticket += step
+		w.Ticket, w.Ends, w.Cost = ticket, ends, uint32(cost)
+		q.cost += cost
+		if i > 0 && ends < q.At(i-1).Ends {
+			q.byEnd = []uint64{}
+		}
+	}
+	if q.byEnd != nil {
+		q.byEnd = nil
+		q.order()
 	}
 }
 
-var (
-	errLinks  = errors.New("queue: the links do not lead through its waiters")
-	errSerial = errors.New("queue: a serial number that no ticket holds")
-)
+// codeEnds codes the end of a wait as what it has more than the one before it, or
+// less: the sign is in the lowest bit.
+func codeEnds(c *wire.Coder, before, ends clock.Mark) clock.Mark {
+	more := int64(ends - before) // wraps around
+	word := uint64(more)<<1 ^ uint64(more>>63)
+	c.Uvarint(&word)
+	return before + (clock.Mark(word>>1) ^ -clock.Mark(word&1))
+}
 
-// Check returns an error when the links are not two lists of all waiters and
-// one of all free slots.
+var errQueue = errors.New("queue: tickets out of order or never given, or a length that is not there")
+
+// Check returns an error when the tickets are not in order, or one was not given.
 func (q *Queue) Check() error {
-	if q.serial > serialMask {
-		return errSerial
-	}
-	if len(q.slots) > slotMask || !q.linked() {
-		return errLinks
+	ticket := uint64(0)
+	for i := range q.waiters() {
+		w := q.At(i)
+		if w.Ticket <= ticket || w.Ticket > q.serial {
+			return errQueue
+		}
+		ticket = w.Ticket
 	}
 	return nil
-}
-
-func (q *Queue) linked() bool {
-	seen := uint32(0)
-	prev := uint32(none)
-	for at := q.front; at != none; at = q.slots[at-1].behind {
-		if uint64(at) > uint64(len(q.slots)) || seen > q.length || q.slots[at-1].before != prev || q.slots[at-1].Ticket&slotMask != uint64(at) {
-			return false
-		}
-		seen, prev = seen+1, at
-	}
-	if seen != q.length || q.back != prev {
-		return false
-	}
-	seen, prev = 0, none
-	for at := q.first; at != none; at = q.slots[at-1].later {
-		if uint64(at) > uint64(len(q.slots)) || seen > q.length || q.slots[at-1].sooner != prev || q.slots[at-1].Ticket == 0 {
-			return false
-		}
-		if prev != none && q.slots[prev-1].Ends > q.slots[at-1].Ends {
-			return false
-		}
-		seen, prev = seen+1, at
-	}
-	if seen != q.length || q.last != prev {
-		return false
-	}
-	for at := q.free; at != none; at = q.slots[at-1].behind {
-		if uint64(at) > uint64(len(q.slots)) || int(seen) > len(q.slots) || q.slots[at-1].Ticket != 0 {
-			return false
-		}
-		seen++
-	}
-	return int(seen) == len(q.slots)
 }

@@ -1,4 +1,4 @@
-package queue
+package queue_test
 
 import (
 	"bytes"
@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/queue"
 	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/internal/script"
 	"github.com/sluice-go/sluice/reducer"
@@ -21,7 +22,7 @@ import (
 // waiters by arrival and by the ends of their waits.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
-		var q Queue
+		var q queue.Queue
 		tickets := map[uint64]uint64{}
 		datadriven.RunTest(t, path, func(t *testing.T, d *datadriven.TestData) string {
 			var out strings.Builder
@@ -45,35 +46,30 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-func arrivals(q *Queue) []uint64 {
+func arrivals(q *queue.Queue) []uint64 {
 	callers := []uint64{}
-	for w := q.Front(); w != nil; w = q.Behind(w) {
-		callers = append(callers, w.Caller)
+	for i := range int(q.Len()) {
+		callers = append(callers, q.At(i).Caller)
 	}
 	return callers
 }
 
-func ends(q *Queue) []uint64 {
+func ends(q *queue.Queue) []uint64 {
 	callers := []uint64{}
-	for w := q.Soonest(); w != nil; w = q.Later(w) {
-		callers = append(callers, w.Caller)
+	for i := 0; q.Ending(i) != nil; i++ {
+		callers = append(callers, q.Ending(i).Caller)
 	}
 	return callers
 }
 
-// consistent checks the queue, its way backwards, and its encoding.
-func consistent(t *testing.T, q *Queue) {
+// consistent checks the queue, its ends, and its encoding.
+func consistent(t *testing.T, q *queue.Queue) {
 	t.Helper()
 	if err := q.Check(); err != nil {
 		t.Fatal(err)
 	}
-	backwards := []uint64{}
-	for w := q.Back(); w != nil; w = q.Before(w) {
-		backwards = append(backwards, w.Caller)
-	}
-	slices.Reverse(backwards)
-	if !slices.Equal(backwards, arrivals(q)) || len(backwards) != int(q.Len()) {
-		t.Fatalf("forwards %v, backwards %v, length %d", arrivals(q), backwards, q.Len())
+	if n := int(q.Len()); n > 0 && (q.Front() != q.At(0) || q.Back() != q.At(n-1)) || n == 0 && (q.Front() != nil || q.Back() != nil) {
+		t.Fatalf("of %d waiters the oldest is %v, the newest %v", n, q.Front(), q.Back())
 	}
 	encoded := written(q)
 	again, err := read(encoded)
@@ -85,20 +81,23 @@ func consistent(t *testing.T, q *Queue) {
 	}
 }
 
-func written(q *Queue) []byte {
+func written(q *queue.Queue) []byte {
 	c := wire.Writer(nil, 'Q', 0)
 	q.Code(&c)
 	return c.Bytes()
 }
 
-func read(src []byte) (*Queue, error) {
-	var q Queue
+func read(src []byte) (*queue.Queue, error) {
+	var q queue.Queue
 	c := wire.Reader(src, 'Q', 0)
 	q.Code(&c)
 	if err := c.Close(); err != nil {
 		return nil, err
 	}
-	return &q, q.Check()
+	if err := q.Check(); err != nil {
+		return nil, wire.Broken(err)
+	}
+	return &q, nil
 }
 
 // Any history keeps the two orders of a plain list.
@@ -106,13 +105,13 @@ func TestAgainstAList(t *testing.T) {
 	const seed = 11
 	r := rand.New(rand.NewPCG(seed, 0))
 	for run := range 200 {
-		var q Queue
-		var list []Waiter // by arrival
+		var q queue.Queue
+		var list []queue.Waiter // by arrival
 		var gone []uint64
 		for n := range uint64(100) {
 			switch {
 			case r.IntN(3) > 0 && len(list) < 20:
-				w := Waiter{Caller: n, Cost: r.Uint32N(5), Ends: clock.Mark(r.IntN(10))}
+				w := queue.Waiter{Caller: n, Cost: r.Uint32N(5), Ends: clock.Mark(r.IntN(10))}
 				w.Ticket = q.Push(w.Caller, w.Cost, w.Ends)
 				if slices.Contains(gone, w.Ticket) || w.Ticket == 0 {
 					t.Fatalf("seed %d, run %d: a ticket was given twice", seed, run)
@@ -137,7 +136,7 @@ func TestAgainstAList(t *testing.T) {
 	}
 }
 
-func compare(t *testing.T, q *Queue, list []Waiter) {
+func compare(t *testing.T, q *queue.Queue, list []queue.Waiter) {
 	t.Helper()
 	consistent(t, q)
 	callers, cost := []uint64{}, uint64(0)
@@ -146,7 +145,7 @@ func compare(t *testing.T, q *Queue, list []Waiter) {
 		cost += uint64(w.Cost)
 	}
 	byEnd := slices.Clone(list)
-	slices.SortStableFunc(byEnd, func(a, b Waiter) int { return int(a.Ends - b.Ends) })
+	slices.SortStableFunc(byEnd, func(a, b queue.Waiter) int { return int(a.Ends - b.Ends) })
 	inOrder := []uint64{}
 	for _, w := range byEnd {
 		inOrder = append(inOrder, w.Caller)
@@ -158,7 +157,7 @@ func compare(t *testing.T, q *Queue, list []Waiter) {
 
 // A clone shares nothing.
 func TestClone(t *testing.T) {
-	var q Queue
+	var q queue.Queue
 	ticket := q.Push(1, 1, 5)
 	q.Push(2, 1, 3)
 	c := q.Clone()
@@ -169,31 +168,55 @@ func TestClone(t *testing.T) {
 	}
 }
 
-// Links that lead in circles, away, or past a waiter do not pass.
-func TestCheckFindsBrokenLinks(t *testing.T) {
-	var whole Queue
+// Tickets out of order, that were never given, or twice do not pass, nor do more
+// waiters than there are bytes for.
+func TestDecoderFindsBrokenQueues(t *testing.T) {
+	var whole queue.Queue
 	for id := range uint64(4) {
 		whole.Push(id, 1, clock.Mark(10-id))
 	}
-	whole.Take(whole.Behind(&whole.slots[0]))
+	whole.Take(whole.At(1))
 	encoded := written(&whole)
 	passed := 0
-	for i := 2 * 8; i < len(encoded); i++ {
-		for _, to := range []byte{0, 1, 2, 3, 4, 5, 0x80, 0xff} {
+	for i := wire.HeaderSize; i < len(encoded); i++ {
+		for to := range 256 {
 			broken := bytes.Clone(encoded)
-			broken[i] = to
+			broken[i] = byte(to)
 			q, err := read(broken)
 			if err != nil {
+				if !errors.Is(err, reducer.ErrEncoding) {
+					t.Fatal(err)
+				}
 				continue
 			}
 			passed++
+			if !bytes.Equal(broken, written(q)) {
+				t.Fatalf("byte %d of %x: encoded again it is %x", i, broken, written(q))
+			}
 			consistent(t, q)
 		}
 	}
 	if passed == 0 {
 		t.Error("nothing passed, not even a changed caller")
 	}
-	if _, err := read(encoded[:20]); !errors.Is(err, reducer.ErrEncoding) {
-		t.Errorf("cut short: %v", err)
+	for n := range encoded {
+		if _, err := read(encoded[:n]); !errors.Is(err, reducer.ErrEncoding) {
+			t.Errorf("cut short at %d: %v", n, err)
+		}
+	}
+}
+
+// What is encoded is the size of who waits, not of who has waited (G20).
+func TestShrinks(t *testing.T) {
+	var q queue.Queue
+	for id := range uint64(10_000) {
+		q.Push(id, 1, clock.Mark(id))
+	}
+	long := len(written(&q))
+	q.DropTo(1, reducer.ReasonFull, new(reducer.Out))
+	one := len(written(&q))
+	q.Take(q.Front())
+	if empty := len(written(&q)); long > 6*10_000 || one > 20 || empty > 10 {
+		t.Errorf("10,000 waiters take %d bytes, one of them %d, none %d", long, one, empty)
 	}
 }

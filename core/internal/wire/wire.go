@@ -90,6 +90,9 @@ func (d Digest) Add(word uint64) Digest {
 // Reads reports whether fields are read.
 func (c *Coder) Reads() bool { return c.reads }
 
+// Left returns how many bytes a reader has not yet read.
+func (c *Coder) Left() int { return len(c.bytes) }
+
 // Bytes returns what was appended.
 func (c *Coder) Bytes() []byte { return c.bytes }
 
@@ -161,6 +164,31 @@ func (c *Coder) U64(v *uint64) {
 	*v = 0
 	if src := c.take(8); len(src) > 0 {
 		*v = binary.LittleEndian.Uint64(src)
+	}
+}
+
+// Uvarint codes a number in as few bytes as it needs, 7 bits in each. One that is
+// written in more is refused, so that every number has one form.
+func (c *Coder) Uvarint(v *uint64) {
+	if !c.reads {
+		c.bytes = binary.AppendUvarint(c.bytes, *v)
+		return
+	}
+	number, n := binary.Uvarint(c.bytes)
+	if n <= 0 || n > 1 && c.bytes[n-1] == 0 {
+		*v = 0
+		c.take(1 << 63)
+		return
+	}
+	*v = number
+	c.take(uint64(n))
+}
+
+// Fail makes a reader refuse what it reads, for the reason. An error before it
+// counts.
+func (c *Coder) Fail(why error) {
+	if c.err == nil {
+		c.err, c.bytes = Broken(why), nil
 	}
 }
 

@@ -125,3 +125,27 @@ func TestDigest(t *testing.T) {
 		seen[d] = true
 	}
 }
+
+// A number has one form; longer ones of it, and those cut short, are refused.
+func TestUvarint(t *testing.T) {
+	for _, v := range []uint64{0, 1, 127, 128, 1 << 32, 1<<64 - 1} {
+		w := Writer(nil, 'X', 7)
+		w.Uvarint(&v)
+		encoded := w.Bytes()
+		decode := func(src []byte) (got uint64, err error) {
+			r := Reader(src, 'X', 7)
+			r.Uvarint(&got)
+			return got, r.Close()
+		}
+		if got, err := decode(encoded); got != v || err != nil {
+			t.Errorf("%d is read as %d, %v", v, got, err)
+		}
+		last := len(encoded) - 1
+		longer := append(bytes.Clone(encoded[:last]), encoded[last]|0x80, 0)
+		for _, wrong := range [][]byte{longer, encoded[:last]} {
+			if got, err := decode(wrong); got != 0 || !errors.Is(err, reducer.ErrEncoding) {
+				t.Errorf("%x is read as %d, %v", wrong, got, err)
+			}
+		}
+	}
+}

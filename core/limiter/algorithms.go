@@ -1,0 +1,393 @@
+package limiter
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/fixedwindow"
+	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/leakybucket"
+	"github.com/sluice-go/sluice/core/slidingcounter"
+	"github.com/sluice-go/sluice/core/slidinglog"
+	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// algorithm is the arithmetic of the configured algorithm; the field of that one
+// is set. A switch costs less than an interface, also in size.
+type algorithm struct {
+	kind    Algorithm
+	bucket  tokenbucket.Machine
+	window  fixedwindow.Machine
+	counter slidingcounter.Machine
+	log     slidinglog.Machine
+	leaky   leakybucket.Machine
+}
+
+func newAlgorithm(c *Config) (algorithm, error) {
+	a := algorithm{kind: c.Algorithm}
+	if c.Burst != 0 && c.Algorithm != TokenBucket {
+		return a, reducer.BadCount("burst", uint64(c.Burst), "token-bucket alone has a burst")
+	}
+	var err error
+	switch c.Algorithm {
+	case TokenBucket:
+		err = set(&a.bucket)(tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.Burst}))
+	case FixedWindow:
+		err = set(&a.window)(fixedwindow.New(fixedwindow.Config{Count: c.Count, Period: c.Period}))
+	case SlidingCounter:
+		err = set(&a.counter)(slidingcounter.New(slidingcounter.Config{Count: c.Count, Period: c.Period}))
+	case SlidingLog:
+		err = set(&a.log)(slidinglog.New(slidinglog.Config{Count: c.Count, Period: c.Period}))
+	case LeakyBucket:
+		err = set(&a.leaky)(leakybucket.New(leakybucket.Config{Count: c.Count, Period: c.Period}))
+	default:
+		err = reducer.BadCount("algorithm", uint64(c.Algorithm), "TokenBucket, FixedWindow, SlidingCounter, SlidingLog or LeakyBucket")
+	}
+	return a, err
+}
+
+// set stores what a constructor returns.
+func set[M any](to *M) func(*M, error) error {
+	return func(m *M, err error) error {
+		if err == nil {
+			*to = *m
+		}
+		return err
+	}
+}
+
+// digest sums up the settings that the bytes of a state need: those by which a
+// count is read. Fixed windows and logs keep marks alone, which mean the same
+// under any rate.
+func (a *algorithm) digest() uint32 {
+	d := wire.NewDigest.Add(uint64(a.kind))
+	switch a.kind {
+	case TokenBucket:
+		d = d.Add(uint64(a.bucket.Interval())).Add(uint64(a.bucket.Capacity()))
+	case SlidingCounter:
+		d = d.Add(uint64(a.counter.Period()))
+	case LeakyBucket:
+		d = d.Add(uint64(a.leaky.Interval()))
+	}
+	return uint32(d)
+}
+
+// capacity returns the greatest cost that can ever be admitted.
+func (a *algorithm) capacity() uint32 {
+	switch a.kind {
+	case TokenBucket:
+		return a.bucket.Capacity()
+	case FixedWindow:
+		return a.window.Capacity()
+	case SlidingCounter:
+		return a.counter.Capacity()
+	case SlidingLog:
+		return a.log.Capacity()
+	}
+	return a.leaky.Capacity()
+}
+
+// begin returns the count of a limiter that begins at now.
+func (a *algorithm) begin(now clock.Mark) count {
+	c := count{generation: 1}
+	if a.kind == TokenBucket || a.kind == LeakyBucket {
+		c.mark = now
+	}
+	return c
+}
+
+// turn returns the least mark from now on at which the cost is admitted if
+// nothing else happens, clock.Never for a cost above the capacity.
+func (a *algorithm) turn(c *count, cost uint32, now clock.Mark) clock.Mark {
+	switch a.kind {
+	case TokenBucket:
+		return a.bucket.Turn(c.mark, cost, now)
+	case FixedWindow:
+		return a.window.Turn(c.window(), cost, now)
+	case SlidingCounter:
+		return a.counter.Turn(c.counter(), cost, now)
+	case SlidingLog:
+		return a.log.Turn(c.log, cost, now)
+	}
+	return a.leaky.Turn(c.mark, cost, now)
+}
+
+// turnAfter is turn behind waiters that ask for ahead permits in all, where there
+// is a closed form.
+func (a *algorithm) turnAfter(c *count, ahead uint64, cost uint32, now clock.Mark) (at clock.Mark, ok bool) {
+	switch a.kind {
+	case TokenBucket:
+		return a.bucket.TurnAfter(c.mark, ahead, cost, now), true
+	case LeakyBucket:
+		return a.leaky.TurnAfter(c.mark, ahead, cost, now), true
+	}
+	return clock.Never, false
+}
+
+// take takes a cost that is admitted at now; else it returns false and changes
+// nothing.
+func (a *algorithm) take(c *count, cost uint32, now clock.Mark) (ok bool) {
+	switch a.kind {
+	case TokenBucket:
+		c.mark, ok = a.bucket.Take(c.mark, cost, now)
+	case FixedWindow:
+		var w fixedwindow.State
+		if w, ok = a.window.Take(c.window(), cost, now); ok {
+			c.setWindow(w)
+		}
+	case SlidingCounter:
+		var s slidingcounter.State
+		if s, ok = a.counter.Take(c.counter(), cost, now); ok {
+			c.setCounter(s)
+		}
+	case SlidingLog:
+		if cost == 0 {
+			return true
+		}
+		ok = a.log.Take(c.ownEntries(), cost, now)
+	default:
+		c.mark, ok = a.leaky.Take(c.mark, cost, now)
+	}
+	return ok
+}
+
+// reserve takes a cost for use at the latest at a mark. Windows and logs have
+// nothing to reserve from that is not free now.
+func (a *algorithm) reserve(c *count, cost uint32, latest, now clock.Mark) bool {
+	if at := a.turn(c, cost, now); at > latest || at == clock.Never {
+		return false
+	}
+	switch a.kind {
+	case TokenBucket:
+		c.mark = a.bucket.Reserve(c.mark, cost, now)
+	case LeakyBucket:
+		c.mark = a.leaky.Reserve(c.mark, cost, now)
+	default:
+		return a.take(c, cost, now)
+	}
+	return true
+}
+
+// readyAt returns the mark from which the permit that was just granted may be used.
+func (a *algorithm) readyAt(c *count, cost uint32, now clock.Mark) clock.Mark {
+	switch a.kind {
+	case TokenBucket:
+		now = max(now, c.mark.Add(-a.bucket.Fill()))
+	case LeakyBucket:
+		now = max(now, c.mark.Add(-time.Duration(cost)*a.leaky.Interval()))
+	}
+	return now
+}
+
+// permit returns the record of what was just taken.
+func (a *algorithm) permit(c *count, now clock.Mark) reducer.Permit {
+	p := reducer.Permit{Generation: c.generation, Mark: now}
+	switch a.kind {
+	case TokenBucket:
+		p.ID = c.bucket().Potential()
+	case SlidingLog:
+		p.ID = uint64(a.log.Record(now))
+	case LeakyBucket:
+		p.ID = uint64(c.mark)
+	}
+	return p
+}
+
+// refund gives back cost permits of a permit. It returns false, and changes
+// nothing, when nothing comes back.
+func (a *algorithm) refund(c *count, p *reducer.Permit, cost uint32, now clock.Mark) (ok bool) {
+	switch a.kind {
+	case FixedWindow:
+		var w fixedwindow.State
+		if w, ok = a.window.Refund(c.window(), p.Generation, cost, now); ok {
+			c.setWindow(w)
+		}
+		return ok
+	case SlidingCounter:
+		var s slidingcounter.State
+		if s, ok = a.counter.Refund(c.counter(), p.Generation, p.Mark, cost, now); ok {
+			c.setCounter(s)
+		}
+		return ok
+	}
+	if p.Generation != c.generation {
+		return false
+	}
+	switch a.kind {
+	case TokenBucket:
+		var b tokenbucket.State
+		if b, ok = a.bucket.Refund(c.bucket(), p.ID, p.Mark, cost, now); ok {
+			c.setBucket(b)
+		}
+	case SlidingLog:
+		ok = a.log.Refund(c.log, clock.Mark(p.ID), cost, now)
+	case LeakyBucket:
+		c.mark, ok = a.leaky.Refund(c.mark, clock.Mark(p.ID), cost, now)
+	}
+	return ok
+}
+
+// charge takes permits that were used without having been asked for.
+func (a *algorithm) charge(c *count, permits uint64, now clock.Mark) {
+	switch a.kind {
+	case TokenBucket:
+		c.mark = a.bucket.Charge(c.mark, permits, now)
+	case FixedWindow:
+		c.setWindow(a.window.Charge(c.window(), permits, now))
+	case SlidingCounter:
+		c.setCounter(a.counter.Charge(c.counter(), permits, now))
+	case SlidingLog:
+		a.log.Charge(c.ownEntries(), permits, now)
+	case LeakyBucket:
+		c.mark = a.leaky.Charge(c.mark, permits, now)
+	}
+}
+
+// free returns the whole permits that are free at now.
+func (a *algorithm) free(c *count, now clock.Mark) uint32 {
+	switch a.kind {
+	case TokenBucket:
+		return a.bucket.Free(c.mark, now)
+	case FixedWindow:
+		return a.window.Free(c.window(), now)
+	case SlidingCounter:
+		return a.counter.Free(c.counter(), now)
+	case SlidingLog:
+		return a.log.Free(c.log, now)
+	}
+	return a.leaky.Free(c.mark, now)
+}
+
+// drain gives up what is free at now.
+func (a *algorithm) drain(c *count, now clock.Mark) {
+	switch a.kind {
+	case TokenBucket:
+		c.mark = a.bucket.Drain(c.mark, now)
+	case FixedWindow:
+		c.setWindow(a.window.Drain(c.window(), now))
+	case SlidingCounter:
+		c.setCounter(a.counter.Drain(c.counter(), now))
+	case SlidingLog:
+		a.log.Drain(c.ownEntries(), now)
+	case LeakyBucket:
+		c.mark = a.leaky.Drain(c.mark, now)
+	}
+}
+
+// carry returns the count of a limiter that has free permits at now, at most its
+// capacity, and whose earlier permits mean nothing.
+func (a *algorithm) carry(old *count, free uint32, now clock.Mark) count {
+	c := a.begin(now)
+	c.generation = old.generation
+	c.void()
+	switch a.kind {
+	case TokenBucket:
+		c.mark = a.bucket.Carry(free, now)
+	case FixedWindow:
+		c.setWindow(a.window.Carry(c.window(), free, now))
+	case SlidingCounter:
+		c.setCounter(a.counter.Carry(c.counter(), free, now))
+	case SlidingLog:
+		a.log.Carry(c.ownEntries(), free, now)
+	case LeakyBucket:
+		c.mark = a.leaky.Carry(free, now)
+	}
+	return c
+}
+
+// adopt returns a count that carries on the one of another configuration.
+func (a *algorithm) adopt(c *count, from *algorithm, now clock.Mark) count {
+	if a.kind != from.kind {
+		return a.carry(c, from.free(c, now), now)
+	}
+	next := *c
+	switch a.kind {
+	case TokenBucket:
+		next.setBucket(a.bucket.Adopt(c.bucket(), &from.bucket, now))
+	case SlidingCounter:
+		next.setCounter(a.counter.Adopt(c.counter(), &from.counter, now))
+	case LeakyBucket:
+		next.mark = a.leaky.Adopt(c.mark, &from.leaky, now)
+	}
+	return next
+}
+
+// fresh reports that the count cannot be told from a new one.
+func (a *algorithm) fresh(c *count, now clock.Mark) bool {
+	switch a.kind {
+	case FixedWindow:
+		return a.window.Fresh(c.window(), now)
+	case SlidingCounter:
+		return a.counter.Fresh(c.counter(), now)
+	case SlidingLog:
+		return a.log.Fresh(c.log, now)
+	}
+	return c.mark <= now
+}
+
+// move moves the count along the line of marks.
+func (a *algorithm) move(c *count, by time.Duration) {
+	switch a.kind {
+	case TokenBucket, LeakyBucket:
+		c.mark = c.mark.Add(by)
+	case FixedWindow:
+		c.setWindow(a.window.Move(c.window(), by))
+	case SlidingCounter:
+		c.setCounter(a.counter.Move(c.counter(), by))
+	case SlidingLog:
+		c.log.Move(by)
+	}
+}
+
+// check returns an error when the count is none that the algorithm makes up to the
+// last mark.
+func (a *algorithm) check(c *count, last clock.Mark) error {
+	switch a.kind {
+	case FixedWindow:
+		return fixedwindow.Check(c.window(), last)
+	case SlidingCounter:
+		return slidingcounter.Check(c.counter(), last)
+	case SlidingLog:
+		return c.log.Check(last)
+	}
+	return nil
+}
+
+// code codes the fields that the algorithm uses.
+func (a *algorithm) code(w *wire.Coder, c *count) {
+	switch a.kind {
+	case TokenBucket:
+		w.Mark(&c.mark)
+		w.U64(&c.span)
+	case FixedWindow:
+		w.Mark(&c.mark)
+		w.U64(&c.span)
+		w.U32(&c.used)
+	case SlidingCounter:
+		w.Mark(&c.mark)
+		w.U64(&c.span)
+		w.U32(&c.previous)
+		w.U32(&c.used)
+		w.U8(&c.idle)
+		w.U8(&c.undone)
+	case SlidingLog:
+		c.ownEntries().Code(w)
+	case LeakyBucket:
+		w.Mark(&c.mark)
+	}
+}
+
+func (a *algorithm) appendText(dst []byte, c *count, now clock.Mark) []byte {
+	switch a.kind {
+	case TokenBucket:
+		return a.bucket.AppendText(dst, c.mark, now)
+	case FixedWindow:
+		return a.window.AppendText(dst, c.window(), now)
+	case SlidingCounter:
+		return a.counter.AppendText(dst, c.counter(), now)
+	case SlidingLog:
+		return a.log.AppendText(dst, c.log, now)
+	}
+	return a.leaky.AppendText(dst, c.mark, now)
+}
