@@ -7,6 +7,7 @@ import (
 	"hash/fnv"
 	"math"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -207,15 +208,16 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// The digest is FNV-1a: that of the empty bulkhead's encoding, checked against
-// the standard library's.
+// The digest is FNV-1a: that of the empty bulkhead's encoding without the digest of
+// its configuration, checked against the standard library's.
 func TestDigest(t *testing.T) {
 	m, err := bulkhead.New(bulkhead.Config{Concurrent: 1})
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := fnv.New64a()
-	h.Write(m.AppendState(nil, m.Init(5)))
+	encoded := m.AppendState(nil, m.Init(5))
+	h.Write(slices.Delete(encoded, 2, 6))
 	if got := reducer.Digest(m, m.Init(5)); got != h.Sum64() {
 		t.Errorf("digest %x, want %x", got, h.Sum64())
 	}
