@@ -146,7 +146,7 @@ func (l *log) done(at int64) {
 func (l *log) someID(running bool) string {
 	var ids []string
 	for _, c := range l.engine.Live() {
-		if c.Running || !running {
+		if len(c.Running) > 0 || !running {
 			ids = append(ids, c.ID)
 		}
 	}
@@ -162,7 +162,7 @@ func (l *log) someID(running bool) string {
 // running reports whether any attempt runs.
 func (l *log) running() bool {
 	for _, c := range l.engine.Live() {
-		if c.Running {
+		if len(c.Running) > 0 {
 			return true
 		}
 	}
