@@ -1,0 +1,459 @@
+package oracle
+
+import (
+	"testing"
+
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+)
+
+// perTen returns a budget that grants n in ten seconds.
+func perTen(n uint32) budget.Config {
+	return budget.Config{MinimumCount: n, MinimumPeriod: 10 * second, Window: 10 * second}
+}
+
+func TestHedgeClock(t *testing.T) {
+	two := hedgeStep(hedge.Config{After: second, Max: 2})
+	run(t, []script{
+		{name: "after each admission, at most max", steps: []pipeline.Step{two},
+			log: "0s call 1\n 9s done 1 ignore attempt=3",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				2s 1 hedge 3 hedge
+				2s 1 admit 3
+				9s 1 cancel 1
+				9s 1 cancel 2
+				9s 1 end ignore 3 3`},
+		{name: "only while the latest attempt runs", steps: []pipeline.Step{two},
+			log: "0s call 1\n 1.5s done 1 throttle attempt=2\n 9s done 1 fail",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				1.5s 1 failed 2 throttle
+				9s 1 end fail 2`},
+		{name: "whatever becomes of the earlier ones", steps: []pipeline.Step{two},
+			log: "0s call 1\n 1.5s done 1 fail\n 2s done 1 fail attempt=2\n 2s done 1 ok",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				1.5s 1 failed 1 fail
+				2s 1 hedge 3 hedge
+				2s 1 admit 3
+				2s 1 failed 2 fail
+				2s 1 end ok 3 3`},
+		{name: "an attempt that waits starts no clock",
+			steps: []pipeline.Step{two, bulkheadStep(bulkhead.Config{Concurrent: 2, Queue: 3})},
+			log:   "0s call 1\n 0s call 2\n 3s done 1 fail\n 3.5s done 2 fail\n 5s cancel 1",
+			want: `0s 1 admit 1
+				0s 2 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 wait 2 bulkhead
+				1s 2 hedge 2 hedge
+				1s 2 wait 2 bulkhead
+				3s 1 failed 1 fail
+				3s 1 admit 2
+				3.5s 2 failed 1 fail
+				3.5s 2 admit 2
+				4s 1 hedge 3 hedge
+				4s 1 wait 3 bulkhead
+				4.5s 2 hedge 3 hedge
+				4.5s 2 wait 3 bulkhead
+				5s 1 end cancel 2
+				5s 2 admit 3`},
+		{name: "a dropped one is followed by none", steps: []pipeline.Step{two, bulkheadStep(bulkhead.Config{Concurrent: 1})},
+			log: "0s call 1\n 5s done 1 ok",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 drop 2 bulkhead full
+				5s 1 end ok 1 1`},
+		{name: "parallel starts them one after another",
+			steps: []pipeline.Step{hedgeStep(hedge.Config{Parallel: true, Max: 2}), limitStep(queued(1, second, 1, 0))},
+			log:   "0s call 1\n 0s call 2\n 1s done 1 fail\n 2s done 1 ok",
+			want: `0s 1 admit 1
+				0s 1 hedge 2 hedge
+				0s 1 wait 2 limit 1s
+				0s 1 hedge 3 hedge
+				0s 1 drop 3 limit full
+				0s 2 reject limit full 1s
+				1s 1 admit 2
+				1s 1 failed 1 fail
+				2s 1 end ok 2 2`},
+		{name: "with the retries in the order of calls", steps: []pipeline.Step{retryStep(2, second), two},
+			log: "0s call 1\n 0s call 2\n 0s call 3\n 0s done 2 fail\n 1s tick",
+			want: `0s 1 admit 1
+				0s 2 admit 1
+				0s 3 admit 1
+				0s 2 retry 1 fail 1s
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				1s 2 admit 2
+				1s 3 hedge 2 hedge
+				1s 3 admit 2`},
+		{name: "ends come first", steps: []pipeline.Step{two},
+			log: "0s call 1 deadline=1s\n 2s tick",
+			want: `0s 1 admit 1
+				1s 1 timeout 1 deadline
+				1s 1 end timeout 1`},
+		{name: "a percentile of the last durations",
+			steps: []pipeline.Step{hedgeStep(hedge.Config{Percentile: 500_000, Samples: 3, Minimum: 2})},
+			log: `0s call 1
+				9s done 1 ok
+				10s call 2
+				11s done 2 ok
+				20s call 3
+				22s done 3 fail
+				22s call 4
+				24s done 4 ok
+				30s call 5
+				31s done 5 ok
+				40s call 6
+				42s done 6 ok`, // 9s 1s; 9s 1s 1s (the hedge); 1s 1s 2s, of which 1s is in the middle
+			want: `0s 1 admit 1
+				9s 1 end ok 1 1
+				10s 2 admit 1
+				11s 2 end ok 1 1
+				20s 3 admit 1
+				21s 3 hedge 2 hedge
+				21s 3 admit 2
+				22s 3 failed 1 fail
+				22s 4 admit 1
+				23s 4 hedge 2 hedge
+				23s 4 admit 2
+				24s 4 cancel 2
+				24s 4 end ok 2 1
+				30s 5 admit 1
+				31s 5 end ok 1 1
+				40s 6 admit 1
+				41s 6 hedge 2 hedge
+				41s 6 admit 2
+				42s 6 cancel 2
+				42s 6 end ok 2 1`},
+		{name: "in shadow", steps: []pipeline.Step{shadow(two)},
+			log: "0s call 1\n 9s done 1 ok",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge shadow
+				9s 1 end ok 1 1`},
+		{name: "parallel in shadow", steps: []pipeline.Step{retryStep(2, second), shadow(hedgeStep(hedge.Config{Parallel: true, Max: 2}))},
+			log: "0s call 1\n 0s done 1 fail\n 1s done 1 ok",
+			want: `0s 1 admit 1
+				0s 1 hedge 2 hedge shadow
+				0s 1 hedge 3 hedge shadow
+				0s 1 retry 1 fail 1s
+				1s 1 admit 2
+				1s 1 hedge 3 hedge shadow
+				1s 1 hedge 4 hedge shadow
+				1s 1 end ok 2 2`},
+	})
+}
+
+func TestHedgeBudget(t *testing.T) {
+	own := hedgeStep(hedge.Config{After: second, Max: 3, Budgeted: true, Budget: perTen(1)})
+	budgeted := pipeline.Step{Config: retry.Config{Attempts: 2, Backoff: constant(second), Budgeted: true, Budget: perTen(1)}}
+	plain := hedgeStep(hedge.Config{After: second, Max: 3})
+	run(t, []script{
+		{name: "its own: not granted, none follows in the round", steps: []pipeline.Step{own},
+			log: "0s call 1\n 20s done 1 ok",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				20s 1 cancel 2
+				20s 1 end ok 2 1`},
+		{name: "the retry's, which counts hedges", steps: []pipeline.Step{budgeted, plain},
+			log: "0s call 1\n 1.5s done 1 fail attempt=2\n 2s done 1 fail",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				1.5s 1 failed 2 fail
+				2s 1 end fail 2 budget`},
+		{name: "its own leaves the retry's alone", steps: []pipeline.Step{budgeted, own},
+			log: "0s call 1\n 1.5s done 1 fail attempt=2\n 2s done 1 fail\n 4s done 1 fail",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				1.5s 1 failed 2 fail
+				2s 1 retry 1 fail 3s
+				3s 1 admit 3
+				4s 1 end fail 3 attempts`},
+		{name: "in shadow it takes nothing from the retry's", steps: []pipeline.Step{budgeted, shadow(plain)},
+			log: "0s call 1\n 2s done 1 fail\n 4s done 1 ok",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge shadow
+				2s 1 retry 1 fail 3s
+				3s 1 admit 2
+				4s 1 end ok 2 2`},
+		{name: "in shadow it takes from its own", steps: []pipeline.Step{shadow(own)},
+			log: "0s call 1\n 0s call 2\n 2s tick",
+			want: `0s 1 admit 1
+				0s 2 admit 1
+				1s 1 hedge 2 hedge shadow`},
+	})
+}
+
+func TestHedgeEnds(t *testing.T) {
+	quick := hedgeStep(hedge.Config{After: second, Max: 2})
+	places := func(n, queue uint32) pipeline.Step {
+		return bulkheadStep(bulkhead.Config{Concurrent: n, Queue: queue, Wait: 3 * second})
+	}
+	run(t, []script{
+		{name: "the winner's vote, and none of the losers", steps: []pipeline.Step{quick, breakerStep(one(5*second, 1))},
+			log: "0s call 1\n 1.5s done 1 ignore attempt=2\n 2s call 2\n 3.5s done 2 ok\n 3.5s call 3\n 3.5s done 3 fail\n 4s call 4",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				1.5s 1 cancel 1
+				1.5s 1 end ignore 2 2
+				2s 2 admit 1
+				3s 2 hedge 2 hedge
+				3s 2 admit 2
+				3.5s 2 cancel 2
+				3.5s 2 end ok 2 1
+				3.5s 3 admit 1
+				3.5s 3 end fail 1
+				4s 4 reject breaker open 4.5s`},
+		{name: "a failure votes at once, and the next attempt is dropped", steps: []pipeline.Step{quick, breakerStep(one(9*second, 1))},
+			log: "0s call 1\n 1.5s done 1 fail\n 3s done 1 ok",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				1.5s 1 failed 1 fail
+				2s 1 hedge 3 hedge
+				2s 1 drop 3 breaker open
+				3s 1 end ok 2 2`},
+		{name: "a loser that waits gets its permits back, one that ran does not",
+			steps: []pipeline.Step{quick, limitStep(limiter.Config{Algorithm: slidingLogs, Count: 3, Period: 100 * second}), places(2, 2)},
+			log:   "0s call 1\n 2.5s done 1 ok\n 3s call 2\n 3s done 2 ok\n 3s call 3",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				2s 1 hedge 3 hedge
+				2s 1 wait 3 bulkhead
+				2.5s 1 cancel 2
+				2.5s 1 cancel 3
+				2.5s 1 end ok 2 1
+				3s 2 admit 1
+				3s 2 end ok 1 1
+				3s 3 reject limit rate 1m37s`},
+		{name: "a breaker above sees the outcome of the round from its first admission",
+			steps: []pipeline.Step{breakerStep(slowOnly()), quick},
+			log:   "0s call 1\n 1.1s done 1 fail\n 3.5s done 1 ok\n 4s call 2",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				1.1s 1 failed 1 fail
+				2s 1 hedge 3 hedge
+				2s 1 admit 3
+				3.5s 1 cancel 3
+				3.5s 1 end ok 3 2
+				4s 2 reject breaker open 8.5s`},
+		{name: "the last failure decides, with the greatest retry-after of the round",
+			steps: []pipeline.Step{retryStep(2, second), breakerStep(one(5*second, 1)), quick},
+			log:   "0s call 1\n 1.5s done 1 fail after=3s\n 1.6s done 1 throttle after=2s\n 5s done 1 ok",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				1.5s 1 failed 1 fail
+				1.6s 1 retry 2 throttle 4.6s
+				4.6s 1 admit 3
+				5s 1 end ok 3 3`},
+		{name: "pushback if any said so", steps: []pipeline.Step{retryStep(2, second), quick}, marked: true,
+			log: "0s call 1\n 1.5s done 1 fail after=-1ns attempt=2\n 1.6s done 1 fail after=2s",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				1.5s 1 failed 2 fail
+				1.6s 1 end fail 2 pushback fallback`},
+		{name: "retry-after and pushback are of one round", steps: []pipeline.Step{retryStep(3, second), quick},
+			log: "0s call 1\n 0.5s done 1 fail after=3s\n 4s done 1 fail\n 5s done 1 ok",
+			want: `0s 1 admit 1
+				500ms 1 retry 1 fail 3.5s
+				3.5s 1 admit 2
+				4s 1 retry 2 fail 5s
+				5s 1 admit 3
+				5s 1 end ok 3 3`},
+		{name: "expired while another lives, and alone", steps: []pipeline.Step{quick, places(1, 2)},
+			log: "0s call 1\n 2s call 2\n 4.5s done 1 ok\n 5s tick",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 wait 2 bulkhead
+				2s 2 wait 1 bulkhead
+				4s 1 drop 2 bulkhead wait
+				4.5s 1 end ok 1 1
+				4.5s 2 admit 1`},
+		{name: "the last one expires", steps: []pipeline.Step{retryStep(3, second), quick, places(1, 2)}, marked: true,
+			log: "0s call 9 cost=0\n 0.2s cancel 9\n 0.2s call 1\n 0.3s call 2\n 1.3s done 1 fail\n 5s tick",
+			want: `0s 9 admit 1
+				200ms 9 end cancel 1
+				200ms 1 admit 1
+				300ms 2 wait 1 bulkhead
+				1.2s 1 hedge 2 hedge
+				1.2s 1 wait 2 bulkhead
+				1.3s 1 failed 1 fail
+				1.3s 2 admit 1
+				2.3s 2 hedge 2 hedge
+				2.3s 2 wait 2 bulkhead
+				4.2s 1 expire bulkhead wait fallback`},
+		{name: "done, renew and cancel", steps: []pipeline.Step{quick, bulkheadStep(bulkhead.Config{Concurrent: 3, Lease: 3 * second})},
+			log: "0s call 1\n 1.5s done 1 ok attempt=3\n 1.5s renew 1 attempt=9\n 2.5s renew 1 attempt=2\n 9s cancel 1\n 9s done 1 ok attempt=1",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				1.5s 1 stale
+				1.5s 1 stale
+				2s 1 hedge 3 hedge
+				2s 1 admit 3
+				3s 1 lapse 1 bulkhead
+				5s 1 lapse 3 bulkhead
+				5.5s 1 lapse 2 bulkhead
+				9s 1 end cancel 3
+				9s 1 stale`},
+		{name: "a lease above is renewed by any attempt, and named by the lowest",
+			steps: []pipeline.Step{bulkheadStep(bulkhead.Config{Concurrent: 1, Lease: 3 * second}), quick},
+			log:   "0s call 1\n 1.5s renew 1 attempt=2\n 2s done 1 fail attempt=1\n 9s done 1 ok",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				2s 1 hedge 3 hedge
+				2s 1 admit 3
+				2s 1 failed 1 fail
+				4.5s 1 lapse 2 bulkhead
+				9s 1 cancel 3
+				9s 1 end ok 3 2`},
+		{name: "limits between retry and hedge keep what a round took",
+			steps: []pipeline.Step{
+				retryStep(2, second), limitStep(limiter.Config{Count: 1, Period: 50 * second, Burst: 2}),
+				hedgeStep(hedge.Config{After: second}), places(1, 1),
+			},
+			log: "0s call 1\n 0s call 2\n 0s call 3\n 0.9s cancel 2\n 3s done 1 fail\n 3s call 4\n 3s cancel 1\n 3s call 5",
+			want: `0s 1 admit 1
+				0s 2 wait 1 bulkhead
+				0s 3 reject limit rate 50s
+				900ms 2 end cancel 0
+				1s 1 hedge 2 hedge
+				1s 1 wait 2 bulkhead
+				3s 1 failed 1 fail
+				3s 1 admit 2
+				3s 4 wait 1 bulkhead
+				3s 1 end cancel 2
+				3s 4 admit 1
+				3s 5 reject limit rate 47s`},
+	})
+}
+
+func TestHedgeTimeouts(t *testing.T) {
+	quick := hedgeStep(hedge.Config{After: second})
+	places := bulkheadStep(bulkhead.Config{Concurrent: 1, Queue: 1})
+	run(t, []script{
+		{name: "below, each attempt has its own", steps: []pipeline.Step{quick, timeoutStep(3 * second)},
+			log: "0s call 1\n 9s tick",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				3s 1 timeout 1 timeout
+				3s 1 failed 1 timeout
+				4s 1 timeout 2 timeout
+				4s 1 end timeout 2`},
+		{name: "below, while it waits", steps: []pipeline.Step{retryStep(2, second), quick, timeoutStep(3 * second), places},
+			log: "0s call 1\n 2.5s renew 1\n 2.9s done 1 fail\n 4s done 1 ok\n 5s call 2\n 5s call 3\n 9s tick", marked: true,
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 wait 2 bulkhead
+				2.9s 1 failed 1 fail
+				2.9s 1 admit 2
+				4s 1 timeout 2 timeout
+				4s 1 retry 2 timeout 5s
+				4s 1 stale
+				5s 1 admit 3
+				5s 2 wait 1 bulkhead
+				5s 3 reject bulkhead full fallback
+				6s 1 hedge 4 hedge
+				6s 1 drop 4 bulkhead full
+				8s 1 timeout 3 timeout
+				8s 1 end timeout 3 attempts fallback
+				8s 2 timeout 1 timeout
+				8s 2 end timeout 0 fallback`},
+		{name: "below, while it waits beside another", steps: []pipeline.Step{
+			quick, shadow(named("s", timeoutStep(2*second))), named("in", timeoutStep(4*second)), bulkheadStep(bulkhead.Config{Concurrent: 1, Queue: 1, Lease: 9 * second}),
+		},
+			log: "0s call 9 cost=0 deadline=8s\n 0s call 1\n 4s tick\n 5s done 9 ok attempt=1",
+			want: `0s 9 admit 1
+				0s 1 wait 1 bulkhead
+				1s 9 hedge 2 hedge
+				1s 9 drop 2 bulkhead full
+				2s 9 timeout 1 s shadow
+				2s 1 timeout 1 s shadow
+				4s 9 timeout 1 in
+				4s 9 end timeout 1
+				4s 1 timeout 1 in
+				4s 1 end timeout 0
+				5s 9 stale`},
+		{name: "above, all in one line, and one that waits does not vote",
+			steps: []pipeline.Step{timeoutStep(3 * second), quick, breakerStep(twoFailures()), places},
+			log:   "0s call 1\n 3s call 2\n 3s done 2 fail\n 3s call 3",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 wait 2 bulkhead
+				3s 1 timeout 1 timeout
+				3s 1 end timeout 1
+				3s 2 admit 1
+				3s 2 end fail 1
+				3s 3 reject breaker open 9s`},
+		{name: "above, two that run open the breaker",
+			steps: []pipeline.Step{timeoutStep(3 * second), quick, breakerStep(twoFailures())},
+			log:   "0s call 1\n 3s call 2",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				3s 1 timeout 1 timeout
+				3s 1 end timeout 2
+				3s 2 reject breaker open 9s`},
+		{name: "between retry and hedge it ends the round",
+			steps: []pipeline.Step{retryStep(2, second), timeoutStep(3 * second), breakerStep(one(1500*1e6, 1)), quick},
+			log:   "0s call 1\n 1.5s done 1 fail after=2s\n 4.5s call 2\n 5s tick",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				1.5s 1 failed 1 fail
+				3s 1 timeout 2 timeout
+				3s 1 retry 2 timeout 5s
+				4.5s 2 admit 1
+				5s 1 reject breaker probes 1.5s`},
+		{name: "above, while the attempts wait",
+			steps: []pipeline.Step{timeoutStep(5 * second), breakerStep(one(9*second, 1)), quick, bulkheadStep(bulkhead.Config{Concurrent: 1, Queue: 2})},
+			log:   "0s call 1\n 0.5s call 2\n 1.5s done 1 fail\n 5s call 3",
+			want: `0s 1 admit 1
+				500ms 2 wait 1 bulkhead
+				1s 1 hedge 2 hedge
+				1s 1 wait 2 bulkhead
+				1.5s 1 failed 1 fail
+				1.5s 2 admit 1
+				2.5s 2 hedge 2 hedge
+				2.5s 2 wait 2 bulkhead
+				5s 1 timeout 2 timeout
+				5s 1 end timeout 1
+				5s 3 wait 1 bulkhead`},
+		{name: "the outermost step first, then the lowest attempt",
+			steps: []pipeline.Step{hedgeStep(hedge.Config{Parallel: true}), timeoutStep(3 * second), timeoutStep(3 * second)},
+			log:   "0s call 1\n 3s tick",
+			want: `0s 1 admit 1
+				0s 1 hedge 2 hedge
+				0s 1 admit 2
+				3s 1 timeout 1 timeout
+				3s 1 failed 1 timeout
+				3s 1 timeout 2 timeout
+				3s 1 end timeout 2`},
+		{name: "a wait below is hopeless for the attempt alone",
+			steps: []pipeline.Step{timeoutStep(9 * second), quick, timeoutStep(2 * second), limitStep(limiter.Config{
+				Count: 1, Period: 5 * second, Burst: 1, Wait: 9 * second, Queue: 3,
+			})},
+			log: "0s call 1\n 1.5s done 1 ok",
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 drop 2 limit deadline
+				1.5s 1 end ok 1 1`},
+	})
+}
