@@ -14,12 +14,14 @@ import (
 // budget.
 type hedgeCell struct {
 	cfg     cfg.Config
-	samples []int64 // durations of the last attempts that ended ok
-	budget  *budgetCell
+	samples []int64     // durations of the last attempts that ended ok
+	budget  *budgetCell // nil without one of its own
 }
 
 func newHedge(c cfg.Config) *hedgeCell {
-	return &hedgeCell{cfg: c, budget: &budgetCell{cfg: c.Budget}}
+	h := &hedgeCell{}
+	h.configure(c)
+	return h
 }
 
 // hedgeConfig returns the settings of the plan's hedge step.
@@ -105,24 +107,26 @@ func (e *Engine) hedge(c *call) {
 
 // hedgeGranted asks the hedge's own budget, else that of the retry. Reading: in
 // shadow it takes from its own budget alone, for one of a retry that is not in
-// shadow would then grant fewer retries.
+// shadow would then grant fewer retries; nor does it use the retry's key. And a
+// call whose plan has a budget that was configured away since has none.
 func (e *Engine) hedgeGranted(c *call) bool {
 	h, r := c.plan.hedge, c.plan.retry
 	if c.hedgeConfig().Budgeted {
 		cell := c.use(h)
-		return cell == nil || cell.hedge.budget.grant(e.now)
+		return cell == nil || cell.hedge.budget == nil || cell.hedge.budget.grant(e.now)
 	}
 	if r < 0 || !pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step).Budgeted {
 		return true
 	}
-	cell := c.use(r)
-	if cell == nil {
-		return true
-	}
-	if c.plan.steps[h].Shadow {
+	if c.plan.steps[h].Shadow && !c.skips(r) {
+		cell := c.plan.steps[r].group.find(c.event)
+		if cell == nil {
+			cell = c.plan.steps[r].group.newCell()
+		}
 		return cell.budget.allows(e.now)
 	}
-	return cell.budget.grant(e.now)
+	cell := c.use(r)
+	return cell == nil || cell.budget.grant(e.now)
 }
 
 // startClock sets when a hedge follows the attempt, which was just admitted and
@@ -177,13 +181,14 @@ func (h *hedgeCell) trim() {
 // configure changes the settings. Reading: a budget begins anew unless there was
 // one; the samples stay.
 func (h *hedgeCell) configure(c cfg.Config) {
-	old := h.cfg
 	h.cfg = c
 	h.trim()
 	switch {
-	case c.Budgeted && !old.Budgeted:
+	case !c.Budgeted:
+		h.budget = nil
+	case h.budget == nil:
 		h.budget = &budgetCell{cfg: c.Budget}
-	case c.Budgeted:
+	default:
 		h.budget.configure(c.Budget)
 	}
 }

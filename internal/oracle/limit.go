@@ -12,8 +12,8 @@ type limitCell struct {
 
 // The algorithms after the sliding counter.
 const (
-	slidingLogs  = limiter.SlidingCounter + 1
-	leakyBuckets = slidingLogs + 1
+	SlidingLog  = limiter.SlidingCounter + 1
+	LeakyBucket = limiter.SlidingCounter + 2
 )
 
 // meter is one of the algorithms.
@@ -57,9 +57,9 @@ func newMeter(cfg limiter.Config) meter {
 		return &fixedWindow{cfg: cfg}
 	case limiter.SlidingCounter:
 		return &slidingCounter{cfg: cfg}
-	case slidingLogs:
+	case SlidingLog:
 		return &slidingLog{cfg: cfg}
-	case leakyBuckets:
+	case LeakyBucket:
 		return &leakyBucket{cfg: cfg}
 	}
 	return &tokenBucket{cfg: cfg}

@@ -130,7 +130,7 @@ func (e *Engine) countFirst(c *call) {
 		}
 	}
 	if c.plan.hedged() && c.hedgeConfig().Budgeted {
-		if cell := c.use(c.plan.hedge); cell != nil {
+		if cell := c.use(c.plan.hedge); cell != nil && cell.hedge.budget != nil {
 			cell.hedge.budget.first(e.now)
 		}
 	}

@@ -145,9 +145,9 @@ func TestBounds(t *testing.T) {
 			ok = boundedWindow(cfg, marks, taken)
 		case limiter.SlidingCounter:
 			ok = boundedCounter(cfg, marks, taken)
-		case slidingLogs:
+		case SlidingLog:
 			ok = boundedLog(cfg, marks, taken)
-		case leakyBuckets:
+		case LeakyBucket:
 			ok = spaced(cfg, marks, taken)
 		default:
 			t.Fatalf("algorithm %d", cfg.Algorithm)
