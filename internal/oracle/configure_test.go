@@ -80,9 +80,9 @@ func TestConfigureLimits(t *testing.T) {
 				17s 2 expire s2 capacity shadow
 				17s 2 expire s4 capacity`},
 		{name: "a sliding log counts on, for the duration of each admission",
-			steps: steps(limitStep(limiter.Config{Algorithm: SlidingLog, Count: 3, Period: 4 * second})),
+			steps: steps(limitStep(limiter.Config{Algorithm: limiter.SlidingLog, Count: 3, Period: 4 * second})),
 			later: [][]pipeline.Step{
-				steps(limitStep(limiter.Config{Algorithm: SlidingLog, Count: 2, Period: second})),
+				steps(limitStep(limiter.Config{Algorithm: limiter.SlidingLog, Count: 2, Period: second})),
 			},
 			log: "0s call 1\n 1s call 2 cost=2\n 2s configure\n 2s call 3\n 4s call 4\n 5s call 5\n 5s call 6\n 6s call 7",
 			want: `0s 1 admit 1
@@ -94,9 +94,9 @@ func TestConfigureLimits(t *testing.T) {
 				5s 6 admit 1
 				6s 7 admit 1`},
 		{name: "a leaky bucket keeps the mark of the next departure",
-			steps: steps(limitStep(limiter.Config{Algorithm: LeakyBucket, Count: 2, Period: 4 * second})),
+			steps: steps(limitStep(limiter.Config{Algorithm: limiter.LeakyBucket, Count: 2, Period: 4 * second})),
 			later: [][]pipeline.Step{
-				steps(limitStep(limiter.Config{Algorithm: LeakyBucket, Count: 4, Period: 4 * second})),
+				steps(limitStep(limiter.Config{Algorithm: limiter.LeakyBucket, Count: 4, Period: 4 * second})),
 			},
 			log: "0s call 1\n 1s configure\n 1s call 2\n 2s call 3\n 2s call 4\n 3s call 5",
 			want: `0s 1 admit 1
@@ -107,8 +107,8 @@ func TestConfigureLimits(t *testing.T) {
 				3s 5 admit 1`},
 		{name: "to and from a leaky bucket", steps: steps(limitStep(rate(3))),
 			later: [][]pipeline.Step{
-				steps(limitStep(limiter.Config{Algorithm: LeakyBucket, Count: 3, Period: 3 * second})),
-				steps(limitStep(limiter.Config{Algorithm: SlidingLog, Count: 5, Period: 2 * second})),
+				steps(limitStep(limiter.Config{Algorithm: limiter.LeakyBucket, Count: 3, Period: 3 * second})),
+				steps(limitStep(limiter.Config{Algorithm: limiter.SlidingLog, Count: 5, Period: 2 * second})),
 			},
 			log: "0s call 1\n 0s configure\n 0s call 2\n 1s call 3\n 1s configure\n 1s call 4\n 3s call 5 cost=5",
 			want: `0s 1 admit 1

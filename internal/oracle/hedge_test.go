@@ -225,7 +225,7 @@ func TestHedgeEnds(t *testing.T) {
 				2s 1 drop 3 breaker open
 				3s 1 end ok 2 2`},
 		{name: "a loser that waits gets its permits back, one that ran does not",
-			steps: []pipeline.Step{quick, limitStep(limiter.Config{Algorithm: SlidingLog, Count: 3, Period: 100 * second}), places(2, 2)},
+			steps: []pipeline.Step{quick, limitStep(limiter.Config{Algorithm: limiter.SlidingLog, Count: 3, Period: 100 * second}), places(2, 2)},
 			log:   "0s call 1\n 2.5s done 1 ok\n 3s call 2\n 3s done 2 ok\n 3s call 3",
 			want: `0s 1 admit 1
 				1s 1 hedge 2 hedge

@@ -10,12 +10,6 @@ type limitCell struct {
 	queue queue
 }
 
-// The algorithms after the sliding counter.
-const (
-	SlidingLog  = limiter.SlidingCounter + 1
-	LeakyBucket = limiter.SlidingCounter + 2
-)
-
 // meter is one of the algorithms.
 type meter interface {
 	// earliest returns the least mark, now or later, at which the cost, which
@@ -57,9 +51,9 @@ func newMeter(cfg limiter.Config) meter {
 		return &fixedWindow{cfg: cfg}
 	case limiter.SlidingCounter:
 		return &slidingCounter{cfg: cfg}
-	case SlidingLog:
+	case limiter.SlidingLog:
 		return &slidingLog{cfg: cfg}
-	case LeakyBucket:
+	case limiter.LeakyBucket:
 		return &leakyBucket{cfg: cfg}
 	}
 	return &tokenBucket{cfg: cfg}

@@ -12,7 +12,7 @@ func TestLimits(t *testing.T) {
 	gate := bulkheadStep(bulkhead.Config{Concurrent: 1, Queue: 5})
 	shut := bulkheadStep(bulkhead.Config{Concurrent: 1})
 	fixed := limitStep(limiter.Config{Algorithm: limiter.FixedWindow, Count: 2, Period: 10 * second})
-	leaky := limiter.Config{Algorithm: LeakyBucket, Count: 3, Period: 3 * second}
+	leaky := limiter.Config{Algorithm: limiter.LeakyBucket, Count: 3, Period: 3 * second}
 	sliding := limitStep(limiter.Config{Algorithm: limiter.SlidingCounter, Count: 4, Period: 10 * second})
 	run(t, []script{
 		{name: "the interval is rounded up", steps: []pipeline.Step{limitStep(limiter.Config{Count: 3, Period: second, Burst: 1})},
@@ -87,7 +87,7 @@ func TestLimits(t *testing.T) {
 				19s 3 admit 1
 				19s 4 reject limit rate 8s`},
 		{name: "a sliding log counts in [s, s + D)", steps: []pipeline.Step{
-			limitStep(limiter.Config{Algorithm: SlidingLog, Count: 3, Period: 10 * second}),
+			limitStep(limiter.Config{Algorithm: limiter.SlidingLog, Count: 3, Period: 10 * second}),
 		},
 			log: "0s call 1\n 4s call 2 cost=2\n 5s call 3\n 5s call 4 cost=2\n 5s call 5 cost=4\n 10s call 6\n 10s call 7",
 			want: `0s 1 admit 1
@@ -98,7 +98,7 @@ func TestLimits(t *testing.T) {
 				10s 6 admit 1
 				10s 7 reject limit rate 4s`},
 		{name: "a refund of what still counts removes it", steps: []pipeline.Step{
-			limitStep(limiter.Config{Algorithm: SlidingLog, Count: 3, Period: 10 * second}), gate,
+			limitStep(limiter.Config{Algorithm: limiter.SlidingLog, Count: 3, Period: 10 * second}), gate,
 		},
 			log: "0s call 1 cost=0\n 0s call 2 cost=2\n 4s call 3\n 5s cancel 2\n 5s call 4 cost=2\n 5s call 5\n 14s cancel 3\n 14s call 6\n 14s call 7",
 			want: `0s 1 admit 1
@@ -136,7 +136,7 @@ func TestLimits(t *testing.T) {
 				1s 1 end ok 1
 				1s 4 admit 1`},
 		{name: "a refund moves the waiters of a leaky bucket up", steps: []pipeline.Step{
-			limitStep(limiter.Config{Algorithm: LeakyBucket, Count: 3, Period: 3 * second, Wait: 9 * second, Queue: 3}), gate,
+			limitStep(limiter.Config{Algorithm: limiter.LeakyBucket, Count: 3, Period: 3 * second, Wait: 9 * second, Queue: 3}), gate,
 		},
 			log: "0s call 1 cost=0\n 0s call 2 cost=3\n 0s call 3\n 0s call 4\n 1s cancel 2\n 3s tick",
 			want: `0s 1 admit 1

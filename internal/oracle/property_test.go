@@ -145,9 +145,9 @@ func TestBounds(t *testing.T) {
 			ok = boundedWindow(cfg, marks, taken)
 		case limiter.SlidingCounter:
 			ok = boundedCounter(cfg, marks, taken)
-		case SlidingLog:
+		case limiter.SlidingLog:
 			ok = boundedLog(cfg, marks, taken)
-		case LeakyBucket:
+		case limiter.LeakyBucket:
 			ok = spaced(cfg, marks, taken)
 		default:
 			t.Fatalf("algorithm %d", cfg.Algorithm)

@@ -74,9 +74,9 @@ func samplePolicies() map[string]pipeline.Policy {
 			named("attempt", timeoutStep(2*time.Second)),
 		}},
 		"log": {Steps: []pipeline.Step{
-			limitStep(limiter.Config{Algorithm: SlidingLog, Count: 3, Period: time.Second}),
+			limitStep(limiter.Config{Algorithm: limiter.SlidingLog, Count: 3, Period: time.Second}),
 			named("spacing", limitStep(limiter.Config{
-				Algorithm: LeakyBucket, Count: 10, Period: time.Second, Wait: 150 * time.Millisecond, Queue: 100,
+				Algorithm: limiter.LeakyBucket, Count: 10, Period: time.Second, Wait: 150 * time.Millisecond, Queue: 100,
 			})),
 		}},
 	}

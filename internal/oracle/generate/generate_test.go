@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -330,7 +331,7 @@ func TestJSON(t *testing.T) {
 		t.Errorf("got %s", got)
 	}
 	p = pipeline.Policy{Steps: []pipeline.Step{
-		{Config: limiter.Config{Algorithm: oracle.LeakyBucket, Count: 3, Period: 2 * time.Second}},
+		{Config: limiter.Config{Algorithm: limiter.LeakyBucket, Count: 3, Period: 2 * time.Second}},
 		{Keys: 7, WhenFull: pipeline.FullShare, Per: []string{"key", "header:x"}, Config: hedge.Config{
 			Percentile: 999_000, Max: 2, Samples: 5, Minimum: 4, Budgeted: true,
 			Budget: budget.Config{Ratio: 500_000, MinimumCount: 1, MinimumPeriod: time.Second, Window: time.Minute},
@@ -354,6 +355,35 @@ func TestJSON(t *testing.T) {
 	for n, text := range map[int64]string{1: "0.0001", 500_000: "50", 333_333: "33.3333", 1_000_000: "100"} {
 		if got := decimal(n, 4); got != text {
 			t.Errorf("%d: got %s", n, got)
+		}
+	}
+}
+
+// TestReadEvents checks that the log that is read is the one that was printed.
+func TestReadEvents(t *testing.T) {
+	for seed := range uint64(200) {
+		_, events := generated(seed)
+		var policies []*pipeline.Policy
+		for i, e := range events {
+			if e.Policy != nil {
+				policies = append(policies, events[i].Policy)
+			}
+			if e.Op != "call" {
+				events[i].Cost = 1 // which no line says
+			}
+		}
+		again, err := ReadEvents(EventsJSON(events), func([]byte) (pipeline.Policy, error) {
+			p := *policies[0]
+			policies = policies[1:]
+			return p, nil
+		})
+		if err != nil || !reflect.DeepEqual(events, again) {
+			t.Fatalf("seed %d: %v\n%s\n%s", seed, err, EventsJSON(events), EventsJSON(again))
+		}
+	}
+	for _, line := range []string{`{`, `{"at":"1"}`, `{"at":"1s","deadline":"1"}`, `{"at":"1s","retry_after":"1"}`} {
+		if _, err := ReadEvents([]byte(line), nil); err == nil {
+			t.Errorf("%s was read", line)
 		}
 	}
 }

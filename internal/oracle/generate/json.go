@@ -227,7 +227,7 @@ func breakerObject(c breaker.Config) object {
 
 var algorithmNames = map[limiter.Algorithm]string{
 	limiter.TokenBucket: "token-bucket", limiter.FixedWindow: "fixed-window", limiter.SlidingCounter: "sliding-counter",
-	oracle.SlidingLog: "sliding-log", oracle.LeakyBucket: "leaky-bucket",
+	limiter.SlidingLog: "sliding-log", limiter.LeakyBucket: "leaky-bucket",
 }
 
 var orderNames = map[limiter.Order]string{limiter.Oldest: "oldest", limiter.Newest: "newest"}

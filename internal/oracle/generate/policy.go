@@ -17,7 +17,6 @@ import (
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
-	"github.com/sluice-go/sluice/internal/oracle"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -290,7 +289,7 @@ func (m *maker) breaker() breaker.Config {
 
 func (m *maker) limit() limiter.Config {
 	c := limiter.Config{
-		Algorithm: of(m, limiter.TokenBucket, limiter.FixedWindow, limiter.SlidingCounter, oracle.SlidingLog, oracle.LeakyBucket),
+		Algorithm: of(m, limiter.TokenBucket, limiter.FixedWindow, limiter.SlidingCounter, limiter.SlidingLog, limiter.LeakyBucket),
 		Count:     m.count(),
 	}
 	c.Period = m.parts(c.Count, 8) // at most one permit a nanosecond
