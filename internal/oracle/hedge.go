@@ -129,8 +129,9 @@ func (e *Engine) hedgeGranted(c *call) bool {
 	return cell == nil || cell.budget.grant(e.now)
 }
 
-// startClock sets when a hedge follows the attempt, which was just admitted and
-// is the latest of its round. A percentile is looked up now.
+// startClock sets when a hedge follows the attempt, which was just admitted. It
+// is the latest of its round, for a hedge starts when the latest one runs. A
+// percentile is looked up now.
 func (e *Engine) startClock(p *path) {
 	c := p.call
 	if !c.plan.hedged() {
@@ -140,7 +141,7 @@ func (e *Engine) startClock(p *path) {
 	if h.Percentile > 0 {
 		p.samples = c.use(c.plan.hedge)
 	}
-	if h.Parallel || p.number != c.last || c.hedges >= mostHedges(h) {
+	if h.Parallel || c.hedges >= mostHedges(h) {
 		return
 	}
 	delay := int64(h.After)

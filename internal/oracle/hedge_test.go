@@ -133,6 +133,15 @@ func TestHedgeClock(t *testing.T) {
 				41s 6 admit 2
 				42s 6 cancel 2
 				42s 6 end ok 2 1`},
+		{name: "an ignore is no sample", steps: []pipeline.Step{hedgeStep(hedge.Config{Percentile: 1_000_000, Samples: 3, Minimum: 1})},
+			log: "0s call 1\n 1s done 1 ignore\n 1s call 2\n 3s done 2 ok\n 3s call 3\n 5s tick",
+			want: `0s 1 admit 1
+				1s 1 end ignore 1 1
+				1s 2 admit 1
+				3s 2 end ok 1 1
+				3s 3 admit 1
+				5s 3 hedge 2 hedge
+				5s 3 admit 2`},
 		{name: "in shadow", steps: []pipeline.Step{shadow(two)},
 			log: "0s call 1\n 9s done 1 ok",
 			want: `0s 1 admit 1
@@ -163,6 +172,16 @@ func TestHedgeBudget(t *testing.T) {
 				1s 1 admit 2
 				20s 1 cancel 2
 				20s 1 end ok 2 1`},
+		{name: "parallel", steps: []pipeline.Step{hedgeStep(hedge.Config{Parallel: true, Max: 5, Budgeted: true, Budget: perTen(2)})},
+			log: "0s call 1\n 1s done 1 ok",
+			want: `0s 1 admit 1
+				0s 1 hedge 2 hedge
+				0s 1 admit 2
+				0s 1 hedge 3 hedge
+				0s 1 admit 3
+				1s 1 cancel 2
+				1s 1 cancel 3
+				1s 1 end ok 3 1`},
 		{name: "the retry's, which counts hedges", steps: []pipeline.Step{budgeted, plain},
 			log: "0s call 1\n 1.5s done 1 fail attempt=2\n 2s done 1 fail",
 			want: `0s 1 admit 1
@@ -250,6 +269,30 @@ func TestHedgeEnds(t *testing.T) {
 				3.5s 1 cancel 3
 				3.5s 1 end ok 3 2
 				4s 2 reject breaker open 8.5s`},
+		{name: "a breaker between retry and hedge has the time of the round alone",
+			steps: []pipeline.Step{retryStep(2, second), breakerStep(slowOnly()), hedgeStep(hedge.Config{After: 9 * second})},
+			log:   "0s call 1\n 0s done 1 throttle after=3s\n 5s done 1 ok\n 5s call 2\n 8s done 2 ok\n 8s call 3\n 11001ms done 3 ok\n 12s call 4",
+			want: `0s 1 admit 1
+				0s 1 retry 1 throttle 3s
+				3s 1 admit 2
+				5s 1 end ok 2 2
+				5s 2 admit 1
+				8s 2 end ok 1 1
+				8s 3 admit 1
+				11.001s 3 end ok 1 1
+				12s 4 reject breaker open 8.001s`},
+		{name: "a round that does not run gets its permits back",
+			steps: []pipeline.Step{
+				retryStep(2, second), limitStep(limiter.Config{Algorithm: limiter.SlidingLog, Count: 2, Period: 50 * second}), quick, places(1, 1),
+			},
+			log: "0s call 1\n 0s done 1 fail\n 0.5s call 2 cost=0\n 1.1s cancel 1\n 1.1s call 3\n 1.1s call 4",
+			want: `0s 1 admit 1
+				0s 1 retry 1 fail 1s
+				500ms 2 admit 1
+				1s 1 wait 2 bulkhead
+				1.1s 1 end cancel 1
+				1.1s 3 wait 1 bulkhead
+				1.1s 4 reject limit rate 48.9s`},
 		{name: "the last failure decides, with the greatest retry-after of the round",
 			steps: []pipeline.Step{retryStep(2, second), breakerStep(one(5*second, 1)), quick},
 			log:   "0s call 1\n 1.5s done 1 fail after=3s\n 1.6s done 1 throttle after=2s\n 5s done 1 ok",
@@ -376,6 +419,51 @@ func TestHedgeTimeouts(t *testing.T) {
 				8s 1 end timeout 3 attempts fallback
 				8s 2 timeout 1 timeout
 				8s 2 end timeout 0 fallback`},
+		{name: "below, while it waits beside one that lives",
+			steps: []pipeline.Step{retryStep(2, second), hedgeStep(hedge.Config{Parallel: true, Max: 2}), timeoutStep(3 * second), bulkheadStep(bulkhead.Config{Concurrent: 1, Queue: 2})},
+			log:   "0s call 1\n 3s tick",
+			want: `0s 1 admit 1
+				0s 1 hedge 2 hedge
+				0s 1 wait 2 bulkhead
+				0s 1 hedge 3 hedge
+				0s 1 wait 3 bulkhead
+				3s 1 timeout 1 timeout
+				3s 1 failed 1 timeout
+				3s 1 timeout 2 timeout
+				3s 1 timeout 3 timeout
+				3s 1 end timeout 1`},
+		{name: "above, the lowest that waits when none runs",
+			steps: []pipeline.Step{timeoutStep(3 * second), hedgeStep(hedge.Config{Parallel: true}), bulkheadStep(bulkhead.Config{Concurrent: 1, Queue: 3})},
+			log:   "0s call 1\n 0.5s call 2\n 2.5s cancel 1\n 2.6s done 2 fail\n 2.7s call 3\n 5.7s tick",
+			want: `0s 1 admit 1
+				0s 1 hedge 2 hedge
+				0s 1 wait 2 bulkhead
+				500ms 2 wait 1 bulkhead
+				500ms 2 hedge 2 hedge
+				500ms 2 wait 2 bulkhead
+				2.5s 1 end cancel 1
+				2.5s 2 admit 1
+				2.6s 2 failed 1 fail
+				2.6s 2 admit 2
+				2.7s 3 wait 1 bulkhead
+				2.7s 3 hedge 2 hedge
+				2.7s 3 wait 2 bulkhead
+				3.5s 2 timeout 2 timeout
+				3.5s 2 end timeout 2
+				3.5s 3 admit 1
+				5.7s 3 timeout 1 timeout
+				5.7s 3 end timeout 1`},
+		{name: "above, both wait",
+			steps: []pipeline.Step{shadow(timeoutStep(3 * second)), hedgeStep(hedge.Config{Parallel: true}), bulkheadStep(bulkhead.Config{Concurrent: 1, Queue: 3})},
+			log:   "0s call 1 cost=2\n 1s call 2 deadline=1s\n 2s tick",
+			want: `0s 1 admit 1
+				0s 1 hedge 2 hedge
+				0s 1 wait 2 bulkhead
+				1s 2 wait 1 bulkhead
+				1s 2 hedge 2 hedge
+				1s 2 wait 2 bulkhead
+				2s 2 timeout 1 deadline
+				2s 2 end timeout 0`},
 		{name: "below, while it waits beside another", steps: []pipeline.Step{
 			quick, shadow(named("s", timeoutStep(2*second))), named("in", timeoutStep(4*second)), bulkheadStep(bulkhead.Config{Concurrent: 1, Queue: 1, Lease: 9 * second}),
 		},

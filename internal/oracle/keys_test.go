@@ -94,6 +94,14 @@ func TestKeys(t *testing.T) {
 				0s 3 end cancel 0
 				0s 1 end fail 1
 				0s 5 admit 1`},
+		{name: "of several cells the one whose next waiter called first", steps: steps(keyed(2, limitStep(queued(1, second, 1, 0)))),
+			log: "0s call 1 key=a\n 0s call 2 key=b\n 0s call 3 key=b\n 0s call 4 key=a\n 1s tick",
+			want: `0s 1 admit 1
+				0s 2 admit 1
+				0s 3 wait 1 limit 1s
+				0s 4 wait 1 limit 1s
+				1s 3 admit 1
+				1s 4 admit 1`},
 		{name: "share", steps: steps(sharing),
 			log: "0s call 1 key=a\n 0s call 2 key=b\n 0s call 3 key=c\n 0s call 4 key=a\n 3600s call 5 key=c\n 3600s call 6 key=b\n 3600s call 7 key=a",
 			want: `0s 1 admit 1
@@ -119,6 +127,9 @@ func TestKeys(t *testing.T) {
 }
 
 func TestMissing(t *testing.T) {
+	shared := breakerStep(one(9*second, 1))
+	shared.Per, shared.Keys = []string{"key"}, 1
+	shared.WhenFull, shared.Missing = pipeline.FullShare, pipeline.MissingSkip
 	missing := func(m pipeline.Missing, s pipeline.Step) pipeline.Step {
 		s.Per, s.Missing = []string{"key", "header:x"}, m
 		return s
@@ -149,6 +160,15 @@ func TestMissing(t *testing.T) {
 				0s 2 admit 1
 				0s 3 admit 1
 				0s 4 reject limit rate 1s`},
+		{name: "skip at a breaker that keys share", steps: steps(retryStep(2, second), shared),
+			log: "0s call 1 key=a\n 0s call 2 key=b\n 0s done 2 fail\n 0s call 3\n 0s done 3 fail\n 1s done 3 ok",
+			want: `0s 1 admit 1
+				0s 2 admit 1
+				0s 2 end fail 1 open
+				0s 3 admit 1
+				0s 3 retry 1 fail 1s
+				1s 3 admit 2
+				1s 3 end ok 2`},
 		{name: "skip at a breaker, which a retry then does not look at",
 			steps: steps(retryStep(2, second), missing(pipeline.MissingSkip, breakerStep(one(9*second, 1)))),
 			log:   "0s call 1 key=a x=b\n 0s call 2 key=a\n 0s done 1 fail\n 0s done 2 fail\n 1s done 2 fail",

@@ -31,9 +31,6 @@ func (l *leakyBucket) refund(p permit, now int64) {
 		return
 	}
 	l.next = max(now, l.next-p.span)
-	if now == p.at {
-		l.departures--
-	}
 }
 
 // free returns how many permits a call could take now. Reading: all or none,
