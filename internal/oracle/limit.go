@@ -119,7 +119,7 @@ func (l *limitCell) judge(cost, now, deadline int64) answer {
 	return a
 }
 
-// ahead returns who is served before a newcomer: with newest nobody.
+// ahead returns who is served before a newcomer: with newest none.
 func (l *limitCell) ahead() queue {
 	if l.cfg.Order == limiter.Newest {
 		return nil

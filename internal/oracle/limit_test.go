@@ -27,7 +27,7 @@ func TestLimits(t *testing.T) {
 				0s 3 admit 1
 				0s 4 admit 1
 				0s 5 reject limit rate 2s`},
-		{name: "a late refund of a bucket harms nobody", // policy/REFERENCE.md#token-bucket
+		{name: "a late refund of a bucket never admits more than the burst", // policy/REFERENCE.md#token-bucket
 			steps: []pipeline.Step{limitStep(limiter.Config{Count: 1, Period: 4 * second, Burst: 1}), gate},
 			log:   "0s call 9 cost=0\n 0s call 1\n 4s call 2\n 4s cancel 1\n 5s call 3\n",
 			want: `0s 9 admit 1
@@ -176,7 +176,7 @@ func TestQueues(t *testing.T) {
 				0s 2 wait 1 limit 1s
 				0s 3 reject limit wait 1s
 				1s 2 admit 1`},
-		{name: "nobody overtakes a greater cost", steps: []pipeline.Step{limitStep(queued(3, 9*second, 2, limiter.Oldest))},
+		{name: "a small cost does not overtake a greater one", steps: []pipeline.Step{limitStep(queued(3, 9*second, 2, limiter.Oldest))},
 			log: "0s call 1 cost=2\n 0s call 2 cost=3\n 0s call 3\n 0s call 4 cost=0\n 9s tick",
 			want: `0s 1 admit 1
 				0s 2 wait 1 limit 2s
@@ -184,7 +184,7 @@ func TestQueues(t *testing.T) {
 				0s 4 admit 1
 				2s 2 admit 1
 				3s 3 admit 1`},
-		{name: "newest waits in vain", steps: []pipeline.Step{limitStep(queued(1, 2*second, 3, limiter.Newest))},
+		{name: "newest, one turn after another", steps: []pipeline.Step{limitStep(queued(1, 2*second, 3, limiter.Newest))},
 			log: "0s call 1\n 0.5s call 2\n 1s call 3\n 2s call 4\n 9s tick",
 			want: `0s 1 admit 1
 				500ms 2 wait 1 limit
