@@ -153,7 +153,7 @@ func wrong(config mechanism.Config) bool {
 	case bulkhead.Config:
 		return c.Queue == 0 && (c.Wait > 0 || c.Order != limiter.Oldest) || c.Lease < 0
 	case retry.Config:
-		return c.Budgeted && c.Budget.Window < 10 || c.Backoff.Kind != backoff.None && wrongDelay(c.Backoff)
+		return c.Budgeted && wrongBudget(c.Budget) || c.Backoff.Kind != backoff.None && wrongDelay(c.Backoff)
 	case hedge.Config:
 		set := 0
 		for _, one := range []bool{c.After > 0, c.Percentile > 0, c.Parallel} {
@@ -161,11 +161,16 @@ func wrong(config mechanism.Config) bool {
 				set++
 			}
 		}
-		return set != 1 || c.Max < 1 || c.Max > hedge.MaxHedges || c.Budgeted && c.Budget.Window < 10 ||
+		return set != 1 || c.Max < 1 || c.Max > hedge.MaxHedges || c.Budgeted && wrongBudget(c.Budget) ||
 			c.Percentile > reducer.Whole || (c.Percentile > 0) != (c.Samples > 0) ||
 			(c.Percentile > 0) != (c.Minimum > 0) || c.Minimum > c.Samples
 	}
 	return true
+}
+
+// wrongBudget reports whether a bucket has no time, or a nanosecond two retries.
+func wrongBudget(c budget.Config) bool {
+	return c.Window < 10 || c.MinimumPeriod < time.Duration(c.MinimumCount)
 }
 
 // wrongDelay reports whether there is no delay, or one above its maximum.

@@ -201,9 +201,10 @@ func (m *maker) retry() retry.Config {
 }
 
 func (m *maker) budget() budget.Config {
+	count := uint32(m.upTo(2))
 	return budget.Config{
 		Ratio:        of(m, reducer.Share(100_000), 333_333, 500_000, 1_000_000, 2_000_000),
-		MinimumCount: uint32(m.upTo(2)), MinimumPeriod: m.units(20), Window: m.parts(10, 20),
+		MinimumCount: count, MinimumPeriod: max(m.units(20), time.Duration(count)), Window: m.parts(10, 20),
 	}
 }
 
