@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"regexp"
 	"strconv"
 	"strings"
 	"testing"
@@ -38,6 +39,48 @@ func TestOracle(t *testing.T) {
 			return compare(p, seed, events) != ""
 		})
 		t.Fatalf("case %d:\n%s\n%s\n%s", i, generate.PolicyJSON(p), generate.EventsJSON(events), compare(p, seed, events))
+	}
+}
+
+var anyExample = regexp.MustCompile("(?ms)^```(?:log|ndjson)\n(.*?)^---\n(.*?)^```")
+
+// TestOracleReference lets the naive implementation decide the worked examples of
+// the reference pages.
+func TestOracleReference(t *testing.T) {
+	one := func(src []byte) (pipeline.Policy, error) {
+		p, err := policy.ParseOne("reference", src)
+		if err != nil {
+			return pipeline.Policy{}, err
+		}
+		return p.Policy, nil
+	}
+	for page, least := range map[string]int{"REFERENCE.md": 3, "../policy/REFERENCE.md": 13} {
+		examples := anyExample.FindAllStringSubmatch(string(load(t, page)), -1)
+		if len(examples) < least {
+			t.Errorf("%s: %d examples", page, len(examples))
+		}
+		for _, example := range examples {
+			var seed uint64
+			if found := seeded.FindStringSubmatch(example[1]); found != nil {
+				seed, _ = strconv.ParseUint(found[1], 10, 64)
+			}
+			events, want := split(example[2])
+			p, err := one([]byte(example[1]))
+			if err != nil {
+				t.Fatalf("%v\n%s", err, example[0])
+			}
+			log, err := generate.ReadEvents([]byte(events), one)
+			if err != nil {
+				t.Fatalf("%v\n%s", err, example[0])
+			}
+			got, err := oracle.Run(p, seed, log)
+			if err != nil {
+				t.Errorf("%v\n%s", err, example[0])
+			}
+			if got := strings.Join(got, "\n") + "\n"; got != want {
+				t.Errorf("%s: got\n%swant\n%s", page, got, want)
+			}
+		}
 	}
 }
 

@@ -196,8 +196,8 @@ func (b *breakerCell) enter(p phase, now int64) {
 // openAt reports whether it is open now and still will be at the mark.
 func (b *breakerCell) openAt(mark int64) bool { return b.phase == open && b.until > mark }
 
-// nextWake returns when the breaker changes by itself, or never. A half-open
-// stay that began without a bound lets its probes time out one by one.
+// nextWake returns when the breaker changes by itself, or never. In a half-open
+// stay that began without a bound probes lose their places one by one.
 func (b *breakerCell) nextWake() int64 {
 	wake := b.until
 	if b.phase == halfOpen && b.until == never {
@@ -208,7 +208,9 @@ func (b *breakerCell) nextWake() int64 {
 	return wake
 }
 
-// tick does what is due at nextWake.
+// tick does what is due at nextWake. It plays every cycle of an idle breaker at
+// its mark; how the text shortens more than a thousand of them needs longer logs
+// than are compared.
 func (b *breakerCell) tick(now int64) {
 	switch {
 	case b.phase == open:

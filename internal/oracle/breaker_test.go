@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
 
@@ -125,17 +126,15 @@ func TestBreakers(t *testing.T) {
 				10s 2 end fail 1
 				10s 3 end ok 1
 				10s 4 admit 1`},
-		{name: "who is cut while waiting does not vote",
-			steps: []pipeline.Step{timeoutStep(2 * second), breakerStep(one(9*second, 1)), limitStep(queued(1, 9*second, 5, 0))},
-			log:   "0s call 1\n 0s call 2 \n 0s call 3\n 0s done 1 ok\n 1s done 2 ok\n 2s call 4",
+		{name: "a call that is cut while it waits does not vote",
+			steps: []pipeline.Step{breakerStep(one(9*second, 1)), bulkheadStep(bulkhead.Config{Concurrent: 1, Queue: 5})},
+			log:   "0s call 1\n 0s call 2 deadline=2s\n 2s call 3\n 3s done 1 ok",
 			want: `0s 1 admit 1
-				0s 2 wait 1 limit 1s
-				0s 3 wait 1 limit 2s
-				0s 1 end ok 1
-				1s 2 admit 1
-				1s 2 end ok 1
-				2s 3 timeout 1 timeout
-				2s 3 end timeout 0
-				2s 4 admit 1`},
+				0s 2 wait 1 bulkhead
+				2s 2 timeout 1 deadline
+				2s 2 end timeout 0
+				2s 3 wait 1 bulkhead
+				3s 1 end ok 1
+				3s 3 admit 1`},
 	})
 }

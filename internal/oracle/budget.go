@@ -6,8 +6,8 @@ import (
 	cfg "github.com/sluice-go/sluice/core/budget"
 )
 
-// budgetCell is the cell of a retry's budget: the marks of all first admissions and
-// of all retries.
+// budgetCell is the budget of a retry or a hedge: the marks of all first
+// admissions and of all that it granted.
 type budgetCell struct {
 	cfg     cfg.Config
 	known   bool
@@ -24,14 +24,19 @@ func (b *budgetCell) first(now int64) {
 	b.firsts = append(b.firsts, now)
 }
 
-// grant counts a retry if the budget allows it.
-func (b *budgetCell) grant(now int64) bool {
+// allows reports whether the budget has room for one retry or hedge more.
+func (b *budgetCell) allows(now int64) bool {
 	allowed := new(big.Int).Mul(big.NewInt(int64(b.cfg.MinimumCount)), big.NewInt(int64(b.cfg.Window)))
 	allowed.Div(allowed, big.NewInt(int64(b.cfg.MinimumPeriod)))
 	share := big.NewInt(int64(b.counted(b.firsts, now)))
 	share.Mul(share, big.NewInt(int64(b.cfg.Ratio)))
 	share.Div(share, big.NewInt(1_000_000))
-	if big.NewInt(int64(b.counted(b.retries, now)+1)).Cmp(allowed.Add(allowed, share)) > 0 {
+	return big.NewInt(int64(b.counted(b.retries, now)+1)).Cmp(allowed.Add(allowed, share)) <= 0
+}
+
+// grant counts a retry or a hedge if the budget allows it.
+func (b *budgetCell) grant(now int64) bool {
+	if !b.allows(now) {
 		return false
 	}
 	if !b.known {

@@ -1,12 +1,11 @@
 package oracle
 
 import (
-	"slices"
 	"strconv"
-	"strings"
 
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
@@ -15,127 +14,180 @@ import (
 // group is the cells of one step, shared by all plans in which it was matched.
 type group struct {
 	step  pipeline.Step
-	cells []*cell
+	cells []*cell // one for each key that has a cell of its own
+	spare *cell   // for the keys that have none, once there was such a key
+	uses  int
 }
 
 // cell is the state of one step for one value of `per`. One field is set.
 type cell struct {
 	key      string
+	used     int // the number of its last use
 	limit    *limitCell
 	breaker  *breakerCell
 	bulkhead *bulkheadCell
 	budget   *budgetCell
+	hedge    *hedgeCell
 }
 
-// cell returns the cell for the call, made when a call first reaches it.
-func (g *group) cell(event Event) *cell {
+// all returns the cells of the group.
+func (g *group) all() []*cell {
+	if g.spare == nil {
+		return g.cells
+	}
+	return append(g.cells[:len(g.cells):len(g.cells)], g.spare)
+}
+
+// value returns what the call has for an attribute. What it does not name is
+// empty.
+func (event Event) value(attribute string) string {
+	if attribute == "key" {
+		return event.Key
+	}
+	return event.Attributes[attribute]
+}
+
+// key returns the text of the values of `per`.
+func (g *group) key(event Event) string {
 	key := ""
 	for _, name := range g.step.Per {
-		value := event.Attributes[name]
-		if name == "key" {
-			value = event.Key
-		}
-		key += strconv.Quote(value)
+		key += strconv.Quote(event.value(name))
 	}
+	return key
+}
+
+// lacks reports whether the call has no value for the step's `per`. Readings: a
+// list lacks a value when one of its attributes does, and an empty value is a
+// missing one, for a call's key cannot be told from none.
+func (c *call) lacks(i int) bool {
+	for _, name := range c.plan.steps[i].Per {
+		if c.event.value(name) == "" {
+			return true
+		}
+	}
+	return false
+}
+
+// skips and denies say what `missing` makes of the call at step i: `skip` passes
+// the step without asking its cell, and `deny` refuses with a reason of its own,
+// `missing`, and no retry-after. Readings: whatever the cost is, and for the cell
+// of a retry or a hedge as for any other.
+func (c *call) skips(i int) bool {
+	return c.plan.steps[i].Missing == pipeline.MissingSkip && c.lacks(i)
+}
+
+func (c *call) denies(i int) bool {
+	return c.plan.steps[i].Missing == pipeline.MissingDeny && c.lacks(i)
+}
+
+// keys returns the greatest number of cells of the group.
+func (g *group) keys() int {
+	if g.step.Keys == 0 {
+		return pipeline.DefaultKeys
+	}
+	return int(g.step.Keys)
+}
+
+// find returns the cell that an acquire of the call would ask, or nil if that
+// would make a new one.
+func (g *group) find(event Event) *cell {
+	key := g.key(event)
 	for _, c := range g.cells {
 		if c.key == key {
 			return c
 		}
 	}
-	c := &cell{key: key}
-	switch g.step.Kind() {
-	case pipeline.Limit:
-		c.limit = newLimit(pipeline.ConfigOf[limiter.Config](g.step))
-	case pipeline.Breaker:
-		c.breaker = &breakerCell{cfg: pipeline.ConfigOf[breaker.Config](g.step), until: never, lastDelay: -1}
-	case pipeline.Bulkhead:
-		c.bulkhead = &bulkheadCell{cfg: pipeline.ConfigOf[bulkhead.Config](g.step)}
-	case pipeline.Retry:
-		c.budget = &budgetCell{cfg: pipeline.ConfigOf[retry.Config](g.step).Budget}
-	}
-	g.cells = append(g.cells, c)
-	return c
-}
-
-// compile makes a plan. Steps that the present plan has under the same name, of
-// the same kind and with the same `per` keep their cells; a budget only if both
-// have one. A step that had no match in the plan before begins anew, even if an
-// older plan, whose calls still use it, had one of its name.
-func (e *Engine) compile(policy pipeline.Policy) *plan {
-	p := &plan{retry: -1, fallback: policy.Fallback != nil}
-	seen := map[pipeline.Kind]int{}
-	for i, s := range policy.Steps {
-		seen[s.Kind()]++
-		if s.Name == "" {
-			s.Name = s.Kind().String()
-			if n := seen[s.Kind()]; n > 1 {
-				s.Name += "-" + strconv.Itoa(n)
-			}
-		}
-		s.Name = strings.Clone(s.Name)
-		if s.Kind() == pipeline.Retry {
-			p.retry = i
-		}
-		g := e.matched(s)
-		if g == nil {
-			g = &group{step: s}
-			e.groups = append(e.groups, g)
-			if s.Kind() == pipeline.Limit && len(s.Per) == 0 {
-				// A limiter for all is full from the start on, and
-				// carries that over.
-				g.cell(Event{})
-			}
-		}
-		p.steps = append(p.steps, step{Step: s, group: g})
-	}
-	return p
-}
-
-// matched returns the cells of the present plan's step that the new one is.
-func (e *Engine) matched(s pipeline.Step) *group {
-	if e.plan == nil {
-		return nil
-	}
-	for _, old := range e.plan.steps {
-		if old.Name != s.Name || old.Kind() != s.Kind() || !slices.Equal(old.Per, s.Per) {
-			continue
-		}
-		if s.Kind() == pipeline.Retry && pipeline.ConfigOf[retry.Config](old.Step).Budgeted != pipeline.ConfigOf[retry.Config](s).Budgeted {
-			continue
-		}
-		return old.group
+	if g.full() && g.victim() == nil {
+		return g.spare
 	}
 	return nil
 }
 
-// configure puts a new policy in force. Waiters that can no longer be served are
-// refused call by call, in the order of their numbers.
-func (e *Engine) configure(policy pipeline.Policy) {
-	e.say("", "configured")
-	e.plan = e.compile(policy)
-	for _, s := range e.plan.steps {
-		s.group.step = s.Step
-		for _, c := range s.group.cells {
-			switch {
-			case c.limit != nil:
-				c.limit.configure(pipeline.ConfigOf[limiter.Config](s.Step), e.now)
-			case c.breaker != nil:
-				c.breaker.configure(pipeline.ConfigOf[breaker.Config](s.Step), e.now)
-			case c.bulkhead != nil:
-				c.bulkhead.cfg = pipeline.ConfigOf[bulkhead.Config](s.Step)
-			case c.budget != nil:
-				c.budget.configure(pipeline.ConfigOf[retry.Config](s.Step).Budget)
-			}
+func (g *group) full() bool { return len(g.cells) >= g.keys() }
+
+// use returns the cell for an acquire of the call. A new key beyond `keys` takes
+// the cell of the least recently used key, and the spare cell if there is none
+// to take. Readings: a key that shares gets a cell of its own as soon as it can
+// have one, and the least recently used cell gives way even when fewer than half
+// of `keys` others were used since, because more than half are held.
+func (g *group) use(event Event) *cell {
+	c := g.find(event)
+	if c == nil {
+		g.shrink(g.keys() - 1)
+		c = g.newCell()
+		if g.full() {
+			g.spare = c
+		} else {
+			c.key = g.key(event)
+			g.cells = append(g.cells, c)
 		}
 	}
-	for _, c := range e.calls {
-		for i, w := range c.waits {
-			if w == nil {
-				continue
-			}
-			if l := c.cell(i).limit; l != nil && w.cost > l.capacity() {
-				e.expire(w, "capacity")
-			}
+	g.uses++
+	c.used = g.uses
+	return c
+}
+
+// shrink evicts cells until there are at most n, or none that can be.
+func (g *group) shrink(n int) {
+	for len(g.cells) > n && g.victim() != nil {
+		g.evict(g.victim())
+	}
+}
+
+// victim returns the cell that a new key would take, or nil.
+func (g *group) victim() *cell {
+	var oldest *cell
+	for _, c := range g.cells {
+		if !c.held() && (oldest == nil || c.used < oldest.used) {
+			oldest = c
 		}
 	}
+	if g.step.WhenFull == pipeline.FullShare {
+		return nil
+	}
+	return oldest
+}
+
+// evict removes a cell. Permits that were granted by it name a cell that is no
+// longer in the group, so what they do has no effect.
+func (g *group) evict(gone *cell) {
+	var rest []*cell
+	for _, c := range g.cells {
+		if c != gone {
+			rest = append(rest, c)
+		}
+	}
+	g.cells = rest
+}
+
+// held reports whether a call waits, holds a place or has a probe out there. A
+// phantom waits and holds like a call.
+func (l *cell) held() bool {
+	switch {
+	case l.limit != nil:
+		return len(l.limit.queue) > 0
+	case l.bulkhead != nil:
+		return len(l.bulkhead.queue) > 0 || len(l.bulkhead.places) > 0
+	case l.breaker != nil:
+		return len(l.breaker.probes) > 0
+	}
+	return false
+}
+
+// newCell returns a cell of the group's settings.
+func (g *group) newCell() *cell {
+	c := &cell{}
+	switch cfg := g.step.Config.(type) {
+	case limiter.Config:
+		c.limit = newLimit(cfg)
+	case breaker.Config:
+		c.breaker = &breakerCell{cfg: cfg, until: never, lastDelay: -1}
+	case bulkhead.Config:
+		c.bulkhead = &bulkheadCell{cfg: cfg}
+	case retry.Config:
+		c.budget = &budgetCell{cfg: cfg.Budget}
+	case hedge.Config:
+		c.hedge = newHedge(cfg)
+	}
+	return c
 }

@@ -4,7 +4,9 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
@@ -65,6 +67,57 @@ func TestConfigureLimits(t *testing.T) {
 				500ms configured
 				500ms 2 expire limit capacity fallback
 				1.5s 3 admit 1`},
+		{name: "two waits of one call", steps: steps(
+			shadow(named("s2", limitStep(queued(4, 2*second, 1, 0)))),
+			named("s4", limitStep(limiter.Config{Count: 1, Period: 2 * second, Burst: 3, Wait: 19 * second, Queue: 1}))),
+			later: [][]pipeline.Step{steps(
+				named("s4", limitStep(limiter.Config{Count: 1, Period: 2 * second, Burst: 1})), shadow(named("s2", limitStep(rate(1)))))},
+			log: "17s call 1 cost=2\n 17s call 2 cost=3\n 17s configure",
+			want: `17s 1 admit 1
+				17s 2 wait 1 s2 18s shadow
+				17s 2 wait 1 s4 21s
+				17s configured
+				17s 2 expire s2 capacity shadow
+				17s 2 expire s4 capacity`},
+		{name: "a sliding log counts on, for the duration of each admission",
+			steps: steps(limitStep(limiter.Config{Algorithm: limiter.SlidingLog, Count: 3, Period: 4 * second})),
+			later: [][]pipeline.Step{
+				steps(limitStep(limiter.Config{Algorithm: limiter.SlidingLog, Count: 2, Period: second})),
+			},
+			log: "0s call 1\n 1s call 2 cost=2\n 2s configure\n 2s call 3\n 4s call 4\n 5s call 5\n 5s call 6\n 6s call 7",
+			want: `0s 1 admit 1
+				1s 2 admit 1
+				2s configured
+				2s 3 reject limit rate 3s
+				4s 4 reject limit rate 1s
+				5s 5 admit 1
+				5s 6 admit 1
+				6s 7 admit 1`},
+		{name: "a leaky bucket keeps the mark of the next departure",
+			steps: steps(limitStep(limiter.Config{Algorithm: limiter.LeakyBucket, Count: 2, Period: 4 * second})),
+			later: [][]pipeline.Step{
+				steps(limitStep(limiter.Config{Algorithm: limiter.LeakyBucket, Count: 4, Period: 4 * second})),
+			},
+			log: "0s call 1\n 1s configure\n 1s call 2\n 2s call 3\n 2s call 4\n 3s call 5",
+			want: `0s 1 admit 1
+				1s configured
+				1s 2 reject limit rate 1s
+				2s 3 admit 1
+				2s 4 reject limit rate 1s
+				3s 5 admit 1`},
+		{name: "to and from a leaky bucket", steps: steps(limitStep(rate(3))),
+			later: [][]pipeline.Step{
+				steps(limitStep(limiter.Config{Algorithm: limiter.LeakyBucket, Count: 3, Period: 3 * second})),
+				steps(limitStep(limiter.Config{Algorithm: limiter.SlidingLog, Count: 5, Period: 2 * second})),
+			},
+			log: "0s call 1\n 0s configure\n 0s call 2\n 1s call 3\n 1s configure\n 1s call 4\n 3s call 5 cost=5",
+			want: `0s 1 admit 1
+				0s configured
+				0s 2 reject limit rate 1s
+				1s 3 admit 1
+				1s configured
+				1s 4 reject limit rate 2s
+				3s 5 admit 1`},
 		{name: "a changed per begins anew", steps: steps(limitStep(rate(1))),
 			later: [][]pipeline.Step{steps(per(limitStep(rate(1)), "key"))},
 			log:   "0s call 1\n 0s configure\n 0s call 2\n 0s call 3",
@@ -72,6 +125,83 @@ func TestConfigureLimits(t *testing.T) {
 				0s configured
 				0s 2 admit 1
 				0s 3 reject limit rate 1s`},
+	})
+}
+
+func TestConfigureHedges(t *testing.T) {
+	percentile := hedge.Config{Percentile: 500_000, Samples: 3, Minimum: 1}
+	fewer := percentile
+	fewer.Samples = 1
+	budgeted := hedge.Config{After: second, Budgeted: true, Budget: budget.Config{
+		MinimumCount: 1, MinimumPeriod: 10 * second, Window: 10 * second,
+	}}
+	run(t, []script{
+		{name: "a call keeps its plan", steps: steps(hedgeStep(hedge.Config{After: 2 * second})),
+			later: [][]pipeline.Step{steps(hedgeStep(hedge.Config{After: second}))},
+			log:   "0s call 1\n 0s configure\n 0s call 2\n 2s done 2 ok\n 2s done 1 ok",
+			want: `0s 1 admit 1
+				0s configured
+				0s 2 admit 1
+				1s 2 hedge 2 hedge
+				1s 2 admit 2
+				2s 1 hedge 2 hedge
+				2s 1 admit 2
+				2s 2 cancel 2
+				2s 2 end ok 2 1
+				2s 1 cancel 2
+				2s 1 end ok 2 1`},
+		{name: "the last durations stay", steps: steps(hedgeStep(percentile)),
+			later: [][]pipeline.Step{steps(hedgeStep(fewer)), steps(hedgeStep(percentile))},
+			log: `0s call 1
+				1s done 1 ok
+				1s call 2
+				4s done 2 ok
+				4s configure
+				4s configure
+				4s call 3
+				7s done 3 ok`,
+			want: `0s 1 admit 1
+				1s 1 end ok 1 1
+				1s 2 admit 1
+				2s 2 hedge 2 hedge
+				2s 2 admit 2
+				4s 2 cancel 2
+				4s 2 end ok 2 1
+				4s configured
+				4s configured
+				4s 3 admit 1
+				7s 3 hedge 2 hedge
+				7s 3 admit 2
+				7s 3 cancel 2
+				7s 3 end ok 2 1`},
+		{name: "a budget begins anew unless there was one", steps: steps(hedgeStep(budgeted)),
+			later: [][]pipeline.Step{
+				steps(hedgeStep(budgeted)), steps(hedgeStep(hedge.Config{After: second})), steps(hedgeStep(budgeted)),
+			},
+			log: `0s call 1
+				1s done 1 ok
+				1s configure
+				1s call 2
+				2s done 2 ok
+				2s configure
+				2s configure
+				2s call 3
+				3s done 3 ok`,
+			want: `0s 1 admit 1
+				1s 1 hedge 2 hedge
+				1s 1 admit 2
+				1s 1 cancel 2
+				1s 1 end ok 2 1
+				1s configured
+				1s 2 admit 1
+				2s 2 end ok 1 1
+				2s configured
+				2s configured
+				2s 3 admit 1
+				3s 3 hedge 2 hedge
+				3s 3 admit 2
+				3s 3 cancel 2
+				3s 3 end ok 2 1`},
 	})
 }
 

@@ -5,25 +5,28 @@ func (e *Engine) NextWake() (int64, bool) {
 	wake := int64(never)
 	soonest := func(at int64) { wake = min(wake, at) }
 	for _, c := range e.calls {
-		if c.state == over {
+		if c.over {
 			continue
 		}
-		for _, t := range c.timers {
-			if t.set {
-				soonest(t.at)
+		for _, p := range c.paths() {
+			for _, t := range p.timers {
+				if t.set {
+					soonest(t.at)
+				}
 			}
-		}
-		for _, w := range c.waits {
-			if w != nil {
-				soonest(w.ends)
+			for _, w := range p.waits {
+				if w != nil {
+					soonest(w.ends)
+				}
 			}
-		}
-		for _, h := range c.holds {
-			if h.place != nil && !h.place.lapsed {
-				soonest(h.place.leaseEnd)
+			for _, h := range p.holds {
+				if h.place != nil && !h.place.lapsed {
+					soonest(h.place.leaseEnd)
+				}
 			}
+			soonest(p.hedgeAt)
 		}
-		if c.state == sleeping {
+		if c.sleeping {
 			soonest(c.retryAt)
 		}
 	}
@@ -42,26 +45,30 @@ func (e *Engine) NextWake() (int64, bool) {
 func (e *Engine) cells() []*cell {
 	var all []*cell
 	for _, g := range e.groups {
-		all = append(all, g.cells...)
+		all = append(all, g.all()...)
 	}
 	return all
 }
 
-// endOne ends the first call that a timeout cuts or whose wait is over: calls in
-// the order of their numbers, timeouts outermost first, then the waits.
+// endOne ends the first attempt or call that a timeout cuts or whose wait is
+// over: calls in the order of their numbers, timeouts outermost first, then the
+// waits. Reading: of several attempts under one step the lowest comes first, and
+// the timeouts of all attempts come before their waits.
 func (e *Engine) endOne() bool {
 	for _, c := range e.calls {
-		if c.state == over {
+		if c.over {
 			continue
 		}
-		for i := range c.timers {
-			if c.timers[i].set && c.timers[i].at <= e.now {
-				e.timeout(c, i-1)
-				return true
+		for i := -1; i < len(c.plan.steps); i++ {
+			for _, p := range c.paths() {
+				if t := p.timers[i+1]; t.set && t.at <= e.now {
+					e.timeout(p, i)
+					return true
+				}
 			}
 		}
-		for i, w := range c.waits {
-			if w != nil && w.ends <= e.now && e.inVain(c, i) {
+		for _, w := range c.queued() {
+			if w.ends <= e.now && w.missed(e.now) {
 				e.expire(w, "wait")
 				return true
 			}
@@ -70,38 +77,37 @@ func (e *Engine) endOne() bool {
 	return false
 }
 
-// inVain reports whether the wait at step i, whose time is over, has not been
-// for its turn: a limiter's turn that comes now is had, a bulkhead's is not.
-func (e *Engine) inVain(c *call, i int) bool {
-	if l := c.cell(i).limit; l != nil {
-		return l.turn(c.waits[i], e.now) > e.now
-	}
-	return true
+// missed reports whether the waiter, whose wait is over, has no turn now: a
+// limiter's turn that comes at this mark is had, a bulkhead's is not.
+func (w *waiter) missed(now int64) bool {
+	return w.cell.limit == nil || w.cell.limit.turn(w, now) > now
 }
 
 // lapseOne ends the first lease that is over: in the order of the calls, then of
-// the steps. While a call sleeps between attempts, the line tells the last one.
+// the steps, then of the attempts.
 func (e *Engine) lapseOne() bool {
 	for _, c := range e.calls {
-		if c.state == over {
+		if c.over {
 			continue
 		}
-		for i, h := range c.holds {
-			if h.place == nil || h.place.lapsed || h.place.leaseEnd > e.now {
-				continue
+		for i, s := range c.plan.steps {
+			for _, p := range c.paths() {
+				h := p.holds[i]
+				if h.place == nil || h.place.lapsed || h.place.leaseEnd > e.now {
+					continue
+				}
+				h.place.lapsed = true
+				h.cell.bulkhead.free(h.place)
+				fields := []any{"attempt", p.attemptOf(), "step", s.Name}
+				e.say(c.id, "lapse", append(fields, inShadow(s.Shadow)...)...)
+				return true
 			}
-			h.place.lapsed = true
-			c.cell(i).bulkhead.free(h.place)
-			s := c.plan.steps[i]
-			fields := []any{"attempt", c.attempt, "step", s.Name}
-			e.say(c.id, "lapse", append(fields, c.marks(s.Shadow, false)...)...)
-			return true
 		}
 	}
 	return false
 }
 
-// changeOne lets the first breaker change that has to.
+// changeOne changes the state of the first breaker whose time has come.
 func (e *Engine) changeOne() bool {
 	for _, cell := range e.cells() {
 		if b := cell.breaker; b != nil && b.nextWake() <= e.now {
@@ -122,19 +128,17 @@ func (e *Engine) serveOne() bool {
 		if w == nil {
 			continue
 		}
-		if best == nil || w.step < best.step ||
-			w.step == best.step && w.call.number < best.call.number {
+		if best == nil || w.step < best.step || w.step == best.step && w.before(best) {
 			best = w
 		}
 	}
 	if best == nil {
 		return false
 	}
-	c := best.call
 	e.unqueue(best)
-	c.take(best.step, e.now)
+	best.path.take(best.step, best.cell, e.now)
 	if !best.phantom {
-		e.pass(c, best.step+1)
+		e.pass(best.path, best.step+1)
 	}
 	return true
 }
@@ -154,13 +158,23 @@ func (l *cell) ready(now int64) *waiter {
 	return nil
 }
 
-// retryOne starts the next attempt of the first call whose backoff is over.
-func (e *Engine) retryOne() bool {
+// beginOne starts the next round or the next hedge of the first call that is due
+// one.
+func (e *Engine) beginOne() bool {
 	for _, c := range e.calls {
-		if c.state == sleeping && c.retryAt <= e.now {
-			c.attempt++
-			e.pass(c, c.plan.retry+1)
+		if c.over {
+			continue
+		}
+		if c.sleeping && c.retryAt <= e.now {
+			e.startRound(c, c.plan.retry+1)
 			return true
+		}
+		for _, p := range c.attempts {
+			if p.hedgeAt <= e.now {
+				p.hedgeAt = never
+				e.hedge(c)
+				return true
+			}
 		}
 	}
 	return false

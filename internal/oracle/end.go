@@ -5,143 +5,219 @@ import (
 	"github.com/sluice-go/sluice/core/retry"
 )
 
-// timeout lets the timeout of step i, or the call's own for -1, come: a shadow
-// one says so, another cuts what the call does.
-func (e *Engine) timeout(c *call, i int) {
-	c.timers[i+1].set = false
+// timeout ends the time of step i of the path, or of the call's own deadline for
+// -1: a shadow one says so, another cuts what is below it.
+func (e *Engine) timeout(p *path, i int) {
+	c := p.call
+	p.timers[i+1].set = false
 	name, shadow := "deadline", false
 	if i >= 0 {
 		name, shadow = c.plan.steps[i].Name, c.plan.steps[i].Shadow
 	}
-	fields := []any{"attempt", c.attempt, "step", name}
-	e.say(c.id, "timeout", append(fields, c.marks(shadow, false)...)...)
+	number := p.attemptOf()
+	e.say(c.id, "timeout", append([]any{"attempt", number, "step", name}, inShadow(shadow)...)...)
 	switch {
 	case shadow:
-	case c.state != running:
+	case p != c.above && p.state == running:
+		e.endAttempt(p, "timeout", nil)
+	case p != c.above && len(c.attempts) > 1:
+		e.leave(p, 0, "")
+		c.remove(p)
+	case c.running() == nil:
 		e.endUnvoted(c, "timeout")
-	case c.plan.retry >= 0 && c.inside(i):
-		e.endAttempt(c, "timeout", nil)
 	default:
-		e.leave(c, 0, "timeout")
-		e.end(c, "timeout", "")
+		e.cutRound(c, i, number)
 	}
 }
 
-// endAttempt ends the running attempt with the outcome; the next one or the end
-// of the call follows.
-func (e *Engine) endAttempt(c *call, outcome string, retryAfter *int64) {
-	r := c.plan.retry
-	e.leave(c, r+1, outcome)
-	if r < 0 || outcome == "ok" || outcome == "ignore" {
-		e.leave(c, 0, outcome)
-		e.end(c, outcome, "")
+// cutRound cuts all attempts of the round for the timeout of step i above the
+// hedge. Those that run vote. Inside the retry it is the last failure of the
+// round. Reading: its `retry` line names the attempt that the `timeout` named.
+func (e *Engine) cutRound(c *call, i, number int) {
+	for len(c.attempts) > 0 {
+		p := c.attempts[0]
+		outcome := ""
+		if p.state == running {
+			outcome = "timeout"
+		}
+		e.leave(p, 0, outcome)
+		c.remove(p)
+	}
+	if c.plan.retry >= 0 && c.inRound(i) {
+		e.endRound(c, number, "timeout")
 		return
 	}
-	until, reason := e.decide(c, outcome, retryAfter)
+	e.leaveAll(c, "timeout")
+	e.end(c, "timeout", "", 0)
+}
+
+// endAttempt ends a running attempt with the outcome. The first ok or ignore
+// wins, the last failure of the round ends the round.
+func (e *Engine) endAttempt(p *path, outcome string, retryAfter *int64) {
+	c := p.call
+	e.leave(p, 0, outcome)
+	c.remove(p)
+	if outcome == "ok" || outcome == "ignore" {
+		e.win(p, outcome)
+		return
+	}
+	if retryAfter != nil {
+		c.retryAfter = max(c.retryAfter, *retryAfter)
+		c.pushback = c.pushback || *retryAfter < 0
+	}
+	if len(c.attempts) > 0 {
+		e.say(c.id, "failed", "attempt", p.number, "reason", outcome)
+		return
+	}
+	e.endRound(c, p.number, outcome)
+}
+
+// win ends the call with the outcome of the attempt. The others of its round are
+// cancelled without a vote.
+func (e *Engine) win(p *path, outcome string) {
+	c := p.call
+	if outcome == "ok" && p.samples != nil {
+		p.samples.hedge.sample(e.now - p.since)
+	}
+	for len(c.attempts) > 0 {
+		other := c.attempts[0]
+		e.say(c.id, "cancel", "attempt", other.number)
+		e.leave(other, 0, "")
+		c.remove(other)
+	}
+	e.leaveAll(c, outcome)
+	e.end(c, outcome, "", p.number)
+}
+
+// endRound ends a round without a live attempt with the outcome of its last
+// failure, that of the attempt of the number. The next round or the end of the
+// call follows.
+func (e *Engine) endRound(c *call, number int, outcome string) {
+	r := c.plan.retry
+	e.leave(c.above, r+1, outcome)
+	if r < 0 {
+		e.end(c, outcome, "", 0)
+		return
+	}
+	until, reason := e.decide(c)
 	shadow := c.plan.steps[r].Shadow
 	if reason == "" {
-		fields := []any{"attempt", c.attempt, "reason", outcome, "until", duration(until)}
-		e.say(c.id, "retry", append(fields, c.marks(shadow, false)...)...)
+		fields := []any{"attempt", number, "reason", outcome, "until", duration(until)}
+		e.say(c.id, "retry", append(fields, inShadow(shadow)...)...)
 	}
 	if reason == "" && !shadow {
-		c.state = sleeping
+		c.sleeping = true
 		c.retryAt = until
 		return
 	}
 	if shadow {
 		reason = ""
 	}
-	e.leave(c, 0, outcome)
-	e.end(c, outcome, reason)
+	e.leaveAll(c, outcome)
+	e.end(c, outcome, reason, 0)
 }
 
-// decide returns when the next attempt starts, or the reason why none does. The
+// decide returns when the next round starts, or the reason why none does. The
 // checks come in the order of policy/REFERENCE.md#retries.
-func (e *Engine) decide(c *call, outcome string, retryAfter *int64) (int64, string) {
+func (e *Engine) decide(c *call) (int64, string) {
 	r := c.plan.retry
 	cfg := pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step)
-	if c.started >= int(cfg.Attempts) {
+	if c.round >= int(cfg.Attempts) {
 		return 0, "attempts"
 	}
-	floor := int64(0)
-	if retryAfter != nil {
-		floor = *retryAfter
-	}
-	if floor < 0 {
+	if c.pushback {
 		return 0, "pushback"
 	}
-	seed := e.seed + uint64(c.number)<<32 + uint64(c.started)
-	c.prevDelay = delay(cfg.Backoff, c.started, c.prevDelay, seed)
-	until := after(e.now, max(c.prevDelay, floor))
-	for i := -1; i < r; i++ {
-		shadow := i >= 0 && c.plan.steps[i].Shadow
-		if t := c.timers[i+1]; t.set && !shadow && until >= t.at {
-			return 0, "deadline"
-		}
+	seed := e.seed + uint64(c.number)<<32 + uint64(c.round)
+	c.prevDelay = delay(cfg.Backoff, c.round, c.prevDelay, seed)
+	until := after(e.now, max(c.prevDelay, c.retryAfter))
+	if until >= c.above.deadline(r) {
+		return 0, "deadline"
 	}
 	for i := r + 1; i < len(c.plan.steps); i++ {
-		if s := c.plan.steps[i]; s.Kind() == pipeline.Breaker && !s.Shadow && c.cell(i).breaker.openAt(until) {
-			return 0, "open"
+		if s := c.plan.steps[i]; s.Kind() == pipeline.Breaker && !s.Shadow && !c.skips(i) {
+			// Asking is no use of the key: an evicted breaker is not open.
+			if cell := s.group.find(c.event); cell != nil && cell.breaker.openAt(until) {
+				return 0, "open"
+			}
 		}
 	}
-	if cfg.Budgeted && !c.cell(r).budget.grant(e.now) {
-		return 0, "budget"
+	if cfg.Budgeted {
+		if cell := c.use(r); cell != nil && !cell.budget.grant(e.now) {
+			return 0, "budget"
+		}
 	}
 	return until, ""
 }
 
-// endUnvoted ends the call, whatever it is doing, without any vote.
+// endUnvoted ends the call, whatever it is doing, without any vote. Attempts that
+// end with it have no line of their own.
 func (e *Engine) endUnvoted(c *call, outcome string) {
-	e.leave(c, 0, "")
-	e.end(c, outcome, "")
+	e.leaveAll(c, "")
+	e.end(c, outcome, "", 0)
 }
 
-// end says that the call is over.
-func (e *Engine) end(c *call, outcome, reason string) {
+// end says that the call is over, with the number of the winner if one won.
+// Reading: a hedge in shadow makes a policy one with a hedge, too.
+func (e *Engine) end(c *call, outcome, reason string, won int) {
 	fields := []any{"outcome", outcome, "attempt", c.started}
 	if reason != "" {
 		fields = append(fields, "reason", reason)
 	}
-	failed := outcome == "fail" || outcome == "throttle" || outcome == "timeout"
-	e.say(c.id, "end", append(fields, c.marks(false, failed)...)...)
-	c.state = over
+	if won > 0 && c.plan.hedged() {
+		fields = append(fields, "won", won)
+	}
+	if outcome == "fail" || outcome == "throttle" || outcome == "timeout" {
+		fields = append(fields, c.terminal()...)
+	}
+	e.say(c.id, "end", fields...)
+	c.over = true
 }
 
-// leave gives back what the call has at the steps from the given one on, in
+// leaveAll gives back all that the call has: attempts that live have no vote, the
+// steps above the hedge have the outcome.
+func (e *Engine) leaveAll(c *call, outcome string) {
+	for i := len(c.attempts) - 1; i >= 0; i-- {
+		e.leave(c.attempts[i], 0, "")
+	}
+	c.attempts = nil
+	e.leave(c.above, 0, outcome)
+	c.above.timers[0].set = false
+}
+
+// leave gives back what the path has at the steps from the given one on, in
 // reverse order. With an outcome breakers get their votes; without one (refused,
 // expired, cut while waiting, cancelled) they get none, and a limiter gets its
-// permits back: inside the retry unless the attempt runs, above it unless any
-// attempt of the call has started.
-func (e *Engine) leave(c *call, from int, outcome string) {
+// permits back: below the hedge unless the attempt runs, between it and the retry
+// unless an attempt of the round was admitted, above that unless any attempt of
+// the call was.
+func (e *Engine) leave(p *path, from int, outcome string) {
+	c := p.call
 	for i := len(c.plan.steps) - 1; i >= from; i-- {
-		c.timers[i+1].set = false
-		if c.waits[i] != nil {
-			e.unqueue(c.waits[i])
+		p.timers[i+1].set = false
+		if p.waits[i] != nil {
+			e.unqueue(p.waits[i])
 		}
-		h := c.holds[i]
-		c.holds[i] = hold{}
+		h := p.holds[i]
+		p.holds[i] = hold{}
+		ran, since := c.started > 0, c.firstAt
+		switch {
+		case p != c.above:
+			ran, since = p.state == running, p.since
+		case c.inRound(i):
+			ran, since = c.roundRan, c.roundAt
+		}
 		switch {
 		case h.permit != nil:
-			ran := c.started > 0
-			if c.inside(i) {
-				ran = c.state == running
-			}
 			if outcome == "" && !ran {
-				c.cell(i).limit.refund(h.permit, e.now)
+				h.cell.limit.refund(h.permit, e.now)
 			}
 		case h.pass != nil:
-			since := c.firstAt
-			if c.inside(i) {
-				since = c.attemptAt
-			}
-			c.cell(i).breaker.leave(h.pass, outcome, e.now-since, e.now)
+			h.cell.breaker.leave(h.pass, outcome, e.now-since, e.now)
 		case h.place != nil:
 			if !h.place.lapsed {
-				c.cell(i).bulkhead.free(h.place)
+				h.cell.bulkhead.free(h.place)
 			}
 		}
-	}
-	if from == 0 {
-		c.timers[0].set = false
 	}
 }

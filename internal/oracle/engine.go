@@ -20,10 +20,16 @@ type Engine struct {
 
 // plan is a policy as a call sees it.
 type plan struct {
-	steps    []step
-	retry    int // index of the retry step, -1 without
+	steps []step
+	retry int // index of the retry step, -1 without
+	// hedge is the index of the hedge step. Without one it is the number of
+	// steps: an attempt then passes no step of its own.
+	hedge    int
 	fallback bool
 }
+
+// hedged reports whether the plan has a hedge step.
+func (p *plan) hedged() bool { return p.hedge < len(p.steps) }
 
 // step is one step of a plan with the cells that it shares with others.
 type step struct {
@@ -38,75 +44,18 @@ func New(policy pipeline.Policy, seed uint64) *Engine {
 	return e
 }
 
-// state is what a call is doing.
-type state int
-
-const (
-	passing  state = iota // on its way through the steps, never between events
-	waiting               // in the queue of a step
-	running               // an attempt runs
-	sleeping              // between two attempts
-	over
-)
-
-// call is one call of the log.
-type call struct {
-	number int
-	id     string
-	event  Event
-	plan   *plan
-	state  state
-
-	attempt   int   // the number that is tried, runs, or ran last
-	started   int   // how many attempts started
-	firstAt   int64 // when the first attempt started
-	attemptAt int64 // when the last attempt started
-	retryAt   int64 // when the next attempt starts, while sleeping
-	prevDelay int64 // what the backoff gave before, -1 at first
-
-	// timers[0] is the call's own deadline, timers[i+1] that of step i.
-	timers []timer
-	holds  []hold    // by step
-	waits  []*waiter // by step: the call itself, or its phantom in a shadow step
-}
-
-// timer is a timeout that the call is under.
-type timer struct {
-	at  int64
-	set bool
-}
-
-// hold is what a call has got at a step.
-type hold struct {
-	permit *permit // of a limiter
-	pass   *pass   // of a breaker
-	place  *place  // of a bulkhead
-}
-
-// cell returns the cell of step i that the call uses.
-func (c *call) cell(i int) *cell { return c.plan.steps[i].group.cell(c.event) }
-
-// inside reports whether step i is passed anew by every attempt. Without a
-// retry step everything is.
-func (c *call) inside(i int) bool { return i > c.plan.retry }
-
-// begin starts a call and lets it pass the steps.
+// begin starts a call, which then passes the steps.
 func (e *Engine) begin(event Event) {
-	n := len(e.plan.steps)
-	c := &call{
-		number: len(e.calls) + 1, id: event.ID, event: event, plan: e.plan,
-		attempt: 1, prevDelay: -1,
-		timers: make([]timer, n+1), holds: make([]hold, n), waits: make([]*waiter, n),
-	}
+	c := newCall(len(e.calls)+1, event, e.plan)
 	e.calls = append(e.calls, c)
 	if event.Deadline != nil {
-		c.timers[0] = timer{at: after(e.now, *event.Deadline), set: true}
+		c.above.timers[0] = timer{at: after(e.now, *event.Deadline), set: true}
 	}
-	e.pass(c, 0)
+	e.startRound(c, 0)
 }
 
-// advance lets everything happen that is due up to t, in order of time. An
-// earlier t than the present counts as the present.
+// advance does all that is due up to t, in order of time. An earlier t than the
+// present counts as the present.
 func (e *Engine) advance(t int64) {
 	for {
 		wake, ok := e.NextWake()
@@ -124,7 +73,7 @@ func (e *Engine) advance(t int64) {
 
 // settle does, again and again, the first thing that can happen now.
 func (e *Engine) settle() {
-	for e.endOne() || e.lapseOne() || e.changeOne() || e.serveOne() || e.retryOne() {
+	for e.endOne() || e.lapseOne() || e.changeOne() || e.serveOne() || e.beginOne() {
 	}
 }
 
@@ -153,13 +102,18 @@ func (e *Engine) say(id, decision string, fields ...any) {
 	e.lines = append(e.lines, b.String())
 }
 
-// marks returns the fields that stand at the end of a line: shadow, or the
-// fallback of a terminal refusal or failure.
-func (c *call) marks(shadow, terminal bool) []any {
-	switch {
-	case shadow:
+// inShadow returns the field that a line of a step in shadow ends with.
+func inShadow(shadow bool) []any {
+	if shadow {
 		return []any{"shadow", true}
-	case terminal && c.plan.fallback:
+	}
+	return nil
+}
+
+// terminal returns the field that a refusal or a failure ends with when it ends
+// the call.
+func (c *call) terminal() []any {
+	if c.plan.fallback {
 		return []any{"fallback", true}
 	}
 	return nil

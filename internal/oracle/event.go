@@ -3,7 +3,6 @@ package oracle
 import (
 	"fmt"
 	"math"
-	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -21,6 +20,7 @@ type Event struct {
 	Cost       uint32
 	Attributes map[string]string
 	Deadline   *int64 // of a call, from its mark
+	Attempt    int    // of done and renew; 0 is the lowest that runs
 	Outcome    string // of done: ok, fail, throttle, ignore
 	RetryAfter *int64 // of done
 	Policy     *pipeline.Policy
@@ -47,24 +47,30 @@ func (e *Engine) Now() int64 { return e.now }
 // Live says what a call that is not over is doing.
 type Live struct {
 	ID      string
-	Running bool
-	Waiting bool // it, or a phantom of it, stands in a queue
+	Running []int // the numbers of the attempts that run
+	Waiting bool  // it, or a phantom of it, is in a queue
 }
 
 // Live returns the calls that are not over, in the order of their numbers.
 func (e *Engine) Live() []Live {
 	var all []Live
 	for _, c := range e.calls {
-		if c.state != over {
-			queued := slices.ContainsFunc(c.waits, func(w *waiter) bool { return w != nil })
-			all = append(all, Live{ID: c.id, Running: c.state == running, Waiting: queued})
+		if c.over {
+			continue
 		}
+		l := Live{ID: c.id, Waiting: len(c.queued()) > 0}
+		for _, p := range c.attempts {
+			if p.state == running {
+				l.Running = append(l.Running, p.number)
+			}
+		}
+		all = append(all, l)
 	}
 	return all
 }
 
-// Apply lets the event happen: first all that is due up to its mark, then the
-// event, then what is due at its mark because of it.
+// Apply plays the event: first all that is due up to its mark, then the event,
+// then what is due at its mark because of it.
 func (e *Engine) Apply(event Event) error {
 	e.advance(event.At)
 	if err := e.apply(event); err != nil {
@@ -82,24 +88,22 @@ func (e *Engine) apply(event Event) error {
 			return fmt.Errorf("id %s is live", event.ID)
 		}
 		e.begin(event)
-	case "done":
-		if c == nil || c.state != running {
+	case "done", "renew":
+		p := c.runs(event.Attempt)
+		switch {
+		case p == nil:
 			e.say(event.ID, "stale")
-			return nil
+		case event.Op == "done":
+			e.endAttempt(p, event.Outcome, event.RetryAfter)
+		default:
+			e.renew(p)
 		}
-		e.endAttempt(c, event.Outcome, event.RetryAfter)
 	case "cancel":
 		if c == nil {
 			e.say(event.ID, "stale")
 			return nil
 		}
 		e.endUnvoted(c, "cancel")
-	case "renew":
-		if c == nil || c.state != running {
-			e.say(event.ID, "stale")
-			return nil
-		}
-		e.renew(c)
 	case "tick":
 	case "configure":
 		e.configure(*event.Policy)
@@ -109,31 +113,52 @@ func (e *Engine) apply(event Event) error {
 	return nil
 }
 
-// find returns the live call of the id.
+// find returns the live call of the id, or nil.
 func (e *Engine) find(id string) *call {
 	for _, c := range e.calls {
-		if c.id == id && c.state != over {
+		if c.id == id && !c.over {
 			return c
 		}
 	}
 	return nil
 }
 
-// renew extends every lease that the call holds. A place that was got while no
-// lease was set has none, and one whose cell has none any more keeps its end.
-func (e *Engine) renew(c *call) {
-	for i := range c.holds {
-		p := c.holds[i].place
-		if p == nil || p.lapsed || p.leaseEnd == never {
-			continue
+// runs returns the attempt of the number if it runs, for 0 the lowest that runs,
+// or nil. A call that is not live has none.
+func (c *call) runs(number int) *path {
+	if c == nil {
+		return nil
+	}
+	if number == 0 {
+		return c.running()
+	}
+	for _, p := range c.attempts {
+		if p.number == number && p.state == running {
+			return p
 		}
-		if lease := c.cell(i).bulkhead.cfg.Lease; lease > 0 {
-			p.leaseEnd = after(e.now, int64(lease))
+	}
+	return nil
+}
+
+// renew extends the leases of the attempt. Reading: those of the places above
+// the hedge too, which the attempt needs as well. A place that was acquired
+// while no lease was set has none, and one whose cell has none any more keeps
+// its end.
+func (e *Engine) renew(p *path) {
+	for _, holder := range []*path{p.call.above, p} {
+		for i := range holder.holds {
+			h := holder.holds[i]
+			if h.place == nil || h.place.lapsed || h.place.leaseEnd == never {
+				continue
+			}
+			if lease := h.cell.bulkhead.cfg.Lease; lease > 0 {
+				h.place.leaseEnd = after(e.now, int64(lease))
+			}
 		}
 	}
 }
 
-// after returns the mark a duration later, never at the end of the line.
+// after returns the mark a duration later, at most never.
 func after(mark, d int64) int64 {
 	if d > 0 && mark > never-d {
 		return never

@@ -10,7 +10,7 @@ type limitCell struct {
 	queue queue
 }
 
-// meter is one of the three algorithms.
+// meter is one of the algorithms.
 type meter interface {
 	// earliest returns the least mark, now or later, at which the cost, which
 	// is at most the capacity, is admitted if nothing else happens.
@@ -33,6 +33,11 @@ type permit struct {
 	tat, refunded int64
 	// of the windows: the number of the window
 	window int
+	// of a sliding log: the number of the admission
+	admission int
+	// of a leaky bucket: the number of the departure and the time it took
+	departure int
+	span      int64
 }
 
 func newLimit(cfg limiter.Config) *limitCell {
@@ -46,6 +51,10 @@ func newMeter(cfg limiter.Config) meter {
 		return &fixedWindow{cfg: cfg}
 	case limiter.SlidingCounter:
 		return &slidingCounter{cfg: cfg}
+	case limiter.SlidingLog:
+		return &slidingLog{cfg: cfg}
+	case limiter.LeakyBucket:
+		return &leakyBucket{cfg: cfg}
 	}
 	return &tokenBucket{cfg: cfg}
 }
@@ -63,17 +72,23 @@ func capacity(cfg limiter.Config) int64 {
 // head returns the waiter that is served next.
 func (l *limitCell) head() *waiter { return l.queue.inOrder(l.cfg.Order)[0] }
 
-// ask returns the answer to a newcomer, with the time of a retry if refused.
-func (l *limitCell) ask(cost, now int64) answer {
-	a := l.judge(cost, now)
+// ask returns the answer to a newcomer, with the time of a retry if refused. The
+// deadline is the earliest of the caller's, or never.
+func (l *limitCell) ask(cost, now, deadline int64) answer {
+	a := l.judge(cost, now, deadline)
 	if a.verdict == reject && a.reason != "capacity" {
-		a.retryAt = l.retryAt(cost, now)
+		left := int64(never)
+		if deadline != never {
+			left = deadline - now
+		}
+		a.retryAt = l.retryAt(cost, now, left)
 	}
 	return a
 }
 
-// judge returns the answer to a newcomer, without the time of a retry.
-func (l *limitCell) judge(cost, now int64) answer {
+// judge returns the answer to a newcomer, without the time of a retry. Reading: a
+// call that need not wait is admitted whatever its deadline is.
+func (l *limitCell) judge(cost, now, deadline int64) answer {
 	if cost > l.capacity() {
 		return answer{verdict: reject, reason: "capacity", retryAt: never}
 	}
@@ -91,6 +106,8 @@ func (l *limitCell) judge(cost, now int64) answer {
 		return answer{verdict: reject, reason: "full", retryAt: never}
 	case turn > ends:
 		return answer{verdict: reject, reason: "wait", retryAt: never}
+	case turn >= deadline:
+		return answer{verdict: reject, reason: "deadline", retryAt: never}
 	}
 	a := answer{verdict: wait, until: turn, ends: ends}
 	if l.cfg.Order == limiter.Newest {
@@ -102,7 +119,7 @@ func (l *limitCell) judge(cost, now int64) answer {
 	return a
 }
 
-// ahead returns who is served before a newcomer: with newest nobody.
+// ahead returns who is served before a newcomer: with newest none.
 func (l *limitCell) ahead() queue {
 	if l.cfg.Order == limiter.Newest {
 		return nil
@@ -165,18 +182,19 @@ func (l *limitCell) configure(cfg limiter.Config, now int64) {
 	}
 }
 
-// retryAt returns the least mark at which a call of the cost would not be
-// refused if nothing else happened: on a copy of the cell the queue is served
-// and, with newest, waits run out. Between two such events nothing changes but
-// the time. With oldest no wait can run out but after a configure, and then it is
-// taken as served at its turn.
-func (l *limitCell) retryAt(cost, now int64) int64 {
+// retryAt returns the least mark at which a call of the cost, with as much time
+// left to its deadline as this one has, would not be refused if nothing else
+// happened: on a copy of the cell the queue is served and, with newest, waits run
+// out. Between two such events nothing changes but the time. With oldest no wait
+// can run out but after a configure, and then it is taken as served at its turn.
+func (l *limitCell) retryAt(cost, now, left int64) int64 {
 	sim := &limitCell{cfg: l.cfg, meter: l.meter.clone(), queue: append(queue(nil), l.queue...)}
+	refused := func(at int64) bool { return sim.judge(cost, at, after(at, left)).verdict == reject }
 	for t := now; ; {
 		sim.settle(t)
 		next := sim.nextEvent(t)
-		if at := sim.leastAccepted(cost, t); at < next || next == never {
-			if at != never && sim.judge(cost, at).verdict == reject || at > t && sim.judge(cost, at-1).verdict != reject {
+		if at := sim.leastAccepted(cost, t, left); at < next || next == never {
+			if at != never && refused(at) || at > t && !refused(at-1) {
 				panic("oracle: a retry_after is not the least")
 			}
 			return at
@@ -187,8 +205,8 @@ func (l *limitCell) retryAt(cost, now int64) int64 {
 
 // leastAccepted returns the least mark from t on at which the cost is not
 // refused as long as the queue stays as it is.
-func (l *limitCell) leastAccepted(cost, t int64) int64 {
-	if l.judge(cost, t).verdict != reject {
+func (l *limitCell) leastAccepted(cost, t, left int64) int64 {
+	if l.judge(cost, t, after(t, left)).verdict != reject {
 		return t
 	}
 	ahead := l.ahead()
@@ -201,7 +219,14 @@ func (l *limitCell) leastAccepted(cost, t int64) int64 {
 	case l.cfg.Order == limiter.Oldest && len(l.queue) >= int(l.cfg.Queue):
 		return never
 	}
-	return max(t, turn-int64(l.cfg.Wait))
+	at := max(t, turn-int64(l.cfg.Wait))
+	if left != never {
+		at = max(at, turn-left+1)
+	}
+	if len(ahead) == 0 {
+		at = min(at, turn) // there it need not wait
+	}
+	return at
 }
 
 // nextEvent returns when the queue changes next, after t.
@@ -218,14 +243,13 @@ func (l *limitCell) nextEvent(t int64) int64 {
 	return next
 }
 
-// settle lets waits run out and the queue be served at t: the copy of what the
-// engine does.
+// settle ends waits and serves the queue at t: the copy of what the engine does.
 func (l *limitCell) settle(t int64) {
 	for {
 		var gone *waiter
 		for _, w := range l.queue {
-			vain := l.cfg.Order == limiter.Newest && w.ends <= t && l.turn(w, t) > t
-			if vain && (gone == nil || w.call.number < gone.call.number) {
+			missed := l.cfg.Order == limiter.Newest && w.ends <= t && l.turn(w, t) > t
+			if missed && (gone == nil || w.before(gone)) {
 				gone = w
 			}
 		}

@@ -12,6 +12,7 @@ func TestLimits(t *testing.T) {
 	gate := bulkheadStep(bulkhead.Config{Concurrent: 1, Queue: 5})
 	shut := bulkheadStep(bulkhead.Config{Concurrent: 1})
 	fixed := limitStep(limiter.Config{Algorithm: limiter.FixedWindow, Count: 2, Period: 10 * second})
+	leaky := limiter.Config{Algorithm: limiter.LeakyBucket, Count: 3, Period: 3 * second}
 	sliding := limitStep(limiter.Config{Algorithm: limiter.SlidingCounter, Count: 4, Period: 10 * second})
 	run(t, []script{
 		{name: "the interval is rounded up", steps: []pipeline.Step{limitStep(limiter.Config{Count: 3, Period: second, Burst: 1})},
@@ -26,7 +27,7 @@ func TestLimits(t *testing.T) {
 				0s 3 admit 1
 				0s 4 admit 1
 				0s 5 reject limit rate 2s`},
-		{name: "a late refund of a bucket harms nobody", // policy/REFERENCE.md#token-bucket
+		{name: "a late refund of a bucket never admits more than the burst", // policy/REFERENCE.md#token-bucket
 			steps: []pipeline.Step{limitStep(limiter.Config{Count: 1, Period: 4 * second, Burst: 1}), gate},
 			log:   "0s call 9 cost=0\n 0s call 1\n 4s call 2\n 4s cancel 1\n 5s call 3\n",
 			want: `0s 9 admit 1
@@ -85,6 +86,66 @@ func TestLimits(t *testing.T) {
 				10s 1 end ok 1
 				19s 3 admit 1
 				19s 4 reject limit rate 8s`},
+		{name: "a sliding log counts in [s, s + D)", steps: []pipeline.Step{
+			limitStep(limiter.Config{Algorithm: limiter.SlidingLog, Count: 3, Period: 10 * second}),
+		},
+			log: "0s call 1\n 4s call 2 cost=2\n 5s call 3\n 5s call 4 cost=2\n 5s call 5 cost=4\n 10s call 6\n 10s call 7",
+			want: `0s 1 admit 1
+				4s 2 admit 1
+				5s 3 reject limit rate 5s
+				5s 4 reject limit rate 9s
+				5s 5 reject limit capacity
+				10s 6 admit 1
+				10s 7 reject limit rate 4s`},
+		{name: "a refund of what still counts removes it", steps: []pipeline.Step{
+			limitStep(limiter.Config{Algorithm: limiter.SlidingLog, Count: 3, Period: 10 * second}), gate,
+		},
+			log: "0s call 1 cost=0\n 0s call 2 cost=2\n 4s call 3\n 5s cancel 2\n 5s call 4 cost=2\n 5s call 5\n 14s cancel 3\n 14s call 6\n 14s call 7",
+			want: `0s 1 admit 1
+				0s 2 wait 1 bulkhead
+				4s 3 wait 1 bulkhead
+				5s 2 end cancel 0
+				5s 4 wait 1 bulkhead
+				5s 5 reject limit rate 9s
+				14s 3 end cancel 0
+				14s 6 wait 1 bulkhead
+				14s 7 reject limit rate 1s`},
+		{name: "a leaky bucket spaces departures by the cost of the one before", steps: []pipeline.Step{limitStep(leaky)},
+			log: "0s call 1 cost=2\n 0s call 2 cost=3\n 0s call 3\n 2s call 4\n 2s call 5 cost=4\n 3s call 6\n 9s call 7 cost=3",
+			want: `0s 1 admit 1
+				0s 2 reject limit rate 2s
+				0s 3 reject limit rate 2s
+				2s 4 admit 1
+				2s 5 reject limit capacity
+				3s 6 admit 1
+				9s 7 admit 1`},
+		{name: "a refund of the last departure", steps: []pipeline.Step{limitStep(leaky), gate},
+			log: "0s call 1 cost=0\n 0s call 2 cost=3\n 1s cancel 2\n 1s call 3 cost=2\n 3s call 4 cost=2\n 4s cancel 3\n 4s call 5",
+			want: `0s 1 admit 1
+				0s 2 wait 1 bulkhead
+				1s 2 end cancel 0
+				1s 3 wait 1 bulkhead
+				3s 4 wait 1 bulkhead
+				4s 3 end cancel 0
+				4s 5 reject limit rate 1s`},
+		{name: "a refund at the mark of a departure", steps: []pipeline.Step{limitStep(leaky), shut},
+			log: "0s call 1 cost=0\n 1s call 2 cost=2\n 1s call 3\n 1s done 1 ok\n 1s call 4",
+			want: `0s 1 admit 1
+				1s 2 reject bulkhead full
+				1s 3 reject bulkhead full
+				1s 1 end ok 1
+				1s 4 admit 1`},
+		{name: "a refund moves the waiters of a leaky bucket up", steps: []pipeline.Step{
+			limitStep(limiter.Config{Algorithm: limiter.LeakyBucket, Count: 3, Period: 3 * second, Wait: 9 * second, Queue: 3}), gate,
+		},
+			log: "0s call 1 cost=0\n 0s call 2 cost=3\n 0s call 3\n 0s call 4\n 1s cancel 2\n 3s tick",
+			want: `0s 1 admit 1
+				0s 2 wait 1 bulkhead
+				0s 3 wait 1 limit 3s
+				0s 4 wait 1 limit 4s
+				1s 2 end cancel 0
+				1s 3 wait 1 bulkhead
+				2s 4 wait 1 bulkhead`},
 		{name: "a refund from the window before", steps: []pipeline.Step{sliding, gate},
 			log: "0s call 1 cost=0\n 0s call 2 cost=2\n 0s call 3 cost=2\n 10s call 4\n 10s cancel 2\n 10s call 5 cost=2",
 			want: `0s 1 admit 1
@@ -115,7 +176,7 @@ func TestQueues(t *testing.T) {
 				0s 2 wait 1 limit 1s
 				0s 3 reject limit wait 1s
 				1s 2 admit 1`},
-		{name: "nobody overtakes a greater cost", steps: []pipeline.Step{limitStep(queued(3, 9*second, 2, limiter.Oldest))},
+		{name: "a small cost does not overtake a greater one", steps: []pipeline.Step{limitStep(queued(3, 9*second, 2, limiter.Oldest))},
 			log: "0s call 1 cost=2\n 0s call 2 cost=3\n 0s call 3\n 0s call 4 cost=0\n 9s tick",
 			want: `0s 1 admit 1
 				0s 2 wait 1 limit 2s
@@ -123,7 +184,7 @@ func TestQueues(t *testing.T) {
 				0s 4 admit 1
 				2s 2 admit 1
 				3s 3 admit 1`},
-		{name: "newest waits in vain", steps: []pipeline.Step{limitStep(queued(1, 2*second, 3, limiter.Newest))},
+		{name: "newest, one turn after another", steps: []pipeline.Step{limitStep(queued(1, 2*second, 3, limiter.Newest))},
 			log: "0s call 1\n 0.5s call 2\n 1s call 3\n 2s call 4\n 9s tick",
 			want: `0s 1 admit 1
 				500ms 2 wait 1 limit

@@ -7,13 +7,27 @@ import (
 	"github.com/sluice-go/sluice/core/timeout"
 )
 
-// waiter is a call, or the phantom of one, in the queue of a cell.
+// waiter is a path, or the phantom of one, in the queue of a cell.
 type waiter struct {
-	call    *call
+	path    *path
 	step    int
+	cell    *cell
 	cost    int64
-	ends    int64 // when the wait is over in vain, or never
+	ends    int64 // when the wait is over without a turn, or never
 	phantom bool
+}
+
+// queues reports whether the waiter is still in its queue.
+func (w *waiter) queues() bool { return w.path.waits[w.step] == w }
+
+// before reports whether the waiter's call began before the other's. Of one call
+// the lower attempt comes first.
+func (w *waiter) before(other *waiter) bool {
+	a, b := w.path, other.path
+	if a.call.number != b.call.number {
+		return a.call.number < b.call.number
+	}
+	return a.number < b.number
 }
 
 // queue holds waiters in the order in which they came.
@@ -41,7 +55,7 @@ func (q queue) without(gone *waiter) queue {
 	return rest
 }
 
-// answer is what a cell says to a call that reaches it.
+// answer is what a cell says to a path that reaches it.
 type answer struct {
 	verdict verdict
 	reason  string
@@ -59,130 +73,209 @@ const (
 	wait
 )
 
-// pass lets the call pass the steps from the given one on, as far as it comes.
-func (e *Engine) pass(c *call, from int) {
-	c.state = passing
-	for i := from; i < len(c.plan.steps); i++ {
-		if !e.passStep(c, i) {
+// startRound starts a round, whose first attempt passes the steps from the given
+// one on.
+func (e *Engine) startRound(c *call, from int) {
+	c.sleeping = false
+	c.round++
+	c.last++
+	c.hedges, c.roundRan, c.retryAfter, c.pushback = 0, false, 0, false
+	e.pass(c.above, from)
+}
+
+// pass takes the path through the steps from the given one on, as far as it
+// comes. At the hedge the path above it splits into attempts.
+func (e *Engine) pass(p *path, from int) {
+	c := p.call
+	p.state = passing
+	end := len(c.plan.steps)
+	if p == c.above {
+		end = c.plan.hedge
+	}
+	for i := from; i < end; i++ {
+		if !e.passStep(p, i) {
 			return
 		}
 	}
-	c.state = running
+	if p == c.above {
+		e.split(c)
+	} else {
+		e.admit(p)
+	}
+}
+
+// admit starts the attempt.
+func (e *Engine) admit(p *path) {
+	c := p.call
+	p.state, p.since = running, e.now
 	c.started++
-	c.attemptAt = e.now
+	if !c.roundRan {
+		c.roundRan, c.roundAt = true, e.now
+	}
 	if c.started == 1 {
 		c.firstAt = e.now
-		if r := c.plan.retry; r >= 0 && pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step).Budgeted {
-			c.cell(r).budget.first(e.now)
-		}
+		e.countFirst(c)
 	}
-	e.say(c.id, "admit", "attempt", c.attempt)
+	e.say(c.id, "admit", "attempt", p.number)
+	e.startClock(p)
 }
 
-// passStep reports whether the call goes on below step i.
-func (e *Engine) passStep(c *call, i int) bool {
-	s := c.plan.steps[i]
-	switch s.Kind() {
-	case pipeline.Timeout:
-		c.timers[i+1] = timer{at: after(e.now, int64(pipeline.ConfigOf[timeout.Config](s.Step).After)), set: true}
-		return true
-	case pipeline.Retry:
-		return true
-	case pipeline.Limit:
-		c.cell(i) // a key that was seen has a cell from then on
-		if c.event.Cost == 0 {
-			return true
+// countFirst counts the call's first admission in the budgets of its plan.
+// Reading: a hedge's own budget counts the first admission of a call as a
+// retry's does, not that of each round.
+func (e *Engine) countFirst(c *call) {
+	if r := c.plan.retry; r >= 0 && pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step).Budgeted {
+		if cell := c.use(r); cell != nil {
+			cell.budget.first(e.now)
 		}
 	}
-	a := c.cell(i).ask(int64(c.event.Cost), e.now)
+	if c.plan.hedged() && c.hedgeConfig().Budgeted {
+		if cell := c.use(c.plan.hedge); cell != nil && cell.hedge.budget != nil {
+			cell.hedge.budget.first(e.now)
+		}
+	}
+}
+
+// passStep reports whether the path goes on below step i.
+func (e *Engine) passStep(p *path, i int) bool {
+	c, s := p.call, p.call.plan.steps[i]
+	switch {
+	case c.denies(i):
+		return e.reject(p, i, answer{reason: "missing", retryAt: never})
+	case c.skips(i):
+		return true
+	}
+	switch cfg := s.Config.(type) {
+	case timeout.Config:
+		p.timers[i+1] = timer{at: after(e.now, int64(cfg.After)), set: true}
+		return true
+	case retry.Config:
+		return true
+	}
+	cell := c.use(i)
+	if cell.limit != nil && c.event.Cost == 0 {
+		return true // its key has a cell from then on
+	}
+	a := cell.ask(int64(c.event.Cost), e.now, p.deadline(i))
 	switch a.verdict {
 	case admit:
-		c.take(i, e.now)
+		p.take(i, cell, e.now)
 		return true
 	case wait:
-		e.enqueue(c, i, a)
+		e.enqueue(p, i, cell, a)
 		return s.Shadow
 	}
-	fields := []any{"step", s.Name, "reason", a.reason}
-	if a.retryAt != never {
-		fields = append(fields, "retry_after", duration(a.retryAt-e.now))
-	}
-	e.say(c.id, "reject", append(fields, c.marks(s.Shadow, true)...)...)
-	if !s.Shadow {
-		e.leave(c, 0, "")
-		c.state = over
-	}
-	return s.Shadow
+	return e.reject(p, i, a)
 }
 
-// ask returns what the cell says to a call of the cost. It changes nothing.
-func (l *cell) ask(cost, now int64) answer {
+// ask returns what the cell says to a call of the cost, whose earliest deadline
+// is given. It changes nothing.
+func (l *cell) ask(cost, now, deadline int64) answer {
 	switch {
 	case l.limit != nil:
-		return l.limit.ask(cost, now)
+		return l.limit.ask(cost, now, deadline)
 	case l.breaker != nil:
 		return l.breaker.ask(now)
 	}
 	return l.bulkhead.ask(now)
 }
 
-// take takes the permit of step i, which was granted.
-func (c *call) take(i int, now int64) {
-	cell := c.cell(i)
+// take takes the permit of step i, which the cell granted.
+func (p *path) take(i int, cell *cell, now int64) {
+	h := hold{cell: cell}
 	switch {
 	case cell.limit != nil:
-		c.holds[i].permit = cell.limit.take(int64(c.event.Cost), now)
+		h.permit = cell.limit.take(int64(p.call.event.Cost), now)
 	case cell.breaker != nil:
-		c.holds[i].pass = cell.breaker.take(now)
+		h.pass = cell.breaker.take(now)
 	default:
-		c.holds[i].place = cell.bulkhead.take(now)
+		h.place = cell.bulkhead.take(now)
 	}
+	p.holds[i] = h
 }
 
-// enqueue lets the call, or in a shadow step its phantom, stand in the queue.
-// Whoever has to go for it goes first.
-func (e *Engine) enqueue(c *call, i int, a answer) {
-	s := c.plan.steps[i]
+// enqueue puts the path, or in a shadow step its phantom, into the queue. A
+// waiter that gives way to it goes first.
+func (e *Engine) enqueue(p *path, i int, cell *cell, a answer) {
+	c, s := p.call, p.call.plan.steps[i]
 	if a.putOut != nil {
 		e.expire(a.putOut, "full")
 	}
-	w := &waiter{call: c, step: i, cost: int64(c.event.Cost), ends: a.ends, phantom: s.Shadow}
-	c.waits[i] = w
-	cell := c.cell(i)
+	w := &waiter{path: p, step: i, cell: cell, cost: int64(c.event.Cost), ends: a.ends, phantom: s.Shadow}
+	p.waits[i] = w
 	if cell.limit != nil {
 		cell.limit.queue = append(cell.limit.queue, w)
 	} else {
 		cell.bulkhead.queue = append(cell.bulkhead.queue, w)
 	}
 	if !s.Shadow {
-		c.state = waiting
+		p.state = waiting
 	}
-	fields := []any{"attempt", c.attempt, "step", s.Name}
+	fields := []any{"attempt", p.attemptOf(), "step", s.Name}
 	if a.until != never {
 		fields = append(fields, "until", duration(a.until))
 	}
-	e.say(c.id, "wait", append(fields, c.marks(s.Shadow, false)...)...)
+	e.say(c.id, "wait", append(fields, inShadow(s.Shadow)...)...)
 }
 
 // unqueue takes the waiter out of its queue.
 func (e *Engine) unqueue(w *waiter) {
-	cell := w.call.cell(w.step)
-	if cell.limit != nil {
-		cell.limit.queue = cell.limit.queue.without(w)
+	if w.cell.limit != nil {
+		w.cell.limit.queue = w.cell.limit.queue.without(w)
 	} else {
-		cell.bulkhead.queue = cell.bulkhead.queue.without(w)
+		w.cell.bulkhead.queue = w.cell.bulkhead.queue.without(w)
 	}
-	w.call.waits[w.step] = nil
+	w.path.waits[w.step] = nil
 }
 
-// expire ends a wait in vain, and with it the call unless it was a phantom.
+// reject says that step i refuses the path, and reports whether the path goes on
+// all the same: in shadow.
+func (e *Engine) reject(p *path, i int, a answer) bool {
+	s := p.call.plan.steps[i]
+	fields := []any{"step", s.Name, "reason", a.reason}
+	if !s.Shadow && e.drop(p, fields) {
+		return false
+	}
+	if a.retryAt != never {
+		fields = append(fields, "retry_after", duration(a.retryAt-e.now))
+	}
+	if s.Shadow {
+		e.say(p.call.id, "reject", append(fields, inShadow(true)...)...)
+		return true
+	}
+	e.refuse(p.call, "reject", fields)
+	return false
+}
+
+// expire ends a wait without a turn.
 func (e *Engine) expire(w *waiter, reason string) {
-	c := w.call
+	c := w.path.call
 	e.unqueue(w)
 	fields := []any{"step", c.plan.steps[w.step].Name, "reason", reason}
-	e.say(c.id, "expire", append(fields, c.marks(w.phantom, true)...)...)
-	if !w.phantom {
-		e.leave(c, 0, "")
-		c.state = over
+	switch {
+	case w.phantom:
+		e.say(c.id, "expire", append(fields, inShadow(true)...)...)
+	case !e.drop(w.path, fields):
+		e.refuse(c, "expire", fields)
 	}
+}
+
+// drop ends an attempt that a step refused if another attempt of its round lives,
+// and reports whether it does.
+func (e *Engine) drop(p *path, fields []any) bool {
+	c := p.call
+	if p == c.above || len(c.attempts) < 2 {
+		return false
+	}
+	e.say(c.id, "drop", append([]any{"attempt", p.number}, fields...)...)
+	e.leave(p, 0, "")
+	c.remove(p)
+	return true
+}
+
+// refuse ends the call with a refusal of the policy.
+func (e *Engine) refuse(c *call, decision string, fields []any) {
+	e.say(c.id, decision, append(fields, c.terminal()...)...)
+	e.leaveAll(c, "")
+	c.over = true
 }

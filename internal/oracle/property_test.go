@@ -14,7 +14,7 @@ import (
 // randomLimit draws a limit on a grid of 10 ns.
 func randomLimit(r *rand.Rand) limiter.Config {
 	c := limiter.Config{
-		Algorithm: limiter.Algorithm(r.IntN(3)),
+		Algorithm: limiter.Algorithm(r.IntN(5)),
 		Count:     uint32(1 + r.IntN(5)), Period: time.Duration(5+r.IntN(40)) * 3,
 	}
 	if c.Algorithm == limiter.TokenBucket {
@@ -27,13 +27,19 @@ func randomLimit(r *rand.Rand) limiter.Config {
 	return c
 }
 
-// randomCalls draws calls, some of which give up.
+// randomCalls draws calls, some of which have a deadline and some of which give
+// up.
 func randomCalls(r *rand.Rand, n int) []Event {
 	var log []Event
 	at := int64(0)
 	for i := range n {
 		at += int64(r.IntN(3) * r.IntN(30))
-		log = append(log, Event{At: at, Op: "call", ID: fmt.Sprint(i), Cost: uint32(r.IntN(4))})
+		e := Event{At: at, Op: "call", ID: fmt.Sprint(i), Cost: uint32(r.IntN(4))}
+		if r.IntN(4) == 0 {
+			left := int64(r.IntN(150))
+			e.Deadline = &left
+		}
+		log = append(log, e)
 		if r.IntN(5) == 0 {
 			log = append(log, Event{At: at, Op: "cancel", ID: fmt.Sprint(r.IntN(i + 1))})
 		}
@@ -70,8 +76,8 @@ func decide(t *testing.T, cfg limiter.Config, log []Event) []decision {
 // TestRetryAfterIsTheLeast repeats every refused call when it was told to, and a
 // nanosecond earlier: it is not refused, and refused.
 func TestRetryAfterIsTheLeast(t *testing.T) {
-	told := 0
-	for seed := range uint64(400) {
+	told := map[string]int{}
+	for seed := range uint64(600) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		cfg := randomLimit(r)
 		log := randomCalls(r, 12)
@@ -86,7 +92,7 @@ func TestRetryAfterIsTheLeast(t *testing.T) {
 			}
 			wait := nanoseconds(t, *d.RetryAfter)
 			for early := int64(0); early <= 1; early++ {
-				again := Event{At: e.At + wait - early, Op: "call", ID: "99", Cost: e.Cost}
+				again := Event{At: e.At + wait - early, Op: "call", ID: "99", Cost: e.Cost, Deadline: e.Deadline}
 				refused := false
 				for _, d := range decide(t, cfg, append(log[:n+1:n+1], again)) {
 					refused = refused || d.ID == 99 && d.Decision == "reject"
@@ -95,17 +101,21 @@ func TestRetryAfterIsTheLeast(t *testing.T) {
 					t.Fatalf("seed %d: %+v: %+v told %d", seed, cfg, e, wait)
 				}
 			}
-			told++
+			told[d.Reason]++
 		}
 	}
-	if told < 500 {
-		t.Errorf("only %d were told", told)
+	for _, reason := range []string{"rate", "full", "wait", "deadline"} {
+		if told[reason] < 50 {
+			t.Errorf("only %d were told for %q", told[reason], reason)
+		}
 	}
 }
 
 // TestBounds checks that no window admits more than its bound: any for a token
 // bucket, those from an admission for a fixed window, and by the formula, with
-// windows that are cut again here, for a sliding counter without refunds.
+// windows that are cut again here, for a sliding counter without refunds; that
+// none of a sliding log's does that ends at an admission, and that a leaky
+// bucket's departures keep their distance.
 func TestBounds(t *testing.T) {
 	for seed := range uint64(2000) {
 		r := rand.New(rand.NewPCG(seed, 2))
@@ -135,6 +145,12 @@ func TestBounds(t *testing.T) {
 			ok = boundedWindow(cfg, marks, taken)
 		case limiter.SlidingCounter:
 			ok = boundedCounter(cfg, marks, taken)
+		case limiter.SlidingLog:
+			ok = boundedLog(cfg, marks, taken)
+		case limiter.LeakyBucket:
+			ok = spaced(cfg, marks, taken)
+		default:
+			t.Fatalf("algorithm %d", cfg.Algorithm)
 		}
 		if !ok {
 			t.Fatalf("seed %d: %+v: %v %v", seed, cfg, marks, taken)
@@ -163,6 +179,32 @@ func boundedWindow(cfg limiter.Config, marks, taken []int64) bool {
 			sum, end = 0, at+int64(cfg.Period)
 		}
 		if sum += taken[i]; sum > int64(cfg.Count) {
+			return false
+		}
+	}
+	return true
+}
+
+// boundedLog: at most count in (t - D, t] for the mark t of any admission.
+func boundedLog(cfg limiter.Config, marks, taken []int64) bool {
+	for i, t := range marks {
+		sum := int64(0)
+		for j := 0; j <= i; j++ {
+			if marks[j] > t-int64(cfg.Period) {
+				sum += taken[j]
+			}
+		}
+		if sum > int64(cfg.Count) {
+			return false
+		}
+	}
+	return true
+}
+
+// spaced: an interval for each permit of the departure before.
+func spaced(cfg limiter.Config, marks, taken []int64) bool {
+	for i := 1; i < len(marks); i++ {
+		if marks[i]-marks[i-1] < taken[i-1]*interval(cfg) {
 			return false
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
@@ -20,8 +21,8 @@ import (
 // samples is the folder of the sample documents and logs.
 const samples = "../../policy/testdata/samples/"
 
-// TestSamples compares the decisions of the samples, whose policies stand here
-// as literals so that no parser is needed.
+// TestSamples compares the decisions of the samples. Their policies are literals
+// here, so that no parser is needed.
 func TestSamples(t *testing.T) {
 	for name, policy := range samplePolicies() {
 		t.Run(name, func(t *testing.T) {
@@ -61,6 +62,23 @@ func samplePolicies() map[string]pipeline.Policy {
 			}}},
 			timeoutStep(2 * time.Second),
 		}},
+		"deadline": {Steps: []pipeline.Step{
+			timeoutStep(300 * time.Millisecond),
+			limitStep(limiter.Config{Count: 1, Period: time.Second, Burst: 1, Wait: 5 * time.Second, Queue: 2}),
+		}},
+		"hedge": {Steps: []pipeline.Step{
+			timeoutStep(10 * time.Second),
+			retryStep(2, time.Second),
+			hedgeStep(hedge.Config{After: 200 * time.Millisecond, Max: 1}),
+			bulkheadStep(bulkhead.Config{Concurrent: 3}),
+			named("attempt", timeoutStep(2*time.Second)),
+		}},
+		"log": {Steps: []pipeline.Step{
+			limitStep(limiter.Config{Algorithm: limiter.SlidingLog, Count: 3, Period: time.Second}),
+			named("spacing", limitStep(limiter.Config{
+				Algorithm: limiter.LeakyBucket, Count: 10, Period: time.Second, Wait: 150 * time.Millisecond, Queue: 100,
+			})),
+		}},
 	}
 }
 
@@ -95,6 +113,7 @@ func parseEvent(t *testing.T, line string) Event {
 		At, Op, Key, Outcome string
 		ID                   json.RawMessage
 		Cost                 *uint32
+		Attempt              int
 		Attributes           map[string]string
 		Deadline             *string
 		RetryAfter           *string `json:"retry_after"`
@@ -115,7 +134,7 @@ func parseEvent(t *testing.T, line string) Event {
 	}
 	e := Event{
 		At: *span(&raw.At), Op: raw.Op, ID: string(raw.ID), Key: raw.Key, Cost: 1, Attributes: raw.Attributes,
-		Deadline: span(raw.Deadline), Outcome: raw.Outcome, RetryAfter: span(raw.RetryAfter),
+		Deadline: span(raw.Deadline), Attempt: raw.Attempt, Outcome: raw.Outcome, RetryAfter: span(raw.RetryAfter),
 	}
 	if raw.Cost != nil {
 		e.Cost = *raw.Cost

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
@@ -73,7 +74,7 @@ func lines(text string) []string {
 }
 
 // parseShort reads "1s call 7 cost=2 key=a x=b deadline=3s", "1s done 7 fail
-// after=2s", "1s cancel 7", "1s tick", "1s configure".
+// after=2s attempt=2", "1s cancel 7", "1s tick", "1s configure".
 func parseShort(t *testing.T, line string) Event {
 	t.Helper()
 	words := strings.Fields(line)
@@ -90,6 +91,12 @@ func parseShort(t *testing.T, line string) Event {
 				t.Fatal(err)
 			}
 			e.Cost = uint32(n)
+		case "attempt":
+			n, err := strconv.Atoi(value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			e.Attempt = n
 		case "key":
 			e.Key = value
 		case "x":
@@ -158,6 +165,8 @@ func retryStep(attempts uint32, wait time.Duration) pipeline.Step {
 	return pipeline.Step{Config: retry.Config{Attempts: attempts, Backoff: constant(wait)}}
 }
 
+func hedgeStep(cfg hedge.Config) pipeline.Step { return pipeline.Step{Config: cfg} }
+
 func constant(d time.Duration) backoff.Config {
 	return backoff.Config{Kind: backoff.Constant, Base: d}
 }
@@ -167,6 +176,21 @@ func one(open time.Duration, probes uint32) breaker.Config {
 	return breaker.Config{Window: breaker.Consecutive, Count: 1, Open: constant(open), Probes: probes}
 }
 
+// twoFailures returns a breaker that opens at its second failure in a row.
+func twoFailures() breaker.Config {
+	c := one(9*second, 1)
+	c.Count = 2
+	return c
+}
+
+// slowOnly returns a breaker that opens at an outcome after more than 3 s.
+func slowOnly() breaker.Config {
+	return breaker.Config{
+		Count: 1, Minimum: 1, FailureRate: 1_000_000, SlowOver: 3 * second, SlowRate: 1_000_000,
+		Open: constant(9 * second), Probes: 1,
+	}
+}
+
 func shadow(s pipeline.Step) pipeline.Step {
 	s.Shadow = true
 	return s
@@ -174,6 +198,11 @@ func shadow(s pipeline.Step) pipeline.Step {
 
 func per(s pipeline.Step, names ...string) pipeline.Step {
 	s.Per = names
+	return s
+}
+
+func named(name string, s pipeline.Step) pipeline.Step {
+	s.Name = name
 	return s
 }
 

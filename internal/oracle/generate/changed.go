@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
@@ -26,30 +27,29 @@ func (m *maker) changed(p pipeline.Policy) pipeline.Policy {
 		case 1:
 			s.Shadow = !s.Shadow
 		case 2:
-			if s.Kind() != pipeline.Timeout {
-				s.Per = of(m, nil, []string{"key"}, []string{"header:x"})
-			}
+			s.Per = of(m, nil, []string{"key"}, []string{"header:x"})
 		case 3, 4, 5:
 			s.Config = m.settings(s.Kind())
 		case 6, 7, 8:
 			m.partly(&s)
+		case 9:
+			m.keys(&s)
 		}
 		if tighter && s.Kind() == pipeline.Limit {
 			pipeline.Edit(&s, func(c *limiter.Config) { c.Count, c.Burst = 1, min(c.Burst, 1) })
 		}
-		next.Steps = append(next.Steps, s)
+		next.Steps = append(next.Steps, plain(s))
 	}
 	if m.chance(15) || len(next.Steps) == 0 {
-		if s, ok := m.step(next, of(m, pipeline.Limit, pipeline.Breaker, pipeline.Bulkhead, pipeline.Retry)); ok {
-			at := m.IntN(len(next.Steps) + 1)
-			next.Steps = append(next.Steps[:at:at], append([]pipeline.Step{s}, next.Steps[at:]...)...)
-		}
+		kinds := []pipeline.Kind{pipeline.Limit, pipeline.Breaker, pipeline.Bulkhead, pipeline.Retry, pipeline.Hedge}
+		next.Steps = m.added(next.Steps, of(m, kinds...))
 	}
 	if m.chance(10) {
 		m.Shuffle(len(next.Steps), func(i, j int) {
 			next.Steps[i], next.Steps[j] = next.Steps[j], next.Steps[i]
 		})
 	}
+	next.Steps = arranged(next.Steps)
 	return next
 }
 
@@ -70,6 +70,9 @@ func (m *maker) partly(s *pipeline.Step) {
 			c.Budget.Ratio = reducer.Share(m.upTo(2) * 250_000)
 			s.Config = c
 		}
+	case hedge.Config:
+		m.partlyHedge(&c)
+		s.Config = c
 	default:
 		s.Config = m.settings(s.Kind())
 	}
@@ -91,6 +94,20 @@ func (m *maker) partlyBreaker(c *breaker.Config) {
 	}
 }
 
+func (m *maker) partlyHedge(c *hedge.Config) {
+	other := m.hedge()
+	switch m.IntN(3) {
+	case 0:
+		c.Max = other.Max
+	case 1:
+		c.Budgeted, c.Budget = other.Budgeted, other.Budget
+	case 2:
+		if c.Percentile > 0 {
+			c.Samples = c.Minimum + uint32(m.IntN(4))
+		}
+	}
+}
+
 func (m *maker) partlyLimit(c *limiter.Config) {
 	other := m.limit()
 	switch m.IntN(4) {
@@ -105,4 +122,7 @@ func (m *maker) partlyLimit(c *limiter.Config) {
 		c.Wait, c.Queue, c.Order = other.Wait, other.Queue, other.Order
 	}
 	c.Period = max(c.Period, time.Duration(c.Count))
+	if m.grid == onGrid {
+		c.Period = m.parts(c.Count, 8)
+	}
 }

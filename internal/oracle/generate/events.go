@@ -2,6 +2,7 @@ package generate
 
 import (
 	"math/rand/v2"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,7 +20,8 @@ func Generate(rng *rand.Rand) (pipeline.Policy, []oracle.Event) { return Generat
 func GenerateFor(rng *rand.Rand, seed uint64) (pipeline.Policy, []oracle.Event) {
 	m := &maker{Rand: rng}
 	m.unit = of(m, time.Second, time.Second, 100*time.Millisecond, time.Millisecond, 10*time.Nanosecond, time.Hour)
-	m.named = m.chance(40)
+	m.grid = of(m, mixed, mixed, mixed, onGrid, onGrid, offGrid)
+	m.named, m.keyed = m.chance(40), m.chance(20)
 	p := m.policy()
 	l := &log{maker: m, policy: p, engine: oracle.New(p, seed), again: m.chance(25), still: of(m, 15, 40, 65)}
 	if m.chance(35) {
@@ -78,7 +80,9 @@ func (l *log) next() {
 	case n < 88:
 		l.add(oracle.Event{At: at, Op: "cancel", ID: l.someID(false)})
 	case n < 94:
-		l.add(oracle.Event{At: at, Op: "renew", ID: l.someID(l.chance(80))})
+		e := oracle.Event{At: at, Op: "renew"}
+		e.ID, e.Attempt = l.someAttempt(l.chance(80))
+		l.add(e)
 	default:
 		l.add(oracle.Event{At: at, Op: "tick"})
 	}
@@ -91,11 +95,20 @@ func (l *log) mark() int64 {
 	if l.chance(l.still) {
 		return now
 	}
-	switch n := l.IntN(100); {
-	case n < 40 && due && wake-now <= 10*unit:
+	soon := due && wake-now <= 10*unit
+	next := (now/unit + int64(l.upTo(3))) * unit
+	n := l.IntN(100)
+	switch {
+	case l.grid == onGrid && n < 20 && soon:
+		return wake
+	case l.grid == onGrid && n < 97:
+		return next
+	case l.grid == onGrid:
+		return next + int64(l.IntN(40))*unit
+	case n < 40 && soon:
 		return wake + int64(of(l.maker, 0, 0, 0, 0, 0, -1, 1))
-	case n < 88:
-		return (now/unit + int64(l.upTo(3))) * unit
+	case n < 88 && l.grid == mixed:
+		return next
 	case n < 92:
 		return now + l.Int64N(2*unit)
 	case n < 95:
@@ -119,22 +132,29 @@ func (l *log) call(at int64) {
 	l.ids = append(l.ids, id)
 	e := oracle.Event{At: at, Op: "call", ID: id, Cost: of(l.maker, uint32(1), 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 0, 5)}
 	if l.chance(60) {
-		e.Key = of(l.maker, "a", "b")
+		e.Key = of(l.maker, "a", "b", "c")
 	}
 	if l.chance(60) {
 		e.Attributes = map[string]string{"header:x": of(l.maker, "", "a", "b")}
 	}
-	if l.chance(8) {
+	switch n := l.IntN(100); {
+	case n < 15:
 		e.Deadline = pointer(int64(l.units(of(l.maker, 6, 25))))
+	case n < 16:
+		e.Deadline = pointer(0)
 	}
 	l.add(e)
 }
 
 func (l *log) done(at int64) {
-	e := oracle.Event{At: at, Op: "done", ID: l.someID(l.chance(95))}
+	e := oracle.Event{At: at, Op: "done"}
+	e.ID, e.Attempt = l.someAttempt(l.chance(95))
 	e.Outcome = of(l.maker, "ok", "ok", "fail", "fail", "fail", "fail", "throttle", "throttle", "ignore")
 	if l.chance(15) {
 		e.RetryAfter = pointer(int64(l.IntN(6)) * int64(l.unit))
+		if l.grid == offGrid {
+			e.RetryAfter = pointer(int64(l.units(6)))
+		}
 	} else if l.chance(4) {
 		e.RetryAfter = pointer(-int64(l.IntN(2)*int(l.unit) + 1))
 	}
@@ -144,48 +164,49 @@ func (l *log) done(at int64) {
 // someID draws the id of a live call, a running one if so asked and there is
 // one, now and then of one that is over or never was.
 func (l *log) someID(running bool) string {
-	var ids []string
+	id, _ := l.someAttempt(running)
+	return id
+}
+
+// someAttempt draws an id as someID does, and for half of those that run the
+// number of an attempt that runs; now and then another number.
+func (l *log) someAttempt(running bool) (id string, attempt int) {
+	var live []oracle.Live
 	for _, c := range l.engine.Live() {
-		if c.Running || !running {
-			ids = append(ids, c.ID)
+		if len(c.Running) > 0 || !running {
+			live = append(live, c)
 		}
 	}
 	switch {
-	case len(ids) > 0 && l.chance(95):
-		return of(l.maker, ids...)
+	case len(live) > 0 && l.chance(95):
+		c := of(l.maker, live...)
+		if len(c.Running) > 0 && l.chance(50) {
+			attempt = of(l.maker, c.Running...)
+		}
+		id = c.ID
 	case len(l.ids) > 0 && l.chance(80):
-		return of(l.maker, l.ids...)
+		id = of(l.maker, l.ids...)
+	default:
+		id = strconv.Itoa(900 + l.IntN(2))
 	}
-	return strconv.Itoa(900 + l.IntN(2))
+	if l.chance(3) {
+		attempt = l.upTo(5)
+	}
+	return id, attempt
 }
 
 // running reports whether any attempt runs.
 func (l *log) running() bool {
-	for _, c := range l.engine.Live() {
-		if c.Running {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.engine.Live(), func(c oracle.Live) bool { return len(c.Running) > 0 })
 }
 
 // waiting reports whether any call waits.
 func (l *log) waiting() bool {
-	for _, c := range l.engine.Live() {
-		if c.Waiting {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.engine.Live(), func(c oracle.Live) bool { return c.Waiting })
 }
 
 func (l *log) live(id string) bool {
-	for _, c := range l.engine.Live() {
-		if c.ID == id {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(l.engine.Live(), func(c oracle.Live) bool { return c.ID == id })
 }
 
 func pointer(n int64) *int64 { return &n }

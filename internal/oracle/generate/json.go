@@ -8,7 +8,9 @@ import (
 
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
@@ -60,6 +62,9 @@ func eventObject(e oracle.Event) object {
 	if e.Deadline != nil {
 		o["deadline"] = span(time.Duration(*e.Deadline))
 	}
+	if e.Attempt != 0 {
+		o["attempt"] = e.Attempt
+	}
 	if e.Outcome != "" {
 		o["outcome"] = e.Outcome
 	}
@@ -97,6 +102,8 @@ func stepObject(s pipeline.Step) object {
 		o = limitObject(pipeline.ConfigOf[limiter.Config](s))
 	case pipeline.Bulkhead:
 		o = bulkheadObject(pipeline.ConfigOf[bulkhead.Config](s))
+	case pipeline.Hedge:
+		o = hedgeObject(pipeline.ConfigOf[hedge.Config](s))
 	}
 	if s.Name != "" {
 		o["name"] = s.Name
@@ -104,14 +111,18 @@ func stepObject(s pipeline.Step) object {
 	if s.Shadow {
 		o["shadow"] = true
 	}
-	if s.Kind() == pipeline.Retry && !pipeline.ConfigOf[retry.Config](s).Budgeted {
-		return o // without a budget there is no cell to have one per key
+	if len(s.Per) == 0 {
+		return o
 	}
+	o["per"] = s.Per
 	if len(s.Per) == 1 {
 		o["per"] = s.Per[0]
-	} else if len(s.Per) > 1 {
-		o["per"] = s.Per
 	}
+	if s.Keys > 0 {
+		o["keys"] = s.Keys
+	}
+	o["when_full"] = [...]string{"evict", "share"}[s.WhenFull]
+	o["missing"] = [...]string{"share", "deny", "skip"}[s.Missing]
 	return o
 }
 
@@ -124,11 +135,33 @@ func retryObject(c retry.Config) object {
 		o["jitter"] = jitter(c.Backoff)
 	}
 	if c.Budgeted {
-		o["budget"] = object{
-			"ratio":   share(c.Budget.Ratio),
-			"minimum": rate(c.Budget.MinimumCount, c.Budget.MinimumPeriod),
-			"window":  span(c.Budget.Window),
-		}
+		o["budget"] = budgetObject(c.Budget)
+	}
+	return o
+}
+
+func budgetObject(c budget.Config) object {
+	return object{
+		"ratio":   share(c.Ratio),
+		"minimum": rate(c.MinimumCount, c.MinimumPeriod),
+		"window":  span(c.Window),
+	}
+}
+
+func hedgeObject(c hedge.Config) object {
+	o := object{"max": c.Max}
+	switch {
+	case c.Parallel:
+		o["parallel"] = true
+	case c.Percentile > 0:
+		o["after"] = "p" + decimal(int64(c.Percentile), 4)
+		o["samples"] = c.Samples
+		o["minimum"] = c.Minimum
+	default:
+		o["after"] = span(c.After)
+	}
+	if c.Budgeted {
+		o["budget"] = budgetObject(c.Budget)
 	}
 	return o
 }
@@ -194,6 +227,7 @@ func breakerObject(c breaker.Config) object {
 
 var algorithmNames = map[limiter.Algorithm]string{
 	limiter.TokenBucket: "token-bucket", limiter.FixedWindow: "fixed-window", limiter.SlidingCounter: "sliding-counter",
+	limiter.SlidingLog: "sliding-log", limiter.LeakyBucket: "leaky-bucket",
 }
 
 var orderNames = map[limiter.Order]string{limiter.Oldest: "oldest", limiter.Newest: "newest"}

@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -154,11 +155,12 @@ func (s *shrinker) simplify() bool {
 			continue
 		}
 		for i := range s.at(which).Steps {
-			for _, plain := range plainer {
+			for _, simpler := range plainer {
 				change := func(p pipeline.Policy) pipeline.Policy {
 					p.Steps = append([]pipeline.Step(nil), p.Steps...)
 					if i < len(p.Steps) {
-						plain(&p.Steps[i])
+						simpler(&p.Steps[i])
+						p.Steps[i] = plain(p.Steps[i])
 					}
 					return p
 				}
@@ -169,9 +171,9 @@ func (s *shrinker) simplify() bool {
 		}
 	}
 	for i := range s.events {
-		for _, plain := range plainerEvents {
+		for _, simpler := range plainerEvents {
 			events := append([]oracle.Event(nil), s.events...)
-			plain(&events[i])
+			simpler(&events[i])
 			if string(EventsJSON(events[i:i+1])) != string(EventsJSON(s.events[i:i+1])) && s.try(s.policy, events) {
 				smaller = true
 			}
@@ -184,6 +186,20 @@ func (s *shrinker) simplify() bool {
 var plainer = []func(*pipeline.Step){
 	func(s *pipeline.Step) { s.Shadow = false },
 	func(s *pipeline.Step) { s.Per = nil },
+	func(s *pipeline.Step) { s.Per = s.Per[:min(len(s.Per), 1)] },
+	func(s *pipeline.Step) { s.Keys = 0 },
+	func(s *pipeline.Step) { s.Keys = min(s.Keys, 1) },
+	func(s *pipeline.Step) { s.WhenFull = pipeline.FullEvict },
+	func(s *pipeline.Step) { s.Missing = pipeline.MissingShare },
+	change(func(c *hedge.Config) { c.Budgeted = false }),
+	change(func(c *hedge.Config) { c.Max = 1 }),
+	change(func(c *hedge.Config) { c.Samples, c.Minimum = min(c.Samples, 1), min(c.Minimum, 1) }),
+	change(func(c *hedge.Config) {
+		if c.After == 0 {
+			c.Percentile, c.Samples, c.Minimum, c.Parallel = 0, 0, 0, false
+			c.After = time.Second
+		}
+	}),
 	change(func(c *retry.Config) { c.Budgeted = false }),
 	change(func(c *retry.Config) { c.Backoff = plainBackoff(c.Backoff) }),
 	change(func(c *retry.Config) { c.Backoff = noJitter(c.Backoff) }),
@@ -232,6 +248,7 @@ func noJitter(c backoff.Config) backoff.Config {
 var plainerEvents = []func(*oracle.Event){
 	func(e *oracle.Event) { e.Deadline = nil },
 	func(e *oracle.Event) { e.RetryAfter = nil },
+	func(e *oracle.Event) { e.Attempt = 0 },
 	func(e *oracle.Event) { e.Key = "" },
 	func(e *oracle.Event) { e.Attributes = nil },
 	func(e *oracle.Event) {

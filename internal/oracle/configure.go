@@ -1,0 +1,106 @@
+package oracle
+
+import (
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+)
+
+// compile makes a plan. Steps that the present plan has under the same name, of
+// the same kind and with the same `per` keep their cells; a retry only if both
+// have a budget. A step that had no match in the plan before begins anew, even if
+// an older plan, whose calls still use it, had one of its name.
+func (e *Engine) compile(policy pipeline.Policy) *plan {
+	p := &plan{retry: -1, hedge: len(policy.Steps), fallback: policy.Fallback != nil}
+	seen := map[pipeline.Kind]int{}
+	for i, s := range policy.Steps {
+		seen[s.Kind()]++
+		if s.Name == "" {
+			s.Name = s.Kind().String()
+			if n := seen[s.Kind()]; n > 1 {
+				s.Name += "-" + strconv.Itoa(n)
+			}
+		}
+		s.Name = strings.Clone(s.Name)
+		switch s.Kind() {
+		case pipeline.Retry:
+			p.retry = i
+		case pipeline.Hedge:
+			p.hedge = i
+		}
+		g := e.matched(s)
+		if g == nil {
+			g = &group{step: s}
+			e.groups = append(e.groups, g)
+			if s.Kind() == pipeline.Limit && len(s.Per) == 0 {
+				// A limiter without `per` is full from the start on,
+				// and carries that over.
+				g.use(Event{})
+			}
+		}
+		p.steps = append(p.steps, step{Step: s, group: g})
+	}
+	return p
+}
+
+// matched returns the cells of the present plan's step that the new one is.
+func (e *Engine) matched(s pipeline.Step) *group {
+	if e.plan == nil {
+		return nil
+	}
+	for _, old := range e.plan.steps {
+		if old.Name != s.Name || old.Kind() != s.Kind() || !slices.Equal(old.Per, s.Per) {
+			continue
+		}
+		if pipeline.ConfigOf[retry.Config](old.Step).Budgeted != pipeline.ConfigOf[retry.Config](s).Budgeted {
+			continue
+		}
+		return old.group
+	}
+	return nil
+}
+
+// configure puts a new policy in force. A lowered `keys` evicts at once, unless a
+// full step shares (reading). Waiters that can no longer be served are
+// refused call by call, in the order of their numbers.
+func (e *Engine) configure(policy pipeline.Policy) {
+	e.say("", "configured")
+	e.plan = e.compile(policy)
+	for _, s := range e.plan.steps {
+		s.group.step = s.Step
+		s.group.shrink(s.group.keys())
+		for _, c := range s.group.all() {
+			c.configure(s.Step, e.now)
+		}
+	}
+	for _, c := range e.calls {
+		for _, w := range c.queued() {
+			if l := w.cell.limit; l != nil && w.cost > l.capacity() && w.queues() {
+				e.expire(w, "capacity")
+			}
+		}
+	}
+}
+
+// configure changes the settings of a cell.
+func (l *cell) configure(s pipeline.Step, now int64) {
+	switch cfg := s.Config.(type) {
+	case limiter.Config:
+		l.limit.configure(cfg, now)
+	case breaker.Config:
+		l.breaker.configure(cfg, now)
+	case bulkhead.Config:
+		l.bulkhead.cfg = cfg
+	case retry.Config:
+		l.budget.configure(cfg.Budget)
+	case hedge.Config:
+		l.hedge.configure(cfg)
+	}
+}

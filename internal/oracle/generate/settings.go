@@ -1,0 +1,173 @@
+package generate
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// settings draws settings for a mechanism.
+func (m *maker) settings(kind pipeline.Kind) mechanism.Config {
+	switch kind {
+	case pipeline.Retry:
+		return m.retry()
+	case pipeline.Breaker:
+		return m.breaker()
+	case pipeline.Limit:
+		return m.limit()
+	case pipeline.Bulkhead:
+		return m.bulkhead()
+	case pipeline.Hedge:
+		return m.hedge()
+	default:
+		return timeout.Config{After: m.units(of(m, 4, 12, 30))}
+	}
+}
+
+func (m *maker) retry() retry.Config {
+	c := retry.Config{Attempts: uint32(m.upTo(5)), Backoff: m.backoff(true)}
+	if m.chance(40) {
+		c.Budgeted, c.Budget = true, m.budget()
+	}
+	return c
+}
+
+func (m *maker) budget() budget.Config {
+	count := uint32(m.upTo(2))
+	return budget.Config{
+		Ratio:        of(m, reducer.Share(100_000), 333_333, 500_000, 1_000_000, 2_000_000),
+		MinimumCount: count, MinimumPeriod: max(m.units(20), time.Duration(count)), Window: m.parts(10, 20),
+	}
+}
+
+func (m *maker) hedge() hedge.Config {
+	c := hedge.Config{Max: uint32(m.upTo(3))}
+	switch n := m.IntN(100); {
+	case n < 60:
+		c.After = m.units(4)
+	case n < 80:
+		c.Percentile = of(m, reducer.Share(500_000), 333_333, 333_334, 900_000, 999_900, 1_000_000, 1)
+		c.Samples = uint32(m.upTo(5))
+		c.Minimum = uint32(m.upTo(int(min(c.Samples, 2))))
+	default:
+		c.Parallel = true
+	}
+	if m.chance(30) {
+		c.Budgeted, c.Budget = true, m.budget()
+	}
+	return c
+}
+
+// backoff draws a backoff; none is one of a retry alone.
+func (m *maker) backoff(none bool) backoff.Config {
+	kinds := []backoff.Kind{
+		backoff.Constant, backoff.Linear, backoff.Exponential, backoff.Fibonacci, backoff.Decorrelated,
+	}
+	if none && m.chance(15) {
+		return backoff.Config{}
+	}
+	if m.grid == onGrid {
+		kinds = kinds[:4] // what is drawn at random is on no grid
+	}
+	c := backoff.Config{Kind: of(m, kinds...), Base: m.units(3)}
+	switch c.Kind {
+	case backoff.Constant:
+	case backoff.Exponential:
+		c.Factor = of(m, backoff.Factor(2_000_000), 1_000_000, 3_000_000, 1_500_000, 1_234_567)
+		if m.grid == onGrid {
+			c.Factor = of(m, backoff.Factor(2_000_000), 1_000_000, 3_000_000)
+		}
+		c.Max = c.Base + time.Duration(m.IntN(8))*m.unit
+	default:
+		if m.chance(70) {
+			c.Max = c.Base + time.Duration(m.IntN(8))*m.unit
+		}
+	}
+	if c.Kind != backoff.Decorrelated && m.grid != onGrid && m.chance(40) {
+		c.Jitter = of(m, backoff.Full, backoff.Equal, backoff.Fraction)
+		if c.Jitter == backoff.Fraction {
+			c.Share = of(m, reducer.Share(200_000), 1_000_000, 333_333, 5_000)
+		}
+	}
+	return c
+}
+
+func (m *maker) breaker() breaker.Config {
+	c := breaker.Config{
+		Window: of(m, breaker.Calls, breaker.Time, breaker.Consecutive),
+		Count:  uint32(m.upTo(5)), Probes: uint32(m.upTo(3)),
+		Open: backoff.Config{Kind: backoff.Constant, Base: m.units(5)},
+	}
+	if m.chance(40) {
+		c.Open = m.backoff(false)
+	}
+	if m.chance(40) {
+		c.HalfOpenMax = m.units(6)
+	}
+	if c.Window == breaker.Consecutive {
+		return c
+	}
+	c.FailureRate = of(m, reducer.Share(500_000), 333_333, 333_334, 250_000, 666_667, 1_000_000, 1)
+	c.Minimum = uint32(m.upTo(int(c.Count)))
+	if c.Window == breaker.Time {
+		c.Minimum = uint32(m.upTo(4))
+		c.Span = m.parts(c.Count, 8)
+	}
+	if m.chance(40) {
+		c.SlowOver = m.units(3)
+		c.SlowRate = of(m, reducer.Share(500_000), 800_000, 333_333, 1_000_000)
+	}
+	return c
+}
+
+func (m *maker) limit() limiter.Config {
+	c := limiter.Config{
+		Algorithm: of(m, limiter.TokenBucket, limiter.FixedWindow, limiter.SlidingCounter, limiter.SlidingLog, limiter.LeakyBucket),
+		Count:     m.count(),
+	}
+	c.Period = m.parts(c.Count, 8) // at most one permit a nanosecond
+	if c.Algorithm == limiter.TokenBucket {
+		c.Burst = m.count()
+	}
+	if m.chance(75) {
+		c.Wait = m.units(of(m, 4, 10, 20))
+		c.Queue = uint32(m.upTo(4))
+		c.Order = m.order()
+	}
+	return c
+}
+
+// count draws the permits of a limiter.
+func (m *maker) count() uint32 { return of(m, uint32(1), 2, 2, 3, 3, 4, 6) }
+
+func (m *maker) order() limiter.Order {
+	if m.chance(35) {
+		return limiter.Newest
+	}
+	return limiter.Oldest
+}
+
+func (m *maker) bulkhead() bulkhead.Config {
+	c := bulkhead.Config{Concurrent: uint32(m.upTo(3))}
+	if m.chance(70) {
+		c.Queue = uint32(m.upTo(3))
+		c.Order = m.order()
+		if m.chance(70) {
+			c.Wait = m.units(of(m, 5, 12))
+		}
+	}
+	if m.chance(30) {
+		c.Lease = m.units(5)
+	}
+	return c
+}

@@ -1,0 +1,48 @@
+package oracle
+
+import "github.com/sluice-go/sluice/core/limiter"
+
+// leakyBucket keeps the mark before which no call departs.
+type leakyBucket struct {
+	cfg        limiter.Config
+	next       int64
+	departures int
+}
+
+func (l *leakyBucket) clone() meter {
+	c := *l
+	return &c
+}
+
+func (l *leakyBucket) earliest(_, now int64) int64 { return max(now, l.next) }
+
+func (l *leakyBucket) take(cost, now int64) permit {
+	l.departures++
+	span := cost * interval(l.cfg)
+	l.next = after(now, span)
+	return permit{departure: l.departures, span: span}
+}
+
+// refund gives back what is left of the time if no call departed since, with the
+// interval that held when it departed. Reading: a waiter moves up with that; it
+// does not keep the time from coming back.
+func (l *leakyBucket) refund(p permit, now int64) {
+	if p.departure != l.departures {
+		return
+	}
+	l.next = max(now, l.next-p.span)
+}
+
+// free returns how many permits a call could take now. Reading: all or none,
+// since a call of any cost departs at once or not.
+func (l *leakyBucket) free(now int64) int64 {
+	if now < l.next {
+		return 0
+	}
+	return int64(l.cfg.Count)
+}
+
+// configure changes the interval from the next departure on. Reading: the mark
+// before which no call departs stays, since a retry-after that was told stays
+// true.
+func (l *leakyBucket) configure(cfg limiter.Config, _ int64) { l.cfg = cfg }
