@@ -35,6 +35,7 @@ type pool struct {
 	kind    pipeline.Kind
 	step    uint8
 	layouts int          // that have it
+	keys    keyed.Config // how many may have a cell
 	one     *node        // of a step without keys; of one with keys, what new keys share
 	table   *keyed.Table // nil for a step without keys
 	nodes   keyed.Slab[*node]
@@ -75,6 +76,7 @@ func (d *Driver) newPool(plan *pipeline.Plan, i int) *pool {
 	}
 	// The plan has checked the numbers.
 	p.table, _ = keyed.New(plan.Keys(i))
+	p.keys = plan.Keys(i)
 	return p
 }
 
@@ -134,7 +136,8 @@ func (d *Driver) adopt(p *pool, keys keyed.Config) {
 	if p.table != nil {
 		// The plan has checked the numbers.
 		_ = p.table.Configure(keys)
-		d.trim(p)
+		p.keys = keys
+		d.shrink(p)
 		for i := uint32(1); i <= p.table.Len(); i++ {
 			d.adoptNode(*p.nodes.At(i))
 		}
@@ -162,30 +165,37 @@ func (d *Driver) trim(p *pool) {
 	}
 }
 
-// resolve returns the cell of a step for a call, one that is there or a new one.
-func (c *call) resolve(i int) *node {
-	if n := c.nodes[i]; n != nil && !n.gone {
-		return n
+// node returns where a call keeps the cell of a step for its attempt k: a key that
+// was evicted meanwhile has another one for a later attempt.
+func (c *call) node(k uint8, i int) **node {
+	if k == 0 || i <= c.layout.plan.HedgeIndex() {
+		return &c.nodes[i]
 	}
-	n := c.layout.pools[i].one
-	if c.layout.pools[i].table != nil {
-		n = c.driver.use(c.layout.pools[i], c.keys[i])
+	for int(k) > len(c.tries) {
+		c.tries = append(c.tries, [pipeline.MaxSteps]*node{})
 	}
-	c.nodes[i] = n
+	return &c.tries[k-1][i]
+}
+
+// resolve returns the cell of a step for an attempt of a call, which may be a new
+// one.
+func (c *call) resolve(k uint8, i int) *node {
+	p := c.layout.pools[i]
+	n := p.one
+	if p.table != nil {
+		n = c.driver.use(p, c.keys[i])
+	}
+	*c.node(k, i) = n
 	return n
 }
 
-// acquires returns the cell of a step for a call that asks for a permit, which is
-// a use of its key.
-func (c *call) acquires(i int) *node {
-	n := c.nodes[i]
-	if n == nil || n.gone {
-		return c.resolve(i)
+// acquires returns the cell of a step for an attempt that asks for a permit, which
+// is a use of its key. A later attempt asks the cell that its key has then.
+func (c *call) acquires(k uint8, i int) *node {
+	if n := *c.node(k, i); n != nil && n.index == 0 && c.layout.pools[i].table == nil {
+		return n
 	}
-	if n.index > 0 {
-		n.pool.table.Touch(n.index)
-	}
-	return n
+	return c.resolve(k, i)
 }
 
 // hash is the key of a table for the number of a key.
@@ -217,10 +227,7 @@ func (d *Driver) use(p *pool, key uint32) *node {
 // at returns the cell of a key, nil where there is none yet.
 func (p *pool) at(key uint32) *node {
 	if p.table == nil {
-		if key == 0 {
-			return p.one
-		}
-		return nil
+		return p.one
 	}
 	if index, ok := p.table.Find(hash(key)); ok {
 		return *p.nodes.At(index)
@@ -273,7 +280,7 @@ func (d *Driver) forget(n *node) {
 // AppendState appends the stable binary form of the state of a step's cell,
 // nothing where there is no such cell yet.
 func (d *Driver) AppendState(dst []byte, step int, key uint32) []byte {
-	if p := d.poolOf(step); p != nil {
+	if p := d.poolOf(step); p != nil && (p.table != nil || key == 0) {
 		if n := p.at(key); n != nil {
 			return n.cell.AppendState(dst)
 		}
@@ -310,12 +317,25 @@ func (d *Driver) poolOf(step int) *pool {
 	return d.layout.pools[step]
 }
 
-// arm sets the wakes of a cell, and keeps the table from evicting it while it is
-// held.
-func (d *Driver) arm(n *node) {
+// hold keeps the table from evicting the cell while it is held.
+func (n *node) hold() {
 	if n.index > 0 {
 		n.pool.table.SetHeld(n.index, n.cell.Held())
 	}
+}
+
+// shrink evicts cells above a lowered number of keys, unless all of them are held.
+// Where keys share, none loses its cell.
+func (d *Driver) shrink(p *pool) {
+	if p.table != nil && p.table.Len() > p.keys.Keys && p.keys.WhenFull == keyed.FullEvict {
+		d.trim(p)
+	}
+}
+
+// arm sets the wakes of a cell, and keeps the table from evicting it while it is
+// held.
+func (d *Driver) arm(n *node) {
+	n.hold()
 	if at := n.cell.Ends(); at != n.end.at || n.end.pos == 0 {
 		n.end.step = n.pool.step
 		d.heap.set(&n.end, at)

@@ -32,9 +32,10 @@ type call struct {
 	pipeline.Call
 	driver  *Driver
 	layout  *layout
-	nodes   [pipeline.MaxSteps]*node
-	keys    [pipeline.MaxSteps]uint32 // 0 for a step with one cell for all
-	missing uint16                    // steps for whose attributes the call brings no value
+	nodes   [pipeline.MaxSteps]*node   // of the steps that the call passes itself
+	tries   [][pipeline.MaxSteps]*node // of those that the attempts of a hedged round pass
+	keys    [pipeline.MaxSteps]uint32  // 0 for a step with one cell for all
+	missing uint16                     // steps for whose attributes the call brings no value
 	number  uint64
 	handle  decision.Handle
 	wake    entry
@@ -226,7 +227,7 @@ func (d *Driver) Renew(h decision.Handle, attempt uint32) bool {
 	plan := c.layout.plan
 	for left := plan.Holds(&c.Call, k, pipeline.MaxSteps, 0); left != 0; left &= left - 1 {
 		i := bits.TrailingZeros16(left)
-		if n := c.nodes[i]; plan.Leases(i) && !n.gone {
+		if n := *c.node(k, i); plan.Leases(i) && !n.gone {
 			d.step(n, reducer.Action{Kind: reducer.Renew, Permit: plan.PermitOf(&c.Call, k, i)})
 		}
 	}
@@ -270,9 +271,8 @@ func (d *Driver) take() *call {
 func (d *Driver) drop(c *call) {
 	d.heap.remove(&c.wake)
 	plan := c.layout.plan
-	for i := range plan.Len() {
-		c.nodes[i] = nil
-	}
+	clear(c.nodes[:plan.Len()])
+	c.tries = c.tries[:0]
 	for left := plan.Keyed(); left != 0; left &= left - 1 {
 		i := bits.TrailingZeros16(left)
 		if c.keys[i] != 0 {

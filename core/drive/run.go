@@ -74,7 +74,7 @@ func (d *Driver) resume(c *call) {
 // first.
 func (d *Driver) expire(c *call, w pipeline.Wait) {
 	i := int(w.Step)
-	n := c.nodes[i]
+	n := *c.node(w.Attempt, i)
 	ticket := c.layout.plan.Ticket(&c.Call, w)
 	answer := d.step(n, reducer.Action{Kind: reducer.Expire, Permit: reducer.Permit{ID: ticket}})
 	if answer.Verdict == reducer.Wait {
@@ -100,6 +100,7 @@ func (d *Driver) touch(n *node, a reducer.Action) reducer.Answer {
 	if len(n.turns) > 0 && a.Kind != reducer.Expire {
 		d.recall(n)
 	}
+	d.shrink(n.pool)
 	return answer
 }
 
@@ -150,53 +151,60 @@ func (d *Driver) deliver() {
 
 // Admit implements pipeline.Host.
 func (c *call) Admit(k uint8, i int) (p reducer.Permit, ok bool) {
-	n := c.acquires(i)
+	n := c.acquires(k, i)
 	if len(n.turns) > 0 {
 		return p, false
 	}
 	p, ok = n.cell.Enter(c.Cost, uint64(c.caller(k, i)), c.driver.now)
-	if ok && n.index > 0 {
-		n.pool.table.SetHeld(n.index, n.cell.Held())
+	if ok {
+		n.hold()
 	}
 	return p, ok
 }
 
 // Ask implements pipeline.Host.
 func (c *call) Ask(k uint8, i int, a reducer.Action) reducer.Answer {
-	n := c.nodes[i]
-	switch a.Kind {
-	case reducer.Acquire:
+	var n *node
+	switch {
+	case a.Kind == reducer.Acquire:
 		a.ID = uint64(c.caller(k, i))
-		n = c.acquires(i)
-	case reducer.Peek:
-		if n != nil && n.gone {
-			return reducer.Answer{} // nothing is known of the key any more
+		n = c.acquires(k, i)
+	case a.Kind == reducer.Peek && i != c.layout.plan.HedgeIndex():
+		p := c.layout.pools[i]
+		if n = *c.node(c.Tries(), i); n != nil && n.index == 0 {
+			break // the only cell of the step, or the one that new keys share
 		}
-		n = c.resolve(i)
+		if n = p.at(c.keys[i]); n == nil {
+			// Nothing is known of the key: a new cell answers, and is not kept.
+			return p.maker.New(c.driver.now).Step(a, c.driver.now, nil)
+		}
+	case a.Kind == reducer.Observe:
+		if n = *c.node(k, i); n == nil || n.gone {
+			return reducer.Answer{}
+		}
 	default:
-		n = c.resolve(i)
+		n = c.resolve(k, i)
 	}
 	return c.driver.step(n, a)
 }
 
 // Exit implements pipeline.Host.
-func (c *call) Exit(_ uint8, i int, p reducer.Permit) bool {
-	n := c.nodes[i]
+func (c *call) Exit(k uint8, i int, p reducer.Permit) bool {
+	n := *c.node(k, i)
 	if n.gone {
 		return true // an evicted cell is not told
 	}
 	if len(n.turns) > 0 || !n.cell.Exit(p, c.driver.now) {
 		return false
 	}
-	if n.index > 0 {
-		n.pool.table.SetHeld(n.index, n.cell.Held())
-	}
+	n.hold()
+	c.driver.shrink(n.pool)
 	return true
 }
 
 // Leave implements pipeline.Host. A cell that was evicted meanwhile is not told.
-func (c *call) Leave(_ uint8, i int, a reducer.Action) {
-	if n := c.nodes[i]; !n.gone {
+func (c *call) Leave(k uint8, i int, a reducer.Action) {
+	if n := *c.node(k, i); !n.gone {
 		c.driver.step(n, a)
 	}
 }
@@ -218,8 +226,10 @@ func (c *call) Decision(kind decision.Kind, i int) *decision.Decision {
 		return x
 	}
 	x.Step, x.Index = c.layout.plan.StepName(i), i
-	if d.Describe != nil && kind != decision.Timeout && kind != decision.Expire && i >= 0 && c.nodes[i] != nil {
-		x.State = d.Describe(c.nodes[i].cell, d.now)
+	if d.Describe != nil && kind != decision.Timeout && kind != decision.Expire && i >= 0 {
+		if n := *c.node(c.Tries(), i); n != nil {
+			x.State = d.Describe(n.cell, d.now)
+		}
 	}
 	return x
 }

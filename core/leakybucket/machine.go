@@ -103,23 +103,15 @@ func (m *Machine) Free(next, now clock.Mark) uint32 {
 func (m *Machine) Drain(next, now clock.Mark) clock.Mark { return max(next, m.after(now, 1)) }
 
 // Carry returns the mark of the next departure of a bucket that has free permits
-// at now: with any of them a call departs at once.
+// at now, at most its count: the others count as taken at now.
 func (m *Machine) Carry(free uint32, now clock.Mark) clock.Mark {
-	if free > 0 {
-		return now
-	}
-	return m.after(now, 1)
+	return m.after(now, uint64(m.count-min(free, m.count)))
 }
 
-// Adopt takes over the mark of a bucket with another configuration: the permits
-// that are lacking until the next departure, whole ones, come at the new interval.
-// An equal configuration changes nothing.
-func (m *Machine) Adopt(next clock.Mark, from *Machine, now clock.Mark) clock.Mark {
-	if *m == *from || next <= now {
-		return next
-	}
-	return m.after(now, (uint64(next.Sub(now))-1)/uint64(from.interval)+1)
-}
+// Adopt takes over the mark of a bucket with another configuration, so that a
+// retry-after which was told stays true. A changed interval holds from the next
+// departure on.
+func (m *Machine) Adopt(next clock.Mark, _ *Machine, _ clock.Mark) clock.Mark { return next }
 
 // Refund gives back cost permits of the departure that was to be followed at the
 // mark, if nobody departed since. It returns false, and the same mark, when

@@ -244,7 +244,7 @@ func (c *Call) NumberOf(k uint8) uint32 {
 	case c.Race != nil && c.Phase == Racing:
 		return c.lowest()
 	case c.Race != nil:
-		return c.Race.last
+		return c.Race.Numbered
 	case c.Phase == Entering || c.Phase == Waiting:
 		return c.Admitted + 1
 	}

@@ -50,9 +50,10 @@ func (p *Plan) Arm(c *Call, k uint8, sampled time.Duration, now clock.Mark) {
 }
 
 // HedgeNow reports whether a hedge that starts all attempts at once has another
-// one to start.
+// one to start: the one before it has been admitted, waits or was dropped.
 func (p *Plan) HedgeNow(c *Call) bool {
-	return p.hedge >= 0 && c.Phase == Racing && c.Race.Left > 0 && p.stages[p.hedge].hedge.Config().Parallel
+	return p.hedge >= 0 && c.Phase == Racing && c.Race.Left > 0 && p.stages[p.hedge].hedge.Config().Parallel &&
+		c.Race.Attempts[len(c.Race.Attempts)-1].Phase != Entering
 }
 
 // hedged starts another attempt of the round, unless the budget does not grant it.

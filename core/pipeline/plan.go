@@ -185,7 +185,9 @@ func (s *stage) compile(step *Step) (err error) {
 			s.maker = cell.ForBudget(s.retry.Budget())
 		}
 	case Hedge:
-		s.hedge, err = hedge.New(ConfigOf[hedge.Config](*step))
+		if s.hedge, err = hedge.New(ConfigOf[hedge.Config](*step)); err == nil && s.hedge.Budget() != nil {
+			s.maker = cell.ForBudget(s.hedge.Budget())
+		}
 	case Breaker:
 		s.maker, err = cell.ForBreaker(ConfigOf[breaker.Config](*step))
 	case Limit:

@@ -97,8 +97,12 @@ func (p *Plan) Hedge(h Host, c *Call, now clock.Mark) { p.Take(h, c, p.askHedge(
 // askHedge asks the budget of the hedge, or that of the retry, and advances the call.
 func (p *Plan) askHedge(h Host, c *Call, now clock.Mark) Effect {
 	event := Event{Kind: Hedged, Granted: true}
-	if i := p.hedgeBudget; i >= 0 {
-		event.Granted = h.Ask(0, i, reducer.Action{Kind: reducer.Acquire}).Verdict == reducer.Admit
+	if i := p.hedgeBudget; i >= 0 && !p.skips(h, i) {
+		ask := reducer.Action{Kind: reducer.Acquire}
+		if i == p.retry && p.stages[p.hedge].shadow {
+			ask.Kind = reducer.Peek // the retry is to have what it has without the hedge
+		}
+		event.Granted = h.Ask(0, i, ask).Verdict == reducer.Admit
 	}
 	return p.Advance(c, &event, now)
 }
@@ -110,22 +114,31 @@ func (p *Plan) enter(h Host, c *Call, k uint8, from int, now clock.Mark) Effect 
 		end = p.hedge + 1
 	}
 	for i := from; i < end; i++ {
-		s := &p.stages[i]
-		if s.asks {
-			if p.picky&(1<<i) == 0 || !h.Missing(i) {
-				if permit, ok := h.Admit(k, i); ok {
-					a.Admit(i, permit)
-					continue
-				}
-			}
-			if e, stops := p.ask(h, c, k, i, now); stops {
-				return e
-			}
+		lacks := p.lacks(h, i)
+		if !p.stages[i].asks && !lacks {
+			p.Skip(a, i, now)
 			continue
 		}
-		p.Skip(a, i, now)
+		if !lacks {
+			if permit, ok := h.Admit(k, i); ok {
+				a.Admit(i, permit)
+				continue
+			}
+		}
+		if e, stops := p.ask(h, c, k, i, now); stops {
+			return e
+		}
 	}
 	return p.Start(c, k, now)
+}
+
+// lacks reports whether the call brings no value for an attribute of a step that
+// denies or skips such a call.
+func (p *Plan) lacks(h Host, i int) bool { return p.picky&(1<<i) != 0 && h.Missing(i) }
+
+// skips reports whether the call passes a step without asking its cell.
+func (p *Plan) skips(h Host, i int) bool {
+	return p.lacks(h, i) && p.steps[i].Missing == MissingSkip
 }
 
 // ask asks the cell of a step that does not admit at once, and reports whether
@@ -133,7 +146,7 @@ func (p *Plan) enter(h Host, c *Call, k uint8, from int, now clock.Mark) Effect 
 func (p *Plan) ask(h Host, c *Call, k uint8, i int, now clock.Mark) (e Effect, stops bool) {
 	a := c.Try(k)
 	event := Event{Attempt: k, Step: uint8(i)}
-	if p.picky&(1<<i) != 0 && h.Missing(i) {
+	if p.lacks(h, i) {
 		if p.steps[i].Missing == MissingSkip {
 			a.Entered = uint8(i + 1)
 			return e, false
@@ -195,7 +208,9 @@ func (p *Plan) leave(h Host, c *Call, e *Effect) {
 func (p *Plan) started(h Host, c *Call, k uint8, now clock.Mark) {
 	if c.Admitted == 1 {
 		for left := p.budgets; left != 0; left &= left - 1 {
-			h.Ask(0, lowest(left), reducer.Action{Kind: reducer.Record})
+			if i := lowest(left); !p.skips(h, i) {
+				h.Ask(0, i, reducer.Action{Kind: reducer.Record})
+			}
 		}
 	}
 	if d := h.Decision(decision.Admit, NoStep); d != nil {
@@ -225,13 +240,13 @@ func (p *Plan) consult(h Host, c *Call, e *Effect, now clock.Mark) Effect {
 	}
 	for left := p.breakers; left != 0; left &= left - 1 {
 		i := lowest(left)
-		if p.picky&(1<<i) != 0 && h.Missing(i) {
+		if p.skips(h, i) {
 			continue
 		}
 		answer := h.Ask(0, i, ask)
 		event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
 	}
-	if _, budget := p.Consults(); !event.Open && budget >= 0 {
+	if _, budget := p.Consults(); !event.Open && budget >= 0 && !p.skips(h, budget) {
 		event.Granted = h.Ask(0, budget, reducer.Action{Kind: reducer.Acquire}).Verdict == reducer.Admit
 	}
 	if p.stages[p.retry].shadow && !event.Open && event.Granted {
@@ -309,7 +324,10 @@ func (p *Plan) tellRefused(h Host, i int, why reducer.Reason, at clock.Mark, sha
 
 func (p *Plan) tellRetry(h Host, c *Call, e *Effect, shadow bool) {
 	if d := h.Decision(decision.Retry, NoStep); d != nil {
-		d.Attempt, d.Reason, d.Until, d.Shadow = c.NumberOf(0), reducer.CauseOf(e.Outcome), e.At, shadow
+		if d.Attempt = c.Admitted; c.Race != nil {
+			d.Attempt = c.Race.last
+		}
+		d.Reason, d.Until, d.Shadow = reducer.CauseOf(e.Outcome), e.At, shadow
 		h.Tell(d)
 	}
 }
@@ -317,7 +335,7 @@ func (p *Plan) tellRetry(h Host, c *Call, e *Effect, shadow bool) {
 // Observe reports the duration of an attempt that ended ok to the hedge, which
 // takes its delay from them.
 func (p *Plan) observe(h Host, c *Call, k uint8, now clock.Mark) {
-	if k > 0 && p.stages[p.hedge].hedge.Config().Percentile > 0 {
+	if k > 0 && p.stages[p.hedge].hedge.Config().Percentile > 0 && !p.skips(h, p.hedge) {
 		h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Observe, Value: uint64(max(0, now.Sub(c.Try(k).Started)))})
 	}
 }
@@ -325,6 +343,9 @@ func (p *Plan) observe(h Host, c *Call, k uint8, now clock.Mark) {
 // sampled returns the delay of the next hedge by the durations of past attempts,
 // negative where there are too few.
 func (p *Plan) sampled(h Host) time.Duration {
+	if p.skips(h, p.hedge) {
+		return -1
+	}
 	answer := h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Peek})
 	if answer.Verdict != reducer.Admit {
 		return -1

@@ -62,9 +62,20 @@ func (e *Engine) matched(s pipeline.Step) *group {
 		if pipeline.ConfigOf[retry.Config](old.Step).Budgeted != pipeline.ConfigOf[retry.Config](s).Budgeted {
 			continue
 		}
+		if hedged(old.Step) != hedged(s) {
+			continue
+		}
 		return old.group
 	}
 	return nil
+}
+
+// hedged reports whether a step is a hedge that keeps a state: durations or a
+// budget of its own. Reading: one that keeps none has nothing to carry over, and
+// calls of before keep what they had.
+func hedged(s pipeline.Step) bool {
+	c := pipeline.ConfigOf[hedge.Config](s)
+	return c.Percentile > 0 || c.Budgeted
 }
 
 // configure puts a new policy in force. A lowered `keys` evicts at once, unless a

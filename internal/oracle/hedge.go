@@ -108,7 +108,8 @@ func (e *Engine) hedge(c *call) {
 // hedgeGranted asks the hedge's own budget, else that of the retry. Reading: in
 // shadow it takes from its own budget alone, for one of a retry that is not in
 // shadow would then grant fewer retries; nor does it use the retry's key. And a
-// call whose plan has a budget that was configured away since has none.
+// call whose plan has a budget has none where the step, which keeps durations, was
+// configured without one since.
 func (e *Engine) hedgeGranted(c *call) bool {
 	h, r := c.plan.hedge, c.plan.retry
 	if c.hedgeConfig().Budgeted {
