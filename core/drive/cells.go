@@ -205,6 +205,9 @@ func hash(key uint32) keyed.Hash {
 
 // use returns the cell of a key, which may be a new one.
 func (d *Driver) use(p *pool, key uint32) *node {
+	if _, known := p.table.Find(hash(key)); !known {
+		d.shrink(p)
+	}
 	index, how := p.table.Use(hash(key))
 	switch how {
 	case keyed.Known:
@@ -324,8 +327,8 @@ func (n *node) hold() {
 	}
 }
 
-// shrink evicts cells above a lowered number of keys, unless all of them are held.
-// Where keys share, none loses its cell.
+// shrink evicts cells above a lowered number of keys, but for those that are held:
+// they go when another key comes. Where keys share, none loses its cell.
 func (d *Driver) shrink(p *pool) {
 	if p.table != nil && p.table.Len() > p.keys.Keys && p.keys.WhenFull == keyed.FullEvict {
 		d.trim(p)

@@ -3,6 +3,7 @@ package drive
 import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -100,7 +101,6 @@ func (d *Driver) touch(n *node, a reducer.Action) reducer.Answer {
 	if len(n.turns) > 0 && a.Kind != reducer.Expire {
 		d.recall(n)
 	}
-	d.shrink(n.pool)
 	return answer
 }
 
@@ -171,7 +171,7 @@ func (c *call) Ask(k uint8, i int, a reducer.Action) reducer.Answer {
 		n = c.acquires(k, i)
 	case a.Kind == reducer.Peek && i != c.layout.plan.HedgeIndex():
 		p := c.layout.pools[i]
-		if n = *c.node(c.Tries(), i); n != nil && n.index == 0 {
+		if n = *c.node(c.Tries(), i); n != nil && n.index == 0 && (p.table == nil || p.keys.WhenFull == keyed.FullShare) {
 			break // the only cell of the step, or the one that new keys share
 		}
 		if n = p.at(c.keys[i]); n == nil {
@@ -198,7 +198,6 @@ func (c *call) Exit(k uint8, i int, p reducer.Permit) bool {
 		return false
 	}
 	n.hold()
-	c.driver.shrink(n.pool)
 	return true
 }
 

@@ -84,8 +84,14 @@ func (m *Machine) step(s *State, a *reducer.Action, now clock.Mark, out *reducer
 			return m.leave(s, a.Kind, w, now)
 		}
 	}
-	// Ends come first, whether or not a tick came in time.
-	m.endWaits(s, now, out)
+	// Ends come first, whether or not a tick came in time. What gives back is one of
+	// the ends of its mark itself, and the driver orders those.
+	ended := now
+	switch a.Kind {
+	case reducer.Cancel, reducer.Settle, reducer.Commit, reducer.Release:
+		ended = now.Add(-1)
+	}
+	m.endWaits(s, ended, out)
 	switch a.Kind {
 	case reducer.Acquire:
 		return m.acquire(s, a, now, out)
