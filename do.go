@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/attempt"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -96,7 +97,7 @@ type run struct {
 	p       *Pipeline
 	layout  *layout
 	ctx     context.Context
-	attempt *attempt
+	attempt *attempt.Context
 	session *session // in place of attempt where the request is holdable
 	hold    *session // one that is held beyond its function
 	phantom []phantom
@@ -200,41 +201,40 @@ func (r *run) context() context.Context {
 	r.late, r.void = false, false
 	cut := r.layout.plan.CutAt(&r.call, 0)
 	if r.request.Holdable {
-		r.session = newSession(r.ctx, cut, r.p.now(), r.cause(cut))
+		r.session = newSession(r.ctx, cut, r.p.now(), r.layout.ends[r.cutStep(cut)+1])
 		return r.session
 	}
 	if cut == clock.Never {
 		return r.ctx
 	}
-	r.attempt = r.p.attempt(r.ctx, cut)
+	r.attempt = r.p.attempt(r.ctx, cut, r.layout.ends[r.cutStep(cut)+1])
 	return r.attempt
 }
 
 // attempt makes the context of an attempt that is cut at a mark.
-func (s *settings) attempt(parent context.Context, cut clock.Mark) *attempt {
+func (s *settings) attempt(parent context.Context, cut clock.Mark, end *end) *attempt.Context {
 	if s.source != nil {
-		cut = clock.Mark(time.Since(base)).Add(cut.Sub(s.now()))
+		cut = attempt.Now().Add(cut.Sub(s.now()))
 	}
-	return &attempt{parent: parent, deadline: cut}
+	return attempt.New(parent, cut, end.deadline)
 }
 
-// cause returns the error of the timeout that cuts the attempt at a mark.
-func (r *run) cause(cut clock.Mark) error {
+// cutStep returns the timeout step that cuts the attempt at a mark, -1 for the
+// caller's own deadline.
+func (r *run) cutStep(cut clock.Mark) int {
 	plan := r.layout.plan
-	step := plan.StepName(-1)
 	for i := range plan.Len() {
 		if plan.DeadlineAt(&r.call, 0, i) == cut {
-			step = plan.StepName(i)
-			break
+			return i
 		}
 	}
-	return &TimeoutError{Policy: r.p.name, Step: step}
+	return -1
 }
 
 // over ends the context of the attempt, unless it is held.
 func (r *run) over() {
 	if r.attempt != nil {
-		r.attempt.stop(byReturn)
+		r.attempt.End()
 		r.attempt = nil
 	}
 	if r.session != nil {

@@ -50,13 +50,13 @@ type kept struct {
 	action reducer.Action
 }
 
-func newSession(parent context.Context, cut clock.Mark, now clock.Mark, cause error) *session {
+func newSession(parent context.Context, cut clock.Mark, now clock.Mark, end *end) *session {
 	s := &session{}
 	s.Context, s.cancel = context.WithCancelCause(parent)
 	if cut != clock.Never {
 		after := cut.Sub(now)
 		s.deadline = time.Now().Add(after)
-		s.timer = time.AfterFunc(after, func() { s.cancel(cause) })
+		s.timer = time.AfterFunc(after, func() { s.cancel(end.cause) })
 	}
 	return s
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/internal/attempt"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -20,7 +21,7 @@ type lane struct {
 	pipeline *Pipeline
 	layout   *layout
 	ctx      context.Context
-	attempt  *attempt
+	attempt  *attempt.Context
 	seed     uint64
 	began    clock.Mark
 	deadline clock.Mark // the caller's own
@@ -56,7 +57,9 @@ func (l *layout) straighten() {
 		case s.Kind() == pipeline.Timeout:
 			c := pipeline.ConfigOf[timeout.Config](s)
 			if !s.Shadow {
-				l.cut = sooner(l.cut, c.After)
+				if l.cut == 0 || c.After < l.cut {
+					l.cut, l.cutStep = c.After, i
+				}
 			}
 			l.due = sooner(l.due, sooner(c.After, c.Soft))
 		case l.plan.Asks(i) && l.boxes[i] != nil:
@@ -127,7 +130,11 @@ func (l *lane) context() context.Context {
 	if cut == clock.Never {
 		return l.ctx
 	}
-	l.attempt = l.pipeline.attempt(l.ctx, cut)
+	end := l.layout.ends[0]
+	if cut != l.deadline {
+		end = l.layout.ends[l.layout.cutStep+1]
+	}
+	l.attempt = l.pipeline.attempt(l.ctx, cut, end)
 	return l.attempt
 }
 
@@ -137,7 +144,7 @@ func (l *lane) leave(q *Request, err error) bool {
 		return false
 	}
 	if l.attempt != nil {
-		l.attempt.stop(byReturn)
+		l.attempt.End()
 	}
 	now := l.pipeline.now()
 	l.returned = now

@@ -4,9 +4,9 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"log/slog"
-	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/internal/attempt"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -71,13 +71,10 @@ func WithMaxKeys(n int) Option { return func(s *settings) { s.maxKeys = max(1, n
 // because it is there; breakers count the timeout either way.
 func WithRefuseLate() Option { return func(s *settings) { s.strict = true } }
 
-// base is the origin of the marks of this process.
-var base = time.Now()
-
 // now returns the present mark: one time.Since without a source.
 func (s *settings) now() clock.Mark {
 	if s.source != nil {
 		return s.source.Now()
 	}
-	return clock.Mark(time.Since(base))
+	return attempt.Now()
 }

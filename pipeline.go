@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/attempt"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -36,13 +37,23 @@ type layout struct {
 	about *policy.Policy // what the document says beside the plan, nil without one
 	steps [pipeline.MaxSteps]*cells
 	boxes [pipeline.MaxSteps]*box // of the steps with one cell
+	// ends are what attempts end with: at the caller's deadline, then at each
+	// timeout step.
+	ends [pipeline.MaxSteps + 1]*end
 
 	// Of the happy path, where the policy has one.
 	straight bool
 	lane     []laneStep
 	budget   *box          // of the retry, nil for none
 	cut      time.Duration // of the shortest timeout, 0 for none
+	cutStep  int           // that timeout
 	due      time.Duration // of the first timeout or warning, 0 for none
+}
+
+// end is what an attempt ends with at a deadline.
+type end struct {
+	cause    error
+	deadline *attempt.Deadline
 }
 
 // cells are those of a step: one, or one for each key.
@@ -134,11 +145,15 @@ func tellAll(all []news) {
 // arrange makes the layout of a plan and takes over the cells of the old one.
 func (p *Pipeline) arrange(plan *pipeline.Plan, about *policy.Policy, old *layout) (l *layout, all []news) {
 	l = &layout{plan: plan, about: about}
+	l.ends[0] = p.endAt(pipeline.Deadline)
 	for i := range plan.Len() {
+		s := plan.Step(i)
+		if s.Kind() == pipeline.Timeout {
+			l.ends[i+1] = p.endAt(s.Name)
+		}
 		if plan.Maker(i) == nil {
 			continue
 		}
-		s := plan.Step(i)
 		c := old.cells(s)
 		if c != nil {
 			all = append(all, c.configure(plan.Maker(i), leases(s))...)
@@ -149,6 +164,11 @@ func (p *Pipeline) arrange(plan *pipeline.Plan, about *policy.Policy, old *layou
 	}
 	l.straighten()
 	return l, all
+}
+
+func (p *Pipeline) endAt(step string) *end {
+	cause := &TimeoutError{Policy: p.name, Step: step}
+	return &end{cause, attempt.DeadlineWith(cause)}
 }
 
 func leases(s pipeline.Step) bool {
