@@ -9,12 +9,13 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // Breaker is a circuit breaker alone. It is safe for concurrent use.
 type Breaker struct {
-	listeners
+	listeners runner.Listeners
 	*settings
 	mu    sync.Mutex
 	cell  cell.Cell
@@ -33,8 +34,15 @@ func NewBreaker(c breaker.Config, options ...Option) (*Breaker, error) {
 	if b.logger != nil {
 		b.Listen(logs(b.logger))
 	}
-	b.put(maker.New(b.now()), c)
+	b.put(maker.New(b.Now()), c)
 	return b, nil
+}
+
+// Listen calls f for every change of the breaker's state, on the goroutine that
+// caused it, without any lock held: f may call back. stop ends it and touches no
+// other listener.
+func (b *Breaker) Listen(f func(Event)) (stop func()) {
+	return b.listeners.Listen(func(e runner.Event) { f(Event(e)) })
 }
 
 func (b *Breaker) put(c cell.Cell, config breaker.Config) {
@@ -48,16 +56,16 @@ func (b *Breaker) put(c cell.Cell, config breaker.Config) {
 func (b *Breaker) step(a reducer.Action, timed bool) (reducer.Answer, clock.Mark) {
 	b.mu.Lock()
 	now := clock.Always // counts as the last mark
-	// Its time begins with the first step.
+	// The first step starts the breaker's clock, so it needs a mark.
 	if timed || b.timed || b.core.Mode != breaker.Closed || b.core.Generation == 0 {
-		now = b.now()
+		now = b.Now()
 	}
 	answer := b.cell.Step(a, now, &b.out)
 	b.unlock()
 	return answer, now
 }
 
-// unlock lets go of the mutex and tells of what changed.
+// unlock unlocks the mutex and emits what changed.
 func (b *Breaker) unlock() {
 	if len(b.out) == 0 {
 		b.mu.Unlock()
@@ -67,7 +75,7 @@ func (b *Breaker) unlock() {
 	b.out = b.out[:0]
 	b.mu.Unlock()
 	for _, e := range changes {
-		b.tell(Event{Kind: decision.Change, At: e.Permit.Mark, Step: "breaker", Reason: e.Reason, Change: mode(e.Permit.ID)})
+		b.listeners.Emit(runner.Event{Kind: decision.Change, At: e.Permit.Mark, Step: "breaker", Reason: e.Reason, Mode: breaker.Mode(e.Permit.ID)})
 	}
 }
 
@@ -77,8 +85,7 @@ type Pass struct {
 	permit  reducer.Permit
 }
 
-// TryAcquire asks for a pass without the words of a refusal. That allocates
-// nothing.
+// TryAcquire is Acquire without an error value; it does not allocate.
 func (b *Breaker) TryAcquire() (Pass, bool) {
 	permit, ok, _, _ := b.enter()
 	return Pass{breaker: b, permit: permit}, ok
@@ -98,14 +105,14 @@ func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, a
 	b.mu.Lock()
 	now := clock.Always
 	if b.timed {
-		now = b.now()
+		now = b.Now()
 	}
 	if permit, ok = b.cell.Enter(0, 0, now); ok {
 		b.mu.Unlock()
 		return permit, true, reducer.NoReason, 0
 	}
 	if !b.timed {
-		now = b.now()
+		now = b.Now()
 	}
 	if until, shut := b.core.Shut(now); shut {
 		b.mu.Unlock()
@@ -119,8 +126,8 @@ func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, a
 	return answer.Permit, answer.Verdict == reducer.Admit, answer.Reason, after
 }
 
-// Done says how the attempt ended. A pass of before the breaker last changed
-// does not count.
+// Done says how the attempt ended. Passes issued before the last change of the
+// breaker's state are ignored.
 func (p Pass) Done(o reducer.Outcome) {
 	if p.breaker == nil || o == reducer.OK && p.breaker.exit(p.permit) {
 		return
@@ -134,7 +141,7 @@ func (b *Breaker) exit(p reducer.Permit) bool {
 	b.mu.Lock()
 	now := clock.Always
 	if b.timed || b.core.Failed > 0 {
-		now = b.now()
+		now = b.Now()
 	}
 	ok := b.cell.Exit(p, now)
 	b.mu.Unlock()
@@ -151,7 +158,7 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 	outcome := reducer.Fail
 	defer func() { pass.Done(outcome) }()
 	err = fn(ctx)
-	outcome, _, _ = b.meaning(ctx, err)
+	outcome, _, _ = b.Classify(ctx, err)
 	return err
 }
 
@@ -180,7 +187,7 @@ func (b *Breaker) Configure(c breaker.Config) error {
 		return err
 	}
 	b.mu.Lock()
-	b.put(maker.Adopt(b.cell, b.now(), &b.out), c)
+	b.put(maker.Adopt(b.cell, b.Now(), &b.out), c)
 	b.mu.Unlock()
 	b.step(reducer.Action{Kind: reducer.Tick}, true)
 	return nil

@@ -33,8 +33,8 @@ func TestBreakerAlone(t *testing.T) {
 		b := broken(t, breakerConfig())
 		var changes []string
 		stop := b.Listen(func(e sluice.Event) {
-			changes = append(changes, e.Change)
-			assert.Equal(t, e.Change, b.Mode().String(), "a listener may call back")
+			changes = append(changes, e.Mode.String())
+			assert.Equal(t, e.Mode, b.Mode(), "a listener may call back")
 		})
 		require.ErrorIs(t, b.Do(t.Context(), bad), errBoom)
 		require.NoError(t, b.Do(t.Context(), good))

@@ -2,18 +2,18 @@ package sluice
 
 import (
 	"context"
-	"sync"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // Bulkhead bounds how many run at once. It is safe for concurrent use.
 type Bulkhead struct {
 	*settings
-	box *box
+	cell *runner.LockedCell
 }
 
 // NewBulkhead makes a bulkhead that nobody holds.
@@ -23,8 +23,7 @@ func NewBulkhead(c bulkhead.Config, options ...Option) (*Bulkhead, error) {
 		return nil, err
 	}
 	b := &Bulkhead{settings: newSettings(options)}
-	b.box = newBox(maker.New(b.now()), new(sync.Mutex), b.now, nil)
-	b.box.leased = c.Lease > 0
+	b.cell = runner.NewLockedCell(maker.New(b.Now()), b.Now, c.Lease > 0)
 	return b, nil
 }
 
@@ -37,16 +36,16 @@ type Place struct {
 
 // TryAcquire takes a place if one is free and nobody waits for it.
 func (b *Bulkhead) TryAcquire() (Place, bool) {
-	x := b.box
-	x.mu.Lock()
-	if x.busy() {
-		x.mu.Unlock()
-		answer := x.step(reducer.Action{Kind: reducer.TryAcquire}, b.now())
+	x := b.cell
+	x.Lock()
+	if x.Busy() {
+		x.Unlock()
+		answer := x.Step(reducer.Action{Kind: reducer.TryAcquire}, b.Now())
 		return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
 	}
 	// While nobody waits and there are no leases, no time changes the answer.
-	permit, ok := x.cell.Enter(1, 0, clock.Always)
-	x.mu.Unlock()
+	permit, ok := x.Cell.Enter(1, 0, clock.Always)
+	x.Unlock()
 	return Place{b, permit}, ok
 }
 
@@ -56,10 +55,10 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 	if err := ctx.Err(); err != nil {
 		return Place{}, err
 	}
-	if permit, ok := b.box.enter(1, clock.Always); ok {
+	if permit, ok := b.cell.Enter(1, clock.Always); ok {
 		return Place{b, permit}, nil
 	}
-	answer, w := b.box.acquire(1, b.now())
+	answer, w := b.cell.Acquire(1, b.Now())
 	if w == nil {
 		if answer.Verdict == reducer.Admit {
 			return Place{b, answer.Permit}, nil
@@ -67,17 +66,17 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 		return Place{}, &RejectedError{Step: "bulkhead", Reason: answer.Reason, RetryAfter: -1}
 	}
 	select {
-	case <-w.ready:
+	case <-w.Ready:
 	case <-ctx.Done():
-		if !w.leave(b.now()) && w.effect.Kind == reducer.Grant {
-			Place{b, w.effect.Permit}.Release()
+		if !w.Leave(b.Now()) && w.Effect.Kind == reducer.Grant {
+			Place{b, w.Effect.Permit}.Release()
 		}
 		return Place{}, ctx.Err()
 	}
-	if w.effect.Kind == reducer.Grant {
-		return Place{b, w.effect.Permit}, nil
+	if w.Effect.Kind == reducer.Grant {
+		return Place{b, w.Effect.Permit}, nil
 	}
-	return Place{}, &RejectedError{Step: "bulkhead", Reason: w.effect.Reason, RetryAfter: -1, Waited: true}
+	return Place{}, &RejectedError{Step: "bulkhead", Reason: w.Effect.Reason, RetryAfter: -1, Waited: true}
 }
 
 // Release gives the place back. It returns false when it was back already: by
@@ -86,7 +85,7 @@ func (p Place) Release() bool {
 	if p.bulkhead == nil {
 		return false
 	}
-	return p.bulkhead.box.exit(p.permit, clock.Always) || p.step(reducer.Release)
+	return p.bulkhead.cell.Exit(p.permit, clock.Always) || p.step(reducer.Release)
 }
 
 // Renew starts the lease of the place anew. It returns false when the place is
@@ -96,7 +95,7 @@ func (p Place) Renew() bool {
 }
 
 func (p Place) step(kind reducer.Kind) bool {
-	return p.bulkhead != nil && p.bulkhead.box.step(reducer.Action{Kind: kind, Permit: p.permit}, p.bulkhead.now()).Verdict == reducer.Done
+	return p.bulkhead != nil && p.bulkhead.cell.Step(reducer.Action{Kind: kind, Permit: p.permit}, p.bulkhead.Now()).Verdict == reducer.Done
 }
 
 // Do runs fn in a place. A panic gives the place back and goes on.
@@ -116,6 +115,6 @@ func (b *Bulkhead) Configure(c bulkhead.Config) error {
 	if err != nil {
 		return err
 	}
-	b.box.adopt(maker, c.Lease > 0)
+	b.cell.Adopt(maker, c.Lease > 0)
 	return nil
 }

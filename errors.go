@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -17,7 +18,7 @@ type RejectedError struct {
 	Policy string // empty for a mechanism alone
 	Step   string
 	Reason reducer.Reason
-	// Waited says that the call stood in a queue in vain.
+	// Waited says that the call left the queue of the step without a permit.
 	Waited bool
 	// RetryAfter is the least time after which the step would not refuse the
 	// same call if nothing else happened; negative where none is known.
@@ -30,7 +31,7 @@ type RejectedError struct {
 func (e *RejectedError) Error() string {
 	text := "sluice: " + place(e.Policy, e.Step) + ": rejected: " + e.Reason.String()
 	if e.Waited {
-		text += " (waited in vain)"
+		text += " (after waiting)"
 	}
 	if e.RetryAfter >= 0 {
 		text += fmt.Sprintf(", retry after %s", e.RetryAfter)
@@ -118,26 +119,26 @@ func after(text string, err error) string {
 	return text + " (last attempt: " + err.Error() + ")"
 }
 
-// Outcomer is an error that says itself what it means.
+// Outcomer is implemented by errors that carry their outcome.
 type Outcomer interface{ Outcome() reducer.Outcome }
 
-// RetryAfterer is an error that brings the answer's own wish for the time of
-// the next attempt. A negative duration asks for none at all.
+// RetryAfterer is implemented by errors that carry a retry delay of the
+// dependency. A negative duration asks for no retry.
 type RetryAfterer interface {
 	RetryAfter() (after time.Duration, ok bool)
 }
 
-// meant is an error with a meaning.
-type meant struct {
+// classified is an error with an outcome.
+type classified struct {
 	error
-	outcome reducer.Outcome
-	after   time.Duration
-	told    bool
+	outcome       reducer.Outcome
+	after         time.Duration
+	hasRetryAfter bool
 }
 
-func (e *meant) Outcome() reducer.Outcome          { return e.outcome }
-func (e *meant) RetryAfter() (time.Duration, bool) { return e.after, e.told }
-func (e *meant) Unwrap() error                     { return e.error }
+func (e *classified) Outcome() reducer.Outcome          { return e.outcome }
+func (e *classified) RetryAfter() (time.Duration, bool) { return e.after, e.hasRetryAfter }
+func (e *classified) Unwrap() error                     { return e.error }
 
 // Ignore marks an error as neither success nor failure, for example the
 // caller's own mistake: it is not retried and does not vote. Ignore(nil) is nil.
@@ -145,7 +146,7 @@ func Ignore(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &meant{error: err, outcome: reducer.Ignore}
+	return &classified{error: err, outcome: reducer.Ignore}
 }
 
 // Throttle marks an error as a refusal by the dependency's own limit: it is
@@ -155,28 +156,52 @@ func Throttle(err error, retryAfter time.Duration) error {
 	if err == nil {
 		return nil
 	}
-	return &meant{error: err, outcome: reducer.Throttle, after: retryAfter, told: true}
+	return &classified{error: err, outcome: reducer.Throttle, after: retryAfter, hasRetryAfter: true}
 }
 
-// classify says what an error of the function means.
-func (s *settings) meaning(ctx context.Context, err error) (o reducer.Outcome, told bool, after time.Duration) {
+// Classify implements runner.API.
+func (s *settings) Classify(ctx context.Context, err error) (o reducer.Outcome, hasRetryAfter bool, after time.Duration) {
 	if err == nil {
 		return reducer.OK, false, 0
 	}
 	var wish RetryAfterer
 	if errors.As(err, &wish) {
-		after, told = wish.RetryAfter()
+		after, hasRetryAfter = wish.RetryAfter()
 	}
-	var says Outcomer
+	var own Outcomer
 	switch {
-	case errors.As(err, &says):
-		return says.Outcome(), told, after
+	case errors.As(err, &own):
+		return own.Outcome(), hasRetryAfter, after
 	// An error that looks like a cancellation may be the attempt's own; only
 	// the caller's context says who gave up.
 	case errors.Is(ctx.Err(), context.Canceled):
 		return reducer.Cancelled, false, 0
 	case s.classify != nil:
-		return s.classify(err), told, after
+		return s.classify(err), hasRetryAfter, after
 	}
-	return reducer.Fail, told, after
+	return reducer.Fail, hasRetryAfter, after
+}
+
+// Rejected implements runner.API.
+func (s *settings) Rejected(policy, step string, r runner.Rejection, last error) error {
+	return &RejectedError{Policy: policy, Step: step, Reason: r.Reason, Waited: r.Waited, RetryAfter: r.RetryAfter, Err: last}
+}
+
+// TimedOut implements runner.API.
+func (s *settings) TimedOut(policy, step string, last error) error {
+	return &TimeoutError{Policy: policy, Step: step, Err: last}
+}
+
+// GaveUp implements runner.API.
+func (s *settings) GaveUp(policy, step string, why reducer.Reason, note string, attempts int, last error) error {
+	return &RetryError{Policy: policy, Step: step, Reason: why, Note: note, Attempts: attempts, Err: last}
+}
+
+// Cancelled implements runner.API.
+func (s *settings) Cancelled(ctx context.Context, last error) error {
+	err := ctx.Err()
+	if err == nil || last == nil {
+		return err
+	}
+	return &CancelError{Err: err, Last: last}
 }

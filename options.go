@@ -6,33 +6,31 @@ import (
 	"log/slog"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/internal/attempt"
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // DefaultMaxKeys is how many cells a step with `per` keeps at the most.
 const DefaultMaxKeys = 100_000
 
-// Option changes how a runner runs. What it decides is the policy's affair.
+// Option changes how a runner runs. Options never change decisions.
 type Option func(*settings)
 
 // settings are shared by all that one constructor makes. They are immutable.
 type settings struct {
-	source   clock.Source // nil for the machine's clock
+	runner.Settings
 	logger   *slog.Logger
 	classify func(error) reducer.Outcome
-	seed     uint64
-	maxKeys  int
-	strict   bool
 }
 
 func newSettings(options []Option) *settings {
-	s := &settings{maxKeys: DefaultMaxKeys}
+	s := &settings{Settings: runner.Settings{MaxKeys: DefaultMaxKeys}}
+	s.API = s
 	var word [8]byte
-	// An error leaves the seed 0: jitter is then the same in every process,
-	// which is a pity and no reason to fail.
+	// After an error the seed is 0: jitter is then identical across processes,
+	// which is not fatal.
 	_, _ = rand.Read(word[:])
-	s.seed = binary.LittleEndian.Uint64(word[:])
+	s.Seed = binary.LittleEndian.Uint64(word[:])
 	for _, option := range options {
 		option(s)
 	}
@@ -40,12 +38,13 @@ func newSettings(options []Option) *settings {
 }
 
 // WithClock takes marks from the source instead of the machine's monotonic
-// clock. The source must not panic nor ask what it is given to. Waits still sleep in real time for as long as the marks say, so a
-// test of waits uses testing/synctest rather than a virtual source.
-func WithClock(source clock.Source) Option { return func(s *settings) { s.source = source } }
+// clock. The source must not panic or call back into the mechanism. Waits still
+// sleep in real time for as long as the marks say, so a test of waits uses
+// testing/synctest rather than a virtual source.
+func WithClock(source clock.Source) Option { return func(s *settings) { s.Source = source } }
 
 // WithSeed fixes the seed of all jitter. Default: drawn at the start.
-func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
+func WithSeed(seed uint64) Option { return func(s *settings) { s.Seed = seed } }
 
 // WithLogger logs every event that is not an admission at level debug, changes
 // of breakers at level warn. Default: none.
@@ -64,17 +63,9 @@ func WithClassify(f func(error) reducer.Outcome) Option {
 // had alone; a window that they share begins with the first of them, and a
 // breaker hears the outcomes of all. Default DefaultMaxKeys; values below 1
 // count as 1.
-func WithMaxKeys(n int) Option { return func(s *settings) { s.maxKeys = max(1, n) } }
+func WithMaxKeys(n int) Option { return func(s *settings) { s.MaxKeys = max(1, n) } }
 
 // WithRefuseLate gives up the value of a function that succeeds after a timeout
 // has cut it, and returns the TimeoutError. Default: the value is returned,
 // because it is there; breakers count the timeout either way.
-func WithRefuseLate() Option { return func(s *settings) { s.strict = true } }
-
-// now returns the present mark: one time.Since without a source.
-func (s *settings) now() clock.Mark {
-	if s.source != nil {
-		return s.source.Now()
-	}
-	return attempt.Now()
-}
+func WithRefuseLate() Option { return func(s *settings) { s.RefuseLate = true } }

@@ -7,6 +7,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/policy"
 )
 
@@ -54,13 +55,13 @@ func (s *Set) Reload(file string, src []byte) error {
 			return fmt.Errorf("%s:%d:%d: policies.%s.%w", file, p.Line, p.Column, p.Name, err)
 		}
 	}
-	tellAll(s.put(document, plans))
+	s.put(document, plans).EmitAll()
 	return nil
 }
 
-// put puts a document in force, and returns what there is to tell of it when
-// nothing is held any more.
-func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all []news) {
+// put puts a document in force, and returns the events of its cells, to be
+// emitted when no lock is held.
+func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all runner.CellEvents) {
 	s.change.Lock()
 	defer s.change.Unlock()
 	old := *s.pipelines.Load()
@@ -71,7 +72,7 @@ func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all []news
 		if p == nil {
 			p = newPipeline(plan, about, newSettings(s.options))
 		} else {
-			all = append(all, p.configure(plan, about)...)
+			all = append(all, p.engine.Configure(plan, about)...)
 		}
 		next[plan.Name()] = p
 	}

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+	"unsafe"
 
 	"github.com/sluice-go/sluice/clock"
 )
@@ -14,7 +15,15 @@ import (
 type Context struct {
 	parent   context.Context
 	deadline clock.Mark // by Now
-	state    atomic.Pointer[cancelState]
+	// state points to a cancelState. It is changed by atomic operations, and set
+	// without one by New: that would cost as much as the rest of New.
+	state unsafe.Pointer
+}
+
+func (c *Context) load() *cancelState { return (*cancelState)(atomic.LoadPointer(&c.state)) }
+
+func (c *Context) swap(from, to *cancelState) bool {
+	return atomic.CompareAndSwapPointer(&c.state, unsafe.Pointer(from), unsafe.Pointer(to))
 }
 
 // Deadline is what contexts end with at their deadline. It is made once and
@@ -69,16 +78,14 @@ func (s *cancelState) close(why *reason) *cancelState {
 // New returns the context of an attempt that is cancelled at a mark by Now, and
 // then ends as the Deadline says.
 func New(parent context.Context, at clock.Mark, d *Deadline) *Context {
-	c := &Context{parent: parent, deadline: at}
-	c.state.Store(&d.unwatched)
-	return c
+	return &Context{parent: parent, deadline: at, state: unsafe.Pointer(&d.unwatched)}
 }
 
 // End cancels the context because its attempt is over. An earlier end stays.
 func (c *Context) End() { c.finish(cancelledOnReturn) }
 
 // expire ends the context at its deadline.
-func (c *Context) expire() { c.finish(c.state.Load().atDeadline) }
+func (c *Context) expire() { c.finish(c.load().atDeadline) }
 
 // Deadline implements context.Context.
 func (c *Context) Deadline() (time.Time, bool) {
@@ -100,7 +107,7 @@ func (c *Context) Err() error {
 
 // reason returns why the context has ended, nil before that.
 func (c *Context) reason() *reason {
-	s := c.state.Load()
+	s := c.load()
 	if why := s.ended.Load(); why != nil {
 		return why
 	}
@@ -114,7 +121,7 @@ func (c *Context) reason() *reason {
 		return nil
 	}
 	// The first reason stays, whatever the context does next.
-	return c.state.Load().ended.Load()
+	return c.load().ended.Load()
 }
 
 // Done implements context.Context.
@@ -169,7 +176,7 @@ func (s *cancelState) remove(h *hook) bool {
 // watch makes sure that something closes the channel of Done.
 func (c *Context) watch() *cancelState {
 	for {
-		unwatched := c.state.Load()
+		unwatched := c.load()
 		if unwatched.done != nil {
 			return unwatched
 		}
@@ -188,7 +195,7 @@ func (c *Context) watch() *cancelState {
 			// than twice as much.
 			s.detach = context.AfterFunc(c.parent, c.follow)
 		}
-		if c.state.CompareAndSwap(unwatched, s) {
+		if c.swap(unwatched, s) {
 			return s
 		}
 		s.release()
@@ -207,12 +214,12 @@ func (c *Context) follow() {
 
 // finish ends the context so, unless it has ended already.
 func (c *Context) finish(how *cancelState) {
-	s := c.state.Load()
+	s := c.load()
 	if s.done == nil {
-		if c.state.CompareAndSwap(s, how) {
+		if c.swap(s, how) {
 			return
 		}
-		s = c.state.Load()
+		s = c.load()
 	}
 	s.finish(how.ended.Load())
 }

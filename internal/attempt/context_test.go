@@ -351,7 +351,7 @@ func TestTimerOfAnEarlierDeadline(t *testing.T) {
 	next := New(context.Background(), Now().Add(time.Hour), DeadlineWith(errCut))
 	defer next.End()
 	next.Done()
-	timer := next.state.Load().timer
+	timer := next.load().timer
 	timer.fire()
 	require.NoError(t, next.Err(), "ended early")
 	assert.EqualValues(t, next.deadline, timer.at.Load(), "set for the rest")

@@ -2,20 +2,15 @@ package sluice
 
 import (
 	"context"
-	"sync"
 
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Call is a call whose function is not Sluice's to run: between Begin and Done
-// the caller does the work itself.
+// Call is a call whose work the caller does between Begin and Done, in place of
+// a function.
 type Call struct {
-	mu      sync.Mutex
-	run     run
-	request Request
-	ctx     context.Context
-	release func()
-	done    bool
+	engine *runner.Call
 }
 
 // Begin takes a call through the steps of the policy, waiting where they wait,
@@ -23,46 +18,22 @@ type Call struct {
 // Done when the outcome is known, and Release when it needs nothing any more.
 // The error is a RejectedError, a TimeoutError, or that of the context.
 func (p *Pipeline) Begin(ctx context.Context, q Request) (*Call, error) {
-	c := &Call{request: q}
-	c.request.Holdable = true
-	c.run.single = true
-	begun := false
-	defer func() {
-		if !begun {
-			c.run.crashed()
-		}
-	}()
-	if err := c.run.begin(ctx, p, &c.request); err != nil {
+	c, err := p.engine.Begin(ctx, (*runner.Request)(&q))
+	if err != nil {
 		return nil, err
 	}
-	begun = true
-	c.ctx = c.run.context()
-	c.release = Hold(c.ctx)
-	return c, nil
+	return &Call{c}, nil
 }
 
 // Context returns the context of the work, with the deadlines of the timeouts.
 // The deadlines end with Done, the rest with Release. context.Cause is the
 // TimeoutError of the step that cut it.
-func (c *Call) Context() context.Context { return c.ctx }
+func (c *Call) Context() context.Context { return c.engine.Context() }
 
 // Done says how the work ended. Breakers get their vote and timeouts end;
 // places in bulkheads are kept until Release. Only the first call counts.
-func (c *Call) Done(o reducer.Outcome) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.done {
-		return
-	}
-	c.done = true
-	defer c.run.crashed()
-	// The caller knows the outcome best; there is nobody to tell the error.
-	_, _ = c.run.settle(o, false, 0, nil)
-}
+func (c *Call) Done(o reducer.Outcome) { c.engine.Done(o) }
 
 // Release gives back what is held. Without a Done before, the call counts as
 // cancelled. It may be called more than once.
-func (c *Call) Release() {
-	c.Done(reducer.Cancelled)
-	c.release()
-}
+func (c *Call) Release() { c.engine.Release() }
