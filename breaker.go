@@ -13,7 +13,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Breaker is a circuit breaker alone. It is safe for concurrent use.
+// Breaker is a circuit breaker alone. It is safe for concurrent use. NewBreaker
+// makes one; a zero Breaker refuses every call.
 type Breaker struct {
 	listeners runner.Listeners
 	*settings
@@ -30,7 +31,11 @@ func NewBreaker(c breaker.Config, options ...Option) (*Breaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Breaker{settings: newSettings(options)}
+	s, err := newSettings("Breaker", optionClock|optionLogger|optionClassify, options)
+	if err != nil {
+		return nil, err
+	}
+	b := &Breaker{settings: s}
 	if b.logger != nil {
 		b.Listen(logs(b.logger))
 	}
@@ -50,19 +55,18 @@ func (b *Breaker) put(c cell.Cell, config breaker.Config) {
 	b.timed = config.Window == breaker.Time || config.SlowOver > 0
 }
 
-// step reads the clock only where the step may need it: not to admit a call to
-// a closed breaker that counts calls, nor to count a success that leaves it
-// without a failure.
-func (b *Breaker) step(a reducer.Action, timed bool) (reducer.Answer, clock.Mark) {
+// step steps the cell at the present mark. A step that leaves the breaker in the
+// mode in which it finds it emits no change: a listener may take that very step.
+func (b *Breaker) step(a reducer.Action) {
 	b.mu.Lock()
-	now := clock.Always // counts as the last mark
-	// The first step starts the breaker's clock, so it needs a mark.
-	if timed || b.timed || b.core.Mode != breaker.Closed || b.core.Generation == 0 {
-		now = b.Now()
+	now := b.Now()
+	b.cell.Step(reducer.Action{Kind: reducer.Tick}, now, &b.out)
+	before, due := b.core.Mode, len(b.out)
+	b.cell.Step(a, now, &b.out)
+	if b.core.Mode == before {
+		b.out = b.out[:due]
 	}
-	answer := b.cell.Step(a, now, &b.out)
 	b.unlock()
-	return answer, now
 }
 
 // unlock unlocks the mutex and emits what changed.
@@ -79,20 +83,35 @@ func (b *Breaker) unlock() {
 	}
 }
 
-// Pass is the permit of a breaker, to be ended by Done once.
+// Pass is the permit of a breaker, to be ended by Done once. It must not be
+// copied: each copy would vote.
 type Pass struct {
+	_       noCopy
 	breaker *Breaker
 	permit  reducer.Permit
+	done    bool // guarded by the breaker's mutex
 }
+
+// noCopy makes go vet report copies.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
 
 // TryAcquire is Acquire without an error value; it does not allocate.
 func (b *Breaker) TryAcquire() (Pass, bool) {
 	permit, ok, _, _ := b.enter()
-	return Pass{breaker: b, permit: permit}, ok
+	if !ok {
+		return Pass{}, false
+	}
+	return Pass{breaker: b, permit: permit}, true
 }
 
 // Acquire asks for a pass. The error is a RejectedError.
 func (b *Breaker) Acquire() (Pass, error) {
+	if b.settings == nil {
+		return Pass{}, errZeroBreaker
+	}
 	permit, ok, why, after := b.enter()
 	if !ok {
 		return Pass{}, &RejectedError{Step: "breaker", Reason: why, RetryAfter: after}
@@ -102,6 +121,9 @@ func (b *Breaker) Acquire() (Pass, error) {
 
 // enter asks for a pass, and says why there is none and for how long.
 func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, after time.Duration) {
+	if b.settings == nil {
+		return reducer.Permit{}, false, reducer.ReasonCapacity, -1
+	}
 	b.mu.Lock()
 	now := clock.Always
 	if b.timed {
@@ -128,29 +150,46 @@ func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, a
 
 // Done says how the attempt ended. Passes issued before the last change of the
 // breaker's state are ignored.
-func (p Pass) Done(o reducer.Outcome) {
-	if p.breaker == nil || o == reducer.OK && p.breaker.exit(p.permit) {
+//
+// Only the first call counts.
+func (p *Pass) Done(o reducer.Outcome) {
+	if p.breaker == nil {
 		return
 	}
-	p.breaker.step(reducer.Action{Kind: reducer.Record, Outcome: o, Permit: p.permit}, true)
-}
-
-// exit counts a success at a closed breaker. False where it may open it, when one
-// more outcome makes the minimum: then the time matters.
-func (b *Breaker) exit(p reducer.Permit) bool {
+	b := p.breaker
 	b.mu.Lock()
-	now := clock.Always
-	if b.timed || b.core.Failed > 0 {
-		now = b.Now()
+	if p.done {
+		b.mu.Unlock()
+		return
 	}
-	ok := b.cell.Exit(p, now)
-	b.mu.Unlock()
-	return ok
+	p.done = true
+	b.record(p.permit, o)
 }
 
-// Do runs fn unless the breaker refuses, and counts what it returns. A panic
-// counts as a failure and goes on.
+// record counts an outcome and unlocks the mutex, which the caller holds.
+func (b *Breaker) record(p reducer.Permit, o reducer.Outcome) {
+	if o == reducer.OK {
+		// A success at a closed breaker needs the time where it may open it, when
+		// one more outcome makes the minimum.
+		now := clock.Always
+		if b.timed || b.core.Failed > 0 {
+			now = b.Now()
+		}
+		if b.cell.Exit(p, now) {
+			b.mu.Unlock()
+			return
+		}
+	}
+	b.cell.Step(reducer.Action{Kind: reducer.Record, Outcome: o, Permit: p}, b.Now(), &b.out)
+	b.unlock()
+}
+
+// Do runs fn unless the context is over or the breaker refuses, and counts what
+// fn returns. A panic counts as a failure and goes on.
 func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error {
+	if ctx.Err() != nil {
+		return cancelled(ctx, nil)
+	}
 	pass, err := b.Acquire()
 	if err != nil {
 		return err
@@ -164,24 +203,38 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 
 // Mode returns the state of the breaker at this moment.
 func (b *Breaker) Mode() breaker.Mode {
-	b.step(reducer.Action{Kind: reducer.Tick}, true)
+	if b.settings == nil {
+		return breaker.Closed
+	}
+	b.step(reducer.Action{Kind: reducer.Tick})
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.core.Mode
 }
 
-// Transition moves the breaker by hand. To breaker.Open it stays for the open
-// time of the configuration.
+// Transition moves the breaker by hand. In breaker.Open it stays for the open time
+// of the configuration. In the mode that it is in already it begins anew, without
+// an event.
 func (b *Breaker) Transition(to breaker.Mode) {
-	b.step(reducer.Action{Kind: reducer.Transition, Cost: uint32(to)}, true)
+	if b.settings != nil {
+		// A mark would be the end of the open time.
+		b.step(reducer.Action{Kind: reducer.Transition, Cost: uint32(to), Permit: reducer.Permit{Mark: clock.Always}})
+	}
 }
 
 // Reset returns the breaker to its initial state.
-func (b *Breaker) Reset() { b.step(reducer.Action{Kind: reducer.Reset}, true) }
+func (b *Breaker) Reset() {
+	if b.settings != nil {
+		b.step(reducer.Action{Kind: reducer.Reset})
+	}
+}
 
 // Configure changes the breaker in force: state and deadline stay, a changed
 // window starts without outcomes. An error changes nothing.
 func (b *Breaker) Configure(c breaker.Config) error {
+	if b.settings == nil {
+		return errZeroBreaker
+	}
 	maker, err := cell.ForBreaker(c)
 	if err != nil {
 		return err
@@ -189,6 +242,6 @@ func (b *Breaker) Configure(c breaker.Config) error {
 	b.mu.Lock()
 	b.put(maker.Adopt(b.cell, b.Now(), &b.out), c)
 	b.mu.Unlock()
-	b.step(reducer.Action{Kind: reducer.Tick}, true)
+	b.step(reducer.Action{Kind: reducer.Tick})
 	return nil
 }

@@ -10,32 +10,39 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Bulkhead bounds how many run at once. It is safe for concurrent use.
+// Bulkhead bounds how many run at once. It is safe for concurrent use. NewBulkhead
+// makes one; a zero Bulkhead refuses every caller.
 type Bulkhead struct {
 	*settings
 	cell *runner.LockedCell
 }
 
-// NewBulkhead makes a bulkhead that nobody holds.
+// NewBulkhead makes a bulkhead whose places are free.
 func NewBulkhead(c bulkhead.Config, options ...Option) (*Bulkhead, error) {
 	maker, err := cell.ForBulkhead(c)
 	if err != nil {
 		return nil, err
 	}
-	b := &Bulkhead{settings: newSettings(options)}
+	s, err := newSettings("Bulkhead", optionClock, options)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bulkhead{settings: s}
 	b.cell = runner.NewLockedCell(maker.New(b.Now()), b.Now, c.Lease > 0)
 	return b, nil
 }
 
-// Place is a place in a bulkhead. Giving it back twice is noticed and does
-// nothing.
+// Place is a place in a bulkhead. Releasing it twice is noticed and does nothing.
 type Place struct {
 	bulkhead *Bulkhead
 	permit   reducer.Permit
 }
 
-// TryAcquire takes a place if one is free and nobody waits for it.
+// TryAcquire takes a place if one is free and no caller waits for it.
 func (b *Bulkhead) TryAcquire() (Place, bool) {
+	if b.settings == nil {
+		return Place{}, false
+	}
 	x := b.cell
 	x.Lock()
 	if x.Busy() {
@@ -52,8 +59,11 @@ func (b *Bulkhead) TryAcquire() (Place, bool) {
 // Acquire takes a place, waiting for one where the configuration has a queue.
 // The error is a RejectedError, or that of the context; then no place is held.
 func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
-	if err := ctx.Err(); err != nil {
-		return Place{}, err
+	if b.settings == nil {
+		return Place{}, errZeroBulkhead
+	}
+	if ctx.Err() != nil {
+		return Place{}, cancelled(ctx, nil)
 	}
 	if permit, ok := b.cell.Enter(1, clock.Always); ok {
 		return Place{b, permit}, nil
@@ -71,7 +81,7 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 		if !w.Leave(b.Now()) && w.Effect.Kind == reducer.Grant {
 			Place{b, w.Effect.Permit}.Release()
 		}
-		return Place{}, ctx.Err()
+		return Place{}, cancelled(ctx, nil)
 	}
 	if w.Effect.Kind == reducer.Grant {
 		return Place{b, w.Effect.Permit}, nil
@@ -79,8 +89,8 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 	return Place{}, &RejectedError{Step: "bulkhead", Reason: w.Effect.Reason, RetryAfter: -1, Waited: true}
 }
 
-// Release gives the place back. It returns false when it was back already: by
-// another call, or because its lease ran out.
+// Release returns the place. It returns false when the place was returned before:
+// by another call, or because its lease ran out.
 func (p Place) Release() bool {
 	if p.bulkhead == nil {
 		return false
@@ -98,7 +108,7 @@ func (p Place) step(kind reducer.Kind) bool {
 	return p.bulkhead != nil && p.bulkhead.cell.Step(reducer.Action{Kind: kind, Permit: p.permit}, p.bulkhead.Now()).Verdict == reducer.Done
 }
 
-// Do runs fn in a place. A panic gives the place back and goes on.
+// Do runs fn in a place. A panic releases the place and goes on.
 func (b *Bulkhead) Do(ctx context.Context, fn func(context.Context) error) error {
 	place, err := b.Acquire(ctx)
 	if err != nil {
@@ -111,6 +121,9 @@ func (b *Bulkhead) Do(ctx context.Context, fn func(context.Context) error) error
 // Configure changes the bulkhead in force: holders keep their places. An error
 // changes nothing.
 func (b *Bulkhead) Configure(c bulkhead.Config) error {
+	if b.settings == nil {
+		return errZeroBulkhead
+	}
 	maker, err := cell.ForBulkhead(c)
 	if err != nil {
 		return err

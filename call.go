@@ -16,8 +16,12 @@ type Call struct {
 // Begin takes a call through the steps of the policy, waiting where they wait,
 // for one attempt: a retry step is passed and does nothing. The caller calls
 // Done when the outcome is known, and Release when it needs nothing any more.
-// The error is a RejectedError, a TimeoutError, or that of the context.
+// The error is a RejectedError, a TimeoutError, that of the context, or
+// Pipeline.Err.
 func (p *Pipeline) Begin(ctx context.Context, q Request) (*Call, error) {
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
 	c, err := p.engine.Begin(ctx, (*runner.Request)(&q))
 	if err != nil {
 		return nil, err

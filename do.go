@@ -40,6 +40,10 @@ func Do[T any](ctx context.Context, p *Pipeline, fn func(context.Context) (T, er
 
 // DoWith is Do for a request with a key, a cost or attributes.
 func DoWith[T any](ctx context.Context, p *Pipeline, q Request, fn func(context.Context) (T, error)) (T, error) {
+	if p == nil || p.engine == nil {
+		var zero T
+		return zero, p.Err()
+	}
 	return runner.Do(ctx, p.engine, (*runner.Request)(&q), fn)
 }
 

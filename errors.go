@@ -45,6 +45,21 @@ func (e *RejectedError) Is(target error) bool { return target == ErrRejected }
 // Unwrap returns the error of the last attempt.
 func (e *RejectedError) Unwrap() error { return e.Err }
 
+// Outcome implements Outcomer for a policy or mechanism around the one that
+// refused: Throttle, so that it is retried, not before RetryAfter, and does not
+// vote. Where no retry can help it is not retried: a cost above the capacity, a
+// turn after the deadline of the caller itself.
+func (e *RejectedError) Outcome() reducer.Outcome { return reducer.Throttle }
+
+// delay is what a RetryAfterer returns; the method would have the name of the
+// field.
+func (e *RejectedError) delay() (after time.Duration, ok bool) {
+	if e.RetryAfter >= 0 {
+		return e.RetryAfter, true
+	}
+	return -1, e.Reason == reducer.ReasonCapacity || e.Reason == reducer.ReasonDeadline
+}
+
 // TimeoutError says which timeout step cut a call. errors.Is with
 // context.DeadlineExceeded is true.
 type TimeoutError struct {
@@ -64,6 +79,9 @@ func (e *TimeoutError) Is(target error) bool { return target == context.Deadline
 
 // Timeout implements net.Error's method.
 func (e *TimeoutError) Timeout() bool { return true }
+
+// Outcome implements Outcomer for a policy around the one that timed out: Fail.
+func (e *TimeoutError) Outcome() reducer.Outcome { return reducer.Fail }
 
 // Unwrap returns what the function returned.
 func (e *TimeoutError) Unwrap() error { return e.Err }
@@ -87,23 +105,102 @@ func (e *RetryError) Error() string {
 	if e.Note != "" {
 		why = e.Note
 	}
-	return fmt.Sprintf("sluice: %s: gave up after %d attempts (%s): %v", place(e.Policy, e.Step), e.Attempts, why, e.Err)
+	noun := "attempts"
+	if e.Attempts == 1 {
+		noun = "attempt"
+	}
+	return fmt.Sprintf("sluice: %s: gave up after %d %s (%s): %v", place(e.Policy, e.Step), e.Attempts, noun, why, e.Err)
 }
 
 // Unwrap returns the error of the last attempt.
 func (e *RetryError) Unwrap() error { return e.Err }
 
-// CancelError says that the caller gave up after an attempt had failed.
+// CancelError says that the caller gave up, and more than the error of its
+// context does: the cause or the error of an attempt.
 type CancelError struct {
-	Err  error // of the caller's context
-	Last error // of the last attempt
+	Err   error // of the caller's context
+	Cause error // of the caller's context, see context.Cause; Err where it has no other
+	Last  error // of the last attempt, nil before the first
 }
 
 // Error implements error.
-func (e *CancelError) Error() string { return after(e.Err.Error(), e.Last) }
+func (e *CancelError) Error() string {
+	text := e.Err.Error()
+	if e.Cause != e.Err {
+		text += ": " + e.Cause.Error()
+	}
+	return after(text, e.Last)
+}
 
-// Unwrap returns both errors.
-func (e *CancelError) Unwrap() []error { return []error{e.Err, e.Last} }
+// Unwrap returns the errors that there are.
+func (e *CancelError) Unwrap() []error {
+	all := []error{e.Err}
+	if e.Cause != e.Err {
+		all = append(all, e.Cause)
+	}
+	if e.Last != nil {
+		all = append(all, e.Last)
+	}
+	return all
+}
+
+// Outcome implements Outcomer for a policy around the one whose caller gave up:
+// Cancelled.
+func (e *CancelError) Outcome() reducer.Outcome { return reducer.Cancelled }
+
+// cancelled returns the error of a caller whose context is over, nil for one
+// whose context is not.
+func cancelled(ctx context.Context, last error) error {
+	err := ctx.Err()
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); last != nil || cause != err {
+		return &CancelError{Err: err, Cause: cause, Last: last}
+	}
+	return err
+}
+
+// UnknownPolicyError is the error of every call through a Pipeline that has no
+// policy: one of a name that its Set does not have, or a nil or zero Pipeline.
+type UnknownPolicyError struct {
+	// Policy is the name, empty for a Pipeline that is nil or zero.
+	Policy string
+	// Nearest is the name that was probably meant, empty when none is near.
+	Nearest string
+}
+
+// Error implements error.
+func (e *UnknownPolicyError) Error() string {
+	switch {
+	case e.Policy == "":
+		return "sluice: the pipeline is nil or zero: Load, Parse and New make one"
+	case e.Nearest == "":
+		return fmt.Sprintf("sluice: there is no policy %q", e.Policy)
+	}
+	return fmt.Sprintf("sluice: there is no policy %q; did you mean %q?", e.Policy, e.Nearest)
+}
+
+// Outcome implements Outcomer: Ignore. The mistake is the program's, and no retry
+// mends it.
+func (e *UnknownPolicyError) Outcome() reducer.Outcome { return reducer.Ignore }
+
+// zeroError is the error of a mechanism that no constructor made.
+type zeroError string
+
+const (
+	errZeroLimiter  zeroError = "sluice: a zero Limiter; NewLimiter makes one"
+	errZeroBreaker  zeroError = "sluice: a zero Breaker; NewBreaker makes one"
+	errZeroBulkhead zeroError = "sluice: a zero Bulkhead; NewBulkhead makes one"
+	errZeroRetrier  zeroError = "sluice: a zero Retrier; NewRetry makes one"
+)
+
+// Error implements error.
+func (e zeroError) Error() string { return string(e) }
+
+// Outcome implements Outcomer: Ignore. The mistake is the program's, and no retry
+// mends it.
+func (e zeroError) Outcome() reducer.Outcome { return reducer.Ignore }
 
 func place(policy, step string) string {
 	if policy == "" {
@@ -164,13 +261,19 @@ func (s *settings) Classify(ctx context.Context, err error) (o reducer.Outcome, 
 	if err == nil {
 		return reducer.OK, false, 0
 	}
-	var wish RetryAfterer
-	if errors.As(err, &wish) {
-		after, hasRetryAfter = wish.RetryAfter()
-	}
 	var own Outcomer
+	outcomer := errors.As(err, &own)
+	inner, refused := own.(*RejectedError)
+	var carrier RetryAfterer
 	switch {
-	case errors.As(err, &own):
+	case refused:
+		after, hasRetryAfter = inner.delay()
+	case errors.As(err, &carrier):
+		after, hasRetryAfter = carrier.RetryAfter()
+	}
+	_, late := own.(*TimeoutError)
+	switch {
+	case outcomer && !(s.classify != nil && (refused || late)):
 		return own.Outcome(), hasRetryAfter, after
 	// An error that looks like a cancellation may be the attempt's own; only
 	// the caller's context says who gave up.
@@ -199,9 +302,5 @@ func (s *settings) GaveUp(policy, step string, why reducer.Reason, note string, 
 
 // Cancelled implements runner.API.
 func (s *settings) Cancelled(ctx context.Context, last error) error {
-	err := ctx.Err()
-	if err == nil || last == nil {
-		return err
-	}
-	return &CancelError{Err: err, Last: last}
+	return cancelled(ctx, last)
 }

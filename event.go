@@ -39,6 +39,19 @@ type Event struct {
 	Note string
 }
 
+// The kinds of events.
+const (
+	EventAdmit   = decision.Admit   // an attempt starts
+	EventWait    = decision.Wait    // the attempt is in the queue of a step
+	EventReject  = decision.Reject  // a step refuses; the call is over
+	EventExpire  = decision.Expire  // the wait at a step ended without a permit; the call is over
+	EventTimeout = decision.Timeout // a timeout step cut the call, or its soft limit passed
+	EventLapse   = decision.Lapse   // the lease of a place ran out
+	EventRetry   = decision.Retry   // the attempt is over, another one follows
+	EventEnd     = decision.End     // the call is over
+	EventChange  = decision.Change  // a breaker is in another state
+)
+
 // logs returns a listener that writes to the logger.
 func logs(logger *slog.Logger) func(Event) {
 	return func(e Event) {

@@ -51,7 +51,10 @@ func NewKeyedLimiter(c limiter.Config, options ...Option) (*KeyedLimiter, error)
 	if err != nil {
 		return nil, err
 	}
-	s := newSettings(options)
+	s, err := newSettings("KeyedLimiter", optionClock|optionMaxKeys, options)
+	if err != nil {
+		return nil, err
+	}
 	p := newPipeline(plan, nil, s)
 	l := &KeyedLimiter{settings: s, cells: p.engine.Step(0)}
 	if c.Algorithm != limiter.TokenBucket {

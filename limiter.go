@@ -16,8 +16,8 @@ import (
 
 // Limiter is a rate limiter alone. It is safe for concurrent use.
 //
-// While nobody waits at a token bucket, its state is one atomic word; otherwise
-// a mutex guards it.
+// While no caller waits at a token bucket, its state is one atomic word; otherwise
+// a mutex guards it. NewLimiter makes one; a zero Limiter refuses every caller.
 type Limiter struct {
 	*settings
 	word atomic.Pointer[word] // nil for other algorithms
@@ -44,7 +44,11 @@ func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Limiter{settings: newSettings(options)}
+	s, err := newSettings("Limiter", optionClock, options)
+	if err != nil {
+		return nil, err
+	}
+	l := &Limiter{settings: s}
 	now := l.Now()
 	l.cell = runner.NewLockedCell(maker.New(now), l.Now, false)
 	if bucket != nil {
@@ -73,6 +77,9 @@ func (l *Limiter) Allow() bool { return l.AllowN(1) }
 // AllowN is Allow for n permits: all of them or none. 0 is always allowed; more
 // than the burst, or than the count of a window, never.
 func (l *Limiter) AllowN(n uint32) bool {
+	if l.settings == nil {
+		return false
+	}
 	now := l.Now()
 	if w := l.word.Load(); w != nil {
 		for tat := w.tat.Load(); tat != locked; tat = w.tat.Load() {
@@ -95,8 +102,11 @@ func (l *Limiter) Wait(ctx context.Context) error { return l.WaitN(ctx, 1) }
 
 // WaitN is Wait for n permits.
 func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	if l.settings == nil {
+		return errZeroLimiter
+	}
+	if ctx.Err() != nil {
+		return cancelled(ctx, nil)
 	}
 	if w := l.word.Load(); w != nil && w.tat.Load() != locked && l.AllowN(n) {
 		return nil
@@ -113,7 +123,7 @@ func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
 		if !w.Leave(l.Now()) && w.Effect.Kind == reducer.Grant {
 			l.cell.Step(reducer.Action{Kind: reducer.Cancel, Cost: n, Permit: w.Effect.Permit}, l.Now())
 		}
-		return ctx.Err()
+		return cancelled(ctx, nil)
 	}
 	if w.Effect.Kind == reducer.Grant {
 		return nil
@@ -135,6 +145,9 @@ func (l *Limiter) refusal(a reducer.Answer) error {
 // Peek returns how many permits are free, and after what time n of them are;
 // negative for never.
 func (l *Limiter) Peek(n uint32) (free uint32, after time.Duration) {
+	if l.settings == nil {
+		return 0, -1
+	}
 	now := l.Now()
 	answer := l.peek(n, now)
 	if answer.Verdict == reducer.Admit {
@@ -158,21 +171,30 @@ func (l *Limiter) peek(n uint32, now clock.Mark) reducer.Answer {
 
 // Drain gives up what is free now, because the service asked for a pause.
 func (l *Limiter) Drain() {
-	l.step(reducer.Action{Kind: reducer.Drain}, l.Now())
+	if l.settings != nil {
+		l.step(reducer.Action{Kind: reducer.Drain}, l.Now())
+	}
 }
 
-// Reservation is permits taken ahead of their use.
-type Reservation struct {
-	limiter *Limiter
-	permit  reducer.Permit
-	cost    uint32
-	at      clock.Mark
+// Reservation is permits taken ahead of their use. Copies are the same
+// reservation.
+type Reservation struct{ shared *reservation }
+
+type reservation struct {
+	limiter   *Limiter
+	permit    reducer.Permit
+	cost      uint32
+	at        clock.Mark
+	cancelled atomic.Bool
 }
 
 // Reserve takes n permits of a token bucket for use at the latest after wait;
 // of a window those that are free now. The error is a RejectedError, and
 // nothing is taken.
 func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
+	if l.settings == nil {
+		return Reservation{}, errZeroLimiter
+	}
 	b := l.cell
 	b.Lock()
 	now := l.Now()
@@ -181,7 +203,7 @@ func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
 		b.CatchUp(now)
 	}
 	answer := b.Cell.Step(reducer.Action{Kind: reducer.Reserve, Cost: n, Permit: reducer.Permit{Mark: now.Add(wait)}}, now, &b.Out)
-	r := Reservation{limiter: l, permit: answer.Permit, cost: n, at: now}
+	r := &reservation{limiter: l, permit: answer.Permit, cost: n, at: now}
 	if w := l.word.Load(); w != nil && answer.Verdict == reducer.Admit {
 		r.at = w.bucket.ReadyAt(answer.Permit)
 	}
@@ -192,30 +214,34 @@ func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
 	if answer.Verdict != reducer.Admit {
 		return Reservation{}, l.refusal(answer)
 	}
-	return r, nil
+	return Reservation{r}, nil
 }
 
-// Delay returns how long to wait before the permits may be used, at least 0.
+// Delay returns how long to wait before the permits may be used, 0 for those that
+// were cancelled.
 func (r Reservation) Delay() time.Duration {
-	if r.limiter == nil {
+	if r.shared == nil || r.shared.cancelled.Load() {
 		return 0
 	}
-	return max(0, r.at.Sub(r.limiter.Now()))
+	return max(0, r.shared.at.Sub(r.shared.limiter.Now()))
 }
 
-// Cancel gives back what nobody has built on since. Only the first call counts.
-func (r *Reservation) Cancel() {
-	if r.limiter == nil {
+// Cancel returns the permits as far as no later reservation depends on them. Only
+// the first call counts, of all copies.
+func (r Reservation) Cancel() {
+	if r.shared == nil || !r.shared.cancelled.CompareAndSwap(false, true) {
 		return
 	}
-	l := r.limiter
-	r.limiter = nil
-	l.cell.Step(reducer.Action{Kind: reducer.Cancel, Cost: r.cost, Permit: r.permit}, l.Now())
+	l := r.shared.limiter
+	l.cell.Step(reducer.Action{Kind: reducer.Cancel, Cost: r.shared.cost, Permit: r.shared.permit}, l.Now())
 }
 
 // Configure changes the limiter in force, as the policy reference says. An
 // error changes nothing.
 func (l *Limiter) Configure(c limiter.Config) error {
+	if l.settings == nil {
+		return errZeroLimiter
+	}
 	maker, bucket, err := makeLimiter(c)
 	if err != nil {
 		return err

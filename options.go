@@ -3,7 +3,9 @@ package sluice
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"log/slog"
+	"math/bits"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/internal/runner"
@@ -13,7 +15,8 @@ import (
 // DefaultMaxKeys is how many cells a step with `per` keeps at the most.
 const DefaultMaxKeys = 100_000
 
-// Option changes how a runner runs. Options never change decisions.
+// Option changes how a runner runs. Options never change decisions. Each says to
+// what it applies; a constructor returns an error for one that has no effect.
 type Option func(*settings)
 
 // settings are shared by all that one constructor makes. They are immutable.
@@ -21,9 +24,35 @@ type settings struct {
 	runner.Settings
 	logger   *slog.Logger
 	classify func(error) reducer.Outcome
+	given    optionSet
 }
 
-func newSettings(options []Option) *settings {
+// optionSet is a set of options.
+type optionSet uint8
+
+const (
+	optionClock optionSet = 1 << iota
+	optionSeed
+	optionLogger
+	optionClassify
+	optionMaxKeys
+	optionRefuseLate
+)
+
+var optionNames = [...]string{"WithClock", "WithSeed", "WithLogger", "WithClassify", "WithMaxKeys", "WithRefuseLate"}
+
+// newSettings applies the options. Those that have no effect on what is made are
+// an error.
+func newSettings(made string, effective optionSet, options []Option) (*settings, error) {
+	s := applied(options)
+	if idle := s.given &^ effective; idle != 0 {
+		return nil, fmt.Errorf("sluice: %s has no effect on a %s", optionNames[bits.TrailingZeros8(uint8(idle))], made)
+	}
+	return s, nil
+}
+
+// applied returns the settings that the options make.
+func applied(options []Option) *settings {
 	s := &settings{Settings: runner.Settings{MaxKeys: DefaultMaxKeys}}
 	s.API = s
 	var word [8]byte
@@ -40,32 +69,44 @@ func newSettings(options []Option) *settings {
 // WithClock takes marks from the source instead of the machine's monotonic
 // clock. The source must not panic or call back into the mechanism. Waits still
 // sleep in real time for as long as the marks say, so a test of waits uses
-// testing/synctest rather than a virtual source.
-func WithClock(source clock.Source) Option { return func(s *settings) { s.Source = source } }
-
-// WithSeed fixes the seed of all jitter. Default: drawn at the start.
-func WithSeed(seed uint64) Option { return func(s *settings) { s.Seed = seed } }
-
-// WithLogger logs every event that is not an admission at level debug, changes
-// of breakers at level warn. Default: none.
-func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.logger = logger } }
-
-// WithClassify says what an error of the guarded function means: Fail is
-// retried and votes, Throttle is retried and does not vote, Ignore neither, OK
-// is a success. An error that is an Outcomer speaks for itself. Default: every
-// error is Fail.
-func WithClassify(f func(error) reducer.Outcome) Option {
-	return func(s *settings) { s.classify = f }
+// testing/synctest rather than a virtual source. It applies to everything.
+func WithClock(source clock.Source) Option {
+	return func(s *settings) { s.Source, s.given = source, s.given|optionClock }
 }
 
-// WithMaxKeys bounds the cells of a step with `per`. Above it new keys share
-// one cell: of a token bucket or a bulkhead each has at most what it would have
-// had alone; a window that they share begins with the first of them, and a
-// breaker hears the outcomes of all. Default DefaultMaxKeys; values below 1
-// count as 1.
-func WithMaxKeys(n int) Option { return func(s *settings) { s.MaxKeys = max(1, n) } }
+// WithSeed fixes the seed of all jitter of a Pipeline, Set or Retrier. Default:
+// drawn at the start.
+func WithSeed(seed uint64) Option {
+	return func(s *settings) { s.Seed, s.given = seed, s.given|optionSeed }
+}
+
+// WithLogger logs the events of a Pipeline, Set or Breaker: changes of breakers at
+// level warn, all else but admissions at level debug. Default: none.
+func WithLogger(logger *slog.Logger) Option {
+	return func(s *settings) { s.logger, s.given = logger, s.given|optionLogger }
+}
+
+// WithClassify says what an error of a function guarded by a Pipeline, Set,
+// Breaker or Retrier means: Fail is retried and votes, Throttle is retried and
+// does not vote, Ignore neither, OK is a success. An error that is an Outcomer is
+// not asked about, but for the RejectedError and the TimeoutError of a policy or
+// mechanism inside the function. Default: every error is Fail.
+func WithClassify(f func(error) reducer.Outcome) Option {
+	return func(s *settings) { s.classify, s.given = f, s.given|optionClassify }
+}
+
+// WithMaxKeys bounds the cells of a step with `per` in a Pipeline or Set, and the
+// keys of a KeyedLimiter. Above it new keys share one cell: of a token bucket or
+// a bulkhead each has at most what it would have had alone; a window that they
+// share begins with the first of them, and a breaker hears the outcomes of all.
+// Default DefaultMaxKeys; values below 1 count as 1.
+func WithMaxKeys(n int) Option {
+	return func(s *settings) { s.MaxKeys, s.given = max(1, n), s.given|optionMaxKeys }
+}
 
 // WithRefuseLate gives up the value of a function that succeeds after a timeout
-// has cut it, and returns the TimeoutError. Default: the value is returned,
-// because it is there; breakers count the timeout either way.
-func WithRefuseLate() Option { return func(s *settings) { s.RefuseLate = true } }
+// of its Pipeline has cut it, and returns the TimeoutError. Default: the value is
+// returned, because it is there; breakers count the timeout either way.
+func WithRefuseLate() Option {
+	return func(s *settings) { s.RefuseLate, s.given = true, s.given|optionRefuseLate }
+}

@@ -11,8 +11,12 @@ import (
 
 // Pipeline is a policy in force: its steps with their state. It is safe for
 // concurrent use.
+//
+// One without a policy, because it is nil or zero or because its Set does not
+// have the name, refuses every call with the error of Err.
 type Pipeline struct {
-	engine *runner.Pipeline
+	engine  *runner.Pipeline    // nil without a policy
+	missing *UnknownPolicyError // nil for a zero Pipeline and with a policy
 }
 
 // New puts a policy in force.
@@ -21,7 +25,7 @@ func New(p pipeline.Policy, options ...Option) (*Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPipeline(plan, nil, newSettings(options)), nil
+	return newPipeline(plan, nil, applied(options)), nil
 }
 
 func newPipeline(plan *pipeline.Plan, about *policy.Policy, s *settings) *Pipeline {
@@ -32,29 +36,66 @@ func newPipeline(plan *pipeline.Plan, about *policy.Policy, s *settings) *Pipeli
 	return p
 }
 
-// Name returns the policy's name.
-func (p *Pipeline) Name() string { return p.Plan().Name() }
+// Err returns nil for a pipeline with a policy, else an UnknownPolicyError, with
+// which it refuses every call.
+func (p *Pipeline) Err() error {
+	switch {
+	case p != nil && p.engine != nil:
+		return nil
+	case p == nil || p.missing == nil:
+		return &UnknownPolicyError{}
+	}
+	return p.missing
+}
 
-// Plan returns the compiled policy in force.
+// Name returns the policy's name, or the one that there is no policy of.
+func (p *Pipeline) Name() string {
+	if plan := p.Plan(); plan != nil {
+		return plan.Name()
+	}
+	if p == nil || p.missing == nil {
+		return ""
+	}
+	return p.missing.Policy
+}
+
+// Plan returns the compiled policy in force, nil for a pipeline without a policy.
 func (p *Pipeline) Plan() *pipeline.Plan {
+	if p.Err() != nil {
+		return nil
+	}
 	plan, _ := p.engine.Bound()
 	return plan
 }
 
 // Document returns what the policy document says beside the steps, as the
 // meaning of HTTP answers, which must not be changed; nil for a policy that was
-// made of Go values.
+// made of Go values and for a pipeline without a policy.
 func (p *Pipeline) Document() *policy.Policy {
+	if p.Err() != nil {
+		return nil
+	}
 	_, about := p.engine.Bound()
 	return about.(*policy.Policy)
 }
 
-// Fallback returns the policy's fallback, nil for none.
-func (p *Pipeline) Fallback() *fallback.Config { return p.Plan().Fallback() }
+// Fallback returns the policy's fallback, nil for none. It is an HTTP answer, which
+// bindings/nethttp gives. Do returns the error in any case, for only its caller can
+// say what value stands for the answer; Event.Fallback marks the calls whose answer
+// the fallback replaces.
+func (p *Pipeline) Fallback() *fallback.Config {
+	if plan := p.Plan(); plan != nil {
+		return plan.Fallback()
+	}
+	return nil
+}
 
 // Listen calls f for every event, on the goroutine that caused it, without any
 // lock held: f may call back. stop ends it and touches no other listener.
 func (p *Pipeline) Listen(f func(Event)) (stop func()) {
+	if p.Err() != nil {
+		return func() {}
+	}
 	return p.engine.Listen(func(e runner.Event) { f(Event(e)) })
 }
 
@@ -63,6 +104,9 @@ func (p *Pipeline) Listen(f func(Event)) (stop func()) {
 // their state as the policy reference says under configure. An error changes
 // nothing.
 func (p *Pipeline) Configure(next pipeline.Policy) error {
+	if err := p.Err(); err != nil {
+		return err
+	}
 	plan, err := pipeline.Compile(next)
 	if err != nil {
 		return err
@@ -71,21 +115,31 @@ func (p *Pipeline) Configure(next pipeline.Policy) error {
 	return nil
 }
 
-// ErrSnapshot is wrapped by every error of Restore.
+// ErrSnapshot is wrapped by the errors of Restore for what is not a snapshot.
 var ErrSnapshot = runner.ErrSnapshot
 
 // Snapshot returns the state of the steps: limiters, breakers and budgets with
 // their keys. Who holds a place or waits belongs to this process and is not in
 // it. Another process restores it under the same policy or a similar one; the
 // time between the two counts as passed up to the wall clock's precision.
-func (p *Pipeline) Snapshot() []byte { return p.engine.Snapshot() }
+func (p *Pipeline) Snapshot() []byte {
+	if p.Err() != nil {
+		return nil
+	}
+	return p.engine.Snapshot()
+}
 
 // Restore puts the states of a snapshot in place. Left out are steps that the
 // policy does not have or has with another mechanism or algorithm, and keys
 // beyond the maximum. It is for the start of a process: who waits at a step is
 // told to try again, and what calls under way have taken from it is forgotten.
 // An error changes nothing.
-func (p *Pipeline) Restore(src []byte) error { return p.engine.Restore(src) }
+func (p *Pipeline) Restore(src []byte) error {
+	if err := p.Err(); err != nil {
+		return err
+	}
+	return p.engine.Restore(src)
+}
 
 // StepState is what a step looks like at a moment, for people and gauges.
 type StepState struct {
@@ -111,6 +165,9 @@ type StepState struct {
 
 // State returns the state of the steps that have one, in order.
 func (p *Pipeline) State() []StepState {
+	if p.Err() != nil {
+		return nil
+	}
 	var states []StepState
 	for _, s := range p.engine.State() {
 		states = append(states, StepState(s))
@@ -133,6 +190,9 @@ type LimitState struct {
 // Limits appends the state of every limit step of the cell that a request
 // belongs to, in order. It takes nothing and makes no cell.
 func (p *Pipeline) Limits(q Request, dst []LimitState) []LimitState {
+	if p.Err() != nil {
+		return dst
+	}
 	p.engine.Limits((*runner.Request)(&q), func(s runner.LimitState) { dst = append(dst, LimitState(s)) })
 	return dst
 }

@@ -14,7 +14,8 @@ import (
 )
 
 // Retrier retries calls, and shares a budget between them where it has one. It
-// is safe for concurrent use.
+// is safe for concurrent use. NewRetry makes one; a zero Retrier refuses every
+// call.
 type Retrier struct {
 	*settings
 	machine *retry.Machine
@@ -28,7 +29,11 @@ func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Retrier{settings: newSettings(options), machine: machine}
+	s, err := newSettings("Retrier", optionClock|optionSeed|optionClassify, options)
+	if err != nil {
+		return nil, err
+	}
+	r := &Retrier{settings: s, machine: machine}
 	if machine.Budget() != nil {
 		r.budget = runner.NewLockedCell(cell.ForBudget(machine.Budget()).New(r.Now()), r.Now, false)
 	}
@@ -39,9 +44,9 @@ func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 // attempt, or the retrier gives up with a RetryError. A cancelled context ends
 // it at once, also between attempts.
 func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, error)) (T, error) {
-	if err := ctx.Err(); err != nil {
+	if r.settings == nil || ctx.Err() != nil {
 		var zero T
-		return zero, err
+		return zero, r.refusal(ctx)
 	}
 	if r.budget != nil {
 		r.budget.Step(reducer.Action{Kind: reducer.Record}, r.Now())
@@ -61,6 +66,14 @@ func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, 
 			return value, err
 		}
 	}
+}
+
+// refusal is the error of a call that makes no attempt.
+func (r *Retrier) refusal(ctx context.Context) error {
+	if r.settings == nil {
+		return errZeroRetrier
+	}
+	return cancelled(ctx, nil)
 }
 
 // next waits for the next attempt, or returns why there is none.
@@ -87,8 +100,5 @@ func (r *Retrier) next(ctx context.Context, s *retry.State, seed uint64, err err
 		return &RetryError{Step: "retry", Reason: verdict.Reason, Attempts: int(s.Attempt), Err: err}
 	}
 	runner.Pause(ctx, verdict.Until.Sub(now))
-	if ended := ctx.Err(); ended != nil {
-		return &CancelError{Err: ended, Last: err}
-	}
-	return nil
+	return cancelled(ctx, err)
 }

@@ -103,8 +103,8 @@ func (r *run) start(l *fastPath, q *Request) error {
 }
 
 func (r *run) begin(ctx context.Context, p *Pipeline, q *Request) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	if ctx.Err() != nil {
+		return p.API.Cancelled(ctx, nil)
 	}
 	now, l := p.Now(), p.layout.Load()
 	_, err := r.do(r.prepare(ctx, p, l, q, now, deadline(ctx, now), p.seedOf(l)))
