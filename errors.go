@@ -51,9 +51,9 @@ func (e *RejectedError) Unwrap() error { return e.Err }
 // turn after the deadline of the caller itself.
 func (e *RejectedError) Outcome() reducer.Outcome { return reducer.Throttle }
 
-// delay is what a RetryAfterer returns; the method would have the name of the
-// field.
-func (e *RejectedError) delay() (after time.Duration, ok bool) {
+// Delay returns what RetryAfter of a RetryAfterer does, whose name the field has:
+// negative where no retry can help.
+func (e *RejectedError) Delay() (after time.Duration, ok bool) {
 	if e.RetryAfter >= 0 {
 		return e.RetryAfter, true
 	}
@@ -267,7 +267,7 @@ func (s *settings) Classify(ctx context.Context, err error) (o reducer.Outcome, 
 	var carrier RetryAfterer
 	switch {
 	case refused:
-		after, hasRetryAfter = inner.delay()
+		after, hasRetryAfter = inner.Delay()
 	case errors.As(err, &carrier):
 		after, hasRetryAfter = carrier.RetryAfter()
 	}

@@ -27,8 +27,11 @@ type Event struct {
 	// Shadow says that the step is in shadow: it enforces nothing.
 	Shadow bool
 	// Soft says that a Timeout is the soft limit of a step, which cuts nothing.
-	Soft    bool
-	Attempt uint32
+	Soft bool
+	// Fallback says that the policy has a fallback and that it stands for the
+	// answer of this call, which an End, Reject or Expire ends.
+	Fallback bool
+	Attempt  uint32
 	// Elapsed is how long the call has taken so far.
 	Elapsed time.Duration
 	// Wait is the longest wait of a Wait, the delay of a Retry.
@@ -100,6 +103,9 @@ func (e Event) LogValue() slog.Value {
 	}
 	if e.Soft {
 		attrs = append(attrs, slog.Bool("soft", true))
+	}
+	if e.Fallback {
+		attrs = append(attrs, slog.Bool("fallback", true))
 	}
 	return slog.GroupValue(attrs...)
 }

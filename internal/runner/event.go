@@ -24,6 +24,7 @@ type Event struct {
 	Mode       breaker.Mode
 	Shadow     bool
 	Soft       bool
+	Fallback   bool
 	Attempt    uint32
 	Elapsed    time.Duration
 	Wait       time.Duration

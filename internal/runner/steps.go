@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -171,6 +172,9 @@ func (r *run) close() {
 
 func (r *run) emit(e Event) {
 	if r.p.hasListeners() {
+		if r.layout.plan.Fallback() != nil && !e.Shadow {
+			e.Fallback = e.Kind == decision.Reject || e.Kind == decision.Expire || e.Kind == decision.End && fallback.Covers(e.Outcome)
+		}
 		r.p.report(e, r.request.Key, r.began, r.now)
 	}
 }
