@@ -3,6 +3,7 @@ package sluice
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -23,6 +24,9 @@ type Breaker struct {
 	core  *breaker.Core // of the cell
 	out   reducer.Out
 	timed bool // every step needs the time
+	// openUntil is the mark until which the breaker is open, so that a refusal takes
+	// no lock; Always when it is not open, 0 for a zero Breaker.
+	openUntil atomic.Int64
 }
 
 // NewBreaker makes a closed breaker.
@@ -39,6 +43,7 @@ func NewBreaker(c breaker.Config, options ...Option) (*Breaker, error) {
 	if b.logger != nil {
 		b.Listen(logs(b.logger))
 	}
+	b.openUntil.Store(int64(clock.Always))
 	b.put(maker.New(b.Now()), c)
 	return b, nil
 }
@@ -71,6 +76,13 @@ func (b *Breaker) step(a reducer.Action) {
 
 // unlock unlocks the mutex and emits what changed.
 func (b *Breaker) unlock() {
+	until := clock.Always
+	if b.core.Mode == breaker.Open {
+		until = b.core.Until
+	}
+	if int64(until) != b.openUntil.Load() {
+		b.openUntil.Store(int64(until))
+	}
 	if len(b.out) == 0 {
 		b.mu.Unlock()
 		return
@@ -109,23 +121,35 @@ func (b *Breaker) TryAcquire() (Pass, bool) {
 
 // Acquire asks for a pass. The error is a RejectedError.
 func (b *Breaker) Acquire() (Pass, error) {
-	if b.settings == nil {
-		return Pass{}, errZeroBreaker
-	}
 	permit, ok, why, after := b.enter()
 	if !ok {
-		return Pass{}, &RejectedError{Step: "breaker", Reason: why, RetryAfter: after}
+		return Pass{}, b.refusal(why, after)
 	}
 	return Pass{breaker: b, permit: permit}, nil
 }
 
+func (b *Breaker) refusal(why reducer.Reason, after time.Duration) error {
+	if b.settings == nil {
+		return errZeroBreaker
+	}
+	return &RejectedError{Step: "breaker", Reason: why, RetryAfter: after}
+}
+
 // enter asks for a pass, and says why there is none and for how long.
 func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, after time.Duration) {
-	if b.settings == nil {
-		return reducer.Permit{}, false, reducer.ReasonCapacity, -1
+	now := clock.Always
+	if until := b.openUntil.Load(); until != int64(clock.Always) {
+		if b.settings == nil {
+			return reducer.Permit{}, false, reducer.ReasonCapacity, -1
+		}
+		// It was open until then at the mark that is read between the two loads.
+		now = b.Now()
+		if now < clock.Mark(until) && b.openUntil.Load() == until {
+			return reducer.Permit{}, false, reducer.ReasonOpen, clock.Mark(until).Sub(now)
+		}
+		now = clock.Always
 	}
 	b.mu.Lock()
-	now := clock.Always
 	if b.timed {
 		now = b.Now()
 	}
@@ -153,17 +177,17 @@ func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, a
 //
 // Only the first call counts.
 func (p *Pass) Done(o reducer.Outcome) {
-	if p.breaker == nil {
-		return
-	}
 	b := p.breaker
-	b.mu.Lock()
-	if p.done {
-		b.mu.Unlock()
+	if b == nil {
 		return
 	}
-	p.done = true
-	b.record(p.permit, o)
+	b.mu.Lock()
+	if !p.done {
+		p.done = true
+		b.record(p.permit, o)
+	} else {
+		b.mu.Unlock()
+	}
 }
 
 // record counts an outcome and unlocks the mutex, which the caller holds.
@@ -190,14 +214,21 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 	if ctx.Err() != nil {
 		return cancelled(ctx, nil)
 	}
-	pass, err := b.Acquire()
-	if err != nil {
-		return err
+	permit, ok, why, after := b.enter()
+	if !ok {
+		return b.refusal(why, after)
 	}
 	outcome := reducer.Fail
-	defer func() { pass.Done(outcome) }()
-	err = fn(ctx)
-	outcome, _, _ = b.Classify(ctx, err)
+	defer func() {
+		b.mu.Lock()
+		b.record(permit, outcome)
+	}()
+	err := fn(ctx)
+	if err == nil {
+		outcome = reducer.OK
+	} else {
+		outcome, _, _ = b.Classify(ctx, err)
+	}
 	return err
 }
 
@@ -241,7 +272,7 @@ func (b *Breaker) Configure(c breaker.Config) error {
 	}
 	b.mu.Lock()
 	b.put(maker.Adopt(b.cell, b.Now(), &b.out), c)
-	b.mu.Unlock()
+	b.unlock()
 	b.step(reducer.Action{Kind: reducer.Tick})
 	return nil
 }
