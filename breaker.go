@@ -3,24 +3,30 @@ package sluice
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Breaker is a circuit breaker alone. It is safe for concurrent use.
+// Breaker is a circuit breaker alone. It is safe for concurrent use. NewBreaker
+// makes one; a zero Breaker refuses every call.
 type Breaker struct {
-	listeners
+	listeners runner.Listeners
 	*settings
 	mu    sync.Mutex
 	cell  cell.Cell
 	core  *breaker.Core // of the cell
 	out   reducer.Out
 	timed bool // every step needs the time
+	// openUntil is the mark until which the breaker is open, so that a refusal takes
+	// no lock; Always when it is not open, 0 for a zero Breaker.
+	openUntil atomic.Int64
 }
 
 // NewBreaker makes a closed breaker.
@@ -29,12 +35,24 @@ func NewBreaker(c breaker.Config, options ...Option) (*Breaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &Breaker{settings: newSettings(options)}
+	s, err := newSettings("Breaker", optionClock|optionLogger|optionClassify, options)
+	if err != nil {
+		return nil, err
+	}
+	b := &Breaker{settings: s}
 	if b.logger != nil {
 		b.Listen(logs(b.logger))
 	}
-	b.put(maker.New(b.now()), c)
+	b.openUntil.Store(int64(clock.Always))
+	b.put(maker.New(b.Now()), c)
 	return b, nil
+}
+
+// Listen calls f for every change of the breaker's state, on the goroutine that
+// caused it, without any lock held: f may call back. stop ends it and touches no
+// other listener.
+func (b *Breaker) Listen(f func(Event)) (stop func()) {
+	return b.listeners.Listen(func(e runner.Event) { f(Event(e)) })
 }
 
 func (b *Breaker) put(c cell.Cell, config breaker.Config) {
@@ -42,23 +60,29 @@ func (b *Breaker) put(c cell.Cell, config breaker.Config) {
 	b.timed = config.Window == breaker.Time || config.SlowOver > 0
 }
 
-// step reads the clock only where the step may need it: not to admit a call to
-// a closed breaker that counts calls, nor to count a success that leaves it
-// without a failure.
-func (b *Breaker) step(a reducer.Action, timed bool) (reducer.Answer, clock.Mark) {
+// step steps the cell at the present mark. A step that leaves the breaker in the
+// mode in which it finds it emits no change: a listener may take that very step.
+func (b *Breaker) step(a reducer.Action) {
 	b.mu.Lock()
-	now := clock.Always // counts as the last mark
-	// Its time begins with the first step.
-	if timed || b.timed || b.core.Mode != breaker.Closed || b.core.Generation == 0 {
-		now = b.now()
+	now := b.Now()
+	b.cell.Step(reducer.Action{Kind: reducer.Tick}, now, &b.out)
+	before, due := b.core.Mode, len(b.out)
+	b.cell.Step(a, now, &b.out)
+	if b.core.Mode == before {
+		b.out = b.out[:due]
 	}
-	answer := b.cell.Step(a, now, &b.out)
 	b.unlock()
-	return answer, now
 }
 
-// unlock lets go of the mutex and tells of what changed.
+// unlock unlocks the mutex and emits what changed.
 func (b *Breaker) unlock() {
+	until := clock.Always
+	if b.core.Mode == breaker.Open {
+		until = b.core.Until
+	}
+	if int64(until) != b.openUntil.Load() {
+		b.openUntil.Store(int64(until))
+	}
 	if len(b.out) == 0 {
 		b.mu.Unlock()
 		return
@@ -67,45 +91,74 @@ func (b *Breaker) unlock() {
 	b.out = b.out[:0]
 	b.mu.Unlock()
 	for _, e := range changes {
-		b.tell(Event{Kind: decision.Change, At: e.Permit.Mark, Step: "breaker", Reason: e.Reason, Change: mode(e.Permit.ID)})
+		b.listeners.Emit(runner.Event{Kind: decision.Change, At: e.Permit.Mark, Step: "breaker", Reason: e.Reason, Mode: breaker.Mode(e.Permit.ID)})
 	}
 }
 
-// Pass is the permit of a breaker, to be ended by Done once.
+// Pass is the permit of a breaker, to be ended by Done once. It must not be
+// copied: each copy would vote.
 type Pass struct {
+	_       noCopy
 	breaker *Breaker
 	permit  reducer.Permit
+	done    bool // guarded by the breaker's mutex
 }
 
-// TryAcquire asks for a pass without the words of a refusal. That allocates
-// nothing.
+// noCopy makes go vet report copies.
+type noCopy struct{}
+
+func (*noCopy) Lock()   {}
+func (*noCopy) Unlock() {}
+
+// TryAcquire is Acquire without an error value; it does not allocate.
 func (b *Breaker) TryAcquire() (Pass, bool) {
 	permit, ok, _, _ := b.enter()
-	return Pass{breaker: b, permit: permit}, ok
+	if !ok {
+		return Pass{}, false
+	}
+	return Pass{breaker: b, permit: permit}, true
 }
 
 // Acquire asks for a pass. The error is a RejectedError.
 func (b *Breaker) Acquire() (Pass, error) {
 	permit, ok, why, after := b.enter()
 	if !ok {
-		return Pass{}, &RejectedError{Step: "breaker", Reason: why, RetryAfter: after}
+		return Pass{}, b.refusal(why, after)
 	}
 	return Pass{breaker: b, permit: permit}, nil
 }
 
+func (b *Breaker) refusal(why reducer.Reason, after time.Duration) error {
+	if b.settings == nil {
+		return errZeroBreaker
+	}
+	return &RejectedError{Step: "breaker", Reason: why, RetryAfter: after}
+}
+
 // enter asks for a pass, and says why there is none and for how long.
 func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, after time.Duration) {
-	b.mu.Lock()
 	now := clock.Always
+	if until := b.openUntil.Load(); until != int64(clock.Always) {
+		if b.settings == nil {
+			return reducer.Permit{}, false, reducer.ReasonCapacity, -1
+		}
+		// It was open until then at the mark that is read between the two loads.
+		now = b.Now()
+		if now < clock.Mark(until) && b.openUntil.Load() == until {
+			return reducer.Permit{}, false, reducer.ReasonOpen, clock.Mark(until).Sub(now)
+		}
+		now = clock.Always
+	}
+	b.mu.Lock()
 	if b.timed {
-		now = b.now()
+		now = b.Now()
 	}
 	if permit, ok = b.cell.Enter(0, 0, now); ok {
 		b.mu.Unlock()
 		return permit, true, reducer.NoReason, 0
 	}
 	if !b.timed {
-		now = b.now()
+		now = b.Now()
 	}
 	if until, shut := b.core.Shut(now); shut {
 		b.mu.Unlock()
@@ -119,69 +172,107 @@ func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, a
 	return answer.Permit, answer.Verdict == reducer.Admit, answer.Reason, after
 }
 
-// Done says how the attempt ended. A pass of before the breaker last changed
-// does not count.
-func (p Pass) Done(o reducer.Outcome) {
-	if p.breaker == nil || o == reducer.OK && p.breaker.exit(p.permit) {
+// Done says how the attempt ended. Passes issued before the last change of the
+// breaker's state are ignored.
+//
+// Only the first call counts.
+func (p *Pass) Done(o reducer.Outcome) {
+	b := p.breaker
+	if b == nil {
 		return
 	}
-	p.breaker.step(reducer.Action{Kind: reducer.Record, Outcome: o, Permit: p.permit}, true)
-}
-
-// exit counts a success at a closed breaker. False where it may open it, when one
-// more outcome makes the minimum: then the time matters.
-func (b *Breaker) exit(p reducer.Permit) bool {
 	b.mu.Lock()
-	now := clock.Always
-	if b.timed || b.core.Failed > 0 {
-		now = b.now()
+	if !p.done {
+		p.done = true
+		b.record(p.permit, o)
+	} else {
+		b.mu.Unlock()
 	}
-	ok := b.cell.Exit(p, now)
-	b.mu.Unlock()
-	return ok
 }
 
-// Do runs fn unless the breaker refuses, and counts what it returns. A panic
-// counts as a failure and goes on.
+// record counts an outcome and unlocks the mutex, which the caller holds.
+func (b *Breaker) record(p reducer.Permit, o reducer.Outcome) {
+	if o == reducer.OK {
+		// A success at a closed breaker needs the time where it may open it, when
+		// one more outcome makes the minimum.
+		now := clock.Always
+		if b.timed || b.core.Failed > 0 {
+			now = b.Now()
+		}
+		if b.cell.Exit(p, now) {
+			b.mu.Unlock()
+			return
+		}
+	}
+	b.cell.Step(reducer.Action{Kind: reducer.Record, Outcome: o, Permit: p}, b.Now(), &b.out)
+	b.unlock()
+}
+
+// Do runs fn unless the context is over or the breaker refuses, and counts what
+// fn returns. A panic counts as a failure and goes on.
 func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error {
-	pass, err := b.Acquire()
-	if err != nil {
-		return err
+	if ctx.Err() != nil {
+		return cancelled(ctx, nil)
+	}
+	permit, ok, why, after := b.enter()
+	if !ok {
+		return b.refusal(why, after)
 	}
 	outcome := reducer.Fail
-	defer func() { pass.Done(outcome) }()
-	err = fn(ctx)
-	outcome, _, _ = b.meaning(ctx, err)
+	defer func() {
+		b.mu.Lock()
+		b.record(permit, outcome)
+	}()
+	err := fn(ctx)
+	if err == nil {
+		outcome = reducer.OK
+	} else {
+		outcome, _, _ = b.Classify(ctx, err)
+	}
 	return err
 }
 
 // Mode returns the state of the breaker at this moment.
 func (b *Breaker) Mode() breaker.Mode {
-	b.step(reducer.Action{Kind: reducer.Tick}, true)
+	if b.settings == nil {
+		return breaker.Closed
+	}
+	b.step(reducer.Action{Kind: reducer.Tick})
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.core.Mode
 }
 
-// Transition moves the breaker by hand. To breaker.Open it stays for the open
-// time of the configuration.
+// Transition moves the breaker by hand. In breaker.Open it stays for the open time
+// of the configuration. In the mode that it is in already it begins anew, without
+// an event.
 func (b *Breaker) Transition(to breaker.Mode) {
-	b.step(reducer.Action{Kind: reducer.Transition, Cost: uint32(to)}, true)
+	if b.settings != nil {
+		// A mark would be the end of the open time.
+		b.step(reducer.Action{Kind: reducer.Transition, Cost: uint32(to), Permit: reducer.Permit{Mark: clock.Always}})
+	}
 }
 
 // Reset returns the breaker to its initial state.
-func (b *Breaker) Reset() { b.step(reducer.Action{Kind: reducer.Reset}, true) }
+func (b *Breaker) Reset() {
+	if b.settings != nil {
+		b.step(reducer.Action{Kind: reducer.Reset})
+	}
+}
 
 // Configure changes the breaker in force: state and deadline stay, a changed
 // window starts without outcomes. An error changes nothing.
 func (b *Breaker) Configure(c breaker.Config) error {
+	if b.settings == nil {
+		return errZeroBreaker
+	}
 	maker, err := cell.ForBreaker(c)
 	if err != nil {
 		return err
 	}
 	b.mu.Lock()
-	b.put(maker.Adopt(b.cell, b.now(), &b.out), c)
-	b.mu.Unlock()
-	b.step(reducer.Action{Kind: reducer.Tick}, true)
+	b.put(maker.Adopt(b.cell, b.Now(), &b.out), c)
+	b.unlock()
+	b.step(reducer.Action{Kind: reducer.Tick})
 	return nil
 }

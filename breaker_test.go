@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -33,8 +34,8 @@ func TestBreakerAlone(t *testing.T) {
 		b := broken(t, breakerConfig())
 		var changes []string
 		stop := b.Listen(func(e sluice.Event) {
-			changes = append(changes, e.Change)
-			assert.Equal(t, e.Change, b.Mode().String(), "a listener may call back")
+			changes = append(changes, e.Mode.String())
+			assert.Equal(t, e.Mode, b.Mode(), "a listener may call back")
 		})
 		require.ErrorIs(t, b.Do(t.Context(), bad), errBoom)
 		require.NoError(t, b.Do(t.Context(), good))
@@ -74,7 +75,7 @@ func TestPass(t *testing.T) {
 		probe, err := b.Acquire()
 		require.NoError(t, err)
 		old.Done(reducer.OK)
-		assert.Equal(t, breaker.HalfOpen, b.Mode(), "a pass of before does not count")
+		assert.Equal(t, breaker.HalfOpen, b.Mode(), "a pass issued before the change does not count")
 		_, err = b.Acquire()
 		require.ErrorIs(t, err, sluice.ErrRejected)
 		_, got := b.TryAcquire()
@@ -86,16 +87,74 @@ func TestPass(t *testing.T) {
 		require.True(t, got)
 		probe.Done(reducer.OK)
 		assert.Equal(t, breaker.Closed, b.Mode())
-		sluice.Pass{}.Done(reducer.Fail)
+		new(sluice.Pass).Done(reducer.Fail)
 	})
+}
+
+// TestPassVotesOnce ends a pass three times where two failures would open the
+// breaker.
+func TestPassVotesOnce(t *testing.T) {
+	b := broken(t, breakerConfig())
+	pass, err := b.Acquire()
+	require.NoError(t, err)
+	for range 3 {
+		pass.Done(reducer.Fail)
+	}
+	assert.Equal(t, breaker.Closed, b.Mode())
+	require.Error(t, b.Do(t.Context(), bad))
+	assert.Equal(t, breaker.Open, b.Mode())
+}
+
+// TestTransitionToThePresentMode forces a breaker from its own events.
+func TestTransitionToThePresentMode(t *testing.T) {
+	b := broken(t, breakerConfig())
+	var modes []breaker.Mode
+	b.Listen(func(e sluice.Event) {
+		modes = append(modes, e.Mode)
+		b.Transition(breaker.Closed)
+		b.Reset()
+	})
+	b.Transition(breaker.Open)
+	b.Transition(breaker.Closed)
+	b.Reset()
+	assert.Equal(t, []breaker.Mode{breaker.Open, breaker.Closed}, modes)
+}
+
+func TestDoLooksAtTheContextFirst(t *testing.T) {
+	ctx, cancel := context.WithCancelCause(t.Context())
+	cancel(errBoom)
+	runs := func(context.Context) error { t.Error("fn runs"); return nil }
+	retrier, err := sluice.NewRetry(retry.Config{Attempts: 2, Backoff: backoff.Config{Kind: backoff.None}})
+	require.NoError(t, err)
+	for name, do := range map[string]func() error{
+		"breaker":  func() error { return broken(t, breakerConfig()).Do(ctx, runs) },
+		"bulkhead": func() error { return walled(t, places(1, 0)).Do(ctx, runs) },
+		"limiter":  func() error { return limited(t, rate(1, time.Second)).Wait(ctx) },
+		"retry": func() error {
+			_, err := sluice.Retry(ctx, retrier, func(ctx context.Context) (int, error) { return 0, runs(ctx) })
+			return err
+		},
+		"pipeline": func() error {
+			_, err := sluice.Do(ctx, guarded(t, []string{"timeout: 1s"}), func(ctx context.Context) (int, error) { return 0, runs(ctx) })
+			return err
+		},
+		"begin": func() error {
+			_, err := guarded(t, []string{"timeout: 1s"}).Begin(ctx, sluice.Request{})
+			return err
+		},
+	} {
+		err := do()
+		require.ErrorIs(t, err, context.Canceled, name)
+		require.ErrorIs(t, err, errBoom, name)
+		assert.Equal(t, "context canceled: boom", err.Error(), name)
+	}
 }
 
 func TestCancelledDoDoesNotVote(t *testing.T) {
 	b := broken(t, breakerConfig())
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
 	for range 5 {
-		require.Error(t, b.Do(ctx, bad))
+		ctx, cancel := context.WithCancel(t.Context())
+		require.Error(t, b.Do(ctx, func(context.Context) error { cancel(); return errBoom }))
 		require.Error(t, b.Do(t.Context(), func(context.Context) error { return sluice.Ignore(errBoom) }))
 	}
 	assert.Equal(t, breaker.Closed, b.Mode())

@@ -2,64 +2,73 @@ package sluice
 
 import (
 	"context"
-	"sync"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Bulkhead bounds how many run at once. It is safe for concurrent use.
+// Bulkhead bounds how many run at once. It is safe for concurrent use. NewBulkhead
+// makes one; a zero Bulkhead refuses every caller.
 type Bulkhead struct {
 	*settings
-	box *box
+	cell *runner.LockedCell
 }
 
-// NewBulkhead makes a bulkhead that nobody holds.
+// NewBulkhead makes a bulkhead whose places are free.
 func NewBulkhead(c bulkhead.Config, options ...Option) (*Bulkhead, error) {
 	maker, err := cell.ForBulkhead(c)
 	if err != nil {
 		return nil, err
 	}
-	b := &Bulkhead{settings: newSettings(options)}
-	b.box = newBox(maker.New(b.now()), new(sync.Mutex), b.now, nil)
-	b.box.leased = c.Lease > 0
+	s, err := newSettings("Bulkhead", optionClock, options)
+	if err != nil {
+		return nil, err
+	}
+	b := &Bulkhead{settings: s}
+	b.cell = runner.NewLockedCell(maker.New(b.Now()), b.Now, c.Lease > 0)
 	return b, nil
 }
 
-// Place is a place in a bulkhead. Giving it back twice is noticed and does
-// nothing.
+// Place is a place in a bulkhead. Releasing it twice is noticed and does nothing.
 type Place struct {
 	bulkhead *Bulkhead
 	permit   reducer.Permit
 }
 
-// TryAcquire takes a place if one is free and nobody waits for it.
+// TryAcquire takes a place if one is free and no caller waits for it.
 func (b *Bulkhead) TryAcquire() (Place, bool) {
-	x := b.box
-	x.mu.Lock()
-	if x.busy() {
-		x.mu.Unlock()
-		answer := x.step(reducer.Action{Kind: reducer.TryAcquire}, b.now())
+	if b.settings == nil {
+		return Place{}, false
+	}
+	x := b.cell
+	x.Lock()
+	if x.Busy() {
+		x.Unlock()
+		answer := x.Step(reducer.Action{Kind: reducer.TryAcquire}, b.Now())
 		return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
 	}
 	// While nobody waits and there are no leases, no time changes the answer.
-	permit, ok := x.cell.Enter(1, 0, clock.Always)
-	x.mu.Unlock()
+	permit, ok := x.Cell.Enter(1, 0, clock.Always)
+	x.Unlock()
 	return Place{b, permit}, ok
 }
 
 // Acquire takes a place, waiting for one where the configuration has a queue.
 // The error is a RejectedError, or that of the context; then no place is held.
 func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
-	if err := ctx.Err(); err != nil {
-		return Place{}, err
+	if b.settings == nil {
+		return Place{}, errZeroBulkhead
 	}
-	if permit, ok := b.box.enter(1, clock.Always); ok {
+	if ctx.Err() != nil {
+		return Place{}, cancelled(ctx, nil)
+	}
+	if permit, ok := b.cell.Enter(1, clock.Always); ok {
 		return Place{b, permit}, nil
 	}
-	answer, w := b.box.acquire(1, b.now())
+	answer, w := b.cell.Acquire(1, b.Now())
 	if w == nil {
 		if answer.Verdict == reducer.Admit {
 			return Place{b, answer.Permit}, nil
@@ -67,26 +76,26 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 		return Place{}, &RejectedError{Step: "bulkhead", Reason: answer.Reason, RetryAfter: -1}
 	}
 	select {
-	case <-w.ready:
+	case <-w.Ready:
 	case <-ctx.Done():
-		if !w.leave(b.now()) && w.effect.Kind == reducer.Grant {
-			Place{b, w.effect.Permit}.Release()
+		if !w.Leave(b.Now()) && w.Effect.Kind == reducer.Grant {
+			Place{b, w.Effect.Permit}.Release()
 		}
-		return Place{}, ctx.Err()
+		return Place{}, cancelled(ctx, nil)
 	}
-	if w.effect.Kind == reducer.Grant {
-		return Place{b, w.effect.Permit}, nil
+	if w.Effect.Kind == reducer.Grant {
+		return Place{b, w.Effect.Permit}, nil
 	}
-	return Place{}, &RejectedError{Step: "bulkhead", Reason: w.effect.Reason, RetryAfter: -1, Waited: true}
+	return Place{}, &RejectedError{Step: "bulkhead", Reason: w.Effect.Reason, RetryAfter: -1, Waited: true}
 }
 
-// Release gives the place back. It returns false when it was back already: by
-// another call, or because its lease ran out.
+// Release returns the place. It returns false when the place was returned before:
+// by another call, or because its lease ran out.
 func (p Place) Release() bool {
 	if p.bulkhead == nil {
 		return false
 	}
-	return p.bulkhead.box.exit(p.permit, clock.Always) || p.step(reducer.Release)
+	return p.bulkhead.cell.Exit(p.permit, clock.Always) || p.step(reducer.Release)
 }
 
 // Renew starts the lease of the place anew. It returns false when the place is
@@ -96,10 +105,10 @@ func (p Place) Renew() bool {
 }
 
 func (p Place) step(kind reducer.Kind) bool {
-	return p.bulkhead != nil && p.bulkhead.box.step(reducer.Action{Kind: kind, Permit: p.permit}, p.bulkhead.now()).Verdict == reducer.Done
+	return p.bulkhead != nil && p.bulkhead.cell.Step(reducer.Action{Kind: kind, Permit: p.permit}, p.bulkhead.Now()).Verdict == reducer.Done
 }
 
-// Do runs fn in a place. A panic gives the place back and goes on.
+// Do runs fn in a place. A panic releases the place and goes on.
 func (b *Bulkhead) Do(ctx context.Context, fn func(context.Context) error) error {
 	place, err := b.Acquire(ctx)
 	if err != nil {
@@ -112,10 +121,13 @@ func (b *Bulkhead) Do(ctx context.Context, fn func(context.Context) error) error
 // Configure changes the bulkhead in force: holders keep their places. An error
 // changes nothing.
 func (b *Bulkhead) Configure(c bulkhead.Config) error {
+	if b.settings == nil {
+		return errZeroBulkhead
+	}
 	maker, err := cell.ForBulkhead(c)
 	if err != nil {
 		return err
 	}
-	b.box.adopt(maker, c.Lease > 0)
+	b.cell.Adopt(maker, c.Lease > 0)
 	return nil
 }

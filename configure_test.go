@@ -118,12 +118,32 @@ func TestABadReloadChangesNothing(t *testing.T) {
 func TestPoliciesComeAndGo(t *testing.T) {
 	set, p := loaded(t, "limit: 2/1h")
 	require.NoError(t, set.Reload("other.yaml", []byte("version: 1\npolicies: {q: {steps: [limit: 1/1h]}}")))
-	assert.Nil(t, set.Pipeline("p"))
+	require.Error(t, set.Pipeline("p").Err())
 	assert.Equal(t, []string{"q"}, set.Names())
-	require.NoError(t, do(p, ok), "who has it may use it")
+	require.NoError(t, do(p, ok), "a pipeline that was handed out goes on")
 	require.NoError(t, do(set.Pipeline("q"), ok))
 	_, err := sluice.Load("missing.yaml")
 	require.Error(t, err)
+	reload(t, set, "limit: 2/1h")
+	assert.Same(t, p, set.Pipeline("p"), "one that comes back is the same")
+	require.NoError(t, do(p, ok))
+	require.ErrorIs(t, do(set.Pipeline("p"), ok), sluice.ErrRejected, "with its state")
+}
+
+func TestSetListensToAllOfItsPipelines(t *testing.T) {
+	set, p := loaded(t, "limit: 1/1h")
+	var heard []string
+	stop := set.Listen(func(e sluice.Event) { heard = append(heard, e.Policy+" "+e.Kind.String()) })
+	require.NoError(t, do(p, ok))
+	require.NoError(t, set.Reload("other.yaml", []byte("version: 1\npolicies: {q: {steps: [limit: 1/1h]}}")))
+	require.NoError(t, do(set.Pipeline("q"), ok))
+	require.ErrorIs(t, do(p, ok), sluice.ErrRejected)
+	assert.Equal(t, []string{"p admit", "p end", "q admit", "q end", "p reject"}, heard)
+	stop()
+	stop()
+	reload(t, set, "limit: 1/1h")
+	require.ErrorIs(t, do(p, ok), sluice.ErrRejected)
+	assert.Len(t, heard, 5)
 }
 
 // TestLeasesOutliveTheirSetting takes the lease away while a place is held: it

@@ -3,6 +3,7 @@ package sluice_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net"
 	"testing"
 	"time"
@@ -212,5 +213,26 @@ func TestRefundsInReverse(t *testing.T) {
 		assert.EqualValues(t, 4, state(t, p, "inner").Free)
 		assert.EqualValues(t, 1, state(t, p, "last").Free)
 		assert.Equal(t, "closed failed 0 in a row", state(t, p, "breaker").Text)
+	})
+}
+
+// TestFallbackIsReadable has a policy with a fallback end in every way.
+func TestFallbackIsReadable(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		set, err := sluice.Parse("test.yaml", []byte("version: 1\npolicies: {p: {steps: [limit: 3/1h, bulkhead: {concurrent: 1, wait: 1s}], fallback: {body: later}}}"))
+		require.NoError(t, err)
+		p := set.Pipeline("p")
+		var got []string
+		p.Listen(func(e sluice.Event) {
+			if e.Kind != sluice.EventAdmit && e.Kind != sluice.EventWait {
+				got = append(got, fmt.Sprint(e.Kind, " ", e.Outcome, " ", e.Fallback))
+			}
+		})
+		require.NoError(t, do(p, ok))
+		require.ErrorIs(t, do(p, inside(p, ok)), sluice.ErrRejected)
+		require.Error(t, do(p, func(context.Context) (int, error) { return 0, sluice.Ignore(errBoom) }))
+		require.ErrorIs(t, do(p, ok), sluice.ErrRejected)
+		assert.Equal(t, []string{"end ok false", "expire  true", "end throttle true", "end ignore false", "reject  true"}, got)
+		assert.Equal(t, "later", p.Fallback().Body)
 	})
 }

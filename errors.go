@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -17,7 +18,7 @@ type RejectedError struct {
 	Policy string // empty for a mechanism alone
 	Step   string
 	Reason reducer.Reason
-	// Waited says that the call stood in a queue in vain.
+	// Waited says that the call left the queue of the step without a permit.
 	Waited bool
 	// RetryAfter is the least time after which the step would not refuse the
 	// same call if nothing else happened; negative where none is known.
@@ -30,7 +31,7 @@ type RejectedError struct {
 func (e *RejectedError) Error() string {
 	text := "sluice: " + place(e.Policy, e.Step) + ": rejected: " + e.Reason.String()
 	if e.Waited {
-		text += " (waited in vain)"
+		text += " (after waiting)"
 	}
 	if e.RetryAfter >= 0 {
 		text += fmt.Sprintf(", retry after %s", e.RetryAfter)
@@ -43,6 +44,21 @@ func (e *RejectedError) Is(target error) bool { return target == ErrRejected }
 
 // Unwrap returns the error of the last attempt.
 func (e *RejectedError) Unwrap() error { return e.Err }
+
+// Outcome implements Outcomer for a policy or mechanism around the one that
+// refused: Throttle, so that it is retried, not before RetryAfter, and does not
+// vote. Where no retry can help it is not retried: a cost above the capacity, a
+// turn after the deadline of the caller itself.
+func (e *RejectedError) Outcome() reducer.Outcome { return reducer.Throttle }
+
+// Delay returns what RetryAfter of a RetryAfterer does, whose name the field has:
+// negative where no retry can help.
+func (e *RejectedError) Delay() (after time.Duration, ok bool) {
+	if e.RetryAfter >= 0 {
+		return e.RetryAfter, true
+	}
+	return -1, e.Reason == reducer.ReasonCapacity || e.Reason == reducer.ReasonDeadline
+}
 
 // TimeoutError says which timeout step cut a call. errors.Is with
 // context.DeadlineExceeded is true.
@@ -63,6 +79,9 @@ func (e *TimeoutError) Is(target error) bool { return target == context.Deadline
 
 // Timeout implements net.Error's method.
 func (e *TimeoutError) Timeout() bool { return true }
+
+// Outcome implements Outcomer for a policy around the one that timed out: Fail.
+func (e *TimeoutError) Outcome() reducer.Outcome { return reducer.Fail }
 
 // Unwrap returns what the function returned.
 func (e *TimeoutError) Unwrap() error { return e.Err }
@@ -86,23 +105,102 @@ func (e *RetryError) Error() string {
 	if e.Note != "" {
 		why = e.Note
 	}
-	return fmt.Sprintf("sluice: %s: gave up after %d attempts (%s): %v", place(e.Policy, e.Step), e.Attempts, why, e.Err)
+	noun := "attempts"
+	if e.Attempts == 1 {
+		noun = "attempt"
+	}
+	return fmt.Sprintf("sluice: %s: gave up after %d %s (%s): %v", place(e.Policy, e.Step), e.Attempts, noun, why, e.Err)
 }
 
 // Unwrap returns the error of the last attempt.
 func (e *RetryError) Unwrap() error { return e.Err }
 
-// CancelError says that the caller gave up after an attempt had failed.
+// CancelError says that the caller gave up, and more than the error of its
+// context does: the cause or the error of an attempt.
 type CancelError struct {
-	Err  error // of the caller's context
-	Last error // of the last attempt
+	Err   error // of the caller's context
+	Cause error // of the caller's context, see context.Cause; Err where it has no other
+	Last  error // of the last attempt, nil before the first
 }
 
 // Error implements error.
-func (e *CancelError) Error() string { return after(e.Err.Error(), e.Last) }
+func (e *CancelError) Error() string {
+	text := e.Err.Error()
+	if e.Cause != e.Err {
+		text += ": " + e.Cause.Error()
+	}
+	return after(text, e.Last)
+}
 
-// Unwrap returns both errors.
-func (e *CancelError) Unwrap() []error { return []error{e.Err, e.Last} }
+// Unwrap returns the errors that there are.
+func (e *CancelError) Unwrap() []error {
+	all := []error{e.Err}
+	if e.Cause != e.Err {
+		all = append(all, e.Cause)
+	}
+	if e.Last != nil {
+		all = append(all, e.Last)
+	}
+	return all
+}
+
+// Outcome implements Outcomer for a policy around the one whose caller gave up:
+// Cancelled.
+func (e *CancelError) Outcome() reducer.Outcome { return reducer.Cancelled }
+
+// cancelled returns the error of a caller whose context is over, nil for one
+// whose context is not.
+func cancelled(ctx context.Context, last error) error {
+	err := ctx.Err()
+	if err == nil {
+		return nil
+	}
+	if cause := context.Cause(ctx); last != nil || cause != err {
+		return &CancelError{Err: err, Cause: cause, Last: last}
+	}
+	return err
+}
+
+// UnknownPolicyError is the error of every call through a Pipeline that has no
+// policy: one of a name that its Set does not have, or a nil or zero Pipeline.
+type UnknownPolicyError struct {
+	// Policy is the name, empty for a Pipeline that is nil or zero.
+	Policy string
+	// Nearest is the name that was probably meant, empty when none is near.
+	Nearest string
+}
+
+// Error implements error.
+func (e *UnknownPolicyError) Error() string {
+	switch {
+	case e.Policy == "":
+		return "sluice: the pipeline is nil or zero: Load, Parse and New make one"
+	case e.Nearest == "":
+		return fmt.Sprintf("sluice: there is no policy %q", e.Policy)
+	}
+	return fmt.Sprintf("sluice: there is no policy %q; did you mean %q?", e.Policy, e.Nearest)
+}
+
+// Outcome implements Outcomer: Ignore. The mistake is the program's, and no retry
+// mends it.
+func (e *UnknownPolicyError) Outcome() reducer.Outcome { return reducer.Ignore }
+
+// zeroError is the error of a mechanism that no constructor made.
+type zeroError string
+
+const (
+	errZeroLimiter  zeroError = "sluice: a zero Limiter; NewLimiter makes one"
+	errZeroBreaker  zeroError = "sluice: a zero Breaker; NewBreaker makes one"
+	errZeroBulkhead zeroError = "sluice: a zero Bulkhead; NewBulkhead makes one"
+	errZeroRetrier  zeroError = "sluice: a zero Retrier; NewRetry makes one"
+)
+
+// Error implements error.
+func (e zeroError) Error() string { return string(e) }
+
+// Outcome implements Outcomer: Ignore. The mistake is the program's, and no retry
+// mends it.
+func (e zeroError) Outcome() reducer.Outcome { return reducer.Ignore }
 
 func place(policy, step string) string {
 	if policy == "" {
@@ -118,26 +216,26 @@ func after(text string, err error) string {
 	return text + " (last attempt: " + err.Error() + ")"
 }
 
-// Outcomer is an error that says itself what it means.
+// Outcomer is implemented by errors that carry their outcome.
 type Outcomer interface{ Outcome() reducer.Outcome }
 
-// RetryAfterer is an error that brings the answer's own wish for the time of
-// the next attempt. A negative duration asks for none at all.
+// RetryAfterer is implemented by errors that carry a retry delay of the
+// dependency. A negative duration asks for no retry.
 type RetryAfterer interface {
 	RetryAfter() (after time.Duration, ok bool)
 }
 
-// meant is an error with a meaning.
-type meant struct {
+// classified is an error with an outcome.
+type classified struct {
 	error
-	outcome reducer.Outcome
-	after   time.Duration
-	told    bool
+	outcome       reducer.Outcome
+	after         time.Duration
+	hasRetryAfter bool
 }
 
-func (e *meant) Outcome() reducer.Outcome          { return e.outcome }
-func (e *meant) RetryAfter() (time.Duration, bool) { return e.after, e.told }
-func (e *meant) Unwrap() error                     { return e.error }
+func (e *classified) Outcome() reducer.Outcome          { return e.outcome }
+func (e *classified) RetryAfter() (time.Duration, bool) { return e.after, e.hasRetryAfter }
+func (e *classified) Unwrap() error                     { return e.error }
 
 // Ignore marks an error as neither success nor failure, for example the
 // caller's own mistake: it is not retried and does not vote. Ignore(nil) is nil.
@@ -145,7 +243,7 @@ func Ignore(err error) error {
 	if err == nil {
 		return nil
 	}
-	return &meant{error: err, outcome: reducer.Ignore}
+	return &classified{error: err, outcome: reducer.Ignore}
 }
 
 // Throttle marks an error as a refusal by the dependency's own limit: it is
@@ -155,28 +253,54 @@ func Throttle(err error, retryAfter time.Duration) error {
 	if err == nil {
 		return nil
 	}
-	return &meant{error: err, outcome: reducer.Throttle, after: retryAfter, told: true}
+	return &classified{error: err, outcome: reducer.Throttle, after: retryAfter, hasRetryAfter: true}
 }
 
-// classify says what an error of the function means.
-func (s *settings) meaning(ctx context.Context, err error) (o reducer.Outcome, told bool, after time.Duration) {
+// Classify implements runner.API.
+func (s *settings) Classify(ctx context.Context, err error) (o reducer.Outcome, hasRetryAfter bool, after time.Duration) {
 	if err == nil {
 		return reducer.OK, false, 0
 	}
-	var wish RetryAfterer
-	if errors.As(err, &wish) {
-		after, told = wish.RetryAfter()
-	}
-	var says Outcomer
+	var own Outcomer
+	outcomer := errors.As(err, &own)
+	inner, refused := own.(*RejectedError)
+	var carrier RetryAfterer
 	switch {
-	case errors.As(err, &says):
-		return says.Outcome(), told, after
+	case refused:
+		after, hasRetryAfter = inner.Delay()
+	case errors.As(err, &carrier):
+		after, hasRetryAfter = carrier.RetryAfter()
+	}
+	_, late := own.(*TimeoutError)
+	switch {
+	case outcomer && !(s.classify != nil && (refused || late)):
+		return own.Outcome(), hasRetryAfter, after
 	// An error that looks like a cancellation may be the attempt's own; only
 	// the caller's context says who gave up.
 	case errors.Is(ctx.Err(), context.Canceled):
 		return reducer.Cancelled, false, 0
 	case s.classify != nil:
-		return s.classify(err), told, after
+		return s.classify(err), hasRetryAfter, after
 	}
-	return reducer.Fail, told, after
+	return reducer.Fail, hasRetryAfter, after
+}
+
+// Rejected implements runner.API.
+func (s *settings) Rejected(policy, step string, r runner.Rejection, last error) error {
+	return &RejectedError{Policy: policy, Step: step, Reason: r.Reason, Waited: r.Waited, RetryAfter: r.RetryAfter, Err: last}
+}
+
+// TimedOut implements runner.API.
+func (s *settings) TimedOut(policy, step string, last error) error {
+	return &TimeoutError{Policy: policy, Step: step, Err: last}
+}
+
+// GaveUp implements runner.API.
+func (s *settings) GaveUp(policy, step string, why reducer.Reason, note string, attempts int, last error) error {
+	return &RetryError{Policy: policy, Step: step, Reason: why, Note: note, Attempts: attempts, Err: last}
+}
+
+// Cancelled implements runner.API.
+func (s *settings) Cancelled(ctx context.Context, last error) error {
+	return cancelled(ctx, last)
 }

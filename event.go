@@ -3,9 +3,6 @@ package sluice
 import (
 	"context"
 	"log/slog"
-	"slices"
-	"sync"
-	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -24,7 +21,17 @@ type Event struct {
 	Kind    decision.Kind
 	Outcome reducer.Outcome // of an End
 	Reason  reducer.Reason
-	Attempt uint32
+	// Mode of a Change is the new state of the breaker. A Change has besides only
+	// At, Policy, Step, Key and Reason.
+	Mode breaker.Mode
+	// Shadow says that the step is in shadow: it enforces nothing.
+	Shadow bool
+	// Soft says that a Timeout is the soft limit of a step, which cuts nothing.
+	Soft bool
+	// Fallback says that the policy has a fallback and that it stands for the
+	// answer of this call, which an End, Reject or Expire ends.
+	Fallback bool
+	Attempt  uint32
 	// Elapsed is how long the call has taken so far.
 	Elapsed time.Duration
 	// Wait is the longest wait of a Wait, the delay of a Retry.
@@ -33,74 +40,27 @@ type Event struct {
 	RetryAfter time.Duration
 	// Note is the caller's own reason not to retry, see Request.NoRetry.
 	Note string
-	// Change is the new state of a breaker; then nothing but At, Policy, Step,
-	// Key and Reason is set.
-	Change string
-	Shadow bool
-	// Soft says that a Timeout is the soft limit of a step, which cuts nothing.
-	Soft bool
 }
 
-// listeners is a set of functions. While it is empty, telling costs one load.
-type listeners struct {
-	list atomic.Pointer[[]*func(Event)]
-	mu   sync.Mutex
-}
-
-// Listen calls f for every event, on the goroutine that caused it, without any
-// lock held: f may call back. stop ends it and touches no other listener.
-func (l *listeners) Listen(f func(Event)) (stop func()) {
-	entry := &f
-	l.change(func(list []*func(Event)) []*func(Event) { return append(list, entry) })
-	return func() {
-		l.change(func(list []*func(Event)) []*func(Event) {
-			return slices.DeleteFunc(list, func(e *func(Event)) bool { return e == entry })
-		})
-	}
-}
-
-func (l *listeners) change(f func([]*func(Event)) []*func(Event)) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	var list []*func(Event)
-	if old := l.list.Load(); old != nil {
-		list = slices.Clone(*old)
-	}
-	if list = f(list); len(list) == 0 {
-		l.list.Store(nil)
-		return
-	}
-	l.list.Store(&list)
-}
-
-// heard reports whether anybody listens.
-func (l *listeners) heard() bool { return l.list.Load() != nil }
-
-// report tells of what became of a call that began at a mark.
-func (p *Pipeline) report(e Event, key string, began, now clock.Mark) {
-	e.At, e.Policy, e.Key, e.Elapsed = now, p.name, key, now.Sub(began)
-	if e.Kind != decision.Reject {
-		e.RetryAfter = -1
-	}
-	p.tell(e)
-}
-
-func (l *listeners) tell(e Event) {
-	list := l.list.Load()
-	if list == nil {
-		return
-	}
-	for _, f := range *list {
-		(*f)(e)
-	}
-}
+// The kinds of events.
+const (
+	EventAdmit   = decision.Admit   // an attempt starts
+	EventWait    = decision.Wait    // the attempt is in the queue of a step
+	EventReject  = decision.Reject  // a step refuses; the call is over
+	EventExpire  = decision.Expire  // the wait at a step ended without a permit; the call is over
+	EventTimeout = decision.Timeout // a timeout step cut the call, or its soft limit passed
+	EventLapse   = decision.Lapse   // the lease of a place ran out
+	EventRetry   = decision.Retry   // the attempt is over, another one follows
+	EventEnd     = decision.End     // the call is over
+	EventChange  = decision.Change  // a breaker is in another state
+)
 
 // logs returns a listener that writes to the logger.
 func logs(logger *slog.Logger) func(Event) {
 	return func(e Event) {
 		level := slog.LevelDebug
 		switch {
-		case e.Change != "":
+		case e.Kind == decision.Change:
 			level = slog.LevelWarn
 		case e.Kind == decision.Admit || !logger.Enabled(context.Background(), level):
 			return
@@ -112,28 +72,40 @@ func logs(logger *slog.Logger) func(Event) {
 // LogValue implements slog.LogValuer: the fields that the event has.
 func (e Event) LogValue() slog.Value {
 	attrs := []slog.Attr{slog.String("policy", e.Policy)}
-	add := func(name, value string) {
+	text := func(name, value string) {
 		if value != "" {
 			attrs = append(attrs, slog.String(name, value))
 		}
 	}
-	if e.Change == "" {
-		add("decision", e.Kind.String())
+	text("decision", e.Kind.String())
+	text("step", e.Step)
+	text("key", e.Key)
+	if e.Kind == decision.Change {
+		text("state", e.Mode.String())
 	}
-	add("step", e.Step)
-	add("key", e.Key)
-	add("change", e.Change)
-	add("outcome", e.Outcome.String())
-	add("reason", e.Reason.String())
-	add("note", e.Note)
+	text("outcome", e.Outcome.String())
+	text("reason", e.Reason.String())
+	text("note", e.Note)
 	if e.Attempt > 0 {
 		attrs = append(attrs, slog.Uint64("attempt", uint64(e.Attempt)))
+	}
+	if e.Wait > 0 {
+		attrs = append(attrs, slog.Duration("wait", e.Wait))
+	}
+	if e.Kind == decision.Reject && e.RetryAfter >= 0 {
+		attrs = append(attrs, slog.Duration("retry_after", e.RetryAfter))
+	}
+	if e.Elapsed > 0 {
+		attrs = append(attrs, slog.Duration("elapsed", e.Elapsed))
 	}
 	if e.Shadow {
 		attrs = append(attrs, slog.Bool("shadow", true))
 	}
+	if e.Soft {
+		attrs = append(attrs, slog.Bool("soft", true))
+	}
+	if e.Fallback {
+		attrs = append(attrs, slog.Bool("fallback", true))
+	}
 	return slog.GroupValue(attrs...)
 }
-
-// mode names the state of a breaker in an effect.
-func mode(id uint64) string { return breaker.Mode(id).String() }

@@ -175,9 +175,9 @@ func ExamplePipeline_Listen() {
 	p := set.Pipeline("api")
 	var m sluice.Metrics
 	defer p.Listen(m.Observe)()
-	stop := p.Listen(func(e sluice.Event) { fmt.Println(e.LogValue()) })
+	stop := p.Listen(func(e sluice.Event) { fmt.Println("attempt", e.Attempt, e.Kind) })
 	for range 2 {
-		// What became of them is heard.
+		// The listener gets what became of them.
 		_, _ = sluice.Do(context.Background(), p, func(context.Context) (int, error) { return 0, nil })
 	}
 	stop()
@@ -187,8 +187,8 @@ func ExamplePipeline_Listen() {
 		}
 	}
 	// Output:
-	// [policy=api decision=admit attempt=1]
-	// [policy=api decision=end outcome=ok attempt=1]
-	// [policy=api decision=reject step=limit reason=rate]
+	// attempt 1 admit
+	// attempt 1 end
+	// attempt 0 reject
 	// 1 refused by limit
 }

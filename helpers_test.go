@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/internal/attempt"
 )
 
 var errBoom = errors.New("boom")
@@ -47,7 +48,7 @@ type journal struct {
 }
 
 func listen(p *sluice.Pipeline) *journal {
-	j := &journal{began: sluice.Now()}
+	j := &journal{began: attempt.Now()}
 	p.Listen(j.note)
 	return j
 }
@@ -60,8 +61,8 @@ func (j *journal) note(e sluice.Event) {
 
 func line(e sluice.Event, at time.Duration) string {
 	text := at.String()
-	if e.Change != "" {
-		return text + " " + e.Step + " " + e.Change
+	if e.Kind == decision.Change {
+		return text + " " + e.Step + " " + e.Mode.String()
 	}
 	text += " " + e.Kind.String()
 	if e.Attempt > 0 {

@@ -7,10 +7,10 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -33,7 +33,7 @@ type KeyedLimiter struct {
 	hand   atomic.Uint64
 	shared atomic.Uint64
 
-	cells *cells // of other algorithms than the token bucket
+	cells *runner.StepCells // of other algorithms than the token bucket
 }
 
 // shardKeys is how many keys a shard is meant for: what is done to a shard as a
@@ -47,11 +47,16 @@ func NewKeyedLimiter(c limiter.Config, options ...Option) (*KeyedLimiter, error)
 		return nil, reducer.BadDuration("wait", c.Wait, "0, without a queue: nobody waits at a keyed limiter")
 	}
 	// The pipeline validates the configuration, and has the cells.
-	p, err := New(pipeline.Policy{Steps: []pipeline.Step{{Config: c, Per: []string{"key"}}}}, options...)
+	plan, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{{Config: c, Per: []string{"key"}}}})
 	if err != nil {
 		return nil, err
 	}
-	l := &KeyedLimiter{settings: p.settings, cells: p.layout.Load().steps[0]}
+	s, err := newSettings("KeyedLimiter", optionClock|optionMaxKeys, options)
+	if err != nil {
+		return nil, err
+	}
+	p := newPipeline(plan, nil, s)
+	l := &KeyedLimiter{settings: s, cells: p.engine.Step(0)}
 	if c.Algorithm != limiter.TokenBucket {
 		return l, nil
 	}
@@ -59,7 +64,7 @@ func NewKeyedLimiter(c limiter.Config, options ...Option) (*KeyedLimiter, error)
 		return nil, err
 	}
 	l.seeds = [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}
-	l.shards = make([]shard, 1<<bits.Len(uint(l.maxKeys/shardKeys)))
+	l.shards = make([]shard, 1<<bits.Len(uint(l.MaxKeys/shardKeys)))
 	for i := range l.shards {
 		l.shards[i].last, l.shards[i].next = clock.Always, clock.Never
 	}
@@ -74,14 +79,14 @@ func (l *KeyedLimiter) Allow(key string) bool { return l.AllowN(key, 1) }
 // AllowN is Allow for n permits: all of them or none. 0 is always allowed; more
 // than the burst, or than the count of a window, never.
 func (l *KeyedLimiter) AllowN(key string, n uint32) bool {
-	now := l.now()
+	now := l.Now()
 	if l.bucket == nil {
-		b := l.cells.at(key, now)
-		defer b.refs.Add(-1)
-		if b.shared {
+		b := l.cells.At(key, now)
+		defer b.Done()
+		if b.Shared() {
 			l.shared.Add(1)
 		}
-		return b.step(reducer.Action{Kind: reducer.TryAcquire, Cost: n}, now).Verdict == reducer.Admit
+		return b.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: n}, now).Verdict == reducer.Admit
 	}
 	h := l.hash(key)
 	s := l.shard(h)
@@ -115,7 +120,7 @@ func (l *KeyedLimiter) take(s *shard, h hash, n uint32, now clock.Mark, share bo
 		return l.takeCommon(n, now), false
 	case at >= 0 && s.slots[at].used():
 		// In the place of a key with all its permits.
-	case l.used.Add(1) > int64(l.maxKeys):
+	case l.used.Add(1) > int64(l.MaxKeys):
 		l.used.Add(-1)
 		// The shard is held, so that the key does not get one meanwhile.
 		return share && l.takeCommon(n, now), !share
@@ -176,15 +181,15 @@ func (l *KeyedLimiter) soonest(at clock.Mark) {
 // Peek returns how many permits the key has free, and after what time n of them
 // are; negative for never. It takes nothing.
 func (l *KeyedLimiter) Peek(key string, n uint32) (free uint32, after time.Duration) {
-	now := l.now()
+	now := l.Now()
 	a := reducer.Action{Kind: reducer.Peek, Cost: n}
 	var answer reducer.Answer
 	if l.bucket != nil {
 		answer = peekBucket(l.bucket, l.tat(key, now), n, now)
-	} else if b := l.cells.peek(func(string) string { return key }); b != nil {
-		answer = b.step(a, now)
+	} else if b := l.cells.Peek(func(string) string { return key }); b != nil {
+		answer = b.Step(a, now)
 	} else {
-		answer = l.cells.fresh(now).Step(a, now, new(reducer.Out))
+		answer = l.cells.New(now).Step(a, now, new(reducer.Out))
 	}
 	if wait, ok := answer.RetryAfter(now); ok {
 		return answer.Free, wait
@@ -210,12 +215,12 @@ func (l *KeyedLimiter) tat(key string, now clock.Mark) clock.Mark {
 // Len returns how many keys do not have all their permits. It looks at all of
 // them.
 func (l *KeyedLimiter) Len() (n int) {
-	now := l.now()
+	now := l.Now()
 	for i := range l.shards {
 		n += l.shards[i].count(now)
 	}
 	if l.bucket == nil {
-		n = l.cells.lacking(now)
+		n = l.cells.Used(now)
 	}
 	return n
 }
@@ -231,23 +236,4 @@ func (l *KeyedLimiter) hash(key string) hash {
 
 func (l *KeyedLimiter) shard(h hash) *shard {
 	return &l.shards[h.high>>32&uint64(len(l.shards)-1)]
-}
-
-// fresh returns a cell as a key would find it that never was.
-func (c *cells) fresh(now clock.Mark) cell.Cell {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.maker.New(now)
-}
-
-// lacking returns how many keys can be told from new ones.
-func (c *cells) lacking(now clock.Mark) (n int) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	for _, b := range c.list {
-		if !b.fresh(now, c.kind) {
-			n++
-		}
-	}
-	return n
 }

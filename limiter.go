@@ -3,7 +3,6 @@ package sluice
 import (
 	"context"
 	"math"
-	"sync"
 	"sync/atomic"
 	"time"
 
@@ -11,19 +10,20 @@ import (
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // Limiter is a rate limiter alone. It is safe for concurrent use.
 //
-// While nobody waits at a token bucket, its state is one atomic word; otherwise
-// a mutex guards it.
+// While no caller waits at a token bucket, its state is one atomic word; otherwise
+// a mutex guards it. NewLimiter makes one; a zero Limiter refuses every caller.
 type Limiter struct {
 	*settings
 	word atomic.Pointer[word] // nil for other algorithms
-	box  *box
-	// users of the state in the box: waiters, reservations, for which one word
-	// is not enough, and whoever is stepping it. Guarded by box.mu.
+	cell *runner.LockedCell
+	// users of the state in the cell: waiters, reservations, for which one word
+	// is not enough, and whoever is stepping it. Guarded by cell.Lock.
 	users int
 }
 
@@ -34,7 +34,7 @@ type word struct {
 	bucket *tokenbucket.Machine
 }
 
-// locked in a word says that the state stands in the box.
+// locked in a word says that the state is in the cell.
 const locked = math.MinInt64
 
 // NewLimiter makes a limiter. Config.Wait and Config.Queue bound Wait alone;
@@ -44,9 +44,13 @@ func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Limiter{settings: newSettings(options)}
-	now := l.now()
-	l.box = newBox(maker.New(now), new(sync.Mutex), l.now, nil)
+	s, err := newSettings("Limiter", optionClock, options)
+	if err != nil {
+		return nil, err
+	}
+	l := &Limiter{settings: s}
+	now := l.Now()
+	l.cell = runner.NewLockedCell(maker.New(now), l.Now, false)
 	if bucket != nil {
 		w := &word{bucket: bucket}
 		w.tat.Store(int64(now))
@@ -73,7 +77,10 @@ func (l *Limiter) Allow() bool { return l.AllowN(1) }
 // AllowN is Allow for n permits: all of them or none. 0 is always allowed; more
 // than the burst, or than the count of a window, never.
 func (l *Limiter) AllowN(n uint32) bool {
-	now := l.now()
+	if l.settings == nil {
+		return false
+	}
+	now := l.Now()
 	if w := l.word.Load(); w != nil {
 		for tat := w.tat.Load(); tat != locked; tat = w.tat.Load() {
 			next, ok := w.bucket.Take(clock.Mark(tat), n, now)
@@ -95,37 +102,40 @@ func (l *Limiter) Wait(ctx context.Context) error { return l.WaitN(ctx, 1) }
 
 // WaitN is Wait for n permits.
 func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
-	if err := ctx.Err(); err != nil {
-		return err
+	if l.settings == nil {
+		return errZeroLimiter
+	}
+	if ctx.Err() != nil {
+		return cancelled(ctx, nil)
 	}
 	if w := l.word.Load(); w != nil && w.tat.Load() != locked && l.AllowN(n) {
 		return nil
 	}
 	l.enter()
 	defer l.exit()
-	answer, w := l.box.acquire(n, l.now())
+	answer, w := l.cell.Acquire(n, l.Now())
 	if w == nil {
 		return l.refusal(answer)
 	}
 	select {
-	case <-w.ready:
+	case <-w.Ready:
 	case <-ctx.Done():
-		if !w.leave(l.now()) && w.effect.Kind == reducer.Grant {
-			l.box.step(reducer.Action{Kind: reducer.Cancel, Cost: n, Permit: w.effect.Permit}, l.now())
+		if !w.Leave(l.Now()) && w.Effect.Kind == reducer.Grant {
+			l.cell.Step(reducer.Action{Kind: reducer.Cancel, Cost: n, Permit: w.Effect.Permit}, l.Now())
 		}
-		return ctx.Err()
+		return cancelled(ctx, nil)
 	}
-	if w.effect.Kind == reducer.Grant {
+	if w.Effect.Kind == reducer.Grant {
 		return nil
 	}
-	return &RejectedError{Step: "limit", Reason: w.effect.Reason, RetryAfter: -1, Waited: true}
+	return &RejectedError{Step: "limit", Reason: w.Effect.Reason, RetryAfter: -1, Waited: true}
 }
 
 func (l *Limiter) refusal(a reducer.Answer) error {
 	if a.Verdict == reducer.Admit {
 		return nil
 	}
-	after, ok := a.RetryAfter(l.now())
+	after, ok := a.RetryAfter(l.Now())
 	if !ok {
 		after = -1
 	}
@@ -135,7 +145,10 @@ func (l *Limiter) refusal(a reducer.Answer) error {
 // Peek returns how many permits are free, and after what time n of them are;
 // negative for never.
 func (l *Limiter) Peek(n uint32) (free uint32, after time.Duration) {
-	now := l.now()
+	if l.settings == nil {
+		return 0, -1
+	}
+	now := l.Now()
 	answer := l.peek(n, now)
 	if answer.Verdict == reducer.Admit {
 		return answer.Free, 0
@@ -170,74 +183,87 @@ func peekBucket(b *tokenbucket.Machine, tat clock.Mark, n uint32, now clock.Mark
 
 // Drain gives up what is free now, because the service asked for a pause.
 func (l *Limiter) Drain() {
-	l.step(reducer.Action{Kind: reducer.Drain}, l.now())
+	if l.settings != nil {
+		l.step(reducer.Action{Kind: reducer.Drain}, l.Now())
+	}
 }
 
-// Reservation is permits taken ahead of their use.
-type Reservation struct {
-	limiter *Limiter
-	permit  reducer.Permit
-	cost    uint32
-	at      clock.Mark
+// Reservation is permits taken ahead of their use. Copies are the same
+// reservation.
+type Reservation struct{ shared *reservation }
+
+type reservation struct {
+	limiter   *Limiter
+	permit    reducer.Permit
+	cost      uint32
+	at        clock.Mark
+	cancelled atomic.Bool
 }
 
 // Reserve takes n permits of a token bucket for use at the latest after wait;
 // of a window those that are free now. The error is a RejectedError, and
 // nothing is taken.
 func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
-	b := l.box
-	b.mu.Lock()
-	now := l.now()
-	l.lock() // for good where permits may come back
-	if b.busy() {
-		b.catchUp(now)
+	if l.settings == nil {
+		return Reservation{}, errZeroLimiter
 	}
-	answer := b.cell.Step(reducer.Action{Kind: reducer.Reserve, Cost: n, Permit: reducer.Permit{Mark: now.Add(wait)}}, now, &b.out)
-	r := Reservation{limiter: l, permit: answer.Permit, cost: n, at: now}
-	if m, state := cell.Limiter(b.cell); answer.Verdict == reducer.Admit {
+	b := l.cell
+	b.Lock()
+	now := l.Now()
+	l.lock() // for good where permits may come back
+	if b.Busy() {
+		b.CatchUp(now)
+	}
+	answer := b.Cell.Step(reducer.Action{Kind: reducer.Reserve, Cost: n, Permit: reducer.Permit{Mark: now.Add(wait)}}, now, &b.Out)
+	r := &reservation{limiter: l, permit: answer.Permit, cost: n, at: now}
+	if m, state := cell.Limiter(b.Cell); answer.Verdict == reducer.Admit {
 		r.at = m.ReadyAt(state, n, now)
 	}
 	if n == 0 || answer.Verdict != reducer.Admit {
 		l.unlock()
 	}
-	b.settle(now)
+	b.Settle(now)
 	if answer.Verdict != reducer.Admit {
 		return Reservation{}, l.refusal(answer)
 	}
-	return r, nil
+	return Reservation{r}, nil
 }
 
-// Delay returns how long to wait before the permits may be used, at least 0.
+// Delay returns how long to wait before the permits may be used, 0 for those that
+// were cancelled.
 func (r Reservation) Delay() time.Duration {
-	if r.limiter == nil {
+	if r.shared == nil || r.shared.cancelled.Load() {
 		return 0
 	}
-	return max(0, r.at.Sub(r.limiter.now()))
+	return max(0, r.shared.at.Sub(r.shared.limiter.Now()))
 }
 
-// Cancel gives back what nobody has built on since. Only the first call counts.
-func (r *Reservation) Cancel() {
-	if r.limiter == nil {
+// Cancel returns the permits as far as no later reservation depends on them. Only
+// the first call counts, of all copies.
+func (r Reservation) Cancel() {
+	if r.shared == nil || !r.shared.cancelled.CompareAndSwap(false, true) {
 		return
 	}
-	l := r.limiter
-	r.limiter = nil
-	l.box.step(reducer.Action{Kind: reducer.Cancel, Cost: r.cost, Permit: r.permit}, l.now())
+	l := r.shared.limiter
+	l.cell.Step(reducer.Action{Kind: reducer.Cancel, Cost: r.shared.cost, Permit: r.shared.permit}, l.Now())
 }
 
 // Configure changes the limiter in force, as the policy reference says. An
 // error changes nothing.
 func (l *Limiter) Configure(c limiter.Config) error {
+	if l.settings == nil {
+		return errZeroLimiter
+	}
 	maker, bucket, err := makeLimiter(c)
 	if err != nil {
 		return err
 	}
-	b := l.box
-	b.mu.Lock()
-	now := l.now()
+	b := l.cell
+	b.Lock()
+	now := l.Now()
 	l.lock()
-	b.catchUp(now)
-	b.cell = maker.Adopt(b.cell, now, &b.out)
+	b.CatchUp(now)
+	b.Cell = maker.Adopt(b.Cell, now, &b.Out)
 	if bucket == nil {
 		l.word.Store(nil)
 	} else {
@@ -246,39 +272,39 @@ func (l *Limiter) Configure(c limiter.Config) error {
 		l.word.Store(w)
 	}
 	l.unlock()
-	b.settle(now)
+	b.Settle(now)
 	return nil
 }
 
 // step steps the state for a caller that does not wait.
 func (l *Limiter) step(a reducer.Action, now clock.Mark) reducer.Answer {
-	b := l.box
-	b.mu.Lock()
+	b := l.cell
+	b.Lock()
 	l.lock()
-	if b.busy() {
-		b.catchUp(now)
+	if b.Busy() {
+		b.CatchUp(now)
 	}
-	answer := b.cell.Step(a, now, &b.out)
+	answer := b.Cell.Step(a, now, &b.Out)
 	l.unlock()
-	b.settle(now)
+	b.Settle(now)
 	return answer
 }
 
 // enter is lock for a caller without the mutex.
 func (l *Limiter) enter() {
-	l.box.mu.Lock()
-	defer l.box.mu.Unlock()
+	l.cell.Lock()
+	defer l.cell.Unlock()
 	l.lock()
 }
 
 // exit is unlock for a caller without the mutex.
 func (l *Limiter) exit() {
-	l.box.mu.Lock()
-	defer l.box.mu.Unlock()
+	l.cell.Lock()
+	defer l.cell.Unlock()
 	l.unlock()
 }
 
-// lock moves the state from the word to the box, where it stays until unlock.
+// lock moves the state from the word to the cell, where it stays until unlock.
 // The caller holds the mutex.
 func (l *Limiter) lock() {
 	l.users++
@@ -287,7 +313,7 @@ func (l *Limiter) lock() {
 		return
 	}
 	if tat := w.tat.Swap(locked); tat != locked {
-		_, state := cell.Limiter(l.box.cell)
+		_, state := cell.Limiter(l.cell.Cell)
 		state.SetBucket(tokenbucket.State{TAT: clock.Mark(tat)})
 	}
 }
@@ -299,6 +325,6 @@ func (l *Limiter) unlock() {
 	if l.users > 0 || w == nil {
 		return
 	}
-	_, state := cell.Limiter(l.box.cell)
+	_, state := cell.Limiter(l.cell.Cell)
 	w.tat.Store(int64(state.Bucket().TAT))
 }

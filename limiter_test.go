@@ -136,9 +136,12 @@ func TestReserve(t *testing.T) {
 		assert.Equal(t, 2*time.Second, later.Delay())
 		_, err = l.Reserve(2, 3*time.Second)
 		require.ErrorIs(t, err, sluice.ErrRejected)
+		same := later
 		later.Cancel()
 		later.Cancel()
+		same.Cancel()
 		assert.Zero(t, later.Delay())
+		assert.Zero(t, same.Delay())
 		again, err := l.Reserve(2, 3*time.Second)
 		require.NoError(t, err)
 		assert.Equal(t, 2*time.Second, again.Delay())
@@ -251,4 +254,22 @@ func TestReservationsNeverMint(t *testing.T) {
 	}
 	all.Wait()
 	assert.LessOrEqual(t, had.Load(), int64(burst)+int64(source.Now())/int64(time.Millisecond))
+}
+
+// TestReservationIsCancelledOnce cancels copies of a reservation at once, while
+// nothing else would show that permits were returned twice.
+func TestReservationIsCancelledOnce(t *testing.T) {
+	l := limited(t, rate(8, time.Hour), sluice.WithClock(&clock.Virtual{}))
+	_, err := l.Reserve(3, 0)
+	require.NoError(t, err)
+	r, err := l.Reserve(2, 0)
+	require.NoError(t, err)
+	var all sync.WaitGroup
+	for range 4 {
+		copied := r
+		all.Go(copied.Cancel)
+	}
+	all.Wait()
+	free, _ := l.Peek(1)
+	assert.EqualValues(t, 5, free)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
@@ -21,9 +22,9 @@ func TestListenersMayCallBack(t *testing.T) {
 		set, err := sluice.Parse("test.yaml", document(tripping...))
 		require.NoError(t, err)
 		p := set.Pipeline("p")
-		depth, seen := 0, map[string]int{}
+		depth, seen := 0, map[decision.Kind]int{}
 		stop := p.Listen(func(e sluice.Event) {
-			seen[e.Kind.String()+e.Change]++
+			seen[e.Kind]++
 			if depth++; depth < 4 {
 				_ = do(p, ok)
 				_ = do(p, fails)
@@ -39,7 +40,7 @@ func TestListenersMayCallBack(t *testing.T) {
 		_ = do(p, fails)
 		time.Sleep(time.Minute)
 		_ = do(p, ok)
-		assert.NotZero(t, seen["changeopen"])
+		assert.NotZero(t, seen[decision.Change])
 		stop()
 		before := len(seen)
 		_ = do(p, ok)
@@ -69,10 +70,10 @@ func TestReloadFromAnEventOfAReload(t *testing.T) {
 		require.NoError(t, do(p, ok)) // one of four probes
 		var changes []string
 		p.Listen(func(e sluice.Event) {
-			if e.Change == "closed" {
+			if e.Kind == decision.Change && e.Mode == breaker.Closed {
 				require.NoError(t, set.Reload("test.yaml", steps("2")))
 			}
-			changes = append(changes, e.Change)
+			changes = append(changes, e.Mode.String())
 		})
 		require.NoError(t, set.Reload("test.yaml", steps("1")))
 		assert.Equal(t, []string{"closed"}, changes, "one probe is enough now")
@@ -136,9 +137,9 @@ func TestLogger(t *testing.T) {
 		require.Error(t, do(p, fails))
 		require.ErrorIs(t, do(p, ok), sluice.ErrRejected)
 		assert.Equal(t, []string{
-			"level=WARN msg=sluice event.policy=p event.step=breaker event.change=open event.reason=open",
+			"level=WARN msg=sluice event.policy=p event.decision=change event.step=breaker event.state=open event.reason=open",
 			"level=DEBUG msg=sluice event.policy=p event.decision=end event.outcome=fail event.attempt=1",
-			"level=DEBUG msg=sluice event.policy=p event.decision=reject event.step=breaker event.reason=open",
+			"level=DEBUG msg=sluice event.policy=p event.decision=reject event.step=breaker event.reason=open event.retry_after=1m0s",
 		}, strings.Split(strings.TrimSpace(out.String()), "\n"))
 	})
 }

@@ -3,36 +3,63 @@ package sluice
 import (
 	"crypto/rand"
 	"encoding/binary"
+	"fmt"
 	"log/slog"
-	"time"
+	"math/bits"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // DefaultMaxKeys is how many cells a step with `per` keeps at the most.
 const DefaultMaxKeys = 100_000
 
-// Option changes how a runner runs. What it decides is the policy's affair.
+// Option changes how a runner runs. Options never change decisions. Each says to
+// what it applies; a constructor returns an error for one that has no effect.
 type Option func(*settings)
 
 // settings are shared by all that one constructor makes. They are immutable.
 type settings struct {
-	source   clock.Source // nil for the machine's clock
+	runner.Settings
 	logger   *slog.Logger
 	classify func(error) reducer.Outcome
-	seed     uint64
-	maxKeys  int
-	strict   bool
+	given    optionSet
 }
 
-func newSettings(options []Option) *settings {
-	s := &settings{maxKeys: DefaultMaxKeys}
+// optionSet is a set of options.
+type optionSet uint8
+
+const (
+	optionClock optionSet = 1 << iota
+	optionSeed
+	optionLogger
+	optionClassify
+	optionMaxKeys
+	optionRefuseLate
+)
+
+var optionNames = [...]string{"WithClock", "WithSeed", "WithLogger", "WithClassify", "WithMaxKeys", "WithRefuseLate"}
+
+// newSettings applies the options. Those that have no effect on what is made are
+// an error.
+func newSettings(made string, effective optionSet, options []Option) (*settings, error) {
+	s := applied(options)
+	if idle := s.given &^ effective; idle != 0 {
+		return nil, fmt.Errorf("sluice: %s has no effect on a %s", optionNames[bits.TrailingZeros8(uint8(idle))], made)
+	}
+	return s, nil
+}
+
+// applied returns the settings that the options make.
+func applied(options []Option) *settings {
+	s := &settings{Settings: runner.Settings{MaxKeys: DefaultMaxKeys}}
+	s.API = s
 	var word [8]byte
-	// An error leaves the seed 0: jitter is then the same in every process,
-	// which is a pity and no reason to fail.
+	// After an error the seed is 0: jitter is then identical across processes,
+	// which is not fatal.
 	_, _ = rand.Read(word[:])
-	s.seed = binary.LittleEndian.Uint64(word[:])
+	s.Seed = binary.LittleEndian.Uint64(word[:])
 	for _, option := range options {
 		option(s)
 	}
@@ -40,44 +67,46 @@ func newSettings(options []Option) *settings {
 }
 
 // WithClock takes marks from the source instead of the machine's monotonic
-// clock. The source must not panic nor ask what it is given to. Waits still sleep in real time for as long as the marks say, so a
-// test of waits uses testing/synctest rather than a virtual source.
-func WithClock(source clock.Source) Option { return func(s *settings) { s.source = source } }
-
-// WithSeed fixes the seed of all jitter. Default: drawn at the start.
-func WithSeed(seed uint64) Option { return func(s *settings) { s.seed = seed } }
-
-// WithLogger logs every event that is not an admission at level debug, changes
-// of breakers at level warn. Default: none.
-func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.logger = logger } }
-
-// WithClassify says what an error of the guarded function means: Fail is
-// retried and votes, Throttle is retried and does not vote, Ignore neither, OK
-// is a success. An error that is an Outcomer speaks for itself. Default: every
-// error is Fail.
-func WithClassify(f func(error) reducer.Outcome) Option {
-	return func(s *settings) { s.classify = f }
+// clock. The source must not panic or call back into the mechanism. Waits still
+// sleep in real time for as long as the marks say, so a test of waits uses
+// testing/synctest rather than a virtual source. It applies to everything.
+func WithClock(source clock.Source) Option {
+	return func(s *settings) { s.Source, s.given = source, s.given|optionClock }
 }
 
-// WithMaxKeys bounds the cells of a step with `per`. Above it new keys share
-// one cell: of a token bucket or a bulkhead each has at most what it would have
-// had alone; a window that they share begins with the first of them, and a
-// breaker hears the outcomes of all. Default DefaultMaxKeys; values below 1
-// count as 1.
-func WithMaxKeys(n int) Option { return func(s *settings) { s.maxKeys = max(1, n) } }
+// WithSeed fixes the seed of all jitter of a Pipeline, Set or Retrier. Default:
+// drawn at the start.
+func WithSeed(seed uint64) Option {
+	return func(s *settings) { s.Seed, s.given = seed, s.given|optionSeed }
+}
+
+// WithLogger logs the events of a Pipeline, Set or Breaker: changes of breakers at
+// level warn, all else but admissions at level debug. Default: none.
+func WithLogger(logger *slog.Logger) Option {
+	return func(s *settings) { s.logger, s.given = logger, s.given|optionLogger }
+}
+
+// WithClassify says what an error of a function guarded by a Pipeline, Set,
+// Breaker or Retrier means: Fail is retried and votes, Throttle is retried and
+// does not vote, Ignore neither, OK is a success. An error that is an Outcomer is
+// not asked about, but for the RejectedError and the TimeoutError of a policy or
+// mechanism inside the function. Default: every error is Fail.
+func WithClassify(f func(error) reducer.Outcome) Option {
+	return func(s *settings) { s.classify, s.given = f, s.given|optionClassify }
+}
+
+// WithMaxKeys bounds the cells of a step with `per` in a Pipeline or Set, and the
+// keys of a KeyedLimiter. Above it new keys share one cell: of a token bucket or
+// a bulkhead each has at most what it would have had alone; a window that they
+// share begins with the first of them, and a breaker hears the outcomes of all.
+// Default DefaultMaxKeys; values below 1 count as 1.
+func WithMaxKeys(n int) Option {
+	return func(s *settings) { s.MaxKeys, s.given = max(1, n), s.given|optionMaxKeys }
+}
 
 // WithRefuseLate gives up the value of a function that succeeds after a timeout
-// has cut it, and returns the TimeoutError. Default: the value is returned,
-// because it is there; breakers count the timeout either way.
-func WithRefuseLate() Option { return func(s *settings) { s.strict = true } }
-
-// base is the origin of the marks of this process.
-var base = time.Now()
-
-// now returns the present mark: one time.Since without a source.
-func (s *settings) now() clock.Mark {
-	if s.source != nil {
-		return s.source.Now()
-	}
-	return clock.Mark(time.Since(base))
+// of its Pipeline has cut it, and returns the TimeoutError. Default: the value is
+// returned, because it is there; breakers count the timeout either way.
+func WithRefuseLate() Option {
+	return func(s *settings) { s.RefuseLate, s.given = true, s.given|optionRefuseLate }
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/attempt"
 	"github.com/sluice-go/sluice/internal/oracle"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -39,11 +40,11 @@ func performed(t *testing.T, p pipeline.Policy, events []oracle.Event) map[strin
 	require.NoError(t, err)
 	s := &stage{pipeline: pipe, began: time.Now(), calls: map[string]*actor{}}
 	var mu sync.Mutex
-	heard, origin, over := map[string][]string{}, sluice.Now(), false
+	heard, origin, over := map[string][]string{}, attempt.Now(), false
 	pipe.Listen(func(e sluice.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		if e.Change == "" && e.Kind != decision.Lapse && !over {
+		if e.Kind != decision.Change && e.Kind != decision.Lapse && !over {
 			heard[e.Key] = append(heard[e.Key], line(e, e.At.Sub(origin)))
 		}
 	})

@@ -1,66 +1,22 @@
 package sluice
 
 import (
-	"slices"
-	"strconv"
-	"sync"
-	"sync/atomic"
 	"time"
 
-	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/cell"
-	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/policy"
-	"github.com/sluice-go/sluice/reducer"
 )
 
 // Pipeline is a policy in force: its steps with their state. It is safe for
 // concurrent use.
+//
+// One without a policy, because it is nil or zero or because its Set does not
+// have the name, refuses every call with the error of Err.
 type Pipeline struct {
-	listeners
-	*settings
-	layout  atomic.Pointer[layout]
-	change  sync.Mutex // of the layout
-	shared  sync.Mutex // of the cells that all calls share
-	numbers atomic.Uint64
-	name    string
-}
-
-// layout is a plan with the cells of its steps, immutable. A call keeps the
-// layout under which it began.
-type layout struct {
-	plan  *pipeline.Plan
-	about *policy.Policy // what the document says beside the plan, nil without one
-	steps [pipeline.MaxSteps]*cells
-	boxes [pipeline.MaxSteps]*box // of the steps with one cell
-
-	// Of the happy path, where the policy has one.
-	straight bool
-	lane     []laneStep
-	budget   *box          // of the retry, nil for none
-	cut      time.Duration // of the shortest timeout, 0 for none
-	due      time.Duration // of the first timeout or warning, 0 for none
-}
-
-// cells are those of a step: one, or one for each key.
-type cells struct {
-	pipeline *Pipeline
-	name     string
-	per      []string
-	kind     pipeline.Kind
-	one      *box
-
-	mu       sync.Mutex
-	maker    cell.Maker
-	leased   bool
-	boxes    map[string]*box
-	list     []*box // of the map, for the search for forgettable ones
-	last     clock.Mark
-	hand     int
-	overflow *box // shared by new keys when there are too many
+	engine  *runner.Pipeline    // nil without a policy
+	missing *UnknownPolicyError // nil for a zero Pipeline and with a policy
 }
 
 // New puts a policy in force.
@@ -69,240 +25,174 @@ func New(p pipeline.Policy, options ...Option) (*Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPipeline(plan, nil, newSettings(options)), nil
+	return newPipeline(plan, nil, applied(options)), nil
 }
 
 func newPipeline(plan *pipeline.Plan, about *policy.Policy, s *settings) *Pipeline {
-	p := &Pipeline{settings: s, name: plan.Name()}
+	p := &Pipeline{engine: runner.New(plan, about, &s.Settings)}
 	if s.logger != nil {
 		p.Listen(logs(s.logger))
 	}
-	l, _ := p.arrange(plan, about, nil)
-	p.layout.Store(l)
 	return p
 }
 
-// Name returns the policy's name.
-func (p *Pipeline) Name() string { return p.name }
+// Err returns nil for a pipeline with a policy, else an UnknownPolicyError, with
+// which it refuses every call.
+func (p *Pipeline) Err() error {
+	switch {
+	case p != nil && p.engine != nil:
+		return nil
+	case p == nil || p.missing == nil:
+		return &UnknownPolicyError{}
+	}
+	return p.missing
+}
 
-// Plan returns the compiled policy in force.
-func (p *Pipeline) Plan() *pipeline.Plan { return p.layout.Load().plan }
+// Name returns the policy's name, or the one that there is no policy of.
+func (p *Pipeline) Name() string {
+	if plan := p.Plan(); plan != nil {
+		return plan.Name()
+	}
+	if p == nil || p.missing == nil {
+		return ""
+	}
+	return p.missing.Policy
+}
+
+// Plan returns the compiled policy in force, nil for a pipeline without a policy.
+func (p *Pipeline) Plan() *pipeline.Plan {
+	if p.Err() != nil {
+		return nil
+	}
+	plan, _ := p.engine.Bound()
+	return plan
+}
 
 // Document returns what the policy document says beside the steps, as the
 // meaning of HTTP answers, which must not be changed; nil for a policy that was
-// made of Go values.
-func (p *Pipeline) Document() *policy.Policy { return p.layout.Load().about }
+// made of Go values and for a pipeline without a policy.
+func (p *Pipeline) Document() *policy.Policy {
+	if p.Err() != nil {
+		return nil
+	}
+	_, about := p.engine.Bound()
+	return about.(*policy.Policy)
+}
 
-// Fallback returns the policy's fallback, nil for none.
-func (p *Pipeline) Fallback() *fallback.Config { return p.Plan().Fallback() }
+// Fallback returns the policy's fallback, nil for none. It is an HTTP answer, which
+// bindings/nethttp gives. Do returns the error in any case, for only its caller can
+// say what value stands for the answer; Event.Fallback marks the calls whose answer
+// the fallback replaces.
+func (p *Pipeline) Fallback() *fallback.Config {
+	if plan := p.Plan(); plan != nil {
+		return plan.Fallback()
+	}
+	return nil
+}
+
+// Listen calls f for every event, on the goroutine that caused it, without any
+// lock held: f may call back. stop ends it and touches no other listener.
+func (p *Pipeline) Listen(f func(Event)) (stop func()) {
+	if p.Err() != nil {
+		return func() {}
+	}
+	return p.engine.Listen(func(e runner.Event) { f(Event(e)) })
+}
 
 // Configure puts another policy in force. Calls that run keep the one under
 // which they began. Steps are matched by name, mechanism and keys, and keep
 // their state as the policy reference says under configure. An error changes
 // nothing.
 func (p *Pipeline) Configure(next pipeline.Policy) error {
+	if err := p.Err(); err != nil {
+		return err
+	}
 	plan, err := pipeline.Compile(next)
 	if err != nil {
 		return err
 	}
-	tellAll(p.configure(plan, nil))
+	p.engine.Configure(plan, (*policy.Policy)(nil)).EmitAll()
 	return nil
 }
 
-// configure puts a plan in force and returns what there is to tell of it when
-// nothing is held any more.
-func (p *Pipeline) configure(plan *pipeline.Plan, about *policy.Policy) []news {
-	p.change.Lock()
-	defer p.change.Unlock()
-	l, all := p.arrange(plan, about, p.layout.Load())
-	p.layout.Store(l)
-	return all
-}
+// ErrSnapshot is wrapped by the errors of Restore for what is not a snapshot.
+var ErrSnapshot = runner.ErrSnapshot
 
-// news is what changed in a cell when another plan came into force.
-type news struct {
-	box     *box
-	changes []reducer.Effect
-}
-
-func tellAll(all []news) {
-	for _, n := range all {
-		n.box.tell(n.changes)
-	}
-}
-
-// arrange makes the layout of a plan and takes over the cells of the old one.
-func (p *Pipeline) arrange(plan *pipeline.Plan, about *policy.Policy, old *layout) (l *layout, all []news) {
-	l = &layout{plan: plan, about: about}
-	for i := range plan.Len() {
-		if plan.Maker(i) == nil {
-			continue
-		}
-		s := plan.Step(i)
-		c := old.cells(s)
-		if c != nil {
-			all = append(all, c.configure(plan.Maker(i), leases(s))...)
-		} else {
-			c = p.newCells(plan.Maker(i), s)
-		}
-		l.steps[i], l.boxes[i] = c, c.one
-	}
-	l.straighten()
-	return l, all
-}
-
-func leases(s pipeline.Step) bool {
-	return s.Kind() == pipeline.Bulkhead && pipeline.ConfigOf[bulkhead.Config](s).Lease > 0
-}
-
-// cells returns those of the step that has the name, the mechanism and the
-// keys, nil for none.
-func (l *layout) cells(s pipeline.Step) *cells {
-	if l == nil {
+// Snapshot returns the state of the steps: limiters, breakers and budgets with
+// their keys. Who holds a place or waits belongs to this process and is not in
+// it. Another process restores it under the same policy or a similar one; the
+// time between the two counts as passed up to the wall clock's precision.
+func (p *Pipeline) Snapshot() []byte {
+	if p.Err() != nil {
 		return nil
 	}
-	for _, c := range l.steps {
-		if c != nil && c.name == s.Name && c.kind == s.Kind() && slices.Equal(c.per, s.Per) {
-			return c
-		}
-	}
-	return nil
+	return p.engine.Snapshot()
 }
 
-func (p *Pipeline) newCells(m cell.Maker, s pipeline.Step) *cells {
-	c := &cells{pipeline: p, name: s.Name, per: s.Per, kind: s.Kind(), maker: m, leased: leases(s), last: clock.Always}
-	if len(s.Per) == 0 {
-		c.one = c.make("", p.now())
-		return c
+// Restore puts the states of a snapshot in place. Left out are steps that the
+// policy does not have or has with another mechanism or algorithm, and keys
+// beyond the maximum. It is for the start of a process: who waits at a step is
+// told to try again, and what calls under way have taken from it is forgotten.
+// An error changes nothing.
+func (p *Pipeline) Restore(src []byte) error {
+	if err := p.Err(); err != nil {
+		return err
 	}
-	c.boxes = map[string]*box{}
-	return c
+	return p.engine.Restore(src)
 }
 
-func (c *cells) make(key string, now clock.Mark) *box {
-	mu := &c.pipeline.shared
-	if len(c.per) > 0 {
-		mu = new(sync.Mutex)
-	}
-	b := newBox(c.maker.New(now), mu, c.pipeline.now, c.changed)
-	b.leased, b.key, b.born, b.used = c.leased, key, now, now
-	return b
+// StepState is what a step looks like at a moment, for people and gauges.
+type StepState struct {
+	Step string
+	Kind pipeline.Kind
+	// Keys is the number of cells; 0 for a step that has one for all.
+	Keys int
+	// Used is how many cells differ from a new one, the one that keys above the
+	// maximum share included. InUse is how many a call under way may still step.
+	Used  int
+	InUse int
+	// Waiting callers in the queues of the step.
+	Waiting int
+	// Mode of a breaker that all calls share; empty elsewhere.
+	Mode string
+	// Free permits or places of a cell that all calls share, and whether the
+	// step has them.
+	Free    uint32
+	Counted bool
+	// Text is the state of a cell that all calls share in a line.
+	Text string
 }
 
-// changed tells of a breaker's change or of a lease that ran out.
-func (c *cells) changed(b *box, e reducer.Effect) {
-	event := Event{At: e.Permit.Mark, Policy: c.pipeline.name, Step: c.name, Key: b.key, Reason: e.Reason}
-	if e.Kind == reducer.Lapse {
-		event.Kind, event.RetryAfter = decision.Lapse, -1
-	} else {
-		event.Kind, event.Change = decision.Change, mode(e.Permit.ID)
+// State returns the state of the steps that have one, in order.
+func (p *Pipeline) State() []StepState {
+	if p.Err() != nil {
+		return nil
 	}
-	c.pipeline.tell(event)
+	var states []StepState
+	for _, s := range p.engine.State() {
+		states = append(states, StepState(s))
+	}
+	return states
 }
 
-func (c *cells) configure(m cell.Maker, leased bool) (all []news) {
-	c.mu.Lock()
-	c.maker, c.leased = m, leased
-	boxes := slices.Clone(c.list)
-	if c.overflow != nil {
-		boxes = append(boxes, c.overflow)
-	}
-	c.mu.Unlock()
-	if c.one != nil {
-		boxes = append(boxes, c.one)
-	}
-	for _, b := range boxes {
-		if changes := b.adopt(m, leased); len(changes) > 0 {
-			all = append(all, news{b, changes})
-		}
-	}
-	return all
+// LimitState is a limit step as one request finds it.
+type LimitState struct {
+	// Step is the index in the plan.
+	Step int
+	// Free permits now.
+	Free uint32
+	// Next is the time until a permit is free; 0 when one is.
+	Next time.Duration
+	// Full is the time until all permits are; 0 when they are.
+	Full time.Duration
 }
 
-// find returns the cell of a key, which the caller lets go of by refs.Add(-1).
-func (c *cells) find(lookup func(string) string, now clock.Mark) *box {
-	return c.at(keyOf(c.per, lookup), now)
-}
-
-func (c *cells) at(key string, now clock.Mark) *box {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	// A cell that was forgotten has been full at some mark. One that is made anew
-	// for a caller who read the clock before that does not begin before it.
-	c.last = max(c.last, now)
-	b := c.boxes[key]
-	if b == nil {
-		b = c.add(key, c.last)
+// Limits appends the state of every limit step of the cell that a request
+// belongs to, in order. It takes nothing and makes no cell.
+func (p *Pipeline) Limits(q Request, dst []LimitState) []LimitState {
+	if p.Err() != nil {
+		return dst
 	}
-	b.refs.Add(1)
-	return b
-}
-
-// breakerIdle is how long a breaker's key is kept when nothing happens to it,
-// once there are as many keys as there may be.
-const breakerIdle = 10 * time.Minute
-
-// add makes the cell of a key. At the maximum it looks for one to forget: one
-// that cannot be told from a new one. Where there is none, new keys share one
-// cell, see WithMaxKeys: while that can be told from a new one, any key that has
-// none may have taken from it.
-func (c *cells) add(key string, now clock.Mark) *box {
-	if b := c.overflow; b != nil && (b.refs.Load() > 0 || !b.fresh(now, c.kind)) {
-		return b
-	}
-	c.overflow = nil
-	if len(c.list) >= c.pipeline.maxKeys && !c.forget(now) {
-		c.overflow = c.make("", now)
-		c.overflow.shared = true
-		return c.overflow
-	}
-	b := c.make(key, now)
-	c.boxes[key] = b
-	c.list = append(c.list, b)
-	return b
-}
-
-// looks is how many cells are looked at for one to forget.
-const looks = 16
-
-func (c *cells) forget(now clock.Mark) bool {
-	for range min(looks, len(c.list)) {
-		c.hand %= len(c.list)
-		b := c.list[c.hand]
-		if b.refs.Load() == 0 && b.fresh(now, c.kind) {
-			delete(c.boxes, b.key)
-			c.list[c.hand] = c.list[len(c.list)-1]
-			c.list[len(c.list)-1] = nil
-			c.list = c.list[:len(c.list)-1]
-			return true
-		}
-		c.hand++
-	}
-	return false
-}
-
-// fresh reports whether a cell may be forgotten.
-func (b *box) fresh(now clock.Mark, kind pipeline.Kind) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if kind == pipeline.Breaker && b.used.Add(breakerIdle) <= now {
-		return true
-	}
-	return b.cell.Fresh(now)
-}
-
-// keyOf joins the values of the attributes so that different lists never give
-// one key.
-func keyOf(per []string, lookup func(string) string) string {
-	if len(per) == 1 {
-		return lookup(per[0])
-	}
-	var key []byte
-	for _, attribute := range per {
-		value := lookup(attribute)
-		key = strconv.AppendInt(key, int64(len(value)), 10)
-		key = append(key, ':')
-		key = append(key, value...)
-	}
-	return string(key)
+	p.engine.Limits((*runner.Request)(&q), func(s runner.LimitState) { dst = append(dst, LimitState(s)) })
+	return dst
 }

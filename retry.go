@@ -3,22 +3,23 @@ package sluice
 import (
 	"context"
 	"errors"
-	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // Retrier retries calls, and shares a budget between them where it has one. It
-// is safe for concurrent use.
+// is safe for concurrent use. NewRetry makes one; a zero Retrier refuses every
+// call.
 type Retrier struct {
 	*settings
 	machine *retry.Machine
-	budget  *box // nil without one
+	budget  *runner.LockedCell // nil without one
 	numbers atomic.Uint64
 }
 
@@ -28,9 +29,13 @@ func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 	if err != nil {
 		return nil, err
 	}
-	r := &Retrier{settings: newSettings(options), machine: machine}
+	s, err := newSettings("Retrier", optionClock|optionSeed|optionClassify, options)
+	if err != nil {
+		return nil, err
+	}
+	r := &Retrier{settings: s, machine: machine}
 	if machine.Budget() != nil {
-		r.budget = newBox(cell.ForBudget(machine.Budget()).New(r.now()), new(sync.Mutex), r.now, nil)
+		r.budget = runner.NewLockedCell(cell.ForBudget(machine.Budget()).New(r.Now()), r.Now, false)
 	}
 	return r, nil
 }
@@ -39,12 +44,12 @@ func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 // attempt, or the retrier gives up with a RetryError. A cancelled context ends
 // it at once, also between attempts.
 func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, error)) (T, error) {
-	if err := ctx.Err(); err != nil {
+	if r.settings == nil || ctx.Err() != nil {
 		var zero T
-		return zero, err
+		return zero, r.refusal(ctx)
 	}
 	if r.budget != nil {
-		r.budget.step(reducer.Action{Kind: reducer.Record}, r.now())
+		r.budget.Step(reducer.Action{Kind: reducer.Record}, r.Now())
 	}
 	state := retry.State{}
 	seed := uint64(0)
@@ -55,7 +60,7 @@ func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, 
 			return value, nil
 		}
 		if seed == 0 {
-			seed = r.seed + r.numbers.Add(1)<<32
+			seed = r.Seed + r.numbers.Add(1)<<32
 		}
 		if err := r.next(ctx, &state, seed, err); err != nil {
 			return value, err
@@ -63,20 +68,28 @@ func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, 
 	}
 }
 
+// refusal is the error of a call that makes no attempt.
+func (r *Retrier) refusal(ctx context.Context) error {
+	if r.settings == nil {
+		return errZeroRetrier
+	}
+	return cancelled(ctx, nil)
+}
+
 // next waits for the next attempt, or returns why there is none.
 func (r *Retrier) next(ctx context.Context, s *retry.State, seed uint64, err error) error {
-	outcome, told, after := r.meaning(ctx, err)
+	outcome, hasRetryAfter, after := r.Classify(ctx, err)
 	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		return err
 	}
-	now := r.now()
+	now := r.Now()
 	deadline := clock.Never
 	if at, ok := ctx.Deadline(); ok {
 		deadline = now.Add(time.Until(at))
 	}
-	next, verdict := r.machine.Next(*s, retry.End{Outcome: outcome, Told: told, RetryAfter: after, Deadline: deadline, Seed: seed}, now)
+	next, verdict := r.machine.Next(*s, retry.End{Outcome: outcome, Told: hasRetryAfter, RetryAfter: after, Deadline: deadline, Seed: seed}, now)
 	*s = next
-	if verdict.Again && r.budget != nil && r.budget.step(reducer.Action{Kind: reducer.Acquire}, now).Verdict != reducer.Admit {
+	if verdict.Again && r.budget != nil && r.budget.Step(reducer.Action{Kind: reducer.Acquire}, now).Verdict != reducer.Admit {
 		verdict.Again, verdict.Reason = false, reducer.ReasonBudget
 	}
 	switch {
@@ -86,22 +99,6 @@ func (r *Retrier) next(ctx context.Context, s *retry.State, seed uint64, err err
 	default:
 		return &RetryError{Step: "retry", Reason: verdict.Reason, Attempts: int(s.Attempt), Err: err}
 	}
-	pause(ctx, verdict.Until.Sub(now))
-	if ended := ctx.Err(); ended != nil {
-		return &CancelError{Err: ended, Last: err}
-	}
-	return nil
-}
-
-// pause waits for as long as the context lets it.
-func pause(ctx context.Context, d time.Duration) {
-	if d <= 0 {
-		return
-	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
+	runner.Pause(ctx, verdict.Until.Sub(now))
+	return cancelled(ctx, err)
 }

@@ -7,15 +7,19 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/policy"
 )
 
 // Set is a policy document in force: a pipeline for each of its policies.
 type Set struct {
 	options   []Option
-	change    sync.Mutex // of what follows
 	document  atomic.Pointer[policy.Document]
 	pipelines atomic.Pointer[map[string]*Pipeline]
+
+	change    sync.Mutex                            // of what follows, and of what precedes
+	known     map[string]*Pipeline                  // every policy that a document had
+	listeners map[*func(Event)]map[*Pipeline]func() // with what stops them
 }
 
 // Load reads a policy document, YAML or JSON. The error names file, line and
@@ -30,8 +34,7 @@ func Load(file string, options ...Option) (*Set, error) {
 
 // Parse is Load for a document that has been read. The file names it in errors.
 func Parse(file string, src []byte, options ...Option) (*Set, error) {
-	s := &Set{options: options}
-	s.pipelines.Store(&map[string]*Pipeline{})
+	s := &Set{options: options, known: map[string]*Pipeline{}, listeners: map[*func(Event)]map[*Pipeline]func(){}}
 	if err := s.Reload(file, src); err != nil {
 		return nil, err
 	}
@@ -41,7 +44,7 @@ func Parse(file string, src []byte, options ...Option) (*Set, error) {
 // Reload puts another document in force, or changes nothing and returns an
 // error. Policies are matched by name and keep their state; the pipelines that
 // were handed out go on with the new steps. One whose policy is gone keeps its
-// last steps.
+// last steps until a document has the policy again.
 func (s *Set) Reload(file string, src []byte) error {
 	document, err := policy.Parse(file, src)
 	if err != nil {
@@ -54,24 +57,27 @@ func (s *Set) Reload(file string, src []byte) error {
 			return fmt.Errorf("%s:%d:%d: policies.%s.%w", file, p.Line, p.Column, p.Name, err)
 		}
 	}
-	tellAll(s.put(document, plans))
+	s.put(document, plans).EmitAll()
 	return nil
 }
 
-// put puts a document in force, and returns what there is to tell of it when
-// nothing is held any more.
-func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all []news) {
+// put puts a document in force, and returns the events of its cells, to be
+// emitted when no lock is held.
+func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all runner.CellEvents) {
 	s.change.Lock()
 	defer s.change.Unlock()
-	old := *s.pipelines.Load()
 	next := make(map[string]*Pipeline, len(plans))
 	for i, plan := range plans {
 		about := &document.Policies[i]
-		p := old[plan.Name()]
+		p := s.known[plan.Name()]
 		if p == nil {
-			p = newPipeline(plan, about, newSettings(s.options))
+			p = newPipeline(plan, about, applied(s.options))
+			s.known[plan.Name()] = p
+			for f, stops := range s.listeners {
+				stops[p] = p.Listen(*f)
+			}
 		} else {
-			all = append(all, p.configure(plan, about)...)
+			all = append(all, p.engine.Configure(plan, about)...)
 		}
 		next[plan.Name()] = p
 	}
@@ -80,9 +86,43 @@ func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all []news
 	return all
 }
 
-// Pipeline returns the pipeline of a policy, nil when the document has none of
-// the name.
-func (s *Set) Pipeline(name string) *Pipeline { return (*s.pipelines.Load())[name] }
+// Pipeline returns the pipeline of a policy. Where the document has none of the
+// name, it returns one that refuses every call, see Pipeline.Err.
+func (s *Set) Pipeline(name string) *Pipeline {
+	p, err := s.Lookup(name)
+	if err != nil {
+		return &Pipeline{missing: err.(*UnknownPolicyError)}
+	}
+	return p
+}
+
+// Lookup returns the pipeline of a policy. The error is an UnknownPolicyError.
+func (s *Set) Lookup(name string) (*Pipeline, error) {
+	if p := (*s.pipelines.Load())[name]; p != nil {
+		return p, nil
+	}
+	return nil, &UnknownPolicyError{Policy: name, Nearest: s.Document().Nearest(name)}
+}
+
+// Listen calls f for every event of every pipeline of the set, those of later
+// documents included, as Pipeline.Listen does. stop ends it.
+func (s *Set) Listen(f func(Event)) (stop func()) {
+	s.change.Lock()
+	defer s.change.Unlock()
+	stops := make(map[*Pipeline]func(), len(s.known))
+	for _, p := range s.known {
+		stops[p] = p.Listen(f)
+	}
+	s.listeners[&f] = stops
+	return func() {
+		s.change.Lock()
+		defer s.change.Unlock()
+		delete(s.listeners, &f)
+		for _, stop := range stops {
+			stop()
+		}
+	}
+}
 
 // Names returns the names of the policies in the order of the document.
 func (s *Set) Names() []string {

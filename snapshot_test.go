@@ -2,6 +2,8 @@ package sluice_test
 
 import (
 	"context"
+	"encoding/binary"
+	"hash/crc32"
 	"math/rand/v2"
 	"slices"
 	"strconv"
@@ -128,7 +130,7 @@ func TestForgedSnapshots(t *testing.T) {
 				src[1+rng.IntN(len(src)-5)] ^= byte(1 + rng.IntN(255))
 			}
 			q := guarded(t, lasting, sluice.WithClock(&source))
-			_ = q.Restore(sluice.Sealed(src[:len(src)-4]))
+			_ = q.Restore(sealed(src[:len(src)-4]))
 			_, _ = sluice.DoWith(t.Context(), q, sluice.Request{Key: "0"}, fails)
 			q.State()
 		}
@@ -175,4 +177,9 @@ func TestRestoreUnderWaiters(t *testing.T) {
 		assert.EqualValues(t, 2, state(t, p, "bulkhead").Free)
 		require.NoError(t, do(p, ok))
 	})
+}
+
+// sealed returns the content of a snapshot with its sum.
+func sealed(content []byte) []byte {
+	return binary.LittleEndian.AppendUint32(content, crc32.ChecksumIEEE(content))
 }

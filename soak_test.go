@@ -50,7 +50,7 @@ type soak struct {
 
 func (s *soak) note(e sluice.Event) {
 	switch {
-	case e.Change != "" || e.Shadow:
+	case e.Kind == decision.Change || e.Shadow:
 	case e.Kind == decision.Admit:
 		s.admitted.Add(1)
 	case e.Kind == decision.End:
@@ -121,11 +121,10 @@ func soakPipeline(t *testing.T, seed uint64) {
 	all.Wait()
 	time.Sleep(time.Second) // what is held is let go by then
 	synctest.Wait()
-	refs, used := sluice.Held(p)
-	assert.Zero(t, refs)
-	for _, text := range used {
-		assert.NotContains(t, text, "places")
+	for _, step := range p.State() {
+		assert.Zero(t, step.InUse, step.Step)
 	}
+	assert.Zero(t, state(t, p, "places").Used)
 	time.Sleep(time.Hour)
 	for _, policy := range soaked {
 		reload(t, set, policy...)
@@ -148,11 +147,10 @@ func rested(t *testing.T, p *sluice.Pipeline) {
 	t.Helper()
 	for _, step := range p.State() {
 		assert.Zero(t, step.Waiting, step.Step)
+		assert.Zero(t, step.InUse, step.Step)
+		assert.Zero(t, step.Used, step.Step)
 	}
 	assert.Contains(t, state(t, p, "whole").Text, "held 0/")
-	refs, used := sluice.Held(p)
-	assert.Zero(t, refs)
-	assert.Empty(t, used)
 }
 
 // call makes one call of any kind.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -61,7 +62,7 @@ func TestWhoWouldWaitTooLongIsRefusedAtOnce(t *testing.T) {
 	})
 }
 
-func TestWaitInVain(t *testing.T) {
+func TestWaitThatExpires(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{"limit: 10/1m", "bulkhead: {concurrent: 1, wait: 3s, queue: 9}"})
 		go func() { _ = do(p, takes(time.Minute)) }()
@@ -73,7 +74,7 @@ func TestWaitInVain(t *testing.T) {
 		var rejected *sluice.RejectedError
 		require.ErrorAs(t, err, &rejected)
 		assert.Equal(t, sluice.RejectedError{Policy: "p", Step: "bulkhead", Reason: reducer.ReasonWait, RetryAfter: -1, Waited: true}, *rejected)
-		assert.Contains(t, err.Error(), "waited in vain")
+		assert.Contains(t, err.Error(), "after waiting")
 	})
 }
 
@@ -150,7 +151,7 @@ func TestNothingStartsAfterItsEnd(t *testing.T) {
 		p := guarded(t, []string{"timeout: 1m", "bulkhead: {concurrent: 1, wait: 1h}", "breaker: {window: {consecutive: 1}, open: 1h}"}, sluice.WithClock(source))
 		// The breaker is left before the bulkhead.
 		p.Listen(func(e sluice.Event) {
-			if e.Change != "" {
+			if e.Kind == decision.Change {
 				source.by.Store(int64(time.Hour))
 			}
 		})
@@ -234,6 +235,6 @@ func TestNewestFirst(t *testing.T) {
 		}
 		time.Sleep(time.Minute)
 		synctest.Wait()
-		assert.Equal(t, []string{"0 sluice: p.bulkhead: rejected: full (waited in vain)", "2 <nil>", "1 <nil>"}, order)
+		assert.Equal(t, []string{"0 sluice: p.bulkhead: rejected: full (after waiting)", "2 <nil>", "1 <nil>"}, order)
 	})
 }

@@ -40,6 +40,14 @@ func breakerTasks() []task {
 			{"gobreaker two-step", repeated(refused(goOpenTwoStep)), 0},
 			{"failsafe-go permit", repeated(refused(failsafeOpenPermit)), 0},
 		}},
+		{name: "breaker open, parallel", allocs: -1, sluice: crowded(refused(ourOpen)), peers: []peer{
+			{"gobreaker Execute", crowded(refused(goOpen)), 1},
+			{"failsafe-go executor", crowded(refused(failsafeOpen)), 0},
+		}},
+		{name: "breaker open, pass, parallel", allocs: 0, sluice: crowded(refused(ourOpenPass)), peers: []peer{
+			{"gobreaker two-step", crowded(refused(goOpenTwoStep)), 1},
+			{"failsafe-go permit", crowded(refused(failsafeOpenPermit)), 0},
+		}},
 	}
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"runtime"
 
 	"github.com/failsafe-go/failsafe-go"
 	failsafebulkhead "github.com/failsafe-go/failsafe-go/bulkhead"
@@ -22,6 +23,10 @@ func bulkheadTasks() []task {
 		{name: "bulkhead acquire", allocs: 0, sluice: repeated(ourAcquire), peers: []peer{
 			{"x/sync/semaphore", repeated(semaphoreAcquire), 0},
 			{"failsafe-go permit", repeated(failsafeAcquire), 0},
+		}},
+		{name: "bulkhead acquire, contended", allocs: -1, sluice: contended(ourQueue), peers: []peer{
+			{"channel", contended(channelAcquire), 1},
+			{"x/sync/semaphore", contended(semaphoreQueue), 0},
 		}},
 		{name: "bulkhead do", allocs: 0, sluice: repeated(ourBulkhead), peers: []peer{
 			{"failsafe-go executor", repeated(failsafeBulkhead), 0},
@@ -104,6 +109,41 @@ func ourFull(ctx context.Context) func() error {
 	b := newBulkhead(1)
 	must(b.Acquire(ctx))
 	return func() error { _, err := b.Acquire(ctx); return err }
+}
+
+// queued is how many places there are for the goroutines of a contended case,
+// which yield while they hold one.
+const queued = 8
+
+func ourQueue(ctx context.Context) func() {
+	b := must(sluice.NewBulkhead(bulkhead.Config{Concurrent: queued, Queue: 1000}))
+	return func() {
+		place := must(b.Acquire(ctx))
+		runtime.Gosched()
+		place.Release()
+	}
+}
+
+func semaphoreQueue(ctx context.Context) func() {
+	s := semaphore.NewWeighted(queued)
+	return func() {
+		good(s.Acquire(ctx, 1))
+		runtime.Gosched()
+		s.Release(1)
+	}
+}
+
+func channelAcquire(ctx context.Context) func() {
+	s := make(chan struct{}, queued)
+	return func() {
+		select {
+		case s <- struct{}{}:
+		case <-ctx.Done():
+			panic(ctx.Err())
+		}
+		runtime.Gosched()
+		<-s
+	}
 }
 
 func semaphoreAcquire(ctx context.Context) func() {

@@ -16,8 +16,8 @@ var errBoom = errors.New("boom")
 
 // breakers is what the histories ask of a breaker.
 type breakers struct {
-	acquire    func() (sluice.Pass, error)
-	done       func(p sluice.Pass, o reducer.Outcome)
+	acquire    func() (*sluice.Pass, error)
+	done       func(p *sluice.Pass, o reducer.Outcome)
 	do         func(ctx context.Context, fn func(context.Context) error) error
 	mode       func() breaker.Mode
 	transition func(to breaker.Mode)
@@ -25,7 +25,11 @@ type breakers struct {
 }
 
 func breakersOf(b *sluice.Breaker) *breakers {
-	return &breakers{b.Acquire, sluice.Pass.Done, b.Do, b.Mode, b.Transition, b.Reset}
+	acquire := func() (*sluice.Pass, error) {
+		p, err := b.Acquire()
+		return &p, err
+	}
+	return &breakers{acquire, (*sluice.Pass).Done, b.Do, b.Mode, b.Transition, b.Reset}
 }
 
 // breakerConfig draws a breaker that opens soon.
@@ -72,7 +76,7 @@ func breaking(defect func(*breakers)) scenario {
 
 // passed is a pass of a client.
 type passed struct {
-	pass    sluice.Pass
+	pass    *sluice.Pass
 	request int
 }
 
@@ -187,7 +191,7 @@ func TestBreakerDefects(t *testing.T) {
 	for name, plant := range map[string]func(b *breakers){
 		"loses a vote": func(b *breakers) {
 			done := b.done
-			b.done = func(p sluice.Pass, o reducer.Outcome) {
+			b.done = func(p *sluice.Pass, o reducer.Outcome) {
 				if o == reducer.Fail {
 					o = reducer.Ignore
 				}
@@ -196,7 +200,7 @@ func TestBreakerDefects(t *testing.T) {
 		},
 		"never gives back a place without a vote": func(b *breakers) {
 			done := b.done
-			b.done = func(p sluice.Pass, o reducer.Outcome) {
+			b.done = func(p *sluice.Pass, o reducer.Outcome) {
 				if o != reducer.Ignore && o != reducer.Throttle && o != reducer.Cancelled {
 					done(p, o)
 				}
@@ -204,7 +208,7 @@ func TestBreakerDefects(t *testing.T) {
 		},
 		"admits while it is open": func(b *breakers) {
 			acquire := b.acquire
-			b.acquire = func() (sluice.Pass, error) {
+			b.acquire = func() (*sluice.Pass, error) {
 				p, err := acquire()
 				var refused *sluice.RejectedError
 				if errors.As(err, &refused) && refused.Reason == reducer.ReasonOpen && refused.RetryAfter == unit {
@@ -223,7 +227,7 @@ func TestBreakerDefects(t *testing.T) {
 		},
 		"counts a vote when it has time": func(b *breakers) {
 			done := b.done
-			b.done = func(p sluice.Pass, o reducer.Outcome) { go done(p, o) }
+			b.done = func(p *sluice.Pass, o reducer.Outcome) { go done(p, o) }
 		},
 		"counts a success as a failure": func(b *breakers) {
 			do := b.do

@@ -97,8 +97,8 @@ func G15Metrics(m machine, h history) error {
 	m.counts(p, metrics.Observe)
 	mode := breaker.Closed.String()
 	p.Listen(func(e sluice.Event) {
-		if e.Change != "" {
-			mode = e.Change
+		if e.Kind == decision.Change {
+			mode = e.Mode.String()
 		}
 	})
 	var b books

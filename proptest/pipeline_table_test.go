@@ -27,7 +27,7 @@ var pipelineLines = []property{
 	{"G15", "what Metrics counts is what the callers saw, and a breaker's last change is its state", G15Metrics, []machine{observed},
 		machine{name: "Metrics that do not hear who is refused", counts: func(p *sluice.Pipeline, observe func(sluice.Event)) {
 			p.Listen(func(e sluice.Event) {
-				if e.Kind != decision.Reject || e.Change != "" {
+				if e.Kind != decision.Reject {
 					observe(e)
 				}
 			})

@@ -131,6 +131,13 @@ func (c *call) failed(ctx context.Context, err error) error {
 		e.outcome = reducer.Ignore
 		return e
 	}
+	var inner *sluice.RejectedError
+	if errors.As(err, &inner) {
+		// Of a policy below this round tripper.
+		e.outcome = inner.Outcome()
+		e.after, e.told = inner.Delay()
+		return c.kept(e)
+	}
 	e.outcome = outcomeOfError(c.t.outcomesOf(c.guard.pipeline), err)
 	return c.kept(e)
 }

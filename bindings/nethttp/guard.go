@@ -27,12 +27,7 @@ type view struct {
 	policy []string // the RateLimit-Policy header; whoever adds to it copies it
 }
 
-func newGuard(p *sluice.Pipeline) *guard {
-	if p == nil {
-		return nil
-	}
-	return &guard{pipeline: p}
-}
+func newGuard(p *sluice.Pipeline) *guard { return &guard{pipeline: p} }
 
 func (g *guard) view() *view {
 	plan := g.pipeline.Plan()
@@ -45,6 +40,9 @@ func (g *guard) view() *view {
 }
 
 func newView(plan *pipeline.Plan) *view {
+	if plan == nil {
+		return &view{} // of a pipeline that refuses every request
+	}
 	v := &view{plan: plan, retry: plan.RetryIndex() >= 0}
 	v.limits = limitViews(plan)
 	v.policy = slices.Clip([]string{policyHeader(v.limits)})
@@ -56,6 +54,9 @@ func newView(plan *pipeline.Plan) *view {
 
 // kind returns the mechanism of a step.
 func (v *view) kind(step string) pipeline.Kind {
+	if v.plan == nil {
+		return 0
+	}
 	for i := range v.plan.Len() {
 		if v.plan.StepName(i) == step {
 			return v.plan.Step(i).Kind()
@@ -163,9 +164,14 @@ type (
 )
 
 // WithPolicy makes a Transport guard the requests of this context with p in
-// place of its own policy; nil lets them pass untouched.
+// place of its own policy.
 func WithPolicy(ctx context.Context, p *sluice.Pipeline) context.Context {
 	return context.WithValue(ctx, policyKey{}, newGuard(p))
+}
+
+// WithoutPolicy makes a Transport let the requests of this context pass untouched.
+func WithoutPolicy(ctx context.Context) context.Context {
+	return context.WithValue(ctx, policyKey{}, (*guard)(nil))
 }
 
 // WithInbound makes a Transport choose the route of the requests of this

@@ -51,6 +51,9 @@ func newHandler(next http.Handler, from *source, options []Option) *Handler {
 	h := &Handler{settings: newSettings(true, options), next: next, source: from}
 	if h.logger != nil {
 		for _, g := range h.source.guards() {
+			if err := g.pipeline.Err(); err != nil {
+				h.logger.Error("every request is refused", "error", err)
+			}
 			if v := g.view(); v.retry {
 				h.logger.Warn("a retry step has no effect in a handler, which runs once a request",
 					"policy", g.pipeline.Name(), "step", v.plan.StepName(v.plan.RetryIndex()))

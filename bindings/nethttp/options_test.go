@@ -46,7 +46,7 @@ func TestPolicyOfTheContext(t *testing.T) {
 	text(t, resp)
 	_, err = tr.RoundTrip(get(t, target).WithContext(ctx))
 	assert.ErrorIs(t, err, sluice.ErrRejected)
-	resp, err = tr.RoundTrip(get(t, target).WithContext(nethttp.WithPolicy(ctx, nil)))
+	resp, err = tr.RoundTrip(get(t, target).WithContext(nethttp.WithoutPolicy(ctx)))
 	require.NoError(t, err)
 	text(t, resp)
 	_, ok := nethttp.Info(resp)

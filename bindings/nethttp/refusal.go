@@ -26,7 +26,7 @@ type problem struct {
 	Detail   string   `json:"detail,omitempty"`
 	Violated []string `json:"violated-policies,omitempty"`
 	Reason   string   `json:"reason"`
-	Step     string   `json:"step"`
+	Step     string   `json:"step,omitempty"`
 }
 
 // answer is what a refused caller gets.
@@ -36,8 +36,9 @@ type answer struct {
 	body   []byte
 }
 
-// refusal returns the answer to a refusal or a timeout by the policy, and false
-// for any other error. late is the status of a timeout.
+// refusal returns the answer to a refusal or a timeout by the policy or to a
+// policy that is missing, and false for any other error. late is the status of a
+// timeout.
 //
 // What a limit refuses, for whatever reason, is 429: the caller is over its
 // quota (RFC 6585 section 4). All else is 503: the others used the capacity up,
@@ -45,6 +46,7 @@ type answer struct {
 func (s *settings) refusal(g *guard, q sluice.Request, err error, late int) (answer, bool) {
 	var rejected *sluice.RejectedError
 	var timeout *sluice.TimeoutError
+	var unknown *sluice.UnknownPolicyError
 	a := answer{header: http.Header{}}
 	p := problem{Type: "about:blank"}
 	switch {
@@ -66,6 +68,10 @@ func (s *settings) refusal(g *guard, q sluice.Request, err error, late int) (ans
 		p.Detail = "The request took longer than it may."
 		a.status = late
 		p.Title = http.StatusText(late)
+	case errors.As(err, &unknown):
+		p.Reason, p.Detail = "policy", "The policy of this service is missing."
+		a.status = http.StatusInternalServerError
+		p.Title = http.StatusText(a.status)
 	default:
 		return a, false
 	}

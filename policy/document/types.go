@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/pipeline"
+	"strings"
 )
 
 // Limits of a document beside tree.MaxBytes and pipeline.MaxSteps.
@@ -133,6 +134,17 @@ func (d *Document) Lookup(name string) *Policy {
 		}
 	}
 	return nil
+}
+
+// Nearest returns the name of the policy that an unknown name was probably meant
+// for, empty when none is near.
+func (d *Document) Nearest(name string) string {
+	names := make([]string, len(d.Policies))
+	for i := range d.Policies {
+		names[i] = d.Policies[i].Name
+	}
+	list := strings.Join(names, " ")
+	return word(list, nearest(name, list))
 }
 
 // Match returns the first route that matches a request, nil when none does:

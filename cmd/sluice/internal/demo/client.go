@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/reducer"
@@ -100,8 +101,8 @@ func newGuarded(c *client, p *policy.Policy, seed uint64) (*guarded, error) {
 		return nil, err
 	}
 	pipeline.Listen(func(e sluice.Event) {
-		if e.Change != "" && !e.Shadow {
-			c.recorder.change(Change{At: time.Since(c.start), Breaker: e.Step + " " + e.Key, State: e.Change})
+		if e.Kind == decision.Change && !e.Shadow {
+			c.recorder.change(Change{At: time.Since(c.start), Breaker: e.Step + " " + e.Key, State: e.Mode.String()})
 		}
 	})
 	return &guarded{client: c, pipeline: pipeline}, nil

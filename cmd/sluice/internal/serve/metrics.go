@@ -121,8 +121,8 @@ func (m *meter) listen() {
 
 // observe counts an event.
 func (m *meter) observe(e sluice.Event) {
-	if e.Change != "" {
-		m.changes.WithLabelValues(e.Policy, e.Step, e.Change).Inc()
+	if e.Kind == decision.Change {
+		m.changes.WithLabelValues(e.Policy, e.Step, e.Mode.String()).Inc()
 		return
 	}
 	m.counters.get(counted{e.Policy, e.Step, e.Kind, e.Reason, e.Shadow}, m.counter).Inc()

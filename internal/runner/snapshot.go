@@ -1,4 +1,4 @@
-package sluice
+package runner
 
 import (
 	"encoding/binary"
@@ -18,30 +18,27 @@ const snapshotVersion = 1
 // ErrSnapshot is wrapped by every error of Restore.
 var ErrSnapshot = errors.New("sluice: not a snapshot")
 
-// Snapshot returns the state of the steps: limiters, breakers and budgets with
-// their keys. Who holds a place or waits belongs to this process and is not in
-// it. Another process restores it under the same policy or a similar one; the
-// time between the two counts as passed up to the wall clock's precision.
+// Snapshot returns the state of the steps.
 func (p *Pipeline) Snapshot() []byte {
 	l := p.layout.Load()
 	dst := []byte{snapshotVersion}
-	dst = binary.LittleEndian.AppendUint64(dst, uint64(p.now()))
+	dst = binary.LittleEndian.AppendUint64(dst, uint64(p.Now()))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(time.Now().UnixNano()))
 	for _, c := range l.steps {
 		if c == nil || c.kind == pipeline.Bulkhead {
 			continue
 		}
 		c.mu.Lock()
-		boxes := append([]*box(nil), c.list...)
+		cells := append([]*LockedCell(nil), c.list...)
 		c.mu.Unlock()
 		if c.one != nil {
-			boxes = append(boxes, c.one)
+			cells = append(cells, c.one)
 		}
-		for _, b := range boxes {
+		for _, b := range cells {
 			dst = appendText(dst, c.name)
 			dst = appendText(dst, b.key)
 			b.mu.Lock()
-			state := b.cell.AppendState(nil)
+			state := b.Cell.AppendState(nil)
 			b.mu.Unlock()
 			dst = appendText(dst, string(state))
 		}
@@ -65,16 +62,13 @@ func cutText(src []byte) (text string, rest []byte, ok bool) {
 
 // saved is a cell of a snapshot, on its way to its place.
 type saved struct {
-	cells *cells
+	cells *StepCells
 	key   string
 	cell  cell.Cell
 }
 
-// Restore puts the states of a snapshot in place. Left out are steps that the
-// policy does not have or has with another mechanism or algorithm, and keys
-// beyond the maximum. It is for the start of a process: who waits at a step is
-// told to try again, and what calls under way have taken from it is forgotten.
-// An error changes nothing.
+// Restore replaces the states of the cells by those of a snapshot, or changes
+// nothing.
 func (p *Pipeline) Restore(src []byte) error {
 	end := len(src) - crc32.Size
 	if end < 17 || src[0] != snapshotVersion || crc32.ChecksumIEEE(src[:end]) != binary.LittleEndian.Uint32(src[end:]) {
@@ -82,7 +76,7 @@ func (p *Pipeline) Restore(src []byte) error {
 	}
 	p.change.Lock() // so that makers and cells stay as they are
 	defer p.change.Unlock()
-	now := p.now()
+	now := p.Now()
 	taken := clock.Mark(binary.LittleEndian.Uint64(src[1:]))
 	wall := time.Unix(0, int64(binary.LittleEndian.Uint64(src[9:])))
 	shift := now.Sub(taken.Add(max(0, time.Since(wall))))
@@ -131,7 +125,7 @@ func revive(m cell.Maker, state []byte, shift time.Duration, now clock.Mark) cel
 func (s saved) put(now clock.Mark) {
 	b := s.cells.one
 	if b == nil {
-		b = s.cells.at(s.key, now)
+		b = s.cells.At(s.key, now)
 		defer b.refs.Add(-1)
 		if b.shared {
 			return
@@ -139,8 +133,8 @@ func (s saved) put(now clock.Mark) {
 	}
 	b.mu.Lock()
 	for _, w := range b.waiters {
-		b.out = append(b.out, reducer.Effect{Kind: reducer.Drop, Reason: reducer.ReasonFull, Caller: w.caller})
+		b.Out = append(b.Out, reducer.Effect{Kind: reducer.Drop, Reason: reducer.ReasonFull, Caller: w.caller})
 	}
-	b.cell = s.cell
-	b.settle(now)
+	b.Cell = s.cell
+	b.Settle(now)
 }

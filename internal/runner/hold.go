@@ -1,8 +1,7 @@
-package sluice
+package runner
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"time"
 
@@ -15,9 +14,9 @@ import (
 // nothing. The deadlines of the policy no longer cut what is held. It is for
 // answers that are still read when the function has returned, and works where
 // Request.Holdable is set; elsewhere release does nothing. When another attempt
-// follows, or the function panics, the runner lets go itself.
+// follows, or the function panics, the runner releases automatically.
 func Hold(ctx context.Context) (release func()) {
-	s, _ := ctx.Value(sessionKey{}).(*session)
+	s, _ := ctx.Value(heldContextKey{}).(*heldContext)
 	if s == nil {
 		return func() {}
 	}
@@ -27,15 +26,16 @@ func Hold(ctx context.Context) (release func()) {
 	return s.release
 }
 
-type sessionKey struct{}
+type heldContextKey struct{}
 
-// session is the context of an attempt that may be held. It is cancelled at the
-// deadline with a TimeoutError as its cause, and when it is let go.
-type session struct {
+// heldContext is the context of an attempt that may be held. It is cancelled at the
+// deadline with a TimeoutError as its cause, and when it is released.
+type heldContext struct {
 	context.Context // of its own cancellation
 	cancel          context.CancelCauseFunc
 	timer           *time.Timer // of the deadline, nil for none
 	deadline        time.Time
+	timeout         error // the cause at the deadline
 
 	mu     sync.Mutex
 	places []kept
@@ -46,23 +46,24 @@ type session struct {
 
 // kept is the permit of a bulkhead.
 type kept struct {
-	box    *box
+	cell   *LockedCell
 	action reducer.Action
 }
 
-func newSession(parent context.Context, cut clock.Mark, now clock.Mark, cause error) *session {
-	s := &session{}
+func newHeldContext(parent context.Context, cut clock.Mark, now clock.Mark, end *end) *heldContext {
+	s := &heldContext{}
 	s.Context, s.cancel = context.WithCancelCause(parent)
 	if cut != clock.Never {
 		after := cut.Sub(now)
 		s.deadline = time.Now().Add(after)
-		s.timer = time.AfterFunc(after, func() { s.cancel(cause) })
+		s.timeout = end.cause
+		s.timer = time.AfterFunc(after, func() { s.cancel(end.cause) })
 	}
 	return s
 }
 
 // Deadline implements context.Context.
-func (s *session) Deadline() (time.Time, bool) {
+func (s *heldContext) Deadline() (time.Time, bool) {
 	at, ok := s.Context.Deadline()
 	if s.timer != nil && (!ok || s.deadline.Before(at)) {
 		return s.deadline, true
@@ -71,25 +72,24 @@ func (s *session) Deadline() (time.Time, bool) {
 }
 
 // Err implements context.Context.
-func (s *session) Err() error {
+func (s *heldContext) Err() error {
 	err := s.Context.Err()
-	var cut *TimeoutError
-	if err != nil && errors.As(context.Cause(s.Context), &cut) {
+	if err != nil && s.timeout != nil && context.Cause(s.Context) == s.timeout {
 		return context.DeadlineExceeded
 	}
 	return err
 }
 
 // Value implements context.Context. Children attach to the real context.
-func (s *session) Value(key any) any {
-	if _, ok := key.(sessionKey); ok {
+func (s *heldContext) Value(key any) any {
+	if _, ok := key.(heldContextKey); ok {
 		return s
 	}
 	return s.Context.Value(key)
 }
 
 // end says that the function has returned, and reports whether it is held.
-func (s *session) end() bool {
+func (s *heldContext) end() bool {
 	if s.timer != nil {
 		s.timer.Stop()
 	}
@@ -103,8 +103,8 @@ func (s *session) end() bool {
 	return held
 }
 
-// keep takes over a place, or gives it back when all was let go already.
-func (s *session) keep(k kept, now clock.Mark) {
+// keep takes over a place, or returns it where all was released already.
+func (s *heldContext) keep(k kept, now clock.Mark) {
 	s.mu.Lock()
 	freed := s.freed
 	if !freed {
@@ -112,18 +112,18 @@ func (s *session) keep(k kept, now clock.Mark) {
 	}
 	s.mu.Unlock()
 	if freed {
-		k.box.step(k.action, now)
+		k.cell.Step(k.action, now)
 	}
 }
 
-// release lets go.
-func (s *session) release() {
+// release releases everything.
+func (s *heldContext) release() {
 	s.mu.Lock()
 	places, over := s.places, s.over
 	s.places, s.freed = nil, true
 	s.mu.Unlock()
 	for _, k := range places {
-		k.box.step(k.action, k.box.now())
+		k.cell.Step(k.action, k.cell.now())
 	}
 	if over {
 		s.cancel(nil)

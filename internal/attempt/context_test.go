@@ -1,48 +1,57 @@
-package sluice_test
+package attempt
 
 import (
 	"context"
 	"errors"
 	"runtime"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/clock"
 )
 
 type key struct{}
 
-// attempted runs f as an attempt under a timeout of 2 s and returns its context.
-func attempted(t *testing.T, parent context.Context, f func(ctx context.Context)) context.Context {
+var (
+	errBoom = errors.New("boom")
+	errCut  = errors.New("cut")
+)
+
+// attempted runs f as an attempt of 2 s and returns its context.
+func attempted(parent context.Context, f func(ctx context.Context)) context.Context {
+	return attemptedFor(parent, 2*time.Second, f)
+}
+
+func attemptedFor(parent context.Context, d time.Duration, f func(ctx context.Context)) context.Context {
+	c := New(parent, Now().Add(d), DeadlineWith(errCut))
+	defer c.End()
+	f(c)
+	return c
+}
+
+// inVirtualTime runs a test in a bubble of synctest.
+func inVirtualTime(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
-	var own context.Context
-	_, _ = sluice.Do(parent, guarded(t, []string{"timeout: 2s"}), func(ctx context.Context) (int, error) {
-		own = ctx
-		f(ctx)
-		return 1, nil
-	})
-	require.NotNil(t, own)
-	return own
+	synctest.Test(t, f)
 }
 
-func TestAttemptIsSmall(t *testing.T) {
-	assert.EqualValues(t, 32, sluice.AttemptSize)
+func TestSize(t *testing.T) {
+	assert.EqualValues(t, 32, unsafe.Sizeof(Context{}))
 }
 
-func TestAttemptKnowsItsDeadline(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+func TestDeadline(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T) {
 		later, cancel := context.WithTimeout(t.Context(), time.Minute)
 		defer cancel()
 		sooner, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		for parent, want := range map[context.Context]time.Duration{t.Context(): 2 * time.Second, later: 2 * time.Second, sooner: time.Second} {
 			began := time.Now()
-			attempted(t, parent, func(ctx context.Context) {
+			attempted(parent, func(ctx context.Context) {
 				at, ok := ctx.Deadline()
 				require.True(t, ok)
 				assert.Equal(t, want, at.Sub(began))
@@ -52,9 +61,9 @@ func TestAttemptKnowsItsDeadline(t *testing.T) {
 	})
 }
 
-func TestAttemptErrsAtItsDeadlineWithoutATimer(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		ctx := attempted(t, t.Context(), func(ctx context.Context) {
+func TestDeadlineWithoutATimer(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T) {
+		ctx := attempted(t.Context(), func(ctx context.Context) {
 			require.NoError(t, ctx.Err())
 			time.Sleep(2*time.Second - 1)
 			require.NoError(t, ctx.Err())
@@ -67,33 +76,33 @@ func TestAttemptErrsAtItsDeadlineWithoutATimer(t *testing.T) {
 	})
 }
 
-func TestAttemptIsCancelledAtItsEnd(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		ctx := attempted(t, t.Context(), func(context.Context) {})
+func TestEndCancels(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T) {
+		ctx := attempted(t.Context(), func(context.Context) {})
 		assert.Equal(t, context.Canceled, ctx.Err())
 		<-ctx.Done()
 		assert.Equal(t, context.Canceled, ctx.Err())
 		assert.Equal(t, context.Canceled, context.Cause(ctx))
 
 		var done <-chan struct{}
-		ctx = attempted(t, t.Context(), func(ctx context.Context) { done = ctx.Done() })
+		ctx = attempted(t.Context(), func(ctx context.Context) { done = ctx.Done() })
 		<-done
 		assert.Equal(t, context.Canceled, ctx.Err())
 		time.Sleep(time.Minute)
 		assert.Equal(t, context.Canceled, ctx.Err(), "the deadline comes too late")
 
 		// Done for the first time at an end that has passed the deadline.
-		ctx = attempted(t, t.Context(), func(ctx context.Context) { time.Sleep(time.Minute) })
+		ctx = attempted(t.Context(), func(ctx context.Context) { time.Sleep(time.Minute) })
 		assert.Equal(t, context.Canceled, ctx.Err())
 		<-ctx.Done()
 		assert.Equal(t, context.Canceled, ctx.Err())
 	})
 }
 
-func TestAttemptFollowsItsParent(t *testing.T) {
-	bubble(t, func(t *testing.T) {
+func TestEndOfTheParent(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T) {
 		parent, cancel := context.WithCancel(context.WithValue(t.Context(), key{}, "value"))
-		attempted(t, parent, func(ctx context.Context) {
+		attempted(parent, func(ctx context.Context) {
 			assert.Equal(t, "value", ctx.Value(key{}))
 			assert.Nil(t, ctx.Value("another"))
 			done := ctx.Done()
@@ -102,11 +111,9 @@ func TestAttemptFollowsItsParent(t *testing.T) {
 			<-done
 			assert.Equal(t, context.Canceled, ctx.Err())
 		})
-		_, err := sluice.Do(parent, guarded(t, []string{"timeout: 2s"}), ok)
-		assert.Equal(t, context.Canceled, err)
 
 		parent, cancel = context.WithCancel(t.Context())
-		ctx := attempted(t, parent, func(ctx context.Context) {
+		ctx := attempted(parent, func(ctx context.Context) {
 			cancel()
 			assert.Equal(t, context.Canceled, ctx.Err())
 		})
@@ -114,7 +121,7 @@ func TestAttemptFollowsItsParent(t *testing.T) {
 
 		parent, cancel = context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
-		attempted(t, parent, func(ctx context.Context) {
+		attempted(parent, func(ctx context.Context) {
 			time.Sleep(time.Second)
 			synctest.Wait()
 			assert.Equal(t, context.DeadlineExceeded, ctx.Err())
@@ -123,9 +130,9 @@ func TestAttemptFollowsItsParent(t *testing.T) {
 	})
 }
 
-func TestAttemptsChildrenNeedNoGoroutine(t *testing.T) {
+func TestChildrenNeedNoGoroutine(t *testing.T) {
 	var children []context.Context
-	attempted(t, t.Context(), func(ctx context.Context) {
+	attempted(t.Context(), func(ctx context.Context) {
 		before := runtime.NumGoroutine()
 		for range 100 {
 			child, cancel := context.WithCancel(ctx)
@@ -144,9 +151,9 @@ func TestAttemptsChildrenNeedNoGoroutine(t *testing.T) {
 	}
 }
 
-func TestAttemptsDoneFromManyGoroutines(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		attempted(t, t.Context(), func(ctx context.Context) {
+func TestDoneFromManyGoroutines(t *testing.T) {
+	inVirtualTime(t, func(t *testing.T) {
+		attempted(t.Context(), func(ctx context.Context) {
 			for range 20 {
 				go func() {
 					<-ctx.Done()
@@ -161,18 +168,18 @@ func TestAttemptsDoneFromManyGoroutines(t *testing.T) {
 // underBoth runs a test in virtual time for attempts of a parent that may end
 // before them, and of one that never ends.
 func underBoth(t *testing.T, f func(t *testing.T, parent context.Context)) {
-	bubble(t, func(t *testing.T) { f(t, t.Context()) })
-	bubble(t, func(t *testing.T) { f(t, context.Background()) })
+	inVirtualTime(t, func(t *testing.T) { f(t, t.Context()) })
+	inVirtualTime(t, func(t *testing.T) { f(t, context.Background()) })
 }
 
-func TestAttemptsChildren(t *testing.T) {
-	underBoth(t, attemptsChildren)
+func TestChildren(t *testing.T) {
+	underBoth(t, children)
 }
 
-func attemptsChildren(t *testing.T, parent context.Context) {
+func children(t *testing.T, parent context.Context) {
 	var left, late context.Context
 	ran := make(chan string, 9)
-	ctx := attempted(t, parent, func(ctx context.Context) {
+	ctx := attempted(parent, func(ctx context.Context) {
 		stop := context.AfterFunc(ctx, func() { ran <- "stopped" })
 		assert.True(t, stop())
 		assert.False(t, stop())
@@ -208,9 +215,9 @@ func (o odd) Err() error {
 	return nil
 }
 
-func TestAttemptOfAnOddParent(t *testing.T) {
+func TestParentWithAnErrorOfItsOwn(t *testing.T) {
 	parent, cancel := context.WithCancelCause(t.Context())
-	attempted(t, odd{parent}, func(ctx context.Context) {
+	attempted(odd{parent}, func(ctx context.Context) {
 		cancel(errBoom)
 		require.ErrorIs(t, ctx.Err(), errOdd)
 		<-ctx.Done()
@@ -230,19 +237,19 @@ func (h hooked) Value(key any) any {
 	return h.Context.Value(key)
 }
 
-// TestChildMadeWhenTheAttemptEnds has package context look whether the attempt
+// TestChildMadeDuringTheEnd has package context look whether the attempt
 // has ended, and the attempt end before the child attaches to it.
-func TestChildMadeWhenTheAttemptEnds(t *testing.T) {
+func TestChildMadeDuringTheEnd(t *testing.T) {
 	underBoth(t, func(t *testing.T, parent context.Context) {
-		armed := false
+		var armed atomic.Bool
 		parent = hooked{parent, func() {
-			if armed {
+			if armed.CompareAndSwap(true, false) {
 				time.Sleep(time.Minute)
 			}
 		}}
-		attempted(t, parent, func(ctx context.Context) {
+		attempted(parent, func(ctx context.Context) {
 			ctx.Done()
-			armed = true
+			armed.Store(true)
 			child, cancel := context.WithCancel(ctx)
 			defer cancel()
 			<-child.Done()
@@ -252,24 +259,27 @@ func TestChildMadeWhenTheAttemptEnds(t *testing.T) {
 }
 
 func TestChildrenBelowAValue(t *testing.T) {
-	var children []context.Context
-	attempted(t, t.Context(), func(ctx context.Context) {
-		before := runtime.NumGoroutine()
-		for range 100 {
-			child, cancel := context.WithCancel(context.WithValue(ctx, key{}, "value"))
-			defer cancel()
-			children = append(children, child)
+	underBoth(t, func(t *testing.T, parent context.Context) {
+		var children []context.Context
+		attempted(parent, func(ctx context.Context) {
+			for range 10 {
+				child, cancel := context.WithCancel(context.WithValue(ctx, key{}, "value"))
+				defer cancel()
+				children = append(children, child)
+			}
+			time.Sleep(time.Minute)
+		})
+		for _, child := range children {
+			<-child.Done()
+			assert.Equal(t, context.DeadlineExceeded, child.Err())
+			assert.Equal(t, errCut, context.Cause(child))
 		}
-		assert.LessOrEqual(t, runtime.NumGoroutine(), before)
 	})
-	for _, child := range children {
-		assert.Equal(t, context.Canceled, child.Err(), "at once")
-	}
 }
 
 func TestDoneAfterTheDeadline(t *testing.T) {
 	underBoth(t, func(t *testing.T, parent context.Context) {
-		attempted(t, parent, func(ctx context.Context) {
+		attempted(parent, func(ctx context.Context) {
 			time.Sleep(time.Minute)
 			child, cancel := context.WithCancel(ctx)
 			defer cancel()
@@ -281,101 +291,82 @@ func TestDoneAfterTheDeadline(t *testing.T) {
 
 func TestParentsEndIsSeenAtOnce(t *testing.T) {
 	parent, cancel := context.WithCancelCause(t.Context())
-	attempted(t, parent, func(ctx context.Context) {
+	attempted(parent, func(ctx context.Context) {
 		child, stop := context.WithCancel(ctx)
 		defer stop()
+		done := ctx.Done()
 		cancel(errBoom)
-		assert.Equal(t, context.Canceled, child.Err())
+		assert.Equal(t, context.Canceled, ctx.Err())
 		assert.Equal(t, errBoom, context.Cause(ctx))
+		<-done
+		<-child.Done()
+		assert.Equal(t, context.Canceled, child.Err())
+		assert.Equal(t, errBoom, context.Cause(child))
 	})
 }
 
 func TestCauseStays(t *testing.T) {
 	for _, asked := range []bool{false, true} {
-		bubble(t, func(t *testing.T) {
+		inVirtualTime(t, func(t *testing.T) {
 			parent, cancel := context.WithCancelCause(t.Context())
-			attempted(t, parent, func(ctx context.Context) {
+			attempted(parent, func(ctx context.Context) {
 				if asked {
 					ctx.Done()
 				}
 				time.Sleep(time.Minute)
-				assert.Equal(t, context.DeadlineExceeded, context.Cause(ctx))
+				assert.Equal(t, errCut, context.Cause(ctx))
 				cancel(errBoom)
 				synctest.Wait()
-				assert.Equal(t, context.DeadlineExceeded, context.Cause(ctx))
+				assert.Equal(t, errCut, context.Cause(ctx))
 			})
 		})
 	}
 }
 
-// TestAlarmsAreUsedAgain has attempts inside and outside of bubbles ask for
+// TestTimersAreUsedAgain has attempts inside and outside of bubbles ask for
 // Done: a timer of a bubble must not be used outside it.
-func TestAlarmsAreUsedAgain(t *testing.T) {
-	p := guarded(t, []string{"timeout: 2s"})
-	asks := func(ctx context.Context) (int, error) { ctx.Done(); return 1, nil }
+func TestTimersAreUsedAgain(t *testing.T) {
+	asks := func(ctx context.Context) { ctx.Done() }
 	for range 3 {
 		for range 5 {
-			_, err := sluice.Do(context.Background(), p, asks)
-			require.NoError(t, err)
+			attempted(context.Background(), asks)
 		}
-		bubble(t, func(t *testing.T) {
-			_, err := sluice.Do(context.Background(), p, asks)
-			require.NoError(t, err)
-			_, err = sluice.Do(context.Background(), p, takes(time.Minute))
-			require.ErrorIs(t, err, context.DeadlineExceeded)
+		inVirtualTime(t, func(t *testing.T) {
+			attempted(context.Background(), asks)
+			attempted(context.Background(), func(ctx context.Context) {
+				<-ctx.Done()
+				assert.Equal(t, context.DeadlineExceeded, ctx.Err())
+				assert.Equal(t, errCut, context.Cause(ctx))
+			})
 			time.Sleep(40 * 365 * 24 * time.Hour) // beyond the time outside
-			_, err = sluice.Do(context.Background(), p, asks)
-			require.NoError(t, err)
+			attempted(context.Background(), asks)
 		})
 	}
 }
 
-// TestAlarmsGoFromAttemptToAttempt has attempts of different lengths follow each
-// other, so that the timer of an alarm runs out before, at and long after the
-// deadline of the present one. It is the one test here that waits for the real
-// clock, some milliseconds: in a bubble no alarm is used again.
-func TestAlarmsGoFromAttemptToAttempt(t *testing.T) {
-	asks := func(ctx context.Context) (int, error) { ctx.Done(); return 1, nil }
-	waits := func(ctx context.Context) (int, error) {
-		<-ctx.Done()
-		at, _ := ctx.Deadline()
-		assert.False(t, time.Now().Before(at), "ended early")
-		assert.Equal(t, context.DeadlineExceeded, ctx.Err())
-		return 1, nil
-	}
-	long, short, shorter := guarded(t, []string{"timeout: 1h"}), guarded(t, []string{"timeout: 2ms"}), guarded(t, []string{"timeout: 1ms"})
-	for range 3 {
-		for _, p := range []*sluice.Pipeline{long, shorter} {
-			_, err := sluice.Do(context.Background(), p, asks)
-			require.NoError(t, err)
-			_, err = sluice.Do(context.Background(), short, waits)
-			require.NoError(t, err, "the value of a late success is returned")
-		}
-	}
+// TestTimerOfAnEarlierDeadline has a timer fire that was set for the context
+// before, with an earlier deadline.
+func TestTimerOfAnEarlierDeadline(t *testing.T) {
+	ctx := attempted(context.Background(), func(ctx context.Context) { ctx.Done() }).(*Context)
+	next := New(context.Background(), Now().Add(time.Hour), DeadlineWith(errCut))
+	defer next.End()
+	next.Done()
+	timer := next.load().timer
+	timer.fire()
+	require.NoError(t, next.Err(), "ended early")
+	assert.EqualValues(t, next.deadline, timer.at.Load(), "set for the rest")
+	assert.Equal(t, context.Canceled, ctx.Err())
 }
 
-func TestAttemptWithAClockOfItsOwn(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		source := clock.NewMonotonic()
-		time.Sleep(time.Hour)
-		p := guarded(t, []string{"timeout: 2s"}, sluice.WithClock(source))
-		began := time.Now()
-		_, err := sluice.Do(t.Context(), p, func(ctx context.Context) (int, error) {
-			at, ok := ctx.Deadline()
-			require.True(t, ok)
-			assert.Equal(t, 2*time.Second, at.Sub(began))
-			<-ctx.Done()
-			assert.Equal(t, 2*time.Second, time.Since(began))
-			return 0, ctx.Err()
-		})
-		require.ErrorIs(t, err, context.DeadlineExceeded)
+// TestParentThatEndedFirst has a context end for a reason of its own after its
+// parent closed the channel of Done.
+func TestParentThatEndedFirst(t *testing.T) {
+	parent, cancel := context.WithCancelCause(context.Background())
+	ctx := attempted(parent, func(ctx context.Context) {
+		done := ctx.Done()
+		cancel(errBoom)
+		<-done
 	})
-}
-
-func TestNothingToCutNeedsNoContext(t *testing.T) {
-	_, err := sluice.Do(t.Context(), guarded(t, []string{"limit: 1/s"}), func(ctx context.Context) (int, error) {
-		assert.Equal(t, t.Context(), ctx)
-		return 0, nil
-	})
-	require.NoError(t, err)
+	assert.Equal(t, context.Canceled, ctx.Err())
+	assert.Equal(t, errBoom, context.Cause(ctx))
 }

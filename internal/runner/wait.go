@@ -1,4 +1,4 @@
-package sluice
+package runner
 
 import (
 	"context"
@@ -11,28 +11,28 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// shadowed tells of a step that would have refused the call or made it wait.
-func (r *run) shadowed(i int, answer reducer.Answer, w *waiter) {
+// emitShadow emits that a step in shadow would have refused the call or made it wait.
+func (r *run) emitShadow(i int, answer reducer.Answer, w *Waiter) {
 	name := r.layout.plan.StepName(i)
 	if w == nil {
-		r.tell(Event{Kind: decision.Reject, Step: name, Reason: answer.Reason, RetryAfter: r.retryAfter(answer.Mark), Shadow: true})
+		r.emit(Event{Kind: decision.Reject, Step: name, Reason: answer.Reason, RetryAfter: r.retryAfter(answer.Mark), Shadow: true})
 		return
 	}
 	r.phantom = append(r.phantom, phantom{w, i})
 	r.layout.plan.WaitUntil(&r.call, pipeline.Wait{Step: uint8(i)}, clock.Never)
-	r.tell(Event{Kind: decision.Wait, Step: name, Attempt: r.call.Retry.Attempt + 1, Shadow: true})
+	r.emit(Event{Kind: decision.Wait, Step: name, Attempt: r.call.Retry.Attempt + 1, Shadow: true})
 }
 
-func (r *run) parked(i int, answer reducer.Answer) {
-	if r.p.heard() {
-		r.tell(Event{Kind: decision.Wait, Step: r.layout.plan.StepName(i), Attempt: r.call.Retry.Attempt + 1, Wait: answer.WaitEnds().Sub(r.now)})
+func (r *run) emitWait(i int, answer reducer.Answer) {
+	if r.p.hasListeners() {
+		r.emit(Event{Kind: decision.Wait, Step: r.layout.plan.StepName(i), Attempt: r.call.Retry.Attempt + 1, Wait: answer.WaitEnds().Sub(r.now)})
 	}
 }
 
 // await waits for the turn at a step. The wait ends with the caller's context
 // and with the timeouts above it: at one mark ends come before what begins, and
 // nothing begins after the end.
-func (r *run) await(i int, w *waiter) pipeline.Effect {
+func (r *run) await(i int, w *Waiter) pipeline.Effect {
 	at := r.layout.plan.CutAt(&r.call, 0)
 	var due <-chan time.Time
 	if at != clock.Never {
@@ -42,13 +42,13 @@ func (r *run) await(i int, w *waiter) pipeline.Effect {
 	}
 	ready, cut := false, false
 	select {
-	case <-w.ready:
+	case <-w.Ready:
 		ready = true
 	case <-r.ctx.Done():
 	case <-due:
 		cut = true
 	}
-	woke := r.until(r.p.now())
+	woke := r.until(r.p.Now())
 	if cut {
 		woke = max(woke, at)
 	}
@@ -57,14 +57,14 @@ func (r *run) await(i int, w *waiter) pipeline.Effect {
 	if ready && !cut && r.ctx.Err() == nil {
 		return r.woken(i, w)
 	}
-	if !w.leave(r.now) && (w.effect.Kind == reducer.Grant || !cut) {
+	if !w.Leave(r.now) && (w.Effect.Kind == reducer.Grant || !cut) {
 		// The turn came first: take it, and give it back in the right order.
 		if late := r.woken(i, w); late.Do == pipeline.GiveUp {
 			return late
 		}
 	}
 	if cut {
-		r.last, r.void = r.timeout(effect, r.last), true
+		r.last, r.discardValue = r.timeout(effect, r.last), true
 		return effect
 	}
 	return r.giveUp()
@@ -72,26 +72,26 @@ func (r *run) await(i int, w *waiter) pipeline.Effect {
 
 // giveUp ends a call whose caller gave up while no attempt was running.
 func (r *run) giveUp() pipeline.Effect {
-	r.gaveUp, r.void = true, true
+	r.gaveUp, r.discardValue = true, true
 	return r.advance(pipeline.Event{Kind: pipeline.Abandoned})
 }
 
 // woken takes what the queue decided.
-func (r *run) woken(i int, w *waiter) pipeline.Effect {
-	if w.effect.Kind == reducer.Grant {
-		return r.advance(pipeline.Event{Kind: pipeline.Granted, Step: uint8(i), Answer: reducer.Admitted(w.effect.Permit)})
+func (r *run) woken(i int, w *Waiter) pipeline.Effect {
+	if w.Effect.Kind == reducer.Grant {
+		return r.advance(pipeline.Event{Kind: pipeline.Granted, Step: uint8(i), Answer: reducer.Admitted(w.Effect.Permit)})
 	}
-	return r.advance(pipeline.Event{Kind: pipeline.Dropped, Step: uint8(i), Answer: reducer.Answer{Reason: w.effect.Reason}})
+	return r.advance(pipeline.Event{Kind: pipeline.Dropped, Step: uint8(i), Answer: reducer.Answer{Reason: w.Effect.Reason}})
 }
 
 // sleep waits for the next attempt.
 func (r *run) sleep(e pipeline.Effect) pipeline.Effect {
-	r.tell(Event{Kind: decision.Retry, Attempt: r.call.Retry.Attempt, Reason: reducer.CauseOf(e.Outcome), Wait: e.At.Sub(r.now)})
+	r.emit(Event{Kind: decision.Retry, Attempt: r.call.Retry.Attempt, Reason: reducer.CauseOf(e.Outcome), Wait: e.At.Sub(r.now)})
 	r.abandon()
-	woke := r.p.now()
+	woke := r.p.Now()
 	if after := e.At.Sub(woke); after > 0 {
-		pause(r.ctx, after)
-		if woke = r.p.now(); r.ctx.Err() == nil {
+		Pause(r.ctx, after)
+		if woke = r.p.Now(); r.ctx.Err() == nil {
 			woke = max(woke, e.At)
 		}
 	}
@@ -100,7 +100,7 @@ func (r *run) sleep(e pipeline.Effect) pipeline.Effect {
 	case cut:
 		// It overslept: nothing starts after its deadline.
 		r.now = woke
-		r.last, r.void = r.timeout(effect, r.last), true
+		r.last, r.discardValue = r.timeout(effect, r.last), true
 		return effect
 	case r.ctx.Err() != nil:
 		r.now = woke
@@ -129,12 +129,25 @@ func (r *run) sync(to uint8) {
 			rest = append(rest, x)
 			continue
 		}
-		if !x.waiter.leave(r.now) {
+		if !x.waiter.Leave(r.now) {
 			effect := r.woken(x.step, x.waiter)
 			if effect.Do == pipeline.GiveUp {
-				r.tell(Event{Kind: decision.Expire, Step: r.layout.plan.StepName(x.step), Reason: effect.Reason, Shadow: true})
+				r.emit(Event{Kind: decision.Expire, Step: r.layout.plan.StepName(x.step), Reason: effect.Reason, Shadow: true})
 			}
 		}
 	}
 	r.phantom = rest
+}
+
+// Pause waits for as long as the context lets it.
+func Pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
 }

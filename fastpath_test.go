@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/decision"
 )
 
 // happy is a policy whose calls have a happy path, with every kind of cell. Its
@@ -41,7 +42,7 @@ func texts(t *testing.T, p *sluice.Pipeline, want ...string) {
 	assert.Equal(t, want, got)
 }
 
-func TestLaneIsLeftBy(t *testing.T) {
+func TestFastPathIsLeftBy(t *testing.T) {
 	const full = "free 5/5"
 	for name, c := range map[string]struct {
 		play func(t *testing.T, p *sluice.Pipeline)
@@ -119,7 +120,7 @@ func TestLaneIsLeftBy(t *testing.T) {
 // TestListenerPanicsAtASuccess has a breaker open at a success, and who hears of
 // it panic: the other breaker hears of a success all the same.
 func TestListenerPanicsAtASuccess(t *testing.T) {
-	for _, holdable := range []bool{true, false} { // by a run, by a lane
+	for _, holdable := range []bool{true, false} { // by a run, by a fast path
 		bubble(t, func(t *testing.T) {
 			p := guarded(t, []string{
 				"breaker: {name: outer, window: {calls: 10}, failure_rate: 50%, minimum: 4, open: 10s}",
@@ -127,7 +128,7 @@ func TestListenerPanicsAtASuccess(t *testing.T) {
 			})
 			require.NoError(t, do(p, ok))
 			stop := p.Listen(func(e sluice.Event) {
-				if e.Change != "" {
+				if e.Kind == decision.Change {
 					panic("listener")
 				}
 			})
@@ -146,7 +147,7 @@ type ticking struct{ at atomic.Int64 }
 func (c *ticking) Now() clock.Mark { return clock.Mark(c.at.Add(1)) }
 
 // TestTheEndIsOneMark has a call end just in time where somebody waits at one of
-// its steps, so that it leaves its lane half way out.
+// its steps, so that it leaves its fast path half way out.
 func TestTheEndIsOneMark(t *testing.T) {
 	source := &ticking{}
 	source.at.Store(int64(time.Second))

@@ -1,4 +1,4 @@
-package sluice
+package runner
 
 import (
 	"math/bits"
@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -35,7 +36,7 @@ func (r *run) do(e pipeline.Effect) (again bool, err error) {
 		case pipeline.GiveUp:
 			name := r.layout.plan.StepName(int(e.Step))
 			r.end(Event{Kind: decision.Expire, Step: name, Reason: e.Reason})
-			return false, &RejectedError{Policy: r.p.name, Step: name, Reason: e.Reason, RetryAfter: -1, Waited: true, Err: r.last}
+			return false, r.p.API.Rejected(r.p.name, name, Rejection{e.Reason, -1, true}, r.last)
 		default:
 			// No event of a call that is under way does nothing; were there
 			// one, giving up is what leaves nothing held.
@@ -52,27 +53,27 @@ func (r *run) enter(from int) pipeline.Effect {
 			plan.Skip(&r.call.Attempt, i, r.now)
 			continue
 		}
-		b := r.box(i)
+		b := r.cell(i)
 		if i != r.declined {
-			if permit, ok := b.enter(r.call.Cost, r.now); ok {
+			if permit, ok := b.Enter(r.call.Cost, r.now); ok {
 				r.call.Admit(i, permit)
 				continue
 			}
 		}
 		r.declined = -1
-		answer, w := b.acquire(r.call.Cost, r.now)
+		answer, w := b.Acquire(r.call.Cost, r.now)
 		next, shadow := plan.Pass(&r.call.Attempt, i, &answer)
 		switch next {
 		case pipeline.Entered:
 			if shadow {
-				r.shadowed(i, answer, w)
+				r.emitShadow(i, answer, w)
 			}
 		case pipeline.Parked:
 			r.waiter = w
 			r.advance(pipeline.Event{Kind: next, Step: uint8(i), Answer: answer})
 			// The cell ends the wait itself, as it does that of a phantom.
 			plan.WaitUntil(&r.call, pipeline.Wait{Step: uint8(i)}, clock.Never)
-			r.parked(i, answer)
+			r.emitWait(i, answer)
 			return r.await(i, w)
 		default:
 			return r.advance(pipeline.Event{Kind: next, Step: uint8(i), Answer: answer})
@@ -81,13 +82,13 @@ func (r *run) enter(from int) pipeline.Effect {
 	return plan.Start(&r.call, 0, r.now)
 }
 
-// started tells of an attempt, and counts the first one in the retry's budget.
+// started emits the start of an attempt, and counts the first one in the retry's budget.
 func (r *run) started() {
 	if _, budget := r.layout.plan.Consults(); budget >= 0 && r.call.Retry.Attempt == 1 {
-		r.box(budget).step(reducer.Action{Kind: reducer.Record}, r.now)
+		r.cell(budget).Step(reducer.Action{Kind: reducer.Record}, r.now)
 	}
-	if r.p.heard() {
-		r.tell(Event{Kind: decision.Admit, Attempt: r.call.Retry.Attempt})
+	if r.p.hasListeners() {
+		r.emit(Event{Kind: decision.Admit, Attempt: r.call.Retry.Attempt})
 	}
 }
 
@@ -101,22 +102,22 @@ func (r *run) consult(e pipeline.Effect) (pipeline.Effect, error) {
 		return effect, r.retryError(0, note)
 	}
 	breakers, budget := plan.Consults()
-	event := pipeline.Event{Kind: pipeline.Consulted, Granted: true}
 	ask := reducer.Action{Kind: reducer.Peek}
 	if e.Outcome == reducer.Timeout {
 		ask.Outcome = e.Outcome // a cut is one of the ends of its mark
 	}
+	event := pipeline.Event{Kind: pipeline.Consulted, Granted: true}
 	for i := 0; breakers != 0; i, breakers = i+1, breakers>>1 {
 		if breakers&1 != 0 {
-			answer := r.box(i).step(ask, r.now)
+			answer := r.cell(i).Step(ask, r.now)
 			event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
 		}
 	}
 	if !event.Open && budget >= 0 {
-		event.Granted = r.box(budget).step(reducer.Action{Kind: reducer.Acquire}, r.now).Verdict == reducer.Admit
+		event.Granted = r.cell(budget).Step(reducer.Action{Kind: reducer.Acquire}, r.now).Verdict == reducer.Admit
 	}
 	if plan.Shadow(plan.RetryIndex()) && !event.Open && event.Granted {
-		r.tell(Event{Kind: decision.Retry, Attempt: r.call.Retry.Attempt, Reason: reducer.CauseOf(e.Outcome), Wait: e.At.Sub(r.now), Shadow: true})
+		r.emit(Event{Kind: decision.Retry, Attempt: r.call.Retry.Attempt, Reason: reducer.CauseOf(e.Outcome), Wait: e.At.Sub(r.now), Shadow: true})
 	}
 	return r.advance(event), nil
 }
@@ -137,9 +138,9 @@ func (r *run) leave(from, to uint8) {
 		if kind == 0 {
 			continue
 		}
-		b := r.box(i)
+		b := r.cell(i)
 		plain := kind == reducer.Release || kind == reducer.Record && r.call.Outcome == reducer.OK
-		if plain && !r.late && r.hold == nil && b.exit(permit, r.now) {
+		if plain && !r.returnedAfterDeadline && r.hold == nil && b.Exit(permit, r.now) {
 			continue
 		}
 		a := plan.Leave(&r.call, 0, i, kind, permit)
@@ -147,30 +148,33 @@ func (r *run) leave(from, to uint8) {
 			r.hold.keep(kept{b, a}, r.now)
 			continue
 		}
-		if r.late {
+		if r.returnedAfterDeadline {
 			b.catchLast(&a, r.now)
 		}
-		b.step(a, r.now)
+		b.Step(a, r.now)
 	}
 }
 
-// end tells of the end of the call and lets go of its cells.
+// end emits the end of the call and releases its cells.
 func (r *run) end(e Event) {
 	r.close()
-	r.tell(e)
+	r.emit(e)
 }
 
 func (r *run) close() {
-	for _, b := range r.boxes {
+	for _, b := range r.cells {
 		if b != nil {
 			b.refs.Add(-1)
 		}
 	}
-	r.boxes, r.hold = nil, nil
+	r.cells, r.hold = nil, nil
 }
 
-func (r *run) tell(e Event) {
-	if r.p.heard() {
+func (r *run) emit(e Event) {
+	if r.p.hasListeners() {
+		if r.layout.plan.Fallback() != nil && !e.Shadow {
+			e.Fallback = e.Kind == decision.Reject || e.Kind == decision.Expire || e.Kind == decision.End && fallback.Covers(e.Outcome)
+		}
 		r.p.report(e, r.request.Key, r.began, r.now)
 	}
 }
@@ -186,35 +190,26 @@ func (r *run) refused(e pipeline.Effect) error {
 	name := r.layout.plan.StepName(int(e.Step))
 	after := r.retryAfter(e.At)
 	r.close()
-	if r.p.heard() {
-		r.tell(Event{Kind: decision.Reject, Step: name, Reason: e.Reason, RetryAfter: after})
+	if r.p.hasListeners() {
+		r.emit(Event{Kind: decision.Reject, Step: name, Reason: e.Reason, RetryAfter: after})
 	}
-	return &RejectedError{Policy: r.p.name, Step: name, Reason: e.Reason, RetryAfter: after, Err: r.last}
+	return r.p.API.Rejected(r.p.name, name, Rejection{e.Reason, after, false}, r.last)
 }
 
 // result makes the error of a call that is over.
 func (r *run) result(e pipeline.Effect) error {
 	switch {
 	case r.gaveUp:
-		return r.cancelled()
+		return r.p.API.Cancelled(r.ctx, r.last)
 	case e.Reason != reducer.NoReason:
 		return r.retryError(e.Reason, "")
 	}
-	r.keep = !r.void
+	r.returnValue = !r.discardValue
 	return r.last
 }
 
-// cancelled is the error of a caller that gave up while no attempt was running.
-func (r *run) cancelled() error {
-	err := r.ctx.Err()
-	if err == nil || r.last == nil {
-		return err
-	}
-	return &CancelError{Err: err, Last: r.last}
-}
-
 func (r *run) retryError(why reducer.Reason, note string) error {
-	r.keep = !r.void
-	return &RetryError{Policy: r.p.name, Step: r.layout.plan.StepName(r.layout.plan.RetryIndex()), Reason: why, Note: note,
-		Attempts: int(r.call.Retry.Attempt), Err: r.last}
+	r.returnValue = !r.discardValue
+	plan := r.layout.plan
+	return r.p.API.GaveUp(r.p.name, plan.StepName(plan.RetryIndex()), why, note, int(r.call.Retry.Attempt), r.last)
 }

@@ -1,4 +1,4 @@
-package sluice
+package runner
 
 import (
 	"context"
@@ -8,47 +8,46 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/internal/attempt"
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// lane is a call on its happy path: every cell admits it at once, its function
-// succeeds, and nothing becomes due meanwhile. It is what a run is without what
-// everything else needs, a third of the size, and asks its cells under one lock.
-// It decides nothing: where a cell has no short way, or the call leaves that
-// path, a run takes it over as it stands.
-type lane struct {
+// fastPath runs a call whose every cell admits it at once, under one lock, and
+// whose function succeeds before anything is due. It is a third of the size of a
+// run. It decides nothing: on any other event a run takes the call over as it is.
+type fastPath struct {
 	pipeline *Pipeline
-	layout   *layout
+	layout   *binding
 	ctx      context.Context
-	attempt  *attempt
+	attempt  *attempt.Context
 	seed     uint64
 	began    clock.Mark
 	deadline clock.Mark // the caller's own
-	permits  [laneSteps]reducer.Permit
-	entered  uint8 // steps of the layout's lane that admitted it
+	permits  [fastPathSteps]reducer.Permit
+	entered  uint8 // of the binding's fastSteps, those that admitted it
 	held     uint8 // of these, those that it has not left
-	open     bool  // the call is here, neither over nor a run's
+	open     bool  // neither over nor taken over by a run
 	// returned is when the function returned without an error, Always before.
 	returned clock.Mark
 }
 
-// laneSteps is how many cells a call on the happy path may pass. Policies that
-// have more are rare, and a larger lane costs every call.
-const laneSteps = 5
+// fastPathSteps is how many cells a call on the fast path may pass. Policies that
+// have more are rare, and a larger fastPath costs every call.
+const fastPathSteps = 5
 
-// laneStep is a step whose cell a call on the happy path asks.
-type laneStep struct {
-	box *box
+// fastPathStep is a step whose cell a call on the fast path asks.
+type fastPathStep struct {
+	cell *LockedCell
 	// exits is set where the permit is given back after a success, too.
 	exits bool
 }
 
-// straighten finds out whether the calls of a layout have a happy path: few
-// cells, which all calls share.
-func (l *layout) straighten() {
+// planFastPath finds out whether the calls of a binding have a fast path: they
+// have with at most fastPathSteps cells, all of them without keys.
+func (l *binding) planFastPath() {
 	_, budget := l.plan.Consults()
 	if budget >= 0 {
-		l.budget = l.boxes[budget]
+		l.budget = l.cells[budget]
 	}
 	for i := range l.plan.Len() {
 		s := l.plan.Step(i)
@@ -56,16 +55,18 @@ func (l *layout) straighten() {
 		case s.Kind() == pipeline.Timeout:
 			c := pipeline.ConfigOf[timeout.Config](s)
 			if !s.Shadow {
-				l.cut = sooner(l.cut, c.After)
+				if l.cut == 0 || c.After < l.cut {
+					l.cut, l.cutStep = c.After, i
+				}
 			}
 			l.due = sooner(l.due, sooner(c.After, c.Soft))
-		case l.plan.Asks(i) && l.boxes[i] != nil:
-			l.lane = append(l.lane, laneStep{l.boxes[i], s.Kind() != pipeline.Limit})
-		case l.steps[i] != nil && l.boxes[i] == nil:
+		case l.plan.Asks(i) && l.cells[i] != nil:
+			l.fastSteps = append(l.fastSteps, fastPathStep{l.cells[i], s.Kind() != pipeline.Limit})
+		case l.steps[i] != nil && l.cells[i] == nil:
 			return
 		}
 	}
-	l.straight = len(l.lane) <= laneSteps
+	l.hasFastPath = len(l.fastSteps) <= fastPathSteps
 }
 
 // sooner returns the shorter of two times of which 0 means none.
@@ -76,24 +77,25 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// enter takes the call through all steps. False hands it over to a run.
-func (l *lane) enter(q *Request) bool {
+// enter takes the call through all steps. It returns false where a run has to take
+// over.
+func (l *fastPath) enter(q *Request) bool {
 	l.layout = l.pipeline.layout.Load()
-	if !l.layout.straight || q.Holdable || l.ctx.Err() != nil {
+	if !l.layout.hasFastPath || q.Holdable || l.ctx.Err() != nil {
 		return false
 	}
-	l.began = l.pipeline.now()
+	l.began = l.pipeline.Now()
 	l.deadline, l.seed = deadline(l.ctx, l.began), l.pipeline.seedOf(l.layout)
 	cost := q.cost()
-	steps := l.layout.lane
+	steps := l.layout.fastSteps
 	l.open, l.returned = true, clock.Always
 	l.pipeline.shared.Lock()
 	for i := range steps {
-		b := steps[i].box
-		if b.busy() {
+		b := steps[i].cell
+		if b.Busy() {
 			break
 		}
-		permit, ok := b.cell.Enter(cost, 0, b.pass(l.began))
+		permit, ok := b.Cell.Enter(cost, 0, b.pass(l.began))
 		if !ok {
 			break
 		}
@@ -103,10 +105,10 @@ func (l *lane) enter(q *Request) bool {
 	l.held = l.entered
 	all := int(l.entered) == len(steps)
 	if b := l.layout.budget; all && b != nil {
-		b.cell.Step(reducer.Action{Kind: reducer.Record}, l.began, &b.out)
+		b.Cell.Step(reducer.Action{Kind: reducer.Record}, l.began, &b.Out)
 	}
 	l.pipeline.shared.Unlock()
-	if all && l.pipeline.heard() {
+	if all && l.pipeline.hasListeners() {
 		l.pipeline.report(Event{Kind: decision.Admit, Attempt: 1}, q.Key, l.began, l.began)
 	}
 	return all
@@ -114,7 +116,7 @@ func (l *lane) enter(q *Request) bool {
 
 // endsBy returns the call's own deadline, or the mark after a time from its
 // beginning if that is earlier. A time of 0 means none.
-func (l *lane) endsBy(d time.Duration) clock.Mark {
+func (l *fastPath) endsBy(d time.Duration) clock.Mark {
 	if d == 0 {
 		return l.deadline
 	}
@@ -122,36 +124,41 @@ func (l *lane) endsBy(d time.Duration) clock.Mark {
 }
 
 // context makes the context of the attempt, as that of a run.
-func (l *lane) context() context.Context {
+func (l *fastPath) context() context.Context {
 	cut := l.endsBy(l.layout.cut)
 	if cut == clock.Never {
 		return l.ctx
 	}
-	l.attempt = l.pipeline.attempt(l.ctx, cut)
+	end := l.layout.ends[0]
+	if cut != l.deadline {
+		end = l.layout.ends[l.layout.cutStep+1]
+	}
+	l.attempt = l.pipeline.newAttempt(l.ctx, cut, end)
 	return l.attempt
 }
 
-// leave ends the call of a function that returned. False hands it over to a run.
-func (l *lane) leave(q *Request, err error) bool {
+// leave ends the call of a function that returned. It returns false where a run
+// has to take over.
+func (l *fastPath) leave(q *Request, err error) bool {
 	if err != nil {
 		return false
 	}
 	if l.attempt != nil {
-		l.attempt.stop(byReturn)
+		l.attempt.End()
 	}
-	now := l.pipeline.now()
+	now := l.pipeline.Now()
 	l.returned = now
 	if l.endsBy(l.layout.due) <= now {
 		return false
 	}
-	steps := l.layout.lane
+	steps := l.layout.fastSteps
 	l.pipeline.shared.Lock()
 	for l.held > 0 {
 		i := l.held - 1
-		if b := steps[i].box; steps[i].exits {
+		if b := steps[i].cell; steps[i].exits {
 			permit := l.permits[i]
 			permit.Mark = l.began // of the attempt, for a breaker
-			if b.busy() || !b.cell.Exit(permit, now) {
+			if b.Busy() || !b.Cell.Exit(permit, now) {
 				break
 			}
 		}
@@ -162,14 +169,14 @@ func (l *lane) leave(q *Request, err error) bool {
 		return false
 	}
 	l.open = false
-	if l.pipeline.heard() {
+	if l.pipeline.hasListeners() {
 		l.pipeline.report(Event{Kind: decision.End, Outcome: reducer.OK, Attempt: 1}, q.Key, l.began, now)
 	}
 	return true
 }
 
 // crashed ends a call whose function panicked or called runtime.Goexit.
-func (l *lane) crashed(q *Request) {
+func (l *fastPath) crashed(q *Request) {
 	if !l.open {
 		return
 	}
@@ -178,10 +185,9 @@ func (l *lane) crashed(q *Request) {
 	r.crashed()
 }
 
-// take takes a call over from its happy path as it stands there. Of the steps of
-// the lane those up to held are held; those from there to entered have been left
-// already, as after a success.
-func (r *run) take(l *lane, q *Request) {
+// take takes a call over from its fast path. Of the fastSteps those up to held are
+// held; those from there to entered have been left already, as after a success.
+func (r *run) take(l *fastPath, q *Request) {
 	plan := l.layout.plan
 	r.prepare(l.ctx, l.pipeline, l.layout, q, l.began, l.deadline, l.seed)
 	r.attempt, r.returned = l.attempt, l.returned

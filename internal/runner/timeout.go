@@ -1,4 +1,4 @@
-package sluice
+package runner
 
 import (
 	"github.com/sluice-go/sluice/clock"
@@ -8,7 +8,7 @@ import (
 )
 
 // ends brings about the timeouts that are due up to a mark, each at its own, and
-// reports whether one cut the call. Those in shadow are told of alone.
+// reports whether one cut the call. Those in shadow are only emitted.
 func (r *run) ends(now clock.Mark) (effect pipeline.Effect, cut bool) {
 	plan := r.layout.plan
 	attempt := r.call.Retry.Attempt
@@ -22,7 +22,7 @@ func (r *run) ends(now clock.Mark) (effect pipeline.Effect, cut bool) {
 		if i == pipeline.NoCut {
 			return effect, false
 		}
-		r.tell(Event{Kind: decision.Timeout, Step: plan.StepName(i), Attempt: attempt, Shadow: plan.Shadow(i)})
+		r.emit(Event{Kind: decision.Timeout, Step: plan.StepName(i), Attempt: attempt, Shadow: plan.Shadow(i)})
 		if !plan.Shadow(i) {
 			return effect, true
 		}
@@ -30,18 +30,18 @@ func (r *run) ends(now clock.Mark) (effect pipeline.Effect, cut bool) {
 	return effect, false
 }
 
-// timeout is the error of the step that an effect says has cut the call.
-func (r *run) timeout(e pipeline.Effect, err error) *TimeoutError {
-	return &TimeoutError{Policy: r.p.name, Step: r.layout.plan.StepName(e.Cut()), Err: err}
+// timeout returns the error of the step that cut the call.
+func (r *run) timeout(e pipeline.Effect, err error) error {
+	return r.p.API.TimedOut(r.p.name, r.layout.plan.StepName(e.Cut()), err)
 }
 
-// cut settles an attempt that a timeout had cut before the function returned.
+// settleAfterTimeout settles an attempt that a timeout had cut before the function returned.
 // A late success is returned all the same, unless the options refuse it.
-func (r *run) cut(effect pipeline.Effect, outcome reducer.Outcome, err error, returned clock.Mark) (again bool, _ error) {
-	r.late, r.void = true, outcome == reducer.OK && r.p.strict
-	if outcome == reducer.OK && !r.p.strict {
+func (r *run) settleAfterTimeout(effect pipeline.Effect, outcome reducer.Outcome, err error, returned clock.Mark) (again bool, _ error) {
+	r.returnedAfterDeadline, r.discardValue = true, outcome == reducer.OK && r.p.RefuseLate
+	if outcome == reducer.OK && !r.p.RefuseLate {
 		r.leave(effect.LeaveFrom, effect.LeaveTo)
-		r.now, r.keep = returned, true
+		r.now, r.returnValue = returned, true
 		if effect.Do == pipeline.Consult {
 			return r.do(r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.OK}))
 		}
@@ -49,7 +49,7 @@ func (r *run) cut(effect pipeline.Effect, outcome reducer.Outcome, err error, re
 		return false, err
 	}
 	r.last = r.timeout(effect, err)
-	if r.single && effect.Do == pipeline.Consult {
+	if r.singleAttempt && effect.Do == pipeline.Consult {
 		r.leave(effect.LeaveFrom, effect.LeaveTo)
 		effect = r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: reducer.Timeout})
 	}
@@ -60,9 +60,9 @@ func (r *run) cut(effect pipeline.Effect, outcome reducer.Outcome, err error, re
 	return again, failed
 }
 
-// soft tells of timeouts whose soft limit has passed.
+// soft emits the soft limits that have passed.
 func (r *run) soft(now clock.Mark) {
-	if !r.p.heard() {
+	if !r.p.hasListeners() {
 		return
 	}
 	began := r.now
@@ -72,7 +72,7 @@ func (r *run) soft(now clock.Mark) {
 				r.warned |= 1 << i
 			}
 			r.now = max(began, at)
-			r.tell(Event{Kind: decision.Timeout, Step: r.layout.plan.StepName(i), Attempt: r.call.Retry.Attempt, Soft: true})
+			r.emit(Event{Kind: decision.Timeout, Step: r.layout.plan.StepName(i), Attempt: r.call.Retry.Attempt, Soft: true})
 		}
 	}
 	r.now = began

@@ -1,0 +1,43 @@
+package sluice
+
+import (
+	"context"
+
+	"github.com/sluice-go/sluice/internal/runner"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Call is a call whose work the caller does between Begin and Done, in place of
+// a function.
+type Call struct {
+	engine *runner.Call
+}
+
+// Begin takes a call through the steps of the policy, waiting where they wait,
+// for one attempt: a retry step is passed and does nothing. The caller calls
+// Done when the outcome is known, and Release when it needs nothing any more.
+// The error is a RejectedError, a TimeoutError, that of the context, or
+// Pipeline.Err.
+func (p *Pipeline) Begin(ctx context.Context, q Request) (*Call, error) {
+	if err := p.Err(); err != nil {
+		return nil, err
+	}
+	c, err := p.engine.Begin(ctx, (*runner.Request)(&q))
+	if err != nil {
+		return nil, err
+	}
+	return &Call{c}, nil
+}
+
+// Context returns the context of the work, with the deadlines of the timeouts.
+// The deadlines end with Done, the rest with Release. context.Cause is the
+// TimeoutError of the step that cut it.
+func (c *Call) Context() context.Context { return c.engine.Context() }
+
+// Done says how the work ended. Breakers get their vote and timeouts end;
+// places in bulkheads are kept until Release. Only the first call counts.
+func (c *Call) Done(o reducer.Outcome) { c.engine.Done(o) }
+
+// Release gives back what is held. Without a Done before, the call counts as
+// cancelled. It may be called more than once.
+func (c *Call) Release() { c.engine.Release() }

@@ -1,0 +1,86 @@
+package runner
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/internal/attempt"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Settings are shared by all that one constructor makes. They are immutable.
+type Settings struct {
+	Source     clock.Source // nil for the machine's clock
+	Seed       uint64
+	MaxKeys    int
+	RefuseLate bool // the value of a function that succeeds after its deadline
+	API        API
+}
+
+// Now returns the present mark: one time.Since without a source.
+func (s *Settings) Now() clock.Mark {
+	if s.Source != nil {
+		return s.Source.Now()
+	}
+	return attempt.Now()
+}
+
+// API makes the errors of the public package and classifies those of functions.
+type API interface {
+	// Classify returns what an error of a function means, and the retry delay
+	// that it carries, if any.
+	Classify(ctx context.Context, err error) (o reducer.Outcome, hasRetryAfter bool, after time.Duration)
+	// Rejected is the error of a call that a step refused.
+	Rejected(policy, step string, r Rejection, last error) error
+	// TimedOut is the error of a call that a timeout step cut.
+	TimedOut(policy, step string, last error) error
+	// GaveUp is the error of a retry that makes no further attempt.
+	GaveUp(policy, step string, why reducer.Reason, note string, attempts int, last error) error
+	// Cancelled is the error of a caller that gave up while no attempt was
+	// running. last is nil before the first attempt.
+	Cancelled(ctx context.Context, last error) error
+}
+
+// Rejection is why a step refused a call.
+type Rejection struct {
+	Reason reducer.Reason
+	// RetryAfter is negative where none is known.
+	RetryAfter time.Duration
+	Waited     bool // in the queue of the step
+}
+
+// Request mirrors the Request of the public package.
+type Request struct {
+	Key      string
+	Cost     uint32
+	Lookup   func(attribute string) string
+	NoRetry  string
+	Holdable bool
+	Abandon  func()
+}
+
+// NoCost is the cost of a call that takes nothing from any limiter.
+const NoCost = 1<<32 - 1
+
+// cost returns the permits that the call asks for.
+func (q *Request) cost() uint32 {
+	switch q.Cost {
+	case 0:
+		return 1
+	case NoCost:
+		return 0
+	}
+	return q.Cost
+}
+
+// lookup returns an attribute of the request.
+func (q *Request) lookup(attribute string) string {
+	if attribute == "key" {
+		return q.Key
+	}
+	if q.Lookup == nil {
+		return ""
+	}
+	return q.Lookup(attribute)
+}

@@ -1,0 +1,13 @@
+// Package runner is the concurrent runner behind the public package at the root
+// of the module: it takes calls through pipelines on their callers' goroutines,
+// with locks, timers and contexts. It decides nothing: the cells and the plans of
+// core decide. Package core/drive does the same on one thread for eval, the
+// WebAssembly modules and the simulator.
+//
+// The public package documents what its users see. Here [Event] and [Request]
+// mirror its types field by field, and [API] makes its errors.
+//
+// A [Pipeline] binds a plan to cells. A call starts as a fastPath, which asks
+// the cells under one lock and covers calls that every cell admits at once and
+// whose function succeeds in time. On anything else a run takes the call over.
+package runner

@@ -1,0 +1,143 @@
+package sluice_test
+
+import (
+	"context"
+	"log/slog"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// TestPipelinesWithoutAPolicy calls every method of pipelines that have none.
+func TestPipelinesWithoutAPolicy(t *testing.T) {
+	set, err := sluice.Parse("test.yaml", []byte("version: 1\npolicies: {vendor: {steps: [timeout: 1s]}}"))
+	require.NoError(t, err)
+	var none *sluice.Pipeline
+	for want, p := range map[string]*sluice.Pipeline{
+		"sluice: the pipeline is nil or zero: Load, Parse and New make one":  none,
+		"sluice: the pipeline is nil or zero: Load, Parse and New make one ": new(sluice.Pipeline),
+		`sluice: there is no policy "vendr"; did you mean "vendor"?`:         set.Pipeline("vendr"),
+		`sluice: there is no policy "elsewhere"`:                             set.Pipeline("elsewhere"),
+	} {
+		if want[len(want)-1] == ' ' {
+			want = want[:len(want)-1]
+		}
+		runs := func(context.Context) (int, error) { t.Error("fn runs"); return 1, nil }
+		var unknown *sluice.UnknownPolicyError
+		value, err := sluice.Do(t.Context(), p, runs)
+		require.ErrorAs(t, err, &unknown)
+		assert.Equal(t, want, err.Error())
+		assert.Zero(t, value)
+		_, err = sluice.DoWith(t.Context(), p, sluice.Request{Key: "a"}, runs)
+		require.Equal(t, p.Err(), err)
+		_, err = p.Begin(t.Context(), sluice.Request{})
+		require.Equal(t, p.Err(), err)
+		require.Equal(t, p.Err(), p.Configure(pipeline.Policy{}))
+		require.Equal(t, p.Err(), p.Restore(nil))
+		assert.Equal(t, unknown.Policy, p.Name())
+		assert.Nil(t, p.Plan())
+		assert.Nil(t, p.Document())
+		assert.Nil(t, p.Fallback())
+		assert.Nil(t, p.Snapshot())
+		assert.Nil(t, p.State())
+		assert.Nil(t, p.Limits(sluice.Request{}, nil))
+		p.Listen(func(sluice.Event) { t.Error("an event") })()
+		// Under another policy it is neither retried nor voted on.
+		outer := guarded(t, outerSteps)
+		j := listen(outer)
+		_, err = sluice.Do(t.Context(), outer, inside(p, runs))
+		require.ErrorAs(t, err, &unknown)
+		assert.Contains(t, j.all()[1], "end 1 ignore")
+	}
+	p, err := set.Lookup("vendor")
+	require.NoError(t, err)
+	assert.Same(t, set.Pipeline("vendor"), p)
+	require.NoError(t, p.Err())
+	_, err = set.Lookup("Vendor")
+	assert.Equal(t, &sluice.UnknownPolicyError{Policy: "Vendor", Nearest: "vendor"}, err)
+}
+
+// TestZeroValues uses mechanisms that no constructor made, twice: the second use
+// would block if the first left a mutex locked.
+func TestZeroValues(t *testing.T) {
+	ctx := t.Context()
+	for range 2 {
+		var b sluice.Breaker
+		require.EqualError(t, b.Do(ctx, good), "sluice: a zero Breaker; NewBreaker makes one")
+		_, err := b.Acquire()
+		require.Error(t, err)
+		_, got := b.TryAcquire()
+		assert.False(t, got)
+		assert.Equal(t, breaker.Closed, b.Mode())
+		b.Transition(breaker.Open)
+		b.Reset()
+		b.Listen(func(sluice.Event) {})()
+		require.Error(t, b.Configure(breakerConfig()))
+
+		var l sluice.Limiter
+		assert.False(t, l.Allow())
+		require.EqualError(t, l.Wait(ctx), "sluice: a zero Limiter; NewLimiter makes one")
+		free, after := l.Peek(1)
+		assert.Zero(t, free)
+		assert.Negative(t, after)
+		l.Drain()
+		_, err = l.Reserve(1, 0)
+		require.Error(t, err)
+		require.Error(t, l.Configure(rate(1, time.Second)))
+
+		var w sluice.Bulkhead
+		require.EqualError(t, w.Do(ctx, good), "sluice: a zero Bulkhead; NewBulkhead makes one")
+		_, got = w.TryAcquire()
+		assert.False(t, got)
+		require.Error(t, w.Configure(places(1, 0)))
+		assert.False(t, sluice.Place{}.Release())
+		assert.False(t, sluice.Place{}.Renew())
+
+		_, err = sluice.Retry(ctx, new(sluice.Retrier), ok)
+		require.EqualError(t, err, "sluice: a zero Retrier; NewRetry makes one")
+	}
+}
+
+// TestOptionsWithoutEffect gives each constructor every option.
+func TestOptionsWithoutEffect(t *testing.T) {
+	options := map[string]sluice.Option{
+		"WithClock": sluice.WithClock(&clock.Virtual{}), "WithSeed": sluice.WithSeed(1), "WithLogger": sluice.WithLogger(slog.Default()),
+		"WithClassify": sluice.WithClassify(func(error) reducer.Outcome { return reducer.Fail }),
+		"WithMaxKeys":  sluice.WithMaxKeys(1), "WithRefuseLate": sluice.WithRefuseLate(),
+	}
+	for made, c := range map[string]struct {
+		make func(sluice.Option) error
+		want []string
+	}{
+		"Limiter":      {func(o sluice.Option) error { _, err := sluice.NewLimiter(rate(1, time.Second), o); return err }, []string{"WithClock"}},
+		"KeyedLimiter": {func(o sluice.Option) error { _, err := sluice.NewKeyedLimiter(rate(1, time.Second), o); return err }, []string{"WithClock", "WithMaxKeys"}},
+		"Bulkhead":     {func(o sluice.Option) error { _, err := sluice.NewBulkhead(places(1, 0), o); return err }, []string{"WithClock"}},
+		"Breaker":      {func(o sluice.Option) error { _, err := sluice.NewBreaker(breakerConfig(), o); return err }, []string{"WithClassify", "WithClock", "WithLogger"}},
+		"Retrier": {func(o sluice.Option) error {
+			_, err := sluice.NewRetry(retry.Config{Attempts: 1, Backoff: backoff.Config{Kind: backoff.None}}, o)
+			return err
+		}, []string{"WithClassify", "WithClock", "WithSeed"}},
+		"Set": {func(o sluice.Option) error { _, err := sluice.Parse("p", document("timeout: 1s"), o); return err },
+			[]string{"WithClassify", "WithClock", "WithLogger", "WithMaxKeys", "WithRefuseLate", "WithSeed"}},
+	} {
+		var took []string
+		for name, o := range options {
+			if err := c.make(o); err == nil {
+				took = append(took, name)
+			} else {
+				assert.EqualError(t, err, "sluice: "+name+" has no effect on a "+made)
+			}
+		}
+		assert.ElementsMatch(t, c.want, took, made)
+	}
+}

@@ -1,0 +1,23 @@
+package sluice
+
+import "github.com/sluice-go/sluice/reducer"
+
+// Reason says why a step refused, or why a retry gave up.
+type Reason = reducer.Reason
+
+// The reasons.
+const (
+	ReasonRate     = reducer.ReasonRate     // the limit has no permit
+	ReasonCapacity = reducer.ReasonCapacity // the cost is more than the step ever has
+	ReasonOpen     = reducer.ReasonOpen     // the breaker is open
+	ReasonProbes   = reducer.ReasonProbes   // the half-open breaker has no place
+	ReasonFull     = reducer.ReasonFull     // the queue or the bulkhead is full
+	ReasonWait     = reducer.ReasonWait     // the wait would be, or was, too long
+	ReasonDeadline = reducer.ReasonDeadline // the turn or the next attempt would come after the deadline
+	ReasonAttempts = reducer.ReasonAttempts // all attempts are used
+	ReasonPushback = reducer.ReasonPushback // the dependency asked for no retry
+	ReasonBudget   = reducer.ReasonBudget   // the retry budget is spent
+	ReasonFail     = reducer.ReasonFail     // of an EventRetry: the attempt failed
+	ReasonThrottle = reducer.ReasonThrottle // of an EventRetry: the dependency refused the attempt
+	ReasonTimeout  = reducer.ReasonTimeout  // of an EventRetry: a timeout step cut the attempt
+)
