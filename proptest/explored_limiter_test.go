@@ -42,7 +42,7 @@ func countScene[S any](name, new string, c reducer.Cell[S], r rate, depth int) s
 func bucketScene() scene[bucketState] {
 	c := must(tokenbucket.New(tokenbucket.Config{Count: 1, Period: 3, Burst: 2}))
 	s := countScene("token bucket of 1 in 3 ns with a burst of 2, 2 callers", "rate=1/3ns burst=2", reducer.Cell[bucketState](c),
-		rate{2, func(length int64) int64 { return 2 + length/3 }, "at most the burst and what has refilled", 7}, upTo(6, 5))
+		rate{2, func(length int64) int64 { return 2 + length/3 }, "at most the burst and what has refilled", 7}, 6)
 	s.move = moveBucket
 	return s
 }
@@ -58,7 +58,7 @@ func moveBucket(p reducer.Permit, by time.Duration) reducer.Permit {
 func fixedScene() scene[fixedState] {
 	c := must(fixedwindow.New(fixedwindow.Config{Count: 2, Period: 3}))
 	s := countScene("fixed window of 2 in 3 ns, 2 callers", "rate=2/3ns", reducer.Cell[fixedState](c),
-		rate{2, twice(2, 3), "at most twice the count in a period", 4}, upTo(7, 6))
+		rate{2, twice(2, 3), "at most twice the count in a period", 4}, 7)
 	s.move = moveWindow
 	return s
 }
@@ -66,7 +66,7 @@ func fixedScene() scene[fixedState] {
 func slidingScene() scene[slidingState] {
 	c := must(slidingcounter.New(slidingcounter.Config{Count: 2, Period: 3}))
 	s := countScene("sliding counter of 2 in 3 ns, 2 callers", "rate=2/3ns", reducer.Cell[slidingState](c),
-		rate{2, twice(2, 3), "at most twice the count in a period", 4}, upTo(6, 5))
+		rate{2, twice(2, 3), "at most twice the count in a period", 4}, 6)
 	s.move = moveWindow
 	s.last = func(s *slidingState) (clock.Mark, bool) { return s.Last, true }
 	s.plain = plainSliding
