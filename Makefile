@@ -47,6 +47,10 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each; FUZZ= picks by name
 soak: ## Run the random tests and the soaks with fresh seeds for SOAK (5m)
 	@SOAK=$(SOAK) PACKAGES='$(PACKAGES)' ARGS='$(ARGS)' tools/soak.sh
 
+.PHONY: mutants
+mutants: ## Change one thing at a time in core/ and report what survives; ARGS= for its flags
+	@tools/mutants.sh $(ARGS)
+
 .PHONY: wasm
 wasm: go ## Build wasm/*.wasm from the core with TinyGo and print their sizes
 	@wasm/build.sh
