@@ -44,7 +44,7 @@ func bulkheadScene(name string, c bulkhead.Config, callers, depth int) scene[bul
 // leaves out what no step can tell: where on the line of marks it is, the serial
 // numbers of grants and tickets, and who is who.
 func placesKey(dst []byte, r room[bulkhead.State], now clock.Mark) []byte {
-	const header, holder, waiter, links = 18, 32, 44, 24
+	const header, holder, waiter, links = 22, 32, 44, 24
 	all := r.Bytes[header:]
 	holders := int(binary.LittleEndian.Uint32(all[12:]))
 	dst = append(dst, all[:16]...)

@@ -168,7 +168,7 @@ var flowRules = []flowRule{
 		mutant: "refunds who ran", plant: func(m *twoCalls) {
 			m.leaves = func(c *pipeline.Call, steps []int) []int {
 				if len(steps) > 0 && c.Outcome == reducer.OK {
-					c.Started = clock.Always
+					c.Round = clock.Always
 				}
 				return steps
 			}
