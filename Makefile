@@ -24,8 +24,12 @@ build: go ## Build bin/sluice
 	go build -trimpath -o bin/sluice ./cmd/sluice
 
 .PHONY: test
-test: ## Run the tests of all modules; PACKAGES= and ARGS= narrow it down
+test: ## Run the tests of all modules once, at full depth; PACKAGES= and ARGS= narrow it down
 	@PACKAGES='$(PACKAGES)' ARGS='$(ARGS)' tools/test.sh
+
+.PHONY: race
+race: ## Run the concurrent tests three times under the race detector; PACKAGES= and ARGS=
+	@PACKAGES='$(PACKAGES)' ARGS='$(ARGS)' tools/race.sh
 
 .PHONY: lint
 lint: ## gofmt, vet, staticcheck, purity of the core, deadcode, TypeScript, govulncheck
@@ -40,8 +44,12 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each; FUZZ= picks by name
 	@FUZZTIME=$(FUZZTIME) FUZZ='$(FUZZ)' tools/fuzz.sh
 
 .PHONY: soak
-soak: ## Run the soak tests for SOAK (5m), which make test runs once each
-	@SLUICE_SOAK=$(SOAK) TIMEOUT=0 PACKAGES=. ARGS='-count=1 -run=^TestSoak $(ARGS)' tools/test.sh
+soak: ## Run the random tests and the soaks with fresh seeds for SOAK (5m)
+	@SOAK=$(SOAK) PACKAGES='$(PACKAGES)' ARGS='$(ARGS)' tools/soak.sh
+
+.PHONY: mutants
+mutants: ## Change one thing at a time in core/ and report what survives; ARGS= for its flags
+	@tools/mutants.sh $(ARGS)
 
 .PHONY: wasm
 wasm: go ## Build wasm/*.wasm from the core with TinyGo and print their sizes
@@ -52,7 +60,7 @@ wasm-check: go ## Build them aside and compare with the committed ones
 	@wasm/build.sh --check
 
 .PHONY: ci
-ci: ## What CI runs: test, lint, wasm-check
+ci: ## What CI runs: test, race, lint, wasm-check
 	@.ci/run
 
 .PHONY: clean

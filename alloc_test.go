@@ -11,12 +11,13 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/internal/testenv"
 )
 
 // allocates asserts how often f allocates. The race detector allocates itself.
 func allocates(t *testing.T, want float64, what string, f func()) {
 	t.Helper()
-	if raced {
+	if testenv.Race {
 		t.Skip("with the race detector")
 	}
 	assert.LessOrEqual(t, testing.AllocsPerRun(1_000, f), want, what)

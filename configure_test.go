@@ -156,6 +156,7 @@ func TestLeasesOutliveTheirSetting(t *testing.T) {
 		synctest.Wait()
 		reload(t, set, "bulkhead: {concurrent: 1, wait: 1h}")
 		require.NoError(t, do(p, ok))
+		synctest.Wait() // until the lapse is told, too
 		assert.Contains(t, j.take(), "10s lapse bulkhead")
 		time.Sleep(time.Hour)
 		assert.Equal(t, "held 0/1", state(t, p, "bulkhead").Text)

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -22,6 +21,7 @@ import (
 	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/internal/oracle"
 	"github.com/sluice-go/sluice/internal/oracle/generate"
+	"github.com/sluice-go/sluice/internal/testenv"
 )
 
 // TestRunnerAgreesWithEval runs random policies and logs through the concurrent
@@ -29,8 +29,7 @@ import (
 // with what eval decides. Where the order of simultaneous things is ambiguous
 // a difference is let pass, and counted.
 func TestRunnerAgreesWithEval(t *testing.T) {
-	cases, skipped := setting(t, "SLUICE_CASES", 1_500), 0
-	seed := uint64(setting(t, "SLUICE_SEED", 1))
+	cases, skipped, seed := testenv.Cases(1_500), 0, testenv.Seed()
 	if testing.Short() {
 		cases /= 10
 	}
@@ -49,23 +48,11 @@ func TestRunnerAgreesWithEval(t *testing.T) {
 			p, events = generate.Shrink(0, p, events, func(p pipeline.Policy, events []oracle.Event) bool {
 				return diverges(t, p, events) != "" && !ambiguous(t, p, events)
 			})
-			t.Fatalf("case %d:\n%s\n%s\n%s", i, generate.PolicyJSON(p), generate.EventsJSON(events), diverges(t, p, events))
+			t.Fatalf("SLUICE_SEED=%d, case %d:\n%s\n%s\n%s", seed, i, generate.PolicyJSON(p), generate.EventsJSON(events), diverges(t, p, events))
 		}
 	}
-	t.Logf("seed %d, %d cases, %d of them ambiguous and different", seed, cases, skipped)
+	t.Logf("SLUICE_SEED=%d, %d cases, %d of them ambiguous and different", seed, cases, skipped)
 	require.LessOrEqual(t, skipped, cases/50)
-}
-
-// setting returns a number of the environment, for longer runs.
-func setting(t *testing.T, name string, standard int) int {
-	t.Helper()
-	text := os.Getenv(name)
-	if text == "" {
-		return standard
-	}
-	n, err := strconv.Atoi(text)
-	require.NoError(t, err)
-	return n
 }
 
 // diverges returns how the runner and eval differ on a log, or nothing.

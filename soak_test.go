@@ -3,7 +3,6 @@ package sluice_test
 import (
 	"context"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"strconv"
 	"sync"
@@ -17,6 +16,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -62,23 +62,17 @@ func (s *soak) note(e sluice.Event) {
 	}
 }
 
-// soakFor runs a soak once, as CI does, or with one seed after another for a
-// third of the time that SLUICE_SOAK says: there are three soaks.
+// soakFor runs a soak once, or with one seed after another for a third of
+// SLUICE_SOAK, because there are three soaks.
 func soakFor(t *testing.T, round func(t *testing.T, seed uint64)) {
 	t.Helper()
-	var long time.Duration
-	if text := os.Getenv("SLUICE_SOAK"); text != "" {
-		var err error
-		long, err = time.ParseDuration(text)
-		require.NoError(t, err)
-	}
-	began, first := time.Now(), setting(t, "SLUICE_SEED", 9)
+	began, first := time.Now(), testenv.Seed()
 	for seed := first; ; seed++ {
-		round(t, uint64(seed))
+		round(t, seed)
 		if t.Failed() {
 			t.Fatalf("SLUICE_SEED=%d", seed)
 		}
-		if time.Since(began) >= long/3 {
+		if time.Since(began) >= testenv.Soak()/3 {
 			t.Logf("%d rounds from SLUICE_SEED=%d", seed-first+1, first)
 			return
 		}

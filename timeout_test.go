@@ -96,7 +96,11 @@ func TestPlaceIsHeldUntilTheFunctionReturns(t *testing.T) {
 		go func() { _ = do(p, stubborn(5*time.Second)) }()
 		synctest.Wait()
 		require.NoError(t, do(p, ok))
-		assert.Equal(t, []string{"0s admit 1", "0s wait 1 bulkhead", "1s timeout 1 timeout", "5s end 1 ok", "5s admit 1", "5s end 1 ok"}, j.all())
+		lines := j.all()
+		require.Len(t, lines, 6)
+		assert.Equal(t, []string{"0s admit 1", "0s wait 1 bulkhead", "1s timeout 1 timeout"}, lines[:3])
+		// The listener hears two goroutines at one mark, in either order.
+		assert.ElementsMatch(t, []string{"5s end 1 ok", "5s admit 1", "5s end 1 ok"}, lines[3:])
 	})
 }
 

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"regexp"
 	"slices"
 	"strconv"
@@ -16,22 +15,20 @@ import (
 	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/internal/oracle"
 	"github.com/sluice-go/sluice/internal/oracle/generate"
+	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/policy"
 )
 
-// cases is how many random policies and logs are compared, half as many under
-// the race detector; SLUICE_CASES asks for more, SLUICE_SEED for others.
-const cases = 20_000
-
 // TestOracle compares the core with a second, naive implementation of the exact
 // meaning on random policies and logs. Both get what the printed document and
-// log say, so that parser and reader take part.
+// log say, so that parser and reader take part. SLUICE_SEED and SLUICE_TIMES
+// ask for others and for more.
 func TestOracle(t *testing.T) {
-	n, seed := number(t, "SLUICE_CASES", cases/raceSlows), uint64(number(t, "SLUICE_SEED", 1))
+	n, seed := testenv.Cases(20_000), testenv.Seed()
 	if testing.Short() {
 		n /= 20
 	}
-	t.Logf("seed %d, %d cases", seed, n)
+	t.Logf("SLUICE_SEED=%d, %d cases", seed, n)
 	for i := range n {
 		p, events := generate.GenerateFor(rand.New(rand.NewPCG(seed, uint64(i))), seed)
 		if slices.ContainsFunc(p.Steps, func(s pipeline.Step) bool { return pipeline.ConfigOf[hedge.Config](s).Percentile > 0 }) || bytes.Contains(generate.EventsJSON(events), []byte(`"after":"p`)) {
@@ -43,7 +40,7 @@ func TestOracle(t *testing.T) {
 		p, events = generate.Shrink(seed, p, events, func(p pipeline.Policy, events []oracle.Event) bool {
 			return compare(p, seed, events) != ""
 		})
-		t.Fatalf("case %d:\n%s\n%s\n%s", i, generate.PolicyJSON(p), generate.EventsJSON(events), compare(p, seed, events))
+		t.Fatalf("SLUICE_SEED=%d, case %d:\n%s\n%s\n%s", seed, i, generate.PolicyJSON(p), generate.EventsJSON(events), compare(p, seed, events))
 	}
 }
 
@@ -87,18 +84,6 @@ func TestOracleReference(t *testing.T) {
 			}
 		}
 	}
-}
-
-func number(t *testing.T, name string, standard int) int {
-	text := os.Getenv(name)
-	if text == "" {
-		return standard
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatalf("%s: %v", name, err)
-	}
-	return n
 }
 
 // compare returns the first difference between the core and the oracle, or

@@ -1,46 +1,17 @@
 package linearizability
 
 import (
-	"fmt"
 	"math/rand/v2"
 	"os"
-	"strconv"
-	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/anishathalye/porcupine"
+
+	"github.com/sluice-go/sluice/internal/testenv"
 )
-
-var (
-	// seed is the same in every run unless SLUICE_SEED says otherwise.
-	seed = sync.OnceValue(func() uint64 { return setting("SLUICE_SEED", 20_261_121) })
-	// times is how many times as many histories there are, 1 unless SLUICE_TIMES
-	// says otherwise.
-	times = sync.OnceValue(func() int { return int(setting("SLUICE_TIMES", 1)) })
-)
-
-func setting(name string, usual uint64) uint64 {
-	text := os.Getenv(name)
-	if text == "" {
-		return usual
-	}
-	n, err := strconv.ParseUint(text, 10, 64)
-	if err != nil {
-		panic(name + ": " + err.Error())
-	}
-	return n
-}
-
-// TestMain prints the seed where it is not the usual one.
-func TestMain(m *testing.M) {
-	if os.Getenv("SLUICE_SEED") != "" {
-		fmt.Println("SLUICE_SEED:", seed())
-	}
-	os.Exit(m.Run())
-}
 
 // scenario plays a history of a runner and returns its model.
 type scenario func(h *history) *model
@@ -77,7 +48,7 @@ func search(t *testing.T, place where, n int, s scenario) *played {
 	compared, met, undecided := 0, 0, 0
 	defer func() {
 		t.Helper()
-		t.Logf("%d histories, clients met in %d", compared, met)
+		t.Logf("SLUICE_SEED=%d: %d histories, clients met in %d", testenv.Seed(), compared, met)
 	}()
 	for from := 0; from < n; from += batch {
 		for _, p := range play(t, place, from, min(n, from+batch), s) {
@@ -93,7 +64,7 @@ func search(t *testing.T, place where, n int, s scenario) *played {
 				return &p
 			case porcupine.Unknown:
 				undecided++
-				t.Logf("SLUICE_SEED=%d: history %d is undecided", seed(), p.number)
+				t.Logf("SLUICE_SEED=%d: history %d is undecided", testenv.Seed(), p.number)
 			}
 		}
 	}
@@ -108,7 +79,7 @@ func play(t *testing.T, place where, from, to int, s scenario) (all []played) {
 	t.Helper()
 	histories := func() {
 		for i := from; i < to; i++ {
-			h := newHistory(rand.New(rand.NewPCG(seed(), uint64(i))), bool(place))
+			h := newHistory(rand.New(rand.NewPCG(testenv.Seed(), uint64(i))), bool(place))
 			m := s(h)
 			m.exact = bool(place)
 			h.ops = m.prepare(h)
@@ -129,9 +100,9 @@ func play(t *testing.T, place where, from, to int, s scenario) (all []played) {
 // linearizable fails the test when a history of n has no linearization.
 func linearizable(t *testing.T, place where, n int, s scenario) {
 	t.Helper()
-	n *= times()
+	n *= testenv.Times()
 	if p := search(t, place, n, s); p != nil {
-		t.Errorf("SLUICE_SEED=%d: history %d has no linearization:\n%s%s", seed(), p.number, p.history, picture(p))
+		t.Errorf("SLUICE_SEED=%d: history %d has no linearization:\n%s%s", testenv.Seed(), p.number, p.history, picture(p))
 	}
 }
 
@@ -154,7 +125,7 @@ func picture(p *played) string {
 func caught(t *testing.T, place where, n int, s scenario) {
 	t.Helper()
 	if search(t, place, n, s) == nil {
-		t.Errorf("SLUICE_SEED=%d: not caught in %d histories", seed(), n)
+		t.Errorf("SLUICE_SEED=%d: not caught in %d histories", testenv.Seed(), n)
 	}
 }
 

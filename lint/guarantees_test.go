@@ -14,6 +14,7 @@ import (
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -26,19 +27,20 @@ func TestGuarantees(t *testing.T) {
 		policies = 100
 	}
 	var reached tally
-	for seed := range policies {
-		r := rand.New(rand.NewPCG(uint64(seed), 1))
+	seed, policies := testenv.Seed(), testenv.Cases(policies)
+	for i := range uint64(policies) {
+		r := rand.New(rand.NewPCG(seed, i))
 		p := randomPolicy(r)
 		plan, err := pipeline.Compile(p.Policy)
 		if err != nil {
-			t.Fatalf("seed %d: %v", seed, err)
+			t.Fatalf("SLUICE_SEED=%d, case %d: %v", seed, i, err)
 		}
-		w := newWorld(r, drive.New(plan, uint64(seed)))
+		w := newWorld(r, drive.New(plan, i))
 		for range 250 {
 			w.act()
 		}
 		if wrong := w.check(p, &reached); wrong != "" {
-			t.Fatalf("seed %d: %s\n%s", seed, wrong, show(p))
+			t.Fatalf("SLUICE_SEED=%d, case %d: %s\n%s", seed, i, wrong, show(p))
 		}
 	}
 	reached.check(t)

@@ -28,7 +28,7 @@ func budgetScene() scene[budget.State] {
 		return first, retries
 	}
 	s := scene[state]{
-		name: "budget of a half and 1 in 20 ns", depth: upTo(8, 7),
+		name: "budget of a half and 1 in 20 ns", depth: 8,
 		use: explore.Use[state]{Cell: must(budget.New(config)), New: "ratio=50% window=20ns minimum=1/20ns",
 			Alphabet: []act{{Kind: reducer.Record}, {Kind: reducer.Acquire, Cost: 1}, {Kind: reducer.TryAcquire, Cost: 1}, {Kind: reducer.Peek, Cost: 1}, tick, {Kind: reducer.Reset}}},
 		marks: explore.Marks{After: []time.Duration{0, 2, 7, 19}},

@@ -52,7 +52,7 @@ func exploreFlow(plant func(m *twoCalls), rules ...flowRule) (explore.Result, er
 	return explore.Run(model, explore.Limits{Depth: flowDepth, States: mostStates})
 }
 
-var flowDepth = upTo(8, 7)
+var flowDepth = 8
 
 const flowName = "pipeline of a limiter, a breaker and a bulkhead with a queue, 2 calls at a time"
 
@@ -168,7 +168,7 @@ var flowRules = []flowRule{
 		mutant: "refunds who ran", plant: func(m *twoCalls) {
 			m.leaves = func(c *pipeline.Call, steps []int) []int {
 				if len(steps) > 0 && c.Outcome == reducer.OK {
-					c.Started = clock.Always
+					c.Round = clock.Always
 				}
 				return steps
 			}
@@ -340,8 +340,8 @@ var exploredFlows = func() []exploration {
 }()
 
 var exploredCells = []exploration{
-	breakerScene("breaker with a window of 4 calls and 2 probes, 2 callers", exploredBreaker, 2, upTo(50, 14)).exploration(),
-	bulkheadScene("bulkhead of 2 with leases and a queue of 2, 4 callers", exploredPlaces, 4, upTo(20, 9)).exploration(),
+	breakerScene("breaker with a window of 4 calls and 2 probes, 2 callers", exploredBreaker, 2, 50).exploration(),
+	bulkheadScene("bulkhead of 2 with leases and a queue of 2, 4 callers", exploredPlaces, 4, 20).exploration(),
 	bucketScene().exploration(),
 	fixedScene().exploration(),
 	slidingScene().exploration(),

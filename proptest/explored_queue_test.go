@@ -29,7 +29,7 @@ func queueScene() scene[limiter.State] {
 	)
 	queue := line[state]{queue: (*state).Queue, longest: config.Queue, wait: config.Wait}
 	s := scene[state]{
-		name: "token bucket of 1 in 2 ns with a burst of 2 and a queue of 2, 3 callers", depth: upTo(6, 5),
+		name: "token bucket of 1 in 2 ns with a burst of 2 and a queue of 2, 3 callers", depth: 6,
 		use: explore.Use[state]{Cell: must(limiter.New(config)), New: "rate=1/2ns burst=2 wait=4ns queue=2", Callers: 3, Memory: r.memory,
 			Alphabet: []act{{Kind: reducer.Acquire, Cost: 1}, {Kind: reducer.Acquire, Cost: 2}, {Kind: reducer.TryAcquire, Cost: 1},
 				{Kind: reducer.Cancel}, {Kind: reducer.Release}, {Kind: reducer.Leave}, {Kind: reducer.Expire}, tick, {Kind: reducer.Serve}}},

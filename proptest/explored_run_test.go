@@ -158,14 +158,6 @@ func (s scene[S]) explore(rules ...ruled[S]) (explore.Result, error) {
 	return explore.Run(s.model(rules), explore.Limits{Depth: s.depth, States: mostStates})
 }
 
-// upTo is a depth, and a smaller one under the race detector.
-func upTo(depth, race int) int {
-	if racing {
-		return race
-	}
-	return depth
-}
-
 // mostStates of an exploration.
 const mostStates = 2_000_000
 

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/internal/testenv"
 )
 
 // The table of keys against a list of keys in the order of their last use.
@@ -251,8 +252,8 @@ func (t *keyTrial) check() error {
 // drawnKeys runs histories that are drawn.
 func drawnKeys(mutant func(*keyed.Table) keyTable) error {
 	met := map[keyed.Use]int{}
-	for n := range 60 * times() {
-		rng := rand.New(rand.NewPCG(uint64(seed()), uint64(n)))
+	for n := range 60 * testenv.Times() {
+		rng := rand.New(rand.NewPCG(testenv.Seed(), uint64(n)))
 		most := 1 + rng.Uint32N([]uint32{4, 30, 400}[n%3])
 		draw := func() keyed.Config {
 			return keyed.Config{Keys: 1 + rng.Uint32N(most), WhenFull: keyed.WhenFull(rng.IntN(4) / 3)}
@@ -285,7 +286,7 @@ func drawnKeys(mutant func(*keyed.Table) keyTable) error {
 				err = t.check()
 			}
 			if err != nil {
-				return fmt.Errorf("SLUICE_SEED=%d, history %d, step %d: %w", seed(), n, step, err)
+				return fmt.Errorf("SLUICE_SEED=%d, history %d, step %d: %w", testenv.Seed(), n, step, err)
 			}
 		}
 	}

@@ -3,6 +3,8 @@ package proptest
 import (
 	"errors"
 	"fmt"
+
+	"github.com/sluice-go/sluice/internal/testenv"
 )
 
 // property is a row that is checked on drawn histories. holds calls meet of
@@ -49,8 +51,8 @@ func (p property) try(m machine) error {
 	if err := searched(cases, size, true, func(h history) error { return p.holds(m, h) }); err != nil {
 		return err
 	}
-	if *m.met < rare*times() {
-		return fmt.Errorf("SLUICE_SEED=%d: %s: %w: %d times", seed(), p.name, errRare, *m.met)
+	if *m.met < rare*testenv.Times() {
+		return fmt.Errorf("SLUICE_SEED=%d: %s: %w: %d times", testenv.Seed(), p.name, errRare, *m.met)
 	}
 	return nil
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/internal/testenv"
 )
 
 // grantedPermit is a permit of a bucket.
@@ -119,13 +120,13 @@ func (s *story) cancel(i int) {
 // tales tells n histories. It returns how many refunds there were and the first
 // wrong history, shortest first.
 func tales(n int, refund refunder, reserves bool) (refunds int, wrong error) {
-	source := rand.New(rand.NewPCG(uint64(seed()), 10))
+	source := rand.New(rand.NewPCG(testenv.Seed(), 10))
 	for i := range n {
 		burst, every := 1+source.Int64N(3), 1+source.Int64N(5)
 		m := must(tokenbucket.New(tokenbucket.Config{Count: 1, Period: time.Duration(every), Burst: uint32(burst)}))
 		s := &story{random: source, machine: m, state: m.Init(0), interval: every, burst: burst, refund: refund, reserves: reserves}
 		if err := s.tell(3 + 9*i/n); err != nil {
-			return refunds, fmt.Errorf("SLUICE_SEED=%d: %w: a permit every %d, burst %d:%s", seed(), err, every, burst, s.text)
+			return refunds, fmt.Errorf("SLUICE_SEED=%d: %w: a permit every %d, burst %d:%s", testenv.Seed(), err, every, burst, s.text)
 		}
 		refunds += s.refunds
 	}
@@ -138,7 +139,7 @@ func tales(n int, refund refunder, reserves bool) (refunds int, wrong error) {
 func refundLines() []row {
 	told := func(name string, n int, refund refunder, reserves bool) trial {
 		return trial{name, func() error {
-			n := n * times()
+			n := n * testenv.Times()
 			refunds, wrong := tales(n, refund, reserves)
 			if wrong == nil && refunds < n/3 {
 				return fmt.Errorf("%w: %d refunds gave anything back", errRare, refunds)

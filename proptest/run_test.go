@@ -3,36 +3,14 @@ package proptest
 import (
 	"errors"
 	"fmt"
-	"os"
-	"strconv"
 	"strings"
-	"sync"
 
 	"github.com/leanovate/gopter"
 	"github.com/leanovate/gopter/gen"
 	"github.com/leanovate/gopter/prop"
-)
 
-// Both are read while tests run, so that go test knows what its cache depends on.
-var (
-	// seed is the same in every run unless SLUICE_SEED says otherwise.
-	seed = sync.OnceValue(func() int64 { return setting("SLUICE_SEED", 20_261_121) })
-	// times is how many times as many cases are drawn, 1 unless SLUICE_TIMES
-	// says otherwise.
-	times = sync.OnceValue(func() int { return int(setting("SLUICE_TIMES", 1)) })
+	"github.com/sluice-go/sluice/internal/testenv"
 )
-
-func setting(name string, usual int64) int64 {
-	text := os.Getenv(name)
-	if text == "" {
-		return usual
-	}
-	n, err := strconv.ParseInt(text, 10, 64)
-	if err != nil {
-		panic(name + ": " + err.Error())
-	}
-	return n
-}
 
 // history is what gopter draws and shrinks: words from which a test reads a
 // configuration and the steps. A zero word is the least of everything.
@@ -54,8 +32,8 @@ const setup = 2
 
 // parameters of a search: how many cases of at most how many words.
 func parameters(cases, size int) *gopter.TestParameters {
-	p := gopter.DefaultTestParametersWithSeed(seed())
-	p.MinSuccessfulTests, p.MaxSize = cases*times(), size
+	p := gopter.DefaultTestParametersWithSeed(int64(testenv.Seed()))
+	p.MinSuccessfulTests, p.MaxSize = cases*testenv.Times(), size
 	return p
 }
 
@@ -72,7 +50,7 @@ func search(p *gopter.TestParameters, holds func(h history) error) *gopter.TestR
 // report is what a failed search has found, with the seed.
 func report(r *gopter.TestResult) string {
 	var text strings.Builder
-	fmt.Fprintf(&text, "SLUICE_SEED=%d: %s after %d cases", seed(), r.Status, r.Succeeded)
+	fmt.Fprintf(&text, "SLUICE_SEED=%d: %s after %d cases", testenv.Seed(), r.Status, r.Succeeded)
 	for _, label := range r.Labels {
 		fmt.Fprintf(&text, "\n  %s", label)
 	}

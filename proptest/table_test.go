@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/reducer/explore"
 )
 
@@ -73,7 +74,7 @@ func explorationLines() (all []row) {
 // Those of explorations are held by TestExplored, which checks all rows of a
 // machine on one walk, and by TestExploredMutants.
 func TestInvariants(t *testing.T) {
-	t.Logf("SLUICE_SEED=%d SLUICE_TIMES=%d", seed(), times())
+	t.Logf("SLUICE_SEED=%d SLUICE_TIMES=%d", testenv.Seed(), testenv.Times())
 	for _, l := range table() {
 		if l.how == byExploration {
 			continue
@@ -90,7 +91,7 @@ func TestInvariants(t *testing.T) {
 			t.Run(l.mutant.name, func(t *testing.T) {
 				switch err := l.mutant.run(); {
 				case err == nil:
-					t.Errorf("SLUICE_SEED=%d: the check does not tell the mutant from the machine", seed())
+					t.Errorf("SLUICE_SEED=%d: the check does not tell the mutant from the machine", testenv.Seed())
 				case errors.Is(err, errPanic), errors.Is(err, errRare):
 					t.Error(err)
 				}

@@ -63,3 +63,25 @@ built() {
 	# The go command builds anew only what changed.
 	GOWORK=off go -C "$root/tools" build -o "$bin" "$package"
 }
+
+# c_compiler says whether cgo and the race detector can work, and sets CGO_ENABLED.
+c_compiler() {
+	local compiler
+	read -r compiler _ < <(go env CC)
+	export CGO_ENABLED=1
+	command -v "$compiler" >/dev/null && return
+	export CGO_ENABLED=0
+	return 1
+}
+
+# tests runs go test with these arguments, in an order that it draws and prints,
+# and ends with the line "N passed, N failed". SHUFFLE=N repeats an order, and
+# the words of ARGS follow the arguments.
+tests() {
+	built testsum || die "cannot build tools/testsum"
+	# shellcheck disable=SC2206 # a list of words
+	local more=(${ARGS:-})
+	local command=(go test -shuffle="${SHUFFLE:-$((RANDOM << 15 | RANDOM))}" "$@" ${more[@]+"${more[@]}"})
+	printf '+ %s\n' "${command[*]}"
+	"${command[@]:0:2}" -json "${command[@]:2}" | "$root/.cache/tools/testsum"
+}

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/wasm/host"
 )
@@ -109,7 +110,7 @@ func seen(a reducer.Answer) reducer.Answer {
 
 // cells compares cells of the module with those of the core in random walks.
 func (s Suite) cells(t *testing.T) {
-	t.Logf("seed %d", seed)
+	t.Logf("SLUICE_SEED=%d", testenv.Seed())
 	m := s.open(t)
 	for _, k := range kinds() {
 		t.Run(k.name, func(t *testing.T) {

@@ -14,19 +14,18 @@ import (
 	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/internal/oracle"
 	"github.com/sluice-go/sluice/internal/oracle/generate"
+	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/wasm/host"
 )
 
-// seed of all random tests, which each case adds its number to.
-const seed = 1
-
-func draw(i int) *rand.Rand { return rand.New(rand.NewPCG(seed, uint64(i))) }
+// draw returns what the i-th case of a random test draws from.
+func draw(i int) *rand.Rand { return rand.New(rand.NewPCG(testenv.Seed(), uint64(i))) }
 
 // decisions compares what is decided natively and in a module on random policies
 // and logs.
 func (s Suite) decisions(t *testing.T) {
-	t.Logf("seed %d, %d cases", seed, s.Cases)
+	t.Logf("SLUICE_SEED=%d, %d cases", testenv.Seed(), s.Cases)
 	m := s.open(t)
 	for i := range s.Cases {
 		r := draw(i)

@@ -5,6 +5,7 @@ package hosttest
 import (
 	"testing"
 
+	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/wasm/host"
 )
 
@@ -19,7 +20,10 @@ type Suite struct {
 
 // Run runs all tests.
 func (s Suite) Run(t *testing.T) {
-	s.Cases, s.Steps = s.Cases/raceSlows, s.Steps/raceSlows
+	if testenv.Race {
+		s.Cases, s.Steps = s.Cases/4, s.Steps/4
+	}
+	s.Cases = testenv.Cases(s.Cases)
 	t.Run("Decisions", s.decisions)
 	t.Run("Cells", s.cells)
 	t.Run("PlanCells", s.planCells)

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/internal/hosttest"
+	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/wasm/host"
 )
@@ -170,8 +171,8 @@ func TestTrap(t *testing.T) {
 // TestAnyMemory spoils the memory at random: no method panics, and the module
 // works or is broken.
 func TestAnyMemory(t *testing.T) {
-	const seed = 1
-	t.Logf("seed %d", seed)
+	seed := testenv.Seed()
+	t.Logf("SLUICE_SEED=%d", seed)
 	broken := 0
 	for i := range uint64(100) {
 		r := rand.New(rand.NewPCG(seed, i))

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/oracle/generate"
+	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/policy"
 )
 
@@ -52,8 +53,8 @@ func TestEngines(t *testing.T) {
 // are replaced by right ones and by wrong ones. Package hosttest has many more
 // of the right ones.
 func TestEnginesAtRandom(t *testing.T) {
-	const seed, cases = 1, 12
-	t.Logf("seed %d, %d cases", seed, cases)
+	seed, cases := testenv.Seed(), testenv.Cases(12)
+	t.Logf("SLUICE_SEED=%d, %d cases", seed, cases)
 	file := filepath.Join(t.TempDir(), "policy.json")
 	for i := range uint64(cases) {
 		r := rand.New(rand.NewPCG(seed, i))

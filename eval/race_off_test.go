@@ -1,5 +1,0 @@
-//go:build !race
-
-package eval_test
-
-const raceSlows = 1

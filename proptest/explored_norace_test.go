@@ -1,5 +1,0 @@
-//go:build !race
-
-package proptest
-
-const racing = false

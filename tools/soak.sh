@@ -1,0 +1,38 @@
+#!/usr/bin/env bash
+# Runs the random tests and the soaks, half of the time each, with one fresh seed
+# after another for SOAK (5m; h, m or s), at least one round. It stops at the
+# first failure. Run by make soak.
+#
+#   SLUICE_SEED=N                                begins with this seed
+#   PACKAGES=./proptest ARGS="-run TestSoak"     as in test.sh
+set -euo pipefail
+. "$(dirname "${BASH_SOURCE[0]}")/common.sh"
+need_go
+
+[[ ${SOAK:=5m} =~ ^([0-9]+)([hms])$ ]] || die "SOAK is $SOAK; allowed: a number with h, m or s"
+declare -A unit=([h]=3600 [m]=60 [s]=1)
+end=$((SECONDS + BASH_REMATCH[1] * unit[${BASH_REMATCH[2]}]))
+
+race=(-race)
+c_compiler || {
+	echo "NOTE: no C compiler, so the soaks run WITHOUT the race detector (on Debian: apt-get install gcc libc6-dev)" >&2
+	race=()
+}
+
+# The packages with tests that read SLUICE_SEED.
+mapfile -t random < <(git grep -l '"github.com/sluice-go/sluice/internal/testenv"' -- '*_test.go' |
+	sed 's,^,./,; s,/[^/]*$,,' | sort -u)
+# shellcheck disable=SC2206 # a list of words
+packages=(${PACKAGES:-${random[@]}})
+
+seed=${SLUICE_SEED:-$((RANDOM << 15 | RANDOM))}
+for ((round = 1; ; round++, seed++)); do
+	say "round $round: SLUICE_SEED=$seed"
+	export SLUICE_SEED=$seed
+	began=$SECONDS
+	# Explorations draw nothing.
+	tests -count=1 -timeout=0 -skip='^Test(Soak|Explored)' "${packages[@]}"
+	SLUICE_SOAK=$((SECONDS - began + 1))s ARGS='' tests ${race[@]+"${race[@]}"} -count=1 -timeout=0 -run='^TestSoak' .
+	((SECONDS < end)) || break
+done
+printf '\n%d rounds in %d s\n' "$round" "$SECONDS"
