@@ -1,0 +1,30 @@
+package mechanisms
+
+import (
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
+)
+
+// Row returns the row of a mechanism, nil for one that this version does not have.
+func Row(k mechanism.Kind) *mechanism.Row {
+	switch k {
+	case mechanism.Timeout:
+		return timeout.Row()
+	case mechanism.Retry:
+		return retry.Row()
+	case mechanism.Breaker:
+		return breaker.Row()
+	case mechanism.Limit:
+		return limiter.Row()
+	case mechanism.Bulkhead:
+		return bulkhead.Row()
+	case mechanism.Hedge:
+		return hedge.Row()
+	}
+	return nil
+}
