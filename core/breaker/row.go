@@ -26,7 +26,7 @@ const (
 func Row() *mechanism.Row {
 	return &mechanism.Row{
 		Kind:   mechanism.Breaker,
-		Traits: mechanism.Asks | mechanism.Votes,
+		Traits: mechanism.Asks | mechanism.Votes | mechanism.Keyed,
 		Form:   "a map of settings; {} takes every default",
 		Settings: []mechanism.Setting{
 			{Name: "window", Type: mechanism.OneOf, Says: "one of {calls: n}, {time: d, buckets: n} or {consecutive: n}", Parts: []mechanism.Setting{

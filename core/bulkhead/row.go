@@ -14,7 +14,7 @@ func (Config) Kind() mechanism.Kind { return mechanism.Bulkhead }
 func Row() *mechanism.Row {
 	return &mechanism.Row{
 		Kind:   mechanism.Bulkhead,
-		Traits: mechanism.Asks | mechanism.Holds | mechanism.Leases,
+		Traits: mechanism.Asks | mechanism.Holds | mechanism.Leases | mechanism.Keyed,
 		Short:  "concurrent",
 		Form:   "a number of places as in 5, or a map of settings",
 		Settings: []mechanism.Setting{

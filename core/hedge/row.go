@@ -13,7 +13,7 @@ func (Config) Kind() mechanism.Kind { return mechanism.Hedge }
 func Row() *mechanism.Row {
 	return &mechanism.Row{
 		Kind:   mechanism.Hedge,
-		Traits: mechanism.Hedges | mechanism.Observes,
+		Traits: mechanism.Hedges | mechanism.Observes | mechanism.Keyed,
 		Like:   "after",
 		Form:   "a map of settings",
 		Below:  mechanism.Retry,

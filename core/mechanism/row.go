@@ -67,6 +67,8 @@ const (
 	Leases
 	// Observes: the cell is told how long attempts took.
 	Observes
+	// Keyed: a configuration may have cells, and one for each key.
+	Keyed
 	// Cuts: the mechanism ends calls at a mark.
 	Cuts
 	// Repeats: the mechanism makes further attempts after a failure. At most one

@@ -28,3 +28,23 @@ func Row(k mechanism.Kind) *mechanism.Row {
 	}
 	return nil
 }
+
+// Docs returns the texts of a mechanism for people, nil for one that this version
+// does not have. What needs no texts does not call it, and does not carry them.
+func Docs(k mechanism.Kind) *mechanism.Docs {
+	switch k {
+	case mechanism.Timeout:
+		return timeout.Docs()
+	case mechanism.Retry:
+		return retry.Docs()
+	case mechanism.Breaker:
+		return breaker.Docs()
+	case mechanism.Limit:
+		return limiter.Docs()
+	case mechanism.Bulkhead:
+		return bulkhead.Docs()
+	case mechanism.Hedge:
+		return hedge.Docs()
+	}
+	return nil
+}

@@ -14,7 +14,7 @@ func (Config) Kind() mechanism.Kind { return mechanism.Retry }
 func Row() *mechanism.Row {
 	return &mechanism.Row{
 		Kind:   mechanism.Retry,
-		Traits: mechanism.Repeats,
+		Traits: mechanism.Repeats | mechanism.Keyed,
 		Short:  "attempts",
 		Form:   "a number of attempts as in 3, or a map of settings",
 		Settings: []mechanism.Setting{
