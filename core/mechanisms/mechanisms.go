@@ -3,11 +3,13 @@ package mechanisms
 import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Row returns the row of a mechanism, nil for one that this version does not have.
@@ -47,4 +49,44 @@ func Docs(k mechanism.Kind) *mechanism.Docs {
 		return hedge.Docs()
 	}
 	return nil
+}
+
+// Part is what a configuration compiles to: cells, a part of the call machine, or
+// both.
+type Part struct {
+	// Maker makes the cells of the step. Nil for a step that keeps no state.
+	Maker   cell.Maker
+	Timeout *timeout.Machine
+	Retry   *retry.Machine
+	Hedge   *hedge.Machine
+}
+
+// Compile validates a configuration and compiles it. The error is a
+// reducer.ConfigError.
+func Compile(c mechanism.Config) (p Part, err error) {
+	switch c := c.(type) {
+	case timeout.Config:
+		p.Timeout, err = timeout.New(c)
+	case retry.Config:
+		if p.Retry, err = retry.New(c); err == nil && p.Retry.Budget() != nil {
+			p.Maker = cell.ForBudget(p.Retry.Budget())
+		}
+	case breaker.Config:
+		p.Maker, err = cell.ForBreaker(c)
+	case limiter.Config:
+		p.Maker, err = cell.ForLimit(c)
+	case bulkhead.Config:
+		p.Maker, err = cell.ForBulkhead(c)
+	case hedge.Config:
+		if p.Hedge, err = hedge.New(c); err == nil && p.Hedge.Budget() != nil {
+			p.Maker = cell.ForBudget(p.Hedge.Budget())
+		}
+	default:
+		kind := mechanism.Kind(0)
+		if c != nil {
+			kind = c.Kind()
+		}
+		err = reducer.BadCount("kind", uint64(kind), "a mechanism of this package")
+	}
+	return p, err
 }

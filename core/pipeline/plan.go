@@ -6,14 +6,12 @@ import (
 	"strconv"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/keyed"
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/reducer"
@@ -175,28 +173,10 @@ func (p *Plan) findBudgets() {
 	}
 }
 
-func (s *stage) compile(step *Step) (err error) {
+func (s *stage) compile(step *Step) error {
 	s.kind, s.shadow = step.Kind(), step.Shadow
-	switch step.Kind() {
-	case Timeout:
-		s.timeout, err = timeout.New(ConfigOf[timeout.Config](*step))
-	case Retry:
-		if s.retry, err = retry.New(ConfigOf[retry.Config](*step)); err == nil && s.retry.Budget() != nil {
-			s.maker = cell.ForBudget(s.retry.Budget())
-		}
-	case Hedge:
-		if s.hedge, err = hedge.New(ConfigOf[hedge.Config](*step)); err == nil && s.hedge.Budget() != nil {
-			s.maker = cell.ForBudget(s.hedge.Budget())
-		}
-	case Breaker:
-		s.maker, err = cell.ForBreaker(ConfigOf[breaker.Config](*step))
-	case Limit:
-		s.maker, err = cell.ForLimit(ConfigOf[limiter.Config](*step))
-	case Bulkhead:
-		s.maker, err = cell.ForBulkhead(ConfigOf[bulkhead.Config](*step))
-	default:
-		err = reducer.BadCount("kind", uint64(step.Kind()), "a mechanism of this package")
-	}
+	part, err := mechanisms.Compile(step.Config)
+	s.timeout, s.retry, s.hedge, s.maker = part.Timeout, part.Retry, part.Hedge, part.Maker
 	return err
 }
 
