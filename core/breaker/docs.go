@@ -79,5 +79,7 @@ func Docs() *mechanism.Docs {
 	"if": {"required": ["window"], "properties": {"window": {"type": "object", "required": ["consecutive"]}}},
 	"then": {"properties": {"minimum": false, "failure_rate": false, "slow": false}}
 }`,
+		Describe: describe,
+		Rank:     2,
 	}
 }

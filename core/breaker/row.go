@@ -1,7 +1,6 @@
 package breaker
 
 import (
-	"strconv"
 	"time"
 
 	"github.com/sluice-go/sluice/core/backoff"
@@ -93,7 +92,7 @@ func (d *draft) Check(g mechanism.Given) {
 			c.Count = DefaultBuckets
 		}
 		if whole && c.Span < time.Duration(c.Count) {
-			g.Wrong("window.time", "at least a nanosecond for each of the "+count(c.Count)+" buckets")
+			g.Wrong("window.time", "at least a nanosecond for each of the "+mechanism.Number(c.Count)+" buckets")
 		}
 	}
 	if !g.Has("failure_rate") {
@@ -103,7 +102,7 @@ func (d *draft) Check(g mechanism.Given) {
 	case !g.Has("minimum"):
 		c.Minimum = c.defaultMinimum()
 	case whole && g.Whole("minimum") && c.Window == Calls && c.Minimum > c.Count:
-		g.Wrong("minimum", "at most the window's calls, "+count(c.Count))
+		g.Wrong("minimum", "at most the window's calls, "+mechanism.Number(c.Count))
 	}
 }
 
@@ -114,7 +113,5 @@ func (c *Config) defaultMinimum() uint32 {
 	}
 	return DefaultMinimum
 }
-
-func count(n uint32) string { return strconv.FormatUint(uint64(n), 10) }
 
 func (d *draft) Config() mechanism.Config { return d.c }

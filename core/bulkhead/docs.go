@@ -53,5 +53,11 @@ func Docs() *mechanism.Docs {
 		}
 	]
 }`,
+		Describe: describe,
+		Rank:     4,
+		Concurrent: func(c mechanism.Config) (uint64, bool) {
+			b := c.(Config)
+			return uint64(b.Concurrent), b.Lease == 0
+		},
 	}
 }

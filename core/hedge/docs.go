@@ -67,5 +67,6 @@ func Docs() *mechanism.Docs {
 		}
 	]
 }`,
+		Describe: describe,
 	}
 }

@@ -1,10 +1,6 @@
 package hedge
 
-import (
-	"strconv"
-
-	"github.com/sluice-go/sluice/core/mechanism"
-)
+import "github.com/sluice-go/sluice/core/mechanism"
 
 // Kind returns mechanism.Hedge.
 func (Config) Kind() mechanism.Kind { return mechanism.Hedge }
@@ -73,7 +69,7 @@ func (d *draft) Check(g mechanism.Given) {
 	c.Unbudgeted = g.None("budget")
 	*c = c.withDefaults()
 	if g.Whole("minimum") && (!g.Has("samples") || g.Whole("samples")) && c.Minimum > c.Samples {
-		g.Wrong("minimum", "at most the samples, "+strconv.FormatUint(uint64(c.Samples), 10))
+		g.Wrong("minimum", "at most the samples, "+mechanism.Number(c.Samples))
 	}
 }
 

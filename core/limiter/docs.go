@@ -1,6 +1,10 @@
 package limiter
 
-import "github.com/sluice-go/sluice/core/mechanism"
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/core/mechanism"
+)
 
 // Docs are the texts for people.
 func Docs() *mechanism.Docs {
@@ -58,5 +62,8 @@ func Docs() *mechanism.Docs {
 		}
 	]
 }`,
+		Describe: describe,
+		Rank:     3,
+		Admits:   func(c mechanism.Config, window time.Duration) uint64 { return c.(Config).Admits(window) },
 	}
 }

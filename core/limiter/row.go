@@ -85,15 +85,11 @@ func (d *draft) Check(g mechanism.Given) {
 // fits reports whether a bucket does not take too long to fill, and a window is
 // not too long.
 func (c *Config) fits() bool {
-	permits, interval := uint64(1), uint64(c.Period)
+	permits, interval := uint32(1), uint64(c.Period)
 	if c.Algorithm == TokenBucket || c.Algorithm == LeakyBucket {
-		permits = uint64(c.Burst)
-		if permits == 0 {
-			permits = uint64(c.Count)
-		}
-		interval = (interval-1)/uint64(c.Count) + 1
+		permits, interval = c.AtOnce(), uint64(c.Interval())
 	}
-	return interval <= uint64(tokenbucket.MaxFill)/permits
+	return interval <= uint64(tokenbucket.MaxFill)/uint64(permits)
 }
 
 // queue looks at queue and order, which need a wait.

@@ -47,5 +47,7 @@ func Docs() *mechanism.Docs {
 		}
 	]
 }`,
+		Describe: describe,
+		Rank:     1,
 	}
 }

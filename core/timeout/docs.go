@@ -1,6 +1,10 @@
 package timeout
 
-import "github.com/sluice-go/sluice/core/mechanism"
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/core/mechanism"
+)
 
 // Docs are the texts for people.
 func Docs() *mechanism.Docs {
@@ -21,5 +25,7 @@ func Docs() *mechanism.Docs {
 				Smaller: "warnings come earlier and more often",
 			},
 		},
+		Describe: describe,
+		Cut:      func(c mechanism.Config) time.Duration { return c.(Config).After },
 	}
 }
