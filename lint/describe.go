@@ -2,7 +2,6 @@ package lint
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -50,11 +49,4 @@ func unit(period time.Duration) string {
 		return "hour"
 	}
 	return Duration(period).String()
-}
-
-func plural(n uint64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return strconv.FormatUint(n, 10) + " " + what + "s"
 }
