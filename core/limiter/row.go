@@ -24,7 +24,7 @@ const Orders = "oldest newest"
 func Row() *mechanism.Row {
 	return &mechanism.Row{
 		Kind:   mechanism.Limit,
-		Traits: mechanism.Asks | mechanism.Refunds | mechanism.Keyed,
+		Traits: mechanism.Asks | mechanism.Refunds | mechanism.Quotas | mechanism.Keyed,
 		Short:  "rate",
 		Form:   "a rate as in 50/1m, or a map of settings",
 		Settings: []mechanism.Setting{

@@ -63,6 +63,9 @@ const (
 	Votes
 	// Holds: an attempt holds its permit until it ends.
 	Holds
+	// Quotas: a refusal means that the caller asked for too much, not that
+	// something fails; HTTP answers it with 429.
+	Quotas
 	// Leases: a permit may lapse.
 	Leases
 	// Observes: the cell is told how long attempts took.
