@@ -3,23 +3,11 @@ package breaker
 import (
 	"time"
 
-	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/mechanism"
-	"github.com/sluice-go/sluice/reducer"
 )
 
 // Kind returns mechanism.Breaker.
 func (Config) Kind() mechanism.Kind { return mechanism.Breaker }
-
-// Defaults of a configuration.
-const (
-	DefaultCalls       = 100
-	DefaultBuckets     = 10
-	DefaultMinimum     = 100
-	DefaultFailureRate = reducer.Whole / 2
-	DefaultProbes      = 10
-	DefaultOpen        = time.Minute
-)
 
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
@@ -44,9 +32,7 @@ func Row() *mechanism.Row {
 			{Name: "probes", Type: mechanism.Count, Least: 1, Most: MaxProbes},
 			{Name: "half_open_max", Type: mechanism.Duration},
 		},
-		New: func() mechanism.Draft {
-			return &draft{Config{Count: DefaultCalls, Probes: DefaultProbes, Open: backoff.Config{Kind: backoff.Constant, Base: DefaultOpen}}}
-		},
+		New:       func() mechanism.Draft { return &draft{} },
 		Stateless: func(mechanism.Config) string { return "" },
 	}
 }
@@ -85,33 +71,16 @@ func (d *draft) Check(g mechanism.Given) {
 			g.Refuse(name, "beside a window of consecutive failures", "beside a window of calls or time")
 		}
 		c.Minimum, c.FailureRate, c.SlowOver, c.SlowRate = 0, 0, 0, 0
-		return
 	case g.Has("window.time"):
 		c.Window = Time
-		if !g.Has("window.buckets") {
-			c.Count = DefaultBuckets
-		}
-		if whole && c.Span < time.Duration(c.Count) {
-			g.Wrong("window.time", "at least a nanosecond for each of the "+mechanism.Number(c.Count)+" buckets")
-		}
 	}
-	if !g.Has("failure_rate") {
-		c.FailureRate = DefaultFailureRate
-	}
+	*c = c.WithDefaults()
 	switch {
-	case !g.Has("minimum"):
-		c.Minimum = c.defaultMinimum()
+	case whole && c.Window == Time && c.Span < time.Duration(c.Count):
+		g.Wrong("window.time", "at least a nanosecond for each of the "+mechanism.Number(c.Count)+" buckets")
 	case whole && g.Whole("minimum") && c.Window == Calls && c.Minimum > c.Count:
 		g.Wrong("minimum", "at most the window's calls, "+mechanism.Number(c.Count))
 	}
-}
-
-// defaultMinimum is never more than a window of calls can hold.
-func (c *Config) defaultMinimum() uint32 {
-	if c.Window == Calls {
-		return min(DefaultMinimum, c.Count)
-	}
-	return DefaultMinimum
 }
 
 func (d *draft) Config() mechanism.Config { return d.c }

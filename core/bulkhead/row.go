@@ -56,8 +56,8 @@ func (d *draft) Check(g mechanism.Given) {
 	if g.Has("wait") && !g.Whole("wait") || g.Has("queue") && !g.Whole("queue") {
 		return
 	}
-	if c.Wait > 0 && !g.Has("queue") {
-		c.Queue = limiter.DefaultQueue
+	if !g.Has("queue") {
+		*c = c.WithDefaults()
 	}
 	switch {
 	case g.Has("wait") && c.Wait == 0 && c.Queue > 0:

@@ -67,7 +67,7 @@ func (d *draft) Check(g mechanism.Given) {
 	}
 	c.Budgeted = g.Has("budget") && !g.None("budget")
 	c.Unbudgeted = g.None("budget")
-	*c = c.withDefaults()
+	*c = c.WithDefaults()
 	if g.Whole("minimum") && (!g.Has("samples") || g.Whole("samples")) && c.Minimum > c.Samples {
 		g.Wrong("minimum", "at most the samples, "+mechanism.Number(c.Samples))
 	}

@@ -11,9 +11,6 @@ import (
 // Kind returns mechanism.Limit.
 func (Config) Kind() mechanism.Kind { return mechanism.Limit }
 
-// DefaultQueue is the queue of a step with a wait that names none.
-const DefaultQueue = 100
-
 // words of the algorithms in their order.
 const words = "token-bucket fixed-window sliding-counter sliding-log leaky-bucket"
 
@@ -110,9 +107,7 @@ func (d *draft) queue(g mechanism.Given) {
 		g.Refuse("order", found, "beside a wait of more than 0")
 		return
 	}
-	if !g.Has("queue") {
-		d.c.Queue = DefaultQueue
-	}
+	d.c = d.c.WithDefaults()
 }
 
 func (d *draft) Config() mechanism.Config { return d.c }

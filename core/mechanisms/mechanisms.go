@@ -54,6 +54,8 @@ func Docs(k mechanism.Kind) *mechanism.Docs {
 // Part is what a configuration compiles to: cells, a part of the call machine, or
 // both.
 type Part struct {
+	// Config is the configuration with its defaults.
+	Config mechanism.Config
 	// Maker makes the cells of the step. Nil for a step that keeps no state.
 	Maker   cell.Maker
 	Timeout *timeout.Machine
@@ -61,23 +63,34 @@ type Part struct {
 	Hedge   *hedge.Machine
 }
 
-// Compile validates a configuration and compiles it. The error is a
-// reducer.ConfigError.
+// Compile fills in the defaults of a configuration, validates it and compiles it.
+// The error is a reducer.ConfigError.
 func Compile(c mechanism.Config) (p Part, err error) {
 	switch c := c.(type) {
 	case timeout.Config:
+		p.Config = c
 		p.Timeout, err = timeout.New(c)
 	case retry.Config:
+		c = c.WithDefaults()
+		p.Config = c
 		if p.Retry, err = retry.New(c); err == nil && p.Retry.Budget() != nil {
 			p.Maker = cell.ForBudget(p.Retry.Budget())
 		}
 	case breaker.Config:
+		c = c.WithDefaults()
+		p.Config = c
 		p.Maker, err = cell.ForBreaker(c)
 	case limiter.Config:
+		c = c.WithDefaults()
+		p.Config = c
 		p.Maker, err = cell.ForLimit(c)
 	case bulkhead.Config:
+		c = c.WithDefaults()
+		p.Config = c
 		p.Maker, err = cell.ForBulkhead(c)
 	case hedge.Config:
+		c = c.WithDefaults()
+		p.Config = c
 		if p.Hedge, err = hedge.New(c); err == nil && p.Hedge.Budget() != nil {
 			p.Maker = cell.ForBudget(p.Hedge.Budget())
 		}

@@ -176,8 +176,12 @@ func (p *Plan) findBudgets() {
 func (s *stage) compile(step *Step) error {
 	s.kind, s.shadow = step.Kind(), step.Shadow
 	part, err := mechanisms.Compile(step.Config)
+	if err != nil {
+		return err
+	}
+	step.Config = part.Config
 	s.timeout, s.retry, s.hedge, s.maker = part.Timeout, part.Retry, part.Hedge, part.Maker
-	return err
+	return nil
 }
 
 // nameSteps gives unnamed steps their names: the mechanism, then limit-2 for

@@ -1,11 +1,6 @@
 package retry
 
-import (
-	"time"
-
-	"github.com/sluice-go/sluice/core/backoff"
-	"github.com/sluice-go/sluice/core/mechanism"
-)
+import "github.com/sluice-go/sluice/core/mechanism"
 
 // Kind returns mechanism.Retry.
 func (Config) Kind() mechanism.Kind { return mechanism.Retry }
@@ -32,14 +27,6 @@ func Row() *mechanism.Row {
 			return "on a retry without a budget, which keeps no state"
 		},
 	}
-}
-
-// Default returns the configuration of a retry that says nothing: 3 attempts, and
-// an exponential backoff of 500 ms, factor 2 and at most 1 min with full jitter.
-func Default() Config {
-	return Config{Attempts: 3, Backoff: backoff.Config{
-		Kind: backoff.Exponential, Base: 500 * time.Millisecond, Factor: backoff.DefaultFactor, Max: backoff.DefaultMax, Jitter: backoff.Full,
-	}}
 }
 
 type draft struct{ c Config }

@@ -85,6 +85,7 @@ func (f *fields) maxBelow(base *tree.Node) {
 func (r *reader) open(n *tree.Node, c *backoff.Config) {
 	switch n.Kind {
 	case tree.Text:
+		c.Kind = backoff.Constant
 		r.asDuration(n, 1, &c.Base)
 	case tree.Map:
 		var f fields
