@@ -57,6 +57,15 @@ func TestCompileErrors(t *testing.T) {
 			t.Errorf("error %v, want %s", err, want)
 		}
 	}
+	// All errors are reported, not the first alone.
+	_, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{{Config: timeout.Config{}}, limit, {Config: bulkhead.Config{}, Keys: 5, Name: "limit"}}})
+	const want = `steps[0].timeout.after: found 0s; allowed: more than 0
+steps[2].bulkhead.concurrent: found 0; allowed: 1 to 1000000
+steps[2].bulkhead.keys: found 5; allowed: keys, when_full and missing beside per alone
+steps[2].bulkhead.name: another step has it`
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
+	}
 	if _, err := pipeline.Compile(pipeline.Policy{}); err == nil {
 		t.Error("a policy without steps compiles")
 	}
