@@ -1,11 +1,8 @@
 package policy_test
 
 import (
-	"fmt"
 	"os"
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 
@@ -15,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/policy/settings"
 )
 
 // rows returns the rows of the table.
@@ -85,7 +83,7 @@ func schemaOf(t *testing.T, row *mechanism.Row) object {
 	for _, example := range docs.Examples {
 		examples = append(examples, parseOrdered(t, example))
 	}
-	settings := object{{"type", "object"}, {"additionalProperties", false}}
+	whole := object{{"type", "object"}, {"additionalProperties", false}}
 	properties, required := propertiesOf(t, row, row.Settings, "")
 	for _, name := range []string{"name", "shadow"} {
 		properties = append(properties, member{name, reference(name)})
@@ -99,28 +97,28 @@ func schemaOf(t *testing.T, row *mechanism.Row) object {
 			needs = append(needs, member{name, []any{"per"}})
 		}
 	}
-	settings = append(settings, member{"properties", properties})
+	whole = append(whole, member{"properties", properties})
 	if len(required) > 0 {
-		settings = append(settings, member{"required", required})
+		whole = append(whole, member{"required", required})
 	}
 	if docs.Schema != "" {
 		for _, m := range parseOrdered(t, docs.Schema).(object) {
 			if m.name == "dependentRequired" {
 				needs = append(slices.Clone(m.value.(object)), needs...)
 			} else {
-				settings = append(settings, m)
+				whole = append(whole, m)
 			}
 		}
 	}
 	if len(needs) > 0 {
-		settings = append(settings, member{"dependentRequired", needs})
+		whole = append(whole, member{"dependentRequired", needs})
 	}
 	means := member{"description", docs.Means}
 	if row.Short == "" {
-		return append(object{means, {"examples", examples}}, settings...)
+		return append(object{means, {"examples", examples}}, whole...)
 	}
 	short := valueSchema(t, row, row.Setting(row.Short), row.Short)
-	return object{means, {"examples", examples}, {"anyOf", []any{short, append(object{{"description", "The settings one by one."}}, settings...)}}}
+	return object{means, {"examples", examples}, {"anyOf", []any{short, append(object{{"description", "The settings one by one."}}, whole...)}}}
 }
 
 // propertiesOf returns the properties of a map, and which of them are required.
@@ -165,8 +163,7 @@ func sentences(doc *mechanism.Doc) string {
 	if doc.Larger != "" {
 		text += " Larger: " + doc.Larger + ". Smaller: " + doc.Smaller + "."
 	}
-	text = regexp.MustCompile(`\[([^\]]*)\]\([^)]*\)`).ReplaceAllString(text, "$1")
-	return strings.ReplaceAll(text, "`", "")
+	return settings.Plain(text)
 }
 
 func capital(text string) string { return strings.ToUpper(text[:1]) + text[1:] }
@@ -233,31 +230,17 @@ func TestReferenceTables(t *testing.T) {
 		require.True(t, ok, "%s is not on the page", begin)
 		_, behind, ok := strings.Cut(rest, end)
 		require.True(t, ok, "the table of %s has no end", row.Kind)
-		page = before + begin + table(t, row) + end + behind
+		page = before + begin + table(row) + end + behind
 	}
 	golden(t, "REFERENCE.md", page)
 }
 
 // table returns the table of a mechanism's settings.
-func table(t *testing.T, row *mechanism.Row) string {
+func table(row *mechanism.Row) string {
 	text := "| setting | type | range | default | example | meaning | larger | smaller |\n|---|---|---|---|---|---|---|---|\n"
-	docs := mechanisms.Docs(row.Kind)
-	for i := range row.Settings {
-		s := &row.Settings[i]
-		doc := docs.Setting(s.Name)
-		form := doc.Type
-		if form == "" {
-			form = typeText(s)
-		}
-		if doc.Note != "" {
-			form += "; " + doc.Note
-		}
-		span := doc.Range
-		if span == "" {
-			span = rangeText(s)
-		}
+	for _, s := range settings.Of(row.Kind) {
 		line := "|"
-		for _, cell := range []string{"`" + s.Name + "`", form, span, defaultText(t, s, doc), "`" + doc.Example + "`", doc.Meaning, doc.Larger, doc.Smaller} {
+		for _, cell := range []string{"`" + s.Name + "`", s.Type, s.Range, s.Default, "`" + s.Example + "`", s.Meaning, s.Larger, s.Smaller} {
 			if cell != "" {
 				line += " " + cell
 			}
@@ -266,85 +249,4 @@ func table(t *testing.T, row *mechanism.Row) string {
 		text += line + "\n"
 	}
 	return text
-}
-
-// typeText says what a value is.
-func typeText(s *mechanism.Setting) string {
-	switch s.Type {
-	case mechanism.Duration:
-		if s.Least == 0 {
-			return "duration, `0s` allowed"
-		}
-		return "duration"
-	case mechanism.Word:
-		return "`" + strings.Join(strings.Fields(s.Words), "`, `") + "`"
-	}
-	return map[mechanism.Type]string{
-		mechanism.Count: "number", mechanism.Share: "share", mechanism.Bool: "true or false", mechanism.Rate: "rate",
-		mechanism.Delay: "duration or percentile", mechanism.Backoff: "`none` or a [backoff](#backoff)",
-		mechanism.OpenTime: "duration, or a [backoff](#backoff) other than `none` in which `jitter` may be written",
-		mechanism.Jitter:   "`none`, `full`, `equal` or a share", mechanism.Budget: "`none`, a ratio or a [budget](#budget)",
-		mechanism.Methods: "an HTTP method or a list of them",
-	}[s.Type]
-}
-
-// rangeText says which values there are.
-func rangeText(s *mechanism.Setting) string {
-	switch s.Type {
-	case mechanism.Count:
-		return grouped(s.Least) + " to " + grouped(s.Most)
-	case mechanism.Methods:
-		return "the eight of RFC 9110 and PATCH, upper case"
-	}
-	return ""
-}
-
-// grouped writes a number with separators from five digits on.
-func grouped(n uint32) string {
-	text := strconv.FormatUint(uint64(n), 10)
-	if len(text) < 5 {
-		return text
-	}
-	for i := len(text) - 3; i > 0; i -= 3 {
-		text = text[:i] + "," + text[i:]
-	}
-	return text
-}
-
-// defaultText says what a setting is that is left out.
-func defaultText(t *testing.T, s *mechanism.Setting, doc *mechanism.Doc) string {
-	switch {
-	case s.Required:
-		return "required"
-	case doc.Default != "":
-		return doc.Default
-	case doc.Value == "":
-		return "none"
-	}
-	switch value := parseOrdered(t, doc.Value).(type) {
-	case object:
-		return "`" + flow(value) + "`"
-	case string:
-		if value[0] >= '0' && value[0] <= '9' {
-			return value
-		}
-		return "`" + value + "`"
-	case []any:
-		var words []string
-		for _, word := range value {
-			words = append(words, fmt.Sprint(word))
-		}
-		return strings.Join(words, ", ")
-	default:
-		return fmt.Sprint(value)
-	}
-}
-
-// flow writes an object as YAML does in one line.
-func flow(o object) string {
-	var entries []string
-	for _, m := range o {
-		entries = append(entries, fmt.Sprintf("%s: %v", m.name, m.value))
-	}
-	return "{" + strings.Join(entries, ", ") + "}"
 }
