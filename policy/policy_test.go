@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -58,20 +57,11 @@ func one(t *testing.T, body string) *policy.Policy {
 	return p
 }
 
-// compiled reports whether the core has the mechanisms of a policy.
-func compiled(p pipeline.Policy) bool {
-	return !slices.ContainsFunc(p.Steps, func(s pipeline.Step) bool {
-		return pipeline.ConfigOf[limiter.Config](s).Algorithm > limiter.SlidingCounter
-	})
-}
-
 func TestGoodDocumentsCompile(t *testing.T) {
 	for _, file := range goodFiles(t) {
 		for _, p := range parseFile(t, file).Policies {
-			if compiled(p.Policy) {
-				_, err := pipeline.Compile(p.Policy)
-				assert.NoError(t, err, "%s: %s", file, p.Name)
-			}
+			_, err := pipeline.Compile(p.Policy)
+			assert.NoError(t, err, "%s: %s", file, p.Name)
 			assert.Len(t, p.Extras, len(p.Steps))
 			assert.Positive(t, p.Line)
 		}
@@ -134,10 +124,8 @@ func TestDefaultsOfGo(t *testing.T) {
 	} {
 		s := one(t, "steps: [{"+body+"}]").Steps[0]
 		assert.Equal(t, want, s.Config, body)
-		if compiled(pipeline.Policy{Steps: []pipeline.Step{s}}) {
-			_, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{{Config: s.Config}}})
-			assert.NoError(t, err, body)
-		}
+		_, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{{Config: s.Config}}})
+		assert.NoError(t, err, body)
 	}
 	// Zeros that are legal values stay.
 	none := retry.Config{Attempts: 2}
