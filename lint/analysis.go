@@ -5,12 +5,11 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/backoff"
-	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/hedge"
-	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
-	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/policy/document"
 )
 
@@ -18,6 +17,8 @@ import (
 type analysis struct {
 	policy *document.Policy
 	steps  []pipeline.Step
+	rows   []*mechanism.Row  // of the steps
+	docs   []*mechanism.Docs // of the steps
 	// retry is the index of the retry that may repeat something, -1 for none.
 	retry    int
 	attempts uint32 // of a call; rounds beside a hedge
@@ -30,42 +31,48 @@ type analysis struct {
 func newAnalysis(p *document.Policy) *analysis {
 	a := &analysis{policy: p, steps: p.Steps, retry: -1, attempts: 1, hedge: -1}
 	for i := range a.steps {
-		if a.enforced(i, pipeline.Hedge) {
+		k := a.steps[i].Kind()
+		a.rows, a.docs = append(a.rows, mechanisms.Row(k)), append(a.docs, mechanisms.Docs(k))
+	}
+	for i := range a.steps {
+		if a.enforced(i, mechanism.Hedges) {
 			a.hedge, a.hedges = i, pipeline.ConfigOf[hedge.Config](a.steps[i]).Max
 		}
-		if s := &a.steps[i]; s.Kind() == pipeline.Retry && !s.Shadow && pipeline.ConfigOf[retry.Config](*s).Attempts > 1 {
-			a.retry, a.attempts = i, pipeline.ConfigOf[retry.Config](*s).Attempts
+		if attempts := pipeline.ConfigOf[retry.Config](a.steps[i]).Attempts; a.enforced(i, mechanism.Repeats) && attempts > 1 {
+			a.retry, a.attempts = i, attempts
 		}
 	}
 	return a
 }
 
-// after returns the time after which timeout i cuts.
-func (a *analysis) after(i int) time.Duration {
-	return pipeline.ConfigOf[timeout.Config](a.steps[i]).After
+// after returns the time after which a step that cuts does so.
+func (a *analysis) after(i int) time.Duration { return a.docs[i].Cut(a.steps[i].Config) }
+
+// enforced reports whether a step has the traits and enforces what it decides.
+func (a *analysis) enforced(i int, traits mechanism.Traits) bool {
+	return a.rows[i].Traits.Has(traits) && !a.steps[i].Shadow
 }
 
-// enforced reports whether a step is of the kind and enforces what it decides.
-func (a *analysis) enforced(i int, kind pipeline.Kind) bool {
-	return a.steps[i].Kind() == kind && !a.steps[i].Shadow
+// queue returns how many calls may wait at a cell of a step, and for how long.
+func (a *analysis) queue(i int) (places uint32, wait time.Duration) {
+	s := &a.steps[i]
+	if s.Shadow || a.rows[i].Queue == nil {
+		return 0, 0
+	}
+	places, wait = a.rows[i].Queue(s.Config)
+	switch {
+	case places == 0:
+		return 0, 0
+	case wait == 0:
+		return places, forever
+	}
+	return places, wait
 }
 
 // wait returns the longest that a caller stands in the queue of a step.
 func (a *analysis) wait(i int) time.Duration {
-	s := &a.steps[i]
-	if s.Shadow {
-		return 0
-	}
-	switch c := s.Config.(type) {
-	case limiter.Config:
-		return c.Wait
-	case bulkhead.Config:
-		if c.Queue > 0 && c.Wait == 0 {
-			return forever
-		}
-		return c.Wait
-	}
-	return 0
+	_, wait := a.queue(i)
+	return wait
 }
 
 // between returns the longest time from the beginning of step from until step
@@ -84,7 +91,7 @@ func (a *analysis) fold(from, to int, end time.Duration, attempts uint32, backof
 		s := &a.steps[i]
 		switch {
 		case s.Shadow:
-		case s.Kind() == pipeline.Timeout && a.after(i) < t:
+		case a.rows[i].Traits.Has(mechanism.Cuts) && a.after(i) < t:
 			t, cut = a.after(i), i
 		case i == a.retry && attempts > 0:
 			if more := plus(times(t, attempts), backoffs); more != t {
@@ -138,7 +145,7 @@ func (a *analysis) repeats(i int) uint64 {
 // within cuts a time that begins at step i by the timeouts above it.
 func (a *analysis) within(t time.Duration, i int) time.Duration {
 	for j := range i {
-		if a.enforced(j, pipeline.Timeout) {
+		if a.enforced(j, mechanism.Cuts) {
 			t = min(t, a.after(j))
 		}
 	}

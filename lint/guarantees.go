@@ -8,8 +8,7 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
-	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
@@ -29,7 +28,7 @@ func (a *analysis) guarantees() Guarantees {
 		g.Attempts.Budget = budgetOf(&a.steps[a.retry])
 	}
 	for i := range a.steps {
-		if a.enforced(i, pipeline.Breaker) {
+		if a.enforced(i, mechanism.Votes) {
 			g.Breakers = append(g.Breakers, breakerOf(&a.steps[i]))
 		}
 	}
@@ -54,10 +53,11 @@ func (a *analysis) requests() Requests {
 	scopes := [][]string{{}}
 	for i := range a.steps {
 		s := &a.steps[i]
-		if !a.enforced(i, pipeline.Limit) {
+		admits := a.admits(i)
+		if admits == nil {
 			continue
 		}
-		r.Limits = append(r.Limits, Passed{Step: s.Name, Per: orEmpty(s.Per), Most: windows(func(w time.Duration) uint64 { return Admits(pipeline.ConfigOf[limiter.Config](*s), w) })})
+		r.Limits = append(r.Limits, Passed{Step: s.Name, Per: orEmpty(s.Per), Most: windows(admits)})
 		if set := scope(s.Per); !slices.ContainsFunc(scopes, func(other []string) bool { return slices.Equal(other, set) }) {
 			scopes = append(scopes, set)
 		}
@@ -85,13 +85,12 @@ func windows(most func(time.Duration) uint64) Windows {
 func (a *analysis) concurrent() []Concurrent {
 	rows := []Concurrent{}
 	for i := range a.steps {
-		if !a.enforced(i, pipeline.Bulkhead) {
+		s := &a.steps[i]
+		if a.docs[i].Concurrent == nil || s.Shadow {
 			continue
 		}
-		s := &a.steps[i]
 		row := Concurrent{Step: s.Name, Per: orEmpty(s.Per)}
-		if pipeline.ConfigOf[bulkhead.Config](*s).Lease == 0 {
-			most := uint64(pipeline.ConfigOf[bulkhead.Config](*s).Concurrent)
+		if most, ok := a.docs[i].Concurrent(s.Config); ok {
 			if i < a.hedge {
 				most *= uint64(a.hedges) + 1
 			}

@@ -7,7 +7,6 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
-	"github.com/sluice-go/sluice/core/pipeline"
 )
 
 // checkLimits tells what a rate means that one may not expect.
@@ -18,10 +17,10 @@ func checkLimits(a *analysis) {
 			continue
 		}
 		if c.Algorithm == limiter.TokenBucket && c.Burst == 0 && c.Count > 1 {
-			a.find(Note, Burst, i, fmt.Sprintf("%s without a burst lets %d pass in the worst %s: the burst is %d", rate(c), Admits(c, c.Period), unit(c.Period), c.Count))
+			a.find(Note, Burst, i, fmt.Sprintf("%s without a burst lets %d pass in the worst %s: the burst is %d", rate(c), c.Admits(c.Period), unit(c.Period), c.Count))
 		}
 		if cost := roundingCost(c); cost > 1_000 {
-			a.find(Warning, Rounded, i, fmt.Sprintf("%s becomes one permit each %s, a whole number of nanoseconds, which costs %s of the rate", rate(c), Duration(interval(c)), millionths(cost)))
+			a.find(Warning, Rounded, i, fmt.Sprintf("%s becomes one permit each %s, a whole number of nanoseconds, which costs %s of the rate", rate(c), Duration(c.Interval()), millionths(cost)))
 		}
 	}
 }
@@ -29,7 +28,7 @@ func checkLimits(a *analysis) {
 // roundingCost returns, in millionths of the rate, what it loses because the
 // interval is rounded up, rounded up itself.
 func roundingCost(c limiter.Config) uint64 {
-	spent := uint64(interval(c)) * uint64(c.Count)
+	spent := uint64(c.Interval()) * uint64(c.Count)
 	high, low := bits.Mul64(spent-uint64(c.Period), 1_000_000)
 	if high >= spent {
 		return 1_000_000
@@ -46,6 +45,9 @@ func millionths(n uint64) string {
 	hundredths := (n + 50) / 100
 	return fmt.Sprintf("%d.%02d %%", hundredths/100, hundredths%100)
 }
+
+// rate writes a rate as the document does.
+func rate(c limiter.Config) string { return mechanism.RateText(c.Count, c.Period) }
 
 // checkLeases finds leases that may run out on an attempt that still runs.
 func checkLeases(a *analysis) {
@@ -77,7 +79,7 @@ func checkNames(a *analysis) {
 			first[s.Kind()] = i + 1
 			continue
 		}
-		if s.Kind() == pipeline.Timeout {
+		if !a.rows[i].Traits.Has(mechanism.Keyed) {
 			a.find(Note, Unnamed, i, fmt.Sprintf("another timeout without a name: it is %s in the log; a name would say what it bounds", s.Name))
 			continue
 		}

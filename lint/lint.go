@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"slices"
 
-	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/policy/document"
 )
 
@@ -62,8 +62,8 @@ func CheckPolicy(p *document.Policy) Policy {
 
 // each reports whether a step stands below a retry or a hedge.
 func (a *analysis) each(i int) bool {
-	return slices.ContainsFunc(a.steps[:i], func(s pipeline.Step) bool {
-		return s.Kind() == pipeline.Retry || s.Kind() == pipeline.Hedge
+	return slices.ContainsFunc(a.rows[:i], func(r *mechanism.Row) bool {
+		return r.Traits&(mechanism.Repeats|mechanism.Hedges) != 0
 	})
 }
 

@@ -4,12 +4,7 @@ import (
 	"fmt"
 
 	"github.com/sluice-go/sluice/core/mechanism"
-	"github.com/sluice-go/sluice/core/pipeline"
 )
-
-// rank is the place of a mechanism in the order from the outside in; timeouts
-// have two.
-var rank = [mechanism.Kinds]int{pipeline.Retry: 1, pipeline.Breaker: 2, pipeline.Limit: 3, pipeline.Bulkhead: 4}
 
 // checkOrder compares each step with those below it that belong above it, the
 // first of each mechanism.
@@ -18,14 +13,15 @@ func checkOrder(a *analysis) {
 		var told [mechanism.Kinds]bool
 		for j := i + 1; j < len(a.steps); j++ {
 			upper, lower := &a.steps[i], &a.steps[j]
-			if upper.Shadow || lower.Shadow || rank[upper.Kind()] <= rank[lower.Kind()] || rank[lower.Kind()] == 0 || told[lower.Kind()] {
+			rank := a.docs[j].Rank
+			if upper.Shadow || lower.Shadow || a.docs[i].Rank <= rank || rank == 0 || told[lower.Kind()] {
 				continue
 			}
-			if lower.Kind() == pipeline.Retry && j != a.retry {
+			if a.rows[j].Traits.Has(mechanism.Repeats) && j != a.retry {
 				continue
 			}
 			told[lower.Kind()] = true
-			a.disorder(i, j, told[pipeline.Retry])
+			a.disorder(i, j, a.retry >= 0 && told[a.steps[a.retry].Kind()])
 		}
 		checkTimeoutOrder(a, i)
 	}
@@ -38,17 +34,18 @@ func (a *analysis) disorder(i, j int, retried bool) {
 	severity, rule := Note, Order
 	message := fmt.Sprintf("%s stands above %s: ", upper.Name, lower.Name)
 	waits := a.wait(i) > 0 || a.wait(j) > 0
+	above, below := a.rows[i].Traits, a.rows[j].Traits
 	switch {
-	case lower.Kind() == pipeline.Retry && upper.Kind() == pipeline.Bulkhead:
+	case below.Has(mechanism.Repeats) && above.Has(mechanism.Holds):
 		severity, rule = Warning, HoldsPermit
 		message += "a call holds its place while it sleeps between attempts; put it below"
-	case lower.Kind() == pipeline.Retry && upper.Kind() == pipeline.Limit:
+	case below.Has(mechanism.Repeats) && !above.Has(mechanism.Votes):
 		severity = Warning
 		message += fmt.Sprintf("it counts a call once, whose attempts are up to %d; put it below", a.attempts)
-	case lower.Kind() == pipeline.Retry:
+	case below.Has(mechanism.Repeats):
 		severity = Warning
 		message += "it sees a call once, by its last outcome, and does not end retries while it is open; put it below"
-	case waits && lower.Kind() == pipeline.Limit:
+	case waits && !below.Has(mechanism.Votes):
 		severity = Warning
 		message += "a call that waits for a permit holds a place meanwhile, and one that got a place may be refused; put it below"
 	case a.wait(i) > 0:
@@ -65,7 +62,7 @@ func (a *analysis) disorder(i, j int, retried bool) {
 // checkTimeoutOrder tells of a timeout with something on both sides that does
 // not belong there.
 func checkTimeoutOrder(a *analysis, i int) {
-	if !a.enforced(i, pipeline.Timeout) {
+	if !a.enforced(i, mechanism.Cuts) {
 		return
 	}
 	above, below := -1, -1

@@ -2,8 +2,9 @@ package lint
 
 import (
 	"math"
-	"strings"
 	"time"
+
+	"github.com/sluice-go/sluice/core/mechanism"
 )
 
 // Report is what there is to say of a document.
@@ -186,14 +187,7 @@ type Duration time.Duration
 
 // String returns the duration in Go's form, as in "1m" and "1h30m".
 func (d Duration) String() string {
-	text := time.Duration(d).String()
-	if strings.HasSuffix(text, "m0s") {
-		text = text[:len(text)-2]
-	}
-	if strings.HasSuffix(text, "h0m") {
-		text = text[:len(text)-2]
-	}
-	return text
+	return mechanism.Span(time.Duration(d))
 }
 
 // MarshalText implements encoding.TextMarshaler.

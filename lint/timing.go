@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 )
@@ -15,7 +15,7 @@ import (
 func (a *analysis) shortest(i int) int {
 	best := -1
 	for j := range i {
-		if a.enforced(j, pipeline.Timeout) && (best < 0 || a.after(j) < a.after(best)) {
+		if a.enforced(j, mechanism.Cuts) && (best < 0 || a.after(j) < a.after(best)) {
 			best = j
 		}
 	}
@@ -26,7 +26,7 @@ func (a *analysis) shortest(i int) int {
 func checkTimeouts(a *analysis) {
 	for i := range a.steps {
 		j := a.shortest(i)
-		if !a.enforced(i, pipeline.Timeout) || j < 0 {
+		if !a.enforced(i, mechanism.Cuts) || j < 0 {
 			continue
 		}
 		inner, outer := a.after(i), a.after(j)
@@ -66,8 +66,11 @@ func checkHeld(a *analysis) {
 	severity, message := Note, "nothing bounds how long a call runs: a timeout does"
 	for i := range a.steps {
 		s := &a.steps[i]
-		holds := s.Kind() == pipeline.Bulkhead && pipeline.ConfigOf[bulkhead.Config](*s).Lease == 0 || a.wait(i) > 0 || i == a.retry || i == a.hedge
-		if holds && !s.Shadow {
+		held := a.docs[i].Concurrent != nil
+		if held {
+			_, held = a.docs[i].Concurrent(s.Config)
+		}
+		if (held || a.wait(i) > 0 || i == a.retry || i == a.hedge) && !s.Shadow {
 			severity, message = Warning, "a call can be held for ever by an attempt that does not end: add a timeout"
 		}
 	}
@@ -77,7 +80,7 @@ func checkHeld(a *analysis) {
 // checkRetry looks at the retry step by itself and below its timeouts.
 func checkRetry(a *analysis) {
 	for i := range a.steps {
-		if a.enforced(i, pipeline.Retry) && pipeline.ConfigOf[retry.Config](a.steps[i]).Attempts == 1 {
+		if a.enforced(i, mechanism.Repeats) && pipeline.ConfigOf[retry.Config](a.steps[i]).Attempts == 1 {
 			a.find(Warning, RetryNoEffect, i, "1 attempt is no retry: the step does nothing; attempts count the first one too")
 		}
 	}
@@ -86,7 +89,7 @@ func checkRetry(a *analysis) {
 	}
 	guarded := pipeline.ConfigOf[retry.Config](a.steps[a.retry]).Budgeted
 	for i := a.retry + 1; i < len(a.steps); i++ {
-		guarded = guarded || a.enforced(i, pipeline.Breaker)
+		guarded = guarded || a.enforced(i, mechanism.Votes)
 	}
 	if !guarded {
 		a.find(Warning, Unguarded, a.retry, fmt.Sprintf("nothing stops retries while the dependency is down, when they multiply its load by %d: put a breaker below, or add a budget", a.repeats(-1)))
@@ -133,7 +136,7 @@ func (a *analysis) checkDelays() {
 // checkBreakers finds breakers whose rules cannot be met.
 func checkBreakers(a *analysis) {
 	for i := range a.steps {
-		if !a.enforced(i, pipeline.Breaker) {
+		if !a.enforced(i, mechanism.Votes) {
 			continue
 		}
 		s := &a.steps[i]
@@ -156,7 +159,7 @@ func checkBreakers(a *analysis) {
 func (a *analysis) longestRun(i int) time.Duration {
 	run := forever
 	for j := range a.steps {
-		if a.enforced(j, pipeline.Timeout) && (i > a.retry || j < a.retry) && (i > a.hedge || j < a.hedge) {
+		if a.enforced(j, mechanism.Cuts) && (i > a.retry || j < a.retry) && (i > a.hedge || j < a.hedge) {
 			run = min(run, a.after(j))
 		}
 	}

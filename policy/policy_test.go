@@ -4,7 +4,6 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -25,6 +24,7 @@ import (
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/policy/tree"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // goodFiles are all documents that must be accepted.
@@ -57,20 +57,11 @@ func one(t *testing.T, body string) *policy.Policy {
 	return p
 }
 
-// compiled reports whether the core has the mechanisms of a policy.
-func compiled(p pipeline.Policy) bool {
-	return !slices.ContainsFunc(p.Steps, func(s pipeline.Step) bool {
-		return pipeline.ConfigOf[limiter.Config](s).Algorithm > limiter.SlidingCounter
-	})
-}
-
 func TestGoodDocumentsCompile(t *testing.T) {
 	for _, file := range goodFiles(t) {
 		for _, p := range parseFile(t, file).Policies {
-			if compiled(p.Policy) {
-				_, err := pipeline.Compile(p.Policy)
-				assert.NoError(t, err, "%s: %s", file, p.Name)
-			}
+			_, err := pipeline.Compile(p.Policy)
+			assert.NoError(t, err, "%s: %s", file, p.Name)
 			assert.Len(t, p.Extras, len(p.Steps))
 			assert.Positive(t, p.Line)
 		}
@@ -110,6 +101,41 @@ func TestDefaultsEqualTheirExplicitForm(t *testing.T) {
 	assert.Equal(t, explicit.Policy, least.Policy)
 	assert.Equal(t, explicit.Outcomes, least.Outcomes)
 	assert.Equal(t, explicit.Methods, least.Methods)
+}
+
+// TestDefaultsOfGo holds the defaults of configurations in Go to those of documents.
+func TestDefaultsOfGo(t *testing.T) {
+	for body, want := range map[string]any{
+		"retry: {}": retry.Config{}.WithDefaults(),
+		"retry: {backoff: {exponential: 1s}, budget: 20%}": retry.Config{
+			Backoff:  backoff.Config{Kind: backoff.Exponential, Base: time.Second, Max: time.Minute, Jitter: backoff.Full},
+			Budgeted: true, Budget: budget.Config{Ratio: reducer.Percent(20)},
+		}.WithDefaults(),
+		"breaker: {}":                                     breaker.Config{}.WithDefaults(),
+		"breaker: {window: {calls: 5}}":                   breaker.Config{Count: 5}.WithDefaults(),
+		"breaker: {window: {time: 1m}, failure_rate: 5%}": breaker.Config{Window: breaker.Time, Span: time.Minute, FailureRate: reducer.Percent(5)}.WithDefaults(),
+		"breaker: {window: {consecutive: 3}, probes: 2}":  breaker.Config{Window: breaker.Consecutive, Count: 3, Probes: 2}.WithDefaults(),
+		"limit: 5/s":                          limiter.Config{Count: 5, Period: time.Second}.WithDefaults(),
+		"limit: {rate: 5/s, wait: 1s}":        limiter.Config{Count: 5, Period: time.Second, Wait: time.Second}.WithDefaults(),
+		"bulkhead: 5":                         bulkhead.Config{Concurrent: 5}.WithDefaults(),
+		"bulkhead: {concurrent: 5, wait: 1s}": bulkhead.Config{Concurrent: 5, Wait: time.Second}.WithDefaults(),
+		"hedge: {after: p95}":                 hedge.Config{Percentile: reducer.Percent(95)}.WithDefaults(),
+		"hedge: {parallel: true, budget: 5%}": hedge.Config{Parallel: true, Budgeted: true, Budget: budget.Config{Ratio: reducer.Percent(5)}}.WithDefaults(),
+	} {
+		s := one(t, "steps: [{"+body+"}]").Steps[0]
+		assert.Equal(t, want, s.Config, body)
+		_, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{{Config: s.Config}}})
+		assert.NoError(t, err, body)
+	}
+	// Zeros that are legal values stay.
+	none := retry.Config{Attempts: 2}
+	assert.Equal(t, none, none.WithDefaults())
+	never := budget.Config{MinimumPeriod: time.Minute, Window: time.Minute}
+	assert.Equal(t, never, never.WithDefaults())
+	plan, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{{Config: retry.Config{}}, {Config: breaker.Config{}}}})
+	require.NoError(t, err)
+	assert.Equal(t, retry.Default(), plan.Step(0).Config)
+	assert.Equal(t, breaker.Config{}.WithDefaults(), plan.Step(1).Config)
 }
 
 func TestDefaults(t *testing.T) {

@@ -8,6 +8,9 @@ type Share uint32
 // Whole is 100 %.
 const Whole Share = 1_000_000
 
+// Percent returns a share of whole percents: Percent(50) is 50 %.
+func Percent(n uint32) Share { return Share(n) * (Whole / 100) }
+
 // String returns the share as the policy document writes it, as in "0.5%".
 func (s Share) String() string {
 	text := strconv.FormatUint(uint64(s/10_000), 10)

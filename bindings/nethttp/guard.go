@@ -7,6 +7,8 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
@@ -22,7 +24,8 @@ type guard struct {
 type view struct {
 	plan   *pipeline.Plan
 	retry  bool
-	keyed  bool // a step asks for attributes
+	keyed  bool     // a step asks for attributes
+	quotas []string // the steps whose refusals mean that the caller asked too much
 	limits []limitView
 	policy []string // the RateLimit-Policy header; whoever adds to it copies it
 }
@@ -48,21 +51,11 @@ func newView(plan *pipeline.Plan) *view {
 	v.policy = slices.Clip([]string{policyHeader(v.limits)})
 	for i := range plan.Len() {
 		v.keyed = v.keyed || len(plan.Step(i).Per) > 0
-	}
-	return v
-}
-
-// kind returns the mechanism of a step.
-func (v *view) kind(step string) pipeline.Kind {
-	if v.plan == nil {
-		return 0
-	}
-	for i := range v.plan.Len() {
-		if v.plan.StepName(i) == step {
-			return v.plan.Step(i).Kind()
+		if mechanisms.Row(plan.Kind(i)).Traits.Has(mechanism.Quotas) {
+			v.quotas = append(v.quotas, plan.StepName(i))
 		}
 	}
-	return 0
+	return v
 }
 
 // outcomes returns what answers mean to a pipeline: the option's, the

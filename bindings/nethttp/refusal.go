@@ -4,11 +4,11 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
-	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -55,7 +55,7 @@ func (s *settings) refusal(g *guard, q sluice.Request, err error, late int) (ans
 		p.Violated = []string{rejected.Step}
 		a.status = http.StatusServiceUnavailable
 		p.Type, p.Title = typeCapacity, "Request cannot be satisfied due to temporary server capacity constraints"
-		if g.view().kind(rejected.Step) == pipeline.Limit {
+		if slices.Contains(g.view().quotas, rejected.Step) {
 			a.status = http.StatusTooManyRequests
 			p.Type, p.Title = typeQuota, "Request cannot be satisfied as assigned quota has been exceeded"
 		}

@@ -1,6 +1,74 @@
 package bulkhead
 
-import "github.com/sluice-go/sluice/core/mechanism"
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
+)
 
 // Kind returns mechanism.Bulkhead.
 func (Config) Kind() mechanism.Kind { return mechanism.Bulkhead }
+
+// Row says what the mechanism is.
+func Row() *mechanism.Row {
+	return &mechanism.Row{
+		Kind:   mechanism.Bulkhead,
+		Traits: mechanism.Asks | mechanism.Holds | mechanism.Leases | mechanism.Keyed,
+		Short:  "concurrent",
+		Form:   "a number of places as in 5, or a map of settings",
+		Settings: []mechanism.Setting{
+			{Name: "concurrent", Type: mechanism.Count, Least: 1, Most: MaxConcurrent, Required: true, Says: "how many may run at once"},
+			{Name: "queue", Type: mechanism.Count, Most: limiter.MaxQueue},
+			{Name: "wait", Type: mechanism.Duration},
+			{Name: "order", Type: mechanism.Word, Words: limiter.Orders},
+			{Name: "lease", Type: mechanism.Duration, Least: 1},
+		},
+		New:       func() mechanism.Draft { return &draft{} },
+		Stateless: func(mechanism.Config) string { return "" },
+		Queue: func(c mechanism.Config) (uint32, time.Duration) {
+			b := c.(Config)
+			return b.Queue, b.Wait
+		},
+	}
+}
+
+type draft struct{ c Config }
+
+func (d *draft) Field(name string) any {
+	switch name {
+	case "concurrent":
+		return &d.c.Concurrent
+	case "queue":
+		return &d.c.Queue
+	case "wait":
+		return &d.c.Wait
+	case "order":
+		return (*uint8)(&d.c.Order)
+	}
+	return &d.c.Lease
+}
+
+// Check looks at queue, wait and order: a queue alone lets callers wait as long
+// as they do themselves, a wait needs a queue.
+func (d *draft) Check(g mechanism.Given) {
+	c := &d.c
+	if g.Has("wait") && !g.Whole("wait") || g.Has("queue") && !g.Whole("queue") {
+		return
+	}
+	if !g.Has("queue") {
+		*c = c.WithDefaults()
+	}
+	switch {
+	case g.Has("wait") && c.Wait == 0 && c.Queue > 0:
+		g.Refuse("queue", "beside a wait of nothing", "beside a wait of more than 0, or without wait")
+	case c.Wait > 0 && c.Queue == 0:
+		g.Refuse("wait", "beside a queue of 0", "beside a queue of 1 or more")
+	}
+	if c.Queue == 0 {
+		g.Refuse("order", "without a queue", "beside a queue of 1 or more, or a wait")
+		c.Order = limiter.Oldest
+	}
+}
+
+func (d *draft) Config() mechanism.Config { return d.c }

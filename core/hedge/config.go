@@ -48,8 +48,9 @@ type Config struct {
 	Unbudgeted bool
 }
 
-// withDefaults returns the configuration with its defaults in place of zeros.
-func (c Config) withDefaults() Config {
+// WithDefaults returns the configuration with the defaults of a document in place
+// of zeros that are no legal values. After has no default.
+func (c Config) WithDefaults() Config {
 	if c.Max == 0 {
 		c.Max = DefaultMax
 	}
@@ -60,6 +61,9 @@ func (c Config) withDefaults() Config {
 		if c.Minimum == 0 {
 			c.Minimum = min(DefaultMinimum, c.Samples)
 		}
+	}
+	if c.Budgeted {
+		c.Budget = c.Budget.WithDefaults()
 	}
 	return c
 }

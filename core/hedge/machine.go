@@ -10,7 +10,7 @@ type Machine struct {
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
-	c = c.withDefaults()
+	c = c.WithDefaults()
 	if err := c.check(); err != nil {
 		return nil, err
 	}

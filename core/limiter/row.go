@@ -1,6 +1,113 @@
 package limiter
 
-import "github.com/sluice-go/sluice/core/mechanism"
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/slidinglog"
+	"github.com/sluice-go/sluice/core/tokenbucket"
+)
 
 // Kind returns mechanism.Limit.
 func (Config) Kind() mechanism.Kind { return mechanism.Limit }
+
+// words of the algorithms in their order.
+const words = "token-bucket fixed-window sliding-counter sliding-log leaky-bucket"
+
+// Orders are the words of Order.
+const Orders = "oldest newest"
+
+// Row says what the mechanism is.
+func Row() *mechanism.Row {
+	return &mechanism.Row{
+		Kind:   mechanism.Limit,
+		Traits: mechanism.Asks | mechanism.Refunds | mechanism.Quotas | mechanism.Keyed,
+		Short:  "rate",
+		Form:   "a rate as in 50/1m, or a map of settings",
+		Settings: []mechanism.Setting{
+			{Name: "algorithm", Type: mechanism.Word, Words: words},
+			{Name: "rate", Type: mechanism.Rate, Required: true},
+			{Name: "burst", Type: mechanism.Count, Least: 1, Most: MaxCount},
+			{Name: "wait", Type: mechanism.Duration},
+			{Name: "queue", Type: mechanism.Count, Least: 1, Most: MaxQueue},
+			{Name: "order", Type: mechanism.Word, Words: Orders},
+		},
+		New:       func() mechanism.Draft { return &draft{} },
+		Stateless: func(mechanism.Config) string { return "" },
+		Queue: func(c mechanism.Config) (uint32, time.Duration) {
+			l := c.(Config)
+			return l.Queue, l.Wait
+		},
+	}
+}
+
+type draft struct{ c Config }
+
+func (d *draft) Field(name string) any {
+	switch name {
+	case "algorithm":
+		return (*uint8)(&d.c.Algorithm)
+	case "rate":
+		return mechanism.RateField{Count: &d.c.Count, Period: &d.c.Period}
+	case "burst":
+		return &d.c.Burst
+	case "wait":
+		return &d.c.Wait
+	case "queue":
+		return &d.c.Queue
+	}
+	return (*uint8)(&d.c.Order)
+}
+
+func (d *draft) Check(g mechanism.Given) {
+	c := &d.c
+	place := "rate"
+	rated := g.Whole("rate")
+	if c.Algorithm != TokenBucket {
+		g.Refuse("burst", "beside "+c.Algorithm.String(), "beside token-bucket alone")
+		c.Burst = 0
+	} else if g.Has("burst") {
+		rated = rated && g.Whole("burst")
+		place = "burst"
+	}
+	switch {
+	case rated && c.Algorithm == SlidingLog && c.Count > slidinglog.MaxCount:
+		g.Wrong("rate", "a count of at most 10000 beside sliding-log, which keeps a mark for each admission")
+	case rated && !c.fits():
+		g.Wrong(place, "a bucket that fills, or a window that lasts, at most 53375d23h (2^62 ns)")
+	}
+	d.queue(g)
+}
+
+// fits reports whether a bucket does not take too long to fill, and a window is
+// not too long.
+func (c *Config) fits() bool {
+	permits, interval := uint32(1), uint64(c.Period)
+	if c.Algorithm == TokenBucket || c.Algorithm == LeakyBucket {
+		permits, interval = c.AtOnce(), uint64(c.Interval())
+	}
+	return interval <= uint64(tokenbucket.MaxFill)/uint64(permits)
+}
+
+// queue looks at queue and order, which need a wait.
+func (d *draft) queue(g mechanism.Given) {
+	if g.Has("wait") && !g.Whole("wait") {
+		return
+	}
+	if d.c.Wait == 0 {
+		d.c.Queue, d.c.Order = 0, Oldest
+		if g.Meant("wait") {
+			return
+		}
+		found := "without wait"
+		if g.Has("wait") {
+			found = "beside a wait of nothing"
+		}
+		g.Refuse("queue", found, "beside a wait of more than 0")
+		g.Refuse("order", found, "beside a wait of more than 0")
+		return
+	}
+	d.c = d.c.WithDefaults()
+}
+
+func (d *draft) Config() mechanism.Config { return d.c }

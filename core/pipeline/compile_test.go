@@ -43,8 +43,8 @@ func TestCompileErrors(t *testing.T) {
 		"steps: one may be a retry":                                                                                       {Steps: []pipeline.Step{tries, named(tries, "again")}},
 		"fallback.status: found 700; allowed: 100 to 599":                                                                 {Steps: []pipeline.Step{cut}, Fallback: &fallback.Config{Status: 700}},
 		"steps[1].timeout.after: found 0s; allowed: more than 0":                                                          {Steps: []pipeline.Step{cut, {Config: timeout.Config{}}}},
-		"steps[0].retry.attempts: found 0; allowed: 1 to 1000":                                                            {Steps: []pipeline.Step{{Config: retry.Config{}}}},
-		"steps[0].breaker.window.calls: found 0; allowed: 1 to 10000":                                                     {Steps: []pipeline.Step{{Config: breaker.Config{}}}},
+		"steps[0].retry.attempts: found 1001; allowed: 1 to 1000":                                                         {Steps: []pipeline.Step{{Config: retry.Config{Attempts: 1001}}}},
+		"steps[0].breaker.window.calls: found 10001; allowed: 1 to 10000":                                                 {Steps: []pipeline.Step{{Config: breaker.Config{Count: 10_001}}}},
 		"steps[0].limit.rate.count: found 0; allowed: 1 to 1000000000":                                                    {Steps: []pipeline.Step{{Config: limiter.Config{}}}},
 		"steps[0].bulkhead.concurrent: found 0; allowed: 1 to 1000000":                                                    {Steps: []pipeline.Step{{Config: bulkhead.Config{}}}},
 		"steps[0].unknown.kind: found 99; allowed: a mechanism of this package":                                           {Steps: []pipeline.Step{{Config: unknown{}}}},
@@ -56,6 +56,15 @@ func TestCompileErrors(t *testing.T) {
 		if err == nil || err.Error() != want {
 			t.Errorf("error %v, want %s", err, want)
 		}
+	}
+	// All errors are reported, not the first alone.
+	_, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{{Config: timeout.Config{}}, limit, {Config: bulkhead.Config{}, Keys: 5, Name: "limit"}}})
+	const want = `steps[0].timeout.after: found 0s; allowed: more than 0
+steps[2].bulkhead.concurrent: found 0; allowed: 1 to 1000000
+steps[2].bulkhead.keys: found 5; allowed: keys, when_full and missing beside per alone
+steps[2].bulkhead.name: another step has it`
+	if err == nil || err.Error() != want {
+		t.Errorf("error %v, want %s", err, want)
 	}
 	if _, err := pipeline.Compile(pipeline.Policy{}); err == nil {
 		t.Error("a policy without steps compiles")

@@ -6,14 +6,12 @@ import (
 	"strconv"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/keyed"
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/reducer"
@@ -63,8 +61,9 @@ var (
 	errOrder   = errors.New("steps: a hedge is below the retry")
 )
 
-// Compile validates a policy and makes a plan of it. The error names the step
-// and wraps the reducer.ConfigError of its mechanism.
+// Compile validates a policy and makes a plan of it. The error has what is wrong
+// with each step: a StepError, or several that errors.Join joined. One about a
+// mechanism's settings wraps its reducer.ConfigError.
 func Compile(p Policy) (*Plan, error) {
 	if len(p.Steps) == 0 || len(p.Steps) > MaxSteps {
 		return nil, errNoSteps
@@ -77,22 +76,27 @@ func Compile(p Policy) (*Plan, error) {
 		}
 		plan.fallback = &f
 	}
+	var wrong []error
 	for i := range plan.steps {
 		step, s := &plan.steps[i], &plan.stages[i]
 		if err := plan.place(i, step.Kind()); err != nil {
 			return nil, err
 		}
-		if err := s.compile(step); err != nil {
-			return nil, &StepError{Index: i, Kind: step.Kind(), Err: err}
+		for _, err := range [...]error{s.compile(step), s.bound(step)} {
+			if err != nil {
+				wrong = append(wrong, &StepError{Index: i, Kind: step.Kind(), Err: err})
+			}
 		}
 		plan.random = plan.random || s.retry != nil && s.retry.Random()
-		if err := s.bound(step); err != nil {
-			return nil, &StepError{Index: i, Kind: step.Kind(), Err: err}
-		}
 		plan.note(i, step, s)
 	}
+	if wrong = append(wrong, plan.nameSteps()...); len(wrong) == 1 {
+		return nil, wrong[0]
+	} else if len(wrong) > 1 {
+		return nil, errors.Join(wrong...)
+	}
 	plan.findBudgets()
-	return plan, plan.nameSteps()
+	return plan, nil
 }
 
 // place remembers which steps make attempts: at most one retry, and at most one
@@ -175,54 +179,45 @@ func (p *Plan) findBudgets() {
 	}
 }
 
-func (s *stage) compile(step *Step) (err error) {
+func (s *stage) compile(step *Step) error {
 	s.kind, s.shadow = step.Kind(), step.Shadow
-	switch step.Kind() {
-	case Timeout:
-		s.timeout, err = timeout.New(ConfigOf[timeout.Config](*step))
-	case Retry:
-		if s.retry, err = retry.New(ConfigOf[retry.Config](*step)); err == nil && s.retry.Budget() != nil {
-			s.maker = cell.ForBudget(s.retry.Budget())
-		}
-	case Hedge:
-		if s.hedge, err = hedge.New(ConfigOf[hedge.Config](*step)); err == nil && s.hedge.Budget() != nil {
-			s.maker = cell.ForBudget(s.hedge.Budget())
-		}
-	case Breaker:
-		s.maker, err = cell.ForBreaker(ConfigOf[breaker.Config](*step))
-	case Limit:
-		s.maker, err = cell.ForLimit(ConfigOf[limiter.Config](*step))
-	case Bulkhead:
-		s.maker, err = cell.ForBulkhead(ConfigOf[bulkhead.Config](*step))
-	default:
-		err = reducer.BadCount("kind", uint64(step.Kind()), "a mechanism of this package")
+	part, err := mechanisms.Compile(step.Config)
+	if err != nil {
+		return err
 	}
-	return err
+	step.Config = part.Config
+	s.timeout, s.retry, s.hedge, s.maker = part.Timeout, part.Retry, part.Hedge, part.Maker
+	return nil
 }
 
 // nameSteps gives unnamed steps their names: the mechanism, then limit-2 for
-// the second limit.
-func (p *Plan) nameSteps() error {
+// the second limit. It returns what is wrong with names.
+func (p *Plan) nameSteps() (wrong []error) {
 	var seen [mechanism.Kinds]int
 	for i := range p.steps {
 		s := &p.steps[i]
-		seen[s.Kind()]++
+		kind := s.Kind()
+		if int(kind) >= mechanism.Kinds {
+			kind = 0 // is wrong already
+		}
+		seen[kind]++
 		if s.Name == "" {
 			s.Name = s.Kind().String()
-			if n := seen[s.Kind()]; n > 1 {
+			if n := seen[kind]; n > 1 {
 				s.Name += "-" + strconv.Itoa(n)
 			}
 		}
 		if s.Name == Deadline {
-			return &StepError{Index: i, Kind: s.Kind(), Err: errReserved}
+			wrong = append(wrong, &StepError{Index: i, Kind: s.Kind(), Err: errReserved})
 		}
 		for j := range i {
 			if p.steps[j].Name == s.Name {
-				return &StepError{Index: i, Kind: s.Kind(), Err: errTwins}
+				wrong = append(wrong, &StepError{Index: i, Kind: s.Kind(), Err: errTwins})
+				break
 			}
 		}
 	}
-	return nil
+	return wrong
 }
 
 var (

@@ -4,3 +4,36 @@ import "github.com/sluice-go/sluice/core/mechanism"
 
 // Kind returns mechanism.Timeout.
 func (Config) Kind() mechanism.Kind { return mechanism.Timeout }
+
+// Row says what the mechanism is.
+func Row() *mechanism.Row {
+	return &mechanism.Row{
+		Kind:   mechanism.Timeout,
+		Traits: mechanism.Cuts,
+		Short:  "after",
+		Form:   "a duration as in 10s, or a map of after and soft",
+		Settings: []mechanism.Setting{
+			{Name: "after", Type: mechanism.Duration, Least: 1, Required: true},
+			{Name: "soft", Type: mechanism.Duration, Least: 1},
+		},
+		New:       func() mechanism.Draft { return &draft{} },
+		Stateless: func(mechanism.Config) string { return "on a timeout, which keeps no state" },
+	}
+}
+
+type draft struct{ c Config }
+
+func (d *draft) Field(name string) any {
+	if name == "after" {
+		return &d.c.After
+	}
+	return &d.c.Soft
+}
+
+func (d *draft) Check(g mechanism.Given) {
+	if g.Whole("after") && g.Whole("soft") && d.c.Soft >= d.c.After {
+		g.Wrong("soft", "a duration less than after")
+	}
+}
+
+func (d *draft) Config() mechanism.Config { return d.c }

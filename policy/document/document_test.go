@@ -162,7 +162,7 @@ func TestNearest(t *testing.T) {
 		"ratelimiter": "limit", "bulk_head": "bulkhead", "rety": "retry", "x": "", "hedges": "hedge", "": "", "cache": "",
 		strings.Repeat("retry", 20): "",
 	} {
-		assert.Equal(t, want, word(mechanisms, nearest(name, mechanisms)), name)
+		assert.Equal(t, want, word(mechanismNames(), nearest(name, mechanismNames())), name)
 	}
 	assert.Equal(t, "policies", word("version policies routes", nearest("policy", "version policies routes")))
 	assert.Equal(t, "attempts", word("attempts backoff", nearest("max_attempts", "attempts backoff")))
@@ -328,13 +328,15 @@ func TestParsePolicyJSON(t *testing.T) {
 // TestLists holds the lists of names to the kinds that their order stands for.
 func TestLists(t *testing.T) {
 	for k := pipeline.Timeout; k <= pipeline.Hedge; k++ {
-		assert.Equal(t, int(k)-1, index(mechanisms, k.String()))
-		assert.Equal(t, k.String(), word(mechanisms, int(k)-1))
+		assert.Equal(t, int(k)-1, index(mechanismNames(), k.String()))
+		assert.Equal(t, k, rowOf(k.String()).Kind)
 	}
-	assert.Equal(t, -1, index(mechanisms, ""))
-	assert.Equal(t, -1, index(mechanisms, "limits"))
-	assert.Equal(t, "", word(mechanisms, -1))
-	assert.Equal(t, "", word(mechanisms, 6))
+	const list = "limit retry"
+	assert.Equal(t, "retry", word(list, 1))
+	assert.Equal(t, -1, index(list, ""))
+	assert.Equal(t, -1, index(list, "limits"))
+	assert.Equal(t, "", word(list, -1))
+	assert.Equal(t, "", word(list, 2))
 	assert.Equal(t, "a, b or c", orList("a b c"))
 	assert.Equal(t, "a", orList("a"))
 	assert.Equal(t, "", orList(""))

@@ -77,8 +77,8 @@ func (r *reader) isText(n *tree.Node, allowed string) bool {
 }
 
 // asRatio is asShare for a percentage of more than nothing and at most the whole.
-func (r *reader) asRatio(n *tree.Node, into *reducer.Share) {
-	r.asShare(n, 1, int(reducer.Whole), "a share as in 20% or 0.5%, more than 0% and at most 100%, with at most 4 decimals", into)
+func (r *reader) asRatio(n *tree.Node, into *reducer.Share) bool {
+	return r.asShare(n, 1, int(reducer.Whole), "a share as in 20% or 0.5%, more than 0% and at most 100%, with at most 4 decimals", into)
 }
 
 // asShare reads a percentage from least to most, of at most four decimals, and

@@ -4,20 +4,13 @@ import (
 	"slices"
 	"strconv"
 
-	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/hedge"
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/core/retry"
-	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/policy/tree"
 )
 
 const (
-	// mechanisms are what a step may be, in the order of pipeline.Kind.
-	mechanisms = "timeout retry breaker limit bulkhead hedge"
 	// later are mechanisms that other versions of Sluice may have.
 	later = "shed queue cache adaptive throttle"
 	// common are the settings that every mechanism has, behind its own.
@@ -37,36 +30,47 @@ func (r *reader) steps(n *tree.Node, one *Policy) {
 	r.atMost(pipeline.MaxSteps, n, "$x steps")
 	steps, extras := make([]pipeline.Step, len(n.Items)), make([]Extra, len(n.Items))
 	one.Steps, one.Extras = steps, extras
-	var count [mechanism.Kinds]int
-	retry, hedge := 0, -1
+	var count, first [mechanism.Kinds]int
 	for i, item := range n.Items {
 		s, extra := &steps[i], &extras[i]
 		r.step(item, s, extra, one)
-		if s.Kind() == 0 {
+		k := s.Kind()
+		if k == 0 {
 			continue
 		}
 		e := item.Items[0]
-		count[s.Kind()]++
-		switch {
-		case s.Kind() == pipeline.Retry && count[s.Kind()] > 1:
-			r.failKey(e, "a second retry", "one retry in a policy; the first is steps[$x]").x = retry
-		case s.Kind() == pipeline.Retry:
-			retry = i
-			if hedge >= 0 {
-				r.failKey(e, "a retry below the hedge", "a retry above the hedge, which is steps[$x]").x = hedge
-			}
-		case s.Kind() == pipeline.Hedge && count[s.Kind()] > 1:
-			r.failKey(e, "a second hedge", "one hedge in a policy; the first is steps[$x]").x = hedge
-		case s.Kind() == pipeline.Hedge:
-			hedge = i
+		if count[k]++; count[k] == 1 {
+			first[k] = i
 		}
+		r.once(e, mechanisms.Row(k), &count, &first)
 		if !extra.Named {
 			s.Name = e.Key
-			if count[s.Kind()] > 1 {
-				s.Name += "-" + strconv.Itoa(count[s.Kind()])
+			if count[k] > 1 {
+				s.Name += "-" + strconv.Itoa(count[k])
 			}
 		}
 		r.nameOnce(e, s.Name, steps[:i])
+	}
+}
+
+// once reports a step whose mechanism makes attempts, of which a policy has at
+// most one each, in an order.
+func (r *reader) once(e *tree.Node, row *mechanism.Row, count, first *[mechanism.Kinds]int) {
+	const makesAttempts = mechanism.Repeats | mechanism.Hedges
+	if row.Traits&makesAttempts == 0 {
+		return
+	}
+	name := row.Kind.String()
+	if count[row.Kind] > 1 {
+		p := r.failKey(e, "a second $w", "one $w in a policy; the first is steps[$x]")
+		p.word, p.x = name, first[row.Kind]
+		return
+	}
+	for k := range count {
+		if other := mechanisms.Row(mechanism.Kind(k)); count[k] > 0 && other != nil && other.Below == row.Kind {
+			p := r.failKey(e, "a $w below the $o", "a $w above the $o, which is steps[$x]")
+			p.word, p.other, p.x = name, other.Kind.String(), first[k]
+		}
 	}
 }
 
@@ -93,7 +97,7 @@ func (r *reader) step(n *tree.Node, s *pipeline.Step, extra *Extra, one *Policy)
 	case n.Kind == tree.Map && len(n.Items) > 1:
 		r.fail(n, "a map of $x entries", allowed+"; name, shadow, per and scope stand inside the settings").x = len(n.Items)
 		return
-	case n.Kind == tree.Text && index(mechanisms, n.Text) >= 0:
+	case n.Kind == tree.Text && rowOf(n.Text) != nil:
 		p := r.mistyped(n, allowed)
 		p.near, p.word, p.hint = "{$w: {...}}", n.Text, filled
 		return
@@ -103,52 +107,51 @@ func (r *reader) step(n *tree.Node, s *pipeline.Step, extra *Extra, one *Policy)
 	}
 	e := n.Items[0]
 	extra.Line, extra.Column = e.KeyLine, e.KeyColumn
-	var f fields
-	without := ""
-	switch pipeline.Kind(index(mechanisms, e.Key) + 1) {
-	case pipeline.Timeout:
-		var c timeout.Config
-		r.timeout(&f, e, &c)
-		s.Config = c
-		without = "$t on a timeout, which keeps no state"
-	case pipeline.Retry:
-		var c retry.Config
-		r.retry(&f, e, &c)
-		s.Config = c
-		if !c.Budgeted {
-			without = "$t on a retry without a budget, which keeps no state"
-		}
-		one.Methods = f.httpMethods()
-	case pipeline.Breaker:
-		var c breaker.Config
-		r.breaker(&f, e, &c)
-		s.Config = c
-	case pipeline.Limit:
-		var c limiter.Config
-		r.limit(&f, e, &c)
-		s.Config = c
-	case pipeline.Bulkhead:
-		var c bulkhead.Config
-		r.bulkhead(&f, e, &c)
-		s.Config = c
-	case pipeline.Hedge:
-		var c hedge.Config
-		r.hedge(&f, e, &c)
-		s.Config = c
-		if !c.Budgeted && c.Percentile == 0 {
-			without = "$t on a hedge without a percentile or a budget, which keeps no state"
-		}
-		one.HedgeMethods = f.httpMethods()
-	default:
+	row := rowOf(e.Key)
+	if row == nil {
 		if index(later, e.Key) >= 0 {
-			r.failKey(e, "the mechanism $q, which this version does not have", "$l").word = mechanisms
+			r.failKey(e, "the mechanism $q, which this version does not have", "$l").word = mechanismNames()
 		} else {
-			r.unknown(e, mechanisms)
+			r.unknown(e, mechanismNames())
+		}
+		return
+	}
+	in := settings{reader: r, row: row}
+	s.Config = in.read(e)
+	switch {
+	case row.Traits.Has(mechanism.Repeats):
+		one.Methods = in.methods
+	case row.Traits.Has(mechanism.Hedges):
+		one.HedgeMethods = in.methods
+	}
+	if in.fields.node != nil {
+		in.fields.common(s, extra, row.Stateless(s.Config))
+	}
+}
+
+// rowOf returns the row of the mechanism of a name, nil for none.
+func rowOf(name string) *mechanism.Row {
+	for k := mechanism.Kind(1); int(k) < mechanism.Kinds; k++ {
+		if k.String() == name {
+			return mechanisms.Row(k)
 		}
 	}
-	if f.node != nil {
-		f.common(s, extra, without)
+	return nil
+}
+
+// mechanismNames lists what a step may be.
+func mechanismNames() string {
+	var list builder
+	for k := mechanism.Kind(1); int(k) < mechanism.Kinds; k++ {
+		if mechanisms.Row(k) == nil {
+			continue
+		}
+		if len(list.text) > 0 {
+			list.add(" ")
+		}
+		list.add(k.String())
 	}
+	return list.String()
 }
 
 // common reads the settings that every mechanism has. A step that keeps no state
@@ -163,6 +166,7 @@ func (f *fields) common(s *pipeline.Step, extra *Extra, without string) {
 		s.Shadow = f.asBool(n)
 	}
 	if without != "" {
+		without = "$t " + without
 		const allowed = "$t only on a limit, a breaker, a bulkhead, a retry with a budget, or a hedge with a percentile or a budget"
 		for _, name := range [...]string{"per", "keys", "when_full", "missing", "scope"} {
 			f.refuse(name, without, allowed, "")

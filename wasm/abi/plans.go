@@ -4,7 +4,8 @@ import (
 	"strings"
 
 	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/document"
 )
@@ -77,9 +78,15 @@ func (m *Module) MakerOf(planHandle, step uint32) int32 {
 		return m.fail(BadArgument, "the step has no cells")
 	}
 	s := plan.Settings(int(step))
+	row := mechanisms.Row(s.Kind())
+	waiting := uint32(0)
+	if row.Queue != nil {
+		waiting, _ = row.Queue(s.Config)
+	}
+	judge, judges := s.Config.(breaker.Config)
 	return m.put(object{maker: &maker{
 		Maker:   plan.Maker(int(step)),
-		queued:  s.Kind() == pipeline.Bulkhead || pipeline.ConfigOf[limiter.Config](*s).Wait > 0,
-		untimed: s.Kind() == pipeline.Breaker && untimed(pipeline.ConfigOf[breaker.Config](*s)),
+		queued:  waiting > 0 || row.Traits.Has(mechanism.Holds),
+		untimed: judges && untimed(judge),
 	}})
 }

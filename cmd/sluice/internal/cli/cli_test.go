@@ -65,7 +65,9 @@ var lineTests = []struct {
 	{line: "help evl", code: 2, stderr: "sluice: there is no help for \"evl\" (see sluice help --help)\n"},
 	{line: "help eval more", code: 2, stderr: "sluice: there is no help for \"eval more\" (see sluice help --help)\n"},
 	{line: "version more", code: 2, stderr: "sluice: unknown command \"more\" for \"sluice version\" (see sluice version --help)\n"},
-	{line: "schema more", code: 2, stderr: "sluice: unknown command \"more\" for \"sluice schema\" (see sluice schema --help)\n"},
+	{line: "schema limit.bust", code: 2, stderr: "sluice: there is no setting \"limit.bust\"; sluice schema limit, for example, lists those of a mechanism (see sluice schema --help)\n"},
+	{line: "schema limit.order", stdout: "limit.order\n  meaning  which waiting call is served next\n  type     oldest, newest; needs a wait\n  default  oldest\n  example  order: newest\n"},
+	{line: "__complete schema timeout.", stdout: "timeout.after\ntimeout.soft\n:4\n", stderr: "Completion ended with directive: ShellCompDirectiveNoFileComp\n"},
 
 	// eval.
 	{line: "eval --policy one.yaml log.ndjson", stdout: admitted},

@@ -4,20 +4,34 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/policy/settings"
 )
 
 func newSchema(env *Env) *cobra.Command {
 	return &cobra.Command{
-		Use:   "schema",
-		Short: "Print the JSON Schema of policy documents",
+		Use:   "schema [SETTING]",
+		Short: "Print the JSON Schema of policy documents, or explain a setting",
 		Long: `schema prints the JSON Schema (draft 2020-12) of policy documents. An editor that
-is given it completes and explains every setting of a document in YAML or JSON.`,
+is given it completes and explains every setting of a document in YAML or JSON.
+
+With a SETTING, as in limit.burst, it prints its type, range and default, and what
+larger and smaller values do; with a mechanism, as in limit, all of its settings.`,
 		Example: `  sluice schema > sluice.schema.json
+  sluice schema breaker.probes
 
   # in the first line of a document, for editors with the YAML language server:
   # yaml-language-server: $schema=./sluice.schema.json`,
-		Args:              withArgs(cobra.NoArgs),
-		ValidArgsFunction: cobra.NoFileCompletions,
-		RunE:              func(*cobra.Command, []string) error { return env.print(policy.Schema()) },
+		Args:      withArgs(cobra.MaximumNArgs(1)),
+		ValidArgs: settings.Names(),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) == 0 {
+				return env.print(policy.Schema())
+			}
+			text, ok := settings.Explain(args[0])
+			if !ok {
+				return usage(cmd, "there is no setting %q; sluice schema limit, for example, lists those of a mechanism", args[0])
+			}
+			return env.print([]byte(text))
+		},
 	}
 }

@@ -7,7 +7,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/policy"
 )
 
@@ -126,7 +127,7 @@ func (v *View) Summaries() [2]Summary {
 
 func hasBreaker(p *policy.Policy) bool {
 	for _, s := range p.Steps {
-		if s.Kind() == pipeline.Breaker && !s.Shadow {
+		if mechanisms.Row(s.Kind()).Traits.Has(mechanism.Votes) && !s.Shadow {
 			return true
 		}
 	}

@@ -16,7 +16,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/decision"
-	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -214,7 +214,7 @@ func (c stateCollector) Collect(to chan<- prometheus.Metric) {
 			continue
 		}
 		for _, s := range p.State() {
-			if s.Kind == pipeline.Limit || s.Kind == pipeline.Bulkhead {
+			if row := mechanisms.Row(s.Kind); row != nil && row.Queue != nil {
 				gauge(queueLength, float64(s.Waiting), name, s.Step)
 			}
 			if s.Counted {

@@ -1,0 +1,39 @@
+package breaker
+
+import (
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/mechanism"
+)
+
+// describe says when a breaker opens, for how long, and what closes it.
+func describe(config mechanism.Config, _ mechanism.Step) string {
+	c := config.(Config)
+	text := c.opens()
+	if c.Open.Kind == backoff.Constant && c.Open.Jitter == backoff.NoJitter {
+		text += ", for " + mechanism.Span(c.Open.Base)
+	} else {
+		text += ", for " + c.Open.Describe()
+	}
+	text += ", then " + mechanism.Plural(c.Probes, "probe")
+	if c.HalfOpenMax > 0 {
+		text += " within " + mechanism.Span(c.HalfOpenMax)
+	}
+	return text
+}
+
+// opens says at what the breaker opens.
+func (c Config) opens() string {
+	if c.Window == Consecutive {
+		return "opens at " + mechanism.Plural(c.Count, "failure") + " in a row"
+	}
+	text := "opens at " + c.FailureRate.String() + " failed"
+	if c.SlowOver > 0 {
+		text += " or " + c.SlowRate.String() + " slower than " + mechanism.Span(c.SlowOver)
+	}
+	if c.Window == Time {
+		text += " of the last " + mechanism.Span(c.Span) + " in " + mechanism.Plural(c.Count, "bucket")
+	} else {
+		text += " of the last " + mechanism.Plural(c.Count, "call")
+	}
+	return text + ", from " + mechanism.Number(c.Minimum) + " on"
+}

@@ -1,0 +1,85 @@
+package breaker
+
+import "github.com/sluice-go/sluice/core/mechanism"
+
+// Docs are the texts for people.
+func Docs() *mechanism.Docs {
+	return &mechanism.Docs{
+		Means:    "Stops calling what fails. {} takes every default.",
+		Examples: []string{`{"window":{"calls":100},"minimum":20,"failure_rate":"50%","open":"30s","probes":10}`},
+		Settings: []mechanism.Doc{
+			{
+				Name: "window", Type: "one of `{calls: n}`, `{time: d, buckets: n}`, `{consecutive: n}`", Range: "`calls` 1 to 10,000; `buckets` 1 to 1000, default 10, at least a nanosecond each; `consecutive` 1 to 10,000", Value: `{"calls":100}`, Example: "window: {time: 1m, buckets: 6}",
+				Meaning: "the outcomes that decide: the last n, those of the last time d, or n failures in a row",
+				Larger:  "reacts later, and less to chance",
+				Smaller: "reacts sooner, and more to chance",
+			},
+			{
+				Name: "window.calls", Example: "calls: 100",
+				Meaning: "how many outcomes",
+			},
+			{
+				Name: "window.time", Example: "time: 10s",
+				Meaning: "how far back; at least a nanosecond for each bucket",
+			},
+			{
+				Name: "window.buckets", Value: `10`, Example: "buckets: 6",
+				Meaning: "how many buckets the time is cut into",
+			},
+			{
+				Name: "window.consecutive", Example: "consecutive: 5",
+				Meaning: "at how many failures in a row it opens",
+			},
+			{
+				Name: "minimum", Note: "not beside `consecutive`", Range: "1 to 10,000, at most the window's `calls`", Default: "the lesser of 100 and the window's `calls`; 100 beside `time`", Example: "minimum: 20",
+				Meaning: "outcomes that the window must hold before the rates count",
+				Larger:  "few calls never open the breaker",
+				Smaller: "a few failures open it",
+			},
+			{
+				Name: "failure_rate", Note: "not beside `consecutive`", Value: `"50%"`, Example: "failure_rate: 30%",
+				Meaning: "opens when this share of the outcomes are failures",
+				Larger:  "tolerates more failures",
+				Smaller: "opens sooner",
+			},
+			{
+				Name: "slow", Type: "map of `over` (duration) and `rate` (share), both required; not beside `consecutive`", Example: "slow: {over: 2s, rate: 80%}",
+				Meaning: "opens when this share of the attempts took longer than `over`",
+				Larger:  "tolerates slower answers",
+				Smaller: "opens sooner",
+			},
+			{
+				Name: "slow.over", Example: "over: 2s",
+				Meaning: "longer than this is slow",
+			},
+			{
+				Name: "slow.rate", Example: "rate: 80%",
+				Meaning: "opens when this share of the attempts were slow",
+			},
+			{
+				Name: "open", Value: `"1m"`, Example: "open: {exponential: 10s, max: 5m}",
+				Meaning: "how long it stays open. A backoff counts the openings since the breaker was last closed; it has no jitter unless one is written",
+				Larger:  "the dependency recovers in peace; good calls are refused longer",
+				Smaller: "tries the dependency sooner",
+			},
+			{
+				Name: "probes", Value: `10`, Example: "probes: 3",
+				Meaning: "the attempts whose outcomes decide when the breaker is half-open. [All of them must end](#breakers), even when the verdict is certain earlier",
+				Larger:  "a surer verdict, and more calls to a dependency that may still fail; few callers take long to supply them",
+				Smaller: "a quick verdict that chance decides more often",
+			},
+			{
+				Name: "half_open_max", Value: `"0s"`, Default: "`0s`: no bound", Example: "half_open_max: 30s",
+				Meaning: "the longest stay in half-open",
+				Larger:  "the probes have more time",
+				Smaller: "a breaker without enough probes opens again sooner",
+			},
+		},
+		Schema: `{
+	"if": {"required": ["window"], "properties": {"window": {"type": "object", "required": ["consecutive"]}}},
+	"then": {"properties": {"minimum": false, "failure_rate": false, "slow": false}}
+}`,
+		Describe: describe,
+		Rank:     2,
+	}
+}

@@ -1,0 +1,16 @@
+package bulkhead
+
+import (
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
+)
+
+// describe says how many may run, and who may wait.
+func describe(config mechanism.Config, _ mechanism.Step) string {
+	c := config.(Config)
+	text := mechanism.Number(c.Concurrent) + " at once, " + mechanism.QueueText(c.Queue, c.Wait, c.Order == limiter.Newest)
+	if c.Lease > 0 {
+		text += ", lease " + mechanism.Span(c.Lease)
+	}
+	return text
+}

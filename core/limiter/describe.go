@@ -1,0 +1,74 @@
+package limiter
+
+import (
+	"math/bits"
+	"time"
+
+	"github.com/sluice-go/sluice/core/mechanism"
+)
+
+// describe says how many calls a limit admits, and who may wait.
+func describe(config mechanism.Config, _ mechanism.Step) string {
+	c := config.(Config)
+	text := mechanism.RateText(c.Count, c.Period) + " " + c.Algorithm.String()
+	if c.Algorithm == TokenBucket {
+		text += ", burst " + mechanism.Number(c.AtOnce())
+	}
+	if c.Algorithm == TokenBucket || c.Algorithm == LeakyBucket {
+		text += ", one each " + mechanism.Span(c.Interval())
+	}
+	return text + ", " + mechanism.QueueText(c.Queue, c.Wait, c.Order == Newest)
+}
+
+// Interval returns the time between two permits of a bucket, a whole number of
+// nanoseconds.
+func (c Config) Interval() time.Duration {
+	return (c.Period-1)/time.Duration(max(1, c.Count)) + 1
+}
+
+// AtOnce returns the most permits of a token bucket at one instant.
+func (c Config) AtOnce() uint32 {
+	if c.Burst == 0 {
+		return c.Count
+	}
+	return c.Burst
+}
+
+// NoBound is what Admits returns for more than 64 bits hold.
+const NoBound = 1<<64 - 1
+
+// Admits returns the most permits that one cell grants in any window of the
+// length, both of its ends included; NoBound for more than that.
+func (c Config) Admits(window time.Duration) uint64 {
+	count, period := uint64(c.Count), uint64(c.Period)
+	w := uint64(max(0, window))
+	switch {
+	case c.Algorithm == TokenBucket:
+		return uint64(c.AtOnce()) + w/uint64(c.Interval())
+	case c.Algorithm == LeakyBucket:
+		// The last departure may be of any cost.
+		return count + w/uint64(c.Interval())
+	case c.Algorithm == SlidingLog:
+		return multiply(count, w/period+1)
+	case w == 0:
+		return count
+	case c.Algorithm == FixedWindow:
+		// One window's permits at its very end, then those of each that begins.
+		return multiply(count, (w-1)/period+2)
+	}
+	high, low := bits.Mul64(count, w+period-1)
+	if high >= period {
+		return NoBound
+	}
+	most, _ := bits.Div64(high, low, period)
+	return max(count, most)
+}
+
+// multiply returns a x b, at most the greatest number.
+func multiply(a, b uint64) uint64 {
+	high, low := bits.Mul64(a, b)
+	if high > 0 {
+		return NoBound
+	}
+	return low
+}

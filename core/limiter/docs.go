@@ -1,0 +1,69 @@
+package limiter
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/core/mechanism"
+)
+
+// Docs are the texts for people.
+func Docs() *mechanism.Docs {
+	return &mechanism.Docs{
+		Means:    "Admits no more than a rate.",
+		Examples: []string{`"50/1m"`, `{"rate":"50/1m","burst":10,"wait":"3s","per":"header:x-tenant"}`},
+		Settings: []mechanism.Doc{
+			{
+				Name: "algorithm", Value: `"token-bucket"`, Example: "algorithm: sliding-log",
+				Meaning: "how the limit counts",
+			},
+			{
+				Name: "rate", Range: "for `sliding-log` a count of at most 10,000", Example: "rate: 50/1m",
+				Meaning: "permits for each duration",
+				Larger:  "more calls pass",
+				Smaller: "fewer calls pass",
+			},
+			{
+				Name: "burst", Type: "number of permits; `token-bucket` alone", Default: "the count of `rate`", Example: "burst: 10",
+				Meaning: "the most permits at one instant",
+				Larger:  "more calls at once after a quiet time; a longer time to fill",
+				Smaller: "calls are spread more evenly",
+			},
+			{
+				Name: "wait", Value: `"0s"`, Default: "`0s`: refuse at once", Example: "wait: 500ms",
+				Meaning: "the longest wait for a permit",
+				Larger:  "fewer refusals, longer calls",
+				Smaller: "refusals come sooner",
+			},
+			{
+				Name: "queue", Type: "number of calls; needs a `wait`", Value: `100`, Example: "queue: 50",
+				Meaning: "the most waiting calls",
+				Larger:  "more memory, and longer waits where `wait` allows them",
+				Smaller: "calls are refused as `full` sooner",
+			},
+			{
+				Name: "order", Note: "needs a `wait`", Value: `"oldest"`, Example: "order: newest",
+				Meaning: "which waiting call is served next",
+			},
+		},
+		Schema: `{
+	"dependentRequired": {"queue": ["wait"], "order": ["wait"]},
+	"allOf": [
+		{
+			"if": {"required": ["wait"], "properties": {"wait": {"type": "string", "pattern": "^[^1-9]*$"}}},
+			"then": {"properties": {"queue": false, "order": false}}
+		},
+		{
+			"if": {"required": ["algorithm"], "properties": {"algorithm": {"enum": ["fixed-window", "sliding-counter", "sliding-log", "leaky-bucket"]}}},
+			"then": {"properties": {"burst": false}}
+		},
+		{
+			"if": {"required": ["algorithm"], "properties": {"algorithm": {"const": "sliding-log"}}},
+			"then": {"properties": {"rate": {"pattern": "^([1-9][0-9]{0,3}|10000)/"}}}
+		}
+	]
+}`,
+		Describe: describe,
+		Rank:     3,
+		Admits:   func(c mechanism.Config, window time.Duration) uint64 { return c.(Config).Admits(window) },
+	}
+}

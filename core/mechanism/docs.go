@@ -1,0 +1,82 @@
+package mechanism
+
+import (
+	"strings"
+	"time"
+)
+
+// Docs are the texts of a mechanism for people, in Markdown, and what lint needs
+// to know of it. The JSON Schema and the tables of the reference page are made of
+// the texts and of the row.
+type Docs struct {
+	// Means says in a sentence what the mechanism does.
+	Means string
+	// Examples of the settings as a document in JSON has them.
+	Examples []string
+	// Settings has the texts of every setting of the row, parts included.
+	Settings []Doc
+	// Schema is a JSON object with the conditions of the JSON Schema that do not
+	// follow from the types: what cannot stand beside what. Empty for none.
+	Schema string
+	// Describe says in a line what a configuration does, defaults included.
+	Describe func(Config, Step) string
+	// Rank is the place in the usual order of steps from the outermost one on. 0
+	// for a mechanism that has none.
+	Rank uint8
+	// Cut returns the time after which the mechanism cuts what is below it. Nil
+	// for one that cuts nothing.
+	Cut func(Config) time.Duration
+	// Admits returns the most permits that a cell grants in any window of a
+	// length, both of its ends included. Nil for a mechanism without such a bound.
+	Admits func(Config, time.Duration) uint64
+	// Concurrent returns how many may hold a permit of a cell at once, and false
+	// where more may run. Nil for a mechanism whose permits are not held.
+	Concurrent func(Config) (uint64, bool)
+}
+
+// Setting returns the texts of a setting, nil for none.
+func (d *Docs) Setting(name string) *Doc {
+	for i := range d.Settings {
+		if d.Settings[i].Name == name {
+			return &d.Settings[i]
+		}
+	}
+	return nil
+}
+
+// Doc is what people read about a setting. What is empty follows from the row.
+type Doc struct {
+	// Name as for Row.Setting.
+	Name string
+	// Type and Range of the value.
+	Type, Range string
+	// Note behind the type: what the setting needs, or excludes.
+	Note string
+	// Value is the default in JSON. Empty where it depends on other settings, or
+	// where there is none.
+	Value string
+	// Default says the default where Value does not say all.
+	Default string
+	// Example is an entry of the map of settings, as in "attempts: 5".
+	Example string
+	// Meaning of the value, and what a Larger and a Smaller one do.
+	Meaning, Larger, Smaller string
+}
+
+// Step is where a configuration stands in a policy, for a text about it.
+type Step struct {
+	// First says that it is the outermost step.
+	First bool
+	// EachAttempt says that each attempt passes it anew.
+	EachAttempt bool
+	// Methods that it repeats, where these are not the default ones.
+	Methods []string
+}
+
+// MethodsText says which methods a step repeats, where that is not the default.
+func (s Step) MethodsText() string {
+	if len(s.Methods) == 0 {
+		return ""
+	}
+	return ", methods " + strings.Join(s.Methods, " ")
+}

@@ -1,0 +1,186 @@
+package mechanism
+
+import "time"
+
+// Row says of one mechanism what readers of documents, lint, and hosts need. A
+// mechanism's folder has its row; package mechanisms lists them. Texts for
+// people that no runtime needs are in Docs.
+type Row struct {
+	// Kind is the mechanism.
+	Kind Kind
+	// Traits say how a call asks the mechanism, and what it does to the call.
+	Traits Traits
+	// Settings in the order in which errors list them.
+	Settings []Setting
+	// Short names the setting whose value may be written in place of the map of
+	// settings. Empty for a mechanism without a short form.
+	Short string
+	// Like names the setting that such a value may have meant where there is no
+	// short form. Empty for none.
+	Like string
+	// Form says in an error what is allowed in place of the map of settings.
+	Form string
+	// Below is the mechanism that must not follow below this one. 0 for none.
+	Below Kind
+	// New returns a draft with the defaults of a document.
+	New func() Draft
+	// Stateless says why a configuration needs no cells, as "on a timeout, which
+	// keeps no state". Empty for one that needs them.
+	Stateless func(Config) string
+	// Queue returns how many calls may wait at a cell, and the longest that one
+	// waits, 0 for as long as its caller does. Nil for a mechanism at which no
+	// call waits.
+	Queue func(Config) (places uint32, wait time.Duration)
+}
+
+// Setting returns the setting of a name, nil for none. The name of a part has
+// that of the whole and a dot in front, as in "slow.over".
+func (r *Row) Setting(name string) *Setting { return find(r.Settings, name) }
+
+func find(settings []Setting, name string) *Setting {
+	for i := range settings {
+		s := &settings[i]
+		if s.Name == name {
+			return s
+		}
+		if n := len(s.Name); len(name) > n && name[n] == '.' && name[:n] == s.Name {
+			return find(s.Parts, name[n+1:])
+		}
+	}
+	return nil
+}
+
+// Traits are facts about a mechanism that hold for all its configurations.
+type Traits uint16
+
+// The traits.
+const (
+	// Asks: a call asks a cell for a permit.
+	Asks Traits = 1 << iota
+	// Refunds: a call that was cancelled gives its permit back.
+	Refunds
+	// Votes: the outcome of an attempt is a vote.
+	Votes
+	// Holds: an attempt holds its permit until it ends.
+	Holds
+	// Quotas: a refusal means that the caller asked for too much, not that
+	// something fails; HTTP answers it with 429.
+	Quotas
+	// Leases: a permit may lapse.
+	Leases
+	// Observes: the cell is told how long attempts took.
+	Observes
+	// Keyed: a configuration may have cells, and one for each key.
+	Keyed
+	// Cuts: the mechanism ends calls at a mark.
+	Cuts
+	// Repeats: the mechanism makes further attempts after a failure. At most one
+	// step of a policy has a mechanism that does.
+	Repeats
+	// Hedges: the mechanism makes further attempts beside one that runs. At most
+	// one step of a policy has a mechanism that does.
+	Hedges
+)
+
+// Has reports whether all of some traits are there.
+func (t Traits) Has(some Traits) bool { return t&some == some }
+
+// Type is the form of a setting's value in a document, and says what Draft.Field
+// returns for it.
+type Type uint8
+
+// The types, each with its field.
+const (
+	// Duration is a *time.Duration of at least Least, which is 0 or 1.
+	Duration Type = iota + 1
+	// Count is a *uint32 from Least to Most.
+	Count
+	// Share is a *reducer.Share of more than 0 and at most the whole.
+	Share
+	// Bool is a *bool.
+	Bool
+	// Word is a *uint8: the index of one of Words.
+	Word
+	// Rate is a RateField.
+	Rate
+	// Delay, a duration or a percentile, is a DelayField.
+	Delay
+	// Backoff is a *backoff.Config without its jitter.
+	Backoff
+	// OpenTime, a duration or a backoff with its jitter, is a *backoff.Config.
+	OpenTime
+	// Jitter is the *backoff.Config of the backoff that it belongs to, which
+	// stands before it.
+	Jitter
+	// Budget, which may be none, is a *budget.Config.
+	Budget
+	// Methods, a list of HTTP methods, has no field: the document keeps it.
+	Methods
+	// Map is a map of Parts, each of which has a field of its own.
+	Map
+	// OneOf is a map of Parts of which one Variant is given, and what belongs to
+	// it: the parts behind it up to the next variant.
+	OneOf
+)
+
+// RateField takes a rate.
+type RateField struct {
+	Count  *uint32
+	Period *time.Duration
+}
+
+// DelayField takes a duration or a percentile in parts per million; the other one
+// stays as it is.
+type DelayField struct {
+	Duration   *time.Duration
+	Percentile *uint32
+}
+
+// Setting is one name of a mechanism's map of settings.
+type Setting struct {
+	Name string
+	Type Type
+	// Least and Most value of a Count; Least of a Duration.
+	Least, Most uint32
+	// Words of a Word, with spaces between them, in the order of their numbers.
+	Words string
+	// Required settings have no default. An error says that it holds Says.
+	Required bool
+	Says     string
+	// Variant of a OneOf.
+	Variant bool
+	// Parts of a Map or a OneOf.
+	Parts []Setting
+}
+
+// Draft is a configuration that is being read.
+type Draft interface {
+	// Field returns where the value of a setting goes, see Type. It is asked for
+	// the names of all settings but those of type Methods, Map and OneOf.
+	Field(name string) any
+	// Check fills in the defaults that depend on what was given, and reports
+	// settings that cannot stand beside each other.
+	Check(g Given)
+	// Config returns the configuration.
+	Config() Config
+}
+
+// Given is what a document says of a step. Names are as for Row.Setting.
+type Given interface {
+	// Has reports whether the setting is there.
+	Has(name string) bool
+	// Whole reports whether it is there and could be read.
+	Whole(name string) bool
+	// None reports whether it is the word none.
+	None(name string) bool
+	// Meant reports whether an unknown name is near to it, so that an error for
+	// its absence would be a second one for one mistake.
+	Meant(name string) bool
+	// Need reports a setting that is not there; it allowed what is said.
+	Need(name, allowed string)
+	// Refuse reports a setting, if it is there, that cannot stand where it does:
+	// found and allowed continue a sentence that begins with its name.
+	Refuse(name, found, allowed string)
+	// Wrong reports the value of a setting that is there.
+	Wrong(name, allowed string)
+}

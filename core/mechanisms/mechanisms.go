@@ -1,0 +1,105 @@
+package mechanisms
+
+import (
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Row returns the row of a mechanism, nil for one that this version does not have.
+func Row(k mechanism.Kind) *mechanism.Row {
+	switch k {
+	case mechanism.Timeout:
+		return timeout.Row()
+	case mechanism.Retry:
+		return retry.Row()
+	case mechanism.Breaker:
+		return breaker.Row()
+	case mechanism.Limit:
+		return limiter.Row()
+	case mechanism.Bulkhead:
+		return bulkhead.Row()
+	case mechanism.Hedge:
+		return hedge.Row()
+	}
+	return nil
+}
+
+// Docs returns the texts of a mechanism for people, nil for one that this version
+// does not have. What needs no texts does not call it, and does not carry them.
+func Docs(k mechanism.Kind) *mechanism.Docs {
+	switch k {
+	case mechanism.Timeout:
+		return timeout.Docs()
+	case mechanism.Retry:
+		return retry.Docs()
+	case mechanism.Breaker:
+		return breaker.Docs()
+	case mechanism.Limit:
+		return limiter.Docs()
+	case mechanism.Bulkhead:
+		return bulkhead.Docs()
+	case mechanism.Hedge:
+		return hedge.Docs()
+	}
+	return nil
+}
+
+// Part is what a configuration compiles to: cells, a part of the call machine, or
+// both.
+type Part struct {
+	// Config is the configuration with its defaults.
+	Config mechanism.Config
+	// Maker makes the cells of the step. Nil for a step that keeps no state.
+	Maker   cell.Maker
+	Timeout *timeout.Machine
+	Retry   *retry.Machine
+	Hedge   *hedge.Machine
+}
+
+// Compile fills in the defaults of a configuration, validates it and compiles it.
+// The error is a reducer.ConfigError.
+func Compile(c mechanism.Config) (p Part, err error) {
+	switch c := c.(type) {
+	case timeout.Config:
+		p.Config = c
+		p.Timeout, err = timeout.New(c)
+	case retry.Config:
+		c = c.WithDefaults()
+		p.Config = c
+		if p.Retry, err = retry.New(c); err == nil && p.Retry.Budget() != nil {
+			p.Maker = cell.ForBudget(p.Retry.Budget())
+		}
+	case breaker.Config:
+		c = c.WithDefaults()
+		p.Config = c
+		p.Maker, err = cell.ForBreaker(c)
+	case limiter.Config:
+		c = c.WithDefaults()
+		p.Config = c
+		p.Maker, err = cell.ForLimit(c)
+	case bulkhead.Config:
+		c = c.WithDefaults()
+		p.Config = c
+		p.Maker, err = cell.ForBulkhead(c)
+	case hedge.Config:
+		c = c.WithDefaults()
+		p.Config = c
+		if p.Hedge, err = hedge.New(c); err == nil && p.Hedge.Budget() != nil {
+			p.Maker = cell.ForBudget(p.Hedge.Budget())
+		}
+	default:
+		kind := mechanism.Kind(0)
+		if c != nil {
+			kind = c.Kind()
+		}
+		err = reducer.BadCount("kind", uint64(kind), "a mechanism of this package")
+	}
+	return p, err
+}

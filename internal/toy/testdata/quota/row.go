@@ -1,0 +1,42 @@
+package quota
+
+import "github.com/sluice-go/sluice/core/mechanism"
+
+// Kind returns mechanism.Quota.
+func (Config) Kind() mechanism.Kind { return mechanism.Quota }
+
+// Row says what the mechanism is.
+func Row() *mechanism.Row {
+	return &mechanism.Row{
+		Kind:      mechanism.Quota,
+		Traits:    mechanism.Asks | mechanism.Keyed,
+		Short:     "calls",
+		Form:      "a number of calls as in 5, or a map of settings",
+		Settings:  []mechanism.Setting{{Name: "calls", Type: mechanism.Count, Least: 1, Most: 1000, Required: true, Says: "how many calls"}},
+		New:       func() mechanism.Draft { return &draft{} },
+		Stateless: func(mechanism.Config) string { return "" },
+	}
+}
+
+type draft struct{ c Config }
+
+func (d *draft) Field(string) any         { return &d.c.Calls }
+func (d *draft) Check(mechanism.Given)    {}
+func (d *draft) Config() mechanism.Config { return d.c }
+
+// Docs are the texts for people.
+func Docs() *mechanism.Docs {
+	return &mechanism.Docs{
+		Means:    "Admits a number of calls.",
+		Examples: []string{`5`},
+		Settings: []mechanism.Doc{{
+			Name: "calls", Example: "calls: 5",
+			Meaning: "how many calls pass in all",
+			Larger:  "more calls pass",
+			Smaller: "fewer calls pass",
+		}},
+		Describe: func(c mechanism.Config, _ mechanism.Step) string {
+			return mechanism.Plural(c.(Config).Calls, "call") + " in all"
+		},
+	}
+}

@@ -1,0 +1,213 @@
+package document
+
+import (
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/policy/tree"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// backoffs in the order of backoff.Kind from Constant on, and all that a map of
+// one may hold.
+const (
+	backoffs        = "constant linear exponential fibonacci decorrelated"
+	backoffSettings = backoffs + " factor max"
+)
+
+// backoffText is what every error about a backoff allows, $b in its text.
+const backoffText = "one of {constant: d}, {linear: d, max: d}, {exponential: d, factor: n, max: d}, {fibonacci: d, max: d} or {decorrelated: d, max: d}"
+
+// backoff reads none or a map of one kind, with the jitter that is the kind's
+// default.
+func (r *reader) backoff(n *tree.Node, c *backoff.Config) {
+	const allowed = "none, or $b"
+	*c = backoff.Config{}
+	if n.Kind == tree.Text && n.Text == noneWord {
+		return
+	}
+	if n.Kind == tree.Map {
+		var f fields
+		f.read(r, n, allowed, backoffSettings)
+		f.backoff(c)
+	} else {
+		p := r.mistyped(n, allowed)
+		if _, v := parseDuration(n.Text, 0); v == good {
+			p.near, p.word, p.hint = "{constant: $w}", n.Text, filled
+		}
+		c.Kind = backoff.Constant
+	}
+	if c.Kind != backoff.Decorrelated {
+		c.Jitter = backoff.Full
+	}
+}
+
+// backoff reads the map of a backoff, without jitter. The kind is Constant where
+// it cannot be told: any that takes a jitter will do to read one.
+func (f *fields) backoff(c *backoff.Config) {
+	c.Kind = backoff.Constant
+	e := f.oneOf(backoffs, "$b")
+	if e == nil {
+		return
+	}
+	kind := backoff.Constant + backoff.Kind(index(backoffs, e.Key))
+	if f.asDuration(e, 1, &c.Base) {
+		c.Kind = kind
+	}
+	if kind == backoff.Constant {
+		f.refuse("max", "$t beside constant", "$t beside a backoff that grows", "")
+	}
+	if kind == backoff.Exponential {
+		c.Factor, c.Max = backoff.DefaultFactor, backoff.DefaultMax
+	} else {
+		f.refuse("factor", "$t beside $w", "$t beside exponential", e.Key)
+	}
+	if n := f.get("factor"); n != nil {
+		f.asFactor(n, &c.Factor)
+	}
+	f.duration("max", 1, &c.Max)
+	if c.Kind != backoff.Constant && c.Max > 0 && c.Max < c.Base {
+		f.maxBelow(e)
+	}
+}
+
+// maxBelow reports a base above the max, at the max where the document has it.
+func (f *fields) maxBelow(base *tree.Node) {
+	if n := f.get("max"); n != nil {
+		f.mistyped(n, "at least the base, $w").word = base.Text
+		return
+	}
+	f.mistyped(base, "at most the default max, 1m, or a max beside it")
+}
+
+// open reads how long a breaker stays open: a duration, or a backoff in which
+// a jitter may be named.
+func (r *reader) open(n *tree.Node, c *backoff.Config) {
+	switch n.Kind {
+	case tree.Text:
+		c.Kind = backoff.Constant
+		r.asDuration(n, 1, &c.Base)
+	case tree.Map:
+		var f fields
+		f.read(r, n, "$b", backoffSettings+" jitter")
+		*c = backoff.Config{}
+		f.backoff(c)
+		if n := f.get("jitter"); n != nil {
+			r.jitter(n, c)
+		}
+	default:
+		r.mistyped(n, "$d; or a backoff as in {exponential: 10s, max: 5m}")
+	}
+}
+
+// jitters in the order of backoff.JitterKind, without Fraction.
+const jitters = "none full equal"
+
+// jitter reads what randomness does to the delays of a backoff.
+func (r *reader) jitter(n *tree.Node, c *backoff.Config) {
+	const allowed = "none, full, equal, or a share as in 20%"
+	i, near := -1, -1
+	if n.Kind == tree.Text {
+		i, near = index(jitters, n.Text), nearest(n.Text, jitters)
+	}
+	switch {
+	case i >= 0:
+		c.Jitter = backoff.JitterKind(i)
+	case near >= 0:
+		r.mistyped(n, allowed).near = word(jitters, near)
+		return
+	case !r.asShare(n, 1, int(reducer.Whole), allowed, &c.Share):
+		return
+	default:
+		c.Jitter = backoff.Fraction
+	}
+	if c.Jitter != backoff.NoJitter && (c.Kind == backoff.None || c.Kind == backoff.Decorrelated) {
+		r.fail(n, "jitter $t beside backoff $w", "jitter none beside it, or another backoff").word = c.Kind.String()
+	}
+}
+
+// ratioText is what every error about a ratio allows.
+const ratioText = "a share as in 20%, from 0% to 1000%, with at most 4 decimals"
+
+// budget reads none, a ratio, or a map, and returns whether it is one of them.
+func (r *reader) budget(n *tree.Node, c *budget.Config) bool {
+	if n.Kind == tree.Text && n.Text == noneWord {
+		return true
+	}
+	*c = budget.Default(0)
+	if n.Kind != tree.Map {
+		return r.asShare(n, 0, int(budget.MaxRatio), "none, "+ratioText+", or a map of ratio, minimum and window", &c.Ratio)
+	}
+	var f fields
+	f.read(r, n, "a map", "ratio minimum window")
+	if n := f.need("ratio", ratioText); n != nil {
+		r.asShare(n, 0, int(budget.MaxRatio), ratioText, &c.Ratio)
+	}
+	if n := f.get("minimum"); n != nil {
+		r.asRate(n, 0, &c.MinimumCount, &c.MinimumPeriod)
+	}
+	if f.duration("window", 1, &c.Window) && c.Window < budget.Buckets {
+		r.mistyped(f.get("window"), "at least $xns, one for each bucket").x = budget.Buckets
+	}
+	return true
+}
+
+// delayText is what every error about the delay of a hedge allows.
+const delayText = "a duration as in 200ms, or a percentile as in p95"
+
+// isDelay reports whether a text is a duration or a percentile.
+func isDelay(text string) bool {
+	_, v := parseDuration(text, 1)
+	_, percentile := parsePercentile(text)
+	return v == good || percentile
+}
+
+// delay reads a duration or a percentile, and returns whether it is one.
+func (r *reader) delay(n *tree.Node, into mechanism.DelayField) bool {
+	if n.Kind != tree.Text {
+		r.mistyped(n, delayText)
+		return false
+	}
+	if share, ok := parsePercentile(n.Text); ok {
+		*into.Percentile = uint32(share)
+		return true
+	}
+	if near, ok := percentileLike(n.Text); ok {
+		r.mistyped(n, "a percentile as in p95 or p99.9, more than p0 and at most p100, with at most 4 decimals").near = near
+		return false
+	}
+	if _, v := parseDuration(n.Text, 1); v == malformed {
+		p := r.mistyped(n, delayText)
+		p.hint, p.x = aDuration, 1
+		return false
+	}
+	return r.asDuration(n, 1, into.Duration)
+}
+
+// parsePercentile reads a p and a number of more than 0 and at most 100.
+func parsePercentile(text string) (reducer.Share, bool) {
+	if text == "" || text[0] != 'p' {
+		return 0, false
+	}
+	share, ok := parseShare(text[1:]+"%", 1, int(reducer.Whole))
+	return reducer.Share(share), ok
+}
+
+// percentileLike reports whether a text is meant as a percentile, and the one
+// that may be meant, "" for none.
+func percentileLike(text string) (near string, ok bool) {
+	plain := text
+	last := len(plain) - 1
+	switch {
+	case last > 0 && (plain[0] == 'p' || plain[0] == 'P') && isDigit(plain[1]):
+		plain = plain[1:]
+	case last > 0 && plain[last] == '%':
+		plain = plain[:last]
+	default:
+		return "", false
+	}
+	if _, whole := parsePercentile("p" + plain); !whole || len(plain) > longestName {
+		return "", true
+	}
+	return "p" + plain, true
+}
