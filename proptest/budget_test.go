@@ -98,7 +98,7 @@ func budgeted(h history) pipeline.Policy {
 func R9(m machine, h history) error {
 	spent, single := budgeted(h), budgeted(h)
 	i := find(spent, "again")
-	pipeline.Edit(&spent.Steps[i], func(c *retry.Config) { c.Budget = budget.Config{Window: time.Hour} })
+	pipeline.Edit(&spent.Steps[i], func(c *retry.Config) { c.Budget = budget.Config{MinimumPeriod: time.Hour, Window: time.Hour} })
 	single.Steps = slices.Clone(single.Steps)
 	pipeline.Edit(&single.Steps[i], func(c *retry.Config) { c.Attempts, c.Budgeted = 1, false })
 	a, b := played(m, spent, h), played(flowing, single, h)

@@ -40,6 +40,13 @@ func M2(m machine, h history) error {
 	if slices.ContainsFunc(cut.said, func(t told) bool { return t.call == x && t.Reason == reducer.ReasonDeadline }) {
 		return nil // no attempt was begun that the deadline would have cut: R5
 	}
+	for _, f := range [...]*flow{cut, free} {
+		for j := range f.said {
+			if t := &f.said[j]; t.call == x && t.Kind == decision.Reject {
+				t.RetryAfter = 0 // it satisfies the deadline, too
+			}
+		}
+	}
 	if err := agree("M2: before the deadline", cut.said, free.said, func(t told) bool { return t.At < at }); err != nil || done < 0 {
 		return err
 	}
