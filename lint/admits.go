@@ -13,8 +13,8 @@ import (
 // none is a count without a bound.
 const none = math.MaxUint64
 
-// Admits returns the most permits that one cell of a limit grants in any window
-// of the length, both of its ends included.
+// Admits returns the most calls, each of a cost of 1 or more, that one cell of a
+// limit admits in any window of the length, both of its ends included.
 func Admits(c limiter.Config, window time.Duration) uint64 { return c.Admits(window) }
 
 // admits returns what one cell of an enforced step admits in a window, nil for a

@@ -37,8 +37,9 @@ func (c Config) AtOnce() uint32 {
 // NoBound is what Admits returns for more than 64 bits hold.
 const NoBound = 1<<64 - 1
 
-// Admits returns the most permits that one cell grants in any window of the
-// length, both of its ends included; NoBound for more than that.
+// Admits returns the most calls, each of a cost of 1 or more, that one cell admits
+// in any window of the length, both of its ends included; NoBound for more than
+// that.
 func (c Config) Admits(window time.Duration) uint64 {
 	count, period := uint64(c.Count), uint64(c.Period)
 	w := uint64(max(0, window))
@@ -46,8 +47,7 @@ func (c Config) Admits(window time.Duration) uint64 {
 	case c.Algorithm == TokenBucket:
 		return uint64(c.AtOnce()) + w/uint64(c.Interval())
 	case c.Algorithm == LeakyBucket:
-		// The last departure may be of any cost.
-		return count + w/uint64(c.Interval())
+		return 1 + w/uint64(c.Interval())
 	case c.Algorithm == SlidingLog:
 		return multiply(count, w/period+1)
 	case w == 0:

@@ -26,8 +26,9 @@ type Docs struct {
 	// Cut returns the time after which the mechanism cuts what is below it. Nil
 	// for one that cuts nothing.
 	Cut func(Config) time.Duration
-	// Admits returns the most permits that a cell grants in any window of a
-	// length, both of its ends included. Nil for a mechanism without such a bound.
+	// Admits returns the most calls, each of a cost of 1 or more, that a cell
+	// admits in any window of a length, both of its ends included. Nil for a
+	// mechanism without such a bound.
 	Admits func(Config, time.Duration) uint64
 	// Concurrent returns how many may hold a permit of a cell at once, and false
 	// where more may run. Nil for a mechanism whose permits are not held.
