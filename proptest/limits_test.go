@@ -34,15 +34,20 @@ type use struct {
 // uses are the permits that nobody gave back, at the marks from which they may
 // be used.
 func (r *rig) uses(ready func(g grant) clock.Mark) (all []use) {
-	given := map[reducer.Permit]int{}
+	// Permits of one mark may be equal, whatever they cost.
+	type got struct {
+		permit reducer.Permit
+		cost   uint32
+	}
+	given := map[got]int{}
 	for _, x := range r.log {
 		if x.action.Kind == reducer.Cancel {
-			given[x.action.Permit]++
+			given[got{x.action.Permit, x.action.Cost}]++
 		}
 	}
 	for _, g := range r.grants {
-		if given[g.permit] > 0 {
-			given[g.permit]--
+		if it := (got{g.permit, g.cost}); given[it] > 0 {
+			given[it]--
 			continue
 		}
 		all = append(all, use{ready(g), int64(g.cost)})
