@@ -105,7 +105,6 @@ var limitLines = []property{
 		timed.with("is fresh until its first outcome", mutant{fresh: func(s subject, now clock.Mark) bool {
 			return strings.HasPrefix(s.Text(now), "closed failed 0/0")
 		}})},
-	{"L16", "after a long time without use exactly the capacity is admitted", L16, join(algorithms, queued),
 	{"L16", "after a long time without use exactly the capacity is admitted", L16, join(bursts, []machine{queuedBucket, queuedFixed, queuedSliding, queuedLog, newestBucket}),
 		bucket.made("keeps one permit more for the patient", func(c *config) { c.limit.Burst++ })},
 	{"G13", "late, duplicate and unknown ends are stale and change nothing", G13, join([]machine{places, queuedBucket, newestBucket}, breakers),
