@@ -1,6 +1,7 @@
 package proptest
 
 import (
+	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -100,6 +101,10 @@ var limitLines = []property{
 		}))},
 	{"L14", "to forget a fresh state is not to be seen", L14, join(algorithms, queued, []machine{calls, consecutive, large, places}),
 		queuedFixed.with("is fresh while its window is open", mutant{fresh: func(s subject, now clock.Mark) bool { return len(s.Look().waiters) == 0 }})},
+	{"L14", "a breaker without outcomes is not fresh, or to forget it is not to be seen", L14Unvoted, breakers,
+		timed.with("is fresh until its first outcome", mutant{fresh: func(s subject, now clock.Mark) bool {
+			return strings.HasPrefix(s.Text(now), "closed failed 0/0")
+		}})},
 	{"L16", "after a long time without use exactly the capacity is admitted", L16, join(bursts, []machine{queuedBucket, queuedFixed, queuedSliding, queuedLog, newestBucket}),
 		bucket.made("keeps one permit more for the patient", func(c *config) { c.limit.Burst++ })},
 	{"G13", "late, duplicate and unknown ends are stale and change nothing", G13, join([]machine{places, queuedBucket, newestBucket}, breakers),

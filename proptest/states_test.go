@@ -103,35 +103,67 @@ func outlook(s subject, now clock.Mark) (text string) {
 	return text
 }
 
-// L14: a state that is fresh cannot be told from a new one: to forget it is not
-// to be seen. Permits of before are not used any more.
+// L14: wherever a state is fresh, a new one in its place answers and acts alike
+// ever after. Permits must not outlive the state that they came from.
 func L14(m machine, h history) error {
-	steps := h.steps()
-	half := len(steps) / 2
 	r, c := rigged(m, h)
-	r.play(steps[:half])
-	if len(r.waiting) > 0 {
-		return nil
+	for i, w := range h.steps() {
+		if !r.subject.Fresh(r.now) {
+			r.next(w)
+			continue
+		}
+		if len(r.grants) > 0 {
+			m.meet()
+		}
+		if err := r.forgotten(m, c, h.steps()[i:]); err != nil {
+			return err
+		}
+		r.next(w)
+		if len(r.waiting) == 0 && w>>60 == 0 {
+			r.rest() // now and then
+		}
 	}
-	for r.now < 10_000 && !r.subject.Fresh(r.now) {
+	return nil
+}
+
+// L14Unvoted is L14 for breakers before any outcome counts, where one may say that
+// it is not fresh.
+func L14Unvoted(m machine, h history) error {
+	r, c := rigged(m, h)
+	r.without = reducer.Record
+	for i, w := range h.steps() {
+		r.next(w)
+		if len(r.grants) > 0 {
+			m.meet()
+		}
+		if r.subject.Fresh(r.now) {
+			if err := r.forgotten(m, c, h.steps()[i+1:]); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// rest lets time pass until the subject is fresh, or for long.
+func (r *rig) rest() {
+	for until := r.now + 10_000; r.now < until && !r.subject.Fresh(r.now); {
 		r.advance(r.now + 7)
 	}
-	if !r.subject.Fresh(r.now) {
-		return nil // a breaker may never be
+}
+
+// forgotten returns an error when some steps tell the subject from a new one.
+func (r *rig) forgotten(m machine, c config, steps history) error {
+	old, fresh := newRig(r.subject.Clone(), m.kind), newRig(m.make(c), m.kind)
+	for _, r2 := range [...]*rig{old, fresh} {
+		r2.now, r2.callers, r2.told = r.now, r.callers, r.told
+		r2.play(steps)
 	}
-	if len(r.grants) > 0 && half > 0 {
-		m.meet()
-	}
-	r.grants, r.tickets, r.log = nil, nil, nil
-	fresh := newRig(m.make(c), m.kind)
-	fresh.now, fresh.callers, fresh.told = r.now, r.callers, r.told
-	r.play(steps[half:])
-	fresh.play(steps[half:])
-	for i := range r.log {
+	for i := range old.log {
 		if i >= len(fresh.log) {
 			return fmt.Errorf("L14: more steps of the old one")
 		}
-		if x, y := relative(r.log[i], 0), relative(fresh.log[i], 0); x != y {
+		if x, y := relative(old.log[i], 0), relative(fresh.log[i], 0); x != y {
 			return fmt.Errorf("L14: %s, and of a new one %s", x, y)
 		}
 	}

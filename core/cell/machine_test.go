@@ -193,3 +193,61 @@ func TestRevive(t *testing.T) {
 		}
 	}
 }
+
+// TestRevivedPermits: what the process before granted is nothing in a revived cell,
+// whoever holds a permit or waits there now.
+func TestRevivedPermits(t *testing.T) {
+	t.Parallel()
+	for _, c := range []struct {
+		cell string
+		// before are the steps of the process before, the last of which has the
+		// permit or the ticket; after are those of this one.
+		before, after []string
+		ends          []reducer.Kind
+	}{
+		{"bulkhead concurrent=1 queue=1", []string{"acquire"}, []string{"acquire"},
+			[]reducer.Kind{reducer.Release, reducer.Cancel, reducer.Renew}},
+		{"bulkhead concurrent=1 lease=1h", []string{"acquire"}, []string{"acquire"},
+			[]reducer.Kind{reducer.Release, reducer.Cancel, reducer.Renew}},
+		{"bulkhead concurrent=1 queue=1", []string{"acquire", "acquire id=2"}, []string{"acquire", "acquire id=3"},
+			[]reducer.Kind{reducer.Leave, reducer.Expire}},
+		{"token-bucket rate=1/1h wait=5h queue=1", []string{"acquire cost=1", "acquire cost=1 id=2"}, []string{"acquire cost=1 id=3"},
+			[]reducer.Kind{reducer.Leave, reducer.Expire}},
+		{"breaker failures=1 probes=2", []string{"transition cost=2", "acquire"}, []string{"acquire"},
+			[]reducer.Kind{reducer.Record, reducer.Release, reducer.Cancel}},
+	} {
+		t.Run(c.cell+" "+c.ends[0].String(), func(t *testing.T) {
+			m, err := maker(script.NewArgs(t, c.cell, c.cell))
+			if err != nil {
+				t.Fatal(err)
+			}
+			steps := func(on cell.Cell, texts []string) (last reducer.Answer) {
+				var others reducer.Out
+				for _, text := range texts {
+					a, err := reducer.ParseAction(text)
+					if err != nil {
+						t.Fatal(err)
+					}
+					last = on.Step(a, 0, &others)
+				}
+				return last
+			}
+			before, now := m.New(0), m.New(0)
+			old := steps(before, c.before)
+			if err := now.Revive(before.AppendState(nil), 0); err != nil {
+				t.Fatal(err)
+			}
+			if answer := steps(now, c.after); answer.Verdict != old.Verdict {
+				t.Fatalf("before %v, now %v", old, answer)
+			}
+			want := now.AppendState(nil)
+			for _, kind := range c.ends {
+				var others reducer.Out
+				a := reducer.Action{Kind: kind, Outcome: reducer.OK, Cost: 1, Permit: old.Permit}
+				if answer := now.Step(a, 0, &others); answer.Verdict != 0 || len(others) > 0 || !bytes.Equal(now.AppendState(nil), want) {
+					t.Errorf("%v of before: %v %v", kind, answer, others)
+				}
+			}
+		})
+	}
+}

@@ -62,7 +62,7 @@ func (p *places) Revive(src []byte, by time.Duration) error {
 	if err := p.box.Revive(src, by); err != nil {
 		return err
 	}
-	p.state = bulkhead.State{Last: p.state.Last, Serial: p.state.Serial}
+	p.state = bulkhead.State{Last: p.state.Last, Serial: p.state.Serial, Queue: p.state.Queue.Emptied()}
 	return nil
 }
 

@@ -2,13 +2,57 @@ package limiter_test
 
 import (
 	"testing"
+	"time"
 
+	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/internal/script"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 func TestScripts(t *testing.T) {
 	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
 		t.Run(a.String(), func(t *testing.T) { script.Limits(t, "testdata/"+a.String(), a) })
+	}
+}
+
+// TestFarTurns: behind callers who wait for centuries no turn is earlier than
+// theirs, and beyond the end of the line of marks there is none.
+func TestFarTurns(t *testing.T) {
+	const year = 8760 * time.Hour
+	for _, c := range []struct {
+		limiter.Config
+		cost uint32
+	}{
+		{limiter.Config{Algorithm: limiter.TokenBucket, Count: 1, Period: year, Burst: 1}, 1},
+		{limiter.Config{Algorithm: limiter.TokenBucket, Count: 1, Period: year, Burst: 146}, 146},
+		{limiter.Config{Algorithm: limiter.FixedWindow, Count: 3, Period: 100 * year}, 2},
+		{limiter.Config{Algorithm: limiter.SlidingCounter, Count: 3, Period: 100 * year}, 3},
+		{limiter.Config{Algorithm: limiter.SlidingLog, Count: 3, Period: 100 * year}, 2},
+		{limiter.Config{Algorithm: limiter.LeakyBucket, Count: 1, Period: year}, 1},
+	} {
+		c.Wait, c.Queue = 1<<63-1, limiter.MaxQueue
+		t.Run(c.Algorithm.String(), func(t *testing.T) {
+			m, err := limiter.New(c.Config)
+			if err != nil {
+				t.Fatal(err)
+			}
+			s, last := m.Init(0), clock.Mark(0)
+			for caller := range uint64(400) {
+				a := reducer.Action{Kind: reducer.Acquire, Cost: c.cost, Permit: reducer.Permit{ID: caller}}
+				answer := m.Step(&s, a, 0, new(reducer.Out))
+				turn := clock.Mark(0)
+				if answer.Verdict != reducer.Admit {
+					turn = answer.Mark
+				}
+				if turn < last {
+					t.Fatalf("caller %d has its turn at %v, the one before at %v", caller, turn, last)
+				}
+				last = turn
+			}
+			if last != clock.Never {
+				t.Errorf("the last turn is %v", last)
+			}
+		})
 	}
 }

@@ -136,8 +136,12 @@ func (s *State) Waiting() uint32 {
 }
 
 // DropWaiters forgets who waits, without telling them. It suits a state that
-// another process has saved.
-func (s *State) DropWaiters() { s.line = nil }
+// another process has saved. Their tickets are not given again.
+func (s *State) DropWaiters() {
+	if s.line != nil {
+		s.line = &line{queue: s.line.queue.Emptied()}
+	}
+}
 
 // Clone implements reducer.Cell.
 func (m *Machine) Clone(s State) State {

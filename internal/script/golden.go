@@ -96,8 +96,8 @@ func damage[S any](t *testing.T, path string, cell reducer.Cell[S], golden []byt
 }
 
 // Decodes returns an error when the decoder neither refuses the bytes with
-// reducer.ErrEncoding nor gives a state that passes Check and has these bytes
-// as its encoding.
+// reducer.ErrEncoding nor gives a state that passes Check, has these bytes as its
+// encoding and works.
 func Decodes[S any](cell reducer.Cell[S], src []byte) error {
 	s, err := cell.DecodeState(src)
 	if err != nil {
@@ -111,6 +111,29 @@ func Decodes[S any](cell reducer.Cell[S], src []byte) error {
 	}
 	if again := cell.AppendState(nil, s); !bytes.Equal(src, again) {
 		return fmt.Errorf("decoded, and encoded otherwise: %x, was %x", again, src)
+	}
+	return works(cell, s)
+}
+
+// works returns an error when a state does not pass Check any more while all that
+// waits in it is served or ends, and after a reset.
+func works[S any](cell reducer.Cell[S], s S) error {
+	var now clock.Mark
+	var out reducer.Out
+	for range serveLimit {
+		at, ok := cell.NextWake(s)
+		if !ok {
+			break
+		}
+		now = at
+		pass(cell, &s, now, &out)
+		if err := cell.Check(s); err != nil {
+			return fmt.Errorf("decoded, and at %v Check says: %w", now, err)
+		}
+	}
+	cell.Step(&s, reducer.Action{Kind: reducer.Reset}, now, &out)
+	if err := cell.Check(s); err != nil {
+		return fmt.Errorf("decoded and reset, Check says: %w", err)
 	}
 	return nil
 }

@@ -28,7 +28,7 @@ var suites = []suite{
 		return nil
 	}},
 	{name: "core", packages: func(u *unit, w *world) []string { return w.dependents[u.path] }},
-	{name: "oracle", args: []string{"-run=^TestOracle$"}, env: []string{"SLUICE_CASES=5000"}, packages: in("./eval")},
+	{name: "oracle", env: []string{"SLUICE_CASES=5000"}, packages: in("./eval")},
 	{name: "runner", args: []string{"-skip=^TestSoak"}, packages: in(".")},
 	{name: "proptest", args: []string{"-run=^(TestInvariants|TestExplored)$", "-skip=^TestInvariants$/./that"}, packages: in("./proptest")},
 	{name: "linearizability", packages: in("./linearizability")},

@@ -50,6 +50,9 @@ func (q Queue) Clone() Queue {
 	return q
 }
 
+// Emptied returns a queue without waiters that gives none of their tickets again.
+func (q Queue) Emptied() Queue { return Queue{serial: q.serial} }
+
 // Shift moves the ends of all waits.
 func (q *Queue) Shift(by time.Duration) {
 	for i := range q.waiters() {
