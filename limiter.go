@@ -217,7 +217,7 @@ func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
 	answer := b.Cell.Step(reducer.Action{Kind: reducer.Reserve, Cost: n, Permit: reducer.Permit{Mark: now.Add(wait)}}, now, &b.Out)
 	r := &reservation{limiter: l, permit: answer.Permit, cost: n, at: now}
 	if m, state := cell.Limiter(b.Cell); answer.Verdict == reducer.Admit {
-		r.at = m.ReadyAt(state, n, now)
+		r.at = m.ReadyAt(state, answer.Permit)
 	}
 	if n == 0 || answer.Verdict != reducer.Admit {
 		l.unlock()

@@ -17,7 +17,7 @@ type subject interface {
 	anew(now clock.Mark) (s subject, ok bool)
 	encode(dst []byte) []byte
 	// ready is the mark from which a permit may be used that the last step gave.
-	ready(cost uint32, now clock.Mark) clock.Mark
+	ready(p reducer.Permit) clock.Mark
 	// mode of a breaker.
 	mode() breaker.Mode
 }
@@ -54,11 +54,11 @@ func (e *erased[S]) anew(now clock.Mark) (subject, bool) {
 
 func (e *erased[S]) encode(dst []byte) []byte { return e.machine.AppendState(dst, e.state) }
 
-func (e *erased[S]) ready(cost uint32, now clock.Mark) clock.Mark {
+func (e *erased[S]) ready(p reducer.Permit) clock.Mark {
 	if m, ok := any(e.machine).(*limiter.Machine); ok {
-		return m.ReadyAt(any(&e.state).(*limiter.State), cost, now)
+		return m.ReadyAt(any(&e.state).(*limiter.State), p)
 	}
-	return now
+	return p.Mark
 }
 
 func (e *erased[S]) mode() breaker.Mode {

@@ -124,7 +124,7 @@ func (m *model) asked(w *world, r *request, o *op, s *seen, at clock.Mark) bool 
 		if m.cells[o.cell].unmarked {
 			r.permit.Mark = 0
 		}
-		if a.Kind == reducer.Reserve && m.exact && s.delay != max(0, w.cells[o.cell].ready(a.Cost, at).Sub(at)) {
+		if a.Kind == reducer.Reserve && m.exact && s.delay != max(0, w.cells[o.cell].ready(answer.Permit).Sub(at)) {
 			return false
 		}
 		return s.verdict == reducer.Admit || s.verdict == either

@@ -187,7 +187,12 @@ func exploredG18[S any](s scene[S]) checked[S] {
 		case v != reducer.Reject && v != reducer.Stale && a != reducer.Tick, a == reducer.Expire:
 			return nil
 		}
-		if idle := tried(s.use.Cell, t.Before.State, tick, t.At).state; !s.equal(t.After.State, idle) {
+		after := t.After.State
+		if a == reducer.Cancel || a == reducer.Settle {
+			// One of the ends of its mark: the others may come after it.
+			after = tried(s.use.Cell, after, tick, t.At).state
+		}
+		if idle := tried(s.use.Cell, t.Before.State, tick, t.At).state; !s.equal(after, idle) {
 			return fmt.Errorf("%s leaves %q, a tick %q", t.Effects, s.use.Cell.AppendText(nil, t.After.State, t.At), s.use.Cell.AppendText(nil, idle, t.At))
 		}
 		return nil

@@ -224,7 +224,7 @@ func (r *rig) step(a reducer.Action) reducer.Answer {
 	switch answer.Verdict {
 	case reducer.Admit:
 		if a.Kind == reducer.Acquire || a.Kind == reducer.TryAcquire || a.Kind == reducer.Reserve {
-			r.grants = append(r.grants, grant{permit: answer.Permit, cost: a.Cost, caller: a.ID, at: r.now, ready: r.subject.Ready(a.Cost, r.now)})
+			r.grants = append(r.grants, grant{permit: answer.Permit, cost: a.Cost, caller: a.ID, at: r.now, ready: r.subject.Ready(answer.Permit)})
 		}
 		if a.Kind == reducer.Acquire {
 			r.admitted++

@@ -25,7 +25,7 @@ type subject interface {
 	NextWake() (clock.Mark, bool)
 	Fresh(now clock.Mark) bool
 	// Ready is the mark from which a permit may be used that the last step gave.
-	Ready(cost uint32, now clock.Mark) clock.Mark
+	Ready(p reducer.Permit) clock.Mark
 	Check() error
 	Text(now clock.Mark) string
 	// Look returns what the tests read of the state itself.
@@ -80,11 +80,11 @@ func (e *erased[S]) NextWake() (clock.Mark, bool) { return e.cell.NextWake(e.sta
 
 func (e *erased[S]) Fresh(now clock.Mark) bool { return e.cell.Fresh(e.state, now) }
 
-func (e *erased[S]) Ready(cost uint32, now clock.Mark) clock.Mark {
+func (e *erased[S]) Ready(p reducer.Permit) clock.Mark {
 	if m, ok := any(e.cell).(*limiter.Machine); ok {
-		return m.ReadyAt(any(&e.state).(*limiter.State), cost, now)
+		return m.ReadyAt(any(&e.state).(*limiter.State), p)
 	}
-	return now
+	return p.Mark
 }
 
 func (e *erased[S]) Check() error { return e.cell.Check(e.state) }

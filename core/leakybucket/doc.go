@@ -24,11 +24,11 @@
 //   - L11: a call departs at the very mark of the next departure.
 //   - L13: what is given back is what no later departure stands on: the next
 //     departure is at max(now, next - c x T) if nobody departed since, else as it
-//     was. At the mark of the grant that leaves no trace.
+//     was; a waiter moves up with it. At the mark of the grant that leaves no trace.
 //   - L16: after any quiet time one call departs at once, and not two.
 //   - G11: near the end of the line a departure stays there; nothing overflows.
-//   - G16: reconfigured, what is lacking until the next departure, in whole
-//     permits, comes at the new interval.
+//   - G16: reconfigured, the next departure stays where it was told; the new
+//     interval is that of later departures.
 //
 // A cost of n is not n costs of 1 here: n calls are spaced, one call of cost n
 // departs whole, and those behind it wait n intervals.

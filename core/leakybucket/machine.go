@@ -108,20 +108,16 @@ func (m *Machine) Carry(free uint32, now clock.Mark) clock.Mark {
 	return m.after(now, uint64(m.count-min(free, m.count)))
 }
 
-// Adopt takes over the mark of a bucket with another configuration, so that a
-// retry-after which was told stays true. A changed interval holds from the next
-// departure on.
-func (m *Machine) Adopt(next clock.Mark, _ *Machine, _ clock.Mark) clock.Mark { return next }
-
-// Refund gives back cost permits of the departure that was to be followed at the
-// mark, if nobody departed since. It returns false, and the same mark, when
-// nothing comes back.
-func (m *Machine) Refund(next, followed clock.Mark, cost uint32, now clock.Mark) (clock.Mark, bool) {
-	hi, lo := bits.Mul64(uint64(m.interval), uint64(cost))
-	if cost == 0 || next != followed || next <= now || next == clock.Never || hi != 0 || lo > 1<<63-1 {
+// Refund gives back cost permits of a departure that took total, from the mark at
+// which it departed to the one at which the next may, if nobody departed since. It
+// returns false, and the same mark, when nothing comes back.
+func (m *Machine) Refund(next, departed, followed clock.Mark, cost, total uint32, now clock.Mark) (clock.Mark, bool) {
+	if cost == 0 || cost > total || next != followed || next <= max(now, departed) || next == clock.Never {
 		return next, false
 	}
-	return max(now, next.Add(-time.Duration(lo))), true
+	hi, lo := bits.Mul64(uint64(next.Sub(departed)), uint64(cost))
+	back, _ := bits.Div64(hi, lo, uint64(total))
+	return max(now, next.Add(-time.Duration(back))), true
 }
 
 // Charge takes permits that were used without having been asked for: the next

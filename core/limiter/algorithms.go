@@ -58,8 +58,8 @@ func set[M any](to *M) func(*M, error) error {
 }
 
 // digest sums up the settings that the bytes of a state need: those by which a
-// count is read. Fixed windows and logs keep marks alone, which mean the same
-// under any rate.
+// count is read. Fixed windows, logs and leaky buckets keep marks alone, which mean
+// the same under any rate.
 func (a *algorithm) digest() uint32 {
 	d := wire.NewDigest.Add(uint64(a.kind))
 	switch a.kind {
@@ -67,8 +67,6 @@ func (a *algorithm) digest() uint32 {
 		d = d.Add(uint64(a.bucket.Interval())).Add(uint64(a.bucket.Capacity()))
 	case SlidingCounter:
 		d = d.Add(uint64(a.counter.Period()))
-	case LeakyBucket:
-		d = d.Add(uint64(a.leaky.Interval()))
 	}
 	return uint32(d)
 }
@@ -152,51 +150,51 @@ func (a *algorithm) take(c *count, cost uint32, now clock.Mark) (ok bool) {
 	return ok
 }
 
-// reserve takes a cost for use at the latest at a mark. Windows and logs have
-// nothing to reserve from that is not free now.
-func (a *algorithm) reserve(c *count, cost uint32, latest, now clock.Mark) bool {
-	if at := a.turn(c, cost, now); at > latest || at == clock.Never {
-		return false
+// reserve takes a cost for use at the latest at a mark, and returns the mark of its
+// permit. Windows and logs have nothing to reserve from that is not free now.
+func (a *algorithm) reserve(c *count, cost uint32, latest, now clock.Mark) (at clock.Mark, ok bool) {
+	turn := a.turn(c, cost, now)
+	if turn > latest || turn == clock.Never {
+		return now, false
 	}
 	switch a.kind {
 	case TokenBucket:
 		c.mark = a.bucket.Reserve(c.mark, cost, now)
 	case LeakyBucket:
 		c.mark = a.leaky.Reserve(c.mark, cost, now)
+		return turn, true
 	default:
-		return a.take(c, cost, now)
+		return now, a.take(c, cost, now)
 	}
-	return true
+	return now, true
 }
 
-// readyAt returns the mark from which the permit that was just granted may be used.
-func (a *algorithm) readyAt(c *count, cost uint32, now clock.Mark) clock.Mark {
-	switch a.kind {
-	case TokenBucket:
-		now = max(now, c.mark.Add(-a.bucket.Fill()))
-	case LeakyBucket:
-		now = max(now, c.mark.Add(-time.Duration(cost)*a.leaky.Interval()))
+// readyAt returns the mark from which a permit may be used that was just granted.
+func (a *algorithm) readyAt(c *count, p *reducer.Permit) clock.Mark {
+	if a.kind == TokenBucket {
+		return max(p.Mark, c.mark.Add(-a.bucket.Fill()))
 	}
-	return now
+	return p.Mark
 }
 
-// permit returns the record of what was just taken.
-func (a *algorithm) permit(c *count, now clock.Mark) reducer.Permit {
-	p := reducer.Permit{Generation: c.generation, Mark: now}
+// permit returns the record of what was just taken: its mark is that of the grant, of
+// a leaky bucket that of the departure.
+func (a *algorithm) permit(c *count, at clock.Mark) reducer.Permit {
+	p := reducer.Permit{Generation: c.generation, Mark: at}
 	switch a.kind {
 	case TokenBucket:
 		p.ID = c.bucket().Potential()
 	case SlidingLog:
-		p.ID = uint64(a.log.Record(now))
+		p.ID = uint64(a.log.Record(at))
 	case LeakyBucket:
 		p.ID = uint64(c.mark)
 	}
 	return p
 }
 
-// refund gives back cost permits of a permit. It returns false, and changes
-// nothing, when nothing comes back.
-func (a *algorithm) refund(c *count, p *reducer.Permit, cost uint32, now clock.Mark) (ok bool) {
+// refund gives back cost permits of a permit that took total. It returns false, and
+// changes nothing, when nothing comes back.
+func (a *algorithm) refund(c *count, p *reducer.Permit, cost, total uint32, now clock.Mark) (ok bool) {
 	switch a.kind {
 	case FixedWindow:
 		var w fixedwindow.State
@@ -223,7 +221,7 @@ func (a *algorithm) refund(c *count, p *reducer.Permit, cost uint32, now clock.M
 	case SlidingLog:
 		ok = a.log.Refund(c.log, clock.Mark(p.ID), cost, now)
 	case LeakyBucket:
-		c.mark, ok = a.leaky.Refund(c.mark, clock.Mark(p.ID), cost, now)
+		c.mark, ok = a.leaky.Refund(c.mark, p.Mark, clock.Mark(p.ID), cost, total, now)
 	}
 	return ok
 }
@@ -307,8 +305,6 @@ func (a *algorithm) adopt(c *count, from *algorithm, now clock.Mark) count {
 		next.setBucket(a.bucket.Adopt(c.bucket(), &from.bucket, now))
 	case SlidingCounter:
 		next.setCounter(a.counter.Adopt(c.counter(), &from.counter, now))
-	case LeakyBucket:
-		next.mark = a.leaky.Adopt(c.mark, &from.leaky, now)
 	}
 	return next
 }

@@ -123,16 +123,16 @@ func (m *Machine) leave(s *State, kind reducer.Kind, w *Waiter, now clock.Mark) 
 	return reducer.Rejected(reducer.ReasonWait, clock.Never)
 }
 
-// endWaits puts out the waiters whose wait is over. One that ends at this mark
-// stays when its turn has come.
-func (m *Machine) endWaits(s *State, now clock.Mark, out *reducer.Out) {
+// endWaits puts out the waiters whose wait is over. One that ends at this mark stays
+// when its turn has come, and where the ends of this mark are not to be brought about.
+func (m *Machine) endWaits(s *State, now clock.Mark, present bool, out *reducer.Out) {
 	if s.line == nil {
 		return
 	}
 	q := &s.line.queue
 	kept := 0
 	for w := q.Ending(kept); w != nil && w.Ends <= now && w.Ends != clock.Never; w = q.Ending(kept) {
-		if w.Ends == now && m.due(s, w, now) {
+		if w.Ends == now && (!present || m.due(s, w, now)) {
 			kept++
 			continue
 		}

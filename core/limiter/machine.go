@@ -84,14 +84,9 @@ func (m *Machine) step(s *State, a *reducer.Action, now clock.Mark, out *reducer
 			return m.leave(s, a.Kind, w, now)
 		}
 	}
-	// Ends come first, whether or not a tick came in time. What gives back is one of
-	// the ends of its mark itself, and the driver orders those.
-	ended := now
-	switch a.Kind {
-	case reducer.Cancel, reducer.Settle, reducer.Commit, reducer.Release:
-		ended = now.Add(-1)
-	}
-	m.endWaits(s, ended, out)
+	// Ends come first, whether or not a tick came in time. An action that gives back
+	// is one of the ends of its mark itself, and the driver orders those.
+	m.endWaits(s, now, !givesBack(a.Kind), out)
 	switch a.Kind {
 	case reducer.Acquire:
 		return m.acquire(s, a, now, out)
@@ -117,6 +112,10 @@ func (m *Machine) step(s *State, a *reducer.Action, now clock.Mark, out *reducer
 	return reducer.Answer{}
 }
 
+func givesBack(k reducer.Kind) bool {
+	return k == reducer.Cancel || k == reducer.Settle || k == reducer.Commit || k == reducer.Release
+}
+
 func done(ok bool) reducer.Answer {
 	if ok {
 		return reducer.Answer{Verdict: reducer.Done}
@@ -136,10 +135,10 @@ func (m *Machine) Enter(s *State, cost uint32, now clock.Mark) (reducer.Permit, 
 	return m.algorithm.permit(&s.count, now), true
 }
 
-// ReadyAt returns the mark from which a permit of the cost may be used that the
-// last step reserved at now.
-func (m *Machine) ReadyAt(s *State, cost uint32, now clock.Mark) clock.Mark {
-	return m.algorithm.readyAt(&s.count, cost, max(now, s.Last))
+// ReadyAt returns the mark from which a permit may be used that the last step
+// granted or reserved.
+func (m *Machine) ReadyAt(s *State, p reducer.Permit) clock.Mark {
+	return m.algorithm.readyAt(&s.count, &p)
 }
 
 // try is asked by a caller that does not wait.
@@ -147,14 +146,14 @@ func (m *Machine) try(s *State, a *reducer.Action, now clock.Mark) reducer.Answe
 	if a.Cost > 0 && m.behind(s) && a.Cost <= m.algorithm.capacity() {
 		return reducer.Rejected(reducer.ReasonRate, m.turnBehind(s, a.Cost, now))
 	}
-	took := false
+	at, took := now, false
 	if a.Kind == reducer.Reserve && a.Cost > 0 {
-		took = m.algorithm.reserve(&s.count, a.Cost, a.Mark, now)
+		at, took = m.algorithm.reserve(&s.count, a.Cost, a.Mark, now)
 	} else {
 		took = m.algorithm.take(&s.count, a.Cost, now)
 	}
 	if took {
-		return reducer.Admitted(m.algorithm.permit(&s.count, now))
+		return reducer.Admitted(m.algorithm.permit(&s.count, at))
 	}
 	return m.refused(s, a, now)
 }
@@ -177,7 +176,7 @@ func (m *Machine) peek(s *State, a *reducer.Action, now clock.Mark) reducer.Answ
 		// Waits are over that no tick has ended.
 		ended := m.Clone(*s)
 		var out reducer.Out
-		m.endWaits(&ended, now, &out)
+		m.endWaits(&ended, now, true, &out)
 		s = &ended
 	}
 	if a.Cost > 0 && m.behind(s) && a.Cost <= m.algorithm.capacity() {
@@ -192,7 +191,7 @@ func (m *Machine) peek(s *State, a *reducer.Action, now clock.Mark) reducer.Answ
 }
 
 func (m *Machine) refund(s *State, a *reducer.Action, cost uint32, now clock.Mark) reducer.Answer {
-	ok := m.algorithm.refund(&s.count, &a.Permit, cost, now)
+	ok := m.algorithm.refund(&s.count, &a.Permit, cost, a.Cost, now)
 	if ok {
 		s.recount()
 	}

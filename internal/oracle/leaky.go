@@ -18,18 +18,19 @@ func (l *leakyBucket) earliest(_, now int64) int64 { return max(now, l.next) }
 
 func (l *leakyBucket) take(cost, now int64) permit {
 	l.departures++
-	l.next = after(now, cost*interval(l.cfg))
-	return permit{departure: l.departures, cost: cost}
+	span := cost * interval(l.cfg)
+	l.next = after(now, span)
+	return permit{departure: l.departures, span: span}
 }
 
 // refund gives back what is left of the time if no call departed since, with the
-// present interval. Reading: a waiter moves up with that; it
+// interval that held when it departed. Reading: a waiter moves up with that; it
 // does not keep the time from coming back.
 func (l *leakyBucket) refund(p permit, now int64) {
 	if p.departure != l.departures {
 		return
 	}
-	l.next = max(now, l.next-p.cost*interval(l.cfg))
+	l.next = max(now, l.next-p.span)
 }
 
 // free returns how many permits a call could take now. Reading: all or none,

@@ -35,8 +35,9 @@ type permit struct {
 	window int
 	// of a sliding log: the number of the admission
 	admission int
-	// of a leaky bucket: the number of the departure
+	// of a leaky bucket: the number of the departure and the time it took
 	departure int
+	span      int64
 }
 
 func newLimit(cfg limiter.Config) *limitCell {

@@ -17,8 +17,8 @@ func Limits(t *testing.T, folder string, usual limiter.Algorithm) {
 		Adopt: func(s limiter.State, from, to reducer.Cell[limiter.State], now clock.Mark, out *reducer.Out) limiter.State {
 			return to.(*limiter.Machine).Adopt(s, from, now, out)
 		},
-		Permit: func(c reducer.Cell[limiter.State], s limiter.State, a reducer.Action, now clock.Mark) string {
-			if at := c.(*limiter.Machine).ReadyAt(&s, a.Cost, now); at > now {
+		Permit: func(c reducer.Cell[limiter.State], s limiter.State, p reducer.Permit, now clock.Mark) string {
+			if at := c.(*limiter.Machine).ReadyAt(&s, p); at > now {
 				return ", usable at " + at.String()
 			}
 			return ""

@@ -22,9 +22,8 @@ type Spec[S any] struct {
 	Adopt func(s S, from, to reducer.Cell[S], now clock.Mark, out *reducer.Out) S
 	// Modes are the names of what a transition leads to.
 	Modes []string
-	// Permit says more of a permit that the action has just reserved. nil for
-	// nothing.
-	Permit func(c reducer.Cell[S], s S, a reducer.Action, now clock.Mark) string
+	// Permit says more of a permit that was just reserved. nil for nothing.
+	Permit func(c reducer.Cell[S], s S, p reducer.Permit, now clock.Mark) string
 }
 
 // Run runs all scripts of a folder.
