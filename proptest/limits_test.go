@@ -34,20 +34,19 @@ type use struct {
 // uses are the permits that nobody gave back, at the marks from which they may
 // be used.
 func (r *rig) uses(ready func(g grant) clock.Mark) (all []use) {
-	// Permits of one mark may be equal, whatever they cost.
-	type got struct {
+	type took struct {
 		permit reducer.Permit
 		cost   uint32
 	}
-	given := map[got]int{}
+	given := map[took]int{} // permits of one mark may have the same words
 	for _, x := range r.log {
 		if x.action.Kind == reducer.Cancel {
-			given[got{x.action.Permit, x.action.Cost}]++
+			given[took{x.action.Permit, x.action.Cost}]++
 		}
 	}
 	for _, g := range r.grants {
-		if it := (got{g.permit, g.cost}); given[it] > 0 {
-			given[it]--
+		if what := (took{g.permit, g.cost}); given[what] > 0 {
+			given[what]--
 			continue
 		}
 		all = append(all, use{ready(g), int64(g.cost)})
