@@ -88,7 +88,8 @@ func randomPolicy(r *rand.Rand) *document.Policy {
 }
 
 func randomBackoff(r *rand.Rand) backoff.Config {
-	c := backoff.Config{Kind: backoff.Kind(r.IntN(6)), Base: nanos(r, 1, 4), Max: nanos(r, 1, 9)}
+	c := backoff.Config{Kind: backoff.Kind(r.IntN(6)), Base: nanos(r, 1, 4)}
+	c.Max = c.Base + nanos(r, 1, 9)
 	switch c.Kind {
 	case backoff.None:
 		return backoff.Config{}

@@ -53,15 +53,13 @@ func drawBackoff(w uint64) backoff.Config {
 		return c
 	}
 	c.Base = pick(w>>3, time.Duration(1), 7, time.Millisecond, time.Hour, math.MaxInt64/2, math.MaxInt64)
-	c.Max = pick(w>>6, 0, c.Base, 2*time.Hour, math.MaxInt64)
+	c.Max = pick(w>>6, 0, c.Base, c.Base+(math.MaxInt64-c.Base)/1_000, math.MaxInt64)
 	if c.Kind == backoff.Decorrelated {
-		if c.Max > 0 {
-			c.Max = max(c.Max, c.Base)
-		}
 		return c
 	}
 	if c.Kind == backoff.Exponential {
-		c.Factor = pick(w>>9, backoff.FactorOne, 3*backoff.FactorOne/2, 2*backoff.FactorOne, backoff.MaxFactor)
+		c.Factor = pick(w>>9, backoff.FactorOne, 3*backoff.FactorOne/2, 2*backoff.FactorOne, backoff.MaxFactor,
+			backoff.FactorOne+1, backoff.FactorOne+backoff.Factor(w>>40%1_000))
 	}
 	c.Jitter = backoff.JitterKind(w >> 12 % 4)
 	if c.Jitter == backoff.Fraction {
@@ -150,7 +148,7 @@ func R4(m machine, h history) error {
 			if c.Max > 0 {
 				high = min(high, c.Max)
 			}
-			low = min(c.Base, high)
+			low = c.Base
 			high = max(c.Base, high)
 		}
 		for _, u := range [...]uint64{0, w * 0x9e3779b97f4a7c15, math.MaxUint64} {

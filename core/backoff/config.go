@@ -56,7 +56,7 @@ type Config struct {
 	Base time.Duration
 	// Factor of Exponential, 1 to MaxFactor.
 	Factor Factor
-	// Max cuts every delay before jitter. 0 means no cut.
+	// Max cuts every delay before jitter, at least Base. 0 means no cut.
 	Max time.Duration
 	// Jitter of the delay. NoJitter when Kind is None or Decorrelated.
 	Jitter JitterKind

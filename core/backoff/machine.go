@@ -24,8 +24,8 @@ func New(c Config) (*Machine, error) {
 		return nil, reducer.BadDuration("backoff", c.Base, "nothing beside None")
 	case c.Kind != None && c.Base <= 0:
 		return nil, reducer.BadDuration("backoff", c.Base, "more than 0")
-	case c.Max < 0:
-		return nil, reducer.BadDuration("backoff.max", c.Max, "0 or more")
+	case c.Max < 0 || c.Max > 0 && c.Max < c.Base:
+		return nil, reducer.BadDuration("backoff.max", c.Max, "at least the base, or 0 for no cut")
 	case c.Kind == Exponential && (c.Factor < FactorOne || c.Factor > MaxFactor):
 		return nil, reducer.BadCount("backoff.factor", uint64(c.Factor), "1000000 to 1000000000 millionths")
 	case c.Jitter > Fraction:
@@ -72,7 +72,8 @@ func (m *Machine) Delay(attempt uint32, before time.Duration, u uint64) time.Dur
 		if before <= 0 {
 			before = c.Base
 		}
-		return c.Base + draw(u, c.cut(times(before, 3))-c.Base)
+		// A delay that another configuration drew may be shorter than the base.
+		return c.Base + draw(u, max(c.Base, c.cut(times(before, 3)))-c.Base)
 	}
 	switch c.Jitter {
 	case Full:
@@ -99,18 +100,10 @@ func Word(seed uint64) uint64 {
 	return z ^ z>>31
 }
 
-// draw returns floor(u x (n+1) / 2^64). A negative n, which comes of a Max below
-// the base, draws from n + 1 to 0.
+// draw returns floor(u x (n+1) / 2^64).
 func draw(u uint64, n time.Duration) time.Duration {
-	if n >= 0 {
-		hi, _ := bits.Mul64(u, uint64(n)+1)
-		return time.Duration(hi)
-	}
-	hi, lo := bits.Mul64(u, uint64(-(n + 1)))
-	if lo > 0 {
-		hi++
-	}
-	return -time.Duration(hi)
+	hi, _ := bits.Mul64(u, uint64(n)+1)
+	return time.Duration(hi)
 }
 
 // cut keeps a delay below Max.
@@ -121,31 +114,17 @@ func (c Config) cut(d time.Duration) time.Duration {
 	return d
 }
 
-// exponential multiplies step by step with 64 bits of fraction, so that the
-// result is the exact product rounded down; of a delay of decades that grew from
-// a base of nanoseconds it may be 1 ns less, on every platform alike.
+// exponential returns the exact product of base and power, rounded down.
 func (c Config) exponential(attempt uint32) time.Duration {
-	limit := uint64(maxDuration)
-	if c.Max > 0 {
-		limit = uint64(c.Max)
+	if c.Factor%FactorOne != 0 {
+		p := powerOf(c.Factor, attempt-1, c.Base)
+		return p.times(c.Base)
 	}
-	whole, fraction := uint64(c.Base), uint64(0)
-	for range attempt - 1 {
-		if whole >= limit || c.Factor == FactorOne {
-			break
-		}
-		wholeHi, wholeLo := bits.Mul64(whole, uint64(c.Factor))
-		fractionHi, fractionLo := bits.Mul64(fraction, uint64(c.Factor))
-		sum, carry := bits.Add64(wholeLo, fractionHi, 0)
-		wholeHi += carry
-		if wholeHi >= uint64(FactorOne) {
-			return maxDuration
-		}
-		var rest uint64
-		whole, rest = bits.Div64(wholeHi, sum, uint64(FactorOne))
-		fraction, _ = bits.Div64(rest, fractionLo, uint64(FactorOne))
+	d, factor := c.Base, uint64(c.Factor/FactorOne)
+	for i := uint32(1); i < attempt && factor > 1 && d < maxDuration; i++ {
+		d = times(d, factor)
 	}
-	return saturate(whole, 0)
+	return d
 }
 
 func (c Config) fibonacci(attempt uint32) time.Duration {

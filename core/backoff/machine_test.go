@@ -59,13 +59,26 @@ func TestWord(t *testing.T) {
 }
 
 // The nominal delay of an exponential backoff is the exact product rounded down,
-// and never falls (R2, R3).
+// and never falls (R2, R3): with factors near 1 and after many attempts too, and
+// where the product is a whole number.
 func TestExponentialIsExact(t *testing.T) {
 	const seed = 20250301
 	r := rand.New(rand.NewPCG(seed, 0))
-	million := big.NewInt(1_000_000)
 	for n := range 600 {
 		c := backoff.Config{Kind: backoff.Exponential, Base: time.Microsecond + time.Duration(r.Int64N(1<<(10+r.IntN(40)))), Factor: backoff.FactorOne + backoff.Factor(r.IntN(4_000_000))}
+		attempts := uint32(40)
+		switch n % 3 {
+		case 1: // powers of 2 and 5, so that products are whole numbers
+			c.Base = time.Duration(1) << r.IntN(40)
+			for range r.IntN(5) {
+				c.Base *= 5
+			}
+			c.Factor = []backoff.Factor{1_500_000, 1_200_000, 1_250_000, 1_015_625, 1_000_000, 2_000_000, 1_000_000_000}[r.IntN(7)]
+			attempts = 70
+		case 2:
+			c.Factor = backoff.FactorOne + 1 + backoff.Factor(r.IntN(2_000))
+			attempts = 3_000
+		}
 		if r.IntN(2) == 0 {
 			c.Max = c.Base * time.Duration(1+r.IntN(1_000))
 		}
@@ -73,25 +86,56 @@ func TestExponentialIsExact(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		exact := big.NewRat(int64(c.Base), 1)
-		factor := new(big.Rat).SetFrac(big.NewInt(int64(c.Factor)), million)
 		last := time.Duration(0)
-		for k := uint32(1); k <= 40; k++ {
-			want := new(big.Int).Quo(exact.Num(), exact.Denom())
-			most := int64(math.MaxInt64)
-			if c.Max > 0 {
-				most = int64(c.Max)
-			}
-			if !want.IsInt64() || want.Int64() > most {
-				want.SetInt64(most)
-			}
+		for k := uint32(1); k <= attempts; k += 1 + k/40 {
 			got := m.Nominal(k)
-			if int64(got) != want.Int64() || got < last {
-				t.Fatalf("seed %d, case %d: %v: delay %d = %d, want %v, after %v", seed, n, c, k, got, want, last)
+			if want := exactly(c, k); got != want || got < last {
+				t.Fatalf("seed %d, case %d: %v: delay %d = %d, want %d, after %d", seed, n, c, k, got, want, last)
 			}
 			last = got
-			exact.Mul(exact, factor)
 		}
+	}
+}
+
+// exactly is the product in whole numbers of any size.
+func exactly(c backoff.Config, attempt uint32) time.Duration {
+	most := time.Duration(math.MaxInt64)
+	if c.Max > 0 {
+		most = c.Max
+	}
+	power := big.NewInt(int64(attempt - 1))
+	d := new(big.Int).Exp(big.NewInt(int64(c.Factor)), power, nil)
+	d.Mul(d, big.NewInt(int64(c.Base)))
+	d.Quo(d, new(big.Int).Exp(big.NewInt(int64(backoff.FactorOne)), power, nil))
+	if !d.IsInt64() || d.Int64() > int64(most) {
+		return most
+	}
+	return time.Duration(d.Int64())
+}
+
+// A delay after millions of attempts is computed without a step for each of
+// them (G19): here are a hundred million delays, or one that is exact.
+func TestManyAttempts(t *testing.T) {
+	c := backoff.Config{Kind: backoff.Exponential, Base: time.Millisecond, Factor: backoff.FactorOne + 1}
+	m, err := backoff.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, k := range []uint32{20_000, 50_000} {
+		if got, want := m.Nominal(k), exactly(c, k); got != want {
+			t.Errorf("delay %d = %d, want %d", k, got, want)
+		}
+	}
+	last := time.Duration(0)
+	for k := uint32(1); k < math.MaxUint32-math.MaxUint32/1_000; k += math.MaxUint32 / 1_000 {
+		got := m.Nominal(k)
+		if got < last {
+			t.Fatalf("delay %d = %d, after %d", k, got, last)
+		}
+		last = got
+	}
+	if last != math.MaxInt64 {
+		t.Errorf("the longest delay is %d", last)
 	}
 }
 
