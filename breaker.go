@@ -31,7 +31,7 @@ type Breaker struct {
 
 // NewBreaker makes a closed breaker.
 func NewBreaker(c breaker.Config, options ...Option) (*Breaker, error) {
-	maker, err := cell.ForBreaker(c)
+	maker, err := breaker.Cells(c)
 	if err != nil {
 		return nil, err
 	}
@@ -56,7 +56,7 @@ func (b *Breaker) Listen(f func(Event)) (stop func()) {
 }
 
 func (b *Breaker) put(c cell.Cell, config breaker.Config) {
-	b.cell, b.core = c, cell.Breaker(c)
+	b.cell, b.core = c, breaker.CoreOf(c)
 	b.timed = config.Window == breaker.Time || config.SlowOver > 0
 }
 
@@ -160,7 +160,7 @@ func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, a
 	if !b.timed {
 		now = b.Now()
 	}
-	if until, shut := b.core.Shut(now); shut {
+	if until, rejected := b.core.RejectOpen(now); rejected {
 		b.mu.Unlock()
 		return reducer.Permit{}, false, reducer.ReasonOpen, until.Sub(now)
 	}
@@ -266,7 +266,7 @@ func (b *Breaker) Configure(c breaker.Config) error {
 	if b.settings == nil {
 		return errZeroBreaker
 	}
-	maker, err := cell.ForBreaker(c)
+	maker, err := breaker.Cells(c)
 	if err != nil {
 		return err
 	}

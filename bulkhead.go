@@ -5,7 +5,6 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -19,7 +18,7 @@ type Bulkhead struct {
 
 // NewBulkhead makes a bulkhead whose places are free.
 func NewBulkhead(c bulkhead.Config, options ...Option) (*Bulkhead, error) {
-	maker, err := cell.ForBulkhead(c)
+	maker, err := bulkhead.Cells(c)
 	if err != nil {
 		return nil, err
 	}
@@ -124,7 +123,7 @@ func (b *Bulkhead) Configure(c bulkhead.Config) error {
 	if b.settings == nil {
 		return errZeroBulkhead
 	}
-	maker, err := cell.ForBulkhead(c)
+	maker, err := bulkhead.Cells(c)
 	if err != nil {
 		return err
 	}

@@ -63,7 +63,7 @@ func makeLimiter(c limiter.Config) (cell.Maker, *tokenbucket.Machine, error) {
 	if c.Wait == 0 && c.Queue == 0 {
 		c.Wait, c.Queue = math.MaxInt64, limiter.MaxQueue
 	}
-	maker, err := cell.ForLimit(c)
+	maker, err := limiter.Cells(c)
 	if err != nil || c.Algorithm != limiter.TokenBucket {
 		return maker, nil, err
 	}
@@ -216,7 +216,7 @@ func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
 	}
 	answer := b.Cell.Step(reducer.Action{Kind: reducer.Reserve, Cost: n, Permit: reducer.Permit{Mark: now.Add(wait)}}, now, &b.Out)
 	r := &reservation{limiter: l, permit: answer.Permit, cost: n, at: now}
-	if m, state := cell.Limiter(b.Cell); answer.Verdict == reducer.Admit {
+	if m, state := limiter.Of(b.Cell); answer.Verdict == reducer.Admit {
 		r.at = m.ReadyAt(state, answer.Permit)
 	}
 	if n == 0 || answer.Verdict != reducer.Admit {
@@ -313,7 +313,7 @@ func (l *Limiter) lock() {
 		return
 	}
 	if tat := w.tat.Swap(locked); tat != locked {
-		_, state := cell.Limiter(l.cell.Cell)
+		_, state := limiter.Of(l.cell.Cell)
 		state.SetBucket(tokenbucket.State{TAT: clock.Mark(tat)})
 	}
 }
@@ -325,6 +325,6 @@ func (l *Limiter) unlock() {
 	if l.users > 0 || w == nil {
 		return
 	}
-	_, state := cell.Limiter(l.cell.Cell)
+	_, state := limiter.Of(l.cell.Cell)
 	w.tat.Store(int64(state.Bucket().TAT))
 }

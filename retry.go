@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
@@ -35,7 +34,7 @@ func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 	}
 	r := &Retrier{settings: s, machine: machine}
 	if machine.Budget() != nil {
-		r.budget = runner.NewLockedCell(cell.ForBudget(machine.Budget()).New(r.Now()), r.Now, false)
+		r.budget = runner.NewLockedCell(machine.Budget().Cells().New(r.Now()), r.Now, false)
 	}
 	return r, nil
 }

@@ -71,11 +71,11 @@ func B3(m machine, h history) error {
 				admitted++
 			}
 		}
-		if uint32(core.Out)+core.Total > 0 {
+		if uint32(core.ProbesOut)+core.Total > 0 {
 			m.meet()
 		}
-		if max(admitted, uint32(core.Out))+core.Total > c.breaker.Probes {
-			return fmt.Errorf("B3: %d out (%d by the state), %d done, of %d", admitted, core.Out, core.Total, c.breaker.Probes)
+		if max(admitted, uint32(core.ProbesOut))+core.Total > c.breaker.Probes {
+			return fmt.Errorf("B3: %d out (%d by the state), %d done, of %d", admitted, core.ProbesOut, core.Total, c.breaker.Probes)
 		}
 	}
 	return r.err
@@ -96,7 +96,7 @@ func B4(m machine, h history) error {
 	for range c.breaker.Probes {
 		r.step(reducer.Action{Kind: reducer.Acquire, Cost: 1})
 	}
-	if core := r.subject.Look().breaker; core.Mode == breaker.HalfOpen && core.Out > 0 {
+	if core := r.subject.Look().breaker; core.Mode == breaker.HalfOpen && core.ProbesOut > 0 {
 		m.meet()
 	}
 	for deadline := r.now + 2*longest(c.breaker); r.now <= deadline; {
@@ -150,10 +150,10 @@ func B7(m machine, h history) error {
 				return fmt.Errorf("B7: %s gives %q", x, c.Text(now))
 			}
 			was, is := r.subject.Look().breaker, c.Look().breaker
-			if was.Mode == breaker.HalfOpen && is.Out < was.Out {
+			if was.Mode == breaker.HalfOpen && is.ProbesOut < was.ProbesOut {
 				m.meet()
 			}
-			if was.Generation == is.Generation && (was.Total != is.Total || was.Failed != is.Failed || is.Out > was.Out) {
+			if was.Generation == is.Generation && (was.Total != is.Total || was.Failed != is.Failed || is.ProbesOut > was.ProbesOut) {
 				return fmt.Errorf("B7: %s votes: %q", a, c.Text(now))
 			}
 		}
@@ -190,7 +190,7 @@ func B10(m machine, h history) error {
 	delay := must(backoff.New(c.breaker.Open))
 	opens, before := uint32(0), time.Duration(0)
 	for _, w := range h.steps() {
-		known := len(r.log)
+		known, opened := len(r.log), clock.Never
 		r.next(w)
 		for _, x := range r.log[known:] {
 			for _, e := range x.out {
@@ -199,12 +199,13 @@ func B10(m machine, h history) error {
 					opens, before = 0, 0
 				case breaker.Open:
 					opens++
+					opened = e.Permit.Mark
 				}
 			}
 		}
-		if core := r.subject.Look().breaker; core.Mode == breaker.Open && core.Opens == opens {
+		if core := r.subject.Look().breaker; core.Mode == breaker.Open && core.Opens == opens && opened != clock.Never {
 			m.meet()
-			lasts := core.Until.Sub(core.Origin)
+			lasts := core.Until.Sub(opened)
 			if lasts < before || c.breaker.Open.Max > 0 && lasts > c.breaker.Open.Max || lasts != delay.Nominal(opens) {
 				return fmt.Errorf("B10: opening %d lasts %s, that before %s, by the backoff %s", opens, lasts, before, delay.Nominal(opens))
 			}

@@ -120,8 +120,10 @@ func (b *naiveBulkhead) do(c command) (oracle, string) {
 			answer = "stale"
 		case c.verb == "renew":
 			h := b.holders[i]
-			h.ends = b.end(int64(b.config.Lease))
-			b.holders = append(slices.Delete(b.holders, i, i+1), h)
+			if ends := b.end(int64(b.config.Lease)); ends != h.ends {
+				h.ends = ends
+				b.holders = append(slices.Delete(b.holders, i, i+1), h)
+			}
 		default:
 			b.release(id)
 		}

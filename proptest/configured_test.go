@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
@@ -19,13 +20,13 @@ import (
 func (c config) maker(f family) cell.Maker {
 	switch f {
 	case limiters:
-		return must(cell.ForLimit(c.limit))
+		return must(limiter.Cells(c.limit))
 	case breakerFamily:
-		return must(cell.ForBreaker(c.breaker))
+		return must(breaker.Cells(c.breaker))
 	case bulkheads:
-		return must(cell.ForBulkhead(c.bulkhead))
+		return must(bulkhead.Cells(c.bulkhead))
 	}
-	return cell.ForBudget(must(budget.New(c.budget)))
+	return must(budget.Cells(c.budget))
 }
 
 // reconfigure carries a cell over, by the way of the machine: a mutant has its
@@ -237,7 +238,7 @@ func G16Breaker(m machine, h history) error {
 		}
 		c.breaker.Probes = min(1+uint32(w%6)+c.breaker.Probes/10*10, breaker.MaxProbes)
 	})
-	was, is := cell.Breaker(c.kept), cell.Breaker(c.changed)
+	was, is := breaker.CoreOf(c.kept), breaker.CoreOf(c.changed)
 	c.kept.Step(reducer.Action{Kind: reducer.Tick}, c.now, &c.dropped)
 	if was.Mode == breaker.HalfOpen && was.Total > 0 {
 		return nil

@@ -107,8 +107,8 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 						out++
 					}
 				}
-				if max(out, uint32(s.Out))+s.Total > c.Probes {
-					return fmt.Errorf("%d out (%d by the state), %d done, of %d", out, s.Out, s.Total, c.Probes)
+				if max(out, uint32(s.ProbesOut))+s.Total > c.Probes {
+					return fmt.Errorf("%d out (%d by the state), %d done, of %d", out, s.ProbesOut, s.Total, c.Probes)
 				}
 				if next := tried(sc.use.Cell, *s, ask, now).answer; next.Verdict == reducer.Admit && out+s.Total == c.Probes {
 					return fmt.Errorf("%d out, %d done, of %d, and one more is admitted", out, s.Total, c.Probes)
@@ -176,8 +176,9 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 				}
 				was, is := due(s, t), t.After.State
 				want := was.Core
-				if was.Mode == breaker.HalfOpen && a.Generation == uint64(was.Generation) && slices.Contains(was.Words[:], a.ID) {
-					want.Out--
+				if was.Mode == breaker.HalfOpen && a.Generation == uint64(was.Generation) && slices.Contains(probesOf(&was), a.ID) {
+					want.ProbesOut--
+					want.Last, want.Cursor = max(was.Last, t.At), is.Cursor
 				}
 				if is.Core != want {
 					return fmt.Errorf("%s makes %+v of %+v", a, is.Core, was.Core)
@@ -206,7 +207,7 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 				return nil
 			}),
 			"forgets that the fourth call failed", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
-				if a.Kind == reducer.Record && s.Mode == breaker.Closed && s.Head == 3 && a.Outcome == reducer.Fail {
+				if a.Kind == reducer.Record && s.Mode == breaker.Closed && s.Cursor == 3 && a.Outcome == reducer.Fail {
 					a.Outcome = reducer.OK
 				}
 				return c.Step(s, a, now, out)
@@ -216,7 +217,7 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 				if t.Effects.Answer.Verdict != reducer.Reject {
 					return nil
 				}
-				if want := tried(s.use.Cell, t.Before.State, tick, t.At).state; t.After.State != want {
+				if want := tried(s.use.Cell, t.Before.State, tick, t.At).state; !bytes.Equal(t.After.Bytes, s.encoded(want, 0)) {
 					return fmt.Errorf("%s makes %+v of %+v", t.Action.Action, t.After.State.Core, want.Core)
 				}
 				return nil
@@ -230,18 +231,22 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 			})},
 		{"B10", "the open time grows as its backoff says, up to its cap",
 			atStep(func(_ scene[state], t *passage[state]) error {
-				opens := t.Before.State.Opens
+				opens, opened := t.Before.State.Opens, clock.Never
 				for _, e := range t.Effects.Others {
 					switch breaker.Mode(e.Permit.ID) {
 					case breaker.Closed:
 						opens = 0
 					case breaker.Open:
-						opens++
+						opens, opened = opens+1, e.Permit.Mark
 					}
 				}
 				s := &t.After.State
-				if s.Mode == breaker.Open && (s.Opens != opens || s.Until.Sub(s.Origin) != delay.Nominal(opens) || s.OpenFor > c.Open.Max) || s.Opens != opens {
-					return fmt.Errorf("opening %d lasts %s, by the backoff that of %d lasts %s", s.Opens, s.Until.Sub(s.Origin), opens, delay.Nominal(opens))
+				lasts := s.OpenFor
+				if s.Mode == breaker.Open && opened != clock.Never {
+					lasts = s.Until.Sub(opened)
+				}
+				if s.Opens != opens || s.Mode == breaker.Open && (lasts != delay.Nominal(opens) || lasts > c.Open.Max) {
+					return fmt.Errorf("opening %d lasts %s, by the backoff that of %d lasts %s", s.Opens, lasts, opens, delay.Nominal(opens))
 				}
 				return nil
 			}),
@@ -295,7 +300,7 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 		{"G4", "after a tick and serving, the next wake is later, or none", exploredG4[state],
 			"wakes at the lapse of a probe that is not out any more", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, wake: func(c cellOf, s state) (clock.Mark, bool) {
-					if s.Mode == breaker.HalfOpen && s.Out == 0 {
+					if s.Mode == breaker.HalfOpen && s.ProbesOut == 0 {
 						return s.Origin.Add(s.OpenFor), true
 					}
 					return c.NextWake(s)
@@ -322,7 +327,7 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 			"forgets probes that are out when it is restored", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
 					s, err := c.DecodeState(src)
-					breaker.Recall(&s.Core, s.Words[:])
+					encoder.Recall(&s)
 					return s, err
 				}}
 			}},

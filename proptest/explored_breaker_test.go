@@ -75,39 +75,46 @@ func breakerKey(c breaker.Config) relativeKey[breaker.State] {
 		put(int64(s.Failed))
 		put(int64(s.Slow))
 		if s.Mode == breaker.HalfOpen {
-			put(int64(min(s.Head, 1)))
+			if s.Probed {
+				put(1)
+			}
 		} else {
-			put(int64(s.Head))
-			put(int64(s.Words[0]))
-			put(int64(s.Words[1]))
+			dst = append(dst, ring(c, s)...)
 		}
-		out := s.Words
+		out := probesOf(s)
 		pages := make([]uint64, len(r.Callers))
 		for i := range r.Callers {
-			pages[i] = breakerPage(s, &r.Callers[i], max(c.SlowOver, longest), &out, now)
+			pages[i] = breakerPage(s, &r.Callers[i], max(c.SlowOver, longest), out, now)
 		}
 		slices.Sort(pages) // a breaker does not know who calls
 		for _, page := range pages {
 			dst = binary.LittleEndian.AppendUint64(dst, page)
 		}
-		if s.Mode == breaker.HalfOpen {
-			for i, word := range s.Words {
-				if word == 0 {
-					continue
-				}
-				left := int64(s.Origin) + int64(word>>8) + int64(s.OpenFor) - int64(now)
-				put(int64(i))
-				put(max(left, -1))
-				put(min(int64(out[i]), 1)) // nobody's
-			}
+		for i, id := range probesOf(s) {
+			left := int64(s.Origin) + int64((id-1)>>10) + int64(s.OpenFor) - int64(now)
+			put(max(left, -1))
+			put(min(int64(out[i]), 1)) // no caller's
 		}
 		return dst
 	}
 }
 
-// breakerPage is what of a caller can be told; the word of its probe, when that
-// is out, becomes 0.
-func breakerPage(s *breaker.State, p *explore.Caller, longest time.Duration, out *[11]uint64, now clock.Mark) uint64 {
+// encoder encodes states of breakers with the window of exploredBreaker.
+var encoder = must(breaker.New(exploredBreaker))
+
+// probesOf are the IDs of the probes that are out. They are the last words of an
+// encoded state.
+func probesOf(s *breaker.State) (ids []uint64) {
+	encoded := encoder.AppendState(nil, *s)
+	for i := int(s.ProbesOut); i > 0; i-- {
+		ids = append(ids, binary.LittleEndian.Uint64(encoded[len(encoded)-8*i:]))
+	}
+	return ids
+}
+
+// breakerPage is what of a caller can be told; the ID of its probe, when that is
+// out, becomes 0.
+func breakerPage(s *breaker.State, p *explore.Caller, longest time.Duration, out []uint64, now clock.Mark) uint64 {
 	switch {
 	case p.Standing != explore.Holds:
 		return 0
@@ -116,7 +123,7 @@ func breakerPage(s *breaker.State, p *explore.Caller, longest time.Duration, out
 	}
 	page := 2 + uint64(min(now.Sub(p.Permit.Mark), longest+1))<<16
 	if s.Mode == breaker.HalfOpen {
-		at := slices.Index(out[:], p.Permit.ID)
+		at := slices.Index(out, p.Permit.ID)
 		page |= uint64(at+1) << 8
 		if at >= 0 {
 			out[at] = 0
@@ -126,10 +133,16 @@ func breakerPage(s *breaker.State, p *explore.Caller, longest time.Duration, out
 }
 
 // ring is the window as a list, the oldest call first: 1 for failed, 2 for slow.
+// Its calls are the last bytes of an encoded state, four in each.
 func ring(c breaker.Config, s *breaker.State) (all []byte) {
+	if s.Mode != breaker.Closed {
+		return nil
+	}
+	encoded := encoder.AppendState(nil, *s)
+	calls := encoded[len(encoded)-int(s.Total+3)/4:]
 	for i := range uint64(s.Total) {
-		at := (s.Head + uint64(c.Count) - uint64(s.Total) + i) % uint64(c.Count)
-		all = append(all, byte(s.Words[0]>>at&1|s.Words[1]>>at&1<<1))
+		at := (s.Cursor + uint64(c.Count) - uint64(s.Total) + i) % uint64(c.Count)
+		all = append(all, calls[at/4]>>(at%4*2)&3)
 	}
 	return all
 }

@@ -20,15 +20,15 @@ func budgetScene() scene[budget.State] {
 		state  = budget.State
 		act    = reducer.Action
 	)
-	sums := func(s *state) (first, retries uint64) {
-		for _, b := range s.Buckets {
+	sums := func(s *state, now clock.Mark, window int64) (first, retries uint64) {
+		for _, b := range tenths(s, now, window) {
 			first += uint64(b.First)
 			retries += uint64(b.Retries)
 		}
 		return first, retries
 	}
 	s := scene[state]{
-		name: "budget of a half and 1 in 20 ns", depth: 8,
+		name: "budget of a half and 1 in 20 ns", depth: 7,
 		use: explore.Use[state]{Cell: must(budget.New(config)), New: "ratio=50% window=20ns minimum=1/20ns",
 			Alphabet: []act{{Kind: reducer.Record}, {Kind: reducer.Acquire, Cost: 1}, {Kind: reducer.TryAcquire, Cost: 1}, {Kind: reducer.Peek, Cost: 1}, tick, {Kind: reducer.Reset}}},
 		marks: explore.Marks{After: []time.Duration{0, 2, 7, 19}},
@@ -42,7 +42,7 @@ func budgetScene() scene[budget.State] {
 				if kind != reducer.Acquire && kind != reducer.TryAcquire {
 					return nil
 				}
-				first, retries := sums(&t.After.State)
+				first, retries := sums(&t.After.State, t.At, int64(config.Window))
 				allowed := 1 + first/2
 				if admitted := t.Effects.Answer.Verdict == reducer.Admit; admitted && retries > allowed || !admitted && retries < allowed {
 					return fmt.Errorf("%s with %d first attempts and %d retries", t.Effects, first, retries)
@@ -67,10 +67,10 @@ func budgetScene() scene[budget.State] {
 				return c.Step(s, a, now, out)
 			})},
 		{"Sound", "no step breaks what Check checks", exploredSound[state],
-			"counts before it has begun", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"counts in a bucket before the first one", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
-				if a.Kind == reducer.Reset {
-					s.Head = 1
+				if a.Kind == reducer.Record && s.Head == 0 {
+					s.Buckets[9].First = 1
 				}
 				return answer
 			})},
@@ -119,34 +119,30 @@ func recountBudget(t *passage[budget.State], window int64) error {
 	if !was.Begun || !is.Begun || was.Origin != is.Origin {
 		return nil
 	}
-	var counts [10]budget.Bucket // the present tenth first
-	for i := range counts {
-		if was.Head >= uint64(i) {
-			counts[i] = was.Buckets[(was.Head-uint64(i))%10]
-		}
-	}
+	counts := tenths(was, t.At, window)
 	kind, admitted := t.Action.Action.Kind, t.Effects.Answer.Verdict == reducer.Admit
-	retry := admitted && (kind == reducer.Acquire || kind == reducer.TryAcquire)
-	if kind == reducer.Record || kind == reducer.Acquire || kind == reducer.TryAcquire {
-		present := uint64(int64(t.At-was.Origin) * 10 / window)
-		for ; was.Head < present; present-- {
-			copy(counts[1:], counts[:9])
-			counts[0] = budget.Bucket{}
-		}
-	}
 	if kind == reducer.Record {
 		counts[0].First++
 	}
-	if retry {
+	if admitted && (kind == reducer.Acquire || kind == reducer.TryAcquire) {
 		counts[0].Retries++
 	}
-	for i, want := range counts {
-		if is.Head < uint64(i) {
-			break
-		}
-		if got := is.Buckets[(is.Head-uint64(i))%10]; got != want {
-			return fmt.Errorf("%d tenths ago %+v, by a recount %+v", i, got, want)
+	for i, got := range tenths(is, t.At, window) {
+		if got != counts[i] {
+			return fmt.Errorf("%d tenths ago %+v, by a recount %+v", i, got, counts[i])
 		}
 	}
 	return nil
+}
+
+// tenths are the counts of the tenths of a window up to a mark, the present one
+// first.
+func tenths(s *budget.State, now clock.Mark, window int64) (counts [10]budget.Bucket) {
+	present := int64(max(now, s.Last)-s.Origin) * 10 / window
+	for i := range counts {
+		if number := present - int64(i); number >= 0 && number <= int64(s.Head) && number > int64(s.Head)-10 {
+			counts[i] = s.Buckets[number%10]
+		}
+	}
+	return counts
 }

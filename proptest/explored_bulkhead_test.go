@@ -40,38 +40,58 @@ func bulkheadScene(name string, c bulkhead.Config, callers, depth int) scene[bul
 	}
 }
 
-// placesKey reads the encoded state, whose layout is part of the format, and
+// placesKey reads the encoded holders, whose layout is part of the format, and
 // leaves out what no step can tell: where on the line of marks it is, the serial
 // numbers of grants and tickets, and who is who.
 func placesKey(dst []byte, r room[bulkhead.State], now clock.Mark) []byte {
-	const header, holder = 22, 32
-	all := r.Bytes[header:]
-	holders := int(binary.LittleEndian.Uint32(all[12:]))
-	dst = append(dst, all[:16]...)
-	mark := func(left clock.Mark) {
-		if left != clock.Never {
-			left = max(0, left-now) // what is over is over
+	const header = 6 + 8 // and the mark of the latest change
+	left := func(at clock.Mark) {
+		if at != clock.Never {
+			at = max(0, at-now) // of what is over no more is known
 		}
-		dst = append(dst, byte(min(left, 255)))
+		dst = append(dst, byte(min(at, 255)))
 	}
-	word := func(at []byte) uint64 { return binary.LittleEndian.Uint64(at) }
-	for all = all[16:]; holders > 0; holders-- {
-		dst = append(dst, byte(min(1, word(all))))
-		mark(clock.Mark(word(all[16:])))
-		dst = append(dst, all[24:holder]...)
-		all = all[holder:]
+	all := r.Bytes[header:]
+	number := func() uint64 {
+		v, n := binary.Uvarint(all)
+		all = all[n:]
+		return v
 	}
-	q := r.State.Queue
-	for i := range int(q.Len()) {
-		mark(q.At(i).Ends)
+	number() // of grants
+	leased, others := number(), number()
+	dst = append(dst, byte(leased), byte(others))
+	until := clock.Never
+	for i := range leased + others {
+		slot := number()
+		number() // of the grant
+		number() // the caller
+		switch {
+		case i >= leased:
+			until = clock.Never
+		case i == 0:
+			until = clock.Mark(binary.LittleEndian.Uint64(all))
+			all = all[8:]
+		default:
+			until += clock.Mark(number())
+		}
+		dst = append(dst, byte(slot))
+		left(until)
+	}
+	dst = append(dst, byte(len(r.Queue)))
+	for _, id := range r.Queue {
+		if w := r.State.Queue.Find(r.Callers[id-1].Ticket); w != nil {
+			left(w.Ends)
+		}
 	}
 	var pages [explore.MaxCallers]uint16
 	for i := range r.Callers {
-		// Of what is over only the place is left.
 		p := &r.Callers[i]
-		pages[i] = uint16(p.Standing)<<12 | uint16(p.Permit.ID&7)<<8
-		if place, waits := q.Index(p.Ticket); waits {
-			pages[i] |= uint16(place + 1)
+		pages[i] = uint16(p.Standing) << 8
+		switch p.Standing {
+		case explore.Holds:
+			pages[i] |= uint16(p.Permit.ID)
+		case explore.Waits:
+			pages[i] |= uint16(slices.Index(r.Queue, uint64(i+1)))
 		}
 	}
 	slices.Sort(pages[:len(r.Callers)])

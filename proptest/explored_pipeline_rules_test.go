@@ -112,7 +112,7 @@ func takenOf(s *flowState, now clock.Mark) (t taken, err error) {
 		return t, err
 	}
 	br = tried(reducer.Cell[breaker.State](flowBreaker), br, tick, now).state
-	return taken{max(tokens.Bucket().TAT, now), br.Mode, br.Until, br.Total, br.Failed, br.Out, places.Held, places.Queue.Len()}, nil
+	return taken{max(tokens.Bucket().TAT, now), br.Mode, br.Until, br.Total, br.Failed, br.ProbesOut, places.Held, places.Queue.Len()}, nil
 }
 
 var flowRules = []flowRule{
@@ -131,8 +131,8 @@ var flowRules = []flowRule{
 				return err
 			}
 			for i, live := range t.After.live {
-				if !live && t.Before.live[i] && (places.Held > 0 && !t.After.live[1-i] || br.Out > 0 && br.Mode == breaker.HalfOpen && !t.After.live[1-i]) {
-					return fmt.Errorf("nobody is left, %d places are held and %d probes are out", places.Held, br.Out)
+				if !live && t.Before.live[i] && (places.Held > 0 && !t.After.live[1-i] || br.ProbesOut > 0 && br.Mode == breaker.HalfOpen && !t.After.live[1-i]) {
+					return fmt.Errorf("nobody is left, %d places are held and %d probes are out", places.Held, br.ProbesOut)
 				}
 			}
 			return nil
@@ -248,12 +248,12 @@ var flowRules = []flowRule{
 		}
 		out := uint16(0)
 		for i := range s.calls {
-			if p := s.calls[i].Slots[breakerStep]; s.live[i] && s.calls[i].Held&(1<<breakerStep) != 0 && p.Generation == uint64(br.Generation) && slices.Contains(br.Words[:], p.ID) {
+			if p := s.calls[i].Slots[breakerStep]; s.live[i] && s.calls[i].Held&(1<<breakerStep) != 0 && p.Generation == uint64(br.Generation) && slices.Contains(probesOf(&br), p.ID) {
 				out++
 			}
 		}
-		if uint32(br.Out)+br.Total > 1 || out != br.Out {
-			return fmt.Errorf("%d out, %d of them live calls, %d done, of 1", br.Out, out, br.Total)
+		if uint32(br.ProbesOut)+br.Total > 1 || out != br.ProbesOut {
+			return fmt.Errorf("%d out, %d of them live calls, %d done, of 1", br.ProbesOut, out, br.Total)
 		}
 		return nil
 	},

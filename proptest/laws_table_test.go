@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -59,7 +60,7 @@ var lawLines = []property{
 			}
 			return s.Step(a, now)
 		}})},
-	{"G7", "Tick(t1); Tick(t2) = Tick(t2)", G7, cells,
+	{"G7", "Tick(t1); Tick(t2) = Tick(t2)", G7, join(cells, []machine{jitteredOpen}),
 		calls.with("starts its open time anew at a tick", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if c := s.Look().breaker; a.Kind == reducer.Tick && c.Mode == 1 && c.Until > now {
 				return s.Step(reducer.Action{Kind: reducer.Transition, Cost: 1}, now)
@@ -97,7 +98,7 @@ var lawLines = []property{
 		}))},
 	{"G10", "the size of a state is a function of its configuration", G10, cells,
 		queuedBucket.made("has more room in its queue than it says", func(c *config) { c.limit.Queue += 50; c.limit.Wait *= 100 })},
-	{"G17", "a peek changes nothing, at any mark, and answers as the acquire at that mark would", G17, join(algorithms, queued),
+	{"G17", "a peek changes nothing, at any mark, and answers as the acquire at that mark would", G17, join(cells, []machine{jitteredOpen}),
 		queuedBucket.with("lets a peek pass time", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Peek {
 				e := s.(*erased[limiter.State])
@@ -105,7 +106,7 @@ var lawLines = []property{
 			}
 			return s.Step(a, now)
 		}))},
-	{"G18", "a refusal, a stale action and a spurious tick leave the state as a tick would, and the answer says whether it changed", G18, join(algorithms, queued),
+	{"G18", "a refusal, a stale action and a spurious tick leave the state as a tick would, and the answer says whether it changed", G18, join(cells, []machine{jitteredOpen}),
 		queuedFixed.with("remembers when it refused", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if answer.Verdict == reducer.Reject {
@@ -121,6 +122,48 @@ var lawLines = []property{
 				answer.Mark += 3_600_000_000_000
 			}
 			return answer, out
+		}})},
+	{"G17", "a peek at a bulkhead sees which leases and waits are over, and ends none", G17, []machine{places},
+		places.with("ends leases when it is peeked at", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Peek {
+				s.Step(tick, now)
+			}
+			return s.Step(a, now)
+		}})},
+	{"G18", "so they do where nothing was done before that was due", G18Late, exact,
+		calls.with("takes the mark of a refusal for its latest", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if state := &s.(*erased[breaker.State]).state; answer.Verdict == reducer.Reject {
+				state.Last = max(state.Last, now)
+			}
+			return answer, out
+		}})},
+	{"G18", "the answer says that the state changed exactly when its bytes did", G18Late, []machine{timed},
+		timed.with("says that every admission changes it", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			answer.Changed = answer.Changed || answer.Verdict == reducer.Admit
+			return answer, out
+		}})},
+	{"G19", "a step tells of no more than the configuration bounds, however much time passed", G19, join(breakers, []machine{jitteredOpen, places}),
+		jitteredOpen.with("tells of every cycle that passed", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			var all reducer.Out
+			for range 100 {
+				wake, ok := s.NextWake()
+				if !ok || wake > now {
+					break
+				}
+				_, out := s.Step(tick, wake)
+				all = append(all, out...)
+			}
+			answer, out := s.Step(a, now)
+			return answer, append(all, out...)
+		}})},
+	{"G20", "what is encoded shrinks again when what it held is gone", G20, []machine{places},
+		places.with("keeps every fourth place", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Release && a.Generation%4 == 1 {
+				return reducer.Answer{Verdict: reducer.Done}, nil
+			}
+			return s.Step(a, now)
 		}})},
 	{"Sound", "no step breaks what Check checks", Sound, cells,
 		places.with("counts a place twice", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {

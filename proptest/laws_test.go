@@ -201,6 +201,9 @@ func G17(m machine, h history) error {
 		r.next(w)
 		before := r.subject.Bytes()
 		at := r.now + clock.Mark(w>>40%64) - 8
+		if wake, ok := r.subject.NextWake(); ok && w>>46%4 == 0 {
+			at = wake + clock.Mark(w>>48%2)
+		}
 		cost := uint32(w >> 48 % 5)
 		s := r.subject.Clone()
 		peek := step(s, reducer.Action{Kind: reducer.Peek, Cost: cost}, at)

@@ -115,7 +115,25 @@ var (
 	calls       = breaks("breaker of calls", breaker.Calls, false)
 	timed       = breaks("breaker of time", breaker.Time, false)
 	consecutive = breaks("breaker of failures in a row", breaker.Consecutive, false)
-	large       = breaks("large breaker", breaker.Calls, true)
+	large       = breaks("breaker of many probes", breaker.Calls, true)
+
+	// jitteredOpen has open times that differ with each opening, and half-open
+	// stays that end.
+	jitteredOpen = machine{name: "breaker of jittered open times", kind: breakerFamily, make: breaks("", breaker.Consecutive, false).make,
+		draw: func(h history) config {
+			w := h.word(0)
+			c := drawBreaker(w, breaker.Consecutive, false)
+			c.HalfOpenMax = time.Duration(1 + w>>40%9)
+			c.Open.Kind = pick(w>>44, backoff.Constant, backoff.Linear, backoff.Exponential, backoff.Fibonacci, backoff.Decorrelated)
+			c.Open.Factor, c.Open.Max = 0, pick(w>>48, 0, 8*c.Open.Base)
+			if c.Open.Kind == backoff.Exponential {
+				c.Open.Factor = pick(w>>50, backoff.FactorOne, backoff.FactorOne+1, 11*backoff.FactorOne/10, 2*backoff.FactorOne)
+			}
+			if c.Open.Kind != backoff.Decorrelated {
+				c.Open.Jitter = pick(w>>54, backoff.Full, backoff.Equal, backoff.NoJitter)
+			}
+			return config{breaker: c}
+		}}
 
 	places = machine{name: "bulkhead", kind: bulkheads, draw: drawBulkhead, make: func(c config) subject {
 		return of(must(bulkhead.New(c.bulkhead)), 0, func(s *bulkhead.State) view {
@@ -186,9 +204,6 @@ func waiters(q *limiter.Queue) (all []limiter.Waiter) {
 func breaks(name string, window breaker.WindowKind, big bool) machine {
 	draw := func(h history) config { return config{breaker: drawBreaker(h.word(0), window, big)} }
 	return machine{name: name, kind: breakerFamily, draw: draw, make: func(c config) subject {
-		if big {
-			return of(must(breaker.NewLarge(c.breaker)), 0, func(s *breaker.LargeState) view { return lookBreaker(&s.Core) })
-		}
 		return of(must(breaker.New(c.breaker)), 0, func(s *breaker.State) view { return lookBreaker(&s.Core) })
 	}}
 }

@@ -74,19 +74,22 @@ func (p *phrase) fail(word string) {
 	}
 }
 
-// word takes a name or a number. One that may be missing is not a pair.
+// word takes a name or a number. One that may be missing is left where the next
+// word is something else.
 func (p *phrase) word(name func(uint8) string, required bool) uint8 {
-	if len(p.words) == 0 || !required && strings.Contains(p.words[0], "=") {
+	if len(p.words) == 0 {
 		return 0
 	}
 	word := p.words[0]
-	p.words = p.words[1:]
 	for v := range 256 {
 		if name(uint8(v)) == word && (required || v > 0) {
+			p.words = p.words[1:]
 			return uint8(v)
 		}
 	}
-	p.fail(word)
+	if required {
+		p.fail(word)
+	}
 	return 0
 }
 

@@ -29,14 +29,17 @@ const (
 
 // Config is what a circuit breaker is made of.
 type Config struct {
+	// Window is what the breaker judges by, Calls unless it is set.
 	Window WindowKind
 	// Count of outcomes (Calls, 1 to MaxCalls), buckets (Time, 1 to
-	// MaxBuckets) or failures (Consecutive, 1 to MaxCalls).
+	// MaxBuckets) or failures (Consecutive, 1 to MaxCalls). A larger window
+	// answers later and is less moved by chance.
 	Count uint32
 	// Span of a Time window, at least Count nanoseconds.
 	Span time.Duration
 	// Minimum outcomes in the window before the rates count: 1 to MaxCalls,
-	// for Calls at most Count; 0 for Consecutive.
+	// for Calls at most Count; 0 for Consecutive. A smaller one lets fewer
+	// failures open the breaker while there is little traffic.
 	Minimum uint32
 	// FailureRate opens when it is reached, more than 0 and at most the whole.
 	// 0 for Consecutive.
@@ -46,11 +49,75 @@ type Config struct {
 	// SlowRate opens when it is reached. 0 exactly when SlowOver is.
 	SlowRate reducer.Share
 	// Open is how long the breaker stays open, by the number of times that it
-	// opened since it was last closed. None is not allowed.
+	// opened since it was last closed. None is not allowed. From the opening
+	// MaxGrowth on the time grows no more.
 	Open backoff.Config
-	// Probes are the attempts whose outcomes decide when half-open, 1 to MaxProbes.
+	// Probes are the attempts whose outcomes decide when half-open, 1 to
+	// MaxProbes. More of them decide more surely and load the dependency more.
 	Probes uint32
-	// HalfOpenMax is the longest stay in half-open. 0 for no bound: then a
-	// probe that is out for longer than the open time gives its place back.
+	// HalfOpenMax is the longest stay in half-open, after which the breaker
+	// opens again. 0 for no bound: then a probe that is out for longer than the
+	// open time gives its place back.
 	HalfOpenMax time.Duration
+}
+
+func (c *Config) check() error {
+	if err := c.checkWindow(); err != nil {
+		return err
+	}
+	switch {
+	case c.SlowOver < 0:
+		return reducer.BadDuration("slow.over", c.SlowOver, "0 or more")
+	case c.SlowRate > reducer.Whole || (c.SlowRate == 0) != (c.SlowOver == 0):
+		return reducer.BadShare("slow.rate", c.SlowRate, "more than 0% and at most 100%, beside slow.over alone")
+	case c.Open.Kind == backoff.None:
+		return reducer.BadDuration("open", c.Open.Base, "a duration or a backoff")
+	case c.Probes == 0 || c.Probes > MaxProbes:
+		return reducer.BadCount("probes", uint64(c.Probes), "1 to 1000")
+	case c.HalfOpenMax < 0:
+		return reducer.BadDuration("half_open_max", c.HalfOpenMax, "0 or more")
+	}
+	return nil
+}
+
+func (c *Config) checkWindow() error {
+	switch c.Window {
+	case Calls:
+		if c.Count == 0 || c.Count > MaxCalls {
+			return reducer.BadCount("window.calls", uint64(c.Count), "1 to 10000")
+		}
+		if c.Minimum > c.Count {
+			return reducer.BadCount("minimum", uint64(c.Minimum), "at most window.calls")
+		}
+	case Time:
+		if c.Count == 0 || c.Count > MaxBuckets {
+			return reducer.BadCount("window.buckets", uint64(c.Count), "1 to 1000")
+		}
+		if c.Span < time.Duration(c.Count) {
+			return reducer.BadDuration("window.time", c.Span, "at least a nanosecond a bucket")
+		}
+	case Consecutive:
+		if c.Count == 0 || c.Count > MaxCalls {
+			return reducer.BadCount("window.consecutive", uint64(c.Count), "1 to 10000")
+		}
+		if c.Minimum != 0 || c.FailureRate != 0 || c.SlowOver != 0 {
+			return reducer.BadShare("failure_rate", c.FailureRate, "no minimum and no rates beside window.consecutive")
+		}
+		return nil
+	default:
+		return reducer.BadCount("window", uint64(c.Window), "Calls, Time or Consecutive")
+	}
+	if c.Minimum == 0 || c.Minimum > MaxCalls {
+		return reducer.BadCount("minimum", uint64(c.Minimum), "1 to 10000")
+	}
+	if c.FailureRate == 0 || c.FailureRate > reducer.Whole {
+		return reducer.BadShare("failure_rate", c.FailureRate, "more than 0% and at most 100%")
+	}
+	return nil
+}
+
+// sameWindow reports whether outcomes counted under one configuration mean the
+// same under another.
+func (c *Config) sameWindow(other *Config) bool {
+	return c.Window == other.Window && c.Count == other.Count && c.Span == other.Span
 }

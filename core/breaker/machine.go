@@ -2,143 +2,179 @@ package breaker
 
 import (
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/internal/tally"
+	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Machine is an immutable circuit breaker whose state has no pointers.
-type Machine struct{ rules }
+// MaxGrowth is the opening since the breaker was last closed from which on a
+// backoff grows no more.
+const MaxGrowth = 1_000
 
-// Large is a circuit breaker of any configuration; its state has one slice.
-type Large struct{ rules }
+// Machine is an immutable circuit breaker.
+type Machine struct {
+	config Config
+	delay  *backoff.Machine
+	digest uint32
+}
 
-var (
-	_ reducer.Cell[State]      = (*Machine)(nil)
-	_ reducer.Cell[LargeState] = (*Large)(nil)
-)
+var _ reducer.Cell[State] = (*Machine)(nil)
 
-// New validates the configuration. One that does not fit the small state, see
-// Fits, is an error; NewLarge takes it.
+// New validates the configuration.
 func New(c Config) (*Machine, error) {
-	m := &Machine{}
-	if err := m.set(c); err != nil {
+	if err := c.check(); err != nil {
 		return nil, err
 	}
-	if !Fits(c) {
-		return nil, reducer.BadCount("window", uint64(c.Count), "at most 320 calls, 5 buckets and 11 probes; NewLarge takes more")
-	}
-	return m, nil
-}
-
-// NewLarge validates the configuration.
-func NewLarge(c Config) (*Large, error) {
-	m := &Large{}
-	if err := m.set(c); err != nil {
+	delay, err := backoff.New(c.Open)
+	if err != nil {
 		return nil, err
 	}
-	return m, nil
+	// The window alone shapes the bytes of a state.
+	digest := wire.NewDigest.Add(uint64(c.Window)).Add(uint64(c.Count)).Add(uint64(c.Span))
+	return &Machine{config: c, delay: delay, digest: uint32(digest)}, nil
 }
 
-// Fits reports whether the configuration needs no more than a State.
-func Fits(c Config) bool { return c.words() <= smallWords }
+// Config returns the configuration.
+func (m *Machine) Config() Config { return m.config }
 
-// Init implements reducer.Machine. The first step begins the first generation.
+// Init implements reducer.Machine. The first Acquire begins the first generation.
 func (m *Machine) Init(clock.Mark) State { return State{} }
-
-// Init implements reducer.Machine. The first step begins the first generation.
-func (m *Large) Init(clock.Mark) LargeState {
-	return LargeState{Words: make([]uint64, m.config.words())}
-}
 
 // Reduce implements reducer.Machine.
 func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
-	var out reducer.Out
-	answer := m.step(&s.Core, s.Words[:], a, now, &out)
-	return s, reducer.Effects{Answer: answer, Others: out}
-}
-
-// Reduce implements reducer.Machine.
-func (m *Large) Reduce(s LargeState, a reducer.Action, now clock.Mark) (LargeState, reducer.Effects) {
 	s = m.Clone(s)
 	var out reducer.Out
-	answer := m.step(&s.Core, s.Words, a, now, &out)
+	answer := m.Step(&s, a, now, &out)
 	return s, reducer.Effects{Answer: answer, Others: out}
 }
 
-// Step implements reducer.Cell.
-func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	return m.step(&s.Core, s.Words[:], a, now, out)
+// Step implements reducer.Cell. At one mark what ends comes before the changes
+// that time brings: a probe that ends at the very mark at which its place would
+// be taken back still counts.
+func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
+	m.step(&answer, s, &a, now, out)
+	return answer
 }
 
-// Step implements reducer.Cell.
-func (m *Large) Step(s *LargeState, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	return m.step(&s.Core, s.Words, a, now, out)
+// step is Step without copies of the action and of the answer, which is zero.
+func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) {
+	now = s.present(now)
+	if a.Kind == reducer.Peek {
+		m.peek(answer, *s, a, now)
+		return
+	}
+	if s.Mode == Open || s.Mode == HalfOpen {
+		m.advance(s, endsFirst(a, now), out)
+	}
+	switch a.Kind {
+	case reducer.Acquire, reducer.TryAcquire:
+		s.begin(now)
+		if m.admits(answer, &s.Core, now); s.Mode == HalfOpen && answer.Verdict == reducer.Admit {
+			answer.Permit = s.sendProbe(now)
+		}
+	case reducer.Record:
+		answer.Verdict = m.record(s, a, now, out)
+	case reducer.Cancel, reducer.Release:
+		answer.Verdict = s.giveBack(&a.Permit, now)
+	case reducer.Commit, reducer.Tick, reducer.Configure:
+		answer.Verdict = reducer.Done
+	case reducer.Transition:
+		answer.Verdict = m.transition(s, a, now, out)
+	case reducer.Reset:
+		if answer.Verdict = reducer.Done; s.Generation > 0 {
+			m.enter(s, Closed, now, reducer.NoReason, out)
+			s.Openings = 0
+		}
+	}
+	answer.Changed, s.changed = s.changed, false
 }
 
-// Exit is the Record of a success at a closed breaker, without its words; false,
-// and nothing changed, when Step is to be asked: the success was slow, begins a
-// bucket, or may be the one that makes the minimum.
-func (m *Large) Exit(s *LargeState, p reducer.Permit, now clock.Mark) bool {
-	return m.exit(&s.Core, s.Words, p, now)
+// endsFirst returns the mark up to which time brings changes before an action.
+func endsFirst(a *reducer.Action, now clock.Mark) clock.Mark {
+	switch a.Kind {
+	case reducer.Record, reducer.Cancel, reducer.Release:
+		return now.Add(-1)
+	case reducer.Peek:
+		// With an outcome it is asked for an attempt that ends now.
+		if a.Outcome != 0 {
+			return now.Add(-1)
+		}
+	}
+	return now
 }
 
-// Enter is the Acquire of a step that admits to a closed breaker, without its
-// words; false, and nothing changed, when Step is to be asked.
-func (s *Core) Enter(now clock.Mark) (reducer.Permit, bool) {
+// peek answers as acquire would, on a copy: the rules that time follows and the
+// question replace the words of a state and never write into them.
+func (m *Machine) peek(answer *reducer.Answer, s State, a *reducer.Action, now clock.Mark) {
+	s.begin(now)
+	m.advance(&s, endsFirst(a, now), nil)
+	m.admits(answer, &s.Core, now)
+}
+
+// Enter is a fast path of Step(Acquire) at a closed breaker. It returns false
+// and leaves the state unchanged if the caller must use Step.
+func (m *Machine) Enter(s *State, _ uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
 	if s.Mode != Closed || s.Generation == 0 {
 		return reducer.Permit{}, false
 	}
-	s.Last = max(s.Last, now)
-	return reducer.Permit{Generation: uint64(s.Generation), Mark: s.Last}, true
+	return reducer.Permit{Generation: uint64(s.Generation), Mark: max(s.Last, now)}, true
 }
 
-// Shut is the Acquire of a step that an open breaker refuses, without its words:
-// the mark at which it would let somebody try. False, and nothing changed, when
-// Step is to be asked.
-func (s *Core) Shut(now clock.Mark) (until clock.Mark, shut bool) {
-	now = max(now, s.Last)
-	if s.Mode != Open || s.Until <= now {
-		return clock.Never, false
-	}
-	s.Last = now
-	return s.Until, true
-}
-
-func (r *rules) exit(s *Core, words []uint64, p reducer.Permit, now clock.Mark) bool {
-	if s.Mode != Closed || p.Generation != uint64(s.Generation) {
+// Exit is a fast path of Step(Record) for a success at a closed breaker. It
+// returns false and leaves the state unchanged if the caller must use Step: the
+// success was slow, begins a bucket, or may be the one that makes the minimum.
+func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
+	if s.Mode != Closed || s.Generation == 0 || p.Generation != uint64(s.Generation) {
 		return false
 	}
 	now = max(s.Last, now)
-	if r.slow(p.Mark, now) || r.mayTrip(s, now) {
+	if m.slow(p.Mark, now) || m.mayOpenOnSuccess(s, now) {
 		return false
 	}
-	s.Last = now
-	r.count(s, words, false, false, now)
+	if m.count(s, false, false, now) {
+		s.Last = now
+	}
 	return true
 }
 
-// mayTrip reports whether one more success that is not slow may open a closed
-// breaker. It lowers the shares of what failed and of what was slow, if only the
-// window ends where it did.
-func (r *rules) mayTrip(s *Core, now clock.Mark) bool {
-	c := &r.config
-	if c.Window == Time && s.Head != tally.Bucket(now, s.Origin, uint64(c.Count), c.Span) {
+// mayOpenOnSuccess reports whether one more success that is not slow may open a
+// closed breaker. It lowers the shares of what failed and of what was slow, as
+// long as the window ends where it did.
+func (m *Machine) mayOpenOnSuccess(s *State, now clock.Mark) bool {
+	c := &m.config
+	if c.Window == Time && s.Cursor != tally.Bucket(now, s.Origin, uint64(c.Count), c.Span) {
 		return true
 	}
-	return c.Window != Consecutive && s.Total > 0 && s.Total+1 >= c.Minimum && r.bad(s)
+	return c.Window != Consecutive && s.Total > 0 && s.Total+1 >= c.Minimum && m.rateReached(s)
 }
 
 // NextWake implements reducer.Machine.
 func (m *Machine) NextWake(s State) (clock.Mark, bool) {
-	at := s.Core.wake(s.Words[:])
-	return at, at != clock.Never
-}
-
-// NextWake implements reducer.Machine.
-func (m *Large) NextWake(s LargeState) (clock.Mark, bool) {
 	at := m.Wake(&s)
 	return at, at != clock.Never
 }
 
 // Wake is NextWake in place, clock.Never for none.
-func (m *Large) Wake(s *LargeState) clock.Mark { return s.Core.wake(s.Words) }
+func (m *Machine) Wake(s *State) clock.Mark {
+	switch {
+	case s.Mode != Open && s.Mode != HalfOpen:
+		return clock.Never
+	case s.Until == clock.Never && s.ProbesOut > 0:
+		return s.lapses(s.words[0])
+	}
+	return s.Until
+}
+
+// Ends returns the mark of the next change by time that concerns an attempt:
+// probes that are out no longer count. clock.Never for none. All other changes
+// concern a caller at the next step only.
+func (m *Machine) Ends(s *State) clock.Mark {
+	if !m.Held(s) {
+		return clock.Never
+	}
+	return m.Wake(s)
+}
+
+// Serves returns clock.Never: no caller waits at a breaker.
+func (m *Machine) Serves(*State) (clock.Mark, uint64) { return clock.Never, 0 }

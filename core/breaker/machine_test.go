@@ -4,51 +4,21 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/internal/script"
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// The same stories are told by both machines; those of testdata/large need one
-// that is not small.
-func TestScripts(t *testing.T) { script.Run(t, "testdata", small) }
-
-func TestScriptsLarge(t *testing.T) {
-	script.Run(t, "testdata", large)
-	script.Run(t, "testdata/large", large)
-}
-
-var modes = func() (names []string) {
-	for m := breaker.Closed; m <= breaker.MetricsOnly; m++ {
-		names = append(names, m.String())
-	}
-	return names
-}()
-
-var small = script.Spec[breaker.State]{
-	Modes: modes,
-	New: func(a *script.Args) (reducer.Cell[breaker.State], error) {
-		return breaker.New(settings(a))
-	},
-	Adopt: func(s breaker.State, from, to reducer.Cell[breaker.State], now clock.Mark, out *reducer.Out) breaker.State {
-		old := s.Words
-		to.(*breaker.Machine).Adopt(&s.Core, s.Words[:], old[:], from.(*breaker.Machine).Config(), now, out)
-		return s
-	},
-}
-
-var large = script.Spec[breaker.LargeState]{
-	Modes: modes,
-	New: func(a *script.Args) (reducer.Cell[breaker.LargeState], error) {
-		return breaker.NewLarge(settings(a))
-	},
-	Adopt: func(s breaker.LargeState, from, to reducer.Cell[breaker.LargeState], now clock.Mark, out *reducer.Out) breaker.LargeState {
-		m, old := to.(*breaker.Large), s.Words
-		s.Words = make([]uint64, max(m.Words(), int(s.Out)))
-		m.Adopt(&s.Core, s.Words, old, from.(*breaker.Large).Config(), now, out)
-		return s
-	},
+func TestScripts(t *testing.T) {
+	script.Run(t, "testdata", script.Spec[breaker.State]{
+		New: func(a *script.Args) (reducer.Cell[breaker.State], error) { return breaker.New(settings(a)) },
+		Modes: func() (names []string) {
+			for m := breaker.Closed; m <= breaker.MetricsOnly; m++ {
+				names = append(names, m.String())
+			}
+			return names
+		}(),
+	})
 }
 
 // settings reads window=calls:10, window=time:10s/5 or window=consecutive:3, and

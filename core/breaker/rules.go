@@ -4,325 +4,256 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/internal/tally"
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// step is the transition of both machines. At one mark what ends comes before
-// the changes that time brings: a probe that is over at the very mark at which
-// its place would be taken back still counts.
-func (r *rules) step(s *Core, words []uint64, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	if s.Generation > 0 {
-		now = max(now, s.Last)
-	}
-	if a.Kind == reducer.Peek {
-		return r.peek(s, words, a, now)
-	}
-	if s.Generation == 0 {
-		if a.Kind == reducer.Tick {
-			return reducer.Answer{Verdict: reducer.Done}
-		}
-		s.Generation, s.Origin = 1, now
-	}
-	s.Last = now
-	until := now
-	switch a.Kind {
-	case reducer.Record, reducer.Cancel, reducer.Release:
-		until = now.Add(-1)
-	}
-	if s.Mode == Open || s.Mode == HalfOpen {
-		r.advance(s, words, until, out)
-	}
-	switch a.Kind {
-	case reducer.Acquire, reducer.TryAcquire:
-		return r.acquire(s, words, now)
-	case reducer.Record:
-		return r.record(s, words, a, now, out)
-	case reducer.Cancel, reducer.Release:
-		return r.giveBack(s, words, a.Permit)
-	case reducer.Commit, reducer.Tick:
-		return reducer.Answer{Verdict: reducer.Done}
-	case reducer.Transition:
-		return r.transition(s, words, a, now, out)
-	case reducer.Reset:
-		r.enter(s, words, Closed, now, reducer.NoReason, out)
-		s.Opens, s.Openings, s.OpenFor = 0, 0, 0
-		return reducer.Answer{Verdict: reducer.Done}
-	}
-	return reducer.Answer{}
-}
-
-// advance makes the changes that time brings, each at its own mark.
-func (r *rules) advance(s *Core, words []uint64, now clock.Mark, out *reducer.Out) {
-	for cycles := 0; s.Until <= now && s.Until != clock.Never; {
+// advance makes the changes that time brings to an open or half-open breaker up
+// to now, each at its own mark.
+func (m *Machine) advance(s *State, now clock.Mark, out *reducer.Out) {
+	for s.Until <= now && s.Until != clock.Never {
 		if s.Mode == Open {
-			r.enter(s, words, HalfOpen, s.Until, reducer.NoReason, out)
+			m.enter(s, HalfOpen, s.Until, reducer.NoReason, out)
 			continue
 		}
-		if s.Mode != HalfOpen {
+		if s.Probed {
+			m.open(s, s.Until, out)
+			continue
+		}
+		m.skipIdle(s, now)
+		m.reopen(s, s.Until, m.delay.Nominal(growth(tally.Inc(s.Opens))), out)
+	}
+	if s.Mode == HalfOpen && s.Until == clock.Never {
+		s.lapse(now)
+	}
+}
+
+// skipIdle counts the whole cycles up to now in which a breaker opens, is
+// half-open without a probe, and opens again. It leaves the state at the end of
+// the half-open stay of the last one, and tells of none of them. The open time
+// after such a stay is nominal, so cycles of equal length are counted at once;
+// there are at most MaxGrowth of other lengths.
+func (m *Machine) skipIdle(s *State, now clock.Mark) {
+	if m.config.HalfOpenMax == 0 {
+		return
+	}
+	longest := m.delay.Nominal(MaxGrowth)
+	for {
+		open := m.delay.Nominal(growth(tally.Inc(s.Opens)))
+		cycle := uint64(m.config.HalfOpenMax) + uint64(open)
+		n := uint64(now.Sub(s.Until)) / cycle
+		if open != longest {
+			n = min(n, 1)
+		}
+		if n == 0 {
 			return
 		}
-		r.idle(s, now, cycles)
-		cycles++
-		r.open(s, words, s.Until, out)
-	}
-	if s.Mode != HalfOpen || s.Out == 0 || s.Until != clock.Never {
-		return
-	}
-	for i, word := range words {
-		if word != 0 && s.lapses(word) <= now {
-			words[i] = 0
-			s.Out--
-		}
+		s.Until = s.Until.Add(time.Duration(n * cycle))
+		s.Opens = uint32(min(uint64(s.Opens)+n, tally.Max))
+		s.Openings = uint32(min(uint64(s.Openings)+n, tally.Max))
+		s.Generation = later(s.Generation, 2*n)
 	}
 }
 
-// stepped is how many times in a step a breaker opens one after another before
-// the rest of an idle night is taken in one leap.
-const stepped = 1_000
+// growth returns the attempt that a backoff counts for an opening.
+func growth(opening uint32) uint32 { return min(opening, MaxGrowth) }
 
-// idle leaps over the cycles of open and half-open that pass without a probe
-// when the open time no longer changes: up to now, all but the last are counted
-// and not told. One that changes with every opening, by jitter, counts as
-// constant after so many of them.
-func (r *rules) idle(s *Core, now clock.Mark, cycles int) {
-	next := tally.Inc(s.Opens)
-	open := r.delay.Nominal(next)
-	constant := !r.delay.Random() && open == r.delay.Nominal(tally.Inc(next))
-	if r.config.HalfOpenMax == 0 || s.Head > 0 || !constant && cycles < stepped {
-		return
-	}
-	cycle := r.config.HalfOpenMax + open
-	if cycle <= 0 {
-		return // longer than the line of marks
-	}
-	n := uint64(now.Sub(s.Until) / cycle)
-	s.Until = s.Until.Add(time.Duration(n) * cycle)
-	s.Opens = uint32(min(uint64(s.Opens)+n, tally.Max))
-	s.Openings = uint32(min(uint64(s.Openings)+n, tally.Max))
-	s.Generation = max(1, s.Generation+uint32(2*n))
+// later returns the number of the n-th generation after one. They are counted
+// around, without 0.
+func later(generation uint32, n uint64) uint32 {
+	return uint32((uint64(generation)-1+n%tally.Max)%tally.Max) + 1
 }
 
-// peek answers as acquire would, on a copy that has seen time pass. One that
-// brings an outcome is asked by who ends at this mark, before the changes that
-// are due at it.
-func (r *rules) peek(s *Core, words []uint64, a reducer.Action, now clock.Mark) reducer.Answer {
-	until := now
-	if a.Outcome != 0 {
-		until = now.Add(-1)
-	}
-	c := *s
-	if c.Mode == Open || c.Mode == HalfOpen {
-		for _, word := range words {
-			if c.Mode == HalfOpen && c.Until == clock.Never && word != 0 && c.lapses(word) <= until {
-				c.Out--
-			}
-		}
-		r.advance(&c, nil, until, nil)
-	}
-	return r.admits(&c, now)
-}
-
-func (r *rules) admits(s *Core, now clock.Mark) reducer.Answer {
+// admits answers an attempt that asks at now.
+func (m *Machine) admits(answer *reducer.Answer, s *Core, now clock.Mark) {
+	answer.Verdict = reducer.Reject
 	switch {
 	case s.Mode == Open:
-		return reducer.Rejected(reducer.ReasonOpen, s.Until)
+		answer.Reason, answer.Mark = reducer.ReasonOpen, s.Until
 	case s.Mode == ForcedOpen:
-		return reducer.Rejected(reducer.ReasonOpen, clock.Never)
-	case s.Mode == HalfOpen && uint32(s.Out)+s.Total >= r.config.Probes:
-		return reducer.Rejected(reducer.ReasonProbes, now.Add(s.OpenFor))
+		answer.Reason, answer.Mark = reducer.ReasonOpen, clock.Never
+	case s.Mode == HalfOpen && (uint32(s.ProbesOut)+s.Total >= m.config.Probes || s.exhausted(now)):
+		answer.Reason, answer.Mark = reducer.ReasonProbes, now.Add(s.OpenFor)
+	default:
+		answer.Verdict, answer.Generation, answer.Mark = reducer.Admit, uint64(s.Generation), now
 	}
-	return reducer.Admitted(reducer.Permit{Generation: uint64(s.Generation), Mark: now})
-}
-
-func (r *rules) acquire(s *Core, words []uint64, now clock.Mark) reducer.Answer {
-	answer := r.admits(s, now)
-	if answer.Verdict == reducer.Admit && s.Mode == HalfOpen {
-		answer.ID = s.sendProbe(words, now)
-	}
-	return answer
 }
 
 // giveBack frees the place of a probe whose outcome does not vote.
-func (r *rules) giveBack(s *Core, words []uint64, p reducer.Permit) reducer.Answer {
-	if p.Generation != uint64(s.Generation) || s.Mode == HalfOpen && !s.endProbe(words, p.ID) {
-		return reducer.Answer{}
+func (s *State) giveBack(p *reducer.Permit, now clock.Mark) reducer.Verdict {
+	if s.current(p) && (s.Mode != HalfOpen || s.endProbe(p.ID, now)) {
+		return reducer.Done
 	}
-	return reducer.Answer{Verdict: reducer.Done}
+	return reducer.Stale
 }
 
-func (r *rules) record(s *Core, words []uint64, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+// current reports whether a permit was granted in this generation.
+func (s *State) current(p *reducer.Permit) bool {
+	return s.Generation > 0 && p.Generation == uint64(s.Generation)
+}
+
+func (m *Machine) record(s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) reducer.Verdict {
 	failed := a.Outcome == reducer.Fail || a.Outcome == reducer.Timeout
 	if !failed && a.Outcome != reducer.OK {
-		return r.giveBack(s, words, a.Permit)
+		return s.giveBack(&a.Permit, now)
 	}
-	if a.Generation != uint64(s.Generation) {
-		return reducer.Answer{}
+	if !s.current(&a.Permit) {
+		return reducer.Stale
 	}
 	switch s.Mode {
 	case Closed, MetricsOnly:
-		r.vote(s, words, failed, a.Mark, now, out)
-	case HalfOpen:
-		if !s.endProbe(words, a.ID) {
-			return reducer.Answer{}
+		if m.count(s, failed, m.slow(a.Mark, now), now) {
+			s.touch(now)
 		}
-		s.tally(failed, r.slow(a.Mark, now))
-		r.judge(s, words, now, out)
+		if s.Mode == Closed && m.shouldOpen(s) {
+			m.open(s, now, out)
+		}
+	case HalfOpen:
+		if !s.endProbe(a.ID, now) {
+			return reducer.Stale
+		}
+		s.tally(failed, m.slow(a.Mark, now))
+		m.decideHalfOpen(s, now, out)
 	}
-	return reducer.Answer{Verdict: reducer.Done}
+	return reducer.Done
 }
 
-func (r *rules) slow(began, now clock.Mark) bool {
-	return r.config.SlowOver > 0 && now.Sub(began) > r.config.SlowOver
+func (m *Machine) slow(began, now clock.Mark) bool {
+	return m.config.SlowOver > 0 && now.Sub(began) > m.config.SlowOver
 }
 
-// vote counts an outcome of a breaker that is not half-open, and opens it when
-// that is what the window says.
-func (r *rules) vote(s *Core, words []uint64, failed bool, began, now clock.Mark, out *reducer.Out) {
-	r.count(s, words, failed, r.slow(began, now), now)
-	if s.Mode == Closed && r.trips(s) {
-		r.open(s, words, now, out)
-	}
-}
-
-// trips reports whether the window of a closed breaker opens it.
-func (r *rules) trips(s *Core) bool {
-	c := &r.config
+// shouldOpen reports whether the window of a closed breaker opens it.
+func (m *Machine) shouldOpen(s *State) bool {
+	c := &m.config
 	if c.Window == Consecutive {
 		return s.Failed >= c.Count
 	}
-	return s.Total >= c.Minimum && r.bad(s)
+	return s.Total >= c.Minimum && m.rateReached(s)
 }
 
-// bad reports whether a rate is reached.
-func (r *rules) bad(s *Core) bool {
-	c := &r.config
+// rateReached reports whether the failures or the slow outcomes reach their rate.
+func (m *Machine) rateReached(s *State) bool {
+	c := &m.config
 	return c.FailureRate.Reached(s.Failed, s.Total) || c.SlowRate > 0 && c.SlowRate.Reached(s.Slow, s.Total)
 }
 
-// judge gives the verdict of the probes when it can.
-func (r *rules) judge(s *Core, words []uint64, now clock.Mark, out *reducer.Out) {
-	consecutive := r.config.Window == Consecutive
+// decideHalfOpen ends half-open when the outcomes of the probes suffice.
+func (m *Machine) decideHalfOpen(s *State, now clock.Mark, out *reducer.Out) {
+	consecutive := m.config.Window == Consecutive
 	switch {
 	case consecutive && s.Failed > 0:
-		r.open(s, words, now, out)
-	case s.Total < r.config.Probes:
-	case !consecutive && r.bad(s):
-		r.open(s, words, now, out)
+		m.open(s, now, out)
+	case s.Total < m.config.Probes:
+	case !consecutive && m.rateReached(s):
+		m.open(s, now, out)
 	default:
-		r.enter(s, words, Closed, now, reducer.NoReason, out)
-		s.Opens = 0
+		m.enter(s, Closed, now, reducer.NoReason, out)
 	}
 }
 
 // transition moves the breaker by hand to the mode in Cost. To Open, Mark is
-// when it ends; a mark that is not in the future means the open time.
-func (r *rules) transition(s *Core, words []uint64, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	mode := Mode(a.Cost)
+// when it ends; a mark that is not in the future means the open time. A breaker
+// that is in the mode already stays in its generation; an open one gets the new
+// end.
+func (m *Machine) transition(s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) reducer.Verdict {
 	if a.Cost > uint32(MetricsOnly) {
-		return reducer.Answer{}
+		return reducer.Stale
 	}
-	switch mode {
-	case Open:
-		r.open(s, words, now, out)
+	s.begin(now)
+	switch mode := Mode(a.Cost); {
+	case mode == Open:
+		if s.Mode != Open {
+			m.open(s, now, out)
+		}
+		until := now.Add(s.OpenFor)
 		if a.Mark > now {
-			s.Until = a.Mark
+			until = a.Mark
 		}
-	case HalfOpen:
+		if s.Until != until {
+			s.Until = until
+			s.touch(now)
+		}
+	case mode == s.Mode:
+	case mode == HalfOpen:
 		if s.OpenFor == 0 {
-			s.OpenFor = r.openFor(s, 1)
+			s.OpenFor = m.openTime(s, 1)
 		}
-		r.enter(s, words, mode, now, reducer.NoReason, out)
+		m.enter(s, mode, now, reducer.NoReason, out)
 	default:
-		r.enter(s, words, mode, now, reducer.NoReason, out)
-		s.Opens = 0
+		m.enter(s, mode, now, reducer.NoReason, out)
 	}
-	return reducer.Answer{Verdict: reducer.Done}
+	return reducer.Done
 }
 
-// open enters Open at the mark for the time that this opening asks for.
-func (r *rules) open(s *Core, words []uint64, at clock.Mark, out *reducer.Out) {
-	s.Opens = tally.Inc(s.Opens)
-	s.Openings = tally.Inc(s.Openings)
-	s.OpenFor = r.openFor(s, s.Opens)
-	r.enter(s, words, Open, at, reducer.ReasonOpen, out)
+// openTime returns how long the n-th opening since the last close lasts. Its
+// jitter is seeded with the openings of all time.
+func (m *Machine) openTime(s *State, n uint32) time.Duration {
+	before := s.OpenFor
+	if n == 1 {
+		before = 0
+	}
+	return m.delay.Delay(growth(n), before, backoff.Word(uint64(s.Openings)))
+}
+
+// open enters Open at the mark, for the time that the backoff draws.
+func (m *Machine) open(s *State, at clock.Mark, out *reducer.Out) {
+	next := *s
+	next.Openings = tally.Inc(s.Openings)
+	m.reopen(s, at, m.openTime(&next, tally.Inc(s.Opens)), out)
+}
+
+// reopen enters Open at the mark, for a time.
+func (m *Machine) reopen(s *State, at clock.Mark, open time.Duration, out *reducer.Out) {
+	s.Opens, s.Openings, s.OpenFor = tally.Inc(s.Opens), tally.Inc(s.Openings), open
+	m.enter(s, Open, at, reducer.ReasonOpen, out)
 }
 
 // enter begins a new generation in the mode, without outcomes.
-func (r *rules) enter(s *Core, words []uint64, mode Mode, at clock.Mark, why reducer.Reason, out *reducer.Out) {
-	clear(words)
-	s.Mode = mode
-	s.Generation = max(1, s.Generation+1)
-	s.Origin = at
-	s.Head, s.Total, s.Failed, s.Slow, s.Out = 0, 0, 0, 0, 0
-	s.Until = clock.Never
-	switch {
-	case mode == Open:
-		s.Until = at.Add(s.OpenFor)
-	case mode == HalfOpen && r.config.HalfOpenMax > 0:
-		s.Until = at.Add(r.config.HalfOpenMax)
+func (m *Machine) enter(s *State, mode Mode, at clock.Mark, why reducer.Reason, out *reducer.Out) {
+	next := Core{Last: at, Until: clock.Never, Generation: later(s.Generation, 1), Openings: s.Openings, Mode: mode, changed: true}
+	switch mode {
+	case Open:
+		next.Opens, next.OpenFor = s.Opens, s.OpenFor
+		next.Until = at.Add(s.OpenFor)
+	case HalfOpen:
+		next.Opens, next.OpenFor = s.Opens, s.OpenFor
+		if m.config.HalfOpenMax > 0 {
+			next.Until = at.Add(m.config.HalfOpenMax)
+		}
 	}
+	if next.counts() || next.probesLapse() {
+		next.Origin = at
+	}
+	*s = State{Core: next}
 	if out != nil {
 		*out = append(*out, reducer.Effect{Kind: reducer.Change, Reason: why,
 			Permit: reducer.Permit{Generation: uint64(s.Generation), ID: uint64(mode), Mark: at}})
 	}
 }
 
-func (s *Core) wake(words []uint64) clock.Mark {
-	at := clock.Never
+// Adopt implements reducer.Cell. What is due until now happens under the old
+// configuration. Mode, generation and deadline stay, probes that are out stay
+// out, and their outcomes are judged again. A changed window starts without
+// outcomes.
+func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
+	old, ok := from.(*Machine)
+	if !ok || s.Generation == 0 {
+		return m.Init(now)
+	}
 	if s.Mode == Open || s.Mode == HalfOpen {
-		at = s.Until
+		old.advance(&s, s.present(now), out)
 	}
-	if s.Mode == HalfOpen && s.Until == clock.Never && s.Out > 0 {
-		for _, word := range words {
-			if word != 0 {
-				at = min(at, s.lapses(word))
-			}
-		}
-	}
-	return at
-}
-
-// Adopt takes over the state s and the words old of a breaker with another
-// configuration into s and words. Mode and deadline stay. A changed window
-// starts without outcomes; the outcomes of probes stay.
-func (r *rules) Adopt(s *Core, words, old []uint64, from Config, now clock.Mark, out *reducer.Out) {
-	clear(words)
-	if s.Generation == 0 {
-		return
-	}
-	s.Last = max(s.Last, now)
-	c := &r.config
 	switch {
-	case s.Mode == HalfOpen:
-		s.Out = 0
-		for _, word := range old {
-			if word != 0 && int(s.Out) < len(words) {
-				words[s.Out] = word
-				s.Out++
-			}
+	case s.Mode == HalfOpen && s.Total > 0:
+		m.decideHalfOpen(&s, s.present(now), out)
+	case s.counts() && !m.config.sameWindow(&old.config):
+		s.words = nil
+		s.Total, s.Failed, s.Slow, s.Cursor = 0, 0, 0, 0
+		if m.config.Window == Time {
+			s.Cursor = tally.Bucket(s.Last, s.Origin, uint64(m.config.Count), m.config.Span)
 		}
-		if s.Total > 0 {
-			r.judge(s, words, s.Last, out)
-		}
-	case c.Window != from.Window || c.Count != from.Count || c.Span != from.Span:
-		s.Head, s.Total, s.Failed, s.Slow = 0, 0, 0, 0
-	default:
-		copy(words, old)
 	}
+	s.changed = false
+	return s
 }
-
-// Recall gives back the places of all probes that are out, whose process is
-// gone.
-func Recall(s *Core, words []uint64) {
-	if s.Mode == HalfOpen {
-		clear(words)
-		s.Out = 0
-	}
-}
-
-// Config returns the configuration.
-func (r *rules) Config() Config { return r.config }
-
-// Words returns how many words the state of the configuration has.
-func (r *rules) Words() int { return r.config.words() }

@@ -1,188 +1,18 @@
 package breaker
 
 import (
-	"time"
-
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/internal/tally"
-	"github.com/sluice-go/sluice/reducer"
 )
 
-// rules is a validated configuration.
-type rules struct {
-	config Config
-	delay  *backoff.Machine
-}
-
-// set validates a configuration and takes it.
-func (r *rules) set(c Config) (err error) {
-	r.config = c
-	if err := r.config.check(); err != nil {
-		return err
-	}
-	r.delay, err = backoff.New(c.Open)
-	return err
-}
-
-func (c *Config) check() error {
-	if err := c.checkWindow(); err != nil {
-		return err
-	}
-	switch {
-	case c.SlowOver < 0:
-		return reducer.BadDuration("slow.over", c.SlowOver, "0 or more")
-	case c.SlowRate > reducer.Whole || (c.SlowRate == 0) != (c.SlowOver == 0):
-		return reducer.BadShare("slow.rate", c.SlowRate, "more than 0% and at most 100%, beside slow.over alone")
-	case c.Open.Kind == backoff.None:
-		return reducer.BadDuration("open", c.Open.Base, "a duration or a backoff")
-	case c.Probes == 0 || c.Probes > MaxProbes:
-		return reducer.BadCount("probes", uint64(c.Probes), "1 to 1000")
-	case c.HalfOpenMax < 0:
-		return reducer.BadDuration("half_open_max", c.HalfOpenMax, "0 or more")
-	}
-	return nil
-}
-
-func (c *Config) checkWindow() error {
-	switch c.Window {
-	case Calls:
-		if c.Count == 0 || c.Count > MaxCalls {
-			return reducer.BadCount("window.calls", uint64(c.Count), "1 to 10000")
-		}
-		if c.Minimum > c.Count {
-			return reducer.BadCount("minimum", uint64(c.Minimum), "at most window.calls")
-		}
-	case Time:
-		if c.Count == 0 || c.Count > MaxBuckets {
-			return reducer.BadCount("window.buckets", uint64(c.Count), "1 to 1000")
-		}
-		if c.Span < time.Duration(c.Count) {
-			return reducer.BadDuration("window.time", c.Span, "at least a nanosecond a bucket")
-		}
-	case Consecutive:
-		if c.Count == 0 || c.Count > MaxCalls {
-			return reducer.BadCount("window.consecutive", uint64(c.Count), "1 to 10000")
-		}
-		if c.Minimum != 0 || c.FailureRate != 0 || c.SlowOver != 0 {
-			return reducer.BadShare("failure_rate", c.FailureRate, "no minimum and no rates beside window.consecutive")
-		}
-		return nil
-	default:
-		return reducer.BadCount("window", uint64(c.Window), "Calls, Time or Consecutive")
-	}
-	if c.Minimum == 0 || c.Minimum > MaxCalls {
-		return reducer.BadCount("minimum", uint64(c.Minimum), "1 to 10000")
-	}
-	if c.FailureRate == 0 || c.FailureRate > reducer.Whole {
-		return reducer.BadShare("failure_rate", c.FailureRate, "more than 0% and at most 100%")
-	}
-	return nil
-}
-
-// words returns how many words the configuration needs: two bits a call or two
-// words a bucket while closed, one word a probe while half-open.
-func (c *Config) words() int { return max(c.used(), int(c.Probes)) }
-
-// used returns how many of them are in use while closed.
-func (c *Config) used() int {
-	switch c.Window {
-	case Calls:
-		return 2 * bitWords(c.Count)
-	case Time:
-		return 2 * int(c.Count)
-	}
-	return 0
-}
-
-func bitWords(calls uint32) int { return int(calls+63) / 64 }
-
-// openFor returns how long the n-th opening since the last close lasts. Its
-// jitter is seeded with the openings of all time.
-func (r *rules) openFor(s *Core, n uint32) time.Duration {
-	before := s.OpenFor
-	if n == 1 {
-		before = 0
-	}
-	return r.delay.Delay(n, before, backoff.Word(uint64(s.Openings)))
-}
-
-// count adds an outcome to the window of a closed breaker.
-func (r *rules) count(s *Core, words []uint64, failed, slow bool, now clock.Mark) {
-	switch r.config.Window {
-	case Calls:
-		r.countCall(s, words, failed, slow)
-	case Time:
-		r.countTime(s, words, failed, slow, now)
-	case Consecutive:
-		if !failed {
-			s.Failed = 0
-			return
-		}
-		s.Failed = tally.Inc(s.Failed)
-	}
-}
-
-// countCall keeps the last Count outcomes as a ring of bits: failures in the
-// first half of the words, slow ones in the second.
-func (r *rules) countCall(s *Core, words []uint64, failed, slow bool) {
-	n := r.config.Count
-	at, bit := int(s.Head/64), uint64(1)<<(s.Head%64)
-	failures, slows := &words[at], &words[at+bitWords(n)]
-	if s.Total == n {
-		s.Total--
-		s.Failed -= uint32(*failures >> (s.Head % 64) & 1)
-		s.Slow -= uint32(*slows >> (s.Head % 64) & 1)
-	}
-	*failures &^= bit
-	*slows &^= bit
-	if failed {
-		*failures |= bit
-	}
-	if slow {
-		*slows |= bit
-	}
-	s.tally(failed, slow)
-	s.Head = (s.Head + 1) % uint64(n)
-}
-
-// countTime keeps Count buckets as a ring of two words each: outcomes and
-// failures, slow ones. Head is the number of the present bucket.
-func (r *rules) countTime(s *Core, words []uint64, failed, slow bool, now clock.Mark) {
-	n := uint64(r.config.Count)
-	r.rotate(s, words, now)
-	i := 2 * (s.Head % n)
-	if s.Total == tally.Max {
-		return // no bucket holds more than all of them
-	}
-	words[i] += 1 << 32
-	if failed {
-		words[i]++
-	}
-	if slow {
-		words[i+1]++
-	}
-	s.tally(failed, slow)
-}
-
-// rotate drops the buckets that have left the window at now. The number of a
-// bucket is floor((now - Origin) x Count / Span), exactly.
-func (r *rules) rotate(s *Core, words []uint64, now clock.Mark) {
-	n := uint64(r.config.Count)
-	present := tally.Bucket(now, s.Origin, n, r.config.Span)
-	for range min(n, present-s.Head) {
-		s.Head++
-		i := 2 * (s.Head % n)
-		s.Total -= uint32(words[i] >> 32)
-		s.Failed -= uint32(words[i])
-		s.Slow -= uint32(words[i+1])
-		words[i], words[i+1] = 0, 0
-	}
-	if s.Head != present {
-		// All buckets are empty: the ring may stand anywhere.
-		s.Head = present
-	}
-}
+// The words of a window. Calls: a ring of two bits a call, failed and slow, the
+// first call in the lowest bits. Time: a ring of two words a bucket, outcomes
+// and failures in the first, slow outcomes in the second. There are no words
+// before the first outcome.
+const (
+	callsPerWord = 32
+	failedBits   = 0x5555_5555_5555_5555
+)
 
 // tally adds an outcome to the sums.
 func (s *Core) tally(failed, slow bool) {
@@ -195,49 +25,92 @@ func (s *Core) tally(failed, slow bool) {
 	}
 }
 
-// A probe that is out is a word: when it was sent since Origin in the upper 56
-// bits, a serial number that is never 0 in the lower 8. Two probes are equal
-// only after 255 others at one mark.
-const (
-	serialBits = 8
-	serials    = 1<<serialBits - 1
-	maxSince   = 1<<(64-serialBits) - 1
-)
-
-// sendProbe takes a place; peek has made sure that there is one.
-func (s *Core) sendProbe(words []uint64, now clock.Mark) uint64 {
-	since := uint64(now.Sub(s.Origin))
-	if since > maxSince && s.Out == 0 {
-		s.Origin, since = now, 0 // after two quiet years; no probe counts from it
+// count adds an outcome to the window, and reports whether that changed it.
+func (m *Machine) count(s *State, failed, slow bool, now clock.Mark) bool {
+	switch m.config.Window {
+	case Calls:
+		return m.countCall(s, failed, slow)
+	case Time:
+		return m.countTime(s, failed, slow, now)
 	}
-	id := min(since, maxSince)<<serialBits | (s.Head%serials + 1)
-	s.Head++
-	for i, word := range words {
-		if word == 0 {
-			words[i] = id
-			s.Out++
-			return id
-		}
+	before := s.Failed
+	s.Failed = 0
+	if failed {
+		s.Failed = tally.Inc(before)
 	}
-	return id
+	return s.Failed != before
 }
 
-// endProbe frees the place of the probe, if it is still out.
-func (s *Core) endProbe(words []uint64, id uint64) bool {
-	if id == 0 {
-		return false
+func (m *Machine) countCall(s *State, failed, slow bool) bool {
+	n := m.config.Count
+	if s.Total == n && uniform(s.Failed, n, failed) && uniform(s.Slow, n, slow) {
+		return false // one more of what fills the window
 	}
-	for i, word := range words {
-		if word == id {
-			words[i] = 0
-			s.Out--
-			return true
-		}
+	if s.words == nil {
+		s.words = make([]uint64, (n+callsPerWord-1)/callsPerWord)
 	}
-	return false
+	word, shift := &s.words[s.Cursor/callsPerWord], s.Cursor%callsPerWord*2
+	if s.Total == n {
+		s.Total--
+		s.Failed -= uint32(*word >> shift & 1)
+		s.Slow -= uint32(*word >> shift >> 1 & 1)
+	}
+	*word &^= 3 << shift
+	if failed {
+		*word |= 1 << shift
+	}
+	if slow {
+		*word |= 2 << shift
+	}
+	s.tally(failed, slow)
+	s.Cursor = (s.Cursor + 1) % uint64(n)
+	return true
 }
 
-// lapses returns the mark at which a probe has been out for the open time.
-func (s *Core) lapses(word uint64) clock.Mark {
-	return s.Origin.Add(time.Duration(word >> serialBits)).Add(s.OpenFor)
+// uniform reports whether all of n outcomes are such, or none where such is
+// false.
+func uniform(count, n uint32, such bool) bool {
+	if such {
+		return count == n
+	}
+	return count == 0
+}
+
+func (m *Machine) countTime(s *State, failed, slow bool, now clock.Mark) bool {
+	present := tally.Bucket(now, s.Origin, uint64(m.config.Count), m.config.Span)
+	moved := s.Cursor != present
+	m.rotate(s, present)
+	if s.Total == tally.Max {
+		return moved // no bucket holds more than all of them
+	}
+	if s.words == nil {
+		s.words = make([]uint64, 2*m.config.Count)
+	}
+	i := 2 * (s.Cursor % uint64(m.config.Count))
+	s.words[i] += 1 << 32
+	if failed {
+		s.words[i]++
+	}
+	if slow {
+		s.words[i+1]++
+	}
+	s.tally(failed, slow)
+	return true
+}
+
+// rotate drops the buckets that have left the window when the present one has
+// the number.
+func (m *Machine) rotate(s *State, present uint64) {
+	n := uint64(m.config.Count)
+	if s.words != nil {
+		for range min(n, present-s.Cursor) {
+			s.Cursor++
+			i := 2 * (s.Cursor % n)
+			s.Total -= uint32(s.words[i] >> 32)
+			s.Failed -= uint32(s.words[i])
+			s.Slow -= uint32(s.words[i+1])
+			s.words[i], s.words[i+1] = 0, 0
+		}
+	}
+	s.Cursor = present
 }

@@ -7,6 +7,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/internal/tally"
+	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -15,6 +16,7 @@ import (
 type Machine struct {
 	config  Config
 	minimum uint64 // retries a window that are always allowed
+	digest  uint32
 }
 
 var _ reducer.Cell[State] = (*Machine)(nil)
@@ -32,7 +34,8 @@ func New(c Config) (*Machine, error) {
 	case c.MinimumCount > 0 && c.MinimumPeriod <= 0:
 		return nil, reducer.BadDuration("budget.minimum", c.MinimumPeriod, "a rate")
 	}
-	m := &Machine{config: c}
+	// The window alone shapes the bytes of a state.
+	m := &Machine{config: c, digest: uint32(wire.NewDigest.Add(uint64(c.Window)))}
 	if c.MinimumCount > 0 {
 		hi, lo := bits.Mul64(uint64(c.MinimumCount), uint64(c.Window))
 		if hi >= uint64(c.MinimumPeriod) {
@@ -53,50 +56,79 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 }
 
 // Step implements reducer.Cell. Nothing happens to others than the caller.
-func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Out) reducer.Answer {
-	switch a.Kind {
-	case reducer.Record:
-		m.rotate(s.begin(now), now)
-		b := s.bucket()
-		b.First = tally.Inc(b.First)
-		return reducer.Answer{Verdict: reducer.Done}
-	case reducer.Acquire, reducer.TryAcquire:
-		now = m.rotate(s, now)
-		answer := m.answer(s, now)
-		if answer.Verdict == reducer.Admit {
-			b := s.begin(now).bucket()
-			b.Retries = tally.Inc(b.Retries)
-		}
-		return answer
-	case reducer.Peek:
-		seen := *s
-		now = m.rotate(&seen, now)
-		return m.answer(&seen, now)
-	case reducer.Reset:
-		*s = State{}
-		return reducer.Answer{Verdict: reducer.Done}
-	}
-	return reducer.Answer{}
-}
-
-// answer is that to who asks for a retry.
-func (m *Machine) answer(s *State, now clock.Mark) reducer.Answer {
-	free := m.free(s)
-	if free == 0 {
-		return reducer.Rejected(reducer.ReasonBudget, clock.Never)
-	}
-	answer := reducer.Admitted(reducer.Permit{Mark: now})
-	answer.Free = uint32(min(free, 1<<32-1))
+func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Out) (answer reducer.Answer) {
+	m.step(&answer, s, a.Kind, now)
 	return answer
 }
 
-// free returns how many retries the window still allows.
-func (m *Machine) free(s *State) uint64 {
+// step is Step without copies of the action and of the answer, which is zero.
+func (m *Machine) step(answer *reducer.Answer, s *State, kind reducer.Kind, now clock.Mark) {
+	switch kind {
+	case reducer.Record:
+		b, moved := m.present(s, now)
+		answer.Verdict, answer.Changed = reducer.Done, inc(&b.First) || moved
+	case reducer.Acquire, reducer.TryAcquire:
+		if m.peek(answer, s, now); answer.Verdict == reducer.Admit {
+			b, moved := m.present(s, now)
+			answer.Changed = inc(&b.Retries) || moved
+		}
+	case reducer.Peek:
+		m.peek(answer, s, now)
+	case reducer.Commit, reducer.Tick, reducer.Configure:
+		answer.Verdict = reducer.Done
+	case reducer.Reset:
+		answer.Verdict, answer.Changed = reducer.Done, s.Begun
+		*s = State{}
+	}
+}
+
+// present returns the bucket to count in now, and whether getting there changed
+// the state. The first count of all begins the buckets. Where a budget is put in
+// force while calls run, that may be a retry.
+func (m *Machine) present(s *State, now clock.Mark) (b *Bucket, moved bool) {
+	if !s.Begun {
+		*s = State{Begun: true, Origin: now, Last: now}
+		return &s.Buckets[0], true
+	}
+	if now > s.Last {
+		moved = true
+		s.Last = now
+		m.rotate(s, now)
+	}
+	return &s.Buckets[s.Head%buckets], moved
+}
+
+// inc adds one to a count, and reports whether that changed it.
+func inc(n *uint32) bool {
+	before := *n
+	*n = tally.Inc(before)
+	return *n != before
+}
+
+// peek answers a caller that asks for a retry.
+func (m *Machine) peek(answer *reducer.Answer, s *State, now clock.Mark) {
+	if s.Begun {
+		now = max(now, s.Last)
+	}
+	free := m.free(s, now)
+	if free == 0 {
+		answer.Verdict, answer.Reason, answer.Mark = reducer.Reject, reducer.ReasonBudget, clock.Never
+		return
+	}
+	answer.Verdict, answer.Mark = reducer.Admit, now
+	answer.Free = uint32(min(free, 1<<32-1))
+}
+
+// free returns how many retries the window still allows at now.
+func (m *Machine) free(s *State, now clock.Mark) uint64 {
 	var first, retries uint64
-	for i := range s.Buckets {
-		b := &s.Buckets[i]
-		first += uint64(b.First)
-		retries += uint64(b.Retries)
+	present := m.bucket(s, now)
+	for i := range min(buckets, s.Head+1) {
+		if number := s.Head - i; present-number < buckets {
+			b := &s.Buckets[number%buckets]
+			first += uint64(b.First)
+			retries += uint64(b.Retries)
+		}
 	}
 	allowed, carry := bits.Add64(m.minimum, first*uint64(m.config.Ratio)/uint64(reducer.Whole), 0)
 	if carry != 0 {
@@ -105,31 +137,58 @@ func (m *Machine) free(s *State) uint64 {
 	return allowed - min(retries, allowed)
 }
 
-// rotate drops the buckets that left the window and returns the present mark.
-// The number of a bucket is floor((now - Origin) x 10 / Window), exactly.
-func (m *Machine) rotate(s *State, now clock.Mark) clock.Mark {
-	now = max(now, s.Last)
-	s.Last = now
+// bucket returns the number of the bucket that now lies in: floor((now - Origin)
+// x 10 / Window), exactly.
+func (m *Machine) bucket(s *State, now clock.Mark) uint64 {
 	if !s.Begun {
-		return now
+		return 0
 	}
-	present := tally.Bucket(now, s.Origin, buckets, m.config.Window)
+	return tally.Bucket(max(now, s.Last), s.Origin, buckets, m.config.Window)
+}
+
+// rotate drops the buckets that have left the window at now.
+func (m *Machine) rotate(s *State, now clock.Mark) {
+	present := m.bucket(s, now)
 	for range min(buckets, present-s.Head) {
 		s.Head++
 		s.Buckets[s.Head%buckets] = Bucket{}
 	}
 	s.Head = present
-	return now
 }
 
-// Adopt takes over the counts of a budget with another configuration. With
-// another window it counts from nothing, in buckets cut from the same mark.
-func (m *Machine) Adopt(s State, from *Machine) State {
-	if m.config.Window != from.config.Window {
-		return State{Begun: s.Begun, Origin: s.Origin, Last: s.Last}
+// Adopt implements reducer.Cell. The counts stay; with another window it counts
+// from nothing, in buckets cut from the same mark.
+func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, _ *reducer.Out) State {
+	old, ok := from.(*Machine)
+	if !ok {
+		return m.Init(now)
+	}
+	if m.config.Window != old.config.Window {
+		s.Buckets = [buckets]Bucket{}
+		s.Head = m.bucket(&s, s.Last)
 	}
 	return s
 }
+
+// Enter returns false: Step is not slower.
+func (m *Machine) Enter(*State, uint32, uint64, clock.Mark) (reducer.Permit, bool) {
+	return reducer.Permit{}, false
+}
+
+// Exit returns false: no permit is given back.
+func (m *Machine) Exit(*State, reducer.Permit, clock.Mark) bool { return false }
+
+// Ends returns clock.Never: buckets leave by themselves.
+func (m *Machine) Ends(*State) clock.Mark { return clock.Never }
+
+// Serves returns clock.Never: no caller waits.
+func (m *Machine) Serves(*State) (clock.Mark, uint64) { return clock.Never, 0 }
+
+// Held returns false: no permit is given back.
+func (m *Machine) Held(*State) bool { return false }
+
+// Recall changes nothing.
+func (m *Machine) Recall(*State) {}
 
 // NextWake implements reducer.Machine: buckets leave by themselves.
 func (m *Machine) NextWake(State) (clock.Mark, bool) { return clock.Never, false }
@@ -149,16 +208,14 @@ func (m *Machine) Shift(s State, by time.Duration) State {
 // Move is Shift in place.
 func (m *Machine) Move(s *State, by time.Duration) {
 	if s.Begun {
-		s.Origin = s.Origin.Add(by)
+		s.Origin, s.Last = s.Origin.Add(by), s.Last.Add(by)
 	}
-	s.Last = s.Last.Add(by)
 }
 
-// Fresh reports that no first attempt has begun a window.
+// Fresh reports that nothing was counted yet.
 func (m *Machine) Fresh(s State, _ clock.Mark) bool { return !s.Begun }
 
 // AppendText implements reducer.Cell, as in "retries left 12".
 func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
-	m.rotate(&s, now)
-	return strconv.AppendUint(append(dst, "retries left "...), m.free(&s), 10)
+	return strconv.AppendUint(append(dst, "retries left "...), m.free(&s, now), 10)
 }

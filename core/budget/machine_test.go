@@ -3,7 +3,6 @@ package budget_test
 import (
 	"testing"
 
-	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/internal/script"
 	"github.com/sluice-go/sluice/reducer"
@@ -15,9 +14,6 @@ func TestScripts(t *testing.T) {
 			c := budget.Config{Ratio: a.Share("ratio"), Window: a.Duration("window", 0)}
 			c.MinimumCount, c.MinimumPeriod = a.Rate("minimum")
 			return budget.New(c)
-		},
-		Adopt: func(s budget.State, from, to reducer.Cell[budget.State], _ clock.Mark, _ *reducer.Out) budget.State {
-			return to.(*budget.Machine).Adopt(s, from.(*budget.Machine))
 		},
 	})
 }

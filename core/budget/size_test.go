@@ -1,10 +1,67 @@
 package budget_test
 
 import (
+	"errors"
 	"testing"
+	"time"
 
+	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/internal/script"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 func TestSize(t *testing.T) { script.Sized[budget.State](t, 112) }
+
+// Encoded, a budget takes 24 bytes and two varints a bucket that counted.
+func TestEncodedSize(t *testing.T) {
+	m, err := budget.New(budget.Config{Ratio: reducer.Whole, Window: 10 * time.Second})
+	if err != nil {
+		t.Fatal(err)
+	}
+	fits := func(s budget.State, most int) {
+		t.Helper()
+		if n := len(m.AppendState(nil, s)); n > most {
+			t.Errorf("%+v takes %d bytes, at most %d were promised", s, n, most)
+		}
+	}
+	late := clock.Mark(1) << 61
+	s := m.Init(late)
+	fits(s, 7)
+	for second := range 15 {
+		for range 10_000 {
+			m.Step(&s, reducer.Action{Kind: reducer.Record}, late, nil)
+			m.Step(&s, reducer.Action{Kind: reducer.Acquire}, late, nil)
+		}
+		fits(s, 24+4*min(10, second+1))
+		late = late.Add(time.Second)
+	}
+	late = late.Add(time.Minute)
+	m.Step(&s, reducer.Action{Kind: reducer.Record}, late, nil)
+	fits(s, 24+2)
+}
+
+// The state of another window is refused, and carried over without its counts.
+func TestOtherWindow(t *testing.T) {
+	c := budget.Config{Ratio: reducer.Whole, Window: 10 * time.Second}
+	m, err := budget.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := m.Init(0)
+	m.Step(&s, reducer.Action{Kind: reducer.Record}, 7, nil)
+	c.Window = time.Minute
+	next, err := budget.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := next.DecodeState(m.AppendState(nil, s)); !errors.Is(err, reducer.ErrConfiguration) {
+		t.Errorf("another window: %v", err)
+	}
+	if a := next.Adopt(s, m, 9, nil); a.Origin != 7 || a.Buckets != (budget.State{}).Buckets || next.Check(a) != nil {
+		t.Errorf("adopted: %+v, %v", a, next.Check(a))
+	}
+	if a := next.Adopt(s, nil, 9, nil); a != next.Init(9) {
+		t.Errorf("adopted from another mechanism: %+v", a)
+	}
+}

@@ -12,95 +12,87 @@ const buckets = 10
 // Bucket counts a tenth of the window.
 type Bucket struct{ First, Retries uint32 }
 
-// State is a retry budget: comparable, without pointers.
+// State is a retry budget: comparable, without pointers. Before the first count
+// it is zero.
 type State struct {
-	Origin  clock.Mark // the first admission of all
-	Last    clock.Mark
-	Head    uint64 // number of the present bucket
+	Origin  clock.Mark // of the first count of all
+	Last    clock.Mark // of the latest one
+	Head    uint64     // number of the bucket of Last
 	Buckets [buckets]Bucket
 	Begun   bool
 }
 
-// begin cuts the buckets from now on, if nothing was counted before. Where a
-// budget is put in force while calls run, that may be a retry.
-func (s *State) begin(now clock.Mark) *State {
-	if !s.Begun {
-		*s = State{Begun: true, Origin: now, Last: now}
-	}
-	return s
-}
-
-// bucket returns the present one, which rotate has made.
-func (s *State) bucket() *Bucket { return &s.Buckets[s.Head%buckets] }
-
 const tag = 'R'
 
-var errState = errors.New("budget: counts before it has begun")
+var errState = errors.New("budget: a bucket before the first one, or an empty one behind all others")
 
-// Check implements reducer.Cell.
+// Check implements reducer.Cell: a state is sound when its bytes are its own.
 func (m *Machine) Check(s State) error {
-	if !s.sound() {
-		return errState
+	again, err := m.DecodeState(m.AppendState(nil, s))
+	if err == nil && again != s {
+		err = errState
 	}
-	return nil
+	return err
 }
 
-func (s *State) sound() bool {
+// code codes how many buckets follow, 0 before the first count; Last, Last less
+// Origin, and the buckets from that of Last back, without the oldest ones that are
+// empty. Numbers but Last are varints.
+func (m *Machine) code(c *wire.Coder, s *State) {
+	kept := uint64(0)
 	if s.Begun {
-		return s.Last >= s.Origin
-	}
-	for i := range s.Buckets {
-		if s.Buckets[i] != (Bucket{}) {
-			return false
+		for kept = buckets; kept > 1 && s.Buckets[(s.Head+buckets+1-kept)%buckets] == (Bucket{}); kept-- {
 		}
 	}
-	return s.Head == 0 && s.Origin == 0
-}
-
-// code returns false for bytes that no state has.
-func (s *State) code(c *wire.Coder) bool {
-	begun := uint8(0)
-	if s.Begun {
-		begun = 1
+	c.Uvarint(&kept)
+	if kept == 0 {
+		return
 	}
-	c.U8(&begun)
-	s.Begun = begun == 1
-	c.Mark(&s.Origin)
 	c.Mark(&s.Last)
-	c.U64(&s.Head)
-	for i := range s.Buckets {
-		b := &s.Buckets[i]
-		c.U32(&b.First)
-		c.U32(&b.Retries)
+	since := uint64(s.Last) - uint64(s.Origin)
+	c.Uvarint(&since)
+	if c.Reads() {
+		s.Begun, s.Origin = true, clock.Mark(uint64(s.Last)-since)
+		if s.Origin > s.Last || kept > buckets {
+			c.Fail(errState)
+			return
+		}
+		s.Head = m.bucket(s, s.Last)
 	}
-	return begun <= 1
+	for back := range kept {
+		if back > s.Head {
+			c.Fail(errState)
+			return
+		}
+		b := &s.Buckets[(s.Head-back)%buckets]
+		c.Uvarint32(&b.First)
+		c.Uvarint32(&b.Retries)
+		if c.Reads() && back > 0 && back == kept-1 && *b == (Bucket{}) {
+			c.Fail(errState)
+		}
+	}
 }
 
-// AppendState implements reducer.Cell: header, Begun, Origin, Last, Head, the buckets.
+// AppendState implements reducer.Cell.
 func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
 
-// DecodeState implements reducer.Cell.
+// DecodeState implements reducer.Cell. A state that was made under another window
+// is refused with reducer.ErrConfiguration.
 func (m *Machine) DecodeState(src []byte) (State, error) {
 	return wire.Decoded(src, m.Decode)
 }
 
 // Encode is AppendState in place.
 func (m *Machine) Encode(dst []byte, s *State) []byte {
-	c := wire.Writer(dst, tag, 0)
-	s.code(&c)
+	c := wire.Writer(dst, tag, m.digest)
+	m.code(&c, s)
 	return c.Bytes()
 }
 
 // Decode is DecodeState in place, into a state that is zero. After an error the
 // state means nothing.
 func (m *Machine) Decode(src []byte, s *State) error {
-	c := wire.Reader(src, tag, 0)
-	known := s.code(&c)
-	if err := c.Close(); err != nil {
-		return err
-	}
-	if !known || !s.sound() {
-		return wire.Broken(errState)
-	}
-	return nil
+	c := wire.Reader(src, tag, m.digest)
+	m.code(&c, s)
+	return c.Close()
 }

@@ -43,79 +43,101 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 }
 
 // Step implements reducer.Cell.
-func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	now = max(now, s.Last)
-	s.Last = now
-	switch a.Kind {
-	case reducer.Acquire, reducer.TryAcquire, reducer.Renew, reducer.Serve:
-		// What is over is over, whether or not a tick came in time.
-		m.tick(s, now, out)
-	}
-	switch a.Kind {
-	case reducer.Acquire:
-		return m.acquire(s, a, now, out)
-	case reducer.TryAcquire:
-		if !m.free(s) || m.behind(s) {
-			return reducer.Rejected(reducer.ReasonFull, clock.Never)
-		}
-		return reducer.Admitted(m.take(s, a.ID, now))
-	case reducer.Peek:
-		answer := reducer.Admitted(reducer.Permit{Mark: now})
-		if !m.free(s) || m.behind(s) {
-			answer = reducer.Rejected(reducer.ReasonFull, clock.Never)
-		}
-		answer.Free = m.config.Concurrent - min(s.Held, m.config.Concurrent)
-		return answer
-	case reducer.Release, reducer.Cancel:
-		return done(s.release(a.Permit))
-	case reducer.Renew:
-		return done(m.renew(s, a.Permit, now))
-	case reducer.Leave:
-		return done(s.Queue.Remove(a.ID))
-	case reducer.Expire:
-		return m.expire(s, a.ID, now)
-	case reducer.Tick:
-		m.tick(s, now, out)
-		return done(true)
-	case reducer.Serve:
-		return m.serve(s, now, out)
-	case reducer.Commit:
-		return done(true)
-	case reducer.Reset:
-		s.Queue.DropTo(0, reducer.ReasonFull, out)
-		s.Held, s.holders, s.first, s.last, s.free = 0, nil, 0, 0, 0
-		return done(true)
-	}
-	return reducer.Answer{}
+func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
+	m.step(&answer, s, &a, now, out)
+	return answer
 }
 
-// Enter is the Acquire of a step that admits, without its words; false, and
-// nothing changed, when Step is to be asked: there is no place, somebody waits, or
-// places have leases. After it nothing becomes due that was not due before.
-func (m *Machine) Enter(s *State, caller uint64, now clock.Mark) (reducer.Permit, bool) {
+// step is Step without copies of the action and of the answer, which is zero.
+func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) {
+	now = max(now, s.Last)
+	switch a.Kind {
+	case reducer.Peek:
+		m.peek(answer, s, now)
+		return
+	case reducer.Acquire, reducer.TryAcquire, reducer.Renew, reducer.Serve, reducer.Tick:
+		// Waits and leases that are over end first, whether or not a tick came.
+		m.end(s, now, out)
+	}
+	switch a.Kind {
+	case reducer.Acquire, reducer.TryAcquire:
+		switch {
+		case m.free(s) && !m.behind(s):
+			answer.Verdict, answer.Permit = reducer.Admit, m.take(s, a.ID, now)
+		case a.Kind == reducer.Acquire && m.queues(s):
+			*answer = m.queue(s, a, now, out)
+		default:
+			answer.Verdict, answer.Reason, answer.Mark = reducer.Reject, reducer.ReasonFull, clock.Never
+		}
+	case reducer.Release, reducer.Cancel:
+		answer.Verdict = done(s.release(a.Permit, now))
+	case reducer.Renew:
+		answer.Verdict = done(m.renew(s, a.Permit, now))
+	case reducer.Leave:
+		if answer.Verdict = done(s.Queue.Remove(a.ID)); answer.Verdict == reducer.Done {
+			s.touch(now)
+		}
+	case reducer.Expire:
+		*answer = m.expire(s, a.ID, now)
+	case reducer.Serve:
+		answer.Verdict = done(m.serve(s, now, out))
+	case reducer.Commit, reducer.Tick, reducer.Configure:
+		answer.Verdict = reducer.Done
+	case reducer.Reset:
+		if answer.Verdict = reducer.Done; m.Held(s) {
+			s.Queue.DropTo(0, reducer.ReasonFull, out)
+			s.places = places{}
+			s.touch(now)
+		}
+	}
+	answer.Changed, s.changed = s.changed, false
+}
+
+func done(ok bool) reducer.Verdict {
+	if ok {
+		return reducer.Done
+	}
+	return reducer.Stale
+}
+
+// peek answers as TryAcquire would, without ending what is over.
+func (m *Machine) peek(answer *reducer.Answer, s *State, now clock.Mark) {
+	held, waits := s.Held, false
+	if n := int(s.Queue.Len()); n > 0 {
+		last := s.Queue.Ending(n - 1).Ends
+		waits = last > now || last == clock.Never
+	}
+	for at := s.first; at != 0 && s.holders[at-1].overAt(now); at = s.holders[at-1].later {
+		held--
+	}
+	answer.Verdict, answer.Mark = reducer.Admit, now
+	if held >= m.config.Concurrent || waits && m.config.Order == limiter.Oldest {
+		answer.Verdict, answer.Reason, answer.Mark = reducer.Reject, reducer.ReasonFull, clock.Never
+	}
+	answer.Free = m.config.Concurrent - min(held, m.config.Concurrent)
+}
+
+// Enter is a fast path of Step(Acquire) where a place is free, nobody waits and
+// places have no leases. It returns false and leaves the state unchanged if the
+// caller must use Step. After it nothing becomes due that was not due before.
+func (m *Machine) Enter(s *State, _ uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
 	if !m.free(s) || s.Queue.Len() > 0 || m.config.Lease > 0 || s.leased() {
 		return reducer.Permit{}, false
 	}
-	s.Last = max(now, s.Last)
-	return s.hold(caller, clock.Never, s.Last), true
+	p := s.hold(caller, clock.Never, max(now, s.Last))
+	s.changed = false
+	return p, true
 }
 
-// Exit is Release without its words; false, and nothing changed, for a permit
-// that is not held, and when Step is to be asked: somebody waits, or a place has
-// a lease.
+// Exit is a fast path of Step(Release) where nobody waits and no place has a
+// lease. It returns false and leaves the state unchanged if the caller must use
+// Step.
 func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
-	if s.Queue.Len() > 0 || s.leased() || !s.release(p) {
+	if s.Queue.Len() > 0 || s.leased() || !s.release(p, max(s.Last, now)) {
 		return false
 	}
-	s.Last = max(s.Last, now)
+	s.changed = false
 	return true
-}
-
-func done(ok bool) reducer.Answer {
-	if ok {
-		return reducer.Answer{Verdict: reducer.Done}
-	}
-	return reducer.Answer{}
 }
 
 func (m *Machine) free(s *State) bool { return s.Held < m.config.Concurrent }
@@ -125,21 +147,21 @@ func (m *Machine) behind(s *State) bool {
 	return m.config.Order == limiter.Oldest && s.Queue.Len() > 0
 }
 
-func (m *Machine) acquire(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	c := &m.config
-	if m.free(s) && !m.behind(s) {
-		return reducer.Admitted(m.take(s, a.ID, now))
-	}
-	if c.Queue == 0 || s.Queue.Len() >= c.Queue && c.Order == limiter.Oldest {
-		return reducer.Rejected(reducer.ReasonFull, clock.Never)
-	}
-	if s.Queue.Len() >= c.Queue {
+// queues reports whether a caller that gets no place now may wait for one.
+func (m *Machine) queues(s *State) bool {
+	return m.config.Queue > 0 && (s.Queue.Len() < m.config.Queue || m.config.Order == limiter.Newest)
+}
+
+// queue lets a caller wait. A full queue puts out its oldest waiter.
+func (m *Machine) queue(s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	if s.Queue.Len() >= m.config.Queue {
 		s.Queue.DropTo(s.Queue.Len()-1, reducer.ReasonFull, out)
 	}
 	ends := clock.Never
-	if c.Wait > 0 {
-		ends = now.Add(c.Wait)
+	if m.config.Wait > 0 {
+		ends = now.Add(m.config.Wait)
 	}
+	s.touch(now)
 	return reducer.Waiting(s.Queue.Push(a.ID, a.Cost, ends), clock.Never, ends)
 }
 
@@ -155,10 +177,12 @@ func (m *Machine) renew(s *State, p reducer.Permit, now clock.Mark) bool {
 	if !s.holds(p) {
 		return false
 	}
-	if m.config.Lease > 0 && s.holders[p.ID-1].until != clock.Never {
+	h := &s.holders[p.ID-1]
+	if until := now.Add(m.config.Lease); m.config.Lease > 0 && h.until != clock.Never && h.until != until {
 		s.unlink(uint32(p.ID))
-		s.holders[p.ID-1].until = now.Add(m.config.Lease)
+		h.until = until
 		s.link(uint32(p.ID))
+		s.touch(now)
 	}
 	return true
 }
@@ -172,33 +196,36 @@ func (m *Machine) expire(s *State, ticket uint64, now clock.Mark) reducer.Answer
 		return reducer.Waiting(ticket, clock.Never, w.Ends)
 	}
 	s.Queue.Take(w)
+	s.touch(now)
 	return reducer.Rejected(reducer.ReasonWait, clock.Never)
 }
 
-// tick ends waits, then leases.
-func (m *Machine) tick(s *State, now clock.Mark, out *reducer.Out) {
+// end ends what is over at now: waits, then leases.
+func (m *Machine) end(s *State, now clock.Mark, out *reducer.Out) {
 	for w := s.Queue.Soonest(); w != nil && w.Ends <= now && w.Ends != clock.Never; w = s.Queue.Soonest() {
+		s.touch(max(s.Last, w.Ends))
 		s.Queue.Drop(w, reducer.ReasonWait, out)
 	}
 	for s.first != 0 {
 		h := &s.holders[s.first-1]
-		if h.until > now || h.until == clock.Never {
+		if !h.overAt(now) {
 			return
 		}
+		s.touch(max(s.Last, h.until))
 		*out = append(*out, reducer.Effect{Kind: reducer.Lapse, Caller: h.caller,
 			Permit: reducer.Permit{Generation: h.grant, ID: uint64(s.first), Mark: now}})
 		s.vacate(s.first)
 	}
 }
 
-func (m *Machine) serve(s *State, now clock.Mark, out *reducer.Out) reducer.Answer {
+func (m *Machine) serve(s *State, now clock.Mark, out *reducer.Out) bool {
 	w := m.next(s)
 	if w == nil || !m.free(s) {
-		return reducer.Answer{}
+		return false
 	}
 	caller := s.Queue.Take(w)
 	*out = append(*out, reducer.Effect{Kind: reducer.Grant, Caller: caller, Permit: m.take(s, caller, now)})
-	return done(true)
+	return true
 }
 
 func (m *Machine) next(s *State) *limiter.Waiter {
@@ -208,8 +235,8 @@ func (m *Machine) next(s *State) *limiter.Waiter {
 	return s.Queue.Front()
 }
 
-// Serves returns the mark at which the next waiter can be served, which is now
-// or clock.Never, and its caller.
+// Serves returns the mark at which the next waiter can be served, which is that of
+// the latest change or clock.Never, and its caller.
 func (m *Machine) Serves(s *State) (at clock.Mark, caller uint64) {
 	if w := m.next(s); w != nil && m.free(s) {
 		return s.Last, w.Caller
@@ -217,9 +244,8 @@ func (m *Machine) Serves(s *State) (at clock.Mark, caller uint64) {
 	return clock.Never, 0
 }
 
-// Lapses returns the mark at which the first lease runs out, clock.Never for
-// none.
-func (m *Machine) Lapses(s *State) clock.Mark {
+// Ends returns the mark at which the first lease runs out, clock.Never for none.
+func (m *Machine) Ends(s *State) clock.Mark {
 	if s.first == 0 {
 		return clock.Never
 	}
@@ -236,7 +262,7 @@ func (m *Machine) NextWake(s State) (clock.Mark, bool) {
 // Wake is NextWake in place, clock.Never for none.
 func (m *Machine) Wake(s *State) clock.Mark {
 	at, _ := m.Serves(s)
-	return min(at, s.Queue.EndsAt(), m.Lapses(s))
+	return min(at, s.Queue.EndsAt(), m.Ends(s))
 }
 
 // Shift implements reducer.Cell.
@@ -255,6 +281,29 @@ func (m *Machine) Move(s *State, by time.Duration) {
 			h.until = h.until.Add(by)
 		}
 	}
+}
+
+// Held reports whether a place is held or a caller waits.
+func (m *Machine) Held(s *State) bool { return s.Held > 0 || s.Queue.Len() > 0 }
+
+// Recall frees all places and drops all waiters. Grants and tickets are numbered
+// on, so that none of before is taken for a new one.
+func (m *Machine) Recall(s *State) {
+	*s = State{Last: s.Last, Serial: s.Serial, Queue: s.Queue.Emptied()}
+}
+
+// Adopt implements reducer.Cell. Holders and waiters keep their places; what a
+// lowered maximum no longer allows runs out by itself. What is due until now
+// happens under the old configuration.
+func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
+	if _, ok := from.(*Machine); !ok {
+		return m.Init(now)
+	}
+	now = max(now, s.Last)
+	m.end(&s, now, out)
+	// A raised maximum serves the queue from now on.
+	s.Last, s.changed = now, false
+	return s
 }
 
 // Fresh implements reducer.Cell.

@@ -3,7 +3,6 @@ package bulkhead_test
 import (
 	"testing"
 
-	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/internal/script"
@@ -24,11 +23,6 @@ func TestScripts(t *testing.T) {
 				c.Order = limiter.Newest
 			}
 			return bulkhead.New(c)
-		},
-		// The state needs no change: what a smaller maximum no longer allows
-		// runs out by itself.
-		Adopt: func(s bulkhead.State, _, _ reducer.Cell[bulkhead.State], _ clock.Mark, _ *reducer.Out) bulkhead.State {
-			return s
 		},
 	})
 }

@@ -11,46 +11,62 @@ import (
 )
 
 // State is who holds a place and who waits for one. Its memory grows to the
-// most places ever held, at most Concurrent.
+// most places ever held, at most Concurrent; its encoding has those that are.
 type State struct {
 	Queue queue.Queue
-	Last  clock.Mark
+	Last  clock.Mark // of the latest change
 	// Serial numbers the grants, so that a place given back twice is noticed.
-	Serial uint64
-	// Held places.
-	Held uint32
-
-	holders           []holder
-	first, last, free uint32 // holders by the end of their leases; free places
+	Serial  uint64
+	changed bool // by the step that is under way
+	places
 }
 
-// holder is a place; links count from 1, and 0 leads nowhere.
+// places are the holders in the slots that their permits name.
+type places struct {
+	Held        uint32
+	first, last uint32 // holders with a lease, by its end
+	holders     []holder
+	vacant      heap // free slots
+}
+
+// holder is a place. Links of places with a lease count from 1, and 0 is none.
 type holder struct {
-	grant         uint64 // 0 when free
+	grant         uint64 // 0 when the slot is free, and the rest means nothing
 	caller        uint64
-	until         clock.Mark
-	sooner, later uint32 // later links free places
+	until         clock.Mark // end of the lease, clock.Never without one
+	sooner, later uint32
 }
+
+// overAt reports whether the lease is over at now.
+func (h *holder) overAt(now clock.Mark) bool { return h.until <= now && h.until != clock.Never }
+
+// touch notes a change, and makes now the mark of the latest one.
+func (s *State) touch(now clock.Mark) { s.Last, s.changed = now, true }
 
 // Clone implements reducer.Cell.
 func (m *Machine) Clone(s State) State {
 	s.Queue = s.Queue.Clone()
 	s.holders = slices.Clone(s.holders)
+	s.vacant = slices.Clone(s.vacant)
 	return s
 }
 
+// hold takes the lowest free slot, so that the slots of later grants follow from
+// the holders alone.
 func (s *State) hold(caller uint64, until, now clock.Mark) reducer.Permit {
-	if s.free == 0 {
-		s.holders = append(s.holders, holder{})
-		s.free = uint32(len(s.holders))
-	}
-	at := s.free
-	h := &s.holders[at-1]
-	s.free = h.later
 	s.Serial = max(1, s.Serial+1) // 0 is no grant
 	s.Held++
-	h.grant, h.caller, h.until = s.Serial, caller, until
-	s.link(at)
+	at := s.vacant.pop()
+	if at == 0 {
+		s.holders = append(s.holders, holder{})
+		at = uint32(len(s.holders))
+	}
+	h := &s.holders[at-1]
+	*h = holder{grant: s.Serial, caller: caller, until: until}
+	if until != clock.Never {
+		s.link(at)
+	}
+	s.touch(now)
 	return reducer.Permit{Generation: s.Serial, ID: uint64(at), Mark: now}
 }
 
@@ -58,23 +74,27 @@ func (s *State) holds(p reducer.Permit) bool {
 	return p.Generation != 0 && p.ID != 0 && p.ID <= uint64(len(s.holders)) && s.holders[p.ID-1].grant == p.Generation
 }
 
-// leased reports whether a place has a lease: the first one to run out does.
-func (s *State) leased() bool { return s.first != 0 && s.holders[s.first-1].until != clock.Never }
+// leased reports whether a place has a lease.
+func (s *State) leased() bool { return s.first != 0 }
 
-func (s *State) release(p reducer.Permit) bool {
+func (s *State) release(p reducer.Permit, now clock.Mark) bool {
 	if !s.holds(p) {
 		return false
 	}
 	s.vacate(uint32(p.ID))
+	s.touch(now)
 	return true
 }
 
 // vacate frees a place that is held.
 func (s *State) vacate(at uint32) {
-	s.unlink(at)
-	s.holders[at-1] = holder{later: s.free}
-	s.free = at
+	h := &s.holders[at-1]
+	if h.until != clock.Never {
+		s.unlink(at)
+	}
+	h.grant = 0
 	s.Held--
+	s.vacant.push(at)
 }
 
 // link walks back from the latest end; with one lease for all, that is one look.
@@ -109,86 +129,175 @@ func (s *State) sooner(at uint32) *uint32 {
 	return &s.holders[at-1].sooner
 }
 
-var errLinks = errors.New("bulkhead: the links do not lead through its holders")
+var errPlaces = errors.New("bulkhead: a place that two hold, or leases out of order")
 
-// Check implements reducer.Cell.
-func (m *Machine) Check(s State) error { return s.check() }
-
-func (s *State) check() error {
+// Check implements reducer.Cell: a state is sound when its bytes are those of the
+// same holders and waiters.
+func (m *Machine) Check(s State) error {
 	if err := s.Queue.Check(); err != nil {
 		return err
 	}
 	if !s.linked() {
-		return errLinks
+		return errPlaces
+	}
+	again, err := m.DecodeState(m.AppendState(nil, s))
+	if err != nil {
+		return err
+	}
+	free := 0
+	for i := range s.holders {
+		if h := &s.holders[i]; h.grant == 0 {
+			free++
+		} else if again.holders[i] != *h {
+			return errPlaces
+		}
+	}
+	if again.Held != s.Held || free != len(s.vacant) || again.first != s.first || again.last != s.last {
+		return errPlaces
 	}
 	return nil
 }
 
+// linked reports whether the links lead through the places with a lease, and as
+// many places are held as it says.
 func (s *State) linked() bool {
-	seen, prev := uint32(0), uint32(0)
+	held, leased := uint32(0), 0
+	for i := range s.holders {
+		if s.holders[i].grant == 0 {
+			continue
+		}
+		if held++; s.holders[i].until != clock.Never {
+			leased++
+		}
+	}
 	for at := s.first; at != 0; at = s.holders[at-1].later {
-		if uint64(at) > uint64(len(s.holders)) || seen > s.Held {
+		if leased--; int(at) > len(s.holders) || s.holders[at-1].grant == 0 || leased < 0 {
 			return false
 		}
-		h := &s.holders[at-1]
-		if h.sooner != prev || h.grant == 0 || prev != 0 && s.holders[prev-1].until > h.until {
-			return false
-		}
-		seen, prev = seen+1, at
 	}
-	if seen != s.Held || s.last != prev {
-		return false
-	}
-	for at := s.free; at != 0; at = s.holders[at-1].later {
-		if uint64(at) > uint64(len(s.holders)) || int(seen) > len(s.holders) || s.holders[at-1].grant != 0 {
-			return false
-		}
-		seen++
-	}
-	return int(seen) == len(s.holders)
+	return leased == 0 && held == s.Held
 }
 
-const (
-	tag        = 'H'
-	holderSize = 3*8 + 2*4
-)
+const tag = 'H'
 
+// code codes Last, Serial, how many places have a lease and how many have none;
+// the places with a lease in the order in which the leases end, then the others
+// in the order of their slots; then the queue. A place is its slot, Serial less
+// the number of the grant, the caller, and the end of a lease after that of the
+// one before.
 func (s *State) code(c *wire.Coder) {
 	c.Mark(&s.Last)
-	c.U64(&s.Serial)
-	for _, link := range [...]*uint32{&s.first, &s.last, &s.free} {
-		c.U32(link)
+	c.Uvarint(&s.Serial)
+	leased := uint64(0)
+	for at := s.first; !c.Reads() && at != 0; at = s.holders[at-1].later {
+		leased++
 	}
-	n := c.Len(len(s.holders), holderSize)
-	if c.Reads() {
-		s.holders = make([]holder, n)
-	}
-	for i := range s.holders {
-		h := &s.holders[i]
-		c.U64(&h.grant)
-		c.U64(&h.caller)
-		c.Mark(&h.until)
-		c.U32(&h.sooner)
-		c.U32(&h.later)
-		if c.Reads() && h.grant != 0 {
-			s.Held++
-		}
+	others := uint64(s.Held) - leased
+	c.Uvarint(&leased)
+	c.Uvarint(&others)
+	if !c.Reads() {
+		s.codeHolders(c)
+	} else if leased > MaxConcurrent || others > MaxConcurrent || leased+others > uint64(c.Left())/holderSize {
+		c.Fail(errPlaces)
+	} else {
+		s.readHolders(c, leased, others)
 	}
 	s.Queue.Code(c)
 }
 
-// AppendState implements reducer.Cell: header, Last, Serial, links, holders,
-// the queue.
+func (s *State) codeHolders(c *wire.Coder) {
+	ends := clock.Never
+	for at := s.first; at != 0; at = s.holders[at-1].later {
+		h := s.holders[at-1]
+		s.codeHolder(c, &at, &h)
+		codeLease(c, &h.until, ends)
+		ends = h.until
+	}
+	for i, h := range s.holders {
+		if h.grant != 0 && h.until == clock.Never {
+			at := uint32(i + 1)
+			s.codeHolder(c, &at, &h)
+		}
+	}
+}
+
+func (s *State) readHolders(c *wire.Coder, leased, others uint64) {
+	ends, last := clock.Never, uint32(0)
+	for i := range leased + others {
+		at, h := uint32(0), holder{until: clock.Never}
+		s.codeHolder(c, &at, &h)
+		if i < leased {
+			codeLease(c, &h.until, ends)
+			ends = h.until
+		}
+		if at == 0 || at > MaxConcurrent || (i < leased) == (h.until == clock.Never) || i >= leased && at <= last || !s.place(at, h) {
+			c.Fail(errPlaces)
+			return
+		}
+		if i >= leased {
+			last = at
+		}
+	}
+	for i := range s.holders {
+		if s.holders[i].grant == 0 {
+			s.vacant = append(s.vacant, uint32(i+1)) // ascending: a heap
+		}
+	}
+}
+
+func (s *State) codeHolder(c *wire.Coder, at *uint32, h *holder) {
+	age := s.Serial - h.grant
+	c.Uvarint32(at)
+	c.Uvarint(&age)
+	c.Uvarint(&h.caller)
+	if age >= s.Serial {
+		c.Fail(errPlaces)
+	}
+	h.grant = s.Serial - age
+}
+
+// codeLease codes the end of a lease: in full for the first one, after that of
+// the one before for the others.
+func codeLease(c *wire.Coder, until *clock.Mark, before clock.Mark) {
+	if before == clock.Never {
+		c.Mark(until)
+	} else {
+		c.After(until, before)
+	}
+}
+
+// holderSize is the least length of an encoded holder.
+const holderSize = 3
+
+// place puts a holder that was read into its slot, and its lease behind all
+// others. It reports whether the slot was free.
+func (s *State) place(at uint32, h holder) bool {
+	for int(at) > len(s.holders) {
+		s.holders = append(s.holders, holder{})
+	}
+	if s.holders[at-1].grant != 0 {
+		return false
+	}
+	s.holders[at-1] = h
+	s.Held++
+	if h.until != clock.Never {
+		s.link(at)
+	}
+	return true
+}
+
+// AppendState implements reducer.Cell.
 func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
 
-// DecodeState implements reducer.Cell.
+// DecodeState implements reducer.Cell. No setting shapes the bytes: a state is
+// read under every configuration.
 func (m *Machine) DecodeState(src []byte) (State, error) {
 	return wire.Decoded(src, m.Decode)
 }
 
 // Encode is AppendState in place.
 func (m *Machine) Encode(dst []byte, s *State) []byte {
-	c := wire.Writer(dst, tag, 0)
+	c := wire.Writer(dst, tag, uint32(wire.NewDigest))
 	s.code(&c)
 	return c.Bytes()
 }
@@ -196,12 +305,12 @@ func (m *Machine) Encode(dst []byte, s *State) []byte {
 // Decode is DecodeState in place, into a state that is zero. After an error the
 // state means nothing.
 func (m *Machine) Decode(src []byte, s *State) error {
-	c := wire.Reader(src, tag, 0)
+	c := wire.Reader(src, tag, uint32(wire.NewDigest))
 	s.code(&c)
 	if err := c.Close(); err != nil {
 		return err
 	}
-	if err := s.check(); err != nil {
+	if err := s.Queue.Check(); err != nil {
 		return wire.Broken(err)
 	}
 	return nil

@@ -11,12 +11,12 @@ import (
 
 // A cell is reconfigured while it counts: what is free is carried over.
 func Example() {
-	slow, err := cell.ForLimit(limiter.Config{Count: 10, Period: time.Minute})
+	slow, err := limiter.Cells(limiter.Config{Count: 10, Period: time.Minute})
 	if err != nil {
 		fmt.Println(err)
 		return
 	}
-	fast, err := cell.ForLimit(limiter.Config{Algorithm: limiter.SlidingCounter, Count: 100, Period: time.Minute})
+	fast, err := limiter.Cells(limiter.Config{Algorithm: limiter.SlidingCounter, Count: 100, Period: time.Minute})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/internal/script"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -99,17 +100,16 @@ func asked(t *testing.T, c cell.Cell, m cell.Maker, now clock.Mark) string {
 func maker(a *script.Args) (cell.Maker, error) {
 	switch kind := a.Word(); kind {
 	case "bulkhead":
-		return cell.ForBulkhead(bulkhead.Config{Concurrent: a.Count32("concurrent", 0), Wait: a.Duration("wait", 0), Queue: a.Count32("queue", 0), Lease: a.Duration("lease", 0)})
+		return bulkhead.Cells(bulkhead.Config{Concurrent: a.Count32("concurrent", 0), Wait: a.Duration("wait", 0), Queue: a.Count32("queue", 0), Lease: a.Duration("lease", 0)})
 	case "breaker":
-		return cell.ForBreaker(breaker.Config{
+		return breaker.Cells(breaker.Config{
 			Window: breaker.Consecutive, Count: a.Count32("failures", 0), Probes: a.Count32("probes", 0),
 			Open: backoff.Config{Kind: backoff.Constant, Base: time.Second},
 		})
 	case "budget":
-		m, err := budget.New(budget.Config{Ratio: a.Share("ratio"), Window: a.Duration("window", 0)})
-		return cell.ForBudget(m), err
+		return budget.Cells(budget.Config{Ratio: a.Share("ratio"), Window: a.Duration("window", 0)})
 	default:
-		return cell.ForLimit(script.Limit(a, script.Algorithm(kind)))
+		return limiter.Cells(script.Limit(a, script.Algorithm(kind)))
 	}
 }
 
@@ -121,13 +121,13 @@ func TestLimiter(t *testing.T) {
 	}
 	c := m.New(0)
 	c.Step(reducer.Action{Kind: reducer.Acquire, Cost: 2}, 0, nil)
-	if machine, state := cell.Limiter(c); machine.Capacity() != 2 || state.Window().Used != 2 {
+	if machine, state := limiter.Of(c); machine.Capacity() != 2 || state.Window().Used != 2 {
 		t.Errorf("capacity %d, %+v", machine.Capacity(), state.Window())
 	}
 	if m, err = maker(script.NewArgs(t, "bulkhead", "bulkhead concurrent=1")); err != nil {
 		t.Fatal(err)
 	}
-	if machine, state := cell.Limiter(m.New(0)); machine != nil || state != nil {
+	if machine, state := limiter.Of(m.New(0)); machine != nil || state != nil {
 		t.Error("a bulkhead has the state of a limiter")
 	}
 }

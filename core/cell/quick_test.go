@@ -33,15 +33,15 @@ func TestQuick(t *testing.T) {
 	timed := small
 	timed.Window, timed.Span = breaker.Time, 20
 	makers := map[string]func() (cell.Maker, error){
-		"token bucket": func() (cell.Maker, error) { return cell.ForLimit(rate) },
-		"queue":        func() (cell.Maker, error) { return cell.ForLimit(waits) },
-		"fixed window": func() (cell.Maker, error) { return cell.ForLimit(window) },
-		"sliding":      func() (cell.Maker, error) { return cell.ForLimit(sliding) },
-		"breaker":      func() (cell.Maker, error) { return cell.ForBreaker(small) },
-		"large":        func() (cell.Maker, error) { return cell.ForBreaker(large) },
-		"buckets":      func() (cell.Maker, error) { return cell.ForBreaker(timed) },
+		"token bucket": func() (cell.Maker, error) { return limiter.Cells(rate) },
+		"queue":        func() (cell.Maker, error) { return limiter.Cells(waits) },
+		"fixed window": func() (cell.Maker, error) { return limiter.Cells(window) },
+		"sliding":      func() (cell.Maker, error) { return limiter.Cells(sliding) },
+		"breaker":      func() (cell.Maker, error) { return breaker.Cells(small) },
+		"large":        func() (cell.Maker, error) { return breaker.Cells(large) },
+		"buckets":      func() (cell.Maker, error) { return breaker.Cells(timed) },
 		"bulkhead": func() (cell.Maker, error) {
-			return cell.ForBulkhead(bulkhead.Config{Concurrent: 2, Queue: 1, Lease: 9})
+			return bulkhead.Cells(bulkhead.Config{Concurrent: 2, Queue: 1, Lease: 9})
 		},
 	}
 	for name, make := range makers {
@@ -72,7 +72,7 @@ func walk(t *testing.T, maker cell.Maker, rng *rand.Rand) {
 			if rng.IntN(3) == 0 {
 				outcome = reducer.Fail
 			}
-			if cell.Breaker(plain) == nil {
+			if breaker.CoreOf(plain) == nil {
 				kind = reducer.Release
 			}
 			a := reducer.Action{Kind: kind, Outcome: outcome, Permit: p}

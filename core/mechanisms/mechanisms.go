@@ -74,25 +74,25 @@ func Compile(c mechanism.Config) (p Part, err error) {
 		c = c.WithDefaults()
 		p.Config = c
 		if p.Retry, err = retry.New(c); err == nil && p.Retry.Budget() != nil {
-			p.Maker = cell.ForBudget(p.Retry.Budget())
+			p.Maker = p.Retry.Budget().Cells()
 		}
 	case breaker.Config:
 		c = c.WithDefaults()
 		p.Config = c
-		p.Maker, err = cell.ForBreaker(c)
+		p.Maker, err = breaker.Cells(c)
 	case limiter.Config:
 		c = c.WithDefaults()
 		p.Config = c
-		p.Maker, err = cell.ForLimit(c)
+		p.Maker, err = limiter.Cells(c)
 	case bulkhead.Config:
 		c = c.WithDefaults()
 		p.Config = c
-		p.Maker, err = cell.ForBulkhead(c)
+		p.Maker, err = bulkhead.Cells(c)
 	case hedge.Config:
 		c = c.WithDefaults()
 		p.Config = c
 		if p.Hedge, err = hedge.New(c); err == nil && p.Hedge.Budget() != nil {
-			p.Maker = cell.ForBudget(p.Hedge.Budget())
+			p.Maker = p.Hedge.Budget().Cells()
 		}
 	default:
 		kind := mechanism.Kind(0)

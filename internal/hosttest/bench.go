@@ -4,7 +4,6 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -51,7 +50,7 @@ func Benchmark(b *testing.B, open func() (*host.Module, error)) {
 	defer m.Close()
 	rate := limiter.Config{Count: 1000, Period: 1e9}
 	b.Run("allow/native", func(b *testing.B) {
-		k, err := cell.ForLimit(rate)
+		k, err := limiter.Cells(rate)
 		if err != nil {
 			b.Fatal(err)
 		}

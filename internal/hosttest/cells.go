@@ -47,18 +47,18 @@ func kinds() []kind {
 	var all []kind
 	for name, c := range map[string]limiter.Config{"bucket": rate, "queue": waits, "newest": newest, "sliding": sliding, "burst": burst} {
 		all = append(all, kind{
-			name, func() (cell.Maker, error) { return cell.ForLimit(c) },
+			name, func() (cell.Maker, error) { return limiter.Cells(c) },
 			func(m *host.Module) (*host.Maker, error) { return m.Limiter(c) }, c.Wait > 0,
 		})
 	}
 	for name, c := range map[string]breaker.Config{"calls": calls, "timed": timed, "row": row} {
 		all = append(all, kind{
-			name, func() (cell.Maker, error) { return cell.ForBreaker(c) },
+			name, func() (cell.Maker, error) { return breaker.Cells(c) },
 			func(m *host.Module) (*host.Maker, error) { return m.Breaker(c) }, false,
 		})
 	}
 	return append(all, kind{
-		"bulkhead", func() (cell.Maker, error) { return cell.ForBulkhead(places) },
+		"bulkhead", func() (cell.Maker, error) { return bulkhead.Cells(places) },
 		func(m *host.Module) (*host.Maker, error) { return m.Bulkhead(places) }, true,
 	})
 }

@@ -3,6 +3,7 @@ package oracle
 import (
 	"math/big"
 
+	"github.com/sluice-go/sluice/core/backoff"
 	cfg "github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -19,6 +20,7 @@ type breakerCell struct {
 
 	votes  []vote  // closed: of this generation, since the window changed
 	probes []*pass // half-open: out
+	probed bool    // half-open: one was sent
 	done   []vote  // half-open: in
 
 	until     int64 // open: its end; half-open: the end of its longest stay, or never
@@ -67,6 +69,7 @@ func (b *breakerCell) take(now int64) *pass {
 	p := &pass{generation: b.generation, at: now}
 	if b.phase == halfOpen {
 		b.probes = append(b.probes, p)
+		b.probed = true
 	}
 	return p
 }
@@ -175,12 +178,24 @@ func (b *breakerCell) decide(now int64) {
 	}
 }
 
-// open opens the breaker for the time that the number of openings tells.
+// open opens the breaker for the time that the number of openings tells, of which
+// a thousand count. After a half-open stay without a probe that time is nominal.
 func (b *breakerCell) open(now int64) {
+	idle := b.phase == halfOpen && !b.probed
 	b.enter(open, now)
 	b.openings++
 	b.total++
-	b.lastDelay = delay(b.cfg.Open, b.openings, b.lastDelay, uint64(b.total))
+	n := min(b.openings, 1_000)
+	if idle {
+		nominal := b.cfg.Open
+		nominal.Jitter = 0
+		if nominal.Kind == backoff.Decorrelated {
+			nominal.Kind = backoff.Constant
+		}
+		b.lastDelay = delay(nominal, n, -1, 0)
+	} else {
+		b.lastDelay = delay(b.cfg.Open, n, b.lastDelay, uint64(b.total))
+	}
 	b.until = after(now, b.lastDelay)
 }
 
@@ -189,7 +204,7 @@ func (b *breakerCell) enter(p phase, now int64) {
 	b.phase = p
 	b.generation++
 	b.begun = now
-	b.votes, b.probes, b.done = nil, nil, nil
+	b.votes, b.probes, b.done, b.probed = nil, nil, nil, false
 	b.until = never
 }
 

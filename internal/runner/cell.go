@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -127,7 +128,7 @@ func (b *LockedCell) catchLast(a *reducer.Action, now clock.Mark) {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if core := cell.Breaker(b.Cell); core != nil && core.Last > now {
+	if core := breaker.CoreOf(b.Cell); core != nil && core.Last > now {
 		a.Mark = a.Mark.Add(core.Last.Sub(now))
 	}
 }

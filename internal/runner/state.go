@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -61,7 +62,7 @@ func (c *StepCells) state(s pipeline.Step, now clock.Mark) StepState {
 	b.CatchUp(now)
 	b.deliver()
 	state.Waiting = len(b.waiters)
-	if core := cell.Breaker(b.Cell); core != nil {
+	if core := breaker.CoreOf(b.Cell); core != nil {
 		b.Cell.Step(reducer.Action{Kind: reducer.Tick}, now, &b.Out)
 		state.Mode = core.Mode.String()
 	} else {

@@ -17,7 +17,8 @@ type Use[S any] struct {
 	// New makes the cell in a script, as in "concurrent=2 queue=1".
 	New string
 	// Callers who may hold a permit or wait at one time, at most MaxCallers.
-	// Their ids count from 1. With none, nobody keeps what it is granted.
+	// Their ids count from 1. With none, nobody keeps what it is granted, and
+	// a Record names no permit, as a budget counts it.
 	Callers int
 	// Alphabet is what may happen. Who asks (Acquire, TryAcquire, Reserve) has
 	// neither a permit nor a place in the queue; who ends or renews a permit holds
@@ -229,6 +230,9 @@ func (d *desk[S]) deeds(dst []Deed, room Room[S], at clock.Mark) []Deed {
 		case waiting:
 			dst = by(dst, room, a, Waits)
 		case holding:
+			if len(room.Callers) == 0 && a.Kind == reducer.Record {
+				dst = append(dst, Deed{Action: a})
+			}
 			dst = by(dst, room, a, Holds)
 		}
 	}

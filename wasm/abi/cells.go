@@ -39,7 +39,7 @@ func (m *Module) Cell(makerHandle uint32, now float64) int32 {
 }
 
 func (c *holder) put(made *maker, state cell.Cell) {
-	c.cell, c.maker, c.core = state, made, cell.Breaker(state)
+	c.cell, c.maker, c.core = state, made, breaker.CoreOf(state)
 }
 
 // begin returns the cell of a handle, moved to now with all that was due.

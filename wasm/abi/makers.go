@@ -86,7 +86,7 @@ type maker struct {
 // queue, order.
 func (m *Module) Limiter() int32 {
 	c := m.config()
-	made, err := cell.ForLimit(limiter.Config{
+	made, err := limiter.Cells(limiter.Config{
 		Algorithm: limiter.Algorithm(c.byte()), Count: c.uint32(), Period: c.duration(), Burst: c.uint32(),
 		Wait: c.duration(), Queue: c.uint32(), Order: limiter.Order(c.byte()),
 	})
@@ -96,7 +96,7 @@ func (m *Module) Limiter() int32 {
 // Bulkhead makes a maker of bulkheads: concurrent, queue, wait, order, lease.
 func (m *Module) Bulkhead() int32 {
 	c := m.config()
-	made, err := cell.ForBulkhead(bulkhead.Config{
+	made, err := bulkhead.Cells(bulkhead.Config{
 		Concurrent: c.uint32(), Queue: c.uint32(), Wait: c.duration(), Order: limiter.Order(c.byte()), Lease: c.duration(),
 	})
 	return m.made(&c, object{maker: &maker{Maker: made, queued: true}}, err)
@@ -111,7 +111,7 @@ func (m *Module) Breaker() int32 {
 		Window: breaker.WindowKind(c.byte()), Count: c.uint32(), Span: c.duration(), Minimum: c.uint32(), FailureRate: c.share(),
 		SlowOver: c.duration(), SlowRate: c.share(), Probes: c.uint32(), HalfOpenMax: c.duration(), Open: c.backoff(),
 	}
-	made, err := cell.ForBreaker(b)
+	made, err := breaker.Cells(b)
 	return m.made(&c, object{maker: &maker{Maker: made, untimed: untimed(b)}}, err)
 }
 

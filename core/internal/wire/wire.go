@@ -26,6 +26,8 @@ const (
 	errLong    wrong = "bytes left over"
 )
 
+var errRange = errors.New("a number out of range")
+
 // Error implements error.
 func (w wrong) Error() string { return reducer.ErrEncoding.Error() + "\n" + string(w) }
 
@@ -204,6 +206,27 @@ func (c *Coder) Span(v *time.Duration) {
 	word := uint64(*v)
 	c.U64(&word)
 	*v = time.Duration(word)
+}
+
+// Uvarint32 is Uvarint for 32 bits.
+func (c *Coder) Uvarint32(v *uint32) {
+	number := uint64(*v)
+	if c.Uvarint(&number); number > 1<<32-1 {
+		c.Fail(errRange)
+		number = 0
+	}
+	*v = uint32(number)
+}
+
+// After codes a mark that does not lie before base, by the time between them.
+func (c *Coder) After(v *clock.Mark, base clock.Mark) {
+	between := uint64(*v) - uint64(base)
+	c.Uvarint(&between)
+	*v = clock.Mark(uint64(base) + between)
+	if c.reads && *v < base {
+		c.Fail(errRange)
+		*v = base
+	}
 }
 
 // Len codes how many items of size bytes follow, and returns it. To read more

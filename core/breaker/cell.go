@@ -1,0 +1,48 @@
+package breaker
+
+import (
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Cells returns the maker of a breaker's cells.
+func Cells(c Config) (cell.Maker, error) {
+	m, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	return cell.Makes(m, wrap), nil
+}
+
+type adapter = cell.Adapter[State, *Machine]
+
+func wrap(a adapter) cell.Cell { return &breakerCell{a} }
+
+// breakerCell calls the machine on the fast path without type parameters.
+type breakerCell struct{ adapter }
+
+// CoreOf returns the core of a breaker's state, nil for a cell of another
+// mechanism. It changes with the cell, and is to be read alone.
+func CoreOf(c cell.Cell) *Core {
+	if b, ok := c.(*breakerCell); ok {
+		return &b.State.Core
+	}
+	return nil
+}
+
+// Step implements cell.Cell.
+func (b *breakerCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
+	b.Machine.step(&answer, &b.State, &a, now, out)
+	return answer
+}
+
+// Enter implements cell.Cell.
+func (b *breakerCell) Enter(_ uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
+	return b.Machine.Enter(&b.State, 0, 0, now)
+}
+
+// Exit implements cell.Cell.
+func (b *breakerCell) Exit(p reducer.Permit, now clock.Mark) bool {
+	return b.Machine.Exit(&b.State, p, now)
+}

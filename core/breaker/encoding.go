@@ -1,0 +1,288 @@
+package breaker
+
+import (
+	"errors"
+	"math/bits"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/tally"
+	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// The encoded state, by mode. What follows from other fields is left out.
+//
+//	header, flags, Generation; of generation 0 no more
+//	Last, Openings
+//	closed      Origin; Calls: Total, Cursor of a full ring, the ring
+//	            Time: the number of buckets, the buckets from the present one back
+//	            Consecutive: Failed
+//	open        Opens, OpenFor, Until - Last
+//	half-open   Opens, OpenFor, Until - Last or Last - Origin, Total, of more
+//	            than none Failed and Slow, Cursor, ProbesOut, the probes
+//
+// Marks and probes take 8 bytes, the counts of a bucket 4, times and all other
+// numbers are varints. Metrics-only is as closed; the forced modes have no more.
+const (
+	tag      = 'B'
+	modeBits = 0b111
+	probed   = 1 << 3 // half-open: Probed
+	bounded  = 1 << 4 // half-open: Until is set
+)
+
+var errState = errors.New("breaker: counts, probes and mode do not agree")
+
+func (m *Machine) code(c *wire.Coder, s *State) {
+	flags := uint8(s.Mode)
+	if s.Probed {
+		flags |= probed
+	}
+	if s.Mode == HalfOpen && s.Until != clock.Never {
+		flags |= bounded
+	}
+	c.U8(&flags)
+	if c.Reads() {
+		s.Mode, s.Probed = Mode(flags&modeBits), flags&probed != 0
+		if s.Mode > MetricsOnly || flags >= bounded<<1 || flags > modeBits && s.Mode != HalfOpen {
+			c.Fail(errState)
+		}
+	}
+	if c.Uvarint32(&s.Generation); s.Generation == 0 {
+		if flags != 0 {
+			c.Fail(errState)
+		}
+		return
+	}
+	c.Mark(&s.Last)
+	c.Uvarint32(&s.Openings)
+	if c.Reads() {
+		s.Until = clock.Never
+	}
+	switch s.Mode {
+	case Closed, MetricsOnly:
+		c.Mark(&s.Origin)
+		if c.Reads() && s.Last < s.Origin {
+			c.Fail(errState)
+		}
+		m.codeWindow(c, s)
+	case Open:
+		s.codeOpening(c)
+		c.After(&s.Until, s.Last)
+	case HalfOpen:
+		s.codeOpening(c)
+		m.codeHalfOpen(c, s, flags&bounded != 0)
+	}
+}
+
+func (s *Core) codeOpening(c *wire.Coder) {
+	c.Uvarint32(&s.Opens)
+	open := uint64(s.OpenFor)
+	if c.Uvarint(&open); open > 1<<63-1 {
+		c.Fail(errState)
+		open = 0
+	}
+	s.OpenFor = time.Duration(open)
+}
+
+func (m *Machine) codeWindow(c *wire.Coder, s *State) {
+	switch m.config.Window {
+	case Calls:
+		m.codeCalls(c, s)
+	case Time:
+		m.codeBuckets(c, s)
+	default:
+		c.Uvarint32(&s.Failed)
+	}
+}
+
+func (m *Machine) codeCalls(c *wire.Coder, s *State) {
+	n := m.config.Count
+	c.Uvarint32(&s.Total)
+	if s.Total > n {
+		c.Fail(errState)
+		return
+	}
+	if s.Total == n {
+		c.Uvarint(&s.Cursor)
+	} else if c.Reads() {
+		s.Cursor = uint64(s.Total)
+	}
+	if s.Total == 0 {
+		return
+	}
+	if c.Reads() {
+		s.words = make([]uint64, (n+callsPerWord-1)/callsPerWord)
+	}
+	for i := range (s.Total + 3) / 4 {
+		shift := i % 8 * 8
+		b := uint8(s.words[i/8] >> shift)
+		if c.U8(&b); c.Reads() {
+			s.words[i/8] |= uint64(b) << shift
+		}
+	}
+	if !c.Reads() {
+		return
+	}
+	for _, word := range s.words {
+		s.Failed += uint32(bits.OnesCount64(word & failedBits))
+		s.Slow += uint32(bits.OnesCount64(word &^ failedBits))
+	}
+	last := s.words[(s.Total-1)/callsPerWord]
+	if rest := s.Total % 4; s.Cursor >= uint64(n) && s.Total == n || rest != 0 && last>>(s.Total%callsPerWord*2) != 0 {
+		c.Fail(errState)
+	}
+}
+
+// codeBuckets leaves out the oldest buckets that are empty.
+func (m *Machine) codeBuckets(c *wire.Coder, s *State) {
+	n := uint64(m.config.Count)
+	kept := uint64(0)
+	at := func(back uint64) []uint64 {
+		i := (s.Cursor%n + n - back) % n * 2
+		return s.words[i : i+2]
+	}
+	if s.words != nil && !c.Reads() {
+		for kept = n; kept > 0 && at(kept - 1)[0] == 0; kept-- {
+		}
+	}
+	c.Uvarint(&kept)
+	if !c.Reads() {
+		for back := range kept {
+			codeBucket(c, at(back))
+		}
+		return
+	}
+	if s.Last < s.Origin {
+		return
+	}
+	s.Cursor = tally.Bucket(s.Last, s.Origin, n, m.config.Span)
+	if kept > n || kept > s.Cursor+1 {
+		c.Fail(errState)
+		return
+	}
+	if kept == 0 {
+		return
+	}
+	s.words = make([]uint64, 2*n)
+	var sum [3]uint64
+	for back := range kept {
+		b := at(back)
+		codeBucket(c, b)
+		total, failed, slow := b[0]>>32, b[0]&(1<<32-1), b[1]
+		sum[0], sum[1], sum[2] = sum[0]+total, sum[1]+failed, sum[2]+slow
+		if failed > total || slow > total || back == kept-1 && total == 0 {
+			c.Fail(errState)
+		}
+	}
+	if sum[0] > tally.Max {
+		c.Fail(errState)
+	}
+	s.Total, s.Failed, s.Slow = uint32(sum[0]), uint32(sum[1]), uint32(sum[2])
+}
+
+func codeBucket(c *wire.Coder, b []uint64) {
+	total, failed, slow := uint32(b[0]>>32), uint32(b[0]), uint32(b[1])
+	c.U32(&total)
+	c.U32(&failed)
+	if c.U32(&slow); c.Reads() {
+		b[0], b[1] = uint64(total)<<32|uint64(failed), uint64(slow)
+	}
+}
+
+func (m *Machine) codeHalfOpen(c *wire.Coder, s *State, bounded bool) {
+	if bounded {
+		c.After(&s.Until, s.Last)
+	} else {
+		since := uint64(s.Last) - uint64(s.Origin)
+		c.Uvarint(&since)
+		s.Origin = clock.Mark(uint64(s.Last) - since)
+		if c.Reads() && s.Origin > s.Last {
+			c.Fail(errState)
+		}
+	}
+	c.Uvarint32(&s.Total)
+	if s.Total > 0 {
+		c.Uvarint32(&s.Failed)
+		c.Uvarint32(&s.Slow)
+	}
+	c.Uvarint(&s.Cursor)
+	out := uint64(len(s.words))
+	c.Uvarint(&out)
+	if !c.Reads() {
+		for i := range s.words {
+			c.U64(&s.words[i])
+		}
+		return
+	}
+	if out > MaxProbes || bounded && s.Until == clock.Never || s.Failed > s.Total || s.Slow > s.Total || s.Cursor > maxSerial {
+		c.Fail(errState)
+		return
+	}
+	last := uint64(0)
+	for range out {
+		var id uint64
+		if c.U64(&id); id <= last {
+			c.Fail(errState)
+		}
+		last = id
+		s.words = append(s.words, id)
+	}
+	s.ProbesOut = uint16(len(s.words))
+	if !s.Probed && (s.Total > 0 || s.Cursor > 0 || last > 0) || last > s.since(s.Last)<<serialBits+s.Cursor {
+		c.Fail(errState)
+	}
+}
+
+// AppendState implements reducer.Cell.
+func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
+
+// Encode is AppendState in place.
+func (m *Machine) Encode(dst []byte, s *State) []byte {
+	c := wire.Writer(dst, tag, m.digest)
+	m.code(&c, s)
+	return c.Bytes()
+}
+
+// DecodeState implements reducer.Cell. A state that was made under another
+// window, or half-open with as many outcomes as this configuration has probes, is
+// refused with reducer.ErrConfiguration.
+func (m *Machine) DecodeState(src []byte) (State, error) {
+	return wire.Decoded(src, m.Decode)
+}
+
+// Decode is DecodeState in place, into a state that is zero. After an error the
+// state means nothing.
+func (m *Machine) Decode(src []byte, s *State) error {
+	c := wire.Reader(src, tag, m.digest)
+	m.code(&c, s)
+	if err := c.Close(); err != nil {
+		return err
+	}
+	if s.Mode == HalfOpen && s.Total >= m.config.Probes {
+		return errors.Join(reducer.ErrEncoding, reducer.ErrConfiguration)
+	}
+	return nil
+}
+
+// Check implements reducer.Cell: a state is sound when its bytes are those of the
+// same state.
+func (m *Machine) Check(s State) error {
+	again, err := m.DecodeState(m.AppendState(nil, s))
+	if err != nil {
+		return err
+	}
+	if again.Core != s.Core || !sameWords(again.words, s.words) {
+		return errState
+	}
+	return nil
+}
+
+// sameWords compares words; none are as good as zeros.
+func sameWords(a, b []uint64) bool {
+	if len(a) > 0 && len(b) > 0 {
+		return slices.Equal(a, b)
+	}
+	return !slices.ContainsFunc(append(slices.Clone(a), b...), func(w uint64) bool { return w != 0 })
+}

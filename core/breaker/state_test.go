@@ -1,0 +1,445 @@
+package breaker_test
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+	"unsafe"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+var minute = backoff.Config{Kind: backoff.Constant, Base: time.Minute}
+
+// harness steps a state of one machine.
+type harness struct {
+	t     *testing.T
+	m     *breaker.Machine
+	state breaker.State
+	out   reducer.Out
+	steps int
+}
+
+func begin(t *testing.T, c breaker.Config) *harness {
+	t.Helper()
+	m, err := breaker.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return &harness{t: t, m: m, state: m.Init(0)}
+}
+
+func (h *harness) step(a reducer.Action, now clock.Mark) reducer.Answer {
+	h.t.Helper()
+	answer := h.m.Step(&h.state, a, now, &h.out)
+	if h.steps++; h.steps > 100 && h.steps%100 != 0 {
+		return answer // a check costs as much as the state is long
+	}
+	if err := h.m.Check(h.state); err != nil {
+		h.t.Fatalf("after %v at %v: %v", a, now, err)
+	}
+	return answer
+}
+
+func (h *harness) acquire(now clock.Mark) reducer.Permit {
+	h.t.Helper()
+	answer := h.step(reducer.Action{Kind: reducer.Acquire}, now)
+	if answer.Verdict != reducer.Admit {
+		h.t.Fatalf("at %v: %v", now, answer)
+	}
+	return answer.Permit
+}
+
+func (h *harness) record(p reducer.Permit, o reducer.Outcome, now clock.Mark) reducer.Answer {
+	h.t.Helper()
+	return h.step(reducer.Action{Kind: reducer.Record, Outcome: o, Permit: p}, now)
+}
+
+func (h *harness) encoded() []byte { return h.m.AppendState(nil, h.state) }
+
+func (h *harness) fits(most int) {
+	h.t.Helper()
+	if n := len(h.encoded()); n > most {
+		h.t.Errorf("%s takes %d bytes, at most %d were promised", h.m.AppendText(nil, h.state, 0), n, most)
+	}
+}
+
+// The sizes that the encoding promises, late on the line of marks and after
+// thousands of openings.
+func TestEncodedSize(t *testing.T) {
+	const late = clock.Mark(1) << 61
+	for _, n := range []uint32{1, 2, 3, 4, 31, 32, 33, 100, 9_999, 10_000} {
+		h := begin(t, breaker.Config{Count: n, Minimum: n, FailureRate: reducer.Whole, SlowOver: 1, SlowRate: reducer.Whole, Open: minute, Probes: 10})
+		p := h.acquire(late)
+		h.record(p, reducer.OK, late)
+		h.fits(39 + (int(n)+3)/4)
+		for i := range n + n/3 {
+			o := reducer.OK
+			if i%2 == 1 {
+				o = reducer.Fail
+			}
+			h.record(p, o, late+clock.Mark(i))
+		}
+		h.fits(39 + (int(n)+3)/4)
+	}
+	for _, n := range []uint32{1, 10, 1_000} {
+		h := begin(t, breaker.Config{Window: breaker.Time, Count: n, Span: time.Hour, Minimum: 10_000, FailureRate: reducer.Whole, Open: minute, Probes: 10})
+		p := h.acquire(-late)
+		for i := range clock.Mark(2 * n) {
+			now := late + i*clock.Mark(time.Hour)/clock.Mark(n)
+			h.record(p, reducer.Fail, now)
+			h.fits(40 + 12*int(min(n, uint32(i+1))))
+		}
+		h.record(p, reducer.OK, late+clock.Mark(5*time.Hour))
+		h.fits(40 + 12)
+	}
+	for _, bound := range []time.Duration{0, time.Hour} {
+		h := begin(t, breaker.Config{Window: breaker.Consecutive, Count: 1, Open: minute, Probes: 100, HalfOpenMax: bound})
+		now := late
+		for range 5_000 {
+			h.record(h.acquire(now), reducer.Fail, now)
+			now = now.Add(time.Minute)
+		}
+		h.fits(64)
+		for i := range 60 {
+			h.acquire(now)
+			now = now.Add(time.Second / 2)
+			h.fits(39 + 8*(i+1))
+		}
+	}
+}
+
+// A closed breaker of 100 calls is small in memory: its fields, and two bits a
+// call from the first outcome on.
+func TestMemory(t *testing.T) {
+	if got := unsafe.Sizeof(breaker.State{}); got > 96 {
+		t.Errorf("a state takes %d bytes", got)
+	}
+	h := begin(t, breaker.Config{Count: 100, Minimum: 100, FailureRate: reducer.Whole, Open: minute, Probes: 10})
+	p := h.acquire(0)
+	if n := testing.AllocsPerRun(1, func() { h.m.Exit(&h.state, p, 1) }); n > 1 {
+		t.Errorf("the first outcome allocates %v times", n)
+	}
+	if n := testing.AllocsPerRun(200, func() {
+		p, ok := h.m.Enter(&h.state, 1, 0, 2)
+		if !ok || !h.m.Exit(&h.state, p, 2) {
+			t.Error("not on the fast path")
+		}
+	}); n > 0 {
+		t.Errorf("a call allocates %v times", n)
+	}
+}
+
+// A healthy breaker does not change: a holder of bytes has nothing to write.
+func TestHealthyStaysUnchanged(t *testing.T) {
+	for name, c := range map[string]breaker.Config{
+		"calls":       {Count: 5, Minimum: 5, FailureRate: reducer.Whole, Open: minute, Probes: 1},
+		"consecutive": {Window: breaker.Consecutive, Count: 5, Open: minute, Probes: 1},
+	} {
+		h := begin(t, c)
+		for i := range clock.Mark(20) {
+			before := h.encoded()
+			admitted := h.step(reducer.Action{Kind: reducer.Acquire}, i)
+			counted := h.record(admitted.Permit, reducer.OK, i)
+			if i >= 5 && (admitted.Changed || counted.Changed || !bytes.Equal(before, h.encoded())) {
+				t.Errorf("%s: call %d changes %x to %x", name, i, before, h.encoded())
+			}
+		}
+	}
+}
+
+// A state that was made under another window is refused, and is carried over by
+// a machine of that window: closed it starts without outcomes, else it stays as
+// it is. So is a half-open one with as many outcomes as there are probes now.
+func TestOtherConfiguration(t *testing.T) {
+	config := breaker.Config{Count: 100, Minimum: 2, FailureRate: reducer.Whole, Open: minute, Probes: 3}
+	h := begin(t, config)
+	p := h.acquire(0)
+	h.record(p, reducer.Fail, 0)
+	other := config
+	other.Count = 200
+	wider := begin(t, other)
+	if _, err := wider.m.DecodeState(h.encoded()); !errors.Is(err, reducer.ErrConfiguration) || !errors.Is(err, reducer.ErrEncoding) {
+		t.Errorf("another window: %v", err)
+	}
+	old, err := h.m.DecodeState(h.encoded())
+	if err != nil {
+		t.Fatal(err)
+	}
+	wider.state = wider.m.Adopt(old, h.m, 5, &wider.out)
+	if wider.state.Total != 0 || wider.state.Generation != h.state.Generation {
+		t.Errorf("adopted: %+v", wider.state.Core)
+	}
+	if answer := wider.record(p, reducer.Fail, 6); answer.Verdict != reducer.Done || wider.state.Total != 1 {
+		t.Errorf("a permit of before: %v", answer)
+	}
+
+	h.record(p, reducer.Fail, 0)
+	probe := h.acquire(clock.Mark(time.Minute))
+	h.record(probe, reducer.OK, clock.Mark(time.Minute))
+	same := config
+	same.FailureRate, same.Minimum, same.Open.Base, same.Probes = 1, 1, time.Second, 2
+	if state, err := begin(t, same).m.DecodeState(h.encoded()); err != nil || state.Total != 1 {
+		t.Errorf("other rates, open time and probes: %v", err)
+	}
+	same.Probes = 1
+	fewer := begin(t, same)
+	if _, err := fewer.m.DecodeState(h.encoded()); !errors.Is(err, reducer.ErrConfiguration) || !errors.Is(err, reducer.ErrEncoding) {
+		t.Errorf("one probe instead of three: %v", err)
+	}
+	if s := fewer.m.Adopt(h.m.Clone(h.state), h.m, clock.Mark(time.Minute), &fewer.out); s.Mode != breaker.Closed {
+		t.Errorf("one good probe of one: %v", s.Mode)
+	}
+}
+
+// The breaker of another mechanism's machine is new.
+func TestAdoptOfAnotherMachine(t *testing.T) {
+	h := begin(t, breaker.Config{Window: breaker.Consecutive, Count: 3, Open: minute, Probes: 1})
+	h.acquire(0)
+	if s := h.m.Adopt(h.state, nil, 0, &h.out); s.Generation != 0 {
+		t.Errorf("%+v", s.Core)
+	}
+}
+
+// Nothing that names no permit of this generation begins a breaker or counts in
+// it, on the fast path either.
+func TestWithoutPermit(t *testing.T) {
+	h := begin(t, breaker.Config{Window: breaker.Time, Count: 10, Span: time.Hour, Minimum: 1, FailureRate: reducer.Whole, Open: minute, Probes: 1})
+	for _, kind := range []reducer.Kind{reducer.Record, reducer.Cancel, reducer.Release, reducer.Tick, reducer.Peek, reducer.Reset, reducer.Leave} {
+		for _, p := range []reducer.Permit{{}, {Generation: 1}, {Generation: 7, ID: 3}} {
+			answer := h.step(reducer.Action{Kind: kind, Outcome: reducer.Fail, Permit: p}, 5)
+			if h.state.Generation != 0 || answer.Changed || len(h.out) > 0 {
+				t.Fatalf("%v of %v: %v, %+v", kind, p, answer, h.state.Core)
+			}
+		}
+	}
+	if h.m.Exit(&h.state, reducer.Permit{}, 5) || h.state.Generation != 0 || h.state.Total != 0 {
+		t.Errorf("Exit of no permit counts: %+v", h.state.Core)
+	}
+	h.acquire(7)
+	if h.state.Origin != 7 {
+		t.Errorf("the buckets begin at %v", h.state.Origin)
+	}
+	if answer := h.record(reducer.Permit{}, reducer.Fail, 8); answer.Verdict != reducer.Stale || h.state.Total != 0 {
+		t.Errorf("no permit: %v", answer)
+	}
+	if h.m.Exit(&h.state, reducer.Permit{}, 8) || h.state.Total != 0 {
+		t.Error("Exit of no permit counts")
+	}
+}
+
+// However many probes are sent at one mark, each has an ID of its own and votes
+// once; the IDs stay unique when time goes on, and over a generation that lasts
+// for years.
+func TestProbesHaveIDsOfTheirOwn(t *testing.T) {
+	for _, bound := range []time.Duration{0, 24 * time.Hour} {
+		h := begin(t, breaker.Config{Window: breaker.Consecutive, Count: 1, Open: minute, Probes: 1_000, HalfOpenMax: bound})
+		h.record(h.acquire(0), reducer.Fail, 0)
+		now := clock.Mark(time.Minute)
+		seen := map[reducer.Permit]bool{}
+		send := func() reducer.Permit {
+			p := h.acquire(now)
+			key := reducer.Permit{Generation: p.Generation, ID: p.ID}
+			if seen[key] || p.ID == 0 {
+				t.Fatalf("the ID %d was given before", p.ID)
+			}
+			seen[key] = true
+			return p
+		}
+		first := send()
+		var out []reducer.Permit
+		for range 990 {
+			out = append(out, send())
+		}
+		for range 5_000 { // more than the serial numbers of a mark
+			p := send()
+			if h.record(p, reducer.Ignore, now).Verdict != reducer.Done || h.record(p, reducer.OK, now).Verdict != reducer.Stale {
+				t.Fatal("a probe ends twice")
+			}
+			if len(seen)%100 == 0 {
+				now++
+			}
+		}
+		if h.record(first, reducer.OK, now).Verdict != reducer.Done || h.record(first, reducer.OK, now).Verdict != reducer.Stale {
+			t.Error("the first probe votes twice, or never")
+		}
+		if h.state.Total != 1 || int(h.state.ProbesOut) != len(out) {
+			t.Errorf("%+v", h.state.Core)
+		}
+		if bound > 0 {
+			continue
+		}
+		// Probes lapse in the order of their sending, at their own marks.
+		wake, _ := h.m.NextWake(h.state)
+		if want := clock.Mark(2 * time.Minute); wake != want {
+			t.Errorf("the first lapse is at %v, want %v", wake, want)
+		}
+		now = clock.Mark(10 * 365 * 24 * time.Hour)
+		for range 1_500 {
+			h.record(send(), reducer.Ignore, now)
+		}
+		if generation := h.state.Generation; generation != 4 {
+			t.Errorf("generation %d: the IDs began anew otherwise than once", generation)
+		}
+	}
+}
+
+// An idle breaker comes to the same state however time is split, whatever its
+// backoff, and tells of few changes at once; at every wake it is where the rules
+// say, a half-open stay without a probe after each open time.
+func TestIdleCycles(t *testing.T) {
+	const seed = 11
+	rng := rand.New(rand.NewPCG(seed, 0))
+	kinds := []backoff.Kind{backoff.Constant, backoff.Linear, backoff.Exponential, backoff.Fibonacci, backoff.Decorrelated}
+	for n := range 300 {
+		c := breaker.Config{Window: breaker.Consecutive, Count: 1, Probes: 1, HalfOpenMax: time.Duration(1 + rng.IntN(50)),
+			Open: backoff.Config{Kind: kinds[n%len(kinds)], Base: time.Duration(1 + rng.IntN(100))}}
+		switch c.Open.Kind {
+		case backoff.Exponential:
+			c.Open.Factor = backoff.FactorOne + []backoff.Factor{0, 1, 1_000, 100_000, 1_000_000}[rng.IntN(5)]
+		case backoff.Decorrelated:
+		default:
+			c.Open.Jitter = backoff.JitterKind(rng.IntN(3))
+		}
+		if rng.IntN(2) == 0 {
+			c.Open.Max = c.Open.Base * time.Duration(1+rng.IntN(30))
+		}
+		h := begin(t, c)
+		h.record(h.acquire(0), reducer.Fail, 0)
+		start := h.m.Clone(h.state)
+		end := clock.Mark(rng.Int64N(1 << (10 + rng.IntN(50))))
+
+		whole := begin(t, c)
+		whole.state = h.m.Clone(start)
+		whole.step(reducer.Action{Kind: reducer.Tick}, end)
+		if len(whole.out) > 5 {
+			t.Fatalf("seed %d, case %d: %d changes told in a step", seed, n, len(whole.out))
+		}
+		var marks []clock.Mark
+		for range rng.IntN(20) {
+			marks = append(marks, clock.Mark(rng.Int64N(int64(end)+1)))
+		}
+		for i := range marks {
+			for j := i; j > 0 && marks[j] < marks[j-1]; j-- {
+				marks[j], marks[j-1] = marks[j-1], marks[j]
+			}
+		}
+		for _, at := range append(marks, end) {
+			h.step(reducer.Action{Kind: reducer.Tick}, at)
+		}
+		if !bytes.Equal(h.encoded(), whole.encoded()) {
+			t.Fatalf("seed %d, case %d: %+v until %v, split at %v: %+v, at once %+v", seed, n, c, end, marks, h.state.Core, whole.state.Core)
+		}
+		follows(t, fmt.Sprintf("seed %d, case %d", seed, n), c, h.m, start)
+	}
+}
+
+// follows compares the first changes of an idle breaker with the rules, by hand.
+func follows(t *testing.T, where string, c breaker.Config, m *breaker.Machine, s breaker.State) {
+	t.Helper()
+	delay, err := backoff.New(c.Open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until := s.Until
+	for k := uint32(2); k <= 1_100; k++ {
+		m.Step(&s, reducer.Action{Kind: reducer.Tick}, until, new(reducer.Out))
+		until = until.Add(c.HalfOpenMax)
+		if s.Mode != breaker.HalfOpen || s.Until != until {
+			t.Fatalf("%s: opening %d is followed by %v until %v, want half-open until %v", where, k, s.Mode, s.Until, until)
+		}
+		m.Step(&s, reducer.Action{Kind: reducer.Tick}, until, new(reducer.Out))
+		until = until.Add(delay.Nominal(min(k, breaker.MaxGrowth)))
+		if s.Mode != breaker.Open || s.Until != until || s.Opens != k {
+			t.Fatalf("%s: opening %d is %v until %v, want open until %v", where, k, s.Mode, s.Until, until)
+		}
+		if until > 1<<60 {
+			return
+		}
+	}
+}
+
+// A backoff that grows by a millionth with each opening is computed at once,
+// after millions of openings too.
+func TestSlowGrowth(t *testing.T) {
+	h := begin(t, breaker.Config{Window: breaker.Consecutive, Count: 1, Probes: 1, HalfOpenMax: time.Millisecond,
+		Open: backoff.Config{Kind: backoff.Exponential, Base: time.Millisecond, Factor: backoff.FactorOne + 1}})
+	h.record(h.acquire(0), reducer.Fail, 0)
+	for i := range clock.Mark(10_000) {
+		h.step(reducer.Action{Kind: reducer.Acquire}, (i+1)*clock.Mark(time.Hour))
+	}
+	if h.state.Opens < 1_000_000 || len(h.out) > 50_000 {
+		t.Errorf("opened %d times, told of %d changes", h.state.Opens, len(h.out))
+	}
+}
+
+// The delay of a decorrelated backoff does not carry over from one episode to
+// the next.
+func TestDecorrelatedBeginsAnew(t *testing.T) {
+	h := begin(t, breaker.Config{Window: breaker.Consecutive, Count: 1, Probes: 1,
+		Open: backoff.Config{Kind: backoff.Decorrelated, Base: time.Second}})
+	now := clock.Mark(0)
+	fail := func() time.Duration {
+		h.record(h.acquire(now), reducer.Fail, now)
+		opened := now
+		now = h.state.Until
+		return now.Sub(opened)
+	}
+	delay, err := backoff.New(h.m.Config().Open)
+	if err != nil {
+		t.Fatal(err)
+	}
+	before := time.Duration(0)
+	for n := uint64(1); n <= 8; n++ {
+		want := delay.Delay(1, before, backoff.Word(n))
+		if got := fail(); got != want {
+			t.Errorf("opening %d lasts %v, want %v", n, got, want)
+		}
+		before = want
+		if n%4 == 0 {
+			h.record(h.acquire(now), reducer.OK, now)
+			before = 0
+		}
+	}
+}
+
+// A breaker with a time window is never fresh after its first step: a new one
+// would cut its buckets from another mark.
+func TestFresh(t *testing.T) {
+	for window, want := range map[breaker.WindowKind]bool{breaker.Calls: true, breaker.Time: false, breaker.Consecutive: true} {
+		c := breaker.Config{Window: window, Count: 5, Probes: 1, Open: minute}
+		if window != breaker.Consecutive {
+			c.Minimum, c.FailureRate = 1, reducer.Whole
+		}
+		if window == breaker.Time {
+			c.Span = time.Hour
+		}
+		h := begin(t, c)
+		if !h.m.Fresh(h.state, 0) || h.m.Held(&h.state) {
+			t.Errorf("%v: a new one is not fresh, or held", window)
+		}
+		p := h.acquire(0)
+		if got := h.m.Fresh(h.state, 1); got != want {
+			t.Errorf("%v: fresh after its first call: %v", window, got)
+		}
+		h.record(p, reducer.Fail, 1)
+		if h.m.Fresh(h.state, 1) || h.m.Held(&h.state) {
+			t.Errorf("%v: fresh after a failure, or held", window)
+		}
+	}
+	h := begin(t, breaker.Config{Window: breaker.Consecutive, Count: 1, Probes: 1, Open: minute})
+	h.record(h.acquire(0), reducer.Fail, 0)
+	p := h.acquire(clock.Mark(time.Minute))
+	if !h.m.Held(&h.state) {
+		t.Error("a probe is out, and the breaker is not held")
+	}
+	if h.record(p, reducer.Ignore, clock.Mark(time.Minute)); h.m.Held(&h.state) {
+		t.Error("no probe is out, and the breaker is held")
+	}
+}

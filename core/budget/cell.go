@@ -1,0 +1,32 @@
+package budget
+
+import (
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Cells returns the maker of a budget's cells.
+func Cells(c Config) (cell.Maker, error) {
+	m, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	return m.Cells(), nil
+}
+
+// Cells returns the maker of the machine's cells.
+func (m *Machine) Cells() cell.Maker { return cell.Makes(m, wrap) }
+
+type adapter = cell.Adapter[State, *Machine]
+
+func wrap(a adapter) cell.Cell { return &budgetCell{a} }
+
+// budgetCell calls the machine without type parameters.
+type budgetCell struct{ adapter }
+
+// Step implements cell.Cell.
+func (b *budgetCell) Step(a reducer.Action, now clock.Mark, _ *reducer.Out) (answer reducer.Answer) {
+	b.Machine.step(&answer, &b.State, a.Kind, now)
+	return answer
+}

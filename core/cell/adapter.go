@@ -1,0 +1,130 @@
+package cell
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Machine is a mechanism that does in place what reducer.Cell does with states as
+// values. A state handed from call to call is copied field by field in wasm,
+// which costs more than what is done with it.
+type Machine[S any] interface {
+	reducer.Cell[S]
+	// Adopt is that of Maker, for states: it takes over the state of a machine
+	// of another configuration, and returns a new state where that machine is
+	// of another mechanism. The given state must not be used afterwards.
+	Adopt(state S, from reducer.Cell[S], now clock.Mark, out *reducer.Out) S
+	// Enter, Exit, Ends, Serves and Held are those of Cell.
+	Enter(s *S, cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool)
+	Exit(s *S, p reducer.Permit, now clock.Mark) bool
+	Ends(s *S) clock.Mark
+	Serves(s *S) (at clock.Mark, caller uint64)
+	Held(s *S) bool
+	// Wake is NextWake in place, clock.Never for none.
+	Wake(s *S) clock.Mark
+	// Encode is AppendState in place.
+	Encode(dst []byte, s *S) []byte
+	// Decode is DecodeState in place, into a state that is zero. After an error
+	// the state means nothing.
+	Decode(src []byte, s *S) error
+	// Move is Shift in place.
+	Move(s *S, by time.Duration)
+	// Recall removes callers that wait and takes permits back from those who
+	// hold them, because their process is gone.
+	Recall(s *S)
+}
+
+// Adapter puts a machine and its state behind Cell. A mechanism whose speed
+// matters embeds it, and has the methods of its fast path call the machine
+// directly instead of by the type parameters.
+type Adapter[S any, M Machine[S]] struct {
+	Machine M
+	State   S
+}
+
+// Makes returns the maker of a machine's cells. wrap puts the adapter of a cell
+// into the type that embeds it; nil takes the adapter as it is.
+func Makes[S any, M Machine[S]](machine M, wrap func(Adapter[S, M]) Cell) Maker {
+	if wrap == nil {
+		wrap = func(a Adapter[S, M]) Cell { return &a }
+	}
+	return &maker[S, M]{machine, wrap}
+}
+
+type maker[S any, M Machine[S]] struct {
+	machine M
+	wrap    func(Adapter[S, M]) Cell
+}
+
+func (m *maker[S, M]) New(now clock.Mark) Cell {
+	return m.wrap(Adapter[S, M]{m.machine, m.machine.Init(now)})
+}
+
+func (m *maker[S, M]) Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell {
+	if from, ok := old.(interface{ adapter() *Adapter[S, M] }); ok {
+		a := from.adapter()
+		return m.wrap(Adapter[S, M]{m.machine, m.machine.Adopt(a.State, a.Machine, now, out)})
+	}
+	return m.New(now)
+}
+
+func (a *Adapter[S, M]) adapter() *Adapter[S, M] { return a }
+
+// Step implements Cell.
+func (a *Adapter[S, M]) Step(action reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	return a.Machine.Step(&a.State, action, now, out)
+}
+
+// Enter implements Cell.
+func (a *Adapter[S, M]) Enter(cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
+	return a.Machine.Enter(&a.State, cost, caller, now)
+}
+
+// Exit implements Cell.
+func (a *Adapter[S, M]) Exit(p reducer.Permit, now clock.Mark) bool {
+	return a.Machine.Exit(&a.State, p, now)
+}
+
+// Ends implements Cell.
+func (a *Adapter[S, M]) Ends() clock.Mark { return a.Machine.Ends(&a.State) }
+
+// Serves implements Cell.
+func (a *Adapter[S, M]) Serves() (clock.Mark, uint64) { return a.Machine.Serves(&a.State) }
+
+// Wake implements Cell.
+func (a *Adapter[S, M]) Wake() clock.Mark { return a.Machine.Wake(&a.State) }
+
+// Held implements Cell.
+func (a *Adapter[S, M]) Held() bool { return a.Machine.Held(&a.State) }
+
+// Fresh implements Cell.
+func (a *Adapter[S, M]) Fresh(now clock.Mark) bool { return a.Machine.Fresh(a.State, now) }
+
+// AppendState implements Cell.
+func (a *Adapter[S, M]) AppendState(dst []byte) []byte { return a.Machine.Encode(dst, &a.State) }
+
+// Restore implements Cell.
+func (a *Adapter[S, M]) Restore(src []byte) error {
+	var state S
+	if err := a.Machine.Decode(src, &state); err != nil {
+		return err
+	}
+	a.State = state
+	return nil
+}
+
+// Revive implements Cell.
+func (a *Adapter[S, M]) Revive(src []byte, by time.Duration) error {
+	if err := a.Restore(src); err != nil {
+		return err
+	}
+	a.Machine.Recall(&a.State)
+	a.Machine.Move(&a.State, by)
+	return nil
+}
+
+func (a *Adapter[S, M]) appendText(dst []byte, now clock.Mark) []byte {
+	return a.Machine.AppendText(dst, a.State, now)
+}

@@ -1,0 +1,54 @@
+package limiter
+
+import (
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Cells returns the maker of a limiter's cells.
+func Cells(c Config) (cell.Maker, error) {
+	m, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	return cell.Makes(m, wrap), nil
+}
+
+type adapter = cell.Adapter[State, *Machine]
+
+func wrap(a adapter) cell.Cell { return &limiterCell{a} }
+
+// limiterCell calls the machine on the fast path without type parameters.
+type limiterCell struct{ adapter }
+
+// Of returns the machine and the state of a limiter's cell, nil for a cell of
+// another mechanism. The state changes with the cell.
+func Of(c cell.Cell) (*Machine, *State) {
+	if l, ok := c.(*limiterCell); ok {
+		return l.Machine, &l.State
+	}
+	return nil, nil
+}
+
+// Step implements cell.Cell.
+func (l *limiterCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	return l.Machine.Step(&l.State, a, now, out)
+}
+
+// Enter implements cell.Cell.
+func (l *limiterCell) Enter(cost uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
+	return l.Machine.Enter(&l.State, cost, 0, now)
+}
+
+// Exit returns false: a limiter's permit is not given back after its use.
+func (m *Machine) Exit(*State, reducer.Permit, clock.Mark) bool { return false }
+
+// Ends returns clock.Never: nothing that was granted ends by itself.
+func (m *Machine) Ends(*State) clock.Mark { return clock.Never }
+
+// Held reports whether a caller waits.
+func (m *Machine) Held(s *State) bool { return s.Waiting() > 0 }
+
+// Recall drops all waiters.
+func (m *Machine) Recall(s *State) { s.DropWaiters() }
