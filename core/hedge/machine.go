@@ -1,12 +1,32 @@
 package hedge
 
-import "github.com/sluice-go/sluice/core/budget"
+import (
+	"math/bits"
+	"slices"
+	"strconv"
+	"time"
 
-// Machine is an immutable hedge.
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Machine is an immutable hedge. Its cell is what the calls of a step share: the
+// durations of past attempts, for a percentile, and a budget of its own.
+//
+// Observe adds the duration of an attempt that ended ok, Value nanoseconds. Peek
+// is answered Admit with the delay of the next hedge in Mark where it is known,
+// else Done. Record counts the first attempt of a call in the budget, Acquire asks
+// it for a hedge; without a budget every hedge is granted.
 type Machine struct {
 	config Config
 	budget *budget.Machine
+	digest uint32
 }
+
+var _ reducer.Cell[State] = (*Machine)(nil)
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
@@ -15,12 +35,15 @@ func New(c Config) (*Machine, error) {
 		return nil, err
 	}
 	m := &Machine{config: c}
+	digest := wire.NewDigest.Add(uint64(c.Samples))
 	if c.Budgeted {
 		var err error
 		if m.budget, err = budget.New(c.Budget); err != nil {
 			return nil, err
 		}
+		digest = digest.Add(uint64(c.Budget.Window))
 	}
+	m.digest = uint32(digest)
 	return m, nil
 }
 
@@ -29,3 +52,175 @@ func (m *Machine) Config() Config { return m.config }
 
 // Budget returns the budget, nil for none.
 func (m *Machine) Budget() *budget.Machine { return m.budget }
+
+// Cells returns the maker of the hedge's cells, nil where it keeps no state.
+func (m *Machine) Cells() cell.Maker {
+	if m.config.Percentile == 0 && m.budget == nil {
+		return nil
+	}
+	return cell.Makes[State](m, nil)
+}
+
+// Delay returns the delay of the next hedge by the answer to a Peek, and false
+// where too few durations are known.
+func Delay(a reducer.Answer) (time.Duration, bool) {
+	return time.Duration(a.Mark), a.Verdict == reducer.Admit
+}
+
+// Init implements reducer.Machine.
+func (m *Machine) Init(clock.Mark) State { return State{} }
+
+// Reduce implements reducer.Machine.
+func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
+	s = m.Clone(s)
+	answer := m.Step(&s, a, now, nil)
+	return s, reducer.Effects{Answer: answer}
+}
+
+// Step implements reducer.Cell. Nothing happens to others than the caller.
+func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	switch a.Kind {
+	case reducer.Observe:
+		return m.observe(s, a.Value)
+	case reducer.Peek:
+		if delay, ok := m.delay(s); ok {
+			return reducer.Admitted(reducer.Permit{Mark: clock.Mark(delay)})
+		}
+		return reducer.Answer{Verdict: reducer.Done}
+	case reducer.Reset:
+		changed := len(s.recent) > 0 || s.Budget != (budget.State{})
+		*s = State{}
+		return reducer.Answer{Verdict: reducer.Done, Changed: changed}
+	}
+	if m.budget != nil {
+		return m.budget.Step(&s.Budget, a, now, out)
+	}
+	switch a.Kind {
+	case reducer.Acquire, reducer.TryAcquire:
+		return reducer.Admitted(reducer.Permit{Mark: now})
+	case reducer.Record, reducer.Commit, reducer.Tick, reducer.Configure:
+		return reducer.Answer{Verdict: reducer.Done}
+	}
+	return reducer.Answer{}
+}
+
+// observe adds a duration, in place of the oldest one where there are enough.
+func (m *Machine) observe(s *State, value uint64) reducer.Answer {
+	if m.config.Percentile == 0 {
+		return reducer.Answer{}
+	}
+	took := time.Duration(min(value, 1<<63-1))
+	if len(s.recent) < int(m.config.Samples) {
+		s.recent = append(s.recent, took)
+	} else {
+		s.drop(s.recent[s.oldest])
+		s.recent[s.oldest] = took
+		s.oldest = (s.oldest + 1) % len(s.recent)
+	}
+	s.insert(took)
+	return reducer.Answer{Verdict: reducer.Done, Changed: true}
+}
+
+// delay returns the nearest rank of the percentile: the least duration that so
+// many of them do not exceed.
+func (m *Machine) delay(s *State) (time.Duration, bool) {
+	n := len(s.sorted)
+	if m.config.Percentile == 0 || n < int(m.config.Minimum) {
+		return 0, false
+	}
+	hi, lo := bits.Mul64(uint64(n), uint64(m.config.Percentile))
+	lo, carry := bits.Add64(lo, uint64(reducer.Whole)-1, 0)
+	rank, _ := bits.Div64(hi+carry, lo, uint64(reducer.Whole))
+	return s.sorted[rank-1], true
+}
+
+// Adopt implements reducer.Cell. The latest durations stay, as many as there may
+// be; a budget keeps its counts where there was one.
+func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
+	old, ok := from.(*Machine)
+	if !ok {
+		return m.Init(now)
+	}
+	if keep := s.ordered(); len(keep) != int(m.config.Samples) || m.config.Percentile == 0 {
+		most := 0
+		if m.config.Percentile > 0 {
+			most = int(m.config.Samples)
+		}
+		s.set(keep[max(0, len(keep)-most):])
+	}
+	switch {
+	case m.budget == nil || old.budget == nil:
+		s.Budget = budget.State{}
+	default:
+		s.Budget = m.budget.Adopt(s.Budget, old.budget, now, out)
+	}
+	return s
+}
+
+// Enter returns false: Step is not slower.
+func (m *Machine) Enter(*State, uint32, uint64, clock.Mark) (reducer.Permit, bool) {
+	return reducer.Permit{}, false
+}
+
+// Exit returns false: no permit is given back.
+func (m *Machine) Exit(*State, reducer.Permit, clock.Mark) bool { return false }
+
+// Ends returns clock.Never.
+func (m *Machine) Ends(*State) clock.Mark { return clock.Never }
+
+// Serves returns clock.Never: no caller waits.
+func (m *Machine) Serves(*State) (clock.Mark, uint64) { return clock.Never, 0 }
+
+// Held returns false: no permit is given back.
+func (m *Machine) Held(*State) bool { return false }
+
+// Recall changes nothing.
+func (m *Machine) Recall(*State) {}
+
+// NextWake implements reducer.Machine: time alone changes nothing.
+func (m *Machine) NextWake(State) (clock.Mark, bool) { return clock.Never, false }
+
+// Wake is NextWake in place, clock.Never for none.
+func (m *Machine) Wake(*State) clock.Mark { return clock.Never }
+
+// Clone implements reducer.Cell.
+func (m *Machine) Clone(s State) State {
+	s.recent, s.sorted = slices.Clone(s.recent), slices.Clone(s.sorted)
+	return s
+}
+
+// Shift implements reducer.Cell.
+func (m *Machine) Shift(s State, by time.Duration) State {
+	s = m.Clone(s)
+	m.Move(&s, by)
+	return s
+}
+
+// Move is Shift in place. Durations have no mark.
+func (m *Machine) Move(s *State, by time.Duration) {
+	if m.budget != nil {
+		m.budget.Move(&s.Budget, by)
+	}
+}
+
+// Fresh reports that nothing was observed or counted yet.
+func (m *Machine) Fresh(s State, _ clock.Mark) bool {
+	return len(s.recent) == 0 && s.Budget == (budget.State{})
+}
+
+// AppendText implements reducer.Cell, as in "durations 20 delay 150ms".
+func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
+	if m.config.Percentile > 0 {
+		dst = strconv.AppendInt(append(dst, "durations "...), int64(len(s.recent)), 10)
+		if delay, ok := m.delay(&s); ok {
+			dst = append(append(dst, " delay "...), delay.String()...)
+		}
+	}
+	if m.budget != nil {
+		if m.config.Percentile > 0 {
+			dst = append(dst, ' ')
+		}
+		dst = m.budget.AppendText(dst, s.Budget, now)
+	}
+	return dst
+}

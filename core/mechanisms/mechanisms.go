@@ -91,8 +91,8 @@ func Compile(c mechanism.Config) (p Part, err error) {
 	case hedge.Config:
 		c = c.WithDefaults()
 		p.Config = c
-		if p.Hedge, err = hedge.New(c); err == nil && p.Hedge.Budget() != nil {
-			p.Maker = p.Hedge.Budget().Cells()
+		if p.Hedge, err = hedge.New(c); err == nil {
+			p.Maker = p.Hedge.Cells()
 		}
 	default:
 		kind := mechanism.Kind(0)

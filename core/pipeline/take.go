@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -346,11 +347,10 @@ func (p *Plan) sampled(h Host) time.Duration {
 	if p.skips(h, p.hedge) {
 		return -1
 	}
-	answer := h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Peek})
-	if answer.Verdict != reducer.Admit {
-		return -1
+	if delay, known := hedge.Delay(h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Peek})); known {
+		return delay
 	}
-	return time.Duration(answer.Permit.Mark)
+	return -1
 }
 
 // Finish ends the attempt k of a call. told says that the answer named a

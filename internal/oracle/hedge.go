@@ -147,10 +147,15 @@ func (e *Engine) startClock(p *path) {
 	}
 	delay := int64(h.After)
 	if h.Percentile > 0 {
-		if p.samples == nil || len(p.samples.hedge.samples) < leastSamples(h) {
+		if p.samples == nil {
 			return
 		}
-		delay = nearestRank(p.samples.hedge.samples, h.Percentile)
+		// Reading: as at a limiter, the settings of the cell are those in force.
+		own := p.samples.hedge
+		if own.cfg.Percentile == 0 || len(own.samples) < leastSamples(own.cfg) {
+			return
+		}
+		delay = nearestRank(own.samples, own.cfg.Percentile)
 	}
 	p.hedgeAt = after(e.now, delay)
 }

@@ -1,0 +1,117 @@
+package hedge
+
+import (
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/internal/wire"
+)
+
+// State is what the calls of a step share: the durations of the last attempts that
+// ended ok, and the budget of hedges.
+type State struct {
+	Budget budget.State
+
+	recent []time.Duration // a ring, from oldest on
+	sorted []time.Duration // the same, in ascending order
+	oldest int
+}
+
+// insert adds a duration to the sorted ones.
+func (s *State) insert(took time.Duration) {
+	i, _ := slices.BinarySearch(s.sorted, took)
+	s.sorted = slices.Insert(s.sorted, i, took)
+}
+
+// drop removes a duration from the sorted ones.
+func (s *State) drop(took time.Duration) {
+	i, _ := slices.BinarySearch(s.sorted, took)
+	s.sorted = slices.Delete(s.sorted, i, i+1)
+}
+
+// ordered returns the durations, the oldest first.
+func (s *State) ordered() []time.Duration {
+	return slices.Concat(s.recent[s.oldest:], s.recent[:s.oldest])
+}
+
+// set replaces the durations.
+func (s *State) set(recent []time.Duration) {
+	s.recent, s.oldest = slices.Clip(recent), 0
+	s.sorted = slices.Sorted(slices.Values(recent))
+}
+
+const tag = 'h'
+
+var errState = errors.New("hedge: durations do not agree")
+
+// Check implements reducer.Cell.
+func (m *Machine) Check(s State) error {
+	sorted := slices.Sorted(slices.Values(s.recent))
+	if len(s.recent) > int(m.config.Samples) || !slices.Equal(sorted, s.sorted) || s.oldest != 0 && s.oldest >= len(s.recent) ||
+		len(sorted) > 0 && sorted[0] < 0 {
+		return errState
+	}
+	if m.budget != nil {
+		return m.budget.Check(s.Budget)
+	}
+	return nil
+}
+
+// AppendState implements reducer.Cell: the durations, the oldest first, as
+// varints; the budget, where there is one.
+func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
+
+// Encode is AppendState in place.
+func (m *Machine) Encode(dst []byte, s *State) []byte {
+	c := wire.Writer(dst, tag, m.digest)
+	recent := s.ordered()
+	m.code(&c, &recent)
+	if m.budget != nil {
+		own := m.budget.Encode(nil, &s.Budget)
+		c.Blob(&own)
+	}
+	return c.Bytes()
+}
+
+func (m *Machine) code(c *wire.Coder, recent *[]time.Duration) {
+	n := c.Len(len(*recent), 1)
+	if c.Reads() {
+		*recent = make([]time.Duration, n)
+	}
+	for i := range *recent {
+		took := uint64((*recent)[i])
+		c.Uvarint(&took)
+		(*recent)[i] = time.Duration(took)
+	}
+}
+
+// DecodeState implements reducer.Cell. A state of another number of samples or
+// another window of its budget is refused with reducer.ErrConfiguration.
+func (m *Machine) DecodeState(src []byte) (State, error) { return wire.Decoded(src, m.Decode) }
+
+// Decode is DecodeState in place, into a state that is zero. After an error the
+// state means nothing.
+func (m *Machine) Decode(src []byte, s *State) error {
+	c := wire.Reader(src, tag, m.digest)
+	var recent []time.Duration
+	m.code(&c, &recent)
+	var own []byte
+	if m.budget != nil {
+		c.Blob(&own)
+	}
+	if err := c.Close(); err != nil {
+		return err
+	}
+	if m.budget != nil {
+		if err := m.budget.Decode(own, &s.Budget); err != nil {
+			return err
+		}
+	}
+	s.set(recent)
+	if err := m.Check(*s); err != nil {
+		return wire.Broken(err)
+	}
+	return nil
+}
