@@ -25,6 +25,14 @@ type Cell[S any] interface {
 	// Step is Reduce in place, for a driver that owns the state. What the step
 	// does to others than its caller is appended to out.
 	Step(state *S, action Action, now clock.Mark, out *Out) Answer
+	// Adopt takes over a state that from made, a machine of another configuration
+	// of the mechanism, as its configure rules say, and returns a new state where
+	// from is of another mechanism. What the change does to waiters, and what was
+	// due until now under the old configuration, is appended to out. The given
+	// state must not be used afterwards. Bytes of another configuration are decoded
+	// by a machine of that configuration and then adopted; a trace shows that as
+	// the action Configure.
+	Adopt(state S, from Cell[S], now clock.Mark, out *Out) S
 	// Clone returns a state that shares no memory with the given one.
 	Clone(state S) S
 	// Shift returns the state moved along the line of marks, as if everything

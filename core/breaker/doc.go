@@ -10,7 +10,14 @@
 // The window is that of the last Count calls (two bits each), of a Span of time
 // in Count buckets cut from the mark at which the generation began, or of Count
 // failures in a row. By hand a breaker is also forced open, forced closed, or
-// made to watch only.
+// made to count without opening.
+//
+// With HalfOpenMax a breaker that no caller asks opens and is half-open in turns.
+// The open time after a half-open stay without a probe is nominal, without
+// jitter, and from the opening MaxGrowth since it was last closed on the open time
+// grows no more. So the state after any time is computed in a bounded number of
+// operations and does not depend on how that time is split; a step tells of at
+// most five changes, and of none of the cycles before the last one.
 //
 // Guarantees, by their names in GUARANTEES.md:
 //
@@ -29,14 +36,19 @@
 //   - B10: the open time grows with the openings since it was last closed as the
 //     backoff says, up to its greatest.
 //   - B11: with good outcomes it closes after Probes of them.
-//   - G3: an old mark counts as the last one.
+//   - G3: a mark before the latest change counts as its mark.
+//   - G7, G19: time may be split as one likes, and no step grows with it.
 //   - G16: reconfigured, mode and deadline stay; a changed window starts without
 //     outcomes; probes that are out stay out.
+//   - G17, G18: a peek, a refusal and an admission to a closed breaker change
+//     nothing; nor does one more success in a window of successes.
+//   - G20, G22: encoded, a breaker takes 39 bytes and two bits a call, 40 and 12
+//     for each bucket that counted, 64 open or of failures in a row; half-open 39
+//     and 8 for each probe that is out, where its times are shorter than a day.
+//     Bytes of another window are refused.
 //
-// State holds 320 calls, 5 buckets and 11 probes in 160 bytes without a pointer;
-// LargeState any configuration. Both are encoded alike. Closed, a breaker does
-// not know its permits: that an outcome is recorded once is for its holder to
-// see to.
+// Closed, a breaker does not know its permits: its holder must record an outcome
+// once.
 //
 // Sources: Nygard, Release It!, 2007; the windows, rates and defaults follow
 // resilience4j's CircuitBreaker, the consecutive count sony/gobreaker. That a

@@ -14,7 +14,8 @@
 //   - R9: what it refuses is a new attempt; running ones are left alone.
 //   - R10: a first attempt counts when it starts, a retry when it is granted,
 //     and a retry is no first attempt.
-//   - G3: an old mark counts as the last one.
+//   - G3: a mark before the latest count counts as its mark.
+//   - G17, G18: a peek and a refusal change nothing.
 //   - G16: reconfigured, the counts stay; another window counts from nothing.
 //
 // Source: Finagle's RetryBudget (Twitter, 2016), here in exact integers with

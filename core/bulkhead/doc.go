@@ -16,16 +16,21 @@
 //   - K4: after serving, somebody waits only while all places are held.
 //   - K5: the oldest waiter is served first; with Newest the newest, and a full
 //     queue puts out its oldest.
-//   - K6, K7: a wait ends after Wait at the latest, and who waited in vain is
-//     not served.
+//   - K6, K7: a wait ends after Wait at the latest, and a waiter whose wait is over
+//     is not served: at one mark ends come first.
 //   - K8: late, duplicate and unknown releases are stale and change nothing.
 //   - K10: with a queue of 0 nobody waits.
-//   - G3: an old mark counts as the last one.
+//   - G3: a mark before the latest change counts as its mark.
+//   - G17: a peek answers as an acquire by a caller that does not wait, and ends
+//     neither leases nor waits.
+//   - G20: encoded, a bulkhead takes a few bytes for each place that is held and
+//     for each waiter, whatever it held before.
 //   - G16: reconfigured, holders and waiters keep their places; nobody is
 //     admitted until holders are below a lowered maximum.
 //
-// A refusal names no mark: when a place is free depends on others. Whoever holds
-// a place or waits keeps the state: its permit is good in this state alone.
+// A refusal names no mark: when a place is free depends on others. A permit names
+// a slot, the lowest that was free, and the number of its grant; it is good in this
+// state alone.
 //
 // Sources: Nygard, Release It!, 2007; resilience4j's SemaphoreBulkhead and
 // failsafe's Bulkhead, with their reports of lost permits (failsafe#365, #393).

@@ -12,10 +12,6 @@ import (
 // which costs more than what is done with it.
 type Machine[S any] interface {
 	reducer.Cell[S]
-	// Adopt is that of Maker, for states: it takes over the state of a machine
-	// of another configuration, and returns a new state where that machine is
-	// of another mechanism. The given state must not be used afterwards.
-	Adopt(state S, from reducer.Cell[S], now clock.Mark, out *reducer.Out) S
 	// Enter, Exit, Ends, Serves and Held are those of Cell.
 	Enter(s *S, cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool)
 	Exit(s *S, p reducer.Permit, now clock.Mark) bool

@@ -58,10 +58,7 @@ func Text(c Cell, now clock.Mark) string {
 type Maker interface {
 	// New returns a cell whose first step comes at now.
 	New(now clock.Mark) Cell
-	// Adopt returns a cell that carries on the state of another maker's cell of
-	// the same mechanism, as the configure rules of each mechanism say; a new one
-	// where the mechanism is another. The other cell must not be used afterwards.
-	// A trace shows it as the action Configure. Bytes of another configuration
-	// are restored by a cell of that configuration, and then adopted.
+	// Adopt is that of reducer.Cell: it returns a cell that carries on the state
+	// of another maker's cell, which must not be used afterwards.
 	Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell
 }

@@ -6,9 +6,8 @@
 //
 //   - G9: a failed Restore changes nothing; a restored cell goes on as the one
 //     that was saved.
-//   - G16: Adopt follows the configure rules of each mechanism. A limiter hands
-//     its whole free permits to another algorithm, and its queue; what is of
-//     another mechanism begins anew.
+//   - G16: Adopt follows the configure rules of each mechanism; the state of
+//     another mechanism is not taken over.
 //
 // Source: policy/REFERENCE.md#cells-and-keys.
 package cell

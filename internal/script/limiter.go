@@ -14,9 +14,6 @@ import (
 func Limits(t *testing.T, folder string, usual limiter.Algorithm) {
 	Run(t, folder, Spec[limiter.State]{
 		New: func(a *Args) (reducer.Cell[limiter.State], error) { return limiter.New(Limit(a, usual)) },
-		Adopt: func(s limiter.State, from, to reducer.Cell[limiter.State], now clock.Mark, out *reducer.Out) limiter.State {
-			return to.(*limiter.Machine).Adopt(s, from, now, out)
-		},
 		Permit: func(c reducer.Cell[limiter.State], s limiter.State, p reducer.Permit, now clock.Mark) string {
 			if at := c.(*limiter.Machine).ReadyAt(&s, p); at > now {
 				return ", usable at " + at.String()

@@ -18,9 +18,6 @@ import (
 type Spec[S any] struct {
 	// New makes a machine of the words of a new or a configure.
 	New func(*Args) (reducer.Cell[S], error)
-	// Adopt takes over a state by another configuration, where the cell has no
-	// method of its own for it. nil for none.
-	Adopt func(s S, from, to reducer.Cell[S], now clock.Mark, out *reducer.Out) S
 	// Modes are the names of what a transition leads to.
 	Modes []string
 	// Permit says more of a permit that was just reserved. nil for nothing.
@@ -114,21 +111,12 @@ func (r *runner[S]) configure(t *testing.T, a *Args) string {
 	}
 	var out reducer.Out
 	r.remember()
-	r.state = r.adopt(r.cell.Clone(r.state), cell, r.now, &out)
+	r.state = cell.Adopt(r.cell.Clone(r.state), r.cell, r.now, &out)
 	var unused reducer.Out
-	r.twin.state = r.adopt(r.cell.Clone(r.twin.state), cell, r.now.Add(later), &unused)
+	r.twin.state = cell.Adopt(r.cell.Clone(r.twin.state), r.cell, r.now.Add(later), &unused)
 	r.cell = cell
 	holds(t, a.where, r.cell, r.state, r.now)
 	return strings.Join(append(r.others(out), r.line()), "; ") + "\n"
-}
-
-func (r *runner[S]) adopt(s S, to reducer.Cell[S], now clock.Mark, out *reducer.Out) S {
-	if a, ok := to.(interface {
-		Adopt(state S, from reducer.Cell[S], now clock.Mark, out *reducer.Out) S
-	}); ok {
-		return a.Adopt(s, r.cell, now, out)
-	}
-	return r.spec.Adopt(s, r.cell, to, now, out)
 }
 
 // run prints a table with a row for each line.
