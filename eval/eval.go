@@ -87,6 +87,10 @@ func (r *run) all(in *bufio.Reader, follow bool) error {
 	var long []byte
 	for n := 1; ; n++ {
 		src, err := next(in, &long)
+		if n == 1 {
+			// A byte order mark is no part of the first line, as in a document.
+			src = bytes.TrimPrefix(src, []byte("\ufeff"))
+		}
 		if len(bytes.TrimSpace(src)) > 0 {
 			e, err := read(src, r.decider)
 			if err != nil {

@@ -79,6 +79,10 @@ func TestBadLines(t *testing.T) {
 		{`{"at":"1s","op":"tick"} {}`, `line 2: more than one JSON value`},
 		{`{"at":"1s"`, `line 2: a JSON object that does not end`},
 		{`{"at":"1s","op":"configure"}`, `line 2: policy: missing; allowed: an object with steps`},
+		{`{"at":"1s","at":"2s","op":"tick"}`, `line 2: at: found twice; allowed: once`},
+		{`{"at":"1s","op":"call","id":2,"attributes":{"ip":"a","ip":"b"}}`, `line 2: ip: found twice; allowed: once`},
+		{"{\"at\":\"1s\",\"op\":\"call\",\"id\":\"\xff\"}", `line 2: found bytes that are not UTF-8; allowed: UTF-8`},
+		{`{"at":"1s","op":"renew","id":1,"attempt":0}`, `line 2: attempt: found 0; allowed: a whole number, 1 or more`},
 	} {
 		in := `{"at":"0s","op":"call","id":1}` + "\n" + test.line + "\n"
 		var out bytes.Buffer
@@ -90,5 +94,21 @@ func TestBadLines(t *testing.T) {
 		if want := `{"at":"0s","id":1,"decision":"admit","attempt":1}` + "\n"; out.String() != want {
 			t.Errorf("%s: got %s, want %s", test.line, out.String(), want)
 		}
+	}
+}
+
+// A byte order mark before the first line is no part of it, as in a document.
+func TestByteOrderMark(t *testing.T) {
+	doc, err := policy.Parse("policy.yaml", []byte("version: 1\npolicies: {p: {steps: [{timeout: 1s}]}}\n"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	in := "\ufeff" + `{"at":"0s","op":"call","id":1}` + "\n"
+	if err := eval.Run(doc.Policies[0].Policy, eval.Options{}, strings.NewReader(in), &out); err != nil {
+		t.Error(err)
+	}
+	if want := `{"at":"0s","id":1,"decision":"admit","attempt":1}` + "\n"; out.String() != want {
+		t.Errorf("got %s, want %s", out.String(), want)
 	}
 }

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/reducer"
@@ -84,6 +85,12 @@ func read(src []byte, d decider) (e event, err error) {
 
 // decode reads any line.
 func decode(src []byte, l *line) error {
+	if !utf8.Valid(src) {
+		return errors.New("found bytes that are not UTF-8; allowed: UTF-8")
+	}
+	if err := once(src); err != nil {
+		return err
+	}
 	decoder := json.NewDecoder(bytes.NewReader(src))
 	decoder.DisallowUnknownFields()
 	if err := decoder.Decode(l); err != nil {
@@ -93,6 +100,45 @@ func decode(src []byte, l *line) error {
 		return errors.New("more than one JSON value")
 	}
 	return nil
+}
+
+// once returns an error for an object in which a name occurs twice, of which
+// encoding/json takes the last one. What is no JSON at all is left to decode.
+func once(src []byte) error {
+	decoder := json.NewDecoder(bytes.NewReader(src))
+	decoder.UseNumber()
+	// The names of the objects that are open, nil for an array. A name follows in
+	// an object where one is next.
+	var open []map[string]bool
+	name := false
+	for {
+		token, err := decoder.Token()
+		if err != nil {
+			return nil
+		}
+		top := len(open) - 1
+		switch t := token.(type) {
+		case json.Delim:
+			switch t {
+			case '{':
+				open, name = append(open, map[string]bool{}), true
+				continue
+			case '[':
+				open = append(open, nil)
+			default:
+				open = open[:top]
+			}
+		case string:
+			if name {
+				if open[top][t] {
+					return fmt.Errorf("%s: found twice; allowed: once", t)
+				}
+				open[top][t], name = true, false
+				continue
+			}
+		}
+		name = len(open) > 0 && open[len(open)-1] != nil
+	}
 }
 
 func (e *event) readCall(l *line) (err error) {
