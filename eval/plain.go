@@ -191,7 +191,7 @@ func (s *scanner) attributes() (map[string]string, bool) {
 		}
 		name := string(key)
 		value, ok := s.text()
-		if !ok {
+		if _, twice := all[name]; !ok || twice {
 			return nil, false
 		}
 		all[name] = string(value)
