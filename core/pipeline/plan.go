@@ -43,7 +43,6 @@ type Plan struct {
 type stage struct {
 	kind    Kind
 	shadow  bool
-	asks    bool // a call asks the cell for a permit
 	timeout *timeout.Machine
 	retry   *retry.Machine
 	hedge   *hedge.Machine
@@ -138,7 +137,7 @@ func (s *stage) bound(step *Step) error {
 // note enters a step in the masks of the plan.
 func (p *Plan) note(i int, step *Step, s *stage) {
 	bit := uint16(1) << i
-	if s.asks = s.maker != nil && s.retry == nil && s.hedge == nil; s.asks {
+	if s.maker != nil && s.retry == nil && s.hedge == nil {
 		p.asks |= bit
 	}
 	if len(step.Per) > 0 {
@@ -290,21 +289,23 @@ func (p *Plan) Asks(i int) bool { return p.asks&(1<<i) != 0 }
 // EndsAt returns the mark of the next end that the call brings about itself: a
 // timeout or the end of a wait. clock.Never for none.
 func (p *Plan) EndsAt(c *Call) clock.Mark {
-	at := min(c.Deadline, p.endsAt(c, 0))
-	for k := range c.Tries() {
-		if c.Race.Attempts[k].Phase != Over {
-			at = min(at, p.endsAt(c, k+1))
+	at := min(c.Deadline, p.endsAt(&c.Attempt, p.timeouts))
+	if c.Race == nil {
+		return at
+	}
+	for k := range c.Race.Attempts {
+		if a := &c.Race.Attempts[k]; a.Phase != Over {
+			at = min(at, p.endsAt(a, p.timeouts&^(2<<p.hedge-1)))
 		}
 	}
 	return at
 }
 
-func (p *Plan) endsAt(c *Call, k uint8) clock.Mark {
-	a, at := c.Try(k), clock.Never
-	for left := p.timeouts &^ a.Fired; left != 0; left &= left - 1 {
-		if i := lowest(left); i < int(a.Entered) && (k == 0 || i > p.hedge) {
-			at = min(at, a.Slots[i].Mark)
-		}
+// endsAt is EndsAt for an attempt that passes the timeouts of a mask itself.
+func (p *Plan) endsAt(a *Attempt, timeouts uint16) clock.Mark {
+	at := clock.Never
+	for left := timeouts & (1<<a.Entered - 1) &^ a.Fired; left != 0; left &= left - 1 {
+		at = min(at, a.Slots[lowest(left)].Mark)
 	}
 	if a.Phase == Waiting {
 		at = min(at, a.Until)

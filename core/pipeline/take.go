@@ -115,12 +115,14 @@ func (p *Plan) enter(h Host, c *Call, k uint8, from int, now clock.Mark) Effect 
 		end = p.hedge + 1
 	}
 	for i := from; i < end; i++ {
-		lacks := p.lacks(h, i)
-		if !p.stages[i].asks && !lacks {
+		bit := uint16(1) << i
+		lacks := p.picky&bit != 0 && h.Missing(i)
+		switch {
+		case lacks:
+		case p.asks&bit == 0:
 			p.Skip(a, i, now)
 			continue
-		}
-		if !lacks {
+		default:
 			if permit, ok := h.Admit(k, i); ok {
 				a.Admit(i, permit)
 				continue
@@ -360,12 +362,12 @@ func (p *Plan) Finish(h Host, c *Call, k uint8, outcome reducer.Outcome, told bo
 	if a == nil || a.Phase != Running {
 		return false
 	}
-	if outcome == reducer.OK {
-		p.observe(h, c, k, now)
-	}
 	if k == 0 {
 		p.Take(h, c, p.roundOver(c, 0, outcome, told, retryAfter, now), now)
 		return true
+	}
+	if outcome == reducer.OK {
+		p.observe(h, c, k, now)
 	}
 	p.Happen(h, c, &Event{Kind: Finished, Attempt: k, Outcome: outcome, Told: told, RetryAfter: retryAfter}, now)
 	return true
