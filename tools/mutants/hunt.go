@@ -32,8 +32,9 @@ type hunter struct {
 	// limits are how long a suite may take with a mutant.
 	limits map[string]time.Duration
 	self   string
-	temp   string
-	warmed time.Time
+	// temp holds the mutants, cache what go builds.
+	temp, cache string
+	warmed      time.Time
 }
 
 // hunt runs the suites against mutants and prints what survives.
@@ -53,6 +54,10 @@ func hunt(ctx context.Context, o options, mutants []*mutant, out io.Writer) (cod
 		return 2, err
 	}
 	defer os.RemoveAll(h.temp)
+	if h.cache, err = os.UserCacheDir(); err != nil {
+		return 2, err
+	}
+	h.cache = filepath.Join(h.cache, "sluice-mutants")
 	began := time.Now()
 	if err := h.warm(ctx, out); err != nil {
 		return 2, err
@@ -191,7 +196,7 @@ func (h *hunter) test(ctx context.Context, s suite, packages []string, overlay s
 		args = append(args, "-overlay="+overlay)
 	}
 	cmd := exec.CommandContext(ctx, "go", slices.Concat(args, s.args, packages)...)
-	cmd.Env = append(append(os.Environ(), "GOCACHE="+filepath.Join(h.temp, "cache")), s.env...)
+	cmd.Env = append(append(os.Environ(), "GOCACHE="+h.cache), s.env...)
 	cmd.Cancel = func() error { return cmd.Process.Signal(os.Interrupt) }
 	cmd.WaitDelay = 10 * time.Second
 	text, err := cmd.CombinedOutput()
@@ -201,7 +206,7 @@ func (h *hunter) test(ctx context.Context, s suite, packages []string, overlay s
 // prune removes what was built for mutants a while ago, which no other one needs.
 func (h *hunter) prune() error {
 	const whileAgo = 10 * time.Minute
-	return filepath.WalkDir(filepath.Join(h.temp, "cache"), func(path string, d fs.DirEntry, err error) error {
+	return filepath.WalkDir(h.cache, func(path string, d fs.DirEntry, err error) error {
 		if err != nil || d.IsDir() {
 			return nil // another worker has removed it
 		}

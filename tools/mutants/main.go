@@ -14,7 +14,8 @@
 // The suites run one after another, the cheap ones first, until one fails. A
 // suite that takes too long or too much memory has caught the mutant. Nothing is
 // written to the tree: go test sees a changed file by its flag -overlay, and
-// what it builds goes to a cache of its own that is removed.
+// what it builds goes to a cache of its own, sluice-mutants in the user's cache
+// folder, from which what was built for mutants is removed.
 //
 // Mutants that no test can catch, because they change nothing that can be seen,
 // are listed in equivalent.txt, each with the reason. A line of that list
