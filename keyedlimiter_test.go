@@ -49,7 +49,7 @@ func TestKeyedLimiter(t *testing.T) {
 		assert.True(t, l.Allow("a"))
 		source.Advance(time.Minute)
 		assert.Zero(t, l.Len())
-		assert.Zero(t, l.Shared())
+		assert.Zero(t, l.Evictions())
 	}
 	_, err := sluice.NewKeyedLimiter(limiter.Config{Count: 1, Period: time.Second, Wait: time.Second, Queue: 1})
 	require.Error(t, err)
@@ -84,7 +84,8 @@ func (b *buckets) lacking(now clock.Mark) (n int) {
 }
 
 // TestKeyedLimiterIsAMapOfBuckets compares every decision with a map, for small
-// maxima that the keys reach exactly and for many shards.
+// maxima that the keys exceed and for many shards. After an eviction time passes
+// until all buckets are full, so that it is unobservable.
 func TestKeyedLimiterIsAMapOfBuckets(t *testing.T) {
 	for seed := range uint64(30) {
 		rng := rand.New(rand.NewPCG(11, seed))
@@ -96,14 +97,11 @@ func TestKeyedLimiterIsAMapOfBuckets(t *testing.T) {
 		var source clock.Virtual
 		source.Set(clock.Mark(rng.Int64N(1 << 40)))
 		l := perKey(t, c, sluice.WithClock(&source), sluice.WithMaxKeys(most))
-		for i := range 2_000 {
+		evictions := uint64(0)
+		for i := range 4_000 {
 			key := strconv.Itoa(rng.IntN(2 * most))
 			n := rng.Uint32N(c.Burst + 2)
 			now := source.Now()
-			if tat, known := naive.states[key]; (!known || tat <= now) && naive.lacking(now) >= most {
-				source.Advance(c.Period)
-				continue // a new key would share
-			}
 			if rng.IntN(10) == 0 {
 				free, _ := l.Peek(key, n)
 				tat, known := naive.states[key]
@@ -113,53 +111,65 @@ func TestKeyedLimiterIsAMapOfBuckets(t *testing.T) {
 				require.Equal(t, machine.Free(tat, now), free)
 			}
 			require.Equal(t, naive.allow(key, n, now), l.AllowN(key, n), "seed %d, step %d", seed, i)
-			if rng.IntN(3) == 0 {
+			if rng.IntN(500) == 0 && l.Evictions() == evictions {
+				require.Equal(t, naive.lacking(now), l.Len())
+			}
+			if l.Evictions() > evictions {
+				evictions = l.Evictions()
+				source.Advance(time.Duration(c.Burst) * c.Period)
+			} else if rng.IntN(3) == 0 {
 				source.Advance(time.Duration(rng.Int64N(int64(c.Period) / 4)))
 			}
-			if rng.IntN(500) == 0 {
-				require.Equal(t, naive.lacking(source.Now()), l.Len())
-			}
 		}
-		require.Zero(t, l.Shared())
+		assert.Less(t, evictions, uint64(1_000), "seed %d", seed)
 	}
 }
 
-// TestKeyedLimiterAboveTheMaximum compares with a map again: never looser.
-func TestKeyedLimiterAboveTheMaximum(t *testing.T) {
-	var source clock.Virtual
-	c := limiter.Config{Count: 1, Period: time.Millisecond, Burst: 3}
-	l := perKey(t, c, sluice.WithClock(&source), sluice.WithMaxKeys(50))
-	had := map[string]int64{}
-	rng := rand.New(rand.NewPCG(12, 12))
-	for range 50_000 {
-		key := strconv.Itoa(rng.IntN(300))
-		if l.Allow(key) {
-			had[key]++
+// TestKeyedLimiterServesNewKeys floods a limiter with keys above its maximum: new
+// keys are served, and those in use keep their state.
+func TestKeyedLimiterServesNewKeys(t *testing.T) {
+	for _, a := range algorithms {
+		for _, most := range []int{1, 10, 5_000} {
+			var source clock.Virtual
+			c := rate(3, time.Hour)
+			c.Algorithm = a
+			l := perKey(t, c, sluice.WithClock(&source), sluice.WithMaxKeys(most))
+			served := 0
+			for i := range 4 * most {
+				assert.True(t, l.AllowN("new "+strconv.Itoa(i), 3))
+				assert.False(t, l.AllowN("new "+strconv.Itoa(i), 1))
+				if most > 1 && i%(most/2-1) == 0 && l.Allow("in use") {
+					served++
+				}
+			}
+			if most > 1 {
+				assert.Equal(t, 3, served, "fewer than half of the keys were used between two uses")
+			}
+			assert.EqualValues(t, 4*most+min(1, most-1)-most, l.Evictions())
+			source.Advance(4 * time.Hour)
+			assert.True(t, l.Allow("late"))
+			assert.Equal(t, 1, l.Len())
+			assert.EqualValues(t, 4*most+min(1, most-1)-most, l.Evictions(), "a full bucket gives way unseen")
 		}
-		if rng.IntN(20) == 0 {
-			source.Advance(time.Duration(rng.Int64N(int64(time.Millisecond))))
-		}
-		assert.LessOrEqual(t, l.Len(), 50)
 	}
-	assert.NotZero(t, l.Shared())
-	for key, n := range had {
-		assert.LessOrEqual(t, n, 3+int64(source.Now())/int64(time.Millisecond), key)
-	}
-	source.Advance(time.Second)
-	assert.True(t, l.Allow("new"), "and back to normal")
-	assert.Equal(t, 1, l.Len())
+}
 
-	// In any window: what one key had by the shared bucket counts.
-	l = perKey(t, c, sluice.WithClock(&source), sluice.WithMaxKeys(1))
-	assert.True(t, l.AllowN("a", 1))
-	assert.True(t, l.AllowN("b", 3), "shared")
-	assert.False(t, l.Allow("c"))
-	source.Advance(time.Millisecond)
-	assert.False(t, l.AllowN("b", 2), "there is room, but b has taken from the shared one")
-	assert.True(t, l.AllowN("b", 1))
-	source.Advance(3 * time.Millisecond)
-	assert.True(t, l.AllowN("b", 3))
-	assert.EqualValues(t, 4, l.Shared())
+// TestKeyedLimiterRefusalsAreUses has a key keep its place by refused requests.
+func TestKeyedLimiterRefusalsAreUses(t *testing.T) {
+	l := perKey(t, rate(1, time.Hour), sluice.WithMaxKeys(4))
+	assert.True(t, l.Allow("a"))
+	for i := range 100 {
+		assert.False(t, l.Allow("a"))
+		assert.True(t, l.Allow("new "+strconv.Itoa(i)))
+	}
+	assert.EqualValues(t, 97, l.Evictions())
+	assert.False(t, l.AllowN("too much", 2))
+	assert.EqualValues(t, 98, l.Evictions(), "a refused new key has a place, too")
+	assert.True(t, l.Allow("last"), "in its place, which is free")
+	assert.EqualValues(t, 99, l.Evictions())
+	free, _ := l.Peek("unknown", 1)
+	assert.EqualValues(t, 1, free)
+	assert.EqualValues(t, 99, l.Evictions(), "a look is no use")
 }
 
 // TestKeyedLimiterForgetsNothingBeforeItsMark has the source step back behind
@@ -197,9 +207,9 @@ func TestKeyedLimiterIsSmall(t *testing.T) {
 	t.Logf("%.1f bytes a key", each)
 	assert.LessOrEqual(t, each, 64.0)
 	assert.Equal(t, keys, l.Len())
-	assert.Zero(t, l.Shared())
-	assert.True(t, l.Allow("one more"), "shared")
-	assert.EqualValues(t, 1, l.Shared())
+	assert.Zero(t, l.Evictions())
+	assert.True(t, l.Allow("one more"))
+	assert.EqualValues(t, 1, l.Evictions())
 	runtime.KeepAlive(l)
 }
 
@@ -217,7 +227,9 @@ func TestKeyedLimiterAllocatesNothing(t *testing.T) {
 	l := perKey(t, limiter.Config{Count: 1, Period: time.Hour}, sluice.WithMaxKeys(1))
 	l.Allow("a")
 	allocates(t, 0, "refused", func() { l.Allow("a") })
-	allocates(t, 0, "shared", func() { l.Allow("b") })
+	keys := [...]string{"b", "c"}
+	i := 0
+	allocates(t, 0, "evicting", func() { i++; l.Allow(keys[i%2]) })
 }
 
 // TestKeyedLimiterUnderLoad counts what every key had: L1 for each.
@@ -225,7 +237,7 @@ func TestKeyedLimiterUnderLoad(t *testing.T) {
 	for _, a := range algorithms {
 		var source clock.Virtual
 		c := limiter.Config{Algorithm: a, Count: 5, Period: 5 * time.Millisecond}
-		l := perKey(t, c, sluice.WithClock(&source), sluice.WithMaxKeys(60))
+		l := perKey(t, c, sluice.WithClock(&source), sluice.WithMaxKeys(100))
 		var had [100]atomic.Int64
 		var all sync.WaitGroup
 		for i := range 8 {

@@ -22,9 +22,11 @@ type Limiter struct {
 	*settings
 	word atomic.Pointer[word] // nil for other algorithms
 	cell *runner.LockedCell
-	// users of the state in the cell: waiters, reservations, for which one word
-	// is not enough, and whoever is stepping it. Guarded by cell.Lock.
+	// users of the state in the cell: waiters and whoever is stepping it. It stays
+	// there until a mark, too, before which a reservation may give permits back:
+	// one word is not enough for that. Guarded by cell.Lock.
 	users int
+	until clock.Mark
 }
 
 // word is the state of a token bucket. Another configuration has another one,
@@ -48,7 +50,7 @@ func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	l := &Limiter{settings: s}
+	l := &Limiter{settings: s, until: clock.Always}
 	now := l.Now()
 	l.cell = runner.NewLockedCell(maker.New(now), l.Now, false)
 	if bucket != nil {
@@ -210,7 +212,7 @@ func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
 	b := l.cell
 	b.Lock()
 	now := l.Now()
-	l.lock() // for good where permits may come back
+	l.lock()
 	if b.Busy() {
 		b.CatchUp(now)
 	}
@@ -218,10 +220,11 @@ func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
 	r := &reservation{limiter: l, permit: answer.Permit, cost: n, at: now}
 	if m, state := limiter.Of(b.Cell); answer.Verdict == reducer.Admit {
 		r.at = m.ReadyAt(state, answer.Permit)
+		if n > 0 {
+			l.until = max(l.until, state.Bucket().TAT)
+		}
 	}
-	if n == 0 || answer.Verdict != reducer.Admit {
-		l.unlock()
-	}
+	l.unlock(now)
 	b.Settle(now)
 	if answer.Verdict != reducer.Admit {
 		return Reservation{}, l.refusal(answer)
@@ -271,7 +274,7 @@ func (l *Limiter) Configure(c limiter.Config) error {
 		w.tat.Store(locked)
 		l.word.Store(w)
 	}
-	l.unlock()
+	l.unlock(now)
 	b.Settle(now)
 	return nil
 }
@@ -285,7 +288,7 @@ func (l *Limiter) step(a reducer.Action, now clock.Mark) reducer.Answer {
 		b.CatchUp(now)
 	}
 	answer := b.Cell.Step(a, now, &b.Out)
-	l.unlock()
+	l.unlock(now)
 	b.Settle(now)
 	return answer
 }
@@ -301,7 +304,7 @@ func (l *Limiter) enter() {
 func (l *Limiter) exit() {
 	l.cell.Lock()
 	defer l.cell.Unlock()
-	l.unlock()
+	l.unlock(l.Now())
 }
 
 // lock moves the state from the word to the cell, where it stays until unlock.
@@ -318,11 +321,11 @@ func (l *Limiter) lock() {
 	}
 }
 
-// unlock moves it back when nobody needs it there. The caller holds the mutex.
-func (l *Limiter) unlock() {
+// unlock moves it back when it is not needed there. The caller holds the mutex.
+func (l *Limiter) unlock(now clock.Mark) {
 	l.users--
 	w := l.word.Load()
-	if l.users > 0 || w == nil {
+	if l.users > 0 || w == nil || l.until > now {
 		return
 	}
 	_, state := limiter.Of(l.cell.Cell)

@@ -95,11 +95,13 @@ func WithClassify(f func(error) reducer.Outcome) Option {
 	return func(s *settings) { s.classify, s.given = f, s.given|optionClassify }
 }
 
-// WithMaxKeys bounds the cells of a step with `per` in a Pipeline or Set, and the
-// keys of a KeyedLimiter. Above it new keys share one cell: of a token bucket or
-// a bulkhead each has at most what it would have had alone; a window that they
-// share begins with the first of them, and a breaker hears the outcomes of all.
-// Default DefaultMaxKeys; values below 1 count as 1.
+// WithMaxKeys bounds the keys of a KeyedLimiter, where a new key above the maximum
+// takes the place of the least recently used one, and the cells of a step with
+// `per` in a Pipeline or Set. There new keys above the maximum share one cell: of
+// a token bucket or a bulkhead each has at most what it would have had alone; a
+// window that they share begins with the first of them, and a breaker hears the
+// outcomes of all. Default DefaultMaxKeys; values below 1 count as 1, in a
+// KeyedLimiter those above keyed.MaxKeys as that.
 func WithMaxKeys(n int) Option {
 	return func(s *settings) { s.MaxKeys, s.given = max(1, n), s.given|optionMaxKeys }
 }

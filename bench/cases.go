@@ -37,7 +37,7 @@ func cases() []section {
 	return []section{
 		{"Limiters", "One limiter for all. Parallel: a goroutine for each CPU; contended: sixteen. The rate is out of reach, or one permit a day.", limiterTasks()},
 		{"Limiters per key", "Keys of 16 bytes, drawn under a Zipf law (s = 1.1), the same sequence for all. Every key is known before and stays in the table. " +
-			"By hand: an x/time/rate limiter for each key.", keyedTasks()},
+			"Of the pipeline they are uniform. By hand: an x/time/rate limiter for each key.", keyedTasks()},
 		{"Memory per key", "Growth of the heap, without the keys themselves. New keys: a million, each seen once and forgettable 1 ms later; in bytes a key seen.", memoryTasks()},
 		{"Breakers", "Closed but for the last two. 100 calls in the window.", breakerTasks()},
 		{"Bulkheads", "Of 100 places, taken and given back; full where it says so.", bulkheadTasks()},

@@ -12,6 +12,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
 )
 
 // keyed makes a limiter with a bucket for each key: a permit after every period,
@@ -26,6 +27,8 @@ const (
 	// A bucket of one permit, back after newEvery, makes room for other keys.
 	newEvery = time.Millisecond
 	newKeys  = 1_000_000
+	// pipelineKeys are drawn uniformly.
+	pipelineKeys = 100_000
 )
 
 type keyedPeer struct {
@@ -69,6 +72,12 @@ func keyedTasks() []task {
 		}
 		tasks = append(tasks, serial, parallel)
 	}
+	draws := sync.OnceValue(func() []uint32 { return uniform(pipelineKeys) })
+	step := task{name: "keyed pipeline of one limit", allocs: 0, sluice: drawn(1, pipelineKeys, draws, ourKeyedPipeline)}
+	for _, p := range []keyedPeer{{"its own keyed limiter", ourKeyed(pipelineKeys), 0}, {"throttled", throttledKeyed(0), 1.5}, {"go-limiter", sethvargoKeyed, 1.5}} {
+		step.peers = append(step.peers, peer{p.name, drawn(1, pipelineKeys, draws, p.make), p.target})
+	}
+	tasks = append(tasks, step)
 	t := task{name: "keyed, new keys", allocs: 0, sluice: repeated(fresh(ourKeyed(0)))}
 	for _, p := range newPeers {
 		t.peers = append(t.peers, peer{p.name, repeated(fresh(p.make)), 0})
@@ -117,6 +126,16 @@ func zipf(n int) []uint32 {
 	draws := make([]uint32, 1<<20)
 	for i := range draws {
 		draws[i] = uint32(z.Uint64())
+	}
+	return draws
+}
+
+// uniform draws numbers below n.
+func uniform(n int) []uint32 {
+	rng := rand.New(rand.NewPCG(3, 4))
+	draws := make([]uint32, 1<<20)
+	for i := range draws {
+		draws[i] = rng.Uint32N(uint32(n))
 	}
 	return draws
 }
@@ -196,6 +215,17 @@ func ourKeyed(n int) keyed {
 	return func(_ context.Context, every time.Duration, burst int) func(string) bool {
 		c := limiter.Config{Count: 1, Period: every, Burst: uint32(burst)}
 		return must(sluice.NewKeyedLimiter(c, sluice.WithMaxKeys(max(n, sluice.DefaultMaxKeys)))).Allow
+	}
+}
+
+// ourKeyedPipeline is a policy of one step, a limit for each key.
+func ourKeyedPipeline(ctx context.Context, every time.Duration, burst int) func(string) bool {
+	step := pipeline.Step{Config: limiter.Config{Count: 1, Period: every, Burst: uint32(burst)}, Per: []string{"key"}}
+	p := must(sluice.New(pipeline.Policy{Steps: []pipeline.Step{step}}))
+	fn := func(context.Context) (int, error) { return work() }
+	return func(key string) bool {
+		_, err := sluice.DoWith(ctx, p, sluice.Request{Key: key}, fn)
+		return err == nil
 	}
 }
 

@@ -16,8 +16,8 @@
 // The others have the indices 1 to Len without a gap.
 //
 // A lookup reads one segment of slots and one entry. A table grows and shrinks a
-// segment of 124 slots and a page of 64 entries at a time. An entry takes 40
-// bytes, and its slot 5 to 10.
+// segment of 124 slots and a page of 64 entries at a time. An entry takes 48
+// bytes, 8 of which are a word for the holder, and its slot 5 to 10.
 //
 // Guarantees, by their names in GUARANTEES.md:
 //

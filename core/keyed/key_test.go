@@ -54,6 +54,13 @@ func TestJoin(t *testing.T) {
 			t.Fatalf("%q: key %q, missing %t", values, key, missing)
 		}
 	}
+	// Lengths of two digits do not run into the values.
+	long := map[string]string{"a": "1", "b": "xxxxxxxxx2zz", "c": "12xxxxxxxxx", "d": "zz"}
+	one, _ := Join([]string{"a", "b"}, func(a string) string { return long[a] })
+	other, _ := Join([]string{"c", "d"}, func(a string) string { return long[a] })
+	if one == other {
+		t.Errorf("two lists have the key %q", one)
+	}
 	value := "a key"
 	lookup := func(string) string { return value }
 	if key, missing := Join([]string{"ip"}, lookup); key != "a key" || missing {

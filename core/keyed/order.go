@@ -10,12 +10,15 @@ import (
 // with a rank, so that each is passed over once. All of them are older than the
 // list, and ordered by rank. Those that are not held any more are in a heap.
 
-// Places of an entry.
+// Places of an entry. The list is long enough that the links of an entry wrap
+// around only when it was not used for 2^31 links of other keys.
 const (
-	listed   = 0
-	setAside = 1 // and held
-	inHeap   = 2 // at place - inHeap in the heap
+	setAside = 0       // and held
+	inHeap   = 1       // at place - inHeap in the heap
+	listed   = 1 << 31 // with the number of its link, modulo 2^31
 )
+
+func (e *entry) inList() bool { return e.place >= listed }
 
 // rank returns the rank of an entry outside the list.
 func (e *entry) rank() uint64 { return uint64(e.older)<<32 | uint64(e.newer) }
@@ -39,7 +42,8 @@ func (t *Table) newerOf(index uint32) *uint32 {
 // link puts an entry at the newest end of the list.
 func (t *Table) link(index uint32) {
 	e := t.entries.At(index)
-	e.older, e.newer, e.place = t.newest, 0, listed
+	t.links++
+	e.older, e.newer, e.place = t.newest, 0, listed|t.links
 	*t.newerOf(t.newest) = index
 	t.newest = index
 }
@@ -47,7 +51,7 @@ func (t *Table) link(index uint32) {
 // takeOut takes an entry out of the order.
 func (t *Table) takeOut(index uint32) {
 	switch e := t.entries.At(index); {
-	case e.place == listed:
+	case e.inList():
 		*t.newerOf(e.older), *t.olderOf(e.newer) = e.newer, e.older
 	case e.place >= inHeap:
 		t.leave(e)
@@ -70,8 +74,9 @@ func (t *Table) settle() {
 	t.touches = 0
 }
 
-// coldest returns the least recently used entry that is not held, 0 for none.
-func (t *Table) coldest() uint32 {
+// Coldest returns the index of the least recently used key whose cell is not
+// held, 0 for none.
+func (t *Table) Coldest() uint32 {
 	t.settle()
 	if len(t.aside) > 0 {
 		return t.aside[0]
@@ -94,7 +99,7 @@ func (t *Table) ByUse(dst []uint32) []uint32 {
 	t.settle()
 	from := len(dst)
 	for i := uint32(1); i <= t.keys; i++ {
-		if t.entries.At(i).place != listed {
+		if !t.entries.At(i).inList() {
 			dst = append(dst, i)
 		}
 	}

@@ -42,8 +42,8 @@ func after(j int) int {
 	return 0
 }
 
-// put puts a slot into a segment, or one behind it, that has room.
-func (t *Table) put(s *segment, h Hash, slot uint32) {
+// store puts a slot into a segment, or one behind it, that has room.
+func (t *Table) store(s *segment, h Hash, slot uint32) {
 	for s.used == mostUsed {
 		if s.next == nil {
 			s.next = &segment{depth: s.depth}
@@ -92,7 +92,7 @@ func (t *Table) locate(index uint32) (*segment, int) {
 func (t *Table) insert(h Hash, index uint32) {
 	for t.first(h).used == mostUsed && t.split(h) {
 	}
-	t.put(t.first(h), h, slot(h, index))
+	t.store(t.first(h), h, slot(h, index))
 }
 
 // split divides the segment of a hash in two by one more bit. False when the
@@ -128,7 +128,7 @@ func (t *Table) split(h Hash) bool {
 		for _, at := range o.slots {
 			if at != 0 {
 				h := t.entries.At(at & indexMask).hash
-				t.put(t.first(h), h, at)
+				t.store(t.first(h), h, at)
 			}
 		}
 	}
@@ -202,7 +202,7 @@ func (t *Table) merge(h Hash) bool {
 	t.segments--
 	for _, at := range twin.slots {
 		if at != 0 {
-			t.put(s, t.entries.At(at&indexMask).hash, at)
+			t.store(s, t.entries.At(at&indexMask).hash, at)
 		}
 	}
 	if t.depth > 0 && t.deepest == 0 {

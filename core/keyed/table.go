@@ -30,43 +30,48 @@ const (
 // Spare is the index of the cell that new keys share when the table is full.
 const Spare = 0
 
-// Table says which cell each key has. Make one by New.
+// Table says which cell each key has. Make one by New. What a lookup needs comes
+// first, in one line of a cache.
 type Table struct {
-	config  Config
-	keys    uint32
-	entries Slab[entry]
-
+	entries   Slab[entry]
 	directory []*segment // by the first bits of a hash
 	depth     uint8      // how many bits
-	deepest   int        // segments of that depth
-	segments  int
+	keys      uint32
+	held      uint32
+	links     uint32 // of entries into the list so far, which wraps around
 
-	oldest, newest uint32 // of the entries in the list
 	touched        [batch]uint32
 	touches        uint32 // of touched, not yet in the list
+	oldest, newest uint32 // of the entries in the list
 	aside          heap   // those outside the list that are not held
 	ranks          uint64
 
+	config   Config
+	deepest  int // segments of the greatest depth
+	segments int
+
 	births    uint64
-	held      uint32
 	evictions uint64
 	shared    uint64
 	charged   int64
 }
 
-// entry is what a table knows about a key.
+// entry is what a table knows about a key. What a lookup needs comes first: most
+// entries then cost it one line of a cache.
 type entry struct {
-	hash       Hash
-	generation uint64 // never 0; no other entry of the table had it before
+	hash  Hash
+	word  uint64 // the holder's
+	place uint32 // in the list, set aside or in the heap
+	holds uint32 // pins, and markedHeld
+
+	generation uint64 // never 0; no other cell of the hash had it before
 	// The neighbours in the list by last use; of an entry outside the list they
 	// are the halves of its rank.
 	older, newer uint32
-	holds        uint32 // pins, and markedHeld
-	place        uint32 // listed, setAside, or the place in the heap
 }
 
 const (
-	entryBytes = 40
+	entryBytes = 48
 	// slotBytes of a key, at most: segments are just split.
 	slotBytes = 10
 	// markedHeld is the bit of SetHeld.
@@ -120,6 +125,22 @@ func (t *Table) Touch(index uint32) {
 	t.touches++
 }
 
+// Refresh is Find, and Touch for a holder that need not know the exact order: a
+// key stays where it is while it is among the most recent quarter of those that
+// are not held. It then gives way as if it had been used up to a quarter of all
+// keys earlier.
+func (t *Table) Refresh(h Hash) (index uint32, ok bool) {
+	index = t.find(h)
+	if index == 0 {
+		return 0, false
+	}
+	e := t.entries.At(index)
+	if since := (t.links - e.place) &^ listed; !e.inList() || since >= (t.keys-t.held)/4 {
+		t.Touch(index)
+	}
+	return index, true
+}
+
 // Room reports whether a new key gets a cell at no other key's cost.
 func (t *Table) Room() bool {
 	return t.keys < t.config.Keys && (t.config.Bytes == 0 || t.counted()+t.each() <= t.config.Bytes)
@@ -128,50 +149,77 @@ func (t *Table) Room() bool {
 // Add is Use for a key that Find does not find. The holder says whether there is
 // room for one more: of several tables that share a bound it knows alone.
 func (t *Table) Add(h Hash, room bool) (index uint32, how Use) {
-	t.settle()
 	if room {
-		t.keys++
-		index, how = t.keys, Added
-		t.entries.Grow(index)
-	} else {
-		if t.config.WhenFull == FullEvict {
-			index, how = t.coldest(), Evicted
-		}
-		if index == Spare {
-			t.shared++
-			return Spare, Shared
-		}
-		t.takeOut(index)
-		t.erase(index)
-		t.evictions++
+		t.births++
+		return t.put(entry{hash: h, generation: t.births}), Added
 	}
+	if t.config.WhenFull == FullEvict {
+		index = t.Coldest()
+	}
+	if index == Spare {
+		t.shared++
+		return Spare, Shared
+	}
+	t.evictions++
+	t.Replace(index, h)
+	return index, Evicted
+}
+
+// put adds an entry at the end, as the most recently used.
+func (t *Table) put(e entry) uint32 {
+	t.settle()
+	t.keys++
+	t.entries.Grow(t.keys)
+	*t.entries.At(t.keys) = e
+	t.insert(e.hash, t.keys)
+	t.link(t.keys)
+	return t.keys
+}
+
+// Replace gives the cell that Coldest has just returned to a new key, and counts
+// no eviction: a holder does so where the cell is as good as a new one.
+func (t *Table) Replace(index uint32, h Hash) {
+	t.takeOut(index)
+	t.erase(index)
 	t.births++
 	*t.entries.At(index) = entry{hash: h, generation: t.births}
 	t.insert(h, index)
 	t.link(index)
-	return index, how
 }
 
-// Evictable reports whether there is a key whose cell is not held.
-func (t *Table) Evictable() bool { return t.coldest() != 0 }
+// Import adds the key that another table has at an index, as the most recently
+// used. The key keeps its handles, word, pins and mark. It must not be in the table.
+func (t *Table) Import(from *Table, index uint32) uint32 {
+	e := *from.entries.At(index)
+	if e.holds != 0 {
+		t.held++
+	}
+	t.births = max(t.births, from.births)
+	return t.put(entry{hash: e.hash, word: e.word, generation: e.generation, holds: e.holds})
+}
 
 // Evict removes the least recently used key whose cell is not held: the cell at
 // gone. The holder moves the cell at last, which may be the same, to gone, as
 // after Remove. False when all cells are held.
 func (t *Table) Evict() (gone, last uint32, ok bool) {
-	if gone = t.coldest(); gone == 0 {
+	if gone = t.Coldest(); gone == 0 {
 		return 0, 0, false
 	}
 	t.evictions++
 	return gone, t.Remove(gone), true
 }
 
-// Trim is Evict while the table is above its bounds, which it is after they were
-// lowered and after Charge. Call it until it returns false, and again when cells
-// are released while Len is above Keys. A table keeps one key whatever its bound
-// of bytes.
+// Above reports whether the table is above its bounds, which it is after they
+// were lowered and after Charge. A table keeps one key whatever its bound of
+// bytes.
+func (t *Table) Above() bool {
+	return t.keys > t.config.Keys || t.keys > 1 && t.config.Bytes != 0 && t.counted() > t.config.Bytes
+}
+
+// Trim is Evict while the table is above its bounds. Call it until it returns
+// false, and again when cells are released while Len is above Keys.
 func (t *Table) Trim() (gone, last uint32, ok bool) {
-	if t.keys <= t.config.Keys && (t.keys <= 1 || t.config.Bytes == 0 || t.counted() <= t.config.Bytes) {
+	if !t.Above() {
 		return 0, 0, false
 	}
 	return t.Evict()
@@ -199,11 +247,10 @@ func (t *Table) Remove(index uint32) (last uint32) {
 func (t *Table) rename(from, to uint32) {
 	s, j := t.locate(from)
 	s.slots[j] = slot(t.entries.At(from).hash, to)
-	switch e := t.entries.At(from); e.place {
-	case listed:
+	switch e := t.entries.At(from); {
+	case e.inList():
 		*t.newerOf(e.older), *t.olderOf(e.newer) = to, to
-	case setAside:
-	default:
+	case e.place >= inHeap:
 		t.aside[e.place-inHeap] = to
 	}
 }
@@ -235,7 +282,7 @@ func (t *Table) hold(index, holds uint32) {
 	}
 	if holds != 0 {
 		t.held++
-		if e.place >= inHeap {
+		if e.place >= inHeap && !e.inList() {
 			t.leave(e)
 		}
 		return
@@ -249,6 +296,11 @@ func (t *Table) hold(index, holds uint32) {
 // Held reports whether the cell of an index is held.
 func (t *Table) Held(index uint32) bool { return t.entries.At(index).holds != 0 }
 
+// Word returns eight bytes that the holder may use for the state of the cell of
+// an index. They are 0 for a new cell, move with it, and cost no further line of
+// a cache. The pointer is good until the table changes.
+func (t *Table) Word(index uint32) *uint64 { return &t.entries.At(index).word }
+
 // Handle returns the name of the cell of an index.
 func (t *Table) Handle(index uint32) Handle {
 	e := t.entries.At(index)
@@ -258,8 +310,10 @@ func (t *Table) Handle(index uint32) Handle {
 // Resolve returns the index of the cell that a handle names, and false for one
 // whose key was evicted or removed: what names it does nothing.
 func (t *Table) Resolve(h Handle) (index uint32, ok bool) {
-	if h.Index <= t.keys && t.entries.At(h.Index).generation == h.Generation {
-		return h.Index, true
+	if h.Index <= t.keys {
+		if e := t.entries.At(h.Index); e.generation == h.Generation && e.hash == h.Hash {
+			return h.Index, true
+		}
 	}
 	// It may have moved.
 	index = t.find(h.Hash)

@@ -2,6 +2,7 @@ package keyed
 
 import (
 	"math/rand/v2"
+	"slices"
 	"testing"
 	"unsafe"
 )
@@ -35,6 +36,7 @@ func TestStructure(t *testing.T) {
 		for i := range known {
 			known[i] = randomHash(rng, narrow)
 		}
+		used := map[Hash]int{}
 		for step := range 20_000 {
 			switch h := known[rng.IntN(len(known))]; rng.IntN(8) {
 			case 0:
@@ -57,6 +59,7 @@ func TestStructure(t *testing.T) {
 				if index, how := table.Use(h); how != Shared && table.Hash(index) != h {
 					t.Fatalf("seed %d, step %d: a cell of another key", seed, step)
 				}
+				used[h] = step
 			}
 			if step%500 == 0 {
 				if rng.IntN(4) == 0 {
@@ -68,13 +71,18 @@ func TestStructure(t *testing.T) {
 					}
 				}
 				checkStructure(t, table)
+				if order := table.ByUse(nil); !slices.IsSortedFunc(order, func(a, b uint32) int {
+					return used[table.Hash(a)] - used[table.Hash(b)]
+				}) {
+					t.Fatalf("seed %d, step %d: the keys are not in the order of their last use", seed, step)
+				}
 			}
 		}
 		for table.Len() > 0 {
 			table.Remove(1 + rng.Uint32N(table.Len()))
 		}
 		checkStructure(t, table)
-		if table.segments != 1 || len(table.entries.pages) > 2 {
+		if table.segments != 1 || table.depth != 0 || len(table.entries.pages) > 2 || cap(table.aside) > pageSize {
 			t.Errorf("seed %d: an empty table has %d segments and %d pages", seed, table.segments, len(table.entries.pages))
 		}
 	}
@@ -93,7 +101,7 @@ func checkStructure(t *testing.T, table *Table) {
 			held++
 		}
 		switch {
-		case e.place == listed:
+		case e.inList():
 			inList++
 		case e.place == setAside && e.holds == 0, e.place >= inHeap && e.holds != 0:
 			t.Fatalf("entry %d: place %d, holds %x", i, e.place, e.holds)
@@ -106,9 +114,14 @@ func checkStructure(t *testing.T, table *Table) {
 	if held != table.held || len(table.aside) > outside {
 		t.Fatalf("held %d, counted %d; %d in the heap of %d outside the list", held, table.held, len(table.aside), outside)
 	}
+	for i := 1; i < len(table.aside); i++ {
+		if table.entries.At(table.aside[(i-1)/2]).rank() > table.entries.At(table.aside[i]).rank() {
+			t.Fatalf("the heap is not in order at %d", i)
+		}
+	}
 	before := uint32(0)
 	for i := table.oldest; i != 0; i = table.entries.At(i).newer {
-		if e := table.entries.At(i); e.older != before || e.place != listed {
+		if e := table.entries.At(i); e.older != before || !e.inList() {
 			t.Fatalf("entry %d of the list: older %d, place %d", i, e.older, e.place)
 		}
 		before = i
@@ -208,8 +221,101 @@ func TestHeldCellsArePassedOnce(t *testing.T) {
 	}
 }
 
+// TestRefreshOutsideTheList refreshes cells that were held at the oldest end when
+// a victim was looked for.
+func TestRefreshOutsideTheList(t *testing.T) {
+	const keys = 100
+	table := newTable(t, Config{Keys: keys})
+	for i := range uint64(keys) {
+		index, _ := table.Use(Hash{Lo: i + 1})
+		table.Pin(index)
+	}
+	if table.Coldest() != 0 {
+		t.Fatal("a held cell is evictable")
+	}
+	for i := range uint32(keys) {
+		table.Unpin(i + 1)
+	}
+	for i := uint64(keys); i > 0; i-- {
+		table.Refresh(Hash{Lo: i})
+		if order := table.ByUse(nil); table.Hash(order[keys-1]).Lo != i {
+			t.Fatalf("key %d is not the most recent one", i)
+		}
+	}
+	if n := cap(table.aside); n > pageSize {
+		t.Errorf("the empty heap has room for %d", n)
+	}
+}
+
+func TestSpareCell(t *testing.T) {
+	table := newTable(t, Config{Keys: 1})
+	index, _ := table.Use(Hash{Lo: 1})
+	table.Pin(index)
+	spare, how := table.Use(Hash{Lo: 2})
+	if spare != Spare || how != Shared {
+		t.Fatalf("index %d, how %d", spare, how)
+	}
+	table.Touch(spare)
+	table.Pin(spare)
+	checkStructure(t, table)
+	if c := table.Counts(); c.Held != 1 || !table.Held(spare) {
+		t.Errorf("%+v: the spare cell is no key's", c)
+	}
+	if at, ok := table.Resolve(table.Handle(spare)); !ok || at != Spare {
+		t.Errorf("the handle of the spare cell names %d, %t", at, ok)
+	}
+	table.Unpin(spare)
+	table.Remove(index)
+	if _, ok := table.Resolve(table.Handle(spare)); !ok || table.Counts().Held != 0 {
+		t.Errorf("%+v, resolved %t", table.Counts(), ok)
+	}
+}
+
+func TestImport(t *testing.T) {
+	from, to := newTable(t, Config{Keys: 10}), newTable(t, Config{Keys: 10})
+	key := Hash{Hi: 1, Lo: 1}
+	for i := range uint64(5) {
+		from.Use(Hash{Lo: i + 2})
+		to.Use(Hash{Hi: 2, Lo: i})
+	}
+	index, _ := from.Use(key)
+	from.Pin(index)
+	from.SetHeld(index, true)
+	*from.Word(index) = 77
+	name := from.Handle(index)
+	moved := to.Import(from, index)
+	if at, ok := to.Resolve(name); !ok || at != moved || *to.Word(at) != 77 || to.Counts().Held != 1 {
+		t.Fatalf("index %d, %t, %+v", at, ok, to.Counts())
+	}
+	checkStructure(t, to)
+	if order := to.ByUse(nil); order[len(order)-1] != moved {
+		t.Error("the key is not the most recent one")
+	}
+	to.SetHeld(moved, false)
+	to.Unpin(moved)
+	to.Remove(moved)
+	// Later cells of the key have other handles.
+	for range 10 {
+		index, _ := to.Use(key)
+		if _, ok := to.Resolve(name); ok {
+			t.Fatal("a handle names a later cell")
+		}
+		if *to.Word(index) != 0 {
+			t.Fatal("a new cell has a word")
+		}
+		to.Remove(index)
+	}
+}
+
 func TestBytesAreBounded(t *testing.T) {
 	const each = entryBytes + slotBytes + 150
+	exact := newTable(t, Config{Keys: MaxKeys, CellBytes: 150, Bytes: 2 * each})
+	for i := range uint64(3) {
+		exact.Use(Hash{Lo: i + 1})
+	}
+	if c := exact.Counts(); c.Keys != 2 || exact.Above() {
+		t.Errorf("%+v", c)
+	}
 	table := newTable(t, Config{Keys: MaxKeys, CellBytes: 150, Bytes: 100*each + each/2})
 	rng := rand.New(rand.NewPCG(7, 7))
 	for range 1_000 {
@@ -234,6 +340,29 @@ func TestBytesAreBounded(t *testing.T) {
 	}
 	if c := table.Counts(); c.Keys != 1 || c.Bytes < 1_000*each {
 		t.Errorf("%+v", c)
+	}
+}
+
+func TestSlab(t *testing.T) {
+	var s Slab[int]
+	const last = 10 * pageSize
+	s.Grow(last)
+	pages := s.pages
+	for i := uint32(last); i >= pageSize; i-- {
+		*s.At(i) = int(i)
+		s.Remove(3, i)
+		if *s.At(3) != int(i) {
+			t.Fatalf("element %d did not move", i)
+		}
+	}
+	if pages[3] != nil || len(s.pages) != 2 {
+		t.Errorf("%d pages are left", len(s.pages))
+	}
+	if n := testing.AllocsPerRun(100, func() { s.Grow(pageSize); s.Remove(pageSize, pageSize) }); n != 0 {
+		t.Errorf("%v allocations around the end of a page", n)
+	}
+	if s.Grow(2 * pageSize); *s.At(2 * pageSize) != 0 {
+		t.Error("a new element is not zero")
 	}
 }
 

@@ -107,6 +107,25 @@ func (s *State) SetBucket(b tokenbucket.State) {
 	s.count.void()
 }
 
+// Bare is the state of a token bucket at which no caller waits, without the mark of
+// its latest change: what a holder of many buckets keeps for each.
+type Bare struct {
+	TAT        clock.Mark
+	Refunded   uint64
+	Generation uint64 // of permits
+}
+
+// Bare returns it.
+func (s *State) Bare() Bare {
+	return Bare{TAT: s.count.mark, Refunded: s.count.span, Generation: s.count.generation}
+}
+
+// At returns the state whose latest change was at a mark, or before: all further
+// marks count at least as this one.
+func (b Bare) At(last clock.Mark) State {
+	return State{Last: last, count: count{generation: b.Generation, mark: b.TAT, span: b.Refunded}}
+}
+
 // Window returns the state of a fixed window.
 func (s *State) Window() fixedwindow.State { return s.count.window() }
 

@@ -1,0 +1,71 @@
+package keyedcells
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// bucket is the cell.Cell of a token bucket in a shard.
+type bucket struct {
+	s     *shard
+	index uint32
+}
+
+// Step implements cell.Cell.
+func (b *bucket) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+	state := b.s.bucket(b.index)
+	answer := b.s.config.Bucket.Step(&state, a, now, out)
+	if answer.Changed {
+		b.s.setBucket(b.index, &state)
+	}
+	return answer
+}
+
+// Enter implements cell.Cell.
+func (b *bucket) Enter(cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
+	state := b.s.bucket(b.index)
+	permit, ok := b.s.config.Bucket.Enter(&state, cost, caller, now)
+	if ok {
+		b.s.setBucket(b.index, &state)
+	}
+	return permit, ok
+}
+
+// Exit implements cell.Cell.
+func (b *bucket) Exit(reducer.Permit, clock.Mark) bool { return false }
+
+// Ends implements cell.Cell.
+func (b *bucket) Ends() clock.Mark { return clock.Never }
+
+// Serves implements cell.Cell.
+func (b *bucket) Serves() (clock.Mark, uint64) { return clock.Never, 0 }
+
+// Wake implements cell.Cell.
+func (b *bucket) Wake() clock.Mark { return clock.Never }
+
+// Fresh implements cell.Cell.
+func (b *bucket) Fresh(now clock.Mark) bool { return b.s.fresh(b.index, now) }
+
+// Held implements cell.Cell.
+func (b *bucket) Held() bool { return false }
+
+// AppendState implements cell.Cell.
+func (b *bucket) AppendState(dst []byte) []byte {
+	state := b.s.bucket(b.index)
+	return b.s.config.Bucket.Encode(dst, &state)
+}
+
+// Restore implements cell.Cell.
+func (b *bucket) Restore(src []byte) error { return b.Revive(src, 0) }
+
+// Revive implements cell.Cell.
+func (b *bucket) Revive(src []byte, by time.Duration) error {
+	state, err := b.s.config.Bucket.DecodeState(src)
+	if err == nil {
+		b.s.config.Bucket.Move(&state, by)
+		b.s.setBucket(b.index, &state)
+	}
+	return err
+}

@@ -1,0 +1,94 @@
+package keyedcells
+
+import (
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Ref is a cell in a shard that is locked until Unlock. It is good until then.
+type Ref struct {
+	s     *shard
+	index uint32
+}
+
+// Unlock unlocks the shard, after it has noted whether the cell is held.
+func (r Ref) Unlock() {
+	s := r.s
+	if s.config.Bucket == nil && r.index != keyed.Spare {
+		s.note(r.index)
+	}
+	s.mu.Unlock()
+}
+
+// Cell returns the cell, good until Unlock. That of a token bucket is a view of
+// its state; cells with Final have none.
+func (r Ref) Cell() cell.Cell {
+	s := r.s
+	if s.config.Bucket == nil {
+		return *s.cells.At(r.index)
+	}
+	s.view = bucket{s, r.index}
+	return &s.view
+}
+
+// SetCell replaces the cell by one of Config.Maker at which no caller waits, or its
+// state by that of the other.
+func (r Ref) SetCell(c cell.Cell) { r.s.set(r.index, c) }
+
+// Word returns the state of a token bucket with Final, its TAT.
+func (r Ref) Word() *uint64 { return r.s.table.Word(r.index) }
+
+// Fresh reports whether the cell cannot be told from a new one.
+func (r Ref) Fresh(now clock.Mark) bool { return r.s.fresh(r.index, now) }
+
+// Text returns the one-line form of the cell's state, for people.
+func (r Ref) Text(now clock.Mark) string {
+	if s := r.s; s.config.Bucket != nil {
+		return string(s.config.Bucket.AppendText(nil, s.bucket(r.index), now))
+	}
+	return cell.Text(*r.s.cells.At(r.index), now)
+}
+
+// Out is where steps of the cell append. The caller empties it before Unlock.
+func (r Ref) Out() *reducer.Out { return &r.s.out }
+
+// Key returns the key of the cell, empty for the spare cell and where names are
+// not kept.
+func (r Ref) Key() string {
+	if !r.s.config.Names {
+		return ""
+	}
+	return *r.s.names.At(r.index)
+}
+
+// Shared reports whether it is the cell that new keys share.
+func (r Ref) Shared() bool { return r.index == keyed.Spare }
+
+// Handle names the cell until its key is evicted.
+func (r Ref) Handle() keyed.Handle { return r.s.table.Handle(r.index) }
+
+// Last returns the latest mark at which the shard was used. A caller cancels no
+// earlier: a refund at a mark before another caller's grant gives back too much.
+func (r Ref) Last() clock.Mark { return r.s.last }
+
+// Side returns what SetSide keeps beside the cell, nil for nothing.
+func (r Ref) Side() any { return r.s.sides[r.s.table.Hash(r.index)] }
+
+// SetSide keeps a value beside the cell: the waiters of a held cell, for example.
+// It is forgotten when the key is evicted. nil removes it.
+func (r Ref) SetSide(side any) {
+	s := r.s
+	h := s.table.Hash(r.index)
+	if side == nil {
+		if delete(s.sides, h); len(s.sides) == 0 {
+			s.sides = nil
+		}
+		return
+	}
+	if s.sides == nil {
+		s.sides = map[keyed.Hash]any{}
+	}
+	s.sides[h] = side
+}

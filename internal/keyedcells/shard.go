@@ -1,0 +1,181 @@
+package keyedcells
+
+import (
+	"strings"
+	"sync"
+	"unsafe"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// shard is a table with the states of its cells, by their indices.
+type shard struct {
+	mu     sync.Mutex
+	moved  bool // its keys are in other shards
+	shares bool // it has the spare cell
+	last   clock.Mark
+	config *Config
+	owner  *Cells
+	table  keyed.Table
+
+	// The states: cells, or token buckets. The TAT of a bucket is the word of
+	// the table.
+	cells   keyed.Slab[cell.Cell]
+	buckets keyed.Slab[rest] // not with Final
+
+	names keyed.Slab[string]
+	sides map[keyed.Hash]any
+	out   reducer.Out
+	view  bucket
+
+	_ [40]byte // shards do not share a cache line
+}
+
+func (c *Cells) newShards(config Config) []shard {
+	shards := make([]shard, keyed.Shards(config.Keys))
+	bounds := config.bounds(len(shards))
+	for i := range shards {
+		s := &shards[i]
+		s.owner, s.config, s.last = c, &config, clock.Always
+		// The bounds are checked.
+		table, _ := keyed.New(bounds)
+		s.table = *table
+		s.grow(keyed.Spare)
+	}
+	return shards
+}
+
+// bounds returns the bounds of one of so many tables. The owner counts the keys.
+func (c Config) bounds(shards int) keyed.Config {
+	b := c.Config
+	b.Keys, b.Bytes = keyed.MaxKeys, b.Bytes/uint64(shards)
+	switch {
+	case c.Bucket == nil:
+		b.CellBytes += uint32(unsafe.Sizeof(cell.Cell(nil)))
+	case c.Final:
+		b.CellBytes = 0
+	default:
+		b.CellBytes = uint32(unsafe.Sizeof(rest{}))
+	}
+	if c.Names {
+		b.CellBytes += uint32(unsafe.Sizeof(""))
+	}
+	return b
+}
+
+// grow makes room for the states up to an index.
+func (s *shard) grow(index uint32) {
+	switch {
+	case s.config.Bucket == nil:
+		s.cells.Grow(index)
+	case !s.config.Final:
+		s.buckets.Grow(index)
+	}
+	if s.config.Names {
+		s.names.Grow(index)
+	}
+}
+
+// begin puts a new cell in place.
+func (s *shard) begin(index uint32, key string) Ref {
+	if s.config.Bucket == nil {
+		*s.cells.At(index) = s.config.Maker.New(s.last)
+	} else {
+		state := s.config.Bucket.Init(s.last)
+		s.setBucket(index, &state)
+	}
+	if s.config.Names {
+		// A copy, because the key may be part of a long text.
+		*s.names.At(index) = strings.Clone(key)
+	}
+	return Ref{s, index}
+}
+
+// charge counts the memory of a key that is kept, or no longer.
+func (s *shard) charge(key string, times int64) {
+	if s.config.Names {
+		s.table.Charge(times * int64(len(key)))
+	}
+}
+
+// forget drops what is kept beside the cell of a key that is evicted.
+func (s *shard) forget(index uint32) {
+	if s.config.Names {
+		s.charge(*s.names.At(index), -1)
+	}
+	if s.sides != nil {
+		Ref{s, index}.SetSide(nil)
+	}
+}
+
+// evict removes the least recently used key, and returns false when all its
+// cells are held.
+func (s *shard) evict() bool {
+	coldest := s.table.Coldest()
+	if coldest == keyed.Spare {
+		return false
+	}
+	s.forget(coldest)
+	gone, last, _ := s.table.Evict()
+	switch {
+	case s.config.Bucket == nil:
+		s.cells.Remove(gone, last)
+	case !s.config.Final:
+		s.buckets.Remove(gone, last)
+	}
+	if s.config.Names {
+		s.names.Remove(gone, last)
+	}
+	s.owner.keys.Add(-1)
+	return true
+}
+
+// trim evicts keys while the shard is above its bound of bytes.
+func (s *shard) trim() {
+	for s.table.Above() && s.evict() {
+	}
+}
+
+// note notes whether a cell is held. After the keys were limited to fewer, a cell
+// that is released makes room.
+func (s *shard) note(index uint32) {
+	held, before := (*s.cells.At(index)).Held(), s.table.Held(index)
+	s.table.SetHeld(index, held)
+	if before && !held && s.owner.keys.Load() > s.owner.limit.Load() {
+		s.evict()
+	}
+}
+
+func (s *shard) fresh(index uint32, now clock.Mark) bool {
+	if s.config.Bucket == nil {
+		return (*s.cells.At(index)).Fresh(now)
+	}
+	return clock.Mark(*s.table.Word(index)) <= max(now, s.last)
+}
+
+// rest is what a token bucket has beside its TAT.
+type rest struct{ refunded, generation uint64 }
+
+// bucket returns the state of a token bucket. Its latest change is taken for as
+// late as that of the shard, so that no mark goes back.
+func (s *shard) bucket(index uint32) limiter.State {
+	b := limiter.Bare{TAT: clock.Mark(*s.table.Word(index))}
+	if !s.config.Final {
+		r := s.buckets.At(index)
+		b.Refunded, b.Generation = r.refunded, r.generation
+	}
+	return b.At(s.last)
+}
+
+func (s *shard) setBucket(index uint32, state *limiter.State) {
+	b := state.Bare()
+	s.last = max(s.last, state.Last)
+	*s.table.Word(index) = uint64(b.TAT)
+	if !s.config.Final {
+		*s.buckets.At(index) = rest{b.Refunded, b.Generation}
+	}
+}
