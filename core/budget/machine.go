@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/internal/tally"
 	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/reducer"
@@ -14,6 +15,8 @@ import (
 // Machine is an immutable retry budget. Record counts a first attempt, Acquire
 // asks for a retry.
 type Machine struct {
+	cell.Passive[State]
+
 	config  Config
 	minimum uint64 // retries a window that are always allowed
 	digest  uint32
@@ -169,32 +172,6 @@ func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, _ *re
 	}
 	return s
 }
-
-// Enter returns false: Step is not slower.
-func (m *Machine) Enter(*State, uint32, uint64, clock.Mark) (reducer.Permit, bool) {
-	return reducer.Permit{}, false
-}
-
-// Exit returns false: no permit is given back.
-func (m *Machine) Exit(*State, reducer.Permit, clock.Mark) bool { return false }
-
-// Ends returns clock.Never: buckets leave by themselves.
-func (m *Machine) Ends(*State) clock.Mark { return clock.Never }
-
-// Serves returns clock.Never: no caller waits.
-func (m *Machine) Serves(*State) (clock.Mark, uint64) { return clock.Never, 0 }
-
-// Held returns false: no permit is given back.
-func (m *Machine) Held(*State) bool { return false }
-
-// Recall changes nothing.
-func (m *Machine) Recall(*State) {}
-
-// NextWake implements reducer.Machine: buckets leave by themselves.
-func (m *Machine) NextWake(State) (clock.Mark, bool) { return clock.Never, false }
-
-// Wake is NextWake in place, clock.Never for none.
-func (m *Machine) Wake(*State) clock.Mark { return clock.Never }
 
 // Clone implements reducer.Cell.
 func (m *Machine) Clone(s State) State { return s }

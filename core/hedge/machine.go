@@ -21,6 +21,8 @@ import (
 // else Done. Record counts the first attempt of a call in the budget, Acquire asks
 // it for a hedge; without a budget every hedge is granted.
 type Machine struct {
+	cell.Passive[State]
+
 	config Config
 	budget *budget.Machine
 	digest uint32
@@ -156,32 +158,6 @@ func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *
 	}
 	return s
 }
-
-// Enter returns false: Step is not slower.
-func (m *Machine) Enter(*State, uint32, uint64, clock.Mark) (reducer.Permit, bool) {
-	return reducer.Permit{}, false
-}
-
-// Exit returns false: no permit is given back.
-func (m *Machine) Exit(*State, reducer.Permit, clock.Mark) bool { return false }
-
-// Ends returns clock.Never.
-func (m *Machine) Ends(*State) clock.Mark { return clock.Never }
-
-// Serves returns clock.Never: no caller waits.
-func (m *Machine) Serves(*State) (clock.Mark, uint64) { return clock.Never, 0 }
-
-// Held returns false: no permit is given back.
-func (m *Machine) Held(*State) bool { return false }
-
-// Recall changes nothing.
-func (m *Machine) Recall(*State) {}
-
-// NextWake implements reducer.Machine: time alone changes nothing.
-func (m *Machine) NextWake(State) (clock.Mark, bool) { return clock.Never, false }
-
-// Wake is NextWake in place, clock.Never for none.
-func (m *Machine) Wake(*State) clock.Mark { return clock.Never }
 
 // Clone implements reducer.Cell.
 func (m *Machine) Clone(s State) State {
