@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"math"
 	"math/bits"
 	"time"
 
@@ -284,6 +285,9 @@ func (d *Driver) drop(c *call) {
 		d.release(c.layout)
 	}
 	c.layout = nil
+	if c.handle.Generation() == math.MaxUint32 {
+		return // a slot whose generations are used up is not used again
+	}
 	c.handle = decision.HandleOf(c.handle.Slot(), c.handle.Generation()+1)
 	d.free = append(d.free, c.handle.Slot())
 }

@@ -89,12 +89,13 @@ func TestTime(t *testing.T) {
 }
 
 // TestHandles: a handle names its object until it is freed, and nothing else
-// afterwards.
+// afterwards, however often its place is used.
 func TestHandles(t *testing.T) {
 	var m Module
 	seen, named := map[int32]bool{}, &maker{}
-	for range 100 {
+	for range 3 * generations {
 		h := m.put(object{maker: named})
+		assert.Positive(t, h)
 		assert.False(t, seen[h], "a handle is used again")
 		seen[h] = true
 		assert.Same(t, named, m.get(uint32(h)).maker)
@@ -102,7 +103,8 @@ func TestHandles(t *testing.T) {
 		assert.Nil(t, m.get(uint32(h)).maker)
 		assert.Equal(t, BadHandle, m.Free(uint32(h)))
 	}
-	for _, h := range []uint32{0, 1, 2, 127, 128, math.MaxUint32} {
+	assert.Len(t, m.objects, 3, "a place is used again until its generations are used up")
+	for _, h := range []uint32{0, 1, 2, 1023, 1024, math.MaxUint32} {
 		assert.Nil(t, m.get(h).cell)
 		assert.Equal(t, BadHandle, m.Acquire(h, 1, 0, 0))
 		assert.Equal(t, "no such object, or one of another kind", text(&m))
