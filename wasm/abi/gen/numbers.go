@@ -71,6 +71,7 @@ func limits() []constant {
 	return []constant{
 		{"ABI", abi.Version, "The version of the ABI."},
 		{"MAX_KEY", abi.MaxKey, "The greatest number of a key."},
+		{"KEY_MISSING", abi.KeyMissing, "Added to the number of a key where the call brings no value for one of the attributes."},
 		{"MAX_BUFFER", abi.MaxBuffer, "The most bytes that the buffer holds."},
 	}
 }

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"unicode"
 
+	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/wasm/abi"
 )
 
@@ -231,6 +232,8 @@ func writeSlots(b *bytes.Buffer) {
 	}
 	b.WriteByte('\n')
 	writeConstant(b, constant{"SLOTS_SIZE", int64(slots.Size()), "How many bytes the slots take."})
+	writeConstant(b, constant{"PERMIT_WORDS", int64(reflect.TypeFor[reducer.Permit]().Size() / 4), "How many words a permit takes."})
+	b.WriteString("/** A parameter that stands for no time: the last mark, or no duration. */\nexport const NONE = NaN;\n")
 }
 
 // writeRecords writes where the fields of records are, in bytes.
