@@ -146,7 +146,7 @@ func (h *stranger) call() {
 	case 18:
 		h.keep(m.Pipeline(h.number(), h.number(), h.number()))
 	case 19, 20:
-		m.Begin(h.number(), h.number(), h.float(), h.float())
+		m.Begin(h.number(), h.number(), h.number()%3, h.float(), h.float())
 		h.keep(int32(s.Generation))
 	case 21:
 		m.Done(h.number(), s.Slot, s.Generation, h.number()%4, h.number(), h.float(), h.float())

@@ -45,7 +45,7 @@ func (n *native) Call(export string, p ...uint64) (int32, error) {
 	case "advance":
 		return m.Advance(u(0), f(1)), nil
 	case "begin":
-		return m.Begin(u(0), u(1), f(2), f(3)), nil
+		return m.Begin(u(0), u(1), u(2), f(3), f(4)), nil
 	case "done":
 		return m.Done(u(0), u(1), u(2), u(3), u(4), f(5), f(6)), nil
 	case "cancel":

@@ -180,7 +180,7 @@ class Events {
     let code;
     if (op === 0) code = p.x.advance(pipeline, NaN);
     else if (op === 1) {
-      code = p.x.begin(pipeline, cost, NaN, NaN);
+      code = p.x.begin(pipeline, cost, 0, NaN, NaN);
       calls.push([p.word(slot.call), p.word(slot.generation)]);
     } else if (op === 2) code = p.x.done(pipeline, ...call, outcome, NaN, NaN);
     else if (op === 3) code = p.x.cancel(pipeline, ...call, NaN);

@@ -372,7 +372,7 @@ func (p *eventPlayer) take(e *event) (int32, []byte, error) {
 	case opAdvance:
 		code, err = p.i.Call("advance", handle, nan)
 	case opBegin:
-		code, err = p.i.Call("begin", handle, uint64(e.cost), nan, nan)
+		code, err = p.i.Call("begin", handle, uint64(e.cost), 0, nan, nan)
 		slots = p.i.Slots()
 		p.calls = append(p.calls, [2]uint32{binary.LittleEndian.Uint32(slots[slotSlot:]), binary.LittleEndian.Uint32(slots[slotGeneration:])})
 	case opDone:

@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"math"
 	"math/bits"
 	"time"
 
@@ -25,6 +26,8 @@ type Request struct {
 	// Missing has a bit for each step for one of whose attributes the call brings
 	// no value.
 	Missing uint16
+	// NoHedge says that no attempt of the call may start beside another.
+	NoHedge bool
 }
 
 // call is a pipeline.Call with what the driver holds for it.
@@ -158,7 +161,9 @@ func (d *Driver) Begin(r Request) decision.Handle {
 	}
 	handle := c.handle
 	plan := c.layout.plan
-	plan.Take(c, &c.Call, plan.Begin(&c.Call, r.Cost, deadline, pipeline.Seed(d.seed, d.number)), d.now)
+	begun := plan.Begin(&c.Call, r.Cost, deadline, pipeline.Seed(d.seed, d.number))
+	c.NoHedge = r.NoHedge
+	plan.Take(c, &c.Call, begun, d.now)
 	d.settle(c)
 	d.Advance(d.now)
 	return handle
@@ -284,6 +289,9 @@ func (d *Driver) drop(c *call) {
 		d.release(c.layout)
 	}
 	c.layout = nil
+	if c.handle.Generation() == math.MaxUint32 {
+		return // a slot whose generations are used up is not used again
+	}
 	c.handle = decision.HandleOf(c.handle.Slot(), c.handle.Generation()+1)
 	d.free = append(d.free, c.handle.Slot())
 }

@@ -64,6 +64,7 @@ type Call struct {
 	Admitted uint32 // attempts that were admitted
 	Cut      uint32 // the number of the attempt that a timeout cut last
 	Single   bool   // no retry follows, whatever the policy says
+	NoHedge  bool   // no attempt sets out beside another
 	Race     *Race  // the hedged round, nil without a hedge
 }
 
@@ -287,7 +288,7 @@ func (c *Call) Find(number uint32) (k uint8, ok bool) {
 func (p *Plan) Begin(c *Call, cost uint32, deadline clock.Mark, seed uint64) Effect {
 	c.Cost, c.Deadline, c.Seed = cost, deadline, seed
 	c.Phase, c.Entered, c.Held, c.Phantom, c.Fired = Entering, 0, 0, 0, 0
-	c.Round, c.Admitted, c.Single = clock.Always, 0, false
+	c.Round, c.Admitted, c.Single, c.NoHedge = clock.Always, 0, false, false
 	c.Retry = retry.State{}
 	if p.hedge >= 0 {
 		p.beginRace(c)

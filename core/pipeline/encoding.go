@@ -59,6 +59,7 @@ func (p *Plan) codeCall(w *wire.Coder, c *Call) {
 		w.U32(v)
 	}
 	w.Bool(&c.Single)
+	w.Bool(&c.NoHedge)
 	c.Attempt.code(w)
 	if p.hedge < 0 {
 		return

@@ -19,6 +19,9 @@ func (p *Plan) beginRace(c *Call) {
 func (p *Plan) startRound(c *Call) Effect {
 	r := c.Race
 	*r = Race{Attempts: r.Attempts[:0], HedgeAt: clock.Never, Numbered: r.Numbered, Left: p.stages[p.hedge].hedge.Config().Max}
+	if c.NoHedge {
+		r.Left = 0
+	}
 	c.Phase = Racing
 	return p.setOut(c)
 }

@@ -6,11 +6,12 @@ export class Running implements Attempt {
   private cut = false;
   private reason: unknown;
 
-  /** `given` is the caller's signal, where nobody else aborts the attempt; `leases` renews what it holds. */
+  /** `given` is the caller's signal, where nothing else aborts the attempt; `leases` renews what it holds. */
   constructor(
     readonly attempt: number,
     private readonly given?: AbortSignal,
     private readonly leases?: { renew?(): void },
+    readonly hedge = false,
   ) {}
 
   get signal(): AbortSignal {

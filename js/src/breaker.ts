@@ -1,17 +1,17 @@
 import {
-  CANCELLED,
-  FAIL,
-  IGNORE,
-  MILLIS,
-  MODE,
+  ACTION_PEEK,
+  ACTION_RECORD,
+  ACTION_RESET,
+  ACTION_TRANSITION,
   MODES,
   NONE,
-  OK,
-  PEEK,
-  RECORD,
-  RESET,
-  TIMELESS,
-  TRANSITION,
+  OUTCOME_CANCEL,
+  OUTCOME_FAIL,
+  OUTCOME_IGNORE,
+  OUTCOME_OK,
+  SLOT_MILLIS,
+  SLOT_MODE,
+  SLOT_TIMELESS,
 } from './abi.js';
 import type { Backoff, Jitter } from './backoff.js';
 import { Cell } from './cell.js';
@@ -65,15 +65,15 @@ class Vote implements BreakerPass {
 
   // Functions that hold without the object, made when they are asked for.
   get success() {
-    return () => this.end(OK);
+    return () => this.end(OUTCOME_OK);
   }
 
   get failure() {
-    return () => this.end(FAIL);
+    return () => this.end(OUTCOME_FAIL);
   }
 
   get ignore() {
-    return () => this.end(IGNORE);
+    return () => this.end(OUTCOME_IGNORE);
   }
 
   end(outcome: number): void {
@@ -95,7 +95,7 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
   /** What it does now. */
   get state(): BreakerState {
     this.wake();
-    return MODES[words()[MODE] as number] as BreakerState;
+    return MODES[words()[SLOT_MODE] as number] as BreakerState;
   }
 
   /** Changes the state by hand. Forced and watching ones stay until the next change by hand. */
@@ -104,17 +104,17 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
     if (mode < 0) {
       throw new PolicyError('bad-argument', `state: found ${state}; allowed ${MODES.join(', ')}`);
     }
-    this.perform(TRANSITION, 0, mode);
+    this.perform(ACTION_TRANSITION, 0, mode);
   }
 
   /** Closes it and forgets all outcomes. */
   reset(): void {
-    this.perform(RESET);
+    this.perform(ACTION_RESET);
   }
 
   /** @internal */
   record(outcome: number, permit: Held): void {
-    this.perform(RECORD, outcome, 0, permit, outcome === OK ? this.now() : undefined);
+    this.perform(ACTION_RECORD, outcome, 0, permit, outcome === OUTCOME_OK ? this.now() : undefined);
   }
 
   protected override admitted(words?: Int32Array): BreakerPass {
@@ -136,12 +136,12 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
   ): void {
     // A caller who gave up says nothing about the dependency.
     const cancelled = threw && signal?.aborted;
-    (vote as Vote).end(cancelled ? CANCELLED : numberOf(this.options.outcome, threw, error, value));
+    (vote as Vote).end(cancelled ? OUTCOME_CANCEL : numberOf(this.options.outcome, threw, error, value));
   }
 
   protected override react(): void {
     // Only here: an admission by a closed breaker leaves the slot as another breaker left it.
-    this.timeless = words()[TIMELESS] === 1;
+    this.timeless = words()[SLOT_TIMELESS] === 1;
     super.react();
   }
 
@@ -152,8 +152,8 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
     if (state !== 'open' || !emitter.heard) return;
     // While somebody listens, the end of the open time is told when it comes. The microsecond is for rounding.
     const now = clock.now();
-    x.step(this.handle, PEEK, 0, 1, now);
-    wakes.set(this, now + (floats()[MILLIS] as number) + 0.001);
+    x.step(this.handle, ACTION_PEEK, 0, 1, now);
+    wakes.set(this, now + (floats()[SLOT_MILLIS] as number) + 0.001);
   }
 }
 

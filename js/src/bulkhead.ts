@@ -1,7 +1,7 @@
 // Declared for those who compile without it.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { RELEASE, RENEW } from './abi.js';
+import { ACTION_RELEASE, ACTION_RENEW } from './abi.js';
 import { Cell, type Waiter } from './cell.js';
 import { Held } from './held.js';
 import { share } from './shared.js';
@@ -39,7 +39,7 @@ export class Permit {
       const { owner, waits } = this;
       const permit = this.permit ?? waits?.granted;
       this.permit = this.waits = undefined;
-      if (permit) owner.perform(RELEASE, 0, 1, permit);
+      if (permit) owner.perform(ACTION_RELEASE, 0, 1, permit);
       else if (waits) owner.leave(waits);
     };
   }
@@ -47,7 +47,7 @@ export class Permit {
   /** Begins the lease anew. */
   get renew(): () => void {
     return () => {
-      if (this.permit) this.owner.perform(RENEW, 0, 1, this.permit);
+      if (this.permit) this.owner.perform(ACTION_RENEW, 0, 1, this.permit);
     };
   }
 }
@@ -74,7 +74,7 @@ export class Bulkhead extends Cell<Permit, CallOptions> {
   }
 
   protected override refund(granted: Held): void {
-    this.perform(RELEASE, 0, 1, granted);
+    this.perform(ACTION_RELEASE, 0, 1, granted);
   }
 
   protected override settle(permit: Permit): void {

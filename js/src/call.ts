@@ -1,10 +1,20 @@
-import { ADMITTED, CANCELLED, CUT, ENDED, EXPIRED, NONE, OK, REJECTED, RETRIED } from './abi.js';
+import {
+  DECISION_ADMIT,
+  DECISION_END,
+  DECISION_EXPIRE,
+  DECISION_REJECT,
+  DECISION_RETRY,
+  DECISION_TIMEOUT,
+  NONE,
+  OUTCOME_CANCEL,
+  OUTCOME_OK,
+} from './abi.js';
 import { Running } from './attempt.js';
 import { refusal, rejected, success, timedOut } from './errors.js';
 import type { Attributes } from './keys.js';
 import { numberOf, retryAfterOf } from './meaning.js';
 import type { ResultHooks } from './pipeline.js';
-import type { Layout } from './plan.js';
+import { type Layout, stepName } from './plan.js';
 import type { CostOptions, Reason, Rejection, Task } from './types.js';
 import type { Guest } from './wakes.js';
 
@@ -16,16 +26,21 @@ export interface PipelineCallOptions extends CostOptions {
   attributes?: Attributes;
   /** In how many milliseconds the call is cut, as by an outermost timeout named `deadline`. Default: none. */
   deadline?: number;
+  /**
+   * False where the function must not run twice at a time: a hedge of the policy
+   * starts no attempt beside another then. Default true.
+   */
+  hedge?: boolean;
 }
 
 /** What a call tells of itself. */
 export interface Runner {
-  /** The running attempt ended. False where it had been cut at this time. */
-  finish(call: Call, outcome: number, after: number): boolean;
+  /** A running attempt ended. False where it had been cut at this time. */
+  finish(call: Call, attempt: number, outcome: number, after: number): boolean;
   /** The caller gave up. */
   giveUp(call: Call): void;
-  /** The leases that the call holds begin anew. */
-  prolong(call: Call): void;
+  /** The leases that a running attempt holds begin anew. */
+  prolong(call: Call, attempt: number): void;
 }
 
 /** A call under a policy. The driver says what becomes of it. */
@@ -36,14 +51,15 @@ export class Call {
   guest: Guest | undefined;
   /** What runs; another one's end comes too late. */
   private running: Running | undefined;
-  private threw = false;
-  private error: unknown;
-  private value: unknown;
+  /** How the last attempt ended. */
+  protected threw = false;
+  protected error: unknown;
+  protected value: unknown;
   /** Where the last attempt, or the call, was cut. */
-  private cutBy: Rejection | undefined;
+  protected cutBy: Rejection | undefined;
 
   constructor(
-    private readonly runner: Runner,
+    protected readonly runner: Runner,
     readonly layout: Layout,
     private readonly task: Task<unknown>,
     readonly options: PipelineCallOptions | undefined,
@@ -55,7 +71,7 @@ export class Call {
 
   /** The running attempt goes on. */
   renew(): void {
-    if (this.running) this.runner.prolong(this);
+    if (this.running) this.runner.prolong(this, this.running.attempt);
   }
 
   /** The caller's signal was aborted. */
@@ -74,27 +90,25 @@ export class Call {
     kind: number,
     attempt: number,
     outcome: number,
-    step: string | undefined,
+    step: number,
     reason: Reason,
-    after: number | undefined,
+    value: number | undefined,
     covered: boolean,
     shadow: boolean,
   ): void {
-    if (kind === ADMITTED) void this.start(attempt);
-    else if (kind === ENDED) this.end(outcome, covered);
+    if (kind === DECISION_ADMIT) void this.start(attempt);
+    else if (kind === DECISION_END) this.end(outcome, covered);
     else if (shadow) return;
-    else if (kind === RETRIED) this.again();
-    else if (kind === CUT) this.cut(step as string);
-    else if (kind === REJECTED || kind === EXPIRED) {
-      this.refuse(refusal(step as string, reason, after), covered);
+    else if (kind === DECISION_RETRY) this.again();
+    else if (kind === DECISION_TIMEOUT) this.cut(step);
+    else if (kind === DECISION_REJECT || kind === DECISION_EXPIRE) {
+      this.refuse(refusal(this.nameOf(step), reason, value), covered);
     }
   }
 
   /** An attempt starts. */
-  private async start(attempt: number): Promise<void> {
-    const running = new Running(attempt, undefined, this);
-    this.running = running;
-    this.cutBy = undefined;
+  protected async start(attempt: number): Promise<void> {
+    const running = this.begin(attempt);
     let value: unknown;
     let error: unknown;
     let threw = false;
@@ -105,32 +119,54 @@ export class Call {
       error = thrown;
     }
     this.guest?.drain();
-    if (this.running !== running) {
+    if (!this.ended(running, threw, error, value)) {
       if (!threw) this.dump(value);
       return;
     }
+    const { outcome, retryAfter } = this.hooks;
+    const number = numberOf(outcome, threw, error, value);
+    const after = number === OUTCOME_OK ? NONE : retryAfterOf(retryAfter, error, value);
+    if (!this.runner.finish(this, attempt, number, after) && !threw) this.dump(value);
+  }
+
+  /** What an attempt is told that starts. */
+  protected begin(attempt: number): Running {
+    this.running = new Running(attempt, undefined, this);
+    this.cutBy = undefined;
+    return this.running;
+  }
+
+  /** Keeps how an attempt ended. False where the call goes on, or went on, without it. */
+  protected ended(running: Running, threw: boolean, error: unknown, value: unknown): boolean {
+    if (this.running !== running) return false;
     this.running = undefined;
     this.threw = threw;
     this.error = error;
     this.value = value;
-    const { outcome, retryAfter } = this.hooks;
-    const number = numberOf(outcome, threw, error, value);
-    const after = number === OK ? NONE : retryAfterOf(retryAfter, error, value);
-    if (!this.runner.finish(this, number, after) && !threw) this.dump(value);
+    return true;
   }
 
   /** Another attempt follows. */
-  private again(): void {
+  protected again(): void {
     if (!this.threw) this.dump(this.value);
   }
 
   /** A timeout cut what the call was doing. */
-  private cut(step: string): void {
-    const error = timedOut(step);
-    this.cutBy = refusal(step, 'timeout');
+  private cut(step: number): void {
+    this.stop(this.cutAt(step));
+  }
+
+  /** Keeps that an attempt was cut, and returns the error. */
+  protected cutAt(step: number): unknown {
+    const name = this.nameOf(step);
+    this.cutBy = refusal(name, 'timeout');
     this.threw = true;
-    this.error = error;
-    this.stop(error);
+    this.error = timedOut(name);
+    return this.error;
+  }
+
+  protected nameOf(step: number): string {
+    return stepName(this.layout, step) as string;
   }
 
   /** The policy refused. */
@@ -139,8 +175,8 @@ export class Call {
   }
 
   /** The call ended. */
-  private end(outcome: number, covered: boolean): void {
-    if (outcome === CANCELLED) {
+  protected end(outcome: number, covered: boolean): void {
+    if (outcome === OUTCOME_CANCEL) {
       const reason = this.options?.signal?.reason;
       this.stop(reason);
       this.reject(reason);
@@ -168,17 +204,19 @@ export class Call {
     this.resolve(success(this.asValue, value));
   }
 
-  private stop(reason: unknown): void {
+  /** Aborts what runs. */
+  protected stop(reason: unknown): void {
     const { running } = this;
     this.running = undefined;
     running?.abort(reason);
   }
 
-  private dump(value: unknown): void {
+  /** Gives up a value that no caller will see. */
+  protected dump(value: unknown): void {
     try {
       this.hooks.discard?.(value);
     } catch {
-      // Nobody is left to be told.
+      // No caller is left to get the error.
     }
   }
 }

@@ -1,18 +1,18 @@
 import {
-  ADMIT,
-  COUNT,
-  DROP,
-  GRANT,
-  LAPSE,
-  LEAVE,
-  MILLIS,
+  ACTION_LEAVE,
+  ACTION_TRY,
+  EFFECT_DROP,
+  EFFECT_GRANT,
+  EFFECT_LAPSE,
   PERMIT_WORDS,
-  REASON,
   REASONS,
-  RECORDS,
-  TRY_ACQUIRE,
-  WAIT,
-  WAKE_MILLIS,
+  SLOT_COUNT,
+  SLOT_MILLIS,
+  SLOT_REASON,
+  SLOT_RECORDS,
+  SLOT_WAKE_MILLIS,
+  VERDICT_ADMIT,
+  VERDICT_WAIT,
 } from './abi.js';
 import { Running } from './attempt.js';
 import type { Emitter, Told } from './emitter.js';
@@ -84,7 +84,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     /** @internal */
     readonly shared: Shared,
     private readonly queued: boolean,
-    private readonly key?: string,
+    protected key?: string,
   ) {
     super();
     const { clock, maker, handles } = shared;
@@ -110,6 +110,8 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   protected abstract refund(granted: Held, cost: number): void;
   /** Ends what was admitted. `threw` tells an error that is undefined from none. */
   protected settle?(pass: P, threw: boolean, error: unknown, value: unknown, signal?: AbortSignal): void;
+  /** The first caller begins to wait, or the last one no longer waits. */
+  protected held?(waits: boolean): void;
   /** A breaker has changed its mode. */
   protected changed?(mode: number): void;
 
@@ -122,9 +124,9 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   tryAcquire(options?: O): P | Rejection {
     const cost = options === undefined ? 1 : checkCost(options.cost);
     const verdict = this.queued
-      ? x.step(this.handle, TRY_ACQUIRE, 0, cost, this.now())
+      ? x.step(this.handle, ACTION_TRY, 0, cost, this.now())
       : x.acquire(this.handle, cost, 0, this.now());
-    return verdict === ADMIT ? this.admit() : this.refuse(verdict);
+    return verdict === VERDICT_ADMIT ? this.admit() : this.refuse(verdict);
   }
 
   /**
@@ -207,8 +209,8 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     const cost = checkCost(options?.cost);
     const caller = this.idle.at(-1) ?? this.waiters.length;
     const verdict = x.acquire(this.handle, cost, caller, this.now());
-    if (verdict === WAIT) return this.stand(caller, cost, signal);
-    return verdict === ADMIT ? this.admit() : this.refuse(verdict);
+    if (verdict === VERDICT_WAIT) return this.stand(caller, cost, signal);
+    return verdict === VERDICT_ADMIT ? this.admit() : this.refuse(verdict);
   }
 
   /**
@@ -237,18 +239,18 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
    * @internal
    */
   leave(waiter: Waiter<P>): void {
-    this.perform(LEAVE, 0, 0, waiter.ticket);
+    this.perform(ACTION_LEAVE, 0, 0, waiter.ticket);
     this.forget(waiter);
   }
 
   /** What was just refused. */
   protected rejection(): Rejection {
     const { name } = this.shared;
-    return refusal(name, REASONS[words()[REASON] as number] as Reason, this.millis());
+    return refusal(name, REASONS[words()[SLOT_REASON] as number] as Reason, this.millis());
   }
 
   private millis(): number | undefined {
-    const millis = floats()[MILLIS] as number;
+    const millis = floats()[SLOT_MILLIS] as number;
     return millis < 0 ? undefined : millis;
   }
 
@@ -290,6 +292,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     this.idle.pop();
     const waiter = new Waiter<P>(this, caller, ticket, cost, shadow ? undefined : signal);
     this.waiters[caller] = waiter;
+    if (this.waiters.length - this.idle.length === 1) this.held?.(true);
     const result = shadow
       ? this.admitted(undefined, 0, waiter)
       : new Promise<P | Rejection>((resolve, reject) => {
@@ -309,24 +312,25 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     waiter.guest?.leave();
     this.waiters[whom] = undefined;
     this.idle.push(whom);
+    if (this.waiters.length === this.idle.length) this.held?.(false);
   }
 
   /** Sees to what a step did to others and to the next wake. */
   protected react(): void {
     const { wakes } = this.shared;
-    if (this.queued) wakes.set(this, floats()[WAKE_MILLIS] as number);
+    if (this.queued) wakes.set(this, floats()[SLOT_WAKE_MILLIS] as number);
     const now = words();
-    if (now[COUNT] === 0) return;
+    if (now[SLOT_COUNT] === 0) return;
     // Listeners may call back, which leaves other records: read all, then act.
-    const size = (now[COUNT] as number) * RECORD_WORDS;
-    const records = new Int32Array(now.buffer, now[RECORDS], size).slice();
+    const size = (now[SLOT_COUNT] as number) * RECORD_WORDS;
+    const records = new Int32Array(now.buffer, now[SLOT_RECORDS], size).slice();
     for (let at = 0; at < size; at += RECORD_WORDS) {
       const caller = records[at + PERMIT_WORDS] as number;
       const what = records[at + PERMIT_WORDS + 1] as number;
       const kind = what & 0xff;
-      if (kind === LAPSE) this.tell('lapse');
-      else if (kind === GRANT) this.grant(caller, records, at);
-      else if (kind === DROP) this.drop(caller, REASONS[(what >> 8) & 0xff] as Reason);
+      if (kind === EFFECT_LAPSE) this.tell('lapse');
+      else if (kind === EFFECT_GRANT) this.grant(caller, records, at);
+      else if (kind === EFFECT_DROP) this.drop(caller, REASONS[(what >> 8) & 0xff] as Reason);
       else this.changed?.(records[at + 2] as number);
     }
   }

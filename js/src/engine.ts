@@ -1,6 +1,6 @@
 // The module of this copy of the package: one instance, with views of its memory.
 
-import { ABI, BAD_BYTES, BUFFER, type Exports, SIZE, SLOTS_SIZE } from './abi.js';
+import { ABI, ERROR_BYTES, type Exports, SLOT_BUFFER, SLOT_SIZE, SLOTS_SIZE } from './abi.js';
 import { PolicyError, type PolicyErrorCode } from './errors.js';
 
 /** The mechanisms that stand alone in an object. */
@@ -98,7 +98,7 @@ export function check(code: number, foreign = PLACE): number {
 // What the last call left in the buffer. It is valid until the next call.
 function bytes(): Uint8Array {
   const now = words();
-  return new Uint8Array(now.buffer, now[BUFFER], now[SIZE]);
+  return new Uint8Array(now.buffer, now[SLOT_BUFFER], now[SLOT_SIZE]);
 }
 
 /** The text that the last call left in the buffer. */
@@ -107,7 +107,7 @@ export const text = (): string => decoder.decode(bytes());
 function put(src: Uint8Array): number {
   check(x.buffer(src.length));
   const now = words();
-  new Uint8Array(now.buffer, now[BUFFER], src.length).set(src);
+  new Uint8Array(now.buffer, now[SLOT_BUFFER], src.length).set(src);
   return src.length;
 }
 
@@ -137,7 +137,7 @@ export function putState(state: string): number {
 }
 
 /** Whether a restored state was accepted; false where it is not one of this mechanism. */
-export const accepted = (code: number): boolean => code !== BAD_BYTES && check(code) >= 0;
+export const accepted = (code: number): boolean => code !== ERROR_BYTES && check(code) >= 0;
 
 const garbage =
   globalThis.FinalizationRegistry &&

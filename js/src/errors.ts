@@ -81,6 +81,23 @@ export class TimeoutError extends Error {
   }
 }
 
+/**
+ * The reason with which the signal of an attempt is aborted that lost to another
+ * attempt of its call. It has no stack, and no caller gets it.
+ */
+export class LostError extends Error {
+  override readonly name = 'LostError';
+
+  constructor(
+    /** The step that started the attempts. */
+    readonly step: string,
+    /** The attempt that won. */
+    readonly won: number,
+  ) {
+    super(`${step}: attempt ${won} won`);
+  }
+}
+
 // A stack costs more than all the rest of a refusal: 2 us of 2.3.
 function stackless<T>(make: () => T): T {
   const errors = Error as { stackTraceLimit?: number | undefined };
@@ -105,6 +122,9 @@ export const rejected = (rejection: Rejection, cause?: unknown): RejectedError =
 
 /** The error of a cut. */
 export const timedOut = (step: string): TimeoutError => stackless(() => new TimeoutError(step));
+
+/** The error of an attempt that lost. */
+export const lost = (step: string, won: number): LostError => stackless(() => new LostError(step, won));
 
 /** What a call gives that was not refused, for either facade. */
 export const success = (asValue: boolean, value: unknown): unknown => (asValue ? { ok: true, value } : value);

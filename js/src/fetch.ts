@@ -2,7 +2,7 @@ import { attributesOf } from './http/attributes.js';
 import { type Classes, classesOf, outcomeOfError, outcomeOfStatus } from './http/outcomes.js';
 import { retryAfterOfAnswer } from './http/retry-after.js';
 import { Pipeline, type ResultHooks } from './pipeline.js';
-import type { Policy, PolicyDocument, Step } from './policy.js';
+import type { Methods, Policy, PolicyDocument, Step } from './policy.js';
 import type { Clock } from './types.js';
 
 /** What `resilientFetch` takes besides its policy. */
@@ -34,8 +34,9 @@ const LONGEST = 64 << 10;
  * A `fetch` that runs through a policy. What answers mean is in the policy's
  * `outcomes`; `Retry-After` is a floor under the backoff. An answer that is a
  * failure still is an answer: the last one is returned when no attempt is left.
- * Only idempotent methods, or the retry's `methods`, are sent again, and no body
- * that is a stream or longer than 64 KiB. A refusal rejects with `RejectedError`
+ * Only idempotent methods, or the `methods` of the retry and of the hedge, and
+ * requests with an `Idempotency-Key` are sent again, and no body that is a stream
+ * or longer than 64 KiB. A refusal rejects with `RejectedError`
  * and a cut with `TimeoutError`, unless the policy's `fallback` has an answer for it.
  * Throws `PolicyError` for a wrong policy.
  *
@@ -55,7 +56,10 @@ export function resilientFetch(
     if (rules.policy !== pipeline.policy) rules = rulesOf(pipeline.policy);
     const request = input instanceof Request ? input : undefined;
     const method = (init?.method ?? request?.method ?? 'GET').toUpperCase();
-    const again = rules.methods.includes(method) && repeatable(init?.body ?? request?.body);
+    const headers = (): Headers => new Headers(init?.headers ?? request?.headers);
+    const body = repeatable(init?.body ?? request?.body);
+    const may = (methods: readonly string[]): boolean =>
+      body && (methods.includes(method) || hasIdempotencyKey(headers()));
     const signal = init?.signal ?? request?.signal;
     return pipeline.run(
       (attempt) =>
@@ -63,14 +67,15 @@ export function resilientFetch(
       {
         signal,
         key: key?.(input, init) ?? '',
+        hedge: may(rules.hedged),
         attributes: attributesOf({
           method,
           url: request?.url ?? String(input),
-          headers: () => new Headers(init?.headers ?? request?.headers),
+          headers,
         }),
       },
       false,
-      again ? rules : { ...rules, retryAfter: NEVER },
+      may(rules.methods) ? rules : { ...rules, retryAfter: NEVER },
     ) as Promise<Response>;
   };
   return Object.assign(run, { pipeline });
@@ -79,7 +84,10 @@ export function resilientFetch(
 /** What a policy says about answers. */
 interface Rules extends ResultHooks {
   readonly policy: Policy;
+  /** What is sent again after a failure. */
   readonly methods: readonly string[];
+  /** What is sent again while an attempt still runs. */
+  readonly hedged: readonly string[];
 }
 
 // The answer of the module to a negative wish is not to retry.
@@ -88,12 +96,15 @@ const NEVER = (): number => -1;
 function rulesOf(policy: Policy): Rules {
   const classes: Classes = classesOf(policy);
   const { fallback } = policy;
-  const retry = policy.steps
-    .map((step) => (step as { retry?: { methods?: string | string[] } }).retry)
-    .find(Boolean);
+  const methodsOf = (mechanism: 'retry' | 'hedge'): readonly string[] => {
+    const steps = policy.steps as readonly { [mechanism: string]: { methods?: Methods } }[];
+    const methods = steps.map((step) => step[mechanism]).find(Boolean)?.methods;
+    return methods === undefined ? IDEMPOTENT : [methods].flat();
+  };
   return {
     policy,
-    methods: retry?.methods === undefined ? IDEMPOTENT : [retry.methods].flat(),
+    methods: methodsOf('retry'),
+    hedged: methodsOf('hedge'),
     outcome: (error, value) =>
       error === undefined
         ? outcomeOfStatus(classes, (value as Response).status)
@@ -106,6 +117,9 @@ function rulesOf(policy: Policy): Rules {
     }),
   };
 }
+
+const hasIdempotencyKey = (headers: Headers): boolean =>
+  headers.has('idempotency-key') || headers.has('x-idempotency-key');
 
 function repeatable(body: BodyInit | ReadableStream | null | undefined): boolean {
   if (body instanceof ReadableStream) return false;

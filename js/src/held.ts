@@ -1,4 +1,4 @@
-import { PERMIT } from './abi.js';
+import { SLOT_PERMIT } from './abi.js';
 
 /** The words of a permit, kept for the step that ends it. */
 export class Held {
@@ -9,7 +9,7 @@ export class Held {
   private readonly e: number;
   private readonly f: number;
 
-  constructor(words: Int32Array, at = PERMIT) {
+  constructor(words: Int32Array, at = SLOT_PERMIT) {
     this.a = words[at] as number;
     this.b = words[at + 1] as number;
     this.c = words[at + 2] as number;
@@ -20,11 +20,11 @@ export class Held {
 
   /** Puts the permit where a step reads it. */
   put(words: Int32Array): void {
-    words[PERMIT] = this.a;
-    words[PERMIT + 1] = this.b;
-    words[PERMIT + 2] = this.c;
-    words[PERMIT + 3] = this.d;
-    words[PERMIT + 4] = this.e;
-    words[PERMIT + 5] = this.f;
+    words[SLOT_PERMIT] = this.a;
+    words[SLOT_PERMIT + 1] = this.b;
+    words[SLOT_PERMIT + 2] = this.c;
+    words[SLOT_PERMIT + 3] = this.d;
+    words[SLOT_PERMIT + 4] = this.e;
+    words[SLOT_PERMIT + 5] = this.f;
   }
 }

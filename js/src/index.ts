@@ -7,6 +7,7 @@ export type { PipelineCallOptions } from './call.js';
 export {
   bulkhead,
   circuitBreaker,
+  LostError,
   PolicyError,
   pipeline,
   policy,
@@ -21,11 +22,20 @@ export {
 export type { Listener } from './emitter.js';
 export type { PolicyErrorCode, Problem } from './errors.js';
 export type { FetchOptions, ResilientFetch } from './fetch.js';
-export type { KeyedOptions, KeyedRateLimiter, KeyedRateLimiterOptions } from './keyed.js';
+export type { KeyCounts, KeyedOptions, KeyedRateLimiter, KeyedRateLimiterOptions } from './keyed.js';
 export type { Attributes } from './keys.js';
 export type { RateLimiter, RateLimiterOptions } from './limiter.js';
 export type { Pipeline, PipelineOptions, ResultHooks } from './pipeline.js';
-export type { Attribute, HttpClass, Policy, PolicyDocument, Step, StepSettings } from './policy.js';
+export type {
+  Attribute,
+  HedgeOptions,
+  HttpClass,
+  Methods,
+  Policy,
+  PolicyDocument,
+  Step,
+  StepSettings,
+} from './policy.js';
 export type { RateLimiterFactory } from './rate-limiter.js';
 export type { Retry, RetryOptions } from './retry-options.js';
 export type { Snapshot } from './snapshot.js';

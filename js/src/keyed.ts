@@ -1,5 +1,5 @@
+import { ACTION_RESET } from './abi.js';
 import type { Emitter } from './emitter.js';
-import { x } from './engine.js';
 import { PolicyError } from './errors.js';
 import { RateLimiter, type RateLimiterOptions } from './limiter.js';
 import { Observable } from './observable.js';
@@ -9,36 +9,158 @@ import type { CostOptions, Rate, Rejection, Success, Task, Verdict } from './typ
 
 /** Settings of a keyed rate limiter. */
 export interface KeyedRateLimiterOptions extends RateLimiterOptions {
+  /** The greatest number of keys that have a limiter of their own, 1 to 10,000,000. Default 100,000. */
+  keys?: number;
   /**
-   * The most keys that have a limiter of their own. Above it new keys share one,
-   * until that of another key is as good as new. Default 65,536.
+   * What happens to a new key above `keys`: it takes the limiter of the key that
+   * was used the longest time ago and at which no caller waits, or shares one with
+   * all that come. Where callers wait at all of them, it shares one, too. Default
+   * `evict`.
    */
-  maxKeys?: number;
+  when_full?: 'evict' | 'share';
 }
 
-/** A call and whom it is counted to. */
+/** A call and the key that it is counted to. */
 export interface KeyedOptions extends CostOptions {
-  /** Whom the call is counted to. */
+  /** The key that the call is counted to. */
   key: string;
 }
 
-/** How many limiters are looked at, to forget what cannot be told from a new one, when a key comes. */
-const SWEEP = 4;
+/** What a keyed rate limiter has and has done. */
+export interface KeyCounts {
+  /** Keys that have a limiter of their own. */
+  readonly keys: number;
+  /** Keys that lost theirs to another key, so far. */
+  readonly evictions: number;
+  /** Uses of the limiter that new keys share, so far. */
+  readonly shared: number;
+}
+
+const DEFAULT_KEYS = 100_000;
+const MAX_KEYS = 10_000_000;
+
+/**
+ * Limiters in the order of their last use, so that the one that was used the
+ * longest time ago is evicted. Uses in quick succession count as one.
+ */
+class Order {
+  private newest: Entry | undefined;
+  private oldest: Entry | undefined;
+  private moves = 0;
+
+  /** An entry moves when so many others have moved or come since. */
+  constructor(private readonly slack: number) {}
+
+  /** An entry is used. */
+  touch(entry: Entry): void {
+    if (entry.listed && this.moves - entry.moved < this.slack) return;
+    this.remove(entry);
+    entry.moved = ++this.moves;
+    this.link(entry, this.newest, undefined);
+  }
+
+  /** Takes out the entry that was used the longest time ago and at which no caller waits. */
+  take(): Entry | undefined {
+    for (let entry = this.oldest; entry; entry = this.oldest) {
+      // One at which callers wait is back when it is used again, or none waits any more.
+      this.remove(entry);
+      if (!entry.waits) return entry;
+    }
+    return undefined;
+  }
+
+  /** No caller waits at an entry any more. One that was passed over is the next to go. */
+  released(entry: Entry): void {
+    if (entry.listed) return;
+    entry.moved = -Infinity;
+    this.link(entry, undefined, this.oldest);
+  }
+
+  private link(entry: Entry, older: Entry | undefined, newer: Entry | undefined): void {
+    entry.listed = true;
+    entry.older = older;
+    entry.newer = newer;
+    if (older) older.newer = entry;
+    else this.oldest = entry;
+    if (newer) newer.older = entry;
+    else this.newest = entry;
+  }
+
+  private remove(entry: Entry): void {
+    if (!entry.listed) return;
+    const { older, newer } = entry;
+    if (newer) newer.older = older;
+    else this.newest = older;
+    if (older) older.newer = newer;
+    else this.oldest = newer;
+    entry.listed = false;
+    entry.older = entry.newer = undefined;
+  }
+}
+
+/** The limiter of a key. */
+class Entry extends RateLimiter {
+  newer: Entry | undefined;
+  older: Entry | undefined;
+  listed = false;
+  moved = 0;
+  waits = false;
+
+  constructor(
+    options: unknown,
+    shared: Shared,
+    key: string,
+    private readonly order: Order,
+  ) {
+    super(options, shared, key);
+  }
+
+  /** The key whose limiter it is. */
+  get whose(): string {
+    return this.key as string;
+  }
+
+  /** Becomes the limiter of another key. */
+  rename(key: string): void {
+    this.key = key;
+    this.perform(ACTION_RESET);
+  }
+
+  protected override held(waits: boolean): void {
+    this.waits = waits;
+    if (!waits) this.order.released(this);
+  }
+}
 
 /** A rate limiter for each key. Make one with `rateLimiter.keyed`. */
 export class KeyedRateLimiter extends Observable {
   private readonly shared: Shared;
-  private readonly limiters = new Map<string, RateLimiter>();
-  private hand = this.limiters.entries();
-  private overflow: RateLimiter | undefined;
+  private readonly limiters = new Map<string, Entry>();
+  private readonly most: number;
+  private readonly evicts: boolean;
+  private readonly order: Order;
+  private readonly rest: unknown;
+  private spare: RateLimiter | undefined;
+  private unused: RateLimiter | undefined;
+  private evicted = 0;
+  private spared = 0;
 
   /** @internal */
-  constructor(private readonly options: KeyedRateLimiterOptions | Rate) {
+  constructor(options: KeyedRateLimiterOptions | Rate) {
     super();
-    this.shared = share('limit', options);
-    if (!(this.most >= 1)) {
-      throw new PolicyError('bad-argument', `maxKeys: found ${this.most}; allowed 1 or more`);
+    const { keys = DEFAULT_KEYS, when_full = 'evict', ...rest } = Object(options) as KeyedRateLimiterOptions;
+    this.rest = typeof options === 'object' ? rest : options;
+    this.shared = share('limit', this.rest);
+    if (!Number.isInteger(keys) || keys < 1 || keys > MAX_KEYS) {
+      throw new PolicyError('bad-argument', `keys: found ${keys}; allowed 1 to ${MAX_KEYS}`);
     }
+    if (when_full !== 'evict' && when_full !== 'share') {
+      throw new PolicyError('bad-argument', `when_full: found ${when_full}; allowed evict, share`);
+    }
+    this.most = keys;
+    this.evicts = when_full === 'evict';
+    // A quarter of all that have moved since leaves three quarters that were used since.
+    this.order = new Order(keys >> 2);
   }
 
   /** @internal */
@@ -49,6 +171,11 @@ export class KeyedRateLimiter extends Observable {
   /** How many keys have a limiter of their own. */
   get size(): number {
     return this.limiters.size;
+  }
+
+  /** How many keys there are, and how many had to share or were evicted. */
+  get counts(): KeyCounts {
+    return { keys: this.size, evictions: this.evicted, shared: this.spared };
   }
 
   /** Takes permits of a key if they are there. It never waits. */
@@ -63,7 +190,8 @@ export class KeyedRateLimiter extends Observable {
 
   /** Says what `tryAcquire` would say, and takes nothing. */
   peek(key: string, options?: CostOptions): Verdict {
-    return this.of(key).peek(options);
+    // A key that is not known is as good as new, and not kept.
+    return (this.limiters.get(key) ?? this.unknown()).peek(options);
   }
 
   /** Runs the function, or throws `RejectedError` when the key's limiter refuses. */
@@ -84,53 +212,55 @@ export class KeyedRateLimiter extends Observable {
 
   /**
    * Takes over the states of another process, as a rate limiter does. Returns false
-   * where some were left out: keys above `maxKeys`, states of another algorithm.
+   * where some were left out: keys above `keys`, states of another algorithm.
    */
   restore(snapshot: Snapshot): boolean {
     const by = shift(this.shared.clock, snapshot);
     const states = snapshot.steps[this.shared.name];
     if (typeof states !== 'object') return false;
-    const restored = Object.entries(states).map(([key, state]) => {
+    const all = Object.entries(states);
+    const restored = all.slice(0, this.most).map(([key, state]) => {
       const limiter = this.of(key);
-      return limiter !== this.overflow && limiter.adopt(state, by);
+      return limiter !== this.spare && limiter.adopt(state, by);
     });
-    return restored.every(Boolean);
-  }
-
-  private get most(): number {
-    return (this.options as KeyedRateLimiterOptions).maxKeys ?? 65_536;
+    return restored.length === all.length && restored.every(Boolean);
   }
 
   private of(key: string): RateLimiter {
-    return this.limiters.get(key) ?? this.make(key);
-  }
-
-  private make(key: string): RateLimiter {
-    this.sweep();
-    if (this.size >= this.most) {
-      this.overflow ??= new RateLimiter(this.options, this.shared);
-      return this.overflow;
-    }
-    const limiter = new RateLimiter(this.options, this.shared, key);
-    this.limiters.set(key, limiter);
+    const limiter = this.limiters.get(key);
+    if (!limiter) return this.make(key);
+    this.order.touch(limiter);
     return limiter;
   }
 
-  // Keys that come pay for forgetting those that went: no pass over all.
-  private sweep(): void {
-    const { clock, handles } = this.shared;
-    for (let i = 0; i < SWEEP; i++) {
-      const { value } = this.hand.next();
-      if (!value) {
-        this.hand = this.limiters.entries();
-        return;
-      }
-      const [key, { handle }] = value;
-      if (x.fresh(handle, clock.now()) === 1) {
-        this.limiters.delete(key);
-        handles.delete(handle);
-        x.free(handle);
-      }
+  private make(key: string): RateLimiter {
+    let limiter: Entry | undefined;
+    if (this.size < this.most) limiter = new Entry(this.rest, this.shared, key, this.order);
+    else if (this.evicts) limiter = this.evict(key);
+    if (limiter) {
+      this.limiters.set(key, limiter);
+      this.order.touch(limiter);
+      return limiter;
     }
+    this.spared++;
+    this.spare ??= new RateLimiter(this.rest, this.shared);
+    return this.spare;
+  }
+
+  /** Gives a key the limiter of another one, if there is one at which no caller waits. */
+  private evict(key: string): Entry | undefined {
+    const limiter = this.order.take();
+    if (!limiter) return undefined;
+    this.evicted++;
+    this.limiters.delete(limiter.whose);
+    limiter.rename(key);
+    return limiter;
+  }
+
+  /** What answers for a key that has no limiter. */
+  private unknown(): RateLimiter {
+    if (this.spare && !this.evicts && this.size >= this.most) return this.spare;
+    this.unused ??= new RateLimiter(this.rest, this.shared);
+    return this.unused;
   }
 }

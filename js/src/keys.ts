@@ -1,4 +1,4 @@
-import { KEYS, MAX_KEY } from './abi.js';
+import { KEY_MISSING, MAX_KEY, SLOT_KEYS } from './abi.js';
 import { words, x } from './engine.js';
 import type { Layout } from './plan.js';
 
@@ -7,10 +7,13 @@ export type Attributes =
   | { readonly [attribute: string]: string }
   | ((attribute: string) => string | null | undefined);
 
-/** How many numbers are looked at, to take back what is out of use, for each keyed step of a call. */
+/** How many numbers are looked at, to take back what is out of use, for each keyed step of a call with a new value. */
 const SWEEP = 2;
 
-/** Numbers for the values of attributes, as long as the pipeline uses them. */
+/**
+ * Numbers for the values of attributes, as long as the pipeline uses them. The
+ * pipeline bounds how many those are by the `keys` of its steps.
+ */
 export class Keys {
   private readonly numbers = new Map([['', 0]]);
   private readonly texts: string[] = [''];
@@ -20,13 +23,22 @@ export class Keys {
   constructor(private readonly owner: number) {}
 
   /** Puts the numbers of a call into the slots. */
-  put(layout: Layout, key: string | undefined, attributes: Attributes | undefined): void {
+  put({ keyed }: Layout, key: string | undefined, attributes: Attributes | undefined): void {
     const lookup = (name: string): string =>
       (name === 'key' ? key : typeof attributes === 'function' ? attributes(name) : attributes?.[name]) ?? '';
+    let missing = 0;
+    const texts = keyed.map(({ per }, i) => {
+      const values = per.map(lookup);
+      if (values.includes('')) missing |= 1 << i;
+      return join(values);
+    });
     // Until the call has begun, the module does not use its numbers: none may be taken back between them.
-    this.sweep(layout.steps.length * SWEEP);
-    const numbers = layout.steps.map(({ per }) => (per.length ? this.number(join(per, lookup)) : 0));
-    words().set(numbers, KEYS);
+    if (!texts.every((text) => this.numbers.has(text))) this.sweep(texts.length * SWEEP);
+    const slots = words();
+    keyed.forEach(({ index }, i) => {
+      const number = this.number(texts[i] as string);
+      slots[SLOT_KEYS + index] = missing & (1 << i) ? number + KEY_MISSING : number;
+    });
   }
 
   /** The values that have numbers, with them. */
@@ -62,8 +74,7 @@ export class Keys {
 }
 
 // Lengths stand before values, so that different lists never give one key.
-function join(per: readonly string[], lookup: (name: string) => string): string {
-  const values = per.map(lookup);
+function join(values: readonly string[]): string {
   if (values.length === 1) return values[0] as string;
   return values.some(Boolean) ? values.map((value) => `${value.length}:${value}`).join('') : '';
 }

@@ -1,4 +1,4 @@
-import { ADMIT, CANCEL, PEEK } from './abi.js';
+import { ACTION_CANCEL, ACTION_PEEK, type ALGORITHMS, VERDICT_ADMIT } from './abi.js';
 import { Cell, checkCost } from './cell.js';
 import type { Held } from './held.js';
 import type { Shared } from './shared.js';
@@ -9,7 +9,7 @@ export interface RateLimiterOptions extends CommonOptions {
   /** How many permits in which time, as in `50/1m`. Required. */
   rate: Rate;
   /** How it counts. Default `token-bucket`. */
-  algorithm?: 'token-bucket' | 'fixed-window' | 'sliding-counter';
+  algorithm?: (typeof ALGORITHMS)[number];
   /** The most permits at one instant, of a token bucket. Default: the rate's count. */
   burst?: number;
   /** The longest that `acquire` waits for its turn. Default `0s`: it refuses at once. */
@@ -36,12 +36,12 @@ export class RateLimiter extends Cell<Admission> {
   }
 
   protected override refund(granted: Held, cost: number): void {
-    this.perform(CANCEL, 0, cost, granted);
+    this.perform(ACTION_CANCEL, 0, cost, granted);
   }
 
   /** Says what `tryAcquire` would say, and takes nothing. */
   peek(options?: CostOptions): Verdict {
-    const verdict = this.perform(PEEK, 0, checkCost(options?.cost));
-    return verdict === ADMIT ? ADMITTED : this.rejection();
+    const verdict = this.perform(ACTION_PEEK, 0, checkCost(options?.cost));
+    return verdict === VERDICT_ADMIT ? ADMITTED : this.rejection();
   }
 }

@@ -1,4 +1,14 @@
-import { ATTEMPT, BEFORE, FAIL, MILLIS, NONE, OUTCOMES, REASON, REASONS, THROTTLE } from './abi.js';
+import {
+  NONE,
+  OUTCOME_FAIL,
+  OUTCOME_THROTTLE,
+  OUTCOMES,
+  REASONS,
+  SLOT_ATTEMPT,
+  SLOT_BEFORE,
+  SLOT_MILLIS,
+  SLOT_REASON,
+} from './abi.js';
 import { Running } from './attempt.js';
 import type { Emitter } from './emitter.js';
 import { check, floats, words, x } from './engine.js';
@@ -78,7 +88,7 @@ class LoneRetry extends Observable implements Retry {
         error = thrown;
       }
       const number = numberOf(outcome, threw, error, value);
-      if ((number === FAIL || number === THROTTLE) && !signal?.aborted) {
+      if ((number === OUTCOME_FAIL || number === OUTCOME_THROTTLE) && !signal?.aborted) {
         const after = retryAfterOf(retryAfter, error, value);
         const delay = this.next(before, attempt, number, after);
         if (delay >= 0 && !this.shared.shadow) {
@@ -96,13 +106,13 @@ class LoneRetry extends Observable implements Retry {
   /** The delay before the next attempt, negative for none. */
   private next(before: Before, attempt: number, outcome: number, after: number): number {
     const { clock, emitter, name, shadow, maker } = this.shared;
-    words().set([attempt, before.low, before.high], ATTEMPT);
+    words().set([attempt, before.low, before.high], SLOT_ATTEMPT);
     const at = clock.now();
     const again = check(x.next(maker, outcome, after, NONE, at, random(), random()));
-    const delay = again ? (floats()[MILLIS] as number) : -1;
-    const gaveUp = REASONS[words()[REASON] as number] as Reason;
-    before.low = words()[BEFORE] as number;
-    before.high = words()[BEFORE + 1] as number;
+    const delay = again ? (floats()[SLOT_MILLIS] as number) : -1;
+    const gaveUp = REASONS[words()[SLOT_REASON] as number] as Reason;
+    before.low = words()[SLOT_BEFORE] as number;
+    before.high = words()[SLOT_BEFORE + 1] as number;
     if (emitter.heard) {
       const what = OUTCOMES[outcome] as 'fail' | 'throttle';
       emitter.emit({

@@ -1,4 +1,4 @@
-import { FAIL, NONE, OK, OUTCOMES } from './abi.js';
+import { NONE, OUTCOME_FAIL, OUTCOME_OK, OUTCOMES } from './abi.js';
 import type { Classifier, RetryAfterReader } from './types.js';
 
 /** What errors mean where nobody says: a refusal by a policy inside is no failure of what it guards. Another entry has another class. */
@@ -12,14 +12,14 @@ export function numberOf(
   error: unknown,
   value: unknown,
 ): number {
-  if (!outcome && !threw) return OK;
+  if (!outcome && !threw) return OUTCOME_OK;
   try {
     const number = OUTCOMES.indexOf((outcome ?? meaning)(threw ? (error ?? null) : undefined, value));
     if (number > 0) return number;
   } catch {
     // A classifier is asked for an opinion; without one, the worst is supposed.
   }
-  return FAIL;
+  return OUTCOME_FAIL;
 }
 
 /** How long a result asks to wait, in milliseconds; NaN where it does not say. */

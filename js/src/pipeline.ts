@@ -1,20 +1,30 @@
 import {
-  COUNT,
-  FALLBACK,
-  GENERATION,
-  HAS_VALUE,
+  BEGIN_NO_HEDGE,
+  DECISION_END,
+  DECISION_REJECT,
+  FLAG_FALLBACK,
+  FLAG_LAST,
+  FLAG_SHADOW,
+  FLAG_VALUE,
   KINDS,
-  LAST,
   NONE,
-  OK,
+  OUTCOME_OK,
   OUTCOMES,
   REASONS,
-  RECORDS,
-  REJECTED,
-  SHADOW,
-  SLOT,
+  RECORD_ATTEMPT,
+  RECORD_FLAGS,
+  RECORD_GENERATION,
+  RECORD_KIND,
+  RECORD_MILLIS,
+  RECORD_SIZE,
+  RECORD_SLOT,
+  RECORD_VALUE,
+  SLOT_COUNT,
+  SLOT_GENERATION,
+  SLOT_RECORDS,
+  SLOT_SLOT,
+  SLOT_WAKE_MILLIS,
   STALE,
-  WAKE_MILLIS,
 } from './abi.js';
 import { Running } from './attempt.js';
 import { Call, type PipelineCallOptions } from './call.js';
@@ -23,6 +33,7 @@ import { defaultClock } from './clock.js';
 import { Emitter } from './emitter.js';
 import { accepted, check, floats, memory, own, putState, ready, stateText, words, x } from './engine.js';
 import { success } from './errors.js';
+import { HedgedCall } from './hedged-call.js';
 import { Keys } from './keys.js';
 import { numberOf } from './meaning.js';
 import { Observable } from './observable.js';
@@ -61,7 +72,7 @@ export interface PipelineOptions extends ResultHooks {
 }
 
 /** The words of a record. */
-const RECORD_WORDS = 12;
+const RECORD_WORDS = RECORD_SIZE / 4;
 
 /** A whole policy in force. Make one with `pipeline` or `policy`. */
 // Not `implements Runner, Wake`: what is internal is not in the declarations.
@@ -196,7 +207,7 @@ export class Pipeline extends Observable {
     let again: Task<T>;
     try {
       const value = await task(new Running(1));
-      if (numberOf(hooks.outcome, false, undefined, value) === OK) {
+      if (numberOf(hooks.outcome, false, undefined, value) === OUTCOME_OK) {
         return success(asValue, value);
       }
       again = () => value;
@@ -221,17 +232,20 @@ export class Pipeline extends Observable {
         return;
       }
       const cost = checkCost(options?.cost);
-      const call = new Call(this, this.layout, task, options, asValue, hooks, resolve, reject);
-      if (this.layout.withKeys) this.keys.put(this.layout, options?.key, options?.attributes);
+      const kind = this.layout.hedge < 0 ? Call : HedgedCall;
+      const call = new kind(this, this.layout, task, options, asValue, hooks, resolve, reject);
+      if (this.layout.keyed.length) this.keys.put(this.layout, options?.key, options?.attributes);
       call.guest = guests?.greet(this.wakes, this);
       signal?.addEventListener('abort', call);
-      this.settle(x.begin(this.handle, cost, options?.deadline ?? NONE, this.now()), call);
+      const flags = options?.hedge === false ? BEGIN_NO_HEDGE : 0;
+      this.settle(x.begin(this.handle, cost, flags, options?.deadline ?? NONE, this.now()), call);
     });
   }
 
   /** @internal */
-  finish(call: Call, outcome: number, after: number): boolean {
-    return this.settle(x.done(this.handle, call.slot, call.generation, outcome, after, this.now()));
+  finish(call: Call, attempt: number, outcome: number, after: number): boolean {
+    const { slot, generation } = call;
+    return this.settle(x.done(this.handle, slot, generation, attempt, outcome, after, this.now()));
   }
 
   /** @internal */
@@ -240,8 +254,8 @@ export class Pipeline extends Observable {
   }
 
   /** @internal */
-  prolong(call: Call): void {
-    this.settle(x.renew(this.handle, call.slot, call.generation, this.now()));
+  prolong(call: Call, attempt: number): void {
+    this.settle(x.renew(this.handle, call.slot, call.generation, attempt, this.now()));
   }
 
   /** @internal */
@@ -261,14 +275,14 @@ export class Pipeline extends Observable {
     }
     const now = words();
     if (begun) {
-      begun.slot = now[SLOT] as number;
-      begun.generation = now[GENERATION] as number;
+      begun.slot = now[SLOT_SLOT] as number;
+      begun.generation = now[SLOT_GENERATION] as number;
     }
-    this.wakes.set(this, floats()[WAKE_MILLIS] as number);
-    const all = now[COUNT] as number;
+    this.wakes.set(this, floats()[SLOT_WAKE_MILLIS] as number);
+    const all = now[SLOT_COUNT] as number;
     if (all === 0) return count !== STALE;
     const { heard } = this.emitter;
-    const at = (now[RECORDS] as number) >> 2;
+    const at = (now[SLOT_RECORDS] as number) >> 2;
     if (all === 1 && !heard) {
       this.act(memory(), at, this.callOf(memory(), at, begun), false);
       return count !== STALE;
@@ -283,40 +297,40 @@ export class Pipeline extends Observable {
 
   // A slot may be that of a call which ends before the one that begins there.
   private callOf(records: Int32Array, i: number, begun: Call | undefined): Call | undefined {
-    const slot = records[i + 6] as number;
-    const generation = records[i + 7] as number;
+    const slot = records[i + RECORD_SLOT / 4] as number;
+    const generation = records[i + RECORD_GENERATION / 4] as number;
     if (begun?.slot === slot && begun.generation === generation) this.live[slot] = begun;
     const call = this.live[slot];
     return call?.generation === generation ? call : undefined;
   }
 
   private act(records: Int32Array, i: number, call: Call | undefined, heard: boolean): void {
-    const bits = records[i + 10] as number;
+    const bits = records[i + RECORD_KIND / 4] as number;
     const kind = bits & 0xff;
     const outcome = (bits >> 8) & 0xff;
     const reason = REASONS[(bits >> 16) & 0xff] as Reason;
-    const flags = (records[i + 11] as number) & 0xff;
-    const attempt = records[i + 8] as number;
-    const step = call && stepName(call.layout, bits >>> 24);
-    const value = flags & HAS_VALUE ? floatAt(records, i + 4) : undefined;
-    const covered = !!(flags & FALLBACK);
-    const shadow = !!(flags & SHADOW);
+    const flags = (records[i + RECORD_FLAGS / 4] as number) & 0xff;
+    const attempt = records[i + RECORD_ATTEMPT / 4] as number;
+    const step = bits >>> 24;
+    const value = flags & FLAG_VALUE ? amountOf(kind, records, i) : undefined;
+    const covered = !!(flags & FLAG_FALLBACK);
+    const shadow = !!(flags & FLAG_SHADOW);
     if (heard) {
       this.emitter.emit({
         kind: KINDS[kind] as Decision['kind'],
         at: ((records[i + 1] as number) * 2 ** 32 + ((records[i] as number) >>> 0)) / 1e6,
-        step,
+        step: call && stepName(call.layout, step),
         key: call?.options?.key,
         attempt: attempt || undefined,
         reason: reason || undefined,
         outcome: (OUTCOMES[outcome] as 'ok') || undefined,
-        [kind === REJECTED ? 'retryAfter' : 'until']: value,
+        [kind === DECISION_REJECT ? 'retryAfter' : kind === DECISION_END ? 'won' : 'until']: value,
         shadow: shadow || undefined,
         fallback: covered || undefined,
       });
     }
     if (!call) return;
-    if (flags & LAST) {
+    if (flags & FLAG_LAST) {
       if (this.live[call.slot] === call) this.live[call.slot] = undefined;
       call.detach();
     }
@@ -326,8 +340,11 @@ export class Pipeline extends Observable {
   }
 }
 
-const floatAt = (words: Int32Array, i: number): number =>
-  new Float64Array(words.buffer, words.byteOffset + i * 4, 1)[0] as number;
+/** The attempt that won, of an end; else milliseconds. */
+const amountOf = (kind: number, words: Int32Array, i: number): number =>
+  kind === DECISION_END
+    ? (words[i + RECORD_VALUE / 4] as number)
+    : (new Float64Array(words.buffer, words.byteOffset + i * 4 + RECORD_MILLIS, 1)[0] as number);
 
 const random = (): number => (Math.random() * 2 ** 32) >>> 0;
 

@@ -1,4 +1,4 @@
-import { DEADLINE } from './abi.js';
+import { STEP_DEADLINE } from './abi.js';
 import { check, putJSON, text, x } from './engine.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
 
@@ -19,8 +19,10 @@ export interface Layout {
   readonly steps: readonly PlanStep[];
   /** The policy as it was written. */
   readonly policy: Policy;
-  /** Whether any step has keys. */
-  readonly withKeys: boolean;
+  /** The steps that have cells per attributes. */
+  readonly keyed: readonly { readonly index: number; readonly per: readonly string[] }[];
+  /** The index of the hedge, -1 where the plan has none. */
+  readonly hedge: number;
 }
 
 /** Compiles a source, gives the plan to a function, and frees it. */
@@ -48,7 +50,9 @@ export function withPlan<T>(
       ? (policies[name ?? (Object.keys(policies)[0] as string)] as Policy)
       : (read as Policy);
     const steps = describe(plan);
-    return then(plan, { steps, policy, withKeys: steps.some(({ per }) => per.length > 0) });
+    const keyed = steps.map(({ per }, index) => ({ index, per })).filter(({ per }) => per.length);
+    const hedge = steps.findIndex(({ mechanism }) => mechanism === 'hedge');
+    return then(plan, { steps, policy, keyed, hedge });
   } finally {
     x.free(plan);
   }
@@ -65,4 +69,4 @@ function describe(plan: number): PlanStep[] {
 
 /** The name of a step by the index that decisions have. */
 export const stepName = (layout: Layout, index: number): string | undefined =>
-  index === DEADLINE ? 'deadline' : layout.steps[index]?.name;
+  index === STEP_DEADLINE ? 'deadline' : layout.steps[index]?.name;

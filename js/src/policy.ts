@@ -2,7 +2,7 @@ import type { CircuitBreakerOptions } from './breaker.js';
 import type { BulkheadOptions } from './bulkhead.js';
 import type { RateLimiterOptions } from './limiter.js';
 import type { RetryOptions } from './retry-options.js';
-import type { Duration, Rate } from './types.js';
+import type { Duration, Rate, Share } from './types.js';
 
 /** What a step keeps cells for: a cell for each value. */
 export type Attribute =
@@ -24,18 +24,59 @@ export interface StepSettings {
   shadow?: boolean;
   /** A cell for each value, or each combination of values. Default: one for all. */
   per?: Attribute | readonly Attribute[];
+  /** The greatest number of values with a cell of their own, beside `per`: 1 to 10,000,000. Default 100,000. */
+  keys?: number;
+  /**
+   * What happens to a new value above `keys`: it takes the cell of the value that
+   * was used the longest time ago and at which no call waits or holds anything, or
+   * shares one cell with all that come. Default `evict`.
+   */
+  when_full?: 'evict' | 'share';
+  /**
+   * What becomes of a call that brings no value for an attribute of `per`: all of
+   * them share a cell, it is refused, or it passes the step unasked. Default `share`.
+   */
+  missing?: 'share' | 'deny' | 'skip';
   /** How far cells reach. Default `local`: this process. */
   scope?: 'local';
 }
 
-type Settings<O> = Omit<O, 'clock' | 'outcome' | 'retryAfter' | 'maxKeys'> & StepSettings;
+type Settings<O> = Omit<O, 'clock' | 'outcome' | 'retryAfter'> & StepSettings;
+
+/** The methods of HTTP for which something is done. Default: the idempotent ones. */
+export type Methods = string | readonly string[];
+
+/** Settings of a hedge: another attempt starts while one still runs, and the first good result is taken. */
+export type HedgeOptions = {
+  /** The most additional attempts of a round, 1 to 10. Default 1. */
+  max?: number;
+  /** How many additional attempts all calls may have together. Default: the retry's budget, if there is one. */
+  budget?: 'none' | Share | { ratio: Share; minimum?: Rate; window?: Duration };
+  /** For which methods `resilientFetch` starts additional attempts. Default: the idempotent ones. */
+  methods?: Methods;
+} & (
+  | {
+      /** The delay from the admission of an attempt to the start of the next, or a percentile of past durations. */
+      after: Duration | `p${number}`;
+      /** The durations of past attempts that a percentile is taken of. Default 100. */
+      samples?: number;
+      /** Durations that must be known before a percentile starts anything. Default: the lesser of 20 and the samples. */
+      minimum?: number;
+      parallel?: false;
+    }
+  | {
+      /** All attempts of a round start at once. */
+      parallel: true;
+    }
+);
 
 /** A step of a policy: a mechanism and its settings. */
 export type Step =
   | { limit: Rate | Settings<RateLimiterOptions> }
   | { breaker: Settings<CircuitBreakerOptions> }
   | { bulkhead: number | Settings<BulkheadOptions> }
-  | { retry: number | (Settings<RetryOptions> & { methods?: string | readonly string[] }) }
+  | { retry: number | (Settings<RetryOptions> & { methods?: Methods }) }
+  | { hedge: Settings<HedgeOptions> }
   | { timeout: Duration | (StepSettings & { after: Duration; soft?: Duration }) };
 
 /** What an answer of HTTP means: statuses, hundreds of them, errors of the network. */
@@ -43,7 +84,7 @@ export type HttpClass = readonly (number | `${1 | 2 | 3 | 4 | 5}xx` | 'connect' 
 
 /** A policy. */
 export interface Policy {
-  /** Outermost first: a call passes them from the top down. At most 16, one of them a retry. */
+  /** Outermost first: a call passes them from the top down. At most 16, one of them a retry and one a hedge. */
   steps: readonly Step[];
   /** What a caller gets in place of a refusal or a failure. Default: none. */
   fallback?: { status?: number; body?: string };
@@ -57,6 +98,10 @@ export interface PolicyDocument {
   policies: { [name: string]: Policy };
   /** For proxies; not read here. */
   routes?: unknown;
+  /** For servers; checked, and of no effect here. */
+  http?: unknown;
+  /** For proxies; checked, and of no effect here. */
+  proxy?: unknown;
   /** For editors; not read here. */
   $schema?: string;
 }

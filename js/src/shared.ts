@@ -20,7 +20,7 @@ export interface Shared {
 }
 
 /** Options that are this package's own: the module does not know them. */
-const OWN = ['clock', 'outcome', 'retryAfter', 'maxKeys'];
+const OWN = ['clock', 'outcome', 'retryAfter'];
 
 /** The options that the module reads; a short form as it is. */
 export function settings(options: unknown): unknown {

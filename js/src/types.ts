@@ -51,7 +51,7 @@ export interface Success<T> {
 /** A decision, in the words of the decision log. */
 export interface Decision {
   /** What was decided; `change` for a new state of a circuit breaker. */
-  readonly kind: (typeof KINDS)[number] | 'change';
+  readonly kind: Exclude<(typeof KINDS)[number], ''>;
   /** When, in milliseconds of the clock. */
   readonly at: number;
   /** The step that decided. */
@@ -66,6 +66,8 @@ export interface Decision {
   readonly outcome?: Exclude<(typeof OUTCOMES)[number], ''>;
   /** When a wait or a backoff ends, in milliseconds of the clock, where it is known. */
   readonly until?: number;
+  /** The attempt whose result the call has, under a hedge. */
+  readonly won?: number;
   /** Of a refusal, in milliseconds, where it is known. */
   readonly retryAfter?: number;
   /** The new state of a circuit breaker. */
@@ -78,11 +80,17 @@ export interface Decision {
 
 /** What a function that is run under a policy is told. */
 export interface Attempt {
-  /** The number of the attempt, from 1. */
+  /** The number of the attempt, from 1. Under a hedge attempts are numbered as they set out. */
   readonly attempt: number;
   /**
-   * Aborted when the caller gives up or a timeout cuts the attempt, with the
-   * reason of either. Made when it is first asked for.
+   * Whether it was started beside another attempt of the call, by a hedge. It may
+   * do something else then, as to ask another replica.
+   */
+  readonly hedge: boolean;
+  /**
+   * Aborted when the caller gives up, a timeout cuts the attempt or another
+   * attempt wins, with the caller's reason, a `TimeoutError` or a `LostError`.
+   * Made when it is first asked for.
    */
   readonly signal: AbortSignal;
   /** Begins the leases of bulkheads anew that the attempt holds places of. */

@@ -1,21 +1,78 @@
 import { expect, test } from 'vitest';
-import { GENERATION, SLOT } from '../src/abi.js';
+import { SLOT_GENERATION, SLOT_SLOT } from '../src/abi.js';
 import { check, words, x } from '../src/engine.js';
+import { type Attributes, pipeline } from '../src/index.js';
 import { Keys } from '../src/keys.js';
 import { withPlan } from '../src/plan.js';
+import { virtualClock } from '../src/testing/virtual-clock.js';
 
 test('numbers out of use are given again', () => {
-  const policy = [{ limit: { rate: '1/1s', per: 'key' } }] as const;
+  const policy = [{ limit: { rate: '1/1s', per: 'key', keys: 10_000 } }] as const;
   withPlan(policy, undefined, (plan, layout) => {
-    const pipeline = check(x.pipeline(plan, 0, 0));
-    const keys = new Keys(pipeline);
-    for (let i = 0; i < 200_000; i++) {
+    const handle = check(x.pipeline(plan, 0, 0));
+    const keys = new Keys(handle);
+    for (let i = 0; i < 100_000; i++) {
       keys.put(layout, `k${i}`, undefined);
-      check(x.begin(pipeline, 1, Number.NaN, i * 10));
-      check(x.done(pipeline, words()[SLOT] as number, words()[GENERATION] as number, 1, Number.NaN, i * 10));
+      check(x.begin(handle, 1, 0, Number.NaN, i));
+      const [slot, generation] = [words()[SLOT_SLOT] as number, words()[SLOT_GENERATION] as number];
+      check(x.done(handle, slot, generation, 1, 1, Number.NaN, i));
     }
-    // The module keeps 65,536 cells a step that cannot be told from new ones.
-    expect(keys.known().length).toBeLessThan(100_000);
-    x.free(pipeline);
+    // One is looked at as often as two come, so that at most as many again are out of use.
+    expect(keys.known().length).toBeLessThan(21_000);
+    expect(keys.known().length).toBeGreaterThan(9_999);
+    x.free(handle);
   });
+});
+
+test('a pipeline has room for any number of keys', async () => {
+  const clock = virtualClock();
+  const calls = pipeline([{ limit: { rate: '1/1h', per: 'key' } }, { breaker: { per: 'key' } }], { clock });
+  const before = x.memory.buffer.byteLength;
+  for (let i = 0; i < 500_000; i++) {
+    const result = calls.attempt(() => i, { key: `k${i}` });
+    if (i % 1000 === 0 && !(await result).ok) throw new Error(`${i} was refused`);
+  }
+  expect((await calls.attempt(() => 1, { key: 'k499999' })).ok).toBe(false);
+  expect((await calls.attempt(() => 1, { key: 'k0' })).ok).toBe(true);
+  expect(x.memory.buffer.byteLength - before).toBeLessThan(140 * 2 ** 20);
+}, 120_000);
+
+const keyed = (settings: object) =>
+  pipeline([{ limit: { rate: '1/1h', per: ['key', 'ip'], ...settings } }], { clock: virtualClock() });
+const ask = async (calls: ReturnType<typeof keyed>, key?: string, attributes?: Attributes) => {
+  const result = await calls.attempt(() => 1, { ...(key && { key }), ...(attributes && { attributes }) });
+  return result.ok ? 'ok' : result.reason;
+};
+
+test('the key that was used the longest time ago gives its cell up', async () => {
+  const calls = keyed({ keys: 4 });
+  for (const key of ['a', 'b', 'c', 'd']) expect(await ask(calls, key)).toBe('ok');
+  expect(await ask(calls, 'a')).toBe('rate');
+  expect(await ask(calls, 'e')).toBe('ok');
+  expect([await ask(calls, 'a'), await ask(calls, 'b')]).toEqual(['rate', 'ok']);
+});
+
+test('keys above the bound share a cell', async () => {
+  const calls = keyed({ keys: 2, when_full: 'share' });
+  for (const key of ['a', 'b', 'c']) expect(await ask(calls, key)).toBe('ok');
+  expect([await ask(calls, 'd'), await ask(calls, 'a')]).toEqual(['rate', 'rate']);
+});
+
+test('what is missing shares a cell, is refused or passes', async () => {
+  const partial = { ip: '' };
+  const all = async (missing: string) => {
+    const calls = keyed({ missing });
+    return [
+      await ask(calls),
+      await ask(calls),
+      await ask(calls, 'a', partial),
+      await ask(calls, 'a', partial),
+    ];
+  };
+  expect(await all('share')).toEqual(['ok', 'rate', 'ok', 'rate']);
+  expect(await all('deny')).toEqual(['missing', 'missing', 'missing', 'missing']);
+  expect(await all('skip')).toEqual(['ok', 'ok', 'ok', 'ok']);
+  const calls = keyed({ missing: 'deny' });
+  expect(await ask(calls, 'a', { ip: '10.0.0.1' })).toBe('ok');
+  expect(await ask(calls, 'a', { ip: '10.0.0.1' })).toBe('rate');
 });

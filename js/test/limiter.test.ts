@@ -187,22 +187,63 @@ describe('keyed', () => {
     expect(limiter.tryAcquire('b').ok).toBe(true);
   });
 
-  test('fresh keys are forgotten, full ones share a cell', async () => {
-    const clock = virtualClock();
-    const limiter = rateLimiter.keyed({ rate: '1/1s', maxKeys: 10, clock });
-    for (let i = 0; i < 10; i++) limiter.tryAcquire(`a${i}`);
-    expect(limiter.size).toBe(10);
-    expect(limiter.tryAcquire('b').ok).toBe(true);
-    expect(limiter.tryAcquire('c').ok).toBe(false);
-    await clock.advance(1000);
-    for (let i = 0; i < 10; i++) expect(limiter.tryAcquire(`d${i}`).ok).toBe(true);
-    expect(limiter.size).toBeLessThanOrEqual(10);
-    await clock.advance(1000);
-    for (let i = 0; i < 1000; i++) {
-      limiter.tryAcquire(`e${i}`);
-      await clock.advance(1000);
+  test('the key that was used the longest time ago gives its limiter up', () => {
+    const limiter = rateLimiter.keyed({ rate: '1/1s', keys: 10, clock: virtualClock() });
+    const ok = (key: string) => limiter.tryAcquire(key).ok;
+    for (let i = 0; i < 10; i++) expect(ok(`a${i}`)).toBe(true);
+    for (let i = 0; i < 5; i++) expect(ok(`a${i}`)).toBe(false);
+    expect(limiter.peek('b').ok).toBe(true);
+    for (let i = 0; i < 5; i++) expect(ok(`b${i}`)).toBe(true);
+    for (let i = 0; i < 5; i++) expect(ok(`a${i}`)).toBe(false);
+    expect(limiter.counts).toEqual({ keys: 10, evictions: 5, shared: 0 });
+    expect(ok('a5')).toBe(true);
+  });
+
+  test('a key keeps its limiter while fewer than half of all were used since', () => {
+    const keys = 64;
+    const limiter = rateLimiter.keyed({ rate: '1/1h', keys, clock: virtualClock() });
+    const used = new Map<string, number>();
+    let state = 7;
+    for (let n = 0; n < 20_000; n++) {
+      state = (Math.imul(state, 1103515245) + 12345) >>> 0;
+      const key = `k${(state >>> 16) % (n % 200 < 100 ? 40 : 200)}`;
+      const last = used.get(key);
+      const others = [...used.values()].filter((at) => at > (last ?? n)).length;
+      const { ok } = limiter.tryAcquire(key);
+      if (last !== undefined && others < keys / 2) expect([n, ok]).toEqual([n, false]);
+      used.set(key, n);
     }
-    expect(limiter.size).toBeLessThan(10);
+    expect(limiter.counts.keys).toBe(keys);
+    expect(limiter.counts.evictions).toBeGreaterThan(1000);
+  });
+
+  test('where they share, a key that comes too late has no limiter of its own', () => {
+    const limiter = rateLimiter.keyed({
+      rate: '1/1s',
+      keys: 2,
+      when_full: 'share',
+      clock: virtualClock(),
+    });
+    const ok = ['a', 'b', 'c', 'd', 'a'].map((key) => limiter.tryAcquire(key).ok);
+    expect(ok).toEqual([true, true, true, false, false]);
+    expect(limiter.peek('e').ok).toBe(false);
+    expect(limiter.counts).toEqual({ keys: 2, evictions: 0, shared: 2 });
+  });
+
+  test('a limiter at which callers wait is not taken', async () => {
+    const clock = virtualClock();
+    const limiter = rateLimiter.keyed({ rate: '1/1s', keys: 2, wait: '10s', clock });
+    for (const key of ['a', 'b']) expect(limiter.tryAcquire(key).ok).toBe(true);
+    const waits = [limiter.acquire('a'), limiter.acquire('b')];
+    expect(limiter.tryAcquire('c').ok).toBe(true);
+    expect(limiter.tryAcquire('d').ok).toBe(false);
+    expect(limiter.counts).toEqual({ keys: 2, evictions: 0, shared: 2 });
+    await clock.advance(1000);
+    expect(await Promise.all(waits)).toEqual([{ ok: true }, { ok: true }]);
+    expect(limiter.tryAcquire('a').ok).toBe(false);
+    expect(limiter.tryAcquire('e').ok).toBe(true);
+    expect(limiter.counts).toEqual({ keys: 2, evictions: 1, shared: 2 });
+    expect([limiter.peek('a').ok, limiter.peek('b').ok]).toEqual([false, true]);
   });
 
   test('waits, facades, snapshots', async () => {
@@ -219,9 +260,12 @@ describe('keyed', () => {
     expect(other.peek('a').ok).toBe(false);
   });
 
-  test('maxKeys is checked', () => {
-    expect(() => rateLimiter.keyed({ rate: '1/1s', maxKeys: 0 })).toThrow(PolicyError);
-  });
+  test.each([{ keys: 0 }, { keys: 1.5 }, { keys: 10_000_001 }, { when_full: 'forget' }, { maxKeys: 5 }])(
+    '%o is an error',
+    (settings) => {
+      expect(() => rateLimiter.keyed({ rate: '1/1s', ...settings } as never)).toThrow(PolicyError);
+    },
+  );
 });
 
 describe('wrong options', () => {

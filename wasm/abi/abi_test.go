@@ -89,12 +89,13 @@ func TestTime(t *testing.T) {
 }
 
 // TestHandles: a handle names its object until it is freed, and nothing else
-// afterwards.
+// afterwards, however often its place is used.
 func TestHandles(t *testing.T) {
 	var m Module
 	seen, named := map[int32]bool{}, &maker{}
-	for range 100 {
+	for range 3 * generations {
 		h := m.put(object{maker: named})
+		assert.Positive(t, h)
 		assert.False(t, seen[h], "a handle is used again")
 		seen[h] = true
 		assert.Same(t, named, m.get(uint32(h)).maker)
@@ -102,7 +103,8 @@ func TestHandles(t *testing.T) {
 		assert.Nil(t, m.get(uint32(h)).maker)
 		assert.Equal(t, BadHandle, m.Free(uint32(h)))
 	}
-	for _, h := range []uint32{0, 1, 2, 127, 128, math.MaxUint32} {
+	assert.Len(t, m.objects, 3, "a place is used again until its generations are used up")
+	for _, h := range []uint32{0, 1, 2, 1023, 1024, math.MaxUint32} {
 		assert.Nil(t, m.get(h).cell)
 		assert.Equal(t, BadHandle, m.Acquire(h, 1, 0, 0))
 		assert.Equal(t, "no such object, or one of another kind", text(&m))
@@ -297,7 +299,7 @@ func TestPipeline(t *testing.T) {
 	p := pipelineOf(t, &m)
 	nan := math.NaN()
 	s.Keys[1] = 5
-	require.Equal(t, int32(1), m.Begin(p, 1, nan, 0))
+	require.Equal(t, int32(1), m.Begin(p, 1, 0, nan, 0))
 	slot, generation := s.Slot, s.Generation
 	assert.Equal(t, uint8(decision.Admit), m.Decisions[0].Kind)
 	assert.InDelta(t, 500.0, s.WakeMillis, 0)
@@ -313,12 +315,50 @@ func TestPipeline(t *testing.T) {
 	assert.Equal(t, Stale, m.Cancel(p, slot, generation, 1700))
 	assert.Equal(t, Stale, m.Renew(p, slot, generation, 0, 1700))
 	assert.Equal(t, BadArgument, m.Done(p, slot, generation, 0, 5, nan, 1700))
-	assert.Equal(t, BadArgument, m.Begin(p, 1, -1, 1700))
+	assert.Equal(t, BadArgument, m.Begin(p, 1, 0, -1, 1700))
 	s.Keys[1] = MaxKey + 1
-	assert.Equal(t, BadArgument, m.Begin(p, 1, nan, 1700))
+	assert.Equal(t, BadArgument, m.Begin(p, 1, 0, nan, 1700))
 	s.Keys[1] = 0
-	require.Equal(t, int32(3), m.Begin(p, 1, 0, 1700), "a deadline that is over at once")
+	require.Equal(t, int32(3), m.Begin(p, 1, 0, 0, 1700), "a deadline that is over at once")
 	assert.Equal(t, []uint8{NoStep, Deadline, NoStep}, []uint8{m.Decisions[0].Step, m.Decisions[1].Step, m.Decisions[2].Step})
+}
+
+// TestHedge follows a call of two attempts, and one that may not have a second.
+func TestHedge(t *testing.T) {
+	var m Module
+	s := &m.Slots
+	plan := m.Body(write(t, &m, `{"steps":[{"hedge":{"after":"100ms"}},{"bulkhead":{"concurrent":3,"lease":"1s"}}]}`))
+	require.Positive(t, plan, text(&m))
+	p, nan := uint32(m.Pipeline(uint32(plan), 0, 0)), math.NaN()
+	require.Equal(t, int32(1), m.Begin(p, 1, 0, nan, 0))
+	slot, generation := s.Slot, s.Generation
+	assert.InDelta(t, 100.0, s.WakeMillis, 0)
+	require.Equal(t, int32(2), m.Advance(p, 100))
+	kinds := func() (all []decision.Kind) {
+		for _, d := range m.Decisions {
+			all = append(all, decision.Kind(d.Kind))
+		}
+		return all
+	}
+	assert.Equal(t, []decision.Kind{decision.Hedge, decision.Admit}, kinds())
+	assert.Equal(t, []uint32{2, 2}, []uint32{m.Decisions[0].Attempt, m.Decisions[1].Attempt})
+	assert.Equal(t, Stale, m.Done(p, slot, generation, 3, uint32(reducer.OK), nan, 200), "there is no third")
+	assert.Equal(t, Stale, m.Renew(p, slot, generation, 3, 200))
+	assert.Equal(t, int32(0), m.Renew(p, slot, generation, 1, 200))
+	require.Equal(t, int32(2), m.Done(p, slot, generation, 2, uint32(reducer.OK), nan, 200))
+	assert.Equal(t, []decision.Kind{decision.Cancel, decision.End}, kinds())
+	assert.Equal(t, uint32(1), m.Decisions[0].Attempt)
+	assert.Equal(t, int64(2), m.Decisions[1].Value)
+	assert.Equal(t, uint8(Last|HasValue), m.Decisions[1].Flags)
+	assert.Equal(t, Stale, m.Done(p, slot, generation, 1, uint32(reducer.OK), nan, 210))
+
+	require.Equal(t, int32(1), m.Begin(p, 1, BeginNoHedge, nan, 1000))
+	assert.Equal(t, int32(0), m.Advance(p, 1500))
+	assert.Equal(t, BadArgument, m.Begin(p, 1, 2, nan, 1500))
+	src := event(nil, OpBegin, 0, EventNoHedge, 0, 0, 2e9, 0)
+	src = event(src, OpTick, 0, 0, 0, 0, 3e9, 0)
+	require.Positive(t, m.Batch(p, write(t, &m, string(src))))
+	assert.NotContains(t, kinds(), decision.Hedge)
 }
 
 // TestDescribe: a host learns the steps of a plan line by line.
@@ -355,14 +395,14 @@ func TestSaveAndLoad(t *testing.T) {
 	nan := math.NaN()
 	m.Slots.Keys[1] = 3
 	for range 2 {
-		m.Begin(p, 1, nan, 100)
+		m.Begin(p, 1, 0, nan, 100)
 	}
 	assert.Equal(t, int32(0), m.Save(p, 1, 9), "no such cell")
 	assert.Equal(t, int32(0), m.Save(p, 2, 0), "a timeout has none")
 	size := m.Save(p, 1, 3)
 	require.Positive(t, size)
 	require.Equal(t, int32(0), m.Load(q, 1, 3, uint32(size), 10_000, 10_100))
-	require.Equal(t, int32(1), m.Begin(q, 1, nan, 10_100))
+	require.Equal(t, int32(1), m.Begin(q, 1, 0, nan, 10_100))
 	assert.Equal(t, uint8(decision.Reject), m.Decisions[0].Kind)
 	assert.Equal(t, BadBytes, m.Load(q, 1, 3, 0, 0, 10_100))
 	assert.Equal(t, BadBytes, m.Load(q, 0, 0, 0, 0, 10_100))

@@ -30,6 +30,8 @@ const (
 	EventOf = 2
 	// EventKeys: 64 bytes of numbers of keys follow the event.
 	EventKeys = 4
+	// EventNoHedge: no attempt of the call that begins starts beside another.
+	EventNoHedge = 8
 )
 
 // begun is the call of an event of a batch.
@@ -78,7 +80,7 @@ func (m *Module) happen(d *drive.Driver, src []byte, event uint32) (used int, co
 	span := time.Duration(binary.LittleEndian.Uint64(src[24:]))
 	attempt := binary.LittleEndian.Uint32(src[32:])
 	used = EventSize
-	request := drive.Request{Cost: cost, Deadline: -1}
+	request := drive.Request{Cost: cost, Deadline: -1, NoHedge: flags&EventNoHedge != 0}
 	if flags&EventKeys != 0 {
 		for i := range request.Keys {
 			if len(src) < used+4 {

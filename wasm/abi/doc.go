@@ -7,3 +7,5 @@
 // A Module never panics on what a host gives it: a wrong handle, size, number or
 // document is answered by a code and a text.
 package abi
+
+//go:generate go run ./gen

@@ -95,9 +95,10 @@ type object struct {
 }
 
 // A handle is the index of an object and the generation of its use, which is
-// never 0 and fits generationBits.
+// never 0 and fits generationBits. An index whose generations are used up is not
+// used again, so that no handle ever names two objects.
 const (
-	generationBits = 7
+	generationBits = 10
 	generations    = 1<<generationBits - 1
 	maxObjects     = 1 << (31 - generationBits)
 )
@@ -172,7 +173,7 @@ func (m *Module) put(o object) int32 {
 	if n := len(m.free); n > 0 {
 		index, m.free = m.free[n-1], m.free[:n-1]
 	} else if index >= maxObjects {
-		return m.fail(BadSize, "too many objects: free some")
+		return m.fail(BadSize, "too many objects: free some, or make another instance")
 	} else {
 		m.objects = append(m.objects, object{generation: 1})
 	}
@@ -198,7 +199,11 @@ func (m *Module) Free(handle uint32) int32 {
 	if *o == (object{generation: o.generation}) {
 		return m.lost()
 	}
-	*o = object{generation: o.generation%generations + 1}
+	if o.generation == generations {
+		*o = object{}
+		return 0
+	}
+	*o = object{generation: o.generation + 1}
 	m.free = append(m.free, handle>>generationBits)
 	return 0
 }

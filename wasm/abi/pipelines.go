@@ -116,15 +116,22 @@ func (m *Module) decided(d *drive.Driver, event uint32) int32 {
 	return int32(m.Slots.Count)
 }
 
+// BeginNoHedge is the bit of the flags of Begin that keeps the call from starting
+// an attempt beside another.
+const BeginNoHedge = 1
+
 // Begin starts a call, which Slots.Slot and Slots.Generation name. deadline is
 // NaN for none. Steps with keys have their numbers in Slots.Keys. Like all that
 // happens to a pipeline it returns how many decisions there are.
-func (m *Module) Begin(handle, cost uint32, deadline, now float64) int32 {
+func (m *Module) Begin(handle, cost, flags uint32, deadline, now float64) int32 {
 	d := m.moved(handle, now)
 	if d == nil {
 		return BadHandle
 	}
-	r := drive.Request{Cost: cost, Deadline: -1}
+	if flags > BeginNoHedge {
+		return m.fail(BadArgument, "no such flags")
+	}
+	r := drive.Request{Cost: cost, Deadline: -1, NoHedge: flags&BeginNoHedge != 0}
 	if span, ok := m.span(deadline); ok {
 		if span < 0 {
 			return m.fail(BadArgument, "a deadline is 0 or more")

@@ -23,11 +23,11 @@ const (
 	Tick Op = abi.OpTick
 	// Begin starts a call.
 	Begin Op = abi.OpBegin
-	// Done ends the running attempt of a call.
+	// Done ends a running attempt of a call.
 	Done Op = abi.OpDone
 	// Cancel gives a call up.
 	Cancel Op = abi.OpCancel
-	// Renew extends the leases of a running call.
+	// Renew extends the leases of a running attempt, by Result.Attempt.
 	Renew Op = abi.OpRenew
 )
 
@@ -38,7 +38,7 @@ type Event struct {
 	At clock.Mark
 	// Request of a Begin.
 	Request Request
-	// Result of a Done.
+	// Result of a Done; of a Renew its Attempt.
 	Result Result
 	// Call that is done, cancelled or renewed. Batch fills in that of a Begin.
 	Call decision.Handle
@@ -114,6 +114,9 @@ func (p *Pipeline) encode(events []Event, i int) error {
 		cost = e.Request.Cost
 		if span = e.Request.Deadline; span >= 0 {
 			flags |= abi.EventSpan
+		}
+		if e.Request.NoHedge {
+			flags |= abi.EventNoHedge
 		}
 		if e.Request.Lookup != nil {
 			if keys = p.number(e.Request.Lookup); keys != [pipeline.MaxSteps]uint32{} {

@@ -45,6 +45,9 @@ type Request struct {
 	// empty for what is missing, as everything is without a Lookup. It must not
 	// call the module.
 	Lookup func(attribute string) string
+	// NoHedge says that no attempt of the call may start beside another, as is
+	// needed where the call must not be made twice.
+	NoHedge bool
 }
 
 // Result is how an attempt ended.
@@ -85,8 +88,8 @@ func (p *Pipeline) Begin(dst []decision.Decision, r Request, now clock.Mark) (de
 	return p.one[0].Call, dst, err
 }
 
-// Done ends the running attempt of a call. The error is ErrStale when none is
-// running.
+// Done ends the running attempt of a call that the result names. The error is
+// ErrStale when it does not run.
 func (p *Pipeline) Done(dst []decision.Decision, call decision.Handle, r Result, now clock.Mark) ([]decision.Decision, error) {
 	return p.single(dst, Event{Op: Done, At: now, Call: call, Result: r})
 }

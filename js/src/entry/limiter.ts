@@ -10,7 +10,7 @@ use(new WebAssembly.Instance(new WebAssembly.Module(bytes)), compileBy(limit));
 export { systemClock } from '../clock.js';
 export type { Listener } from '../emitter.js';
 export { PolicyError, type PolicyErrorCode, type Problem, RejectedError } from '../errors.js';
-export type { KeyedOptions, KeyedRateLimiter, KeyedRateLimiterOptions } from '../keyed.js';
+export type { KeyCounts, KeyedOptions, KeyedRateLimiter, KeyedRateLimiterOptions } from '../keyed.js';
 export type { RateLimiter, RateLimiterOptions } from '../limiter.js';
 export { type RateLimiterFactory, rateLimiter } from '../rate-limiter.js';
 export type { Snapshot } from '../snapshot.js';

@@ -1,4 +1,4 @@
-import { CONFIG } from '../abi.js';
+import { SLOT_CONFIG } from '../abi.js';
 import { check, floats } from '../engine.js';
 import { PolicyError } from '../errors.js';
 
@@ -106,6 +106,6 @@ export class Fields {
 
 /** Makes a maker of a configuration in numbers. */
 export function configure(numbers: Numbers, make: () => number): number {
-  floats().set(numbers, CONFIG);
+  floats().set(numbers, SLOT_CONFIG);
   return check(make());
 }

@@ -1,18 +1,29 @@
 import {
-  COUNT,
-  EXACT,
-  FALLBACK,
-  GENERATION,
-  HAS_VALUE,
+  FLAG_FALLBACK,
+  FLAG_LAST,
+  FLAG_SHADOW,
+  FLAG_VALUE,
   KINDS,
-  LAST,
-  NOW,
+  NONE,
   OUTCOMES,
   REASONS,
-  RECORDS,
-  SHADOW,
-  SLOT,
-  SPAN,
+  RECORD_AT,
+  RECORD_ATTEMPT,
+  RECORD_FLAGS,
+  RECORD_KIND,
+  RECORD_OUTCOME,
+  RECORD_REASON,
+  RECORD_SIZE,
+  RECORD_SLOT,
+  RECORD_STEP,
+  RECORD_VALUE,
+  SLOT_COUNT,
+  SLOT_EXACT,
+  SLOT_GENERATION,
+  SLOT_NOW,
+  SLOT_RECORDS,
+  SLOT_SLOT,
+  SLOT_SPAN,
   STALE,
 } from '../abi.js';
 import { check, ready, words, x } from '../engine.js';
@@ -26,11 +37,12 @@ import { type Event, EventError, type ReadEvent, readEvent } from './events.js';
 export interface LogDecision {
   at: string;
   id?: number | string;
-  decision: (typeof KINDS)[number] | 'stale';
+  decision: Exclude<(typeof KINDS)[number], ''> | 'stale';
   outcome?: string;
   attempt?: number;
   step?: string;
   reason?: string;
+  won?: number;
   until?: string;
   retry_after?: string;
   shadow?: true;
@@ -88,9 +100,6 @@ interface Live {
   readonly layout: Layout;
 }
 
-const RECORD_WORDS = 12;
-const NEVER = Number.NaN;
-
 class Log {
   readonly decisions: LogDecision[] = [];
   private layout!: Layout;
@@ -116,8 +125,8 @@ class Log {
   happen(event: Event): void {
     const e = readEvent(event);
     if (e.at > this.now) this.now = e.at;
-    this.exact(NOW, e.at, 1);
-    this.write(x.advance(this.handle, NEVER));
+    this.exact(SLOT_NOW, e.at, 1);
+    this.write(x.advance(this.handle, NONE));
     const live = this.ids.get(e.id as string);
     switch (e.op) {
       case 'call':
@@ -126,23 +135,32 @@ class Log {
         break;
       case 'configure':
         withPlan(e.policy as Source, undefined, (plan, layout) => {
-          const count = x.configure(this.handle, plan, NEVER);
+          const count = x.configure(this.handle, plan, NONE);
           this.layout = layout;
           this.write(count);
         });
         break;
       case 'done':
-        if (e.retryAfter !== undefined) this.exact(SPAN, e.retryAfter, 2);
+        if (e.retryAfter !== undefined) this.exact(SLOT_SPAN, e.retryAfter, 2);
         this.end(
           e,
-          live && x.done(this.handle, live.slot, live.generation, OUTCOMES.indexOf(e.outcome), NEVER, NEVER),
+          live &&
+            x.done(
+              this.handle,
+              live.slot,
+              live.generation,
+              e.attempt,
+              OUTCOMES.indexOf(e.outcome),
+              NONE,
+              NONE,
+            ),
         );
         break;
       case 'cancel':
-        this.end(e, live && x.cancel(this.handle, live.slot, live.generation, NEVER));
+        this.end(e, live && x.cancel(this.handle, live.slot, live.generation, NONE));
         break;
       case 'renew':
-        this.end(e, live && x.renew(this.handle, live.slot, live.generation, NEVER));
+        this.end(e, live && x.renew(this.handle, live.slot, live.generation, e.attempt, NONE));
     }
   }
 
@@ -152,24 +170,24 @@ class Log {
     const now = words();
     now[slot] = Number(BigInt.asIntN(32, bits));
     now[slot + 1] = Number(BigInt.asIntN(32, bits >> 32n));
-    now[EXACT] = bit;
+    now[SLOT_EXACT] = bit;
   }
 
   private begin(e: ReadEvent): void {
     const { layout } = this;
-    if (layout.withKeys) this.keys.put(layout, e.key, (name) => lookup(e.attributes, name));
-    if (e.deadline !== undefined) this.exact(SPAN, e.deadline, 2);
-    const count = check(x.begin(this.handle, e.cost, NEVER, NEVER));
+    if (layout.keyed.length) this.keys.put(layout, e.key, (name) => lookup(e.attributes, name));
+    if (e.deadline !== undefined) this.exact(SLOT_SPAN, e.deadline, 2);
+    const count = check(x.begin(this.handle, e.cost, 0, NONE, NONE));
     const now = words();
-    const slot = now[SLOT] as number;
-    const live: Live = { id: e.id as string, slot, generation: now[GENERATION] as number, layout };
+    const slot = now[SLOT_SLOT] as number;
+    const live: Live = { id: e.id as string, slot, generation: now[SLOT_GENERATION] as number, layout };
     this.slots[slot] = live;
     this.ids.set(live.id, live);
     this.write(count);
   }
 
   private end(e: ReadEvent, count: number | undefined): void {
-    words()[EXACT] = 0;
+    words()[SLOT_EXACT] = 0;
     if (count === undefined || count === STALE) {
       this.decisions.push({ at: durationText(this.now), id: e.id as string, decision: 'stale' });
     } else this.write(count);
@@ -178,34 +196,34 @@ class Log {
   private write(count: number): void {
     const now = words();
     check(count);
-    if (now[COUNT] === 0) return;
-    const view = new DataView(now.buffer, now[RECORDS], count * RECORD_WORDS * 4);
-    for (let i = 0; i < view.byteLength; i += RECORD_WORDS * 4) this.decisions.push(this.decision(view, i));
+    if (now[SLOT_COUNT] === 0) return;
+    const view = new DataView(now.buffer, now[SLOT_RECORDS], count * RECORD_SIZE);
+    for (let i = 0; i < view.byteLength; i += RECORD_SIZE) this.decisions.push(this.decision(view, i));
   }
 
   private decision(view: DataView, i: number): LogDecision {
-    const kind = KINDS[view.getUint8(i + 40)] as (typeof KINDS)[number];
-    const flags = view.getUint8(i + 44);
-    const live = kind === 'configured' ? undefined : this.slots[view.getUint32(i + 24, true)];
-    const step = live && stepName(live.layout, view.getUint8(i + 43));
-    const reason = REASONS[view.getUint8(i + 42)];
-    const value = flags & HAS_VALUE ? durationText(view.getBigInt64(i + 8, true)) : undefined;
+    const kind = KINDS[view.getUint8(i + RECORD_KIND)] as LogDecision['decision'];
+    const flags = view.getUint8(i + RECORD_FLAGS);
+    const live = kind === 'configured' ? undefined : this.slots[view.getUint32(i + RECORD_SLOT, true)];
+    const step = live && stepName(live.layout, view.getUint8(i + RECORD_STEP));
+    const reason = REASONS[view.getUint8(i + RECORD_REASON)];
+    const value = flags & FLAG_VALUE ? view.getBigInt64(i + RECORD_VALUE, true) : undefined;
     const has = (kinds: readonly string[]): boolean => kinds.includes(kind);
     const line: LogDecision = {
-      at: durationText(view.getBigInt64(i, true)),
+      at: durationText(view.getBigInt64(i + RECORD_AT, true)),
       ...(live && { id: live.id }),
       decision: kind,
     };
-    if (kind === 'end') line.outcome = OUTCOMES[view.getUint8(i + 41)] as string;
-    if (has(['admit', 'wait', 'timeout', 'lapse', 'retry', 'end']))
-      line.attempt = view.getUint32(i + 32, true);
+    if (kind === 'end') line.outcome = OUTCOMES[view.getUint8(i + RECORD_OUTCOME)] as string;
+    if (!has(['reject', 'expire', 'configured'])) line.attempt = view.getUint32(i + RECORD_ATTEMPT, true);
     if (step !== undefined) line.step = step;
     if (reason) line.reason = reason;
-    if (value !== undefined && has(['wait', 'retry'])) line.until = value;
-    if (value !== undefined && kind === 'reject') line.retry_after = value;
-    if (flags & SHADOW) line.shadow = true;
-    if (flags & FALLBACK) line.fallback = true;
-    if (live && flags & LAST) {
+    if (value !== undefined && kind === 'end') line.won = Number(value);
+    if (value !== undefined && has(['wait', 'retry'])) line.until = durationText(value);
+    if (value !== undefined && kind === 'reject') line.retry_after = durationText(value);
+    if (flags & FLAG_SHADOW) line.shadow = true;
+    if (flags & FLAG_FALLBACK) line.fallback = true;
+    if (live && flags & FLAG_LAST) {
       this.ids.delete(live.id);
       this.slots[live.slot] = undefined;
     }

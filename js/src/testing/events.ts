@@ -15,8 +15,9 @@ export type Event =
       attributes?: { [attribute: string]: string };
       deadline?: Time;
     }
-  | { at: Time; op: 'done'; id: number | string; outcome: Outcome; retry_after?: Time }
-  | { at: Time; op: 'renew' | 'cancel'; id: number | string }
+  | { at: Time; op: 'done'; id: number | string; attempt?: number; outcome: Outcome; retry_after?: Time }
+  | { at: Time; op: 'renew'; id: number | string; attempt?: number }
+  | { at: Time; op: 'cancel'; id: number | string }
   | { at: Time; op: 'tick' }
   | { at: Time; op: 'configure'; policy: unknown };
 
@@ -43,15 +44,29 @@ export interface ReadEvent {
   readonly attributes: { readonly [attribute: string]: string };
   readonly deadline: bigint | undefined;
   readonly outcome: Outcome;
+  /** 0 for the lowest one that runs. */
+  readonly attempt: number;
   readonly retryAfter: bigint | undefined;
   readonly policy: unknown;
 }
 
-const NAMES = ['at', 'op', 'id', 'key', 'cost', 'attributes', 'deadline', 'outcome', 'retry_after', 'policy'];
+const NAMES = [
+  'at',
+  'op',
+  'id',
+  'key',
+  'cost',
+  'attributes',
+  'deadline',
+  'attempt',
+  'outcome',
+  'retry_after',
+  'policy',
+];
 const OPS = ['call', 'done', 'renew', 'cancel', 'tick', 'configure'];
 const OUTCOMES = ['ok', 'fail', 'throttle', 'ignore'];
 const DURATIONS = 'a duration such as "1.5s", or whole nanoseconds';
-const MAX_COST = 2 ** 32 - 1;
+const MAX_U32 = 2 ** 32 - 1;
 
 /** Reads an event. Throws an `Error` that says what is wrong with it. */
 export function readEvent(event: unknown): ReadEvent {
@@ -76,6 +91,7 @@ export function readEvent(event: unknown): ReadEvent {
     attributes: attributesOf(e.attributes ?? {}),
     deadline,
     outcome: (op === 'done' ? oneOf('outcome', e.outcome, OUTCOMES) : 'ok') as Outcome,
+    attempt: op === 'done' || op === 'renew' ? attemptOf(e.attempt) : 0,
     retryAfter: op === 'done' ? optional('retry_after', e.retry_after) : undefined,
     policy: e.policy,
   };
@@ -114,7 +130,15 @@ function text(field: string, value: unknown): string {
 // A cost above every capacity is as good as any other.
 function costOf(cost: unknown): number {
   if (!Number.isInteger(cost) || (cost as number) < 0) throw wrong('cost', cost, 'a whole number, 0 or more');
-  return Math.min(cost as number, MAX_COST);
+  return Math.min(cost as number, MAX_U32);
+}
+
+// One that no call reaches is as good as any other: it does not run.
+function attemptOf(attempt: unknown): number {
+  if (attempt === undefined || attempt === null) return 0;
+  if (!Number.isInteger(attempt) || (attempt as number) < 1)
+    throw wrong('attempt', attempt, 'a whole number, 1 or more');
+  return Math.min(attempt as number, MAX_U32);
 }
 
 function attributesOf(attributes: unknown): { [attribute: string]: string } {

@@ -27,8 +27,8 @@ func pipeline(plan, seedLow, seedHigh uint32) int32 {
 }
 
 //go:wasmexport begin
-func begin(pipeline, cost uint32, deadline, now float64) int32 {
-	return base.M().Begin(pipeline, cost, deadline, now)
+func begin(pipeline, cost, flags uint32, deadline, now float64) int32 {
+	return base.M().Begin(pipeline, cost, flags, deadline, now)
 }
 
 //go:wasmexport done

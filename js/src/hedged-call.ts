@@ -1,0 +1,122 @@
+import { DECISION_CANCEL, DECISION_FAILED, DECISION_HEDGE, DECISION_TIMEOUT, STEP_DEADLINE } from './abi.js';
+import { Running } from './attempt.js';
+import { Call } from './call.js';
+import { lost } from './errors.js';
+import type { Reason } from './types.js';
+
+/** An attempt of a hedged call, which runs or has just ended. */
+class Try extends Running {
+  over = false;
+  threw = false;
+  error: unknown;
+  value: unknown;
+}
+
+/** A call whose attempts may run beside each other. The first one that is good wins. */
+export class HedgedCall extends Call {
+  /** Those that run, by their numbers, and the one whose end the module is being told. */
+  private readonly tries = new Map<number, Try>();
+  /** The numbers of attempts that set out beside others. */
+  private readonly hedges = new Set<number>();
+
+  override follow(
+    kind: number,
+    attempt: number,
+    outcome: number,
+    step: number,
+    reason: Reason,
+    value: number | undefined,
+    covered: boolean,
+    shadow: boolean,
+  ): void {
+    if (kind === DECISION_HEDGE && !shadow) this.hedges.add(attempt);
+    else if (kind === DECISION_TIMEOUT && !shadow) this.cutTry(attempt, step);
+    else if (kind === DECISION_FAILED) this.failed(attempt);
+    else if (kind === DECISION_CANCEL) this.lose(attempt);
+    else super.follow(kind, attempt, outcome, step, reason, value, covered, shadow);
+  }
+
+  protected override begin(attempt: number): Running {
+    const { tries, runner, hedges } = this;
+    const renew = (): void => {
+      if (tries.has(attempt)) runner.prolong(this, attempt);
+    };
+    const running = new Try(attempt, undefined, { renew }, hedges.has(attempt));
+    tries.set(attempt, running);
+    return running;
+  }
+
+  protected override ended(running: Running, threw: boolean, error: unknown, value: unknown): boolean {
+    const ended = running as Try;
+    if (this.tries.get(ended.attempt) !== ended) return false;
+    ended.over = true;
+    ended.threw = threw;
+    ended.error = error;
+    ended.value = value;
+    return true;
+  }
+
+  /** An attempt failed while another one lives. One that was cut has been left already. */
+  private failed(attempt: number): void {
+    const { tries } = this;
+    const failed = tries.get(attempt);
+    if (!failed) return;
+    tries.delete(attempt);
+    this.take(failed);
+    if (!failed.threw) this.dump(failed.value);
+  }
+
+  /** A timeout cut an attempt, or all where it stands above the hedge. */
+  private cutTry(attempt: number, step: number): void {
+    const error = this.cutAt(step);
+    if (step === STEP_DEADLINE || step < this.layout.hedge) {
+      this.stop(error);
+      return;
+    }
+    const cut = this.tries.get(attempt);
+    this.tries.delete(attempt);
+    cut?.abort(error);
+  }
+
+  /** An attempt lost. */
+  private lose(attempt: number): void {
+    const { tries } = this;
+    const loser = tries.get(attempt);
+    tries.delete(attempt);
+    const winner = [...tries.values()].find(({ over }) => over);
+    loser?.abort(lost(this.nameOf(this.layout.hedge), winner?.attempt as number));
+  }
+
+  /** Makes the end of an attempt that of the call so far. */
+  private take({ threw, error, value }: Try): void {
+    this.cutBy = undefined;
+    this.threw = threw;
+    this.error = error;
+    this.value = value;
+  }
+
+  /** The round is over: its end is that of the attempt that ended it, unless that was cut. */
+  private close(): void {
+    for (const ended of this.tries.values()) {
+      if (!ended.over) continue;
+      this.take(ended);
+      this.tries.delete(ended.attempt);
+    }
+  }
+
+  protected override stop(reason: unknown): void {
+    const all = [...this.tries.values()];
+    this.tries.clear();
+    for (const running of all) running.abort(reason);
+  }
+
+  protected override again(): void {
+    this.close();
+    super.again();
+  }
+
+  protected override end(outcome: number, covered: boolean): void {
+    this.close();
+    super.end(outcome, covered);
+  }
+}

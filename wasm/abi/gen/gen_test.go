@@ -1,0 +1,34 @@
+package main
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// TestGenerated holds the committed files to what the sources give.
+func TestGenerated(t *testing.T) {
+	const root = "../../.."
+	all, err := files(root)
+	require.NoError(t, err)
+	for _, f := range all {
+		committed, err := os.ReadFile(filepath.Join(root, f.path))
+		require.NoError(t, err)
+		assert.Equal(t, string(f.text), string(committed), "%s is not up to date: run go generate ./wasm/abi", f.path)
+	}
+}
+
+// TestPage: a page without its markers is not overwritten.
+func TestPage(t *testing.T) {
+	for _, page := range []string{"", opens, closes} {
+		_, err := pageWith([]byte(page))
+		assert.Error(t, err)
+	}
+	page, err := pageWith([]byte("a\n" + opens + "old\n" + closes + "z\n"))
+	require.NoError(t, err)
+	assert.Regexp(t, "(?s)^a\n.*\\| outcomes \\| 1 ok, 2 fail, 3 throttle, .*z\n$", string(page))
+	assert.NotContains(t, string(page), "old")
+}

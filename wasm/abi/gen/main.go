@@ -1,0 +1,58 @@
+// Command gen writes what other languages and people have to know of the ABI:
+// js/src/abi.ts and the table of numbers in wasm/ABI.md. go generate ./wasm/abi
+// runs it.
+package main
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+)
+
+func main() {
+	if err := write("../.."); err != nil {
+		fmt.Fprintln(os.Stderr, "gen:", err)
+		os.Exit(1)
+	}
+}
+
+// write writes the files below the root of the repository that differ.
+func write(root string) error {
+	files, err := files(root)
+	if err != nil {
+		return err
+	}
+	for _, f := range files {
+		path := filepath.Join(root, f.path)
+		if was, err := os.ReadFile(path); err == nil && bytes.Equal(was, f.text) {
+			continue
+		}
+		if err := os.WriteFile(path, f.text, 0o644); err != nil { //nolint:gosec // a source file
+			return err
+		}
+	}
+	return nil
+}
+
+// file is a generated file: its path from the root of the repository, and its
+// text.
+type file struct {
+	path string
+	text []byte
+}
+
+func files(root string) ([]file, error) {
+	page, err := os.ReadFile(filepath.Join(root, pagePath))
+	if err != nil {
+		return nil, err
+	}
+	if page, err = pageWith(page); err != nil {
+		return nil, err
+	}
+	exports, err := readExports(filepath.Join(root, "wasm/entry"))
+	if err != nil {
+		return nil, err
+	}
+	return []file{{scriptPath, script(exports)}, {pagePath, page}}, nil
+}

@@ -1,0 +1,124 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/wasm/abi"
+)
+
+// group is an enumeration of the ABI.
+type group struct {
+	title  string // in ABI.md
+	prefix string // of constants in abi.ts
+	list   string // the name of the words by number in abi.ts, "" for none
+	doc    string
+	words  []string // by number; "" for a number without a meaning
+}
+
+// wordsOf returns the names of an enumeration by number, from 0 to the last
+// that has one.
+func wordsOf[T ~uint8](name func(T) string) (words []string) {
+	for n := range 256 {
+		word := name(T(n))
+		if word == "unknown" || word != "" && word[0] <= '9' {
+			word = ""
+		}
+		words = append(words, word)
+	}
+	for words[len(words)-1] == "" {
+		words = words[:len(words)-1]
+	}
+	return words
+}
+
+func groups() []group {
+	return []group{
+		{"kinds of decisions", "DECISION", "KINDS", "What a pipeline decided.", wordsOf(decision.Kind.String)},
+		{"outcomes", "OUTCOME", "OUTCOMES", "How an attempt or a call ended.", wordsOf(reducer.Outcome.String)},
+		{"reasons", "REASON", "REASONS", "Why a permit was refused, a wait ended, or a retry gave up.", wordsOf(reducer.Reason.String)},
+		{"verdicts", "VERDICT", "", "What a cell answers.", wordsOf(reducer.Verdict.String)},
+		{"actions", "ACTION", "", "Actions on cells.", wordsOf(reducer.Kind.String)},
+		{"effects on others", "EFFECT", "", "What a step does to others than its caller.", wordsOf(reducer.EffectKind.String)},
+		{"modes of a breaker", "MODE", "MODES", "Modes of a breaker.", wordsOf(breaker.Mode.String)},
+		{"algorithms of a limiter", "ALGORITHM", "ALGORITHMS", "Algorithms of a limiter.", wordsOf(limiter.Algorithm.String)},
+	}
+}
+
+// constant is a number with a name of its own.
+type constant struct {
+	name  string
+	value int64
+	doc   string
+}
+
+func errorCodes() []constant {
+	return []constant{
+		{"ERROR_HANDLE", int64(abi.BadHandle), ""},
+		{"ERROR_POLICY", int64(abi.BadPolicy), ""},
+		{"ERROR_SIZE", int64(abi.BadSize), ""},
+		{"ERROR_ARGUMENT", int64(abi.BadArgument), ""},
+		{"ERROR_BYTES", int64(abi.BadBytes), ""},
+		{"STALE", int64(abi.Stale), "The call is over, unknown or not running."},
+	}
+}
+
+func limits() []constant {
+	return []constant{
+		{"ABI", abi.Version, "The version of the ABI."},
+		{"MAX_KEY", abi.MaxKey, "The greatest number of a key."},
+		{"KEY_MISSING", abi.KeyMissing, "Added to the number of a key where the call brings no value for one of the attributes."},
+		{"MAX_BUFFER", abi.MaxBuffer, "The most bytes that the buffer holds."},
+	}
+}
+
+func bits() []constant {
+	return []constant{
+		{"EXACT_NOW", abi.ExactNow, "The bits of the slot EXACT."},
+		{"EXACT_SPAN", abi.ExactSpan, ""},
+		{"BEGIN_NO_HEDGE", abi.BeginNoHedge, "The bits of the flags of a call."},
+		{"FLAG_SHADOW", abi.Shadow, "The bits of the flags of a decision."},
+		{"FLAG_FALLBACK", abi.Fallback, ""},
+		{"FLAG_LAST", abi.Last, ""},
+		{"FLAG_VALUE", abi.HasValue, ""},
+		{"STEP_DEADLINE", abi.Deadline, "The index of the step of a decision by the deadline of the call."},
+		{"STEP_NONE", abi.NoStep, "The index of the step of a decision that no step makes."},
+	}
+}
+
+const (
+	pagePath = "wasm/ABI.md"
+	opens    = "<!-- numbers: go generate ./wasm/abi -->\n"
+	closes   = "<!-- end of numbers -->\n"
+)
+
+// pageWith returns ABI.md with the present table of numbers.
+func pageWith(page []byte) ([]byte, error) {
+	head, rest, ok := strings.Cut(string(page), opens)
+	if !ok {
+		return nil, fmt.Errorf("%s has no line %q", pagePath, opens)
+	}
+	_, tail, ok := strings.Cut(rest, closes)
+	if !ok {
+		return nil, fmt.Errorf("%s has no line %q", pagePath, closes)
+	}
+	var table strings.Builder
+	table.WriteString("| | |\n|---|---|\n")
+	for _, g := range groups() {
+		var named []string
+		for n, word := range g.words {
+			if word == "" && g.title == "reasons" {
+				word = "none"
+			}
+			if word != "" {
+				named = append(named, fmt.Sprint(n, " ", word))
+			}
+		}
+		fmt.Fprintf(&table, "| %s | %s |\n", g.title, strings.Join(named, ", "))
+	}
+	return []byte(head + opens + table.String() + closes + tail), nil
+}
