@@ -36,6 +36,10 @@
 //	         seen are those of answers that admit or wait, and of grants
 //	flag 8   24 bytes: the permit
 //	flag 16  varint: the permit's mark is that of the step less so much
+//	flag 32  varint: value, else 0
+//	flag 64  signed: the permit's mark is that of the step and so much, and a
+//	         deadline (flag 1 of the action)
+//	flag 128 u8: priority, else 0
 //
 // Without flags 4 and 8 the permit has the number of the step as its id,
 // counted from 0, and is zero else. The digest goes over what reduce leaves in
@@ -50,6 +54,9 @@
 //	flag 2   u8: outcome of a done
 //	flag 4   signed: deadline or retry-after in nanoseconds
 //	flag 8   u8: the number of the key of every step with keys, else 0
+//	flag 16  u8: the attempt of a done or a renew, else 0
+//	flag 32  no attempt of the call that begins starts beside another
+//	flag 64  every key lacks the value of an attribute (bit 31)
 //	done, cancel, renew: varint n: the call that began n-th last, 1 for the last
 //	configure: varint: index of the policy
 //

@@ -17,7 +17,7 @@ func (f *Flipped) Call(export string, parameters ...uint64) (int32, error) {
 	code, err := f.Instance.Call(export, parameters...)
 	switch export {
 	case "reduce":
-		if f.steps == f.At {
+		if f.steps == f.At && code > 0 {
 			flip(f.Buffer(uint32(code)), f.Bit)
 		}
 		f.steps++

@@ -22,14 +22,20 @@ const (
 
 // The flags of steps, see the package documentation.
 const (
-	hasCost    = 1
-	hasOutcome = 2
-	hasRef     = 4
-	hasPermit  = 8
-	hasBefore  = 16
+	hasCost     = 1
+	hasOutcome  = 2
+	hasRef      = 4
+	hasPermit   = 8
+	hasBefore   = 16
+	hasValue    = 32
+	hasDeadline = 64
+	hasPriority = 128
 
-	hasSpan = 4
-	hasKey  = 8
+	hasSpan    = 4
+	hasKey     = 8
+	hasAttempt = 16
+	noHedge    = 32
+	lacksKey   = 64
 )
 
 // The events of pipelines.

@@ -40,7 +40,7 @@ func generated(t *testing.T) *File {
 	}
 	for i, c := range cells {
 		s := Suite{Name: c.name + ", at the ends of time", Policies: [][]byte{[]byte(c.body)}, Step: c.step}
-		fill(t, &s, extremeSteps(t, &s, rand.New(rand.NewPCG(from+1, uint64(i)))))
+		fill(t, &s, extremeSteps(t, &s, rand.New(rand.NewPCG(from+1, uint64(i))), c.unit))
 		f.Suites = append(f.Suites, s)
 	}
 	for i, c := range pipelines {
@@ -95,11 +95,11 @@ func drawSteps(t *testing.T, s *Suite, r *rand.Rand, unit time.Duration) [][]byt
 		}
 		return int64(r.IntN(3)) * int64(unit) / 2
 	}
-	return drawn(t, s, r, cellSteps, pause)
+	return drawn(t, s, r, cellSteps, unit, pause)
 }
 
 // extremeSteps draws steps whose marks jump to the ends of the line.
-func extremeSteps(t *testing.T, s *Suite, r *rand.Rand) [][]byte {
+func extremeSteps(t *testing.T, s *Suite, r *rand.Rand, unit time.Duration) [][]byte {
 	ends := []int64{math.MinInt64 + 1, math.MinInt64 / 2, -1, 0, 1 << 62, math.MaxInt64 - 1, math.MaxInt64 - 1}
 	at, n := int64(0), 0
 	pause := func() int64 {
@@ -112,17 +112,17 @@ func extremeSteps(t *testing.T, s *Suite, r *rand.Rand) [][]byte {
 		at = to
 		return delta
 	}
-	return drawn(t, s, r, cellSteps/8, pause)
+	return drawn(t, s, r, cellSteps/8, unit, pause)
 }
 
-func drawn(t *testing.T, s *Suite, r *rand.Rand, count int, pause func() int64) (steps [][]byte) {
+func drawn(t *testing.T, s *Suite, r *rand.Rand, count int, unit time.Duration, pause func() int64) (steps [][]byte) {
 	t.Helper()
 	c, err := (&player{i: Native()}).cell(s)
 	if err != nil {
 		t.Fatal(s.Name, err)
 	}
 	for range count {
-		step := drawStep(r, len(c.seen))
+		step := drawStep(r, len(c.seen), unit)
 		step.delta = pause()
 		if _, err := c.take(&step); err != nil {
 			t.Fatal(s.Name, err)
@@ -132,7 +132,7 @@ func drawn(t *testing.T, s *Suite, r *rand.Rand, count int, pause func() int64) 
 	return steps
 }
 
-func drawStep(r *rand.Rand, seen int) step {
+func drawStep(r *rand.Rand, seen int, unit time.Duration) step {
 	s := step{kind: uint8(reducer.Acquire), cost: 1}
 	switch n := r.IntN(100); {
 	case n < 40:
@@ -145,15 +145,34 @@ func drawStep(r *rand.Rand, seen int) step {
 	case n < 91 && seen > 0:
 		s.kind = uint8(pick(r, reducer.Leave, reducer.Expire, reducer.Expire, reducer.Renew))
 	case n < 98:
-		s.kind = uint8(pick(r, reducer.TryAcquire, reducer.TryAcquire, reducer.Peek, reducer.Reserve, reducer.Commit))
+		s.kind = uint8(pick(r, reducer.TryAcquire, reducer.TryAcquire, reducer.Peek, reducer.Reserve, reducer.Commit, reducer.Settle, reducer.Observe))
 	case r.IntN(8) == 0:
-		s.kind = uint8(pick(r, reducer.Drain, reducer.Reset, reducer.Transition, 0, 17, 255))
+		s.kind = uint8(pick(r, reducer.Drain, reducer.Reset, reducer.Transition, reducer.Configure, 0, reducer.Configure+1, 255))
 	}
 	if r.IntN(6) == 0 {
 		s.flags |= hasCost
 		s.cost = pick[uint32](r, 0, 2, 2, 3, 4, 5, 7, 100, math.MaxUint32)
 	}
 	switch reducer.Kind(s.kind) {
+	case reducer.Acquire, reducer.TryAcquire, reducer.Peek:
+		if r.IntN(8) == 0 {
+			s.flags |= hasDeadline
+			s.deadline = int64(r.IntN(30)-2) * int64(unit)
+		}
+		if r.IntN(30) == 0 {
+			s.flags |= hasPriority
+			s.priority = uint8(r.IntN(reducer.MaxPriority + 1))
+		}
+	case reducer.Observe:
+		s.flags |= hasValue
+		s.value = uint64(r.IntN(40)) * uint64(unit)
+	case reducer.Settle:
+		s.flags |= hasValue
+		s.value = uint64(r.IntN(7))
+		if seen > 0 {
+			s.flags |= hasRef
+			s.ref = 1 + r.IntN(min(seen, 3))
+		}
 	case reducer.Record:
 		s.flags |= hasOutcome | hasBefore
 		s.outcome = uint8(pick(r, reducer.OK, reducer.OK, reducer.Fail, reducer.Fail, reducer.Fail, reducer.Throttle, reducer.Ignore, reducer.Timeout, reducer.Cancelled, 0, 9))
@@ -200,8 +219,12 @@ func drawEvents(t *testing.T, s *Suite, r *rand.Rand, unit time.Duration, count 
 				e.flags |= hasSpan
 				e.span = int64(r.IntN(60)) * int64(unit)
 			}
+			if r.IntN(20) == 0 {
+				e.flags |= noHedge
+			}
 		case n < 85:
 			e.op, e.flags = opDone, hasOutcome
+			drawAttempt(r, &e)
 			e.outcome = uint8(pick(r, reducer.OK, reducer.OK, reducer.Fail, reducer.Fail, reducer.Throttle, reducer.Ignore))
 			if r.IntN(10) == 0 {
 				e.flags |= hasSpan
@@ -211,6 +234,7 @@ func drawEvents(t *testing.T, s *Suite, r *rand.Rand, unit time.Duration, count 
 			e.op = opCancel
 		case n < 94:
 			e.op = opRenew
+			drawAttempt(r, &e)
 		case n < 95 && len(s.Policies) > 1:
 			e.op, e.ref = opConfigure, r.IntN(len(s.Policies))
 		default:
@@ -223,9 +247,20 @@ func drawEvents(t *testing.T, s *Suite, r *rand.Rand, unit time.Duration, count 
 			e.flags |= hasKey
 			e.key = uint8(1 + r.IntN(3))
 		}
+		if e.op == opBegin && r.IntN(10) == 0 {
+			e.flags |= lacksKey
+		}
 		events = append(events, e.append(nil))
 	}
 	return events
+}
+
+// drawAttempt names an attempt, of which there may be none.
+func drawAttempt(r *rand.Rand, e *event) {
+	if r.IntN(3) == 0 {
+		e.flags |= hasAttempt
+		e.attempt = uint8(1 + r.IntN(4))
+	}
 }
 
 // randomBody returns the body of a random policy.
@@ -261,6 +296,7 @@ func readLog(t *testing.T, s *Suite, log string) (events [][]byte) {
 			Op, Outcome, Key         string
 			At, ID, Deadline, Policy json.RawMessage
 			Cost                     *uint32
+			Attempt                  uint8
 			RetryAfter               json.RawMessage `json:"retry_after"`
 			Attributes               map[string]string
 		}
@@ -276,6 +312,9 @@ func readLog(t *testing.T, s *Suite, log string) (events [][]byte) {
 		if span := append(l.Deadline, l.RetryAfter...); span != nil {
 			e.flags |= hasSpan
 			e.span = int64(parsed(t, span))
+		}
+		if l.Attempt > 0 {
+			e.attempt, e.flags = l.Attempt, e.flags|hasAttempt
 		}
 		switch l.Op {
 		case "call":

@@ -106,7 +106,9 @@ class Player {
   }
 }
 
-const [hasCost, hasOutcome, hasRef, hasPermit, hasBefore, hasSpan, hasKey] = [1, 2, 4, 8, 16, 4, 8];
+// The flags of steps, then those of events.
+const [hasCost, hasOutcome, hasRef, hasPermit, hasBefore, hasValue, hasDeadline, hasPriority] = [1, 2, 4, 8, 16, 32, 64, 128];
+const [hasSpan, hasKey, hasAttempt, noHedge, lacksKey] = [4, 8, 16, 32, 64];
 
 /** Steps plays the steps of a cell. */
 class Steps {
@@ -123,7 +125,7 @@ class Steps {
     const kind = r.u8();
     const flags = r.u8();
     this.mark += r.signed();
-    const input = new Uint8Array(40 + this.state.length);
+    const input = new Uint8Array(48 + this.state.length);
     const view = new DataView(input.buffer);
     view.setBigInt64(0, this.mark, true);
     input[8] = kind;
@@ -133,7 +135,13 @@ class Steps {
     if (flags & hasRef) input.set(seen[seen.length - r.count()], 16);
     if (flags & hasPermit) input.set(r.take(24), 16);
     if (flags & hasBefore) view.setBigInt64(32, this.mark - r.varint(), true);
-    input.set(this.state, 40);
+    if (flags & hasValue) view.setBigUint64(40, r.varint(), true);
+    if (flags & hasDeadline) {
+      input[11] = 1;
+      view.setBigInt64(32, this.mark + r.signed(), true);
+    }
+    if (flags & hasPriority) input[10] = r.u8();
+    input.set(this.state, 48);
     p.write(input);
     p.call("reduce", this.maker, input.length);
     const left = p.flipped(p.left());
@@ -173,18 +181,19 @@ class Events {
     p.data.setBigInt64(p.slots + slot.now, this.mark, true);
     p.data.setUint32(p.slots + slot.exact, flags & hasSpan ? 3 : 1, true);
     if (flags & hasSpan) p.data.setBigInt64(p.slots + slot.span, r.signed(), true);
-    const key = flags & hasKey ? r.u8() : 0;
+    const key = (flags & hasKey ? r.u8() : 0) | (flags & lacksKey ? 1 << 31 : 0);
+    const attempt = flags & hasAttempt ? r.u8() : 0;
     for (let i = 0; i < 16; i++) p.data.setUint32(p.slots + slot.keys + 4 * i, key, true);
     const ref = op >= 2 ? r.count() : 0;
     const call = op >= 2 && op < 5 ? calls[calls.length - ref] : [];
     let code;
     if (op === 0) code = p.x.advance(pipeline, NaN);
     else if (op === 1) {
-      code = p.x.begin(pipeline, cost, 0, NaN, NaN);
+      code = p.x.begin(pipeline, cost, flags & noHedge ? 1 : 0, NaN, NaN);
       calls.push([p.word(slot.call), p.word(slot.generation)]);
-    } else if (op === 2) code = p.x.done(pipeline, ...call, outcome, NaN, NaN);
+    } else if (op === 2) code = p.x.done(pipeline, ...call, attempt, outcome, NaN, NaN);
     else if (op === 3) code = p.x.cancel(pipeline, ...call, NaN);
-    else if (op === 4) code = p.x.renew(pipeline, ...call, NaN);
+    else if (op === 4) code = p.x.renew(pipeline, ...call, attempt, NaN);
     else {
       this.plan = this.plans[ref];
       code = p.x.configure(pipeline, this.plan, NaN);

@@ -135,7 +135,9 @@ type step struct {
 	cost                 uint32
 	ref                  int
 	permit               []byte
-	before               uint64
+	before, value        uint64
+	deadline             int64
+	priority             uint8
 }
 
 func (r *reader) step() (s step) {
@@ -155,6 +157,15 @@ func (r *reader) step() (s step) {
 	}
 	if s.flags&hasBefore != 0 {
 		s.before = r.varint()
+	}
+	if s.flags&hasValue != 0 {
+		s.value = r.varint()
+	}
+	if s.flags&hasDeadline != 0 {
+		s.deadline = r.signed()
+	}
+	if s.flags&hasPriority != 0 {
+		s.priority = r.u8()
 	}
 	return s
 }
@@ -176,6 +187,15 @@ func (s *step) append(dst []byte) []byte {
 	if s.flags&hasBefore != 0 {
 		dst = binary.AppendUvarint(dst, s.before)
 	}
+	if s.flags&hasValue != 0 {
+		dst = binary.AppendUvarint(dst, s.value)
+	}
+	if s.flags&hasDeadline != 0 {
+		dst = binary.AppendVarint(dst, s.deadline)
+	}
+	if s.flags&hasPriority != 0 {
+		dst = append(dst, s.priority)
+	}
 	return dst
 }
 
@@ -195,7 +215,11 @@ type cellPlayer struct {
 func (c *cellPlayer) take(s *step) ([]byte, error) {
 	c.mark += s.delta
 	in := binary.LittleEndian.AppendUint64(nil, uint64(c.mark))
-	in = append(in, s.kind, s.outcome, 0, 0)
+	bits := uint8(0)
+	if s.flags&hasDeadline != 0 {
+		bits = 1
+	}
+	in = append(in, s.kind, s.outcome, s.priority, bits)
 	in = binary.LittleEndian.AppendUint32(in, s.cost)
 	var permit [24]byte
 	binary.LittleEndian.PutUint64(permit[8:], c.n)
@@ -211,7 +235,11 @@ func (c *cellPlayer) take(s *step) ([]byte, error) {
 	if s.flags&hasBefore != 0 {
 		binary.LittleEndian.PutUint64(permit[16:], uint64(c.mark)-s.before)
 	}
-	in = append(append(in, permit[:]...), c.state...)
+	if s.flags&hasDeadline != 0 {
+		binary.LittleEndian.PutUint64(permit[16:], uint64(c.mark+s.deadline))
+	}
+	in = binary.LittleEndian.AppendUint64(append(in, permit[:]...), s.value)
+	in = append(in, c.state...)
 	if err := c.write(in); err != nil {
 		return nil, err
 	}
@@ -273,10 +301,10 @@ func (p *player) steps(s *Suite) (digests []uint32, err error) {
 
 // event is one of a pipeline.
 type event struct {
-	op, flags, outcome, key uint8
-	delta, span             int64
-	cost                    uint32
-	ref                     int
+	op, flags, outcome, key, attempt uint8
+	delta, span                      int64
+	cost                             uint32
+	ref                              int
 }
 
 func (r *reader) event() (e event) {
@@ -293,6 +321,9 @@ func (r *reader) event() (e event) {
 	}
 	if e.flags&hasKey != 0 {
 		e.key = r.u8()
+	}
+	if e.flags&hasAttempt != 0 {
+		e.attempt = r.u8()
 	}
 	if e.op >= opDone {
 		e.ref = int(r.varint())
@@ -313,6 +344,9 @@ func (e *event) append(dst []byte) []byte {
 	}
 	if e.flags&hasKey != 0 {
 		dst = append(dst, e.key)
+	}
+	if e.flags&hasAttempt != 0 {
+		dst = append(dst, e.attempt)
 	}
 	if e.op >= opDone {
 		dst = binary.AppendUvarint(dst, uint64(e.ref))
@@ -355,8 +389,12 @@ func (p *eventPlayer) take(e *event) (int32, []byte, error) {
 		binary.LittleEndian.PutUint64(slots[slotSpan:], uint64(e.span))
 	}
 	binary.LittleEndian.PutUint32(slots[slotExact:], exact)
+	key := uint32(e.key)
+	if e.flags&lacksKey != 0 {
+		key |= abi.KeyMissing
+	}
 	for i := range 16 {
-		binary.LittleEndian.PutUint32(slots[int(slotKeys)+4*i:], uint32(e.key))
+		binary.LittleEndian.PutUint32(slots[int(slotKeys)+4*i:], key)
 	}
 	var call [2]uint32
 	if e.op == opDone || e.op == opCancel || e.op == opRenew {
@@ -365,22 +403,22 @@ func (p *eventPlayer) take(e *event) (int32, []byte, error) {
 		}
 		call = p.calls[len(p.calls)-e.ref]
 	}
-	handle, slot, generation := uint64(p.handle), uint64(call[0]), uint64(call[1])
+	handle, slot, generation, attempt := uint64(p.handle), uint64(call[0]), uint64(call[1]), uint64(e.attempt)
 	var code int32
 	var err error
 	switch e.op {
 	case opAdvance:
 		code, err = p.i.Call("advance", handle, nan)
 	case opBegin:
-		code, err = p.i.Call("begin", handle, uint64(e.cost), 0, nan, nan)
+		code, err = p.i.Call("begin", handle, uint64(e.cost), uint64(e.flags&noHedge/noHedge), nan, nan)
 		slots = p.i.Slots()
 		p.calls = append(p.calls, [2]uint32{binary.LittleEndian.Uint32(slots[slotSlot:]), binary.LittleEndian.Uint32(slots[slotGeneration:])})
 	case opDone:
-		code, err = p.i.Call("done", handle, slot, generation, 0, uint64(e.outcome), nan, nan)
+		code, err = p.i.Call("done", handle, slot, generation, attempt, uint64(e.outcome), nan, nan)
 	case opCancel:
 		code, err = p.i.Call("cancel", handle, slot, generation, nan)
 	case opRenew:
-		code, err = p.i.Call("renew", handle, slot, generation, 0, nan)
+		code, err = p.i.Call("renew", handle, slot, generation, attempt, nan)
 	case opConfigure:
 		if e.ref >= len(p.plans) {
 			return 0, nil, errReference

@@ -22,6 +22,10 @@ var cells = []suite{
 	{name: "fixed window, waiting", unit: 1, body: `{"steps":[{"limit":{"algorithm":"fixed-window","rate":"4/10ns","wait":"25ns","queue":6}}]}`},
 	{name: "sliding counter", unit: time.Hour, body: `{"steps":[{"limit":{"algorithm":"sliding-counter","rate":"7/10h"}}]}`},
 	{name: "sliding counter, waiting", unit: 1, body: `{"steps":[{"limit":{"algorithm":"sliding-counter","rate":"4/12ns","wait":"25ns","queue":5}}]}`},
+	{name: "sliding log", unit: time.Second, body: `{"steps":[{"limit":{"algorithm":"sliding-log","rate":"6/10s"}}]}`},
+	{name: "sliding log, waiting", unit: 1, body: `{"steps":[{"limit":{"algorithm":"sliding-log","rate":"4/12ns","wait":"25ns","queue":5}}]}`},
+	{name: "leaky bucket", unit: time.Millisecond, body: `{"steps":[{"limit":{"algorithm":"leaky-bucket","rate":"4/5ms"}}]}`},
+	{name: "leaky bucket, waiting, newest first", unit: 1, body: `{"steps":[{"limit":{"algorithm":"leaky-bucket","rate":"3/10ns","wait":"30ns","queue":4,"order":"newest"}}]}`},
 	{name: "breaker, calls", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"calls":20},"minimum":5,"failure_rate":"50%","open":"10s","probes":3}}]}`},
 	{name: "breaker, calls, slow", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"calls":10},"minimum":4,"slow":{"over":"2s","rate":"60%"},"open":{"exponential":"3s","factor":1.5,"max":"20s"},"probes":2,"half_open_max":"8s"}}]}`},
 	{name: "breaker, 400 calls", unit: time.Millisecond, body: `{"steps":[{"breaker":{"window":{"calls":400},"minimum":40,"failure_rate":"45%","open":"10ms","probes":12}}]}`},
@@ -29,6 +33,8 @@ var cells = []suite{
 	{name: "breaker, consecutive", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"consecutive":3},"open":{"fibonacci":"2s","max":"30s"},"probes":2}}]}`},
 	{name: "bulkhead", unit: time.Second, body: `{"steps":[{"bulkhead":{"concurrent":3,"queue":4,"wait":"6s"}}]}`},
 	{name: "bulkhead, leases, newest first", unit: time.Second, body: `{"steps":[{"bulkhead":{"concurrent":3,"queue":4,"wait":"9s","order":"newest","lease":"7s"}}]}`},
+	{name: "hedge, percentile", unit: time.Millisecond, body: `{"steps":[{"hedge":{"after":"p90","samples":20,"minimum":5}}]}`},
+	{name: "hedge, percentile and budget", unit: time.Second, body: `{"steps":[{"hedge":{"after":"p50","samples":7,"minimum":2,"budget":{"ratio":"30%","minimum":"1/4s","window":"10s"}}}]}`},
 	{name: "retry budget", unit: time.Second, body: `{"steps":[{"retry":{"attempts":3,"budget":{"ratio":"20%","minimum":"1/2s","window":"10s"}}}]}`},
 }
 
@@ -39,6 +45,11 @@ const (
 	lesser = `{"steps":[{"timeout":"20s"},{"retry":{"attempts":2,"backoff":{"constant":"200ms"},"jitter":"equal"}},` +
 		`{"breaker":{"window":{"time":"10s","buckets":5},"minimum":3,"failure_rate":"40%","open":"2s","probes":1}},` +
 		`{"limit":{"algorithm":"sliding-counter","rate":"8/2s","per":"header:x-tenant"}},{"bulkhead":{"concurrent":2,"lease":"2s"}}]}`
+	hedged = `{"steps":[{"timeout":"10s"},{"retry":{"attempts":2,"backoff":{"constant":"500ms"},"jitter":"full","budget":"50%"}},` +
+		`{"breaker":{"window":{"calls":20},"minimum":5,"failure_rate":"60%","open":"2s","probes":2}},{"hedge":{"after":"300ms","max":2}},` +
+		`{"limit":{"rate":"20/1s","burst":5,"wait":"400ms"}},{"bulkhead":{"concurrent":4,"queue":2,"wait":"500ms"}},{"timeout":"1s"}],"fallback":{"status":503}}`
+	percentile = `{"steps":[{"timeout":"10s"},{"retry":{"attempts":3,"backoff":"none"}},{"hedge":{"after":"p80","samples":10,"minimum":3,"budget":"40%"}},` +
+		`{"breaker":{"window":{"time":"5s","buckets":5},"minimum":4,"open":"1s","probes":1}},{"bulkhead":{"concurrent":3,"queue":2}},{"timeout":"2s"}]}`
 )
 
 // pipelines have events played on whole policies.
@@ -48,5 +59,10 @@ var pipelines = []suite{
 	{name: "shadow", unit: 100 * time.Millisecond, body: `{"steps":[{"limit":{"rate":"2/1s","shadow":true}},{"breaker":{"window":{"consecutive":2},"open":"1s","probes":1,"shadow":true}},{"bulkhead":{"concurrent":1,"queue":2,"wait":"1s","shadow":true}},{"timeout":{"after":"500ms","shadow":true}}]}`},
 	{name: "decorrelated retry", unit: 100 * time.Millisecond, body: `{"steps":[{"breaker":{"window":{"calls":10},"minimum":3,"open":"1s","probes":1}},{"retry":{"attempts":4,"backoff":{"decorrelated":"100ms","max":"2s"},"jitter":"none"}},{"timeout":"300ms"}]}`},
 	{name: "two limits and keys", unit: 50 * time.Millisecond, body: `{"steps":[{"limit":{"rate":"20/1s","per":["key","ip"]}},{"limit":{"algorithm":"fixed-window","rate":"6/1s","wait":"1s","queue":3,"order":"newest"}},{"bulkhead":{"concurrent":2,"queue":2,"per":"key"}}]}`, other: `{"steps":[{"limit":{"rate":"5/1s","per":["key","ip"]}},{"limit":{"rate":"4/1s","wait":"2s"}},{"bulkhead":{"concurrent":1,"per":"ip"}}]}`},
+	{name: "hedge", unit: 100 * time.Millisecond, body: hedged, other: percentile},
+	{name: "hedge, parallel", unit: 50 * time.Millisecond, body: `{"steps":[{"breaker":{"window":{"calls":10},"minimum":4,"open":"1s","probes":2}},{"hedge":{"parallel":true,"max":2}},{"limit":{"rate":"20/1s","burst":4,"wait":"300ms"}},{"bulkhead":{"concurrent":5,"queue":3,"lease":"400ms"}},{"timeout":"700ms"}]}`},
+	{name: "hedge in shadow", unit: 50 * time.Millisecond, body: `{"steps":[{"hedge":{"after":"100ms","max":2,"shadow":true}},{"bulkhead":{"concurrent":4}}]}`},
+	{name: "keys that are evicted", unit: 100 * time.Millisecond, body: `{"steps":[{"limit":{"rate":"3/1s","wait":"500ms","per":"key","keys":2}},{"breaker":{"window":{"consecutive":2},"open":"1s","probes":1,"per":"key","keys":2,"missing":"skip"}},{"bulkhead":{"concurrent":2,"queue":1,"per":"ip","keys":1}}]}`, other: `{"steps":[{"limit":{"rate":"3/1s","wait":"500ms","per":"key","keys":1}},{"bulkhead":{"concurrent":2,"queue":1,"per":"ip","keys":3,"missing":"deny"}}]}`},
+	{name: "keys that share", unit: 100 * time.Millisecond, body: `{"steps":[{"limit":{"algorithm":"sliding-log","rate":"4/1s","wait":"500ms","per":"key","keys":2,"when_full":"share","missing":"deny"}},{"retry":{"attempts":2,"backoff":{"constant":"200ms"},"jitter":"none"}},{"limit":{"name":"even","algorithm":"leaky-bucket","rate":"10/1s","wait":"1s","queue":4,"per":"key","keys":1,"when_full":"share"}}]}`},
 	{name: "leases", unit: 100 * time.Millisecond, body: `{"steps":[{"timeout":"3s"},{"bulkhead":{"concurrent":3,"queue":4,"wait":"2s","lease":"600ms"}},{"retry":{"attempts":3,"backoff":{"linear":"100ms","max":"1s"},"jitter":"20%","budget":"50%"}}]}`},
 }

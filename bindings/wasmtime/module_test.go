@@ -44,7 +44,7 @@ func TestBytes(t *testing.T) {
 		}
 	}
 	other := sluicewasmtime.WithBytes(hosttest.Misfits()["another version"])
-	if _, err := sluicewasmtime.New(other); err == nil || !strings.Contains(err.Error(), "version 2, not 1") {
+	if _, err := sluicewasmtime.New(other); err == nil || !strings.Contains(err.Error(), "version 3, not 2") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -112,14 +112,15 @@ func (p *pair) add(e oracle.Event) {
 			}
 			return e.Attributes[attribute]
 		}
-		event.Op, event.Request = host.Begin, host.Request{Cost: e.Cost, Deadline: deadline, Lookup: lookup}
+		alone := len(p.natives)%5 == 4
+		event.Op, event.Request = host.Begin, host.Request{Cost: e.Cost, Deadline: deadline, Lookup: lookup, NoHedge: alone}
 		event.Call, event.Of = decision.Handle{}, 0
-		request := drive.Request{Cost: e.Cost, Deadline: deadline}
+		request := drive.Request{Cost: e.Cost, Deadline: deadline, NoHedge: alone}
 		request.Keys, request.Missing = p.keys.Of(p.native.Plan(), lookup, p.native.Uses)
 		p.natives[e.ID] = p.native.Begin(request)
 		p.begins[e.ID] = len(p.waiting) + 1
 	case "done":
-		event.Op, event.Result = host.Done, host.Result{Outcome: outcomes[e.Outcome]}
+		event.Op, event.Result = host.Done, host.Result{Attempt: uint32(e.Attempt), Outcome: outcomes[e.Outcome]}
 		if e.RetryAfter != nil {
 			event.Result.Told, event.Result.RetryAfter = true, time.Duration(*e.RetryAfter)
 		}
@@ -128,7 +129,7 @@ func (p *pair) add(e oracle.Event) {
 		event.Op = host.Cancel
 		live = p.native.Cancel(p.natives[e.ID])
 	case "renew":
-		event.Op = host.Renew
+		event.Op, event.Result = host.Renew, host.Result{Attempt: uint32(e.Attempt)}
 		live = p.native.Renew(p.natives[e.ID], event.Result.Attempt)
 	}
 	p.waiting, p.stale = append(p.waiting, event), append(p.stale, !live)

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/wasm/abi"
 	"github.com/sluice-go/sluice/wasm/host"
 )
 
@@ -62,12 +63,12 @@ func Misfits() map[string][]byte {
 	return map[string][]byte{
 		"no wasm":         []byte("no"),
 		"empty":           module(),
-		"no memory":       module(types, functions, exports(false), code(2)),
-		"no exports":      module(types, functions, memory, section(7, 1, 6, 'm', 'e', 'm', 'o', 'r', 'y', 2, 0), code(2)),
-		"another version": module(types, functions, memory, exports(true), code(2)),
-		"other types":     module(types, section(3, 5, 0, 1, 1, 1, 1), memory, exports(true), code(1)),
+		"no memory":       module(types, functions, exports(false), code(abi.Version)),
+		"no exports":      module(types, functions, memory, section(7, 1, 6, 'm', 'e', 'm', 'o', 'r', 'y', 2, 0), code(abi.Version)),
+		"another version": module(types, functions, memory, exports(true), code(abi.Version+1)),
+		"other types":     module(types, section(3, 5, 0, 1, 1, 1, 1), memory, exports(true), code(abi.Version)),
 		"an import":       module(types, section(2, 1, 1, 'e', 1, 'f', 0, 0)),
-		"slots outside":   module(types, functions, memory, exports(true), code(1)),
+		"slots outside":   module(types, functions, memory, exports(true), code(abi.Version)),
 	}
 }
 

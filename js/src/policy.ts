@@ -76,7 +76,7 @@ export type Step =
   | { breaker: Settings<CircuitBreakerOptions> }
   | { bulkhead: number | Settings<BulkheadOptions> }
   | { retry: number | (Settings<RetryOptions> & { methods?: Methods }) }
-  | { hedge: Settings<HedgeOptions> }
+  | { hedge: HedgeOptions & StepSettings }
   | { timeout: Duration | (StepSettings & { after: Duration; soft?: Duration }) };
 
 /** What an answer of HTTP means: statuses, hundreds of them, errors of the network. */

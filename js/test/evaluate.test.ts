@@ -102,7 +102,39 @@ function generator(seed: number) {
 }
 
 function randomPolicy({ below, one, odds }: ReturnType<typeof generator>) {
-  const per = () => (odds(4) ? { per: one(['key', 'host', ['key', 'header:x-a']]) } : {});
+  const per = () =>
+    odds(3)
+      ? {
+          per: one(['key', 'host', ['key', 'header:x-a']]),
+          ...(odds(3) ? { keys: 1 + below(3) } : {}),
+          ...(odds(4) ? { when_full: one(['evict', 'share']) } : {}),
+          ...(odds(3) ? { missing: one(['share', 'deny', 'skip']) } : {}),
+        }
+      : {};
+  const hedge = () =>
+    steps.push({
+      hedge: {
+        ...one([
+          { after: '300ms' },
+          { after: '700ms' },
+          { parallel: true },
+          {
+            after: 'p50',
+            samples: 5,
+            minimum: 2,
+          },
+        ]),
+        max: 1 + below(3),
+        ...one([
+          {},
+          {},
+          { budget: '30%' },
+          { budget: { ratio: '50%', minimum: '0/1s' } },
+          { budget: 'none' },
+        ]),
+        ...shadow(),
+      },
+    });
   const shadow = () => (odds(6) ? { shadow: true } : {});
   const steps: object[] = [];
   if (odds(2)) steps.push({ timeout: { after: one(['3s', '10s']), name: 'all', ...shadow() } });
@@ -114,6 +146,9 @@ function randomPolicy({ below, one, odds }: ReturnType<typeof generator>) {
           { wait: '2s', queue: 3 },
           { wait: '1s', order: 'newest', queue: 2 },
           { algorithm: 'fixed-window' },
+          { algorithm: 'sliding-log', wait: '2s' },
+          { algorithm: 'leaky-bucket' },
+          { algorithm: 'leaky-bucket', wait: '1s', queue: 2 },
           { algorithm: 'sliding-counter', wait: '2s' },
           {},
         ]),
@@ -136,6 +171,8 @@ function randomPolicy({ below, one, odds }: ReturnType<typeof generator>) {
         ...shadow(),
       },
     });
+  const early = odds(4);
+  if (early) hedge();
   if (odds(2))
     steps.push({
       breaker: {
@@ -147,6 +184,7 @@ function randomPolicy({ below, one, odds }: ReturnType<typeof generator>) {
         ...shadow(),
       },
     });
+  if (!early && odds(3)) hedge();
   if (odds(2))
     steps.push({
       limit: { rate: '3/1s', burst: 2, ...(odds(2) ? { wait: '1s' } : {}), ...per(), ...shadow() },
@@ -197,11 +235,13 @@ function randomEvents(random: ReturnType<typeof generator>, count: number): stri
         at: time,
         op: 'done',
         id,
+        ...(odds(2) ? { attempt: 1 + below(4) } : {}),
         outcome: one(['ok', 'ok', 'fail', 'fail', 'throttle', 'ignore']),
         ...(odds(6) ? { retry_after: one(['1.5s', '-1ns', 100_000_000]) } : {}),
       });
     } else if (kind === 16) events.push({ at: time, op: 'cancel', id: one(live) });
-    else if (kind === 17) events.push({ at: time, op: 'renew', id: one(live) });
+    else if (kind === 17)
+      events.push({ at: time, op: 'renew', id: one(live), ...(odds(2) ? { attempt: 1 + below(3) } : {}) });
     else if (kind === 18) events.push({ at: time, op: 'tick' });
     else if (odds(3)) events.push({ at: time, op: 'configure', policy: randomPolicy(random) });
   }

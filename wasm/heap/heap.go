@@ -208,7 +208,10 @@ func collect() {
 		lost = false
 		remark()
 	}
-	due = max(least, sweep())
+	live := sweep()
+	// As much as is live, so that a byte costs the same however many there are;
+	// less where that would not fit.
+	due = max(least, min(live, (maxPages<<pageBits-live)/2))
 	used = 0
 }
 
