@@ -29,6 +29,7 @@ var cells = []suite{
 	{name: "breaker, consecutive", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"consecutive":3},"open":{"fibonacci":"2s","max":"30s"},"probes":2}}]}`},
 	{name: "bulkhead", unit: time.Second, body: `{"steps":[{"bulkhead":{"concurrent":3,"queue":4,"wait":"6s"}}]}`},
 	{name: "bulkhead, leases, newest first", unit: time.Second, body: `{"steps":[{"bulkhead":{"concurrent":3,"queue":4,"wait":"9s","order":"newest","lease":"7s"}}]}`},
+	{name: "adaptive limit", unit: time.Second, body: `{"steps":[{"adaptive":{"initial":3,"maximum":6,"decrease":"40%","over":"4s"}}]}`},
 	{name: "retry budget", unit: time.Second, body: `{"steps":[{"retry":{"attempts":3,"budget":{"ratio":"20%","minimum":"1/2s","window":"10s"}}}]}`},
 }
 
