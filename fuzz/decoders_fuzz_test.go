@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
@@ -35,6 +36,11 @@ func FuzzLeakyBucket(f *testing.F) { limit(f, limiter.LeakyBucket, 2, time.Secon
 func FuzzBulkhead(f *testing.F) {
 	m, err := bulkhead.New(bulkhead.Config{Concurrent: 2, Queue: 3, Wait: 5 * time.Second, Lease: 10 * time.Second})
 	decoder(f, made(f, m, err), "bulkhead/testdata")
+}
+
+func FuzzAdaptive(f *testing.F) {
+	m, err := adaptive.New(adaptive.Config{Maximum: 8, Initial: 4}.WithDefaults())
+	decoder(f, made(f, m, err), "adaptive/testdata")
 }
 
 func FuzzBudget(f *testing.F) {

@@ -41,6 +41,7 @@ var groups = []group{
 	{"B", "Circuit breaker", "With a window of calls, of time, or of failures in a row."},
 	{"R", "Retry, backoff, budget", "How often, when, and whether at all."},
 	{"K", "Bulkhead and queues", "Places with leases, and who waits for them; the queue before a limiter is the same one."},
+	{"A", "Adaptive limits", "A concurrency limit by additive increase and multiplicative decrease."},
 	{"M", "Pipelines", "Steps that are put together, with calls under way."},
 }
 
@@ -71,7 +72,7 @@ func guarantees(letter string, all []row) (rows []guarantee) {
 // letterOf is the group of an invariant. Those that have a word for a name are
 // about every mechanism.
 func letterOf(name string) string {
-	if number(name) < last && strings.Contains("GLBRKM", name[:1]) || strings.HasSuffix(name, "*") {
+	if number(name) < last && strings.Contains("GLBRKAM", name[:1]) || strings.HasSuffix(name, "*") {
 		return name[:1]
 	}
 	return "G"

@@ -47,6 +47,8 @@ var reports = map[string]string{
 	"K3":  "failsafe-lib/failsafe#393, #365, #395, #400: it reaches zero capacity and never recovers",
 	"K9":  "smallrye-fault-tolerance#1099",
 	"K10": "getsentry/objectstore#563",
+	"A1":  "envoy#9947",
+	"A3":  "Netflix/concurrency-limits#155: a success at the maximum halves the limit",
 	"M2":  "MikkoParkkola/trvl#517: a caller with 1 ms waited a minute; bookingcom/carbonapi#306: a part passed off as the whole",
 	"M5":  "failsafe#96, #377; cockatiel#107, #115; Polly#1139",
 }

@@ -35,6 +35,7 @@ var cells = []suite{
 	{name: "bulkhead, leases, newest first", unit: time.Second, body: `{"steps":[{"bulkhead":{"concurrent":3,"queue":4,"wait":"9s","order":"newest","lease":"7s"}}]}`},
 	{name: "hedge, percentile", unit: time.Millisecond, body: `{"steps":[{"hedge":{"after":"p90","samples":20,"minimum":5}}]}`},
 	{name: "hedge, percentile and budget", unit: time.Second, body: `{"steps":[{"hedge":{"after":"p50","samples":7,"minimum":2,"budget":{"ratio":"30%","minimum":"1/4s","window":"10s"}}}]}`},
+	{name: "adaptive limit", unit: time.Second, body: `{"steps":[{"adaptive":{"initial":3,"maximum":6,"decrease":"40%","over":"4s"}}]}`},
 	{name: "retry budget", unit: time.Second, body: `{"steps":[{"retry":{"attempts":3,"budget":{"ratio":"20%","minimum":"1/2s","window":"10s"}}}]}`},
 }
 

@@ -1,7 +1,6 @@
 package drive
 
 import (
-	"math"
 	"math/bits"
 	"time"
 
@@ -289,7 +288,7 @@ func (d *Driver) drop(c *call) {
 		d.release(c.layout)
 	}
 	c.layout = nil
-	if c.handle.Generation() == math.MaxUint32 {
+	if c.handle.Generation() == 1<<32-1 {
 		return // a slot whose generations are used up is not used again
 	}
 	c.handle = decision.HandleOf(c.handle.Slot(), c.handle.Generation()+1)

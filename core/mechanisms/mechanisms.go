@@ -1,6 +1,7 @@
 package mechanisms
 
 import (
+	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
@@ -27,6 +28,8 @@ func Row(k mechanism.Kind) *mechanism.Row {
 		return bulkhead.Row()
 	case mechanism.Hedge:
 		return hedge.Row()
+	case mechanism.Adaptive:
+		return adaptive.Row()
 	}
 	return nil
 }
@@ -47,6 +50,8 @@ func Docs(k mechanism.Kind) *mechanism.Docs {
 		return bulkhead.Docs()
 	case mechanism.Hedge:
 		return hedge.Docs()
+	case mechanism.Adaptive:
+		return adaptive.Docs()
 	}
 	return nil
 }
@@ -88,6 +93,10 @@ func Compile(c mechanism.Config) (p Part, err error) {
 		c = c.WithDefaults()
 		p.Config = c
 		p.Maker, err = bulkhead.Cells(c)
+	case adaptive.Config:
+		c = c.WithDefaults()
+		p.Config = c
+		p.Maker, err = adaptive.Cells(c)
 	case hedge.Config:
 		c = c.WithDefaults()
 		p.Config = c

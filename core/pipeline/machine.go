@@ -283,8 +283,8 @@ func (p *Plan) cut(c *Call, k uint8, i int, now clock.Mark) (effect Effect) {
 
 // Leaving returns what the attempt k does to the cell of a step it passed: the
 // kind of the action, 0 for nothing, and the permit that it is about. Limiters keep
-// what ran, and refund what did not; breakers get the outcome as a vote; bulkheads
-// get their place back.
+// what ran, and refund what did not; breakers and adaptive limits get the outcome;
+// bulkheads get their place back.
 func (p *Plan) Leaving(c *Call, k uint8, i int) (reducer.Kind, reducer.Permit) {
 	a, bit := p.holder(c, k, i), uint16(1)<<i
 	slot := a.Slots[i]
@@ -296,17 +296,16 @@ func (p *Plan) Leaving(c *Call, k uint8, i int) (reducer.Kind, reducer.Permit) {
 		return 0, slot
 	}
 	a.Held &^= bit
-	switch p.stages[i].kind {
-	case Limit:
+	leaves := p.stages[i].leaves
+	switch leaves {
+	case reducer.Cancel:
 		if p.began(c, a, i) != clock.Always {
 			return 0, slot
 		}
-		return reducer.Cancel, slot
-	case Breaker:
+	case reducer.Record:
 		slot.Mark = p.began(c, a, i)
-		return reducer.Record, slot
 	}
-	return reducer.Release, slot
+	return leaves, slot
 }
 
 // Leave returns the action of Leaving.

@@ -41,8 +41,12 @@ type Plan struct {
 // stage is what was compiled from a step. It stands beside the step, not in it:
 // the settings of five mechanisms are not what a call looks at.
 type stage struct {
-	kind    Kind
-	shadow  bool
+	kind   Kind
+	shadow bool
+	leases bool // a permit may lapse
+	// leaves is the action with which what was admitted leaves the cell: Cancel,
+	// and only where it did not run, or Record with its outcome, or Release.
+	leaves  reducer.Kind
 	timeout *timeout.Machine
 	retry   *retry.Machine
 	hedge   *hedge.Machine
@@ -186,6 +190,16 @@ func (s *stage) compile(step *Step) error {
 	}
 	step.Config = part.Config
 	s.timeout, s.retry, s.hedge, s.maker = part.Timeout, part.Retry, part.Hedge, part.Maker
+	traits := mechanisms.Row(s.kind).Traits
+	s.leases = traits.Has(mechanism.Leases)
+	switch {
+	case traits.Has(mechanism.Refunds):
+		s.leaves = reducer.Cancel
+	case traits.Has(mechanism.Votes) || traits.Has(mechanism.Observes):
+		s.leaves = reducer.Record
+	default:
+		s.leaves = reducer.Release
+	}
 	return nil
 }
 
@@ -389,7 +403,7 @@ func (p *Plan) Consults() (breakers uint16, budget int) {
 }
 
 // Leases reports whether the permits of a step may be renewed.
-func (p *Plan) Leases(i int) bool { return p.stages[i].kind == Bulkhead }
+func (p *Plan) Leases(i int) bool { return p.stages[i].leases }
 
 // HedgeIndex returns the index of the hedge step, -1 for none.
 func (p *Plan) HedgeIndex() int { return p.hedge }

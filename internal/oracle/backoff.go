@@ -19,7 +19,10 @@ func delay(c cfg.Config, k int, before int64, seed uint64) int64 {
 			before = int64(c.Base)
 		}
 		most := cut(new(big.Int).Mul(big.NewInt(3), big.NewInt(before)), c)
-		drawn := draw(seed, most.Sub(most, base))
+		if most.Cmp(base) < 0 {
+			most = base // another configuration drew a shorter delay
+		}
+		drawn := draw(seed, new(big.Int).Sub(most, base))
 		return clamp(drawn.Add(drawn, base))
 	}
 	d := new(big.Int).Set(base)

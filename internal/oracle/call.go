@@ -62,9 +62,10 @@ type timer struct {
 // hold is what a path has acquired at a step. One field is set beside the cell.
 type hold struct {
 	cell   *cell
-	permit *permit // of a limiter
-	pass   *pass   // of a breaker
-	place  *place  // of a bulkhead
+	permit *permit                                // of a limiter
+	pass   *pass                                  // of a breaker
+	place  *place                                 // of a bulkhead
+	leave  func(outcome string, since, now int64) // of a guard
 }
 
 func newCall(number int, event Event, plan *plan) *call {

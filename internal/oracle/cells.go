@@ -3,10 +3,12 @@ package oracle
 import (
 	"strconv"
 
+	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 )
@@ -28,6 +30,28 @@ type cell struct {
 	bulkhead *bulkheadCell
 	budget   *budgetCell
 	hedge    *hedgeCell
+	guard    guard
+}
+
+// guard is the cell of a mechanism that holds a place for each attempt and has no
+// queue. Where a guard is, nothing else in this package knows of its mechanism.
+type guard interface {
+	// ask returns the answer to a newcomer, and changes nothing.
+	ask(now int64) answer
+	// take takes a place, and returns what gives it back: with the outcome of an
+	// attempt that was admitted at a mark, or with none.
+	take(now int64) func(outcome string, since, now int64)
+	held() bool
+	configure(config mechanism.Config)
+}
+
+// newGuard returns the guard of a mechanism that has one, else nil.
+func newGuard(config mechanism.Config) guard {
+	switch cfg := config.(type) {
+	case adaptive.Config:
+		return newAdaptive(cfg)
+	}
+	return nil
 }
 
 // all returns the cells of the group.
@@ -170,13 +194,15 @@ func (l *cell) held() bool {
 		return len(l.bulkhead.queue) > 0 || len(l.bulkhead.places) > 0
 	case l.breaker != nil:
 		return len(l.breaker.probes) > 0
+	case l.guard != nil:
+		return l.guard.held()
 	}
 	return false
 }
 
 // newCell returns a cell of the group's settings.
 func (g *group) newCell() *cell {
-	c := &cell{}
+	c := &cell{guard: newGuard(g.step.Config)}
 	switch cfg := g.step.Config.(type) {
 	case limiter.Config:
 		c.limit = newLimit(cfg)

@@ -39,9 +39,9 @@ func (e *Engine) compile(policy pipeline.Policy) *plan {
 		if g == nil {
 			g = &group{step: s}
 			e.groups = append(e.groups, g)
-			if s.Kind() == pipeline.Limit && len(s.Per) == 0 {
-				// A limiter without `per` is full from the start on,
-				// and carries that over.
+			if (s.Kind() == pipeline.Limit || newGuard(s.Config) != nil) && len(s.Per) == 0 {
+				// A limiter without `per` is full from the start on, and a
+				// guard has its limit; both carry that over.
 				g.use(Event{})
 			}
 		}
@@ -102,6 +102,9 @@ func (e *Engine) configure(policy pipeline.Policy) {
 
 // configure changes the settings of a cell.
 func (l *cell) configure(s pipeline.Step, now int64) {
+	if l.guard != nil {
+		l.guard.configure(s.Config)
+	}
 	switch cfg := s.Config.(type) {
 	case limiter.Config:
 		l.limit.configure(cfg, now)

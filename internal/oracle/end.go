@@ -214,6 +214,8 @@ func (e *Engine) leave(p *path, from int, outcome string) {
 			}
 		case h.pass != nil:
 			h.cell.breaker.leave(h.pass, outcome, e.now-since, e.now)
+		case h.leave != nil:
+			h.leave(outcome, since, e.now)
 		case h.place != nil:
 			if !h.place.lapsed {
 				h.cell.bulkhead.free(h.place)

@@ -176,6 +176,8 @@ func (l *cell) ask(cost, now, deadline int64) answer {
 		return l.limit.ask(cost, now, deadline)
 	case l.breaker != nil:
 		return l.breaker.ask(now)
+	case l.guard != nil:
+		return l.guard.ask(now)
 	}
 	return l.bulkhead.ask(now)
 }
@@ -188,6 +190,8 @@ func (p *path) take(i int, cell *cell, now int64) {
 		h.permit = cell.limit.take(int64(p.call.event.Cost), now)
 	case cell.breaker != nil:
 		h.pass = cell.breaker.take(now)
+	case cell.guard != nil:
+		h.leave = cell.guard.take(now)
 	default:
 		h.place = cell.bulkhead.take(now)
 	}

@@ -35,7 +35,7 @@ func TestExplain(t *testing.T) {
 		assert.True(t, ok, name)
 		assert.Contains(t, text, want)
 	}
-	for _, name := range []string{"", "limits", "limit.", "limit.bust", "adaptive", ".rate"} {
+	for _, name := range []string{"", "limits", "limit.", "limit.bust", "adaptive.rate", ".rate"} {
 		_, ok := settings.Explain(name)
 		assert.False(t, ok, name)
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
@@ -163,7 +164,8 @@ func wrong(config mechanism.Config) bool {
 			c.Percentile > reducer.Whole || (c.Percentile > 0) != (c.Samples > 0) ||
 			(c.Percentile > 0) != (c.Minimum > 0) || c.Minimum > c.Samples
 	}
-	return true
+	_, err := mechanisms.Compile(config)
+	return err != nil
 }
 
 // wrongBudget reports whether a bucket has no time, or a nanosecond two retries.

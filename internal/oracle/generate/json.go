@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
@@ -91,19 +92,21 @@ func policyObject(p pipeline.Policy) object {
 
 func stepObject(s pipeline.Step) object {
 	var o object
-	switch s.Kind() {
-	case pipeline.Timeout:
-		o = object{"after": span(pipeline.ConfigOf[timeout.Config](s).After)}
-	case pipeline.Retry:
-		o = retryObject(pipeline.ConfigOf[retry.Config](s))
-	case pipeline.Breaker:
-		o = breakerObject(pipeline.ConfigOf[breaker.Config](s))
-	case pipeline.Limit:
-		o = limitObject(pipeline.ConfigOf[limiter.Config](s))
-	case pipeline.Bulkhead:
-		o = bulkheadObject(pipeline.ConfigOf[bulkhead.Config](s))
-	case pipeline.Hedge:
-		o = hedgeObject(pipeline.ConfigOf[hedge.Config](s))
+	switch c := s.Config.(type) {
+	case timeout.Config:
+		o = object{"after": span(c.After)}
+	case retry.Config:
+		o = retryObject(c)
+	case breaker.Config:
+		o = breakerObject(c)
+	case limiter.Config:
+		o = limitObject(c)
+	case bulkhead.Config:
+		o = bulkheadObject(c)
+	case hedge.Config:
+		o = hedgeObject(c)
+	case adaptive.Config:
+		o = adaptiveObject(c)
 	}
 	if s.Name != "" {
 		o["name"] = s.Name

@@ -79,7 +79,7 @@ func (m *maker) policy() pipeline.Policy {
 	p := pipeline.Policy{Name: "p"}
 	kinds := []pipeline.Kind{
 		pipeline.Limit, pipeline.Bulkhead, pipeline.Breaker, pipeline.Retry, pipeline.Timeout,
-		pipeline.Limit, pipeline.Bulkhead, pipeline.Breaker, pipeline.Retry, pipeline.Hedge,
+		pipeline.Limit, pipeline.Bulkhead, pipeline.Breaker, pipeline.Retry, pipeline.Hedge, pipeline.Adaptive,
 	}
 	if m.chance(40) {
 		// Few mechanisms, several of each.

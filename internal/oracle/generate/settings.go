@@ -29,6 +29,8 @@ func (m *maker) settings(kind pipeline.Kind) mechanism.Config {
 		return m.bulkhead()
 	case pipeline.Hedge:
 		return m.hedge()
+	case pipeline.Adaptive:
+		return m.adaptive()
 	default:
 		return timeout.Config{After: m.units(of(m, 4, 12, 30))}
 	}

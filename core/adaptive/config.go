@@ -1,0 +1,35 @@
+package adaptive
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// MaxLimit is the most that a limit may be raised to.
+const MaxLimit = 10_000
+
+// MaxIncrease is the greatest increase.
+const MaxIncrease = 100
+
+// Config is what an adaptive limit is made of. The limit is a number of places.
+type Config struct {
+	// Initial is the limit at first, Minimum to Maximum. A larger one admits more
+	// calls until the first failures.
+	Initial uint32
+	// Minimum is the lowest limit, 1 to Maximum. A larger one admits more calls of
+	// a dependency that is down.
+	Minimum uint32
+	// Maximum is the highest limit, Minimum to MaxLimit.
+	Maximum uint32
+	// Increase is how many places a round of successes adds: as many of them as
+	// the limit has places. 1 to MaxIncrease. A larger one follows spare capacity
+	// sooner, and exceeds it by more.
+	Increase uint32
+	// Decrease is the share of the limit that a failure takes, more than 0 to the
+	// whole. A larger one relieves the dependency sooner and wastes more capacity.
+	Decrease reducer.Share
+	// Over is the longest duration of a success that does not count as a failure,
+	// more than 0. A shorter one keeps latency lower and admits less.
+	Over time.Duration
+}

@@ -1,0 +1,43 @@
+package adaptive
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Defaults of a configuration.
+const (
+	DefaultInitial  = 20
+	DefaultMinimum  = 1
+	DefaultMaximum  = 200
+	DefaultIncrease = 1
+	DefaultDecrease = reducer.Whole / 10
+	DefaultOver     = 5 * time.Second
+)
+
+// WithDefaults returns the configuration with the defaults of a document in place
+// of zeros. The default of a bound, and of the initial limit, gives way to what is
+// set: the maximum is at least the minimum and the initial limit, and the initial
+// limit lies between the bounds.
+func (c Config) WithDefaults() Config {
+	if c.Minimum == 0 {
+		c.Minimum = DefaultMinimum
+	}
+	if c.Maximum == 0 {
+		c.Maximum = max(DefaultMaximum, c.Minimum, c.Initial)
+	}
+	if c.Initial == 0 {
+		c.Initial = min(max(DefaultInitial, c.Minimum), c.Maximum)
+	}
+	if c.Increase == 0 {
+		c.Increase = DefaultIncrease
+	}
+	if c.Decrease == 0 {
+		c.Decrease = DefaultDecrease
+	}
+	if c.Over == 0 {
+		c.Over = DefaultOver
+	}
+	return c
+}

@@ -1,0 +1,41 @@
+package adaptive_test
+
+import (
+	"fmt"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/adaptive"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// A dependency that turns slow gets fewer calls at once.
+func Example() {
+	machine, err := adaptive.New(adaptive.Config{Initial: 4, Over: time.Second}.WithDefaults())
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	var out reducer.Out
+	state := machine.Init(0)
+	for i, took := range []time.Duration{200 * time.Millisecond, 3 * time.Second, 3 * time.Second, time.Second} {
+		begun := clock.Mark(0).Add(time.Duration(i) * 10 * time.Second)
+		var calls []reducer.Permit
+		for {
+			answer := machine.Step(&state, reducer.Action{Kind: reducer.Acquire}, begun, &out)
+			if answer.Verdict == reducer.Reject {
+				break
+			}
+			calls = append(calls, answer.Permit)
+		}
+		for _, permit := range calls {
+			machine.Step(&state, reducer.Action{Kind: reducer.Record, Outcome: reducer.OK, Permit: permit}, begun.Add(took), &out)
+		}
+		fmt.Printf("%d calls of %v: %s\n", len(calls), took, machine.AppendText(nil, state, begun.Add(took)))
+	}
+	// Output:
+	// 4 calls of 200ms: held 0/4.708244
+	// 4 calls of 3s: held 0/4
+	// 4 calls of 3s: held 0/3
+	// 3 calls of 1s: held 0/3.633333
+}

@@ -1,0 +1,214 @@
+package adaptive
+
+import (
+	"strconv"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Machine is an immutable adaptive limit.
+type Machine struct{ config Config }
+
+var _ cell.Machine[State] = (*Machine)(nil)
+
+// New validates the configuration.
+func New(c Config) (*Machine, error) {
+	switch {
+	case c.Maximum == 0 || c.Maximum > MaxLimit:
+		return nil, reducer.BadCount("maximum", uint64(c.Maximum), "1 to 10000")
+	case c.Minimum == 0 || c.Minimum > c.Maximum:
+		return nil, reducer.BadCount("minimum", uint64(c.Minimum), "1 to the maximum")
+	case c.Initial < c.Minimum || c.Initial > c.Maximum:
+		return nil, reducer.BadCount("initial", uint64(c.Initial), "the minimum to the maximum")
+	case c.Increase == 0 || c.Increase > MaxIncrease:
+		return nil, reducer.BadCount("increase", uint64(c.Increase), "1 to 100")
+	case c.Decrease == 0 || c.Decrease > reducer.Whole:
+		return nil, reducer.BadCount("decrease", uint64(c.Decrease), "more than 0 to 1000000 millionths")
+	case c.Over <= 0:
+		return nil, reducer.BadDuration("over", c.Over, "more than 0")
+	}
+	return &Machine{config: c}, nil
+}
+
+// Cells returns the maker of the cells of an adaptive limit.
+func Cells(c Config) (cell.Maker, error) {
+	m, err := New(c)
+	if err != nil {
+		return nil, err
+	}
+	return cell.Makes(m, nil), nil
+}
+
+// Init returns the initial limit, with all places free.
+func (m *Machine) Init(now clock.Mark) State {
+	return State{Last: now, Limit: uint64(m.config.Initial) * Place, Lowered: clock.Always}
+}
+
+// Reduce implements reducer.Machine.
+func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
+	s = m.Clone(s)
+	var out reducer.Out
+	answer := m.Step(&s, a, now, &out)
+	return s, reducer.Effects{Answer: answer, Others: out}
+}
+
+// Step implements reducer.Cell.
+func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Out) (answer reducer.Answer) {
+	now = max(now, s.Last)
+	switch a.Kind {
+	case reducer.Acquire, reducer.TryAcquire:
+		p, ok := m.Enter(s, a.Cost, a.ID, now)
+		if !ok {
+			return reducer.Rejected(reducer.ReasonFull, clock.Never)
+		}
+		answer.Verdict, answer.Permit, answer.Changed = reducer.Admit, p, true
+	case reducer.Peek:
+		if answer.Free = s.free(); answer.Free == 0 {
+			return reducer.Rejected(reducer.ReasonFull, clock.Never)
+		}
+		answer.Verdict, answer.Mark = reducer.Admit, now
+	case reducer.Record:
+		answer.Changed = m.record(s, a.Permit, a.Outcome, now)
+		answer.Verdict = done(answer.Changed)
+	case reducer.Release, reducer.Cancel:
+		answer.Changed = s.release(a.Permit, now)
+		answer.Verdict = done(answer.Changed)
+	case reducer.Commit, reducer.Tick, reducer.Configure:
+		answer.Verdict = reducer.Done
+	case reducer.Reset:
+		answer.Verdict, answer.Changed = reducer.Done, !m.initial(s)
+		if answer.Changed {
+			serial := s.Serial
+			*s = m.Init(now)
+			s.Serial = serial
+		}
+	}
+	return answer
+}
+
+func done(ok bool) reducer.Verdict {
+	if ok {
+		return reducer.Done
+	}
+	return reducer.Stale
+}
+
+// Enter takes a place where one is free, whatever the cost.
+func (m *Machine) Enter(s *State, _ uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
+	if s.free() == 0 {
+		return reducer.Permit{}, false
+	}
+	return s.hold(max(now, s.Last)), true
+}
+
+// Exit is Step(Record) for a success.
+func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
+	return m.record(s, p, reducer.OK, max(now, s.Last))
+}
+
+// record frees the place of an attempt that ended, and moves the limit by how it
+// ended. p.Mark is when it began.
+func (m *Machine) record(s *State, p reducer.Permit, outcome reducer.Outcome, now clock.Mark) bool {
+	held := uint64(len(s.held))
+	if !s.release(p, now) {
+		return false
+	}
+	failed := outcome == reducer.Fail || outcome == reducer.Timeout || outcome == reducer.Throttle
+	switch late := p.Mark != clock.Always && now.Sub(p.Mark) > m.config.Over; {
+	case failed || outcome == reducer.OK && late:
+		m.lower(s, p.Mark, now)
+	case outcome == reducer.OK && 2*held >= s.Limit/Place:
+		m.raise(s)
+	}
+	return true
+}
+
+// lower lowers the limit, once for all attempts that began before it was lowered.
+func (m *Machine) lower(s *State, began, now clock.Mark) {
+	if began <= s.Lowered {
+		return
+	}
+	kept := s.Limit * uint64(reducer.Whole-m.config.Decrease) / (Place * uint64(reducer.Whole))
+	s.Limit, s.Lowered = max(kept, uint64(m.config.Minimum))*Place, now
+}
+
+// raise adds the part of Increase that one of as many successes as there are
+// places adds.
+func (m *Machine) raise(s *State) {
+	part := uint64(m.config.Increase) * Place * Place / s.Limit
+	s.Limit = min(s.Limit+part, uint64(m.config.Maximum)*Place)
+}
+
+// NextWake implements reducer.Machine: time alone changes nothing.
+func (m *Machine) NextWake(State) (clock.Mark, bool) { return clock.Never, false }
+
+// Wake is NextWake in place.
+func (m *Machine) Wake(*State) clock.Mark { return clock.Never }
+
+// Ends returns clock.Never: permits do not lapse.
+func (m *Machine) Ends(*State) clock.Mark { return clock.Never }
+
+// Serves returns clock.Never: no call waits.
+func (m *Machine) Serves(*State) (at clock.Mark, caller uint64) { return clock.Never, 0 }
+
+// Held reports whether a place is held.
+func (m *Machine) Held(s *State) bool { return len(s.held) > 0 }
+
+// Recall frees all places and keeps the limit. Grants are numbered on, so that a
+// permit from before it is stale.
+func (m *Machine) Recall(s *State) { s.held = nil }
+
+// Shift implements reducer.Cell.
+func (m *Machine) Shift(s State, by time.Duration) State {
+	s = m.Clone(s)
+	m.Move(&s, by)
+	return s
+}
+
+// Move is Shift in place.
+func (m *Machine) Move(s *State, by time.Duration) {
+	s.Last = s.Last.Add(by)
+	if s.Lowered != clock.Always {
+		s.Lowered = s.Lowered.Add(by)
+	}
+}
+
+// Adopt implements reducer.Cell. Holders keep their places, and a limit outside
+// the new bounds moves to the nearest one.
+func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, _ *reducer.Out) State {
+	if _, ok := from.(*Machine); !ok {
+		return m.Init(now)
+	}
+	s.Limit = min(max(s.Limit, uint64(m.config.Minimum)*Place), uint64(m.config.Maximum)*Place)
+	return s
+}
+
+// initial reports whether a reset would change nothing.
+func (m *Machine) initial(s *State) bool {
+	return len(s.held) == 0 && s.Limit == uint64(m.config.Initial)*Place && s.Lowered == clock.Always
+}
+
+// Fresh implements reducer.Cell. The mark of the last decrease matters to attempts
+// that began at or before it.
+func (m *Machine) Fresh(s State, now clock.Mark) bool {
+	return len(s.held) == 0 && s.Limit == uint64(m.config.Initial)*Place && (s.Lowered == clock.Always || s.Lowered < now)
+}
+
+// AppendText implements reducer.Cell, as in "held 3/20.05".
+func (m *Machine) AppendText(dst []byte, s State, _ clock.Mark) []byte {
+	dst = append(dst, "held "...)
+	dst = strconv.AppendInt(dst, int64(len(s.held)), 10)
+	dst = append(dst, '/')
+	dst = strconv.AppendUint(dst, s.Limit/Place, 10)
+	if part := s.Limit % Place; part > 0 {
+		digits := strconv.AppendUint(nil, Place+part, 10)
+		for digits[len(digits)-1] == '0' {
+			digits = digits[:len(digits)-1]
+		}
+		dst = append(append(dst, '.'), digits[1:]...)
+	}
+	return dst
+}

@@ -1,0 +1,64 @@
+package adaptive
+
+import "github.com/sluice-go/sluice/core/mechanism"
+
+// Kind returns mechanism.Adaptive.
+func (Config) Kind() mechanism.Kind { return mechanism.Adaptive }
+
+// Row says what the mechanism is.
+func Row() *mechanism.Row {
+	return &mechanism.Row{
+		Kind:   mechanism.Adaptive,
+		Traits: mechanism.Asks | mechanism.Holds | mechanism.Observes | mechanism.Keyed,
+		Like:   "maximum",
+		Form:   "a map of settings",
+		Settings: []mechanism.Setting{
+			{Name: "initial", Type: mechanism.Count, Least: 1, Most: MaxLimit},
+			{Name: "minimum", Type: mechanism.Count, Least: 1, Most: MaxLimit},
+			{Name: "maximum", Type: mechanism.Count, Least: 1, Most: MaxLimit},
+			{Name: "increase", Type: mechanism.Count, Least: 1, Most: MaxIncrease},
+			{Name: "decrease", Type: mechanism.Share},
+			{Name: "over", Type: mechanism.Duration, Least: 1},
+		},
+		New:       func() mechanism.Draft { return &draft{} },
+		Stateless: func(mechanism.Config) string { return "" },
+	}
+}
+
+type draft struct{ c Config }
+
+func (d *draft) Field(name string) any {
+	switch name {
+	case "initial":
+		return &d.c.Initial
+	case "minimum":
+		return &d.c.Minimum
+	case "maximum":
+		return &d.c.Maximum
+	case "increase":
+		return &d.c.Increase
+	case "decrease":
+		return &d.c.Decrease
+	}
+	return &d.c.Over
+}
+
+// Check fills in the defaults and compares the limits with each other.
+func (d *draft) Check(g mechanism.Given) {
+	for _, name := range [...]string{"initial", "minimum", "maximum"} {
+		if g.Has(name) && !g.Whole(name) {
+			return
+		}
+	}
+	d.c = d.c.WithDefaults()
+	switch c := &d.c; {
+	case c.Minimum > c.Maximum:
+		g.Wrong("minimum", "at most the maximum, "+mechanism.Number(c.Maximum))
+	case c.Initial < c.Minimum:
+		g.Wrong("initial", "at least the minimum, "+mechanism.Number(c.Minimum))
+	case c.Initial > c.Maximum:
+		g.Wrong("initial", "at most the maximum, "+mechanism.Number(c.Maximum))
+	}
+}
+
+func (d *draft) Config() mechanism.Config { return d.c }

@@ -1,0 +1,159 @@
+package adaptive
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Place is a place in the unit of a limit: millionths.
+const Place = 1_000_000
+
+// State is the limit and the places that are held.
+type State struct {
+	Last  clock.Mark // of the latest change
+	Limit uint64     // in millionths of a place
+	// Lowered is the mark at which the limit was last lowered, clock.Always before.
+	Lowered clock.Mark
+	// Serial is the number of the latest grant. Grants are numbered so that a
+	// place is given back once.
+	Serial uint64
+	held   []uint64 // the grants that hold a place, ascending
+}
+
+// free returns how many places are free.
+func (s *State) free() uint32 {
+	places := s.Limit / Place
+	return uint32(places - min(uint64(len(s.held)), places))
+}
+
+func (s *State) hold(now clock.Mark) reducer.Permit {
+	s.Serial++
+	s.held = append(s.held, s.Serial)
+	s.Last = now
+	return reducer.Permit{Generation: s.Serial, Mark: now}
+}
+
+func (s *State) release(p reducer.Permit, now clock.Mark) bool {
+	at, ok := slices.BinarySearch(s.held, p.Generation)
+	if !ok {
+		return false
+	}
+	s.held = slices.Delete(s.held, at, at+1)
+	s.Last = now
+	return true
+}
+
+// Clone implements reducer.Cell.
+func (m *Machine) Clone(s State) State {
+	s.held = slices.Clone(s.held)
+	return s
+}
+
+var (
+	errLimit  = errors.New("adaptive: a limit outside its bounds")
+	errGrants = errors.New("adaptive: grants out of order, or more than the greatest limit")
+	errMarks  = errors.New("adaptive: lowered after the latest change")
+)
+
+// maxSerial bounds the serial of bytes, so that a decoded state cannot come to the
+// end of the numbers.
+const maxSerial = 1 << 63
+
+// Check implements reducer.Cell.
+func (m *Machine) Check(s State) error {
+	switch {
+	case s.Limit < uint64(m.config.Minimum)*Place || s.Limit > uint64(m.config.Maximum)*Place:
+		return errLimit
+	case s.Lowered > s.Last:
+		return errMarks
+	case len(s.held) > MaxLimit || !slices.IsSorted(s.held):
+		return errGrants
+	}
+	for i, grant := range s.held {
+		if grant == 0 || grant > s.Serial || i > 0 && grant == s.held[i-1] {
+			return errGrants
+		}
+	}
+	return nil
+}
+
+const tag = 'A'
+
+// digest sums up the bounds: a limit outside them is adopted, not read.
+func (m *Machine) digest() uint32 {
+	return uint32(wire.NewDigest.Add(uint64(m.config.Minimum)).Add(uint64(m.config.Maximum)))
+}
+
+// code codes Last; the limit; 0 where it was never lowered, else 1 more than the
+// time from then to Last; Serial; how many places are held, and of each grant the
+// distance from the one before, of the first one from 0.
+func (s *State) code(c *wire.Coder) {
+	c.Mark(&s.Last)
+	c.Uvarint(&s.Limit)
+	since := uint64(0)
+	if s.Lowered != clock.Always {
+		since = uint64(s.Last) - uint64(s.Lowered) + 1
+	}
+	c.Uvarint(&since)
+	s.Lowered = clock.Always
+	if since > 0 {
+		s.Lowered = clock.Mark(uint64(s.Last) - since + 1)
+	}
+	if c.Reads() && since > 0 && (s.Lowered > s.Last || s.Lowered == clock.Always) {
+		c.Fail(errMarks)
+	}
+	c.Uvarint(&s.Serial)
+	if c.Reads() && s.Serial > maxSerial {
+		c.Fail(errGrants)
+	}
+	n := uint64(len(s.held))
+	if c.Uvarint(&n); c.Reads() {
+		if n > MaxLimit || n > uint64(c.Left()) {
+			c.Fail(errGrants)
+			return
+		}
+		s.held = make([]uint64, n)
+	}
+	before := uint64(0)
+	for i := range s.held {
+		gap := s.held[i] - before
+		c.Uvarint(&gap)
+		if c.Reads() && (gap == 0 || gap > s.Serial-before) {
+			c.Fail(errGrants)
+			return
+		}
+		before += gap
+		s.held[i] = before
+	}
+}
+
+// AppendState implements reducer.Cell.
+func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
+
+// DecodeState implements reducer.Cell.
+func (m *Machine) DecodeState(src []byte) (State, error) { return wire.Decoded(src, m.Decode) }
+
+// Encode is AppendState in place.
+func (m *Machine) Encode(dst []byte, s *State) []byte {
+	c := wire.Writer(dst, tag, m.digest())
+	s.code(&c)
+	return c.Bytes()
+}
+
+// Decode is DecodeState in place, into a state that is zero. After an error the
+// state means nothing.
+func (m *Machine) Decode(src []byte, s *State) error {
+	c := wire.Reader(src, tag, m.digest())
+	s.code(&c)
+	if err := c.Close(); err != nil {
+		return err
+	}
+	if err := m.Check(*s); err != nil {
+		return wire.Broken(err)
+	}
+	return nil
+}

@@ -1,0 +1,232 @@
+package proptest
+
+import (
+	"fmt"
+	"math/big"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/adaptive"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// The invariants of adaptive limits.
+
+// aimd is a way to step an adaptive limit: that of its machine, or one with a
+// defect.
+type aimd func(m *adaptive.Machine, s *adaptive.State, a reducer.Action, now clock.Mark) reducer.Answer
+
+func stepped(m *adaptive.Machine, s *adaptive.State, a reducer.Action, now clock.Mark) reducer.Answer {
+	return m.Step(s, a, now, nil)
+}
+
+// ending is an attempt that ended: with what, and how the limit was before it and
+// after it.
+type ending struct {
+	machine *adaptive.Machine
+	config  adaptive.Config
+	before  adaptive.State
+	after   adaptive.State
+	held    int // before it
+	record  reducer.Action
+	at      clock.Mark
+	step    aimd
+}
+
+// failed reports whether the attempt is one that lowers the limit.
+func (e *ending) failed() bool {
+	late := e.record.Mark != clock.Always && max(e.at, e.before.Last).Sub(e.record.Mark) > e.config.Over
+	return e.record.Outcome == reducer.Fail || e.record.Outcome == reducer.Timeout || e.record.Outcome == reducer.Throttle ||
+		e.record.Outcome == reducer.OK && late
+}
+
+// timely reports whether the attempt is one that may raise the limit.
+func (e *ending) timely() bool { return e.record.Outcome == reducer.OK && !e.failed() }
+
+// drawAdaptive draws a configuration with a limit of a few places.
+func drawAdaptive(w uint64) adaptive.Config {
+	c := adaptive.Config{
+		Minimum: uint32(1 + w%4), Increase: uint32(1 + w>>2%5), Over: time.Duration(1 + w>>5%9),
+		Decrease: pick(w>>9, reducer.Share(100_000), 500_000, 333_333, reducer.Whole, 1),
+	}
+	c.Initial = c.Minimum + uint32(w>>12%5)
+	c.Maximum = c.Initial + uint32(w>>15%12)
+	return c
+}
+
+// endings plays a history with a grid of nanoseconds, and hands every end of an
+// attempt to the check.
+func endings(h history, step aimd, check func(e *ending) error) error {
+	c := drawAdaptive(h.word(0))
+	m := must(adaptive.New(c))
+	now := clock.Mark(int64(h.word(1) % 1_000))
+	s := m.Init(now)
+	var held []reducer.Permit
+	for _, w := range h.steps() {
+		now = now.Add(time.Duration(w % 4))
+		if w>>2%8 < 4 {
+			if answer := step(m, &s, reducer.Action{Kind: reducer.Acquire}, now); answer.Verdict == reducer.Admit {
+				held = append(held, answer.Permit)
+			}
+			continue
+		}
+		if len(held) == 0 {
+			continue
+		}
+		i := int(w >> 5 % uint64(len(held)))
+		e := ending{machine: m, config: c, before: m.Clone(s), held: len(held), at: now, step: step}
+		e.record = reducer.Action{Kind: reducer.Record, Permit: held[i], Outcome: pick(w>>16, reducer.OK, reducer.OK, reducer.OK,
+			reducer.OK, reducer.Fail, reducer.Throttle, reducer.Timeout, reducer.Ignore, reducer.Cancelled)}
+		held = append(held[:i], held[i+1:]...)
+		step(m, &s, e.record, now)
+		e.after = m.Clone(s)
+		if err := check(&e); err != nil {
+			return fmt.Errorf("%+v: %v at %v: from %s to %s: %w", c, e.record.Outcome, now,
+				m.AppendText(nil, e.before, now), m.AppendText(nil, s, now), err)
+		}
+	}
+	return nil
+}
+
+// limited makes a row of a check of every end of an attempt. met reports whether
+// the check has something to say about one.
+func limited(name, statement string, met func(e *ending) bool, holds func(e *ending) error, defect string, mutant aimd) row {
+	on := func(name string, cases, size int, shrinks bool, step aimd, enough int) trial {
+		return trial{name, func() error {
+			n := 0
+			err := searched(cases, size, shrinks, func(h history) error {
+				return endings(h, step, func(e *ending) error {
+					if met(e) {
+						n++
+						return holds(e)
+					}
+					return nil
+				})
+			})
+			if err == nil && n < enough {
+				err = errRare
+			}
+			return err
+		}}
+	}
+	return row{name, statement, byProperty, []trial{on("adaptive limit", cases, size, true, stepped, rare)},
+		on("adaptive limit that "+defect, mutantCases, mutantSize, false, mutant, 0)}
+}
+
+// otherwise is a step that takes an attempt's end for another one.
+func otherwise(change func(a *reducer.Action, now clock.Mark)) aimd {
+	return func(m *adaptive.Machine, s *adaptive.State, a reducer.Action, now clock.Mark) reducer.Answer {
+		if a.Kind == reducer.Record {
+			change(&a, now)
+		}
+		return m.Step(s, a, now, nil)
+	}
+}
+
+// afterwards is a step that changes the limit after an attempt's end.
+func afterwards(change func(a *reducer.Action, was, s *adaptive.State)) aimd {
+	return func(m *adaptive.Machine, s *adaptive.State, a reducer.Action, now clock.Mark) reducer.Answer {
+		was := *s
+		answer := m.Step(s, a, now, nil)
+		if a.Kind == reducer.Record {
+			change(&a, &was, s)
+		}
+		return answer
+	}
+}
+
+func always(*ending) bool { return true }
+
+// adaptiveLines are the rows of adaptive limits.
+func adaptiveLines() []row {
+	return []row{
+		limited("A1", "minimum <= limit <= maximum, in every state", always, func(e *ending) error {
+			if e.after.Limit < uint64(e.config.Minimum)*adaptive.Place || e.after.Limit > uint64(e.config.Maximum)*adaptive.Place {
+				return fmt.Errorf("from %d to %d places", e.config.Minimum, e.config.Maximum)
+			}
+			return e.machine.Check(e.after)
+		}, "adds to the limit at the maximum", afterwards(func(a *reducer.Action, was, s *adaptive.State) {
+			if a.Outcome == reducer.OK && s.Limit == was.Limit {
+				s.Limit++
+			}
+		})),
+		limited("A2", "the limit does not rise while less than half of it is in use",
+			func(e *ending) bool { return uint64(e.held)*2 < e.before.Limit/adaptive.Place },
+			func(e *ending) error {
+				if e.after.Limit > e.before.Limit {
+					return fmt.Errorf("%d in use", e.held)
+				}
+				return nil
+			}, "raises the limit by every success", afterwards(func(a *reducer.Action, was, s *adaptive.State) {
+				if a.Outcome == reducer.OK && s.Limit == was.Limit {
+					s.Limit++
+				}
+			})),
+		limited("A3", "a failure takes its share, once for what was admitted before; a timely success adds its part and never lowers; the rest moves nothing",
+			always, func(e *ending) error {
+				if want := recountLimit(e); e.after.Limit != want {
+					return fmt.Errorf("%d by a recount, not %d", want, e.after.Limit)
+				}
+				return nil
+			}, "lowers the limit for every failure of a round", otherwise(func(a *reducer.Action, now clock.Mark) {
+				if a.Outcome == reducer.Fail {
+					a.Mark = now
+				}
+			})),
+		limited("A9", "had an attempt taken longer, the limit would not be larger",
+			func(e *ending) bool { return e.timely() },
+			func(e *ending) error {
+				for _, longer := range []time.Duration{1, 3, 10} {
+					slow := e.machine.Clone(e.before)
+					e.step(e.machine, &slow, e.record, max(e.at, e.before.Last).Add(longer))
+					if slow.Limit > e.after.Limit {
+						return fmt.Errorf("%s after %s more", e.machine.AppendText(nil, slow, e.at), longer)
+					}
+				}
+				return nil
+			}, "takes a quick success for a failure", otherwise(func(a *reducer.Action, now clock.Mark) {
+				if a.Outcome == reducer.OK && now.Sub(a.Mark) <= 1 {
+					a.Outcome = reducer.Fail
+				}
+			})),
+		limited("A10", "a success that took no time, or that began after its end or at no mark, is timely",
+			func(e *ending) bool { return e.record.Outcome == reducer.OK },
+			func(e *ending) error {
+				for _, began := range []clock.Mark{max(e.at, e.before.Last), e.at.Add(1), clock.Never, clock.Always} {
+					s, a := e.machine.Clone(e.before), e.record
+					a.Mark = began
+					if e.step(e.machine, &s, a, e.at); s.Limit < e.before.Limit {
+						return fmt.Errorf("%s for one that began at %v", e.machine.AppendText(nil, s, e.at), began)
+					}
+				}
+				return nil
+			}, "takes a duration without its sign", otherwise(func(a *reducer.Action, now clock.Mark) {
+				if a.Outcome == reducer.OK && a.Mark > now {
+					a.Outcome = reducer.Fail
+				}
+			})),
+	}
+}
+
+// recountLimit is the limit after an attempt's end by the formulas, in exact
+// fractions.
+func recountLimit(e *ending) uint64 {
+	limit := big.NewRat(int64(e.before.Limit), adaptive.Place)
+	down := func(r *big.Rat) *big.Rat { // to a whole number
+		return new(big.Rat).SetInt(new(big.Int).Quo(r.Num(), r.Denom()))
+	}
+	switch {
+	case e.failed() && e.record.Mark > e.before.Lowered:
+		limit = down(limit.Mul(limit, big.NewRat(int64(reducer.Whole-e.config.Decrease), int64(reducer.Whole))))
+		if least := big.NewRat(int64(e.config.Minimum), 1); limit.Cmp(least) < 0 {
+			limit = least
+		}
+	case e.timely() && down(limit).Cmp(big.NewRat(int64(2*e.held), 1)) <= 0:
+		part := new(big.Rat).Quo(big.NewRat(int64(e.config.Increase)*adaptive.Place, 1), limit)
+		limit.Add(limit, new(big.Rat).Quo(down(part), big.NewRat(adaptive.Place, 1)))
+		if most := big.NewRat(int64(e.config.Maximum), 1); limit.Cmp(most) > 0 {
+			limit = most
+		}
+	}
+	return down(limit.Mul(limit, big.NewRat(adaptive.Place, 1))).Num().Uint64()
+}
