@@ -138,6 +138,9 @@ func (g *group) use(event Event) *cell {
 	c := g.find(event)
 	if c == nil {
 		g.shrink(g.keys() - 1)
+		c = g.find(event) // the spare cell, where a lowered number is still exceeded
+	}
+	if c == nil {
 		c = g.newCell()
 		if g.full() {
 			g.spare = c
