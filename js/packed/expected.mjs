@@ -44,6 +44,7 @@ export const REPORT = {
 
 /** The values that the default entry exports; `./slim` has them too. */
 export const CORE = [
+  'LostError',
   'PolicyError',
   'RejectedError',
   'TimeoutError',

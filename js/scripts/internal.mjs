@@ -8,9 +8,11 @@ export const NAMES = `
   cutBy detach drop due emit emitter enter fire first forget give
   given grant granted hand handle handles heap heard hooks layout lazy leases leave left limiters
   make mechanism millis numbers options overflow permit place put queued record
-  refund refuse rejection run runner running settle shared sift stop sweep taken task tell threw
+  refund refuse rejection run runner running settle common sift stop sweep taken task tell threw
   end generation idle perform slot stand start withKeys
   ticket timeless timer later trusted guest post posted greet moved drain ring serve waiters
+  tries hedges lose cutTry cutAt nameOf ended newer older listed moved slack newest oldest moves touch
+  released whose rename most evicts rest unused evict evicted spared unknown held
   follow dump finish giveUp prolong live launch known texts spare owner react whom stored most ears waits succeed wake wakes
 `
   .trim()

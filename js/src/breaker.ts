@@ -146,7 +146,7 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
   }
 
   protected override changed(mode: number): void {
-    const { wakes, clock, emitter } = this.shared;
+    const { wakes, clock, emitter } = this.common;
     const state = MODES[mode] as BreakerState;
     this.tell('change', { state });
     if (state !== 'open' || !emitter.heard) return;

@@ -82,12 +82,12 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
    */
   constructor(
     /** @internal */
-    readonly shared: Shared,
+    readonly common: Shared,
     private readonly queued: boolean,
     protected key?: string,
   ) {
     super();
-    const { clock, maker, handles } = shared;
+    const { clock, maker, handles } = common;
     this.handle = check(x.cell(maker, clock.now()));
     handles.add(this.handle);
     if (queued) {
@@ -98,7 +98,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
 
   /** @internal */
   override get emitter(): Emitter {
-    return this.shared.emitter;
+    return this.common.emitter;
   }
 
   /**
@@ -117,7 +117,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
 
   /** The mark of a step; NaN where the cell needs none. */
   protected now(): number {
-    return this.shared.clock.now();
+    return this.common.clock.now();
   }
 
   /** Takes what it asks for if it is there. It never waits. */
@@ -152,7 +152,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
 
   /** The state as a plain value, to any storage. */
   snapshot(): Snapshot {
-    const { clock, name } = this.shared;
+    const { clock, name } = this.common;
     return taken(clock, { [name]: this.stored() });
   }
 
@@ -163,7 +163,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
    * what is no snapshot.
    */
   restore(snapshot: Snapshot): boolean {
-    const { clock, name } = this.shared;
+    const { clock, name } = this.common;
     const by = shift(clock, snapshot);
     const state = snapshot.steps[name];
     return typeof state === 'string' && this.adopt(state, by);
@@ -176,7 +176,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
 
   /** @internal */
   adopt(state: string, by: number): boolean {
-    const { clock } = this.shared;
+    const { clock } = this.common;
     const restored = x.restore(this.handle, putState(state), by, clock.now());
     if (!accepted(restored)) return false;
     this.react();
@@ -217,7 +217,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
    * Steps the cell with an action, about a permit where there is one.
    * @internal
    */
-  perform(kind: number, outcome = 0, cost = 1, permit?: Held, now = this.shared.clock.now()): number {
+  perform(kind: number, outcome = 0, cost = 1, permit?: Held, now = this.common.clock.now()): number {
     permit?.put(words());
     const verdict = check(x.step(this.handle, kind, outcome, cost, now));
     this.react();
@@ -229,7 +229,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
    * @internal
    */
   wake(): void {
-    const { clock } = this.shared;
+    const { clock } = this.common;
     check(x.pass(this.handle, clock.now()));
     this.react();
   }
@@ -245,7 +245,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
 
   /** What was just refused. */
   protected rejection(): Rejection {
-    const { name } = this.shared;
+    const { name } = this.common;
     return refusal(name, REASONS[words()[SLOT_REASON] as number] as Reason, this.millis());
   }
 
@@ -256,7 +256,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
 
   /** Tells those who listen. */
   protected tell(kind: Decision['kind'], more?: Partial<Told> | Rejection, shadow?: boolean): void {
-    const { emitter, clock, name } = this.shared;
+    const { emitter, clock, name } = this.common;
     if (!emitter.heard) return;
     emitter.emit({
       kind,
@@ -277,7 +277,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   }
 
   private refuse(verdict: number): P | Rejection {
-    const { shadow, emitter } = this.shared;
+    const { shadow, emitter } = this.common;
     check(verdict);
     const rejection = this.rejection();
     this.react();
@@ -286,7 +286,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   }
 
   private stand(caller: number, cost: number, signal?: AbortSignal): P | Promise<P | Rejection> {
-    const { shadow, clock, wakes } = this.shared;
+    const { shadow, clock, wakes } = this.common;
     const ticket = new Held(words());
     const millis = this.millis();
     this.idle.pop();
@@ -317,7 +317,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
 
   /** Sees to what a step did to others and to the next wake. */
   protected react(): void {
-    const { wakes } = this.shared;
+    const { wakes } = this.common;
     if (this.queued) wakes.set(this, floats()[SLOT_WAKE_MILLIS] as number);
     const now = words();
     if (now[SLOT_COUNT] === 0) return;
@@ -353,7 +353,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     const waiter = this.waiters[caller];
     if (!waiter) return;
     this.forget(waiter);
-    const { name, shadow } = this.shared;
+    const { name, shadow } = this.common;
     waiter.resolve?.(refusal(name, reason));
     this.tell('expire', { reason }, shadow);
   }

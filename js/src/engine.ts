@@ -48,7 +48,7 @@ export function use(instance: WebAssembly.Instance, by: Compile): void {
   const exports = instance.exports as unknown as Exports;
   exports._initialize?.();
   if (exports.abi?.() !== ABI) {
-    throw new PolicyError('bad-argument', 'module: found another ABI; allowed 1');
+    throw new PolicyError('bad-argument', `module: found another ABI; allowed ${ABI}`);
   }
   x = exports;
   compile = by;

@@ -134,7 +134,7 @@ class Entry extends RateLimiter {
 
 /** A rate limiter for each key. Make one with `rateLimiter.keyed`. */
 export class KeyedRateLimiter extends Observable {
-  private readonly shared: Shared;
+  private readonly common: Shared;
   private readonly limiters = new Map<string, Entry>();
   private readonly most: number;
   private readonly evicts: boolean;
@@ -150,7 +150,7 @@ export class KeyedRateLimiter extends Observable {
     super();
     const { keys = DEFAULT_KEYS, when_full = 'evict', ...rest } = Object(options) as KeyedRateLimiterOptions;
     this.rest = typeof options === 'object' ? rest : options;
-    this.shared = share('limit', this.rest);
+    this.common = share('limit', this.rest);
     if (!Number.isInteger(keys) || keys < 1 || keys > MAX_KEYS) {
       throw new PolicyError('bad-argument', `keys: found ${keys}; allowed 1 to ${MAX_KEYS}`);
     }
@@ -165,7 +165,7 @@ export class KeyedRateLimiter extends Observable {
 
   /** @internal */
   override get emitter(): Emitter {
-    return this.shared.emitter;
+    return this.common.emitter;
   }
 
   /** How many keys have a limiter of their own. */
@@ -207,7 +207,7 @@ export class KeyedRateLimiter extends Observable {
   /** The states of all keys as a plain value, to any storage. */
   snapshot(): Snapshot {
     const states = Object.fromEntries([...this.limiters].map(([key, limiter]) => [key, limiter.stored()]));
-    return taken(this.shared.clock, { [this.shared.name]: states });
+    return taken(this.common.clock, { [this.common.name]: states });
   }
 
   /**
@@ -215,8 +215,8 @@ export class KeyedRateLimiter extends Observable {
    * where some were left out: keys above `keys`, states of another algorithm.
    */
   restore(snapshot: Snapshot): boolean {
-    const by = shift(this.shared.clock, snapshot);
-    const states = snapshot.steps[this.shared.name];
+    const by = shift(this.common.clock, snapshot);
+    const states = snapshot.steps[this.common.name];
     if (typeof states !== 'object') return false;
     const all = Object.entries(states);
     const restored = all.slice(0, this.most).map(([key, state]) => {
@@ -235,7 +235,7 @@ export class KeyedRateLimiter extends Observable {
 
   private make(key: string): RateLimiter {
     let limiter: Entry | undefined;
-    if (this.size < this.most) limiter = new Entry(this.rest, this.shared, key, this.order);
+    if (this.size < this.most) limiter = new Entry(this.rest, this.common, key, this.order);
     else if (this.evicts) limiter = this.evict(key);
     if (limiter) {
       this.limiters.set(key, limiter);
@@ -243,7 +243,7 @@ export class KeyedRateLimiter extends Observable {
       return limiter;
     }
     this.spared++;
-    this.spare ??= new RateLimiter(this.rest, this.shared);
+    this.spare ??= new RateLimiter(this.rest, this.common);
     return this.spare;
   }
 
@@ -260,7 +260,7 @@ export class KeyedRateLimiter extends Observable {
   /** What answers for a key that has no limiter. */
   private unknown(): RateLimiter {
     if (this.spare && !this.evicts && this.size >= this.most) return this.spare;
-    this.unused ??= new RateLimiter(this.rest, this.shared);
+    this.unused ??= new RateLimiter(this.rest, this.common);
     return this.unused;
   }
 }

@@ -23,16 +23,16 @@ import { guests, NEVER, type Wake } from './wakes.js';
 class Sleeper implements Wake {
   due = NEVER;
   place = -1;
-  private readonly guest = guests?.greet(this.shared.wakes, this);
+  private readonly guest = guests?.greet(this.common.wakes, this);
 
   constructor(
-    private readonly shared: Shared,
+    private readonly common: Shared,
     milliseconds: number,
     private readonly signal: AbortSignal | undefined,
     private readonly resolve: () => void,
     private readonly reject: (reason: unknown) => void,
   ) {
-    shared.wakes.set(this, shared.clock.now() + milliseconds);
+    common.wakes.set(this, common.clock.now() + milliseconds);
     signal?.addEventListener('abort', this);
   }
 
@@ -42,7 +42,7 @@ class Sleeper implements Wake {
   }
 
   handleEvent(): void {
-    this.shared.wakes.set(this, NEVER);
+    this.common.wakes.set(this, NEVER);
     this.end();
     this.reject(this.signal?.reason);
   }
@@ -61,15 +61,15 @@ interface Before {
 
 /** A retry over a module that has nothing else. */
 class LoneRetry extends Observable implements Retry {
-  private readonly shared: Shared;
+  private readonly common: Shared;
 
   constructor(private readonly options: RetryOptions) {
     super();
-    this.shared = share('retry', options);
+    this.common = share('retry', options);
   }
 
   override get emitter(): Emitter {
-    return this.shared.emitter;
+    return this.common.emitter;
   }
 
   async execute<T>(task: Task<T>, options?: CallOptions): Promise<T> {
@@ -91,9 +91,9 @@ class LoneRetry extends Observable implements Retry {
       if ((number === OUTCOME_FAIL || number === OUTCOME_THROTTLE) && !signal?.aborted) {
         const after = retryAfterOf(retryAfter, error, value);
         const delay = this.next(before, attempt, number, after);
-        if (delay >= 0 && !this.shared.shadow) {
+        if (delay >= 0 && !this.common.shadow) {
           await new Promise<void>((resolve, reject) => {
-            new Sleeper(this.shared, delay, signal, resolve, reject);
+            new Sleeper(this.common, delay, signal, resolve, reject);
           });
           continue;
         }
@@ -105,7 +105,7 @@ class LoneRetry extends Observable implements Retry {
 
   /** The delay before the next attempt, negative for none. */
   private next(before: Before, attempt: number, outcome: number, after: number): number {
-    const { clock, emitter, name, shadow, maker } = this.shared;
+    const { clock, emitter, name, shadow, maker } = this.common;
     words().set([attempt, before.low, before.high], SLOT_ATTEMPT);
     const at = clock.now();
     const again = check(x.next(maker, outcome, after, NONE, at, random(), random()));

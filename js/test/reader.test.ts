@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { ALGORITHMS } from '../src/abi.js';
 import { compileByModule } from '../src/compile.js';
 import { check, putJSON, x } from '../src/engine.js';
 import { breaker } from '../src/reader/breaker.js';
@@ -100,8 +101,11 @@ test('limit', () => {
     same('limit', limit, { rate: '1/1s', burst: count });
     same('limit', limit, { rate: '1/1s', wait: '1s', queue: count });
   }
-  for (const algorithm of ['token-bucket', 'fixed-window', 'sliding-counter', 'x', 1]) {
+  for (const algorithm of [...ALGORITHMS, 'x', 1]) {
     same('limit', limit, { rate: '1/1s', algorithm });
+    same('limit', limit, { rate: '1/1s', algorithm, wait: '1s', queue: 5 });
+    for (const rate of values.rate) same('limit', limit, { rate, algorithm });
+    for (const count of [9_999, 10_000, 10_001]) same('limit', limit, { rate: `${count}/1s`, algorithm });
     same('limit', limit, { rate: '1/1s', algorithm, burst: 3 });
   }
   for (const other of [

@@ -22,7 +22,7 @@ function drawn(keys) {
 
 async function ours(count, rate) {
   const { rateLimiter } = await import('@sluice/core');
-  const limiter = rateLimiter.keyed({ rate, maxKeys: 2 * count });
+  const limiter = rateLimiter.keyed({ rate, keys: 2 * count });
   const keys = keysOf(count);
   for (const key of keys) limiter.tryAcquire(key);
   return { limiter, next: drawn(keys) };

@@ -35,7 +35,7 @@ export default {
         'rateLimiter.keyed': {
           contender: perKey(async () => {
             const { rateLimiter } = await import('@sluice/core');
-            const limiter = rateLimiter.keyed({ rate: '100/1h', maxKeys: 2 * KEYS });
+            const limiter = rateLimiter.keyed({ rate: '100/1h', keys: 2 * KEYS });
             return (key) => limiter.tryAcquire(key);
           }),
         },

@@ -1,8 +1,11 @@
+import { ALGORITHM_SLIDING_LOG, ALGORITHM_TOKEN_BUCKET, ALGORITHMS } from '../abi.js';
 import { x } from '../engine.js';
 import type { Reading } from './compile.js';
 import { anyDuration, duration, LIKE, type Read, whole, word, wrong } from './values.js';
 
 const BILLION = 1e9;
+/** The most that a sliding log counts. */
+const LOG = 10_000;
 const QUEUE = '1 to 10000, beside a wait';
 
 /** A rate: its count, and its period in milliseconds. */
@@ -23,11 +26,14 @@ export const limit: Reading = {
   names: ['algorithm', 'rate', 'burst', 'wait', 'queue', 'order'],
   short: (value) => (typeof value === 'string' ? { rate: value } : undefined),
   numbers(fields) {
-    const algorithms = ['token-bucket', 'fixed-window', 'sliding-counter'];
-    const algorithm = fields.read('algorithm', word(...algorithms), algorithms.join(', '), 0);
-    const [count, period] = rate(fields.get('rate'));
+    const algorithm = fields.read('algorithm', word(...ALGORITHMS), ALGORITHMS.join(', '), 0);
+    const given = fields.get('rate');
+    const [count, period] = rate(given);
+    if (algorithm === ALGORITHM_SLIDING_LOG && count > LOG) {
+      wrong('limit.rate', given, `a count of at most ${LOG} for the algorithm sliding-log`);
+    }
     const burst = fields.get('burst');
-    if (burst !== undefined && algorithm !== 0)
+    if (burst !== undefined && algorithm !== ALGORITHM_TOKEN_BUCKET)
       wrong('limit.burst', burst, 'beside the algorithm token-bucket alone');
     const wait = fields.read('wait', anyDuration, LIKE.duration, 0);
     for (const name of ['queue', 'order']) {

@@ -22,12 +22,16 @@ import {
   type Decision,
   type Duration,
   type FetchOptions,
+  type HedgeOptions,
   type HttpClass,
   type Jitter,
+  type KeyCounts,
   type KeyedOptions,
   type KeyedRateLimiter,
   type KeyedRateLimiterOptions,
   type Listener,
+  LostError,
+  type Methods,
   type Outcome,
   type Permit,
   type Pipeline,
@@ -126,10 +130,12 @@ export const number: Promise<number> = limiter.execute(() => 1, cost);
 const value = await limiter.attempt(async () => 'text', call);
 same<Same<typeof value, Success<string> | Rejection>>();
 
-const keyedOptions: KeyedRateLimiterOptions = { rate, maxKeys: 10 };
+const keyedOptions: KeyedRateLimiterOptions = { rate, keys: 10, when_full: 'share' };
 const keyed: KeyedRateLimiter = factory.keyed(keyedOptions);
 const ofKey: KeyedOptions = { key: 'a', cost: 1, signal };
 keyed.tryAcquire('a', { cost: 1 });
+const counts: KeyCounts = keyed.counts;
+console.log(counts.keys, counts.evictions, counts.shared);
 export const byKey: Promise<Verdict> = keyed.acquire('a', cost);
 export const ran: Promise<boolean> = keyed.execute(() => keyed.size > 0, ofKey);
 
@@ -188,7 +194,7 @@ retry(3);
 retry();
 const task: Task<number> = (running: Attempt) => {
   running.renew();
-  return running.signal.aborted ? 0 : running.attempt;
+  return running.signal.aborted || running.hedge ? 0 : running.attempt;
 };
 export const third: Promise<number> = again.execute(task, call);
 
@@ -202,12 +208,20 @@ const settings: StepSettings = {
   shadow: true,
   per: ['key', 'header:x-tenant'],
   scope: 'local',
+  keys: 1_000,
+  when_full: 'share',
+  missing: 'deny',
 };
+const methods: Methods = ['GET', 'POST'];
+const slower: HedgeOptions = { after: 'p95', samples: 50, minimum: 10, max: 2, budget: '10%', methods };
+const atOnce: Step = { hedge: { parallel: true, max: 3, name: 'race' } };
+pipeline([atOnce]);
 const attribute: Attribute = 'query:tenant';
 const steps: readonly Step[] = [
   { timeout: '30s' },
   { retry: { attempts: 3, backoff: { exponential: '500ms' }, methods: ['GET'] } },
   { breaker: { window: { calls: 100 }, failure_rate: '50%' } },
+  { hedge: slower },
   { limit: { ...settings, rate: '50/1m', per: attribute } },
   { limit: '1000/1h' },
   { bulkhead: 5 },
@@ -227,7 +241,7 @@ const vendor: Pipeline = policy(document, pipelineOptions);
 policy(one);
 policy('{"steps":[]}', 'vendor');
 const attributes: Attributes = { 'header:x-tenant': 'a' };
-const callOptions: PipelineCallOptions = { ...cost, key: 'a', attributes, deadline: 1_000 };
+const callOptions: PipelineCallOptions = { ...cost, key: 'a', attributes, deadline: 1_000, hedge: false };
 const answer = await pipeline(steps).attempt(() => ({ id: 1 }), {
   ...callOptions,
   attributes: (name) => name,
@@ -243,7 +257,7 @@ const took: boolean = limiter.restore(JSON.parse(JSON.stringify(limiter.snapshot
 const listener: Listener = (decision: Decision) => console.log(decision.kind, decision.at, decision.state);
 const off: () => void = breaker.on('change', listener);
 limiter.on(listener);
-vendor.on('end', ({ outcome, attempt }) => console.log(outcome, attempt));
+vendor.on('end', ({ outcome, attempt, won }) => console.log(outcome, attempt, won));
 off();
 
 const fetchOptions: FetchOptions = { fetch, name: 'vendor', clock, key: (input) => String(input) };
@@ -258,6 +272,7 @@ try {
   if (error instanceof RejectedError)
     console.log(error.step, error.reason satisfies Reason, error.retryAfter);
   if (error instanceof TimeoutError) console.log(error.step);
+  if (error instanceof LostError) console.log(error.step, error.won);
   if (error instanceof PolicyError) {
     const code: PolicyErrorCode = error.code;
     const problems: readonly Problem[] = error.problems;

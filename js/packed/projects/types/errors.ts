@@ -54,3 +54,8 @@ export const attempted: Promise<void> = rateLimiter('1/1s')
     // @ts-expect-error a refusal has no value
     result.value;
   });
+
+// @ts-expect-error a hedge says when, or that all start at once
+pipeline([{ hedge: { max: 2 } }]);
+// @ts-expect-error not both
+pipeline([{ hedge: { after: '1s', parallel: true } }]);
