@@ -32,7 +32,9 @@ func TestDoAllocatesOnce(t *testing.T) {
 	}{
 		{1, []string{"timeout: 30s", "retry: {attempts: 3, budget: 20%}", "breaker: {window: {calls: 100}}", "limit: " + many, "bulkhead: 100", "timeout: 10s"}},
 		{1, []string{"timeout: 30s"}},
-		{0, []string{"retry: 3", "breaker: {window: {time: 10s, buckets: 10}, slow: {over: 1s, rate: 50%}}", "limit: {rate: " + many + ", wait: 1s}", "bulkhead: {concurrent: 9, wait: 1s, lease: 1m}"}},
+		{0, []string{"retry: 3", "breaker: {window: {time: 10s, buckets: 10}, slow: {over: 1s, rate: 50%}}", "limit: {rate: " + many + ", wait: 1s}", "bulkhead: {concurrent: 9, wait: 1s}"}},
+		{1, []string{"bulkhead: {concurrent: 9, wait: 1s, lease: 1m}"}},
+		{1, []string{"limit: " + many, "limit: {name: keyed, per: key, rate: " + many + "}", "timeout: 10s"}},
 		{0, []string{"limit: {rate: " + many + ", algorithm: fixed-window, shadow: true}", "limit: {rate: " + many + ", algorithm: sliding-counter}"}},
 	} {
 		p := guarded(t, c.steps)

@@ -64,10 +64,7 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 	if ctx.Err() != nil {
 		return Place{}, cancelled(ctx, nil)
 	}
-	if permit, ok := b.cell.Enter(1, clock.Always); ok {
-		return Place{b, permit}, nil
-	}
-	answer, w := b.cell.Acquire(1, b.Now())
+	answer, w := b.cell.EnterOrAcquire(reducer.Action{Kind: reducer.Acquire, Cost: 1}, clock.Always)
 	if w == nil {
 		if answer.Verdict == reducer.Admit {
 			return Place{b, answer.Permit}, nil
@@ -94,7 +91,7 @@ func (p Place) Release() bool {
 	if p.bulkhead == nil {
 		return false
 	}
-	return p.bulkhead.cell.Exit(p.permit, clock.Always) || p.step(reducer.Release)
+	return p.bulkhead.cell.ExitOrStep(reducer.Action{Kind: reducer.Release, Permit: p.permit}, clock.Always).Verdict == reducer.Done
 }
 
 // Renew starts the lease of the place anew. It returns false when the place is

@@ -18,11 +18,19 @@ type Request struct {
 	// NoRetry is a reason not to try again, as in "the body cannot be read
 	// twice". It is told in the RetryError. Empty: the policy decides.
 	NoRetry string
+	// NoHedge is a reason not to start an attempt beside one that runs, as in
+	// "POST is not idempotent". It is the Note of EventAdmit. Empty: the policy
+	// decides.
+	NoHedge string
 	// Holdable lets the function keep what it holds with Hold.
 	Holdable bool
 	// Abandon is called when an attempt has failed and another follows, before
 	// what it held is let go and before the backoff. nil for nothing.
 	Abandon func()
+	// Discard is called with what the function returned in an attempt of a hedged
+	// round that is not the result of the call, on any goroutine, maybe after the
+	// call has returned. nil for nothing.
+	Discard func(value any)
 }
 
 // NoCost is the cost of a call that takes nothing from any limiter.
@@ -54,3 +62,17 @@ func DoWith[T any](ctx context.Context, p *Pipeline, q Request, fn func(context.
 // Request.Holdable is set; elsewhere release does nothing. When another attempt
 // follows, or the function panics, the runner releases automatically.
 func Hold(ctx context.Context) (release func()) { return runner.Hold(ctx) }
+
+// ErrHedgeLost is the cause, for context.Cause, with which the context of an attempt
+// ends when another attempt of its round has won. Its error is context.Canceled.
+var ErrHedgeLost = runner.ErrHedgeLost
+
+// AttemptOf returns the number of the attempt whose function got ctx, from 1 on, and
+// whether it is a hedge: one that was started beside another. ok is false in a call
+// that is not hedged, whose attempts follow one another.
+func AttemptOf(ctx context.Context) (number uint32, hedge, ok bool) { return runner.AttemptOf(ctx) }
+
+// Renew starts the leases anew of the places that the attempt whose function got
+// ctx holds in bulkheads, and reports whether it still held all of them. It returns
+// false where the attempt has none under a lease, and when it is over and not held.
+func Renew(ctx context.Context) bool { return runner.Renew(ctx) }

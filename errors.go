@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"time"
 
 	"github.com/sluice-go/sluice/internal/runner"
@@ -298,6 +299,16 @@ func (s *settings) TimedOut(policy, step string, last error) error {
 // GaveUp implements runner.API.
 func (s *settings) GaveUp(policy, step string, why reducer.Reason, note string, attempts int, last error) error {
 	return &RetryError{Policy: policy, Step: step, Reason: why, Note: note, Attempts: attempts, Err: last}
+}
+
+// Panicked implements runner.API.
+func (s *settings) Panicked(policy string, attempt uint32, value any, stack []byte) {
+	logger := s.logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	logger.LogAttrs(context.Background(), slog.LevelError, "sluice: an attempt panicked", slog.String("policy", policy),
+		slog.Uint64("attempt", uint64(attempt)), slog.Any("value", value), slog.String("stack", string(stack)))
 }
 
 // Cancelled implements runner.API.

@@ -32,6 +32,9 @@ type Event struct {
 	// answer of this call, which an End, Reject or Expire ends.
 	Fallback bool
 	Attempt  uint32
+	// Won is the attempt whose result a call has that an End ends with ok or ignore;
+	// 0 under a policy without a hedge.
+	Won uint32
 	// Elapsed is how long the call has taken so far.
 	Elapsed time.Duration
 	// Wait is the longest wait of a Wait, the delay of a Retry.

@@ -76,10 +76,13 @@ func ExampleLimiter() {
 	fmt.Println(l.Allow(), l.Allow(), l.Allow())
 	ctx, cancel := context.WithTimeout(context.Background(), time.Millisecond)
 	defer cancel()
-	fmt.Println(l.Wait(ctx))
+	var rejected *sluice.RejectedError
+	if errors.As(l.Wait(ctx), &rejected) {
+		fmt.Println(rejected.Reason) // the turn comes later, and is not waited for
+	}
 	// Output:
 	// true true false
-	// context deadline exceeded
+	// deadline
 }
 
 func ExampleKeyedLimiter() {

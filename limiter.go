@@ -115,7 +115,12 @@ func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
 	}
 	l.enter()
 	defer l.exit()
-	answer, w := l.cell.Acquire(n, l.Now())
+	now := l.Now()
+	a := reducer.Action{Kind: reducer.Acquire, Cost: n}
+	if at, ok := ctx.Deadline(); ok {
+		a = a.WithDeadline(now.Add(time.Until(at)))
+	}
+	answer, w := l.cell.Acquire(a, now, nil)
 	if w == nil {
 		return l.refusal(answer)
 	}

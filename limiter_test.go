@@ -93,8 +93,8 @@ func TestLimiterWaitHonoursContexts(t *testing.T) {
 	eachAlgorithm(t, func(t *testing.T, c limiter.Config) {
 		l := limited(t, c)
 		require.True(t, l.AllowN(4))
-		ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
-		defer cancel()
+		ctx, cancel := context.WithCancel(t.Context())
+		time.AfterFunc(100*time.Millisecond, cancel)
 		first := make(chan error)
 		go func() { first <- l.WaitN(ctx, 4) }()
 		synctest.Wait()
@@ -103,11 +103,33 @@ func TestLimiterWaitHonoursContexts(t *testing.T) {
 		synctest.Wait()
 		assert.False(t, l.Allow(), "nobody overtakes")
 		_, after := l.Peek(1)
-		assert.Equal(t, context.DeadlineExceeded, <-first)
+		assert.Equal(t, context.Canceled, <-first)
 		_, moved := l.Peek(1)
 		assert.Less(t, moved, after, "those behind move up")
 		require.NoError(t, <-second)
-		assert.Equal(t, context.DeadlineExceeded, l.Wait(ctx))
+		assert.Equal(t, context.Canceled, l.Wait(ctx))
+	})
+}
+
+// TestLimiterWaitRefusesHopelessContexts has callers whose deadline is before their
+// turn, or at its very mark: they are refused at once and take nothing.
+func TestLimiterWaitRefusesHopelessContexts(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		l := limited(t, rate(1, time.Second))
+		require.True(t, l.Allow())
+		began := time.Now()
+		for _, after := range []time.Duration{time.Millisecond, time.Second} {
+			ctx, cancel := context.WithTimeout(t.Context(), after)
+			var rejected *sluice.RejectedError
+			require.ErrorAs(t, l.Wait(ctx), &rejected)
+			assert.Equal(t, sluice.RejectedError{Step: "limit", Reason: sluice.ReasonDeadline, RetryAfter: time.Second - after + 1}, *rejected)
+			cancel()
+		}
+		assert.Zero(t, time.Since(began))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second+1)
+		defer cancel()
+		require.NoError(t, l.Wait(ctx))
+		assert.Equal(t, time.Second, time.Since(began))
 	})
 }
 

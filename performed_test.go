@@ -2,6 +2,8 @@ package sluice_test
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -28,10 +30,10 @@ type stage struct {
 // actor is a call of the log. Its function does what the log says.
 type actor struct {
 	cancel context.CancelFunc
-	orders chan oracle.Event
 
 	mu      sync.Mutex
-	running bool
+	started int
+	running map[int]chan oracle.Event // by the number of the attempt
 }
 
 // performed runs the log in the bubble and returns what happened by call.
@@ -77,7 +79,7 @@ func (s *stage) apply(t *testing.T, e oracle.Event) {
 		s.call(e)
 	case e.Op == "configure":
 		require.NoError(t, s.pipeline.Configure(*e.Policy))
-	case a != nil && e.Op == "done":
+	case a != nil && (e.Op == "done" || e.Op == "renew"):
 		a.order(e)
 	case a != nil && e.Op == "cancel":
 		a.cancel()
@@ -89,7 +91,7 @@ func (s *stage) call(e oracle.Event) {
 	if e.Deadline != nil {
 		ctx, cancel = context.WithDeadline(ctx, time.Now().Add(time.Duration(*e.Deadline)))
 	}
-	a := &actor{cancel: cancel, orders: make(chan oracle.Event)}
+	a := &actor{cancel: cancel, running: map[int]chan oracle.Event{}}
 	s.calls[e.ID] = a
 	request := sluice.Request{Key: e.ID, Cost: e.Cost, Lookup: func(name string) string { return e.Attributes[name] }}
 	if e.Cost == 0 {
@@ -101,31 +103,46 @@ func (s *stage) call(e oracle.Event) {
 	})
 }
 
-// order tells a running attempt how to end; a call that runs none hears nothing.
+// order tells a running attempt, the lowest one unless the event names another, how
+// to end; where it does not run, nothing happens.
 func (a *actor) order(e oracle.Event) {
 	a.mu.Lock()
-	running := a.running
+	if e.Attempt == 0 && len(a.running) > 0 {
+		e.Attempt = slices.Min(slices.Collect(maps.Keys(a.running)))
+	}
+	orders := a.running[e.Attempt]
 	a.mu.Unlock()
-	if running {
-		a.orders <- e
+	if orders != nil {
+		orders <- e
 	}
 }
 
 func (a *actor) attempt(ctx context.Context) (int, error) {
-	a.runs(true)
-	defer a.runs(false)
-	select {
-	case e := <-a.orders:
-		return 0, told(e)
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
-}
-
-func (a *actor) runs(running bool) {
 	a.mu.Lock()
-	a.running = running
+	a.started++
+	number := a.started
+	if n, _, hedged := sluice.AttemptOf(ctx); hedged {
+		number = int(n)
+	}
+	orders := make(chan oracle.Event)
+	a.running[number] = orders
 	a.mu.Unlock()
+	defer func() {
+		a.mu.Lock()
+		defer a.mu.Unlock()
+		delete(a.running, number)
+	}()
+	for {
+		select {
+		case e := <-orders:
+			if e.Op == "done" {
+				return number, told(e)
+			}
+			sluice.Renew(ctx)
+		case <-ctx.Done():
+			return 0, ctx.Err()
+		}
+	}
 }
 
 // told returns an error that means what the event says.

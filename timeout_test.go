@@ -139,15 +139,16 @@ func TestCallersDeadlineIsATimeout(t *testing.T) {
 			lines []string
 		}{
 			{[]string{"limit: 10/1s"}, takes(time.Minute), []string{"0s admit 1", "2s timeout 1 deadline", "2s end 1 timeout"}},
-			{[]string{"timeout: 1m", "limit: {rate: 1/1m, wait: 10m}"}, takes(time.Minute),
-				[]string{"0s wait 1 limit", "2s timeout 1 deadline", "2s end timeout"}},
+			{[]string{"timeout: 1m", "bulkhead: {concurrent: 1, wait: 10m}"}, takes(time.Minute),
+				[]string{"0s wait 1 bulkhead", "2s timeout 1 deadline", "2s end timeout"}},
 			{[]string{"retry: {attempts: 9, backoff: {constant: 900ms}, jitter: none}"}, fails, []string{"0s admit 1",
 				"0s retry 1 fail until 900ms", "900ms admit 2", "900ms retry 2 fail until 1.8s", "1.8s admit 3", "1.8s end 3 fail deadline"}},
 		}
 		for i, c := range cases {
 			p := guarded(t, c.steps)
 			if i == 1 {
-				require.NoError(t, do(p, ok))
+				go func() { _ = do(p, takes(30*time.Second)) }()
+				synctest.Wait()
 			}
 			j := listen(p)
 			ctx, cancel := context.WithTimeout(t.Context(), 2*time.Second)
@@ -162,6 +163,7 @@ func TestCallersDeadlineIsATimeout(t *testing.T) {
 			}
 			assert.Equal(t, c.lines, j.all())
 		}
+		time.Sleep(time.Minute)
 	})
 }
 

@@ -135,10 +135,13 @@ func TestTurnAndCancelTogether(t *testing.T) {
 func TestTurnAndTimeoutTogether(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for range 50 {
-			p := guarded(t, []string{"timeout: 1s", "limit: {rate: 1/1s, burst: 1, wait: 1m}"})
-			require.NoError(t, do(p, ok))
+			p := guarded(t, []string{"timeout: 1s", "bulkhead: {concurrent: 1, wait: 1m}", "limit: 10/1h"})
+			go func() { _ = do(p, stubborn(time.Second)) }()
+			synctest.Wait()
 			require.ErrorIs(t, do(p, ok), context.DeadlineExceeded)
-			assert.EqualValues(t, 1, state(t, p, "limit").Free, "refunded at the mark of the grant")
+			synctest.Wait()
+			assert.Equal(t, "held 0/1", state(t, p, "bulkhead").Text)
+			assert.EqualValues(t, 9, state(t, p, "limit").Free)
 		}
 	})
 }
@@ -190,17 +193,48 @@ type slow struct{ began time.Time }
 
 func (s slow) Now() clock.Mark { return clock.Mark(time.Since(s.began) / 2) }
 
+// TestHopelessWaitsAreRefusedAtOnce has turns come at the mark of a deadline or
+// after it: whoever would be cut waiting does not wait.
+func TestHopelessWaitsAreRefusedAtOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, steps := range [][]string{
+			{"timeout: 1s", "limit: {rate: 1/1s, burst: 1, wait: 1m}"},
+			{"retry: 3", "timeout: 1s", "limit: {rate: 1/1s, burst: 1, wait: 1m}"},
+			{"limit: {rate: 1/1s, burst: 1, wait: 1m}", "timeout: 1s"},
+		} {
+			p := guarded(t, steps)
+			require.NoError(t, do(p, ok))
+			began := time.Now()
+			if steps[0] == "timeout: 1s" || len(steps) == 3 {
+				var rejected *sluice.RejectedError
+				require.ErrorAs(t, do(p, ok), &rejected)
+				assert.Equal(t, sluice.RejectedError{Policy: "p", Step: "limit", Reason: sluice.ReasonDeadline, RetryAfter: 1}, *rejected)
+				assert.Zero(t, time.Since(began))
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			var rejected *sluice.RejectedError
+			_, err := sluice.Do(ctx, p, ok)
+			require.ErrorAs(t, err, &rejected)
+			assert.Equal(t, sluice.ReasonDeadline, rejected.Reason, "of the caller's context")
+			assert.Zero(t, state(t, p, "limit").Waiting)
+			cancel()
+		}
+	})
+}
+
 func TestTimeoutWhileWaiting(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := guarded(t, []string{"limit: {name: first, rate: 10/1m}", "retry: 3", "timeout: 2s", "limit: {rate: 1/1m, burst: 1, wait: 2m}"})
-		require.NoError(t, do(p, ok))
+		p := guarded(t, []string{"limit: {name: first, rate: 10/1h}", "retry: 3", "timeout: 2s", "bulkhead: {concurrent: 1, wait: 2m}"})
+		go func() { _ = do(p, stubborn(time.Minute)) }()
+		synctest.Wait()
 		j := listen(p)
 		err := do(p, ok)
 		var cut *sluice.TimeoutError
 		require.ErrorAs(t, err, &cut)
 		assert.Equal(t, "timeout", cut.Step)
-		assert.Equal(t, []string{"0s wait 1 limit-2", "2s timeout 1 timeout", "2s end timeout"}, j.all(), "not retried")
+		assert.Equal(t, []string{"0s wait 1 bulkhead", "2s timeout 1 timeout", "2s end timeout"}, j.all(), "not retried")
 		assert.EqualValues(t, 9, state(t, p, "first").Free, "refunded")
+		time.Sleep(time.Minute)
 	})
 }
 
@@ -208,12 +242,17 @@ func TestTimeoutWhileWaiting(t *testing.T) {
 // value of the first is not that of the call.
 func TestTimeoutBeforeAnotherAttempt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := guarded(t, []string{"timeout: 2s", "retry: {attempts: 2, backoff: none}", "limit: {rate: 1/1m, burst: 1, wait: 2m}"})
-		value, err := sluice.Do(t.Context(), p, func(context.Context) (int, error) { return 7, errBoom })
+		p := guarded(t, []string{"timeout: 2s", "retry: {attempts: 2, backoff: none}", "bulkhead: {concurrent: 1, wait: 2m}"})
+		value, err := sluice.Do(t.Context(), p, func(context.Context) (int, error) {
+			go func() { _ = do(p, stubborn(time.Minute)) }()
+			synctest.Wait() // it has the place that this attempt gives back
+			return 7, errBoom
+		})
 		var cut *sluice.TimeoutError
 		require.ErrorAs(t, err, &cut)
 		require.ErrorIs(t, err, errBoom, "the last attempt's own error")
 		assert.Zero(t, value)
+		time.Sleep(time.Minute)
 	})
 }
 

@@ -63,9 +63,18 @@ type Call struct {
 	Cost     uint32
 	Admitted uint32 // attempts that were admitted
 	Cut      uint32 // the number of the attempt that a timeout cut last
-	Single   bool   // no retry follows, whatever the policy says
-	NoHedge  bool   // no attempt sets out beside another
 	Race     *Race  // the hedged round, nil without a hedge
+
+	// What a driver may ask for between Begin and the first effect.
+	Single  bool // no retry follows, whatever the policy says
+	NoRetry bool // where the retry would consult about another attempt, the call ends
+	NoHedge bool // no attempt sets out beside another
+
+	Barred bool // NoRetry ended the call
+	// Late says that a timeout cuts an attempt that ended ok after the mark of the
+	// cut. What the cut ends is left as after any cut; then the driver goes on with
+	// Keep.
+	Late bool
 }
 
 // Race is a hedged round of a call.
@@ -190,9 +199,9 @@ const (
 	CallDeadline = -1
 )
 
-// Effect is what the driver has to do for a call. First it leaves the cells of
-// the steps LeaveFrom-1 down to LeaveTo, then it tells that the timeout Cut cut
-// the call, then it does Do. It fits the registers of a call of a function.
+// Effect is what the driver has to do for a call. First it tells that the timeout
+// Cut cut the call, then it leaves the cells of the steps LeaveFrom-1 down to
+// LeaveTo, then it does Do. It fits the registers of a call of a function.
 type Effect struct {
 	Do        Do
 	Outcome   reducer.Outcome
@@ -288,7 +297,8 @@ func (c *Call) Find(number uint32) (k uint8, ok bool) {
 func (p *Plan) Begin(c *Call, cost uint32, deadline clock.Mark, seed uint64) Effect {
 	c.Cost, c.Deadline, c.Seed = cost, deadline, seed
 	c.Phase, c.Entered, c.Held, c.Phantom, c.Fired = Entering, 0, 0, 0, 0
-	c.Round, c.Admitted, c.Single, c.NoHedge = clock.Always, 0, false, false
+	c.Round, c.Admitted = clock.Always, 0
+	c.Single, c.NoRetry, c.NoHedge, c.Barred, c.Late = false, false, false, false, false
 	c.Retry = retry.State{}
 	if p.hedge >= 0 {
 		p.beginRace(c)

@@ -58,8 +58,9 @@ func (p *Plan) codeCall(w *wire.Coder, c *Call) {
 	for _, v := range [...]*uint32{&c.Retry.Attempt, &c.Cost, &c.Admitted, &c.Cut} {
 		w.U32(v)
 	}
-	w.Bool(&c.Single)
-	w.Bool(&c.NoHedge)
+	for _, v := range [...]*bool{&c.Single, &c.NoRetry, &c.NoHedge, &c.Barred, &c.Late} {
+		w.Bool(v)
+	}
 	c.Attempt.code(w)
 	if p.hedge < 0 {
 		return

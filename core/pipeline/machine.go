@@ -320,6 +320,16 @@ func (p *Plan) Leave(c *Call, k uint8, i int, kind reducer.Kind, permit reducer.
 	return a
 }
 
+// Returned returns the action that gives back a permit which a wait of the attempt
+// k at step i brought after the attempt had left the queue.
+func (p *Plan) Returned(c *Call, k uint8, i int, permit reducer.Permit) reducer.Action {
+	a := p.holder(c, k, i)
+	a.Slots[i] = permit
+	a.Held |= 1 << i
+	kind, permit := p.Leaving(c, k, i)
+	return p.Leave(c, k, i, kind, permit)
+}
+
 // began returns when what step i guards was first admitted: the call, the round
 // or the attempt. clock.Always before that.
 func (p *Plan) began(c *Call, a *Attempt, i int) clock.Mark {

@@ -405,6 +405,10 @@ func (p *Plan) Consults() (breakers uint16, budget int) {
 // Leases reports whether the permits of a step may be renewed.
 func (p *Plan) Leases(i int) bool { return p.stages[i].leases }
 
+// Refunds reports whether a call gives the permit of a step back only where it did
+// not run.
+func (p *Plan) Refunds(i int) bool { return p.stages[i].leaves == reducer.Cancel }
+
 // HedgeIndex returns the index of the hedge step, -1 for none.
 func (p *Plan) HedgeIndex() int { return p.hedge }
 

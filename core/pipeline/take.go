@@ -54,11 +54,11 @@ func (p *Plan) Happen(h Host, c *Call, e *Event, now clock.Mark) {
 // Take does what an effect says and everything that follows.
 func (p *Plan) Take(h Host, c *Call, e Effect, now clock.Mark) {
 	for {
-		if e.LeaveFrom > e.LeaveTo {
-			p.leave(h, c, &e)
-		}
 		if e.cut != 0 {
 			p.tellCut(h, c, &e)
+		}
+		if e.LeaveFrom > e.LeaveTo {
+			p.leave(h, c, &e)
 		}
 		switch e.Do {
 		case Enter:
@@ -69,6 +69,9 @@ func (p *Plan) Take(h Host, c *Call, e Effect, now clock.Mark) {
 			e = p.enter(h, c, e.Attempt, int(e.Step), now)
 			continue
 		case Consult:
+			if c.Late {
+				return
+			}
 			e = p.consult(h, c, &e, now)
 			continue
 		case Lose, Continue:
@@ -83,6 +86,9 @@ func (p *Plan) Take(h Host, c *Call, e Effect, now clock.Mark) {
 			p.tellHedge(h, c.Race.Numbered+p.stages[p.hedge].hedge.Config().Max-c.Race.Left, true)
 		case Nothing:
 		default:
+			if c.Late && e.Do == Return {
+				return
+			}
 			p.tell(h, c, &e, now)
 		}
 		if p.hedge < 0 || !p.HedgeNow(c) {
@@ -90,6 +96,25 @@ func (p *Plan) Take(h Host, c *Call, e Effect, now clock.Mark) {
 		}
 		e = p.askHedge(h, c, now)
 	}
+}
+
+// Keep ends a call that is Late with ok.
+func (p *Plan) Keep(h Host, c *Call, now clock.Mark) {
+	c.Late = false
+	if c.Phase == Deciding {
+		p.Happen(h, c, &Event{Kind: Settled, Outcome: reducer.OK}, now)
+		return
+	}
+	p.tell(h, c, &Effect{Do: Return, Outcome: reducer.OK}, now)
+}
+
+// Abort ends a call that is over and was not told to be, because Take panicked in
+// between: it leaves what the call and its attempts still hold.
+func (p *Plan) Abort(h Host, c *Call, now clock.Mark) {
+	for k := range c.Tries() + 1 {
+		p.leave(h, c, &Effect{Attempt: k, LeaveFrom: MaxSteps})
+	}
+	p.tell(h, c, &Effect{Do: Return, Outcome: c.Outcome}, now)
 }
 
 // Hedge starts the hedge whose mark has come.
@@ -236,6 +261,10 @@ func (p *Plan) started(h Host, c *Call, k uint8, now clock.Mark) {
 // ends of its mark, and the changes of breakers come after those; an event that
 // the world brings comes after all that was due.
 func (p *Plan) consult(h Host, c *Call, e *Effect, now clock.Mark) Effect {
+	if c.NoRetry && !p.stages[p.retry].shadow {
+		c.Barred = true
+		return p.Advance(c, &Event{Kind: Settled, Outcome: e.Outcome}, now)
+	}
 	event := Event{Kind: Consulted, Granted: true}
 	ask := reducer.Action{Kind: reducer.Peek}
 	if e.Outcome == reducer.Timeout {

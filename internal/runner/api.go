@@ -40,6 +40,8 @@ type API interface {
 	// Cancelled is the error of a caller that gave up while no attempt was
 	// running. last is nil before the first attempt.
 	Cancelled(ctx context.Context, last error) error
+	// Panicked logs a panic of an attempt on a goroutine of its own.
+	Panicked(policy string, attempt uint32, value any, stack []byte)
 }
 
 // Rejection is why a step refused a call.
@@ -56,8 +58,10 @@ type Request struct {
 	Cost     uint32
 	Lookup   func(attribute string) string
 	NoRetry  string
+	NoHedge  string
 	Holdable bool
 	Abandon  func()
+	Discard  func(value any)
 }
 
 // NoCost is the cost of a call that takes nothing from any limiter.

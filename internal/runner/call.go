@@ -2,9 +2,11 @@ package runner
 
 import (
 	"context"
+	"sync"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/attempt"
 	"github.com/sluice-go/sluice/reducer"
@@ -25,136 +27,191 @@ func Do[T any](ctx context.Context, p *Pipeline, q *Request, fn func(context.Con
 }
 
 // perform makes a call that the fast path did not take to its function.
-func perform[T any](l *fastPath, q *Request, fn func(context.Context) (T, error)) (T, error) {
-	var r run
-	var zero T
-	defer r.crashed()
-	if err := r.start(l, q); err != nil {
-		return zero, err
+func perform[T any](l *fastPath, q *Request, fn func(context.Context) (T, error)) (value T, err error) {
+	r := newRun()
+	defer r.ended()
+	if r.racing = l.layout.races && q.NoHedge == ""; r.racing {
+		r.fn = box(fn)
 	}
-	value, err := fn(r.context())
-	return conclude(&r, fn, value, err)
+	again, err := r.start(l, q)
+	return conclude(r, fn, value, again, err)
 }
 
 // carryOn goes on with a call that left the fast path after its function.
 func carryOn[T any](l *fastPath, q *Request, fn func(context.Context) (T, error), value T, err error) (T, error) {
-	var r run
-	defer r.crashed()
+	r := newRun()
+	defer r.ended()
 	r.take(l, q)
-	return conclude(&r, fn, value, err)
+	again, err := r.finish(err)
+	return conclude(r, fn, value, again, err)
 }
 
 // conclude makes further attempts, where the policy wants them.
-func conclude[T any](r *run, fn func(context.Context) (T, error), value T, err error) (T, error) {
-	again, err := r.finish(err)
+func conclude[T any](r *run, fn func(context.Context) (T, error), value T, again bool, err error) (T, error) {
 	for again {
 		value, err = fn(r.context())
 		again, err = r.finish(err)
 	}
-	if err != nil && !r.returnValue {
-		var zero T
-		return zero, err
+	if r.racing {
+		value = zero[T]()
+		if t := r.kept; t != nil && r.returnValue {
+			value, _ = t.value.(T)
+			r.kept = nil
+		}
+		r.drop()
 	}
+	if err != nil && !r.returnValue {
+		value = zero[T]()
+	}
+	r.done = true
 	return value, err
 }
 
-// run is one call under way. It lives on the caller's stack.
+func zero[T any]() (value T) { return value }
+
+// noStep is the index of no step.
+const noStep = -1
+
+// run is one call under way: it takes the call through its plan as the Host, and
+// waits where the call waits.
 type run struct {
 	call    pipeline.Call
-	cells   []*LockedCell // of keyed steps that it passed, by step
 	p       *Pipeline
-	layout  *binding
+	layout  *binding // nil before it has begun
 	ctx     context.Context
-	attempt *attempt.Context
-	session *heldContext // in place of attempt where the request is holdable
-	hold    *heldContext // one that is held beyond its function
-	phantom []phantom
-	waiter  *Waiter // while the call waits
 	request Request
-	last    error
-	began   clock.Mark
-	now     clock.Mark
+	cells   []*LockedCell // of keyed steps that it passed, by step
+	waits   []waiting
+	ready   chan struct{}     // receives a value at the end of a wait; nil before the first
+	attempt *attempt.Context  // of the attempt on the caller's goroutine
+	leases  *leases           // of the attempt, nil for none
+	session *session          // in place of attempt where it may be held
+	hold    *session          // one that is held beyond its function
+	warner  *warner           // emits soft limits while the function runs
+	final   decision.Decision // how the call ended
+	last    error             // of the last attempt
 
-	declined int        // the step whose Enter refused the fast path, -1 for none
+	decision decision.Decision // for Tell
+	began    clock.Mark
+	now      clock.Mark
+	waitEnds clock.Mark // of the latest Wait
 	returned clock.Mark // when a function returned on the fast path, else Always
+	declined int        // the step whose Enter refused the fast path, noStep for none
 
-	warned                uint16 // steps above the retry whose soft limit was emitted
-	gaveUp                bool   // the caller, while no attempt was running
-	singleAttempt         bool   // whatever the policy says
-	returnValue           bool   // of the function, with its error
-	discardValue          bool   // no attempt followed, or it came too late
-	returnedAfterDeadline bool   // of the attempt
+	attemptNo   uint8  // the attempt on the caller's goroutine
+	warned      uint16 // steps above the retry whose soft limit was emitted
+	running     bool   // a function is to run, or runs, on the caller's goroutine
+	answered    bool   // a function has returned, and what it held is not released yet
+	late        bool   // a cut is settled whose function returned after it
+	gaveUp      bool   // the caller, while no attempt was running
+	returnValue bool   // of the function, with its error
+	single      bool   // whatever the policy says, there is one attempt
+	done        bool   // nothing panicked
+
+	// Of a hedged call, whose attempts have goroutines of their own.
+	racing bool
+	fn     boxed
+	box    *mailbox // nil before the first attempt
+	tries  []*try
+	kept   *try   // whose result is that of the call, if no other comes
+	round  uint32 // the present one
+	raced  bool   // a function ran when a timeout came
+	cutBy  error  // the cause of a cut that is being settled
 }
 
-// phantom is a waiter of a step in shadow.
-type phantom struct {
-	waiter *Waiter
-	step   int
+var runs = sync.Pool{New: func() any { return new(run) }}
+
+// newRun returns a run that has not begun.
+func newRun() *run { return runs.Get().(*run) }
+
+// free gives a run back that nothing refers to any more.
+func (r *run) free() {
+	race, cells, waits, tries := r.call.Race, r.cells[:0], r.waits[:0], r.tries[:0]
+	clear(r.cells)
+	clear(r.waits[:cap(r.waits)])
+	clear(r.tries)
+	*r = run{cells: cells, waits: waits, tries: tries}
+	r.call.Race = race
+	runs.Put(r)
+}
+
+// ended frees a run, or ends a call that has not come to its end.
+func (r *run) ended() {
+	if r.done {
+		r.free()
+		return
+	}
+	r.crashed()
 }
 
 // start begins a call, or goes on with one that left the fast path.
-func (r *run) start(l *fastPath, q *Request) error {
+func (r *run) start(l *fastPath, q *Request) (again bool, err error) {
 	if !l.open {
-		return r.begin(l.ctx, l.pipeline, q)
+		return r.begin(l.ctx, l.pipeline, l.layout, q)
 	}
 	r.take(l, q)
-	_, err := r.do(pipeline.Effect{Do: pipeline.Enter, Step: r.call.Entered})
-	return err
+	r.apply(pipeline.Effect{Do: pipeline.Enter, Step: r.call.Entered})
+	return r.next()
 }
 
-func (r *run) begin(ctx context.Context, p *Pipeline, q *Request) error {
+func (r *run) begin(ctx context.Context, p *Pipeline, l *binding, q *Request) (again bool, err error) {
 	if ctx.Err() != nil {
-		return p.API.Cancelled(ctx, nil)
+		return false, p.API.Cancelled(ctx, nil)
 	}
-	now, l := p.Now(), p.layout.Load()
-	_, err := r.do(r.prepare(ctx, p, l, q, now, deadline(ctx, now), p.seedOf(l)))
-	return err
+	now := p.Now()
+	r.apply(r.prepare(ctx, p, l, q, now, deadline(ctx, now), p.seedOf(l)))
+	return r.next()
 }
 
 // prepare makes a call that began at a mark.
 func (r *run) prepare(ctx context.Context, p *Pipeline, l *binding, q *Request, now, deadline clock.Mark, seed uint64) pipeline.Effect {
 	r.p, r.ctx, r.layout, r.request = p, ctx, l, *q
-	r.declined, r.returned = -1, clock.Always
+	r.declined, r.returned = noStep, clock.Always
 	r.began, r.now = now, now
-	return l.plan.Begin(&r.call, q.cost(), deadline, seed)
+	e := l.plan.Begin(&r.call, q.cost(), deadline, seed)
+	r.call.NoRetry = q.NoRetry != ""
+	r.call.NoHedge, r.call.Single = q.NoHedge != "" || r.single, r.single
+	return e
 }
 
 // seedOf returns the seed of the next call.
 func (p *Pipeline) seedOf(l *binding) uint64 {
 	if l.plan.Random() {
-		return p.Seed + p.numbers.Add(1)<<32
+		return pipeline.Seed(p.Seed, p.numbers.Add(1))
 	}
 	return p.Seed
 }
 
-// cell returns the cell of a step.
-func (r *run) cell(i int) *LockedCell {
-	if b := r.layout.cells[i]; b != nil {
-		return b
-	}
-	if r.cells == nil {
-		r.cells = make([]*LockedCell, r.layout.plan.Len())
-	}
-	if r.cells[i] == nil {
-		r.cells[i] = r.layout.steps[i].find(r.request.lookup, r.now)
-	}
-	return r.cells[i]
-}
+// apply does what an effect says at the present mark of the run.
+func (r *run) apply(e pipeline.Effect) { r.layout.plan.Take(r, &r.call, e, r.now) }
+
+// happen advances the call at the present mark of the run.
+func (r *run) happen(e pipeline.Event) { r.layout.plan.Happen(r, &r.call, &e, r.now) }
 
 // context makes the context of an attempt. Where nothing can cut it and nothing
 // can be held, the caller's own will do.
 func (r *run) context() context.Context {
-	r.returnedAfterDeadline, r.discardValue = false, false
-	cut := r.layout.plan.CutAt(&r.call, 0)
+	r.returnValue = true
+	k := r.attemptNo
+	cut := r.layout.plan.CutAt(&r.call, k)
+	r.warn()
 	if r.request.Holdable {
-		r.session = newHeldContext(r.ctx, cut, r.p.Now(), r.layout.ends[r.cutStep(cut)+1])
+		r.session = newSession(r.ctx, cut, r.p.Now(), r.layout.ends[r.cutStep(k, cut)+1])
+		r.session.holdable = true
+		r.lease(k, &r.session.leases)
 		return r.session
 	}
-	if cut == clock.Never {
-		return r.ctx
+	ctx := r.ctx
+	if cut != clock.Never {
+		r.attempt = r.p.newAttempt(r.ctx, cut, r.layout.ends[r.cutStep(k, cut)+1])
+		ctx = r.attempt
 	}
-	r.attempt = r.p.newAttempt(r.ctx, cut, r.layout.ends[r.cutStep(cut)+1])
-	return r.attempt
+	if r.layout.leases != 0 {
+		c := &leasedContext{Context: ctx}
+		r.lease(k, &c.leases)
+		r.leases, ctx = &c.leases, c
+	}
+	return ctx
 }
 
 // newAttempt makes the context of an attempt that is cut at a mark.
@@ -165,23 +222,29 @@ func (s *Settings) newAttempt(parent context.Context, cut clock.Mark, end *end) 
 	return attempt.New(parent, cut, end.deadline)
 }
 
-// cutStep returns the timeout step that cuts the attempt at a mark, -1 for the
+// cutStep returns the timeout step that cuts the attempt at a mark, noStep for the
 // caller's own deadline.
-func (r *run) cutStep(cut clock.Mark) int {
+func (r *run) cutStep(k uint8, cut clock.Mark) int {
 	plan := r.layout.plan
 	for i := range plan.Len() {
-		if plan.DeadlineAt(&r.call, 0, i) == cut {
+		if plan.DeadlineAt(&r.call, k, i) == cut {
 			return i
 		}
 	}
-	return -1
+	return noStep
 }
 
 // over ends the context of the attempt, unless it is held.
 func (r *run) over() {
+	r.warner.stop()
+	r.warner = nil
 	if r.attempt != nil {
 		r.attempt.End()
 		r.attempt = nil
+	}
+	if r.leases != nil {
+		r.leases.ended.Store(true)
+		r.leases = nil
 	}
 	if r.session != nil {
 		if r.session.end() {
@@ -193,6 +256,11 @@ func (r *run) over() {
 
 // abandon releases what an attempt held that another one follows.
 func (r *run) abandon() {
+	r.answered = false
+	if r.racing {
+		r.drop()
+		return
+	}
 	if r.request.Abandon != nil {
 		r.request.Abandon()
 	}
@@ -202,68 +270,171 @@ func (r *run) abandon() {
 	}
 }
 
-// crashed ends a call that has not come to its end: its function, or another one
-// of the caller's, panicked or called runtime.Goexit. What is held is given back,
-// and an attempt that ran has failed.
-func (r *run) crashed() {
-	if r.layout == nil || r.call.Phase == pipeline.Over && r.call.Held|r.call.Phantom == 0 {
-		return
-	}
-	r.over()
-	r.now = r.p.Now()
-	hold := r.hold
-	var effect pipeline.Effect
-	switch w := r.waiter; {
-	case r.call.Phase == pipeline.Over:
-		effect = pipeline.Effect{Do: pipeline.Return, LeaveFrom: pipeline.MaxSteps}
-	case r.call.Phase == pipeline.Running:
-		outcome := reducer.Fail
-		if r.returned != clock.Always {
-			outcome = reducer.OK
-		}
-		effect = r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: outcome})
-	default:
-		if r.call.Phase == pipeline.Waiting && !w.Leave(r.now) {
-			r.woken(int(r.call.At), w)
-		}
-		effect = r.advance(pipeline.Event{Kind: pipeline.Abandoned})
-	}
-	// The panic goes on, so there is no caller to return the error to.
-	_, _ = r.do(effect)
-	if hold != nil {
-		hold.release()
-	}
-}
-
-func (r *run) advance(e pipeline.Event) pipeline.Effect {
-	return r.layout.plan.Advance(&r.call, &e, r.now)
-}
-
-// finish settles an attempt that returned, and reports whether another one is
-// to be run.
+// finish settles an attempt that returned on the caller's goroutine, and reports
+// whether another one is to be run.
 func (r *run) finish(err error) (again bool, _ error) {
 	outcome, hasRetryAfter, after := r.p.API.Classify(r.ctx, err)
-	r.last = err
 	return r.settle(outcome, hasRetryAfter, after, err)
 }
 
 func (r *run) settle(outcome reducer.Outcome, hasRetryAfter bool, after time.Duration, err error) (again bool, _ error) {
 	r.over()
-	plan := r.layout.plan
 	returned := r.returned
 	if returned == clock.Always {
 		returned = r.p.Now()
 	}
 	r.returned = clock.Always
+	r.poll(reducer.Grant, reducer.Drop)
 	r.soft(returned)
-	if plan.EndsAt(&r.call) <= returned {
-		if effect, cut := r.ends(returned); cut {
-			return r.settleAfterTimeout(effect, outcome, err, returned)
+	r.last, r.answered = err, true
+	// A late success is returned all the same, unless the options refuse it.
+	r.call.Late = outcome == reducer.OK && !r.p.RefuseLate
+	r.late = true
+	cut := r.ends(returned)
+	r.late = false
+	r.now = returned
+	switch {
+	case !cut:
+		r.call.Late = false
+		r.running = false
+		r.layout.plan.Finish(r, &r.call, r.attemptNo, outcome, hasRetryAfter, after, r.now)
+	case r.call.Late:
+		r.layout.plan.Keep(r, &r.call, r.now)
+	case outcome == reducer.OK:
+		r.returnValue = false
+	}
+	return r.next()
+}
+
+// ends brings about what is due up to a mark and ends something, each at its own,
+// until something cuts the call, and reports whether something did. Timeouts in
+// shadow are only emitted, as hedges in shadow are.
+func (r *run) ends(now clock.Mark) (cut bool) {
+	plan := r.layout.plan
+	for r.call.Phase != pipeline.Over {
+		at := plan.EndsAt(&r.call)
+		if hedge := r.shadowHedge(); hedge < at && hedge <= now {
+			r.now = max(r.now, hedge)
+			plan.Hedge(r, &r.call, r.now)
+			continue
+		}
+		if at > now {
+			return false
+		}
+		r.now = max(r.now, at)
+		_, r.raced = r.call.Find(0)
+		effect := r.layout.plan.Advance(&r.call, &pipeline.Event{Kind: pipeline.Woken}, r.now)
+		if i := effect.Cut(); i != pipeline.NoCut && !plan.Shadow(i) {
+			ran := r.running
+			r.running = false
+			r.apply(effect)
+			r.sweep()
+			if !ran {
+				r.returnValue = false
+			}
+			return true
+		}
+		r.apply(effect)
+	}
+	return false
+}
+
+// shadowHedge returns the mark of the next hedge where the hedge is in shadow.
+func (r *run) shadowHedge() clock.Mark {
+	plan := r.layout.plan
+	if h := plan.HedgeIndex(); r.call.Phase == pipeline.Racing && plan.Shadow(h) {
+		return plan.ResumesAt(&r.call)
+	}
+	return clock.Never
+}
+
+// wasCut notes that a timeout step cut the call.
+func (r *run) wasCut(step string, i int) {
+	last := r.last
+	if r.racing {
+		r.cutBy = r.layout.ends[i+1].cause
+		if r.raced {
+			last = nil // of an attempt that has not returned
 		}
 	}
-	r.now = returned
-	if r.singleAttempt {
-		return r.do(r.advance(pipeline.Event{Kind: pipeline.Settled, Outcome: outcome}))
+	if !r.call.Late {
+		r.last = r.p.API.TimedOut(r.p.name, step, last)
 	}
-	return r.do(r.advance(pipeline.Event{Kind: pipeline.Finished, Outcome: outcome, Told: hasRetryAfter, RetryAfter: after}))
+}
+
+// crashed ends a call that has not come to its end: its function, or another one
+// of the caller's, panicked or called runtime.Goexit. What is held is given back,
+// and an attempt that ran has failed.
+func (r *run) crashed() {
+	if r.layout == nil {
+		return
+	}
+	r.over()
+	r.now = r.p.Now()
+	r.late, r.call.Late = false, false
+	hold := r.hold
+	switch {
+	case r.call.Phase == pipeline.Over:
+		if r.final.Kind == 0 {
+			r.layout.plan.Abort(r, &r.call, r.now)
+		}
+	case r.running:
+		outcome := reducer.Fail
+		if r.returned != clock.Always {
+			outcome = reducer.OK
+		}
+		r.running = false
+		r.happen(pipeline.Event{Kind: pipeline.Settled, Attempt: r.attemptNo, Outcome: outcome})
+	case r.call.Phase == pipeline.Settling:
+		r.happen(pipeline.Event{Kind: pipeline.Continued})
+	default:
+		event := pipeline.Event{Kind: pipeline.Abandoned}
+		if k, runs := r.call.Find(0); runs {
+			event = pipeline.Event{Kind: pipeline.Settled, Attempt: k, Outcome: reducer.Fail}
+		}
+		r.happen(event)
+	}
+	r.drop()
+	r.sweep()
+	r.close()
+	if hold != nil {
+		hold.release()
+	}
+}
+
+// close releases the cells of the call.
+func (r *run) close() {
+	for i, b := range r.cells {
+		if b != nil {
+			b.refs.Add(-1)
+			r.cells[i] = nil
+		}
+	}
+	r.cells, r.hold = r.cells[:0], nil
+}
+
+// result makes the error of a call that is over.
+func (r *run) result() error {
+	d, api := &r.final, r.p.API
+	switch {
+	case d.Kind == decision.Reject:
+		r.returnValue = false
+		return api.Rejected(r.p.name, d.Step, Rejection{d.Reason, d.RetryAfter, false}, r.last)
+	case d.Kind == decision.Expire:
+		r.returnValue = false
+		return api.Rejected(r.p.name, d.Step, Rejection{d.Reason, -1, true}, r.last)
+	case r.gaveUp:
+		r.returnValue = false
+		return api.Cancelled(r.ctx, r.last)
+	case r.call.Barred:
+		return r.retryError(reducer.NoReason, r.request.NoRetry)
+	case d.Reason != reducer.NoReason:
+		return r.retryError(d.Reason, "")
+	}
+	return r.last
+}
+
+func (r *run) retryError(why reducer.Reason, note string) error {
+	plan := r.layout.plan
+	return r.p.API.GaveUp(r.p.name, plan.StepName(plan.RetryIndex()), why, note, int(r.final.Attempt), r.last)
 }

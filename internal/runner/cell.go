@@ -19,13 +19,16 @@ type LockedCell struct {
 	Cell cell.Cell
 	Out  reducer.Out
 
-	mu      *sync.Mutex // the pipeline's for a cell that all its calls share
-	waiters map[uint64]*Waiter
-	callers uint64
-	timer   *time.Timer
-	armed   clock.Mark // for which the timer is set, clock.Never for none
-	leased  bool       // leases may run out between steps
-	shared  bool       // by the keys above the maximum
+	mu               *sync.Mutex // the pipeline's for a cell that all its calls share
+	waiters          []*Waiter   // by the number of the caller less 1, nil for a free number
+	free             []uint64    // numbers
+	waiting          int
+	woken, lastWoken *Waiter // whose wait is over, to be woken when the mutex is unlocked
+	turns            uint64  // waits that are over so far
+	timer            *time.Timer
+	armed            clock.Mark // for which the timer is set, clock.Never for none
+	leased           bool       // leases may run out between steps
+	shared           bool       // by the keys above the maximum
 
 	now     func() clock.Mark
 	changed func(b *LockedCell, e reducer.Effect) // emits a breaker's change or a lapse, nil for none
@@ -37,14 +40,21 @@ type LockedCell struct {
 
 // Waiter is a caller in the queue of a cell.
 type Waiter struct {
-	// Ready is closed when the wait is over; then Effect says how.
+	// Ready receives a value when the wait is over; then Effect says how. Several
+	// waiters of one caller may have the same channel, of capacity 1.
 	Ready  chan struct{}
 	Effect reducer.Effect
 
+	over   atomic.Bool // set when Effect is
+	turn   uint64      // in the order in which the cell ended waits
+	next   *Waiter     // in LockedCell.woken
 	cell   *LockedCell
 	caller uint64
 	ticket uint64
 }
+
+// Over reports whether the wait is over.
+func (w *Waiter) Over() bool { return w.over.Load() }
 
 // NewLockedCell guards a cell of a mechanism alone. leased says that leases may
 // run out.
@@ -67,24 +77,30 @@ func (b *LockedCell) Unlock() { b.mu.Unlock() }
 // Step steps the cell for a caller that does not wait.
 func (b *LockedCell) Step(a reducer.Action, now clock.Mark) reducer.Answer {
 	b.mu.Lock()
+	return b.step(a, now)
+}
+
+// step is Step for a caller that holds the lock, and unlocks it.
+func (b *LockedCell) step(a reducer.Action, now clock.Mark) reducer.Answer {
 	switch a.Kind {
-	case reducer.TryAcquire, reducer.Reserve:
+	case reducer.Acquire, reducer.TryAcquire, reducer.Reserve:
 		now = b.pass(now)
-	case reducer.Cancel:
-		// Another caller may have read the clock later and come first. A refund
-		// must not be taken for an earlier one, which would give back more.
-		now = max(now, b.used)
 	}
 	if b.Busy() {
 		b.CatchUp(now)
 	}
 	answer := b.Cell.Step(a, now, &b.Out)
-	if len(b.Out) == 0 && len(b.waiters) == 0 {
+	b.finish(now)
+	return answer
+}
+
+// finish is Settle where something may have happened to others, else Unlock.
+func (b *LockedCell) finish(now clock.Mark) {
+	if len(b.Out) == 0 && b.waiting == 0 && b.woken == nil {
 		b.mu.Unlock()
-		return answer
+		return
 	}
 	b.Settle(now)
-	return answer
 }
 
 // Enter asks for a permit that is there at once. It returns false and changes
@@ -133,35 +149,87 @@ func (b *LockedCell) catchLast(a *reducer.Action, now clock.Mark) {
 	}
 }
 
-// Acquire asks for a permit. The waiter is nil unless the answer is Wait.
-func (b *LockedCell) Acquire(cost uint32, now clock.Mark) (reducer.Answer, *Waiter) {
+// Acquire asks for a permit. The waiter is nil unless the answer is Wait; then
+// ready, or a new channel where it is nil, receives a value at the end of the wait.
+func (b *LockedCell) Acquire(a reducer.Action, now clock.Mark, ready chan struct{}) (reducer.Answer, *Waiter) {
 	b.mu.Lock()
+	return b.acquire(a, now, ready)
+}
+
+// EnterOrAcquire is Enter, and Acquire at the present mark where that is not
+// enough.
+func (b *LockedCell) EnterOrAcquire(a reducer.Action, now clock.Mark) (reducer.Answer, *Waiter) {
+	b.mu.Lock()
+	if !b.Busy() {
+		if p, ok := b.Cell.Enter(a.Cost, 0, b.pass(now)); ok {
+			b.mu.Unlock()
+			return reducer.Admitted(p), nil
+		}
+	}
+	return b.acquire(a, b.now(), nil)
+}
+
+// ExitOrStep is Exit, and a step at the present mark where that is not enough.
+func (b *LockedCell) ExitOrStep(a reducer.Action, now clock.Mark) reducer.Answer {
+	b.mu.Lock()
+	if !b.Busy() && b.Cell.Exit(a.Permit, now) {
+		b.mu.Unlock()
+		return reducer.Answer{Verdict: reducer.Done}
+	}
+	return b.step(a, b.now())
+}
+
+// acquire is Acquire for a caller that holds the lock, and unlocks it.
+func (b *LockedCell) acquire(a reducer.Action, now clock.Mark, ready chan struct{}) (reducer.Answer, *Waiter) {
 	now = b.pass(now)
 	if b.Busy() {
 		b.CatchUp(now)
 	}
-	b.callers++
-	caller := b.callers
-	answer := b.Cell.Step(reducer.Action{Kind: reducer.Acquire, Cost: cost, Permit: reducer.Permit{ID: caller}}, now, &b.Out)
+	a.ID = b.number()
+	answer := b.Cell.Step(a, now, &b.Out)
 	var w *Waiter
 	if answer.Verdict == reducer.Wait {
-		w = &Waiter{Ready: make(chan struct{}), cell: b, caller: caller, ticket: answer.ID}
-		if b.waiters == nil {
-			b.waiters = map[uint64]*Waiter{}
+		if ready == nil {
+			ready = make(chan struct{}, 1)
 		}
-		b.waiters[caller] = w
+		w = &Waiter{Ready: ready, cell: b, caller: a.ID, ticket: answer.ID}
+		b.add(w)
 	}
-	if len(b.Out) == 0 && len(b.waiters) == 0 {
-		b.mu.Unlock()
-		return answer, nil
-	}
-	b.Settle(now)
+	b.finish(now)
 	return answer, w
+}
+
+// number returns the number of the next waiter.
+func (b *LockedCell) number() uint64 {
+	if last := len(b.free) - 1; last >= 0 {
+		return b.free[last]
+	}
+	return uint64(len(b.waiters) + 1)
+}
+
+func (b *LockedCell) add(w *Waiter) {
+	b.waiting++
+	if last := len(b.free) - 1; last >= 0 {
+		b.free = b.free[:last]
+		b.waiters[w.caller-1] = w
+		return
+	}
+	b.waiters = append(b.waiters, w)
+}
+
+// remove takes a waiter out of the list. A cell without waiters keeps no memory of
+// many.
+func (b *LockedCell) remove(w *Waiter) {
+	b.waiters[w.caller-1] = nil
+	b.free = append(b.free, w.caller)
+	if b.waiting--; b.waiting == 0 && len(b.waiters) > 64 {
+		b.waiters, b.free = nil, nil
+	}
 }
 
 // Busy reports whether something may be due that no caller asks for. The caller
 // holds the lock.
-func (b *LockedCell) Busy() bool { return b.leased || len(b.waiters) > 0 }
+func (b *LockedCell) Busy() bool { return b.leased || b.waiting > 0 }
 
 // CatchUp does what is due up to now, in order of time: waits end, leases run
 // out, turns come. A timer may be late, and ends come before what a step does
@@ -174,45 +242,54 @@ func (b *LockedCell) CatchUp(now clock.Mark) {
 		}
 		b.Cell.Step(reducer.Action{Kind: reducer.Tick}, at, &b.Out)
 		b.serve(at)
+		b.deliver()
 	}
 }
 
 // serve serves the queue.
 func (b *LockedCell) serve(now clock.Mark) {
-	for len(b.waiters) > 0 && b.Cell.Step(reducer.Action{Kind: reducer.Serve}, now, &b.Out).Verdict == reducer.Done {
+	for b.waiting > 0 && b.Cell.Step(reducer.Action{Kind: reducer.Serve}, now, &b.Out).Verdict == reducer.Done {
 	}
 }
 
 // Leave gives up waiting. It returns false when the wait is over already; then
-// Ready is closed.
+// Effect says how.
 func (w *Waiter) Leave(now clock.Mark) bool {
 	b := w.cell
 	b.mu.Lock()
 	b.CatchUp(now)
 	b.deliver()
-	_, waits := b.waiters[w.caller]
+	waits := !w.over.Load()
 	if waits {
-		delete(b.waiters, w.caller)
+		b.remove(w)
 		b.Cell.Step(reducer.Action{Kind: reducer.Leave, Permit: reducer.Permit{ID: w.ticket}}, now, &b.Out)
 	}
 	b.Settle(now)
 	return waits
 }
 
-// Settle serves the queue, wakes the waiters whose wait is over, sets the timer,
-// unlocks, and then emits what changed.
+// Settle serves the queue, sets the timer, unlocks, and then wakes the waiters
+// whose wait is over and emits what changed.
 func (b *LockedCell) Settle(now clock.Mark) { b.emit(b.settle(now)) }
 
 // settle is Settle without the events.
 func (b *LockedCell) settle(now clock.Mark) (changes []reducer.Effect) {
-	defer b.mu.Unlock()
 	b.serve(now)
 	b.deliver()
-	if b.changed != nil {
+	if b.changed != nil && len(b.Out) > 0 {
 		changes = slices.Clone(b.Out)
 	}
 	b.Out = b.Out[:0]
 	b.rearm()
+	woken := b.woken
+	b.woken, b.lastWoken = nil, nil
+	b.mu.Unlock()
+	for w := woken; w != nil; w = w.next {
+		select {
+		case w.Ready <- struct{}{}:
+		default:
+		}
+	}
 	return changes
 }
 
@@ -223,20 +300,31 @@ func (b *LockedCell) emit(changes []reducer.Effect) {
 	}
 }
 
-// deliver wakes the waiters whose wait is over, and leaves what else happened in
-// Out. The caller holds the lock.
+// deliver ends the waits that are over, and leaves what else happened in Out. The
+// caller holds the lock.
 func (b *LockedCell) deliver() {
+	if len(b.Out) == 0 {
+		return
+	}
 	rest := b.Out[:0]
 	for _, e := range b.Out {
-		switch e.Kind {
-		case reducer.Grant, reducer.Drop:
-			if w := b.waiters[e.Caller]; w != nil {
-				delete(b.waiters, e.Caller)
-				w.Effect = e
-				close(w.Ready)
-			}
-		default:
+		if e.Kind != reducer.Grant && e.Kind != reducer.Drop {
 			rest = append(rest, e)
+			continue
+		}
+		if i := e.Caller - 1; i < uint64(len(b.waiters)) && b.waiters[i] != nil {
+			w := b.waiters[i]
+			b.remove(w)
+			w.Effect = e
+			b.turns++
+			w.turn = b.turns
+			if b.woken == nil {
+				b.woken = w
+			} else {
+				b.lastWoken.next = w
+			}
+			b.lastWoken = w
+			w.over.Store(true)
 		}
 	}
 	b.Out = rest
@@ -246,7 +334,7 @@ func (b *LockedCell) deliver() {
 // a step may be older than the present one, from which the time until then counts.
 func (b *LockedCell) rearm() {
 	at := clock.Never
-	if len(b.waiters) > 0 {
+	if b.waiting > 0 {
 		at = b.Cell.Wake()
 	}
 	if at == b.armed {

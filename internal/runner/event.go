@@ -26,6 +26,7 @@ type Event struct {
 	Soft       bool
 	Fallback   bool
 	Attempt    uint32
+	Won        uint32
 	Elapsed    time.Duration
 	Wait       time.Duration
 	RetryAfter time.Duration

@@ -45,6 +45,9 @@ type fastPathStep struct {
 // planFastPath finds out whether the calls of a binding have a fast path: they
 // have with at most fastPathSteps cells, all of them without keys.
 func (l *binding) planFastPath() {
+	if l.plan.HedgeIndex() >= 0 || l.leases != 0 {
+		return
+	}
 	_, budget := l.plan.Consults()
 	if budget >= 0 {
 		l.budget = l.cells[budget]
@@ -61,7 +64,7 @@ func (l *binding) planFastPath() {
 			}
 			l.due = sooner(l.due, sooner(c.After, c.Soft))
 		case l.plan.Asks(i) && l.cells[i] != nil:
-			l.fastSteps = append(l.fastSteps, fastPathStep{l.cells[i], s.Kind() != pipeline.Limit})
+			l.fastSteps = append(l.fastSteps, fastPathStep{l.cells[i], !l.plan.Refunds(i)})
 		case l.steps[i] != nil && l.cells[i] == nil:
 			return
 		}
@@ -81,7 +84,7 @@ func sooner(a, b time.Duration) time.Duration {
 // over.
 func (l *fastPath) enter(q *Request) bool {
 	l.layout = l.pipeline.layout.Load()
-	if !l.layout.hasFastPath || q.Holdable || l.ctx.Err() != nil {
+	if !l.layout.hasFastPath || q.Holdable || l.ctx.Err() != nil || l.layout.softens && l.pipeline.hasListeners() {
 		return false
 	}
 	l.began = l.pipeline.Now()
@@ -180,7 +183,7 @@ func (l *fastPath) crashed(q *Request) {
 	if !l.open {
 		return
 	}
-	var r run
+	r := newRun()
 	r.take(l, q)
 	r.crashed()
 }
@@ -190,7 +193,7 @@ func (l *fastPath) crashed(q *Request) {
 func (r *run) take(l *fastPath, q *Request) {
 	plan := l.layout.plan
 	r.prepare(l.ctx, l.pipeline, l.layout, q, l.began, l.deadline, l.seed)
-	r.attempt, r.returned = l.attempt, l.returned
+	r.attempt, r.returned, r.returnValue = l.attempt, l.returned, true
 	l.open = false
 	var held uint16
 	at := uint8(0)
@@ -210,6 +213,7 @@ func (r *run) take(l *fastPath, q *Request) {
 	}
 	r.call.Held = held
 	plan.Start(&r.call, 0, l.began)
+	r.running = true
 }
 
 // deadline returns the mark of a context's deadline, clock.Never for none.

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"slices"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -12,7 +11,9 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/attempt"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -38,6 +39,10 @@ type binding struct {
 	// ends are what attempts end with: at the caller's deadline, then at each
 	// timeout step.
 	ends [pipeline.MaxSteps + 1]*end
+
+	softens bool   // a timeout has a soft limit
+	races   bool   // attempts run beside each other
+	leases  uint16 // steps whose places have a lease
 
 	// Of the fast path, where the plan has one.
 	hasFastPath bool
@@ -122,18 +127,22 @@ func (p *Pipeline) bind(plan *pipeline.Plan, about any, old *binding) (l *bindin
 		s := plan.Step(i)
 		if s.Kind() == pipeline.Timeout {
 			l.ends[i+1] = p.endAt(s.Name)
+			l.softens = l.softens || pipeline.ConfigOf[timeout.Config](s).Soft > 0
 		}
 		if plan.Maker(i) == nil {
 			continue
 		}
-		c := old.find(s)
+		c := old.match(plan, i)
 		if c != nil {
-			all = append(all, c.configure(plan.Maker(i), leases(s))...)
+			all = append(all, c.configure(plan.Maker(i), hasLease(s))...)
 		} else {
 			c = p.newCells(plan.Maker(i), s)
 		}
 		l.steps[i], l.cells[i] = c, c.one
 	}
+	l.leases = leased(plan)
+	h := plan.HedgeIndex()
+	l.races = h >= 0 && !plan.Shadow(h)
 	l.planFastPath()
 	return l, all
 }
@@ -143,26 +152,24 @@ func (p *Pipeline) endAt(step string) *end {
 	return &end{cause, attempt.DeadlineWith(cause)}
 }
 
-func leases(s pipeline.Step) bool {
+func hasLease(s pipeline.Step) bool {
 	return s.Kind() == pipeline.Bulkhead && pipeline.ConfigOf[bulkhead.Config](s).Lease > 0
 }
 
-// find returns the cells of the step that has the name, the mechanism and the
-// keys, nil for none.
-func (l *binding) find(s pipeline.Step) *StepCells {
+// match returns the cells of the step that is step i of another plan as well, nil
+// for none.
+func (l *binding) match(plan *pipeline.Plan, i int) *StepCells {
 	if l == nil {
 		return nil
 	}
-	for _, c := range l.steps {
-		if c != nil && c.name == s.Name && c.kind == s.Kind() && slices.Equal(c.per, s.Per) {
-			return c
-		}
+	if j := plan.Match(i, l.plan); j >= 0 {
+		return l.steps[j]
 	}
 	return nil
 }
 
 func (p *Pipeline) newCells(m cell.Maker, s pipeline.Step) *StepCells {
-	c := &StepCells{pipeline: p, name: s.Name, per: s.Per, kind: s.Kind(), maker: m, leased: leases(s), last: clock.Always}
+	c := &StepCells{pipeline: p, name: s.Name, per: s.Per, kind: s.Kind(), maker: m, leased: hasLease(s), last: clock.Always}
 	if len(s.Per) == 0 {
 		c.one = c.make("", p.Now())
 		return c
@@ -210,7 +217,14 @@ func (c *StepCells) configure(m cell.Maker, leased bool) (all CellEvents) {
 
 // find is At for the key of a request.
 func (c *StepCells) find(lookup func(string) string, now clock.Mark) *LockedCell {
-	return c.At(keyOf(c.per, lookup), now)
+	key, _ := keyed.Join(c.per, lookup)
+	return c.At(key, now)
+}
+
+// missing reports whether a request lacks an attribute of the key.
+func (c *StepCells) missing(lookup func(string) string) bool {
+	_, missing := keyed.Join(c.per, lookup)
+	return missing
 }
 
 // all returns the cells of keys and the one that keys above the maximum share.
@@ -317,20 +331,4 @@ func (c *StepCells) Used(now clock.Mark) (n int) {
 		}
 	}
 	return n
-}
-
-// keyOf joins the values of the attributes so that different lists never give
-// one key.
-func keyOf(per []string, lookup func(string) string) string {
-	if len(per) == 1 {
-		return lookup(per[0])
-	}
-	var key []byte
-	for _, attribute := range per {
-		value := lookup(attribute)
-		key = strconv.AppendInt(key, int64(len(value)), 10)
-		key = append(key, ':')
-		key = append(key, value...)
-	}
-	return string(key)
 }

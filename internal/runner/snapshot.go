@@ -133,6 +133,9 @@ func (s saved) put(now clock.Mark) {
 	}
 	b.mu.Lock()
 	for _, w := range b.waiters {
+		if w == nil {
+			continue
+		}
 		b.Out = append(b.Out, reducer.Effect{Kind: reducer.Drop, Reason: reducer.ReasonFull, Caller: w.caller})
 	}
 	b.Cell = s.cell

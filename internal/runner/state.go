@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
@@ -44,7 +45,7 @@ func (c *StepCells) state(s pipeline.Step, now clock.Mark) StepState {
 	state.Keys = len(c.list)
 	for _, b := range c.all() {
 		b.mu.Lock()
-		state.Waiting += len(b.waiters)
+		state.Waiting += b.waiting
 		b.mu.Unlock()
 		if !b.fresh(now, c.kind) {
 			state.Used++
@@ -61,7 +62,7 @@ func (c *StepCells) state(s pipeline.Step, now clock.Mark) StepState {
 	b.mu.Lock()
 	b.CatchUp(now)
 	b.deliver()
-	state.Waiting = len(b.waiters)
+	state.Waiting = b.waiting
 	if core := breaker.CoreOf(b.Cell); core != nil {
 		b.Cell.Step(reducer.Action{Kind: reducer.Tick}, now, &b.Out)
 		state.Mode = core.Mode.String()
@@ -113,7 +114,7 @@ func (c *StepCells) Peek(lookup func(string) string) *LockedCell {
 	if c.one != nil {
 		return c.one
 	}
-	key := keyOf(c.per, lookup)
+	key, _ := keyed.Join(c.per, lookup)
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if b := c.byKey[key]; b != nil || c.overflow == nil || len(c.list) < c.pipeline.MaxKeys {

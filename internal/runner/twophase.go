@@ -22,14 +22,14 @@ type Call struct {
 func (p *Pipeline) Begin(ctx context.Context, q *Request) (*Call, error) {
 	c := &Call{request: *q}
 	c.request.Holdable = true
-	c.run.singleAttempt = true
 	begun := false
 	defer func() {
 		if !begun {
 			c.run.crashed()
 		}
 	}()
-	if err := c.run.begin(ctx, p, &c.request); err != nil {
+	c.run.single = true
+	if _, err := c.run.begin(ctx, p, p.layout.Load(), &c.request); err != nil {
 		return nil, err
 	}
 	begun = true

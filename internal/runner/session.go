@@ -3,21 +3,17 @@ package runner
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Hold keeps the bulkhead places and the context of the attempt whose function
-// got ctx beyond the function's end, until release is called; more calls do
-// nothing. The deadlines of the policy no longer cut what is held. It is for
-// answers that are still read when the function has returned, and works where
-// Request.Holdable is set; elsewhere release does nothing. When another attempt
-// follows, or the function panics, the runner releases automatically.
+// Hold is Hold of the public package.
 func Hold(ctx context.Context) (release func()) {
-	s, _ := ctx.Value(heldContextKey{}).(*heldContext)
-	if s == nil {
+	s := sessionOf(ctx)
+	if s == nil || !s.holdable {
 		return func() {}
 	}
 	s.mu.Lock()
@@ -26,32 +22,51 @@ func Hold(ctx context.Context) (release func()) {
 	return s.release
 }
 
-type heldContextKey struct{}
+func sessionOf(ctx context.Context) *session {
+	s, _ := ctx.Value(sessionKey{}).(*session)
+	return s
+}
 
-// heldContext is the context of an attempt that may be held. It is cancelled at the
-// deadline with a TimeoutError as its cause, and when it is released.
-type heldContext struct {
+type sessionKey struct{}
+
+// session is the context of an attempt that may hold what it has beyond its
+// function, renew its leases, or run beside others. It is cancelled at the deadline
+// with a TimeoutError as its cause, and when it is released.
+type session struct {
 	context.Context // of its own cancellation
 	cancel          context.CancelCauseFunc
 	timer           *time.Timer // of the deadline, nil for none
 	deadline        time.Time
 	timeout         error // the cause at the deadline
+	holdable        bool
+	number          uint32 // of an attempt of a hedged call, else 0
+	hedge           bool
+	leases          leases
 
 	mu     sync.Mutex
-	places []kept
-	taken  bool // by Hold
-	over   bool // the function has returned
+	places []kept // that release gives back
+	taken  bool   // by Hold
+	over   bool   // the function has returned
 	freed  bool
 }
 
-// kept is the permit of a bulkhead.
+// kept is the permit of a cell, with the action that gives it back.
 type kept struct {
 	cell   *LockedCell
 	action reducer.Action
+	// left is how many sessions keep the permit before it is given back; nil for
+	// one.
+	left *atomic.Int32
 }
 
-func newHeldContext(parent context.Context, cut clock.Mark, now clock.Mark, end *end) *heldContext {
-	s := &heldContext{}
+func (k kept) release(now clock.Mark) {
+	if k.left == nil || k.left.Add(-1) == 0 {
+		k.cell.Step(k.action, now)
+	}
+}
+
+func newSession(parent context.Context, cut clock.Mark, now clock.Mark, end *end) *session {
+	s := &session{}
 	s.Context, s.cancel = context.WithCancelCause(parent)
 	if cut != clock.Never {
 		after := cut.Sub(now)
@@ -63,7 +78,7 @@ func newHeldContext(parent context.Context, cut clock.Mark, now clock.Mark, end 
 }
 
 // Deadline implements context.Context.
-func (s *heldContext) Deadline() (time.Time, bool) {
+func (s *session) Deadline() (time.Time, bool) {
 	at, ok := s.Context.Deadline()
 	if s.timer != nil && (!ok || s.deadline.Before(at)) {
 		return s.deadline, true
@@ -72,7 +87,7 @@ func (s *heldContext) Deadline() (time.Time, bool) {
 }
 
 // Err implements context.Context.
-func (s *heldContext) Err() error {
+func (s *session) Err() error {
 	err := s.Context.Err()
 	if err != nil && s.timeout != nil && context.Cause(s.Context) == s.timeout {
 		return context.DeadlineExceeded
@@ -81,15 +96,18 @@ func (s *heldContext) Err() error {
 }
 
 // Value implements context.Context. Children attach to the real context.
-func (s *heldContext) Value(key any) any {
-	if _, ok := key.(heldContextKey); ok {
+func (s *session) Value(key any) any {
+	switch key.(type) {
+	case sessionKey:
 		return s
+	case leasesKey:
+		return &s.leases
 	}
 	return s.Context.Value(key)
 }
 
 // end says that the function has returned, and reports whether it is held.
-func (s *heldContext) end() bool {
+func (s *session) end() bool {
 	if s.timer != nil {
 		s.timer.Stop()
 	}
@@ -98,13 +116,14 @@ func (s *heldContext) end() bool {
 	held := s.taken && !s.freed
 	s.mu.Unlock()
 	if !held {
+		s.leases.ended.Store(true)
 		s.cancel(nil)
 	}
 	return held
 }
 
-// keep takes over a place, or returns it where all was released already.
-func (s *heldContext) keep(k kept, now clock.Mark) {
+// keep takes over a permit, or gives it back where all was released already.
+func (s *session) keep(k kept, now clock.Mark) {
 	s.mu.Lock()
 	freed := s.freed
 	if !freed {
@@ -112,20 +131,21 @@ func (s *heldContext) keep(k kept, now clock.Mark) {
 	}
 	s.mu.Unlock()
 	if freed {
-		k.cell.Step(k.action, now)
+		k.release(now)
 	}
 }
 
 // release releases everything.
-func (s *heldContext) release() {
+func (s *session) release() {
 	s.mu.Lock()
 	places, over := s.places, s.over
 	s.places, s.freed = nil, true
 	s.mu.Unlock()
 	for _, k := range places {
-		k.cell.Step(k.action, k.cell.now())
+		k.release(k.cell.now())
 	}
 	if over {
+		s.leases.ended.Store(true)
 		s.cancel(nil)
 	}
 }

@@ -1,0 +1,80 @@
+package runner
+
+import (
+	"context"
+	"math/bits"
+	"sync/atomic"
+
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Renew is Renew of the public package.
+func Renew(ctx context.Context) bool {
+	l, _ := ctx.Value(leasesKey{}).(*leases)
+	return l != nil && l.renew()
+}
+
+type leasesKey struct{}
+
+// leases are the places of an attempt that are held under a lease.
+type leases struct {
+	ended atomic.Bool // nothing is held any more
+	held  []lease
+	one   [1]lease // room of held
+}
+
+type lease struct {
+	cell   *LockedCell
+	permit reducer.Permit
+}
+
+// lease notes the leases of the attempt k.
+func (r *run) lease(k uint8, l *leases) {
+	l.held = l.one[:0]
+	plan := r.layout.plan
+	for left := r.layout.leases; left != 0; left &= left - 1 {
+		i := bits.TrailingZeros16(left)
+		if plan.Holds(&r.call, k, uint8(i+1), uint8(i)) != 0 {
+			l.held = append(l.held, lease{r.cell(i), plan.PermitOf(&r.call, k, i)})
+		}
+	}
+}
+
+// renew starts the leases anew, and reports whether all of them were still held.
+func (l *leases) renew() bool {
+	ok := len(l.held) > 0 && !l.ended.Load()
+	for _, x := range l.held {
+		ok = ok && x.cell.Step(reducer.Action{Kind: reducer.Renew, Permit: x.permit}, x.cell.now()).Verdict == reducer.Done
+	}
+	return ok
+}
+
+// leasedContext is the context of an attempt that may renew its leases.
+type leasedContext struct {
+	context.Context
+	leases leases
+}
+
+// Value implements context.Context.
+func (c *leasedContext) Value(key any) any {
+	if _, ok := key.(leasesKey); ok {
+		return &c.leases
+	}
+	return c.Context.Value(key)
+}
+
+// AfterFunc lets package context attach children without a goroutine.
+func (c *leasedContext) AfterFunc(f func()) (stop func() bool) {
+	return context.AfterFunc(c.Context, f)
+}
+
+// leased returns the steps whose places have a lease, as a mask.
+func leased(plan *pipeline.Plan) (mask uint16) {
+	for i := range plan.Len() {
+		if hasLease(plan.Step(i)) {
+			mask |= 1 << i
+		}
+	}
+	return mask
+}

@@ -1,0 +1,224 @@
+package runner
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// next waits until the function is to run on the caller's goroutine (again), or the
+// call is over.
+func (r *run) next() (again bool, _ error) {
+	for !r.running {
+		if r.call.Phase == pipeline.Over {
+			return false, r.result()
+		}
+		if r.answered && r.call.Phase == pipeline.Sleeping {
+			r.abandon()
+		}
+		r.progress(r.rest())
+	}
+	return true, nil
+}
+
+// rest waits for whatever comes first, and returns the mark at which it came.
+func (r *run) rest() clock.Mark {
+	plan := r.layout.plan
+	at := min(plan.EndsAt(&r.call), plan.ResumesAt(&r.call), r.softAt())
+	now := r.p.Now()
+	if at <= now {
+		return now
+	}
+	var due <-chan time.Time
+	if at != clock.Never {
+		timer := time.NewTimer(at.Sub(now))
+		defer timer.Stop()
+		due = timer.C
+	}
+	select {
+	case <-r.ready:
+	case <-r.ctx.Done():
+	case <-due:
+		return max(r.p.Now(), at)
+	}
+	return r.p.Now()
+}
+
+// progress does what is due up to a mark: at one mark ends come before what begins,
+// and nothing begins after the end.
+func (r *run) progress(now clock.Mark) {
+	now = r.until(now)
+	r.soft(now)
+	r.collect()
+	for r.ends(now) {
+	}
+	if r.call.Phase == pipeline.Over {
+		return
+	}
+	r.now = max(r.now, now)
+	if r.ctx.Err() != nil {
+		r.giveUp()
+		return
+	}
+	r.poll(reducer.Grant, reducer.Drop)
+	switch plan := r.layout.plan; {
+	case plan.ResumesAt(&r.call) > r.now:
+	case r.call.Phase == pipeline.Racing:
+		plan.Hedge(r, &r.call, r.now)
+	default:
+		r.happen(pipeline.Event{Kind: pipeline.Resumed})
+	}
+	r.sweep()
+}
+
+// giveUp ends a call whose caller gave up while no function was running on its
+// goroutine.
+func (r *run) giveUp() {
+	r.gaveUp, r.returnValue = true, false
+	r.happen(pipeline.Event{Kind: pipeline.Abandoned})
+	r.sweep()
+}
+
+// until returns the mark up to which timeouts have ended at a mark. The caller's
+// deadline and the mark that was made of it may differ by the time between two
+// clock reads.
+func (r *run) until(now clock.Mark) clock.Mark {
+	if at := r.call.Deadline; at != clock.Never && errors.Is(r.ctx.Err(), context.DeadlineExceeded) {
+		return max(now, at)
+	}
+	return now
+}
+
+// poll takes what queues decided, of the kinds.
+func (r *run) poll(kinds ...reducer.EffectKind) {
+	for {
+		first := -1
+		for n, w := range r.waits {
+			if w.Over() && slices.Contains(kinds, w.Effect.Kind) && (first < 0 || w.before(r.waits[first])) {
+				first = n
+			}
+		}
+		if first < 0 {
+			return
+		}
+		w := r.waits[first]
+		r.waits = slices.Delete(r.waits, first, first+1)
+		event := pipeline.Event{Kind: pipeline.Dropped, Attempt: w.attempt, Step: w.step, Answer: reducer.Answer{Reason: w.Effect.Reason}}
+		if w.Effect.Kind == reducer.Grant {
+			event.Kind, event.Answer = pipeline.Granted, reducer.Admitted(w.Effect.Permit)
+		}
+		r.happen(event)
+	}
+}
+
+// softAt returns the mark of the next soft limit that has a listener, clock.Never
+// for none.
+func (r *run) softAt() clock.Mark {
+	next := clock.Never
+	r.softs(func(_ uint8, _ int, at clock.Mark, _ *uint16) { next = min(next, at) })
+	return next
+}
+
+// soft emits the soft limits that have passed.
+func (r *run) soft(now clock.Mark) {
+	r.softs(func(k uint8, i int, at clock.Mark, warned *uint16) {
+		if at > now {
+			return
+		}
+		*warned |= 1 << i
+		e := Event{Kind: decision.Timeout, Step: r.layout.plan.StepName(i), Attempt: r.call.NumberOf(k), Soft: true}
+		r.p.report(e, r.request.Key, r.began, max(r.began, at))
+	})
+}
+
+// softs calls f with the soft limits that have not been emitted: of the attempts
+// that run or wait, and of the steps that the call itself has passed.
+func (r *run) softs(f func(k uint8, i int, at clock.Mark, warned *uint16)) {
+	if !r.layout.softens || !r.p.hasListeners() {
+		return
+	}
+	plan := r.layout.plan
+	for i := range plan.Len() {
+		k := min(r.attemptNo, r.call.Tries())
+		if at := plan.SoftAt(&r.call, k, i); at != clock.Never && r.warned&(1<<i) == 0 {
+			f(k, i, at, &r.warned)
+		}
+	}
+	for _, t := range r.tries {
+		for i := plan.HedgeIndex() + 1; i < plan.Len() && !t.settled; i++ {
+			if at := plan.SoftAt(&r.call, t.k, i); at != clock.Never && t.warned&(1<<i) == 0 {
+				f(t.k, i, at, &t.warned)
+			}
+		}
+	}
+}
+
+// warner emits soft limits at their marks while a function runs. The run is the
+// timer's then, as far as it needs it, until the warner is stopped.
+type warner struct {
+	mu      sync.Mutex
+	timer   *time.Timer
+	stopped bool
+}
+
+// warn sets a warner where there is something to warn of, and an audience.
+func (r *run) warn() {
+	if !r.layout.softens {
+		return
+	}
+	retry := r.layout.plan.RetryIndex()
+	r.warned &= 1<<(retry+1) - 1 // what is below the retry is passed anew
+	at := r.softAt()
+	if at == clock.Never {
+		return
+	}
+	w := &warner{}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = time.AfterFunc(max(0, at.Sub(r.p.Now())), func() { w.fire(r, at) })
+	r.warner = w
+}
+
+// fire emits what is due. The caller's goroutine waits for it before it goes on.
+func (w *warner) fire(r *run, at clock.Mark) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.stopped {
+		return
+	}
+	r.soft(max(at, r.p.Now()))
+	if at = r.softAt(); at != clock.Never {
+		w.timer = time.AfterFunc(max(0, at.Sub(r.p.Now())), func() { w.fire(r, at) })
+	}
+}
+
+// stop stops the warner. It has nothing to emit any more.
+func (w *warner) stop() {
+	if w == nil {
+		return
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.stopped = true
+	w.timer.Stop()
+}
+
+// Pause waits for as long as the context lets it.
+func Pause(ctx context.Context, d time.Duration) {
+	if d <= 0 {
+		return
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+	case <-ctx.Done():
+	}
+}
