@@ -349,4 +349,5 @@ var exploredCells = []exploration{
 	leakyScene().exploration(),
 	queueScene().exploration(),
 	budgetScene().exploration(),
+	adaptiveScene().exploration(),
 }
