@@ -338,15 +338,3 @@ var exploredFlows = func() []exploration {
 	}
 	return []exploration{e}
 }()
-
-var exploredCells = []exploration{
-	breakerScene("breaker with a window of 4 calls and 2 probes, 2 callers", exploredBreaker, 2, 50).exploration(),
-	bulkheadScene("bulkhead of 2 with leases and a queue of 2, 4 callers", exploredPlaces, 4, 20).exploration(),
-	bucketScene().exploration(),
-	fixedScene().exploration(),
-	slidingScene().exploration(),
-	logScene().exploration(),
-	leakyScene().exploration(),
-	queueScene().exploration(),
-	budgetScene().exploration(),
-}

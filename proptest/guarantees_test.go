@@ -32,19 +32,6 @@ func TestGuarantees(t *testing.T) {
 	}
 }
 
-// group is a section of the page.
-type group struct{ letter, title, about string }
-
-var groups = []group{
-	{"G", "Every mechanism", "What lets a driver, a store, a simulator or a snapshot trust a mechanism without knowing which one it is."},
-	{"L", "Rate limiters", "Token bucket (kept as GCRA), fixed window, sliding counter, sliding log, leaky bucket, each alone and behind a queue."},
-	{"B", "Circuit breaker", "With a window of calls, of time, or of failures in a row."},
-	{"R", "Retry, backoff, budget", "How often, when, and whether at all."},
-	{"K", "Bulkhead and queues", "Places with leases, and who waits for them; the queue before a limiter is the same one."},
-	{"A", "Adaptive limits", "A concurrency limit by additive increase and multiplicative decrease."},
-	{"M", "Pipelines", "Steps that are put together, with calls under way."},
-}
-
 // guarantee is an invariant of the page: all rows of one name.
 type guarantee struct {
 	name  string
@@ -72,8 +59,10 @@ func guarantees(letter string, all []row) (rows []guarantee) {
 // letterOf is the group of an invariant. Those that have a word for a name are
 // about every mechanism.
 func letterOf(name string) string {
-	if number(name) < last && strings.Contains("GLBRKAM", name[:1]) || strings.HasSuffix(name, "*") {
-		return name[:1]
+	for _, g := range groups {
+		if g.letter == name[:1] && (number(name) < last || strings.HasSuffix(name, "*")) {
+			return g.letter
+		}
 	}
 	return "G"
 }

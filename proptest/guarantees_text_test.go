@@ -23,6 +23,19 @@ All of it runs with ` + "`go test ./proptest`" + ` in less than a minute, with t
 ` + "`SLUICE_SEED=42 SLUICE_TIMES=10 go test ./proptest`" + `. This page: ` + "`go test ./proptest -run TestGuarantees -rewrite`" + `.
 `
 
+// group is a section of the page.
+type group struct{ letter, title, about string }
+
+var groups = []group{
+	{"G", "Every mechanism", "What lets a driver, a store, a simulator or a snapshot trust a mechanism without knowing which one it is."},
+	{"L", "Rate limiters", "Token bucket (kept as GCRA), fixed window, sliding counter, sliding log, leaky bucket, each alone and behind a queue."},
+	{"B", "Circuit breaker", "With a window of calls, of time, or of failures in a row."},
+	{"R", "Retry, backoff, budget", "How often, when, and whether at all."},
+	{"K", "Bulkhead and queues", "Places with leases, and who waits for them; the queue before a limiter is the same one."},
+	{"A", "Adaptive limits", "A concurrency limit by additive increase and multiplicative decrease."},
+	{"M", "Pipelines", "Steps that are put together, with calls under way."},
+}
+
 // reports are the public reports that show why an invariant matters.
 var reports = map[string]string{
 	"G1":  "turmoil#19",

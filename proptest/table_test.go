@@ -50,6 +50,20 @@ func table() []row {
 		adaptiveLines(), keyedLines(), refundLines(), shortLines(), scriptLines(), commandLines(), explorationLines())
 }
 
+// exploredCells are the explorations of cells.
+var exploredCells = []exploration{
+	breakerScene("breaker with a window of 4 calls and 2 probes, 2 callers", exploredBreaker, 2, 50).exploration(),
+	bulkheadScene("bulkhead of 2 with leases and a queue of 2, 4 callers", exploredPlaces, 4, 20).exploration(),
+	bucketScene().exploration(),
+	fixedScene().exploration(),
+	slidingScene().exploration(),
+	logScene().exploration(),
+	leakyScene().exploration(),
+	queueScene().exploration(),
+	budgetScene().exploration(),
+	adaptiveScene().exploration(),
+}
+
 // explorationLines are the rows of all explorations. The driver that decides as
 // the plan does is one of the two that decide as the reference pages say.
 func explorationLines() (all []row) {

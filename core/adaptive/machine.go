@@ -9,8 +9,12 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Machine is an immutable adaptive limit.
-type Machine struct{ config Config }
+// Machine is an immutable adaptive limit. Time alone changes nothing, and no call
+// waits.
+type Machine struct {
+	cell.Passive[State]
+	config Config
+}
 
 var _ cell.Machine[State] = (*Machine)(nil)
 
@@ -141,18 +145,6 @@ func (m *Machine) raise(s *State) {
 	part := uint64(m.config.Increase) * Place * Place / s.Limit
 	s.Limit = min(s.Limit+part, uint64(m.config.Maximum)*Place)
 }
-
-// NextWake implements reducer.Machine: time alone changes nothing.
-func (m *Machine) NextWake(State) (clock.Mark, bool) { return clock.Never, false }
-
-// Wake is NextWake in place.
-func (m *Machine) Wake(*State) clock.Mark { return clock.Never }
-
-// Ends returns clock.Never: permits do not lapse.
-func (m *Machine) Ends(*State) clock.Mark { return clock.Never }
-
-// Serves returns clock.Never: no call waits.
-func (m *Machine) Serves(*State) (at clock.Mark, caller uint64) { return clock.Never, 0 }
 
 // Held reports whether a place is held.
 func (m *Machine) Held(s *State) bool { return len(s.held) > 0 }

@@ -7,6 +7,14 @@ import (
 	"github.com/sluice-go/sluice/core/mechanism"
 )
 
+// newGuard returns the guard of a mechanism that has one, else nil.
+func newGuard(config mechanism.Config) guard {
+	if c, ok := config.(cfg.Config); ok {
+		return newAdaptive(c)
+	}
+	return nil
+}
+
 // adaptiveCell is the cell of an adaptive limit. The limit is an exact fraction
 // that is cut to millionths, as the text says, after each change.
 type adaptiveCell struct {

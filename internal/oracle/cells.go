@@ -3,7 +3,6 @@ package oracle
 import (
 	"strconv"
 
-	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/hedge"
@@ -43,15 +42,6 @@ type guard interface {
 	take(now int64) func(outcome string, since, now int64)
 	held() bool
 	configure(config mechanism.Config)
-}
-
-// newGuard returns the guard of a mechanism that has one, else nil.
-func newGuard(config mechanism.Config) guard {
-	switch cfg := config.(type) {
-	case adaptive.Config:
-		return newAdaptive(cfg)
-	}
-	return nil
 }
 
 // all returns the cells of the group.

@@ -263,6 +263,13 @@ func bulkheadObject(c bulkhead.Config) object {
 	return o
 }
 
+func adaptiveObject(c adaptive.Config) object {
+	return object{
+		"initial": c.Initial, "minimum": c.Minimum, "maximum": c.Maximum,
+		"increase": c.Increase, "decrease": share(c.Decrease), "over": span(c.Over),
+	}
+}
+
 func span(d time.Duration) string { return d.String() }
 
 func rate(count uint32, period time.Duration) string {

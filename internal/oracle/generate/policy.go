@@ -77,10 +77,7 @@ func of[T any](m *maker, values ...T) T { return values[m.IntN(len(values))] }
 
 func (m *maker) policy() pipeline.Policy {
 	p := pipeline.Policy{Name: "p"}
-	kinds := []pipeline.Kind{
-		pipeline.Limit, pipeline.Bulkhead, pipeline.Breaker, pipeline.Retry, pipeline.Timeout,
-		pipeline.Limit, pipeline.Bulkhead, pipeline.Breaker, pipeline.Retry, pipeline.Hedge, pipeline.Adaptive,
-	}
+	kinds := slices.Clone(drawn)
 	if m.chance(40) {
 		// Few mechanisms, several of each.
 		kinds = []pipeline.Kind{of(m, kinds...), of(m, kinds...)}

@@ -3,6 +3,7 @@ package generate
 import (
 	"time"
 
+	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
@@ -15,6 +16,12 @@ import (
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/reducer"
 )
+
+// drawn are the mechanisms of random policies, each as often as it is drawn.
+var drawn = []pipeline.Kind{
+	pipeline.Limit, pipeline.Bulkhead, pipeline.Breaker, pipeline.Retry, pipeline.Timeout,
+	pipeline.Limit, pipeline.Bulkhead, pipeline.Breaker, pipeline.Retry, pipeline.Hedge, pipeline.Adaptive,
+}
 
 // settings draws settings for a mechanism.
 func (m *maker) settings(kind pipeline.Kind) mechanism.Config {
@@ -171,5 +178,15 @@ func (m *maker) bulkhead() bulkhead.Config {
 	if m.chance(30) {
 		c.Lease = m.units(5)
 	}
+	return c
+}
+
+func (m *maker) adaptive() adaptive.Config {
+	c := adaptive.Config{
+		Minimum: uint32(m.upTo(2)), Increase: of(m, uint32(1), 1, 2, 5), Over: m.units(8),
+		Decrease: of(m, reducer.Share(100_000), 500_000, 333_333, 1_000_000, 1),
+	}
+	c.Initial = c.Minimum + uint32(m.IntN(3))
+	c.Maximum = c.Initial + uint32(m.IntN(4))
 	return c
 }
