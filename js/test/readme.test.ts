@@ -31,6 +31,7 @@ test('the snippets of the READMEs, of the package and of the repository, compile
     execFileSync('npx', ['tsc', '-p', folder], { cwd: root, stdio: 'pipe' });
   } catch (error) {
     throw new Error((error as { stdout: Buffer }).stdout.toString());
+  } finally {
+    rmSync(folder, { recursive: true });
   }
-  rmSync(folder, { recursive: true });
 });
