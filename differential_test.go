@@ -179,6 +179,7 @@ type logged struct {
 	Outcome    string          `json:"outcome"`
 	Attempt    int             `json:"attempt"`
 	Step       string          `json:"step"`
+	Won        int             `json:"won"`
 	Reason     string          `json:"reason"`
 	Until      string          `json:"until"`
 	RetryAfter string          `json:"retry_after"`
@@ -201,6 +202,9 @@ func (d logged) String() string {
 		text += " until " + d.Until
 	case d.Decision == "reject" && d.RetryAfter != "":
 		text += " after " + d.RetryAfter
+	}
+	if d.Won > 0 {
+		text += fmt.Sprint(" won ", d.Won)
 	}
 	if d.Shadow {
 		text += " shadow"

@@ -79,6 +79,9 @@ func line(e sluice.Event, at time.Duration) string {
 	case e.Kind == decision.Reject && e.RetryAfter >= 0:
 		text += " after " + e.RetryAfter.String()
 	}
+	if e.Won > 0 {
+		text += fmt.Sprint(" won ", e.Won)
+	}
 	if e.Shadow {
 		text += " shadow"
 	}
