@@ -7,7 +7,7 @@ export type { PipelineCallOptions } from './call.js';
 export {
   bulkhead,
   circuitBreaker,
-  LostError,
+  HedgeLostError,
   PolicyError,
   pipeline,
   policy,

@@ -31,7 +31,7 @@ import {
   type KeyedRateLimiter,
   type KeyedRateLimiterOptions,
   type Listener,
-  LostError,
+  HedgeLostError,
   type Methods,
   type Outcome,
   type Permit,
@@ -274,7 +274,7 @@ try {
   if (error instanceof RejectedError)
     console.log(error.step, error.reason satisfies Reason, error.retryAfter);
   if (error instanceof TimeoutError) console.log(error.step);
-  if (error instanceof LostError) console.log(error.step, error.won);
+  if (error instanceof HedgeLostError) console.log(error.step, error.won);
   if (error instanceof PolicyError) {
     const code: PolicyErrorCode = error.code;
     const problems: readonly Problem[] = error.problems;
