@@ -44,7 +44,7 @@ export const REPORT = {
 
 /** The values that the default entry exports; `./slim` has them too. */
 export const CORE = [
-  'LostError',
+  'HedgeLostError',
   'PolicyError',
   'RejectedError',
   'TimeoutError',

@@ -8,7 +8,7 @@ export { circuitBreaker } from './breaker.js';
 export { bulkhead } from './bulkhead.js';
 export { systemClock } from './clock.js';
 export { x } from './engine.js';
-export { LostError, PolicyError, RejectedError, TimeoutError } from './errors.js';
+export { HedgeLostError, PolicyError, RejectedError, TimeoutError } from './errors.js';
 export { resilientFetch } from './fetch.js';
 export { pipeline, policy } from './pipeline.js';
 export { rateLimiter } from './rate-limiter.js';

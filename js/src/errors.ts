@@ -85,8 +85,8 @@ export class TimeoutError extends Error {
  * The reason with which the signal of an attempt is aborted that lost to another
  * attempt of its call. It has no stack, and no caller gets it.
  */
-export class LostError extends Error {
-  override readonly name = 'LostError';
+export class HedgeLostError extends Error {
+  override readonly name = 'HedgeLostError';
 
   constructor(
     /** The step that started the attempts. */
@@ -124,7 +124,8 @@ export const rejected = (rejection: Rejection, cause?: unknown): RejectedError =
 export const timedOut = (step: string): TimeoutError => stackless(() => new TimeoutError(step));
 
 /** The error of an attempt that lost. */
-export const lost = (step: string, won: number): LostError => stackless(() => new LostError(step, won));
+export const lost = (step: string, won: number): HedgeLostError =>
+  stackless(() => new HedgeLostError(step, won));
 
 /** What a call gives that was not refused, for either facade. */
 export const success = (asValue: boolean, value: unknown): unknown => (asValue ? { ok: true, value } : value);

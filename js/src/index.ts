@@ -7,7 +7,7 @@ export type { PipelineCallOptions } from './call.js';
 export {
   bulkhead,
   circuitBreaker,
-  LostError,
+  HedgeLostError,
   PolicyError,
   pipeline,
   policy,
@@ -27,6 +27,7 @@ export type { Attributes } from './keys.js';
 export type { RateLimiter, RateLimiterOptions } from './limiter.js';
 export type { Pipeline, PipelineOptions, ResultHooks } from './pipeline.js';
 export type {
+  AdaptiveOptions,
   Attribute,
   HedgeOptions,
   HttpClass,

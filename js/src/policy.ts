@@ -70,6 +70,22 @@ export type HedgeOptions = {
     }
 );
 
+/** Settings of an adaptive limit of concurrency: it rises with timely successes and falls with failures. */
+export interface AdaptiveOptions {
+  /** The limit at first. Default 20, or the bound next to it. */
+  initial?: number;
+  /** The lowest limit. Default 1. */
+  minimum?: number;
+  /** The highest limit. Default 200, or the greater of the two others above that. */
+  maximum?: number;
+  /** What the limit gains by as many timely successes as it has places. Default 1. */
+  increase?: number;
+  /** The share of the limit that a failure takes. Default `10%`. */
+  decrease?: Share;
+  /** A success that took longer counts as a failure. Default `5s`. */
+  over?: Duration;
+}
+
 /** A step of a policy: a mechanism and its settings. */
 export type Step =
   | { limit: Rate | Settings<RateLimiterOptions> }
@@ -77,6 +93,7 @@ export type Step =
   | { bulkhead: number | Settings<BulkheadOptions> }
   | { retry: number | (Settings<RetryOptions> & { methods?: Methods }) }
   | { hedge: HedgeOptions & StepSettings }
+  | { adaptive: AdaptiveOptions & StepSettings }
   | { timeout: Duration | (StepSettings & { after: Duration; soft?: Duration }) };
 
 /** What an answer of HTTP means: statuses, hundreds of them, errors of the network. */

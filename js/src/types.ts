@@ -89,7 +89,7 @@ export interface Attempt {
   readonly hedge: boolean;
   /**
    * Aborted when the caller gives up, a timeout cuts the attempt or another
-   * attempt wins, with the caller's reason, a `TimeoutError` or a `LostError`.
+   * attempt wins, with the caller's reason, a `TimeoutError` or a `HedgeLostError`.
    * Made when it is first asked for.
    */
   readonly signal: AbortSignal;

@@ -198,6 +198,18 @@ function randomPolicy({ below, one, odds }: ReturnType<typeof generator>) {
         ...shadow(),
       },
     });
+  if (odds(4))
+    steps.push({
+      adaptive: {
+        initial: 1 + below(2),
+        minimum: 1,
+        maximum: 2 + below(3),
+        decrease: one(['20%', '50%']),
+        over: one(['500ms', '2s']),
+        ...per(),
+        ...shadow(),
+      },
+    });
   if (odds(2) || steps.length === 0) steps.push({ timeout: { after: one(['700ms', '2s']), ...shadow() } });
   // `minimum` has no meaning beside `consecutive`.
   for (const step of steps) {

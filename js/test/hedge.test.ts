@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import {
   type Decision,
-  LostError,
+  HedgeLostError,
   type PipelineOptions,
   pipeline,
   RejectedError,
@@ -61,10 +61,10 @@ test('the second attempt wins, the first one is aborted, and no caller waits for
   attempts[1]?.resolve('second');
   await clock.advance(0);
   expect(value).toBe('second');
-  const reason = attempts[0]?.signal.reason as LostError;
-  expect(reason).toBeInstanceOf(LostError);
+  const reason = attempts[0]?.signal.reason as HedgeLostError;
+  expect(reason).toBeInstanceOf(HedgeLostError);
   expect([reason.name, reason.step, reason.won, reason.message]).toEqual([
-    'LostError',
+    'HedgeLostError',
     'hedge',
     2,
     'hedge: attempt 2 won',
@@ -331,7 +331,7 @@ describe('fetch', () => {
     const { signals, text } = await sent({});
     expect(text).toBe('second');
     expect(signals.map(({ aborted }) => aborted)).toEqual([true, false]);
-    expect((signals[0]?.reason as Error)?.name).toBe('LostError');
+    expect((signals[0]?.reason as Error)?.name).toBe('HedgeLostError');
   });
 
   test.each([

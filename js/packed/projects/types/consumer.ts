@@ -1,6 +1,7 @@
 // Uses every export with its types. `errors.ts` has what must not compile.
 
 import {
+  type AdaptiveOptions,
   type Admission,
   type Attempt,
   type Attribute,
@@ -30,7 +31,7 @@ import {
   type KeyedRateLimiter,
   type KeyedRateLimiterOptions,
   type Listener,
-  LostError,
+  HedgeLostError,
   type Methods,
   type Outcome,
   type Permit,
@@ -215,7 +216,8 @@ const settings: StepSettings = {
 const methods: Methods = ['GET', 'POST'];
 const slower: HedgeOptions = { after: 'p95', samples: 50, minimum: 10, max: 2, budget: '10%', methods };
 const atOnce: Step = { hedge: { parallel: true, max: 3, name: 'race' } };
-pipeline([atOnce]);
+const rising: AdaptiveOptions = { initial: 10, maximum: 50, decrease: '20%', over: '1s' };
+pipeline([atOnce, { adaptive: rising }]);
 const attribute: Attribute = 'query:tenant';
 const steps: readonly Step[] = [
   { timeout: '30s' },
@@ -272,7 +274,7 @@ try {
   if (error instanceof RejectedError)
     console.log(error.step, error.reason satisfies Reason, error.retryAfter);
   if (error instanceof TimeoutError) console.log(error.step);
-  if (error instanceof LostError) console.log(error.step, error.won);
+  if (error instanceof HedgeLostError) console.log(error.step, error.won);
   if (error instanceof PolicyError) {
     const code: PolicyErrorCode = error.code;
     const problems: readonly Problem[] = error.problems;
