@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
+	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
@@ -25,9 +27,21 @@ type call struct {
 	upload     upload
 	last       *http.Response // of the last attempt, when it is not good
 	body       *download      // of last
-	details    Details
-	sending    bool // an attempt was handed over, and closes its body
-	returned   bool // nothing panicked
+	details    *Details
+	sending    atomic.Bool // an attempt was handed over, and closes its body
+	returned   bool        // nothing panicked
+
+	// Of a request that may be hedged, whose attempts run beside each other.
+	hedged  bool
+	started atomic.Int32
+	mu      sync.Mutex
+	answers map[*http.Response]hedgedAnswer
+}
+
+// hedgedAnswer is what belongs to the answer of one attempt.
+type hedgedAnswer struct {
+	body    *download
+	details *Details
 }
 
 func (t *Transport) newCall(g *guard, req, in *http.Request, route string) *call {
@@ -39,7 +53,14 @@ func (t *Transport) newCall(g *guard, req, in *http.Request, route string) *call
 	v := g.view()
 	c.request = t.requestOf(&c.attributes, v)
 	c.request.Holdable = true
-	c.details.Policy = g.pipeline.Name()
+	c.details = &Details{Policy: g.pipeline.Name()}
+	if c.request.NoHedge = c.noHedge(v); c.request.NoHedge == "" {
+		c.hedged, c.answers = true, map[*http.Response]hedgedAnswer{}
+		c.request.Discard = c.discard
+	}
+	if v.hedge {
+		c.details.NoHedge = c.request.NoHedge
+	}
 	if v.retry {
 		c.request.Abandon = c.abandon
 		c.request.NoRetry = c.noRetry()
@@ -82,6 +103,23 @@ func (c *call) noRetry() string {
 	return ""
 }
 
+// noHedge returns why no second attempt may run beside the first, empty when one
+// may.
+func (c *call) noHedge(v *view) string {
+	h := c.req.Header
+	switch {
+	case !v.hedge:
+		return "the policy had no hedge when the request came"
+	case h.Get("Upgrade") != "":
+		return "an upgrade of the connection is not repeated"
+	case !slices.Contains(c.t.hedgedOf(c.guard.pipeline), method(c.req)) && h.Get("Idempotency-Key") == "" && h.Get("X-Idempotency-Key") == "":
+		return method(c.req) + " is not idempotent, and there is no Idempotency-Key"
+	case !c.upload.none() && c.req.GetBody == nil:
+		return "the body cannot be read twice at once"
+	}
+	return ""
+}
+
 var errNoAnswer = errors.New("nethttp: the round tripper returned neither an answer nor an error")
 
 // noBody is why a request whose body is gone is not repeated.
@@ -89,12 +127,12 @@ const noBody = "the body is longer than what is kept for a retry"
 
 // attempt is the function that the policy guards.
 func (c *call) attempt(ctx context.Context) (*http.Response, error) {
-	c.details.Attempts++
-	body, err := c.upload.next(c.details.Attempts == 1)
+	details := c.begins(ctx)
+	body, err := c.upload.next(details.Attempts == 1)
 	if err != nil {
 		return nil, &attemptError{err: err, outcome: reducer.Ignore}
 	}
-	ctx = context.WithValue(ctx, detailsKey{}, &c.details)
+	ctx = context.WithValue(ctx, detailsKey{}, details)
 	var req *http.Request
 	if c.t.change != nil {
 		req = c.req.Clone(ctx)
@@ -106,9 +144,9 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 		req.GetBody = nil
 	}
 	if c.t.change != nil {
-		c.t.change(c.details.Attempts, req)
+		c.t.change(details.Attempts, req)
 	}
-	c.sending = true
+	c.sending.Store(true)
 	resp, err := c.t.next.RoundTrip(req)
 	switch {
 	case err != nil:
@@ -116,7 +154,41 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	case resp == nil:
 		return nil, &attemptError{err: errNoAnswer, outcome: reducer.Ignore}
 	}
-	return c.answered(ctx, resp)
+	return c.answered(ctx, resp, details)
+}
+
+// begins returns the details of an attempt that begins. Those of a hedged request
+// have their own, for they run beside each other.
+func (c *call) begins(ctx context.Context) *Details {
+	c.started.Add(1)
+	number, _, ok := sluice.AttemptOf(ctx)
+	if !ok {
+		c.details.Attempts++
+		return c.details
+	}
+	return &Details{Policy: c.guard.pipeline.Name(), Attempts: int(number), NoRetry: c.request.NoRetry}
+}
+
+// discard closes the answer of an attempt that is not that of the request.
+func (c *call) discard(value any) {
+	resp, _ := value.(*http.Response)
+	c.mu.Lock()
+	a, ok := c.answers[resp]
+	delete(c.answers, resp)
+	c.mu.Unlock()
+	if ok {
+		a.body.abandon()
+	}
+}
+
+// taken makes the answer that the policy returned that of the request.
+func (c *call) taken(resp *http.Response) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a, ok := c.answers[resp]; ok {
+		c.last, c.body, c.details = resp, a.body, a.details
+	}
+	c.details.Attempts = int(c.started.Load())
 }
 
 // failed gives an error of the guarded round tripper its meaning. What the end
@@ -143,13 +215,19 @@ func (c *call) failed(ctx context.Context, err error) error {
 }
 
 // answered gives an answer its meaning.
-func (c *call) answered(ctx context.Context, resp *http.Response) (*http.Response, error) {
+func (c *call) answered(ctx context.Context, resp *http.Response, details *Details) (*http.Response, error) {
 	body := newDownload(resp, sluice.Hold(ctx))
 	outcome := reducer.OK
 	if resp.StatusCode != http.StatusSwitchingProtocols {
 		outcome = c.t.outcomesOf(c.guard.pipeline).OfStatus(resp.StatusCode)
 	}
-	c.last, c.body = resp, body
+	if _, _, ok := sluice.AttemptOf(ctx); ok {
+		c.mu.Lock()
+		c.answers[resp] = hedgedAnswer{body, details}
+		c.mu.Unlock()
+	} else {
+		c.last, c.body = resp, body
+	}
 	if outcome == reducer.OK {
 		return resp, nil
 	}
@@ -178,7 +256,7 @@ func (c *call) abandon() {
 // close lets go of the request's body, whatever happened: when no attempt came
 // so far, or one panicked, nobody else does.
 func (c *call) close() {
-	if c.sending && c.returned {
+	if c.sending.Load() && c.returned {
 		c.upload.finish()
 		return
 	}
@@ -187,6 +265,9 @@ func (c *call) close() {
 
 // result turns what the policy says into what a RoundTripper returns.
 func (c *call) result(resp *http.Response, err error) (*http.Response, error) {
+	if c.hedged {
+		c.taken(resp)
+	}
 	if err == nil {
 		return c.finished(resp), nil
 	}
@@ -240,7 +321,7 @@ func (c *call) finished(resp *http.Response) *http.Response {
 
 // answer makes the response of an answer that no server gave.
 func (c *call) answer(a answer) *http.Response {
-	req := c.req.WithContext(context.WithValue(c.req.Context(), detailsKey{}, &c.details))
+	req := c.req.WithContext(context.WithValue(c.req.Context(), detailsKey{}, c.details))
 	resp := &http.Response{
 		Status: strings.TrimSpace(strconv.Itoa(a.status) + " " + http.StatusText(a.status)), StatusCode: a.status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

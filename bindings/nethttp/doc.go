@@ -19,7 +19,10 @@
 //     read to its end or closed, as it must be anyway.
 //   - When the attempts are used up, the last answer is returned as it is, not
 //     an error.
-//   - A Handler does not repeat: it passes a retry step untouched.
+//   - A Handler does not repeat: it passes a retry or hedge step untouched.
+//   - A Transport hedges the methods of the hedge step, where the body of the
+//     request can be read again by GetBody or there is none. The answers of attempts
+//     that lost are closed.
 //   - No goroutine is started. A panic of what is guarded gives everything back,
 //     counts as a failure, and goes on.
 package nethttp

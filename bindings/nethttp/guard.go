@@ -24,6 +24,7 @@ type guard struct {
 type view struct {
 	plan   *pipeline.Plan
 	retry  bool
+	hedge  bool     // that is not in shadow
 	keyed  bool     // a step asks for attributes
 	quotas []string // the steps whose refusals mean that the caller asked too much
 	limits []limitView
@@ -47,6 +48,8 @@ func newView(plan *pipeline.Plan) *view {
 		return &view{} // of a pipeline that refuses every request
 	}
 	v := &view{plan: plan, retry: plan.RetryIndex() >= 0}
+	h := plan.HedgeIndex()
+	v.hedge = h >= 0 && !plan.Shadow(h)
 	v.limits = limitViews(plan)
 	v.policy = slices.Clip([]string{policyHeader(v.limits)})
 	for i := range plan.Len() {
@@ -79,6 +82,15 @@ func (s *settings) methodsOf(p *sluice.Pipeline) []string {
 		return own.Methods
 	}
 	return defaultMethods
+}
+
+// hedgedOf returns the methods of which a pipeline sends a second request beside
+// the first.
+func (s *settings) hedgedOf(p *sluice.Pipeline) []string {
+	if own := p.Document(); own != nil && s.methods == nil {
+		return own.HedgeMethods
+	}
+	return s.methodsOf(p)
 }
 
 var defaultMethods = document.DefaultMethods()

@@ -58,6 +58,10 @@ func newHandler(next http.Handler, from *source, options []Option) *Handler {
 				h.logger.Warn("a retry step has no effect in a handler, which runs once a request",
 					"policy", g.pipeline.Name(), "step", v.plan.StepName(v.plan.RetryIndex()))
 			}
+			if v := g.view(); v.hedge {
+				h.logger.Warn("a hedge step has no effect in a handler, which runs once a request",
+					"policy", g.pipeline.Name(), "step", v.plan.StepName(v.plan.HedgeIndex()))
+			}
 		}
 	}
 	return h

@@ -15,6 +15,8 @@ type Details struct {
 	// NoRetry is why the request was not to be repeated, whatever became of it:
 	// its method, or its body. Empty when it could have been.
 	NoRetry string
+	// NoHedge is why no attempt was to run beside another, likewise.
+	NoHedge string
 	// GaveUp is why a failing answer was not followed by another attempt:
 	// attempts, pushback, deadline, open or budget. None otherwise.
 	GaveUp reducer.Reason
