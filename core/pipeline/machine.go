@@ -330,6 +330,19 @@ func (p *Plan) Returned(c *Call, k uint8, i int, permit reducer.Permit) reducer.
 	return p.Leave(c, k, i, kind, permit)
 }
 
+// Undo returns the action that gives back a permit of step i which a call of the cost
+// got before any attempt of it ran.
+func (p *Plan) Undo(i int, permit reducer.Permit, cost uint32) reducer.Action {
+	a := reducer.Action{Kind: p.stages[i].leaves, Permit: permit}
+	switch a.Kind {
+	case reducer.Cancel:
+		a.Cost = cost
+	case reducer.Record:
+		a.Outcome, a.Mark = reducer.Cancelled, clock.Always
+	}
+	return a
+}
+
 // began returns when what step i guards was first admitted: the call, the round
 // or the attempt. clock.Always before that.
 func (p *Plan) began(c *Call, a *Attempt, i int) clock.Mark {

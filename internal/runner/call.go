@@ -17,6 +17,9 @@ func Do[T any](ctx context.Context, p *Pipeline, q *Request, fn func(context.Con
 	l := fastPath{ctx: ctx, pipeline: p}
 	defer l.crashed(q)
 	if !l.enter(q) {
+		if l.refused {
+			return zero[T](), l.refusal(q)
+		}
 		return perform(&l, q, fn)
 	}
 	value, err := fn(l.context())

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/attempt"
@@ -13,8 +15,9 @@ import (
 )
 
 // fastPath runs a call whose every cell admits it at once, under one lock, and
-// whose function succeeds before anything is due. It is a third of the size of a
-// run. It decides nothing: on any other event a run takes the call over as it is.
+// whose function succeeds before anything is due, or which a cell refuses at which
+// no call waits. It is a third of the size of a run. It decides nothing: on any other
+// event a run takes the call over as it is.
 type fastPath struct {
 	pipeline *Pipeline
 	layout   *binding
@@ -27,6 +30,10 @@ type fastPath struct {
 	entered  uint8 // of the binding's fastSteps, those that admitted it
 	held     uint8 // of these, those that it has not left
 	open     bool  // neither over nor taken over by a run
+	effects  bool  // steps of cells have effects that are not delivered
+	refused  bool
+	reason   reducer.Reason // of the refusal by the step entered of fastSteps
+	retryAt  clock.Mark     // likewise
 	// returned is when the function returned without an error, Always before.
 	returned clock.Mark
 }
@@ -38,6 +45,10 @@ const fastPathSteps = 5
 // fastPathStep is a step whose cell a call on the fast path asks.
 type fastPathStep struct {
 	cell *LockedCell
+	step int // of the plan
+	// refuses is set where a call that is not admitted is refused: in shadow it
+	// goes on, and with a queue it may wait.
+	refuses bool
 	// exits is set where the permit is given back after a success, too.
 	exits bool
 }
@@ -64,12 +75,25 @@ func (l *binding) planFastPath() {
 			}
 			l.due = sooner(l.due, sooner(c.After, c.Soft))
 		case l.plan.Asks(i) && l.cells[i] != nil:
-			l.fastSteps = append(l.fastSteps, fastPathStep{l.cells[i], !l.plan.Refunds(i)})
+			l.fastSteps = append(l.fastSteps, fastPathStep{l.cells[i], i, !s.Shadow && !queues(s), !l.plan.Refunds(i)})
 		case l.steps[i] != nil && l.cells[i] == nil:
 			return
 		}
 	}
 	l.hasFastPath = len(l.fastSteps) <= fastPathSteps
+}
+
+// queues reports whether a call may wait at a step.
+func queues(s pipeline.Step) bool {
+	switch s.Kind() {
+	case pipeline.Limit:
+		return pipeline.ConfigOf[limiter.Config](s).Queue > 0
+	case pipeline.Breaker:
+		return false
+	case pipeline.Bulkhead:
+		return pipeline.ConfigOf[bulkhead.Config](s).Queue > 0
+	}
+	return true // it is not known
 }
 
 // sooner returns the shorter of two times of which 0 means none.
@@ -100,7 +124,13 @@ func (l *fastPath) enter(q *Request) bool {
 		}
 		permit, ok := b.Cell.Enter(cost, 0, b.pass(l.began))
 		if !ok {
-			break
+			if !steps[i].refuses {
+				break
+			}
+			if permit, ok = l.ask(b, cost); !ok {
+				l.undo(cost)
+				break
+			}
 		}
 		l.permits[i] = permit
 		l.entered++
@@ -111,10 +141,55 @@ func (l *fastPath) enter(q *Request) bool {
 		b.Cell.Step(reducer.Action{Kind: reducer.Record}, l.began, &b.Out)
 	}
 	l.pipeline.shared.Unlock()
+	if l.effects {
+		l.deliver()
+	}
 	if all && l.pipeline.hasListeners() {
 		l.pipeline.report(Event{Kind: decision.Admit, Attempt: 1}, q.Key, l.began, l.began)
 	}
 	return all
+}
+
+// ask asks a cell that does not admit at once. The caller holds the lock.
+func (l *fastPath) ask(b *LockedCell, cost uint32) (reducer.Permit, bool) {
+	answer := b.Cell.Step(reducer.Action{Kind: reducer.Acquire, Cost: cost}, b.pass(l.began), &b.Out)
+	l.effects = l.effects || len(b.Out) > 0
+	l.reason, l.retryAt = answer.Reason, answer.Mark
+	return answer.Permit, answer.Verdict == reducer.Admit
+}
+
+// undo gives back what a call got that a cell refuses, in reverse order. The caller
+// holds the lock.
+func (l *fastPath) undo(cost uint32) {
+	l.refused, l.open = true, false
+	for i := int(l.entered) - 1; i >= 0; i-- {
+		s := &l.layout.fastSteps[i]
+		s.cell.Cell.Step(l.layout.plan.Undo(s.step, l.permits[i], cost), l.began, &s.cell.Out)
+		l.effects = l.effects || len(s.cell.Out) > 0
+	}
+}
+
+// deliver delivers the effects of the steps of cells.
+func (l *fastPath) deliver() {
+	l.effects = false
+	for i := range l.layout.fastSteps {
+		b := l.layout.fastSteps[i].cell
+		b.Lock()
+		b.finish(l.began)
+	}
+}
+
+// refusal tells that the call was refused, and returns its error.
+func (l *fastPath) refusal(q *Request) error {
+	name, after := l.layout.plan.StepName(l.layout.fastSteps[l.entered].step), time.Duration(-1)
+	if l.retryAt != clock.Never {
+		after = max(0, l.retryAt.Sub(l.began))
+	}
+	if l.pipeline.hasListeners() {
+		e := Event{Kind: decision.Reject, Step: name, Reason: l.reason, RetryAfter: after, Fallback: l.layout.plan.Fallback() != nil}
+		l.pipeline.report(e, q.Key, l.began, l.began)
+	}
+	return l.pipeline.API.Rejected(l.pipeline.name, name, Rejection{l.reason, after, false}, nil)
 }
 
 // endsBy returns the call's own deadline, or the mark after a time from its
