@@ -27,14 +27,14 @@ type fastPath struct {
 	began    clock.Mark
 	deadline clock.Mark // the caller's own
 	permits  [fastPathSteps]reducer.Permit
-	entered  uint8 // of the binding's fastSteps, those that admitted it
-	held     uint8 // of these, those that it has not left
-	open     bool  // neither over nor taken over by a run
-	effects  bool  // steps of cells have effects that are not delivered
-	refused  bool
-	reason   reducer.Reason // of the refusal by the step entered of fastSteps
-	retryAt  clock.Mark     // likewise
-	// returned is when the function returned without an error, Always before.
+	entered  uint8          // of the binding's fastSteps, those that admitted it
+	held     uint8          // of these, those that it has not left
+	open     bool           // neither over nor taken over by a run
+	effects  bool           // steps of cells have effects that are not delivered
+	refused  bool           // by the step entered of fastSteps
+	reason   reducer.Reason // of the refusal
+	// returned is when the function returned without an error, Always before; or
+	// the retry-at of a refusal.
 	returned clock.Mark
 }
 
@@ -154,7 +154,7 @@ func (l *fastPath) enter(q *Request) bool {
 func (l *fastPath) ask(b *LockedCell, cost uint32) (reducer.Permit, bool) {
 	answer := b.Cell.Step(reducer.Action{Kind: reducer.Acquire, Cost: cost}, b.pass(l.began), &b.Out)
 	l.effects = l.effects || len(b.Out) > 0
-	l.reason, l.retryAt = answer.Reason, answer.Mark
+	l.reason, l.returned = answer.Reason, answer.Mark
 	return answer.Permit, answer.Verdict == reducer.Admit
 }
 
@@ -182,8 +182,8 @@ func (l *fastPath) deliver() {
 // refusal tells that the call was refused, and returns its error.
 func (l *fastPath) refusal(q *Request) error {
 	name, after := l.layout.plan.StepName(l.layout.fastSteps[l.entered].step), time.Duration(-1)
-	if l.retryAt != clock.Never {
-		after = max(0, l.retryAt.Sub(l.began))
+	if l.returned != clock.Never {
+		after = max(0, l.returned.Sub(l.began))
 	}
 	if l.pipeline.hasListeners() {
 		e := Event{Kind: decision.Reject, Step: name, Reason: l.reason, RetryAfter: after, Fallback: l.layout.plan.Fallback() != nil}
