@@ -110,6 +110,10 @@ func detail(e *sluice.RejectedError) string {
 		return "The queue is full."
 	case reducer.ReasonWait:
 		return "The wait would take, or took, too long."
+	case reducer.ReasonDeadline:
+		return "The turn of the request comes after its deadline."
+	case reducer.ReasonMissing:
+		return "The request lacks what it is counted by."
 	}
 	return ""
 }

@@ -154,8 +154,11 @@ func (l *fastPath) enter(q *Request) bool {
 func (l *fastPath) ask(b *LockedCell, cost uint32) (reducer.Permit, bool) {
 	answer := b.Cell.Step(reducer.Action{Kind: reducer.Acquire, Cost: cost}, b.pass(l.began), &b.Out)
 	l.effects = l.effects || len(b.Out) > 0
+	if answer.Verdict == reducer.Admit {
+		return answer.Permit, true
+	}
 	l.reason, l.returned = answer.Reason, answer.Mark
-	return answer.Permit, answer.Verdict == reducer.Admit
+	return answer.Permit, false
 }
 
 // undo gives back what a call got that a cell refuses, in reverse order. The caller
