@@ -31,8 +31,9 @@
 //
 // A call waits in the queue of a limit or a bulkhead with a wait setting, and
 // between attempts. No wait outlives the context, the timeouts above it, or its
-// own setting; who gives up frees the place, and those behind move up. Nobody
-// overtakes in a queue. At one mark ends come before what begins: a wait that is
+// own setting; who gives up frees the place, and those behind move up. A call whose
+// turn at a limit would not come before the deadlines above it is refused at once,
+// with [ReasonDeadline]: it could only hold a place. No call overtakes in a queue. At one mark ends come before what begins: a wait that is
 // over and a turn that comes with the end of a timeout are a timeout. The order
 // in which several queues move at one mark is not promised.
 //
@@ -47,6 +48,26 @@
 //
 // The context of an attempt has no timer until somebody asks for Done. It ends
 // with the attempt. Where nothing can cut an attempt it is the caller's own.
+//
+// # Hedges
+//
+// With a hedge step the attempts of a call run beside each other, each on a goroutine
+// of its own, with a context that [AttemptOf] tells the number of. The caller's
+// goroutine waits for them and returns with the first success. The contexts of the
+// others end then, with [ErrHedgeLost] as their cause; the call does not wait until
+// their functions return, but places in bulkheads are held until then. What they return
+// goes to Request.Discard. A timeout that cuts an attempt is not waited for either, and a
+// success that comes after it is lost.
+//
+// A panic or [runtime.Goexit] of an attempt that the call waits for ends the call, as one
+// on the caller's goroutine does, and goes on there; of an attempt that lost it ends that
+// attempt. Every panic of an attempt with a goroutine of its own is logged at level error
+// with its stack, to the logger of [WithLogger], else to [log/slog.Default]: the process lives
+// on.
+//
+// A function whose effects must not happen twice is not hedged with Request.NoHedge; it
+// then runs on the caller's goroutine, as under a hedge in shadow. [Pipeline.Begin] makes
+// one attempt.
 //
 // # Errors
 //
@@ -66,11 +87,12 @@
 //
 // # Goroutines and memory
 //
-// There is no goroutine per call, and no timer while nobody waits. A cell at
-// which somebody waits has one timer. Nothing needs closing.
+// There is no goroutine per call, but under a hedge, and no timer while no call
+// waits, but for a soft limit that has a listener. A cell at which calls wait has one
+// timer. Nothing needs closing.
 //
 // A call without timeouts allocates nothing, one with timeouts the 32 bytes of
-// its context. Steps kept per key have at most [WithMaxKeys] cells; a cell that
+// its context, one with a lease a context for [Renew]. Steps kept per key have at most [WithMaxKeys] cells; a cell that
 // is the same as a new one is forgotten when another key needs its place, a
 // breaker's after ten minutes without a call. Where none can be forgotten, new
 // keys share a cell, see [WithMaxKeys], until nothing of what they took from it

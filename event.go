@@ -41,7 +41,8 @@ type Event struct {
 	Wait time.Duration
 	// RetryAfter of a Reject; negative where there is none.
 	RetryAfter time.Duration
-	// Note is the caller's own reason not to retry, see Request.NoRetry.
+	// Note is the caller's own reason not to retry, of an End, or not to hedge, of an
+	// Admit: see Request.NoRetry and Request.NoHedge.
 	Note string
 }
 
@@ -55,6 +56,10 @@ const (
 	EventLapse   = decision.Lapse   // the lease of a place ran out
 	EventRetry   = decision.Retry   // the attempt is over, another one follows
 	EventEnd     = decision.End     // the call is over
+	EventHedge   = decision.Hedge   // another attempt of a round starts beside one that runs
+	EventFailed  = decision.Failed  // an attempt of a round failed while another one lives
+	EventCancel  = decision.Cancel  // an attempt of a round lost to another one
+	EventDrop    = decision.Drop    // an attempt of a round was refused, or its wait ended, while another one lives
 	EventChange  = decision.Change  // a breaker is in another state
 )
 

@@ -152,3 +152,21 @@ func TestKeyedCellsUnderLoad(t *testing.T) {
 		assert.LessOrEqual(t, state(t, p, "bulkhead").Keys, 8)
 	})
 }
+
+// TestMissingAttributes has calls without a key share a cell, be refused, or pass.
+func TestMissingAttributes(t *testing.T) {
+	for missing, want := range map[string][]bool{"share": {true, false}, "deny": {false, false}, "skip": {true, true}} {
+		p := guarded(t, []string{"limit: {rate: 1/1h, per: [key, ip], missing: " + missing + "}"})
+		for i, passes := range want {
+			_, err := sluice.DoWith(t.Context(), p, sluice.Request{Key: "a"}, ok)
+			assert.Equal(t, passes, err == nil, "%s %d: %v", missing, i, err)
+			var rejected *sluice.RejectedError
+			if missing == "deny" && assert.ErrorAs(t, err, &rejected) {
+				assert.Equal(t, sluice.ReasonMissing, rejected.Reason)
+				assert.Negative(t, rejected.RetryAfter)
+			}
+		}
+		_, err := sluice.DoWith(t.Context(), p, sluice.Request{Key: "a", Lookup: func(string) string { return "b" }}, ok)
+		require.NoError(t, err)
+	}
+}

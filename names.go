@@ -14,6 +14,7 @@ const (
 	ReasonFull     = reducer.ReasonFull     // the queue or the bulkhead is full
 	ReasonWait     = reducer.ReasonWait     // the wait would be, or was, too long
 	ReasonDeadline = reducer.ReasonDeadline // the turn or the next attempt would come after the deadline
+	ReasonMissing  = reducer.ReasonMissing  // the call brings no value for an attribute of the step
 	ReasonAttempts = reducer.ReasonAttempts // all attempts are used
 	ReasonPushback = reducer.ReasonPushback // the dependency asked for no retry
 	ReasonBudget   = reducer.ReasonBudget   // the retry budget is spent

@@ -81,7 +81,9 @@ func WithSeed(seed uint64) Option {
 }
 
 // WithLogger logs the events of a Pipeline, Set or Breaker: changes of breakers at
-// level warn, all else but admissions at level debug. Default: none.
+// level warn, all else but admissions at level debug, panics of attempts that a
+// hedge made on goroutines of their own at level error. Default: none, and for those
+// panics slog.Default.
 func WithLogger(logger *slog.Logger) Option {
 	return func(s *settings) { s.logger, s.given = logger, s.given|optionLogger }
 }

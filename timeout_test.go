@@ -2,6 +2,7 @@ package sluice_test
 
 import (
 	"context"
+	"fmt"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -181,6 +182,30 @@ func TestSoftLimitIsToldOfOnce(t *testing.T) {
 			}
 		}
 		assert.Equal(t, []string{"1s timeout 1 each soft", "3s timeout 2 whole soft", "3s timeout 2 each soft", "5s timeout 3 each soft"}, soft)
+	})
+}
+
+// TestSoftLimitIsToldAtItsMark has a listener hear of a soft limit while the function
+// still runs, and while the call waits.
+func TestSoftLimitIsToldAtItsMark(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"timeout: {name: whole, after: 1m, soft: 3s}", "bulkhead: {concurrent: 1, wait: 1m}", "timeout: {name: each, after: 30s, soft: 2s}"})
+		began := time.Now()
+		told := make(chan string, 9)
+		p.Listen(func(e sluice.Event) {
+			if e.Soft {
+				told <- fmt.Sprint(time.Since(began), " ", e.Step)
+			}
+		})
+		go func() { _ = do(p, stubborn(10*time.Second)) }()
+		synctest.Wait()
+		require.NoError(t, do(p, ok))
+		close(told)
+		var all []string
+		for text := range told {
+			all = append(all, text)
+		}
+		assert.Equal(t, []string{"2s each", "3s whole", "3s whole"}, all)
 	})
 }
 
