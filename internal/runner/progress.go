@@ -73,6 +73,7 @@ func (r *run) progress(now clock.Mark) {
 	case r.call.Phase == pipeline.Racing:
 		plan.Hedge(r, &r.call, r.now)
 	default:
+		r.warned &= 1<<(plan.RetryIndex()+1) - 1 // what is below the retry is passed anew
 		r.happen(pipeline.Event{Kind: pipeline.Resumed})
 	}
 	r.sweep()
@@ -173,8 +174,6 @@ func (r *run) warn() {
 	if !r.layout.softens {
 		return
 	}
-	retry := r.layout.plan.RetryIndex()
-	r.warned &= 1<<(retry+1) - 1 // what is below the retry is passed anew
 	at := r.softAt()
 	if at == clock.Never {
 		return

@@ -83,7 +83,6 @@ func (r *run) spawn(k uint8) {
 	}
 	if k == 1 {
 		r.round++
-		r.warned &= 1<<(r.layout.plan.RetryIndex()+1) - 1
 	}
 	cut := r.layout.plan.CutAt(&r.call, k)
 	t := &try{session: newSession(r.ctx, cut, r.p.Now(), r.layout.ends[r.cutStep(k, cut)+1]), owner: r.box, k: k, round: r.round}
