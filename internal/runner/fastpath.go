@@ -5,9 +5,8 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/decision"
-	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/attempt"
@@ -85,15 +84,12 @@ func (l *binding) planFastPath() {
 
 // queues reports whether a call may wait at a step.
 func queues(s pipeline.Step) bool {
-	switch s.Kind() {
-	case pipeline.Limit:
-		return pipeline.ConfigOf[limiter.Config](s).Queue > 0
-	case pipeline.Breaker:
+	queue := mechanisms.Row(s.Kind()).Queue
+	if queue == nil {
 		return false
-	case pipeline.Bulkhead:
-		return pipeline.ConfigOf[bulkhead.Config](s).Queue > 0
 	}
-	return true // it is not known
+	places, _ := queue(s.Config)
+	return places > 0
 }
 
 // sooner returns the shorter of two times of which 0 means none.
