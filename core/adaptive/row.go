@@ -20,8 +20,7 @@ func Row() *mechanism.Row {
 			{Name: "decrease", Type: mechanism.Share},
 			{Name: "over", Type: mechanism.Duration, Least: 1},
 		},
-		New:       func() mechanism.Draft { return &draft{} },
-		Stateless: func(mechanism.Config) string { return "" },
+		New: func() mechanism.Draft { return &draft{} },
 	}
 }
 

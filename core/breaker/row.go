@@ -32,8 +32,7 @@ func Row() *mechanism.Row {
 			{Name: "probes", Type: mechanism.Count, Least: 1, Most: MaxProbes},
 			{Name: "half_open_max", Type: mechanism.Duration},
 		},
-		New:       func() mechanism.Draft { return &draft{} },
-		Stateless: func(mechanism.Config) string { return "" },
+		New: func() mechanism.Draft { return &draft{} },
 	}
 }
 

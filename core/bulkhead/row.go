@@ -24,8 +24,7 @@ func Row() *mechanism.Row {
 			{Name: "order", Type: mechanism.Word, Words: limiter.Orders},
 			{Name: "lease", Type: mechanism.Duration, Least: 1},
 		},
-		New:       func() mechanism.Draft { return &draft{} },
-		Stateless: func(mechanism.Config) string { return "" },
+		New: func() mechanism.Draft { return &draft{} },
 		Queue: func(c mechanism.Config) (uint32, time.Duration) {
 			b := c.(Config)
 			return b.Queue, b.Wait

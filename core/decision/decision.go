@@ -30,7 +30,7 @@ const (
 	Retry
 	// End: the call is over.
 	End
-	// Configured: another policy is in force.
+	// Configured: another policy is active.
 	Configured
 	// Hedge: another attempt of the round starts.
 	Hedge

@@ -110,7 +110,7 @@ func (d *Driver) release(l *layout) {
 	}
 }
 
-// Configure puts another plan in force. Calls that began before keep their
+// Configure replaces the active plan. Calls that began before keep their
 // plan; cells are matched by the names of their steps and keep their state as
 // each mechanism says.
 func (d *Driver) Configure(plan *pipeline.Plan) {
@@ -251,7 +251,7 @@ func (d *Driver) count(key uint32) {
 // a live call. Where it does not, another key may have it.
 func (d *Driver) Uses(key uint32) bool { return uint(key) < uint(len(d.uses)) && d.uses[key] > 0 }
 
-// Counts returns how many keys a step of the plan in force has, and how many were
+// Counts returns how many keys a step of the active plan has, and how many were
 // evicted or shared; zeros for a step without keys.
 func (d *Driver) Counts(step int) (c keyed.Counts) {
 	if p := d.poolOf(step); p != nil && p.table != nil {

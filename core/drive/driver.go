@@ -18,7 +18,7 @@ type Request struct {
 	// Deadline after which the call is cut, as by an outermost timeout step.
 	// Negative for none.
 	Deadline time.Duration
-	// Keys has, for each step of the plan in force whose cells are kept per
+	// Keys has, for each step of the active plan whose cells are kept per
 	// some attributes, the number of their values; 0 where all are missing. What
 	// has which number is the caller's affair, see Keys.
 	Keys [pipeline.MaxSteps]uint32
@@ -82,7 +82,7 @@ func (d *Driver) NextWake() clock.Mark {
 	return d.heap[0].at
 }
 
-// Plan returns the plan in force.
+// Plan returns the active plan.
 func (d *Driver) Plan() *pipeline.Plan { return d.layout.plan }
 
 // Advance lets time pass: everything due at or before now happens, in order.

@@ -18,7 +18,7 @@ type Keys struct {
 }
 
 // Of returns the Keys and Missing of a request: the numbers of what lookup returns
-// for the attributes of each step of the plan in force. A missing one is empty.
+// for the attributes of each step of the active plan. A missing one is empty.
 // used is Driver.Uses.
 func (k *Keys) Of(plan *pipeline.Plan, lookup func(attribute string) string, used func(number uint32) bool) (numbers [pipeline.MaxSteps]uint32, missing uint16) {
 	steps := plan.Keyed()

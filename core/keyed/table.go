@@ -1,7 +1,7 @@
 package keyed
 
 // Hash is the hash of a key: 128 bits, uniformly distributed, made with a seed
-// that whoever chooses the keys does not know. Keys of one hash are one key.
+// that a client which chooses the keys does not know. Keys of one hash are one key.
 type Hash struct{ Hi, Lo uint64 }
 
 // Handle names the cell that a key has, until the key is evicted or removed. The
@@ -89,7 +89,7 @@ func New(c Config) (*Table, error) {
 	return t, nil
 }
 
-// Configure puts other bounds in force. Call Trim afterwards.
+// Configure replaces the bounds. Call Trim afterwards.
 func (t *Table) Configure(c Config) error {
 	if err := c.Check(); err != nil {
 		return err

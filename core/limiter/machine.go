@@ -124,8 +124,8 @@ func done(ok bool) reducer.Answer {
 }
 
 // Enter is the Acquire of a step that admits, without its action and answer. It
-// returns false and changes nothing when Step is to be asked: the cost is not
-// admitted, is 0, or somebody waits.
+// returns false and changes nothing when the caller must use Step: the cost is not
+// admitted, is 0, or a caller waits.
 func (m *Machine) Enter(s *State, cost uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
 	now = max(now, s.Last)
 	if cost == 0 || s.Waiting() > 0 || !m.algorithm.take(&s.count, cost, now) {

@@ -32,8 +32,7 @@ func Row() *mechanism.Row {
 			{Name: "queue", Type: mechanism.Count, Least: 1, Most: MaxQueue},
 			{Name: "order", Type: mechanism.Word, Words: Orders},
 		},
-		New:       func() mechanism.Draft { return &draft{} },
-		Stateless: func(mechanism.Config) string { return "" },
+		New: func() mechanism.Draft { return &draft{} },
 		Queue: func(c mechanism.Config) (uint32, time.Duration) {
 			l := c.(Config)
 			return l.Queue, l.Wait

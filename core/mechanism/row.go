@@ -25,7 +25,8 @@ type Row struct {
 	// New returns a draft with the defaults of a document.
 	New func() Draft
 	// Stateless says why a configuration needs no cells, as "on a timeout, which
-	// keeps no state". Empty for one that needs them.
+	// keeps no state". Empty for one that needs them. Nil for a mechanism whose
+	// every configuration needs them.
 	Stateless func(Config) string
 	// Queue returns how many calls may wait at a cell, and the longest that one
 	// waits, 0 for as long as its caller does. Nil for a mechanism at which no

@@ -125,7 +125,11 @@ func (r *reader) step(n *tree.Node, s *pipeline.Step, extra *Extra, one *Policy)
 		one.HedgeMethods = in.methods
 	}
 	if in.fields.node != nil {
-		in.fields.common(s, extra, row.Stateless(s.Config))
+		stateless := ""
+		if row.Stateless != nil {
+			stateless = row.Stateless(s.Config)
+		}
+		in.fields.common(s, extra, stateless)
 	}
 }
 

@@ -123,7 +123,7 @@ func (p *Pipeline) single(dst []decision.Decision, e Event) ([]decision.Decision
 	return dst, err
 }
 
-// Configure puts another plan in force. Calls that began before keep theirs;
+// Configure replaces the active plan. Calls that began before keep theirs;
 // cells are matched by the names of their steps and keep their state as each
 // mechanism says.
 func (p *Pipeline) Configure(dst []decision.Decision, plan *Plan, now clock.Mark) ([]decision.Decision, error) {
@@ -152,7 +152,7 @@ func (p *Pipeline) NextWake() clock.Mark {
 	return p.wake
 }
 
-// Plan returns the plan in force.
+// Plan returns the active plan.
 func (p *Pipeline) Plan() *Plan {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()

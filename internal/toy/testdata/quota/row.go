@@ -8,13 +8,12 @@ func (Config) Kind() mechanism.Kind { return mechanism.Quota }
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
 	return &mechanism.Row{
-		Kind:      mechanism.Quota,
-		Traits:    mechanism.Asks | mechanism.Keyed,
-		Short:     "calls",
-		Form:      "a number of calls as in 5, or a map of settings",
-		Settings:  []mechanism.Setting{{Name: "calls", Type: mechanism.Count, Least: 1, Most: 1000, Required: true, Says: "how many calls"}},
-		New:       func() mechanism.Draft { return &draft{} },
-		Stateless: func(mechanism.Config) string { return "" },
+		Kind:     mechanism.Quota,
+		Traits:   mechanism.Asks | mechanism.Keyed,
+		Short:    "calls",
+		Form:     "a number of calls as in 5, or a map of settings",
+		Settings: []mechanism.Setting{{Name: "calls", Type: mechanism.Count, Least: 1, Most: 1000, Required: true, Says: "how many calls"}},
+		New:      func() mechanism.Draft { return &draft{} },
 	}
 }
 
