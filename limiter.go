@@ -256,7 +256,7 @@ func (r Reservation) Cancel() {
 	l.cell.Step(reducer.Action{Kind: reducer.Cancel, Cost: r.shared.cost, Permit: r.shared.permit}, l.Now())
 }
 
-// Configure changes the limiter in force, as the policy reference says. An
+// Configure changes the active limiter, as the policy reference says. An
 // error changes nothing.
 func (l *Limiter) Configure(c limiter.Config) error {
 	if l.settings == nil {

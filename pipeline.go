@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/policy"
 )
 
-// Pipeline is a policy in force: its steps with their state. It is safe for
+// Pipeline is an active policy: its steps with their state. It is safe for
 // concurrent use.
 //
 // One without a policy, because it is nil or zero or because its Set does not
@@ -19,7 +19,7 @@ type Pipeline struct {
 	missing *UnknownPolicyError // nil for a zero Pipeline and with a policy
 }
 
-// New puts a policy in force.
+// New activates a policy.
 func New(p pipeline.Policy, options ...Option) (*Pipeline, error) {
 	plan, err := pipeline.Compile(p)
 	if err != nil {
@@ -59,7 +59,7 @@ func (p *Pipeline) Name() string {
 	return p.missing.Policy
 }
 
-// Plan returns the compiled policy in force, nil for a pipeline without a policy.
+// Plan returns the compiled active policy, nil for a pipeline without a policy.
 func (p *Pipeline) Plan() *pipeline.Plan {
 	if p.Err() != nil {
 		return nil
@@ -99,7 +99,7 @@ func (p *Pipeline) Listen(f func(Event)) (stop func()) {
 	return p.engine.Listen(func(e runner.Event) { f(Event(e)) })
 }
 
-// Configure puts another policy in force. Calls that run keep the one under
+// Configure replaces the active policy. Calls that run keep the one under
 // which they began. Steps are matched by name, mechanism and keys, and keep
 // their state as the policy reference says under configure. An error changes
 // nothing.

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-go/sluice/policy"
 )
 
-// Set is a policy document in force: a pipeline for each of its policies.
+// Set is an active policy document: a pipeline for each of its policies.
 type Set struct {
 	options   []Option
 	document  atomic.Pointer[policy.Document]
@@ -41,7 +41,7 @@ func Parse(file string, src []byte, options ...Option) (*Set, error) {
 	return s, nil
 }
 
-// Reload puts another document in force, or changes nothing and returns an
+// Reload replaces the active document, or changes nothing and returns an
 // error. Policies are matched by name and keep their state; the pipelines that
 // were handed out go on with the new steps. One whose policy is gone keeps its
 // last steps until a document has the policy again.
@@ -61,7 +61,7 @@ func (s *Set) Reload(file string, src []byte) error {
 	return nil
 }
 
-// put puts a document in force, and returns the events of its cells, to be
+// put activates a document, and returns the events of its cells, to be
 // emitted when no lock is held.
 func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all runner.CellEvents) {
 	s.change.Lock()
@@ -134,5 +134,5 @@ func (s *Set) Names() []string {
 	return names
 }
 
-// Document returns the document in force, which must not be changed.
+// Document returns the active document, which must not be changed.
 func (s *Set) Document() *policy.Document { return s.document.Load() }

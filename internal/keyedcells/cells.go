@@ -91,7 +91,7 @@ func (c *Cells) Use(key string, now clock.Mark) (r Ref, at clock.Mark, how keyed
 }
 
 // Enter asks for a permit that is there at once, as cell.Cell.Enter does, and
-// returns the handle of the cell. False when the cell is to be asked by a step.
+// returns the handle of the cell. False when the caller must use Step.
 func (c *Cells) Enter(key string, cost uint32, now clock.Mark) (p reducer.Permit, h keyed.Handle, ok bool) {
 	r, at, _ := c.Use(key, now)
 	p, ok = r.Cell().Enter(cost, 0, at)

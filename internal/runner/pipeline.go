@@ -86,13 +86,13 @@ func New(plan *pipeline.Plan, about any, s *Settings) *Pipeline {
 	return p
 }
 
-// Bound returns the plan in force and what the public package keeps beside it.
+// Bound returns the active plan and what the public package keeps beside it.
 func (p *Pipeline) Bound() (*pipeline.Plan, any) {
 	l := p.layout.Load()
 	return l.plan, l.about
 }
 
-// Configure puts another plan in force, and returns the events of its cells, for
+// Configure replaces the active plan, and returns the events of its cells, for
 // EmitAll when the caller holds no lock.
 func (p *Pipeline) Configure(plan *pipeline.Plan, about any) CellEvents {
 	p.change.Lock()
