@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/slidingcounter"
 	"github.com/sluice-go/sluice/core/slidinglog"
 	"github.com/sluice-go/sluice/core/tokenbucket"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Queue holds the waiters of a limiter.
@@ -118,6 +119,17 @@ type Bare struct {
 // Bare returns it.
 func (s *State) Bare() Bare {
 	return Bare{TAT: s.count.mark, Refunded: s.count.span, Generation: s.count.generation}
+}
+
+// Enter is Machine.Enter by the machine of the bucket, without the words of a whole
+// state.
+func (b *Bare) Enter(m *Machine, cost uint32, now clock.Mark) (reducer.Permit, bool) {
+	tat, ok := m.algorithm.bucket.Take(b.TAT, cost, now)
+	if !ok || cost == 0 {
+		return reducer.Permit{}, false
+	}
+	b.TAT = tat
+	return reducer.Permit{Generation: b.Generation, ID: uint64(tat) + b.Refunded, Mark: now}, true
 }
 
 // At returns the state whose latest change was at a mark, or before: all further

@@ -24,11 +24,12 @@ func (b *bucket) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reduce
 }
 
 // Enter implements cell.Cell.
-func (b *bucket) Enter(cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
-	state := b.s.bucket(b.index)
-	permit, ok := b.s.config.Bucket.Enter(&state, cost, caller, now)
+func (b *bucket) Enter(cost uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
+	s := b.s
+	bare := s.bare(b.index)
+	permit, ok := bare.Enter(s.config.Bucket, cost, max(now, s.last))
 	if ok {
-		b.s.setBucket(b.index, &state)
+		*s.table.Word(b.index), s.last = uint64(bare.TAT), permit.Mark
 	}
 	return permit, ok
 }

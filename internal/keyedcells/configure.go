@@ -64,7 +64,7 @@ func (s *shard) adopt(next *Config, now clock.Mark, adopt Adopt) {
 		}
 	}
 	if next.Bucket == nil {
-		s.buckets = keyed.Slab[rest]{}
+		s.buckets, s.rests = keyed.Slab[rest]{}, false
 	} else {
 		s.cells = keyed.Slab[cell.Cell]{}
 	}

@@ -13,8 +13,9 @@
 //   - Find returns the cell of a key without using or making it.
 //   - Resolve returns the cell of a handle, and none after its key was evicted.
 //
-// The cells of a limit by token bucket without a queue are kept in place: 24
-// bytes, or 8 where no permit comes back. All others are values of cell.Cell.
+// The cells of a limit by token bucket without a queue are kept in place: 8 bytes,
+// or 24 in a shard where permits have come back. All others are values of
+// cell.Cell.
 //
 // A cell that is Held is not evicted. When all cells are held, and with
 // keyed.FullShare whenever the step has all its keys, new keys share the spare

@@ -17,6 +17,7 @@ type shard struct {
 	mu     sync.Mutex
 	moved  bool // its keys are in other shards
 	shares bool // it has the spare cell
+	rests  bool // a token bucket has more than its TAT
 	last   clock.Mark
 	config *Config
 	owner  *Cells
@@ -25,7 +26,7 @@ type shard struct {
 	// The states: cells, or token buckets. The TAT of a bucket is the word of
 	// the table.
 	cells   keyed.Slab[cell.Cell]
-	buckets keyed.Slab[rest] // not with Final
+	buckets keyed.Slab[rest] // where rests says so
 
 	names keyed.Slab[string]
 	sides map[keyed.Hash]any
@@ -72,7 +73,7 @@ func (s *shard) grow(index uint32) {
 	switch {
 	case s.config.Bucket == nil:
 		s.cells.Grow(index)
-	case !s.config.Final:
+	case s.rests:
 		s.buckets.Grow(index)
 	}
 	if s.config.Names {
@@ -124,7 +125,7 @@ func (s *shard) evict() bool {
 	switch {
 	case s.config.Bucket == nil:
 		s.cells.Remove(gone, last)
-	case !s.config.Final:
+	case s.rests:
 		s.buckets.Remove(gone, last)
 	}
 	if s.config.Names {
@@ -157,25 +158,34 @@ func (s *shard) fresh(index uint32, now clock.Mark) bool {
 	return clock.Mark(*s.table.Word(index)) <= max(now, s.last)
 }
 
-// rest is what a token bucket has beside its TAT.
-type rest struct{ refunded, generation uint64 }
+// rest is what a token bucket has beside its TAT after a refund or a reset. It is
+// zero before.
+type rest struct{ refunded, voided uint64 }
 
-// bucket returns the state of a token bucket. Its latest change is taken for as
-// late as that of the shard, so that no mark goes back.
-func (s *shard) bucket(index uint32) limiter.State {
-	b := limiter.Bare{TAT: clock.Mark(*s.table.Word(index))}
-	if !s.config.Final {
+// bare returns the state of a token bucket.
+func (s *shard) bare(index uint32) limiter.Bare {
+	b := limiter.Bare{TAT: clock.Mark(*s.table.Word(index)), Generation: 1}
+	if s.rests {
 		r := s.buckets.At(index)
-		b.Refunded, b.Generation = r.refunded, r.generation
+		b.Refunded, b.Generation = r.refunded, 1+r.voided
 	}
-	return b.At(s.last)
+	return b
 }
+
+// bucket returns the whole state of a token bucket. Its latest change is taken for
+// as late as that of the shard, so that no mark goes back.
+func (s *shard) bucket(index uint32) limiter.State { return s.bare(index).At(s.last) }
 
 func (s *shard) setBucket(index uint32, state *limiter.State) {
 	b := state.Bare()
 	s.last = max(s.last, state.Last)
 	*s.table.Word(index) = uint64(b.TAT)
-	if !s.config.Final {
-		*s.buckets.At(index) = rest{b.Refunded, b.Generation}
+	r := rest{b.Refunded, b.Generation - 1}
+	if !s.rests && !s.config.Final && r != (rest{}) {
+		s.rests = true
+		s.buckets.Grow(s.table.Len())
+	}
+	if s.rests {
+		*s.buckets.At(index) = r
 	}
 }
