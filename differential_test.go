@@ -152,7 +152,6 @@ func unkeyed(p pipeline.Policy, calm bool) pipeline.Policy {
 	p.Fallback = nil
 	for i := range p.Steps {
 		s := &p.Steps[i]
-		s.Keys, s.WhenFull = 0, 0
 		s.Per = slices.Clone(s.Per)
 		for j, attribute := range s.Per {
 			if attribute == "key" {

@@ -92,11 +92,11 @@
 // timer. Nothing needs closing.
 //
 // A call without timeouts allocates nothing, one with timeouts the 32 bytes of
-// its context, one with a lease a context for [Renew]. Steps kept per key have at most [WithMaxKeys] cells; a cell that
-// is the same as a new one is forgotten when another key needs its place, a
-// breaker's after ten minutes without a call. Where none can be forgotten, new
-// keys share a cell, see [WithMaxKeys], until nothing of what they took from it
-// counts any more.
+// its context, one with a lease a context for [Renew]. A step with `per` has at most
+// `keys` cells: a new key takes the cell of the least recently used one at which no
+// call waits, holds a place or has a probe out, or shares a cell with other new keys
+// (`when_full`). Its memory is bounded, too: where keys are longer than 512 bytes on
+// average, it has fewer of them. [StepState] counts evictions and shared uses.
 //
 // # Listeners and metrics
 //
@@ -111,7 +111,8 @@
 // the plan under which they began. An error changes nothing.
 // [Pipeline.Snapshot] and [Pipeline.Restore] carry limits, breakers and budgets
 // with their keys over to another process. Places and waiters stay behind with
-// theirs, as does what keys above the maximum share.
+// theirs, as does the cell that new keys share. Where a step has many keys, their
+// order by last use is kept about.
 //
 // # Clocks
 //

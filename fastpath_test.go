@@ -178,3 +178,37 @@ func TestTheEndIsOneMark(t *testing.T) {
 	waiting.Wait()
 	assert.Equal(t, "closed failed 0/3", state(t, p, "outer").Text)
 }
+
+// changing is a source that calls a function when it is read for the first time.
+type changing struct {
+	clock.Virtual
+	change func()
+}
+
+func (c *changing) Now() clock.Mark {
+	if change := c.change; change != nil {
+		c.change = nil
+		change()
+	}
+	return c.Virtual.Now()
+}
+
+// TestConfiguredOnTheFastPath gives a bulkhead a queue after a call has read the
+// policy without one, and before it asks: the call is refused, and leaves nothing in
+// the queue.
+func TestConfiguredOnTheFastPath(t *testing.T) {
+	for _, per := range []string{"", ", per: key"} {
+		bubble(t, func(t *testing.T) {
+			var source changing
+			p := guarded(t, []string{"bulkhead: {concurrent: 1" + per + "}"}, sluice.WithClock(&source))
+			set, _ := loaded(t, "bulkhead: {concurrent: 1, queue: 5"+per+"}")
+			held, err := p.Begin(t.Context(), sluice.Request{Key: "a"})
+			require.NoError(t, err)
+			source.change = func() { require.NoError(t, p.Configure(set.Document().Policies[0].Policy)) }
+			require.ErrorIs(t, keyed(p, "a"), sluice.ErrRejected)
+			assert.Zero(t, state(t, p, "bulkhead").Waiting)
+			held.Release()
+			require.NoError(t, keyed(p, "a"))
+		})
+	}
+}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -37,24 +38,54 @@ func TestKeysHaveCellsOfTheirOwn(t *testing.T) {
 	assert.Equal(t, 5, state(t, p, "limit").Keys)
 }
 
-// TestOverflowIsStricter fills a step with keys: new ones share one cell, those
-// that are known keep theirs.
-func TestOverflowIsStricter(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := guarded(t, []string{"limit: {rate: 2/1h, per: key}"}, sluice.WithMaxKeys(10))
+// TestFullStep fills a step with keys: a new one takes the cell of the least
+// recently used, or shares a cell with other new ones.
+func TestFullStep(t *testing.T) {
+	for full, want := range map[string]struct {
+		newest, oldest    bool
+		evictions, shared uint64
+	}{
+		"evict": {newest: true, oldest: true, evictions: 4},
+		"share": {shared: 3},
+	} {
+		p := guarded(t, []string{"limit: {rate: 2/1h, per: key, keys: 10, when_full: " + full + "}"})
 		for i := range 10 {
+			require.NoError(t, keyed(p, strconv.Itoa(i)))
 			require.NoError(t, keyed(p, strconv.Itoa(i)))
 		}
 		require.NoError(t, keyed(p, "new"))
 		require.NoError(t, keyed(p, "newer"))
-		require.ErrorIs(t, keyed(p, "newest"), sluice.ErrRejected)
-		require.NoError(t, keyed(p, "3"))
-		require.ErrorIs(t, keyed(p, "3"), sluice.ErrRejected)
-		assert.Equal(t, 10, state(t, p, "limit").Keys)
-		time.Sleep(time.Hour)
-		require.NoError(t, keyed(p, "newest"), "there is room for it now")
-		assert.Equal(t, 10, state(t, p, "limit").Keys)
-	})
+		assert.Equal(t, want.newest, keyed(p, "newest") == nil, full)
+		require.ErrorIs(t, keyed(p, "9"), sluice.ErrRejected, "it was used of late")
+		assert.Equal(t, want.oldest, keyed(p, "0") == nil, full)
+		s := state(t, p, "limit")
+		assert.Equal(t, 10, s.Keys)
+		assert.Equal(t, want.evictions, s.Evictions, full)
+		assert.Equal(t, want.shared, s.Shared, full)
+	}
+}
+
+// TestMaxKeys has the option lower the keys of a step, and not raise them.
+func TestMaxKeys(t *testing.T) {
+	for _, c := range []struct{ option, keys, want int }{{3, 10, 3}, {10, 3, 3}} {
+		p := guarded(t, []string{fmt.Sprintf("limit: {rate: 2/1h, per: key, keys: %d}", c.keys)}, sluice.WithMaxKeys(c.option))
+		for i := range 20 {
+			require.NoError(t, keyed(p, strconv.Itoa(i)))
+		}
+		assert.Equal(t, c.want, state(t, p, "limit").Keys)
+	}
+}
+
+// TestBytesOfKeys floods a step with long keys: its memory is bounded.
+func TestBytesOfKeys(t *testing.T) {
+	p := guarded(t, []string{"limit: {rate: 2/1h, per: key, keys: 10000}"})
+	for i := range 10_000 {
+		require.NoError(t, keyed(p, strconv.Itoa(i)+strings.Repeat("x", 8_000)))
+	}
+	s := state(t, p, "limit")
+	assert.Less(t, s.Bytes, uint64(8_000_000))
+	assert.Greater(t, s.Keys, 500)
+	assert.EqualValues(t, 10_000, uint64(s.Keys)+s.Evictions)
 }
 
 // TestEvictionIsUnobservable compares a step that keeps few keys with one that
@@ -81,35 +112,78 @@ func TestEvictionIsUnobservable(t *testing.T) {
 					most = max(most, state(t, few, stepsOf(few)[0].Name).Keys)
 				}
 				assert.LessOrEqual(t, most, 60)
-				assert.Equal(t, 200, state(t, all, stepsOf(all)[0].Name).Keys)
 			})
 		})
 	}
 }
 
-func TestBreakersForgetIdleKeys(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		p := guarded(t, []string{"breaker: {window: {consecutive: 2}, open: 1h, per: key}"}, sluice.WithMaxKeys(2))
-		fail := func(key string) {
-			_, err := sluice.DoWith(t.Context(), p, sluice.Request{Key: key}, fails)
+// TestHeldKeysStay has a probe, a place and a waiter keep the cells of their keys
+// while other keys come: these share the spare cell.
+func TestHeldKeysStay(t *testing.T) {
+	for step, enter := range map[string]func(t *testing.T, p *sluice.Pipeline, work func(context.Context) (int, error)){
+		"breaker: {window: {consecutive: 1}, open: 1s, probes: 1, per: key, keys: 1}": func(t *testing.T, p *sluice.Pipeline, work func(context.Context) (int, error)) {
+			_, err := sluice.DoWith(t.Context(), p, sluice.Request{Key: "held"}, fails)
 			require.ErrorIs(t, err, errBoom)
-		}
-		fail("a")
-		fail("b")
-		fail("c") // shares the overflow cell
-		fail("d")
-		require.ErrorIs(t, keyed(p, "e"), sluice.ErrRejected)
-		time.Sleep(10 * time.Minute)
-		require.NoError(t, keyed(p, "e"), "in the place of one that was idle")
-		assert.Equal(t, 2, state(t, p, "breaker").Keys)
-	})
+			time.Sleep(time.Second)
+			_, err = sluice.DoWith(t.Context(), p, sluice.Request{Key: "held"}, work)
+			require.NoError(t, err)
+		},
+		"bulkhead: {concurrent: 1, per: key, keys: 1}": func(t *testing.T, p *sluice.Pipeline, work func(context.Context) (int, error)) {
+			_, err := sluice.DoWith(t.Context(), p, sluice.Request{Key: "held"}, work)
+			require.NoError(t, err)
+		},
+		"limit: {rate: 1/1h, burst: 1, wait: 2h, per: key, keys: 1}": func(t *testing.T, p *sluice.Pipeline, work func(context.Context) (int, error)) {
+			require.NoError(t, keyed(p, "held"))
+			waiting := make(chan error)
+			go func() { waiting <- keyed(p, "held") }()
+			synctest.Wait()
+			_, _ = work(t.Context())
+			require.NoError(t, <-waiting)
+		},
+	} {
+		bubble(t, func(t *testing.T) {
+			p := guarded(t, []string{step})
+			name := stepsOf(p)[0].Name
+			enter(t, p, func(context.Context) (int, error) {
+				held := state(t, p, name)
+				assert.Equal(t, 1, held.InUse, step)
+				require.NoError(t, keyed(p, "b"))
+				now := state(t, p, name)
+				assert.Equal(t, held.Evictions, now.Evictions, step)
+				assert.Equal(t, held.Shared+1, now.Shared, step)
+				return 0, nil
+			})
+			require.NoError(t, keyed(p, "c"))
+			after := state(t, p, name)
+			assert.Zero(t, after.InUse+after.Waiting, step)
+			assert.Equal(t, 1, after.Keys)
+		})
+	}
 }
 
-// TestCellsInUseAreKept has a call keep its cell over a long backoff, in which
-// it becomes as good as new.
-func TestCellsInUseAreKept(t *testing.T) {
+// TestEvictedCells has calls end after their key has lost its cell: they do nothing
+// to the cell that the key has then.
+func TestEvictedCells(t *testing.T) {
+	for step, refused := range map[string]bool{
+		"breaker: {window: {consecutive: 1}, open: 1h, per: key, keys: 1}": false,
+		"breaker: {window: {consecutive: 1}, open: 1h, per: key, keys: 2}": true,
+	} {
+		p := guarded(t, []string{step})
+		_, err := sluice.DoWith(t.Context(), p, sluice.Request{Key: "a"}, func(ctx context.Context) (int, error) {
+			require.NoError(t, keyed(p, "b"))
+			require.NoError(t, keyed(p, "a"))
+			return fails(ctx)
+		})
+		require.ErrorIs(t, err, errBoom)
+		assert.Equal(t, refused, keyed(p, "a") != nil, step)
+	}
+}
+
+// TestAttemptsUseTheirKey has an attempt ask the cell that its key has then: the
+// first cell of the key was evicted during the backoff.
+func TestAttemptsUseTheirKey(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := guarded(t, []string{"retry: {attempts: 2, backoff: {constant: 1h}, jitter: none}", "limit: {rate: 1/1s, burst: 1, per: key}"}, sluice.WithMaxKeys(1))
+		p := guarded(t, []string{"retry: {attempts: 2, backoff: {constant: 1h}, jitter: none}", "limit: {rate: 1/1s, burst: 1, per: key, keys: 1}"})
 		go func() { _, _ = sluice.DoWith(t.Context(), p, sluice.Request{Key: "a"}, fails) }()
 		time.Sleep(time.Minute)
 		require.NoError(t, keyed(p, "b"))
@@ -122,10 +196,11 @@ func TestCellsInUseAreKept(t *testing.T) {
 }
 
 // TestKeyedCellsUnderLoad has many goroutines come and go over a small step:
-// no permit is lost and no cell is forgotten that is in use.
+// no place is had twice, and none is lost. There are no more callers than keys, so
+// that not all cells are held when a new key comes.
 func TestKeyedCellsUnderLoad(t *testing.T) {
 	bubble(t, func(t *testing.T) {
-		p := guarded(t, []string{"bulkhead: {concurrent: 1, per: key}"}, sluice.WithMaxKeys(8))
+		p := guarded(t, []string{"bulkhead: {concurrent: 1, per: key}"}, sluice.WithMaxKeys(20))
 		var mu sync.Mutex
 		inside := map[string]int{}
 		var all sync.WaitGroup
@@ -149,7 +224,7 @@ func TestKeyedCellsUnderLoad(t *testing.T) {
 			})
 		}
 		all.Wait()
-		assert.LessOrEqual(t, state(t, p, "bulkhead").Keys, 8)
+		assert.LessOrEqual(t, state(t, p, "bulkhead").Keys, 20)
 	})
 }
 

@@ -47,7 +47,11 @@ func NewKeyedLimiter(c limiter.Config, options ...Option) (*KeyedLimiter, error)
 		return nil, err
 	}
 	l := &KeyedLimiter{settings: s, maker: maker}
-	config := keyedcells.Config{Config: keyed.Config{Keys: uint32(min(l.MaxKeys, keyed.MaxKeys))}, Maker: maker, Reuse: true}
+	keys := DefaultMaxKeys
+	if s.MaxKeys > 0 {
+		keys = min(s.MaxKeys, keyed.MaxKeys)
+	}
+	config := keyedcells.Config{Config: keyed.Config{Keys: uint32(keys)}, Maker: maker, Reuse: true}
 	if c.Algorithm == limiter.TokenBucket {
 		config.Bucket, config.Final = machine, true
 		if l.bucket, err = tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.Burst}); err != nil {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// DefaultMaxKeys is how many cells a step with `per` keeps at the most.
+// DefaultMaxKeys is how many keys a KeyedLimiter has a cell for at the most.
 const DefaultMaxKeys = 100_000
 
 // Option changes how a runner runs. Options never change decisions. Each says to
@@ -53,7 +53,7 @@ func newSettings(made string, effective optionSet, options []Option) (*settings,
 
 // applied returns the settings that the options make.
 func applied(options []Option) *settings {
-	s := &settings{Settings: runner.Settings{MaxKeys: DefaultMaxKeys}}
+	s := &settings{}
 	s.API = s
 	var word [8]byte
 	// After an error the seed is 0: jitter is then identical across processes,
@@ -98,12 +98,10 @@ func WithClassify(f func(error) reducer.Outcome) Option {
 }
 
 // WithMaxKeys bounds the keys of a KeyedLimiter, where a new key above the maximum
-// takes the place of the least recently used one, and the cells of a step with
-// `per` in a Pipeline or Set. There new keys above the maximum share one cell: of
-// a token bucket or a bulkhead each has at most what it would have had alone; a
-// window that they share begins with the first of them, and a breaker hears the
-// outcomes of all. Default DefaultMaxKeys; values below 1 count as 1, in a
-// KeyedLimiter those above keyed.MaxKeys as that.
+// takes the place of the least recently used one. In a Pipeline or Set it bounds the
+// keys of each step with `per` whose setting `keys` is higher. Default:
+// DefaultMaxKeys in a KeyedLimiter, else `keys` alone. Values below 1 count as 1,
+// those above keyed.MaxKeys as that.
 func WithMaxKeys(n int) Option {
 	return func(s *settings) { s.MaxKeys, s.given = max(1, n), s.given|optionMaxKeys }
 }

@@ -147,10 +147,17 @@ type StepState struct {
 	Kind pipeline.Kind
 	// Keys is the number of cells; 0 for a step that has one for all.
 	Keys int
-	// Used is how many cells differ from a new one, the one that keys above the
-	// maximum share included. InUse is how many a call under way may still step.
+	// Used is how many cells differ from a new one, the one that new keys share
+	// included. InUse is how many are held: a call waits there, holds a place or
+	// has a probe out.
 	Used  int
 	InUse int
+	// Evictions is how many keys lost their cell so far, Shared how many calls
+	// used the cell that new keys share. Where one of them grows, the keys of the
+	// step are too few.
+	Evictions, Shared uint64
+	// Bytes is the memory of the cells of all keys, estimated.
+	Bytes uint64
 	// Waiting callers in the queues of the step.
 	Waiting int
 	// Mode of a breaker that all calls share; empty elsewhere.

@@ -24,7 +24,7 @@ var lasting = []string{
 	"breaker: {window: {calls: 10}, minimum: 4, open: 1h}",
 	"limit: {rate: 20/1h}",
 	"limit: {name: window, rate: 20/1h, algorithm: fixed-window, wait: 1s}",
-	"limit: {name: sliding, rate: 5/1h, algorithm: sliding-counter, per: key}",
+	"limit: {name: sliding, rate: 5/1h, algorithm: sliding-counter, per: key, keys: 1000}",
 	"bulkhead: 3",
 }
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math/rand/v2"
 	"runtime"
+	"runtime/debug"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -46,6 +47,14 @@ type parallel struct {
 	releases sync.WaitGroup
 
 	succeeded, failed, refused, canceled, panicked, exited atomic.Int64
+
+	crashed atomic.Pointer[crashedWith] // the first panic that is not that of an attempt
+}
+
+// crashedWith is a panic.
+type crashedWith struct {
+	value any
+	stack []byte
 }
 
 // TestSoakParallel is TestSoak on real goroutines by a clock that they advance
@@ -90,6 +99,9 @@ func soakParallel(t *testing.T, seed uint64) {
 	}
 	all.Wait()
 	s.releases.Wait()
+	if c := s.crashed.Load(); c != nil {
+		t.Errorf("a call panics: %v\n%s", c.value, c.stack)
+	}
 	s.clock.Advance(time.Hour)
 	for _, policy := range policies {
 		require.NoError(t, p.Configure(policy))
@@ -131,7 +143,10 @@ func (s *parallel) call(rng *rand.Rand) {
 	q := sluice.Request{Key: strconv.Itoa(rng.IntN(12)), Cost: rng.Uint32N(3), Holdable: rng.IntN(4) == 0}
 	exits := true
 	defer func() {
-		if recover() != nil {
+		if crash := recover(); crash != nil {
+			if crash != "boom" {
+				s.crashed.CompareAndSwap(nil, &crashedWith{crash, debug.Stack()})
+			}
 			s.panicked.Add(1)
 		} else if exits {
 			s.exited.Add(1)

@@ -48,11 +48,12 @@
 // two.
 //
 // Cells of different keys have histories of their own. A cell that cannot be told
-// from a new one may be forgotten before every step. Where more keys than there
-// is room for share a cell, a refusal may be right though a key's own machine
-// would admit; an admission never. That holds for buckets and bulkheads. A window
-// that keys share begins when another key's does, and a breaker hears the votes
-// of all: these are compared as long as nothing is shared.
+// from a new one may be forgotten before every step. Where new keys share a cell, a
+// refusal may be right though a key's own machine would admit; an admission never.
+// That holds for buckets and bulkheads. A window that keys share begins when another
+// key's does, and a breaker records the outcomes of all: these are compared as long
+// as nothing is shared. Where keys lose their cells to others, a history is compared
+// as long as no cell that differs from a new one is lost.
 //
 // # Defects
 //

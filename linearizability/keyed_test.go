@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// keyed is what the histories ask of a limiter for each key.
-type keyed struct {
+// keyedLimiter is what the histories ask of a limiter for each key.
+type keyedLimiter struct {
 	allow func(key string, n uint32) bool
 	keys  []string
 }
@@ -22,7 +22,7 @@ var letters = []string{"a", "b", "c", "d", "e"}
 
 // keying plays a limiter for each key that keeps some keys at the most, with a
 // defect or without.
-func keying(algorithm limiter.Algorithm, most int, defect func(*keyed)) scenario {
+func keying(algorithm limiter.Algorithm, most int, defect func(*keyedLimiter)) scenario {
 	return func(h *history) *model {
 		c := limiter.Config{Algorithm: algorithm, Count: 1 + h.rng.Uint32N(2), Period: time.Duration(1+h.rng.IntN(2)) * unit}
 		c.Period *= time.Duration(c.Count)
@@ -34,7 +34,7 @@ func keying(algorithm limiter.Algorithm, most int, defect func(*keyed)) scenario
 		if err != nil {
 			panic(err)
 		}
-		runner := &keyed{l.AllowN, letters[:1+h.rng.IntN(len(letters))]}
+		runner := &keyedLimiter{l.AllowN, letters[:1+h.rng.IntN(len(letters))]}
 		if defect != nil {
 			defect(runner)
 		}
@@ -46,7 +46,7 @@ func keying(algorithm limiter.Algorithm, most int, defect func(*keyed)) scenario
 	}
 }
 
-func (k *keyed) client(c *client) {
+func (k *keyedLimiter) client(c *client) {
 	for range 7 {
 		c.rest()
 		n, key := 1+c.rng.Uint32N(2), k.keys[c.rng.IntN(len(k.keys))]
@@ -76,12 +76,12 @@ func TestKeyedLimiter(t *testing.T) {
 
 // TestKeyedLimiterDefects plants defects in the runner.
 func TestKeyedLimiterDefects(t *testing.T) {
-	for name, plant := range map[string]func(k *keyed){
-		"hands out one permit too many": func(k *keyed) {
+	for name, plant := range map[string]func(k *keyedLimiter){
+		"hands out one permit too many": func(k *keyedLimiter) {
 			allow, spare := k.allow, &once{}
 			k.allow = func(key string, n uint32) bool { return allow(key, n) || key == "a" && spare.first() }
 		},
-		"forgets a key that is not full": func(k *keyed) {
+		"forgets a key that is not full": func(k *keyedLimiter) {
 			allow, n := k.allow, &once{}
 			k.allow = func(key string, cost uint32) bool {
 				if key == "b" && n.first() {
@@ -90,7 +90,7 @@ func TestKeyedLimiterDefects(t *testing.T) {
 				return allow(key, cost)
 			}
 		},
-		"takes one key for another": func(k *keyed) {
+		"takes one key for another": func(k *keyedLimiter) {
 			allow := k.allow
 			k.allow = func(key string, n uint32) bool {
 				if key == "b" {

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
@@ -19,7 +20,7 @@ func keyedStep(kind pipeline.Kind) func(h *history) []pipeline.Step {
 	}
 }
 
-// sharedStep is keyedStep where keys may share a cell: without queues, whose
+// sharedStep is keyedStep where new keys share a cell: without queues, whose
 // turns they would share, and windows, which would begin when another key's do.
 func sharedStep(kind pipeline.Kind) func(h *history) []pipeline.Step {
 	return func(h *history) []pipeline.Step {
@@ -27,6 +28,7 @@ func sharedStep(kind pipeline.Kind) func(h *history) []pipeline.Step {
 		s := &all[0]
 		pipeline.Edit(s, func(c *limiter.Config) { c.Algorithm, c.Wait, c.Queue = limiter.TokenBucket, 0, 0 })
 		pipeline.Edit(s, func(c *bulkhead.Config) { c.Wait, c.Queue = 0, 0 })
+		s.WhenFull = keyed.FullShare
 		return all
 	}
 }
@@ -40,6 +42,9 @@ func TestPipelineKeys(t *testing.T) {
 			room := piping(keyedStep(kind), 3, 3, nil)
 			t.Run("bubble", func(t *testing.T) { linearizable(t, bubbles, 300, room) })
 			t.Run("clock", func(t *testing.T) { linearizable(t, virtual, 300, room) })
+			few := piping(keyedStep(kind), 2, 3, nil)
+			t.Run("evicted in a bubble", func(t *testing.T) { linearizable(t, bubbles, 300, few) })
+			t.Run("evicted by clock", func(t *testing.T) { linearizable(t, virtual, 300, few) })
 			if kind == pipeline.Breaker {
 				return
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
@@ -74,7 +75,7 @@ func piping(draw func(*history) []pipeline.Step, most, keys int, defect func(*pi
 			panic(err)
 		}
 		runner := pipelinesOf(p)
-		m := &model{loose: keys > most}
+		m := &model{loose: all[0].WhenFull == keyed.FullShare}
 		if keys > 0 {
 			runner.keys = letters[:keys]
 		}
@@ -93,6 +94,11 @@ func piping(draw func(*history) []pipeline.Step, most, keys int, defect func(*pi
 			defect(runner)
 		}
 		h.play(runner.client)
+		for _, s := range p.State() {
+			// A key that comes again after its eviction is as good as new, and may
+			// have something in the spare cell.
+			m.void = m.void || s.Evictions > 0 || s.Shared > 0 && !m.loose
+		}
 		return m
 	}
 }

@@ -13,7 +13,7 @@ import (
 type Settings struct {
 	Source     clock.Source // nil for the machine's clock
 	Seed       uint64
-	MaxKeys    int
+	MaxKeys    int  // of a step, 0 for as many as its plan says
 	RefuseLate bool // the value of a function that succeeds after its deadline
 	API        API
 }

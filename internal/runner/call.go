@@ -83,7 +83,7 @@ type run struct {
 	layout  *binding // nil before it has begun
 	ctx     context.Context
 	request Request
-	cells   []*LockedCell // of keyed steps that it passed, by step
+	keys    []keyRef // by attempt and step
 	waits   []waiting
 	ready   chan struct{}     // receives a value at the end of a wait; nil before the first
 	attempt *attempt.Context  // of the attempt on the caller's goroutine
@@ -129,11 +129,11 @@ func newRun() *run { return runs.Get().(*run) }
 
 // free gives a run back that nothing refers to any more.
 func (r *run) free() {
-	race, cells, waits, tries := r.call.Race, r.cells[:0], r.waits[:0], r.tries[:0]
-	clear(r.cells)
+	race, keys, waits, tries := r.call.Race, r.keys[:0], r.waits[:0], r.tries[:0]
+	clear(r.keys)
 	clear(r.waits[:cap(r.waits)])
 	clear(r.tries)
-	*r = run{cells: cells, waits: waits, tries: tries}
+	*r = run{keys: keys, waits: waits, tries: tries}
 	r.call.Race = race
 	runs.Put(r)
 }
@@ -399,21 +399,10 @@ func (r *run) crashed() {
 	}
 	r.drop()
 	r.sweep()
-	r.close()
+	r.hold = nil
 	if hold != nil {
 		hold.release()
 	}
-}
-
-// close releases the cells of the call.
-func (r *run) close() {
-	for i, b := range r.cells {
-		if b != nil {
-			b.refs.Add(-1)
-			r.cells[i] = nil
-		}
-	}
-	r.cells, r.hold = r.cells[:0], nil
 }
 
 // result makes the error of a call that is over.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
@@ -26,12 +27,14 @@ type fastPath struct {
 	began    clock.Mark
 	deadline clock.Mark // the caller's own
 	permits  [fastPathSteps]reducer.Permit
-	entered  uint8          // of the binding's fastSteps, those that admitted it
-	held     uint8          // of these, those that it has not left
-	open     bool           // neither over nor taken over by a run
-	effects  bool           // steps of cells have effects that are not delivered
-	refused  bool           // by the step entered of fastSteps
-	reason   reducer.Reason // of the refusal
+	handles  [fastPathKeys]keyed.Handle // of the steps with keys, in order
+	entered  uint8                      // of the binding's fastSteps, those that admitted it
+	held     uint8                      // of these, those that it has not left
+	open     bool                       // neither over nor taken over by a run
+	effects  bool                       // steps of cells have effects that are not delivered
+	changes  CellEvents                 // of cells of keys
+	refused  bool                       // by the step entered of fastSteps
+	reason   reducer.Reason             // of the refusal
 	// returned is when the function returned without an error, Always before; or
 	// the retry-at of a refusal.
 	returned clock.Mark
@@ -41,19 +44,28 @@ type fastPath struct {
 // have more are rare, and a larger fastPath costs every call.
 const fastPathSteps = 5
 
+// fastPathKeys is how many of them may have keys.
+const fastPathKeys = 2
+
 // fastPathStep is a step whose cell a call on the fast path asks.
 type fastPathStep struct {
-	cell *LockedCell
-	step int // of the plan
+	cell *LockedCell // nil with keys
+	keys *StepCells  // nil without keys
+	slot uint8       // of fastPath.handles
+	// complete is set where a call that lacks an attribute of the key is treated
+	// in another way.
+	complete bool
+	step     int // of the plan
 	// refuses is set where a call that is not admitted is refused: in shadow it
-	// goes on, and with a queue it may wait.
+	// goes on, and with a queue it may wait. A cell that was configured meanwhile
+	// may have a queue all the same, which TryAcquire does not use.
 	refuses bool
 	// exits is set where the permit is given back after a success, too.
 	exits bool
 }
 
 // planFastPath finds out whether the calls of a binding have a fast path: they
-// have with at most fastPathSteps cells, all of them without keys.
+// have with at most fastPathSteps cells, fastPathKeys of them with keys.
 func (l *binding) planFastPath() {
 	if l.plan.HedgeIndex() >= 0 || l.leases != 0 {
 		return
@@ -62,6 +74,7 @@ func (l *binding) planFastPath() {
 	if budget >= 0 {
 		l.budget = l.cells[budget]
 	}
+	var keys uint8
 	for i := range l.plan.Len() {
 		s := l.plan.Step(i)
 		switch {
@@ -73,13 +86,21 @@ func (l *binding) planFastPath() {
 				}
 			}
 			l.due = sooner(l.due, sooner(c.After, c.Soft))
-		case l.plan.Asks(i) && l.cells[i] != nil:
-			l.fastSteps = append(l.fastSteps, fastPathStep{l.cells[i], i, !s.Shadow && !queues(s), !l.plan.Refunds(i)})
+		case l.plan.Asks(i):
+			step := fastPathStep{cell: l.cells[i], step: i, refuses: !s.Shadow && !queues(s), exits: !l.plan.Refunds(i)}
+			if step.cell == nil {
+				step.keys, step.slot, step.complete = l.steps[i], keys, s.Missing != keyed.MissingShare
+				keys++
+			} else {
+				l.shares = true
+			}
+			l.fastSteps = append(l.fastSteps, step)
 		case l.steps[i] != nil && l.cells[i] == nil:
 			return
 		}
 	}
-	l.hasFastPath = len(l.fastSteps) <= fastPathSteps
+	l.shares, l.keyed = l.shares || l.budget != nil, keys > 0
+	l.hasFastPath = len(l.fastSteps) <= fastPathSteps && keys <= fastPathKeys
 }
 
 // queues reports whether a call may wait at a step.
@@ -107,26 +128,27 @@ func (l *fastPath) enter(q *Request) bool {
 	if !l.layout.hasFastPath || q.Holdable || l.ctx.Err() != nil || l.layout.softens && l.pipeline.hasListeners() {
 		return false
 	}
+	var keys [fastPathKeys]string
+	if l.layout.keyed && !l.join(q, &keys) {
+		return false
+	}
 	l.began = l.pipeline.Now()
 	l.deadline, l.seed = deadline(l.ctx, l.began), l.pipeline.seedOf(l.layout)
 	cost := q.cost()
 	steps := l.layout.fastSteps
 	l.open, l.returned = true, clock.Always
-	l.pipeline.shared.Lock()
+	l.lock()
+	var permit reducer.Permit
+	ok := true
 	for i := range steps {
-		b := steps[i].cell
-		if b.Busy() {
-			break
+		s := &steps[i]
+		if s.keys != nil {
+			permit, ok = l.admitKey(s, keys[s.slot], cost)
+		} else {
+			permit, ok = l.admit(s, cost)
 		}
-		permit, ok := b.Cell.Enter(cost, 0, b.pass(l.began))
 		if !ok {
-			if !steps[i].refuses {
-				break
-			}
-			if permit, ok = l.ask(b, cost); !ok {
-				l.undo(cost)
-				break
-			}
+			break
 		}
 		l.permits[i] = permit
 		l.entered++
@@ -136,7 +158,7 @@ func (l *fastPath) enter(q *Request) bool {
 	if b := l.layout.budget; all && b != nil {
 		b.Cell.Step(reducer.Action{Kind: reducer.Record}, l.began, &b.Out)
 	}
-	l.pipeline.shared.Unlock()
+	l.unlock()
 	if l.effects {
 		l.deliver()
 	}
@@ -146,15 +168,88 @@ func (l *fastPath) enter(q *Request) bool {
 	return all
 }
 
-// ask asks a cell that does not admit at once. The caller holds the lock.
-func (l *fastPath) ask(b *LockedCell, cost uint32) (reducer.Permit, bool) {
-	answer := b.Cell.Step(reducer.Action{Kind: reducer.Acquire, Cost: cost}, b.pass(l.began), &b.Out)
+// join joins the keys of the request. It returns false where the request lacks an
+// attribute that a step wants. It calls code of the user, so the caller holds no lock.
+func (l *fastPath) join(q *Request, keys *[fastPathKeys]string) bool {
+	for i := range l.layout.fastSteps {
+		if s := &l.layout.fastSteps[i]; s.keys != nil {
+			key, missing := keyed.Join(s.keys.per, q.lookup)
+			if missing && s.complete {
+				return false
+			}
+			keys[s.slot] = key
+		}
+	}
+	return true
+}
+
+// lock locks the cells that all calls share. Those of keys have locks of their own,
+// which a call may take while it has this one.
+func (l *fastPath) lock() {
+	if l.layout.shares {
+		l.pipeline.shared.Lock()
+	}
+}
+
+func (l *fastPath) unlock() {
+	if l.layout.shares {
+		l.pipeline.shared.Unlock()
+	}
+}
+
+// admit asks the cell of a step for a permit. It returns false where the step does
+// not admit at once, and undoes the call where it is refused. The caller holds the
+// lock.
+func (l *fastPath) admit(s *fastPathStep, cost uint32) (permit reducer.Permit, ok bool) {
+	b := s.cell
+	if b.Busy() {
+		return permit, false
+	}
+	if permit, ok = b.Cell.Enter(cost, 0, l.began); ok || !s.refuses {
+		return permit, ok
+	}
+	answer := b.Cell.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, l.began, &b.Out)
 	l.effects = l.effects || len(b.Out) > 0
+	return l.answered(answer, cost)
+}
+
+// admitKey is admit for a step with keys.
+func (l *fastPath) admitKey(s *fastPathStep, key string, cost uint32) (permit reducer.Permit, ok bool) {
+	x, at := s.keys.use(key, l.began)
+	l.handles[s.slot] = x.ref.Handle()
+	// Before it was configured, callers may have waited at a step that refuses now.
+	busy := x.busy()
+	if !busy {
+		permit, ok = x.cell.Enter(cost, 0, at)
+	}
+	if ok || busy || !s.refuses {
+		x.ref.Unlock()
+		return permit, ok
+	}
+	answer := x.cell.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, at, x.out)
+	l.closeKey(&x, at)
+	return l.answered(answer, cost)
+}
+
+// closeKey unlocks the cell of a key after a step, and keeps its changes for deliver.
+func (l *fastPath) closeKey(x *keyedCell, now clock.Mark) {
+	changes, woken := x.collect(now)
+	if len(changes) > 0 {
+		l.effects = true
+		l.changes = append(l.changes, cellEvents{x.step, x.ref.Key(), changes})
+	}
+	x.ref.Unlock()
+	woken.wakeAll()
+}
+
+// answered takes the answer of a cell that did not admit at once.
+func (l *fastPath) answered(answer reducer.Answer, cost uint32) (reducer.Permit, bool) {
 	if answer.Verdict == reducer.Admit {
 		return answer.Permit, true
 	}
 	l.reason, l.returned = answer.Reason, answer.Mark
-	return answer.Permit, false
+	l.undo(cost)
+	return reducer.Permit{}, false
 }
 
 // undo gives back what a call got that a cell refuses, in reverse order. The caller
@@ -163,8 +258,16 @@ func (l *fastPath) undo(cost uint32) {
 	l.refused, l.open = true, false
 	for i := int(l.entered) - 1; i >= 0; i-- {
 		s := &l.layout.fastSteps[i]
-		s.cell.Cell.Step(l.layout.plan.Undo(s.step, l.permits[i], cost), l.began, &s.cell.Out)
-		l.effects = l.effects || len(s.cell.Out) > 0
+		a := l.layout.plan.Undo(s.step, l.permits[i], cost)
+		if s.keys == nil {
+			s.cell.Cell.Step(a, l.began, &s.cell.Out)
+			l.effects = l.effects || len(s.cell.Out) > 0
+			continue
+		}
+		if x, ok := s.keys.resolve(l.handles[s.slot]); ok {
+			x.guarded.step(a, l.began)
+			l.closeKey(&x, l.began)
+		}
 	}
 }
 
@@ -172,10 +275,13 @@ func (l *fastPath) undo(cost uint32) {
 func (l *fastPath) deliver() {
 	l.effects = false
 	for i := range l.layout.fastSteps {
-		b := l.layout.fastSteps[i].cell
-		b.Lock()
-		b.finish(l.began)
+		if b := l.layout.fastSteps[i].cell; b != nil {
+			b.Lock()
+			b.finish(l.began)
+		}
 	}
+	l.changes.EmitAll()
+	l.changes = nil
 }
 
 // refusal tells that the call was refused, and returns its error.
@@ -229,19 +335,11 @@ func (l *fastPath) leave(q *Request, err error) bool {
 		return false
 	}
 	steps := l.layout.fastSteps
-	l.pipeline.shared.Lock()
-	for l.held > 0 {
-		i := l.held - 1
-		if b := steps[i].cell; steps[i].exits {
-			permit := l.permits[i]
-			permit.Mark = l.began // of the attempt, for a breaker
-			if b.Busy() || !b.Cell.Exit(permit, now) {
-				break
-			}
-		}
-		l.held = i
+	l.lock()
+	for l.held > 0 && l.exit(&steps[l.held-1], l.held-1, now) {
+		l.held--
 	}
-	l.pipeline.shared.Unlock()
+	l.unlock()
 	if l.held > 0 {
 		return false
 	}
@@ -250,6 +348,20 @@ func (l *fastPath) leave(q *Request, err error) bool {
 		l.pipeline.report(Event{Kind: decision.End, Outcome: reducer.OK, Attempt: 1}, q.Key, l.began, now)
 	}
 	return true
+}
+
+// exit gives back the permit of a step after a success. It returns false where a run
+// has to do so. The caller holds the lock.
+func (l *fastPath) exit(s *fastPathStep, i uint8, now clock.Mark) bool {
+	if !s.exits {
+		return true
+	}
+	permit := l.permits[i]
+	permit.Mark = l.began // of the attempt, for a breaker
+	if s.keys != nil {
+		return s.keys.exit(l.handles[s.slot], permit, now)
+	}
+	return !s.cell.Busy() && s.cell.Cell.Exit(permit, now)
 }
 
 // crashed ends a call whose function panicked or called runtime.Goexit.
@@ -281,6 +393,9 @@ func (r *run) take(l *fastPath, q *Request) {
 			return
 		}
 		r.call.Admit(i, l.permits[at])
+		if s := &l.layout.fastSteps[at]; s.keys != nil {
+			r.keyRef(0, i).handle = l.handles[s.slot]
+		}
 		if at++; at == l.held {
 			held = r.call.Held
 		}

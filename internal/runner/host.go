@@ -4,7 +4,10 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -22,40 +25,79 @@ func (w waiting) before(other waiting) bool {
 	return w.step < other.step || w.step == other.step && w.turn < other.turn
 }
 
-// cell returns the cell of a step.
-func (r *run) cell(i int) *LockedCell {
+// keyRef is what an attempt has of a step with keys.
+type keyRef struct {
+	key    string
+	joined bool // key is set
+	handle keyed.Handle
+}
+
+// keyRef returns what the attempt k has of step i. Above a hedge the attempts have
+// it together. It calls no code of the user.
+func (r *run) keyRef(k uint8, i int) *keyRef {
+	plan := r.layout.plan
+	if i <= plan.HedgeIndex() {
+		k = 0
+	}
+	n := int(k)*plan.Len() + i
+	for len(r.keys) <= n {
+		r.keys = append(r.keys, keyRef{})
+	}
+	return &r.keys[n]
+}
+
+// keyOf is keyRef with the key.
+func (r *run) keyOf(k uint8, i int) *keyRef {
+	x := r.keyRef(k, i)
+	if !x.joined {
+		x.key, _ = keyed.Join(r.layout.steps[i].per, r.request.lookup)
+		x.joined = true
+	}
+	return x
+}
+
+// cell names the cell of step i in which the attempt k has something.
+func (r *run) cell(k uint8, i int) cellRef {
 	if b := r.layout.cells[i]; b != nil {
-		return b
+		return cellRef{one: b}
 	}
-	if len(r.cells) == 0 {
-		r.cells = append(r.cells, make([]*LockedCell, r.layout.plan.Len())...)
-	}
-	if r.cells[i] == nil {
-		r.cells[i] = r.layout.steps[i].find(r.request.lookup, r.now)
-	}
-	return r.cells[i]
+	return cellRef{step: r.layout.steps[i], handle: r.keyRef(k, i).handle}
 }
 
 // Admit implements pipeline.Host.
-func (r *run) Admit(_ uint8, i int) (reducer.Permit, bool) {
+func (r *run) Admit(k uint8, i int) (p reducer.Permit, ok bool) {
 	if i == r.declined {
 		r.declined = noStep
 		return reducer.Permit{}, false
 	}
-	return r.cell(i).Enter(r.call.Cost, r.now)
+	if b := r.layout.cells[i]; b != nil {
+		return b.Enter(r.call.Cost, r.now)
+	}
+	x := r.keyOf(k, i)
+	p, x.handle, ok = r.layout.steps[i].enter(x.key, r.call.Cost, r.now)
+	return p, ok
 }
 
 // Ask implements pipeline.Host. The cell ends a wait itself, so the plan is told
 // that it has no end.
-func (r *run) Ask(k uint8, i int, a reducer.Action) reducer.Answer {
-	if r.layout.steps[i] == nil {
+func (r *run) Ask(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
+	c, plan := r.layout.steps[i], r.layout.plan
+	if c == nil {
 		return reducer.Answer{} // a hedge that needs no cell
 	}
-	b := r.cell(i)
-	if a.Kind != reducer.Acquire || !r.layout.plan.Asks(i) {
-		return b.Step(a, r.now)
+	if a.Kind != reducer.Acquire || !plan.Asks(i) {
+		if c.one != nil {
+			return c.one.Step(a, r.now)
+		}
+		return r.askKey(k, i, a)
 	}
-	answer, w := b.Acquire(a, r.now, r.ready)
+	var w *Waiter
+	if c.one != nil {
+		answer, w = c.one.Acquire(a, r.now, r.ready)
+	} else {
+		x := r.keyOf(k, i)
+		answer, x.handle, w = c.acquire(x.key, a, r.now, r.ready)
+	}
 	// Another attempt of the call may have made room in the queue for this one.
 	r.poll(reducer.Drop)
 	if w == nil {
@@ -67,14 +109,27 @@ func (r *run) Ask(k uint8, i int, a reducer.Action) reducer.Answer {
 	return answer
 }
 
+// askKey is Ask for the cell of a key, where no permit is acquired.
+func (r *run) askKey(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
+	c, x := r.layout.steps[i], r.keyOf(k, i)
+	switch {
+	case a.Kind == reducer.Peek && i != r.layout.plan.HedgeIndex():
+		return c.peek(x.key, r.layout.plan.Maker(i), a, r.now)
+	case a.Kind == reducer.Observe:
+		return r.cell(k, i).Step(a, r.now)
+	}
+	answer, x.handle = c.ask(x.key, a, r.now)
+	return answer
+}
+
 // Exit implements pipeline.Host.
-func (r *run) Exit(_ uint8, i int, p reducer.Permit) bool {
-	return !r.late && !r.keeps() && r.cell(i).Exit(p, r.now)
+func (r *run) Exit(k uint8, i int, p reducer.Permit) bool {
+	return !r.late && !r.keeps() && r.cell(k, i).exit(p, r.now)
 }
 
 // Leave implements pipeline.Host.
 func (r *run) Leave(k uint8, i int, a reducer.Action) {
-	b := r.cell(i)
+	b := r.cell(k, i)
 	switch a.Kind {
 	case reducer.Leave:
 		w := r.takeWaiter(k, i)
@@ -90,10 +145,18 @@ func (r *run) Leave(k uint8, i int, a reducer.Action) {
 		}
 	case reducer.Record:
 		if r.late {
-			b.catchLast(&a, r.now)
+			b.view(func(c cell.Cell) { catchLast(c, &a, r.now) })
 		}
 	}
 	b.Step(a, r.now)
+}
+
+// catchLast moves the beginning of an attempt that is recorded at a mark which
+// the cell has passed, so that its duration stays what it was.
+func catchLast(c cell.Cell, a *reducer.Action, now clock.Mark) {
+	if core := breaker.CoreOf(c); core != nil && core.Last > now {
+		a.Mark = a.Mark.Add(core.Last.Sub(now))
+	}
 }
 
 // takeWaiter takes a waiter out of the list. Its caller has it there.
@@ -149,8 +212,7 @@ func (r *run) Decision(kind decision.Kind, i int) *decision.Decision {
 func (r *run) Tell(d *decision.Decision) {
 	switch {
 	case d.Last:
-		r.final = *d
-		r.close()
+		r.final, r.hold = *d, nil
 	case d.Kind == decision.Timeout && !d.Shadow:
 		r.wasCut(d.Step, d.Index)
 	}

@@ -25,7 +25,7 @@ type leases struct {
 }
 
 type lease struct {
-	cell   *LockedCell
+	cell   cellRef
 	permit reducer.Permit
 }
 
@@ -36,7 +36,7 @@ func (r *run) lease(k uint8, l *leases) {
 	for left := r.layout.leases; left != 0; left &= left - 1 {
 		i := bits.TrailingZeros16(left)
 		if plan.Holds(&r.call, k, uint8(i+1), uint8(i)) != 0 {
-			l.held = append(l.held, lease{r.cell(i), plan.PermitOf(&r.call, k, i)})
+			l.held = append(l.held, lease{r.cell(k, i), plan.PermitOf(&r.call, k, i)})
 		}
 	}
 }

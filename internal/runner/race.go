@@ -282,7 +282,7 @@ func (r *run) drop() {
 
 // keep keeps a place until the functions that need it have returned, and the one
 // that holds it has released it.
-func (r *run) keep(k uint8, i int, b *LockedCell, a reducer.Action) {
+func (r *run) keep(k uint8, i int, b cellRef, a reducer.Action) {
 	place := kept{cell: b, action: a}
 	if !r.racing {
 		r.hold.keep(place, r.now)

@@ -52,7 +52,7 @@ type session struct {
 
 // kept is the permit of a cell, with the action that gives it back.
 type kept struct {
-	cell   *LockedCell
+	cell   cellRef
 	action reducer.Action
 	// left is how many sessions keep the permit before it is given back; nil for
 	// one.

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/keyedcells"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -28,22 +29,25 @@ func (p *Pipeline) Snapshot() []byte {
 		if c == nil || c.kind == pipeline.Bulkhead {
 			continue
 		}
-		c.mu.Lock()
-		cells := append([]*LockedCell(nil), c.list...)
-		c.mu.Unlock()
 		if c.one != nil {
-			cells = append(cells, c.one)
+			c.one.mu.Lock()
+			dst = appendSaved(dst, c.name, "", c.one.Cell)
+			c.one.mu.Unlock()
+			continue
 		}
-		for _, b := range cells {
-			dst = appendText(dst, c.name)
-			dst = appendText(dst, b.key)
-			b.mu.Lock()
-			state := b.Cell.AppendState(nil)
-			b.mu.Unlock()
-			dst = appendText(dst, string(state))
-		}
+		c.cells.Each(func(r keyedcells.Ref) {
+			if !r.Shared() {
+				dst = appendSaved(dst, c.name, r.Key(), r.Cell())
+			}
+		})
 	}
 	return binary.LittleEndian.AppendUint32(dst, crc32.ChecksumIEEE(dst))
+}
+
+func appendSaved(dst []byte, step, key string, c cell.Cell) []byte {
+	dst = appendText(dst, step)
+	dst = appendText(dst, key)
+	return appendText(dst, string(c.AppendState(nil)))
 }
 
 func appendText(dst []byte, text string) []byte {
@@ -121,23 +125,24 @@ func revive(m cell.Maker, state []byte, shift time.Duration, now clock.Mark) cel
 	return made
 }
 
-// put puts a cell in its place.
+// put puts a cell in its place. Callers that wait there leave.
 func (s saved) put(now clock.Mark) {
-	b := s.cells.one
-	if b == nil {
-		b = s.cells.At(s.key, now)
-		defer b.refs.Add(-1)
-		if b.shared {
-			return
-		}
+	if b := s.cells.one; b != nil {
+		b.mu.Lock()
+		b.queue.drop(&b.Out, reducer.ReasonFull)
+		b.Cell = s.cell
+		b.Settle(now)
+		return
 	}
-	b.mu.Lock()
-	for _, w := range b.waiters {
-		if w == nil {
-			continue
-		}
-		b.Out = append(b.Out, reducer.Effect{Kind: reducer.Drop, Reason: reducer.ReasonFull, Caller: w.caller})
+	x, at := s.cells.use(s.key, now)
+	if x.ref.Shared() {
+		x.ref.Unlock()
+		return
 	}
-	b.Cell = s.cell
-	b.Settle(now)
+	if x.queue != nil {
+		x.queue.drop(x.out, reducer.ReasonFull)
+	}
+	x.ref.SetCell(s.cell)
+	x.cell = x.ref.Cell()
+	x.settle(at)
 }

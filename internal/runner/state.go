@@ -9,21 +9,25 @@ import (
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/keyedcells"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // StepState mirrors the StepState of the public package.
 type StepState struct {
-	Step    string
-	Kind    pipeline.Kind
-	Keys    int
-	Used    int
-	InUse   int
-	Waiting int
-	Mode    string
-	Free    uint32
-	Counted bool
-	Text    string
+	Step      string
+	Kind      pipeline.Kind
+	Keys      int
+	Used      int
+	InUse     int
+	Evictions uint64
+	Shared    uint64
+	Bytes     uint64
+	Waiting   int
+	Mode      string
+	Free      uint32
+	Counted   bool
+	Text      string
 }
 
 // State returns the state of the steps that have one, in order.
@@ -41,28 +45,14 @@ func (p *Pipeline) State() []StepState {
 
 func (c *StepCells) state(s pipeline.Step, now clock.Mark) StepState {
 	state := StepState{Step: s.Name, Kind: s.Kind()}
-	c.mu.Lock()
-	state.Keys = len(c.list)
-	for _, b := range c.all() {
-		b.mu.Lock()
-		state.Waiting += b.waiting
-		b.mu.Unlock()
-		if !b.fresh(now, c.kind) {
-			state.Used++
-		}
-		if b.refs.Load() > 0 {
-			state.InUse++
-		}
-	}
-	c.mu.Unlock()
 	b := c.one
 	if b == nil {
+		c.countKeys(&state, now)
 		return state
 	}
 	b.mu.Lock()
 	b.CatchUp(now)
-	b.deliver()
-	state.Waiting = b.waiting
+	state.Waiting = b.queue.waiting
 	if core := breaker.CoreOf(b.Cell); core != nil {
 		b.Cell.Step(reducer.Action{Kind: reducer.Tick}, now, &b.Out)
 		state.Mode = core.Mode.String()
@@ -73,6 +63,21 @@ func (c *StepCells) state(s pipeline.Step, now clock.Mark) StepState {
 	state.Text = cell.Text(b.Cell, now)
 	b.Settle(now)
 	return state
+}
+
+// countKeys counts the cells of a step with keys. It looks at all of them.
+func (c *StepCells) countKeys(state *StepState, now clock.Mark) {
+	counts := c.cells.Counts()
+	state.Keys, state.InUse = int(counts.Keys), int(counts.Held)
+	state.Evictions, state.Shared, state.Bytes = counts.Evictions, counts.Shared, counts.Bytes
+	c.cells.Each(func(r keyedcells.Ref) {
+		if !r.Fresh(now) {
+			state.Used++
+		}
+		if side := r.Side(); side != nil {
+			state.Waiting += side.(*queue).waiting
+		}
+	})
 }
 
 // LimitState mirrors the LimitState of the public package.
@@ -98,9 +103,8 @@ func (p *Pipeline) Limits(q *Request, f func(LimitState)) {
 			all = config.Burst
 		}
 		state := LimitState{Step: i, Free: all}
-		if b := c.Peek(q.lookup); b != nil {
-			next := b.Step(reducer.Action{Kind: reducer.Peek, Cost: 1}, now)
-			full := b.Step(reducer.Action{Kind: reducer.Peek, Cost: all}, now)
+		if ask := c.reader(q.lookup, now); ask != nil {
+			next, full := ask(1), ask(all)
 			state.Free = next.Free
 			state.Next, _ = next.RetryAfter(now)
 			state.Full, _ = full.RetryAfter(now)
@@ -109,16 +113,19 @@ func (p *Pipeline) Limits(q *Request, f func(LimitState)) {
 	}
 }
 
-// Peek returns the cell that a request belongs to, nil when it has none.
-func (c *StepCells) Peek(lookup func(string) string) *LockedCell {
+// reader returns a function that says when a cost is free in the cell that a
+// request belongs to, nil when it has none.
+func (c *StepCells) reader(lookup func(string) string, now clock.Mark) func(cost uint32) reducer.Answer {
+	peek := func(cost uint32) reducer.Action { return reducer.Action{Kind: reducer.Peek, Cost: cost} }
 	if c.one != nil {
-		return c.one
+		return func(cost uint32) reducer.Answer { return c.one.Step(peek(cost), now) }
 	}
 	key, _ := keyed.Join(c.per, lookup)
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if b := c.byKey[key]; b != nil || c.overflow == nil || len(c.list) < c.pipeline.MaxKeys {
-		return b
+	r, ok := c.cells.Find(key)
+	if !ok {
+		return nil
 	}
-	return c.overflow
+	x := cellRef{step: c, handle: r.Handle()}
+	r.Unlock()
+	return func(cost uint32) reducer.Answer { return x.Step(peek(cost), now) }
 }

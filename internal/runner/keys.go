@@ -1,0 +1,291 @@
+package runner
+
+import (
+	"slices"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/keyedcells"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// keyBytes is the memory that a step allows for each of its keys, on average,
+// beside the cells: strangers may choose keys as long as a header can be.
+const keyBytes = 512
+
+// leastBytes is the bound of the memory of a step with few keys.
+const leastBytes = 1 << 20
+
+// cellsOf returns what cells step i of a plan has for its keys. most bounds the keys,
+// 0 for none.
+func cellsOf(plan *pipeline.Plan, i, most int) keyedcells.Config {
+	s := plan.Step(i)
+	config := keyedcells.Config{Config: plan.Keys(i), Maker: plan.Maker(i), Names: true}
+	// Where new keys share a cell, it matters which keys have one of their own.
+	config.Reuse = s.Kind() == pipeline.Limit && config.WhenFull == keyed.FullEvict
+	if most > 0 {
+		config.Keys = min(config.Keys, uint32(min(most, keyed.MaxKeys)))
+	}
+	// A state takes about as much memory as its encoding.
+	config.CellBytes = uint32(64 + len(config.Maker.New(0).AppendState(nil)))
+	if s.Kind() == pipeline.Limit {
+		c := pipeline.ConfigOf[limiter.Config](s)
+		if c.Algorithm == limiter.TokenBucket && c.Queue == 0 {
+			// The plan has checked the configuration.
+			config.Bucket, _ = limiter.New(c)
+			config.CellBytes = 0
+		}
+	}
+	config.Bytes = max(leastBytes, uint64(config.Keys)*(uint64(config.CellBytes)+keyBytes))
+	return config
+}
+
+// keyedCell is the cell of a key, whose shard is locked.
+type keyedCell struct {
+	guarded
+	ref  keyedcells.Ref
+	step *StepCells
+}
+
+func (c *StepCells) open(r keyedcells.Ref) keyedCell {
+	x := keyedCell{guarded{r.Cell(), r.Out(), nil, c.leased.Load()}, r, c}
+	if side := r.Side(); side != nil {
+		x.queue = side.(*queue)
+	}
+	return x
+}
+
+// use returns the cell of a key and makes the key the most recently used. The caller
+// steps it at the mark at.
+func (c *StepCells) use(key string, now clock.Mark) (x keyedCell, at clock.Mark) {
+	r, at, _ := c.cells.Use(key, now)
+	return c.open(r), at
+}
+
+// resolve returns the cell of a handle, and false where its key was evicted.
+func (c *StepCells) resolve(h keyed.Handle) (x keyedCell, ok bool) {
+	r, ok := c.cells.Resolve(h)
+	if ok {
+		x = c.open(r)
+	}
+	return x, ok
+}
+
+// settle serves the queue, sets the timer, unlocks, and then wakes the waiters
+// whose wait is over and emits what changed.
+func (x *keyedCell) settle(now clock.Mark) {
+	changes, woken := x.collect(now)
+	key := ""
+	if len(changes) > 0 {
+		key = x.ref.Key()
+	}
+	x.ref.Unlock()
+	woken.wakeAll()
+	x.step.emit(key, changes)
+}
+
+// collect is the part of settle that needs the lock.
+func (x *keyedCell) collect(now clock.Mark) (changes []reducer.Effect, woken *Waiter) {
+	x.serve(now)
+	if len(*x.out) > 0 {
+		changes = slices.Clone(*x.out)
+		*x.out = (*x.out)[:0]
+	}
+	if x.queue == nil && x.leased && x.cell.Wake() != clock.Never {
+		x.addQueue()
+	}
+	q := x.queue
+	if q == nil {
+		return changes, nil
+	}
+	q.leased = x.leased
+	q.rearm(x.cell)
+	woken = q.takeWoken()
+	if q.waiting == 0 && q.armed == clock.Never {
+		// A later queue of the cell counts its turns from there.
+		x.step.turns.Add(q.turns - q.base)
+		x.ref.SetSide(nil)
+	}
+	return changes, woken
+}
+
+// enter is LockedCell.Enter for a key.
+func (c *StepCells) enter(key string, cost uint32, now clock.Mark) (p reducer.Permit, h keyed.Handle, ok bool) {
+	x, at := c.use(key, now)
+	if !x.busy() {
+		p, ok = x.cell.Enter(cost, 0, at)
+	}
+	h = x.ref.Handle()
+	x.ref.Unlock()
+	return p, h, ok
+}
+
+// exit is LockedCell.Exit for the cell of a handle. A cell that was evicted needs
+// nothing.
+func (c *StepCells) exit(h keyed.Handle, p reducer.Permit, now clock.Mark) bool {
+	x, ok := c.resolve(h)
+	if !ok {
+		return true
+	}
+	ok = !x.busy() && x.cell.Exit(p, now)
+	x.ref.Unlock()
+	return ok
+}
+
+// ask steps the cell of a key, which is a use of the key.
+func (c *StepCells) ask(key string, a reducer.Action, now clock.Mark) (reducer.Answer, keyed.Handle) {
+	x, at := c.use(key, now)
+	answer, h := x.guarded.step(a, at), x.ref.Handle()
+	x.settle(at)
+	return answer, h
+}
+
+// acquire is LockedCell.Acquire for a key.
+func (c *StepCells) acquire(key string, a reducer.Action, now clock.Mark, ready chan struct{}) (answer reducer.Answer, h keyed.Handle, w *Waiter) {
+	x, at := c.use(key, now)
+	a.ID = x.queue.number()
+	if x.busy() {
+		x.catchUp(at)
+		a.ID = x.queue.number()
+	}
+	answer, h = x.cell.Step(a, at, x.out), x.ref.Handle()
+	if answer.Verdict == reducer.Wait {
+		if x.queue == nil {
+			x.addQueue()
+		}
+		w = x.queue.wait(cellRef{step: c, handle: h}, a.ID, answer.ID, ready)
+	}
+	x.settle(at)
+	return answer, h, w
+}
+
+// peek asks the cell that a key has, or would have, without using the key.
+func (c *StepCells) peek(key string, m cell.Maker, a reducer.Action, now clock.Mark) reducer.Answer {
+	r, ok := c.cells.Find(key)
+	if !ok {
+		return m.New(now).Step(a, now, new(reducer.Out))
+	}
+	x := c.open(r)
+	answer := x.guarded.step(a, now)
+	x.settle(now)
+	return answer
+}
+
+// leave is Waiter.Leave.
+func (c *StepCells) leave(w *Waiter, now clock.Mark) bool {
+	x, ok := c.resolve(w.cell.handle)
+	if !ok || x.queue == nil {
+		if ok {
+			x.ref.Unlock()
+		}
+		return false // the wait is over
+	}
+	left := x.guarded.leave(w, now)
+	x.settle(now)
+	return left
+}
+
+// addQueue gives the cell a queue.
+func (x *keyedCell) addQueue() {
+	c, h, base := x.step, x.ref.Handle(), x.step.turns.Load()
+	x.queue = &queue{turns: base, base: base, armed: clock.Never, now: c.pipeline.Now, wake: func() { c.wake(h) }}
+	x.ref.SetSide(x.queue)
+}
+
+// wake is called by the timer of a queue.
+func (c *StepCells) wake(h keyed.Handle) {
+	x, ok := c.resolve(h)
+	if !ok {
+		return
+	}
+	now := c.pipeline.Now()
+	if x.queue != nil {
+		x.queue.armed = clock.Never
+	}
+	x.catchUp(now)
+	x.settle(now)
+}
+
+// configureKeys puts the cells of all keys under another configuration.
+func (c *StepCells) configureKeys(config keyedcells.Config) (all CellEvents) {
+	now := c.pipeline.Now()
+	// The plan has checked the bounds.
+	_ = c.cells.Configure(config, now, func(r keyedcells.Ref, old cell.Cell, next cell.Maker) cell.Cell {
+		var out reducer.Out
+		x := keyedCell{guarded{old, &out, nil, c.leased.Load()}, r, c}
+		if side := r.Side(); side != nil {
+			x.queue = side.(*queue)
+		}
+		x.cell = x.adopt(next, now)
+		changes, woken := x.collect(now)
+		woken.wakeAll()
+		if len(changes) > 0 {
+			all = append(all, cellEvents{c, r.Key(), changes})
+		}
+		return x.cell
+	})
+	return all
+}
+
+// cellRef names the cell of a mechanism, of a step, or of a key of a step.
+type cellRef struct {
+	one    *LockedCell
+	step   *StepCells // of a step with keys
+	handle keyed.Handle
+}
+
+// Step steps the cell. It does nothing to one whose key was evicted.
+func (x cellRef) Step(a reducer.Action, now clock.Mark) reducer.Answer {
+	if x.one != nil {
+		return x.one.Step(a, now)
+	}
+	k, ok := x.step.resolve(x.handle)
+	if !ok {
+		return reducer.Answer{}
+	}
+	answer := k.guarded.step(a, now)
+	k.settle(now)
+	return answer
+}
+
+// exit is LockedCell.Exit.
+func (x cellRef) exit(p reducer.Permit, now clock.Mark) bool {
+	if x.one != nil {
+		return x.one.Exit(p, now)
+	}
+	return x.step.exit(x.handle, p, now)
+}
+
+// now returns the present mark.
+func (x cellRef) now() clock.Mark {
+	if x.one != nil {
+		return x.one.queue.now()
+	}
+	return x.step.pipeline.Now()
+}
+
+// view calls f with the cell, unless its key was evicted.
+func (x cellRef) view(f func(cell.Cell)) {
+	if x.one != nil {
+		x.one.mu.Lock()
+		defer x.one.mu.Unlock()
+		f(x.one.Cell)
+		return
+	}
+	if k, ok := x.step.resolve(x.handle); ok {
+		defer k.ref.Unlock()
+		f(k.cell)
+	}
+}
+
+// Leave gives up waiting. It returns false when the wait is over already; then
+// Effect says how.
+func (w *Waiter) Leave(now clock.Mark) bool {
+	if b := w.cell.one; b != nil {
+		return b.leave(w, now)
+	}
+	return w.cell.step.leave(w, now)
+}
