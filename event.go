@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Event is a decision about a call, in the words of the decision log, or a
-// change of a breaker's state.
+// Event is a decision about a call, in the words of the decision log, a change of a
+// breaker's state, or that a step has all its keys.
 type Event struct {
 	At      clock.Mark
 	Policy  string
@@ -61,6 +61,7 @@ const (
 	EventCancel  = decision.Cancel  // an attempt of a round lost to another one
 	EventDrop    = decision.Drop    // an attempt of a round was refused, or its wait ended, while another one lives
 	EventChange  = decision.Change  // a breaker is in another state
+	EventFull    = decision.Full    // a step has all its keys; once for a step until the next Configure
 )
 
 // logs returns a listener that writes to the logger.
@@ -68,7 +69,7 @@ func logs(logger *slog.Logger) func(Event) {
 	return func(e Event) {
 		level := slog.LevelDebug
 		switch {
-		case e.Kind == decision.Change:
+		case e.Kind == decision.Change || e.Kind == decision.Full:
 			level = slog.LevelWarn
 		case e.Kind == decision.Admit || !logger.Enabled(context.Background(), level):
 			return

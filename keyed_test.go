@@ -49,6 +49,12 @@ func TestFullStep(t *testing.T) {
 		"share": {shared: 3},
 	} {
 		p := guarded(t, []string{"limit: {rate: 2/1h, per: key, keys: 10, when_full: " + full + "}"})
+		var events []string
+		p.Listen(func(e sluice.Event) {
+			if e.Kind == sluice.EventFull {
+				events = append(events, e.Step+" "+e.Key)
+			}
+		})
 		for i := range 10 {
 			require.NoError(t, keyed(p, strconv.Itoa(i)))
 			require.NoError(t, keyed(p, strconv.Itoa(i)))
@@ -59,6 +65,7 @@ func TestFullStep(t *testing.T) {
 		require.ErrorIs(t, keyed(p, "9"), sluice.ErrRejected, "it was used of late")
 		assert.Equal(t, want.oldest, keyed(p, "0") == nil, full)
 		s := state(t, p, "limit")
+		assert.Len(t, events, 1, "the first time alone")
 		assert.Equal(t, 10, s.Keys)
 		assert.Equal(t, want.evictions, s.Evictions, full)
 		assert.Equal(t, want.shared, s.Shared, full)

@@ -80,8 +80,8 @@ func WithSeed(seed uint64) Option {
 	return func(s *settings) { s.Seed, s.given = seed, s.given|optionSeed }
 }
 
-// WithLogger logs the events of a Pipeline, Set or Breaker: changes of breakers at
-// level warn, all else but admissions at level debug, panics of attempts that a
+// WithLogger logs the events of a Pipeline, Set or Breaker: changes of breakers and
+// steps that have all their keys at level warn, all else but admissions at level debug, panics of attempts that a
 // hedge made on goroutines of their own at level error. Default: none, and for those
 // panics slog.Default.
 func WithLogger(logger *slog.Logger) Option {

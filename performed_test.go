@@ -46,7 +46,11 @@ func performed(t *testing.T, p pipeline.Policy, events []oracle.Event) map[strin
 	pipe.Listen(func(e sluice.Event) {
 		mu.Lock()
 		defer mu.Unlock()
-		if e.Kind != decision.Change && e.Kind != decision.Lapse && !over {
+		switch e.Kind {
+		case decision.Change, decision.Lapse, decision.Full:
+			return // not lines of a call, or not at the mark of the log
+		}
+		if !over {
 			heard[e.Key] = append(heard[e.Key], line(e, e.At.Sub(origin)))
 		}
 	})

@@ -15,8 +15,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/reducer"
 )

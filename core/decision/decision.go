@@ -43,12 +43,15 @@ const (
 	Drop
 	// Change: a breaker is in another state.
 	Change
+	// Full: a step has as many keys as it may have. From now on a new key takes
+	// the cell of another one, or shares one.
+	Full
 	kindCount
 )
 
 var kindNames = [kindCount]string{
 	"", "admit", "wait", "reject", "expire", "timeout", "lapse", "retry", "end", "configured",
-	"hedge", "failed", "cancel", "drop", "change",
+	"hedge", "failed", "cancel", "drop", "change", "full",
 }
 
 // String returns the word of the decision log, "unknown" for no decision.

@@ -223,20 +223,20 @@ func (l *fastPath) admitKey(s *fastPathStep, key string, cost uint32) (permit re
 		permit, ok = x.cell.Enter(cost, 0, at)
 	}
 	if ok || busy || !s.refuses {
-		x.ref.Unlock()
+		l.closeKey(&x, nil, nil, at)
 		return permit, ok
 	}
 	answer := x.cell.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, at, x.out)
-	l.closeKey(&x, at)
+	changes, woken := x.collect(at)
+	l.closeKey(&x, changes, woken, at)
 	return l.answered(answer, cost)
 }
 
-// closeKey unlocks the cell of a key after a step, and keeps its changes for deliver.
-func (l *fastPath) closeKey(x *keyedCell, now clock.Mark) {
-	changes, woken := x.collect(now)
-	if len(changes) > 0 {
+// closeKey unlocks the cell of a key, and keeps its events for deliver.
+func (l *fastPath) closeKey(x *keyedCell, changes []reducer.Effect, woken *Waiter, now clock.Mark) {
+	if len(changes) > 0 || x.full {
 		l.effects = true
-		l.changes = append(l.changes, cellEvents{x.step, x.ref.Key(), changes})
+		l.changes = append(l.changes, x.events(changes, now))
 	}
 	x.ref.Unlock()
 	woken.wakeAll()
@@ -266,7 +266,8 @@ func (l *fastPath) undo(cost uint32) {
 		}
 		if x, ok := s.keys.resolve(l.handles[s.slot]); ok {
 			x.guarded.step(a, l.began)
-			l.closeKey(&x, l.began)
+			changes, woken := x.collect(l.began)
+			l.closeKey(&x, changes, woken, l.began)
 		}
 	}
 }

@@ -48,10 +48,11 @@ type keyedCell struct {
 	guarded
 	ref  keyedcells.Ref
 	step *StepCells
+	full bool // the use of the key was the first one that found the step full
 }
 
 func (c *StepCells) open(r keyedcells.Ref) keyedCell {
-	x := keyedCell{guarded{r.Cell(), r.Out(), nil, c.leased.Load()}, r, c}
+	x := keyedCell{guarded: guarded{r.Cell(), r.Out(), nil, c.leased.Load()}, ref: r, step: c}
 	if side := r.Side(); side != nil {
 		x.queue = side.(*queue)
 	}
@@ -61,8 +62,12 @@ func (c *StepCells) open(r keyedcells.Ref) keyedCell {
 // use returns the cell of a key and makes the key the most recently used. The caller
 // steps it at the mark at.
 func (c *StepCells) use(key string, now clock.Mark) (x keyedCell, at clock.Mark) {
-	r, at, _ := c.cells.Use(key, now)
-	return c.open(r), at
+	r, at, how := c.cells.Use(key, now)
+	x = c.open(r)
+	if how == keyed.Evicted || how == keyed.Shared {
+		x.full = !c.full.Swap(true)
+	}
+	return x, at
 }
 
 // resolve returns the cell of a handle, and false where its key was evicted.
@@ -78,13 +83,18 @@ func (c *StepCells) resolve(h keyed.Handle) (x keyedCell, ok bool) {
 // whose wait is over and emits what changed.
 func (x *keyedCell) settle(now clock.Mark) {
 	changes, woken := x.collect(now)
-	key := ""
-	if len(changes) > 0 {
-		key = x.ref.Key()
-	}
+	events := x.events(changes, now)
 	x.ref.Unlock()
 	woken.wakeAll()
-	x.step.emit(key, changes)
+	events.emit()
+}
+
+// events returns what is emitted when no lock is held.
+func (x *keyedCell) events(changes []reducer.Effect, now clock.Mark) (e cellEvents) {
+	if len(changes) > 0 || x.full {
+		e = cellEvents{x.step, x.ref.Key(), changes, x.full, now}
+	}
+	return e
 }
 
 // collect is the part of settle that needs the lock.
@@ -119,7 +129,9 @@ func (c *StepCells) enter(key string, cost uint32, now clock.Mark) (p reducer.Pe
 		p, ok = x.cell.Enter(cost, 0, at)
 	}
 	h = x.ref.Handle()
+	events := x.events(nil, at)
 	x.ref.Unlock()
+	events.emit()
 	return p, h, ok
 }
 
@@ -212,10 +224,11 @@ func (c *StepCells) wake(h keyed.Handle) {
 // configureKeys puts the cells of all keys under another configuration.
 func (c *StepCells) configureKeys(config keyedcells.Config) (all CellEvents) {
 	now := c.pipeline.Now()
+	c.full.Store(false)
 	// The plan has checked the bounds.
 	_ = c.cells.Configure(config, now, func(r keyedcells.Ref, old cell.Cell, next cell.Maker) cell.Cell {
 		var out reducer.Out
-		x := keyedCell{guarded{old, &out, nil, c.leased.Load()}, r, c}
+		x := keyedCell{guarded: guarded{old, &out, nil, c.leased.Load()}, ref: r, step: c}
 		if side := r.Side(); side != nil {
 			x.queue = side.(*queue)
 		}
@@ -223,7 +236,7 @@ func (c *StepCells) configureKeys(config keyedcells.Config) (all CellEvents) {
 		changes, woken := x.collect(now)
 		woken.wakeAll()
 		if len(changes) > 0 {
-			all = append(all, cellEvents{c, r.Key(), changes})
+			all = append(all, x.events(changes, now))
 		}
 		return x.cell
 	})

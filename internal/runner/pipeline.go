@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/decision"
@@ -69,6 +70,7 @@ type StepCells struct {
 	one      *LockedCell // nil with keys
 	cells    *keyedcells.Cells
 	turns    atomic.Uint64 // waits that were over before the queue of a key was made
+	full     atomic.Bool   // decision.Full was emitted since the plan was bound
 }
 
 // New binds a plan to new cells. The public package keeps what it wants beside
@@ -104,12 +106,14 @@ type cellEvents struct {
 	step    *StepCells
 	key     string
 	changes []reducer.Effect
+	full    bool // see decision.Full
+	now     clock.Mark
 }
 
 // EmitAll emits all of them.
 func (all CellEvents) EmitAll() {
 	for _, e := range all {
-		e.step.emit(e.key, e.changes)
+		e.emit()
 	}
 }
 
@@ -186,16 +190,19 @@ func (c *StepCells) configure(plan *pipeline.Plan, i int) (all CellEvents) {
 		return c.configureKeys(cellsOf(plan, i, c.pipeline.MaxKeys))
 	}
 	if changes := c.one.adopt(plan.Maker(i), leased); len(changes) > 0 {
-		all = append(all, cellEvents{c, "", changes})
+		all = append(all, cellEvents{step: c, changes: changes})
 	}
 	return all
 }
 
-// emit emits the changes of a cell. A listener may call back, so the caller holds no
-// lock.
-func (c *StepCells) emit(key string, changes []reducer.Effect) {
-	for _, e := range changes {
-		c.changed(key, e)
+// emit emits the changes. A listener may call back, so the caller holds no lock.
+func (e cellEvents) emit() {
+	if e.full {
+		p := e.step.pipeline
+		p.Emit(Event{At: e.now, Policy: p.name, Step: e.step.name, Key: e.key, Kind: decision.Full, RetryAfter: -1})
+	}
+	for _, x := range e.changes {
+		e.step.changed(e.key, x)
 	}
 }
 

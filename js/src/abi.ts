@@ -184,6 +184,7 @@ export const DECISION_FAILED = 11;
 export const DECISION_CANCEL = 12;
 export const DECISION_DROP = 13;
 export const DECISION_CHANGE = 14;
+export const DECISION_FULL = 15;
 
 // How an attempt or a call ended.
 export const OUTCOME_OK = 1;
@@ -276,6 +277,7 @@ export const KINDS = [
   'cancel',
   'drop',
   'change',
+  'full',
 ] as const;
 
 /** The same in words, by number. */

@@ -191,6 +191,9 @@ var (
 	queueLength  = prometheus.NewDesc("sluice_queue_length", "Callers that wait at a step.", []string{"policy", "step"}, nil)
 	stepFree     = prometheus.NewDesc("sluice_free", "Permits or places that are free at a step that all calls share.", []string{"policy", "step"}, nil)
 	stepKeys     = prometheus.NewDesc("sluice_keys", "Cells of a step that has one for each key.", []string{"policy", "step"}, nil)
+	keyBytes     = prometheus.NewDesc("sluice_key_bytes", "Memory of the cells of a step that has one for each key, estimated.", []string{"policy", "step"}, nil)
+	evictions    = prometheus.NewDesc("sluice_key_evictions_total", "Keys of a step that lost their cell to another key.", []string{"policy", "step"}, nil)
+	sharedUses   = prometheus.NewDesc("sluice_key_shared_total", "Requests that used the cell that new keys of a step share.", []string{"policy", "step"}, nil)
 )
 
 // breakerStates are the names that a breaker's state has.
@@ -198,7 +201,7 @@ var breakerStates = []string{"closed", "open", "half-open"}
 
 // Describe implements prometheus.Collector.
 func (stateCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{breakerState, queueLength, stepFree, stepKeys} {
+	for _, d := range []*prometheus.Desc{breakerState, queueLength, stepFree, stepKeys, keyBytes, evictions, sharedUses} {
 		to <- d
 	}
 }
@@ -207,6 +210,9 @@ func (stateCollector) Describe(to chan<- *prometheus.Desc) {
 func (c stateCollector) Collect(to chan<- prometheus.Metric) {
 	gauge := func(d *prometheus.Desc, v float64, labels ...string) {
 		to <- prometheus.MustNewConstMetric(d, prometheus.GaugeValue, v, labels...)
+	}
+	count := func(d *prometheus.Desc, n uint64, labels ...string) {
+		to <- prometheus.MustNewConstMetric(d, prometheus.CounterValue, float64(n), labels...)
 	}
 	for _, name := range c.set.Names() {
 		p := c.set.Pipeline(name)
@@ -222,6 +228,9 @@ func (c stateCollector) Collect(to chan<- prometheus.Metric) {
 			}
 			if s.Keys > 0 {
 				gauge(stepKeys, float64(s.Keys), name, s.Step)
+				gauge(keyBytes, float64(s.Bytes), name, s.Step)
+				count(evictions, s.Evictions, name, s.Step)
+				count(sharedUses, s.Shared, name, s.Step)
 			}
 			if s.Mode == "" {
 				continue
