@@ -16,6 +16,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // lasting has a step of every kind that a snapshot keeps, and one that it does not.
@@ -182,4 +183,25 @@ func TestRestoreUnderWaiters(t *testing.T) {
 // sealed returns the content of a snapshot with its sum.
 func sealed(content []byte) []byte {
 	return binary.LittleEndian.AppendUint32(content, crc32.ChecksumIEEE(content))
+}
+
+// TestRestoreKeepsPlaces restores a pipeline in which a call holds places: they stay
+// held until the call returns them.
+func TestRestoreKeepsPlaces(t *testing.T) {
+	for _, step := range []string{
+		"bulkhead: 1", "bulkhead: {concurrent: 1, per: key}",
+		"adaptive: {initial: 1, minimum: 1, maximum: 1}", "adaptive: {initial: 1, minimum: 1, maximum: 1, per: key}",
+	} {
+		p := guarded(t, []string{step})
+		empty := p.Snapshot()
+		held, err := p.Begin(t.Context(), sluice.Request{Key: "a"})
+		require.NoError(t, err, step)
+		for _, saved := range [][]byte{empty, p.Snapshot()} {
+			require.NoError(t, p.Restore(saved))
+			require.ErrorIs(t, keyed(p, "a"), sluice.ErrRejected, step)
+		}
+		held.Done(reducer.OK)
+		held.Release()
+		require.NoError(t, keyed(p, "a"), step)
+	}
 }

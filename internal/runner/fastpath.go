@@ -77,9 +77,9 @@ func (l *binding) planFastPath() {
 	var keys uint8
 	for i := range l.plan.Len() {
 		s := l.plan.Step(i)
+		c := pipeline.ConfigOf[timeout.Config](s)
 		switch {
-		case s.Kind() == pipeline.Timeout:
-			c := pipeline.ConfigOf[timeout.Config](s)
+		case c.After > 0:
 			if !s.Shadow {
 				if l.cut == 0 || c.After < l.cut {
 					l.cut, l.cutStep = c.After, i

@@ -23,21 +23,19 @@ const leastBytes = 1 << 20
 // 0 for none.
 func cellsOf(plan *pipeline.Plan, i, most int) keyedcells.Config {
 	s := plan.Step(i)
+	limit := pipeline.ConfigOf[limiter.Config](s)
 	config := keyedcells.Config{Config: plan.Keys(i), Maker: plan.Maker(i), Names: true}
 	// Where new keys share a cell, it matters which keys have one of their own.
-	config.Reuse = s.Kind() == pipeline.Limit && config.WhenFull == keyed.FullEvict
+	config.Reuse = limit.Count > 0 && config.WhenFull == keyed.FullEvict
 	if most > 0 {
 		config.Keys = min(config.Keys, uint32(min(most, keyed.MaxKeys)))
 	}
 	// A state takes about as much memory as its encoding.
 	config.CellBytes = uint32(64 + len(config.Maker.New(0).AppendState(nil)))
-	if s.Kind() == pipeline.Limit {
-		c := pipeline.ConfigOf[limiter.Config](s)
-		if c.Algorithm == limiter.TokenBucket && c.Queue == 0 {
-			// The plan has checked the configuration.
-			config.Bucket, _ = limiter.New(c)
-			config.CellBytes = 0
-		}
+	if limit.Count > 0 && limit.Algorithm == limiter.TokenBucket && limit.Queue == 0 {
+		// The plan has checked the configuration.
+		config.Bucket, _ = limiter.New(limit)
+		config.CellBytes = 0
 	}
 	config.Bytes = max(leastBytes, uint64(config.Keys)*(uint64(config.CellBytes)+keyBytes))
 	return config

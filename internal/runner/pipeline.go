@@ -10,6 +10,8 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/attempt"
@@ -65,7 +67,7 @@ type StepCells struct {
 	pipeline *Pipeline
 	name     string
 	per      []string
-	kind     pipeline.Kind
+	holds    bool        // a call holds a place while it runs
 	leased   atomic.Bool // leases may run out between steps
 	one      *LockedCell // nil with keys
 	cells    *keyedcells.Cells
@@ -124,9 +126,9 @@ func (p *Pipeline) bind(plan *pipeline.Plan, about any, old *binding) (l *bindin
 	l.ends[0] = p.endAt(pipeline.Deadline)
 	for i := range plan.Len() {
 		s := plan.Step(i)
-		if s.Kind() == pipeline.Timeout {
+		if c := pipeline.ConfigOf[timeout.Config](s); c.After > 0 {
 			l.ends[i+1] = p.endAt(s.Name)
-			l.softens = l.softens || pipeline.ConfigOf[timeout.Config](s).Soft > 0
+			l.softens = l.softens || c.Soft > 0
 		}
 		if plan.Maker(i) == nil {
 			continue
@@ -152,7 +154,7 @@ func (p *Pipeline) endAt(step string) *end {
 }
 
 func hasLease(s pipeline.Step) bool {
-	return s.Kind() == pipeline.Bulkhead && pipeline.ConfigOf[bulkhead.Config](s).Lease > 0
+	return pipeline.ConfigOf[bulkhead.Config](s).Lease > 0
 }
 
 // match returns the cells of the step that is step i of another plan as well, nil
@@ -169,7 +171,7 @@ func (l *binding) match(plan *pipeline.Plan, i int) *StepCells {
 
 func (p *Pipeline) newCells(plan *pipeline.Plan, i int) *StepCells {
 	s := plan.Step(i)
-	c := &StepCells{pipeline: p, name: s.Name, per: s.Per, kind: s.Kind()}
+	c := &StepCells{pipeline: p, name: s.Name, per: s.Per, holds: mechanisms.Row(s.Kind()).Traits.Has(mechanism.Holds)}
 	c.leased.Store(hasLease(s))
 	if len(s.Per) > 0 {
 		// The plan has checked the bounds.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
-	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/keyedcells"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -26,7 +25,7 @@ func (p *Pipeline) Snapshot() []byte {
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(p.Now()))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(time.Now().UnixNano()))
 	for _, c := range l.steps {
-		if c == nil || c.kind == pipeline.Bulkhead {
+		if c == nil {
 			continue
 		}
 		if c.one != nil {
@@ -105,7 +104,7 @@ func (p *Pipeline) readSaved(src []byte, shift time.Duration, now clock.Mark) (f
 		}
 		src = rest
 		for i, c := range l.steps {
-			if c == nil || c.name != name || c.kind == pipeline.Bulkhead || c.one != nil && key != "" {
+			if c == nil || c.name != name || c.one != nil && key != "" {
 				continue
 			}
 			if revived := revive(l.plan.Maker(i), []byte(state), shift, now); revived != nil {
@@ -125,17 +124,22 @@ func revive(m cell.Maker, state []byte, shift time.Duration, now clock.Mark) cel
 	return made
 }
 
-// put puts a cell in its place. Callers that wait there leave.
+// put puts a cell in its place. Callers that wait there leave. A cell in which calls
+// hold places stays, because they give them back.
 func (s saved) put(now clock.Mark) {
 	if b := s.cells.one; b != nil {
 		b.mu.Lock()
+		if s.cells.holds && b.Cell.Held() {
+			b.mu.Unlock()
+			return
+		}
 		b.queue.drop(&b.Out, reducer.ReasonFull)
 		b.Cell = s.cell
 		b.Settle(now)
 		return
 	}
 	x, at := s.cells.use(s.key, now)
-	if x.ref.Shared() {
+	if x.ref.Shared() || s.cells.holds && x.cell.Held() {
 		x.ref.Unlock()
 		return
 	}

@@ -94,10 +94,10 @@ func (p *Pipeline) Limits(q *Request, f func(LimitState)) {
 	l := p.layout.Load()
 	now := p.Now()
 	for i, c := range l.steps {
-		if c == nil || c.kind != pipeline.Limit {
+		config := pipeline.ConfigOf[limiter.Config](l.plan.Step(i))
+		if config.Count == 0 {
 			continue
 		}
-		config := pipeline.ConfigOf[limiter.Config](l.plan.Step(i))
 		all := config.Count
 		if config.Algorithm == limiter.TokenBucket && config.Burst > 0 {
 			all = config.Burst

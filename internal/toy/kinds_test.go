@@ -23,8 +23,6 @@ var exceptions = map[string]int{
 	// may start; it gives the kinds its own names.
 	"core/pipeline": 7,
 	"core/drive":    1,
-	// The concurrent runner has a way of its own for what is simple.
-	"internal/runner": 8,
 	// The naive implementation has no table on purpose: it is a second reading.
 	"internal/oracle":          4,
 	"internal/oracle/generate": 33,
