@@ -31,6 +31,7 @@ type Breaker struct {
 
 // NewBreaker makes a closed breaker.
 func NewBreaker(c breaker.Config, options ...Option) (*Breaker, error) {
+	c = c.WithDefaults()
 	maker, err := breaker.Cells(c)
 	if err != nil {
 		return nil, err
@@ -260,6 +261,7 @@ func (b *Breaker) Configure(c breaker.Config) error {
 	if b.settings == nil {
 		return errZeroBreaker
 	}
+	c = c.WithDefaults()
 	maker, err := breaker.Cells(c)
 	if err != nil {
 		return err

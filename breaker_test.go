@@ -163,7 +163,7 @@ func TestCancelledDoDoesNotVote(t *testing.T) {
 func TestBreakerConfigure(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := broken(t, breakerConfig())
-		require.Error(t, b.Configure(breaker.Config{}))
+		require.Error(t, b.Configure(breaker.Config{Probes: breaker.MaxProbes + 1}))
 		require.Error(t, b.Do(t.Context(), bad))
 		require.Error(t, b.Do(t.Context(), bad))
 		c := breakerConfig()

@@ -18,6 +18,7 @@ type Bulkhead struct {
 
 // NewBulkhead makes a bulkhead whose places are free.
 func NewBulkhead(c bulkhead.Config, options ...Option) (*Bulkhead, error) {
+	c = c.WithDefaults()
 	maker, err := bulkhead.Cells(c)
 	if err != nil {
 		return nil, err
@@ -120,6 +121,7 @@ func (b *Bulkhead) Configure(c bulkhead.Config) error {
 	if b.settings == nil {
 		return errZeroBulkhead
 	}
+	c = c.WithDefaults()
 	maker, err := bulkhead.Cells(c)
 	if err != nil {
 		return err

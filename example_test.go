@@ -7,13 +7,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/backoff"
-	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/limiter"
-	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/core/retry"
-	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -46,10 +39,10 @@ policies:
 }
 
 func ExampleNew() {
-	p, err := sluice.New(pipeline.Policy{Name: "vendor", Steps: []pipeline.Step{
-		{Config: timeout.Config{After: time.Second}},
-		{Config: limiter.Config{Count: 1, Period: time.Minute}},
-		{Config: bulkhead.Config{Concurrent: 5}},
+	p, err := sluice.New(sluice.Policy{Name: "vendor", Steps: []sluice.Step{
+		{Config: sluice.TimeoutConfig{After: time.Second}},
+		{Config: sluice.LimiterConfig{Count: 1, Period: time.Minute}},
+		{Config: sluice.BulkheadConfig{Concurrent: 5}},
 	}})
 	if err != nil {
 		fmt.Println(err)
@@ -68,7 +61,7 @@ func ExampleNew() {
 }
 
 func ExampleLimiter() {
-	l, err := sluice.NewLimiter(limiter.Config{Count: 100, Period: time.Hour, Burst: 2})
+	l, err := sluice.NewLimiter(sluice.LimiterConfig{Count: 100, Period: time.Hour, Burst: 2})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -86,7 +79,7 @@ func ExampleLimiter() {
 }
 
 func ExampleKeyedLimiter() {
-	l, err := sluice.NewKeyedLimiter(limiter.Config{Count: 1, Period: time.Hour}, sluice.WithMaxKeys(1_000_000))
+	l, err := sluice.NewKeyedLimiter(sluice.LimiterConfig{Count: 1, Period: time.Hour}, sluice.WithMaxKeys(1_000_000))
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -96,8 +89,8 @@ func ExampleKeyedLimiter() {
 }
 
 func ExampleBreaker() {
-	b, err := sluice.NewBreaker(breaker.Config{Window: breaker.Consecutive, Count: 2, Probes: 1,
-		Open: backoff.Config{Kind: backoff.Constant, Base: time.Minute}})
+	b, err := sluice.NewBreaker(sluice.BreakerConfig{Window: sluice.WindowConsecutive, Count: 2, Probes: 1,
+		Open: sluice.BackoffConfig{Kind: sluice.BackoffConstant, Base: time.Minute}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -118,7 +111,7 @@ func ExampleBreaker() {
 }
 
 func ExampleRetry() {
-	r, err := sluice.NewRetry(retry.Config{Attempts: 3, Backoff: backoff.Config{Kind: backoff.Constant, Base: time.Millisecond}})
+	r, err := sluice.NewRetry(sluice.RetryConfig{Attempts: 3, Backoff: sluice.BackoffConfig{Kind: sluice.BackoffConstant, Base: time.Millisecond}})
 	if err != nil {
 		fmt.Println(err)
 		return
@@ -135,7 +128,7 @@ func ExampleRetry() {
 }
 
 func ExampleBulkhead() {
-	b, err := sluice.NewBulkhead(bulkhead.Config{Concurrent: 1})
+	b, err := sluice.NewBulkhead(sluice.BulkheadConfig{Concurrent: 1})
 	if err != nil {
 		fmt.Println(err)
 		return

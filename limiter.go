@@ -65,6 +65,7 @@ func makeLimiter(c limiter.Config) (cell.Maker, *tokenbucket.Machine, error) {
 	if c.Wait == 0 && c.Queue == 0 {
 		c.Wait, c.Queue = math.MaxInt64, limiter.MaxQueue
 	}
+	c = c.WithDefaults()
 	maker, err := limiter.Cells(c)
 	if err != nil || c.Algorithm != limiter.TokenBucket {
 		return maker, nil, err

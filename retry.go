@@ -24,7 +24,7 @@ type Retrier struct {
 
 // NewRetry makes a retrier.
 func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
-	machine, err := retry.New(c)
+	machine, err := retry.New(c.WithDefaults())
 	if err != nil {
 		return nil, err
 	}

@@ -49,7 +49,7 @@ func TestRetryAlone(t *testing.T) {
 		_, err = sluice.Retry(t.Context(), r, func(context.Context) (int, error) { return 0, sluice.Ignore(errBoom) })
 		require.ErrorIs(t, err, errBoom)
 		require.NotErrorAs(t, err, &gaveUp)
-		_, err = sluice.NewRetry(retry.Config{})
+		_, err = sluice.NewRetry(retry.Config{Attempts: retry.MaxAttempts + 1})
 		require.Error(t, err)
 	})
 }

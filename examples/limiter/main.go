@@ -9,12 +9,11 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/limiter"
 )
 
 func main() {
 	// 50 permits a second, three at once.
-	l, err := sluice.NewLimiter(limiter.Config{Count: 50, Period: time.Second, Burst: 3, Wait: 100 * time.Millisecond, Queue: 8})
+	l, err := sluice.NewLimiter(sluice.LimiterConfig{Count: 50, Period: time.Second, Burst: 3, Wait: 100 * time.Millisecond, Queue: 8})
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -10,15 +10,12 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/limiter"
-	"github.com/sluice-go/sluice/core/pipeline"
 )
 
 func main() {
-	pool, err := sluice.New(pipeline.Policy{Name: "jobs", Steps: []pipeline.Step{
-		{Config: limiter.Config{Count: 2000, Period: time.Second, Burst: 10, Wait: time.Second, Queue: 200}},
-		{Config: bulkhead.Config{Concurrent: 4, Queue: 200}},
+	pool, err := sluice.New(sluice.Policy{Name: "jobs", Steps: []sluice.Step{
+		{Config: sluice.LimiterConfig{Count: 2000, Period: time.Second, Burst: 10, Wait: time.Second, Queue: 200}},
+		{Config: sluice.BulkheadConfig{Concurrent: 4, Queue: 200}},
 	}})
 	if err != nil {
 		log.Fatal(err)

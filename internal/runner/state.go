@@ -93,8 +93,8 @@ type LimitState struct {
 func (p *Pipeline) Limits(q *Request, f func(LimitState)) {
 	l := p.layout.Load()
 	now := p.Now()
-	for i, c := range l.steps {
-		config := pipeline.ConfigOf[limiter.Config](l.plan.Step(i))
+	for i := range l.plan.Len() {
+		c, config := l.steps[i], pipeline.ConfigOf[limiter.Config](l.plan.Step(i))
 		if config.Count == 0 {
 			continue
 		}

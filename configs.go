@@ -1,0 +1,100 @@
+package sluice
+
+import (
+	"math"
+
+	"github.com/sluice-go/sluice/core/adaptive"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// The policy of a pipeline in Go, in place of a document.
+type (
+	// Policy is a list of steps, the outermost first.
+	Policy = pipeline.Policy
+	// Step is a mechanism of a policy: a configuration, a name, whether it is in
+	// shadow, and its keys.
+	Step = pipeline.Step
+	// Kind is the mechanism of a step.
+	Kind = pipeline.Kind
+)
+
+// The configurations of the mechanisms. Fields that are zero have the defaults of
+// the policy document where zero is no legal value; New, NewBreaker and the like
+// fill them in. Fields without a default are required, and an error names them.
+type (
+	LimiterConfig  = limiter.Config
+	BreakerConfig  = breaker.Config
+	BulkheadConfig = bulkhead.Config
+	RetryConfig    = retry.Config
+	HedgeConfig    = hedge.Config
+	TimeoutConfig  = timeout.Config
+	AdaptiveConfig = adaptive.Config
+	FallbackConfig = fallback.Config
+	// BackoffConfig is the delay between attempts, and the open time of a breaker.
+	BackoffConfig = backoff.Config
+	// BudgetConfig bounds the retries or hedges of all calls together.
+	BudgetConfig = budget.Config
+)
+
+// Share is a part of a whole, as of Percent.
+type Share = reducer.Share
+
+// Percent returns a share: Percent(50) is one half, Percent(0.1) one in a thousand.
+// It has four digits after the point. What is not from 0 to 400,000 has no share: the
+// result is 0, which no configuration takes for a value.
+func Percent(p float64) Share {
+	if !(p >= 0 && p <= 400_000) {
+		return 0
+	}
+	return Share(math.Round(p * float64(reducer.Percent(1))))
+}
+
+// The algorithms of a limit.
+const (
+	TokenBucket    = limiter.TokenBucket    // permits come one after another, up to a burst
+	FixedWindow    = limiter.FixedWindow    // a count of permits for each window
+	SlidingCounter = limiter.SlidingCounter // weighs the window before; an approximation
+	SlidingLog     = limiter.SlidingLog     // exact in every window, 8 bytes a permit
+	LeakyBucket    = limiter.LeakyBucket    // even distances, no burst
+)
+
+// The orders of a queue.
+const (
+	OrderOldest = limiter.Oldest // the oldest waiter is served first
+	OrderNewest = limiter.Newest // the newest waiter is served first
+)
+
+// The windows of a breaker.
+const (
+	WindowCalls       = breaker.Calls       // the last Count outcomes
+	WindowTime        = breaker.Time        // the outcomes of the last Span
+	WindowConsecutive = breaker.Consecutive // Count failures in a row
+)
+
+// How a delay grows with the attempts.
+const (
+	BackoffNone         = backoff.None
+	BackoffConstant     = backoff.Constant
+	BackoffLinear       = backoff.Linear
+	BackoffExponential  = backoff.Exponential
+	BackoffFibonacci    = backoff.Fibonacci
+	BackoffDecorrelated = backoff.Decorrelated
+)
+
+// What randomness does to a delay d.
+const (
+	JitterNone     = backoff.NoJitter // keeps d
+	JitterFull     = backoff.Full     // draws from 0 to d
+	JitterEqual    = backoff.Equal    // keeps one half of d and draws the other
+	JitterFraction = backoff.Fraction // draws from d less Share to d plus Share
+)
