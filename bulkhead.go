@@ -75,15 +75,20 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 	select {
 	case <-w.Ready:
 	case <-ctx.Done():
-		if !w.Leave(b.Now()) && w.Effect.Kind == reducer.Grant {
+		switch {
+		case w.Leave(b.Now()):
+			w.Free()
+		case w.Effect.Kind == reducer.Grant:
 			Place{b, w.Effect.Permit}.Release()
 		}
 		return Place{}, cancelled(ctx, nil)
 	}
-	if w.Effect.Kind == reducer.Grant {
-		return Place{b, w.Effect.Permit}, nil
+	effect := w.Effect
+	w.Free()
+	if effect.Kind == reducer.Grant {
+		return Place{b, effect.Permit}, nil
 	}
-	return Place{}, &RejectedError{Step: "bulkhead", Reason: w.Effect.Reason, RetryAfter: -1, Waited: true}
+	return Place{}, &RejectedError{Step: "bulkhead", Reason: effect.Reason, RetryAfter: -1, Waited: true}
 }
 
 // Release returns the place. It returns false when the place was returned before:

@@ -128,15 +128,20 @@ func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
 	select {
 	case <-w.Ready:
 	case <-ctx.Done():
-		if !w.Leave(l.Now()) && w.Effect.Kind == reducer.Grant {
+		switch {
+		case w.Leave(l.Now()):
+			w.Free()
+		case w.Effect.Kind == reducer.Grant:
 			l.cell.Step(reducer.Action{Kind: reducer.Cancel, Cost: n, Permit: w.Effect.Permit}, l.Now())
 		}
 		return cancelled(ctx, nil)
 	}
-	if w.Effect.Kind == reducer.Grant {
+	effect := w.Effect
+	w.Free()
+	if effect.Kind == reducer.Grant {
 		return nil
 	}
-	return &RejectedError{Step: "limit", Reason: w.Effect.Reason, RetryAfter: -1, Waited: true}
+	return &RejectedError{Step: "limit", Reason: effect.Reason, RetryAfter: -1, Waited: true}
 }
 
 func (l *Limiter) refusal(a reducer.Answer) error {

@@ -178,7 +178,7 @@ func (b *LockedCell) emit(changes []reducer.Effect) {
 // wake is called by the timer: waits end, turns come, leases run out.
 func (b *LockedCell) wake() {
 	b.mu.Lock()
-	b.queue.armed = clock.Never
+	b.queue.fired()
 	now := b.queue.now()
 	b.CatchUp(now)
 	b.Settle(now)

@@ -213,7 +213,7 @@ func (c *StepCells) wake(h keyed.Handle) {
 	}
 	now := c.pipeline.Now()
 	if x.queue != nil {
-		x.queue.armed = clock.Never
+		x.queue.fired()
 	}
 	x.catchUp(now)
 	x.settle(now)

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -19,7 +20,7 @@ type queue struct {
 	woken, lastWoken *Waiter // whose wait is over, woken after the lock is released
 	turns, base      uint64  // waits that are over so far, and before the queue was made
 	timer            *time.Timer
-	armed            clock.Mark // for which the timer is set, clock.Never for none
+	armed            clock.Mark // for which the timer is set, clock.Never for none, clock.Always when it fired
 	leased           bool       // the timer ends leases, too
 	now              func() clock.Mark
 	wake             func() // of the timer
@@ -45,12 +46,25 @@ func (w *Waiter) Over() bool { return w.over.Load() }
 
 // wakeAll wakes a waiter and those behind it whose wait is over, too.
 func (w *Waiter) wakeAll() {
-	for ; w != nil; w = w.next {
+	for w != nil {
+		next := w.next // the caller may free the waiter when it is awake
 		select {
 		case w.Ready <- struct{}{}:
 		default:
 		}
+		w = next
 	}
+}
+
+// waiters are free waiters. Their channels are not used again: one belongs to the
+// bubble of package synctest in which it was made.
+var waiters = sync.Pool{New: func() any { return new(Waiter) }}
+
+// Free gives the waiter back. It is for a caller that has received from Ready, or
+// whose Leave returned true.
+func (w *Waiter) Free() {
+	*w = Waiter{}
+	waiters.Put(w)
 }
 
 // number returns the number of the next waiter.
@@ -126,6 +140,9 @@ func (q *queue) takeWoken() *Waiter {
 	return first
 }
 
+// fired says that the timer is not set any more.
+func (q *queue) fired() { q.armed = clock.Always }
+
 // rearm sets the timer to the next wake of a cell that has waiters or leases. The mark of
 // a step may be older than the present one, from which the time until then counts.
 func (q *queue) rearm(c cell.Cell) {
@@ -170,6 +187,10 @@ func (g *guarded) step(a reducer.Action, now clock.Mark) reducer.Answer {
 // out, turns come. A timer may be late, and ends come before what a step does
 // at the same mark.
 func (g *guarded) catchUp(now clock.Mark) {
+	// While callers wait, the timer is set for the next wake.
+	if !g.leased && g.queue != nil && g.queue.armed > now {
+		return
+	}
 	for g.busy() {
 		at := g.cell.Wake()
 		if at > now {
@@ -214,7 +235,8 @@ func (q *queue) wait(at cellRef, caller, ticket uint64, ready chan struct{}) *Wa
 	if ready == nil {
 		ready = make(chan struct{}, 1)
 	}
-	w := &Waiter{Ready: ready, cell: at, caller: caller, ticket: ticket}
+	w := waiters.Get().(*Waiter)
+	w.Ready, w.cell, w.caller, w.ticket = ready, at, caller, ticket
 	q.add(w)
 	return w
 }
