@@ -26,7 +26,7 @@ func (c config) maker(f family) cell.Maker {
 	case bulkheads:
 		return must(bulkhead.Cells(c.bulkhead))
 	}
-	return must(budget.Cells(c.budget))
+	return must(budget.New(c.budget)).Cells()
 }
 
 // reconfigure carries a cell over, by the way of the machine: a mutant has its

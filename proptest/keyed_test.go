@@ -1,6 +1,8 @@
 package proptest
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -116,7 +118,8 @@ func hashOf(name uint64) keyed.Hash {
 	if name%4 == 0 {
 		return keyed.Hash{Lo: name}
 	}
-	return keyed.Seed{}.Hash(fmt.Sprint(name))
+	sum := sha256.Sum256(binary.LittleEndian.AppendUint64(nil, name))
+	return keyed.Hash{Hi: binary.LittleEndian.Uint64(sum[:]), Lo: binary.LittleEndian.Uint64(sum[8:])}
 }
 
 func (t *keyTrial) use(name uint64) error {

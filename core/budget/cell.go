@@ -6,15 +6,6 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Cells returns the maker of a budget's cells.
-func Cells(c Config) (cell.Maker, error) {
-	m, err := New(c)
-	if err != nil {
-		return nil, err
-	}
-	return m.Cells(), nil
-}
-
 // Cells returns the maker of the machine's cells.
 func (m *Machine) Cells() cell.Maker { return cell.Makes(m, wrap) }
 

@@ -107,7 +107,11 @@ func maker(a *script.Args) (cell.Maker, error) {
 			Open: backoff.Config{Kind: backoff.Constant, Base: time.Second},
 		})
 	case "budget":
-		return budget.Cells(budget.Config{Ratio: a.Share("ratio"), Window: a.Duration("window", 0)})
+		m, err := budget.New(budget.Config{Ratio: a.Share("ratio"), Window: a.Duration("window", 0)})
+		if err != nil {
+			return nil, err
+		}
+		return m.Cells(), nil
 	default:
 		return limiter.Cells(script.Limit(a, script.Algorithm(kind)))
 	}

@@ -34,6 +34,5 @@
 //     released, in logarithmic time.
 //   - G20: memory returns when keys are removed.
 //
-// Sources: Fagin, Nievergelt, Pippenger and Strong, Extendible hashing, 1979;
-// Aumasson and Bernstein, SipHash, 2012.
+// Source: Fagin, Nievergelt, Pippenger and Strong, Extendible hashing, 1979.
 package keyed

@@ -1,6 +1,8 @@
 package keyed_test
 
 import (
+	"crypto/sha256"
+	"encoding/binary"
 	"fmt"
 
 	"github.com/sluice-go/sluice/core/keyed"
@@ -13,10 +15,14 @@ func Example() {
 		fmt.Println(err)
 		return
 	}
-	var seed keyed.Seed
+	// A holder whose keys come from clients hashes them by a secret seed.
+	hash := func(key string) keyed.Hash {
+		sum := sha256.Sum256([]byte(key))
+		return keyed.Hash{Hi: binary.LittleEndian.Uint64(sum[:]), Lo: binary.LittleEndian.Uint64(sum[8:])}
+	}
 	var calls keyed.Slab[int]
 	for _, key := range []string{"a", "b", "a", "c", "b"} {
-		index, how := table.Use(seed.Hash(key))
+		index, how := table.Use(hash(key))
 		calls.Grow(index)
 		if how == keyed.Evicted {
 			fmt.Println("a cell is evicted after", *calls.At(index), "calls")

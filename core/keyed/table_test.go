@@ -410,9 +410,4 @@ func BenchmarkUse(b *testing.B) {
 			table.Use(all[i])
 		}
 	})
-	b.Run("hash", func(b *testing.B) {
-		for b.Loop() {
-			Seed{1, 2}.Hash("0123456789abcdef")
-		}
-	})
 }

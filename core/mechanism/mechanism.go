@@ -34,19 +34,3 @@ func (k Kind) String() string {
 type Config interface {
 	Kind() Kind
 }
-
-// WordAt returns the word at an index of a list with spaces between its words,
-// "" past its end.
-func WordAt(list string, i int) string {
-	start := 0
-	for at := 0; at <= len(list); at++ {
-		if at < len(list) && list[at] != ' ' {
-			continue
-		}
-		if i == 0 {
-			return list[start:at]
-		}
-		start, i = at+1, i-1
-	}
-	return ""
-}
