@@ -72,6 +72,26 @@ func TestFullStep(t *testing.T) {
 	}
 }
 
+// TestFullCellsAreKept has a cell that has all its permits back keep them when a
+// larger burst comes, as long as there is room for other keys.
+func TestFullCellsAreKept(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"limit: {rate: 5/1s, per: key, keys: 10}"})
+		require.NoError(t, keyed(p, "a"))
+		time.Sleep(time.Minute)
+		require.NoError(t, keyed(p, "b"))
+		set, _ := loaded(t, "limit: {rate: 10/1h, per: key, keys: 10}")
+		require.NoError(t, p.Configure(set.Document().Policies[0].Policy))
+		for range 5 {
+			require.NoError(t, keyed(p, "a"))
+		}
+		require.ErrorIs(t, keyed(p, "a"), sluice.ErrRejected)
+		for range 10 {
+			require.NoError(t, keyed(p, "c"))
+		}
+	})
+}
+
 // TestMaxKeys has the option lower the keys of a step, and not raise them.
 func TestMaxKeys(t *testing.T) {
 	for _, c := range []struct{ option, keys, want int }{{3, 10, 3}, {10, 3, 3}} {

@@ -26,8 +26,9 @@ type Config struct {
 	Final bool
 	// Names keeps the keys, for events and snapshots.
 	Names bool
-	// Reuse is for limits: a refund to a fresh limit does nothing, while a fresh
-	// breaker still waits for the votes of calls under way.
+	// Reuse is for limits that are not configured: a refund to a fresh limit does
+	// nothing, while a fresh breaker still waits for the votes of calls under way,
+	// and Configure tells a fresh cell from a new one.
 	Reuse bool
 }
 

@@ -25,8 +25,6 @@ func cellsOf(plan *pipeline.Plan, i, most int) keyedcells.Config {
 	s := plan.Step(i)
 	limit := pipeline.ConfigOf[limiter.Config](s)
 	config := keyedcells.Config{Config: plan.Keys(i), Maker: plan.Maker(i), Names: true}
-	// Where new keys share a cell, it matters which keys have one of their own.
-	config.Reuse = limit.Count > 0 && config.WhenFull == keyed.FullEvict
 	if most > 0 {
 		config.Keys = min(config.Keys, uint32(min(most, keyed.MaxKeys)))
 	}
