@@ -244,6 +244,7 @@ func (d *Driver) decide(h decision.Handle, kind decision.Kind) *decision.Decisio
 	}
 	d.Decisions = d.Decisions[:n+1]
 	x := &d.Decisions[n]
-	*x = decision.Decision{At: d.now, Call: h, Kind: kind, Index: -1}
+	*x = decision.Decision{}
+	x.At, x.Call, x.Kind, x.Index = d.now, h, kind, -1
 	return x
 }

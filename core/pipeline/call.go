@@ -201,25 +201,61 @@ const (
 
 // Effect is what the driver has to do for a call. First it tells that the timeout
 // Cut cut the call, then it leaves the cells of the steps LeaveFrom-1 down to
-// LeaveTo, then it does Do. It fits the registers of a call of a function.
+// LeaveTo, then it does Do. The compiler keeps a struct in registers that has at
+// most four fields, each of which may be such a struct: an effect that goes from
+// function to function through memory costs as much as a step.
 type Effect struct {
-	Do        Do
-	Outcome   reducer.Outcome
-	Reason    reducer.Reason
-	Attempt   uint8
-	LeaveFrom uint8
-	LeaveTo   uint8
-	Step      uint8
+	Do   Do
+	Step uint8
+	Subject
+	At clock.Mark // retry-at of a Refuse (clock.Never for none), else the mark of Sleep or Consult
+}
+
+// Subject is what an effect is about.
+type Subject struct {
+	Attempt uint8
 	// cut is the index of a timeout that cut the call, or in shadow would have,
 	// less NoCut, so that the zero effect has none.
 	cut uint8
-	At  clock.Mark // retry-at of a Refuse (clock.Never for none), else the mark of Sleep or Consult
+	Cause
+	Leave
+}
+
+// Cause is why an effect comes.
+type Cause struct {
+	Outcome reducer.Outcome
+	Reason  reducer.Reason
+}
+
+// Leave is the range of steps whose cells an effect leaves.
+type Leave struct {
+	LeaveFrom uint8
+	LeaveTo   uint8
 }
 
 // Cut returns the index of the timeout that cut the call, NoCut or CallDeadline.
 func (e *Effect) Cut() int { return int(e.cut) + NoCut }
 
-func (e *Effect) setCut(i int) { e.cut = uint8(i - NoCut) }
+func (e Effect) withCut(i int) Effect {
+	e.cut = uint8(i - NoCut)
+	return e
+}
+
+// of returns the effect for the attempt k.
+func (e Effect) of(k uint8) Effect {
+	e.Attempt = k
+	return e
+}
+
+func (e Effect) because(outcome reducer.Outcome, reason reducer.Reason) Effect {
+	e.Outcome, e.Reason = outcome, reason
+	return e
+}
+
+func (e Effect) leaving(from, to uint8) Effect {
+	e.LeaveFrom, e.LeaveTo = from, to
+	return e
+}
 
 func lowest(mask uint16) int { return bits.TrailingZeros16(mask) }
 

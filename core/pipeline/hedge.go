@@ -32,7 +32,7 @@ func (p *Plan) setOut(c *Call) Effect {
 	r.Numbered++
 	r.HedgeAt = clock.Never
 	r.Attempts = append(r.Attempts, Attempt{Started: clock.Always, Number: r.Numbered, Entered: uint8(p.hedge + 1)})
-	return Effect{Do: Enter, Attempt: uint8(len(r.Attempts)), Step: uint8(p.hedge + 1)}
+	return Effect{Do: Enter, Step: uint8(p.hedge + 1)}.of(uint8(len(r.Attempts)))
 }
 
 // Arm sets the clock of the next hedge when the latest attempt of a round was
@@ -98,7 +98,7 @@ func (p *Plan) leaveTry(c *Call, k uint8, do Do) Effect {
 	if k == c.Tries() {
 		c.Race.HedgeAt = clock.Never
 	}
-	return Effect{Do: do, Attempt: k, LeaveFrom: a.Entered, LeaveTo: uint8(p.hedge + 1)}
+	return Effect{Do: do}.of(k).leaving(a.Entered, uint8(p.hedge+1))
 }
 
 // failTry ends an attempt that failed while others live.
@@ -175,14 +175,14 @@ func (p *Plan) settle(c *Call, now clock.Mark) Effect {
 func (p *Plan) win(c *Call, k uint8, outcome reducer.Outcome) Effect {
 	c.Race.Won = c.Race.Attempts[k-1].Number
 	c.Outcome = outcome
-	p.close(c, closing{votes: reducer.Cancelled, tells: true, effect: Effect{Do: Return, Outcome: outcome}})
+	p.close(c, closing{votes: reducer.Cancelled, tells: true, effect: Effect{Do: Return}.because(outcome, 0)})
 	return p.leaveTry(c, k, Continue)
 }
 
 // cutRound ends a round by a timeout above the hedge. The attempts that run vote;
 // where none does, the call is over.
 func (p *Plan) cutRound(c *Call, i int) Effect {
-	how := closing{votes: reducer.Cancelled, effect: Effect{Do: Return, Outcome: reducer.Timeout}}
+	how := closing{votes: reducer.Cancelled, effect: Effect{Do: Return}.because(reducer.Timeout, 0)}
 	c.Outcome = reducer.Cancelled
 	if k, runs := c.Find(0); runs {
 		c.Outcome, c.Race.last = reducer.Timeout, c.Race.Attempts[k-1].Number
@@ -201,7 +201,7 @@ func (p *Plan) cutTry(c *Call, k uint8, now clock.Mark) Effect {
 		a.Outcome = reducer.Cancelled
 		return p.leaveTry(c, k, Nothing)
 	}
-	return p.abandon(c, k, Effect{Do: Return, Outcome: reducer.Timeout})
+	return p.abandon(c, k, Effect{Do: Return}.because(reducer.Timeout, 0))
 }
 
 // finishTry settles an attempt of a round.

@@ -58,7 +58,7 @@ func (p *Plan) Advance(c *Call, e *Event, now clock.Mark) Effect {
 		return p.settled(c, e)
 	case Abandoned:
 		if c.Phase != Over {
-			return p.abandon(c, 0, Effect{Do: Return, Outcome: reducer.Cancelled})
+			return p.abandon(c, 0, Effect{Do: Return}.because(reducer.Cancelled, 0))
 		}
 	}
 	return Effect{}
@@ -83,7 +83,7 @@ func (p *Plan) Start(c *Call, k uint8, now clock.Mark) Effect {
 		c.First = now
 	}
 	c.Admitted++
-	return Effect{Do: Start, Attempt: k}
+	return Effect{Do: Start}.of(k)
 }
 
 // refused ends an attempt that a step does not admit, and the call unless other
@@ -92,9 +92,7 @@ func (p *Plan) refused(c *Call, e *Event) Effect {
 	if e.Attempt > 0 && c.lives(e.Attempt) {
 		return p.dropTry(c, e.Attempt, e.Step, e.Answer.Reason)
 	}
-	effect := p.abandon(c, e.Attempt, Effect{Do: Refuse, Step: e.Step, Reason: e.Answer.Reason, At: clock.Never})
-	effect.At = e.Answer.Mark
-	return effect
+	return p.abandon(c, e.Attempt, Effect{Do: Refuse, Step: e.Step, At: e.Answer.Mark}.because(0, e.Answer.Reason))
 }
 
 // abandon ends the call without a vote in any breaker. k is the attempt that
@@ -117,8 +115,7 @@ func (p *Plan) abandon(c *Call, k uint8, e Effect) Effect {
 func (p *Plan) end(c *Call, k uint8, e Effect) Effect {
 	a := c.Try(k)
 	a.Phase, c.Phase = Over, Over
-	e.Attempt, e.LeaveFrom, e.LeaveTo = k, a.Entered, 0
-	return e
+	return e.of(k).leaving(a.Entered, 0)
 }
 
 func (p *Plan) granted(a *Attempt, e *Event) Effect {
@@ -128,7 +125,7 @@ func (p *Plan) granted(a *Attempt, e *Event) Effect {
 		a.Slots[e.Step] = e.Answer.Permit
 		a.Held |= bit
 		a.Phase = Entering
-		return Effect{Do: Enter, Attempt: e.Attempt, Step: e.Step + 1}
+		return Effect{Do: Enter, Step: e.Step + 1}.of(e.Attempt)
 	case a.Phantom&bit != 0:
 		a.Slots[e.Step] = e.Answer.Permit
 		a.Held |= bit
@@ -145,10 +142,10 @@ func (p *Plan) dropped(c *Call, a *Attempt, e *Event) Effect {
 		if e.Attempt > 0 && c.lives(e.Attempt) {
 			return p.dropTry(c, e.Attempt, e.Step, e.Answer.Reason)
 		}
-		return p.abandon(c, e.Attempt, Effect{Do: GiveUp, Step: e.Step, Reason: e.Answer.Reason})
+		return p.abandon(c, e.Attempt, Effect{Do: GiveUp, Step: e.Step}.because(0, e.Answer.Reason))
 	case a.Phantom&bit != 0:
 		a.Phantom &^= bit
-		return Effect{Do: GiveUp, Attempt: e.Attempt, Step: e.Step, Reason: e.Answer.Reason}
+		return Effect{Do: GiveUp, Step: e.Step}.of(e.Attempt).because(0, e.Answer.Reason)
 	}
 	return Effect{}
 }
@@ -166,7 +163,7 @@ func (p *Plan) finish(c *Call, e *Event, now clock.Mark) Effect {
 func (p *Plan) roundOver(c *Call, k uint8, outcome reducer.Outcome, told bool, after time.Duration, now clock.Mark) Effect {
 	c.Outcome = outcome
 	if p.retry < 0 || c.Single || !retry.Retries(outcome) {
-		return p.end(c, k, Effect{Do: Return, Outcome: outcome})
+		return p.end(c, k, Effect{Do: Return}.because(outcome, 0))
 	}
 	state, verdict := p.stages[p.retry].retry.Next(c.Retry, retry.End{
 		Outcome: outcome, Told: told, RetryAfter: after, Deadline: p.deadlineAbove(c, 0, p.retry), Seed: c.Seed,
@@ -176,13 +173,10 @@ func (p *Plan) roundOver(c *Call, k uint8, outcome reducer.Outcome, told bool, a
 		if p.stages[p.retry].shadow {
 			verdict.Reason = reducer.NoReason
 		}
-		return p.end(c, k, Effect{Do: Return, Outcome: outcome, Reason: verdict.Reason})
+		return p.end(c, k, Effect{Do: Return}.because(outcome, verdict.Reason))
 	}
 	c.Phase, c.Until = Deciding, verdict.Until
-	return Effect{
-		Do: Consult, Outcome: outcome, Attempt: k, At: verdict.Until,
-		LeaveFrom: c.Try(k).Entered, LeaveTo: uint8(p.retry + 1),
-	}
+	return Effect{Do: Consult, At: verdict.Until}.of(k).because(outcome, 0).leaving(c.Try(k).Entered, uint8(p.retry+1))
 }
 
 // decide goes on after the consultation.
@@ -191,7 +185,7 @@ func (p *Plan) decide(c *Call, e *Event) Effect {
 	shadow := p.stages[p.retry].shadow
 	if !e.Open && e.Granted && !shadow {
 		c.Phase = Sleeping
-		return Effect{Do: Sleep, Outcome: c.Outcome, At: c.Until}
+		return Effect{Do: Sleep, At: c.Until}.because(c.Outcome, 0)
 	}
 	why := reducer.ReasonBudget
 	switch {
@@ -200,7 +194,7 @@ func (p *Plan) decide(c *Call, e *Event) Effect {
 	case e.Open:
 		why = reducer.ReasonOpen
 	}
-	return p.end(c, 0, Effect{Do: Return, Outcome: c.Outcome, Reason: why})
+	return p.end(c, 0, Effect{Do: Return}.because(c.Outcome, why))
 }
 
 // settled ends the call with the outcome of an attempt that is over, whatever the
@@ -216,7 +210,7 @@ func (p *Plan) settled(c *Call, e *Event) Effect {
 		return Effect{}
 	}
 	c.Outcome = e.Outcome
-	return p.end(c, 0, Effect{Do: Return, Outcome: e.Outcome})
+	return p.end(c, 0, Effect{Do: Return}.because(e.Outcome, 0))
 }
 
 // wake cuts the call by the outermost timeout that is due, of one step that of
@@ -253,10 +247,8 @@ func (a *Attempt) due(i int, now clock.Mark) bool {
 func (p *Plan) fire(c *Call, k uint8, i int, now clock.Mark) Effect {
 	c.Try(k).Fired |= 1 << i
 	if p.stages[i].shadow {
-		effect := Effect{Attempt: k}
 		c.Cut = c.NumberOf(k)
-		effect.setCut(i)
-		return effect
+		return Effect{}.of(k).withCut(i)
 	}
 	return p.cut(c, k, i, now)
 }
@@ -273,12 +265,11 @@ func (p *Plan) cut(c *Call, k uint8, i int, now clock.Mark) (effect Effect) {
 		effect = p.finish(c, &Event{Outcome: reducer.Timeout}, now)
 	case c.Phase == Running:
 		c.Outcome = reducer.Timeout
-		effect = p.end(c, 0, Effect{Do: Return, Outcome: reducer.Timeout})
+		effect = p.end(c, 0, Effect{Do: Return}.because(reducer.Timeout, 0))
 	default:
-		effect = p.abandon(c, 0, Effect{Do: Return, Outcome: reducer.Timeout})
+		effect = p.abandon(c, 0, Effect{Do: Return}.because(reducer.Timeout, 0))
 	}
-	effect.setCut(i)
-	return effect
+	return effect.withCut(i)
 }
 
 // Leaving returns what the attempt k does to the cell of a step it passed: the
