@@ -178,7 +178,8 @@ func (c *call) node(k uint8, i int) **node {
 }
 
 // resolve returns the cell of a step for an attempt of a call, which may be a new
-// one.
+// one. That is a use of its key, and a later attempt gets the cell that its key has
+// then.
 func (c *call) resolve(k uint8, i int) *node {
 	p := c.layout.pools[i]
 	n := p.one
@@ -187,15 +188,6 @@ func (c *call) resolve(k uint8, i int) *node {
 	}
 	*c.node(k, i) = n
 	return n
-}
-
-// acquires returns the cell of a step for an attempt that asks for a permit, which
-// is a use of its key. A later attempt asks the cell that its key has then.
-func (c *call) acquires(k uint8, i int) *node {
-	if n := *c.node(k, i); n != nil && n.index == 0 && c.layout.pools[i].table == nil {
-		return n
-	}
-	return c.resolve(k, i)
 }
 
 // hash is the key of a table for the number of a key.

@@ -275,7 +275,11 @@ func (d *Driver) take() *call {
 func (d *Driver) drop(c *call) {
 	d.heap.remove(&c.wake)
 	plan := c.layout.plan
-	clear(c.nodes[:plan.Len()])
+	for i := range plan.Len() {
+		if c.nodes[i] != nil { // clear costs more than these few
+			c.nodes[i] = nil
+		}
+	}
 	c.tries = c.tries[:0]
 	for left := plan.Keyed(); left != 0; left &= left - 1 {
 		i := bits.TrailingZeros16(left)

@@ -151,7 +151,7 @@ func (d *Driver) deliver() {
 
 // Admit implements pipeline.Host.
 func (c *call) Admit(k uint8, i int) (p reducer.Permit, ok bool) {
-	n := c.acquires(k, i)
+	n := c.resolve(k, i)
 	if len(n.turns) > 0 {
 		return p, false
 	}
@@ -168,7 +168,7 @@ func (c *call) Ask(k uint8, i int, a reducer.Action) reducer.Answer {
 	switch {
 	case a.Kind == reducer.Acquire:
 		a.ID = uint64(c.caller(k, i))
-		n = c.acquires(k, i)
+		n = c.resolve(k, i)
 	case a.Kind == reducer.Peek && i != c.layout.plan.HedgeIndex():
 		p := c.layout.pools[i]
 		if n = *c.node(c.Tries(), i); n != nil && n.index == 0 && (p.table == nil || p.keys.WhenFull == keyed.FullShare) {

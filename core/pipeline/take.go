@@ -55,10 +55,10 @@ func (p *Plan) Happen(h Host, c *Call, e *Event, now clock.Mark) {
 func (p *Plan) Take(h Host, c *Call, e Effect, now clock.Mark) {
 	for {
 		if e.cut != 0 {
-			p.tellCut(h, c, e)
+			p.tellCut(h, c, &e)
 		}
 		if e.LeaveFrom > e.LeaveTo {
-			p.leave(h, c, e)
+			p.leave(h, c, &e)
 		}
 		switch e.Do {
 		case Enter:
@@ -72,11 +72,11 @@ func (p *Plan) Take(h Host, c *Call, e Effect, now clock.Mark) {
 			if c.Late {
 				return
 			}
-			e = p.consult(h, c, e, now)
+			e = p.consult(h, c, &e, now)
 			continue
 		case Lose, Continue:
 			if e.Do == Lose {
-				p.tell(h, c, e, now)
+				p.tell(h, c, &e, now)
 			}
 			e = p.Advance(c, &Event{Kind: Continued}, now)
 			continue
@@ -89,7 +89,7 @@ func (p *Plan) Take(h Host, c *Call, e Effect, now clock.Mark) {
 			if c.Late && e.Do == Return {
 				return
 			}
-			p.tell(h, c, e, now)
+			p.tell(h, c, &e, now)
 		}
 		if p.hedge < 0 || !p.HedgeNow(c) {
 			return
@@ -105,16 +105,19 @@ func (p *Plan) Keep(h Host, c *Call, now clock.Mark) {
 		p.Happen(h, c, &Event{Kind: Settled, Outcome: reducer.OK}, now)
 		return
 	}
-	p.tell(h, c, Effect{Do: Return}.because(reducer.OK, 0), now)
+	e := Effect{Do: Return}.because(reducer.OK, 0)
+	p.tell(h, c, &e, now)
 }
 
 // Abort ends a call that is over and was not told to be, because Take panicked in
 // between: it leaves what the call and its attempts still hold.
 func (p *Plan) Abort(h Host, c *Call, now clock.Mark) {
 	for k := range c.Tries() + 1 {
-		p.leave(h, c, Effect{}.of(k).leaving(MaxSteps, 0))
+		e := Effect{}.of(k).leaving(MaxSteps, 0)
+		p.leave(h, c, &e)
 	}
-	p.tell(h, c, Effect{Do: Return}.because(c.Outcome, 0), now)
+	e := Effect{Do: Return}.because(c.Outcome, 0)
+	p.tell(h, c, &e, now)
 }
 
 // Hedge starts the hedge whose mark has come.
@@ -139,8 +142,7 @@ func (p *Plan) enter(h Host, c *Call, k uint8, from int, now clock.Mark) Effect 
 	if k == 0 && p.hedge >= 0 {
 		end = p.hedge + 1
 	}
-	for i := from; i < end; i++ {
-		bit := uint16(1) << i
+	for i, bit := from, uint16(1)<<from; i < end; i, bit = i+1, bit<<1 {
 		lacks := p.picky&bit != 0 && h.Missing(i)
 		switch {
 		case lacks:
@@ -206,7 +208,7 @@ func (p *Plan) ask(h Host, c *Call, k uint8, i int, now clock.Mark) (e Effect, s
 }
 
 // leave leaves the cells that an effect names, in reverse order.
-func (p *Plan) leave(h Host, c *Call, e Effect) {
+func (p *Plan) leave(h Host, c *Call, e *Effect) {
 	k := e.Attempt
 	for left := p.Holds(c, k, e.LeaveFrom, e.LeaveTo); left != 0; {
 		i := bits.Len16(left) - 1
@@ -260,7 +262,7 @@ func (p *Plan) started(h Host, c *Call, k uint8, now clock.Mark) {
 // consult asks the breakers below the retry, then the budget. A cut is one of the
 // ends of its mark, and the changes of breakers come after those; an event that
 // the world brings comes after all that was due.
-func (p *Plan) consult(h Host, c *Call, e Effect, now clock.Mark) Effect {
+func (p *Plan) consult(h Host, c *Call, e *Effect, now clock.Mark) Effect {
 	if c.NoRetry && !p.stages[p.retry].shadow {
 		c.Barred = true
 		return p.Advance(c, &Event{Kind: Settled, Outcome: e.Outcome}, now)
@@ -288,7 +290,7 @@ func (p *Plan) consult(h Host, c *Call, e Effect, now clock.Mark) Effect {
 }
 
 // tell passes on the decision of an effect.
-func (p *Plan) tell(h Host, c *Call, e Effect, now clock.Mark) {
+func (p *Plan) tell(h Host, c *Call, e *Effect, now clock.Mark) {
 	i := int(e.Step)
 	switch e.Do {
 	case Sleep:
@@ -328,7 +330,7 @@ func (p *Plan) tell(h Host, c *Call, e Effect, now clock.Mark) {
 	}
 }
 
-func (p *Plan) tellCut(h Host, c *Call, e Effect) {
+func (p *Plan) tellCut(h Host, c *Call, e *Effect) {
 	i := e.Cut()
 	if d := h.Decision(decision.Timeout, i); d != nil {
 		d.Attempt, d.Shadow = c.Cut, i >= 0 && p.stages[i].shadow
@@ -354,7 +356,7 @@ func (p *Plan) tellRefused(h Host, i int, why reducer.Reason, at clock.Mark, sha
 	}
 }
 
-func (p *Plan) tellRetry(h Host, c *Call, e Effect, shadow bool) {
+func (p *Plan) tellRetry(h Host, c *Call, e *Effect, shadow bool) {
 	if d := h.Decision(decision.Retry, NoStep); d != nil {
 		if d.Attempt = c.Admitted; c.Race != nil {
 			d.Attempt = c.Race.last
