@@ -95,7 +95,20 @@ func (l *Limiter) AllowN(n uint32) bool {
 			}
 		}
 	}
-	return l.step(reducer.Action{Kind: reducer.TryAcquire, Cost: n}, now).Verdict == reducer.Admit
+	return l.try(n, now)
+}
+
+// try asks the state in the cell for n permits.
+func (l *Limiter) try(n uint32, now clock.Mark) bool {
+	b := l.cell
+	b.Lock()
+	if m, state := limiter.Of(b.Cell); l.word.Load() == nil && state.Waiting() == 0 && n > 0 {
+		// What Enter does not admit where no caller waits is refused.
+		_, ok := m.Enter(state, n, 0, now)
+		b.Unlock()
+		return ok
+	}
+	return l.stepLocked(reducer.Action{Kind: reducer.TryAcquire, Cost: n}, now).Verdict == reducer.Admit
 }
 
 // Wait waits for a permit. It returns nil when it has one, a RejectedError when
@@ -292,8 +305,13 @@ func (l *Limiter) Configure(c limiter.Config) error {
 
 // step steps the state for a caller that does not wait.
 func (l *Limiter) step(a reducer.Action, now clock.Mark) reducer.Answer {
+	l.cell.Lock()
+	return l.stepLocked(a, now)
+}
+
+// stepLocked is step for a caller that holds the mutex, and unlocks it.
+func (l *Limiter) stepLocked(a reducer.Action, now clock.Mark) reducer.Answer {
 	b := l.cell
-	b.Lock()
 	l.lock()
 	if b.Busy() {
 		b.CatchUp(now)

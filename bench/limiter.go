@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/slidinglog"
 )
 
 // quota is count permits for each period, and as many at once.
@@ -43,14 +44,43 @@ var limiters = []struct {
 	{"uber ratelimit", uberLimiter},
 }
 
+// algorithms are those that do not admit as x/time/rate does. A sliding log keeps a
+// mark for each permit of its period, and has a shorter one.
+var algorithms = []struct {
+	algorithm limiter.Algorithm
+	plenty    quota
+}{
+	{limiter.FixedWindow, plenty},
+	{limiter.SlidingCounter, plenty},
+	{limiter.SlidingLog, quota{slidinglog.MaxCount, 100 * time.Microsecond}},
+	{limiter.LeakyBucket, plenty},
+}
+
 func limiterTasks() []task {
-	return []task{
+	tasks := []task{
 		limiterTask("limiter allow", repeated, plenty, map[string]float64{"x/time/rate": 2.2, "failsafe-go smooth": 1}),
 		limiterTask("limiter allow, parallel", crowded, plenty, map[string]float64{"x/time/rate": 1.5}),
 		limiterTask("limiter allow, contended", contended, plenty, nil),
 		limiterTask("limiter refused", repeated, scant, nil),
 		limiterTask("limiter refused, parallel", crowded, scant, nil),
 	}
+	for _, a := range algorithms {
+		name := a.algorithm.String()
+		tasks = append(tasks,
+			algorithmTask("limiter allow, "+name, repeated, a.algorithm, a.plenty, plenty),
+			algorithmTask("limiter refused, "+name, repeated, a.algorithm, scant, scant))
+		if a.algorithm != limiter.LeakyBucket { // which refuses the second of two calls at one mark
+			tasks = append(tasks, algorithmTask("limiter allow, "+name+", parallel", crowded, a.algorithm, a.plenty, plenty))
+		}
+	}
+	return tasks
+}
+
+func algorithmTask(name string, how func(caller) contender, a limiter.Algorithm, q, peers quota) task {
+	admits := q != scant
+	return task{name: name, allocs: 0, sluice: how(asking(ourAlgorithm(a, q), admits)), peers: []peer{
+		{"x/time/rate", how(asking(rateLimiter(peers), admits)), 1},
+	}}
 }
 
 func limiterTask(name string, how func(caller) contender, q quota, targets map[string]float64) task {
@@ -63,9 +93,11 @@ func limiterTask(name string, how func(caller) contender, q quota, targets map[s
 	return t
 }
 
-func ourLimiter(q quota) allower {
+func ourLimiter(q quota) allower { return ourAlgorithm(limiter.TokenBucket, q) }
+
+func ourAlgorithm(a limiter.Algorithm, q quota) allower {
 	return func(context.Context) func() bool {
-		return must(sluice.NewLimiter(limiter.Config{Count: uint32(q.count), Period: q.period})).Allow
+		return must(sluice.NewLimiter(limiter.Config{Algorithm: a, Count: uint32(q.count), Period: q.period})).Allow
 	}
 }
 

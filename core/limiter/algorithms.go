@@ -135,8 +135,8 @@ func (a *algorithm) take(c *count, cost uint32, now clock.Mark) (ok bool) {
 			c.setWindow(w)
 		}
 	case SlidingCounter:
-		var s slidingcounter.State
-		if s, ok = a.counter.Take(c.counter(), cost, now); ok {
+		s := c.counter()
+		if ok = a.counter.Take(&s, cost, now); ok {
 			c.setCounter(s)
 		}
 	case SlidingLog:

@@ -58,6 +58,9 @@ const begun = 3
 
 func (s *State) left(now clock.Mark) time.Duration { return s.Span - now.Sub(s.Start) }
 
+// covers reports that now lies in the window.
+func (s *State) covers(now clock.Mark) bool { return s.Span > 0 && now.Sub(s.Start) < s.Span }
+
 // over reports that no window has begun, or that two windows passed after the
 // last one that had an admission.
 func (m *Machine) over(s *State, now clock.Mark) bool {
@@ -73,7 +76,7 @@ func (m *Machine) over(s *State, now clock.Mark) bool {
 
 // at returns the state with the window that now lies in.
 func (m *Machine) at(s State, now clock.Mark) State {
-	if s.Span > 0 && now.Sub(s.Start) < s.Span {
+	if s.covers(now) {
 		return s
 	}
 	end := s.Start.Add(s.Span)
@@ -122,27 +125,40 @@ func fading(room, previous uint32, span time.Duration) time.Duration {
 	return time.Duration(quotient)
 }
 
-// Take takes a cost that is admitted at now; else it returns false and the same
-// state.
-func (m *Machine) Take(s State, cost uint32, now clock.Mark) (State, bool) {
+// Take takes a cost that is admitted at now; else it returns false and changes
+// nothing. It works in place, because a call costs less than copies of the state.
+func (m *Machine) Take(s *State, cost uint32, now clock.Mark) bool {
 	if cost == 0 {
-		return s, true
+		return true
 	}
-	w := m.at(s, now)
+	if s.covers(now) {
+		if !m.admits(s, cost, now) {
+			return false
+		}
+	} else {
+		w := m.at(*s, now)
+		if !m.admits(&w, cost, now) {
+			return false
+		}
+		*s = w
+	}
+	s.enter()
+	s.Cur += cost
+	return true
+}
+
+// admits reports whether the cost is admitted at now, which lies in the window.
+func (m *Machine) admits(w *State, cost uint32, now clock.Mark) bool {
 	used := uint64(w.Cur) + uint64(cost)
 	if used > uint64(m.count) || now == clock.Never { // at the end of the line no window can open
-		return s, false
+		return false
 	}
-	if w.Prev > 0 {
-		hi, lo := bits.Mul64(uint64(w.Prev), uint64(w.left(now)))
-		roomHi, roomLo := bits.Mul64(uint64(m.count)-used, uint64(w.Span))
-		if hi > roomHi || hi == roomHi && lo > roomLo {
-			return s, false
-		}
+	if w.Prev == 0 {
+		return true
 	}
-	w.enter()
-	w.Cur += cost
-	return w, true
+	hi, lo := bits.Mul64(uint64(w.Prev), uint64(w.left(now)))
+	roomHi, roomLo := bits.Mul64(uint64(m.count)-used, uint64(w.Span))
+	return hi < roomHi || hi == roomHi && lo <= roomLo
 }
 
 // Free returns the permits that are free at now.

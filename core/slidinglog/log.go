@@ -66,8 +66,14 @@ func (l *Log) live(now clock.Mark) int {
 	if now == clock.Never {
 		now--
 	}
-	i, _ := slices.BinarySearchFunc(all, now+1, entry.compare)
-	return i
+	// Few entries stop counting between two calls, so the search starts at the first
+	// ones. The entry stopped counts no longer.
+	stopped, probe := 0, 1
+	for probe < len(all) && all[probe].ends <= now {
+		stopped, probe = probe, 2*probe
+	}
+	i, _ := slices.BinarySearchFunc(all[stopped:min(probe, len(all))], now+1, entry.compare)
+	return stopped + i
 }
 
 // used returns the sum from an entry on.
