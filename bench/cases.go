@@ -41,6 +41,8 @@ func cases() []section {
 		{"Memory per key", "Growth of the heap, without the keys themselves. New keys: a million, each seen once and forgettable 1 ms later; in bytes a key seen.", memoryTasks()},
 		{"Breakers", "Closed but for the last two. 100 calls in the window.", breakerTasks()},
 		{"Bulkheads", "Of 100 places, taken and given back; full where it says so.", bulkheadTasks()},
+		{"Adaptive limits", "20 places at first, one taken and given back; none free where it says so. By hand: a permit, and a record of its end. " +
+			"Sluice's limit is a policy of one step.", adaptiveTasks()},
 		{"Retries", "At most three attempts. go-retry and backoff make their backoff for each call, because it has state.", retryTasks()},
 		{"Pipelines", "Timeout, retry, breaker, limiter, bulkhead and timeout, composed.", pipelineTasks()},
 		{"Refusals", "A refusal beside an admission, both Sluice's: 0.5x is a refusal that costs two admissions. Without an error unless it says so.", refusalTasks()},
