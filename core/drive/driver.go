@@ -102,11 +102,11 @@ func (d *Driver) fire(e *entry) {
 	case resumes:
 		d.resume(e.call)
 	case serves:
-		d.step(e.node, reducer.Action{Kind: reducer.Serve})
+		d.push(e.node, &reducer.Action{Kind: reducer.Serve})
 	case leases:
 		d.lapse()
 	default:
-		d.step(e.node, reducer.Action{Kind: reducer.Tick})
+		d.push(e.node, &reducer.Action{Kind: reducer.Tick})
 	}
 }
 
@@ -114,7 +114,8 @@ func (d *Driver) fire(e *entry) {
 // them call by call.
 func (d *Driver) lapse() {
 	for len(d.heap) > 0 && d.heap[0].class == leases && d.heap[0].at <= d.now {
-		d.touch(d.heap[0].node, reducer.Action{Kind: reducer.Tick})
+		var answer reducer.Answer
+		d.touch(&answer, d.heap[0].node, &reducer.Action{Kind: reducer.Tick})
 	}
 	d.deliverInOrder()
 }
@@ -232,7 +233,7 @@ func (d *Driver) Renew(h decision.Handle, attempt uint32) bool {
 	for left := plan.Holds(&c.Call, k, pipeline.MaxSteps, 0); left != 0; left &= left - 1 {
 		i := bits.TrailingZeros16(left)
 		if n := *c.node(k, i); plan.Leases(i) && !n.gone {
-			d.step(n, reducer.Action{Kind: reducer.Renew, Permit: plan.PermitOf(&c.Call, k, i)})
+			d.push(n, &reducer.Action{Kind: reducer.Renew, Permit: plan.PermitOf(&c.Call, k, i)})
 		}
 	}
 	return true

@@ -77,7 +77,8 @@ func (d *Driver) expire(c *call, w pipeline.Wait) {
 	i := int(w.Step)
 	n := *c.node(w.Attempt, i)
 	ticket := c.layout.plan.Ticket(&c.Call, w)
-	answer := d.step(n, reducer.Action{Kind: reducer.Expire, Permit: reducer.Permit{ID: ticket}})
+	var answer reducer.Answer
+	d.step(&answer, n, &reducer.Action{Kind: reducer.Expire, Permit: reducer.Permit{ID: ticket}})
 	if answer.Verdict == reducer.Wait {
 		c.layout.plan.WaitUntil(&c.Call, w, clock.Never)
 		n.turns = append(n.turns, turn{c.handle, w})
@@ -88,20 +89,24 @@ func (d *Driver) expire(c *call, w pipeline.Wait) {
 }
 
 // step steps a cell and delivers what it does to others.
-func (d *Driver) step(n *node, a reducer.Action) reducer.Answer {
-	answer := d.touch(n, a)
+func (d *Driver) step(answer *reducer.Answer, n *node, a *reducer.Action) {
+	d.touch(answer, n, a)
 	d.deliver()
-	return answer
 }
 
 // touch steps a cell and leaves what it does to others in d.out.
-func (d *Driver) touch(n *node, a reducer.Action) reducer.Answer {
-	answer := n.cell.Step(a, d.now, &d.out)
+func (d *Driver) touch(answer *reducer.Answer, n *node, a *reducer.Action) {
+	*answer = n.cell.Step(*a, d.now, &d.out)
 	d.arm(n)
 	if len(n.turns) > 0 && a.Kind != reducer.Expire {
 		d.recall(n)
 	}
-	return answer
+}
+
+// push is step where what the cell answers does not matter.
+func (d *Driver) push(n *node, a *reducer.Action) {
+	var answer reducer.Answer
+	d.step(&answer, n, a)
 }
 
 // recall asks again about the waits that were over at the mark of their turn:
@@ -163,7 +168,7 @@ func (c *call) Admit(k uint8, i int) (p reducer.Permit, ok bool) {
 }
 
 // Ask implements pipeline.Host.
-func (c *call) Ask(k uint8, i int, a reducer.Action) reducer.Answer {
+func (c *call) Ask(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
 	var n *node
 	switch {
 	case a.Kind == reducer.Acquire:
@@ -180,12 +185,13 @@ func (c *call) Ask(k uint8, i int, a reducer.Action) reducer.Answer {
 		}
 	case a.Kind == reducer.Observe:
 		if n = *c.node(k, i); n == nil || n.gone {
-			return reducer.Answer{}
+			return answer
 		}
 	default:
 		n = c.resolve(k, i)
 	}
-	return c.driver.step(n, a)
+	c.driver.step(&answer, n, &a)
+	return answer
 }
 
 // Exit implements pipeline.Host.
@@ -204,7 +210,7 @@ func (c *call) Exit(k uint8, i int, p reducer.Permit) bool {
 // Leave implements pipeline.Host. A cell that was evicted meanwhile is not told.
 func (c *call) Leave(k uint8, i int, a reducer.Action) {
 	if n := *c.node(k, i); !n.gone {
-		c.driver.step(n, a)
+		c.driver.push(n, &a)
 	}
 }
 

@@ -32,8 +32,9 @@ func Of(c cell.Cell) (*Machine, *State) {
 }
 
 // Step implements cell.Cell.
-func (l *limiterCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	return l.Machine.Step(&l.State, a, now, out)
+func (l *limiterCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
+	l.Machine.step(&answer, &l.State, &a, now, out)
+	return answer
 }
 
 // Enter implements cell.Cell.

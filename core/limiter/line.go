@@ -32,10 +32,10 @@ func (s *State) recount() {
 // behind reports whether a newcomer is behind somebody.
 func (m *Machine) behind(s *State) bool { return m.config.Order == Oldest && s.Waiting() > 0 }
 
-func (m *Machine) acquire(s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	answer := m.try(s, a, now)
+func (m *Machine) acquire(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) {
+	m.try(answer, s, a, now)
 	if answer.Verdict == reducer.Admit || answer.Reason == reducer.ReasonCapacity || m.config.Wait == 0 {
-		return answer
+		return
 	}
 	turn, latest := answer.Mark, now.Add(m.config.Wait)
 	why := reducer.NoReason
@@ -48,7 +48,8 @@ func (m *Machine) acquire(s *State, a *reducer.Action, now clock.Mark, out *redu
 		why = reducer.ReasonDeadline
 	}
 	if why != reducer.NoReason {
-		return reducer.Rejected(why, m.retryAt(s, a, turn, now))
+		reject(answer, why, m.retryAt(s, a, turn, now))
+		return
 	}
 	if s.line == nil {
 		s.line = &line{}
@@ -61,7 +62,7 @@ func (m *Machine) acquire(s *State, a *reducer.Action, now clock.Mark, out *redu
 	} else {
 		m.extend(s, a.Cost, now)
 	}
-	return reducer.Waiting(s.line.queue.Push(a.ID, a.Cost, latest), turn, latest)
+	*answer = reducer.Waiting(s.line.queue.Push(a.ID, a.Cost, latest), turn, latest)
 }
 
 // next returns the waiter that is served next, nil for none.
@@ -111,16 +112,18 @@ func (m *Machine) due(s *State, waiter *Waiter, now clock.Mark) bool {
 
 // leave takes a waiter out that gives up, or whose wait is over. An Expire is
 // answered Wait when it is not over, or ends now and the turn has come.
-func (m *Machine) leave(s *State, kind reducer.Kind, w *Waiter, now clock.Mark) reducer.Answer {
+func (m *Machine) leave(answer *reducer.Answer, s *State, kind reducer.Kind, w *Waiter, now clock.Mark) {
 	if kind == reducer.Expire && (w.Ends > now || w.Ends == now && m.due(s, w, now)) {
-		return reducer.Waiting(w.Ticket, clock.Never, w.Ends)
+		*answer = reducer.Waiting(w.Ticket, clock.Never, w.Ends)
+		return
 	}
 	s.line.queue.Take(w)
 	s.line.forget()
 	if kind == reducer.Leave {
-		return done(true)
+		answer.Verdict = reducer.Done
+		return
 	}
-	return reducer.Rejected(reducer.ReasonWait, clock.Never)
+	reject(answer, reducer.ReasonWait, clock.Never)
 }
 
 // endWaits puts out the waiters whose wait is over. One that ends at this mark stays
@@ -141,14 +144,14 @@ func (m *Machine) endWaits(s *State, now clock.Mark, present bool, out *reducer.
 	}
 }
 
-func (m *Machine) serve(s *State, now clock.Mark, out *reducer.Out) reducer.Answer {
+func (m *Machine) serve(s *State, now clock.Mark, out *reducer.Out) bool {
 	w := m.next(s)
 	if w == nil || !m.algorithm.take(&s.count, w.Cost, now) {
-		return done(false)
+		return false
 	}
 	*out = append(*out, reducer.Effect{Kind: reducer.Grant, Caller: s.line.queue.Take(w), Permit: m.algorithm.permit(&s.count, now)})
 	m.advance(s, now)
-	return done(true)
+	return true
 }
 
 // Serves returns the mark of the next waiter's turn and its caller, clock.Never

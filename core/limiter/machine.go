@@ -56,32 +56,46 @@ type version struct {
 
 func (s *State) version() version {
 	v := version{count: s.count, log: s.count.log.Version()}
-	v.count.log = nil // an empty log is as none
 	if s.line != nil {
 		v.tickets, v.waiting = s.line.queue.Tickets(), s.line.queue.Len()
 	}
 	return v
 }
 
-// Step implements reducer.Cell.
-func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	now = max(now, s.Last)
-	before := s.version()
-	answer := m.step(s, &a, now, out)
-	if after := s.version(); after != before {
-		answer.Changed = true
-		s.Last = now
+// differs reports whether a state has another version.
+func (v *version) differs(s *State) bool {
+	if !v.count.equals(&s.count) || v.log != s.count.log.Version() {
+		return true
 	}
+	return s.line != nil && (v.tickets != s.line.queue.Tickets() || v.waiting != s.line.queue.Len())
+}
+
+// Step implements reducer.Cell.
+func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
+	m.step(&answer, s, &a, now, out)
 	return answer
 }
 
-func (m *Machine) step(s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+// step is Step without copies of the action and of the answer, which is zero.
+func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) {
+	now = max(now, s.Last)
+	before := s.version()
+	m.act(answer, s, a, now, out)
+	if before.differs(s) {
+		answer.Changed = true
+		s.Last = now
+	}
+}
+
+func (m *Machine) act(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) {
 	switch a.Kind {
 	case reducer.Peek:
-		return m.peek(s, a, now)
+		m.peek(answer, s, a, now)
+		return
 	case reducer.Leave, reducer.Expire:
 		if w := s.find(a.ID); w != nil {
-			return m.leave(s, a.Kind, w, now)
+			m.leave(answer, s, a.Kind, w, now)
+			return
 		}
 	}
 	// Ends come first, whether or not a tick came in time. An action that gives back
@@ -89,38 +103,40 @@ func (m *Machine) step(s *State, a *reducer.Action, now clock.Mark, out *reducer
 	m.endWaits(s, now, !givesBack(a.Kind), out)
 	switch a.Kind {
 	case reducer.Acquire:
-		return m.acquire(s, a, now, out)
+		m.acquire(answer, s, a, now, out)
 	case reducer.TryAcquire, reducer.Reserve:
-		return m.try(s, a, now)
-	case reducer.Tick:
-		return done(true)
+		m.try(answer, s, a, now)
 	case reducer.Serve:
-		return m.serve(s, now, out)
+		answer.Verdict = done(m.serve(s, now, out))
 	case reducer.Cancel:
-		return m.refund(s, a, a.Cost, now)
+		answer.Verdict = done(m.refund(s, a, a.Cost, now))
 	case reducer.Settle:
-		return m.settle(s, a, now)
-	case reducer.Commit, reducer.Release:
-		return done(true)
+		answer.Verdict = done(m.settle(s, a, now))
+	case reducer.Tick, reducer.Commit, reducer.Release:
+		answer.Verdict = reducer.Done
 	case reducer.Drain:
 		m.algorithm.drain(&s.count, now)
 		s.recount()
-		return done(true)
+		answer.Verdict = reducer.Done
 	case reducer.Reset:
-		return m.reset(s, now, out)
+		m.reset(s, now, out)
+		answer.Verdict = reducer.Done
 	}
-	return reducer.Answer{}
 }
 
 func givesBack(k reducer.Kind) bool {
 	return k == reducer.Cancel || k == reducer.Settle || k == reducer.Commit || k == reducer.Release
 }
 
-func done(ok bool) reducer.Answer {
+func done(ok bool) reducer.Verdict {
 	if ok {
-		return reducer.Answer{Verdict: reducer.Done}
+		return reducer.Done
 	}
-	return reducer.Answer{}
+	return reducer.Stale
+}
+
+func reject(answer *reducer.Answer, why reducer.Reason, at clock.Mark) {
+	answer.Verdict, answer.Reason, answer.Mark = reducer.Reject, why, at
 }
 
 // Enter is the Acquire of a step that admits, without its action and answer. It
@@ -142,9 +158,10 @@ func (m *Machine) ReadyAt(s *State, p reducer.Permit) clock.Mark {
 }
 
 // try is asked by a caller that does not wait.
-func (m *Machine) try(s *State, a *reducer.Action, now clock.Mark) reducer.Answer {
+func (m *Machine) try(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
 	if a.Cost > 0 && m.behind(s) && a.Cost <= m.algorithm.capacity() {
-		return reducer.Rejected(reducer.ReasonRate, m.turnBehind(s, a.Cost, now))
+		reject(answer, reducer.ReasonRate, m.turnBehind(s, a.Cost, now))
+		return
 	}
 	at, took := now, false
 	if a.Kind == reducer.Reserve && a.Cost > 0 {
@@ -153,25 +170,27 @@ func (m *Machine) try(s *State, a *reducer.Action, now clock.Mark) reducer.Answe
 		took = m.algorithm.take(&s.count, a.Cost, now)
 	}
 	if took {
-		return reducer.Admitted(m.algorithm.permit(&s.count, at))
+		answer.Verdict, answer.Permit = reducer.Admit, m.algorithm.permit(&s.count, at)
+		return
 	}
-	return m.refused(s, a, now)
+	m.refused(answer, s, a, now)
 }
 
 // refused is the refusal of a caller that does not wait.
-func (m *Machine) refused(s *State, a *reducer.Action, now clock.Mark) reducer.Answer {
-	if a.Cost > m.algorithm.capacity() {
-		return reducer.Rejected(reducer.ReasonCapacity, clock.Never)
-	}
-	if s.Waiting() > 0 && (a.Kind == reducer.TryAcquire || a.Kind == reducer.Peek) {
+func (m *Machine) refused(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
+	switch {
+	case a.Cost > m.algorithm.capacity():
+		reject(answer, reducer.ReasonCapacity, clock.Never)
+	case s.Waiting() > 0 && (a.Kind == reducer.TryAcquire || a.Kind == reducer.Peek):
 		// Waiters are served first, whatever the order.
-		return reducer.Rejected(reducer.ReasonRate, m.retryNewest(s, a.Cost, now, 0))
+		reject(answer, reducer.ReasonRate, m.retryNewest(s, a.Cost, now, 0))
+	default:
+		reject(answer, reducer.ReasonRate, m.algorithm.turn(&s.count, a.Cost, now))
 	}
-	return reducer.Rejected(reducer.ReasonRate, m.algorithm.turn(&s.count, a.Cost, now))
 }
 
 // peek answers as TryAcquire at now would.
-func (m *Machine) peek(s *State, a *reducer.Action, now clock.Mark) reducer.Answer {
+func (m *Machine) peek(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
 	if s.Waiting() > 0 && s.line.queue.EndsAt() <= now {
 		// Waits are over that no tick has ended.
 		ended := m.Clone(*s)
@@ -180,41 +199,41 @@ func (m *Machine) peek(s *State, a *reducer.Action, now clock.Mark) reducer.Answ
 		s = &ended
 	}
 	if a.Cost > 0 && m.behind(s) && a.Cost <= m.algorithm.capacity() {
-		return reducer.Rejected(reducer.ReasonRate, m.turnBehind(s, a.Cost, now))
+		reject(answer, reducer.ReasonRate, m.turnBehind(s, a.Cost, now))
+		return
 	}
-	answer := reducer.Admitted(reducer.Permit{Mark: now})
+	answer.Verdict, answer.Mark = reducer.Admit, now
 	if a.Cost > 0 && (now == clock.Never || m.algorithm.turn(&s.count, a.Cost, now) != now) {
-		answer = m.refused(s, a, now)
+		m.refused(answer, s, a, now)
 	}
 	answer.Free = m.algorithm.free(&s.count, now)
-	return answer
 }
 
-func (m *Machine) refund(s *State, a *reducer.Action, cost uint32, now clock.Mark) reducer.Answer {
+func (m *Machine) refund(s *State, a *reducer.Action, cost uint32, now clock.Mark) bool {
 	ok := m.algorithm.refund(&s.count, &a.Permit, cost, a.Cost, now)
 	if ok {
 		s.recount()
 	}
-	return done(ok)
+	return ok
 }
 
 // settle takes or gives back the difference between what a permit took and what
 // was used.
-func (m *Machine) settle(s *State, a *reducer.Action, now clock.Mark) reducer.Answer {
+func (m *Machine) settle(s *State, a *reducer.Action, now clock.Mark) bool {
 	switch used := a.Value; {
 	case !s.count.knows(a.Generation) || now == clock.Never:
-		return reducer.Answer{}
+		return false
 	case used < uint64(a.Cost):
 		return m.refund(s, a, a.Cost-uint32(used), now)
 	case used > uint64(a.Cost):
 		m.algorithm.charge(&s.count, used-uint64(a.Cost), now)
 		s.recount()
 	}
-	return done(true)
+	return true
 }
 
 // reset begins anew. Permits from before it are void.
-func (m *Machine) reset(s *State, now clock.Mark, out *reducer.Out) reducer.Answer {
+func (m *Machine) reset(s *State, now clock.Mark, out *reducer.Out) {
 	if s.line != nil {
 		s.line.queue.DropTo(0, reducer.ReasonCapacity, out)
 		s.line.forget()
@@ -223,7 +242,6 @@ func (m *Machine) reset(s *State, now clock.Mark, out *reducer.Out) reducer.Answ
 	s.count = m.algorithm.begin(now)
 	s.count.generation = generation
 	s.count.void()
-	return done(true)
 }
 
 // Adopt takes over the state of another configuration, whose machine is given:
@@ -247,7 +265,7 @@ func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *
 			i++
 		}
 	}
-	if s.version() != before {
+	if before.differs(&s) {
 		s.Last = now
 	}
 	return s

@@ -45,6 +45,13 @@ type count struct {
 	log        *slidinglog.Log
 }
 
+// equals reports whether counts are the same but for their logs. It compares field by
+// field: a comparison of whole structs loads words of which bytes were just stored.
+func (c *count) equals(d *count) bool {
+	return c.mark == d.mark && c.generation == d.generation && c.span == d.span &&
+		c.used == d.used && c.previous == d.previous && c.idle == d.idle && c.undone == d.undone
+}
+
 // half of a generation.
 const half = 1<<32 - 1
 
