@@ -137,7 +137,9 @@ func (d *Driver) adopt(p *pool, keys keyed.Config) {
 		// The plan has checked the numbers.
 		_ = p.table.Configure(keys)
 		p.keys = keys
-		d.shrink(p)
+		if p.over() {
+			d.trim(p)
+		}
 		for i := uint32(1); i <= p.table.Len(); i++ {
 			d.adoptNode(*p.nodes.At(i))
 		}
@@ -197,10 +199,13 @@ func hash(key uint32) keyed.Hash {
 
 // use returns the cell of a key, which may be a new one.
 func (d *Driver) use(p *pool, key uint32) *node {
-	if _, known := p.table.Find(hash(key)); !known {
-		d.shrink(p)
+	h := hash(key)
+	if p.over() {
+		if _, known := p.table.Find(h); !known {
+			d.trim(p)
+		}
 	}
-	index, how := p.table.Use(hash(key))
+	index, how := p.table.Use(h)
 	switch how {
 	case keyed.Known:
 		return *p.nodes.At(index)
@@ -319,12 +324,11 @@ func (n *node) hold() {
 	}
 }
 
-// shrink evicts cells above a lowered number of keys, but for those that are held:
-// they go when another key comes. Where keys share, none loses its cell.
-func (d *Driver) shrink(p *pool) {
-	if p.table != nil && p.table.Len() > p.keys.Keys && p.keys.WhenFull == keyed.FullEvict {
-		d.trim(p)
-	}
+// over reports whether there are more keys than a lowered number allows. What is
+// above it goes when another key comes, but for cells that are held. Where keys
+// share, none loses its cell.
+func (p *pool) over() bool {
+	return p.table.Len() > p.keys.Keys && p.keys.WhenFull == keyed.FullEvict
 }
 
 // arm sets the wakes of a cell, and keeps the table from evicting it while it is
