@@ -101,8 +101,7 @@ func (b *Breaker) unlock() {
 type Pass struct {
 	_       [0]sync.Mutex // go vet reports copies
 	breaker *Breaker
-	permit  reducer.Permit
-	done    bool // guarded by the breaker's mutex
+	permit  reducer.Permit // zero after Done, guarded by the breaker's mutex
 }
 
 // TryAcquire is Acquire without an error value; it does not allocate.
@@ -177,9 +176,9 @@ func (p *Pass) Done(o reducer.Outcome) {
 		return
 	}
 	b.mu.Lock()
-	if !p.done {
-		p.done = true
-		b.record(p.permit, o)
+	permit := p.permit
+	if p.permit = (reducer.Permit{}); permit.Generation != 0 {
+		b.record(permit, o)
 	} else {
 		b.mu.Unlock()
 	}
