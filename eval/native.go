@@ -69,7 +69,7 @@ func (n *native) begin(e *event) (decision.Handle, error) {
 	if n.driver.Plan().Keyed() != 0 {
 		request.Keys, request.Missing = n.keys.Of(n.driver.Plan(), e.lookup, n.driver.Uses)
 	}
-	return n.driver.Begin(request), nil
+	return n.driver.Begin(&request), nil
 }
 
 func (n *native) done(h decision.Handle, e *event) (bool, error) {

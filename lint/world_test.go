@@ -82,7 +82,7 @@ func (w *world) act() {
 		h := &history{key: string(rune('a' + w.r.IntN(2))), ip: string(rune('x' + w.r.IntN(2))), begun: now}
 		request := drive.Request{Cost: 1, Deadline: -1}
 		request.Keys, request.Missing = w.keys.Of(w.driver.Plan(), h.value, w.driver.Uses)
-		handle := w.driver.Begin(request)
+		handle := w.driver.Begin(&request)
 		w.calls[handle], w.live = h, append(w.live, handle)
 		w.follow()
 	}

@@ -25,7 +25,7 @@ func (d *drivenCalls) play(deed flowDeed, at clock.Mark) (told []said) {
 	d.driver.Advance(at)
 	switch handle := d.calls[deed.call]; deed.verb {
 	case begins:
-		d.calls[deed.call] = d.driver.Begin(drive.Request{Cost: 1, Deadline: -1})
+		d.calls[deed.call] = d.driver.Begin(&drive.Request{Cost: 1, Deadline: -1})
 	case finishes:
 		d.driver.Done(handle, drive.Result{Outcome: deed.outcome})
 	case givesUp:

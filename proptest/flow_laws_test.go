@@ -132,7 +132,7 @@ var flowLawLines = []property{
 	{"G8", "for calls under way: everything later by the same time is told later by that time", G8Flow, []machine{flowing},
 		driven("takes one permit more at every sixteenth mark of the clock", func(f *flow, t told) []told {
 			if t.Kind == decision.Admit && t.At%16 == 0 {
-				f.driver.Cancel(f.driver.Begin(drive.Request{Cost: 1, Deadline: -1}))
+				f.driver.Cancel(f.driver.Begin(&drive.Request{Cost: 1, Deadline: -1}))
 				f.driver.Decisions = nil
 			}
 			return []told{t}

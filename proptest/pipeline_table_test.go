@@ -35,7 +35,7 @@ var pipelineLines = []property{
 	{"L15", "several limits are atomic: one refusal leaves all others untouched", L15, []machine{flowing},
 		driven("keeps what a refused call took", func(f *flow, t told) []told {
 			if t.Kind == decision.Reject {
-				f.driver.Cancel(f.driver.Begin(drive.Request{Cost: 1, Deadline: -1}))
+				f.driver.Cancel(f.driver.Begin(&drive.Request{Cost: 1, Deadline: -1}))
 				f.driver.Decisions = nil
 			}
 			return []told{t}

@@ -132,7 +132,7 @@ func (f *flow) begin(cost uint32) {
 	if f.key != nil {
 		request.Keys, request.Missing = f.keys.Of(f.driver.Plan(), func(string) string { return f.key(n) }, f.driver.Uses)
 	}
-	handle := f.driver.Begin(request)
+	handle := f.driver.Begin(&request)
 	f.calls[handle] = n
 	f.handles = append(f.handles, handle)
 }

@@ -32,7 +32,7 @@ var recountLines = []property{
 	{"R10", "a first attempt counts when it starts, a retry when it is granted; neither counts as the other", R10, []machine{flowing},
 		driven("counts a retry as a first attempt, too", func(f *flow, t told) []told {
 			if t.Kind == decision.Admit && t.Attempt > 1 {
-				f.driver.Cancel(f.driver.Begin(drive.Request{Deadline: -1}))
+				f.driver.Cancel(f.driver.Begin(&drive.Request{Deadline: -1}))
 				f.driver.Decisions = nil
 			}
 			return []told{t}

@@ -3,7 +3,6 @@ package breaker
 import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
-	"github.com/sluice-go/sluice/core/internal/tally"
 	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -129,10 +128,11 @@ func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
 		return false
 	}
 	now = max(s.Last, now)
-	if m.slow(p.Mark, now) || m.mayOpenOnSuccess(s, now) {
+	bucket := m.bucket(s, now)
+	if m.slow(p.Mark, now) || bucket != s.Cursor || m.mayOpenOnSuccess(s) {
 		return false
 	}
-	if m.count(s, false, false, now) {
+	if m.count(s, false, false, bucket) {
 		s.Last = now
 	}
 	return true
@@ -141,11 +141,8 @@ func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
 // mayOpenOnSuccess reports whether one more success that is not slow may open a
 // closed breaker. It lowers the shares of what failed and of what was slow, as
 // long as the window ends where it did.
-func (m *Machine) mayOpenOnSuccess(s *State, now clock.Mark) bool {
+func (m *Machine) mayOpenOnSuccess(s *State) bool {
 	c := &m.config
-	if c.Window == Time && s.Cursor != tally.Bucket(now, s.Origin, uint64(c.Count), c.Span) {
-		return true
-	}
 	return c.Window != Consecutive && s.Total > 0 && s.Total+1 >= c.Minimum && m.rateReached(s)
 }
 

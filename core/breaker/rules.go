@@ -103,7 +103,7 @@ func (m *Machine) record(s *State, a *reducer.Action, now clock.Mark, out *reduc
 	}
 	switch s.Mode {
 	case Closed, MetricsOnly:
-		if m.count(s, failed, m.slow(a.Mark, now), now) {
+		if m.count(s, failed, m.slow(a.Mark, now), m.bucket(s, now)) {
 			s.touch(now)
 		}
 		if s.Mode == Closed && m.shouldOpen(s) {

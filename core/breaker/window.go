@@ -25,13 +25,23 @@ func (s *Core) tally(failed, slow bool) {
 	}
 }
 
-// count adds an outcome to the window, and reports whether that changed it.
-func (m *Machine) count(s *State, failed, slow bool, now clock.Mark) bool {
+// bucket returns the number of the bucket that now lies in, the cursor of a window
+// without buckets.
+func (m *Machine) bucket(s *State, now clock.Mark) uint64 {
+	if m.config.Window != Time {
+		return s.Cursor
+	}
+	return tally.Bucket(now, s.Origin, uint64(m.config.Count), m.config.Span)
+}
+
+// count adds an outcome to the window, and reports whether that changed it. present
+// is the bucket of the outcome.
+func (m *Machine) count(s *State, failed, slow bool, present uint64) bool {
 	switch m.config.Window {
 	case Calls:
 		return m.countCall(s, failed, slow)
 	case Time:
-		return m.countTime(s, failed, slow, now)
+		return m.countTime(s, failed, slow, present)
 	}
 	before := s.Failed
 	s.Failed = 0
@@ -63,7 +73,9 @@ func (m *Machine) countCall(s *State, failed, slow bool) bool {
 		*word |= 2 << shift
 	}
 	s.tally(failed, slow)
-	s.Cursor = (s.Cursor + 1) % uint64(n)
+	if s.Cursor++; s.Cursor == uint64(n) {
+		s.Cursor = 0
+	}
 	return true
 }
 
@@ -76,8 +88,7 @@ func uniform(count, n uint32, such bool) bool {
 	return count == 0
 }
 
-func (m *Machine) countTime(s *State, failed, slow bool, now clock.Mark) bool {
-	present := tally.Bucket(now, s.Origin, uint64(m.config.Count), m.config.Span)
+func (m *Machine) countTime(s *State, failed, slow bool, present uint64) bool {
 	moved := s.Cursor != present
 	m.rotate(s, present)
 	if s.Total == tally.Max {

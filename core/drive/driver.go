@@ -146,21 +146,21 @@ func (d *Driver) order(e *reducer.Effect) uint64 {
 	return d.calls[caller(e.Caller).slot()].number<<8 | e.Caller&255
 }
 
-// Begin starts a call at the present mark.
-func (d *Driver) Begin(r Request) decision.Handle {
+// Begin starts a call at the present mark. It reads r and keeps nothing of it.
+func (d *Driver) Begin(r *Request) decision.Handle {
 	d.number++
-	c := d.take()
-	c.number, c.layout, c.missing = d.number, d.layout, r.Missing
-	c.layout.calls++
-	if keyed := d.layout.plan.Keyed(); keyed != 0 {
-		d.keep(c, keyed, r.Keys)
+	c, layout := d.take(), d.layout
+	plan := layout.plan
+	c.number, c.layout, c.missing = d.number, layout, r.Missing
+	layout.calls++
+	if keyed := plan.Keyed(); keyed != 0 {
+		d.keep(c, keyed, &r.Keys)
 	}
 	deadline := clock.Never
 	if r.Deadline >= 0 {
 		deadline = d.now.Add(r.Deadline)
 	}
 	handle := c.handle
-	plan := c.layout.plan
 	begun := plan.Begin(&c.Call, r.Cost, deadline, pipeline.Seed(d.seed, d.number))
 	c.NoHedge = r.NoHedge
 	plan.Take(c, &c.Call, begun, d.now)
@@ -170,7 +170,7 @@ func (d *Driver) Begin(r Request) decision.Handle {
 }
 
 // keep keeps the keys of a call for the steps of a mask.
-func (d *Driver) keep(c *call, keyed uint16, keys [pipeline.MaxSteps]uint32) {
+func (d *Driver) keep(c *call, keyed uint16, keys *[pipeline.MaxSteps]uint32) {
 	for ; keyed != 0; keyed &= keyed - 1 {
 		i := bits.TrailingZeros16(keyed)
 		if c.keys[i] = keys[i]; keys[i] != 0 {

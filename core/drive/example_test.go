@@ -24,8 +24,8 @@ func Example() {
 		return
 	}
 	driver := drive.New(plan, 0)
-	driver.Begin(drive.Request{Cost: 1, Deadline: -1})
-	second := driver.Begin(drive.Request{Cost: 1, Deadline: -1})
+	driver.Begin(&drive.Request{Cost: 1, Deadline: -1})
+	second := driver.Begin(&drive.Request{Cost: 1, Deadline: -1})
 	driver.Advance(clock.Mark(7 * time.Second))
 	driver.Done(second, drive.Result{Outcome: reducer.OK})
 	for _, d := range driver.Decisions {

@@ -19,7 +19,7 @@ func TestHandlesAreUnique(t *testing.T) {
 	d := New(plan, 0)
 	ok := Result{Outcome: reducer.OK}
 	call := func() decision.Handle {
-		h := d.Begin(Request{Cost: 0, Deadline: -1})
+		h := d.Begin(&Request{Cost: 0, Deadline: -1})
 		if !d.Done(h, ok) {
 			t.Fatalf("%+v is not found", h)
 		}

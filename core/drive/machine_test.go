@@ -94,7 +94,7 @@ func (r *runner) event(a *script.Args, line string) string {
 			request.Keys, request.Missing = r.keys.Of(r.driver.Plan(), lookup, r.driver.Uses)
 		}
 		slot := r.driver.NextSlot()
-		h := r.driver.Begin(request)
+		h := r.driver.Begin(&request)
 		if h.Slot() != slot {
 			a.Fail("the call has slot %d, %d was announced", h.Slot(), slot)
 		}
@@ -169,9 +169,9 @@ func TestHandles(t *testing.T) {
 	if d.Live(decision.Handle{}) || d.Cancel(decision.Handle{}) || d.Renew(decision.Handle{}, 0) || d.Done(decision.Handle{}, drive.Result{Outcome: reducer.OK}) {
 		t.Error("the zero handle names a call")
 	}
-	first := d.Begin(drive.Request{Deadline: -1})
+	first := d.Begin(&drive.Request{Deadline: -1})
 	d.Done(first, drive.Result{Outcome: reducer.OK})
-	second := d.Begin(drive.Request{Deadline: -1})
+	second := d.Begin(&drive.Request{Deadline: -1})
 	if first.Slot() != second.Slot() || d.Live(first) || !d.Live(second) || d.Cancel(first) {
 		t.Error("the slot of a call that is over still names it")
 	}
@@ -196,7 +196,7 @@ func TestCellsAreEvicted(t *testing.T) {
 		request := drive.Request{Cost: 1, Deadline: -1}
 		request.Keys, request.Missing = keys.Of(d.Plan(), func(string) string { return fmt.Sprint(n) }, d.Uses)
 		most = max(most, request.Keys[0])
-		h := d.Begin(request)
+		h := d.Begin(&request)
 		d.Done(h, drive.Result{Outcome: reducer.OK})
 		d.Advance(d.Now().Add(time.Second))
 		d.Decisions = d.Decisions[:0]
@@ -220,7 +220,7 @@ func TestVanishedStepsLeaveNothing(t *testing.T) {
 	begin := func(key string) decision.Handle {
 		request := drive.Request{Cost: 1, Deadline: -1}
 		request.Keys, request.Missing = keys.Of(d.Plan(), func(string) string { return key }, d.Uses)
-		return d.Begin(request)
+		return d.Begin(&request)
 	}
 	most := uint32(0)
 	for n := range 20 {
@@ -249,7 +249,7 @@ func TestVanishedStepsLeaveNothing(t *testing.T) {
 func TestConfigureWithoutCalls(t *testing.T) {
 	const steps = "steps: [{breaker: {window: {consecutive: 1}, open: 1s, probes: 1}}, {breaker: {window: {consecutive: 1}, open: 1s, probes: 1}}]"
 	before, after := drive.New(plan(t, steps), 0), drive.New(plan(t, steps), 0)
-	before.Done(before.Begin(drive.Request{Cost: 1, Deadline: -1}), drive.Result{Outcome: reducer.Fail})
+	before.Done(before.Begin(&drive.Request{Cost: 1, Deadline: -1}), drive.Result{Outcome: reducer.Fail})
 	for step := range 2 {
 		if err := after.Revive(step, 0, before.AppendState(nil, step, 0), 0); err != nil {
 			t.Fatal(err)

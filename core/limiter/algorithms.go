@@ -126,9 +126,17 @@ func (a *algorithm) turnAfter(c *count, ahead uint64, cost uint32, now clock.Mar
 // take takes a cost that is admitted at now; else it returns false and changes
 // nothing.
 func (a *algorithm) take(c *count, cost uint32, now clock.Mark) (ok bool) {
-	switch a.kind {
-	case TokenBucket:
+	if a.kind == TokenBucket {
 		c.mark, ok = a.bucket.Take(c.mark, cost, now)
+		return ok
+	}
+	return a.takeCounted(c, cost, now)
+}
+
+// takeCounted is take for the algorithms with larger states, apart from the token
+// bucket, whose calls need no stack for those.
+func (a *algorithm) takeCounted(c *count, cost uint32, now clock.Mark) (ok bool) {
+	switch a.kind {
 	case FixedWindow:
 		var w fixedwindow.State
 		if w, ok = a.window.Take(c.window(), cost, now); ok {

@@ -36,7 +36,7 @@ func main() {
 	// A call an hour apart each, to a service that never answers well.
 	for hour := range 2 {
 		d.Advance(clock.Mark(time.Duration(hour) * time.Hour))
-		call := d.Begin(drive.Request{Cost: 1, Deadline: -1})
+		call := d.Begin(&drive.Request{Cost: 1, Deadline: -1})
 		for d.Live(call) {
 			if !d.Done(call, drive.Result{Outcome: reducer.Fail}) {
 				d.Advance(d.Now().Add(time.Minute))

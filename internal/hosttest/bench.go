@@ -96,7 +96,7 @@ func Benchmark(b *testing.B, open func() (*host.Module, error)) {
 		for b.Loop() {
 			now += 1e6
 			d.Advance(now)
-			if h := d.Begin(drive.Request{Cost: 1, Deadline: -1}); !d.Done(h, drive.Result{Outcome: reducer.OK}) {
+			if h := d.Begin(&drive.Request{Cost: 1, Deadline: -1}); !d.Done(h, drive.Result{Outcome: reducer.OK}) {
 				b.Fatal("stale")
 			}
 			d.Decisions = d.Decisions[:0]

@@ -117,7 +117,7 @@ func (p *pair) add(e oracle.Event) {
 		event.Call, event.Of = decision.Handle{}, 0
 		request := drive.Request{Cost: e.Cost, Deadline: deadline, NoHedge: alone}
 		request.Keys, request.Missing = p.keys.Of(p.native.Plan(), lookup, p.native.Uses)
-		p.natives[e.ID] = p.native.Begin(request)
+		p.natives[e.ID] = p.native.Begin(&request)
 		p.begins[e.ID] = len(p.waiting) + 1
 	case "done":
 		event.Op, event.Result = host.Done, host.Result{Attempt: uint32(e.Attempt), Outcome: outcomes[e.Outcome]}

@@ -110,7 +110,7 @@ func (m *Module) happen(d *drive.Driver, src []byte, event uint32) (used int, co
 		if flags&EventSpan != 0 {
 			request.Deadline = span
 		}
-		call = d.Begin(request)
+		call = d.Begin(&request)
 		binary.LittleEndian.PutUint32(src[8:], call.Slot())
 		binary.LittleEndian.PutUint32(src[12:], call.Generation())
 	case OpDone:

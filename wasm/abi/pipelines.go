@@ -144,7 +144,7 @@ func (m *Module) Begin(handle, cost, flags uint32, deadline, now float64) int32 
 			return m.keyTooGreat()
 		}
 	}
-	call := d.Begin(r)
+	call := d.Begin(&r)
 	m.Slots.Slot, m.Slots.Generation = call.Slot(), call.Generation()
 	return m.decided(d, 0)
 }
