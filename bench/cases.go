@@ -45,6 +45,7 @@ func cases() []section {
 			"Sluice's limit is a policy of one step.", adaptiveTasks()},
 		{"Retries", "At most three attempts. go-retry and backoff make their backoff for each call, because it has state.", retryTasks()},
 		{"Pipelines", "Timeout, retry, breaker, limiter, bulkhead and timeout, composed.", pipelineTasks()},
+		{"Engine", "The single-threaded engine, which decides in virtual time: sluice eval, the module of WebAssembly. No peer does the like.", engineTasks()},
 		{"Refusals", "A refusal beside an admission, both Sluice's: 0.5x is a refusal that costs two admissions. Without an error unless it says so.", refusalTasks()},
 	}
 }

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"cmp"
 	"fmt"
 	"os"
 	"runtime"
@@ -54,7 +55,7 @@ func target(r row, p peer, ratio float64) string {
 		met = ratio >= p.target
 	}
 	if r.most > 0 {
-		wishes = append(wishes, fmt.Sprintf("<= %g %s", r.most, r.unit))
+		wishes = append(wishes, fmt.Sprintf("<= %g %s", r.most, cmp.Or(r.unit, "ns")))
 		met = met && r.own.value <= r.most
 	}
 	if r.allocs >= 0 {

@@ -127,7 +127,7 @@ func (d *Driver) Configure(plan *pipeline.Plan) {
 		d.release(old)
 	}
 	d.deliverInOrder()
-	d.Advance(d.now)
+	d.catchUp()
 }
 
 // adopt puts the cells of a pool under its present maker, and keeps no more of
@@ -320,9 +320,12 @@ func (d *Driver) poolOf(step int) *pool {
 // hold keeps the table from evicting the cell while it is held.
 func (n *node) hold() {
 	if n.index > 0 {
-		n.pool.table.SetHeld(n.index, n.cell.Held())
+		n.setHeld()
 	}
 }
+
+// setHeld is hold for the cell of a key, apart from it so that hold is inlined.
+func (n *node) setHeld() { n.pool.table.SetHeld(n.index, n.cell.Held()) }
 
 // over reports whether there are more keys than a lowered number allows. What is
 // above it goes when another key comes, but for cells that are held. Where keys

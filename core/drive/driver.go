@@ -95,6 +95,13 @@ func (d *Driver) Advance(now clock.Mark) {
 	d.now = max(d.now, now)
 }
 
+// catchUp is Advance to the present mark.
+func (d *Driver) catchUp() {
+	if d.NextWake() <= d.now {
+		d.Advance(d.now)
+	}
+}
+
 func (d *Driver) fire(e *entry) {
 	switch e.class {
 	case ends:
@@ -165,7 +172,7 @@ func (d *Driver) Begin(r *Request) decision.Handle {
 	c.NoHedge = r.NoHedge
 	plan.Take(c, &c.Call, begun, d.now)
 	d.settle(c)
-	d.Advance(d.now)
+	d.catchUp()
 	return handle
 }
 
@@ -202,7 +209,7 @@ func (d *Driver) Done(h decision.Handle, r Result) bool {
 	}
 	c.layout.plan.Finish(c, &c.Call, k, r.Outcome, r.Told, r.RetryAfter, d.now)
 	d.settle(c)
-	d.Advance(d.now)
+	d.catchUp()
 	return true
 }
 
@@ -214,7 +221,7 @@ func (d *Driver) Cancel(h decision.Handle) bool {
 		return false
 	}
 	d.happen(c, &pipeline.Event{Kind: pipeline.Abandoned})
-	d.Advance(d.now)
+	d.catchUp()
 	return true
 }
 
