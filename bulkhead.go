@@ -65,11 +65,11 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 	if ctx.Err() != nil {
 		return Place{}, cancelled(ctx, nil)
 	}
-	answer, w := b.cell.EnterOrAcquire(reducer.Action{Kind: reducer.Acquire, Cost: 1}, clock.Always)
+	permit, ok, answer, w := b.cell.EnterOrAcquire(1, clock.Always)
+	if ok {
+		return Place{b, permit}, nil
+	}
 	if w == nil {
-		if answer.Verdict == reducer.Admit {
-			return Place{b, answer.Permit}, nil
-		}
 		return Place{}, &RejectedError{Step: "bulkhead", Reason: answer.Reason, RetryAfter: -1}
 	}
 	select {
@@ -97,7 +97,7 @@ func (p Place) Release() bool {
 	if p.bulkhead == nil {
 		return false
 	}
-	return p.bulkhead.cell.ExitOrStep(reducer.Action{Kind: reducer.Release, Permit: p.permit}, clock.Always).Verdict == reducer.Done
+	return p.bulkhead.cell.ExitOrRelease(p.permit, clock.Always)
 }
 
 // Renew starts the lease of the place anew. It returns false when the place is

@@ -99,26 +99,29 @@ func (b *LockedCell) Acquire(a reducer.Action, now clock.Mark, ready chan struct
 }
 
 // EnterOrAcquire is Enter, and Acquire at the present mark where that is not
-// enough.
-func (b *LockedCell) EnterOrAcquire(a reducer.Action, now clock.Mark) (reducer.Answer, *Waiter) {
+// enough: then answer says how it went. The permit is returned by itself, because an
+// answer that is copied waits for its bytes to be stored.
+func (b *LockedCell) EnterOrAcquire(cost uint32, now clock.Mark) (p reducer.Permit, ok bool, answer reducer.Answer, w *Waiter) {
 	b.mu.Lock()
 	if !b.Busy() {
-		if p, ok := b.Cell.Enter(a.Cost, 0, now); ok {
+		if p, ok = b.Cell.Enter(cost, 0, now); ok {
 			b.mu.Unlock()
-			return reducer.Admitted(p), nil
+			return p, true, answer, nil
 		}
 	}
-	return b.acquire(a, b.queue.now(), nil)
+	answer, w = b.acquire(reducer.Action{Kind: reducer.Acquire, Cost: cost}, b.queue.now(), nil)
+	return answer.Permit, answer.Verdict == reducer.Admit, answer, w
 }
 
-// ExitOrStep is Exit, and a step at the present mark where that is not enough.
-func (b *LockedCell) ExitOrStep(a reducer.Action, now clock.Mark) reducer.Answer {
+// ExitOrRelease is Exit, and a Release at the present mark where that is not enough.
+// It returns false where the permit was not held.
+func (b *LockedCell) ExitOrRelease(p reducer.Permit, now clock.Mark) bool {
 	b.mu.Lock()
-	if !b.Busy() && b.Cell.Exit(a.Permit, now) {
+	if !b.Busy() && b.Cell.Exit(p, now) {
 		b.mu.Unlock()
-		return reducer.Answer{Verdict: reducer.Done}
+		return true
 	}
-	return b.step(a, b.queue.now())
+	return b.step(reducer.Action{Kind: reducer.Release, Permit: p}, b.queue.now()).Verdict == reducer.Done
 }
 
 // acquire is Acquire for a caller that holds the lock, and unlocks it.
