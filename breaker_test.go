@@ -183,7 +183,7 @@ func TestBreakerConfiguredForTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := broken(t, breakerConfig())
 		require.NoError(t, b.Do(t.Context(), good))
-		timed := breaker.Config{Window: breaker.Time, Count: 10, Span: 10 * time.Second, Minimum: 2, FailureRate: 500_000, Probes: 1,
+		timed := breaker.Config{Window: breaker.Time, Count: 10, Span: 10 * time.Second, Minimum: 2, FailureRate: reducer.Percent(50), Probes: 1,
 			Open: backoff.Config{Kind: backoff.Constant, Base: time.Minute}}
 		require.NoError(t, b.Configure(timed))
 		require.Error(t, b.Do(t.Context(), bad))

@@ -54,9 +54,9 @@ type Share = reducer.Share
 // result is 0, which no configuration takes for a value.
 func Percent(p float64) Share {
 	if !(p >= 0 && p <= 400_000) {
-		return 0
+		return Share{}
 	}
-	return Share(math.Round(p * float64(reducer.Percent(1))))
+	return reducer.Millionths(uint32(math.Round(p * reducer.Whole / 100)))
 }
 
 // The algorithms of a limit.

@@ -24,6 +24,7 @@ import (
 	"github.com/sluice-go/sluice/internal/oracle"
 	"github.com/sluice-go/sluice/internal/oracle/generate"
 	"github.com/sluice-go/sluice/internal/testenv"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // TestRunnerAgreesWithEval runs random policies and logs through the concurrent
@@ -160,7 +161,7 @@ func unkeyed(p pipeline.Policy, calm bool) pipeline.Policy {
 		}
 		if calm {
 			pipeline.Edit(s, func(c *retry.Config) {
-				c.Backoff.Jitter, c.Backoff.Share = backoff.NoJitter, 0
+				c.Backoff.Jitter, c.Backoff.Share = backoff.NoJitter, reducer.Share{}
 				if c.Backoff.Kind == backoff.Decorrelated {
 					c.Backoff.Kind = backoff.Linear
 				}

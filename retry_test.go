@@ -88,7 +88,7 @@ func TestRetryHonoursContexts(t *testing.T) {
 func TestRetryBudgetIsShared(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r := retrier(t, retry.Config{Attempts: 2, Backoff: constant(time.Millisecond), Budgeted: true,
-			Budget: budget.Config{Ratio: 100_000, MinimumCount: 1, MinimumPeriod: 10 * time.Second, Window: 10 * time.Second}})
+			Budget: budget.Config{Ratio: reducer.Percent(10), MinimumCount: 1, MinimumPeriod: 10 * time.Second, Window: 10 * time.Second}})
 		reasons := map[reducer.Reason]int{}
 		for range 40 {
 			var gaveUp *sluice.RetryError

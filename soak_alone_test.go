@@ -49,7 +49,7 @@ func limits(a limiter.Algorithm) []limiter.Config {
 
 // opening opens soon, for a moment.
 func opening() breaker.Config {
-	return breaker.Config{Window: breaker.Calls, Count: 10, Minimum: 5, FailureRate: reducer.Whole / 2, Probes: 2,
+	return breaker.Config{Window: breaker.Calls, Count: 10, Minimum: 5, FailureRate: reducer.Percent(50), Probes: 2,
 		Open: backoff.Config{Kind: backoff.Constant, Base: 20 * time.Millisecond}}
 }
 

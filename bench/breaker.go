@@ -52,7 +52,7 @@ func breakerTasks() []task {
 }
 
 func ourConfig(window breaker.WindowKind) breaker.Config {
-	c := breaker.Config{Window: window, Count: 100, Minimum: 100, FailureRate: reducer.Whole / 2,
+	c := breaker.Config{Window: window, Count: 100, Minimum: 100, FailureRate: reducer.Percent(50),
 		Open: backoff.Config{Kind: backoff.Constant, Base: time.Hour}, Probes: 10}
 	if window == breaker.Time {
 		c.Count, c.Span = 10, 10*time.Second

@@ -44,7 +44,7 @@ func FuzzAdaptive(f *testing.F) {
 }
 
 func FuzzBudget(f *testing.F) {
-	m, err := budget.New(budget.Config{Ratio: 200_000, MinimumCount: 1, MinimumPeriod: time.Second, Window: 10 * time.Second})
+	m, err := budget.New(budget.Config{Ratio: reducer.Percent(20), MinimumCount: 1, MinimumPeriod: time.Second, Window: 10 * time.Second})
 	decoder(f, made(f, m, err), "budget/testdata")
 }
 
@@ -68,7 +68,7 @@ func FuzzBreakerConsecutive(f *testing.F) {
 
 func breakerConfig(kind breaker.WindowKind, count uint32, span time.Duration) breaker.Config {
 	return breaker.Config{
-		Window: kind, Count: count, Span: span, Minimum: 2, FailureRate: 500_000, SlowOver: time.Second, SlowRate: 500_000,
+		Window: kind, Count: count, Span: span, Minimum: 2, FailureRate: reducer.Percent(50), SlowOver: time.Second, SlowRate: reducer.Percent(50),
 		Open: backoff.Config{Kind: backoff.Exponential, Base: time.Second, Factor: 2 * backoff.FactorOne}, Probes: 3,
 	}
 }

@@ -42,13 +42,13 @@ func breakerConfig(h *history) breaker.Config {
 	case 0:
 		c.Window, c.Count = breaker.Consecutive, 1+h.rng.Uint32N(2)
 	case 1:
-		c.Window, c.Count, c.Minimum, c.FailureRate = breaker.Calls, 4, 2, reducer.Whole/2
+		c.Window, c.Count, c.Minimum, c.FailureRate = breaker.Calls, 4, 2, reducer.Percent(50)
 	case 2:
-		c.Window, c.Count, c.Minimum, c.FailureRate = breaker.Time, 2, 2, reducer.Whole/2
+		c.Window, c.Count, c.Minimum, c.FailureRate = breaker.Time, 2, 2, reducer.Percent(50)
 		c.Span = 4 * unit
 	default:
-		c.Window, c.Count, c.Minimum, c.FailureRate = breaker.Calls, 3, 2, reducer.Whole
-		c.SlowOver, c.SlowRate = unit, reducer.Whole/2
+		c.Window, c.Count, c.Minimum, c.FailureRate = breaker.Calls, 3, 2, reducer.Percent(100)
+		c.SlowOver, c.SlowRate = unit, reducer.Percent(50)
 	}
 	if h.rng.IntN(2) == 0 {
 		c.HalfOpenMax = 3 * unit

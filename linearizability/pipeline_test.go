@@ -44,7 +44,7 @@ func pipelinesOf(p *sluice.Pipeline) *pipelines {
 // steps draws a breaker, a limit and a bulkhead in any order.
 func steps(h *history) []pipeline.Step {
 	b := breakerConfig(h)
-	b.SlowOver, b.SlowRate = 0, 0 // when a call starts is the caller's to know
+	b.SlowOver, b.SlowRate = 0, reducer.Share{} // when a call starts is the caller's to know
 	l := limiter.Config{Algorithm: limiter.Algorithm(h.rng.IntN(2)), Count: 1 + h.rng.Uint32N(3)}
 	l.Period = time.Duration(l.Count) * time.Duration(1+h.rng.IntN(2)) * unit
 	k := bulkhead.Config{Concurrent: 1 + h.rng.Uint32N(2)}

@@ -130,7 +130,7 @@ func breakerOf(s *pipeline.Step) Breaker {
 		n := reaches(c.FailureRate, c.Count)
 		b.FailuresAfterGood = &n
 	}
-	if c.SlowRate > 0 && c.Window == breaker.Calls {
+	if c.SlowRate.Positive() && c.Window == breaker.Calls {
 		n := reaches(c.SlowRate, c.Count)
 		b.SlowAfterGood = &n
 	}
@@ -140,7 +140,7 @@ func breakerOf(s *pipeline.Step) Breaker {
 
 // reaches returns the least part of the whole that reaches the share.
 func reaches(share reducer.Share, whole uint32) uint32 {
-	part := (uint64(share)*uint64(whole) + uint64(reducer.Whole) - 1) / uint64(reducer.Whole)
+	part := (uint64(share.Millionths())*uint64(whole) + uint64(reducer.Whole) - 1) / uint64(reducer.Whole)
 	return uint32(max(1, part))
 }
 

@@ -63,7 +63,7 @@ func randomPolicy(r *rand.Rand) *document.Policy {
 			s.Config = retry.Config{Attempts: 1 + r.Uint32N(4), Backoff: randomBackoff(r)}
 		case pipeline.Breaker:
 			s.Config = breaker.Config{
-				Window: breaker.Calls, Count: 4, Minimum: 3, FailureRate: reducer.Whole, Probes: 1,
+				Window: breaker.Calls, Count: 4, Minimum: 3, FailureRate: reducer.Percent(100), Probes: 1,
 				Open: backoff.Config{Kind: backoff.Constant, Base: nanos(r, 1, 9)},
 			}
 		case pipeline.Limit:
@@ -99,7 +99,7 @@ func randomBackoff(r *rand.Rand) backoff.Config {
 		c.Factor = backoff.FactorOne * backoff.Factor(1+r.IntN(3))
 	}
 	if c.Jitter = backoff.JitterKind(r.IntN(4)); c.Jitter == backoff.Fraction {
-		c.Share = reducer.Whole / 2
+		c.Share = reducer.Percent(50)
 	}
 	return c
 }

@@ -48,7 +48,7 @@ func (e *ending) timely() bool { return e.record.Outcome == reducer.OK && !e.fai
 func drawAdaptive(w uint64) adaptive.Config {
 	c := adaptive.Config{
 		Minimum: uint32(1 + w%4), Increase: uint32(1 + w>>2%5), Over: time.Duration(1 + w>>5%9),
-		Decrease: pick(w>>9, reducer.Share(100_000), 500_000, 333_333, reducer.Whole, 1),
+		Decrease: reducer.Millionths(pick(w>>9, uint32(100_000), 500_000, 333_333, reducer.Whole, 1)),
 	}
 	c.Initial = c.Minimum + uint32(w>>12%5)
 	c.Maximum = c.Initial + uint32(w>>15%12)
@@ -218,7 +218,7 @@ func recountLimit(e *ending) uint64 {
 	}
 	switch {
 	case e.failed() && e.record.Mark > e.before.Lowered:
-		limit = down(limit.Mul(limit, big.NewRat(int64(reducer.Whole-e.config.Decrease), int64(reducer.Whole))))
+		limit = down(limit.Mul(limit, big.NewRat(int64(reducer.Whole-e.config.Decrease.Millionths()), int64(reducer.Whole))))
 		if least := big.NewRat(int64(e.config.Minimum), 1); limit.Cmp(least) < 0 {
 			limit = least
 		}
@@ -233,7 +233,7 @@ func recountLimit(e *ending) uint64 {
 }
 
 // exploredAdaptive goes from 1 to 3 places, in nanoseconds.
-var exploredAdaptive = adaptive.Config{Initial: 2, Minimum: 1, Maximum: 3, Increase: 1, Decrease: reducer.Whole / 2, Over: 1}
+var exploredAdaptive = adaptive.Config{Initial: 2, Minimum: 1, Maximum: 3, Increase: 1, Decrease: reducer.Percent(50), Over: 1}
 
 func adaptiveScene() scene[adaptive.State] {
 	type (

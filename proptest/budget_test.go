@@ -52,7 +52,7 @@ func (s *spendings) grants(at clock.Mark) bool {
 		}
 		return n
 	}
-	allowed := within(s.firsts) * int64(c.Ratio) / int64(reducer.Whole)
+	allowed := within(s.firsts) * int64(c.Ratio.Millionths()) / int64(reducer.Whole)
 	if c.MinimumCount > 0 {
 		allowed += int64(c.MinimumCount) * int64(c.Window) / int64(c.MinimumPeriod)
 	}

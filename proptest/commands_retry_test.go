@@ -114,7 +114,7 @@ func (r *naiveRetry) jittered(d, u *big.Int) *big.Int {
 		half := new(big.Int).Quo(d, big.NewInt(2))
 		return new(big.Int).Add(half, drawn(u, new(big.Int).Sub(d, half)))
 	case backoff.Fraction:
-		v := new(big.Int).Mul(d, big.NewInt(int64(c.Share)))
+		v := new(big.Int).Mul(d, big.NewInt(int64(c.Share.Millionths())))
 		v.Quo(v, big.NewInt(int64(reducer.Whole)))
 		low := new(big.Int).Sub(d, v)
 		return low.Add(low, drawn(u, new(big.Int).Mul(v, big.NewInt(2))))
@@ -133,7 +133,7 @@ func (r *naiveRetry) grants() bool {
 		}
 		return n
 	}
-	allowed := within(r.firsts) * int64(b.Ratio) / int64(reducer.Whole)
+	allowed := within(r.firsts) * int64(b.Ratio.Millionths()) / int64(reducer.Whole)
 	if b.MinimumCount > 0 {
 		allowed += int64(b.MinimumCount) * int64(b.Window) / int64(b.MinimumPeriod)
 	}

@@ -108,7 +108,7 @@ func M5Once(m machine, h history) error {
 	gap, first, second := clock.Mark(1+w%8), clock.Mark(w>>3%8), clock.Mark(w>>6%8)
 	again := pipeline.Step{Name: "again", Config: retry.Config{Attempts: 2, Backoff: backoff.Config{Kind: backoff.Constant, Base: time.Duration(gap)}}}
 	guard := pipeline.Step{Name: "breaker", Config: breaker.Config{Window: breaker.Calls, Count: 1, Minimum: 1, Probes: 1,
-		FailureRate: reducer.Whole, SlowOver: time.Duration(1 + w>>9%24), SlowRate: reducer.Whole, Open: backoff.Config{Kind: backoff.Constant, Base: time.Hour}}}
+		FailureRate: reducer.Percent(100), SlowOver: time.Duration(1 + w>>9%24), SlowRate: reducer.Percent(100), Open: backoff.Config{Kind: backoff.Constant, Base: time.Hour}}}
 	limit := pipeline.Step{Name: "limit", Config: limiter.Config{Count: 1, Period: 1000 * time.Hour}}
 	f := m.flows(pipeline.Policy{Steps: []pipeline.Step{guard, again}})
 	f.begin(1)

@@ -206,10 +206,11 @@ func G16Bulkhead(m machine, h history) error {
 // raised one not less at once; what was counted stays.
 func G16Budget(m machine, h history) error {
 	c, rest := reconfigured(m, h, func(c *config, w uint64) {
-		c.budget.Ratio = pick(w, 0, reducer.Whole/5, reducer.Whole/2, reducer.Whole, 2*reducer.Whole)
+		c.budget.Ratio = reducer.Millionths(pick(w, uint32(0), reducer.Whole/5, reducer.Whole/2, reducer.Whole, 2*reducer.Whole))
 	})
-	lower := c.next.budget.Ratio <= c.was.budget.Ratio
-	if err := c.compare(m, lower, c.next.budget.Ratio >= c.was.budget.Ratio); err != nil || !lower {
+	next, was := c.next.budget.Ratio.Millionths(), c.was.budget.Ratio.Millionths()
+	lower := next <= was
+	if err := c.compare(m, lower, next >= was); err != nil || !lower {
 		return err
 	}
 	return c.never(rest, func(w uint64) reducer.Action {
@@ -226,7 +227,7 @@ func G16Budget(m machine, h history) error {
 func G16Breaker(m machine, h history) error {
 	c, _ := reconfigured(m, h, func(c *config, w uint64) {
 		if c.breaker.Window != breaker.Consecutive {
-			c.breaker.FailureRate = pick(w>>8, reducer.Whole/2, reducer.Whole/4, reducer.Whole, 1)
+			c.breaker.FailureRate = reducer.Millionths(pick(w>>8, uint32(reducer.Whole/2), reducer.Whole/4, reducer.Whole, 1))
 		}
 		switch {
 		case w>>12%2 == 0:

@@ -15,8 +15,8 @@ import (
 // The explorations of circuit breakers.
 
 // exploredBreaker has a window of 4 calls and 2 probes, in nanoseconds.
-var exploredBreaker = breaker.Config{Window: breaker.Calls, Count: 4, Minimum: 2, FailureRate: reducer.Whole / 2,
-	SlowOver: 1, SlowRate: 3 * reducer.Whole / 4, Probes: 2,
+var exploredBreaker = breaker.Config{Window: breaker.Calls, Count: 4, Minimum: 2, FailureRate: reducer.Percent(50),
+	SlowOver: 1, SlowRate: reducer.Percent(75), Probes: 2,
 	Open: backoff.Config{Kind: backoff.Exponential, Base: 2, Factor: 2 * backoff.FactorOne, Max: 4}}
 
 func breakerScene(name string, c breaker.Config, callers, depth int) scene[breaker.State] {
@@ -171,6 +171,6 @@ func recount(c breaker.Config, t *passage[breaker.State]) (window []byte, opens,
 		slow += int(v >> 1)
 	}
 	n, whole := len(window), int(reducer.Whole)
-	opens = n >= int(c.Minimum) && (bad*whole >= int(c.FailureRate)*n || c.SlowOver > 0 && slow*whole >= int(c.SlowRate)*n)
+	opens = n >= int(c.Minimum) && (bad*whole >= int(c.FailureRate.Millionths())*n || c.SlowOver > 0 && slow*whole >= int(c.SlowRate.Millionths())*n)
 	return window, opens, true
 }

@@ -14,7 +14,7 @@ import (
 
 // budgetScene is a retry budget. Its callers keep nothing.
 func budgetScene() scene[budget.State] {
-	config := budget.Config{Ratio: reducer.Whole / 2, Window: 20, MinimumCount: 1, MinimumPeriod: 20}
+	config := budget.Config{Ratio: reducer.Percent(50), Window: 20, MinimumCount: 1, MinimumPeriod: 20}
 	type (
 		cellOf = reducer.Cell[budget.State]
 		state  = budget.State

@@ -53,7 +53,7 @@ func extreme(m machine, w uint64) config {
 	case bulkheads:
 		c.bulkhead = bulkhead.Config{Concurrent: pick(w>>10, uint32(1), bulkhead.MaxConcurrent), Queue: limiter.MaxQueue, Wait: long, Lease: pick(w>>12, 0, long)}
 	case budgets:
-		c.budget = budget.Config{Ratio: budget.MaxRatio, Window: max(long, 10), MinimumCount: 1_000_000_000, MinimumPeriod: long}
+		c.budget = budget.Config{Ratio: reducer.Millionths(budget.MaxRatio), Window: max(long, 10), MinimumCount: 1_000_000_000, MinimumPeriod: long}
 		if _, err := budget.New(c.budget); err != nil {
 			c.budget.MinimumPeriod = math.MaxInt64
 		}

@@ -229,9 +229,9 @@ func drawBreaker(w uint64, window breaker.WindowKind, big bool) breaker.Config {
 		return c
 	}
 	c.Minimum = 1 + uint32(w>>18%uint64(c.Count))
-	c.FailureRate = pick(w>>24, reducer.Whole/2, reducer.Whole/4, reducer.Whole, 1)
+	c.FailureRate = reducer.Millionths(pick(w>>24, uint32(reducer.Whole/2), reducer.Whole/4, reducer.Whole, 1))
 	if w>>28%2 == 1 {
-		c.SlowOver, c.SlowRate = time.Duration(1+w>>30%8), pick(w>>34, reducer.Whole/2, reducer.Whole)
+		c.SlowOver, c.SlowRate = time.Duration(1+w>>30%8), pick(w>>34, reducer.Percent(50), reducer.Percent(100))
 	}
 	if window == breaker.Time {
 		c.Span = time.Duration(uint64(c.Count) + w>>38%32)
@@ -254,7 +254,7 @@ func drawBulkhead(h history) config {
 
 func drawBudget(h history) config {
 	w := h.word(0)
-	c := budget.Config{Ratio: pick(w, 0, reducer.Whole/5, reducer.Whole/2, 2*reducer.Whole), Window: time.Duration(10 + w>>2%60)}
+	c := budget.Config{Ratio: reducer.Millionths(pick(w, uint32(0), reducer.Whole/5, reducer.Whole/2, 2*reducer.Whole)), Window: time.Duration(10 + w>>2%60)}
 	if w>>8%2 == 1 {
 		c.MinimumCount, c.MinimumPeriod = 1+uint32(w>>9%3), time.Duration(1+w>>12%40)
 	}

@@ -136,7 +136,7 @@ func (n *nest) happen(w uint64) {
 func nesting(h history) (p pipeline.Policy, split int) {
 	p = drawPolicy(h.word(0)|0b1000001, true)
 	if i := find(p, "breaker"); i >= 0 {
-		pipeline.Edit(&p.Steps[i], func(c *breaker.Config) { c.SlowOver, c.SlowRate = 0, 0 })
+		pipeline.Edit(&p.Steps[i], func(c *breaker.Config) { c.SlowOver, c.SlowRate = 0, reducer.Share{} })
 		if j := find(p, "again"); j >= 0 && h.word(1)>>4%2 == 0 {
 			p.Steps[i], p.Steps[j] = p.Steps[j], p.Steps[i]
 		}

@@ -63,7 +63,7 @@ func drawBackoff(w uint64) backoff.Config {
 	}
 	c.Jitter = backoff.JitterKind(w >> 12 % 4)
 	if c.Jitter == backoff.Fraction {
-		c.Share = pick(w>>15, reducer.Share(1), reducer.Whole/5, reducer.Whole)
+		c.Share = pick(w>>15, reducer.Millionths(1), reducer.Percent(20), reducer.Percent(100))
 	}
 	return c
 }
@@ -84,7 +84,7 @@ func jittered(c backoff.Config, nominal time.Duration) (low, high time.Duration)
 	case backoff.Equal:
 		return nominal / 2, nominal
 	case backoff.Fraction:
-		hi, lo := bits.Mul64(uint64(nominal), uint64(c.Share))
+		hi, lo := bits.Mul64(uint64(nominal), uint64(c.Share.Millionths()))
 		part, _ := bits.Div64(hi, lo, uint64(reducer.Whole))
 		return nominal - time.Duration(part), time.Duration(min(uint64(nominal)+part, math.MaxInt64))
 	}
@@ -118,7 +118,7 @@ func R2(m machine, h history) error {
 // R3: without jitter a delay is never shorter than the one before, up to its cap.
 func R3(m machine, h history) error {
 	c := drawBackoff(h.word(0))
-	c.Jitter, c.Share = backoff.NoJitter, 0
+	c.Jitter, c.Share = backoff.NoJitter, reducer.Share{}
 	if c.Kind == backoff.Decorrelated {
 		c.Kind = backoff.Constant
 	}

@@ -60,8 +60,8 @@ func (t *tally) opens() bool {
 		return failed >= c.Count
 	}
 	whole := uint64(reducer.Whole)
-	return total >= c.Minimum && (uint64(failed)*whole >= uint64(c.FailureRate)*uint64(total) ||
-		c.SlowRate > 0 && uint64(slow)*whole >= uint64(c.SlowRate)*uint64(total))
+	return total >= c.Minimum && (uint64(failed)*whole >= uint64(c.FailureRate.Millionths())*uint64(total) ||
+		c.SlowRate.Positive() && uint64(slow)*whole >= uint64(c.SlowRate.Millionths())*uint64(total))
 }
 
 // recounted plays a history and calls check after every outcome that counts in

@@ -2,19 +2,29 @@ package reducer
 
 import "strconv"
 
-// Share is a part of a whole in parts per million: 500_000 is 50 %.
-type Share uint32
+// Share is a part of a whole, exact to a millionth. It is no number, so that 50 is
+// not taken for 50 %: that is Percent(50).
+type Share struct{ millionths uint32 }
 
-// Whole is 100 %.
-const Whole Share = 1_000_000
+// Whole is 100 % in millionths.
+const Whole = 1_000_000
 
 // Percent returns a share of whole percents: Percent(50) is 50 %.
-func Percent(n uint32) Share { return Share(n) * (Whole / 100) }
+func Percent(n uint32) Share { return Share{n * (Whole / 100)} }
+
+// Millionths returns a share of so many millionths: Millionths(500) is 0.05 %.
+func Millionths(n uint32) Share { return Share{n} }
+
+// Millionths returns the share in millionths.
+func (s Share) Millionths() uint32 { return s.millionths }
+
+// Positive reports whether the share is more than 0.
+func (s Share) Positive() bool { return s.millionths > 0 }
 
 // String returns the share as the policy document writes it, as in "0.5%".
 func (s Share) String() string {
-	text := strconv.FormatUint(uint64(s/10_000), 10)
-	if rest := s % 10_000; rest != 0 {
+	text := strconv.FormatUint(uint64(s.millionths/10_000), 10)
+	if rest := s.millionths % 10_000; rest != 0 {
 		digits := strconv.FormatUint(uint64(10_000+rest), 10)[1:]
 		for digits[len(digits)-1] == '0' {
 			digits = digits[:len(digits)-1]
@@ -26,5 +36,5 @@ func (s Share) String() string {
 
 // Reached reports whether part is at least the share of whole.
 func (s Share) Reached(part, whole uint32) bool {
-	return uint64(part)*uint64(Whole) >= uint64(s)*uint64(whole)
+	return uint64(part)*Whole >= uint64(s.millionths)*uint64(whole)
 }

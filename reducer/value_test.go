@@ -90,23 +90,23 @@ func TestNames(t *testing.T) {
 }
 
 func TestShares(t *testing.T) {
-	for share, want := range map[reducer.Share]string{
+	for share, want := range map[uint32]string{
 		0: "0%", 1: "0.0001%", 500_000: "50%", 667_000: "66.7%", 123_456: "12.3456%", 10_010: "1.001%",
 		reducer.Whole: "100%", 10 * reducer.Whole: "1000%", 1<<32 - 1: "429496.7295%",
 	} {
-		if got := share.String(); got != want {
+		if got := reducer.Millionths(share).String(); got != want {
 			t.Errorf("%d is %q, want %q", share, got, want)
 		}
 	}
 	for _, c := range []struct {
-		share       reducer.Share
+		share       uint32
 		part, whole uint32
 		want        bool
 	}{
 		{500_000, 1, 2, true}, {500_000, 49, 99, false}, {500_000, 50, 100, true}, {500_001, 50, 100, false},
 		{reducer.Whole, 1<<32 - 1, 1<<32 - 1, true}, {reducer.Whole, 1<<32 - 2, 1<<32 - 1, false}, {1, 0, 0, true},
 	} {
-		if got := c.share.Reached(c.part, c.whole); got != c.want {
+		if got := reducer.Millionths(c.share).Reached(c.part, c.whole); got != c.want {
 			t.Errorf("%d of %d reaches %v: %v", c.part, c.whole, c.share, got)
 		}
 	}
@@ -116,7 +116,7 @@ func TestConfigErrors(t *testing.T) {
 	for want, err := range map[string]error{
 		"burst: found 7; allowed: 1 to 5":        reducer.BadCount("burst", 7, "1 to 5"),
 		"wait: found -1s; allowed: 0 or more":    reducer.BadDuration("wait", -time.Second, "0 or more"),
-		"rate: found 120%; allowed: at most all": reducer.BadShare("rate", 1_200_000, "at most all"),
+		"rate: found 120%; allowed: at most all": reducer.BadShare("rate", reducer.Percent(120), "at most all"),
 	} {
 		var config *reducer.ConfigError
 		if err.Error() != want || !errors.As(err, &config) {

@@ -12,7 +12,7 @@ const (
 	DefaultMinimum  = 1
 	DefaultMaximum  = 200
 	DefaultIncrease = 1
-	DefaultDecrease = reducer.Whole / 10
+	DefaultDecrease = reducer.Whole / 10 // millionths
 	DefaultOver     = 5 * time.Second
 )
 
@@ -33,8 +33,8 @@ func (c Config) WithDefaults() Config {
 	if c.Increase == 0 {
 		c.Increase = DefaultIncrease
 	}
-	if c.Decrease == 0 {
-		c.Decrease = DefaultDecrease
+	if !c.Decrease.Positive() {
+		c.Decrease = reducer.Millionths(DefaultDecrease)
 	}
 	if c.Over == 0 {
 		c.Over = DefaultOver

@@ -29,8 +29,8 @@ func New(c Config) (*Machine, error) {
 		return nil, reducer.BadCount("initial", uint64(c.Initial), "the minimum to the maximum")
 	case c.Increase == 0 || c.Increase > MaxIncrease:
 		return nil, reducer.BadCount("increase", uint64(c.Increase), "1 to 100")
-	case c.Decrease == 0 || c.Decrease > reducer.Whole:
-		return nil, reducer.BadCount("decrease", uint64(c.Decrease), "more than 0 to 1000000 millionths")
+	case !c.Decrease.Positive() || c.Decrease.Millionths() > reducer.Whole:
+		return nil, reducer.BadCount("decrease", uint64(c.Decrease.Millionths()), "more than 0 to 1000000 millionths")
 	case c.Over <= 0:
 		return nil, reducer.BadDuration("over", c.Over, "more than 0")
 	}
@@ -135,7 +135,7 @@ func (m *Machine) lower(s *State, began, now clock.Mark) {
 	if began <= s.Lowered {
 		return
 	}
-	kept := s.Limit * uint64(reducer.Whole-m.config.Decrease) / (Place * uint64(reducer.Whole))
+	kept := s.Limit * uint64(reducer.Whole-m.config.Decrease.Millionths()) / (Place * reducer.Whole)
 	s.Limit, s.Lowered = max(kept, uint64(m.config.Minimum))*Place, now
 }
 

@@ -18,7 +18,7 @@ func TestScripts(t *testing.T) {
 				Minimum:  a.Count32("minimum", 1),
 				Maximum:  a.Count32("maximum", 8),
 				Increase: a.Count32("increase", 1),
-				Decrease: max(a.Share("decrease"), reducer.Percent(uint32(a.Count("percent", 0)))),
+				Decrease: reducer.Millionths(max(a.Share("decrease").Millionths(), reducer.Percent(uint32(a.Count("percent", 0))).Millionths())),
 				Over:     a.Duration("over", time.Second),
 			})
 		},

@@ -16,7 +16,7 @@ func TestDocuments(t *testing.T) {
 		"{maximum: 5}":   {Initial: 5, Minimum: 1, Maximum: 5, Increase: 1, Decrease: reducer.Percent(10), Over: 5 * time.Second},
 		"{minimum: 300}": {Initial: 300, Minimum: 300, Maximum: 300, Increase: 1, Decrease: reducer.Percent(10), Over: 5 * time.Second},
 		"{initial: 10000, minimum: 3, maximum: 10000, increase: 100, decrease: 100%, over: 1ns, per: host, shadow: true}": {
-			Initial: 10_000, Minimum: 3, Maximum: 10_000, Increase: 100, Decrease: reducer.Whole, Over: 1},
+			Initial: 10_000, Minimum: 3, Maximum: 10_000, Increase: 100, Decrease: reducer.Percent(100), Over: 1},
 	} {
 		p, err := policy.ParseOne("p.yaml", []byte("steps:\n  - adaptive: "+body+"\n"))
 		if err != nil {

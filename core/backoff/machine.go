@@ -32,7 +32,7 @@ func New(c Config) (*Machine, error) {
 		return nil, reducer.BadCount("jitter", uint64(c.Jitter), "a kind of this package")
 	case c.Jitter != NoJitter && (c.Kind == None || c.Kind == Decorrelated):
 		return nil, reducer.BadCount("jitter", uint64(c.Jitter), "no jitter beside this backoff")
-	case c.Jitter == Fraction && (c.Share == 0 || c.Share > reducer.Whole):
+	case c.Jitter == Fraction && (!c.Share.Positive() || c.Share.Millionths() > reducer.Whole):
 		return nil, reducer.BadShare("jitter", c.Share, "more than 0% and at most 100%")
 	}
 	return &Machine{config: c}, nil
@@ -82,7 +82,7 @@ func (m *Machine) Delay(attempt uint32, before time.Duration, u uint64) time.Dur
 		half := d / 2
 		return half + draw(u, d-half)
 	case Fraction:
-		hi, lo := bits.Mul64(uint64(d), uint64(c.Share))
+		hi, lo := bits.Mul64(uint64(d), uint64(c.Share.Millionths()))
 		part, _ := bits.Div64(hi, lo, uint64(reducer.Whole))
 		v := time.Duration(part)
 		return saturate(uint64(d-v), uint64(draw(u, saturate(part, part))))

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/internal/script"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Each line of a script is a backoff, and prints its first delays. from= begins
@@ -161,7 +162,7 @@ func TestJitterStaysInItsInterval(t *testing.T) {
 					t.Fatalf("seed %d: jitter %d of %d with %#x: %d", seed, kind, d, u, got)
 				}
 			}
-			m, _ := backoff.New(backoff.Config{Kind: backoff.Constant, Base: d, Jitter: backoff.Fraction, Share: 200_000})
+			m, _ := backoff.New(backoff.Config{Kind: backoff.Constant, Base: d, Jitter: backoff.Fraction, Share: reducer.Percent(20)})
 			got, v := new(big.Int).SetInt64(int64(m.Delay(1, 0, u))), new(big.Int).Div(new(big.Int).Mul(big.NewInt(int64(d)), big.NewInt(20)), big.NewInt(100))
 			low, high := new(big.Int).Sub(big.NewInt(int64(d)), v), new(big.Int).Add(big.NewInt(int64(d)), v)
 			if got.Cmp(low) < 0 || got.Cmp(high) > 0 {

@@ -68,7 +68,7 @@ func (c *Config) check() error {
 	switch {
 	case c.SlowOver < 0:
 		return reducer.BadDuration("slow.over", c.SlowOver, "0 or more")
-	case c.SlowRate > reducer.Whole || (c.SlowRate == 0) != (c.SlowOver == 0):
+	case c.SlowRate.Millionths() > reducer.Whole || (!c.SlowRate.Positive()) != (c.SlowOver == 0):
 		return reducer.BadShare("slow.rate", c.SlowRate, "more than 0% and at most 100%, beside slow.over alone")
 	case c.Open.Kind == backoff.None:
 		return reducer.BadDuration("open", c.Open.Base, "a duration or a backoff")
@@ -100,7 +100,7 @@ func (c *Config) checkWindow() error {
 		if c.Count == 0 || c.Count > MaxCalls {
 			return reducer.BadCount("window.consecutive", uint64(c.Count), "1 to 10000")
 		}
-		if c.Minimum != 0 || c.FailureRate != 0 || c.SlowOver != 0 {
+		if c.Minimum != 0 || c.FailureRate.Positive() || c.SlowOver != 0 {
 			return reducer.BadShare("failure_rate", c.FailureRate, "no minimum and no rates beside window.consecutive")
 		}
 		return nil
@@ -110,7 +110,7 @@ func (c *Config) checkWindow() error {
 	if c.Minimum == 0 || c.Minimum > MaxCalls {
 		return reducer.BadCount("minimum", uint64(c.Minimum), "1 to 10000")
 	}
-	if c.FailureRate == 0 || c.FailureRate > reducer.Whole {
+	if !c.FailureRate.Positive() || c.FailureRate.Millionths() > reducer.Whole {
 		return reducer.BadShare("failure_rate", c.FailureRate, "more than 0% and at most 100%")
 	}
 	return nil

@@ -12,7 +12,7 @@ const (
 	DefaultCalls       = 100
 	DefaultBuckets     = 10
 	DefaultMinimum     = 100
-	DefaultFailureRate = reducer.Whole / 2
+	DefaultFailureRate = reducer.Whole / 2 // millionths
 	DefaultProbes      = 10
 	DefaultOpen        = time.Minute
 )
@@ -35,8 +35,8 @@ func (c Config) WithDefaults() Config {
 	case c.Count == 0:
 		c.Count = DefaultBuckets
 	}
-	if c.FailureRate == 0 {
-		c.FailureRate = DefaultFailureRate
+	if !c.FailureRate.Positive() {
+		c.FailureRate = reducer.Millionths(DefaultFailureRate)
 	}
 	if c.Minimum == 0 {
 		c.Minimum = DefaultMinimum

@@ -69,7 +69,7 @@ func (d *draft) Check(g mechanism.Given) {
 		for _, name := range [...]string{"minimum", "failure_rate", "slow"} {
 			g.Refuse(name, "beside a window of consecutive failures", "beside a window of calls or time")
 		}
-		c.Minimum, c.FailureRate, c.SlowOver, c.SlowRate = 0, 0, 0, 0
+		*c = Config{Window: c.Window, Count: c.Count, Span: c.Span, Open: c.Open, Probes: c.Probes, HalfOpenMax: c.HalfOpenMax}
 	case g.Has("window.time"):
 		c.Window = Time
 	}

@@ -135,7 +135,7 @@ func (m *Machine) shouldOpen(s *State) bool {
 // rateReached reports whether the failures or the slow outcomes reach their rate.
 func (m *Machine) rateReached(s *State) bool {
 	c := &m.config
-	return c.FailureRate.Reached(s.Failed, s.Total) || c.SlowRate > 0 && c.SlowRate.Reached(s.Slow, s.Total)
+	return c.FailureRate.Reached(s.Failed, s.Total) || c.SlowRate.Positive() && c.SlowRate.Reached(s.Slow, s.Total)
 }
 
 // decideHalfOpen ends half-open when the outcomes of the probes suffice.

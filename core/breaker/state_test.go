@@ -75,7 +75,7 @@ func (h *harness) fits(most int) {
 func TestEncodedSize(t *testing.T) {
 	const late = clock.Mark(1) << 61
 	for _, n := range []uint32{1, 2, 3, 4, 31, 32, 33, 100, 9_999, 10_000} {
-		h := begin(t, breaker.Config{Count: n, Minimum: n, FailureRate: reducer.Whole, SlowOver: 1, SlowRate: reducer.Whole, Open: minute, Probes: 10})
+		h := begin(t, breaker.Config{Count: n, Minimum: n, FailureRate: reducer.Percent(100), SlowOver: 1, SlowRate: reducer.Percent(100), Open: minute, Probes: 10})
 		p := h.acquire(late)
 		h.record(p, reducer.OK, late)
 		h.fits(39 + (int(n)+3)/4)
@@ -89,7 +89,7 @@ func TestEncodedSize(t *testing.T) {
 		h.fits(39 + (int(n)+3)/4)
 	}
 	for _, n := range []uint32{1, 10, 1_000} {
-		h := begin(t, breaker.Config{Window: breaker.Time, Count: n, Span: time.Hour, Minimum: 10_000, FailureRate: reducer.Whole, Open: minute, Probes: 10})
+		h := begin(t, breaker.Config{Window: breaker.Time, Count: n, Span: time.Hour, Minimum: 10_000, FailureRate: reducer.Percent(100), Open: minute, Probes: 10})
 		p := h.acquire(-late)
 		for i := range clock.Mark(2 * n) {
 			now := late + i*clock.Mark(time.Hour)/clock.Mark(n)
@@ -121,7 +121,7 @@ func TestMemory(t *testing.T) {
 	if got := unsafe.Sizeof(breaker.State{}); got > 96 {
 		t.Errorf("a state takes %d bytes", got)
 	}
-	h := begin(t, breaker.Config{Count: 100, Minimum: 100, FailureRate: reducer.Whole, Open: minute, Probes: 10})
+	h := begin(t, breaker.Config{Count: 100, Minimum: 100, FailureRate: reducer.Percent(100), Open: minute, Probes: 10})
 	p := h.acquire(0)
 	if n := testing.AllocsPerRun(1, func() { h.m.Exit(&h.state, p, 1) }); n > 1 {
 		t.Errorf("the first outcome allocates %v times", n)
@@ -139,7 +139,7 @@ func TestMemory(t *testing.T) {
 // A healthy breaker does not change: a holder of bytes has nothing to write.
 func TestHealthyStaysUnchanged(t *testing.T) {
 	for name, c := range map[string]breaker.Config{
-		"calls":       {Count: 5, Minimum: 5, FailureRate: reducer.Whole, Open: minute, Probes: 1},
+		"calls":       {Count: 5, Minimum: 5, FailureRate: reducer.Percent(100), Open: minute, Probes: 1},
 		"consecutive": {Window: breaker.Consecutive, Count: 5, Open: minute, Probes: 1},
 	} {
 		h := begin(t, c)
@@ -158,7 +158,7 @@ func TestHealthyStaysUnchanged(t *testing.T) {
 // a machine of that window: closed it starts without outcomes, else it stays as
 // it is. So is a half-open one with as many outcomes as there are probes now.
 func TestOtherConfiguration(t *testing.T) {
-	config := breaker.Config{Count: 100, Minimum: 2, FailureRate: reducer.Whole, Open: minute, Probes: 3}
+	config := breaker.Config{Count: 100, Minimum: 2, FailureRate: reducer.Percent(100), Open: minute, Probes: 3}
 	h := begin(t, config)
 	p := h.acquire(0)
 	h.record(p, reducer.Fail, 0)
@@ -184,7 +184,7 @@ func TestOtherConfiguration(t *testing.T) {
 	probe := h.acquire(clock.Mark(time.Minute))
 	h.record(probe, reducer.OK, clock.Mark(time.Minute))
 	same := config
-	same.FailureRate, same.Minimum, same.Open.Base, same.Probes = 1, 1, time.Second, 2
+	same.FailureRate, same.Minimum, same.Open.Base, same.Probes = reducer.Millionths(1), 1, time.Second, 2
 	if state, err := begin(t, same).m.DecodeState(h.encoded()); err != nil || state.Total != 1 {
 		t.Errorf("other rates, open time and probes: %v", err)
 	}
@@ -210,7 +210,7 @@ func TestAdoptOfAnotherMachine(t *testing.T) {
 // Nothing that names no permit of this generation begins a breaker or counts in
 // it, on the fast path either.
 func TestWithoutPermit(t *testing.T) {
-	h := begin(t, breaker.Config{Window: breaker.Time, Count: 10, Span: time.Hour, Minimum: 1, FailureRate: reducer.Whole, Open: minute, Probes: 1})
+	h := begin(t, breaker.Config{Window: breaker.Time, Count: 10, Span: time.Hour, Minimum: 1, FailureRate: reducer.Percent(100), Open: minute, Probes: 1})
 	for _, kind := range []reducer.Kind{reducer.Record, reducer.Cancel, reducer.Release, reducer.Tick, reducer.Peek, reducer.Reset, reducer.Leave} {
 		for _, p := range []reducer.Permit{{}, {Generation: 1}, {Generation: 7, ID: 3}} {
 			answer := h.step(reducer.Action{Kind: kind, Outcome: reducer.Fail, Permit: p}, 5)
@@ -415,7 +415,7 @@ func TestFresh(t *testing.T) {
 	for window, want := range map[breaker.WindowKind]bool{breaker.Calls: true, breaker.Time: false, breaker.Consecutive: true} {
 		c := breaker.Config{Window: window, Count: 5, Probes: 1, Open: minute}
 		if window != breaker.Consecutive {
-			c.Minimum, c.FailureRate = 1, reducer.Whole
+			c.Minimum, c.FailureRate = 1, reducer.Percent(100)
 		}
 		if window == breaker.Time {
 			c.Span = time.Hour

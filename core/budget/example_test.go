@@ -10,7 +10,7 @@ import (
 
 // One retry for each five first attempts.
 func Example() {
-	machine, err := budget.New(budget.Config{Ratio: 20 * reducer.Whole / 100, Window: 10 * time.Second})
+	machine, err := budget.New(budget.Config{Ratio: reducer.Percent(20), Window: 10 * time.Second})
 	if err != nil {
 		fmt.Println(err)
 		return

@@ -25,12 +25,12 @@ type Machine struct {
 var _ reducer.Cell[State] = (*Machine)(nil)
 
 // MaxRatio is ten retries for each first attempt.
-const MaxRatio = 10 * reducer.Whole
+const MaxRatio = 10 * reducer.Whole // millionths
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
 	switch {
-	case c.Ratio > MaxRatio:
+	case c.Ratio.Millionths() > MaxRatio:
 		return nil, reducer.BadShare("budget.ratio", c.Ratio, "at most 1000%")
 	case c.Window < buckets:
 		return nil, reducer.BadDuration("budget.window", c.Window, "at least 10ns")
@@ -133,7 +133,7 @@ func (m *Machine) free(s *State, now clock.Mark) uint64 {
 			retries += uint64(b.Retries)
 		}
 	}
-	allowed, carry := bits.Add64(m.minimum, first*uint64(m.config.Ratio)/uint64(reducer.Whole), 0)
+	allowed, carry := bits.Add64(m.minimum, first*uint64(m.config.Ratio.Millionths())/uint64(reducer.Whole), 0)
 	if carry != 0 {
 		allowed = 1<<64 - 1
 	}

@@ -15,7 +15,7 @@ func TestSize(t *testing.T) { script.Sized[budget.State](t, 112) }
 
 // Encoded, a budget takes 24 bytes and two varints a bucket that counted.
 func TestEncodedSize(t *testing.T) {
-	m, err := budget.New(budget.Config{Ratio: reducer.Whole, Window: 10 * time.Second})
+	m, err := budget.New(budget.Config{Ratio: reducer.Percent(100), Window: 10 * time.Second})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -43,7 +43,7 @@ func TestEncodedSize(t *testing.T) {
 
 // The state of another window is refused, and carried over without its counts.
 func TestOtherWindow(t *testing.T) {
-	c := budget.Config{Ratio: reducer.Whole, Window: 10 * time.Second}
+	c := budget.Config{Ratio: reducer.Percent(100), Window: 10 * time.Second}
 	m, err := budget.New(c)
 	if err != nil {
 		t.Fatal(err)

@@ -26,8 +26,8 @@ func TestQuick(t *testing.T) {
 	window.Algorithm = limiter.FixedWindow
 	sliding := waits
 	sliding.Algorithm = limiter.SlidingCounter
-	small := breaker.Config{Window: breaker.Calls, Count: 4, Minimum: 2, FailureRate: reducer.Whole / 2, Probes: 2,
-		SlowOver: 3, SlowRate: reducer.Whole, Open: backoff.Config{Kind: backoff.Constant, Base: 7}}
+	small := breaker.Config{Window: breaker.Calls, Count: 4, Minimum: 2, FailureRate: reducer.Percent(50), Probes: 2,
+		SlowOver: 3, SlowRate: reducer.Percent(100), Open: backoff.Config{Kind: backoff.Constant, Base: 7}}
 	large := small
 	large.Count = 400
 	timed := small

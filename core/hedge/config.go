@@ -54,7 +54,7 @@ func (c Config) WithDefaults() Config {
 	if c.Max == 0 {
 		c.Max = DefaultMax
 	}
-	if c.Percentile > 0 {
+	if c.Percentile.Positive() {
 		if c.Samples == 0 {
 			c.Samples = DefaultSamples
 		}
@@ -72,21 +72,21 @@ func (c *Config) check() error {
 	switch {
 	case c.After < 0:
 		return reducer.BadDuration("after", c.After, "more than 0, a percentile, or parallel")
-	case c.Percentile > reducer.Whole:
+	case c.Percentile.Millionths() > reducer.Whole:
 		return reducer.BadShare("after", c.Percentile, "a percentile of at most 100%")
-	case c.After > 0 && c.Percentile > 0:
+	case c.After > 0 && c.Percentile.Positive():
 		return reducer.BadDuration("after", c.After, "a duration or a percentile, not both")
-	case c.Parallel && (c.After > 0 || c.Percentile > 0):
+	case c.Parallel && (c.After > 0 || c.Percentile.Positive()):
 		return reducer.BadDuration("after", c.After, "nothing beside parallel")
-	case !c.Parallel && c.After == 0 && c.Percentile == 0:
+	case !c.Parallel && c.After == 0 && !c.Percentile.Positive():
 		return reducer.BadDuration("after", c.After, "more than 0, a percentile, or parallel")
 	case c.Budgeted && c.Unbudgeted:
 		return reducer.BadShare("budget", c.Budget.Ratio, "nothing beside Unbudgeted")
 	case c.Max > MaxHedges:
 		return reducer.BadCount("max", uint64(c.Max), "1 to 10")
-	case c.Percentile == 0 && c.Samples != 0:
+	case !c.Percentile.Positive() && c.Samples != 0:
 		return reducer.BadCount("samples", uint64(c.Samples), "nothing without a percentile in after")
-	case c.Percentile == 0 && c.Minimum != 0:
+	case !c.Percentile.Positive() && c.Minimum != 0:
 		return reducer.BadCount("minimum", uint64(c.Minimum), "nothing without a percentile in after")
 	case c.Samples > MaxSamples:
 		return reducer.BadCount("samples", uint64(c.Samples), "1 to 10000")

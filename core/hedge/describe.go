@@ -13,7 +13,7 @@ func describe(config mechanism.Config, step mechanism.Step) string {
 	switch {
 	case c.Parallel:
 		text += " at once"
-	case c.Percentile > 0:
+	case c.Percentile.Positive():
 		text += ", each after p" + strings.TrimSuffix(c.Percentile.String(), "%") + " of the last " +
 			mechanism.Plural(c.Samples, "duration") + ", from " + mechanism.Number(c.Minimum) + " on"
 	default:

@@ -57,7 +57,7 @@ func (m *Machine) Budget() *budget.Machine { return m.budget }
 
 // Cells returns the maker of the hedge's cells, nil where it keeps no state.
 func (m *Machine) Cells() cell.Maker {
-	if m.config.Percentile == 0 && m.budget == nil {
+	if !m.config.Percentile.Positive() && m.budget == nil {
 		return nil
 	}
 	return cell.Makes[State](m, nil)
@@ -108,7 +108,7 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 
 // observe adds a duration, in place of the oldest one where there are enough.
 func (m *Machine) observe(s *State, value uint64) reducer.Answer {
-	if m.config.Percentile == 0 {
+	if !m.config.Percentile.Positive() {
 		return reducer.Answer{}
 	}
 	took := time.Duration(min(value, 1<<63-1))
@@ -127,10 +127,10 @@ func (m *Machine) observe(s *State, value uint64) reducer.Answer {
 // many of them do not exceed.
 func (m *Machine) delay(s *State) (time.Duration, bool) {
 	n := len(s.sorted)
-	if m.config.Percentile == 0 || n < int(m.config.Minimum) {
+	if !m.config.Percentile.Positive() || n < int(m.config.Minimum) {
 		return 0, false
 	}
-	hi, lo := bits.Mul64(uint64(n), uint64(m.config.Percentile))
+	hi, lo := bits.Mul64(uint64(n), uint64(m.config.Percentile.Millionths()))
 	lo, carry := bits.Add64(lo, uint64(reducer.Whole)-1, 0)
 	rank, _ := bits.Div64(hi+carry, lo, uint64(reducer.Whole))
 	return s.sorted[rank-1], true
@@ -143,9 +143,9 @@ func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *
 	if !ok {
 		return m.Init(now)
 	}
-	if keep := s.ordered(); len(keep) != int(m.config.Samples) || m.config.Percentile == 0 {
+	if keep := s.ordered(); len(keep) != int(m.config.Samples) || !m.config.Percentile.Positive() {
 		most := 0
-		if m.config.Percentile > 0 {
+		if m.config.Percentile.Positive() {
 			most = int(m.config.Samples)
 		}
 		s.set(keep[max(0, len(keep)-most):])
@@ -186,14 +186,14 @@ func (m *Machine) Fresh(s State, _ clock.Mark) bool {
 
 // AppendText implements reducer.Cell, as in "durations 20 delay 150ms".
 func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
-	if m.config.Percentile > 0 {
+	if m.config.Percentile.Positive() {
 		dst = strconv.AppendInt(append(dst, "durations "...), int64(len(s.recent)), 10)
 		if delay, ok := m.delay(&s); ok {
 			dst = append(append(dst, " delay "...), delay.String()...)
 		}
 	}
 	if m.budget != nil {
-		if m.config.Percentile > 0 {
+		if m.config.Percentile.Positive() {
 			dst = append(dst, ' ')
 		}
 		dst = m.budget.AppendText(dst, s.Budget, now)

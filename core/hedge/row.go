@@ -24,7 +24,7 @@ func Row() *mechanism.Row {
 		},
 		New: func() mechanism.Draft { return &draft{} },
 		Stateless: func(c mechanism.Config) string {
-			if h := c.(Config); h.Budgeted || h.Percentile > 0 {
+			if h := c.(Config); h.Budgeted || h.Percentile.Positive() {
 				return ""
 			}
 			return "on a hedge without a percentile or a budget, which keeps no state"
@@ -37,7 +37,7 @@ type draft struct{ c Config }
 func (d *draft) Field(name string) any {
 	switch name {
 	case "after":
-		return mechanism.DelayField{Duration: &d.c.After, Percentile: (*uint32)(&d.c.Percentile)}
+		return mechanism.DelayField{Duration: &d.c.After, Percentile: &d.c.Percentile}
 	case "max":
 		return &d.c.Max
 	case "parallel":
@@ -58,7 +58,7 @@ func (d *draft) Check(g mechanism.Given) {
 	case !g.Has("after"):
 		g.Need("after", "a duration as in 200ms, or a percentile as in p95; or parallel: true")
 	}
-	if c.Percentile == 0 {
+	if !c.Percentile.Positive() {
 		if c.Parallel || !g.Has("after") || g.Whole("after") {
 			g.Refuse("samples", "without a percentile", "beside a percentile as in after: p95")
 			g.Refuse("minimum", "without a percentile", "beside a percentile as in after: p95")

@@ -30,7 +30,7 @@ func TestDelayIsTheNearestRank(t *testing.T) {
 	seed := testenv.Seed()
 	for n := range 300 {
 		r := rand.New(rand.NewPCG(seed, uint64(n)))
-		c := hedge.Config{Percentile: reducer.Share(1 + r.IntN(int(reducer.Whole))), Samples: 1 + r.Uint32N(12)}
+		c := hedge.Config{Percentile: reducer.Millionths(1 + r.Uint32N(reducer.Whole)), Samples: 1 + r.Uint32N(12)}
 		c.Minimum = 1 + r.Uint32N(c.Samples)
 		m := machine(t, c)
 		s := m.Init(0)
@@ -46,7 +46,7 @@ func TestDelayIsTheNearestRank(t *testing.T) {
 			last := slices.Sorted(slices.Values(all[max(0, len(all)-int(c.Samples)):]))
 			want, known := time.Duration(0), len(last) >= int(c.Minimum)
 			if known {
-				rank := (len(last)*int(c.Percentile) + int(reducer.Whole) - 1) / int(reducer.Whole)
+				rank := (len(last)*int(c.Percentile.Millionths()) + int(reducer.Whole) - 1) / int(reducer.Whole)
 				want = last[rank-1]
 			}
 			answer := m.Step(&s, reducer.Action{Kind: reducer.Peek}, 9, nil)
@@ -64,7 +64,7 @@ func TestDelayIsTheNearestRank(t *testing.T) {
 // A budget of the hedge's own grants as a retry's does; without one every hedge is
 // granted.
 func TestBudget(t *testing.T) {
-	c := hedge.Config{After: time.Second, Budgeted: true, Budget: budget.Config{Ratio: reducer.Whole / 2, MinimumPeriod: time.Second, Window: time.Minute}}
+	c := hedge.Config{After: time.Second, Budgeted: true, Budget: budget.Config{Ratio: reducer.Percent(50), MinimumPeriod: time.Second, Window: time.Minute}}
 	m := machine(t, c)
 	s := m.Init(0)
 	ask := func() reducer.Verdict { return m.Step(&s, reducer.Action{Kind: reducer.Acquire}, 1, nil).Verdict }
@@ -76,7 +76,7 @@ func TestBudget(t *testing.T) {
 			t.Errorf("hedge %d: %v, want %v", i, got, want)
 		}
 	}
-	free := machine(t, hedge.Config{Percentile: reducer.Whole})
+	free := machine(t, hedge.Config{Percentile: reducer.Percent(100)})
 	s = free.Init(0)
 	if got := free.Step(&s, reducer.Action{Kind: reducer.Acquire}, 1, nil).Verdict; got != reducer.Admit {
 		t.Errorf("without a budget: %v", got)
@@ -89,9 +89,9 @@ func TestBudget(t *testing.T) {
 // Under another configuration the latest durations stay, as many as there may be;
 // bytes of another configuration are refused.
 func TestAdopt(t *testing.T) {
-	wide := machine(t, hedge.Config{Percentile: reducer.Whole, Samples: 4, Minimum: 1})
-	narrow := machine(t, hedge.Config{Percentile: reducer.Whole, Samples: 2, Minimum: 1})
-	fixed := machine(t, hedge.Config{After: time.Second, Budgeted: true, Budget: budget.Config{Ratio: 1}})
+	wide := machine(t, hedge.Config{Percentile: reducer.Percent(100), Samples: 4, Minimum: 1})
+	narrow := machine(t, hedge.Config{Percentile: reducer.Percent(100), Samples: 2, Minimum: 1})
+	fixed := machine(t, hedge.Config{After: time.Second, Budgeted: true, Budget: budget.Config{Ratio: reducer.Millionths(1)}})
 	s := wide.Init(0)
 	for _, took := range []uint64{9, 1, 2, 8, 3} {
 		wide.Step(&s, reducer.Action{Kind: reducer.Observe, Value: took}, 0, nil)
@@ -120,7 +120,7 @@ func TestAdopt(t *testing.T) {
 }
 
 func TestDecodeRefusesDamage(t *testing.T) {
-	m := machine(t, hedge.Config{Percentile: reducer.Whole, Samples: 4, Minimum: 1, Budgeted: true, Budget: budget.Config{Ratio: 1}})
+	m := machine(t, hedge.Config{Percentile: reducer.Percent(100), Samples: 4, Minimum: 1, Budgeted: true, Budget: budget.Config{Ratio: reducer.Millionths(1)}})
 	s := m.Init(0)
 	for i := range uint64(6) {
 		m.Step(&s, reducer.Action{Kind: reducer.Observe, Value: i * 1000}, 0, nil)

@@ -1,6 +1,10 @@
 package mechanism
 
-import "time"
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/reducer"
+)
 
 // Row says of one mechanism what readers of documents, lint, and hosts need. A
 // mechanism's folder has its row; package mechanisms lists them. Texts for
@@ -130,11 +134,11 @@ type RateField struct {
 	Period *time.Duration
 }
 
-// DelayField takes a duration or a percentile in parts per million; the other one
+// DelayField takes a duration or a percentile; the other one
 // stays as it is.
 type DelayField struct {
 	Duration   *time.Duration
-	Percentile *uint32
+	Percentile *reducer.Share
 }
 
 // Setting is one name of a mechanism's map of settings.

@@ -44,7 +44,7 @@ func (p *Plan) Arm(c *Call, k uint8, sampled time.Duration, now clock.Mark) {
 		return
 	}
 	delay := config.After
-	if config.Percentile > 0 {
+	if config.Percentile.Positive() {
 		delay = sampled
 	}
 	if delay >= 0 {

@@ -251,7 +251,7 @@ func (p *Plan) started(h Host, c *Call, k uint8, now clock.Mark) {
 	}
 	if k > 0 {
 		sampled := time.Duration(-1)
-		if p.stages[p.hedge].hedge.Config().Percentile > 0 {
+		if p.stages[p.hedge].hedge.Config().Percentile.Positive() {
 			sampled = p.sampled(h)
 		}
 		p.Arm(c, k, sampled, now)
@@ -369,7 +369,7 @@ func (p *Plan) tellRetry(h Host, c *Call, e *Effect, shadow bool) {
 // Observe reports the duration of an attempt that ended ok to the hedge, which
 // takes its delay from them.
 func (p *Plan) observe(h Host, c *Call, k uint8, now clock.Mark) {
-	if k > 0 && p.stages[p.hedge].hedge.Config().Percentile > 0 && !p.skips(h, p.hedge) {
+	if k > 0 && p.stages[p.hedge].hedge.Config().Percentile.Positive() && !p.skips(h, p.hedge) {
 		h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Observe, Value: uint64(max(0, now.Sub(c.Try(k).Started)))})
 	}
 }

@@ -37,9 +37,9 @@ func kinds() []kind {
 	burst := limiter.Config{Count: 1, Period: time.Hour + 1, Burst: 4}
 	places := bulkhead.Config{Concurrent: 2, Queue: 1, Wait: 4, Lease: 9}
 	calls := breaker.Config{
-		Window: breaker.Calls, Count: 4, Minimum: 2, FailureRate: reducer.Whole / 2, Probes: 2,
-		SlowOver: 3, SlowRate: reducer.Whole, HalfOpenMax: 11,
-		Open: backoff.Config{Kind: backoff.Exponential, Base: 7, Factor: 1_500_000, Max: 40, Jitter: backoff.Fraction, Share: reducer.Whole / 5},
+		Window: breaker.Calls, Count: 4, Minimum: 2, FailureRate: reducer.Percent(50), Probes: 2,
+		SlowOver: 3, SlowRate: reducer.Percent(100), HalfOpenMax: 11,
+		Open: backoff.Config{Kind: backoff.Exponential, Base: 7, Factor: 1_500_000, Max: 40, Jitter: backoff.Fraction, Share: reducer.Percent(20)},
 	}
 	timed := calls
 	timed.Window, timed.Span = breaker.Time, 20

@@ -555,7 +555,7 @@ func TestUnderLoad(t *testing.T) {
 // TestMemory measures the heap for each key, without the 16 bytes of the key. A
 // breaker takes 32 bytes more with its first outcome.
 func TestMemory(t *testing.T) {
-	votes, err := breaker.Cells(breaker.Config{Window: breaker.Calls, Count: 100, Minimum: 20, FailureRate: reducer.Whole / 2,
+	votes, err := breaker.Cells(breaker.Config{Window: breaker.Calls, Count: 100, Minimum: 20, FailureRate: reducer.Percent(50),
 		Probes: 10, Open: backoff.Config{Kind: backoff.Constant, Base: time.Second}})
 	if err != nil {
 		t.Fatal(err)

@@ -71,7 +71,7 @@ func (a *adaptiveCell) lower(since, now int64) {
 	if a.fell && since <= a.fallen {
 		return
 	}
-	rest := new(big.Rat).Sub(big.NewRat(1, 1), big.NewRat(int64(a.cfg.Decrease), 1_000_000))
+	rest := new(big.Rat).Sub(big.NewRat(1, 1), big.NewRat(int64(a.cfg.Decrease.Millionths()), 1_000_000))
 	a.limit = floor(rest.Mul(rest, a.limit), 1)
 	a.fell, a.fallen = true, now
 	a.keep()

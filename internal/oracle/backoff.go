@@ -61,7 +61,7 @@ func jitter(d *big.Int, c cfg.Config, seed uint64) *big.Int {
 		drawn := draw(seed, new(big.Int).Sub(d, half))
 		return drawn.Add(drawn, half)
 	case cfg.Fraction:
-		v := new(big.Int).Mul(d, big.NewInt(int64(c.Share)))
+		v := new(big.Int).Mul(d, big.NewInt(int64(c.Share.Millionths())))
 		v.Div(v, big.NewInt(1_000_000))
 		drawn := draw(seed, new(big.Int).Lsh(v, 1))
 		drawn.Add(drawn, d)

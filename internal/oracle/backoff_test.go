@@ -8,6 +8,7 @@ import (
 	cfg "github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 func decorrelated() pipeline.Step {
@@ -55,7 +56,7 @@ func TestJitter(t *testing.T) {
 	}{
 		"full":     {cfg.Config{Kind: cfg.Constant, Base: 9, Jitter: cfg.Full}, -1, 0, 9},
 		"equal":    {cfg.Config{Kind: cfg.Constant, Base: 9, Jitter: cfg.Equal}, -1, 4, 9},
-		"fraction": {cfg.Config{Kind: cfg.Constant, Base: 14, Jitter: cfg.Fraction, Share: 200_000}, -1, 12, 16},
+		"fraction": {cfg.Config{Kind: cfg.Constant, Base: 14, Jitter: cfg.Fraction, Share: reducer.Percent(20)}, -1, 12, 16},
 		"first":    {cfg.Config{Kind: cfg.Decorrelated, Base: 3}, -1, 3, 9},
 		"later":    {cfg.Config{Kind: cfg.Decorrelated, Base: 3}, 5, 3, 15},
 		"cut":      {cfg.Config{Kind: cfg.Decorrelated, Base: 3, Max: 10}, 5, 3, 10},

@@ -156,7 +156,7 @@ func (b *breakerCell) reached(votes []vote) bool {
 
 // share reports whether n of all are at least the rate.
 func share(n int, rate reducer.Share, all int) bool {
-	return n*int(reducer.Whole) >= int(rate)*all
+	return n*int(reducer.Whole) >= int(rate.Millionths())*all
 }
 
 // decide judges the half-open breaker: by its rates when all outcomes are in;

@@ -7,15 +7,16 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 func TestBreakers(t *testing.T) {
 	window := breaker.Config{
-		Window: breaker.Time, Count: 2, Span: 4 * second, Minimum: 2, FailureRate: 1_000_000,
+		Window: breaker.Time, Count: 2, Span: 4 * second, Minimum: 2, FailureRate: reducer.Percent(100),
 		Open: constant(10 * second), Probes: 1,
 	}
 	slow := breaker.Config{
-		Count: 2, Minimum: 2, FailureRate: 1_000_000, SlowOver: 2 * second, SlowRate: 500_000,
+		Count: 2, Minimum: 2, FailureRate: reducer.Percent(100), SlowOver: 2 * second, SlowRate: reducer.Percent(50),
 		Open: constant(10 * second), Probes: 1,
 	}
 	bounded := one(10*second, 1)

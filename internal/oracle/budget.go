@@ -29,7 +29,7 @@ func (b *budgetCell) allows(now int64) bool {
 	allowed := new(big.Int).Mul(big.NewInt(int64(b.cfg.MinimumCount)), big.NewInt(int64(b.cfg.Window)))
 	allowed.Div(allowed, big.NewInt(int64(b.cfg.MinimumPeriod)))
 	share := big.NewInt(int64(b.counted(b.firsts, now)))
-	share.Mul(share, big.NewInt(int64(b.cfg.Ratio)))
+	share.Mul(share, big.NewInt(int64(b.cfg.Ratio.Millionths())))
 	share.Div(share, big.NewInt(1_000_000))
 	return big.NewInt(int64(b.counted(b.retries, now)+1)).Cmp(allowed.Add(allowed, share)) <= 0
 }

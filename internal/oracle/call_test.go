@@ -9,13 +9,14 @@ import (
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 func TestRetries(t *testing.T) {
 	budgeted := retryStep(9, second)
 	pipeline.Edit(&budgeted, func(c *retry.Config) {
 		c.Budgeted = true
-		c.Budget = budget.Config{Ratio: 500_000, MinimumCount: 1, MinimumPeriod: 10 * second, Window: 10 * second}
+		c.Budget = budget.Config{Ratio: reducer.Percent(50), MinimumCount: 1, MinimumPeriod: 10 * second, Window: 10 * second}
 	})
 	run(t, []script{
 		{name: "attempts and pushback", steps: []pipeline.Step{retryStep(2, second)}, marked: true,

@@ -75,7 +75,7 @@ func (e *Engine) matched(s pipeline.Step) *group {
 // calls of before keep what they had.
 func hedged(s pipeline.Step) bool {
 	c := pipeline.ConfigOf[hedge.Config](s)
-	return c.Percentile > 0 || c.Budgeted
+	return c.Percentile.Positive() || c.Budgeted
 }
 
 // configure puts a new policy in force. A lowered `keys` evicts at once, unless a

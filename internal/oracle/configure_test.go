@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // steps makes a list of steps.
@@ -129,7 +130,7 @@ func TestConfigureLimits(t *testing.T) {
 }
 
 func TestConfigureHedges(t *testing.T) {
-	percentile := hedge.Config{Percentile: 500_000, Samples: 3, Minimum: 1}
+	percentile := hedge.Config{Percentile: reducer.Percent(50), Samples: 3, Minimum: 1}
 	fewer := percentile
 	fewer.Samples = 1
 	budgeted := hedge.Config{After: second, Budgeted: true, Budget: budget.Config{
@@ -206,7 +207,7 @@ func TestConfigureHedges(t *testing.T) {
 }
 
 func TestConfigureOthers(t *testing.T) {
-	rates := breaker.Config{Count: 3, Minimum: 3, FailureRate: 500_000, Open: constant(5 * second), Probes: 3}
+	rates := breaker.Config{Count: 3, Minimum: 3, FailureRate: reducer.Percent(50), Open: constant(5 * second), Probes: 3}
 	fewer, wider := rates, rates
 	fewer.Probes = 1
 	wider.Count = 4

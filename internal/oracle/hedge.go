@@ -40,7 +40,7 @@ func mostHedges(c cfg.Config) int {
 // mostSamples returns how many durations a percentile looks at.
 func mostSamples(c cfg.Config) int {
 	switch {
-	case c.Percentile == 0:
+	case !c.Percentile.Positive():
 		return 0
 	case c.Samples == 0:
 		return cfg.DefaultSamples
@@ -139,20 +139,20 @@ func (e *Engine) startClock(p *path) {
 		return
 	}
 	h := c.hedgeConfig()
-	if h.Percentile > 0 {
+	if h.Percentile.Positive() {
 		p.samples = c.use(c.plan.hedge)
 	}
 	if h.Parallel || c.hedges >= mostHedges(h) {
 		return
 	}
 	delay := int64(h.After)
-	if h.Percentile > 0 {
+	if h.Percentile.Positive() {
 		if p.samples == nil {
 			return
 		}
 		// Reading: as at a limiter, the settings of the cell are those in force.
 		own := p.samples.hedge
-		if own.cfg.Percentile == 0 || len(own.samples) < leastSamples(own.cfg) {
+		if !own.cfg.Percentile.Positive() || len(own.samples) < leastSamples(own.cfg) {
 			return
 		}
 		delay = nearestRank(own.samples, own.cfg.Percentile)
@@ -165,7 +165,7 @@ func (e *Engine) startClock(p *path) {
 func nearestRank(durations []int64, share reducer.Share) int64 {
 	sorted := slices.Clone(durations)
 	slices.Sort(sorted)
-	rank := new(big.Int).Mul(big.NewInt(int64(len(sorted))), big.NewInt(int64(share)))
+	rank := new(big.Int).Mul(big.NewInt(int64(len(sorted))), big.NewInt(int64(share.Millionths())))
 	rank.Add(rank, big.NewInt(int64(reducer.Whole)-1))
 	rank.Div(rank, big.NewInt(int64(reducer.Whole)))
 	return sorted[rank.Int64()-1]

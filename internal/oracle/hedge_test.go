@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // perTen returns a budget that grants n in ten seconds.
@@ -99,7 +100,7 @@ func TestHedgeClock(t *testing.T) {
 				1s 1 timeout 1 deadline
 				1s 1 end timeout 1`},
 		{name: "a percentile of the last durations",
-			steps: []pipeline.Step{hedgeStep(hedge.Config{Percentile: 500_000, Samples: 3, Minimum: 2})},
+			steps: []pipeline.Step{hedgeStep(hedge.Config{Percentile: reducer.Percent(50), Samples: 3, Minimum: 2})},
 			log: `0s call 1
 				9s done 1 ok
 				10s call 2
@@ -132,7 +133,7 @@ func TestHedgeClock(t *testing.T) {
 				41s 6 admit 2
 				42s 6 cancel 2
 				42s 6 end ok 2 1`},
-		{name: "an ignore is no sample", steps: []pipeline.Step{hedgeStep(hedge.Config{Percentile: 1_000_000, Samples: 3, Minimum: 1})},
+		{name: "an ignore is no sample", steps: []pipeline.Step{hedgeStep(hedge.Config{Percentile: reducer.Percent(100), Samples: 3, Minimum: 1})},
 			log: "0s call 1\n 1s done 1 ignore\n 1s call 2\n 3s done 2 ok\n 3s call 3\n 5s tick",
 			want: `0s 1 admit 1
 				1s 1 end ignore 1 1

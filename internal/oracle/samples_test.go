@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // samples is the folder of the sample documents and logs.
@@ -49,7 +50,7 @@ func samplePolicies() map[string]pipeline.Policy {
 			limitStep(limiter.Config{Count: 1, Period: time.Second, Burst: 2, Wait: 2 * time.Second, Queue: 2}),
 		}},
 		"breaker": {Steps: []pipeline.Step{{Config: breaker.Config{
-			Count: 4, Minimum: 4, FailureRate: 500_000, Probes: 2,
+			Count: 4, Minimum: 4, FailureRate: reducer.Percent(50), Probes: 2,
 			Open: backoff.Config{Kind: backoff.Constant, Base: 10 * time.Second},
 		}}}},
 		"queue": {Steps: []pipeline.Step{{Config: bulkhead.Config{

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // script is a case by hand: a log and its decisions in a short form, one a line.
@@ -186,7 +187,7 @@ func twoFailures() breaker.Config {
 // slowOnly returns a breaker that opens at an outcome after more than 3 s.
 func slowOnly() breaker.Config {
 	return breaker.Config{
-		Count: 1, Minimum: 1, FailureRate: 1_000_000, SlowOver: 3 * second, SlowRate: 1_000_000,
+		Count: 1, Minimum: 1, FailureRate: reducer.Percent(100), SlowOver: 3 * second, SlowRate: reducer.Percent(100),
 		Open: constant(9 * second), Probes: 1,
 	}
 }

@@ -164,13 +164,13 @@ func (a *Args) Rate(name string) (count uint32, period time.Duration) {
 func (a *Args) Share(name string) reducer.Share {
 	text, ok := a.Text(name)
 	if !ok {
-		return 0
+		return reducer.Share{}
 	}
 	v, err := strconv.ParseFloat(strings.TrimSuffix(text, "%"), 64)
 	if err != nil {
 		a.Fail("%s=%s: %v", name, text, err)
 	}
-	return reducer.Share(math.Round(v * 10_000))
+	return reducer.Millionths(uint32(math.Round(v * 10_000)))
 }
 
 // Outcome takes an outcome by its name, 0 when there is none.

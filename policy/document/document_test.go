@@ -145,10 +145,10 @@ func TestParseByteRate(t *testing.T) {
 }
 
 func TestParsePercentile(t *testing.T) {
-	for text, want := range map[string]reducer.Share{"p95": 950_000, "p99.9": 999_000, "p100": reducer.Whole, "p0.0001": 1} {
+	for text, want := range map[string]uint32{"p95": 950_000, "p99.9": 999_000, "p100": reducer.Whole, "p0.0001": 1} {
 		got, ok := parsePercentile(text)
 		assert.True(t, ok, text)
-		assert.Equal(t, want, got, text)
+		assert.Equal(t, reducer.Millionths(want), got, text)
 	}
 	for _, text := range []string{"", "p", "95", "95%", "p0", "p101", "p05", "p1.00001", "P95", "p95%", "p-1"} {
 		_, ok := parsePercentile(text)

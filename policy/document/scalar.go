@@ -86,7 +86,7 @@ func (r *reader) asRatio(n *tree.Node, into *reducer.Share) bool {
 func (r *reader) asShare(n *tree.Node, least, most int, allowed string, into *reducer.Share) bool {
 	share, ok := parseShare(n.Text, least, most)
 	if n.Kind == tree.Text && ok {
-		*into = reducer.Share(share)
+		*into = reducer.Millionths(uint32(share))
 		return true
 	}
 	p := r.mistyped(n, allowed)

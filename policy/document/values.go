@@ -134,7 +134,7 @@ func (r *reader) budget(n *tree.Node, c *budget.Config) bool {
 	if n.Kind == tree.Text && n.Text == noneWord {
 		return true
 	}
-	*c = budget.Default(0)
+	*c = budget.Default(reducer.Share{})
 	if n.Kind != tree.Map {
 		return r.asShare(n, 0, int(budget.MaxRatio), "none, "+ratioText+", or a map of ratio, minimum and window", &c.Ratio)
 	}
@@ -169,7 +169,7 @@ func (r *reader) delay(n *tree.Node, into mechanism.DelayField) bool {
 		return false
 	}
 	if share, ok := parsePercentile(n.Text); ok {
-		*into.Percentile = uint32(share)
+		*into.Percentile = share
 		return true
 	}
 	if near, ok := percentileLike(n.Text); ok {
@@ -187,10 +187,10 @@ func (r *reader) delay(n *tree.Node, into mechanism.DelayField) bool {
 // parsePercentile reads a p and a number of more than 0 and at most 100.
 func parsePercentile(text string) (reducer.Share, bool) {
 	if text == "" || text[0] != 'p' {
-		return 0, false
+		return reducer.Share{}, false
 	}
 	share, ok := parseShare(text[1:]+"%", 1, int(reducer.Whole))
-	return reducer.Share(share), ok
+	return reducer.Millionths(uint32(share)), ok
 }
 
 // percentileLike reports whether a text is meant as a percentile, and the one

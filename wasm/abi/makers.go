@@ -52,7 +52,7 @@ func (c *config) duration() time.Duration {
 
 func (c *config) uint32() uint32       { return c.count(1<<32 - 1) }
 func (c *config) byte() uint8          { return uint8(c.count(255)) }
-func (c *config) share() reducer.Share { return reducer.Share(c.uint32()) }
+func (c *config) share() reducer.Share { return reducer.Millionths(c.uint32()) }
 
 func (c *config) backoff() backoff.Config {
 	return backoff.Config{

@@ -39,14 +39,14 @@ func (m *Module) Bulkhead(c bulkhead.Config) (*Maker, error) {
 func (m *Module) Breaker(c breaker.Config) (*Maker, error) {
 	open := backoffNumbers(c.Open)
 	numbers := append([]float64{
-		float64(c.Window), float64(c.Count), millis(c.Span), float64(c.Minimum), float64(c.FailureRate),
-		millis(c.SlowOver), float64(c.SlowRate), float64(c.Probes), millis(c.HalfOpenMax),
+		float64(c.Window), float64(c.Count), millis(c.Span), float64(c.Minimum), float64(c.FailureRate.Millionths()),
+		millis(c.SlowOver), float64(c.SlowRate.Millionths()), float64(c.Probes), millis(c.HalfOpenMax),
 	}, open[:]...)
 	return m.configured(breakerOf, false, numbers...)
 }
 
 func backoffNumbers(c backoff.Config) [6]float64 {
-	return [6]float64{float64(c.Kind), millis(c.Base), float64(c.Factor), millis(c.Max), float64(c.Jitter), float64(c.Share)}
+	return [6]float64{float64(c.Kind), millis(c.Base), float64(c.Factor), millis(c.Max), float64(c.Jitter), float64(c.Share.Millionths())}
 }
 
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -67,7 +67,7 @@ func (m *maker) partly(s *pipeline.Step) {
 		s.Config = c
 	case retry.Config:
 		if c.Budgeted {
-			c.Budget.Ratio = reducer.Share(m.upTo(2) * 250_000)
+			c.Budget.Ratio = reducer.Millionths(uint32(m.upTo(2) * 250_000))
 			s.Config = c
 		}
 	case hedge.Config:
@@ -89,7 +89,7 @@ func (m *maker) partlyBreaker(c *breaker.Config) {
 		c.HalfOpenMax = other.HalfOpenMax
 	case 3:
 		if c.Window != breaker.Consecutive {
-			c.FailureRate = of(m, reducer.Share(500_000), 250_000, 1_000_000)
+			c.FailureRate = reducer.Millionths(of(m, uint32(500_000), 250_000, 1_000_000))
 		}
 	}
 }
@@ -102,7 +102,7 @@ func (m *maker) partlyHedge(c *hedge.Config) {
 	case 1:
 		c.Budgeted, c.Budget = other.Budgeted, other.Budget
 	case 2:
-		if c.Percentile > 0 {
+		if c.Percentile.Positive() {
 			c.Samples = c.Minimum + uint32(m.IntN(4))
 		}
 	}

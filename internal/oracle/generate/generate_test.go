@@ -146,7 +146,7 @@ func wrong(config mechanism.Config) bool {
 			c.Wait == 0 && c.Order != limiter.Oldest || (c.Burst == 0) == (c.Algorithm == limiter.TokenBucket)
 	case breaker.Config:
 		rates := c.Window != breaker.Consecutive
-		return (c.Minimum > 0) != rates || (c.FailureRate > 0) != rates ||
+		return (c.Minimum > 0) != rates || (c.FailureRate.Positive()) != rates ||
 			c.Window == breaker.Time && c.Span < time.Duration(c.Count) ||
 			c.Window == breaker.Calls && c.Minimum > c.Count || wrongDelay(c.Open) || c.HalfOpenMax < 0
 	case bulkhead.Config:
@@ -155,14 +155,14 @@ func wrong(config mechanism.Config) bool {
 		return c.Budgeted && wrongBudget(c.Budget) || c.Backoff.Kind != backoff.None && wrongDelay(c.Backoff)
 	case hedge.Config:
 		set := 0
-		for _, one := range []bool{c.After > 0, c.Percentile > 0, c.Parallel} {
+		for _, one := range []bool{c.After > 0, c.Percentile.Positive(), c.Parallel} {
 			if one {
 				set++
 			}
 		}
 		return set != 1 || c.Max < 1 || c.Max > hedge.MaxHedges || c.Budgeted && wrongBudget(c.Budget) ||
-			c.Percentile > reducer.Whole || (c.Percentile > 0) != (c.Samples > 0) ||
-			(c.Percentile > 0) != (c.Minimum > 0) || c.Minimum > c.Samples
+			c.Percentile.Millionths() > reducer.Whole || (c.Percentile.Positive()) != (c.Samples > 0) ||
+			(c.Percentile.Positive()) != (c.Minimum > 0) || c.Minimum > c.Samples
 	}
 	_, err := mechanisms.Compile(config)
 	return err != nil
@@ -222,8 +222,8 @@ func TestJSON(t *testing.T) {
 	p = pipeline.Policy{Steps: []pipeline.Step{
 		{Config: limiter.Config{Algorithm: limiter.LeakyBucket, Count: 3, Period: 2 * time.Second}},
 		{Keys: 7, WhenFull: pipeline.FullShare, Per: []string{"key", "header:x"}, Config: hedge.Config{
-			Percentile: 999_000, Max: 2, Samples: 5, Minimum: 4, Budgeted: true,
-			Budget: budget.Config{Ratio: 500_000, MinimumCount: 1, MinimumPeriod: time.Second, Window: time.Minute},
+			Percentile: reducer.Millionths(999_000), Max: 2, Samples: 5, Minimum: 4, Budgeted: true,
+			Budget: budget.Config{Ratio: reducer.Percent(50), MinimumCount: 1, MinimumPeriod: time.Second, Window: time.Minute},
 		}},
 	}}
 	want = `{"policies":{"p":{"steps":[{"limit":{"algorithm":"leaky-bucket","rate":"3/2s"}},{"hedge":{"after":"p99.9",` +

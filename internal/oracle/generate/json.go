@@ -156,8 +156,8 @@ func hedgeObject(c hedge.Config) object {
 	switch {
 	case c.Parallel:
 		o["parallel"] = true
-	case c.Percentile > 0:
-		o["after"] = "p" + decimal(int64(c.Percentile), 4)
+	case c.Percentile.Positive():
+		o["after"] = "p" + decimal(int64(c.Percentile.Millionths()), 4)
 		o["samples"] = c.Samples
 		o["minimum"] = c.Minimum
 	default:
@@ -276,7 +276,7 @@ func rate(count uint32, period time.Duration) string {
 	return strconv.FormatUint(uint64(count), 10) + "/" + span(period)
 }
 
-func share(s reducer.Share) string { return decimal(int64(s), 4) + "%" }
+func share(s reducer.Share) string { return decimal(int64(s.Millionths()), 4) + "%" }
 
 // decimal prints n with the last digits after the point, without needless zeros.
 func decimal(n int64, digits int) string {

@@ -153,7 +153,7 @@ func plain(s pipeline.Step) pipeline.Step {
 	case retry.Config:
 		cells = c.Budgeted
 	case hedge.Config:
-		cells = c.Budgeted || c.Percentile > 0
+		cells = c.Budgeted || c.Percentile.Positive()
 	}
 	if !cells {
 		s.Per = nil

@@ -54,7 +54,7 @@ func (m *maker) retry() retry.Config {
 func (m *maker) budget() budget.Config {
 	count := uint32(m.upTo(2))
 	return budget.Config{
-		Ratio:        of(m, reducer.Share(100_000), 333_333, 500_000, 1_000_000, 2_000_000),
+		Ratio:        reducer.Millionths(of(m, uint32(100_000), 333_333, 500_000, 1_000_000, 2_000_000)),
 		MinimumCount: count, MinimumPeriod: max(m.units(20), time.Duration(count)), Window: m.parts(10, 20),
 	}
 }
@@ -65,7 +65,7 @@ func (m *maker) hedge() hedge.Config {
 	case n < 60:
 		c.After = m.units(4)
 	case n < 80:
-		c.Percentile = of(m, reducer.Share(500_000), 333_333, 333_334, 900_000, 999_900, 1_000_000, 1)
+		c.Percentile = reducer.Millionths(of(m, uint32(500_000), 333_333, 333_334, 900_000, 999_900, 1_000_000, 1))
 		c.Samples = uint32(m.upTo(5))
 		c.Minimum = uint32(m.upTo(int(min(c.Samples, 2))))
 	default:
@@ -105,7 +105,7 @@ func (m *maker) backoff(none bool) backoff.Config {
 	if c.Kind != backoff.Decorrelated && m.grid != onGrid && m.chance(40) {
 		c.Jitter = of(m, backoff.Full, backoff.Equal, backoff.Fraction)
 		if c.Jitter == backoff.Fraction {
-			c.Share = of(m, reducer.Share(200_000), 1_000_000, 333_333, 5_000)
+			c.Share = reducer.Millionths(of(m, uint32(200_000), 1_000_000, 333_333, 5_000))
 		}
 	}
 	return c
@@ -126,7 +126,7 @@ func (m *maker) breaker() breaker.Config {
 	if c.Window == breaker.Consecutive {
 		return c
 	}
-	c.FailureRate = of(m, reducer.Share(500_000), 333_333, 333_334, 250_000, 666_667, 1_000_000, 1)
+	c.FailureRate = reducer.Millionths(of(m, uint32(500_000), 333_333, 333_334, 250_000, 666_667, 1_000_000, 1))
 	c.Minimum = uint32(m.upTo(int(c.Count)))
 	if c.Window == breaker.Time {
 		c.Minimum = uint32(m.upTo(4))
@@ -134,7 +134,7 @@ func (m *maker) breaker() breaker.Config {
 	}
 	if m.chance(40) {
 		c.SlowOver = m.units(3)
-		c.SlowRate = of(m, reducer.Share(500_000), 800_000, 333_333, 1_000_000)
+		c.SlowRate = reducer.Millionths(of(m, uint32(500_000), 800_000, 333_333, 1_000_000))
 	}
 	return c
 }
@@ -184,7 +184,7 @@ func (m *maker) bulkhead() bulkhead.Config {
 func (m *maker) adaptive() adaptive.Config {
 	c := adaptive.Config{
 		Minimum: uint32(m.upTo(2)), Increase: of(m, uint32(1), 1, 2, 5), Over: m.units(8),
-		Decrease: of(m, reducer.Share(100_000), 500_000, 333_333, 1_000_000, 1),
+		Decrease: reducer.Millionths(of(m, uint32(100_000), 500_000, 333_333, 1_000_000, 1)),
 	}
 	c.Initial = c.Minimum + uint32(m.IntN(3))
 	c.Maximum = c.Initial + uint32(m.IntN(4))

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/internal/oracle"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Shrink makes a failing case smaller for as long as fails stays true, and
@@ -196,7 +197,7 @@ var plainer = []func(*pipeline.Step){
 	change(func(c *hedge.Config) { c.Samples, c.Minimum = min(c.Samples, 1), min(c.Minimum, 1) }),
 	change(func(c *hedge.Config) {
 		if c.After == 0 {
-			c.Percentile, c.Samples, c.Minimum, c.Parallel = 0, 0, 0, false
+			c.Percentile, c.Samples, c.Minimum, c.Parallel = reducer.Share{}, 0, 0, false
 			c.After = time.Second
 		}
 	}),
@@ -207,7 +208,7 @@ var plainer = []func(*pipeline.Step){
 	change(func(c *breaker.Config) { c.Open = plainBackoff(c.Open) }),
 	change(func(c *breaker.Config) { c.Open = noJitter(c.Open) }),
 	change(func(c *breaker.Config) { c.HalfOpenMax = 0 }),
-	change(func(c *breaker.Config) { c.SlowOver, c.SlowRate = 0, 0 }),
+	change(func(c *breaker.Config) { c.SlowOver, c.SlowRate = 0, reducer.Share{} }),
 	change(func(c *breaker.Config) { c.Probes = min(c.Probes, 1) }),
 	change(func(c *breaker.Config) { c.Minimum = min(c.Minimum, 1) }),
 	change(func(c *limiter.Config) { c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest }),
@@ -240,7 +241,7 @@ func plainBackoff(c backoff.Config) backoff.Config {
 }
 
 func noJitter(c backoff.Config) backoff.Config {
-	c.Jitter, c.Share = backoff.NoJitter, 0
+	c.Jitter, c.Share = backoff.NoJitter, reducer.Share{}
 	return c
 }
 
