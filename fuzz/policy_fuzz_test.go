@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
+	"github.com/sluice-go/sluice/policy/routes"
 )
 
 // FuzzParse gives any bytes to the parser, as a document and as a single policy.
@@ -84,7 +85,12 @@ func checkDocument(t *testing.T, doc *policy.Document) {
 		if doc.Lookup(r.Policy) == nil || !strings.HasPrefix(r.Path, "/") {
 			t.Fatalf("%#v", r)
 		}
-		r.Match("example.com", "GET", "/a/b/c/d")
+	}
+	table := routes.New(doc)
+	for _, path := range []string{"/a/b/c/d", "/%61//b;c/.."} {
+		if m, err := table.Match("example.com", "GET", path); err == nil && m.Route != nil && m.Route != &doc.Routes[m.Index] {
+			t.Fatalf("%#v", m)
+		}
 	}
 }
 

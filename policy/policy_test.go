@@ -236,7 +236,7 @@ func TestSections(t *testing.T) {
 	assert.Equal(t, policy.Proxy{State: document.WorkerState, Slots: 4096, Headers: document.HeadersAll}, doc.Proxy)
 	upload, all := http, http
 	upload.BodyTimeout, upload.BodyRate, upload.Lifetime = 0, policy.ByteRate{}, 0
-	all.BodyRate, all.StreamIdle = policy.ByteRate{Bytes: 1, Period: time.Minute}, time.Minute
+	all.BodyRate, all.StreamIdle, all.Paths = policy.ByteRate{Bytes: 1, Period: time.Minute}, time.Minute, document.PathsStrict
 	assert.Equal(t, upload, doc.Routes[0].HTTP)
 	assert.Equal(t, all, doc.Routes[1].HTTP)
 

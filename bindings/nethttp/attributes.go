@@ -6,12 +6,15 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/sluice-go/sluice/policy/document"
+	"github.com/sluice-go/sluice/policy/routes"
 )
 
 // attributes answers for what `per` names.
 type attributes struct {
 	req    *http.Request
-	route  string
+	target target
 	server bool // the request came in, it does not go out
 	s      *settings
 }
@@ -22,31 +25,73 @@ func (a *attributes) lookup(attribute string) string {
 	kind, name, _ := strings.Cut(attribute, ":")
 	switch kind {
 	case "ip":
-		return clientIP(r, a.s.trusted)
+		ip, ok := clientIP(r, a.s.trusted)
+		if !ok {
+			return r.RemoteAddr // of a peer without an address, as on a unix socket
+		}
+		return network(ip, a.s.ipv6)
 	case "host":
 		return a.host()
 	case "method":
 		return method(r)
 	case "path":
-		return r.URL.EscapedPath()
+		return a.path()
 	case "route":
-		if a.route == "" {
+		if a.target.route == "" {
 			return r.Pattern
 		}
-		return a.route
+		return a.target.route
 	case "header":
 		if name == "host" {
 			return hostOf(r)
 		}
-		return r.Header.Get(name)
+		// RFC 9110 section 5.3: several lines are one list.
+		return strings.Join(r.Header[http.CanonicalHeaderKey(name)], ", ")
 	case "cookie":
-		if c, err := r.Cookie(name); err == nil {
-			return c.Value
-		}
+		value, _ := cookie(r, name)
+		return value
 	case "query":
-		return query(r.URL.RawQuery, name)
+		value, _ := query(r.URL.RawQuery, name)
+		return value
 	}
 	return ""
+}
+
+// check refuses a request that came in with a key that can be read in two ways:
+// the upstream might serve it as another's than whose limit it takes.
+func (a *attributes) check(v *view) error {
+	if !a.server {
+		return nil
+	}
+	for _, attribute := range v.sent {
+		kind, name, _ := strings.Cut(attribute, ":")
+		plain := true
+		switch kind {
+		case "header":
+			plain = isPlainHeader(a.req.Header, name)
+		case "cookie":
+			_, plain = cookie(a.req, name)
+		case "query":
+			_, plain = query(a.req.URL.RawQuery, name)
+		}
+		if !plain {
+			return &RequestError{Status: http.StatusBadRequest, Reason: "key", Detail: "The request has more than one " + kind + " " + name + "."}
+		}
+	}
+	return nil
+}
+
+// path is the path in the form in which routes compare it, one for all spellings.
+func (a *attributes) path() string {
+	path := a.req.URL.EscapedPath()
+	if a.target.http != nil && a.target.http.Paths == document.PathsExactBytes {
+		return path
+	}
+	clean, err := routes.Clean(path)
+	if err != nil {
+		return path
+	}
+	return routes.Key(clean)
 }
 
 // host is the virtual host of a request that came in, whatever port the client
@@ -54,7 +99,7 @@ func (a *attributes) lookup(attribute string) string {
 // dependencies.
 func (a *attributes) host() string {
 	if a.server {
-		return strings.ToLower(withoutPort(a.req.Host))
+		return routes.Host(a.req.Host)
 	}
 	host := strings.ToLower(a.req.URL.Host)
 	switch a.req.URL.Scheme {
@@ -81,53 +126,113 @@ func method(r *http.Request) string {
 	return r.Method
 }
 
-// withoutPort returns a host without its port, and one of IPv6 without its
-// brackets.
-func withoutPort(hostport string) string {
-	colon := strings.LastIndexByte(hostport, ':')
-	if colon < 0 || strings.HasSuffix(hostport, "]") || strings.IndexByte(hostport, ':') < colon && hostport[0] != '[' {
-		return strings.Trim(hostport, "[]")
+// isPlainHeader reports whether a header has one value only, under one name: to
+// what speaks CGI, a header with underscores is one with hyphens.
+func isPlainHeader(h http.Header, name string) bool {
+	lines := h[http.CanonicalHeaderKey(name)]
+	for _, line := range lines {
+		if line != lines[0] {
+			return false
+		}
 	}
-	return strings.Trim(hostport[:colon], "[]")
+	if strings.IndexByte(name, '-') < 0 {
+		return true
+	}
+	for other := range h {
+		if len(other) == len(name) && strings.IndexByte(other, '_') >= 0 && strings.EqualFold(strings.ReplaceAll(other, "_", "-"), name) {
+			return false
+		}
+	}
+	return true
 }
 
-// query returns the first value of a parameter without parsing the others.
-func query(raw, name string) string {
-	for raw != "" {
-		var pair string
-		pair, raw, _ = strings.Cut(raw, "&")
-		key, value, _ := strings.Cut(pair, "=")
-		if key != name {
-			decoded, err := url.QueryUnescape(key)
-			if err != nil || decoded != name {
+// cookie returns the first value of a cookie, and whether all are the same.
+func cookie(r *http.Request, name string) (first string, plain bool) {
+	some := false
+	plain = true
+	for _, line := range r.Header["Cookie"] {
+		for pair := range strings.SplitSeq(line, ";") {
+			key, value, _ := strings.Cut(strings.Trim(pair, " \t"), "=")
+			if strings.Trim(key, " \t") != name {
 				continue
 			}
-		}
-		if decoded, err := url.QueryUnescape(value); err == nil {
-			return decoded
+			if value = strings.Trim(value, " \t"); len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
+				value = value[1 : len(value)-1]
+			}
+			if !some {
+				first, some = value, true
+			}
+			plain = plain && value == first
 		}
 	}
-	return ""
+	return first, plain
 }
 
-// clientIP is the address of the peer, or, while that is a trusted hop, the one
+// query returns the first value of a parameter without parsing the others, and
+// whether all are the same to a server that ends parameters at a semicolon too.
+// What cannot be decoded is taken as it is.
+func query(raw, name string) (first string, plain bool) {
+	some := false
+	plain = true
+	for pair := range strings.SplitSeq(raw, "&") {
+		for i := 0; pair != ""; i++ {
+			whole := pair
+			var part string
+			part, pair, _ = strings.Cut(pair, ";")
+			key, _, _ := strings.Cut(part, "=")
+			if key != name && unescape(key) != name {
+				continue
+			}
+			if i > 0 || pair != "" {
+				plain = false
+			}
+			if i > 0 {
+				continue
+			}
+			_, value, _ := strings.Cut(whole, "=")
+			value = unescape(value)
+			if !some {
+				first, some = value, true
+			}
+			plain = plain && value == first
+		}
+	}
+	return first, plain
+}
+
+// unescape decodes a part of a query.
+func unescape(text string) string {
+	if decoded, err := url.QueryUnescape(text); err == nil {
+		return decoded
+	}
+	return text
+}
+
+// network returns an address as a key: of IPv6 the prefix of so many bits, since
+// a client may have all addresses in it.
+func network(ip netip.Addr, bits int) string {
+	prefix, err := ip.Prefix(bits)
+	if err != nil || ip.Is4() || bits == 128 {
+		return ip.String()
+	}
+	return prefix.String()
+}
+
+// clientIP is the address of the peer, false where it has none, or, while that is a trusted hop, the one
 // that the hop says it had the request from. Lines of X-Forwarded-For count in
 // their order. What a hop wrote that is no address ends the search: nobody
 // beyond it can be believed.
-func clientIP(r *http.Request, trusted []netip.Prefix) string {
+func clientIP(r *http.Request, trusted []netip.Prefix) (netip.Addr, bool) {
 	peer, ok := address(r.RemoteAddr)
-	if !ok {
-		return r.RemoteAddr
-	}
-	if len(trusted) == 0 {
-		return peer.String()
+	if !ok || len(trusted) == 0 {
+		return peer, ok
 	}
 	lines := r.Header["X-Forwarded-For"]
 	for i := len(lines) - 1; i >= 0; i-- {
 		rest := lines[i]
 		for rest != "" {
 			if !isTrusted(peer, trusted) {
-				return peer.String()
+				return peer, true
 			}
 			hop := rest
 			if cut := strings.LastIndexByte(rest, ','); cut >= 0 {
@@ -137,12 +242,12 @@ func clientIP(r *http.Request, trusted []netip.Prefix) string {
 			}
 			next, ok := address(strings.TrimSpace(hop))
 			if !ok {
-				return peer.String()
+				return peer, true
 			}
 			peer = next
 		}
 	}
-	return peer.String()
+	return peer, true
 }
 
 func isTrusted(a netip.Addr, prefixes []netip.Prefix) bool {

@@ -44,9 +44,9 @@ type hedgedAnswer struct {
 	details *Details
 }
 
-func (t *Transport) newCall(g *guard, req, in *http.Request, route string) *call {
+func (t *Transport) newCall(g *guard, req, in *http.Request, to target) *call {
 	c := &call{t: t, guard: g, req: req, upload: upload{source: req.Body, getBody: req.GetBody}}
-	c.attributes = attributes{req: req, route: route, s: &t.settings}
+	c.attributes = attributes{req: req, target: to, s: &t.settings}
 	if in != nil {
 		c.attributes.req, c.attributes.server = in, true
 	}

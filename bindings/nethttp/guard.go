@@ -1,12 +1,12 @@
 package nethttp
 
 import (
-	"context"
-	"net/http"
 	"slices"
+	"strings"
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -26,12 +26,21 @@ type view struct {
 	retry  bool
 	hedge  bool     // that is not in shadow
 	keyed  bool     // a step asks for attributes
+	sent   []string // the attributes that a client may send twice
 	quotas []string // the steps whose refusals mean that the caller asked too much
 	limits []limitView
 	policy []string // the RateLimit-Policy header; whoever adds to it copies it
 }
 
 func newGuard(p *sluice.Pipeline) *guard { return &guard{pipeline: p} }
+
+// fallback returns that of the policy, nil for none and for no policy.
+func (g *guard) fallback() *fallback.Config {
+	if g == nil {
+		return nil
+	}
+	return g.pipeline.Fallback()
+}
 
 func (g *guard) view() *view {
 	plan := g.pipeline.Plan()
@@ -54,6 +63,11 @@ func newView(plan *pipeline.Plan) *view {
 	v.policy = slices.Clip([]string{policyHeader(v.limits)})
 	for i := range plan.Len() {
 		v.keyed = v.keyed || len(plan.Step(i).Per) > 0
+		for _, attribute := range plan.Step(i).Per {
+			if strings.Contains(attribute, ":") && !slices.Contains(v.sent, attribute) {
+				v.sent = append(v.sent, attribute)
+			}
+		}
 		if mechanisms.Row(plan.Kind(i)).Traits.Has(mechanism.Quotas) {
 			v.quotas = append(v.quotas, plan.StepName(i))
 		}
@@ -94,94 +108,3 @@ func (s *settings) hedgedOf(p *sluice.Pipeline) []string {
 }
 
 var defaultMethods = document.DefaultMethods()
-
-// source finds the guard of a request: always the same, or by the routes of a
-// document.
-type source struct {
-	one    *guard
-	set    *sluice.Set
-	routes atomic.Pointer[table]
-}
-
-// table is the routes of one document, immutable.
-type table struct {
-	doc    *policy.Document
-	guards map[*policy.Route]*guard
-}
-
-// find returns the guard of a request and the route that led to it, nil for a
-// request that passes untouched.
-func (s *source) find(host, method, path string) (*guard, string) {
-	if s.set == nil {
-		return s.one, ""
-	}
-	t := s.table()
-	route := t.doc.Match(host, method, path)
-	if route == nil {
-		return nil, ""
-	}
-	return t.guards[route], route.Host + route.Path
-}
-
-// table returns the routes of the document in force. A document that changes
-// while its pipelines are looked up is looked at again.
-func (s *source) table() *table {
-	t := s.routes.Load()
-	for {
-		doc := s.set.Document()
-		if t != nil && t.doc == doc {
-			s.routes.Store(t)
-			return t
-		}
-		t = &table{doc: doc, guards: make(map[*policy.Route]*guard, len(doc.Routes))}
-		byName := map[string]*guard{}
-		for i := range doc.Routes {
-			r := &doc.Routes[i]
-			if byName[r.Policy] == nil {
-				byName[r.Policy] = newGuard(s.set.Pipeline(r.Policy))
-			}
-			t.guards[r] = byName[r.Policy]
-		}
-	}
-}
-
-// guards returns those that there are now.
-func (s *source) guards() []*guard {
-	if s.set == nil {
-		return []*guard{s.one}
-	}
-	var list []*guard
-	seen := map[*guard]bool{nil: true}
-	t := s.table()
-	for i := range t.doc.Routes {
-		if g := t.guards[&t.doc.Routes[i]]; !seen[g] {
-			seen[g] = true
-			list = append(list, g)
-		}
-	}
-	return list
-}
-
-type (
-	policyKey  struct{}
-	inboundKey struct{}
-	detailsKey struct{}
-)
-
-// WithPolicy makes a Transport guard the requests of this context with p in
-// place of its own policy.
-func WithPolicy(ctx context.Context, p *sluice.Pipeline) context.Context {
-	return context.WithValue(ctx, policyKey{}, newGuard(p))
-}
-
-// WithoutPolicy makes a Transport let the requests of this context pass untouched.
-func WithoutPolicy(ctx context.Context) context.Context {
-	return context.WithValue(ctx, policyKey{}, (*guard)(nil))
-}
-
-// WithInbound makes a Transport choose the route of the requests of this
-// context, and take their attributes, from the request that came in: for
-// proxies, which rewrite the one that goes out.
-func WithInbound(ctx context.Context, in *http.Request) context.Context {
-	return context.WithValue(ctx, inboundKey{}, in)
-}

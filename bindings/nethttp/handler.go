@@ -36,8 +36,11 @@ func NewHandler(next http.Handler, p *sluice.Pipeline, options ...Option) *Handl
 }
 
 // NewRoutedHandler guards requests with the policies that the routes of the
-// set's document name: the first that matches, by the host without its port,
-// the method, and the path. A request that no route matches passes untouched.
+// set's document name: the first that matches, by the host, the method, and the
+// path in the form that `http.paths` of the document says. The handler gets the
+// request with that path. What a request gets that no route matches is
+// `http.default`. A request that is refused for its path, or for having no
+// route, is answered with 400 or 403.
 func NewRoutedHandler(next http.Handler, set *sluice.Set, options ...Option) *Handler {
 	return newHandler(next, &source{set: set}, options)
 }
@@ -69,12 +72,26 @@ func newHandler(next http.Handler, from *source, options []Option) *Handler {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	g, route := h.source.find(withoutPort(r.Host), r.Method, r.URL.EscapedPath())
-	if g == nil || h.skip != nil && h.skip(r) {
+	if h.skip != nil && h.skip(r) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
-	a := attributes{req: r, route: route, server: true, s: &h.settings}
+	to, err := h.source.find(r.Host, r.Method, r.URL.EscapedPath())
+	if err != nil {
+		h.refuse(w, r, nil, sluice.Request{}, err)
+		return
+	}
+	r = to.sent(r)
+	g := to.guard
+	if g == nil {
+		h.next.ServeHTTP(w, r)
+		return
+	}
+	a := attributes{req: r, target: to, server: true, s: &h.settings}
+	if err := a.check(g.view()); err != nil {
+		h.refuse(w, r, g, sluice.Request{}, err)
+		return
+	}
 	q := h.requestOf(&a, g.view())
 	guarded, err := g.pipeline.Begin(r.Context(), q)
 	if err != nil {
@@ -100,7 +117,11 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, g *guard, q slu
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	if f := g.pipeline.Fallback(); f != nil {
+	var own *RequestError
+	if errors.As(err, &own) {
+		g = nil // the policy was not asked
+	}
+	if f := g.fallback(); f != nil {
 		a.replace(f)
 	} else if h.refused != nil {
 		for name, values := range a.header {

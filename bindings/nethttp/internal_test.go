@@ -103,9 +103,10 @@ func TestAttributes(t *testing.T) {
 	in.Pattern = "GET /a b/{c}"
 	out, err := http.NewRequest("", "https://API.Test:443/p", nil)
 	require.NoError(t, err)
-	s := &settings{}
+	out.Header["X-List"] = []string{"a", "b"}
+	s := &settings{ipv6: DefaultIPv6Prefix}
 	server := attributes{req: in, server: true, s: s}
-	client := attributes{req: out, route: "/p/**", s: s}
+	client := attributes{req: out, target: target{route: "/p/**"}, s: s}
 	for _, c := range []struct {
 		of         *attributes
 		name, want string
@@ -128,13 +129,14 @@ func TestAttributes(t *testing.T) {
 		{&client, "method", "GET"},
 		{&client, "route", "/p/**"},
 		{&client, "header:host", "API.Test:443"},
+		{&client, "header:x-list", "a, b"},
 	} {
 		assert.Equal(t, c.want, c.of.lookup(c.name), c.name)
 	}
 }
 
 func TestClientIP(t *testing.T) {
-	trusted := []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")}
+	trusted := []netip.Prefix{netip.MustParsePrefix("::ffff:10.0.0.0/104"), netip.MustParsePrefix("2001:db8::/32")}
 	for _, c := range []struct {
 		peer, want string
 		forwarded  []string
@@ -146,12 +148,49 @@ func TestClientIP(t *testing.T) {
 		{"10.0.0.1:80", "198.51.100.1", []string{" 198.51.100.1:4711 ,10.0.0.2 "}},
 		{"10.0.0.1:80", "10.0.0.2", []string{"6.6.6.6, unknown, 10.0.0.2"}},
 		{"10.0.0.1:80", "10.0.0.3", []string{"10.0.0.3, 10.0.0.2"}},
-		{"[2001:db8::1]:80", "2001:dead::1", []string{"[2001:dead::1]:99"}},
+		{"[2001:db8::1]:80", "2001:dead::/64", []string{"[2001:dead::1]:99"}},
 		{"[::ffff:10.0.0.1]:80", "198.51.100.1", []string{"::ffff:198.51.100.1"}},
 		{"@", "@", []string{"198.51.100.1"}},
 	} {
 		r := &http.Request{RemoteAddr: c.peer, Header: http.Header{"X-Forwarded-For": c.forwarded}}
-		assert.Equal(t, c.want, clientIP(r, trusted), "%+v", c)
+		s := newSettings(true, []Option{WithTrustedProxies(trusted...)})
+		a := attributes{req: r, s: &s}
+		assert.Equal(t, c.want, a.lookup("ip"), "%+v", c)
+	}
+}
+
+func TestIPv6Prefix(t *testing.T) {
+	r := &http.Request{RemoteAddr: "[2001:db8:1:2:3:4:5:6%eth0]:80"}
+	mapped := &http.Request{RemoteAddr: "[::ffff:192.0.2.9]:80"}
+	for bits, want := range map[int]string{64: "2001:db8:1:2::/64", 56: "2001:db8:1::/56", 128: "2001:db8:1:2:3:4:5:6", 999: "2001:db8:1:2:3:4:5:6", 0: "::/1"} {
+		s := newSettings(true, []Option{WithIPv6Prefix(bits)})
+		a := attributes{req: r, s: &s}
+		assert.Equal(t, want, a.lookup("ip"), bits)
+		a.req = mapped
+		assert.Equal(t, "192.0.2.9", a.lookup("ip"), bits)
+	}
+}
+
+// TestCookieAndQuery has what is sent twice, and what servers split in two ways.
+func TestCookieAndQuery(t *testing.T) {
+	for line, want := range map[string]string{
+		"sid=1": "1", "a=2; sid=1;b=3": "1", "sid=1; sid=1": "1", `sid="1"; sid=1`: "1", "sid=1; sid=2": "!", "sid = 1": "1", "sid": "", "xsid=1": "", "sid=\x80": "\x80",
+	} {
+		got, plain := cookie(&http.Request{Header: http.Header{"Cookie": {"x=y", line}}}, "sid")
+		assert.Equal(t, want == "!", !plain, line)
+		if plain {
+			assert.Equal(t, want, got, line)
+		}
+	}
+	for raw, want := range map[string]string{
+		"": "", "x=1": "1", "a=2&x=1": "1", "x=1&x=1": "1", "x=1&x=%31": "1", "x=1&x=2": "!", "%78=1": "1", "x=1&%78=2": "!", "x=a%26b": "a&b", "x=%zz": "%zz",
+		"x=1;y=2": "!", "y=2;x=1": "!", "y=2;z=3&x=1": "1", "x": "", "x=1&x": "!", "&&x=1&": "1", "x=a+b": "a b",
+	} {
+		got, plain := query(raw, "x")
+		assert.Equal(t, want == "!", !plain, raw)
+		if plain {
+			assert.Equal(t, want, got, raw)
+		}
 	}
 }
 

@@ -13,6 +13,11 @@ import (
 // DefaultMaxBody is how many bytes of a request's body are kept for a retry.
 const DefaultMaxBody = 64 << 10
 
+// DefaultIPv6Prefix is how many bits of an address of IPv6 the attribute "ip"
+// has. A network gets 64 of its own (RFC 4291 section 2.5.4) and may use any
+// address in them.
+const DefaultIPv6Prefix = 64
+
 // Option changes how a Transport or a Handler treats requests. What it decides
 // is the policy's affair.
 type Option func(*settings)
@@ -26,6 +31,7 @@ type settings struct {
 	outcomes *policy.Outcomes
 	methods  []string
 	trusted  []netip.Prefix
+	ipv6     int // bits of an address of IPv6 that count
 	logger   *slog.Logger
 	now      func() time.Time
 	maxBody  int64
@@ -35,7 +41,7 @@ type settings struct {
 }
 
 func newSettings(fields bool, options []Option) settings {
-	s := settings{maxBody: DefaultMaxBody, now: time.Now, fields: fields}
+	s := settings{maxBody: DefaultMaxBody, ipv6: DefaultIPv6Prefix, now: time.Now, fields: fields}
 	for _, option := range options {
 		option(&s)
 	}
@@ -81,9 +87,25 @@ func WithMaxBody(bytes int64) Option { return func(s *settings) { s.maxBody = by
 // WithTrustedProxies believes X-Forwarded-For as far as it was written by hops
 // of these prefixes: the attribute "ip" is the last address in it, read from
 // the right, that is none of theirs. Default: none, and the attribute is the
-// address of the peer.
+// address of the peer. Prefixes of IPv4 in IPv6 are those of IPv4.
 func WithTrustedProxies(prefixes ...netip.Prefix) Option {
-	return func(s *settings) { s.trusted = slices.Clone(prefixes) }
+	return func(s *settings) {
+		s.trusted = make([]netip.Prefix, len(prefixes))
+		for i, p := range prefixes {
+			if p.Addr().Is4In6() && p.Bits() >= 96 {
+				p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+			}
+			s.trusted[i] = p
+		}
+	}
+}
+
+// WithIPv6Prefix sets how many bits of an address of IPv6 the attribute "ip"
+// has, 1 to 128; others are taken as the nearest of these. 128 is the whole
+// address. An address of IPv4 is always whole, in IPv6 (::ffff:192.0.2.1) too.
+// Default DefaultIPv6Prefix.
+func WithIPv6Prefix(bits int) Option {
+	return func(s *settings) { s.ipv6 = min(max(bits, 1), 128) }
 }
 
 // WithRefusalAnswers turns a refusal, and a timeout by the policy, into the

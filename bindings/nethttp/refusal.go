@@ -47,6 +47,7 @@ func (s *settings) refusal(g *guard, q sluice.Request, err error, late int) (ans
 	var rejected *sluice.RejectedError
 	var timeout *sluice.TimeoutError
 	var unknown *sluice.UnknownPolicyError
+	var request *RequestError
 	a := answer{header: http.Header{}}
 	p := problem{Type: "about:blank"}
 	switch {
@@ -72,13 +73,19 @@ func (s *settings) refusal(g *guard, q sluice.Request, err error, late int) (ans
 		p.Reason, p.Detail = "policy", "The policy of this service is missing."
 		a.status = http.StatusInternalServerError
 		p.Title = http.StatusText(a.status)
+	case errors.As(err, &request):
+		p.Reason, p.Detail = request.Reason, request.Detail
+		a.status = request.Status
+		p.Title = http.StatusText(a.status)
 	default:
 		return a, false
 	}
 	p.Status = a.status
 	a.header.Set("X-Throttle-Reason", p.Reason)
 	a.header.Set("Cache-Control", "no-store")
-	if f, ok := s.limitFields(g, q, rejected); ok {
+	if request != nil {
+		// No limit was asked.
+	} else if f, ok := s.limitFields(g, q, rejected); ok {
 		s.setFields(a.header, f)
 	}
 	a.header.Set("Content-Type", "application/problem+json")
@@ -90,10 +97,11 @@ func (s *settings) refusal(g *guard, q sluice.Request, err error, late int) (ans
 
 // comeBack returns Retry-After in seconds, at least one (RFC 9110 section
 // 10.2.3). Where the step knows no time, as with a full queue, a second is the
-// least that can be said; a cost that can never be admitted gets none.
+// least that can be said; a cost that can never be admitted, and a request
+// without its key, get none.
 func comeBack(e *sluice.RejectedError) (int64, bool) {
 	if e.RetryAfter < 0 {
-		return 1, e.Reason != reducer.ReasonCapacity
+		return 1, e.Reason != reducer.ReasonCapacity && e.Reason != reducer.ReasonMissing
 	}
 	return max(1, ceilSeconds(e.RetryAfter)), true
 }

@@ -22,7 +22,10 @@ func NewTransport(next http.RoundTripper, p *sluice.Pipeline, options ...Option)
 
 // NewRoutedTransport guards requests with the policies that the routes of the
 // set's document name: the first that matches, by the host without its port,
-// the method, and the path. A request that no route matches passes untouched.
+// the method, and the path in the form that `http.paths` of the document says.
+// What a request gets that no route matches is `http.default`. The path of a
+// request is sent as it is: a program spells its own paths. For a proxy, whose
+// clients spell them, see NewRouter.
 func NewRoutedTransport(next http.RoundTripper, set *sluice.Set, options ...Option) *Transport {
 	return newTransport(next, &source{set: set}, options)
 }
@@ -36,13 +39,23 @@ func newTransport(next http.RoundTripper, from *source, options []Option) *Trans
 
 // RoundTrip implements http.RoundTripper. Besides the errors of the round
 // tripper that it guards it returns a *sluice.RejectedError, *sluice.
-// TimeoutError, *sluice.RetryError or *sluice.CancelError.
+// TimeoutError, *sluice.RetryError, *sluice.CancelError or *RequestError.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
-	g, in, route := t.find(req)
-	if g == nil || t.skip != nil && t.skip(req) {
+	if t.skip != nil && t.skip(req) {
 		return t.next.RoundTrip(req)
 	}
-	c := t.newCall(g, req, in, route)
+	to, in, err := t.find(req)
+	if err != nil {
+		return t.refused(req, nil, err)
+	}
+	g := to.guard
+	if g == nil {
+		return t.next.RoundTrip(req)
+	}
+	c := t.newCall(g, req, in, to)
+	if err := c.attributes.check(g.view()); err != nil {
+		return t.refused(req, g, err)
+	}
 	defer c.close()
 	resp, err := sluice.DoWith(req.Context(), g.pipeline, c.request, c.attempt)
 	c.returned = true
@@ -57,18 +70,18 @@ func (t *Transport) CloseIdleConnections() {
 	}
 }
 
-// find returns what guards a request, nil for nothing, and the request that the
-// policy speaks of.
-func (t *Transport) find(req *http.Request) (g *guard, in *http.Request, route string) {
-	ctx := req.Context()
-	in, _ = ctx.Value(inboundKey{}).(*http.Request)
-	if g, ok := ctx.Value(policyKey{}).(*guard); ok || req.URL == nil {
-		return g, in, ""
+// refused gives up a request that no policy is asked about.
+func (t *Transport) refused(req *http.Request, g *guard, err error) (*http.Response, error) {
+	if req.Body != nil {
+		_ = req.Body.Close() // as a RoundTripper must; the error that counts is another
 	}
-	of := in
-	if in == nil {
-		of = req
+	if !t.answers {
+		return nil, err
 	}
-	g, route = t.source.find(withoutPort(hostOf(of)), method(of), of.URL.EscapedPath())
-	return g, in, route
+	a, _ := t.refusal(g, sluice.Request{}, err, http.StatusGatewayTimeout)
+	c := &call{req: req, details: &Details{}}
+	if g != nil {
+		c.details.Policy = g.pipeline.Name()
+	}
+	return c.answer(a), nil
 }

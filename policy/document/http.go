@@ -8,8 +8,9 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// methods of HTTP that a document may name (RFC 9110 and RFC 5789).
-const methods = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT"
+// MethodNames are the methods of HTTP that a document may name (RFC 9110 and RFC
+// 5789).
+const MethodNames = "GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT"
 
 // DefaultMethods returns what a retry repeats when the document does not say:
 // the idempotent methods of RFC 9110 section 9.2.2.
@@ -23,13 +24,13 @@ func (r *reader) methods(n *tree.Node) []string {
 	if n.Kind == tree.List {
 		items = n.Items
 		if len(items) == 0 {
-			r.mistyped(n, "one or more of $l").word = methods
+			r.mistyped(n, "one or more of $l").word = MethodNames
 		}
 	}
 	var list []string
 	for _, item := range items {
 		switch {
-		case r.asWord(item, methods) < 0:
+		case r.asWord(item, MethodNames) < 0:
 		case slices.Contains(list, item.Text):
 			r.fail(item, "$q again", "each method once")
 		default:

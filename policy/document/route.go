@@ -10,7 +10,8 @@ import (
 // Route tells a proxy which policy a request passes.
 type Route struct {
 	// Path is a pattern: segments between slashes, of which * stands for any
-	// one that is not empty, and ** for any number, none included.
+	// one that is not empty, and ** for any number, none included. Package routes
+	// finds the route of a request.
 	Path string
 	// Methods that match; empty for all.
 	Methods []string
@@ -22,64 +23,6 @@ type Route struct {
 	HTTP HTTP
 	// Line and Column of the route in the document, from 1.
 	Line, Column int
-}
-
-// Match reports whether the route matches a request: its host without the port,
-// its method, and its path as it was sent, without the query. A host matches
-// whatever its case, everything else byte by byte.
-func (r *Route) Match(host, method, path string) bool {
-	if len(r.Methods) > 0 && !slices.Contains(r.Methods, method) {
-		return false
-	}
-	return matchHost(r.Host, host) && matchPath(r.Path, path)
-}
-
-// matchHost reports whether a host is the pattern's, or below it.
-func matchHost(pattern, host string) bool {
-	if below, star := strings.CutPrefix(pattern, "*"); star {
-		cut := len(host) - len(below)
-		return cut > 0 && strings.EqualFold(host[cut:], below)
-	}
-	return pattern == "" || strings.EqualFold(pattern, host)
-}
-
-// matchPath walks over both, and after a mismatch goes back to the last ** and
-// lets it take one segment more.
-func matchPath(pattern, path string) bool {
-	if !strings.HasPrefix(path, "/") {
-		return false
-	}
-	rest, left := pattern, path
-	again, from := "", ""
-	for left != "" {
-		segment, behind := cutSegment(left)
-		want, next := cutSegment(rest)
-		switch {
-		case rest != "" && want == "**":
-			again, from = next, left
-			rest = next
-			if rest == "" {
-				return true
-			}
-		case rest != "" && (want == segment || want == "*" && segment != ""):
-			rest, left = next, behind
-		case again != "":
-			_, from = cutSegment(from)
-			rest, left = again, from
-		default:
-			return false
-		}
-	}
-	return strings.ReplaceAll(rest, "/**", "") == ""
-}
-
-// cutSegment splits a path that begins with a slash behind its first segment.
-func cutSegment(path string) (segment, rest string) {
-	path = path[min(1, len(path)):]
-	if i := strings.IndexByte(path, '/'); i >= 0 {
-		return path[:i], path[i:]
-	}
-	return path, ""
 }
 
 // routes reads the list of routes behind the policies of the document.

@@ -25,8 +25,8 @@ func defaultHTTP() HTTP {
 
 // Names of a document that concern HTTP for the whole of it, and of a route.
 const (
-	routeSettings = "body stream_idle lifetime"
-	httpSettings  = routeSettings + " paths default"
+	routeSettings = "body stream_idle lifetime paths"
+	httpSettings  = routeSettings + " default"
 )
 
 // http reads the section of the document, or of a route, which has fewer names.

@@ -47,7 +47,7 @@ type HTTP struct {
 	// Lifetime is the longest life of an answer or an upgraded connection. 0, the
 	// default, means no bound.
 	Lifetime time.Duration
-	// Paths says how a path is compared. The default is PathsClean.
+	// Paths says how a path is compared and sent on. The default is PathsClean.
 	Paths Paths
 	// Unmatched says what a request gets that no route matches. The default is
 	// UnmatchedPass.
@@ -68,11 +68,11 @@ type ByteRate struct {
 type Paths uint8
 
 const (
-	// PathsClean compares the clean form of the path.
+	// PathsClean compares the clean form of the path, and sends that on.
 	PathsClean Paths = iota
 	// PathsStrict refuses a path that differs from its clean form.
 	PathsStrict
-	// PathsExactBytes compares the path as it was sent.
+	// PathsExactBytes compares the path as it was sent, and sends that on.
 	PathsExactBytes
 )
 
@@ -145,17 +145,6 @@ func (d *Document) Nearest(name string) string {
 	}
 	list := strings.Join(names, " ")
 	return word(list, nearest(name, list))
-}
-
-// Match returns the first route that matches a request, nil when none does:
-// such a request passes untouched. See Route.Match for the parameters.
-func (d *Document) Match(host, method, path string) *Route {
-	for i := range d.Routes {
-		if d.Routes[i].Match(host, method, path) {
-			return &d.Routes[i]
-		}
-	}
-	return nil
 }
 
 // Policy is what the core compiles, with every default filled in, and what the

@@ -1,0 +1,226 @@
+package nethttp
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"sync/atomic"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/policy/document"
+	"github.com/sluice-go/sluice/policy/routes"
+)
+
+// RequestError refuses a request for what it is; no step of a policy is asked.
+type RequestError struct {
+	// Status of the answer: 400 for a path or a key that servers read in
+	// different ways, 403 for a request that no route matches in a document that
+	// denies these.
+	Status int
+	// Reason is path, key or route.
+	Reason string
+	// Detail is a sentence for the client.
+	Detail string
+}
+
+// Error implements error.
+func (e *RequestError) Error() string {
+	return fmt.Sprintf("sluice: request refused (%s): %s", e.Reason, e.Detail)
+}
+
+var errNoRoute = &RequestError{Status: http.StatusForbidden, Reason: "route", Detail: "No route of this service matches the request."}
+
+// source finds the guard of a request: always the same, or by the routes of a
+// document.
+type source struct {
+	one    *guard
+	set    *sluice.Set
+	routes atomic.Pointer[table]
+}
+
+// table is the routes of one document, immutable.
+type table struct {
+	doc       *policy.Document
+	routes    *routes.Table
+	guards    []*guard // of the routes
+	unmatched *guard   // of what no route matches, nil for none
+}
+
+// target is what a document says of a request.
+type target struct {
+	guard *guard // nil for a request that passes without a policy
+	route string // empty for none
+	path  string // the form in which the path was compared; empty where none was
+	http  *policy.HTTP
+}
+
+// find returns what a document says of a request. The error is a *RequestError.
+func (s *source) find(host, method, path string) (target, error) {
+	if s.set == nil {
+		return target{guard: s.one}, nil
+	}
+	t := s.table()
+	m, err := t.routes.Match(host, method, path)
+	var refused *routes.PathError
+	if errors.As(err, &refused) {
+		return target{}, &RequestError{Status: http.StatusBadRequest, Reason: "path", Detail: refused.Reason}
+	}
+	found := target{path: m.Path, http: m.HTTP}
+	switch {
+	case m.Route != nil:
+		found.guard, found.route = t.guards[m.Index], m.Route.Host+m.Route.Path
+	case m.HTTP.Unmatched == document.UnmatchedDeny:
+		return target{}, errNoRoute
+	default:
+		found.guard = t.unmatched
+	}
+	return found, nil
+}
+
+// sent returns a request with the path that was compared: what the next handler
+// serves is what the policy guards.
+func (t *target) sent(r *http.Request) *http.Request {
+	if t.path == "" || r.URL.Path == "" || t.path == r.URL.EscapedPath() {
+		return r
+	}
+	plain, err := url.PathUnescape(t.path)
+	if err != nil {
+		// A clean form has no escape that cannot be decoded.
+		return r
+	}
+	clean, u := *r, *r.URL
+	if u.Path, u.RawPath = plain, ""; u.EscapedPath() != t.path {
+		u.RawPath = t.path
+	}
+	clean.URL = &u
+	return &clean
+}
+
+// table returns the routes of the active document. A document that changes
+// while its pipelines are looked up is looked at again.
+func (s *source) table() *table {
+	t := s.routes.Load()
+	for {
+		doc := s.set.Document()
+		if t != nil && t.doc == doc {
+			s.routes.Store(t)
+			return t
+		}
+		t = newTable(s.set, doc)
+	}
+}
+
+func newTable(set *sluice.Set, doc *policy.Document) *table {
+	t := &table{doc: doc, routes: routes.New(doc), guards: make([]*guard, len(doc.Routes))}
+	byName := map[string]*guard{}
+	of := func(name string) *guard {
+		if byName[name] == nil {
+			byName[name] = newGuard(set.Pipeline(name))
+		}
+		return byName[name]
+	}
+	for i := range doc.Routes {
+		t.guards[i] = of(doc.Routes[i].Policy)
+	}
+	if doc.HTTP.Unmatched == document.UnmatchedPolicy {
+		t.unmatched = of(doc.HTTP.Default)
+	}
+	return t
+}
+
+// guards returns those that there are now.
+func (s *source) guards() []*guard {
+	if s.set == nil {
+		return []*guard{s.one}
+	}
+	var list []*guard
+	seen := map[*guard]bool{nil: true}
+	t := s.table()
+	for _, g := range append(t.guards[:len(t.guards):len(t.guards)], t.unmatched) {
+		if !seen[g] {
+			seen[g] = true
+			list = append(list, g)
+		}
+	}
+	return list
+}
+
+type (
+	policyKey  struct{}
+	inboundKey struct{}
+	detailsKey struct{}
+)
+
+// inbound is a request that came in, and what a document says of it.
+type inbound struct {
+	request *http.Request
+	set     *sluice.Set // whose document said it, nil for none
+	target  target
+}
+
+// WithPolicy makes a Transport guard the requests of this context with p in
+// place of its own policy.
+func WithPolicy(ctx context.Context, p *sluice.Pipeline) context.Context {
+	return context.WithValue(ctx, policyKey{}, newGuard(p))
+}
+
+// WithoutPolicy makes a Transport let the requests of this context pass untouched.
+func WithoutPolicy(ctx context.Context) context.Context {
+	return context.WithValue(ctx, policyKey{}, (*guard)(nil))
+}
+
+// WithInbound makes a Transport choose the route of the requests of this
+// context, and take their attributes, from the request that came in: for
+// proxies, which rewrite the one that goes out. A Transport cannot change the
+// path of the request that came in: where the routes compare another form of it,
+// the request is refused with a *RequestError. NewRouter changes it in time.
+func WithInbound(ctx context.Context, in *http.Request) context.Context {
+	return context.WithValue(ctx, inboundKey{}, &inbound{request: in})
+}
+
+// NewRouter finds the route of each request for a proxy, whose Transport has
+// routes of the same set: next gets the request with the path that was compared,
+// and with a context as of WithInbound. A request that is refused for its path,
+// or for having no route, is answered here.
+func NewRouter(next http.Handler, set *sluice.Set, options ...Option) http.Handler {
+	h := &Handler{settings: newSettings(true, options), next: next, source: &source{set: set}}
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		in := &inbound{set: set}
+		var err error
+		if in.target, err = h.source.find(r.Host, r.Method, r.URL.EscapedPath()); err != nil {
+			h.refuse(w, r, nil, sluice.Request{}, err)
+			return
+		}
+		in.request = in.target.sent(r)
+		h.next.ServeHTTP(w, in.request.WithContext(context.WithValue(r.Context(), inboundKey{}, in)))
+	})
+}
+
+// find returns what a document says of a request that goes out, and the request
+// that the policy speaks of, nil for the one that goes out.
+func (t *Transport) find(req *http.Request) (target, *http.Request, error) {
+	ctx := req.Context()
+	from, _ := ctx.Value(inboundKey{}).(*inbound)
+	of := req
+	var in *http.Request
+	if from != nil {
+		in, of = from.request, from.request
+	}
+	if g, ok := ctx.Value(policyKey{}).(*guard); ok || req.URL == nil {
+		return target{guard: g}, in, nil
+	}
+	if from != nil && from.set != nil && from.set == t.source.set {
+		return from.target, in, nil
+	}
+	path := of.URL.EscapedPath()
+	found, err := t.source.find(hostOf(of), method(of), path)
+	if err == nil && in != nil && found.path != "" && found.path != path && path != "" {
+		err = errUnsent
+	}
+	return found, in, err
+}
+
+var errUnsent = &RequestError{Status: http.StatusBadRequest, Reason: "path", Detail: "The path is not in its clean form."}
