@@ -14,6 +14,11 @@
 // What an answer or an error means is the policy's `outcomes`; what is repeated
 // is its `methods`, and whatever carries an Idempotency-Key.
 //
+// Routes compare the clean form of a path; a handler gets the request with that
+// form, so that what is guarded is what is served. A request whose path, or whose
+// key, servers read in different ways is refused with a *RequestError, 400. A
+// reverse proxy puts NewRouter in front of itself and a routed Transport behind.
+//
 //   - Votes, retries and timeouts end with an answer's headers. A bulkhead's
 //     place and the attempt's context are held until the answer's body has been
 //     read to its end or closed, as it must be anyway.

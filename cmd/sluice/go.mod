@@ -5,6 +5,7 @@ go 1.26.0
 require (
 	charm.land/lipgloss/v2 v2.0.6
 	github.com/charmbracelet/colorprofile v0.4.3
+	github.com/pires/go-proxyproto v0.15.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/sluice-go/sluice v0.0.0-00010101000000-000000000000
 	github.com/sluice-go/sluice/bindings/wazero v0.0.0-00010101000000-000000000000

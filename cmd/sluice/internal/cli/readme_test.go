@@ -16,7 +16,7 @@ import (
 
 var (
 	heading = regexp.MustCompile(`(?m)^## sluice (\S+)$`)
-	flagRow = regexp.MustCompile("(?m)^\\| `--([a-z-]+)`(?:, `-([a-z])`)? \\|")
+	flagRow = regexp.MustCompile("(?m)^\\| `--([a-z0-9-]+)`(?:, `-([a-z])`)? \\|")
 )
 
 // TestReadme makes sure that README.md describes every command with all of its

@@ -18,6 +18,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/sluice-go/sluice/bindings/nethttp"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/serve"
 )
 
@@ -25,7 +26,7 @@ import (
 type serveFlags struct {
 	policy, upstream  string
 	logLevel, logForm string
-	trusted           []string
+	trusted, proxied  []string
 	config            serve.Config
 }
 
@@ -40,8 +41,14 @@ func newServe(env *Env) *cobra.Command {
 		Use:   "serve --policy FILE --upstream URL [flags]",
 		Short: "Guard a service with a policy, as a reverse proxy",
 		Long: `serve is a reverse proxy that guards a service with a policy document and no code:
-the routes of the document say which policy a request passes, and a request that
-no route matches passes untouched.
+the routes of the document say which policy a request passes, and http.default
+what a request gets that no route matches: a policy, a refusal with 403 (deny), or
+passage without a policy (pass, the default).
+
+Routes are compared with the clean form of the path: percent-decoded once, without
+dot segments and double slashes. The upstream gets that form; http.paths changes
+it. A path that servers read in different ways, and a header, cookie or query
+parameter that is a key and is sent with two values, are answered with 400.
 
 A refusal is answered with 429 (a limit) or 503 (all else), with Retry-After,
 RateLimit, RateLimit-Policy, X-Throttle-Reason and a problem document; a timeout
@@ -73,12 +80,14 @@ for as long as --drain says, and a second signal ends it at once.`,
 	flags.StringVar(&f.config.Admin, "admin", "127.0.0.1:9090", "the `ADDRESS` of /metrics and /healthz; empty for neither")
 	flags.DurationVar(&f.config.Drain, "drain", 30*time.Second, "how long requests may go on after SIGTERM")
 	flags.StringSliceVar(&f.trusted, "trusted-proxies", nil, "`PREFIXES` of hops whose X-Forwarded-For is believed, as in 10.0.0.0/8")
+	flags.StringSliceVar(&f.proxied, "proxy-protocol", nil, "`PREFIXES` of peers whose connections begin with a PROXY protocol header (v1 or v2)")
+	flags.IntVar(&f.config.IPv6Prefix, "ipv6-prefix", nethttp.DefaultIPv6Prefix, "how many `BITS` of an IPv6 address are the key of per: ip")
 	flags.BoolVar(&f.config.PreserveHost, "preserve-host", false, "send the client's Host to the upstream, not the upstream's own")
 	flags.BoolVar(&f.config.Legacy, "legacy-headers", false, "add X-RateLimit-Limit, -Remaining and -Reset to answers")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug (a line for each request), info, warn or error")
 	flags.StringVar(&f.logForm, "log-format", "text", "text or json")
 	must(cmd.RegisterFlagCompletionFunc("policy", documents))
-	for _, name := range []string{"upstream", "listen", "admin", "drain", "trusted-proxies"} {
+	for _, name := range []string{"upstream", "listen", "admin", "drain", "trusted-proxies", "proxy-protocol", "ipv6-prefix"} {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 	must(cmd.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions(logLevels, cobra.ShellCompDirectiveNoFileComp)))
@@ -114,14 +123,26 @@ func (f *serveFlags) check(cmd *cobra.Command) (err error) {
 			return usage(cmd, "--%s is %q; allowed: HOST:PORT, as in 127.0.0.1:8080 or :8080", address.flag, address.value)
 		}
 	}
-	for _, text := range f.trusted {
+	if c.IPv6Prefix < 1 || c.IPv6Prefix > 128 {
+		return usage(cmd, "--ipv6-prefix is %d; allowed: 1 to 128", c.IPv6Prefix)
+	}
+	if c.Trusted, err = prefixes(cmd, "trusted-proxies", f.trusted); err != nil {
+		return err
+	}
+	c.ProxyProtocol, err = prefixes(cmd, "proxy-protocol", f.proxied)
+	return err
+}
+
+// prefixes reads the prefixes of a flag.
+func prefixes(cmd *cobra.Command, flag string, texts []string) (list []netip.Prefix, err error) {
+	for _, text := range texts {
 		prefix, err := prefixOf(text)
 		if err != nil {
-			return usage(cmd, "--trusted-proxies has %q; allowed: addresses and prefixes, as in 10.0.0.0/8", text)
+			return nil, usage(cmd, "--%s has %q; allowed: addresses and prefixes, as in 10.0.0.0/8", flag, text)
 		}
-		c.Trusted = append(c.Trusted, prefix)
+		list = append(list, prefix)
 	}
-	return nil
+	return list, nil
 }
 
 var errUpstream = errors.New("allowed: an http or https URL, as in http://127.0.0.1:3000")
@@ -144,6 +165,9 @@ func prefixOf(text string) (netip.Prefix, error) {
 		return address.Unmap().Prefix(address.Unmap().BitLen())
 	}
 	prefix, err := netip.ParsePrefix(text)
+	if err == nil && prefix.Addr().Is4In6() && prefix.Bits() >= 96 {
+		prefix = netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-96)
+	}
 	return prefix.Masked(), err
 }
 

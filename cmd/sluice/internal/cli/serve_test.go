@@ -53,6 +53,8 @@ func TestServeRefusesBadInput(t *testing.T) {
 		{"-p " + good + " -u " + up + " -l 80", 2, `--listen is "80"; allowed: HOST:PORT`},
 		{"-p " + good + " -u " + up + " --admin x", 2, `--admin is "x"; allowed: HOST:PORT`},
 		{"-p " + good + " -u " + up + " --trusted-proxies 10.0.0.0/8,x", 2, `--trusted-proxies has "x"`},
+		{"-p " + good + " -u " + up + " --proxy-protocol 10.0.0.0/8,x", 2, `--proxy-protocol has "x"`},
+		{"-p " + good + " -u " + up + " --ipv6-prefix 0", 2, "--ipv6-prefix is 0; allowed: 1 to 128"},
 		{"-p " + good + " -u " + up + " --log-level loud", 2, `there is no log level "loud"`},
 		{"-p " + good + " -u " + up + " --log-format xml", 2, `there is no log format "xml"`},
 		{"-p " + good + " -u " + up + " --drain -1s", 2, "--drain is -1s"},

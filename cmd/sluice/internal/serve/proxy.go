@@ -8,8 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"net/netip"
-	"slices"
 	"strconv"
 	"sync"
 	"time"
@@ -22,6 +20,7 @@ func (s *Server) handler() http.Handler {
 	c := &s.config
 	options := []nethttp.Option{
 		nethttp.WithRefusalAnswers(), nethttp.WithRateLimitHeaders(true), nethttp.WithTrustedProxies(c.Trusted...),
+		nethttp.WithIPv6Prefix(c.IPv6Prefix),
 	}
 	if c.Legacy {
 		options = append(options, nethttp.WithLegacyHeaders())
@@ -33,6 +32,7 @@ func (s *Server) handler() http.Handler {
 		ErrorHandler: s.failed,
 		ErrorLog:     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
 	}
+	router := nethttp.NewRouter(proxy, s.set, options...)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.calls.Add(1)
 		s.meter.inFlight.Add(1)
@@ -48,7 +48,7 @@ func (s *Server) handler() http.Handler {
 				s.log.Debug("request", "method", r.Method, "host", r.Host, "path", r.URL.Path, "status", t.status, "took", time.Since(start), "peer", r.RemoteAddr)
 			}
 		}()
-		proxy.ServeHTTP(&t, r.WithContext(nethttp.WithInbound(r.Context(), r)))
+		router.ServeHTTP(&t, r)
 	})
 }
 
@@ -72,7 +72,7 @@ func NewTransport() *http.Transport {
 // earlier hops is passed on when the client is a trusted hop, and dropped
 // otherwise.
 func (s *Server) rewrite(p *httputil.ProxyRequest) {
-	if len(s.config.Trusted) > 0 && s.trusts(p.In.RemoteAddr) {
+	if contains(s.config.Trusted, p.In.RemoteAddr) {
 		p.Out.Header["X-Forwarded-For"] = p.In.Header["X-Forwarded-For"]
 	}
 	p.SetURL(s.config.Upstream)
@@ -80,13 +80,6 @@ func (s *Server) rewrite(p *httputil.ProxyRequest) {
 	if s.config.PreserveHost {
 		p.Out.Host = p.In.Host
 	}
-}
-
-func (s *Server) trusts(peer string) bool {
-	from, err := netip.ParseAddrPort(peer)
-	return err == nil && slices.ContainsFunc(s.config.Trusted, func(p netip.Prefix) bool {
-		return p.Contains(from.Addr().Unmap())
-	})
 }
 
 // failed answers for an upstream that did not, when no step of the policy says

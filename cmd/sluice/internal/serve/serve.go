@@ -17,6 +17,8 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/bindings/nethttp"
+	"github.com/sluice-go/sluice/policy/document"
 )
 
 // Config says what to serve.
@@ -35,6 +37,12 @@ type Config struct {
 	Drain time.Duration
 	// Trusted are the hops whose X-Forwarded-For is believed.
 	Trusted []netip.Prefix
+	// ProxyProtocol are the peers whose connections begin with a header of the
+	// PROXY protocol. None by default.
+	ProxyProtocol []netip.Prefix
+	// IPv6Prefix is how many bits of an address of IPv6 make the attribute ip.
+	// 0 means nethttp.DefaultIPv6Prefix.
+	IPv6Prefix int
 	// PreserveHost sends the client's Host to the upstream in place of its own.
 	PreserveHost bool
 	// Legacy adds X-RateLimit-* to answers.
@@ -73,6 +81,9 @@ type Server struct {
 
 // New sets a proxy up. The error is that of the policy document.
 func New(c Config) (*Server, error) {
+	if c.IPv6Prefix == 0 {
+		c.IPv6Prefix = nethttp.DefaultIPv6Prefix
+	}
 	set, err := sluice.Parse(c.File, c.Source)
 	if err != nil {
 		return nil, err
@@ -108,7 +119,7 @@ func (s *Server) Run(ctx context.Context) error {
 	broken := make(chan error, 2)
 	proxy := s.server(s.handler())
 	proxy.BaseContext = func(net.Listener) context.Context { return requests }
-	go func() { broken <- proxy.Serve(front) }()
+	go func() { broken <- proxy.Serve(withProxyProtocol(front, s.config.ProxyProtocol)) }()
 	var admin *http.Server
 	if back != nil {
 		admin = s.server(s.meter.handler(ctx))
@@ -151,8 +162,8 @@ func (s *Server) started(front, back net.Listener) {
 		admin = back.Addr()
 		attrs = append(attrs, "admin", admin.String())
 	}
-	if len(s.set.Document().Routes) == 0 {
-		s.log.Warn("the document has no routes: every request passes untouched", "policy", s.config.File)
+	if doc := s.set.Document(); len(doc.Routes) == 0 && doc.HTTP.Unmatched == document.UnmatchedPass {
+		s.log.Warn("the document has no routes and no http.default: every request passes untouched", "policy", s.config.File)
 	}
 	s.log.Info("serving", attrs...)
 	if s.config.Ready != nil {

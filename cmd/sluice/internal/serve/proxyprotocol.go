@@ -1,0 +1,37 @@
+package serve
+
+import (
+	"net"
+	"net/netip"
+	"slices"
+
+	"github.com/pires/go-proxyproto"
+)
+
+// withProxyProtocol returns a listener whose connections from the prefixes begin
+// with a header of the PROXY protocol, version 1 or 2, with the address of the
+// client. A connection from there without the header is closed: the protocol
+// forbids a receiver to guess. All other connections have no header.
+func withProxyProtocol(l net.Listener, prefixes []netip.Prefix) net.Listener {
+	if len(prefixes) == 0 {
+		return l
+	}
+	return &proxyproto.Listener{
+		Listener:          l,
+		ReadHeaderTimeout: headerTime,
+		ConnPolicy: func(c proxyproto.ConnPolicyOptions) (proxyproto.Policy, error) {
+			if contains(prefixes, c.Upstream.String()) {
+				return proxyproto.REQUIRE, nil
+			}
+			return proxyproto.SKIP, nil
+		},
+	}
+}
+
+// contains reports whether the address of a peer is in one of the prefixes.
+func contains(prefixes []netip.Prefix, peer string) bool {
+	from, err := netip.ParseAddrPort(peer)
+	return err == nil && slices.ContainsFunc(prefixes, func(p netip.Prefix) bool {
+		return p.Contains(from.Addr().Unmap().WithZone(""))
+	})
+}
