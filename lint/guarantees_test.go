@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -22,10 +23,7 @@ import (
 // TestGuarantees drives random policies, in nanoseconds, with greedy callers and
 // holds what happens against what lint guarantees.
 func TestGuarantees(t *testing.T) {
-	policies := 300
-	if testing.Short() {
-		policies = 100
-	}
+	policies := 500
 	var reached tally
 	seed, policies := testenv.Seed(), testenv.Cases(policies)
 	for i := range uint64(policies) {
@@ -60,7 +58,17 @@ func randomPolicy(r *rand.Rand) *document.Policy {
 			if retries++; retries > 1 {
 				continue
 			}
-			s.Config = retry.Config{Attempts: 1 + r.Uint32N(4), Backoff: randomBackoff(r)}
+			c := retry.Config{Attempts: 1 + r.Uint32N(4), Backoff: randomBackoff(r)}
+			if r.IntN(2) == 0 {
+				c.Budgeted, c.Budget = true, randomBudget(r)
+				if r.IntN(2) == 0 {
+					// What few attempts ask is often granted whatever they do.
+					p.Steps = append(p.Steps,
+						pipeline.Step{Name: "brief", Config: timeout.Config{After: nanos(r, 1, 9)}},
+						pipeline.Step{Name: "few", Config: limiter.Config{Count: 1, Period: nanos(r, 4, 12)}})
+				}
+			}
+			s.Config = c
 		case pipeline.Breaker:
 			s.Config = breaker.Config{
 				Window: breaker.Calls, Count: 4, Minimum: 3, FailureRate: reducer.Percent(100), Probes: 1,
@@ -79,6 +87,10 @@ func randomPolicy(r *rand.Rand) *document.Policy {
 		}
 		s.Name = fmt.Sprintf("%s-%d", s.Kind(), len(p.Steps))
 		p.Steps = append(p.Steps, s)
+		if kind == pipeline.Limit && r.IntN(3) == 0 {
+			looser := pipeline.Step{Config: randomLooser(r, s.Config.(limiter.Config)), Per: randomPer(r), Name: fmt.Sprintf("limit-%d", len(p.Steps))}
+			p.Steps = append(p.Steps, looser)
+		}
 	}
 	if len(p.Steps) == 0 {
 		return randomPolicy(r)
@@ -113,6 +125,23 @@ func randomLimit(r *rand.Rand) limiter.Config {
 		c.Wait, c.Queue, c.Order = nanos(r, 1, 12), 1+r.Uint32N(5), limiter.Order(r.IntN(2))
 	}
 	return c
+}
+
+// randomLooser makes a limit that often lets more pass than another one.
+func randomLooser(r *rand.Rand, c limiter.Config) limiter.Config {
+	other := randomLimit(r)
+	other.Algorithm = limiter.Algorithm(r.IntN(5))
+	other.Count, other.Period, other.Burst = min(c.Count*(1+r.Uint32N(4)), 20), c.Period, 0
+	if other.Period < time.Duration(other.Count) {
+		other.Period = time.Duration(other.Count)
+	}
+	return other
+}
+
+func randomBudget(r *rand.Rand) budget.Config {
+	return budget.Config{
+		Ratio: reducer.Whole / 10 * reducer.Share(r.IntN(40)), MinimumCount: r.Uint32N(60), MinimumPeriod: nanos(r, 1, 9), Window: nanos(r, 10, 30),
+	}
 }
 
 func randomPer(r *rand.Rand) []string {

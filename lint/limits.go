@@ -17,10 +17,10 @@ func checkLimits(a *analysis) {
 			continue
 		}
 		if c.Algorithm == limiter.TokenBucket && c.Burst == 0 && c.Count > 1 {
-			a.find(Note, Burst, i, fmt.Sprintf("%s without a burst lets %d pass in the worst %s: the burst is %d", rate(c), c.Admits(c.Period), unit(c.Period), c.Count))
+			a.find(Note, Burst, i, fmt.Sprintf("%s without a burst lets %d pass in the worst %s: the burst is %d", rate(c), c.Admits(c.Period), unit(c.Period), c.Count), fmt.Sprintf("limit: {burst: %d}", max(1, c.Count/10)))
 		}
 		if cost := roundingCost(c); cost > 1_000 {
-			a.find(Warning, Rounded, i, fmt.Sprintf("%s becomes one permit each %s, a whole number of nanoseconds, which costs %s of the rate", rate(c), Duration(c.Interval()), millionths(cost)))
+			a.find(Warning, Rounded, i, fmt.Sprintf("%s becomes one permit each %s, a whole number of nanoseconds, which costs %s of the rate", rate(c), Duration(c.Interval()), millionths(cost)), fmt.Sprintf("limit: {rate: %s}", mechanism.RateText(uint32(c.Period/c.Interval()), c.Period)))
 		}
 	}
 }
@@ -61,7 +61,7 @@ func checkLeases(a *analysis) {
 			held = a.within(forever, i)
 		}
 		if c.Lease < held {
-			a.find(Note, ShortLease, i, fmt.Sprintf("the lease of %s runs out on an attempt that lasts longer without renewing it: then more than %d run at once", Duration(c.Lease), c.Concurrent))
+			a.find(Note, ShortLease, i, fmt.Sprintf("the lease of %s runs out on an attempt that lasts longer without renewing it: then more than %d run at once", Duration(c.Lease), c.Concurrent), "")
 		}
 	}
 }
@@ -80,18 +80,21 @@ func checkNames(a *analysis) {
 			continue
 		}
 		if !a.rows[i].Traits.Has(mechanism.Keyed) {
-			a.find(Note, Unnamed, i, fmt.Sprintf("another timeout without a name: it is %s in the log; a name would say what it bounds", s.Name))
+			a.find(Note, Unnamed, i, fmt.Sprintf("another timeout without a name: it is %s in the log; a name would say what it bounds", s.Name), s.Kind().String()+": {name: "+letter(s.Kind(), i)+"}")
 			continue
 		}
-		a.find(Warning, Unnamed, i, fmt.Sprintf("another %s without a name: %s and %s are told apart by their positions, and swap states when these change; name them", s.Kind(), a.steps[before].Name, s.Name))
+		a.find(Warning, Unnamed, i, fmt.Sprintf("another %s without a name: %s and %s are told apart by their positions, and swap states when these change; name them", s.Kind(), a.steps[before].Name, s.Name), s.Kind().String()+": {name: "+letter(s.Kind(), i)+"}")
 	}
 }
+
+// letter is a name for the step at an index that is no default name.
+func letter(k mechanism.Kind, i int) string { return k.String() + "-" + string(rune('a'+i)) }
 
 // checkShadow tells of steps that only watch.
 func checkShadow(a *analysis) {
 	for i := range a.steps {
 		if a.steps[i].Shadow {
-			a.find(Note, Shadow, i, fmt.Sprintf("%s enforces nothing: it is in shadow mode, and no guarantee counts on it", a.steps[i].Name))
+			a.find(Note, Shadow, i, fmt.Sprintf("%s enforces nothing: it is in shadow mode, and no guarantee counts on it", a.steps[i].Name), "")
 		}
 	}
 }

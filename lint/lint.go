@@ -10,8 +10,8 @@ import (
 
 // Check says what follows from a document.
 func Check(doc *document.Document) Report {
-	report := Report{Policies: make([]Policy, 0, len(doc.Policies))}
-	used := map[string]bool{}
+	report := Report{Policies: make([]Policy, 0, len(doc.Policies)), Findings: checkRoutes(doc)}
+	used := map[string]bool{doc.HTTP.Default: true}
 	for i := range doc.Routes {
 		used[doc.Routes[i].Policy] = true
 	}
@@ -21,7 +21,7 @@ func Check(doc *document.Document) Report {
 		if len(doc.Routes) > 0 && !used[p.Name] {
 			one.Findings = append(one.Findings, Finding{
 				Severity: Note, Rule: Unused, Line: p.Line, Column: p.Column,
-				Message: "no route leads to this policy",
+				Message: "no route leads to this policy", Reason: reasonOf(Unused),
 			})
 		}
 		report.Policies = append(report.Policies, one)
@@ -33,7 +33,8 @@ func Check(doc *document.Document) Report {
 func CheckPolicy(p *document.Policy) Policy {
 	a := newAnalysis(p)
 	for _, rule := range []func(*analysis){
-		checkOrder, checkTimeouts, checkWaits, checkHeld, checkRetry, checkBreakers, checkLimits, checkLeases, checkNames, checkShadow,
+		checkOrder, checkTimeouts, checkWaits, checkQueues, checkHeld, checkRetry, checkMethods, checkBudget, checkBreakers, checkLimits, checkNeverBinds,
+		checkKeys, checkBulkheads, checkLeases, checkOutcomes, checkFallback, checkNames, checkShadow,
 	} {
 		rule(a)
 	}
@@ -75,9 +76,10 @@ func (a *analysis) place(i int) (line, column int) {
 	return a.policy.Extras[i].Line, a.policy.Extras[i].Column
 }
 
-// find adds a finding about a step; -1 is the policy.
-func (a *analysis) find(severity Severity, rule Rule, i int, message string) {
-	f := Finding{Severity: severity, Rule: rule, Message: message}
+// find adds a finding about a step; -1 is the policy. Mended is a part of a
+// document without it, empty for none.
+func (a *analysis) find(severity Severity, rule Rule, i int, message, mended string) {
+	f := Finding{Severity: severity, Rule: rule, Message: message, Reason: reasonOf(rule), Mended: mended}
 	f.Line, f.Column = a.place(i)
 	if i >= 0 {
 		f.Step = a.steps[i].Name

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/sluice-go/sluice/core/mechanism"
 )
@@ -56,7 +57,21 @@ func (a *analysis) disorder(i, j int, retried bool) {
 	default:
 		message += "it gives back at once what the other refuses, so this costs nothing; the usual order is the other one"
 	}
-	a.find(severity, rule, i, message)
+	a.find(severity, rule, i, message, a.reordered(i, j))
+}
+
+// reordered returns the names of the steps with step i behind step j.
+func (a *analysis) reordered(i, j int) string {
+	names := make([]string, 0, len(a.steps))
+	for k := range a.steps {
+		if k != i {
+			names = append(names, a.steps[k].Name)
+		}
+		if k == j {
+			names = append(names, a.steps[i].Name)
+		}
+	}
+	return "steps: [" + strings.Join(names, ", ") + "]"
 }
 
 // checkTimeoutOrder tells of a timeout with something on both sides that does
@@ -76,9 +91,9 @@ func checkTimeoutOrder(a *analysis, i int) {
 		}
 	}
 	if above >= 0 && i < a.retry {
-		a.find(Note, Order, i, fmt.Sprintf("%s begins only after the wait at %s, which it does not bound; to bound the whole call it stands first", a.steps[i].Name, a.steps[above].Name))
+		a.find(Note, Order, i, fmt.Sprintf("%s begins only after the wait at %s, which it does not bound; to bound the whole call it stands first", a.steps[i].Name, a.steps[above].Name), "")
 	}
 	if below >= 0 {
-		a.find(Note, Order, i, fmt.Sprintf("%s bounds the wait at %s too, which leaves an attempt that waited less time to run; to bound what runs it stands last", a.steps[i].Name, a.steps[below].Name))
+		a.find(Note, Order, i, fmt.Sprintf("%s bounds the wait at %s too, which leaves an attempt that waited less time to run; to bound what runs it stands last", a.steps[i].Name, a.steps[below].Name), a.reordered(i, len(a.steps)-1))
 	}
 }

@@ -2,6 +2,7 @@ package lint
 
 import (
 	"math"
+	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/core/mechanism"
@@ -11,6 +12,8 @@ import (
 type Report struct {
 	// Policies in the order of the document.
 	Policies []Policy `json:"policies"`
+	// Findings about the document as a whole: its routes.
+	Findings []Finding `json:"findings"`
 }
 
 // Policy is what there is to say of one policy.
@@ -148,38 +151,50 @@ type Finding struct {
 	Severity Severity `json:"severity"`
 	Rule     Rule     `json:"rule"`
 	// Step is the name of the step that it concerns, empty for the policy.
-	Step    string `json:"step"`
+	Step string `json:"step"`
+	// Message says what is found, with its arithmetic, and Reason why it matters.
 	Message string `json:"message"`
-	Line    int    `json:"line"`
-	Column  int    `json:"column"`
+	Reason  string `json:"reason"`
+	// Mended is a part of a document without the finding: a step with the settings
+	// to change, a step to add ("- timeout: 30s"), the order of the steps by their
+	// names, or an entry of the policy or the document. Empty where what is meant
+	// cannot be known.
+	Mended string `json:"mended"`
+	Line   int    `json:"line"`
+	Column int    `json:"column"`
+}
+
+// All calls visit with each finding, and the policy that it is about, nil for one
+// about the document.
+func (r *Report) All(visit func(*Policy, *Finding)) {
+	for i := range r.Policies {
+		for j := range r.Policies[i].Findings {
+			visit(&r.Policies[i], &r.Policies[i].Findings[j])
+		}
+	}
+	for i := range r.Findings {
+		visit(nil, &r.Findings[i])
+	}
 }
 
 // Count returns how many findings of the severity there are.
 func (r *Report) Count(s Severity) int {
 	n := 0
-	for i := range r.Policies {
-		for j := range r.Policies[i].Findings {
-			if r.Policies[i].Findings[j].Severity == s {
-				n++
-			}
+	r.All(func(_ *Policy, f *Finding) {
+		if f.Severity == s {
+			n++
 		}
-	}
+	})
 	return n
 }
 
 // Allow makes notes of the warnings of the rules: the document is so on purpose.
 func (r *Report) Allow(rules ...Rule) {
-	allowed := map[Rule]bool{}
-	for _, rule := range rules {
-		allowed[rule] = true
-	}
-	for i := range r.Policies {
-		for j := range r.Policies[i].Findings {
-			if f := &r.Policies[i].Findings[j]; allowed[f.Rule] {
-				f.Severity = Note
-			}
+	r.All(func(_ *Policy, f *Finding) {
+		if slices.Contains(rules, f.Rule) {
+			f.Severity = Note
 		}
-	}
+	})
 }
 
 // Duration is a time.Duration in a text without idle zeros.

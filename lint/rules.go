@@ -5,25 +5,42 @@ type Rule string
 
 // The rules, see Rules for what each one says.
 const (
-	Order         Rule = "order"
-	HoldsPermit   Rule = "backoff-holds-permit"
-	Unguarded     Rule = "retry-unguarded"
-	RetryNoEffect Rule = "retry-no-effect"
-	RetryAttempts Rule = "retry-attempts"
-	NoBackoff     Rule = "retry-no-backoff"
-	Unreachable   Rule = "attempt-unreachable"
-	MayNotFit     Rule = "attempts-may-not-fit"
-	LateTimeout   Rule = "timeout-no-effect"
-	LateWait      Rule = "wait-beyond-timeout"
-	LateSlow      Rule = "slow-beyond-timeout"
-	NeverOpens    Rule = "breaker-never-opens"
-	NoTimeout     Rule = "no-timeout"
-	Burst         Rule = "burst-default"
-	Rounded       Rule = "interval-rounded"
-	ShortLease    Rule = "lease-runs-out"
-	Unnamed       Rule = "unnamed"
-	Shadow        Rule = "shadow"
-	Unused        Rule = "unused"
+	Order            Rule = "order"
+	HoldsPermit      Rule = "backoff-holds-permit"
+	Unguarded        Rule = "retry-unguarded"
+	RetryNoEffect    Rule = "retry-no-effect"
+	RetryMany        Rule = "retry-many"
+	UnsafeMethods    Rule = "retry-unsafe-methods"
+	NoBackoff        Rule = "retry-no-backoff"
+	ShortBackoff     Rule = "backoff-short"
+	NoJitter         Rule = "backoff-no-jitter"
+	BudgetNeverBinds Rule = "budget-never-binds"
+	BudgetFloor      Rule = "budget-floor"
+	Unreachable      Rule = "attempt-unreachable"
+	MayNotFit        Rule = "attempts-may-not-fit"
+	LateTimeout      Rule = "timeout-no-effect"
+	LateWait         Rule = "wait-beyond-timeout"
+	LateWaits        Rule = "waits-beyond-timeout"
+	LongQueue        Rule = "queue-too-long"
+	LateSlow         Rule = "slow-beyond-timeout"
+	NeverOpens       Rule = "breaker-never-opens"
+	HastyBreaker     Rule = "breaker-hasty"
+	BriefBreaker     Rule = "breaker-brief"
+	NoTimeout        Rule = "no-timeout"
+	Burst            Rule = "burst-default"
+	Rounded          Rule = "interval-rounded"
+	LimitNeverBinds  Rule = "limit-never-binds"
+	ChosenKey        Rule = "key-chosen-by-client"
+	AddressKey       Rule = "key-is-address"
+	HugeBulkhead     Rule = "bulkhead-huge"
+	ShortLease       Rule = "lease-runs-out"
+	Outcomes         Rule = "outcomes-inverted"
+	Fallback200      Rule = "fallback-success"
+	Unnamed          Rule = "unnamed"
+	Shadow           Rule = "shadow"
+	Unused           Rule = "unused"
+	DeadRoute        Rule = "route-unreachable"
+	NoDefault        Rule = "no-default-route"
 )
 
 // RuleInfo says what a rule finds.
@@ -32,30 +49,95 @@ type RuleInfo struct {
 	// Severities that its findings have, the worst first.
 	Severities []Severity `json:"severities"`
 	Finds      string     `json:"finds"`
+	// Reason says why that matters.
+	Reason string `json:"reason"`
 }
 
 // Rules returns all rules in the order in which they are checked.
 func Rules() []RuleInfo {
 	warning, note, both := []Severity{Warning}, []Severity{Note}, []Severity{Warning, Note}
 	return []RuleInfo{
-		{HoldsPermit, warning, "a bulkhead above a retry, whose place is held while backoffs are slept"},
-		{Order, both, "other steps that are not in the order timeout, retry, breaker, limit, bulkhead, timeout; a note where the order costs nothing"},
-		{LateTimeout, warning, "a timeout that cannot cut first, for one above it is no longer"},
-		{LateWait, warning, "a wait that cannot run out, for a timeout above it cuts no later"},
-		{NoTimeout, both, "a call that can be held for ever; a note where the policy itself neither waits nor holds anything"},
-		{Unguarded, warning, "a retry with neither a breaker below it nor a budget"},
-		{RetryNoEffect, warning, "a retry of 1 attempt"},
-		{RetryAttempts, note, "how many retries the attempts are"},
-		{NoBackoff, note, "retries that follow at once"},
-		{Unreachable, warning, "an attempt that cannot start, for the backoffs before it reach a timeout"},
-		{MayNotFit, note, "attempts that do not all fit below a timeout when each takes its longest"},
-		{LateSlow, warning, "a slow rule that no attempt can meet, for a timeout cuts no later"},
-		{NeverOpens, warning, "a breaker that never has the minimum of outcomes in its window, for a limit lets too few pass"},
-		{Burst, note, "a rate without a burst, which is the rate's count then"},
-		{Rounded, warning, "an interval between permits that costs more than 0.1 % of the rate, being a whole number of nanoseconds"},
-		{ShortLease, note, "a lease that runs out before the attempt must end"},
-		{Unnamed, both, "several unnamed steps of one mechanism; a note for timeouts, which keep no state"},
-		{Shadow, note, "a step that enforces nothing"},
-		{Unused, note, "a policy that no route leads to, in a document with routes"},
+		{HoldsPermit, warning, "a bulkhead above a retry, whose place is held while backoffs are slept",
+			"calls that only sleep keep others out"},
+		{Order, both, "other steps that are not in the order timeout, retry, breaker, limit, bulkhead, timeout; a note where the order costs nothing",
+			"each step sees the calls that the steps above it let pass"},
+		{LateTimeout, warning, "a timeout that cannot cut first, for one above it is no longer",
+			"the step has no effect"},
+		{LateWait, warning, "a wait that cannot run out, for a timeout above it cuts no later",
+			"a call that waits is cut, where a refusal would have told the client when to come back"},
+		{LateWaits, warning, "waits below a timeout that together last as long as it",
+			"a call can use up its time in queues and is cut before its answer"},
+		{LongQueue, warning, "a queue with more places than calls that can be served within its wait",
+			"places that no call can use hide how long the queue is"},
+		{NoTimeout, both, "a call that can be held for ever, or for as long as an answer asks; a note where the policy itself neither waits, repeats nor holds anything",
+			"calls that do not end pile up until memory or connections run out"},
+		{Unguarded, warning, "a retry with neither a breaker below it nor a budget",
+			"retries keep a dependency down that would recover"},
+		{RetryNoEffect, warning, "a retry of 1 attempt",
+			"the step has no effect"},
+		{RetryMany, warning, "a retry of more than 10 attempts",
+			"what fails ten times in a row rarely succeeds at the eleventh; the dependency gets the load"},
+		{UnsafeMethods, warning, "a retry or a hedge of methods that are not idempotent",
+			"an attempt whose answer was lost may have been carried out: the next one carries it out again (RFC 9110, 9.2.2)"},
+		{NoBackoff, note, "retries that follow at once",
+			"a fault that lasts longer than an attempt uses up all attempts"},
+		{ShortBackoff, warning, "delays between attempts of less than 10ms",
+			"a fault that lasts longer than a moment uses up all attempts, as a burst"},
+		{NoJitter, both, "delays without jitter; a note where they grow",
+			"callers that failed together try again together"},
+		{BudgetNeverBinds, warning, "a budget that grants every retry that the policy can make",
+			"the step looks guarded and is not"},
+		{BudgetFloor, note, "the load below which a budget grants every retry, or a ratio that covers all of them",
+			"a budget refuses nothing while its minimum or its ratio covers all retries"},
+		{Unreachable, warning, "an attempt that cannot start, for the backoffs before it reach a timeout",
+			"the policy makes fewer attempts than it says"},
+		{MayNotFit, note, "attempts that do not all fit below a timeout when each takes its longest",
+			"the last attempts are made for fast failures alone"},
+		{LateSlow, warning, "a slow rule that no attempt can meet, for a timeout cuts no later",
+			"the rule has no effect"},
+		{NeverOpens, warning, "a breaker that never has the minimum of outcomes in its window, for a limit lets too few pass",
+			"the step has no effect"},
+		{HastyBreaker, warning, "a breaker that one failure opens for a second or longer",
+			"one failure by chance refuses every call of that time"},
+		{BriefBreaker, warning, "a breaker that stays open for less than 100ms",
+			"probes follow each other so closely that the dependency has no time to recover"},
+		{Burst, note, "a rate without a burst, which is the rate's count then",
+			"twice the count can pass in the worst period"},
+		{Rounded, warning, "an interval between permits that costs more than 0.1 % of the rate, being a whole number of nanoseconds",
+			"the limit is lower than the document says"},
+		{LimitNeverBinds, warning, "a limit that never refuses, for another one lets too few calls pass",
+			"the step has no effect"},
+		{ChosenKey, both, "a limit for each value that clients choose themselves (a header, a cookie, a parameter, a path); a note where another step bounds all of them together",
+			"a client that invents values has a limit of its own for each"},
+		{AddressKey, note, "a step for each address of a peer",
+			"behind a load balancer all clients have its address, and one limit"},
+		{HugeBulkhead, warning, "a bulkhead of more than 10,000 places",
+			"memory, connections or descriptors run out before the places do"},
+		{ShortLease, note, "a lease that runs out before the attempt must end",
+			"more attempts run than there are places"},
+		{Outcomes, warning, "outcomes that take good answers for failures, or failures of the dependency for none",
+			"retries repeat what succeeded, and breakers judge by the wrong answers"},
+		{Fallback200, warning, "a fallback with the status of a success",
+			"clients, caches and monitors take a refusal for an answer"},
+		{Unnamed, both, "several unnamed steps of one mechanism; a note for timeouts, which keep no state",
+			"the state of an unnamed step follows its position in the document"},
+		{Shadow, note, "a step that enforces nothing",
+			"no guarantee counts on it"},
+		{Unused, note, "a policy that no route leads to, in a document with routes",
+			"its limits hold for no request"},
+		{DeadRoute, warning, "a route that is the first match of no request",
+			"the requests that it names pass another policy"},
+		{NoDefault, warning, "routes that do not match all requests, in a document without http.default",
+			"a request that no route matches passes without a policy"},
 	}
+}
+
+// reasonOf returns why a rule matters.
+func reasonOf(rule Rule) string {
+	for _, info := range Rules() {
+		if info.Rule == rule {
+			return info.Reason
+		}
+	}
+	return ""
 }

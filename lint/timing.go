@@ -2,8 +2,10 @@ package lint
 
 import (
 	"fmt"
+	"math"
 	"time"
 
+	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -31,7 +33,8 @@ func checkTimeouts(a *analysis) {
 		}
 		inner, outer := a.after(i), a.after(j)
 		if inner >= outer {
-			a.find(Warning, LateTimeout, i, fmt.Sprintf("%s of %s never cuts: %s above it has cut after %s", a.steps[i].Name, Duration(inner), a.steps[j].Name, Duration(outer)))
+			a.find(Warning, LateTimeout, i, fmt.Sprintf("%s of %s never cuts: %s above it has cut after %s", a.steps[i].Name, Duration(inner), a.steps[j].Name, Duration(outer)),
+				fmt.Sprintf("timeout: {after: %s}", Duration(outer/2)))
 		}
 	}
 }
@@ -44,7 +47,8 @@ func checkWaits(a *analysis) {
 			continue
 		}
 		if after := a.after(j); wait >= after {
-			a.find(Warning, LateWait, i, fmt.Sprintf("a wait of %s never runs out: %s above it has cut after %s", Duration(wait), a.steps[j].Name, Duration(after)))
+			a.find(Warning, LateWait, i, fmt.Sprintf("a wait of %s never runs out: %s above it has cut after %s", Duration(wait), a.steps[j].Name, Duration(after)),
+				fmt.Sprintf("%s: {wait: %s}", a.steps[i].Kind(), Duration(after/2)))
 		}
 	}
 }
@@ -53,13 +57,13 @@ func checkWaits(a *analysis) {
 func checkHeld(a *analysis) {
 	for i := range a.steps {
 		if a.wait(i) == forever && a.within(forever, i) == forever {
-			a.find(Warning, NoTimeout, i, fmt.Sprintf("a call waits at %s for ever: give it a wait, or put a timeout above it", a.steps[i].Name))
+			a.find(Warning, NoTimeout, i, fmt.Sprintf("a call waits at %s for ever: give it a wait, or put a timeout above it", a.steps[i].Name), total(forever))
 			return
 		}
 	}
 	if t, _ := a.fold(0, len(a.steps), forever, a.attempts, a.backoffs()); t != forever {
 		if a.asksFreely() {
-			a.find(Note, NoTimeout, -1, "an answer may ask for any delay before the next attempt: a timeout above the retry bounds it")
+			a.find(Warning, NoTimeout, a.retry, fmt.Sprintf("%d attempts with their waits and backoffs last up to %s, and an answer may ask for any delay between them: a timeout above the retry bounds the call", a.attempts, Duration(t)), total(t))
 		}
 		return
 	}
@@ -74,14 +78,22 @@ func checkHeld(a *analysis) {
 			severity, message = Warning, "a call can be held for ever by an attempt that does not end: add a timeout"
 		}
 	}
-	a.find(severity, NoTimeout, -1, message)
+	a.find(severity, NoTimeout, -1, message, total(forever))
+}
+
+// total is a timeout for the whole call, of 30 s where the call has no longest time.
+func total(t time.Duration) string {
+	if t == forever {
+		t = 30 * time.Second
+	}
+	return fmt.Sprintf("- timeout: {after: %s, name: total}", Duration(t))
 }
 
 // checkRetry looks at the retry step by itself and below its timeouts.
 func checkRetry(a *analysis) {
 	for i := range a.steps {
 		if a.enforced(i, mechanism.Repeats) && pipeline.ConfigOf[retry.Config](a.steps[i]).Attempts == 1 {
-			a.find(Warning, RetryNoEffect, i, "1 attempt is no retry: the step does nothing; attempts count the first one too")
+			a.find(Warning, RetryNoEffect, i, "1 attempt is no retry: the step does nothing; attempts count the first one too", "retry: {attempts: 3}")
 		}
 	}
 	if a.retry < 0 {
@@ -92,25 +104,46 @@ func checkRetry(a *analysis) {
 		guarded = guarded || a.enforced(i, mechanism.Votes)
 	}
 	if !guarded {
-		a.find(Warning, Unguarded, a.retry, fmt.Sprintf("nothing stops retries while the dependency is down, when they multiply its load by %d: put a breaker below, or add a budget", a.repeats(-1)))
+		a.find(Warning, Unguarded, a.retry, fmt.Sprintf("nothing stops retries while the dependency is down, when they multiply its load by %d: put a breaker below, or add a budget", a.repeats(-1)), "retry: {budget: 20%}")
 	}
-	retries := "retries"
-	if a.attempts == 2 {
-		retries = "retry"
+	if a.attempts > manyAttempts {
+		a.find(Warning, RetryMany, a.retry, fmt.Sprintf("a call that fails puts %d requests on the dependency", a.repeats(-1)), "retry: {attempts: 3}")
 	}
-	a.find(Note, RetryAttempts, a.retry, fmt.Sprintf("%d attempts are %d %s: the first one counts", a.attempts, a.attempts-1, retries))
 	a.checkDelays()
 }
 
-// checkDelays compares the backoffs with the timeouts above the retry.
+// manyAttempts is more than any of the common clients makes by default: 3 of AWS'
+// SDKs, 4 of gRPC's policies at most 5.
+const manyAttempts = 10
+
+// shortDelay is less than a restart, a failover or a garbage collection takes.
+const shortDelay = 10 * time.Millisecond
+
+// checkDelays looks at the backoffs, and compares the backoffs with the timeouts above the retry.
 func (a *analysis) checkDelays() {
 	least := delays(pipeline.ConfigOf[retry.Config](a.steps[a.retry]).Backoff, a.attempts-1, 0)
 	slept := time.Duration(0)
 	for _, delay := range least {
 		slept = plus(slept, delay)
 	}
-	if worst := a.backoffs(); worst == 0 {
-		a.find(Note, NoBackoff, a.retry, "each retry follows at once: a backoff gives the dependency time")
+	c := pipeline.ConfigOf[retry.Config](a.steps[a.retry]).Backoff
+	longest := time.Duration(0)
+	for _, delay := range delays(c, a.attempts-1, math.MaxUint64) {
+		longest = max(longest, delay)
+	}
+	switch {
+	case longest == 0:
+		a.find(Note, NoBackoff, a.retry, "each retry follows at once: a backoff gives the dependency time", "retry: {backoff: {exponential: 500ms}, jitter: full}")
+	case longest < shortDelay:
+		a.find(Warning, ShortBackoff, a.retry, fmt.Sprintf("no delay is longer than %s: all %d attempts can be over after %s and the time that they take", Duration(longest), a.attempts, Duration(a.backoffs())),
+			"retry: {backoff: {exponential: 500ms}}")
+	}
+	switch {
+	case longest == 0 || c.Jitter != backoff.NoJitter || c.Kind == backoff.Decorrelated:
+	case c.Kind == backoff.Constant:
+		a.find(Warning, NoJitter, a.retry, fmt.Sprintf("all calls that fail at one time are repeated %s later, and up to %d times", Duration(c.Base), a.attempts-1), "retry: {jitter: full}")
+	default:
+		a.find(Note, NoJitter, a.retry, fmt.Sprintf("all calls that fail at one time are repeated %s later", Duration(least[0])), "retry: {jitter: full}")
 	}
 	j := a.shortest(a.retry)
 	if j < 0 {
@@ -119,17 +152,17 @@ func (a *analysis) checkDelays() {
 	total, after := time.Duration(0), a.after(j)
 	for k, delay := range least {
 		if total = plus(total, delay); total >= after {
-			a.find(Warning, Unreachable, a.retry, fmt.Sprintf("attempt %d never starts: the backoffs before it last %s at least, and %s cuts after %s", k+2, Duration(total), a.steps[j].Name, Duration(after)))
+			a.find(Warning, Unreachable, a.retry, fmt.Sprintf("attempt %d never starts: the backoffs before it last %s at least, and %s cuts after %s", k+2, Duration(total), a.steps[j].Name, Duration(after)), fmt.Sprintf("retry: {attempts: %d}", k+1))
 			return
 		}
 	}
 	each := a.between(a.retry+1, len(a.steps), forever)
 	if each == forever {
-		a.find(Note, MayNotFit, a.retry, fmt.Sprintf("an attempt that hangs uses up the %s of %s and is not retried: a timeout below the retry cuts it", Duration(after), a.steps[j].Name))
+		a.find(Note, MayNotFit, a.retry, fmt.Sprintf("an attempt that hangs uses up the %s of %s and is not retried: a timeout below the retry cuts it", Duration(after), a.steps[j].Name), "")
 		return
 	}
 	if longest := plus(times(each, a.attempts), a.backoffs()); longest > after {
-		a.find(Note, MayNotFit, a.retry, fmt.Sprintf("%d attempts take up to %s with their waits and backoffs; %s cuts after %s", a.attempts, Duration(longest), a.steps[j].Name, Duration(after)))
+		a.find(Note, MayNotFit, a.retry, fmt.Sprintf("%d attempts take up to %s with their waits and backoffs; %s cuts after %s", a.attempts, Duration(longest), a.steps[j].Name, Duration(after)), "")
 	}
 }
 
@@ -142,15 +175,40 @@ func checkBreakers(a *analysis) {
 		s := &a.steps[i]
 		c := pipeline.ConfigOf[breaker.Config](*s)
 		if run := a.longestRun(i); c.SlowOver > 0 && c.SlowOver >= run {
-			a.find(Warning, LateSlow, i, fmt.Sprintf("nothing is slower than %s: a timeout cuts after %s", Duration(c.SlowOver), Duration(run)))
+			a.find(Warning, LateSlow, i, fmt.Sprintf("nothing is slower than %s: a timeout cuts after %s", Duration(c.SlowOver), Duration(run)), fmt.Sprintf("breaker: {slow: {over: %s, rate: %s}}", Duration(run/2), c.SlowRate))
 		}
+		a.checkOpen(i, c)
 		run := a.longestRun(i)
 		if c.Window != breaker.Time || i < a.retry || run == forever {
 			continue
 		}
 		if most := a.started(scope(s.Per), plus(c.Span, run)); most < uint64(c.Minimum) {
-			a.find(Warning, NeverOpens, i, fmt.Sprintf("%s never opens: it needs %d outcomes within %s, and the limits let at most %d end in that time", s.Name, c.Minimum, Duration(c.Span), most))
+			a.find(Warning, NeverOpens, i, fmt.Sprintf("%s never opens: it needs %d outcomes within %s, and the limits let at most %d end in that time", s.Name, c.Minimum, Duration(c.Span), most), fmt.Sprintf("breaker: {minimum: %d}", max(1, most)))
 		}
+	}
+}
+
+// briefOpen is about as short as a restart of a process can be.
+const briefOpen = 100 * time.Millisecond
+
+// checkOpen looks at how soon a breaker opens, and for how long.
+func (a *analysis) checkOpen(i int, c breaker.Config) {
+	b := breakerOf(&a.steps[i])
+	if b.OpenLongest != nil && time.Duration(*b.OpenLongest) < briefOpen {
+		a.find(Warning, BriefBreaker, i, fmt.Sprintf("%d probes reach a dependency that fails in each %s, %d a second", c.Probes, b.OpenLongest, uint64(c.Probes)*uint64(time.Second)/uint64(max(1, *b.OpenLongest))), "breaker: {open: 5s}")
+	}
+	if b.Failures == 1 && c.Minimum <= 1 && (b.Open == nil || time.Duration(*b.Open) >= time.Second) {
+		long := "longer than any call"
+		if b.Open != nil {
+			long = b.Open.String()
+		}
+		mended := "breaker: {window: {consecutive: 5}}"
+		if c.Window == breaker.Calls {
+			mended = fmt.Sprintf("breaker: {window: {calls: %d}, minimum: %d}", max(c.Count, 100), 20)
+		} else if c.Window == breaker.Time {
+			mended = "breaker: {minimum: 20}"
+		}
+		a.find(Warning, HastyBreaker, i, fmt.Sprintf("1 failure opens it for %s, and every call of that time is refused", long), mended)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/lint"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/reducer"
@@ -28,6 +29,7 @@ type history struct {
 	held          time.Duration
 	attempts      uint32
 	waiting       bool
+	at            int // the step at which it waits
 	running       bool
 	over          bool
 }
@@ -58,10 +60,14 @@ type world struct {
 	past   []*history
 	starts [4]map[string][]clock.Mark // by set, then by values
 	most   [4]map[string]uint64       // that ran at once
+	// What never happens, according to some findings.
+	refused map[string]bool   // steps that refused a call or let it wait
+	queued  map[string]uint64 // the most that waited at a cell of a step
+	spent   bool              // a budget refused a retry
 }
 
 func newWorld(r *rand.Rand, d *drive.Driver) *world {
-	w := &world{r: r, driver: d, calls: map[decision.Handle]*history{}}
+	w := &world{r: r, driver: d, calls: map[decision.Handle]*history{}, refused: map[string]bool{}, queued: map[string]uint64{}}
 	for i := range sets {
 		w.starts[i], w.most[i] = map[string][]clock.Mark{}, map[string]uint64{}
 	}
@@ -121,6 +127,7 @@ func (w *world) follow() {
 		}
 		return h.over
 	})
+	w.count()
 	for i, set := range sets {
 		running := map[string]uint64{}
 		for _, handle := range w.live {
@@ -134,6 +141,23 @@ func (w *world) follow() {
 	}
 }
 
+// count counts those who wait at each cell.
+func (w *world) count() {
+	type cell struct {
+		step   int
+		values string
+	}
+	waiting := map[cell]uint64{}
+	for _, handle := range w.live {
+		if h := w.calls[handle]; h.waiting {
+			at := cell{h.at, h.of(w.driver.Plan().Step(h.at).Per)}
+			waiting[at]++
+			name := w.driver.Plan().StepName(h.at)
+			w.queued[name] = max(w.queued[name], waiting[at])
+		}
+	}
+}
+
 func (w *world) note(d *decision.Decision, h *history) {
 	if h.waiting {
 		h.wait += d.At.Sub(h.since)
@@ -142,7 +166,10 @@ func (w *world) note(d *decision.Decision, h *history) {
 	}
 	switch d.Kind {
 	case decision.Wait:
-		h.waiting, h.since = true, d.At
+		h.waiting, h.since, h.at = true, d.At, d.Index
+		w.refused[d.Step] = true
+	case decision.Reject, decision.Expire:
+		w.refused[d.Step] = true
 	case decision.Admit:
 		h.longest, h.wait = max(h.longest, h.wait), 0
 		h.running, h.attempts = true, d.Attempt
@@ -152,6 +179,7 @@ func (w *world) note(d *decision.Decision, h *history) {
 	case decision.Retry, decision.Timeout, decision.End:
 		h.running = false
 	}
+	w.spent = w.spent || d.Kind == decision.End && d.Reason == reducer.ReasonBudget
 	if d.Last {
 		h.over, h.held = true, d.At.Sub(h.begun)
 	}
@@ -159,7 +187,11 @@ func (w *world) note(d *decision.Decision, h *history) {
 
 // check compares the world with what lint says of its policy.
 func (w *world) check(p *document.Policy, seen *tally) string {
-	g := lint.CheckPolicy(p).Guarantees
+	said := lint.CheckPolicy(p)
+	if wrong := w.checkFindings(p, said.Findings, seen); wrong != "" {
+		return wrong
+	}
+	g := said.Guarantees
 	for i, set := range sets {
 		for _, window := range []time.Duration{0, 1, 2, 3, 5, 8, 12, 17, 25, 40, 100} {
 			most, ok := lint.Started(p, set, window)
@@ -203,6 +235,37 @@ func (w *world) check(p *document.Policy, seen *tally) string {
 	return ""
 }
 
+// checkFindings compares the world with what findings say never happens.
+func (w *world) checkFindings(p *document.Policy, findings []lint.Finding, seen *tally) string {
+	for i := range findings {
+		switch f := &findings[i]; f.Rule {
+		case lint.LimitNeverBinds:
+			if w.refused[f.Step] {
+				return f.Step + " refused: " + f.Message
+			}
+			seen.neverBinds++
+		case lint.BudgetNeverBinds:
+			if w.spent {
+				return "a budget refused: " + f.Message
+			}
+			seen.granted++
+		}
+	}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		c, ok := s.Config.(limiter.Config)
+		if !ok || s.Shadow {
+			continue
+		}
+		if most, ok := lint.Servable(c); ok && w.queued[s.Name] > most {
+			return fmt.Sprintf("%d wait at %s; at most %d can be served", w.queued[s.Name], s.Name, most)
+		} else if ok && w.queued[s.Name] == most {
+			seen.queued++
+		}
+	}
+	return ""
+}
+
 // within reports whether a set has all of the attributes.
 func within(per, set []string) bool {
 	return !slices.ContainsFunc(per, func(attribute string) bool { return !slices.Contains(set, attribute) })
@@ -236,10 +299,15 @@ func busiest(marks []clock.Mark, window time.Duration) uint64 {
 }
 
 // tally counts how often a bound was reached, so that no check is vacuous.
-type tally struct{ started, running, attempts, wait, waits, held int }
+type tally struct{ started, running, attempts, wait, waits, held, neverBinds, granted, queued int }
 
 func (s *tally) check(t *testing.T) {
 	t.Helper()
+	for what, n := range map[string]int{"limit that never binds": s.neverBinds, "budget that never binds": s.granted, "queue": s.queued} {
+		if n < 10 {
+			t.Errorf("%s: only %d times", what, n)
+		}
+	}
 	for what, n := range map[string]int{
 		"started": s.started, "running": s.running, "attempts": s.attempts, "wait": s.wait, "waits": s.waits, "held": s.held,
 	} {

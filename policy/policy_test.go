@@ -230,7 +230,7 @@ func TestSections(t *testing.T) {
 	doc := parseFile(t, "testdata/good/sections.yaml")
 	http := policy.HTTP{
 		BodyTimeout: 10 * time.Second, BodyRate: policy.ByteRate{Bytes: 64 << 10, Period: 10 * time.Second}, Lifetime: time.Hour,
-		Paths: document.PathsExactBytes, Unmatched: document.UnmatchedPolicy, Default: "api",
+		Paths: document.PathsExactBytes, Unmatched: document.UnmatchedPolicy, Default: "api", Stated: true,
 	}
 	assert.Equal(t, http, doc.HTTP)
 	assert.Equal(t, policy.Proxy{State: document.WorkerState, Slots: 4096, Headers: document.HeadersAll}, doc.Proxy)

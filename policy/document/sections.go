@@ -168,6 +168,7 @@ func (r *reader) unmatched(n *tree.Node, h *HTTP, p *policies) {
 	if !r.isText(n, unmatchedText) {
 		return
 	}
+	h.Stated = true
 	switch i := index(unmatchedWords, n.Text); {
 	case i >= 0:
 		h.Unmatched = Unmatched(i)

@@ -54,6 +54,8 @@ type HTTP struct {
 	Unmatched Unmatched
 	// Default is the name of the policy of UnmatchedPolicy, else empty.
 	Default string
+	// Stated says that Unmatched is the document's and not the default.
+	Stated bool
 }
 
 // ByteRate is a number of bytes for each period. The zero value stands for none.

@@ -1,0 +1,147 @@
+package lint
+
+import (
+	"fmt"
+	"math/bits"
+	"time"
+
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// checkNeverBinds finds limits that one above them keeps from ever refusing. One
+// above a tighter one refuses some of what that would refuse, and is no mistake.
+func checkNeverBinds(a *analysis) {
+	for j := range a.steps {
+		for i := range j {
+			outer, inner, ok := a.limits(i, j)
+			if !ok {
+				continue
+			}
+			if a.feeds(i, j) && conforms(outer, inner) {
+				a.find(Warning, LimitNeverBinds, j, fmt.Sprintf("%s never refuses: %s lets at most %d pass in any %s, where %s allows %d",
+					a.steps[j].Name, a.steps[i].Name, outer.Admits(inner.Period), Duration(inner.Period), a.steps[j].Name, inner.Admits(inner.Period)),
+					fmt.Sprintf("limit: {rate: %s}", mechanism.RateText(max(1, uint32(min(outer.Admits(inner.Period)/4, limiter.MaxCount))), inner.Period)))
+				break
+			}
+		}
+	}
+}
+
+// limits returns two limits between which no call waits and nothing is repeated:
+// what passes the outer one comes to the inner one at the same mark, or is given
+// back at it.
+func (a *analysis) limits(i, j int) (outer, inner limiter.Config, ok bool) {
+	outer, isOuter := a.steps[i].Config.(limiter.Config)
+	inner, isInner := a.steps[j].Config.(limiter.Config)
+	if !isOuter || !isInner || a.steps[i].Shadow || a.steps[j].Shadow {
+		return outer, inner, false
+	}
+	for k := i + 1; k < j; k++ {
+		if a.wait(k) > 0 || k == a.retry || k == a.hedge {
+			return outer, inner, false
+		}
+	}
+	return outer, inner, true
+}
+
+// feeds reports whether all calls of a cell of a step have the same cell of a step
+// above it, and none of them passes that without asking.
+func (a *analysis) feeds(from, to int) bool {
+	s := &a.steps[from]
+	return within(s.Per, a.steps[to].Per) && (len(s.Per) == 0 || s.Missing != pipeline.MissingSkip)
+}
+
+// conforms reports whether a limit admits every call of cost 1 that another one
+// admits.
+func conforms(first, limit limiter.Config) bool {
+	switch limit.Algorithm {
+	case limiter.TokenBucket:
+		return peak(first) <= uint64(limit.AtOnce()) && slower(first, limit.Interval())
+	case limiter.LeakyBucket:
+		return peak(first) == 1 && slower(first, limit.Interval()) && (first.Algorithm == limiter.TokenBucket || first.Algorithm == limiter.LeakyBucket)
+	case limiter.SlidingCounter:
+		// Two windows of the counter may lie close together.
+		return first.Admits(plus(limit.Period, limit.Period-1)) <= uint64(limit.Count)
+	}
+	return first.Admits(limit.Period-1) <= uint64(limit.Count)
+}
+
+// peak returns the p of the bound p + W / interval on what a limit admits in a
+// window of length W.
+func peak(c limiter.Config) uint64 {
+	switch c.Algorithm {
+	case limiter.TokenBucket:
+		return uint64(c.AtOnce())
+	case limiter.LeakyBucket:
+		return 1
+	case limiter.FixedWindow:
+		return 2 * uint64(c.Count)
+	}
+	return uint64(c.Count)
+}
+
+// slower reports whether a limit admits on average no more than one call for each
+// interval.
+func slower(c limiter.Config, interval time.Duration) bool {
+	if c.Algorithm == limiter.TokenBucket || c.Algorithm == limiter.LeakyBucket {
+		return c.Interval() >= interval
+	}
+	high, low := bits.Mul64(uint64(c.Count), uint64(interval))
+	return high == 0 && low <= uint64(c.Period)
+}
+
+// checkBudget finds budgets that grant every retry, and says below which load the
+// others do.
+func checkBudget(a *analysis) {
+	if a.retry < 0 {
+		return
+	}
+	s := &a.steps[a.retry]
+	r := pipeline.ConfigOf[retry.Config](*s)
+	if !r.Budgeted {
+		return
+	}
+	c, floor := r.Budget, always(r.Budget)
+	retries := uint64(a.attempts - 1)
+	if uint64(c.Ratio) >= retries*uint64(reducer.Whole) {
+		// A retry may be counted in a later window than its first attempt, so that
+		// the budget may still refuse some.
+		a.find(Note, BudgetFloor, a.retry, fmt.Sprintf("%s of the first attempts are granted as retries, and a call makes at most %d: at a steady load the budget refuses nothing", c.Ratio, retries), "retry: {budget: 20%}")
+		return
+	}
+	// What asks the budget ended in the window, and started as long before as it ran.
+	if run := a.attemptEnds(); run != forever {
+		if most := a.started(scope(s.Per), plus(c.Window, run)); most <= floor {
+			a.find(Warning, BudgetNeverBinds, a.retry, fmt.Sprintf("%d retries are granted in %s whatever the load, and the limits let at most %d attempts end in that time: the budget never refuses", floor, Duration(c.Window), most),
+				fmt.Sprintf("retry: {budget: {ratio: %s, minimum: 0/s}}", c.Ratio))
+			return
+		}
+	}
+	if floor == 0 {
+		return
+	}
+	// floor + ratio x n >= retries x n, all calls failing.
+	share := retries*uint64(reducer.Whole) - uint64(c.Ratio)
+	high, low := bits.Mul64(floor, uint64(reducer.Whole))
+	if high >= share {
+		return
+	}
+	calls, _ := bits.Div64(high, low, share)
+	a.find(Note, BudgetFloor, a.retry, fmt.Sprintf("%d retries pass in any %s whatever the load: up to %d calls in that time, all of which fail, the budget refuses nothing", floor, Duration(c.Window), calls),
+		fmt.Sprintf("retry: {budget: {ratio: %s, minimum: 1/s}}", c.Ratio))
+}
+
+// attemptEnds returns the longest that an attempt runs.
+func (a *analysis) attemptEnds() time.Duration {
+	run := forever
+	for i := range a.steps {
+		if a.enforced(i, mechanism.Cuts) {
+			run = min(run, a.after(i))
+		}
+	}
+	return run
+}

@@ -1,0 +1,174 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/policy/document"
+)
+
+// checkMethods finds retries and hedges of methods that are not idempotent.
+func checkMethods(a *analysis) {
+	for i := range a.steps {
+		var methods []string
+		most := uint64(0)
+		switch i {
+		case a.retry:
+			methods, most = a.policy.Methods, a.repeats(i-1)
+		case a.hedge:
+			methods, most = a.policy.HedgeMethods, uint64(a.hedges)+1
+		}
+		unsafe := slices.DeleteFunc(slices.Clone(methods), func(m string) bool { return slices.Contains(document.DefaultMethods(), m) })
+		if len(unsafe) == 0 {
+			continue
+		}
+		safe := slices.DeleteFunc(slices.Clone(methods), func(m string) bool { return slices.Contains(unsafe, m) })
+		if len(safe) == 0 {
+			safe = document.DefaultMethods()
+		}
+		verb := "is"
+		if len(unsafe) > 1 {
+			verb = "are"
+		}
+		a.find(Warning, UnsafeMethods, i, fmt.Sprintf("%s %s not idempotent: one request can be carried out %d times; a request with an Idempotency-Key is repeated without being named here", strings.Join(unsafe, " and "), verb, most),
+			fmt.Sprintf("%s: {methods: [%s]}", a.steps[i].Kind(), strings.Join(safe, ", ")))
+	}
+}
+
+// checkOutcomes finds answers in the wrong class.
+func checkOutcomes(a *analysis) {
+	o := a.policy.Outcomes
+	good := func(c document.Class) []string {
+		return entries(c, func(status int) bool { return status < 400 }, false)
+	}
+	wrong := func(rest []string, class, what string) {
+		if len(rest) > 0 {
+			mended := document.Outcomes{Fail: without(o.Fail, true), Throttle: without(o.Throttle, true), Ignore: without(o.Ignore, false)}
+			a.find(Warning, Outcomes, -1, fmt.Sprintf("%s in %s: %s", strings.Join(rest, ", "), class, what),
+				fmt.Sprintf("outcomes: {fail: %s, throttle: %s, ignore: %s}", list(mended.Fail), list(mended.Throttle), list(mended.Ignore)))
+		}
+	}
+	times := "votes against the dependency"
+	if a.attempts > 1 {
+		times = fmt.Sprintf("is sent up to %d times and votes against the dependency each time", a.repeats(-1))
+	}
+	wrong(good(o.Fail), "fail", "a request that succeeds "+times)
+	wrong(good(o.Throttle), "throttle", "a request that succeeds counts as a refusal by the dependency and is repeated")
+	wrong(entries(o.Ignore, isFault, true), "ignore", "an answer by which the dependency says that it fails votes in no breaker and is not repeated")
+}
+
+// isFault reports whether a status says that the server fails. 501 and 505 say
+// that the request asks for what it will never have.
+func isFault(status int) bool { return status >= 500 && status != 501 && status != 505 }
+
+// entries returns those of a class whose status is wrong, and its failures.
+func entries(c document.Class, wrong func(status int) bool, failures bool) []string {
+	var list []string
+	for _, status := range c.Codes {
+		if wrong(status) {
+			list = append(list, strconv.Itoa(status))
+		}
+	}
+	for _, hundred := range c.Hundreds {
+		if wrong(hundred * 100) {
+			list = append(list, strconv.Itoa(hundred)+"xx")
+		}
+	}
+	for _, f := range c.Failures {
+		if failures {
+			list = append(list, string(f))
+		}
+	}
+	return list
+}
+
+// without returns a class without what is wrong in it: good answers, or faults.
+func without(c document.Class, good bool) document.Class {
+	wrong := isFault
+	if good {
+		wrong = func(status int) bool { return status < 400 }
+	} else {
+		c.Failures = nil
+	}
+	c.Codes = slices.DeleteFunc(slices.Clone(c.Codes), wrong)
+	c.Hundreds = slices.DeleteFunc(slices.Clone(c.Hundreds), func(hundred int) bool { return wrong(hundred * 100) })
+	return c
+}
+
+// list writes a class as a document does.
+func list(c document.Class) string {
+	return "[" + strings.Join(entries(c, func(int) bool { return true }, true), ", ") + "]"
+}
+
+// checkFallback finds fallbacks that look like answers.
+func checkFallback(a *analysis) {
+	f := a.policy.Fallback
+	if f == nil || f.Status >= 400 {
+		return
+	}
+	a.find(Warning, Fallback200, -1, fmt.Sprintf("every refusal and failure is answered with %d: a log or a monitor counts 0 errors while all calls fail", f.Status),
+		fmt.Sprintf("fallback: {status: 503, body: %s}", strconv.Quote(f.Body)))
+}
+
+// checkKeys finds limits that clients can multiply, and those that a load
+// balancer makes one of.
+func checkKeys(a *analysis) {
+	for i := range a.steps {
+		s := &a.steps[i]
+		if s.Shadow || !a.bounds(i) {
+			continue
+		}
+		if slices.Contains(s.Per, "ip") {
+			a.find(Note, AddressKey, i, fmt.Sprintf("%s counts by the address of the peer: behind a load balancer that is the balancer's; name its prefixes (serve --trusted-proxies or --proxy-protocol, nethttp.WithTrustedProxies)", s.Name), "")
+		}
+		if len(s.Per) == 0 || !slices.ContainsFunc(s.Per, isChosen) || slices.ContainsFunc(s.Per, isGiven) {
+			continue
+		}
+		keys := uint64(s.Keys)
+		if keys == 0 {
+			keys = pipeline.DefaultKeys
+		}
+		message := fmt.Sprintf("a client that invents values of %s has a new cell with each", strings.Join(s.Per, " and "))
+		mended := ""
+		if c, ok := s.Config.(limiter.Config); ok {
+			message += fmt.Sprintf(": %d permits at once from %d cells of %d", multiply(keys, c.Admits(0)), keys, c.Admits(0))
+			mended = fmt.Sprintf("- limit: {name: by-address, rate: %s, per: ip}", rate(c))
+		} else if most, ok := a.docs[i].Concurrent(s.Config); ok {
+			message += fmt.Sprintf(": %d places from %d cells of %d", multiply(keys, most), keys, most)
+			mended = fmt.Sprintf("- bulkhead: {name: by-address, concurrent: %d, per: ip}", most)
+		}
+		severity := Warning
+		if a.bounded(i) {
+			severity, mended = Note, ""
+		}
+		a.find(severity, ChosenKey, i, message, mended)
+	}
+}
+
+// bounds reports whether a step bounds calls by a number of its own.
+func (a *analysis) bounds(i int) bool {
+	return a.rows[i].Traits.Has(mechanism.Asks) && (a.docs[i].Admits != nil || a.docs[i].Concurrent != nil)
+}
+
+// bounded reports whether another step that bounds calls has cells that a client
+// cannot choose.
+func (a *analysis) bounded(i int) bool {
+	for j := range a.steps {
+		s := &a.steps[j]
+		if j != i && !s.Shadow && a.bounds(j) && (len(s.Per) == 0 || slices.ContainsFunc(s.Per, isGiven)) {
+			return true
+		}
+	}
+	return false
+}
+
+// isChosen reports whether a client writes an attribute as it likes.
+func isChosen(attribute string) bool { return strings.Contains(attribute, ":") || attribute == "path" }
+
+// isGiven reports whether a client has one value, or few values, of an attribute.
+func isGiven(attribute string) bool { return attribute == "ip" || attribute == "key" }

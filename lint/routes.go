@@ -1,0 +1,73 @@
+package lint
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/sluice-go/sluice/policy/document"
+	"github.com/sluice-go/sluice/policy/routes"
+)
+
+// checkRoutes finds routes that match nothing, and requests that no route matches.
+func checkRoutes(doc *document.Document) []Finding {
+	findings := []Finding{}
+	find := func(rule Rule, line, column int, message, mended string) {
+		findings = append(findings, Finding{
+			Severity: Warning, Rule: rule, Message: message, Reason: reasonOf(rule), Mended: mended, Line: line, Column: column,
+		})
+	}
+	table := routes.New(doc)
+	for i := range doc.Routes {
+		r := &doc.Routes[i]
+		by, ok := table.Reachable(i)
+		switch {
+		case ok:
+		case by < 0:
+			find(DeadRoute, r.Line, r.Column, fmt.Sprintf("no request has the path %s: one with it is refused", r.Path), "")
+		default:
+			other := &doc.Routes[by]
+			find(DeadRoute, r.Line, r.Column, fmt.Sprintf("route %d (%s) is the first match of no request: route %d (%s) in line %d matches all of its own", i+1, routeText(r), by+1, routeText(other), other.Line),
+				fmt.Sprintf("routes: [%s, %s]", routeEntry(r), routeEntry(other)))
+		}
+	}
+	if len(doc.Routes) == 0 || doc.HTTP.Stated || matchesAll(doc) {
+		return findings
+	}
+	last := &doc.Routes[len(doc.Routes)-1]
+	find(NoDefault, last.Line, last.Column, fmt.Sprintf("none of the %d routes matches every path, method and host, and http.default is not there", len(doc.Routes)), "http: {default: deny}")
+	return findings
+}
+
+// matchesAll reports whether each request with a path has a route. One that
+// compares bytes matches what one that compares clean forms does not, and refuses
+// nothing.
+func matchesAll(doc *document.Document) bool {
+	return slices.ContainsFunc([]document.Paths{document.PathsClean, document.PathsExactBytes}, func(paths document.Paths) bool {
+		with := *doc
+		with.Routes = append(doc.Routes[:len(doc.Routes):len(doc.Routes)], document.Route{Path: "/**", HTTP: document.HTTP{Paths: paths}})
+		_, ok := routes.New(&with).Reachable(len(doc.Routes))
+		return !ok
+	})
+}
+
+// routeText names a route in a sentence.
+func routeText(r *document.Route) string {
+	text := r.Host + r.Path
+	if len(r.Methods) > 0 {
+		text = strings.Join(r.Methods, "|") + " " + text
+	}
+	return text
+}
+
+// routeEntry writes a route as a document does, without its http.
+func routeEntry(r *document.Route) string {
+	text := fmt.Sprintf("{path: %q", r.Path)
+	if len(r.Methods) > 0 {
+		text += ", method: [" + strings.Join(r.Methods, ", ") + "]"
+	}
+	if r.Host != "" {
+		text += fmt.Sprintf(", host: %q", r.Host)
+	}
+	return text + ", policy: " + r.Policy + "}"
+}
