@@ -33,7 +33,14 @@
 // # Findings
 //
 // A warning is a mistake, or very likely one: a document can be written so that
-// it has none. A note is what one should know. Rules names them all.
+// it has none. A note is what one should know. Rules names them all. Each finding
+// has its reason, and a part of a document that mends it where that can be known.
+//
+// # Comparison
+//
+// Compare says what a document changes of another one: each setting of each step,
+// whether that is tighter or looser by the settings' own rows, and the guarantees
+// that change with it.
 //
 // The types of Report are the JSON of `sluice lint --json`: fields are added,
 // never renamed. Durations are texts in Go's form without idle zeros ("1m30s",

@@ -3,7 +3,6 @@ package lint_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -240,14 +239,7 @@ func TestGoodDocuments(t *testing.T) {
 		t.Fatalf("no documents: %v", err)
 	}
 	for _, file := range documents {
-		src, err := os.ReadFile(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		doc, err := policy.Parse(file, src)
-		if err != nil {
-			t.Fatal(err)
-		}
+		doc := load(t, file)
 		r := lint.Check(doc)
 		if len(r.Policies) != len(doc.Policies) {
 			t.Errorf("%s: %d of %d policies", file, len(r.Policies), len(doc.Policies))

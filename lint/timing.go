@@ -141,7 +141,7 @@ func (a *analysis) checkDelays() {
 	switch {
 	case longest == 0 || c.Jitter != backoff.NoJitter || c.Kind == backoff.Decorrelated:
 	case c.Kind == backoff.Constant:
-		a.find(Warning, NoJitter, a.retry, fmt.Sprintf("all calls that fail at one time are repeated %s later, and up to %d times", Duration(c.Base), a.attempts-1), "retry: {jitter: full}")
+		a.find(Warning, NoJitter, a.retry, fmt.Sprintf("all calls that fail at one time are repeated %s later, up to %s", Duration(c.Base), mechanism.Plural(a.attempts-1, "time")), "retry: {jitter: full}")
 	default:
 		a.find(Note, NoJitter, a.retry, fmt.Sprintf("all calls that fail at one time are repeated %s later", Duration(least[0])), "retry: {jitter: full}")
 	}

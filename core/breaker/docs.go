@@ -31,13 +31,13 @@ func Docs() *mechanism.Docs {
 				Meaning: "at how many failures in a row it opens",
 			},
 			{
-				Name: "minimum", Note: "not beside `consecutive`", Range: "1 to 10,000, at most the window's `calls`", Default: "the lesser of 100 and the window's `calls`; 100 beside `time`", Example: "minimum: 20",
+				Name: "minimum", Effect: mechanism.Looser, Note: "not beside `consecutive`", Range: "1 to 10,000, at most the window's `calls`", Default: "the lesser of 100 and the window's `calls`; 100 beside `time`", Example: "minimum: 20",
 				Meaning: "outcomes that the window must hold before the rates count",
 				Larger:  "few calls never open the breaker",
 				Smaller: "a few failures open it",
 			},
 			{
-				Name: "failure_rate", Note: "not beside `consecutive`", Value: `"50%"`, Example: "failure_rate: 30%",
+				Name: "failure_rate", Effect: mechanism.Looser, Note: "not beside `consecutive`", Value: `"50%"`, Example: "failure_rate: 30%",
 				Meaning: "opens when this share of the outcomes are failures",
 				Larger:  "tolerates more failures",
 				Smaller: "opens sooner",
@@ -49,15 +49,15 @@ func Docs() *mechanism.Docs {
 				Smaller: "opens sooner",
 			},
 			{
-				Name: "slow.over", Example: "over: 2s",
+				Name: "slow.over", Effect: mechanism.Looser, Example: "over: 2s",
 				Meaning: "longer than this is slow",
 			},
 			{
-				Name: "slow.rate", Example: "rate: 80%",
+				Name: "slow.rate", Effect: mechanism.Looser, Example: "rate: 80%",
 				Meaning: "opens when this share of the attempts were slow",
 			},
 			{
-				Name: "open", Value: `"1m"`, Example: "open: {exponential: 10s, max: 5m}",
+				Name: "open", Effect: mechanism.Tighter, Value: `"1m"`, Example: "open: {exponential: 10s, max: 5m}",
 				Meaning: "how long it stays open. A backoff counts the openings since the breaker was last closed; it has no jitter unless one is written",
 				Larger:  "the dependency recovers in peace; good calls are refused longer",
 				Smaller: "tries the dependency sooner",
@@ -79,6 +79,7 @@ func Docs() *mechanism.Docs {
 	"if": {"required": ["window"], "properties": {"window": {"type": "object", "required": ["consecutive"]}}},
 	"then": {"properties": {"minimum": false, "failure_rate": false, "slow": false}}
 }`,
+		Draft:    func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
 		Describe: describe,
 		Rank:     2,
 	}

@@ -9,19 +9,19 @@ func Docs() *mechanism.Docs {
 		Examples: []string{`5`, `{"concurrent":5,"queue":100,"wait":"5s"}`},
 		Settings: []mechanism.Doc{
 			{
-				Name: "concurrent", Type: "number of places", Example: "concurrent: 5",
+				Name: "concurrent", Effect: mechanism.Looser, Type: "number of places", Example: "concurrent: 5",
 				Meaning: "how many attempts may run at once",
 				Larger:  "more load on the dependency, more throughput up to its limit",
 				Smaller: "less load; calls wait or are refused sooner",
 			},
 			{
-				Name: "queue", Type: "number of calls", Default: "0; 100 beside a `wait`", Example: "queue: 20",
+				Name: "queue", Effect: mechanism.Looser, Type: "number of calls", Default: "0; 100 beside a `wait`", Example: "queue: 20",
 				Meaning: "the most waiting calls",
 				Larger:  "fewer refusals, longer waits",
 				Smaller: "calls are refused as `full` sooner",
 			},
 			{
-				Name: "wait", Default: "none: as long as the caller waits", Example: "wait: 5s",
+				Name: "wait", Effect: mechanism.Looser, Default: "none: as long as the caller waits", Example: "wait: 5s",
 				Meaning: "the longest wait for a place; `0s` for no waiting",
 				Larger:  "fewer refusals, longer calls",
 				Smaller: "refusals come sooner",
@@ -53,6 +53,7 @@ func Docs() *mechanism.Docs {
 		}
 	]
 }`,
+		Draft:    func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
 		Describe: describe,
 		Rank:     4,
 		Concurrent: func(c mechanism.Config) (uint64, bool) {

@@ -9,19 +9,19 @@ func Docs() *mechanism.Docs {
 		Examples: []string{`{"after":"200ms"}`, `{"after":"p95","budget":"10%"}`},
 		Settings: []mechanism.Doc{
 			{
-				Name: "after", Default: "required unless `parallel`", Example: "after: p95",
+				Name: "after", Effect: mechanism.Tighter, Default: "required unless `parallel`", Example: "after: p95",
 				Meaning: "the delay from the `admit` of the latest attempt to the start of the next",
 				Larger:  "fewer additional attempts, less gain",
 				Smaller: "lower latency, more load",
 			},
 			{
-				Name: "max", Value: `1`, Example: "max: 2",
+				Name: "max", Effect: mechanism.Looser, Value: `1`, Example: "max: 2",
 				Meaning: "the most additional attempts of a round",
 				Larger:  "lower latency of the slowest calls, more load",
 				Smaller: "less load",
 			},
 			{
-				Name: "parallel", Note: "not beside `after`", Value: `false`, Example: "parallel: true",
+				Name: "parallel", Effect: mechanism.Looser, Note: "not beside `after`", Value: `false`, Example: "parallel: true",
 				Meaning: "starts all attempts of a round at once",
 			},
 			{
@@ -37,11 +37,11 @@ func Docs() *mechanism.Docs {
 				Smaller: "hedges begin on few durations",
 			},
 			{
-				Name: "budget", Type: "as of a retry", Range: "see [budget](#budget)", Default: "the retry's budget, if there is one, else `none`", Example: "budget: 10%",
+				Name: "budget", Effect: mechanism.Looser, Type: "as of a retry", Range: "see [budget](#budget)", Default: "the retry's budget, if there is one, else `none`", Example: "budget: 10%",
 				Meaning: "how many additional attempts all calls of the step may have together",
 			},
 			{
-				Name: "methods", Type: "as of a retry", Range: "as of a retry", Value: `["GET","HEAD","PUT","DELETE","OPTIONS","TRACE"]`, Default: "as of a retry", Example: "methods: [GET]",
+				Name: "methods", Effect: mechanism.Looser, Type: "as of a retry", Range: "as of a retry", Value: `["GET","HEAD","PUT","DELETE","OPTIONS","TRACE"]`, Default: "as of a retry", Example: "methods: [GET]",
 				Meaning: "the methods for which HTTP runtimes start additional attempts",
 			},
 		},
@@ -67,6 +67,7 @@ func Docs() *mechanism.Docs {
 		}
 	]
 }`,
+		Draft:    func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
 		Describe: describe,
 	}
 }

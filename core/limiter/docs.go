@@ -17,25 +17,25 @@ func Docs() *mechanism.Docs {
 				Meaning: "how the limit counts",
 			},
 			{
-				Name: "rate", Range: "for `sliding-log` a count of at most 10,000", Example: "rate: 50/1m",
+				Name: "rate", Effect: mechanism.Looser, Range: "for `sliding-log` a count of at most 10,000", Example: "rate: 50/1m",
 				Meaning: "permits for each duration",
 				Larger:  "more calls pass",
 				Smaller: "fewer calls pass",
 			},
 			{
-				Name: "burst", Type: "number of permits; `token-bucket` alone", Default: "the count of `rate`", Example: "burst: 10",
+				Name: "burst", Effect: mechanism.Looser, Type: "number of permits; `token-bucket` alone", Default: "the count of `rate`", Example: "burst: 10",
 				Meaning: "the most permits at one instant",
 				Larger:  "more calls at once after a quiet time; a longer time to fill",
 				Smaller: "calls are spread more evenly",
 			},
 			{
-				Name: "wait", Value: `"0s"`, Default: "`0s`: refuse at once", Example: "wait: 500ms",
+				Name: "wait", Effect: mechanism.Looser, Value: `"0s"`, Default: "`0s`: refuse at once", Example: "wait: 500ms",
 				Meaning: "the longest wait for a permit",
 				Larger:  "fewer refusals, longer calls",
 				Smaller: "refusals come sooner",
 			},
 			{
-				Name: "queue", Type: "number of calls; needs a `wait`", Value: `100`, Example: "queue: 50",
+				Name: "queue", Effect: mechanism.Looser, Type: "number of calls; needs a `wait`", Value: `100`, Example: "queue: 50",
 				Meaning: "the most waiting calls",
 				Larger:  "more memory, and longer waits where `wait` allows them",
 				Smaller: "calls are refused as `full` sooner",
@@ -62,6 +62,7 @@ func Docs() *mechanism.Docs {
 		}
 	]
 }`,
+		Draft:    func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
 		Describe: describe,
 		Rank:     3,
 		Admits:   func(c mechanism.Config, window time.Duration) uint64 { return c.(Config).Admits(window) },

@@ -20,6 +20,8 @@ type Docs struct {
 	Schema string
 	// Describe says in a line what a configuration does, defaults included.
 	Describe func(Config, Step) string
+	// Draft returns a draft of a configuration, to read its settings.
+	Draft func(Config) Draft
 	// Rank is the place in the usual order of steps from the outermost one on. 0
 	// for a mechanism that has none.
 	Rank uint8
@@ -62,6 +64,47 @@ type Doc struct {
 	Example string
 	// Meaning of the value, and what a Larger and a Smaller one do.
 	Meaning, Larger, Smaller string
+	// Effect of a larger value.
+	Effect Effect
+}
+
+// Effect is what a change does to the calls that pass and to the load that
+// reaches the dependency.
+type Effect uint8
+
+// The effects.
+const (
+	// Other changes something else, or something that depends on the calls.
+	Other Effect = iota
+	// Looser lets more calls pass, or waits or repeats more.
+	Looser
+	// Tighter lets fewer calls pass, or waits or repeats less.
+	Tighter
+)
+
+// String returns the word for an effect.
+func (e Effect) String() string {
+	switch e {
+	case Looser:
+		return "looser"
+	case Tighter:
+		return "tighter"
+	}
+	return "other"
+}
+
+// MarshalText implements encoding.TextMarshaler.
+func (e Effect) MarshalText() ([]byte, error) { return []byte(e.String()), nil }
+
+// Inverse returns the effect of the change back.
+func (e Effect) Inverse() Effect {
+	switch e {
+	case Looser:
+		return Tighter
+	case Tighter:
+		return Looser
+	}
+	return Other
 }
 
 // Step is where a configuration stands in a policy, for a text about it.

@@ -9,13 +9,13 @@ func Docs() *mechanism.Docs {
 		Examples: []string{`3`, `{"attempts":3,"backoff":{"exponential":"500ms","factor":2,"max":"1m"},"jitter":"full","budget":"20%"}`},
 		Settings: []mechanism.Doc{
 			{
-				Name: "attempts", Value: `3`, Example: "attempts: 5",
+				Name: "attempts", Effect: mechanism.Looser, Value: `3`, Example: "attempts: 5",
 				Meaning: "attempts in all, the first included: 3 attempts are 2 retries. In a policy with a hedge: rounds. [Only the start](#retries) of an attempt must be before the deadline",
 				Larger:  "survives longer faults; multiplies the load on a dependency that fails",
 				Smaller: "less load, more errors for the caller",
 			},
 			{
-				Name: "backoff", Value: `{"exponential":"500ms","factor":2,"max":"1m"}`, Example: "backoff: {constant: 1s}",
+				Name: "backoff", Effect: mechanism.Tighter, Value: `{"exponential":"500ms","factor":2,"max":"1m"}`, Example: "backoff: {constant: 1s}",
 				Meaning: "the delay between the end of an attempt and the start of the next",
 				Larger:  "the dependency has time to recover; calls take longer",
 				Smaller: "shorter calls; more load while the dependency fails",
@@ -27,11 +27,11 @@ func Docs() *mechanism.Docs {
 				Smaller: "the delay is predictable; retries of many callers coincide",
 			},
 			{
-				Name: "budget", Value: `"none"`, Example: "budget: 20%",
+				Name: "budget", Effect: mechanism.Looser, Value: `"none"`, Example: "budget: 20%",
 				Meaning: "how many retries all calls of the step may have together",
 			},
 			{
-				Name: "methods", Value: `["GET","HEAD","PUT","DELETE","OPTIONS","TRACE"]`, Example: "methods: [GET]",
+				Name: "methods", Effect: mechanism.Looser, Value: `["GET","HEAD","PUT","DELETE","OPTIONS","TRACE"]`, Example: "methods: [GET]",
 				Meaning: "the methods that HTTP runtimes repeat",
 			},
 		},
@@ -47,6 +47,7 @@ func Docs() *mechanism.Docs {
 		}
 	]
 }`,
+		Draft:    func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
 		Describe: describe,
 		Rank:     1,
 	}

@@ -13,7 +13,7 @@ func Docs() *mechanism.Docs {
 		Examples: []string{`"10s"`, `{"after":"10s","soft":"5s"}`},
 		Settings: []mechanism.Doc{
 			{
-				Name: "after", Example: "after: 10s",
+				Name: "after", Effect: mechanism.Looser, Example: "after: 10s",
 				Meaning: "bounds everything below the step, waits and retries included",
 				Larger:  "slow calls succeed, and hold their places longer",
 				Smaller: "callers learn of a failure sooner; slow calls that would succeed are cut",
@@ -25,6 +25,7 @@ func Docs() *mechanism.Docs {
 				Smaller: "warnings come earlier and more often",
 			},
 		},
+		Draft:    func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
 		Describe: describe,
 		Cut:      func(c mechanism.Config) time.Duration { return c.(Config).After },
 	}

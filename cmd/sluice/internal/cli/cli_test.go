@@ -96,7 +96,7 @@ var lineTests = []struct {
 	{line: "eval --policy one.yaml", stdin: `{"at":0,"op":"configure"}`, code: 2, stderr: "line 1: policy: missing; allowed: an object with steps\n"},
 
 	// lint.
-	{line: "lint", code: 2, stderr: "sluice: lint needs one FILE, found 0 (see sluice lint --help)\n"},
+	{line: "lint", code: 2, stderr: "sluice: lint needs one FILE, or two to compare, found 0 (see sluice lint --help)\n"},
 	{line: "lint wrong.yaml", code: 2, stderr: complaint("wrong.yaml", wrong)},
 	{line: "lint none.yaml", code: 2, stderr: "sluice: cannot read none.yaml: no such file or directory\n"},
 	{line: "lint folder", code: 2, stderr: "sluice: cannot read folder: it is a directory\n"},
@@ -171,7 +171,9 @@ func TestCompletion(t *testing.T) {
 		{[]string{"__complete", "lint", "two.yaml", "--name", ""}, "api\nlogin\n:4\n"},
 		{[]string{"__complete", "lint", "--name", ""}, ":4\n"},
 		{[]string{"__complete", "lint", ""}, "yaml\nyml\njson\n:8\n"},
-		{[]string{"__complete", "lint", "two.yaml", ""}, ":4\n"},
+		{[]string{"__complete", "lint", "two.yaml", ""}, "yaml\nyml\njson\n:8\n"},
+		{[]string{"__complete", "lint", "two.yaml", "two.yaml", ""}, ":4\n"},
+		{[]string{"__complete", "lint", "--format", ""}, "text\njson\nsarif\ngithub\n:4\n"},
 		{[]string{"__complete", "lint", "--allow", ""}, strings.Join(ruleNames(), "\n") + "\n:4\n"},
 		{[]string{"__complete", "eval", "--policy", ""}, "yaml\nyml\njson\n:8\n"},
 		{[]string{"__complete", "eval", ""}, "ndjson\njsonl\njson\nlog\n:8\n"},

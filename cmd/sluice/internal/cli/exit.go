@@ -25,10 +25,11 @@ const (
 const exitCodes = `The exit code of every command:
 
   0  Done. A reader of the output that closed it early is no failure.
-  1  lint: the document has warnings and no errors.
+  1  lint: the document has warnings and no errors; with --strict and two
+     documents: something is looser.
   2  Bad input or usage: an unknown command or flag, a file that cannot be read,
-     a document with errors, an unknown policy, a bad line of a log. What was
-     decided before a bad line stays printed.
+     a document with errors, with lint --strict one with warnings, an unknown
+     policy, a bad line of a log. What was decided before a bad line stays printed.
   3  It could not be done although the input is right: a port in use, an
      upstream that cannot be used, an output that cannot be written.
 

@@ -16,37 +16,52 @@ import (
 
 // lintFlags are the flags of lint.
 type lintFlags struct {
-	name  string
-	json  bool
-	allow []string
+	name   string
+	json   bool
+	format string
+	strict bool
+	allow  []string
 }
+
+// lintFormats are the words of --format.
+var lintFormats = []string{"text", "json", "sarif", "github"}
 
 func newLint(env *Env) *cobra.Command {
 	var f lintFlags
 	cmd := &cobra.Command{
-		Use:   "lint [flags] FILE",
+		Use:   "lint [flags] FILE [NEW]",
 		Short: "Check a policy document and say what it guarantees",
 		Long: `lint checks a policy document and prints, for each policy, its pipeline in order,
 the guarantees that follow from it whatever callers and the dependency do, and
-what is wrong or surprising in it. FILE - is standard input.
+what is wrong or surprising in it, with the reason and a part of a document that
+mends it. FILE - is standard input.
 
-Warnings are mistakes, or very likely ones, and make the exit code 1; notes are
-what one should know. A document that is so on purpose says it with --allow.
+Warnings are mistakes, or very likely ones, and make the exit code 1, with --strict
+2; notes are what one should know. A document that is so on purpose says it with
+--allow. The formats sarif and github are for code hosts, which show the findings
+beside the lines.
+
+With two documents, lint says what the second one changes: for each policy, step
+and setting whether it is tighter (fewer calls pass, or fewer reach the dependency)
+or looser, and which guarantees follow. With --strict the exit code is 1 when
+anything is looser.
 
 Rules:
 ` + ruleList(),
 		Example: `  sluice lint vendor.yaml
   sluice lint --name login api.yaml
+  sluice lint --strict --format github api.yaml
+  sluice lint old.yaml new.yaml
   sluice lint --json vendor.yaml | jq '.policies[].guarantees'
   sluice lint --allow order,no-timeout vendor.yaml`,
 		Args: withArgs(func(_ *cobra.Command, args []string) error {
-			if len(args) != 1 {
-				return fmt.Errorf("lint needs one FILE, found %d", len(args))
+			if len(args) != 1 && len(args) != 2 {
+				return fmt.Errorf("lint needs one FILE, or two to compare, found %d", len(args))
 			}
 			return nil
 		}),
 		ValidArgsFunction: func(_ *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
-			if len(args) > 0 {
+			if len(args) > 1 {
 				return nil, cobra.ShellCompDirectiveNoFileComp
 			}
 			return documents(nil, nil, "")
@@ -56,12 +71,27 @@ Rules:
 			if err != nil {
 				return err
 			}
-			return env.lint(&f, args[0], rules)
+			if f.json {
+				f.format = "json"
+			}
+			switch {
+			case !slices.Contains(lintFormats, f.format):
+				return usage(cmd, "there is no format %q; there is %s", f.format, strings.Join(lintFormats, ", "))
+			case len(args) == 1:
+				return env.lint(&f, args[0], rules)
+			case f.format != "text" && f.format != "json":
+				return usage(cmd, "two documents are compared as text or json, not as %s", f.format)
+			case args[0] == stdinName && args[1] == stdinName:
+				return usage(cmd, "one document at most can be standard input")
+			}
+			return env.compare(&f, args[0], args[1])
 		},
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.name, "name", "n", "", "only this policy of the document")
-	flags.BoolVar(&f.json, "json", false, "print one JSON object instead, the errors of a document included")
+	flags.StringVar(&f.format, "format", "text", "text, json, sarif or github; all but text have the errors of a document too")
+	flags.BoolVar(&f.json, "json", false, "the same as --format json")
+	flags.BoolVar(&f.strict, "strict", false, "warnings are errors: exit code 2; of two documents, 1 when anything is looser")
 	flags.StringSliceVar(&f.allow, "allow", nil, "make notes of the warnings of these `RULES`")
 	must(cmd.RegisterFlagCompletionFunc("name", completeNames(func(_ *cobra.Command, args []string) string {
 		if len(args) == 0 {
@@ -69,24 +99,23 @@ Rules:
 		}
 		return args[0]
 	})))
+	must(cmd.RegisterFlagCompletionFunc("format", cobra.FixedCompletions(lintFormats, cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("allow", cobra.FixedCompletions(ruleNames(), cobra.ShellCompDirectiveNoFileComp)))
 	return cmd
 }
 
 // lint checks a document. The report goes to standard output; so do the errors
-// of the document with --json.
+// of the document in formats for programs.
 func (e *Env) lint(f *lintFlags, file string, allowed []lint.Rule) error {
 	src, err := e.source(file)
 	if err != nil {
 		return err
 	}
-	var out bytes.Buffer
 	doc, err := policy.Parse(fileOf(file), src)
 	var errs policy.Errors
 	switch {
-	case errors.As(err, &errs) && f.json:
-		must(report.JSON(&out, fileOf(file), ExitBad, nil, errs))
-		return errors.Join(e.print(out.Bytes()), fail(ExitBad, nil))
+	case errors.As(err, &errs) && f.format != "text":
+		return errors.Join(e.printReport(f, file, ExitBad, nil, errs), fail(ExitBad, nil))
 	case err != nil:
 		return e.wrong(err)
 	}
@@ -96,16 +125,67 @@ func (e *Env) lint(f *lintFlags, file string, allowed []lint.Rule) error {
 			return err
 		}
 		checked.Policies = slices.DeleteFunc(checked.Policies, func(p lint.Policy) bool { return p.Name != f.name })
+		checked.Findings = checked.Findings[:0]
 	}
 	checked.Allow(allowed...)
 	code := ExitOK
-	if checked.Count(lint.Warning) > 0 {
+	switch {
+	case checked.Count(lint.Warning) == 0:
+	case f.strict:
+		code = ExitBad
+	default:
 		code = ExitWarnings
 	}
-	if f.json {
-		must(report.JSON(&out, fileOf(file), code, &checked, nil))
+	if err := e.printReport(f, file, code, &checked, nil); err != nil || code == ExitOK {
+		return err
+	}
+	return fail(code, nil)
+}
+
+// printReport prints a report, or the errors of a document, in the format of the flags.
+func (e *Env) printReport(f *lintFlags, file string, code int, checked *lint.Report, errs policy.Errors) error {
+	var out bytes.Buffer
+	switch f.format {
+	case "json":
+		must(report.JSON(&out, fileOf(file), code, checked, errs))
+	case "sarif":
+		must(report.SARIF(&out, fileOf(file), f.strict, checked, errs))
+	case "github":
+		must(report.GitHub(&out, fileOf(file), f.strict, checked, errs))
+	default:
+		must(report.Text(&out, fileOf(file), checked))
+	}
+	return e.print(out.Bytes())
+}
+
+// compare says what a second document changes.
+func (e *Env) compare(f *lintFlags, file, other string) error {
+	docs := make([]*policy.Document, 2)
+	for i, name := range []string{file, other} {
+		src, err := e.source(name)
+		if err != nil {
+			return err
+		}
+		if docs[i], err = policy.Parse(fileOf(name), src); err != nil {
+			return e.wrong(err)
+		}
+	}
+	changes := lint.Compare(docs[0], docs[1])
+	if f.name != "" {
+		if _, err := pick(docs[1], other, f.name); err != nil {
+			return err
+		}
+		changes = slices.DeleteFunc(changes, func(c lint.Change) bool { return c.Policy != f.name })
+	}
+	code := ExitOK
+	if f.strict && slices.ContainsFunc(changes, func(c lint.Change) bool { return c.Effect == lint.Looser }) {
+		code = ExitWarnings
+	}
+	var out bytes.Buffer
+	if f.format == "json" {
+		must(report.ChangesJSON(&out, fileOf(file), fileOf(other), code, changes))
 	} else {
-		must(report.Text(&out, fileOf(file), &checked))
+		must(report.Changes(&out, fileOf(file), fileOf(other), changes))
 	}
 	if err := e.print(out.Bytes()); err != nil || code == ExitOK {
 		return err

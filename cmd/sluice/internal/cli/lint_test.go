@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/owenrumney/go-sarif/v3/pkg/report/v210/sarif"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what lint prints to testdata")
@@ -62,10 +64,10 @@ func compare(t *testing.T, file, got string) {
 }
 
 // TestSamplesAreClean makes sure that a document which follows the rules has no
-// warnings.
+// warnings. One of them lets requests pass that no route matches.
 func TestSamplesAreClean(t *testing.T) {
 	for _, name := range []string{"vendor", "short", "tenants"} {
-		if code, stdout, _ := run("", "lint "+samples+"/"+name+".yaml"); code != ExitOK {
+		if code, stdout, _ := run("", "lint --allow no-default-route "+samples+"/"+name+".yaml"); code != ExitOK {
 			t.Errorf("%s: code %d\n%s", name, code, stdout)
 		}
 	}
@@ -117,5 +119,91 @@ func TestLintErrorsInJSON(t *testing.T) {
 	}
 	if code, stdout, stderr := run("", "lint --json none.yaml"); code != ExitBad || stdout != "" || stderr != "sluice: cannot read none.yaml: no such file or directory\n" {
 		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}
+
+// TestLintFormats compares the formats for code hosts, in which the errors of a
+// document are findings too, and holds SARIF to its schema.
+func TestLintFormats(t *testing.T) {
+	golden, err := filepath.Abs("testdata/lint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(golden)
+	for _, name := range []string{"several", "wrong"} {
+		want, _, _ := run("", "lint "+name+".yaml")
+		for format, suffix := range map[string]string{"github": ".github", "sarif": ".sarif"} {
+			code, stdout, stderr := run("", "lint --format "+format+" "+name+".yaml")
+			if code != want || stderr != "" {
+				t.Errorf("%s %s: code %d, want %d, stderr %q", format, name, code, want, stderr)
+			}
+			compare(t, filepath.Join(golden, name+suffix), stdout)
+			if format != "sarif" {
+				continue
+			}
+			report, err := sarif.FromString(stdout)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if err := report.Validate(); err != nil {
+				t.Errorf("%s: %v", name, err)
+			}
+		}
+	}
+	if code, _, stderr := run("", "lint --format xml several.yaml"); code != ExitBad || !strings.Contains(stderr, `there is no format "xml"; there is text, json, sarif, github`) {
+		t.Errorf("code %d, stderr %s", code, stderr)
+	}
+}
+
+// TestLintStrict makes errors of warnings, and of nothing else.
+func TestLintStrict(t *testing.T) {
+	src := "version: 1\npolicies: {p: {steps: [{bulkhead: 5}]}}"
+	code, stdout, _ := run(src, "lint --strict -")
+	if code != ExitBad || !strings.Contains(stdout, "warning: a call can be held for ever") {
+		t.Errorf("code %d, stdout %s", code, stdout)
+	}
+	if code, _, _ := run(src, "lint --strict --allow no-timeout -"); code != ExitOK {
+		t.Errorf("notes alone: code %d", code)
+	}
+	_, stdout, _ = run(src, "lint --strict --format github -")
+	if !strings.HasPrefix(stdout, "::error file=stdin,line=2,col=12,title=no-timeout::policy p: ") {
+		t.Errorf("got %s", stdout)
+	}
+	_, stdout, _ = run("version: 1\npolicies: {p: {steps: [{limit: {rate: 300000007/s, burst: 5}}]}}", "lint --format github -")
+	if !strings.Contains(stdout, "which costs 16.67 %25 of the rate") {
+		t.Errorf("no escapes in %s", stdout)
+	}
+}
+
+// TestLintCompares compares two documents, as text and as JSON.
+func TestLintCompares(t *testing.T) {
+	golden, err := filepath.Abs("testdata/lint")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(golden)
+	code, stdout, stderr := run("", "lint several.yaml other/several.yaml")
+	if code != ExitOK || stderr != "" {
+		t.Errorf("code %d, stderr %q", code, stderr)
+	}
+	compare(t, filepath.Join(golden, "other/several.txt"), stdout)
+	code, stdout, _ = run("", "lint --strict --json several.yaml other/several.yaml")
+	if code != ExitWarnings {
+		t.Errorf("something is looser: code %d", code)
+	}
+	compare(t, filepath.Join(golden, "other/several.json"), stdout)
+	if code, stdout, _ := run("", "lint --strict several.yaml several.yaml"); code != ExitOK || stdout != "several.yaml -> several.yaml: 0 looser, 0 tighter, 0 other\n" {
+		t.Errorf("code %d, stdout %s", code, stdout)
+	}
+	for args, want := range map[string]string{
+		"lint --format sarif several.yaml several.yaml": "two documents are compared as text or json, not as sarif",
+		"lint - -":                     "one document at most can be standard input",
+		"lint a b c":                   "lint needs one FILE, or two to compare, found 3",
+		"lint several.yaml wrong.yaml": "wrong.yaml:",
+		"lint -n none several.yaml other/several.yaml": "none",
+	} {
+		if code, stdout, stderr := run("", args); code != ExitBad || stdout != "" || !strings.Contains(stderr, want) {
+			t.Errorf("%s: code %d, stdout %q, stderr %q", args, code, stdout, stderr)
+		}
 	}
 }

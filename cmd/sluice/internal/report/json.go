@@ -17,6 +17,8 @@ type object struct {
 	Warnings int           `json:"warnings"`
 	Notes    int           `json:"notes"`
 	Policies []lint.Policy `json:"policies"`
+	// Findings about the routes.
+	Findings []lint.Finding `json:"findings"`
 }
 
 // objectError is one error of the document.
@@ -33,7 +35,7 @@ type objectError struct {
 
 // JSON writes a report, or the errors of a document that has none.
 func JSON(w io.Writer, file string, code int, r *lint.Report, errs policy.Errors) error {
-	o := object{File: file, ExitCode: code, Errors: []objectError{}, Policies: []lint.Policy{}}
+	o := object{File: file, ExitCode: code, Errors: []objectError{}, Policies: []lint.Policy{}, Findings: []lint.Finding{}}
 	for _, e := range errs {
 		o.Errors = append(o.Errors, objectError{
 			Line: e.Line, Column: e.Column, Path: e.Path, Found: e.Found, Allowed: e.Allowed, Nearest: e.Nearest, Message: e.Error(),
@@ -41,9 +43,15 @@ func JSON(w io.Writer, file string, code int, r *lint.Report, errs policy.Errors
 	}
 	if r != nil {
 		o.Warnings, o.Notes, o.Policies = r.Count(lint.Warning), r.Count(lint.Note), r.Policies
+		o.Findings = r.Findings
 	}
+	return encode(w, &o)
+}
+
+// encode writes an object for people and programs.
+func encode(w io.Writer, object any) error {
 	encoder := json.NewEncoder(w)
 	encoder.SetEscapeHTML(false)
 	encoder.SetIndent("", "  ")
-	return encoder.Encode(&o)
+	return encoder.Encode(object)
 }

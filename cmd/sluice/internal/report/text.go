@@ -19,6 +19,11 @@ func Text(w io.Writer, file string, r *lint.Report) error {
 	for i := range r.Policies {
 		t.policy(&r.Policies[i])
 	}
+	if len(r.Findings) > 0 {
+		t.printf("routes\n\n")
+		t.findings(r.Findings)
+		t.printf("\n")
+	}
 	t.printf("%s: %s, %s, %s\n", file, plural(len(r.Policies), "policy", "policies"),
 		plural(r.Count(lint.Warning), "warning", "warnings"), plural(r.Count(lint.Note), "note", "notes"))
 	_, err := io.WriteString(w, t.String())
@@ -44,10 +49,19 @@ func (t *text) policy(p *lint.Policy) {
 	if len(p.Findings) > 0 {
 		t.printf("\n")
 	}
-	for _, f := range p.Findings {
-		t.printf("  %s:%d:%d: %s: %s [%s]\n", t.file, f.Line, f.Column, f.Severity, f.Message, f.Rule)
-	}
+	t.findings(p.Findings)
 	t.printf("\n")
+}
+
+// findings writes each finding with its reason, and what would mend it.
+func (t *text) findings(list []lint.Finding) {
+	for i := range list {
+		f := &list[i]
+		t.printf("  %s:%d:%d: %s: %s [%s]\n      %s\n", t.file, f.Line, f.Column, f.Severity, f.Message, f.Rule, f.Reason)
+		if f.Mended != "" {
+			t.printf("      mended: %s\n", f.Mended)
+		}
+	}
 }
 
 // steps writes a line for each step; those that every attempt passes are

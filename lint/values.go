@@ -1,0 +1,252 @@
+package lint
+
+import (
+	"cmp"
+	"math/bits"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/policy/document"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// value is a setting of a step.
+type value struct {
+	name, text string
+	field      any    // as of mechanism.Draft, or a list of methods
+	effect     Effect // of a larger value
+	endless    bool   // there is no bound: larger than any other value
+}
+
+// valuesOf returns the settings of a step in the order of its row.
+func valuesOf(p *document.Policy, i int) []value {
+	a := newAnalysis(p)
+	row, docs := a.rows[i], a.docs[i]
+	draft := docs.Draft(a.steps[i].Config)
+	var values []value
+	var visit func(settings []mechanism.Setting, prefix string)
+	visit = func(settings []mechanism.Setting, prefix string) {
+		for k := range settings {
+			s := &settings[k]
+			v := value{name: prefix + s.Name, effect: docs.Setting(prefix + s.Name).Effect}
+			switch s.Type {
+			case mechanism.Map:
+				visit(s.Parts, v.name+".")
+				continue
+			case mechanism.OneOf:
+				v.text = windowText(a.steps[i].Config)
+			case mechanism.Jitter:
+				continue // a part of the backoff's text
+			case mechanism.Methods:
+				methods := p.Methods
+				if row.Traits.Has(mechanism.Hedges) {
+					methods = p.HedgeMethods
+				}
+				v.field, v.text = methods, strings.Join(methods, ", ")
+			default:
+				v.field = draft.Field(v.name)
+				v.read(s)
+			}
+			v.adjust(a.steps[i].Config)
+			values = append(values, v)
+		}
+	}
+	visit(row.Settings, "")
+	return values
+}
+
+// windowText says what a breaker judges by.
+func windowText(config mechanism.Config) string {
+	c, _ := config.(breaker.Config)
+	switch c.Window {
+	case breaker.Time:
+		return "{time: " + Duration(c.Span).String() + ", buckets: " + mechanism.Number(c.Count) + "}"
+	case breaker.Consecutive:
+		return "{consecutive: " + mechanism.Number(c.Count) + "}"
+	}
+	return "{calls: " + mechanism.Number(c.Count) + "}"
+}
+
+// read makes the text of a field.
+func (v *value) read(s *mechanism.Setting) {
+	switch field := v.field.(type) {
+	case *time.Duration:
+		v.text = Duration(*field).String()
+		v.none(*field == 0 && s.Least > 0)
+	case *uint32:
+		v.text = mechanism.Number(*field)
+	case *reducer.Share:
+		v.text = field.String()
+		v.none(*field == 0)
+	case *bool:
+		v.text = strconv.FormatBool(*field)
+	case *uint8:
+		v.text = strings.Fields(s.Words)[*field]
+	case mechanism.RateField:
+		v.text = mechanism.RateText(*field.Count, *field.Period)
+	case mechanism.DelayField:
+		v.text = Duration(*field.Duration).String()
+		if *field.Percentile > 0 {
+			v.text = "p" + strings.TrimSuffix(reducer.Share(*field.Percentile).String(), "%")
+		}
+	case *backoff.Config:
+		v.text = field.Describe()
+	case *budget.Config:
+		v.text = field.Describe()
+		v.none(field.Window == 0)
+	}
+}
+
+// none makes a value endless that stands for no bound.
+func (v *value) none(there bool) {
+	if there {
+		v.text, v.endless = "none", true
+	}
+}
+
+// adjust fills in what a zero means beside other settings.
+func (v *value) adjust(config mechanism.Config) {
+	switch c := config.(type) {
+	case limiter.Config:
+		if v.name == "burst" {
+			n := c.AtOnce()
+			v.field, v.text = &n, mechanism.Number(n)
+			if c.Algorithm != limiter.TokenBucket {
+				v.text, v.effect = "none", Other
+			}
+		}
+	case bulkhead.Config:
+		if v.name == "wait" && c.Wait == 0 && c.Queue > 0 {
+			v.text, v.endless = "as long as the caller does", true
+		}
+	case breaker.Config:
+		if v.name == "minimum" || v.name == "failure_rate" {
+			// Of another kind of window they are not there.
+			v.endless = v.endless || c.Window == breaker.Consecutive
+			if c.Window == breaker.Consecutive {
+				v.text, v.effect = "none", Other
+			}
+		}
+	}
+}
+
+// effectOf returns the effect of a value that takes the place of another.
+func (v *value) effectOf(before *value) Effect {
+	if v.effect == Other || before.effect == Other {
+		return Other
+	}
+	order, ok := 0, true
+	switch {
+	case v.endless != before.endless && v.endless:
+		order = 1
+	case v.endless != before.endless:
+		order = -1
+	default:
+		order, ok = compareFields(v.field, before.field)
+	}
+	switch {
+	case !ok || order == 0:
+		return Other
+	case order < 0:
+		return v.effect.Inverse()
+	}
+	return v.effect
+}
+
+// compareFields compares two values of one setting, and returns false where
+// neither is larger.
+func compareFields(a, b any) (int, bool) {
+	switch a := a.(type) {
+	case *time.Duration:
+		return cmp.Compare(*a, *b.(*time.Duration)), true
+	case *uint32:
+		return cmp.Compare(*a, *b.(*uint32)), true
+	case *reducer.Share:
+		return cmp.Compare(*a, *b.(*reducer.Share)), true
+	case *bool:
+		if *a == *b.(*bool) {
+			return 0, true
+		} else if *a {
+			return 1, true
+		}
+		return -1, true
+	case mechanism.RateField:
+		other := b.(mechanism.RateField)
+		return compareRates(uint64(*a.Count), *a.Period, uint64(*other.Count), *other.Period), true
+	case mechanism.DelayField:
+		other := b.(mechanism.DelayField)
+		if (*a.Percentile > 0) != (*other.Percentile > 0) {
+			return 0, false
+		}
+		return cmp.Or(cmp.Compare(*a.Percentile, *other.Percentile), cmp.Compare(*a.Duration, *other.Duration)), true
+	case *backoff.Config:
+		return compareBackoffs(*a, *b.(*backoff.Config))
+	case *budget.Config:
+		return compareBudgets(*a, *b.(*budget.Config))
+	case []string:
+		other := b.([]string)
+		return both(contains(a, other), contains(other, a))
+	}
+	return 0, false
+}
+
+// compareRates compares two rates of counts for periods.
+func compareRates(count uint64, period time.Duration, other uint64, otherPeriod time.Duration) int {
+	high, low := bits.Mul64(count, uint64(otherPeriod))
+	otherHigh, otherLow := bits.Mul64(other, uint64(period))
+	return cmp.Or(cmp.Compare(high, otherHigh), cmp.Compare(low, otherLow))
+}
+
+// compareBackoffs compares those that differ in their times alone.
+func compareBackoffs(a, b backoff.Config) (int, bool) {
+	if a.Kind == backoff.None || b.Kind == backoff.None {
+		return cmp.Compare(min(a.Kind, 1), min(b.Kind, 1)), true
+	}
+	longest := func(c backoff.Config) time.Duration {
+		if c.Max == 0 {
+			return forever
+		}
+		return c.Max
+	}
+	same := a
+	same.Base, same.Max = b.Base, b.Max
+	if same != b {
+		return 0, false
+	}
+	return both(a.Base >= b.Base && longest(a) >= longest(b), a.Base <= b.Base && longest(a) <= longest(b))
+}
+
+// compareBudgets compares those of one window.
+func compareBudgets(a, b budget.Config) (int, bool) {
+	if a.Window != b.Window {
+		return 0, false
+	}
+	minimum := cmp.Compare(always(a), always(b))
+	return both(a.Ratio >= b.Ratio && minimum >= 0, a.Ratio <= b.Ratio && minimum <= 0)
+}
+
+// both turns "at least" and "at most" into an order.
+func both(least, most bool) (int, bool) {
+	switch {
+	case least && most:
+		return 0, true
+	case least:
+		return 1, true
+	case most:
+		return -1, true
+	}
+	return 0, false
+}
+
+// contains reports whether a list has all of another one.
+func contains(list, other []string) bool {
+	return !slices.ContainsFunc(other, func(one string) bool { return !slices.Contains(list, one) })
+}
