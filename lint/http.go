@@ -111,7 +111,7 @@ func checkFallback(a *analysis) {
 	if f == nil || f.Status >= 400 {
 		return
 	}
-	a.find(Warning, Fallback200, -1, fmt.Sprintf("every refusal and failure is answered with %d: a log or a monitor counts 0 errors while all calls fail", f.Status),
+	a.find(Warning, FallbackSuccess, -1, fmt.Sprintf("every refusal and failure is answered with %d: a log or a monitor counts 0 errors while all calls fail", f.Status),
 		fmt.Sprintf("fallback: {status: 503, body: %s}", strconv.Quote(f.Body)))
 }
 
@@ -125,6 +125,13 @@ func checkKeys(a *analysis) {
 		}
 		if slices.Contains(s.Per, "ip") {
 			a.find(Note, AddressKey, i, fmt.Sprintf("%s counts by the address of the peer: behind a load balancer that is the balancer's; name its prefixes (serve --trusted-proxies or --proxy-protocol, nethttp.WithTrustedProxies)", s.Name), "")
+		}
+		severity := Warning
+		if a.bounded(i) {
+			severity = Note
+		}
+		if j := slices.IndexFunc(s.Per, isChosen); j >= 0 && s.Missing == pipeline.MissingSkip {
+			a.find(severity, SkippedKey, i, fmt.Sprintf("a request without %s passes %s without being counted", s.Per[j], s.Name), fmt.Sprintf("%s: {missing: deny}", s.Kind()))
 		}
 		if len(s.Per) == 0 || !slices.ContainsFunc(s.Per, isChosen) || slices.ContainsFunc(s.Per, isGiven) {
 			continue
@@ -142,9 +149,8 @@ func checkKeys(a *analysis) {
 			message += fmt.Sprintf(": %d places from %d cells of %d", multiply(keys, most), keys, most)
 			mended = fmt.Sprintf("- bulkhead: {name: by-address, concurrent: %d, per: ip}", most)
 		}
-		severity := Warning
-		if a.bounded(i) {
-			severity, mended = Note, ""
+		if severity == Note {
+			mended = ""
 		}
 		a.find(severity, ChosenKey, i, message, mended)
 	}

@@ -31,11 +31,12 @@ const (
 	Rounded          Rule = "interval-rounded"
 	LimitNeverBinds  Rule = "limit-never-binds"
 	ChosenKey        Rule = "key-chosen-by-client"
+	SkippedKey       Rule = "key-skipped"
 	AddressKey       Rule = "key-is-address"
 	HugeBulkhead     Rule = "bulkhead-huge"
 	ShortLease       Rule = "lease-runs-out"
 	Outcomes         Rule = "outcomes-inverted"
-	Fallback200      Rule = "fallback-success"
+	FallbackSuccess  Rule = "fallback-success"
 	Unnamed          Rule = "unnamed"
 	Shadow           Rule = "shadow"
 	Unused           Rule = "unused"
@@ -109,6 +110,8 @@ func Rules() []RuleInfo {
 			"the step has no effect"},
 		{ChosenKey, both, "a limit for each value that clients choose themselves (a header, a cookie, a parameter, a path); a note where another step bounds all of them together",
 			"a client that invents values has a limit of its own for each"},
+		{SkippedKey, both, "a limit with missing: skip for a value that clients may leave out; a note where another step bounds these calls",
+			"a client that leaves the value out has no limit at all"},
 		{AddressKey, note, "a step for each address of a peer",
 			"behind a load balancer all clients have its address, and one limit"},
 		{HugeBulkhead, warning, "a bulkhead of more than 10,000 places",
@@ -117,7 +120,7 @@ func Rules() []RuleInfo {
 			"more attempts run than there are places"},
 		{Outcomes, warning, "outcomes that take good answers for failures, or failures of the dependency for none",
 			"retries repeat what succeeded, and breakers judge by the wrong answers"},
-		{Fallback200, warning, "a fallback with the status of a success",
+		{FallbackSuccess, warning, "a fallback with the status of a success",
 			"clients, caches and monitors take a refusal for an answer"},
 		{Unnamed, both, "several unnamed steps of one mechanism; a note for timeouts, which keep no state",
 			"the state of an unnamed step follows its position in the document"},

@@ -168,6 +168,9 @@ var ruleTests = []struct {
 	{`{timeout: 5s}, {bulkhead: {concurrent: 5, per: path}}`, []string{"warning key-chosen-by-client bulkhead"}},
 	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9, per: "header:x-tenant", shadow: true}}`, []string{"note shadow limit"}},
 	{`{timeout: 5s}, {breaker: {per: "header:x-tenant"}}`, []string{}},
+	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9, per: [ip, "header:x-tenant"], missing: skip}}`, []string{"warning key-skipped limit", "note key-is-address limit"}},
+	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9, per: "header:x-tenant", missing: skip}}, {bulkhead: 5}`, []string{"note key-skipped limit", "note key-chosen-by-client limit"}},
+	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9, per: key, missing: skip}}`, []string{}},
 
 	// Names.
 	{`{limit: {rate: 5/s, burst: 1}}, {limit: {rate: 50/m, burst: 1}}, {timeout: 5s}`, []string{"warning unnamed limit-2"}},

@@ -112,8 +112,8 @@ func checkRetry(a *analysis) {
 	a.checkDelays()
 }
 
-// manyAttempts is more than any of the common clients makes by default: 3 of AWS'
-// SDKs, 4 of gRPC's policies at most 5.
+// manyAttempts is more than common clients make: AWS SDKs 3 by default, gRPC 5 at
+// most.
 const manyAttempts = 10
 
 // shortDelay is less than a restart, a failover or a garbage collection takes.

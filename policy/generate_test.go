@@ -32,6 +32,8 @@ func TestRows(t *testing.T) {
 		docs := mechanisms.Docs(row.Kind)
 		require.NotNil(t, docs, row.Kind)
 		assert.NotEmpty(t, docs.Means, row.Kind)
+		config := row.New().Config()
+		assert.Equal(t, config, docs.Draft(config).Config(), "%s: a draft of a configuration", row.Kind)
 		names := 0
 		var walk func(settings []mechanism.Setting, prefix string)
 		walk = func(settings []mechanism.Setting, prefix string) {
