@@ -107,7 +107,7 @@ func checkBudget(a *analysis) {
 	}
 	c, floor := r.Budget, always(r.Budget)
 	retries := uint64(a.attempts - 1)
-	if uint64(c.Ratio) >= retries*uint64(reducer.Whole) {
+	if uint64(c.Ratio.Millionths()) >= retries*uint64(reducer.Whole) {
 		// A retry may be counted in a later window than its first attempt, so that
 		// the budget may still refuse some.
 		a.find(Note, BudgetFloor, a.retry, fmt.Sprintf("%s of the first attempts are granted as retries, and a call makes at most %d: at a steady load the budget refuses nothing", c.Ratio, retries), "retry: {budget: 20%}")
@@ -125,7 +125,7 @@ func checkBudget(a *analysis) {
 		return
 	}
 	// floor + ratio x n >= retries x n, all calls failing.
-	share := retries*uint64(reducer.Whole) - uint64(c.Ratio)
+	share := retries*uint64(reducer.Whole) - uint64(c.Ratio.Millionths())
 	high, low := bits.Mul64(floor, uint64(reducer.Whole))
 	if high >= share {
 		return

@@ -140,7 +140,7 @@ func randomLooser(r *rand.Rand, c limiter.Config) limiter.Config {
 
 func randomBudget(r *rand.Rand) budget.Config {
 	return budget.Config{
-		Ratio: reducer.Whole / 10 * reducer.Share(r.IntN(40)), MinimumCount: r.Uint32N(60), MinimumPeriod: nanos(r, 1, 9), Window: nanos(r, 10, 30),
+		Ratio: reducer.Percent(10 * r.Uint32N(40)), MinimumCount: r.Uint32N(60), MinimumPeriod: nanos(r, 1, 9), Window: nanos(r, 10, 30),
 	}
 }
 

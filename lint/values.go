@@ -85,7 +85,7 @@ func (v *value) read(s *mechanism.Setting) {
 		v.text = mechanism.Number(*field)
 	case *reducer.Share:
 		v.text = field.String()
-		v.none(*field == 0)
+		v.none(!field.Positive())
 	case *bool:
 		v.text = strconv.FormatBool(*field)
 	case *uint8:
@@ -94,8 +94,8 @@ func (v *value) read(s *mechanism.Setting) {
 		v.text = mechanism.RateText(*field.Count, *field.Period)
 	case mechanism.DelayField:
 		v.text = Duration(*field.Duration).String()
-		if *field.Percentile > 0 {
-			v.text = "p" + strings.TrimSuffix(reducer.Share(*field.Percentile).String(), "%")
+		if field.Percentile.Positive() {
+			v.text = "p" + strings.TrimSuffix(field.Percentile.String(), "%")
 		}
 	case *backoff.Config:
 		v.text = field.Describe()
@@ -170,7 +170,7 @@ func compareFields(a, b any) (int, bool) {
 	case *uint32:
 		return cmp.Compare(*a, *b.(*uint32)), true
 	case *reducer.Share:
-		return cmp.Compare(*a, *b.(*reducer.Share)), true
+		return a.Compare(*b.(*reducer.Share)), true
 	case *bool:
 		if *a == *b.(*bool) {
 			return 0, true
@@ -183,10 +183,10 @@ func compareFields(a, b any) (int, bool) {
 		return compareRates(uint64(*a.Count), *a.Period, uint64(*other.Count), *other.Period), true
 	case mechanism.DelayField:
 		other := b.(mechanism.DelayField)
-		if (*a.Percentile > 0) != (*other.Percentile > 0) {
+		if a.Percentile.Positive() != other.Percentile.Positive() {
 			return 0, false
 		}
-		return cmp.Or(cmp.Compare(*a.Percentile, *other.Percentile), cmp.Compare(*a.Duration, *other.Duration)), true
+		return cmp.Or(a.Percentile.Compare(*other.Percentile), cmp.Compare(*a.Duration, *other.Duration)), true
 	case *backoff.Config:
 		return compareBackoffs(*a, *b.(*backoff.Config))
 	case *budget.Config:
@@ -229,8 +229,8 @@ func compareBudgets(a, b budget.Config) (int, bool) {
 	if a.Window != b.Window {
 		return 0, false
 	}
-	minimum := cmp.Compare(always(a), always(b))
-	return both(a.Ratio >= b.Ratio && minimum >= 0, a.Ratio <= b.Ratio && minimum <= 0)
+	ratio, minimum := a.Ratio.Compare(b.Ratio), cmp.Compare(always(a), always(b))
+	return both(ratio >= 0 && minimum >= 0, ratio <= 0 && minimum <= 0)
 }
 
 // both turns "at least" and "at most" into an order.

@@ -1,6 +1,9 @@
 package reducer
 
-import "strconv"
+import (
+	"cmp"
+	"strconv"
+)
 
 // Share is a part of a whole, exact to a millionth. It is no number, so that 50 is
 // not taken for 50 %: that is Percent(50).
@@ -20,6 +23,10 @@ func (s Share) Millionths() uint32 { return s.millionths }
 
 // Positive reports whether the share is more than 0.
 func (s Share) Positive() bool { return s.millionths > 0 }
+
+// Compare returns -1 where the share is less than another one, 0 where both are the
+// same, and 1 where it is more.
+func (s Share) Compare(other Share) int { return cmp.Compare(s.millionths, other.millionths) }
 
 // String returns the share as the policy document writes it, as in "0.5%".
 func (s Share) String() string {
