@@ -31,6 +31,12 @@ type Request struct {
 	// round that is not the result of the call, on any goroutine, maybe after the
 	// call has returned. nil for nothing.
 	Discard func(value any)
+	// Stalled reports whether an attempt waits for its caller, as for the rest of
+	// a request's body. It is called when a timeout has cut an attempt: where it
+	// returns true, the attempt ends as cancelled at the mark of the cut, so that
+	// no breaker gets a vote and no retry follows. It is not called in a hedged
+	// round. nil for an attempt that never waits for its caller.
+	Stalled func() bool
 }
 
 // NoCost is the cost of a call that takes nothing from any limiter.

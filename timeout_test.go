@@ -224,3 +224,47 @@ func TestLateErrorThatIsNone(t *testing.T) {
 		}
 	})
 }
+
+// TestStalledAttemptIsCancelled has timeouts cut attempts that wait for their caller.
+func TestStalledAttemptIsCancelled(t *testing.T) {
+	const again = "retry: {attempts: 2, backoff: {constant: 1s}, jitter: none}"
+	for name, c := range map[string]struct {
+		steps   []string
+		stalled bool
+		lines   []string
+	}{
+		"stalled":              {[]string{again, "timeout: 5s"}, true, []string{"0s admit 1", "5s end 1 cancel"}},
+		"stalled, whole call":  {[]string{"timeout: 5s", again}, true, []string{"0s admit 1", "5s end 1 cancel"}},
+		"stalled, in shadow":   {[]string{"timeout: {after: 4s, shadow: true}", again, "timeout: {name: own, after: 5s}"}, true, []string{"0s admit 1", "4s timeout 1 timeout shadow", "5s end 1 cancel"}},
+		"waits for the vendor": {[]string{again, "timeout: 5s"}, false, []string{"0s admit 1", "5s timeout 1 timeout", "5s retry 1 timeout until 6s", "7s admit 2", "12s timeout 2 timeout", "12s breaker open", "12s end 2 timeout attempts"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				p := guarded(t, append([]string{"breaker: {window: {consecutive: 1}}"}, c.steps...))
+				j := listen(p)
+				q := sluice.Request{Stalled: func() bool { return c.stalled }}
+				_, err := sluice.DoWith(t.Context(), p, q, stubborn2(7*time.Second))
+				require.Error(t, err)
+				assert.Equal(t, c.lines, j.all())
+				assert.Equal(t, map[bool]string{true: "closed", false: "open"}[c.stalled], state(t, p, "breaker").Mode)
+			})
+		})
+	}
+}
+
+// TestStalledCallIsCancelled is the same for a call without a function.
+func TestStalledCallIsCancelled(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"breaker: {window: {consecutive: 1}}", "bulkhead: 1", "timeout: 5s"})
+		j := listen(p)
+		c, err := p.Begin(t.Context(), sluice.Request{Stalled: func() bool { return true }})
+		require.NoError(t, err)
+		<-c.Context().Done()
+		time.Sleep(time.Second)
+		c.Done(reducer.Fail)
+		c.Release()
+		assert.Equal(t, []string{"0s admit 1", "5s end 1 cancel"}, j.all())
+		assert.Equal(t, "closed", state(t, p, "breaker").Mode)
+		assert.EqualValues(t, 1, state(t, p, "bulkhead").Free)
+	})
+}

@@ -62,6 +62,7 @@ type Request struct {
 	Holdable bool
 	Abandon  func()
 	Discard  func(value any)
+	Stalled  func() bool
 }
 
 // NoCost is the cost of a call that takes nothing from any limiter.

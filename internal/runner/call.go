@@ -292,10 +292,17 @@ func (r *run) settle(outcome reducer.Outcome, hasRetryAfter bool, after time.Dur
 	r.last, r.answered = err, true
 	// A late success is returned all the same, unless the options refuse it.
 	r.call.Late = outcome == reducer.OK && !r.p.RefuseLate
+	stalled := clock.Never
+	if r.request.Stalled != nil {
+		stalled = r.stalled(returned)
+	}
 	r.late = true
-	cut := r.ends(returned)
+	cut := r.ends(min(returned, stalled-1))
 	r.late = false
-	r.now = returned
+	r.now = min(returned, stalled)
+	if stalled <= returned {
+		outcome, hasRetryAfter = reducer.Cancelled, false
+	}
 	switch {
 	case !cut:
 		r.call.Late = false
@@ -307,6 +314,15 @@ func (r *run) settle(outcome reducer.Outcome, hasRetryAfter bool, after time.Dur
 		r.returnValue = false
 	}
 	return r.next()
+}
+
+// stalled returns the mark of the cut of an attempt that waited for its caller,
+// clock.Never where there is none up to a mark.
+func (r *run) stalled(now clock.Mark) clock.Mark {
+	if at := r.layout.plan.CutAt(&r.call, r.attemptNo); at <= now && r.request.Stalled() {
+		return at
+	}
+	return clock.Never
 }
 
 // ends brings about what is due up to a mark and ends something, each at its own,

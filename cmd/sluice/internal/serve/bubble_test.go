@@ -1,0 +1,169 @@
+package serve
+
+import (
+	"bufio"
+	"context"
+	"io"
+	"log"
+	"log/slog"
+	"net"
+	"net/http"
+	"net/url"
+	"sync"
+	"testing"
+	"testing/synctest"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// pipes is a listener without sockets, so that a bubble of synctest knows when every
+// goroutine waits.
+type pipes struct {
+	accepted chan net.Conn
+	closed   chan struct{}
+	once     sync.Once
+}
+
+func newPipes() *pipes { return &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})} }
+
+func (p *pipes) Accept() (net.Conn, error) {
+	select {
+	case c := <-p.accepted:
+		return c, nil
+	case <-p.closed:
+		return nil, net.ErrClosed
+	}
+}
+
+func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
+
+func (p *pipes) Close() error {
+	p.once.Do(func() { close(p.closed) })
+	return nil
+}
+
+func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
+	here, there := net.Pipe()
+	select {
+	case p.accepted <- there:
+		return here, nil
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-p.closed:
+		return nil, &net.OpError{Op: "dial", Err: net.ErrClosed}
+	}
+}
+
+// bubble is a proxy and its upstream in virtual time.
+type bubble struct {
+	*Server
+	t       *testing.T
+	front   *pipes
+	journal *journal
+}
+
+// inBubble runs a test with a proxy in virtual time. When it ends, every goroutine
+// has ended, or synctest fails the test.
+func inBubble(t *testing.T, document string, upstream http.HandlerFunc, test func(b *bubble), change ...func(*Config)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := &bubble{t: t, front: newPipes(), journal: newJournal()}
+		c := Config{
+			File: "policy.yaml", Source: []byte(document), Upstream: &url.URL{Scheme: "http", Host: "upstream.test"},
+			Log: slog.New(slog.NewJSONHandler(b.journal, &slog.HandlerOptions{Level: slog.LevelDebug})),
+		}
+		for _, f := range change {
+			f(&c)
+		}
+		var err error
+		b.Server, err = New(c)
+		require.NoError(t, err)
+		back := newPipes()
+		behind := &http.Server{Handler: upstream, ErrorLog: log.New(io.Discard, "", 0)}
+		transport := NewTransport()
+		transport.DialContext = back.dial
+		b.transport = transport
+		proxy := b.server(b.handler())
+		done := make(chan error, 2)
+		go func() { done <- behind.Serve(back) }()
+		go func() { done <- proxy.Serve(b.front) }()
+		test(b)
+		assert.NoError(t, proxy.Close())
+		transport.CloseIdleConnections()
+		assert.NoError(t, behind.Close())
+		for range 2 {
+			assert.ErrorIs(t, <-done, http.ErrServerClosed)
+		}
+		synctest.Wait()
+	})
+}
+
+// client is a connection to the proxy.
+type client struct {
+	net.Conn
+	b *bubble
+	r *bufio.Reader
+}
+
+// dial opens a connection and sends bytes.
+func (b *bubble) dial(text string) *client {
+	b.t.Helper()
+	conn, err := b.front.dial(b.t.Context(), "", "")
+	require.NoError(b.t, err)
+	c := &client{Conn: conn, b: b, r: bufio.NewReader(conn)}
+	c.send(text)
+	return c
+}
+
+// send sends bytes on a goroutine of its own, for a pipe has no buffer.
+func (c *client) send(text string) {
+	go func() { _, _ = io.WriteString(c, text) }()
+	synctest.Wait()
+}
+
+// answer reads an answer with its body.
+func (c *client) answer() (*http.Response, string) {
+	c.b.t.Helper()
+	resp, err := http.ReadResponse(c.r, nil)
+	require.NoError(c.b.t, err)
+	body, err := io.ReadAll(resp.Body)
+	require.NoError(c.b.t, err)
+	return resp, string(body)
+}
+
+// get sends a request on a connection of its own and returns the answer.
+func (b *bubble) get(path string, header ...string) (*http.Response, string) {
+	b.t.Helper()
+	text := "GET " + path + " HTTP/1.1\r\nHost: x\r\n"
+	for _, line := range header {
+		text += line + "\r\n"
+	}
+	c := b.dial(text + "\r\n")
+	defer c.Close()
+	return c.answer()
+}
+
+// step returns the state of a step.
+func (b *bubble) free(policy string) int {
+	b.t.Helper()
+	for _, s := range b.set.Pipeline(policy).State() {
+		if s.Step == "bulkhead" {
+			return int(s.Free)
+		}
+	}
+	b.t.Fatal("there is no bulkhead")
+	return 0
+}
+
+// mode returns the state of the breaker.
+func (b *bubble) mode(policy string) string {
+	b.t.Helper()
+	for _, s := range b.set.Pipeline(policy).State() {
+		if s.Step == "breaker" {
+			return s.Mode
+		}
+	}
+	b.t.Fatal("there is no breaker")
+	return ""
+}
