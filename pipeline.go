@@ -25,10 +25,16 @@ func New(p pipeline.Policy, options ...Option) (*Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPipeline(plan, nil, applied(options)), nil
+	return newPipeline(plan, origin{}, applied(options)), nil
 }
 
-func newPipeline(plan *pipeline.Plan, about *policy.Policy, s *settings) *Pipeline {
+// origin is what a policy comes from; zero for a policy made of Go values.
+type origin struct {
+	policy   *policy.Policy
+	document *policy.Document
+}
+
+func newPipeline(plan *pipeline.Plan, about origin, s *settings) *Pipeline {
 	p := &Pipeline{engine: runner.New(plan, about, &s.Settings)}
 	if s.logger != nil {
 		p.Listen(logs(s.logger))
@@ -72,11 +78,24 @@ func (p *Pipeline) Plan() *pipeline.Plan {
 // meaning of HTTP answers, which must not be changed; nil for a policy that was
 // made of Go values and for a pipeline without a policy.
 func (p *Pipeline) Document() *policy.Policy {
+	return p.origin().policy
+}
+
+// HTTP returns the section http of the policy document, which must not be changed;
+// nil for a policy that was made of Go values and for a pipeline without a policy.
+func (p *Pipeline) HTTP() *policy.HTTP {
+	if document := p.origin().document; document != nil {
+		return &document.HTTP
+	}
+	return nil
+}
+
+func (p *Pipeline) origin() origin {
 	if p.Err() != nil {
-		return nil
+		return origin{}
 	}
 	_, about := p.engine.Bound()
-	return about.(*policy.Policy)
+	return about.(origin)
 }
 
 // Fallback returns the policy's fallback, nil for none. It is an HTTP answer, which
@@ -111,7 +130,7 @@ func (p *Pipeline) Configure(next pipeline.Policy) error {
 	if err != nil {
 		return err
 	}
-	p.engine.Configure(plan, (*policy.Policy)(nil)).EmitAll()
+	p.engine.Configure(plan, origin{}).EmitAll()
 	return nil
 }
 

@@ -68,7 +68,7 @@ func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all runner
 	defer s.change.Unlock()
 	next := make(map[string]*Pipeline, len(plans))
 	for i, plan := range plans {
-		about := &document.Policies[i]
+		about := origin{&document.Policies[i], document}
 		p := s.known[plan.Name()]
 		if p == nil {
 			p = newPipeline(plan, about, applied(s.options))

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
@@ -44,11 +45,12 @@ type hedgedAnswer struct {
 	details *Details
 }
 
-func (t *Transport) newCall(g *guard, req, in *http.Request, to target) *call {
+func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target) *call {
 	c := &call{t: t, guard: g, req: req, upload: upload{source: req.Body, getBody: req.GetBody}}
 	c.attributes = attributes{req: req, target: to, s: &t.settings}
 	if in != nil {
-		c.attributes.req, c.attributes.server = in, true
+		c.attributes.req, c.attributes.server = in.request, true
+		c.upload.client = in.body
 	}
 	v := g.view()
 	c.request = t.requestOf(&c.attributes, v)
@@ -60,6 +62,9 @@ func (t *Transport) newCall(g *guard, req, in *http.Request, to target) *call {
 	}
 	if v.hedge {
 		c.details.NoHedge = c.request.NoHedge
+	}
+	if !c.hedged && c.upload.stalls() {
+		c.request.Stalled = c.upload.unfinished
 	}
 	if v.retry {
 		c.request.Abandon = c.abandon
@@ -122,6 +127,9 @@ func (c *call) noHedge(v *view) string {
 
 var errNoAnswer = errors.New("nethttp: the round tripper returned neither an answer nor an error")
 
+// errSlowClient says that an answer came late because the body of the request did.
+var errSlowClient = errors.New("nethttp: the client took its time over the body")
+
 // noBody is why a request whose body is gone is not repeated.
 const noBody = "the body is longer than what is kept for a retry"
 
@@ -131,6 +139,13 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	body, err := c.upload.next(details.Attempts == 1)
 	if err != nil {
 		return nil, &attemptError{err: err, outcome: reducer.Ignore}
+	}
+	began, waited := time.Time{}, time.Duration(0)
+	if c.request.Stalled != nil {
+		defer context.AfterFunc(ctx, c.upload.interrupt)()
+		if c.guard.view().slow > 0 {
+			began, waited = c.t.now(), c.upload.took()
+		}
 	}
 	ctx = context.WithValue(ctx, detailsKey{}, details)
 	var req *http.Request
@@ -154,7 +169,11 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	case resp == nil:
 		return nil, &attemptError{err: errNoAnswer, outcome: reducer.Ignore}
 	}
-	return c.answered(ctx, resp, details)
+	resp, err = c.answered(ctx, resp, details)
+	if err == nil && c.guard.view().slowed(began, c.t.now, c.upload.took()-waited) {
+		err = &attemptError{err: errSlowClient, outcome: reducer.Cancelled}
+	}
+	return resp, err
 }
 
 // begins returns the details of an attempt that begins. Those of a hedged request
@@ -195,14 +214,22 @@ func (c *call) taken(resp *http.Response) {
 // of the attempt's context brought about is for the runner to tell: it knows
 // whose end it was.
 func (c *call) failed(ctx context.Context, err error) error {
-	if ctx.Err() != nil {
+	// A read of the body that fails ends the context of the request as well.
+	if failed := c.upload.client.failure(); failed != nil {
+		return &attemptError{err: failed, outcome: reducer.Cancelled}
+	}
+	if c.req.Context().Err() != nil {
+		return err
+	}
+	switch unfinished := c.upload.unfinished(); {
+	case unfinished && ctx.Err() != nil:
+		return &attemptError{err: &ClientError{http.StatusRequestTimeout, context.Cause(ctx)}, outcome: reducer.Cancelled}
+	case unfinished:
+		return &attemptError{err: err, outcome: reducer.Cancelled}
+	case ctx.Err() != nil:
 		return err
 	}
 	e := &attemptError{err: err}
-	if own := c.upload.failed.Load(); own != nil && errors.Is(err, *own) {
-		e.outcome = reducer.Ignore
-		return e
-	}
 	var inner *sluice.RejectedError
 	if errors.As(err, &inner) {
 		// Of a policy below this round tripper.
@@ -230,6 +257,9 @@ func (c *call) answered(ctx context.Context, resp *http.Response, details *Detai
 	}
 	if outcome == reducer.OK {
 		return resp, nil
+	}
+	if fallback.Covers(outcome) && c.upload.unfinished() {
+		outcome = reducer.Cancelled // what the dependency says may be about the body
 	}
 	e := &attemptError{err: &StatusError{StatusCode: resp.StatusCode}, outcome: outcome}
 	e.after, e.told = retryAfter(resp.Header, c.t.now)
@@ -279,7 +309,8 @@ func (c *call) result(resp *http.Response, err error) (*http.Response, error) {
 	refused := errors.Is(err, sluice.ErrRejected)
 	failed := gaveUp != nil && err == error(gaveUp) || plain && fallback.Covers(own.outcome)
 	var timeout *sluice.TimeoutError
-	late := !failed && errors.As(err, &timeout)
+	var client *ClientError
+	late := !failed && !errors.As(err, &client) && errors.As(err, &timeout)
 	if f := c.guard.pipeline.Fallback(); f != nil && (refused || failed || late) {
 		c.abandon()
 		c.details.Fallback = true
@@ -297,6 +328,9 @@ func (c *call) result(resp *http.Response, err error) (*http.Response, error) {
 		return c.finished(c.last), nil
 	}
 	c.abandon()
+	if c.t.answers && client != nil {
+		return c.answer(client.answer(c.attributes.req)), nil
+	}
 	if c.t.answers {
 		if a, ok := c.t.refusal(c.guard, c.request, err, http.StatusGatewayTimeout); ok {
 			return c.answer(a), nil
@@ -321,14 +355,18 @@ func (c *call) finished(resp *http.Response) *http.Response {
 
 // answer makes the response of an answer that no server gave.
 func (c *call) answer(a answer) *http.Response {
-	req := c.req.WithContext(context.WithValue(c.req.Context(), detailsKey{}, c.details))
+	return a.response(c.req.WithContext(context.WithValue(c.req.Context(), detailsKey{}, c.details)))
+}
+
+// response makes the response to a request.
+func (a *answer) response(req *http.Request) *http.Response {
 	resp := &http.Response{
 		Status: strings.TrimSpace(strconv.Itoa(a.status) + " " + http.StatusText(a.status)), StatusCode: a.status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Header: a.header, ContentLength: int64(len(a.body)), Request: req,
 		Body: io.NopCloser(bytes.NewReader(a.body)),
 	}
-	if c.req.Method == http.MethodHead {
+	if req.Method == http.MethodHead {
 		resp.Body = http.NoBody
 	}
 	return resp

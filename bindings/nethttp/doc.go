@@ -11,13 +11,19 @@
 //
 //	http.ListenAndServe(":8080", nethttp.NewRoutedHandler(mux, set))
 //
+// A reverse proxy sends its requests by a Transport and is wrapped in Transport.Proxy,
+// so that the upstream gets the path that was compared, and a slow client can neither
+// hold a place nor have a breaker open:
+//
+//	t := nethttp.NewRoutedTransport(nil, set, nethttp.WithRefusalAnswers())
+//	proxy := t.Proxy(&httputil.ReverseProxy{Rewrite: rewrite, Transport: t})
+//
 // What an answer or an error means is the policy's `outcomes`; what is repeated
 // is its `methods`, and whatever carries an Idempotency-Key.
 //
 // Routes compare the clean form of a path; a handler gets the request with that
 // form, so that what is guarded is what is served. A request whose path, or whose
-// key, servers read in different ways is refused with a *RequestError, 400. A
-// reverse proxy puts NewRouter in front of itself and a routed Transport behind.
+// key, servers read in different ways is refused with a *RequestError, 400.
 //
 //   - Votes, retries and timeouts end with an answer's headers. A bulkhead's
 //     place and the attempt's context are held until the answer's body has been
@@ -28,6 +34,10 @@
 //   - A Transport hedges the methods of the hedge step, where the body of the
 //     request can be read again by GetBody or there is none. The answers of attempts
 //     that lost are closed.
+//   - A Handler and a Proxy bound how long a client may take over the body of its
+//     request and over an answer, by the section http of the document. Time that the
+//     client takes gives no vote. This needs an http.ResponseWriter that has deadlines,
+//     as that of net/http; a middleware between the two must have the method Unwrap.
 //   - No goroutine is started. A panic of what is guarded gives everything back,
 //     counts as a failure, and goes on.
 package nethttp

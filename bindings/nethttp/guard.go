@@ -4,8 +4,10 @@ import (
 	"slices"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
@@ -29,7 +31,8 @@ type view struct {
 	sent   []string // the attributes that a client may send twice
 	quotas []string // the steps whose refusals mean that the caller asked too much
 	limits []limitView
-	policy []string // the RateLimit-Policy header; whoever adds to it copies it
+	policy []string      // the RateLimit-Policy header; to be copied before it is appended to
+	slow   time.Duration // the shortest time after which a breaker counts an answer as slow, 0 for none
 }
 
 func newGuard(p *sluice.Pipeline) *guard { return &guard{pipeline: p} }
@@ -71,8 +74,37 @@ func newView(plan *pipeline.Plan) *view {
 		if mechanisms.Row(plan.Kind(i)).Traits.Has(mechanism.Quotas) {
 			v.quotas = append(v.quotas, plan.StepName(i))
 		}
+		if c, ok := plan.Step(i).Config.(breaker.Config); ok && !plan.Shadow(i) && c.SlowOver > 0 && (v.slow == 0 || c.SlowOver < v.slow) {
+			v.slow = c.SlowOver
+		}
 	}
 	return v
+}
+
+// slowed reports whether an answer to a request that began at a time is slow for a
+// breaker because the client took its time over the body.
+func (v *view) slowed(began time.Time, now func() time.Time, waited time.Duration) bool {
+	if v.slow == 0 || waited == 0 || began.IsZero() {
+		return false
+	}
+	took := now().Sub(began)
+	return took > v.slow && took-waited <= v.slow
+}
+
+// boundsOf returns how long a client may take: as the option says, as the document
+// of the route or of the pipeline does, or the default.
+func (s *settings) boundsOf(to target) *policy.HTTP {
+	switch {
+	case s.http != nil:
+		return s.http
+	case to.http != nil:
+		return to.http
+	case to.guard != nil:
+		if own := to.guard.pipeline.HTTP(); own != nil {
+			return own
+		}
+	}
+	return &defaultHTTP
 }
 
 // outcomes returns what answers mean to a pipeline: the option's, the

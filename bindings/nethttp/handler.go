@@ -24,6 +24,10 @@ import (
 // anything is answered for with 503. A panic before the headers is a failure;
 // it goes on to the server. A bulkhead's place is held until the handler has
 // returned and the connection, if it took it over, is closed.
+//
+// How long a client may take is the section http of the document, see WithHTTP. A
+// handler whose read of the body the client kept waiting has its answer replaced by
+// 408; what it answers then, and after the client went away, gives no vote.
 type Handler struct {
 	settings
 	next   http.Handler
@@ -77,7 +81,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	to, err := h.source.find(r.Host, r.Method, r.URL.EscapedPath())
+	bounds := h.boundsOf(to)
+	body := newClientBody(w, r, bounds, h.now)
 	if err != nil {
+		body.answering()
 		h.refuse(w, r, nil, sluice.Request{}, err)
 		return
 	}
@@ -88,23 +95,37 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	a := attributes{req: r, target: to, server: true, s: &h.settings}
-	if err := a.check(g.view()); err != nil {
+	v := g.view()
+	if err := a.check(v); err != nil {
+		body.answering()
 		h.refuse(w, r, g, sluice.Request{}, err)
 		return
 	}
-	q := h.requestOf(&a, g.view())
+	q := h.requestOf(&a, v)
+	if body != nil {
+		q.Stalled = body.stalled
+	}
 	guarded, err := g.pipeline.Begin(r.Context(), q)
 	if err != nil {
+		body.answering()
 		h.refuse(w, r, g, q, err)
 		return
 	}
 	if f, ok := h.limitFields(g, q, nil); ok {
 		h.setFields(w.Header(), f)
 	}
-	s := &served{ResponseWriter: w, h: h, call: guarded, guard: g, request: r}
+	s := &served{ResponseWriter: w, h: h, call: guarded, guard: g, request: r, body: body, bounds: bounds, now: h.now, ended: guarded.Release}
 	s.places.Store(1)
 	defer s.end()
-	h.next.ServeHTTP(s, r.WithContext(guarded.Context()))
+	r = r.WithContext(guarded.Context())
+	if body != nil {
+		r.Body, body.progress = body, s.touch
+		if v.slow > 0 {
+			s.began = h.now()
+		}
+		defer context.AfterFunc(guarded.Context(), body.interrupt)()
+	}
+	h.next.ServeHTTP(s.writer(), r)
 	s.returned = true
 	s.settle(q)
 }
@@ -134,12 +155,23 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, g *guard, q slu
 	a.write(w)
 }
 
-// outcome is what an answer of the handler means.
+// outcome is what an answer of the handler means. Where the client had the handler
+// wait, or went away, it means nothing.
 func (s *served) outcome(status int) reducer.Outcome {
+	if errors.Is(s.request.Context().Err(), context.Canceled) || s.body.failure().late() {
+		return reducer.Cancelled
+	}
 	if status == http.StatusSwitchingProtocols {
 		return reducer.OK
 	}
-	return s.h.outcomesOf(s.guard.pipeline).OfStatus(status)
+	outcome := s.h.outcomesOf(s.guard.pipeline).OfStatus(status)
+	switch {
+	case s.body == nil:
+	case fallback.Covers(outcome) && s.body.stalled(),
+		outcome == reducer.OK && s.guard.view().slowed(s.began, s.now, s.body.took()):
+		return reducer.Cancelled
+	}
+	return outcome
 }
 
 // settle says how the handler ended when it returned without an answer.
@@ -149,6 +181,8 @@ func (s *served) settle(q sluice.Request) {
 	}
 	ctx := s.call.Context()
 	switch {
+	case s.body.failure().late():
+		s.WriteHeader(http.StatusRequestTimeout)
 	case s.request.Context().Err() != nil:
 		s.call.Done(reducer.Cancelled)
 	case ctx.Err() != nil:
@@ -159,6 +193,7 @@ func (s *served) settle(q sluice.Request) {
 			err = &sluice.TimeoutError{Policy: s.guard.pipeline.Name()}
 		}
 		s.status = http.StatusServiceUnavailable
+		s.body.answering()
 		s.h.refuse(s.ResponseWriter, s.request, s.guard, q, err)
 	default:
 		s.WriteHeader(http.StatusOK)
@@ -170,7 +205,7 @@ func (s *served) settle(q sluice.Request) {
 func (s *served) end() {
 	if !s.returned && s.status == 0 {
 		outcome := reducer.Fail
-		if s.request.Context().Err() != nil {
+		if s.request.Context().Err() != nil || s.body.failure() != nil {
 			outcome = reducer.Cancelled
 		}
 		s.call.Done(outcome)
@@ -178,13 +213,9 @@ func (s *served) end() {
 	if !s.returned {
 		s.places.Store(1) // nobody will close the connection now
 	}
-	s.free()
-}
-
-// failing reports whether the policy's fallback takes the place of an answer.
-func (s *served) failing(o reducer.Outcome) *fallback.Config {
-	if !fallback.Covers(o) {
-		return nil
+	s.body.finish()
+	if !s.taken || !s.returned {
+		s.finish()
 	}
-	return s.guard.pipeline.Fallback()
+	s.free()
 }

@@ -35,6 +35,7 @@ type settings struct {
 	logger   *slog.Logger
 	now      func() time.Time
 	maxBody  int64
+	http     *policy.HTTP
 	answers  bool
 	fields   bool
 	legacy   bool
@@ -130,6 +131,11 @@ func WithLegacyHeaders() Option { return func(s *settings) { s.legacy = true } }
 func WithRefusal(f func(w http.ResponseWriter, r *http.Request, err error)) Option {
 	return func(s *settings) { s.refused = f }
 }
+
+// WithHTTP says how long a client may take over the body of its request and over an
+// answer, in place of the section http of the document. Default: the document's, and
+// its defaults for a policy made of Go values. Handler and Transport.Proxy alone.
+func WithHTTP(bounds policy.HTTP) Option { return func(s *settings) { s.http = &bounds } }
 
 // WithLogger is told, at level warn, what of a policy cannot take effect here.
 // Default: nobody is.

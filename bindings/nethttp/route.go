@@ -66,14 +66,14 @@ func (s *source) find(host, method, path string) (target, error) {
 	m, err := t.routes.Match(host, method, path)
 	var refused *routes.PathError
 	if errors.As(err, &refused) {
-		return target{}, &RequestError{Status: http.StatusBadRequest, Reason: "path", Detail: refused.Reason}
+		return target{http: &t.doc.HTTP}, &RequestError{Status: http.StatusBadRequest, Reason: "path", Detail: refused.Reason}
 	}
 	found := target{path: m.Path, http: m.HTTP}
 	switch {
 	case m.Route != nil:
 		found.guard, found.route = t.guards[m.Index], m.Route.Host+m.Route.Path
 	case m.HTTP.Unmatched == document.UnmatchedDeny:
-		return target{}, errNoRoute
+		return target{http: m.HTTP}, errNoRoute
 	default:
 		found.guard = t.unmatched
 	}
@@ -150,16 +150,8 @@ func (s *source) guards() []*guard {
 
 type (
 	policyKey  struct{}
-	inboundKey struct{}
 	detailsKey struct{}
 )
-
-// inbound is a request that came in, and what a document says of it.
-type inbound struct {
-	request *http.Request
-	set     *sluice.Set // whose document said it, nil for none
-	target  target
-}
 
 // WithPolicy makes a Transport guard the requests of this context with p in
 // place of its own policy.
@@ -171,56 +163,3 @@ func WithPolicy(ctx context.Context, p *sluice.Pipeline) context.Context {
 func WithoutPolicy(ctx context.Context) context.Context {
 	return context.WithValue(ctx, policyKey{}, (*guard)(nil))
 }
-
-// WithInbound makes a Transport choose the route of the requests of this
-// context, and take their attributes, from the request that came in: for
-// proxies, which rewrite the one that goes out. A Transport cannot change the
-// path of the request that came in: where the routes compare another form of it,
-// the request is refused with a *RequestError. NewRouter changes it in time.
-func WithInbound(ctx context.Context, in *http.Request) context.Context {
-	return context.WithValue(ctx, inboundKey{}, &inbound{request: in})
-}
-
-// NewRouter finds the route of each request for a proxy, whose Transport has
-// routes of the same set: next gets the request with the path that was compared,
-// and with a context as of WithInbound. A request that is refused for its path,
-// or for having no route, is answered here.
-func NewRouter(next http.Handler, set *sluice.Set, options ...Option) http.Handler {
-	h := &Handler{settings: newSettings(true, options), next: next, source: &source{set: set}}
-	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		in := &inbound{set: set}
-		var err error
-		if in.target, err = h.source.find(r.Host, r.Method, r.URL.EscapedPath()); err != nil {
-			h.refuse(w, r, nil, sluice.Request{}, err)
-			return
-		}
-		in.request = in.target.sent(r)
-		h.next.ServeHTTP(w, in.request.WithContext(context.WithValue(r.Context(), inboundKey{}, in)))
-	})
-}
-
-// find returns what a document says of a request that goes out, and the request
-// that the policy speaks of, nil for the one that goes out.
-func (t *Transport) find(req *http.Request) (target, *http.Request, error) {
-	ctx := req.Context()
-	from, _ := ctx.Value(inboundKey{}).(*inbound)
-	of := req
-	var in *http.Request
-	if from != nil {
-		in, of = from.request, from.request
-	}
-	if g, ok := ctx.Value(policyKey{}).(*guard); ok || req.URL == nil {
-		return target{guard: g}, in, nil
-	}
-	if from != nil && from.set != nil && from.set == t.source.set {
-		return from.target, in, nil
-	}
-	path := of.URL.EscapedPath()
-	found, err := t.source.find(hostOf(of), method(of), path)
-	if err == nil && in != nil && found.path != "" && found.path != path && path != "" {
-		err = errUnsent
-	}
-	return found, in, err
-}
-
-var errUnsent = &RequestError{Status: http.StatusBadRequest, Reason: "path", Detail: "The path is not in its clean form."}

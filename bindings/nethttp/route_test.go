@@ -84,35 +84,34 @@ func TestUnmatchedGetsThePolicy(t *testing.T) {
 	assert.Equal(t, 429, serve(h, httptest.NewRequest("OPTIONS", "*", nil)).Code, "not even a path")
 }
 
-// proxyTo is a reverse proxy that guards by the request that came in.
-func proxyTo(t testing.TB, set *sluice.Set) http.Handler {
+// proxyTo is a reverse proxy, and the transport by which it guards.
+func proxyTo(t testing.TB, set *sluice.Set) (*nethttp.Transport, http.Handler) {
 	t.Helper()
 	up := httptest.NewServer(paths)
 	t.Cleanup(up.Close)
 	target, err := url.Parse(up.URL + "/v1")
 	require.NoError(t, err)
-	return &httputil.ReverseProxy{
-		Rewrite:   func(p *httputil.ProxyRequest) { p.SetURL(target) },
-		Transport: nethttp.NewRoutedTransport(nil, set, nethttp.WithRefusalAnswers()),
-	}
+	transport := nethttp.NewRoutedTransport(nil, set, nethttp.WithRefusalAnswers())
+	return transport, &httputil.ReverseProxy{Rewrite: func(p *httputil.ProxyRequest) { p.SetURL(target) }, Transport: transport}
 }
 
-func TestRouterForAProxy(t *testing.T) {
-	set := routed(t, "")
-	h := nethttp.NewRouter(proxyTo(t, set), set)
+func TestProxySendsWhatWasCompared(t *testing.T) {
+	transport, proxy := proxyTo(t, routed(t, ""))
+	h := transport.Proxy(proxy)
 	w := serve(h, httptest.NewRequest("GET", "/x/../%61dmin//x%2Fy%3F", nil))
 	assert.Equal(t, "/v1/admin/x/y%3F /v1/admin/x/y?", w.Body.String())
 	assert.Equal(t, 299, serve(h, httptest.NewRequest("HEAD", "//admin", nil)).Code)
-	assert.Equal(t, "/v1/raw/a%2Fb//c /v1/raw/a/b//c", serve(nethttp.NewRouter(proxyTo(t, routed(t, "")), set), httptest.NewRequest("GET", "/raw/a%2Fb//c", nil)).Body.String(), "another set")
+	another := nethttp.NewRoutedTransport(nil, routed(t, ""))
+	assert.Equal(t, "/v1/raw/a%2Fb//c /v1/raw/a/b//c", serve(another.Proxy(proxy), httptest.NewRequest("GET", "/raw/a%2Fb//c", nil)).Body.String(), "another transport")
 	w = serve(h, httptest.NewRequest("GET", "/x%00", nil))
 	assert.Equal(t, 400, w.Code)
 	assert.Contains(t, w.Body.String(), `"reason":"path"`)
 }
 
-// Without NewRouter a proxy cannot send what was compared.
+// Without Transport.Proxy a proxy cannot send what was compared.
 func TestInboundThatIsNotClean(t *testing.T) {
 	set := routed(t, "")
-	proxy := proxyTo(t, set)
+	_, proxy := proxyTo(t, set)
 	h := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		proxy.ServeHTTP(w, r.WithContext(nethttp.WithInbound(r.Context(), r)))
 	})

@@ -2,35 +2,116 @@ package nethttp
 
 import (
 	"bufio"
+	"bytes"
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/reducer"
 )
 
-// served is the http.ResponseWriter of a guarded handler. It flushes, hands
-// over the connection and takes from readers as far as the one that it wraps
-// can; http.ResponseController finds everything else by Unwrap.
+// served is the http.ResponseWriter of a guarded handler, or of a proxy around a
+// Transport. http.ResponseController finds by Unwrap what it does not have itself.
+//
+// From the headers on, an answer or a connection that was taken over is ended when
+// no byte passes for stream_idle, or at the end of its lifetime.
 type served struct {
 	http.ResponseWriter
-	h       *Handler
-	call    *sluice.Call
+	h       *Handler     // nil for a proxy
+	call    *sluice.Call // nil for a proxy
 	guard   *guard
 	request *http.Request
+	body    *clientBody // nil for none
+	bounds  *policy.HTTP
+	now     func() time.Time
+	ended   func() // gives back what is held when the answer is ended before its time
 
-	status   int  // 0 until the headers are written
-	replaced bool // the fallback stands in for the handler's answer
-	taken    bool // the handler has the connection
+	began    time.Time // of the attempt, where a breaker looks for slow ones
+	status   int       // 0 until the headers are written
+	replaced bool      // another answer is sent in place of the handler's
+	taken    bool      // the handler has the connection
 	returned bool
+	flushes  bool // what the writer below can do
+	hijacks  bool
 	places   atomic.Int32 // the handler, and a connection that it took over
+
+	watched atomic.Bool  // started and timer are set
+	last    atomic.Int64 // when the last byte passed, since started
+	started time.Time    // of the answer
+	timer   *time.Timer
+	mu      sync.Mutex // of what follows, and of the connection's deadlines
+	conn    net.Conn   // that was taken over
+	over    bool
 }
+
+// The forms of a served that claim what the writer below can do.
+type (
+	servedFlusher  struct{ *served }
+	servedHijacker struct{ *served }
+	servedBoth     struct{ *served }
+)
+
+// Flush implements http.Flusher.
+func (s servedFlusher) Flush() { _ = s.FlushError() }
+
+// Hijack implements http.Hijacker.
+func (s servedHijacker) Hijack() (net.Conn, *bufio.ReadWriter, error) { return s.hijack() }
+
+// Flush implements http.Flusher.
+func (s servedBoth) Flush() { _ = s.FlushError() }
+
+// Hijack implements http.Hijacker.
+func (s servedBoth) Hijack() (net.Conn, *bufio.ReadWriter, error) { return s.hijack() }
+
+// writer returns the form that claims what http.ResponseController finds below.
+func (s *served) writer() http.ResponseWriter {
+	s.flushes, s.hijacks = abilities(s.ResponseWriter)
+	switch {
+	case s.flushes && s.hijacks:
+		return servedBoth{s}
+	case s.flushes:
+		return servedFlusher{s}
+	case s.hijacks:
+		return servedHijacker{s}
+	}
+	return s
+}
+
+// abilities returns what http.ResponseController can do with a writer.
+func abilities(w http.ResponseWriter) (flushes, hijacks bool) {
+	for {
+		if inner, ok := w.(interface {
+			abilities() (flushes, hijacks bool)
+		}); ok {
+			f, h := inner.abilities()
+			return flushes || f, hijacks || h
+		}
+		switch w.(type) {
+		case http.Flusher, interface{ FlushError() error }:
+			flushes = true
+		}
+		if _, ok := w.(http.Hijacker); ok {
+			hijacks = true
+		}
+		outer, ok := w.(interface{ Unwrap() http.ResponseWriter })
+		if !ok || flushes && hijacks {
+			return flushes, hijacks
+		}
+		w = outer.Unwrap()
+	}
+}
+
+func (s *served) abilities() (flushes, hijacks bool) { return s.flushes, s.hijacks }
 
 // free gives the bulkheads' places back when the last holder is done.
 func (s *served) free() {
-	if s.places.Add(-1) == 0 {
+	if s.places.Add(-1) == 0 && s.call != nil {
 		s.call.Release()
 	}
 }
@@ -52,64 +133,96 @@ func (s *served) WriteHeader(status int) {
 		return
 	}
 	s.status = status
-	outcome := s.outcome(status)
-	s.call.Done(outcome)
-	if f := s.failing(outcome); f != nil {
-		s.replace(f)
-		return
+	if s.call != nil {
+		outcome := s.outcome(status)
+		s.call.Done(outcome)
+		if failed := s.body.failure(); failed.late() {
+			s.replace(failed.answer(s.request))
+			return
+		}
+		if f := s.failing(outcome); f != nil {
+			var a answer
+			a.replace(f)
+			s.replace(a)
+			return
+		}
 	}
+	s.start()
 	s.ResponseWriter.WriteHeader(status)
 }
 
-// replace writes the fallback. What the handler said of its own body no longer
-// holds.
-func (s *served) replace(f *fallback.Config) {
+// replace writes an answer in place of the handler's. What the handler said of its
+// own body no longer holds.
+func (s *served) replace(a answer) {
 	s.replaced = true
 	h := s.Header()
 	for _, name := range []string{"Content-Encoding", "Content-Range", "Content-Disposition", "Etag", "Last-Modified", "Trailer", "Transfer-Encoding"} {
 		h.Del(name)
 	}
-	var a answer
-	a.replace(f)
+	s.start()
 	a.write(s.ResponseWriter)
 }
 
+// pieceBytes is how much of an answer the client must take in stream_idle: the
+// progress within a write is not visible.
+const pieceBytes = 64 << 10
+
 // Write implements http.ResponseWriter.
-func (s *served) Write(b []byte) (int, error) {
+func (s *served) Write(b []byte) (n int, err error) {
 	if s.status == 0 {
 		s.WriteHeader(http.StatusOK)
 	}
 	if s.replaced {
 		return len(b), nil
 	}
-	return s.ResponseWriter.Write(b)
+	for {
+		piece := b[n:min(n+pieceBytes, len(b))]
+		written, err := s.ResponseWriter.Write(piece)
+		n += written
+		s.touch()
+		if err != nil || n == len(b) {
+			return n, err
+		}
+	}
 }
 
 // ReadFrom implements io.ReaderFrom, so that a file is still sent by the kernel.
-func (s *served) ReadFrom(r io.Reader) (int64, error) {
+func (s *served) ReadFrom(r io.Reader) (n int64, err error) {
 	if s.status == 0 {
 		s.WriteHeader(http.StatusOK)
 	}
 	if s.replaced {
 		return io.Copy(io.Discard, r)
 	}
-	return io.Copy(s.ResponseWriter, r)
+	for {
+		copied, err := io.CopyN(s.ResponseWriter, r, pieceBytes)
+		n += copied
+		s.touch()
+		switch {
+		case err == io.EOF:
+			return n, nil
+		case err != nil:
+			return n, err
+		}
+	}
 }
-
-// Flush implements http.Flusher. It does nothing where the writer below cannot.
-func (s *served) Flush() { _ = s.FlushError() }
 
 // FlushError is for http.ResponseController.
 func (s *served) FlushError() error {
+	if !s.flushes {
+		return http.ErrNotSupported
+	}
 	if s.status == 0 {
 		s.WriteHeader(http.StatusOK)
 	}
-	return http.NewResponseController(s.ResponseWriter).Flush()
+	err := http.NewResponseController(s.ResponseWriter).Flush()
+	s.touch()
+	return err
 }
 
-// Hijack implements http.Hijacker. The place in a bulkhead is held until the
+// hijack takes the connection over. The place in a bulkhead is held until the
 // connection is closed, even when the handler returns before.
-func (s *served) Hijack() (net.Conn, *bufio.ReadWriter, error) {
+func (s *served) hijack() (net.Conn, *bufio.ReadWriter, error) {
 	conn, both, err := http.NewResponseController(s.ResponseWriter).Hijack()
 	if err != nil {
 		return conn, both, err
@@ -117,27 +230,146 @@ func (s *served) Hijack() (net.Conn, *bufio.ReadWriter, error) {
 	s.taken = true
 	if s.status == 0 {
 		s.status = http.StatusSwitchingProtocols
-		s.call.Done(s.outcome(s.status))
+		if s.call != nil {
+			s.call.Done(s.outcome(s.status))
+		}
 	}
 	s.places.Add(1)
-	return &takenConn{Conn: conn, free: s.free}, both, nil
+	taken := &takenConn{Conn: conn, served: s}
+	s.mu.Lock()
+	s.conn = taken
+	s.mu.Unlock()
+	s.start()
+	// What was read ahead comes before what the connection has.
+	ahead, _ := both.Reader.Peek(both.Reader.Buffered())
+	reader := bufio.NewReader(taken)
+	if len(ahead) > 0 {
+		reader = bufio.NewReader(io.MultiReader(bytes.NewReader(bytes.Clone(ahead)), taken))
+		_, _ = reader.Peek(len(ahead))
+	}
+	return taken, bufio.NewReadWriter(reader, bufio.NewWriter(taken)), nil
+}
+
+// start begins to watch an answer whose headers are written.
+func (s *served) start() {
+	s.body.answering()
+	if s.bounds.StreamIdle == 0 && s.bounds.Lifetime == 0 || s.watched.Load() {
+		return
+	}
+	s.started = s.now()
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.timer = time.AfterFunc(s.left(0), s.watch)
+	s.watched.Store(true)
+}
+
+// touch notes that bytes have passed.
+func (s *served) touch() {
+	if s.watched.Load() {
+		s.last.Store(int64(s.now().Sub(s.started)))
+	}
+}
+
+// left returns how long the answer may go on at a time since its start.
+func (s *served) left(now time.Duration) time.Duration {
+	left := time.Duration(1<<63 - 1)
+	if idle := s.bounds.StreamIdle; idle > 0 {
+		left = time.Duration(s.last.Load()) + idle - now
+	}
+	if life := s.bounds.Lifetime; life > 0 {
+		left = min(left, life-now)
+	}
+	return left
+}
+
+// watch ends the answer when its time is over.
+func (s *served) watch() {
+	conn, expired := s.expired()
+	switch {
+	case conn != nil:
+		conn.Close()
+	case expired:
+		s.ended()
+	}
+}
+
+// expired reports whether the time of the answer is over, and ends its reads and
+// writes then. A connection that was taken over is left to its caller.
+func (s *served) expired() (conn net.Conn, expired bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.over {
+		return nil, false
+	}
+	if left := s.left(s.now().Sub(s.started)); left > 0 {
+		s.timer.Reset(left)
+		return nil, false
+	}
+	s.over = true
+	if s.conn == nil {
+		connection := http.NewResponseController(s.ResponseWriter)
+		// Where a writer has no deadlines, the end of the context has to do.
+		_ = connection.SetReadDeadline(longAgo)
+		_ = connection.SetWriteDeadline(longAgo)
+	}
+	return s.conn, true
+}
+
+// finish stops the watch: the connection is the server's again, or closed.
+func (s *served) finish() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.over = true
+	if s.timer != nil {
+		s.timer.Stop()
+	}
 }
 
 // takenConn is a connection that a handler took over.
 type takenConn struct {
 	net.Conn
-	free   func()
+	served *served
 	closed atomic.Bool
+}
+
+// Read implements io.Reader.
+func (c *takenConn) Read(b []byte) (int, error) {
+	n, err := c.Conn.Read(b)
+	if n > 0 {
+		c.served.touch()
+	}
+	return n, err
+}
+
+// Write implements io.Writer.
+func (c *takenConn) Write(b []byte) (n int, err error) {
+	for {
+		written, err := c.Conn.Write(b[n:min(n+pieceBytes, len(b))])
+		n += written
+		c.served.touch()
+		if err != nil || n == len(b) {
+			return n, err
+		}
+	}
 }
 
 // Close implements net.Conn.
 func (c *takenConn) Close() error {
 	err := c.Conn.Close()
 	if c.closed.CompareAndSwap(false, true) {
-		c.free()
+		c.served.finish()
+		c.served.free()
 	}
 	return err
 }
 
 // NetConn returns the connection below, as that of crypto/tls does.
 func (c *takenConn) NetConn() net.Conn { return c.Conn }
+
+// failing reports whether the policy's fallback takes the place of an answer.
+func (s *served) failing(o reducer.Outcome) *fallback.Config {
+	if !fallback.Covers(o) {
+		return nil
+	}
+	return s.guard.pipeline.Fallback()
+}

@@ -25,7 +25,7 @@ func NewTransport(next http.RoundTripper, p *sluice.Pipeline, options ...Option)
 // the method, and the path in the form that `http.paths` of the document says.
 // What a request gets that no route matches is `http.default`. The path of a
 // request is sent as it is: a program spells its own paths. For a proxy, whose
-// clients spell them, see NewRouter.
+// clients spell them, see Transport.Proxy.
 func NewRoutedTransport(next http.RoundTripper, set *sluice.Set, options ...Option) *Transport {
 	return newTransport(next, &source{set: set}, options)
 }
@@ -50,7 +50,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	g := to.guard
 	if g == nil {
-		return t.next.RoundTrip(req)
+		return t.untouched(req, in)
 	}
 	c := t.newCall(g, req, in, to)
 	if err := c.attributes.check(g.view()); err != nil {
@@ -68,6 +68,23 @@ func (t *Transport) CloseIdleConnections() {
 	if c, ok := t.next.(interface{ CloseIdleConnections() }); ok {
 		c.CloseIdleConnections()
 	}
+}
+
+// untouched sends a request on that no policy guards.
+func (t *Transport) untouched(req *http.Request, in *inbound) (*http.Response, error) {
+	resp, err := t.next.RoundTrip(req)
+	if err == nil || in == nil {
+		return resp, err
+	}
+	failed := in.body.failure()
+	if failed == nil {
+		return resp, err
+	}
+	if t.answers {
+		a := failed.answer(in.request)
+		return a.response(req), nil
+	}
+	return nil, failed
 }
 
 // refused gives up a request that no policy is asked about.

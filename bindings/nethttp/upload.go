@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"sync"
 	"sync/atomic"
+	"time"
 )
 
 // upload is the body of a request on its way to several attempts. The first one
@@ -14,10 +15,11 @@ import (
 type upload struct {
 	source  io.ReadCloser // nil for none
 	getBody func() (io.ReadCloser, error)
-	most    int64 // bytes to keep, 0 for none
+	most    int64       // bytes to keep, 0 for none
+	client  *clientBody // below source, nil for a body that did not come in by Proxy
 
-	// failed is what the caller's own body failed with.
-	failed atomic.Pointer[error]
+	failed atomic.Pointer[error] // what the caller's own body failed with
+	waits  atomic.Bool           // a read of source waits
 
 	reading sync.Mutex // of source and kept
 	kept    []byte
@@ -48,6 +50,35 @@ var (
 
 // none reports whether there is nothing to send.
 func (u *upload) none() bool { return u.source == nil || u.source == http.NoBody }
+
+// stalls reports whether an attempt may wait for the caller's body.
+func (u *upload) stalls() bool { return !u.none() && (u.getBody == nil || u.client != nil) }
+
+// unfinished reports whether an attempt that ends now ends while the caller has not
+// sent the whole body. Of a caller in this process, only a read that waits shows it:
+// otherwise the dependency does not take more.
+func (u *upload) unfinished() bool {
+	switch {
+	case u.none():
+		return false
+	case u.client != nil:
+		return u.client.unfinished()
+	}
+	return u.waits.Load() || u.failed.Load() != nil
+}
+
+// interrupt ends a read that waits for the caller, when the attempt is over.
+func (u *upload) interrupt() {
+	switch {
+	case u.client != nil:
+		u.client.interrupt()
+	case u.waits.Load():
+		u.abort()
+	}
+}
+
+// took returns how long attempts have waited for the client.
+func (u *upload) took() time.Duration { return u.client.took() }
 
 // next returns the body of the next attempt.
 func (u *upload) next(first bool) (io.ReadCloser, error) {
@@ -140,7 +171,9 @@ func (p *part) Read(b []byte) (int, error) {
 	case p.end != nil:
 		return 0, p.end
 	}
+	p.waits.Store(true)
 	n, err := p.source.Read(b)
+	p.waits.Store(false)
 	p.end = err
 	p.note(err)
 	if lost := p.keep(b[:n]); lost != nil {

@@ -27,6 +27,7 @@ type serveFlags struct {
 	policy, upstream  string
 	logLevel, logForm string
 	trusted, proxied  []string
+	upgrades          []string
 	config            serve.Config
 }
 
@@ -52,9 +53,10 @@ parameter that is a key and is sent with two values, are answered with 400.
 
 A refusal is answered with 429 (a limit) or 503 (all else), with Retry-After,
 RateLimit, RateLimit-Policy, X-Throttle-Reason and a problem document; a timeout
-by the policy with 504; an upstream that gives no answer with 502. Idempotent
-requests are repeated as the policy says. Streams, server-sent events and
-websockets pass through and keep their place in a bulkhead until they end.
+by the policy with 504; an upstream that gives no answer with 502; a client that
+sends its body too slowly with 408. Idempotent requests are repeated as the policy
+says. Streams, server-sent events and websockets pass through and keep their place
+in a bulkhead until they end, or until no byte passes for http.stream_idle.
 
 The admin address has /metrics for Prometheus and /healthz. The document is read
 again when it changes and on SIGHUP; what the steps know stays. A document with
@@ -79,15 +81,16 @@ for as long as --drain says, and a second signal ends it at once.`,
 	flags.StringVarP(&f.config.Listen, "listen", "l", "127.0.0.1:8080", "the `ADDRESS` of the proxy")
 	flags.StringVar(&f.config.Admin, "admin", "127.0.0.1:9090", "the `ADDRESS` of /metrics and /healthz; empty for neither")
 	flags.DurationVar(&f.config.Drain, "drain", 30*time.Second, "how long requests may go on after SIGTERM")
-	flags.StringSliceVar(&f.trusted, "trusted-proxies", nil, "`PREFIXES` of hops whose X-Forwarded-For is believed, as in 10.0.0.0/8")
+	flags.StringSliceVar(&f.trusted, "trusted-proxies", nil, "`PREFIXES` of hops whose X-Forwarded-* and Forwarded are believed, as in 10.0.0.0/8")
 	flags.StringSliceVar(&f.proxied, "proxy-protocol", nil, "`PREFIXES` of peers whose connections begin with a PROXY protocol header (v1 or v2)")
 	flags.IntVar(&f.config.IPv6Prefix, "ipv6-prefix", nethttp.DefaultIPv6Prefix, "how many `BITS` of an IPv6 address are the key of per: ip")
+	flags.StringSliceVar(&f.upgrades, "upgrade", []string{"websocket"}, "`PROTOCOLS` to which clients may upgrade a connection, out of reach of the policy; empty for none")
 	flags.BoolVar(&f.config.PreserveHost, "preserve-host", false, "send the client's Host to the upstream, not the upstream's own")
 	flags.BoolVar(&f.config.Legacy, "legacy-headers", false, "add X-RateLimit-Limit, -Remaining and -Reset to answers")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug (a line for each request), info, warn or error")
 	flags.StringVar(&f.logForm, "log-format", "text", "text or json")
 	must(cmd.RegisterFlagCompletionFunc("policy", documents))
-	for _, name := range []string{"upstream", "listen", "admin", "drain", "trusted-proxies", "proxy-protocol", "ipv6-prefix"} {
+	for _, name := range []string{"upstream", "listen", "admin", "drain", "trusted-proxies", "proxy-protocol", "ipv6-prefix", "upgrade"} {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 	must(cmd.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions(logLevels, cobra.ShellCompDirectiveNoFileComp)))
@@ -125,6 +128,9 @@ func (f *serveFlags) check(cmd *cobra.Command) (err error) {
 	}
 	if c.IPv6Prefix < 1 || c.IPv6Prefix > 128 {
 		return usage(cmd, "--ipv6-prefix is %d; allowed: 1 to 128", c.IPv6Prefix)
+	}
+	for _, protocol := range f.upgrades {
+		c.Upgrades = append(c.Upgrades, strings.ToLower(protocol))
 	}
 	if c.Trusted, err = prefixes(cmd, "trusted-proxies", f.trusted); err != nil {
 		return err

@@ -2,13 +2,11 @@ package serve
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/http/httputil"
-	"strconv"
 	"sync"
 	"time"
 
@@ -25,14 +23,14 @@ func (s *Server) handler() http.Handler {
 	if c.Legacy {
 		options = append(options, nethttp.WithLegacyHeaders())
 	}
-	proxy := &httputil.ReverseProxy{
+	transport := nethttp.NewRoutedTransport(s.transport, s.set, options...)
+	proxy := transport.Proxy(&httputil.ReverseProxy{
 		Rewrite:      s.rewrite,
-		Transport:    nethttp.NewRoutedTransport(s.transport, s.set, options...),
+		Transport:    transport,
 		BufferPool:   &Buffers{},
 		ErrorHandler: s.failed,
 		ErrorLog:     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-	}
-	router := nethttp.NewRouter(proxy, s.set, options...)
+	})
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.calls.Add(1)
 		s.meter.inFlight.Add(1)
@@ -48,7 +46,9 @@ func (s *Server) handler() http.Handler {
 				s.log.Debug("request", "method", r.Method, "host", r.Host, "path", r.URL.Path, "status", t.status, "took", time.Since(start), "peer", r.RemoteAddr)
 			}
 		}()
-		router.ServeHTTP(&t, r)
+		if !s.refuse(&t, r) {
+			proxy.ServeHTTP(&t, r)
+		}
 	})
 }
 
@@ -68,20 +68,6 @@ func NewTransport() *http.Transport {
 	}
 }
 
-// rewrite makes the request that goes to the upstream. What the client said of
-// earlier hops is passed on when the client is a trusted hop, and dropped
-// otherwise.
-func (s *Server) rewrite(p *httputil.ProxyRequest) {
-	if contains(s.config.Trusted, p.In.RemoteAddr) {
-		p.Out.Header["X-Forwarded-For"] = p.In.Header["X-Forwarded-For"]
-	}
-	p.SetURL(s.config.Upstream)
-	p.SetXForwarded()
-	if s.config.PreserveHost {
-		p.Out.Host = p.In.Host
-	}
-}
-
 // failed answers for an upstream that did not, when no step of the policy says
 // how: with 502, or nothing to a client that is gone.
 func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
@@ -91,15 +77,7 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
 		return
 	}
 	s.log.Warn("no answer from the upstream", "method", r.Method, "path", r.URL.Path, "error", err)
-	// Strings and a number cannot fail.
-	body, _ := json.Marshal(map[string]any{
-		"type": "about:blank", "title": http.StatusText(http.StatusBadGateway), "status": http.StatusBadGateway,
-		"detail": "The upstream gave no answer.",
-	})
-	w.Header().Set("Content-Type", "application/problem+json")
-	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
-	w.WriteHeader(http.StatusBadGateway)
-	_, _ = w.Write(body)
+	answer(w, http.StatusBadGateway, "The upstream gave no answer.")
 }
 
 // statusClientGone is what nginx writes into its log for a client that did not

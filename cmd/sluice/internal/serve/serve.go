@@ -4,6 +4,7 @@ package serve
 
 import (
 	"context"
+	"crypto/rand"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -35,7 +36,7 @@ type Config struct {
 	// Drain is how long requests may go on after the end was asked for. 0 ends
 	// them at once.
 	Drain time.Duration
-	// Trusted are the hops whose X-Forwarded-For is believed.
+	// Trusted are the hops whose X-Forwarded-* and Forwarded are believed.
 	Trusted []netip.Prefix
 	// ProxyProtocol are the peers whose connections begin with a header of the
 	// PROXY protocol. None by default.
@@ -43,6 +44,9 @@ type Config struct {
 	// IPv6Prefix is how many bits of an address of IPv6 make the attribute ip.
 	// 0 means nethttp.DefaultIPv6Prefix.
 	IPv6Prefix int
+	// Upgrades are the protocols, in lower case, to which a client may upgrade its
+	// connection, as in websocket. Others are ignored. Empty: none.
+	Upgrades []string
 	// PreserveHost sends the client's Host to the upstream in place of its own.
 	PreserveHost bool
 	// Legacy adds X-RateLimit-* to answers.
@@ -56,8 +60,8 @@ type Config struct {
 	Ready func(listen, admin net.Addr)
 }
 
-// Limits of both servers. A client may take as long as it likes over a body:
-// streams do.
+// Limits of both servers. How long a client may take over bodies is the section http
+// of the document.
 const (
 	headerTime = 10 * time.Second  // for a request's headers, against slow-loris
 	idleTime   = 120 * time.Second // of a connection between requests, as long as common clients keep them
@@ -72,6 +76,7 @@ const gcPercent = 400
 type Server struct {
 	config Config
 	set    *sluice.Set
+	name   string // in Via, different for each proxy
 	log    *slog.Logger
 	meter  *meter
 	// transport has the connections to the upstream. Tests put another there.
@@ -88,7 +93,7 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, set: set, log: c.Log, meter: newMeter(set), transport: NewTransport()}
+	s := &Server{config: c, set: set, name: "sluice-" + rand.Text()[:10], log: c.Log, meter: newMeter(set), transport: NewTransport()}
 	s.meter.listen()
 	return s, nil
 }

@@ -73,7 +73,7 @@ routes:
 			_, _ = rw.WriteString("echo " + line)
 			_ = rw.Flush()
 		}
-	}), func(c *Config) { c.Drain = time.Hour })
+	}), func(c *Config) { c.Drain, c.Upgrades = time.Hour, []string{"echo"} })
 	conn, err := net.Dial("tcp", strings.TrimPrefix(p.url, "http://"))
 	require.NoError(t, err)
 	defer conn.Close()

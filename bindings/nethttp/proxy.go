@@ -1,0 +1,100 @@
+package nethttp
+
+import (
+	"context"
+	"net/http"
+
+	"github.com/sluice-go/sluice"
+)
+
+type inboundKey struct{}
+
+// inbound is a request that came in, for the Transport that sends it on.
+type inbound struct {
+	request *http.Request
+	// Of Proxy alone:
+	transport *Transport // that has found the target
+	target    target
+	body      *clientBody // nil for none
+}
+
+// WithInbound makes a Transport choose the route of the requests of this
+// context, and take their attributes, from the request that came in: for
+// proxies, which rewrite the one that goes out. A Transport cannot change the
+// path of the request that came in: where the routes compare another form of it,
+// the request is refused with a *RequestError. Transport.Proxy changes it in time.
+func WithInbound(ctx context.Context, in *http.Request) context.Context {
+	return context.WithValue(ctx, inboundKey{}, &inbound{request: in})
+}
+
+// Proxy returns a handler for a proxy, as an httputil.ReverseProxy, that sends its
+// requests on by t. The proxy gets the request with the path that the routes
+// compared, and with a context as of WithInbound. A request that is refused for its
+// path, or for having no route, is answered here.
+//
+// It bounds how long a client may take, by the section http of the route or the
+// document, or WithHTTP:
+//
+//   - a request whose body comes too slowly ends with a ClientError of status 408,
+//     and one whose body breaks off with one of status 400. With WithRefusalAnswers
+//     RoundTrip returns an answer of that status in place of the error;
+//   - the timeouts of the policy end a request at their marks, also while its body
+//     is read;
+//   - an answer, or a connection that was upgraded, on which no byte passes for
+//     stream_idle, or which is older than its lifetime, is closed.
+func (t *Transport) Proxy(proxy http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		in := &inbound{transport: t}
+		var err error
+		in.target, err = t.source.find(r.Host, r.Method, r.URL.EscapedPath())
+		bounds := t.boundsOf(in.target)
+		in.body = newClientBody(w, r, bounds, t.now)
+		if err != nil {
+			in.body.answering()
+			a, _ := t.refusal(nil, sluice.Request{}, err, http.StatusGatewayTimeout)
+			a.write(w)
+			return
+		}
+		in.request = in.target.sent(r)
+		ctx, cancel := context.WithCancel(r.Context())
+		defer cancel()
+		s := &served{ResponseWriter: w, request: r, body: in.body, bounds: bounds, now: t.now, ended: cancel}
+		s.places.Store(1)
+		r = in.request.WithContext(context.WithValue(ctx, inboundKey{}, in))
+		if in.body != nil {
+			r.Body, in.body.progress = in.body, s.touch
+		}
+		defer func() {
+			in.body.finish()
+			if !s.taken {
+				s.finish()
+			}
+		}()
+		proxy.ServeHTTP(s.writer(), r)
+	})
+}
+
+// find returns what a document says of a request that goes out, and the request
+// that came in, nil for none.
+func (t *Transport) find(req *http.Request) (target, *inbound, error) {
+	ctx := req.Context()
+	in, _ := ctx.Value(inboundKey{}).(*inbound)
+	if g, ok := ctx.Value(policyKey{}).(*guard); ok || req.URL == nil {
+		return target{guard: g}, in, nil
+	}
+	of := req
+	if in != nil {
+		if in.transport == t {
+			return in.target, in, nil
+		}
+		of = in.request
+	}
+	path := of.URL.EscapedPath()
+	found, err := t.source.find(hostOf(of), method(of), path)
+	if err == nil && in != nil && found.path != "" && found.path != path && path != "" {
+		err = errUnsent
+	}
+	return found, in, err
+}
+
+var errUnsent = &RequestError{Status: http.StatusBadRequest, Reason: "path", Detail: "The path is not in its clean form."}

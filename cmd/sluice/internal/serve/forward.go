@@ -1,0 +1,100 @@
+package serve
+
+import (
+	"net/http"
+	"net/http/httputil"
+	"net/netip"
+	"slices"
+	"strings"
+)
+
+// The headers by which hops tell of the hops before them.
+const (
+	forwarded      = "Forwarded" // RFC 7239
+	forwardedFor   = "X-Forwarded-For"
+	forwardedHost  = "X-Forwarded-Host"
+	forwardedProto = "X-Forwarded-Proto"
+)
+
+// rewrite makes the request that goes to the upstream. Its path and query are those
+// of the client, byte by byte.
+func (s *Server) rewrite(p *httputil.ProxyRequest) {
+	s.forward(p)
+	query := p.In.URL.RawQuery
+	p.SetURL(s.config.Upstream)
+	p.Out.URL.RawQuery = query
+	p.Out.Header.Add("Via", viaVersion(p.In)+" "+s.name)
+	if s.config.PreserveHost {
+		p.Out.Host = p.In.Host
+	}
+}
+
+// viaVersion is the version in which a request came in, as Via names it (RFC 9110
+// section 7.6.3).
+func viaVersion(r *http.Request) string {
+	if r.ProtoMajor == 1 {
+		return strings.TrimPrefix(r.Proto, "HTTP/")
+	}
+	return "2"
+}
+
+// forward tells the upstream who sent the request. What a trusted hop says of the
+// hops before it is passed on, with the hop itself behind it; what another client
+// says is dropped.
+func (s *Server) forward(p *httputil.ProxyRequest) {
+	in, out := p.In.Header, p.Out.Header
+	peer, known := netip.ParseAddrPort(p.In.RemoteAddr)
+	_, told := in[forwarded]
+	if contains(s.config.Trusted, p.In.RemoteAddr) {
+		for _, name := range []string{forwarded, forwardedFor, forwardedHost, forwardedProto} {
+			if lines := in[name]; len(lines) > 0 {
+				out[name] = slices.Clone(lines)
+			}
+		}
+	} else {
+		for name := range out {
+			if tellsOfHops(name) {
+				delete(out, name)
+			}
+		}
+	}
+	proto := "http"
+	if p.In.TLS != nil {
+		proto = "https"
+	}
+	if known == nil {
+		lines := append(out[forwardedFor], peer.Addr().Unmap().WithZone("").String())
+		out[forwardedFor] = []string{strings.Join(lines, ", ")}
+	}
+	if len(out[forwardedHost]) == 0 {
+		out[forwardedHost] = []string{p.In.Host}
+	}
+	if len(out[forwardedProto]) == 0 {
+		out[forwardedProto] = []string{proto}
+	}
+	if told {
+		out.Add(forwarded, element(peer, known == nil, p.In.Host, proto))
+	}
+}
+
+// element is an element of Forwarded. A host has neither quotes nor backslashes.
+func element(peer netip.AddrPort, known bool, host, proto string) string {
+	from := "unknown"
+	if known {
+		from = peer.Addr().Unmap().WithZone("").String()
+		if peer.Addr().Unmap().Is6() {
+			from = `"[` + from + `]"`
+		}
+	}
+	return "for=" + from + `;host="` + host + `";proto=` + proto
+}
+
+// tellsOfHops reports whether a header is one by which a client could pretend to be a
+// hop. An underscore is a hyphen to servers that make variables of headers.
+func tellsOfHops(name string) bool {
+	if len(name) < len("Forwarded") {
+		return strings.EqualFold(name, "X-Real-IP")
+	}
+	plain := strings.ToLower(strings.ReplaceAll(name, "_", "-"))
+	return plain == "forwarded" || plain == "x-real-ip" || strings.HasPrefix(plain, "x-forwarded")
+}
