@@ -16,8 +16,8 @@ const (
 	forwardedProto = "X-Forwarded-Proto"
 )
 
-// rewrite makes the request that goes to the upstream. Its path and query are those
-// of the client, byte by byte.
+// rewrite makes the request that goes to the upstream. Its path is the one that the
+// routes compared, its query that of the client, byte by byte.
 func (s *Server) rewrite(p *httputil.ProxyRequest) {
 	s.forward(p)
 	query := p.In.URL.RawQuery
