@@ -350,3 +350,70 @@ func TestCallersBodyThatStalls(t *testing.T) {
 		assert.Equal(t, "open", p.State()[0].Mode)
 	})
 }
+
+// TestClientsOfHTTP2 has streams of one connection: one that stalls, one whose answer
+// is not read, one that is silent, and an honest one.
+func TestClientsOfHTTP2(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		wires := newPipes()
+		p := policyOf(t, "steps:", "  - breaker: {window: {consecutive: 1}, open: 1h}", "  - bulkhead: 3", "  - timeout: 1h")
+		guard := nethttp.NewHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			switch r.URL.Path {
+			case "/reads":
+				if _, err := io.Copy(io.Discard, r.Body); err != nil {
+					w.WriteHeader(500)
+				}
+			case "/writes":
+				for {
+					if _, err := w.Write(make([]byte, 64<<10)); err != nil {
+						return
+					}
+				}
+			case "/silent":
+				_ = http.NewResponseController(w).Flush()
+				<-r.Context().Done()
+			}
+		}), p, bounds)
+		server := &http.Server{Handler: guard, Protocols: new(http.Protocols), ErrorLog: log.New(io.Discard, "", 0)}
+		server.Protocols.SetUnencryptedHTTP2(true)
+		done := make(chan error)
+		go func() { done <- server.Serve(wires) }()
+		transport := &http.Transport{DialContext: wires.dial, Protocols: server.Protocols}
+		start := time.Now()
+		read, write := io.Pipe()
+		send := func(path string, body io.Reader) (*http.Response, error) {
+			r, err := http.NewRequestWithContext(t.Context(), "POST", "http://x"+path, body)
+			require.NoError(t, err)
+			return transport.RoundTrip(r)
+		}
+		go func() { _, _ = write.Write([]byte("h")) }()
+		unread, err := send("/writes", nil)
+		require.NoError(t, err)
+		silent, err := send("/silent", nil)
+		require.NoError(t, err)
+		late, err := send("/reads", read)
+		require.NoError(t, err)
+		assert.Equal(t, 408, late.StatusCode)
+		assert.Equal(t, "HTTP/2.0", late.Proto)
+		assert.Equal(t, 10*time.Second, time.Since(start))
+		text(t, late)
+		synctest.Wait()
+		assert.Equal(t, 1, free(t, p))
+		honest, err := send("/reads", strings.NewReader("hello"))
+		require.NoError(t, err)
+		assert.Equal(t, 200, honest.StatusCode)
+		text(t, honest)
+		_, err = silent.Body.Read(make([]byte, 1))
+		assert.Error(t, err)
+		assert.Equal(t, time.Minute, time.Since(start))
+		synctest.Wait()
+		assert.Equal(t, 3, free(t, p))
+		assert.Equal(t, "closed", p.State()[0].Mode)
+		unread.Body.Close()
+		write.Close()
+		transport.CloseIdleConnections()
+		require.NoError(t, server.Close())
+		<-done
+		synctest.Wait()
+	})
+}

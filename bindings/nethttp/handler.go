@@ -114,7 +114,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if f, ok := h.limitFields(g, q, nil); ok {
 		h.setFields(w.Header(), f)
 	}
-	s := &served{ResponseWriter: w, h: h, call: guarded, guard: g, request: r, body: body, bounds: bounds, now: h.now, ended: guarded.Release}
+	s := &served{ResponseWriter: w, h: h, call: guarded, guard: g, request: r, body: body, bounds: bounds, now: h.now}
 	s.places.Store(1)
 	defer s.end()
 	r = r.WithContext(guarded.Context())

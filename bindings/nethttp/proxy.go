@@ -58,7 +58,7 @@ func (t *Transport) Proxy(proxy http.Handler) http.Handler {
 		in.request = in.target.sent(r)
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
-		s := &served{ResponseWriter: w, request: r, body: in.body, bounds: bounds, now: t.now, ended: cancel}
+		s := &served{ResponseWriter: w, request: r, body: in.body, bounds: bounds, now: t.now, cancel: cancel}
 		s.places.Store(1)
 		r = in.request.WithContext(context.WithValue(ctx, inboundKey{}, in))
 		if in.body != nil {

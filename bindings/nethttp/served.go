@@ -3,6 +3,7 @@ package nethttp
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"io"
 	"net"
 	"net/http"
@@ -30,7 +31,7 @@ type served struct {
 	body    *clientBody // nil for none
 	bounds  *policy.HTTP
 	now     func() time.Time
-	ended   func() // gives back what is held when the answer is ended before its time
+	cancel  context.CancelFunc // of a proxy: ends the context of the request
 
 	began    time.Time // of the attempt, where a breaker looks for slow ones
 	status   int       // 0 until the headers are written
@@ -288,8 +289,11 @@ func (s *served) watch() {
 	switch {
 	case conn != nil:
 		conn.Close()
-	case expired:
-		s.ended()
+	case !expired:
+	case s.call != nil:
+		s.call.Release()
+	default:
+		s.cancel()
 	}
 }
 
