@@ -11,6 +11,7 @@ import (
 	"net/url"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"slices"
 	"strings"
 	"syscall"
@@ -58,13 +59,14 @@ sends its body too slowly with 408. Idempotent requests are repeated as the poli
 says. Streams, server-sent events and websockets pass through and keep their place
 in a bulkhead until they end, or until no byte passes for http.stream_idle.
 
-The admin address has /metrics for Prometheus and /healthz. The document is read
-again when it changes and on SIGHUP; what the steps know stays. A document with
-errors is refused, line by line in the log, and the old one stays in force.
-SIGTERM and SIGINT end it: no more requests are taken, those under way may finish
-for as long as --drain says, and a second signal ends it at once.`,
+The admin address has /metrics for Prometheus, /livez and /readyz. The document is
+read again when it changes and on SIGHUP; what the steps know stays. A document
+with errors is refused, line by line in the log, and the old one stays in force.
+SIGTERM and SIGINT end it: /readyz is 503 from then on, requests are still taken for
+--drain-delay, those under way may finish for as long as --drain says, and a second
+signal ends it at once.`,
 		Example: `  sluice serve --policy api.yaml --upstream http://127.0.0.1:3000
-  sluice serve --policy api.yaml --upstream https://api.example.com --listen :8080 --admin :9090
+  sluice serve --policy api.yaml --upstream https://api.example.com --listen :8080 --admin :8081
   sluice serve --policy api.yaml --upstream http://app:3000 --trusted-proxies 10.0.0.0/8 --log-format json`,
 		Args: withArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -79,8 +81,9 @@ for as long as --drain says, and a second signal ends it at once.`,
 	flags.StringVarP(&f.policy, "policy", "p", "", "the policy document, YAML or JSON")
 	flags.StringVarP(&f.upstream, "upstream", "u", "", "where requests go, as in http://127.0.0.1:3000")
 	flags.StringVarP(&f.config.Listen, "listen", "l", "127.0.0.1:8080", "the `ADDRESS` of the proxy")
-	flags.StringVar(&f.config.Admin, "admin", "127.0.0.1:9090", "the `ADDRESS` of /metrics and /healthz; empty for neither")
-	flags.DurationVar(&f.config.Drain, "drain", 30*time.Second, "how long requests may go on after SIGTERM")
+	flags.StringVar(&f.config.Admin, "admin", "127.0.0.1:8081", "the `ADDRESS` of /metrics, /livez and /readyz; empty for none of them")
+	flags.DurationVar(&f.config.DrainDelay, "drain-delay", 0, "how long requests are still taken after SIGTERM, while /readyz is 503")
+	flags.DurationVar(&f.config.Drain, "drain", 30*time.Second, "how long requests may go on after that")
 	flags.StringSliceVar(&f.trusted, "trusted-proxies", nil, "`PREFIXES` of hops whose X-Forwarded-* and Forwarded are believed, as in 10.0.0.0/8")
 	flags.StringSliceVar(&f.proxied, "proxy-protocol", nil, "`PREFIXES` of peers whose connections begin with a PROXY protocol header (v1 or v2)")
 	flags.IntVar(&f.config.IPv6Prefix, "ipv6-prefix", nethttp.DefaultIPv6Prefix, "how many `BITS` of an IPv6 address are the key of per: ip")
@@ -90,7 +93,7 @@ for as long as --drain says, and a second signal ends it at once.`,
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug (a line for each request), info, warn or error")
 	flags.StringVar(&f.logForm, "log-format", "text", "text or json")
 	must(cmd.RegisterFlagCompletionFunc("policy", documents))
-	for _, name := range []string{"upstream", "listen", "admin", "drain", "trusted-proxies", "proxy-protocol", "ipv6-prefix", "upgrade"} {
+	for _, name := range []string{"upstream", "listen", "admin", "drain-delay", "drain", "trusted-proxies", "proxy-protocol", "ipv6-prefix", "upgrade"} {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 	must(cmd.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions(logLevels, cobra.ShellCompDirectiveNoFileComp)))
@@ -114,6 +117,8 @@ func (f *serveFlags) check(cmd *cobra.Command) (err error) {
 		return usage(cmd, "there is no log format %q; there is %s", f.logForm, strings.Join(logForms, ", "))
 	case c.Drain < 0:
 		return usage(cmd, "--drain is %s; allowed: 0 or more", c.Drain)
+	case c.DrainDelay < 0:
+		return usage(cmd, "--drain-delay is %s; allowed: 0 or more", c.DrainDelay)
 	}
 	if c.Upstream, err = upstreamURL(f.upstream); err != nil {
 		return usage(cmd, "--upstream is %q; %v", f.upstream, err)
@@ -183,6 +188,9 @@ func (e *Env) serve(ctx context.Context, f *serveFlags) (err error) {
 	c.File = f.policy
 	if c.Source, err = e.source(f.policy); err != nil {
 		return err
+	}
+	if info, ok := debug.ReadBuildInfo(); ok {
+		c.Version = info.Main.Version
 	}
 	c.Log = logger(e.Stderr, f.logForm, f.logLevel)
 	hangup := make(chan os.Signal, 1)

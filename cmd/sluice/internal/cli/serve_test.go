@@ -58,6 +58,7 @@ func TestServeRefusesBadInput(t *testing.T) {
 		{"-p " + good + " -u " + up + " --log-level loud", 2, `there is no log level "loud"`},
 		{"-p " + good + " -u " + up + " --log-format xml", 2, `there is no log format "xml"`},
 		{"-p " + good + " -u " + up + " --drain -1s", 2, "--drain is -1s"},
+		{"-p " + good + " -u " + up + " --drain-delay -1s", 2, "--drain-delay is -1s"},
 		{"-p " + dir + "/none -u " + up, 2, "no such file"},
 		{"-p " + bad + " -u " + up, 2, "bad.yaml:3:30: policies.a.steps[0].limit.rate: found the number 5"},
 		{"-p " + good + " -u " + up + " -l " + taken.Addr().String(), 3, "sluice: cannot listen on " + taken.Addr().String() + ": address already in use"},

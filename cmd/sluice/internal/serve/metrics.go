@@ -1,18 +1,14 @@
 package serve
 
 import (
-	"context"
-	"fmt"
-	"io"
 	"maps"
-	"net/http"
+	"runtime"
 	"strconv"
 	"sync"
 	"sync/atomic"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
-	"github.com/prometheus/client_golang/prometheus/promhttp"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/decision"
@@ -32,15 +28,14 @@ type meter struct {
 	changes   *prometheus.CounterVec
 	answers   *prometheus.CounterVec
 	reloads   *prometheus.CounterVec
+	reloadOK  prometheus.Gauge
+	reloadAt  prometheus.Gauge
 
 	// What was looked up by labels once: quicker than by labels, which costs as
 	// much as a decision.
 	counters cache[counted, prometheus.Counter]
 	timers   cache[ending, prometheus.Observer]
 	statuses cache[int, prometheus.Counter]
-
-	mu       sync.Mutex
-	listened map[*sluice.Pipeline]bool
 }
 
 // cache is a map that is read without a lock and copied by whoever adds to it.
@@ -82,21 +77,32 @@ type counted struct {
 // buckets of durations in seconds: from a refusal to the longest of timeouts.
 var buckets = []float64{.0005, .001, .0025, .005, .01, .025, .05, .1, .25, .5, 1, 2.5, 5, 10, 30, 60}
 
-func newMeter(set *sluice.Set) *meter {
+func newMeter(set *sluice.Set, version string) *meter {
 	counter := func(name, help string, labels ...string) *prometheus.CounterVec {
 		return prometheus.NewCounterVec(prometheus.CounterOpts{Namespace: "sluice", Name: name, Help: help}, labels)
 	}
+	gauge := func(name, help string) prometheus.Gauge {
+		return prometheus.NewGauge(prometheus.GaugeOpts{Namespace: "sluice", Name: name, Help: help})
+	}
 	m := &meter{
-		set: set, registry: prometheus.NewRegistry(), listened: map[*sluice.Pipeline]bool{},
+		set: set, registry: prometheus.NewRegistry(),
 		decisions: counter("decisions_total", "Decisions, in the words of the decision log.", "policy", "step", "decision", "reason", "shadow"),
 		changes:   counter("breaker_changes_total", "Changes of breakers, those with a cell for each key included.", "policy", "step", "state"),
 		answers:   counter("http_answers_total", "Answers to clients by status.", "code"),
 		reloads:   counter("reloads_total", "Readings of the policy document after the start.", "result"),
+		reloadOK:  gauge("last_reload_successful", "1 when the latest reading of the policy document was accepted, the first one included."),
+		reloadAt:  gauge("last_reload_success_timestamp_seconds", "When the active policy document was read."),
 		durations: prometheus.NewHistogramVec(prometheus.HistogramOpts{
 			Namespace: "sluice", Name: "call_duration_seconds", Help: "Time from a request's first step to its outcome, retries and waits included.", Buckets: buckets,
 		}, []string{"policy", "outcome"}),
 	}
-	m.registry.MustRegister(m.decisions, m.durations, m.changes, m.answers, m.reloads,
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Namespace: "sluice", Name: "build_info", Help: "1; the labels say what runs.",
+		ConstLabels: prometheus.Labels{"version": version, "go": runtime.Version()},
+	})
+	build.Set(1)
+	m.accepted()
+	m.registry.MustRegister(m.decisions, m.durations, m.changes, m.answers, m.reloads, m.reloadOK, m.reloadAt, build,
 		collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}),
 		prometheus.NewGaugeFunc(prometheus.GaugeOpts{Namespace: "sluice", Name: "http_requests_in_flight", Help: "Requests under way, upgraded connections included."},
 			func() float64 { return float64(m.inFlight.Load()) }),
@@ -105,18 +111,6 @@ func newMeter(set *sluice.Set) *meter {
 		m.reloads.WithLabelValues(result)
 	}
 	return m
-}
-
-// listen listens to the pipelines that are new.
-func (m *meter) listen() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	for _, name := range m.set.Names() {
-		if p := m.set.Pipeline(name); p != nil && !m.listened[p] {
-			m.listened[p] = true
-			p.Listen(m.observe)
-		}
-	}
 }
 
 // observe counts an event.
@@ -154,33 +148,21 @@ func (m *meter) answer(status int) prometheus.Counter {
 	return m.answers.WithLabelValues(strconv.Itoa(status))
 }
 
+// reloaded counts a reading of the document after the start.
 func (m *meter) reloaded(ok bool) {
-	result := "ok"
 	if !ok {
-		result = "refused"
+		m.reloads.WithLabelValues("refused").Inc()
+		m.reloadOK.Set(0)
+		return
 	}
-	m.reloads.WithLabelValues(result).Inc()
+	m.reloads.WithLabelValues("ok").Inc()
+	m.accepted()
 }
 
-// handler serves /metrics and /healthz. The latter is 503 once the context has
-// ended, so that nobody sends more requests here.
-func (m *meter) handler(ctx context.Context) http.Handler {
-	mux := http.NewServeMux()
-	mux.Handle("GET /metrics", promhttp.HandlerFor(m.registry, promhttp.HandlerOpts{}))
-	mux.HandleFunc("GET /healthz", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-		w.Header().Set("Cache-Control", "no-store")
-		if ctx.Err() != nil {
-			w.WriteHeader(http.StatusServiceUnavailable)
-			_, _ = io.WriteString(w, "draining\n")
-			return
-		}
-		_, _ = io.WriteString(w, "ok\n")
-	})
-	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintln(w, "sluice serve: /metrics /healthz")
-	})
-	return mux
+// accepted notes that a document was read and is active.
+func (m *meter) accepted() {
+	m.reloadOK.Set(1)
+	m.reloadAt.SetToCurrentTime()
 }
 
 // stateCollector reads the state of the steps when Prometheus asks.

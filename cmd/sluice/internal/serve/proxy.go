@@ -46,6 +46,10 @@ func (s *Server) handler() http.Handler {
 				s.log.Debug("request", "method", r.Method, "host", r.Host, "path", r.URL.Path, "status", t.status, "took", time.Since(start), "peer", r.RemoteAddr)
 			}
 		}()
+		if s.draining.Load() && r.ProtoMajor == 1 {
+			// The client is to open its next connection elsewhere.
+			w.Header().Set("Connection", "close")
+		}
 		if !s.refuse(&t, r) {
 			proxy.ServeHTTP(&t, r)
 		}
@@ -76,7 +80,9 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
 		w.WriteHeader(statusClientGone)
 		return
 	}
-	s.log.Warn("no answer from the upstream", "method", r.Method, "path", r.URL.Path, "error", err)
+	if left, ok := s.unanswered.due(time.Now()); ok {
+		s.log.Warn("no answer from the upstream", "method", r.Method, "path", r.URL.Path, "error", err, "others", left)
+	}
 	answer(w, http.StatusBadGateway, "The upstream gave no answer.")
 }
 

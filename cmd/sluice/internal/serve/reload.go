@@ -73,7 +73,6 @@ func (s *Server) reload(last []byte, asked bool) []byte {
 		s.refused("the policy document is refused; the old one stays in force", lines(err))
 		return src
 	}
-	s.meter.listen()
 	s.meter.reloaded(true)
 	s.log.Info("the policy document is in force", "policy", s.config.File, "changed", !bytes.Equal(src, last))
 	return src

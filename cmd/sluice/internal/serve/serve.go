@@ -15,6 +15,7 @@ import (
 	"os"
 	"runtime/debug"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice"
@@ -33,6 +34,11 @@ type Config struct {
 	Upstream *url.URL
 	// Listen and Admin are addresses, host:port. No Admin, no metrics.
 	Listen, Admin string
+	// Version is that of the program, for the metrics. Empty: unknown.
+	Version string
+	// DrainDelay is how long requests are still taken after the end was asked for,
+	// while /readyz says that they should go elsewhere. 0 takes no more at once.
+	DrainDelay time.Duration
 	// Drain is how long requests may go on after the end was asked for. 0 ends
 	// them at once.
 	Drain time.Duration
@@ -58,6 +64,8 @@ type Config struct {
 	Reload <-chan os.Signal
 	// Ready, where it is set, is told the addresses once both are open.
 	Ready func(listen, admin net.Addr)
+
+	after func(time.Duration) <-chan time.Time // nil for time.After; tests set it
 }
 
 // Limits of both servers. How long a client may take over bodies is the section http
@@ -82,10 +90,18 @@ type Server struct {
 	// transport has the connections to the upstream. Tests put another there.
 	transport http.RoundTripper
 	calls     sync.WaitGroup // requests under way, connections that were taken over included
+
+	reach      *reach
+	draining   atomic.Bool
+	keyed      sparse // lines about breakers of keys
+	unanswered sparse // lines about an upstream that gives no answer
 }
 
 // New sets a proxy up. The error is that of the policy document.
 func New(c Config) (*Server, error) {
+	if c.after == nil {
+		c.after = time.After
+	}
 	if c.IPv6Prefix == 0 {
 		c.IPv6Prefix = nethttp.DefaultIPv6Prefix
 	}
@@ -93,8 +109,15 @@ func New(c Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Server{config: c, set: set, name: "sluice-" + rand.Text()[:10], log: c.Log, meter: newMeter(set), transport: NewTransport()}
-	s.meter.listen()
+	s := &Server{
+		config: c, set: set, name: "sluice-" + rand.Text()[:10], log: c.Log, meter: newMeter(set, c.Version),
+	}
+	transport := NewTransport()
+	s.reach = newReach(c.Upstream, transport.DialContext)
+	transport.DialContext = s.reach.dial
+	s.transport = transport
+	set.Listen(s.meter.observe)
+	set.Listen(s.note)
 	return s, nil
 }
 
@@ -127,7 +150,7 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() { broken <- proxy.Serve(withProxyProtocol(front, s.config.ProxyProtocol)) }()
 	var admin *http.Server
 	if back != nil {
-		admin = s.server(s.meter.handler(ctx))
+		admin = s.server(s.admin())
 		go func() { broken <- admin.Serve(back) }()
 	}
 	watched := make(chan struct{})
@@ -141,7 +164,17 @@ func (s *Server) Run(ctx context.Context) error {
 	case err = <-broken:
 		err = fmt.Errorf("serving failed: %w", err)
 	case <-ctx.Done():
+		s.draining.Store(true)
+		if s.config.DrainDelay > 0 {
+			s.log.Info("not ready any more; requests are still taken", "for", s.config.DrainDelay)
+			select {
+			case err = <-broken:
+				err = fmt.Errorf("serving failed: %w", err)
+			case <-s.config.after(s.config.DrainDelay):
+			}
+		}
 	}
+	s.draining.Store(true)
 	stop()
 	s.drain(proxy, cut)
 	if admin != nil {

@@ -143,6 +143,7 @@ func TestReload(t *testing.T) {
 		assert.Equal(t, "ERROR", line["level"])
 		assert.Contains(t, line["error"], p.file+want)
 	}
+	assert.Equal(t, "sluice_last_reload_successful 0", p.metric(t, "sluice_last_reload_successful"))
 	resp, _ := get(t, p.url+"/api/x")
 	assert.Equal(t, 404, resp.StatusCode, "the second permit")
 	resp, _ = get(t, p.url+"/api/x")
@@ -151,6 +152,9 @@ func TestReload(t *testing.T) {
 	p.write(t, strings.Replace(twoAnHour, "routes:", "  new: {steps: [{limit: 1/1h}]}\nroutes:\n  - {path: /new, policy: new}", 1))
 	p.reload <- syscall.SIGHUP
 	p.journal.await(t, "in force")
+	assert.Equal(t, "sluice_last_reload_successful 1", p.metric(t, "sluice_last_reload_successful"))
+	assert.Regexp(t, `sluice_last_reload_success_timestamp_seconds [0-9.e+]+`, p.metric(t, "sluice_last_reload_success"))
+	assert.Contains(t, p.metric(t, "sluice_build_info"), `{go="go1`)
 	resp, _ = get(t, p.url+"/api/x")
 	assert.Equal(t, 429, resp.StatusCode, "the state was kept")
 	get(t, p.url+"/new")

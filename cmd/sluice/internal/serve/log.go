@@ -1,0 +1,60 @@
+package serve
+
+import (
+	"context"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/decision"
+)
+
+// sparse lets lines of a kind through at most once a second, so that an event of
+// every request costs a line a second. The zero value is ready.
+type sparse struct {
+	mu   sync.Mutex
+	next time.Time
+	left int
+}
+
+// due reports whether a line is due, and how many were left out since the last one.
+func (s *sparse) due(now time.Time) (left int, ok bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if now.Before(s.next) {
+		s.left++
+		return 0, false
+	}
+	left, s.left, s.next = s.left, 0, now.Add(time.Second)
+	return left, true
+}
+
+// note logs the events that concern more than one request.
+func (s *Server) note(e sluice.Event) {
+	switch e.Kind {
+	case decision.Change:
+		s.changed(e)
+	case decision.Full:
+		s.log.Warn("a step has all its keys", "policy", e.Policy, "step", e.Step)
+	}
+}
+
+// changed logs the change of a breaker. Those of keys, which clients may choose, are
+// logged at most once a second.
+func (s *Server) changed(e sluice.Event) {
+	attrs := []any{"policy", e.Policy, "step", e.Step, "state", e.Mode.String()}
+	if e.Key != "" {
+		left, ok := s.keyed.due(time.Now())
+		if !ok {
+			return
+		}
+		attrs = append(attrs, "key", e.Key, "others", left)
+	}
+	level := slog.LevelInfo
+	if e.Mode == breaker.Open || e.Mode == breaker.ForcedOpen {
+		level = slog.LevelWarn
+	}
+	s.log.Log(context.Background(), level, "a breaker changed", attrs...)
+}
