@@ -74,6 +74,18 @@ func (t *Transport) Proxy(proxy http.Handler) http.Handler {
 	})
 }
 
+// RouteOf returns the policy and the route, host and path, that Transport.Proxy found
+// for a request; both are empty for a request that passes without a policy, and for
+// one that did not come by a Proxy. The context is that which the proxy gets, or one
+// made from it.
+func RouteOf(ctx context.Context) (policy, route string) {
+	in, _ := ctx.Value(inboundKey{}).(*inbound)
+	if in == nil || in.target.guard == nil {
+		return "", ""
+	}
+	return in.target.guard.pipeline.Name(), in.target.route
+}
+
 // find returns what a document says of a request that goes out, and the request
 // that came in, nil for none.
 func (t *Transport) find(req *http.Request) (target, *inbound, error) {

@@ -29,6 +29,7 @@ type serveFlags struct {
 	logLevel, logForm string
 	trusted, proxied  []string
 	upgrades          []string
+	access            string
 	config            serve.Config
 }
 
@@ -90,10 +91,12 @@ signal ends it at once.`,
 	flags.StringSliceVar(&f.upgrades, "upgrade", []string{"websocket"}, "`PROTOCOLS` to which clients may upgrade a connection, out of reach of the policy; empty for none")
 	flags.BoolVar(&f.config.PreserveHost, "preserve-host", false, "send the client's Host to the upstream, not the upstream's own")
 	flags.BoolVar(&f.config.Legacy, "legacy-headers", false, "add X-RateLimit-Limit, -Remaining and -Reset to answers")
+	flags.StringVar(&f.access, "access-log", "", "the `FILE` of a line of JSON for each request, - for standard output; empty for none")
+	flags.IntVar(&f.config.AccessSample, "access-sample", 1, "write one of `N` requests with a status below 400, and all others")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug (a line for each request), info, warn or error")
 	flags.StringVar(&f.logForm, "log-format", "text", "text or json")
 	must(cmd.RegisterFlagCompletionFunc("policy", documents))
-	for _, name := range []string{"upstream", "listen", "admin", "drain-delay", "drain", "trusted-proxies", "proxy-protocol", "ipv6-prefix", "upgrade"} {
+	for _, name := range []string{"upstream", "listen", "admin", "drain-delay", "drain", "trusted-proxies", "proxy-protocol", "ipv6-prefix", "upgrade", "access-sample"} {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 	must(cmd.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions(logLevels, cobra.ShellCompDirectiveNoFileComp)))
@@ -117,6 +120,8 @@ func (f *serveFlags) check(cmd *cobra.Command) (err error) {
 		return usage(cmd, "there is no log format %q; there is %s", f.logForm, strings.Join(logForms, ", "))
 	case c.Drain < 0:
 		return usage(cmd, "--drain is %s; allowed: 0 or more", c.Drain)
+	case c.AccessSample < 1:
+		return usage(cmd, "--access-sample is %d; allowed: 1 or more", c.AccessSample)
 	case c.DrainDelay < 0:
 		return usage(cmd, "--drain-delay is %s; allowed: 0 or more", c.DrainDelay)
 	}
@@ -191,6 +196,14 @@ func (e *Env) serve(ctx context.Context, f *serveFlags) (err error) {
 	}
 	if info, ok := debug.ReadBuildInfo(); ok {
 		c.Version = info.Main.Version
+	}
+	if f.access != "" {
+		file, err := openLog(f.access, e.Stdout)
+		if err != nil {
+			return fail(ExitFailed, err)
+		}
+		defer file.Close()
+		c.Access = file
 	}
 	c.Log = logger(e.Stderr, f.logForm, f.logLevel)
 	hangup := make(chan os.Signal, 1)

@@ -59,6 +59,8 @@ func TestServeRefusesBadInput(t *testing.T) {
 		{"-p " + good + " -u " + up + " --log-format xml", 2, `there is no log format "xml"`},
 		{"-p " + good + " -u " + up + " --drain -1s", 2, "--drain is -1s"},
 		{"-p " + good + " -u " + up + " --drain-delay -1s", 2, "--drain-delay is -1s"},
+		{"-p " + good + " -u " + up + " --access-sample 0", 2, "--access-sample is 0; allowed: 1 or more"},
+		{"-p " + good + " -u " + up + " --access-log " + dir + "/none/log", 3, "no such file"},
 		{"-p " + dir + "/none -u " + up, 2, "no such file"},
 		{"-p " + bad + " -u " + up, 2, "bad.yaml:3:30: policies.a.steps[0].limit.rate: found the number 5"},
 		{"-p " + good + " -u " + up + " -l " + taken.Addr().String(), 3, "sluice: cannot listen on " + taken.Addr().String() + ": address already in use"},

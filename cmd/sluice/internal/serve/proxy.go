@@ -23,25 +23,38 @@ func (s *Server) handler() http.Handler {
 	if c.Legacy {
 		options = append(options, nethttp.WithLegacyHeaders())
 	}
+	lines := newAccess(c.Access, c.AccessSample)
 	transport := nethttp.NewRoutedTransport(s.transport, s.set, options...)
-	proxy := transport.Proxy(&httputil.ReverseProxy{
+	reverse := &httputil.ReverseProxy{
 		Rewrite:      s.rewrite,
 		Transport:    transport,
 		BufferPool:   &Buffers{},
 		ErrorHandler: s.failed,
 		ErrorLog:     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
-	})
+	}
+	if lines != nil {
+		reverse.ModifyResponse = learn
+	}
+	proxy := transport.Proxy(reverse)
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.calls.Add(1)
 		s.meter.inFlight.Add(1)
 		t := tracked{ResponseWriter: w}
 		start := time.Now()
+		var g *guarding
+		if lines != nil {
+			g = &guarding{}
+			r = r.WithContext(context.WithValue(r.Context(), guardingKey{}, g))
+		}
 		// ReverseProxy panics when the client or the upstream goes away in the
 		// middle of a body.
 		defer func() {
 			s.meter.inFlight.Add(-1)
 			s.meter.answered(t.status)
 			s.calls.Done()
+			if lines != nil {
+				lines.write(r, &t, g, start)
+			}
 			if s.log.Enabled(r.Context(), slog.LevelDebug) {
 				s.log.Debug("request", "method", r.Method, "host", r.Host, "path", r.URL.Path, "status", t.status, "took", time.Since(start), "peer", r.RemoteAddr)
 			}
@@ -75,6 +88,9 @@ func NewTransport() *http.Transport {
 // failed answers for an upstream that did not, when no step of the policy says
 // how: with 502, or nothing to a client that is gone.
 func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
+	if g, ok := r.Context().Value(guardingKey{}).(*guarding); ok {
+		g.policy, g.route = nethttp.RouteOf(r.Context())
+	}
 	if r.Context().Err() != nil || errors.Is(err, context.Canceled) {
 		s.log.Debug("the client went away", "path", r.URL.Path)
 		w.WriteHeader(statusClientGone)
@@ -111,11 +127,12 @@ func (b *Buffers) Put(one []byte) {
 	}
 }
 
-// tracked remembers the status of an answer. http.ResponseController, by which
+// tracked remembers the status of an answer and counts the bytes of its body. http.ResponseController, by which
 // ReverseProxy flushes and takes connections over, finds the rest by Unwrap.
 type tracked struct {
 	http.ResponseWriter
 	status int
+	bytes  int64
 }
 
 // Unwrap is for http.ResponseController.
@@ -127,4 +144,14 @@ func (t *tracked) WriteHeader(status int) {
 		t.status = status
 	}
 	t.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (t *tracked) Write(b []byte) (int, error) {
+	if t.status < 200 {
+		t.status = http.StatusOK
+	}
+	n, err := t.ResponseWriter.Write(b)
+	t.bytes += int64(n)
+	return n, err
 }

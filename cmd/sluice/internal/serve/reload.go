@@ -32,6 +32,11 @@ func (s *Server) watch(ctx context.Context) {
 		case <-s.config.Reload:
 			present = look(s.config.File)
 			last = s.reload(last, true)
+			if file, ok := s.config.Access.(interface{ Reopen() error }); ok {
+				if err := file.Reopen(); err != nil {
+					s.log.Error("the access log cannot be opened again; the old one is written on", "error", err)
+				}
+			}
 		case <-ticker.C:
 			now := look(s.config.File)
 			if now == seen && now != present {

@@ -7,6 +7,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"net"
 	"net/http"
@@ -60,6 +61,12 @@ type Config struct {
 	// Log is told what happens: a line for the start, for each reload, for what
 	// fails; at level debug one for each request.
 	Log *slog.Logger
+	// Access gets a line of JSON for each request; nil for none. Where it has a
+	// method Reopen, that is called on Reload, for files that are rotated.
+	Access io.Writer
+	// AccessSample writes one of so many requests with a status below 400. 0 and 1
+	// write all of them.
+	AccessSample int
 	// Reload asks for the file to be read again, whether or not it changed.
 	Reload <-chan os.Signal
 	// Ready, where it is set, is told the addresses once both are open.

@@ -1,0 +1,92 @@
+package serve
+
+import (
+	"context"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"github.com/sluice-go/sluice/bindings/nethttp"
+)
+
+// access writes a line of JSON for each request. cmd/sluice/README.md describes the
+// fields.
+type access struct {
+	handler slog.Handler
+	sample  int64 // of so many requests that succeed, one is written
+	passed  atomic.Int64
+}
+
+// newAccess returns nil without a writer.
+func newAccess(to io.Writer, sample int) *access {
+	if to == nil {
+		return nil
+	}
+	return &access{sample: int64(max(sample, 1)), handler: slog.NewJSONHandler(to, &slog.HandlerOptions{ReplaceAttr: onlyFields})}
+}
+
+// onlyFields leaves out what slog adds and every line would have alike.
+func onlyFields(groups []string, a slog.Attr) slog.Attr {
+	if len(groups) == 0 && (a.Key == slog.LevelKey || a.Key == slog.MessageKey) {
+		return slog.Attr{}
+	}
+	return a
+}
+
+// guarding is what is known of a request once it was sent on.
+type guarding struct {
+	policy, route string
+	attempts      int
+}
+
+type guardingKey struct{}
+
+// learn notes what a Transport did for an answer.
+func learn(resp *http.Response) error {
+	if g, ok := resp.Request.Context().Value(guardingKey{}).(*guarding); ok {
+		g.policy, g.route = nethttp.RouteOf(resp.Request.Context())
+		if info, ok := nethttp.Info(resp); ok {
+			g.attempts = info.Attempts
+		}
+	}
+	return nil
+}
+
+// write writes the line of a request that is over. Failures and refusals are always
+// written, of the others a sample.
+func (a *access) write(r *http.Request, t *tracked, g *guarding, start time.Time) {
+	sampled := t.status < 400 && a.sample > 1
+	if sampled && (a.passed.Add(1)-1)%a.sample != 0 {
+		return
+	}
+	attrs := []slog.Attr{
+		slog.String("method", r.Method), slog.String("host", r.Host), slog.String("path", r.URL.EscapedPath()),
+		slog.String("proto", r.Proto), slog.Int("status", t.status), slog.Int64("bytes", t.bytes),
+		slog.Float64("seconds", time.Since(start).Seconds()), slog.String("peer", r.RemoteAddr),
+	}
+	text := func(name, value string) {
+		if value != "" {
+			attrs = append(attrs, slog.String(name, value))
+		}
+	}
+	text("query", r.URL.RawQuery)
+	text("policy", g.policy)
+	text("route", g.route)
+	if g.attempts > 0 {
+		attrs = append(attrs, slog.Int("attempts", g.attempts))
+	}
+	text("reason", t.Header().Get("X-Throttle-Reason"))
+	text("forwarded_for", strings.Join(r.Header[forwardedFor], ", "))
+	text("referer", r.Referer())
+	text("user_agent", r.UserAgent())
+	if sampled {
+		attrs = append(attrs, slog.Int64("sample", a.sample))
+	}
+	record := slog.NewRecord(start, slog.LevelInfo, "", 0)
+	record.AddAttrs(attrs...)
+	// A line that cannot be written must not end the request.
+	_ = a.handler.Handle(context.Background(), record)
+}
