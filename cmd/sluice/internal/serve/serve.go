@@ -14,7 +14,6 @@ import (
 	"net/netip"
 	"net/url"
 	"os"
-	"runtime/debug"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -82,11 +81,6 @@ const (
 	idleTime   = 120 * time.Second // of a connection between requests, as long as common clients keep them
 )
 
-// gcPercent is GOGC where the environment does not say. A proxy has a live heap
-// of a few megabytes and much garbage: at 100 the collector takes 5 % of the
-// processor, at 400 a quarter of that, for some 20 MB.
-const gcPercent = 400
-
 // Server is a proxy that has been set up.
 type Server struct {
 	config Config
@@ -132,7 +126,7 @@ func New(c Config) (*Server, error) {
 // Drain says. The error is that of an address, or of a server that broke.
 func (s *Server) Run(ctx context.Context) error {
 	if os.Getenv("GOGC") == "" {
-		defer debug.SetGCPercent(debug.SetGCPercent(gcPercent))
+		defer tune()()
 	}
 	front, err := listen(s.config.Listen)
 	if err != nil {
