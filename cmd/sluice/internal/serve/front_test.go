@@ -190,7 +190,7 @@ func TestProxyOfItself(t *testing.T) {
 		resp, body := b.get("/x", "Via: 1.0 fred, 1.1 p.example.net (Apache/1.1)")
 		assert.Equal(t, 508, resp.StatusCode)
 		assert.Contains(t, body, `"status":508`)
-		b.journal.await(t, "came back")
+		b.journal.await(b.t, "came back")
 		resp, _ = b.get("/x", "Via: 1.1 "+b.name+", 1.1 other")
 		assert.Equal(t, 508, resp.StatusCode)
 		require.EqualValues(t, 0, b.meter.inFlight.Load())

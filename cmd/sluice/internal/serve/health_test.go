@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/url"
@@ -88,12 +89,37 @@ func TestDeadUpstreamIsLoggedOnceASecond(t *testing.T) {
 		}
 		synctest.Wait()
 		for _, others := range []float64{0, 99, 99} {
-			assert.Equal(t, others, b.journal.await(t, "no answer from the upstream")["others"])
+			assert.Equal(t, others, b.journal.await(b.t, "no answer from the upstream")["others"])
 		}
 		b.journal.mu.Lock()
 		defer b.journal.mu.Unlock()
 		for _, line := range b.journal.lines {
 			assert.NotContains(t, line["msg"], "no answer")
+		}
+	})
+}
+
+// TestComplaintsAreLoggedOnceASecond has an upstream break its answers off.
+func TestComplaintsAreLoggedOnceASecond(t *testing.T) {
+	inBubble(t, open, func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "5")
+		_, _ = w.Write([]byte("h"))
+		_ = http.NewResponseController(w).Flush()
+		panic(http.ErrAbortHandler)
+	}, func(b *bubble) {
+		for range 20 {
+			c := b.open("GET /x HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")
+			_, err := io.Copy(io.Discard, c.Conn)
+			assert.NoError(t, err)
+			time.Sleep(100 * time.Millisecond)
+		}
+		for _, others := range []float64{0, 9} {
+			assert.Equal(t, others, b.journal.await(b.t, "read error during body copy")["others"])
+		}
+		b.journal.mu.Lock()
+		defer b.journal.mu.Unlock()
+		for _, line := range b.journal.lines {
+			assert.NotContains(t, line["msg"], "read error")
 		}
 	})
 }
@@ -114,22 +140,22 @@ routes:
 		}
 	}, func(b *bubble) {
 		b.get("/all", "X-Fail: 1")
-		line := b.journal.await(t, "a breaker changed")
+		line := b.journal.await(b.t, "a breaker changed")
 		assert.Equal(t, []any{"WARN", "all", "breaker", "open"}, []any{line["level"], line["policy"], line["step"], line["state"]})
 		assert.NotContains(t, line, "key")
 		time.Sleep(10 * time.Second)
 		b.get("/all")
 		for _, state := range []string{"half-open", "closed"} {
-			line = b.journal.await(t, "a breaker changed")
+			line = b.journal.await(b.t, "a breaker changed")
 			assert.Equal(t, []any{"INFO", state}, []any{line["level"], line["state"]})
 		}
 		for _, key := range []string{"a", "b", "c"} {
 			b.get("/each", "X-Fail: 1", "X-Key: "+key)
 		}
-		assert.Equal(t, 0.0, b.journal.await(t, "a breaker changed")["others"])
+		assert.Equal(t, 0.0, b.journal.await(b.t, "a breaker changed")["others"])
 		time.Sleep(time.Second)
 		b.get("/each", "X-Fail: 1", "X-Key: d")
-		line = b.journal.await(t, "a breaker changed")
+		line = b.journal.await(b.t, "a breaker changed")
 		assert.Equal(t, 2.0, line["others"])
 		assert.Contains(t, line["key"], "d")
 	})

@@ -2,7 +2,9 @@ package serve
 
 import (
 	"context"
+	"log"
 	"log/slog"
+	"strings"
 	"sync"
 	"time"
 
@@ -29,6 +31,23 @@ func (s *sparse) due(now time.Time) (left int, ok bool) {
 	}
 	left, s.left, s.next = s.left, 0, now.Add(time.Second)
 	return left, true
+}
+
+// complaints returns a logger for what net/http complains of. Clients can bring about
+// most of it, so it is at most a line a second.
+func (s *Server) complaints() *log.Logger { return log.New(&complaints{log: s.log}, "", 0) }
+
+type complaints struct {
+	log *slog.Logger
+	sparse
+}
+
+// Write implements io.Writer: log.Logger writes a line at a time.
+func (c *complaints) Write(line []byte) (int, error) {
+	if left, ok := c.due(time.Now()); ok {
+		c.log.Warn(strings.TrimSpace(string(line)), "others", left)
+	}
+	return len(line), nil
 }
 
 // note logs the events that concern more than one request.

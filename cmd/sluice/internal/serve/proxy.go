@@ -30,7 +30,7 @@ func (s *Server) handler() http.Handler {
 		Transport:    transport,
 		BufferPool:   &Buffers{},
 		ErrorHandler: s.failed,
-		ErrorLog:     slog.NewLogLogger(s.log.Handler(), slog.LevelWarn),
+		ErrorLog:     s.complaints(),
 	}
 	if lines != nil {
 		reverse.ModifyResponse = learn
