@@ -86,9 +86,8 @@ type clientBody struct {
 	connection *http.ResponseController
 	bounds     *policy.HTTP
 	now        func() time.Time
-	length     int64     // -1 where it is unknown
-	serverEnds time.Time // when the server's own ReadTimeout ends; zero for none
-	progress   func()    // is called when bytes have come; nil for nothing
+	length     int64  // -1 where it is unknown
+	progress   func() // is called when bytes have come; nil for nothing
 
 	mu       sync.Mutex
 	asked    bool // the body was read from
@@ -99,7 +98,8 @@ type clientBody struct {
 	whole    bool
 	armed    bool // a deadline was set
 	cut      bool
-	over     bool // the handler has returned
+	own      time.Time // the deadline of the handler, or of the server's ReadTimeout; zero for none
+	over     bool      // the handler has returned
 	failed   *ClientError
 }
 
@@ -110,7 +110,7 @@ func newClientBody(w http.ResponseWriter, r *http.Request, bounds *policy.HTTP, 
 	}
 	b := &clientBody{ReadCloser: r.Body, connection: http.NewResponseController(w), bounds: bounds, now: now, length: r.ContentLength}
 	if server, ok := r.Context().Value(http.ServerContextKey).(*http.Server); ok && server.ReadTimeout > 0 {
-		b.serverEnds = now().Add(server.ReadTimeout)
+		b.own = now().Add(server.ReadTimeout)
 	}
 	return b
 }
@@ -162,7 +162,7 @@ func (b *clientBody) end(n int, err error) error {
 		b.whole = true
 		if b.armed && !b.over && !b.cut {
 			// A deadline that passed later would end the context of the request.
-			_ = b.connection.SetReadDeadline(b.serverEnds)
+			_ = b.connection.SetReadDeadline(b.own)
 		}
 	case failed != nil:
 		b.failed = failed
@@ -177,13 +177,34 @@ func (b *clientBody) arm() {
 	if !bounded || b.over || b.cut || b.whole {
 		return
 	}
-	at := b.now().Add(d)
-	if !b.serverEnds.IsZero() && b.serverEnds.Before(at) {
-		at = b.serverEnds
+	from := b.since
+	if !b.reading {
+		from = b.now()
+	}
+	at := from.Add(d)
+	if !b.own.IsZero() && b.own.Before(at) {
+		at = b.own
 	}
 	b.armed = true
 	// Where a writer has no deadlines, nothing bounds the client.
 	_ = b.connection.SetReadDeadline(at)
+}
+
+// setDeadline is that of http.ResponseController: the bounds do not lift a deadline
+// that the handler sets itself.
+func (b *clientBody) setDeadline(at time.Time) error {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.own = at
+	_, bounded := b.allowed()
+	switch {
+	case b.cut, b.over:
+		return nil
+	case b.reading && bounded:
+		b.arm()
+		return nil
+	}
+	return b.connection.SetReadDeadline(at)
 }
 
 // graceTime is how long a client may take longer than its least rate where no

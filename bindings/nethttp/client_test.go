@@ -157,6 +157,32 @@ func TestServersOwnTimeoutHolds(t *testing.T) {
 	})
 }
 
+// TestHandlersOwnDeadlineHolds has a handler bound the body itself, which the bounds do
+// not lift either, and lift its bound again.
+func TestHandlersOwnDeadlineHolds(t *testing.T) {
+	serving(t, func(t *testing.T) http.Handler {
+		return nethttp.NewHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			rc := http.NewResponseController(w)
+			if r.URL.Path == "/lifted" {
+				assert.NoError(t, rc.SetReadDeadline(time.Now().Add(time.Second)))
+				assert.NoError(t, rc.SetReadDeadline(time.Time{}))
+			} else {
+				assert.NoError(t, rc.SetReadDeadline(time.Now().Add(3*time.Second)))
+			}
+			_, _ = io.Copy(io.Discard, r.Body)
+		}), policyOf(t, strict...), bounds)
+	}, func(t *testing.T, dial func(string) net.Conn) {
+		for path, after := range map[string]time.Duration{"/": 3 * time.Second, "/lifted": 10 * time.Second} {
+			start := time.Now()
+			conn := dial(strings.Replace(stalled, "/", path, 1))
+			resp, _ := answerOf(t, conn)
+			assert.Equal(t, 408, resp.StatusCode)
+			assert.Equal(t, after, time.Since(start), path)
+			conn.Close()
+		}
+	})
+}
+
 func TestHandlersAnswerThatIsNotReadIsCut(t *testing.T) {
 	var p *sluice.Pipeline
 	for name, write := range map[string]func(w http.ResponseWriter) error{

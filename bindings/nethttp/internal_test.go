@@ -29,6 +29,9 @@ func TestDefaultsAreThoseOfADocument(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, doc.Outcomes, defaultOutcomes)
 	assert.Equal(t, doc.Methods, defaultMethods)
+	whole, err := policy.Parse("p.yaml", []byte("version: 1\npolicies: {p: {steps: [retry: 3]}}"))
+	require.NoError(t, err)
+	assert.Equal(t, whole.HTTP, defaultHTTP)
 }
 
 type timeoutError struct{ error }

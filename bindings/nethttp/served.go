@@ -221,6 +221,14 @@ func (s *served) FlushError() error {
 	return err
 }
 
+// SetReadDeadline is for http.ResponseController.
+func (s *served) SetReadDeadline(at time.Time) error {
+	if s.body == nil {
+		return http.NewResponseController(s.ResponseWriter).SetReadDeadline(at)
+	}
+	return s.body.setDeadline(at)
+}
+
 // hijack takes the connection over. The place in a bulkhead is held until the
 // connection is closed, even when the handler returns before.
 func (s *served) hijack() (net.Conn, *bufio.ReadWriter, error) {
