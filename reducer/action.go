@@ -17,16 +17,16 @@ const (
 	// Reserve takes permits now for use at the mark of the answer. Mark is the
 	// latest acceptable one.
 	Reserve
-	// Commit says that a permit is used: whoever holds it does not cancel it.
+	// Commit says that a permit is used: its holder does not cancel it.
 	Commit
-	// Cancel gives a permit back as if it had not been used; a breaker gets no
-	// vote, a limiter refunds, a bulkhead frees the place.
+	// Cancel returns a permit as if it had not been used: a breaker counts no
+	// outcome, a limiter refunds, a bulkhead frees the place.
 	Cancel
 	// Release ends the use of a permit that ran.
 	Release
 	// Record ends an attempt with the outcome. Mark is when the attempt began.
 	Record
-	// Leave gives up waiting. ID is the ticket of the Wait answer.
+	// Leave cancels a wait. ID is the ticket of the Wait answer.
 	Leave
 	// Expire ends a wait whose time is over, and is answered Wait when it is
 	// not, or when the turn has come.
@@ -36,17 +36,17 @@ const (
 	// Tick lets time pass: leases lapse, a breaker changes its state. It never
 	// grants anything.
 	Tick
-	// Serve grants the head of the queue when its turn has come; one waiter a
-	// step, so that what the waiter does next comes before the next one.
+	// Serve grants the head of the queue when its turn has come. A step serves one
+	// waiter, so that this waiter acts before the next one is served.
 	Serve
-	// Drain gives up what is free now: the dependency asked for a pause.
+	// Drain discards the free permits: the dependency asked for a pause.
 	Drain
 	// Transition moves a breaker by hand. Cost is the state to go to.
 	Transition
 	// Reset returns the cell to its initial state. Permits from before it are stale.
 	Reset
 	// Settle reports what a permit of Cost really used: Value permits. A limiter
-	// takes or gives back the difference.
+	// takes or returns the difference.
 	Settle
 	// Observe reports a sample: Value, in the unit of the mechanism (nanoseconds
 	// of latency, a load in parts per million). Permit names the attempt that it
@@ -62,15 +62,15 @@ type Outcome uint8
 // The outcomes.
 const (
 	OK Outcome = iota + 1
-	// Fail is retried and votes.
+	// Fail is retried, and breakers count it.
 	Fail
-	// Throttle says that the dependency refused by a limit of its own: retried, no vote.
+	// Throttle says that the dependency refused by a limit of its own: retried, not counted.
 	Throttle
-	// Ignore is neither success nor failure: not retried, no vote.
+	// Ignore is neither success nor failure: not retried, not counted.
 	Ignore
 	// Timeout is a failure by a timeout step.
 	Timeout
-	// Cancelled says that the caller gave up: not retried, no vote.
+	// Cancelled says that the caller cancelled: not retried, not counted.
 	Cancelled
 )
 
@@ -91,9 +91,9 @@ type Action struct {
 	Value    uint64 // Settle: permits used; Observe: the sample
 }
 
-// WithDeadline returns an Acquire whose permit is useless at the mark and after
-// it: a cell that knows the turn of the caller refuses at once when the turn
-// comes too late, with ReasonDeadline.
+// WithDeadline returns an Acquire whose permit the caller cannot use at the mark and
+// after it: a cell that knows the turn of the caller refuses at once, with
+// ReasonDeadline, when the turn comes too late.
 func (a Action) WithDeadline(at clock.Mark) Action {
 	a.flags |= hasDeadline
 	a.Mark = at
@@ -120,10 +120,10 @@ func (a *Action) Flow() uint64 { return a.Generation }
 // Caller returns who an Acquire is for, as effects name it.
 func (a *Action) Caller() uint64 { return a.ID }
 
-// Permit is what a cell granted, in three words; what the words mean is the
-// granting cell's own affair. The zero value is no permit.
+// Permit is what a cell granted, in three words. Only the granting cell interprets
+// the words. The zero value is no permit.
 type Permit struct {
-	// Generation tells permits of one stay in a state from those of another.
+	// Generation distinguishes permits of one period in a state from those of another.
 	Generation uint64
 	// ID names the place or the waiter within the generation.
 	ID uint64

@@ -13,26 +13,26 @@ type Verdict uint8
 const (
 	// Stale: the action was late, a duplicate, unknown, or had nothing to do.
 	Stale Verdict = iota
-	// Done: the action took effect and there is nothing to tell.
+	// Done: the action took effect; the answer has no other content.
 	Done
 	// Admit: a permit is granted.
 	Admit
-	// Reject: no permit. Reason says why; RetryAt when not.
+	// Reject: no permit. Reason says why, RetryAt from when on the cell would admit.
 	Reject
-	// Wait: the caller stands in the queue.
+	// Wait: the caller is in the queue.
 	Wait
 )
 
-// Reason says why a permit was refused, a wait ended or a call was given up.
+// Reason says why a permit was refused, a wait ended or a retry gave up.
 type Reason uint8
 
 // The reasons, in the words of the decision log.
 const (
 	NoReason       Reason = iota
-	ReasonRate            // over the rate, and nobody may wait
+	ReasonRate            // over the rate, and there is no queue
 	ReasonCapacity        // the cost can never be admitted
 	ReasonOpen            // the breaker is open
-	ReasonProbes          // half-open, and all probes are out or done
+	ReasonProbes          // half-open, and all probes have been sent
 	ReasonFull            // the queue or the bulkhead is full
 	ReasonWait            // would wait, or waited, too long
 	ReasonShed            // shed under load
@@ -112,7 +112,7 @@ func (a Answer) Until() (clock.Mark, bool) {
 	return a.Mark, a.Verdict == Wait && a.Mark != clock.Never
 }
 
-// WaitEnds returns, for a Wait, the mark at which the wait is over in vain;
+// WaitEnds returns, for a Wait, the mark at which the wait times out;
 // clock.Never when it has no end.
 func (a Answer) WaitEnds() clock.Mark { return clock.Mark(a.Generation) }
 

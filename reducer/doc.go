@@ -2,25 +2,25 @@
 //
 // A mechanism is a Machine: an immutable, validated configuration whose Reduce
 // turns (state, action, mark) into (state, effects). It reads no clock, holds no
-// lock, starts no goroutine, draws no randomness and does no I/O. What it wants
-// done it says in its effects, and a runner does it.
+// lock, starts no goroutine, draws no randomness and does no I/O. Its effects say
+// what has to be done, and a runner does it.
 //
 // The rules, which the tests of every machine check by name:
 //
 //   - Equal state, action and mark give an equal next state and equal effects,
 //     bit for bit, on every platform.
-//   - Reduce never changes what an older state can see. Step is its in-place
-//     twin for drivers that own the state: Reduce(s, a, t) = Step(Clone(s), a, t).
+//   - Reduce never changes memory that an older state refers to. Step does the same
+//     in place, for drivers that own the state: Reduce(s, a, t) = Step(Clone(s), a, t).
 //   - A mark before the last one counts as the last one. A state of one word,
 //     which keeps no last mark, may be stricter for an old mark, never looser.
 //   - A spurious Tick is the identity. After Tick(t) and serving the queue at t,
 //     NextWake is later than t, or there is none.
 //   - Permits carry the generation that granted them; a late or unknown
 //     completion changes nothing and is answered Stale. A bulkhead and a
-//     half-open breaker know every permit that is out, so a duplicate is Stale
-//     there too. A limiter and a closed breaker, whose states are a few words,
-//     trust the holder to settle a permit once; a driver that may send an action
-//     twice, as over a network, keeps a mark beside the permit.
+//     half-open breaker know every permit that they granted, so a duplicate is Stale
+//     there too. A limiter and a closed breaker, whose states are a few words, rely
+//     on the holder to settle a permit once; a driver that may send an action
+//     twice, as over a network, stores a mark beside the permit.
 //   - A wrong configuration is a ConfigError from the constructor. Nothing is
 //     silently corrected.
 //

@@ -38,6 +38,6 @@ func BadShare(field string, found Share, allowed string) error {
 var ErrEncoding = errors.New("not a state of this machine")
 
 // ErrConfiguration is the error, beside ErrEncoding, of a decoder for a state that
-// another configuration of the mechanism made. To take such a state over on
-// purpose, decode it by a machine of that configuration and Adopt it.
+// another configuration of the mechanism made. To use such a state, decode it by a
+// machine of that configuration and Adopt it.
 var ErrConfiguration = errors.New("made under another configuration")

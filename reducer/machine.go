@@ -25,10 +25,10 @@ type Cell[S any] interface {
 	// Step is Reduce in place, for a driver that owns the state. What the step
 	// does to others than its caller is appended to out.
 	Step(state *S, action Action, now clock.Mark, out *Out) Answer
-	// Adopt takes over a state that from made, a machine of another configuration
-	// of the mechanism, as its configure rules say, and returns a new state where
-	// from is of another mechanism. What the change does to waiters, and what was
-	// due until now under the old configuration, is appended to out. The given
+	// Adopt converts a state that from made, a machine of another configuration of
+	// the mechanism, as the configure rules of the mechanism say. It returns a new
+	// state where from is of another mechanism. It appends to out what was due until
+	// now under the old configuration and what the change does to waiters. The given
 	// state must not be used afterwards. Bytes of another configuration are decoded
 	// by a machine of that configuration and then adopted; a trace shows that as
 	// the action Configure.
@@ -38,8 +38,8 @@ type Cell[S any] interface {
 	// Shift returns the state moved along the line of marks, as if everything
 	// had happened that much later.
 	Shift(state S, by time.Duration) S
-	// Fresh reports whether the state at now cannot be told from Init(now), so
-	// that a keyed runner may forget it unseen.
+	// Fresh reports whether the state at now decides as Init(now) does, so that a
+	// keyed runner may evict it without an effect on decisions.
 	Fresh(state S, now clock.Mark) bool
 	// Check returns an error that names the invariant that the state breaks.
 	Check(state S) error

@@ -10,8 +10,8 @@ const (
 )
 
 // Digest returns a hash of the state's stable binary form: FNV-1a with 64 bits
-// (Fowler, Noll, Vo; RFC 9923). It finds differences; it keeps no secrets. The
-// digest of the configuration in the header is left out, so that a replay under
+// (Fowler, Noll, Vo; RFC 9923). It finds differences and is not cryptographic. It
+// skips the digest of the configuration in the header, so that a replay under
 // another configuration differs only where the states do.
 func Digest[S any](cell Cell[S], state S) uint64 {
 	const offset, prime = 0xcbf29ce484222325, 0x100000001b3

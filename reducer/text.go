@@ -8,8 +8,8 @@ import (
 
 // The text forms of actions, answers and effects: words and name=value pairs,
 // one line, for people and for traces. Fields that are zero are left out, so
-// that the forms are short, and every value has exactly one. A number stands
-// for what has no name.
+// that the forms are short, and every value has exactly one. A number represents
+// a value that has no name.
 
 var kindNames = [...]string{
 	"", "acquire", "try", "peek", "reserve", "commit", "cancel", "release", "record",

@@ -12,8 +12,8 @@ type Entry struct {
 	// N numbers the steps of a trace.
 	N  uint64
 	At clock.Mark
-	// Cell names the machine and its configuration to whoever reads the trace,
-	// Key the one of several states.
+	// Cell names the machine and its configuration for the reader of the trace,
+	// Key one of several states.
 	Cell, Key string
 	Action    Action
 	Effects   Effects

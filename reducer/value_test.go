@@ -42,7 +42,7 @@ func TestAnswers(t *testing.T) {
 		t.Errorf("waits %v, %v until %v for ticket %d", turn, ok, waits.WaitEnds(), waits.ID)
 	}
 	if _, ok := reducer.Waiting(7, clock.Never, clock.Never).Until(); ok {
-		t.Error("a turn that is not known is told")
+		t.Error("a turn that is not known is returned")
 	}
 	if _, ok := refused.Until(); ok {
 		t.Error("a refusal has a turn")

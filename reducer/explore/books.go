@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// note keeps the books of a step.
+// note records a step in the books.
 func (r *Room[S]) note(deed Deed, a reducer.Action, effects reducer.Effects, at clock.Mark, remembers bool) {
 	var c *Caller
 	if deed.Caller > 0 && deed.Caller <= uint64(len(r.Callers)) {
@@ -71,7 +71,7 @@ func (r *Room[S]) lapse(e reducer.Effect) {
 	}
 }
 
-// forget takes back a grant. Permits of different costs may have the same words.
+// forget removes a grant. Permits of different costs may have the same words.
 func (r *Room[S]) forget(p reducer.Permit, cost uint32) {
 	for i := range r.Recent {
 		if g := &r.Recent[i]; g.Permit == p && g.Cost == cost {

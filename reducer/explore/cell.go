@@ -17,18 +17,19 @@ type Use[S any] struct {
 	// New makes the cell in a script, as in "concurrent=2 queue=1".
 	New string
 	// Callers who may hold a permit or wait at one time, at most MaxCallers.
-	// Their ids count from 1. With none, nobody keeps what it is granted, and
-	// a Record names no permit, as a budget counts it.
+	// Their ids count from 1. Without callers, the books do not keep permits, and
+	// a Record names no permit, as for a budget.
 	Callers int
-	// Alphabet is what may happen. Who asks (Acquire, TryAcquire, Reserve) has
-	// neither a permit nor a place in the queue; who ends or renews a permit holds
-	// it; who leaves or is to expire waits. Permits are filled in. Cost is that
-	// of who asks, and of who settles what it asked for where it is not 0. Mark,
-	// where an action has one, counts from the mark of the action.
+	// Alphabet has the actions that may happen. A caller that acquires (Acquire,
+	// TryAcquire, Reserve) has neither a permit nor a place in the queue; a caller
+	// that ends or renews a permit holds it; a caller of Leave or Expire waits.
+	// Permits are filled in. Cost is the cost of an acquisition; for an action on a
+	// permit, 0 means the cost of the permit. Mark, where an action has one, counts
+	// from the mark of the action.
 	Alphabet []reducer.Action
-	// Late is what may be done with a permit, or a ticket, that is over.
+	// Late has the actions that may happen with a permit or a ticket that is over.
 	Late []reducer.Action
-	// Memory is for how long a grant is remembered in Room.Recent. 0 for not.
+	// Memory is for how long Room.Recent keeps a grant. 0 for not at all.
 	Memory time.Duration
 	// Modes are the names of the states of a breaker.
 	Modes []string
@@ -37,22 +38,22 @@ type Use[S any] struct {
 // MaxCallers of a Use.
 const MaxCallers = 64
 
-// Standing is what a caller is to a cell.
+// Standing is the relation of a caller to a cell.
 type Standing uint8
 
 // The standings.
 const (
-	// Nobody has nothing to do with the cell.
+	// No permit, and no place in the queue.
 	Nobody Standing = iota
 	// Waits in the queue.
 	Waits
 	// Holds a permit.
 	Holds
-	// Late: its permit or its wait is over, and it may not know.
+	// Late: its permit or its wait is over, and it may act as if it were not.
 	Late
 )
 
-// Caller is the books' page of a caller.
+// Caller is the record of a caller in the books.
 type Caller struct {
 	Standing Standing
 	Cost     uint32
@@ -61,7 +62,7 @@ type Caller struct {
 	Since    clock.Mark     // when it began to wait, or was granted
 }
 
-// Grant is a permit that was granted, and not taken back.
+// Grant is a permit that was granted and not cancelled.
 type Grant struct {
 	At     clock.Mark
 	Cost   uint32
@@ -75,14 +76,14 @@ type Room[S any] struct {
 	Bytes []byte
 	// Callers by their ids, counted from 1.
 	Callers []Caller
-	// Queue has the ids of who waits, in the order of arrival.
+	// Queue has the ids of the waiters, in the order of arrival.
 	Queue []uint64
 	// Recent has the grants of the last Use.Memory that were not cancelled, the
 	// oldest first.
 	Recent []Grant
 }
 
-// Deed is an action of a caller, 0 for nobody. Its permit is in the books.
+// Deed is an action of a caller, 0 for no caller. Its permit is in the books.
 type Deed struct {
 	Caller uint64
 	Action reducer.Action
@@ -90,11 +91,11 @@ type Deed struct {
 
 var errCell = errors.New("explore: the use has no cell")
 
-// ForCell returns the model of a cell and its callers. Marks and invariants are
-// to be set. The key tells all apart, and may be replaced by a coarser one. An
-// action may come at any of the marks, whether or not what was due before has
-// been done: owners are late. The interpreter of the scripts holds a retry-after
-// against one who is not, so there such a path may be found wrong for that alone.
+// ForCell returns the model of a cell and its callers. The caller sets marks and
+// invariants. The key distinguishes all rooms, and may be replaced by a coarser one.
+// An action may come at any of the marks, whether or not the owner of the cell has
+// processed what was due before. The interpreter of the scripts checks each retry
+// delay for an owner that is never late, so it may refuse such a path for that alone.
 func ForCell[S any](u Use[S]) (Model[Room[S], Deed, reducer.Effects], error) {
 	var m Model[Room[S], Deed, reducer.Effects]
 	switch {
@@ -111,7 +112,7 @@ func ForCell[S any](u Use[S]) (Model[Room[S], Deed, reducer.Effects], error) {
 	return m, nil
 }
 
-// AppendKey appends all of a room, at the mark.
+// AppendKey appends a key that distinguishes a room at a mark from all others.
 func AppendKey[S any](dst []byte, room Room[S], now clock.Mark) []byte {
 	dst = words(append(dst, room.Bytes...), uint64(now))
 	for _, c := range room.Callers {
@@ -194,17 +195,17 @@ func (r *Room[S]) Action(deed Deed) reducer.Action {
 	return a
 }
 
-// whom says whom an action concerns.
-type whom uint8
+// actor says which callers may take an action.
+type actor uint8
 
 const (
-	nobody  whom = iota
-	asking       // one who has nothing
-	waiting      // one who waits
-	holding      // one who holds a permit
+	none    actor = iota // the owner of the cell
+	asking               // a caller without a permit or a place in the queue
+	waiting              // a waiter
+	holding              // the holder of a permit
 )
 
-func about(kind reducer.Kind) whom {
+func about(kind reducer.Kind) actor {
 	switch kind {
 	case reducer.Acquire, reducer.TryAcquire, reducer.Reserve:
 		return asking
@@ -213,7 +214,7 @@ func about(kind reducer.Kind) whom {
 	case reducer.Commit, reducer.Cancel, reducer.Release, reducer.Record, reducer.Renew:
 		return holding
 	}
-	return nobody
+	return none
 }
 
 // deeds appends what may happen in the room.
@@ -223,7 +224,7 @@ func (d *desk[S]) deeds(dst []Deed, room Room[S], at clock.Mark) []Deed {
 			a.Mark = at.Add(time.Duration(a.Mark))
 		}
 		switch about(a.Kind) {
-		case nobody:
+		case none:
 			dst = append(dst, Deed{Action: a})
 		case asking:
 			dst = d.askers(dst, room, a)
@@ -242,8 +243,8 @@ func (d *desk[S]) deeds(dst []Deed, room Room[S], at clock.Mark) []Deed {
 	return dst
 }
 
-// askers appends the action by each caller who may ask. Of callers whose pages
-// are alike one is enough.
+// askers appends the action by each caller that may acquire. Of callers with equal
+// records one is enough.
 func (d *desk[S]) askers(dst []Deed, room Room[S], a reducer.Action) []Deed {
 	if len(room.Callers) == 0 {
 		return append(dst, Deed{Action: a})

@@ -50,8 +50,8 @@ func makeBreaker(a *script.Args) (reducer.Cell[breaker.State], error) {
 var modes = []string{"closed", "open", "half-open", "forced-open", "forced-closed", "metrics-only"}
 
 // scripts explores the use and returns the script of every n-th transition up
-// to the depth, as if it were wrong. What is due is done before anything else:
-// the interpreter holds each retry-after against an owner who is never late.
+// to the depth, as if it were wrong. What is due is processed before anything else:
+// the interpreter checks each retry delay for an owner that is never late.
 func scripts[S any](t *testing.T, u explore.Use[S], depth, nth int) string {
 	t.Helper()
 	m := must(explore.ForCell(u))
@@ -132,8 +132,8 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// A machine with a defect: the script shows it, and is run against the same
-// machine as it is and, until that is mended, differs from what it should be.
+// A machine with a defect: the script shows it. The script passes when it runs
+// against the defective machine, and fails against the correct one.
 func TestDefect(t *testing.T) {
 	roomy := func(a *script.Args) (reducer.Cell[bulkhead.State], error) {
 		return bulkhead.New(bulkhead.Config{Concurrent: a.Count32("concurrent", 0) + 1})
@@ -182,7 +182,7 @@ func TestModesWithoutNames(t *testing.T) {
 	}
 }
 
-// The books of the callers: who waits and who holds what, since when.
+// The books of the callers: waiters, holders, their permits, and since when.
 func TestBooks(t *testing.T) {
 	m := must(explore.ForCell(explore.Use[bulkhead.State]{Callers: 3, Memory: 4, Late: kinds(reducer.Release),
 		Cell: must(bulkhead.New(bulkhead.Config{Concurrent: 1, Queue: 2, Wait: 5, Lease: 3}))}))
@@ -220,7 +220,7 @@ func TestBooks(t *testing.T) {
 	play(2, reducer.Leave, 3)
 	check([]uint64{2}, 1, explore.Holds, explore.Waits, explore.Late)
 	if !slices.Equal(before.Queue, []uint64{2, 3}) {
-		t.Error("the queue of before has changed")
+		t.Error("the queue of the earlier room has changed")
 	}
 	play(5, reducer.Tick, 0) // the lease of 1 is over, as is the memory
 	check([]uint64{2}, 0, explore.Late, explore.Waits, explore.Late)
@@ -241,12 +241,12 @@ func TestBooks(t *testing.T) {
 	play(6, reducer.Acquire, 2)
 	play(11, reducer.Expire, 2)
 	check(nil, 0, explore.Holds, explore.Late, explore.Late)
-	play(11, reducer.Acquire, 9) // is in no books
+	play(11, reducer.Acquire, 9) // this caller is not in the books
 	check(nil, 1, explore.Late, explore.Late, explore.Late)
 }
 
-// Who has no books is granted all the same, and what is over is forgotten where
-// nobody comes late.
+// Without callers the cell still grants, and without late actions the books forget
+// permits that are over.
 func TestForgetful(t *testing.T) {
 	cell := must(limiter.New(limiter.Config{Count: 1, Period: 3, Burst: 2}))
 	m := must(explore.ForCell(explore.Use[limiter.State]{Cell: cell, Alphabet: kinds(reducer.Acquire, reducer.Cancel), Memory: 2}))
@@ -259,7 +259,7 @@ func TestForgetful(t *testing.T) {
 	}
 	room, _ = m.Machine.Reduce(room, explore.Deed{Action: reducer.Action{Kind: reducer.Cancel, Cost: 1, Permit: effects.Answer.Permit}}, 0)
 	if len(room.Recent) != 1 {
-		t.Error("nobody's books, and something was taken out of them")
+		t.Error("without callers a cancel removes no grant")
 	}
 	m = must(explore.ForCell(explore.Use[limiter.State]{Cell: cell, Callers: 2, Alphabet: kinds(reducer.Acquire, reducer.Release), Memory: 2}))
 	room, _ = m.Machine.Reduce(m.Machine.Init(0), explore.Deed{Caller: 1, Action: kinds(reducer.Acquire)[0]}, 0)

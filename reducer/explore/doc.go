@@ -1,6 +1,6 @@
-// Package explore takes every path of a machine up to a depth and checks what
-// must hold on the way. Random histories show that a rule holds often; in a
-// small configuration this shows that it holds.
+// Package explore takes every path of a machine up to a depth and checks invariants
+// on the way. Random histories show that a rule holds often; for a small
+// configuration, exploration shows that it always holds.
 //
 // A Model is any reducer.Machine with what may happen to it: actions, which may
 // depend on the state, and marks, fixed or beside the present one and the next
@@ -24,8 +24,8 @@
 // A cell needs callers, who hold the permits that are out and settle them: ForCell
 // makes a Model of a cell and a list of actions, with the books of its callers,
 // and its scripts are those that the mechanisms of this module are tested with.
-// What is composed by hand, such as calls over shared cells, is a machine of
-// whoever composes it.
+// For a composition of cells, such as calls over shared cells, the user of this
+// package writes the machine.
 //
 // Guarantees:
 //
@@ -36,10 +36,10 @@
 //     its key and the step that led to it: at most Limits.States of them, and
 //     then the run ends with a LimitError.
 //
-// Two states with one key are taken for the same, so a key must tell apart
-// whatever can differ in what follows. By default it tells everything apart. One
-// that leaves out what cannot be told, as where on the line of marks it all
-// happens, makes many runs complete.
+// Two states with one key count as the same, so a key must distinguish all states
+// whose futures can differ. By default it distinguishes all states. A key that leaves
+// out what has no effect on the future, such as the origin of the marks, makes many
+// runs complete.
 //
 // Source: after the model checkers TLC and SPIN, with the machine itself in place
 // of a specification of it.

@@ -33,10 +33,10 @@ type Model[S, A, E any] struct {
 type Invariant[S, A, E any] struct {
 	// Name of the rule, as in "K1".
 	Name string
-	// State is asked at every state. nil for nothing.
+	// State is checked at every state. nil for no check.
 	State func(state S, now clock.Mark) error
-	// Step is asked at every transition, also to a state that is known. nil for
-	// nothing.
+	// Step is checked at every transition, also to a state that is known. nil for
+	// no check.
 	Step func(t Transition[S, A, E]) error
 }
 
@@ -190,7 +190,7 @@ func (r *run[S, A, E]) all() error {
 func (r *run[S, A, E]) leave(level []place[S]) (next []place[S], err error) {
 	for i := range level {
 		from := level[i]
-		level[i] = place[S]{} // what is behind need not be kept
+		level[i] = place[S]{} // states of earlier levels are not needed any more
 		for _, at := range r.when(from) {
 			r.actions = r.model.Actions(r.actions[:0], from.state, at)
 			for _, action := range r.actions {
@@ -203,7 +203,7 @@ func (r *run[S, A, E]) leave(level []place[S]) (next []place[S], err error) {
 	return next, nil
 }
 
-// take takes one step, and appends the state after it when that is new.
+// take takes one step, and appends the state after it when it is new.
 func (r *run[S, A, E]) take(next []place[S], from place[S], action A, at clock.Mark) ([]place[S], error) {
 	m := r.model
 	after, effects := m.Machine.Reduce(from.state, action, at)

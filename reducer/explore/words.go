@@ -9,8 +9,8 @@ import (
 
 // The words of the scripts that the mechanisms are tested with.
 
-// appendDeed writes what happens, as in "record id=1 fail". What the interpreter
-// knows of the id, the permit and its cost, is left out.
+// appendDeed writes what happens, as in "record id=1 fail". It leaves out the permit
+// and its cost, which the interpreter finds by the id.
 func (d *desk[S]) appendDeed(dst []byte, deed Deed) []byte {
 	a := deed.Action
 	dst = append(dst, a.Kind.String()...)
@@ -49,8 +49,8 @@ func (d *desk[S]) appendEffects(dst []byte, deed Deed, e reducer.Effects) []byte
 	return dst
 }
 
-// AppendOther writes what a step does to somebody else, as scripts do. modes are
-// the names of what a change leads to.
+// AppendOther writes an effect of a step on another caller or on the cell, as scripts
+// do. modes are the names of the states that a change leads to.
 func AppendOther(dst []byte, e reducer.Effect, modes []string) []byte {
 	dst = append(dst, e.Kind.String()...)
 	if e.Kind == reducer.Change {
