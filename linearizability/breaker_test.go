@@ -14,7 +14,7 @@ import (
 
 var errBoom = errors.New("boom")
 
-// breakers is what the histories ask of a breaker.
+// breakers are the operations of a breaker that the histories use.
 type breakers struct {
 	acquire    func() (*sluice.Pass, error)
 	done       func(p *sluice.Pass, o reducer.Outcome)
@@ -138,7 +138,7 @@ func (b *breakers) acquires(c *client) (passed, bool) {
 	return passed{p, one.req}, err == nil
 }
 
-// does guards a function, which some time passes in.
+// does guards a function that takes some time.
 func (b *breakers) does(c *client) {
 	outcome := outcomes[c.rng.IntN(7)]
 	one := asks(0, c.request(), reducer.Acquire, 0, seen{verdict: reducer.Admit})
@@ -175,7 +175,7 @@ func failure(o reducer.Outcome) error {
 	return meaning{o}
 }
 
-// meaning is an error that speaks for itself.
+// meaning is an error that carries its outcome.
 type meaning struct{ outcome reducer.Outcome }
 
 func (m meaning) Error() string            { return m.outcome.String() }
@@ -198,7 +198,7 @@ func TestBreakerDefects(t *testing.T) {
 				done(p, o)
 			}
 		},
-		"never gives back a place without a vote": func(b *breakers) {
+		"never releases a place without an outcome": func(b *breakers) {
 			done := b.done
 			b.done = func(p *sluice.Pass, o reducer.Outcome) {
 				if o != reducer.Ignore && o != reducer.Throttle && o != reducer.Cancelled {

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// bulkheads is what the histories ask of a bulkhead.
+// bulkheads are the operations of a bulkhead that the histories use.
 type bulkheads struct {
 	try     func() (sluice.Place, bool)
 	acquire func(ctx context.Context) (sluice.Place, error)
@@ -49,7 +49,7 @@ func bulkheading(defect func(*bulkheads)) scenario {
 	}
 }
 
-// place is a place of a client, which it may have given back already.
+// place is a place of a client, which it may have released already.
 type place struct {
 	place   sluice.Place
 	request int
@@ -150,7 +150,7 @@ func TestBulkheadDefects(t *testing.T) {
 			}
 		},
 		"renews nothing": func(b *bulkheads) { b.renew = func(sluice.Place) bool { return true } },
-		"keeps the place of who leaves": func(b *bulkheads) {
+		"keeps the place of a caller that leaves": func(b *bulkheads) {
 			acquire := b.acquire
 			b.acquire = func(ctx context.Context) (sluice.Place, error) {
 				type result struct {

@@ -29,8 +29,8 @@ type line struct {
 	noise atomic.Uint64
 }
 
-// Now implements clock.Source. Who has read it may be overtaken before it does
-// anything with the mark.
+// Now implements clock.Source. Other goroutines may run between the read and the use
+// of the mark.
 func (l *line) Now() clock.Mark {
 	now := l.mark()
 	l.pause()
@@ -59,7 +59,7 @@ func (l *line) pause() {
 	}
 }
 
-// between returns the marks that an operation may have had.
+// between returns the marks that an operation between two marks may have had.
 func (l *line) between(from, to clock.Mark) (marks []clock.Mark) {
 	if l.marks == nil {
 		for at := from; at <= to; at = at.Add(unit) {
@@ -75,7 +75,7 @@ func (l *line) between(from, to clock.Mark) (marks []clock.Mark) {
 	return marks
 }
 
-// history is what some clients do at the same time.
+// history has the concurrent operations of some clients.
 type history struct {
 	*line
 	rng      *rand.Rand
@@ -149,7 +149,7 @@ func (h *history) overlaps() bool {
 	return false
 }
 
-// client is one of those who do something at the same time.
+// client is one of the goroutines of a history.
 type client struct {
 	*history
 	id  int
@@ -163,7 +163,7 @@ type span struct {
 	from, to  clock.Mark
 }
 
-// rest lets time pass, or not.
+// rest pauses the client at random.
 func (c *client) rest() {
 	c.pause()
 	switch {
@@ -252,14 +252,14 @@ func looks(a reducer.Action, s seen) step {
 	return step{op{kind: look, action: a}, s}
 }
 
-// String is how an operation stands in a history.
+// String returns the form of an operation in a history.
 func (o *op) String() string {
 	text := [...]string{"ask", "end", "give", "look", "pass"}[o.kind]
 	return fmt.Sprintf("%s call=%d.%d request=%d cell=%d key=%q %v cost=%d wait=%v outcome=%s marks=%v",
 		text, o.call, o.nth, o.req, o.cell, o.key, o.action.Kind, o.action.Cost, o.wait, o.action.Outcome, o.marks)
 }
 
-// String is what its caller saw.
+// String returns what the caller of the operation saw.
 func (s *seen) String() string {
 	verdict := s.verdict.String()
 	if s.verdict == either {

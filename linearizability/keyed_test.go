@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// keyedLimiter is what the histories ask of a limiter for each key.
+// keyedLimiter are the operations of a keyed limiter that the histories use.
 type keyedLimiter struct {
 	allow func(key string, n uint32) bool
 	keys  []string
@@ -40,7 +40,7 @@ func keying(algorithm limiter.Algorithm, most int, defect func(*keyedLimiter)) s
 		}
 		h.play(runner.client)
 		m := &model{cells: []cell{limitCell(c)}}
-		// A key that comes again after its eviction is as good as new.
+		// A key that is used again after its eviction starts as new.
 		m.void = l.Evictions() > 0
 		return m
 	}
@@ -77,7 +77,7 @@ func TestKeyedLimiter(t *testing.T) {
 // TestKeyedLimiterDefects plants defects in the runner.
 func TestKeyedLimiterDefects(t *testing.T) {
 	for name, plant := range map[string]func(k *keyedLimiter){
-		"hands out one permit too many": func(k *keyedLimiter) {
+		"grants one permit too many": func(k *keyedLimiter) {
 			allow, spare := k.allow, &once{}
 			k.allow = func(key string, n uint32) bool { return allow(key, n) || key == "a" && spare.first() }
 		},
@@ -85,12 +85,12 @@ func TestKeyedLimiterDefects(t *testing.T) {
 			allow, n := k.allow, &once{}
 			k.allow = func(key string, cost uint32) bool {
 				if key == "b" && n.first() {
-					key = "somebody else"
+					key = "another"
 				}
 				return allow(key, cost)
 			}
 		},
-		"takes one key for another": func(k *keyedLimiter) {
+		"confuses two keys": func(k *keyedLimiter) {
 			allow := k.allow
 			k.allow = func(key string, n uint32) bool {
 				if key == "b" {
@@ -109,8 +109,8 @@ func TestKeyedLimiterDefects(t *testing.T) {
 	}
 }
 
-// TestOldMarksMintNothing has a caller read the clock and come to its cell when
-// that was forgotten at a later mark.
+// TestOldMarksMintNothing has a caller read the clock and use its cell after the cell
+// was forgotten at a later mark.
 func TestOldMarksMintNothing(t *testing.T) {
 	at := clock.Mark(0)
 	p, err := sluice.New(pipeline.Policy{Steps: []pipeline.Step{

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// limits is what the histories ask of a limiter.
+// limits are the operations of a limiter that the histories use.
 type limits struct {
 	allow   func(n uint32) bool
 	wait    func(ctx context.Context, n uint32) error
@@ -51,7 +51,7 @@ func limiting(algorithm limiter.Algorithm, defect func(*limits)) scenario {
 		}
 		h.play(runner.client)
 		if c.Wait == 0 {
-			// Who names no bounds waits for as long as the context says.
+			// Without bounds a caller waits until its context is over.
 			c.Wait, c.Queue = math.MaxInt64, limiter.MaxQueue
 		}
 		m := &model{cells: []cell{limitCell(c)}}
@@ -123,7 +123,7 @@ func (l *limits) waits(c *client, n uint32) {
 	c.record(s, waited(0, c.request(), n, err)...)
 }
 
-// waited are the steps of a caller that waits, by what it was told.
+// waited returns the steps of a caller that waits, by the error that it got.
 func waited(cell, req int, n uint32, err error) []step {
 	how := reducer.Acquire
 	var refused *sluice.RejectedError
@@ -173,7 +173,7 @@ func TestLimiterDefects(t *testing.T) {
 		place where
 		plant func(l *limits)
 	}{
-		"hands out one permit too many": {virtual, func(l *limits) {
+		"grants one permit too many": {virtual, func(l *limits) {
 			allow, spare := l.allow, &once{}
 			l.allow = func(n uint32) bool { return allow(n) || spare.first() }
 		}},
@@ -182,7 +182,7 @@ func TestLimiterDefects(t *testing.T) {
 			l.allow = func(n uint32) bool { return allow(n) && n != 3 }
 		}},
 		"ignores a cancel": {virtual, func(l *limits) { l.cancel = func(*sluice.Reservation) {} }},
-		"keeps the place of who leaves": {bubbles, func(l *limits) {
+		"keeps the place of a caller that leaves": {bubbles, func(l *limits) {
 			wait := l.wait
 			l.wait = func(ctx context.Context, n uint32) error {
 				done := make(chan error, 1)
@@ -195,7 +195,7 @@ func TestLimiterDefects(t *testing.T) {
 				}
 			}
 		}},
-		"forgets to look between the check and the act": {virtual, func(l *limits) {
+		"checks and takes in two steps": {virtual, func(l *limits) {
 			peek, allow := l.peek, l.allow
 			l.allow = func(n uint32) bool {
 				if free, _ := peek(n); free < n {

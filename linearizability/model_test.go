@@ -46,7 +46,7 @@ type seen struct {
 	fate    fate            // of end
 	reason  reducer.Reason
 	after   time.Duration // retry after, negative for none
-	told    bool          // reason and after are known, or that a give was Done
+	told    bool          // reason and after are known, or whether a give was Done
 	done    bool          // of give
 	delay   time.Duration // of a reservation
 	free    uint32        // of Peek
@@ -59,7 +59,7 @@ const either = reducer.Verdict(200)
 // model is the sequential model of a history.
 type model struct {
 	cells []cell
-	// exact: time stands still while anybody is in the runner, so that marks
+	// exact: time does not advance while a client is in the runner, so that marks
 	// are exact and never go back.
 	exact bool
 	// locked: the runner reads the clock while it holds the cell, so that the
@@ -67,7 +67,7 @@ type model struct {
 	locked bool
 	// loose: keys that have no cell share one, and may be refused for it.
 	loose bool
-	// void: what happened compares with nothing.
+	// void: the history cannot be compared.
 	void bool
 
 	calls, requests int
@@ -76,8 +76,8 @@ type model struct {
 
 var hashes = maphash.MakeSeed()
 
-// prepare sees what a history will ask of the model, and returns what of it is
-// to be checked.
+// prepare reads the operations that a history will ask of the model, and returns those
+// to check.
 func (m *model) prepare(h *history) (ops []porcupine.Operation) {
 	m.calls, m.requests = int(h.calls.Load()), int(h.requests.Load())
 	m.kept = make([]bool, m.requests)
@@ -93,7 +93,7 @@ func (m *model) prepare(h *history) (ops []porcupine.Operation) {
 	return ops
 }
 
-// check looks for a linearization.
+// check searches for a linearization.
 func (m *model) check(history []porcupine.Operation) (porcupine.CheckResult, porcupine.Model) {
 	p := (&porcupine.NondeterministicModel{
 		Partition: byKey,
@@ -109,7 +109,7 @@ func (m *model) check(history []porcupine.Operation) (porcupine.CheckResult, por
 	return porcupine.CheckOperationsTimeout(p, history, patience), p
 }
 
-// byKey cuts a history by key: cells of different keys know nothing of each other.
+// byKey splits a history by key: cells of different keys are independent.
 func byKey(history []porcupine.Operation) [][]porcupine.Operation {
 	var parts [][]porcupine.Operation
 	at := map[string]int{}
@@ -164,9 +164,9 @@ func (m *model) step(w *world, o *op, s *seen) (all []any) {
 	return all
 }
 
-// forgotten returns the cells as they are, and as they are when that of a key was
-// forgotten or not yet made. Somebody else may make it first, at a later mark,
-// and take the step it is made for after this one.
+// forgotten returns the cells as they are, and as they are if the cell of a key was
+// forgotten or is not made yet. Another caller may make it first, at a later mark,
+// and take its own step after this one.
 func (m *model) forgotten(w *world, o *op, at clock.Mark) [][]subject {
 	all := [][]subject{slices.Clone(w.cells)}
 	if o.key == "" || m.exact {

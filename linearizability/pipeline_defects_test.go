@@ -38,7 +38,7 @@ var pipelineDefects = map[string]func(p *pipelines){
 			}
 		}
 	},
-	"gives back what it held when it has time": func(p *pipelines) {
+	"releases what it held with a delay": func(p *pipelines) {
 		release := p.release
 		p.release = func(c *sluice.Call) { go release(c) }
 	},
@@ -96,7 +96,7 @@ func TestPipelineDefects(t *testing.T) {
 			}
 		})
 	}
-	t.Run("takes one key for another", func(t *testing.T) {
+	t.Run("confuses two keys", func(t *testing.T) {
 		for _, kind := range kinds {
 			caught(t, bubbles, 3_000, piping(keyedStep(kind), 3, 3, func(p *pipelines) {
 				do := p.do

@@ -33,9 +33,9 @@ func sharedStep(kind pipeline.Kind) func(h *history) []pipeline.Step {
 	}
 }
 
-// TestPipelineKeys is about the cells of keys, with room for all of them and
-// without. A breaker that keys share sees the votes of all, and may be better or
-// worse than that of each.
+// TestPipelineKeys tests the cells of keys, with room for all of them and
+// without. A breaker that keys share counts the outcomes of all, and may be stricter
+// or looser than a breaker of each key.
 func TestPipelineKeys(t *testing.T) {
 	for name, kind := range kinds {
 		t.Run(name, func(t *testing.T) {

@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// pipelines is what the histories ask of a pipeline.
+// pipelines are the operations of a pipeline that the histories use.
 type pipelines struct {
 	do      func(ctx context.Context, q sluice.Request, fn func(context.Context) error) error
 	begin   func(ctx context.Context, q sluice.Request) (*sluice.Call, error)
@@ -26,7 +26,7 @@ type pipelines struct {
 
 	steps  []pipeline.Step
 	waits  []bool // by step
-	cancel bool   // callers may give up: there is one queue to do so in, or none
+	cancel bool   // callers may cancel: there is at most one queue
 	keys   []string
 }
 
@@ -44,7 +44,7 @@ func pipelinesOf(p *sluice.Pipeline) *pipelines {
 // steps draws a breaker, a limit and a bulkhead in any order.
 func steps(h *history) []pipeline.Step {
 	b := breakerConfig(h)
-	b.SlowOver, b.SlowRate = 0, reducer.Share{} // when a call starts is the caller's to know
+	b.SlowOver, b.SlowRate = 0, reducer.Share{} // a history does not show when a call starts
 	l := limiter.Config{Algorithm: limiter.Algorithm(h.rng.IntN(2)), Count: 1 + h.rng.Uint32N(3)}
 	l.Period = time.Duration(l.Count) * time.Duration(1+h.rng.IntN(2)) * unit
 	k := bulkhead.Config{Concurrent: 1 + h.rng.Uint32N(2)}
@@ -95,8 +95,8 @@ func piping(draw func(*history) []pipeline.Step, most, keys int, defect func(*pi
 		}
 		h.play(runner.client)
 		for _, s := range p.State() {
-			// A key that comes again after its eviction is as good as new, and may
-			// have something in the spare cell.
+			// A key that is used again after its eviction starts as new, and may
+			// hold something in the spare cell.
 			m.void = m.void || s.Evictions > 0 || s.Shared > 0 && !m.loose
 		}
 		return m
@@ -126,7 +126,7 @@ func (p *pipelines) client(c *client) {
 	}
 }
 
-// invocation is a call of a pipeline under way.
+// invocation is a running call of a pipeline.
 type invocation struct {
 	*client
 	p       *pipelines

@@ -21,7 +21,7 @@ type where bool
 
 const (
 	// virtual: the clients advance the clock while others are in the runner.
-	// Nobody waits.
+	// No client waits.
 	virtual where = false
 	// bubbles: in the virtual time of testing/synctest.
 	bubbles where = true
@@ -92,7 +92,7 @@ func play(t *testing.T, place where, from, to int, s scenario) (all []played) {
 	}
 	synctest.Test(t, func(*testing.T) {
 		histories()
-		time.Sleep(time.Hour) // whatever a defect has left behind ends
+		time.Sleep(time.Hour) // ends what a defect has left behind
 	})
 	return all
 }

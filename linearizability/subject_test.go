@@ -13,7 +13,7 @@ type subject interface {
 	step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer
 	wake() clock.Mark
 	clone() subject
-	// anew returns one that begins at now, where nobody could tell.
+	// anew returns one that begins at now. ok is false where it would decide otherwise.
 	anew(now clock.Mark) (s subject, ok bool)
 	encode(dst []byte) []byte
 	// ready is the mark from which a permit may be used that the last step gave.
@@ -66,14 +66,14 @@ func (e *erased[S]) mode() breaker.Mode {
 	return s.Mode
 }
 
-// cell is a cell as a history finds it.
+// cell is the model of a cell at the start of a history.
 type cell struct {
 	subject
 	// queued cells have waiters or leases, and are served after every step.
 	queued bool
 	// unmarked permits mean the same whenever they were granted.
 	unmarked bool
-	// refund gives back what came too late for a caller that left.
+	// refund returns a permit that came too late for a caller that left.
 	refund reducer.Kind
 }
 
@@ -84,7 +84,7 @@ func begun[S any](m reducer.Cell[S], err error) subject {
 	return &erased[S]{machine: m, state: m.Init(0)}
 }
 
-// limitCell is the model of a limit at which nobody waits.
+// limitCell is the model of a limit without a queue.
 func limitCell(c limiter.Config) cell {
 	c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest
 	s := begun[limiter.State](limiter.New(c)).(*erased[limiter.State])

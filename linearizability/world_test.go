@@ -65,7 +65,7 @@ func (w *world) seal() {
 	w.id = string(id)
 }
 
-// apply makes one step and reports whether it may have been seen so.
+// apply makes one step and reports whether its caller may have seen this result.
 func (m *model) apply(w *world, o *op, s *seen, at clock.Mark) (ok bool) {
 	if o.kind == pass {
 		return true
@@ -170,7 +170,7 @@ func (m *model) ended(w *world, r *request, o *op, s *seen, at clock.Mark) bool 
 	return true
 }
 
-// catchUp does what is due at a cell up to now.
+// catchUp processes what is due at a cell up to now.
 func (w *world) catchUp(i int, now clock.Mark) {
 	for at := w.cells[i].wake(); at <= now && at != clock.Never; at = w.cells[i].wake() {
 		w.send(i, reducer.Action{Kind: reducer.Tick}, at)
@@ -183,7 +183,7 @@ func (w *world) serve(i int, now clock.Mark) {
 	}
 }
 
-// send steps a cell and notes what became of those who wait.
+// send steps a cell and notes the effects on waiters.
 func (w *world) send(i int, a reducer.Action, now clock.Mark) reducer.Answer {
 	var out reducer.Out
 	answer := w.cells[i].step(a, now, &out)
