@@ -40,7 +40,7 @@ func perform[T any](l *fastPath, q *Request, fn func(context.Context) (T, error)
 	return conclude(r, fn, value, again, err)
 }
 
-// carryOn goes on with a call that left the fast path after its function.
+// carryOn continues a call that left the fast path after its function.
 func carryOn[T any](l *fastPath, q *Request, fn func(context.Context) (T, error), value T, err error) (T, error) {
 	r := newRun()
 	defer r.ended()
@@ -75,7 +75,7 @@ func zero[T any]() (value T) { return value }
 // noStep is the index of no step.
 const noStep = -1
 
-// run is one call under way: it takes the call through its plan as the Host, and
+// run is one running call: it takes the call through its plan as the Host, and
 // waits where the call waits.
 type run struct {
 	call    pipeline.Call
@@ -127,7 +127,7 @@ var runs = sync.Pool{New: func() any { return new(run) }}
 // newRun returns a run that has not begun.
 func newRun() *run { return runs.Get().(*run) }
 
-// free gives a run back that nothing refers to any more.
+// free returns a run to the pool. Nothing refers to it any more.
 func (r *run) free() {
 	race, keys, waits, tries := r.call.Race, r.keys[:0], r.waits[:0], r.tries[:0]
 	clear(r.keys)
@@ -147,7 +147,7 @@ func (r *run) ended() {
 	r.crashed()
 }
 
-// start begins a call, or goes on with one that left the fast path.
+// start begins a call, or continues one that left the fast path.
 func (r *run) start(l *fastPath, q *Request) (again bool, err error) {
 	if !l.open {
 		return r.begin(l.ctx, l.pipeline, l.layout, q)
@@ -185,14 +185,14 @@ func (p *Pipeline) seedOf(l *binding) uint64 {
 	return p.Seed
 }
 
-// apply does what an effect says at the present mark of the run.
+// apply performs an effect at the present mark of the run.
 func (r *run) apply(e pipeline.Effect) { r.layout.plan.Take(r, &r.call, e, r.now) }
 
 // happen advances the call at the present mark of the run.
 func (r *run) happen(e pipeline.Event) { r.layout.plan.Happen(r, &r.call, &e, r.now) }
 
-// context makes the context of an attempt. Where nothing can cut it and nothing
-// can be held, the caller's own will do.
+// context returns the context of an attempt: the caller's own where nothing can cut the
+// attempt and nothing can be held.
 func (r *run) context() context.Context {
 	r.returnValue = true
 	k := r.attemptNo
@@ -257,7 +257,7 @@ func (r *run) over() {
 	}
 }
 
-// abandon releases what an attempt held that another one follows.
+// abandon releases what an attempt held before another attempt follows.
 func (r *run) abandon() {
 	r.answered = false
 	if r.racing {
@@ -274,7 +274,7 @@ func (r *run) abandon() {
 }
 
 // finish settles an attempt that returned on the caller's goroutine, and reports
-// whether another one is to be run.
+// whether the run must make another attempt.
 func (r *run) finish(err error) (again bool, _ error) {
 	outcome, hasRetryAfter, after := r.p.API.Classify(r.ctx, err)
 	return r.settle(outcome, hasRetryAfter, after, err)
@@ -382,8 +382,8 @@ func (r *run) wasCut(step string, i int) {
 }
 
 // crashed ends a call that has not come to its end: its function, or another one
-// of the caller's, panicked or called runtime.Goexit. What is held is given back,
-// and an attempt that ran has failed.
+// of the caller's, panicked or called runtime.Goexit. It releases what is held, and
+// an attempt that ran counts as failed.
 func (r *run) crashed() {
 	if r.layout == nil {
 		return

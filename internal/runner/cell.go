@@ -42,7 +42,7 @@ func (b *LockedCell) Unlock() { b.mu.Unlock() }
 // guarded is the cell for a caller that holds the lock.
 func (b *LockedCell) guarded() guarded { return guarded{b.Cell, &b.Out, &b.queue, b.leased} }
 
-// Busy reports whether something may be due that no caller asks for. The caller
+// Busy reports whether time alone may change the state of others. The caller
 // holds the lock.
 func (b *LockedCell) Busy() bool { return b.leased || b.queue.waiting > 0 }
 
@@ -71,7 +71,7 @@ func (b *LockedCell) finish(now clock.Mark) {
 	b.Settle(now)
 }
 
-// Enter asks for a permit that is there at once. It returns false and changes
+// Enter acquires a permit that is free at once. It returns false and changes
 // nothing where the caller must use Acquire.
 func (b *LockedCell) Enter(cost uint32, now clock.Mark) (p reducer.Permit, ok bool) {
 	b.mu.Lock()

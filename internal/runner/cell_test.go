@@ -9,10 +9,10 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// TestRefundAtAnOlderMark has a caller give a permit back at a mark that it read
-// before another one took the next permit: were the refund to count at its own mark,
-// a second would have three permits of a burst of two. The cell remembers its last
-// mark itself.
+// TestRefundAtAnOlderMark has a caller refund a permit at a mark that it read before
+// another caller took the next permit: if the refund counted at its own mark, one
+// second would have three permits of a burst of two. The cell stores its last mark
+// itself.
 func TestRefundAtAnOlderMark(t *testing.T) {
 	maker, err := limiter.Cells(limiter.Config{Count: 1, Period: 4 * time.Second, Burst: 2})
 	if err != nil {

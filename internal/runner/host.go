@@ -25,15 +25,15 @@ func (w waiting) before(other waiting) bool {
 	return w.step < other.step || w.step == other.step && w.turn < other.turn
 }
 
-// keyRef is what an attempt has of a step with keys.
+// keyRef is the key and the cell that an attempt uses of a step with keys.
 type keyRef struct {
 	key    string
 	joined bool // key is set
 	handle keyed.Handle
 }
 
-// keyRef returns what the attempt k has of step i. Above a hedge the attempts have
-// it together. It calls no code of the user.
+// keyRef returns the reference of the attempt k to step i. Above a hedge the attempts
+// share it. It calls no code of the user.
 func (r *run) keyRef(k uint8, i int) *keyRef {
 	plan := r.layout.plan
 	if i <= plan.HedgeIndex() {
@@ -56,7 +56,7 @@ func (r *run) keyOf(k uint8, i int) *keyRef {
 	return x
 }
 
-// cell names the cell of step i in which the attempt k has something.
+// cell returns the cell of step i in which the attempt k holds a permit or waits.
 func (r *run) cell(k uint8, i int) cellRef {
 	if b := r.layout.cells[i]; b != nil {
 		return cellRef{one: b}
@@ -78,8 +78,8 @@ func (r *run) Admit(k uint8, i int) (p reducer.Permit, ok bool) {
 	return p, ok
 }
 
-// Ask implements pipeline.Host. The cell ends a wait itself, so the plan is told
-// that it has no end.
+// Ask implements pipeline.Host. The cell ends a wait itself, so the answer to the plan says
+// that the wait has no end.
 func (r *run) Ask(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
 	c, plan := r.layout.steps[i], r.layout.plan
 	if c == nil {
@@ -136,7 +136,7 @@ func (r *run) Leave(k uint8, i int, a reducer.Action) {
 		if w.Leave(r.now) || w.Effect.Kind != reducer.Grant {
 			return
 		}
-		// The turn came first: it is given back.
+		// The turn came before the end of the wait: the permit is returned.
 		a = r.layout.plan.Returned(&r.call, k, i, w.Effect.Permit)
 	case reducer.Release:
 		if r.keeps() {
@@ -159,7 +159,7 @@ func catchLast(c cell.Cell, a *reducer.Action, now clock.Mark) {
 	}
 }
 
-// takeWaiter takes a waiter out of the list. Its caller has it there.
+// takeWaiter removes a waiter from the list, where it must be.
 func (r *run) takeWaiter(k uint8, i int) *Waiter {
 	if i <= r.layout.plan.HedgeIndex() {
 		k = 0 // the call itself waits there, whichever attempt ends it
@@ -173,7 +173,7 @@ func (r *run) takeWaiter(k uint8, i int) *Waiter {
 	return nil
 }
 
-// keeps reports whether a place that is given back may be kept for longer.
+// keeps reports whether a place may be kept when the plan releases it.
 func (r *run) keeps() bool { return r.hold != nil || r.racing }
 
 // Missing implements pipeline.Host.

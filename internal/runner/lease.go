@@ -41,7 +41,7 @@ func (r *run) lease(k uint8, l *leases) {
 	}
 }
 
-// renew starts the leases anew, and reports whether all of them were still held.
+// renew restarts the leases, and reports whether all of them were still held.
 func (l *leases) renew() bool {
 	ok := len(l.held) > 0 && !l.ended.Load()
 	for _, x := range l.held {

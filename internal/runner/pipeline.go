@@ -100,7 +100,7 @@ func (p *Pipeline) Configure(plan *pipeline.Plan, about any) CellEvents {
 	return all
 }
 
-// CellEvents are the changes of cells that are to be emitted.
+// CellEvents are changes of cells that the caller emits later, with EmitAll.
 type CellEvents []cellEvents
 
 // cellEvents are the changes of one cell.

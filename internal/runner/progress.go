@@ -51,8 +51,8 @@ func (r *run) rest() clock.Mark {
 	return r.p.Now()
 }
 
-// progress does what is due up to a mark: at one mark ends come before what begins,
-// and nothing begins after the end.
+// progress processes what is due up to a mark: at one mark ends come before starts,
+// and nothing starts after the end.
 func (r *run) progress(now clock.Mark) {
 	now = r.until(now)
 	r.soft(now)
@@ -73,13 +73,13 @@ func (r *run) progress(now clock.Mark) {
 	case r.call.Phase == pipeline.Racing:
 		plan.Hedge(r, &r.call, r.now)
 	default:
-		r.warned &= 1<<(plan.RetryIndex()+1) - 1 // what is below the retry is passed anew
+		r.warned &= 1<<(plan.RetryIndex()+1) - 1 // the next attempt passes the steps below the retry again
 		r.happen(pipeline.Event{Kind: pipeline.Resumed})
 	}
 	r.sweep()
 }
 
-// giveUp ends a call whose caller gave up while no function was running on its
+// giveUp ends a call whose caller cancelled while no function was running on its
 // goroutine.
 func (r *run) giveUp() {
 	r.gaveUp, r.returnValue = true, false
@@ -97,7 +97,7 @@ func (r *run) until(now clock.Mark) clock.Mark {
 	return now
 }
 
-// poll takes what queues decided, of the kinds.
+// poll takes the effects of these kinds that queues have for the waiters of the call.
 func (r *run) poll(kinds ...reducer.EffectKind) {
 	for {
 		first := -1
@@ -161,15 +161,15 @@ func (r *run) softs(f func(k uint8, i int, at clock.Mark, warned *uint16)) {
 	}
 }
 
-// warner emits soft limits at their marks while a function runs. The run is the
-// timer's then, as far as it needs it, until the warner is stopped.
+// warner emits soft limits at their marks while a function runs. Until the warner is
+// stopped, its timer may use those fields of the run that soft limits need.
 type warner struct {
 	mu      sync.Mutex
 	timer   *time.Timer
 	stopped bool
 }
 
-// warn sets a warner where there is something to warn of, and an audience.
+// warn starts a warner where a soft limit is ahead and has a listener.
 func (r *run) warn() {
 	if !r.layout.softens {
 		return
@@ -185,7 +185,7 @@ func (r *run) warn() {
 	r.warner = w
 }
 
-// fire emits what is due. The caller's goroutine waits for it before it goes on.
+// fire emits the soft limits that are due. The caller's goroutine waits for it to return.
 func (w *warner) fire(r *run, at clock.Mark) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -198,7 +198,7 @@ func (w *warner) fire(r *run, at clock.Mark) {
 	}
 }
 
-// stop stops the warner. It has nothing to emit any more.
+// stop stops the warner. It emits nothing afterwards.
 func (w *warner) stop() {
 	if w == nil {
 		return

@@ -34,7 +34,7 @@ func box[T any](fn func(context.Context) (T, error)) boxed {
 }
 
 // try is an attempt of a hedged call, with a goroutine of its own. The goroutine
-// writes the result, and posts the try unless the call has lost interest in it.
+// writes the result, and posts the try unless the call has stopped waiting for it.
 type try struct {
 	*session
 	owner  *mailbox
@@ -62,8 +62,8 @@ const (
 	succeeded // it returned, with an error or without
 )
 
-// mailbox is where the attempts of a call arrive that have returned. It outlives
-// the call as long as one of them runs.
+// mailbox receives the attempts of a call that have returned. It outlives the call as
+// long as one of them runs.
 type mailbox struct {
 	p       *Pipeline
 	discard func(any)
@@ -105,8 +105,8 @@ func (t *try) run(fn boxed) {
 	t.how = succeeded
 }
 
-// post puts a try that has returned in the mailbox. One that lost is nobody's any
-// more, and ends itself.
+// post puts a try that has returned in the mailbox. A try that has lost has no receiver
+// any more, and disposes of itself.
 func (t *try) post() {
 	b := t.owner
 	t.at = b.p.Now()
@@ -128,7 +128,7 @@ func (t *try) post() {
 }
 
 // dispose ends a try that has returned and whose result the call does not take: it
-// gives back what the attempt kept.
+// releases the places that the attempt kept.
 func (t *try) dispose() {
 	t.session.end()
 	defer t.session.release()
@@ -258,8 +258,8 @@ func (r *run) settleTry(t *try) {
 	r.sweep()
 }
 
-// settleCrash ends a call one of whose attempts panicked or called runtime.Goexit,
-// as one whose function does so on the caller's goroutine, where it goes on.
+// settleCrash ends a call one of whose attempts panicked or called runtime.Goexit, and
+// repeats the panic or exit on the caller's goroutine.
 func (r *run) settleCrash(t *try) {
 	t.session.end()
 	t.session.release()
@@ -272,7 +272,7 @@ func (r *run) settleCrash(t *try) {
 	panic(t.crash)
 }
 
-// drop gives up the result of an attempt that is not that of the call.
+// drop discards the result of an attempt that the call does not return.
 func (r *run) drop() {
 	if t := r.kept; t != nil {
 		r.kept = nil
@@ -280,8 +280,8 @@ func (r *run) drop() {
 	}
 }
 
-// keep keeps a place until the functions that need it have returned, and the one
-// that holds it has released it.
+// keep keeps a place until the functions that need it have returned and, where one of
+// them called Hold, its release was called.
 func (r *run) keep(k uint8, i int, b cellRef, a reducer.Action) {
 	place := kept{cell: b, action: a}
 	if !r.racing {

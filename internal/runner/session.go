@@ -44,17 +44,17 @@ type session struct {
 	leases          leases
 
 	mu     sync.Mutex
-	places []kept // that release gives back
+	places []kept // that release returns
 	taken  bool   // by Hold
 	over   bool   // the function has returned
 	freed  bool
 }
 
-// kept is the permit of a cell, with the action that gives it back.
+// kept is the permit of a cell, with the action that returns it.
 type kept struct {
 	cell   cellRef
 	action reducer.Action
-	// left is how many sessions keep the permit before it is given back; nil for
+	// left is how many sessions keep the permit before it is returned; nil for
 	// one.
 	left *atomic.Int32
 }
@@ -122,7 +122,7 @@ func (s *session) end() bool {
 	return held
 }
 
-// keep takes over a permit, or gives it back where all was released already.
+// keep stores a permit, or returns it where everything was already released.
 func (s *session) keep(k kept, now clock.Mark) {
 	s.mu.Lock()
 	freed := s.freed

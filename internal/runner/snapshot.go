@@ -63,7 +63,7 @@ func cutText(src []byte) (text string, rest []byte, ok bool) {
 	return string(src[size:end]), src[end:], true
 }
 
-// saved is a cell of a snapshot, on its way to its place.
+// saved is a cell that was read from a snapshot, and where it belongs.
 type saved struct {
 	cells *StepCells
 	key   string
@@ -115,7 +115,7 @@ func (p *Pipeline) readSaved(src []byte, shift time.Duration, now clock.Mark) (f
 	return found, nil
 }
 
-// revive returns a cell with a saved state, nil when the step has it no more.
+// revive returns a cell with a saved state, nil when the step cannot take it.
 func revive(m cell.Maker, state []byte, shift time.Duration, now clock.Mark) cell.Cell {
 	made := m.New(now)
 	if made.Revive(state, shift) != nil {
@@ -124,8 +124,8 @@ func revive(m cell.Maker, state []byte, shift time.Duration, now clock.Mark) cel
 	return made
 }
 
-// put puts a cell in its place. Callers that wait there leave. A cell in which calls
-// hold places stays, because they give them back.
+// put replaces a cell by the saved one and drops its waiters. It keeps a cell in which
+// calls hold places, because these calls return the places to it.
 func (s saved) put(now clock.Mark) {
 	if b := s.cells.one; b != nil {
 		b.mu.Lock()

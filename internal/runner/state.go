@@ -65,7 +65,7 @@ func (c *StepCells) state(s pipeline.Step, now clock.Mark) StepState {
 	return state
 }
 
-// countKeys counts the cells of a step with keys. It looks at all of them.
+// countKeys counts the cells of a step with keys. It visits all of them.
 func (c *StepCells) countKeys(state *StepState, now clock.Mark) {
 	counts := c.cells.Counts()
 	state.Keys, state.InUse = int(counts.Keys), int(counts.Held)
@@ -89,7 +89,7 @@ type LimitState struct {
 }
 
 // Limits calls f with the state of every limit step of the cell that a request
-// belongs to, in order. It takes nothing and makes no cell.
+// belongs to, in order. It takes nothing and creates no cell.
 func (p *Pipeline) Limits(q *Request, f func(LimitState)) {
 	l := p.layout.Load()
 	now := p.Now()
