@@ -61,8 +61,8 @@ func (b *Breaker) put(c cell.Cell, config breaker.Config) {
 	b.timed = config.Window == breaker.Time || config.SlowOver > 0
 }
 
-// step steps the cell at the present mark. A step that leaves the breaker in the
-// mode in which it finds it emits no change: a listener may take that very step.
+// step steps the cell at the present mark. A step that does not change the mode of
+// the breaker emits no change: a listener may request the mode that it was called with.
 func (b *Breaker) step(a reducer.Action) {
 	b.mu.Lock()
 	now := b.Now()
@@ -202,8 +202,8 @@ func (b *Breaker) record(p reducer.Permit, o reducer.Outcome) {
 	b.unlock()
 }
 
-// Do runs fn unless the context is over or the breaker refuses, and counts what
-// fn returns. A panic counts as a failure and goes on.
+// Do runs fn unless the context is over or the breaker refuses, and records what
+// fn returns. A panic counts as a failure and continues.
 func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error {
 	if ctx.Err() != nil {
 		return cancelled(ctx, nil)
@@ -238,11 +238,11 @@ func (b *Breaker) Mode() breaker.Mode {
 }
 
 // Transition moves the breaker by hand. In breaker.Open it stays for the open time
-// of the configuration. In the mode that it is in already it begins anew, without
+// of the configuration. A transition to the present mode restarts that mode, without
 // an event.
 func (b *Breaker) Transition(to breaker.Mode) {
 	if b.settings != nil {
-		// A mark would be the end of the open time.
+		// A mark in the permit would set the end of the open time.
 		b.step(reducer.Action{Kind: reducer.Transition, Cost: uint32(to), Permit: reducer.Permit{Mark: clock.Always}})
 	}
 }
@@ -254,7 +254,7 @@ func (b *Breaker) Reset() {
 	}
 }
 
-// Configure changes the breaker in force: state and deadline stay, a changed
+// Configure changes the active breaker: state and deadline stay, a changed
 // window starts without outcomes. An error changes nothing.
 func (b *Breaker) Configure(c breaker.Config) error {
 	if b.settings == nil {

@@ -105,7 +105,7 @@ func TestPassVotesOnce(t *testing.T) {
 	assert.Equal(t, breaker.Open, b.Mode())
 }
 
-// TestTransitionToThePresentMode forces a breaker from its own events.
+// TestTransitionToThePresentMode has a listener call Transition with the mode of its event.
 func TestTransitionToThePresentMode(t *testing.T) {
 	b := broken(t, breakerConfig())
 	var modes []breaker.Mode
@@ -173,12 +173,12 @@ func TestBreakerConfigure(t *testing.T) {
 		assert.Equal(t, breaker.HalfOpen, b.Mode(), "the deadline stays")
 		require.Error(t, b.Do(t.Context(), bad))
 		time.Sleep(time.Minute)
-		assert.Equal(t, breaker.Open, b.Mode(), "the next one is the new one's")
+		assert.Equal(t, breaker.Open, b.Mode(), "the next open time is the new one")
 	})
 }
 
-// TestBreakerConfiguredForTime gives a breaker that has not looked at a clock
-// so far a window that slides.
+// TestBreakerConfiguredForTime configures a sliding window for a breaker that has not
+// read the clock so far.
 func TestBreakerConfiguredForTime(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		b := broken(t, breakerConfig())

@@ -50,7 +50,7 @@ func (b *Bulkhead) TryAcquire() (Place, bool) {
 		answer := x.Step(reducer.Action{Kind: reducer.TryAcquire}, b.Now())
 		return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
 	}
-	// While nobody waits and there are no leases, no time changes the answer.
+	// While there are no waiters and no leases, time does not change the answer.
 	permit, ok := x.Cell.Enter(1, 0, clock.Always)
 	x.Unlock()
 	return Place{b, permit}, ok
@@ -100,7 +100,7 @@ func (p Place) Release() bool {
 	return p.bulkhead.cell.ExitOrRelease(p.permit, clock.Always)
 }
 
-// Renew starts the lease of the place anew. It returns false when the place is
+// Renew restarts the lease of the place. It returns false when the place is
 // no longer held.
 func (p Place) Renew() bool {
 	return p.step(reducer.Renew)
@@ -110,7 +110,7 @@ func (p Place) step(kind reducer.Kind) bool {
 	return p.bulkhead != nil && p.bulkhead.cell.Step(reducer.Action{Kind: kind, Permit: p.permit}, p.bulkhead.Now()).Verdict == reducer.Done
 }
 
-// Do runs fn in a place. A panic releases the place and goes on.
+// Do runs fn in a place. A panic releases the place and continues.
 func (b *Bulkhead) Do(ctx context.Context, fn func(context.Context) error) error {
 	place, err := b.Acquire(ctx)
 	if err != nil {
@@ -120,7 +120,7 @@ func (b *Bulkhead) Do(ctx context.Context, fn func(context.Context) error) error
 	return fn(ctx)
 }
 
-// Configure changes the bulkhead in force: holders keep their places. An error
+// Configure changes the active bulkhead: holders keep their places. An error
 // changes nothing.
 func (b *Bulkhead) Configure(c bulkhead.Config) error {
 	if b.settings == nil {

@@ -49,7 +49,7 @@ func TestBulkheadAlone(t *testing.T) {
 		assert.False(t, first.Release(), "once")
 		place := <-third
 		_, got = b.TryAcquire()
-		assert.False(t, got, "the place of the one who waited")
+		assert.False(t, got, "the waiter has the place")
 		assert.True(t, place.Release())
 		assert.True(t, second.Release())
 		assert.False(t, sluice.Place{}.Release())
@@ -105,7 +105,7 @@ func TestLeases(t *testing.T) {
 		assert.False(t, place.Renew())
 		assert.False(t, place.Release())
 		time.Sleep(10 * time.Second)
-		assert.False(t, next.Release(), "nobody waited, and it ran out all the same")
+		assert.False(t, next.Release(), "a lease also ends without waiters")
 		last, got := b.TryAcquire()
 		require.True(t, got)
 		require.NoError(t, b.Configure(bulkhead.Config{Concurrent: 1, Queue: 5}))

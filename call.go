@@ -14,8 +14,8 @@ type Call struct {
 }
 
 // Begin takes a call through the steps of the policy, waiting where they wait,
-// for one attempt: a retry step is passed and does nothing. The caller calls
-// Done when the outcome is known, and Release when it needs nothing any more.
+// for one attempt: a retry step has no effect. The caller calls Done when the
+// outcome is known, and Release when it no longer needs the places and the context.
 // The error is a RejectedError, a TimeoutError, that of the context, or
 // Pipeline.Err.
 func (p *Pipeline) Begin(ctx context.Context, q Request) (*Call, error) {
@@ -30,14 +30,14 @@ func (p *Pipeline) Begin(ctx context.Context, q Request) (*Call, error) {
 }
 
 // Context returns the context of the work, with the deadlines of the timeouts.
-// The deadlines end with Done, the rest with Release. context.Cause is the
-// TimeoutError of the step that cut it.
+// After Done the deadlines have no effect; Release ends the context. context.Cause
+// is the TimeoutError of the step that cut the work.
 func (c *Call) Context() context.Context { return c.engine.Context() }
 
-// Done says how the work ended. Breakers get their vote and timeouts end;
+// Done records how the work ended. Breakers count the outcome and timeouts end;
 // places in bulkheads are kept until Release. Only the first call counts.
 func (c *Call) Done(o reducer.Outcome) { c.engine.Done(o) }
 
-// Release gives back what is held. Without a Done before, the call counts as
-// cancelled. It may be called more than once.
+// Release releases all that the call holds. Without a Done before, the call counts
+// as cancelled. It may be called more than once.
 func (c *Call) Release() { c.engine.Release() }

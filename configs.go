@@ -50,8 +50,8 @@ type (
 type Share = reducer.Share
 
 // Percent returns a share: Percent(50) is one half, Percent(0.1) one in a thousand.
-// It has four digits after the point. What is not from 0 to 400,000 has no share: the
-// result is 0, which no configuration takes for a value.
+// It has four digits after the point. A value outside 0 to 400,000 has no share: the
+// result is 0, which configurations treat as not set.
 func Percent(p float64) Share {
 	if !(p >= 0 && p <= 400_000) {
 		return Share{}
@@ -65,7 +65,7 @@ const (
 	FixedWindow    = limiter.FixedWindow    // a count of permits for each window
 	SlidingCounter = limiter.SlidingCounter // weighs the window before; an approximation
 	SlidingLog     = limiter.SlidingLog     // exact in every window, 8 bytes a permit
-	LeakyBucket    = limiter.LeakyBucket    // even distances, no burst
+	LeakyBucket    = limiter.LeakyBucket    // permits at equal intervals, no burst
 )
 
 // The orders of a queue.

@@ -27,8 +27,8 @@ func rate(count uint32, period time.Duration) limiter.Config {
 	return limiter.Config{Count: count, Period: period}
 }
 
-// TestConfigsHaveDefaults has zero configurations mean what a document means that
-// says as little.
+// TestConfigsHaveDefaults checks that configurations with zero fields mean the same as
+// a document without these settings.
 func TestConfigsHaveDefaults(t *testing.T) {
 	_, err := sluice.NewBreaker(sluice.BreakerConfig{})
 	require.NoError(t, err)

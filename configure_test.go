@@ -146,8 +146,8 @@ func TestSetListensToAllOfItsPipelines(t *testing.T) {
 	assert.Len(t, heard, 5)
 }
 
-// TestLeasesOutliveTheirSetting takes the lease away while a place is held: it
-// still ends when it would have.
+// TestLeasesOutliveTheirSetting removes the setting while a place is held: the lease
+// of that place still ends at its mark.
 func TestLeasesOutliveTheirSetting(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		set, p := loaded(t, "bulkhead: {concurrent: 1, lease: 10s, wait: 1h}")
@@ -156,7 +156,7 @@ func TestLeasesOutliveTheirSetting(t *testing.T) {
 		synctest.Wait()
 		reload(t, set, "bulkhead: {concurrent: 1, wait: 1h}")
 		require.NoError(t, do(p, ok))
-		synctest.Wait() // until the lapse is told, too
+		synctest.Wait() // until the lapse is emitted, too
 		assert.Contains(t, j.take(), "10s lapse bulkhead")
 		time.Sleep(time.Hour)
 		assert.Equal(t, "held 0/1", state(t, p, "bulkhead").Text)
@@ -167,13 +167,13 @@ func TestLeasesOutliveTheirSetting(t *testing.T) {
 		reload(t, set, "bulkhead: {concurrent: 1}")
 		require.Error(t, do(p, ok))
 		time.Sleep(10 * time.Second)
-		require.NoError(t, do(p, ok), "nobody waited for it")
+		require.NoError(t, do(p, ok), "the lease ended without waiters")
 		time.Sleep(time.Hour)
 	})
 }
 
 // TestBreakerIsWhatItIsNowWhenItsWindowChanges reloads a breaker whose open
-// time is over while nobody has asked it.
+// time is over, and that no call has used since.
 func TestBreakerIsWhatItIsNowWhenItsWindowChanges(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		set, p := loaded(t, "breaker: {window: {consecutive: 1}, open: 1m}")

@@ -16,7 +16,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// guardedBy has a cell of every kind that a crash must leave.
+// guardedBy is a policy with a cell of every kind. A call that panics must leave all of them.
 var guardedBy = []string{
 	"breaker: {name: outer, window: {calls: 10}}",
 	"retry: {attempts: 3, backoff: none}",
@@ -27,8 +27,8 @@ var guardedBy = []string{
 	"bulkhead: {name: keyed, concurrent: 1, per: key}",
 }
 
-// bothWays runs a test under the policy, and under it without keys, whose calls
-// have a happy path.
+// bothWays runs a test under the policy, and under the policy without keys, whose
+// calls use the fast path.
 func bothWays(t *testing.T, f func(t *testing.T, policy []string)) {
 	for name, policy := range map[string][]string{"keyed": guardedBy, "lane": guardedBy[:6]} {
 		t.Run(name, func(t *testing.T) {
@@ -60,7 +60,7 @@ func TestPanicReleasesAndGoesOn(t *testing.T) {
 		})
 		assert.Equal(t, "boom", value)
 		synctest.Wait()
-		require.NoError(t, waited, "who waited was served")
+		require.NoError(t, waited, "the waiter was served")
 		assert.Contains(t, j.all(), "0s end 1 fail", "and not retried")
 		intact(t, p, "1/2")
 	})
@@ -98,7 +98,7 @@ func TestPanicOfOneMechanismAlone(t *testing.T) {
 	assert.True(t, free)
 }
 
-// TestPanicsElsewhere has the caller's own functions panic outside of fn.
+// TestPanicsElsewhere has functions of the caller other than fn panic.
 func TestPanicsElsewhere(t *testing.T) {
 	bothWays(t, func(t *testing.T, policy []string) {
 		p := guarded(t, policy, sluice.WithClassify(func(error) reducer.Outcome { panic("classify") }))
@@ -134,7 +134,7 @@ func TestCancelledWhileHoldingByKey(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Second, cancel)
 		require.ErrorIs(t, call(ctx, "a"), context.Canceled)
-		// The cell of a is let go of: once it is full again, b takes its place.
+		// No call holds the cell of a: once the cell is full again, b evicts it.
 		time.Sleep(2 * time.Hour)
 		require.NoError(t, call(t.Context(), "b"))
 		time.Sleep(2 * time.Hour)

@@ -29,8 +29,8 @@ import (
 
 // TestRunnerAgreesWithEval runs random policies and logs through the concurrent
 // runner, a goroutine for each call, and compares what happens to each call
-// with what eval decides. Where the order of simultaneous things is ambiguous
-// a difference is let pass, and counted.
+// with what eval decides. Where the order of simultaneous events is ambiguous,
+// the test accepts a difference and counts it.
 func TestRunnerAgreesWithEval(t *testing.T) {
 	cases, skipped, seed := testenv.Cases(1_500), 0, testenv.Seed()
 	if testing.Short() {
@@ -73,9 +73,8 @@ func diverges(t *testing.T, p pipeline.Policy, events []oracle.Event) string {
 	return ""
 }
 
-// sorted puts what a shadow step would have cut or dropped at the end, without
-// its mark: a runner learns of it when the call next moves, at its end at the
-// latest.
+// sorted moves the timeouts and hedges of shadow steps to the end, without their
+// marks: a runner emits them when the call next progresses, or when it ends.
 func sorted(lines []string) []string {
 	if len(lines) == 0 {
 		return nil
@@ -86,7 +85,7 @@ func sorted(lines []string) []string {
 		shadow := strings.HasSuffix(what, " shadow")
 		switch {
 		case shadow && strings.HasPrefix(what, "expire"):
-			// Who was cut at the very mark may have been told of it or not.
+			// A phantom that a timeout ends at the same mark may emit this or not.
 		case shadow && (strings.HasPrefix(what, "timeout") || strings.HasPrefix(what, "hedge")):
 			late = append(late, what)
 		default:
@@ -186,7 +185,7 @@ type logged struct {
 	Shadow     bool            `json:"shadow"`
 }
 
-// String is the line that a journal would have of the same decision.
+// String returns the line that a journal writes for the same decision.
 func (d logged) String() string {
 	text := d.At + " " + d.Decision
 	if d.Attempt > 0 {
@@ -233,8 +232,8 @@ func parsed(t *testing.T, text string) (d logged) {
 	return d
 }
 
-// ambiguous reports whether at any mark time, or an event, does something to
-// several calls, so that a runner may see to them in any order.
+// ambiguous reports whether time or an event affects several calls at any one mark, so
+// that a runner may process these calls in any order.
 func ambiguous(t *testing.T, p pipeline.Policy, events []oracle.Event, grid bool) bool {
 	t.Helper()
 	if unordered(p, grid) {
@@ -272,14 +271,14 @@ func ambiguous(t *testing.T, p pipeline.Policy, events []oracle.Event, grid bool
 	return false
 }
 
-// unordered reports whether the order of several queues matters, which a runner
-// promises for each by itself: who comes from one may overtake in another, or
-// stands in that of a shadow step, where it moves unseen, or tries again before
-// those whom it made room for have moved. A hedge that a budget does not grant
-// is not told of, so the log does not say which of two calls it was refused. A hedge
-// gives its place back when its function returns, and its call may try again before.
-// A breaker of a key changes when a call steps it, which on the grid may be at the
-// very mark at which a probe ends.
+// unordered reports whether decisions depend on an order that a runner does not
+// specify: it specifies the order within each queue only. A call that comes from one
+// queue may overtake in another one, may be a phantom in the queue of a shadow step,
+// which emits nothing when it moves, or may retry before the calls for which it made
+// room have moved. A hedge that the budget does not grant emits nothing, so the log does
+// not say which of two calls was refused. A hedge releases its place when its function
+// returns, and its call may retry before that. A breaker of a key changes when a call
+// steps it, which on the grid may be at the mark at which a probe ends.
 func unordered(p pipeline.Policy, grid bool) bool {
 	queues, newest, hasty, budget, hedges, places := 0, false, false, false, false, false
 	for _, s := range p.Steps {

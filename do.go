@@ -16,7 +16,7 @@ type Request struct {
 	// or "header:x-tenant"; empty where one is missing.
 	Lookup func(attribute string) string
 	// NoRetry is a reason not to try again, as in "the body cannot be read
-	// twice". It is told in the RetryError. Empty: the policy decides.
+	// twice". It is the Note of the RetryError. Empty: the policy decides.
 	NoRetry string
 	// NoHedge is a reason not to start an attempt beside one that runs, as in
 	// "POST is not idempotent". It is the Note of EventAdmit. Empty: the policy
@@ -25,11 +25,11 @@ type Request struct {
 	// Holdable lets the function keep what it holds with Hold.
 	Holdable bool
 	// Abandon is called when an attempt has failed and another follows, before
-	// what it held is let go and before the backoff. nil for nothing.
+	// its places are released and before the backoff. nil for no call.
 	Abandon func()
 	// Discard is called with what the function returned in an attempt of a hedged
-	// round that is not the result of the call, on any goroutine, maybe after the
-	// call has returned. nil for nothing.
+	// round that is not the result of the call, on any goroutine, possibly after the
+	// call has returned. nil for no call.
 	Discard func(value any)
 	// Stalled reports whether an attempt waits for its caller, as for the rest of
 	// a request's body. It is called when a timeout has cut an attempt: where it
@@ -42,12 +42,12 @@ type Request struct {
 // NoCost is the cost of a call that takes nothing from any limiter.
 const NoCost = runner.NoCost
 
-// Do runs fn under the policy and returns what it returned, or why it was not
-// run or given up: a RejectedError, TimeoutError, RetryError or CancelError, or
+// Do runs fn under the policy and returns its value, or why the policy did not run fn
+// or gave up: a RejectedError, TimeoutError, RetryError or CancelError, or
 // fn's own error. fn runs on the caller's goroutine, once for each attempt, with
-// a context that ends with the attempt. A timeout is cooperative: it votes at
-// its mark, but what fn holds stays held until fn returns. A panic in fn gives
-// back what is held, counts as a failure and goes on.
+// a context that ends with the attempt. A timeout is cooperative: breakers count it
+// at its mark, but the call holds its places until fn returns. A panic in fn releases
+// what is held, counts as a failure and continues.
 func Do[T any](ctx context.Context, p *Pipeline, fn func(context.Context) (T, error)) (T, error) {
 	return DoWith(ctx, p, Request{}, fn)
 }
@@ -62,7 +62,7 @@ func DoWith[T any](ctx context.Context, p *Pipeline, q Request, fn func(context.
 }
 
 // Hold keeps the bulkhead places and the context of the attempt whose function
-// got ctx beyond the function's end, until release is called; more calls do
+// got ctx beyond the function's end, until release is called; further calls do
 // nothing. The deadlines of the policy no longer cut what is held. It is for
 // answers that are still read when the function has returned, and works where
 // Request.Holdable is set; elsewhere release does nothing. When another attempt
@@ -78,7 +78,7 @@ var ErrHedgeLost = runner.ErrHedgeLost
 // that is not hedged, whose attempts follow one another.
 func AttemptOf(ctx context.Context) (number uint32, hedge, ok bool) { return runner.AttemptOf(ctx) }
 
-// Renew starts the leases anew of the places that the attempt whose function got
-// ctx holds in bulkheads, and reports whether it still held all of them. It returns
-// false where the attempt has none under a lease, and when it is over and not held.
+// Renew restarts the leases of the bulkhead places that the attempt whose function got
+// ctx holds, and reports whether it still held all of them. It returns false where the
+// attempt has no place under a lease, and when the attempt is over and not held.
 func Renew(ctx context.Context) bool { return runner.Renew(ctx) }

@@ -126,8 +126,7 @@ var mention = regexp.MustCompile(`[\w./:@-]*\w\.md\b(?:#([\w-]+))?`)
 
 // missing returns the pages and headings that a text of a folder cites and that
 // are not among the pages. A page is cited by its path from the folder or from
-// the root, or by its name without a path. Addresses of other sites are not
-// looked at.
+// the root, or by its name without a path. Addresses of other sites are skipped.
 func missing(t *testing.T, folder, text string, pages []string) (cited []string) {
 	t.Helper()
 	for _, found := range mention.FindAllStringSubmatch(text, -1) {

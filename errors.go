@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// ErrRejected is what every refusal by a policy is, for errors.Is.
+// ErrRejected matches every refusal by a policy with errors.Is.
 var ErrRejected = errors.New("sluice: rejected")
 
 // RejectedError says which step refused a call, and why.
@@ -47,13 +47,13 @@ func (e *RejectedError) Is(target error) bool { return target == ErrRejected }
 func (e *RejectedError) Unwrap() error { return e.Err }
 
 // Outcome implements Outcomer for a policy or mechanism around the one that
-// refused: Throttle, so that it is retried, not before RetryAfter, and does not
-// vote. Where no retry can help it is not retried: a cost above the capacity, a
-// turn after the deadline of the caller itself.
+// refused: Throttle, so that the outer one retries it, not before RetryAfter, and
+// does not count it. Where no retry can help it is not retried: a cost above the
+// capacity, or a turn after the deadline of the caller itself.
 func (e *RejectedError) Outcome() reducer.Outcome { return reducer.Throttle }
 
-// Delay returns what RetryAfter of a RetryAfterer does, whose name the field has:
-// negative where no retry can help.
+// Delay returns the retry delay, negative where no retry can help. It is RetryAfter of
+// a RetryAfterer under another name, because a field has that name.
 func (e *RejectedError) Delay() (after time.Duration, ok bool) {
 	if e.RetryAfter >= 0 {
 		return e.RetryAfter, true
@@ -116,8 +116,8 @@ func (e *RetryError) Error() string {
 // Unwrap returns the error of the last attempt.
 func (e *RetryError) Unwrap() error { return e.Err }
 
-// CancelError says that the caller gave up, and more than the error of its
-// context does: the cause or the error of an attempt.
+// CancelError says that the caller cancelled. It adds to the error of the caller's
+// context its cause and the error of the last attempt.
 type CancelError struct {
 	Err   error // of the caller's context
 	Cause error // of the caller's context, see context.Cause; Err where it has no other
@@ -133,7 +133,7 @@ func (e *CancelError) Error() string {
 	return after(text, e.Last)
 }
 
-// Unwrap returns the errors that there are.
+// Unwrap returns the errors that are present.
 func (e *CancelError) Unwrap() []error {
 	all := []error{e.Err}
 	if e.Cause != e.Err {
@@ -145,7 +145,7 @@ func (e *CancelError) Unwrap() []error {
 	return all
 }
 
-// Outcome implements Outcomer for a policy around the one whose caller gave up:
+// Outcome implements Outcomer for a policy around the one whose caller cancelled:
 // Cancelled.
 func (e *CancelError) Outcome() reducer.Outcome { return reducer.Cancelled }
 
@@ -167,7 +167,7 @@ func cancelled(ctx context.Context, last error) error {
 type UnknownPolicyError struct {
 	// Policy is the name, empty for a Pipeline that is nil or zero.
 	Policy string
-	// Nearest is the name that was probably meant, empty when none is near.
+	// Nearest is the most similar name of a policy, empty when none is similar.
 	Nearest string
 }
 
@@ -182,8 +182,8 @@ func (e *UnknownPolicyError) Error() string {
 	return fmt.Sprintf("sluice: there is no policy %q; did you mean %q?", e.Policy, e.Nearest)
 }
 
-// Outcome implements Outcomer: Ignore. The mistake is the program's, and no retry
-// mends it.
+// Outcome implements Outcomer: Ignore. The mistake is in the program, so a retry
+// cannot help.
 func (e *UnknownPolicyError) Outcome() reducer.Outcome { return reducer.Ignore }
 
 // zeroError is the error of a mechanism that no constructor made.
@@ -199,8 +199,8 @@ const (
 // Error implements error.
 func (e zeroError) Error() string { return string(e) }
 
-// Outcome implements Outcomer: Ignore. The mistake is the program's, and no retry
-// mends it.
+// Outcome implements Outcomer: Ignore. The mistake is in the program, so a retry
+// cannot help.
 func (e zeroError) Outcome() reducer.Outcome { return reducer.Ignore }
 
 func place(policy, step string) string {
@@ -238,8 +238,8 @@ func (e *classified) Outcome() reducer.Outcome          { return e.outcome }
 func (e *classified) RetryAfter() (time.Duration, bool) { return e.after, e.hasRetryAfter }
 func (e *classified) Unwrap() error                     { return e.error }
 
-// Ignore marks an error as neither success nor failure, for example the
-// caller's own mistake: it is not retried and does not vote. Ignore(nil) is nil.
+// Ignore marks an error as neither success nor failure, for example a mistake of
+// the caller: it is not retried, and breakers do not count it. Ignore(nil) is nil.
 func Ignore(err error) error {
 	if err == nil {
 		return nil
@@ -248,8 +248,8 @@ func Ignore(err error) error {
 }
 
 // Throttle marks an error as a refusal by the dependency's own limit: it is
-// retried, not before retryAfter, and does not vote. A negative retryAfter asks
-// for no retry. Throttle(nil, d) is nil.
+// retried, not before retryAfter, and breakers do not count it. A negative retryAfter
+// asks for no retry. Throttle(nil, d) is nil.
 func Throttle(err error, retryAfter time.Duration) error {
 	if err == nil {
 		return nil
@@ -277,7 +277,7 @@ func (s *settings) Classify(ctx context.Context, err error) (o reducer.Outcome, 
 	case outcomer && !(s.classify != nil && (refused || late)):
 		return own.Outcome(), hasRetryAfter, after
 	// An error that looks like a cancellation may be the attempt's own; only
-	// the caller's context says who gave up.
+	// the caller's context says whether the caller cancelled.
 	case errors.Is(ctx.Err(), context.Canceled):
 		return reducer.Cancelled, false, 0
 	case s.classify != nil:

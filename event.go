@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Event is a decision about a call, in the words of the decision log, a change of a
-// breaker's state, or that a step has all its keys.
+// Event is a decision about a call, with the names of the decision log, a change of a
+// breaker's state, or a step that has reached its maximum of keys.
 type Event struct {
 	At      clock.Mark
 	Policy  string
@@ -28,12 +28,12 @@ type Event struct {
 	Shadow bool
 	// Soft says that a Timeout is the soft limit of a step, which cuts nothing.
 	Soft bool
-	// Fallback says that the policy has a fallback and that it stands for the
+	// Fallback says that the policy has a fallback and that it replaces the
 	// answer of this call, which an End, Reject or Expire ends.
 	Fallback bool
 	Attempt  uint32
-	// Won is the attempt whose result a call has that an End ends with ok or ignore;
-	// 0 under a policy without a hedge.
+	// Won of an End with outcome ok or ignore is the attempt whose result the call
+	// returns; 0 under a policy without a hedge.
 	Won uint32
 	// Elapsed is how long the call has taken so far.
 	Elapsed time.Duration
@@ -41,8 +41,8 @@ type Event struct {
 	Wait time.Duration
 	// RetryAfter of a Reject; negative where there is none.
 	RetryAfter time.Duration
-	// Note is the caller's own reason not to retry, of an End, or not to hedge, of an
-	// Admit: see Request.NoRetry and Request.NoHedge.
+	// Note of an End is the caller's own reason not to retry, of an Admit the one
+	// not to hedge: see Request.NoRetry and Request.NoHedge.
 	Note string
 }
 
@@ -57,11 +57,11 @@ const (
 	EventRetry   = decision.Retry   // the attempt is over, another one follows
 	EventEnd     = decision.End     // the call is over
 	EventHedge   = decision.Hedge   // another attempt of a round starts beside one that runs
-	EventFailed  = decision.Failed  // an attempt of a round failed while another one lives
+	EventFailed  = decision.Failed  // an attempt of a round failed while another one is active
 	EventCancel  = decision.Cancel  // an attempt of a round lost to another one
-	EventDrop    = decision.Drop    // an attempt of a round was refused, or its wait ended, while another one lives
+	EventDrop    = decision.Drop    // an attempt of a round was refused, or its wait ended, while another one is active
 	EventChange  = decision.Change  // a breaker is in another state
-	EventFull    = decision.Full    // a step has all its keys; once for a step until the next Configure
+	EventFull    = decision.Full    // a step has its maximum of keys; once for a step until the next Configure
 )
 
 // logs returns a listener that writes to the logger.

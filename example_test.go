@@ -71,7 +71,7 @@ func ExampleLimiter() {
 	defer cancel()
 	var rejected *sluice.RejectedError
 	if errors.As(l.Wait(ctx), &rejected) {
-		fmt.Println(rejected.Reason) // the turn comes later, and is not waited for
+		fmt.Println(rejected.Reason) // the turn comes after the deadline, so the call does not wait
 	}
 	// Output:
 	// true true false

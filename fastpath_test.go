@@ -17,8 +17,8 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 )
 
-// happy is a policy whose calls have a happy path, with every kind of cell. Its
-// first call, which starts the breakers' time, has gone another way.
+// happy returns a pipeline with every kind of cell whose calls use the fast path. Its
+// first call, which starts the breakers' clocks, has already run without the fast path.
 func happy(t *testing.T, options ...sluice.Option) *sluice.Pipeline {
 	p := guarded(t, []string{
 		"timeout: 1m",
@@ -95,7 +95,7 @@ func TestFastPathIsLeftBy(t *testing.T) {
 			log:  []string{"0s admit 1", "0s admit 1", "0s wait 1 bulkhead", "3s end 1 ok", "3s admit 1", "3s end 1 ok", "6s end 1 ok"},
 			want: []string{"closed failed 0/4", "retries left 100", full, "closed failed 0/4", "held 0/2"},
 		},
-		"a caller that was gone": {
+		"a caller that was cancelled before": {
 			play: func(t *testing.T, p *sluice.Pipeline) {
 				ctx, cancel := context.WithCancel(t.Context())
 				cancel()
@@ -117,8 +117,8 @@ func TestFastPathIsLeftBy(t *testing.T) {
 	}
 }
 
-// TestListenerPanicsAtASuccess has a breaker open at a success, and who hears of
-// it panic: the other breaker hears of a success all the same.
+// TestListenerPanicsAtASuccess has a breaker open at a success and its listener
+// panic: the other breaker still records a success.
 func TestListenerPanicsAtASuccess(t *testing.T) {
 	for _, holdable := range []bool{true, false} { // by a run, by a fast path
 		bubble(t, func(t *testing.T) {
@@ -141,13 +141,13 @@ func TestListenerPanicsAtASuccess(t *testing.T) {
 	}
 }
 
-// ticking is a clock that goes on by a nanosecond with every look.
+// ticking is a clock that advances by a nanosecond with every read.
 type ticking struct{ at atomic.Int64 }
 
 func (c *ticking) Now() clock.Mark { return clock.Mark(c.at.Add(1)) }
 
-// TestTheEndIsOneMark has a call end just in time where somebody waits at one of
-// its steps, so that it leaves its fast path half way out.
+// TestTheEndIsOneMark has a call end just before its timeout while another call waits
+// at one of its steps, so that it leaves the fast path while it leaves its steps.
 func TestTheEndIsOneMark(t *testing.T) {
 	source := &ticking{}
 	source.at.Store(int64(time.Second))

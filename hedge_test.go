@@ -19,12 +19,12 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// attempts is a function whose attempts take as long as they are told, by their
-// numbers, and then fail where they are told to. It notes why they ended.
+// attempts is a function whose attempts take the given times, by their numbers, and
+// fail where fails says so. It records the causes with which their contexts ended.
 type attempts struct {
 	takes  []time.Duration
 	fails  map[uint32]bool
-	deaf   bool // they do not look at their context
+	deaf   bool // they ignore their context
 	mu     sync.Mutex
 	causes map[uint32]error
 }
@@ -169,9 +169,9 @@ func TestHedgeLosersAreCancelledWithACause(t *testing.T) {
 	})
 }
 
-// TestHedgedCallsDoNotWaitForLosers has attempts that do not look at their contexts:
-// the call returns with the winner, and the place of a loser is held until its
-// function returns, as is the place that all attempts of the call share.
+// TestHedgedCallsDoNotWaitForLosers has attempts that ignore their contexts: the call
+// returns with the winner, and the place of a loser is held until its function returns,
+// as is the place that all attempts of the call share.
 func TestHedgedCallsDoNotWaitForLosers(t *testing.T) {
 	for _, steps := range [][]string{
 		{"hedge: {after: 1s}", "bulkhead: {concurrent: 5}"},
@@ -202,7 +202,7 @@ func TestHedgesGiveUpWithTheCaller(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{"breaker: {window: {calls: 5}}", "hedge: {after: 1s}", "bulkhead: 2"})
 		j := listen(p)
-		cause := errors.New("the user has gone")
+		cause := errors.New("the user has left")
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(2*time.Second, func() { cancel(cause) })
 		fn := &attempts{takes: []time.Duration{time.Hour, time.Hour}}
@@ -253,7 +253,7 @@ func (b *logBuffer) take() string {
 }
 
 // TestPanicsOfHedges has an attempt panic, or end its goroutine, while the call waits
-// for it: that goes on on the caller's goroutine, and nothing stays held.
+// for it: the panic or exit continues on the caller's goroutine, and nothing stays held.
 func TestPanicsOfHedges(t *testing.T) {
 	for name, crash := range map[string]func(){"boom": func() { panic("boom") }, "exit": runtime.Goexit} {
 		t.Run(name, func(t *testing.T) {
@@ -287,15 +287,15 @@ func TestPanicsOfHedges(t *testing.T) {
 				assert.Equal(t, "closed failed 1/1", state(t, p, "breaker").Text)
 				if name == "boom" {
 					assert.Equal(t, "boom", value)
-					assert.Contains(t, logged.take(), "hedge_test.go", "the stack of the goroutine that is gone")
+					assert.Contains(t, logged.take(), "hedge_test.go", "the stack of the goroutine that has ended")
 				}
 			})
 		})
 	}
 }
 
-// TestPanicOfALoser has an attempt panic when the call has returned: it is logged,
-// and the process lives on.
+// TestPanicOfALoser has an attempt panic after the call has returned: the panic is
+// logged and does not end the process.
 func TestPanicOfALoser(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var logged logBuffer
@@ -342,7 +342,7 @@ func TestNoHedge(t *testing.T) {
 	})
 }
 
-// TestHedgeInShadow has nothing start, on the caller's goroutine.
+// TestHedgeInShadow checks that a hedge in shadow starts no attempt and no goroutine.
 func TestHedgeInShadow(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{"hedge: {after: 1s, shadow: true}"})
@@ -352,8 +352,8 @@ func TestHedgeInShadow(t *testing.T) {
 	})
 }
 
-// TestHedgesHold has the winner and a failed attempt hold what they have: that of the
-// call's result is held until it is released, that of the other one is not.
+// TestHedgesHold has the winner and a failed attempt call Hold: the places of the winner
+// are held until they are released, those of the other attempt are not.
 func TestHedgesHold(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{"bulkhead: {name: outer, concurrent: 5}", "hedge: {after: 1s}", "bulkhead: {name: inner, concurrent: 5}"})
@@ -407,8 +407,8 @@ func TestRenew(t *testing.T) {
 	})
 }
 
-// TestHedgedCallsInParallel is for the race detector, and looks for goroutines that
-// stay: the bubble waits for them.
+// TestHedgedCallsInParallel is for the race detector, and finds goroutines that do not
+// end: the bubble waits for them.
 func TestHedgedCallsInParallel(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{

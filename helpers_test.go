@@ -98,7 +98,7 @@ func (j *journal) all() []string {
 	return slices.Clone(j.lines)
 }
 
-// take is all, and begins anew.
+// take returns all and clears the journal.
 func (j *journal) take() []string {
 	j.mu.Lock()
 	defer j.mu.Unlock()

@@ -115,8 +115,8 @@ func TestBytesOfKeys(t *testing.T) {
 	assert.EqualValues(t, 10_000, uint64(s.Keys)+s.Evictions)
 }
 
-// TestEvictionIsUnobservable compares a step that keeps few keys with one that
-// keeps all: as long as no key finds the step full, they decide the same.
+// TestEvictionIsUnobservable compares a step that keeps few keys with one that keeps
+// all: while no new key needs an eviction, both decide the same.
 func TestEvictionIsUnobservable(t *testing.T) {
 	for _, limit := range []string{
 		"limit: {rate: 2/1s, burst: 3, per: key}", "limit: {rate: 2/1s, algorithm: fixed-window, per: key}",
@@ -222,9 +222,9 @@ func TestAttemptsUseTheirKey(t *testing.T) {
 	})
 }
 
-// TestKeyedCellsUnderLoad has many goroutines come and go over a small step:
-// no place is had twice, and none is lost. There are no more callers than keys, so
-// that not all cells are held when a new key comes.
+// TestKeyedCellsUnderLoad has many goroutines use a step with few keys: no place is
+// granted twice, and none is lost. There are no more callers than keys, so that not
+// all cells are held when a new key comes.
 func TestKeyedCellsUnderLoad(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{"bulkhead: {concurrent: 1, per: key}"}, sluice.WithMaxKeys(20))

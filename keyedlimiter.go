@@ -14,13 +14,13 @@ import (
 
 // KeyedLimiter is a rate limiter for each key. It is safe for concurrent use.
 //
-// It has at most as many keys as WithMaxKeys says. Above that a new key takes the
-// place of the least recently used one, which has all its permits back when it
-// comes again; a key keeps its place while fewer than half of the maximum of
-// other keys were used since its own last use. Every request is a use, also one
-// that is refused. A key that has all its permits gives up its place unnoticed.
+// WithMaxKeys sets the maximum of keys. When it is reached, a new key evicts the
+// least recently used one, which starts with all its permits when it is used again.
+// A key is not evicted while fewer than half of the maximum of other keys were used
+// since its own last use. Every request is a use, also one that is refused. The
+// eviction of a key that has all its permits has no effect on decisions.
 //
-// A token bucket takes at most 64 bytes a key. Keys themselves are not kept.
+// A token bucket takes at most 64 bytes a key. Keys themselves are not stored.
 type KeyedLimiter struct {
 	*settings
 	maker  cell.Maker
@@ -32,7 +32,7 @@ type KeyedLimiter struct {
 // Config.Wait and Config.Queue are 0, else it returns an error.
 func NewKeyedLimiter(c limiter.Config, options ...Option) (*KeyedLimiter, error) {
 	if c.Wait != 0 || c.Queue != 0 {
-		return nil, reducer.BadDuration("wait", c.Wait, "0, without a queue: nobody waits at a keyed limiter")
+		return nil, reducer.BadDuration("wait", c.Wait, "0: a keyed limiter has no queue")
 	}
 	s, err := newSettings("KeyedLimiter", optionClock|optionMaxKeys, options)
 	if err != nil {
@@ -82,7 +82,7 @@ func (l *KeyedLimiter) AllowN(key string, n uint32) (ok bool) {
 }
 
 // Peek returns how many permits the key has free, and after what time n of them
-// are; negative for never. It takes nothing and is no use of the key.
+// are; negative for never. It takes nothing and does not count as a use of the key.
 func (l *KeyedLimiter) Peek(key string, n uint32) (free uint32, after time.Duration) {
 	now := l.Now()
 	answer := l.peek(key, n, now)
@@ -108,8 +108,7 @@ func (l *KeyedLimiter) peek(key string, n uint32, now clock.Mark) reducer.Answer
 	return r.Cell().Step(a, now, r.Out())
 }
 
-// Len returns how many keys do not have all their permits. It looks at all of
-// them.
+// Len returns how many keys do not have all their permits. It visits all keys.
 func (l *KeyedLimiter) Len() (n int) {
 	now := l.Now()
 	l.cells.Each(func(r keyedcells.Ref) {
@@ -120,6 +119,6 @@ func (l *KeyedLimiter) Len() (n int) {
 	return n
 }
 
-// Evictions returns how many keys gave up their place before they had all their
-// permits back. Where it grows, WithMaxKeys is too low.
+// Evictions returns how many keys were evicted before they had all their permits
+// back. Where it grows, WithMaxKeys is too low.
 func (l *KeyedLimiter) Evictions() uint64 { return l.cells.Counts().Evictions }

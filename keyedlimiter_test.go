@@ -57,7 +57,7 @@ func TestKeyedLimiter(t *testing.T) {
 	require.Error(t, err)
 }
 
-// buckets is the naive keyed limiter: a map of all that ever were.
+// buckets is the naive keyed limiter: a map that keeps every key.
 type buckets struct {
 	machine *tokenbucket.Machine
 	states  map[string]clock.Mark
@@ -149,7 +149,7 @@ func TestKeyedLimiterServesNewKeys(t *testing.T) {
 			source.Advance(4 * time.Hour)
 			assert.True(t, l.Allow("late"))
 			assert.Equal(t, 1, l.Len())
-			assert.EqualValues(t, 4*most+min(1, most-1)-most, l.Evictions(), "a full bucket gives way unseen")
+			assert.EqualValues(t, 4*most+min(1, most-1)-most, l.Evictions(), "the eviction of a full bucket does not count")
 		}
 	}
 }
@@ -164,12 +164,12 @@ func TestKeyedLimiterRefusalsAreUses(t *testing.T) {
 	}
 	assert.EqualValues(t, 97, l.Evictions())
 	assert.False(t, l.AllowN("too much", 2))
-	assert.EqualValues(t, 98, l.Evictions(), "a refused new key has a place, too")
-	assert.True(t, l.Allow("last"), "in its place, which is free")
+	assert.EqualValues(t, 98, l.Evictions(), "a refused new key gets a place, too")
+	assert.True(t, l.Allow("last"), "the place of the last key is free")
 	assert.EqualValues(t, 99, l.Evictions())
 	free, _ := l.Peek("unknown", 1)
 	assert.EqualValues(t, 1, free)
-	assert.EqualValues(t, 99, l.Evictions(), "a look is no use")
+	assert.EqualValues(t, 99, l.Evictions(), "a Peek is no use")
 }
 
 // TestKeyedLimiterForgetsNothingBeforeItsMark has the source step back behind

@@ -22,15 +22,15 @@ type Limiter struct {
 	*settings
 	word atomic.Pointer[word] // nil for other algorithms
 	cell *runner.LockedCell
-	// users of the state in the cell: waiters and whoever is stepping it. It stays
-	// there until a mark, too, before which a reservation may give permits back:
+	// users of the state in the cell: waiters and the caller that steps it. The state
+	// also stays there until the last mark at which a reservation may return permits:
 	// one word is not enough for that. Guarded by cell.Lock.
 	users int
 	until clock.Mark
 }
 
-// word is the state of a token bucket. Another configuration has another one,
-// and leaves this one locked for good.
+// word is the state of a token bucket. Another configuration has another word
+// and leaves this one locked permanently.
 type word struct {
 	tat    atomic.Int64 // theoretical arrival time, or locked
 	bucket *tokenbucket.Machine
@@ -40,7 +40,7 @@ type word struct {
 const locked = math.MinInt64
 
 // NewLimiter makes a limiter. Config.Wait and Config.Queue bound Wait alone;
-// without them a caller waits for as long as its context lets it.
+// without them a caller waits until its context is over.
 func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
 	maker, bucket, err := makeLimiter(c)
 	if err != nil {
@@ -194,7 +194,7 @@ func (l *Limiter) peek(n uint32, now clock.Mark) reducer.Answer {
 	return l.step(reducer.Action{Kind: reducer.Peek, Cost: n}, now)
 }
 
-// peekBucket answers as a limiter of the bucket does at which nobody waits.
+// peekBucket answers a Peek as a limiter of the bucket without waiters does.
 func peekBucket(b *tokenbucket.Machine, tat clock.Mark, n uint32, now clock.Mark) reducer.Answer {
 	answer := reducer.Admitted(reducer.Permit{Mark: now})
 	if _, ok := b.Take(tat, n, now); !ok {
@@ -207,7 +207,7 @@ func peekBucket(b *tokenbucket.Machine, tat clock.Mark, n uint32, now clock.Mark
 	return answer
 }
 
-// Drain gives up what is free now, because the service asked for a pause.
+// Drain discards the free permits, because the service asked for a pause.
 func (l *Limiter) Drain() {
 	if l.settings != nil {
 		l.step(reducer.Action{Kind: reducer.Drain}, l.Now())
@@ -226,9 +226,9 @@ type reservation struct {
 	cancelled atomic.Bool
 }
 
-// Reserve takes n permits of a token bucket for use at the latest after wait;
-// of a window those that are free now. The error is a RejectedError, and
-// nothing is taken.
+// Reserve takes n permits of a token bucket that may be used after at most wait; of
+// the other algorithms only permits that are free now. After an error, a
+// RejectedError, nothing is taken.
 func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
 	if l.settings == nil {
 		return Reservation{}, errZeroLimiter
@@ -265,8 +265,8 @@ func (r Reservation) Delay() time.Duration {
 	return max(0, r.shared.at.Sub(r.shared.limiter.Now()))
 }
 
-// Cancel returns the permits as far as no later reservation depends on them. Only
-// the first call counts, of all copies.
+// Cancel returns those permits on which no later reservation depends. Only the first
+// call counts, of all copies.
 func (r Reservation) Cancel() {
 	if r.shared == nil || !r.shared.cancelled.CompareAndSwap(false, true) {
 		return

@@ -101,18 +101,18 @@ func TestLimiterWaitHonoursContexts(t *testing.T) {
 		second := make(chan error)
 		go func() { second <- l.Wait(t.Context()) }()
 		synctest.Wait()
-		assert.False(t, l.Allow(), "nobody overtakes")
+		assert.False(t, l.Allow(), "no caller overtakes a waiter")
 		_, after := l.Peek(1)
 		assert.Equal(t, context.Canceled, <-first)
 		_, moved := l.Peek(1)
-		assert.Less(t, moved, after, "those behind move up")
+		assert.Less(t, moved, after, "the waiters behind move up")
 		require.NoError(t, <-second)
 		assert.Equal(t, context.Canceled, l.Wait(ctx))
 	})
 }
 
 // TestLimiterWaitRefusesHopelessContexts has callers whose deadline is before their
-// turn, or at its very mark: they are refused at once and take nothing.
+// turn or at the same mark: they are refused at once and take nothing.
 func TestLimiterWaitRefusesHopelessContexts(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		l := limited(t, rate(1, time.Second))
@@ -207,7 +207,7 @@ func TestLimiterConfigure(t *testing.T) {
 }
 
 // TestLimiterNeverAdmitsMore has many goroutines ask in every way while the
-// state moves between its word and its box, and counts what was had: L1.
+// state moves between its word and its locked cell, and counts the permits: L1.
 func TestLimiterNeverAdmitsMore(t *testing.T) {
 	const burst, workers = 50, 8
 	var source clock.Virtual

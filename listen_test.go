@@ -55,8 +55,8 @@ func stepsOf(p *sluice.Pipeline) (steps []pipeline.Step) {
 	return steps
 }
 
-// TestReloadFromAnEventOfAReload has a breaker change because of a Configure:
-// its listener configures again.
+// TestReloadFromAnEventOfAReload has a Configure change a breaker, whose listener calls
+// Configure again.
 func TestReloadFromAnEventOfAReload(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		steps := func(probes string) []byte {

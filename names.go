@@ -10,7 +10,7 @@ const (
 	ReasonRate     = reducer.ReasonRate     // the limit has no permit
 	ReasonCapacity = reducer.ReasonCapacity // the cost is more than the step ever has
 	ReasonOpen     = reducer.ReasonOpen     // the breaker is open
-	ReasonProbes   = reducer.ReasonProbes   // the half-open breaker has no place
+	ReasonProbes   = reducer.ReasonProbes   // the half-open breaker has no free probe
 	ReasonFull     = reducer.ReasonFull     // the queue or the bulkhead is full
 	ReasonWait     = reducer.ReasonWait     // the wait would be, or was, too long
 	ReasonDeadline = reducer.ReasonDeadline // the turn or the next attempt would come after the deadline

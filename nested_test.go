@@ -24,7 +24,7 @@ var outerSteps = []string{
 	"breaker: {window: {consecutive: 1}, open: 1h}",
 }
 
-// TestNestedRefusals has a policy around another one see its refusals and ends.
+// TestNestedRefusals checks what refusals and ends of a policy mean for a policy around it.
 func TestNestedRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		inner []string

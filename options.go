@@ -81,18 +81,18 @@ func WithSeed(seed uint64) Option {
 }
 
 // WithLogger logs the events of a Pipeline, Set or Breaker: changes of breakers and
-// steps that have all their keys at level warn, all else but admissions at level debug, panics of attempts that a
-// hedge made on goroutines of their own at level error. Default: none, and for those
-// panics slog.Default.
+// steps that have their maximum of keys at level warn, panics of hedged attempts on
+// goroutines of their own at level error, all other events except admissions at level
+// debug. Default: none, and slog.Default for those panics.
 func WithLogger(logger *slog.Logger) Option {
 	return func(s *settings) { s.logger, s.given = logger, s.given|optionLogger }
 }
 
-// WithClassify says what an error of a function guarded by a Pipeline, Set,
-// Breaker or Retrier means: Fail is retried and votes, Throttle is retried and
-// does not vote, Ignore neither, OK is a success. An error that is an Outcomer is
-// not asked about, but for the RejectedError and the TimeoutError of a policy or
-// mechanism inside the function. Default: every error is Fail.
+// WithClassify sets the function that classifies the errors of a function guarded by
+// a Pipeline, Set, Breaker or Retrier: Fail is retried and breakers count it, Throttle
+// is retried and not counted, Ignore is neither, OK is a success. It is not called for
+// an error that is an Outcomer, except the RejectedError and the TimeoutError of a
+// policy or mechanism inside the function. Default: every error is Fail.
 func WithClassify(f func(error) reducer.Outcome) Option {
 	return func(s *settings) { s.classify, s.given = f, s.given|optionClassify }
 }
@@ -101,14 +101,14 @@ func WithClassify(f func(error) reducer.Outcome) Option {
 // takes the place of the least recently used one. In a Pipeline or Set it bounds the
 // keys of each step with `per` whose setting `keys` is higher. Default:
 // DefaultMaxKeys in a KeyedLimiter, else `keys` alone. Values below 1 count as 1,
-// those above keyed.MaxKeys as that.
+// those above keyed.MaxKeys as keyed.MaxKeys.
 func WithMaxKeys(n int) Option {
 	return func(s *settings) { s.MaxKeys, s.given = max(1, n), s.given|optionMaxKeys }
 }
 
-// WithRefuseLate gives up the value of a function that succeeds after a timeout
-// of its Pipeline has cut it, and returns the TimeoutError. Default: the value is
-// returned, because it is there; breakers count the timeout either way.
+// WithRefuseLate discards the value of a function that succeeds after a timeout of
+// its Pipeline has cut it, and returns the TimeoutError. Default: the value is
+// returned; breakers count the timeout in both cases.
 func WithRefuseLate() Option {
 	return func(s *settings) { s.RefuseLate, s.given = true, s.given|optionRefuseLate }
 }

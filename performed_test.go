@@ -56,7 +56,7 @@ func performed(t *testing.T, p pipeline.Policy, events []oracle.Event) map[strin
 	})
 	for _, e := range events {
 		// What is due at the mark happens before the event; a breaker changes
-		// when it is looked at.
+		// when a call asks it.
 		time.Sleep(time.Until(s.began.Add(time.Duration(e.At))))
 		synctest.Wait()
 		pipe.State()
@@ -107,8 +107,8 @@ func (s *stage) call(e oracle.Event) {
 	})
 }
 
-// order tells a running attempt, the lowest one unless the event names another, how
-// to end; where it does not run, nothing happens.
+// order sends a running attempt, the lowest one unless the event names another, the
+// event with which it ends; it does nothing for an attempt that does not run.
 func (a *actor) order(e oracle.Event) {
 	a.mu.Lock()
 	if e.Attempt == 0 && len(a.running) > 0 {

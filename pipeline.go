@@ -12,8 +12,8 @@ import (
 // Pipeline is an active policy: its steps with their state. It is safe for
 // concurrent use.
 //
-// One without a policy, because it is nil or zero or because its Set does not
-// have the name, refuses every call with the error of Err.
+// A Pipeline has no policy when it is nil or zero, or when its Set does not have the
+// name. It then refuses every call with the error of Err.
 type Pipeline struct {
 	engine  *runner.Pipeline    // nil without a policy
 	missing *UnknownPolicyError // nil for a zero Pipeline and with a policy
@@ -74,9 +74,9 @@ func (p *Pipeline) Plan() *pipeline.Plan {
 	return plan
 }
 
-// Document returns what the policy document says beside the steps, as the
-// meaning of HTTP answers, which must not be changed; nil for a policy that was
-// made of Go values and for a pipeline without a policy.
+// Document returns the policy as its document has it, with settings that are not
+// steps, such as the outcomes of HTTP answers. It must not be changed. It is nil for a
+// policy that was made of Go values and for a pipeline without a policy.
 func (p *Pipeline) Document() *policy.Policy {
 	return p.origin().policy
 }
@@ -99,9 +99,9 @@ func (p *Pipeline) origin() origin {
 }
 
 // Fallback returns the policy's fallback, nil for none. It is an HTTP answer, which
-// bindings/nethttp gives. Do returns the error in any case, for only its caller can
-// say what value stands for the answer; Event.Fallback marks the calls whose answer
-// the fallback replaces.
+// bindings/nethttp writes. Do returns the error in any case, because only its caller
+// knows a value that can replace the answer; Event.Fallback marks the calls whose
+// answer the fallback replaces.
 func (p *Pipeline) Fallback() *fallback.Config {
 	if plan := p.Plan(); plan != nil {
 		return plan.Fallback()
@@ -138,9 +138,9 @@ func (p *Pipeline) Configure(next pipeline.Policy) error {
 var ErrSnapshot = runner.ErrSnapshot
 
 // Snapshot returns the state of the steps: limiters, breakers and budgets with
-// their keys. Who holds a place or waits belongs to this process and is not in
-// it. Another process restores it under the same policy or a similar one; the
-// time between the two counts as passed up to the wall clock's precision.
+// their keys. Places and waiters belong to this process and are not in it. Another
+// process restores it under the same policy or a similar one; the time between the
+// two counts as passed, with the precision of the wall clock.
 func (p *Pipeline) Snapshot() []byte {
 	if p.Err() != nil {
 		return nil
@@ -148,11 +148,11 @@ func (p *Pipeline) Snapshot() []byte {
 	return p.engine.Snapshot()
 }
 
-// Restore puts the states of a snapshot in place. Left out are steps that the
-// policy does not have or has with another mechanism or algorithm, and keys
-// beyond the maximum. It is for the start of a process: who waits at a step is
-// told to try again, and what calls under way have taken from it is forgotten.
-// An error changes nothing.
+// Restore replaces the states of the steps by those of a snapshot. It skips steps that
+// the policy does not have or has with another mechanism or algorithm, and keys
+// beyond the maximum. It is for the start of a process: waiters of a restored step are
+// refused with ReasonFull, and permits of running calls do not count in the restored
+// state. An error changes nothing.
 func (p *Pipeline) Restore(src []byte) error {
 	if err := p.Err(); err != nil {
 		return err
@@ -160,20 +160,20 @@ func (p *Pipeline) Restore(src []byte) error {
 	return p.engine.Restore(src)
 }
 
-// StepState is what a step looks like at a moment, for people and gauges.
+// StepState is the state of a step at one moment, for people and gauges.
 type StepState struct {
 	Step string
 	Kind pipeline.Kind
 	// Keys is the number of cells; 0 for a step that has one for all.
 	Keys int
-	// Used is how many cells differ from a new one, the one that new keys share
-	// included. InUse is how many are held: a call waits there, holds a place or
-	// has a probe out.
+	// Used is how many cells differ from a new one, including the one that new keys
+	// share. InUse is how many cannot be evicted: a call waits there, holds a place or
+	// runs a probe.
 	Used  int
 	InUse int
 	// Evictions is how many keys lost their cell so far, Shared how many calls
-	// used the cell that new keys share. Where one of them grows, the keys of the
-	// step are too few.
+	// used the cell that new keys share. Where one of them grows, the step's
+	// maximum of keys is too low.
 	Evictions, Shared uint64
 	// Bytes is the memory of the cells of all keys, estimated.
 	Bytes uint64
@@ -185,7 +185,7 @@ type StepState struct {
 	// step has them.
 	Free    uint32
 	Counted bool
-	// Text is the state of a cell that all calls share in a line.
+	// Text is the state of a cell that all calls share, in one line.
 	Text string
 }
 
@@ -213,8 +213,8 @@ type LimitState struct {
 	Full time.Duration
 }
 
-// Limits appends the state of every limit step of the cell that a request
-// belongs to, in order. It takes nothing and makes no cell.
+// Limits appends, for every limit step in order, the state of the cell that the
+// request belongs to. It takes nothing and creates no cell.
 func (p *Pipeline) Limits(q Request, dst []LimitState) []LimitState {
 	if p.Err() != nil {
 		return dst

@@ -67,7 +67,7 @@ func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, 
 	}
 }
 
-// refusal is the error of a call that makes no attempt.
+// refusal returns the error of a call that makes no attempt.
 func (r *Retrier) refusal(ctx context.Context) error {
 	if r.settings == nil {
 		return errZeroRetrier

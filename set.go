@@ -17,7 +17,7 @@ type Set struct {
 	document  atomic.Pointer[policy.Document]
 	pipelines atomic.Pointer[map[string]*Pipeline]
 
-	change    sync.Mutex                            // of what follows, and of what precedes
+	change    sync.Mutex                            // guards all fields but document against concurrent changes
 	known     map[string]*Pipeline                  // every policy that a document had
 	listeners map[*func(Event)]map[*Pipeline]func() // with what stops them
 }
@@ -42,9 +42,9 @@ func Parse(file string, src []byte, options ...Option) (*Set, error) {
 }
 
 // Reload replaces the active document, or changes nothing and returns an
-// error. Policies are matched by name and keep their state; the pipelines that
-// were handed out go on with the new steps. One whose policy is gone keeps its
-// last steps until a document has the policy again.
+// error. Policies are matched by name and keep their state; pipelines that callers
+// already have use the new steps. One whose policy is no longer in the document keeps
+// its last steps until a document has the policy again.
 func (s *Set) Reload(file string, src []byte) error {
 	document, err := policy.Parse(file, src)
 	if err != nil {
@@ -61,8 +61,8 @@ func (s *Set) Reload(file string, src []byte) error {
 	return nil
 }
 
-// put activates a document, and returns the events of its cells, to be
-// emitted when no lock is held.
+// put activates a document, and returns the events of its cells, which the caller
+// emits when it holds no lock.
 func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all runner.CellEvents) {
 	s.change.Lock()
 	defer s.change.Unlock()

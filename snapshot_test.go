@@ -47,7 +47,7 @@ func TestSnapshotGoesOnInAnotherProcess(t *testing.T) {
 			here.Advance(time.Hour)
 			p := used(t, &here)
 			saved := p.Snapshot()
-			time.Sleep(10 * time.Minute) // by the wall clock that both processes share
+			time.Sleep(10 * time.Minute) // on the wall clock that both processes share
 			here.Advance(10 * time.Minute)
 
 			q := guarded(t, lasting, sluice.WithClock(shifted{&there, origin}))
@@ -119,7 +119,7 @@ func TestCorruptSnapshotsChangeNothing(t *testing.T) {
 	})
 }
 
-// TestForgedSnapshots has right sums over wrong contents: nothing panics.
+// TestForgedSnapshots restores wrong contents with a correct checksum: nothing panics.
 func TestForgedSnapshots(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var source clock.Virtual
@@ -160,7 +160,7 @@ func TestRestoreLeavesOutKeysBeyondTheMaximum(t *testing.T) {
 	q := guarded(t, steps, sluice.WithMaxKeys(4))
 	require.NoError(t, q.Restore(p.Snapshot()))
 	assert.Equal(t, 4, state(t, q, "limit").Keys)
-	require.NoError(t, keyed(q, "new"), "the shared cell has nobody's state")
+	require.NoError(t, keyed(q, "new"), "the shared cell keeps its own state")
 }
 
 func TestRestoreUnderWaiters(t *testing.T) {
@@ -180,7 +180,7 @@ func TestRestoreUnderWaiters(t *testing.T) {
 	})
 }
 
-// sealed returns the content of a snapshot with its sum.
+// sealed returns the content of a snapshot with its checksum.
 func sealed(content []byte) []byte {
 	return binary.LittleEndian.AppendUint32(content, crc32.ChecksumIEEE(content))
 }

@@ -22,7 +22,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// alone are the mechanisms that stand alone, one of each kind.
+// alone are the mechanisms without a pipeline, one of each kind.
 type alone struct {
 	limiters  [3]*sluice.Limiter
 	keyed     [3]*sluice.KeyedLimiter
@@ -33,8 +33,8 @@ type alone struct {
 	granted, refused, gaveUp, reserved, cancelled, panicked, exited, ran atomic.Int64
 }
 
-// limits are the configurations that a limiter goes through, whatever its
-// algorithm, and the last one is where it ends.
+// limits are the configurations that a limiter gets in turn, whatever its algorithm;
+// it ends with the last one.
 func limits(a limiter.Algorithm) []limiter.Config {
 	all := []limiter.Config{
 		rate(500, time.Second), rate(50, 100*time.Millisecond), rate(20, 10*time.Millisecond),
@@ -47,7 +47,7 @@ func limits(a limiter.Algorithm) []limiter.Config {
 	return all
 }
 
-// opening opens soon, for a moment.
+// opening returns a breaker configuration that opens soon and for a short time.
 func opening() breaker.Config {
 	return breaker.Config{Window: breaker.Calls, Count: 10, Minimum: 5, FailureRate: reducer.Percent(50), Probes: 2,
 		Open: backoff.Config{Kind: backoff.Constant, Base: 20 * time.Millisecond}}
@@ -73,7 +73,7 @@ func newAlone(t *testing.T) *alone {
 	return s
 }
 
-// leased are places that come back when nobody gives them back.
+// leased returns a configuration whose places return by their leases.
 func leased(n uint32) bulkhead.Config {
 	return bulkhead.Config{Concurrent: n, Queue: 10, Wait: 50 * time.Millisecond, Lease: 200 * time.Millisecond}
 }
@@ -136,7 +136,7 @@ func (s *alone) change(t *testing.T, rng *rand.Rand) {
 	}
 }
 
-// atRest says that nothing is held, and that who comes now has all there is.
+// atRest checks that nothing is held, and that a new caller can acquire everything.
 func (s *alone) atRest(t *testing.T) {
 	t.Helper()
 	for i, l := range s.limiters {
@@ -227,8 +227,7 @@ func (s *alone) reserve(l *sluice.Limiter, n uint32, rng *rand.Rand) {
 	}
 }
 
-// place takes a place in the bulkhead and gives it back, forgets to, or does so
-// twice.
+// place takes a place in the bulkhead and releases it once, never or twice.
 func (s *alone) place(ctx context.Context, rng *rand.Rand) {
 	if rng.IntN(2) == 0 {
 		s.guard(ctx, rng, s.bulkhead.Do)
@@ -246,7 +245,7 @@ func (s *alone) place(ctx context.Context, rng *rand.Rand) {
 	}
 }
 
-// guard has a function guarded that ends in any way.
+// guard guards a function that ends in any way.
 func (s *alone) guard(ctx context.Context, rng *rand.Rand, do func(context.Context, func(context.Context) error) error) {
 	exits := true
 	defer func() {

@@ -21,8 +21,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// crowded are policies under which nobody waits for time to pass. The second
-// has the happy path.
+// crowded are policies under which no call waits for time to pass. The second
+// one has a fast path.
 var crowded = [][]string{
 	{
 		"bulkhead: {name: whole, concurrent: 6, queue: 12}", "retry: {attempts: 3, backoff: none, budget: 50%}",
@@ -57,10 +57,10 @@ type crashedWith struct {
 	stack []byte
 }
 
-// TestSoakParallel is TestSoak on real goroutines by a clock that they advance
-// while others are about to use an older mark of it. In a bubble of synctest
-// goroutines run in parallel too, but only those of one moment meet, and all of
-// them have its mark.
+// TestSoakParallel is TestSoak on real goroutines with a clock that they advance
+// while other goroutines are about to use an older mark of it. In a bubble of synctest
+// goroutines run in parallel too, but only at one moment of its clock, so that all of
+// them read the same mark.
 func TestSoakParallel(t *testing.T) {
 	soakFor(t, soakParallel)
 }
@@ -83,7 +83,7 @@ func soakParallel(t *testing.T, seed uint64) {
 		rng := rand.New(rand.NewPCG(seed, uint64(i)))
 		all.Go(func() {
 			for n := range each {
-				var call sync.WaitGroup // a goroutine of its own, as it may exit
+				var call sync.WaitGroup // on a goroutine of its own, because it may exit
 				call.Go(func() { s.call(rng) })
 				call.Wait()
 				s.clock.Advance(time.Duration(rng.IntN(200)) * time.Microsecond)
@@ -171,7 +171,7 @@ func (s *parallel) call(rng *rand.Rand) {
 	}
 }
 
-// pass lets others pass.
+// pass yields to other goroutines.
 func pass(n int) {
 	for range n {
 		runtime.Gosched()

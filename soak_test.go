@@ -21,7 +21,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// soaked are policies that take turns while calls run.
+// soaked are policies that alternate while calls run.
 var soaked = [][]string{
 	{
 		"bulkhead: {name: whole, concurrent: 40, queue: 20, wait: 2s}", "timeout: 30s",
@@ -80,9 +80,9 @@ func soakFor(t *testing.T, round func(t *testing.T, seed uint64)) {
 	}
 }
 
-// TestSoak has calls of every kind go through a pipeline in virtual time, where
-// those of one millisecond meet, while the policy changes and its state is
-// replaced by a snapshot.
+// TestSoak has calls of every kind go through a pipeline in virtual time, in which
+// calls of the same millisecond run concurrently, while the policy changes and
+// snapshots replace its state.
 func TestSoak(t *testing.T) {
 	soakFor(t, func(t *testing.T, seed uint64) {
 		bubble(t, func(t *testing.T) { soakPipeline(t, seed) })
@@ -114,7 +114,7 @@ func soakPipeline(t *testing.T, seed uint64) {
 		}
 	}
 	all.Wait()
-	time.Sleep(time.Second) // what is held is let go by then
+	time.Sleep(time.Second) // until all holds are released
 	synctest.Wait()
 	for _, step := range p.State() {
 		assert.Zero(t, step.InUse, step.Step)
@@ -214,7 +214,7 @@ func (s *soak) attempt(ctx context.Context, rng *rand.Rand) (int, error) {
 	case n < 28:
 		return 0, sluice.Ignore(errBoom)
 	case n < 30:
-		time.Sleep(time.Second) // and does not listen to anybody
+		time.Sleep(time.Second) // ignores its context
 		return 1, nil
 	}
 	select {

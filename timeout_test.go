@@ -81,7 +81,7 @@ func TestLateSuccessIsRefused(t *testing.T) {
 		var cut *sluice.TimeoutError
 		require.ErrorAs(t, err, &cut)
 		require.NoError(t, cut.Err)
-		assert.Zero(t, value, "the value is given up")
+		assert.Zero(t, value, "the value is discarded")
 
 		p = guarded(t, []string{"retry: {attempts: 2, backoff: none}", "timeout: 1s"}, sluice.WithRefuseLate())
 		value, err = sluice.Do(t.Context(), p, stubborn(3*time.Second))
@@ -100,7 +100,7 @@ func TestPlaceIsHeldUntilTheFunctionReturns(t *testing.T) {
 		lines := j.all()
 		require.Len(t, lines, 6)
 		assert.Equal(t, []string{"0s admit 1", "0s wait 1 bulkhead", "1s timeout 1 timeout"}, lines[:3])
-		// The listener hears two goroutines at one mark, in either order.
+		// Two goroutines call the listener at one mark, in either order.
 		assert.ElementsMatch(t, []string{"5s end 1 ok", "5s admit 1", "5s end 1 ok"}, lines[3:])
 	})
 }
@@ -185,8 +185,8 @@ func TestSoftLimitIsToldOfOnce(t *testing.T) {
 	})
 }
 
-// TestSoftLimitIsToldAtItsMark has a listener hear of a soft limit while the function
-// still runs, and while the call waits.
+// TestSoftLimitIsToldAtItsMark has a listener get the event of a soft limit while the
+// function still runs, and while the call waits.
 func TestSoftLimitIsToldAtItsMark(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{"timeout: {name: whole, after: 1m, soft: 3s}", "bulkhead: {concurrent: 1, wait: 1m}", "timeout: {name: each, after: 30s, soft: 2s}"})

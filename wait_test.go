@@ -57,7 +57,7 @@ func TestWhoWouldWaitTooLongIsRefusedAtOnce(t *testing.T) {
 		assert.Equal(t, reducer.ReasonWait, rejected.Reason)
 		assert.Equal(t, time.Second, rejected.RetryAfter)
 		time.Sleep(time.Second)
-		require.NoError(t, do(p, ok), "what was told is true")
+		require.NoError(t, do(p, ok), "the retry delay is exact")
 		time.Sleep(time.Minute)
 	})
 }
@@ -78,8 +78,8 @@ func TestWaitThatExpires(t *testing.T) {
 	})
 }
 
-// TestWhoGivesUpFreesItsPlace has one waiter give up: those behind move up, and
-// what it held is given back.
+// TestWhoGivesUpFreesItsPlace cancels one waiter: the waiters behind it move up, and
+// the permits that it held are returned.
 func TestWhoGivesUpFreesItsPlace(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{"bulkhead: 4", "limit: {rate: 1/10s, burst: 1, wait: 1m}"})
@@ -110,8 +110,8 @@ func TestWhoGivesUpFreesItsPlace(t *testing.T) {
 	})
 }
 
-// TestTurnAndCancelTogether has callers cancelled at the very mark of their
-// turn: whoever wins, no permit and no place is lost.
+// TestTurnAndCancelTogether has callers cancelled at the mark of their turn:
+// whichever comes first, no permit and no place is lost.
 func TestTurnAndCancelTogether(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for range 50 {
@@ -130,7 +130,7 @@ func TestTurnAndCancelTogether(t *testing.T) {
 	})
 }
 
-// TestTurnAndTimeoutTogether has turns come at the very mark of a timeout: ends
+// TestTurnAndTimeoutTogether has turns come at the mark of a timeout: ends
 // come first, and nothing starts after its end.
 func TestTurnAndTimeoutTogether(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -146,7 +146,7 @@ func TestTurnAndTimeoutTogether(t *testing.T) {
 	})
 }
 
-// TestNothingStartsAfterItsEnd has a caller learn of its turn long after it came,
+// TestNothingStartsAfterItsEnd has a caller receive its turn long after it came,
 // when its timeout is over.
 func TestNothingStartsAfterItsEnd(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -194,7 +194,7 @@ type slow struct{ began time.Time }
 func (s slow) Now() clock.Mark { return clock.Mark(time.Since(s.began) / 2) }
 
 // TestHopelessWaitsAreRefusedAtOnce has turns come at the mark of a deadline or
-// after it: whoever would be cut waiting does not wait.
+// after it: a call whose wait a timeout would cut does not wait.
 func TestHopelessWaitsAreRefusedAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		for _, steps := range [][]string{
@@ -238,14 +238,14 @@ func TestTimeoutWhileWaiting(t *testing.T) {
 	})
 }
 
-// TestTimeoutBeforeAnotherAttempt cuts a call that waits for its second try: the
-// value of the first is not that of the call.
+// TestTimeoutBeforeAnotherAttempt cuts a call that waits for its second attempt: the
+// call does not return the value of the first one.
 func TestTimeoutBeforeAnotherAttempt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{"timeout: 2s", "retry: {attempts: 2, backoff: none}", "bulkhead: {concurrent: 1, wait: 2m}"})
 		value, err := sluice.Do(t.Context(), p, func(context.Context) (int, error) {
 			go func() { _ = do(p, stubborn(time.Minute)) }()
-			synctest.Wait() // it has the place that this attempt gives back
+			synctest.Wait() // it gets the place that this attempt releases
 			return 7, errBoom
 		})
 		var cut *sluice.TimeoutError
