@@ -60,10 +60,10 @@ func TestString(t *testing.T) {
 func TestVirtual(t *testing.T) {
 	var s clock.Virtual
 	if s.Now() != 0 || s.Advance(5) != 5 || s.Advance(-3) != 5 || s.Set(4) != 5 || s.Set(9) != 9 || s.Now() != 9 {
-		t.Errorf("stands at %v", s.Now())
+		t.Errorf("is at %v", s.Now())
 	}
 	if s.Advance(math.MaxInt64); s.Now() != clock.Never {
-		t.Errorf("stands at %v, want never", s.Now())
+		t.Errorf("is at %v, want never", s.Now())
 	}
 }
 
@@ -86,7 +86,7 @@ func TestVirtualIsMonotonic(t *testing.T) {
 	group.Wait()
 }
 
-// In a bubble of synctest time stands still until everybody waits.
+// In a bubble of synctest time advances only when all goroutines wait.
 func TestMonotonic(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := clock.NewMonotonic()
@@ -95,7 +95,7 @@ func TestMonotonic(t *testing.T) {
 		}
 		time.Sleep(90 * time.Second)
 		if want := clock.Mark(90 * time.Second); s.Now() != want {
-			t.Errorf("after 90s it stands at %v", s.Now())
+			t.Errorf("after 90s it is at %v", s.Now())
 		}
 	})
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Source tells the present mark. It must never go backwards for long: machines
+// Source returns the present mark. It must never go backwards for long: machines
 // count an earlier mark as the last one that they saw.
 type Source interface {
 	Now() Mark
@@ -23,8 +23,8 @@ func NewMonotonic() Monotonic { return Monotonic{base: time.Now()} }
 // Now implements Source.
 func (s Monotonic) Now() Mark { return Mark(time.Since(s.base)) }
 
-// Virtual is a source that moves only when it is told to. It is safe for
-// concurrent use, and its zero value stands at mark 0.
+// Virtual is a source that moves only by its methods. It is safe for
+// concurrent use, and its zero value is at mark 0.
 type Virtual struct {
 	now atomic.Int64
 }

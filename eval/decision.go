@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 )
 
-// write writes the decisions that there are.
+// write writes the decisions of the event.
 func (r *run) write() error {
 	list := r.decider.decisions()
 	r.text = r.text[:0]

@@ -31,8 +31,8 @@ type Options struct {
 	State bool
 }
 
-// LineError says which line of input could not be read and why. What was
-// decided before it has been written.
+// LineError says which line of input could not be read and why. The decisions of the
+// lines before it have been written.
 type LineError struct {
 	Line int
 	Err  error
@@ -62,7 +62,7 @@ func Run(p pipeline.Policy, o Options, in io.Reader, out io.Writer) error {
 	return play(&native{driver: d}, o.Follow, in, out)
 }
 
-// play has the events of a log decided.
+// play decides the events of a log.
 func play(d decider, follow bool, in io.Reader, out io.Writer) error {
 	r := &run{decider: d, live: map[string]decision.Handle{}, out: bufio.NewWriterSize(out, 1<<16)}
 	err := r.all(bufio.NewReaderSize(in, 1<<16), follow)
@@ -176,9 +176,9 @@ func (r *run) decide(e *event, n int) error {
 	return r.stale(e.id)
 }
 
-// begin starts a call. Its id is known to the decisions by its slot, which may
-// be that of a call which is over. Where the call is over at once, its last
-// decision takes it from those that live.
+// begin starts a call. Decisions find its id by its slot, which a call that is over
+// may have used before. Where the call is over at once, its last decision removes it
+// from the live calls.
 func (r *run) begin(e *event) error {
 	handle, err := r.decider.begin(e)
 	if err != nil {

@@ -48,7 +48,7 @@ type event struct {
 
 const ops = "call, done, renew, cancel, tick, configure"
 
-// read makes an event of a line. The policy of one is compiled by who decides.
+// read makes an event of a line. The decider compiles the policy of a configure.
 func read(src []byte, d decider) (e event, err error) {
 	var l line
 	if !plain(src, &l) {
@@ -187,8 +187,8 @@ func (e *event) readDone(l *line) (err error) {
 	return e.readAttempt(l)
 }
 
-// readAttempt reads the number of an attempt. One that no call reaches is as good
-// as any other: it does not run.
+// readAttempt reads the number of an attempt. Numbers above the greatest uint32 count
+// as that: no attempt has such a number.
 func (e *event) readAttempt(l *line) error {
 	if l.Attempt == nil {
 		return nil
@@ -232,7 +232,7 @@ func identity(raw json.RawMessage) (string, error) {
 	return "", fmt.Errorf("id: found %s; allowed: a number or a string", raw)
 }
 
-// permits reads a cost. One above every capacity is as good as any other.
+// permits reads a cost. Costs above every capacity need not be distinguished.
 func permits(n json.Number) (uint32, error) {
 	text := n.String()
 	cost, err := strconv.ParseUint(text, 10, 64)
@@ -302,7 +302,7 @@ func days(text string) (time.Duration, error) {
 	return sign * (d + more), nil
 }
 
-// explain says what JSON found wrong in words of the log.
+// explain translates an error of encoding/json into the terms of the log.
 func explain(err error) error {
 	var wrong *json.UnmarshalTypeError
 	if errors.As(err, &wrong) && wrong.Field != "" {

@@ -29,20 +29,20 @@ func RunModule(m *host.Module, plan *host.Plan, o Options, in io.Reader, out io.
 	return err
 }
 
-// ErrNoState says that a wasm module does not tell the states of cells.
-var ErrNoState = errors.New("a wasm module tells no states of cells")
+// ErrNoState says that a wasm module does not report the states of cells.
+var ErrNoState = errors.New("a wasm module does not report the states of cells")
 
 // module decides by a wasm module.
 type module struct {
 	m        *host.Module
 	pipeline *host.Pipeline
-	plan     *host.Plan // that a configure put in force, nil for none
+	plan     *host.Plan // of the last configure, nil for none
 	now      clock.Mark
-	over     bool // the decisions are of the last mark of all
+	over     bool // the decisions are at the greatest mark
 	list     []decision.Decision
 }
 
-// place is what stands before an error of the module's policies.
+// place is the prefix of an error of the module's policies.
 var place = regexp.MustCompile(`(?m)^policy:\d+:\d+: `)
 
 func (s *module) compile(body []byte) (func() error, error) {
@@ -64,7 +64,7 @@ func (s *module) compile(body []byte) (func() error, error) {
 	}, nil
 }
 
-// forget gives up the plan of the last configure. Calls keep what it says.
+// forget frees the plan of the last configure. Calls that began under it keep it.
 func (s *module) forget() error {
 	if s.plan == nil {
 		return nil
@@ -107,9 +107,9 @@ func live(err error) (bool, error) {
 	return err == nil, err
 }
 
-// decisions are those of the module, but that the greatest i64 is a mark of a log
-// and none of the ABI, where it is the one before. What was due before it has
-// been asked for then.
+// decisions returns the module's decisions. The greatest i64 is a mark in a log but
+// not in the ABI, where the mark before it is used instead; what was due before it
+// has already been processed then.
 func (s *module) decisions() []decision.Decision {
 	list := s.list
 	s.list = list[:0]

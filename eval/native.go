@@ -12,8 +12,8 @@ import (
 
 // decider decides the events of a log, one after another.
 type decider interface {
-	// compile compiles the body of a policy in JSON and returns what puts it in
-	// force.
+	// compile compiles the body of a policy in JSON and returns a function that
+	// activates it.
 	compile(body []byte) (configure func() error, err error)
 	// advance lets time pass. What follows is at this mark.
 	advance(now clock.Mark) error

@@ -4,8 +4,8 @@ import "encoding/json"
 
 // plain reads a line of the usual form: an object whose fields are known and
 // occur once, and whose values are whole numbers and strings of printable ASCII
-// without an escape. It accepts nothing that encoding/json would read otherwise,
-// and returns false for all that it leaves to it, errors included.
+// without an escape. It accepts nothing that encoding/json would read differently,
+// and returns false for everything that it leaves to encoding/json, errors included.
 //
 // The fields of l are parts of src.
 func plain(src []byte, l *line) bool {
@@ -108,7 +108,7 @@ func (s *scanner) byte(c byte) bool {
 	return false
 }
 
-// text takes a string and returns what stands between its quotes.
+// text takes a string and returns the text between its quotes.
 func (s *scanner) text() ([]byte, bool) {
 	if !s.byte('"') {
 		return nil, false
@@ -201,7 +201,7 @@ func (s *scanner) attributes() (map[string]string, bool) {
 	}
 }
 
-// unquoted returns what stands between the quotes of a string without escapes,
+// unquoted returns the text between the quotes of a string without escapes,
 // as plain accepts it.
 func unquoted(raw json.RawMessage) ([]byte, bool) {
 	s := scanner{src: raw}

@@ -11,7 +11,7 @@ import (
 )
 
 // FuzzABI lets a host call anything with anything: each call is answered by a
-// code, and the module goes on as before. A panic here is a trap of the wasm
+// code, and the module works as before. A panic here is a trap of the wasm
 // module.
 func FuzzABI(f *testing.F) {
 	policy := `{"steps":[{"timeout":"3s"},{"retry":3},{"breaker":{"window":{"consecutive":2},"open":"1s"}},{"limit":{"rate":"2/1s","wait":"1s","queue":2,"per":"key"}},{"bulkhead":{"concurrent":1,"queue":1,"lease":"1s"}}]}`

@@ -19,7 +19,7 @@ import (
 )
 
 // Every decoder refuses what is not a state, and what it takes is one: it passes
-// Check, has the very bytes as its encoding, and goes on without a panic.
+// Check, has the same bytes as its encoding, and takes steps without a panic.
 
 func FuzzTokenBucket(f *testing.F) { limit(f, limiter.TokenBucket, 1, time.Second, "tokenbucket") }
 

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// What a reader of a text form takes is written back as the very same text.
+// A text that a reader of a text form accepts is written back as the same text.
 
 func FuzzAction(f *testing.F) {
 	f.Add("acquire cost=1 id=7")

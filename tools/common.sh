@@ -12,7 +12,7 @@ die() { printf '%s\n' "$*" >&2; exit 1; }
 run() { printf '+ %s\n' "$*"; "$@"; }
 
 # need_go ends with one clear line when Go is missing or too old. What is
-# needed stands in go.work.
+# needed is in go.work.
 need_go() {
 	local need have
 	need=$(awk '$1 == "go" { print $2 }' go.work)
@@ -60,7 +60,7 @@ built() {
 	else
 		package=$(awk -v name="$name" '$1 ~ "/" name "$" && NF == 1 { print $1 }' "$root/tools/go.mod")
 	fi
-	# The go command builds anew only what changed.
+	# The go command only rebuilds what changed.
 	GOWORK=off go -C "$root/tools" build -o "$bin" "$package"
 }
 

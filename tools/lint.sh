@@ -61,7 +61,7 @@ vulnerable() {
 	return 1
 }
 
-# The tools' own module stands outside the workspace.
+# The tools' own module is outside the workspace.
 own() {
 	run env GOWORK=off go -C tools vet ./... && run env GOWORK=off go -C tools test ./...
 }

@@ -4,9 +4,9 @@
 // wasmtime, V8 in Node, V8 in a browser.
 //
 // A mechanism joins by registering a suite in suites.go; `go test ./vectors
-// -rewrite` then writes the file anew. A version of the file never changes:
-// what differs is a new version beside it, so that a change of behaviour cannot
-// pass unseen.
+// -rewrite` then writes the file again. A version of the file never changes:
+// a file that differs is a new version beside it, so that no change of behaviour goes
+// unnoticed.
 //
 // # The format
 //

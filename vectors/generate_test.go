@@ -28,7 +28,7 @@ const (
 )
 
 // generated makes the file from the suites, from random policies and from the
-// logs that stand beside sample documents. Its digests are those of the core.
+// logs beside sample documents. Its digests are those of the core.
 func generated(t *testing.T) *File {
 	t.Helper()
 	const from = 1

@@ -359,7 +359,7 @@ type eventPlayer struct {
 	*player
 	handle uint32
 	plans  []uint32
-	plan   uint32 // index of the one in force
+	plan   uint32 // index of the active one
 	mark   int64
 	calls  [][2]uint32
 }

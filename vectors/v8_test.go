@@ -38,7 +38,7 @@ func TestNode(t *testing.T) {
 	}
 }
 
-// page replays the file in a browser and tells the server how that went.
+// page replays the file in a browser and sends the server the result.
 const page = `<!doctype html><title>vectors</title><script type="module">
 const tell = (text) => fetch("/result", { method: "POST", body: text });
 try {

@@ -8,12 +8,12 @@ import (
 	"testing"
 )
 
-var rewrite = flag.Bool("rewrite", false, "write the file anew; a changed one is a new version")
+var rewrite = flag.Bool("rewrite", false, "write the file again; a changed one is a new version")
 
 const path = "v1.bin.gz"
 
 // TestGenerated holds the committed file to what the core and the suites give:
-// whoever changes a decision, an encoding or a suite sees it here.
+// a change of a decision, an encoding or a suite fails here.
 func TestGenerated(t *testing.T) {
 	encoded, err := generated(t).Encode()
 	if err != nil {

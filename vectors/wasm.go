@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice/wasm/host"
 )
 
-// Wasm returns the instance of an engine. Its memory is looked at anew after
+// Wasm returns the instance of an engine. Its memory is viewed again after
 // each call.
 func Wasm(e host.Engine) (Instance, error) {
 	i := &instance{engine: e, functions: map[string]host.Function{}}

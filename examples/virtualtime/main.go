@@ -1,4 +1,4 @@
-// Virtualtime shows a policy's life in virtual time, as a test would look at
+// Virtualtime shows the decisions of a policy in virtual time, as a test would look at
 // it: nothing sleeps, and the same marks give the same decisions.
 package main
 

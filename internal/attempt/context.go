@@ -11,7 +11,7 @@ import (
 )
 
 // Context is the context of one attempt: 32 bytes, and no timer until Done is
-// asked for. Until then Deadline and Err compare marks.
+// called. Until then Deadline and Err compare marks.
 type Context struct {
 	parent   context.Context
 	deadline clock.Mark // by Now
@@ -26,8 +26,8 @@ func (c *Context) swap(from, to *cancelState) bool {
 	return atomic.CompareAndSwapPointer(&c.state, unsafe.Pointer(from), unsafe.Pointer(to))
 }
 
-// Deadline is what contexts end with at their deadline. It is made once and
-// shared by them.
+// Deadline is the reason with which contexts end at their deadline. It is made once
+// and shared by them.
 type Deadline struct{ unwatched, expired cancelState }
 
 // DeadlineWith returns a Deadline whose context.Cause is the error. The error of
@@ -39,10 +39,10 @@ func DeadlineWith(cause error) *Deadline {
 	return d
 }
 
-// cancelState is how a context ends, or will. It has one of three forms: that
-// of a Deadline, while Done was not asked for and the context has not ended; one
-// of its own, with a channel and a timer; one that is closed and shared, for
-// contexts that end before Done is asked for.
+// cancelState says how a context has ended or will end. It has one of three forms: that
+// of a Deadline, while Done was not called and the context has not ended; one of its
+// own, with a channel and a timer; one that is closed and shared, for contexts that
+// end before Done is called.
 type cancelState struct {
 	atDeadline *cancelState
 	done       chan struct{}
@@ -58,7 +58,7 @@ type cancelState struct {
 // hook is a function to call at the end of a context.
 type hook struct {
 	f  func()
-	at int // index in hooks, -1 when it is not to be called any more
+	at int // index in hooks, -1 when it must not be called any more
 }
 
 // reason is why a context ended.
@@ -212,7 +212,7 @@ func (c *Context) follow() {
 	c.finish(how)
 }
 
-// finish ends the context so, unless it has ended already.
+// finish ends the context with a state, unless it has ended already.
 func (c *Context) finish(how *cancelState) {
 	s := c.load()
 	if s.done == nil {
@@ -245,7 +245,7 @@ func (s *cancelState) finish(why *reason) {
 	}
 }
 
-// release gives up what would have brought about the end.
+// release stops the timer and detaches from the parent: the context has ended.
 func (s *cancelState) release() {
 	s.timer.release()
 	if s.detach != nil {

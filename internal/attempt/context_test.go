@@ -226,7 +226,7 @@ func TestParentWithAnErrorOfItsOwn(t *testing.T) {
 	})
 }
 
-// hooked is a context of which somebody is told that it is looked into.
+// hooked is a context that calls a function when its Value is called.
 type hooked struct {
 	context.Context
 	asked func()
@@ -237,7 +237,7 @@ func (h hooked) Value(key any) any {
 	return h.Context.Value(key)
 }
 
-// TestChildMadeDuringTheEnd has package context look whether the attempt
+// TestChildMadeDuringTheEnd has package context check whether the attempt
 // has ended, and the attempt end before the child attaches to it.
 func TestChildMadeDuringTheEnd(t *testing.T) {
 	underBoth(t, func(t *testing.T, parent context.Context) {

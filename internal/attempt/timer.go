@@ -13,8 +13,9 @@ import (
 // deadline of the present context, it is set again for the rest. So most contexts
 // set none.
 //
-// Who stores context then loads at, and who stores at then loads context: a
-// context that finds the timer set for early enough is found when it fires.
+// A goroutine that stores context then loads at, and one that stores at then loads
+// context: if a context finds that the timer is set early enough, the timer finds the
+// context when it fires.
 type deadlineTimer struct {
 	once    bool                    // never used again
 	context atomic.Pointer[Context] // nil for none
@@ -26,7 +27,7 @@ type deadlineTimer struct {
 
 var timers sync.Pool
 
-// oldest is the age above which a process makes its timers anew.
+// oldest is the age of a process above which it makes new timers.
 const oldest = clock.Mark(365 * 24 * time.Hour)
 
 // startTimer starts a timer for the deadline; nil when that has passed.
@@ -37,7 +38,7 @@ func startTimer(c *Context) *deadlineTimer {
 	}
 	// A timer of a bubble of testing/synctest must not be used outside it, nor one
 	// from outside in it. Time in a bubble begins in the year 2000, so the age of
-	// the process tells the two apart, unless a test sleeps until today.
+	// the process distinguishes the two, unless a test sleeps until today.
 	bubble := now < 0 || now > oldest
 	var t *deadlineTimer
 	if !bubble {
@@ -58,7 +59,7 @@ func startTimer(c *Context) *deadlineTimer {
 	return t
 }
 
-// set sets the timer. The caller holds the mutex.
+// set starts the timer for a mark. The caller holds the mutex.
 func (t *deadlineTimer) set(at, now clock.Mark) {
 	t.at.Store(int64(at))
 	if after := at.Sub(now); t.timer == nil {

@@ -14,7 +14,7 @@ import (
 )
 
 // BenchmarkCompile measures the start of a runtime: the compilation, and an
-// instance of what is compiled. compile gives up what it compiled.
+// instance of the compiled module. compile releases what it compiled.
 func BenchmarkCompile(b *testing.B, compile func() error, open func() (*host.Module, error)) {
 	b.Run("compile", func(b *testing.B) {
 		for b.Loop() {

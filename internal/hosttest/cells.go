@@ -96,7 +96,7 @@ func (w *twin) step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.
 	return seen(answer)
 }
 
-// seen is what an answer says through the module.
+// seen returns an answer as the module passes it on.
 func seen(a reducer.Answer) reducer.Answer {
 	s := reducer.Answer{Verdict: a.Verdict}
 	if a.Verdict >= reducer.Admit {

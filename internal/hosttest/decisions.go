@@ -150,7 +150,7 @@ func (p *pair) configure(t *testing.T, e oracle.Event) {
 	compiled := value[*host.Plan](t)(p.m.Policy(generate.PolicyJSON(*e.Policy), "p"))
 	got := value[[]decision.Decision](t)(p.module.Configure(nil, compiled, clock.Mark(e.At)))
 	if p.module.Plan() != compiled {
-		t.Error("another plan is in force")
+		t.Error("another plan is active")
 	}
 	if err := compiled.Close(); err != nil {
 		t.Fatal(err)

@@ -1,4 +1,4 @@
-// Package hosttest holds a module of package host to the native core: the same
+// Package hosttest compares a module of package host with the native core: the same
 // tests for every runtime.
 package hosttest
 

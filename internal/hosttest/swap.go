@@ -110,7 +110,7 @@ func (s Suite) saveLoad(t *testing.T) {
 	}
 }
 
-// handover puts a second instance in force while calls are under way, as a hot
+// handover activates a second instance while calls are running, as a hot
 // swap does.
 func (s Suite) handover(t *testing.T) {
 	old, young := pipelineOf(t, s.open(t), perKey), pipelineOf(t, s.open(t), perKey)
@@ -130,7 +130,7 @@ func (s Suite) handover(t *testing.T) {
 	}
 	refused(t, "the pipeline was handed over", func() error { _, err := old.Handover(other, 10); return err })
 	refused(t, "the pipeline was handed over", func() error { _, _, err := old.Begin(nil, host.Request{}, 20); return err })
-	// What began before ends where it began.
+	// Calls that began before the handover end in the old pipeline.
 	if got := value[[]decision.Decision](t)(old.Done(nil, running, done, 30)); len(got) != 1 || got[0].Kind != decision.End {
 		t.Errorf("got %v", got)
 	}
@@ -198,7 +198,7 @@ func (s Suite) goroutines(t *testing.T) {
 
 // flatMemory checks that steps leave nothing behind: calls of a policy with a
 // cell for each key, cells that are made and forgotten, and a limiter. A
-// collector that moves nothing needs some room to itself: after 4 million steps
+// collector that moves nothing needs some memory of its own: after 4 million steps
 // the memory was 640 KiB, after 20 million as well.
 func (s Suite) flatMemory(t *testing.T) {
 	m := s.open(t)

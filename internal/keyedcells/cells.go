@@ -39,7 +39,7 @@ type Cells struct {
 	keys   atomic.Int64            // that have a cell of their own
 	limit  atomic.Int64            // Config.Keys
 	change sync.Mutex              // guards the configuration and what follows
-	past   keyed.Counts            // of tables that there are no more
+	past   keyed.Counts            // of tables that were replaced
 }
 
 // New returns the cells of a step that no key has used.
@@ -54,7 +54,7 @@ func New(c Config) (*Cells, error) {
 	return cells, nil
 }
 
-// hash returns the hash of a key: 128 bits by two seeds, so that strangers cannot
+// hash returns the hash of a key: 128 bits by two seeds, so that clients cannot
 // choose keys that collide.
 func (c *Cells) hash(key string) keyed.Hash {
 	return keyed.Hash{Hi: maphash.String(c.seeds[0], key), Lo: maphash.String(c.seeds[1], key)}
@@ -91,8 +91,8 @@ func (c *Cells) Use(key string, now clock.Mark) (r Ref, at clock.Mark, how keyed
 	return r, max(now, r.s.last), how
 }
 
-// Enter asks for a permit that is there at once, as cell.Cell.Enter does, and
-// returns the handle of the cell. False when the caller must use Step.
+// Enter acquires a permit that is free at once, as cell.Cell.Enter does, and returns
+// the handle of the cell. It returns false when the caller must use Step.
 func (c *Cells) Enter(key string, cost uint32, now clock.Mark) (p reducer.Permit, h keyed.Handle, ok bool) {
 	r, at, _ := c.Use(key, now)
 	p, ok = r.Cell().Enter(cost, 0, at)
@@ -188,8 +188,8 @@ func (c *Cells) Find(key string) (r Ref, ok bool) {
 	return c.spare(), true
 }
 
-// Resolve returns the cell of a handle, locked. False, and nothing is locked,
-// when its key was evicted: what names the cell does nothing.
+// Resolve returns the cell of a handle, locked. It returns false, and locks nothing,
+// when its key was evicted: a permit of that cell then has no effect.
 func (c *Cells) Resolve(h keyed.Handle) (r Ref, ok bool) {
 	s := c.lock(h.Hash)
 	if index, ok := s.table.Resolve(h); ok {

@@ -59,7 +59,7 @@ func take(c *Cells, key string, take bool) (number int, h keyed.Handle, how keye
 	return p.number, r.Handle(), how
 }
 
-// release gives the place of a handle back, and reports whether it had a cell.
+// release returns the place of a handle, and reports whether it had a cell.
 func release(c *Cells, h keyed.Handle) bool {
 	r, ok := c.Resolve(h)
 	if ok {
@@ -124,7 +124,7 @@ func TestHeldCellsStay(t *testing.T) {
 		if !release(c, h) {
 			t.Error("the spare cell has no handle")
 		}
-		// The one that is not held gives way, whatever its shard.
+		// The key that is not held is evicted, whatever its shard.
 		if !release(c, handles[keys/2]) {
 			t.Fatal("a held cell is gone")
 		}
@@ -224,7 +224,7 @@ func TestConfigureKeepsCells(t *testing.T) {
 			t.Fatalf("%d keys: %d sides of %d", keys, sides, counts.Keys)
 		}
 	}
-	// Cells that are released give way until the bound holds.
+	// Keys whose cells are released are evicted until the bound holds.
 	for _, h := range handles {
 		release(c, h)
 	}
@@ -433,7 +433,7 @@ func TestBucketIsACell(t *testing.T) {
 	}
 }
 
-// TestReuse has fresh limits give way before the step is full, and unseen.
+// TestReuse has new keys reuse fresh limits before the step is full, without an effect on decisions.
 func TestReuse(t *testing.T) {
 	config := limits(t, limiter.Config{Count: 1, Period: time.Second})
 	c := newCells(t, config)
@@ -495,7 +495,7 @@ func TestBytesAreBounded(t *testing.T) {
 }
 
 // TestUnderLoad has goroutines take and release the places of keys while the
-// configuration changes: no place is had by two, and none is lost.
+// configuration changes: no place is granted to two callers, and none is lost.
 func TestUnderLoad(t *testing.T) {
 	const callers, keys = 6, 60
 	c := newCells(t, Config{Config: keyed.Config{Keys: 20}, Maker: &places{}, Names: true})

@@ -7,15 +7,15 @@ import (
 	"github.com/sluice-go/sluice/core/limiter"
 )
 
-// Adopt returns the cell that carries on the state of an old one, by
-// Maker.Adopt. Of the Ref, Key, Side and Handle may be used.
+// Adopt returns a cell of next with the state of an old one, by Maker.Adopt. It may
+// use Key, Side and Handle of the Ref.
 type Adopt func(r Ref, old cell.Cell, next cell.Maker) cell.Cell
 
 // Configure replaces the configuration, with the same Final and Names.
 // It calls adopt for one cell after another, the spare cell included, but where
 // both configurations have a Bucket. A shard at which callers wait keeps values of
-// cell.Cell, whatever the configuration. Handles stay good. Where there are more keys
-// than the new number, those that are not held give way: the least recently used
+// cell.Cell, whatever the configuration. Handles stay valid. Where there are more keys
+// than the new number, keys that are not held are evicted: the least recently used
 // of each shard.
 //
 // It locks one shard at a time, and all of them where another number of keys
@@ -145,7 +145,7 @@ func (c *Cells) reshard(next Config) {
 	}
 }
 
-// carry takes over the state of a cell of another shard.
+// carry copies the state of a cell of another shard.
 func (s *shard) carry(index uint32, from *shard, old uint32) {
 	s.grow(index)
 	if s.config.Bucket == nil {

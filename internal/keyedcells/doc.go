@@ -1,7 +1,7 @@
 // Package keyedcells holds the cells of a step that has one cell for each key,
 // for concurrent callers: the keyed limiter and the keyed steps of pipelines.
-// Package core/keyed says which cell a key has and which key gives its cell up;
-// this package adds locks and the memory of the cells.
+// Package core/keyed decides which cell a key has and which key is evicted; this
+// package adds locks and the memory of the cells.
 //
 // The cells are in shards, each with a mutex and a keyed.Table. The shards share
 // one count of keys. A caller gets a Ref to one cell, by its key or by the handle
@@ -13,13 +13,13 @@
 //   - Find returns the cell of a key without using or making it.
 //   - Resolve returns the cell of a handle, and none after its key was evicted.
 //
-// The cells of a limit by token bucket without a queue are kept in place: 8 bytes,
-// or 24 in a shard where permits have come back. All others are values of
+// The cells of a limit by token bucket without a queue are stored in the shard: 8
+// bytes, or 24 in a shard where permits have been returned. All others are values of
 // cell.Cell.
 //
 // A cell that is Held is not evicted. When all cells are held, and with
-// keyed.FullShare whenever the step has all its keys, new keys share the spare
+// keyed.FullShare whenever the step has its maximum of keys, new keys share the spare
 // cell. With Config.Reuse a new key gets the least recently used cell when that
-// is fresh, before the step grows or evicts. That counts as no eviction: the
-// evictions that are counted have lost a state.
+// is fresh, before the step grows or evicts. That does not count as an eviction:
+// counted evictions have lost a state.
 package keyedcells

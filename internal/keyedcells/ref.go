@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Ref is a cell in a shard that is locked until Unlock. It is good until then.
+// Ref is a cell in a shard that is locked until Unlock. It is valid until then.
 type Ref struct {
 	s     *shard
 	index uint32
@@ -22,7 +22,7 @@ func (r Ref) Unlock() {
 	s.mu.Unlock()
 }
 
-// Cell returns the cell, good until Unlock. That of a token bucket is a view of
+// Cell returns the cell, valid until Unlock. That of a token bucket is a view of
 // its state; cells with Final have none.
 func (r Ref) Cell() cell.Cell {
 	s := r.s
@@ -40,7 +40,7 @@ func (r Ref) SetCell(c cell.Cell) { r.s.set(r.index, c) }
 // Word returns the state of a token bucket with Final, its TAT.
 func (r Ref) Word() *uint64 { return r.s.table.Word(r.index) }
 
-// Fresh reports whether the cell cannot be told from a new one.
+// Fresh reports whether the cell decides as a new one would.
 func (r Ref) Fresh(now clock.Mark) bool { return r.s.fresh(r.index, now) }
 
 // Text returns the one-line form of the cell's state, for people.
@@ -70,7 +70,7 @@ func (r Ref) Shared() bool { return r.index == keyed.Spare }
 func (r Ref) Handle() keyed.Handle { return r.s.table.Handle(r.index) }
 
 // Last returns the latest mark at which the shard was used. A caller cancels no
-// earlier: a refund at a mark before another caller's grant gives back too much.
+// earlier: a refund at a mark before another caller's grant would return too much.
 func (r Ref) Last() clock.Mark { return r.s.last }
 
 // Side returns what SetSide keeps beside the cell, nil for nothing.

@@ -103,7 +103,7 @@ func (s *shard) charge(key string, times int64) {
 	}
 }
 
-// forget drops what is kept beside the cell of a key that is evicted.
+// forget drops the data beside the cell of a key that is evicted.
 func (s *shard) forget(index uint32) {
 	if s.config.Names {
 		s.charge(*s.names.At(index), -1)
@@ -172,8 +172,8 @@ func (s *shard) bare(index uint32) limiter.Bare {
 	return b
 }
 
-// bucket returns the whole state of a token bucket. Its latest change is taken for
-// as late as that of the shard, so that no mark goes back.
+// bucket returns the whole state of a token bucket. The mark of its last change is
+// that of the shard, so that no mark goes back.
 func (s *shard) bucket(index uint32) limiter.State { return s.bare(index).At(s.last) }
 
 func (s *shard) setBucket(index uint32, state *limiter.State) {

@@ -4,7 +4,7 @@ import "github.com/sluice-go/sluice/core/limiter"
 
 // tokenBucket is a bucket of burst permits, kept as the mark TAT at which it
 // will be full: each permit taken moves it on by the interval. refunded is the
-// sum of all that was given back, see policy/REFERENCE.md#token-bucket.
+// sum of all refunds, see policy/REFERENCE.md#token-bucket.
 type tokenBucket struct {
 	cfg      limiter.Config
 	tat      int64
@@ -53,8 +53,8 @@ func (b *tokenBucket) free(now int64) int64 {
 }
 
 // configure carries over the free whole permits unless the interval and the
-// burst are what they were. Permits of before are then no longer refundable but
-// at this same mark.
+// burst are what they were. Permits that were granted earlier are then refundable at
+// this same mark only.
 func (b *tokenBucket) configure(cfg limiter.Config, now int64) {
 	old := b.cfg
 	carried := min(b.free(now), capacity(cfg))

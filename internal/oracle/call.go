@@ -21,7 +21,7 @@ type call struct {
 	started  int   // how many attempts were admitted
 	firstAt  int64 // when the first attempt of the call was admitted
 
-	retryAfter int64 // the greatest that the present round was told
+	retryAfter int64 // the greatest of the answers in the present round
 	pushback   bool  // an answer of the present round said not to retry
 	sleeping   bool  // between two rounds
 	retryAt    int64 // when the next round starts, while sleeping
@@ -85,7 +85,7 @@ func (c *call) newPath(number int) *path {
 // paths returns the path above the hedge and those of the attempts.
 func (c *call) paths() []*path { return append([]*path{c.above}, c.attempts...) }
 
-// inRound reports whether step i is passed anew by every round. Without a retry
+// inRound reports whether every round passes step i again. Without a retry
 // step every step is.
 func (c *call) inRound(i int) bool { return i > c.plan.retry }
 

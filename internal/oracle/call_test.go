@@ -105,7 +105,7 @@ func TestTimeouts(t *testing.T) {
 				2s 1 end timeout 1
 				3s 2 timeout 1 timeout
 				3s 2 end timeout 1`},
-		{name: "who waits is cut and not retried",
+		{name: "a waiting call is cut and not retried",
 			steps: []pipeline.Step{retryStep(2, second), timeoutStep(second), bulkheadStep(bulkhead.Config{Concurrent: 1, Queue: 1})},
 			log:   "0s call 1\n 0s call 2\n 1s tick\n 1s renew 1\n 2s cancel 1\n 2s cancel 1", marked: true,
 			want: `0s 1 admit 1

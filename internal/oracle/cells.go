@@ -37,7 +37,7 @@ type cell struct {
 type guard interface {
 	// ask returns the answer to a newcomer, and changes nothing.
 	ask(now int64) answer
-	// take takes a place, and returns what gives it back: with the outcome of an
+	// take takes a place, and returns the function that frees it: with the outcome of an
 	// attempt that was admitted at a mark, or with none.
 	take(now int64) func(outcome string, since, now int64)
 	held() bool
@@ -72,7 +72,7 @@ func (g *group) key(event Event) string {
 
 // lacks reports whether the call has no value for the step's `per`. Readings: a
 // list lacks a value when one of its attributes does, and an empty value is a
-// missing one, for a call's key cannot be told from none.
+// missing one, because a call's key cannot be distinguished from none.
 func (c *call) lacks(i int) bool {
 	for _, name := range c.plan.steps[i].Per {
 		if c.event.value(name) == "" {
@@ -122,7 +122,7 @@ func (g *group) full() bool { return len(g.cells) >= g.keys() }
 // use returns the cell for an acquire of the call. A new key beyond `keys` takes
 // the cell of the least recently used key, and the spare cell if there is none
 // to take. Readings: a key that shares gets a cell of its own as soon as it can
-// have one, and the least recently used cell gives way even when fewer than half
+// have one, and the least recently used cell is evicted even when fewer than half
 // of `keys` others were used since, because more than half are held.
 func (g *group) use(event Event) *cell {
 	c := g.find(event)
@@ -177,8 +177,8 @@ func (g *group) evict(gone *cell) {
 	g.cells = rest
 }
 
-// held reports whether a call waits, holds a place or has a probe out there. A
-// phantom waits and holds like a call.
+// held reports whether a call waits, holds a place or runs a probe there. A phantom
+// waits and holds like a call.
 func (l *cell) held() bool {
 	switch {
 	case l.limit != nil:

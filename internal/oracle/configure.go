@@ -15,7 +15,7 @@ import (
 
 // compile makes a plan. Steps that the present plan has under the same name, of
 // the same kind and with the same `per` keep their cells; a retry only if both
-// have a budget. A step that had no match in the plan before begins anew, even if
+// have a budget. A step that had no match in the plan before has new cells, even if
 // an older plan, whose calls still use it, had one of its name.
 func (e *Engine) compile(policy pipeline.Policy) *plan {
 	p := &plan{retry: -1, hedge: len(policy.Steps), fallback: policy.Fallback != nil}
@@ -72,13 +72,13 @@ func (e *Engine) matched(s pipeline.Step) *group {
 
 // hedged reports whether a step is a hedge that keeps a state: durations or a
 // budget of its own. Reading: one that keeps none has nothing to carry over, and
-// calls of before keep what they had.
+// calls that began before keep what they had.
 func hedged(s pipeline.Step) bool {
 	c := pipeline.ConfigOf[hedge.Config](s)
 	return c.Percentile.Positive() || c.Budgeted
 }
 
-// configure puts a new policy in force. A lowered `keys` evicts at once, unless a
+// configure activates a new policy. A lowered `keys` evicts at once, unless a
 // full step shares (reading). Waiters that can no longer be served are
 // refused call by call, in the order of their numbers.
 func (e *Engine) configure(policy pipeline.Policy) {

@@ -59,7 +59,7 @@ func TestConfigureLimits(t *testing.T) {
 				10s 4 admit 1
 				11s configured
 				11s 5 reject limit rate 1s`},
-		{name: "who can no longer be served", steps: steps(limitStep(queued(3, 9*second, 5, 0))), marked: true,
+		{name: "waiters that can no longer be served", steps: steps(limitStep(queued(3, 9*second, 5, 0))), marked: true,
 			later: [][]pipeline.Step{steps(limitStep(queued(1, 9*second, 5, 0)))},
 			log:   "0s call 1 cost=3\n 0s call 2 cost=2\n 0s call 3\n 0.5s configure\n 9s tick",
 			want: `0s 1 admit 1
@@ -119,7 +119,7 @@ func TestConfigureLimits(t *testing.T) {
 				1s configured
 				1s 4 reject limit rate 2s
 				3s 5 admit 1`},
-		{name: "a changed per begins anew", steps: steps(limitStep(rate(1))),
+		{name: "a changed per starts with new cells", steps: steps(limitStep(rate(1))),
 			later: [][]pipeline.Step{steps(per(limitStep(rate(1)), "key"))},
 			log:   "0s call 1\n 0s configure\n 0s call 2\n 0s call 3",
 			want: `0s 1 admit 1
@@ -175,7 +175,7 @@ func TestConfigureHedges(t *testing.T) {
 				7s 3 admit 2
 				7s 3 cancel 2
 				7s 3 end ok 2 1`},
-		{name: "a budget begins anew unless there was one", steps: steps(hedgeStep(budgeted)),
+		{name: "a budget starts with a new state unless there was one", steps: steps(hedgeStep(budgeted)),
 			later: [][]pipeline.Step{
 				steps(hedgeStep(budgeted)), steps(hedgeStep(hedge.Config{After: second})), steps(hedgeStep(budgeted)),
 			},
@@ -265,7 +265,7 @@ func TestConfigureOthers(t *testing.T) {
 				2s 3 admit 1
 				3s 2 end ok 1
 				3s 3 end ok 1`},
-		{name: "calls keep their plan, and the cells of what is gone", steps: steps(places(1), timeoutStep(3*second)),
+		{name: "calls keep their plan, and the cells of steps that were removed", steps: steps(places(1), timeoutStep(3*second)),
 			later: [][]pipeline.Step{steps(timeoutStep(second)), steps(places(1))},
 			log:   "0s call 1\n 0s call 2\n 0s configure\n 0s call 3\n 2s configure\n 2s call 4\n 2s call 5\n 9s cancel 5",
 			want: `0s 1 admit 1

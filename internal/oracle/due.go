@@ -1,6 +1,6 @@
 package oracle
 
-// NextWake returns the earliest mark at which something happens by itself.
+// NextWake returns the earliest mark at which time alone changes something.
 func (e *Engine) NextWake() (int64, bool) {
 	wake := int64(never)
 	soonest := func(at int64) { wake = min(wake, at) }
@@ -78,7 +78,7 @@ func (e *Engine) endOne() bool {
 }
 
 // missed reports whether the waiter, whose wait is over, has no turn now: a
-// limiter's turn that comes at this mark is had, a bulkhead's is not.
+// limiter's turn at this mark is granted, a bulkhead's is not.
 func (w *waiter) missed(now int64) bool {
 	return w.cell.limit == nil || w.cell.limit.turn(w, now) > now
 }

@@ -174,8 +174,8 @@ func (e *Engine) end(c *call, outcome, reason string, won int) {
 	c.over = true
 }
 
-// leaveAll gives back all that the call has: attempts that live have no vote, the
-// steps above the hedge have the outcome.
+// leaveAll releases all that the call holds: live attempts leave without an outcome,
+// the steps above the hedge with the given one.
 func (e *Engine) leaveAll(c *call, outcome string) {
 	for i := len(c.attempts) - 1; i >= 0; i-- {
 		e.leave(c.attempts[i], 0, "")
@@ -185,12 +185,11 @@ func (e *Engine) leaveAll(c *call, outcome string) {
 	c.above.timers[0].set = false
 }
 
-// leave gives back what the path has at the steps from the given one on, in
-// reverse order. With an outcome breakers get their votes; without one (refused,
-// expired, cut while waiting, cancelled) they get none, and a limiter gets its
-// permits back: below the hedge unless the attempt runs, between it and the retry
-// unless an attempt of the round was admitted, above that unless any attempt of
-// the call was.
+// leave releases what the path holds at the steps from the given one on, in
+// reverse order. With an outcome breakers count it; without one (refused, expired,
+// cut while waiting, cancelled) they count nothing, and a limiter gets its permits
+// back: below the hedge unless the attempt runs, between it and the retry unless an
+// attempt of the round was admitted, above that unless any attempt of the call was.
 func (e *Engine) leave(p *path, from int, outcome string) {
 	c := p.call
 	for i := len(c.plan.steps) - 1; i >= from; i-- {

@@ -37,7 +37,7 @@ func mostHedges(c cfg.Config) int {
 	return int(c.Max)
 }
 
-// mostSamples returns how many durations a percentile looks at.
+// mostSamples returns how many durations a percentile uses.
 func mostSamples(c cfg.Config) int {
 	switch {
 	case !c.Percentile.Positive():
@@ -150,7 +150,7 @@ func (e *Engine) startClock(p *path) {
 		if p.samples == nil {
 			return
 		}
-		// Reading: as at a limiter, the settings of the cell are those in force.
+		// Reading: as at a limiter, the cell has the settings of the active policy.
 		own := p.samples.hedge
 		if !own.cfg.Percentile.Positive() || len(own.samples) < leastSamples(own.cfg) {
 			return
@@ -185,8 +185,8 @@ func (h *hedgeCell) trim() {
 	}
 }
 
-// configure changes the settings. Reading: a budget begins anew unless there was
-// one; the samples stay.
+// configure changes the settings. Reading: a budget starts with a new state unless
+// there was one; the samples stay.
 func (h *hedgeCell) configure(c cfg.Config) {
 	h.cfg = c
 	h.trim()

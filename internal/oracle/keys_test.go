@@ -21,7 +21,7 @@ func TestKeys(t *testing.T) {
 	queueing := hour
 	queueing.Wait, queueing.Queue = 7200*second, 1
 	run(t, []script{
-		{name: "the least recently used key gives way, a refusal is a use", steps: steps(keyed(2, limitStep(hour))),
+		{name: "the least recently used key is evicted, a refusal is a use", steps: steps(keyed(2, limitStep(hour))),
 			log: "0s call 1 key=a\n 0s call 2 key=b\n 0s call 3 key=a\n 0s call 4 key=c\n 0s call 5 key=a\n 0s call 6 key=b\n 0s call 7 key=c",
 			want: `0s 1 admit 1
 				0s 2 admit 1
@@ -169,7 +169,7 @@ func TestMissing(t *testing.T) {
 				0s 3 retry 1 fail 1s
 				1s 3 admit 2
 				1s 3 end ok 2`},
-		{name: "skip at a breaker, which a retry then does not look at",
+		{name: "skip at a breaker, which a retry then ignores",
 			steps: steps(retryStep(2, second), missing(pipeline.MissingSkip, breakerStep(one(9*second, 1)))),
 			log:   "0s call 1 key=a x=b\n 0s call 2 key=a\n 0s done 1 fail\n 0s done 2 fail\n 1s done 2 fail",
 			want: `0s 1 admit 1

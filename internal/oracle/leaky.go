@@ -23,9 +23,9 @@ func (l *leakyBucket) take(cost, now int64) permit {
 	return permit{departure: l.departures, span: span}
 }
 
-// refund gives back what is left of the time if no call departed since, with the
-// interval that held when it departed. Reading: a waiter moves up with that; it
-// does not keep the time from coming back.
+// refund returns what is left of the time if no call departed since, with the
+// interval that was set when it departed. Reading: a waiter moves up by that; it
+// does not prevent the refund.
 func (l *leakyBucket) refund(p permit, now int64) {
 	if p.departure != l.departures {
 		return
@@ -43,6 +43,6 @@ func (l *leakyBucket) free(now int64) int64 {
 }
 
 // configure changes the interval from the next departure on. Reading: the mark
-// before which no call departs stays, since a retry-after that was told stays
-// true.
+// before which no call departs stays, because a retry delay that was given stays
+// correct.
 func (l *leakyBucket) configure(cfg limiter.Config, _ int64) { l.cfg = cfg }

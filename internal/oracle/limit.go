@@ -119,7 +119,7 @@ func (l *limitCell) judge(cost, now, deadline int64) answer {
 	return a
 }
 
-// ahead returns who is served before a newcomer: with newest none.
+// ahead returns the waiters that are served before a newcomer: with newest none.
 func (l *limitCell) ahead() queue {
 	if l.cfg.Order == limiter.Newest {
 		return nil
@@ -158,7 +158,7 @@ func (l *limitCell) take(cost, now int64) *permit {
 	return &p
 }
 
-// refund gives permits back. Those of another algorithm are worth nothing.
+// refund returns permits. Those of another algorithm have no effect.
 func (l *limitCell) refund(p *permit, now int64) {
 	if p.era == l.era {
 		l.meter.refund(*p, now)

@@ -62,7 +62,7 @@ func TestLimits(t *testing.T) {
 				4s 2 end cancel 0
 				5s 3 wait 1 bulkhead
 				5s 4 reject limit rate 8s`},
-		{name: "a sliding counter weighs and starts anew", steps: []pipeline.Step{sliding},
+		{name: "a sliding counter weighs and restarts", steps: []pipeline.Step{sliding},
 			log: `0s call 1 cost=4
 				10s call 2
 				12.5s call 3
@@ -170,7 +170,7 @@ func TestQueues(t *testing.T) {
 				1s 5 wait 1 limit
 				2s 5 admit 1
 				3s 3 admit 1`},
-		{name: "a turn at the end of the wait is had", steps: []pipeline.Step{limitStep(queued(1, second, 2, limiter.Oldest))},
+		{name: "a turn at the end of the wait is granted", steps: []pipeline.Step{limitStep(queued(1, second, 2, limiter.Oldest))},
 			log: "0s call 1\n 0s call 2\n 0s call 3\n 1s tick",
 			want: `0s 1 admit 1
 				0s 2 wait 1 limit 1s
@@ -193,7 +193,7 @@ func TestQueues(t *testing.T) {
 				2s 3 admit 1
 				2s 4 wait 1 limit
 				3s 4 admit 1`},
-		{name: "a place frees too late for who expires", steps: []pipeline.Step{bulkheadStep(bulkhead.Config{Concurrent: 1, Queue: 2, Wait: 3 * second})},
+		{name: "a place frees too late for a waiter that expires", steps: []pipeline.Step{bulkheadStep(bulkhead.Config{Concurrent: 1, Queue: 2, Wait: 3 * second})},
 			log: "0s call 1\n 0s call 2\n 1s call 3\n 3s done 1 ok",
 			want: `0s 1 admit 1
 				0s 2 wait 1 bulkhead
@@ -221,7 +221,7 @@ func TestQueues(t *testing.T) {
 				5s 2 lapse 1 bulkhead
 				5s 3 admit 1
 				7s 3 lapse 1 bulkhead`},
-		{name: "the granted call goes on at once", // the outer queue is served again before the inner one
+		{name: "the granted call continues at once", // the outer queue is served again before the inner one
 			steps: []pipeline.Step{
 				limitStep(queued(2, 9*second, 5, limiter.Oldest)),
 				bulkheadStep(bulkhead.Config{Concurrent: 2, Queue: 1}),

@@ -57,7 +57,7 @@ func (s *slidingLog) take(cost, now int64) permit {
 	return permit{admission: s.made}
 }
 
-// refund removes the admission; one that no longer counts gives nothing back.
+// refund removes the admission; one that no longer counts returns nothing.
 func (s *slidingLog) refund(p permit, _ int64) {
 	s.admissions = slices.DeleteFunc(s.admissions, func(a admission) bool { return a.number == p.admission })
 }
@@ -65,6 +65,6 @@ func (s *slidingLog) refund(p permit, _ int64) {
 func (s *slidingLog) free(now int64) int64 { return max(0, int64(s.cfg.Count)-s.counted(now)) }
 
 // configure changes the count at once. Reading: an admission counts for the
-// duration that held when it was made, since a retry-after that was told stays
-// true.
+// duration that was set when it was made, because a retry delay that was given stays
+// correct.
 func (s *slidingLog) configure(cfg limiter.Config, _ int64) { s.cfg = cfg }

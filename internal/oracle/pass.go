@@ -136,7 +136,7 @@ func (e *Engine) countFirst(c *call) {
 	}
 }
 
-// passStep reports whether the path goes on below step i.
+// passStep reports whether the path continues below step i.
 func (e *Engine) passStep(p *path, i int) bool {
 	c, s := p.call, p.call.plan.steps[i]
 	switch {
@@ -199,7 +199,7 @@ func (p *path) take(i int, cell *cell, now int64) {
 }
 
 // enqueue puts the path, or in a shadow step its phantom, into the queue. A
-// waiter that gives way to it goes first.
+// waiter that it replaces leaves first.
 func (e *Engine) enqueue(p *path, i int, cell *cell, a answer) {
 	c, s := p.call, p.call.plan.steps[i]
 	if a.putOut != nil {
@@ -232,8 +232,8 @@ func (e *Engine) unqueue(w *waiter) {
 	w.path.waits[w.step] = nil
 }
 
-// reject says that step i refuses the path, and reports whether the path goes on
-// all the same: in shadow.
+// reject writes that step i refuses the path, and reports whether the path still
+// continues: in shadow.
 func (e *Engine) reject(p *path, i int, a answer) bool {
 	s := p.call.plan.steps[i]
 	fields := []any{"step", s.Name, "reason", a.reason}

@@ -27,8 +27,8 @@ func randomLimit(r *rand.Rand) limiter.Config {
 	return c
 }
 
-// randomCalls draws calls, some of which have a deadline and some of which give
-// up.
+// randomCalls draws calls, some of which have a deadline and some of which are
+// cancelled.
 func randomCalls(r *rand.Rand, n int) []Event {
 	var log []Event
 	at := int64(0)
@@ -73,8 +73,8 @@ func decide(t *testing.T, cfg limiter.Config, log []Event) []decision {
 	return all
 }
 
-// TestRetryAfterIsTheLeast repeats every refused call when it was told to, and a
-// nanosecond earlier: it is not refused, and refused.
+// TestRetryAfterIsTheLeast repeats every refused call after its retry delay, where it
+// is not refused, and a nanosecond earlier, where it is refused.
 func TestRetryAfterIsTheLeast(t *testing.T) {
 	told := map[string]int{}
 	for seed := range uint64(600) {
@@ -98,7 +98,7 @@ func TestRetryAfterIsTheLeast(t *testing.T) {
 					refused = refused || d.ID == 99 && d.Decision == "reject"
 				}
 				if refused != (early == 1) {
-					t.Fatalf("seed %d: %+v: %+v told %d", seed, cfg, e, wait)
+					t.Fatalf("seed %d: %+v: %+v has the retry delay %d", seed, cfg, e, wait)
 				}
 			}
 			told[d.Reason]++
@@ -106,7 +106,7 @@ func TestRetryAfterIsTheLeast(t *testing.T) {
 	}
 	for _, reason := range []string{"rate", "full", "wait", "deadline"} {
 		if told[reason] < 50 {
-			t.Errorf("only %d were told for %q", told[reason], reason)
+			t.Errorf("only %d retry delays for %q", told[reason], reason)
 		}
 	}
 }

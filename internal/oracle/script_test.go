@@ -23,7 +23,7 @@ import (
 type script struct {
 	name   string
 	steps  []pipeline.Step
-	later  [][]pipeline.Step // what `configure` puts in force, one after another
+	later  [][]pipeline.Step // the policies that `configure` activates, one after another
 	seed   uint64
 	marked bool // with a fallback
 	log    string

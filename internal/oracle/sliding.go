@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-go/sluice/core/limiter"
 )
 
-// slidingCounter keeps the list of all windows since it last started anew. It is
+// slidingCounter keeps the list of all windows since it last restarted. It is
 // fresh while the list is empty.
 type slidingCounter struct {
 	cfg     limiter.Config
@@ -31,7 +31,7 @@ func (s *slidingCounter) clone() meter {
 }
 
 // roll appends the windows that began up to now. When two have passed without an
-// admission, the next one starts anew: the list is emptied.
+// admission, the next one restarts it: the list is emptied.
 func (s *slidingCounter) roll(now int64) {
 	for len(s.windows) > 0 {
 		n := len(s.windows)
@@ -119,7 +119,7 @@ func (s *slidingCounter) take(cost, now int64) permit {
 }
 
 // refund subtracts from the window from which was taken if it is the present one
-// or the one before. At the mark at which it started anew, with nothing left, it
+// or the one before. At the mark at which it restarted, with nothing left, it
 // is fresh again.
 func (s *slidingCounter) refund(p permit, now int64) {
 	s.roll(now)

@@ -1,4 +1,4 @@
-// Package purity checks that the core is what it claims to be: pure.
+// Package purity checks that the core is pure.
 //
 // It reads every file below core/ and reducer/, and clock/mark.go, type-checks
 // them with the standard library alone and reports whatever could make two
@@ -210,7 +210,7 @@ func (c *checker) parse(importPath string) ([]*ast.File, error) {
 }
 
 // importPackage loads what a file imports. A package that is not on the list
-// stands in as an empty one: the import is the finding, not what follows.
+// is replaced by an empty one: the import is the finding, not errors that follow from it.
 func (c *checker) importPackage(importPath string) (*types.Package, error) {
 	switch {
 	case importPath == "unsafe":
@@ -245,7 +245,7 @@ func (c *checker) judge() {
 				variables.collect(p, file)
 			}
 		}
-		// With a stand-in for a foreign package type errors are expected.
+		// With an empty package in place of a foreign one type errors are expected.
 		if !foreign && c.isPure(importPath) {
 			for _, err := range p.broken {
 				var broken types.Error
@@ -302,7 +302,7 @@ func (c *checker) isPure(importPath string) bool {
 	})
 }
 
-// isJudged tells the pure packages and the one pure file of clock/ from the rest.
+// isJudged reports whether a file is of a pure package or the one pure file of clock/.
 func (c *checker) isJudged(file *ast.File) bool {
 	name := c.nameOf(file)
 	return !strings.HasPrefix(name, "clock/") || name == markFile

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-go/sluice/internal/purity"
 )
 
-// TestTree holds the real core to the rules.
+// TestTree checks the real core by the rules.
 func TestTree(t *testing.T) {
 	t.Parallel()
 	findings := check(t, filepath.Join("..", ".."))

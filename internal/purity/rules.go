@@ -78,7 +78,7 @@ func (c *checker) rules(p *pkg, file *ast.File) {
 	})
 }
 
-// use reports names that stand for something impure.
+// use reports names of impure objects.
 func (c *checker) use(p *pkg, name *ast.Ident) {
 	object := p.info.Uses[name]
 	if builtin, ok := object.(*types.Builtin); ok {
@@ -141,7 +141,7 @@ func (c *checker) comment(comment *ast.Comment) {
 	}
 }
 
-// rounded tells whether the product's next use rounds it or cannot be a sum: a
+// rounded reports whether the product's next use rounds it or cannot be a sum: a
 // conversion, another product or quotient, a comparison. Assignments and
 // returns do not round: the Go specification lets a compiler fuse across
 // statements.
@@ -163,7 +163,7 @@ func rounded(p *pkg, above []ast.Node, product ast.Expr) bool {
 	return false
 }
 
-// isFloat tells whether the expression is, or for some type argument may be, a
+// isFloat reports whether the expression is, or for some type argument may be, a
 // float.
 func isFloat(p *pkg, expr ast.Expr) bool {
 	return ranges(p, expr, func(t types.Type) bool {
@@ -175,7 +175,7 @@ func isFloat(p *pkg, expr ast.Expr) bool {
 func isMap(t types.Type) bool  { _, ok := t.Underlying().(*types.Map); return ok }
 func isChan(t types.Type) bool { _, ok := t.Underlying().(*types.Chan); return ok }
 
-// ranges tells whether is holds for the expression's type, or for any type
+// ranges reports whether is holds for the expression's type, or for any type
 // that its type parameter admits by name.
 func ranges(p *pkg, expr ast.Expr, is func(types.Type) bool) bool {
 	t := p.info.TypeOf(expr)

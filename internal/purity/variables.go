@@ -6,10 +6,10 @@ import (
 	"go/types"
 )
 
-// variables judges package variables. One is let through when nobody can
-// change it: an error made by errors.New, a proof that a type implements an
-// interface, or an unexported table of plain values that no code writes to,
-// takes the address of, or hands out by reference.
+// variables judges package variables. It accepts a variable that no code can change:
+// an error made by errors.New, a proof that a type implements an interface, or an
+// unexported table of plain values that no code writes to, takes the address of, or
+// passes on by reference.
 type variables struct {
 	c     *checker
 	known map[types.Object]*variable
@@ -71,7 +71,7 @@ func (v *variables) form(entry *variable, object types.Object, value ast.Expr) {
 		return
 	}
 	if !isTable(object.Type(), map[types.Type]bool{}) {
-		v.tell(entry, entry.name, "a variable of type %s can change: only tables of plain values are let through", object.Type())
+		v.tell(entry, entry.name, "a variable of type %s can change: only tables of plain values are accepted", object.Type())
 	}
 }
 
@@ -104,9 +104,9 @@ func (v *variables) tell(entry *variable, at ast.Node, format string, args ...an
 	}
 }
 
-// changes says how the use of a package variable could change it, or nothing.
+// changes returns how the use of a package variable could change it, or nothing.
 // It climbs from the name through fields and elements to the whole operand,
-// and looks at what is done with that.
+// and checks how that is used.
 func changes(p *pkg, above []ast.Node, name *ast.Ident) string {
 	var operand ast.Expr = name
 	for i := len(above) - 1; i >= 0; i-- {
@@ -173,12 +173,12 @@ func changes(p *pkg, above []ast.Node, name *ast.Ident) string {
 		break
 	}
 	if refers(p.info.TypeOf(operand)) {
-		return "is handed out by reference: whoever gets it can write to it"
+		return "is passed on by reference: its receiver can write to it"
 	}
 	return ""
 }
 
-// reads tells whether a call only reads the argument, though it gets it by
+// reads reports whether a call only reads the argument, though it gets it by
 // reference.
 func reads(p *pkg, call *ast.CallExpr, argument ast.Expr) bool {
 	position := -1
@@ -229,7 +229,7 @@ func reads(p *pkg, call *ast.CallExpr, argument ast.Expr) bool {
 	return false
 }
 
-// isTable tells whether a type holds plain values alone, in arrays, slices,
+// isTable reports whether a type holds plain values only, in arrays, slices,
 // maps and structs.
 func isTable(t types.Type, seen map[types.Type]bool) bool {
 	if seen[t] {
@@ -259,7 +259,7 @@ func isTable(t types.Type, seen map[types.Type]bool) bool {
 	return false
 }
 
-// refers tells whether a copy of a value of the type shares memory that can be
+// refers reports whether a copy of a value of the type shares memory that can be
 // written.
 func refers(t types.Type) bool {
 	if t == nil || isError(t) {
@@ -302,7 +302,7 @@ func isString(t types.Type) bool {
 	return ok && basic.Info()&types.IsString != 0
 }
 
-// isErrorsNew tells whether a value is made by errors.New, or joins such values
+// isErrorsNew reports whether a value is made by errors.New, or joins such values
 // and other package variables.
 func isErrorsNew(p *pkg, value ast.Expr) bool {
 	call, ok := value.(*ast.CallExpr)

@@ -21,7 +21,7 @@ type Args struct {
 	words []string
 }
 
-// NewArgs splits a line that stands at where.
+// NewArgs splits a line. where is its position, for errors.
 func NewArgs(t testing.TB, where, line string) *Args {
 	return &Args{t: t, where: where, words: strings.Fields(line)}
 }

@@ -31,7 +31,7 @@ func (r *runner[S]) aliasing(t *testing.T) {
 	r.history = nil
 }
 
-// step steps the state and holds the step against the contract.
+// step steps the state and checks the step by the contract.
 func (r *runner[S]) step(t *testing.T, where string, a reducer.Action) reducer.Effects {
 	t.Helper()
 	r.remember()
@@ -84,7 +84,7 @@ func holds[S any](t *testing.T, where string, cell reducer.Cell[S], s S, now clo
 // serveLimit is more than the longest queue of a script.
 const serveLimit = 1_000
 
-// pass lets a cell's owner do what is due at the mark: ends, then the queue.
+// pass processes what is due at the mark, as a cell's owner does: ends, then the queue.
 func pass[S any](cell reducer.Cell[S], s *S, now clock.Mark, out *reducer.Out) {
 	cell.Step(s, reducer.Action{Kind: reducer.Tick}, now, out)
 	for range serveLimit {
@@ -106,7 +106,7 @@ func progress[S any](t *testing.T, where string, cell reducer.Cell[S], s S, now 
 }
 
 // spurious checks G5 and G6 for a tick before the next wake, and that a peek
-// changes nothing: neither has effects, and no later step can tell.
+// changes nothing: neither has effects, and no later step answers differently.
 func spurious[S any](t *testing.T, where string, cell reducer.Cell[S], s S, now clock.Mark) {
 	t.Helper()
 	wake, ok := cell.NextWake(s)
@@ -129,7 +129,7 @@ func spurious[S any](t *testing.T, where string, cell reducer.Cell[S], s S, now 
 	}
 }
 
-// same checks that no action tells the states apart.
+// same checks that no action distinguishes the states.
 func same[S any](t *testing.T, where string, cell reducer.Cell[S], s, other S, now clock.Mark) {
 	t.Helper()
 	for kind := reducer.Acquire; kind <= reducer.Reset; kind++ {
@@ -140,12 +140,12 @@ func same[S any](t *testing.T, where string, cell reducer.Cell[S], s, other S, n
 		next, effects := cell.Reduce(s, a, now)
 		next2, effects2 := cell.Reduce(other, a, now)
 		if effects.String() != effects2.String() || !bytes.Equal(cell.AppendState(nil, next), cell.AppendState(nil, next2)) {
-			t.Fatalf("%s: G5: %v at %v tells a state from the one before a peek or a spurious tick", where, a, now)
+			t.Fatalf("%s: G5: %v at %v distinguishes a state from the one before a peek or a spurious tick", where, a, now)
 		}
 	}
 }
 
-// served checks that who waits is served no later than it was told, if nothing
+// served checks that a waiter is served no later than its answer said, if nothing
 // else happens.
 func (r *runner[S]) served(t *testing.T, where string, a reducer.Action, answer reducer.Answer, s S) {
 	t.Helper()
@@ -161,10 +161,10 @@ func (r *runner[S]) served(t *testing.T, where string, a reducer.Action, answer 
 			return
 		}
 	}
-	t.Fatalf("%s: told that its turn is at %v, and then: %v", where, turn, out)
+	t.Fatalf("%s: the answer has the turn %v, and then: %v", where, turn, out)
 }
 
-// until lets pass what time brings up to the mark.
+// until lets time pass up to the mark.
 func (r *runner[S]) until(s *S, mark clock.Mark, out *reducer.Out) {
 	for range serveLimit {
 		wake, ok := r.cell.NextWake(*s)
@@ -175,8 +175,8 @@ func (r *runner[S]) until(s *S, mark clock.Mark, out *reducer.Out) {
 	}
 }
 
-// exact checks L2: who was refused is refused before the mark that it was told,
-// and not at it, if nothing else happens but what time brings.
+// exact checks L2: a refused caller is refused again before its retry mark and not
+// at it, if only time passes.
 func (r *runner[S]) exact(t *testing.T, where string, a reducer.Action, answer reducer.Answer) {
 	t.Helper()
 	at, ok := answer.RetryAt()
@@ -194,7 +194,7 @@ func (r *runner[S]) exact(t *testing.T, where string, a reducer.Action, answer r
 		}
 		refused := r.cell.Step(&s, again, when, &out).Verdict == reducer.Reject
 		if refused != (when < at) {
-			t.Fatalf("%s: L2: told to retry at %v, and at %v refused: %v", where, at, when, refused)
+			t.Fatalf("%s: L2: the retry mark is %v, and at %v it is refused: %v", where, at, when, refused)
 		}
 	}
 }

@@ -1,8 +1,8 @@
 // Package script runs the readable tests of the mechanisms. A script is a story
 // in a file of datadriven: what happens at which mark, and beside it what the
 // machine answers, what that does to others, the state in a line, and the mark
-// of the next wake. Run with -rewrite, the files are written anew; read the
-// difference before keeping it.
+// of the next wake. -rewrite writes the files again; read the difference before
+// keeping it.
 //
 //	new rate=1/1s burst=2
 //	----
@@ -20,13 +20,12 @@
 //   - new: makes a machine of the settings, and a state at the mark at=, 0s
 //     without one. A wrong setting prints the constructor's error.
 //   - run: one action a line. A line may begin with the mark; without one it
-//     is the mark of the line before. An id names who asks, and later the permit
-//     or the place in the queue that was got for it.
-//   - configure: makes another machine, which takes over the state at the mark at=.
+//     is the mark of the line before. An id names the caller, and later its permit
+//     or its place in the queue.
+//   - configure: makes another machine, which adopts the state at the mark at=.
 //   - golden NAME: compares the encoded state with testdata/golden/NAME.hex. Under
 //     -rewrite a missing file is written; one that is there never is.
 //
-// Beside what is printed, every step of every script is held against the laws
-// of the contract, see check.go, and every golden state against those of a
-// decoder, see golden.go.
+// Every step of every script is also checked by the laws of the contract, see
+// check.go, and every golden state by those of a decoder, see golden.go.
 package script

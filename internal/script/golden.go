@@ -16,7 +16,7 @@ import (
 )
 
 // goldens are the encoded states of a folder. What a released version wrote
-// must be read by every later one, so a file is never written anew.
+// must be read by every later one, so a file is never written again.
 type goldens struct {
 	folder string
 	used   map[string]bool
@@ -34,8 +34,7 @@ func (g *goldens) unused(t *testing.T) {
 	}
 }
 
-// check compares the state with the golden file, and holds the decoder against
-// damaged copies of it.
+// check compares the state with the golden file, and decodes damaged copies of it.
 func check[S any](t *testing.T, g *goldens, name string, cell reducer.Cell[S], s S, now clock.Mark) string {
 	t.Helper()
 	encoded := cell.AppendState(nil, s)

@@ -197,7 +197,7 @@ func (r *runner[S]) details(a *Args, action *reducer.Action, had got, id uint64,
 	}
 }
 
-// keep remembers what the step gave to whom.
+// keep stores the permits and tickets of the step by caller.
 func keep(had map[uint64]got, id uint64, action reducer.Action, effects reducer.Effects) map[uint64]got {
 	asks := action.Kind == reducer.Acquire || action.Kind == reducer.TryAcquire || action.Kind == reducer.Reserve
 	switch {

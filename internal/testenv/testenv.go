@@ -41,7 +41,7 @@ func Soak() time.Duration {
 	return d
 }
 
-// number is read anew each time, so that go test knows what its cache depends
+// number reads the variable each time, so that go test knows what its cache depends
 // on.
 func number(name string, usual uint64) uint64 {
 	text := os.Getenv(name)

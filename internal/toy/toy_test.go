@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// edit is a line of a file of the repository, and what stands there with the toy.
+// edit is a line of a file of the repository, and the line that replaces it with the toy.
 type edit struct{ file, line, with string }
 
 // edits are all that the toy needs outside its folder.

@@ -10,7 +10,7 @@ export default defineConfig({
     globalSetup: './setup.mjs',
     testTimeout: LONGEST,
     hookTimeout: LONGEST,
-    // What a consumer prints is compared, and the sizes are to be read.
+    // Tests compare what a consumer prints, and a person reads the sizes.
     disableConsoleIntercept: true,
   },
 });

@@ -1,6 +1,6 @@
 import type { Attempt } from './types.js';
 
-/** What a function is told. Its signal is made when it is asked for. */
+/** What a function gets. Its signal is created on first use. */
 export class Running implements Attempt {
   private controller: AbortController | undefined;
   private cut = false;
@@ -23,7 +23,7 @@ export class Running implements Attempt {
     return this.controller.signal;
   }
 
-  // A function that holds without the object, made when it is asked for.
+  // A bound function, created on first use.
   get renew(): () => void {
     return () => this.leases?.renew?.();
   }

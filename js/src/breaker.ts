@@ -43,27 +43,27 @@ export interface CircuitBreakerOptions extends CommonOptions, Classifier {
   half_open_max?: Duration;
 }
 
-/** An admission by a circuit breaker. It is to be ended once, by one of its methods; later ones do nothing. */
+/** An admission by a circuit breaker. The caller ends it once, by one of its methods; later calls do nothing. */
 export interface BreakerPass {
   readonly ok: true;
   /** The call went well. */
   success(): void;
   /** The call failed. */
   failure(): void;
-  /** Neither: it gives no vote. */
+  /** Neither: the breaker does not count it. */
   ignore(): void;
 }
 
 class Vote implements BreakerPass {
   readonly ok = true;
 
-  /** `permit` is undefined where shadow mode enforced nothing: there is no vote. */
+  /** `permit` is undefined where shadow mode enforced nothing: the outcome is not counted. */
   constructor(
     private readonly owner: CircuitBreaker,
     private permit: Held | undefined,
   ) {}
 
-  // Functions that hold without the object, made when they are asked for.
+  // Bound functions, created on first use.
   get success() {
     return () => this.end(OUTCOME_OK);
   }
@@ -98,7 +98,7 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
     return MODES[words()[SLOT_MODE] as number] as BreakerState;
   }
 
-  /** Changes the state by hand. Forced and watching ones stay until the next change by hand. */
+  /** Changes the state by hand. Forced and watching states stay until the next change by hand. */
   transition(state: BreakerState): void {
     const mode = MODES.indexOf(state);
     if (mode < 0) {
@@ -134,7 +134,7 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
     value: unknown,
     signal?: AbortSignal,
   ): void {
-    // A caller who gave up says nothing about the dependency.
+    // A cancelled call says nothing about the dependency.
     const cancelled = threw && signal?.aborted;
     (vote as Vote).end(cancelled ? OUTCOME_CANCEL : numberOf(this.options.outcome, threw, error, value));
   }
@@ -150,7 +150,7 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
     const state = MODES[mode] as BreakerState;
     this.tell('change', { state });
     if (state !== 'open' || !emitter.heard) return;
-    // While somebody listens, the end of the open time is told when it comes. The microsecond is for rounding.
+    // While there is a listener, the end of the open time is emitted when it comes. The microsecond is for rounding.
     const now = clock.now();
     x.step(this.handle, ACTION_PEEK, 0, 1, now);
     wakes.set(this, now + (floats()[SLOT_MILLIS] as number) + 0.001);

@@ -1,4 +1,4 @@
-// Declared for those who compile without it.
+// Declared for users who compile without it.
 /// <reference lib="esnext.disposable" preserve="true" />
 
 import { ACTION_RELEASE, ACTION_RENEW } from './abi.js';
@@ -13,7 +13,7 @@ export interface BulkheadOptions extends CommonOptions {
   concurrent: number;
   /** The most callers that wait. Default 0; 100 beside a `wait`. */
   queue?: number;
-  /** The longest that a caller waits. Default: as long as the caller does; `0s` for no waiting. */
+  /** The longest that a caller waits. Default: until the caller cancels; `0s` for no waiting. */
   wait?: Duration;
   /** Who is served next, beside a queue. Default `oldest`. */
   order?: 'oldest' | 'newest';
@@ -32,8 +32,8 @@ export class Permit {
     private waits?: Waiter<Permit>,
   ) {}
 
-  // Functions that hold without the object, made when they are asked for.
-  /** Gives the place back. Only the first time counts. */
+  // Bound functions, created on first use.
+  /** Releases the place. Only the first call counts. */
   get release(): () => void {
     return () => {
       const { owner, waits } = this;
@@ -44,7 +44,7 @@ export class Permit {
     };
   }
 
-  /** Begins the lease anew. */
+  /** Restarts the lease. */
   get renew(): () => void {
     return () => {
       if (this.permit) this.owner.perform(ACTION_RENEW, 0, 1, this.permit);
@@ -62,7 +62,7 @@ if (Symbol.dispose) {
   };
 }
 
-/** Lets so many run at once. Make one with `bulkhead`. */
+/** Bounds how many calls run at once. Make one with `bulkhead`. */
 export class Bulkhead extends Cell<Permit, CallOptions> {
   /** @internal */
   constructor(options: BulkheadOptions | number) {
@@ -83,7 +83,7 @@ export class Bulkhead extends Cell<Permit, CallOptions> {
 }
 
 /**
- * A bulkhead: so many run at once, others wait or are refused. Throws `PolicyError` for wrong options.
+ * A bulkhead: it bounds how many calls run at once; others wait or are refused. Throws `PolicyError` for wrong options.
  *
  * @example
  * const places = bulkhead({ concurrent: 5, queue: 100, wait: '5s' });

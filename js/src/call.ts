@@ -18,11 +18,11 @@ import { type Layout, stepName } from './plan.js';
 import type { CostOptions, Reason, Rejection, Task } from './types.js';
 import type { Guest } from './wakes.js';
 
-/** What may be said about a call under a policy. */
+/** Options of a call under a policy. */
 export interface PipelineCallOptions extends CostOptions {
-  /** What `per: key` means. Default: empty. */
+  /** The value of `per: key`. Default: empty. */
   key?: string;
-  /** What other attributes of `per` mean, by their names, as in `header:x-tenant`. Default: empty. */
+  /** The values of other attributes of `per`, by their names, as in `header:x-tenant`. Default: empty. */
   attributes?: Attributes;
   /** In how many milliseconds the call is cut, as by an outermost timeout named `deadline`. Default: none. */
   deadline?: number;
@@ -33,23 +33,23 @@ export interface PipelineCallOptions extends CostOptions {
   hedge?: boolean;
 }
 
-/** What a call tells of itself. */
+/** Receives what happens to a call. */
 export interface Runner {
   /** A running attempt ended. False where it had been cut at this time. */
   finish(call: Call, attempt: number, outcome: number, after: number): boolean;
-  /** The caller gave up. */
+  /** The caller cancelled. */
   giveUp(call: Call): void;
-  /** The leases that a running attempt holds begin anew. */
+  /** Restarts the leases that a running attempt holds. */
   prolong(call: Call, attempt: number): void;
 }
 
-/** A call under a policy. The driver says what becomes of it. */
+/** A call under a policy. The driver decides how it proceeds. */
 export class Call {
   slot = 0;
   generation = 0;
-  /** Where each request waits for itself. */
+  /** Where each request has a timer of its own. */
   guest: Guest | undefined;
-  /** What runs; another one's end comes too late. */
+  /** The running attempt; the end of another one comes too late. */
   private running: Running | undefined;
   /** How the last attempt ended. */
   protected threw = false;
@@ -69,7 +69,7 @@ export class Call {
     private readonly reject: (reason: unknown) => void,
   ) {}
 
-  /** The running attempt goes on. */
+  /** Renews the leases of the running attempt. */
   renew(): void {
     if (this.running) this.runner.prolong(this, this.running.attempt);
   }
@@ -79,7 +79,7 @@ export class Call {
     this.runner.giveUp(this);
   }
 
-  /** The call is over: nobody need hear of the caller. */
+  /** The call is over: its caller's signal no longer matters. */
   detach(): void {
     this.options?.signal?.removeEventListener('abort', this);
     this.guest?.leave();
@@ -129,14 +129,14 @@ export class Call {
     if (!this.runner.finish(this, attempt, number, after) && !threw) this.dump(value);
   }
 
-  /** What an attempt is told that starts. */
+  /** Creates what the function of a starting attempt gets. */
   protected begin(attempt: number): Running {
     this.running = new Running(attempt, undefined, this);
     this.cutBy = undefined;
     return this.running;
   }
 
-  /** Keeps how an attempt ended. False where the call goes on, or went on, without it. */
+  /** Stores how an attempt ended. False where the call no longer depends on it. */
   protected ended(running: Running, threw: boolean, error: unknown, value: unknown): boolean {
     if (this.running !== running) return false;
     this.running = undefined;
@@ -156,7 +156,7 @@ export class Call {
     this.stop(this.cutAt(step));
   }
 
-  /** Keeps that an attempt was cut, and returns the error. */
+  /** Stores that an attempt was cut, and returns the error. */
   protected cutAt(step: number): unknown {
     const name = this.nameOf(step);
     this.cutBy = refusal(name, 'timeout');
@@ -204,14 +204,14 @@ export class Call {
     this.resolve(success(this.asValue, value));
   }
 
-  /** Aborts what runs. */
+  /** Aborts the running attempt. */
   protected stop(reason: unknown): void {
     const { running } = this;
     this.running = undefined;
     running?.abort(reason);
   }
 
-  /** Gives up a value that no caller will see. */
+  /** Discards a value that no caller will see. */
   protected dump(value: unknown): void {
     try {
       this.hooks.discard?.(value);

@@ -25,20 +25,20 @@ import { type Snapshot, shift, taken } from './snapshot.js';
 import type { Admission, CostOptions, Decision, Reason, Rejection, Success, Task } from './types.js';
 import { type Guest, guests, NEVER } from './wakes.js';
 
-/** What an admission gives. */
+/** The result of an admission. */
 export interface Pass extends Admission {
   renew?(): void;
 }
 
-/** A caller in the queue of a cell; in shadow mode a phantom, whom nobody awaits. */
+/** A waiter in the queue of a cell; in shadow mode a phantom, which has no caller. */
 export class Waiter<P extends Pass> {
-  /** What it was granted. */
+  /** The permit that it was granted. */
   granted: Held | undefined;
-  /** Where each request waits for itself. */
+  /** Where each request has a timer of its own. */
   guest: Guest | undefined;
   resolve: ((verdict: P | Rejection) => void) | undefined;
   reject: ((reason: unknown) => void) | undefined;
-  /** It gave up; what it is granted at the same mark is to be given back. */
+  /** It was cancelled; a permit that it is granted at the same mark must be returned. */
   left = false;
 
   constructor(
@@ -51,7 +51,7 @@ export class Waiter<P extends Pass> {
     signal?.addEventListener('abort', this);
   }
 
-  /** The caller gives up. */
+  /** The caller cancels. */
   handleEvent(): void {
     this.left = true;
     this.owner.leave(this);
@@ -59,10 +59,10 @@ export class Waiter<P extends Pass> {
   }
 }
 
-/** The words of a record of what a step did to others. */
+/** The words of a record of an effect on another caller. */
 const RECORD_WORDS = 8;
 
-/** A mechanism with a state in the module, and the callers who wait at it. `P` is what an admission gives. */
+/** A mechanism with a state in the module, and its waiters. `P` is the result of an admission. */
 // Not `implements Wake`: what is internal is not in the declarations.
 export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> extends Observable {
   /** @internal */
@@ -76,8 +76,8 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   private idle!: number[];
 
   /**
-   * `queued` says that callers may wait, or that something ends by itself: only
-   * then does the module tell when to wake it.
+   * `queued` says that callers may wait, or that time alone may end something: only
+   * then does the module say when to wake the cell.
    * @internal
    */
   constructor(
@@ -102,13 +102,13 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   }
 
   /**
-   * What an admission gives, whose permit stands in the words; without any where
-   * shadow mode enforced nothing, though a waiter may stand in the queue.
+   * Returns the result of an admission, whose permit is in the words; without words
+   * where shadow mode enforced nothing, though a waiter may be in the queue.
    */
   protected abstract admitted(words?: Int32Array, at?: number, waiter?: Waiter<P>): P;
-  /** Gives back what was granted to a waiter that had left. */
+  /** Returns the permit that was granted to a waiter that had left. */
   protected abstract refund(granted: Held, cost: number): void;
-  /** Ends what was admitted. `threw` tells an error that is undefined from none. */
+  /** Ends what was admitted. `threw` distinguishes an error that is undefined from no error. */
   protected settle?(pass: P, threw: boolean, error: unknown, value: unknown, signal?: AbortSignal): void;
   /** The first caller begins to wait, or the last one no longer waits. */
   protected held?(waits: boolean): void;
@@ -120,7 +120,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     return this.common.clock.now();
   }
 
-  /** Takes what it asks for if it is there. It never waits. */
+  /** Acquires permits if they are free. It never waits. */
   tryAcquire(options?: O): P | Rejection {
     const cost = options === undefined ? 1 : checkCost(options.cost);
     const verdict = this.queued
@@ -130,8 +130,8 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   }
 
   /**
-   * Takes what it asks for and waits for its turn, as long as the policy allows. An
-   * aborted signal gives the place in the queue back and rejects with its reason.
+   * Acquires permits and waits for its turn, as long as the policy allows. An aborted
+   * signal frees the place in the queue and rejects with its reason.
    */
   async acquire(options?: O): Promise<P | Rejection> {
     return this.enter(options);
@@ -150,17 +150,16 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     return this.run(task, options, true) as Promise<Success<T> | Rejection>;
   }
 
-  /** The state as a plain value, to any storage. */
+  /** The state as a plain value, for any storage. */
   snapshot(): Snapshot {
     const { clock, name } = this.common;
     return taken(clock, { [name]: this.stored() });
   }
 
   /**
-   * Takes over the state of another process, without those who waited or held
-   * something there: the wall time since then counts as passed. Returns false where
-   * the snapshot has no state of this name and mechanism; throws `PolicyError` for
-   * what is no snapshot.
+   * Restores the state of another process, without its waiters and holders: the wall
+   * time since then counts as passed. Returns false where the snapshot has no state of
+   * this name and mechanism; throws `PolicyError` for a value that is not a snapshot.
    */
   restore(snapshot: Snapshot): boolean {
     const { clock, name } = this.common;
@@ -235,7 +234,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   }
 
   /**
-   * A waiter gives its place up.
+   * Removes a waiter from the queue.
    * @internal
    */
   leave(waiter: Waiter<P>): void {
@@ -243,7 +242,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     this.forget(waiter);
   }
 
-  /** What was just refused. */
+  /** Returns the refusal of the last step. */
   protected rejection(): Rejection {
     const { name } = this.common;
     return refusal(name, REASONS[words()[SLOT_REASON] as number] as Reason, this.millis());
@@ -254,7 +253,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     return millis < 0 ? undefined : millis;
   }
 
-  /** Tells those who listen. */
+  /** Emits a decision to the listeners. */
   protected tell(kind: Decision['kind'], more?: Partial<Told> | Rejection, shadow?: boolean): void {
     const { emitter, clock, name } = this.common;
     if (!emitter.heard) return;
@@ -315,7 +314,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     if (this.waiters.length === this.idle.length) this.held?.(false);
   }
 
-  /** Sees to what a step did to others and to the next wake. */
+  /** Processes the effects of a step on other callers, and the next wake. */
   protected react(): void {
     const { wakes } = this.common;
     if (this.queued) wakes.set(this, floats()[SLOT_WAKE_MILLIS] as number);

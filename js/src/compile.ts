@@ -1,7 +1,7 @@
 import { type Compile, check, putJSON, text, x } from './engine.js';
 import { PolicyError } from './errors.js';
 
-/** Lets the module itself read the options: what it allows and says is what the document allows. */
+/** Has the module read the options, with the same rules and errors as a document. */
 export const compileByModule: Compile = (mechanism, options) => {
   const size = putJSON({ steps: [{ [mechanism]: options ?? {} }] });
   // There are no steps in what the caller wrote.

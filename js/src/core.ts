@@ -1,5 +1,5 @@
 // All of the package but the module and the entries, which import it from here:
-// built, it is one file that they share. `index.ts` says what of it is public.
+// built, it is one file that they share. `index.ts` lists what is public.
 
 import { compileByModule } from './compile.js';
 import { use } from './engine.js';

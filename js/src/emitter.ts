@@ -1,6 +1,6 @@
 import type { Decision } from './types.js';
 
-/** Hears decisions. What it throws is dropped: it harms nobody else. */
+/** Called with decisions. What it throws is ignored and does not affect others. */
 export type Listener = (decision: Decision) => void;
 
 /** A decision before its fields that are undefined are left out. */
@@ -11,13 +11,13 @@ interface Entry {
   readonly listener: Listener;
 }
 
-/** Those who listen to one object. Decisions are made into objects only while somebody does. */
+/** The listeners of one object. Decisions become objects only while there is a listener. */
 export class Emitter {
   private readonly ears = new Set<Entry>();
-  /** Whether anybody listens. */
+  /** Whether there is a listener. */
   heard = false;
 
-  /** Adds a listener and returns what removes it. */
+  /** Adds a listener and returns a function that removes it. */
   on(kind: Decision['kind'] | Listener, listener?: Listener): () => void {
     const entry = (listener ? { kind, listener } : { listener: kind }) as Entry;
     this.ears.add(entry);
@@ -28,7 +28,7 @@ export class Emitter {
     };
   }
 
-  /** Tells everybody of a decision. Fields that are undefined are left out. */
+  /** Calls the listeners with a decision, without the fields that are undefined. */
   emit(decision: Told): void {
     // As JSON a field that is undefined is none.
     const told = JSON.parse(JSON.stringify(decision)) as Decision;

@@ -3,12 +3,12 @@
 import { ABI, ERROR_BYTES, type Exports, SLOT_BUFFER, SLOT_SIZE, SLOTS_SIZE } from './abi.js';
 import { PolicyError, type PolicyErrorCode } from './errors.js';
 
-/** The mechanisms that stand alone in an object. */
+/** The mechanisms that have an object of their own. */
 export type Mechanism = 'limit' | 'breaker' | 'bulkhead' | 'retry';
 
 /** What options of a mechanism were compiled to. */
 export interface Compiled {
-  /** The handle of a maker of cells, to be freed by who asked; of a retry, its own. */
+  /** The handle of a maker of cells, which the caller frees; of a retry, its own. */
   readonly maker: number;
   /** The name of the step. */
   readonly name: string;
@@ -56,7 +56,7 @@ export function use(instance: WebAssembly.Instance, by: Compile): void {
   view();
 }
 
-/** Throws where there is no module yet. */
+/** Throws when there is no module yet. */
 export function ready(): void {
   if (!x) throw new PolicyError('bad-argument', 'module: found none; allowed after init() or initSync()');
 }
@@ -87,8 +87,8 @@ export function floats(): Float64Array {
 }
 
 /**
- * Throws what the module says where a call returned an error, without what is
- * not the caller's: as a rule places in JSON that nobody but this package has seen.
+ * Throws the module's error where a call returned one, without parts that mean
+ * nothing to the caller: usually positions in JSON that only this package has seen.
  */
 export function check(code: number, foreign = PLACE): number {
   if (code >= 0) return code;
@@ -111,7 +111,7 @@ function put(src: Uint8Array): number {
   return src.length;
 }
 
-/** Puts a value into the buffer as JSON, behind a text. A value that is a text is taken for JSON already. */
+/** Puts a value into the buffer as JSON, behind a text. A string value is already JSON. */
 export function putJSON(value: unknown, before = ''): number {
   try {
     const json = typeof value === 'string' ? value : (JSON.stringify(value) ?? null);

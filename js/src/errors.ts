@@ -1,16 +1,16 @@
 import type { Reason, Rejection } from './types.js';
 
 /**
- * One thing that is wrong with what was passed.
+ * One mistake in a document, options or arguments.
  */
 export interface Problem {
-  /** Where it stands, as in `steps[0].limit.rate`; empty for the whole. */
+  /** Where it is, as in `steps[0].limit.rate`; empty for the whole. */
   readonly path: string;
   /** What was found there. */
   readonly found: string;
   /** What is allowed there. */
   readonly allowed: string;
-  /** The nearest known name, where a name is unknown and one is near. */
+  /** The most similar known name, where a name is unknown and one is similar. */
   readonly nearest: string | undefined;
 }
 
@@ -18,8 +18,8 @@ export interface Problem {
 export type PolicyErrorCode = 'bad-policy' | 'bad-argument' | 'bad-size' | 'bad-bytes' | 'bad-handle';
 
 /**
- * Thrown for options, documents and arguments that are wrong. The message has a
- * line for each thing that is.
+ * Thrown for options, documents and arguments that are wrong. The message has one
+ * line for each problem.
  */
 export class PolicyError extends Error {
   override readonly name = 'PolicyError';

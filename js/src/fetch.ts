@@ -7,13 +7,13 @@ import type { Clock } from './types.js';
 
 /** What `resilientFetch` takes besides its policy. */
 export interface FetchOptions {
-  /** What fetches. Default: the `fetch` of the runtime. */
+  /** The function that fetches. Default: the `fetch` of the runtime. */
   fetch?: typeof fetch;
   /** The name of the policy, where the document has several. */
   name?: string;
-  /** Where time comes from, for a policy that is not a pipeline already. */
+  /** The clock, for a policy that is not a pipeline already. */
   clock?: Clock;
-  /** What `per: key` means for a request. Default: empty. */
+  /** The value of `per: key` for a request. Default: empty. */
   key?: (input: string | URL | Request, init?: RequestInit) => string;
 }
 
@@ -90,7 +90,7 @@ interface Rules extends ResultHooks {
   readonly hedged: readonly string[];
 }
 
-// The answer of the module to a negative wish is not to retry.
+// A negative retry delay means not to retry.
 const NEVER = (): number => -1;
 
 function rulesOf(policy: Policy): Rules {
@@ -110,7 +110,7 @@ function rulesOf(policy: Policy): Rules {
         ? outcomeOfStatus(classes, (value as Response).status)
         : outcomeOfError(classes, error),
     retryAfter: (_, value) => (value ? retryAfterOfAnswer((value as Response).headers) : undefined),
-    // A body that nobody reads keeps its connection.
+    // A body that is not read keeps its connection.
     discard: (value) => void (value as Response).body?.cancel().catch(() => {}),
     ...(fallback && {
       fallback: () => new Response(fallback.body ?? '', { status: fallback.status ?? 503 }),

@@ -12,11 +12,11 @@ class Try extends Running {
   value: unknown;
 }
 
-/** A call whose attempts may run beside each other. The first one that is good wins. */
+/** A call whose attempts may run at the same time. The first good one wins. */
 export class HedgedCall extends Call {
-  /** Those that run, by their numbers, and the one whose end the module is being told. */
+  /** The running attempts by their numbers, and the one whose end is being sent to the module. */
   private readonly tries = new Map<number, Try>();
-  /** The numbers of attempts that set out beside others. */
+  /** The numbers of attempts that were started beside others. */
   private readonly hedges = new Set<number>();
 
   override follow(
@@ -56,7 +56,7 @@ export class HedgedCall extends Call {
     return true;
   }
 
-  /** An attempt failed while another one lives. One that was cut has been left already. */
+  /** An attempt failed while another one is active. One that was cut has already been left. */
   private failed(attempt: number): void {
     const { tries } = this;
     const failed = tries.get(attempt);
@@ -66,7 +66,7 @@ export class HedgedCall extends Call {
     if (!failed.threw) this.dump(failed.value);
   }
 
-  /** A timeout cut an attempt, or all where it stands above the hedge. */
+  /** A timeout cut an attempt, or all of them where the timeout is above the hedge. */
   private cutTry(attempt: number, step: number): void {
     const error = this.cutAt(step);
     if (step === STEP_DEADLINE || step < this.layout.hedge) {
@@ -87,7 +87,7 @@ export class HedgedCall extends Call {
     loser?.abort(lost(this.nameOf(this.layout.hedge), winner?.attempt as number));
   }
 
-  /** Makes the end of an attempt that of the call so far. */
+  /** Makes the result of an attempt the result of the call so far. */
   private take({ threw, error, value }: Try): void {
     this.cutBy = undefined;
     this.threw = threw;
@@ -95,7 +95,7 @@ export class HedgedCall extends Call {
     this.value = value;
   }
 
-  /** The round is over: its end is that of the attempt that ended it, unless that was cut. */
+  /** The round is over: its result is that of the attempt that ended it, unless that one was cut. */
   private close(): void {
     for (const ended of this.tries.values()) {
       if (!ended.over) continue;

@@ -1,4 +1,4 @@
-// What the package exports. Values stand in core.ts, which all entries share.
+// What the package exports. Values are in core.ts, which all entries share.
 
 export type { Backoff, Jitter } from './backoff.js';
 export type { BreakerPass, CircuitBreaker, CircuitBreakerOptions } from './breaker.js';

@@ -12,25 +12,24 @@ export interface KeyedRateLimiterOptions extends RateLimiterOptions {
   /** The greatest number of keys that have a limiter of their own, 1 to 10,000,000. Default 100,000. */
   keys?: number;
   /**
-   * What happens to a new key above `keys`: it takes the limiter of the key that
-   * was used the longest time ago and at which no caller waits, or shares one with
-   * all that come. Where callers wait at all of them, it shares one, too. Default
-   * `evict`.
+   * What happens to a new key above `keys`: it evicts the least recently used key at
+   * which no caller waits, or shares one limiter with all other new keys. Where
+   * callers wait at all keys, it shares one, too. Default `evict`.
    */
   when_full?: 'evict' | 'share';
 }
 
-/** A call and the key that it is counted to. */
+/** Options of a call of a key. */
 export interface KeyedOptions extends CostOptions {
-  /** The key that the call is counted to. */
+  /** The key whose limiter the call uses. */
   key: string;
 }
 
-/** What a keyed rate limiter has and has done. */
+/** Counts of a keyed rate limiter. */
 export interface KeyCounts {
   /** Keys that have a limiter of their own. */
   readonly keys: number;
-  /** Keys that lost theirs to another key, so far. */
+  /** Keys that were evicted so far. */
   readonly evictions: number;
   /** Uses of the limiter that new keys share, so far. */
   readonly shared: number;
@@ -40,8 +39,8 @@ const DEFAULT_KEYS = 100_000;
 const MAX_KEYS = 10_000_000;
 
 /**
- * Limiters in the order of their last use, so that the one that was used the
- * longest time ago is evicted. Uses in quick succession count as one.
+ * Limiters in the order of their last use, so that the least recently used one is
+ * evicted. Uses in quick succession count as one.
  */
 class Order {
   private newest: Entry | undefined;
@@ -59,17 +58,17 @@ class Order {
     this.link(entry, this.newest, undefined);
   }
 
-  /** Takes out the entry that was used the longest time ago and at which no caller waits. */
+  /** Removes the least recently used entry at which no caller waits. */
   take(): Entry | undefined {
     for (let entry = this.oldest; entry; entry = this.oldest) {
-      // One at which callers wait is back when it is used again, or none waits any more.
+      // An entry with waiters is added again when it is used or when its last waiter has left.
       this.remove(entry);
       if (!entry.waits) return entry;
     }
     return undefined;
   }
 
-  /** No caller waits at an entry any more. One that was passed over is the next to go. */
+  /** No caller waits at an entry any more. One that was skipped is evicted next. */
   released(entry: Entry): void {
     if (entry.listed) return;
     entry.moved = -Infinity;
@@ -178,19 +177,19 @@ export class KeyedRateLimiter extends Observable {
     return { keys: this.size, evictions: this.evicted, shared: this.spared };
   }
 
-  /** Takes permits of a key if they are there. It never waits. */
+  /** Acquires permits of a key if they are free. It never waits. */
   tryAcquire(key: string, options?: CostOptions): Verdict {
     return this.of(key).tryAcquire(options);
   }
 
-  /** Takes permits of a key and waits for its turn, as long as the policy's `wait` allows. */
+  /** Acquires permits of a key and waits for its turn, as long as the policy's `wait` allows. */
   acquire(key: string, options?: CostOptions): Promise<Verdict> {
     return this.of(key).acquire(options);
   }
 
-  /** Says what `tryAcquire` would say, and takes nothing. */
+  /** Returns what `tryAcquire` would return, and takes nothing. */
   peek(key: string, options?: CostOptions): Verdict {
-    // A key that is not known is as good as new, and not kept.
+    // An unknown key answers as a new one, and is not stored.
     return (this.limiters.get(key) ?? this.unknown()).peek(options);
   }
 
@@ -204,15 +203,15 @@ export class KeyedRateLimiter extends Observable {
     return this.of(options.key).attempt(task, options);
   }
 
-  /** The states of all keys as a plain value, to any storage. */
+  /** The states of all keys as a plain value, for any storage. */
   snapshot(): Snapshot {
     const states = Object.fromEntries([...this.limiters].map(([key, limiter]) => [key, limiter.stored()]));
     return taken(this.common.clock, { [this.common.name]: states });
   }
 
   /**
-   * Takes over the states of another process, as a rate limiter does. Returns false
-   * where some were left out: keys above `keys`, states of another algorithm.
+   * Restores the states of another process, as a rate limiter does. Returns false
+   * where it skipped some: keys above `keys`, states of another algorithm.
    */
   restore(snapshot: Snapshot): boolean {
     const by = shift(this.common.clock, snapshot);
@@ -257,7 +256,7 @@ export class KeyedRateLimiter extends Observable {
     return limiter;
   }
 
-  /** What answers for a key that has no limiter. */
+  /** The limiter that answers for a key without one. */
   private unknown(): RateLimiter {
     if (this.spare && !this.evicts && this.size >= this.most) return this.spare;
     this.unused ??= new RateLimiter(this.rest, this.common);

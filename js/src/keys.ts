@@ -2,17 +2,17 @@ import { KEY_MISSING, MAX_KEY, SLOT_KEYS } from './abi.js';
 import { words, x } from './engine.js';
 import type { Layout } from './plan.js';
 
-/** Answers for the attributes of a call. */
+/** The attributes of a call. */
 export type Attributes =
   | { readonly [attribute: string]: string }
   | ((attribute: string) => string | null | undefined);
 
-/** How many numbers are looked at, to take back what is out of use, for each keyed step of a call with a new value. */
+/** How many numbers a call with a new value checks, for each keyed step, to free those that are not used any more. */
 const SWEEP = 2;
 
 /**
  * Numbers for the values of attributes, as long as the pipeline uses them. The
- * pipeline bounds how many those are by the `keys` of its steps.
+ * `keys` of the pipeline's steps bound how many values it uses.
  */
 export class Keys {
   private readonly numbers = new Map([['', 0]]);
@@ -32,7 +32,7 @@ export class Keys {
       if (values.includes('')) missing |= 1 << i;
       return join(values);
     });
-    // Until the call has begun, the module does not use its numbers: none may be taken back between them.
+    // Until the call has begun, the module does not use its numbers: none may be freed in between.
     if (!texts.every((text) => this.numbers.has(text))) this.sweep(texts.length * SWEEP);
     const slots = words();
     keyed.forEach(({ index }, i) => {
@@ -46,7 +46,7 @@ export class Keys {
     return [...this.numbers];
   }
 
-  /** The number of a value. Where there are no more numbers, the last one is for all that come. */
+  /** The number of a value. When all numbers are used, further values share the last one. */
   number(value: string): number {
     const known = this.numbers.get(value);
     if (known !== undefined) return known;
@@ -73,7 +73,7 @@ export class Keys {
   }
 }
 
-// Lengths stand before values, so that different lists never give one key.
+// The length of each value comes before it, so that different lists never give one key.
 function join(values: readonly string[]): string {
   if (values.length === 1) return values[0] as string;
   return values.some(Boolean) ? values.map((value) => `${value.length}:${value}`).join('') : '';

@@ -20,10 +20,10 @@ export interface RateLimiterOptions extends CommonOptions {
   order?: 'oldest' | 'newest';
 }
 
-/** The one admission of limiters: it says nothing else. */
+/** The one admission of limiters: it has no other content. */
 const ADMITTED: Admission = Object.freeze({ ok: true });
 
-/** Lets so many calls pass in a time. Make one with `rateLimiter`. */
+/** Bounds how many calls pass in a time. Make one with `rateLimiter`. */
 export class RateLimiter extends Cell<Admission> {
   /** @internal */
   constructor(options: unknown, shared: Shared, key?: string) {
@@ -39,7 +39,7 @@ export class RateLimiter extends Cell<Admission> {
     this.perform(ACTION_CANCEL, 0, cost, granted);
   }
 
-  /** Says what `tryAcquire` would say, and takes nothing. */
+  /** Returns what `tryAcquire` would return, and takes nothing. */
   peek(options?: CostOptions): Verdict {
     const verdict = this.perform(ACTION_PEEK, 0, checkCost(options?.cost));
     return verdict === VERDICT_ADMIT ? ADMITTED : this.rejection();

@@ -53,7 +53,7 @@ class Sleeper implements Wake {
   }
 }
 
-/** What the module keeps of a call between its attempts. */
+/** What the module stores of a call between its attempts. */
 interface Before {
   low: number;
   high: number;

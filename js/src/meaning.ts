@@ -1,11 +1,15 @@
 import { NONE, OUTCOME_FAIL, OUTCOME_OK, OUTCOMES } from './abi.js';
 import type { Classifier, RetryAfterReader } from './types.js';
 
-/** What errors mean where nobody says: a refusal by a policy inside is no failure of what it guards. Another entry has another class. */
+/**
+ * The default classifier: a refusal by an inner policy is not a failure of what the
+ * outer one guards. Compared by name, because another entry of the package has a class
+ * of its own.
+ */
 const meaning: NonNullable<Classifier['outcome']> = (error) =>
   (error as Error | null)?.name === 'RejectedError' ? 'ignore' : 'fail';
 
-/** The number of an outcome. A function that throws, whatever it throws, or a classifier that does, has failed. */
+/** The number of an outcome. Without a classifier, every other throw is a failure, as is a classifier that throws. */
 export function numberOf(
   outcome: Classifier['outcome'],
   threw: boolean,
@@ -17,7 +21,7 @@ export function numberOf(
     const number = OUTCOMES.indexOf((outcome ?? meaning)(threw ? (error ?? null) : undefined, value));
     if (number > 0) return number;
   } catch {
-    // A classifier is asked for an opinion; without one, the worst is supposed.
+    // A classifier that throws gives no outcome: the attempt counts as failed.
   }
   return OUTCOME_FAIL;
 }

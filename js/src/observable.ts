@@ -1,14 +1,15 @@
 import type { Emitter, Listener } from './emitter.js';
 import type { Decision } from './types.js';
 
-/** What tells of its decisions. */
+/** An object that emits its decisions. */
 export abstract class Observable {
   /** @internal */
   abstract readonly emitter: Emitter;
 
   /**
-   * Hears the decisions, all or those of one kind. It is called at once, while the
-   * decision is made; what it throws is dropped. Returns what ends it.
+   * Adds a listener for all decisions or those of one kind. It is called synchronously
+   * while the decision is made; what it throws is ignored. Returns a function that
+   * removes it.
    */
   on(listener: Listener): () => void;
   on(kind: Decision['kind'], listener: Listener): () => void;

@@ -52,14 +52,14 @@ import type {
 } from './types.js';
 import { guests, NEVER, type Wakes, wakesOf } from './wakes.js';
 
-/** What a pipeline asks about results. */
+/** Functions that a pipeline calls with results. */
 export interface ResultHooks extends Classifier, RetryAfterReader {
   /**
-   * What a call gives in place of a refusal or a failure, where the policy has a
-   * `fallback`. Default: nothing; the call is refused or fails.
+   * Returns the value of a call in place of a refusal or a failure, where the policy
+   * has a `fallback`. Default: none; the call is refused or fails.
    */
   fallback?: (error: unknown) => unknown;
-  /** Gets a value that no caller will see: of an attempt that is retried, or that came after its cut. */
+  /** Called with a value that no caller will see: of an attempt that is retried, or that came after its cut. */
   discard?: (value: unknown) => void;
 }
 
@@ -67,14 +67,14 @@ export interface ResultHooks extends Classifier, RetryAfterReader {
 export interface PipelineOptions extends ResultHooks {
   /** The name of the policy, where the document has several. */
   name?: string;
-  /** Where time comes from. Default: the monotonic clock of the runtime. */
+  /** The clock. Default: the monotonic clock of the runtime. */
   clock?: Clock;
 }
 
 /** The words of a record. */
 const RECORD_WORDS = RECORD_SIZE / 4;
 
-/** A whole policy in force. Make one with `pipeline` or `policy`. */
+/** An active policy: its steps with their state. Make one with `pipeline` or `policy`. */
 // Not `implements Runner, Wake`: what is internal is not in the declarations.
 export class Pipeline extends Observable {
   /** @internal */
@@ -115,15 +115,15 @@ export class Pipeline extends Observable {
     return this.clock.now();
   }
 
-  /** The policy in force, as it was written. */
+  /** The active policy, as it was written. */
   get policy(): Policy {
     return this.layout.policy;
   }
 
   /**
    * Runs the function under the policy. Throws `RejectedError` when the policy
-   * refuses, `TimeoutError` when it cuts, and what the last attempt threw when it
-   * fails. An aborted signal gives the call up and rejects with its reason.
+   * refuses, `TimeoutError` when a timeout cuts the call, and what the last attempt
+   * threw when it fails. An aborted signal cancels the call and rejects with its reason.
    */
   execute<T>(task: Task<T>, options?: PipelineCallOptions): Promise<T> {
     return this.run(task, options, false, this.options) as Promise<T>;
@@ -135,8 +135,8 @@ export class Pipeline extends Observable {
   }
 
   /**
-   * Puts another policy in force. Steps keep their state by name; calls under way
-   * keep their policy. Throws `PolicyError` and changes nothing where it is wrong.
+   * Replaces the active policy. Steps keep their state by name; running calls keep
+   * their policy. Throws `PolicyError` and changes nothing where the new one is wrong.
    */
   configure(source: Source): void {
     const { options } = this;
@@ -147,11 +147,11 @@ export class Pipeline extends Observable {
     });
   }
 
-  /** The states of limiters, breakers and budgets as a plain value, to any storage. */
+  /** The states of limiters, breakers and budgets as a plain value, for any storage. */
   snapshot(): Snapshot {
     const steps: Record<string, string | Record<string, string>> = {};
     this.layout.steps.forEach(({ name, mechanism, per }, i) => {
-      // Who holds a place belongs to this process.
+      // Places and their holders belong to this process.
       if (mechanism === 'bulkhead') return;
       const keys: [string, number][] = per.length ? this.keys.known() : [['', 0]];
       const saved = keys
@@ -164,9 +164,9 @@ export class Pipeline extends Observable {
   }
 
   /**
-   * Takes over the states of another process: the wall time since then counts as
-   * passed. Returns the names of the steps that it found a state for. It is for
-   * the start of a process; throws `PolicyError` for what is no snapshot.
+   * Restores the states of another process: the wall time since then counts as
+   * passed. Returns the names of the steps for which it found a state. It is for the
+   * start of a process; throws `PolicyError` for a value that is not a snapshot.
    */
   restore(snapshot: Snapshot): string[] {
     const { clock } = this;
@@ -188,7 +188,7 @@ export class Pipeline extends Observable {
   }
 
   /**
-   * Runs a function under hooks of one's own.
+   * Runs a function under given hooks.
    * @internal
    */
   run<T>(
@@ -202,7 +202,7 @@ export class Pipeline extends Observable {
       : this.launch(task, options, asValue, hooks);
   }
 
-  /** Runs the first attempt, and lets the module know of the call where that was not all. */
+  /** Runs the first attempt, and begins the call in the module where more attempts may follow. */
   private async first<T>(task: Task<T>, asValue: boolean, hooks: ResultHooks): Promise<unknown> {
     let again: Task<T>;
     try {
@@ -264,9 +264,9 @@ export class Pipeline extends Observable {
   }
 
   /**
-   * Does what the decisions of a call of the module say; `begun` is the call that
-   * began in it. False where the event was stale: what had become due before it
-   * stands in the records all the same.
+   * Performs the decisions of one call into the module; `begun` is the call that began
+   * in it. Returns false where the event was stale: the records then have only what
+   * had become due before it.
    */
   private settle(count: number, begun?: Call): boolean {
     if (count < 0 && count !== STALE) {
@@ -287,7 +287,7 @@ export class Pipeline extends Observable {
       this.act(memory(), at, this.callOf(memory(), at, begun), false);
       return count !== STALE;
     }
-    // What a decision leads to, and who hears of it, may call the module again.
+    // Performing a decision, or its listeners, may call the module again.
     const records = memory().slice(at, at + all * RECORD_WORDS);
     const calls = [];
     for (let i = 0; i < all; i++) calls.push(this.callOf(records, i * RECORD_WORDS, begun));
@@ -349,8 +349,8 @@ const amountOf = (kind: number, words: Int32Array, i: number): number =>
 const random = (): number => (Math.random() * 2 ** 32) >>> 0;
 
 /**
- * A pipeline of steps, outermost first. What stands below a retry is passed anew
- * by every attempt. Throws `PolicyError` for wrong steps.
+ * A pipeline of steps, outermost first. Every attempt passes the steps below a retry
+ * again. Throws `PolicyError` for wrong steps.
  *
  * @example
  * const vendor = pipeline([{ timeout: '30s' }, { retry: 3 }, { breaker: {} }, { timeout: '10s' }]);

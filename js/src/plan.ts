@@ -2,7 +2,7 @@ import { STEP_DEADLINE } from './abi.js';
 import { check, putJSON, text, x } from './engine.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
 
-/** What becomes a plan: a document, the body of a policy, its steps alone; or the JSON of one of the first two. */
+/** The source of a plan: a document, the body of a policy, its steps alone; or the JSON of one of the first two. */
 export type Source = PolicyDocument | Policy | readonly Step[] | string;
 
 /** A step of a plan. */
@@ -14,7 +14,7 @@ export interface PlanStep {
   readonly per: readonly string[];
 }
 
-/** A plan and what the calls that began under it need to know. */
+/** A plan and the data that calls which began under it use. */
 export interface Layout {
   readonly steps: readonly PlanStep[];
   /** The policy as it was written. */

@@ -4,7 +4,7 @@ import type { RateLimiterOptions } from './limiter.js';
 import type { RetryOptions } from './retry-options.js';
 import type { Duration, Rate, Share } from './types.js';
 
-/** What a step keeps cells for: a cell for each value. */
+/** An attribute of calls: a step has a cell for each of its values. */
 export type Attribute =
   | 'key'
   | 'ip'
@@ -16,7 +16,7 @@ export type Attribute =
   | `cookie:${string}`
   | `query:${string}`;
 
-/** Settings that stand inside those of a step. */
+/** Settings that every mechanism of a step has. */
 export interface StepSettings {
   /** Unique in the policy. Default: the mechanism, then `limit-2` for the second limit, and so on. */
   name?: string;
@@ -27,14 +27,14 @@ export interface StepSettings {
   /** The greatest number of values with a cell of their own, beside `per`: 1 to 10,000,000. Default 100,000. */
   keys?: number;
   /**
-   * What happens to a new value above `keys`: it takes the cell of the value that
-   * was used the longest time ago and at which no call waits or holds anything, or
-   * shares one cell with all that come. Default `evict`.
+   * What happens to a new value above `keys`: it evicts the least recently used value
+   * at which no call waits or holds anything, or shares one cell with all other new
+   * values. Default `evict`.
    */
   when_full?: 'evict' | 'share';
   /**
-   * What becomes of a call that brings no value for an attribute of `per`: all of
-   * them share a cell, it is refused, or it passes the step unasked. Default `share`.
+   * What happens to a call without a value for an attribute of `per`: all such calls
+   * share a cell, it is refused, or it skips the step. Default `share`.
    */
   missing?: 'share' | 'deny' | 'skip';
   /** How far cells reach. Default `local`: this process. */
@@ -103,7 +103,7 @@ export type HttpClass = readonly (number | `${1 | 2 | 3 | 4 | 5}xx` | 'connect' 
 export interface Policy {
   /** Outermost first: a call passes them from the top down. At most 16, one of them a retry and one a hedge. */
   steps: readonly Step[];
-  /** What a caller gets in place of a refusal or a failure. Default: none. */
+  /** The answer that a caller gets in place of a refusal or a failure. Default: none. */
   fallback?: { status?: number; body?: string };
   /** What answers mean, for HTTP. Default `{ fail: ['5xx', 'connect', 'reset'], throttle: [429], ignore: ['4xx'] }`. */
   outcomes?: { fail?: HttpClass; throttle?: HttpClass; ignore?: HttpClass };

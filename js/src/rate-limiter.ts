@@ -6,7 +6,7 @@ import type { Rate } from './types.js';
 /** Makes rate limiters. */
 export interface RateLimiterFactory {
   /**
-   * A rate limiter: so many calls pass in a time. Throws `PolicyError` for wrong options.
+   * A rate limiter: it bounds how many calls pass in a time. Throws `PolicyError` for wrong options.
    *
    * @example
    * const limiter = rateLimiter({ rate: '50/1m', burst: 10, wait: '3s' });

@@ -1,6 +1,6 @@
-// Cloudflare Workers: a timer ends with the request that set it, and what a request
-// does must be done in it. So each caller who waits has a timer in its own request,
-// and what becomes of it there, whoever decided it.
+// Cloudflare Workers: a timer ends with the request that set it, and the work of a
+// request must run in that request. So each waiter has a timer in its own request, and
+// continues there, also when another request ended its wait.
 
 import type { Guest, Guests, Wake, Wakes } from './wakes.js';
 
@@ -10,7 +10,7 @@ class Caller implements Guest {
   private over = false;
   /** What the timer is set for. */
   due = Infinity;
-  /** Has the request look after itself. The promise is the request's: what awaits it goes on there. */
+  /** Resumes the request. The promise belongs to the request: code that awaits it continues there. */
   ring!: () => void;
 
   constructor(
@@ -67,7 +67,7 @@ class Caller implements Guest {
 
 const callers = new WeakMap<Wake, Set<Caller>>();
 
-/** Has each request wait for itself. */
+/** Gives each waiting request a timer of its own. */
 export const requests: Guests = {
   greet(wakes, wake) {
     let all = callers.get(wake);

@@ -34,7 +34,7 @@ export interface Retry {
    * last error then. An aborted signal ends the call and rejects with its reason.
    */
   execute<T>(task: Task<T>, options?: CallOptions): Promise<T>;
-  /** Hears the decisions, all or those of one kind. Returns what ends it. */
+  /** Adds a listener for all decisions or those of one kind. Returns a function that removes it. */
   on(listener: Listener): () => void;
   on(kind: Decision['kind'], listener: Listener): () => void;
 }

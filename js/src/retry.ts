@@ -11,6 +11,6 @@ import { settings } from './shared.js';
  */
 export function retry(options: RetryOptions | number = {}): Retry {
   const { budget = 'none' } = options as RetryOptions;
-  // Without a budget a first attempt that succeeds concerns nobody.
+  // Without a budget a first attempt that succeeds changes no state.
   return new Pipeline([{ retry: settings(options) as number }], options as RetryOptions, budget === 'none');
 }

@@ -15,7 +15,7 @@ export interface Shared {
   readonly shadow: boolean;
   /** The handle of a maker of cells; of a retry, its own. */
   readonly maker: number;
-  /** What is freed when nobody has this any more. Cells refer to it, and it to none of them. */
+  /** Handles that are freed when this object is garbage. Cells refer to this set; it refers to no cell. */
   readonly handles: Set<number>;
 }
 

@@ -4,7 +4,7 @@ import { PolicyError, start } from './core.js';
 
 export * from './index.js';
 
-/** Where the module may come from: its bytes, the compiled module, or an answer that carries it. */
+/** The source of the module: its bytes, the compiled module, or an answer that has it as its body. */
 export type ModuleSource =
   | ArrayBuffer
   | ArrayBufferView
@@ -13,9 +13,9 @@ export type ModuleSource =
   | PromiseLike<Response>;
 
 /**
- * Gives the package its module: `core.wasm` of the same version. To be called once
- * before anything else. Rejects with `PolicyError` for a module of another kind and an
- * answer that is not ok, and with what WebAssembly says of bytes that are none.
+ * Gives the package its module: `core.wasm` of the same version. Call it once, before
+ * anything else. Rejects with `PolicyError` for a module of another kind and an answer
+ * that is not ok, and with the error of WebAssembly for bytes that are not a module.
  *
  * @example
  * await init(fetch(new URL('/core.wasm', location.href)));

@@ -21,7 +21,7 @@ export const taken = (clock: Clock, steps: Snapshot['steps']): Snapshot => ({
 });
 
 /**
- * How far the marks of a snapshot are to be moved: the wall time since then
+ * How far the marks of a snapshot must move: the wall time since then
  * counts as passed. Wall time that went back counts as none.
  */
 export function shift(clock: Clock, snapshot: Snapshot): number {

@@ -1,9 +1,9 @@
 import type { Clock } from './types.js';
 
-/** The time of what does not come. */
+/** The time of an event that never comes. */
 export const NEVER = Infinity;
 
-/** Something to be woken at a time. */
+/** An object that is woken at a time. */
 export interface Wake {
   /** When, in milliseconds of the clock; `NEVER` at first. Set by `Wakes`. */
   due: number;
@@ -13,19 +13,19 @@ export interface Wake {
   wake(): void;
 }
 
-/** A caller who waits, where timers end with the request that set them. */
+/** A waiter, where timers end with the request that set them. */
 export interface Guest {
   /** Runs a function in the caller's own request, soon. */
   post(f: () => void): void;
   /** Runs what was posted, now: it is called in that request. */
   drain(): void;
-  /** The caller waits no more. */
+  /** The caller no longer waits. */
   leave(): void;
 }
 
-/** Who sees to callers there. */
+/** Manages the waiters there. */
 export interface Guests {
-  /** A caller of this request waits for what wakes. */
+  /** A caller of this request waits for a wake. */
   greet(wakes: Wakes, wake: Wake): Guest;
   /** The time of a wake was set. */
   moved(wake: Wake): void;
@@ -34,7 +34,7 @@ export interface Guests {
 /** Undefined where one timer serves all requests. */
 export let guests: Guests | undefined;
 
-/** Gives each caller who waits a timer of its own. */
+/** Gives each waiter a timer of its own. */
 export function useGuests(by: Guests): void {
   guests = by;
 }
@@ -46,9 +46,9 @@ const LONGEST = 2 ** 31 - 1;
 const LATE = 1000;
 
 /**
- * All wakes of a clock, in a binary heap behind one timer. The timer is moved
- * when an earlier wake comes and otherwise left to fire in vain: a wake that is
- * set and cleared in every call costs no timer.
+ * All wakes of a clock, in a binary heap behind one timer. The timer is set again only
+ * for an earlier wake; otherwise it fires and finds nothing due: a wake that is set and
+ * cleared in every call costs no timer.
  */
 export class Wakes {
   private readonly heap: Wake[] = [];
@@ -84,7 +84,7 @@ export class Wakes {
     const { due } = this.heap[0] as Wake;
     const now = this.clock.now();
     this.armed = due;
-    // One that is late is not put off by all that comes before it fires.
+    // A late timer is not postponed by wakes that are set before it fires.
     this.trusted = due > now ? due : now + LATE;
     this.timer = this.later(this.fire, due);
   }
@@ -142,7 +142,7 @@ export class Wakes {
 
 const all = new WeakMap<Clock, Wakes>();
 
-/** The wakes of a clock: the same ones for all who ask. */
+/** The wakes of a clock: one object for each clock. */
 export function wakesOf(clock: Clock): Wakes {
   let wakes = all.get(clock);
   if (!wakes) {

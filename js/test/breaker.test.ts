@@ -52,7 +52,7 @@ test('outcomes say what results mean', async () => {
   expect(breaker.state).toBe('open');
 });
 
-test('a caller who gives up, and a refusal inside, are no failures', async () => {
+test('a cancelled call, and a refusal inside, are no failures', async () => {
   const breaker = circuitBreaker({ window: { consecutive: 1 }, clock: virtualClock() });
   const controller = new AbortController();
   const gone = breaker.execute(

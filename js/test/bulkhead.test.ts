@@ -53,7 +53,7 @@ test('leases run out unless renewed', async () => {
   expect(places.tryAcquire().ok).toBe(true);
 });
 
-test('shadow: a phantom stands in the queue and leaves it', async () => {
+test('shadow: a phantom enters the queue and leaves it', async () => {
   const clock = virtualClock();
   const places = bulkhead({ concurrent: 1, queue: 1, shadow: true, clock });
   const heard: string[] = [];

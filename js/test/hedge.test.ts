@@ -284,7 +284,7 @@ test('in shadow, and where the call says so, nothing runs beside an attempt', as
   expect(log()).toEqual(['0 admit 1', '200 end 1']);
 });
 
-test('a fallback stands in when the last attempt fails', async () => {
+test('a fallback replaces the failure of the last attempt', async () => {
   const { clock, calls, task, attempts } = hedged([after], { fallback: (e) => (e as Error).message });
   calls.configure({ steps: [after], fallback: {} });
   const result = calls.execute(task);

@@ -16,7 +16,7 @@ function properties(schema: unknown): string[] {
   return [...own, ...Object.values(schema).flatMap(properties)];
 }
 
-test('names that the build makes short are those of nobody else', () => {
+test('names that the build makes short are used by no other code', () => {
   const schema = JSON.parse(readFileSync(new URL('../../policy/schema.json', import.meta.url), 'utf8'));
   const platform = [
     URL,

@@ -26,7 +26,7 @@ describe('tryAcquire', () => {
     expect(() => rateLimiter('1/1s').tryAcquire({ cost })).toThrow(PolicyError);
   });
 
-  test('never stands in the queue', () => {
+  test('is never in the queue', () => {
     const clock = virtualClock();
     const limiter = rateLimiter({ rate: '1/1s', wait: '10s', clock });
     limiter.tryAcquire();
@@ -62,7 +62,7 @@ describe('acquire', () => {
     await expect(limiter.acquire({ signal: giveUp.signal })).rejects.toBe('enough');
   });
 
-  test('who gives up at the mark of its turn takes nothing', async () => {
+  test('a caller that cancels at the mark of its turn takes nothing', async () => {
     const clock = virtualClock();
     const limiter = rateLimiter({ rate: '1/1s', wait: '5s', clock });
     limiter.tryAcquire();
@@ -77,7 +77,7 @@ describe('acquire', () => {
     clock.now = now;
   });
 
-  test('10,000 wait and half of them give up: order, one timer, nothing left', async () => {
+  test('10,000 wait and half of them cancel: order, one timer, nothing left', async () => {
     const clock = virtualClock();
     const limiter = rateLimiter({ rate: '1000/1s', burst: 1, wait: '20s', queue: 10_000, clock });
     limiter.tryAcquire();
@@ -135,7 +135,7 @@ describe('facades', () => {
   });
 });
 
-test('shadow mode decides, tells and enforces nothing', async () => {
+test('shadow mode decides, emits and enforces nothing', async () => {
   const clock = virtualClock();
   const limiter = rateLimiter({ rate: '1/1s', wait: '1s', queue: 1, shadow: true, clock });
   const heard: Decision[] = [];
@@ -148,7 +148,7 @@ test('shadow mode decides, tells and enforces nothing', async () => {
   ]);
 });
 
-test('a listener that throws harms nobody, and is removed', () => {
+test('a listener that throws does not affect others, and is removed', () => {
   const limiter = rateLimiter({ rate: '1/1s', clock: virtualClock() });
   const heard: string[] = [];
   const stop = limiter.on(() => {

@@ -32,7 +32,7 @@ describe('retry', () => {
     expect(await result).toBe(3);
   });
 
-  test('gives up with the last error, and a wish is a floor', async () => {
+  test('gives up with the last error, and a retry delay is a floor', async () => {
     const clock = virtualClock();
     const retries = retry({ ...options, clock });
     const heard: Decision[] = [];
@@ -220,7 +220,7 @@ describe('pipeline', () => {
       if (!(await p.attempt(() => 1, { key: `k${i}` })).ok) throw new Error(`${i}`);
   }, 120_000);
 
-  test('another policy takes over by name', async () => {
+  test('another policy keeps states by name', async () => {
     const clock = virtualClock();
     const p = pipeline([{ limit: '2/1h' }], { clock });
     await p.execute(() => 1);
@@ -231,7 +231,7 @@ describe('pipeline', () => {
     expect(p.policy.steps).toHaveLength(2);
   });
 
-  test('fallbacks stand in for refusals, cuts and failures', async () => {
+  test('fallbacks replace refusals, cuts and failures', async () => {
     const clock = virtualClock();
     const p = policy(
       { steps: [{ limit: '1/1h' }], fallback: {} },
@@ -255,7 +255,7 @@ describe('pipeline', () => {
     await expect(broken.execute(() => Promise.reject(new Error('down')))).rejects.toThrow('mine');
   });
 
-  test('shadow steps tell and enforce nothing', async () => {
+  test('shadow steps emit and enforce nothing', async () => {
     const clock = virtualClock();
     const p = pipeline([{ limit: { rate: '1/1h', shadow: true } }], { clock });
     const heard: Decision[] = [];

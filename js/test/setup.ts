@@ -1,4 +1,4 @@
-// The tests run on the source, with the module as it stands in the repository.
+// The tests run on the source, with the module of the repository.
 
 import { readFileSync } from 'node:fs';
 import { start } from '../src/core.js';

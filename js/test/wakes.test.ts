@@ -51,7 +51,7 @@ test('where each request waits for itself, each has a timer', async () => {
   expect((await all).map(({ ok }) => ok)).toEqual([true, true, true]);
 });
 
-test('one whose turn comes earlier hears of it', async () => {
+test('a waiter whose turn moves forward is woken earlier', async () => {
   useGuests(requests);
   const clock = virtualClock();
   const limiter = rateLimiter({ rate: '1/1s', burst: 10, wait: '1m', clock });

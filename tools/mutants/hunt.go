@@ -80,7 +80,7 @@ func (h *hunter) warm(ctx context.Context, out io.Writer) error {
 			if text, err := h.test(ctx, s, packages, "", 10*time.Minute); err != nil {
 				return fmt.Errorf("the suite %s fails without a mutant: %w\n%s", s.name, err, text)
 			}
-			// A second time, when nothing is to be built.
+			// A second time, when nothing needs to be built.
 			began = time.Now()
 			if _, err := h.test(ctx, s, packages, "", 10*time.Minute); err != nil {
 				return fmt.Errorf("the suite %s fails without a mutant: %w", s.name, err)

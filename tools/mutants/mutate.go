@@ -44,7 +44,7 @@ func (m *mutant) String() string {
 	return fmt.Sprintf("%s:%d: %s", m.file.path, m.line, strings.TrimPrefix(m.id(), m.file.path+" "))
 }
 
-// deleted stands in the place of what a mutant leaves out.
+// deleted replaces what a mutant leaves out.
 const deleted = "(deleted)"
 
 // operators are what an operator is changed to.

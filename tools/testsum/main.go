@@ -152,7 +152,7 @@ func (s *summary) show(at key) {
 	}
 }
 
-// print writes the summary and tells whether all is well: something passed and
+// print writes the summary and reports success: something passed and
 // nothing failed.
 func (s *summary) print() bool {
 	passed, failed, skipped := 0, s.broken, 0

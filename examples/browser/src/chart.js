@@ -83,7 +83,7 @@ class Chart {
     }).observe(parent);
   }
 
-  /** Where a time stands, with now at the right edge. */
+  /** The position of a time, with now at the right edge. */
   x(now) {
     const span = this.width - LEFT - RIGHT;
     return (at) => Math.max(LEFT, this.width - RIGHT - ((now - at) / HISTORY) * span).toFixed(1);
@@ -102,7 +102,7 @@ class Chart {
     });
   }
 
-  /** Says what the chart shows to those who do not see it. */
+  /** Describes the chart for users who do not see it. */
   label(text) {
     this.#svg.setAttribute('aria-label', text);
   }

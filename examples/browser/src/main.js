@@ -8,7 +8,7 @@ const LINES = 100;
 
 const $ = (id) => document.getElementById(id);
 
-// With ?clock=manual time stands still until a button moves it: for looking closely, and for tests.
+// With ?clock=manual time advances only when a button moves it, for a close look and for tests.
 const manual = new URLSearchParams(location.search).get('clock') === 'manual' ? virtualClock() : undefined;
 const clock = manual ?? systemClock();
 const begun = clock.now();
@@ -42,7 +42,7 @@ function show() {
   write('time', `${seconds()} s`);
 }
 
-// A text that is written anew is read anew by screen readers.
+// Screen readers read a text again when it is written again.
 function write(id, text) {
   if ($(id).textContent !== String(text)) $(id).textContent = text;
 }

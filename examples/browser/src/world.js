@@ -73,7 +73,7 @@ export class World {
     return this.state === 'open' ? this.#opened + 5_000 - this.now : 0;
   }
 
-  /** The tokens in the bucket, with their fraction: what is refused is told when it would not be. */
+  /** The tokens in the bucket, with their fraction, which the retry delay of a refusal gives. */
   get level() {
     const all = this.#limiter.peek({ cost: this.burst });
     return all.ok ? this.burst : Math.max(0, this.burst - (all.retryAfter * this.rate) / 1_000);
@@ -95,7 +95,7 @@ export class World {
     if (traffic > 0) this.#trafficTimer = this.#clock.setTimeout(() => this.#next(), 1_000 / traffic);
   }
 
-  /** Sends a request. Its end is told, so it never rejects. */
+  /** Sends a request. Its end goes to the log, so the promise never rejects. */
   async send() {
     this.waiting++;
     const admission = await this.#limiter.acquire();

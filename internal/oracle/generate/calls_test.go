@@ -15,7 +15,7 @@ import (
 // TestCalls checks of all calls what holds whatever the policy is: each has one
 // last line, as many attempts as it says, no more hedges in a round than `max`,
 // a winner that was admitted, and a line for the end of every attempt of a round
-// that goes on.
+// that continues.
 func TestCalls(t *testing.T) {
 	hedged := 0
 	for seed := range uint64(cases) {

@@ -56,13 +56,13 @@ func (l *log) add(e oracle.Event) {
 // next draws one event.
 func (l *log) next() {
 	at := l.mark()
-	// What is due happens before it is drawn who can be done.
+	// What is due happens before the event is drawn, which may end a call.
 	if err := l.engine.Apply(oracle.Event{At: at, Op: "tick"}); err != nil {
 		panic("generate: " + err.Error())
 	}
 	if l.chance(l.configures) || l.configures > 0 && l.waiting() && l.chance(20) {
 		if l.chance(40) {
-			// A crowd, so that somebody waits when the policy changes.
+			// Several calls, so that some wait when the policy changes.
 			for n := l.upTo(5); n > 0; n-- {
 				l.call(at)
 			}
@@ -161,8 +161,8 @@ func (l *log) done(at int64) {
 	l.add(e)
 }
 
-// someID draws the id of a live call, a running one if so asked and there is
-// one, now and then of one that is over or never was.
+// someID draws the id of a live call, a running one if asked for and if there is
+// one, sometimes of a call that is over or never existed.
 func (l *log) someID(running bool) string {
 	id, _ := l.someAttempt(running)
 	return id

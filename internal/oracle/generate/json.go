@@ -24,7 +24,7 @@ import (
 type object = map[string]any
 
 // PolicyJSON prints the policy as a document with the one policy p. Every
-// setting that a default could stand for is written out.
+// setting that has a default is written out.
 func PolicyJSON(p pipeline.Policy) []byte {
 	return print(object{"version": 1, "policies": object{"p": policyObject(p)}})
 }

@@ -1,6 +1,6 @@
 import { atMost, awaited, called, notAbove, rejecting } from '../kinds.mjs';
 
-/** How many uses pass before the order of the keys begins anew: a power of two. */
+/** How many uses pass before the order of the keys repeats: a power of two. */
 const ORDER = 2 ** 17;
 
 /** As many keys of one form as asked for. */

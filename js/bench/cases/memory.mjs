@@ -3,7 +3,7 @@ import { keysOf } from './keyed.mjs';
 
 const KEYS = 100_000;
 
-/** The bytes that a key takes, without the key itself. `ready` makes what is told of each key. */
+/** The bytes that a key takes, without the key itself. `ready` returns a function that is called with each key. */
 const perKey = (ready) =>
   once('B', 1, async () => {
     const [first, ...keys] = keysOf(KEYS + 1);

@@ -1,4 +1,4 @@
-/** Answers for what `per` names about a request that goes out. */
+/** Returns a function that returns the attributes of an outgoing request for `per`. */
 export function attributesOf(request: Outgoing): (attribute: string) => string | null | undefined {
   return (attribute) => {
     const [kind, name = ''] = attribute.split(/:(.*)/);

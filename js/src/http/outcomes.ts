@@ -28,7 +28,7 @@ export const outcomeOfError = (classes: Classes, error: unknown): Outcome => {
   return failure === 'mistake' ? 'ignore' : (classes.get(failure) ?? 'ok');
 };
 
-// Node tells in the cause why there was no answer; a browser tells nobody.
+// In Node the cause of the error says why there was no answer; a browser does not say it.
 function failureOf(error: unknown): 'connect' | 'reset' | 'timeout' | 'mistake' {
   const { name, cause } = Object(error) as { name?: string; cause?: { code?: string; message?: string } };
   const told = `${name} ${cause?.code} ${cause?.message}`;

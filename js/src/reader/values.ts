@@ -72,7 +72,7 @@ export function wrong(path: string, found: unknown, allowed: string): never {
   throw new PolicyError('bad-policy', `${path}: found ${what}; allowed ${allowed}`);
 }
 
-/** Options of which every one is to be read: a name that nobody asks for is an error. */
+/** Reads options. A name that no reader asks for is an error. */
 export class Fields {
   private readonly values: Map<string, unknown>;
 

@@ -1,4 +1,4 @@
-// Nobody but the package has anything to wait for: the process ends at once.
+// Only the package has timers: the process ends at once.
 
 import { circuitBreaker, pipeline, rateLimiter } from '@sluice/core';
 
