@@ -43,11 +43,11 @@ func Example() {
 	for _, d := range decisions {
 		fmt.Println(d.At, "call", d.Call.Slot(), d.Kind)
 	}
-	fmt.Println("and goes on:", events[1].Call == decisions[3].Call)
+	fmt.Println("the call continues:", events[1].Call == decisions[3].Call)
 	// Output:
 	// 0s call 0 admit
 	// 1ns call 1 wait
 	// 2ns call 0 end
 	// 2ns call 1 admit
-	// and goes on: true
+	// the call continues: true
 }

@@ -71,7 +71,7 @@ func (c *Code) New() (*host.Module, error) {
 	return host.Open(e)
 }
 
-// Close gives up the code. Instances of it go on; no more can be made.
+// Close releases the code. Its instances still work; no more can be made.
 func (c *Code) Close() {
 	c.module.Close()
 	c.engine.Close()

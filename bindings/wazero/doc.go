@@ -7,10 +7,10 @@
 //	p, err := m.Pipeline(plan, seed)
 //	call, decisions, err := p.Begin(nil, host.Request{Cost: 1, Deadline: -1}, now)
 //
-// It is for programs that want to put another build of the core in force while
-// they run (WithBytes, host.Pipeline.Handover), that bound its memory, or that
-// hold what they decide against the other runtimes. Everything else is faster
-// and easier with package sluice itself.
+// It is for programs that replace the core by another build while they run
+// (WithBytes, host.Pipeline.Handover), that bound its memory, or that compare its
+// decisions with those of the other runtimes. Everything else is faster and easier
+// with package sluice itself.
 //
 // What a Module offers is in package host. A call of the module takes about 60
 // ns and does not allocate; the compilation of the embedded module about 0.2 s,

@@ -15,8 +15,8 @@ import (
 )
 
 func Example() {
-	// cache is sluicewazero.WithCache(wazero.NewCompilationCache()): whoever makes
-	// one module alone needs none.
+	// cache is sluicewazero.WithCache(wazero.NewCompilationCache()). A program with
+	// one module needs no cache.
 	m, err := sluicewazero.New(context.Background(), cache)
 	if err != nil {
 		fmt.Println(err)
@@ -79,7 +79,7 @@ func ExampleNew_limiter() {
 	// false <nil>
 }
 
-// Another build of the module takes over, and what callers have used stays used.
+// A pipeline of another build of the module gets the states of the old one.
 func ExampleWithBytes_hotSwap() {
 	start := func(module []byte) (*host.Pipeline, error) {
 		m, err := sluicewazero.New(context.Background(), cache, sluicewazero.WithBytes(module))

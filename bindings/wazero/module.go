@@ -30,8 +30,8 @@ func WithMemoryLimit(bytes uint64) Option {
 	return func(s *settings) { s.config = s.config.WithMemoryLimitPages(uint32(min(bytes>>16, 1<<16))) }
 }
 
-// WithCache keeps what was compiled, in memory or in a folder, for the next
-// Compile of the same module. Whoever made the cache closes it, after all else.
+// WithCache stores compiled modules, in memory or in a folder, for the next Compile
+// of the same module. The caller closes the cache, after everything that uses it.
 // Default: none.
 func WithCache(cache wazero.CompilationCache) Option {
 	return func(s *settings) { s.config = s.config.WithCompilationCache(cache) }
@@ -64,10 +64,10 @@ func Compile(ctx context.Context, options ...Option) (*Code, error) {
 // New makes an instance. Its Close leaves the Code as it is.
 func (c *Code) New(ctx context.Context) (*host.Module, error) { return c.instance(ctx, false) }
 
-// Close gives up the code and all instances of it.
+// Close releases the code and all its instances.
 func (c *Code) Close() error { return c.runtime.Close(context.Background()) }
 
-// New compiles the module and makes one instance, whose Close gives up both.
+// New compiles the module and makes one instance, whose Close releases both.
 func New(ctx context.Context, options ...Option) (*host.Module, error) {
 	c, err := Compile(ctx, options...)
 	if err != nil {

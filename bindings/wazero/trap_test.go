@@ -42,7 +42,7 @@ func TestNothingTraps(t *testing.T) {
 	}
 }
 
-// wild is an instance of which anything is asked.
+// wild is an instance that gets random calls.
 type wild struct {
 	*rand.Rand
 	t       *testing.T
@@ -119,7 +119,7 @@ func (w *wild) step() {
 	w.t.Helper()
 	memory := w.module.Memory()
 	switch w.IntN(5) {
-	case 0: // what stands in slots
+	case 0: // the slots
 		for _, at := range []uint32{0, 24, 28, 32, 36, 80, 84, 88, 92, 96, 100, 108, 112, 116} {
 			if w.IntN(2) == 0 {
 				memory.WriteUint32Le(w.slots+at, uint32(w.word()))

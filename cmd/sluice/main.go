@@ -11,7 +11,7 @@ import (
 )
 
 func main() {
-	// A reader that has seen enough is told of by the failed write instead.
+	// A reader that closed the output shows as a failed write instead.
 	signal.Ignore(syscall.SIGPIPE)
 	os.Exit(cli.Run(os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
 }

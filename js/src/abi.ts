@@ -6,7 +6,7 @@
  */
 
 declare global {
-  // What the declarations of this package name, for those who compile without the types of the DOM.
+  // Types that the declarations of this package use, for users who compile without the types of the DOM.
   namespace WebAssembly {
     interface Instance {}
     interface Memory {}
@@ -112,7 +112,7 @@ export const SLOT_CONFIG = 23;
 export const SLOTS_SIZE = 312;
 /** How many words a permit takes. */
 export const PERMIT_WORDS = 6;
-/** A parameter that stands for no time: the last mark, or no duration. */
+/** A parameter that means no time: the last mark, or no duration. */
 export const NONE = NaN;
 
 // Fields of a decision, in bytes.

@@ -83,7 +83,7 @@ class Vote implements BreakerPass {
   }
 }
 
-/** Stops calling what fails, and tries again after a while. Make one with `circuitBreaker`. */
+/** Stops calls to a dependency that fails, and tries again after a while. Make one with `circuitBreaker`. */
 export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
   private timeless = false;
 

@@ -20,7 +20,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// TestLayout holds the structs to the tables of ABI.md.
+// TestLayout compares the structs with the tables of ABI.md.
 func TestLayout(t *testing.T) {
 	page, err := os.ReadFile("../ABI.md")
 	require.NoError(t, err)
@@ -243,7 +243,7 @@ func TestStates(t *testing.T) {
 	}
 }
 
-// TestAdopt: a raised rate is in force at once, the permits are kept.
+// TestAdopt: a raised rate takes effect at once, the permits are kept.
 func TestAdopt(t *testing.T) {
 	var m Module
 	cell := limiterOf(t, &m, 0, 1, 1000, 1)
@@ -421,8 +421,8 @@ func event(dst []byte, op, outcome, flags uint8, slot, generation uint32, at, sp
 	return dst
 }
 
-// TestBatch: events of a batch decide as one by one, and name calls of before
-// and of their own batch.
+// TestBatch: events of a batch decide as one by one, and name calls of earlier
+// batches and of their own.
 func TestBatch(t *testing.T) {
 	var m Module
 	p := pipelineOf(t, &m)

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Other is what a step did to somebody else than its caller: 32 bytes.
+// Other is an effect of a step that is not for its caller: 32 bytes.
 type Other struct {
 	Permit reducer.Permit // 0
 	Caller uint32         // 24
@@ -73,7 +73,7 @@ func (m *Module) serve(c *holder, now clock.Mark) {
 	}
 }
 
-// end tells the host how a step of a cell ended.
+// end writes how a step of a cell ended to the slots.
 func (m *Module) end(c *holder, answer *reducer.Answer) int32 {
 	s := &m.Slots
 	if c.maker.queued {
@@ -110,8 +110,8 @@ func (m *Module) modeOf(c *holder) {
 	}
 }
 
-// Acquire asks a cell for a permit of the cost. caller names who asks in what
-// concerns it later. It returns the verdict.
+// Acquire asks a cell for a permit of the cost. caller identifies the caller in later
+// records. It returns the verdict.
 func (m *Module) Acquire(handle, cost, caller uint32, now float64) int32 {
 	c := m.begin(handle, now)
 	if c == nil {
@@ -156,7 +156,7 @@ func (m *Module) Pass(handle uint32, now float64) int32 {
 	return m.end(c, &reducer.Answer{Verdict: reducer.Done})
 }
 
-// Fresh returns 1 when the cell at now cannot be told from a new one.
+// Fresh returns 1 when the cell at now decides as a new one would.
 func (m *Module) Fresh(handle uint32, now float64) int32 {
 	c := m.get(handle).cell
 	if c == nil {
@@ -193,9 +193,8 @@ func (m *Module) State(handle uint32) int32 {
 }
 
 // Restore replaces the state of a cell by size bytes of the buffer. With by, it
-// is that of another process, moved by so many milliseconds along the line of
-// marks and without those who waited or held something there; NaN takes it as it
-// is.
+// is that of another process: its marks are shifted by so many milliseconds, and its
+// waiters and holders are dropped. NaN takes the state as it is.
 func (m *Module) Restore(handle, size uint32, by, now float64) int32 {
 	src, ok := m.take(size)
 	if !ok {

@@ -1,6 +1,6 @@
-// Package abi is what the wasm module does behind its exports: objects named by
+// Package abi implements the exports of the wasm module: objects named by
 // handles, slots at fixed places through which numbers go in and out, and one
-// buffer for bytes. It knows nothing of wasm, so that tests and fuzzing run it
+// buffer for bytes. It does not depend on wasm, so that tests and fuzzing run it
 // natively; the folder entry beside it exports it. ABI.md in the folder above is the
 // host's side of it.
 //

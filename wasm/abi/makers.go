@@ -75,8 +75,8 @@ func (m *Module) made(c *config, o object, err error) int32 {
 // maker makes cells of one configuration.
 type maker struct {
 	cell.Maker
-	// queued says that cells may have something to do that no caller asks for:
-	// to serve a queue, to end waits and leases.
+	// queued says that time alone may change the state of other callers: a cell
+	// serves a queue, or ends waits and leases.
 	queued bool
 	// untimed says that a closed breaker needs no time.
 	untimed bool

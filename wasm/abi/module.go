@@ -44,7 +44,7 @@ const KeyMissing = 1 << 31
 type Slots struct {
 	// Exact says which of Now and Span hold for the next call; it clears them.
 	Exact uint32 // 0
-	// Size of what the last call left in the buffer.
+	// Size of the result that the last call left in the buffer.
 	Size uint32 // 4
 	// Count of the records that the last call left.
 	Count uint32 // 8
@@ -66,7 +66,7 @@ type Slots struct {
 	// Timeless says that the breaker's next Acquire needs no time.
 	Timeless uint32  // 68
 	Millis   float64 // 72
-	// Permit goes out with an admission and in with what ends it.
+	// Permit goes out with an admission and in with the action that ends it.
 	Permit reducer.Permit // 80
 	// Mode of a breaker after the last call.
 	Mode uint32 // 104

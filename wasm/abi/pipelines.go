@@ -63,8 +63,8 @@ func (m *Module) moved(handle uint32, now float64) *drive.Driver {
 	return d
 }
 
-// grow makes room for twice as many records. It stands apart from decided, which
-// is on the way of every call.
+// grow makes room for twice as many records. It is a function apart from decided, which
+// every call uses.
 func (m *Module) grow() {
 	room := make([]Decision, len(m.Decisions), max(8, 2*cap(m.Decisions)))
 	copy(room, m.Decisions)
@@ -174,7 +174,7 @@ func (m *Module) Done(handle, slot, generation, attempt, outcome uint32, after, 
 	return m.settled(d, d.Done(decision.HandleOf(slot, generation), result))
 }
 
-// settled tells what followed from an event, or that it was stale.
+// settled returns the result of an event, or that it was stale.
 func (m *Module) settled(d *drive.Driver, live bool) int32 {
 	n := m.decided(d, 0)
 	if !live {
@@ -183,7 +183,7 @@ func (m *Module) settled(d *drive.Driver, live bool) int32 {
 	return n
 }
 
-// Cancel gives a call up, whatever it is doing.
+// Cancel cancels a call, whatever it is doing.
 func (m *Module) Cancel(handle, slot, generation uint32, now float64) int32 {
 	d := m.moved(handle, now)
 	if d == nil {
@@ -210,7 +210,7 @@ func (m *Module) Advance(handle uint32, now float64) int32 {
 	return m.decided(d, 0)
 }
 
-// Configure puts another plan in force.
+// Configure activates another plan.
 func (m *Module) Configure(handle, planHandle uint32, now float64) int32 {
 	plan := m.get(planHandle).plan
 	if plan == nil {

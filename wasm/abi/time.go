@@ -14,7 +14,7 @@ const nanos = 1e6
 const bound = 1 << 63
 
 // mark reads a time: milliseconds truncated to nanoseconds, from the first to
-// the last mark. NaN stands for Slots.Now where that is given, else for last.
+// the last mark. NaN means Slots.Now where that is given, else last.
 func (m *Module) mark(millis float64, last clock.Mark) clock.Mark {
 	if !math.IsNaN(millis) {
 		return onLine(clock.Mark(whole(millis)))
@@ -65,7 +65,7 @@ func millisOf(n int64) float64 {
 	return millis
 }
 
-// wakes tells when there is next something to do.
+// wakes writes the mark of the next wake to the slots.
 func (m *Module) wakes(at clock.Mark) {
 	m.Slots.Wake = at
 	if at == clock.Never {

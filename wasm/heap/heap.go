@@ -14,8 +14,8 @@
 // compiler inserts none.
 //
 // Memory is cut into pages of 8 KiB. A page holds objects of one size with a bit
-// for each that marks it, or is part of a larger object. Pointers are not told
-// from other words: what looks like one keeps an object (Boehm and Weiser,
+// for each that marks it, or is part of a larger object. Pointers are not distinguished
+// from other words: a word that looks like one keeps an object (Boehm and Weiser,
 // Garbage Collection in an Uncooperative Environment, 1988).
 package heap
 
@@ -200,7 +200,7 @@ func Safe() {
 
 //go:noinline
 func collect() {
-	// The lists are made anew; as they are they would keep what is free.
+	// The lists are built again: the old ones would keep free objects.
 	free = [len(sizes)]uintptr{}
 	scan(uintptr(unsafe.Pointer(&globalBase)), uintptr(unsafe.Pointer(&heapBase)))
 	follow()

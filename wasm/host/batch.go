@@ -50,7 +50,7 @@ type Event struct {
 	// nothing.
 	Stale bool
 	// Decisions is filled in: how many of the decisions are of this event or of
-	// what was due before it. They stand in the order of the events.
+	// what was due before it. They are in the order of the events.
 	Decisions int
 }
 

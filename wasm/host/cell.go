@@ -74,10 +74,10 @@ func (m *Module) maker(queued bool, e export, args ...uint64) (*Maker, error) {
 }
 
 // Cell is one limiter, breaker or bulkhead. It answers as its machine in core/
-// does, but that it serves its queue itself, in every call, and that a Peek does
-// not say how many permits are free. Methods with out append to it what was done
-// to others than the caller: grants, waits that ended, leases that ran out, and
-// the changes of a breaker. It may be nil where nobody wants to know.
+// does, except that it serves its queue itself, in every call, and that a Peek does
+// not say how many permits are free. Methods with out append the effects on other
+// callers to it: grants, waits that ended, leases that ran out, and the changes of a
+// breaker. out may be nil; the effects are then dropped.
 type Cell struct {
 	object
 	queued bool
@@ -100,9 +100,9 @@ func (k *Maker) Cell(now clock.Mark) (*Cell, error) {
 	return &Cell{object: made, queued: k.queued, wake: clock.Never}, nil
 }
 
-// Allow asks a limiter for permits of the cost, now or not at all, and does not
-// allocate. A cell in which callers may wait is an error: it has news for them,
-// which Acquire brings.
+// Allow asks a limiter for permits of the cost without waiting, and does not
+// allocate. It returns an error for a cell in which callers may wait: a step may
+// have effects for waiters, which only Acquire returns.
 func (c *Cell) Allow(cost uint32, now clock.Mark) (bool, error) {
 	m := c.m
 	m.mu.Lock()
@@ -116,10 +116,10 @@ func (c *Cell) Allow(cost uint32, now clock.Mark) (bool, error) {
 
 var errQueued = &Error{Code: abi.BadArgument, Text: "callers may wait in this cell: use Acquire"}
 
-// Acquire asks for a permit of the cost. caller names who asks in what concerns
-// it later, as somebody who waits. What is admitted ends by Step with the permit
-// of the answer: Release for a bulkhead, Record for a breaker, Cancel with the
-// cost for a limiter that is to have it back, Leave for one who waits.
+// Acquire asks for a permit of the cost. caller identifies the caller in later
+// effects, as when it waits. Step with the permit of the answer ends an admission:
+// Release for a bulkhead, Record for a breaker, Cancel with the cost to refund a
+// limiter; Leave ends a wait.
 func (c *Cell) Acquire(cost, caller uint32, now clock.Mark, out *reducer.Out) (reducer.Answer, error) {
 	c.m.mu.Lock()
 	defer c.m.mu.Unlock()
@@ -165,9 +165,9 @@ func (c *Cell) Pass(now clock.Mark, out *reducer.Out) error {
 	return c.simple(pass, 0, now, out)
 }
 
-// Wake returns the mark at which Pass next has something to do for those who
-// wait or hold something if nothing else happens; clock.Never for none, and
-// always for what has neither a queue nor leases.
+// Wake returns the mark at which Pass next changes something for waiters or holders
+// if nothing else happens; clock.Never for none, and always for a cell without a
+// queue and leases.
 func (c *Cell) Wake() clock.Mark {
 	c.m.mu.Lock()
 	defer c.m.mu.Unlock()
@@ -227,8 +227,8 @@ func (c *Cell) Restore(src []byte, now clock.Mark, out *reducer.Out) error {
 	return c.restore(src, nil, now, out)
 }
 
-// Revive is Restore for a state of another process, moved by so much along the
-// line of marks and without those who waited or held something there.
+// Revive is Restore for a state of another process: its marks are shifted by by, and
+// its waiters and holders are dropped.
 func (c *Cell) Revive(src []byte, by time.Duration, now clock.Mark, out *reducer.Out) error {
 	return c.restore(src, &by, now, out)
 }

@@ -15,7 +15,7 @@
 // goroutines, and those of one Module and its objects take turns; for more at
 // once, make more modules.
 //
-// What is wrong with an argument is an *Error, and the module goes on. When an
+// A wrong argument gives an *Error, and the module still works. When an
 // instance traps, which memory that cannot grow brings about, or breaks the ABI,
 // the call returns ErrBroken and so do all later ones: make another. Nothing a
 // host or a module does makes a method panic.

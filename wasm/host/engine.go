@@ -8,7 +8,7 @@ type Engine interface {
 	// Memory returns the memory of the instance, nil for none. It is read and
 	// written until the next call of a function alone.
 	Memory() []byte
-	// Close gives up the instance.
+	// Close releases the instance.
 	Close() error
 }
 

@@ -23,10 +23,9 @@ type saved struct {
 // another module, whose plan has the same steps and in which nothing has
 // happened yet. It returns how many cells there were.
 //
-// From then on p begins no calls. Those that it has come to their end there, and
-// what they hold, their votes and what they give back concern p alone: the
-// bulkheads of the other one start empty. On an error p goes on as before, and
-// the other one is of no use.
+// Afterwards p begins no calls. Its running calls end in p, and their places,
+// outcomes and refunds only affect p: the bulkheads of the other pipeline start
+// empty. On an error p works as before, and the other pipeline must not be used.
 func (p *Pipeline) Handover(to *Pipeline, now clock.Mark) (int, error) {
 	left, err := p.leave()
 	if err != nil {
@@ -67,7 +66,7 @@ func (p *Pipeline) leave() (left legacy, err error) {
 	return left, nil
 }
 
-// inherit takes over what another pipeline left.
+// inherit loads the states of another pipeline.
 func (p *Pipeline) inherit(left legacy, now clock.Mark) error {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()

@@ -14,7 +14,7 @@ type keyring struct {
 	given []uint32
 }
 
-// number returns the numbers of attributes for the steps of the plan in force,
+// number returns the numbers of attributes for the steps of the active plan,
 // with abi.KeyMissing where one is missing.
 func (p *Pipeline) number(lookup func(attribute string) string) [pipeline.MaxSteps]uint32 {
 	numbers, missing := p.keys.Of(p.plan.shape, lookup, p.uses)

@@ -67,7 +67,7 @@ const (
 	slotsSize = uint32(unsafe.Sizeof(abi.Slots{}))
 )
 
-// nan stands in a time for the slot that has it exactly.
+// nan is a time whose exact value is in a slot.
 var nan = math.Float64bits(math.NaN())
 
 // Open makes a Module of a fresh instance, which belongs to it from then on and
@@ -116,7 +116,7 @@ func (m *Module) open() error {
 	return nil
 }
 
-// Close gives up the instance. Whatever belongs to the module is of no use then.
+// Close releases the instance. No object of the module can be used afterwards.
 func (m *Module) Close() error {
 	m.mu.Lock()
 	defer m.mu.Unlock()

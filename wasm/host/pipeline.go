@@ -11,9 +11,9 @@ import (
 )
 
 // Pipeline runs the calls of a policy and the cells of its steps, as a
-// drive.Driver does. Time is what it is told: before an event at a mark, all
-// that is due at or before it happens. A mark before the last one counts as the
-// last one.
+// drive.Driver does. The events bring the time: before an event at a mark,
+// everything that is due at or before it happens. A mark before the last one counts
+// as the last one.
 //
 // Methods with dst append to it what was decided, of any call, and return it.
 type Pipeline struct {
@@ -178,9 +178,9 @@ func (p *Pipeline) save(dst []byte, step int, key uint32) ([]byte, error) {
 }
 
 // Load gives a step's cell the state that Save appended, here or in another
-// process, moved by so much along the line of marks and without those who waited
-// or held something there. On an error nothing has changed but for the time.
-// Load no cell at which calls of this pipeline wait or hold something.
+// process: its marks are shifted by by, and its waiters and holders are dropped. On an
+// error only the time has changed. Load no cell at which calls of this pipeline wait or
+// hold something.
 func (p *Pipeline) Load(dst []decision.Decision, step int, lookup func(attribute string) string, src []byte, by time.Duration, now clock.Mark) ([]decision.Decision, error) {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()

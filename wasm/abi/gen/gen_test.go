@@ -9,7 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestGenerated holds the committed files to what the sources give.
+// TestGenerated compares the committed files with those that the sources give.
 func TestGenerated(t *testing.T) {
 	const root = "../../.."
 	all, err := files(root)

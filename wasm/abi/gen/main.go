@@ -1,4 +1,4 @@
-// Command gen writes what other languages and people have to know of the ABI:
+// Command gen writes the numbers of the ABI for other languages and for people:
 // js/src/abi.ts and the table of numbers in wasm/ABI.md. go generate ./wasm/abi
 // runs it.
 package main

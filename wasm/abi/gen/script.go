@@ -134,7 +134,7 @@ func script(all []exports) []byte {
  */
 
 declare global {
-  // What the declarations of this package name, for those who compile without the types of the DOM.
+  // Types that the declarations of this package use, for users who compile without the types of the DOM.
   namespace WebAssembly {
     interface Instance {}
     interface Memory {}
@@ -233,7 +233,7 @@ func writeSlots(b *bytes.Buffer) {
 	b.WriteByte('\n')
 	writeConstant(b, constant{"SLOTS_SIZE", int64(slots.Size()), "How many bytes the slots take."})
 	writeConstant(b, constant{"PERMIT_WORDS", int64(reflect.TypeFor[reducer.Permit]().Size() / 4), "How many words a permit takes."})
-	b.WriteString("/** A parameter that stands for no time: the last mark, or no duration. */\nexport const NONE = NaN;\n")
+	b.WriteString("/** A parameter that means no time: the last mark, or no duration. */\nexport const NONE = NaN;\n")
 }
 
 // writeRecords writes where the fields of records are, in bytes.

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// phase is a part of the story.
+// phase is a part of the brown-out.
 type phase struct {
 	name                  string
 	from, to              time.Duration
@@ -20,8 +20,8 @@ type phase struct {
 	goroutines, inFlights float64 // the most
 }
 
-// pause is how long a client of the brown-out waits before it asks again,
-// whatever it got: impatient, and yet not a measurement of a full processor.
+// pause is how long a client of the brown-out waits after any answer before the next
+// request: short, but long enough that the processor is not the limit.
 const pause = 20 * time.Millisecond
 
 // brown shows a brown-out: the upstream takes 500 ms and then fails.

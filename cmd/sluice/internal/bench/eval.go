@@ -91,7 +91,7 @@ func writeLog(path string, lines, keys int) error {
 	return file.Close()
 }
 
-// evaluate is sluice eval in the folder of a log, whose decisions nobody reads.
+// evaluate is sluice eval in the folder of a log. It discards the decisions.
 func evaluate() error {
 	if code := cli.Run([]string{"eval", "--policy", "policy.yaml", "log"}, os.Stdin, io.Discard, os.Stderr); code != 0 {
 		return fmt.Errorf("eval ended with exit code %d", code)

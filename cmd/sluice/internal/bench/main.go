@@ -2,8 +2,8 @@
 //
 //	go run ./cmd/sluice/internal/bench -o bench/COMMANDS.md
 //
-// sluice serve stands beside Go's own httputil.ReverseProxy under the same load,
-// and alone while its upstream browns out. All of it is on the loopback, each
+// It compares sluice serve with Go's own httputil.ReverseProxy under the same load,
+// and runs it alone while its upstream browns out. All of it is on the loopback, each
 // part a process of its own; both proxies have the same connections to the
 // upstream and the same buffers, so that what differs is the policy. Rounds
 // alternate, and the table has their medians. sluice eval decides long logs.

@@ -19,8 +19,8 @@ import (
 	"github.com/sluice-go/sluice/cmd/sluice/internal/serve"
 )
 
-// document has every mechanism on the way of a request, and none that refuses
-// one while the upstream is well.
+// document has every mechanism that a request can pass, and none that refuses a
+// request while the upstream is healthy.
 const document = `
 version: 1
 policies:
@@ -36,10 +36,10 @@ routes:
   - {path: /api/**, policy: api}
 `
 
-// answer is what the upstream says: about what an API does.
+// answer is the body of the upstream's answers, of a usual size for an API.
 var answer = []byte(`{"items":[` + strings.Repeat(`{"id":12345,"name":"thing"},`, 35) + `{}]}`)
 
-// serveUpstream is a service that is well until PUT /brown?for=DURATION.
+// serveUpstream is a service that is healthy until PUT /brown?for=DURATION.
 func serveUpstream() error {
 	var until atomic.Int64
 	mux := http.NewServeMux()

@@ -1,7 +1,7 @@
 // Package cli is the command line of sluice: one file a command, and what they
 // have in common.
 //
-// A command is made by a constructor that takes the Env and stands in the list
+// A command is made by a constructor that takes the Env and is in the list
 // commands. It writes its results to Env.Stdout and nothing else there, logs to
 // Env.Stderr, and returns its error: Run prints that as one line and turns it
 // into the exit code, see Failure.
@@ -18,7 +18,7 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Env is what a command has of the world beside its arguments. Its context is
+// Env has the inputs and outputs of a command beside its arguments. Its context is
 // that of its cobra.Command.
 type Env struct {
 	Stdin  io.Reader
@@ -56,7 +56,7 @@ func RunContext(ctx context.Context, args []string, stdin io.Reader, stdout, std
 	return env.report(root.ExecuteContext(ctx))
 }
 
-// newRoot returns the command that all others stand in.
+// newRoot returns the root command, with all others.
 func newRoot(env *Env) *cobra.Command {
 	var version bool
 	root := &cobra.Command{

@@ -158,7 +158,7 @@ func TestHelpHasExamples(t *testing.T) {
 	}
 }
 
-// TestCompletion checks what a shell is told.
+// TestCompletion checks the answers to a shell's completion.
 func TestCompletion(t *testing.T) {
 	files(t)
 	for _, test := range []struct {

@@ -32,7 +32,7 @@ func both(t *testing.T, stdin string, args ...string) (code int, stdout, stderr 
 	return code, stdout, stderr
 }
 
-// TestEngines decides the logs that stand beside documents by both engines.
+// TestEngines decides the logs beside documents by both engines.
 func TestEngines(t *testing.T) {
 	for _, folder := range []string{samples, "../../../../eval/testdata"} {
 		logs, err := filepath.Glob(folder + "/*.events.ndjson")
@@ -122,7 +122,7 @@ func TestEngineOfDocuments(t *testing.T) {
 // TestEngineFlag checks what --engine takes.
 func TestEngineFlag(t *testing.T) {
 	for args, want := range map[string]string{
-		"--engine wasm --state": "sluice: --engine wasm has no --state: the module tells no states (see sluice eval --help)\n",
+		"--engine wasm --state": "sluice: --engine wasm has no --state: the module does not report states (see sluice eval --help)\n",
 		"--engine go":           "sluice: there is no --engine go; choose one of: native, wasm (see sluice eval --help)\n",
 	} {
 		code, stdout, stderr := run("", "eval --policy "+samples+"/short.yaml "+args)

@@ -66,7 +66,7 @@ same bytes. It has no --state.`,
 			case nativeEngine:
 			case wasmEngine:
 				if f.options.State {
-					return usage(cmd, "--engine %s has no --state: the module tells no states", wasmEngine)
+					return usage(cmd, "--engine %s has no --state: the module does not report states", wasmEngine)
 				}
 			default:
 				return usage(cmd, "there is no --engine %s; choose one of: %s, %s", f.engine, nativeEngine, wasmEngine)
@@ -80,7 +80,7 @@ same bytes. It has no --state.`,
 	flags.Uint64Var(&f.options.Seed, "seed", 0, "the seed of all jitter")
 	flags.BoolVar(&f.options.Follow, "follow", false, "print the decisions of a line before the next one is read")
 	flags.BoolVar(&f.options.State, "state", false, "add the state of the deciding step, a line of text for people")
-	flags.StringVar(&f.engine, "engine", nativeEngine, "who decides: native, or wasm for the embedded module")
+	flags.StringVar(&f.engine, "engine", nativeEngine, "what decides: native, or wasm for the embedded module")
 	must(cmd.RegisterFlagCompletionFunc("engine", cobra.FixedCompletions([]cobra.Completion{nativeEngine, wasmEngine}, cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("policy", documents))
 	must(cmd.RegisterFlagCompletionFunc("name", completeNames(func(*cobra.Command, []string) string { return f.policy })))
@@ -159,7 +159,7 @@ func (f *evalFlags) decider(ctx context.Context, p pipeline.Policy) (func(io.Rea
 	}, nil
 }
 
-// output remembers the error of a writer, to tell it from that of a reader.
+// output stores the error of a writer, to distinguish it from that of a reader.
 type output struct {
 	to  io.Writer
 	err error

@@ -11,14 +11,14 @@ import (
 
 // The exit codes. They are the same for every command.
 const (
-	// ExitOK: done, and nothing to complain of.
+	// ExitOK: done, without warnings.
 	ExitOK = 0
 	// ExitWarnings: lint has warnings, and no errors.
 	ExitWarnings = 1
 	// ExitBad: bad input or usage. Nothing was begun, or what was done before
 	// the bad input stays.
 	ExitBad = 2
-	// ExitFailed: the input is right and it could not be done all the same.
+	// ExitFailed: the input is right, but the command failed.
 	ExitFailed = 3
 )
 
@@ -42,8 +42,8 @@ func newExitCodes(*Env) *cobra.Command {
 	return &cobra.Command{Use: "exit-codes", Short: "What the exit codes mean", Long: exitCodes}
 }
 
-// Failure is an error with its exit code. Err is nil when everything that there
-// is to say has been printed.
+// Failure is an error with its exit code. Err is nil when the messages have already
+// been printed.
 type Failure struct {
 	Code int
 	Err  error

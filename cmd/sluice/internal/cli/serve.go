@@ -217,7 +217,7 @@ func (e *Env) serve(ctx context.Context, f *serveFlags) (err error) {
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 	defer stop()
-	// The second signal is nobody's to catch: it ends the process.
+	// The second signal is not caught: it ends the process.
 	defer context.AfterFunc(ctx, stop)()
 	if err := server.Run(ctx); err != nil {
 		return fail(ExitFailed, err)

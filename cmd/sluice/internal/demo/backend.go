@@ -67,7 +67,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "a request needs its call and attempt", http.StatusBadRequest)
 		return
 	}
-	// Counted before it stands in the queue, so that the count is never negative.
+	// Counted before it is in the queue, so that the count is never negative.
 	b.waiting.Add(1)
 	select {
 	case b.jobs <- j:
@@ -118,7 +118,7 @@ func (b *backend) work() {
 // close ends the service and waits until nothing of it runs.
 func (b *backend) close() {
 	close(b.stop)
-	// Nothing takes long any more; connections that hang on are cut.
+	// No request takes long now; connections that stay open are cut.
 	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
 	defer cancel()
 	if b.server.Shutdown(ctx) != nil {

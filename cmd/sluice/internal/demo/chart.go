@@ -11,7 +11,7 @@ import (
 // that the page stretches: the lines are SVG, all text is HTML beside them.
 type Chart struct {
 	ID, Title, Unit string
-	Label           string // what is seen, for those who do not see it
+	Label           string // describes the chart for users who do not see it
 	Lines           []Line
 	Ticks           []Tick // of the values
 	Band            []Segment
@@ -86,7 +86,7 @@ func (c *Chart) finish() *Chart {
 	return c
 }
 
-// finishStacked is finish for series that stand on top of each other.
+// finishStacked is finish for series that are stacked.
 func (c *Chart) finishStacked() *Chart {
 	var below []*float64
 	c.top = 1
@@ -128,7 +128,7 @@ func scale(most float64) (top float64, ticks []Tick) {
 	return top, ticks
 }
 
-// point is the place of a bin's value. A bin stands at its middle.
+// point is the place of a bin's value, at the middle of the bin.
 func point(i, n int, value, top float64) string {
 	return fmt.Sprintf("%.1f %.1f", (float64(i)+0.5)/float64(n)*1000, 1000-value/top*1000)
 }

@@ -19,7 +19,7 @@ func (d *drawing) charts(sums *[2]Summary, changes []Change, guarded bool) []*Ch
 func (d *drawing) of(side Side, f func(*Bin) float64) []*float64 {
 	values := make([]*float64, len(d.bins[side]))
 	for i := range values {
-		// A hundredth more or less is not worth its place in the page.
+		// More digits would make the page larger and show nothing.
 		v := math.Round(f(&d.bins[side][i])*100) / 100
 		values[i] = &v
 	}

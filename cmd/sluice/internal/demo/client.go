@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// caller makes a call and says what came of it.
+// caller makes a call and returns its result.
 type caller interface {
 	call(ctx context.Context, id int) (Result, string)
 }
@@ -39,7 +39,7 @@ func newClient(url string, start time.Time, r *recorder) *client {
 	return &client{http: &http.Client{Transport: transport}, url: url, start: start, recorder: r}
 }
 
-// close gives up the idle connections.
+// close closes the idle connections.
 func (c *client) close() { c.http.CloseIdleConnections() }
 
 // attempt sends one request and reads the whole answer.

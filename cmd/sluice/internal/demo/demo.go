@@ -132,14 +132,14 @@ func (d *side) close() {
 	}
 }
 
-// grace is how long calls may go on after the end of the run. Those of the naive
+// grace is how long calls may continue after the end of the run. Those of the naive
 // callers take no longer; a policy of the user's may make some wait for hours.
 const grace = 3 * time.Second
 
-// errOver cuts the calls that are still under way after that. They have failed.
+// errOver cuts the calls that still run after that. They count as failed.
 var errOver = errors.New("the demo is over")
 
-// gaugeEvery is how often the queues are looked at.
+// gaugeEvery is how often the queues are measured.
 const gaugeEvery = 50 * time.Millisecond
 
 // load makes the calls of the scenario on both sides, each at its time, and

@@ -20,8 +20,8 @@ func defaultPolicy(t *testing.T) *policy.Policy {
 	return &doc.Policies[0]
 }
 
-// settled waits for the goroutines of a run to be gone. They end by themselves,
-// some a moment after what they were needed for.
+// settled waits until the goroutines of a run have ended. Some end a moment after
+// the run.
 func settled(t *testing.T, before int) {
 	t.Helper()
 	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {

@@ -38,9 +38,9 @@ func healthyText(s Scenario, naive, guarded *Summary) string {
 
 func naiveText(s Scenario, m *Summary) string {
 	text := fmt.Sprintf("They wait %s for an answer and try up to %d times, at once. At its worst that made %.0f requests a second of %.0f calls; "+
-		"up to %d of them stood in the service's queue. ", millis(s.Patience), s.Attempts, m.Peak, s.Rate, m.Queue)
+		"up to %d of them waited in the service's queue. ", millis(s.Patience), s.Attempts, m.Peak, s.Rate, m.Queue)
 	if m.Wasted >= 0.1 {
-		text += fmt.Sprintf("By the time one was served its caller had often left: %s of all the work of the service was for nobody. ", percent(m.Wasted))
+		text += fmt.Sprintf("By the time one was served its caller had often left: %s of all the work of the service was wasted. ", percent(m.Wasted))
 	}
 	return text + goodputText(s, m)
 }
@@ -70,7 +70,7 @@ func afterText(s Scenario, naive, guarded *Summary) string {
 	case !naive.Recovered:
 		text = fmt.Sprintf("Nothing is wrong with the service any more, yet without a policy it does not come back in %s: %.0f/s of %.0f/s. "+
 			"The retries alone keep it busy with requests that are too late, and being too late makes the retries. This is a metastable failure; "+
-			"in production it lasts until somebody takes the load away. ", seconds(s.Duration-s.HealAt), naive.Goodput[Healed], s.Rate)
+			"in production it lasts until the load is taken away. ", seconds(s.Duration-s.HealAt), naive.Goodput[Healed], s.Rate)
 	default:
 		text = fmt.Sprintf("Without a policy the callers are well again after %s. ", inWords(recovered(s, naive)))
 	}

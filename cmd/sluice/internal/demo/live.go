@@ -10,7 +10,7 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// Live shows a run in a terminal: two panels that are drawn anew in their place.
+// Live shows a run in a terminal: two panels that are redrawn in place.
 type Live struct {
 	// Out takes colours and the movements of the cursor.
 	Out io.Writer
@@ -38,7 +38,7 @@ var (
 	cyan   = lipgloss.NewStyle().Foreground(lipgloss.Cyan)
 )
 
-// Bold makes a text stand out.
+// Bold returns a text in bold.
 func Bold(text string) string { return bold.Render(text) }
 
 // Every implements Display.
@@ -62,7 +62,7 @@ func (l *Live) Show(v View) error {
 	return err
 }
 
-// Close gives the cursor back.
+// Close shows the cursor again.
 func (l *Live) Close() error {
 	if l.lines == 0 {
 		return nil

@@ -158,7 +158,7 @@ func tiles(s Scenario, sums *[2]Summary) []tile {
 			return recovered(s, m)
 		}),
 		pair("Calls with a good answer", "of all in this run", func(m *Summary) string { return percent(share(m.Good, m.Offered)) }),
-		pair("Work for nobody", "answers whose caller had left", func(m *Summary) string { return percent(m.Wasted) }),
+		pair("Wasted work", "answers whose caller had left", func(m *Summary) string { return percent(m.Wasted) }),
 	}
 }
 

@@ -27,7 +27,7 @@ type Call struct {
 	Why    string // of Refused: the step and its reason, as in "breaker: open"
 }
 
-// End is when the caller knew.
+// End is when the caller got the result.
 func (c Call) End() time.Duration { return c.At + c.Took }
 
 // Attempt is one request that was sent to the service.
@@ -57,7 +57,7 @@ type Log struct {
 	Gauges   []Gauge
 	Changes  []Change
 	Served   int             // requests that a worker took up
-	Wasted   int             // those of them whose caller had gone before the answer
+	Wasted   int             // those of them whose caller had left before the answer
 	Late     []time.Duration // of each call, after its time
 }
 
@@ -113,7 +113,7 @@ func (r *recorder) snapshot() Log {
 	return r.log
 }
 
-// None is a latency that was not measured: nobody got a result.
+// None is a latency that was not measured: no caller got a result.
 const None = time.Duration(-1)
 
 // Bin is what happened in a stretch of time, [From, To). Calls count where they
@@ -150,7 +150,7 @@ func (l *Log) window(from, to time.Duration, n int) []Bin {
 	for i := range bins {
 		bins[i] = Bin{From: from + step*time.Duration(i), To: from + step*time.Duration(i+1), Refused: map[string]int{}}
 	}
-	// at finds the bin of a time, or one that nobody looks at.
+	// at finds the bin of a time, or one that is not shown.
 	at := func(t time.Duration) *Bin {
 		if t < from || t >= bins[n-1].To {
 			return &Bin{Refused: map[string]int{}}

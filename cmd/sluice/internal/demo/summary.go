@@ -24,7 +24,7 @@ type Summary struct {
 	AllP99                         time.Duration // of all calls; or None
 	RefusedP99                     time.Duration // of refusals; or None
 	Queue                          int           // the most that waited at the service
-	Wasted                         float64       // the share of the service's work that nobody waited for
+	Wasted                         float64       // the share of the service's work whose caller had left
 	Late                           time.Duration // the 99th percentile of how late calls were made; or None
 	Recovered                      bool
 	Recovery                       time.Duration // from the end of the brown-out; 0 when not Recovered
@@ -117,7 +117,7 @@ func (l *Log) goodput(from, to time.Duration) float64 {
 
 // recovery returns how long after the brown-out the callers are well again: the
 // first time from which 95 % of the calls are answered well, both in the next
-// thirtieth of the run and in all the rest. It looks at 150 times in a run.
+// thirtieth of the run and in all the rest. It checks 150 times in a run.
 func recovery(s Scenario, calls []Call) (time.Duration, bool) {
 	step, width := s.Duration/150, s.Duration/30
 	for from := s.HealAt; from+width <= s.Duration; from += step {

@@ -9,7 +9,7 @@ import (
 )
 
 // sample is a run that never was: both sides healthy until the brown-out; then
-// without a policy all fails for ever, with it one in four is answered, and all
+// without a policy all calls fail permanently, with it one in four is answered, and all
 // again afterwards.
 func sample() View {
 	s := NewScenario(1, DefaultDuration)
@@ -109,7 +109,7 @@ func TestFindings(t *testing.T) {
 	}
 	require.Contains(t, text(), "metastable")
 	require.Contains(t, text(), "With the policy it takes less than 0.1s")
-	require.Contains(t, text(), "64% of all the work of the service was for nobody")
+	require.Contains(t, text(), "64% of all the work of the service was wasted")
 
 	sums[Without].Recovered, sums[Without].Recovery = true, 2*time.Second
 	sums[With].Recovered = false
