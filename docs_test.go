@@ -1,6 +1,9 @@
 package sluice_test
 
 import (
+	"go/ast"
+	"go/parser"
+	"go/token"
 	"io/fs"
 	"os"
 	"os/exec"
@@ -169,6 +172,72 @@ func TestCitations(t *testing.T) {
 		}
 		for _, cited := range missing(t, filepath.Dir(path), text, all) {
 			t.Errorf("%s cites %s, which is not in the repository", path, cited)
+		}
+	}
+}
+
+// unclear are words that a reader with English as a second language may not know,
+// or that have no subject: a caller, a waiter or a listener waits, is cancelled or
+// is called; a policy is active. The brackets keep the pattern from matching itself.
+var unclear = regexp.MustCompile(`(?i)\b(?:(?:no|some|any)bod[y]|whoeve[r]|in vai[n]|in forc[e]|of befor[e]|tells o[f])\b`)
+
+// notYetClear are the folders and files in which TestWords accepts unclear words. A
+// folder that has none any more is removed from this list. GUARANTEES.md is made
+// from proptest.
+var notYetClear = []string{
+	"GUARANTEES.md", "bench", "bindings/nethttp", "cmd/sluice/internal/cli/serve_test.go", "cmd/sluice/internal/serve",
+	"core", "lint", "policy", "proptest",
+}
+
+var lineBreak = regexp.MustCompile(`\n\s*(?://|\*|#)?\s*`)
+
+// prose returns the text of a file that people read: in Go comments and strings, in
+// other files everything.
+func prose(t *testing.T, path, text string) (found []string) {
+	t.Helper()
+	if !strings.HasSuffix(path, ".go") {
+		return []string{lineBreak.ReplaceAllString(text, " ")}
+	}
+	file, err := parser.ParseFile(token.NewFileSet(), path, text, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, comment := range file.Comments {
+		found = append(found, lineBreak.ReplaceAllString(comment.Text(), " "))
+	}
+	ast.Inspect(file, func(n ast.Node) bool {
+		if literal, ok := n.(*ast.BasicLit); ok && literal.Kind == token.STRING {
+			found = append(found, literal.Value)
+		}
+		return true
+	})
+	return found
+}
+
+// TestWords checks that no text, comment or message has an unclear word.
+func TestWords(t *testing.T) {
+	const word = "nobo" + "dy"
+	for text, want := range map[string]bool{
+		"package p\n\n// " + word + " waits\nvar v int":           true,
+		"package p\n\n// a rule in\n// " + "force\nvar v int":     true,
+		"package p\n\nvar v = \"" + word + "\"":                   true,
+		"package p\n\nvar " + word + " int":                       false,
+		"package p\n\n// a rule in\n// enforcement\nvar v = `in`": false,
+	} {
+		assert.Equal(t, want, slices.ContainsFunc(prose(t, "p.go", text), unclear.MatchString), text)
+	}
+	assert.True(t, unclear.MatchString(prose(t, "p.ts", " * the rule in\n * "+"force")[0]))
+	for _, path := range files(t) {
+		allowed := slices.ContainsFunc(notYetClear, func(place string) bool {
+			return path == place || strings.HasPrefix(path, place+"/")
+		})
+		if allowed || !slices.Contains([]string{".go", ".html", ".js", ".md", ".mjs", ".sh", ".ts"}, filepath.Ext(path)) {
+			continue
+		}
+		for _, text := range prose(t, path, read(t, path)) {
+			if at := unclear.FindStringIndex(text); at != nil {
+				t.Errorf("%s: %q in %q: write it in the field's terms", path, text[at[0]:at[1]], text[max(0, at[0]-30):min(len(text), at[1]+30)])
+			}
 		}
 	}
 }
