@@ -96,8 +96,8 @@ func (b *Breaker) unlock() {
 	}
 }
 
-// Pass is the permit of a breaker, to be ended by Done once. It must not be
-// copied: each copy would vote.
+// Pass is the permit of a breaker. The caller ends it with Done once. It must not be
+// copied: the outcome of each copy would count.
 type Pass struct {
 	_       [0]sync.Mutex // go vet reports copies
 	breaker *Breaker

@@ -120,7 +120,7 @@ func TestPoliciesComeAndGo(t *testing.T) {
 	require.NoError(t, set.Reload("other.yaml", []byte("version: 1\npolicies: {q: {steps: [limit: 1/1h]}}")))
 	require.Error(t, set.Pipeline("p").Err())
 	assert.Equal(t, []string{"q"}, set.Names())
-	require.NoError(t, do(p, ok), "a pipeline that was handed out goes on")
+	require.NoError(t, do(p, ok), "an existing pipeline uses the new steps")
 	require.NoError(t, do(set.Pipeline("q"), ok))
 	_, err := sluice.Load("missing.yaml")
 	require.Error(t, err)

@@ -38,7 +38,7 @@ func TestShadowStepsEnforceNothing(t *testing.T) {
 	})
 }
 
-// TestPhantoms has a call stand in the queue of a shadow step while it runs.
+// TestPhantoms has a phantom of a running call in the queue of a shadow step.
 func TestPhantoms(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{"bulkhead: {concurrent: 1, wait: 10s, shadow: true}", "retry: {attempts: 2, backoff: {constant: 1s}, jitter: none}", "timeout: 1h"})
@@ -109,5 +109,5 @@ func TestShadowMayBeLifted(t *testing.T) {
 	steps := stepsOf(p)
 	steps[0].Shadow = false
 	require.NoError(t, p.Configure(pipeline.Policy{Name: "p", Steps: steps}))
-	require.ErrorIs(t, do(p, ok), sluice.ErrRejected, "what was taken in shadow is gone")
+	require.ErrorIs(t, do(p, ok), sluice.ErrRejected, "permits that were taken in shadow are used")
 }

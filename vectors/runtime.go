@@ -199,7 +199,7 @@ func (s *step) append(dst []byte) []byte {
 	return dst
 }
 
-var errReference = errors.New("a step names a permit or a call that there is not")
+var errReference = errors.New("a step names a permit or a call that does not exist")
 
 // cellPlayer plays steps of one cell.
 type cellPlayer struct {

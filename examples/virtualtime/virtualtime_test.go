@@ -11,8 +11,7 @@ import (
 )
 
 // TestWaitsTakeNoTime tests a program that waits, in the virtual time of
-// testing/synctest: the real runner with its real sleeps, and not a nanosecond
-// of waiting.
+// testing/synctest: the real runner with its real sleeps, which take no real time.
 func TestWaitsTakeNoTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		set, err := sluice.Parse("policy.yaml", []byte(document))

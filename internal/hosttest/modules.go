@@ -58,7 +58,7 @@ func Exhaust(t *testing.T, open func() (*host.Module, error)) {
 	pipelineOf(t, Suite{Open: open}.open(t), `{"steps":[{"limit":"1/s"}]}`)
 }
 
-// Misfits returns modules that are none of Sluice, by what is wrong with them.
+// Misfits returns modules that are not Sluice's, by what is wrong with them.
 func Misfits() map[string][]byte {
 	return map[string][]byte{
 		"no wasm":         []byte("no"),

@@ -122,7 +122,7 @@ func (s Suite) handover(t *testing.T) {
 	running, _ := call(t, old, "tenant-0", 10)
 	used := pipelineOf(t, s.open(t), perKey)
 	call(t, used, "", 0)
-	refused(t, "calls have begun in the pipeline that takes over", func() error { _, err := old.Handover(used, 10); return err })
+	refused(t, "calls have already begun in the new pipeline", func() error { _, err := old.Handover(used, 10); return err })
 	other := pipelineOf(t, s.open(t), `{"steps":[{"breaker":{}},{"timeout":"1s"}]}`)
 	refused(t, "", func() error { _, err := old.Handover(other, 10); return err })
 	if n, err := old.Handover(young, 20); n != 22 || err != nil {

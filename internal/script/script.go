@@ -14,13 +14,13 @@ import (
 	"github.com/sluice-go/sluice/reducer/explore"
 )
 
-// Spec is what the interpreter must know of a mechanism.
+// Spec describes a mechanism to the interpreter.
 type Spec[S any] struct {
 	// New makes a machine of the words of a new or a configure.
 	New func(*Args) (reducer.Cell[S], error)
 	// Modes are the names of what a transition leads to.
 	Modes []string
-	// Permit says more of a permit that was just reserved. nil for nothing.
+	// Permit describes a permit that was just reserved. nil for no description.
 	Permit func(c reducer.Cell[S], s S, p reducer.Permit, now clock.Mark) string
 }
 
@@ -55,7 +55,7 @@ type runner[S any] struct {
 	twin    twin[S]
 }
 
-// got is what was got for an id.
+// got is the permit or ticket of an id.
 type got struct {
 	permit reducer.Permit
 	ticket uint64
@@ -146,8 +146,8 @@ func (r *runner[S]) run(t *testing.T, d *datadriven.TestData) string {
 	return explore.Table(rows)
 }
 
-// action makes the action of a line. What was had for the id is what it is about,
-// and marks are moved by offset.
+// action makes the action of a line. The action is about the permit or ticket of the
+// id, and marks are moved by offset.
 func (r *runner[S]) action(a *Args, verb string, had got, id uint64, offset time.Duration) reducer.Action {
 	for kind := reducer.Acquire; kind <= reducer.Configure; kind++ {
 		if kind.String() != verb {

@@ -92,7 +92,7 @@ func plain(e reducer.Effects) reducer.Effects {
 	return e
 }
 
-// shifted returns what the effects are a day later.
+// shifted returns the effects as they are a day later.
 func shifted(e reducer.Effects) reducer.Effects {
 	e = plain(e)
 	switch e.Answer.Verdict {

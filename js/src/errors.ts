@@ -14,7 +14,7 @@ export interface Problem {
   readonly nearest: string | undefined;
 }
 
-/** What is wrong: options or a document, an argument, a snapshot, too much of something. */
+/** The kind of mistake: in options or a document, an argument, a snapshot, or too much of something. */
 export type PolicyErrorCode = 'bad-policy' | 'bad-argument' | 'bad-size' | 'bad-bytes' | 'bad-handle';
 
 /**

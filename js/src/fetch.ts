@@ -31,9 +31,9 @@ const IDEMPOTENT: readonly string[] = 'GET HEAD PUT DELETE OPTIONS TRACE'.split(
 const LONGEST = 64 << 10;
 
 /**
- * A `fetch` that runs through a policy. What answers mean is in the policy's
- * `outcomes`; `Retry-After` is a floor under the backoff. An answer that is a
- * failure still is an answer: the last one is returned when no attempt is left.
+ * A `fetch` that runs through a policy. The policy's `outcomes` classify answers;
+ * `Retry-After` is a lower bound of the backoff. A failed answer is still an answer:
+ * the last one is returned when no attempt is left.
  * Only idempotent methods, or the `methods` of the retry and of the hedge, and
  * requests with an `Idempotency-Key` are sent again, and no body that is a stream
  * or longer than 64 KiB. A refusal rejects with `RejectedError`
@@ -84,9 +84,9 @@ export function resilientFetch(
 /** What a policy says about answers. */
 interface Rules extends ResultHooks {
   readonly policy: Policy;
-  /** What is sent again after a failure. */
+  /** The methods that are sent again after a failure. */
   readonly methods: readonly string[];
-  /** What is sent again while an attempt still runs. */
+  /** The methods that are sent again while an attempt still runs. */
   readonly hedged: readonly string[];
 }
 

@@ -1,4 +1,4 @@
-// What tests of those who use the package need.
+// Helpers for the tests of users of the package.
 
 import '@sluice/core';
 import { x } from './core.js';

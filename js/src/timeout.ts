@@ -8,13 +8,13 @@ export interface TimeoutOptions extends CommonOptions {
   after: Duration;
 }
 
-/** Cuts what takes too long. Make one with `timeout`. */
+/** Cuts calls that take too long. Make one with `timeout`. */
 export type Timeout = Pick<Pipeline, 'execute' | 'attempt' | 'on'>;
 
 /**
  * A timeout: at its mark the function's signal is aborted and the call rejects
- * with `TimeoutError`. A function that ignores the signal goes on, and what it
- * returns is dropped. Throws `PolicyError` for wrong options.
+ * with `TimeoutError`. A function that ignores the signal continues, and its result
+ * is dropped. Throws `PolicyError` for wrong options.
  *
  * @example
  * const limit = timeout('10s');

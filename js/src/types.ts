@@ -11,7 +11,7 @@ export type Rate = `${number}/${Unit | Duration}`;
 /** A share, as in `50%` or `0.5%`. */
 export type Share = `${number}%`;
 
-/** What the end of an attempt means. `throttle`: the dependency refused by a limit of its own. */
+/** The outcome of an attempt. `throttle`: the dependency refused by a limit of its own. */
 export type Outcome = 'ok' | 'fail' | 'throttle' | 'ignore';
 
 /** Why a policy refused, or a retry gave up. */
@@ -39,18 +39,18 @@ export interface Admission {
   readonly ok: true;
 }
 
-/** What a limiter says. */
+/** The answer of a limiter. */
 export type Verdict = Admission | Rejection;
 
-/** What became of a call that was not refused, and its value. */
+/** The result of a call that was not refused, with its value. */
 export interface Success<T> {
   readonly ok: true;
   readonly value: T;
 }
 
-/** A decision, in the words of the decision log. */
+/** A decision, with the names of the decision log. */
 export interface Decision {
-  /** What was decided; `change` for a new state of a circuit breaker. */
+  /** The kind of decision; `change` for a new state of a circuit breaker. */
   readonly kind: Exclude<(typeof KINDS)[number], ''>;
   /** When, in milliseconds of the clock. */
   readonly at: number;
@@ -78,41 +78,41 @@ export interface Decision {
   readonly fallback?: true;
 }
 
-/** What a function that is run under a policy is told. */
+/** The argument of a function that runs under a policy. */
 export interface Attempt {
-  /** The number of the attempt, from 1. Under a hedge attempts are numbered as they set out. */
+  /** The number of the attempt, from 1. Under a hedge attempts are numbered as they start. */
   readonly attempt: number;
   /**
-   * Whether it was started beside another attempt of the call, by a hedge. It may
-   * do something else then, as to ask another replica.
+   * Whether a hedge started it beside another attempt of the call. It may then do
+   * something different, for example ask another replica.
    */
   readonly hedge: boolean;
   /**
-   * Aborted when the caller gives up, a timeout cuts the attempt or another
-   * attempt wins, with the caller's reason, a `TimeoutError` or a `HedgeLostError`.
-   * Made when it is first asked for.
+   * Aborted when the caller cancels, a timeout cuts the attempt or another attempt
+   * wins, with the caller's reason, a `TimeoutError` or a `HedgeLostError`. Created on
+   * first use.
    */
   readonly signal: AbortSignal;
-  /** Begins the leases of bulkheads anew that the attempt holds places of. */
+  /** Restarts the leases of the bulkhead places that the attempt holds. */
   renew(): void;
 }
 
-/** A function that is run under a policy. */
+/** A function that runs under a policy. */
 export type Task<T> = (attempt: Attempt) => T | PromiseLike<T>;
 
-/** What may be said about any call. */
+/** Options of any call. */
 export interface CallOptions {
-  /** Gives the call up: it frees its place and rejects with the signal's reason. */
+  /** Cancels the call: it frees its place and rejects with the signal's reason. */
   signal?: AbortSignal | undefined;
 }
 
-/** What may be said about a call that costs permits. */
+/** Options of a call that costs permits. */
 export interface CostOptions extends CallOptions {
   /** How many permits it takes, a whole number. Default 1; 0 passes at once and takes nothing. */
   cost?: number | undefined;
 }
 
-/** Where time comes from, and who calls back. */
+/** A source of time with timers. */
 export interface Clock {
   /** Milliseconds on a monotonic line. It must not jump as wall time does. */
   now(): number;
@@ -122,32 +122,32 @@ export interface Clock {
   clearTimeout(timer: unknown): void;
 }
 
-/** What every mechanism takes besides its own settings. */
+/** Options of every mechanism besides its own settings. */
 export interface CommonOptions {
   /** The name in decisions and snapshots. Default: the mechanism. */
   name?: string;
   /** Decides and emits, and enforces nothing. Default false. */
   shadow?: boolean;
-  /** Where time comes from. Default: the monotonic clock of the runtime. */
+  /** The clock. Default: the monotonic clock of the runtime. */
   clock?: Clock;
 }
 
-/** Says what the result of a function means. */
+/** Classifies the results of a function. */
 export interface Classifier {
   /**
-   * What a result means: the error of a function that threw or rejected, or else
-   * undefined and its value. Default: a value is `ok`, a refusal by a policy
-   * inside is `ignore`, any other error is `fail`.
+   * Returns the outcome of a result: of the error of a function that threw or rejected,
+   * else of undefined and its value. Default: a value is `ok`, a refusal by an inner
+   * policy is `ignore`, any other error is `fail`.
    */
   outcome?: (error: unknown, value: unknown) => Outcome;
 }
 
-/** Says when an answer wants to be asked again. */
+/** Reads the retry delay of a result. */
 export interface RetryAfterReader {
   /**
-   * The milliseconds that the result asks to wait before the next attempt: a
-   * floor under the backoff. Negative: no further attempt. Default: the number
-   * in the property `retryAfter` of the error.
+   * Returns the retry delay of a result in milliseconds, a lower bound of the delay
+   * before the next attempt. Negative: no further attempt. Default: the number in the
+   * property `retryAfter` of the error.
    */
   retryAfter?: (error: unknown, value: unknown) => number | undefined;
 }

@@ -58,7 +58,7 @@ test('keys above the bound share a cell', async () => {
   expect([await ask(calls, 'd'), await ask(calls, 'a')]).toEqual(['rate', 'rate']);
 });
 
-test('what is missing shares a cell, is refused or passes', async () => {
+test('a call without a key shares a cell, is refused or passes', async () => {
   const partial = { ip: '' };
   const all = async (missing: string) => {
     const calls = keyed({ missing });

@@ -265,7 +265,7 @@ func TestForgetful(t *testing.T) {
 	room, _ = m.Machine.Reduce(m.Machine.Init(0), explore.Deed{Caller: 1, Action: kinds(reducer.Acquire)[0]}, 0)
 	key := m.Key(nil, room, 0)
 	if string(key) == string(m.Key(nil, room, 1)) || string(key) == string(m.Key(nil, m.Machine.Init(0), 0)) {
-		t.Error("the key does not tell them apart")
+		t.Error("the key does not distinguish them")
 	}
 	room, _ = m.Machine.Reduce(room, explore.Deed{Caller: 1, Action: reducer.Action{Kind: reducer.Release}}, 0)
 	if room.Callers[0] != (explore.Caller{}) || len(room.Recent) != 1 {

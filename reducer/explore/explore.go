@@ -21,7 +21,7 @@ type Model[S, A, E any] struct {
 	Marks Marks
 	// Actions appends what may happen to the state at the mark. Required.
 	Actions func(dst []A, state S, at clock.Mark) []A
-	// Key appends what tells a state at a mark from others. Required.
+	// Key appends bytes that distinguish a state at a mark from others. Required.
 	Key func(dst []byte, state S, now clock.Mark) []byte
 	// Invariants are what must hold.
 	Invariants []Invariant[S, A, E]
@@ -73,7 +73,7 @@ type Limits struct {
 
 const usualStates = 1_000_000
 
-// Result is what a run went through.
+// Result says how much a run explored.
 type Result struct {
 	// States that differ by their keys, the first one among them.
 	States int
@@ -116,9 +116,9 @@ var (
 )
 
 // Run explores the model. The error is nil when every invariant holds
-// everywhere, else a *Violation; a *LimitError when there are too many states,
-// and the result is what was gone through until then; or it says what is wrong
-// with the model or the limits.
+// everywhere, else a *Violation; a *LimitError when there are too many states, with
+// the result of the exploration until then; or it says what is wrong with the model
+// or the limits.
 func Run[S, A, E any](m Model[S, A, E], l Limits) (Result, error) {
 	switch {
 	case m.Machine == nil:

@@ -118,11 +118,11 @@ func MarkText(m clock.Mark) string {
 	return m.String()
 }
 
-// widest is the width of a column beyond which its rows stand out.
+// widest is the greatest width of a column; longer rows exceed it.
 const widest = 48
 
-// Table writes the rows of a script's table: what happened, what was said to it,
-// and what the state is then.
+// Table writes the rows of a script's table: the action, the answer, and the state
+// after it.
 func Table(rows [][3]string) string {
 	var width [2]int
 	for _, row := range rows {

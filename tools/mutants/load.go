@@ -111,8 +111,7 @@ func load(patterns []string) (units []*unit, err error) {
 	return units, nil
 }
 
-// check checks the types of a package in which a tree stands in the place of a
-// file.
+// check checks the types of a package in which a tree replaces a file.
 func (u *unit) check(f *source, tree *ast.File, info *types.Info) error {
 	var trees []*ast.File
 	for _, other := range u.files {

@@ -25,7 +25,7 @@ const (
 	Begin Op = abi.OpBegin
 	// Done ends a running attempt of a call.
 	Done Op = abi.OpDone
-	// Cancel gives a call up.
+	// Cancel cancels a call.
 	Cancel Op = abi.OpCancel
 	// Renew extends the leases of a running attempt, by Result.Attempt.
 	Renew Op = abi.OpRenew
@@ -54,9 +54,9 @@ type Event struct {
 	Decisions int
 }
 
-// Batch lets events happen, one after another, in one call of the module, which
-// is worth it where such a call is dear. It appends the decisions to dst and
-// fills in what came of each event. On an *Error nothing has happened.
+// Batch applies events, one after another, in one call of the module, which is
+// useful where such a call is expensive. It appends the decisions to dst and fills
+// in the results of each event. On an *Error nothing has happened.
 func (p *Pipeline) Batch(dst []decision.Decision, events []Event) ([]decision.Decision, error) {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()
@@ -182,7 +182,7 @@ const (
 	recordSize   = unsafe.Sizeof(abi.Decision{})
 )
 
-// decisions appends what the last call decided and fills in its events.
+// decisions appends the decisions of the last call and fills in its events.
 func (p *Pipeline) decisions(dst []decision.Decision, events []Event) ([]decision.Decision, error) {
 	memory, err := p.m.memory()
 	if err != nil {
@@ -208,7 +208,7 @@ func (p *Pipeline) decisions(dst []decision.Decision, events []Event) ([]decisio
 	return dst, err
 }
 
-// decision appends what a record says.
+// decision appends the decision of a record.
 func (p *Pipeline) decision(dst []decision.Decision, record []byte, event *Event) ([]decision.Decision, error) {
 	_ = record[recordSize-1]
 	kind := decision.Kind(record[ofKind])

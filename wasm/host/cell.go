@@ -19,7 +19,7 @@ import (
 // Maker makes cells of one configuration. Closing it leaves them as they are.
 type Maker struct {
 	object
-	// queued says that its cells have something to do that no caller asks for.
+	// queued says that time alone may change the state of callers in its cells.
 	queued bool
 }
 
@@ -174,7 +174,7 @@ func (c *Cell) Wake() clock.Mark {
 	return c.wake
 }
 
-// Adopt puts the cell under another configuration of its mechanism. It keeps its
+// Adopt changes the cell to another configuration of its mechanism. It keeps its
 // state as the mechanism says.
 func (c *Cell) Adopt(k *Maker, now clock.Mark, out *reducer.Out) error {
 	if k.m != c.m {
@@ -189,7 +189,7 @@ func (c *Cell) Adopt(k *Maker, now clock.Mark, out *reducer.Out) error {
 	return err
 }
 
-// simple calls an export whose verdict says nothing.
+// simple calls an export whose verdict has no meaning.
 func (c *Cell) simple(e export, other uint32, now clock.Mark, out *reducer.Out) error {
 	c.m.mu.Lock()
 	defer c.m.mu.Unlock()
@@ -261,7 +261,7 @@ const (
 	otherSize     = unsafe.Sizeof(abi.Other{})
 )
 
-// answer returns what the last call answered and appends what it did to others.
+// answer returns the answer of the last call and appends its effects on others.
 func (c *Cell) answer(verdict reducer.Verdict, out *reducer.Out) (answer reducer.Answer, err error) {
 	memory, err := c.m.memory()
 	if err != nil {

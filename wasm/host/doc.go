@@ -1,6 +1,6 @@
-// Package host speaks to sluice.wasm: policies and cells that are decided inside
-// a sandbox, in the types of the native core. It knows the ABI (wasm/ABI.md) and
-// no runtime; bindings/wazero and bindings/wasmtime bring one.
+// Package host calls sluice.wasm: policies and cells that are decided inside
+// a sandbox, in the types of the native core. It implements the ABI (wasm/ABI.md) for
+// any runtime; bindings/wazero and bindings/wasmtime have one each.
 //
 //	m, err := sluicewazero.New(ctx)
 //	plan, err := m.Policy(document, "vendor") // JSON
@@ -12,14 +12,14 @@
 // floats. A Cell answers as its machine in core/ does.
 //
 // An instance of a module has no threads. All methods may be called from several
-// goroutines, and those of one Module and its objects take turns; for more at
-// once, make more modules.
+// goroutines, but those of one Module and its objects run one at a time; for more
+// parallel calls, make more modules.
 //
 // A wrong argument gives an *Error, and the module still works. When an
-// instance traps, which memory that cannot grow brings about, or breaks the ABI,
-// the call returns ErrBroken and so do all later ones: make another. Nothing a
-// host or a module does makes a method panic.
+// instance traps, as it does when memory cannot grow, or breaks the ABI, the call
+// and all later ones return ErrBroken: make another module. No action of a host or
+// a module makes a method panic.
 //
-// Another build of the module can take over while a program runs, see
+// Another build of the module can replace this one while a program runs, see
 // Pipeline.Handover.
 package host

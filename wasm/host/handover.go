@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-go/sluice/wasm/abi"
 )
 
-// legacy is what a pipeline leaves to another one.
+// legacy is the state that a pipeline hands over to another one.
 type legacy struct {
 	keys  keyring
 	cells []saved
@@ -40,7 +40,7 @@ func (p *Pipeline) Handover(to *Pipeline, now clock.Mark) (int, error) {
 	return len(left.cells), nil
 }
 
-// leave ends the beginnings of calls and returns what there is to leave.
+// leave stops the pipeline from beginning calls and returns its state.
 func (p *Pipeline) leave() (left legacy, err error) {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()
@@ -71,7 +71,7 @@ func (p *Pipeline) inherit(left legacy, now clock.Mark) error {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()
 	if len(p.calls) > 0 {
-		return &Error{Code: abi.BadArgument, Text: "calls have begun in the pipeline that takes over"}
+		return &Error{Code: abi.BadArgument, Text: "calls have already begun in the new pipeline"}
 	}
 	p.keys = left.keys
 	var decisions []decision.Decision

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-go/sluice/wasm/abi"
 )
 
-// Error is what the module, or this package in its stead, says about an
-// argument. Nothing has happened, or what the method says.
+// Error is an error of the module, or of this package, about an argument. Unless the
+// method says otherwise, the call has changed nothing.
 type Error struct {
 	// Code of ABI.md, less than 0.
 	Code int32
@@ -31,7 +31,7 @@ var (
 	// neither end nor be renewed. What was due before has happened.
 	ErrStale = errors.New("the call is over, unknown or not running")
 	// ErrBroken says that the instance trapped or did what the ABI excludes. The
-	// error that wraps it says what; the module is of no use any more.
+	// error that wraps it says what; the module cannot be used any more.
 	ErrBroken = errors.New("the wasm module is broken")
 	// ErrMissing says that the module was built without an export, as those that
 	// have limiters or breakers alone. The error that wraps it names the export.
@@ -45,7 +45,7 @@ type Module struct {
 	mu        sync.Mutex
 	engine    Engine
 	functions [exports]Function
-	lost      error  // why it is of no use, nil as long as it is
+	lost      error  // why it cannot be used, nil while it works
 	slots     uint32 // where the slots are
 	room      uint32 // bytes of the buffer
 	stack     [8]uint64
@@ -127,7 +127,7 @@ func (m *Module) Close() error {
 	return m.engine.Close()
 }
 
-// Lost returns why the module is of no use, ErrClosed or an error that wraps
+// Lost returns why the module cannot be used, ErrClosed or an error that wraps
 // ErrBroken, and nil as long as it works.
 func (m *Module) Lost() error {
 	m.mu.Lock()

@@ -90,7 +90,7 @@ export default {
       },
     },
     {
-      name: 'bulkhead, a place taken and given back',
+      name: 'bulkhead, a place acquired and released',
       ours: {
         tryAcquire: {
           contender: called(async () => {

@@ -36,7 +36,7 @@ const refused = ({ ok }) => !ok;
 
 export default {
   title: 'Rate limiters',
-  about: 'One limiter. Its rate is out of reach, or one permit a day that is gone.',
+  about: 'One limiter. Its rate is out of reach, or one permit a day that is already used.',
   cases: [
     {
       name: 'limiter admits',

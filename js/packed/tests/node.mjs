@@ -34,7 +34,7 @@ test.for(['mechanisms-esm.mjs', 'mechanisms-cjs.cjs'])(
   },
 );
 
-test('./slim takes bytes, modules and answers, and refuses what is none', async () => {
+test('./slim takes bytes, modules and answers, and refuses other values', async () => {
   const report = await node('node', 'slim.mjs');
   expect(Object.entries(report).filter(([, works]) => works !== true)).toEqual([]);
   expect(Object.keys(report)).toHaveLength(12);

@@ -12,14 +12,14 @@ export function attributesOf(request: Outgoing): (attribute: string) => string |
   };
 }
 
-/** What is asked about a request. */
+/** The parts of a request that attributes come from. */
 export interface Outgoing {
   readonly method: string;
   readonly url: string;
   headers(): Headers;
 }
 
-// A page's addresses may be relative to it. What is none is for fetch to refuse.
+// A page's addresses may be relative to it. fetch refuses a text that is no address.
 function addressOf({ url }: Outgoing): URL | undefined {
   try {
     return new URL(url, (globalThis as { location?: { href: string } }).location?.href);

@@ -1,12 +1,12 @@
 import type { Policy } from '../policy.js';
 import type { Outcome } from '../types.js';
 
-/** What answers and errors mean, by status, hundred and error of the network. */
+/** The outcomes of answers and errors, by status, hundred and error of the network. */
 export type Classes = ReadonlyMap<string, Outcome>;
 
 const DEFAULTS = { fail: ['5xx', 'connect', 'reset'], throttle: [429], ignore: ['4xx'] };
 
-/** The classes of a policy. One that it leaves out is the default one, without what the others name. */
+/** The classes of a policy. A missing class is the default one, without the members of the others. */
 export function classesOf({ outcomes = {} }: Policy): Classes {
   const all = new Map<string, Outcome>();
   // A class that is named replaces the default one, and takes from the others what it names.
@@ -18,11 +18,11 @@ export function classesOf({ outcomes = {} }: Policy): Classes {
   return all;
 }
 
-/** What a status means: it says more than its hundred. */
+/** The outcome of a status, which has priority over its hundred. */
 export const outcomeOfStatus = (classes: Classes, status: number): Outcome =>
   classes.get(String(status)) ?? classes.get(`${Math.floor(status / 100)}xx`) ?? 'ok';
 
-/** What an error of fetch means. One without a class is good, as for answers. */
+/** The outcome of an error of fetch. One without a class is `ok`, as for answers. */
 export const outcomeOfError = (classes: Classes, error: unknown): Outcome => {
   const failure = failureOf(error);
   return failure === 'mistake' ? 'ignore' : (classes.get(failure) ?? 'ok');

@@ -1,10 +1,10 @@
 import type { Clock } from '../types.js';
 
-/** A clock that stands still until it is told to go on. */
+/** A clock that moves only by `advance`. */
 export interface VirtualClock extends Clock {
   /**
-   * Lets so many milliseconds pass: what is due happens in order, each at its own
-   * time, and promises that it settles are heard before time goes on. A call during
+   * Lets so many milliseconds pass: due timers fire in order, each at its own time, and
+   * reactions to the promises that they settle run before time continues. A call during
    * another one adds to it.
    */
   advance(milliseconds: number): Promise<void>;
@@ -17,7 +17,7 @@ interface Timer {
   readonly callback: () => void;
 }
 
-// All that promises lead to is done before the next macrotask. Taken here, so
+// All reactions to promises run before the next macrotask. Read here, so
 // that the fake timers of a test framework do not stop it.
 const macrotask =
   (globalThis as { setImmediate?: (f: () => void) => unknown }).setImmediate ?? globalThis.setTimeout;
