@@ -28,7 +28,7 @@ type Config struct {
 	Names bool
 	// Reuse is for limits that are not configured: a refund to a fresh limit does
 	// nothing, while a fresh breaker still waits for the votes of calls under way,
-	// and Configure tells a fresh cell from a new one.
+	// and Configure treats a fresh cell and a new one differently.
 	Reuse bool
 }
 
