@@ -325,9 +325,9 @@ func (r *run) stalled(now clock.Mark) clock.Mark {
 	return clock.Never
 }
 
-// ends brings about what is due up to a mark and ends something, each at its own,
-// until something cuts the call, and reports whether something did. Timeouts in
-// shadow are only emitted, as hedges in shadow are.
+// ends processes the timeouts and other ends that are due up to a mark, each at its own
+// mark, until a timeout cuts the call, and reports whether one did. Timeouts and hedges
+// in shadow are only emitted.
 func (r *run) ends(now clock.Mark) (cut bool) {
 	plan := r.layout.plan
 	for r.call.Phase != pipeline.Over {

@@ -62,7 +62,7 @@ in a bulkhead until they end, or until no byte passes for http.stream_idle.
 
 The admin address has /metrics for Prometheus, /livez and /readyz. The document is
 read again when it changes and on SIGHUP; what the steps know stays. A document
-with errors is refused, line by line in the log, and the old one stays in force.
+with errors is refused, line by line in the log, and the old one stays active.
 SIGTERM and SIGINT end it: /readyz is 503 from then on, requests are still taken for
 --drain-delay, those under way may finish for as long as --drain says, and a second
 signal ends it at once.`,
@@ -84,7 +84,7 @@ signal ends it at once.`,
 	flags.StringVarP(&f.config.Listen, "listen", "l", "127.0.0.1:8080", "the `ADDRESS` of the proxy")
 	flags.StringVar(&f.config.Admin, "admin", "127.0.0.1:8081", "the `ADDRESS` of /metrics, /livez and /readyz; empty for none of them")
 	flags.DurationVar(&f.config.DrainDelay, "drain-delay", 0, "how long requests are still taken after SIGTERM, while /readyz is 503")
-	flags.DurationVar(&f.config.Drain, "drain", 30*time.Second, "how long requests may go on after that")
+	flags.DurationVar(&f.config.Drain, "drain", 30*time.Second, "how long requests may continue after that")
 	flags.StringSliceVar(&f.trusted, "trusted-proxies", nil, "`PREFIXES` of hops whose X-Forwarded-* and Forwarded are believed, as in 10.0.0.0/8")
 	flags.StringSliceVar(&f.proxied, "proxy-protocol", nil, "`PREFIXES` of peers whose connections begin with a PROXY protocol header (v1 or v2)")
 	flags.IntVar(&f.config.IPv6Prefix, "ipv6-prefix", nethttp.DefaultIPv6Prefix, "how many `BITS` of an IPv6 address are the key of per: ip")
