@@ -72,7 +72,7 @@ func TestPathsRefused(t *testing.T) {
 		}
 	}
 	h := nethttp.NewRoutedHandler(paths, routed(t, "default: deny"),
-		nethttp.WithRefusal(func(w http.ResponseWriter, _ *http.Request, err error) { http.Error(w, err.Error(), 418) }))
+		nethttp.WithRefusal(func(w http.ResponseWriter, _ *http.Request, err error) { http.Error(w, err.Error(), http.StatusTeapot) }))
 	assert.Equal(t, "sluice: request refused (route): No route of this service matches the request.\n", serve(h, httptest.NewRequest("GET", "/", nil)).Body.String())
 }
 
