@@ -97,7 +97,7 @@ func (m *Machine) retryAt(s *State, a *reducer.Action, turn, now clock.Mark) clo
 	if m.config.Order == Newest {
 		return m.retryNewest(s, a.Cost, now, patience)
 	}
-	at := max(now, turn.Add(-patience))
+	at := turn.Add(-patience) // later than now, unless the queue is full
 	if s.Waiting() >= m.config.Queue {
 		at = max(at, m.roomAt(s, now))
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -11,8 +12,8 @@ import (
 // tag is that of a call in the header of its bytes.
 const tag = 'C'
 
-// maxTries bounds the attempts of a round that bytes may name.
-const maxTries = 15
+// maxTries is the most attempts of a round: the first one and its hedges.
+const maxTries = hedge.MaxHedges + 1
 
 // AppendCall appends the stable binary form of a call: the header, whose digest is
 // that of the plan's shape, the fields of the call in order, its attempt, and the
@@ -87,8 +88,12 @@ func (r *Race) code(w *wire.Coder) {
 	}
 	how.effect.Do = Do(do)
 	w.Mark(&how.effect.At)
-	n := w.Len(len(r.Attempts), 1)
-	if w.Reads() && n <= maxTries {
+	n := uint32(len(r.Attempts))
+	w.U32(&n)
+	switch {
+	case w.Reads() && n > maxTries:
+		w.Fail(errCall)
+	case w.Reads():
 		r.Attempts = make([]Attempt, n)
 	}
 	for i := range r.Attempts {
@@ -124,7 +129,7 @@ func (p *Plan) sound(c *Call) bool {
 		tries = uint8(len(c.Race.Attempts))
 	}
 	racing := c.Phase == Racing || c.Phase == Settling
-	if racing && (p.hedge < 0 || tries == 0) || (c.Phase == Deciding || c.Phase == Sleeping) && p.retry < 0 {
+	if racing && tries == 0 || (c.Phase == Deciding || c.Phase == Sleeping) && p.retry < 0 {
 		return false
 	}
 	for k := range tries + 1 {
