@@ -56,7 +56,7 @@ type Call struct {
 	Attempt
 
 	Deadline clock.Mark // the call's own, clock.Never for none
-	First    clock.Mark // when the first attempt of the call was admitted
+	First    clock.Mark // when the first attempt of the call was admitted, clock.Always before
 	Round    clock.Mark // when the first attempt of the present round was, clock.Always before
 	Seed     uint64
 	Retry    retry.State // rounds that have started, the delay before
@@ -333,7 +333,7 @@ func (c *Call) Find(number uint32) (k uint8, ok bool) {
 func (p *Plan) Begin(c *Call, cost uint32, deadline clock.Mark, seed uint64) Effect {
 	c.Cost, c.Deadline, c.Seed = cost, deadline, seed
 	c.Phase, c.Entered, c.Held, c.Phantom, c.Fired = Entering, 0, 0, 0, 0
-	c.Round, c.Admitted = clock.Always, 0
+	c.First, c.Round, c.Admitted = clock.Always, clock.Always, 0
 	c.Single, c.NoRetry, c.NoHedge, c.Barred, c.Late = false, false, false, false, false
 	c.Retry = retry.State{}
 	if p.hedge >= 0 {

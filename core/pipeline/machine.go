@@ -338,10 +338,8 @@ func (p *Plan) Undo(i int, permit reducer.Permit, cost uint32) reducer.Action {
 // or the attempt. clock.Always before that.
 func (p *Plan) began(c *Call, a *Attempt, i int) clock.Mark {
 	switch {
-	case i < p.retry && c.Admitted > 0:
-		return c.First
 	case i < p.retry:
-		return clock.Always
+		return c.First
 	case i < p.hedge:
 		return c.Round
 	case p.hedge >= 0:

@@ -366,7 +366,7 @@ func (p *Plan) tellRetry(h Host, c *Call, e *Effect, shadow bool) {
 	}
 }
 
-// Observe reports the duration of an attempt that ended ok to the hedge, which
+// observe reports the duration of an attempt that ended ok to the hedge, which
 // takes its delay from them.
 func (p *Plan) observe(h Host, c *Call, k uint8, now clock.Mark) {
 	if k > 0 && p.stages[p.hedge].hedge.Config().Percentile.Positive() && !p.skips(h, p.hedge) {
@@ -387,21 +387,19 @@ func (p *Plan) sampled(h Host) time.Duration {
 }
 
 // Finish ends the attempt k of a call. told says that the answer named a
-// retryAfter. It returns false, and does nothing, when the attempt does not run.
-func (p *Plan) Finish(h Host, c *Call, k uint8, outcome reducer.Outcome, told bool, retryAfter time.Duration, now clock.Mark) bool {
-	a := c.Try(k)
-	if a == nil || a.Phase != Running {
-		return false
+// retryAfter. It does nothing when the attempt does not run.
+func (p *Plan) Finish(h Host, c *Call, k uint8, outcome reducer.Outcome, told bool, retryAfter time.Duration, now clock.Mark) {
+	if a := c.Try(k); a == nil || a.Phase != Running {
+		return
 	}
 	if k == 0 {
 		p.Take(h, c, p.roundOver(c, 0, outcome, told, retryAfter, now), now)
-		return true
+		return
 	}
 	if outcome == reducer.OK {
 		p.observe(h, c, k, now)
 	}
 	p.Happen(h, c, &Event{Kind: Finished, Attempt: k, Outcome: outcome, Told: told, RetryAfter: retryAfter}, now)
-	return true
 }
 
 // Wait is a wait of a call that is over.

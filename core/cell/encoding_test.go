@@ -1,0 +1,122 @@
+package cell_test
+
+import (
+	"bytes"
+	"errors"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/adaptive"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/internal/testenv"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// A state has one form in bytes (G9): what a damaged byte leads to is refused, or it
+// is the sound state of these very bytes, and steps go on from it.
+func TestBytesHaveOneForm(t *testing.T) {
+	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
+		c := limiter.Config{Algorithm: a, Count: 3, Period: 12, Wait: 30, Queue: 4}
+		oneForm(t, a.String(), must(limiter.New(c)))
+		c.Order = limiter.Newest
+		oneForm(t, a.String()+" newest first", must(limiter.New(c)))
+	}
+	calls := breaker.Config{Window: breaker.Calls, Count: 7, Minimum: 2, FailureRate: reducer.Whole / 2, Probes: 3,
+		SlowOver: 3, SlowRate: reducer.Whole, Open: backoff.Config{Kind: backoff.Constant, Base: 7}}
+	timed := calls
+	timed.Window, timed.Span, timed.Count = breaker.Time, 20, 5
+	row := breaker.Config{Window: breaker.Consecutive, Count: 3, Probes: 3, Open: calls.Open}
+	oneForm(t, "breaker of calls", must(breaker.New(calls)))
+	oneForm(t, "breaker of buckets", must(breaker.New(timed)))
+	oneForm(t, "breaker of failures in a row", must(breaker.New(row)))
+	oneForm(t, "bulkhead", must(bulkhead.New(bulkhead.Config{Concurrent: 3, Queue: 3, Wait: 20, Lease: 9})))
+	oneForm(t, "bulkhead without a lease", must(bulkhead.New(bulkhead.Config{Concurrent: 3, Queue: 3})))
+	ratio := budget.Config{Ratio: reducer.Whole / 2, MinimumCount: 1, MinimumPeriod: 10, Window: 20}
+	oneForm(t, "budget", must(budget.New(ratio)))
+	oneForm(t, "adaptive", must(adaptive.New(adaptive.Config{Initial: 3, Minimum: 2, Maximum: 5, Increase: 1, Decrease: reducer.Whole / 10, Over: 5})))
+	oneForm(t, "hedge", must(hedge.New(hedge.Config{Percentile: reducer.Whole / 2, Samples: 5, Minimum: 2})))
+	oneForm(t, "hedge with a budget", must(hedge.New(hedge.Config{Percentile: reducer.Whole / 2, Samples: 5, Minimum: 2, Budgeted: true, Budget: ratio})))
+}
+
+func must[M any](m *M, err error) *M {
+	if err != nil {
+		panic(err)
+	}
+	return m
+}
+
+func oneForm[S any](t *testing.T, name string, m reducer.Cell[S]) {
+	t.Run(name, func(t *testing.T) {
+		seed := testenv.Seed()
+		damaged := 0
+		for n := range uint64(12) {
+			r := rand.New(rand.NewPCG(seed, n))
+			s, now := m.Init(0), clock.Mark(0)
+			for range 5 + 10*n {
+				now = now.Add(time.Duration(r.IntN(5)))
+				s = anything(m, s, r, now)
+			}
+			src := m.AppendState(nil, s)
+			for i := range src {
+				for to := range 256 {
+					if byte(to) == src[i] {
+						continue
+					}
+					bad := bytes.Clone(src)
+					bad[i] = byte(to)
+					got, err := m.DecodeState(bad)
+					if err != nil {
+						if !errors.Is(err, reducer.ErrEncoding) {
+							t.Fatalf("seed %d: %x: %v", seed, bad, err)
+						}
+						continue
+					}
+					damaged++
+					if again := m.AppendState(nil, got); !bytes.Equal(again, bad) {
+						t.Fatalf("seed %d: %x is read and written as %x (%s)", seed, bad, again, m.AppendText(nil, got, now))
+					}
+					if err := m.Check(got); err != nil {
+						t.Fatalf("seed %d: %x is read: %v", seed, bad, err)
+					}
+					if to%16 == 0 {
+						anything(m, got, r, now.Add(time.Duration(r.IntN(5))))
+					}
+				}
+			}
+			for i := range src {
+				if _, err := m.DecodeState(src[:i]); !errors.Is(err, reducer.ErrEncoding) {
+					t.Fatalf("seed %d: %d bytes of %x: %v", seed, i, src, err)
+				}
+			}
+			if _, err := m.DecodeState(append(src, 0)); !errors.Is(err, reducer.ErrEncoding) {
+				t.Fatalf("seed %d: a byte behind %x: %v", seed, src, err)
+			}
+		}
+		if damaged < 100 {
+			t.Errorf("only %d damaged states are read", damaged)
+		}
+	})
+}
+
+// anything steps a state by an action, mostly by one that it knows a permit of.
+func anything[S any](m reducer.Cell[S], s S, r *rand.Rand, now clock.Mark) S {
+	kinds := [...]reducer.Kind{
+		reducer.Acquire, reducer.Acquire, reducer.Acquire, reducer.Acquire, reducer.TryAcquire, reducer.Record, reducer.Record, reducer.Observe,
+		reducer.Tick, reducer.Serve, reducer.Release, reducer.Cancel, reducer.Settle, reducer.Leave, reducer.Renew,
+	}
+	a := reducer.Action{Kind: kinds[r.IntN(len(kinds))], Cost: 1 + r.Uint32N(2), Outcome: reducer.Outcome(1 + r.IntN(3)), Value: r.Uint64N(5)}
+	a.Permit = reducer.Permit{Generation: 1 + r.Uint64N(4), ID: 1 + r.Uint64N(4), Mark: now}
+	next, effects := m.Reduce(s, a, now)
+	if effects.Answer.Verdict == reducer.Admit && r.IntN(2) == 0 {
+		a.Kind, a.Permit = [...]reducer.Kind{reducer.Record, reducer.Release, reducer.Cancel}[r.IntN(3)], effects.Answer.Permit
+		next, _ = m.Reduce(next, a, now)
+	}
+	return next
+}
