@@ -88,7 +88,7 @@ func (r *runner) event(a *script.Args, line string) string {
 		for _, key := range []string{"key", "tenant"} {
 			attributes[key], _ = a.Text(key)
 		}
-		request := drive.Request{Cost: a.Count32("cost", 1), Deadline: a.Duration("deadline", -1)}
+		request := drive.Request{Cost: a.Count32("cost", 1), Deadline: a.Duration("deadline", -1), NoHedge: a.Is("alone")}
 		if !a.Is("bare") {
 			lookup := func(k string) string { return attributes[strings.TrimPrefix(k, "header:")] }
 			request.Keys, request.Missing = r.keys.Of(r.driver.Plan(), lookup, r.driver.Uses)
@@ -101,11 +101,11 @@ func (r *runner) event(a *script.Args, line string) string {
 		r.calls[name], r.names[h] = h, name
 	case "done":
 		told := a.Has("retry_after")
-		done = r.driver.Done(r.calls[name], drive.Result{Outcome: a.Outcome(), Told: told, RetryAfter: a.Duration("retry_after", 0)})
+		done = r.driver.Done(r.calls[name], drive.Result{Attempt: a.Count32("attempt", 0), Outcome: a.Outcome(), Told: told, RetryAfter: a.Duration("retry_after", 0)})
 	case "cancel":
 		done = r.driver.Cancel(r.calls[name])
 	case "renew":
-		done = r.driver.Renew(r.calls[name], 0)
+		done = r.driver.Renew(r.calls[name], a.Count32("attempt", 0))
 	case "tick":
 	default:
 		a.Fail("unknown event %q", verb)
@@ -129,6 +129,9 @@ func (r *runner) decisions(indent string) string {
 		}
 		if d.Attempt > 0 {
 			fmt.Fprintf(&out, " attempt=%d", d.Attempt)
+		}
+		if d.Won > 0 {
+			fmt.Fprintf(&out, " won=%d", d.Won)
 		}
 		if d.Until != 0 && d.Until != clock.Never {
 			fmt.Fprintf(&out, " until=%v", d.Until)
