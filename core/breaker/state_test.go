@@ -281,8 +281,12 @@ func TestProbesHaveIDsOfTheirOwn(t *testing.T) {
 			t.Errorf("the first lapse is at %v, want %v", wake, want)
 		}
 		now = clock.Mark(10 * 365 * 24 * time.Hour)
-		for range 1_500 {
-			h.record(send(), reducer.Ignore, now)
+		for n := range 1_500 {
+			p := send()
+			h.record(p, reducer.Ignore, now)
+			if n == 0 && p.ID != 1 {
+				t.Errorf("the first ID of a generation is %d", p.ID)
+			}
 		}
 		if generation := h.state.Generation; generation != 4 {
 			t.Errorf("generation %d: the IDs began anew otherwise than once", generation)

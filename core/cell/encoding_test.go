@@ -15,34 +15,38 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/slidingcounter"
 	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/reducer"
 )
 
 // A state has one form in bytes (G9): what a damaged byte leads to is refused, or it
-// is the sound state of these very bytes, and steps go on from it.
+// is the sound state of these very bytes, and steps go on from it. What is sound is
+// said here a second time, beside what the decoders check.
 func TestBytesHaveOneForm(t *testing.T) {
 	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
 		c := limiter.Config{Algorithm: a, Count: 3, Period: 12, Wait: 30, Queue: 4}
-		oneForm(t, a.String(), must(limiter.New(c)))
+		oneForm(t, a.String(), must(limiter.New(c)), soundLimit(a))
 		c.Order = limiter.Newest
-		oneForm(t, a.String()+" newest first", must(limiter.New(c)))
+		oneForm(t, a.String()+" newest first", must(limiter.New(c)), soundLimit(a))
 	}
 	calls := breaker.Config{Window: breaker.Calls, Count: 7, Minimum: 2, FailureRate: reducer.Whole / 2, Probes: 3,
 		SlowOver: 3, SlowRate: reducer.Whole, Open: backoff.Config{Kind: backoff.Constant, Base: 7}}
 	timed := calls
 	timed.Window, timed.Span, timed.Count = breaker.Time, 20, 5
 	row := breaker.Config{Window: breaker.Consecutive, Count: 3, Probes: 3, Open: calls.Open}
-	oneForm(t, "breaker of calls", must(breaker.New(calls)))
-	oneForm(t, "breaker of buckets", must(breaker.New(timed)))
-	oneForm(t, "breaker of failures in a row", must(breaker.New(row)))
-	oneForm(t, "bulkhead", must(bulkhead.New(bulkhead.Config{Concurrent: 3, Queue: 3, Wait: 20, Lease: 9})))
-	oneForm(t, "bulkhead without a lease", must(bulkhead.New(bulkhead.Config{Concurrent: 3, Queue: 3})))
+	oneForm(t, "breaker of calls", must(breaker.New(calls)), soundBreaker)
+	oneForm(t, "breaker of buckets", must(breaker.New(timed)), soundBreaker)
+	oneForm(t, "breaker of failures in a row", must(breaker.New(row)), soundBreaker)
+	oneForm(t, "bulkhead", must(bulkhead.New(bulkhead.Config{Concurrent: 3, Queue: 3, Wait: 20, Lease: 9})), soundBulkhead)
+	oneForm(t, "bulkhead without a lease", must(bulkhead.New(bulkhead.Config{Concurrent: 3, Queue: 3})), soundBulkhead)
 	ratio := budget.Config{Ratio: reducer.Whole / 2, MinimumCount: 1, MinimumPeriod: 10, Window: 20}
-	oneForm(t, "budget", must(budget.New(ratio)))
-	oneForm(t, "adaptive", must(adaptive.New(adaptive.Config{Initial: 3, Minimum: 2, Maximum: 5, Increase: 1, Decrease: reducer.Whole / 10, Over: 5})))
-	oneForm(t, "hedge", must(hedge.New(hedge.Config{Percentile: reducer.Whole / 2, Samples: 5, Minimum: 2})))
-	oneForm(t, "hedge with a budget", must(hedge.New(hedge.Config{Percentile: reducer.Whole / 2, Samples: 5, Minimum: 2, Budgeted: true, Budget: ratio})))
+	oneForm(t, "budget", must(budget.New(ratio)), soundBudget)
+	oneForm(t, "adaptive", must(adaptive.New(adaptive.Config{Initial: 3, Minimum: 2, Maximum: 5, Increase: 1, Decrease: reducer.Whole / 10, Over: 5})), func(s adaptive.State) bool {
+		return s.Limit >= 2*adaptive.Place && s.Limit <= 5*adaptive.Place && s.Lowered <= s.Last
+	})
+	oneForm(t, "hedge", must(hedge.New(hedge.Config{Percentile: reducer.Whole / 2, Samples: 5, Minimum: 2})), soundHedge)
+	oneForm(t, "hedge with a budget", must(hedge.New(hedge.Config{Percentile: reducer.Whole / 2, Samples: 5, Minimum: 2, Budgeted: true, Budget: ratio})), soundHedge)
 }
 
 func must[M any](m *M, err error) *M {
@@ -52,7 +56,51 @@ func must[M any](m *M, err error) *M {
 	return m
 }
 
-func oneForm[S any](t *testing.T, name string, m reducer.Cell[S]) {
+func soundLimit(a limiter.Algorithm) func(limiter.State) bool {
+	return func(s limiter.State) bool {
+		ticket := uint64(0)
+		for i := range int(s.Waiting()) {
+			w := s.Queue().At(i)
+			if w.Ticket <= ticket || w.Ticket > s.Queue().Tickets() || w.Cost == 0 || w.Cost > 3 {
+				return false
+			}
+			ticket = w.Ticket
+		}
+		window, counter := s.Window(), s.Counter()
+		switch a {
+		case limiter.FixedWindow:
+			return window.Start == 0 && window.End == 0 && window.Used == 0 || window.Start < window.End && window.Start <= s.Last
+		case limiter.SlidingCounter:
+			return counter == slidingcounter.State{Number: counter.Number} ||
+				counter.Span > 0 && counter.Start <= s.Last && counter.Idle <= 2 && counter.Undone <= 3
+		case limiter.SlidingLog:
+			return s.Log().Len() <= 10_000
+		}
+		return true
+	}
+}
+
+func soundBreaker(s breaker.State) bool {
+	switch s.Mode {
+	case breaker.Open:
+		return s.Until >= s.Last && s.Total == 0 && s.OpenFor >= 0
+	case breaker.HalfOpen:
+		return s.Total < 3 && s.Failed <= s.Total && s.Slow <= s.Total && (s.Probed || s.ProbesOut == 0 && s.Total == 0) && s.Last >= s.Origin
+	case breaker.Closed, breaker.MetricsOnly:
+		return (s.Failed <= s.Total || s.Total == 0 && s.Slow == 0) && s.Slow <= s.Total && s.Last >= s.Origin
+	}
+	return s.Mode <= breaker.MetricsOnly
+}
+
+func soundBulkhead(s bulkhead.State) bool {
+	return s.Queue.Check() == nil && uint64(s.Held) <= s.Serial
+}
+
+func soundBudget(s budget.State) bool { return s.Origin <= s.Last && (s.Begun || s == budget.State{}) }
+
+func soundHedge(s hedge.State) bool { return soundBudget(s.Budget) }
+
+func oneForm[S any](t *testing.T, name string, m reducer.Cell[S], sound func(S) bool) {
 	t.Run(name, func(t *testing.T) {
 		seed := testenv.Seed()
 		damaged := 0
@@ -89,8 +137,8 @@ func oneForm[S any](t *testing.T, name string, m reducer.Cell[S]) {
 					if again := m.AppendState(nil, got); !bytes.Equal(again, bad) {
 						t.Fatalf("seed %d: %x is read and written as %x (%s)", seed, bad, again, m.AppendText(nil, got, now))
 					}
-					if err := m.Check(got); err != nil {
-						t.Fatalf("seed %d: %x is read: %v", seed, bad, err)
+					if err := m.Check(got); err != nil || !sound(got) {
+						t.Fatalf("seed %d: %x is read as %+v: %v", seed, bad, got, err)
 					}
 					if k == 0 {
 						anything(m, got, r, now.Add(time.Duration(r.IntN(5))))

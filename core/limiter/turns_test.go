@@ -95,3 +95,24 @@ func TestRefusalsAreForeseenOnce(t *testing.T) {
 		}
 	}
 }
+
+// A state at which no caller has ever waited has no queue, also where it is read from
+// bytes: the memory of one is for those who need it.
+func TestDecodedWithoutAQueue(t *testing.T) {
+	m, err := New(Config{Count: 1, Period: time.Second, Wait: time.Hour, Queue: 5})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s, err := m.DecodeState(m.AppendState(nil, m.Init(5)))
+	if err != nil || s.line != nil {
+		t.Errorf("%v, a queue %v", err, s.line)
+	}
+	s = m.Init(5)
+	var out reducer.Out
+	for range 2 {
+		m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, 5, &out)
+	}
+	if s, err = m.DecodeState(m.AppendState(nil, s)); err != nil || s.Waiting() != 1 {
+		t.Errorf("%v, %d wait", err, s.Waiting())
+	}
+}

@@ -206,6 +206,27 @@ func TestDecoderFindsBrokenQueues(t *testing.T) {
 	}
 }
 
+// Tickets that are not in order are found in a queue, too, and a queue whose waits end
+// in the order of arrival is read as one that needs no second order.
+func TestCheckAndOrder(t *testing.T) {
+	for name, ends := range map[string][]clock.Mark{"ascending": {1, 1, 5}, "descending": {5, 1, 1}, "mixed": {1, 5, 2}} {
+		var q queue.Queue
+		for id, at := range ends {
+			q.Push(uint64(id), 1, at)
+		}
+		got, err := read(written(&q))
+		if err != nil || got.InOrder() != q.InOrder() || q.InOrder() != (name == "ascending") {
+			t.Errorf("%s: %v, in order %v, read %v", name, err, q.InOrder(), got.InOrder())
+		}
+		for _, ticket := range []uint64{0, 1, 3, 4} {
+			broken := q.Clone()
+			if broken.At(1).Ticket = ticket; broken.Check() == nil {
+				t.Errorf("%s: the second of three waiters has the ticket %d", name, ticket)
+			}
+		}
+	}
+}
+
 // What is encoded is the size of who waits, not of who has waited (G20).
 func TestShrinks(t *testing.T) {
 	var q queue.Queue
