@@ -279,12 +279,12 @@ func adaptiveScene() scene[adaptive.State] {
 				answer := c.Step(&s, a, now, &out)
 				return s, reducer.Effects{Answer: answer, Others: out}
 			})},
-		{"G3", "a mark before the last one counts as the last one", exploredG3[state],
+		{"G3", "a mark before the last one counts as the last one", asked[state](G3),
 			"goes back in time", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				s.Last = min(s.Last, now)
 				return c.Step(s, a, now, out)
 			})},
-		{"G5", "a tick is not to be told from none", exploredG5[state],
+		{"G5", "a tick is not to be told from none", asked[state](G5),
 			"takes a tick for the mark of a decrease", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Tick {
 					s.Last = max(s.Last, now)
@@ -302,7 +302,7 @@ func adaptiveScene() scene[adaptive.State] {
 					return s
 				}}
 			}},
-		{"G9", "decoded and encoded again a state is the same, and goes on alike", exploredG9[state],
+		{"G9", "decoded and encoded again a state is the same, and goes on alike", asked[state](G9),
 			"forgets the mark of the last decrease when it is restored", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
 					s, err := c.DecodeState(src)
@@ -318,7 +318,7 @@ func adaptiveScene() scene[adaptive.State] {
 				}
 				return answer
 			})},
-		{"Sound", "no step breaks what Check checks", exploredSound[state],
+		{"Sound", "no step breaks what Check checks", atStates[state](Sound),
 			"lowers the limit at a mark to come", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if a.Kind == reducer.Record && a.Outcome == reducer.Fail && answer.Verdict == reducer.Done {
@@ -326,7 +326,7 @@ func adaptiveScene() scene[adaptive.State] {
 				}
 				return answer
 			})},
-		{"Twin", "Reduce is Step on a clone", exploredTwin[state],
+		{"Twin", "Reduce is Step on a clone", atSteps[state](Twin),
 			"reduces a failure to a success", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
 				if a.Outcome == reducer.Fail {
 					a.Outcome = reducer.OK

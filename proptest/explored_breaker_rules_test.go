@@ -275,7 +275,7 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"Sound", "no step breaks what Check checks", exploredSound[state],
+		{"Sound", "no step breaks what Check checks", atStates[state](Sound),
 			"counts a failure twice", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if s.Mode == breaker.Closed && a.Outcome == reducer.Fail && s.Total > 1 {
@@ -283,21 +283,21 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 				}
 				return answer
 			})},
-		{"Twin", "Reduce is Step on a clone", exploredTwin[state],
+		{"Twin", "Reduce is Step on a clone", atSteps[state](Twin),
 			"reduces a cancel to a success", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
 				if a.Kind == reducer.Cancel && s.Mode == breaker.HalfOpen {
 					a.Kind, a.Outcome = reducer.Record, reducer.OK
 				}
 				return c.Reduce(s, a, now)
 			})},
-		{"G3", "a mark before the last one counts as the last one", exploredG3[state],
+		{"G3", "a mark before the last one counts as the last one", asked[state](G3),
 			"forgets its last mark when it opens", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if s.Mode == breaker.Open {
 					s.Last = min(s.Last, now)
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"G4", "after a tick and serving, the next wake is later, or none", exploredG4[state],
+		{"G4", "after a tick and serving, the next wake is later, or none", atStates[state](G4),
 			"wakes at the lapse of a probe that is not out any more", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, wake: func(c cellOf, s state) (clock.Mark, bool) {
 					if s.Mode == breaker.HalfOpen && s.ProbesOut == 0 {
@@ -306,7 +306,7 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 					return c.NextWake(s)
 				}}
 			}},
-		{"G5", "before the next wake a tick is not to be told from none", exploredG5[state],
+		{"G5", "before the next wake a tick is not to be told from none", asked[state](G5),
 			"opens a nanosecond longer at every tick", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Tick && s.Mode == breaker.Open && s.Until > now {
 					s.Until++
@@ -323,7 +323,7 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 					return s
 				}}
 			}},
-		{"G9", "decoded and encoded again a state is the same, and goes on alike", exploredG9[state],
+		{"G9", "decoded and encoded again a state is the same, and goes on alike", asked[state](G9),
 			"forgets probes that are out when it is restored", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
 					s, err := c.DecodeState(src)

@@ -61,12 +61,12 @@ func budgetScene() scene[budget.State] {
 				}
 				return answer
 			})},
-		{"G3", "a mark before the last one counts as the last one", exploredG3[state],
+		{"G3", "a mark before the last one counts as the last one", asked[state](G3),
 			"goes back in time", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				s.Last = min(s.Last, now)
 				return c.Step(s, a, now, out)
 			})},
-		{"Sound", "no step breaks what Check checks", exploredSound[state],
+		{"Sound", "no step breaks what Check checks", atStates[state](Sound),
 			"counts in a bucket before the first one", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if a.Kind == reducer.Record && s.Head == 0 {
@@ -74,14 +74,14 @@ func budgetScene() scene[budget.State] {
 				}
 				return answer
 			})},
-		{"Twin", "Reduce is Step on a clone", exploredTwin[state],
+		{"Twin", "Reduce is Step on a clone", atSteps[state](Twin),
 			"reduces a peek to a retry", reduces(func(c cellOf, s state, a act, now clock.Mark) (state, reducer.Effects) {
 				if a.Kind == reducer.Peek {
 					a.Kind = reducer.Acquire
 				}
 				return c.Reduce(s, a, now)
 			})},
-		{"G5", "a tick is not to be told from none", exploredG5[state],
+		{"G5", "a tick is not to be told from none", asked[state](G5),
 			"counts a tick for a first attempt", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Tick {
 					a.Kind = reducer.Record
@@ -98,7 +98,7 @@ func budgetScene() scene[budget.State] {
 					return s
 				}}
 			}},
-		{"G9", "decoded and encoded again a state is the same, and goes on alike", exploredG9[state],
+		{"G9", "decoded and encoded again a state is the same, and goes on alike", asked[state](G9),
 			"forgets its retries when it is restored", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
 					s, err := c.DecodeState(src)

@@ -130,7 +130,7 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 				return fmt.Errorf("%q refuses for ever", s.use.Cell.AppendText(nil, after, now))
 			}),
 			"does not end leases", made(func(c *bulkhead.Config) { c.Lease = 0 })},
-		{"Sound", "no step breaks what Check checks", exploredSound[state],
+		{"Sound", "no step breaks what Check checks", atStates[state](Sound),
 			"counts a renewed place twice", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if a.Kind == reducer.Renew && answer.Verdict == reducer.Done {
@@ -138,7 +138,7 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 				}
 				return answer
 			})},
-		{"G4", "after a tick and serving, the next wake is later, or none", exploredG4[state],
+		{"G4", "after a tick and serving, the next wake is later, or none", atStates[state](G4),
 			"wakes at once while a place is held", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, wake: func(c cellOf, s state) (clock.Mark, bool) {
 					if s.Held > 0 {

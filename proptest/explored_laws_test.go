@@ -35,76 +35,11 @@ func questions[S any](s scene[S], r room[S]) (all []reducer.Action) {
 	return all
 }
 
-// exploredSound: no step breaks what Check checks.
-func exploredSound[S any](s scene[S]) checked[S] {
-	return checked[S]{State: func(r room[S], _ clock.Mark) error { return s.use.Cell.Check(r.State) }}
-}
-
 // exploredG2: Reduce leaves its input as it was.
 func exploredG2[S any](s scene[S]) checked[S] {
 	return checked[S]{Step: func(t passage[S]) error {
 		if !bytes.Equal(t.Before.Bytes, s.encoded(t.Before.State, 0)) {
 			return fmt.Errorf("%v changed its input", t.Action)
-		}
-		return nil
-	}}
-}
-
-// exploredTwin: Reduce is Step on a clone.
-func exploredTwin[S any](s scene[S]) checked[S] {
-	return checked[S]{Step: func(t passage[S]) error {
-		c := s.use.Cell
-		twin := tried(c, t.Before.State, t.Before.Action(t.Action), t.At)
-		return s.differ(done[S]{t.After.State, t.Effects.Answer, t.Effects.Others}, twin)
-	}}
-}
-
-// exploredG3: a mark before the last one counts as the last one.
-func exploredG3[S any](s scene[S]) checked[S] {
-	return checked[S]{State: func(r room[S], _ clock.Mark) error {
-		last, ok := s.last(&r.State)
-		if !ok {
-			return nil
-		}
-		for _, a := range questions(s, r) {
-			late := tried(s.use.Cell, r.State, a, last)
-			if err := s.differ(tried(s.use.Cell, r.State, a, last-1), late); err != nil {
-				return fmt.Errorf("%s a nanosecond before the last mark: %w", a, err)
-			}
-		}
-		return nil
-	}}
-}
-
-// exploredG4: after a tick and serving, the next wake is later, or there is none.
-func exploredG4[S any](s scene[S]) checked[S] {
-	return checked[S]{State: func(r room[S], now clock.Mark) error {
-		var out reducer.Out
-		after := settled(s.use.Cell, r.State, now, &out)
-		if at, ok := s.use.Cell.NextWake(after); ok && at <= now {
-			return fmt.Errorf("after a tick at %s the next wake is %s", now, at)
-		}
-		return nil
-	}}
-}
-
-// exploredG5: before the next wake a tick does nothing to anybody, and no later
-// step can tell that it was.
-func exploredG5[S any](s scene[S]) checked[S] {
-	return checked[S]{State: func(r room[S], now clock.Mark) error {
-		c := s.use.Cell
-		wake, ok := c.NextWake(r.State)
-		if ok && wake <= now {
-			return nil
-		}
-		ticked := tried(c, r.State, tick, now)
-		if still, yet := c.NextWake(ticked.state); len(ticked.out) > 0 || still != wake || yet != ok {
-			return fmt.Errorf("a tick at %s, before the next wake at %s: %s, then %s", now, wake, ticked.effects(), still)
-		}
-		for _, a := range questions(s, r) {
-			if err := s.differ(tried(c, r.State, a, now), tried(c, ticked.state, a, now)); err != nil {
-				return fmt.Errorf("%s tells that there was a tick: %w", a, err)
-			}
 		}
 		return nil
 	}}
@@ -153,50 +88,6 @@ func alike[S any](was, is done[S], by time.Duration) error {
 		}
 	}
 	return nil
-}
-
-// exploredG9: decoded and encoded again a state is the same, and goes on alike.
-func exploredG9[S any](s scene[S]) checked[S] {
-	return checked[S]{State: func(r room[S], now clock.Mark) error {
-		restored, err := s.use.Cell.DecodeState(r.Bytes)
-		if err != nil {
-			return err
-		}
-		if again := s.encoded(restored, 0); !bytes.Equal(again, r.Bytes) {
-			return fmt.Errorf("restored it is %x, not %x", again, r.Bytes)
-		}
-		for _, a := range questions(s, r) {
-			if err := s.differ(tried(s.use.Cell, restored, a, now), tried(s.use.Cell, r.State, a, now)); err != nil {
-				return fmt.Errorf("restored it answers %s otherwise: %w", a, err)
-			}
-		}
-		return nil
-	}}
-}
-
-// exploredG18: a refusal, a stale action and a tick leave the state as a tick at
-// that mark leaves it, and an answer says that the state changed exactly when its
-// bytes are others.
-func exploredG18[S any](s scene[S]) checked[S] {
-	return checked[S]{Step: func(t passage[S]) error {
-		if changed := !bytes.Equal(t.Before.Bytes, t.After.Bytes); changed != t.Effects.Answer.Changed {
-			return fmt.Errorf("%s: the state changed: %t", t.Effects, changed)
-		}
-		a := t.Action.Action.Kind
-		switch v := t.Effects.Answer.Verdict; {
-		case v != reducer.Reject && v != reducer.Stale && a != reducer.Tick, a == reducer.Expire:
-			return nil
-		}
-		after := t.After.State
-		if a == reducer.Cancel || a == reducer.Settle {
-			// One of the ends of its mark: the others may come after it.
-			after = tried(s.use.Cell, after, tick, t.At).state
-		}
-		if idle := tried(s.use.Cell, t.Before.State, tick, t.At).state; !s.equal(after, idle) {
-			return fmt.Errorf("%s leaves %q, a tick %q", t.Effects, s.use.Cell.AppendText(nil, t.After.State, t.At), s.use.Cell.AppendText(nil, idle, t.At))
-		}
-		return nil
-	}}
 }
 
 // exploredG12: a grant and a drop end a wait, once, and whose wait is over gets

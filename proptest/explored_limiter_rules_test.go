@@ -161,16 +161,9 @@ func countRules(r rate) []ruled[limiter.State] {
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"Sound", "no step breaks what Check checks, nor makes a state that cannot be read", func(s scene[S]) checked[S] {
-			return checked[S]{State: func(r room[S], _ clock.Mark) error {
-				if _, err := s.use.Cell.DecodeState(r.Bytes); err != nil {
-					return err
-				}
-				return s.use.Cell.Check(r.State)
-			}}
-		},
+		{"Sound", "no step breaks what Check checks, nor makes a state that cannot be read", atStates[S](Sound),
 			"writes a byte too much", func(sound cellOf) cellOf { return wordy[S]{sound} }},
-		{"Twin", "Reduce is Step on a clone", exploredTwin[S],
+		{"Twin", "Reduce is Step on a clone", atSteps[S](Twin),
 			"reduces a commit to a cancel", reduces(func(c cellOf, s S, a act, now clock.Mark) (S, reducer.Effects) {
 				if a.Kind == reducer.Commit {
 					a.Kind = reducer.Cancel
@@ -178,7 +171,7 @@ func countRules(r rate) []ruled[limiter.State] {
 				return c.Reduce(s, a, now)
 			})},
 		{"G3", "a mark before the last one counts as the last one, or is stricter", func(s scene[S]) checked[S] {
-			sound := exploredG3(s)
+			sound := asked[S](G3)(s)
 			return checked[S]{State: func(r room[S], now clock.Mark) error {
 				for _, a := range questions(s, r) {
 					early, late := tried(s.use.Cell, r.State, a, now-1), tried(s.use.Cell, r.State, a, now)
@@ -204,25 +197,21 @@ func countRules(r rate) []ruled[limiter.State] {
 					return c.Shift(s, by)
 				}}
 			}},
-		{"G9", "decoded and encoded again a state is the same, and goes on alike", exploredG9[S],
+		{"G9", "decoded and encoded again a state is the same, and goes on alike", asked[S](G9),
 			"is full when it is restored", func(sound cellOf) cellOf {
 				return &crooked[S]{Cell: sound, decode: func(c cellOf, src []byte) (S, error) {
 					_, err := c.DecodeState(src)
 					return c.Init(0), err
 				}}
 			}},
-		{"G17", "a peek changes nothing, at any mark, and answers as the acquire at that mark would", func(sc scene[S]) checked[S] {
-			return checked[S]{State: func(rm room[S], now clock.Mark) error {
-				return peeks(sc.use.Cell, rm.State, r.capacity, now)
-			}}
-		},
+		{"G17", "a peek changes nothing, at any mark, and answers as the acquire at that mark would", atStates[S](G17),
 			"lets a peek pass time", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Peek {
 					s.Last = max(s.Last, now)
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"G18", "a refusal, a stale action and a spurious tick leave the state as a tick would, and the answer says whether it changed", exploredG18[S],
+		{"G18", "a refusal, a stale action and a spurious tick leave the state as a tick would, and the answer says whether it changed", atSteps[S](G18),
 			"remembers when it refused", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if answer.Verdict == reducer.Reject {
@@ -232,25 +221,6 @@ func countRules(r rate) []ruled[limiter.State] {
 			})},
 	}
 	return slices.DeleteFunc(rules, func(l ruled[S]) bool { return l.name == "L5" && !r.bursts })
-}
-
-// peeks asks for every cost at marks around now, as a peek and as an acquire.
-func peeks[S any](c reducer.Cell[S], s S, capacity uint32, now clock.Mark) error {
-	before := c.AppendState(nil, s)
-	for when := now - 1; when <= now+4; when++ {
-		for cost := range capacity + 2 {
-			peek := tried(c, s, reducer.Action{Kind: reducer.Peek, Cost: cost}, when)
-			if len(peek.out) > 0 || peek.answer.Changed || !slices.Equal(before, c.AppendState(nil, peek.state)) {
-				return fmt.Errorf("a peek at %s for %d changes something: %s", when, cost, peek.effects())
-			}
-			try := tried(c, s, reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, when).answer
-			p, a := peek.answer, try
-			if p.Verdict != a.Verdict || p.Reason != a.Reason || p.Verdict == reducer.Reject && p.Mark != a.Mark {
-				return fmt.Errorf("a peek at %s for %d: %s, and then: %s", when, cost, p, a)
-			}
-		}
-	}
-	return nil
 }
 
 // outlookOf is what a limiter will answer.

@@ -114,7 +114,7 @@ func (l line[S]) laws(last func(s *S) *clock.Mark) []ruled[S] {
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"Twin", "Reduce is Step on a clone", exploredTwin[S],
+		{"Twin", "Reduce is Step on a clone", atSteps[S](Twin),
 			"lets who would not wait stand in the queue", reduces(func(c cellOf, s S, a reducer.Action, now clock.Mark) (S, reducer.Effects) {
 				if a.Kind == reducer.TryAcquire {
 					a.Kind = reducer.Acquire
@@ -127,19 +127,19 @@ func (l line[S]) laws(last func(s *S) *clock.Mark) []ruled[S] {
 				answer := c.Step(&s, a, now, &out)
 				return s, reducer.Effects{Answer: answer, Others: out}
 			})},
-		{"G3", "a mark before the last one counts as the last one", exploredG3[S],
+		{"G3", "a mark before the last one counts as the last one", asked[S](G3),
 			"goes back in time", steps(func(c cellOf, s *S, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
 				*last(s) = min(*last(s), now)
 				return c.Step(s, a, now, out)
 			})},
-		{"G5", "before the next wake a tick is not to be told from none", exploredG5[S],
+		{"G5", "before the next wake a tick is not to be told from none", asked[S](G5),
 			"lets wait a nanosecond longer at every tick", steps(func(c cellOf, s *S, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Tick {
 					l.queue(s).Shift(1)
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"G9", "decoded and encoded again a state is the same, and goes on alike", exploredG9[S],
+		{"G9", "decoded and encoded again a state is the same, and goes on alike", asked[S](G9),
 			"forgets who waits when it is restored", func(sound cellOf) cellOf {
 				return &crooked[S]{Cell: sound, decode: func(c cellOf, src []byte) (S, error) {
 					s, err := c.DecodeState(src)

@@ -42,7 +42,7 @@ func queueScene() scene[limiter.State] {
 			return checked[state]{Step: func(t passage[state]) error { return r.stretches(t.After.Recent) }}
 		},
 			"has one permit more in its burst than it says", instead(made(func(c *limiter.Config) { c.Burst++ }))},
-		{"L3", "a refusal leaves the state as a tick does", exploredG18[state],
+		{"L3", "a refusal leaves the state as a tick does", atSteps[state](G18),
 			"takes a permit from whom it refuses", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if answer.Verdict == reducer.Reject {
@@ -78,17 +78,9 @@ func queueScene() scene[limiter.State] {
 				*out = slices.DeleteFunc(*out, func(e reducer.Effect) bool { return e.Kind == reducer.Grant })
 				return answer
 			})},
-		{"Sound", "no step breaks what Check checks", func(s scene[state]) checked[state] {
-			return checked[state]{State: func(r room[state], _ clock.Mark) error {
-				if err := s.use.Cell.Check(r.State); err != nil {
-					return err
-				}
-				_, err := s.use.Cell.DecodeState(r.Bytes)
-				return err
-			}}
-		},
+		{"Sound", "no step breaks what Check checks", atStates[state](Sound),
 			"writes a byte too much", func(sound cellOf) cellOf { return wordy[state]{sound} }},
-		{"G4", "after a tick and serving, the next wake is later, or none", exploredG4[state],
+		{"G4", "after a tick and serving, the next wake is later, or none", atStates[state](G4),
 			"wakes at once while somebody waits", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, wake: func(c cellOf, s state) (clock.Mark, bool) { return s.Last, s.Waiting() > 0 }}
 			}},

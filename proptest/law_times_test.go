@@ -11,55 +11,6 @@ import (
 
 // The invariants about time.
 
-// G4: after a tick at the mark of NextWake and serving the queue, NextWake is
-// later, or there is none.
-func G4(m machine, h history) error {
-	r, _ := play(m, h)
-	if r.err != nil {
-		return r.err
-	}
-	for range 8 {
-		wake, ok := r.subject.NextWake()
-		if !ok {
-			return nil
-		}
-		r.advance(wake)
-		m.meet()
-		if after, ok := r.subject.NextWake(); ok && after <= r.now {
-			return fmt.Errorf("G4: after a tick at %s the next wake is %s", r.now, after)
-		}
-	}
-	return r.err
-}
-
-// G5: a spurious tick is the identity: with one before every step, all else
-// is as it was.
-func G5(m machine, h history) error {
-	a, _ := play(m, h)
-	b, _ := rigged(m, h)
-	var log []record
-	for _, w := range h.steps() {
-		before := len(b.log)
-		if wake, ok := b.subject.NextWake(); !ok || wake > b.now {
-			m.meet()
-			if x := step(b.subject, tick, b.now); len(x.out) > 0 || x.answer.Verdict > reducer.Done {
-				return fmt.Errorf("G5: a spurious %s", x)
-			}
-		}
-		b.next(w)
-		log = append(log, b.log[before:]...)
-	}
-	for i := range min(len(a.log), len(log)) {
-		if a.log[i].String() != log[i].String() {
-			return fmt.Errorf("G5: %s, with spurious ticks %s", a.log[i], log[i])
-		}
-	}
-	if len(a.log) != len(log) {
-		return fmt.Errorf("G5: %d steps, with spurious ticks %d", len(a.log), len(log))
-	}
-	return nil
-}
-
 // G6: neither a tick nor serving the queue does anything strictly before
 // NextWake.
 func G6(m machine, h history) error {

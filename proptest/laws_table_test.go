@@ -22,11 +22,11 @@ var lawLines = []property{
 			answer, out := s.Step(a, now)
 			return s, reducer.Effects{Answer: answer, Others: out}
 		}})},
-	{"Twin", "Reduce(s, a, t) = Step(Clone(s), a, t)", Twin, cells,
+	{"Twin", "Reduce(s, a, t) = Step(Clone(s), a, t)", ahead(Twin), cells,
 		fixed.with("reduces a nanosecond late", mutant{reduce: func(s subject, a reducer.Action, now clock.Mark) (subject, reducer.Effects) {
 			return s.Reduce(a, now+1)
 		}})},
-	{"G3", "a mark before the last one counts as the last one", G3, join(algorithms, queued, breakers, []machine{places, spending}),
+	{"G3", "a mark before the last one counts as the last one", ahead(G3), join(algorithms, queued, breakers, []machine{places, spending}),
 		queuedBucket.with("goes back in time with the caller", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if last := s.Look().last; now < last {
 				answer, out := s.Shift(now.Sub(last)).Step(a, now)
@@ -39,14 +39,14 @@ var lawLines = []property{
 		bucket.with("takes an earlier mark for a later one", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			return s.Step(a, max(now, -now))
 		}})},
-	{"G4", "after Tick(t) and serving at t, NextWake > t or none", G4, join(queued, breakers, []machine{places}),
+	{"G4", "after Tick(t) and serving at t, NextWake > t or none", ahead(G4), join(queued, breakers, []machine{places}),
 		places.with("forgets to end what is over", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Tick {
 				return reducer.Answer{Verdict: reducer.Done}, nil
 			}
 			return s.Step(a, now)
 		}})},
-	{"G5", "a spurious tick is the identity", G5, cells,
+	{"G5", "a spurious tick is the identity", ahead(G5), cells,
 		bucket.with("drains at every tick", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Tick {
 				a.Kind = reducer.Drain
@@ -74,7 +74,7 @@ var lawLines = []property{
 			}
 			return s.Step(a, now)
 		}})},
-	{"G9", "a state restored in mid-flight has the same future", G9, cells,
+	{"G9", "a state restored in mid-flight has the same future", ahead(G9), cells,
 		places.with("forgets who waits when it is restored", mutant{restore: func(s subject) (subject, error) {
 			restored, err := s.Restored()
 			if err == nil {
@@ -98,7 +98,7 @@ var lawLines = []property{
 		}))},
 	{"G10", "the size of a state is a function of its configuration", G10, cells,
 		queuedBucket.made("has more room in its queue than it says", func(c *config) { c.limit.Queue += 50; c.limit.Wait *= 100 })},
-	{"G17", "a peek changes nothing, at any mark, and answers as the acquire at that mark would", G17, join(cells, []machine{jitteredOpen}),
+	{"G17", "a peek changes nothing, at any mark, and answers as the acquire at that mark would", ahead(G17), join(cells, []machine{jitteredOpen}),
 		queuedBucket.with("lets a peek pass time", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Peek {
 				e := s.(*erased[limiter.State])
@@ -106,7 +106,7 @@ var lawLines = []property{
 			}
 			return s.Step(a, now)
 		}))},
-	{"G18", "a refusal, a stale action and a spurious tick leave the state as a tick would, and the answer says whether it changed", G18, join(cells, []machine{jitteredOpen}),
+	{"G18", "a refusal, a stale action and a spurious tick leave the state as a tick would, and the answer says whether it changed", ahead(G18), join(cells, []machine{jitteredOpen}),
 		queuedFixed.with("remembers when it refused", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if answer.Verdict == reducer.Reject {
@@ -123,7 +123,7 @@ var lawLines = []property{
 			}
 			return answer, out
 		}})},
-	{"G17", "a peek at a bulkhead sees which leases and waits are over, and ends none", G17, []machine{places},
+	{"G17", "a peek at a bulkhead sees which leases and waits are over, and ends none", ahead(G17), []machine{places},
 		places.with("ends leases when it is peeked at", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Peek {
 				s.Step(tick, now)
@@ -165,7 +165,7 @@ var lawLines = []property{
 			}
 			return s.Step(a, now)
 		}})},
-	{"Sound", "no step breaks what Check checks", Sound, cells,
+	{"Sound", "no step breaks what Check checks", ahead(Sound), cells,
 		places.with("counts a place twice", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if answer.Verdict == reducer.Admit && now%8 == 7 {

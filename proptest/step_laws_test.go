@@ -1,0 +1,222 @@
+package proptest
+
+import (
+	"bytes"
+	"fmt"
+	"reflect"
+	"slices"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/reducer/explore"
+)
+
+// The laws of single states and steps. Each is stated once; drawn histories and
+// explorations both check it.
+
+// stepLaw is what holds of a state that is about to be stepped by an action, or by
+// any action that it could be stepped by. It leaves the subject as it is. met says
+// whether the state came to what the law is about.
+type stepLaw func(s subject, a reducer.Action, now clock.Mark) (met bool, err error)
+
+// ahead checks a law ahead of every step of a drawn history, and at its end.
+func ahead(law stepLaw) func(m machine, h history) error {
+	return func(m machine, h history) error {
+		r, _ := rigged(m, h)
+		r.before = func(a reducer.Action, now clock.Mark) error {
+			met, err := law(r.subject, a, now)
+			if met {
+				m.meet()
+			}
+			return err
+		}
+		r.play(h.steps())
+		if r.err == nil {
+			r.err = r.before(tick, r.now)
+		}
+		return r.err
+	}
+}
+
+// subject is a state of the scene as what a law speaks of.
+func (s scene[S]) subject(state S) subject {
+	return &erased[S]{s.use.Cell, state, func(state *S) (v view) {
+		if s.last != nil {
+			v.last, v.begun = s.last(state)
+		}
+		return v
+	}}
+}
+
+// atSteps checks a law at every step of an exploration.
+func atSteps[S any](law stepLaw) func(scene[S]) checked[S] {
+	return func(s scene[S]) checked[S] {
+		return checked[S]{Step: func(t passage[S]) error {
+			_, err := law(s.subject(t.Before.State), t.Before.Action(t.Action), t.At)
+			return err
+		}}
+	}
+}
+
+// atStates checks a law at every state of an exploration.
+func atStates[S any](law stepLaw) func(scene[S]) checked[S] {
+	return func(s scene[S]) checked[S] {
+		return checked[S]{State: func(r room[S], now clock.Mark) error {
+			_, err := law(s.subject(r.State), tick, now)
+			return err
+		}}
+	}
+}
+
+// asked checks a law at every state of an exploration, with everything that it
+// can be asked.
+func asked[S any](law stepLaw) func(scene[S]) checked[S] {
+	return func(s scene[S]) checked[S] {
+		return checked[S]{State: func(r room[S], now clock.Mark) error {
+			x := s.subject(r.State)
+			for _, a := range questions(s, r) {
+				if _, err := law(x, a, now); err != nil {
+					return fmt.Errorf("%s: %w", a, err)
+				}
+			}
+			return nil
+		}}
+	}
+}
+
+// same compares what two steps said, and what the subjects became.
+func same(a, b record, s, t subject) error {
+	if a.answer != b.answer || !slices.Equal(a.out, b.out) {
+		return fmt.Errorf("%s, else %s", a, b)
+	}
+	if !bytes.Equal(s.Bytes(), t.Bytes()) {
+		return fmt.Errorf("after %s the states are %q and %q", a, s.Text(a.at), t.Text(a.at))
+	}
+	return nil
+}
+
+// alikeBy steps two subjects by one action, and compares.
+func alikeBy(s, t subject, a reducer.Action, now clock.Mark) error {
+	x, y := s.Clone(), t.Clone()
+	return same(step(x, a, now), step(y, a, now), x, y)
+}
+
+// Sound: no step breaks what Check checks, nor makes a state that cannot be read.
+func Sound(s subject, _ reducer.Action, _ clock.Mark) (bool, error) {
+	if _, err := s.Restored(); err != nil {
+		return true, err
+	}
+	return true, s.Check()
+}
+
+// Twin: Reduce(s, a, t) = Step(Clone(s), a, t).
+func Twin(s subject, a reducer.Action, now clock.Mark) (bool, error) {
+	clone := s.Clone()
+	want := step(clone, a, now)
+	next, effects := s.Reduce(a, now)
+	return true, same(record{now, a, effects.Answer, effects.Others}, want, next, clone)
+}
+
+// G3: a mark before the last one counts as the last one.
+func G3(s subject, a reducer.Action, _ clock.Mark) (bool, error) {
+	seen := s.Look()
+	if !seen.begun {
+		return false, nil
+	}
+	for _, back := range [...]clock.Mark{1, 13} {
+		early, late := s.Clone(), s.Clone()
+		if err := same(step(early, a, seen.last-back), step(late, a, seen.last), early, late); err != nil {
+			return true, fmt.Errorf("%d ns before the last mark: %w", back, err)
+		}
+	}
+	return true, nil
+}
+
+// G4: after a tick and serving the queue NextWake is later, or there is none.
+func G4(s subject, _ reducer.Action, now clock.Mark) (bool, error) {
+	wake, ok := s.NextWake()
+	s = s.Clone()
+	s.Step(tick, now)
+	for range explore.MaxCallers {
+		if answer, _ := s.Step(reducer.Action{Kind: reducer.Serve}, now); answer.Verdict != reducer.Done {
+			break
+		}
+	}
+	if at, still := s.NextWake(); still && at <= now {
+		return true, fmt.Errorf("after a tick at %s the next wake is %s", now, at)
+	}
+	return ok && wake <= now, nil
+}
+
+// G5: before the next wake a tick does nothing to others, moves no wake, and no
+// later step can tell it from none.
+func G5(s subject, a reducer.Action, now clock.Mark) (bool, error) {
+	wake, ok := s.NextWake()
+	if ok && wake <= now {
+		return false, nil
+	}
+	ticked := s.Clone()
+	x := step(ticked, tick, now)
+	if at, still := ticked.NextWake(); len(x.out) > 0 || x.answer.Verdict > reducer.Done || at != wake || still != ok {
+		return true, fmt.Errorf("a spurious %s, before the next wake at %s, then %s", x, wake, at)
+	}
+	return true, alikeBy(s, ticked, a, now)
+}
+
+// G9: decode(encode(s)) = s, and a state that is restored goes on alike.
+func G9(s subject, a reducer.Action, now clock.Mark) (bool, error) {
+	restored, err := s.Restored()
+	if err != nil {
+		return true, err
+	}
+	if !bytes.Equal(restored.Bytes(), s.Bytes()) || !reflect.DeepEqual(restored.Look(), s.Look()) {
+		return true, fmt.Errorf("restored it is %q, not %q", restored.Text(now), s.Text(now))
+	}
+	return true, alikeBy(s, restored, a, now)
+}
+
+// G17: a peek changes nothing, at any mark, and answers as the acquire at that mark
+// would.
+func G17(s subject, a reducer.Action, now clock.Mark) (bool, error) {
+	before, wake := s.Bytes(), now+4
+	if at, ok := s.NextWake(); ok {
+		wake = at
+	}
+	for _, at := range [...]clock.Mark{now - 8, now - 1, now, now + 1, now + 2, now + 3, now + 17, wake, wake + 1} {
+		for _, cost := range [...]uint32{0, 1, 2, 3, 4, a.Cost} {
+			c := s.Clone()
+			peek := step(c, reducer.Action{Kind: reducer.Peek, Cost: cost}, at)
+			if peek.answer.Changed || len(peek.out) > 0 || !bytes.Equal(before, c.Bytes()) {
+				return true, fmt.Errorf("%s changes something", peek)
+			}
+			p, a := peek.answer, step(c, reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, at).answer
+			if p.Verdict != a.Verdict || p.Reason != a.Reason || p.Verdict == reducer.Reject && p.Mark != a.Mark {
+				return true, fmt.Errorf("%s, and then %s", peek, a)
+			}
+		}
+	}
+	return true, nil
+}
+
+// G18: a refusal, a stale action and a tick leave the state as a tick at that mark
+// would leave it, bit for bit; and an answer says that the state changed exactly
+// when its bytes are others.
+func G18(s subject, a reducer.Action, now clock.Mark) (bool, error) {
+	next, idle := s.Clone(), s.Clone()
+	x := step(next, a, now)
+	if changed := !bytes.Equal(next.Bytes(), s.Bytes()); changed != x.answer.Changed {
+		return true, fmt.Errorf("%s, and the bytes changed: %t", x, changed)
+	}
+	if v := x.answer.Verdict; v != reducer.Reject && v != reducer.Stale && a.Kind != reducer.Tick || a.Kind == reducer.Expire {
+		return false, nil
+	}
+	step(idle, tick, now)
+	if a.Kind == reducer.Cancel || a.Kind == reducer.Settle {
+		// One of the ends of its mark: the others may come after it.
+		step(next, tick, now)
+	}
+	if !bytes.Equal(next.Bytes(), idle.Bytes()) {
+		return true, fmt.Errorf("%s leaves %q, not %q", x, next.Text(now), idle.Text(now))
+	}
+	return a.Kind != reducer.Tick, nil
+}
