@@ -70,13 +70,13 @@ func (m *Machine) Check(s State) error {
 		return errLimit
 	case s.Lowered > s.Last:
 		return errMarks
-	case len(s.held) > MaxLimit || !slices.IsSorted(s.held):
-		return errGrants
 	}
-	for i, grant := range s.held {
-		if grant == 0 || grant > s.Serial || i > 0 && grant == s.held[i-1] {
+	before := uint64(0)
+	for _, grant := range s.held {
+		if grant <= before || grant > s.Serial {
 			return errGrants
 		}
+		before = grant
 	}
 	return nil
 }

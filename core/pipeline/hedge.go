@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -35,21 +36,29 @@ func (p *Plan) setOut(c *Call) Effect {
 	return Effect{Do: Enter, Step: uint8(p.hedge + 1)}.of(uint8(len(r.Attempts)))
 }
 
-// Arm sets the clock of the next hedge when the latest attempt of a round was
-// admitted. sampled is the delay that the hedge's cell found, negative for none;
-// it is ignored where the delay is a setting.
-func (p *Plan) Arm(c *Call, k uint8, sampled time.Duration, now clock.Mark) {
-	r, config := c.Race, p.stages[p.hedge].hedge.Config()
-	if r.Left == 0 || k != c.Tries() || config.Parallel {
+// arm sets the clock of the next hedge when the latest attempt of a round was
+// admitted.
+func (p *Plan) arm(h Host, c *Call, k uint8, now clock.Mark) {
+	r := c.Race
+	if r.Left == 0 || k != c.Tries() || p.stages[p.hedge].hedge.Config().Parallel {
 		return
 	}
-	delay := config.After
-	if config.Percentile.Positive() {
-		delay = sampled
-	}
-	if delay >= 0 {
+	if delay, known := p.delay(h); known {
 		r.HedgeAt = now.Add(delay)
 	}
+}
+
+// delay returns the delay of the next hedge: the setting, or that of the durations
+// of past attempts, and false where too few are known.
+func (p *Plan) delay(h Host) (delay time.Duration, known bool) {
+	config := p.stages[p.hedge].hedge.Config()
+	switch {
+	case !config.Percentile.Positive():
+		return config.After, true
+	case p.skips(h, p.hedge):
+		return 0, false
+	}
+	return hedge.Delay(h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Peek}))
 }
 
 // HedgeNow reports whether a hedge that starts all attempts at once has another

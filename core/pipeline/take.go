@@ -8,7 +8,6 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/fallback"
-	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -250,11 +249,7 @@ func (p *Plan) started(h Host, c *Call, k uint8, now clock.Mark) {
 		h.Tell(d)
 	}
 	if k > 0 {
-		sampled := time.Duration(-1)
-		if p.stages[p.hedge].hedge.Config().Percentile.Positive() {
-			sampled = p.sampled(h)
-		}
-		p.Arm(c, k, sampled, now)
+		p.arm(h, c, k, now)
 	}
 	h.Start(k)
 }
@@ -372,18 +367,6 @@ func (p *Plan) observe(h Host, c *Call, k uint8, now clock.Mark) {
 	if k > 0 && p.stages[p.hedge].hedge.Config().Percentile.Positive() && !p.skips(h, p.hedge) {
 		h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Observe, Value: uint64(max(0, now.Sub(c.Try(k).Started)))})
 	}
-}
-
-// sampled returns the delay of the next hedge by the durations of past attempts,
-// negative where there are too few.
-func (p *Plan) sampled(h Host) time.Duration {
-	if p.skips(h, p.hedge) {
-		return -1
-	}
-	if delay, known := hedge.Delay(h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Peek})); known {
-		return delay
-	}
-	return -1
 }
 
 // Finish ends the attempt k of a call. told says that the answer named a

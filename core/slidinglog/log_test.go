@@ -1,0 +1,57 @@
+package slidinglog
+
+import (
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// A log takes memory for a few times as many marks as count at one time, however many
+// it has seen (G10).
+func TestMemoryIsBounded(t *testing.T) {
+	const count = 100
+	m, err := New(Config{Count: count, Period: count})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l Log
+	for now := range clock.Mark(100_000) {
+		if !m.Take(&l, 1, now) {
+			t.Fatalf("at %v the log has no room", now)
+		}
+	}
+	if l.Len() != count || cap(l.buffer) > 4*count {
+		t.Errorf("%d marks take room for %d", l.Len(), cap(l.buffer))
+	}
+}
+
+// The longest log is read, and one that is longer is not.
+func TestLongestLog(t *testing.T) {
+	m, err := New(Config{Count: MaxCount, Period: time.Hour})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var l Log
+	for now := range clock.Mark(MaxCount) {
+		m.Take(&l, 1, now)
+	}
+	read := func() (Log, error) {
+		w := wire.Writer(nil, 't', 0)
+		l.Code(&w)
+		r := wire.Reader(w.Bytes(), 't', 0)
+		var got Log
+		got.Code(&r)
+		return got, r.Close()
+	}
+	if got, err := read(); err != nil || got.Len() != MaxCount || got.Version() != l.Version() || got.Check(MaxCount) != nil {
+		t.Errorf("%d marks, %v", got.Len(), err)
+	}
+	l.add(clock.Mark(2*time.Hour), 1)
+	if _, err := read(); !errors.Is(err, reducer.ErrEncoding) || l.Check(MaxCount) == nil {
+		t.Errorf("%d marks: %v", l.Len(), err)
+	}
+}
