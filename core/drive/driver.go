@@ -1,7 +1,9 @@
 package drive
 
 import (
+	"cmp"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -127,22 +129,9 @@ func (d *Driver) lapse() {
 	d.deliverInOrder()
 }
 
-// deliverInOrder is deliver call by call, the outermost step first (shell sort,
-// with the gaps of Knuth: there are few effects as a rule, and at most as many
-// as places of bulkheads).
+// deliverInOrder is deliver call by call, the outermost step first.
 func (d *Driver) deliverInOrder() {
-	out := d.out
-	gap := 1
-	for gap < len(out) {
-		gap = 3*gap + 1
-	}
-	for ; gap > 0; gap /= 3 {
-		for i := gap; i < len(out); i++ {
-			for j := i - gap; j >= 0 && d.order(&out[j]) > d.order(&out[j+gap]); j -= gap {
-				out[j], out[j+gap] = out[j+gap], out[j]
-			}
-		}
-	}
+	slices.SortStableFunc(d.out, func(e, f reducer.Effect) int { return cmp.Compare(d.order(&e), d.order(&f)) })
 	d.deliver()
 }
 

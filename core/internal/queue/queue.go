@@ -87,7 +87,7 @@ func (q *Queue) order() {
 	if q.byEnd != nil {
 		return
 	}
-	q.byEnd = make([]uint64, 0, q.Len()+1)
+	q.byEnd = make([]uint64, 0, q.Len())
 	for i := range q.waiters() {
 		q.byEnd = append(q.byEnd, q.At(i).Ticket)
 	}
