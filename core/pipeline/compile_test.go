@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
@@ -20,6 +21,7 @@ import (
 var (
 	cut   = pipeline.Step{Config: timeout.Config{After: 10 * time.Second, Soft: 8 * time.Second}}
 	tries = pipeline.Step{Config: retry.Config{Attempts: 2, Backoff: backoff.Config{Kind: backoff.Constant, Base: time.Second}}}
+	race  = pipeline.Step{Config: hedge.Config{After: time.Second}}
 	limit = pipeline.Step{Config: limiter.Config{Count: 1, Period: time.Second}}
 )
 
@@ -41,6 +43,8 @@ func TestCompileErrors(t *testing.T) {
 	for want, p := range map[string]pipeline.Policy{
 		"steps: a policy has 1 to 16 steps":                                                                               {Steps: many},
 		"steps: one may be a retry":                                                                                       {Steps: []pipeline.Step{tries, named(tries, "again")}},
+		"steps: one may be a hedge":                                                                                       {Steps: []pipeline.Step{race, named(race, "again")}},
+		"steps: a hedge is below the retry":                                                                               {Steps: []pipeline.Step{race, tries}},
 		"fallback.status: found 700; allowed: 100 to 599":                                                                 {Steps: []pipeline.Step{cut}, Fallback: &fallback.Config{Status: 700}},
 		"steps[1].timeout.after: found 0s; allowed: more than 0":                                                          {Steps: []pipeline.Step{cut, {Config: timeout.Config{}}}},
 		"steps[0].retry.attempts: found 1001; allowed: 1 to 1000":                                                         {Steps: []pipeline.Step{{Config: retry.Config{Attempts: 1001}}}},

@@ -149,3 +149,57 @@ func TestUvarint(t *testing.T) {
 		}
 	}
 }
+
+// What is out of its range is refused and reads as the nearest value in it; a writer
+// checks nothing, and appends as many bytes as ever.
+func TestRanges(t *testing.T) {
+	const base = clock.Mark(100)
+	for _, c := range []struct {
+		name  string
+		write func(w *Coder)
+		read  func(r *Coder) uint64
+		want  uint64
+		wrong bool
+	}{
+		{"a bool of 1", func(w *Coder) { v := true; w.Bool(&v) }, readBool, 1, false},
+		{"a bool of 2", func(w *Coder) { v := uint8(2); w.U8(&v) }, readBool, 0, true},
+		{"the greatest number of 32 bits", func(w *Coder) { v := uint32(1<<32 - 1); w.Uvarint32(&v) }, readUvarint32, 1<<32 - 1, false},
+		{"one more", func(w *Coder) { v := uint64(1 << 32); w.Uvarint(&v) }, readUvarint32, 0, true},
+		{"the base", func(w *Coder) { v := base; w.After(&v, base) }, readAfter(base), uint64(base), false},
+		{"the end of the line", func(w *Coder) { v := clock.Never; w.After(&v, base) }, readAfter(base), uint64(clock.Never), false},
+		{"a mark before the base", func(w *Coder) { v := base - 1; w.After(&v, base) }, readAfter(base), uint64(base), true},
+	} {
+		w := Writer([]byte("before"), 'x', 0)
+		c.write(&w)
+		if len(w.Bytes()) <= len("before")+HeaderSize || w.err != nil {
+			t.Errorf("%s: written as %x, %v", c.name, w.Bytes(), w.err)
+		}
+		r := Reader(w.Bytes()[len("before"):], 'x', 0)
+		got := c.read(&r)
+		if err := r.Close(); got != c.want || (err != nil) != c.wrong || err != nil && !errors.Is(err, reducer.ErrEncoding) {
+			t.Errorf("%s is read as %d, %v", c.name, got, err)
+		}
+	}
+}
+
+func readBool(r *Coder) uint64 {
+	v := false
+	if r.Bool(&v); v {
+		return 1
+	}
+	return 0
+}
+
+func readUvarint32(r *Coder) uint64 {
+	v := uint32(7)
+	r.Uvarint32(&v)
+	return uint64(v)
+}
+
+func readAfter(base clock.Mark) func(r *Coder) uint64 {
+	return func(r *Coder) uint64 {
+		var v clock.Mark
+		r.After(&v, base)
+		return uint64(v)
+	}
+}
