@@ -215,6 +215,9 @@ func (l *naiveLimiter) do(c command) (oracle, string) {
 	case "drain":
 		l.before = nil
 		l.counter.drain()
+	case "charge":
+		l.before = nil
+		l.counter.charge(1 + int64(c.number%6))
 	default:
 		for range c.number % 24 {
 			l.pass()
@@ -280,6 +283,9 @@ func (l *testedLimiter) do(c command) string {
 	case "drain":
 		l.last = nil
 		l.step(reducer.Action{Kind: reducer.Drain})
+	case "charge":
+		l.last = nil
+		l.step(used(l.subject, l.now, 1+uint64(c.number%6)))
 	default:
 		if c.number%24 > 0 {
 			l.last = nil
@@ -319,7 +325,7 @@ func limiterAnswer(a reducer.Answer) string {
 
 func limiterLine() row {
 	s := suite{
-		verbs: []string{"acquire", "acquire", "acquire", "try", "undo", "leave", "drain", "time", "time", "time"},
+		verbs: []string{"acquire", "acquire", "acquire", "try", "undo", "leave", "drain", "charge", "time", "time", "time"},
 		begin: beginLimiter,
 	}
 	return row{"L*", "a limiter answers, serves and refuses as a naive one does that lives from nanosecond to nanosecond", byDifference,

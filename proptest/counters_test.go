@@ -13,6 +13,9 @@ type counter interface {
 	pass()
 	fits(cost int64) bool
 	take(cost int64)
+	// charge takes permits that were used without having been asked for, also more
+	// than there are.
+	charge(permits int64)
 	drain()
 	capacity() int64
 	copy() counter
@@ -25,7 +28,8 @@ type credit struct{ have, interval, burst int64 }
 func (c *credit) pass()                { c.have = min(c.have+1, c.interval*c.burst) }
 func (c *credit) fits(cost int64) bool { return c.have >= cost*c.interval }
 func (c *credit) take(cost int64)      { c.have -= cost * c.interval }
-func (c *credit) drain()               { c.have = 0 }
+func (c *credit) charge(permits int64) { c.take(permits) }
+func (c *credit) drain()               { c.have = min(c.have, 0) }
 func (c *credit) capacity() int64      { return c.burst }
 func (c *credit) copy() counter        { next := *c; return &next }
 
@@ -44,6 +48,7 @@ func (c *window) take(cost int64) {
 	}
 	c.used += cost
 }
+func (c *window) charge(permits int64) { c.take(permits) }
 func (c *window) drain() {
 	c.take(max(0, c.count-c.used))
 }
@@ -86,6 +91,8 @@ func (c *trailing) take(cost int64) {
 	c.last = c.now
 }
 
+func (c *trailing) charge(permits int64) { c.take(permits) }
+
 func (c *trailing) drain() {
 	for c.fits(1) {
 		c.take(1)
@@ -116,6 +123,25 @@ func (c *entries) take(cost int64) {
 	c.uses = append(slices.Clone(c.uses), use{clock.Mark(c.now), cost})
 }
 
+// charge lets the latest mark count as long as the charge does where there are as many
+// marks as permits.
+func (c *entries) charge(permits int64) {
+	marks := map[clock.Mark]bool{}
+	latest := clock.Always
+	for _, u := range c.uses {
+		if u.cost > 0 {
+			marks[u.at], latest = true, max(latest, u.at)
+		}
+	}
+	c.uses = slices.Clone(c.uses)
+	for i := range c.uses {
+		if len(marks) >= int(c.count) && c.uses[i].at == latest {
+			c.uses[i].at = clock.Mark(c.now)
+		}
+	}
+	c.take(permits)
+}
+
 func (c *entries) drain() {
 	for c.fits(1) {
 		c.take(1)
@@ -130,6 +156,7 @@ type spaced struct{ left, interval, count int64 }
 func (c *spaced) pass()                { c.left = max(0, c.left-1) }
 func (c *spaced) fits(cost int64) bool { return c.left == 0 && cost <= c.count }
 func (c *spaced) take(cost int64)      { c.left += cost * c.interval }
+func (c *spaced) charge(permits int64) { c.take(permits) }
 func (c *spaced) drain()               { c.left = max(c.left, c.interval) }
 func (c *spaced) capacity() int64      { return c.count }
 func (c *spaced) copy() counter        { next := *c; return &next }

@@ -273,8 +273,12 @@ func nudge(s subject, by time.Duration) {
 	e.state = e.cell.Shift(e.state, by)
 }
 
-// charge takes a permit that nobody asked for: a small defect.
-func charge(s subject, now clock.Mark) {
+// used is a settle of a limiter by which so many permits were used that no caller
+// asked for.
+func used(s subject, now clock.Mark, permits uint64) reducer.Action {
 	known, _ := s.Clone().Step(reducer.Action{Kind: reducer.TryAcquire}, now)
-	s.Step(reducer.Action{Kind: reducer.Settle, Value: 1, Permit: reducer.Permit{Generation: known.Generation}}, now)
+	return reducer.Action{Kind: reducer.Settle, Value: permits, Permit: reducer.Permit{Generation: known.Generation}}
 }
+
+// charge takes a permit that no caller asked for: a small defect.
+func charge(s subject, now clock.Mark) { s.Step(used(s, now, 1), now) }
