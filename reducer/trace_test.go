@@ -129,7 +129,7 @@ func TestParseTrace(t *testing.T) {
 			t.Errorf("%s: %v, %v", line, got, err)
 		}
 	}
-	for from, to := range map[string]string{`\ud83d\ude00`: "😀", `\ud83d`: "\ufffd", `\ud83dx`: "\ufffdx", `\ud83d\u0041`: "\ufffdA", `\/\b\f\n\r\t\"\\`: "/\b\f\n\r\t\"\\"} {
+	for from, to := range map[string]string{`\ud83d\ude00`: "😀", `\ud800\udc00`: "\U00010000", `\udbff\udfff`: "\U0010ffff", `\ud83d`: "\ufffd", `\ud83dx`: "\ufffdx", `\ud83d\u0041`: "\ufffdA", `\/\b\f\n\r\t\"\\`: "/\b\f\n\r\t\"\\"} {
 		got, err := reducer.ParseTrace(strings.Replace(good, "limit", from, 1))
 		if err != nil || got.Cell != to {
 			t.Errorf("%s is read as %q, want %q (%v)", from, got.Cell, to, err)
