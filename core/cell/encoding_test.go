@@ -22,7 +22,8 @@ import (
 
 // A state has one form in bytes (G9): what a damaged byte leads to is refused, or it
 // is the sound state of these very bytes, and steps go on from it. What is sound is
-// said here a second time, beside what the decoders check.
+// said here a second time, beside what the decoders check. Steps of a clone or of a
+// shifted state leave the state as it is (G2).
 func TestBytesHaveOneForm(t *testing.T) {
 	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
 		c := limiter.Config{Algorithm: a, Count: 3, Period: 12, Wait: 30, Queue: 4}
@@ -112,6 +113,14 @@ func oneForm[S any](t *testing.T, name string, m reducer.Cell[S], sound func(S) 
 				s = anything(m, s, r, now)
 			}
 			src := m.AppendState(nil, s)
+			for i, other := range [...]S{m.Clone(s), m.Shift(s, 3)} {
+				for range 8 {
+					m.Step(&other, some(r, now), now, new(reducer.Out))
+				}
+				if again := m.AppendState(nil, s); !bytes.Equal(again, src) {
+					t.Fatalf("seed %d: steps of %s changed %x to %x", seed, [...]string{"a clone", "a shifted state"}[i], src, again)
+				}
+			}
 			for i := range src {
 				for k := range 14 {
 					bad := bytes.Clone(src)
@@ -160,18 +169,25 @@ func oneForm[S any](t *testing.T, name string, m reducer.Cell[S], sound func(S) 
 	})
 }
 
-// anything steps a state by an action, mostly by one that it knows a permit of.
+// anything steps a state by an action, and mostly gives back what it was granted.
 func anything[S any](m reducer.Cell[S], s S, r *rand.Rand, now clock.Mark) S {
+	next, effects := m.Reduce(s, some(r, now), now)
+	if effects.Answer.Verdict == reducer.Admit && r.IntN(2) == 0 {
+		kind := [...]reducer.Kind{reducer.Record, reducer.Release, reducer.Cancel}[r.IntN(3)]
+		next, _ = m.Reduce(next, reducer.Action{Kind: kind, Cost: 1, Outcome: reducer.Fail, Permit: effects.Answer.Permit}, now)
+	}
+	return next
+}
+
+// some is an action of any mechanism. Its permit and ticket are among the first that
+// a state gives.
+func some(r *rand.Rand, now clock.Mark) reducer.Action {
 	kinds := [...]reducer.Kind{
 		reducer.Acquire, reducer.Acquire, reducer.Acquire, reducer.Acquire, reducer.TryAcquire, reducer.Record, reducer.Record, reducer.Observe,
 		reducer.Tick, reducer.Serve, reducer.Release, reducer.Cancel, reducer.Settle, reducer.Leave, reducer.Renew,
 	}
-	a := reducer.Action{Kind: kinds[r.IntN(len(kinds))], Cost: 1 + r.Uint32N(2), Outcome: reducer.Outcome(1 + r.IntN(3)), Value: r.Uint64N(5)}
-	a.Permit = reducer.Permit{Generation: 1 + r.Uint64N(4), ID: 1 + r.Uint64N(4), Mark: now}
-	next, effects := m.Reduce(s, a, now)
-	if effects.Answer.Verdict == reducer.Admit && r.IntN(2) == 0 {
-		a.Kind, a.Permit = [...]reducer.Kind{reducer.Record, reducer.Release, reducer.Cancel}[r.IntN(3)], effects.Answer.Permit
-		next, _ = m.Reduce(next, a, now)
+	return reducer.Action{
+		Kind: kinds[r.IntN(len(kinds))], Cost: 1 + r.Uint32N(2), Outcome: reducer.Outcome(1 + r.IntN(3)), Value: r.Uint64N(5),
+		Permit: reducer.Permit{Generation: 1 + r.Uint64N(4), ID: 1 + r.Uint64N(4), Mark: now},
 	}
-	return next
 }
