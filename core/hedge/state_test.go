@@ -81,6 +81,9 @@ func TestBudget(t *testing.T) {
 	if got := free.Step(&s, reducer.Action{Kind: reducer.Acquire}, 1, nil).Verdict; got != reducer.Admit {
 		t.Errorf("without a budget: %v", got)
 	}
+	if got := string(m.AppendText(nil, s, 1)); got != "retries left 0" {
+		t.Errorf("its text is %q", got)
+	}
 	if machine(t, hedge.Config{After: 1}).Cells() != nil || free.Cells() == nil || m.Cells() == nil {
 		t.Error("a hedge has cells when it has a percentile or a budget")
 	}

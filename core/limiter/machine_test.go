@@ -1,6 +1,7 @@
 package limiter_test
 
 import (
+	"bytes"
 	"testing"
 	"time"
 
@@ -54,5 +55,37 @@ func TestFarTurns(t *testing.T) {
 				t.Errorf("the last turn is %v", last)
 			}
 		})
+	}
+}
+
+// At the end of the line of marks no algorithm grants anything, for nothing could end
+// after it; a cost of 0 passes.
+func TestEndOfTheLine(t *testing.T) {
+	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
+		m, err := limiter.New(limiter.Config{Algorithm: a, Count: 3, Period: 30})
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, begun := range []clock.Mark{0, clock.Never - 1, clock.Never} {
+			s := m.Init(begun)
+			var out reducer.Out
+			if begun == clock.Never-1 {
+				m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, begun, &out)
+			}
+			before := m.AppendState(nil, s)
+			for _, kind := range []reducer.Kind{reducer.Acquire, reducer.TryAcquire, reducer.Reserve, reducer.Peek} {
+				action := reducer.Action{Kind: kind, Cost: 1, Permit: reducer.Permit{Mark: clock.Never}}
+				if got := m.Step(&s, action, clock.Never, &out); got.Verdict != reducer.Reject || got.Mark != clock.Never {
+					t.Errorf("%v begun at %v: %v: %v", a, begun, kind, got)
+				}
+				action.Cost = 0
+				if got := m.Step(&s, action, clock.Never, &out); got.Verdict != reducer.Admit {
+					t.Errorf("%v begun at %v: %v of nothing: %v", a, begun, kind, got)
+				}
+			}
+			if after := m.AppendState(nil, s); !bytes.Equal(before, after) {
+				t.Errorf("%v begun at %v: %x became %x", a, begun, before, after)
+			}
+		}
 	}
 }

@@ -29,7 +29,7 @@ func TestMemoryIsBounded(t *testing.T) {
 	}
 }
 
-// The longest log is read, and one that is longer is not.
+// The longest log is read, and one that is longer or has a greater cost is not.
 func TestLongestLog(t *testing.T) {
 	m, err := New(Config{Count: MaxCount, Period: time.Hour})
 	if err != nil {
@@ -49,6 +49,18 @@ func TestLongestLog(t *testing.T) {
 	}
 	if got, err := read(); err != nil || got.Len() != MaxCount || got.Version() != l.Version() || got.Check(MaxCount) != nil {
 		t.Errorf("%d marks, %v", got.Len(), err)
+	}
+	for _, cost := range []uint64{maxUsed + 1, 1<<32 + 1, 1<<64 - 1} {
+		w := wire.Writer(nil, 't', 0)
+		n, ends, since := uint64(1), clock.Mark(5), uint64(0)
+		w.Uvarint(&n)
+		w.Mark(&ends)
+		codeEntry(&w, &since, &cost)
+		r := wire.Reader(w.Bytes(), 't', 0)
+		var got Log
+		if got.Code(&r); r.Close() == nil && got.Check(5) == nil {
+			t.Errorf("an entry of %d permits is read as one of %d", cost, got.used(0))
+		}
 	}
 	l.add(clock.Mark(2*time.Hour), 1)
 	if _, err := read(); !errors.Is(err, reducer.ErrEncoding) || l.Check(MaxCount) == nil {
