@@ -84,6 +84,16 @@ func TestBudget(t *testing.T) {
 	if got := string(m.AppendText(nil, s, 1)); got != "retries left 0" {
 		t.Errorf("its text is %q", got)
 	}
+	for _, c := range []hedge.Config{c, {Percentile: reducer.Whole}} {
+		m := machine(t, c)
+		s := m.Init(0)
+		reset := func() bool { return m.Step(&s, reducer.Action{Kind: reducer.Reset}, 1, nil).Changed }
+		m.Step(&s, reducer.Action{Kind: reducer.Observe, Value: 5}, 1, nil)
+		m.Step(&s, reducer.Action{Kind: reducer.Record}, 1, nil)
+		if m.Fresh(s, 1) || !reset() || reset() || !m.Fresh(s, 1) {
+			t.Errorf("%+v: a reset forgets what there is, once", c)
+		}
+	}
 	if machine(t, hedge.Config{After: 1}).Cells() != nil || free.Cells() == nil || m.Cells() == nil {
 		t.Error("a hedge has cells when it has a percentile or a budget")
 	}
