@@ -124,6 +124,9 @@ func TestAdopt(t *testing.T) {
 	if got := text(narrow, kept); got != "durations 2 delay 3ns" {
 		t.Errorf("narrowed and observed %q", got)
 	}
+	if got := text(wide, wide.Adopt(narrow.Clone(kept), narrow, 0, nil)); got != "durations 2 delay 3ns" {
+		t.Errorf("widened %q", got)
+	}
 	if got := fixed.Adopt(s, wide, 0, nil); !fixed.Fresh(got, 0) {
 		t.Errorf("without a percentile %q", text(fixed, got))
 	}
