@@ -95,7 +95,7 @@ func TestTextForms(t *testing.T) {
 func TestBadTexts(t *testing.T) {
 	for _, text := range []string{
 		"", " ", "acquire ", " acquire", "acquire  cost=1", "hop", "acquire 0", "acquire hop", "017", "acquire cost=0", "acquire cost=01",
-		"acquire cost=+1", "acquire cost=4294967296", "acquire id=7 cost=1", "acquire cost=1 cost=1", "acquire what=1", "acquire id=18446744073709551616",
+		"acquire cost=+1", "acquire cost=4294967296", "acquire id=7 cost=1", "acquire cost=1 cost=1", "acquire gen=1 gen=2", "acquire id=1 id=2", "acquire mark=1s mark=2s", "acquire what=1", "acquire id=18446744073709551616",
 		"acquire mark=0s", "acquire mark=1", "acquire mark=1.50s", "acquire mark=1500ms", "acquire mark=60s", "acquire mark=1us", "acquire mark=-0s",
 		"acquire mark=", "acquire mark=s", "acquire mark=.5s", "acquire mark=1.s", "acquire mark=1..5s", "acquire mark=99999999999h0m0s", "acquire mark=2562047h47m16.854775807s",
 		"acquire mark=1h", "acquire mark=--1s", "acquire mark=1d", "256",

@@ -152,3 +152,34 @@ func TestDecodeRefusesDamage(t *testing.T) {
 		t.Errorf("a byte left over: %v", err)
 	}
 }
+
+// Without a budget counting and time change nothing, what is not of a hedge is stale,
+// and neither durations nor their order have a mark; those of a budget move.
+func TestActionsAndMarks(t *testing.T) {
+	free := machine(t, hedge.Config{Percentile: reducer.Whole, Minimum: 1})
+	own := machine(t, hedge.Config{Percentile: reducer.Whole, Minimum: 1, Budgeted: true, Budget: budget.Config{Ratio: reducer.Whole}})
+	s := free.Init(0)
+	for kind, want := range map[reducer.Kind]reducer.Verdict{
+		reducer.Record: reducer.Done, reducer.Commit: reducer.Done, reducer.Tick: reducer.Done, reducer.Configure: reducer.Done,
+		reducer.Acquire: reducer.Admit, reducer.TryAcquire: reducer.Admit, reducer.Cancel: reducer.Stale, reducer.Serve: reducer.Stale,
+	} {
+		if got := free.Step(&s, reducer.Action{Kind: kind}, 3, nil); got.Verdict != want || got.Changed {
+			t.Errorf("%v: %v", kind, got)
+		}
+	}
+	for _, m := range []*hedge.Machine{free, own} {
+		s := m.Init(0)
+		for _, took := range []uint64{9, 1, 5} {
+			m.Step(&s, reducer.Action{Kind: reducer.Observe, Value: took}, 3, nil)
+		}
+		m.Step(&s, reducer.Action{Kind: reducer.Record}, 3, nil)
+		later := m.Shift(s, 4)
+		want := m.Clone(s)
+		if m == own {
+			want.Budget.Origin, want.Budget.Last = 7, 7
+		}
+		if got := m.AppendState(nil, later); !bytes.Equal(got, m.AppendState(nil, want)) {
+			t.Errorf("shifted it is %x", got)
+		}
+	}
+}

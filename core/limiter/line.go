@@ -60,7 +60,7 @@ func (m *Machine) acquire(answer *reducer.Answer, s *State, a *reducer.Action, n
 		}
 		turn = clock.Never // a newer caller may be served first
 	} else {
-		m.extend(s, a.Cost, now)
+		m.extend(s, a.Cost)
 	}
 	*answer = reducer.Waiting(s.line.queue.Push(a.ID, a.Cost, latest), turn, latest)
 }

@@ -58,28 +58,33 @@ func TestFarTurns(t *testing.T) {
 	}
 }
 
-// At the end of the line of marks no algorithm grants anything, for nothing could end
-// after it; a cost of 0 passes.
-func TestEndOfTheLine(t *testing.T) {
+// What no algorithm ever grants: a cost above the capacity, whose refusal says so, and
+// at the end of the line of marks anything, for nothing could end after it. A cost of 0
+// passes.
+func TestNeverGranted(t *testing.T) {
 	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
 		m, err := limiter.New(limiter.Config{Algorithm: a, Count: 3, Period: 30})
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, begun := range []clock.Mark{0, clock.Never - 1, clock.Never} {
+		for _, begun := range []clock.Mark{0, 1, clock.Never - 1, clock.Never} {
 			s := m.Init(begun)
 			var out reducer.Out
-			if begun == clock.Never-1 {
+			if begun == clock.Never-1 || begun == 1 {
 				m.Step(&s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, begun, &out)
 			}
 			before := m.AppendState(nil, s)
 			for _, kind := range []reducer.Kind{reducer.Acquire, reducer.TryAcquire, reducer.Reserve, reducer.Peek} {
-				action := reducer.Action{Kind: kind, Cost: 1, Permit: reducer.Permit{Mark: clock.Never}}
-				if got := m.Step(&s, action, clock.Never, &out); got.Verdict != reducer.Reject || got.Mark != clock.Never {
-					t.Errorf("%v begun at %v: %v: %v", a, begun, kind, got)
+				ask := func(cost uint32, now clock.Mark) reducer.Answer {
+					return m.Step(&s, reducer.Action{Kind: kind, Cost: cost, Permit: reducer.Permit{Mark: clock.Never}}, now, &out)
 				}
-				action.Cost = 0
-				if got := m.Step(&s, action, clock.Never, &out); got.Verdict != reducer.Admit {
+				if got := ask(4, 40); got.Verdict != reducer.Reject || got.Reason != reducer.ReasonCapacity || got.Mark != clock.Never {
+					t.Errorf("%v begun at %v: %v of 4 permits: %v", a, begun, kind, got)
+				}
+				if got := ask(1, clock.Never); got.Verdict != reducer.Reject || got.Reason != reducer.ReasonRate || got.Mark != clock.Never {
+					t.Errorf("%v begun at %v: %v at the end of the line: %v", a, begun, kind, got)
+				}
+				if got := ask(0, clock.Never); got.Verdict != reducer.Admit {
 					t.Errorf("%v begun at %v: %v of nothing: %v", a, begun, kind, got)
 				}
 			}

@@ -41,11 +41,9 @@ func (m *Machine) follow(t *tail, cost uint32) {
 }
 
 // extend notes a newcomer at the end of the queue.
-func (m *Machine) extend(s *State, cost uint32, now clock.Mark) {
-	if t := &s.line.tail; t.known && now <= t.head {
+func (m *Machine) extend(s *State, cost uint32) {
+	if t := &s.line.tail; t.known {
 		m.follow(t, cost)
-	} else {
-		s.line.forget()
 	}
 }
 

@@ -199,7 +199,7 @@ func TestSettingsThatExcludeEachOther(t *testing.T) {
 		{"hedge: {after: p95, minimum: 101}", `minimum: found the number 101`},
 		{"hedge: {after: p95, samples: 5, minimum: 6}", `minimum: found the number 6`},
 		{"hedge: {after: p95, samples: 5, minimum: x}", `minimum: found the text "x"`},
-		{"hedge: {after: p95, samples: x, minimum: 6}", `samples: found the text "x"`},
+		{"hedge: {after: p95, samples: x, minimum: 600}", `samples: found the text "x"`},
 		{"hedge: {after: x, samples: 5, minimum: 6}", `after: found the text "x"`},
 		{"hedge: {parallel: true, after: 1s}", `after: found after beside parallel`},
 		{"hedge: {parallel: true, after: x, samples: 5}", `after: found after beside parallel; samples: found samples without a percentile`},
