@@ -447,3 +447,24 @@ func TestFresh(t *testing.T) {
 		t.Error("no probe is out, and the breaker is held")
 	}
 }
+
+// A half-open breaker at which nothing was probed has no probes out and no outcomes.
+func TestProbesWithoutAProbe(t *testing.T) {
+	h := begin(t, breaker.Config{Window: breaker.Consecutive, Count: 1, Open: minute, Probes: 3})
+	h.record(h.acquire(0), reducer.Fail, 0)
+	first := h.acquire(clock.Mark(time.Minute))
+	second := h.acquire(clock.Mark(2*time.Minute - 2))
+	h.record(second, reducer.Ignore, clock.Mark(2*time.Minute-1))
+	if h.state.Cursor != 0 || h.state.Total != 0 || h.state.ProbesOut != 1 || first.ID != 1 {
+		t.Fatalf("%+v", h.state.Core)
+	}
+	src := h.encoded()
+	const flags, probed = 6, 1 << 3
+	if src[flags]&probed == 0 {
+		t.Fatalf("%x", src)
+	}
+	src[flags] &^= probed
+	if s, err := h.m.DecodeState(src); !errors.Is(err, reducer.ErrEncoding) {
+		t.Errorf("%x is read as %+v, %v", src, s.Core, err)
+	}
+}
