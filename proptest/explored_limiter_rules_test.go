@@ -53,14 +53,7 @@ func countRules(r rate) []ruled[limiter.State] {
 				}
 				return answer
 			})},
-		{"L3", "a refusal changes nothing", func(sc scene[S]) checked[S] {
-			return checked[S]{Step: func(t passage[S]) error {
-				if t.Effects.Answer.Verdict == reducer.Reject && !slices.Equal(t.After.Bytes, t.Before.Bytes) {
-					return fmt.Errorf("%s changes %q to %q", t.Effects, sc.use.Cell.AppendText(nil, t.Before.State, t.At), sc.use.Cell.AppendText(nil, t.After.State, t.At))
-				}
-				return nil
-			}}
-		},
+		{"L3", "a refusal changes nothing", atSteps[S](L3),
 			"takes all there is when it refuses", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if answer.Verdict == reducer.Reject && a.Kind != reducer.Peek {
@@ -88,34 +81,14 @@ func countRules(r rate) []ruled[limiter.State] {
 				}
 				return answer
 			})},
-		{"L5", "a cost of n is n times 1 at one instant, all or nothing", func(sc scene[S]) checked[S] {
-			return checked[S]{State: func(r room[S], now clock.Mark) error {
-				whole := tried(sc.use.Cell, r.State, try(2), now)
-				first := tried(sc.use.Cell, r.State, try(1), now)
-				second := tried(sc.use.Cell, first.state, try(1), now)
-				both := first.answer.Verdict == reducer.Admit && second.answer.Verdict == reducer.Admit
-				if (whole.answer.Verdict == reducer.Admit) != both || both && !sc.equal(whole.state, second.state) {
-					return fmt.Errorf("2 at once: %s; one by one: %s, %s", whole.effects(), first.effects(), second.effects())
-				}
-				return nil
-			}}
-		},
+		{"L5", "a cost of n is n times 1 at one instant, all or nothing", atStates[S](L5(r.capacity)),
 			"takes 1 for 2", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.TryAcquire && a.Cost == 2 {
 					a.Cost = 1
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"L6", "a cost above the capacity has a reason of its own and no retry-after",
-			inEach(func(c cellOf, s S, now clock.Mark) error {
-				for _, kind := range [...]reducer.Kind{reducer.Acquire, reducer.TryAcquire, reducer.Peek} {
-					d := tried(c, s, act{Kind: kind, Cost: r.capacity + 1}, now)
-					if _, told := d.answer.RetryAt(); told || d.answer.Verdict != reducer.Reject || d.answer.Reason != reducer.ReasonCapacity {
-						return fmt.Errorf("%d of %d: %s", r.capacity+1, r.capacity, d.effects())
-					}
-				}
-				return nil
-			}),
+		{"L6", "a cost above the capacity has a reason of its own and no retry-after", atStates[S](L6(r.capacity)),
 			"asks to come back", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if answer.Reason == reducer.ReasonCapacity {

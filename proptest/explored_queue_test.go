@@ -42,7 +42,7 @@ func queueScene() scene[limiter.State] {
 			return checked[state]{Step: func(t passage[state]) error { return r.stretches(t.After.Recent) }}
 		},
 			"has one permit more in its burst than it says", instead(made(func(c *limiter.Config) { c.Burst++ }))},
-		{"L3", "a refusal leaves the state as a tick does", atSteps[state](G18),
+		{"L3", "a refusal leaves the state as a tick does", atSteps[state](L3),
 			"takes a permit from whom it refuses", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if answer.Verdict == reducer.Reject {

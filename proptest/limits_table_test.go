@@ -32,7 +32,7 @@ var limitLines = []property{
 			}
 			return answer, out
 		}))},
-	{"L3", "a refusal changes nothing but the clock", L3, join(algorithms, queued, breakers, []machine{places}),
+	{"L3", "a refusal changes nothing but the clock", ahead(L3), join(algorithms, queued, breakers, []machine{places}),
 		sliding.with("counts whom it refuses", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if answer.Reason == reducer.ReasonRate && a.Kind != reducer.Peek {
@@ -48,7 +48,7 @@ var limitLines = []property{
 			}
 			return answer, out
 		}))},
-	{"L5", "a cost of n is n times 1 at one instant, all or nothing", L5, bursts,
+	{"L5", "a cost of n is n times 1 at one instant, all or nothing", aheadOf(ofLimit(L5)), bursts,
 		bucket.with("takes what there is", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			for a.Kind == reducer.TryAcquire && a.Cost > 1 {
 				if answer, out := s.Step(a, now); answer.Verdict == reducer.Admit {
@@ -58,7 +58,7 @@ var limitLines = []property{
 			}
 			return s.Step(a, now)
 		}))},
-	{"L6", "a cost above the capacity has a reason of its own and no retry-after", L6, join(algorithms, queued),
+	{"L6", "a cost above the capacity has a reason of its own and no retry-after", aheadOf(ofLimit(L6)), join(algorithms, queued),
 		fixed.with("asks to come back", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if answer.Reason == reducer.ReasonCapacity && a.Kind == reducer.Peek {

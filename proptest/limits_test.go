@@ -1,7 +1,6 @@
 package proptest
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 
@@ -146,28 +145,6 @@ func (r *rig) again(a reducer.Action, at clock.Mark) record {
 	return step(c.subject, a, at)
 }
 
-// L3: a refusal changes nothing but the clock.
-func L3(m machine, h history) error {
-	r, _ := rigged(m, h)
-	r.before = func(a reducer.Action, now clock.Mark) error {
-		if a.Kind != reducer.Acquire && a.Kind != reducer.TryAcquire && a.Kind != reducer.Reserve {
-			return nil
-		}
-		asked, idle := r.subject.Clone(), r.subject.Clone()
-		x := step(asked, a, now)
-		step(idle, tick, now)
-		if x.answer.Verdict == reducer.Reject {
-			m.meet()
-		}
-		if x.answer.Verdict == reducer.Reject && !bytes.Equal(asked.Bytes(), idle.Bytes()) {
-			return fmt.Errorf("L3: %s leaves %q, not %q", x, asked.Text(now), idle.Text(now))
-		}
-		return nil
-	}
-	r.play(h.steps())
-	return r.err
-}
-
 // L4: no more than the capacity is free, and a debt is over when what was taken
 // has had the time to come back.
 func L4(m machine, h history) error {
@@ -198,54 +175,6 @@ func L4(m machine, h history) error {
 	}
 	if peek := step(r.subject, reducer.Action{Kind: reducer.Peek}, r.now); len(r.waiting) == 0 && peek.answer.Free != capacity(c.limit) {
 		return fmt.Errorf("L4: long after all %d of %d are free", peek.answer.Free, capacity(c.limit))
-	}
-	return r.err
-}
-
-// L5: a cost of n is n costs of 1 at one instant, and all or nothing.
-func L5(m machine, h history) error {
-	r, c := rigged(m, h)
-	for _, w := range h.steps() {
-		r.next(w)
-		n := 1 + uint32(w>>50)%capacity(c.limit)
-		whole, parts := r.subject.Clone(), r.subject.Clone()
-		all := step(whole, reducer.Action{Kind: reducer.TryAcquire, Cost: n}, r.now)
-		one := 0
-		for range n {
-			if step(parts, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, r.now).answer.Verdict == reducer.Admit {
-				one++
-			}
-		}
-		if n > 1 && one > 0 && one < int(n) {
-			m.meet()
-		}
-		switch {
-		case (all.answer.Verdict == reducer.Admit) != (one == int(n)):
-			return fmt.Errorf("L5: %s, but %d times 1 of %d", all, one, n)
-		case all.answer.Verdict == reducer.Admit && !bytes.Equal(whole.Bytes(), parts.Bytes()):
-			return fmt.Errorf("L5: %d at once leave %q, one by one %q", n, whole.Text(r.now), parts.Text(r.now))
-		case all.answer.Verdict != reducer.Admit && len(r.waiting) == 0 && step(whole, reducer.Action{Kind: reducer.Peek}, r.now).answer.Free != step(r.subject.Clone(), reducer.Action{Kind: reducer.Peek}, r.now).answer.Free:
-			return fmt.Errorf("L5: the refused %s took something", all)
-		}
-	}
-	return r.err
-}
-
-// L6: a cost above the capacity is refused for ever, with a reason of its own
-// and without a retry-after.
-func L6(m machine, h history) error {
-	r, c := rigged(m, h)
-	for _, w := range h.steps() {
-		r.next(w)
-		for _, kind := range [...]reducer.Kind{reducer.Acquire, reducer.TryAcquire, reducer.Reserve, reducer.Peek} {
-			a := reducer.Action{Kind: kind, Cost: capacity(c.limit) + 1 + uint32(w>>32)}
-			a.Mark = clock.Never
-			x := step(r.subject.Clone(), a, r.now)
-			m.meet()
-			if _, told := x.answer.RetryAt(); told || x.answer.Verdict != reducer.Reject || x.answer.Reason != reducer.ReasonCapacity {
-				return fmt.Errorf("L6: %s", x)
-			}
-		}
 	}
 	return r.err
 }

@@ -38,6 +38,11 @@ func ahead(law stepLaw) func(m machine, h history) error {
 	}
 }
 
+// aheadOf is ahead for a law that depends on the configuration.
+func aheadOf(law func(c config) stepLaw) func(m machine, h history) error {
+	return func(m machine, h history) error { return ahead(law(m.draw(h)))(m, h) }
+}
+
 // subject is a state of the scene as what a law speaks of.
 func (s scene[S]) subject(state S) subject {
 	return &erased[S]{s.use.Cell, state, func(state *S) (v view) {
@@ -219,4 +224,69 @@ func G18(s subject, a reducer.Action, now clock.Mark) (bool, error) {
 		return true, fmt.Errorf("%s leaves %q, not %q", x, next.Text(now), idle.Text(now))
 	}
 	return a.Kind != reducer.Tick, nil
+}
+
+// L3: a refusal changes nothing but the clock: it leaves the state as a tick would.
+func L3(s subject, a reducer.Action, now clock.Mark) (bool, error) {
+	if a.Kind != reducer.Acquire && a.Kind != reducer.TryAcquire && a.Kind != reducer.Reserve {
+		return false, nil
+	}
+	refused, idle := s.Clone(), s.Clone()
+	x := step(refused, a, now)
+	if x.answer.Verdict != reducer.Reject {
+		return false, nil
+	}
+	if step(idle, tick, now); !bytes.Equal(refused.Bytes(), idle.Bytes()) {
+		return true, fmt.Errorf("%s leaves %q, not %q", x, refused.Text(now), idle.Text(now))
+	}
+	return true, nil
+}
+
+// L5: a cost of n is n costs of 1 at one instant, and all or nothing.
+func L5(capacity uint32) stepLaw {
+	return func(s subject, _ reducer.Action, now clock.Mark) (met bool, err error) {
+		for n := uint32(2); n <= capacity; n++ {
+			whole, parts, before := s.Clone(), s.Clone(), s.Clone()
+			all := step(whole, reducer.Action{Kind: reducer.TryAcquire, Cost: n}, now)
+			one := uint32(0)
+			for range n {
+				if step(parts, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, now).answer.Verdict == reducer.Admit {
+					one++
+				}
+			}
+			met = met || one > 0 && one < n
+			free := func(s subject) uint32 { return step(s, reducer.Action{Kind: reducer.Peek}, now).answer.Free }
+			admitted := all.answer.Verdict == reducer.Admit
+			switch {
+			case admitted != (one == n):
+				return true, fmt.Errorf("%s, but %d times 1 of %d", all, one, n)
+			case admitted && !bytes.Equal(whole.Bytes(), parts.Bytes()):
+				return true, fmt.Errorf("%d at once leave %q, one by one %q", n, whole.Text(now), parts.Text(now))
+			case !admitted && len(s.Look().waiters) == 0 && free(whole) != free(before):
+				return true, fmt.Errorf("the refused %s took something", all)
+			}
+		}
+		return met, nil
+	}
+}
+
+// L6: a cost above the capacity is refused for ever, with a reason of its own and
+// without a retry-after.
+func L6(capacity uint32) stepLaw {
+	return func(s subject, _ reducer.Action, now clock.Mark) (bool, error) {
+		for _, kind := range [...]reducer.Kind{reducer.Acquire, reducer.TryAcquire, reducer.Reserve, reducer.Peek} {
+			for _, cost := range [...]uint32{capacity + 1, 2*capacity + 1, 1<<32 - 1} {
+				x := step(s.Clone(), reducer.Action{Kind: kind, Cost: cost, Permit: reducer.Permit{Mark: clock.Never}}, now)
+				if _, told := x.answer.RetryAt(); told || x.answer.Verdict != reducer.Reject || x.answer.Reason != reducer.ReasonCapacity {
+					return true, fmt.Errorf("%s", x)
+				}
+			}
+		}
+		return true, nil
+	}
+}
+
+// ofLimit makes a law of one that depends on the capacity of a limiter.
+func ofLimit(law func(capacity uint32) stepLaw) func(c config) stepLaw {
+	return func(c config) stepLaw { return law(capacity(c.limit)) }
 }
