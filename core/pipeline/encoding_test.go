@@ -5,6 +5,7 @@ import (
 	"errors"
 	"math"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,7 +67,7 @@ func raced(t *testing.T) (*Plan, *Call) {
 			retryAfter: time.Duration(next()), told: true, pushback: true,
 			closing: closing{
 				votes: reducer.Timeout, tells: true, retry: true,
-				effect: Effect{Do: Refuse, Outcome: reducer.Fail, Reason: reducer.ReasonFull, Step: uint8(next()), At: clock.Mark(next())},
+				effect: Effect{Do: Refuse, Step: uint8(next()), At: clock.Mark(next())}.because(reducer.Fail, reducer.ReasonFull),
 			},
 		},
 	}
@@ -144,8 +145,8 @@ func each(v reflect.Value, call func(path string, flip func())) {
 		case reflect.Int64:
 			call(path, func() { v.SetInt(v.Int() ^ 1) })
 		default:
-			switch path {
-			case ".Race.closing.effect.Attempt", ".Race.closing.effect.LeaveFrom", ".Race.closing.effect.LeaveTo", ".Race.closing.effect.cut":
+			switch strings.TrimPrefix(path, ".Race.closing.effect.Subject.") {
+			case "Attempt", "Leave.LeaveFrom", "Leave.LeaveTo", "cut":
 				return // of an effect that is still to come, which names no attempt
 			}
 			call(path, func() { v.SetUint(v.Uint() ^ 1) })
