@@ -31,8 +31,8 @@ func TestBytesHaveOneForm(t *testing.T) {
 		c.Order = limiter.Newest
 		oneForm(t, a.String()+" newest first", must(limiter.New(c)), soundLimit(a))
 	}
-	calls := breaker.Config{Window: breaker.Calls, Count: 7, Minimum: 2, FailureRate: reducer.Whole / 2, Probes: 3,
-		SlowOver: 3, SlowRate: reducer.Whole, Open: backoff.Config{Kind: backoff.Constant, Base: 7}}
+	calls := breaker.Config{Window: breaker.Calls, Count: 7, Minimum: 2, FailureRate: reducer.Percent(50), Probes: 3,
+		SlowOver: 3, SlowRate: reducer.Percent(100), Open: backoff.Config{Kind: backoff.Constant, Base: 7}}
 	timed := calls
 	timed.Window, timed.Span, timed.Count = breaker.Time, 20, 5
 	row := breaker.Config{Window: breaker.Consecutive, Count: 3, Probes: 3, Open: calls.Open}
@@ -41,13 +41,13 @@ func TestBytesHaveOneForm(t *testing.T) {
 	oneForm(t, "breaker of failures in a row", must(breaker.New(row)), soundBreaker)
 	oneForm(t, "bulkhead", must(bulkhead.New(bulkhead.Config{Concurrent: 3, Queue: 3, Wait: 20, Lease: 9})), soundBulkhead)
 	oneForm(t, "bulkhead without a lease", must(bulkhead.New(bulkhead.Config{Concurrent: 3, Queue: 3})), soundBulkhead)
-	ratio := budget.Config{Ratio: reducer.Whole / 2, MinimumCount: 1, MinimumPeriod: 10, Window: 20}
+	ratio := budget.Config{Ratio: reducer.Percent(50), MinimumCount: 1, MinimumPeriod: 10, Window: 20}
 	oneForm(t, "budget", must(budget.New(ratio)), soundBudget)
-	oneForm(t, "adaptive", must(adaptive.New(adaptive.Config{Initial: 3, Minimum: 2, Maximum: 5, Increase: 1, Decrease: reducer.Whole / 10, Over: 5})), func(s adaptive.State) bool {
+	oneForm(t, "adaptive", must(adaptive.New(adaptive.Config{Initial: 3, Minimum: 2, Maximum: 5, Increase: 1, Decrease: reducer.Percent(10), Over: 5})), func(s adaptive.State) bool {
 		return s.Limit >= 2*adaptive.Place && s.Limit <= 5*adaptive.Place && s.Lowered <= s.Last
 	})
-	oneForm(t, "hedge", must(hedge.New(hedge.Config{Percentile: reducer.Whole / 2, Samples: 5, Minimum: 2})), soundHedge)
-	oneForm(t, "hedge with a budget", must(hedge.New(hedge.Config{Percentile: reducer.Whole / 2, Samples: 5, Minimum: 2, Budgeted: true, Budget: ratio})), soundHedge)
+	oneForm(t, "hedge", must(hedge.New(hedge.Config{Percentile: reducer.Percent(50), Samples: 5, Minimum: 2})), soundHedge)
+	oneForm(t, "hedge with a budget", must(hedge.New(hedge.Config{Percentile: reducer.Percent(50), Samples: 5, Minimum: 2, Budgeted: true, Budget: ratio})), soundHedge)
 }
 
 func must[M any](m *M, err error) *M {

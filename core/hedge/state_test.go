@@ -84,7 +84,7 @@ func TestBudget(t *testing.T) {
 	if got := string(m.AppendText(nil, s, 1)); got != "retries left 0" {
 		t.Errorf("its text is %q", got)
 	}
-	for _, c := range []hedge.Config{c, {Percentile: reducer.Whole}} {
+	for _, c := range []hedge.Config{c, {Percentile: reducer.Percent(100)}} {
 		m := machine(t, c)
 		s := m.Init(0)
 		reset := func() bool { return m.Step(&s, reducer.Action{Kind: reducer.Reset}, 1, nil).Changed }
@@ -156,8 +156,8 @@ func TestDecodeRefusesDamage(t *testing.T) {
 // Without a budget counting and time change nothing, what is not of a hedge is stale,
 // and neither durations nor their order have a mark; those of a budget move.
 func TestActionsAndMarks(t *testing.T) {
-	free := machine(t, hedge.Config{Percentile: reducer.Whole, Minimum: 1})
-	own := machine(t, hedge.Config{Percentile: reducer.Whole, Minimum: 1, Budgeted: true, Budget: budget.Config{Ratio: reducer.Whole}})
+	free := machine(t, hedge.Config{Percentile: reducer.Percent(100), Minimum: 1})
+	own := machine(t, hedge.Config{Percentile: reducer.Percent(100), Minimum: 1, Budgeted: true, Budget: budget.Config{Ratio: reducer.Percent(100)}})
 	s := free.Init(0)
 	for kind, want := range map[reducer.Kind]reducer.Verdict{
 		reducer.Record: reducer.Done, reducer.Commit: reducer.Done, reducer.Tick: reducer.Done, reducer.Configure: reducer.Done,
