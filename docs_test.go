@@ -1,6 +1,8 @@
 package sluice_test
 
 import (
+	"encoding/json"
+	"fmt"
 	"go/ast"
 	"go/parser"
 	"go/token"
@@ -15,7 +17,9 @@ import (
 	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
+	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/policy"
 )
 
@@ -61,28 +65,59 @@ func read(t *testing.T, path string) string {
 
 var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```")
 
-// TestSnippets compiles the programs of README and reads its policies.
+// TestSnippets compiles the programs of the pages, and reads their policies: YAML
+// that begins with a version.
 func TestSnippets(t *testing.T) {
 	counts := map[string]int{}
-	for _, block := range fence.FindAllStringSubmatch(read(t, "README.md"), -1) {
-		counts[block[1]]++
-		switch block[1] {
-		case "yaml":
-			if _, err := policy.Parse("README.yaml", []byte(block[2])); err != nil {
-				t.Errorf("%v\n%s", err, block[2])
+	for _, page := range pages(t) {
+		for _, block := range fence.FindAllStringSubmatch(read(t, page), -1) {
+			switch {
+			case block[1] == "yaml" && strings.HasPrefix(block[2], "version:"):
+				if _, err := policy.Parse(page, []byte(block[2])); err != nil {
+					t.Errorf("%s: %v\n%s", page, err, block[2])
+				}
+			case block[1] == "go" && strings.HasPrefix(block[2], "package main"):
+				file := filepath.Join(t.TempDir(), "main.go")
+				if err := os.WriteFile(file, []byte(block[2]), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				if out, err := exec.Command("go", "vet", file).CombinedOutput(); err != nil {
+					t.Errorf("%s: %v\n%s\n%s", page, err, out, block[2])
+				}
+			default:
+				continue
 			}
-		case "go":
-			file := filepath.Join(t.TempDir(), "main.go")
-			if err := os.WriteFile(file, []byte(block[2]), 0o600); err != nil {
-				t.Fatal(err)
-			}
-			if out, err := exec.Command("go", "vet", file).CombinedOutput(); err != nil {
-				t.Errorf("%v\n%s\n%s", err, out, block[2])
-			}
+			counts[block[1]+" of "+page]++
 		}
 	}
-	if counts["go"] == 0 || counts["yaml"] == 0 {
-		t.Errorf("found %v, want Go and YAML", counts)
+	for _, want := range []string{"go of README.md", "yaml of README.md", "yaml of docs/from-nginx.md", "yaml of docs/from-envoy.md"} {
+		assert.Positive(t, counts[want], want)
+	}
+}
+
+// TestFromNginx counts what the policies of the page for users of nginx do with 40
+// requests at one instant.
+func TestFromNginx(t *testing.T) {
+	block := fence.FindStringSubmatch(read(t, "docs/from-nginx.md"))
+	document, err := policy.Parse("from-nginx.md", []byte(block[2]))
+	require.NoError(t, err)
+	var calls strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&calls, `{"at":"0s","op":"call","id":%d,"attributes":{"ip":"192.0.2.1"}}`+"\n", i)
+	}
+	for name, want := range map[string]map[string]int{
+		"plain": {"admit": 1, "reject": 39}, "burst": {"admit": 21, "reject": 19}, "delayed": {"admit": 1, "wait": 20, "reject": 19},
+	} {
+		i := slices.IndexFunc(document.Policies, func(p policy.Policy) bool { return p.Policy.Name == name })
+		var log strings.Builder
+		require.NoError(t, eval.Run(document.Policies[i].Policy, eval.Options{}, strings.NewReader(calls.String()), &log))
+		got := map[string]int{}
+		for line := range strings.Lines(log.String()) {
+			var decision struct{ Decision string }
+			require.NoError(t, json.Unmarshal([]byte(line), &decision))
+			got[decision.Decision]++
+		}
+		assert.Equal(t, want, got, name)
 	}
 }
 
