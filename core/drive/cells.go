@@ -32,7 +32,7 @@ type turn struct {
 // pool holds the cells of a step: one, or one for each key.
 type pool struct {
 	maker   cell.Maker
-	kind    pipeline.Kind
+	records bool // the cells record outcomes
 	step    uint8
 	layouts int          // that have it
 	keys    keyed.Config // how many may have a cell
@@ -69,7 +69,7 @@ func (d *Driver) newLayout(plan *pipeline.Plan, old *layout) *layout {
 }
 
 func (d *Driver) newPool(plan *pipeline.Plan, i int) *pool {
-	p := &pool{maker: plan.Maker(i), kind: plan.Kind(i), step: uint8(i)}
+	p := &pool{maker: plan.Maker(i), records: plan.Records(i), step: uint8(i)}
 	if len(plan.Per(i)) == 0 {
 		p.one = d.newNode(p, 0, 0)
 		return p
@@ -261,7 +261,7 @@ func (d *Driver) newNode(p *pool, key, index uint32) *node {
 	d.nodes++
 	n := &node{pool: p, key: key, index: index, cell: p.maker.New(d.now)}
 	n.end.node, n.end.number, n.end.class = n, d.nodes, leases
-	if p.kind == pipeline.Breaker {
+	if p.records {
 		n.end.class = breakers
 	}
 	n.serves.node, n.serves.class = n, serves

@@ -409,6 +409,9 @@ func (p *Plan) Leases(i int) bool { return p.stages[i].leases }
 // not run.
 func (p *Plan) Refunds(i int) bool { return p.stages[i].leaves == reducer.Cancel }
 
+// Records reports whether the cell of a step records the outcomes of attempts.
+func (p *Plan) Records(i int) bool { return p.stages[i].leaves == reducer.Record }
+
 // HedgeIndex returns the index of the hedge step, -1 for none.
 func (p *Plan) HedgeIndex() int { return p.hedge }
 

@@ -22,7 +22,6 @@ var exceptions = map[string]int{
 	// The call machine itself makes the attempts, and asks breakers whether one
 	// may start; it gives the kinds its own names.
 	"core/pipeline": 7,
-	"core/drive":    1,
 	// The naive implementation has no table on purpose: it is a second reading.
 	"internal/oracle":          4,
 	"internal/oracle/generate": 33,
