@@ -59,10 +59,22 @@ wasm: go ## Build wasm/*.wasm from the core with TinyGo and print their sizes
 wasm-check: go ## Build them aside and compare with the committed ones
 	@wasm/build.sh --check
 
+.PHONY: release
+release: ## Build archives, checksums and the image's folder of VERSION in dist; ARGS=-verify builds twice and compares
+	@tools/release.sh build $(ARGS) '$(VERSION)' dist
+
+.PHONY: version
+version: ## Write VERSION into go.work and every go.mod
+	@tools/release.sh set '$(VERSION)'
+
+.PHONY: tidy
+tidy: ## Run go mod tidy in every module
+	@tools/release.sh tidy
+
 .PHONY: ci
 ci: ## What CI runs: test, race, lint, wasm-check
 	@.ci/run
 
 .PHONY: clean
-clean: ## Remove bin and .cache
-	rm -rf bin .cache
+clean: ## Remove bin, dist and .cache
+	rm -rf bin dist .cache

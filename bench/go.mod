@@ -9,7 +9,7 @@ require (
 	github.com/juju/ratelimit v1.0.2
 	github.com/sethvargo/go-limiter v0.7.1
 	github.com/sethvargo/go-retry v0.5.0
-	github.com/sluice-go/sluice v0.0.0-00010101000000-000000000000
+	github.com/sluice-go/sluice v0.1.0
 	github.com/sony/gobreaker/v2 v2.4.0
 	github.com/throttled/throttled/v2 v2.15.0
 	go.uber.org/ratelimit v0.3.1
@@ -26,4 +26,3 @@ require (
 	go.yaml.in/yaml/v4 v4.0.0 // indirect
 )
 
-replace github.com/sluice-go/sluice => ..

@@ -3,7 +3,7 @@ module github.com/sluice-go/sluice/bindings/wazero
 go 1.26.0
 
 require (
-	github.com/sluice-go/sluice v0.0.0-00010101000000-000000000000
+	github.com/sluice-go/sluice v0.1.0
 	github.com/tetratelabs/wazero v1.12.0
 )
 
@@ -12,4 +12,3 @@ require (
 	golang.org/x/sys v0.44.0 // indirect
 )
 
-replace github.com/sluice-go/sluice => ../..

@@ -8,8 +8,8 @@ require (
 	github.com/owenrumney/go-sarif/v3 v3.3.1
 	github.com/pires/go-proxyproto v0.15.0
 	github.com/prometheus/client_golang v1.25.0
-	github.com/sluice-go/sluice v0.0.0-00010101000000-000000000000
-	github.com/sluice-go/sluice/bindings/wazero v0.0.0-00010101000000-000000000000
+	github.com/sluice-go/sluice v0.1.0
+	github.com/sluice-go/sluice/bindings/wazero v0.1.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9
 	github.com/stretchr/testify v1.12.1
@@ -47,7 +47,3 @@ require (
 	google.golang.org/protobuf v1.36.12 // indirect
 )
 
-replace (
-	github.com/sluice-go/sluice => ../..
-	github.com/sluice-go/sluice/bindings/wazero => ../../bindings/wazero
-)
