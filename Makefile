@@ -16,7 +16,7 @@ go:
 	@. tools/common.sh && need_go
 
 .PHONY: demo
-demo: go ## Show a brown-out with and without a policy (20 s); ARGS= for its flags
+demo: go ## Show a brown-out with no policy, retries by hand and the policy (17 s); ARGS= for its flags
 	@go run ./cmd/sluice demo $(ARGS)
 
 .PHONY: build

@@ -33,15 +33,18 @@ func newDemo(env *Env) *cobra.Command {
 	var f demoFlags
 	cmd := &cobra.Command{
 		Use:   "demo [flags]",
-		Short: "Show a service that browns out, with and without a policy",
-		Long: `demo runs two copies of a small service on free ports of 127.0.0.1 and sends both
-the same calls. Halfway both brown out: first every request fails, then each takes
-four times as long. The callers of one try again at once, three times in all; those
-of the other go through a policy. What is shown is measured on real HTTP requests.
+		Short: "Show a service that browns out, with no policy, by hand and with a policy",
+		Long: `demo runs three copies of a small service on free ports of 127.0.0.1 and sends all
+the same calls. Halfway all brown out: first every request fails, then each takes
+four times as long. The callers of the first try again at once, three times in all.
+Those of the second have what people write by hand: timeouts, backoff with jitter
+and a budget of retries. Those of the third go through a policy. What is shown is
+measured on real HTTP requests.
 
-It takes 15 seconds, shows them live in a terminal (as a line a second without one,
-or with --plain), then prints a table and writes a page with charts, one HTML file
-that needs nothing else. NO_COLOR turns the colours off.`,
+It takes 17 seconds: calls come for 15, and the last of them may take 2 more. It
+shows them live in a terminal (as a line a second without one, or with --plain),
+then prints a table and writes a page with charts, one HTML file that needs nothing
+else. NO_COLOR turns the colours off.`,
 		Example: `  sluice demo
   sluice demo --duration 30s --seed 7 --html brown-out.html
   sluice demo --policy vendor.yaml --no-html`,
@@ -64,7 +67,7 @@ that needs nothing else. NO_COLOR turns the colours off.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.DurationVarP(&f.duration, "duration", "d", demo.DefaultDuration, "how long it runs; under 10s the storm of retries has little time to build up")
+	flags.DurationVarP(&f.duration, "duration", "d", demo.DefaultDuration, "for how long calls come, the last of which may take 2s more; under 10s the storm of retries has little time to build up")
 	flags.Uint64Var(&f.seed, "seed", 1, "the seed of the calls and of the work that they need")
 	flags.StringVarP(&f.policy, "policy", "p", "", "a policy document of your own, YAML or JSON; - is standard input")
 	flags.StringVarP(&f.name, "name", "n", "", "which policy of the document; needed when it has several")

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -9,6 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/demo"
 )
 
 // runDemo runs the command alone, under a root of the name of the real one.
@@ -42,6 +45,19 @@ func TestDemoUsage(t *testing.T) {
 		require.Empty(t, stdout)
 		require.Equal(t, c.want, stderr)
 	}
+}
+
+// TestDemoTime compares the time that texts name with that of the scenario.
+func TestDemoTime(t *testing.T) {
+	s := demo.NewScenario(1, demo.DefaultDuration)
+	takes := fmt.Sprintf("takes %.0f seconds", s.Total().Seconds())
+	parts := fmt.Sprintf("calls come for %.0f, and the last of them may take %.0f more", s.Duration.Seconds(), s.Drain.Seconds())
+	for name, text := range map[string]string{"help": newDemo(&Env{}).Long, "cmd/sluice/README": read(t, "../../README.md")} {
+		require.Contains(t, text, takes, name)
+		require.Contains(t, text, parts, name)
+	}
+	require.Contains(t, read(t, "../../../../README.md"), "The demo "+takes)
+	require.Contains(t, read(t, "../../../../Makefile"), fmt.Sprintf("(%.0f s)", s.Total().Seconds()))
 }
 
 // TestDemoCannotWrite runs the whole command in short: the table is there, the

@@ -46,7 +46,7 @@ type Segment struct {
 // drawing makes the charts of a run.
 type drawing struct {
 	scenario Scenario
-	bins     [2][]Bin // by Side
+	bins     [Sides][]Bin // by Side
 }
 
 // binsFor is how many bins the charts of a run have: one for a third of a second

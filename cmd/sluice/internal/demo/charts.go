@@ -3,11 +3,12 @@ package demo
 import (
 	"fmt"
 	"math"
+	"strings"
 	"time"
 )
 
 // charts draws all charts of a report; the first is the large one.
-func (d *drawing) charts(sums *[2]Summary, changes []Change, guarded bool) []*Chart {
+func (d *drawing) charts(sums *[Sides]Summary, changes []Change, guarded bool) []*Chart {
 	first := d.goodput(sums)
 	if guarded {
 		first.Band = d.band(changes)
@@ -45,32 +46,39 @@ func (d *drawing) limit(c *Chart, name string) {
 }
 
 // classes are the sides' in the page.
-var classes = [...]string{"without", "with"}
+var classes = [Sides]string{"without", "byhand", "with"}
 
-func (d *drawing) goodput(sums *[2]Summary) *Chart {
+func (d *drawing) goodput(sums *[Sides]Summary) *Chart {
 	c := newChart("goodput", "Good answers a second", "/s", 0)
 	d.limit(c, "the service can do")
 	c.line("calls that come", "offered", false, d.rate(With, func(b *Bin) int { return b.Offered }))
-	c.line(Without.String(), "without", true, d.rate(Without, func(b *Bin) int { return b.Good }))
-	c.line(With.String(), "with", true, d.rate(With, func(b *Bin) int { return b.Good }))
-	c.Label = fmt.Sprintf("Good answers a second. Healthy, slow and healed: %s without a policy, %s with the policy.",
-		threePhases(&sums[Without]), threePhases(&sums[With]))
+	for side, class := range classes {
+		c.line(Side(side).String(), class, true, d.rate(Side(side), func(b *Bin) int { return b.Good }))
+	}
+	c.Label = "Good answers a second, healthy, slow and healed: " + ofSides(sums, threePhases) + "."
 	return c.finish()
+}
+
+// ofSides writes a value of every side.
+func ofSides(sums *[Sides]Summary, of func(*Summary) string) string {
+	var all []string
+	for i := range sums {
+		all = append(all, fmt.Sprintf("%s %s", Side(i), of(&sums[i])))
+	}
+	return strings.Join(all, "; ")
 }
 
 func threePhases(m *Summary) string {
 	return fmt.Sprintf("%.0f, %.0f and %.0f", m.Goodput[Healthy], m.Goodput[Slow], m.Goodput[Healed])
 }
 
-func (d *drawing) latency(sums *[2]Summary) *Chart {
-	c := newChart("latency", "Time until the caller knows", " ms", 0)
-	for _, side := range []Side{Without, With} {
-		class := classes[side]
-		c.line("p99 "+class, class, false, d.millis(side, func(b *Bin) time.Duration { return b.P99 }))
-		c.line("p50 "+class, class+" thin", false, d.millis(side, func(b *Bin) time.Duration { return b.P50 }))
+func (d *drawing) latency(sums *[Sides]Summary) *Chart {
+	c := newChart("latency", "p99 of the time until the caller knows", " ms", 0)
+	for side, class := range classes {
+		c.line(Side(side).String(), class, false, d.millis(Side(side), func(b *Bin) time.Duration { return b.P99 }))
 	}
-	c.Label = fmt.Sprintf("Latency of all calls, good, failed and refused. p99 over the whole run: %s without a policy, %s with the policy.",
-		millis(sums[Without].AllP99), millis(sums[With].AllP99))
+	c.Label = "Latency of all calls, good, failed and refused. p99 over the whole run: " +
+		ofSides(sums, func(m *Summary) string { return millis(m.AllP99) }) + "."
 	return c.finish()
 }
 
@@ -85,33 +93,31 @@ func (d *drawing) millis(side Side, f func(*Bin) time.Duration) []*float64 {
 	return values
 }
 
-func (d *drawing) attempts(sums *[2]Summary) *Chart {
+func (d *drawing) attempts(sums *[Sides]Summary) *Chart {
 	c := newChart("attempts", "Requests sent to the service", "/s", 0)
 	d.limit(c, "it can do")
-	for _, side := range []Side{Without, With} {
-		class := classes[side]
-		c.line(class, class, false, d.rate(side, func(b *Bin) int { return b.Attempts }))
-		c.line("its retries", class+" thin", false, d.rate(side, func(b *Bin) int { return b.Retries }))
+	for side, class := range classes {
+		c.line(Side(side).String(), class, false, d.rate(Side(side), func(b *Bin) int { return b.Attempts }))
 	}
-	c.Label = fmt.Sprintf("Requests a second that reach the service. Attempts per call: %.2f without a policy, %.2f with the policy; retries: %d and %d.",
-		sums[Without].PerCall, sums[With].PerCall, sums[Without].Retries, sums[With].Retries)
+	c.Label = "Requests a second that reach the service. Attempts per call: " +
+		ofSides(sums, func(m *Summary) string { return fmt.Sprintf("%.2f, %d retries in all", m.PerCall, m.Retries) }) + "."
 	return c.finish()
 }
 
-func (d *drawing) queue(sums *[2]Summary) *Chart {
+func (d *drawing) queue(sums *[Sides]Summary) *Chart {
 	c := newChart("queue", "Requests that wait at the service", "", 10)
-	for _, side := range []Side{Without, With} {
-		c.line(classes[side], classes[side], true, d.of(side, func(b *Bin) float64 { return float64(b.Waiting) }))
+	for side, class := range classes {
+		c.line(Side(side).String(), class, true, d.of(Side(side), func(b *Bin) float64 { return float64(b.Waiting) }))
 	}
-	c.Label = fmt.Sprintf("Requests in the service's queue, which has %d places. The most: %d without a policy, %d with the policy.",
-		d.scenario.Queue, sums[Without].Queue, sums[With].Queue)
+	c.Label = fmt.Sprintf("Requests in the service's queue, which has %d places. The most: %s.",
+		d.scenario.Queue, ofSides(sums, func(m *Summary) string { return fmt.Sprint(m.Queue) }))
 	return c.finish()
 }
 
 // colours is how many reasons of refusals have a colour of their own.
 const colours = 6
 
-func (d *drawing) refusals(sums *[2]Summary) *Chart {
+func (d *drawing) refusals(sums *[Sides]Summary) *Chart {
 	c := newChart("refusals", "Calls that the policy refuses, by reason", "/s", 0)
 	for i, reason := range sums[With].Reasons {
 		c.line(reason.Name, fmt.Sprintf("reason%d", min(i, colours-1)), false, d.rate(With, func(b *Bin) int { return b.Refused[reason.Name] }))

@@ -69,7 +69,8 @@ type statusError int
 
 func (e statusError) Error() string { return http.StatusText(int(e)) }
 
-// naive is what is often written: a time limit, and three attempts at once.
+// naive is what is written first: a time limit of each attempt, and the next
+// attempt at once.
 type naive struct {
 	*client
 	attempts int

@@ -1,10 +1,11 @@
-// Package demo shows a service that browns out, on real HTTP over loopback, with
-// and without a policy.
+// Package demo shows a service that browns out, on real HTTP over loopback, to
+// three kinds of callers.
 //
-// Two services of the same kind get the same calls at the same time. The callers
-// of one try again at once when something fails, those of the other go through a
-// policy. Everything that is shown is measured. Run measures, Plain and Live show
-// it while it runs, Table and Page afterwards.
+// Three services of the same kind get the same calls at the same time. The callers
+// of the first repeat a failed attempt at once. Those of the second have what
+// people write by hand: timeouts, backoff with jitter and a budget of retries.
+// Those of the third go through a policy. Everything that is shown is measured.
+// Run measures, Plain and Live show it while it runs, Table and Page afterwards.
 package demo
 
 import (
@@ -23,16 +24,20 @@ import (
 //go:embed policy.yaml
 var DefaultPolicy []byte
 
-// Side is one of the two kinds of callers.
+// Side is one of the kinds of callers.
 type Side int
 
 // The sides.
 const (
 	Without Side = iota
+	ByHand
 	With
 )
 
-var sideNames = [...]string{"without a policy", "with the policy"}
+// Sides is how many there are.
+const Sides = 3
+
+var sideNames = [Sides]string{"no policy", "by hand", "the policy"}
 
 // String names the side.
 func (s Side) String() string { return sideNames[s] }
@@ -41,7 +46,7 @@ func (s Side) String() string { return sideNames[s] }
 type View struct {
 	Scenario Scenario
 	Now      time.Duration // since the start
-	Logs     [2]Log        // by Side
+	Logs     [Sides]Log    // by Side
 }
 
 // Display shows a run while it runs.
@@ -64,7 +69,7 @@ type side struct {
 // any more when it returns.
 func Run(ctx context.Context, s Scenario, p *policy.Policy, display Display) (View, error) {
 	start := time.Now()
-	var sides [2]side
+	var sides [Sides]side
 	defer func() {
 		for i := range sides {
 			sides[i].close()
@@ -76,7 +81,7 @@ func Run(ctx context.Context, s Scenario, p *policy.Policy, display Display) (Vi
 		}
 	}
 	calls, cancel := context.WithCancelCause(ctx)
-	defer time.AfterFunc(s.Duration+grace, func() { cancel(errOver) }).Stop()
+	defer time.AfterFunc(s.Total(), func() { cancel(errOver) }).Stop()
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel(nil)
@@ -88,7 +93,11 @@ func Run(ctx context.Context, s Scenario, p *policy.Policy, display Display) (Vi
 	}()
 	view := func() View {
 		now := min(time.Since(start), s.Duration)
-		return View{Scenario: s, Now: now, Logs: [2]Log{sides[Without].recorder.snapshot(), sides[With].recorder.snapshot()}}
+		v := View{Scenario: s, Now: now}
+		for i := range sides {
+			v.Logs[i] = sides[i].recorder.snapshot()
+		}
+		return v
 	}
 	ticker := time.NewTicker(display.Every())
 	defer ticker.Stop()
@@ -113,12 +122,15 @@ func (d *side) begin(which Side, s Scenario, p *policy.Policy, start time.Time) 
 		return err
 	}
 	d.client = newClient(d.backend.url, start, &d.recorder)
-	if which == With {
+	switch which {
+	case Without:
+		d.caller = &naive{client: d.client, attempts: s.Attempts, patience: s.Patience}
+	case ByHand:
+		d.caller = newByHand(d.client, s)
+	case With:
 		d.caller, err = newGuarded(d.client, p, s.Seed)
-		return err
 	}
-	d.caller = &naive{client: d.client, attempts: s.Attempts, patience: s.Patience}
-	return nil
+	return err
 }
 
 // close ends what begin started. The clients go first, so that the service is
@@ -132,19 +144,16 @@ func (d *side) close() {
 	}
 }
 
-// grace is how long calls may continue after the end of the run. Those of the naive
-// callers take no longer; a policy of the user's may make some wait for hours.
-const grace = 3 * time.Second
-
-// errOver cuts the calls that still run after that. They count as failed.
+// errOver cuts the calls that are under way at the end of the run. They have
+// failed.
 var errOver = errors.New("the demo is over")
 
 // gaugeEvery is how often the queues are measured.
 const gaugeEvery = 50 * time.Millisecond
 
-// load makes the calls of the scenario on both sides, each at its time, and
+// load makes the calls of the scenario on all sides, each at its time, and
 // returns when all are over.
-func load(ctx context.Context, s Scenario, start time.Time, sides *[2]side) {
+func load(ctx context.Context, s Scenario, start time.Time, sides *[Sides]side) {
 	var running sync.WaitGroup
 	defer running.Wait()
 	timer := time.NewTimer(0)

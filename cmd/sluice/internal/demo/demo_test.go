@@ -49,15 +49,31 @@ func TestRun(t *testing.T) {
 		require.Equal(t, m.Offered, m.Good+m.Failed+m.Refused)
 		require.Len(t, v.Logs[side].Late, m.Offered)
 		require.Positive(t, m.Good)
-		require.Positive(t, m.Failed+m.Refused, "a brown-out is felt")
+		require.Positive(t, m.Failed+m.Refused+m.Retries, "a brown-out is felt")
 		require.LessOrEqual(t, m.Attempts, s.Attempts*m.Offered)
 		require.NotEmpty(t, v.Logs[side].Gauges)
 	}
 	require.Zero(t, sums[Without].Refused)
+	require.Zero(t, sums[ByHand].Refused)
 	require.Empty(t, v.Logs[Without].Changes)
 	require.Less(t, sums[With].Attempts, sums[Without].Attempts)
+	require.Less(t, sums[ByHand].Retries, sums[Without].Retries)
 	require.Len(t, Rows(s, &sums), 15+len(reasons(&sums)))
 	require.NoError(t, WritePage(io.Discard, &Report{View: v, Policy: defaultPolicy(t)}))
+}
+
+// TestRunKeepsItsTime has a policy that lets most calls wait for hours.
+func TestRunKeepsItsTime(t *testing.T) {
+	doc, err := policy.Parse("a.yaml", []byte("version: 1\npolicies: {a: {steps: [limit: {rate: 1/1h, wait: 2000h, queue: 1000}]}}"))
+	require.NoError(t, err)
+	s := NewScenario(1, MinDuration/5)
+	s.Drain = s.Duration
+	v, err := Run(context.Background(), s, &doc.Policies[0], stopping{func() error { return nil }})
+	require.NoError(t, err)
+	sum := v.Summaries()[With]
+	require.Equal(t, len(s.Arrivals()), sum.Offered)
+	require.LessOrEqual(t, sum.Good, 1)
+	require.Equal(t, sum.Offered, sum.Good+sum.Failed, "calls that wait at the end have failed")
 }
 
 // stopping is a display that ends the run at its first view.

@@ -10,7 +10,8 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// Live shows a run in a terminal: two panels that are redrawn in place.
+// Live shows a run in a terminal, drawn anew in its place: for each measure the
+// sides one below the other, on one axis of time.
 type Live struct {
 	// Out takes colours and the movements of the cursor.
 	Out io.Writer
@@ -22,10 +23,10 @@ type Live struct {
 // The least terminal for Live.
 const (
 	MinWidth  = 76
-	MinHeight = 16
+	MinHeight = 18
 )
 
-// MaxWidth is where panels stop growing.
+// maxWidth is where the lines stop growing.
 const maxWidth = 132
 
 // The colours are those of the terminal's own palette, which fits its background.
@@ -86,13 +87,78 @@ func frame(v View, width int) []string {
 		style = yellow
 	}
 	title := fmt.Sprintf("%s of %s   %.0f calls/s   ", seconds(v.Now), seconds(s.Duration), s.Rate)
-	panel := (width - 1) / 2
-	left, right := drawPanel(v, Without, panel), drawPanel(v, With, panel)
 	lines := []string{bold.Render("sluice demo") + "   " + title + style.Render(about), timeline(v, width)}
-	for i := range left {
-		lines = append(lines, left[i]+" "+right[i])
+	for _, m := range measures(s) {
+		for _, side := range m.sides {
+			lines = append(lines, measured(v, m, side, width))
+		}
 	}
-	return lines
+	name := fmt.Sprintf("%s %-*s %*s ", bold.Render("breaker"), sideWidth, With, valueWidth, breakerAt(v.Logs[With].Changes, v.Now))
+	return append(lines, name+band(v, width-before))
+}
+
+// The widths of what is left of the graphs.
+const (
+	labelWidth = 7
+	sideWidth  = 10
+	valueWidth = 9
+	before     = labelWidth + sideWidth + valueWidth + 3
+)
+
+// measure is what is shown of each side: a value of the last second, and a graph
+// of the run, in parts of the top.
+type measure struct {
+	name  string
+	sides []Side
+	top   float64
+	style lipgloss.Style
+	text  func(*Bin) string
+	of    func(*Bin) float64
+}
+
+func measures(s Scenario) []measure {
+	rate := func(count func(*Bin) int) (func(*Bin) string, func(*Bin) float64) {
+		of := func(b *Bin) float64 { return b.PerSecond(count(b)) }
+		return func(b *Bin) string { return number(of(b)) + "/s" }, of
+	}
+	all := []Side{Without, ByHand, With}
+	good, goods := rate(func(b *Bin) int { return b.Good })
+	retries, retried := rate(func(b *Bin) int { return b.Retries })
+	refused, refusals := rate((*Bin).AllRefused)
+	return []measure{
+		{"goodput", all, s.Rate, green, good, goods},
+		{"p99", all, float64(s.Patience) * float64(s.Attempts), cyan, func(b *Bin) string { return millis(b.P99) }, func(b *Bin) float64 { return max(0, float64(b.P99)) }},
+		{"retries", all, s.Rate * float64(s.Attempts-1), yellow, retries, retried},
+		{"queue", all, float64(s.Queue), yellow, func(b *Bin) string { return fmt.Sprint(b.Waiting) }, func(b *Bin) float64 { return float64(b.Waiting) }},
+		{"refused", []Side{With}, s.Rate, cyan, refused, refusals},
+	}
+}
+
+// measured draws a measure of a side as a line.
+func measured(v View, m measure, side Side, width int) string {
+	s := v.Scenario
+	last := lastSecond(v, side)
+	style := m.style
+	if m.name == "goodput" {
+		switch could := s.could(s.Phase(min(v.Now, s.Duration-1))); {
+		case last.PerSecond(last.Good) < could*0.3:
+			style = red
+		case last.PerSecond(last.Good) < could*0.8:
+			style = yellow
+		}
+	}
+	bins := v.Logs[side].fold(s.Duration, width-before)
+	graph := make([]float64, 0, len(bins))
+	for i := range bins {
+		if bins[i].To <= v.Now {
+			graph = append(graph, m.of(&bins[i])/m.top)
+		}
+	}
+	name := strings.Repeat(" ", labelWidth)
+	if side == m.sides[0] {
+		name = bold.Render(fmt.Sprintf("%-*s", labelWidth, m.name))
+	}
+	return fmt.Sprintf("%s %-*s %*s %s", name, sideWidth, side, valueWidth, m.text(&last), style.Render(spark(graph)))
 }
 
 func brownOut(p Phase) bool { return p == Failing || p == Slow }
@@ -135,47 +201,6 @@ func cells(n int, end time.Duration, draw func(from time.Duration) (string, lipg
 	return out.String()
 }
 
-// drawPanel draws one side within a frame.
-func drawPanel(v View, side Side, width int) []string {
-	s, log := v.Scenario, &v.Logs[side]
-	last := lastSecond(v, side)
-	const label, value = 8, 8
-	room := width - 4 - label - value - 2
-	bins := log.fold(s.Duration, room)
-	row := func(name, text string, style lipgloss.Style, top float64, of func(*Bin) float64) string {
-		graph := make([]float64, 0, room)
-		for i := range bins {
-			if bins[i].To <= v.Now {
-				graph = append(graph, of(&bins[i])/top)
-			}
-		}
-		return fmt.Sprintf("%-*s %*s %s", label, name, value, text, style.Render(spark(graph))+strings.Repeat(" ", room-len(graph)))
-	}
-	rate := func(count int) string { return number(last.PerSecond(count)) + "/s" }
-	health := green
-	switch could := s.could(s.Phase(min(v.Now, s.Duration-1))); {
-	case last.PerSecond(last.Good) < could*0.3:
-		health = red
-	case last.PerSecond(last.Good) < could*0.8:
-		health = yellow
-	}
-	worst := float64(s.Patience) * float64(s.Attempts)
-	rows := []string{
-		row("goodput", rate(last.Good), health, s.Rate, func(b *Bin) float64 { return b.PerSecond(b.Good) }),
-		row("p99", millis(last.P99), cyan, worst, func(b *Bin) float64 { return max(0, float64(b.P99)) }),
-		row("retries", rate(last.Retries), yellow, s.Rate*float64(s.Attempts-1), func(b *Bin) float64 { return b.PerSecond(b.Retries) }),
-		row("queue", fmt.Sprint(last.Waiting), yellow, float64(s.Queue), func(b *Bin) float64 { return float64(b.Waiting) }),
-	}
-	if side == With {
-		rows = append(rows, row("refused", rate(last.AllRefused()), cyan, s.Rate, func(b *Bin) float64 { return b.PerSecond(b.AllRefused()) }))
-		state := breakerAt(log.Changes, v.Now)
-		rows = append(rows, fmt.Sprintf("%-*s %*s %s", label, "breaker", value+1, state, band(v, room-1)))
-	} else {
-		rows = append(rows, fmt.Sprintf("%-*s", width-4, ""), faint.Render(fmt.Sprintf("%-*s", width-4, fmt.Sprintf("%d attempts, with no pause between", s.Attempts))))
-	}
-	return boxed(side.String(), rows, width)
-}
-
 // band draws the states of the breaker so far.
 func band(v View, width int) string {
 	all := spans(v.Logs[With].Changes, v.Scenario.Duration)
@@ -198,15 +223,6 @@ func band(v View, width int) string {
 		}
 		return "─", green
 	})
-}
-
-// boxed draws a frame with a title around rows of width-4 cells.
-func boxed(title string, rows []string, width int) []string {
-	lines := []string{faint.Render("╭─ ") + bold.Render(title) + faint.Render(" "+strings.Repeat("─", width-5-len(title))+"╮")}
-	for _, row := range rows {
-		lines = append(lines, faint.Render("│ ")+row+faint.Render(" │"))
-	}
-	return append(lines, faint.Render("╰"+strings.Repeat("─", width-2)+"╯"))
 }
 
 // spark draws shares of a whole as a line of blocks.

@@ -45,7 +45,7 @@ type page struct {
 	Times     []Tick
 	Findings  []Finding
 	Rows      []Row
-	Bins      [2][]Bin
+	Bins      [Sides][]Bin
 	Unit      string
 	Policy    string
 	Document  string
@@ -53,15 +53,17 @@ type page struct {
 	Busy      string
 	Command   string
 	Data      data
-	SideNames [2]string
+	SideNames [Sides]string
 }
 
 // tile is a number to remember.
 type tile struct {
-	Title         string
-	Without, With string
-	Note          string
+	Title  string
+	Values [Sides]tileValue
+	Note   string
 }
+
+type tileValue struct{ Class, Name, Value string }
 
 // data is what the script of the page reads.
 type data struct {
@@ -94,7 +96,7 @@ func WritePage(w io.Writer, r *Report) error {
 		Findings: Findings(s, &sums), Rows: Rows(s, &sums), Bins: d.bins,
 		Policy: r.Policy.Name, Document: shortened(r.Document), Command: r.Command,
 		Busy: Busy(&sums), Method: method(s, r.Version), Data: data{Seconds: s.Duration.Seconds()},
-		SideNames: [2]string{Without.String(), With.String()},
+		SideNames: sideNames,
 	}
 	for _, c := range all {
 		one := dataChart{ID: c.ID, Unit: c.Unit, Top: c.top, Stack: c.ID == "refusals"}
@@ -117,12 +119,15 @@ var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 		}{p, c}
 	},
 	"seconds": seconds2, "millis": millis,
-	"side": func(b [2][]Bin, s, i int) *Bin { return &b[s][i] },
+	"side": func(b [Sides][]Bin, s, i int) *Bin { return &b[s][i] },
 }).Parse(pageHTML))
 
-// Summaries returns those of both sides.
-func (v *View) Summaries() [2]Summary {
-	return [2]Summary{Summarise(v.Scenario, &v.Logs[Without]), Summarise(v.Scenario, &v.Logs[With])}
+// Summaries returns those of all sides.
+func (v *View) Summaries() (sums [Sides]Summary) {
+	for i := range sums {
+		sums[i] = Summarise(v.Scenario, &v.Logs[i])
+	}
+	return sums
 }
 
 func hasBreaker(p *policy.Policy) bool {
@@ -134,31 +139,38 @@ func hasBreaker(p *policy.Policy) bool {
 	return false
 }
 
-func lead(s Scenario, sums *[2]Summary) string {
-	return fmt.Sprintf("Two copies of a service get the same %d calls in %s. Both brown out from %s to %s. "+
-		"The callers of one try again at once when something fails, those of the other go through a policy.",
+func lead(s Scenario, sums *[Sides]Summary) string {
+	return fmt.Sprintf("Three copies of a service get the same %d calls in %s. All brown out from %s to %s. "+
+		"With no policy the callers try again at once when something fails; by hand they have timeouts, backoff with jitter and a budget of retries; "+
+		"with the policy they pass its steps.",
 		sums[With].Offered, s.Duration, seconds(s.FailAt), seconds(s.HealAt))
 }
 
-func tiles(s Scenario, sums *[2]Summary) []tile {
-	pair := func(title, note string, f func(*Summary) string) tile {
-		return tile{Title: title, Note: note, Without: f(&sums[Without]), With: f(&sums[With])}
+func tiles(s Scenario, sums *[Sides]Summary) []tile {
+	all := func(title, note string, f func(*Summary) string) tile {
+		one := tile{Title: title, Note: note}
+		for i := range sums {
+			one.Values[i] = tileValue{classes[i], Side(i).String(), f(&sums[i])}
+		}
+		return one
 	}
 	note := "after the brown-out is over"
-	if !sums[Without].Recovered || !sums[With].Recovered {
-		note = "* not in this run"
+	for i := range sums {
+		if !sums[i].Recovered {
+			note = "* not in this run"
+		}
 	}
 	return []tile{
-		pair("Good answers while slow", fmt.Sprintf("a second, of the %.0f it can do", s.Capacity(Slow)),
+		all("Good answers while slow", fmt.Sprintf("a second, of the %.0f it can do", s.Capacity(Slow)),
 			func(m *Summary) string { return number(m.Goodput[Slow]) }),
-		pair("Time to recover", note, func(m *Summary) string {
+		all("Time to recover", note, func(m *Summary) string {
 			if !m.Recovered {
 				return "never*"
 			}
 			return recovered(s, m)
 		}),
-		pair("Calls with a good answer", "of all in this run", func(m *Summary) string { return percent(share(m.Good, m.Offered)) }),
-		pair("Wasted work", "answers whose caller had left", func(m *Summary) string { return percent(m.Wasted) }),
+		all("Calls with a good answer", "of all in this run", func(m *Summary) string { return percent(share(m.Good, m.Offered)) }),
+		all("Wasted work", "answers whose caller had left", func(m *Summary) string { return percent(m.Wasted) }),
 	}
 }
 
@@ -172,6 +184,6 @@ func shortened(source string) string {
 func method(s Scenario, version string) string {
 	return fmt.Sprintf("Everything on this page was measured on real HTTP requests over loopback; nothing is simulated but the service's faults and its work, "+
 		"which is a wait of %s on average in each of %d workers, behind one queue of %d places. A request that is begun is finished, whether or not its caller still waits, "+
-		"as in most services. Both sides run at the same time in one process. The calls and the work that each needs follow from the seed %d; the rest is as this machine was. %s.",
+		"as in most services. All sides run at the same time in one process. The calls and the work that each needs follow from the seed %d; the rest is as this machine was. %s.",
 		s.Service, s.Workers, s.Queue, s.Seed, version)
 }

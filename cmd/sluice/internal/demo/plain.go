@@ -3,6 +3,7 @@ package demo
 import (
 	"fmt"
 	"io"
+	"strings"
 	"time"
 )
 
@@ -21,8 +22,7 @@ func (p *Plain) Show(v View) error {
 	text := ""
 	if !p.headed {
 		p.headed = true
-		text = "                   | without a policy                        | with the policy\n" +
-			"  time  service    | good/s    p99  retries/s  queue         | good/s    p99  retries/s  queue  refused/s  breaker\n"
+		text = plainHead()
 	}
 	// The last view comes when the run is over, mostly a moment after a line.
 	if p.last > 0 && v.Now-p.last < time.Second/2 {
@@ -33,16 +33,25 @@ func (p *Plain) Show(v View) error {
 	return err
 }
 
-// plainLine is the second before now in a line.
-func plainLine(v View) string {
-	without, with := lastSecond(v, Without), lastSecond(v, With)
-	return fmt.Sprintf("%6s  %-9s  | %s         | %s  %9s  %s",
-		seconds(v.Now), v.Scenario.Phase(max(0, v.Now-time.Second/2)), plainSide(&without), plainSide(&with),
-		number(with.PerSecond(with.AllRefused())), breakerAt(v.Logs[With].Changes, v.Now))
+// plainHead is the two lines above the others.
+func plainHead() string {
+	above, head := "                 ", "  time  service  "
+	for _, name := range sideNames {
+		above += fmt.Sprintf("  | %-29s", name)
+		head += fmt.Sprintf("  | %6s %6s %9s %5s", "good/s", "p99", "retries/s", "queue")
+	}
+	return strings.TrimRight(above, " ") + "\n" + head + " refused/s breaker\n"
 }
 
-func plainSide(b *Bin) string {
-	return fmt.Sprintf("%6s %6s  %9s  %5d", number(b.PerSecond(b.Good)), millis(b.P99), number(b.PerSecond(b.Retries)), b.Waiting)
+// plainLine is the second before now in a line.
+func plainLine(v View) string {
+	line := fmt.Sprintf("%6s  %-9s", seconds(v.Now), v.Scenario.Phase(max(0, v.Now-time.Second/2)))
+	for side := range v.Logs {
+		b := lastSecond(v, Side(side))
+		line += fmt.Sprintf("  | %6s %6s %9s %5d", number(b.PerSecond(b.Good)), millis(b.P99), number(b.PerSecond(b.Retries)), b.Waiting)
+	}
+	with := lastSecond(v, With)
+	return fmt.Sprintf("%s %9s %s", line, number(with.PerSecond(with.AllRefused())), breakerAt(v.Logs[With].Changes, v.Now))
 }
 
 // lastSecond returns what happened in the second before now.

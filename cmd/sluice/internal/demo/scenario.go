@@ -21,11 +21,13 @@ var phaseNames = [...]string{"healthy", "failing", "slow", "healed"}
 // String names the phase.
 func (p Phase) String() string { return phaseNames[p] }
 
-// Scenario is the workload, the service and what happens to it. Both sides get
+// Scenario is the workload, the service and what happens to it. All sides get
 // the same.
 type Scenario struct {
-	Seed     uint64
-	Duration time.Duration
+	Seed uint64
+	// Duration is for how long calls come, Drain how long the last of them may
+	// take after that.
+	Duration, Drain time.Duration
 	// Rate of calls a second, even but for a jitter.
 	Rate float64
 
@@ -42,29 +44,40 @@ type Scenario struct {
 	FailAt, SlowAt, HealAt time.Duration
 	Factor                 int
 
-	// Attempts of a naive caller, at once after each other, and how long it
-	// waits for each.
+	// Attempts of a call without a policy, and how long the caller waits for
+	// each. What people write by hand has the same, and bounds the whole call
+	// by Deadline, doubles the backoff from Backoff on, and saves Budget of a
+	// retry with each call, up to Saved retries.
 	Attempts int
 	Patience time.Duration
+	Deadline time.Duration
+	Backoff  time.Duration
+	Budget   float64
+	Saved    float64
 }
 
+// Total returns how long the run takes at most.
+func (s Scenario) Total() time.Duration { return s.Duration + s.Drain }
+
 // The limits of a scenario's duration. A shorter one shows nothing, a longer one
-// nothing more.
+// nothing more. DefaultDrain is as long as the longest call of the demonstration.
 const (
 	MinDuration     = time.Second
 	MaxDuration     = 2 * time.Minute
 	DefaultDuration = 15 * time.Second
+	DefaultDrain    = 2 * time.Second
 )
 
 // NewScenario returns the demonstration's scenario. The load is light, and the
 // callers are patient, so that two busy cores do not change what is seen: 120
-// calls a second are 360 attempts at worst, on either side.
+// calls a second are 360 attempts at worst, on each side.
 func NewScenario(seed uint64, duration time.Duration) Scenario {
 	return Scenario{
-		Seed: seed, Duration: duration, Rate: 120,
+		Seed: seed, Duration: duration, Drain: DefaultDrain, Rate: 120,
 		Workers: 8, Service: 40 * time.Millisecond, Fault: 0.01, Queue: 256,
 		FailAt: duration * 4 / 15, SlowAt: duration * 5 / 15, HealAt: duration * 9 / 15, Factor: 4,
 		Attempts: 3, Patience: 500 * time.Millisecond,
+		Deadline: 2 * time.Second, Backoff: 50 * time.Millisecond, Budget: 0.1, Saved: 10,
 	}
 }
 
@@ -110,7 +123,7 @@ func (s Scenario) Arrivals() []time.Duration {
 }
 
 // Work returns how long a worker needs for an attempt of a call that it takes up
-// at a time, and whether it fails. The same attempt is the same work on both
+// at a time, and whether it fails. The same attempt is the same work on all
 // sides.
 func (s Scenario) Work(call, attempt int, at time.Duration) (takes time.Duration, fails bool) {
 	random := rand.New(rand.NewPCG(s.Seed, uint64(call)<<16|uint64(attempt)))

@@ -34,7 +34,7 @@ func TestPhases(t *testing.T) {
 	require.Equal(t, s.Duration, end)
 }
 
-// The workload must bring the naive side down, and must not bring it up again.
+// The workload must bring the side with no policy down, and must not bring it up again.
 func TestLoads(t *testing.T) {
 	s := NewScenario(1, DefaultDuration)
 	require.Less(t, s.Rate, s.Capacity(Healthy)*0.75, "healthy: room for stalls")
@@ -42,6 +42,35 @@ func TestLoads(t *testing.T) {
 	require.Greater(t, s.Rate*float64(s.Attempts), s.Capacity(Healed)*1.5, "healed: the retries alone are too much")
 	wait := time.Duration(float64(s.Queue) / s.Capacity(Healed) * float64(time.Second))
 	require.Greater(t, wait, 2*s.Patience, "healed: a full queue is too long to wait")
+}
+
+// All that a call may take is over when the run is, whichever side makes it.
+func TestDrain(t *testing.T) {
+	s := NewScenario(1, DefaultDuration)
+	require.Equal(t, 17*time.Second, s.Total())
+	require.GreaterOrEqual(t, s.Drain, s.Patience*time.Duration(s.Attempts), "no policy")
+	require.GreaterOrEqual(t, s.Drain, s.Deadline, "by hand")
+	first := defaultPolicy(t).Steps[0]
+	require.Equal(t, "timeout", first.Kind().String())
+	require.Contains(t, string(DefaultPolicy), "- timeout: "+s.Drain.String()+" ", "the policy")
+}
+
+// TestByHandBudget spends and saves a budget of two retries.
+func TestByHandBudget(t *testing.T) {
+	s := NewScenario(1, DefaultDuration)
+	s.Saved, s.Budget = 2, 0.5
+	h := newByHand(nil, s)
+	require.True(t, h.spend())
+	require.True(t, h.spend())
+	require.False(t, h.spend())
+	h.save()
+	require.False(t, h.spend(), "half a retry")
+	for range 10 {
+		h.save()
+	}
+	require.True(t, h.spend())
+	require.True(t, h.spend())
+	require.False(t, h.spend(), "no more than two are saved")
 }
 
 func TestArrivals(t *testing.T) {

@@ -8,15 +8,20 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sample is a run that never was: both sides healthy until the brown-out; then
-// without a policy all calls fail permanently, with it one in four is answered, and all
-// again afterwards.
+// sample is a run that never was: all sides healthy until the brown-out; then with
+// no policy all fails for ever, by hand all fails until two seconds after the
+// brown-out, and with the policy one in four is answered, and all again afterwards.
 func sample() View {
 	s := NewScenario(1, DefaultDuration)
 	v := View{Scenario: s, Now: s.Duration}
-	without, with := &v.Logs[Without], &v.Logs[With]
+	without, hand, with := &v.Logs[Without], &v.Logs[ByHand], &v.Logs[With]
 	for i, at := range s.Arrivals() {
 		good := Call{At: at, Took: 40 * ms, Result: Good}
+		if at < s.FailAt || at >= s.HealAt+2*time.Second {
+			hand.add(good, 1)
+		} else {
+			hand.add(Call{At: at, Took: 500 * ms, Result: Failed}, 1+i%10/9)
+		}
 		switch s.Phase(at) {
 		case Healthy:
 			without.add(good, 1)
@@ -36,8 +41,9 @@ func sample() View {
 			}
 		}
 	}
-	without.Gauges, with.Gauges = []Gauge{{s.SlowAt, 256}}, []Gauge{{s.SlowAt, 4}}
+	without.Gauges, hand.Gauges, with.Gauges = []Gauge{{s.SlowAt, 256}}, []Gauge{{s.SlowAt, 200}}, []Gauge{{s.SlowAt, 4}}
 	without.Served, without.Wasted = 1000, 640
+	hand.Served, hand.Wasted = 900, 360
 	with.Served = 900
 	with.Changes = []Change{{s.FailAt + 100*ms, "breaker ", open}, {s.SlowAt, "breaker ", halfOpen}, {s.SlowAt + 50*ms, "breaker ", closed}}
 	return v
@@ -73,6 +79,7 @@ func TestSummarise(t *testing.T) {
 	require.False(t, naive.Recovered)
 	require.True(t, guarded.Recovered)
 	require.Zero(t, guarded.Recovery)
+	require.InDelta(t, 2, sums[ByHand].Recovery.Seconds(), 0.11)
 
 	nothing := Summarise(v.Scenario, &Log{})
 	require.Equal(t, None, nothing.GoodP50)
@@ -109,19 +116,24 @@ func TestFindings(t *testing.T) {
 	}
 	require.Contains(t, text(), "metastable")
 	require.Contains(t, text(), "With the policy it takes less than 0.1s")
-	require.Contains(t, text(), "64% of all the work of the service was wasted")
+	require.Contains(t, text(), "64% of the work of the service was for such requests")
+	require.Contains(t, text(), "40% of the work of the service was for such requests")
+	require.Contains(t, text(), "By hand it takes 2.0s")
 
 	sums[Without].Recovered, sums[Without].Recovery = true, 2*time.Second
+	sums[ByHand].Recovered, sums[ByHand].Wasted = false, 0.05
 	sums[With].Recovered = false
 	sums[With].Refused, sums[With].Reasons = 0, nil
 	require.NotContains(t, text(), "metastable")
 	require.Contains(t, text(), "well again after 2.0s")
 	require.Contains(t, text(), "With the policy it does not come back")
+	require.Contains(t, text(), "By hand it does not come back")
+	require.NotContains(t, text(), "5% of the work")
 	require.Contains(t, text(), "turned no call away")
 }
 
 func TestBusy(t *testing.T) {
-	var sums [2]Summary
+	var sums [Sides]Summary
 	require.Empty(t, Busy(&sums))
 	sums[With].Late = 300 * ms
 	require.Contains(t, Busy(&sums), "300ms late")

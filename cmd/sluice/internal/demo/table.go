@@ -2,7 +2,6 @@ package demo
 
 import (
 	"fmt"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -12,15 +11,19 @@ import (
 // Row is a line of the table of results.
 type Row struct {
 	Name  string
-	Part  bool      // of the row above
-	Cells [2]string // by Side
+	Part  bool          // of the row above
+	Cells [Sides]string // by Side
 }
 
-// Rows lays out the summaries of both sides.
-func Rows(s Scenario, sums *[2]Summary) []Row {
+// Rows lays out the summaries of all sides.
+func Rows(s Scenario, sums *[Sides]Summary) []Row {
 	var rows []Row
 	add := func(part bool, name string, cell func(*Summary) string) {
-		rows = append(rows, Row{name, part, [2]string{cell(&sums[Without]), cell(&sums[With])}})
+		row := Row{Name: name, Part: part}
+		for i := range sums {
+			row.Cells[i] = cell(&sums[i])
+		}
+		rows = append(rows, row)
 	}
 	add(false, "calls offered", func(m *Summary) string { return strconv.Itoa(m.Offered) })
 	add(false, "good answers (goodput)", func(m *Summary) string { return m.part(m.Good) })
@@ -38,30 +41,30 @@ func Rows(s Scenario, sums *[2]Summary) []Row {
 	}
 	add(false, "retries", func(m *Summary) string { return strconv.Itoa(m.Retries) })
 	add(false, "attempts per call", func(m *Summary) string { return fmt.Sprintf("%.2f", m.PerCall) })
-	add(false, "most requests waiting at the service", func(m *Summary) string { return strconv.Itoa(m.Queue) })
-	add(false, "work done for callers who had left", func(m *Summary) string { return percent(m.Wasted) })
+	add(false, "longest queue at the service", func(m *Summary) string { return strconv.Itoa(m.Queue) })
+	add(false, "work for callers who had left", func(m *Summary) string { return percent(m.Wasted) })
 	add(false, "time to recover", func(m *Summary) string { return recovered(s, m) })
 	return rows
 }
 
 // Busy says that the machine had other things to do, if it had, and else nothing.
-func Busy(sums *[2]Summary) string {
-	late := max(sums[Without].Late, sums[With].Late)
+func Busy(sums *[Sides]Summary) string {
+	late := None
+	for i := range sums {
+		late = max(late, sums[i].Late)
+	}
 	if late < 100*time.Millisecond {
 		return ""
 	}
 	return fmt.Sprintf("This machine was busy: 1 of 100 calls began %s late or more. The numbers say as much of that as of the callers.", millis(late))
 }
 
-// reasons returns the names of all reasons, those of most refusals first.
-func reasons(sums *[2]Summary) []string {
+// reasons returns the names of the policy's reasons, those of most refusals
+// first.
+func reasons(sums *[Sides]Summary) []string {
 	var names []string
-	for _, side := range []Side{With, Without} {
-		for _, c := range sums[side].Reasons {
-			if !slices.Contains(names, c.Name) {
-				names = append(names, c.Name)
-			}
-		}
+	for _, c := range sums[With].Reasons {
+		names = append(names, c.Name)
 	}
 	return names
 }
@@ -96,8 +99,8 @@ func recovered(s Scenario, m *Summary) string {
 // Table writes the rows as text. heading styles the first line, which may be
 // left as it is.
 func Table(rows []Row, heading func(string) string) string {
-	head := Row{Name: "", Cells: [2]string{Without.String(), With.String()}}
-	width := [3]int{}
+	head := Row{Cells: sideNames}
+	width := [1 + Sides]int{}
 	name := func(r Row) string {
 		if r.Part {
 			return "  " + r.Name
@@ -105,12 +108,16 @@ func Table(rows []Row, heading func(string) string) string {
 		return r.Name
 	}
 	for _, r := range append([]Row{head}, rows...) {
-		for i, text := range []string{name(r), r.Cells[Without], r.Cells[With]} {
+		for i, text := range append([]string{name(r)}, r.Cells[:]...) {
 			width[i] = max(width[i], utf8.RuneCountInString(text))
 		}
 	}
 	line := func(r Row) string {
-		return fmt.Sprintf("%-*s   %*s   %*s", width[0], name(r), width[1], r.Cells[Without], width[2], r.Cells[With])
+		text := fmt.Sprintf("%-*s", width[0], name(r))
+		for i, cell := range r.Cells {
+			text += fmt.Sprintf("   %*s", width[1+i], cell)
+		}
+		return text
 	}
 	var out strings.Builder
 	out.WriteString(heading(line(head)) + "\n")
