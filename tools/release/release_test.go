@@ -45,6 +45,9 @@ func installed(t *testing.T, m *machine, version string) {
 	if err := os.WriteFile(name, binary, 0o700); err != nil {
 		t.Fatal(err)
 	}
+	if _, err := os.Stat(m.path("modules/" + modulePath("cmd/sluice") + "@" + version + "/" + licence)); err != nil {
+		t.Error(err)
+	}
 	out, err := exec.Command(name, "version").CombinedOutput()
 	if want := "sluice " + version + " go"; err != nil || !strings.HasPrefix(string(out), want) {
 		t.Errorf("sluice version: %v, %q; want %q", err, out, want)
@@ -199,6 +202,22 @@ func TestPublished(t *testing.T) {
 				t.Errorf("%s requires %s, which is not published", mod.Module.Mod.Path, r.Mod.Path)
 			}
 		}
+	}
+}
+
+// TestDropOwn keeps the lines of all other modules.
+func TestDropOwn(t *testing.T) {
+	name := filepath.Join(t.TempDir(), "go.sum")
+	const others = "example.test/a v1.0.0 h1:a=\ngithub.com/sluice-go/sluicer v1.0.0 h1:b=\n"
+	ours := rootPath + " v0.1.0 h1:c=\n" + modulePath("bindings/wazero") + " v0.1.0/go.mod h1:d=\n"
+	if err := os.WriteFile(name, []byte(others+ours), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if err := dropOwn(name); err != nil {
+		t.Fatal(err)
+	}
+	if left, err := os.ReadFile(name); err != nil || string(left) != others {
+		t.Errorf("%v, %q", err, left)
 	}
 }
 
