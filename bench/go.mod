@@ -25,4 +25,3 @@ require (
 	github.com/kr/text v0.2.0 // indirect
 	go.yaml.in/yaml/v4 v4.0.0 // indirect
 )
-

@@ -8,4 +8,3 @@ require (
 )
 
 require go.yaml.in/yaml/v4 v4.0.0 // indirect
-

@@ -11,4 +11,3 @@ require (
 	go.yaml.in/yaml/v4 v4.0.0 // indirect
 	golang.org/x/sys v0.44.0 // indirect
 )
-

@@ -44,7 +44,7 @@ func healthyText(s Scenario, sums *[Sides]Summary) string {
 
 func naiveText(s Scenario, m *Summary) string {
 	text := fmt.Sprintf("They wait %s for an answer and try up to %d times, at once. At its worst that made %.0f requests a second of %.0f calls; "+
-		"up to %d of them stood in the service's queue. ", millis(s.Patience), s.Attempts, m.Peak, s.Rate, m.Queue)
+		"up to %d of them waited in the service's queue. ", millis(s.Patience), s.Attempts, m.Peak, s.Rate, m.Queue)
 	return text + wastedText(m) + goodputText(s, m)
 }
 

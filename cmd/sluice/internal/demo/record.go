@@ -150,7 +150,7 @@ func (l *Log) window(from, to time.Duration, n int) []Bin {
 	for i := range bins {
 		bins[i] = Bin{From: from + step*time.Duration(i), To: from + step*time.Duration(i+1), Refused: map[string]int{}}
 	}
-	// at finds the bin of a time, or one that is not shown.
+	// at finds the bin of a time, or one that is not returned.
 	at := func(t time.Duration) *Bin {
 		if t < from || t >= bins[n-1].To {
 			return &Bin{Refused: map[string]int{}}

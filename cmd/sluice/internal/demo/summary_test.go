@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// sample is a run that never was: all sides healthy until the brown-out; then with
-// no policy all fails for ever, by hand all fails until two seconds after the
+// sample is an invented run: all sides are healthy until the brown-out; then with
+// no policy all fails to the end, by hand all fails until two seconds after the
 // brown-out, and with the policy one in four is answered, and all again afterwards.
 func sample() View {
 	s := NewScenario(1, DefaultDuration)
