@@ -73,7 +73,7 @@ func imported(t *testing.T, m *machine, version string) {
 	}
 }
 
-// program is what somebody writes who has read the README.
+// program uses the libraries that README names.
 const program = `package main
 
 import (

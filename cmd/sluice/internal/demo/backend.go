@@ -67,7 +67,7 @@ func (b *backend) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "a request needs its call and attempt", http.StatusBadRequest)
 		return
 	}
-	// Counted before it enters the queue, so that the count is never negative.
+	// Counted before it is in the queue, so that the count is never negative.
 	b.waiting.Add(1)
 	select {
 	case b.jobs <- j:

@@ -128,7 +128,7 @@ func scale(most float64) (top float64, ticks []Tick) {
 	return top, ticks
 }
 
-// point is the place of a bin's value. A bin is drawn at its middle.
+// point is the place of a bin's value, at the middle of the bin.
 func point(i, n int, value, top float64) string {
 	return fmt.Sprintf("%.1f %.1f", (float64(i)+0.5)/float64(n)*1000, 1000-value/top*1000)
 }

@@ -144,7 +144,7 @@ func (d *side) close() {
 	}
 }
 
-// errOver cuts the calls that are under way at the end of the run. They have
+// errOver cuts the calls that still run at the end of the run. They count as
 // failed.
 var errOver = errors.New("the demo is over")
 

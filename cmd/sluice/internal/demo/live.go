@@ -10,7 +10,7 @@ import (
 	"charm.land/lipgloss/v2"
 )
 
-// Live shows a run in a terminal, drawn anew in its place: for each measure the
+// Live shows a run in a terminal, redrawn in place: for each measure the
 // sides one below the other, on one axis of time.
 type Live struct {
 	// Out takes colours and the movements of the cursor.
