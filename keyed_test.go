@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 func keyed(p *sluice.Pipeline, key string) error {
@@ -184,6 +185,37 @@ func TestHeldKeysStay(t *testing.T) {
 			after := state(t, p, name)
 			assert.Zero(t, after.InUse+after.Waiting, step)
 			assert.Equal(t, 1, after.Keys)
+		})
+	}
+}
+
+// TestHeldKeysAreReleasedInTime has a lease run out and a probe not report: another
+// key gets the cell from then on, whether or not the first key is used again.
+func TestHeldKeysAreReleasedInTime(t *testing.T) {
+	for _, step := range []string{
+		"bulkhead: {concurrent: 1, lease: 1s, per: key, keys: 1}",
+		"breaker: {window: {consecutive: 1}, open: 1s, probes: 1, per: key, keys: 1}",
+	} {
+		bubble(t, func(t *testing.T) {
+			p := guarded(t, []string{step})
+			name := stepsOf(p)[0].Name
+			if name == "breaker" {
+				_, err := sluice.DoWith(t.Context(), p, sluice.Request{Key: "a"}, fails)
+				require.ErrorIs(t, err, errBoom)
+				time.Sleep(time.Second)
+			}
+			held, err := p.Begin(t.Context(), sluice.Request{Key: "a"})
+			require.NoError(t, err)
+			require.NoError(t, keyed(p, "b"))
+			assert.EqualValues(t, 1, state(t, p, name).Shared, step)
+			time.Sleep(time.Second + 1)
+			synctest.Wait()
+			require.NoError(t, keyed(p, "c"))
+			s := state(t, p, name)
+			assert.EqualValues(t, 1, s.Shared, step)
+			assert.EqualValues(t, 1, s.Evictions, step)
+			held.Done(reducer.OK)
+			held.Release()
 		})
 	}
 }

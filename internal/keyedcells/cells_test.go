@@ -224,10 +224,14 @@ func TestConfigureKeepsCells(t *testing.T) {
 			t.Fatalf("%d keys: %d sides of %d", keys, sides, counts.Keys)
 		}
 	}
-	// Keys whose cells are released are evicted until the bound holds.
+	// Keys whose cells are released are evicted when another key comes.
 	for _, h := range handles {
 		release(c, h)
 	}
+	if counts := c.Counts(); counts.Keys != 450 {
+		t.Errorf("%+v", counts)
+	}
+	take(c, "new", false)
 	if counts := c.Counts(); counts.Keys != 3 || counts.Held != 0 {
 		t.Errorf("%+v", counts)
 	}

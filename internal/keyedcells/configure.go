@@ -167,6 +167,9 @@ func (s *shard) carry(index uint32, from *shard, old uint32) {
 // their part, then of any.
 func (c *Cells) trim() {
 	shards := *c.shards.Load()
+	if shards[0].config.WhenFull == keyed.FullShare {
+		return
+	}
 	for _, fair := range []bool{true, false} {
 		for i := range shards {
 			s := &shards[i]

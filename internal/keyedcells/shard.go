@@ -135,21 +135,18 @@ func (s *shard) evict() bool {
 	return true
 }
 
-// trim evicts keys while the shard is above its bound of bytes.
+// trim evicts keys while the shard is above its bound of bytes, or there are more
+// keys than the step may have. Where new keys share a cell, none loses its own.
 func (s *shard) trim() {
-	for s.table.Above() && s.evict() {
+	if s.config.WhenFull == keyed.FullShare {
+		return
+	}
+	for (s.table.Above() || s.owner.keys.Load() > s.owner.limit.Load()) && s.evict() {
 	}
 }
 
-// note notes whether a cell is held. After the keys were limited to fewer, a cell
-// that is released makes room.
-func (s *shard) note(index uint32) {
-	held, before := (*s.cells.At(index)).Held(), s.table.Held(index)
-	s.table.SetHeld(index, held)
-	if before && !held && s.owner.keys.Load() > s.owner.limit.Load() {
-		s.evict()
-	}
-}
+// note notes whether a cell is held.
+func (s *shard) note(index uint32) { s.table.SetHeld(index, (*s.cells.At(index)).Held()) }
 
 func (s *shard) fresh(index uint32, now clock.Mark) bool {
 	if s.config.Bucket == nil {

@@ -391,6 +391,10 @@ func (r *run) take(l *fastPath, q *Request) {
 		}
 		if at == l.entered {
 			r.declined = i
+			if s := &l.layout.fastSteps[at]; s.keys != nil {
+				x := r.keyRef(0, i)
+				x.handle, x.used = l.handles[s.slot], true
+			}
 			return
 		}
 		r.call.Admit(i, l.permits[at])

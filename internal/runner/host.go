@@ -29,6 +29,7 @@ func (w waiting) before(other waiting) bool {
 type keyRef struct {
 	key    string
 	joined bool // key is set
+	used   bool // the cell of handle did not admit at once, and is to be asked
 	handle keyed.Handle
 }
 
@@ -75,6 +76,7 @@ func (r *run) Admit(k uint8, i int) (p reducer.Permit, ok bool) {
 	}
 	x := r.keyOf(k, i)
 	p, x.handle, ok = r.layout.steps[i].enter(x.key, r.call.Cost, r.now)
+	x.used = !ok
 	return p, ok
 }
 
@@ -96,7 +98,7 @@ func (r *run) Ask(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
 		answer, w = c.one.Acquire(a, r.now, r.ready)
 	} else {
 		x := r.keyOf(k, i)
-		answer, x.handle, w = c.acquire(x.key, a, r.now, r.ready)
+		answer, w = c.acquire(x, a, r.now, r.ready)
 	}
 	// Another attempt of the call may have made room in the queue for this one.
 	r.poll(reducer.Drop)

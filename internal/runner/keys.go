@@ -100,14 +100,13 @@ func (x *keyedCell) collect(now clock.Mark) (changes []reducer.Effect, woken *Wa
 		changes = slices.Clone(*x.out)
 		*x.out = (*x.out)[:0]
 	}
-	if x.queue == nil && x.leased && x.cell.Wake() != clock.Never {
+	if x.queue == nil && x.cell.Ends() != clock.Never {
 		x.addQueue()
 	}
 	q := x.queue
 	if q == nil {
 		return changes, nil
 	}
-	q.leased = x.leased
 	q.rearm(x.cell)
 	woken = q.takeWoken()
 	if q.waiting == 0 && q.armed == clock.Never {
@@ -151,23 +150,31 @@ func (c *StepCells) ask(key string, a reducer.Action, now clock.Mark) (reducer.A
 	return answer, h
 }
 
-// acquire is LockedCell.Acquire for a key.
-func (c *StepCells) acquire(key string, a reducer.Action, now clock.Mark, ready chan struct{}) (answer reducer.Answer, h keyed.Handle, w *Waiter) {
-	x, at := c.use(key, now)
+// acquire is LockedCell.Acquire for a key. The question is one use of the key
+// together with the one of enter.
+func (c *StepCells) acquire(ref *keyRef, a reducer.Action, now clock.Mark, ready chan struct{}) (answer reducer.Answer, w *Waiter) {
+	x, at, used := keyedCell{}, now, false
+	if ref.used {
+		ref.used = false
+		x, used = c.resolve(ref.handle)
+	}
+	if !used {
+		x, at = c.use(ref.key, now)
+	}
 	a.ID = x.queue.number()
 	if x.busy() {
 		x.catchUp(at)
 		a.ID = x.queue.number()
 	}
-	answer, h = x.cell.Step(a, at, x.out), x.ref.Handle()
+	answer, ref.handle = x.cell.Step(a, at, x.out), x.ref.Handle()
 	if answer.Verdict == reducer.Wait {
 		if x.queue == nil {
 			x.addQueue()
 		}
-		w = x.queue.wait(cellRef{step: c, handle: h}, a.ID, answer.ID, ready)
+		w = x.queue.wait(cellRef{step: c, handle: ref.handle}, a.ID, answer.ID, ready)
 	}
 	x.settle(at)
-	return answer, h, w
+	return answer, w
 }
 
 // peek asks the cell that a key has, or would have, without using the key.
@@ -199,7 +206,7 @@ func (c *StepCells) leave(w *Waiter, now clock.Mark) bool {
 // addQueue gives the cell a queue.
 func (x *keyedCell) addQueue() {
 	c, h, base := x.step, x.ref.Handle(), x.step.turns.Load()
-	x.queue = &queue{turns: base, base: base, armed: clock.Never, now: c.pipeline.Now, wake: func() { c.wake(h) }}
+	x.queue = &queue{turns: base, base: base, ends: true, armed: clock.Never, now: c.pipeline.Now, wake: func() { c.wake(h) }}
 	x.ref.SetSide(x.queue)
 }
 
@@ -214,6 +221,7 @@ func (c *StepCells) wake(h keyed.Handle) {
 		x.queue.fired()
 	}
 	x.catchUp(now)
+	x.cell.Step(reducer.Action{Kind: reducer.Tick}, now, x.out)
 	x.settle(now)
 }
 

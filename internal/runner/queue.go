@@ -12,7 +12,8 @@ import (
 
 // queue holds the callers that wait at a cell. One timer serves all of them; it
 // is stopped while there are none. The lock of the cell guards it. The cell of a key
-// has one also while a lease runs, because the end of the lease releases the key.
+// has one also while a lease runs or a probe is out, because the end of that releases
+// the key.
 type queue struct {
 	waiters          []*Waiter // by the number of the caller less 1, nil for a free number
 	free             []uint64  // numbers
@@ -21,7 +22,7 @@ type queue struct {
 	turns, base      uint64  // waits that are over so far, and before the queue was made
 	timer            *time.Timer
 	armed            clock.Mark // for which the timer is set, clock.Never for none, clock.Always when it fired
-	leased           bool       // the timer ends leases, too
+	ends             bool       // the timer also ends leases, and probes that do not report
 	now              func() clock.Mark
 	wake             func() // of the timer
 }
@@ -143,12 +144,15 @@ func (q *queue) takeWoken() *Waiter {
 // fired says that the timer is not set any more.
 func (q *queue) fired() { q.armed = clock.Always }
 
-// rearm sets the timer to the next wake of a cell that has waiters or leases. The mark of
+// rearm sets the timer to the next wake of a cell that has waiters. The mark of
 // a step may be older than the present one, from which the time until then counts.
 func (q *queue) rearm(c cell.Cell) {
 	at := clock.Never
-	if q.waiting > 0 || q.leased {
+	if q.waiting > 0 {
 		at = c.Wake()
+	} else if ends := c.Ends(); q.ends && ends != clock.Never {
+		// What a call does at that mark comes first.
+		at = ends.Add(1)
 	}
 	if at == q.armed {
 		return
