@@ -37,15 +37,14 @@ func (p *Plan) setOut(c *Call) Effect {
 }
 
 // arm sets the clock of the next hedge when the latest attempt of a round was
-// admitted.
+// admitted. Every attempt asks for the delay, which is a use of the hedge's key.
 func (p *Plan) arm(h Host, c *Call, k uint8, now clock.Mark) {
+	delay, known := p.delay(h)
 	r := c.Race
-	if r.Left == 0 || k != c.Tries() || p.stages[p.hedge].hedge.Config().Parallel {
+	if !known || r.Left == 0 || k != c.Tries() || p.stages[p.hedge].hedge.Config().Parallel {
 		return
 	}
-	if delay, known := p.delay(h); known {
-		r.HedgeAt = now.Add(delay)
-	}
+	r.HedgeAt = now.Add(delay)
 }
 
 // delay returns the delay of the next hedge: the setting, or that of the durations
