@@ -1,8 +1,6 @@
 package proptest
 
 import (
-	"fmt"
-	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -94,17 +92,6 @@ func tried[S any](c reducer.Cell[S], s S, a reducer.Action, now clock.Mark) done
 }
 
 func (d done[S]) effects() string { return reducer.Effects{Answer: d.answer, Others: d.out}.String() }
-
-// differ compares what two steps came to.
-func (s scene[S]) differ(a, b done[S]) error {
-	if a.answer != b.answer || !slices.Equal(a.out, b.out) {
-		return fmt.Errorf("%s, else %s", a.effects(), b.effects())
-	}
-	if !s.equal(a.state, b.state) {
-		return fmt.Errorf("%s leads to %q, else to %q", a.effects(), s.use.Cell.AppendText(nil, a.state, 0), s.use.Cell.AppendText(nil, b.state, 0))
-	}
-	return nil
-}
 
 // settled is a clone to which all that is due at the mark has happened: what
 // ends, then the queue.
