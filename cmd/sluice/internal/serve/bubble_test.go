@@ -85,7 +85,7 @@ func inBubble(t *testing.T, document string, upstream http.HandlerFunc, test fun
 		transport := NewTransport()
 		transport.DialContext = back.dial
 		b.transport = transport
-		proxy := b.server(b.handler())
+		proxy := b.Server.front()
 		done := make(chan error, 2)
 		go func() { done <- behind.Serve(back) }()
 		go func() { done <- proxy.Serve(b.front) }()

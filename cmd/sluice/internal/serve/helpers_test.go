@@ -45,6 +45,18 @@ func (j *journal) Write(b []byte) (int, error) {
 	return len(b), nil
 }
 
+// count returns how many lines have the text in their message.
+func (j *journal) count(text string) (n int) {
+	j.mu.Lock()
+	defer j.mu.Unlock()
+	for _, line := range j.lines {
+		if strings.Contains(line["msg"].(string), text) {
+			n++
+		}
+	}
+	return n
+}
+
 // await returns the next line whose message has the text.
 func (j *journal) await(t *testing.T, text string) map[string]any {
 	t.Helper()

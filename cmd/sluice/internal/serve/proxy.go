@@ -59,7 +59,7 @@ func (s *Server) handler() http.Handler {
 				s.log.Debug("request", "method", r.Method, "host", r.Host, "path", r.URL.Path, "status", t.status, "took", time.Since(start), "peer", r.RemoteAddr)
 			}
 		}()
-		if s.draining.Load() && r.ProtoMajor == 1 {
+		if s.draining.Load() {
 			// The client is to open its next connection elsewhere.
 			w.Header().Set("Connection", "close")
 		}

@@ -13,37 +13,29 @@ import (
 	"github.com/sluice-go/sluice/policy/tree"
 )
 
-// lookEvery is how often the file is looked at. A change is read when two looks
-// in a row see the same, so that a file that is being written is left alone.
-// Looking works where notices do not: on network file systems, with files that
-// are replaced, and through the links of a Kubernetes volume.
-const lookEvery = 250 * time.Millisecond
-
 // watch puts the file in force again whenever it changes or somebody asks.
 func (s *Server) watch(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
-	seen := look(s.config.File)
-	present, last := seen, s.config.Source
+	document, last := newSettled(look(s.config.File)), s.config.Source
 	for {
 		select {
 		case <-ctx.Done():
 			return
 		case <-s.config.Reload:
-			present = look(s.config.File)
+			document.taken(look(s.config.File))
 			last = s.reload(last, true)
+			s.certificates.reload(true)
 			if file, ok := s.config.Access.(interface{ Reopen() error }); ok {
 				if err := file.Reopen(); err != nil {
 					s.log.Error("the access log cannot be opened again; the old one is written on", "error", err)
 				}
 			}
 		case <-ticker.C:
-			now := look(s.config.File)
-			if now == seen && now != present {
-				present = now
+			if document.changed(look(s.config.File)) {
 				last = s.reload(last, false)
 			}
-			seen = now
+			s.certificates.reload(false)
 		}
 	}
 }

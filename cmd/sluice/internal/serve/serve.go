@@ -32,6 +32,12 @@ type Config struct {
 	// Upstream is where requests go: an http or https URL, whose path comes
 	// before that of the request.
 	Upstream *url.URL
+	// CertFile and KeyFile are a pair of PEM files with the certificate and the key of
+	// the proxy, for TLS on Listen. They are read again when they change. Empty: no TLS.
+	CertFile, KeyFile string
+	// MaxStreams is how many requests a client may have under way on a connection of
+	// HTTP/2. 0 means DefaultMaxStreams.
+	MaxStreams int
 	// Listen and Admin are addresses, host:port. No Admin, no metrics.
 	Listen, Admin string
 	// Version is that of the program, for the metrics. Empty: unknown.
@@ -92,16 +98,21 @@ type Server struct {
 	transport http.RoundTripper
 	calls     sync.WaitGroup // requests under way, connections that were taken over included
 
+	certificates *certificates // nil without TLS
+
 	reach      *reach
 	draining   atomic.Bool
 	keyed      sparse // lines about breakers of keys
 	unanswered sparse // lines about an upstream that gives no answer
 }
 
-// New sets a proxy up. The error is that of the policy document.
+// New sets a proxy up. The error is that of the policy document or of a file of TLS.
 func New(c Config) (*Server, error) {
 	if c.after == nil {
 		c.after = time.After
+	}
+	if c.MaxStreams == 0 {
+		c.MaxStreams = DefaultMaxStreams
 	}
 	if c.IPv6Prefix == 0 {
 		c.IPv6Prefix = nethttp.DefaultIPv6Prefix
@@ -117,6 +128,11 @@ func New(c Config) (*Server, error) {
 	s.reach = newReach(c.Upstream, transport.DialContext)
 	transport.DialContext = s.reach.dial
 	s.transport = transport
+	if c.CertFile != "" {
+		if s.certificates, err = newCertificates(c.CertFile, c.KeyFile, s.log, s.meter.registry); err != nil {
+			return nil, err
+		}
+	}
 	set.Listen(s.meter.observe)
 	set.Listen(s.note)
 	return s, nil
@@ -146,9 +162,9 @@ func (s *Server) Run(ctx context.Context) error {
 	defer cut()
 
 	broken := make(chan error, 2)
-	proxy := s.server(s.handler())
+	proxy := s.front()
 	proxy.BaseContext = func(net.Listener) context.Context { return requests }
-	go func() { broken <- proxy.Serve(withProxyProtocol(front, s.config.ProxyProtocol)) }()
+	go func() { broken <- serveFront(proxy, withProxyProtocol(front, s.config.ProxyProtocol)) }()
 	var admin *http.Server
 	if back != nil {
 		admin = s.server(s.admin())
@@ -195,7 +211,7 @@ func (s *Server) server(h http.Handler) *http.Server {
 }
 
 func (s *Server) started(front, back net.Listener) {
-	attrs := []any{"listen", front.Addr().String(), "upstream", s.config.Upstream.String(), "policy", s.config.File}
+	attrs := []any{"listen", front.Addr().String(), "tls", s.certificates != nil, "upstream", s.config.Upstream.String(), "policy", s.config.File}
 	var admin net.Addr
 	if back != nil {
 		admin = back.Addr()

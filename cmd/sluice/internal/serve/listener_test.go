@@ -1,0 +1,117 @@
+package serve
+
+import (
+	"fmt"
+	"net/http"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// priorKnowledge are the protocols of a client that speaks HTTP/2 without TLS.
+func priorKnowledge() *http.Protocols {
+	p := new(http.Protocols)
+	p.SetUnencryptedHTTP2(true)
+	return p
+}
+
+func TestHTTP2WithoutTLS(t *testing.T) {
+	inBubble(t, "version: 1\npolicies: {api: {steps: [limit: 1/1h]}}\nroutes: [{path: /api/**, policy: api}]\n", func(w http.ResponseWriter, r *http.Request) {
+		fmt.Fprintf(w, "%s %s", r.Proto, r.Header.Get("Via")[:2])
+	}, func(b *bubble) {
+		transport := &http.Transport{DialContext: b.front.dial, Protocols: priorKnowledge()}
+		defer transport.CloseIdleConnections()
+		client := &http.Client{Transport: transport}
+		for _, want := range []int{200, 429} {
+			resp, err := client.Get("http://x/api/x")
+			text := body(t, resp, err)
+			assert.Equal(t, want, resp.StatusCode)
+			assert.Equal(t, "HTTP/2.0", resp.Proto)
+			if want == 200 {
+				assert.Equal(t, "HTTP/1.1 2 ", text)
+			}
+		}
+		resp, text := b.get("/x")
+		assert.Equal(t, 200, resp.StatusCode)
+		assert.Equal(t, "HTTP/1.1 1.", text)
+	})
+}
+
+// TestStreamsAreBounded has a client send three requests on a connection that may have
+// two under way.
+func TestStreamsAreBounded(t *testing.T) {
+	var now atomic.Int64
+	goOn := make(chan struct{})
+	inBubble(t, open, func(http.ResponseWriter, *http.Request) {
+		now.Add(1)
+		<-goOn
+		now.Add(-1)
+	}, func(b *bubble) {
+		goOn = make(chan struct{}) // of the bubble
+		transport := &http.Transport{
+			DialContext: b.front.dial, Protocols: priorKnowledge(), HTTP2: &http.HTTP2Config{StrictMaxConcurrentRequests: true},
+		}
+		client := &http.Client{Transport: transport}
+		done := make(chan error, 3)
+		for range 3 {
+			go func() {
+				resp, err := client.Get("http://x/")
+				if err == nil {
+					err = resp.Body.Close()
+				}
+				done <- err
+			}()
+			synctest.Wait() // the first answers of the server have its settings
+		}
+		assert.EqualValues(t, 2, now.Load())
+		goOn <- struct{}{}
+		synctest.Wait()
+		assert.EqualValues(t, 2, now.Load(), "the third has the place of the first")
+		close(goOn)
+		for range 3 {
+			assert.NoError(t, <-done)
+		}
+		transport.CloseIdleConnections()
+	}, func(c *Config) { c.MaxStreams = 2 })
+}
+
+// TestVanishedPeersOfHTTP2 has a client whose network is gone: nothing it sends
+// arrives, and no end of its connection.
+func TestVanishedPeersOfHTTP2(t *testing.T) {
+	inBubble(t, "version: 1\npolicies: {api: {steps: [bulkhead: 1]}}\nroutes: [{path: /**, policy: api}]\n",
+		func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() },
+		func(b *bubble) {
+			// The preface, empty settings, and GET / of host x as stream 1, in static and literal fields of HPACK.
+			c := b.dial("PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + "\x00\x00\x00\x04\x00\x00\x00\x00\x00" +
+				"\x00\x00\x06\x01\x05\x00\x00\x00\x01" + "\x82\x84\x86\x41\x01x")
+			go func() { // the network takes what the server sends
+				for buffer := make([]byte, 1024); ; {
+					if _, err := c.Read(buffer); err != nil {
+						return
+					}
+				}
+			}()
+			synctest.Wait()
+			assert.Equal(t, 0, b.free("api"))
+			time.Sleep(pingAfter + 15*time.Second)
+			synctest.Wait()
+			assert.Equal(t, 1, b.free("api"))
+			c.Close()
+		})
+}
+
+// TestDrainOfHTTP2 ends a proxy with an open connection that has no request.
+func TestDrainOfHTTP2(t *testing.T) {
+	p := run(t, open, http.HandlerFunc(tells), func(c *Config) { c.Drain = time.Hour })
+	transport := &http.Transport{Protocols: priorKnowledge()}
+	defer transport.CloseIdleConnections()
+	resp, err := (&http.Client{Transport: transport}).Get(p.url)
+	body(t, resp, err)
+	require.Equal(t, "HTTP/2.0", resp.Proto)
+	p.stop()
+	p.journal.await(t, "stopped")
+}
