@@ -102,7 +102,7 @@ func serveSluice(upstream string) error {
 		return err
 	}
 	server, err := serve.New(serve.Config{
-		File: file, Source: []byte(document), Upstream: &url.URL{Scheme: "http", Host: upstream},
+		File: file, Source: []byte(document), Upstreams: []*url.URL{{Scheme: "http", Host: upstream}},
 		Listen: "127.0.0.1:0", Admin: "127.0.0.1:0",
 		Log:   slog.New(slog.NewTextHandler(os.Stderr, &slog.HandlerOptions{Level: slog.LevelError})),
 		Ready: func(listen, admin net.Addr) { fmt.Println(listen, admin) },

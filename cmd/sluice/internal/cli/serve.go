@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/netip"
-	"net/url"
 	"os"
 	"os/signal"
 	"runtime/debug"
@@ -21,15 +20,17 @@ import (
 
 	"github.com/sluice-go/sluice/bindings/nethttp"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/serve"
+	"github.com/sluice-go/sluice/policy"
 )
 
 // serveFlags are the flags of serve.
 type serveFlags struct {
-	policy, upstream  string
+	policy            string
 	logLevel, logForm string
 	trusted, proxied  []string
 	upgrades          []string
 	access            string
+	connections       connectionFlags
 	config            serve.Config
 }
 
@@ -60,6 +61,11 @@ sends its body too slowly with 408. Idempotent requests are repeated as the poli
 says. Streams, server-sent events and websockets pass through and keep their place
 in a bulkhead until they end, or until no byte passes for http.stream_idle.
 
+With --tls-cert and --tls-key clients speak TLS, and HTTP/2 or HTTP/1.1 by ALPN; without,
+HTTP/1.1, or HTTP/2 by prior knowledge. Of several upstreams each attempt goes to the
+less loaded of two that are drawn at random; one that fails is ejected for a time, and
+a request that could not be sent to one goes to another.
+
 The admin address has /metrics for Prometheus, /livez and /readyz. The document is
 read again when it changes and on SIGHUP; what the steps know stays. A document
 with errors is refused, line by line in the log, and the old one stays active.
@@ -68,6 +74,8 @@ SIGTERM and SIGINT end it: /readyz is 503 from then on, requests are still taken
 signal ends it at once.`,
 		Example: `  sluice serve --policy api.yaml --upstream http://127.0.0.1:3000
   sluice serve --policy api.yaml --upstream https://api.example.com --listen :8080 --admin :8081
+  sluice serve --policy api.yaml --upstream http://app-1:3000 --upstream http://app-2:3000 --probe-path /healthz
+  sluice serve --policy api.yaml --upstream h2c://grpc:50051 --listen :443 --tls-cert tls.crt --tls-key tls.key
   sluice serve --policy api.yaml --upstream http://app:3000 --trusted-proxies 10.0.0.0/8 --log-format json`,
 		Args: withArgs(cobra.NoArgs),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -80,7 +88,6 @@ signal ends it at once.`,
 	}
 	flags := cmd.Flags()
 	flags.StringVarP(&f.policy, "policy", "p", "", "the policy document, YAML or JSON")
-	flags.StringVarP(&f.upstream, "upstream", "u", "", "where requests go, as in http://127.0.0.1:3000")
 	flags.StringVarP(&f.config.Listen, "listen", "l", "127.0.0.1:8080", "the `ADDRESS` of the proxy")
 	flags.StringVar(&f.config.Admin, "admin", "127.0.0.1:8081", "the `ADDRESS` of /metrics, /livez and /readyz; empty for none of them")
 	flags.DurationVar(&f.config.DrainDelay, "drain-delay", 0, "how long requests are still taken after SIGTERM, while /readyz is 503")
@@ -95,8 +102,9 @@ signal ends it at once.`,
 	flags.IntVar(&f.config.AccessSample, "access-sample", 1, "write one of `N` requests with a status below 400, and all others")
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug (a line for each request), info, warn or error")
 	flags.StringVar(&f.logForm, "log-format", "text", "text or json")
+	f.connections.add(cmd, &f.config)
 	must(cmd.RegisterFlagCompletionFunc("policy", documents))
-	for _, name := range []string{"upstream", "listen", "admin", "drain-delay", "drain", "trusted-proxies", "proxy-protocol", "ipv6-prefix", "upgrade", "access-sample"} {
+	for _, name := range []string{"listen", "admin", "drain-delay", "drain", "trusted-proxies", "proxy-protocol", "ipv6-prefix", "upgrade", "access-sample"} {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 	must(cmd.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions(logLevels, cobra.ShellCompDirectiveNoFileComp)))
@@ -112,7 +120,7 @@ func (f *serveFlags) check(cmd *cobra.Command) (err error) {
 		return usage(cmd, "serve needs --policy FILE")
 	case f.policy == stdinName:
 		return usage(cmd, "serve needs a policy file that it can read again, not standard input")
-	case f.upstream == "":
+	case len(f.connections.upstreams) == 0:
 		return usage(cmd, "serve needs --upstream URL")
 	case !slices.Contains(logLevels, f.logLevel):
 		return usage(cmd, "there is no log level %q; there is %s", f.logLevel, strings.Join(logLevels, ", "))
@@ -125,8 +133,8 @@ func (f *serveFlags) check(cmd *cobra.Command) (err error) {
 	case c.DrainDelay < 0:
 		return usage(cmd, "--drain-delay is %s; allowed: 0 or more", c.DrainDelay)
 	}
-	if c.Upstream, err = upstreamURL(f.upstream); err != nil {
-		return usage(cmd, "--upstream is %q; %v", f.upstream, err)
+	if err := f.connections.check(cmd, c); err != nil {
+		return err
 	}
 	for _, address := range []struct{ flag, value string }{{"listen", c.Listen}, {"admin", c.Admin}} {
 		if address.value == "" && address.flag == "admin" {
@@ -159,20 +167,6 @@ func prefixes(cmd *cobra.Command, flag string, texts []string) (list []netip.Pre
 		list = append(list, prefix)
 	}
 	return list, nil
-}
-
-var errUpstream = errors.New("allowed: an http or https URL, as in http://127.0.0.1:3000")
-
-// upstreamURL reads a URL that requests can be sent to.
-func upstreamURL(text string) (*url.URL, error) {
-	u, err := url.Parse(text)
-	switch {
-	case err != nil, u.Scheme != "http" && u.Scheme != "https", u.Hostname() == "":
-		return nil, errUpstream
-	case u.User != nil, u.RawQuery != "", u.Fragment != "":
-		return nil, fmt.Errorf("%w, without user, query and fragment", errUpstream)
-	}
-	return u, nil
 }
 
 // prefixOf reads a prefix, or an address alone.
@@ -211,9 +205,13 @@ func (e *Env) serve(ctx context.Context, f *serveFlags) (err error) {
 	defer signal.Stop(hangup)
 	c.Reload = hangup
 	server, err := serve.New(c)
-	if err != nil {
+	var document policy.Errors
+	switch {
+	case errors.As(err, &document):
 		fmt.Fprintln(e.Stderr, err)
 		return fail(ExitBad, nil)
+	case err != nil:
+		return fail(ExitBad, err)
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGTERM, syscall.SIGINT)
 	defer stop()

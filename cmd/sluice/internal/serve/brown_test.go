@@ -40,7 +40,7 @@ func TestBrownOut(t *testing.T) {
 	const clients, before, length = 50, 5 * time.Second, 30 * time.Second
 	synctest.Test(t, func(t *testing.T) {
 		s, err := New(Config{
-			File: "policy.yaml", Source: []byte(benchDocument), Upstream: &url.URL{Scheme: "http", Host: "upstream.test"},
+			File: "policy.yaml", Source: []byte(benchDocument), Upstreams: []*url.URL{{Scheme: "http", Host: "upstream.test"}},
 			Log: slog.New(slog.DiscardHandler),
 		})
 		require.NoError(t, err)

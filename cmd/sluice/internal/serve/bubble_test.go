@@ -71,7 +71,7 @@ func inBubble(t *testing.T, document string, upstream http.HandlerFunc, test fun
 	synctest.Test(t, func(t *testing.T) {
 		b := &bubble{t: t, front: newPipes(), journal: newJournal()}
 		c := Config{
-			File: "policy.yaml", Source: []byte(document), Upstream: &url.URL{Scheme: "http", Host: "upstream.test"}, Upgrades: []string{"websocket"},
+			File: "policy.yaml", Source: []byte(document), Upstreams: []*url.URL{{Scheme: "http", Host: "upstream.test"}}, Upgrades: []string{"websocket"},
 			Log: slog.New(slog.NewJSONHandler(b.journal, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		}
 		for _, f := range change {

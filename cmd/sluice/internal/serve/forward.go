@@ -21,7 +21,7 @@ const (
 func (s *Server) rewrite(p *httputil.ProxyRequest) {
 	s.forward(p)
 	query := p.In.URL.RawQuery
-	p.SetURL(s.config.Upstream)
+	p.SetURL(s.upstreams[0].url)
 	p.Out.URL.RawQuery = query
 	p.Out.Header.Add("Via", viaVersion(p.In)+" "+s.name)
 	if s.config.PreserveHost {

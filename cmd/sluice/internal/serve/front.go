@@ -19,7 +19,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request) bool {
 	case r.Method == http.MethodConnect, r.Method == "PRI":
 		decline(w, r, http.StatusNotImplemented, "The method "+r.Method+" is not supported.")
 	case slices.ContainsFunc(r.Header["Via"], func(line string) bool { return strings.Contains(line, s.name) }):
-		s.log.Warn("a request came back: the upstream leads to this proxy", "path", r.URL.Path, "upstream", s.config.Upstream.String())
+		s.log.Warn("a request came back: the upstream leads to this proxy", "path", r.URL.Path, "upstream", names(s.upstreams))
 		decline(w, r, http.StatusLoopDetected, "The upstream of this proxy is the proxy itself.")
 	default:
 		s.limitUpgrade(r)

@@ -158,9 +158,8 @@ func TestWhatTheUpstreamLearnsOfHops(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var got http.Header
-			s := &Server{name: "sluice-test", config: Config{
-				Upstream: &url.URL{Scheme: "http", Host: "upstream.test"},
-				Trusted:  []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")},
+			s := &Server{name: "sluice-test", upstreams: []*upstream{{url: &url.URL{Scheme: "http", Host: "upstream.test"}}}, config: Config{
+				Trusted: []netip.Prefix{netip.MustParsePrefix("10.0.0.0/8"), netip.MustParsePrefix("2001:db8::/32")},
 			}}
 			proxy := &httputil.ReverseProxy{Rewrite: s.rewrite, Transport: roundTripper(func(r *http.Request) (*http.Response, error) {
 				got = r.Header.Clone()

@@ -17,8 +17,8 @@ import (
 // admin serves what is for those who run the proxy: metrics and the states of health.
 //
 // /livez is 200 as long as the process serves. /readyz and /healthz are 200 while the
-// proxy is of use: they are 503 from the beginning of the end on, and while the
-// upstream cannot be connected to.
+// proxy is of use: they are 503 from the beginning of the end on, and while no
+// upstream can be connected to.
 func (s *Server) admin() http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /metrics", promhttp.HandlerFor(s.meter.registry, promhttp.HandlerOpts{}))
@@ -51,7 +51,7 @@ func (s *Server) ready(ctx context.Context) error {
 	if s.draining.Load() {
 		return errDraining
 	}
-	return s.reach.check(ctx)
+	return reachable(ctx, s.upstreams)
 }
 
 // probeTime is how long a probe waits for a connection to the upstream: probes of

@@ -43,11 +43,11 @@ func TestDrainDelay(t *testing.T) {
 
 func TestReadinessKnowsTheUpstream(t *testing.T) {
 	p := run(t, open, http.HandlerFunc(tells))
-	up := p.reach.next
+	up := p.upstreams[0].reach.next
 	down := func(context.Context, string, string) (net.Conn, error) { return nil, errors.New("down") }
-	assert.Equal(t, strings.TrimPrefix(p.config.Upstream.String(), "http://"), p.reach.address)
+	assert.Equal(t, strings.TrimPrefix(p.config.Upstreams[0].String(), "http://"), p.upstreams[0].reach.address)
 
-	p.reach.next = down
+	p.upstreams[0].reach.next = down
 	resp, _ := get(t, p.admin+"/readyz")
 	assert.Equal(t, 200, resp.StatusCode, "no request has shown it")
 	resp, _ = get(t, p.url+"/x")
@@ -60,7 +60,7 @@ func TestReadinessKnowsTheUpstream(t *testing.T) {
 	resp, _ = get(t, p.admin+"/livez")
 	assert.Equal(t, 200, resp.StatusCode)
 
-	p.reach.next = up
+	p.upstreams[0].reach.next = up
 	resp, _ = get(t, p.admin+"/readyz")
 	assert.Equal(t, 200, resp.StatusCode, "the probe itself connects")
 }

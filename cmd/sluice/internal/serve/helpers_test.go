@@ -101,7 +101,7 @@ func run(t *testing.T, document string, upstream http.Handler, change ...func(*C
 	p.write(t, document)
 	ready := make(chan struct{})
 	c := Config{
-		File: p.file, Source: []byte(document), Upstream: target, Listen: "127.0.0.1:0", Admin: "127.0.0.1:0",
+		File: p.file, Source: []byte(document), Upstreams: []*url.URL{target}, Listen: "127.0.0.1:0", Admin: "127.0.0.1:0",
 		Log: slog.New(slog.NewJSONHandler(p.journal, &slog.HandlerOptions{Level: slog.LevelDebug})), Reload: p.reload,
 		Ready: func(listen, admin net.Addr) {
 			p.url = "http://" + listen.String()
@@ -124,7 +124,9 @@ func run(t *testing.T, document string, upstream http.Handler, change ...func(*C
 		if err, ok := <-p.ended; ok {
 			assert.NoError(t, err)
 		}
-		p.Server.transport.(*http.Transport).CloseIdleConnections()
+		for _, u := range p.upstreams {
+			u.transport.CloseIdleConnections()
+		}
 	})
 	select {
 	case <-ready:

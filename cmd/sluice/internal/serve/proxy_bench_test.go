@@ -62,7 +62,7 @@ func BenchmarkReverseProxy(b *testing.B) {
 
 func BenchmarkServe(b *testing.B) {
 	s, err := New(Config{
-		File: "policy.yaml", Source: []byte(benchDocument), Upstream: &url.URL{Scheme: "http", Host: "upstream.test"},
+		File: "policy.yaml", Source: []byte(benchDocument), Upstreams: []*url.URL{{Scheme: "http", Host: "upstream.test"}},
 		Log: slog.New(slog.DiscardHandler),
 	})
 	if err != nil {

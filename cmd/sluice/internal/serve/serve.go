@@ -29,9 +29,22 @@ type Config struct {
 	// The file is read again when it changes.
 	File   string
 	Source []byte
-	// Upstream is where requests go: an http or https URL, whose path comes
-	// before that of the request.
-	Upstream *url.URL
+	// Upstreams are where requests go: URLs of http, https or h2c (HTTP/2 without TLS).
+	// The path of the first comes before that of the request. Of several, each attempt
+	// goes to one.
+	Upstreams []*url.URL
+	// UpstreamCA is a PEM file of certificates that upstreams may have beside those of
+	// the system. Empty: none.
+	UpstreamCA string
+	// ConnectTimeout bounds how long a connection to an upstream takes to be made. 0
+	// means 10 s.
+	ConnectTimeout time.Duration
+	// Ejection is for several upstreams.
+	Ejection Ejection
+	// ProbePath is the path and the query of probes of several upstreams. nil: none.
+	ProbePath *url.URL
+	// ProbeInterval is the time between probes of an upstream.
+	ProbeInterval time.Duration
 	// CertFile and KeyFile are a pair of PEM files with the certificate and the key of
 	// the proxy, for TLS on Listen. They are read again when they change. Empty: no TLS.
 	CertFile, KeyFile string
@@ -77,7 +90,10 @@ type Config struct {
 	// Ready, where it is set, is told the addresses once both are open.
 	Ready func(listen, admin net.Addr)
 
-	after func(time.Duration) <-chan time.Time // nil for time.After; tests set it
+	// For tests:
+	after  func(time.Duration) <-chan time.Time // nil for time.After
+	dial   dialer                               // nil for the network
+	random func(n int) int                      // nil for rand.IntN
 }
 
 // Limits of both servers. How long a client may take over bodies is the section http
@@ -94,13 +110,14 @@ type Server struct {
 	name   string // in Via, different for each proxy
 	log    *slog.Logger
 	meter  *meter
-	// transport has the connections to the upstream. Tests put another there.
+	// transport has the connections to the upstreams. Tests put another there.
 	transport http.RoundTripper
 	calls     sync.WaitGroup // requests under way, connections that were taken over included
 
 	certificates *certificates // nil without TLS
 
-	reach      *reach
+	upstreams  []*upstream
+	pool       *pool // nil for one upstream
 	draining   atomic.Bool
 	keyed      sparse // lines about breakers of keys
 	unanswered sparse // lines about an upstream that gives no answer
@@ -124,10 +141,9 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		config: c, set: set, name: "sluice-" + rand.Text()[:10], log: c.Log, meter: newMeter(set, c.Version),
 	}
-	transport := NewTransport()
-	s.reach = newReach(c.Upstream, transport.DialContext)
-	transport.DialContext = s.reach.dial
-	s.transport = transport
+	if err := s.connect(); err != nil {
+		return nil, err
+	}
 	if c.CertFile != "" {
 		if s.certificates, err = newCertificates(c.CertFile, c.KeyFile, s.log, s.meter.registry); err != nil {
 			return nil, err
@@ -175,6 +191,13 @@ func (s *Server) Run(ctx context.Context) error {
 		defer close(watched)
 		s.watch(ctx)
 	}()
+	probed := make(chan struct{})
+	go func() {
+		defer close(probed)
+		if s.pool != nil && s.config.ProbePath != nil {
+			s.pool.probe(ctx, s.config.ProbePath, s.config.ProbeInterval)
+		}
+	}()
 	s.started(front, back)
 
 	select {
@@ -199,6 +222,7 @@ func (s *Server) Run(ctx context.Context) error {
 		err = errors.Join(err, admin.Close())
 	}
 	<-watched
+	<-probed
 	return err
 }
 
@@ -211,7 +235,7 @@ func (s *Server) server(h http.Handler) *http.Server {
 }
 
 func (s *Server) started(front, back net.Listener) {
-	attrs := []any{"listen", front.Addr().String(), "tls", s.certificates != nil, "upstream", s.config.Upstream.String(), "policy", s.config.File}
+	attrs := []any{"listen", front.Addr().String(), "tls", s.certificates != nil, "upstream", names(s.upstreams), "policy", s.config.File}
 	var admin net.Addr
 	if back != nil {
 		admin = back.Addr()

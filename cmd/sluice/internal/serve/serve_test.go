@@ -173,7 +173,7 @@ func TestFileIsWatched(t *testing.T) {
 		file := t.TempDir() + "/policy.yaml"
 		require.NoError(t, os.WriteFile(file, []byte(twoAnHour), 0o600))
 		j := newJournal()
-		s, err := New(Config{File: file, Source: []byte(twoAnHour), Upstream: &url.URL{}, Log: slog.New(slog.NewJSONHandler(j, nil))})
+		s, err := New(Config{File: file, Source: []byte(twoAnHour), Upstreams: []*url.URL{{}}, Log: slog.New(slog.NewJSONHandler(j, nil))})
 		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		defer stop()
@@ -207,7 +207,7 @@ func TestAddressInUse(t *testing.T) {
 		{Listen: taken.Addr().String()},
 		{Listen: "127.0.0.1:0", Admin: taken.Addr().String()},
 	} {
-		c.Source, c.File, c.Upstream, c.Log = []byte(twoAnHour), "policy.yaml", &url.URL{}, slog.New(slog.DiscardHandler)
+		c.Source, c.File, c.Upstreams, c.Log = []byte(twoAnHour), "policy.yaml", []*url.URL{{}}, slog.New(slog.DiscardHandler)
 		s, err := New(c)
 		require.NoError(t, err)
 		err = s.Run(t.Context())

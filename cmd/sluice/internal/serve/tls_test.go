@@ -125,7 +125,7 @@ func TestTLS(t *testing.T) {
 func TestCertificatesAreReloaded(t *testing.T) {
 	files, j := newPair(t), newJournal()
 	s, err := New(Config{
-		File: "p.yaml", Source: []byte(open), Upstream: &url.URL{Scheme: "http", Host: "127.0.0.1:1"},
+		File: "p.yaml", Source: []byte(open), Upstreams: []*url.URL{{Scheme: "http", Host: "127.0.0.1:1"}},
 		Log: slog.New(slog.NewJSONHandler(j, nil)), CertFile: files.cert, KeyFile: files.key,
 	})
 	require.NoError(t, err)
@@ -180,6 +180,6 @@ func TestCertificatesAreReloadedOnRequest(t *testing.T) {
 
 func TestBadCertificates(t *testing.T) {
 	files := newPair(t)
-	_, err := New(Config{File: "p.yaml", Source: []byte(open), Upstream: &url.URL{}, CertFile: files.cert, KeyFile: files.cert})
+	_, err := New(Config{File: "p.yaml", Source: []byte(open), Upstreams: []*url.URL{{}}, CertFile: files.cert, KeyFile: files.cert})
 	assert.ErrorContains(t, err, "the certificate "+files.cert+" with the key "+files.cert)
 }

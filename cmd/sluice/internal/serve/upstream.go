@@ -1,0 +1,152 @@
+package serve
+
+import (
+	"context"
+	"crypto/tls"
+	"crypto/x509"
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"strings"
+	"sync/atomic"
+	"time"
+)
+
+// upstream is one of the servers that requests go to.
+type upstream struct {
+	name      string   // as it was configured
+	url       *url.URL // as the transport needs it: of http or https
+	transport *http.Transport
+	reach     *reach
+
+	// The rest is used where there are several.
+	load  atomic.Int64 // requests under way, their answers included
+	state upstreamState
+	meter upstreamMeter
+}
+
+type dialer func(ctx context.Context, network, address string) (net.Conn, error)
+
+// newUpstream returns the upstream of a URL: of http for HTTP/1.1, of https for what
+// ALPN chooses of HTTP/2 and HTTP/1.1, of h2c for HTTP/2 without TLS.
+func newUpstream(at *url.URL, c *Config, roots *x509.CertPool) *upstream {
+	to := *at
+	u := &upstream{name: at.String(), url: &to, transport: NewTransport()}
+	u.transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter}
+	if roots != nil {
+		u.transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
+	}
+	if at.Scheme == "h2c" {
+		to.Scheme = "http"
+		u.transport.Protocols = new(http.Protocols)
+		u.transport.Protocols.SetUnencryptedHTTP2(true)
+	}
+	if c.ConnectTimeout > 0 {
+		u.transport.DialContext = connects(c.ConnectTimeout)
+	}
+	if c.dial != nil {
+		u.transport.DialContext = c.dial
+	}
+	u.reach = newReach(u.url, u.transport.DialContext)
+	u.transport.DialContext = u.reach.dial
+	return u
+}
+
+// connects returns a dialer that gives up after a time.
+func connects(timeout time.Duration) dialer {
+	return (&net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}).DialContext
+}
+
+// rootsWith returns the roots of the system and those of a PEM file.
+func rootsWith(file string) (*x509.CertPool, error) {
+	roots, err := x509.SystemCertPool()
+	if err != nil {
+		roots = x509.NewCertPool() // a system without roots, as in an empty container
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return nil, err
+	}
+	if !roots.AppendCertsFromPEM(text) {
+		return nil, fmt.Errorf("%s has no certificate in PEM", file)
+	}
+	return roots, nil
+}
+
+// newUpstreams returns the upstreams of a configuration.
+func newUpstreams(c *Config) (list []*upstream, err error) {
+	var roots *x509.CertPool
+	if c.UpstreamCA != "" {
+		if roots, err = rootsWith(c.UpstreamCA); err != nil {
+			return nil, fmt.Errorf("the certificates of upstreams: %w", err)
+		}
+	}
+	for _, at := range c.Upstreams {
+		list = append(list, newUpstream(at, c, roots))
+	}
+	return list, nil
+}
+
+// connect makes the transport to the upstreams.
+func (s *Server) connect() (err error) {
+	c := &s.config
+	if s.upstreams, err = newUpstreams(c); err != nil {
+		return err
+	}
+	if len(s.upstreams) == 1 {
+		s.transport = s.upstreams[0].transport
+		return nil
+	}
+	if err = addEjections(c, s.upstreams); err != nil {
+		return err
+	}
+	measure(s.upstreams, s.meter.registry)
+	s.pool = &pool{upstreams: s.upstreams, random: c.random}
+	if c.random == nil {
+		s.pool.random = rand.IntN
+	}
+	s.transport = s.pool
+	return nil
+}
+
+// names returns the names of upstreams for the log.
+func names(upstreams []*upstream) string {
+	var list []string
+	for _, u := range upstreams {
+		list = append(list, u.name)
+	}
+	return strings.Join(list, " ")
+}
+
+// reachable returns why no upstream can be connected to, nil while one can.
+func reachable(ctx context.Context, upstreams []*upstream) error {
+	for _, u := range upstreams {
+		if !u.reach.failed.Load() {
+			return nil
+		}
+	}
+	errs := make(chan error, len(upstreams))
+	for _, u := range upstreams {
+		go func() { errs <- u.reach.check(ctx) }()
+	}
+	var err error
+	for range upstreams {
+		if err = <-errs; err == nil {
+			return nil
+		}
+	}
+	return err
+}
+
+// unsent reports whether an error of a round tripper says that there was no connection,
+// so that the upstream got nothing of the request.
+func unsent(err error) bool {
+	var op *net.OpError
+	var dns *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	return errors.As(err, &op) && op.Op == "dial" || errors.As(err, &dns) || errors.As(err, &certificate)
+}
