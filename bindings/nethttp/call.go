@@ -244,9 +244,18 @@ func (c *call) failed(ctx context.Context, err error) error {
 // answered gives an answer its meaning.
 func (c *call) answered(ctx context.Context, resp *http.Response, details *Details) (*http.Response, error) {
 	body := newDownload(resp, sluice.Hold(ctx))
+	status, code := resp.StatusCode, grpcCode(0)
+	result, err := c.grpcResult(resp, body)
+	switch {
+	case err != nil:
+		body.Close()
+		return nil, c.failed(ctx, err)
+	case result != "":
+		code, status = httpOfGRPC(result)
+	}
 	outcome := reducer.OK
-	if resp.StatusCode != http.StatusSwitchingProtocols {
-		outcome = c.t.outcomesOf(c.guard.pipeline).OfStatus(resp.StatusCode)
+	if status != http.StatusSwitchingProtocols {
+		outcome = c.t.outcomesOf(c.guard.pipeline).OfStatus(status)
 	}
 	if _, _, ok := sluice.AttemptOf(ctx); ok {
 		c.mu.Lock()
@@ -261,8 +270,10 @@ func (c *call) answered(ctx context.Context, resp *http.Response, details *Detai
 	if fallback.Covers(outcome) && c.upload.unfinished() {
 		outcome = reducer.Cancelled // what the dependency says may be about the body
 	}
-	e := &attemptError{err: &StatusError{StatusCode: resp.StatusCode}, outcome: outcome}
-	e.after, e.told = retryAfter(resp.Header, c.t.now)
+	e := &attemptError{err: &StatusError{StatusCode: resp.StatusCode, GRPC: int(code)}, outcome: outcome}
+	if e.after, e.told = retryAfter(resp.Header, c.t.now); result != "" && !e.told {
+		e.after, e.told = pushback(resp)
+	}
 	return resp, c.kept(e)
 }
 
@@ -311,7 +322,7 @@ func (c *call) result(resp *http.Response, err error) (*http.Response, error) {
 	var timeout *sluice.TimeoutError
 	var client *ClientError
 	late := !failed && !errors.As(err, &client) && errors.As(err, &timeout)
-	if f := c.guard.pipeline.Fallback(); f != nil && (refused || failed || late) {
+	if f := c.guard.fallbackOf(c.req); f != nil && (refused || failed || late) {
 		c.abandon()
 		c.details.Fallback = true
 		a, told := answer{}, false
@@ -360,6 +371,9 @@ func (c *call) answer(a answer) *http.Response {
 
 // response makes the response to a request.
 func (a *answer) response(req *http.Request) *http.Response {
+	if isGRPC(req.Header) {
+		a.toGRPC(req.Header["Content-Type"][0])
+	}
 	resp := &http.Response{
 		Status: strings.TrimSpace(strconv.Itoa(a.status) + " " + http.StatusText(a.status)), StatusCode: a.status,
 		Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,

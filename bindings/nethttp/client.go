@@ -55,6 +55,7 @@ func (e *ClientError) answer(r *http.Request) answer {
 		// What is left of the body must not be read as another request.
 		a.header.Set("Connection", "close")
 	}
+	a.detail = p.Detail
 	// Strings and a number cannot fail.
 	a.body, _ = json.Marshal(p)
 	a.body = append(a.body, '\n')
@@ -240,6 +241,19 @@ func (b *clientBody) answering() {
 	defer b.mu.Unlock()
 	if !b.reading {
 		b.arm()
+	}
+}
+
+// unbound lifts the bounds of the body: from here on those of the answer hold.
+func (b *clientBody) unbound() {
+	if b == nil {
+		return
+	}
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.bounds = &policy.HTTP{}
+	if b.armed && !b.whole && !b.cut && !b.over {
+		_ = b.connection.SetReadDeadline(b.own)
 	}
 }
 

@@ -14,6 +14,10 @@ type download struct {
 	io.ReadCloser
 	release func()
 	done    atomic.Bool
+
+	// What first has read.
+	ahead []byte
+	end   error
 }
 
 // newDownload puts one around the body of an answer. Without a body there is
@@ -41,8 +45,39 @@ func (d *download) finish() {
 	}
 }
 
+// aheadBytes are read to see whether an answer has a first byte.
+const aheadBytes = 512
+
+// first waits for the first byte of the answer, or its end. An error is that of an
+// answer that breaks off before.
+func (d *download) first() (ended bool, err error) {
+	ahead := make([]byte, aheadBytes)
+	n := 0
+	for n == 0 && err == nil {
+		n, err = d.ReadCloser.Read(ahead)
+	}
+	d.ahead, d.end = ahead[:n], err
+	switch {
+	case n > 0:
+		return false, nil
+	case err == io.EOF:
+		d.finish()
+		return true, nil
+	}
+	return false, err
+}
+
 // Read implements io.Reader.
 func (d *download) Read(b []byte) (int, error) {
+	switch {
+	case len(d.ahead) > 0:
+		n := copy(b, d.ahead)
+		d.ahead = d.ahead[n:]
+		return n, nil
+	case d.end != nil:
+		d.finish()
+		return 0, d.end
+	}
 	n, err := d.ReadCloser.Read(b)
 	if err != nil {
 		d.finish()

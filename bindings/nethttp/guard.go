@@ -1,6 +1,7 @@
 package nethttp
 
 import (
+	"net/http"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -37,9 +38,11 @@ type view struct {
 
 func newGuard(p *sluice.Pipeline) *guard { return &guard{pipeline: p} }
 
-// fallback returns that of the policy, nil for none and for no policy.
-func (g *guard) fallback() *fallback.Config {
-	if g == nil {
+// fallbackOf returns that of the policy for a request, nil for none and for no policy.
+// Its body is no message of gRPC, so a request of gRPC gets the refusal or the answer
+// itself.
+func (g *guard) fallbackOf(r *http.Request) *fallback.Config {
+	if g == nil || isGRPC(r.Header) {
 		return nil
 	}
 	return g.pipeline.Fallback()

@@ -142,7 +142,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, g *guard, q slu
 	if errors.As(err, &own) {
 		g = nil // the policy was not asked
 	}
-	if f := g.fallback(); f != nil {
+	if f := g.fallbackOf(r); f != nil {
 		a.replace(f)
 	} else if h.refused != nil {
 		for name, values := range a.header {
@@ -152,7 +152,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, g *guard, q slu
 		h.refused(w, r, err)
 		return
 	}
-	a.write(w)
+	a.writeTo(w, r)
 }
 
 // outcome is what an answer of the handler means. Where the client had the handler
@@ -163,6 +163,9 @@ func (s *served) outcome(status int) reducer.Outcome {
 	}
 	if status == http.StatusSwitchingProtocols {
 		return reducer.OK
+	}
+	if text := s.grpcStatus(); text != "" {
+		_, status = httpOfGRPC(text)
 	}
 	outcome := s.h.outcomesOf(s.guard.pipeline).OfStatus(status)
 	switch {
@@ -176,6 +179,10 @@ func (s *served) outcome(status int) reducer.Outcome {
 
 // settle says how the handler ended when it returned without an answer.
 func (s *served) settle(q sluice.Request) {
+	if s.later {
+		s.vote()
+		return
+	}
 	if s.status != 0 || s.taken {
 		return
 	}
@@ -203,7 +210,7 @@ func (s *served) settle(q sluice.Request) {
 // end gives back what the request holds. It is deferred, so that it runs when
 // the handler panics or leaves its goroutine, and does not catch either.
 func (s *served) end() {
-	if !s.returned && s.status == 0 {
+	if !s.returned && (s.status == 0 || s.later) {
 		outcome := reducer.Fail
 		if s.request.Context().Err() != nil || s.body.failure() != nil {
 			outcome = reducer.Cancelled

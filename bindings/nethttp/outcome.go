@@ -25,10 +25,17 @@ var defaultOutcomes = policy.Outcomes{
 
 // StatusError is an answer that the policy's outcomes do not count as good, as
 // it stands in the errors of later attempts. The answer itself is gone.
-type StatusError struct{ StatusCode int }
+type StatusError struct {
+	StatusCode int
+	// GRPC is the status code of an answer of gRPC, 0 for another answer.
+	GRPC int
+}
 
 // Error implements error.
 func (e *StatusError) Error() string {
+	if e.GRPC != 0 {
+		return "gRPC " + strconv.Itoa(e.GRPC) + " " + grpcNames[e.GRPC]
+	}
 	return "HTTP " + strconv.Itoa(e.StatusCode) + " " + http.StatusText(e.StatusCode)
 }
 

@@ -52,7 +52,7 @@ func (t *Transport) Proxy(proxy http.Handler) http.Handler {
 		if err != nil {
 			in.body.answering()
 			a, _ := t.refusal(nil, sluice.Request{}, err, http.StatusGatewayTimeout)
-			a.write(w)
+			a.writeTo(w, r)
 			return
 		}
 		in.request = in.target.sent(r)

@@ -34,6 +34,8 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+	grpc   grpcCode // for a client of gRPC, where the status does not say it; 0 for none
+	detail string   // for a client of gRPC
 }
 
 // refusal returns the answer to a refusal or a timeout by the policy or to a
@@ -67,7 +69,7 @@ func (s *settings) refusal(g *guard, q sluice.Request, err error, late int) (ans
 	case errors.As(err, &timeout):
 		p.Reason, p.Step = reducer.ReasonTimeout.String(), timeout.Step
 		p.Detail = "The request took longer than it may."
-		a.status = late
+		a.status, a.grpc = late, grpcDeadlineExceeded
 		p.Title = http.StatusText(late)
 	case errors.As(err, &unknown):
 		p.Reason, p.Detail = "policy", "The policy of this service is missing."
@@ -80,7 +82,7 @@ func (s *settings) refusal(g *guard, q sluice.Request, err error, late int) (ans
 	default:
 		return a, false
 	}
-	p.Status = a.status
+	p.Status, a.detail = a.status, p.Detail
 	a.header.Set("X-Throttle-Reason", p.Reason)
 	a.header.Set("Cache-Control", "no-store")
 	if request != nil {
@@ -139,13 +141,23 @@ func (a *answer) replace(f *fallback.Config) {
 	a.status, a.body = f.Status, []byte(f.Body)
 }
 
+// writeTo writes the answer to a request.
+func (a *answer) writeTo(w http.ResponseWriter, r *http.Request) {
+	if isGRPC(r.Header) {
+		a.toGRPC(r.Header["Content-Type"][0])
+	}
+	a.write(w)
+}
+
 // write writes the answer.
 func (a *answer) write(w http.ResponseWriter) {
 	h := w.Header()
 	for name, values := range a.header {
 		h[name] = values
 	}
-	h.Set("Content-Length", strconv.Itoa(len(a.body)))
+	if h.Get(grpcStatus) == "" {
+		h.Set("Content-Length", strconv.Itoa(len(a.body)))
+	}
 	w.WriteHeader(a.status)
 	// The client may be gone; there is nobody else to tell.
 	_, _ = w.Write(a.body)

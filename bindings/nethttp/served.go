@@ -36,6 +36,7 @@ type served struct {
 	began    time.Time // of the attempt, where a breaker looks for slow ones
 	status   int       // 0 until the headers are written
 	replaced bool      // another answer is sent in place of the handler's
+	later    bool      // the answer is one of gRPC that has no vote yet
 	taken    bool      // the handler has the connection
 	returned bool
 	flushes  bool // what the writer below can do
@@ -134,7 +135,9 @@ func (s *served) WriteHeader(status int) {
 		return
 	}
 	s.status = status
-	if s.call != nil {
+	if s.call != nil && s.votesLater() {
+		s.later = true
+	} else if s.call != nil {
 		outcome := s.outcome(status)
 		s.call.Done(outcome)
 		if failed := s.body.failure(); failed.late() {
@@ -161,7 +164,7 @@ func (s *served) replace(a answer) {
 		h.Del(name)
 	}
 	s.start()
-	a.write(s.ResponseWriter)
+	a.writeTo(s.ResponseWriter, s.request)
 }
 
 // pieceBytes is how much of an answer the client must take in stream_idle: the
@@ -176,6 +179,7 @@ func (s *served) Write(b []byte) (n int, err error) {
 	if s.replaced {
 		return len(b), nil
 	}
+	s.begins()
 	for {
 		piece := b[n:min(n+pieceBytes, len(b))]
 		written, err := s.ResponseWriter.Write(piece)
@@ -195,6 +199,7 @@ func (s *served) ReadFrom(r io.Reader) (n int64, err error) {
 	if s.replaced {
 		return io.Copy(io.Discard, r)
 	}
+	s.begins()
 	for {
 		copied, err := io.CopyN(s.ResponseWriter, r, pieceBytes)
 		n += copied
@@ -262,6 +267,10 @@ func (s *served) hijack() (net.Conn, *bufio.ReadWriter, error) {
 // start begins to watch an answer whose headers are written.
 func (s *served) start() {
 	s.body.answering()
+	if s.request.ProtoMajor > 1 && isGRPC(s.request.Header) {
+		// From here on both sides may take turns.
+		s.body.unbound()
+	}
 	if s.bounds.StreamIdle == 0 && s.bounds.Lifetime == 0 || s.watched.Load() {
 		return
 	}
@@ -383,5 +392,5 @@ func (s *served) failing(o reducer.Outcome) *fallback.Config {
 	if !fallback.Covers(o) {
 		return nil
 	}
-	return s.guard.pipeline.Fallback()
+	return s.guard.fallbackOf(s.request)
 }

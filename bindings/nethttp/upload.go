@@ -20,6 +20,7 @@ type upload struct {
 
 	failed atomic.Pointer[error] // what the caller's own body failed with
 	waits  atomic.Bool           // a read of source waits
+	ended  atomic.Bool           // an attempt has read the body to its end
 
 	reading sync.Mutex // of source and kept
 	kept    []byte
@@ -66,6 +67,9 @@ func (u *upload) unfinished() bool {
 	}
 	return u.waits.Load() || u.failed.Load() != nil
 }
+
+// sent reports whether all of the body was handed over.
+func (u *upload) sent() bool { return u.none() || u.ended.Load() }
 
 // interrupt ends a read that waits for the caller, when the attempt is over.
 func (u *upload) interrupt() {
@@ -185,7 +189,11 @@ func (p *part) Read(b []byte) (int, error) {
 // note remembers that the body itself failed, which is not the dependency's
 // fault.
 func (p *part) note(err error) {
-	if err != nil && err != io.EOF {
+	switch err {
+	case nil:
+	case io.EOF:
+		p.ended.Store(true)
+	default:
 		p.failed.Store(&err)
 	}
 }

@@ -1,0 +1,156 @@
+package nethttp
+
+import (
+	"net/http"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// The header fields of gRPC (PROTOCOL-HTTP2 of gRPC, and its proposal A6 for the last).
+const (
+	grpcStatus   = "Grpc-Status"
+	grpcMessage  = "Grpc-Message"
+	grpcPushback = "Grpc-Retry-Pushback-Ms"
+)
+
+// grpcCode is a status code of gRPC.
+type grpcCode int
+
+const (
+	grpcPermissionDenied  grpcCode = 7
+	grpcDeadlineExceeded  grpcCode = 4
+	grpcResourceExhausted grpcCode = 8
+	grpcUnimplemented     grpcCode = 12
+	grpcInternal          grpcCode = 13
+	grpcUnavailable       grpcCode = 14
+)
+
+// grpcNames and grpcHTTP are what code.proto of googleapis says of each code: its name
+// and the HTTP status that it stands for. UNIMPLEMENTED stands for 404 in place of
+// 501, as it does the other way round in gRPC: a client that calls a method that does
+// not exist must not count against the dependency.
+var (
+	grpcNames = [...]string{
+		"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
+		"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
+	}
+	grpcHTTP = [...]int{200, 499, 500, 400, 504, 404, 409, 403, 429, 400, 409, 400, 404, 500, 503, 500, 401}
+)
+
+// httpOfGRPC returns the HTTP status that the text of a grpc-status stands for. What is
+// no code stands for 500, as UNKNOWN does.
+func httpOfGRPC(text string) (code grpcCode, status int) {
+	n, err := strconv.ParseUint(text, 10, 31)
+	if err != nil || n >= uint64(len(grpcHTTP)) {
+		return 2, http.StatusInternalServerError
+	}
+	return grpcCode(n), grpcHTTP[n]
+}
+
+// grpcOfHTTP returns the code with which a gRPC request is answered in place of an HTTP
+// status of ours.
+func grpcOfHTTP(status int) grpcCode {
+	switch status {
+	case http.StatusTooManyRequests, http.StatusRequestEntityTooLarge:
+		return grpcResourceExhausted
+	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
+		return grpcDeadlineExceeded
+	case http.StatusForbidden:
+		return grpcPermissionDenied
+	case http.StatusNotFound, http.StatusNotImplemented:
+		return grpcUnimplemented
+	case http.StatusBadRequest, http.StatusInternalServerError:
+		return grpcInternal
+	}
+	return grpcUnavailable
+}
+
+// isGRPC reports whether a request or an answer is one of gRPC or gRPC-Web.
+func isGRPC(h http.Header) bool {
+	kinds := h["Content-Type"]
+	return len(kinds) > 0 && strings.HasPrefix(kinds[0], "application/grpc")
+}
+
+// toGRPC turns an answer into one for a client of gRPC: status 200 with the code in
+// its headers and no body (trailers-only). A time to come back is told in milliseconds
+// as well.
+func (a *answer) toGRPC(kind string) {
+	code := a.grpc
+	if code == 0 {
+		code = grpcOfHTTP(a.status)
+	}
+	if a.header == nil {
+		a.header = http.Header{}
+	}
+	a.header.Set("Content-Type", kind)
+	a.header.Set(grpcStatus, strconv.Itoa(int(code)))
+	a.header.Set(grpcMessage, grpcEscape(a.detail))
+	if seconds, err := strconv.ParseInt(a.header.Get("Retry-After"), 10, 32); err == nil {
+		a.header.Set(grpcPushback, strconv.FormatInt(min(seconds*1000, 1<<31-1), 10))
+	}
+	a.status, a.body = http.StatusOK, nil
+}
+
+// grpcEscape percent-encodes a message as gRPC wants it.
+func grpcEscape(text string) string {
+	var b strings.Builder
+	for i := range len(text) {
+		if c := text[i]; c < ' ' || c > '~' || c == '%' {
+			const digits = "0123456789ABCDEF"
+			b.Write([]byte{'%', digits[c>>4], digits[c&15]})
+		} else {
+			b.WriteByte(c)
+		}
+	}
+	return b.String()
+}
+
+// AnswerGRPC answers a request of gRPC, in place of an HTTP answer with the status, by
+// status 200 and the code that stands for it, with a message: 4 DEADLINE_EXCEEDED for
+// 408 and 504, 7 PERMISSION_DENIED for 403, 8 RESOURCE_EXHAUSTED for 413 and 429, 12
+// UNIMPLEMENTED for 404 and 501, 13 INTERNAL for 400 and 500, 14 UNAVAILABLE for all
+// others. It reports false for another request, to which it does nothing.
+func AnswerGRPC(w http.ResponseWriter, r *http.Request, status int, message string) bool {
+	if !isGRPC(r.Header) {
+		return false
+	}
+	a := answer{status: status, detail: message}
+	a.writeTo(w, r)
+	return true
+}
+
+// grpcResult returns what an answer of gRPC says of itself, empty for another answer.
+// Where the headers do not have it, it waits for the first message, with which the
+// attempt is a success, or for the trailers. A client that still sends may wait for the
+// headers, so for it they are enough.
+func (c *call) grpcResult(resp *http.Response, body *download) (code string, err error) {
+	if resp.StatusCode != http.StatusOK || !isGRPC(resp.Header) {
+		return "", nil
+	}
+	if code = resp.Header.Get(grpcStatus); code != "" || !c.upload.sent() {
+		return code, nil
+	}
+	ended, err := body.first()
+	if ended {
+		code = resp.Trailer.Get(grpcStatus)
+	}
+	return code, err
+}
+
+// pushback returns the least delay that a failed answer of gRPC asks for. A negative one, and
+// one that cannot be read, ask for no retry (gRPC proposal A6).
+func pushback(resp *http.Response) (time.Duration, bool) {
+	text := resp.Header.Get(grpcPushback)
+	if text == "" {
+		text = resp.Trailer.Get(grpcPushback)
+	}
+	if text == "" {
+		return 0, false
+	}
+	ms, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || ms < 0 {
+		return -1, true
+	}
+	return time.Duration(ms) * time.Millisecond, true
+}

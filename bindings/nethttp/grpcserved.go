@@ -1,0 +1,42 @@
+package nethttp
+
+import (
+	"net/http"
+
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// votesLater reports whether the headers of an answer do not say yet what it means: one
+// of gRPC whose status comes in its trailers.
+func (s *served) votesLater() bool {
+	return s.status == http.StatusOK && isGRPC(s.request.Header) && s.Header().Get(grpcStatus) == ""
+}
+
+// grpcStatus returns the status of an answer of gRPC from its headers or its trailers,
+// empty where there is none.
+func (s *served) grpcStatus() string {
+	if !isGRPC(s.request.Header) {
+		return ""
+	}
+	if text := s.Header().Get(grpcStatus); text != "" {
+		return text
+	}
+	return s.Header().Get(http.TrailerPrefix + grpcStatus)
+}
+
+// begins ends the attempt with the first message of an answer of gRPC.
+func (s *served) begins() {
+	if s.later {
+		s.vote()
+	}
+}
+
+// vote gives the vote of an answer of gRPC.
+func (s *served) vote() {
+	s.later = false
+	if s.request.Context().Err() == nil && s.call.Context().Err() != nil {
+		s.call.Done(reducer.Timeout)
+		return
+	}
+	s.call.Done(s.outcome(s.status))
+}
