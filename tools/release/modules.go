@@ -90,8 +90,10 @@ func check(root string) (string, error) {
 		}
 	}
 	for _, r := range work.Replace {
-		versions[r.Old.Version] = "go.work"
-		delete(required, r.Old.Path)
+		if own(r.Old.Path) {
+			versions[r.Old.Version] = "go.work"
+			delete(required, r.Old.Path)
+		}
 	}
 	for module := range required {
 		return "", fmt.Errorf("go.work does not replace %s: the workspace would look for it in a module proxy", module)
@@ -147,6 +149,9 @@ func set(root, version string) error {
 		}
 	}
 	for _, r := range slices.Clone(work.Replace) {
+		if !own(r.Old.Path) {
+			continue
+		}
 		// In the line itself, so that its place and its comment stay.
 		r.Syntax.Token[slices.Index(r.Syntax.Token, r.Old.Version)] = version
 	}

@@ -55,6 +55,15 @@ func learn(resp *http.Response) error {
 	return nil
 }
 
+// grpcStatus returns the status of an answer of gRPC from its headers or its trailers,
+// empty for another answer.
+func grpcStatus(h http.Header) string {
+	if text := h.Get("Grpc-Status"); text != "" {
+		return text
+	}
+	return h.Get(http.TrailerPrefix + "Grpc-Status")
+}
+
 // write writes the line of a request that is over. Failures and refusals are always
 // written, of the others a sample.
 func (a *access) write(r *http.Request, t *tracked, g *guarding, start time.Time) {
@@ -79,6 +88,7 @@ func (a *access) write(r *http.Request, t *tracked, g *guarding, start time.Time
 		attrs = append(attrs, slog.Int("attempts", g.attempts))
 	}
 	text("reason", t.Header().Get("X-Throttle-Reason"))
+	text("grpc_status", grpcStatus(t.Header()))
 	text("forwarded_for", strings.Join(r.Header[forwardedFor], ", "))
 	text("referer", r.Referer())
 	text("user_agent", r.UserAgent())

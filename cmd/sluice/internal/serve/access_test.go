@@ -51,6 +51,7 @@ routes:
 		b.get("/api/fails")
 		b.get("/api/%61")
 		b.get("/broken")
+		b.get("/api/b", "Content-Type: application/grpc")
 		plain := func(more map[string]any) map[string]any {
 			line := map[string]any{"method": "GET", "host": "x", "proto": "HTTP/1.1", "peer": "pipe", "seconds": 0.0}
 			for name, value := range more {
@@ -59,7 +60,7 @@ routes:
 			return line
 		}
 		lines := b.written(j)
-		assert.Len(t, lines, 4)
+		assert.Len(t, lines, 5)
 		assert.Equal(t, plain(map[string]any{
 			"path": "/other", "query": "a=1", "status": 200.0, "bytes": 5.0, "user_agent": "test", "referer": "http://r", "forwarded_for": "203.0.113.1",
 		}), lines[0])
@@ -68,6 +69,7 @@ routes:
 		}), lines[1])
 		assert.Equal(t, 429.0, lines[2]["status"])
 		assert.Equal(t, "rate", lines[2]["reason"])
+		assert.Equal(t, []any{200.0, "8"}, []any{lines[4]["status"], lines[4]["grpc_status"]})
 		assert.Equal(t, "/api/%61", lines[2]["path"], "as the client sent it")
 		assert.Equal(t, 502.0, lines[3]["status"])
 		assert.NotContains(t, lines[3], "policy")

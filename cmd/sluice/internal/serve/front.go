@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/sluice-go/sluice/bindings/nethttp"
 )
 
 // refuse answers a request that a proxy must not send on, and reports whether it was
@@ -15,7 +17,7 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request) bool {
 	case r.Method == "PRI" && r.ProtoMajor == 2:
 		// The preface of HTTP/2 (RFC 9113 section 3.4), which the server of net/http
 		// hands to handlers.
-		decline(w, r, http.StatusHTTPVersionNotSupported, "HTTP/2 is not spoken here.")
+		decline(w, r, http.StatusHTTPVersionNotSupported, "The preface of HTTP/2 is the first thing on a connection.")
 	case r.Method == http.MethodConnect, r.Method == "PRI":
 		decline(w, r, http.StatusNotImplemented, "The method "+r.Method+" is not supported.")
 	case slices.ContainsFunc(r.Header["Via"], func(line string) bool { return strings.Contains(line, s.name) }):
@@ -49,11 +51,14 @@ func decline(w http.ResponseWriter, r *http.Request, status int, detail string) 
 	if r.ProtoMajor == 1 || r.Method == "PRI" {
 		w.Header().Set("Connection", "close")
 	}
-	answer(w, status, detail)
+	answer(w, r, status, detail)
 }
 
-// answer answers with a problem document (RFC 9457).
-func answer(w http.ResponseWriter, status int, detail string) {
+// answer answers with a problem document (RFC 9457), or in the form of gRPC.
+func answer(w http.ResponseWriter, r *http.Request, status int, detail string) {
+	if nethttp.AnswerGRPC(w, r, status, detail) {
+		return
+	}
 	// Strings and a number cannot fail.
 	body, _ := json.Marshal(map[string]any{
 		"type": "about:blank", "title": http.StatusText(status), "status": status, "detail": detail,

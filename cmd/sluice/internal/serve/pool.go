@@ -94,7 +94,7 @@ func (p *pool) send(t *try, req *http.Request, body *sentBody) (*http.Response, 
 	to.Scheme, to.Host = u.url.Scheme, u.url.Host
 	out.URL = &to
 	if body != nil {
-		out.Body = body
+		out.Body = body.next()
 	}
 	outcome := reducer.Fail
 	u.load.Add(1)

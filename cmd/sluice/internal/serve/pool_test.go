@@ -202,6 +202,31 @@ func TestFailover(t *testing.T) {
 	})
 }
 
+// TestFailoverOfAStream has a client that sends the rest of its body when it has the
+// headers of the answer.
+func TestFailoverOfAStream(t *testing.T) {
+	inFleet(t, 2, func(n int, w http.ResponseWriter, r *http.Request) {
+		connection := http.NewResponseController(w)
+		assert.NoError(t, connection.EnableFullDuplex())
+		_ = connection.Flush()
+		_, _ = io.Copy(w, r.Body)
+	}, func(f *fleet) {
+		f.down[0].Store(true)
+		transport := &http.Transport{DialContext: f.front.dial, Protocols: priorKnowledge()}
+		defer transport.CloseIdleConnections()
+		read, write := io.Pipe()
+		r, err := http.NewRequestWithContext(f.t.Context(), "POST", "http://x/x", read)
+		require.NoError(t, err)
+		resp, err := transport.RoundTrip(r)
+		require.NoError(t, err)
+		_, err = write.Write([]byte("hello"))
+		require.NoError(t, err)
+		require.NoError(t, write.Close())
+		assert.Equal(t, "hello", body(t, resp, nil))
+		assert.EqualValues(t, 1, f.dials[0].Load())
+	}, func(c *Config) { c.random = func(int) int { return 0 } })
+}
+
 // TestNoFailoverOfWhatWasSent has an upstream that takes requests and breaks off.
 func TestNoFailoverOfWhatWasSent(t *testing.T) {
 	inFleet(t, 2, func(n int, w http.ResponseWriter, r *http.Request) {

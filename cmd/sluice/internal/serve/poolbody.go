@@ -15,8 +15,15 @@ type sentBody struct {
 	left   int64 // -1 where it is unknown
 	read   bool
 	whole  bool
-	closed bool // by a transport
+	tries  int
+	closed bool // by the transport of the latest try
 	last   bool // no other upstream reads it
+}
+
+// tryBody is the body for one try.
+type tryBody struct {
+	*sentBody
+	number int
 }
 
 // newSentBody returns nil for a request without a body.
@@ -29,6 +36,15 @@ func newSentBody(req *http.Request) *sentBody {
 		left = -1 // unknown, as the body is there
 	}
 	return &sentBody{ReadCloser: req.Body, left: left}
+}
+
+// next returns the body for another try.
+func (b *sentBody) next() io.ReadCloser {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.tries++
+	b.closed = false
+	return &tryBody{b, b.tries}
 }
 
 // Read implements io.Reader.
@@ -47,15 +63,16 @@ func (b *sentBody) Read(to []byte) (int, error) {
 }
 
 // Close implements io.Closer.
-func (b *sentBody) Close() error {
-	b.mu.Lock()
-	b.closed = true
-	last := b.last
-	b.mu.Unlock()
+func (t *tryBody) Close() error {
+	t.mu.Lock()
+	present := t.number == t.tries
+	t.closed = t.closed || present
+	last := present && t.last
+	t.mu.Unlock()
 	if !last {
 		return nil
 	}
-	return b.ReadCloser.Close()
+	return t.ReadCloser.Close()
 }
 
 // release says that no other upstream reads the body.

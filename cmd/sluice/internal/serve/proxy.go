@@ -99,7 +99,7 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
 	if left, ok := s.unanswered.due(time.Now()); ok {
 		s.log.Warn("no answer from the upstream", "method", r.Method, "path", r.URL.Path, "error", err, "others", left)
 	}
-	answer(w, http.StatusBadGateway, "The upstream gave no answer.")
+	answer(w, r, http.StatusBadGateway, "The upstream gave no answer.")
 }
 
 // statusClientGone is what nginx writes into its log for a client that did not

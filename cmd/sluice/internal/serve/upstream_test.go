@@ -3,6 +3,7 @@ package serve
 import (
 	"encoding/pem"
 	"io"
+	"log"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -21,6 +22,7 @@ func protocol(w http.ResponseWriter, r *http.Request) { _, _ = io.WriteString(w,
 func TestUpstreamsOfEachProtocol(t *testing.T) {
 	start := func(change func(*httptest.Server)) *httptest.Server {
 		server := httptest.NewUnstartedServer(http.HandlerFunc(protocol))
+		server.Config.ErrorLog = log.New(io.Discard, "", 0)
 		change(server)
 		t.Cleanup(server.Close)
 		return server
