@@ -90,7 +90,7 @@ func TestSnippets(t *testing.T) {
 			counts[block[1]+" of "+page]++
 		}
 	}
-	for _, want := range []string{"go of README.md", "yaml of README.md", "yaml of docs/from-nginx.md", "yaml of docs/from-envoy.md"} {
+	for _, want := range []string{"go of README.md", "yaml of README.md", "yaml of docs/from-nginx.md", "yaml of docs/from-envoy.md", "yaml of docs/grpc.md"} {
 		assert.Positive(t, counts[want], want)
 	}
 }

@@ -38,6 +38,9 @@
 //     request and over an answer, by the section http of the document. Time that the
 //     client takes gives no vote. This needs an http.ResponseWriter that has deadlines,
 //     as that of net/http; a middleware between the two must have the method Unwrap.
+//   - A request of gRPC is refused by a status of gRPC, and the status of its answer,
+//     in the headers or in trailers that come before a message, decides its outcome as the
+//     HTTP status that it stands for.
 //   - No goroutine is started. A panic of what is guarded gives everything back,
 //     counts as a failure, and goes on.
 package nethttp

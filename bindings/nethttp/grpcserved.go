@@ -9,13 +9,13 @@ import (
 // votesLater reports whether the headers of an answer do not say yet what it means: one
 // of gRPC whose status comes in its trailers.
 func (s *served) votesLater() bool {
-	return s.status == http.StatusOK && isGRPC(s.request.Header) && s.Header().Get(grpcStatus) == ""
+	return s.grpc && s.status == http.StatusOK && s.Header().Get(grpcStatus) == ""
 }
 
 // grpcStatus returns the status of an answer of gRPC from its headers or its trailers,
 // empty where there is none.
 func (s *served) grpcStatus() string {
-	if !isGRPC(s.request.Header) {
+	if !s.grpc {
 		return ""
 	}
 	if text := s.Header().Get(grpcStatus); text != "" {

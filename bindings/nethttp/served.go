@@ -36,6 +36,7 @@ type served struct {
 	began    time.Time // of the attempt, where a breaker looks for slow ones
 	status   int       // 0 until the headers are written
 	replaced bool      // another answer is sent in place of the handler's
+	grpc     bool      // the answer of a guarded handler to a request of gRPC
 	later    bool      // the answer is one of gRPC that has no vote yet
 	taken    bool      // the handler has the connection
 	returned bool
@@ -135,7 +136,8 @@ func (s *served) WriteHeader(status int) {
 		return
 	}
 	s.status = status
-	if s.call != nil && s.votesLater() {
+	s.grpc = s.call != nil && isGRPC(s.request.Header)
+	if s.votesLater() {
 		s.later = true
 	} else if s.call != nil {
 		outcome := s.outcome(status)

@@ -18,26 +18,18 @@ import (
 
 const deploy = "../../../../deploy"
 
-// commandLine reads a command line of sluice serve as the command does, without
-// running it, and returns how long the process may take to end.
+// commandLine reads and checks a command line of sluice serve as the command does,
+// without running it, and returns how long the process may take to end.
 func commandLine(t *testing.T, args []string) (end time.Duration) {
 	t.Helper()
 	require.NotEmpty(t, args)
 	require.Equal(t, "serve", args[0])
-	cmd := newServe(&Env{})
-	require.NoError(t, cmd.ParseFlags(args[1:]))
-	require.Empty(t, cmd.Flags().Args())
-	for _, name := range []string{"drain", "drain-delay"} {
-		d, err := cmd.Flags().GetDuration(name)
-		require.NoError(t, err)
-		end += d
-	}
-	for _, name := range []string{"policy", "upstream"} {
-		value, err := cmd.Flags().GetString(name)
-		require.NoError(t, err)
-		require.NotEmpty(t, value, name)
-	}
-	return end
+	f := &serveFlags{}
+	cmd := serveCommand(&Env{}, f)
+	require.NoError(t, cmd.ParseFlags(args[1:]), args)
+	require.Empty(t, cmd.Flags().Args(), args)
+	require.NoError(t, f.check(cmd), args)
+	return f.config.Drain + f.config.DrainDelay
 }
 
 // object is what the test reads of the objects of Kubernetes.

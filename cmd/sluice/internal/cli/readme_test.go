@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"runtime/debug"
 	"slices"
@@ -90,6 +91,36 @@ func TestReadmeTables(t *testing.T) {
 			t.Errorf("the help does not have exit code %d", code)
 		}
 	}
+}
+
+var serveLine = regexp.MustCompile(`(?m)^\s*sluice serve (--[^\n]*)$`)
+
+// TestServeLines reads the commands of the guides, of README.md and of the help: their
+// flags exist, and go together.
+func TestServeLines(t *testing.T) {
+	pages, err := filepath.Glob("../../../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := 0
+	check := func(from, text string) {
+		for _, found := range serveLine.FindAllStringSubmatch(text, -1) {
+			if strings.HasPrefix(found[1], "--policy FILE") {
+				continue // the usage
+			}
+			lines++
+			t.Log(from)
+			commandLine(t, append([]string{"serve"}, strings.Fields(found[1])...))
+		}
+	}
+	for _, page := range pages {
+		check(page, read(t, page))
+	}
+	if lines == 0 {
+		t.Error("the guides have no commands")
+	}
+	check("README.md", read(t, "../../README.md"))
+	check("the help", newServe(&Env{}).Example)
 }
 
 // TestVersionLine checks what is printed of a release, a commit and neither.

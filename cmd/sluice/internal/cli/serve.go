@@ -39,8 +39,9 @@ var (
 	logForms  = []string{"text", "json"}
 )
 
-func newServe(env *Env) *cobra.Command {
-	var f serveFlags
+func newServe(env *Env) *cobra.Command { return serveCommand(env, &serveFlags{}) }
+
+func serveCommand(env *Env, f *serveFlags) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "serve --policy FILE --upstream URL [flags]",
 		Short: "Guard a service with a policy, as a reverse proxy",
@@ -82,7 +83,7 @@ signal ends it at once.`,
 			if err := f.check(cmd); err != nil {
 				return err
 			}
-			return env.serve(cmd.Context(), &f)
+			return env.serve(cmd.Context(), f)
 		},
 		ValidArgsFunction: cobra.NoFileCompletions,
 	}

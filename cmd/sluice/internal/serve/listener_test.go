@@ -1,7 +1,9 @@
 package serve
 
 import (
+	"context"
 	"fmt"
+	"net"
 	"net/http"
 	"sync/atomic"
 	"testing"
@@ -102,6 +104,41 @@ func TestVanishedPeersOfHTTP2(t *testing.T) {
 			assert.Equal(t, 1, b.free("api"))
 			c.Close()
 		})
+}
+
+// TestDrainDelayOfHTTP2 has a client send on while the proxy is not ready any more: it
+// is told to open another connection.
+func TestDrainDelayOfHTTP2(t *testing.T) {
+	over := make(chan time.Time)
+	p := run(t, open, http.HandlerFunc(tells), func(c *Config) {
+		c.DrainDelay = time.Hour
+		c.after = func(time.Duration) <-chan time.Time { return over }
+	})
+	var dials atomic.Int64
+	transport := &http.Transport{Protocols: priorKnowledge(), DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+		dials.Add(1)
+		return (&net.Dialer{}).DialContext(ctx, network, address)
+	}}
+	defer transport.CloseIdleConnections()
+	client := &http.Client{Transport: transport}
+	for range 20 {
+		resp, err := client.Get(p.url)
+		body(t, resp, err)
+	}
+	require.EqualValues(t, 1, dials.Load())
+	p.stop()
+	p.journal.await(t, "not ready any more")
+	for range 1000 { // the notice may come after the next request
+		resp, err := client.Get(p.url)
+		body(t, resp, err)
+		require.Equal(t, 200, resp.StatusCode)
+		if dials.Load() > 1 {
+			break
+		}
+	}
+	assert.Greater(t, dials.Load(), int64(1))
+	close(over)
+	p.journal.await(t, "stopped")
 }
 
 // TestDrainOfHTTP2 ends a proxy with an open connection that has no request.
