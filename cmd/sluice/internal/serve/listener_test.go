@@ -3,6 +3,7 @@ package serve
 import (
 	"context"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"sync/atomic"
@@ -104,6 +105,52 @@ func TestVanishedPeersOfHTTP2(t *testing.T) {
 			assert.Equal(t, 1, b.free("api"))
 			c.Close()
 		})
+}
+
+// TestSilentClientsBeforeARequest has clients stop in the middle of what comes before
+// the first request.
+func TestSilentClientsBeforeARequest(t *testing.T) {
+	files := newPair(t)
+	for name, c := range map[string]struct {
+		sent string
+		set  func(*Config)
+	}{
+		"of TLS, silent":              {"", files.config},
+		"of TLS, half a hello":        {"\x16\x03\x01\x02\x00\x01", files.config},
+		"without TLS, silent":         {"", func(*Config) {}},
+		"of HTTP/2, half a preface":   {"PRI * HTTP/2.0\r\n\r\nSM", func(*Config) {}},
+		"of HTTP/2, without settings": {"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", func(*Config) {}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			inBubble(t, open, tells, func(b *bubble) {
+				start := time.Now()
+				conn := b.open(c.sent)
+				_, _ = io.Copy(io.Discard, conn)
+				assert.LessOrEqual(t, time.Since(start), headerTime)
+				conn.Close()
+			}, c.set)
+		})
+	}
+}
+
+// TestIdleConnectionsOfHTTP2 has a client answer pings and send no request.
+func TestIdleConnectionsOfHTTP2(t *testing.T) {
+	inBubble(t, open, tells, func(b *bubble) {
+		dials := 0
+		transport := &http.Transport{Protocols: priorKnowledge(), DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
+			dials++
+			return b.front.dial(ctx, network, address)
+		}}
+		defer transport.CloseIdleConnections()
+		client := &http.Client{Transport: transport}
+		for _, pause := range []time.Duration{0, idleTime - time.Second, idleTime + time.Second} {
+			time.Sleep(pause)
+			synctest.Wait()
+			resp, err := client.Get("http://x/x")
+			body(t, resp, err)
+		}
+		assert.Equal(t, 2, dials)
+	})
 }
 
 // TestDrainDelayOfHTTP2 has a client send on while the proxy is not ready any more: it

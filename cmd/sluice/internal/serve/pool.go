@@ -96,21 +96,24 @@ func (p *pool) send(t *try, req *http.Request, body *sentBody) (*http.Response, 
 	if body != nil {
 		out.Body = body.next()
 	}
-	outcome := reducer.Fail
+	outcome, answered := reducer.Fail, false
 	u.load.Add(1)
 	defer func() {
-		// Of a panic of the transport as well.
+		// After a panic of the transport too.
+		if !answered {
+			u.load.Add(-1)
+		}
+		u.meter.count(outcome)
 		if t.voting {
 			t.pass.Done(outcome)
 		}
 	}()
 	resp, err := u.transport.RoundTrip(out)
 	outcome = outcomeOf(req.Context(), body, resp, err)
-	u.meter.count(outcome)
 	if err != nil {
-		u.load.Add(-1)
 		return nil, err
 	}
+	answered = true
 	countUntilClosed(resp, func() { u.load.Add(-1) })
 	return resp, nil
 }
