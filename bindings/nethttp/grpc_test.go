@@ -286,12 +286,16 @@ func TestHandlerVotesOfGRPC(t *testing.T) {
 		w.WriteHeader(200)
 		_ = http.NewResponseController(w).Flush()
 	}
+	atOnce := func(w http.ResponseWriter, status string) {
+		w.Header().Set("Content-Type", "application/grpc")
+		w.Header().Set("Grpc-Status", status)
+	}
 	for name, c := range map[string]struct {
 		handler http.HandlerFunc
 		mode    string
 	}{
-		"in the headers":      {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Grpc-Status", "14") }, "open"},
-		"good in the headers": {func(w http.ResponseWriter, _ *http.Request) { w.Header().Set("Grpc-Status", "5") }, "closed"},
+		"in the headers":      {func(w http.ResponseWriter, _ *http.Request) { atOnce(w, "14") }, "open"},
+		"good in the headers": {func(w http.ResponseWriter, _ *http.Request) { atOnce(w, "5") }, "closed"},
 		"in trailers":         {func(w http.ResponseWriter, _ *http.Request) { begin(w); w.Header().Set("Grpc-Status", "14") }, "open"},
 		"in unannounced ones": {func(w http.ResponseWriter, _ *http.Request) {
 			begin(w)
@@ -327,11 +331,26 @@ func TestHandlerVotesOfGRPC(t *testing.T) {
 	}
 }
 
+// overHTTP2 serves a handler in virtual time and runs a test with connections to it.
+func overHTTP2(t *testing.T, h http.Handler, test func(transport *http.Transport)) {
+	t.Helper()
+	wires := newPipes()
+	server := &http.Server{Handler: h, Protocols: new(http.Protocols), ErrorLog: log.New(io.Discard, "", 0)}
+	server.Protocols.SetUnencryptedHTTP2(true)
+	done := make(chan error)
+	go func() { done <- server.Serve(wires) }()
+	transport := &http.Transport{DialContext: wires.dial, Protocols: server.Protocols}
+	test(transport)
+	transport.CloseIdleConnections()
+	require.NoError(t, server.Close())
+	<-done
+	synctest.Wait()
+}
+
 // TestTurnsOfGRPC has both sides of a stream wait for each other for longer than a body
 // may, and at last the client for ever.
 func TestTurnsOfGRPC(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		wires := newPipes()
 		p := policyOf(t, "steps:", "  - breaker: {window: {consecutive: 1}, open: 1h}", "  - bulkhead: 1")
 		h := nethttp.NewHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", "application/grpc")
@@ -343,36 +362,55 @@ func TestTurnsOfGRPC(t *testing.T) {
 				_, _ = w.Write(b)
 			}
 		}), p, bounds)
-		server := &http.Server{Handler: h, Protocols: new(http.Protocols), ErrorLog: log.New(io.Discard, "", 0)}
-		server.Protocols.SetUnencryptedHTTP2(true)
-		done := make(chan error)
-		go func() { done <- server.Serve(wires) }()
-		transport := &http.Transport{DialContext: wires.dial, Protocols: server.Protocols}
-		read, write := io.Pipe()
-		r := unary(t, t.Context())
-		r.Body, r.ContentLength, r.GetBody = read, -1, nil
-		resp, err := transport.RoundTrip(r)
-		require.NoError(t, err)
-		got := make([]byte, 1)
-		for range 5 {
-			time.Sleep(30 * time.Second) // a body may pause for 10 s, a stream for a minute
-			_, err := write.Write([]byte("m"))
+		overHTTP2(t, h, func(transport *http.Transport) {
+			read, write := io.Pipe()
+			r := unary(t, t.Context())
+			r.Body, r.ContentLength, r.GetBody = read, -1, nil
+			resp, err := transport.RoundTrip(r)
 			require.NoError(t, err)
-			_, err = io.ReadFull(resp.Body, got)
+			got := make([]byte, 1)
+			for range 5 {
+				time.Sleep(30 * time.Second) // a body may pause for 10 s, a stream for a minute
+				_, err := write.Write([]byte("m"))
+				require.NoError(t, err)
+				_, err = io.ReadFull(resp.Body, got)
+				require.NoError(t, err)
+			}
+			start := time.Now()
+			_, err = resp.Body.Read(got)
+			assert.Error(t, err)
+			assert.Equal(t, time.Minute, time.Since(start))
+			write.Close()
+			resp.Body.Close()
+			synctest.Wait()
+			assert.Equal(t, 1, free(t, p))
+			assert.Equal(t, "closed", p.State()[0].Mode)
+		})
+	})
+}
+
+// TestClientsThatClaimGRPC has a client say that it speaks gRPC to a handler that does
+// not: the bounds of its body stay.
+func TestClientsThatClaimGRPC(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		start, took := time.Now(), time.Duration(0)
+		h := nethttp.NewHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			_ = http.NewResponseController(w).Flush()
+			_, err := io.Copy(io.Discard, r.Body)
+			assert.Error(t, err)
+			took = time.Since(start)
+		}), policyOf(t, "steps:", "  - bulkhead: 1"), bounds)
+		overHTTP2(t, h, func(transport *http.Transport) {
+			read, write := io.Pipe()
+			r := unary(t, t.Context())
+			r.Body, r.ContentLength, r.GetBody = read, -1, nil
+			resp, err := transport.RoundTrip(r)
 			require.NoError(t, err)
-		}
-		start := time.Now()
-		_, err = resp.Body.Read(got)
-		assert.Error(t, err)
-		assert.Equal(t, time.Minute, time.Since(start))
-		write.Close()
-		resp.Body.Close()
-		synctest.Wait()
-		assert.Equal(t, 1, free(t, p))
-		assert.Equal(t, "closed", p.State()[0].Mode)
-		transport.CloseIdleConnections()
-		require.NoError(t, server.Close())
-		<-done
-		synctest.Wait()
+			_, _ = io.Copy(io.Discard, resp.Body)
+			resp.Body.Close()
+			write.Close()
+			synctest.Wait()
+			assert.Equal(t, 10*time.Second, took)
+		})
 	})
 }

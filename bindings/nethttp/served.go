@@ -36,7 +36,7 @@ type served struct {
 	began    time.Time // of the attempt, where a breaker looks for slow ones
 	status   int       // 0 until the headers are written
 	replaced bool      // another answer is sent in place of the handler's
-	grpc     bool      // the answer of a guarded handler to a request of gRPC
+	grpc     bool      // the answer of a guarded handler is one of gRPC
 	later    bool      // the answer is one of gRPC that has no vote yet
 	taken    bool      // the handler has the connection
 	returned bool
@@ -136,7 +136,7 @@ func (s *served) WriteHeader(status int) {
 		return
 	}
 	s.status = status
-	s.grpc = s.call != nil && isGRPC(s.request.Header)
+	s.grpc = s.call != nil && isGRPC(s.Header())
 	if s.votesLater() {
 		s.later = true
 	} else if s.call != nil {
@@ -269,8 +269,9 @@ func (s *served) hijack() (net.Conn, *bufio.ReadWriter, error) {
 // start begins to watch an answer whose headers are written.
 func (s *served) start() {
 	s.body.answering()
-	if s.request.ProtoMajor > 1 && isGRPC(s.request.Header) {
-		// From here on both sides may take turns.
+	if s.request.ProtoMajor > 1 && isGRPC(s.Header()) {
+		// From here on both sides may take turns. It is the answer that says so: a
+		// client must not lift its own bounds.
 		s.body.unbound()
 	}
 	if s.bounds.StreamIdle == 0 && s.bounds.Lifetime == 0 || s.watched.Load() {
