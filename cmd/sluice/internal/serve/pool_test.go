@@ -19,8 +19,13 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
 )
 
 // fleet is a proxy with several upstreams in virtual time.
@@ -233,11 +238,13 @@ func TestNoFailoverOfWhatWasSent(t *testing.T) {
 		_, _ = io.Copy(io.Discard, r.Body)
 		panic(http.ErrAbortHandler)
 	}, func(f *fleet) {
-		c := f.open("POST /x HTTP/1.1\r\nHost: x\r\nContent-Length: 5\r\n\r\nhello")
-		defer c.Close()
-		resp, _ := c.answer()
-		assert.Equal(t, 502, resp.StatusCode)
-		assert.EqualValues(t, 1, f.seen[0].Load()+f.seen[1].Load())
+		for n, body := range []string{"Content-Length: 5\r\n\r\nhello", "Content-Length: 0\r\n\r\n"} {
+			c := f.open("POST /x HTTP/1.1\r\nHost: x\r\n" + body)
+			resp, _ := c.answer()
+			assert.Equal(t, 502, resp.StatusCode)
+			assert.EqualValues(t, n+1, f.seen[0].Load()+f.seen[1].Load())
+			c.Close()
+		}
 	})
 }
 
@@ -271,6 +278,25 @@ func TestShareOfEjections(t *testing.T) {
 		assert.Equal(t, third, f.journal.await(t, "an upstream is ejected")["upstream"], "its place is free")
 		assert.Len(t, f.ejected(), 2)
 	})
+}
+
+// TestOlderEventsThatComeLater has the goroutine that opened a breaker report it after
+// the one that closed it.
+func TestOlderEventsThatComeLater(t *testing.T) {
+	list := []*upstream{{name: "a"}, {name: "b"}}
+	measure(list, prometheus.NewRegistry())
+	e := &ejections{upstreams: list, most: 1, log: slog.New(slog.DiscardHandler)}
+	at := func(mark clock.Mark, mode breaker.Mode) {
+		e.changed(list[0], byAnswers, sluice.Event{At: mark, Mode: mode})
+	}
+	at(1, breaker.Open)
+	assert.True(t, list[0].state.ejected.Load())
+	at(4, breaker.Closed)
+	at(2, breaker.HalfOpen)
+	at(3, breaker.Open)
+	assert.False(t, list[0].state.ejected.Load())
+	at(5, breaker.Open)
+	assert.True(t, list[0].state.ejected.Load())
 }
 
 // TestWhatCountsAgainstAnUpstream has every answer and end of requests come from the
