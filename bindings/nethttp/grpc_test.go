@@ -201,6 +201,9 @@ func TestRefusalsOfGRPC(t *testing.T) {
 		"no room":   {[]string{"steps:", "  - limit: {rate: 1/1m, burst: 1, wait: 1s}"}, 1, "8", "The wait would take, or took, too long.", "59000"},
 		"a breaker": {[]string{"steps:", "  - breaker: {window: {consecutive: 1}, open: 1h}"}, 1, "14", "The service is failing and is given time to recover.", "3600000"},
 		"a timeout": {[]string{"steps:", "  - timeout: 1s"}, 0, "4", "The request took longer than it may.", ""},
+		"a limit with a fallback": {
+			[]string{"steps:", "  - limit: 1/1m", "fallback: {status: 200, body: fine}"}, 1, "8", "Too many requests for now.", "60000",
+		},
 		"a breaker with a fallback": {
 			[]string{"steps:", "  - breaker: {window: {consecutive: 1}, open: 1h}", "fallback: {status: 200, body: fine}"},
 			1, "14", "The service is failing and is given time to recover.", "3600000",
@@ -230,6 +233,7 @@ func TestRefusalsOfGRPC(t *testing.T) {
 					resp, err := transport.RoundTrip(unary(t, t.Context()))
 					require.NoError(t, err)
 					assert.Equal(t, "14", resp.Header.Get("Grpc-Status"), "the fallback is no message")
+					assert.Empty(t, resp.Header.Get("Grpc-Message"), "it is the answer itself")
 					assert.Empty(t, text(t, resp))
 				}
 				resp, err := transport.RoundTrip(unary(t, t.Context()))
