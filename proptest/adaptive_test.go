@@ -13,16 +13,14 @@ import (
 
 // The invariants of adaptive limits.
 
-// aimd is a way to step an adaptive limit: that of its machine, or one with a
-// defect.
+// aimd steps an adaptive limit: as its machine does, or with a defect.
 type aimd func(m *adaptive.Machine, s *adaptive.State, a reducer.Action, now clock.Mark) reducer.Answer
 
 func stepped(m *adaptive.Machine, s *adaptive.State, a reducer.Action, now clock.Mark) reducer.Answer {
 	return m.Step(s, a, now, nil)
 }
 
-// ending is an attempt that ended: with what, and how the limit was before it and
-// after it.
+// ending is the end of an attempt: its outcome, and the limit before and after it.
 type ending struct {
 	machine *adaptive.Machine
 	config  adaptive.Config
@@ -34,14 +32,14 @@ type ending struct {
 	step    aimd
 }
 
-// failed reports whether the attempt is one that lowers the limit.
+// failed reports whether the attempt may lower the limit.
 func (e *ending) failed() bool {
 	late := e.record.Mark != clock.Always && max(e.at, e.before.Last).Sub(e.record.Mark) > e.config.Over
 	return e.record.Outcome == reducer.Fail || e.record.Outcome == reducer.Timeout || e.record.Outcome == reducer.Throttle ||
 		e.record.Outcome == reducer.OK && late
 }
 
-// timely reports whether the attempt is one that may raise the limit.
+// timely reports whether the attempt may raise the limit.
 func (e *ending) timely() bool { return e.record.Outcome == reducer.OK && !e.failed() }
 
 // drawAdaptive draws a configuration with a limit of a few places.
@@ -55,7 +53,7 @@ func drawAdaptive(w uint64) adaptive.Config {
 	return c
 }
 
-// endings plays a history with a grid of nanoseconds, and hands every end of an
+// endings plays a history with a grid of nanoseconds, and passes every end of an
 // attempt to the check.
 func endings(h history, step aimd, check func(e *ending) error) error {
 	c := drawAdaptive(h.word(0))
@@ -89,8 +87,8 @@ func endings(h history, step aimd, check func(e *ending) error) error {
 	return nil
 }
 
-// limited makes a row of a check of every end of an attempt. met reports whether
-// the check has something to say about one.
+// limited makes a row of a check of every end of an attempt. met reports whether the
+// check applies to an end.
 func limited(name, statement string, met func(e *ending) bool, holds func(e *ending) error, defect string, mutant aimd) row {
 	on := func(name string, cases, size int, shrinks bool, step aimd, enough int) trial {
 		return trial{name, func() error {
@@ -114,7 +112,7 @@ func limited(name, statement string, met func(e *ending) bool, holds func(e *end
 		on("adaptive limit that "+defect, mutantCases, mutantSize, false, mutant, 0)}
 }
 
-// otherwise is a step that takes an attempt's end for another one.
+// otherwise is a step that changes the end of an attempt before the limit sees it.
 func otherwise(change func(a *reducer.Action, now clock.Mark)) aimd {
 	return func(m *adaptive.Machine, s *adaptive.State, a reducer.Action, now clock.Mark) reducer.Answer {
 		if a.Kind == reducer.Record {
@@ -146,7 +144,7 @@ func adaptiveLines() []row {
 				return fmt.Errorf("from %d to %d places", e.config.Minimum, e.config.Maximum)
 			}
 			return e.machine.Check(e.after)
-		}, "adds to the limit at the maximum", afterwards(func(a *reducer.Action, was, s *adaptive.State) {
+		}, "raises the limit above the maximum", afterwards(func(a *reducer.Action, was, s *adaptive.State) {
 			if a.Outcome == reducer.OK && s.Limit == was.Limit {
 				s.Limit++
 			}
@@ -163,7 +161,7 @@ func adaptiveLines() []row {
 					s.Limit++
 				}
 			})),
-		limited("A3", "a failure takes its share, once for what was admitted before; a timely success adds its part and never lowers; the rest moves nothing",
+		limited("A3", "a failure lowers the limit by its share, once for the attempts admitted before; a timely success raises it and never lowers it; other outcomes change nothing",
 			always, func(e *ending) error {
 				if want := recountLimit(e); e.after.Limit != want {
 					return fmt.Errorf("%d by a recount, not %d", want, e.after.Limit)
@@ -185,7 +183,7 @@ func adaptiveLines() []row {
 					}
 				}
 				return nil
-			}, "takes a quick success for a failure", otherwise(func(a *reducer.Action, now clock.Mark) {
+			}, "counts a quick success as a failure", otherwise(func(a *reducer.Action, now clock.Mark) {
 				if a.Outcome == reducer.OK && now.Sub(a.Mark) <= 1 {
 					a.Outcome = reducer.Fail
 				}
@@ -201,7 +199,7 @@ func adaptiveLines() []row {
 					}
 				}
 				return nil
-			}, "takes a duration without its sign", otherwise(func(a *reducer.Action, now clock.Mark) {
+			}, "uses the absolute value of a duration", otherwise(func(a *reducer.Action, now clock.Mark) {
 				if a.Outcome == reducer.OK && a.Mark > now {
 					a.Outcome = reducer.Fail
 				}
@@ -254,7 +252,7 @@ func adaptiveScene() scene[adaptive.State] {
 		move:  moveMark,
 	}
 	s.rules = []ruled[state]{
-		{"A1", "minimum <= limit <= maximum, and no more hold a place than the greatest limit", func(scene[state]) checked[state] {
+		{"A1", "minimum <= limit <= maximum, and at most as many places are held as the greatest limit", func(scene[state]) checked[state] {
 			return checked[state]{State: func(r room[state], _ clock.Mark) error {
 				holding := 0
 				for i := range r.Callers {
@@ -268,7 +266,7 @@ func adaptiveScene() scene[adaptive.State] {
 				return nil
 			}}
 		},
-			"has a maximum of one more", instead[state](must(adaptive.New(func() adaptive.Config {
+			"has a maximum that is one more", instead[state](must(adaptive.New(func() adaptive.Config {
 				c := exploredAdaptive
 				c.Maximum++
 				return c
@@ -280,20 +278,20 @@ func adaptiveScene() scene[adaptive.State] {
 				return s, reducer.Effects{Answer: answer, Others: out}
 			})},
 		{"G3", "a mark before the last one counts as the last one", asked[state](G3),
-			"goes back in time", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"accepts a mark before its last one", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				s.Last = min(s.Last, now)
 				return c.Step(s, a, now, out)
 			})},
-		{"G5", "a tick is not to be told from none", asked[state](G5),
-			"takes a tick for the mark of a decrease", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+		{"G5", "a tick has no effect", asked[state](G5),
+			"records a tick as the mark of a decrease", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Tick {
 					s.Last = max(s.Last, now)
 					s.Lowered = s.Last
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"G8", "moved along the line of marks all is decided alike", exploredG8[state],
-			"does not move the mark of the last decrease", func(sound cellOf) cellOf {
+		{"G8", "if all marks are shifted by the same time, the decisions are the same", exploredG8[state],
+			"does not shift the mark of the last decrease", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
 					lowered := s.Lowered
 					if s = c.Shift(s, by); by == 24*time.Hour {
@@ -302,24 +300,24 @@ func adaptiveScene() scene[adaptive.State] {
 					return s
 				}}
 			}},
-		{"G9", "decoded and encoded again a state is the same, and goes on alike", asked[state](G9),
-			"forgets the mark of the last decrease when it is restored", func(sound cellOf) cellOf {
+		{"G9", "a state that is encoded and decoded is the same, and decides the same afterwards", asked[state](G9),
+			"loses the mark of the last decrease when it is restored", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
 					s, err := c.DecodeState(src)
 					s.Lowered = clock.Always
 					return s, err
 				}}
 			}},
-		{"G13", "what is done late, twice or with a permit that never was changes nothing", exploredG13[state],
-			"counts a failure whoever reports it", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+		{"G13", "an action that is late, a duplicate or has an unknown permit changes nothing", exploredG13[state],
+			"counts a failure without checking the permit", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if a.Kind == reducer.Record && answer.Verdict == reducer.Stale && a.Outcome == reducer.Fail {
 					s.Limit = adaptive.Place
 				}
 				return answer
 			})},
-		{"Sound", "no step breaks what Check checks", atStates[state](Sound),
-			"lowers the limit at a mark to come", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+		{"Sound", "after every step Check passes", atStates[state](Sound),
+			"records a future mark as that of the last decrease", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if a.Kind == reducer.Record && a.Outcome == reducer.Fail && answer.Verdict == reducer.Done {
 					s.Lowered = s.Last + 1

@@ -53,7 +53,7 @@ func L7(m machine, h history) error {
 // at most twice as much.
 func L8(m machine, h history) error {
 	r, c := rigged(m, h)
-	r.without = reducer.Cancel // an empty window may stay open
+	r.without = reducer.Cancel // a window without permits may stay open
 	r.play(h.steps())
 	if r.refusals(reducer.ReasonRate, reducer.ReasonWait, reducer.ReasonFull) > 0 {
 		m.meet()
@@ -73,8 +73,8 @@ func L8(m machine, h history) error {
 	return bounded(r.uses(granted), func(w int64) int64 { return (1 + w/int64(c.limit.Period) + 1) * int64(c.limit.Count) })
 }
 
-// L9: a sliding log holds at most its count in every window of its period, and in
-// longer ones what their parts hold.
+// L9: a sliding log holds at most its count in every window of its period, and in a
+// longer window the sum of its parts.
 func L9(m machine, h history) error {
 	r, c := play(m, h)
 	if r.refusals(reducer.ReasonRate, reducer.ReasonWait, reducer.ReasonFull) > 0 {
@@ -104,8 +104,8 @@ func L12Leaky(m machine, h history) error {
 	return nil
 }
 
-// L10: a sliding counter admits when previous x (D - elapsed) + (current +
-// cost) x D <= count x D, recounted from all uses in exact integers.
+// L10: a sliding counter admits when previous x (D - elapsed) + (current + cost) x D
+// <= count x D, recounted from the list of all uses, in exact integers.
 func L10(m machine, h history) error {
 	s, c := m.begin(h)
 	d, count := int64(c.limit.Period), int64(c.limit.Count)
@@ -150,7 +150,7 @@ func L16(m machine, h history) error {
 	r, c := play(m, h)
 	r.advance(r.now + 100_000)
 	if len(r.waiting) > 0 {
-		return fmt.Errorf("L16: somebody still waits")
+		return fmt.Errorf("L16: a caller still waits")
 	}
 	if len(r.grants) > 0 {
 		m.meet()

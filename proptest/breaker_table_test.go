@@ -8,7 +8,7 @@ import (
 
 func mode(s subject) breaker.Mode { return s.Look().breaker.Mode }
 
-// moved moves a breaker by hand.
+// moved changes the mode of a breaker in the test.
 func moved(s subject, to breaker.Mode, now clock.Mark) (reducer.Answer, reducer.Out) {
 	return s.Step(reducer.Action{Kind: reducer.Transition, Cost: uint32(to)}, now)
 }
@@ -29,43 +29,43 @@ var breakerLines = []property{
 			}
 			return s.Step(a, now)
 		}))},
-	{"B3", "half-open: no more probes than there are to be", B3, breakers,
-		calls.made("sends one probe more than it says", func(c *config) { c.breaker.Probes++ })},
-	{"B4", "probes that never settle do not wedge it", B4, breakers,
-		consecutive.with("does not notice time in half-open", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+	{"B3", "half-open: at most as many probes as configured", B3, breakers,
+		calls.made("sends one more probe than configured", func(c *config) { c.breaker.Probes++ })},
+	{"B4", "probes that never settle do not block it for ever", B4, breakers,
+		consecutive.with("ignores time in half-open", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if mode(s) == breaker.HalfOpen {
 				now = s.Look().last
 			}
 			return s.Step(a, now)
 		}))},
 	{"B5", "below the minimum it never opens, at the exact threshold it does", B5, breakers,
-		calls.made("has a minimum that is one less", func(c *config) { c.breaker.Minimum = max(1, c.breaker.Minimum-1) })},
+		calls.made("uses a minimum that is one less", func(c *config) { c.breaker.Minimum = max(1, c.breaker.Minimum-1) })},
 	{"B6", "results of an older generation do not count", B6, breakers,
-		calls.with("takes every result for a present one", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+		calls.with("counts results of any generation", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Record && mode(s) == breaker.Closed {
 				a.Generation = uint64(s.Look().breaker.Generation)
 			}
 			return s.Step(a, now)
 		}))},
-	{"B7", "ignored outcomes give the place back and have no vote", B7, breakers,
-		timed.with("takes what is ignored for a success", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+	{"B7", "ignored outcomes free the place and are not counted", B7, breakers,
+		timed.with("counts an ignored outcome as a success", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Outcome == reducer.Ignore {
 				a.Outcome = reducer.OK
 			}
 			return s.Step(a, now)
 		}))},
 	{"B9", "refusals are not failures", B9, breakers,
-		calls.with("stays open for longer when it is asked", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+		calls.with("extends its open time at a refusal", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if answer.Reason == reducer.ReasonOpen {
 				moved(s, breaker.Open, now)
 			}
 			return answer, out
 		}))},
-	{"B10", "the open time grows as its backoff says, up to its cap", B10, breakers,
-		consecutive.made("opens for its shortest time only", func(c *config) { c.breaker.Open.Max = c.breaker.Open.Base })},
-	{"B11", "a healthy dependency has it closed within a bound", B11, breakers,
-		calls.with("takes every probe for a failure", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+	{"B10", "the open time grows by its backoff, up to the maximum", B10, breakers,
+		consecutive.made("always opens for the shortest time", func(c *config) { c.breaker.Open.Max = c.breaker.Open.Base })},
+	{"B11", "with a healthy dependency it closes within a bounded time", B11, breakers,
+		calls.with("counts every probe as a failure", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Record && mode(s) == breaker.HalfOpen {
 				a.Outcome = reducer.Fail
 			}

@@ -13,8 +13,8 @@ import (
 
 // The invariants of circuit breakers.
 
-// B1: closed to open, open to half-open, half-open to open or closed, and no
-// other way; each with a new generation.
+// B1: the changes are closed to open, open to half-open, and half-open to open or
+// closed, each with a new generation.
 func B1(m machine, h history) error {
 	r, _ := play(m, h)
 	mode, generation := breaker.Closed, uint64(1)
@@ -31,7 +31,7 @@ func B1(m machine, h history) error {
 		}
 	}
 	if c := r.subject.Look().breaker; c.Generation > 0 && (c.Mode != mode || uint64(c.Generation) != generation) {
-		return fmt.Errorf("B1: %s of generation %d, told %s and %d", c.Mode, c.Generation, mode, generation)
+		return fmt.Errorf("B1: %s of generation %d, reported %s and %d", c.Mode, c.Generation, mode, generation)
 	}
 	return nil
 }
@@ -56,7 +56,7 @@ func B2(m machine, h history) error {
 	return r.err
 }
 
-// B3: in half-open no more probes are out or done than there are to be.
+// B3: in half-open at most as many probes are pending or finished as configured.
 func B3(m machine, h history) error {
 	r, c := rigged(m, h)
 	for _, w := range h.steps() {
@@ -86,8 +86,8 @@ func longest(c breaker.Config) clock.Mark {
 	return clock.Mark(max(c.Open.Base, c.Open.Max)+c.HalfOpenMax) + 2
 }
 
-// B4: if nothing that is out is ever settled, all probes that are left included,
-// somebody is admitted again all the same.
+// B4: if no probe is ever settled, also none of those that are admitted later, the
+// breaker admits a caller again.
 func B4(m machine, h history) error {
 	r, c := play(m, h)
 	if core := r.subject.Look().breaker; core.Mode == breaker.Open {
@@ -134,8 +134,8 @@ func B6(m machine, h history) error {
 	return r.err
 }
 
-// B7: an outcome that is neither good nor bad gives its probe's place back and
-// has no vote.
+// B7: an outcome that is neither a success nor a failure frees its probe's place and
+// is not counted.
 func B7(m machine, h history) error {
 	r, _ := rigged(m, h)
 	r.before = func(a reducer.Action, now clock.Mark) error {
@@ -183,8 +183,8 @@ func B9(m machine, h history) error {
 	return r.err
 }
 
-// B10: the open time grows with the openings since the breaker was last closed,
-// as its backoff says, up to its cap.
+// B10: the open time grows by its backoff with each opening since the breaker was
+// last closed, up to the maximum.
 func B10(m machine, h history) error {
 	r, c := rigged(m, h)
 	delay := must(backoff.New(c.breaker.Open))
@@ -215,7 +215,7 @@ func B10(m machine, h history) error {
 	return r.err
 }
 
-// B11: a healthy dependency has its breaker closed within a bound.
+// B11: with a healthy dependency the breaker closes within a bounded time.
 func B11(m machine, h history) error {
 	r, c := play(m, h)
 	if r.subject.Look().breaker.Mode != breaker.Closed {

@@ -15,7 +15,7 @@ import (
 
 // The invariants of retry budgets.
 
-// spendings recounts a budget from the list of all that it counts.
+// spendings recounts a budget from the list of all attempts.
 type spendings struct {
 	config          budget.Config
 	begun           bool
@@ -23,7 +23,7 @@ type spendings struct {
 	firsts, retries []clock.Mark
 }
 
-// begin cuts the buckets from the first count of all.
+// begin starts the first bucket at the first count.
 func (s *spendings) begin(at clock.Mark) {
 	if !s.begun {
 		s.origin, s.begun = at, true
@@ -59,8 +59,8 @@ func (s *spendings) grants(at clock.Mark) bool {
 	return within(s.retries)+1 <= allowed
 }
 
-// R8: in the present bucket and the nine before it no more retries are granted
-// than the minimum and the ratio allow; and no fewer.
+// R8: in the present bucket and the nine before it exactly as many retries are
+// granted as the minimum and the ratio allow.
 func R8(m machine, h history) error {
 	r, c := play(m, h)
 	s := spendings{config: c.budget}
@@ -92,9 +92,8 @@ func budgeted(h history) pipeline.Policy {
 	return p
 }
 
-// R9: a spent budget suppresses new attempts and nothing else: with nothing in
-// it, all is decided as with one attempt, and the first attempts of all calls
-// run to their ends.
+// R9: a spent budget only suppresses new attempts: with an empty budget the policy
+// decides as with one attempt, and the first attempts of all calls run to their ends.
 func R9(m machine, h history) error {
 	spent, single := budgeted(h), budgeted(h)
 	i := find(spent, "again")
@@ -117,9 +116,9 @@ func R9(m machine, h history) error {
 	return agree("R9", a.said, b.said, func(told) bool { return true })
 }
 
-// R10: a first attempt counts when it starts, a retry when it is granted, even
-// if it never starts; a retry is no first attempt, and a call that is refused is
-// none either.
+// R10: a first attempt counts when it starts, a retry when it is granted, even if it
+// never starts. A retry does not count as a first attempt, and a refused call counts
+// as neither.
 func R10(m machine, h history) error {
 	p := budgeted(h)
 	f := played(m, p, h)

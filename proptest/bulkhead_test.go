@@ -26,7 +26,7 @@ func everywhere(m machine, h history, check func(r *rig, c config) error) error 
 	return r.err
 }
 
-// holding is how many places are held, by the rig's own books.
+// holding is how many places are held by the records of the rig.
 func (r *rig) holding() (n uint32) {
 	for _, g := range r.grants {
 		if !g.over && !g.lapsed {
@@ -36,7 +36,7 @@ func (r *rig) holding() (n uint32) {
 	return n
 }
 
-// K1: no more are in flight than there are places.
+// K1: at most as many calls are in flight as there are places.
 func K1(m machine, h history) error {
 	return everywhere(m, h, func(r *rig, c config) error {
 		if r.holding() == c.bulkhead.Concurrent {
@@ -49,7 +49,7 @@ func K1(m machine, h history) error {
 	})
 }
 
-// K2: no more wait than the queue holds.
+// K2: at most as many callers wait as the queue holds.
 func K2(m machine, h history) error {
 	return everywhere(m, h, func(r *rig, c config) error {
 		if len(r.waiting) > 0 {
@@ -62,8 +62,8 @@ func K2(m machine, h history) error {
 	})
 }
 
-// K3: places are conserved: what is held is what was granted and neither given
-// back nor lapsed; when all is given back, all is free.
+// K3: places are conserved: a place is held from its grant until its release or the
+// end of its lease. After all releases all places are free.
 func K3(m machine, h history) error {
 	var last *rig
 	var all config
@@ -73,7 +73,7 @@ func K3(m machine, h history) error {
 			m.meet()
 		}
 		if held := r.subject.Look().held; held != r.holding() {
-			return fmt.Errorf("K3: %d places are held, %d by the books", held, r.holding())
+			return fmt.Errorf("K3: %d places are held, %d by the records", held, r.holding())
 		}
 		return nil
 	})
@@ -89,12 +89,12 @@ func K3(m machine, h history) error {
 	}
 	peek := step(last.subject, reducer.Action{Kind: reducer.Peek}, last.now)
 	if peek.answer.Free != all.bulkhead.Concurrent {
-		return fmt.Errorf("K3: with all given back %d of %d are free", peek.answer.Free, all.bulkhead.Concurrent)
+		return fmt.Errorf("K3: after all releases %d of %d are free", peek.answer.Free, all.bulkhead.Concurrent)
 	}
 	return nil
 }
 
-// K4: nobody waits while there is a place.
+// K4: no caller waits while a place is free.
 func K4(m machine, h history) error {
 	return everywhere(m, h, func(r *rig, c config) error {
 		if len(r.waiting) > 0 {
@@ -107,7 +107,8 @@ func K4(m machine, h history) error {
 	})
 }
 
-// K5: who is served is the oldest of those who wait, or the newest.
+// K5: the waiter that is served is the oldest one, or with newest-first the newest
+// one.
 func K5(m machine, h history) error {
 	r, c := rigged(m, h)
 	var queue []uint64             // callers, oldest first
@@ -153,7 +154,7 @@ func K5(m machine, h history) error {
 	return r.err
 }
 
-// K6: who left, was put out or was served is never granted a place (again).
+// K6: a caller that left, was dropped or was served is not granted a place again.
 func K6(m machine, h history) error {
 	r, _ := play(m, h)
 	over := map[uint64]bool{}
@@ -179,7 +180,7 @@ func K6(m machine, h history) error {
 	return r.err
 }
 
-// K7: nobody waits for longer than the longest wait.
+// K7: no wait is longer than the maximum wait.
 func K7(m machine, h history) error {
 	r, c := play(m, h)
 	longest := c.bulkhead.Wait + c.limit.Wait
@@ -208,7 +209,7 @@ func K7(m machine, h history) error {
 	return r.err
 }
 
-// K8: a place is given back once.
+// K8: a place is released once.
 func K8(m machine, h history) error {
 	return everywhere(m, h, func(r *rig, _ config) error {
 		for _, g := range r.grants {
@@ -247,7 +248,7 @@ func K9(m machine, h history) error {
 	return nil
 }
 
-// K10: 0 means 0: without a queue nobody waits, and no places are an error.
+// K10: 0 means 0: without a queue no caller waits, and 0 places are an error.
 func K10(m machine, h history) error {
 	if _, err := bulkhead.New(bulkhead.Config{}); err == nil {
 		return fmt.Errorf("K10: a bulkhead without places")
@@ -265,7 +266,7 @@ func K10(m machine, h history) error {
 		}
 	}
 	if x := step(r.subject, reducer.Action{Kind: reducer.Serve}, r.now); x.answer.Verdict != reducer.Stale || len(x.out) > 0 {
-		return fmt.Errorf("K10: nobody waits, and %s", x)
+		return fmt.Errorf("K10: no caller waits, and %s", x)
 	}
 	return r.err
 }

@@ -12,16 +12,16 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// byHand runs calls under a policy as a driver does, with everything in the
-// open: the calls are values, and the cells are what a Maker makes. Time passes
-// from nanosecond to nanosecond.
+// byHand runs calls under a policy as a driver does, but without hidden state: the
+// calls are values, and the cells are those of a Maker. It steps through every
+// nanosecond.
 type byHand struct {
 	plan  *pipeline.Plan
 	cells [pipeline.MaxSteps]cell.Cell
 	calls []*pipeline.Call
 	now   clock.Mark
 	log   []string
-	// restore is how a cell comes back from its bytes.
+	// restore decodes a cell.
 	restore func(c cell.Cell, src []byte) error
 }
 
@@ -35,8 +35,8 @@ func newByHand(p pipeline.Policy) *byHand {
 	return b
 }
 
-// restored is everything as it comes back from what a snapshot holds: the bytes
-// of the cells, and the calls as values.
+// restored is the same run after a snapshot: the cells are decoded from their bytes,
+// and the calls are copied as values.
 func (b *byHand) restored() (*byHand, error) {
 	next := *b
 	next.calls = nil
@@ -73,7 +73,7 @@ type hand struct {
 	n int
 }
 
-// Admit implements pipeline.Host. Every permit is asked for by an action.
+// Admit implements pipeline.Host. It acquires every permit by an action.
 func (h hand) Admit(uint8, int) (p reducer.Permit, ok bool) { return p, false }
 
 // Ask implements pipeline.Host.
@@ -111,7 +111,7 @@ func (h hand) Tell(d *decision.Decision) {
 	h.log = append(h.log, fmt.Sprintf("call %d: %+v", h.n, *d))
 }
 
-// step steps the cell of a step, and tells the calls what that did to them.
+// step steps the cell of a step, and delivers the effects to the calls.
 func (b *byHand) step(i int, a reducer.Action) reducer.Answer {
 	var out reducer.Out
 	answer := b.cells[i].Step(a, b.now, &out)
@@ -131,12 +131,12 @@ func (b *byHand) step(i int, a reducer.Action) reducer.Answer {
 	return answer
 }
 
-// tell tells a call what happened, and does what it wants done.
+// tell passes an event to a call, and performs the effect that follows.
 func (b *byHand) tell(n int, event pipeline.Event) {
 	b.plan.Happen(hand{b, n}, b.calls[n], &event, b.now)
 }
 
-// pass lets time pass up to the mark: ends, leases and breakers, queues, then
+// pass advances time to the mark: ends of waits, leases and breakers, queues, then
 // attempts.
 func (b *byHand) pass(to clock.Mark) {
 	for b.now < to {
@@ -159,7 +159,7 @@ func (b *byHand) pass(to clock.Mark) {
 	}
 }
 
-// end brings about the ends of a call that are due.
+// end ends a call whose ends are due.
 func (b *byHand) end(n int) {
 	if c := b.calls[n]; c.Phase != pipeline.Over && b.plan.EndsAt(c) <= b.now {
 		b.tell(n, pipeline.Event{Kind: pipeline.Woken})
@@ -171,7 +171,7 @@ func (b *byHand) end(n int) {
 	i := int(c.At)
 	answer := b.step(i, reducer.Action{Kind: reducer.Expire, Permit: reducer.Permit{ID: c.Slots[i].ID}})
 	if answer.Verdict == reducer.Wait {
-		b.plan.WaitUntil(b.calls[n], pipeline.Wait{Step: c.At}, b.now+1) // its turn has come as well
+		b.plan.WaitUntil(b.calls[n], pipeline.Wait{Step: c.At}, b.now+1) // its turn is at the same mark
 		return
 	}
 	b.tell(n, pipeline.Event{Kind: pipeline.Dropped, Step: c.At, Answer: answer})
@@ -188,12 +188,12 @@ func (b *byHand) serve() {
 	}
 }
 
-// happen does what a word says, as flow does.
+// happen performs the event of a word, as flow does.
 func (b *byHand) happen(w uint64) {
 	n := len(b.calls)
 	switch {
 	case w%8 < 4 || n == 0:
-		// Calls keep their places: what a step does may come back to them.
+		// Calls keep their indexes: effects of later steps may refer to them.
 		b.calls = append(b.calls, &pipeline.Call{})
 		effect := b.plan.Begin(b.calls[n], uint32(pick(w>>16, 1, 1, 1, 2, 0)), clock.Never, 0)
 		b.plan.Take(hand{b, n}, b.calls[n], effect, b.now)
@@ -205,7 +205,7 @@ func (b *byHand) happen(w uint64) {
 	b.serve()
 }
 
-// underWay is how many calls run, wait or sleep.
+// underWay is how many calls run, wait in a queue or sleep between attempts.
 func (b *byHand) underWay() (n int) {
 	for i := range b.calls {
 		if b.calls[i].Phase != pipeline.Over {
@@ -215,8 +215,8 @@ func (b *byHand) underWay() (n int) {
 	return n
 }
 
-// G9Calls: a policy with calls that run, wait and sleep, restored after every
-// event, has the same future.
+// G9Calls: a policy with calls that run, wait and sleep decides the same when it is
+// restored after every event.
 func G9Calls(m machine, h history) error {
 	p := drawPolicy(h.word(0), true)
 	a, b := newByHand(p), m.hands(p)

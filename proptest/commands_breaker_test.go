@@ -9,22 +9,22 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// naiveBreaker is an oracle of a circuit breaker. It lives from nanosecond to
-// nanosecond and keeps a list of everything.
+// naiveBreaker is an oracle of a circuit breaker. It steps through every nanosecond
+// and keeps a list of all outcomes.
 type naiveBreaker struct {
 	word   uint64
 	config breaker.Config
 	mode   breaker.Mode
 	now    int64
-	// changed says that what is due at now has happened.
+	// changed says that the changes that are due at now have happened.
 	changed bool
 	begun   bool
-	entered int64 // when this stay in the mode began
+	entered int64 // the mark of the last change of mode
 	openFor int64
 	opens   int // since it was last closed
 	stay    int // number of this stay
 	votes   []vote
-	out     []int // passes of probes that are out
+	out     []int // permits of pending probes
 	passes  []pass
 }
 
@@ -159,7 +159,7 @@ func (b *naiveBreaker) do(c command) (oracle, string) {
 	return b, fmt.Sprintf("%s, %s", answer, b.mode)
 }
 
-// start begins the time of the breaker with its first step.
+// start sets the origin of the breaker's time at its first step.
 func (b *naiveBreaker) start() {
 	if !b.begun {
 		b.begun, b.entered = true, b.now
@@ -170,8 +170,7 @@ func outcomeOf(c command) reducer.Outcome {
 	return pick(c.number, reducer.OK, reducer.Fail, reducer.Fail, reducer.Timeout, reducer.OK, reducer.Throttle, reducer.Ignore, reducer.Cancelled)
 }
 
-// testedBreaker runs the commands on a machine, which sees to what is due by
-// itself.
+// testedBreaker runs the commands on a machine, which performs due changes itself.
 type testedBreaker struct {
 	subject subject
 	now     clock.Mark
@@ -213,10 +212,10 @@ func breakerLine() row {
 		verbs: []string{"acquire", "acquire", "record", "record", "record", "time", "time", "tick"},
 		begin: beginBreaker,
 	}
-	return row{"B*", "a breaker answers and changes as a naive one does that keeps a list of everything", byDifference,
+	return row{"B*", "a breaker answers and changes as a naive one that keeps a list of all outcomes", byDifference,
 		[]trial{s.trial("every breaker", 400, 80, testBreaker(breakerOf))},
-		s.mutant("breaker that lets probes vote after their time", testBreaker(func(w uint64) machine {
-			return breakerOf(w).with("lets probes vote after their time", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+		s.mutant("breaker that counts probes after their deadline", testBreaker(func(w uint64) machine {
+			return breakerOf(w).with("counts probes after their deadline", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 				if a.Kind == reducer.Record && mode(s) == breaker.HalfOpen {
 					now = s.Look().last
 				}

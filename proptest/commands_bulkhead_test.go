@@ -19,7 +19,7 @@ type naiveBulkhead struct {
 	callers uint64
 	holders []queuer // by their grants; ends is that of the lease
 	queue   []queuer // oldest first
-	all     []uint64 // everybody who ever held a place
+	all     []uint64 // all callers that have held a place
 	said    []string
 }
 
@@ -60,7 +60,8 @@ func (b *naiveBulkhead) serve() {
 	}
 }
 
-// pass lets a nanosecond pass: waits end, then leases, then the queue is served.
+// pass advances time by a nanosecond: waits end, then leases, then the queue is
+// served.
 func (b *naiveBulkhead) pass() {
 	b.now++
 	for _, q := range slices.Clone(b.queue) {
@@ -69,7 +70,7 @@ func (b *naiveBulkhead) pass() {
 			b.said = append(b.said, fmt.Sprintf("drop %d", q.id))
 		}
 	}
-	// Of leases that end together the one that was set first ends first.
+	// Of leases with the same end, the one that was set first ends first.
 	for _, h := range slices.Clone(b.holders) {
 		if h.ends <= b.now {
 			b.release(h.id)
@@ -183,7 +184,7 @@ func (b *testedBulkhead) do(c command) string {
 	}
 	b.serve()
 	look := b.subject.Look()
-	return fmt.Sprintf("%s%s, %d held, %d wait", answer, b.heard(before), look.held, len(look.waiters))
+	return fmt.Sprintf("%s%s, %d held, %d wait", answer, b.effectsSince(before), look.held, len(look.waiters))
 }
 
 func bulkheadLine() row {
@@ -191,9 +192,9 @@ func bulkheadLine() row {
 		verbs: []string{"acquire", "acquire", "acquire", "try", "release", "release", "renew", "leave", "time", "time"},
 		begin: beginBulkhead,
 	}
-	return row{"K*", "a bulkhead holds, queues and lapses as a naive one does that keeps lists", byDifference,
+	return row{"K*", "a bulkhead grants, queues and ends leases as a naive one that keeps lists", byDifference,
 		[]trial{s.trial("bulkhead", 400, 80, testBulkhead(places))},
-		s.mutant("bulkhead that extends no lease", testBulkhead(places.with("extends no lease", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+		s.mutant("bulkhead that does not extend leases", testBulkhead(places.with("does not extend leases", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Renew {
 				before := s.Clone()
 				answer, out := before.Step(a, now)

@@ -18,8 +18,8 @@ type naiveLimiter struct {
 	callers uint64
 	queue   []queuer // oldest first
 	said    []string
-	before  *naiveLimiter // ahead of the last admission at this mark
-	patient bool          // no wait runs out, see retry
+	before  *naiveLimiter // the distance to the last admission at this mark
+	patient bool          // no wait times out, see retry
 }
 
 type queuer struct {
@@ -87,7 +87,7 @@ func (l *naiveLimiter) due(id uint64) bool {
 	return false
 }
 
-// pass lets a nanosecond pass: waits end, then the queue is served.
+// pass advances time by a nanosecond: waits end, then the queue is served.
 func (l *naiveLimiter) pass() {
 	l.now++
 	l.before = nil
@@ -113,8 +113,8 @@ func (l *naiveLimiter) serve() {
 	}
 }
 
-// turn is how long a newcomer would wait with those ahead of it served, each at
-// its own turn.
+// turn is how long a newcomer would wait until all waiters ahead of it have been
+// served at their turns.
 func (l *naiveLimiter) turn(cost int64) int64 {
 	c, ahead := l.counter.copy(), l.queue
 	if l.config.Order == limiter.Newest {
@@ -132,15 +132,15 @@ func (l *naiveLimiter) turn(cost int64) int64 {
 	}
 }
 
-// refuses reports whether and why a question is refused now. A caller that waits
-// has so much time; 0 is for as long as it takes.
+// refuses reports whether and why an acquire is refused now. time is the longest wait
+// of the caller; 0 is no limit.
 func (l *naiveLimiter) refuses(cost int64, waits bool, time int64) string {
 	c := l.config
-	stands := len(l.queue) > 0 && c.Order == limiter.Oldest
+	behind := len(l.queue) > 0 && c.Order == limiter.Oldest
 	switch {
 	case cost > l.counter.capacity():
 		return "capacity"
-	case l.counter.fits(cost) && !stands || cost == 0:
+	case l.counter.fits(cost) && !behind || cost == 0:
 		return ""
 	case !waits || c.Wait == 0:
 		return "rate"
@@ -154,9 +154,9 @@ func (l *naiveLimiter) refuses(cost int64, waits bool, time int64) string {
 	return ""
 }
 
-// retry is the first mark at which the question is not refused, if nothing
-// else happens: it is asked at every one. With the oldest first no wait can run
-// out but after a drain; then it is taken as served at its turn.
+// retry is the first mark at which the acquire is not refused, if nothing else
+// happens; it tries every mark. With oldest-first a wait can time out only after a
+// drain; then retry treats the waiter as served at its turn.
 func (l *naiveLimiter) retry(cost int64, waits bool, time int64) int64 {
 	next := l.copy()
 	for next.patient = l.config.Order == limiter.Oldest; ; next.pass() {
@@ -229,13 +229,13 @@ func (l *naiveLimiter) do(c command) (oracle, string) {
 
 func costOf(c command) int64 { return int64(pick(c.number, 1, 1, 2, 1, 3, 0, 1, 5)) }
 
-// timeOf is what a caller has until its deadline, 0 for no deadline.
+// timeOf is the time until the deadline of a caller, 0 for no deadline.
 func timeOf(c command) int64 { return max(0, int64(c.number>>8%48)-16) }
 
 // testedLimiter runs the commands on a machine.
 type testedLimiter struct {
 	*rig
-	last *grant // of an admission at this mark, with nothing after it
+	last *grant // of an admission at this mark without a later one
 }
 
 func testLimiter(of func(w uint64) machine) func(w uint64) tested {
@@ -293,11 +293,11 @@ func (l *testedLimiter) do(c command) string {
 		l.advance(l.now + clock.Mark(c.number%24))
 	}
 	l.serve()
-	return fmt.Sprint(answer, l.heard(before))
+	return fmt.Sprint(answer, l.effectsSince(before))
 }
 
-// heard is what happened to others since a step.
-func (r *rig) heard(since int) []string {
+// effectsSince returns the effects on other callers since a step.
+func (r *rig) effectsSince(since int) []string {
 	var all []string
 	for _, x := range r.log[since:] {
 		for _, e := range x.out {
@@ -328,10 +328,10 @@ func limiterLine() row {
 		verbs: []string{"acquire", "acquire", "acquire", "try", "undo", "leave", "drain", "charge", "time", "time", "time"},
 		begin: beginLimiter,
 	}
-	return row{"L*", "a limiter answers, serves and refuses as a naive one does that lives from nanosecond to nanosecond", byDifference,
+	return row{"L*", "a limiter answers, serves and refuses as a naive one that steps through every nanosecond", byDifference,
 		[]trial{s.trial("every limiter", 400, 60, testLimiter(limiterOf))},
-		s.mutant("limiter that serves its queue at even marks alone", testLimiter(func(w uint64) machine {
-			return limiterOf(w).with("lets everybody overtake", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+		s.mutant("limiter that serves its queue only at even marks", testLimiter(func(w uint64) machine {
+			return limiterOf(w).with("lets every newcomer overtake", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 				if a.Kind == reducer.Serve && now%2 == 1 {
 					return reducer.Answer{}, nil
 				}

@@ -68,8 +68,8 @@ func event(c command, now int64, n int, policy pipeline.Policy) slow.Event {
 	return e
 }
 
-// unitOf is half of the shortest time of the policy, so that something happens
-// and nothing happens too often.
+// unitOf is half of the shortest time of the policy, so that events occur, but none
+// too often.
 func unitOf(p pipeline.Policy) int64 {
 	shortest := time.Hour
 	for _, s := range p.Steps {
@@ -150,7 +150,7 @@ func pipelineLine() row {
 		verbs: []string{"call", "call", "call", "call", "done", "done", "done", "cancel", "tick", "renew"},
 		begin: beginPipeline,
 	}
-	return row{"M*", "a policy is decided as by a second, naive implementation of the reference pages", byDifference,
+	return row{"M*", "a policy decides as a second, naive implementation of the reference pages", byDifference,
 		[]trial{s.trial("eval", 120, 40, testPipeline(func(p pipeline.Policy) pipeline.Policy { return p }))},
 		s.mutant("eval that lets timeouts take a nanosecond longer", testPipeline(func(p pipeline.Policy) pipeline.Policy {
 			p.Steps = slices.Clone(p.Steps)

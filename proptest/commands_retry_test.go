@@ -206,7 +206,7 @@ func deadlineOf(c command, now int64) int64 {
 	return now + int64(c.number>>8%200)
 }
 
-// toldOf draws what an answer says about the next attempt.
+// toldOf draws the retry-after of an answer.
 func toldOf(c command) (bool, int64) {
 	return c.choice%4 == 3, int64(c.number>>8%40) - 2
 }
@@ -267,7 +267,7 @@ func retryLine() row {
 		verbs: []string{"call or end", "call or end", "call or end", "time"},
 		begin: beginRetry,
 	}
-	return row{"R*", "attempts, delays and reasons are those of the reference page in whole numbers of any size", byDifference,
+	return row{"R*", "attempts, delays and reasons equal those of the reference page, computed with big integers", byDifference,
 		[]trial{s.trial("retry with its budget", 400, 60, testRetry(trying))},
 		s.mutant("retry that draws from another seed", testRetry(retrying("draws from another seed", func(n nexter, s retry.State, e retry.End, now clock.Mark) (retry.State, retry.Verdict) {
 			e.Seed ^= math.MaxUint64

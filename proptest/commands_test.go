@@ -8,16 +8,15 @@ import (
 	"github.com/leanovate/gopter/gen"
 )
 
-// The command tests: gopter draws commands, runs them on a machine and on an
-// oracle, which is written to be read and does everything the slow way, and
-// shrinks the commands on which the two differ.
+// The command tests: gopter draws commands, runs them on a machine and on an oracle,
+// which is simple and slow, and shrinks the commands on which the two differ.
 
-// oracle is the state that a command test expects. A command makes a new one of
-// it and leaves it as it is.
+// oracle is the state that a command test expects. A command returns a new one and
+// does not change it.
 type oracle interface {
 	// w is the word of the configuration.
 	w() uint64
-	// do returns the oracle after the command, and what the command answers.
+	// do returns the oracle after the command, and the answer of the command.
 	do(c command) (oracle, string)
 }
 
@@ -26,8 +25,8 @@ type tested interface {
 	do(c command) string
 }
 
-// command is what gopter draws. What the fields mean is the affair of the
-// mechanism; a command that makes no sense there answers "nothing".
+// command is what gopter draws. Each mechanism gives the fields their meaning; a
+// command that does not apply answers "nothing".
 type command struct {
 	verb   string
 	number uint64
@@ -69,7 +68,7 @@ type suite struct {
 	verbs []string
 	// begin makes the oracle of a configuration word.
 	begin func(w uint64) oracle
-	// make makes what is tested, of the same word; a trial sets it.
+	// make makes the tested machine from the same word; a trial sets it.
 	make func(w uint64) tested
 }
 
@@ -99,7 +98,7 @@ func (s suite) trial(name string, cases, size int, what func(w uint64) tested) t
 	}}
 }
 
-// mutant is trial for what is to be found out; nobody reads what it is shrunk to.
+// mutant is trial for a machine with a defect, whose failure is not shrunk.
 func (s suite) mutant(name string, what func(w uint64) tested) trial {
 	return trial{name, func() error {
 		s.make = what

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// agree compares what two flows were told, of the decisions that count.
+// agree compares the decisions of two flows, of the kinds that count.
 func agree(name string, a, b []told, counts func(t told) bool) error {
 	a = slices.DeleteFunc(slices.Clone(a), func(t told) bool { return !counts(t) })
 	b = slices.DeleteFunc(slices.Clone(b), func(t told) bool { return !counts(t) })
@@ -36,7 +36,7 @@ func agree(name string, a, b []told, counts func(t told) bool) error {
 }
 
 // L15: several limits, breaker and bulkhead are all or nothing: a call that is
-// refused at once is not to be seen in anything that is decided about others.
+// refused at once does not change any decision about other calls.
 func L15(m machine, h history) error {
 	p := drawPolicy(h.word(0)|0b111100, false)
 	all := played(m, p, h)
@@ -57,8 +57,8 @@ func L15(m machine, h history) error {
 	return agree("L15", all.said, without.said, func(t told) bool { return !skip[t.call] })
 }
 
-// M5: the order of steps means what the policy says: a breaker or a limit inside
-// a retry sees every attempt, one outside it the call.
+// M5: steps apply in the order of the policy: a breaker or a limit inside a retry
+// sees every attempt, one outside it the call.
 func M5(m machine, h history) error {
 	attempts, row := 1+uint32(h.word(0)%4), 1+uint32(h.word(0)>>2%6)
 	again := pipeline.Step{Name: "again", Config: retry.Config{Attempts: attempts}}
@@ -79,7 +79,7 @@ func M5(m machine, h history) error {
 			f.begin(1)
 			for f.driver.Done(f.handles[calls], drive.Result{Outcome: reducer.Fail}) {
 			}
-			f.hear()
+			f.collect()
 			for _, t := range f.said {
 				switch t.Kind {
 				case decision.Admit:
@@ -99,10 +99,9 @@ func M5(m machine, h history) error {
 	return nil
 }
 
-// M5Once: what stands above a retry is passed once. A breaker there takes the
-// time of the whole call for its duration, from the first attempt on, and a
-// limiter keeps its permit when any attempt has run, whatever the call is doing
-// when it is given up.
+// M5Once: a step above a retry is entered once. A breaker there measures the whole
+// call, from the first attempt on, and a limiter keeps its permit when any attempt
+// has run, whatever the state of the call when it is cancelled.
 func M5Once(m machine, h history) error {
 	w := h.word(0)
 	gap, first, second := clock.Mark(1+w%8), clock.Mark(w>>3%8), clock.Mark(w>>6%8)
@@ -117,7 +116,7 @@ func M5Once(m machine, h history) error {
 	f.pass(first + gap + second)
 	f.driver.Done(f.handles[0], drive.Result{Outcome: reducer.OK})
 	f.begin(1)
-	f.hear()
+	f.collect()
 	m.meet()
 	slow := first+gap+second > clock.Mark(pipeline.ConfigOf[breaker.Config](guard).SlowOver)
 	if t := f.said[len(f.said)-1]; (t.Kind == decision.Reject) != slow {
@@ -129,14 +128,14 @@ func M5Once(m machine, h history) error {
 	f.pass(pick(w>>14, gap-1, gap))
 	f.driver.Cancel(f.handles[0])
 	f.begin(1)
-	f.hear()
+	f.collect()
 	if t := f.said[len(f.said)-1]; t.Kind != decision.Reject {
-		return fmt.Errorf("M5: the permit of a call that ran came back: %s", t.text())
+		return fmt.Errorf("M5: the permit of a call that ran was refunded: %s", t.text())
 	}
 	return nil
 }
 
-// unlimited are steps that refuse nobody.
+// unlimited are steps that refuse no call.
 func unlimited() []pipeline.Step {
 	return []pipeline.Step{
 		{Name: "wide", Config: limiter.Config{Count: 1_000_000_000, Period: time.Second}},
@@ -145,7 +144,7 @@ func unlimited() []pipeline.Step {
 	}
 }
 
-// M6: steps that refuse nobody change nothing, wherever they stand.
+// M6: steps that refuse no call change nothing, whatever their position.
 func M6(m machine, h history) error {
 	p := drawPolicy(h.word(0), true)
 	wrapped := pipeline.Policy{Steps: slices.Clone(p.Steps)}
@@ -159,10 +158,10 @@ func M6(m machine, h history) error {
 	return agree("M6", a.said, b.said, func(told) bool { return true })
 }
 
-// M7: a step in shadow enforces nothing: all else is decided as without it.
-// And it decides as if it were in force: alone in a policy, without a queue, it
-// tells of exactly the calls that it would have refused or cut, and of the first
-// attempts that it would have tried again.
+// M7: a step in shadow enforces nothing: all other decisions are the same as without
+// it. It decides as if it were enforced: alone in a policy, without a queue, it
+// reports exactly the calls that it would have refused or cut, and the first attempts
+// that it would have retried.
 func M7(m machine, h history) error {
 	p := drawPolicy(h.word(0), true)
 	i := int(h.word(1) % uint64(len(p.Steps)))

@@ -13,8 +13,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// G16, for each mechanism. A history is played on two cells; in its middle the
-// second one is put under another configuration.
+// G16, for each mechanism. A history is played on two cells; in its middle the second
+// one is reconfigured.
 
 // maker is the cell maker of a configuration.
 func (c config) maker(f family) cell.Maker {
@@ -29,8 +29,7 @@ func (c config) maker(f family) cell.Maker {
 	return must(budget.New(c.budget)).Cells()
 }
 
-// reconfigure carries a cell over, by the way of the machine: a mutant has its
-// own.
+// reconfigure adopts a cell as the machine does; a mutant has its own way.
 func (m machine) reconfigure(next cell.Maker, old cell.Cell, now clock.Mark, out *reducer.Out) cell.Cell {
 	if m.adopt != nil {
 		return m.adopt(next, old, now)
@@ -100,7 +99,7 @@ func (d *player) play(w uint64) {
 	}
 }
 
-// atOnce is how many a copy of the cell grants now, those who wait included.
+// atOnce is how many permits a copy of the cell grants now, waiters included.
 func atOnce(m cell.Maker, c cell.Cell, now clock.Mark) (n int) {
 	copied := m.New(now)
 	if err := copied.Restore(c.AppendState(nil)); err != nil {
@@ -130,8 +129,8 @@ func (c *changed) compare(m machine, lower, higher bool) error {
 	return nil
 }
 
-// never checks that the changed cell has never granted more than the kept one
-// when both are asked alike.
+// never checks that the changed cell has never granted more than the kept one when
+// both receive the same acquires.
 func (c *changed) never(steps history, ask func(w uint64) reducer.Action) error {
 	before, after := 0, 0
 	for _, w := range steps {
@@ -152,8 +151,8 @@ func (c *changed) never(steps history, ask func(w uint64) reducer.Action) error 
 
 func asks(uint64) reducer.Action { return reducer.Action{Kind: reducer.TryAcquire, Cost: 1} }
 
-// G16Limit: a lowered limit never admits more, neither at once nor later; a
-// raised one not less at once; who waits keeps the place, unless it can never be
+// G16Limit: a lowered limit never admits more, neither at once nor later; a raised
+// one admits no less at once; a waiter keeps its place, unless it can never be
 // served.
 func G16Limit(m machine, h history) error {
 	c, rest := reconfigured(m, h, func(c *config, w uint64) {
@@ -169,7 +168,7 @@ func G16Limit(m machine, h history) error {
 	lower := capacity(next) <= capacity(was) && next.Count <= was.Count
 	higher := capacity(next) >= capacity(was) && next.Count >= was.Count
 	if len(c.dropped) > 0 {
-		return fmt.Errorf("G16: %+v to %+v puts out %v, who ask for one", was, next, c.dropped)
+		return fmt.Errorf("G16: %+v to %+v drops %v, which ask for one", was, next, c.dropped)
 	}
 	if err := c.compare(m, lower, higher); err != nil {
 		return err
@@ -180,9 +179,8 @@ func G16Limit(m machine, h history) error {
 	return c.never(rest, asks)
 }
 
-// G16Bulkhead: a lowered bulkhead keeps its holders and who waits, and grants
-// nothing until fewer are held than there are places; a raised one grants not
-// less at once.
+// G16Bulkhead: a lowered bulkhead keeps its holders and waiters, and grants nothing
+// until a place is free; a raised one grants no less at once.
 func G16Bulkhead(m machine, h history) error {
 	c, _ := reconfigured(m, h, func(c *config, w uint64) { c.bulkhead.Concurrent = 1 + uint32(w%5) })
 	was, next := c.was.bulkhead.Concurrent, c.next.bulkhead.Concurrent
@@ -202,8 +200,8 @@ func G16Bulkhead(m machine, h history) error {
 	return nil
 }
 
-// G16Budget: a lowered budget never grants more, neither at once nor later; a
-// raised one not less at once; what was counted stays.
+// G16Budget: a lowered budget never grants more, neither at once nor later; a raised
+// one no less at once; counts stay.
 func G16Budget(m machine, h history) error {
 	c, rest := reconfigured(m, h, func(c *config, w uint64) {
 		c.budget.Ratio = reducer.Millionths(pick(w, uint32(0), reducer.Whole/5, reducer.Whole/2, reducer.Whole, 2*reducer.Whole))
@@ -222,8 +220,9 @@ func G16Budget(m machine, h history) error {
 }
 
 // G16Breaker: a breaker keeps its state and its deadline; a changed window starts
-// without outcomes, another one keeps them; with fewer probes it admits no more,
-// with more not less. Only probes that are in may give their verdict at once.
+// without outcomes, an unchanged one keeps them; with fewer probes it never admits
+// more, with more probes never less. Only finished probes may decide its state at
+// once.
 func G16Breaker(m machine, h history) error {
 	c, _ := reconfigured(m, h, func(c *config, w uint64) {
 		if c.breaker.Window != breaker.Consecutive {
@@ -257,7 +256,7 @@ func G16Breaker(m machine, h history) error {
 	return c.compare(m, c.next.breaker.Probes <= c.was.breaker.Probes, c.next.breaker.Probes >= c.was.breaker.Probes)
 }
 
-// forgets is a way to put a configuration in force that carries nothing over.
+// forgets applies a configuration with a new state in place of the old one.
 func forgets(next cell.Maker, _ cell.Cell, now clock.Mark) cell.Cell { return next.New(now) }
 
 // configured returns the machine with a defect in how it is configured.
@@ -269,12 +268,12 @@ func (m machine) configured(name string, adopt func(next cell.Maker, old cell.Ce
 
 // configureLines are G16 for each mechanism.
 var configureLines = []property{
-	{"G16", "a limit: lowered, it never admits more, at once or later; raised, not less at once; who waits keeps the place", G16Limit,
-		join(algorithms, queued), bucket.configured("starts anew when it is configured", forgets)},
-	{"G16", "a bulkhead: holders stay, and nobody is admitted before they are below a lowered maximum", G16Bulkhead,
-		[]machine{places}, places.configured("takes its holders for gone", forgets)},
-	{"G16", "a breaker: its state and its deadline stay, a changed window starts without outcomes; fewer probes admit no more, more not less", G16Breaker,
-		breakers, consecutive.configured("starts anew when it is configured", forgets)},
-	{"G16", "a retry budget: what is counted stays; lowered, it never grants more, raised, not less at once", G16Budget,
-		[]machine{spending}, spending.configured("forgets the retries that it granted", forgets)},
+	{"G16", "a lowered limit never admits more, at once or later; a raised one admits no less at once; waiters keep their places", G16Limit,
+		join(algorithms, queued), bucket.configured("starts with a new state when it is reconfigured", forgets)},
+	{"G16", "a reconfigured bulkhead keeps its holders, and admits no call until they are fewer than a lowered maximum", G16Bulkhead,
+		[]machine{places}, places.configured("forgets its holders", forgets)},
+	{"G16", "a reconfigured breaker keeps its state and its deadline, and a changed window starts without outcomes; fewer probes never admit more, more probes never less", G16Breaker,
+		breakers, consecutive.configured("starts with a new state when it is reconfigured", forgets)},
+	{"G16", "a reconfigured retry budget keeps its counts; a lowered one never grants more, a raised one no less at once", G16Budget,
+		[]machine{spending}, spending.configured("forgets its granted retries", forgets)},
 }

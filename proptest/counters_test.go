@@ -6,15 +6,15 @@ import (
 	"github.com/sluice-go/sluice/clock"
 )
 
-// The algorithms of limiters, from nanosecond to nanosecond.
+// The algorithms of limiters, which step through every nanosecond.
 
-// counter is a naive algorithm. It lives from nanosecond to nanosecond.
+// counter is a naive algorithm. It steps through every nanosecond.
 type counter interface {
 	pass()
 	fits(cost int64) bool
 	take(cost int64)
-	// charge takes permits that were used without having been asked for, also more
-	// than there are.
+	// charge takes permits that were used without an acquire, also more than are
+	// free.
 	charge(permits int64)
 	drain()
 	capacity() int64
@@ -33,7 +33,7 @@ func (c *credit) drain()               { c.have = min(c.have, 0) }
 func (c *credit) capacity() int64      { return c.burst }
 func (c *credit) copy() counter        { next := *c; return &next }
 
-// window counts down what is left of it.
+// window counts down its remaining time.
 type window struct{ left, used, count, period int64 }
 
 func (c *window) pass() {

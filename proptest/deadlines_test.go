@@ -13,11 +13,11 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// M2: what a deadline leaves is what was finished before it, and says that it
-// was cut. Up to its mark all is decided as without it; at its mark the call is
-// told of the cut and of its end, as a timeout, with the attempts that had
-// started; and after it everybody else is decided as if the caller had given up
-// at that mark, but for the vote of an attempt that ran.
+// M2: a deadline keeps what finished before it and reports the cut. Before its mark
+// the decisions are those without it. At its mark the call receives the cut and its
+// end, a timeout, with the attempts that had started. After it the decisions about
+// other calls are as if the caller had cancelled at that mark, except for the outcome
+// of an attempt that ran.
 func M2(m machine, h history) error {
 	p := drawPolicy(h.word(0), true)
 	after := time.Duration(1 + h.word(1)%40)
@@ -38,7 +38,7 @@ func M2(m machine, h history) error {
 	free.play(steps[half:])
 	done := slices.IndexFunc(cut.said, func(t told) bool { return t.call == x && t.Kind == decision.Timeout && t.Step == pipeline.Deadline })
 	if slices.ContainsFunc(cut.said, func(t told) bool { return t.call == x && t.Reason == reducer.ReasonDeadline }) {
-		return nil // no attempt was begun that the deadline would have cut: R5
+		return nil // no attempt began after which the deadline would have passed: R5
 	}
 	for _, f := range [...]*flow{cut, free} {
 		for j := range f.said {
@@ -69,8 +69,8 @@ func M2(m machine, h history) error {
 	return agree("M2: after the deadline", cut.said, left.said, func(t told) bool { return t.At >= at && t.call != x })
 }
 
-// sleeps reports whether the last thing that a call was told is a retry or a
-// wait: no attempt of it runs.
+// sleeps reports whether the last decision about a call is a retry or a wait: no
+// attempt of it runs.
 func sleeps(said []told, x int) (is bool) {
 	for _, t := range said {
 		if t.call == x && !t.Shadow {
@@ -87,8 +87,8 @@ func votes(p pipeline.Policy) bool {
 	})
 }
 
-// gives plays words and gives a call up at the mark. It returns false where
-// something else is due there, which comes first or last.
+// gives plays words and cancels a call at the mark. It returns false when something
+// else is due at the mark, because the order of the two is not fixed.
 func (f *flow) gives(steps history, x int, at clock.Mark) bool {
 	given := false
 	give := func() bool {
@@ -98,7 +98,7 @@ func (f *flow) gives(steps history, x int, at clock.Mark) bool {
 			return false
 		}
 		f.driver.Cancel(f.handles[x])
-		f.hear()
+		f.collect()
 		given = true
 		return true
 	}
@@ -113,9 +113,9 @@ func (f *flow) gives(steps history, x int, at clock.Mark) bool {
 	return given
 }
 
-// M3: a failure stays one. Where a fallback stands in for it, the refusal, the
-// vain wait or the failed end says so; good answers, the caller's own mistakes
-// and who gave up get none; and all is decided as without it.
+// M3: a failure stays a failure. Where a fallback replaces it, the refusal, the end
+// of the wait or the failed end says so. A success, an error of the caller and a
+// cancelled call get no fallback, and all other decisions are the same as without it.
 func M3(m machine, h history) error {
 	p := drawPolicy(h.word(0), true)
 	with := p
@@ -125,12 +125,12 @@ func M3(m machine, h history) error {
 		return err
 	}
 	for _, t := range a.said {
-		stands := t.Kind == decision.Reject || t.Kind == decision.Expire ||
+		covered := t.Kind == decision.Reject || t.Kind == decision.Expire ||
 			t.Kind == decision.End && (t.Outcome == reducer.Fail || t.Outcome == reducer.Throttle || t.Outcome == reducer.Timeout)
-		if stands = stands && t.Last; stands {
+		if covered = covered && t.Last; covered {
 			m.meet()
 		}
-		if t.Fallback != stands {
+		if t.Fallback != covered {
 			return fmt.Errorf("M3: fallback %t: %s", t.Fallback, t.text())
 		}
 	}

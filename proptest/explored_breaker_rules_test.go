@@ -15,8 +15,8 @@ import (
 
 // The invariants of circuit breakers, at every state.
 
-// due is the state before a step to which what comes before it has happened:
-// ends of a mark come before its changes.
+// due is the state before a step, after the due ends: the ends at a mark come before
+// its changes.
 func due(s scene[breaker.State], t *passage[breaker.State]) breaker.State {
 	if t.Before.State.Generation == 0 {
 		return t.Before.State
@@ -64,7 +64,7 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 					mode, generation = to, e.Permit.Generation
 				}
 				if s := &t.After.State; s.Mode != mode || s.Generation > 0 && uint64(s.Generation) != generation {
-					return fmt.Errorf("%s of generation %d, told %s and %d", s.Mode, s.Generation, mode, generation)
+					return fmt.Errorf("%s of generation %d, reported %s and %d", s.Mode, s.Generation, mode, generation)
 				}
 				return nil
 			}),
@@ -94,7 +94,7 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"B3", "half-open: no more probes are out or done than there are to be",
+		{"B3", "half-open: pending and finished probes are at most as many as configured",
 			inState(func(sc scene[state], r *room[state], now clock.Mark) error {
 				s := &r.State
 				if s.Mode != breaker.HalfOpen {
@@ -115,8 +115,8 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 				}
 				return nil
 			}),
-			"sends one probe more than it says", made(func(c *breaker.Config) { c.Probes++ })},
-		{"B4", "no wedge: from every state time alone leads to where somebody is admitted",
+			"sends one more probe than configured", made(func(c *breaker.Config) { c.Probes++ })},
+		{"B4", "no deadlock: from every state, time alone leads to an admission",
 			inState(func(s scene[state], r *room[state], now clock.Mark) error {
 				state := s.use.Cell.Clone(r.State)
 				for range 4 {
@@ -132,7 +132,7 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 				}
 				return fmt.Errorf("%q refuses for ever", s.use.Cell.AppendText(nil, state, now))
 			}),
-			"does not notice time in half-open", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"ignores time in half-open", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if s.Mode == breaker.HalfOpen {
 					now = s.Last
 				}
@@ -146,7 +146,7 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 				}
 				return nil
 			}),
-			"has a minimum that is one less", made(func(c *breaker.Config) { c.Minimum-- })},
+			"uses a minimum that is one less", made(func(c *breaker.Config) { c.Minimum-- })},
 		{"B6", "results of an older generation do not count",
 			atStep(func(s scene[state], t *passage[state]) error {
 				a := t.Before.Action(t.Action)
@@ -162,13 +162,13 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 				}
 				return nil
 			}),
-			"takes every result for a present one", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"counts results of any generation", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Record && s.Mode == breaker.Closed {
 					a.Generation = uint64(s.Generation)
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"B7", "ignored outcomes give the probe's place back and have no vote",
+		{"B7", "ignored outcomes free the probe's place and are not counted",
 			atStep(func(s scene[state], t *passage[state]) error {
 				a := t.Before.Action(t.Action)
 				if a.Kind != reducer.Record || a.Outcome == reducer.OK || a.Outcome == reducer.Fail || a.Outcome == reducer.Timeout {
@@ -185,13 +185,13 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 				}
 				return nil
 			}),
-			"takes what is ignored for a success", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"counts an ignored outcome as a success", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Outcome == reducer.Ignore {
 					a.Outcome = reducer.OK
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"B8", "the window is that of a naive recount",
+		{"B8", "the window equals a naive recount",
 			atStep(func(_ scene[state], t *passage[state]) error {
 				was, is := &t.Before.State, &t.After.State
 				if was.Mode != breaker.Closed || is.Mode != breaker.Closed || was.Generation != is.Generation {
@@ -222,14 +222,14 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 				}
 				return nil
 			}),
-			"stays open for longer when it is asked", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"extends its open time at a refusal", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if answer.Reason == reducer.ReasonOpen {
 					s.Until++
 				}
 				return answer
 			})},
-		{"B10", "the open time grows as its backoff says, up to its cap",
+		{"B10", "the open time grows by its backoff, up to the maximum",
 			atStep(func(_ scene[state], t *passage[state]) error {
 				opens, opened := t.Before.State.Opens, clock.Never
 				for _, e := range t.Effects.Others {
@@ -250,8 +250,8 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 				}
 				return nil
 			}),
-			"opens for its shortest time only", made(func(c *breaker.Config) { c.Open.Max = c.Open.Base })},
-		{"B11", "a healthy dependency has it closed within a bound",
+			"always opens for the shortest time", made(func(c *breaker.Config) { c.Open.Max = c.Open.Base })},
+		{"B11", "with a healthy dependency it closes within a bounded time",
 			inState(func(s scene[state], r *room[state], now clock.Mark) error {
 				d := done[state]{state: s.use.Cell.Clone(r.State)}
 				for range 8 {
@@ -269,13 +269,13 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 				}
 				return fmt.Errorf("still %q", s.use.Cell.AppendText(nil, d.state, now))
 			}),
-			"takes every probe for a failure", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"counts every probe as a failure", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Record && s.Mode == breaker.HalfOpen {
 					a.Outcome = reducer.Fail
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"Sound", "no step breaks what Check checks", atStates[state](Sound),
+		{"Sound", "after every step Check passes", atStates[state](Sound),
 			"counts a failure twice", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if s.Mode == breaker.Closed && a.Outcome == reducer.Fail && s.Total > 1 {
@@ -298,7 +298,7 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 				return c.Step(s, a, now, out)
 			})},
 		{"G4", "after a tick and serving, the next wake is later, or none", atStates[state](G4),
-			"wakes at the lapse of a probe that is not out any more", func(sound cellOf) cellOf {
+			"wakes at the deadline of a probe that has ended", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, wake: func(c cellOf, s state) (clock.Mark, bool) {
 					if s.Mode == breaker.HalfOpen && s.ProbesOut == 0 {
 						return s.Origin.Add(s.OpenFor), true
@@ -306,15 +306,15 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 					return c.NextWake(s)
 				}}
 			}},
-		{"G5", "before the next wake a tick is not to be told from none", asked[state](G5),
-			"opens a nanosecond longer at every tick", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+		{"G5", "before the next wake a tick has no effect", asked[state](G5),
+			"extends its open time by a nanosecond at every tick", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Tick && s.Mode == breaker.Open && s.Until > now {
 					s.Until++
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"G8", "moved along the line of marks all is decided alike", exploredG8[state],
-			"does not move the marks of its probes", func(sound cellOf) cellOf {
+		{"G8", "if all marks are shifted by the same time, the decisions are the same", exploredG8[state],
+			"does not shift the marks of its probes", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
 					origin := s.Origin
 					if s = c.Shift(s, by); s.Mode == breaker.HalfOpen {
@@ -323,8 +323,8 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 					return s
 				}}
 			}},
-		{"G9", "decoded and encoded again a state is the same, and goes on alike", asked[state](G9),
-			"forgets probes that are out when it is restored", func(sound cellOf) cellOf {
+		{"G9", "a state that is encoded and decoded is the same, and decides the same afterwards", asked[state](G9),
+			"loses its pending probes when it is restored", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
 					s, err := c.DecodeState(src)
 					encoder.Recall(&s)

@@ -50,9 +50,9 @@ func moveMark(p reducer.Permit, by time.Duration) reducer.Permit {
 	return p
 }
 
-// breakerKey leaves out of a breaker what no step can tell: where on the line of
-// marks it is, how often it changed and opened, for how long it has been closed
-// or a slow attempt has been running.
+// breakerKey omits the parts of a breaker that no step depends on: its absolute
+// marks, how often it changed and opened, for how long it has been closed or a slow
+// attempt has been running.
 func breakerKey(c breaker.Config) relativeKey[breaker.State] {
 	longest := must(backoff.New(c.Open)).Nominal(1 << 20)
 	return func(dst []byte, r room[breaker.State], now clock.Mark) []byte {
@@ -102,8 +102,8 @@ func breakerKey(c breaker.Config) relativeKey[breaker.State] {
 // encoder encodes states of breakers with the window of exploredBreaker.
 var encoder = must(breaker.New(exploredBreaker))
 
-// probesOf are the IDs of the probes that are out. They are the last words of an
-// encoded state.
+// probesOf are the IDs of the pending probes. They are the last words of an encoded
+// state.
 func probesOf(s *breaker.State) (ids []uint64) {
 	encoded := encoder.AppendState(nil, *s)
 	for i := int(s.ProbesOut); i > 0; i-- {
@@ -112,8 +112,8 @@ func probesOf(s *breaker.State) (ids []uint64) {
 	return ids
 }
 
-// breakerPage is what of a caller can be told; the ID of its probe, when that is
-// out, becomes 0.
+// breakerPage is the part of a caller that matters; the ID of its probe, while that
+// is pending, becomes 0.
 func breakerPage(s *breaker.State, p *explore.Caller, longest time.Duration, out []uint64, now clock.Mark) uint64 {
 	switch {
 	case p.Standing != explore.Holds:
@@ -147,8 +147,8 @@ func ring(c breaker.Config, s *breaker.State) (all []byte) {
 	return all
 }
 
-// recount is what the window of a closed breaker is to be after the step, and
-// whether that opens it; ok is false for a step that is no vote.
+// recount is the expected window of a closed breaker after the step, and whether it
+// opens the breaker; ok is false for a step that counts no outcome.
 func recount(c breaker.Config, t *passage[breaker.State]) (window []byte, opens, ok bool) {
 	a := t.Before.Action(t.Action)
 	s := &t.Before.State

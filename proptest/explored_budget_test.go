@@ -12,7 +12,7 @@ import (
 
 // The exploration of the retry budget.
 
-// budgetScene is a retry budget. Its callers keep nothing.
+// budgetScene is a retry budget. Its callers hold no permits.
 func budgetScene() scene[budget.State] {
 	config := budget.Config{Ratio: reducer.Percent(50), Window: 20, MinimumCount: 1, MinimumPeriod: 20}
 	type (
@@ -50,8 +50,8 @@ func budgetScene() scene[budget.State] {
 				return nil
 			}}
 		},
-			"allows one more than it says", instead[state](must(budget.New(budget.Config{Ratio: config.Ratio, Window: config.Window, MinimumCount: 2, MinimumPeriod: 20})))},
-		{"R8 (window)", "what is counted is what happened in the last ten tenths of the window, the present one included", func(scene[state]) checked[state] {
+			"allows one more retry than configured", instead[state](must(budget.New(budget.Config{Ratio: config.Ratio, Window: config.Window, MinimumCount: 2, MinimumPeriod: 20})))},
+		{"R8 (window)", "the counts are those of the last ten tenths of the window, the present one included", func(scene[state]) checked[state] {
 			return checked[state]{Step: func(t passage[state]) error { return recountBudget(&t, int64(config.Window)) }}
 		},
 			"forgets a first attempt in twenty nanoseconds too soon", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
@@ -62,12 +62,12 @@ func budgetScene() scene[budget.State] {
 				return answer
 			})},
 		{"G3", "a mark before the last one counts as the last one", asked[state](G3),
-			"goes back in time", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"accepts a mark before its last one", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				s.Last = min(s.Last, now)
 				return c.Step(s, a, now, out)
 			})},
-		{"Sound", "no step breaks what Check checks", atStates[state](Sound),
-			"counts in a bucket before the first one", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+		{"Sound", "after every step Check passes", atStates[state](Sound),
+			"counts in a bucket that does not exist", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if a.Kind == reducer.Record && s.Head == 0 {
 					s.Buckets[9].First = 1
@@ -81,15 +81,15 @@ func budgetScene() scene[budget.State] {
 				}
 				return c.Reduce(s, a, now)
 			})},
-		{"G5", "a tick is not to be told from none", asked[state](G5),
-			"counts a tick for a first attempt", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+		{"G5", "a tick has no effect", asked[state](G5),
+			"counts a tick as a first attempt", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Tick {
 					a.Kind = reducer.Record
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"G8", "moved along the line of marks all is decided alike", exploredG8[state],
-			"does not move its origin", func(sound cellOf) cellOf {
+		{"G8", "if all marks are shifted by the same time, the decisions are the same", exploredG8[state],
+			"does not shift its origin", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
 					origin := s.Origin
 					if s = c.Shift(s, by); by == 24*time.Hour {
@@ -98,8 +98,8 @@ func budgetScene() scene[budget.State] {
 					return s
 				}}
 			}},
-		{"G9", "decoded and encoded again a state is the same, and goes on alike", asked[state](G9),
-			"forgets its retries when it is restored", func(sound cellOf) cellOf {
+		{"G9", "a state that is encoded and decoded is the same, and decides the same afterwards", asked[state](G9),
+			"loses its count of retries when it is restored", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, decode: func(c cellOf, src []byte) (state, error) {
 					s, err := c.DecodeState(src)
 					for i := range s.Buckets {
@@ -112,8 +112,7 @@ func budgetScene() scene[budget.State] {
 	return s
 }
 
-// recountBudget moves the counts of before by hand, from tenth to tenth, and
-// compares.
+// recountBudget moves the counts before the step from tenth to tenth, and compares.
 func recountBudget(t *passage[budget.State], window int64) error {
 	was, is := &t.Before.State, &t.After.State
 	if !was.Begun || !is.Begun || was.Origin != is.Origin {

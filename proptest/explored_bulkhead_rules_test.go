@@ -47,10 +47,10 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 				}
 				return nil
 			}),
-			"has one place more than it says", made(func(c *bulkhead.Config) { c.Concurrent++ })},
+			"has one more place than configured", made(func(c *bulkhead.Config) { c.Concurrent++ })},
 		{"K2", "waiting <= queue, and a full queue refuses", queue.k2,
-			"has a longer queue than it says", made(func(c *bulkhead.Config) { c.Queue++ })},
-		{"K3", "places are conserved: what is held is what was granted and neither given back nor lapsed, and given back all is free",
+			"has a longer queue than configured", made(func(c *bulkhead.Config) { c.Queue++ })},
+		{"K3", "places are conserved: a place is held from its grant until its release or the end of its lease; after all releases all places are free",
 			everywhere(func(s scene[state], r *room[state], now clock.Mark) error {
 				held := holds(r)
 				if n := len(held); n != int(r.State.Held) {
@@ -68,13 +68,13 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 				}
 				return nil
 			}),
-			"loses the place of who cancels", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"never frees the place of a cancelled permit", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Cancel {
 					return reducer.Answer{Verdict: reducer.Done}
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"K4", "served, nobody waits while there is a place",
+		{"K4", "after serving, no caller waits while a place is free",
 			everywhere(func(s scene[state], r *room[state], now clock.Mark) error {
 				var out reducer.Out
 				if after := settled(s.use.Cell, r.State, now, &out); after.Queue.Len() > 0 && after.Held < c.Concurrent {
@@ -82,37 +82,37 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 				}
 				return nil
 			}),
-			"does not serve who waits", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"does not serve its queue", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Serve {
 					return reducer.Answer{}
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"K5", "the oldest is served first, and nobody overtakes", queue.k5,
+		{"K5", "the oldest waiter is served first, and no newcomer overtakes", queue.k5,
 			"serves the newest first", made(func(c *bulkhead.Config) { c.Order = limiter.Newest })},
-		{"K6", "whose wait is over is never granted", queue.k6(0),
-			"serves before it looks whose wait is over", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+		{"K6", "a wait that is over is never granted", queue.k6(0),
+			"serves the queue before it ends expired waits", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Serve {
 					now = s.Last
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"K7", "nobody waits for longer than the longest wait", queue.k7,
-			"lets wait for longer than it says", made(func(c *bulkhead.Config) { c.Wait++ })},
-		{"K8", "a place is given back once, and what is done late changes nothing", exploredG13[state],
-			"takes any place for the last one", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+		{"K7", "no wait is longer than the maximum wait", queue.k7,
+			"allows longer waits than configured", made(func(c *bulkhead.Config) { c.Wait++ })},
+		{"K8", "a place is released once, and late actions change nothing", exploredG13[state],
+			"releases the latest place in place of the named one", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Release {
 					a.Generation = s.Serial
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"G14", "the ledger balances: who waits is who asked and was not yet told an end", queue.g14,
-			"does not tell whom it puts out", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+		{"G14", "the ledger balances: the waiters are the callers that acquired and whose wait has not ended", queue.g14,
+			"emits no effect for a dropped waiter", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				*out = slices.DeleteFunc(*out, func(e reducer.Effect) bool { return e.Kind == reducer.Drop })
 				return answer
 			})},
-		{"K3 (leases)", "no wedge: from every state time alone leads to where somebody is admitted",
+		{"K3 (leases)", "no deadlock: from every state, time alone leads to an admission",
 			everywhere(func(s scene[state], r *room[state], now clock.Mark) error {
 				after := s.use.Cell.Clone(r.State)
 				for range 12 {
@@ -130,7 +130,7 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 				return fmt.Errorf("%q refuses for ever", s.use.Cell.AppendText(nil, after, now))
 			}),
 			"does not end leases", made(func(c *bulkhead.Config) { c.Lease = 0 })},
-		{"Sound", "no step breaks what Check checks", atStates[state](Sound),
+		{"Sound", "after every step Check passes", atStates[state](Sound),
 			"counts a renewed place twice", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if a.Kind == reducer.Renew && answer.Verdict == reducer.Done {
@@ -147,8 +147,8 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 					return c.NextWake(s)
 				}}
 			}},
-		{"G8", "moved along the line of marks all is decided alike", exploredG8[state],
-			"does not move the ends of waits", func(sound cellOf) cellOf {
+		{"G8", "if all marks are shifted by the same time, the decisions are the same", exploredG8[state],
+			"does not shift the ends of waits", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
 					s = c.Shift(s, by)
 					s.Queue.Shift(-by)

@@ -40,14 +40,14 @@ func bulkheadScene(name string, c bulkhead.Config, callers, depth int) scene[bul
 	}
 }
 
-// placesKey reads the encoded holders, whose layout is part of the format, and
-// leaves out what no step can tell: where on the line of marks it is, the serial
-// numbers of grants and tickets, and who is who.
+// placesKey reads the encoded holders, whose layout is part of the format, and omits
+// the parts that no step depends on: its absolute marks, the serial numbers of grants
+// and tickets, and the identity of callers.
 func placesKey(dst []byte, r room[bulkhead.State], now clock.Mark) []byte {
 	const header = 6 + 8 // and the mark of the latest change
 	left := func(at clock.Mark) {
 		if at != clock.Never {
-			at = max(0, at-now) // of what is over no more is known
+			at = max(0, at-now) // of a place that was freed, only this is known
 		}
 		dst = append(dst, byte(min(at, 255)))
 	}

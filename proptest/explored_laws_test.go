@@ -13,8 +13,8 @@ import (
 
 // The laws of every cell, at every state that can be reached.
 
-// questions are what any cell can be asked by somebody new, and the ends of the
-// permits that are out.
+// questions are the acquires of a new caller, and the ends of the permits that are
+// held.
 func questions[S any](s scene[S], r room[S]) (all []reducer.Action) {
 	all = append(all, reducer.Action{Kind: reducer.Serve})
 	asked := 0
@@ -45,7 +45,7 @@ func exploredG2[S any](s scene[S]) checked[S] {
 	}}
 }
 
-// exploredG8: a day later all is the same.
+// exploredG8: a day later the cell decides the same.
 func exploredG8[S any](s scene[S]) checked[S] {
 	const day = 24 * time.Hour
 	c := s.use.Cell
@@ -74,8 +74,8 @@ func exploredG8[S any](s scene[S]) checked[S] {
 	}}
 }
 
-// alike compares what two steps said, but for what a cell alone understands, and
-// for the time between them.
+// alike compares the results of two steps, except for the words that only the cell
+// reads, and shifted by the time between them.
 func alike[S any](was, is done[S], by time.Duration) error {
 	a, b := was.answer, is.answer
 	if a.Verdict != b.Verdict || a.Reason != b.Reason || a.Free != b.Free || len(was.out) != len(is.out) ||
@@ -90,7 +90,7 @@ func alike[S any](was, is done[S], by time.Duration) error {
 	return nil
 }
 
-// exploredG12: a grant and a drop end a wait, once, and whose wait is over gets
+// exploredG12: a grant or a drop ends a wait, once, and a wait that is over gets
 // neither.
 func exploredG12[S any](s scene[S]) checked[S] {
 	return checked[S]{Step: func(t passage[S]) error {
@@ -112,7 +112,7 @@ func exploredG12[S any](s scene[S]) checked[S] {
 	}}
 }
 
-// exploredG13: what is done late, twice or with a permit that never was changes
+// exploredG13: an action that is late, a duplicate or has an unknown permit changes
 // nothing, and is answered so.
 func exploredG13[S any](s scene[S]) checked[S] {
 	c := s.use.Cell

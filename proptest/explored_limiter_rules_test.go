@@ -40,13 +40,13 @@ func countRules(r rate) []ruled[limiter.State] {
 					at, refused := tried(c, s, try(cost), now).answer.RetryAt()
 					for when := now; refused && when <= at; when++ {
 						if d := tried(c, s, try(cost), when); (d.answer.Verdict == reducer.Admit) != (when == at) {
-							return fmt.Errorf("cost %d at %s is to come at %s, and at %s: %s", cost, now, at, when, d.effects())
+							return fmt.Errorf("cost %d at %s has its turn at %s, and at %s: %s", cost, now, at, when, d.effects())
 						}
 					}
 				}
 				return nil
 			}),
-			"tells a nanosecond too much", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"returns a retry-after that is a nanosecond too long", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if answer.Reason == reducer.ReasonRate {
 					answer.Mark++
@@ -54,14 +54,14 @@ func countRules(r rate) []ruled[limiter.State] {
 				return answer
 			})},
 		{"L3", "a refusal changes nothing", atSteps[S](L3),
-			"takes all there is when it refuses", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"takes all free permits when it refuses", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if answer.Verdict == reducer.Reject && a.Kind != reducer.Peek {
 					c.Step(s, act{Kind: reducer.Drain}, now, out)
 				}
 				return answer
 			})},
-		{"L4", "what is free is at most the capacity, and is what is admitted",
+		{"L4", "the free permits are at most the capacity, and exactly so many are admitted",
 			inEach(func(c cellOf, s S, now clock.Mark) error {
 				free := tried(c, s, act{Kind: reducer.Peek, Cost: 1}, now).answer.Free
 				if free > r.capacity {
@@ -74,29 +74,29 @@ func countRules(r rate) []ruled[limiter.State] {
 				}
 				return nil
 			}),
-			"tells of one more than there is", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"reports one more free permit", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if a.Kind == reducer.Peek {
 					answer.Free++
 				}
 				return answer
 			})},
-		{"L5", "a cost of n is n times 1 at one instant, all or nothing", atStates[S](L5(r.capacity)),
+		{"L5", "a cost of n is n costs of 1 at one instant, all or nothing", atStates[S](L5(r.capacity)),
 			"takes 1 for 2", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.TryAcquire && a.Cost == 2 {
 					a.Cost = 1
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"L6", "a cost above the capacity has a reason of its own and no retry-after", atStates[S](L6(r.capacity)),
-			"asks to come back", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+		{"L6", "a refusal of a cost above the capacity has its own reason and no retry-after", atStates[S](L6(r.capacity)),
+			"returns a retry-after for it", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if answer.Reason == reducer.ReasonCapacity {
 					answer.Mark = now + 1
 				}
 				return answer
 			})},
-		{"L13", "what is taken and given back at one mark was never taken", func(sc scene[S]) checked[S] {
+		{"L13", "a permit that is taken and refunded at one mark leaves no trace", func(sc scene[S]) checked[S] {
 			return checked[S]{State: func(rm room[S], now clock.Mark) error {
 				c := sc.use.Cell
 				for cost := uint32(1); cost <= r.capacity; cost++ {
@@ -112,7 +112,7 @@ func countRules(r rate) []ruled[limiter.State] {
 				return nil
 			}}
 		},
-			"keeps one of what is given back", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"keeps one permit of a refund", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if a.Kind == reducer.Cancel {
 					c.Step(s, try(1), now, out)
@@ -128,14 +128,14 @@ func countRules(r rate) []ruled[limiter.State] {
 				}
 				return nil
 			}),
-			"saves up for later", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"admits more than the capacity after a long idle time", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if now >= 500 && a.Cost == 1 {
 					a.Cost = 0
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"Sound", "no step breaks what Check checks, nor makes a state that cannot be read", atStates[S](Sound),
-			"writes a byte too much", func(sound cellOf) cellOf { return wordy[S]{sound} }},
+		{"Sound", "after every step Check passes and the state can be decoded", atStates[S](Sound),
+			"encodes one byte too many", func(sound cellOf) cellOf { return wordy[S]{sound} }},
 		{"Twin", "Reduce is Step on a clone", atSteps[S](Twin),
 			"reduces a commit to a cancel", reduces(func(c cellOf, s S, a act, now clock.Mark) (S, reducer.Effects) {
 				if a.Kind == reducer.Commit {
@@ -155,14 +155,14 @@ func countRules(r rate) []ruled[limiter.State] {
 				return sound.State(r, now)
 			}}
 		},
-			"takes time that goes backwards for time that passes", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"treats time that goes back as time that passes", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if now%2 != 0 {
 					now += 2
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"G8", "moved along the line of marks all is decided alike", exploredG8[S],
-			"does not move what it has taken", func(sound cellOf) cellOf {
+		{"G8", "if all marks are shifted by the same time, the decisions are the same", exploredG8[S],
+			"does not shift the marks of what it granted", func(sound cellOf) cellOf {
 				return &crooked[S]{Cell: sound, shift: func(c cellOf, s S, by time.Duration) S {
 					if by == 24*time.Hour {
 						by--
@@ -170,22 +170,22 @@ func countRules(r rate) []ruled[limiter.State] {
 					return c.Shift(s, by)
 				}}
 			}},
-		{"G9", "decoded and encoded again a state is the same, and goes on alike", asked[S](G9),
+		{"G9", "a state that is encoded and decoded is the same, and decides the same afterwards", asked[S](G9),
 			"is full when it is restored", func(sound cellOf) cellOf {
 				return &crooked[S]{Cell: sound, decode: func(c cellOf, src []byte) (S, error) {
 					_, err := c.DecodeState(src)
 					return c.Init(0), err
 				}}
 			}},
-		{"G17", "a peek changes nothing, at any mark, and answers as the acquire at that mark would", atStates[S](G17),
-			"lets a peek pass time", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+		{"G17", "a peek changes nothing, at any mark, and gives the answer of an acquire at that mark", atStates[S](G17),
+			"advances time at a peek", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Peek {
 					s.Last = max(s.Last, now)
 				}
 				return c.Step(s, a, now, out)
 			})},
 		{"G18", "a refusal, a stale action and a spurious tick leave the state as a tick would, and the answer says whether it changed", atSteps[S](G18),
-			"remembers when it refused", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"stores the mark of a refusal", steps(func(c cellOf, s *S, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if answer.Verdict == reducer.Reject {
 					s.Last = max(s.Last, now)
@@ -196,7 +196,7 @@ func countRules(r rate) []ruled[limiter.State] {
 	return slices.DeleteFunc(rules, func(l ruled[S]) bool { return l.name == "L5" && !r.bursts })
 }
 
-// outlookOf is what a limiter will answer.
+// outlookOf returns the future answers of a limiter.
 func outlookOf[S any](c reducer.Cell[S], s S, r rate, now clock.Mark) (all []uint64) {
 	for when := now; when < now+8; when++ {
 		for cost := uint32(1); cost <= r.capacity; cost++ {
@@ -207,7 +207,7 @@ func outlookOf[S any](c reducer.Cell[S], s S, r rate, now clock.Mark) (all []uin
 	return all
 }
 
-// wordy is a cell that writes a byte too much.
+// wordy is a cell that encodes one byte too many.
 type wordy[S any] struct{ reducer.Cell[S] }
 
 func (w wordy[S]) AppendState(dst []byte, s S) []byte { return append(w.Cell.AppendState(dst, s), 0) }

@@ -14,7 +14,7 @@ import (
 
 // The explorations of rate limiters.
 
-// rate is what a limiter is to keep to.
+// rate is the bound that a limiter must keep.
 type rate struct {
 	capacity uint32
 	// most permits that were not taken back may have been granted in a stretch
@@ -25,7 +25,7 @@ type rate struct {
 	bursts bool // a cost of 2 is 2 costs of 1
 }
 
-// countScene is a limiter at which nobody waits.
+// countScene is a limiter without a queue.
 func countScene(name, new string, c limiter.Config, r rate, depth int) scene[limiter.State] {
 	asks := func(kind reducer.Kind, cost uint32) reducer.Action { return reducer.Action{Kind: kind, Cost: cost} }
 	m := must(limiter.New(c))
@@ -43,8 +43,8 @@ func countScene(name, new string, c limiter.Config, r rate, depth int) scene[lim
 	return s
 }
 
-// limitKey leaves out what no later step can tell: where on the line of marks it
-// is, how long ago the last change was, and from where windows are numbered.
+// limitKey omits the parts that no later step depends on: absolute marks, the time
+// since the last change, and the number of the first window.
 func limitKey(m *limiter.Machine) relativeKey[limiter.State] {
 	move := moveLimit(m.Config().Algorithm)
 	return func(dst []byte, r room[limiter.State], now clock.Mark) []byte {
@@ -79,10 +79,11 @@ func limitKey(m *limiter.Machine) relativeKey[limiter.State] {
 
 func bucketScene() scene[limiter.State] {
 	return countScene("token bucket of 1 in 3 ns with a burst of 2, 2 callers", "rate=1/3ns burst=2", limiter.Config{Count: 1, Period: 3, Burst: 2},
-		rate{2, func(length int64) int64 { return 2 + length/3 }, "at most the burst and what has refilled", 7, true}, 6)
+		rate{2, func(length int64) int64 { return 2 + length/3 }, "at most the burst and the permits that have refilled", 7, true}, 6)
 }
 
-// moveLimit moves the permits of an algorithm: the ID of a window's has no mark.
+// moveLimit moves the permits of an algorithm: the ID of a window's permit has no
+// mark.
 func moveLimit(a limiter.Algorithm) func(p reducer.Permit, by time.Duration) reducer.Permit {
 	if a == limiter.FixedWindow || a == limiter.SlidingCounter {
 		return moveMark
@@ -112,7 +113,7 @@ func logScene() scene[limiter.State] {
 
 func leakyScene() scene[limiter.State] {
 	return countScene("leaky bucket of 2 in 4 ns, 2 callers", "algorithm=leaky-bucket rate=2/4ns", limiter.Config{Algorithm: limiter.LeakyBucket, Count: 2, Period: 4},
-		rate{2, func(length int64) int64 { return 2 + length/2 }, "at most the cost of the first departure and what comes in the time since", 7, false}, 6)
+		rate{2, func(length int64) int64 { return 2 + length/2 }, "at most the cost of the first departure and what has refilled since", 7, false}, 6)
 }
 
 // twice the count in each stretch of the period's length.

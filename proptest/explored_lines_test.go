@@ -12,14 +12,14 @@ import (
 
 // The invariants of queues, at every state.
 
-// line is a queue's rules: what its waiters are, and how long it may be.
+// line has the rules of a queue: its waiters and its maximum length.
 type line[S any] struct {
 	queue   func(s *S) *limiter.Queue
 	longest uint32
 	wait    time.Duration
 }
 
-// k2: no more wait than the queue holds, and who comes then is refused.
+// k2: at most as many callers wait as the queue holds, and a full queue refuses.
 func (l line[S]) k2(s scene[S]) checked[S] {
 	return checked[S]{State: func(r room[S], now clock.Mark) error {
 		if n := uint32(len(r.Queue)); n > l.longest {
@@ -29,13 +29,13 @@ func (l line[S]) k2(s scene[S]) checked[S] {
 		after := settled(s.use.Cell, r.State, now, &out)
 		newcomer := reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: uint64(len(r.Callers)) + 1}}
 		if d := tried(s.use.Cell, after, newcomer, now); l.queue(&after).Len() >= l.longest && d.answer.Verdict != reducer.Reject {
-			return fmt.Errorf("the queue is full, and who comes: %s", d.effects())
+			return fmt.Errorf("the queue is full, and a newcomer gets: %s", d.effects())
 		}
 		return nil
 	}}
 }
 
-// k5: the oldest is served first, and nobody overtakes.
+// k5: the oldest waiter is served first, and no newcomer overtakes.
 func (l line[S]) k5(scene[S]) checked[S] {
 	return checked[S]{Step: func(t passage[S]) error {
 		waiting := slices.Clone(t.Before.Queue)
@@ -55,8 +55,8 @@ func (l line[S]) k5(scene[S]) checked[S] {
 	}}
 }
 
-// k6: whose wait is over is not granted. At its very end a limiter's turn is
-// had, a bulkhead's place is not.
+// k6: a wait that is over is not granted. At the exact end of its wait a limiter
+// still grants the turn, a bulkhead grants no place.
 func (l line[S]) k6(spare time.Duration) law[S] {
 	return func(scene[S]) checked[S] {
 		return checked[S]{Step: func(t passage[S]) error {
@@ -70,7 +70,7 @@ func (l line[S]) k6(spare time.Duration) law[S] {
 	}
 }
 
-// k7: after a tick and serving nobody waits who began the longest wait ago.
+// k7: after a tick and serving, no caller has waited for the maximum wait.
 func (l line[S]) k7(s scene[S]) checked[S] {
 	return checked[S]{State: func(r room[S], now clock.Mark) error {
 		var out reducer.Out
@@ -86,8 +86,8 @@ func (l line[S]) k7(s scene[S]) checked[S] {
 	}}
 }
 
-// g14: who waits by the books, that is who asked and was neither served, nor
-// put out, nor gave up, is who waits by the state.
+// g14: the waiters of the records, which are the callers that acquired and were
+// neither served, nor dropped, nor cancelled, are the waiters of the state.
 func (l line[S]) g14(scene[S]) checked[S] {
 	return checked[S]{State: func(r room[S], _ clock.Mark) error {
 		var waits []uint64
@@ -96,26 +96,26 @@ func (l line[S]) g14(scene[S]) checked[S] {
 			waits = append(waits, q.At(i).Caller)
 		}
 		if !slices.Equal(waits, r.Queue) {
-			return fmt.Errorf("%v wait, %v by the books", waits, r.Queue)
+			return fmt.Errorf("%v wait, %v by the records", waits, r.Queue)
 		}
 		return nil
 	}}
 }
 
-// laws are the rules of every cell with a queue whose mutants do not depend on
-// what the cell is besides. last is the last mark of a state.
+// laws are the rules of every cell with a queue whose mutants do not depend on the
+// kind of the cell. last is the last mark of a state.
 func (l line[S]) laws(last func(s *S) *clock.Mark) []ruled[S] {
 	type cellOf = reducer.Cell[S]
 	return []ruled[S]{
-		{"G12", "a wait ends once: served, put out or given up", exploredG12[S],
-			"does not hear who leaves", steps(func(c cellOf, s *S, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+		{"G12", "a wait ends exactly once: served, dropped or cancelled", exploredG12[S],
+			"ignores cancelled waits", steps(func(c cellOf, s *S, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Leave {
 					return reducer.Answer{Verdict: reducer.Done}
 				}
 				return c.Step(s, a, now, out)
 			})},
 		{"Twin", "Reduce is Step on a clone", atSteps[S](Twin),
-			"lets who would not wait stand in the queue", reduces(func(c cellOf, s S, a reducer.Action, now clock.Mark) (S, reducer.Effects) {
+			"lets a TryAcquire wait in the queue", reduces(func(c cellOf, s S, a reducer.Action, now clock.Mark) (S, reducer.Effects) {
 				if a.Kind == reducer.TryAcquire {
 					a.Kind = reducer.Acquire
 				}
@@ -128,19 +128,19 @@ func (l line[S]) laws(last func(s *S) *clock.Mark) []ruled[S] {
 				return s, reducer.Effects{Answer: answer, Others: out}
 			})},
 		{"G3", "a mark before the last one counts as the last one", asked[S](G3),
-			"goes back in time", steps(func(c cellOf, s *S, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"accepts a mark before its last one", steps(func(c cellOf, s *S, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
 				*last(s) = min(*last(s), now)
 				return c.Step(s, a, now, out)
 			})},
-		{"G5", "before the next wake a tick is not to be told from none", asked[S](G5),
-			"lets wait a nanosecond longer at every tick", steps(func(c cellOf, s *S, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+		{"G5", "before the next wake a tick has no effect", asked[S](G5),
+			"extends waits by a nanosecond at every tick", steps(func(c cellOf, s *S, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Tick {
 					l.queue(s).Shift(1)
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"G9", "decoded and encoded again a state is the same, and goes on alike", asked[S](G9),
-			"forgets who waits when it is restored", func(sound cellOf) cellOf {
+		{"G9", "a state that is encoded and decoded is the same, and decides the same afterwards", asked[S](G9),
+			"loses its waiters when it is restored", func(sound cellOf) cellOf {
 				return &crooked[S]{Cell: sound, decode: func(c cellOf, src []byte) (S, error) {
 					s, err := c.DecodeState(src)
 					*l.queue(&s) = limiter.Queue{}

@@ -77,7 +77,7 @@ func instead[S any](other reducer.Cell[S]) defect[S] {
 	return func(reducer.Cell[S]) reducer.Cell[S] { return other }
 }
 
-// done is what a step came to.
+// done is the result of a step.
 type done[S any] struct {
 	state  S
 	answer reducer.Answer
@@ -93,8 +93,7 @@ func tried[S any](c reducer.Cell[S], s S, a reducer.Action, now clock.Mark) done
 
 func (d done[S]) effects() string { return reducer.Effects{Answer: d.answer, Others: d.out}.String() }
 
-// settled is a clone to which all that is due at the mark has happened: what
-// ends, then the queue.
+// settled is a clone after all that is due at the mark: ends first, then the queue.
 func settled[S any](c reducer.Cell[S], s S, now clock.Mark, out *reducer.Out) S {
 	s = c.Clone(s)
 	c.Step(&s, tick, now, out)

@@ -18,7 +18,7 @@ type drivenCalls struct {
 	calls  [2]decision.Handle
 }
 
-// play lets a deed happen, and returns what is decided.
+// play performs a deed, and returns the decisions.
 func (d *drivenCalls) play(deed flowDeed, at clock.Mark) (told []said) {
 	was := d.calls
 	d.driver.Decisions = d.driver.Decisions[:0]
@@ -41,9 +41,10 @@ func (d *drivenCalls) play(deed flowDeed, at clock.Mark) (told []said) {
 	return told
 }
 
-// drivenAlike plays the path on the shipped driver, and compares what it decides
-// at the last step. A state is reached in more ways than one, and the driver's is
-// not to be seen: so both go on for a while in one way that brings it to light.
+// drivenAlike plays the path on the shipped driver, and compares what it decides at
+// the last step. Several paths reach one state, and the state of the driver is not
+// visible: so both then play the same further events, whose decisions show a
+// difference.
 func drivenAlike(m *twoCalls, t *flowPassage) error {
 	var all []*flowPath
 	for p := t.After.path; p != nil; p = p.before {

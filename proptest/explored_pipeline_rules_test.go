@@ -95,8 +95,8 @@ func following(change func(steps []pipeline.Step)) func(m *twoCalls) {
 	}
 }
 
-// taken returns how much of its cells the calls of a state have, as what a
-// newcomer finds.
+// taken returns what the calls of a state hold of its cells, as a new call observes
+// it.
 type taken struct {
 	tat           clock.Mark
 	mode          breaker.Mode
@@ -116,7 +116,7 @@ func takenOf(s *flowState, now clock.Mark) (t taken, err error) {
 }
 
 var flowRules = []flowRule{
-	{name: "M4", statement: "a call that is refused, dropped or given up leaves what it passed in reverse order, all of it, and an ended one too",
+	{name: "M4", statement: "a call that is refused, dropped, cancelled or ended leaves all steps that it passed, in reverse order",
 		step: func(_ *twoCalls, t *flowPassage) error {
 			for _, left := range t.Effects.left {
 				if !slices.IsSortedFunc(left, func(a, b int) int { return b - a }) {
@@ -132,15 +132,15 @@ var flowRules = []flowRule{
 			}
 			for i, live := range t.After.live {
 				if !live && t.Before.live[i] && (places.Held > 0 && !t.After.live[1-i] || br.ProbesOut > 0 && br.Mode == breaker.HalfOpen && !t.After.live[1-i]) {
-					return fmt.Errorf("nobody is left, %d places are held and %d probes are out", places.Held, br.ProbesOut)
+					return fmt.Errorf("no call is left, %d places are held and %d probes are pending", places.Held, br.ProbesOut)
 				}
 			}
 			return nil
 		},
-		mutant: "leaves the steps from the first on", plant: func(m *twoCalls) {
+		mutant: "leaves the steps in their order", plant: func(m *twoCalls) {
 			m.leaves = func(_ *pipeline.Call, steps []int) []int { slices.Reverse(steps); return steps }
 		}},
-	{name: "L15", statement: "all or nothing: who is refused at once has taken nothing from limiter, breaker or bulkhead",
+	{name: "L15", statement: "all or nothing: a call that is refused at once takes nothing from limiter, breaker or bulkhead",
 		step: func(m *twoCalls, t *flowPassage) error {
 			if t.Action.verb != begins || t.After.live[t.Action.call] || len(t.Effects.said) == 0 || t.Effects.said[len(t.Effects.said)-1].kind != decision.Reject {
 				return nil
@@ -153,10 +153,10 @@ var flowRules = []flowRule{
 			}
 			return nil
 		},
-		mutant: "keeps the permit of who is refused", plant: func(m *twoCalls) {
+		mutant: "keeps the permit of a refused call", plant: func(m *twoCalls) {
 			m.acts = func(_ *pipeline.Call, step int, a reducer.Action) (reducer.Action, bool) { return a, step != limitStep }
 		}},
-	{name: "L1", statement: "in any stretch at most the burst and what has refilled is started",
+	{name: "L1", statement: "in any interval at most the burst and the permits that have refilled start",
 		state: func(_ *twoCalls, s *flowState, _ clock.Mark) error {
 			for i := range s.ran {
 				if n, length := len(s.ran)-i, int(s.ran[len(s.ran)-1]-s.ran[i]); n > 2+length/2 {
@@ -165,7 +165,7 @@ var flowRules = []flowRule{
 			}
 			return nil
 		},
-		mutant: "refunds who ran", plant: func(m *twoCalls) {
+		mutant: "refunds the permit of a call that ran", plant: func(m *twoCalls) {
 			m.leaves = func(c *pipeline.Call, steps []int) []int {
 				if len(steps) > 0 && c.Outcome == reducer.OK {
 					c.Round = clock.Always
@@ -173,7 +173,7 @@ var flowRules = []flowRule{
 				return steps
 			}
 		}},
-	{name: "K1", statement: "in flight <= places, whoever calls", state: func(_ *twoCalls, s *flowState, _ clock.Mark) error {
+	{name: "K1", statement: "calls in flight <= places", state: func(_ *twoCalls, s *flowState, _ clock.Mark) error {
 		running := 0
 		for i := range s.calls {
 			if s.live[i] && s.calls[i].Phase == pipeline.Running {
@@ -185,10 +185,10 @@ var flowRules = []flowRule{
 		}
 		return nil
 	},
-		mutant: "has one place more than it says", plant: following(func(steps []pipeline.Step) {
+		mutant: "has one more place than configured", plant: following(func(steps []pipeline.Step) {
 			pipeline.Edit(&steps[bulkheadStep], func(c *bulkhead.Config) { c.Concurrent++ })
 		})},
-	{name: "K3", statement: "who runs holds a place, who waits stands in the queue, and nobody else", state: func(_ *twoCalls, s *flowState, _ clock.Mark) error {
+	{name: "K3", statement: "exactly the running calls hold places, and exactly the waiting calls are in the queue", state: func(_ *twoCalls, s *flowState, _ clock.Mark) error {
 		_, _, places, err := s.cellStates()
 		if err != nil {
 			return err
@@ -207,20 +207,20 @@ var flowRules = []flowRule{
 		}
 		return nil
 	},
-		mutant: "keeps the place of who fails", plant: func(m *twoCalls) {
+		mutant: "keeps the place of a failed call", plant: func(m *twoCalls) {
 			m.acts = func(c *pipeline.Call, step int, a reducer.Action) (reducer.Action, bool) {
 				return a, step != bulkheadStep || c.Outcome != reducer.Fail
 			}
 		}},
-	{name: "K4", statement: "nobody waits while there is a place", state: func(_ *twoCalls, s *flowState, _ clock.Mark) error {
+	{name: "K4", statement: "no caller waits while a place is free", state: func(_ *twoCalls, s *flowState, _ clock.Mark) error {
 		_, _, places, err := s.cellStates()
 		if err != nil || places.Queue.Len() > 0 && places.Held < 1 {
 			return fmt.Errorf("%d wait and %d hold the place (%v)", places.Queue.Len(), places.Held, err)
 		}
 		return nil
 	},
-		mutant: "does not serve who waits", plant: func(m *twoCalls) { m.idle = true }},
-	{name: "K7", statement: "nobody waits for longer than the longest wait", state: func(_ *twoCalls, s *flowState, now clock.Mark) error {
+		mutant: "does not serve its queue", plant: func(m *twoCalls) { m.idle = true }},
+	{name: "K7", statement: "no wait is longer than the maximum wait", state: func(_ *twoCalls, s *flowState, now clock.Mark) error {
 		for i := range s.calls {
 			if s.live[i] && s.calls[i].Phase == pipeline.Waiting && now-s.since[i] >= 2 {
 				return fmt.Errorf("call %d waits since %s", i, s.since[i])
@@ -228,10 +228,10 @@ var flowRules = []flowRule{
 		}
 		return nil
 	},
-		mutant: "lets wait for longer than it says", plant: following(func(steps []pipeline.Step) {
+		mutant: "allows longer waits than configured", plant: following(func(steps []pipeline.Step) {
 			pipeline.Edit(&steps[bulkheadStep], func(c *bulkhead.Config) { c.Wait++ })
 		})},
-	{name: "B2", statement: "nobody starts while the breaker is open", step: func(_ *twoCalls, t *flowPassage) error {
+	{name: "B2", statement: "no call starts while the breaker is open", step: func(_ *twoCalls, t *flowPassage) error {
 		_, br, _, err := t.Before.cellStates()
 		for _, d := range t.Effects.said {
 			if t.Action.verb == begins && d.kind == decision.Admit && d.call == int(t.Action.call) && br.Mode == breaker.Open && d.at < br.Until {
@@ -240,8 +240,8 @@ var flowRules = []flowRule{
 		}
 		return err
 	},
-		mutant: "only watches its breaker", plant: following(func(steps []pipeline.Step) { steps[breakerStep].Shadow = true })},
-	{name: "B3", statement: "half-open: no more probes are out than there are to be, and each is a call that has not ended", state: func(_ *twoCalls, s *flowState, now clock.Mark) error {
+		mutant: "ignores its breaker", plant: following(func(steps []pipeline.Step) { steps[breakerStep].Shadow = true })},
+	{name: "B3", statement: "half-open: at most as many probes are pending as configured, and each is a call that has not ended", state: func(_ *twoCalls, s *flowState, now clock.Mark) error {
 		_, br, _, err := s.cellStates()
 		if err != nil || br.Mode != breaker.HalfOpen {
 			return err
@@ -257,12 +257,12 @@ var flowRules = []flowRule{
 		}
 		return nil
 	},
-		mutant: "does not tell the breaker who gave up", plant: func(m *twoCalls) {
+		mutant: "does not report a cancelled call to the breaker", plant: func(m *twoCalls) {
 			m.acts = func(c *pipeline.Call, step int, a reducer.Action) (reducer.Action, bool) {
 				return a, step != breakerStep || c.Outcome != reducer.Cancelled
 			}
 		}},
-	{name: "B9", statement: "only an attempt that failed opens the breaker: no refusal, no expired wait, no call that was given up", step: func(_ *twoCalls, t *flowPassage) error {
+	{name: "B9", statement: "only an attempt that failed opens the breaker: no refusal, no expired wait, no cancelled call", step: func(_ *twoCalls, t *flowPassage) error {
 		_, was, _, err := t.Before.cellStates()
 		_, is, _, wrong := t.After.cellStates()
 		if err != nil || wrong != nil {
@@ -273,7 +273,7 @@ var flowRules = []flowRule{
 		}
 		return nil
 	},
-		mutant: "takes who gives up for a failure", plant: func(m *twoCalls) {
+		mutant: "counts a cancelled call as a failure", plant: func(m *twoCalls) {
 			m.acts = func(_ *pipeline.Call, _ int, a reducer.Action) (reducer.Action, bool) {
 				if a.Outcome == reducer.Cancelled {
 					a.Outcome = reducer.Fail
@@ -281,23 +281,23 @@ var flowRules = []flowRule{
 				return a, true
 			}
 		}},
-	{name: "B4", statement: "no wedge: when the calls give up and time passes somebody is started", state: func(m *twoCalls, s *flowState, now clock.Mark) error {
+	{name: "B4", statement: "no deadlock: after the calls are cancelled and time has passed, a call starts", state: func(m *twoCalls, s *flowState, now clock.Mark) error {
 		after := *s
 		for i := range after.calls {
 			after, _ = m.Reduce(after, flowDeed{verb: givesUp, call: uint8(i)}, now)
 		}
 		after, effects := m.Reduce(after, flowDeed{verb: begins}, now+20)
 		if n := len(effects.said); n == 0 || effects.said[n-1].kind != decision.Admit {
-			return fmt.Errorf("20ns after all gave up: %s", appendFlowEffects(nil, flowDeed{}, effects))
+			return fmt.Errorf("20ns after all calls were cancelled: %s", appendFlowEffects(nil, flowDeed{}, effects))
 		}
 		return nil
 	},
-		mutant: "keeps the place of who gives up", plant: func(m *twoCalls) {
+		mutant: "keeps the place of a cancelled call", plant: func(m *twoCalls) {
 			m.acts = func(c *pipeline.Call, step int, a reducer.Action) (reducer.Action, bool) {
 				return a, step != bulkheadStep || c.Outcome != reducer.Cancelled
 			}
 		}},
-	{name: "G12", statement: "each call is told exactly one end, and nothing after it", step: func(_ *twoCalls, t *flowPassage) error {
+	{name: "G12", statement: "each call receives exactly one end, and nothing after it", step: func(_ *twoCalls, t *flowPassage) error {
 		if t.Effects.err != nil {
 			return t.Effects.err
 		}
@@ -312,13 +312,13 @@ var flowRules = []flowRule{
 			live[d.call] = !d.last
 		}
 		if live != t.After.live {
-			return fmt.Errorf("by what was told %v are not over, by the state %v", live, t.After.live)
+			return fmt.Errorf("by the decisions %v are not over, by the state %v", live, t.After.live)
 		}
 		return nil
 	},
-		mutant: "does not tell who waited in vain", plant: func(m *twoCalls) { m.quiet = decision.Expire }},
+		mutant: "does not end a call whose wait timed out", plant: func(m *twoCalls) { m.quiet = decision.Expire }},
 	{name: "Drive", statement: "the shipped driver decides the same at every step", step: drivenAlike,
-		mutant: "takes a throttled call for a failed one", plant: func(m *twoCalls) {
+		mutant: "counts a throttled call as a failed one", plant: func(m *twoCalls) {
 			m.acts = func(_ *pipeline.Call, _ int, a reducer.Action) (reducer.Action, bool) {
 				if a.Outcome == reducer.Throttle {
 					a.Outcome = reducer.Fail

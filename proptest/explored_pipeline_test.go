@@ -50,12 +50,12 @@ type flowState struct {
 	live  [2]bool
 	since [2]clock.Mark // it began to wait
 	cells [flowSteps][]byte
-	ran   []clock.Mark // when the limiter let in who started, not long ago
-	now   clock.Mark   // what was due before has happened at its own mark
+	ran   []clock.Mark // the marks at which the limiter admitted the calls that started lately
+	now   clock.Mark   // what was due before is done at its own mark
 	path  *flowPath
 }
 
-// flowPath is how a state was reached; no key has it.
+// flowPath is the path to a state; it is not part of a key.
 type flowPath struct {
 	before *flowPath
 	deed   flowDeed
@@ -73,7 +73,7 @@ const (
 
 var flowVerbs = [...]string{"begin", "done", "cancel", "pass"}
 
-// flowDeed is what happens to a call.
+// flowDeed is an event of a call.
 type flowDeed struct {
 	verb    flowVerb
 	call    uint8
@@ -100,21 +100,21 @@ type flowEffects struct {
 	err  error
 }
 
-// twoCalls is the machine. Its policy may be another than the one that it is
-// to follow, and its driver may have a defect.
+// twoCalls is the machine. A mutant has another policy than the one it is checked
+// against, or a defect in its driver.
 type twoCalls struct {
 	plan *pipeline.Plan
 	// leaves may change how a call leaves its cells.
 	leaves func(c *pipeline.Call, steps []int) []int
 	// acts may change what is done to a cell, false for nothing.
 	acts func(c *pipeline.Call, step int, a reducer.Action) (reducer.Action, bool)
-	// quiet are the decisions that it does not tell.
+	// quiet are the decisions that it does not report.
 	quiet decision.Kind
-	// idle: it does not serve who waits.
+	// idle: it does not serve its queue.
 	idle bool
 }
 
-// frame is a step of the machine under way.
+// frame is a step of the machine in progress.
 type frame struct {
 	*twoCalls
 	flowState
@@ -177,8 +177,8 @@ func (m *twoCalls) NextWake(s flowState) (clock.Mark, bool) {
 	return at, at != clock.Never
 }
 
-// advance lets happen what is due: ends of waits, then of probes, then who is
-// served, as the shipped driver does.
+// advance performs what is due: ends of waits, then of probes, then grants, as the
+// shipped driver does.
 func (f *frame) advance(to clock.Mark) {
 	for f.effects.err == nil {
 		at, call := to+1, -1
@@ -209,7 +209,7 @@ func (f *frame) advance(to clock.Mark) {
 	}
 }
 
-// step steps a cell, and tells calls what that did to them.
+// step steps a cell, and delivers the effects to the calls.
 func (f *frame) step(i int, a reducer.Action) reducer.Answer {
 	var out reducer.Out
 	answer := f.open[i].Step(a, f.now, &out)
@@ -232,7 +232,7 @@ func (f *frame) step(i int, a reducer.Action) reducer.Answer {
 	return answer
 }
 
-// run does what an effect says, and what follows from it.
+// run performs an effect and its consequences.
 func (f *frame) run(call int, e pipeline.Effect) {
 	c := &f.calls[call]
 	for {
@@ -243,7 +243,8 @@ func (f *frame) run(call int, e pipeline.Effect) {
 			e = f.enter(call, int(e.Step))
 			continue
 		case pipeline.Start:
-			// A limiter counts who asks, and who waits for a place starts later.
+			// A limiter counts a call when it passes, and a call that waits for a
+			// place starts later.
 			f.ran = append(slices.Clone(f.ran), c.Slots[limitStep].Mark)
 			slices.Sort(f.ran)
 			d.kind = decision.Admit
@@ -317,7 +318,7 @@ func (f *frame) enter(call, from int) pipeline.Effect {
 	return f.plan.Advance(c, &pipeline.Event{Kind: pipeline.Entered}, f.now)
 }
 
-// flowDeeds are what may happen. An idle call is like the other.
+// flowDeeds are the possible events. Two idle calls are interchangeable.
 func flowDeeds(dst []flowDeed, s flowState, _ clock.Mark) []flowDeed {
 	for i := range s.calls {
 		call := uint8(i)

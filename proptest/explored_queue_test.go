@@ -21,7 +21,7 @@ func queueScene() scene[limiter.State] {
 		change(&c)
 		return must(limiter.New(c))
 	}
-	r := rate{2, func(length int64) int64 { return 2 + length/2 }, "at most the burst and what has refilled", 5, true}
+	r := rate{2, func(length int64) int64 { return 2 + length/2 }, "at most the burst and the permits that have refilled", 5, true}
 	type (
 		cellOf = reducer.Cell[limiter.State]
 		state  = limiter.State
@@ -41,17 +41,17 @@ func queueScene() scene[limiter.State] {
 		{"L1", r.stated, func(scene[state]) checked[state] {
 			return checked[state]{Step: func(t passage[state]) error { return r.stretches(t.After.Recent) }}
 		},
-			"has one permit more in its burst than it says", instead(made(func(c *limiter.Config) { c.Burst++ }))},
+			"has one more permit in its burst than configured", instead(made(func(c *limiter.Config) { c.Burst++ }))},
 		{"L3", "a refusal leaves the state as a tick does", atSteps[state](L3),
-			"takes a permit from whom it refuses", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+			"takes a permit when it refuses", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if answer.Verdict == reducer.Reject {
 					*s = c.Shift(*s, 1)
 				}
 				return answer
 			})},
-		{"L12", "who waits is served no later than it was told, if nothing else happens", toldTurns,
-			"tells a nanosecond too little", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+		{"L12", "a waiter is served no later than announced, if nothing else happens", toldTurns,
+			"announces a turn a nanosecond too early", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if answer.Verdict == reducer.Wait {
 					answer.Mark--
@@ -59,11 +59,11 @@ func queueScene() scene[limiter.State] {
 				return answer
 			})},
 		{"K2", "waiting <= queue, and a full queue refuses", queue.k2,
-			"has a longer queue than it says", instead(made(func(c *limiter.Config) { c.Queue++ }))},
-		{"K5", "the oldest is served first, and nobody overtakes", queue.k5,
+			"has a longer queue than configured", instead(made(func(c *limiter.Config) { c.Queue++ }))},
+		{"K5", "the oldest waiter is served first, and no newcomer overtakes", queue.k5,
 			"serves the newest first", instead(made(func(c *limiter.Config) { c.Order = limiter.Newest }))},
-		{"K7", "nobody waits for longer than the longest wait", queue.k7,
-			"lets wait for as long as it takes", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+		{"K7", "no wait is longer than the maximum wait", queue.k7,
+			"allows waits of any length", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				if a.Kind == reducer.Tick {
 					return reducer.Answer{Verdict: reducer.Done}
 				}
@@ -72,20 +72,20 @@ func queueScene() scene[limiter.State] {
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"G14", "the ledger balances: who waits is who asked and was not yet told an end", queue.g14,
-			"does not tell whom it serves", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
+		{"G14", "the ledger balances: the waiters are the callers that acquired and whose wait has not ended", queue.g14,
+			"emits no effect for a granted waiter", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				*out = slices.DeleteFunc(*out, func(e reducer.Effect) bool { return e.Kind == reducer.Grant })
 				return answer
 			})},
-		{"Sound", "no step breaks what Check checks", atStates[state](Sound),
-			"writes a byte too much", func(sound cellOf) cellOf { return wordy[state]{sound} }},
+		{"Sound", "after every step Check passes", atStates[state](Sound),
+			"encodes one byte too many", func(sound cellOf) cellOf { return wordy[state]{sound} }},
 		{"G4", "after a tick and serving, the next wake is later, or none", atStates[state](G4),
-			"wakes at once while somebody waits", func(sound cellOf) cellOf {
+			"wakes at once while a caller waits", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, wake: func(c cellOf, s state) (clock.Mark, bool) { return s.Last, s.Waiting() > 0 }}
 			}},
-		{"G8", "moved along the line of marks all is decided alike", exploredG8[state],
-			"does not move the ends of waits", func(sound cellOf) cellOf {
+		{"G8", "if all marks are shifted by the same time, the decisions are the same", exploredG8[state],
+			"does not shift the ends of waits", func(sound cellOf) cellOf {
 				return &crooked[state]{Cell: sound, shift: func(c cellOf, s state, by time.Duration) state {
 					s = c.Shift(s, by)
 					if by == 24*time.Hour {
@@ -98,8 +98,8 @@ func queueScene() scene[limiter.State] {
 	return s
 }
 
-// toldTurns: who is told its turn has it by then, whether time passes in one
-// leap or from wake to wake.
+// toldTurns: a waiter is served no later than its announced turn, whether time passes
+// in one step or from wake to wake.
 func toldTurns(s scene[limiter.State]) checked[limiter.State] {
 	c := s.use.Cell
 	return checked[limiter.State]{Step: func(t passage[limiter.State]) error {
@@ -113,7 +113,7 @@ func toldTurns(s scene[limiter.State]) checked[limiter.State] {
 			state = settled(c, state, wake, &out)
 		}
 		if !slices.ContainsFunc(out, func(e reducer.Effect) bool { return e.Kind == reducer.Grant && e.Caller == t.Action.Caller }) {
-			return fmt.Errorf("%d is told %s, and by then: %v", t.Action.Caller, turn, out)
+			return fmt.Errorf("%d is announced %s, and by then: %v", t.Action.Caller, turn, out)
 		}
 		return nil
 	}}

@@ -12,9 +12,9 @@ import (
 	"github.com/sluice-go/sluice/reducer/explore"
 )
 
-// Where the other tests of this package draw histories, the explored ones take
-// all of them, of small machines and up to a depth; most come to where nothing
-// new can be reached at any depth.
+// The other tests of this package draw histories. The explored ones take all
+// histories of small machines up to a depth; most of them reach every state of the
+// machine.
 
 // exploredLine is an invariant that holds in every state and at every step of a
 // machine, and that fires on a mutant.
@@ -33,7 +33,7 @@ type exploredLine struct {
 // exploration is one machine with all of its invariants.
 type exploration struct {
 	machine string
-	// depth up to which all paths are taken; one that is complete before has been
+	// depth up to which all paths are taken; one that is complete before it has been
 	// explored to every depth.
 	depth int
 	run   func() (explore.Result, error)
@@ -107,19 +107,18 @@ type (
 	relativeKey[S any] func(dst []byte, r room[S], now clock.Mark) []byte
 )
 
-// scene is a cell, how it is used, and what must hold of it.
+// scene is a cell, its use, and its invariants.
 type scene[S any] struct {
 	name  string
 	depth int
 	use   explore.Use[S]
 	marks explore.Marks
-	// late is what is done with permits and tickets that are over, at every
-	// state.
+	// late are the actions with permits and tickets that are over, at every state.
 	late []reducer.Action
-	// key leaves out what cannot be told. nil for one in which all marks count
-	// from now: no cell can tell where on the line of marks it is (G8).
+	// key omits the parts that no step depends on. nil for a key in which all marks
+	// count from now: no cell depends on absolute marks (G8).
 	key relativeKey[S]
-	// plain gives words of a state that no step reads one value. nil where there
+	// plain sets words of a state that no step reads to one value. nil where there
 	// are none.
 	plain func(S) S
 	// last reads the last mark, false for a state that keeps none, or none yet.
@@ -199,7 +198,7 @@ func (s scene[S]) encoded(state S, place int) []byte {
 // equal compares states.
 func (s scene[S]) equal(a, b S) bool { return bytes.Equal(s.encoded(a, 0), s.encoded(b, 1)) }
 
-// told compares rooms by their keys.
+// told reports whether the keys of two rooms differ.
 func (s scene[S]) told(a room[S], now clock.Mark, b room[S], then clock.Mark) bool {
 	s.scratch[0] = s.appendKey(s.scratch[0][:0], a, now)
 	s.scratch[1] = s.appendKey(s.scratch[1][:0], b, then)

@@ -18,8 +18,7 @@ import (
 
 const year = 365 * 24 * time.Hour
 
-// extreme draws a configuration at the limits of what is allowed, of the same
-// mechanism.
+// extreme draws a configuration at the limits of its ranges, of the same mechanism.
 func extreme(m machine, w uint64) config {
 	_, c := m.begin(history{w})
 	long := pick(w>>4, time.Duration(1), year, math.MaxInt64)
@@ -64,9 +63,8 @@ func extreme(m machine, w uint64) config {
 // ends of the line of marks, and its middle.
 var lineEnds = [...]clock.Mark{clock.Always, clock.Always + 1, -1, 0, 1, clock.Never - 1, clock.Never}
 
-// G11: at the ends of the line, with the greatest and the least of everything
-// and with permits that nobody gave, nothing panics, overflows or goes back in
-// time.
+// G11: at the ends of the line, with the greatest and the least values and with
+// unknown permits, no step panics, overflows or goes back in time.
 func G11(m machine, h history) error {
 	c := extreme(m, h.word(0))
 	s := m.make(c)
@@ -89,7 +87,7 @@ func G11(m machine, h history) error {
 			return fmt.Errorf("G11: %+v: %s", c, x)
 		}
 		if at, ok := x.answer.RetryAt(); ok && a.Kind != reducer.Transition && at < now && x.answer.Reason != reducer.ReasonOpen {
-			return fmt.Errorf("G11: %+v: to be tried before it was: %s", c, x)
+			return fmt.Errorf("G11: %+v: a retry-after in the past: %s", c, x)
 		}
 		if err := s.Check(); err != nil {
 			return fmt.Errorf("G11: %+v: %s: %w", c, x, err)

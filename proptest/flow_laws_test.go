@@ -12,9 +12,9 @@ import (
 	"github.com/sluice-go/sluice/core/retry"
 )
 
-// The laws of every reducer, for a whole policy with calls under way.
+// The laws of every reducer, for a whole policy with active calls.
 
-// alike compares all that two flows were told.
+// alike compares all decisions of two flows.
 func (m machine) alike(name string, a, b *flow) error {
 	for range a.said {
 		m.meet()
@@ -48,7 +48,7 @@ func G3Flow(m machine, h history) error {
 	return m.alike("G3", played(flowing, p, h), f)
 }
 
-// G7Flow: time that passes from nanosecond to nanosecond is time that passes.
+// G7Flow: many small steps of time decide the same as one large step.
 func G7Flow(m machine, h history) error {
 	p := jitteredPolicy(h)
 	f := m.flows(p)
@@ -82,8 +82,8 @@ func G8Flow(m machine, h history) error {
 	return m.alike("G8", played(flowing, p, h), f)
 }
 
-// L14Flow: cells of different keys know nothing of each other: who has a key is
-// told the same whether or not others have another one.
+// L14Flow: cells of different keys are independent: the calls of a key get the same
+// decisions whether or not there are calls of other keys.
 func L14Flow(m machine, h history) error {
 	p := drawPolicy(h.word(0)|0b11100, true)
 	for i := range p.Steps {
@@ -106,10 +106,10 @@ func L14Flow(m machine, h history) error {
 	})
 }
 
-// flowLawLines are laws of cells that hold for a policy as a whole as well.
+// flowLawLines are laws of cells that also hold for a whole policy.
 var flowLawLines = []property{
 	{"G1", "equal policies, seeds and events give equal decisions", G1Flow, []machine{flowing},
-		machine{name: "pipeline that draws its seed by itself", flows: func() func(p pipeline.Policy) *flow {
+		machine{name: "pipeline that draws its own seed", flows: func() func(p pipeline.Policy) *flow {
 			drawn := uint64(0)
 			return func(p pipeline.Policy) *flow {
 				drawn++
@@ -119,26 +119,26 @@ var flowLawLines = []property{
 			}
 		}()}},
 	{"G3", "an event before the last mark counts as at the last mark", G3Flow, []machine{flowing},
-		paced("takes the way back for a way ahead", func(f *flow, to clock.Mark) {
+		paced("treats a mark before the last one as elapsed time", func(f *flow, to clock.Mark) {
 			now := f.driver.Now()
 			f.driver.Advance(max(to, now+(now-to)))
 		})},
-	{"G7", "for calls under way: time in small pieces is time in one piece", G7Flow, []machine{flowing},
-		paced("does not wake for a nanosecond", func(f *flow, to clock.Mark) {
+	{"G7", "with active calls: many small steps of time decide the same as one large step", G7Flow, []machine{flowing},
+		paced("does not wake after a step of one nanosecond", func(f *flow, to clock.Mark) {
 			if to-f.driver.Now() > 1 {
 				f.driver.Advance(to)
 			}
 		})},
-	{"G8", "for calls under way: everything later by the same time is told later by that time", G8Flow, []machine{flowing},
-		driven("takes one permit more at every sixteenth mark of the clock", func(f *flow, t told) []told {
+	{"G8", "with active calls: if all events are later by the same time, the decisions are the same, later by that time", G8Flow, []machine{flowing},
+		driven("takes one more permit at every sixteenth mark", func(f *flow, t told) []told {
 			if t.Kind == decision.Admit && t.At%16 == 0 {
 				f.driver.Cancel(f.driver.Begin(&drive.Request{Cost: 1, Deadline: -1}))
 				f.driver.Decisions = nil
 			}
 			return []told{t}
 		})},
-	{"L14", "what happens under other keys is not to be seen", L14Flow, []machine{flowing},
-		under("has one cell for all keys", func(p *pipeline.Policy) {
+	{"L14", "cells of different keys are independent", L14Flow, []machine{flowing},
+		under("uses one cell for all keys", func(p *pipeline.Policy) {
 			for i := range p.Steps {
 				p.Steps[i].Per = nil
 			}

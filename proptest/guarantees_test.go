@@ -10,12 +10,12 @@ import (
 	"testing"
 )
 
-// rewrite writes the page anew, as the scripts of the mechanisms are.
-var rewrite = flag.Bool("rewrite", false, "write GUARANTEES.md anew from the table")
+// rewrite writes the page, as the same flag does for the scripts of the mechanisms.
+var rewrite = flag.Bool("rewrite", false, "write GUARANTEES.md from the table")
 
 const pagePath = "../GUARANTEES.md"
 
-// TestGuarantees holds the page against the table that it is made of.
+// TestGuarantees compares the page with the table.
 func TestGuarantees(t *testing.T) {
 	want := page(table())
 	if *rewrite {
@@ -28,7 +28,7 @@ func TestGuarantees(t *testing.T) {
 		t.Fatal(err)
 	}
 	if string(got) != want {
-		t.Errorf("%s is not what the table says; go test ./proptest -run TestGuarantees -rewrite makes it anew", pagePath)
+		t.Errorf("%s differs from the table; go test ./proptest -run TestGuarantees -rewrite writes it", pagePath)
 	}
 }
 
@@ -67,7 +67,7 @@ func letterOf(name string) string {
 	return "G"
 }
 
-// last is the number of what has none.
+// last is the number of an invariant without one.
 const last = 1_000
 
 func number(name string) int {
@@ -94,21 +94,21 @@ func page(all []row) string {
 			text.WriteString(row.text())
 		}
 	}
-	text.WriteString("\n## Explored\n\nEvery history of these, with every step at every mark that matters.\n\n")
+	text.WriteString("\n## Explored\n\nEvery history of these machines, with every step at every mark that matters.\n\n")
 	for _, e := range explorations {
 		fmt.Fprintf(&text, "- %s\n", e.machine)
 	}
-	text.WriteString("\n## Elsewhere\n\nG1 on other runtimes is what the [conformance vectors](vectors) are for: over 200,000 steps of every cell and of whole policies, " +
+	text.WriteString("\n## Elsewhere\n\nThe [conformance vectors](vectors) check G1 on other runtimes: over 200,000 steps of every cell and of whole policies give the same results, " +
 		"byte for byte the same natively, in wazero, in wasmtime, in V8 in Node and in V8 in Chromium. Each finds a planted difference of one bit.\n")
-	text.WriteString("\n## Not yet\n\nWhat belongs to these groups and does not apply yet, and why.\n\n")
+	text.WriteString("\n## Not yet\n\nInvariants of these groups that do not apply yet, and why.\n\n")
 	for _, a := range absent {
 		fmt.Fprintf(&text, "- **%s** %s\n", a.name, a.why)
 	}
 	return text.String()
 }
 
-// check is a line of the page: a row of the table, or several of explorations
-// that say the same of several machines.
+// check is a line of the page: a row of the table, or several rows of explorations
+// with the same statement about several machines.
 type check struct {
 	statement, on, fails string
 	how                  how
@@ -160,7 +160,7 @@ func inShort(name string) string {
 	return short
 }
 
-// crowds are names for many machines.
+// crowds are names for groups of machines.
 var crowds = []struct {
 	name string
 	all  []machine
@@ -172,7 +172,7 @@ var crowds = []struct {
 	{"every breaker", breakers},
 }
 
-// machinesOf names the machines of a row, many of them with one name.
+// machinesOf names the machines of a row, groups of them by one name.
 func machinesOf(l row) string {
 	var rest, named []string
 	for _, m := range l.machines {

@@ -1,42 +1,42 @@
 package proptest
 
-// The words of GUARANTEES.md that do not come from the table.
+// The text of GUARANTEES.md that does not come from the table.
 
 const introduction = `# Guarantees
 
-What holds of Sluice, each with a check that runs in the tests and with a small defect on which that check fires.
-This page is made from the table in [proptest](proptest) and held against it by a test: a row that is not checked
-cannot be here.
+Sluice's invariants. Each row names the check that the tests run and a mutant that proves that the check can fail.
+This page is generated from the table in [proptest](proptest), and a test compares them: an invariant without a check
+cannot be listed.
 
 **%d invariants, %d checks**: %d properties, %d differential, %d scripts, %d explorations.
 
-- **property**: on random histories of actions and marks, dense enough that much falls on one nanosecond. What fails
-  is shrunk to a short history. A check whose situation the histories hardly ever come to fails as well.
-- **differential**: the same, against a second implementation that is written to be read and does everything the slow way.
+- **property**: on random histories of actions and marks, with many events at the same nanosecond. A failing history
+  is shrunk to a short one. A check that hardly ever applies to the histories fails as well.
+- **differential**: on random histories, against a second implementation that is simple and slow.
 - **script**: one written history, mostly from a bug report.
-- **exploration**: every history of a small configuration up to a depth; for most up to where nothing new can be reached.
-- **fails on** is the mutant: the machine with one small defect of a kind that happens. The tests fail when a check
-  does not catch its mutant, so that no check is empty.
-- **reported in** names public reports of what happens where it does not hold.
+- **exploration**: every history of a small configuration up to a depth; for most of them this is every reachable state.
+- **fails on** is the mutant: the machine with one small, realistic defect. The tests fail when a check
+  does not find its mutant, so that no check is empty.
+- **reported in** names public reports of defects in other projects that the invariant excludes.
 
-All of it runs with ` + "`go test ./proptest`" + ` in less than a minute, with the same histories every time. Others, and more of them:
-` + "`SLUICE_SEED=42 SLUICE_TIMES=10 go test ./proptest`" + `. This page: ` + "`go test ./proptest -run TestGuarantees -rewrite`" + `.
+All of it runs with ` + "`go test ./proptest`" + ` in less than a minute, with the same histories every time. Other and more histories:
+` + "`SLUICE_SEED=42 SLUICE_TIMES=10 go test ./proptest`" + `. To write this page: ` + "`go test ./proptest -run TestGuarantees -rewrite`" + `.
 `
 
 // group is a section of the page.
 type group struct{ letter, title, about string }
 
 var groups = []group{
-	{"G", "Every mechanism", "What lets a driver, a store, a simulator or a snapshot trust a mechanism without knowing which one it is."},
+	{"G", "Every mechanism", "The properties by which a driver, a store, a simulator or a snapshot can use any mechanism."},
 	{"L", "Rate limiters", "Token bucket (kept as GCRA), fixed window, sliding counter, sliding log, leaky bucket, each alone and behind a queue."},
-	{"B", "Circuit breaker", "With a window of calls, of time, or of failures in a row."},
-	{"R", "Retry, backoff, budget", "How often, when, and whether at all."},
-	{"K", "Bulkhead and queues", "Places with leases, and who waits for them; the queue before a limiter is the same one."},
+	{"B", "Circuit breaker", "With a window of calls, of time, or of consecutive failures."},
+	{"R", "Retry, backoff, budget", "How many attempts, when, and whether a retry starts at all."},
+	{"K", "Bulkhead and queues", "Places with leases, and a queue of waiters; a limiter uses the same queue."},
 	{"A", "Adaptive limits", "A concurrency limit by additive increase and multiplicative decrease."},
-	{"M", "Pipelines", "Steps that are put together, with calls under way."},
+	{"M", "Pipelines", "Several steps in one policy, with active calls."},
 }
 
-// reports are the public reports that show why an invariant matters.
+// reports are the public reports of defects that an invariant excludes.
 var reports = map[string]string{
 	"G1":  "turmoil#19",
 	"G3":  "tikv/pd#10744, juju/ratelimit#26, ProfessionalWiki/MediaWiki-MCP-Server#557, apache/pulsar#23930",
@@ -66,13 +66,11 @@ var reports = map[string]string{
 	"M5":  "failsafe#96, #377; cockatiel#107, #115; Polly#1139",
 }
 
-// absent are invariants, and parts of some, that there is nothing to hold
-// against yet.
+// absent are invariants, and parts of invariants, that do not apply yet.
 var absent = []struct{ name, why string }{
-	{"G9, migration of old snapshots:", "every encoding is in its first version; the golden files that the scripts of `core` decode are what a second one will have to read."},
-	{"L9, a sliding log admits at most its count in any trailing window:", "there is no sliding log yet."},
-	{"L12, for costs above one and for departures evenly spaced under a greater burst:", "a leaky queue is a limiter with `wait` and a burst of one; shaping has no mechanism of its own."},
-	{"M2 and M3, for stages with results of their own:", "a policy guards one function, so what a deadline leaves are attempts, and what degrades is a call that has a fallback; there are no required and optional stages."},
+	{"G9, migration of old snapshots:", "every encoding has its first version; a second version will have to read the golden files that the scripts of `core` decode."},
+	{"L12, for departures evenly spaced under a greater burst:", "a leaky queue is a limiter with `wait` and a burst of one, and a leaky bucket has no burst."},
+	{"M2 and M3, for stages with results of their own:", "a policy guards one function: a deadline cuts attempts, and a fallback replaces the outcome of a call; there are no required and optional stages."},
 	{"M8, a first-token timer that only content disarms:", "there are no timers about streams yet."},
-	{"M9, a fallback never mixes two answers:", "a fallback is a fixed answer and no second source."},
+	{"M9, a fallback never mixes two answers:", "a fallback is a fixed answer, not a second source."},
 }

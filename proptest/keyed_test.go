@@ -53,7 +53,7 @@ func (n *naiveTable) find(name uint64) int {
 	return slices.IndexFunc(n.keys, func(k *naiveKey) bool { return k.name == name })
 }
 
-// evict returns the name of the key that gives way, and false when all are held.
+// evict returns the name of the key to evict, and false when all are held.
 func (n *naiveTable) evict() (name uint64, ok bool) {
 	for i, k := range n.keys {
 		if !k.held() {
@@ -165,7 +165,7 @@ func (t *keyTrial) hold(name uint64, how int) {
 	}
 }
 
-// move does what a holder does after a key was removed.
+// move does the work of a holder after a key was removed.
 func (t *keyTrial) move(index, last uint32) {
 	t.cells[index] = t.cells[last]
 	t.cells = t.cells[:last]
@@ -214,7 +214,7 @@ func (t *keyTrial) name(name uint64) {
 	}
 }
 
-// check compares all that can be asked.
+// check compares all results.
 func (t *keyTrial) check() error {
 	want := t.naive.counts
 	var order []uint64
@@ -348,11 +348,11 @@ type (
 	blindToPins struct{ *keyed.Table }
 	// renewed counts a release as a use.
 	renewed struct{ *keyed.Table }
-	// oneMore has a key more than its bound.
+	// oneMore holds one more key than its bound.
 	oneMore struct{ *keyed.Table }
 	// nameless resolves a handle by its index alone.
 	nameless struct{ *keyed.Table }
-	// unmoved does not follow a cell that moved.
+	// unmoved does not update the handle of a cell that moved.
 	unmoved struct{ *keyed.Table }
 )
 
@@ -387,27 +387,27 @@ func (m unmoved) Resolve(h keyed.Handle) (uint32, bool) {
 	return h.Index, h.Index != keyed.Spare && h.Index <= m.Len() && m.Handle(h.Index) == h
 }
 
-// keyedDefects are what the check of a table says and the mutants that it tells
-// from the table.
+// keyedDefects are the statements of the check of a table and the mutants that it
+// finds.
 var keyedDefects = []struct {
 	name, statement, mutant string
 	plant                   func(*keyed.Table) keyTable
 }{
-	{"G23", "above the bound the least recently used key gives way, by its acquires, refused ones too",
-		"evicts the key that it has had longest", func(t *keyed.Table) keyTable { return byAge{t} }},
-	{"G23", "a held cell is never evicted; when all are held, new keys share the spare one",
-		"does not know what is pinned", func(t *keyed.Table) keyTable { return blindToPins{t} }},
-	{"G23", "a cell that was held stands in the order by its last acquire",
+	{"G23", "above the bound the least recently used key is evicted; an acquire is a use, also when it is refused",
+		"evicts the oldest key", func(t *keyed.Table) keyTable { return byAge{t} }},
+	{"G23", "a held cell is never evicted; when all cells are held, new keys share the overflow cell",
+		"ignores pins", func(t *keyed.Table) keyTable { return blindToPins{t} }},
+	{"G23", "a cell that was held keeps the position of its last acquire",
 		"counts a release as a use", func(t *keyed.Table) keyTable { return renewed{t} }},
-	{"G23", "there are never more keys than the bound, and evictions and shared uses are counted",
-		"makes room for a third key", func(t *keyed.Table) keyTable { return oneMore{t} }},
-	{"L14", "no two keys have one cell, and a handle never names the cell of another key",
-		"looks at the index of a handle alone", func(t *keyed.Table) keyTable { return nameless{t} }},
-	{"L14", "a handle names its cell also when that has moved",
-		"does not follow a cell that moved", func(t *keyed.Table) keyTable { return unmoved{t} }},
+	{"G23", "there are never more keys than the bound; evictions and uses of the overflow cell are counted",
+		"holds a third key", func(t *keyed.Table) keyTable { return oneMore{t} }},
+	{"L14", "no two keys share a cell, and a handle never refers to the cell of another key",
+		"checks only the index of a handle", func(t *keyed.Table) keyTable { return nameless{t} }},
+	{"L14", "a handle refers to its cell also after the cell has moved",
+		"does not update the handle of a cell that moved", func(t *keyed.Table) keyTable { return unmoved{t} }},
 }
 
-// keyedLines are the rows of the table of keys. One check has all statements.
+// keyedLines are the rows of the table of keys. One check covers all statements.
 func keyedLines() (all []row) {
 	sound := sync.OnceValue(func() error { return drawnKeys(nil) })
 	for _, d := range keyedDefects {
@@ -424,7 +424,7 @@ func TestKeysExplored(t *testing.T) {
 	}
 	for _, d := range keyedDefects {
 		if allKeys(d.plant) == nil {
-			t.Errorf("no history tells a table that %s", d.mutant)
+			t.Errorf("no history finds a table that %s", d.mutant)
 		}
 	}
 }

@@ -9,14 +9,14 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// The invariants about what changes a state.
+// The invariants about changes of a state.
 
-// exact are the machines whose steps say exactly what they change.
+// exact are the machines whose answers say exactly whether the state changed.
 var exact = join(breakers, []machine{jitteredOpen, places, spending})
 
-// G18Late is G18 where nothing was done before that was due: a refusal leaves the
-// state as a tick at its mark does, bit for bit; what is stale does that too, or
-// leaves the state as it was, or as it was just before its mark.
+// G18Late is G18 when due work has not been done before: a refusal leaves the state
+// as a tick at its mark does, bit for bit. A stale action does that too, or leaves
+// the state unchanged, or as a tick just before its mark.
 func G18Late(m machine, h history) error {
 	r, _ := rigged(m, h)
 	r.without = reducer.Peek
@@ -50,8 +50,8 @@ func G18Late(m machine, h history) error {
 	return r.err
 }
 
-// G19: what a step has to tell is bounded by the configuration and by who waits
-// and holds, however much time passed before it.
+// G19: the number of effects of a step is bounded by the configuration and by the
+// waiters and holders, however much time passed before it.
 func G19(m machine, h history) error {
 	r, _ := rigged(m, h)
 	for _, w := range h.steps() {
@@ -68,14 +68,14 @@ func G19(m machine, h history) error {
 			m.meet()
 		}
 		if len(x.out) > bound {
-			return fmt.Errorf("G19: %s tells of %d changes", x.action, len(x.out))
+			return fmt.Errorf("G19: %s has %d effects", x.action, len(x.out))
 		}
 	}
 	return r.err
 }
 
-// G20: when nothing is held and no caller waits any more, a bulkhead is encoded in
-// the bytes of a new one and of its numbers.
+// G20: when no place is held and no caller waits, the encoding of a bulkhead is as
+// long as that of a new one with its numbers.
 func G20(m machine, h history) error {
 	r, c := play(m, h)
 	seen := r.subject.Look()

@@ -11,8 +11,7 @@ import (
 
 // The invariants about time.
 
-// G6: neither a tick nor serving the queue does anything strictly before
-// NextWake.
+// G6: neither a tick nor serving the queue has an effect strictly before NextWake.
 func G6(m machine, h history) error {
 	r, _ := rigged(m, h)
 	for _, w := range h.steps() {
@@ -56,7 +55,7 @@ func G7(m machine, h history) error {
 		once, twice := r.subject.Clone(), r.subject.Clone()
 		one := step(once, tick, to)
 		first, second := step(twice, tick, via), step(twice, tick, to)
-		// Changes that nobody could see in between may be told as one.
+		// Changes without an observer between them may be reported as one.
 		if (len(one.out) == 0) != (len(first.out)+len(second.out) == 0) || !bytes.Equal(once.Bytes(), twice.Bytes()) {
 			return fmt.Errorf("G7: step %d: %s gives %q, by way of %s and %s it is %q", i, one, once.Text(to), first, second, twice.Text(to))
 		}
@@ -64,9 +63,9 @@ func G7(m machine, h history) error {
 	return r.err
 }
 
-// G8: everything later by the same time decides the same, later by that time.
-// Permits of limiters from before the shift are not used any more: they hold
-// marks.
+// G8: if all marks are later by the same time, the decisions are the same, later by
+// that time. Permits that limiters granted before the shift are not used after it:
+// they hold marks.
 func G8(m machine, h history) error {
 	by := time.Duration(h.word(1) % (1 << 40))
 	a, _ := rigged(m, h)
@@ -102,7 +101,7 @@ func G8(m machine, h history) error {
 	return a.err
 }
 
-// relative prints a step without what a shift changes.
+// relative prints a step without its marks, which a shift changes.
 func relative(x record, by time.Duration) string {
 	text := fmt.Sprintf("%s %s cost %d: %s %s free %d", x.at.Add(-by), x.action.Kind, x.action.Cost, x.answer.Verdict, x.answer.Reason, x.answer.Free)
 	if at, ok := x.answer.RetryAt(); ok {

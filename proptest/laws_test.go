@@ -10,8 +10,8 @@ import (
 )
 
 // The invariants of every reducer that are about whole histories. Each takes a
-// machine and a history and returns what it found wrong. Those about single states
-// and steps are in step_laws_test.go.
+// machine and a history and returns the violation that it found. Those about single
+// states and steps are in step_laws_test.go.
 
 var tick = reducer.Action{Kind: reducer.Tick}
 
@@ -39,8 +39,7 @@ func G1(m machine, h history) error {
 	return nil
 }
 
-// G2: Reduce leaves its input as it is, and no later step reaches into an older
-// state.
+// G2: Reduce does not change its input, and no later step changes an older state.
 func G2(m machine, h history) error {
 	type old struct {
 		subject subject
@@ -57,7 +56,7 @@ func G2(m machine, h history) error {
 		all = append(all, old{next, next.Bytes()})
 		if len(all) > 1 {
 			m.meet()
-			// What comes of the older state is not to be seen in it.
+			// Later steps do not change the older state.
 			older := all[len(all)-2]
 			later, _ := older.subject.Reduce(a, now)
 			for range 3 {
@@ -76,7 +75,7 @@ func G2(m machine, h history) error {
 	return r.err
 }
 
-// rigged begins a subject with its rig and plays nothing yet.
+// rigged begins a subject with its rig, without a step.
 func rigged(m machine, h history) (*rig, config) {
 	s, c := m.begin(h)
 	return newRig(s, m.kind), c
@@ -111,14 +110,14 @@ func G10(m machine, h history) error {
 		r.play(h.steps())
 		m.meet()
 		if n := len(r.subject.Bytes()); n > bound {
-			return fmt.Errorf("G10: %d bytes, at most %d were to be expected", n, bound)
+			return fmt.Errorf("G10: %d bytes, at most %d expected", n, bound)
 		}
 	}
 	for n := range uint64(100) {
 		r.step(reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: 1000 + n}})
 	}
 	if n := len(r.subject.Bytes()); n > bound {
-		return fmt.Errorf("G10: %d bytes after a crowd, at most %d were to be expected", n, bound)
+		return fmt.Errorf("G10: %d bytes after a crowd, at most %d expected", n, bound)
 	}
 	return r.err
 }

@@ -15,9 +15,9 @@ func with1(step stepper) mutant { return mutant{step: step} }
 // limitLines are the invariants of rate limiters and of queues.
 var limitLines = []property{
 	{"L1", "any window of length W admits at most burst + W / interval", L1, []machine{bucket, queuedBucket, newestBucket},
-		bucket.made("has one permit more in its burst than it says", func(c *config) { c.limit.Burst++ })},
-	{"L1", "and no refund, whenever it comes, makes it more", L1, []machine{bucket, queuedBucket},
-		bucket.with("gives back all of a permit, whatever has refilled since", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+		bucket.made("has one more permit in its burst than configured", func(c *config) { c.limit.Burst++ })},
+	{"L1", "a refund, early or late, does not raise that bound", L1, []machine{bucket, queuedBucket},
+		bucket.with("refunds a whole permit, also what has refilled since", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Cancel && a.Cost > 0 {
 				nudge(s, -4*time.Duration(a.Cost))
 				return reducer.Answer{Verdict: reducer.Done}, nil
@@ -25,31 +25,31 @@ var limitLines = []property{
 			return s.Step(a, now)
 		}))},
 	{"L2", "retry-after is exact: refused before it, not refused at it", L2, join(algorithms, queued, []machine{calls, timed, consecutive}),
-		queuedSliding.with("tells a nanosecond too much", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+		queuedSliding.with("returns a retry-after that is a nanosecond too long", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if answer.Verdict == reducer.Reject && answer.Reason == reducer.ReasonWait {
 				answer.Mark++
 			}
 			return answer, out
 		}))},
-	{"L3", "a refusal changes nothing but the clock", ahead(L3), join(algorithms, queued, breakers, []machine{places}),
-		sliding.with("counts whom it refuses", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+	{"L3", "a refusal changes nothing but the last mark", ahead(L3), join(algorithms, queued, breakers, []machine{places}),
+		sliding.with("counts refused requests", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if answer.Reason == reducer.ReasonRate && a.Kind != reducer.Peek {
 				charge(s, now)
 			}
 			return answer, out
 		}))},
-	{"L4", "0 <= free <= capacity, and every debt is over in time", L4, join(algorithms, queued),
-		fixed.with("keeps its window open for ever", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+	{"L4", "0 <= free <= capacity, and every debt is repaid in bounded time", L4, join(algorithms, queued),
+		fixed.with("never ends its window", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if w := s.(*erased[limiter.State]).state.Window(); w.End > 0 {
 				nudge(s, max(w.End, now).Sub(w.End)+60)
 			}
 			return answer, out
 		}))},
-	{"L5", "a cost of n is n times 1 at one instant, all or nothing", aheadOf(ofLimit(L5)), bursts,
-		bucket.with("takes what there is", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+	{"L5", "a cost of n is n costs of 1 at one instant, all or nothing", aheadOf(ofLimit(L5)), bursts,
+		bucket.with("takes the free permits when they are too few", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			for a.Kind == reducer.TryAcquire && a.Cost > 1 {
 				if answer, out := s.Step(a, now); answer.Verdict == reducer.Admit {
 					return answer, out
@@ -58,16 +58,16 @@ var limitLines = []property{
 			}
 			return s.Step(a, now)
 		}))},
-	{"L6", "a cost above the capacity has a reason of its own and no retry-after", aheadOf(ofLimit(L6)), join(algorithms, queued),
-		fixed.with("asks to come back", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+	{"L6", "a refusal of a cost above the capacity has its own reason and no retry-after", aheadOf(ofLimit(L6)), join(algorithms, queued),
+		fixed.with("returns a retry-after for it", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if answer.Reason == reducer.ReasonCapacity && a.Kind == reducer.Peek {
 				answer.Mark = now + 1
 			}
 			return answer, out
 		}))},
-	{"L8", "a fixed window admits at most its count, any window twice that", L8, []machine{fixed, queuedFixed},
-		fixed.with("lets its window end early", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+	{"L8", "a fixed window admits at most its count, and any interval of its length at most twice that", L8, []machine{fixed, queuedFixed},
+		fixed.with("ends its window early", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if s.(*erased[limiter.State]).state.Window().End == now+2 {
 				nudge(s, -1)
@@ -76,8 +76,8 @@ var limitLines = []property{
 		}))},
 	{"L9", "a sliding log admits at most its count in every window of its period, wherever it begins", L9, []machine{logged, queuedLog},
 		logged.made("forgets an admission a nanosecond early", func(c *config) { c.limit.Period-- })},
-	{"L12", "a leaky bucket lets calls depart in order, each at least its cost in intervals after the one before", L12Leaky, []machine{leaky, queuedLeaky},
-		leaky.with("counts from when the departure before was asked for", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+	{"L12", "calls leave a leaky bucket in order, each at least its cost in intervals after the previous one", L12Leaky, []machine{leaky, queuedLeaky},
+		leaky.with("counts from the arrival of the previous call", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if answer.Verdict == reducer.Admit && a.Cost > 0 {
 				nudge(s, -1)
@@ -91,32 +91,32 @@ var limitLines = []property{
 			}
 			return s.Step(a, now)
 		}))},
-	{"L13", "reserve and cancel leave no trace; a later cancel harms nobody", L13, bursts,
-		bucket.with("loses a nanosecond by each cancel", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+	{"L13", "reserve and cancel leave no trace; a later cancel delays no other caller", L13, bursts,
+		bucket.with("loses a nanosecond at each cancel", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if a.Kind == reducer.Cancel {
 				nudge(s, 1)
 			}
 			return answer, out
 		}))},
-	{"L14", "to forget a fresh state is not to be seen", L14, join(algorithms, queued, []machine{calls, consecutive, large, places}),
-		queuedFixed.with("is fresh while its window is open", mutant{fresh: func(s subject, now clock.Mark) bool { return len(s.Look().waiters) == 0 }})},
-	{"L14", "a breaker without outcomes is not fresh, or to forget it is not to be seen", L14Unvoted, breakers,
-		timed.with("is fresh until its first outcome", mutant{fresh: func(s subject, now clock.Mark) bool {
+	{"L14", "a new state in place of a fresh one decides the same", L14, join(algorithms, queued, []machine{calls, consecutive, large, places}),
+		queuedFixed.with("reports fresh while its window is open", mutant{fresh: func(s subject, now clock.Mark) bool { return len(s.Look().waiters) == 0 }})},
+	{"L14", "a breaker without outcomes is not fresh, or a new one in its place decides the same", L14Unvoted, breakers,
+		timed.with("reports fresh until its first outcome", mutant{fresh: func(s subject, now clock.Mark) bool {
 			return strings.HasPrefix(s.Text(now), "closed failed 0/0")
 		}})},
 	{"L16", "after a long time without use exactly the capacity is admitted", L16, join(bursts, []machine{queuedBucket, queuedFixed, queuedSliding, queuedLog, newestBucket}),
-		bucket.made("keeps one permit more for the patient", func(c *config) { c.limit.Burst++ })},
+		bucket.made("admits one more permit after a long idle time", func(c *config) { c.limit.Burst++ })},
 	{"G13", "late, duplicate and unknown ends are stale and change nothing", G13, join([]machine{places, queuedBucket, newestBucket}, breakers),
-		places.with("takes back what it has not given", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+		places.with("accepts a permit that it did not grant", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if a.Kind == reducer.Release {
 				answer.Verdict = reducer.Done
 			}
 			return answer, out
 		}))},
-	{"G14", "asked = admitted + refused + dropped + left + waiting", G14, join(queued, []machine{places}),
-		newestBucket.with("puts somebody out and tells nobody", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+	{"G14", "acquires = admitted + refused + dropped + cancelled + waiting", G14, join(queued, []machine{places}),
+		newestBucket.with("drops a waiter and emits no effect", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if a.Kind == reducer.Acquire {
 				out = nil

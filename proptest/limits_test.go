@@ -30,8 +30,8 @@ type use struct {
 	cost int64
 }
 
-// uses are the permits that nobody gave back, at the marks from which they may
-// be used.
+// uses are the permits that were not refunded, at the marks from which they may be
+// used.
 func (r *rig) uses(ready func(g grant) clock.Mark) (all []use) {
 	type took struct {
 		permit reducer.Permit
@@ -102,10 +102,9 @@ func L1(m machine, h history) error {
 	return nil
 }
 
-// L2: a refusal's retry-after is exact: refused at every earlier instant, not
-// refused at it, when nothing else happens. A refused probe is told the open
-// time instead, and after a drain those who wait in vain are taken as served at
-// their turn.
+// L2: a refusal's retry-after is exact: refused at every earlier instant, not refused
+// at it, when nothing else happens. A refused probe gets the open time instead, and
+// after a drain waiters that time out count as served at their turn.
 func L2(m machine, h history) error {
 	r, _ := rigged(m, h)
 	r.without = reducer.Drain
@@ -131,7 +130,7 @@ func L2(m machine, h history) error {
 	return r.err
 }
 
-// again asks the same question later, on a copy to which nothing else happens.
+// again repeats the acquire later, on a copy to which nothing else happens.
 func (r *rig) again(a reducer.Action, at clock.Mark) record {
 	c := *r
 	c.subject = r.subject.Clone()
@@ -145,8 +144,8 @@ func (r *rig) again(a reducer.Action, at clock.Mark) record {
 	return step(c.subject, a, at)
 }
 
-// L4: no more than the capacity is free, and a debt is over when what was taken
-// has had the time to come back.
+// L4: at most the capacity is free, and a debt ends when the permits that were taken
+// have had the time to refill.
 func L4(m machine, h history) error {
 	r, c := rigged(m, h)
 	steps := h.steps()
@@ -161,14 +160,14 @@ func L4(m machine, h history) error {
 			latest = max(latest, g.at)
 		}
 		if len(r.log) > 0 && r.log[len(r.log)-1].action.Kind == reducer.Reserve {
-			latest += 64 // the farthest use of a reservation and what comes with it
+			latest += 64 // the latest use of a reservation and the permits granted with it
 		}
 	}
 	whole := clock.Mark(c.limit.Period)
 	if c.limit.Algorithm == limiter.TokenBucket {
 		whole = clock.Mark(interval(c.limit) * int64(c.limit.Burst))
 	}
-	r.advance(max(r.now, latest) + 100) // who waits is served, or gives up
+	r.advance(max(r.now, latest) + 100) // every waiter is served or cancelled
 	r.advance(r.now + 4*whole)
 	if len(r.grants) > 0 {
 		m.meet()

@@ -18,7 +18,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// config is what a machine was made of; the field of its family is set.
+// config is the configuration of a machine; the field of its family is set.
 type config struct {
 	limit    limiter.Config
 	breaker  breaker.Config
@@ -27,7 +27,7 @@ type config struct {
 }
 
 // machine makes subjects of one kind. Configurations are small and on a grid of
-// nanoseconds, so that everything often falls on one mark.
+// nanoseconds, so that many events fall on one mark.
 type machine struct {
 	name string
 	kind family
@@ -47,10 +47,10 @@ type machine struct {
 
 	// adopt is a defect of cell.Maker.Adopt, nil for none.
 	adopt func(next cell.Maker, old cell.Cell, now clock.Mark) cell.Cell
-	// undone is a defect of the order in which a call is undone, nil for none.
+	// undone is a defect of the order in which a call leaves its steps, nil for none.
 	undone func(all []reducer.Action)
 
-	// met counts how often a check had something to say, see property.
+	// met counts how often a check applied, see property.
 	met *int
 }
 
@@ -68,8 +68,8 @@ func (m machine) with(name string, defect mutant) machine {
 	return m
 }
 
-// withStep is with for a defect of Step that keeps notes of its own. No two
-// subjects share them, but a clone shares its origin's.
+// withStep is with for a defect of Step that has its own state. Only a clone and its
+// original share that state.
 func (m machine) withStep(name string, defect func(c config) stepper) machine {
 	sound := m.make
 	m.name += " that " + name
@@ -77,7 +77,7 @@ func (m machine) withStep(name string, defect func(c config) stepper) machine {
 	return m
 }
 
-// made is with for a machine that is made of another configuration than it says.
+// made is with for a machine whose configuration differs from the one it reports.
 func (m machine) made(name string, change func(c *config)) machine {
 	sound := m.make
 	m.name += " that " + name
@@ -267,18 +267,18 @@ const start = clock.Mark(0)
 // bucketOf returns the state of a token bucket.
 func bucketOf(s subject) tokenbucket.State { return s.(*erased[limiter.State]).state.Bucket() }
 
-// nudge moves what a limiter has counted along the line of marks: a small defect.
+// nudge shifts the marks of a limiter's counts: a small defect.
 func nudge(s subject, by time.Duration) {
 	e := s.(*erased[limiter.State])
 	e.state = e.cell.Shift(e.state, by)
 }
 
-// used is a settle of a limiter by which so many permits were used that no caller
-// asked for.
+// used is a settle of a limiter by which so many permits were used without an
+// acquire.
 func used(s subject, now clock.Mark, permits uint64) reducer.Action {
 	known, _ := s.Clone().Step(reducer.Action{Kind: reducer.TryAcquire}, now)
 	return reducer.Action{Kind: reducer.Settle, Value: permits, Permit: reducer.Permit{Generation: known.Generation}}
 }
 
-// charge takes a permit that no caller asked for: a small defect.
+// charge takes a permit without an acquire: a small defect.
 func charge(s subject, now clock.Mark) { s.Step(used(s, now, 1), now) }

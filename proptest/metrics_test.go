@@ -16,9 +16,9 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// G15: figures are a fold of what was told. What a state shows of itself (places
-// held, callers waiting, a breaker's state and how often it opened) is what
-// somebody counts who only hears its answers and effects.
+// G15: the figures of a state are a fold of its answers and effects. Places held,
+// callers waiting, a breaker's state and how often it opened equal the counts of an
+// observer of the answers and effects.
 func G15(m machine, h history) error {
 	r, _ := rigged(m, h)
 	held, waiting, openings := 0, map[uint64]bool{}, uint32(0) // waiting by ticket
@@ -63,28 +63,28 @@ func G15(m machine, h history) error {
 		}
 		switch c := is.breaker; {
 		case m.kind == bulkheads && int(is.held) != held, len(is.waiters) != len(waiting):
-			return fmt.Errorf("G15: %d are held and %d wait, by what was told %d and %d", is.held, len(is.waiters), held, len(waiting))
+			return fmt.Errorf("G15: %d are held and %d wait, by the answers %d and %d", is.held, len(is.waiters), held, len(waiting))
 		case c != nil && (c.Mode != state || c.Openings != openings):
-			return fmt.Errorf("G15: %s after %d openings, by what was told %s after %d", c.Mode, c.Openings, state, openings)
+			return fmt.Errorf("G15: %s after %d openings, by the answers %s after %d", c.Mode, c.Openings, state, openings)
 		}
 	}
 	return r.err
 }
 
-// observed is the runner whose events a Metrics hears.
+// observed is a runner whose events a Metrics receives.
 var observed = machine{name: "Metrics of the Go runner", counts: func(p *sluice.Pipeline, observe func(sluice.Event)) { p.Listen(observe) }}
 
 var errDrawn = errors.New("drawn")
 
-// books are kept by those who call.
+// books are the records of the callers.
 type books struct {
 	calls, attempts, ok, failed, refused, retried uint64
 	elapsed                                       time.Duration
 }
 
-// G15Metrics: what Metrics counts of a pipeline is what its callers saw: calls,
-// attempts, refusals, retries, ends, and the time that they took; and the
-// breaker's last change is its state.
+// G15Metrics: the counts of Metrics for a pipeline are those of its callers: calls,
+// attempts, refusals, retries, ends, and the time that they took; and the breaker's
+// last change is its state.
 func G15Metrics(m machine, h history) error {
 	clock := &clock.Virtual{}
 	w := h.word(0)
@@ -137,7 +137,7 @@ func (b *books) call(p *sluice.Pipeline, clock *clock.Virtual, w uint64) {
 	switch {
 	case errors.Is(err, sluice.ErrRejected):
 		b.refused++
-		b.retried += attempts // each was followed by another one, of which the last was refused
+		b.retried += attempts // each was followed by another attempt, of which the last one was refused
 	case err == nil:
 		b.ok++
 		b.retried += attempts - 1

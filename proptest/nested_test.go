@@ -16,9 +16,9 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// nest is a policy in two parts: what the outer one runs is a call of the inner
-// one, which has what is left of the outer call's time as its deadline. A
-// refusal of the inner part is no failure: the outer call is given up.
+// nest is a policy in two parts: an attempt of the outer part is a call of the inner
+// part, whose deadline is the rest of the outer call's time. A refusal of the inner
+// part is not a failure: the outer call is cancelled.
 type nest struct {
 	outer, inner *flow
 	running      map[int]int // calls of the outer part by those of the inner
@@ -40,13 +40,12 @@ func newNest(p pipeline.Policy, split int) *nest {
 
 func (n *nest) giveUp(call int) {
 	n.outer.driver.Cancel(n.outer.handles[call])
-	n.outer.hear()
+	n.outer.collect()
 	n.outer.said = slices.DeleteFunc(n.outer.said, func(t told) bool { return t.call == call })
 }
 
-// pass lets time pass from nanosecond to nanosecond. Where an attempt of the
-// outer part starts at a mark at which something happens in the inner one, the
-// two parts cannot be told in which order.
+// pass steps through every nanosecond. Where an attempt of the outer part starts at
+// the mark of an event of the inner part, the order of the two is not fixed.
 func (n *nest) pass(to clock.Mark) {
 	for at := n.outer.driver.Now() + 1; at <= to && !n.tied; at++ {
 		n.outer.pass(at)
@@ -59,7 +58,8 @@ func (n *nest) pass(to clock.Mark) {
 	}
 }
 
-// settle tells each part what the other one said, until neither says anything.
+// settle passes the decisions of each part to the other one, until neither decides
+// anything.
 func (n *nest) settle() {
 	for len(n.outer.said)+len(n.inner.said) > 0 {
 		said := n.outer.said
@@ -86,7 +86,7 @@ func (n *nest) hearOuter(t told) {
 		n.inner.deadlines = map[int]time.Duration{i: n.outer.began[t.call].Add(n.after).Sub(t.At)}
 	}
 	n.inner.begin(1)
-	n.inner.hear()
+	n.inner.collect()
 }
 
 func (n *nest) hearInner(t told) {
@@ -98,7 +98,7 @@ func (n *nest) hearInner(t told) {
 		// The outer part has cut it at the same mark.
 	case t.Kind == decision.End:
 		n.outer.driver.Done(n.outer.handles[t.call], drive.Result{Outcome: t.Outcome})
-		n.outer.hear()
+		n.outer.collect()
 	case t.Last:
 		n.said = append(n.said, t)
 		n.refused(n, t.call)
@@ -107,7 +107,7 @@ func (n *nest) hearInner(t told) {
 	}
 }
 
-// happen does what a word says, as flow does.
+// happen performs the event of a word, as flow does.
 func (n *nest) happen(w uint64) {
 	calls := len(n.outer.handles)
 	switch {
@@ -120,19 +120,18 @@ func (n *nest) happen(w uint64) {
 	default:
 		call := recent(calls, w>>24)
 		n.outer.driver.Cancel(n.outer.handles[call])
-		n.outer.hear()
+		n.outer.collect()
 		if i, ok := n.inside[call]; ok {
 			n.inner.driver.Cancel(n.inner.handles[i])
 		}
 	}
-	n.outer.hear()
-	n.inner.hear()
+	n.outer.collect()
+	n.inner.collect()
 	n.settle()
 }
 
-// nesting draws a policy and where it is split. What stands outside holds no
-// permits that an attempt which runs would keep, and a retry asks no breaker
-// that it cannot see.
+// nesting draws a policy and where it is split. The outer part holds no permits that
+// a running attempt would keep, and a retry consults no breaker of the other part.
 func nesting(h history) (p pipeline.Policy, split int) {
 	p = drawPolicy(h.word(0)|0b1000001, true)
 	if i := find(p, "breaker"); i >= 0 {
@@ -151,12 +150,13 @@ func nesting(h history) (p pipeline.Policy, split int) {
 		split = again
 	}
 	if guard >= 0 && guard < split {
-		// What ends inside at the mark at which a probe's time is over outside
-		// comes too late for it.
+		// An end of the inner part at the deadline of an outer probe comes too late
+		// for the probe.
 		pipeline.Edit(&p.Steps[guard], func(c *breaker.Config) {
 			c.Open, c.HalfOpenMax = backoff.Config{Kind: backoff.Constant, Base: time.Hour}, 0
 		})
-		// And it takes what waits inside for what runs, whose cut is a failure.
+		// And the outer part counts a call that waits inside as running, so that
+		// cutting it is a failure.
 		for i := range p.Steps {
 			pipeline.Edit(&p.Steps[i], func(c *limiter.Config) { c.Wait, c.Queue, c.Order = 0, 0, 0 })
 			pipeline.Edit(&p.Steps[i], func(c *bulkhead.Config) { c.Wait, c.Queue, c.Order = 0, 0, 0 })
@@ -165,14 +165,14 @@ func nesting(h history) (p pipeline.Policy, split int) {
 	return p, split
 }
 
-// M6Nested: a policy decides the same in one piece and in two, one inside the
-// other: what is told of each call, but for the numbers of attempts, which each
-// part counts for itself.
+// M6Nested: a policy decides the same in one piece and in two, one inside the other:
+// the decisions about each call are equal, except for the numbers of attempts, which
+// each part counts itself.
 func M6Nested(m machine, h history) error {
 	p, split := nesting(h)
 	whole, n := newFlow(p), m.nests(p, split)
 	for _, w := range h.steps() {
-		w &^= 7 << 32 // nobody tells when to come back
+		w &^= 7 << 32 // no part returns a retry-after
 		to := whole.driver.Now() + pause(w)
 		if n.pass(to); n.tied {
 			break
@@ -180,7 +180,7 @@ func M6Nested(m machine, h history) error {
 		whole.pass(to)
 		if w%8 < 4 || len(whole.handles) == 0 {
 			whole.begin(1)
-			whole.hear()
+			whole.collect()
 		} else {
 			whole.happen(w)
 		}

@@ -19,14 +19,14 @@ import (
 
 // The invariants of pipelines, on the embedded driver.
 
-// told is a decision and the call that it is about.
+// told is a decision and the call that it belongs to.
 type told struct {
 	decision.Decision
 	call int
 }
 
-// text is what a call sees of a decision. Positions in the policy and handles
-// are not part of it.
+// text is the part of a decision that a call observes. Positions in the policy and
+// handles are not part of it.
 func (t told) text() string {
 	return fmt.Sprintf("%s call %d: %s %s attempt %d %s %s until %s after %s shadow %t last %t", t.At, t.call, t.Kind, t.Step,
 		t.Attempt, t.Outcome, t.Reason, t.Until, t.RetryAfter, t.Shadow, t.Last)
@@ -56,7 +56,7 @@ func newFlow(p pipeline.Policy) *flow {
 
 var flowing = machine{name: "pipeline", flows: newFlow}
 
-// under is a pipeline that runs another policy than the one it was given.
+// under is a pipeline that runs another policy than the configured one.
 func under(name string, change func(p *pipeline.Policy)) machine {
 	return machine{name: "pipeline that " + name, flows: func(p pipeline.Policy) *flow {
 		p.Steps = append([]pipeline.Step(nil), p.Steps...)
@@ -65,8 +65,7 @@ func under(name string, change func(p *pipeline.Policy)) machine {
 	}}
 }
 
-// driven is a pipeline whose driver has a defect: what it does and tells
-// instead of a decision.
+// driven is a pipeline whose driver has a defect: it replaces a decision.
 func driven(name string, defect func(f *flow, t told) []told) machine {
 	return machine{name: "pipeline that " + name, flows: func(p pipeline.Policy) *flow {
 		f := newFlow(p)
@@ -75,7 +74,7 @@ func driven(name string, defect func(f *flow, t told) []told) machine {
 	}}
 }
 
-// play plays the words: calls, ends of attempts, and calls that are given up.
+// play plays the words: calls, ends of attempts, and cancelled calls.
 func (f *flow) play(steps history) {
 	for _, w := range steps {
 		f.pass(f.driver.Now() + pause(w))
@@ -95,10 +94,10 @@ func (f *flow) pass(to clock.Mark) {
 	} else {
 		f.driver.Advance(to)
 	}
-	f.hear()
+	f.collect()
 }
 
-// happen does what a word says.
+// happen performs the event of a word.
 func (f *flow) happen(w uint64) {
 	n := len(f.handles)
 	switch {
@@ -110,14 +109,13 @@ func (f *flow) happen(w uint64) {
 	default:
 		f.driver.Cancel(f.handles[recent(n, w>>24)])
 	}
-	f.hear()
+	f.collect()
 }
 
 // recent picks one of the last eight.
 func recent(n int, w uint64) int { return n - 1 - int(w%8)%n }
 
-// begin begins a call, unless it is left out; then it is a call that nobody
-// knows.
+// begin begins a call, unless it is left out; then its id is unknown.
 func (f *flow) begin(cost uint32) {
 	n := len(f.handles)
 	f.began = append(f.began, f.driver.Now())
@@ -137,8 +135,8 @@ func (f *flow) begin(cost uint32) {
 	f.handles = append(f.handles, handle)
 }
 
-// hear takes over the decisions.
-func (f *flow) hear() {
+// collect takes over the decisions.
+func (f *flow) collect() {
 	decisions := f.driver.Decisions
 	f.driver.Decisions = nil
 	for _, d := range decisions {
@@ -151,7 +149,7 @@ func (f *flow) hear() {
 	}
 }
 
-// end lets everything come to its end that does so by itself.
+// end advances time until all calls have ended that end without an event.
 func (f *flow) end() {
 	f.pass(f.driver.Now() + 1_000_000)
 }
@@ -202,14 +200,14 @@ func find(p pipeline.Policy, name string) int {
 	return -1
 }
 
-// G12: every call is told exactly one end, and nothing after it.
+// G12: every call receives exactly one end, and nothing after it.
 func G12(m machine, h history) error {
 	f := played(m, drawPolicy(h.word(0), true), h)
 	f.end()
 	for _, handle := range f.handles {
 		f.driver.Cancel(handle)
 	}
-	f.hear()
+	f.collect()
 	over := map[int]bool{}
 	for _, t := range f.said {
 		if over[t.call] {
@@ -226,8 +224,8 @@ func G12(m machine, h history) error {
 	return nil
 }
 
-// M1: nothing below a timeout lasts longer than what is left of it: a call ends
-// by the end of its outermost timeout, waits and retries included.
+// M1: nothing below a timeout lasts longer than what is left of it: a call ends no
+// later than its outermost timeout, waits and retries included.
 func M1(m machine, h history) error {
 	p := drawPolicy(h.word(0), true)
 	f := played(m, p, h)
@@ -247,8 +245,8 @@ func M1(m machine, h history) error {
 	return nil
 }
 
-// M4: a refusal at a step gives back what the steps above it gave, in reverse
-// order and once: limiters a refund, breakers no vote, bulkheads the place.
+// M4: a refusal at a step returns the permits of the steps above it, in reverse order
+// and once: limiters refund, breakers count no outcome, bulkheads free the place.
 func M4(m machine, h history) error {
 	p := drawPolicy(h.word(0)|0b111100, false)
 	plan := must(pipeline.Compile(p))

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/internal/testenv"
 )
 
-// property is a row that is checked on drawn histories. holds calls meet of
-// the machine whenever a history comes to the situation that the row is about.
+// property is a row that is checked on drawn histories. holds calls meet of the
+// machine whenever a history reaches the situation of the row.
 type property struct {
 	name      string
 	statement string
@@ -17,17 +17,16 @@ type property struct {
 	mutant    machine
 }
 
-// What a search of a property is: how many histories of at most how many words
-// for a machine and for a mutant, and how many of the machine's must come to the
-// point.
+// The size of a search: how many histories of at most how many words for a machine
+// and for a mutant, and in how many of the machine's the check must apply.
 const (
 	cases, size             = 100, 80
 	mutantCases, mutantSize = 600, 60
 	rare                    = 10
 )
 
-// errRare says that a check has nothing to say about a machine.
-var errRare = errors.New("the drawn histories hardly ever come to what the check is about")
+// errRare says that a check hardly ever applied to a machine.
+var errRare = errors.New("the check hardly ever applies to the drawn histories")
 
 // properties makes rows of properties.
 func properties(h how, lists ...[]property) (all []row) {
@@ -57,7 +56,7 @@ func (p property) try(m machine) error {
 	return nil
 }
 
-// meet counts that a history came to what the check is about.
+// meet counts a history to which the check applies.
 func (m machine) meet() {
 	if m.met != nil {
 		*m.met++

@@ -7,15 +7,15 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// recountLines are invariants that hold a machine against a second way to count.
+// recountLines are invariants that compare a machine with a second way to count.
 var recountLines = []property{
 	{"L7", "GCRA = token bucket = leaky bucket as a meter", L7, []machine{bucket},
 		bucket.made("rounds its interval down", func(c *config) { c.limit.Period -= c.limit.Period % 4 })},
 	{"L10", "a sliding counter admits by its formula, in exact integers", L10, []machine{sliding},
 		sliding.made("has a longer window than it says", func(c *config) { c.limit.Period++ })},
-	{"L12", "a queue before a burst of one is a leaky queue: departures an interval apart, in order, put out exactly when full or too late", L12,
-		[]machine{queuedBucket}, queuedBucket.made("lets two go at once", func(c *config) { c.limit.Burst++ })},
-	{"B8", "the window's sums are those of a naive recount", B8, breakers,
+	{"L12", "a queue before a burst of one is a leaky queue: departures an interval apart, in order; a caller is dropped exactly when the queue is full or its turn is too late", L12,
+		[]machine{queuedBucket}, queuedBucket.made("serves two waiters at once", func(c *config) { c.limit.Burst++ })},
+	{"B8", "the sums of the window equal a naive recount", B8, breakers,
 		timed.with("loses an outcome at every seventh mark", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Record && now%7 == 6 {
 				a.Outcome = reducer.Ignore
@@ -30,7 +30,7 @@ var recountLines = []property{
 			return s.Step(a, now)
 		}))},
 	{"R10", "a first attempt counts when it starts, a retry when it is granted; neither counts as the other", R10, []machine{flowing},
-		driven("counts a retry as a first attempt, too", func(f *flow, t told) []told {
+		driven("counts a retry also as a first attempt", func(f *flow, t told) []told {
 			if t.Kind == decision.Admit && t.Attempt > 1 {
 				f.driver.Cancel(f.driver.Begin(&drive.Request{Deadline: -1}))
 				f.driver.Decisions = nil

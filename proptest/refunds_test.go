@@ -15,12 +15,12 @@ type grantedPermit struct {
 	record  uint64
 	granted clock.Mark
 	cost    uint32
-	// What the bucket was after the grant: a wrong refund looks at it.
+	// The state of the bucket after the grant, which a defective refund reads.
 	tat      clock.Mark
 	refunded uint64
 }
 
-// refunder gives back what a permit took; m's own way is Refund.
+// refunder refunds a permit; m's own way is Refund.
 type refunder func(m *tokenbucket.Machine, s tokenbucket.State, p grantedPermit, now clock.Mark) tokenbucket.State
 
 func properly(m *tokenbucket.Machine, s tokenbucket.State, p grantedPermit, now clock.Mark) tokenbucket.State {
@@ -28,8 +28,8 @@ func properly(m *tokenbucket.Machine, s tokenbucket.State, p grantedPermit, now 
 	return s
 }
 
-// wholly takes back all that has not refilled by TAT: max(TAT - cT, now), which
-// is what one would do first.
+// wholly refunds all that has not refilled by TAT: max(TAT - cT, now), which is the
+// obvious way.
 func wholly(m *tokenbucket.Machine, s tokenbucket.State, p grantedPermit, now clock.Mark) tokenbucket.State {
 	if took := s.TAT - max(s.TAT-clock.Mark(m.Interval())*clock.Mark(p.cost), now); took > 0 {
 		s.TAT -= took
@@ -38,7 +38,7 @@ func wholly(m *tokenbucket.Machine, s tokenbucket.State, p grantedPermit, now cl
 	return s
 }
 
-// unbooked does not tell others what was given back.
+// unbooked does not record refunds.
 func unbooked(m *tokenbucket.Machine, s tokenbucket.State, p grantedPermit, now clock.Mark) tokenbucket.State {
 	before := s.Refunded
 	s = properly(m, s, p, now)
@@ -46,7 +46,7 @@ func unbooked(m *tokenbucket.Machine, s tokenbucket.State, p grantedPermit, now 
 	return s
 }
 
-// aheadUnminded gives back a permit as if no reservation lay ahead.
+// aheadUnminded refunds a permit as if there were no later reservation.
 func aheadUnminded(m *tokenbucket.Machine, s tokenbucket.State, p grantedPermit, now clock.Mark) tokenbucket.State {
 	took := clock.Mark(m.Interval()) * clock.Mark(p.cost)
 	back := took
@@ -142,7 +142,7 @@ func refundLines() []row {
 			n := n * testenv.Times()
 			refunds, wrong := tales(n, refund, reserves)
 			if wrong == nil && refunds < n/3 {
-				return fmt.Errorf("%w: %d refunds gave anything back", errRare, refunds)
+				return fmt.Errorf("%w: %d refunds returned a permit", errRare, refunds)
 			}
 			return wrong
 		}}
@@ -150,12 +150,12 @@ func refundLines() []row {
 	return []row{
 		{"L13", "no history of early and late refunds puts more into a window than its bound", byProperty,
 			[]trial{told("token bucket", 60_000, properly, false)},
-			told("token bucket that gives back max(TAT - cT, now)", 150_000, wholly, false)},
-		{"L13", "what one refund gave back no other one gives back again", byProperty,
+			told("token bucket that refunds to max(TAT - cT, now)", 150_000, wholly, false)},
+		{"L13", "what one refund returned no other one returns again", byProperty,
 			[]trial{told("token bucket", 15_000, properly, false)},
-			told("token bucket that does not write down what it gave back", 150_000, unbooked, false)},
-		{"L13", "nor does any with reservations ahead, each counted from when it may be used", byProperty,
+			told("token bucket that does not record what it refunded", 150_000, unbooked, false)},
+		{"L13", "the same holds for histories with reservations, each counted from the mark at which it may be used", byProperty,
 			[]trial{told("token bucket", 60_000, properly, true)},
-			told("token bucket that gives back what reservations stand on", 150_000, aheadUnminded, true)},
+			told("token bucket that refunds what reservations depend on", 150_000, aheadUnminded, true)},
 	}
 }

@@ -11,17 +11,17 @@ import (
 // retryLines are the invariants of backoff, retries and their budget.
 var retryLines = []property{
 	{"R1", "attempts <= 1 + retries", R1, []machine{trying},
-		retrying("counts retries where it should count attempts", func(n nexter, s retry.State, e retry.End, now clock.Mark) (retry.State, retry.Verdict) {
+		retrying("counts retries in place of attempts", func(n nexter, s retry.State, e retry.End, now clock.Mark) (retry.State, retry.Verdict) {
 			s.Attempt--
 			next, v := n(s, e, now)
 			next.Attempt++
 			return next, v
 		})},
-	{"R2", "0 <= delay <= cap x (1 + jitter's share), for any attempt", R2, []machine{backing},
-		delaying("adds up without a look", func(d delayer, attempt uint32, before time.Duration, u uint64) time.Duration {
+	{"R2", "0 <= delay <= maximum x (1 + jitter's share), for any attempt", R2, []machine{backing},
+		delaying("adds without a check for overflow", func(d delayer, attempt uint32, before time.Duration, u uint64) time.Duration {
 			return d(attempt, before, u) + 1
 		})},
-	{"R3", "the nominal delay does not decrease, up to its cap", R3, []machine{backing},
+	{"R3", "the nominal delay does not decrease, up to the maximum", R3, []machine{backing},
 		delaying("shifts by the attempt modulo the width of a word", func(d delayer, attempt uint32, before time.Duration, u uint64) time.Duration {
 			return d(attempt%64, before, u)
 		})},
@@ -29,20 +29,20 @@ var retryLines = []property{
 		delaying("never draws the longest delay", func(d delayer, attempt uint32, before time.Duration, u uint64) time.Duration {
 			return d(attempt, before, u>>1)
 		})},
-	{"R5", "nothing is scheduled at or behind the deadline", R5, []machine{trying},
-		retrying("looks at the deadline before the delay", func(n nexter, s retry.State, e retry.End, now clock.Mark) (retry.State, retry.Verdict) {
+	{"R5", "no attempt is scheduled at or after the deadline", R5, []machine{trying},
+		retrying("compares the deadline with the start of the delay", func(n nexter, s retry.State, e retry.End, now clock.Mark) (retry.State, retry.Verdict) {
 			if now < e.Deadline {
 				e.Deadline = clock.Never
 			}
 			return n(s, e, now)
 		})},
-	{"R6", "the answer's own retry-after is a floor, or ends the call with the reason", R6, []machine{trying},
-		retrying("hammers", func(n nexter, s retry.State, e retry.End, now clock.Mark) (retry.State, retry.Verdict) {
+	{"R6", "the answer's retry-after is the minimum of the delay, or ends the call with its reason", R6, []machine{trying},
+		retrying("ignores the answer's retry-after", func(n nexter, s retry.State, e retry.End, now clock.Mark) (retry.State, retry.Verdict) {
 			e.Told = e.Told && e.RetryAfter < 0
 			return n(s, e, now)
 		})},
-	{"R7", "success and what is not worth it stop", R7, []machine{trying},
-		retrying("tries again what was cancelled", func(n nexter, s retry.State, e retry.End, now clock.Mark) (retry.State, retry.Verdict) {
+	{"R7", "a success and an outcome that is not retried end the call", R7, []machine{trying},
+		retrying("retries a cancelled attempt", func(n nexter, s retry.State, e retry.End, now clock.Mark) (retry.State, retry.Verdict) {
 			if e.Outcome == reducer.Cancelled {
 				e.Outcome = reducer.Fail
 			}

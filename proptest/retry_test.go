@@ -68,7 +68,7 @@ func drawBackoff(w uint64) backoff.Config {
 	return c
 }
 
-// attempts from the first to the last that can be counted.
+// attempts from the first one to the greatest number.
 func drawAttempt(w uint64) uint32 {
 	return pick(w, uint32(1+w>>4%8), uint32(1+w>>4%100), uint32(w>>4), math.MaxUint32)
 }
@@ -91,7 +91,7 @@ func jittered(c backoff.Config, nominal time.Duration) (low, high time.Duration)
 	return nominal, nominal
 }
 
-// R2: 0 <= delay <= cap x (1 + the jitter's share), for every attempt.
+// R2: 0 <= delay <= maximum x (1 + the jitter's share), for every attempt.
 func R2(m machine, h history) error {
 	c := drawBackoff(h.word(0))
 	delay := m.delays(c)
@@ -115,7 +115,7 @@ func R2(m machine, h history) error {
 	return nil
 }
 
-// R3: without jitter a delay is never shorter than the one before, up to its cap.
+// R3: without jitter a delay is never shorter than the one before, up to the maximum.
 func R3(m machine, h history) error {
 	c := drawBackoff(h.word(0))
 	c.Jitter, c.Share = backoff.NoJitter, reducer.Share{}
@@ -219,7 +219,7 @@ func R1(m machine, h history) error {
 	return nil
 }
 
-// R5: nothing is scheduled at or behind the deadline.
+// R5: no attempt is scheduled at or after the deadline.
 func R5(m machine, h history) error {
 	_, all := called(m, h)
 	for _, a := range all {
@@ -227,14 +227,15 @@ func R5(m machine, h history) error {
 			m.meet()
 		}
 		if a.verdict.Again && (a.verdict.Until < a.at || a.verdict.Until >= a.end.Deadline && a.end.Deadline != clock.Never) {
-			return fmt.Errorf("R5: an attempt at %s, asked at %s, and the deadline is %s", a.verdict.Until, a.at, a.end.Deadline)
+			return fmt.Errorf("R5: an attempt at %s, decided at %s, and the deadline is %s", a.verdict.Until, a.at, a.end.Deadline)
 		}
 	}
 	return nil
 }
 
-// R6: what the answer asks for is a floor of the delay; where that is too late
-// the call ends with the reason, and where it asks not to come back, with that.
+// R6: the retry-after of the answer is the minimum of the delay. Where that is too
+// late the call ends with that reason, and where the answer asks for no retry, with
+// that reason.
 func R6(m machine, h history) error {
 	_, all := called(m, h)
 	for _, a := range all {
@@ -245,19 +246,19 @@ func R6(m machine, h history) error {
 		switch {
 		case !a.end.Told:
 		case a.verdict.Again && (a.end.RetryAfter < 0 || a.verdict.Until < floor):
-			return fmt.Errorf("R6: told %s at %s, an attempt at %s", a.end.RetryAfter, a.at, a.verdict.Until)
+			return fmt.Errorf("R6: asked for %s at %s, an attempt at %s", a.end.RetryAfter, a.at, a.verdict.Until)
 		case !retry.Retries(a.end.Outcome) || a.verdict.Again || a.verdict.Reason == reducer.ReasonAttempts:
 		case a.end.RetryAfter < 0 && a.verdict.Reason != reducer.ReasonPushback:
-			return fmt.Errorf("R6: told not to come back, the reason is %s", a.verdict.Reason)
+			return fmt.Errorf("R6: asked for no retry, the reason is %s", a.verdict.Reason)
 		case a.end.RetryAfter >= 0 && floor >= a.end.Deadline && a.verdict.Reason != reducer.ReasonDeadline:
-			return fmt.Errorf("R6: told to come too late, the reason is %s", a.verdict.Reason)
+			return fmt.Errorf("R6: asked for a retry after the deadline, the reason is %s", a.verdict.Reason)
 		}
 	}
 	return nil
 }
 
-// R7: what is good, the caller's own mistake or given up is not tried again,
-// and there is no reason to tell.
+// R7: a success, an error of the caller and a cancelled attempt are not retried, and
+// the end has no reason.
 func R7(m machine, h history) error {
 	_, all := called(m, h)
 	for _, a := range all {

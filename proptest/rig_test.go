@@ -29,7 +29,7 @@ var kinds = [...][]reducer.Kind{
 	budgets: {reducer.Record, reducer.Record, reducer.Acquire, reducer.Acquire, reducer.Peek, reducer.TryAcquire, reducer.Tick},
 }
 
-// grant is a permit and what became of it.
+// grant is a permit and its state.
 type grant struct {
 	permit reducer.Permit
 	cost   uint32
@@ -52,9 +52,9 @@ func (r record) String() string {
 	return fmt.Sprintf("%s %s: %s", r.at, r.action, reducer.Effects{Answer: r.answer, Others: r.out})
 }
 
-// rig drives a subject as a runner does: what is due comes first, a queue is
-// served at once, permits are ended by who holds them. It writes down all steps
-// and keeps books of its own.
+// rig drives a subject as a runner does: due ends come first, a queue is served at
+// once, and holders end their permits. It records all steps, and what is held and
+// waits.
 type rig struct {
 	subject subject
 	family  family
@@ -132,7 +132,7 @@ func (r *rig) mark(w uint64) clock.Mark {
 	return max(r.now, min(at, r.now+300))
 }
 
-// action draws what happens, false where there is nobody whom it could concern.
+// action draws an action, false where no caller can perform it.
 func (r *rig) action(w uint64) (reducer.Action, bool) {
 	list := kinds[r.family]
 	a := reducer.Action{Kind: list[w%16%uint64(len(list))]}
@@ -187,7 +187,7 @@ func (r *rig) end(a reducer.Action, w uint64, choice int) (reducer.Action, bool)
 	return a, true
 }
 
-// advance lets time pass up to the mark.
+// advance advances time to the mark.
 func (r *rig) advance(to clock.Mark) {
 	for range 2_000 {
 		wake, ok := r.subject.NextWake()
@@ -202,7 +202,7 @@ func (r *rig) advance(to clock.Mark) {
 	r.err = errors.New("G4: time does not pass, " + r.subject.Text(r.now))
 }
 
-// serve grants whoever can be served now.
+// serve grants all waiters that can be served now.
 func (r *rig) serve() {
 	for len(r.waiting) > 0 && r.err == nil {
 		if r.step(reducer.Action{Kind: reducer.Serve}).Verdict != reducer.Done {
@@ -211,7 +211,7 @@ func (r *rig) serve() {
 	}
 }
 
-// step steps the subject now, and keeps the books.
+// step steps the subject now, and records the result.
 func (r *rig) step(a reducer.Action) reducer.Answer {
 	if r.before != nil && r.err == nil {
 		r.err = r.before(a, r.now)
@@ -245,7 +245,7 @@ func (r *rig) step(a reducer.Action) reducer.Answer {
 		}
 	}
 	for _, e := range out {
-		r.hear(e)
+		r.note(e)
 	}
 	return answer
 }
@@ -259,8 +259,8 @@ func (r *rig) leaves(ticket uint64) {
 	}
 }
 
-// hear learns what a step did to others.
-func (r *rig) hear(e reducer.Effect) {
+// note records the effects of a step on other callers.
+func (r *rig) note(e reducer.Effect) {
 	switch e.Kind {
 	case reducer.Grant:
 		r.admitted++
@@ -278,7 +278,7 @@ func (r *rig) hear(e reducer.Effect) {
 	}
 }
 
-// costOf returns what a caller has asked for.
+// costOf returns the cost that a caller acquires.
 func (r *rig) costOf(caller uint64) uint32 {
 	for _, x := range r.log {
 		if x.action.Kind == reducer.Acquire && x.action.ID == caller {

@@ -13,10 +13,10 @@ import (
 )
 
 // history is what gopter draws and shrinks: words from which a test reads a
-// configuration and the steps. A zero word is the least of everything.
+// configuration and the steps. A zero word draws the least of each value.
 type history []uint64
 
-// word returns the i-th word, 0 behind the end.
+// word returns the i-th word, 0 after the end.
 func (h history) word(i int) uint64 {
 	if i < len(h) {
 		return h[i]
@@ -47,7 +47,7 @@ func search(p *gopter.TestParameters, holds func(h history) error) *gopter.TestR
 	}, gen.SliceOf(gen.UInt64())).Check(p)
 }
 
-// report is what a failed search has found, with the seed.
+// report is the result of a failed search, with the seed.
 func report(r *gopter.TestResult) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "SLUICE_SEED=%d: %s after %d cases", testenv.Seed(), r.Status, r.Succeeded)
@@ -63,10 +63,10 @@ func report(r *gopter.TestResult) string {
 	return text.String()
 }
 
-// errPanic says that a check did not get to its end.
+// errPanic says that a check panicked.
 var errPanic = errors.New("panic")
 
-// searched returns what a search finds wrong, nil for nothing.
+// searched returns the failure that a search finds, nil for none.
 func searched(cases, size int, shrinks bool, holds func(h history) error) error {
 	p := parameters(cases, size)
 	if !shrinks {

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// script is one history of a machine, as a bug report tells it.
+// script is one history of a machine, from a bug report.
 type script struct {
 	name      string
 	statement string
@@ -32,7 +32,7 @@ type beat struct {
 	want string
 }
 
-// play plays the script on a machine; what is due comes before every beat.
+// play plays the script on a machine; due ends come before every beat.
 func (s script) play(m machine) error {
 	r := newRig(m.make(s.config), m.kind)
 	permits := make([]reducer.Permit, len(s.beats))
@@ -49,7 +49,7 @@ func (s script) play(m machine) error {
 		answer := r.step(a)
 		r.serve()
 		permits[i] = answer.Permit
-		got := strings.Join(append([]string{limiterAnswer(answer)}, r.heard(before)...), ", ")
+		got := strings.Join(append([]string{limiterAnswer(answer)}, r.effectsSince(before)...), ", ")
 		if got != b.want {
 			return fmt.Errorf("%s: beat %d, %s %s: %s, not %s", s.name, i+1, b.at, b.kind, got, b.want)
 		}
@@ -57,22 +57,22 @@ func (s script) play(m machine) error {
 	return r.err
 }
 
-// scripts are histories that went wrong elsewhere.
+// scripts are histories from defects of other projects.
 var scripts = []script{
-	{"G3", "a clock that goes back by an hour mints nothing, and what comes back comes when it would have",
+	{"G3", "a clock that goes back by an hour adds no permits, and permits refill when they would have",
 		bucket, config{limit: limiter.Config{Count: 1, Period: time.Hour, Burst: 1}}, []beat{
 			{at: hour, kind: reducer.Acquire, cost: 1, want: "admit"},
 			{at: 0, kind: reducer.Acquire, cost: 1, want: fmt.Sprintf("reject rate retry %d", 2*hour)},
 			{at: 2*hour - 1, kind: reducer.Acquire, cost: 1, want: fmt.Sprintf("reject rate retry %d", 2*hour)},
 			{at: 2 * hour, kind: reducer.Acquire, cost: 1, want: "admit"},
 		},
-		bucket.with("starts anew when its clock does", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+		bucket.with("starts with a new state when its clock goes back", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if now < bucketOf(s).TAT-hour {
 				s.Step(reducer.Action{Kind: reducer.Reset}, now)
 			}
 			return s.Step(a, now)
 		}))},
-	{"L8", "the worst that a fixed window does: its count at its end and once more at the start of the next",
+	{"L8", "the worst case of a fixed window: the count at its end and again at the start of the next",
 		fixed, config{limit: limiter.Config{Algorithm: limiter.FixedWindow, Count: 10, Period: 1000}}, []beat{
 			{at: 0, kind: reducer.Acquire, cost: 1, want: "admit"},
 			{at: 999, kind: reducer.Acquire, cost: 9, want: "admit"},
@@ -81,35 +81,35 @@ var scripts = []script{
 			{at: 1000, kind: reducer.Acquire, cost: 1, want: "reject rate retry 2000"},
 		},
 		fixed.made("rounds its window up", func(c *config) { c.limit.Period++ })},
-	{"L13", "60 a second, one reserved and cancelled: all 60 are there, to the nanosecond",
+	{"L13", "60 a second, one reserved and cancelled: all 60 are free, to the nanosecond",
 		bucket, config{limit: limiter.Config{Count: 60, Period: time.Second, Burst: 60}}, []beat{
 			{at: 5, kind: reducer.Acquire, cost: 1, want: "admit"},
 			{at: 5, kind: reducer.Cancel, cost: 1, of: 1, want: "done"},
 			{at: 5, kind: reducer.Acquire, cost: 60, want: "admit"},
 			{at: 5, kind: reducer.Acquire, cost: 1, want: "reject rate retry 16666672"},
 		},
-		bucket.with("rounds what it gives back", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+		bucket.with("rounds a refund", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if a.Kind == reducer.Cancel {
 				nudge(s, 1)
 			}
 			return answer, out
 		}))},
-	{"L13", "a permit that has refilled since is not given back a second time",
+	{"L13", "a permit that has refilled since is not refunded a second time",
 		bucket, config{limit: limiter.Config{Count: 1, Period: 4, Burst: 1}}, []beat{
 			{at: 0, kind: reducer.Acquire, cost: 1, want: "admit"},
 			{at: 4, kind: reducer.Acquire, cost: 1, want: "admit"},
 			{at: 4, kind: reducer.Cancel, cost: 1, of: 1, want: "stale"},
 			{at: 5, kind: reducer.Acquire, cost: 1, want: "reject rate retry 8"},
 		},
-		bucket.with("gives back whatever is cancelled", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+		bucket.with("refunds every cancelled permit", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if tat := bucketOf(s).TAT; a.Kind == reducer.Cancel && tat > now {
 				nudge(s, now.Sub(tat))
 				return reducer.Answer{Verdict: reducer.Done}, nil
 			}
 			return s.Step(a, now)
 		}))},
-	{"B4", "a probe that hangs for ever blocks nobody after the open time",
+	{"B4", "a probe that never ends blocks no caller after the open time",
 		consecutive, config{breaker: breaker.Config{Window: breaker.Consecutive, Count: 1, Probes: 1, Open: backoff.Config{Kind: backoff.Constant, Base: 30}}}, []beat{
 			{at: 0, kind: reducer.Acquire, cost: 1, want: "admit"},
 			{at: 0, kind: reducer.Record, of: 1, want: "done, change 0"},
@@ -125,7 +125,7 @@ var scripts = []script{
 			}
 			return s.Step(a, now)
 		}))},
-	{"K3", "a wait that ends at the mark at which the place comes free loses neither the place nor the call",
+	{"K3", "a wait that ends at the mark at which a place becomes free loses neither the place nor the call",
 		places, config{bulkhead: bulkhead.Config{Concurrent: 1, Queue: 1, Wait: 10}}, []beat{
 			{at: 0, kind: reducer.Acquire, cost: 1, want: "admit"},
 			{at: 0, kind: reducer.Acquire, cost: 1, want: "wait unknown"},
@@ -133,7 +133,7 @@ var scripts = []script{
 			{at: 10, kind: reducer.Acquire, cost: 1, want: "admit"},
 			{at: 11, kind: reducer.Release, of: 1, want: "stale"},
 		},
-		places.withStep("hands its place to whom it has put out", func(config) stepper {
+		places.withStep("grants the place to a waiter that it dropped", func(config) stepper {
 			gone := false
 			return func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 				if gone && a.Kind == reducer.Release {

@@ -7,17 +7,17 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// L12: a limiter with a queue and a burst of one is a leaky queue. Departures
-// are those of the recursion departure = max(arrival, departure before +
-// interval), in the order of arrival, and somebody is put out exactly when the
-// queue is full, or when the departure would come after the longest wait.
+// L12: a limiter with a queue and a burst of one is a leaky queue. Departures are
+// those of the recursion departure = max(arrival, departure before + interval), in
+// the order of arrival, and a caller is dropped exactly when the queue is full, or
+// when the departure would come after the maximum wait.
 func L12(m machine, h history) error {
 	_, c := m.begin(h)
 	c.limit.Burst = 1
 	every := clock.Mark(interval(c.limit))
 	r := newRig(m.make(c), m.kind)
 	next := clock.Always // the earliest mark of the next departure
-	var due []clock.Mark // departures of who was taken, by their callers
+	var due []clock.Mark // departures of the accepted callers
 	taken := map[uint64]int{}
 	for _, w := range h.steps() {
 		r.advance(r.now + clock.Mark(w%16*(w>>4%2)))
@@ -39,7 +39,7 @@ func L12(m machine, h history) error {
 	}
 	r.advance(r.now + 1_000)
 	if len(r.grants) != len(due) {
-		return fmt.Errorf("L12: %d were taken, %d departed", len(due), len(r.grants))
+		return fmt.Errorf("L12: %d were accepted, %d departed", len(due), len(r.grants))
 	}
 	for i, g := range r.grants {
 		if n, ok := taken[g.caller]; !ok || n != i || g.at != due[n] {

@@ -17,8 +17,8 @@ type shortcut struct {
 
 var whole = shortcut{cell.Cell.Enter, cell.Cell.Exit}
 
-// Short: what Enter and Exit do is what Step would have done, and where they do
-// nothing they change nothing.
+// Short: Enter and Exit do what Step would have done, or return false and change
+// nothing.
 func Short(m machine, s shortcut, h history) error {
 	_, c := m.begin(h)
 	name, maker := m.name, c.maker(m.kind)
@@ -35,7 +35,7 @@ func Short(m machine, s shortcut, h history) error {
 			p, entered := s.enter(short, action.Cost, action.ID, now)
 			if !entered {
 				if !bytes.Equal(before, short.AppendState(nil)) {
-					return fmt.Errorf("Short: %s: an Enter that does nothing changes the state", name)
+					return fmt.Errorf("Short: %s: an Enter that returns false changes the state", name)
 				}
 				b = nil
 				if x := short.Step(action, now, &b); x.Verdict == reducer.Admit {
@@ -55,7 +55,7 @@ func Short(m machine, s shortcut, h history) error {
 			action := reducer.Action{Kind: exitKind(m.kind), Outcome: reducer.OK, Permit: p}
 			if !s.exit(short, p, now) {
 				if !bytes.Equal(before, short.AppendState(nil)) {
-					return fmt.Errorf("Short: %s: an Exit that does nothing changes the state", name)
+					return fmt.Errorf("Short: %s: an Exit that returns false changes the state", name)
 				}
 				short.Step(action, now, &b)
 			}
@@ -70,13 +70,13 @@ func Short(m machine, s shortcut, h history) error {
 			short.Step(action, now, &b)
 		}
 		if !bytes.Equal(long.AppendState(nil), short.AppendState(nil)) || fmt.Sprint(a) != fmt.Sprint(b) {
-			return fmt.Errorf("Short: %s: the long way %q and %v, the short one %q and %v", name, cell.Text(long, now), a, cell.Text(short, now), b)
+			return fmt.Errorf("Short: %s: Step %q and %v, the fast path %q and %v", name, cell.Text(long, now), a, cell.Text(short, now), b)
 		}
 	}
 	return nil
 }
 
-// exitKind is the action that Exit stands for.
+// exitKind is the action that Exit performs.
 func exitKind(f family) reducer.Kind {
 	if f == bulkheads {
 		return reducer.Release
@@ -84,20 +84,20 @@ func exitKind(f family) reducer.Kind {
 	return reducer.Record
 }
 
-// shortLines hold the short ways of a cell against the long one.
+// shortLines compare the fast paths of a cell with Step.
 func shortLines() []row {
 	on := func(m machine, s shortcut, cases int, what string) trial {
 		return trial{m.name + what, func() error {
 			return searched(cases, 60, false, func(h history) error { return Short(m, s, h) })
 		}}
 	}
-	enter := row{name: "Short", statement: "Enter is the Acquire that admits at once, or changes nothing", how: byDifference,
+	enter := row{name: "Short", statement: "Enter does what an Acquire that admits at once does, or changes nothing", how: byDifference,
 		mutant: on(queuedBucket, shortcut{func(c cell.Cell, cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
 			p, ok := c.Enter(cost, caller, now)
 			p.Mark++
 			return p, ok
-		}, whole.exit}, 300, " whose Enter gives permits of the next mark")}
-	exit := row{name: "Short", statement: "Exit is the Record of a success or the Release, or changes nothing", how: byDifference,
+		}, whole.exit}, 300, "  whose Enter grants permits of the next mark")}
+	exit := row{name: "Short", statement: "Exit does what the Record of a success or the Release does, or changes nothing", how: byDifference,
 		mutant: on(calls, shortcut{whole.enter, func(cell.Cell, reducer.Permit, clock.Mark) bool { return true }}, 300, " whose Exit loses successes")}
 	for _, m := range join(algorithms, queued, breakers, []machine{places}) {
 		enter.machines = append(enter.machines, on(m, whole, 150, ""))

@@ -25,7 +25,7 @@ func decided(p pipeline.Policy, log []slow.Event) ([]string, error) {
 
 var evaluated = machine{name: "eval", logs: decided}
 
-// uncounted is an eval that passes over what is late in silence.
+// uncounted is an eval that prints no line for a late end.
 func uncounted(p pipeline.Policy, log []slow.Event) ([]string, error) {
 	all, err := decided(p, log)
 	return slices.DeleteFunc(all, isStale), err
@@ -33,12 +33,11 @@ func uncounted(p pipeline.Policy, log []slow.Event) ([]string, error) {
 
 func isStale(line string) bool { return strings.Contains(line, `"decision":"stale"`) }
 
-// G13Log: an end that is late, a duplicate or of a call that nobody knows is
-// counted by a line of its own; all else is decided as if time had passed and
-// nothing else.
+// G13Log: an end that is late, a duplicate or of an unknown call is counted in its
+// own line; all other decisions are as if only time had passed.
 func G13Log(m machine, h history) error {
 	p, _ := generate.Generate(rand.New(rand.NewPCG(h.word(0), 1)))
-	var log, heard []slow.Event
+	var log, kept []slow.Event
 	over := map[string]bool{}
 	lines, counted := 0, 0
 	for i, w := range h.steps()[:min(30, len(h.steps()))] {
@@ -59,14 +58,14 @@ func G13Log(m machine, h history) error {
 		if ends && (!known || isOver) {
 			m.meet()
 			if !told {
-				return fmt.Errorf("G13: nothing is told of the late %s of %s", verb, e.ID)
+				return fmt.Errorf("G13: no line counts the late %s of %s", verb, e.ID)
 			}
 		}
 		if told {
 			counted++
 			e = slow.Event{At: e.At, Op: "tick"}
 		}
-		heard = append(heard, e)
+		kept = append(kept, e)
 		if verb == "call" {
 			over[e.ID] = false
 		}
@@ -77,21 +76,21 @@ func G13Log(m machine, h history) error {
 		}
 		lines = len(all)
 	}
-	return m.unmoved(p, log, heard, counted)
+	return m.unmoved(p, log, kept, counted)
 }
 
-// unmoved checks that a log with ticks in place of its late ends is decided alike.
-func (m machine) unmoved(p pipeline.Policy, log, heard []slow.Event, counted int) error {
+// unmoved checks that a log with ticks in place of its late ends decides the same.
+func (m machine) unmoved(p pipeline.Policy, log, kept []slow.Event, counted int) error {
 	all, err := m.logs(p, log)
 	if err != nil {
 		return fmt.Errorf("G13: %w", err)
 	}
-	without, err := m.logs(p, heard)
+	without, err := m.logs(p, kept)
 	if err != nil {
 		return fmt.Errorf("G13: %w", err)
 	}
 	if n := len(all); n-counted != len(without) || !slices.Equal(slices.DeleteFunc(all, isStale), without) {
-		return fmt.Errorf("G13: %d lines, %d of them stale, without the late ends %d: %q, else %q", n, counted, len(without), all, without)
+		return fmt.Errorf("G13: %d lines, %d of them stale, without the late ends %d: %q, with them %q", n, counted, len(without), all, without)
 	}
 	return nil
 }

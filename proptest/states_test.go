@@ -48,7 +48,7 @@ func L11(m machine, h history) error {
 	}
 }
 
-// edge asks just before and at the end of an interval.
+// edge acquires just before and at the end of an interval.
 func edge(m machine, r *rig, a reducer.Action, end clock.Mark) error {
 	for _, at := range [...]clock.Mark{end - 1, end} {
 		m.meet()
@@ -60,8 +60,7 @@ func edge(m machine, r *rig, a reducer.Action, end clock.Mark) error {
 }
 
 // L13: a reservation that is cancelled at its mark leaves no trace. One that is
-// cancelled later gives back no more than it took, and nobody else's permit
-// becomes usable later by it.
+// cancelled later refunds at most what it took, and delays no other caller's permit.
 func L13(m machine, h history) error {
 	r, _ := rigged(m, h)
 	for _, w := range h.steps() {
@@ -91,7 +90,7 @@ func L13(m machine, h history) error {
 	return r.err
 }
 
-// outlook is all that a limiter would answer now and for a while.
+// outlook is all answers of a limiter now and for a while.
 func outlook(s subject, now clock.Mark) (text string) {
 	for _, later := range [...]clock.Mark{0, 1, 2, 5, 11, 23, 47} {
 		for cost := range uint32(5) {
@@ -103,8 +102,8 @@ func outlook(s subject, now clock.Mark) (text string) {
 	return text
 }
 
-// L14: wherever a state is fresh, a new one in its place answers and acts alike
-// ever after. Permits must not outlive the state that they came from.
+// L14: a new state in place of a fresh one decides the same from then on. Permits
+// must not outlive the state that granted them.
 func L14(m machine, h history) error {
 	r, c := rigged(m, h)
 	for i, w := range h.steps() {
@@ -145,14 +144,14 @@ func L14Unvoted(m machine, h history) error {
 	return nil
 }
 
-// rest lets time pass until the subject is fresh, or for long.
+// rest advances time until the subject is fresh, or for a long time.
 func (r *rig) rest() {
 	for until := r.now + 10_000; r.now < until && !r.subject.Fresh(r.now); {
 		r.advance(r.now + 7)
 	}
 }
 
-// forgotten returns an error when some steps tell the subject from a new one.
+// forgotten returns an error when some steps distinguish the subject from a new one.
 func (r *rig) forgotten(m machine, c config, steps history) error {
 	old, fresh := newRig(r.subject.Clone(), m.kind), newRig(m.make(c), m.kind)
 	for _, r2 := range [...]*rig{old, fresh} {
@@ -170,7 +169,8 @@ func (r *rig) forgotten(m machine, c config, steps history) error {
 	return nil
 }
 
-// G14: everybody who asked was admitted, refused, put out, gave up, or waits.
+// G14: every caller that acquired was admitted, refused, dropped or cancelled, or
+// waits.
 func G14(m machine, h history) error {
 	r, _ := rigged(m, h)
 	for _, w := range h.steps() {
@@ -180,15 +180,15 @@ func G14(m machine, h history) error {
 			m.meet()
 		}
 		if r.asked != r.admitted+r.refused+r.dropped+r.left+waiting || waiting != len(r.waiting) {
-			return fmt.Errorf("G14: asked %d, admitted %d, refused %d, dropped %d, left %d, %d wait (%d by effects)",
+			return fmt.Errorf("G14: acquired %d, admitted %d, refused %d, dropped %d, cancelled %d, %d wait (%d by effects)",
 				r.asked, r.admitted, r.refused, r.dropped, r.left, waiting, len(r.waiting))
 		}
 	}
 	return r.err
 }
 
-// G13: an end that came already, or that nobody knows, changes nothing and is
-// answered Stale: places, probes, tickets, leases.
+// G13: a duplicate or unknown end changes nothing and has the answer Stale: places,
+// probes, tickets, leases.
 func G13(m machine, h history) error {
 	r, _ := rigged(m, h)
 	for _, w := range h.steps() {
@@ -199,7 +199,7 @@ func G13(m machine, h history) error {
 			switch a.Kind {
 			case reducer.Release, reducer.Cancel, reducer.Record:
 				if c := r.subject.Look().breaker; c != nil && c.Mode != breaker.HalfOpen || m.kind == limiters {
-					continue // closed breakers and limiters do not know their permits one by one
+					continue // closed breakers and limiters do not store their permits
 				}
 			case reducer.Leave:
 			default:

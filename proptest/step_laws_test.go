@@ -14,9 +14,9 @@ import (
 // The laws of single states and steps. Each is stated once; drawn histories and
 // explorations both check it.
 
-// stepLaw is what holds of a state that is about to be stepped by an action, or by
-// any action that it could be stepped by. It leaves the subject as it is. met says
-// whether the state came to what the law is about.
+// stepLaw checks a state before it is stepped by an action, or by any possible
+// action. It does not change the subject. met says whether the law applied to the
+// state.
 type stepLaw func(s subject, a reducer.Action, now clock.Mark) (met bool, err error)
 
 // ahead checks a law ahead of every step of a drawn history, and at its end.
@@ -43,7 +43,7 @@ func aheadOf(law func(c config) stepLaw) func(m machine, h history) error {
 	return func(m machine, h history) error { return ahead(law(m.draw(h)))(m, h) }
 }
 
-// subject is a state of the scene as what a law speaks of.
+// subject is a state of the scene in the form that a law takes.
 func (s scene[S]) subject(state S) subject {
 	return &erased[S]{s.use.Cell, state, func(state *S) (v view) {
 		if s.last != nil {
@@ -73,8 +73,7 @@ func atStates[S any](law stepLaw) func(scene[S]) checked[S] {
 	}
 }
 
-// asked checks a law at every state of an exploration, with everything that it
-// can be asked.
+// asked checks a law at every state of an exploration, with every acquire.
 func asked[S any](law stepLaw) func(scene[S]) checked[S] {
 	return func(s scene[S]) checked[S] {
 		return checked[S]{State: func(r room[S], now clock.Mark) error {
@@ -89,7 +88,7 @@ func asked[S any](law stepLaw) func(scene[S]) checked[S] {
 	}
 }
 
-// same compares what two steps said, and what the subjects became.
+// same compares the results of two steps, and the subjects after them.
 func same(a, b record, s, t subject) error {
 	if a.answer != b.answer || !slices.Equal(a.out, b.out) {
 		return fmt.Errorf("%s, else %s", a, b)
@@ -106,7 +105,7 @@ func alikeBy(s, t subject, a reducer.Action, now clock.Mark) error {
 	return same(step(x, a, now), step(y, a, now), x, y)
 }
 
-// Sound: no step breaks what Check checks, nor makes a state that cannot be read.
+// Sound: after every step Check passes and the state can be decoded.
 func Sound(s subject, _ reducer.Action, _ clock.Mark) (bool, error) {
 	if _, err := s.Restored(); err != nil {
 		return true, err
@@ -153,8 +152,8 @@ func G4(s subject, _ reducer.Action, now clock.Mark) (bool, error) {
 	return ok && wake <= now, nil
 }
 
-// G5: before the next wake a tick does nothing to others, moves no wake, and no
-// later step can tell it from none.
+// G5: before the next wake a tick has no effects, moves no wake, and changes no later
+// decision.
 func G5(s subject, a reducer.Action, now clock.Mark) (bool, error) {
 	wake, ok := s.NextWake()
 	if ok && wake <= now {
@@ -168,7 +167,7 @@ func G5(s subject, a reducer.Action, now clock.Mark) (bool, error) {
 	return true, alikeBy(s, ticked, a, now)
 }
 
-// G9: decode(encode(s)) = s, and a state that is restored goes on alike.
+// G9: decode(encode(s)) = s, and a restored state decides the same afterwards.
 func G9(s subject, a reducer.Action, now clock.Mark) (bool, error) {
 	restored, err := s.Restored()
 	if err != nil {
@@ -180,8 +179,8 @@ func G9(s subject, a reducer.Action, now clock.Mark) (bool, error) {
 	return true, alikeBy(s, restored, a, now)
 }
 
-// G17: a peek changes nothing, at any mark, and answers as the acquire at that mark
-// would.
+// G17: a peek changes nothing, at any mark, and gives the answer of an acquire at
+// that mark.
 func G17(s subject, a reducer.Action, now clock.Mark) (bool, error) {
 	before, wake := s.Bytes(), now+4
 	if at, ok := s.NextWake(); ok {
@@ -204,8 +203,8 @@ func G17(s subject, a reducer.Action, now clock.Mark) (bool, error) {
 }
 
 // G18: a refusal, a stale action and a tick leave the state as a tick at that mark
-// would leave it, bit for bit; and an answer says that the state changed exactly
-// when its bytes are others.
+// would leave it, bit for bit; and an answer says that the state changed exactly when
+// its bytes changed.
 func G18(s subject, a reducer.Action, now clock.Mark) (bool, error) {
 	next, idle := s.Clone(), s.Clone()
 	x := step(next, a, now)
@@ -217,7 +216,7 @@ func G18(s subject, a reducer.Action, now clock.Mark) (bool, error) {
 	}
 	step(idle, tick, now)
 	if a.Kind == reducer.Cancel || a.Kind == reducer.Settle {
-		// One of the ends of its mark: the others may come after it.
+		// This is one of several ends at its mark: the others may follow.
 		step(next, tick, now)
 	}
 	if !bytes.Equal(next.Bytes(), idle.Bytes()) {
@@ -226,7 +225,8 @@ func G18(s subject, a reducer.Action, now clock.Mark) (bool, error) {
 	return a.Kind != reducer.Tick, nil
 }
 
-// L3: a refusal changes nothing but the clock: it leaves the state as a tick would.
+// L3: a refusal changes nothing but the last mark: it leaves the state as a tick
+// would.
 func L3(s subject, a reducer.Action, now clock.Mark) (bool, error) {
 	if a.Kind != reducer.Acquire && a.Kind != reducer.TryAcquire && a.Kind != reducer.Reserve {
 		return false, nil
@@ -270,8 +270,8 @@ func L5(capacity uint32) stepLaw {
 	}
 }
 
-// L6: a cost above the capacity is refused for ever, with a reason of its own and
-// without a retry-after.
+// L6: a cost above the capacity is always refused, with its own reason and without a
+// retry-after.
 func L6(capacity uint32) stepLaw {
 	return func(s subject, _ reducer.Action, now clock.Mark) (bool, error) {
 		for _, kind := range [...]reducer.Kind{reducer.Acquire, reducer.TryAcquire, reducer.Reserve, reducer.Peek} {

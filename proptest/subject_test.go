@@ -9,12 +9,12 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// subject is a cell with its state, whatever their types are. It is what the
-// laws and invariants speak of, and what a mutant wraps.
+// subject is a cell with its state, whatever their types are. The laws and invariants
+// take it, and a mutant wraps it.
 type subject interface {
 	// Step is that of reducer.Cell, in place.
 	Step(a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out)
-	// Reduce leaves the subject as it is and returns the next one.
+	// Reduce returns the next subject and does not change this one.
 	Reduce(a reducer.Action, now clock.Mark) (subject, reducer.Effects)
 	Clone() subject
 	Shift(by time.Duration) subject
@@ -32,7 +32,7 @@ type subject interface {
 	Look() view
 }
 
-// view is what the tests read of states; zero where a mechanism has none.
+// view has the values that the tests read of states; zero where a mechanism has none.
 type view struct {
 	waiters []limiter.Waiter // oldest first
 	held    uint32
@@ -95,7 +95,7 @@ func (e *erased[S]) Text(now clock.Mark) string {
 
 func (e *erased[S]) Look() view { return e.look(&e.state) }
 
-// stepper is a defect of Step: it may change what goes in and what comes out.
+// stepper is a defect of Step: it may change the action and the result.
 type stepper func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out)
 
 // mutant is a subject with one small defect. Fields that are nil are those of

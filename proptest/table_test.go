@@ -25,9 +25,9 @@ const (
 	byExploration how = "exploration"
 )
 
-// row is a row of the table: what holds of which machines, how that is
-// checked, and the machine with a small defect on which the check fires. An
-// invariant that is checked in two ways has two rows.
+// row is a row of the table: the statement, the machines, the kind of check, and the
+// machine with a small defect on which the check fails. An invariant that is checked
+// in two ways has two rows.
 type row struct {
 	name      string
 	statement string
@@ -36,7 +36,8 @@ type row struct {
 	mutant    trial
 }
 
-// trial runs the check of a row on a machine; the error is what it finds wrong.
+// trial runs the check of a row on a machine; the error is the violation that it
+// finds.
 type trial struct {
 	name string
 	run  func() error
@@ -84,9 +85,9 @@ func explorationLines() (all []row) {
 	return all
 }
 
-// TestInvariants holds every row against its machines and against its mutant.
-// Those of explorations are held by TestExplored, which checks all rows of a
-// machine on one walk, and by TestExploredMutants.
+// TestInvariants checks every row on its machines and on its mutant. TestExplored,
+// which checks all rows of a machine in one walk, and TestExploredMutants check those
+// of explorations.
 func TestInvariants(t *testing.T) {
 	t.Logf("SLUICE_SEED=%d SLUICE_TIMES=%d", testenv.Seed(), testenv.Times())
 	for _, l := range table() {
@@ -105,7 +106,7 @@ func TestInvariants(t *testing.T) {
 			t.Run(l.mutant.name, func(t *testing.T) {
 				switch err := l.mutant.run(); {
 				case err == nil:
-					t.Errorf("SLUICE_SEED=%d: the check does not tell the mutant from the machine", testenv.Seed())
+					t.Errorf("SLUICE_SEED=%d: the check does not find the mutant", testenv.Seed())
 				case errors.Is(err, errPanic), errors.Is(err, errRare):
 					t.Error(err)
 				}

@@ -108,7 +108,7 @@ func B5(m machine, h history) error {
 	})
 }
 
-// B8: the window's sums are those of a naive recount.
+// B8: the sums of the window equal a naive recount.
 func B8(m machine, h history) error {
 	return recounted(m, h, func(t *tally, now breaker.Core) error {
 		if now.Mode != breaker.Closed {
