@@ -12,7 +12,7 @@ const MaxLimit = 10_000
 // MaxIncrease is the greatest increase.
 const MaxIncrease = 100
 
-// Config is what an adaptive limit is made of. The limit is a number of places.
+// Config is the configuration of an adaptive limit. The limit is a number of places.
 type Config struct {
 	// Initial is the limit at first, Minimum to Maximum. A larger one admits more
 	// calls until the first failures.

@@ -1,5 +1,5 @@
-// Package adaptive bounds how many calls run at once by a limit that follows what
-// the dependency bears: additive increase, multiplicative decrease.
+// Package adaptive bounds how many calls run at once by a limit that follows the
+// capacity of the dependency: additive increase, multiplicative decrease.
 //
 //	admitted when  held < limit, rounded down
 //	raised by      increase / limit, by a timely success while 2 x held >= limit
@@ -7,9 +7,9 @@
 //	               that was admitted after the limit was last lowered
 //
 // A failure is the outcome fail, timeout or throttle, or a success that took longer
-// than Over. Other outcomes free the place and move nothing. One success adds a
-// part of a place, so that the limit rises by Increase when as many calls as it
-// has places succeed: by Increase in the time of one call.
+// than Over. Other outcomes free the place and do not change the limit. One success
+// adds a part of a place, so that the limit rises by Increase when as many calls as
+// it has places succeed: by Increase in the time of one call.
 //
 // The calls of one round fail together when the dependency does. Only the first
 // failure of a round lowers the limit: that of an attempt admitted at or before

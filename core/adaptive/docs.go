@@ -54,7 +54,7 @@ func Docs() *mechanism.Docs {
 	}
 }
 
-// describe says how many may run, and what moves that.
+// describe says how many calls may run, and what changes the limit.
 func describe(config mechanism.Config, _ mechanism.Step) string {
 	c := config.(Config)
 	return mechanism.Number(c.Initial) + " at once, from " + mechanism.Number(c.Minimum) + " to " + mechanism.Number(c.Maximum) +

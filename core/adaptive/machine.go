@@ -149,8 +149,8 @@ func (m *Machine) raise(s *State) {
 // Held reports whether a place is held.
 func (m *Machine) Held(s *State) bool { return len(s.held) > 0 }
 
-// Recall frees all places and keeps the limit. Grants are numbered on, so that a
-// permit from before it is stale.
+// Recall frees all places and keeps the limit. The numbers of grants continue, so
+// that a permit from before it is stale.
 func (m *Machine) Recall(s *State) { s.held = nil }
 
 // Shift implements reducer.Cell.

@@ -34,7 +34,8 @@ func made(t *testing.T, c adaptive.Config) *adaptive.Machine {
 	return m
 }
 
-// A4: a limit that is in use comes from the least to the greatest within a bound.
+// A4: a limit that is in use rises from the least to the greatest in a bounded number
+// of rounds.
 func TestRecovers(t *testing.T) {
 	c := adaptive.Config{Minimum: 1, Maximum: 200}.WithDefaults()
 	m := made(t, c)

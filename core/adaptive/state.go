@@ -18,8 +18,8 @@ type State struct {
 	Limit uint64     // in millionths of a place
 	// Lowered is the mark at which the limit was last lowered, clock.Always before.
 	Lowered clock.Mark
-	// Serial is the number of the latest grant. Grants are numbered so that a
-	// place is given back once.
+	// Serial is the number of the latest grant. Grants are numbered so that a place
+	// is released once.
 	Serial uint64
 	held   []uint64 // the grants that hold a place, ascending
 }
@@ -59,8 +59,8 @@ var (
 	errMarks  = errors.New("adaptive: lowered after the latest change")
 )
 
-// maxSerial bounds the serial of bytes, so that a decoded state cannot come to the
-// end of the numbers.
+// maxSerial bounds the serial of an encoded state, so that a decoded state cannot run
+// out of numbers.
 const maxSerial = 1 << 63
 
 // Check implements reducer.Cell.
@@ -144,8 +144,8 @@ func (m *Machine) Encode(dst []byte, s *State) []byte {
 	return c.Bytes()
 }
 
-// Decode is DecodeState in place, into a state that is zero. After an error the
-// state means nothing.
+// Decode is DecodeState in place, into a state that is zero. After an error the state
+// is undefined.
 func (m *Machine) Decode(src []byte, s *State) error {
 	c := wire.Reader(src, tag, m.digest())
 	s.code(&c)

@@ -25,7 +25,7 @@ const (
 	Decorrelated
 )
 
-// JitterKind names what randomness does to a delay d.
+// JitterKind names how randomness changes a delay d.
 type JitterKind uint8
 
 // The kinds of jitter.
@@ -49,7 +49,7 @@ const FactorOne Factor = 1_000_000
 // MaxFactor is the greatest factor, one thousand.
 const MaxFactor Factor = 1_000_000_000
 
-// Config is what a backoff is made of.
+// Config is the configuration of a backoff.
 type Config struct {
 	Kind Kind
 	// Base delay, more than 0 unless Kind is None.

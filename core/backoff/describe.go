@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice/core/mechanism"
 )
 
-// Describe says in a line what the delays are.
+// Describe describes the delays in one line.
 func (c Config) Describe() string {
 	if c.Kind == None {
 		return "none"

@@ -15,9 +15,9 @@
 //
 //   - R2: 0 <= delay <= max x (1 + share) for every attempt up to the greatest;
 //     nothing overflows.
-//   - R3: the nominal delay never falls until it stands at max.
+//   - R3: the nominal delay never decreases, up to max.
 //   - R4: jitter stays in its interval, both ends included.
-//   - G1: integers alone, on every platform the same bits.
+//   - G1: only integers, so every platform computes the same bits.
 //
 // Sources: Brooker, Exponential Backoff And Jitter, AWS Architecture Blog, 2015
 // (full, equal, decorrelated); Steele, Lea, Flood, Fast splittable pseudorandom

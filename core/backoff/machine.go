@@ -43,9 +43,8 @@ func (m *Machine) Random() bool {
 	return m.config.Kind == Decorrelated || m.config.Jitter != NoJitter
 }
 
-// Nominal returns the delay after the attempt (1 for the first), cut at Max,
-// without jitter. It saturates at the longest duration. Decorrelated gives its
-// base.
+// Nominal returns the delay after the attempt (1 for the first), at most Max, without
+// jitter. It saturates at the longest duration. Decorrelated gives its base.
 func (m *Machine) Nominal(attempt uint32) time.Duration {
 	c := m.config
 	attempt = max(1, attempt)

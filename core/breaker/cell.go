@@ -22,8 +22,8 @@ func wrap(a adapter) cell.Cell { return &breakerCell{a} }
 // breakerCell calls the machine on the fast path without type parameters.
 type breakerCell struct{ adapter }
 
-// CoreOf returns the core of a breaker's state, nil for a cell of another
-// mechanism. It changes with the cell, and is to be read alone.
+// CoreOf returns the core of a breaker's state, nil for a cell of another mechanism.
+// It changes with the cell; the caller must not write to it.
 func CoreOf(c cell.Cell) *Core {
 	if b, ok := c.(*breakerCell); ok {
 		return &b.State.Core

@@ -7,16 +7,16 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// WindowKind names what a breaker judges by.
+// WindowKind names the kind of window of a breaker.
 type WindowKind uint8
 
 // The kinds of windows.
 const (
-	// Calls judges the last Count outcomes.
+	// Calls is a window of the last Count outcomes.
 	Calls WindowKind = iota
-	// Time judges the outcomes of the last Span, in Count buckets.
+	// Time is a window of the outcomes of the last Span, in Count buckets.
 	Time
-	// Consecutive opens at Count failures in a row.
+	// Consecutive opens at Count consecutive failures.
 	Consecutive
 )
 
@@ -27,13 +27,13 @@ const (
 	MaxProbes  = 1_000
 )
 
-// Config is what a circuit breaker is made of.
+// Config is the configuration of a circuit breaker.
 type Config struct {
-	// Window is what the breaker judges by, Calls unless it is set.
+	// Window is the kind of window, Calls by default.
 	Window WindowKind
-	// Count of outcomes (Calls, 1 to MaxCalls), buckets (Time, 1 to
-	// MaxBuckets) or failures (Consecutive, 1 to MaxCalls). A larger window
-	// answers later and is less moved by chance.
+	// Count of outcomes (Calls, 1 to MaxCalls), buckets (Time, 1 to MaxBuckets) or
+	// failures (Consecutive, 1 to MaxCalls). A larger window reacts later and varies
+	// less by chance.
 	Count uint32
 	// Span of a Time window, at least Count nanoseconds.
 	Span time.Duration
@@ -48,16 +48,16 @@ type Config struct {
 	SlowOver time.Duration
 	// SlowRate opens when it is reached. 0 exactly when SlowOver is.
 	SlowRate reducer.Share
-	// Open is how long the breaker stays open, by the number of times that it
-	// opened since it was last closed. None is not allowed. From the opening
-	// MaxGrowth on the time grows no more.
+	// Open is how long the breaker stays open, by the number of times that it opened
+	// since it was last closed. None is not allowed. From the opening MaxGrowth on
+	// the time no longer grows.
 	Open backoff.Config
-	// Probes are the attempts whose outcomes decide when half-open, 1 to
-	// MaxProbes. More of them decide more surely and load the dependency more.
+	// Probes are the attempts whose outcomes decide when half-open, 1 to MaxProbes.
+	// More probes decide more reliably and load the dependency more.
 	Probes uint32
-	// HalfOpenMax is the longest stay in half-open, after which the breaker
-	// opens again. 0 for no bound: then a probe that is out for longer than the
-	// open time gives its place back.
+	// HalfOpenMax is the longest stay in half-open, after which the breaker opens
+	// again. 0 for no bound: then a probe that is pending for longer than the open
+	// time no longer counts, and its place is free.
 	HalfOpenMax time.Duration
 }
 

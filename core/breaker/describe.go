@@ -21,7 +21,7 @@ func describe(config mechanism.Config, _ mechanism.Step) string {
 	return text
 }
 
-// opens says at what the breaker opens.
+// opens describes the condition at which the breaker opens.
 func (c Config) opens() string {
 	if c.Window == Consecutive {
 		return "opens at " + mechanism.Plural(c.Count, "failure") + " in a row"

@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// MaxGrowth is the opening since the breaker was last closed from which on a
-// backoff grows no more.
+// MaxGrowth is the opening since the breaker was last closed from which on a backoff
+// no longer grows.
 const MaxGrowth = 1_000
 
 // Machine is an immutable circuit breaker.
@@ -29,7 +29,7 @@ func New(c Config) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	// The window alone shapes the bytes of a state.
+	// Only the window determines the encoding of a state.
 	digest := wire.NewDigest.Add(uint64(c.Window)).Add(uint64(c.Count)).Add(uint64(c.Span))
 	return &Machine{config: c, delay: delay, digest: uint32(digest)}, nil
 }
@@ -48,9 +48,9 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 	return s, reducer.Effects{Answer: answer, Others: out}
 }
 
-// Step implements reducer.Cell. At one mark what ends comes before the changes
-// that time brings: a probe that ends at the very mark at which its place would
-// be taken back still counts.
+// Step implements reducer.Cell. At one mark what ends comes before the changes that
+// time brings: a probe that ends exactly at the mark at which its place would become
+// free still counts.
 func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
 	m.step(&answer, s, &a, now, out)
 	return answer
@@ -95,7 +95,7 @@ func endsFirst(a *reducer.Action, now clock.Mark) clock.Mark {
 	case reducer.Record, reducer.Cancel, reducer.Release:
 		return now.Add(-1)
 	case reducer.Peek:
-		// With an outcome it is asked for an attempt that ends now.
+		// With an outcome it is a peek for an attempt that ends now.
 		if a.Outcome != 0 {
 			return now.Add(-1)
 		}
@@ -103,8 +103,8 @@ func endsFirst(a *reducer.Action, now clock.Mark) clock.Mark {
 	return now
 }
 
-// peek answers as acquire would, on a copy: the rules that time follows and the
-// question replace the words of a state and never write into them.
+// peek answers as acquire would, on a copy: changes by time and acquire replace the
+// words of a state and never write into them.
 func (m *Machine) peek(answer *reducer.Answer, s State, a *reducer.Action, now clock.Mark) {
 	s.begin(now)
 	m.advance(&s, endsFirst(a, now), nil)
@@ -139,8 +139,8 @@ func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
 }
 
 // mayOpenOnSuccess reports whether one more success that is not slow may open a
-// closed breaker. It lowers the shares of what failed and of what was slow, as
-// long as the window ends where it did.
+// closed breaker. It lowers the shares of failed and of slow calls, as long as the
+// window does not move.
 func (m *Machine) mayOpenOnSuccess(s *State) bool {
 	c := &m.config
 	return c.Window != Consecutive && s.Total > 0 && s.Total+1 >= c.Minimum && m.rateReached(s)
@@ -163,9 +163,9 @@ func (m *Machine) Wake(s *State) clock.Mark {
 	return s.Until
 }
 
-// Ends returns the mark of the next change by time that concerns an attempt:
-// probes that are out no longer count. clock.Never for none. All other changes
-// concern a caller at the next step only.
+// Ends returns the mark of the next change by time that concerns an attempt: pending
+// probes no longer count. clock.Never for none. All other changes concern a caller at
+// the next step only.
 func (m *Machine) Ends(s *State) clock.Mark {
 	if !m.Held(s) {
 		return clock.Never
@@ -173,5 +173,5 @@ func (m *Machine) Ends(s *State) clock.Mark {
 	return m.Wake(s)
 }
 
-// Serves returns clock.Never: no caller waits at a breaker.
+// Serves returns clock.Never: a breaker has no queue.
 func (m *Machine) Serves(*State) (clock.Mark, uint64) { return clock.Never, 0 }

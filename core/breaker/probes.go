@@ -8,12 +8,12 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// The words of a half-open breaker are the probes that are out, in the order in
-// which they were sent. The word of a probe is the ID of its permit: where
-// probes lapse, the time from Origin to its sending in the upper 54 bits, and
-// one more than a serial number in the lower ten; else the serial number alone.
-// IDs rise, so none is used twice in a generation. More than 1,024 probes sent at
-// one mark count as sent a nanosecond later.
+// The words of a half-open breaker are the pending probes, in the order in which they
+// were sent. The word of a probe is the ID of its permit: where probes lapse, the
+// time from Origin to its sending in the upper 54 bits, and one more than a serial
+// number in the lower ten; else the serial number alone. IDs rise, so none is used
+// twice in a generation. More than 1,024 probes sent at one mark count as sent a
+// nanosecond later.
 const (
 	serialBits = 10
 	maxSerial  = 1 << 40
@@ -21,7 +21,7 @@ const (
 	maxSince = 1<<(64-serialBits) - 1<<32
 )
 
-// probesLapse reports whether a probe gives its place back after the open time:
+// probesLapse reports whether the place of a probe becomes free after the open time:
 // half-open has no end of its own.
 func (s *Core) probesLapse() bool { return s.Mode == HalfOpen && s.Until == clock.Never }
 
@@ -41,14 +41,14 @@ func (s *Core) touch(now clock.Mark) {
 	s.Last, s.changed = now, true
 }
 
-// exhausted reports whether no ID is left for a probe. That takes a stay of 208
-// days without a moment at which no probe was out.
+// exhausted reports whether no ID is left for a probe. That takes 208 days in
+// half-open with a probe pending all the time.
 func (s *Core) exhausted(now clock.Mark) bool { return s.ProbesOut > 0 && s.since(now) == maxSince }
 
-// sendProbe takes a place; admits has made sure that there is one.
+// sendProbe takes a place; admits has checked that one is free.
 func (s *State) sendProbe(now clock.Mark) reducer.Permit {
 	if s.since(now) == maxSince {
-		// No probe is out: the IDs begin anew, and so does the generation.
+		// No probe is pending: the IDs restart, in a new generation.
 		s.Generation = later(s.Generation, 1)
 		s.Origin, s.Last, s.Cursor = now, now, 0
 	}
@@ -61,7 +61,7 @@ func (s *State) sendProbe(now clock.Mark) reducer.Permit {
 	return reducer.Permit{Generation: uint64(s.Generation), ID: id, Mark: now}
 }
 
-// endProbe frees the place of the probe, if it is still out.
+// endProbe frees the place of the probe, if it is still pending.
 func (s *State) endProbe(id uint64, now clock.Mark) bool {
 	i, out := slices.BinarySearch(s.words, id)
 	if out {
@@ -72,12 +72,12 @@ func (s *State) endProbe(id uint64, now clock.Mark) bool {
 	return out
 }
 
-// lapses returns the mark at which a probe has been out for the open time.
+// lapses returns the mark at which a probe has been pending for the open time.
 func (s *Core) lapses(id uint64) clock.Mark {
 	return s.Origin.Add(time.Duration((id - 1) >> serialBits)).Add(s.OpenFor)
 }
 
-// lapse frees the places of probes that have been out for the open time at now.
+// lapse frees the places of probes that have been pending for the open time at now.
 func (s *State) lapse(now clock.Mark) {
 	n := 0
 	for n < len(s.words) && s.lapses(s.words[n]) <= now {

@@ -29,11 +29,11 @@ func (m *Machine) advance(s *State, now clock.Mark, out *reducer.Out) {
 	}
 }
 
-// skipIdle counts the whole cycles up to now in which a breaker opens, is
-// half-open without a probe, and opens again. It leaves the state at the end of
-// the half-open stay of the last one, and tells of none of them. The open time
-// after such a stay is nominal, so cycles of equal length are counted at once;
-// there are at most MaxGrowth of other lengths.
+// skipIdle counts the whole cycles up to now in which a breaker opens, is half-open
+// without a probe, and opens again. It leaves the state at the end of the half-open
+// stay of the last cycle, and reports none of these changes. The open time after such
+// a stay is nominal, so cycles of equal length are counted at once; there are at most
+// MaxGrowth of other lengths.
 func (m *Machine) skipIdle(s *State, now clock.Mark) {
 	if m.config.HalfOpenMax == 0 {
 		return
@@ -59,13 +59,13 @@ func (m *Machine) skipIdle(s *State, now clock.Mark) {
 // growth returns the attempt that a backoff counts for an opening.
 func growth(opening uint32) uint32 { return min(opening, MaxGrowth) }
 
-// later returns the number of the n-th generation after one. They are counted
-// around, without 0.
+// later returns the number of the n-th generation after one. The numbers wrap around,
+// without 0.
 func later(generation uint32, n uint64) uint32 {
 	return uint32((uint64(generation)-1+n%tally.Max)%tally.Max) + 1
 }
 
-// admits answers an attempt that asks at now.
+// admits answers an acquire at now.
 func (m *Machine) admits(answer *reducer.Answer, s *Core, now clock.Mark) {
 	answer.Verdict = reducer.Reject
 	switch {
@@ -80,7 +80,7 @@ func (m *Machine) admits(answer *reducer.Answer, s *Core, now clock.Mark) {
 	}
 }
 
-// giveBack frees the place of a probe whose outcome does not vote.
+// giveBack frees the place of a probe whose outcome is not counted.
 func (s *State) giveBack(p *reducer.Permit, now clock.Mark) reducer.Verdict {
 	if s.current(p) && (s.Mode != HalfOpen || s.endProbe(p.ID, now)) {
 		return reducer.Done
@@ -152,10 +152,9 @@ func (m *Machine) decideHalfOpen(s *State, now clock.Mark, out *reducer.Out) {
 	}
 }
 
-// transition moves the breaker by hand to the mode in Cost. To Open, Mark is
-// when it ends; a mark that is not in the future means the open time. A breaker
-// that is in the mode already stays in its generation; an open one gets the new
-// end.
+// transition changes the breaker to the mode in Cost, for an operator. To Open, Mark
+// is when it ends; a mark that is not in the future means the open time. A breaker
+// that already is in the mode keeps its generation; an open one gets the new end.
 func (m *Machine) transition(s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) reducer.Verdict {
 	if a.Cost > uint32(MetricsOnly) {
 		return reducer.Stale
@@ -232,10 +231,9 @@ func (m *Machine) enter(s *State, mode Mode, at clock.Mark, why reducer.Reason, 
 	}
 }
 
-// Adopt implements reducer.Cell. What is due until now happens under the old
-// configuration. Mode, generation and deadline stay, probes that are out stay
-// out, and their outcomes are judged again. A changed window starts without
-// outcomes.
+// Adopt implements reducer.Cell. Changes that are due until now happen under the old
+// configuration. Mode, generation and deadline stay, pending probes stay pending, and
+// the finished probes are evaluated again. A changed window starts without outcomes.
 func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
 	old, ok := from.(*Machine)
 	if !ok || s.Generation == 0 {

@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 )
 
-// Mode is the state of a breaker in the words of the field.
+// Mode is the mode of a breaker.
 type Mode uint8
 
 // The modes.
@@ -16,7 +16,7 @@ const (
 	Closed Mode = iota
 	Open
 	HalfOpen
-	// ForcedOpen refuses until it is moved by hand.
+	// ForcedOpen refuses until an operator changes the mode.
 	ForcedOpen
 	// ForcedClosed admits everything and counts nothing.
 	ForcedClosed
@@ -46,28 +46,27 @@ type Core struct {
 	// last probe, see probes.go.
 	Cursor uint64
 
-	Generation uint32 // one stay in one mode; 0 before the first Acquire
+	Generation uint32 // counts the stays in a mode; 0 before the first Acquire
 	Opens      uint32 // openings since the breaker was last closed
 	Openings   uint32 // openings of all time
 	Total      uint32 // outcomes in the window, or of probes
-	Failed     uint32 // of them; of Consecutive, those in a row
+	Failed     uint32 // of them; of Consecutive, the consecutive ones
 	Slow       uint32
 
 	Mode      Mode
 	Probed    bool // half-open: a probe was sent
 	ProbesOut uint16
-	changed   bool // by the step that is under way
+	changed   bool // by the current step
 }
 
-// State is a breaker. It has memory for what its mode needs: two bits a call, or
-// 16 bytes a bucket, from the first outcome on; a word for each probe that is
-// out.
+// State is a breaker. It has memory for what its mode needs: two bits a call, or 16
+// bytes a bucket, from the first outcome on; a word for each pending probe.
 type State struct {
 	Core
 	words []uint64
 }
 
-// present returns the mark as which an action at now counts.
+// present returns the mark at which an action at now counts.
 func (s *Core) present(now clock.Mark) clock.Mark {
 	if s.Generation > 0 {
 		return max(now, s.Last)
@@ -125,11 +124,11 @@ func (m *Machine) Fresh(s State, _ clock.Mark) bool {
 	return s.Generation == 0 || s.Generation == 1 && s.Mode == Closed && s.Total == 0 && s.Failed == 0 && m.config.Window != Time
 }
 
-// Held reports whether a probe is out.
+// Held reports whether a probe is pending.
 func (m *Machine) Held(s *State) bool { return s.ProbesOut > 0 }
 
-// Recall gives back the places of all probes that are out, because the process
-// that sent them is gone.
+// Recall frees the places of all pending probes, because the process that sent them
+// has ended.
 func (m *Machine) Recall(s *State) {
 	if s.ProbesOut > 0 {
 		s.words, s.ProbesOut = nil, 0

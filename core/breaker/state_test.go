@@ -154,9 +154,9 @@ func TestHealthyStaysUnchanged(t *testing.T) {
 	}
 }
 
-// A state that was made under another window is refused, and is carried over by
-// a machine of that window: closed it starts without outcomes, else it stays as
-// it is. So is a half-open one with as many outcomes as there are probes now.
+// A state of another window is refused, and a machine of that window can adopt it:
+// closed it starts without outcomes, otherwise it stays as it is. A half-open state
+// with as many outcomes as there are probes now is refused, too.
 func TestOtherConfiguration(t *testing.T) {
 	config := breaker.Config{Count: 100, Minimum: 2, FailureRate: reducer.Percent(100), Open: minute, Probes: 3}
 	h := begin(t, config)
@@ -177,7 +177,7 @@ func TestOtherConfiguration(t *testing.T) {
 		t.Errorf("adopted: %+v", wider.state.Core)
 	}
 	if answer := wider.record(p, reducer.Fail, 6); answer.Verdict != reducer.Done || wider.state.Total != 1 {
-		t.Errorf("a permit of before: %v", answer)
+		t.Errorf("a permit of an older generation: %v", answer)
 	}
 
 	h.record(p, reducer.Fail, 0)
@@ -207,8 +207,8 @@ func TestAdoptOfAnotherMachine(t *testing.T) {
 	}
 }
 
-// Nothing that names no permit of this generation begins a breaker or counts in
-// it, on the fast path either.
+// An action without a permit of this generation neither begins a breaker nor counts
+// in it, also on the fast path.
 func TestWithoutPermit(t *testing.T) {
 	h := begin(t, breaker.Config{Window: breaker.Time, Count: 10, Span: time.Hour, Minimum: 1, FailureRate: reducer.Percent(100), Open: minute, Probes: 1})
 	for _, kind := range []reducer.Kind{reducer.Record, reducer.Cancel, reducer.Release, reducer.Tick, reducer.Peek, reducer.Reset, reducer.Leave} {
@@ -234,9 +234,8 @@ func TestWithoutPermit(t *testing.T) {
 	}
 }
 
-// However many probes are sent at one mark, each has an ID of its own and votes
-// once; the IDs stay unique when time goes on, and over a generation that lasts
-// for years.
+// However many probes are sent at one mark, each has its own ID and counts once; the
+// IDs stay unique when time goes on, and over a generation that lasts for years.
 func TestProbesHaveIDsOfTheirOwn(t *testing.T) {
 	for _, bound := range []time.Duration{0, 24 * time.Hour} {
 		h := begin(t, breaker.Config{Window: breaker.Consecutive, Count: 1, Open: minute, Probes: 1_000, HalfOpenMax: bound})
@@ -295,8 +294,8 @@ func TestProbesHaveIDsOfTheirOwn(t *testing.T) {
 }
 
 // An idle breaker comes to the same state however time is split, whatever its
-// backoff, and tells of few changes at once; at every wake it is where the rules
-// say, a half-open stay without a probe after each open time.
+// backoff, and reports few changes at once. At every wake it is in the mode that the
+// rules give: a half-open stay without a probe follows each open time.
 func TestIdleCycles(t *testing.T) {
 	const seed = 11
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -323,7 +322,7 @@ func TestIdleCycles(t *testing.T) {
 		whole.state = h.m.Clone(start)
 		whole.step(reducer.Action{Kind: reducer.Tick}, end)
 		if len(whole.out) > 5 {
-			t.Fatalf("seed %d, case %d: %d changes told in a step", seed, n, len(whole.out))
+			t.Fatalf("seed %d, case %d: %d changes reported in a step", seed, n, len(whole.out))
 		}
 		var marks []clock.Mark
 		for range rng.IntN(20) {
@@ -344,7 +343,7 @@ func TestIdleCycles(t *testing.T) {
 	}
 }
 
-// follows compares the first changes of an idle breaker with the rules, by hand.
+// follows compares the first changes of an idle breaker with the rules.
 func follows(t *testing.T, where string, c breaker.Config, m *breaker.Machine, s breaker.State) {
 	t.Helper()
 	delay, err := backoff.New(c.Open)
@@ -448,7 +447,7 @@ func TestFresh(t *testing.T) {
 	}
 }
 
-// A half-open breaker at which nothing was probed has no probes out and no outcomes.
+// A half-open breaker without a probe has no pending probes and no outcomes.
 func TestProbesWithoutAProbe(t *testing.T) {
 	h := begin(t, breaker.Config{Window: breaker.Consecutive, Count: 1, Open: minute, Probes: 3})
 	h.record(h.acquire(0), reducer.Fail, 0)

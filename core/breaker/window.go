@@ -54,7 +54,7 @@ func (m *Machine) count(s *State, failed, slow bool, present uint64) bool {
 func (m *Machine) countCall(s *State, failed, slow bool) bool {
 	n := m.config.Count
 	if s.Total == n && uniform(s.Failed, n, failed) && uniform(s.Slow, n, slow) {
-		return false // one more of what fills the window
+		return false // one more of the outcomes that fill the window
 	}
 	if s.words == nil {
 		s.words = make([]uint64, (n+callsPerWord-1)/callsPerWord)
@@ -79,8 +79,8 @@ func (m *Machine) countCall(s *State, failed, slow bool) bool {
 	return true
 }
 
-// uniform reports whether all of n outcomes are such, or none where such is
-// false.
+// uniform reports whether all of n outcomes have a property, or none of them where
+// such is false.
 func uniform(count, n uint32, such bool) bool {
 	if such {
 		return count == n

@@ -6,7 +6,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Config is what a retry budget is made of.
+// Config is the configuration of a retry budget.
 type Config struct {
 	// Ratio of retries to first attempts. At most ten wholes.
 	Ratio reducer.Share

@@ -3,20 +3,20 @@
 //
 //	granted when  retries + 1 <= floor(minimum x window) + floor(ratio x first attempts)
 //
-// both counted in the present bucket and the nine before it; a bucket is a tenth
-// of the window, cut from the first count of all.
+// both counted in the present bucket and the nine before it; a bucket is a tenth of
+// the window, aligned with the first count of all.
 //
 // Guarantees, by their names in GUARANTEES.md:
 //
-//   - R8: the retries of the last nine to ten tenths of a window are no more
-//     than the minimum and the ratio of first attempts at each grant. What is
-//     left is never less than nothing.
-//   - R9: what it refuses is a new attempt; running ones are left alone.
-//   - R10: a first attempt counts when it starts, a retry when it is granted,
-//     and a retry is no first attempt.
+//   - R8: the retries of the last nine to ten tenths of a window are no more than the
+//     minimum and the ratio of first attempts at each grant. The rest is never
+//     negative.
+//   - R9: it refuses only new attempts; running ones continue.
+//   - R10: a first attempt counts when it starts, a retry when it is granted, and a
+//     retry is not a first attempt.
 //   - G3: a mark before the latest count counts as its mark.
 //   - G17, G18: a peek and a refusal change nothing.
-//   - G16: reconfigured, the counts stay; another window counts from nothing.
+//   - G16: reconfigured, the counts stay; another window starts without counts.
 //
 // Source: Finagle's RetryBudget (Twitter, 2016), here in exact integers with
 // counts in place of a leaky token bucket; gRFC A6 has the same aim by another

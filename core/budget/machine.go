@@ -13,7 +13,7 @@ import (
 )
 
 // Machine is an immutable retry budget. Record counts a first attempt, Acquire
-// asks for a retry.
+// requests a retry.
 type Machine struct {
 	cell.Passive[State]
 
@@ -37,7 +37,7 @@ func New(c Config) (*Machine, error) {
 	case c.MinimumCount > 0 && c.MinimumPeriod <= 0:
 		return nil, reducer.BadDuration("budget.minimum", c.MinimumPeriod, "a rate")
 	}
-	// The window alone shapes the bytes of a state.
+	// Only the window determines the encoding of a state.
 	m := &Machine{config: c, digest: uint32(wire.NewDigest.Add(uint64(c.Window)))}
 	if c.MinimumCount > 0 {
 		hi, lo := bits.Mul64(uint64(c.MinimumCount), uint64(c.Window))
@@ -58,7 +58,7 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 	return s, reducer.Effects{Answer: answer}
 }
 
-// Step implements reducer.Cell. Nothing happens to others than the caller.
+// Step implements reducer.Cell. It has no effects on other callers.
 func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Out) (answer reducer.Answer) {
 	m.step(&answer, s, a.Kind, now)
 	return answer
@@ -85,9 +85,9 @@ func (m *Machine) step(answer *reducer.Answer, s *State, kind reducer.Kind, now 
 	}
 }
 
-// present returns the bucket to count in now, and whether getting there changed
-// the state. The first count of all begins the buckets. Where a budget is put in
-// force while calls run, that may be a retry.
+// present returns the bucket to count in now, and whether getting there changed the
+// state. The first count of all begins the buckets. When a budget becomes active
+// while calls run, that may be a retry.
 func (m *Machine) present(s *State, now clock.Mark) (b *Bucket, moved bool) {
 	if !s.Begun {
 		*s = State{Begun: true, Origin: now, Last: now}
@@ -108,7 +108,7 @@ func inc(n *uint32) bool {
 	return *n != before
 }
 
-// peek answers a caller that asks for a retry.
+// peek answers the request for a retry.
 func (m *Machine) peek(answer *reducer.Answer, s *State, now clock.Mark) {
 	if s.Begun {
 		now = max(now, s.Last)
@@ -159,8 +159,8 @@ func (m *Machine) rotate(s *State, now clock.Mark) {
 	s.Head = present
 }
 
-// Adopt implements reducer.Cell. The counts stay; with another window it counts
-// from nothing, in buckets cut from the same mark.
+// Adopt implements reducer.Cell. The counts stay; with another window it starts
+// without counts, in buckets aligned with the same mark.
 func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, _ *reducer.Out) State {
 	old, ok := from.(*Machine)
 	if !ok {

@@ -89,8 +89,8 @@ func (m *Machine) Encode(dst []byte, s *State) []byte {
 	return c.Bytes()
 }
 
-// Decode is DecodeState in place, into a state that is zero. After an error the
-// state means nothing.
+// Decode is DecodeState in place, into a state that is zero. After an error the state
+// is undefined.
 func (m *Machine) Decode(src []byte, s *State) error {
 	c := wire.Reader(src, tag, m.digest)
 	m.code(&c, s)

@@ -9,13 +9,14 @@ import (
 // MaxConcurrent is the most places of a bulkhead.
 const MaxConcurrent = 1_000_000
 
-// Config is what a bulkhead is made of.
+// Config is the configuration of a bulkhead.
 type Config struct {
 	// Concurrent calls, 1 to MaxConcurrent.
 	Concurrent uint32
 	// Queue is the most callers that may wait, 0 to limiter.MaxQueue.
 	Queue uint32
-	// Wait is the longest that a caller may wait; 0 for as long as it does itself.
+	// Wait is the longest that a caller may wait; 0 for no limit but the caller's
+	// own.
 	Wait time.Duration
 	// Order in which waiters are served.
 	Order limiter.Order

@@ -1,36 +1,36 @@
-// Package bulkhead bounds how many calls run at once, with a bounded queue before
-// it and, where that is wanted, a lease after which a place is free again.
+// Package bulkhead bounds how many calls run at once, with a bounded queue before it
+// and an optional lease, after which a place is free again.
 //
-//	admitted when  held < concurrent, and nobody waits
+//	admitted when  held < concurrent, and no caller waits
 //
-// A call takes one place whatever its cost. A place that comes free goes to the
-// queue: Serve grants it to the next waiter, one a step, after everything that
+// A call takes one place whatever its cost. A place that becomes free goes to the
+// queue: Serve grants it to the next waiter, one in each step, after everything that
 // ends at that mark.
 //
 // Guarantees, by their names in GUARANTEES.md:
 //
-//   - K1, K9: held <= concurrent, but for holders of before a reconfiguration.
-//   - K2: no more than Queue callers wait, likewise.
-//   - K3: places are conserved: each grant is numbered, and is given back by a
-//     release, a cancel or its lapse, one of them.
-//   - K4: after serving, somebody waits only while all places are held.
-//   - K5: the oldest waiter is served first; with Newest the newest, and a full
-//     queue puts out its oldest.
+//   - K1, K9: held <= concurrent, except for holders from before a reconfiguration.
+//   - K2: at most Queue callers wait, with the same exception.
+//   - K3: places are conserved: each grant is numbered, and ends by exactly one of a
+//     release, a cancel and its lapse.
+//   - K4: after serving, callers wait only while all places are held.
+//   - K5: the oldest waiter is served first; with Newest the newest, and a full queue
+//     drops its oldest waiter.
 //   - K6, K7: a wait ends after Wait at the latest, and a waiter whose wait is over
 //     is not served: at one mark ends come first.
 //   - K8: late, duplicate and unknown releases are stale and change nothing.
-//   - K10: with a queue of 0 nobody waits.
+//   - K10: with a queue of 0 no caller waits.
 //   - G3: a mark before the latest change counts as its mark.
 //   - G17: a peek answers as an acquire by a caller that does not wait, and ends
 //     neither leases nor waits.
 //   - G20: encoded, a bulkhead takes a few bytes for each place that is held and
 //     for each waiter, whatever it held before.
-//   - G16: reconfigured, holders and waiters keep their places; nobody is
-//     admitted until holders are below a lowered maximum.
+//   - G16: reconfigured, holders and waiters keep their places; no caller is admitted
+//     until holders are below a lowered maximum.
 //
-// A refusal names no mark: when a place is free depends on others. A permit names
-// a slot, the lowest that was free, and the number of its grant; it is good in this
-// state alone.
+// A refusal names no mark: when a place is free depends on others. A permit names a
+// slot, the lowest that was free, and the number of its grant; it is valid only in
+// this state.
 //
 // Sources: Nygard, Release It!, 2007; resilience4j's SemaphoreBulkhead and
 // failsafe's Bulkhead, with their reports of lost permits (failsafe#365, #393).

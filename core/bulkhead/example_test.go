@@ -34,11 +34,11 @@ func Example() {
 		fmt.Println(now, e.Kind, "call", e.Caller)
 	}
 	again := machine.Step(&state, reducer.Action{Kind: reducer.Release, Permit: first.Permit}, now, &out)
-	fmt.Println("given back twice:", again.Verdict)
+	fmt.Println("released twice:", again.Verdict)
 	// Output:
 	// call 1 admit
 	// call 2 wait
 	// call 3 reject
 	// 2s grant call 2
-	// given back twice: stale
+	// released twice: stale
 }

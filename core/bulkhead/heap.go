@@ -1,6 +1,6 @@
 package bulkhead
 
-// heap gives slots, the lowest first.
+// heap returns slots, the lowest first.
 type heap []uint32
 
 func (h *heap) push(v uint32) {

@@ -31,7 +31,7 @@ func New(c Config) (*Machine, error) {
 	return &Machine{config: c}, nil
 }
 
-// Init returns a bulkhead that nobody holds.
+// Init returns a bulkhead without holders.
 func (m *Machine) Init(now clock.Mark) State { return State{Last: now} }
 
 // Reduce implements reducer.Machine.
@@ -117,9 +117,9 @@ func (m *Machine) peek(answer *reducer.Answer, s *State, now clock.Mark) {
 	answer.Free = m.config.Concurrent - min(held, m.config.Concurrent)
 }
 
-// Enter is a fast path of Step(Acquire) where a place is free, nobody waits and
+// Enter is a fast path of Step(Acquire) where a place is free, no caller waits and
 // places have no leases. It returns false and leaves the state unchanged if the
-// caller must use Step. After it nothing becomes due that was not due before.
+// caller must use Step. It does not make anything due.
 func (m *Machine) Enter(s *State, _ uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
 	if !m.free(s) || s.Queue.Len() > 0 || m.config.Lease > 0 || s.leased() {
 		return reducer.Permit{}, false
@@ -129,9 +129,8 @@ func (m *Machine) Enter(s *State, _ uint32, caller uint64, now clock.Mark) (redu
 	return p, true
 }
 
-// Exit is a fast path of Step(Release) where nobody waits and no place has a
-// lease. It returns false and leaves the state unchanged if the caller must use
-// Step.
+// Exit is a fast path of Step(Release) where no caller waits and no place has a
+// lease. It returns false and leaves the state unchanged if the caller must use Step.
 func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
 	if s.Queue.Len() > 0 || s.leased() || !s.release(p, max(s.Last, now)) {
 		return false
@@ -142,17 +141,17 @@ func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
 
 func (m *Machine) free(s *State) bool { return s.Held < m.config.Concurrent }
 
-// behind reports whether a newcomer stands behind somebody.
+// behind reports whether a newcomer would have a waiter ahead of it.
 func (m *Machine) behind(s *State) bool {
 	return m.config.Order == limiter.Oldest && s.Queue.Len() > 0
 }
 
-// queues reports whether a caller that gets no place now may wait for one.
+// queues reports whether a caller without a place may wait for one.
 func (m *Machine) queues(s *State) bool {
 	return m.config.Queue > 0 && (s.Queue.Len() < m.config.Queue || m.config.Order == limiter.Newest)
 }
 
-// queue lets a caller wait. A full queue puts out its oldest waiter.
+// queue lets a caller wait. A full queue drops its oldest waiter.
 func (m *Machine) queue(s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
 	if s.Queue.Len() >= m.config.Queue {
 		s.Queue.DropTo(s.Queue.Len()-1, reducer.ReasonFull, out)
@@ -200,7 +199,7 @@ func (m *Machine) expire(s *State, ticket uint64, now clock.Mark) reducer.Answer
 	return reducer.Rejected(reducer.ReasonWait, clock.Never)
 }
 
-// end ends what is over at now: waits, then leases.
+// end ends what has expired at now: waits, then leases.
 func (m *Machine) end(s *State, now clock.Mark, out *reducer.Out) {
 	for w := s.Queue.Soonest(); w != nil && w.Ends <= now && w.Ends != clock.Never; w = s.Queue.Soonest() {
 		s.touch(max(s.Last, w.Ends))
@@ -286,15 +285,15 @@ func (m *Machine) Move(s *State, by time.Duration) {
 // Held reports whether a place is held or a caller waits.
 func (m *Machine) Held(s *State) bool { return s.Held > 0 || s.Queue.Len() > 0 }
 
-// Recall frees all places and drops all waiters. Grants and tickets are numbered
-// on, so that none of before is taken for a new one.
+// Recall frees all places and drops all waiters. The numbers of grants and tickets
+// continue, so that an earlier permit or ticket is never valid as a new one.
 func (m *Machine) Recall(s *State) {
 	*s = State{Last: s.Last, Serial: s.Serial, Queue: s.Queue.Emptied()}
 }
 
-// Adopt implements reducer.Cell. Holders and waiters keep their places; what a
-// lowered maximum no longer allows runs out by itself. What is due until now
-// happens under the old configuration.
+// Adopt implements reducer.Cell. Holders and waiters keep their places; holders and
+// waiters above a lowered maximum leave as their calls end. Changes that are due
+// until now happen under the old configuration.
 func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
 	if _, ok := from.(*Machine); !ok {
 		return m.Init(now)

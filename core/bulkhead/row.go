@@ -48,8 +48,8 @@ func (d *draft) Field(name string) any {
 	return &d.c.Lease
 }
 
-// Check looks at queue, wait and order: a queue alone lets callers wait as long
-// as they do themselves, a wait needs a queue.
+// Check checks queue, wait and order: with a queue alone only the caller bounds its
+// wait, and a wait needs a queue.
 func (d *draft) Check(g mechanism.Given) {
 	c := &d.c
 	if g.Has("wait") && !g.Whole("wait") || g.Has("queue") && !g.Whole("queue") {

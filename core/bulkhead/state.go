@@ -10,14 +10,14 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// State is who holds a place and who waits for one. Its memory grows to the
-// most places ever held, at most Concurrent; its encoding has those that are.
+// State has the holders of places and the waiters. Its memory grows to the most
+// places ever held, at most Concurrent; its encoding has only the held ones.
 type State struct {
 	Queue queue.Queue
 	Last  clock.Mark // of the latest change
-	// Serial numbers the grants, so that a place given back twice is noticed.
+	// Serial numbers the grants, so that a second release of a place is stale.
 	Serial  uint64
-	changed bool // by the step that is under way
+	changed bool // by the current step
 	places
 }
 
@@ -31,7 +31,7 @@ type places struct {
 
 // holder is a place. Links of places with a lease count from 1, and 0 is none.
 type holder struct {
-	grant         uint64 // 0 when the slot is free, and the rest means nothing
+	grant         uint64 // 0 when the slot is free; then the other fields are undefined
 	caller        uint64
 	until         clock.Mark // end of the lease, clock.Never without one
 	sooner, later uint32
@@ -51,8 +51,8 @@ func (m *Machine) Clone(s State) State {
 	return s
 }
 
-// hold takes the lowest free slot, so that the slots of later grants follow from
-// the holders alone.
+// hold takes the lowest free slot, so that only the holders determine the slots of
+// later grants.
 func (s *State) hold(caller uint64, until, now clock.Mark) reducer.Permit {
 	s.Serial = max(1, s.Serial+1) // 0 is no grant
 	s.Held++
@@ -302,8 +302,8 @@ func (m *Machine) Encode(dst []byte, s *State) []byte {
 	return c.Bytes()
 }
 
-// Decode is DecodeState in place, into a state that is zero. After an error the
-// state means nothing.
+// Decode is DecodeState in place, into a state that is zero. After an error the state
+// is undefined.
 func (m *Machine) Decode(src []byte, s *State) error {
 	c := wire.Reader(src, tag, uint32(wire.NewDigest))
 	s.code(&c)

@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// A bulkhead that is empty again is encoded as shortly as a new one; one that
-// holds a few places takes a few bytes for each, whatever it once held.
+// A bulkhead that is empty again is encoded as shortly as a new one; one that holds a
+// few places takes a few bytes for each, however many it held before.
 func TestEncodedSizeShrinks(t *testing.T) {
 	m, err := bulkhead.New(bulkhead.Config{Concurrent: 1_000, Lease: time.Hour})
 	if err != nil {
@@ -43,7 +43,7 @@ func TestEncodedSizeShrinks(t *testing.T) {
 }
 
 // A decoded bulkhead gives the same slots as the one that was encoded: the lowest
-// free ones, whatever came and went before.
+// free ones, whatever its history.
 func TestSlotsFollowFromHolders(t *testing.T) {
 	const seed = 3
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -96,8 +96,8 @@ func TestSlotsFollowFromHolders(t *testing.T) {
 	}
 }
 
-// After the process of its holders is gone a bulkhead is empty, and numbers its
-// grants on, so that no permit of then is good now.
+// After the process of its holders has ended a bulkhead is empty, and the numbers of
+// its grants continue, so that no earlier permit is valid.
 func TestRecall(t *testing.T) {
 	m, err := bulkhead.New(bulkhead.Config{Concurrent: 1, Queue: 1})
 	if err != nil {
@@ -116,7 +116,7 @@ func TestRecall(t *testing.T) {
 	}
 	after := m.Step(&state, reducer.Action{Kind: reducer.Acquire, Permit: reducer.Permit{ID: 3}}, 5, &out)
 	if after.Verdict != reducer.Admit || m.Step(&state, reducer.Action{Kind: reducer.Release, Permit: before.Permit}, 6, &out).Verdict != reducer.Stale {
-		t.Errorf("the permit %v of before is good beside %v", before.Permit, after.Permit)
+		t.Errorf("the earlier permit %v is valid beside %v", before.Permit, after.Permit)
 	}
 }
 

@@ -8,8 +8,8 @@ import (
 )
 
 // Machine is a mechanism that does in place what reducer.Cell does with states as
-// values. A state handed from call to call is copied field by field in wasm,
-// which costs more than what is done with it.
+// values. In wasm a state that is passed by value is copied field by field, which
+// costs more than the step.
 type Machine[S any] interface {
 	reducer.Cell[S]
 	// Enter, Exit, Ends, Serves and Held are those of Cell.
@@ -22,13 +22,13 @@ type Machine[S any] interface {
 	Wake(s *S) clock.Mark
 	// Encode is AppendState in place.
 	Encode(dst []byte, s *S) []byte
-	// Decode is DecodeState in place, into a state that is zero. After an error
-	// the state means nothing.
+	// Decode is DecodeState in place, into a state that is zero. After an error the
+	// state is undefined.
 	Decode(src []byte, s *S) error
 	// Move is Shift in place.
 	Move(s *S, by time.Duration)
-	// Recall removes callers that wait and takes permits back from those who
-	// hold them, because their process is gone.
+	// Recall removes the waiters and ends the permits that are held, because their
+	// process has ended.
 	Recall(s *S)
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Cell is a machine with the state that its holder serialises.
+// Cell is a machine with its state. Its holder serialises the calls.
 type Cell interface {
 	// Step is that of reducer.Cell.
 	Step(a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer
@@ -16,11 +16,11 @@ type Cell interface {
 	// caller must use Step. Neither Enter nor Exit changes the values returned by
 	// Ends, Serves or Wake.
 	Enter(cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool)
-	// Exit is the like for a Record of a success or a Release without effects. The
+	// Exit is the same for a Record of a success or a Release without effects. The
 	// Mark of a breaker's permit is when the attempt began.
 	Exit(p reducer.Permit, now clock.Mark) bool
-	// Held reports whether a caller waits at the cell, has a place in it or has a
-	// probe out: then the cell must not be evicted.
+	// Held reports whether a caller waits at the cell, holds a place or has a pending
+	// probe: then the cell must not be evicted.
 	Held() bool
 	// Ends returns the mark of the next Tick that concerns an attempt: a lease
 	// runs out, probes no longer count. clock.Never for none. Waits in a queue
@@ -37,12 +37,12 @@ type Cell interface {
 	AppendState(dst []byte) []byte
 	// Restore replaces the state by a decoded one, or changes nothing.
 	Restore(src []byte) error
-	// Revive restores a state of another process: marks are moved by a duration,
-	// waiters are dropped and permits are taken back.
+	// Revive restores a state of another process: marks are shifted by a duration,
+	// waiters are dropped and permits end.
 	Revive(src []byte, by time.Duration) error
 }
 
-// Text returns the one-line form of a cell's state at now, for people. It is no
+// Text returns the one-line form of a cell's state at now, for people. It is not a
 // method of Cell, so that a small runtime that prints no states does not link the
 // texts.
 func Text(c Cell, now clock.Mark) string {
@@ -58,7 +58,7 @@ func Text(c Cell, now clock.Mark) string {
 type Maker interface {
 	// New returns a cell whose first step comes at now.
 	New(now clock.Mark) Cell
-	// Adopt is that of reducer.Cell: it returns a cell that carries on the state
-	// of another maker's cell, which must not be used afterwards.
+	// Adopt is that of reducer.Cell: it returns a cell that continues the state of
+	// another maker's cell, which must not be used afterwards.
 	Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell
 }

@@ -4,10 +4,10 @@
 //
 // Guarantees, by their names in GUARANTEES.md:
 //
-//   - G9: a failed Restore changes nothing; a restored cell goes on as the one
-//     that was saved.
-//   - G16: Adopt follows the configure rules of each mechanism; the state of
-//     another mechanism is not taken over.
+//   - G9: a failed Restore changes nothing; a restored cell decides as the one that
+//     was saved.
+//   - G16: Adopt follows the configure rules of each mechanism; the state of another
+//     mechanism is not adopted.
 //
 // Source: policy/REFERENCE.md#cells-and-keys.
 package cell

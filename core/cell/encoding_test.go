@@ -20,10 +20,10 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// A state has one form in bytes (G9): what a damaged byte leads to is refused, or it
-// is the sound state of these very bytes, and steps go on from it. What is sound is
-// said here a second time, beside what the decoders check. Steps of a clone or of a
-// shifted state leave the state as it is (G2).
+// A state has one form in bytes (G9): damaged bytes are refused, or are the encoding
+// of a sound state that can be stepped. The test has its own definition of a sound
+// state, apart from the checks of the decoders. Steps of a clone or of a shifted
+// state leave the state as it is (G2).
 func TestBytesHaveOneForm(t *testing.T) {
 	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
 		c := limiter.Config{Algorithm: a, Count: 3, Period: 12, Wait: 30, Queue: 4}
@@ -169,7 +169,7 @@ func oneForm[S any](t *testing.T, name string, m reducer.Cell[S], sound func(S) 
 	})
 }
 
-// anything steps a state by an action, and mostly gives back what it was granted.
+// anything steps a state by an action, and mostly releases the permit that it got.
 func anything[S any](m reducer.Cell[S], s S, r *rand.Rand, now clock.Mark) S {
 	next, effects := m.Reduce(s, some(r, now), now)
 	if effects.Answer.Verdict == reducer.Admit && r.IntN(2) == 0 {

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// A cell is reconfigured while it counts: what is free is carried over.
+// A cell is reconfigured while it counts: its free permits are kept.
 func Example() {
 	slow, err := limiter.Cells(limiter.Config{Count: 10, Period: time.Minute})
 	if err != nil {

@@ -21,10 +21,10 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// A script makes a cell of some mechanism with new, hands its state to another
-// one with adopt, and steps it with actions in the text form of traces. Beside
-// each stands what the holder of the cell asks: the mark of its next end, whom
-// it serves next and when, and its next wake.
+// A script makes a cell of some mechanism with new, hands its state to another one
+// with adopt, and steps it with actions in the text form of traces. The output of
+// each has what the holder of the cell reads: the mark of its next end, the next
+// waiter to serve and its mark, and its next wake.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		var c cell.Cell
@@ -68,7 +68,7 @@ func TestScripts(t *testing.T) {
 	})
 }
 
-// asked prints what a holder asks, and restores the cell from its own encoding.
+// asked prints what a holder reads, and restores the cell from its own encoding.
 func asked(t *testing.T, c cell.Cell, m cell.Maker, now clock.Mark) string {
 	t.Helper()
 	encoded := c.AppendState(nil)
@@ -136,8 +136,8 @@ func TestLimiter(t *testing.T) {
 	}
 }
 
-// A queue that is empty when it is handed over still knows which tickets it has
-// given, so that a late Expire finds nobody else.
+// A queue that is empty when it is adopted keeps the number of its last ticket, so
+// that a late Expire names no other waiter.
 func TestAdoptedTickets(t *testing.T) {
 	m, err := maker(script.NewArgs(t, "queue", "token-bucket rate=1/1s wait=5s queue=2"))
 	if err != nil {
@@ -155,8 +155,7 @@ func TestAdoptedTickets(t *testing.T) {
 	}
 }
 
-// A state of another process is moved along the line of marks, and nobody waits
-// or holds anything in it.
+// A state of another process is shifted in time, and has neither waiters nor holders.
 func TestRevive(t *testing.T) {
 	for _, c := range []struct {
 		cell, want string
@@ -198,13 +197,13 @@ func TestRevive(t *testing.T) {
 	}
 }
 
-// TestRevivedPermits: what the process before granted is nothing in a revived cell,
-// whoever holds a permit or waits there now.
+// TestRevivedPermits: permits and tickets of the previous process are stale in a
+// revived cell, whatever is granted or waits there now.
 func TestRevivedPermits(t *testing.T) {
 	t.Parallel()
 	for _, c := range []struct {
 		cell string
-		// before are the steps of the process before, the last of which has the
+		// before are the steps of the previous process, the last of which has the
 		// permit or the ticket; after are those of this one.
 		before, after []string
 		ends          []reducer.Kind
@@ -249,7 +248,7 @@ func TestRevivedPermits(t *testing.T) {
 				var others reducer.Out
 				a := reducer.Action{Kind: kind, Outcome: reducer.OK, Cost: 1, Permit: old.Permit}
 				if answer := now.Step(a, 0, &others); answer.Verdict != 0 || len(others) > 0 || !bytes.Equal(now.AppendState(nil), want) {
-					t.Errorf("%v of before: %v %v", kind, answer, others)
+					t.Errorf("%v of the previous process: %v %v", kind, answer, others)
 				}
 			}
 		})

@@ -9,12 +9,12 @@ import (
 // anything, and which time alone does not change. Such a mechanism embeds it.
 type Passive[S any] struct{}
 
-// Enter returns false: Step is not slower.
+// Enter returns false: there is no faster path than Step.
 func (Passive[S]) Enter(*S, uint32, uint64, clock.Mark) (reducer.Permit, bool) {
 	return reducer.Permit{}, false
 }
 
-// Exit returns false: no permit is given back.
+// Exit returns false: permits are not released.
 func (Passive[S]) Exit(*S, reducer.Permit, clock.Mark) bool { return false }
 
 // Ends returns clock.Never.

@@ -15,9 +15,9 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// TestQuick holds Enter and Exit to what Step decides: one cell is stepped
-// alone, its twin takes the fast path where there is one. Their states stay
-// byte for byte the same, and the fast path is taken.
+// TestQuick compares Enter and Exit with Step: one cell only uses Step, a second one
+// takes the fast path where there is one. Their states stay byte for byte the same,
+// and the fast path is taken.
 func TestQuick(t *testing.T) {
 	rate := limiter.Config{Count: 3, Period: 10, Wait: 0}
 	waits := rate
@@ -47,7 +47,7 @@ func TestQuick(t *testing.T) {
 			return bulkhead.Cells(bulkhead.Config{Concurrent: 2, Queue: 1, Lease: 9})
 		},
 	}
-	// A limiter has nothing to give back after a success, and leases end by a step.
+	// A limiter releases nothing after a success, and leases end by a step.
 	exceptions := map[string][2]bool{"token bucket": {true}, "queue": {true}, "fixed window": {true}, "sliding": {true}, "leases": {}}
 	for name, make := range makers {
 		t.Run(name, func(t *testing.T) {

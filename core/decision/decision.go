@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Kind is what was decided, in the words of the decision log. The zero value is
-// no decision. The numbers are part of the ABI of the wasm modules.
+// Kind names a decision, with the words of the decision log. The zero value is no
+// decision. The numbers are part of the ABI of the wasm modules.
 type Kind uint8
 
 // The decisions.
@@ -22,7 +22,7 @@ const (
 	// Expire: the attempt left the queue of a step without a permit; the call is
 	// over.
 	Expire
-	// Timeout: a timeout step cut what the call was doing.
+	// Timeout: a timeout step cut the call or its attempt.
 	Timeout
 	// Lapse: a lease ran out.
 	Lapse
@@ -34,17 +34,17 @@ const (
 	Configured
 	// Hedge: another attempt of the round starts.
 	Hedge
-	// Failed: an attempt of a hedged round failed while another one lives.
+	// Failed: an attempt of a hedged round failed while another one is active.
 	Failed
 	// Cancel: an attempt of a hedged round lost to another one.
 	Cancel
-	// Drop: an attempt of a hedged round was refused, or expired, while another
-	// one lives.
+	// Drop: an attempt of a hedged round was refused, or expired, while another one
+	// is active.
 	Drop
-	// Change: a breaker is in another state.
+	// Change: a breaker changed its state.
 	Change
-	// Full: a step has as many keys as it may have. From now on a new key takes
-	// the cell of another one, or shares one.
+	// Full: a step has its maximum number of keys. From now on a new key takes the
+	// cell of another one, or shares one.
 	Full
 	kindCount
 )

@@ -1,6 +1,6 @@
-// Package decision holds the words of the decision log: what a driver of a
-// pipeline decided, for eval, for events of the runner, for the wasm module and
-// for the reader of a log. It is for those who read decisions; it decides nothing.
+// Package decision has the types of the decision log: the decisions of a driver of a
+// pipeline, for eval, for events of the runner, for the wasm module and for readers
+// of a log. It decides nothing.
 //
 // Source: eval/REFERENCE.md.
 package decision

@@ -18,7 +18,7 @@ type node struct {
 	pool        *pool
 	key         uint32
 	index       uint32 // in the pool's table
-	gone        bool   // evicted: nothing reaches it any more
+	gone        bool   // evicted: no call refers to it
 	turns       []turn
 	end, serves entry
 }
@@ -35,8 +35,8 @@ type pool struct {
 	records bool // the cells record outcomes
 	step    uint8
 	layouts int          // that have it
-	keys    keyed.Config // how many may have a cell
-	one     *node        // of a step without keys; of one with keys, what new keys share
+	keys    keyed.Config // the maximum number of keys
+	one     *node        // of a step without keys; of one with keys, the overflow cell
 	table   *keyed.Table // nil for a step without keys
 	nodes   keyed.Slab[*node]
 }
@@ -45,13 +45,13 @@ type pool struct {
 // which it began.
 type layout struct {
 	plan  *pipeline.Plan
-	calls int // that began under it and live
+	calls int // active calls that began under it
 	pools [pipeline.MaxSteps]*pool
 }
 
-// newLayout takes over the pools of the steps that are those of the old layout,
-// too. A step without keys has its cell from the start, so that an unused limiter
-// carries over what it has.
+// newLayout keeps the pools of the steps that the old layout has, too. A step without
+// keys has its cell from the start, so that an unused limiter is adopted with its
+// state.
 func (d *Driver) newLayout(plan *pipeline.Plan, old *layout) *layout {
 	l := &layout{plan: plan}
 	for i := range plan.Len() {
@@ -91,8 +91,8 @@ func (l *layout) pool(plan *pipeline.Plan, i int) *pool {
 	return nil
 }
 
-// release forgets the cells of a layout under which no call begins or lives any
-// more, but for those that others have, too.
+// release forgets the cells of a layout without active calls under which no call
+// begins any more, except those that other layouts share.
 func (d *Driver) release(l *layout) {
 	for _, p := range l.pools {
 		if p == nil {
@@ -110,9 +110,9 @@ func (d *Driver) release(l *layout) {
 	}
 }
 
-// Configure replaces the active plan. Calls that began before keep their
-// plan; cells are matched by the names of their steps and keep their state as
-// each mechanism says.
+// Configure replaces the active plan. Calls that began before keep their plan; cells
+// are matched by the names of their steps and keep their state by the rules of each
+// mechanism.
 func (d *Driver) Configure(plan *pipeline.Plan) {
 	d.decide(decision.Handle{}, decision.Configured)
 	old := d.layout
@@ -130,8 +130,8 @@ func (d *Driver) Configure(plan *pipeline.Plan) {
 	d.catchUp()
 }
 
-// adopt puts the cells of a pool under its present maker, and keeps no more of
-// them than the keys allow.
+// adopt reconfigures the cells of a pool by its present maker, and keeps at most as
+// many as there may be keys.
 func (d *Driver) adopt(p *pool, keys keyed.Config) {
 	if p.table != nil {
 		// The plan has checked the numbers.
@@ -154,7 +154,8 @@ func (d *Driver) adoptNode(n *node) {
 	d.arm(n)
 }
 
-// trim evicts cells until there are no more than the keys allow, or all are held.
+// trim evicts cells until there are at most as many as keys are allowed, or all are
+// held.
 func (d *Driver) trim(p *pool) {
 	for {
 		gone, last, ok := p.table.Trim()
@@ -168,7 +169,7 @@ func (d *Driver) trim(p *pool) {
 }
 
 // node returns where a call keeps the cell of a step for its attempt k: a key that
-// was evicted meanwhile has another one for a later attempt.
+// was evicted meanwhile has another cell for a later attempt.
 func (c *call) node(k uint8, i int) **node {
 	if k == 0 || i <= c.layout.plan.HedgeIndex() {
 		return &c.nodes[i]
@@ -180,8 +181,8 @@ func (c *call) node(k uint8, i int) **node {
 }
 
 // resolve returns the cell of a step for an attempt of a call, which may be a new
-// one. That is a use of its key, and a later attempt gets the cell that its key has
-// then.
+// one. This counts as a use of its key; a later attempt gets the cell that its key
+// has then.
 func (c *call) resolve(k uint8, i int) *node {
 	p := c.layout.pools[i]
 	n := p.one
@@ -235,7 +236,7 @@ func (p *pool) at(key uint32) *node {
 	return nil
 }
 
-// count counts who needs the number of a key: cells, and calls until they are
+// count counts the users of the number of a key: cells, and calls until they are
 // over.
 func (d *Driver) count(key uint32) {
 	for int(key) >= len(d.uses) {
@@ -244,8 +245,8 @@ func (d *Driver) count(key uint32) {
 	d.uses[key]++
 }
 
-// Uses reports whether the number of a key still means something to a cell or
-// a live call. Where it does not, another key may have it.
+// Uses reports whether a cell or a live call uses the number of a key. If not,
+// another key may have it.
 func (d *Driver) Uses(key uint32) bool { return uint(key) < uint(len(d.uses)) && d.uses[key] > 0 }
 
 // Counts returns how many keys a step of the active plan has, and how many were
@@ -269,7 +270,7 @@ func (d *Driver) newNode(p *pool, key, index uint32) *node {
 	return n
 }
 
-// forget takes a cell out of everything that reaches it.
+// forget removes all references to a cell.
 func (d *Driver) forget(n *node) {
 	d.heap.remove(&n.end)
 	d.heap.remove(&n.serves)
@@ -288,10 +289,9 @@ func (d *Driver) AppendState(dst []byte, step int, key uint32) []byte {
 	return dst
 }
 
-// Revive gives a step's cell the state that AppendState appended in another
-// process, moved along the line of marks and without those who waited or held
-// something there. On an error nothing has changed. Restore no cell at which
-// calls of this driver wait or hold something.
+// Revive gives a step's cell the state that AppendState appended in another process,
+// shifted in time and without its waiters and holders. On an error nothing has
+// changed. No call of this driver may wait or hold a permit at the cell.
 func (d *Driver) Revive(step int, key uint32, src []byte, by time.Duration) error {
 	p := d.poolOf(step)
 	if p == nil || p.table == nil && key != 0 {
@@ -327,9 +327,9 @@ func (n *node) hold() {
 // setHeld is hold for the cell of a key, apart from it so that hold is inlined.
 func (n *node) setHeld() { n.pool.table.SetHeld(n.index, n.cell.Held()) }
 
-// over reports whether there are more keys than a lowered number allows. What is
-// above it goes when another key comes, but for cells that are held. Where keys
-// share, none loses its cell.
+// over reports whether there are more keys than a lowered number allows. A new key
+// evicts the keys above it, except those whose cells are held. Where new keys share a
+// cell, no key is evicted.
 func (p *pool) over() bool {
 	return p.table.Len() > p.keys.Keys && p.keys.WhenFull == keyed.FullEvict
 }
@@ -349,6 +349,6 @@ func (d *Driver) arm(n *node) {
 	}
 	n.serves.step = uint8(caller(next).step())
 	n.serves.number = d.calls[caller(next).slot()].number
-	// A place that has been free for a while is there now.
+	// A place that became free earlier is granted now.
 	d.heap.set(&n.serves, max(at, d.now))
 }

@@ -13,21 +13,21 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Request is what a call brings with it.
+// Request has the properties of a call.
 type Request struct {
 	// Cost in permits; 0 passes every limiter and takes nothing.
 	Cost uint32
 	// Deadline after which the call is cut, as by an outermost timeout step.
 	// Negative for none.
 	Deadline time.Duration
-	// Keys has, for each step of the active plan whose cells are kept per
-	// some attributes, the number of their values; 0 where all are missing. What
-	// has which number is the caller's affair, see Keys.
+	// Keys has, for each step of the active plan whose cells are kept per some
+	// attributes, the number of their values; 0 where all are missing. The caller
+	// assigns the numbers, see Keys.
 	Keys [pipeline.MaxSteps]uint32
-	// Missing has a bit for each step for one of whose attributes the call brings
-	// no value.
+	// Missing has a bit for each step with an attribute for which the call has no
+	// value.
 	Missing uint16
-	// NoHedge says that no attempt of the call may start beside another.
+	// NoHedge says that no attempt of the call may start while another one runs.
 	NoHedge bool
 }
 
@@ -39,7 +39,7 @@ type call struct {
 	nodes   [pipeline.MaxSteps]*node   // of the steps that the call passes itself
 	tries   [][pipeline.MaxSteps]*node // of those that the attempts of a hedged round pass
 	keys    [pipeline.MaxSteps]uint32  // 0 for a step with one cell for all
-	missing uint16                     // steps for whose attributes the call brings no value
+	missing uint16                     // steps with an attribute for which the call has no value
 	number  uint64
 	handle  decision.Handle
 	wake    entry
@@ -59,9 +59,9 @@ type Driver struct {
 	nodes  uint64
 	uses   []uint32 // by the number of a key
 
-	// Describe, where it is not nil, says what decision.Decision.State is.
+	// Describe, where it is not nil, returns decision.Decision.State.
 	Describe func(c cell.Cell, now clock.Mark) string
-	// Decisions since the caller last emptied it.
+	// Decisions since the caller last emptied the slice.
 	Decisions []decision.Decision
 }
 
@@ -75,8 +75,8 @@ func New(plan *pipeline.Plan, seed uint64) *Driver {
 // Now returns the mark of the last event.
 func (d *Driver) Now() clock.Mark { return d.now }
 
-// NextWake returns the mark at which Advance next has something to do if
-// nothing else happens, clock.Never for none.
+// NextWake returns the next mark at which something is due for Advance if no other
+// event occurs, clock.Never for none.
 func (d *Driver) NextWake() clock.Mark {
 	if len(d.heap) == 0 {
 		return clock.Never
@@ -87,7 +87,7 @@ func (d *Driver) NextWake() clock.Mark {
 // Plan returns the active plan.
 func (d *Driver) Plan() *pipeline.Plan { return d.layout.plan }
 
-// Advance lets time pass: everything due at or before now happens, in order.
+// Advance moves time to now: everything due at or before now happens, in order.
 func (d *Driver) Advance(now clock.Mark) {
 	for len(d.heap) > 0 && d.heap[0].at <= now {
 		e := d.heap[0]
@@ -119,8 +119,8 @@ func (d *Driver) fire(e *entry) {
 	}
 }
 
-// lapse ends the leases of all cells that are due at this mark and tells of
-// them call by call.
+// lapse ends the leases of all cells that are due at this mark and reports them call
+// by call.
 func (d *Driver) lapse() {
 	for len(d.heap) > 0 && d.heap[0].class == leases && d.heap[0].at <= d.now {
 		var answer reducer.Answer
@@ -137,12 +137,12 @@ func (d *Driver) deliverInOrder() {
 
 func (d *Driver) order(e *reducer.Effect) uint64 {
 	if e.Kind == reducer.Change {
-		return 0 // concerns no call, and there may be none
+		return 0 // no call is affected, and there may be no calls
 	}
 	return d.calls[caller(e.Caller).slot()].number<<8 | e.Caller&255
 }
 
-// Begin starts a call at the present mark. It reads r and keeps nothing of it.
+// Begin starts a call at the present mark. It does not keep r.
 func (d *Driver) Begin(r *Request) decision.Handle {
 	d.number++
 	c, layout := d.take(), d.layout
@@ -180,7 +180,7 @@ type Result struct {
 	// Attempt is the number of the attempt, 0 for the lowest one that runs.
 	Attempt uint32
 	Outcome reducer.Outcome
-	// Told says that the answer named RetryAfter; a negative one asks for no retry.
+	// Told says that the answer had a RetryAfter; a negative one asks for no retry.
 	Told       bool
 	RetryAfter time.Duration
 }
@@ -202,8 +202,7 @@ func (d *Driver) Done(h decision.Handle, r Result) bool {
 	return true
 }
 
-// Cancel gives a call up, whatever it is doing. It returns false when the call
-// is over.
+// Cancel cancels a call, whatever its phase. It returns false when the call is over.
 func (d *Driver) Cancel(h decision.Handle) bool {
 	c := d.find(h)
 	if c == nil {
@@ -273,7 +272,7 @@ func (d *Driver) drop(c *call) {
 	d.heap.remove(&c.wake)
 	plan := c.layout.plan
 	for i := range plan.Len() {
-		if c.nodes[i] != nil { // clear costs more than these few
+		if c.nodes[i] != nil { // clear is slower for these few elements
 			c.nodes[i] = nil
 		}
 	}

@@ -2,7 +2,7 @@ package drive
 
 import "github.com/sluice-go/sluice/clock"
 
-// class orders what is due at one mark: first all that ends, then what begins.
+// class orders what is due at one mark: first all ends, then what begins.
 type class uint8
 
 const (
@@ -36,8 +36,8 @@ func (e *entry) before(f *entry) bool {
 	return e.number < f.number
 }
 
-// heap is an indexed binary heap: an entry knows its place, so that a machine
-// that is idle again leaves nothing behind.
+// heap is an indexed binary heap: an entry stores its place, so that the wakes of an
+// idle machine can be removed.
 type heap []*entry
 
 // set moves an entry to its mark; clock.Never takes it out.
@@ -99,7 +99,7 @@ func (h *heap) down(e *entry) {
 	}
 }
 
-// swap puts e, which stands below f, in f's place.
+// swap exchanges e, which is below f, with f.
 func (h *heap) swap(e, f *entry) {
 	e.pos, f.pos = f.pos, e.pos
 	(*h)[e.pos-1], (*h)[f.pos-1] = e, f

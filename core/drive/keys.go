@@ -7,14 +7,14 @@ import (
 	"github.com/sluice-go/sluice/core/pipeline"
 )
 
-// Keys numbers the values of attributes, for the driver of one policy: equal
-// values have one number as long as the driver uses it. The zero value is
-// ready. A host that is not written in Go does the like itself.
+// Keys numbers the values of attributes, for the driver of one policy: equal values
+// have one number as long as the driver uses it. The zero value is ready. A host that
+// is not written in Go does the same itself.
 type Keys struct {
 	numbers map[string]uint32
 	values  []string // by number
 	free    []uint32
-	hand    uint32 // where the search for numbers out of use goes on
+	hand    uint32 // where the search for unused numbers continues
 }
 
 // Of returns the Keys and Missing of a request: the numbers of what lookup returns
@@ -22,8 +22,8 @@ type Keys struct {
 // used is Driver.Uses.
 func (k *Keys) Of(plan *pipeline.Plan, lookup func(attribute string) string, used func(number uint32) bool) (numbers [pipeline.MaxSteps]uint32, missing uint16) {
 	steps := plan.Keyed()
-	// Numbers go out of use before any is given: until the call has begun, the
-	// driver does not use those that it brings.
+	// Unused numbers are freed before new ones are assigned: until the call has
+	// begun, the driver does not use its numbers.
 	for range bits.OnesCount16(steps) {
 		k.sweep(used)
 	}
@@ -38,8 +38,8 @@ func (k *Keys) Of(plan *pipeline.Plan, lookup func(attribute string) string, use
 	return numbers, missing
 }
 
-// sweeps is how many numbers are looked at for each key of a call, so that they
-// are taken back as fast as others are given.
+// sweeps is how many numbers are checked for each key of a call, so that numbers are
+// freed as fast as others are assigned.
 const sweeps = 2
 
 func (k *Keys) number(value string) uint32 {
@@ -62,7 +62,7 @@ func (k *Keys) number(value string) uint32 {
 	return n
 }
 
-// sweep takes back numbers that are out of use, as fast as others come.
+// sweep frees unused numbers, as fast as others are assigned.
 func (k *Keys) sweep(used func(uint32) bool) {
 	for range sweeps {
 		if k.hand++; int(k.hand) >= len(k.values) {

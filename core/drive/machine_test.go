@@ -19,10 +19,9 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// A script names a policy, in the words of a policy document, and then what
-// happens at which mark: call, done, cancel, renew, tick. Beside each event
-// stands what was decided, what became due before it included. The directive
-// configure puts another policy in force.
+// A script has a policy, as in a policy document, and then events with their marks:
+// call, done, cancel, renew, tick. The output of an event is its decisions, including
+// those that were due before it. The directive configure replaces the policy.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		r := &runner{}
@@ -117,7 +116,7 @@ func (r *runner) event(a *script.Args, line string) string {
 	return before + line + "\n" + r.decisions("    ")
 }
 
-// decisions prints what was decided since it was last asked.
+// decisions prints the decisions since its last call.
 func (r *runner) decisions(indent string) string {
 	var out strings.Builder
 	for _, d := range r.driver.Decisions {
@@ -179,13 +178,13 @@ func TestHandles(t *testing.T) {
 		t.Error("the slot of a call that is over still names it")
 	}
 	if d.Now() != 0 || d.Plan().Len() != 1 {
-		t.Errorf("stands at %v with %d steps", d.Now(), d.Plan().Len())
+		t.Errorf("is at %v with %d steps", d.Now(), d.Plan().Len())
 	}
 }
 
-// A step keeps as many cells as it has keys, whatever the cells hold: a hundred
-// thousand tenants, each seen once, leave no more, and the numbers of their keys
-// are given again.
+// A step keeps as many cells as it has keys, whatever the cells hold: also after a
+// hundred thousand tenants, each seen once; the numbers of their keys are assigned
+// again.
 func TestCellsAreEvicted(t *testing.T) {
 	p := pipeline.Policy{Steps: []pipeline.Step{{Config: limiter.Config{Count: 1, Period: time.Hour}, Per: []string{"key"}, Keys: 5000}}}
 	bounded, err := pipeline.Compile(p)
@@ -247,8 +246,8 @@ func TestVanishedStepsLeaveNothing(t *testing.T) {
 	}
 }
 
-// Breakers that change while a plan is put in force concern no call, and there
-// may be none yet.
+// Breakers that change while a plan becomes active affect no call, and there may be
+// no calls yet.
 func TestConfigureWithoutCalls(t *testing.T) {
 	const steps = "steps: [{breaker: {window: {consecutive: 1}, open: 1s, probes: 1}}, {breaker: {window: {consecutive: 1}, open: 1s, probes: 1}}]"
 	before, after := drive.New(plan(t, steps), 0), drive.New(plan(t, steps), 0)

@@ -19,7 +19,7 @@ func (c caller) slot() uint32   { return uint32(c >> 8) }
 func (c caller) step() int      { return int(c >> 4 & 15) }
 func (c caller) attempt() uint8 { return uint8(c & 15) }
 
-// happen tells the plan what happened to a call, and does what follows.
+// happen advances a call by an event, and performs what follows.
 func (d *Driver) happen(c *call, e *pipeline.Event) {
 	c.layout.plan.Happen(c, &c.Call, e, d.now)
 	d.settle(c)
@@ -45,7 +45,7 @@ func (d *Driver) rearm(c *call) {
 	d.heap.set(&c.wake, at)
 }
 
-// endCall brings about one end of a call that is due: a timeout, then a wait.
+// endCall performs one due end of a call: a timeout, then a wait.
 func (d *Driver) endCall(c *call) {
 	plan := c.layout.plan
 	effect := plan.Advance(&c.Call, &pipeline.Event{Kind: pipeline.Woken}, d.now)
@@ -88,13 +88,13 @@ func (d *Driver) expire(c *call, w pipeline.Wait) {
 	d.happen(c, &pipeline.Event{Kind: pipeline.Dropped, Attempt: w.Attempt, Step: w.Step, Answer: answer})
 }
 
-// step steps a cell and delivers what it does to others.
+// step steps a cell and delivers its effects to other calls.
 func (d *Driver) step(answer *reducer.Answer, n *node, a *reducer.Action) {
 	d.touch(answer, n, a)
 	d.deliver()
 }
 
-// touch steps a cell and leaves what it does to others in d.out.
+// touch steps a cell and leaves its effects in d.out.
 func (d *Driver) touch(answer *reducer.Answer, n *node, a *reducer.Action) {
 	*answer = n.cell.Step(*a, d.now, &d.out)
 	d.arm(n)
@@ -103,14 +103,14 @@ func (d *Driver) touch(answer *reducer.Answer, n *node, a *reducer.Action) {
 	}
 }
 
-// push is step where what the cell answers does not matter.
+// push is step without the cell's answer.
 func (d *Driver) push(n *node, a *reducer.Action) {
 	var answer reducer.Answer
 	d.step(&answer, n, a)
 }
 
-// recall asks again about the waits that were over at the mark of their turn:
-// the cell has changed, and another waiter may have had the turn.
+// recall expires again the waits that were over at the mark of their turn: the cell
+// has changed, and another waiter may have been served.
 func (d *Driver) recall(n *node) {
 	for _, t := range n.turns {
 		if c := d.find(t.call); c != nil {
@@ -121,7 +121,7 @@ func (d *Driver) recall(n *node) {
 	n.turns = n.turns[:0]
 }
 
-// deliver tells calls what steps of cells did to them.
+// deliver delivers the effects of cells to their calls.
 func (d *Driver) deliver() {
 	if len(d.out) == 0 {
 		return
@@ -177,10 +177,10 @@ func (c *call) Ask(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
 	case a.Kind == reducer.Peek && i != c.layout.plan.HedgeIndex():
 		p := c.layout.pools[i]
 		if n = *c.node(c.Tries(), i); n != nil && n.index == 0 && (p.table == nil || p.keys.WhenFull == keyed.FullShare) {
-			break // the only cell of the step, or the one that new keys share
+			break // the only cell of the step, or its overflow cell
 		}
 		if n = p.at(c.keys[i]); n == nil {
-			// Nothing is known of the key: a new cell answers, and is not kept.
+			// The key has no cell: a new cell answers, and is not kept.
 			return p.maker.New(c.driver.now).Step(a, c.driver.now, nil)
 		}
 	case a.Kind == reducer.Observe:
@@ -198,7 +198,7 @@ func (c *call) Ask(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
 func (c *call) Exit(k uint8, i int, p reducer.Permit) bool {
 	n := *c.node(k, i)
 	if n.gone {
-		return true // an evicted cell is not told
+		return true // an evicted cell gets no action
 	}
 	if len(n.turns) > 0 || !n.cell.Exit(p, c.driver.now) {
 		return false
@@ -207,7 +207,7 @@ func (c *call) Exit(k uint8, i int, p reducer.Permit) bool {
 	return true
 }
 
-// Leave implements pipeline.Host. A cell that was evicted meanwhile is not told.
+// Leave implements pipeline.Host. A cell that was evicted meanwhile gets no action.
 func (c *call) Leave(k uint8, i int, a reducer.Action) {
 	if n := *c.node(k, i); !n.gone {
 		c.driver.push(n, &a)
@@ -217,7 +217,7 @@ func (c *call) Leave(k uint8, i int, a reducer.Action) {
 // Missing implements pipeline.Host.
 func (c *call) Missing(i int) bool { return c.missing&(1<<i) != 0 }
 
-// Start implements pipeline.Host: whoever reads the decision runs the attempt.
+// Start implements pipeline.Host: the reader of the decision runs the attempt.
 func (c *call) Start(uint8) {}
 
 // Stop implements pipeline.Host.

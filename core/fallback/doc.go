@@ -1,12 +1,11 @@
-// Package fallback is what a caller gets in place of a refusal or a failure.
+// Package fallback replaces a refusal or a failure by a fixed answer.
 //
-// It stands in for the outcomes fail, throttle and timeout and for a refusal of
-// the policy; not for a good answer, the caller's own mistake, or a caller that
-// gave up.
+// It replaces the outcomes fail, throttle and timeout and a refusal of the policy. It
+// does not replace a success, an error of the caller, or a cancelled call.
 //
 // Guarantees, by their names in GUARANTEES.md:
 //
-//   - G12: it marks the call's one end, and is none of its own.
+//   - G12: it marks the one end of the call, and is not a further end.
 //
 // Source: policy/REFERENCE.md#outcomes-of-an-attempt.
 package fallback

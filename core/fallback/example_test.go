@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// An answer in place of a failure, and none in place of a good one.
+// A fallback replaces a failure, and not a success.
 func Example() {
 	answer, err := fallback.New(fallback.Config{Body: "try later"})
 	if err != nil {

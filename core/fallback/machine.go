@@ -13,9 +13,8 @@ func New(c Config) (Config, error) {
 	return c, nil
 }
 
-// Covers reports whether the fallback stands in for a call that ended so.
-// A caller that gave up gets none, and neither does a good answer or one that
-// is the caller's own mistake.
+// Covers reports whether the fallback replaces this end of a call. It replaces
+// neither a cancelled call, nor a success, nor an error of the caller.
 func Covers(o reducer.Outcome) bool {
 	return o == reducer.Fail || o == reducer.Throttle || o == reducer.Timeout
 }

@@ -28,8 +28,8 @@ func TestNew(t *testing.T) {
 	}
 }
 
-// A fallback stands in for failures, not for good answers, for the caller's own
-// mistakes or for a caller that gave up.
+// A fallback replaces failures, not successes, errors of the caller or cancelled
+// calls.
 func TestCovers(t *testing.T) {
 	want := map[reducer.Outcome]bool{reducer.Fail: true, reducer.Throttle: true, reducer.Timeout: true}
 	for o := reducer.Outcome(0); o <= reducer.Cancelled+1; o++ {

@@ -5,21 +5,19 @@
 //
 // Guarantees, by their names in GUARANTEES.md:
 //
-//   - L8: no window has more than count permits; a stretch of the period's
-//     length anywhere on the line has at most twice as many, and may have them
-//     (the script basics.txt shows it).
+//   - L8: no window has more than count permits; any interval of the period's length
+//     has at most twice as many, and may have them (the script basics.txt shows it).
 //   - L2: a refusal's mark, the end of the window, is exact.
 //   - L3: a refusal changes nothing, and opens no window.
 //   - L5: a cost is taken whole or not at all. Cost 0 passes and takes nothing.
 //   - L6: a cost above the count is refused for good, with its own reason.
 //   - L11: windows are half open; at its end one is over.
-//   - L13: what is given back while its window is open counts no longer, and the
-//     window stays as it is. A window that was opened at this very mark, and in
-//     which nobody is left, has not been opened. Later nothing comes back.
-//   - G16: reconfigured, what is used stays used, and the window ends when it
-//     would have.
+//   - L13: a permit that is refunded while its window is open no longer counts, and
+//     the window stays as it is. A window that was opened at this same mark, and is
+//     empty after the refund, counts as never opened. Later refunds return nothing.
+//   - G16: reconfigured, used permits stay used, and the window keeps its end.
 //
-// Source: the common algorithm, as in redis.io's INCR pattern; windows here are
-// cut from the first admission and not from the clock on the wall, so that
-// clients do not move in step.
+// Source: the common algorithm, as in redis.io's INCR pattern; windows here begin
+// with the first admission and not at times of the wall clock, so that clients do not
+// synchronise.
 package fixedwindow

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Config is what a fixed window is made of.
+// Config is the configuration of a fixed window.
 type Config struct {
 	// Count permits for each window. Required, 1 to tokenbucket.MaxCount.
 	Count uint32
@@ -31,8 +31,8 @@ func (c Config) Check() error {
 }
 
 // Machine is an immutable fixed window: the arithmetic on its State. It is an
-// algorithm of package limiter, which has the actions, the queue and the codec.
-// Marks that it is given never go back.
+// algorithm of package limiter, which has the actions, the queue and the codec. Its
+// marks must not go back.
 type Machine struct {
 	count  uint32
 	period time.Duration
@@ -59,7 +59,8 @@ type State struct {
 	Number uint64
 }
 
-// open tells a window from none; one at the end of the line never closes.
+// open distinguishes a window from none; one at the end of the line of marks never
+// closes.
 func (s *State) open(now clock.Mark) bool {
 	return s.Start != s.End && (now < s.End || s.End == clock.Never)
 }
@@ -116,7 +117,7 @@ func (m *Machine) Free(s State, now clock.Mark) uint32 {
 	return m.count - min(s.Used, m.count)
 }
 
-// Drain gives up what is free at now.
+// Drain discards the permits that are free at now.
 func (m *Machine) Drain(s State, now clock.Mark) State {
 	s = m.entered(s, now)
 	s.Used = max(s.Used, m.count)
@@ -134,9 +135,9 @@ func (m *Machine) Carry(s State, free uint32, now clock.Mark) State {
 	return s
 }
 
-// Refund gives back cost permits of a window that is still open. When all was
-// taken at the mark at which it opened, it has never opened. It returns false,
-// and the same state, when nothing comes back.
+// Refund returns cost permits of a window that is still open. When all of them were
+// taken at the mark at which it opened, it counts as never opened. It returns false,
+// and the same state, when no permit is returned.
 func (m *Machine) Refund(s State, number uint64, cost uint32, now clock.Mark) (State, bool) {
 	if cost == 0 || cost > s.Used || number != s.Number || !s.open(now) {
 		return s, false
@@ -148,15 +149,15 @@ func (m *Machine) Refund(s State, number uint64, cost uint32, now clock.Mark) (S
 	return s, true
 }
 
-// Charge takes permits that were used without having been asked for, also more
-// than the window has.
+// Charge takes permits that were used without an acquire, also more than the window
+// has.
 func (m *Machine) Charge(s State, permits uint64, now clock.Mark) State {
 	s = m.entered(s, now)
 	s.Used += uint32(min(permits, 1<<32-1-uint64(s.Used)))
 	return s
 }
 
-// Move returns the state moved along the line of marks.
+// Move returns the state with its marks shifted.
 func (m *Machine) Move(s State, by time.Duration) State {
 	if s.Start != s.End {
 		s.Start, s.End = s.Start.Add(by), s.End.Add(by)
@@ -169,8 +170,7 @@ func (m *Machine) Fresh(s State, now clock.Mark) bool { return !s.open(now) }
 
 var errWindow = errors.New("fixed window: ends before it starts, starts after the last mark, or is used and not open")
 
-// Check returns an error when the state is none that a machine makes up to the
-// last mark.
+// Check returns an error when a machine cannot make the state up to the last mark.
 func Check(s State, last clock.Mark) error {
 	switch {
 	case s.Start == s.End && s.Start == 0 && s.Used == 0:

@@ -16,7 +16,7 @@ const (
 	DefaultMinimum = 20
 )
 
-// Config is what a hedge is made of. Exactly one of After, Percentile and
+// Config is the configuration of a hedge. Exactly one of After, Percentile and
 // Parallel is set.
 type Config struct {
 	// After is the delay between the admission of an attempt and the next
@@ -32,8 +32,9 @@ type Config struct {
 	// DefaultMax.
 	Max uint32
 	// Samples is how many durations Percentile looks at: the last ones, 1 to
-	// MaxSamples. 0 means DefaultSamples. More of them answer a change of the
-	// dependency later, fewer move the delay with chance. 0 without Percentile.
+	// MaxSamples. 0 means DefaultSamples. With more of them the delay follows a
+	// change of the dependency later; with fewer it varies more by chance. 0 without
+	// Percentile.
 	Samples uint32
 	// Minimum is how many durations there must be before a hedge starts, 1 to
 	// Samples. 0 means DefaultMinimum, or Samples where that is less. 0 without

@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Machine is an immutable hedge. Its cell is what the calls of a step share: the
+// Machine is an immutable hedge. Its cell has what the calls of a step share: the
 // durations of past attempts, for a percentile, and a budget of its own.
 //
 // Observe adds the duration of an attempt that ended ok, Value nanoseconds. Peek
@@ -79,7 +79,7 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 	return s, reducer.Effects{Answer: answer}
 }
 
-// Step implements reducer.Cell. Nothing happens to others than the caller.
+// Step implements reducer.Cell. It has no effects on other callers.
 func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
 	switch a.Kind {
 	case reducer.Observe:

@@ -91,8 +91,8 @@ func (m *Machine) code(c *wire.Coder, recent *[]time.Duration) {
 // another window of its budget is refused with reducer.ErrConfiguration.
 func (m *Machine) DecodeState(src []byte) (State, error) { return wire.Decoded(src, m.Decode) }
 
-// Decode is DecodeState in place, into a state that is zero. After an error the
-// state means nothing.
+// Decode is DecodeState in place, into a state that is zero. After an error the state
+// is undefined.
 func (m *Machine) Decode(src []byte, s *State) error {
 	c := wire.Reader(src, tag, m.digest)
 	var recent []time.Duration

@@ -16,7 +16,7 @@ const (
 	// FullEvict gives the new key the cell of the least recently used key that
 	// is not held. It is the default.
 	FullEvict WhenFull = iota
-	// FullShare lets all new keys share the spare cell.
+	// FullShare makes all new keys share the spare cell.
 	FullShare
 )
 
@@ -46,7 +46,7 @@ func (c Config) Check() error {
 	return nil
 }
 
-// Counts is what a table has and has done.
+// Counts has the size of a table and its counters.
 type Counts struct {
 	Keys      uint32 // that have a cell of their own
 	Held      uint32 // of these

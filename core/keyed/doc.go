@@ -1,19 +1,19 @@
-// Package keyed keeps the cells of a step that has one cell for each key: it
-// says which cell a key has, how many keys have one, and which key gives its
-// cell up when another needs it. It does not know what a cell is. A Table maps
-// the hash of a key to an index; the holder of the table keeps the states of the
-// cells in slices or Slabs of its own, by that index.
+// Package keyed keeps the cells of a step that has one cell for each key: it says
+// which cell a key has, how many keys have one, and which key is evicted when a new
+// key needs a cell. It does not know what a cell is. A Table maps the hash of a key
+// to an index; the holder of the table keeps the states of the cells in slices or
+// Slabs of its own, by that index.
 //
 // The drivers of a policy and the keyed limiter use the same table. A table is
 // for one goroutine at a time. A concurrent holder makes several tables, each
 // with a mutex, and chooses by ShardOf.
 //
-// A table has at most Config.Keys keys. Above that a new key takes the cell of
-// the least recently used key whose cell is not held. A cell is held while it is
-// pinned, or marked by SetHeld: the holder does so while a caller waits at the
-// cell, has a place in it or has a probe out. When all cells are held, and
-// always with FullShare, new keys share the spare cell, which has the index 0.
-// The others have the indices 1 to Len without a gap.
+// A table has at most Config.Keys keys. Above that a new key takes the cell of the
+// least recently used key whose cell is not held. A cell is held while it is pinned,
+// or marked by SetHeld: the holder does so while a caller waits at the cell, holds a
+// place or has a pending probe. When all cells are held, and always with FullShare,
+// new keys share the spare cell, which has the index 0. The others have the indices 1
+// to Len without a gap.
 //
 // A lookup reads one segment of slots and one entry. A table grows and shrinks a
 // segment of 124 slots and a page of 64 entries at a time. An entry takes 48
@@ -21,13 +21,13 @@
 //
 // Guarantees, by their names in GUARANTEES.md:
 //
-//   - G23: a new key gets a cell whatever keys were used before it; what is
-//     evicted or shared is counted. The least recently used key that is not held
-//     gives way, exactly, where one table has all keys. With Shards tables that
-//     share one count of keys, a key keeps its cell while fewer than half of all
-//     keys were used since its own last use.
-//   - L14: two keys never have one cell, but for the spare cell. A Handle names
-//     a cell until its key is evicted, and never the cell of another key.
+//   - G23: a new key gets a cell whatever keys were used before it; what is evicted
+//     or shared is counted. Where one table has all keys, exactly the least recently
+//     used key that is not held is evicted. With Shards tables that share one count
+//     of keys, a key keeps its cell while fewer than half of all keys were used since
+//     its own last use.
+//   - L14: two keys never share a cell, except the spare cell. A Handle names a cell
+//     until its key is evicted, and never the cell of another key.
 //   - G19: the work of one call is bounded by a constant, but for the directory
 //     of segments, of which every entry is for at least 16 keys, and for held
 //     cells, of which each is passed over once for each time it was used or

@@ -2,7 +2,7 @@ package keyed
 
 import "strconv"
 
-// Missing says what a step does with a call that lacks an attribute of its key.
+// Missing names what a step does with a call that lacks an attribute of its key.
 type Missing uint8
 
 const (
@@ -11,7 +11,7 @@ const (
 	MissingShare Missing = iota
 	// MissingDeny refuses the call.
 	MissingDeny
-	// MissingSkip lets the call pass without asking the step.
+	// MissingSkip lets the call pass without a permit of the step.
 	MissingSkip
 )
 

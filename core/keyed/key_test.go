@@ -16,7 +16,7 @@ func hashOf(key string) Hash {
 }
 
 func TestJoin(t *testing.T) {
-	// naive tells all lists of values apart.
+	// naive gives different lists of values different keys.
 	naive := func(values []string) (key string) {
 		for _, v := range values {
 			key += strconv.Quote(v) + ","

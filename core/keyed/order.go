@@ -6,9 +6,9 @@ import (
 )
 
 // The order of last use is a list of all entries, but for those that were at its
-// oldest end when a victim was looked for, and were held: they are set aside
-// with a rank, so that each is passed over once. All of them are older than the
-// list, and ordered by rank. Those that are not held any more are in a heap.
+// oldest end when a victim was looked for, and were held: they are set aside with a
+// rank, so that each is skipped once. All of them are older than the list, and
+// ordered by rank. Those that are not held any more are in a heap.
 
 // Places of an entry. The list is long enough that the links of an entry wrap
 // around only when it was not used for 2^31 links of other keys.

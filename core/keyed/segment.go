@@ -29,7 +29,7 @@ type segment struct {
 	slots [segmentSlots]uint32
 }
 
-// slot returns what stands in a slot for an entry.
+// slot returns the content of the slot of an entry.
 func slot(h Hash, index uint32) uint32 { return uint32(h.Lo>>56)<<indexBits | index }
 
 // home returns the slot at which the search for a hash begins.
@@ -109,7 +109,7 @@ func (t *Table) split(h Hash) bool {
 	*s = segment{depth: old.depth + 1}
 	twin := &segment{depth: s.depth}
 	t.segments++
-	// The pointers to a segment stand side by side.
+	// The pointers to a segment are adjacent.
 	span := 1 << (t.depth - old.depth)
 	from := int(h.Hi>>(64-t.depth)) &^ (span - 1)
 	for i := from; i < from+span/2; i++ {
@@ -148,7 +148,7 @@ func (t *Table) double() {
 func (t *Table) erase(index uint32) {
 	h := t.entries.At(index).hash
 	s, i := t.locate(index)
-	// Slots behind it move up, unless they would stand before their home.
+	// Slots behind it move up, unless that would put them before their home.
 	for j := after(i); s.slots[j] != 0; j = after(j) {
 		home := home(t.entries.At(s.slots[j] & indexMask).hash)
 		if i <= j && (i < home && home <= j) || i > j && (i < home || home <= j) {

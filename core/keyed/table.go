@@ -20,8 +20,8 @@ const (
 	Known Use = iota
 	// Added: the cell has an index of its own, which is the last.
 	Added
-	// Evicted: the cell has the index of another key, which gave it up. The
-	// holder still has that key's cell there, to put the new one in its place.
+	// Evicted: the cell has the index of another key, which was evicted. The holder
+	// still has that key's cell there, to put the new one in its place.
 	Evicted
 	// Shared: the cell is the spare one.
 	Shared
@@ -125,10 +125,10 @@ func (t *Table) Touch(index uint32) {
 	t.touches++
 }
 
-// Refresh is Find, and Touch for a holder that need not know the exact order: a
-// key stays where it is while it is among the most recent quarter of those that
-// are not held. It then gives way as if it had been used up to a quarter of all
-// keys earlier.
+// Refresh is Find, and Touch for a holder that need not know the exact order: a key
+// stays where it is while it is among the most recent quarter of those that are not
+// held. It is then evicted as if its last use were up to a quarter of all keys
+// earlier.
 func (t *Table) Refresh(h Hash) (index uint32, ok bool) {
 	index = t.find(h)
 	if index == 0 {
@@ -141,13 +141,13 @@ func (t *Table) Refresh(h Hash) (index uint32, ok bool) {
 	return index, true
 }
 
-// Room reports whether a new key gets a cell at no other key's cost.
+// Room reports whether a new key gets a cell without an eviction.
 func (t *Table) Room() bool {
 	return t.keys < t.config.Keys && (t.config.Bytes == 0 || t.counted()+t.each() <= t.config.Bytes)
 }
 
-// Add is Use for a key that Find does not find. The holder says whether there is
-// room for one more: of several tables that share a bound it knows alone.
+// Add is Use for a key that Find does not find. The holder says whether there is room
+// for one more: only the holder knows it for several tables that share a bound.
 func (t *Table) Add(h Hash, room bool) (index uint32, how Use) {
 	if room {
 		t.births++
@@ -327,7 +327,7 @@ func (t *Table) Hash(index uint32) Hash { return t.entries.At(index).hash }
 // Len; Add appends, and Remove moves the last.
 func (t *Table) Len() uint32 { return t.keys }
 
-// Charge counts memory that a cell takes or gives back beside CellBytes.
+// Charge counts memory that a cell takes or releases beside CellBytes.
 func (t *Table) Charge(bytes int64) { t.charged += bytes }
 
 // Counts returns what the table has and has done.

@@ -1,6 +1,6 @@
 // Package leakybucket spaces calls: they depart one after another at an even
-// interval, and no burst is saved up. It is the leaky bucket as a queue; as a
-// meter it is the token bucket of package tokenbucket.
+// interval, without a burst. It is the leaky bucket as a queue; the leaky bucket as a
+// meter is the token bucket of package tokenbucket.
 //
 // One mark says when the next call may depart. With the interval
 // T = period / count, rounded up to a whole nanosecond, a cost c departs at t
@@ -15,23 +15,23 @@
 //
 //   - L12: after a departure of cost c the next one is at least c x T later;
 //     those that wait depart in order, each as soon as it may.
-//   - L1: any window of length W admits at most the cost of its first departure
-//     and what comes in W/T, refunds included.
+//   - L1: any window of length W admits at most the cost of its first departure plus
+//     W/T, refunds included.
 //   - L2: a refusal's mark is exact: refused before it, admitted at it.
 //   - L3: a refusal changes nothing.
 //   - L6: a cost above the count is refused for good, with its own reason. Cost 0
 //     passes and takes nothing.
-//   - L11: a call departs at the very mark of the next departure.
-//   - L13: what is given back is what no later departure stands on: the next
-//     departure is at max(now, next - c x T) if nobody departed since, else as it
-//     was; a waiter moves up with it. At the mark of the grant that leaves no trace.
-//   - L16: after any quiet time one call departs at once, and not two.
+//   - L11: a call departs exactly at the mark of the next departure.
+//   - L13: a refund moves the next departure only if no call departed since: then it
+//     is at max(now, next - c x T), and a waiter moves up with it. At the mark of the
+//     grant a refund leaves no trace.
+//   - L16: after any idle time one call departs at once, and not two.
 //   - G11: near the end of the line a departure stays there; nothing overflows.
-//   - G16: reconfigured, the next departure stays where it was told; the new
-//     interval is that of later departures.
+//   - G16: reconfigured, the next departure keeps its mark; the new interval applies
+//     to later departures.
 //
 // A cost of n is not n costs of 1 here: n calls are spaced, one call of cost n
-// departs whole, and those behind it wait n intervals.
+// departs as a whole, and the calls behind it wait n intervals.
 //
 // Sources: Turner, New directions in communications, 1986; ITU-T I.371. nginx's
 // limit_req is this with a queue and without costs.

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Config is what a leaky bucket is made of.
+// Config is the configuration of a leaky bucket.
 type Config struct {
 	// Count permits for each Period. Required: 1 to tokenbucket.MaxCount, at most
 	// one permit a nanosecond. A greater cost is never admitted.
@@ -98,8 +98,8 @@ func (m *Machine) Free(next, now clock.Mark) uint32 {
 	return m.count
 }
 
-// Drain returns the mark of the next departure when one that is free at now is
-// given up.
+// Drain returns the mark of the next departure when a departure that is free at now
+// is discarded.
 func (m *Machine) Drain(next, now clock.Mark) clock.Mark { return max(next, m.after(now, 1)) }
 
 // Carry returns the mark of the next departure of a bucket that has free permits
@@ -108,9 +108,9 @@ func (m *Machine) Carry(free uint32, now clock.Mark) clock.Mark {
 	return m.after(now, uint64(m.count-min(free, m.count)))
 }
 
-// Refund gives back cost permits of a departure that took total, from the mark at
-// which it departed to the one at which the next may, if nobody departed since. It
-// returns false, and the same mark, when nothing comes back.
+// Refund returns cost permits of a departure that took total, from the mark of the
+// departure to that of the next one, if no call departed since. It returns false, and
+// the same mark, when no permit is returned.
 func (m *Machine) Refund(next, departed, followed clock.Mark, cost, total uint32, now clock.Mark) (clock.Mark, bool) {
 	if cost == 0 || cost > total || next != followed || next <= max(now, departed) || next == clock.Never {
 		return next, false
@@ -120,8 +120,8 @@ func (m *Machine) Refund(next, departed, followed clock.Mark, cost, total uint32
 	return max(now, next.Add(-time.Duration(back))), true
 }
 
-// Charge takes permits that were used without having been asked for: the next
-// departure is so many intervals later.
+// Charge takes permits that were used without an acquire: the next departure is so
+// many intervals later.
 func (m *Machine) Charge(next clock.Mark, permits uint64, now clock.Mark) clock.Mark {
 	return m.after(max(next, now), permits)
 }

@@ -11,8 +11,8 @@ import (
 
 func TestScripts(t *testing.T) { script.Limits(t, "testdata", limiter.LeakyBucket) }
 
-// A permit that no bucket has granted, which departs when the next departure may
-// follow or later, gives nothing back.
+// A refund of a permit that no bucket has granted, with a departure at or after the
+// next one, returns nothing.
 func TestRefundOfAForgedPermit(t *testing.T) {
 	m, err := leakybucket.New(leakybucket.Config{Count: 1, Period: 10})
 	if err != nil {

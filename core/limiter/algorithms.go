@@ -57,9 +57,9 @@ func set[M any](to *M) func(*M, error) error {
 	}
 }
 
-// digest sums up the settings that the bytes of a state need: those by which a
-// count is read. Fixed windows, logs and leaky buckets keep marks alone, which mean
-// the same under any rate.
+// digest is the digest of the settings that determine the meaning of an encoded
+// count. Fixed windows, logs and leaky buckets only have marks, whose meaning does
+// not depend on the rate.
 func (a *algorithm) digest() uint32 {
 	d := wire.NewDigest.Add(uint64(a.kind))
 	switch a.kind {
@@ -159,7 +159,7 @@ func (a *algorithm) takeCounted(c *count, cost uint32, now clock.Mark) (ok bool)
 }
 
 // reserve takes a cost for use at the latest at a mark, and returns the mark of its
-// permit. Windows and logs have nothing to reserve from that is not free now.
+// permit. Windows and logs can only reserve permits that are free now.
 func (a *algorithm) reserve(c *count, cost uint32, latest, now clock.Mark) (at clock.Mark, ok bool) {
 	turn := a.turn(c, cost, now)
 	if turn > latest || turn == clock.Never {
@@ -200,8 +200,8 @@ func (a *algorithm) permit(c *count, at clock.Mark) reducer.Permit {
 	return p
 }
 
-// refund gives back cost permits of a permit that took total. It returns false, and
-// changes nothing, when nothing comes back.
+// refund returns cost permits of a permit that took total. It returns false, and
+// changes nothing, when no permit is returned.
 func (a *algorithm) refund(c *count, p *reducer.Permit, cost, total uint32, now clock.Mark) (ok bool) {
 	switch a.kind {
 	case FixedWindow:
@@ -234,7 +234,7 @@ func (a *algorithm) refund(c *count, p *reducer.Permit, cost, total uint32, now 
 	return ok
 }
 
-// charge takes permits that were used without having been asked for.
+// charge takes permits that were used without an acquire.
 func (a *algorithm) charge(c *count, permits uint64, now clock.Mark) {
 	switch a.kind {
 	case TokenBucket:
@@ -265,7 +265,7 @@ func (a *algorithm) free(c *count, now clock.Mark) uint32 {
 	return a.leaky.Free(c.mark, now)
 }
 
-// drain gives up what is free at now.
+// drain discards the permits that are free at now.
 func (a *algorithm) drain(c *count, now clock.Mark) {
 	switch a.kind {
 	case TokenBucket:
@@ -282,7 +282,7 @@ func (a *algorithm) drain(c *count, now clock.Mark) {
 }
 
 // carry returns the count of a limiter that has free permits at now, at most its
-// capacity, and whose earlier permits mean nothing.
+// capacity, and whose earlier permits are void.
 func (a *algorithm) carry(old *count, free uint32, now clock.Mark) count {
 	c := a.begin(now)
 	c.generation = old.generation
@@ -302,7 +302,7 @@ func (a *algorithm) carry(old *count, free uint32, now clock.Mark) count {
 	return c
 }
 
-// adopt returns a count that carries on the one of another configuration.
+// adopt returns a count that continues that of another configuration.
 func (a *algorithm) adopt(c *count, from *algorithm, now clock.Mark) count {
 	if a.kind != from.kind {
 		return a.carry(c, from.free(c, now), now)
@@ -317,7 +317,7 @@ func (a *algorithm) adopt(c *count, from *algorithm, now clock.Mark) count {
 	return next
 }
 
-// fresh reports that the count cannot be told from a new one.
+// fresh reports that the count is equivalent to a new one.
 func (a *algorithm) fresh(c *count, now clock.Mark) bool {
 	switch a.kind {
 	case FixedWindow:
@@ -330,7 +330,7 @@ func (a *algorithm) fresh(c *count, now clock.Mark) bool {
 	return c.mark <= now
 }
 
-// move moves the count along the line of marks.
+// move shifts the marks of the count.
 func (a *algorithm) move(c *count, by time.Duration) {
 	switch a.kind {
 	case TokenBucket, LeakyBucket:
@@ -344,8 +344,8 @@ func (a *algorithm) move(c *count, by time.Duration) {
 	}
 }
 
-// check returns an error when the count is none that the algorithm makes up to the
-// last mark.
+// check returns an error when the algorithm cannot make the count up to the last
+// mark.
 func (a *algorithm) check(c *count, last clock.Mark) error {
 	switch a.kind {
 	case FixedWindow:

@@ -42,10 +42,10 @@ func (l *limiterCell) Enter(cost uint32, _ uint64, now clock.Mark) (reducer.Perm
 	return l.Machine.Enter(&l.State, cost, 0, now)
 }
 
-// Exit returns false: a limiter's permit is not given back after its use.
+// Exit returns false: a limiter's permit is not released after its use.
 func (m *Machine) Exit(*State, reducer.Permit, clock.Mark) bool { return false }
 
-// Ends returns clock.Never: nothing that was granted ends by itself.
+// Ends returns clock.Never: a limiter's permits do not expire.
 func (m *Machine) Ends(*State) clock.Mark { return clock.Never }
 
 // Held reports whether a caller waits.

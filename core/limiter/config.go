@@ -23,7 +23,7 @@ const (
 	// SlidingLog keeps the mark of each admission, and bounds every window
 	// exactly.
 	SlidingLog
-	// LeakyBucket spaces calls evenly and saves no burst.
+	// LeakyBucket spaces calls evenly, without a burst.
 	LeakyBucket
 	algorithms
 )
@@ -54,7 +54,7 @@ const MaxCount = tokenbucket.MaxCount
 // MaxQueue is the longest queue of any mechanism.
 const MaxQueue = 10_000
 
-// Config is what a limiter is made of.
+// Config is the configuration of a limiter.
 type Config struct {
 	// Algorithm by which the limiter counts. Default TokenBucket.
 	Algorithm Algorithm
@@ -62,7 +62,7 @@ type Config struct {
 	// one permit a nanosecond, for a sliding log at most slidinglog.MaxCount.
 	Count uint32
 	// Period of the rate. Required, more than 0. A longer one with the same rate
-	// lets more calls come close together.
+	// allows larger bursts.
 	Period time.Duration
 	// Burst is the most permits at one instant, 1 to MaxCount. Token bucket
 	// alone; 0 means Count.

@@ -11,7 +11,7 @@ type line struct {
 	tail  tail
 }
 
-// forget drops what was foreseen of the queue.
+// forget discards the computed turns of the queue.
 func (l *line) forget() { l.tail = tail{} }
 
 // find returns the waiter with the ticket, nil for none.
@@ -22,14 +22,14 @@ func (s *State) find(ticket uint64) *Waiter {
 	return s.line.queue.Find(ticket)
 }
 
-// recount says that the count changed otherwise than by serving the queue.
+// recount notes that the count changed by something other than serving the queue.
 func (s *State) recount() {
 	if s.line != nil {
 		s.line.forget()
 	}
 }
 
-// behind reports whether a newcomer is behind somebody.
+// behind reports whether a newcomer would have a waiter ahead of it.
 func (m *Machine) behind(s *State) bool { return m.config.Order == Oldest && s.Waiting() > 0 }
 
 func (m *Machine) acquire(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) {
@@ -84,8 +84,8 @@ func (m *Machine) served(s *State, i int) *Waiter {
 	return s.line.queue.At(i)
 }
 
-// reachable returns how many permits the waiters can have at now, one after the
-// other. A leaky bucket lets one of them depart.
+// reachable returns how many permits the waiters can get at now, one after the other.
+// A leaky bucket serves only one of them.
 func (m *Machine) reachable(s *State, now clock.Mark) uint64 {
 	free := m.algorithm.free(&s.count, now)
 	if m.config.Algorithm == LeakyBucket && free > 0 {
@@ -110,8 +110,8 @@ func (m *Machine) due(s *State, waiter *Waiter, now clock.Mark) bool {
 	return true
 }
 
-// leave takes a waiter out that gives up, or whose wait is over. An Expire is
-// answered Wait when it is not over, or ends now and the turn has come.
+// leave removes a waiter that cancels, or whose wait is over. An Expire is answered
+// Wait when it is not over, or ends now and the turn has come.
 func (m *Machine) leave(answer *reducer.Answer, s *State, kind reducer.Kind, w *Waiter, now clock.Mark) {
 	if kind == reducer.Expire && (w.Ends > now || w.Ends == now && m.due(s, w, now)) {
 		*answer = reducer.Waiting(w.Ticket, clock.Never, w.Ends)
@@ -126,8 +126,9 @@ func (m *Machine) leave(answer *reducer.Answer, s *State, kind reducer.Kind, w *
 	reject(answer, reducer.ReasonWait, clock.Never)
 }
 
-// endWaits puts out the waiters whose wait is over. One that ends at this mark stays
-// when its turn has come, and where the ends of this mark are not to be brought about.
+// endWaits drops the waiters whose wait is over. A waiter whose wait ends at this
+// mark stays when its turn has come, and when the caller does not end the waits of
+// this mark.
 func (m *Machine) endWaits(s *State, now clock.Mark, present bool, out *reducer.Out) {
 	if s.line == nil {
 		return
@@ -154,8 +155,8 @@ func (m *Machine) serve(s *State, now clock.Mark, out *reducer.Out) bool {
 	return true
 }
 
-// Serves returns the mark of the next waiter's turn and its caller, clock.Never
-// for nobody.
+// Serves returns the mark of the next waiter's turn and its caller, clock.Never if no
+// caller waits.
 func (m *Machine) Serves(s *State) (at clock.Mark, caller uint64) {
 	w := m.next(s)
 	if w == nil {

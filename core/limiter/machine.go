@@ -46,7 +46,7 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 	return s, reducer.Effects{Answer: answer, Others: out}
 }
 
-// version is what every change of a state changes.
+// version changes with every change of a state.
 type version struct {
 	count   count
 	log     slidinglog.Version
@@ -98,8 +98,8 @@ func (m *Machine) act(answer *reducer.Answer, s *State, a *reducer.Action, now c
 			return
 		}
 	}
-	// Ends come first, whether or not a tick came in time. An action that gives back
-	// is one of the ends of its mark itself, and the driver orders those.
+	// Ends come first, whether or not a tick came in time. An action that ends a
+	// permit is itself one of the ends of its mark, and the driver orders those.
 	m.endWaits(s, now, !givesBack(a.Kind), out)
 	switch a.Kind {
 	case reducer.Acquire:
@@ -157,7 +157,7 @@ func (m *Machine) ReadyAt(s *State, p reducer.Permit) clock.Mark {
 	return m.algorithm.readyAt(&s.count, &p)
 }
 
-// try is asked by a caller that does not wait.
+// try is the acquire of a caller that does not wait.
 func (m *Machine) try(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
 	if a.Cost > 0 && m.behind(s) && a.Cost <= m.algorithm.capacity() {
 		reject(answer, reducer.ReasonRate, m.turnBehind(s, a.Cost, now))
@@ -192,7 +192,7 @@ func (m *Machine) refused(answer *reducer.Answer, s *State, a *reducer.Action, n
 // peek answers as TryAcquire at now would.
 func (m *Machine) peek(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
 	if s.Waiting() > 0 && s.line.queue.EndsAt() <= now {
-		// Waits are over that no tick has ended.
+		// Some waits are over that no tick has ended.
 		ended := m.Clone(*s)
 		var out reducer.Out
 		m.endWaits(&ended, now, true, &out)
@@ -217,8 +217,7 @@ func (m *Machine) refund(s *State, a *reducer.Action, cost uint32, now clock.Mar
 	return ok
 }
 
-// settle takes or gives back the difference between what a permit took and what
-// was used.
+// settle takes or returns the difference between the cost of a permit and its use.
 func (m *Machine) settle(s *State, a *reducer.Action, now clock.Mark) bool {
 	switch used := a.Value; {
 	case !s.count.knows(a.Generation) || now == clock.Never:
@@ -232,7 +231,7 @@ func (m *Machine) settle(s *State, a *reducer.Action, now clock.Mark) bool {
 	return true
 }
 
-// reset begins anew. Permits from before it are void.
+// reset begins with a new state. Permits from before it are void.
 func (m *Machine) reset(s *State, now clock.Mark, out *reducer.Out) {
 	if s.line != nil {
 		s.line.queue.DropTo(0, reducer.ReasonCapacity, out)
@@ -244,10 +243,10 @@ func (m *Machine) reset(s *State, now clock.Mark, out *reducer.Out) {
 	s.count.void()
 }
 
-// Adopt takes over the state of another configuration, whose machine is given:
-// the count as its algorithm says, another algorithm's whole free permits. Waiters
-// keep their places and the ends of their waits, also where the new configuration
-// has no queue; those whose cost is above the capacity are put out (capacity).
+// Adopt adopts the state of another configuration, whose machine is given: the count
+// by the rules of its algorithm, of another algorithm the whole free permits. Waiters
+// keep their places and the ends of their waits, also where the new configuration has
+// no queue; those whose cost is above the capacity are dropped (capacity).
 func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
 	old, ok := from.(*Machine)
 	if !ok {
@@ -286,8 +285,8 @@ func (m *Machine) Wake(s *State) clock.Mark {
 	return min(at, s.line.queue.EndsAt())
 }
 
-// Fresh implements reducer.Cell. A permit must not outlive the state that it came
-// from: who holds one keeps the state.
+// Fresh implements reducer.Cell. A permit must not outlive the state that granted it:
+// the holder of a permit keeps the state.
 func (m *Machine) Fresh(s State, now clock.Mark) bool {
 	return s.Waiting() == 0 && m.algorithm.fresh(&s.count, max(now, s.Last))
 }

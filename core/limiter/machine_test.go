@@ -17,7 +17,7 @@ func TestScripts(t *testing.T) {
 	}
 }
 
-// TestFarTurns: behind callers who wait for centuries no turn is earlier than
+// TestFarTurns: behind callers that wait for centuries no turn is earlier than
 // theirs, and beyond the end of the line of marks there is none.
 func TestFarTurns(t *testing.T) {
 	const year = 8760 * time.Hour
@@ -58,9 +58,9 @@ func TestFarTurns(t *testing.T) {
 	}
 }
 
-// What no algorithm ever grants: a cost above the capacity, whose refusal says so, and
-// at the end of the line of marks anything, for nothing could end after it. A cost of 0
-// passes.
+// What no algorithm grants: a cost above the capacity, whose refusal says so, and at
+// the end of the line of marks any cost, because nothing can end after it. A cost of
+// 0 passes.
 func TestNeverGranted(t *testing.T) {
 	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
 		m, err := limiter.New(limiter.Config{Algorithm: a, Count: 3, Period: 30})

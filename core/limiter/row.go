@@ -78,8 +78,7 @@ func (d *draft) Check(g mechanism.Given) {
 	d.queue(g)
 }
 
-// fits reports whether a bucket does not take too long to fill, and a window is
-// not too long.
+// fits checks the time in which a bucket fills, and the length of a window.
 func (c *Config) fits() bool {
 	permits, interval := uint32(1), uint64(c.Period)
 	if c.Algorithm == TokenBucket || c.Algorithm == LeakyBucket {
@@ -88,7 +87,7 @@ func (c *Config) fits() bool {
 	return interval <= uint64(tokenbucket.MaxFill)/uint64(permits)
 }
 
-// queue looks at queue and order, which need a wait.
+// queue checks queue and order, which need a wait.
 func (d *draft) queue(g mechanism.Given) {
 	if g.Has("wait") && !g.Whole("wait") {
 		return

@@ -18,8 +18,8 @@ func TestStateSize(t *testing.T) {
 	}
 }
 
-// Encoded, a limiter at which nobody waits takes at most 64 bytes, header included,
-// whatever has happened to it; a log 24 and 8 for each mark.
+// Encoded, a limiter without waiters takes at most 64 bytes, header included,
+// whatever its history; a log 24 and 8 for each mark.
 func TestEncodedSize(t *testing.T) {
 	const seed = 3
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -56,8 +56,8 @@ func TestEncodedSize(t *testing.T) {
 	}
 }
 
-// A queue that is empty again takes no room, and a log whose marks count no longer
-// none after the next admission (G20).
+// An empty queue takes no memory, whatever its history, and neither do marks of a log
+// that no longer count, after the next admission (G20).
 func TestShrinks(t *testing.T) {
 	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
 		m, err := limiter.New(limiter.Config{Algorithm: a, Count: 10_000, Period: time.Second, Wait: time.Hour, Queue: limiter.MaxQueue})

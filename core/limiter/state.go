@@ -20,9 +20,9 @@ type Queue = queue.Queue
 // Waiter is one of them.
 type Waiter = queue.Waiter
 
-// State is a limiter: what its algorithm counts, and who waits. It takes 64 bytes
-// and points to memory of its own where it keeps a log, or where a caller has
-// waited. Copies share that memory until Clone.
+// State is a limiter: the count of its algorithm, and its waiters. It takes 64 bytes
+// and points to memory of its own where it keeps a log, or where a caller has waited.
+// Copies share that memory until Clone.
 type State struct {
 	// Last is the mark of the latest change. An earlier mark counts as this one.
 	Last  clock.Mark
@@ -30,7 +30,7 @@ type State struct {
 	line  *line // nil until a caller waits
 }
 
-// count is what an algorithm counts, in one layout for all of them, so that a
+// count is the count of an algorithm, in one layout for all of them, so that a
 // limiter is one type. Each algorithm has its own view of it.
 type count struct {
 	// generation of permits. The lower half numbers windows, the upper half grows
@@ -55,7 +55,7 @@ func (c *count) equals(d *count) bool {
 // half of a generation.
 const half = 1<<32 - 1
 
-// void makes all permits mean nothing that were granted so far.
+// void makes all permits void that were granted so far.
 func (c *count) void() { c.generation = (c.generation>>32 + 1) << 32 }
 
 // knows reports whether a permit of the generation may have been granted since
@@ -108,15 +108,15 @@ func (c *count) clone() count {
 // Bucket returns the state of a token bucket.
 func (s *State) Bucket() tokenbucket.State { return s.count.bucket() }
 
-// SetBucket replaces the state of a token bucket, and makes all permits mean
-// nothing that were granted so far.
+// SetBucket replaces the state of a token bucket, and makes all permits void that
+// were granted so far.
 func (s *State) SetBucket(b tokenbucket.State) {
 	s.count.setBucket(b)
 	s.count.void()
 }
 
-// Bare is the state of a token bucket at which no caller waits, without the mark of
-// its latest change: what a holder of many buckets keeps for each.
+// Bare is the state of a token bucket without waiters and without the mark of its
+// latest change, for a holder of many buckets.
 type Bare struct {
 	TAT        clock.Mark
 	Refunded   uint64
@@ -128,7 +128,7 @@ func (s *State) Bare() Bare {
 	return Bare{TAT: s.count.mark, Refunded: s.count.span, Generation: s.count.generation}
 }
 
-// Enter is Machine.Enter by the machine of the bucket, without the words of a whole
+// Enter is Machine.Enter by the machine of the bucket, without the other fields of a
 // state.
 func (b *Bare) Enter(m *Machine, cost uint32, now clock.Mark) (reducer.Permit, bool) {
 	tat, ok := m.algorithm.bucket.Take(b.TAT, cost, now)
@@ -173,8 +173,8 @@ func (s *State) Waiting() uint32 {
 	return s.line.queue.Len()
 }
 
-// DropWaiters forgets who waits, without telling them. It suits a state that
-// another process has saved. Their tickets are not given again.
+// DropWaiters removes all waiters without effects, for a state that another process
+// has saved. Their tickets are not issued again.
 func (s *State) DropWaiters() {
 	if s.line != nil {
 		s.line = &line{queue: s.line.queue.Emptied()}
@@ -249,8 +249,8 @@ func (m *Machine) Encode(dst []byte, s *State) []byte {
 	return w.Bytes()
 }
 
-// Decode is DecodeState in place, into a state that is zero. After an error the
-// state means nothing.
+// Decode is DecodeState in place, into a state that is zero. After an error the state
+// is undefined.
 func (m *Machine) Decode(src []byte, s *State) error {
 	w := wire.Reader(src, tag, m.digest)
 	s.line = &line{}

@@ -7,10 +7,10 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// tail is the count as it will be behind the queue, each waiter served at its own
-// turn. It is kept from one question to the next, so that a refusal costs the same
-// however many wait, and foreseen anew when the queue or the count changed
-// otherwise than by a newcomer at its end and by serving its head on time.
+// tail is the count as it will be after the queue, with each waiter served at its own
+// turn. It is kept between steps, so that a refusal costs the same however many
+// callers wait. It is computed again when the queue or the count changed by something
+// other than a newcomer at the end and serving the head on time.
 type tail struct {
 	known bool
 	count count
@@ -34,7 +34,7 @@ func (m *Machine) foresee(s *State, now clock.Mark) *tail {
 	return t
 }
 
-// follow lets one more waiter be served at its turn.
+// follow serves one more waiter at its turn.
 func (m *Machine) follow(t *tail, cost uint32) {
 	t.at = m.algorithm.turn(&t.count, cost, t.at)
 	m.algorithm.take(&t.count, cost, t.at)
@@ -61,7 +61,7 @@ func (m *Machine) advance(s *State, now clock.Mark) {
 	}
 }
 
-// turnBehind returns the turn of a newcomer behind all who wait.
+// turnBehind returns the turn of a newcomer behind all waiters.
 func (m *Machine) turnBehind(s *State, cost uint32, now clock.Mark) clock.Mark {
 	if at, ok := m.algorithm.turnAfter(&s.count, s.line.queue.Cost(), cost, now); ok {
 		return at
@@ -85,8 +85,9 @@ func (m *Machine) roomAt(s *State, now clock.Mark) clock.Mark {
 }
 
 // retryAt returns the least mark at which a caller that may wait would not be
-// refused, if nothing else happens: its turn, as it is now, comes within its wait
-// and before its deadline, which moves on with it, and there is room for it.
+// refused, if nothing else happens: its turn, computed from the present count, comes
+// within its wait and before its deadline, which is later by the same time, and the
+// queue has room for it.
 func (m *Machine) retryAt(s *State, a *reducer.Action, turn, now clock.Mark) clock.Mark {
 	patience := m.config.Wait
 	if deadline := a.Deadline(); deadline != clock.Never {
@@ -102,10 +103,10 @@ func (m *Machine) retryAt(s *State, a *reducer.Action, turn, now clock.Mark) clo
 	return at
 }
 
-// retryNewest returns the least mark at which a newcomer's turn is near enough
-// for its patience, with the newest of those who wait served before it and the
-// others' waits running out. The waiter that is next blocks those behind it until
-// its wait runs out, and theirs run out with it or before.
+// retryNewest returns the least mark at which a newcomer's turn comes within its
+// wait, when the newest waiter is served before it and the waits of the others end.
+// The next waiter blocks those behind it until its wait ends, and their waits end no
+// later.
 func (m *Machine) retryNewest(s *State, cost uint32, now clock.Mark, patience time.Duration) clock.Mark {
 	c := s.count.clone()
 	blocked := clock.Always

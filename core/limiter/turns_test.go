@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// What is foreseen of a queue, and kept from step to step, is what foreseeing it
-// anew gives, whatever happened in between.
+// The computed turns of a queue, which are kept from step to step, equal turns that
+// are computed again, whatever happened in between.
 func TestForeseenAnew(t *testing.T) {
 	const seed = 5
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -66,9 +66,9 @@ func TestForeseenAnew(t *testing.T) {
 	}
 }
 
-// The work of a refusal does not grow with the queue (G19): what was foreseen once
-// is asked again, and neither another refusal nor serving the queue on time makes
-// it anew.
+// The work of a refusal does not grow with the queue (G19): turns that were computed
+// once are used again, and neither another refusal nor serving the queue on time
+// computes them again.
 func TestRefusalsAreForeseenOnce(t *testing.T) {
 	for a := FixedWindow; a <= SlidingLog; a++ {
 		m, err := New(Config{Algorithm: a, Count: 3, Period: time.Second, Wait: time.Hour, Queue: 1_000})
@@ -84,7 +84,7 @@ func TestRefusalsAreForeseenOnce(t *testing.T) {
 			t.Fatalf("%v: %d wait", a, s.Waiting())
 		}
 		const planted = clock.Mark(48 * time.Hour)
-		s.line.tail.at = planted // who asks it, hears this
+		s.line.tail.at = planted // the caller that asks gets this mark
 		for range 3 {
 			if answer := m.Step(&s, acquire, 0, &out); answer.Mark < planted.Add(-time.Hour) {
 				t.Errorf("%v: a refusal foresaw the queue anew: %v", a, answer)
@@ -97,7 +97,7 @@ func TestRefusalsAreForeseenOnce(t *testing.T) {
 }
 
 // A state at which no caller has ever waited has no queue, also where it is read from
-// bytes: the memory of one is for those who need it.
+// bytes: only a limiter with waiters needs its memory.
 func TestDecodedWithoutAQueue(t *testing.T) {
 	m, err := New(Config{Count: 1, Period: time.Second, Wait: time.Hour, Queue: 5})
 	if err != nil {

@@ -9,16 +9,16 @@ import (
 // to know of it. The JSON Schema and the tables of the reference page are made of
 // the texts and of the row.
 type Docs struct {
-	// Means says in a sentence what the mechanism does.
+	// Means describes the mechanism in a sentence.
 	Means string
 	// Examples of the settings as a document in JSON has them.
 	Examples []string
 	// Settings has the texts of every setting of the row, parts included.
 	Settings []Doc
 	// Schema is a JSON object with the conditions of the JSON Schema that do not
-	// follow from the types: what cannot stand beside what. Empty for none.
+	// follow from the types: which settings exclude each other. Empty for none.
 	Schema string
-	// Describe says in a line what a configuration does, defaults included.
+	// Describe describes a configuration in one line, defaults included.
 	Describe func(Config, Step) string
 	// Draft returns a draft of a configuration, to read its settings.
 	Draft func(Config) Draft
@@ -68,8 +68,8 @@ type Doc struct {
 	Effect Effect
 }
 
-// Effect is what a change does to the calls that pass and to the load that
-// reaches the dependency.
+// Effect is the effect of a change on the calls that pass and on the load of the
+// dependency.
 type Effect uint8
 
 // The effects.
@@ -107,7 +107,7 @@ func (e Effect) Inverse() Effect {
 	return Other
 }
 
-// Step is where a configuration stands in a policy, for a text about it.
+// Step is the place of a configuration in a policy, for a text about it.
 type Step struct {
 	// First says that it is the outermost step.
 	First bool

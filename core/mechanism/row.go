@@ -6,9 +6,9 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Row says of one mechanism what readers of documents, lint, and hosts need. A
-// mechanism's folder has its row; package mechanisms lists them. Texts for
-// people that no runtime needs are in Docs.
+// Row has what readers of documents, lint, and hosts need to know of one mechanism. A
+// mechanism's folder has its row; package mechanisms lists them. Texts for people
+// that no runtime needs are in Docs.
 type Row struct {
 	// Kind is the mechanism.
 	Kind Kind
@@ -62,9 +62,9 @@ type Traits uint16
 const (
 	// Asks: a call asks a cell for a permit.
 	Asks Traits = 1 << iota
-	// Refunds: a call that was cancelled gives its permit back.
+	// Refunds: a cancelled call returns its permit.
 	Refunds
-	// Votes: the outcome of an attempt is a vote.
+	// Votes: the mechanism counts the outcome of an attempt.
 	Votes
 	// Holds: an attempt holds its permit until it ends.
 	Holds
@@ -73,7 +73,7 @@ const (
 	Quotas
 	// Leases: a permit may lapse.
 	Leases
-	// Observes: the cell is told how long attempts took.
+	// Observes: the cell receives the durations of attempts.
 	Observes
 	// Keyed: a configuration may have cells, and one for each key.
 	Keyed
@@ -114,8 +114,8 @@ const (
 	Backoff
 	// OpenTime, a duration or a backoff with its jitter, is a *backoff.Config.
 	OpenTime
-	// Jitter is the *backoff.Config of the backoff that it belongs to, which
-	// stands before it.
+	// Jitter is the *backoff.Config of the backoff that it belongs to, which is
+	// before it.
 	Jitter
 	// Budget, which may be none, is a *budget.Config.
 	Budget
@@ -163,8 +163,8 @@ type Draft interface {
 	// Field returns where the value of a setting goes, see Type. It is asked for
 	// the names of all settings but those of type Methods, Map and OneOf.
 	Field(name string) any
-	// Check fills in the defaults that depend on what was given, and reports
-	// settings that cannot stand beside each other.
+	// Check fills in the defaults that depend on what was given, and reports settings
+	// that exclude each other.
 	Check(g Given)
 	// Config returns the configuration.
 	Config() Config
@@ -178,12 +178,12 @@ type Given interface {
 	Whole(name string) bool
 	// None reports whether it is the word none.
 	None(name string) bool
-	// Meant reports whether an unknown name is near to it, so that an error for
-	// its absence would be a second one for one mistake.
+	// Meant reports whether an unknown name is near to it, so that an error for its
+	// absence would be a second error for one mistake.
 	Meant(name string) bool
 	// Need reports a setting that is not there; it allowed what is said.
 	Need(name, allowed string)
-	// Refuse reports a setting, if it is there, that cannot stand where it does:
+	// Refuse reports a setting, if it is there, that is not allowed in its place:
 	// found and allowed continue a sentence that begins with its name.
 	Refuse(name, found, allowed string)
 	// Wrong reports the value of a setting that is there.

@@ -35,7 +35,7 @@ func Row(k mechanism.Kind) *mechanism.Row {
 }
 
 // Docs returns the texts of a mechanism for people, nil for one that this version
-// does not have. What needs no texts does not call it, and does not carry them.
+// does not have. A program that does not call it does not link the texts.
 func Docs(k mechanism.Kind) *mechanism.Docs {
 	switch k {
 	case mechanism.Timeout:

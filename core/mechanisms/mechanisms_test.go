@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/policy"
 )
 
-// What a step does is said in one line, defaults included.
+// A step is described in one line, defaults included.
 func TestDescribe(t *testing.T) {
 	for _, c := range []struct {
 		step string // of a policy document

@@ -51,8 +51,8 @@ func read(t *testing.T, step string) (*document.Policy, pipeline.Step, error) {
 	return parsed, plan.Step(0), nil
 }
 
-// What a document leaves out is what the reference page says: to write the default is
-// to leave it out.
+// A setting that a document leaves out has the default of the reference page: to
+// write the default is to leave it out.
 func TestDefaultsAreThoseOfTheReference(t *testing.T) {
 	tables := page(t)
 	const budget = "{ratio: 20%, minimum: 10/s, window: 10s}"
@@ -147,7 +147,7 @@ func without(body, setting string) string {
 func TestBoundsAreThoseOfTheReference(t *testing.T) {
 	tables := page(t)
 	for _, c := range []struct {
-		step, setting string // the value stands for #
+		step, setting string // the value replaces #
 		least, most   int
 		page          string
 	}{

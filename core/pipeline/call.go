@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Phase is what a call or one of its attempts is doing.
+// Phase is the phase of a call or of one of its attempts.
 type Phase uint8
 
 // The phases.
@@ -20,14 +20,14 @@ const (
 	Waiting
 	// Running: the attempt runs.
 	Running
-	// Racing: the attempts of a hedged round are under way.
+	// Racing: the attempts of a hedged round run, wait or enter.
 	Racing
-	// Deciding: the attempt is over, and the driver asks whether another may
-	// follow.
+	// Deciding: the attempt is over, and the driver consults cells about another one.
 	Deciding
 	// Sleeping: the next attempt starts at Until.
 	Sleeping
-	// Settling: a round is over, and its attempts are left one after another.
+	// Settling: a round is over, and its attempts leave their cells one after
+	// another.
 	Settling
 	// Over: nothing follows.
 	Over
@@ -39,7 +39,7 @@ type Attempt struct {
 
 	Started clock.Mark // when the attempt was admitted, clock.Always before
 	Until   clock.Mark // end of the wait, or start of the next attempt
-	Number  uint32     // of a hedged round: in the order in which attempts set out
+	Number  uint32     // of a hedged round: in the order in which attempts started
 	Held    uint16     // steps whose permit the attempt holds
 	Phantom uint16     // shadow steps in whose queue a phantom of the attempt is
 	Fired   uint16     // timeouts that are over for the attempt
@@ -49,9 +49,9 @@ type Attempt struct {
 	Outcome reducer.Outcome // with which cells are left
 }
 
-// Call is the state of one call through a plan. The driver keeps it wherever it
-// likes. Its own Attempt is the only one where the plan has no hedge, and passes
-// the steps down to the hedge where it has one.
+// Call is the state of one call through a plan. The driver chooses where it keeps it.
+// Its own Attempt is the only one where the plan has no hedge, and passes the steps
+// down to the hedge where it has one.
 type Call struct {
 	Attempt
 
@@ -65,21 +65,20 @@ type Call struct {
 	Cut      uint32 // the number of the attempt that a timeout cut last
 	Race     *Race  // the hedged round, nil without a hedge
 
-	// What a driver may ask for between Begin and the first effect.
+	// Options that a driver may set between Begin and the first effect.
 	Single  bool // no retry follows, whatever the policy says
-	NoRetry bool // where the retry would consult about another attempt, the call ends
-	NoHedge bool // no attempt sets out beside another
+	NoRetry bool // the call ends where the retry would consult about another attempt
+	NoHedge bool // no attempt starts while another one runs
 
 	Barred bool // NoRetry ended the call
 	// Late says that a timeout cuts an attempt that ended ok after the mark of the
-	// cut. What the cut ends is left as after any cut; then the driver goes on with
-	// Keep.
+	// cut. The call leaves its cells as after any cut; then the driver calls Keep.
 	Late bool
 }
 
 // Race is a hedged round of a call.
 type Race struct {
-	// Attempts of the round in the order in which they set out; the attempt k of
+	// Attempts of the round in the order in which they started; the attempt k of
 	// events and effects is Attempts[k-1].
 	Attempts []Attempt
 	// HedgeAt is when the next hedge starts, clock.Never for none.
@@ -93,20 +92,20 @@ type Race struct {
 
 	last       uint32        // the number of the attempt that ended the round
 	retryAfter time.Duration // the greatest of the round
-	told       bool          // an answer of the round named a retry-after
+	told       bool          // an answer of the round had a retry-after
 	pushback   bool          // an answer of the round asked for no retry
 	closing    closing
 }
 
-// closing is how a round that is over ends, once all its attempts are left.
+// closing is how a round ends after all its attempts have left their cells.
 type closing struct {
-	votes  reducer.Outcome // with which attempts that run are left
-	tells  bool            // attempts that are left so are cancelled, and told
+	votes  reducer.Outcome // with which running attempts leave their cells
+	tells  bool            // these attempts are cancelled, and a decision reports it
 	retry  bool            // the retry decides what follows
 	effect Effect
 }
 
-// EventKind says what happened to a call.
+// EventKind is the kind of an event of a call.
 type EventKind uint8
 
 // The events. The driver's answers to effects are among them.
@@ -138,11 +137,11 @@ const (
 	Settled
 	// Continued: the driver did what an effect with More asked for.
 	Continued
-	// Abandoned: the caller gave the call up.
+	// Abandoned: the caller cancelled the call.
 	Abandoned
 )
 
-// Event is what happened to a call.
+// Event is an event of a call.
 type Event struct {
 	Kind       EventKind
 	Attempt    uint8 // of a hedged round, counted from 1; else 0
@@ -155,12 +154,12 @@ type Event struct {
 	RetryAfter time.Duration
 }
 
-// Do says what the driver has to do.
+// Do is what the driver has to do.
 type Do uint8
 
 // What there is to do.
 const (
-	// Nothing but what the other fields of the effect say.
+	// Nothing: only what the other fields of the effect say.
 	Nothing Do = iota
 	// Enter the steps from Step on: pass each, until one does not admit.
 	Enter
@@ -170,24 +169,24 @@ const (
 	Consult
 	// Sleep until At; then Resumed.
 	Sleep
-	// SetOut: the attempt sets out beside others as a hedge; then Enter from Step.
+	// SetOut: the attempt starts as a hedge; then Enter from Step.
 	SetOut
-	// Watch: a hedge in shadow would set out now.
+	// Watch: a hedge in shadow would start now.
 	Watch
-	// Fail: the attempt of a round failed, for Reason, and others live.
+	// Fail: the attempt of a round failed, for Reason, and others are active.
 	Fail
 	// Continue: advance the call by Continued.
 	Continue
 	// Lose: the attempt of a round is cancelled; then Continue.
 	Lose
-	// Drop: the attempt of a round was refused at Step, for Reason, and others
-	// live.
+	// Drop: the attempt of a round was refused at Step, for Reason, and others are
+	// active.
 	Drop
 	// Return: the call ended with Outcome, and Reason where a retry gave up.
 	Return
 	// Refuse: the policy refuses the call at step Step, for Reason.
 	Refuse
-	// GiveUp: the call waited at step Step without a permit, for Reason.
+	// GiveUp: the wait at step Step ended without a permit, for Reason.
 	GiveUp
 )
 
@@ -195,15 +194,15 @@ const (
 const (
 	// NoCut: no timeout.
 	NoCut = -2
-	// CallDeadline: the deadline that the call brought with it.
+	// CallDeadline: the deadline of the call itself.
 	CallDeadline = -1
 )
 
-// Effect is what the driver has to do for a call. First it tells that the timeout
+// Effect is what the driver has to do for a call. First it reports that the timeout
 // Cut cut the call, then it leaves the cells of the steps LeaveFrom-1 down to
-// LeaveTo, then it does Do. The compiler keeps a struct in registers that has at
-// most four fields, each of which may be such a struct: an effect that goes from
-// function to function through memory costs as much as a step.
+// LeaveTo, then it does Do. The compiler keeps a struct in registers that has at most
+// four fields, each of which may be such a struct: an effect that goes from function
+// to function through memory costs as much as a step.
 type Effect struct {
 	Do   Do
 	Step uint8
@@ -211,7 +210,7 @@ type Effect struct {
 	At clock.Mark // retry-at of a Refuse (clock.Never for none), else the mark of Sleep or Consult
 }
 
-// Subject is what an effect is about.
+// Subject is the subject of an effect.
 type Subject struct {
 	Attempt uint8
 	// cut is the index of a timeout that cut the call, or in shadow would have,
@@ -221,7 +220,7 @@ type Subject struct {
 	Leave
 }
 
-// Cause is why an effect comes.
+// Cause is the cause of an effect.
 type Cause struct {
 	Outcome reducer.Outcome
 	Reason  reducer.Reason
@@ -328,8 +327,8 @@ func (c *Call) Find(number uint32) (k uint8, ok bool) {
 	return 0, false
 }
 
-// Begin makes a call that asks for the cost and is to be over before the
-// deadline. The driver enters the steps from 0 on.
+// Begin makes a call with the cost and the deadline. The driver enters the steps from
+// 0 on.
 func (p *Plan) Begin(c *Call, cost uint32, deadline clock.Mark, seed uint64) Effect {
 	c.Cost, c.Deadline, c.Seed = cost, deadline, seed
 	c.Phase, c.Entered, c.Held, c.Phantom, c.Fired = Entering, 0, 0, 0, 0
@@ -351,7 +350,7 @@ func (a *Attempt) Admit(i int, permit reducer.Permit) {
 	a.Held |= 1 << i
 }
 
-// Skip takes an attempt past a step that asks no cell.
+// Skip takes an attempt past a step without a cell.
 func (p *Plan) Skip(a *Attempt, i int, now clock.Mark) {
 	a.Entered = uint8(i + 1)
 	if t := p.stages[i].timeout; t != nil {
@@ -360,9 +359,9 @@ func (p *Plan) Skip(a *Attempt, i int, now clock.Mark) {
 	}
 }
 
-// Pass takes an attempt past a step with the answer of the step's cell. It
-// returns what the driver does next: go on with the next step, or tell the plan
-// that the attempt is refused or waits.
+// Pass takes an attempt past a step with the answer of the step's cell. It returns
+// what the driver does next: continue with the next step, or report to the plan that
+// the attempt is refused or waits.
 func (p *Plan) Pass(a *Attempt, i int, answer *reducer.Answer) (next EventKind, shadow bool) {
 	shadow = p.stages[i].shadow
 	a.Entered = uint8(i + 1)
@@ -382,8 +381,8 @@ func (p *Plan) Pass(a *Attempt, i int, answer *reducer.Answer) (next EventKind, 
 	return Entered, true
 }
 
-// Holds returns the steps that an effect leaves whose cells have to be told, as
-// a mask.
+// Holds returns the steps that an effect leaves and whose cells need an action, as a
+// mask.
 func (p *Plan) Holds(c *Call, k, from, to uint8) uint16 {
 	held := c.Held | c.Phantom
 	if k > 0 {
@@ -393,8 +392,8 @@ func (p *Plan) Holds(c *Call, k, from, to uint8) uint16 {
 	return held & (1<<from - 1) &^ (1<<to - 1)
 }
 
-// holder returns what holds the permit of step i for the attempt k: steps down to
-// the hedge are passed by the call, those below it by each attempt.
+// holder returns the attempt that holds the permit of step i for the attempt k: steps
+// down to the hedge are passed by the call, those below it by each attempt.
 func (p *Plan) holder(c *Call, k uint8, i int) *Attempt {
 	if k == 0 || i <= p.hedge {
 		return &c.Attempt

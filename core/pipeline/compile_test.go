@@ -79,7 +79,7 @@ steps[2].bulkhead.name: another step has it`
 	}
 }
 
-// A plan answers what a driver and a person ask of it.
+// A plan has accessors for drivers and for people.
 func TestPlan(t *testing.T) {
 	plan, err := pipeline.Compile(pipeline.Policy{Name: "vendor", Steps: []pipeline.Step{cut, tries, limit, limit, cut}, Fallback: &fallback.Config{}})
 	if err != nil {

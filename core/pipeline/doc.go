@@ -2,20 +2,20 @@
 // through it. A plan is a machine whose states are calls; the cells of its steps
 // are the driver's.
 //
-// A driver reports what happened to a call (Advance, or Happen with a Host) and
-// does what the plan answers: Enter (pass the steps from here on until one does
-// not admit), Start, Consult (ask the breakers and the budget about a retry),
-// Sleep, Return, Refuse, GiveUp; each after leaving the cells of a range, in
-// reverse. Take is that loop. Both drivers, package core/drive in one thread and
-// the concurrent runner, use it and supply a Host: how a cell is asked, how an
-// attempt starts, who reads decisions.
+// A driver reports what happened to a call (Advance, or Happen with a Host) and does
+// what the plan answers: Enter (pass the steps from here on until one does not
+// admit), Start, Consult (ask the breakers and the budget about a retry), Sleep,
+// Return, Refuse, GiveUp; each after leaving the cells of a range, in reverse. Take
+// is that loop. Both drivers, package core/drive in one thread and the concurrent
+// runner, use it and supply a Host, which steps cells, starts attempts and takes
+// decisions.
 //
 //	entering --all admit--> running --finished--> deciding --granted--> sleeping
 //	   |  ^                    |                      |                    |
 //	   |  +--granted-- waiting |                      |                 entering
 //	   +---------> over <------+----------------------+
 //
-// What is below a retry is passed anew by each attempt, what is above it once.
+// Each attempt passes the steps below a retry; a call passes those above it once.
 //
 // With a hedge a call passes the steps down to it, and then a round of attempts
 // begins, each of which passes the steps below the hedge with slots of its own:
@@ -28,20 +28,21 @@
 //
 // Guarantees, by their names in GUARANTEES.md:
 //
-//   - M1: a call is cut by the earliest deadline above what it is doing; at one
-//     mark by the outermost.
-//   - M4: admission is all or nothing: refused, dropped, cut or given up before it
-//     runs, a call leaves what it passed in reverse order. Limiters get their
-//     permits back, breakers no vote, bulkheads their place.
+//   - M1: the earliest deadline above the present step cuts a call; of several at one
+//     mark, the outermost.
+//   - M4: admission is all or nothing: a call that is refused, dropped, cut or
+//     cancelled before it runs leaves the steps that it passed in reverse order.
+//     Limiters refund its permits, breakers count no outcome, bulkheads free its
+//     place.
 //   - M5: the order of the steps is the document's.
-//   - M7: a step in shadow asks and counts alike and enforces nothing; where it
-//     would wait, a phantom is in the queue.
-//   - B9: a refusal of the policy is no outcome for any breaker.
+//   - M7: a step in shadow acquires and counts as usual and enforces nothing; where
+//     its call would wait, a phantom is in the queue.
+//   - B9: a refusal of the policy is not an outcome for any breaker.
 //   - R1, R5, R7, R9: those of package retry, for the call as a whole.
-//   - H1 to H5: a round has at most one attempt and the hedge's maximum; none
-//     starts before its delay; one wins and every other is cancelled once; a
-//     failure does not end a round in which another attempt lives; a budget that
-//     grants no hedge ends none.
+//   - H1 to H5: a round has at most one attempt and the hedge's maximum; none starts
+//     before its delay; one wins and every other is cancelled once; a failure does
+//     not end a round in which another attempt is active; a budget that refuses a
+//     hedge does not end the round.
 //   - G12: a call ends once, with one Return, Refuse or GiveUp.
 //   - G2: an event that does not fit the phase of a call changes nothing.
 //

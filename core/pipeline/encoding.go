@@ -24,8 +24,8 @@ func (p *Plan) AppendCall(dst []byte, c *Call) []byte {
 	return w.Bytes()
 }
 
-// DecodeCall reads what AppendCall of a plan of the same shape wrote. Any other
-// bytes give an error that wraps reducer.ErrEncoding; then the call means nothing.
+// DecodeCall reads what AppendCall of a plan of the same shape wrote. Any other bytes
+// give an error that wraps reducer.ErrEncoding; then the call is undefined.
 func (p *Plan) DecodeCall(src []byte) (*Call, error) {
 	r := wire.Reader(src, tag, p.shape())
 	c := &Call{}
@@ -122,7 +122,7 @@ func (a *Attempt) code(w *wire.Coder) {
 	}
 }
 
-// sound reports whether a driver may go on with the call.
+// sound reports whether a driver may continue the call.
 func (p *Plan) sound(c *Call) bool {
 	tries := uint8(0)
 	if c.Race != nil {

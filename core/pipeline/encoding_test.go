@@ -83,8 +83,7 @@ func raced(t *testing.T) (*Plan, *Call) {
 	return plan, c
 }
 
-// A call comes back from its bytes with all its fields, and each of them is in the
-// bytes.
+// A decoded call has all its fields, and each of them is in the bytes.
 func TestCallKeepsEveryField(t *testing.T) {
 	plan, c := raced(t)
 	src := plan.AppendCall([]byte("before"), c)[len("before"):]
@@ -155,8 +154,8 @@ func each(v reflect.Value, call func(path string, flip func())) {
 	walk("", v)
 }
 
-// A call that no driver can go on with is refused, and the nearest one that it can
-// go on with is not.
+// A call that no driver can continue is refused, and the nearest one that it can
+// continue is not.
 func TestUnsoundCallsAreRefused(t *testing.T) {
 	hedged, _ := raced(t)
 	flat := compiled(t, aLimit, aTimeout)

@@ -12,7 +12,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// A call through two steps, with its driver played by hand.
+// A call through two steps; the example plays its driver.
 func Example() {
 	plan, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{
 		{Config: timeout.Config{After: 10 * time.Second}},

@@ -36,8 +36,8 @@ func (p *Plan) setOut(c *Call) Effect {
 	return Effect{Do: Enter, Step: uint8(p.hedge + 1)}.of(uint8(len(r.Attempts)))
 }
 
-// arm sets the clock of the next hedge when the latest attempt of a round was
-// admitted. Every attempt asks for the delay, which is a use of the hedge's key.
+// arm sets the mark of the next hedge when the latest attempt of a round was
+// admitted. Every attempt reads the delay, which is a use of the hedge's key.
 func (p *Plan) arm(h Host, c *Call, k uint8, now clock.Mark) {
 	delay, known := p.delay(h)
 	r := c.Race
@@ -60,8 +60,8 @@ func (p *Plan) delay(h Host) (delay time.Duration, known bool) {
 	return hedge.Delay(h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Peek}))
 }
 
-// HedgeNow reports whether a hedge that starts all attempts at once has another
-// one to start: the one before it has been admitted, waits or was dropped.
+// HedgeNow reports whether a hedge that starts all attempts at once must start
+// another one: the one before it has been admitted, waits or was dropped.
 func (p *Plan) HedgeNow(c *Call) bool {
 	return p.hedge >= 0 && c.Phase == Racing && c.Race.Left > 0 && p.stages[p.hedge].hedge.Config().Parallel &&
 		c.Race.Attempts[len(c.Race.Attempts)-1].Phase != Entering
@@ -84,7 +84,7 @@ func (p *Plan) hedged(c *Call, e *Event) Effect {
 	return effect
 }
 
-// lives reports whether an attempt of the round other than k waits or runs.
+// lives reports whether another attempt of the round than k waits or runs.
 func (c *Call) lives(k uint8) bool {
 	for i := range c.Race.Attempts {
 		if c.Race.Attempts[i].Phase != Over && uint8(i+1) != k {
@@ -109,14 +109,14 @@ func (p *Plan) leaveTry(c *Call, k uint8, do Do) Effect {
 	return Effect{Do: do}.of(k).leaving(a.Entered, uint8(p.hedge+1))
 }
 
-// failTry ends an attempt that failed while others live.
+// failTry ends an attempt that failed while others are active.
 func (p *Plan) failTry(c *Call, k uint8, outcome reducer.Outcome) Effect {
 	effect := p.leaveTry(c, k, Fail)
 	effect.Outcome, effect.Reason = outcome, reducer.CauseOf(outcome)
 	return effect
 }
 
-// dropTry ends an attempt that got no permit while others live.
+// dropTry ends an attempt that got no permit while others are active.
 func (p *Plan) dropTry(c *Call, k uint8, step uint8, why reducer.Reason) Effect {
 	c.Race.Attempts[k-1].Outcome = reducer.Cancelled
 	effect := p.leaveTry(c, k, Drop)
@@ -124,7 +124,7 @@ func (p *Plan) dropTry(c *Call, k uint8, step uint8, why reducer.Reason) Effect 
 	return effect
 }
 
-// tell remembers what the answer of an attempt that failed said about a retry.
+// tell stores what the answer of a failed attempt said about a retry.
 func (r *Race) tell(e *Event) {
 	if !e.Told {
 		return
@@ -134,7 +134,7 @@ func (r *Race) tell(e *Event) {
 	r.retryAfter = max(r.retryAfter, e.RetryAfter)
 }
 
-// asked returns what the answers of the round say together about a retry.
+// asked combines what the answers of the round said about a retry.
 func (r *Race) asked() (told bool, after time.Duration) {
 	if r.pushback {
 		return true, -1
@@ -142,8 +142,8 @@ func (r *Race) asked() (told bool, after time.Duration) {
 	return r.told, r.retryAfter
 }
 
-// close ends a round: its attempts are left in order, then the call goes on with
-// the effect of the closing.
+// close ends a round: its attempts leave their cells in order, then the call
+// continues with the effect of the closing.
 func (p *Plan) close(c *Call, how closing) Effect {
 	c.Race.closing = how
 	c.Race.HedgeAt = clock.Never
@@ -187,8 +187,8 @@ func (p *Plan) win(c *Call, k uint8, outcome reducer.Outcome) Effect {
 	return p.leaveTry(c, k, Continue)
 }
 
-// cutRound ends a round by a timeout above the hedge. The attempts that run vote;
-// where none does, the call is over.
+// cutRound ends a round by a timeout above the hedge. Breakers count the running
+// attempts; where none runs, the call is over.
 func (p *Plan) cutRound(c *Call, i int) Effect {
 	how := closing{votes: reducer.Cancelled, effect: Effect{Do: Return}.because(reducer.Timeout, 0)}
 	c.Outcome = reducer.Cancelled

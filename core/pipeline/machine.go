@@ -8,9 +8,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Advance returns what has to be done after an event and changes the call in
-// place. An event that does not fit what the call or the attempt is doing changes
-// nothing.
+// Advance returns what has to be done after an event and changes the call in place.
+// An event that does not fit the phase of the call or the attempt changes nothing.
 func (p *Plan) Advance(c *Call, e *Event, now clock.Mark) Effect {
 	a := c.Try(e.Attempt)
 	if a == nil {
@@ -87,7 +86,7 @@ func (p *Plan) Start(c *Call, k uint8, now clock.Mark) Effect {
 }
 
 // refused ends an attempt that a step does not admit, and the call unless other
-// attempts live.
+// attempts are active.
 func (p *Plan) refused(c *Call, e *Event) Effect {
 	if e.Attempt > 0 && c.lives(e.Attempt) {
 		return p.dropTry(c, e.Attempt, e.Step, e.Answer.Reason)
@@ -95,8 +94,8 @@ func (p *Plan) refused(c *Call, e *Event) Effect {
 	return p.abandon(c, e.Attempt, Effect{Do: Refuse, Step: e.Step, At: e.Answer.Mark}.because(0, e.Answer.Reason))
 }
 
-// abandon ends the call without a vote in any breaker. k is the attempt that
-// brings it about, the only one that lives, or 0.
+// abandon ends the call without an outcome for any breaker. k is the attempt that
+// causes it, the only active one, or 0.
 func (p *Plan) abandon(c *Call, k uint8, e Effect) Effect {
 	if c.Phase == Racing && k == 0 {
 		c.Outcome = reducer.Cancelled
@@ -111,7 +110,7 @@ func (p *Plan) abandon(c *Call, k uint8, e Effect) Effect {
 	return p.end(c, k, e)
 }
 
-// end ends the call and leaves all that it and the attempt k passed.
+// end ends the call and leaves all steps that it and the attempt k passed.
 func (p *Plan) end(c *Call, k uint8, e Effect) Effect {
 	a := c.Try(k)
 	a.Phase, c.Phase = Over, Over
@@ -179,7 +178,7 @@ func (p *Plan) roundOver(c *Call, k uint8, outcome reducer.Outcome, told bool, a
 	return Effect{Do: Consult, At: verdict.Until}.of(k).because(outcome, 0).leaving(c.Try(k).Entered, uint8(p.retry+1))
 }
 
-// decide goes on after the consultation.
+// decide continues after the consultation.
 func (p *Plan) decide(c *Call, e *Event) Effect {
 	c.Entered = uint8(p.retry + 1)
 	shadow := p.stages[p.retry].shadow
@@ -213,9 +212,9 @@ func (p *Plan) settled(c *Call, e *Event) Effect {
 	return p.end(c, 0, Effect{Do: Return}.because(e.Outcome, 0))
 }
 
-// wake cuts the call by the outermost timeout that is due, of one step that of
-// the earliest attempt. In shadow it only tells; the driver wakes the call until
-// there is nothing to tell any more.
+// wake cuts the call by the outermost timeout that is due, of one step that of the
+// earliest attempt. In shadow it only reports; the driver wakes the call until there
+// is nothing to report.
 func (p *Plan) wake(c *Call, now clock.Mark) Effect {
 	if c.Phase == Over {
 		return Effect{}
@@ -253,7 +252,7 @@ func (p *Plan) fire(c *Call, k uint8, i int, now clock.Mark) Effect {
 	return p.cut(c, k, i, now)
 }
 
-// cut ends what the call, or the attempt k of a round, is doing by the timeout i.
+// cut ends the call, or the attempt k of a round, by the timeout i.
 func (p *Plan) cut(c *Call, k uint8, i int, now clock.Mark) (effect Effect) {
 	c.Cut = c.NumberOf(k)
 	switch {
@@ -272,10 +271,10 @@ func (p *Plan) cut(c *Call, k uint8, i int, now clock.Mark) (effect Effect) {
 	return effect.withCut(i)
 }
 
-// Leaving returns what the attempt k does to the cell of a step it passed: the
-// kind of the action, 0 for nothing, and the permit that it is about. Limiters keep
-// what ran, and refund what did not; breakers and adaptive limits get the outcome;
-// bulkheads get their place back.
+// Leaving returns what the attempt k does to the cell of a step it passed: the kind
+// of the action, 0 for nothing, and the permit that it is about. Limiters keep the
+// permit of an attempt that ran, and refund the others; breakers and adaptive limits
+// get the outcome; bulkheads free the place.
 func (p *Plan) Leaving(c *Call, k uint8, i int) (reducer.Kind, reducer.Permit) {
 	a, bit := p.holder(c, k, i), uint16(1)<<i
 	slot := a.Slots[i]
@@ -311,8 +310,8 @@ func (p *Plan) Leave(c *Call, k uint8, i int, kind reducer.Kind, permit reducer.
 	return a
 }
 
-// Returned returns the action that gives back a permit which a wait of the attempt
-// k at step i brought after the attempt had left the queue.
+// Returned returns the action for a permit that the attempt k was granted at step i
+// after it had left the queue.
 func (p *Plan) Returned(c *Call, k uint8, i int, permit reducer.Permit) reducer.Action {
 	a := p.holder(c, k, i)
 	a.Slots[i] = permit
@@ -321,8 +320,8 @@ func (p *Plan) Returned(c *Call, k uint8, i int, permit reducer.Permit) reducer.
 	return p.Leave(c, k, i, kind, permit)
 }
 
-// Undo returns the action that gives back a permit of step i which a call of the cost
-// got before any attempt of it ran.
+// Undo returns the action that ends a permit of step i, which a call of the cost got
+// before any of its attempts ran.
 func (p *Plan) Undo(i int, permit reducer.Permit, cost uint32) reducer.Action {
 	a := reducer.Action{Kind: p.stages[i].leaves, Permit: permit}
 	switch a.Kind {
@@ -334,8 +333,8 @@ func (p *Plan) Undo(i int, permit reducer.Permit, cost uint32) reducer.Action {
 	return a
 }
 
-// began returns when what step i guards was first admitted: the call, the round
-// or the attempt. clock.Always before that.
+// began returns when the call, the round or the attempt below step i was first
+// admitted. clock.Always before that.
 func (p *Plan) began(c *Call, a *Attempt, i int) clock.Mark {
 	switch {
 	case i < p.retry:

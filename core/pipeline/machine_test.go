@@ -14,9 +14,9 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// A script plays the driver of one call: policy compiles the steps, and in call
-// each line is a mark and what the cells or the world say. Beside it stands what
-// the plan wants done: cells to leave, with which actions, and then what.
+// A script plays the driver of one call: policy compiles the steps, and in call each
+// line is a mark with an event or an answer of a cell. The output is the effect of
+// the plan: the cells to leave, with their actions, and what to do next.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		r := &runner{}
@@ -114,7 +114,7 @@ func (r *runner) event(t *testing.T, a *script.Args) string {
 	return r.show(r.plan.Advance(&r.call, &e, now))
 }
 
-// end returns the step before which an attempt has passed all that it passes.
+// end returns the number of the first step that an attempt does not pass.
 func (r *runner) end(try uint8) int {
 	if h := r.plan.HedgeIndex(); h >= 0 && try == 0 {
 		return h + 1

@@ -17,8 +17,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Plan is a compiled policy, immutable. It is the machine whose states are
-// calls; what it asks of cells it says in effects.
+// Plan is a compiled policy, immutable. It is the machine whose states are calls; its
+// effects say what to do with cells.
 type Plan struct {
 	name     string
 	steps    []Step
@@ -38,14 +38,14 @@ type Plan struct {
 	hedgeBudget int
 }
 
-// stage is what was compiled from a step. It stands beside the step, not in it:
-// the settings of five mechanisms are not what a call looks at.
+// stage is what was compiled from a step. It is kept beside the step, not in it: a
+// call does not read the settings of five mechanisms.
 type stage struct {
 	kind   Kind
 	shadow bool
 	leases bool // a permit may lapse
-	// leaves is the action with which what was admitted leaves the cell: Cancel,
-	// and only where it did not run, or Record with its outcome, or Release.
+	// leaves is the action with which an attempt leaves the cell: Cancel, only where
+	// it did not run, or Record with its outcome, or Release.
 	leaves  reducer.Kind
 	timeout *timeout.Machine
 	retry   *retry.Machine
@@ -54,7 +54,7 @@ type stage struct {
 	keys    keyed.Config
 }
 
-// Deadline is the name of the timeout that a call brings with it.
+// Deadline is the name of the call's own deadline.
 const Deadline = "deadline"
 
 var (
@@ -64,9 +64,9 @@ var (
 	errOrder   = errors.New("steps: a hedge is below the retry")
 )
 
-// Compile validates a policy and makes a plan of it. The error has what is wrong
-// with each step: a StepError, or several that errors.Join joined. One about a
-// mechanism's settings wraps its reducer.ConfigError.
+// Compile validates a policy and makes a plan of it. The error describes each wrong
+// step: a StepError, or several that errors.Join joined. One about a mechanism's
+// settings wraps its reducer.ConfigError.
 func Compile(p Policy) (*Plan, error) {
 	if len(p.Steps) == 0 || len(p.Steps) > MaxSteps {
 		return nil, errNoSteps
@@ -102,8 +102,8 @@ func Compile(p Policy) (*Plan, error) {
 	return plan, nil
 }
 
-// place remembers which steps make attempts: at most one retry, and at most one
-// hedge below it.
+// place notes which steps make attempts: at most one retry, and at most one hedge
+// below it.
 func (p *Plan) place(i int, kind Kind) error {
 	switch {
 	case kind == Retry && p.retry >= 0:
@@ -262,7 +262,7 @@ func (p *Plan) Len() int { return len(p.steps) }
 // Step returns a step with its name filled in.
 func (p *Plan) Step(i int) Step { return p.steps[i] }
 
-// Settings is Step without the copy. It is to be read alone.
+// Settings is Step without the copy. The caller must not write to it.
 func (p *Plan) Settings(i int) *Step { return &p.steps[i] }
 
 // Kind returns the mechanism of a step.
@@ -282,7 +282,7 @@ func (p *Plan) StepName(i int) string {
 	return p.steps[i].Name
 }
 
-// Shadow reports whether the step only watches.
+// Shadow reports whether the step enforces nothing.
 func (p *Plan) Shadow(i int) bool { return i >= 0 && p.stages[i].shadow }
 
 // RetryIndex returns the index of the retry step, -1 for none.
@@ -300,8 +300,8 @@ func (p *Plan) Maker(i int) cell.Maker { return p.stages[i].maker }
 // Asks reports whether a call asks the cell of a step for a permit.
 func (p *Plan) Asks(i int) bool { return p.asks&(1<<i) != 0 }
 
-// EndsAt returns the mark of the next end that the call brings about itself: a
-// timeout or the end of a wait. clock.Never for none.
+// EndsAt returns the mark of the next end of the call itself: a timeout or the end of
+// a wait. clock.Never for none.
 func (p *Plan) EndsAt(c *Call) clock.Mark {
 	at := min(c.Deadline, p.endsAt(&c.Attempt, p.timeouts))
 	if c.Race == nil {
@@ -378,9 +378,9 @@ func (p *Plan) ResumesAt(c *Call) clock.Mark {
 	return clock.Never
 }
 
-// WaitUntil moves the end of a wait. When a wait is
-// over at the mark of its turn, the driver moves it out of the way, serves the
-// queue, and moves it back if another waiter was served.
+// WaitUntil moves the end of a wait. When a wait is over at the mark of its turn, the
+// driver moves its end to a later mark, serves the queue, and moves it back if
+// another waiter was served.
 func (p *Plan) WaitUntil(c *Call, w Wait, at clock.Mark) {
 	a := c.Try(w.Attempt)
 	if a == nil {
@@ -393,7 +393,7 @@ func (p *Plan) WaitUntil(c *Call, w Wait, at clock.Mark) {
 	}
 }
 
-// Consults returns the mask of the steps whose breakers are asked about a retry,
+// Consults returns the mask of the steps whose breakers are consulted about a retry,
 // and the retry's step if it has a budget, else -1.
 func (p *Plan) Consults() (breakers uint16, budget int) {
 	if p.retry >= 0 && p.stages[p.retry].maker != nil {
@@ -405,8 +405,8 @@ func (p *Plan) Consults() (breakers uint16, budget int) {
 // Leases reports whether the permits of a step may be renewed.
 func (p *Plan) Leases(i int) bool { return p.stages[i].leases }
 
-// Refunds reports whether a call gives the permit of a step back only where it did
-// not run.
+// Refunds reports whether a call returns the permit of a step only where it did not
+// run.
 func (p *Plan) Refunds(i int) bool { return p.stages[i].leaves == reducer.Cancel }
 
 // Records reports whether the cell of a step records the outcomes of attempts.
@@ -415,6 +415,6 @@ func (p *Plan) Records(i int) bool { return p.stages[i].leaves == reducer.Record
 // HedgeIndex returns the index of the hedge step, -1 for none.
 func (p *Plan) HedgeIndex() int { return p.hedge }
 
-// Keys returns how many keys a step has a cell for, and what a new one gets above
-// that.
+// Keys returns the maximum number of keys of a step, and what a new key gets above
+// it.
 func (p *Plan) Keys(i int) keyed.Config { return p.stages[i].keys }

@@ -38,7 +38,8 @@ const (
 	FullShare = keyed.FullShare
 )
 
-// Missing says what a call gets that brings no value for an attribute of a step.
+// Missing names what a step does with a call that has no value for an attribute of
+// the step.
 type Missing = keyed.Missing
 
 // What a call without a value gets.

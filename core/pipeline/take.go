@@ -11,30 +11,29 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Host is what a driver supplies for a call that it takes through a plan. It
-// finds cells, guards them and delivers what their steps do to others; it decides
-// nothing.
+// Host is what a driver supplies for a call that it takes through a plan. It finds
+// cells, guards them and delivers their effects; it decides nothing.
 type Host interface {
-	// Admit asks the cell of step i for a permit that it can grant at once; false,
-	// and nothing changed, where Ask has to be used.
+	// Admit acquires a permit of step i that its cell grants at once. It returns
+	// false, and has changed nothing, if the caller must use Ask.
 	Admit(k uint8, i int) (reducer.Permit, bool)
 	// Ask steps the cell of step i for the attempt k.
 	Ask(k uint8, i int, a reducer.Action) reducer.Answer
-	// Exit gives back the permit of step i after a success where that concerns
-	// nothing else; false, and nothing changed, where Leave has to be used.
+	// Exit ends the permit of step i after a success when that has no effects. It
+	// returns false, and has changed nothing, if the caller must use Leave.
 	Exit(k uint8, i int, p reducer.Permit) bool
 	// Leave steps the cell of step i with the action with which the attempt k
 	// leaves it.
 	Leave(k uint8, i int, a reducer.Action)
-	// Missing says what a call does at step i that brings no value for the
-	// attributes that its cells are kept per.
+	// Missing returns what step i does with a call that has no value for its
+	// attributes.
 	Missing(i int) bool
 	// Start runs the attempt k.
 	Start(k uint8)
-	// Stop cancels the attempt k, which runs: another one won, or the call is over.
+	// Stop cancels the running attempt k: another one won, or the call is over.
 	Stop(k uint8)
-	// Decision returns a decision of the kind to be filled in, nil where there is
-	// nothing that reads it. i is the step that decides, NoStep for none.
+	// Decision returns a decision of the kind, which the caller fills in, nil where
+	// nothing reads it. i is the step that decides, NoStep for none.
 	Decision(kind decision.Kind, i int) *decision.Decision
 	// Tell passes on a decision that is filled in.
 	Tell(d *decision.Decision)
@@ -43,14 +42,14 @@ type Host interface {
 // NoStep is the index of the step of a decision that no step makes.
 const NoStep = -2
 
-// Happen advances a call by an event and does everything that follows, until the
-// call waits for something else. After it the phase of the call says what for:
-// the driver looks at EndsAt and ResumesAt for the next mark.
+// Happen advances a call by an event and does everything that follows, until the call
+// waits for another event. The phase of the call then says which one: the driver
+// looks at EndsAt and ResumesAt for the next mark.
 func (p *Plan) Happen(h Host, c *Call, e *Event, now clock.Mark) {
 	p.Take(h, c, p.Advance(c, e, now), now)
 }
 
-// Take does what an effect says and everything that follows.
+// Take performs an effect and everything that follows.
 func (p *Plan) Take(h Host, c *Call, e Effect, now clock.Mark) {
 	for {
 		if e.cut != 0 {
@@ -108,8 +107,8 @@ func (p *Plan) Keep(h Host, c *Call, now clock.Mark) {
 	p.tell(h, c, &e, now)
 }
 
-// Abort ends a call that is over and was not told to be, because Take panicked in
-// between: it leaves what the call and its attempts still hold.
+// Abort ends a call that is over without its end, because Take panicked: it leaves
+// all cells whose permits the call and its attempts still hold.
 func (p *Plan) Abort(h Host, c *Call, now clock.Mark) {
 	for k := range c.Tries() + 1 {
 		e := Effect{}.of(k).leaving(MaxSteps, 0)
@@ -122,13 +121,14 @@ func (p *Plan) Abort(h Host, c *Call, now clock.Mark) {
 // Hedge starts the hedge whose mark has come.
 func (p *Plan) Hedge(h Host, c *Call, now clock.Mark) { p.Take(h, c, p.askHedge(h, c, now), now) }
 
-// askHedge asks the budget of the hedge, or that of the retry, and advances the call.
+// askHedge acquires from the budget of the hedge, or from that of the retry, and
+// advances the call.
 func (p *Plan) askHedge(h Host, c *Call, now clock.Mark) Effect {
 	event := Event{Kind: Hedged, Granted: true}
 	if i := p.hedgeBudget; i >= 0 && !p.skips(h, i) {
 		ask := reducer.Action{Kind: reducer.Acquire}
 		if i == p.retry && p.stages[p.hedge].shadow {
-			ask.Kind = reducer.Peek // the retry is to have what it has without the hedge
+			ask.Kind = reducer.Peek // a hedge in shadow does not spend the retry's budget
 		}
 		event.Granted = h.Ask(0, i, ask).Verdict == reducer.Admit
 	}
@@ -161,17 +161,17 @@ func (p *Plan) enter(h Host, c *Call, k uint8, from int, now clock.Mark) Effect 
 	return p.Start(c, k, now)
 }
 
-// lacks reports whether the call brings no value for an attribute of a step that
-// denies or skips such a call.
+// lacks reports whether the call has no value for an attribute of a step that denies
+// or skips such a call.
 func (p *Plan) lacks(h Host, i int) bool { return p.picky&(1<<i) != 0 && h.Missing(i) }
 
-// skips reports whether the call passes a step without asking its cell.
+// skips reports whether the call passes a step without a permit of its cell.
 func (p *Plan) skips(h Host, i int) bool {
 	return p.lacks(h, i) && p.steps[i].Missing == MissingSkip
 }
 
-// ask asks the cell of a step that does not admit at once, and reports whether
-// the attempt stops there.
+// ask steps the cell of a step that does not admit at once, and reports whether the
+// attempt stops there.
 func (p *Plan) ask(h Host, c *Call, k uint8, i int, now clock.Mark) (e Effect, stops bool) {
 	a := c.Try(k)
 	event := Event{Attempt: k, Step: uint8(i)}
@@ -255,8 +255,8 @@ func (p *Plan) started(h Host, c *Call, k uint8, now clock.Mark) {
 }
 
 // consult asks the breakers below the retry, then the budget. A cut is one of the
-// ends of its mark, and the changes of breakers come after those; an event that
-// the world brings comes after all that was due.
+// ends of its mark, and the changes of breakers come after the ends; an event from
+// outside comes after all that was due.
 func (p *Plan) consult(h Host, c *Call, e *Effect, now clock.Mark) Effect {
 	if c.NoRetry && !p.stages[p.retry].shadow {
 		c.Barred = true
@@ -362,15 +362,15 @@ func (p *Plan) tellRetry(h Host, c *Call, e *Effect, shadow bool) {
 }
 
 // observe reports the duration of an attempt that ended ok to the hedge, which
-// takes its delay from them.
+// computes its delay from them.
 func (p *Plan) observe(h Host, c *Call, k uint8, now clock.Mark) {
 	if k > 0 && p.stages[p.hedge].hedge.Config().Percentile.Positive() && !p.skips(h, p.hedge) {
 		h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Observe, Value: uint64(max(0, now.Sub(c.Try(k).Started)))})
 	}
 }
 
-// Finish ends the attempt k of a call. told says that the answer named a
-// retryAfter. It does nothing when the attempt does not run.
+// Finish ends the attempt k of a call. told says that the answer had a retryAfter. It
+// does nothing when the attempt does not run.
 func (p *Plan) Finish(h Host, c *Call, k uint8, outcome reducer.Outcome, told bool, retryAfter time.Duration, now clock.Mark) {
 	if a := c.Try(k); a == nil || a.Phase != Running {
 		return

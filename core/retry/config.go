@@ -8,7 +8,7 @@ import (
 // MaxAttempts is the most attempts of a call.
 const MaxAttempts = 1_000
 
-// Config is what a retry is made of.
+// Config is the configuration of a retry.
 type Config struct {
 	// Attempts in all, the first included. 1 to MaxAttempts.
 	Attempts uint32

@@ -9,8 +9,8 @@ import (
 // DefaultAttempts is the number of attempts of a retry that names none.
 const DefaultAttempts = 3
 
-// Default returns the configuration of a retry that says nothing: 3 attempts, and
-// an exponential backoff of 500 ms, factor 2 and at most 1 min with full jitter.
+// Default returns the configuration of a retry without settings: 3 attempts, and an
+// exponential backoff of 500 ms, factor 2 and at most 1 min with full jitter.
 func Default() Config {
 	return Config{Attempts: DefaultAttempts, Backoff: backoff.Config{
 		Kind: backoff.Exponential, Base: 500 * time.Millisecond, Factor: backoff.DefaultFactor, Max: backoff.DefaultMax, Jitter: backoff.Full,

@@ -40,9 +40,9 @@ func (m *Machine) Budget() *budget.Machine { return m.budget }
 // Random reports whether a delay depends on the seed of the call.
 func (m *Machine) Random() bool { return m.backoff.Random() }
 
-// State is what a call remembers between its attempts: 16 bytes, comparable.
+// State is what a call keeps between its attempts: 16 bytes, comparable.
 type State struct {
-	// Before is the last delay of the backoff, without any floor.
+	// Before is the last delay of the backoff, without the answer's retry-after.
 	Before time.Duration
 	// Attempt is how many attempts have started.
 	Attempt uint32
@@ -51,8 +51,7 @@ type State struct {
 // End is how an attempt ended.
 type End struct {
 	Outcome reducer.Outcome
-	// Told says that the answer named a RetryAfter; a negative one asks not to
-	// be tried again.
+	// Told says that the answer had a RetryAfter; a negative one asks for no retry.
 	Told       bool
 	RetryAfter time.Duration
 	// Deadline of the timeouts above, clock.Never for none.

@@ -13,9 +13,9 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// A script makes a retry with new; each line of attempts is an attempt that
-// ended at a mark with an outcome. retry_after= is what the answer told,
-// deadline= that of a timeout above. The state goes on from line to line.
+// A script makes a retry with new; each line of attempts is an attempt that ended at
+// a mark with an outcome. retry_after= is that of the answer, deadline= that of a
+// timeout above. The state continues from line to line.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		var m *retry.Machine
@@ -67,5 +67,5 @@ func next(m *retry.Machine, s retry.State, a *script.Args, line string, out *str
 	return s
 }
 
-// What a call remembers of its retries fits into two words.
+// The state of a call's retries fits into two words.
 func TestSize(t *testing.T) { script.Sized[retry.State](t, 16) }

@@ -10,13 +10,13 @@ import (
 	"github.com/sluice-go/sluice/core/fixedwindow"
 )
 
-// Config is what a sliding counter is made of: Count permits in about any
-// window of Period, with the limits of a fixed window.
+// Config is the configuration of a sliding counter: about Count permits in any window
+// of Period, with the ranges of a fixed window.
 type Config = fixedwindow.Config
 
 // Machine is an immutable sliding counter: the arithmetic on its State. It is an
-// algorithm of package limiter, which has the actions, the queue and the codec.
-// Marks that it is given never go back.
+// algorithm of package limiter, which has the actions, the queue and the codec. Its
+// marks must not go back.
 type Machine struct {
 	count  uint32
 	period time.Duration
@@ -42,11 +42,11 @@ type State struct {
 	Start     clock.Mark
 	Span      time.Duration
 	Prev, Cur uint32
-	// Idle is how many windows, up to this one, had no admission: 0 to 2; Begun
-	// where windows begin anew with it.
+	// Idle is how many windows, up to this one, had no admission: 0 to 2; begun where
+	// it is the first of new windows.
 	Idle uint8
-	// Undone is what Idle becomes when all that was taken at the mark of the
-	// window's first admission is given back at that mark.
+	// Undone is what Idle becomes when all that was taken at the mark of the window's
+	// first admission is refunded at that mark.
 	Undone uint8
 	// Number of the window, which its permits name; that of the one before is one
 	// less.
@@ -176,7 +176,7 @@ func (m *Machine) Free(s State, now clock.Mark) uint32 {
 	return m.count - uint32(min(used, uint64(m.count)))
 }
 
-// Drain gives up what is free at now.
+// Drain discards the permits that are free at now.
 func (m *Machine) Drain(s State, now clock.Mark) State {
 	if free := m.Free(s, now); free > 0 {
 		s = m.at(s, now)
@@ -195,8 +195,8 @@ func (m *Machine) Carry(s State, free uint32, now clock.Mark) State {
 	return State{Start: now, Span: m.period, Cur: m.count - free, Number: s.Number + 2}
 }
 
-// Adopt takes over the state of a counter with another configuration: counts
-// stay, a changed period begins with the window after that of now.
+// Adopt adopts the state of a counter with another configuration: counts stay, a
+// changed period begins with the window after that of now.
 func (m *Machine) Adopt(s State, from *Machine, now clock.Mark) State {
 	switch {
 	case m.period == from.period:
@@ -207,11 +207,11 @@ func (m *Machine) Adopt(s State, from *Machine, now clock.Mark) State {
 	return from.at(s, now)
 }
 
-// Refund gives back cost permits of a permit of the window with the number, which
-// was granted at the mark, while that window is the present one or the one before.
-// The window stays as it is, unless it was entered at this mark and nobody is left
-// in it: then it has not been entered. It returns false, and the same state, when
-// nothing comes back.
+// Refund returns cost permits of a permit of the window with the number, which was
+// granted at the mark, while that window is the present one or the one before. The
+// window stays as it is, unless it began at this mark and is empty after the refund:
+// then it counts as never begun. It returns false, and the same state, when no permit
+// is returned.
 func (m *Machine) Refund(s State, number uint64, granted clock.Mark, cost uint32, now clock.Mark) (State, bool) {
 	present := m.at(s, now).Number
 	w := s
@@ -237,8 +237,8 @@ func (m *Machine) Refund(s State, number uint64, granted clock.Mark, cost uint32
 	return w, true
 }
 
-// Charge takes permits that were used without having been asked for, also more
-// than the window has.
+// Charge takes permits that were used without an acquire, also more than the window
+// has.
 func (m *Machine) Charge(s State, permits uint64, now clock.Mark) State {
 	s = m.at(s, now)
 	s.enter()
@@ -246,7 +246,7 @@ func (m *Machine) Charge(s State, permits uint64, now clock.Mark) State {
 	return s
 }
 
-// Move returns the state moved along the line of marks.
+// Move returns the state with its marks shifted.
 func (m *Machine) Move(s State, by time.Duration) State {
 	if s.Span > 0 {
 		s.Start = s.Start.Add(by)
@@ -254,13 +254,12 @@ func (m *Machine) Move(s State, by time.Duration) State {
 	return s
 }
 
-// Fresh reports that the next admission starts anew.
+// Fresh reports that the next admission begins new windows.
 func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.over(&s, now) }
 
 var errWindow = errors.New("sliding counter: a window of negative span, after the last mark, or a count without a window")
 
-// Check returns an error when the state is none that a machine makes up to the
-// last mark.
+// Check returns an error when a machine cannot make the state up to the last mark.
 func Check(s State, last clock.Mark) error {
 	switch {
 	case s == State{Number: s.Number}:

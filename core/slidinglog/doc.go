@@ -15,9 +15,9 @@
 //   - L3: a refusal changes nothing.
 //   - L5: a cost is taken whole or not at all. Cost 0 passes and takes nothing.
 //   - L6: a cost above the count is refused for good, with its own reason.
-//   - L11: at s + D an admission counts no longer.
-//   - L13: what is given back while it counts is removed from the log. Later
-//     nothing comes back.
+//   - L11: at s + D an admission no longer counts.
+//   - L13: a permit that is refunded while it counts is removed from the log. Later
+//     refunds return nothing.
 //   - L16: after a period without use there is exactly the count.
 //   - G10: the log has at most count marks, and count is at most MaxCount.
 //   - G20: encoded, a mark with a cost of 1 takes at most 8 bytes up to a period
@@ -29,5 +29,6 @@
 // counts, at the price of memory for each admission.
 //
 // Source: the sorted set of the sliding window log, as in redis.io's patterns and
-// Kong's sliding window. There refused requests often are logged, too; here not.
+// Kong's sliding window. There refused requests are often logged, too; here they are
+// not.
 package slidinglog

@@ -9,8 +9,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Ten permits in any ten seconds, exactly: each comes back ten seconds after it was
-// taken.
+// Ten permits in any ten seconds, exactly: each is free again ten seconds after it
+// was taken.
 func Example() {
 	log, err := limiter.New(limiter.Config{Algorithm: limiter.SlidingLog, Count: 10, Period: 10 * time.Second})
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/tokenbucket"
 )
 
-// Log is the admissions that may still count, an entry for each mark, in the order
+// Log has the admissions that may still count, an entry for each mark, in the order
 // in which they stop counting. Copies share memory until Clone. A nil one is empty,
 // and can be read.
 type Log struct {
@@ -67,7 +67,7 @@ func (l *Log) live(now clock.Mark) int {
 		now--
 	}
 	// Few entries stop counting between two calls, so the search starts at the first
-	// ones. The entry stopped counts no longer.
+	// ones. The entry stopped no longer counts.
 	stopped, probe := 0, 1
 	for probe < len(all) && all[probe].ends <= now {
 		stopped, probe = probe, 2*probe
@@ -79,7 +79,7 @@ func (l *Log) live(now clock.Mark) int {
 // used returns the sum from an entry on.
 func (l *Log) used(first int) uint32 { return l.before(l.Len()) - l.before(first) }
 
-// covers returns the entry with which so many permits have stopped counting.
+// covers returns the entry after whose end so many permits no longer count.
 func (l *Log) covers(first int, permits uint32) int {
 	base := l.before(first)
 	i, _ := slices.BinarySearchFunc(l.entries()[first:], permits, func(e entry, permits uint32) int {
@@ -131,7 +131,7 @@ func (l *Log) remove(i int, cost uint32) {
 	}
 }
 
-// Version is what every change of a log changes.
+// Version changes with every change of a log.
 type Version struct {
 	sum  uint32
 	size int
@@ -143,7 +143,7 @@ func (l *Log) Version() Version { return Version{l.before(l.Len()), l.Len()} }
 // Clone returns a log that shares no memory with this one.
 func (l *Log) Clone() Log { return Log{buffer: slices.Clone(l.entries()), gone: l.gone} }
 
-// Move moves the log along the line of marks.
+// Move shifts the marks of the log.
 func (l *Log) Move(by time.Duration) {
 	for i := range l.entries() {
 		e := &l.entries()[i]
@@ -153,8 +153,7 @@ func (l *Log) Move(by time.Duration) {
 
 var errLog = errors.New("sliding log: marks out of order or too far apart, or costs out of range")
 
-// Check returns an error when the log is none that a machine makes up to the last
-// mark.
+// Check returns an error when a machine cannot make the log up to the last mark.
 func (l *Log) Check(last clock.Mark) error {
 	all := l.entries()
 	if len(all) == 0 {

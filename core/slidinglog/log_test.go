@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// A log takes memory for a few times as many marks as count at one time, however many
-// it has seen (G10).
+// A log takes memory for a small multiple of the marks that count at one time,
+// however many it has stored before (G10).
 func TestMemoryIsBounded(t *testing.T) {
 	const count = 100
 	m, err := New(Config{Count: count, Period: count})

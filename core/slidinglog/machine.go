@@ -13,7 +13,7 @@ import (
 // MaxCount is the most permits of a log, and by it the most marks that it keeps.
 const MaxCount = 10_000
 
-// Config is what a sliding log is made of.
+// Config is the configuration of a sliding log.
 type Config struct {
 	// Count permits in any window of Period. Required, 1 to MaxCount.
 	Count uint32
@@ -22,9 +22,9 @@ type Config struct {
 	Period time.Duration
 }
 
-// Machine is an immutable sliding log: the arithmetic on its Log. It is an
-// algorithm of package limiter, which has the actions, the queue and the codec.
-// Marks that it is given never go back.
+// Machine is an immutable sliding log: the arithmetic on its Log. It is an algorithm
+// of package limiter, which has the actions, the queue and the codec. Its marks must
+// not go back.
 type Machine struct {
 	count  uint32
 	period time.Duration
@@ -63,7 +63,7 @@ func (m *Machine) Turn(l *Log, cost uint32, now clock.Mark) clock.Mark {
 }
 
 // Take takes a cost that is admitted at now; else it returns false and changes
-// nothing. What counts no longer is forgotten.
+// nothing. Entries that no longer count are removed.
 func (m *Machine) Take(l *Log, cost uint32, now clock.Mark) bool {
 	if cost == 0 {
 		return true
@@ -89,7 +89,8 @@ func (m *Machine) Free(l *Log, now clock.Mark) uint32 {
 	return m.count - min(l.used(l.live(now)), m.count)
 }
 
-// Drain gives up what is free at now. It returns false where that is nothing.
+// Drain discards the permits that are free at now. It returns false where no permit
+// is free.
 func (m *Machine) Drain(l *Log, now clock.Mark) bool {
 	free := m.Free(l, now)
 	return free > 0 && m.Take(l, free, now)
@@ -102,9 +103,8 @@ func (m *Machine) Carry(l *Log, free uint32, now clock.Mark) {
 	}
 }
 
-// Refund gives back cost permits of the admission that stops counting at the
-// mark, while it counts. It returns false, and changes nothing, when nothing comes
-// back.
+// Refund returns cost permits of the admission that stops counting at the mark, while
+// it counts. It returns false, and changes nothing, when no permit is returned.
 func (m *Machine) Refund(l *Log, ends clock.Mark, cost uint32, now clock.Mark) bool {
 	i, found := slices.BinarySearchFunc(l.entries(), ends, entry.compare)
 	if !found || cost == 0 || ends <= now && ends != clock.Never || cost > l.cost(i) {
@@ -114,9 +114,10 @@ func (m *Machine) Refund(l *Log, ends clock.Mark, cost uint32, now clock.Mark) b
 	return true
 }
 
-// Charge takes permits that were used without having been asked for, also more
-// than there are; what counts at one time stays below twice MaxCount. A log that
-// has as many marks as it may lets its newest one count until the charge does.
+// Charge takes permits that were used without an acquire, also more than are free;
+// the sum at one time stays below twice MaxCount. In a log with its maximum number of
+// marks the charge replaces the newest mark, whose permits then count as long as the
+// charge.
 func (m *Machine) Charge(l *Log, permits uint64, now clock.Mark) {
 	l.forget(l.live(now))
 	cost := uint32(min(permits, uint64(maxUsed-min(l.used(0), maxUsed))))

@@ -18,16 +18,15 @@ const (
 	MaxFill = time.Duration(1 << 62)
 )
 
-// Config is what a token bucket is made of.
+// Config is the configuration of a token bucket.
 type Config struct {
 	// Count permits for each Period. Required: 1 to MaxCount, at most one
 	// permit a nanosecond.
 	Count uint32
 	// Period of the rate. Required, more than 0.
 	Period time.Duration
-	// Burst is the most permits at one instant, 0 to MaxCount; 0 means Count.
-	// A greater burst admits more at once after a quiet time and takes longer
-	// to fill.
+	// Burst is the most permits at one instant, 0 to MaxCount; 0 means Count. A
+	// greater burst admits more at once after an idle time and takes longer to fill.
 	Burst uint32
 }
 
@@ -74,27 +73,27 @@ func (m *Machine) Fill() time.Duration { return m.fill }
 // Capacity returns the greatest cost that can ever be admitted.
 func (m *Machine) Capacity() uint32 { return m.burst }
 
-// State is a token bucket that may refund later. Where no refund is ever asked
-// for, TAT alone is the state: 8 bytes, see Machine.Take.
+// State is a token bucket that may refund later. Without refunds TAT alone is the
+// state: 8 bytes, see Machine.Take.
 type State struct {
 	// TAT is the theoretical arrival time: when the bucket is full again.
 	TAT clock.Mark
-	// Refunded is the time given back so far. It wraps around; only differences
+	// Refunded is the sum of all refunds so far. It wraps around; only differences
 	// are used.
 	Refunded uint64
 }
 
-// Potential is the record of a permit that was granted last: TAT + Refunded. A
-// grant raises it and a refund leaves it, so that as long as a permit's record is
-// that of the state, nobody has taken anything after it.
+// Potential is the record of a permit that was granted last: TAT + Refunded. A grant
+// raises it and a refund leaves it, so that as long as a permit's record is that of
+// the state, no permit was granted after it.
 func (s State) Potential() uint64 { return uint64(s.TAT) + s.Refunded }
 
 // Init returns a full bucket.
 func (m *Machine) Init(now clock.Mark) State { return State{TAT: now} }
 
-// Take decides by one word: it returns the theoretical arrival time after a cost
-// that is admitted at now, or false and the same word. Where no refund is ever
-// asked for, that suits an atomic compare-and-swap.
+// Take decides by one word: it returns the theoretical arrival time after a cost that
+// is admitted at now, or false and the same word. Without refunds this allows an
+// atomic compare-and-swap.
 func (m *Machine) Take(tat clock.Mark, cost uint32, now clock.Mark) (clock.Mark, bool) {
 	if cost == 0 {
 		return tat, true
@@ -131,8 +130,8 @@ func (m *Machine) TurnAfter(tat clock.Mark, ahead uint64, cost uint32, now clock
 	return max(now, max(tat, now).Add(time.Duration(lo)-m.fill))
 }
 
-// Reserve takes a cost whose turn is to come: it returns the theoretical arrival
-// time after it.
+// Reserve takes a cost for a later turn: it returns the theoretical arrival time
+// after it.
 func (m *Machine) Reserve(tat clock.Mark, cost uint32, now clock.Mark) clock.Mark {
 	return m.after(max(tat, now), uint64(cost))
 }
@@ -150,7 +149,7 @@ func (m *Machine) Free(tat, now clock.Mark) uint32 {
 }
 
 // Drain returns the theoretical arrival time of a bucket whose free permits are
-// given up at now.
+// discarded at now.
 func (m *Machine) Drain(tat, now clock.Mark) clock.Mark { return max(tat, now.Add(m.fill)) }
 
 // Carry returns the theoretical arrival time of a bucket that has free permits
@@ -168,10 +167,9 @@ func (m *Machine) after(mark clock.Mark, intervals uint64) clock.Mark {
 	return mark.Add(time.Duration(lo))
 }
 
-// Adopt takes over the state of a bucket with another configuration: its whole
-// free permits, at most the new burst, or its debt in whole permits. An older
-// permit can be refunded at this very mark alone. An equal configuration changes
-// nothing.
+// Adopt adopts the state of a bucket with another configuration: its whole free
+// permits, at most the new burst, or its debt in whole permits. An older permit can
+// be refunded only at this same mark. An equal configuration changes nothing.
 func (m *Machine) Adopt(s State, from *Machine, now clock.Mark) State {
 	if *m == *from {
 		return s
@@ -183,12 +181,12 @@ func (m *Machine) Adopt(s State, from *Machine, now clock.Mark) State {
 	return next
 }
 
-// Refund gives back cost permits of a permit that was granted at the mark, with
-// the record, as far as nobody has built on it. At the mark of the grant that is
-// all of it. Later it is what has not yet refilled since, less what others gave
-// back (their refunds moved the bucket back too). While reservations lie ahead,
-// it is no more than what none of the later ones stands on. It returns false,
-// and the same state, when nothing comes back.
+// Refund returns cost permits of a permit that was granted at the mark, with the
+// record, as far as no later permit depends on them. At the mark of the grant that is
+// all of them. Later it is what has not yet refilled since, less the refunds of
+// others, which moved the bucket back too. While there are later reservations, it is
+// at most what none of them depends on. It returns false, and the same state, when no
+// permit is returned.
 func (m *Machine) Refund(s State, record uint64, granted clock.Mark, cost uint32, now clock.Mark) (State, bool) {
 	hi, lo := bits.Mul64(uint64(m.interval), uint64(cost))
 	if cost == 0 || hi != 0 || lo > uint64(MaxFill) || s.TAT == clock.Never { // a debt that reaches the end of the line has no known size
@@ -220,8 +218,8 @@ func (m *Machine) Refund(s State, record uint64, granted clock.Mark, cost uint32
 	return s, true
 }
 
-// Charge takes permits that were used without having been asked for. The bucket
-// goes into debt for what it does not have.
+// Charge takes permits that were used without an acquire. The bucket goes into debt
+// for permits that are not free.
 func (m *Machine) Charge(tat clock.Mark, permits uint64, now clock.Mark) clock.Mark {
 	return m.after(max(tat, now), permits)
 }

@@ -5,8 +5,8 @@
 //
 // Guarantees, by their names in GUARANTEES.md:
 //
-//   - K5: both orders are kept through every leaving; equal ends are in the order
-//     of arrival.
+//   - K5: both orders stay right after every removal; equal ends are in the order of
+//     arrival.
 //   - G12, G13: a ticket names one waiter and never another's. Tickets are numbered
 //     through the life of a queue, also while it is empty.
 //   - G9: the encoding has the waiters alone; what it does not have follows from

@@ -20,8 +20,8 @@ type Waiter struct {
 	Cost   uint32
 }
 
-// Queue is a value whose memory is shared by copies until Clone. The waiters that
-// it returns are read before the queue next changes.
+// Copies of a Queue share its memory until Clone. The waiters that it returns are
+// read before the queue next changes.
 type Queue struct {
 	buffer []Waiter
 	head   int // of the waiters in the buffer
@@ -34,13 +34,13 @@ type Queue struct {
 
 func (q *Queue) waiters() []Waiter { return q.buffer[q.head:] }
 
-// Len returns how many wait.
+// Len returns how many callers wait.
 func (q *Queue) Len() uint32 { return uint32(len(q.buffer) - q.head) }
 
-// Cost returns the sum of what the waiters ask for.
+// Cost returns the sum of the costs of the waiters.
 func (q *Queue) Cost() uint64 { return q.cost }
 
-// Tickets returns how many tickets were given so far.
+// Tickets returns how many tickets were issued so far.
 func (q *Queue) Tickets() uint64 { return q.serial }
 
 // Clone returns a queue that shares no memory with q.
@@ -50,7 +50,7 @@ func (q Queue) Clone() Queue {
 	return q
 }
 
-// Emptied returns a queue without waiters that gives none of their tickets again.
+// Emptied returns a queue without waiters that does not issue their tickets again.
 func (q Queue) Emptied() Queue { return Queue{serial: q.serial} }
 
 // Shift moves the ends of all waits.
@@ -110,7 +110,7 @@ func (q *Queue) Find(ticket uint64) *Waiter {
 	return nil
 }
 
-// Remove takes the waiter with the ticket out. It returns false for none.
+// Remove removes the waiter with the ticket. It returns false for none.
 func (q *Queue) Remove(ticket uint64) bool {
 	w := q.Find(ticket)
 	if w == nil {
@@ -120,7 +120,7 @@ func (q *Queue) Remove(ticket uint64) bool {
 	return true
 }
 
-// Take takes a waiter out and returns its caller.
+// Take removes a waiter and returns its caller.
 func (q *Queue) Take(w *Waiter) (caller uint64) {
 	caller = w.Caller
 	q.cost -= uint64(w.Cost)
@@ -152,7 +152,7 @@ func (q *Queue) keep() []Waiter {
 	return q.buffer[:0]
 }
 
-// Drop takes a waiter out and tells its caller why.
+// Drop removes a waiter, with an effect that has the reason.
 func (q *Queue) Drop(w *Waiter, why reducer.Reason, out *reducer.Out) {
 	*out = append(*out, reducer.Effect{Kind: reducer.Drop, Reason: why, Caller: q.Take(w)})
 }

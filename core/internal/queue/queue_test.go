@@ -18,8 +18,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// A line pushes a caller, or removes one by its ticket; beside it stand the
-// waiters by arrival and by the ends of their waits.
+// A line pushes a caller, or removes one by its ticket; the output has the waiters by
+// arrival and by the ends of their waits.
 func TestScripts(t *testing.T) {
 	datadriven.Walk(t, "testdata", func(t *testing.T, path string) {
 		var q queue.Queue
@@ -168,8 +168,8 @@ func TestClone(t *testing.T) {
 	}
 }
 
-// Tickets out of order, that were never given, or twice do not pass, nor do more
-// waiters than there are bytes for.
+// Tickets that are out of order, were never issued, or occur twice are refused, and
+// so are more waiters than there are bytes for.
 func TestDecoderFindsBrokenQueues(t *testing.T) {
 	var whole queue.Queue
 	for id := range uint64(4) {
@@ -227,7 +227,7 @@ func TestCheckAndOrder(t *testing.T) {
 	}
 }
 
-// What is encoded is the size of who waits, not of who has waited (G20).
+// The size of the encoding follows the present waiters, not the earlier ones (G20).
 func TestShrinks(t *testing.T) {
 	var q queue.Queue
 	for id := range uint64(10_000) {
