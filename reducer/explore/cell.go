@@ -44,7 +44,7 @@ type Standing uint8
 // The standings.
 const (
 	// No permit, and no place in the queue.
-	Nobody Standing = iota
+	None Standing = iota
 	// Waits in the queue.
 	Waits
 	// Holds a permit.
@@ -117,7 +117,7 @@ func AppendKey[S any](dst []byte, room Room[S], now clock.Mark) []byte {
 	dst = words(append(dst, room.Bytes...), uint64(now))
 	for _, c := range room.Callers {
 		dst = append(dst, byte(c.Standing))
-		if c.Standing != Nobody {
+		if c.Standing != None {
 			dst = words(dst, uint64(c.Cost), c.Permit.Generation, c.Permit.ID, uint64(c.Permit.Mark), c.Ticket, uint64(c.Since))
 		}
 	}
@@ -250,7 +250,7 @@ func (d *desk[S]) askers(dst []Deed, room Room[S], a reducer.Action) []Deed {
 		return append(dst, Deed{Action: a})
 	}
 	for i, c := range room.Callers {
-		if (c.Standing == Nobody || c.Standing == Late) && !slices.Contains(room.Callers[:i], c) {
+		if (c.Standing == None || c.Standing == Late) && !slices.Contains(room.Callers[:i], c) {
 			dst = append(dst, Deed{uint64(i + 1), a})
 		}
 	}

@@ -206,7 +206,7 @@ func TestBooks(t *testing.T) {
 			t.Fatalf("at %v: %v %v, %d recent", now, got, room.Queue, len(room.Recent))
 		}
 	}
-	check(nil, 0, explore.Nobody, explore.Nobody, explore.Nobody)
+	check(nil, 0, explore.None, explore.None, explore.None)
 	play(0, reducer.Acquire, 1)
 	play(1, reducer.Acquire, 2)
 	play(1, reducer.Acquire, 3)
