@@ -13,16 +13,16 @@ import (
 	"github.com/sluice-go/sluice/policy/document"
 )
 
-// analysis is a policy with what most questions about it need.
+// analysis is a policy with the values that most rules need.
 type analysis struct {
 	policy *document.Policy
 	steps  []pipeline.Step
 	rows   []*mechanism.Row  // of the steps
 	docs   []*mechanism.Docs // of the steps
-	// retry is the index of the retry that may repeat something, -1 for none.
+	// retry is the index of the retry that makes more than one attempt, -1 for none.
 	retry    int
 	attempts uint32 // of a call; rounds beside a hedge
-	// hedge is the index of the hedge that may start something, -1 for none.
+	// hedge is the index of the hedge that starts further attempts, -1 for none.
 	hedge    int
 	hedges   uint32 // of a round
 	findings []Finding
@@ -45,7 +45,7 @@ func newAnalysis(p *document.Policy) *analysis {
 	return a
 }
 
-// after returns the time after which a step that cuts does so.
+// after returns the time after which a step cuts.
 func (a *analysis) after(i int) time.Duration { return a.docs[i].Cut(a.steps[i].Config) }
 
 // enforced reports whether a step has the traits and enforces what it decides.
@@ -69,22 +69,22 @@ func (a *analysis) queue(i int) (places uint32, wait time.Duration) {
 	return places, wait
 }
 
-// wait returns the longest that a caller stands in the queue of a step.
+// wait returns the longest that a caller waits in the queue of a step.
 func (a *analysis) wait(i int) time.Duration {
 	_, wait := a.queue(i)
 	return wait
 }
 
-// between returns the longest time from the beginning of step from until step
-// to ends its part, which takes as long as end says. A retry counts as nothing.
+// between returns the longest time from the beginning of step from until the end of
+// step to, whose own time is end. A retry counts as nothing.
 func (a *analysis) between(from, to int, end time.Duration) time.Duration {
 	t, _ := a.fold(from, to, end, 1, 0)
 	return t
 }
 
-// fold adds up the times of the steps, from the innermost one outwards. Cut is
-// the index of the last timeout that cut, -1 when something came on top. With 0
-// attempts it is the time of one attempt by itself.
+// fold adds up the times of the steps, from the innermost one outwards. Cut is the
+// index of the last timeout that cut, -1 when a later step added time. With 0
+// attempts it is the time of one attempt without retries.
 func (a *analysis) fold(from, to int, end time.Duration, attempts uint32, backoffs time.Duration) (t time.Duration, cut int) {
 	t, cut = end, -1
 	for i := to - 1; i >= from; i-- {
@@ -162,7 +162,7 @@ func (a *analysis) time(end time.Duration, attempts uint32, backoffs time.Durati
 	return longest
 }
 
-// asksFreely reports that an answer's retry_after is bounded by no timeout.
+// asksFreely reports that no timeout bounds an answer's retry_after.
 func (a *analysis) asksFreely() bool {
 	return a.retry >= 0 && a.within(forever, a.retry) == forever
 }
@@ -193,7 +193,7 @@ func longestDelay(c backoff.Config) time.Duration {
 func delays(c backoff.Config, n uint32, word uint64) []time.Duration {
 	m, err := backoff.New(c)
 	if err != nil {
-		// A document that was parsed has no such backoff.
+		// A parsed document has no such backoff.
 		return nil
 	}
 	list := make([]time.Duration, 0, n)

@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// checkNeverBinds finds limits that one above them keeps from ever refusing. One
-// above a tighter one refuses some of what that would refuse, and is no mistake.
+// checkNeverBinds finds limits that never refuse because of a limit above them. A
+// looser limit above a tighter one still refuses some calls, and is not a mistake.
 func checkNeverBinds(a *analysis) {
 	for j := range a.steps {
 		for i := range j {
@@ -31,9 +31,9 @@ func checkNeverBinds(a *analysis) {
 	}
 }
 
-// limits returns two limits between which no call waits and nothing is repeated:
-// what passes the outer one comes to the inner one at the same mark, or is given
-// back at it.
+// limits returns two limits without waits and retries between them: a call that
+// passes the outer one reaches the inner one at the same mark, or its permit is
+// refunded at that mark.
 func (a *analysis) limits(i, j int) (outer, inner limiter.Config, ok bool) {
 	outer, isOuter := a.steps[i].Config.(limiter.Config)
 	inner, isInner := a.steps[j].Config.(limiter.Config)
@@ -49,7 +49,7 @@ func (a *analysis) limits(i, j int) (outer, inner limiter.Config, ok bool) {
 }
 
 // feeds reports whether all calls of a cell of a step have the same cell of a step
-// above it, and none of them passes that without asking.
+// above it, and none of them passes that step without a permit.
 func (a *analysis) feeds(from, to int) bool {
 	s := &a.steps[from]
 	return within(s.Per, a.steps[to].Per) && (len(s.Per) == 0 || s.Missing != pipeline.MissingSkip)
@@ -94,7 +94,7 @@ func slower(c limiter.Config, interval time.Duration) bool {
 	return high == 0 && low <= uint64(c.Period)
 }
 
-// checkBudget finds budgets that grant every retry, and says below which load the
+// checkBudget finds budgets that grant every retry, and the load below which the
 // others do.
 func checkBudget(a *analysis) {
 	if a.retry < 0 {
@@ -113,7 +113,8 @@ func checkBudget(a *analysis) {
 		a.find(Note, BudgetFloor, a.retry, fmt.Sprintf("%s of the first attempts are granted as retries, and a call makes at most %d: at a steady load the budget refuses nothing", c.Ratio, retries), "retry: {budget: 20%}")
 		return
 	}
-	// What asks the budget ended in the window, and started as long before as it ran.
+	// The attempts whose retries use the budget ended in the window, and started
+	// before by their running time.
 	if run := a.attemptEnds(); run != forever {
 		if most := a.started(scope(s.Per), plus(c.Window, run)); most <= floor {
 			a.find(Warning, BudgetNeverBinds, a.retry, fmt.Sprintf("%d retries are granted in %s whatever the load, and the limits let at most %d attempts end in that time: the budget never refuses", floor, Duration(c.Window), most),

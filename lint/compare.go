@@ -12,8 +12,8 @@ import (
 	"github.com/sluice-go/sluice/policy/document"
 )
 
-// Effect is what a change does to the calls that pass and to the load that
-// reaches the dependency.
+// Effect is the effect of a change on the calls that pass and on the load of the
+// dependency.
 type Effect = mechanism.Effect
 
 // The effects, as in core/mechanism.
@@ -30,20 +30,20 @@ type Change struct {
 	Policy string `json:"policy"`
 	// Step that changes, empty for what concerns the policy.
 	Step string `json:"step"`
-	// Per are the attributes for each value of which the step counts: whom the
+	// Per are the attributes by whose values the step counts: the callers that the
 	// change concerns.
 	Per []string `json:"per"`
-	// Setting that changes; "step" for a step and "policy" for a policy that come
-	// or go, "order" for the order, "guarantee: " and its name for what follows.
+	// Setting that changes; "step" for a step and "policy" for a policy that is added
+	// or removed, "order" for the order, "guarantee: " and its name for a guarantee.
 	Setting string `json:"setting"`
-	// From and To are the values, empty for what is not there.
+	// From and To are the values, empty for a value that does not exist.
 	From string `json:"from"`
 	To   string `json:"to"`
 }
 
-// Compare returns what a document changes of another one: the settings of each
-// policy in the order of the new document, the guarantees that follow, then the
-// routes and the section http.
+// Compare returns the changes from one document to another: the settings of each
+// policy in the order of the new document, its guarantees, then the routes and the
+// section http.
 func Compare(before, after *document.Document) []Change {
 	c := &comparison{changes: []Change{}}
 	for i := range after.Policies {
@@ -180,8 +180,8 @@ func (c *comparison) steps(before *document.Policy, j int, after *document.Polic
 	c.value(missing, "missing", missingText(old), missingText(s))
 }
 
-// partition is the effect of other attributes: cells for fewer calls each let more
-// pass in all.
+// partition is the effect of other attributes: cells that each serve fewer calls let
+// more pass in total.
 func partition(before, after []string) Effect {
 	switch {
 	case within(before, after):
@@ -203,7 +203,7 @@ func fullText(s *pipeline.Step) string { return [...]string{"evict", "share"}[s.
 
 func missingText(s *pipeline.Step) string { return [...]string{"share", "deny", "skip"}[s.Missing] }
 
-// routes compares the routes, which are told apart by what they match.
+// routes compares the routes, which are identified by what they match.
 func (c *comparison) routes(before, after *document.Document) {
 	old := map[string]int{}
 	for i := len(before.Routes) - 1; i >= 0; i-- {
@@ -293,7 +293,7 @@ func byteRate(r document.ByteRate) string {
 	return fmt.Sprintf("%dB/%s", r.Bytes, Duration(r.Period))
 }
 
-// unmatchedText is what a request gets that no route matches.
+// unmatchedText describes the answer to a request that no route matches.
 func unmatchedText(h *document.HTTP) string {
 	switch h.Unmatched {
 	case document.UnmatchedDeny:
@@ -361,10 +361,10 @@ func (c *comparison) bound(name string, before, after bound) {
 	c.value(effect, name, before.text, after.text)
 }
 
-// unbounded is the text of a bound that is not there.
+// unbounded is the text of a bound that does not exist.
 const unbounded = "no bound"
 
-// bound is a number that nothing exceeds; none for no bound.
+// bound is an upper bound; none for no bound.
 type bound struct {
 	most uint64
 	text string

@@ -40,8 +40,7 @@ func changed(t *testing.T, before, after string) []string {
 	return list
 }
 
-// TestCompareSteps has a change of each setting, from the left to the right, and
-// the other way round.
+// TestCompareSteps has a change of each setting, in both directions.
 func TestCompareSteps(t *testing.T) {
 	for _, test := range []struct{ before, after, want string }{
 		{`limit: 50/1m`, `limit: 100/2m`, "other limit rate: 50/1m -> 100/2m|looser limit burst: 50 -> 100"},
@@ -111,7 +110,7 @@ func TestCompareDocuments(t *testing.T) {
 	}
 }
 
-// TestCompareItself finds nothing between a document and itself.
+// TestCompareItself finds no change between a document and itself.
 func TestCompareItself(t *testing.T) {
 	files, err := filepath.Glob("../policy/testdata/good/*")
 	if err != nil || len(files) == 0 {
@@ -125,8 +124,8 @@ func TestCompareItself(t *testing.T) {
 	}
 }
 
-// TestCompareBack compares random policies both ways: what is looser is tighter
-// back.
+// TestCompareBack compares random policies both ways: a looser change is tighter in
+// the other direction.
 func TestCompareBack(t *testing.T) {
 	seed := testenv.Seed()
 	seen := map[lint.Effect]int{}

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/policy/document"
 )
 
-// settings says in one line what a step does, defaults included.
+// settings describes a step in one line, defaults included.
 func (a *analysis) settings(i int) string {
 	s := &a.steps[i]
 	text := a.docs[i].Describe(s.Config, mechanism.Step{First: i == 0, EachAttempt: a.each(i), Methods: a.methods(i)})

@@ -1,13 +1,13 @@
-// Package lint says what follows from a policy document before it runs: the
-// pipeline of each policy with its effective settings, the guarantees that hold
-// whatever callers and dependencies do, and what is wrong or surprising in it.
+// Package lint analyses a policy document before it runs: the pipeline of each policy
+// with its effective settings, the guarantees that hold whatever callers and
+// dependencies do, and its mistakes and surprises.
 //
 //	report := lint.Check(doc)
 //
-// It is arithmetic on the document alone. What it says holds of one policy in
-// one process, of calls of cost 1, as long as the policy is not replaced. Times
-// hold of attempts that end when a timeout cuts them; an attempt in Go ends when
-// its function returns.
+// It computes only from the document. Its results hold for one policy in one process
+// and for calls of cost 1, as long as the policy is not replaced. Times hold for
+// attempts that end when a timeout cuts them; an attempt in Go ends when its function
+// returns.
 //
 // # Guarantees
 //
@@ -18,28 +18,28 @@
 //	fixed-window     count x (floor((W - 1ns) / D) + 2)
 //	sliding-counter  floor(count x (W + D - 1ns) / D), at least count
 //
-// All three are reached by some calls, but for one or two permits of the
-// windows where a permit must be spent to begin one. They bound what passes the
-// limit. What starts may have passed a while before and waited further down, so
-// the window of what starts is longer by that wait, or its bound greater by the
-// places of the queues below, whichever gives less. A limit above a retry lets a
-// call pass whose attempts follow for as long as a timeout allows. Of several
-// limits the least bound counts; a limit with per bounds each of its keys; a step
-// in shadow mode bounds nothing.
+// Some calls reach all three, except for one or two permits of the windows where a
+// permit must be spent to begin one. They bound the calls that pass the limit. An
+// attempt that starts may have passed earlier and waited at a step below, so the
+// window of starts is longer by that wait, or its bound greater by the places of the
+// queues below, whichever gives less. A call that passes a limit above a retry may
+// start attempts for as long as a timeout allows. Of several limits the least bound
+// counts; a limit with per bounds each of its keys; a step in shadow mode bounds
+// nothing.
 //
-// The longest times are sums over the steps, in which a timeout cuts what stands
-// below it. An answer's own retry_after is bounded by nothing but timeouts.
+// The longest times are sums over the steps, in which a timeout cuts the steps below
+// it. Only timeouts bound an answer's own retry_after.
 //
 // # Findings
 //
-// A warning is a mistake, or very likely one: a document can be written so that
-// it has none. A note is what one should know. Rules names them all. Each finding
-// has its reason, and a part of a document that mends it where that can be known.
+// A warning is a mistake, or very likely one: a document can be written without it. A
+// note is information. Rules names them all. Each finding has its reason and, where
+// possible, a part of a document without the finding.
 //
 // # Comparison
 //
-// Compare says what a document changes of another one: each setting of each step,
-// whether that is tighter or looser by the settings' own rows, and the guarantees
+// Compare lists the changes from one document to another: each setting of each step,
+// whether that is tighter or looser by the row of the setting, and the guarantees
 // that change with it.
 //
 // The types of Report are the JSON of `sluice lint --json`: fields are added,

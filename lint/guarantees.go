@@ -35,8 +35,8 @@ func (a *analysis) guarantees() Guarantees {
 	return g
 }
 
-// held returns the longest that a call lasts. Where a timeout stands above the
-// retry, answers may ask for delays up to it.
+// held returns the longest that a call lasts. With a timeout above the retry, answers
+// may ask for delays up to it.
 func (a *analysis) held() Time {
 	backoffs := a.backoffs()
 	if a.retry >= 0 && !a.asksFreely() {
@@ -80,8 +80,9 @@ func windows(most func(time.Duration) uint64) Windows {
 	return Windows{Second: ask(time.Second), Minute: ask(time.Minute), Hour: ask(time.Hour)}
 }
 
-// concurrent returns a row for each bulkhead. One above a retry bounds what runs
-// as well, unless a hedge stands below it: else a call runs one attempt at a time.
+// concurrent returns a row for each bulkhead. One above a retry also bounds the
+// running attempts, unless a hedge is below it: without a hedge a call runs one
+// attempt at a time.
 func (a *analysis) concurrent() []Concurrent {
 	rows := []Concurrent{}
 	for i := range a.steps {

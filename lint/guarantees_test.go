@@ -20,8 +20,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// TestGuarantees drives random policies, in nanoseconds, with greedy callers and
-// holds what happens against what lint guarantees.
+// TestGuarantees drives random policies, in nanoseconds, with greedy callers, and
+// compares the decisions with the guarantees of lint.
 func TestGuarantees(t *testing.T) {
 	policies := 500
 	var reached tally
@@ -62,7 +62,7 @@ func randomPolicy(r *rand.Rand) *document.Policy {
 			if r.IntN(2) == 0 {
 				c.Budgeted, c.Budget = true, randomBudget(r)
 				if r.IntN(2) == 0 {
-					// What few attempts ask is often granted whatever they do.
+					// A budget often grants every retry of few attempts.
 					p.Steps = append(p.Steps,
 						pipeline.Step{Name: "brief", Config: timeout.Config{After: nanos(r, 1, 9)}},
 						pipeline.Step{Name: "few", Config: limiter.Config{Count: 1, Period: nanos(r, 4, 12)}})

@@ -53,17 +53,17 @@ func checkOutcomes(a *analysis) {
 				fmt.Sprintf("outcomes: {fail: %s, throttle: %s, ignore: %s}", list(mended.Fail), list(mended.Throttle), list(mended.Ignore)))
 		}
 	}
-	times := "votes against the dependency"
+	times := "counts as a failure of the dependency"
 	if a.attempts > 1 {
-		times = fmt.Sprintf("is sent up to %d times and votes against the dependency each time", a.repeats(-1))
+		times = fmt.Sprintf("is sent up to %d times and counts as a failure of the dependency each time", a.repeats(-1))
 	}
 	wrong(good(o.Fail), "fail", "a request that succeeds "+times)
-	wrong(good(o.Throttle), "throttle", "a request that succeeds counts as a refusal by the dependency and is repeated")
-	wrong(entries(o.Ignore, isFault, true), "ignore", "an answer by which the dependency says that it fails votes in no breaker and is not repeated")
+	wrong(good(o.Throttle), "throttle", "a request that succeeds counts as a refusal by the dependency and is retried")
+	wrong(entries(o.Ignore, isFault, true), "ignore", "no breaker counts an answer by which the dependency says that it fails, and it is not retried")
 }
 
-// isFault reports whether a status says that the server fails. 501 and 505 say
-// that the request asks for what it will never have.
+// isFault reports whether a status says that the server fails. 501 and 505 say that
+// the server will never support the request.
 func isFault(status int) bool { return status >= 500 && status != 501 && status != 505 }
 
 // entries returns those of a class whose status is wrong, and its failures.
@@ -87,7 +87,7 @@ func entries(c document.Class, wrong func(status int) bool, failures bool) []str
 	return list
 }
 
-// without returns a class without what is wrong in it: good answers, or faults.
+// without returns a class without its wrong entries: successes, or faults.
 func without(c document.Class, good bool) document.Class {
 	wrong := isFault
 	if good {
@@ -115,8 +115,8 @@ func checkFallback(a *analysis) {
 		fmt.Sprintf("fallback: {status: 503, body: %s}", strconv.Quote(f.Body)))
 }
 
-// checkKeys finds limits that clients can multiply, and those that a load
-// balancer makes one of.
+// checkKeys finds limits that clients can multiply, and those that all clients of a
+// load balancer share.
 func checkKeys(a *analysis) {
 	for i := range a.steps {
 		s := &a.steps[i]
@@ -140,7 +140,7 @@ func checkKeys(a *analysis) {
 		if keys == 0 {
 			keys = pipeline.DefaultKeys
 		}
-		message := fmt.Sprintf("a client that invents values of %s has a new cell with each", strings.Join(s.Per, " and "))
+		message := fmt.Sprintf("a client that invents values of %s gets a new cell for each", strings.Join(s.Per, " and "))
 		mended := ""
 		if c, ok := s.Config.(limiter.Config); ok {
 			message += fmt.Sprintf(": %d permits at once from %d cells of %d", multiply(keys, c.Admits(0)), keys, c.Admits(0))
@@ -156,7 +156,7 @@ func checkKeys(a *analysis) {
 	}
 }
 
-// bounds reports whether a step bounds calls by a number of its own.
+// bounds reports whether a step bounds the number of calls.
 func (a *analysis) bounds(i int) bool {
 	return a.rows[i].Traits.Has(mechanism.Asks) && (a.docs[i].Admits != nil || a.docs[i].Concurrent != nil)
 }
@@ -173,8 +173,9 @@ func (a *analysis) bounded(i int) bool {
 	return false
 }
 
-// isChosen reports whether a client writes an attribute as it likes.
+// isChosen reports whether a client can choose the value of an attribute.
 func isChosen(attribute string) bool { return strings.Contains(attribute, ":") || attribute == "path" }
 
-// isGiven reports whether a client has one value, or few values, of an attribute.
+// isGiven reports whether a client has only one value, or few values, of an
+// attribute.
 func isGiven(attribute string) bool { return attribute == "ip" || attribute == "key" }

@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/mechanism"
 )
 
-// checkLimits tells what a rate means that one may not expect.
+// checkLimits finds consequences of a rate that a reader may not expect.
 func checkLimits(a *analysis) {
 	for i := range a.steps {
 		c, ok := a.steps[i].Config.(limiter.Config)
@@ -20,7 +20,7 @@ func checkLimits(a *analysis) {
 			a.find(Note, Burst, i, fmt.Sprintf("%s without a burst lets %d pass in the worst %s: the burst is %d", rate(c), c.Admits(c.Period), unit(c.Period), c.Count), fmt.Sprintf("limit: {burst: %d}", max(1, c.Count/10)))
 		}
 		if cost := roundingCost(c); cost > 1_000 {
-			a.find(Warning, Rounded, i, fmt.Sprintf("%s becomes one permit each %s, a whole number of nanoseconds, which costs %s of the rate", rate(c), Duration(c.Interval()), millionths(cost)), fmt.Sprintf("limit: {rate: %s}", mechanism.RateText(uint32(c.Period/c.Interval()), c.Period)))
+			a.find(Warning, Rounded, i, fmt.Sprintf("%s becomes one permit each %s, a whole number of nanoseconds, which lowers the rate by %s", rate(c), Duration(c.Interval()), millionths(cost)), fmt.Sprintf("limit: {rate: %s}", mechanism.RateText(uint32(c.Period/c.Interval()), c.Period)))
 		}
 	}
 }
@@ -49,7 +49,7 @@ func millionths(n uint64) string {
 // rate writes a rate as the document does.
 func rate(c limiter.Config) string { return mechanism.RateText(c.Count, c.Period) }
 
-// checkLeases finds leases that may run out on an attempt that still runs.
+// checkLeases finds leases that may expire while an attempt still runs.
 func checkLeases(a *analysis) {
 	for i := range a.steps {
 		c, ok := a.steps[i].Config.(bulkhead.Config)
@@ -83,14 +83,14 @@ func checkNames(a *analysis) {
 			a.find(Note, Unnamed, i, fmt.Sprintf("another timeout without a name: it is %s in the log; a name would say what it bounds", s.Name), s.Kind().String()+": {name: "+letter(s.Kind(), i)+"}")
 			continue
 		}
-		a.find(Warning, Unnamed, i, fmt.Sprintf("another %s without a name: %s and %s are told apart by their positions, and swap states when these change; name them", s.Kind(), a.steps[before].Name, s.Name), s.Kind().String()+": {name: "+letter(s.Kind(), i)+"}")
+		a.find(Warning, Unnamed, i, fmt.Sprintf("another %s without a name: %s and %s are identified by their positions, and swap states when these change; name them", s.Kind(), a.steps[before].Name, s.Name), s.Kind().String()+": {name: "+letter(s.Kind(), i)+"}")
 	}
 }
 
-// letter is a name for the step at an index that is no default name.
+// letter is a name for the step at an index; it is not a default name.
 func letter(k mechanism.Kind, i int) string { return k.String() + "-" + string(rune('a'+i)) }
 
-// checkShadow tells of steps that only watch.
+// checkShadow finds steps that enforce nothing.
 func checkShadow(a *analysis) {
 	for i := range a.steps {
 		if a.steps[i].Shadow {

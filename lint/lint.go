@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-go/sluice/policy/document"
 )
 
-// Check says what follows from a document.
+// Check analyses a document.
 func Check(doc *document.Document) Report {
 	report := Report{Policies: make([]Policy, 0, len(doc.Policies)), Findings: checkRoutes(doc)}
 	used := map[string]bool{doc.HTTP.Default: true}
@@ -29,7 +29,7 @@ func Check(doc *document.Document) Report {
 	return report
 }
 
-// CheckPolicy says what follows from one policy.
+// CheckPolicy analyses one policy.
 func CheckPolicy(p *document.Policy) Policy {
 	a := newAnalysis(p)
 	for _, rule := range []func(*analysis){
@@ -61,7 +61,7 @@ func CheckPolicy(p *document.Policy) Policy {
 	return one
 }
 
-// each reports whether a step stands below a retry or a hedge.
+// each reports whether a step is below a retry or a hedge.
 func (a *analysis) each(i int) bool {
 	return slices.ContainsFunc(a.rows[:i], func(r *mechanism.Row) bool {
 		return r.Traits&(mechanism.Repeats|mechanism.Hedges) != 0
@@ -76,8 +76,8 @@ func (a *analysis) place(i int) (line, column int) {
 	return a.policy.Extras[i].Line, a.policy.Extras[i].Column
 }
 
-// find adds a finding about a step; -1 is the policy. Mended is a part of a
-// document without it, empty for none.
+// find adds a finding about a step; -1 is the policy. Mended is a part of a document
+// without the finding, empty for none.
 func (a *analysis) find(severity Severity, rule Rule, i int, message, mended string) {
 	f := Finding{Severity: severity, Rule: rule, Message: message, Reason: reasonOf(rule), Mended: mended}
 	f.Line, f.Column = a.place(i)
@@ -87,7 +87,7 @@ func (a *analysis) find(severity Severity, rule Rule, i int, message, mended str
 	a.findings = append(a.findings, f)
 }
 
-// orEmpty keeps null out of JSON.
+// orEmpty avoids null in JSON.
 func orEmpty(list []string) []string {
 	if list == nil {
 		return []string{}

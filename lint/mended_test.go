@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-go/sluice/policy"
 )
 
-// TestMended puts what each warning proposes into the document: the rule finds
-// less then, and the document is still right.
+// TestMended applies the proposal of each warning to the document: the rule then
+// finds less, and the document is still valid.
 func TestMended(t *testing.T) {
 	var documents []string
 	for _, test := range ruleTests {
@@ -73,7 +73,7 @@ func count(r *lint.Report, rule lint.Rule) (n int) {
 	return n
 }
 
-// mend returns a document, in JSON, with what a finding proposes.
+// mend returns a document, in JSON, with the proposal of a finding.
 func mend(src string, p *lint.Policy, f *lint.Finding) ([]byte, error) {
 	var doc map[string]any
 	if err := yaml.Unmarshal([]byte(src), &doc); err != nil {

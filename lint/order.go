@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/core/mechanism"
 )
 
-// checkOrder compares each step with those below it that belong above it, the
-// first of each mechanism.
+// checkOrder finds, for each step, the steps below it that belong above it, the first
+// of each mechanism.
 func checkOrder(a *analysis) {
 	for i := range a.steps {
 		var told [mechanism.Kinds]bool
@@ -28,12 +28,12 @@ func checkOrder(a *analysis) {
 	}
 }
 
-// disorder says what it means that step i stands above step j. Where it stands
-// above the retry too, that is said already, and is the one thing to mend.
+// disorder describes the consequence of step i above step j. Where step i is also
+// above the retry, another finding says so, and moving it below the retry is enough.
 func (a *analysis) disorder(i, j int, retried bool) {
 	upper, lower := &a.steps[i], &a.steps[j]
 	severity, rule := Note, Order
-	message := fmt.Sprintf("%s stands above %s: ", upper.Name, lower.Name)
+	message := fmt.Sprintf("%s is above %s: ", upper.Name, lower.Name)
 	waits := a.wait(i) > 0 || a.wait(j) > 0
 	above, below := a.rows[i].Traits, a.rows[j].Traits
 	switch {
@@ -51,11 +51,11 @@ func (a *analysis) disorder(i, j int, retried bool) {
 		message += "a call that waits for a permit holds a place meanwhile, and one that got a place may be refused; put it below"
 	case a.wait(i) > 0:
 		severity = Warning
-		message += "a call waits its turn only to be refused while the breaker is open; put it below"
+		message += "a call may wait for its turn and then be refused because the breaker is open; put it below"
 	case retried:
 		return
 	default:
-		message += "it gives back at once what the other refuses, so this costs nothing; the usual order is the other one"
+		message += "it refunds at once the permits of calls that the other refuses, so the order has no cost; the usual order is the other one"
 	}
 	a.find(severity, rule, i, message, a.reordered(i, j))
 }
@@ -74,8 +74,8 @@ func (a *analysis) reordered(i, j int) string {
 	return "steps: [" + strings.Join(names, ", ") + "]"
 }
 
-// checkTimeoutOrder tells of a timeout with something on both sides that does
-// not belong there.
+// checkTimeoutOrder finds timeouts that are between a step that belongs below them
+// and one that belongs above them.
 func checkTimeoutOrder(a *analysis, i int) {
 	if !a.enforced(i, mechanism.Cuts) {
 		return
@@ -91,9 +91,9 @@ func checkTimeoutOrder(a *analysis, i int) {
 		}
 	}
 	if above >= 0 && i < a.retry {
-		a.find(Note, Order, i, fmt.Sprintf("%s begins only after the wait at %s, which it does not bound; to bound the whole call it stands first", a.steps[i].Name, a.steps[above].Name), "")
+		a.find(Note, Order, i, fmt.Sprintf("%s begins only after the wait at %s, which it does not bound; to bound the whole call put it first", a.steps[i].Name, a.steps[above].Name), "")
 	}
 	if below >= 0 {
-		a.find(Note, Order, i, fmt.Sprintf("%s bounds the wait at %s too, which leaves an attempt that waited less time to run; to bound what runs it stands last", a.steps[i].Name, a.steps[below].Name), a.reordered(i, len(a.steps)-1))
+		a.find(Note, Order, i, fmt.Sprintf("%s bounds the wait at %s too, which leaves an attempt that waited less time to run; to bound the running attempt put it last", a.steps[i].Name, a.steps[below].Name), a.reordered(i, len(a.steps)-1))
 	}
 }

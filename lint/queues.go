@@ -20,8 +20,8 @@ func Servable(c limiter.Config) (most uint64, ok bool) {
 	return uint64((c.Wait-1)/c.Interval()) + 1, true
 }
 
-// checkQueues finds queues with places that no call can use. The default length
-// is nothing that the document says.
+// checkQueues finds queues with places that no call can use. It ignores a queue of
+// the default length, which the document does not state.
 func checkQueues(a *analysis) {
 	for i := range a.steps {
 		if queue, _ := a.queue(i); queue == 0 || queue == limiter.DefaultQueue {
@@ -34,7 +34,8 @@ func checkQueues(a *analysis) {
 					fmt.Sprintf("limit: {queue: %d}", most))
 			}
 		case bulkhead.Config:
-			// The last of a full queue is served when all before it have ended.
+			// The last waiter of a full queue is served when all before it have
+			// ended.
 			each := times(c.Wait, c.Concurrent) / time.Duration(c.Queue)
 			if c.Wait > 0 && each < time.Millisecond {
 				a.find(Warning, LongQueue, i, fmt.Sprintf("to serve a queue of %d in %s by %d places, an attempt must end within %s", c.Queue, Duration(c.Wait), c.Concurrent, Duration(each)),
@@ -47,8 +48,8 @@ func checkQueues(a *analysis) {
 	}
 }
 
-// checkSum finds timeouts that the waits below them can use up together. A wait
-// that does so alone is another finding.
+// checkSum finds timeouts that the waits below them can use up together. A single
+// wait that does so is another finding.
 func (a *analysis) checkSum(i int) {
 	if !a.enforced(i, mechanism.Cuts) {
 		return

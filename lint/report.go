@@ -8,7 +8,7 @@ import (
 	"github.com/sluice-go/sluice/core/mechanism"
 )
 
-// Report is what there is to say of a document.
+// Report is the analysis of a document.
 type Report struct {
 	// Policies in the order of the document.
 	Policies []Policy `json:"policies"`
@@ -16,7 +16,7 @@ type Report struct {
 	Findings []Finding `json:"findings"`
 }
 
-// Policy is what there is to say of one policy.
+// Policy is the analysis of one policy.
 type Policy struct {
 	Name       string     `json:"name"`
 	Line       int        `json:"line"`
@@ -34,8 +34,8 @@ type Step struct {
 	Settings  string   `json:"settings"` // for people
 	Per       []string `json:"per"`
 	Shadow    bool     `json:"shadow"`
-	// EachAttempt says that the step stands below a retry, so that every
-	// attempt passes it anew.
+	// EachAttempt says that the step is below a retry or a hedge, so that every
+	// attempt passes it.
 	EachAttempt bool `json:"each_attempt"`
 	Line        int  `json:"line"`
 	Column      int  `json:"column"`
@@ -47,14 +47,14 @@ type Fallback struct {
 	Body   string `json:"body"`
 }
 
-// Guarantees are what holds whatever callers and the dependency do.
+// Guarantees hold whatever callers and the dependency do.
 type Guarantees struct {
 	Requests   Requests     `json:"requests"`
 	Concurrent []Concurrent `json:"concurrent"`
 	Attempts   Attempts     `json:"attempts"`
-	// WaitBeforeAttempt is the longest that one attempt stands in queues before
-	// it starts, WaitInAll that a call does in all its attempts. Backoffs are no
-	// part of either.
+	// WaitBeforeAttempt is the longest that one attempt waits in queues before it
+	// starts, WaitInAll that a call waits in all its attempts. Neither includes
+	// backoffs.
 	WaitBeforeAttempt Time `json:"wait_before_attempt"`
 	WaitInAll         Time `json:"wait_in_all"`
 	// Held is the longest from a call's beginning to its end.
@@ -64,10 +64,11 @@ type Guarantees struct {
 
 // Requests are the most requests in any window.
 type Requests struct {
-	// Limits are what passes each limit that enforces, for each of its keys.
+	// Limits are the most requests that pass each enforced limit, for each of its
+	// keys.
 	Limits []Passed `json:"limits"`
-	// Started is what reaches the dependency: all of it first, then for each
-	// set of attributes that a limit has cells for.
+	// Started is what reaches the dependency: the total first, then for each set of
+	// attributes that a limit has cells for.
 	Started []Passed `json:"started"`
 }
 
@@ -116,16 +117,17 @@ type Time struct {
 	Longest *Duration `json:"longest"`
 	// Timeout is the name of the step that cuts it, empty for a sum of others.
 	Timeout string `json:"timeout"`
-	// RetryAfter says that what answers ask for by retry_after comes on top.
+	// RetryAfter says that the retry_after of answers adds to it.
 	RetryAfter bool `json:"retry_after"`
 }
 
-// Breaker is how fast a breaker opens and how long it stays so.
+// Breaker is how fast a breaker opens and how long it stays open.
 type Breaker struct {
 	Step string   `json:"step"`
 	Per  []string `json:"per"`
-	// Failures are how many in a row open a new breaker, FailuresAfterGood one
-	// whose window is full of good outcomes; nil where that depends on time.
+	// Failures are how many consecutive failures open a new breaker,
+	// FailuresAfterGood one whose window is full of successes; nil where that depends
+	// on time.
 	Failures          uint32  `json:"failures"`
 	FailuresAfterGood *uint32 `json:"failures_after_good"`
 	// SlowAfterGood is the same for slow outcomes, nil without such a rule.
@@ -146,19 +148,19 @@ const (
 	Note    Severity = "note"
 )
 
-// Finding is one thing to know of a policy.
+// Finding is a warning or a note about a policy.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	Rule     Rule     `json:"rule"`
 	// Step is the name of the step that it concerns, empty for the policy.
 	Step string `json:"step"`
-	// Message says what is found, with its arithmetic, and Reason why it matters.
+	// Message describes the finding, with its arithmetic, and Reason why it matters.
 	Message string `json:"message"`
 	Reason  string `json:"reason"`
-	// Mended is a part of a document without the finding: a step with the settings
-	// to change, a step to add ("- timeout: 30s"), the order of the steps by their
-	// names, or an entry of the policy or the document. Empty where what is meant
-	// cannot be known.
+	// Mended is a part of a document without the finding: a step with the settings to
+	// change, a step to add ("- timeout: 30s"), the order of the steps by their
+	// names, or an entry of the policy or the document. Empty where the intention is
+	// unknown.
 	Mended string `json:"mended"`
 	Line   int    `json:"line"`
 	Column int    `json:"column"`
@@ -188,7 +190,7 @@ func (r *Report) Count(s Severity) int {
 	return n
 }
 
-// Allow makes notes of the warnings of the rules: the document is so on purpose.
+// Allow changes warnings of the rules to notes: the document is intentionally so.
 func (r *Report) Allow(rules ...Rule) {
 	r.All(func(_ *Policy, f *Finding) {
 		if slices.Contains(rules, f.Rule) {

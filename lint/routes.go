@@ -39,9 +39,8 @@ func checkRoutes(doc *document.Document) []Finding {
 	return findings
 }
 
-// matchesAll reports whether each request with a path has a route. One that
-// compares bytes matches what one that compares clean forms does not, and refuses
-// nothing.
+// matchesAll reports whether each request with a path has a route. A route that
+// compares bytes also matches paths that one with clean forms refuses.
 func matchesAll(doc *document.Document) bool {
 	return slices.ContainsFunc([]document.Paths{document.PathsClean, document.PathsExactBytes}, func(paths document.Paths) bool {
 		with := *doc

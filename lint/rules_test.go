@@ -37,10 +37,10 @@ func found(r lint.Report) []string {
 	return list
 }
 
-// whole is a policy in the canonical order without a finding.
+// whole is a policy in the usual order without a finding.
 const whole = `timeout: 30s}, {retry: {attempts: 2}}, {breaker: {}}, {limit: {rate: 50/1m, burst: 10, wait: 3s}}, {bulkhead: {concurrent: 5, wait: 2s}}, {timeout: {after: 5s, name: attempt}`
 
-// ruleTests has what each rule finds, and near it what it lets pass.
+// ruleTests has documents that each rule finds, and similar ones that it does not.
 var ruleTests = []struct {
 	steps string
 	want  []string
@@ -198,8 +198,8 @@ var documentTests = []struct {
 	{"policies: {p: {steps: [{timeout: 1s}], outcomes: {fail: [502, 503, 504, connect, reset, 404], ignore: [4xx, 501]}}}", []string{}},
 }
 
-// TestRules checks what is found, and that every rule finds something with each
-// of its severities.
+// TestRules checks the findings, and that every rule has a finding with each of its
+// severities.
 func TestRules(t *testing.T) {
 	seen := map[string]bool{}
 	for _, test := range ruleTests {
@@ -235,7 +235,7 @@ func TestRules(t *testing.T) {
 	}
 }
 
-// TestGoodDocuments lints every document that is right, extreme ones included.
+// TestGoodDocuments lints every valid document, extreme ones included.
 func TestGoodDocuments(t *testing.T) {
 	documents, err := filepath.Glob("../policy/testdata/good/*")
 	if err != nil || len(documents) == 0 {
@@ -265,7 +265,7 @@ func TestAllow(t *testing.T) {
 	}
 }
 
-// TestSentences checks what lint says of attempts and of a bare rate.
+// TestSentences checks the texts about attempts and about a rate without a burst.
 func TestSentences(t *testing.T) {
 	r := check(t, `{retry: 3}, {limit: 50/1m}`)
 	all := ""
@@ -279,7 +279,7 @@ func TestSentences(t *testing.T) {
 	}
 }
 
-// TestHedge checks what a hedge multiplies, and how it is described.
+// TestHedge checks the bounds with a hedge, and its description.
 func TestHedge(t *testing.T) {
 	for steps, want := range map[string]struct {
 		settings      string
@@ -306,7 +306,7 @@ func TestHedge(t *testing.T) {
 			t.Errorf("%s: got %q", steps, got)
 		}
 		if p.Steps[i].EachAttempt != (i > 0 && p.Steps[0].Mechanism == "retry") || !p.Steps[len(p.Steps)-1].EachAttempt {
-			t.Errorf("%s: what stands below the hedge is passed by each attempt", steps)
+			t.Errorf("%s: each attempt passes the steps below the hedge", steps)
 		}
 		g := p.Guarantees
 		if g.Attempts.Most != want.attempts || *g.WaitBeforeAttempt.Longest != want.before || *g.WaitInAll.Longest != want.inAll || *g.Held.Longest != want.held {

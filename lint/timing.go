@@ -67,7 +67,7 @@ func checkHeld(a *analysis) {
 		}
 		return
 	}
-	severity, message := Note, "nothing bounds how long a call runs: a timeout does"
+	severity, message := Note, "nothing bounds how long a call runs: add a timeout"
 	for i := range a.steps {
 		s := &a.steps[i]
 		held := a.docs[i].Concurrent != nil
@@ -89,11 +89,11 @@ func total(t time.Duration) string {
 	return fmt.Sprintf("- timeout: {after: %s, name: total}", Duration(t))
 }
 
-// checkRetry looks at the retry step by itself and below its timeouts.
+// checkRetry checks the retry step alone and with the timeouts above it.
 func checkRetry(a *analysis) {
 	for i := range a.steps {
 		if a.enforced(i, mechanism.Repeats) && pipeline.ConfigOf[retry.Config](a.steps[i]).Attempts == 1 {
-			a.find(Warning, RetryNoEffect, i, "1 attempt is no retry: the step does nothing; attempts count the first one too", "retry: {attempts: 3}")
+			a.find(Warning, RetryNoEffect, i, "1 attempt is no retry: the step has no effect; attempts include the first one", "retry: {attempts: 3}")
 		}
 	}
 	if a.retry < 0 {
@@ -119,7 +119,7 @@ const manyAttempts = 10
 // shortDelay is less than a restart, a failover or a garbage collection takes.
 const shortDelay = 10 * time.Millisecond
 
-// checkDelays looks at the backoffs, and compares the backoffs with the timeouts above the retry.
+// checkDelays checks the backoffs, also against the timeouts above the retry.
 func (a *analysis) checkDelays() {
 	least := delays(pipeline.ConfigOf[retry.Config](a.steps[a.retry]).Backoff, a.attempts-1, 0)
 	slept := time.Duration(0)
@@ -133,7 +133,7 @@ func (a *analysis) checkDelays() {
 	}
 	switch {
 	case longest == 0:
-		a.find(Note, NoBackoff, a.retry, "each retry follows at once: a backoff gives the dependency time", "retry: {backoff: {exponential: 500ms}, jitter: full}")
+		a.find(Note, NoBackoff, a.retry, "each retry follows at once: a backoff gives the dependency time to recover", "retry: {backoff: {exponential: 500ms}, jitter: full}")
 	case longest < shortDelay:
 		a.find(Warning, ShortBackoff, a.retry, fmt.Sprintf("no delay is longer than %s: all %d attempts can be over after %s and the time that they take", Duration(longest), a.attempts, Duration(a.backoffs())),
 			"retry: {backoff: {exponential: 500ms}}")
@@ -191,7 +191,7 @@ func checkBreakers(a *analysis) {
 // briefOpen is about as short as a restart of a process can be.
 const briefOpen = 100 * time.Millisecond
 
-// checkOpen looks at how soon a breaker opens, and for how long.
+// checkOpen checks how soon a breaker opens, and for how long.
 func (a *analysis) checkOpen(i int, c breaker.Config) {
 	b := breakerOf(&a.steps[i])
 	if b.OpenLongest != nil && time.Duration(*b.OpenLongest) < briefOpen {
@@ -212,8 +212,8 @@ func (a *analysis) checkOpen(i int, c breaker.Config) {
 	}
 }
 
-// longestRun returns the longest duration of what breaker i judges: an attempt,
-// or all of a call from its first attempt on when the breaker is above a retry.
+// longestRun returns the longest duration that breaker i measures: an attempt, or all
+// of a call from its first attempt on when the breaker is above a retry.
 func (a *analysis) longestRun(i int) time.Duration {
 	run := forever
 	for j := range a.steps {

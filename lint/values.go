@@ -23,7 +23,7 @@ type value struct {
 	name, text string
 	field      any    // as of mechanism.Draft, or a list of methods
 	effect     Effect // of a larger value
-	endless    bool   // there is no bound: larger than any other value
+	endless    bool   // no bound: larger than any other value
 }
 
 // valuesOf returns the settings of a step in the order of its row.
@@ -63,7 +63,7 @@ func valuesOf(p *document.Policy, i int) []value {
 	return values
 }
 
-// windowText says what a breaker judges by.
+// windowText describes the window of a breaker.
 func windowText(config mechanism.Config) string {
 	c, _ := config.(breaker.Config)
 	switch c.Window {
@@ -105,14 +105,14 @@ func (v *value) read(s *mechanism.Setting) {
 	}
 }
 
-// none makes a value endless that stands for no bound.
+// none makes a value that means no bound larger than all others.
 func (v *value) none(there bool) {
 	if there {
 		v.text, v.endless = "none", true
 	}
 }
 
-// adjust fills in what a zero means beside other settings.
+// adjust fills in the meaning of a zero, which depends on other settings.
 func (v *value) adjust(config mechanism.Config) {
 	switch c := config.(type) {
 	case limiter.Config:
@@ -138,7 +138,7 @@ func (v *value) adjust(config mechanism.Config) {
 	}
 }
 
-// effectOf returns the effect of a value that takes the place of another.
+// effectOf returns the effect of replacing a value by another one.
 func (v *value) effectOf(before *value) Effect {
 	if v.effect == Other || before.effect == Other {
 		return Other
@@ -205,7 +205,7 @@ func compareRates(count uint64, period time.Duration, other uint64, otherPeriod 
 	return cmp.Or(cmp.Compare(high, otherHigh), cmp.Compare(low, otherLow))
 }
 
-// compareBackoffs compares those that differ in their times alone.
+// compareBackoffs compares backoffs that differ only in their times.
 func compareBackoffs(a, b backoff.Config) (int, bool) {
 	if a.Kind == backoff.None || b.Kind == backoff.None {
 		return cmp.Compare(min(a.Kind, 1), min(b.Kind, 1)), true
@@ -233,7 +233,7 @@ func compareBudgets(a, b budget.Config) (int, bool) {
 	return both(ratio >= 0 && minimum >= 0, ratio <= 0 && minimum <= 0)
 }
 
-// both turns "at least" and "at most" into an order.
+// both combines "at least" and "at most" to an order.
 func both(least, most bool) (int, bool) {
 	switch {
 	case least && most:

@@ -17,10 +17,10 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// sets of attributes that bounds are asked for.
+// sets of attributes for which bounds are compared.
 var sets = [][]string{{}, {"key"}, {"ip"}, {"ip", "key"}}
 
-// history is what happened to one call.
+// history is the history of one call.
 type history struct {
 	key, ip       string
 	begun, since  clock.Mark    // since: of the present wait
@@ -50,7 +50,7 @@ func (h *history) value(attribute string) string {
 	return h.ip
 }
 
-// world is a driver with callers who take what they can get.
+// world is a driver with callers that take as many permits as they can.
 type world struct {
 	r      *rand.Rand
 	driver *drive.Driver
@@ -60,9 +60,9 @@ type world struct {
 	past   []*history
 	starts [4]map[string][]clock.Mark // by set, then by values
 	most   [4]map[string]uint64       // that ran at once
-	// What never happens, according to some findings.
+	// Events that some findings exclude.
 	refused map[string]bool   // steps that refused a call or let it wait
-	queued  map[string]uint64 // the most that waited at a cell of a step
+	queued  map[string]uint64 // the most callers that waited at a cell of a step
 	spent   bool              // a budget refused a retry
 }
 
@@ -74,7 +74,7 @@ func newWorld(r *rand.Rand, d *drive.Driver) *world {
 	return w
 }
 
-// act lets time pass or not, then some calls begin and some end.
+// act moves time or not, then some calls begin and some end.
 func (w *world) act() {
 	now := w.driver.Now().Add(time.Duration(max(0, w.r.IntN(6)-2)))
 	if w.r.IntN(40) == 0 {
@@ -100,7 +100,7 @@ func (w *world) act() {
 	}
 }
 
-// end ends an attempt in some way, or gives the call up.
+// end ends an attempt in some way, or cancels the call.
 func (w *world) end(handle decision.Handle) {
 	if w.r.IntN(6) == 0 {
 		w.driver.Cancel(handle)
@@ -110,7 +110,7 @@ func (w *world) end(handle decision.Handle) {
 	w.driver.Done(handle, drive.Result{Outcome: outcome, Told: w.r.IntN(10) == 0, RetryAfter: time.Duration(w.r.IntN(9))})
 }
 
-// follow writes down what the driver decided.
+// follow records the decisions of the driver.
 func (w *world) follow() {
 	for i := range w.driver.Decisions {
 		d := &w.driver.Decisions[i]
@@ -141,7 +141,7 @@ func (w *world) follow() {
 	}
 }
 
-// count counts those who wait at each cell.
+// count counts the waiters at each cell.
 func (w *world) count() {
 	type cell struct {
 		step   int
@@ -185,7 +185,7 @@ func (w *world) note(d *decision.Decision, h *history) {
 	}
 }
 
-// check compares the world with what lint says of its policy.
+// check compares the world with the results of lint for its policy.
 func (w *world) check(p *document.Policy, seen *tally) string {
 	said := lint.CheckPolicy(p)
 	if wrong := w.checkFindings(p, said.Findings, seen); wrong != "" {
@@ -235,7 +235,7 @@ func (w *world) check(p *document.Policy, seen *tally) string {
 	return ""
 }
 
-// checkFindings compares the world with what findings say never happens.
+// checkFindings checks that events which findings exclude did not happen.
 func (w *world) checkFindings(p *document.Policy, findings []lint.Finding, seen *tally) string {
 	for i := range findings {
 		switch f := &findings[i]; f.Rule {
@@ -271,7 +271,7 @@ func within(per, set []string) bool {
 	return !slices.ContainsFunc(per, func(attribute string) bool { return !slices.Contains(set, attribute) })
 }
 
-// over says that a time is longer than it may be.
+// over says that a time is longer than its bound.
 func over(what string, got time.Duration, most lint.Time, reached *int) string {
 	if most.Longest == nil || most.RetryAfter {
 		return ""
@@ -298,7 +298,7 @@ func busiest(marks []clock.Mark, window time.Duration) uint64 {
 	return uint64(most)
 }
 
-// tally counts how often a bound was reached, so that no check is vacuous.
+// tally counts how often a bound was reached, so that no check is empty.
 type tally struct{ started, running, attempts, wait, waits, held, neverBinds, granted, queued int }
 
 func (s *tally) check(t *testing.T) {

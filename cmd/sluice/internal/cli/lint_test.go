@@ -170,7 +170,7 @@ func TestLintStrict(t *testing.T) {
 		t.Errorf("got %s", stdout)
 	}
 	_, stdout, _ = run("version: 1\npolicies: {p: {steps: [{limit: {rate: 300000007/s, burst: 5}}]}}", "lint --format github -")
-	if !strings.Contains(stdout, "which costs 16.67 %25 of the rate") {
+	if !strings.Contains(stdout, "which lowers the rate by 16.67 %25") {
 		t.Errorf("no escapes in %s", stdout)
 	}
 }
