@@ -220,7 +220,6 @@ var unclear = regexp.MustCompile(`(?i)\b(?:(?:no|some|any)bod[y]|whoeve[r]|in va
 // folder that has none any more is removed from this list.
 var notYetClear = []string{
 	"bench", "bindings/nethttp", "cmd/sluice/internal/cli/serve_test.go", "cmd/sluice/internal/serve",
-	"policy",
 }
 
 var lineBreak = regexp.MustCompile(`\n\s*(?://|\*|#)?\s*`)

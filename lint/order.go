@@ -11,18 +11,18 @@ import (
 // of each mechanism.
 func checkOrder(a *analysis) {
 	for i := range a.steps {
-		var told [mechanism.Kinds]bool
+		var reported [mechanism.Kinds]bool
 		for j := i + 1; j < len(a.steps); j++ {
 			upper, lower := &a.steps[i], &a.steps[j]
 			rank := a.docs[j].Rank
-			if upper.Shadow || lower.Shadow || a.docs[i].Rank <= rank || rank == 0 || told[lower.Kind()] {
+			if upper.Shadow || lower.Shadow || a.docs[i].Rank <= rank || rank == 0 || reported[lower.Kind()] {
 				continue
 			}
 			if a.rows[j].Traits.Has(mechanism.Repeats) && j != a.retry {
 				continue
 			}
-			told[lower.Kind()] = true
-			a.disorder(i, j, a.retry >= 0 && told[a.steps[a.retry].Kind()])
+			reported[lower.Kind()] = true
+			a.disorder(i, j, a.retry >= 0 && reported[a.steps[a.retry].Kind()])
 		}
 		checkTimeoutOrder(a, i)
 	}

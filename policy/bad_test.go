@@ -19,9 +19,9 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the errors of testdata/bad as they are; read the difference")
 
-// TestBadExamples holds every bad example to its errors, all of them, and the
-// schema to what the example's header says of it: whether the schema refuses it.
-// JSON has no comments, so its examples are named here.
+// TestBadExamples compares all errors of every bad example with the golden ones, and
+// checks the example's header: it says whether the schema refuses the example. JSON
+// has no comments, so its examples are named here.
 func TestBadExamples(t *testing.T) {
 	inJSON := map[string]bool{"json-bare.json": true}
 	schema := compileSchema(t)
@@ -129,8 +129,8 @@ func TestErrorsAreBounded(t *testing.T) {
 	}
 }
 
-// TestNothingRunsAway reads sources that are small and mean much. That it ends
-// is the test.
+// TestNothingRunsAway reads small sources with huge content. The test is that it
+// ends.
 func TestNothingRunsAway(t *testing.T) {
 	bomb := "a: &a0 [x,x,x,x,x,x,x,x]\n"
 	for i := range 30 {

@@ -4,10 +4,10 @@
 //
 //	doc, err := policy.Parse("policy.yaml", src)
 //
-// A document is right as a whole or not at all: nothing is corrected silently,
-// and an error has everything that is wrong, each with its place, its path, what
-// was found, what is allowed and the nearest known name. See Errors.
+// A document is accepted as a whole or not at all: nothing is corrected silently, and
+// the error has all mistakes, each with its place, its path, what was found, what is
+// allowed and the nearest known name. See Errors.
 //
-// What a document means is in package document, which a small runtime imports
-// alone; this package adds YAML and the schema.
+// Package document interprets a document, and a small runtime needs only that
+// package; this package adds YAML and the schema.
 package policy

@@ -26,7 +26,7 @@ func rows() []*mechanism.Row {
 	return list
 }
 
-// TestRows holds rows and texts to each other: both have the same settings.
+// TestRows compares rows and texts: both have the same settings.
 func TestRows(t *testing.T) {
 	for _, row := range rows() {
 		docs := mechanisms.Docs(row.Kind)
@@ -61,7 +61,7 @@ func TestRows(t *testing.T) {
 	}
 }
 
-// TestSchemaIsMadeOfTheRows compares the part of the schema that the rows say
+// TestSchemaIsMadeOfTheRows compares the part of the schema that the rows determine
 // with the file, or writes the file.
 func TestSchemaIsMadeOfTheRows(t *testing.T) {
 	schema := parseOrdered(t, string(policy.Schema())).(object)
@@ -135,7 +135,7 @@ func propertiesOf(t *testing.T, row *mechanism.Row, settings []mechanism.Setting
 	return properties, required
 }
 
-// propertySchema is valueSchema with what people read.
+// propertySchema is valueSchema with the texts for people.
 func propertySchema(t *testing.T, row *mechanism.Row, s *mechanism.Setting, name string) object {
 	doc := mechanisms.Docs(row.Kind).Setting(name)
 	property := object{{"description", sentences(doc)}}

@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-go/sluice/policy/tree"
 )
 
-// What a document becomes, and what is wrong with it. See package document.
+// The results of a document, and its errors. See package document.
 type (
 	Document = document.Document
 	Policy   = document.Policy
@@ -27,10 +27,10 @@ type (
 	Errors   = document.Errors
 )
 
-// Parse reads a whole document. The file names it in errors and tells the
-// format: .json is JSON; .yaml and .yml are YAML, which a document in JSON is as
-// well; with any other name a document that begins as JSON does, with {", is
-// JSON, and all else YAML. The error is nil or an Errors.
+// Parse reads a whole document. The file names the document in errors and determines
+// the format: .json is JSON; .yaml and .yml are YAML, which a document in JSON is as
+// well; with any other name a document that begins as JSON does, with {", is JSON,
+// and all else YAML. The error is nil or an Errors.
 func Parse(file string, src []byte) (*Document, error) {
 	root, before := read(file, src)
 	if root == nil {
@@ -52,12 +52,12 @@ func ParseOne(file string, src []byte) (*Policy, error) {
 //go:embed schema.json
 var schema []byte
 
-// Schema returns the JSON Schema (draft 2020-12) of the document. What it cannot
-// express, Parse checks besides.
+// Schema returns the JSON Schema (draft 2020-12) of the document. Parse also checks
+// what the schema cannot express.
 func Schema() []byte { return slices.Clone(schema) }
 
-// read returns the tree of a source, and what was wrong with it so far. Without
-// a tree that is all that can be said.
+// read returns the tree of a source and its errors so far. Without a tree there are
+// no further errors.
 func read(file string, src []byte) (*tree.Node, Errors) {
 	begin := trimSpace(strings.TrimPrefix(string(src), "\ufeff"))
 	object := strings.HasPrefix(begin, "{")
@@ -69,7 +69,7 @@ func read(file string, src []byte) (*tree.Node, Errors) {
 	case ".yaml", ".yml":
 		isJSON, isYAML = false, true
 	}
-	// The YAML library does not take all of JSON, so that what may be JSON is
+	// The YAML library does not accept all of JSON, so a source that may be JSON is
 	// read as JSON first.
 	if isJSON || isYAML && object {
 		root, err := tree.ReadJSON(src)

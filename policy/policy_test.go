@@ -103,7 +103,8 @@ func TestDefaultsEqualTheirExplicitForm(t *testing.T) {
 	assert.Equal(t, explicit.Methods, least.Methods)
 }
 
-// TestDefaultsOfGo holds the defaults of configurations in Go to those of documents.
+// TestDefaultsOfGo compares the defaults of configurations in Go with those of
+// documents.
 func TestDefaultsOfGo(t *testing.T) {
 	for body, want := range map[string]any{
 		"retry: {}": retry.Config{}.WithDefaults(),
@@ -196,8 +197,8 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
-// TestKeyed reads what concerns the cells of many keys. What the document leaves
-// out stays 0, the default.
+// TestKeyed reads the settings of cells for many keys. A setting that the document
+// leaves out stays 0, the default.
 func TestKeyed(t *testing.T) {
 	for body, want := range map[string]pipeline.Step{
 		"{rate: 5/s, per: ip}":                                            {Per: []string{"ip"}},
@@ -220,7 +221,8 @@ func TestHedgeMethods(t *testing.T) {
 	assert.Equal(t, []string{"GET", "POST"}, p.HedgeMethods)
 }
 
-// TestSections reads http and proxy, and what a route says in place of http.
+// TestSections reads http and proxy, and the settings of a route that replace those
+// of http.
 func TestSections(t *testing.T) {
 	none := parseFile(t, "testdata/good/names.yaml")
 	rate := policy.ByteRate{Bytes: 1024, Period: time.Second}
@@ -240,7 +242,7 @@ func TestSections(t *testing.T) {
 	assert.Equal(t, upload, doc.Routes[0].HTTP)
 	assert.Equal(t, all, doc.Routes[1].HTTP)
 
-	// The words are words, also where a policy has that name.
+	// The words keep their meaning, also where a policy has that name.
 	doc, err := policy.Parse("p.yaml", []byte("version: 1\npolicies: {deny: {steps: [timeout: 1s]}}\nhttp: {default: deny, paths: strict}\n"))
 	require.NoError(t, err)
 	assert.Equal(t, document.UnmatchedDeny, doc.HTTP.Unmatched)

@@ -16,7 +16,7 @@ import (
 )
 
 // pools are values for each setting, as JSON: some right, some wrong, some that
-// depend on what stands beside them.
+// depend on other settings.
 var pools = map[string]map[string][]string{
 	"timeout": {"": {`"10s"`, `10`, `"0s"`}, "after": {`"10s"`, `"1d"`, `"1ns"`}, "soft": {`"5s"`, `"10s"`, `"x"`}},
 	"retry": {
@@ -62,7 +62,7 @@ var shared = map[string][]string{
 	"keys": {`1`, `10000000`, `0`}, "when_full": {`"evict"`, `"share"`, `"skip"`}, "missing": {`"share"`, `"deny"`, `"skip"`, `"evict"`},
 }
 
-// required are settings without which a step is wrong for that reason alone.
+// required are settings whose absence alone makes a step wrong.
 var required = map[string]string{"timeout": "after", "limit": "rate", "bulkhead": "concurrent", "hedge": "after"}
 
 // randomStep returns a step whose settings are mostly few and mostly right.
@@ -109,9 +109,9 @@ var beyond = []string{
 	"at least the base", "at most the default max", "at most the samples", "a retry above the hedge",
 }
 
-// TestSchemaAgrees holds parser, schema and core to one another on random
-// policies: what the parser accepts the schema accepts and the core compiles;
-// what the schema accepts the parser refuses only for what is beyond a schema.
+// TestSchemaAgrees compares parser, schema and core on random policies: the schema
+// accepts and the core compiles what the parser accepts; the parser refuses what the
+// schema accepts only for rules that a schema cannot express.
 func TestSchemaAgrees(t *testing.T) {
 	schema := compileSchema(t)
 	random := rand.New(rand.NewPCG(7, 8))
@@ -146,8 +146,8 @@ func TestSchemaAgrees(t *testing.T) {
 	assert.Greater(t, refused, 900)
 }
 
-// TestYAMLIsJSON reads every good document as YAML and, translated, as JSON:
-// but for the places they are the same.
+// TestYAMLIsJSON reads every good document as YAML and, translated, as JSON: except
+// for the places they are the same.
 func TestYAMLIsJSON(t *testing.T) {
 	for _, file := range goodFiles(t) {
 		doc := parseFile(t, file)

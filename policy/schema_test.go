@@ -111,8 +111,8 @@ func TestSchemaExamplesParse(t *testing.T) {
 	}
 }
 
-// FuzzSchema holds the schema to the parser: it refuses nothing that the parser
-// accepts.
+// FuzzSchema compares the schema with the parser: the schema refuses nothing that the
+// parser accepts.
 func FuzzSchema(f *testing.F) {
 	schema := compileSchema(f)
 	for _, pattern := range []string{"testdata/samples/*.yaml", "testdata/good/*", "testdata/bad/*.[jy]*"} {

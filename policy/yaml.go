@@ -17,8 +17,8 @@ import (
 // that a short document does not grow without bound.
 const MaxAliased = 100_000
 
-// readYAML returns the tree of a source in YAML, and what is wrong with parts of
-// it. The tree is nil when the whole cannot be read.
+// readYAML returns the tree of a source in YAML, and the errors of its parts. The
+// tree is nil when the whole cannot be read.
 func readYAML(file string, src []byte) (*tree.Node, Errors) {
 	decoder := yaml.NewDecoder(bytes.NewReader(src))
 	var root, second yaml.Node
@@ -70,8 +70,7 @@ type yamlReader struct {
 	inside, aliased int
 }
 
-// fail reports what the validator cannot see, for YAML alone has it, and returns
-// a node that says so.
+// fail reports an error that only YAML can have, and returns a node that says so.
 func (r *yamlReader) fail(n *yaml.Node, path, found, allowed string) *tree.Node {
 	if len(r.errs) < document.MaxErrors {
 		r.errs = append(r.errs, &Error{
@@ -124,8 +123,8 @@ func (r *yamlReader) tooMany(n *yaml.Node, path string) *tree.Node {
 	return &tree.Node{Kind: tree.Bad, Line: n.Line, Column: n.Column}
 }
 
-// alias returns a copy of what the alias stands for. Its places are those of
-// the anchor, where there is something to mend.
+// alias returns a copy of the anchored node. Its places are those of the anchor,
+// where an error must be corrected.
 func (r *yamlReader) alias(n *yaml.Node, path string, depth int) *tree.Node {
 	if r.open[n.Alias] {
 		return r.fail(n, path, "the alias *"+n.Value+" inside its own anchor", "an alias to what is whole")
@@ -160,8 +159,8 @@ func (r *yamlReader) mapping(n *yaml.Node, path string, depth int) *tree.Node {
 	return node
 }
 
-// scalar returns a scalar by the core schema of YAML 1.2, which JSON keeps to as
-// well: yes is a text, 010 a number that no setting takes.
+// scalar returns a scalar by the core schema of YAML 1.2, which agrees with JSON: yes
+// is a text, 010 a number that no setting accepts.
 func (r *yamlReader) scalar(n *yaml.Node, path string) *tree.Node {
 	node := &tree.Node{Kind: tree.Text, Text: n.Value, Line: n.Line, Column: n.Column}
 	if strings.Contains(n.Value, "\x00") {
@@ -185,7 +184,7 @@ func (r *yamlReader) scalar(n *yaml.Node, path string) *tree.Node {
 	return node
 }
 
-// isPlain reports whether a scalar stands without quotes and is not a block.
+// isPlain reports whether a scalar has no quotes and is not a block.
 func isPlain(n *yaml.Node) bool {
 	const quoted = yaml.SingleQuotedStyle | yaml.DoubleQuotedStyle | yaml.LiteralStyle | yaml.FoldedStyle
 	return n.Style&quoted == 0

@@ -1,6 +1,5 @@
-// Package document gives a tree of nodes its meaning as a policy document. Its
-// names, ranges and defaults are those of REFERENCE.md in package policy, where
-// most callers start.
+// Package document interprets a tree of nodes as a policy document. Its names, ranges
+// and defaults are those of REFERENCE.md in package policy, which most callers use.
 //
 // The package needs neither a YAML library, nor fmt, nor reflection, so that
 // every runtime of Sluice reads JSON documents with this very code. Some of them

@@ -26,10 +26,10 @@ func ParseOneJSON(file string, src []byte) (*Policy, error) {
 	return ReadOne(file, root, nil)
 }
 
-// ParsePolicyJSON reads the policy of a name from a whole document in JSON; an
-// empty name is the only policy of the document. All policies are checked; the
-// routes and the sections http and proxy are not: what serves none of them need
-// not carry their rules. The error is as for ParseJSON.
+// ParsePolicyJSON reads the policy of a name from a whole document in JSON; an empty
+// name is the only policy of the document. All policies are checked; the routes and
+// the sections http and proxy are not: so that a program without them does not link
+// their rules. The error is as for ParseJSON.
 func ParsePolicyJSON(file string, src []byte, name string) (*Policy, error) {
 	root, err := tree.ReadJSON(src)
 	if err != nil {
@@ -61,8 +61,8 @@ func ParsePolicyJSON(file string, src []byte, name string) (*Policy, error) {
 	return nil, r.err()
 }
 
-// Read gives the tree of a whole document its meaning. The errors that the
-// reader of the source found already are reported among those found here.
+// Read interprets the tree of a whole document. It returns the errors of the reader
+// of the source together with its own.
 func Read(file string, root *tree.Node, before Errors) (*Document, error) {
 	r := &reader{file: file, before: before}
 	doc := &Document{}
@@ -128,8 +128,8 @@ func (r *reader) policies(n *tree.Node, doc *Document) {
 		if isTorn(e) {
 			continue
 		}
-		// Past the greatest number the document is refused anyway, and to look
-		// for doubles among all would take long.
+		// Past the greatest number the document is refused anyway, and a search for
+		// duplicates would take long.
 		checked := Document{Policies: list[:min(count, MaxPolicies)]}
 		if first := checked.Lookup(e.Key); first != nil {
 			r.double(e, first.Line)
@@ -176,7 +176,7 @@ func (r *reader) policy(n *tree.Node, one *Policy) {
 	r.outcomes(f.get("outcomes"), &one.Outcomes)
 }
 
-// fallback reads what a caller gets in place of a refusal.
+// fallback reads the answer in place of a refusal.
 func (r *reader) fallback(n *tree.Node) *fallback.Config {
 	var f fields
 	if !f.read(r, n, "a fallback: a map of status and body", "status body") {

@@ -18,8 +18,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// TestImports keeps the packages that a small runtime compiles free of what it
-// must not carry.
+// TestImports checks that the packages that a small runtime compiles import no large
+// package.
 func TestImports(t *testing.T) {
 	allowed := []string{"slices", "strconv", "strings", "time", "unicode/utf8"}
 	for _, folder := range []string{".", "../tree"} {
@@ -67,8 +67,9 @@ func TestParseDuration(t *testing.T) {
 	}
 }
 
-// TestParseDurationIsGos compares with package time: what it accepts without a
-// sign is accepted and the same, unless it rounds.
+// TestParseDurationIsGos compares with package time: a text without a sign that
+// package time accepts is accepted with the same value, unless package time rounds
+// it.
 func TestParseDurationIsGos(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	pieces := []string{"0", "1", "5", "27", "999", ".", "ns", "us", "µs", "ms", "s", "m", "h", "x", "12345678901"}
@@ -249,7 +250,7 @@ func TestParsePolicyJSON(t *testing.T) {
 	}
 }
 
-// TestLists holds the lists of names to the kinds that their order stands for.
+// TestLists compares the order of the lists of names with the kinds.
 func TestLists(t *testing.T) {
 	for k := pipeline.Timeout; k <= pipeline.Hedge; k++ {
 		assert.Equal(t, int(k)-1, index(mechanismNames(), k.String()))

@@ -20,7 +20,7 @@ const units = "ns us \u00b5s \u03bcs ms s m h d"
 // unitSizes are the units in nanoseconds.
 var unitSizes = [...]uint64{1, 1e3, 1e3, 1e3, 1e6, 1e9, 60e9, 3600e9, 24 * 3600e9}
 
-// verdict says what is wrong with a text that should be a quantity.
+// verdict is the error of a text that should be a quantity.
 type verdict uint8
 
 const (
@@ -63,8 +63,8 @@ func parseDuration(text string, least time.Duration) (time.Duration, verdict) {
 		if whole > longest/size {
 			return 0, overlong
 		}
-		// From the last digit on, each step is a tenth of the one before: where
-		// one of them leaves a rest, so does the whole.
+		// From the last digit on, each step is a tenth of the one before: if one of
+		// them leaves a rest, so does the whole.
 		part := uint64(0)
 		for i := len(fraction) - 1; i >= 0; i-- {
 			part += uint64(fraction[i]-'0') * size
@@ -84,8 +84,8 @@ func parseDuration(text string, least time.Duration) (time.Duration, verdict) {
 	return time.Duration(sum), good
 }
 
-// cutNumber reads the digits in front of a text, 0 without any. What is beyond
-// 64 bits stays near the greatest of them, which nothing takes.
+// cutNumber reads the digits in front of a text, 0 without any. A number beyond 64
+// bits becomes one near the greatest, which no setting accepts.
 func cutNumber(text string) (n uint64, rest string) {
 	const most = 1<<64 - 1
 	for text != "" && isDigit(text[0]) {
@@ -147,8 +147,8 @@ func (r *reader) asDuration(n *tree.Node, least time.Duration, into *time.Durati
 const spelled = "milliseconds ms millis ms msecs ms msec ms microseconds us micros us nanoseconds ns " +
 	"seconds s second s secs s sec s minutes m minute m mins m min m hours h hour h hrs h hr h days d day d"
 
-// respell returns a text in lower case without spaces, its units as they should
-// be, "" for one that is too long to be meant.
+// respell returns a text in lower case without spaces, with its units corrected, ""
+// for a text that is too long.
 func respell(text string) string {
 	if len(text) > longestName {
 		return ""

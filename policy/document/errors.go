@@ -4,19 +4,19 @@ import (
 	"github.com/sluice-go/sluice/policy/tree"
 )
 
-// Error is one thing wrong with a document.
+// Error is one error of a document.
 type Error struct {
 	// File as the caller named it.
 	File string
 	// Line and Column, from 1; a column is a character. Both are 0 for an error
 	// of the file as a whole.
 	Line, Column int
-	// Path of the setting, as in policies.vendor.steps[2].breaker.open. Empty
-	// for what cannot be read at all.
+	// Path of the setting, as in policies.vendor.steps[2].breaker.open. Empty where
+	// the document cannot be read at all.
 	Path string
-	// Found is what the document says, Allowed what it may say.
+	// Found is the text of the document, Allowed what would be valid.
 	Found, Allowed string
-	// Nearest is what may have been meant. Empty when nothing is near.
+	// Nearest is a suggestion. Empty when nothing is near.
 	Nearest string
 }
 
@@ -49,13 +49,13 @@ func (e *Error) Error() string {
 	return text.String()
 }
 
-// isBefore reports whether an error stands in front of another.
+// isBefore reports whether an error is before another one.
 func (e *Error) isBefore(other *Error) bool {
 	return e.Line < other.Line || e.Line == other.Line && e.Column < other.Column
 }
 
-// Errors is everything wrong with a document, in the order of its lines. Past
-// MaxErrors the rest is one error that counts them.
+// Errors has all errors of a document, in the order of its lines. Past MaxErrors the
+// rest is one error that counts them.
 type Errors []*Error
 
 // Error returns one line for each error.

@@ -11,21 +11,20 @@ type fields struct {
 	*reader
 	node  *tree.Node // nil for what is no map
 	known string     // the list of the names
-	// found has the entry of each known name, the first one, and meant says that
-	// it is nearest to an unknown one: that it is missing need not be said as
-	// well.
+	// found has the first entry of each known name. meant says that the name is
+	// nearest to an unknown one: then no second error says that it is missing.
 	found [mostFields]*tree.Node
 	meant [mostFields]bool
-	// torn says that an entry could not be read, so that nobody knows what is
-	// missing; strange that one has an unknown name.
+	// torn says that an entry could not be read, so that missing names are unknown;
+	// strange that an entry has an unknown name.
 	torn, strange bool
 }
 
 // mostFields is the greatest number of names that a map may have.
 const mostFields = 14
 
-// read reads a node as a map of the known names. Unknown names and second ones
-// of a name are errors. It returns false, and reports why, for what is no map.
+// read reads a node as a map of the known names. Unknown names and duplicate names
+// are errors. It returns false, and reports why, for what is no map.
 func (f *fields) read(r *reader, n *tree.Node, allowed, known string) bool {
 	if n.Kind != tree.Map {
 		r.mistyped(n, allowed)
@@ -91,16 +90,16 @@ func (f *fields) need(name, allowed string) *tree.Node {
 	return e
 }
 
-// refuse reports an entry, if it is there, as one that cannot stand where it
-// does. The word is what $w in the texts stands for.
+// refuse reports an entry, if it is there, as one that is not allowed in its place.
+// The word replaces $w in the texts.
 func (f *fields) refuse(name, found, allowed, word string) {
 	if e := f.get(name); e != nil {
 		f.failKey(e, found, allowed).word = word
 	}
 }
 
-// oneOf returns which one of the names is there; none or two are an error,
-// which an unknown name in their place is already.
+// oneOf returns which one of the names is there; none or two are an error, unless an
+// unknown name in their place is reported already.
 func (f *fields) oneOf(names, allowed string) *tree.Node {
 	var found *tree.Node
 	for _, e := range f.found[:] {

@@ -51,11 +51,11 @@ const (
 	NoAnswer Failure = "timeout" // the transport gave up waiting
 )
 
-// Outcomes says what an HTTP answer or a network error means. An entry stands in
-// one of the classes only.
+// Outcomes gives an HTTP answer or a network error its outcome. An entry is in only
+// one of the classes.
 type Outcomes struct {
 	Fail     Class // retried, votes against the dependency
-	Throttle Class // retried, no vote: the dependency refused by a limit of its own
+	Throttle Class // retried, not counted: the dependency refused by a limit of its own
 	Ignore   Class // neither
 }
 
@@ -67,8 +67,8 @@ type Class struct {
 	Failures []Failure
 }
 
-// OfStatus returns what an answer of the status means: what the status alone
-// says, else what its hundred says, else OK.
+// OfStatus returns the outcome of an answer of the status: that of the status itself,
+// else that of its hundred, else OK.
 func (o *Outcomes) OfStatus(status int) reducer.Outcome {
 	if of := o.first(func(c *Class) bool { return slices.Contains(c.Codes, status) }); of != reducer.OK {
 		return of
@@ -76,12 +76,12 @@ func (o *Outcomes) OfStatus(status int) reducer.Outcome {
 	return o.first(func(c *Class) bool { return slices.Contains(c.Hundreds, status/100) })
 }
 
-// OfFailure returns what an error of the network means, OK when nothing names it.
+// OfFailure returns the outcome of an error of the network, OK when no class has it.
 func (o *Outcomes) OfFailure(f Failure) reducer.Outcome {
 	return o.first(func(c *Class) bool { return slices.Contains(c.Failures, f) })
 }
 
-// first returns the outcome of the class that has what is asked for.
+// first returns the outcome of the first class that has an entry.
 func (o *Outcomes) first(has func(*Class) bool) reducer.Outcome {
 	switch {
 	case has(&o.Fail):
@@ -156,8 +156,8 @@ func (r *reader) outcomes(n *tree.Node, o *Outcomes) {
 // classText is what every error about a class allows.
 const classText = "a status from 100 to 599, 1xx to 5xx, connect, reset or timeout"
 
-// class reads the list of one class and notes its entries, each of which may
-// stand in one class once.
+// class reads the list of one class and notes its entries, each of which may be in
+// one class once.
 func (r *reader) class(n *tree.Node, c *Class, in *[600]*tree.Node) {
 	if n.Kind != tree.List {
 		r.mistyped(n, "a list of these: "+classText)

@@ -1,6 +1,6 @@
 package document
 
-// longestName is the longest unknown name for which a near one is looked for.
+// longestName is the longest unknown name for which nearest looks for a near one.
 const longestName = 48
 
 // nearest returns the index of the name in a list that an unknown one may have
@@ -12,8 +12,8 @@ func nearest(name, list string) int {
 	if len(name) > longestName {
 		return best
 	}
-	// A name that is contained is worse than any number of slips. Shorter names
-	// stand in too many others by chance.
+	// A contained name is worse than any number of slips. Too many names contain a
+	// shorter one by chance.
 	fewest, longest := longestName, 3
 	i := 0
 	for start := 0; start < len(list); i++ {
@@ -51,7 +51,7 @@ func cutCommon(a, b string) (string, string) {
 	return a, b
 }
 
-// contains reports whether a part, not empty, stands in a name.
+// contains reports whether a name contains a part that is not empty.
 func contains(name, part string) bool {
 	for ; name != ""; name = name[1:] {
 		if _, left := cutCommon(name, part); left == "" {
@@ -61,9 +61,9 @@ func contains(name, part string) bool {
 	return false
 }
 
-// distance counts the characters to insert, delete, change, or swap with a
-// neighbour on the way from a to b (optimal string alignment), or returns more
-// than most when they are more. Bytes will do: every known name is ASCII.
+// distance counts the characters to insert, delete, change, or swap with a neighbour
+// on the way from a to b (optimal string alignment), or returns more than most when
+// they are more. Bytes suffice: every known name is ASCII.
 func distance(a, b string, most int) int {
 	a, b = cutCommon(a, b)
 	if a == "" || b == "" {

@@ -15,12 +15,13 @@ type problem struct {
 	missing              string // the name of what is not in the node
 	found, allowed, near string // found is what the node is when it is empty
 	hint                 hint   // how near is made
-	// What verbs stand for. The other text is one of ours, for it is filled in.
+	// The replacements of verbs. The other text must be one of ours, because its
+	// verbs are replaced, too.
 	x, y        int
 	word, other string
 }
 
-// hint says how what may have been meant is made.
+// hint is the way in which a suggestion is made.
 type hint uint8
 
 const (
@@ -104,7 +105,7 @@ func (p *problem) fill(template, text string) string {
 	return filled.String()
 }
 
-// meant returns what may have been meant by a text, "" when nothing is near.
+// meant returns a suggestion for a text, "" when no valid text is near.
 func (p *problem) meant(text string) string {
 	near := p.near
 	ok := true

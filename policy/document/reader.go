@@ -6,8 +6,8 @@ import (
 	"github.com/sluice-go/sluice/policy/tree"
 )
 
-// reader reads the nodes of one document and notes what is wrong with them. The
-// texts are made at the end, in one place, so that what reads a setting is short.
+// reader reads the nodes of one document and notes their errors. The texts are made
+// at the end, in one place, so that the code that reads a setting is short.
 type reader struct {
 	file     string
 	before   Errors // what the reader of the source found
@@ -16,12 +16,12 @@ type reader struct {
 	spare    problem // takes what is not reported
 }
 
-// full reports whether further errors are only counted, so that no work is
-// owed to their texts.
+// full reports whether further errors are only counted, so that their texts need not
+// be made.
 func (r *reader) full() bool { return len(r.before)+len(r.problems) >= MaxErrors }
 
-// fail notes an error at a node, unless the reader of the source has. It returns
-// the problem for its caller to say more.
+// fail notes an error at a node, unless the reader of the source has. It returns the
+// problem, so that its caller can add to it.
 func (r *reader) fail(n *tree.Node, found, allowed string) *problem {
 	if n.Kind == tree.Bad {
 		return &r.spare
@@ -70,7 +70,7 @@ func (r *reader) err() error {
 	return list
 }
 
-// add puts an error behind those that stand before it or at its place.
+// add inserts an error after those with an earlier or the same place.
 func (e *Errors) add(one *Error) {
 	list := append(*e, one)
 	*e = list
@@ -127,7 +127,7 @@ func writeName(path *builder, name string) {
 	path.add(behind)
 }
 
-// describe says what a node is, in the words of an error.
+// describe describes a node for an error.
 func describe(n *tree.Node) string {
 	empty := len(n.Items) == 0
 	switch {

@@ -9,9 +9,9 @@ import (
 
 // Route tells a proxy which policy a request passes.
 type Route struct {
-	// Path is a pattern: segments between slashes, of which * stands for any
-	// one that is not empty, and ** for any number, none included. Package routes
-	// finds the route of a request.
+	// Path is a pattern: segments between slashes, where * matches any one that is
+	// not empty, and ** any number, none included. Package routes finds the route of
+	// a request.
 	Path string
 	// Methods that match; empty for all.
 	Methods []string
@@ -19,7 +19,7 @@ type Route struct {
 	Host string
 	// Policy is the name of a policy of the document.
 	Policy string
-	// HTTP is the document's, with what the route says in its place.
+	// HTTP has the settings of the document, replaced by those of the route.
 	HTTP HTTP
 	// Line and Column of the route in the document, from 1.
 	Line, Column int

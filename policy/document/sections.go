@@ -18,19 +18,19 @@ const (
 // defaultBodyRate is 1KiB/s.
 func defaultBodyRate() ByteRate { return ByteRate{Bytes: 1 << 10, Period: time.Second} }
 
-// defaultHTTP is what a document without the section means.
+// defaultHTTP has the settings of a document without the section.
 func defaultHTTP() HTTP {
 	return HTTP{BodyTimeout: defaultBodyTimeout, BodyRate: defaultBodyRate(), StreamIdle: defaultStreamIdle}
 }
 
-// Names of a document that concern HTTP for the whole of it, and of a route.
+// Names of the settings for HTTP of a document, and of a route.
 const (
 	routeSettings = "body stream_idle lifetime paths"
 	httpSettings  = routeSettings + " default"
 )
 
 // http reads the section of the document, or of a route, which has fewer names.
-// What it leaves out stays as it is.
+// Settings that it leaves out stay as they are.
 func (r *reader) http(n *tree.Node, known string, h *HTTP) (f fields) {
 	if !f.read(r, n, "a map of settings", known) {
 		return f
@@ -79,7 +79,7 @@ func (f *fields) durationOrNone(name string, into *time.Duration) {
 	}
 }
 
-// noneWord is what a document writes where there is to be no bound.
+// noneWord is the word of a document for no bound.
 const noneWord = "none"
 
 // byteUnits are the units of a byte rate in the order of their sizes, each 1024
@@ -162,8 +162,8 @@ func respellBytes(text string) string {
 	return near
 }
 
-// unmatched reads what a request gets that no route matches. The words are
-// words, also where a policy has that name.
+// unmatched reads the answer to a request that no route matches. The words pass and
+// deny keep their meaning, also where a policy has that name.
 func (r *reader) unmatched(n *tree.Node, h *HTTP, p *policies) {
 	if !r.isText(n, unmatchedText) {
 		return
@@ -218,7 +218,7 @@ func policiesOf(doc *Document) *policies {
 		p.names[i] = doc.Policies[i].Name
 	}
 	slices.Sort(p.names)
-	// A list has no room for a name with a space, which is wrong anyway.
+	// A list cannot have a name with a space, which is invalid anyway.
 	known := slices.DeleteFunc(slices.Clone(p.names), func(name string) bool { return name == "" || strings.Contains(name, " ") })
 	p.list = strings.Join(known, " ")
 	return p

@@ -10,8 +10,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// settings reads the settings of a step into a draft. It is what the draft sees
-// of the document.
+// settings reads the settings of a step into a draft. The draft reads the document
+// through it.
 type settings struct {
 	*reader
 	fields fields
@@ -22,7 +22,7 @@ type settings struct {
 	methods []string
 }
 
-// given is a setting that is there.
+// given is a setting that the document has.
 type given struct {
 	name        string
 	node        *tree.Node
@@ -58,8 +58,8 @@ func (s *settings) read(n *tree.Node) mechanism.Config {
 	return s.draft.Config()
 }
 
-// isShort reports whether a value may be meant as the short form: a quantity that
-// lacks its unit is one too.
+// isShort reports whether a value may be a short form; a quantity without its unit
+// may be one, too.
 func isShort(t mechanism.Type, kind tree.Kind) bool {
 	return kind == tree.Number || kind == tree.Text && t != mechanism.Count
 }
@@ -94,7 +94,7 @@ func (s *settings) parts(f *fields, list []mechanism.Setting, prefix string) boo
 	return whole
 }
 
-// says returns what a setting holds, for an error that it is missing.
+// says describes a setting, for an error that it is missing.
 func says(part *mechanism.Setting) string {
 	switch {
 	case part.Says != "":
@@ -225,8 +225,8 @@ func (s *settings) Meant(name string) bool {
 
 func (s *settings) Need(name, allowed string) { s.fields.need(name, allowed) }
 
-// Refuse takes the place of what was found wrong with the value: it cannot stand
-// there, whatever it is.
+// Refuse replaces other errors of the value: the setting is not allowed there,
+// whatever its value.
 func (s *settings) Refuse(name, found, allowed string) {
 	g := s.find(name)
 	if g == nil {

@@ -143,7 +143,7 @@ func rowOf(name string) *mechanism.Row {
 	return nil
 }
 
-// mechanismNames lists what a step may be.
+// mechanismNames lists the mechanisms of a step.
 func mechanismNames() string {
 	var list builder
 	for k := mechanism.Kind(1); int(k) < mechanism.Kinds; k++ {
@@ -158,9 +158,9 @@ func mechanismNames() string {
 	return list.String()
 }
 
-// common reads the settings that every mechanism has. A step that keeps no state
-// has no cells, which per and its like concern; without says why, "" for one
-// that has.
+// common reads the settings that every mechanism has. A step that keeps no state has
+// no cells, so that per and the settings of keys do not apply; without says why, ""
+// for a step with cells.
 func (f *fields) common(s *pipeline.Step, extra *Extra, without string) {
 	if n := f.get("name"); n != nil {
 		extra.Named = true
@@ -190,7 +190,7 @@ func (f *fields) common(s *pipeline.Step, extra *Extra, without string) {
 	}
 }
 
-// keyed reads what concerns the cells of many keys.
+// keyed reads the settings of cells for many keys.
 func (f *fields) keyed(s *pipeline.Step) {
 	f.integer("keys", 1, pipeline.MaxKeys, &s.Keys)
 	if n := f.get("when_full"); n != nil {
@@ -218,7 +218,7 @@ func (r *reader) stepName(n *tree.Node, into *string) {
 // validName reports whether a name is [a-z0-9][a-z0-9-]*.
 func validName(name string) bool { return isMadeOf(name, "-") && name[0] != '-' }
 
-// scope reads how far a step's cells reach; Local is all that there is.
+// scope reads the scope of a step's cells; Local is the only one.
 func (r *reader) scope(n *tree.Node) {
 	if n.Kind == tree.Text && n.Text == "shared" {
 		r.mistyped(n, "local; shared needs a store, which this version does not have")

@@ -43,11 +43,11 @@ func word(list string, i int) string {
 	return ""
 }
 
-// builder is strings.Builder without what a caller must look at: results that
-// nobody needs cost room in a small runtime all the same.
+// builder is strings.Builder without results: unused results cost space in a small
+// runtime, too.
 type builder struct{ text []byte }
 
-// add puts a text behind what there is.
+// add appends a text.
 func (b *builder) add(text string) { b.text = append(b.text, text...) }
 
 // addInt is add for a number.
@@ -92,7 +92,7 @@ func replace(text, others string, by byte) string {
 	return string(plain)
 }
 
-// upperCase is what isMadeOf takes beside lower case only where it is told.
+// upperCase are characters that isMadeOf accepts only when they are among the others.
 const upperCase = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // isMadeOf reports whether a text is not empty and has nothing but lower-case
@@ -112,7 +112,7 @@ func isDigit(b byte) bool { return b >= '0' && b <= '9' }
 // quote returns a text in quotes, shortened.
 func quote(text string) string { return tree.Quote(shorten(text), '"') }
 
-// shorten cuts what is too long for an error, between two characters.
+// shorten cuts a text that is too long for an error, between two characters.
 func shorten(text string) string {
 	const most = 64
 	if len(text) <= most {

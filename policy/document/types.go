@@ -25,14 +25,14 @@ type Document struct {
 	Policies []Policy
 	// Routes in the order of the document: the first that matches wins.
 	Routes []Route
-	// HTTP is for those who serve HTTP, with every default filled in.
+	// HTTP has the settings for HTTP servers, with every default filled in.
 	HTTP HTTP
-	// Proxy is for the filter of a proxy, with every default filled in.
+	// Proxy has the settings for the filter of a proxy, with every default filled in.
 	Proxy Proxy
 }
 
-// HTTP says how long a client may take, how paths are compared with routes, and
-// what a request gets that no route matches.
+// HTTP has the time limits of clients, how paths are compared with routes, and the
+// answer to a request that no route matches.
 type HTTP struct {
 	// BodyTimeout is the longest pause between two parts of a request's body.
 	// 0 means no bound. The default is 30 s.
@@ -47,18 +47,18 @@ type HTTP struct {
 	// Lifetime is the longest life of an answer or an upgraded connection. 0, the
 	// default, means no bound.
 	Lifetime time.Duration
-	// Paths says how a path is compared and sent on. The default is PathsClean.
+	// Paths says how a path is compared and forwarded. The default is PathsClean.
 	Paths Paths
-	// Unmatched says what a request gets that no route matches. The default is
+	// Unmatched says how a request is answered that no route matches. The default is
 	// UnmatchedPass.
 	Unmatched Unmatched
 	// Default is the name of the policy of UnmatchedPolicy, else empty.
 	Default string
-	// Stated says that Unmatched is the document's and not the default.
+	// Stated says that the document has Unmatched; otherwise it is the default.
 	Stated bool
 }
 
-// ByteRate is a number of bytes for each period. The zero value stands for none.
+// ByteRate is a number of bytes for each period. The zero value means none.
 type ByteRate struct {
 	// Bytes for each Period, 1 to MaxBytes.
 	Bytes uint64
@@ -70,11 +70,11 @@ type ByteRate struct {
 type Paths uint8
 
 const (
-	// PathsClean compares the clean form of the path, and sends that on.
+	// PathsClean compares the clean form of the path, and forwards that form.
 	PathsClean Paths = iota
 	// PathsStrict refuses a path that differs from its clean form.
 	PathsStrict
-	// PathsExactBytes compares the path as it was sent, and sends that on.
+	// PathsExactBytes compares the path as it was sent, and forwards it unchanged.
 	PathsExactBytes
 )
 
@@ -84,7 +84,7 @@ const pathWords = "clean strict exact_bytes"
 // String returns the word that the policy document uses.
 func (p Paths) String() string { return word(pathWords, int(p)) }
 
-// Unmatched says what a request gets that no route matches.
+// Unmatched says how a request is answered that no route matches.
 type Unmatched uint8
 
 const (
@@ -96,19 +96,19 @@ const (
 	UnmatchedPolicy
 )
 
-// Proxy is for the filter of a proxy.
+// Proxy has the settings for the filter of a proxy.
 type Proxy struct {
-	// State says who shares cells. The default is ProcessState.
+	// State says which workers share cells. The default is ProcessState.
 	State ProxyState
 	// Slots is the number of cells of all keys, 1 to pipeline.MaxKeys. The
 	// default is pipeline.DefaultKeys.
 	Slots uint32
-	// Headers says which answers carry the headers of the limits. The default is
+	// Headers says which answers have the headers of the limits. The default is
 	// HeadersRefusals.
 	Headers Headers
 }
 
-// ProxyState says who shares the cells of a proxy.
+// ProxyState says which workers of a proxy share cells.
 type ProxyState uint8
 
 const (
@@ -118,7 +118,7 @@ const (
 	WorkerState
 )
 
-// Headers says which answers of a proxy carry the headers of the limits.
+// Headers says which answers of a proxy have the headers of the limits.
 type Headers uint8
 
 const (
@@ -138,8 +138,8 @@ func (d *Document) Lookup(name string) *Policy {
 	return nil
 }
 
-// Nearest returns the name of the policy that an unknown name was probably meant
-// for, empty when none is near.
+// Nearest returns the name of the policy that is nearest to an unknown name, empty
+// when none is near.
 func (d *Document) Nearest(name string) string {
 	names := make([]string, len(d.Policies))
 	for i := range d.Policies {
@@ -149,8 +149,8 @@ func (d *Document) Nearest(name string) string {
 	return word(list, nearest(name, list))
 }
 
-// Policy is what the core compiles, with every default filled in, and what the
-// bindings for HTTP need beside it.
+// Policy has the policy that the core compiles, with every default filled in, and
+// what the bindings for HTTP need beside it.
 type Policy struct {
 	// Policy has the steps, all of them named, and the fallback. A limit's
 	// Burst stays 0 where the document leaves it out, which means the count.
@@ -163,13 +163,13 @@ type Policy struct {
 	// HedgeMethods are those for which the hedge step starts further attempts,
 	// likewise.
 	HedgeMethods []string
-	// Outcomes says what an HTTP answer or a network error means.
+	// Outcomes gives an HTTP answer or a network error its outcome.
 	Outcomes Outcomes
 	// Line and Column of the policy's name in the document, from 1.
 	Line, Column int
 }
 
-// Extra is what the document says of a step that the core need not know.
+// Extra has the settings of a step that the core does not need.
 type Extra struct {
 	// Scope is how far the step's cells reach.
 	Scope Scope

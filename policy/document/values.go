@@ -42,8 +42,8 @@ func (r *reader) backoff(n *tree.Node, c *backoff.Config) {
 	}
 }
 
-// backoff reads the map of a backoff, without jitter. The kind is Constant where
-// it cannot be told: any that takes a jitter will do to read one.
+// backoff reads the map of a backoff, without jitter. The kind is Constant where it
+// is unknown: to read a jitter, any kind with a jitter suffices.
 func (f *fields) backoff(c *backoff.Config) {
 	c.Kind = backoff.Constant
 	e := f.oneOf(backoffs, "$b")
@@ -103,7 +103,7 @@ func (r *reader) open(n *tree.Node, c *backoff.Config) {
 // jitters in the order of backoff.JitterKind, without Fraction.
 const jitters = "none full equal"
 
-// jitter reads what randomness does to the delays of a backoff.
+// jitter reads the jitter of the delays of a backoff.
 func (r *reader) jitter(n *tree.Node, c *backoff.Config) {
 	const allowed = "none, full, equal, or a share as in 20%"
 	i, near := -1, -1
@@ -193,8 +193,8 @@ func parsePercentile(text string) (reducer.Share, bool) {
 	return reducer.Millionths(uint32(share)), ok
 }
 
-// percentileLike reports whether a text is meant as a percentile, and the one
-// that may be meant, "" for none.
+// percentileLike reports whether a text looks like a percentile, and returns a
+// suggestion, "" for none.
 func percentileLike(text string) (near string, ok bool) {
 	plain := text
 	last := len(plain) - 1

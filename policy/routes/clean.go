@@ -26,10 +26,10 @@ var (
 )
 
 // Clean returns the clean form of a path, both escaped as they are in a request:
-// escapes of letters, digits, -, ., _, ~ and / are decoded, all others are in
-// upper case; dot segments are resolved and several slashes are one. An empty
-// path is /. What does not begin with a slash, as the * of OPTIONS, has no other
-// form. The error is a *PathError.
+// escapes of letters, digits, -, ., _, ~ and / are decoded, all others are in upper
+// case; dot segments are resolved and several slashes are one. An empty path is /. A
+// path that does not begin with a slash, as the * of OPTIONS, has no other form. The
+// error is a *PathError.
 func Clean(path string) (string, error) {
 	switch {
 	case path == "":
@@ -44,8 +44,8 @@ func Clean(path string) (string, error) {
 	return resolve(plain)
 }
 
-// isClean reports whether nothing has to be done about a path. It says so of no
-// path with an escape.
+// isClean reports whether a path needs no change. It returns false for every path
+// with an escape.
 func isClean(path string) bool {
 	for i := range len(path) {
 		c := path[i]
@@ -56,8 +56,8 @@ func isClean(path string) bool {
 	return true
 }
 
-// isSpecial reports whether the first segment of what follows a slash may be one
-// to resolve: an empty one in front of others, or dots.
+// isSpecial reports whether the first segment after a slash may need to be resolved:
+// an empty one in front of others, or dots.
 func isSpecial(rest string) bool {
 	switch {
 	case rest == "":
@@ -83,7 +83,7 @@ func isUnreserved(c byte) bool {
 	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("-._~", c) >= 0
 }
 
-// respell writes each character in one way.
+// respell gives each character its one spelling.
 func respell(path string) (string, error) {
 	const digits = "0123456789ABCDEF"
 	text := make([]byte, 0, len(path)+8)
@@ -220,7 +220,8 @@ func Key(clean string) string {
 	text := make([]byte, 0, len(clean))
 	for i := 0; i < len(clean); i++ {
 		if clean[i] == '%' {
-			// A literal percent sign keeps its escape, else two paths had one key.
+			// A literal percent sign keeps its escape, otherwise two paths had one
+			// key.
 			if c, _ := unhex(clean[i:]); isPlain(c) {
 				text = append(text, c)
 				i += 2

@@ -41,8 +41,8 @@ func TestClean(t *testing.T) {
 	}
 }
 
-// TestCleanIsWhatIsDecoded compares clean forms of random paths with what a
-// server gets that decodes once and resolves dots and slashes.
+// TestCleanIsWhatIsDecoded compares clean forms of random paths with those of a
+// server that decodes once and resolves dots and slashes.
 func TestCleanIsWhatIsDecoded(t *testing.T) {
 	seed := testenv.Seed()
 	random := rand.New(rand.NewPCG(seed, 1))

@@ -14,7 +14,7 @@ type Table struct {
 	patterns     [][]segment // of each route, nil for one that nothing matches
 }
 
-// Match is what a table says of a request.
+// Match is the result of a table for a request.
 type Match struct {
 	// Route is the first that matches, nil when none does. Index is its place in
 	// the document, -1 for none.
@@ -22,12 +22,12 @@ type Match struct {
 	Index int
 	// HTTP has the settings of the route, or those of the document.
 	HTTP *document.HTTP
-	// Path is the form of the path that was compared, escaped. A request has to
-	// be sent on with it.
+	// Path is the form of the path that was compared, escaped. A request must be
+	// forwarded with it.
 	Path string
 }
 
-// New makes the table of a document, which must not change any more.
+// New makes the table of a document, which must not change afterwards.
 func New(doc *document.Document) *Table {
 	t := &Table{doc: doc, patterns: make([][]segment, len(doc.Routes))}
 	for i := range doc.Routes {
@@ -51,9 +51,9 @@ func (t *Table) forest(r *document.Route) *forest {
 	return &t.clean
 }
 
-// Match returns what a document says of a request: the first route that matches
-// its host, its method and the escaped path without the query. The host may have
-// a port, a dot at its end, and any case. The error is a *PathError.
+// Match returns the first route of a document that matches the host, the method and
+// the escaped path without the query of a request. The host may have a port, a dot at
+// its end, and any case. The error is a *PathError.
 func (t *Table) Match(host, method, path string) (Match, error) {
 	if path == "" {
 		path = "/"

@@ -15,7 +15,7 @@ import (
 	"github.com/sluice-go/sluice/policy/document"
 )
 
-// tableOf reads a document of one policy p, with what stands below it.
+// tableOf reads a document of one policy p, with the given sections after it.
 func tableOf(t testing.TB, lines ...string) *Table {
 	t.Helper()
 	doc, err := policy.Parse("p.yaml", []byte("version: 1\npolicies: {p: {steps: [timeout: 1s]}}\n"+strings.Join(lines, "\n")))
@@ -94,7 +94,7 @@ func TestMatchPath(t *testing.T) {
 		{"clean", "//b", -1, "/b"},
 		{"clean", "/b%00", -2, ""},
 		{"clean", "/raw/x%2Fy//%5C", 1, "/raw/x%2Fy//%5C"},
-		{"clean", "/%72aw/x", -1, "/raw/x"}, // what decodes to it was not compared with it
+		{"clean", "/%72aw/x", -1, "/raw/x"}, // a path that decodes to it was not compared with it
 		{"clean", "/s/x", 2, "/s/x"},
 		{"clean", "//s/x", -2, ""},
 		{"strict", "/a/x", 0, "/a/x"},
@@ -121,7 +121,7 @@ func TestMatchPath(t *testing.T) {
 			assert.Same(t, &m.Route.HTTP, m.HTTP)
 		}
 	}
-	// Without routes nothing is compared, so that nothing is changed.
+	// Without routes no path is compared, so no path is changed.
 	m, err := tableOf(t).Match("h", "GET", "//a%00")
 	require.NoError(t, err)
 	assert.Equal(t, "//a%00", m.Path)
@@ -140,7 +140,7 @@ func TestMatchParams(t *testing.T) {
 	assert.Equal(t, -2, index(tableOf(t, "routes: [{path: /admin/**, policy: p}]"), "h", "GET", "/admin;a/x"), "matched without the parameters alone")
 }
 
-// loop is the plain meaning: the first route of the list that matches.
+// loop is the simple definition: the first route of the list that matches.
 func loop(doc *document.Document, host, method, path string) int {
 	for i := range doc.Routes {
 		r := &doc.Routes[i]
@@ -187,8 +187,8 @@ func randomRoutes(random *rand.Rand) *document.Document {
 	return doc
 }
 
-// TestTreesAreTheLoop compares the trees with the plain loop on random routes
-// and requests.
+// TestTreesAreTheLoop compares the trees with the simple loop on random routes and
+// requests.
 func TestTreesAreTheLoop(t *testing.T) {
 	seed := testenv.Seed()
 	found := 0
@@ -265,7 +265,7 @@ func many(n int) *document.Document {
 	return doc
 }
 
-// BenchmarkMatch shows that the cost does not follow the number of routes.
+// BenchmarkMatch shows that the cost does not depend on the number of routes.
 func BenchmarkMatch(b *testing.B) {
 	for _, n := range []int{10, 10_000} {
 		table := New(many(n))

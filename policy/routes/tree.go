@@ -13,10 +13,10 @@ const none = int32(math.MaxInt32)
 type node struct {
 	literal map[string]*node
 	one     *node // behind *
-	any     *node // behind **, which may stand for no segment
+	any     *node // behind **, which may match no segment
 	isAny   bool
 	first   int32 // the least index of the routes that end here or below
-	ends    []end // by index, each with a method that those before lack
+	ends    []end // by index, each with a method that those before do not have
 }
 
 // end is where a route ends.
@@ -84,8 +84,7 @@ type segment struct {
 const usual = 16
 
 // enter adds a node to those at which the segments so far may end, and the node
-// behind a ** that stands for nothing. What has no route in front of best is of
-// no interest.
+// behind a ** that matches no segment. It skips nodes without a route before best.
 func enter(nodes []*node, n *node, best int32) []*node {
 	for n != nil && n.first < best {
 		// A node behind ** is reached in two ways, any other in one.
@@ -159,8 +158,8 @@ func (f *forest) root(host string) *node {
 	return (*into)[host]
 }
 
-// trees calls f with each tree that concerns a host, or, with a star in front,
-// all hosts below one.
+// trees calls f with each tree that may match a host, or, with a star in front, all
+// hosts below one.
 func (f *forest) trees(host string, visit func(*node)) {
 	if f.all != nil {
 		visit(f.all)
@@ -168,7 +167,7 @@ func (f *forest) trees(host string, visit func(*node)) {
 	if n := f.hosts[host]; n != nil {
 		visit(n)
 	}
-	// The least suffix is .host: a star stands for one character or more.
+	// The least suffix is .host: a star matches one character or more.
 	for i := len(host) - 1; i > 0 && len(host)-i <= f.longest; i-- {
 		if host[i] == '.' {
 			if n := f.below[host[i:]]; n != nil {

@@ -11,13 +11,13 @@ import (
 	"github.com/sluice-go/sluice/core/mechanisms"
 )
 
-// Setting is what there is to say of one setting, in Markdown.
+// Setting is the documentation of one setting, in Markdown.
 type Setting struct {
 	// Name in the map of the mechanism's settings.
 	Name string
 	// Type of the value, and what the setting needs or excludes.
 	Type string
-	// Range of the value. Empty where the type says it.
+	// Range of the value. Empty where the type determines it.
 	Range string
 	// Default, "required" or "none".
 	Default string
@@ -123,7 +123,7 @@ var typeTexts = map[mechanism.Type]string{
 	mechanism.Methods: "an HTTP method or a list of them",
 }
 
-// typeText says what a value is.
+// typeText describes the type of a value.
 func typeText(s *mechanism.Setting) string {
 	switch s.Type {
 	case mechanism.Duration:
@@ -137,7 +137,7 @@ func typeText(s *mechanism.Setting) string {
 	return typeTexts[s.Type]
 }
 
-// rangeText says which values there are.
+// rangeText describes the range of a value.
 func rangeText(s *mechanism.Setting) string {
 	switch s.Type {
 	case mechanism.Count:
@@ -160,7 +160,7 @@ func grouped(n uint32) string {
 	return text
 }
 
-// defaultText says what a setting is that is left out.
+// defaultText describes the default of a setting.
 func defaultText(s *mechanism.Setting, doc *mechanism.Doc) string {
 	switch {
 	case s.Required:

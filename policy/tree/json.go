@@ -5,10 +5,10 @@ import (
 	"strings"
 )
 
-// ReadJSON reads a JSON text (RFC 8259) strictly: one value and nothing after
-// it, no comments, no commas at the end of a list, no half of a surrogate pair,
-// no NUL. A byte order mark in front is skipped. Double keys are kept for the
-// reader of the tree to report. On an error the node is nil.
+// ReadJSON reads a JSON text (RFC 8259) strictly: one value and nothing after it, no
+// comments, no commas at the end of a list, no half of a surrogate pair, no NUL. A
+// byte order mark in front is skipped. Double keys are kept, so that the reader of
+// the tree reports them. On an error the node is nil.
 func ReadJSON(src []byte) (*Node, *SyntaxError) {
 	if err := CheckSource(src); err != nil {
 		return nil, err
@@ -44,7 +44,7 @@ func (r *jsonReader) fail(found, allowed string) *SyntaxError {
 	return r.err
 }
 
-// here names what stands under the cursor.
+// here names the text at the cursor.
 func (r *jsonReader) here() string {
 	if r.done() {
 		return "the end of the document"
@@ -63,8 +63,7 @@ func (r *jsonReader) space() {
 	}
 }
 
-// skip moves over a text if it stands under the cursor, and reports whether it
-// does.
+// skip moves over a text if it is at the cursor, and reports whether it is.
 func (r *jsonReader) skip(text string) bool {
 	if !strings.HasPrefix(r.text[r.offset:], text) {
 		return false
@@ -75,8 +74,8 @@ func (r *jsonReader) skip(text string) bool {
 	return true
 }
 
-// value reads any value inside depth lists and maps into a node. After an error
-// what the node holds has no meaning.
+// value reads any value inside depth lists and maps into a node. After an error the
+// content of the node is undefined.
 func (r *jsonReader) value(node *Node, depth int) {
 	node.Line, node.Column = r.line, r.column
 	start := r.offset
@@ -112,7 +111,7 @@ func (r *jsonReader) value(node *Node, depth int) {
 	node.Text = r.text[start:r.offset]
 }
 
-// items reads what stands in a list or a map, up to the closing bracket.
+// items reads the content of a list or a map, up to the closing bracket.
 func (r *jsonReader) items(node *Node, end, allowed string, depth int) {
 	r.space()
 	if r.skip(end) {

@@ -51,8 +51,8 @@ func decode(src string) (any, bool) {
 	return value, err == io.EOF
 }
 
-// check compares the two readers. Ours takes no more, and less only where it
-// says so: NUL, halves of surrogate pairs, control characters, depth.
+// check compares the two readers. Ours accepts nothing more, and refuses more only
+// for NUL, halves of surrogate pairs, control characters, depth.
 func check(t *testing.T, src string) bool {
 	t.Helper()
 	node, err := ReadJSON([]byte(src))
@@ -157,8 +157,8 @@ func FuzzReadJSON(f *testing.F) {
 	})
 }
 
-// TestQuoteIsStrconvs compares the escapes: all of ASCII, bytes that are no
-// UTF-8, and beyond them what takes no room or turns a line.
+// TestQuoteIsStrconvs compares the escapes: all of ASCII, bytes that are no UTF-8,
+// and other characters that have no width or change the direction of a line.
 func TestQuoteIsStrconvs(t *testing.T) {
 	for r := rune(0); r < 0x250; r++ {
 		assert.Equal(t, strconv.QuoteRune(r), Quote(string(r), '\''))

@@ -1,17 +1,15 @@
-// Package tree is what a policy document is before it means anything: nodes
-// with the places at which they stand, and a strict reader of JSON that builds
-// them.
-//
-// It is kept apart from the YAML front end, and free of package fmt and
-// reflection, so that a small runtime reads JSON documents with it alone.
+// Package tree has the syntax tree of a policy document: nodes with their places, and
+// a strict reader of JSON that builds them. It does not import the YAML front end,
+// package fmt or reflection, so that a small runtime needs only this package to read
+// JSON documents.
 package tree
 
 // Limits of a document, whatever its format.
 const (
 	// MaxBytes is the greatest size of a document, 1 MiB.
 	MaxBytes = 1 << 20
-	// MaxDepth is how deep lists and maps may stand in one another. What the
-	// policy document needs is less than half of it.
+	// MaxDepth is how deep lists and maps may be nested. A policy document needs less
+	// than half of it.
 	MaxDepth = 32
 )
 
@@ -20,7 +18,7 @@ type Kind uint8
 
 // The kinds.
 const (
-	// Bad stands where something was found that has been reported already.
+	// Bad replaces a value whose error has been reported already.
 	Bad Kind = iota
 	// Null is JSON's null, or a YAML value left empty.
 	Null
@@ -47,8 +45,8 @@ type Node struct {
 	// not be read is empty and its node Bad.
 	Key                string
 	KeyLine, KeyColumn int
-	// Up is the List or the Map that the node stands in, nil for the root, and
-	// Index its position there.
+	// Up is the List or the Map that has the node, nil for the root, and Index its
+	// position there.
 	Up    *Node
 	Index int
 	// Items of a List or entries of a Map, in order, double keys included.
@@ -61,11 +59,11 @@ func (n *Node) Add(item *Node) {
 	n.Items = append(n.Items, item)
 }
 
-// SyntaxError says where and why a document cannot be read at all.
+// SyntaxError is the place and the reason why a document cannot be read at all.
 type SyntaxError struct {
-	// Line and Column, from 1; 0 where no place can be told.
+	// Line and Column, from 1; 0 where the place is unknown.
 	Line, Column int
-	// Found is what stands there, Allowed what could.
+	// Found is the text there, Allowed what would be valid.
 	Found, Allowed string
 }
 

@@ -24,8 +24,8 @@ func Quote(text string, mark byte) string {
 	return string(append(quoted, mark))
 }
 
-// hidden are the first and the last of each range of characters that show
-// nothing, or turn the direction of what is around them.
+// hidden are the first and the last of each range of characters that are invisible,
+// or change the direction of the text around them.
 var hidden = [...][2]uint16{
 	{0x7F, 0xA0}, {0xAD, 0xAD}, {0x61C, 0x61C}, {0x1680, 0x1680}, {0x180E, 0x180E}, {0x2000, 0x200F},
 	{0x2028, 0x202F}, {0x205F, 0x206F}, {0x3000, 0x3000}, {0xE000, 0xF8FF}, {0xFEFF, 0xFEFF}, {0xFFF0, 0xFFFB},

@@ -6,10 +6,10 @@ import (
 	"unicode/utf8"
 )
 
-// byteOrderMark may begin a document and means nothing there.
+// byteOrderMark may begin a document and is skipped.
 const byteOrderMark = "\ufeff"
 
-// cursor walks over a text and knows the place where it stands.
+// cursor reads a text and knows its position.
 type cursor struct {
 	text         string
 	offset       int
@@ -25,7 +25,7 @@ func newCursor(text string) cursor {
 	return c
 }
 
-// done reports whether the text is over.
+// done reports whether the cursor is at the end of the text.
 func (c *cursor) done() bool { return c.offset >= len(c.text) }
 
 // peek returns the byte under the cursor, 0 at the end.
@@ -36,8 +36,8 @@ func (c *cursor) peek() byte {
 	return c.text[c.offset]
 }
 
-// next moves over one byte. A line ends with LF, CR LF or CR; the bytes behind
-// the first one of a character leave the column as it is.
+// next moves over one byte. A line ends with LF, CR LF or CR; the second and later
+// bytes of a character do not change the column.
 func (c *cursor) next() {
 	b := c.text[c.offset]
 	c.offset++
@@ -51,9 +51,9 @@ func (c *cursor) next() {
 	}
 }
 
-// CheckSource says what makes a source unreadable before its format matters:
-// more than MaxBytes, bytes that are not UTF-8, control characters. It returns
-// nil for a source that may be read.
+// CheckSource finds what makes a source unreadable in any format: more than MaxBytes,
+// bytes that are not UTF-8, control characters. It returns nil for a source that may
+// be read.
 func CheckSource(src []byte) *SyntaxError {
 	if len(src) > MaxBytes {
 		return &SyntaxError{
@@ -83,14 +83,14 @@ func CheckSource(src []byte) *SyntaxError {
 	return nil
 }
 
-// isTorn reports whether a character that a loop over a text found stands for a
-// byte that is no UTF-8, and not for itself.
+// isTorn reports whether a character from a loop over a text replaces a byte that is
+// not UTF-8.
 func isTorn(r rune, text string) bool {
 	const replacement = "\uFFFD"
 	return r == utf8.RuneError && !strings.HasPrefix(text, replacement)
 }
 
-// printable is YAML's c-printable, which JSON documents keep to as well.
+// printable is YAML's c-printable, which limits JSON documents as well.
 func printable(r rune) bool {
 	switch {
 	case r == '\t', r == '\n', r == '\r', r == 0x85:

@@ -2,7 +2,7 @@ package tree
 
 import "strings"
 
-// str reads a string, its quotes included, and returns what it means.
+// str reads a string, its quotes included, and returns its value.
 func (r *jsonReader) str() string {
 	r.next()
 	var text []byte
@@ -26,8 +26,7 @@ func (r *jsonReader) str() string {
 	return ""
 }
 
-// escape reads one escape, a surrogate pair as one, and returns the character
-// that it means.
+// escape reads one escape, a surrogate pair as one, and returns its character.
 func (r *jsonReader) escape() string {
 	line, column := r.line, r.column
 	r.next()
@@ -46,7 +45,7 @@ func (r *jsonReader) escape() string {
 		}
 	}
 	if char == 0 || highHalf(char) || lowHalf(char) {
-		// What is wrong began where the escape did.
+		// The error is at the beginning of the escape.
 		r.line, r.column = line, column
 		if char == 0 {
 			r.fail("the character U+0000", "text without it")
