@@ -10,7 +10,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// adaptiveDocument has no settings: the limit is 20 at first, as that of failsafe-go.
+// adaptiveDocument has no settings: the initial limit is 20, as in failsafe-go.
 const adaptiveDocument = `
 version: 1
 policies:

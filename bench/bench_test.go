@@ -17,7 +17,7 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// Every contender of every case does what the case is about, once, or panics.
+// Every contender performs the operation of its case once, or panics.
 func TestCases(t *testing.T) {
 	for _, s := range cases() {
 		for _, c := range s.tasks {
@@ -36,7 +36,7 @@ func TestCases(t *testing.T) {
 	}
 }
 
-// A limiter admits its quota and no more. What has no burst admits one.
+// A limiter admits its quota and no more. A limiter without a burst admits one.
 func TestLimitersLimit(t *testing.T) {
 	for _, l := range limiters[:len(limiters)-1] {
 		want := 3
@@ -79,7 +79,7 @@ func TestKeyedLimitersLimit(t *testing.T) {
 	}
 }
 
-// A bulkhead has its places and no more, and a place that is given back is free.
+// A bulkhead has its places and no more, and a released place is free.
 func TestBulkheadsBound(t *testing.T) {
 	for name, make := range map[string]trier{"Sluice": ourTry, "x/sync/semaphore": semaphoreTry, "failsafe-go": failsafeTry} {
 		try := make(3)
@@ -92,7 +92,7 @@ func TestBulkheadsBound(t *testing.T) {
 	}
 }
 
-// What is refused is refused for the reason that the case is about.
+// A refusal has the reason of its case.
 func TestRefusals(t *testing.T) {
 	for name, c := range map[string]struct {
 		make refuser
@@ -121,8 +121,8 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// Work that fails twice is done by the third attempt, each time anew; work that
-// fails three times is not.
+// Work that fails twice succeeds at the third attempt, in every call; work that fails
+// three times does not.
 func TestRetriesRetry(t *testing.T) {
 	for name, make := range map[string]retrying{"Sluice": ourRetry, "go-retry": sethvargoRetry, "backoff": cenkaltiRetry, "retry-go": avastRetry, "failsafe-go": failsafeRetry} {
 		use := make(0, 2)(t.Context())
@@ -140,7 +140,7 @@ func panics(use func()) (did bool) {
 	return
 }
 
-// The draws are of all keys, and the first few are drawn most.
+// All keys are drawn, and the first few most often.
 func TestZipf(t *testing.T) {
 	counts := make([]int, 1_000)
 	for _, key := range zipf(len(counts)) {
@@ -151,7 +151,7 @@ func TestZipf(t *testing.T) {
 	}
 }
 
-// timed counts what was done, on every goroutine.
+// timed counts the calls of every goroutine.
 func TestTimed(t *testing.T) {
 	var one, other int
 	f := timed(options{each: time.Millisecond}, []func(){func() { one++ }, func() { other++ }})
@@ -201,8 +201,8 @@ func TestResults(t *testing.T) {
 	}
 }
 
-// What stands in RESULTS.md is of the present cases, and README's figures are
-// what it says.
+// RESULTS.md has the present cases, and the figures of README are those of
+// RESULTS.md.
 func TestResultsAreOfTheseCases(t *testing.T) {
 	page := read(t, "RESULTS.md")
 	for _, s := range cases() {
@@ -220,7 +220,7 @@ func TestResultsAreOfTheseCases(t *testing.T) {
 	}
 }
 
-// The run writes both, and leaves the rest of README as it is.
+// The run writes both, and does not change the rest of README.
 func TestWrite(t *testing.T) {
 	dir := t.TempDir()
 	o := options{output: filepath.Join(dir, "RESULTS.md"), readme: filepath.Join(dir, "README.md")}

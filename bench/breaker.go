@@ -89,7 +89,7 @@ func ourOpen(ctx context.Context) func() error {
 	return func() error { return b.Do(ctx, job) }
 }
 
-// ourOpenPass has an error of the benchmark's own.
+// ourOpenPass returns an error of the benchmark.
 func ourOpenPass(context.Context) func() error {
 	b := ourOpened()
 	return func() error {

@@ -37,7 +37,7 @@ func bulkheadTasks() []task {
 	}
 }
 
-// tryTask takes a place and gives it back, or is refused where none are free.
+// tryTask takes a place and releases it, or is refused when no place is free.
 func tryTask(name string, how func(caller) contender, free int) task {
 	return task{name: name, allocs: 0, sluice: how(tried(ourTry, free)), peers: []peer{
 		{"x/sync/semaphore", how(tried(semaphoreTry, free)), 0},
@@ -45,8 +45,8 @@ func tryTask(name string, how func(caller) contender, free int) task {
 	}}
 }
 
-// trier makes a bulkhead. Its use answers whether a place was free, and gives it
-// back where it is told to.
+// trier makes a bulkhead. Its use reports whether a place was free, and releases it
+// if release is set.
 type trier func(places int) func(release bool) bool
 
 func tried(make trier, free int) caller {
@@ -57,7 +57,7 @@ func tried(make trier, free int) caller {
 		}
 		return func() {
 			if try(true) != (free > 0) {
-				panic("another answer than the case is about")
+				panic("another result than that of the case")
 			}
 		}
 	}
@@ -111,8 +111,8 @@ func ourFull(ctx context.Context) func() error {
 	return func() error { _, err := b.Acquire(ctx); return err }
 }
 
-// queued is how many places there are for the goroutines of a contended case,
-// which yield while they hold one.
+// queued is the number of places for the goroutines of a contended case, which yield
+// while they hold one.
 const queued = 8
 
 func ourQueue(ctx context.Context) func() {

@@ -5,16 +5,16 @@ import (
 	"errors"
 )
 
-// worth is what the work returns.
+// worth is the result of the work.
 const worth = 1
 
 // work is what is guarded.
 func work() (int, error) { return worth, nil }
 
-// job is the work for whoever wants it with a context and without a value.
+// job is the work with a context and without a value.
 func job(context.Context) error { _, err := work(); return err }
 
-// errWork is what it returns when it fails.
+// errWork is its error.
 var errWork = errors.New("down")
 
 // libraries are the peers' modules.
@@ -32,20 +32,20 @@ var libraries = [...]string{
 	"golang.org/x/time",
 }
 
-// cases are all that is measured, in the order of the page.
+// cases are all measured cases, in the order of the page.
 func cases() []section {
 	return []section{
-		{"Limiters", "One limiter for all. Parallel: a goroutine for each CPU; contended: sixteen. The rate is out of reach, or one permit a day.", limiterTasks()},
-		{"Limiters per key", "Keys of 16 bytes, drawn under a Zipf law (s = 1.1), the same sequence for all. Every key is known before and stays in the table. " +
+		{"Limiters", "One limiter for all. Parallel: a goroutine for each CPU; contended: sixteen. The rate is never reached, or it is one permit a day.", limiterTasks()},
+		{"Limiters per key", "Keys of 16 bytes, drawn under a Zipf law (s = 1.1), the same sequence for all. Every key is inserted before and stays in the table. " +
 			"Of the pipeline they are uniform. By hand: an x/time/rate limiter for each key.", keyedTasks()},
 		{"Memory per key", "Growth of the heap, without the keys themselves. New keys: a million, each seen once and forgettable 1 ms later; in bytes a key seen.", memoryTasks()},
-		{"Breakers", "Closed but for the last two. 100 calls in the window.", breakerTasks()},
-		{"Bulkheads", "Of 100 places, taken and given back; full where it says so.", bulkheadTasks()},
-		{"Adaptive limits", "20 places at first, one taken and given back; none free where it says so. By hand: a permit, and a record of its end. " +
+		{"Breakers", "Closed, except in the last two cases. 100 calls in the window.", breakerTasks()},
+		{"Bulkheads", "Of 100 places, acquired and released; full where the case says so.", bulkheadTasks()},
+		{"Adaptive limits", "20 places at first, one acquired and released; none free where the case says so. By hand: a permit, and a record of its end. " +
 			"Sluice's limit is a policy of one step.", adaptiveTasks()},
 		{"Retries", "At most three attempts. go-retry and backoff make their backoff for each call, because it has state.", retryTasks()},
 		{"Pipelines", "Timeout, retry, breaker, limiter, bulkhead and timeout, composed.", pipelineTasks()},
-		{"Engine", "The single-threaded engine, which decides in virtual time: sluice eval, the module of WebAssembly. No peer does the like.", engineTasks()},
+		{"Engine", "The single-threaded engine, which decides in virtual time: sluice eval, the module of WebAssembly. No peer has such an engine.", engineTasks()},
 		{"Refusals", "A refusal beside an admission, both Sluice's: 0.5x is a refusal that costs two admissions. Without an error unless it says so.", refusalTasks()},
 	}
 }

@@ -4,5 +4,5 @@ package main
 
 import "time"
 
-// processor is not known here; wall time is all there is.
+// processor is unknown here; only wall time is available.
 func processor() (time.Duration, bool) { return 0, false }

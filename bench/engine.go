@@ -11,8 +11,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// fiveSteps, and what a call of them is refused by, queued by, or has a cell per key
-// of.
+// The policies of the cases: a call of fullSteps is refused, one of queuedSteps
+// waits, and keyedSteps has a cell for each key.
 const (
 	fiveSteps = `
 steps:
@@ -29,7 +29,7 @@ steps:
 
 func engineTasks() []task {
 	return []task{
-		// The target is what the engine cost before it could hedge.
+		// The target is the cost of the engine before hedging was added.
 		{name: "engine, call of five steps", allocs: 0, most: 120, sluice: engine(fiveSteps, engineCall)},
 		{name: "engine, call with a second attempt", allocs: 0, sluice: engine(fiveSteps, engineRetried)},
 		{name: "engine, refused call", allocs: 0, sluice: engine(fullSteps, engineRefused)},
@@ -43,7 +43,7 @@ func engineTasks() []task {
 func engine(steps string, use func(*drive.Driver)) contender {
 	return repeated(func(context.Context) func() {
 		d := drive.New(must(pipeline.Compile(must(policy.ParseOne("bench.yaml", []byte(steps))).Policy)), 0)
-		engineCall(d) // takes the only permit where a call is to be refused
+		engineCall(d) // takes the only permit where the case measures a refusal
 		return func() {
 			d.Advance(d.Now().Add(time.Second))
 			d.Decisions = d.Decisions[:0]

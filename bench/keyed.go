@@ -16,7 +16,7 @@ import (
 )
 
 // keyed makes a limiter with a bucket for each key: a permit after every period,
-// burst at once. Its use answers whether the key had a permit free.
+// burst at once. Its use reports whether the key had a free permit.
 type keyed func(ctx context.Context, every time.Duration, burst int) func(key string) bool
 
 const (
@@ -44,7 +44,7 @@ var (
 		{"by hand, mutex", mutexMap, 0},
 		{"by hand, sync.Map", syncMap, 0},
 	}
-	// newPeers bound their memory, but for what is written by hand.
+	// newPeers bound their memory, except the hand-written one.
 	newPeers = []keyedPeer{
 		{"throttled LRU", throttledKeyed(sluice.DefaultMaxKeys), 0},
 		{"go-limiter", sethvargoKeyed, 0},
@@ -94,7 +94,7 @@ func memoryTasks() []task {
 		}
 		tasks = append(tasks, t)
 	}
-	// At the most the keys that are kept, of those that were seen.
+	// The maximum is 64 B for each kept key, spread over all seen keys.
 	t := task{name: "memory, new keys", allocs: -1, most: 64. * sluice.DefaultMaxKeys / newKeys, unit: "B", sluice: grown(newKeys, newEvery, 1, ourKeyed(0))}
 	for _, p := range newPeers {
 		t.peers = append(t.peers, peer{p.name, grown(newKeys, newEvery, 1, p.make), 0})
@@ -105,7 +105,7 @@ func memoryTasks() []task {
 const (
 	keyLength = 16
 	// textLength is a power of two: of as many distinct keys, each a part of one
-	// text, so that nobody pays for making them.
+	// text, so that making them costs no contender anything.
 	textLength = 1 << 24
 )
 
@@ -140,13 +140,13 @@ func uniform(n int) []uint32 {
 	return draws
 }
 
-// drawn uses a limiter that has seen all keys, which are too many to be filled
-// in again for each turn. Each worker begins elsewhere in the sequence.
+// drawn uses a limiter that has seen all keys: to insert so many keys for each turn
+// would take too long. Each worker begins elsewhere in the sequence.
 func drawn(workers, n int, draws func() []uint32, make keyed) contender {
 	return func(ctx context.Context) turn {
 		allow, src, seq := make(ctx, heldEvery, heldBurst), text(), draws()
 		fill(allow, n)
-		runtime.GC() // here, because it takes long and the turns leave nothing behind
+		runtime.GC() // here, because it takes long and the turns do not change it
 		return func(o options) figure {
 			var uses []func()
 			for w := range workers {
@@ -229,8 +229,8 @@ func ourKeyedPipeline(ctx context.Context, every time.Duration, burst int) func(
 	}
 }
 
-// sethvargoKeyed looks for keys to forget every 6 hours, or often where there
-// are always new ones.
+// sethvargoKeyed looks for unused keys every 6 hours, or often in the case with new
+// keys.
 func sethvargoKeyed(ctx context.Context, every time.Duration, burst int) func(string) bool {
 	c := memorystore.Config{Tokens: uint64(burst), Interval: 24 * time.Hour}
 	if every == newEvery {

@@ -24,7 +24,7 @@ type quota struct {
 }
 
 var (
-	// plenty refuses nothing: more permits than anybody can ask for.
+	// plenty refuses nothing: it has more permits than any case needs.
 	plenty = quota{1_000_000_000, time.Second}
 	// scant refuses all but the first.
 	scant = quota{1, 24 * time.Hour}
@@ -44,8 +44,8 @@ var limiters = []struct {
 	{"uber ratelimit", uberLimiter},
 }
 
-// algorithms are those that do not admit as x/time/rate does. A sliding log keeps a
-// mark for each permit of its period, and has a shorter one.
+// algorithms are those that admit by another rule than x/time/rate. A sliding log
+// keeps a mark for each permit of its period, and has a shorter one.
 var algorithms = []struct {
 	algorithm limiter.Algorithm
 	plenty    quota
@@ -130,7 +130,8 @@ func throttledKeyed(maxKeys int) keyed {
 	return func(_ context.Context, every time.Duration, burst int) func(string) bool {
 		l := must(throttled.NewGCRARateLimiterCtx(must(memstore.NewCtx(maxKeys)),
 			throttled.RateQuota{MaxRate: throttled.PerDuration(1, every), MaxBurst: burst - 1}))
-		// After ten tries, the default, it fails where many want the same key.
+		// After ten tries, the default, it fails when many goroutines use the same
+		// key.
 		l.SetMaxCASAttemptsLimit(1_000_000)
 		return func(key string) bool {
 			limited, _, err := l.RateLimitCtx(context.Background(), key, 1)

@@ -8,14 +8,14 @@ import (
 	"time"
 )
 
-// What is measured is made with a context that somebody may cancel, and returns
-// its one use.
+// A contender is made with a context that can be cancelled, and returns its
+// operation.
 type (
-	// caller's use must go well, or panic.
+	// caller's use must succeed, or panic.
 	caller func(ctx context.Context) func()
-	// allower's use answers whether a permit was free.
+	// allower's use reports whether a permit was free.
 	allower func(ctx context.Context) func() bool
-	// refuser's use is to be refused.
+	// refuser's use must be refused.
 	refuser func(ctx context.Context) func() error
 )
 
@@ -28,8 +28,8 @@ func crowded(make caller) contender { return by(runtime.GOMAXPROCS(0), make) }
 // contended uses it on many more.
 func contended(make caller) contender { return by(16*runtime.GOMAXPROCS(0), make) }
 
-// by makes the contender anew for each turn, so that where it happens to lie in
-// memory is drawn as often.
+// by makes a new contender for each turn, so that its place in memory varies between
+// turns.
 func by(workers int, make caller) contender {
 	return func(ctx context.Context) turn {
 		return func(o options) figure {
@@ -75,7 +75,8 @@ func timed(o options, uses []func()) figure {
 	}
 }
 
-// mostCalls between two looks at the clock: a look is then below 0.1 ns a call.
+// mostCalls between two readings of the clock: a reading then costs less than 0.1 ns
+// a call.
 const mostCalls = 1024
 
 func loop(use func(), end time.Time) (n int) {
@@ -90,14 +91,14 @@ func loop(use func(), end time.Time) (n int) {
 	}
 }
 
-// asking uses an allower. All answers but the first are the answer.
+// asking uses an allower. All results but the first must equal the answer.
 func asking(make allower, answer bool) caller {
 	return func(ctx context.Context) func() {
 		allow := make(ctx)
 		allow()
 		return func() {
 			if allow() != answer {
-				panic("another answer than the case is about")
+				panic("another result than that of the case")
 			}
 		}
 	}
@@ -110,7 +111,7 @@ func refused(make refuser) caller {
 	}
 }
 
-// must is for configurations that are known to be right.
+// must is for configurations that are known to be valid.
 func must[T any](value T, err error) T {
 	if err != nil {
 		panic(err)
@@ -124,7 +125,7 @@ func good(err error) {
 	}
 }
 
-// done is good for what work returns.
+// done panics unless the result is that of the work.
 func done(value int, err error) {
 	if value != worth || err != nil {
 		panic("the work was not done")
@@ -133,6 +134,6 @@ func done(value int, err error) {
 
 func bad(err error) {
 	if err == nil {
-		panic("no error, and the case is about one")
+		panic("no error, although the case is a refusal")
 	}
 }

@@ -5,11 +5,11 @@
 //	go run ./bench -run '^pipeline'   some of them, and writes nothing
 //	go run ./bench -run 'breaker do' -alone -cpuprofile cpu.prof
 //
-// Each case is one thing that a caller wants, done by Sluice and by every peer
-// that offers it. The contenders of a case take turns, repetition by
-// repetition, so that a machine that is busy for a while is busy for all of
-// them; the medians are compared. Which targets are missed stands at the end.
-// That is no error: a shared machine cannot promise a time.
+// Each case is one operation, performed by Sluice and by every peer that offers it.
+// The contenders of a case take turns, repetition by repetition, so that a machine
+// that is busy for a while is busy for all of them; the medians are compared. The
+// missed targets are at the end. They are not an error: times on a shared machine
+// vary.
 package main
 
 import (
@@ -114,7 +114,7 @@ func parse(args []string, stderr io.Writer) (options, error) {
 		o.output, o.readme = "", ""
 	}
 	if _, ok := processor(); o.cpu && !ok {
-		return o, fmt.Errorf("-cpu: this system does not tell the processor time")
+		return o, fmt.Errorf("-cpu: this system does not report the processor time")
 	}
 	var err error
 	o.only, err = regexp.Compile(only)

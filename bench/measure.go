@@ -11,29 +11,29 @@ import (
 // contender is made ready for a case once. The context ends with the case.
 type contender func(ctx context.Context) turn
 
-// closing waits for the end of a case's context to close what has to be closed:
-// its memory must not be freed during the next case.
+// closing closes a contender when the context of its case ends, and waits for it: its
+// memory must not be freed during the next case.
 var closing sync.WaitGroup
 
 // turn is one repetition.
 type turn func(o options) figure
 
-// peer does what a case does with another library.
+// peer performs a case with another library.
 type peer struct {
 	name string
 	run  contender
-	// target is how many times as good Sluice is to be, 0 for no such wish.
+	// target is the ratio that Sluice must reach, 0 for no target.
 	target float64
 }
 
-// task is one case of the comparison: what Sluice does, and who else does it.
+// task is one case of the comparison: Sluice and its peers.
 type task struct {
 	name   string
 	sluice contender
 	peers  []peer
-	// allocs is how many allocations Sluice may make, -1 for no such wish.
+	// allocs is how many allocations Sluice may make, -1 for no target.
 	allocs int64
-	// most is what Sluice's own value may be, 0 for no such wish.
+	// most is the maximum of Sluice's own value, 0 for no target.
 	most float64
 	// unit of the value, ns where it is empty.
 	unit string
@@ -86,7 +86,7 @@ func measure(sections []section, o options, progress io.Writer) []measured {
 	return all
 }
 
-// measure lets the contenders take turns.
+// measure measures the contenders in turns.
 func (t task) measure(o options) row {
 	ctx, cancel := context.WithCancel(context.Background())
 	defer closing.Wait()

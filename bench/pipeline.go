@@ -89,8 +89,8 @@ func ourPipelineRefused(context.Context) func() error {
 	return use
 }
 
-// composition is the same in failsafe-go, made once as its documentation says.
-// Where it is told what a failure is, a refusal is none, as in Sluice.
+// composition is the same in failsafe-go, made once as its documentation says. It is
+// configured so that a refusal is not a failure, as in Sluice.
 func composition(q quota, failures ...error) failsafe.Executor[int] {
 	attempts := retrypolicy.NewBuilder[int]().WithMaxAttempts(3).WithBackoff(100*time.Millisecond, 10*time.Second)
 	votes := countRule(circuitbreaker.NewBuilder[int]())

@@ -9,7 +9,7 @@ import (
 const (
 	// fair is a refusal that costs at most two admissions.
 	fair = 0.5
-	// wordy is one with an error, half of whose cost is to allocate it.
+	// wordy is a refusal with an error, half of whose cost is its allocation.
 	wordy = 0
 )
 

@@ -46,7 +46,7 @@ func (t task) columns(f figure) []string {
 
 const missed = " (missed)"
 
-// target says what is wished for, and whether this run shows it.
+// target describes the target, and whether this run reaches it.
 func target(r row, p peer, ratio float64) string {
 	var wishes []string
 	met := true
@@ -72,7 +72,7 @@ func target(r row, p peer, ratio float64) string {
 	return text
 }
 
-// table returns the rows in columns, for a terminal, and then what is missed.
+// table returns the rows in columns, for a terminal, and then the missed targets.
 func table(all []measured) string {
 	var text, misses strings.Builder
 	w := tabwriter.NewWriter(&text, 0, 0, 2, ' ', 0)
@@ -92,8 +92,8 @@ func table(all []measured) string {
 	return text.String() + "\n" + misses.String()
 }
 
-// results returns the rows as a page, with what is needed to judge and to
-// repeat them.
+// results returns the rows as a page, with the facts that a reader needs to judge and
+// to repeat them.
 func results(all []measured, o options, command string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# Results\n\nWritten by `%s`. Do not edit.\n\n", command)

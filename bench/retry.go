@@ -15,8 +15,8 @@ import (
 	core "github.com/sluice-go/sluice/core/retry"
 )
 
-// retrying makes a retry of three attempts with a delay that doubles, or none
-// for 0. The work fails as often before it is done.
+// retrying makes a retry of three attempts with a delay that doubles, or none for 0.
+// The work fails as often before it succeeds.
 type retrying func(delay time.Duration, failures int) caller
 
 func retryTasks() []task {
@@ -40,8 +40,8 @@ func retryTask(name string, how func(caller) contender, delay time.Duration, fai
 	return t
 }
 
-// failing is work that fails so often, again and again. Where it does not fail
-// at all it may be called by many at once.
+// failing is work that fails so often before each success. Work that never fails may
+// be called concurrently.
 func failing(failures int, failure error) func() (int, error) {
 	if failures == 0 {
 		return work
@@ -83,7 +83,7 @@ func sethvargoRetry(delay time.Duration, failures int) caller {
 	}
 }
 
-// cenkaltiRetry lets backoff make its exponential backoff itself.
+// cenkaltiRetry uses the exponential backoff that backoff makes itself.
 func cenkaltiRetry(delay time.Duration, failures int) caller {
 	return func(ctx context.Context) func() {
 		fn := failing(failures, errWork)

@@ -14,10 +14,10 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// fastPath runs a call whose every cell admits it at once, under one lock, and
-// whose function succeeds before anything is due, or which a cell refuses at which
-// no call waits. It is a third of the size of a run. It decides nothing: on any other
-// event a run takes the call over as it is.
+// fastPath runs a call whose every cell admits it at once, under one lock, and whose
+// function succeeds before anything is due, or which a cell refuses at which no call
+// waits. It is a third of the size of a run. It decides nothing: on any other event a
+// run continues the call.
 type fastPath struct {
 	pipeline *Pipeline
 	layout   *binding
@@ -30,7 +30,7 @@ type fastPath struct {
 	handles  [fastPathKeys]keyed.Handle // of the steps with keys, in order
 	entered  uint8                      // of the binding's fastSteps, those that admitted it
 	held     uint8                      // of these, those that it has not left
-	open     bool                       // neither over nor taken over by a run
+	open     bool                       // neither over nor continued by a run
 	effects  bool                       // steps of cells have effects that are not delivered
 	changes  CellEvents                 // of cells of keys
 	refused  bool                       // by the step entered of fastSteps
@@ -52,20 +52,20 @@ type fastPathStep struct {
 	cell *LockedCell // nil with keys
 	keys *StepCells  // nil without keys
 	slot uint8       // of fastPath.handles
-	// complete is set where a call that lacks an attribute of the key is treated
-	// in another way.
+	// complete is set where the step treats a call that lacks an attribute of the key
+	// differently.
 	complete bool
 	step     int // of the plan
 	// refuses is set where a call that is not admitted is refused: in shadow it
 	// goes on, and with a queue it may wait. A cell that was configured meanwhile
 	// may have a queue all the same, which TryAcquire does not use.
 	refuses bool
-	// exits is set where the permit is given back after a success, too.
+	// exits is set where the permit is also released after a success.
 	exits bool
 }
 
-// planFastPath finds out whether the calls of a binding have a fast path: they
-// have with at most fastPathSteps cells, fastPathKeys of them with keys.
+// planFastPath determines whether the calls of a binding have a fast path: a binding
+// with at most fastPathSteps cells, at most fastPathKeys of them with keys, has one.
 func (l *binding) planFastPath() {
 	if l.plan.HedgeIndex() >= 0 || l.leases != 0 {
 		return
@@ -121,8 +121,8 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
-// enter takes the call through all steps. It returns false where a run has to take
-// over.
+// enter takes the call through all steps. It returns false where a run must continue
+// it.
 func (l *fastPath) enter(q *Request) bool {
 	l.layout = l.pipeline.layout.Load()
 	if !l.layout.hasFastPath || q.Holdable || l.ctx.Err() != nil || l.layout.softens && l.pipeline.hasListeners() {
@@ -169,7 +169,8 @@ func (l *fastPath) enter(q *Request) bool {
 }
 
 // join joins the keys of the request. It returns false where the request lacks an
-// attribute that a step wants. It calls code of the user, so the caller holds no lock.
+// attribute that a step needs. It calls code of the user, so the caller holds no
+// lock.
 func (l *fastPath) join(q *Request, keys *[fastPathKeys]string) bool {
 	for i := range l.layout.fastSteps {
 		if s := &l.layout.fastSteps[i]; s.keys != nil {
@@ -197,9 +198,8 @@ func (l *fastPath) unlock() {
 	}
 }
 
-// admit asks the cell of a step for a permit. It returns false where the step does
-// not admit at once, and undoes the call where it is refused. The caller holds the
-// lock.
+// admit acquires a permit of a step. It returns false where the step does not admit
+// at once, and undoes the call where the step refuses it. The caller holds the lock.
 func (l *fastPath) admit(s *fastPathStep, cost uint32) (permit reducer.Permit, ok bool) {
 	b := s.cell
 	if b.Busy() {
@@ -232,7 +232,7 @@ func (l *fastPath) admitKey(s *fastPathStep, key string, cost uint32) (permit re
 	return l.answered(answer, cost)
 }
 
-// closeKey unlocks the cell of a key, and keeps its events for deliver.
+// closeKey unlocks the cell of a key, and stores its events for deliver.
 func (l *fastPath) closeKey(x *keyedCell, changes []reducer.Effect, woken *Waiter, now clock.Mark) {
 	if len(changes) > 0 || x.full {
 		l.effects = true
@@ -242,7 +242,7 @@ func (l *fastPath) closeKey(x *keyedCell, changes []reducer.Effect, woken *Waite
 	woken.wakeAll()
 }
 
-// answered takes the answer of a cell that did not admit at once.
+// answered handles the answer of a cell that did not admit at once.
 func (l *fastPath) answered(answer reducer.Answer, cost uint32) (reducer.Permit, bool) {
 	if answer.Verdict == reducer.Admit {
 		return answer.Permit, true
@@ -252,8 +252,8 @@ func (l *fastPath) answered(answer reducer.Answer, cost uint32) (reducer.Permit,
 	return reducer.Permit{}, false
 }
 
-// undo gives back what a call got that a cell refuses, in reverse order. The caller
-// holds the lock.
+// undo releases the permits of a call that a cell refuses, in reverse order. The
+// caller holds the lock.
 func (l *fastPath) undo(cost uint32) {
 	l.refused, l.open = true, false
 	for i := int(l.entered) - 1; i >= 0; i-- {
@@ -285,7 +285,7 @@ func (l *fastPath) deliver() {
 	l.changes = nil
 }
 
-// refusal tells that the call was refused, and returns its error.
+// refusal reports that the call was refused, and returns its error.
 func (l *fastPath) refusal(q *Request) error {
 	name, after := l.layout.plan.StepName(l.layout.fastSteps[l.entered].step), time.Duration(-1)
 	if l.returned != clock.Never {
@@ -321,8 +321,8 @@ func (l *fastPath) context() context.Context {
 	return l.attempt
 }
 
-// leave ends the call of a function that returned. It returns false where a run
-// has to take over.
+// leave ends the call of a function that returned. It returns false where a run must
+// continue it.
 func (l *fastPath) leave(q *Request, err error) bool {
 	if err != nil {
 		return false
@@ -351,8 +351,8 @@ func (l *fastPath) leave(q *Request, err error) bool {
 	return true
 }
 
-// exit gives back the permit of a step after a success. It returns false where a run
-// has to do so. The caller holds the lock.
+// exit ends the permit of a step after a success. It returns false where a run must
+// do so. The caller holds the lock.
 func (l *fastPath) exit(s *fastPathStep, i uint8, now clock.Mark) bool {
 	if !s.exits {
 		return true
@@ -375,8 +375,9 @@ func (l *fastPath) crashed(q *Request) {
 	r.crashed()
 }
 
-// take takes a call over from its fast path. Of the fastSteps those up to held are
-// held; those from there to entered have been left already, as after a success.
+// take continues a call from its fast path. The permits of the fastSteps up to held
+// are held; those from there to entered have been released already, as after a
+// success.
 func (r *run) take(l *fastPath, q *Request) {
 	plan := l.layout.plan
 	r.prepare(l.ctx, l.pipeline, l.layout, q, l.began, l.deadline, l.seed)

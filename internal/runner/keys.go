@@ -12,15 +12,15 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// keyBytes is the memory that a step allows for each of its keys, on average,
-// beside the cells: strangers may choose keys as long as a header can be.
+// keyBytes is the average memory that a step allows for each of its keys, beside the
+// cells: clients may choose keys as long as a header.
 const keyBytes = 512
 
 // leastBytes is the bound of the memory of a step with few keys.
 const leastBytes = 1 << 20
 
-// cellsOf returns what cells step i of a plan has for its keys. most bounds the keys,
-// 0 for none.
+// cellsOf returns the keyed cells of step i of a plan. most bounds the keys, 0 for
+// none.
 func cellsOf(plan *pipeline.Plan, i, most int) keyedcells.Config {
 	s := plan.Step(i)
 	limit := pipeline.ConfigOf[limiter.Config](s)
@@ -85,7 +85,7 @@ func (x *keyedCell) settle(now clock.Mark) {
 	events.emit()
 }
 
-// events returns what is emitted when no lock is held.
+// events returns the events, which are emitted when no lock is held.
 func (x *keyedCell) events(changes []reducer.Effect, now clock.Mark) (e cellEvents) {
 	if len(changes) > 0 || x.full {
 		e = cellEvents{x.step, x.ref.Key(), changes, x.full, now}
@@ -130,8 +130,8 @@ func (c *StepCells) enter(key string, cost uint32, now clock.Mark) (p reducer.Pe
 	return p, h, ok
 }
 
-// exit is LockedCell.Exit for the cell of a handle. A cell that was evicted needs
-// nothing.
+// exit is LockedCell.Exit for the cell of a handle. It does nothing for an evicted
+// cell.
 func (c *StepCells) exit(h keyed.Handle, p reducer.Permit, now clock.Mark) bool {
 	x, ok := c.resolve(h)
 	if !ok {
@@ -177,7 +177,7 @@ func (c *StepCells) acquire(ref *keyRef, a reducer.Action, now clock.Mark, ready
 	return answer, w
 }
 
-// peek asks the cell that a key has, or would have, without using the key.
+// peek peeks at the cell that a key has, or would have, without using the key.
 func (c *StepCells) peek(key string, m cell.Maker, a reducer.Action, now clock.Mark) reducer.Answer {
 	r, ok := c.cells.Find(key)
 	if !ok {
@@ -225,7 +225,7 @@ func (c *StepCells) wake(h keyed.Handle) {
 	x.settle(now)
 }
 
-// configureKeys puts the cells of all keys under another configuration.
+// configureKeys gives the cells of all keys another configuration.
 func (c *StepCells) configureKeys(config keyedcells.Config) (all CellEvents) {
 	now := c.pipeline.Now()
 	c.full.Store(false)
@@ -298,8 +298,8 @@ func (x cellRef) view(f func(cell.Cell)) {
 	}
 }
 
-// Leave gives up waiting. It returns false when the wait is over already; then
-// Effect says how.
+// Leave cancels the wait. It returns false when the wait is over already; then Effect
+// says how.
 func (w *Waiter) Leave(now clock.Mark) bool {
 	if b := w.cell.one; b != nil {
 		return b.leave(w, now)

@@ -45,7 +45,7 @@ type Waiter struct {
 // Over reports whether the wait is over.
 func (w *Waiter) Over() bool { return w.over.Load() }
 
-// wakeAll wakes a waiter and those behind it whose wait is over, too.
+// wakeAll wakes a waiter and those behind it whose wait is also over.
 func (w *Waiter) wakeAll() {
 	for w != nil {
 		next := w.next // the caller may free the waiter when it is awake
@@ -61,8 +61,8 @@ func (w *Waiter) wakeAll() {
 // bubble of package synctest in which it was made.
 var waiters = sync.Pool{New: func() any { return new(Waiter) }}
 
-// Free gives the waiter back. It is for a caller that has received from Ready, or
-// whose Leave returned true.
+// Free makes the waiter free for reuse. A caller may call it after it has received
+// from Ready, or after Leave returned true.
 func (w *Waiter) Free() {
 	*w = Waiter{}
 	waiters.Put(w)
@@ -141,7 +141,7 @@ func (q *queue) takeWoken() *Waiter {
 	return first
 }
 
-// fired says that the timer is not set any more.
+// fired notes that the timer is no longer set.
 func (q *queue) fired() { q.armed = clock.Always }
 
 // rearm sets the timer to the next wake of a cell that has waiters. The mark of
@@ -173,10 +173,10 @@ type guarded struct {
 	cell   cell.Cell
 	out    *reducer.Out
 	queue  *queue // nil where no caller has waited
-	leased bool   // leases may run out between steps
+	leased bool   // leases may expire between steps
 }
 
-// busy reports whether something may be due that no caller asks for.
+// busy reports whether something may become due without an action of a caller.
 func (g *guarded) busy() bool { return g.leased || g.queue != nil && g.queue.waiting > 0 }
 
 // step steps the cell for a caller that does not wait.
@@ -187,9 +187,9 @@ func (g *guarded) step(a reducer.Action, now clock.Mark) reducer.Answer {
 	return g.cell.Step(a, now, g.out)
 }
 
-// catchUp does what is due up to now, in order of time: waits end, leases run
-// out, turns come. A timer may be late, and ends come before what a step does
-// at the same mark.
+// catchUp performs what is due up to now, in order of time: waits end, leases expire,
+// turns come. A timer may be late, and ends come before what a step does at the same
+// mark.
 func (g *guarded) catchUp(now clock.Mark) {
 	// While callers wait, the timer is set for the next wake.
 	if !g.leased && g.queue != nil && g.queue.armed > now {
@@ -205,8 +205,8 @@ func (g *guarded) catchUp(now clock.Mark) {
 	}
 }
 
-// serve serves the queue, and ends the waits that are over. What else happened is
-// in out.
+// serve serves the queue, and ends the waits that are over. The other effects are in
+// out.
 func (g *guarded) serve(now clock.Mark) {
 	q := g.queue
 	if q == nil {
@@ -219,7 +219,7 @@ func (g *guarded) serve(now clock.Mark) {
 	}
 }
 
-// leave gives up waiting. It returns false when the wait is over already.
+// leave cancels the wait. It returns false when the wait is over already.
 func (g *guarded) leave(w *Waiter, now clock.Mark) bool {
 	g.catchUp(now)
 	if len(*g.out) > 0 {
@@ -245,11 +245,11 @@ func (q *queue) wait(at cellRef, caller, ticket uint64, ready chan struct{}) *Wa
 	return w
 }
 
-// adopt returns the cell that carries on the state under another configuration. The
+// adopt returns the cell that continues the state under another configuration. The
 // waiters stay.
 func (g *guarded) adopt(m cell.Maker, now clock.Mark) cell.Cell {
 	g.catchUp(now)
-	// A breaker changes when it is asked, and has to be what it is now.
+	// A breaker changes only at a step, so this step brings it to its present state.
 	g.cell.Step(reducer.Action{Kind: reducer.Tick}, now, g.out)
 	return m.Adopt(g.cell, now, g.out)
 }
