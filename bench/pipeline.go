@@ -15,8 +15,8 @@ import (
 	"github.com/sluice-go/sluice"
 )
 
-// document is timeout, retry, breaker, limiter, bulkhead and timeout. The rate
-// is to be filled in.
+// document is timeout, retry, breaker, limiter, bulkhead and timeout. The rate must
+// be filled in.
 const document = `
 version: 1
 policies:

@@ -25,8 +25,8 @@ func checkLimits(a *analysis) {
 	}
 }
 
-// roundingCost returns, in millionths of the rate, what it loses because the
-// interval is rounded up, rounded up itself.
+// roundingCost returns, in millionths of the rate and rounded up, how much the
+// rounded interval lowers the rate.
 func roundingCost(c limiter.Config) uint64 {
 	spent := uint64(c.Interval()) * uint64(c.Count)
 	high, low := bits.Mul64(spent-uint64(c.Period), 1_000_000)

@@ -12,8 +12,8 @@ import (
 
 // The invariants of the algorithms of rate limiters.
 
-// L7: a token bucket counted in fractions of a permit, a leaky bucket as a
-// meter, and the machine (GCRA) decide alike.
+// L7: a token bucket counted in fractions of a permit, a leaky bucket as a meter, and
+// the machine (GCRA) decide the same.
 func L7(m machine, h history) error {
 	s, c := m.begin(h)
 	every := big.NewRat(interval(c.limit), 1)

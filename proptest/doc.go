@@ -13,8 +13,8 @@
 // TestInvariants walks the table of all invariants: the name, what it says, the
 // machines that it is checked on, how, and the mutant on which the check fails. A
 // mutant is a machine with one small defect. The test fails when the invariant does
-// not hold on a machine, when the drawn histories hardly ever come to what it is
-// about, and when it does hold on the mutant. GUARANTEES.md is made from the table:
+// not hold on a machine, when it hardly ever applies to the drawn histories, and when
+// it does hold on the mutant. GUARANTEES.md is made from the table:
 //
 //	go test ./proptest -run TestGuarantees -rewrite
 package proptest

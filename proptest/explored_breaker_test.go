@@ -86,7 +86,7 @@ func breakerKey(c breaker.Config) relativeKey[breaker.State] {
 		for i := range r.Callers {
 			pages[i] = breakerPage(s, &r.Callers[i], max(c.SlowOver, longest), out, now)
 		}
-		slices.Sort(pages) // a breaker does not know who calls
+		slices.Sort(pages) // a breaker does not store its callers
 		for _, page := range pages {
 			dst = binary.LittleEndian.AppendUint64(dst, page)
 		}

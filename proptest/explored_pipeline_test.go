@@ -106,7 +106,7 @@ type twoCalls struct {
 	plan *pipeline.Plan
 	// leaves may change how a call leaves its cells.
 	leaves func(c *pipeline.Call, steps []int) []int
-	// acts may change what is done to a cell, false for nothing.
+	// acts may change the action on a cell; false for no action.
 	acts func(c *pipeline.Call, step int, a reducer.Action) (reducer.Action, bool)
 	// quiet are the decisions that it does not report.
 	quiet decision.Kind

@@ -21,11 +21,11 @@ import (
 type exploredLine struct {
 	name      string
 	statement string
-	// machine is what is explored, with its size.
+	// machine is the explored machine, with its size.
 	machine string
 	// run explores the machine with this invariant alone.
 	run func() (explore.Result, error)
-	// mutant is what is wrong with the mutant, and fires explores it.
+	// mutant describes the defect of the mutant, and fires explores it.
 	mutant string
 	fires  func() (explore.Result, error)
 }

@@ -34,7 +34,7 @@ type machine struct {
 	draw func(h history) config
 	make func(c config) subject
 
-	// Instead of subjects, what is not a cell: see retry_test.go,
+	// Machines that are not cells, in place of subjects: see retry_test.go,
 	// pipeline_test.go, nested_test.go, byhand_test.go, stale_test.go and
 	// metrics_test.go.
 	delays  func(c backoff.Config) delayer

@@ -76,7 +76,7 @@ type story struct {
 	text     string
 }
 
-// tell plays a history and returns what is wrong with it.
+// tell plays a history and returns its violation.
 func (s *story) tell(n int) error {
 	for range n {
 		s.now += clock.Mark(s.random.IntN(3) * s.random.IntN(5))

@@ -16,10 +16,10 @@ const (
 	DefaultOver     = 5 * time.Second
 )
 
-// WithDefaults returns the configuration with the defaults of a document in place
-// of zeros. The default of a bound, and of the initial limit, gives way to what is
-// set: the maximum is at least the minimum and the initial limit, and the initial
-// limit lies between the bounds.
+// WithDefaults returns the configuration with the defaults of a document in place of
+// zeros. The defaults of the bounds and of the initial limit follow the settings that
+// are given: the maximum is at least the minimum and the initial limit, and the
+// initial limit lies between the bounds.
 func (c Config) WithDefaults() Config {
 	if c.Minimum == 0 {
 		c.Minimum = DefaultMinimum

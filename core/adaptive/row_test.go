@@ -9,7 +9,7 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// What documents say, with the defaults that depend on what is set.
+// The settings of documents, with the defaults that depend on other settings.
 func TestDocuments(t *testing.T) {
 	for body, want := range map[string]adaptive.Config{
 		"{}":             {Initial: 20, Minimum: 1, Maximum: 200, Increase: 1, Decrease: reducer.Percent(10), Over: 5 * time.Second},

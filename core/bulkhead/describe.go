@@ -5,7 +5,7 @@ import (
 	"github.com/sluice-go/sluice/core/mechanism"
 )
 
-// describe says how many may run, and who may wait.
+// describe describes how many calls may run, and how many may wait.
 func describe(config mechanism.Config, _ mechanism.Step) string {
 	c := config.(Config)
 	text := mechanism.Number(c.Concurrent) + " at once, " + mechanism.QueueText(c.Queue, c.Wait, c.Order == limiter.Newest)

@@ -153,8 +153,9 @@ func TestDecodeRefusesDamage(t *testing.T) {
 	}
 }
 
-// Without a budget counting and time change nothing, what is not of a hedge is stale,
-// and neither durations nor their order have a mark; those of a budget move.
+// Without a budget, counting and time change nothing. Actions that a hedge does not
+// have are stale. Durations and their order have no marks; a shift moves the marks of
+// a budget.
 func TestActionsAndMarks(t *testing.T) {
 	free := machine(t, hedge.Config{Percentile: reducer.Percent(100), Minimum: 1})
 	own := machine(t, hedge.Config{Percentile: reducer.Percent(100), Minimum: 1, Budgeted: true, Budget: budget.Config{Ratio: reducer.Percent(100)}})

@@ -7,7 +7,7 @@ import (
 	"github.com/sluice-go/sluice/core/mechanism"
 )
 
-// describe says how many calls a limit admits, and who may wait.
+// describe describes how many calls a limit admits, and how many may wait.
 func describe(config mechanism.Config, _ mechanism.Step) string {
 	c := config.(Config)
 	text := mechanism.RateText(c.Count, c.Period) + " " + c.Algorithm.String()

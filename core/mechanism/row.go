@@ -12,7 +12,8 @@ import (
 type Row struct {
 	// Kind is the mechanism.
 	Kind Kind
-	// Traits say how a call asks the mechanism, and what it does to the call.
+	// Traits say how a call uses the mechanism, and what the mechanism does to the
+	// call.
 	Traits Traits
 	// Settings in the order in which errors list them.
 	Settings []Setting
@@ -181,7 +182,7 @@ type Given interface {
 	// Meant reports whether an unknown name is near to it, so that an error for its
 	// absence would be a second error for one mistake.
 	Meant(name string) bool
-	// Need reports a setting that is not there; it allowed what is said.
+	// Need reports a missing setting, with what is allowed.
 	Need(name, allowed string)
 	// Refuse reports a setting, if it is there, that is not allowed in its place:
 	// found and allowed continue a sentence that begins with its name.

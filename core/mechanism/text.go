@@ -34,8 +34,8 @@ func RateText(count uint32, period time.Duration) string {
 	return Number(count) + "/" + Span(period)
 }
 
-// QueueText says who may wait at a cell, and how long; a wait of 0 is as long as
-// the caller waits.
+// QueueText describes how many callers may wait at a cell, and how long; with a wait
+// of 0 only the caller bounds its wait.
 func QueueText(queue uint32, wait time.Duration, newest bool) string {
 	if queue == 0 {
 		return "refuses at once"

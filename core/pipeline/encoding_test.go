@@ -41,7 +41,7 @@ var (
 	places   = bulkhead.Config{Concurrent: 1}
 )
 
-// raced returns a plan with every part that a call can have a state of, and a call
+// raced returns a plan with every part for which a call has a state, and a call
 // through it in the middle of its longest round, in which no two fields are alike.
 func raced(t *testing.T) (*Plan, *Call) {
 	t.Helper()

@@ -38,8 +38,8 @@ type Plan struct {
 	hedgeBudget int
 }
 
-// stage is what was compiled from a step. It is kept beside the step, not in it: a
-// call does not read the settings of five mechanisms.
+// stage is the compiled form of a step. It is kept beside the step, not in it: a call
+// does not read the settings of five mechanisms.
 type stage struct {
 	kind   Kind
 	shadow bool
@@ -203,8 +203,8 @@ func (s *stage) compile(step *Step) error {
 	return nil
 }
 
-// nameSteps gives unnamed steps their names: the mechanism, then limit-2 for
-// the second limit. It returns what is wrong with names.
+// nameSteps gives unnamed steps their names: the mechanism, then limit-2 for the
+// second limit. It returns the errors of names.
 func (p *Plan) nameSteps() (wrong []error) {
 	var seen [mechanism.Kinds]int
 	for i := range p.steps {

@@ -56,8 +56,8 @@ func (l *Log) before(i int) uint32 {
 
 func (l *Log) cost(i int) uint32 { return l.entries()[i].sum - l.before(i) }
 
-// live returns the first entry that counts at now. What ends at the end of the
-// line counts for ever.
+// live returns the first entry that counts at now. An entry that ends at the end of
+// the line of marks never stops counting.
 func (l *Log) live(now clock.Mark) int {
 	all := l.entries()
 	if len(all) == 0 || all[0].ends > now {

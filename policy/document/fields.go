@@ -9,7 +9,7 @@ import (
 // fields are the entries of a map whose names are known.
 type fields struct {
 	*reader
-	node  *tree.Node // nil for what is no map
+	node  *tree.Node // nil for a node that is not a map
 	known string     // the list of the names
 	// found has the first entry of each known name. meant says that the name is
 	// nearest to an unknown one: then no second error says that it is missing.
@@ -24,7 +24,7 @@ type fields struct {
 const mostFields = 14
 
 // read reads a node as a map of the known names. Unknown names and duplicate names
-// are errors. It returns false, and reports why, for what is no map.
+// are errors. It reports a node that is not a map, and returns false.
 func (f *fields) read(r *reader, n *tree.Node, allowed, known string) bool {
 	if n.Kind != tree.Map {
 		r.mistyped(n, allowed)
@@ -80,7 +80,7 @@ func (f *fields) get(name string) *tree.Node {
 	return f.found[i]
 }
 
-// need is get for an entry that must be there; allowed says what it holds.
+// need is get for an entry that must be there; allowed describes its value.
 func (f *fields) need(name, allowed string) *tree.Node {
 	i := index(f.known, name)
 	e := f.found[i]

@@ -43,7 +43,7 @@ func (r *reader) failKey(e *tree.Node, found, allowed string) *problem {
 	return p
 }
 
-// mistyped notes that a node is not what is allowed.
+// mistyped notes that a node has another type than allowed.
 func (r *reader) mistyped(n *tree.Node, allowed string) *problem {
 	return r.fail(n, "", allowed)
 }

@@ -135,8 +135,8 @@ func (r *reader) asByteRate(n *tree.Node, into *ByteRate) {
 	}
 }
 
-// respellBytes returns a byte rate with its unit as it should be, "" for what is
-// not near one: 64kb/s is 64KiB/s.
+// respellBytes returns a byte rate with its unit corrected, "" for a text that is not
+// near one: 64kb/s is 64KiB/s.
 func respellBytes(text string) string {
 	_, rest := cutNumber(text)
 	slash := strings.IndexByte(rest, '/')

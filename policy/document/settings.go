@@ -242,7 +242,7 @@ func (s *settings) Wrong(name, allowed string) {
 	}
 }
 
-// forget drops the problems of a node and of what is in it.
+// forget drops the problems of a node and of its content.
 func (r *reader) forget(n *tree.Node) {
 	kept := r.problems[:0]
 	for _, p := range r.problems {

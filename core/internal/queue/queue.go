@@ -258,8 +258,8 @@ func (q *Queue) Code(c *wire.Coder) {
 	}
 }
 
-// codeEnds codes the end of a wait as what it has more than the one before it, or
-// less: the sign is in the lowest bit.
+// codeEnds codes the end of a wait as the difference to the one before it, with the
+// sign in the lowest bit.
 func codeEnds(c *wire.Coder, before, ends clock.Mark) clock.Mark {
 	more := int64(ends - before) // wraps around
 	word := uint64(more)<<1 ^ uint64(more>>63)

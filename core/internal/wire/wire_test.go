@@ -150,8 +150,8 @@ func TestUvarint(t *testing.T) {
 	}
 }
 
-// What is out of its range is refused and reads as the nearest value in it; a writer
-// checks nothing, and appends as many bytes as ever.
+// A value out of its range is refused and reads as the nearest value in it; a writer
+// checks nothing, and always appends the same number of bytes.
 func TestRanges(t *testing.T) {
 	const base = clock.Mark(100)
 	for _, c := range []struct {
