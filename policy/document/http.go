@@ -169,7 +169,7 @@ func (r *reader) class(n *tree.Node, c *Class, in *[600]*tree.Node) {
 			continue
 		}
 		if in[e] != nil {
-			r.fail(item, "$t again", "each in one class once; it stands in $w").word = in[e].Key
+			r.fail(item, "$t again", "each in one class once; it is in $w").word = in[e].Key
 		}
 		in[e] = n
 		c.add(e)

@@ -95,7 +95,7 @@ func (r *reader) step(n *tree.Node, s *pipeline.Step, extra *Extra, one *Policy)
 	case n.Kind == tree.Map && slices.ContainsFunc(n.Items, isTorn):
 		return
 	case n.Kind == tree.Map && len(n.Items) > 1:
-		r.fail(n, "a map of $x entries", allowed+"; name, shadow, per and scope stand inside the settings").x = len(n.Items)
+		r.fail(n, "a map of $x entries", allowed+"; name, shadow, per and scope belong inside the settings").x = len(n.Items)
 		return
 	case n.Kind == tree.Text && rowOf(n.Text) != nil:
 		p := r.mistyped(n, allowed)
@@ -209,7 +209,7 @@ func (r *reader) stepName(n *tree.Node, into *string) {
 	*into = n.Text
 	switch {
 	case n.Text == pipeline.Deadline:
-		r.fail(n, "the reserved name $q", "any other name; "+pipeline.Deadline+" is what a caller brings along")
+		r.fail(n, "the reserved name $q", "any other name; "+pipeline.Deadline+" is the caller's own deadline")
 	case !validName(n.Text):
 		r.fail(n, "the name $q", nameText).hint = hyphenated
 	}
