@@ -158,6 +158,13 @@ func (b *LockedCell) Settle(now clock.Mark) { b.emit(b.settle(now)) }
 
 // settle is Settle without the events.
 func (b *LockedCell) settle(now clock.Mark) (changes []reducer.Effect) {
+	changes, woken := b.collect(now)
+	woken.wakeAll()
+	return changes
+}
+
+// collect is settle without waking the waiters whose wait is over.
+func (b *LockedCell) collect(now clock.Mark) (changes []reducer.Effect, woken *Waiter) {
 	g := b.guarded()
 	g.serve(now)
 	if b.changed != nil && len(b.Out) > 0 {
@@ -165,10 +172,9 @@ func (b *LockedCell) settle(now clock.Mark) (changes []reducer.Effect) {
 	}
 	b.Out = b.Out[:0]
 	b.queue.rearm(b.Cell)
-	woken := b.queue.takeWoken()
+	woken = b.queue.takeWoken()
 	b.mu.Unlock()
-	woken.wakeAll()
-	return changes
+	return changes, woken
 }
 
 // emit emits changes. A listener may call back, so the caller holds no lock.
@@ -188,15 +194,20 @@ func (b *LockedCell) wake() {
 }
 
 // Adopt replaces the cell by one of another configuration.
-func (b *LockedCell) Adopt(m cell.Maker, leased bool) { b.emit(b.adopt(m, leased)) }
+func (b *LockedCell) Adopt(m cell.Maker, leased bool) {
+	changes, woken := b.adopt(m, leased)
+	woken.wakeAll()
+	b.emit(changes)
+}
 
-// adopt is Adopt without the events.
-func (b *LockedCell) adopt(m cell.Maker, leased bool) []reducer.Effect {
+// adopt is Adopt without the events, and without waking the waiters whose wait is
+// over.
+func (b *LockedCell) adopt(m cell.Maker, leased bool) (changes []reducer.Effect, woken *Waiter) {
 	b.mu.Lock()
 	now := b.queue.now()
 	g := b.guarded()
 	b.Cell = g.adopt(m, now)
 	// Places that were given under a lease keep its end.
 	b.leased = b.leased || leased
-	return b.settle(now)
+	return b.collect(now)
 }

@@ -88,7 +88,7 @@ func (x *keyedCell) settle(now clock.Mark) {
 // events returns the events, which are emitted when no lock is held.
 func (x *keyedCell) events(changes []reducer.Effect, now clock.Mark) (e cellEvents) {
 	if len(changes) > 0 || x.full {
-		e = cellEvents{x.step, x.ref.Key(), changes, x.full, now}
+		e = cellEvents{step: x.step, key: x.ref.Key(), changes: changes, full: x.full, now: now}
 	}
 	return e
 }
@@ -237,10 +237,8 @@ func (c *StepCells) configureKeys(config keyedcells.Config) (all CellEvents) {
 			x.queue = side.(*queue)
 		}
 		x.cell = x.adopt(next, now)
-		changes, woken := x.collect(now)
-		woken.wakeAll()
-		if len(changes) > 0 {
-			all = append(all, x.events(changes, now))
+		if changes, woken := x.collect(now); len(changes) > 0 || woken != nil {
+			all = append(all, cellEvents{step: c, key: r.Key(), changes: changes, woken: woken})
 		}
 		return x.cell
 	})

@@ -97,6 +97,10 @@ func (p *Pipeline) Configure(plan *pipeline.Plan, about any) CellEvents {
 	defer p.change.Unlock()
 	l, all := p.bind(plan, about, p.layout.Load())
 	p.layout.Store(l)
+	// A waiter that goes on finds the new configuration at all steps.
+	for _, e := range all {
+		e.woken.wakeAll()
+	}
 	return all
 }
 
@@ -110,6 +114,7 @@ type cellEvents struct {
 	changes []reducer.Effect
 	full    bool // see decision.Full
 	now     clock.Mark
+	woken   *Waiter // the first of those whose wait a new configuration ended
 }
 
 // EmitAll emits all of them.
@@ -191,8 +196,8 @@ func (c *StepCells) configure(plan *pipeline.Plan, i int) (all CellEvents) {
 		c.leased.Store(c.leased.Load() || leased)
 		return c.configureKeys(cellsOf(plan, i, c.pipeline.MaxKeys))
 	}
-	if changes := c.one.adopt(plan.Maker(i), leased); len(changes) > 0 {
-		all = append(all, cellEvents{step: c, changes: changes})
+	if changes, woken := c.one.adopt(plan.Maker(i), leased); len(changes) > 0 || woken != nil {
+		all = append(all, cellEvents{step: c, changes: changes, woken: woken})
 	}
 	return all
 }
