@@ -10,7 +10,7 @@ import (
 // Call is a call whose work the caller does between Begin and Done, in place of
 // a function.
 type Call struct {
-	engine *runner.Call
+	engine runner.Call
 }
 
 // Begin takes a call through the steps of the policy, waiting where they wait,
@@ -22,11 +22,11 @@ func (p *Pipeline) Begin(ctx context.Context, q Request) (*Call, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	c, err := p.engine.Begin(ctx, (*runner.Request)(&q))
-	if err != nil {
+	c := &Call{}
+	if err := c.engine.Begin(ctx, p.engine, (*runner.Request)(&q)); err != nil {
 		return nil, err
 	}
-	return &Call{c}, nil
+	return c, nil
 }
 
 // Context returns the context of the work, with the deadlines of the timeouts.

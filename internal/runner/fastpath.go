@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -34,6 +35,7 @@ type fastPath struct {
 	effects  bool                       // steps of cells have effects that are not delivered
 	changes  CellEvents                 // of cells of keys
 	refused  bool                       // by the step entered of fastSteps
+	twoPhase bool                       // the call has no function
 	reason   reducer.Reason             // of the refusal
 	// returned is when the function returned without an error, Always before; or
 	// the retry-at of a refusal.
@@ -100,6 +102,9 @@ func (l *binding) planFastPath() {
 		}
 	}
 	l.shares, l.keyed = l.shares || l.budget != nil, keys > 0
+	// The places of a call of two phases are held for longer than its attempt, and
+	// it makes no attempt that a budget counts.
+	l.twoPhase = l.budget == nil && !slices.ContainsFunc(l.fastSteps, func(s fastPathStep) bool { return l.steps[s.step].holds })
 	l.hasFastPath = len(l.fastSteps) <= fastPathSteps && keys <= fastPathKeys
 }
 
@@ -125,7 +130,7 @@ func sooner(a, b time.Duration) time.Duration {
 // it.
 func (l *fastPath) enter(q *Request) bool {
 	l.layout = l.pipeline.layout.Load()
-	if !l.layout.hasFastPath || q.Holdable || l.ctx.Err() != nil || l.layout.softens && l.pipeline.hasListeners() {
+	if !l.layout.hasFastPath || q.Holdable || l.twoPhase && !l.layout.twoPhase || l.ctx.Err() != nil || l.layout.softens && l.pipeline.hasListeners() {
 		return false
 	}
 	var keys [fastPathKeys]string
@@ -307,15 +312,21 @@ func (l *fastPath) endsBy(d time.Duration) clock.Mark {
 	return min(l.deadline, l.began.Add(d))
 }
 
+// cut returns the mark that cuts the attempt, clock.Never for none, and what it ends
+// with then.
+func (l *fastPath) cut() (clock.Mark, *end) {
+	cut := l.endsBy(l.layout.cut)
+	if cut != l.deadline {
+		return cut, l.layout.ends[l.layout.cutStep+1]
+	}
+	return cut, l.layout.ends[0]
+}
+
 // context makes the context of the attempt, as that of a run.
 func (l *fastPath) context() context.Context {
-	cut := l.endsBy(l.layout.cut)
+	cut, end := l.cut()
 	if cut == clock.Never {
 		return l.ctx
-	}
-	end := l.layout.ends[0]
-	if cut != l.deadline {
-		end = l.layout.ends[l.layout.cutStep+1]
 	}
 	l.attempt = l.pipeline.newAttempt(l.ctx, cut, end)
 	return l.attempt

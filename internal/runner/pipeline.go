@@ -49,6 +49,7 @@ type binding struct {
 	hasFastPath bool
 	shares      bool // it asks cells that all calls share
 	keyed       bool // it asks cells of keys
+	twoPhase    bool // it takes calls without a function, too
 	fastSteps   []fastPathStep
 	budget      *LockedCell   // of the retry, nil for none
 	cut         time.Duration // of the shortest timeout, 0 for none

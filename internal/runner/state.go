@@ -103,8 +103,7 @@ func (p *Pipeline) Limits(q *Request, f func(LimitState)) {
 			all = config.Burst
 		}
 		state := LimitState{Step: i, Free: all}
-		if ask := c.reader(q.lookup, now); ask != nil {
-			next, full := ask(1), ask(all)
+		if next, full, ok := c.room(q, all, now); ok {
 			state.Free = next.Free
 			state.Next, _ = next.RetryAfter(now)
 			state.Full, _ = full.RetryAfter(now)
@@ -113,19 +112,19 @@ func (p *Pipeline) Limits(q *Request, f func(LimitState)) {
 	}
 }
 
-// reader returns a function that says when a cost is free in the cell that a
-// request belongs to, nil when it has none.
-func (c *StepCells) reader(lookup func(string) string, now clock.Mark) func(cost uint32) reducer.Answer {
-	peek := func(cost uint32) reducer.Action { return reducer.Action{Kind: reducer.Peek, Cost: cost} }
+// room says when one permit, and when all of them, are free in the cell that a
+// request belongs to; ok is false where it has none.
+func (c *StepCells) room(q *Request, all uint32, now clock.Mark) (next, full reducer.Answer, ok bool) {
+	one, whole := reducer.Action{Kind: reducer.Peek, Cost: 1}, reducer.Action{Kind: reducer.Peek, Cost: all}
 	if c.one != nil {
-		return func(cost uint32) reducer.Answer { return c.one.Step(peek(cost), now) }
+		return c.one.Step(one, now), c.one.Step(whole, now), true
 	}
-	key, _ := keyed.Join(c.per, lookup)
+	key, _ := keyed.Join(c.per, q.lookup)
 	r, ok := c.cells.Find(key)
 	if !ok {
-		return nil
+		return next, full, false
 	}
 	x := cellRef{step: c, handle: r.Handle()}
 	r.Unlock()
-	return func(cost uint32) reducer.Answer { return x.Step(peek(cost), now) }
+	return x.Step(one, now), x.Step(whole, now), true
 }
