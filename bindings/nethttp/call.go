@@ -53,7 +53,10 @@ func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target)
 		c.upload.client = in.body
 	}
 	v := g.view()
-	c.request = t.requestOf(&c.attributes, v)
+	c.request = t.requestOf(c.attributes.req)
+	if v.keyed {
+		c.request.Lookup = c.attributes.lookup
+	}
 	c.request.Holdable = true
 	c.details = &Details{Policy: g.pipeline.Name()}
 	if c.request.NoHedge = c.noHedge(v); c.request.NoHedge == "" {
@@ -77,17 +80,13 @@ func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target)
 	return c
 }
 
-// requestOf is what the policy asks of a request.
-func (s *settings) requestOf(a *attributes, v *view) sluice.Request {
-	var q sluice.Request
-	if v.keyed {
-		q.Lookup = a.lookup
-	}
+// requestOf is what the policy asks of a request, without its attributes.
+func (s *settings) requestOf(r *http.Request) (q sluice.Request) {
 	if s.key != nil {
-		q.Key = s.key(a.req)
+		q.Key = s.key(r)
 	}
 	if s.cost != nil {
-		if q.Cost = s.cost(a.req); q.Cost == 0 {
+		if q.Cost = s.cost(r); q.Cost == 0 {
 			q.Cost = sluice.NoCost
 		}
 	}
@@ -327,7 +326,7 @@ func (c *call) result(resp *http.Response, err error) (*http.Response, error) {
 		c.details.Fallback = true
 		a, told := answer{}, false
 		if c.t.answers {
-			a, told = c.t.refusal(c.guard, c.request, err, http.StatusGatewayTimeout)
+			a, told = c.t.refusal(http.Header{}, c.guard, c.request, err, http.StatusGatewayTimeout)
 		}
 		a.replace(f)
 		if told {
@@ -343,7 +342,7 @@ func (c *call) result(resp *http.Response, err error) (*http.Response, error) {
 		return c.answer(client.answer(c.attributes.req)), nil
 	}
 	if c.t.answers {
-		if a, ok := c.t.refusal(c.guard, c.request, err, http.StatusGatewayTimeout); ok {
+		if a, ok := c.t.refusal(http.Header{}, c.guard, c.request, err, http.StatusGatewayTimeout); ok {
 			return c.answer(a), nil
 		}
 	}
@@ -359,7 +358,7 @@ func (c *call) finished(resp *http.Response) *http.Response {
 		if resp.Header == nil {
 			resp.Header = http.Header{}
 		}
-		c.t.setFields(resp.Header, f)
+		c.t.setFields(resp.Header, &f, new([1]string))
 	}
 	return resp
 }

@@ -25,15 +25,16 @@ type guard struct {
 
 // view is what a plan says to HTTP, immutable.
 type view struct {
-	plan   *pipeline.Plan
-	retry  bool
-	hedge  bool     // that is not in shadow
-	keyed  bool     // a step asks for attributes
-	sent   []string // the attributes that a client may send twice
-	quotas []string // the steps whose refusals mean that the caller asked too much
-	limits []limitView
-	policy []string      // the RateLimit-Policy header; to be copied before it is appended to
-	slow   time.Duration // the shortest time after which a breaker counts an answer as slow, 0 for none
+	plan       *pipeline.Plan
+	retry      bool
+	hedge      bool     // that is not in shadow
+	keyed      bool     // a step asks for attributes
+	sent       []string // the attributes that a client may send twice
+	quotas     []string // the steps whose refusals mean that the caller asked too much
+	limits     []limitView
+	policy     []string                                   // the RateLimit-Policy header; to be copied before it is appended to
+	rejections atomic.Pointer[map[rejectionOf]*rejection] // copied on a change
+	slow       time.Duration                              // the shortest time after which a breaker counts an answer as slow, 0 for none
 }
 
 func newGuard(p *sluice.Pipeline) *guard { return &guard{pipeline: p} }

@@ -80,7 +80,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
-	to, err := h.source.find(r.Host, r.Method, r.URL.EscapedPath())
+	to, err := h.source.find(r.Host, r.Method, r.URL)
 	bounds := h.boundsOf(to)
 	body := newClientBody(w, r, bounds, h.now)
 	if err != nil {
@@ -94,14 +94,20 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
-	a := attributes{req: r, target: to, server: true, s: &h.settings}
 	v := g.view()
-	if err := a.check(v); err != nil {
-		body.answering()
-		h.refuse(w, r, g, sluice.Request{}, err)
-		return
+	var a *attributes
+	if v.keyed {
+		a = &attributes{req: r, target: to, server: true, s: &h.settings}
+		if err := a.check(v); err != nil {
+			body.answering()
+			h.refuse(w, r, g, sluice.Request{}, err)
+			return
+		}
 	}
-	q := h.requestOf(&a, v)
+	q := h.requestOf(r)
+	if v.keyed {
+		q.Lookup = a.lookup
+	}
 	if body != nil {
 		q.Stalled = body.stalled
 	}
@@ -111,10 +117,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, g, q, err)
 		return
 	}
-	if f, ok := h.limitFields(g, q, nil); ok {
-		h.setFields(w.Header(), f)
-	}
 	s := &served{ResponseWriter: w, h: h, call: guarded, guard: g, request: r, body: body, bounds: bounds, now: h.now}
+	if f, ok := h.limitFields(g, q, nil); ok {
+		h.setFields(w.Header(), &f, &s.field)
+	}
 	s.places.Store(1)
 	defer s.end()
 	r = r.WithContext(guarded.Context())
@@ -132,22 +138,19 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // refuse answers in place of the handler.
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, g *guard, q sluice.Request, err error) {
-	a, ok := h.refusal(g, q, err, http.StatusServiceUnavailable)
+	a, ok := h.refusal(w.Header(), g, q, err, http.StatusServiceUnavailable)
 	if !ok {
 		// The client is gone, or somebody above gave the request up.
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
-	var own *RequestError
-	if errors.As(err, &own) {
+	a.direct = true
+	if _, ok := err.(*RequestError); ok {
 		g = nil // the policy was not asked
 	}
 	if f := g.fallbackOf(r); f != nil {
 		a.replace(f)
 	} else if h.refused != nil {
-		for name, values := range a.header {
-			w.Header()[name] = values
-		}
 		w.Header().Del("Content-Type")
 		h.refused(w, r, err)
 		return

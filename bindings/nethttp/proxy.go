@@ -46,12 +46,12 @@ func (t *Transport) Proxy(proxy http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		in := &inbound{transport: t}
 		var err error
-		in.target, err = t.source.find(r.Host, r.Method, r.URL.EscapedPath())
+		in.target, err = t.source.find(r.Host, r.Method, r.URL)
 		bounds := t.boundsOf(in.target)
 		in.body = newClientBody(w, r, bounds, t.now)
 		if err != nil {
 			in.body.answering()
-			a, _ := t.refusal(nil, sluice.Request{}, err, http.StatusGatewayTimeout)
+			a, _ := t.refusal(http.Header{}, nil, sluice.Request{}, err, http.StatusGatewayTimeout)
 			a.writeTo(w, r)
 			return
 		}
@@ -101,10 +101,11 @@ func (t *Transport) find(req *http.Request) (target, *inbound, error) {
 		}
 		of = in.request
 	}
-	path := of.URL.EscapedPath()
-	found, err := t.source.find(hostOf(of), method(of), path)
-	if err == nil && in != nil && found.path != "" && found.path != path && path != "" {
-		err = errUnsent
+	found, err := t.source.find(hostOf(of), method(of), of.URL)
+	if err == nil && in != nil && found.path != "" {
+		if path := of.URL.EscapedPath(); path != "" && path != found.path {
+			err = errUnsent
+		}
 	}
 	return found, in, err
 }

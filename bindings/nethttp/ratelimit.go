@@ -112,7 +112,7 @@ func (s *settings) limitFields(g *guard, q sluice.Request, refused *sluice.Rejec
 	if !s.fields && !s.legacy || len(v.limits) == 0 {
 		return f, false
 	}
-	var room [4]sluice.LimitState
+	var room [2]sluice.LimitState
 	var text [128]byte
 	b := text[:0]
 	f.remaining = math.MaxUint64
@@ -158,16 +158,21 @@ const (
 	rateLimitPolicy = "Ratelimit-Policy"
 )
 
-// setFields writes the headers. What another hop wrote of its own limits stays:
-// both fields are lists.
-func (s *settings) setFields(h http.Header, f fields) {
+// setFields writes the headers, in the room of a value where that is enough. What
+// another hop wrote of its own limits stays: both fields are lists.
+func (s *settings) setFields(h http.Header, f *fields, room *[1]string) {
 	if s.fields {
 		if old := h[rateLimitPolicy]; len(old) > 0 {
 			h[rateLimitPolicy] = append(old[:len(old):len(old)], f.policy...)
 		} else {
 			h[rateLimitPolicy] = f.policy
 		}
-		h[rateLimit] = append(h[rateLimit], f.rateLimit)
+		if old := h[rateLimit]; len(old) > 0 {
+			h[rateLimit] = append(old, f.rateLimit)
+		} else {
+			room[0] = f.rateLimit
+			h[rateLimit] = room[:]
+		}
 	}
 	if s.legacy && h.Get("X-RateLimit-Limit") == "" {
 		h.Set("X-RateLimit-Limit", strconv.FormatUint(f.limit, 10))

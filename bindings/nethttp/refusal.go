@@ -3,6 +3,7 @@ package nethttp
 import (
 	"encoding/json"
 	"errors"
+	"maps"
 	"net/http"
 	"slices"
 	"strconv"
@@ -34,38 +35,30 @@ type answer struct {
 	status int
 	header http.Header
 	body   []byte
+	direct bool     // header is that of the writer
+	length string   // of body; empty where it is to be counted
 	grpc   grpcCode // for a client of gRPC, where the status does not say it; 0 for none
 	detail string   // for a client of gRPC
 }
 
 // refusal returns the answer to a refusal or a timeout by the policy or to a
-// policy that is missing, and false for any other error. late is the status of a
-// timeout.
+// policy that is missing, with its headers in h, and false for any other error, for
+// which h stays as it is. late is the status of a timeout.
 //
 // What a limit refuses, for whatever reason, is 429: the caller is over its
 // quota (RFC 6585 section 4). All else is 503: the others used the capacity up,
 // or there is none (RFC 9110 section 15.6.4).
-func (s *settings) refusal(g *guard, q sluice.Request, err error, late int) (answer, bool) {
-	var rejected *sluice.RejectedError
+func (s *settings) refusal(h http.Header, g *guard, q sluice.Request, err error, late int) (answer, bool) {
+	rejected, ok := err.(*sluice.RejectedError)
+	if ok || errors.As(err, &rejected) {
+		return s.rejection(h, g, q, rejected), true
+	}
 	var timeout *sluice.TimeoutError
 	var unknown *sluice.UnknownPolicyError
 	var request *RequestError
-	a := answer{header: http.Header{}}
+	a := answer{header: h}
 	p := problem{Type: "about:blank"}
 	switch {
-	case errors.As(err, &rejected):
-		p.Reason, p.Step = rejected.Reason.String(), rejected.Step
-		p.Violated = []string{rejected.Step}
-		a.status = http.StatusServiceUnavailable
-		p.Type, p.Title = typeCapacity, "Request cannot be satisfied due to temporary server capacity constraints"
-		if slices.Contains(g.view().quotas, rejected.Step) {
-			a.status = http.StatusTooManyRequests
-			p.Type, p.Title = typeQuota, "Request cannot be satisfied as assigned quota has been exceeded"
-		}
-		p.Detail = detail(rejected)
-		if after, ok := comeBack(rejected); ok {
-			a.header.Set("Retry-After", strconv.FormatInt(after, 10))
-		}
 	case errors.As(err, &timeout):
 		p.Reason, p.Step = reducer.ReasonTimeout.String(), timeout.Step
 		p.Detail = "The request took longer than it may."
@@ -83,18 +76,95 @@ func (s *settings) refusal(g *guard, q sluice.Request, err error, late int) (ans
 		return a, false
 	}
 	p.Status, a.detail = a.status, p.Detail
-	a.header.Set("X-Throttle-Reason", p.Reason)
-	a.header.Set("Cache-Control", "no-store")
-	if request != nil {
-		// No limit was asked.
-	} else if f, ok := s.limitFields(g, q, rejected); ok {
-		s.setFields(a.header, f)
-	}
-	a.header.Set("Content-Type", "application/problem+json")
-	// Strings and a number cannot fail.
-	a.body, _ = json.Marshal(p)
-	a.body = append(a.body, '\n')
+	a.body = p.text()
+	s.explain(&a, g, q, p.Reason, nil, request == nil)
 	return a, true
+}
+
+// text is the document.
+func (p *problem) text() []byte {
+	// Strings and a number cannot fail.
+	text, _ := json.Marshal(p)
+	return append(text, '\n')
+}
+
+// explain sets the headers that all answers of ours have, and those about limits
+// where they were asked.
+func (s *settings) explain(a *answer, g *guard, q sluice.Request, reason string, rejected *sluice.RejectedError, asked bool) {
+	values := &[4]string{reason, "no-store", "application/problem+json"}
+	a.header["X-Throttle-Reason"] = values[0:1:1]
+	a.header["Cache-Control"] = values[1:2:2]
+	a.header["Content-Type"] = values[2:3:3]
+	if !asked {
+		return
+	}
+	if f, ok := s.limitFields(g, q, rejected); ok {
+		// The headers of an admission give way to those of the refusal.
+		delete(a.header, rateLimit)
+		delete(a.header, rateLimitPolicy)
+		s.setFields(a.header, &f, (*[1]string)(values[3:]))
+	}
+}
+
+// rejection is the answer to a refusal by a step.
+func (s *settings) rejection(h http.Header, g *guard, q sluice.Request, e *sluice.RejectedError) answer {
+	r := g.view().rejection(e)
+	a := answer{status: r.status, header: h, body: r.body, length: r.length, detail: r.detail}
+	if after, ok := comeBack(e); ok {
+		h["Retry-After"] = []string{strconv.FormatInt(after, 10)}
+	}
+	s.explain(&a, g, q, r.reason, e, true)
+	return a
+}
+
+// rejection is what all refusals of a step for one reason have in common, immutable.
+type rejection struct {
+	status         int
+	reason, detail string
+	body           []byte
+	length         string // of body
+}
+
+// rejectionOf names a rejection.
+type rejectionOf struct {
+	step   string
+	reason reducer.Reason
+}
+
+// mostRejections are kept: a policy of its steps has fewer, but a Transport may refuse
+// by the error of another policy as well.
+const mostRejections = 256
+
+// rejection returns that of a refusal.
+func (v *view) rejection(e *sluice.RejectedError) *rejection {
+	of := rejectionOf{e.Step, e.Reason}
+	known := v.rejections.Load()
+	if known != nil && (*known)[of] != nil {
+		return (*known)[of]
+	}
+	r := newRejection(slices.Contains(v.quotas, e.Step), e)
+	next := map[rejectionOf]*rejection{of: r}
+	if known != nil {
+		maps.Copy(next, *known)
+	}
+	if len(next) <= mostRejections {
+		// Where two do so at once, the other is made again.
+		v.rejections.Store(&next)
+	}
+	return r
+}
+
+func newRejection(quota bool, e *sluice.RejectedError) *rejection {
+	p := problem{Reason: e.Reason.String(), Step: e.Step, Violated: []string{e.Step}, Detail: detail(e)}
+	p.Status = http.StatusServiceUnavailable
+	p.Type, p.Title = typeCapacity, "Request cannot be satisfied due to temporary server capacity constraints"
+	if quota {
+		p.Status = http.StatusTooManyRequests
+		p.Type, p.Title = typeQuota, "Request cannot be satisfied as assigned quota has been exceeded"
+	}
+	r := &rejection{status: p.Status, reason: p.Reason, detail: p.Detail, body: p.text()}
+	r.length = strconv.Itoa(len(r.body))
+	return r
 }
 
 // comeBack returns Retry-After in seconds, at least one (RFC 9110 section
@@ -138,7 +208,7 @@ func (a *answer) replace(f *fallback.Config) {
 		a.header = http.Header{}
 	}
 	a.header.Set("Content-Type", kind)
-	a.status, a.body = f.Status, []byte(f.Body)
+	a.status, a.body, a.length = f.Status, []byte(f.Body), ""
 }
 
 // writeTo writes the answer to a request.
@@ -152,11 +222,14 @@ func (a *answer) writeTo(w http.ResponseWriter, r *http.Request) {
 // write writes the answer.
 func (a *answer) write(w http.ResponseWriter) {
 	h := w.Header()
-	for name, values := range a.header {
-		h[name] = values
+	if !a.direct {
+		maps.Copy(h, a.header)
 	}
-	if h.Get(grpcStatus) == "" {
-		h.Set("Content-Length", strconv.Itoa(len(a.body)))
+	if len(h[grpcStatus]) == 0 {
+		if a.length == "" {
+			a.length = strconv.Itoa(len(a.body))
+		}
+		h["Content-Length"] = []string{a.length}
 	}
 	w.WriteHeader(a.status)
 	// The client may be gone; there is nobody else to tell.

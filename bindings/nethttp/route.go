@@ -58,12 +58,12 @@ type target struct {
 }
 
 // find returns what a document says of a request. The error is a *RequestError.
-func (s *source) find(host, method, path string) (target, error) {
+func (s *source) find(host, method string, u *url.URL) (target, error) {
 	if s.set == nil {
 		return target{guard: s.one}, nil
 	}
 	t := s.table()
-	m, err := t.routes.Match(host, method, path)
+	m, err := t.routes.Match(host, method, u.EscapedPath())
 	var refused *routes.PathError
 	if errors.As(err, &refused) {
 		return target{http: &t.doc.HTTP}, &RequestError{Status: http.StatusBadRequest, Reason: "path", Detail: refused.Reason}

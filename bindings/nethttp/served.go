@@ -21,7 +21,9 @@ import (
 // Transport. http.ResponseController finds by Unwrap what it does not have itself.
 //
 // From the headers on, an answer or a connection that was taken over is ended when
-// no byte passes for stream_idle, or at the end of its lifetime.
+// no byte passes for stream_idle, or at the end of its lifetime. Only an answer of a
+// handler that does not read a body, and that writes once and little, waits for no
+// client, so no timer is set for it unless it has a lifetime.
 type served struct {
 	http.ResponseWriter
 	h       *Handler     // nil for a proxy
@@ -33,6 +35,9 @@ type served struct {
 	now     func() time.Time
 	cancel  context.CancelFunc // of a proxy: ends the context of the request
 
+	small    bool      // the answer is not watched: nothing of it waits for the client
+	wrote    bool      // the handler has written a part of the body
+	field    [1]string // the value of RateLimit
 	began    time.Time // of the attempt, where a breaker looks for slow ones
 	status   int       // 0 until the headers are written
 	replaced bool      // another answer is sent in place of the handler's
@@ -182,6 +187,10 @@ func (s *served) Write(b []byte) (n int, err error) {
 		return len(b), nil
 	}
 	s.begins()
+	if s.small && (s.wrote || len(b) > smallBytes) {
+		s.arm()
+	}
+	s.wrote = true
 	for {
 		piece := b[n:min(n+pieceBytes, len(b))]
 		written, err := s.ResponseWriter.Write(piece)
@@ -202,6 +211,7 @@ func (s *served) ReadFrom(r io.Reader) (n int64, err error) {
 		return io.Copy(io.Discard, r)
 	}
 	s.begins()
+	s.arm()
 	for {
 		copied, err := io.CopyN(s.ResponseWriter, r, pieceBytes)
 		n += copied
@@ -223,6 +233,7 @@ func (s *served) FlushError() error {
 	if s.status == 0 {
 		s.WriteHeader(http.StatusOK)
 	}
+	s.arm()
 	err := http.NewResponseController(s.ResponseWriter).Flush()
 	s.touch()
 	return err
@@ -256,6 +267,7 @@ func (s *served) hijack() (net.Conn, *bufio.ReadWriter, error) {
 	s.conn = taken
 	s.mu.Unlock()
 	s.start()
+	s.arm()
 	// What was read ahead comes before what the connection has.
 	ahead, _ := both.Reader.Peek(both.Reader.Buffered())
 	reader := bufio.NewReader(taken)
@@ -274,9 +286,28 @@ func (s *served) start() {
 		// client must not lift its own bounds.
 		s.body.unbound()
 	}
-	if s.bounds.StreamIdle == 0 && s.bounds.Lifetime == 0 || s.watched.Load() {
-		return
+	switch {
+	case s.bounds.StreamIdle == 0 && s.bounds.Lifetime == 0 || s.watched.Load():
+	case s.call != nil && s.body == nil && s.bounds.Lifetime == 0:
+		s.small = true
+	default:
+		s.watchAnswer()
 	}
+}
+
+// smallBytes are at most what a server keeps until the handler returns, in which it
+// waits for no client.
+const smallBytes = 2 << 10
+
+// arm begins to watch an answer that was small so far.
+func (s *served) arm() {
+	if s.small {
+		s.small = false
+		s.watchAnswer()
+	}
+}
+
+func (s *served) watchAnswer() {
 	s.started = s.now()
 	s.mu.Lock()
 	defer s.mu.Unlock()

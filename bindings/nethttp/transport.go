@@ -95,7 +95,7 @@ func (t *Transport) refused(req *http.Request, g *guard, err error) (*http.Respo
 	if !t.answers {
 		return nil, err
 	}
-	a, _ := t.refusal(g, sluice.Request{}, err, http.StatusGatewayTimeout)
+	a, _ := t.refusal(http.Header{}, g, sluice.Request{}, err, http.StatusGatewayTimeout)
 	c := &call{req: req, details: &Details{}}
 	if g != nil {
 		c.details.Policy = g.pipeline.Name()
