@@ -74,6 +74,10 @@ func (p *page) Write(b []byte) (int, error) {
 
 func (p *page) Flush() {}
 
+func (p *page) SetReadDeadline(time.Time) error { return nil }
+
+func (p *page) SetWriteDeadline(time.Time) error { return nil }
+
 func (p *page) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil, errors.ErrUnsupported }
 
 // serving serves the same request again and again, each with the status.

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
 )
@@ -28,6 +29,7 @@ type view struct {
 	plan       *pipeline.Plan
 	retry      bool
 	hedge      bool     // that is not in shadow
+	timed      bool     // a timeout may end the context of a request
 	keyed      bool     // a step asks for attributes
 	sent       []string // the attributes that a client may send twice
 	quotas     []string // the steps whose refusals mean that the caller asked too much
@@ -69,6 +71,8 @@ func newView(plan *pipeline.Plan) *view {
 	v.limits = limitViews(plan)
 	v.policy = slices.Clip([]string{policyHeader(v.limits)})
 	for i := range plan.Len() {
+		after := pipeline.ConfigOf[timeout.Config](plan.Step(i)).After
+		v.timed = v.timed || after > 0 && !plan.Shadow(i)
 		v.keyed = v.keyed || len(plan.Step(i).Per) > 0
 		for _, attribute := range plan.Step(i).Per {
 			if strings.Contains(attribute, ":") && !slices.Contains(v.sent, attribute) {

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
@@ -123,7 +124,13 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.places.Store(1)
 	defer s.end()
-	r = r.WithContext(guarded.Context())
+	s.asked = asked{to.route, q.Key, q.Lookup}
+	if ctx := guarded.Context(); h.admits {
+		s.context = admitted{ctx, s}
+		r = r.WithContext(&s.context)
+	} else if v.timed || body != nil || !hasDeadlines(w) {
+		r = r.WithContext(ctx)
+	}
 	if body != nil {
 		r.Body, body.progress = body, s.touch
 		if v.slow > 0 {
@@ -133,7 +140,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	h.next.ServeHTTP(s.writer(), r)
 	s.returned = true
-	s.settle(q)
+	s.settle()
+}
+
+// hasDeadlines reports whether the reads and writes of a connection can be ended. Then
+// the server ends the context of the request itself.
+func hasDeadlines(w http.ResponseWriter) bool {
+	_, ok := w.(interface{ SetWriteDeadline(time.Time) error })
+	return ok
 }
 
 // refuse answers in place of the handler.
@@ -181,7 +195,7 @@ func (s *served) outcome(status int) reducer.Outcome {
 }
 
 // settle says how the handler ended when it returned without an answer.
-func (s *served) settle(q sluice.Request) {
+func (s *served) settle() {
 	if s.later {
 		s.vote()
 		return
@@ -204,7 +218,7 @@ func (s *served) settle(q sluice.Request) {
 		}
 		s.status = http.StatusServiceUnavailable
 		s.body.answering()
-		s.h.refuse(s.ResponseWriter, s.request, s.guard, q, err)
+		s.h.refuse(s.ResponseWriter, s.request, s.guard, s.asked.request(), err)
 	default:
 		s.WriteHeader(http.StatusOK)
 	}

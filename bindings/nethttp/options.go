@@ -39,12 +39,17 @@ type settings struct {
 	answers  bool
 	fields   bool
 	legacy   bool
+	admits   bool  // the context of a request says what it was admitted by
+	admitted *bool // what the option says, nil for none
 }
 
 func newSettings(fields bool, options []Option) settings {
 	s := settings{maxBody: DefaultMaxBody, ipv6: DefaultIPv6Prefix, now: time.Now, fields: fields}
 	for _, option := range options {
 		option(&s)
+	}
+	if s.admits = s.fields; s.admitted != nil {
+		s.admits = *s.admitted
 	}
 	return s
 }
@@ -118,6 +123,12 @@ func WithRefusalAnswers() Option { return func(s *settings) { s.answers = true }
 // (draft-ietf-httpapi-ratelimit-headers-10) for the enforced limits of the
 // policy. Default: true for a Handler, false for a Transport.
 func WithRateLimitHeaders(on bool) Option { return func(s *settings) { s.fields = on } }
+
+// WithAdmission sets whether the context of an admitted request has what FromContext
+// returns. A request of a policy without timeouts, that has no body, is passed on as it
+// is where this is off, which saves a copy. Default: as WithRateLimitHeaders. Handler
+// alone.
+func WithAdmission(on bool) Option { return func(s *settings) { s.admitted = &on } }
 
 // WithLegacyHeaders adds X-RateLimit-Limit, X-RateLimit-Remaining and
 // X-RateLimit-Reset (seconds) of the tightest limit, for clients that know

@@ -33,10 +33,7 @@ func limitViews(plan *pipeline.Plan) []limitView {
 		if !limits || s.Shadow || !ok {
 			continue
 		}
-		v := limitView{step: i, name: name, burst: uint64(c.Count)}
-		if c.Algorithm == limiter.TokenBucket && c.Burst > 0 {
-			v.burst = uint64(c.Burst)
-		}
+		v := limitView{step: i, name: name, burst: uint64(mostPermits(c))}
 		v.count, v.window = perSeconds(uint64(c.Count), c.Period)
 		list = append(list, v)
 	}

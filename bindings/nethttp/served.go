@@ -35,6 +35,8 @@ type served struct {
 	now     func() time.Time
 	cancel  context.CancelFunc // of a proxy: ends the context of the request
 
+	asked    asked
+	context  admitted  // of the request, where it is told what admitted it
 	small    bool      // the answer is not watched: nothing of it waits for the client
 	wrote    bool      // the handler has written a part of the body
 	field    [1]string // the value of RateLimit

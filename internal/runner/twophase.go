@@ -30,7 +30,10 @@ type phases struct {
 var phasesPool = sync.Pool{New: func() any { return new(phases) }}
 
 func (s *phases) free() {
-	*s = phases{}
+	l := &s.fast
+	l.ctx, l.pipeline, l.layout, l.attempt, l.changes = nil, nil, nil, nil, nil
+	l.entered, l.held, l.open, l.effects, l.refused = 0, 0, false, false, false
+	s.run, s.request = nil, Request{}
 	phasesPool.Put(s)
 }
 

@@ -1,0 +1,91 @@
+package nethttp
+
+import (
+	"context"
+	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/limiter"
+)
+
+// Admission is what a Handler knows of a request that it let through.
+type Admission struct {
+	// Policy that guards the request.
+	Policy string
+	// Route is the host and the path of the route that matched; empty for a Handler
+	// without routes.
+	Route string
+	// Limits are the enforced limits of the policy, in the order of its steps.
+	Limits []Limit
+}
+
+// Limit is a limit as the request finds it when FromContext is called.
+type Limit struct {
+	// Step is its name.
+	Step string
+	// Most is how many permits can be free.
+	Most uint32
+	// Free permits.
+	Free uint32
+	// Next is the time until a permit is free; 0 when one is.
+	Next time.Duration
+	// Full is the time until all permits are free; 0 when they are.
+	Full time.Duration
+}
+
+// FromContext returns what a Handler knows of the request whose context ctx is, or is
+// made from. ok is false for a request that passes without a policy, for one that no
+// Handler guards, and where WithAdmission is off. Of nested handlers it is the inner one.
+func FromContext(ctx context.Context) (a Admission, ok bool) {
+	s, ok := ctx.Value(admissionKey{}).(*served)
+	if !ok {
+		return a, false
+	}
+	a.Policy, a.Route = s.guard.pipeline.Name(), s.asked.route
+	v := s.guard.view()
+	if v.plan == nil {
+		return a, true
+	}
+	for _, state := range s.guard.pipeline.Limits(s.asked.request(), nil) {
+		// A document that changes meanwhile may have other steps.
+		if state.Step >= v.plan.Len() || v.plan.Shadow(state.Step) {
+			continue
+		}
+		c, _ := v.plan.Step(state.Step).Config.(limiter.Config)
+		a.Limits = append(a.Limits, Limit{v.plan.StepName(state.Step), mostPermits(c), state.Free, state.Next, state.Full})
+	}
+	return a, true
+}
+
+// mostPermits returns how many permits of a limit can be free.
+func mostPermits(c limiter.Config) uint32 {
+	if c.Algorithm == limiter.TokenBucket && c.Burst > 0 {
+		return c.Burst
+	}
+	return c.Count
+}
+
+type admissionKey struct{}
+
+// admitted is the context of a request that a Handler let through.
+type admitted struct {
+	context.Context
+	served *served
+}
+
+// Value implements context.Context.
+func (c *admitted) Value(key any) any {
+	if _, ok := key.(admissionKey); ok {
+		return c.served
+	}
+	return c.Context.Value(key)
+}
+
+// asked is what a request asks its policy for, as far as it is needed again.
+type asked struct {
+	route  string
+	key    string
+	lookup func(attribute string) string
+}
+
+func (a *asked) request() sluice.Request { return sluice.Request{Key: a.key, Lookup: a.lookup} }
