@@ -129,15 +129,20 @@ func (s *settings) limitFields(g *guard, q sluice.Request, refused *sluice.Rejec
 		if len(b) > 0 {
 			b = append(b, ", "...)
 		}
-		b = append(append(b, l.name...), ";r="...)
-		b = append(strconv.AppendUint(b, remaining, 10), ";t="...)
-		b = strconv.AppendInt(b, reset, 10)
+		b = l.append(b, remaining, reset)
 		if remaining < f.remaining {
 			f.limit, f.remaining, f.reset = l.burst, remaining, reset
 		}
 	}
 	f.rateLimit, f.policy = string(b), v.policy
 	return f, len(b) > 0
+}
+
+// append appends the item of a limit in the field RateLimit.
+func (l *limitView) append(b []byte, remaining uint64, reset int64) []byte {
+	b = append(append(b, l.name...), ";r="...)
+	b = append(strconv.AppendUint(b, remaining, 10), ";t="...)
+	return strconv.AppendInt(b, reset, 10)
 }
 
 func (v *view) limit(step int) *limitView {

@@ -7,6 +7,8 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
+	"sync/atomic"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
@@ -36,7 +38,7 @@ type answer struct {
 	header http.Header
 	body   []byte
 	direct bool     // header is that of the writer
-	length string   // of body; empty where it is to be counted
+	length []string // of body; empty where it is to be counted
 	grpc   grpcCode // for a client of gRPC, where the status does not say it; 0 for none
 	detail string   // for a client of gRPC
 }
@@ -77,7 +79,13 @@ func (s *settings) refusal(h http.Header, g *guard, q sluice.Request, err error,
 	}
 	p.Status, a.detail = a.status, p.Detail
 	a.body = p.text()
-	s.explain(&a, g, q, p.Reason, nil, request == nil)
+	values := new(values)
+	a.explain(values, p.Reason)
+	if request == nil {
+		if f, ok := s.limitFields(g, q, nil); ok {
+			s.replaceFields(h, &f, values)
+		}
+	}
 	return a, true
 }
 
@@ -88,41 +96,87 @@ func (p *problem) text() []byte {
 	return append(text, '\n')
 }
 
-// explain sets the headers that all answers of ours have, and those about limits
-// where they were asked.
-func (s *settings) explain(a *answer, g *guard, q sluice.Request, reason string, rejected *sluice.RejectedError, asked bool) {
-	values := &[4]string{reason, "no-store", "application/problem+json"}
-	a.header["X-Throttle-Reason"] = values[0:1:1]
-	a.header["Cache-Control"] = values[1:2:2]
-	a.header["Content-Type"] = values[2:3:3]
-	if !asked {
-		return
+// values are those of the headers of an answer, in one allocation.
+type values struct{ reason, cache, kind, after, length, field [1]string }
+
+// explain sets the headers that all answers of ours have.
+func (a *answer) explain(v *values, reason string) {
+	v.reason[0], v.cache[0], v.kind[0] = reason, "no-store", "application/problem+json"
+	a.header["X-Throttle-Reason"] = v.reason[:]
+	a.header["Cache-Control"] = v.cache[:]
+	a.header["Content-Type"] = v.kind[:]
+}
+
+// replaceFields sets the headers about limits. Those of an admission give way to those
+// of a refusal.
+func (s *settings) replaceFields(h http.Header, f *fields, v *values) {
+	if s.fields {
+		delete(h, rateLimit)
+		delete(h, rateLimitPolicy)
 	}
-	if f, ok := s.limitFields(g, q, rejected); ok {
-		// The headers of an admission give way to those of the refusal.
-		delete(a.header, rateLimit)
-		delete(a.header, rateLimitPolicy)
-		s.setFields(a.header, &f, (*[1]string)(values[3:]))
-	}
+	s.setFields(h, f, &v.field)
 }
 
 // rejection is the answer to a refusal by a step.
 func (s *settings) rejection(h http.Header, g *guard, q sluice.Request, e *sluice.RejectedError) answer {
-	r := g.view().rejection(e)
-	a := answer{status: r.status, header: h, body: r.body, length: r.length, detail: r.detail}
-	if after, ok := comeBack(e); ok {
-		h["Retry-After"] = []string{strconv.FormatInt(after, 10)}
+	view, v := g.view(), new(values)
+	r := view.rejection(e)
+	v.length[0] = r.length
+	a := answer{status: r.status, header: h, body: r.body, length: v.length[:], detail: r.detail}
+	a.explain(v, r.reason)
+	if l := view.only(q, e); l != nil {
+		t := r.told(l, e.RetryAfter)
+		v.after[0] = t.after
+		h["Retry-After"] = v.after[:]
+		if s.fields || s.legacy {
+			s.replaceFields(h, &fields{rateLimit: t.field, policy: view.policy, limit: l.burst, reset: t.reset}, v)
+		}
+		return a
 	}
-	s.explain(&a, g, q, r.reason, e, true)
+	if after, ok := comeBack(e); ok {
+		v.after[0] = strconv.FormatInt(after, 10)
+		h["Retry-After"] = v.after[:]
+	}
+	if f, ok := s.limitFields(g, q, e); ok {
+		s.replaceFields(h, &f, v)
+	}
 	return a
 }
 
-// rejection is what all refusals of a step for one reason have in common, immutable.
+// only returns the limit that refused a request, where it is the only one of the policy
+// and has no permit left, so that nothing about it has to be asked; else nil.
+func (v *view) only(q sluice.Request, e *sluice.RejectedError) *limitView {
+	if e.Reason != reducer.ReasonRate || e.RetryAfter < 0 || q.Cost > 1 || len(v.limits) != 1 || v.plan.StepName(v.limits[0].step) != e.Step {
+		return nil
+	}
+	return &v.limits[0]
+}
+
+// told is what the headers of a refusal say about the time, immutable.
+type told struct {
+	reset int64 // seconds
+	after string
+	field string
+}
+
+// told returns that of a limit without permits. Many refusals in a row say the same.
+func (r *rejection) told(l *limitView, after time.Duration) *told {
+	reset := ceilSeconds(after)
+	t := r.last.Load()
+	if t == nil || t.reset != reset {
+		t = &told{reset: reset, after: strconv.FormatInt(max(1, reset), 10), field: string(l.append(nil, 0, reset))}
+		r.last.Store(t)
+	}
+	return t
+}
+
+// rejection is what all refusals of a step for one reason have in common. Only last changes.
 type rejection struct {
 	status         int
 	reason, detail string
 	body           []byte
 	length         string // of body
+	last           atomic.Pointer[told]
 }
 
 // rejectionOf names a rejection.
@@ -208,7 +262,7 @@ func (a *answer) replace(f *fallback.Config) {
 		a.header = http.Header{}
 	}
 	a.header.Set("Content-Type", kind)
-	a.status, a.body, a.length = f.Status, []byte(f.Body), ""
+	a.status, a.body, a.length = f.Status, []byte(f.Body), nil
 }
 
 // writeTo writes the answer to a request.
@@ -226,10 +280,10 @@ func (a *answer) write(w http.ResponseWriter) {
 		maps.Copy(h, a.header)
 	}
 	if len(h[grpcStatus]) == 0 {
-		if a.length == "" {
-			a.length = strconv.Itoa(len(a.body))
+		if len(a.length) == 0 {
+			a.length = []string{strconv.Itoa(len(a.body))}
 		}
-		h["Content-Length"] = []string{a.length}
+		h["Content-Length"] = a.length
 	}
 	w.WriteHeader(a.status)
 	// The client may be gone; there is nobody else to tell.

@@ -62,6 +62,17 @@ func (b *LockedCell) step(a reducer.Action, now clock.Mark) reducer.Answer {
 	return answer
 }
 
+// peek is Step for two questions that change nothing.
+func (b *LockedCell) peek(one, other reducer.Action, now clock.Mark) (first, second reducer.Answer) {
+	b.mu.Lock()
+	if b.Busy() {
+		b.CatchUp(now)
+	}
+	first, second = b.Cell.Step(one, now, &b.Out), b.Cell.Step(other, now, &b.Out)
+	b.finish(now)
+	return first, second
+}
+
 // finish is Settle where something may have happened to others, else Unlock.
 func (b *LockedCell) finish(now clock.Mark) {
 	if len(b.Out) == 0 && b.queue.waiting == 0 && b.queue.woken == nil {

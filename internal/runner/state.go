@@ -117,7 +117,8 @@ func (p *Pipeline) Limits(q *Request, f func(LimitState)) {
 func (c *StepCells) room(q *Request, all uint32, now clock.Mark) (next, full reducer.Answer, ok bool) {
 	one, whole := reducer.Action{Kind: reducer.Peek, Cost: 1}, reducer.Action{Kind: reducer.Peek, Cost: all}
 	if c.one != nil {
-		return c.one.Step(one, now), c.one.Step(whole, now), true
+		next, full = c.one.peek(one, whole, now)
+		return next, full, true
 	}
 	key, _ := keyed.Join(c.per, q.lookup)
 	r, ok := c.cells.Find(key)
