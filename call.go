@@ -22,10 +22,12 @@ func (p *Pipeline) Begin(ctx context.Context, q Request) (*Call, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	c := &Call{}
-	if err := c.engine.Begin(ctx, p.engine, (*runner.Request)(&q)); err != nil {
+	phases, err := p.engine.Begin(ctx, (*runner.Request)(&q))
+	if err != nil {
 		return nil, err
 	}
+	c := &Call{}
+	c.engine.Admitted(phases)
 	return c, nil
 }
 

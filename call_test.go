@@ -173,3 +173,107 @@ func TestHoldEndsWithACrash(t *testing.T) {
 		assert.Equal(t, "held 0/1", state(t, p, "bulkhead").Text)
 	})
 }
+
+// timed has no step whose place is held for longer than the attempt, so that its calls
+// take the fast path.
+var timed = []string{"timeout: 1m", "breaker: {window: {consecutive: 2}, open: 1m}", "limit: 10/1h", "timeout: 10s"}
+
+type carried struct{}
+
+func TestContextOfTwoPhases(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, timed)
+		j := listen(p)
+		parent := context.WithValue(t.Context(), carried{}, 1)
+		start := func() (*sluice.Call, context.Context) {
+			c, err := p.Begin(parent, sluice.Request{})
+			require.NoError(t, err)
+			return c, c.Context()
+		}
+		c, ctx := start()
+		at, limited := ctx.Deadline()
+		assert.True(t, limited)
+		assert.Equal(t, 10*time.Second, time.Until(at))
+		assert.Equal(t, 1, ctx.Value(carried{}))
+		c.Done(reducer.OK)
+		time.Sleep(time.Minute)
+		require.NoError(t, ctx.Err(), "the deadlines are over")
+		child, cancel := context.WithCancel(ctx)
+		defer cancel()
+		require.NoError(t, child.Err())
+		c.Release()
+		assert.Equal(t, context.Canceled, ctx.Err())
+		<-child.Done()
+		assert.Equal(t, []string{"0s admit 1", "0s end 1 ok"}, j.take())
+
+		for _, asks := range []bool{false, true} { // for Done before the cut
+			c, ctx = start()
+			child = ctx
+			if asks {
+				child, cancel = context.WithCancel(ctx)
+				defer cancel()
+			}
+			time.Sleep(10 * time.Second)
+			if asks {
+				<-child.Done()
+			}
+			require.ErrorIs(t, ctx.Err(), context.DeadlineExceeded)
+			var cut *sluice.TimeoutError
+			require.ErrorAs(t, context.Cause(child), &cut)
+			assert.Equal(t, "timeout-2", cut.Step)
+			c.Done(reducer.OK)
+			require.ErrorIs(t, ctx.Err(), context.DeadlineExceeded)
+			c.Release()
+			require.ErrorIs(t, ctx.Err(), context.DeadlineExceeded)
+		}
+		assert.Equal(t, []string{
+			"1m0s admit 1", "1m10s timeout 1 timeout-2", "1m10s end 1 ok",
+			"1m10s admit 1", "1m20s timeout 1 timeout-2", "1m20s breaker open", "1m20s end 1 ok",
+		}, j.take())
+	})
+}
+
+func TestContextOfTwoPhasesFollowsItsParent(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, timed)
+		for _, asks := range []bool{false, true} {
+			parent, cancel := context.WithCancelCause(t.Context())
+			c, err := p.Begin(parent, sluice.Request{})
+			require.NoError(t, err)
+			ctx := c.Context()
+			if asks {
+				require.NotNil(t, ctx.Done())
+			}
+			cancel(errBoom)
+			assert.Equal(t, context.Canceled, ctx.Err())
+			c.Release()
+			<-ctx.Done()
+			assert.Equal(t, context.Canceled, ctx.Err())
+			assert.Equal(t, errBoom, context.Cause(ctx))
+		}
+	})
+}
+
+// TestDoneOfTwoPhasesVotes has the outcomes that end a call of the fast path, and those
+// for which a run takes it over.
+func TestDoneOfTwoPhasesVotes(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, timed)
+		j := listen(p)
+		for _, o := range []reducer.Outcome{reducer.OK, reducer.Fail, reducer.Ignore, reducer.Fail} {
+			c := begin(t, p)
+			c.Done(o)
+			c.Done(reducer.OK)
+			c.Release()
+		}
+		assert.Equal(t, []string{
+			"0s admit 1", "0s end 1 ok", "0s admit 1", "0s end 1 fail", "0s admit 1", "0s end 1 ignore", "0s admit 1", "0s breaker open", "0s end 1 fail",
+		}, j.take())
+		_, err := p.Begin(t.Context(), sluice.Request{})
+		require.ErrorIs(t, err, sluice.ErrRejected)
+		assert.Equal(t, "lookup", recovered(func() {
+			q := guarded(t, []string{"limit: 10/1h", "limit: {rate: 10/1h, per: ip, name: keyed}"})
+			_, _ = q.Begin(t.Context(), sluice.Request{Lookup: func(string) string { panic("lookup") }})
+		}))
+	})
+}

@@ -51,8 +51,11 @@ type answer struct {
 // quota (RFC 6585 section 4). All else is 503: the others used the capacity up,
 // or there is none (RFC 9110 section 15.6.4).
 func (s *settings) refusal(h http.Header, g *guard, q sluice.Request, err error, late int) (answer, bool) {
-	rejected, ok := err.(*sluice.RejectedError)
-	if ok || errors.As(err, &rejected) {
+	if rejected, ok := err.(*sluice.RejectedError); ok {
+		return s.rejection(h, g, q, rejected), true
+	}
+	var rejected *sluice.RejectedError
+	if errors.As(err, &rejected) {
 		return s.rejection(h, g, q, rejected), true
 	}
 	var timeout *sluice.TimeoutError

@@ -57,7 +57,7 @@ type served struct {
 	timer   *time.Timer
 	mu      sync.Mutex // of what follows, and of the connection's deadlines
 	conn    net.Conn   // that was taken over
-	over    bool
+	over    atomic.Bool
 }
 
 // The forms of a served that claim what the writer below can do.
@@ -355,14 +355,14 @@ func (s *served) watch() {
 func (s *served) expired() (conn net.Conn, expired bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.over {
+	if s.over.Load() {
 		return nil, false
 	}
 	if left := s.left(s.now().Sub(s.started)); left > 0 {
 		s.timer.Reset(left)
 		return nil, false
 	}
-	s.over = true
+	s.over.Store(true)
 	if s.conn == nil {
 		connection := http.NewResponseController(s.ResponseWriter)
 		// Where a writer has no deadlines, the end of the context has to do.
@@ -374,12 +374,14 @@ func (s *served) expired() (conn net.Conn, expired bool) {
 
 // finish stops the watch: the connection is the server's again, or closed.
 func (s *served) finish() {
+	s.over.Store(true)
+	if !s.watched.Load() {
+		return
+	}
+	// What expired began is over when the lock is free.
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.over = true
-	if s.timer != nil {
-		s.timer.Stop()
-	}
+	s.timer.Stop()
 }
 
 // takenConn is a connection that a handler took over.

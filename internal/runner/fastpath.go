@@ -96,6 +96,7 @@ func (l *binding) planFastPath() {
 			} else {
 				l.shares = true
 			}
+			l.exits = l.exits || step.exits
 			l.fastSteps = append(l.fastSteps, step)
 		case l.steps[i] != nil && l.cells[i] == nil:
 			return
@@ -346,14 +347,16 @@ func (l *fastPath) leave(q *Request, err error) bool {
 	if l.endsBy(l.layout.due) <= now {
 		return false
 	}
-	steps := l.layout.fastSteps
-	l.lock()
-	for l.held > 0 && l.exit(&steps[l.held-1], l.held-1, now) {
-		l.held--
-	}
-	l.unlock()
-	if l.held > 0 {
-		return false
+	if l.layout.exits {
+		steps := l.layout.fastSteps
+		l.lock()
+		for l.held > 0 && l.exit(&steps[l.held-1], l.held-1, now) {
+			l.held--
+		}
+		l.unlock()
+		if l.held > 0 {
+			return false
+		}
 	}
 	l.open = false
 	if l.pipeline.hasListeners() {

@@ -49,6 +49,7 @@ type binding struct {
 	hasFastPath bool
 	shares      bool // it asks cells that all calls share
 	keyed       bool // it asks cells of keys
+	exits       bool // a step's permit is given back after a success, too
 	twoPhase    bool // it takes calls without a function, too
 	fastSteps   []fastPathStep
 	budget      *LockedCell   // of the retry, nil for none

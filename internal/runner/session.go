@@ -106,11 +106,16 @@ func (s *session) Value(key any) any {
 	return s.Context.Value(key)
 }
 
-// end says that the function has returned, and reports whether it is held.
-func (s *session) end() bool {
+// disarm lifts the deadline, unless it has passed.
+func (s *session) disarm() {
 	if s.timer != nil {
 		s.timer.Stop()
 	}
+}
+
+// end says that the function has returned, and reports whether it is held.
+func (s *session) end() bool {
+	s.disarm()
 	s.mu.Lock()
 	s.over = true
 	held := s.taken && !s.freed

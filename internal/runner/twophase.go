@@ -3,6 +3,7 @@ package runner
 import (
 	"context"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -10,26 +11,25 @@ import (
 )
 
 // Call is a call of one attempt without a function: its caller does the work
-// between Begin and Done. Its zero value has not begun.
+// between Begin and Done.
 type Call struct {
-	mu      sync.Mutex
-	phases  *phases // nil after Done
+	phases  atomic.Pointer[Phases] // nil after Done
 	ctx     context.Context
 	own     lazyContext // ctx on the fast path
 	release func()      // nil on the fast path
 }
 
-// phases is what a call needs up to Done. It is in a pool, unlike the Call, to which
+// Phases is what a call needs up to Done. It is in a pool, unlike the Call, to which
 // the context of the work may refer for longer.
-type phases struct {
+type Phases struct {
 	fast    fastPath
 	run     *run // nil on the fast path
 	request Request
 }
 
-var phasesPool = sync.Pool{New: func() any { return new(phases) }}
+var phasesPool = sync.Pool{New: func() any { return new(Phases) }}
 
-func (s *phases) free() {
+func (s *Phases) free() {
 	l := &s.fast
 	l.ctx, l.pipeline, l.layout, l.attempt, l.changes = nil, nil, nil, nil, nil
 	l.entered, l.held, l.open, l.effects, l.refused = 0, 0, false, false, false
@@ -37,35 +37,44 @@ func (s *phases) free() {
 	phasesPool.Put(s)
 }
 
-// Begin takes the call through the steps of the plan of p. It is called once.
-func (c *Call) Begin(ctx context.Context, p *Pipeline, q *Request) error {
-	s := phasesPool.Get().(*phases)
+// Begin takes a call through the steps of the plan. The call that it admits is for one
+// Call.Admitted.
+func (p *Pipeline) Begin(ctx context.Context, q *Request) (*Phases, error) {
+	s := phasesPool.Get().(*Phases)
 	s.request = *q
 	l := &s.fast
 	l.ctx, l.pipeline, l.twoPhase = ctx, p, true
 	switch {
 	case s.enter():
-		c.own.begin(l)
-		c.phases, c.ctx = s, &c.own
-		return nil
+		return s, nil
 	case l.refused:
 		err := l.refusal(&s.request)
 		s.free()
-		return err
+		return nil, err
 	}
 	s.request.Holdable = true
 	if err := s.perform(); err != nil {
 		s.free()
-		return err
+		return nil, err
 	}
-	c.phases, c.ctx = s, s.run.context()
-	c.release = Hold(c.ctx)
-	return nil
+	return s, nil
+}
+
+// Admitted makes c the call that Begin admitted.
+func (c *Call) Admitted(s *Phases) {
+	if s.run == nil {
+		c.own.begin(&s.fast)
+		c.ctx = &c.own
+	} else {
+		c.ctx = s.run.context()
+		c.release = Hold(c.ctx)
+	}
+	c.phases.Store(s)
 }
 
 // enter takes the call through its fast path. It returns false where a run has to take
 // over, and where the call is refused.
-func (s *phases) enter() bool {
+func (s *Phases) enter() bool {
 	over := false
 	defer func() {
 		if !over {
@@ -78,7 +87,7 @@ func (s *phases) enter() bool {
 }
 
 // perform makes a call that the fast path did not take to its work.
-func (s *phases) perform() error {
+func (s *Phases) perform() error {
 	r := newRun()
 	begun := false
 	defer func() {
@@ -102,13 +111,10 @@ func (c *Call) Context() context.Context { return c.ctx }
 
 // Done settles the call. Only the first call counts.
 func (c *Call) Done(o reducer.Outcome) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	s := c.phases
+	s := c.phases.Swap(nil)
 	if s == nil {
 		return
 	}
-	c.phases = nil
 	r := s.run
 	if r == nil {
 		c.own.settle()
@@ -130,7 +136,9 @@ func (c *Call) Done(o reducer.Outcome) {
 // Release releases what is held. Without a Done before, the call counts as
 // cancelled.
 func (c *Call) Release() {
-	c.Done(reducer.Cancelled)
+	if c.phases.Load() != nil {
+		c.Done(reducer.Cancelled)
+	}
 	if c.release == nil {
 		c.own.release()
 		return
@@ -147,10 +155,10 @@ type lazyContext struct {
 	cut      clock.Mark // clock.Never for none
 	end      *end       // at the cut
 
-	mu       sync.Mutex
-	session  *session // nil until it is needed
-	settled  bool     // the deadline ends nothing any more
-	released bool     // before the parent has ended
+	making   sync.Mutex              // of session
+	session  atomic.Pointer[session] // nil until it is needed
+	settled  atomic.Bool             // the deadline ends nothing any more
+	released atomic.Bool             // before the parent has ended
 }
 
 func (c *lazyContext) begin(l *fastPath) {
@@ -160,55 +168,62 @@ func (c *lazyContext) begin(l *fastPath) {
 
 // full returns the session.
 func (c *lazyContext) full() *session {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.session == nil {
-		cut, now := c.cut, c.pipeline.Now()
-		if c.settled {
-			cut = clock.Never
-		}
-		c.session = newSession(c.parent, cut, now, c.end)
-		switch {
-		case c.released:
-			c.session.cancel(nil)
-		case cut <= now:
-			c.session.cancel(c.end.cause)
-		}
+	c.making.Lock()
+	defer c.making.Unlock()
+	if s := c.session.Load(); s != nil {
+		return s
 	}
-	return c.session
-}
-
-// ended returns the session where it is there, or where the context has ended.
-func (c *lazyContext) ended() *session {
-	c.mu.Lock()
-	s, ended := c.session, c.released || c.parent.Err() != nil || !c.settled && c.cut != clock.Never && c.pipeline.Now() >= c.cut
-	c.mu.Unlock()
-	if s == nil && ended {
-		return c.full()
+	cut, now := c.cut, c.pipeline.Now()
+	if c.settled.Load() {
+		cut = clock.Never
+	}
+	s := newSession(c.parent, cut, now, c.end)
+	if cut <= now {
+		s.cancel(c.end.cause)
+	}
+	c.session.Store(s)
+	// Before the session was stored, settle and release could not see it.
+	if c.settled.Load() {
+		s.disarm()
+	}
+	if c.released.Load() {
+		s.cancel(nil)
 	}
 	return s
 }
 
-// settle says that the outcome of the call is known.
+// ended returns the session where it is there, or where the context has ended.
+func (c *lazyContext) ended() *session {
+	if s := c.session.Load(); s != nil {
+		return s
+	}
+	if c.released.Load() || c.parent.Err() != nil || c.cut != clock.Never && !c.settled.Load() && c.pipeline.Now() >= c.cut {
+		return c.full()
+	}
+	return nil
+}
+
+// settle says that the outcome of the call is known. A deadline that has passed already
+// has ended the context.
 func (c *lazyContext) settle() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	// A deadline that has passed already has ended the context.
-	c.settled = c.cut == clock.Never || c.pipeline.Now() < c.cut
-	if c.session != nil && c.session.timer != nil {
-		c.session.timer.Stop()
+	if c.cut == clock.Never || c.pipeline.Now() >= c.cut {
+		return
+	}
+	c.settled.Store(true)
+	if s := c.session.Load(); s != nil {
+		s.disarm()
 	}
 }
 
 // release ends the context.
 func (c *lazyContext) release() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.session != nil {
-		c.session.cancel(nil)
+	if c.session.Load() == nil && c.parent.Err() != nil {
 		return
 	}
-	c.released = c.released || c.parent.Err() == nil
+	c.released.Store(true)
+	if s := c.session.Load(); s != nil {
+		s.cancel(nil)
+	}
 }
 
 // Deadline implements context.Context.
