@@ -87,8 +87,9 @@ type clientBody struct {
 	connection *http.ResponseController
 	bounds     *policy.HTTP
 	now        func() time.Time
-	length     int64  // -1 where it is unknown
-	progress   func() // is called when bytes have come; nil for nothing
+	length     int64     // -1 where it is unknown
+	opened     time.Time // when the attempt began, where a breaker looks for slow ones
+	progress   func()    // is called when bytes have come; nil for nothing
 
 	mu       sync.Mutex
 	asked    bool // the body was read from

@@ -134,7 +134,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if body != nil {
 		r.Body, body.progress = body, s.touch
 		if v.slow > 0 {
-			s.began = h.now()
+			body.opened = h.now()
 		}
 		defer context.AfterFunc(guarded.Context(), body.interrupt)()
 	}
@@ -188,7 +188,7 @@ func (s *served) outcome(status int) reducer.Outcome {
 	switch {
 	case s.body == nil:
 	case fallback.Covers(outcome) && s.body.stalled(),
-		outcome == reducer.OK && s.guard.view().slowed(s.began, s.now, s.body.took()):
+		outcome == reducer.OK && s.guard.view().slowed(s.body.opened, s.now, s.body.took()):
 		return reducer.Cancelled
 	}
 	return outcome

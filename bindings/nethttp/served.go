@@ -40,7 +40,6 @@ type served struct {
 	small    bool      // the answer is not watched: nothing of it waits for the client
 	wrote    bool      // the handler has written a part of the body
 	field    [1]string // the value of RateLimit
-	began    time.Time // of the attempt, where a breaker looks for slow ones
 	status   int       // 0 until the headers are written
 	replaced bool      // another answer is sent in place of the handler's
 	grpc     bool      // the answer of a guarded handler is one of gRPC
@@ -51,13 +50,18 @@ type served struct {
 	hijacks  bool
 	places   atomic.Int32 // the handler, and a connection that it took over
 
-	watched atomic.Bool  // started and timer are set
-	last    atomic.Int64 // when the last byte passed, since started
+	watch atomic.Pointer[watch] // nil for an answer that is not watched
+	over  atomic.Bool           // the answer is: the watch does nothing any more
+}
+
+// watch ends an answer, or a connection that was taken over, when its time is over.
+type watch struct {
+	*served
 	started time.Time    // of the answer
+	last    atomic.Int64 // when the last byte passed, since started
+	mu      sync.Mutex   // of what follows, and of the connection's deadlines
 	timer   *time.Timer
-	mu      sync.Mutex // of what follows, and of the connection's deadlines
-	conn    net.Conn   // that was taken over
-	over    atomic.Bool
+	conn    net.Conn // that was taken over
 }
 
 // The forms of a served that claim what the writer below can do.
@@ -265,11 +269,11 @@ func (s *served) hijack() (net.Conn, *bufio.ReadWriter, error) {
 	}
 	s.places.Add(1)
 	taken := &takenConn{Conn: conn, served: s}
-	s.mu.Lock()
-	s.conn = taken
-	s.mu.Unlock()
 	s.start()
 	s.arm()
+	if w := s.watch.Load(); w != nil {
+		w.takeOver(taken)
+	}
 	// What was read ahead comes before what the connection has.
 	ahead, _ := both.Reader.Peek(both.Reader.Buffered())
 	reader := bufio.NewReader(taken)
@@ -289,7 +293,7 @@ func (s *served) start() {
 		s.body.unbound()
 	}
 	switch {
-	case s.bounds.StreamIdle == 0 && s.bounds.Lifetime == 0 || s.watched.Load():
+	case s.bounds.StreamIdle == 0 && s.bounds.Lifetime == 0 || s.watch.Load() != nil:
 	case s.call != nil && s.body == nil && s.bounds.Lifetime == 0:
 		s.small = true
 	default:
@@ -310,78 +314,87 @@ func (s *served) arm() {
 }
 
 func (s *served) watchAnswer() {
-	s.started = s.now()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.timer = time.AfterFunc(s.left(0), s.watch)
-	s.watched.Store(true)
+	w := &watch{served: s, started: s.now()}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.timer = time.AfterFunc(w.left(0), w.wake)
+	s.watch.Store(w)
 }
 
 // touch notes that bytes have passed.
 func (s *served) touch() {
-	if s.watched.Load() {
-		s.last.Store(int64(s.now().Sub(s.started)))
+	if w := s.watch.Load(); w != nil {
+		w.last.Store(int64(s.now().Sub(w.started)))
 	}
 }
 
 // left returns how long the answer may go on at a time since its start.
-func (s *served) left(now time.Duration) time.Duration {
+func (w *watch) left(now time.Duration) time.Duration {
 	left := time.Duration(1<<63 - 1)
-	if idle := s.bounds.StreamIdle; idle > 0 {
-		left = time.Duration(s.last.Load()) + idle - now
+	if idle := w.bounds.StreamIdle; idle > 0 {
+		left = time.Duration(w.last.Load()) + idle - now
 	}
-	if life := s.bounds.Lifetime; life > 0 {
+	if life := w.bounds.Lifetime; life > 0 {
 		left = min(left, life-now)
 	}
 	return left
 }
 
-// watch ends the answer when its time is over.
-func (s *served) watch() {
-	conn, expired := s.expired()
+// wake ends the answer when its time is over.
+func (w *watch) wake() {
+	conn, expired := w.expired()
 	switch {
 	case conn != nil:
 		conn.Close()
 	case !expired:
-	case s.call != nil:
-		s.call.Release()
+	case w.call != nil:
+		w.call.Release()
 	default:
-		s.cancel()
+		w.cancel()
 	}
 }
 
 // expired reports whether the time of the answer is over, and ends its reads and
 // writes then. A connection that was taken over is left to its caller.
-func (s *served) expired() (conn net.Conn, expired bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.over.Load() {
+func (w *watch) expired() (conn net.Conn, expired bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.over.Load() {
 		return nil, false
 	}
-	if left := s.left(s.now().Sub(s.started)); left > 0 {
-		s.timer.Reset(left)
+	if left := w.left(w.now().Sub(w.started)); left > 0 {
+		w.timer.Reset(left)
 		return nil, false
 	}
-	s.over.Store(true)
-	if s.conn == nil {
-		connection := http.NewResponseController(s.ResponseWriter)
+	w.over.Store(true)
+	if w.conn == nil {
+		connection := http.NewResponseController(w.ResponseWriter)
 		// Where a writer has no deadlines, the end of the context has to do.
 		_ = connection.SetReadDeadline(longAgo)
 		_ = connection.SetWriteDeadline(longAgo)
 	}
-	return s.conn, true
+	return w.conn, true
+}
+
+// takeOver says that the handler has the connection.
+func (w *watch) takeOver(conn net.Conn) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.conn = conn
+	if w.over.Load() {
+		_ = conn.SetDeadline(longAgo) // its time was over meanwhile
+	}
 }
 
 // finish stops the watch: the connection is the server's again, or closed.
 func (s *served) finish() {
 	s.over.Store(true)
-	if !s.watched.Load() {
-		return
+	if w := s.watch.Load(); w != nil {
+		// What expired began is over when the lock is free.
+		w.mu.Lock()
+		defer w.mu.Unlock()
+		w.timer.Stop()
 	}
-	// What expired began is over when the lock is free.
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.timer.Stop()
 }
 
 // takenConn is a connection that a handler took over.
