@@ -148,8 +148,12 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	}
 	ctx = context.WithValue(ctx, detailsKey{}, details)
 	var req *http.Request
-	if c.t.change != nil {
+	if c.t.change != nil || c.t.hop.any() {
 		req = c.req.Clone(ctx)
+		if req.Header == nil {
+			req.Header = http.Header{}
+		}
+		c.t.hop.onward(ctx, req)
 	} else {
 		req = c.req.WithContext(ctx)
 	}
@@ -255,6 +259,9 @@ func (c *call) answered(ctx context.Context, resp *http.Response, details *Detai
 	outcome := reducer.OK
 	if status != http.StatusSwitchingProtocols {
 		outcome = c.t.outcomesOf(c.guard.pipeline).OfStatus(status)
+		if c.t.judge != nil {
+			outcome = c.t.judge(resp, outcome)
+		}
 	}
 	if _, _, ok := sluice.AttemptOf(ctx); ok {
 		c.mu.Lock()

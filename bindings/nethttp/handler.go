@@ -4,10 +4,12 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -33,6 +35,7 @@ type Handler struct {
 	settings
 	next   http.Handler
 	source *source
+	chosen sync.Map // *sluice.Pipeline to *guard
 }
 
 // NewHandler guards every request with p.
@@ -82,6 +85,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	to, err := h.source.find(r.Host, r.Method, r.URL)
+	if h.policyOf != nil && err == nil {
+		if p := h.policyOf(r); p != nil {
+			to.guard = h.guardOf(p)
+		}
+	}
 	bounds := h.boundsOf(to)
 	body := newClientBody(w, r, bounds, h.now)
 	if err != nil {
@@ -112,9 +120,21 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if body != nil {
 		q.Stalled = body.stalled
 	}
-	guarded, err := g.pipeline.Begin(r.Context(), q)
+	ctx := r.Context()
+	var own *clientDeadline
+	if h.hop.deadline != "" {
+		if limited, cancel, at := h.hop.limit(ctx, r.Header); cancel != nil {
+			defer cancel()
+			own = &clientDeadline{ctx: limited, at: at, body: body}
+			ctx, q.Stalled = limited, own.stalled
+		}
+	}
+	guarded, err := g.pipeline.Begin(ctx, q)
 	if err != nil {
 		body.answering()
+		if own != nil && r.Context().Err() == nil && errors.Is(err, context.DeadlineExceeded) {
+			err = &sluice.TimeoutError{Policy: g.pipeline.Name(), Step: pipeline.Deadline}
+		}
 		h.refuse(w, r, g, q, err)
 		return
 	}
@@ -125,10 +145,14 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.places.Store(1)
 	defer s.end()
 	s.asked = asked{to.route, q.Key, q.Lookup}
-	if ctx := guarded.Context(); h.admits {
+	if own != nil {
+		own.among(guarded.Context())
+	}
+	if ctx = guarded.Context(); h.admits {
 		s.context = admitted{ctx, s}
+		s.carried = h.hop.keep(r.Header)
 		r = r.WithContext(&s.context)
-	} else if v.timed || body != nil || !hasDeadlines(w) {
+	} else if v.timed || body != nil || own != nil || !hasDeadlines(w) {
 		r = r.WithContext(ctx)
 	}
 	if body != nil {
@@ -141,6 +165,36 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	h.next.ServeHTTP(s.writer(), r)
 	s.returned = true
 	s.settle()
+}
+
+// guardOf returns the guard of a pipeline that WithPolicyOf chose.
+func (h *Handler) guardOf(p *sluice.Pipeline) *guard {
+	if g, ok := h.chosen.Load(p); ok {
+		return g.(*guard)
+	}
+	g, _ := h.chosen.LoadOrStore(p, newGuard(p))
+	return g.(*guard)
+}
+
+// clientDeadline is that of a request which says how long it may take.
+type clientDeadline struct {
+	ctx   context.Context
+	at    time.Time
+	first bool // no timeout of the policy comes before it
+	body  *clientBody
+}
+
+// among notes whether the context of the work, which has the deadlines of the policy as
+// well, ends at the client's.
+func (d *clientDeadline) among(work context.Context) {
+	at, _ := work.Deadline()
+	// The two were made of different readings of the clock.
+	d.first = d.at.Sub(at) < time.Millisecond
+}
+
+// stalled reports whether the client ended the attempt, or has it wait.
+func (d *clientDeadline) stalled() bool {
+	return d.first && d.ctx.Err() != nil || d.body != nil && d.body.stalled()
 }
 
 // hasDeadlines reports whether the reads and writes of a connection can be ended. Then

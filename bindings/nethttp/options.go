@@ -7,7 +7,9 @@ import (
 	"slices"
 	"time"
 
+	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // DefaultMaxBody is how many bytes of a request's body are kept for a retry.
@@ -39,6 +41,9 @@ type settings struct {
 	answers  bool
 	fields   bool
 	legacy   bool
+	hop      hop
+	policyOf func(*http.Request) *sluice.Pipeline
+	judge    func(*http.Response, reducer.Outcome) reducer.Outcome
 	admits   bool  // the context of a request says what it was admitted by
 	admitted *bool // what the option says, nil for none
 }
@@ -51,6 +56,7 @@ func newSettings(fields bool, options []Option) settings {
 	if s.admits = s.fields; s.admitted != nil {
 		s.admits = *s.admitted
 	}
+	s.admits = s.admits || len(s.hop.carried) > 0
 	return s
 }
 
@@ -77,6 +83,21 @@ func WithRequest(change func(attempt int, req *http.Request)) Option {
 // `outcomes`. Default: the policy's, and for a policy made of Go values those
 // that a document has by default.
 func WithOutcomes(o policy.Outcomes) Option { return func(s *settings) { s.outcomes = &o } }
+
+// WithResponseOutcome says what an answer means beside its status: f gets the answer
+// with what its status means by the policy's `outcomes`, and returns what it means. It
+// must not read the body. It is not asked about an upgrade (101), nor about an error.
+// Default: the status alone. Transport alone.
+func WithResponseOutcome(f func(resp *http.Response, byStatus reducer.Outcome) reducer.Outcome) Option {
+	return func(s *settings) { s.judge = f }
+}
+
+// WithPolicyOf chooses the policy of a request, in place of that of the Handler or of the
+// route; nil leaves it as it is. The pipelines are to be few, since the Handler keeps what
+// it works out of them. Default: none. Handler alone; for a Transport see WithPolicy.
+func WithPolicyOf(f func(*http.Request) *sluice.Pipeline) Option {
+	return func(s *settings) { s.policyOf = f }
+}
 
 // WithMethods says which methods are repeated, in place of the policy's own
 // `methods`. Default: the policy's, and for a policy made of Go values the

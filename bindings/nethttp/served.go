@@ -36,15 +36,16 @@ type served struct {
 	cancel  context.CancelFunc // of a proxy: ends the context of the request
 
 	asked    asked
-	context  admitted  // of the request, where it is told what admitted it
-	small    bool      // the answer is not watched: nothing of it waits for the client
-	wrote    bool      // the handler has written a part of the body
-	field    [1]string // the value of RateLimit
-	status   int       // 0 until the headers are written
-	replaced bool      // another answer is sent in place of the handler's
-	grpc     bool      // the answer of a guarded handler is one of gRPC
-	later    bool      // the answer is one of gRPC that has no vote yet
-	taken    bool      // the handler has the connection
+	carried  http.Header // by WithCarriedHeaders
+	context  admitted    // of the request, where it is told what admitted it
+	small    bool        // the answer is not watched: nothing of it waits for the client
+	wrote    bool        // the handler has written a part of the body
+	field    [1]string   // the value of RateLimit
+	status   int         // 0 until the headers are written
+	replaced bool        // another answer is sent in place of the handler's
+	grpc     bool        // the answer of a guarded handler is one of gRPC
+	later    bool        // the answer is one of gRPC that has no vote yet
+	taken    bool        // the handler has the connection
 	returned bool
 	flushes  bool // what the writer below can do
 	hijacks  bool
