@@ -125,7 +125,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.hop.deadline != "" {
 		if limited, cancel, at := h.hop.limit(ctx, r.Header); cancel != nil {
 			defer cancel()
-			own = &clientDeadline{ctx: limited, at: at, body: body}
+			own = &clientDeadline{at: at, body: body}
 			ctx, q.Stalled = limited, own.stalled
 		}
 	}
@@ -178,7 +178,6 @@ func (h *Handler) guardOf(p *sluice.Pipeline) *guard {
 
 // clientDeadline is that of a request which says how long it may take.
 type clientDeadline struct {
-	ctx   context.Context
 	at    time.Time
 	first bool // no timeout of the policy comes before it
 	body  *clientBody
@@ -192,9 +191,9 @@ func (d *clientDeadline) among(work context.Context) {
 	d.first = d.at.Sub(at) < time.Millisecond
 }
 
-// stalled reports whether the client ended the attempt, or has it wait.
+// stalled reports whether the client ended an attempt that was cut, or has it wait.
 func (d *clientDeadline) stalled() bool {
-	return d.first && d.ctx.Err() != nil || d.body != nil && d.body.stalled()
+	return d.first || d.body != nil && d.body.stalled()
 }
 
 // hasDeadlines reports whether the reads and writes of a connection can be ended. Then

@@ -1,0 +1,168 @@
+package nethttp_test
+
+import (
+	"bufio"
+	"errors"
+	"io"
+	"net"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/bindings/nethttp"
+	"github.com/sluice-go/sluice/internal/testenv"
+	"github.com/sluice-go/sluice/policy"
+)
+
+func TestFromContext(t *testing.T) {
+	var seen nethttp.Admission
+	var ok bool
+	next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen, ok = nethttp.FromContext(r.Context()) })
+	tenant := nethttp.WithKey(func(r *http.Request) string { return r.Header.Get("X-Tenant") })
+	synctest.Test(t, func(t *testing.T) {
+		set := parse(t, `
+version: 1
+policies:
+  api:
+    steps:
+      - limit: {rate: 2/1m, burst: 4, per: key, name: tenant}
+      - limit: {rate: 1/1h, name: trial, shadow: true}
+      - limit: {rate: 1/1s}
+routes:
+  - {path: /api/**, policy: api}
+`)
+		r := get(t, "/api/x")
+		r.Header.Set("X-Tenant", "a")
+		serve(nethttp.NewRoutedHandler(next, set, tenant), r)
+		require.True(t, ok)
+		assert.Equal(t, nethttp.Admission{Policy: "api", Route: "/api/**", Limits: []nethttp.Limit{
+			{Step: "tenant", Most: 4, Free: 3, Full: 30 * time.Second},
+			{Step: "limit-3", Most: 1, Next: time.Second, Full: time.Second},
+		}}, seen)
+		serve(nethttp.NewRoutedHandler(next, set, tenant), get(t, "/other"))
+		assert.False(t, ok, "no policy guards it")
+	})
+	p := policyOf(t, "steps:", "  - timeout: 1m")
+	serve(nethttp.NewHandler(next, p), get(t, "/"))
+	assert.Equal(t, nethttp.Admission{Policy: "p"}, seen)
+	for _, options := range [][]nethttp.Option{
+		{nethttp.WithAdmission(false)},
+		{nethttp.WithRateLimitHeaders(false)},
+		{nethttp.WithRateLimitHeaders(false), nethttp.WithAdmission(true)},
+	} {
+		serve(nethttp.NewHandler(next, p, options...), get(t, "/"))
+		assert.Equal(t, len(options) == 2, ok)
+	}
+}
+
+// blank is an http.ResponseWriter that can do what that of a server can.
+type blank struct{ header http.Header }
+
+func (b *blank) Header() http.Header                        { return b.header }
+func (*blank) WriteHeader(int)                              {}
+func (*blank) Write(b []byte) (int, error)                  { return len(b), nil }
+func (*blank) Flush()                                       {}
+func (*blank) SetReadDeadline(time.Time) error              { return nil }
+func (*blank) SetWriteDeadline(time.Time) error             { return nil }
+func (*blank) Hijack() (net.Conn, *bufio.ReadWriter, error) { return nil, nil, errors.ErrUnsupported }
+
+// TestRequestIsPassedOnAsItIs where nothing ends its context and nothing is in it.
+func TestRequestIsPassedOnAsItIs(t *testing.T) {
+	limit, timed := []string{"steps:", "  - limit: 1000000/1s"}, []string{"steps:", "  - timeout: 1m"}
+	for name, c := range map[string]struct {
+		steps  []string
+		writer http.ResponseWriter
+		header http.Header
+		on     bool
+		same   bool
+	}{
+		"a limit":            {limit, &blank{http.Header{}}, nil, false, true},
+		"the admission":      {limit, &blank{http.Header{}}, nil, true, false},
+		"a timeout":          {timed, &blank{http.Header{}}, nil, false, false},
+		"no deadlines below": {limit, httptest.NewRecorder(), nil, false, false},
+		"its own deadline":   {limit, &blank{http.Header{}}, http.Header{nethttp.DeadlineHeader: {"5"}}, false, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			sent := get(t, "/")
+			sent.Header = c.header
+			next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { assert.Equal(t, c.same, r == sent) })
+			nethttp.NewHandler(next, policyOf(t, c.steps...), nethttp.WithAdmission(c.on), nethttp.WithDeadlineHeader(nethttp.DeadlineHeader, 0)).ServeHTTP(c.writer, sent)
+		})
+	}
+}
+
+// TestSmallAnswerIsNotWatched, for nothing of it waits for the client; all others are.
+func TestSmallAnswerIsNotWatched(t *testing.T) {
+	for name, c := range map[string]struct {
+		write   func(w http.ResponseWriter)
+		bounds  policy.HTTP
+		watched bool
+	}{
+		"small":       {func(w http.ResponseWriter) { _, _ = w.Write(make([]byte, 2048)) }, policy.HTTP{StreamIdle: time.Minute}, false},
+		"large":       {func(w http.ResponseWriter) { _, _ = w.Write(make([]byte, 2049)) }, policy.HTTP{StreamIdle: time.Minute}, true},
+		"two parts":   {func(w http.ResponseWriter) { _, _ = w.Write([]byte("a")); _, _ = w.Write([]byte("b")) }, policy.HTTP{StreamIdle: time.Minute}, true},
+		"flushed":     {func(w http.ResponseWriter) { w.(http.Flusher).Flush() }, policy.HTTP{StreamIdle: time.Minute}, true},
+		"copied":      {func(w http.ResponseWriter) { _, _ = w.(io.ReaderFrom).ReadFrom(onlyReader{http.NoBody}) }, policy.HTTP{StreamIdle: time.Minute}, true},
+		"of one life": {func(w http.ResponseWriter) { w.WriteHeader(200) }, policy.HTTP{Lifetime: time.Minute}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				next := http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+					c.write(w)
+					time.Sleep(2 * time.Minute)
+					assert.Equal(t, c.watched, r.Context().Err() != nil)
+				})
+				nethttp.NewHandler(next, policyOf(t, "steps:", "  - limit: 10/1s"), nethttp.WithHTTP(c.bounds)).ServeHTTP(&blank{http.Header{}}, get(t, "/"))
+			})
+		})
+	}
+}
+
+// TestHandlerAllocates as often as the bench says, beside the bare handler.
+func TestHandlerAllocates(t *testing.T) {
+	if testenv.Race {
+		t.Skip("with the race detector")
+	}
+	plenty, scant := []string{"steps:", "  - limit: 1000000000/1s"}, []string{"steps:", "  - limit: 1/24h"}
+	for name, c := range map[string]struct {
+		steps   []string
+		options []nethttp.Option
+		most    float64
+	}{
+		"with headers": {plenty, nil, 4},
+		"without":      {plenty, []nethttp.Option{nethttp.WithRateLimitHeaders(false)}, 2},
+		"refused":      {scant, nil, 3}, // a text for each second is made once
+	} {
+		t.Run(name, func(t *testing.T) {
+			body := []byte("hello")
+			next := http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write(body) })
+			h := nethttp.NewHandler(next, policyOf(t, c.steps...), c.options...)
+			w, r := &blank{http.Header{}}, get(t, "/")
+			assert.LessOrEqual(t, testing.AllocsPerRun(1_000, func() {
+				clear(w.header)
+				h.ServeHTTP(w, r)
+			}), c.most)
+		})
+	}
+}
+
+func TestPolicyOfARequest(t *testing.T) {
+	free, paid := policyOf(t, "steps:", "  - limit: 1/1h"), policyOf(t, "steps:", "  - limit: 2/1h")
+	h := nethttp.NewHandler(says(200, "ok"), free, nethttp.WithPolicyOf(func(r *http.Request) *sluice.Pipeline {
+		if r.URL.Path == "/paid" {
+			return paid
+		}
+		return nil
+	}))
+	var codes []int
+	for range 3 {
+		codes = append(codes, serve(h, get(t, "/free")).Code, serve(h, get(t, "/paid")).Code)
+	}
+	assert.Equal(t, []int{200, 200, 429, 200, 429, 429}, codes)
+}
