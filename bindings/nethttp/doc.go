@@ -41,6 +41,13 @@
 //   - A request of gRPC is refused by a status of gRPC, and the status of its answer,
 //     in the headers or in trailers that come before a message, decides its outcome as the
 //     HTTP status that it stands for.
+//   - FromContext tells a handler which policy and route let its request through, and what
+//     is left of each limit.
+//   - WithDeadlineHeader carries deadlines from the request that comes in to those that go
+//     out for it, WithCarriedHeaders other fields, as Priority of RFC 9218. Both are off
+//     unless told, and a client can only shorten what the policy allows.
+//   - A Transport repeats a request whose body can be read again by GetBody or is kept (up
+//     to 64 KiB, see WithMaxBody); for any other, Details.NoRetry says why it did not.
 //   - No goroutine is started. A panic of what is guarded gives everything back,
 //     counts as a failure, and goes on.
 package nethttp
