@@ -36,6 +36,14 @@ func (p *Pipeline) Begin(ctx context.Context, q Request) (*Call, error) {
 // is the TimeoutError of the step that cut the work.
 func (c *Call) Context() context.Context { return c.engine.Context() }
 
+// Limits appends what Pipeline.Limits does for the request of the call, at the mark at
+// which the call was admitted, so that the clock is not read again. It is for before
+// Done, and not at the same time; after Done it appends nothing.
+func (c *Call) Limits(dst []LimitState) []LimitState {
+	c.engine.Limits(func(s runner.LimitState) { dst = append(dst, LimitState(s)) })
+	return dst
+}
+
 // Done records how the work ended. Breakers count the outcome and timeouts end;
 // places in bulkheads are kept until Release. Only the first call counts.
 func (c *Call) Done(o reducer.Outcome) { c.engine.Done(o) }

@@ -277,3 +277,19 @@ func TestDoneOfTwoPhasesVotes(t *testing.T) {
 		}))
 	})
 }
+
+func TestLimitsOfTwoPhases(t *testing.T) {
+	for _, more := range []string{"timeout: 1m", "bulkhead: 1"} { // with the latter, calls do not take the fast path
+		bubble(t, func(t *testing.T) {
+			p := guarded(t, []string{more, "limit: {rate: 2/1m, per: key}"})
+			call, err := p.Begin(t.Context(), sluice.Request{Key: "a"})
+			require.NoError(t, err)
+			want := []sluice.LimitState{{Step: 1, Free: 1, Full: 30 * time.Second}}
+			time.Sleep(10 * time.Second)
+			assert.Equal(t, want, call.Limits(nil), "as it was admitted")
+			assert.Equal(t, []sluice.LimitState{{}, {Step: 1, Free: 1, Full: 20 * time.Second}}, p.Limits(sluice.Request{Key: "a"}, make([]sluice.LimitState, 1)))
+			call.Release()
+			assert.Empty(t, call.Limits(nil))
+		})
+	}
+}

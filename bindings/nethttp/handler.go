@@ -139,8 +139,11 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := &served{ResponseWriter: w, h: h, call: guarded, guard: g, request: r, body: body, bounds: bounds, now: h.now}
-	if f, ok := h.limitFields(g, q, nil); ok {
-		h.setFields(w.Header(), &f, &s.field)
+	if h.shows(v) {
+		var room [2]sluice.LimitState
+		if f, ok := v.fields(guarded.Limits(room[:0]), nil); ok {
+			h.setFields(w.Header(), &f, &s.field)
+		}
 	}
 	s.places.Store(1)
 	defer s.end()

@@ -106,14 +106,22 @@ type fields struct {
 // that the answer tells of, if it does, with whose Retry-After t agrees.
 func (s *settings) limitFields(g *guard, q sluice.Request, refused *sluice.RejectedError) (f fields, ok bool) {
 	v := g.view()
-	if !s.fields && !s.legacy || len(v.limits) == 0 {
+	if !s.shows(v) {
 		return f, false
 	}
 	var room [2]sluice.LimitState
+	return v.fields(g.pipeline.Limits(q, room[:0]), refused)
+}
+
+// shows reports whether answers have headers about limits.
+func (s *settings) shows(v *view) bool { return (s.fields || s.legacy) && len(v.limits) > 0 }
+
+// fields makes the values of states.
+func (v *view) fields(states []sluice.LimitState, refused *sluice.RejectedError) (f fields, ok bool) {
 	var text [128]byte
 	b := text[:0]
 	f.remaining = math.MaxUint64
-	for _, state := range g.pipeline.Limits(q, room[:0]) {
+	for _, state := range states {
 		l := v.limit(state.Step)
 		if l == nil {
 			continue
@@ -163,7 +171,12 @@ const (
 // setFields writes the headers, in the room of a value where that is enough. What
 // another hop wrote of its own limits stays: both fields are lists.
 func (s *settings) setFields(h http.Header, f *fields, room *[1]string) {
-	if s.fields {
+	switch {
+	case !s.fields:
+	case len(h) == 0: // as it mostly is, and then need not be searched
+		room[0] = f.rateLimit
+		h[rateLimitPolicy], h[rateLimit] = f.policy, room[:]
+	default:
 		if old := h[rateLimitPolicy]; len(old) > 0 {
 			h[rateLimitPolicy] = append(old[:len(old):len(old)], f.policy...)
 		} else {

@@ -90,9 +90,9 @@ type LimitState struct {
 
 // Limits calls f with the state of every limit step of the cell that a request
 // belongs to, in order. It takes nothing and creates no cell.
-func (p *Pipeline) Limits(q *Request, f func(LimitState)) {
-	l := p.layout.Load()
-	now := p.Now()
+func (p *Pipeline) Limits(q *Request, f func(LimitState)) { p.layout.Load().limits(q, p.Now(), f) }
+
+func (l *binding) limits(q *Request, now clock.Mark, f func(LimitState)) {
 	for i := range l.plan.Len() {
 		c, config := l.steps[i], pipeline.ConfigOf[limiter.Config](l.plan.Step(i))
 		if config.Count == 0 {

@@ -109,6 +109,20 @@ func (s *Phases) perform() error {
 // with Release.
 func (c *Call) Context() context.Context { return c.ctx }
 
+// Limits is that of the pipeline for the request of the call, at the mark at which it was
+// admitted. It calls nothing after Done.
+func (c *Call) Limits(f func(LimitState)) {
+	s := c.phases.Load()
+	if s == nil {
+		return
+	}
+	l, now := s.fast.layout, s.fast.began
+	if s.run != nil {
+		l, now = s.run.layout, s.run.now
+	}
+	l.limits(&s.request, now, f)
+}
+
 // Done settles the call. Only the first call counts.
 func (c *Call) Done(o reducer.Outcome) {
 	s := c.phases.Swap(nil)
