@@ -34,8 +34,9 @@ type Limit struct {
 }
 
 // FromContext returns what a Handler knows of the request whose context ctx is, or is
-// made from. ok is false for a request that passes without a policy, for one that no
-// Handler guards, and where WithAdmission is off. Of nested handlers it is the inner one.
+// made from. The Handler needs WithAdmission. ok is false without it, for a request that
+// passes without a policy, and for one that no Handler guards. Of nested handlers with
+// the option it is the inner one.
 func FromContext(ctx context.Context) (a Admission, ok bool) {
 	s, ok := ctx.Value(admissionKey{}).(*served)
 	if !ok {

@@ -7,6 +7,7 @@ import (
 	"net"
 	"net/http"
 	"net/http/httptest"
+	"strconv"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -39,26 +40,20 @@ routes:
 `)
 		r := get(t, "/api/x")
 		r.Header.Set("X-Tenant", "a")
-		serve(nethttp.NewRoutedHandler(next, set, tenant), r)
+		serve(nethttp.NewRoutedHandler(next, set, tenant, nethttp.WithAdmission()), r)
 		require.True(t, ok)
 		assert.Equal(t, nethttp.Admission{Policy: "api", Route: "/api/**", Limits: []nethttp.Limit{
 			{Step: "tenant", Most: 4, Free: 3, Full: 30 * time.Second},
 			{Step: "limit-3", Most: 1, Next: time.Second, Full: time.Second},
 		}}, seen)
-		serve(nethttp.NewRoutedHandler(next, set, tenant), get(t, "/other"))
+		serve(nethttp.NewRoutedHandler(next, set, tenant, nethttp.WithAdmission()), get(t, "/other"))
 		assert.False(t, ok, "no policy guards it")
 	})
 	p := policyOf(t, "steps:", "  - timeout: 1m")
-	serve(nethttp.NewHandler(next, p), get(t, "/"))
+	serve(nethttp.NewHandler(next, p, nethttp.WithAdmission()), get(t, "/"))
 	assert.Equal(t, nethttp.Admission{Policy: "p"}, seen)
-	for _, options := range [][]nethttp.Option{
-		{nethttp.WithAdmission(false)},
-		{nethttp.WithRateLimitHeaders(false)},
-		{nethttp.WithRateLimitHeaders(false), nethttp.WithAdmission(true)},
-	} {
-		serve(nethttp.NewHandler(next, p, options...), get(t, "/"))
-		assert.Equal(t, len(options) == 2, ok)
-	}
+	serve(nethttp.NewHandler(next, p), get(t, "/"))
+	assert.False(t, ok, "without the option")
 }
 
 // blank is an http.ResponseWriter that can do what that of a server can.
@@ -92,7 +87,11 @@ func TestRequestIsPassedOnAsItIs(t *testing.T) {
 			sent := get(t, "/")
 			sent.Header = c.header
 			next := http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { assert.Equal(t, c.same, r == sent) })
-			nethttp.NewHandler(next, policyOf(t, c.steps...), nethttp.WithAdmission(c.on), nethttp.WithDeadlineHeader(nethttp.DeadlineHeader, 0)).ServeHTTP(c.writer, sent)
+			options := []nethttp.Option{nethttp.WithDeadlineHeader(nethttp.DeadlineHeader, 0)}
+			if c.on {
+				options = append(options, nethttp.WithAdmission())
+			}
+			nethttp.NewHandler(next, policyOf(t, c.steps...), options...).ServeHTTP(c.writer, sent)
 		})
 	}
 }
@@ -118,7 +117,7 @@ func TestSmallAnswerIsNotWatched(t *testing.T) {
 					time.Sleep(2 * time.Minute)
 					assert.Equal(t, c.watched, r.Context().Err() != nil)
 				})
-				nethttp.NewHandler(next, policyOf(t, "steps:", "  - limit: 10/1s"), nethttp.WithHTTP(c.bounds)).ServeHTTP(&blank{http.Header{}}, get(t, "/"))
+				nethttp.NewHandler(next, policyOf(t, "steps:", "  - limit: 10/1s"), nethttp.WithHTTP(c.bounds), nethttp.WithAdmission()).ServeHTTP(&blank{http.Header{}}, get(t, "/"))
 			})
 		})
 	}
@@ -135,7 +134,8 @@ func TestHandlerAllocates(t *testing.T) {
 		options []nethttp.Option
 		most    float64
 	}{
-		"with headers": {plenty, nil, 4},
+		"with headers": {plenty, nil, 3},
+		"admission":    {plenty, []nethttp.Option{nethttp.WithAdmission()}, 4},
 		"without":      {plenty, []nethttp.Option{nethttp.WithRateLimitHeaders(false)}, 2},
 		"refused":      {scant, nil, 3}, // a text for each second is made once
 	} {
@@ -165,4 +165,42 @@ func TestPolicyOfARequest(t *testing.T) {
 		codes = append(codes, serve(h, get(t, "/free")).Code, serve(h, get(t, "/paid")).Code)
 	}
 	assert.Equal(t, []int{200, 200, 429, 200, 429, 429}, codes)
+}
+
+// TestIdleStreamEndsItsContext has a request that is passed on as it is: the server ends
+// its context when the reads of the connection end.
+func TestIdleStreamEndsItsContext(t *testing.T) {
+	serving(t, func(t *testing.T) http.Handler {
+		return nethttp.NewHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+			start := time.Now()
+			w.(http.Flusher).Flush()
+			<-r.Context().Done()
+			assert.Equal(t, time.Minute, time.Since(start))
+		}), policyOf(t, "steps:", "  - limit: 10/1s"), bounds)
+	}, func(t *testing.T, dial func(string) net.Conn) {
+		conn := dial(plain)
+		defer conn.Close()
+		answered, err := io.ReadAll(conn)
+		require.NoError(t, err)
+		assert.Contains(t, string(answered), "200 OK")
+	})
+}
+
+// TestRefusalsSayTheirOwnTime although many in a row say the same, and have nothing of
+// another handler around them.
+func TestRefusalsSayTheirOwnTime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		inner := nethttp.NewHandler(says(200, "ok"), policyOf(t, "steps:", "  - limit: {rate: 1/1m, name: inner}"))
+		h := nethttp.NewHandler(inner, policyOf(t, "steps:", "  - limit: {rate: 60/1m, name: outer}"))
+		assert.Equal(t, 200, serve(h, get(t, "/")).Code)
+		for i := range 6 {
+			want := strconv.Itoa(60 - i/2*10)
+			w := serve(h, get(t, "/"))
+			assert.Equal(t, 429, w.Code)
+			assert.Equal(t, []string{want}, w.Header().Values("Retry-After"))
+			assert.Equal(t, []string{`"inner";r=0;t=` + want}, w.Header().Values("RateLimit"))
+			assert.Equal(t, []string{`"inner";q=1;w=60`}, w.Header().Values("RateLimit-Policy"))
+			time.Sleep(time.Duration(i%2) * 10 * time.Second)
+		}
+	})
 }

@@ -365,7 +365,7 @@ func (c *call) finished(resp *http.Response) *http.Response {
 		if resp.Header == nil {
 			resp.Header = http.Header{}
 		}
-		c.t.setFields(resp.Header, &f, new([1]string))
+		c.t.setFields(resp.Header, &f, new([1]string), false)
 	}
 	return resp
 }

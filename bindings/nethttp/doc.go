@@ -41,8 +41,8 @@
 //   - A request of gRPC is refused by a status of gRPC, and the status of its answer,
 //     in the headers or in trailers that come before a message, decides its outcome as the
 //     HTTP status that it stands for.
-//   - FromContext tells a handler which policy and route let its request through, and what
-//     is left of each limit.
+//   - FromContext returns which policy and route let a request through, and what is left
+//     of each limit, where WithAdmission is given.
 //   - WithDeadlineHeader carries deadlines from the request that comes in to those that go
 //     out for it, WithCarriedHeaders other fields, as Priority of RFC 9218. Both are off
 //     unless told, and a client can only shorten what the policy allows.

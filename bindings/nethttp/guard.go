@@ -36,6 +36,7 @@ type view struct {
 	limits     []limitView
 	policy     []string                                   // the RateLimit-Policy header; to be copied before it is appended to
 	rejections atomic.Pointer[map[rejectionOf]*rejection] // copied on a change
+	rate       atomic.Pointer[rejection]                  // of the only limit, by its rate; nil before the first
 	slow       time.Duration                              // the shortest time after which a breaker counts an answer as slow, 0 for none
 }
 

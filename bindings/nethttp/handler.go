@@ -142,7 +142,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if h.shows(v) {
 		var room [2]sluice.LimitState
 		if f, ok := v.fields(guarded.Limits(room[:0]), nil); ok {
-			h.setFields(w.Header(), &f, &s.field)
+			header := w.Header()
+			h.setFields(header, &f, &s.field, len(header) == 0)
 		}
 	}
 	s.places.Store(1)

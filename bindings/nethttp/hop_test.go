@@ -147,7 +147,7 @@ func TestHeadersAreCarried(t *testing.T) {
 		r.Header.Set("Priority", "changed")
 		send(r)
 		send(r, "X-Request-Id", "own")
-	}), policyOf(t, "steps:", "  - limit: 10/1s"), carries, nethttp.WithAdmission(false))
+	}), policyOf(t, "steps:", "  - limit: 10/1s"), carries)
 	in := httptest.NewRequest("GET", "/", nil)
 	in.Header = http.Header{"Priority": {"u=1", "i"}, "X-Request-Id": {"42"}, "X-Long": {string(make([]byte, 1025))}, "X-Other": {"1"}}
 	serve(h, in)

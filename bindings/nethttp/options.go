@@ -44,17 +44,13 @@ type settings struct {
 	hop      hop
 	policyOf func(*http.Request) *sluice.Pipeline
 	judge    func(*http.Response, reducer.Outcome) reducer.Outcome
-	admits   bool  // the context of a request says what it was admitted by
-	admitted *bool // what the option says, nil for none
+	admits   bool // the context of a request says what it was admitted by
 }
 
 func newSettings(fields bool, options []Option) settings {
 	s := settings{maxBody: DefaultMaxBody, ipv6: DefaultIPv6Prefix, now: time.Now, fields: fields}
 	for _, option := range options {
 		option(&s)
-	}
-	if s.admits = s.fields; s.admitted != nil {
-		s.admits = *s.admitted
 	}
 	s.admits = s.admits || len(s.hop.carried) > 0
 	return s
@@ -145,11 +141,10 @@ func WithRefusalAnswers() Option { return func(s *settings) { s.answers = true }
 // policy. Default: true for a Handler, false for a Transport.
 func WithRateLimitHeaders(on bool) Option { return func(s *settings) { s.fields = on } }
 
-// WithAdmission sets whether the context of an admitted request has what FromContext
-// returns. A request of a policy without timeouts, that has no body, is passed on as it
-// is where this is off, which saves a copy. Default: as WithRateLimitHeaders. Handler
-// alone.
-func WithAdmission(on bool) Option { return func(s *settings) { s.admitted = &on } }
+// WithAdmission gives the context of an admitted request what FromContext returns.
+// Default: it is left out, and a request without a body of a policy without timeouts is
+// passed on as it is, which saves a copy. Handler alone.
+func WithAdmission() Option { return func(s *settings) { s.admits = true } }
 
 // WithLegacyHeaders adds X-RateLimit-Limit, X-RateLimit-Remaining and
 // X-RateLimit-Reset (seconds) of the tightest limit, for clients that know

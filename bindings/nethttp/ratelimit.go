@@ -169,11 +169,12 @@ const (
 )
 
 // setFields writes the headers, in the room of a value where that is enough. What
-// another hop wrote of its own limits stays: both fields are lists.
-func (s *settings) setFields(h http.Header, f *fields, room *[1]string) {
+// another hop wrote of its own limits stays: both fields are lists. Where none has, the
+// caller may say so, and they are not looked for.
+func (s *settings) setFields(h http.Header, f *fields, room *[1]string, none bool) {
 	switch {
 	case !s.fields:
-	case len(h) == 0: // as it mostly is, and then need not be searched
+	case none:
 		room[0] = f.rateLimit
 		h[rateLimitPolicy], h[rateLimit] = f.policy, room[:]
 	default:

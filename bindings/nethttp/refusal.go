@@ -86,7 +86,7 @@ func (s *settings) refusal(h http.Header, g *guard, q sluice.Request, err error,
 	a.explain(values, p.Reason)
 	if request == nil {
 		if f, ok := s.limitFields(g, q, nil); ok {
-			s.replaceFields(h, &f, values)
+			s.replaceFields(h, &f, values, false)
 		}
 	}
 	return a, true
@@ -112,27 +112,35 @@ func (a *answer) explain(v *values, reason string) {
 
 // replaceFields sets the headers about limits. Those of an admission give way to those
 // of a refusal.
-func (s *settings) replaceFields(h http.Header, f *fields, v *values) {
-	if s.fields {
+func (s *settings) replaceFields(h http.Header, f *fields, v *values, none bool) {
+	if s.fields && !none {
 		delete(h, rateLimit)
 		delete(h, rateLimitPolicy)
 	}
-	s.setFields(h, f, &v.field)
+	s.setFields(h, f, &v.field, none)
 }
 
 // rejection is the answer to a refusal by a step.
 func (s *settings) rejection(h http.Header, g *guard, q sluice.Request, e *sluice.RejectedError) answer {
-	view, v := g.view(), new(values)
-	r := view.rejection(e)
+	view, v, none := g.view(), new(values), len(h) == 0
+	l := view.only(q, e)
+	var r *rejection
+	if l != nil {
+		r = view.rate.Load()
+	}
+	if r == nil {
+		r = view.rejection(e)
+	}
 	v.length[0] = r.length
 	a := answer{status: r.status, header: h, body: r.body, length: v.length[:], detail: r.detail}
 	a.explain(v, r.reason)
-	if l := view.only(q, e); l != nil {
+	if l != nil {
+		view.rate.CompareAndSwap(nil, r)
 		t := r.told(l, e.RetryAfter)
 		v.after[0] = t.after
 		h["Retry-After"] = v.after[:]
 		if s.fields || s.legacy {
-			s.replaceFields(h, &fields{rateLimit: t.field, policy: view.policy, limit: l.burst, reset: t.reset}, v)
+			s.replaceFields(h, &fields{rateLimit: t.field, policy: view.policy, limit: l.burst, reset: t.reset}, v, none)
 		}
 		return a
 	}
@@ -141,7 +149,7 @@ func (s *settings) rejection(h http.Header, g *guard, q sluice.Request, e *sluic
 		h["Retry-After"] = v.after[:]
 	}
 	if f, ok := s.limitFields(g, q, e); ok {
-		s.replaceFields(h, &f, v)
+		s.replaceFields(h, &f, v, none)
 	}
 	return a
 }
