@@ -42,12 +42,12 @@ func FromContext(ctx context.Context) (a Admission, ok bool) {
 	if !ok {
 		return a, false
 	}
-	a.Policy, a.Route = s.guard.pipeline.Name(), s.asked.route
+	a.Policy, a.Route = s.guard.pipeline.Name(), s.identity.route
 	v := s.guard.view()
 	if v.plan == nil {
 		return a, true
 	}
-	for _, state := range s.guard.pipeline.Limits(s.asked.request(), nil) {
+	for _, state := range s.guard.pipeline.Limits(s.identity.request(), nil) {
 		// A document that changes meanwhile may have other steps.
 		if state.Step >= v.plan.Len() || v.plan.Shadow(state.Step) {
 			continue
@@ -82,11 +82,11 @@ func (c *admitted) Value(key any) any {
 	return c.Context.Value(key)
 }
 
-// asked is what a request asks its policy for, as far as it is needed again.
-type asked struct {
+// identity is what of a request its limits depend on, and its route.
+type identity struct {
 	route  string
 	key    string
 	lookup func(attribute string) string
 }
 
-func (a *asked) request() sluice.Request { return sluice.Request{Key: a.key, Lookup: a.lookup} }
+func (a *identity) request() sluice.Request { return sluice.Request{Key: a.key, Lookup: a.lookup} }

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -108,6 +109,7 @@ func TestSmallAnswerIsNotWatched(t *testing.T) {
 		"two parts":   {func(w http.ResponseWriter) { _, _ = w.Write([]byte("a")); _, _ = w.Write([]byte("b")) }, policy.HTTP{StreamIdle: time.Minute}, true},
 		"flushed":     {func(w http.ResponseWriter) { w.(http.Flusher).Flush() }, policy.HTTP{StreamIdle: time.Minute}, true},
 		"copied":      {func(w http.ResponseWriter) { _, _ = w.(io.ReaderFrom).ReadFrom(onlyReader{http.NoBody}) }, policy.HTTP{StreamIdle: time.Minute}, true},
+		"replaced":    {func(w http.ResponseWriter) { w.WriteHeader(500) }, policy.HTTP{StreamIdle: time.Minute}, true},
 		"of one life": {func(w http.ResponseWriter) { w.WriteHeader(200) }, policy.HTTP{Lifetime: time.Minute}, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -117,7 +119,7 @@ func TestSmallAnswerIsNotWatched(t *testing.T) {
 					time.Sleep(2 * time.Minute)
 					assert.Equal(t, c.watched, r.Context().Err() != nil)
 				})
-				nethttp.NewHandler(next, policyOf(t, "steps:", "  - limit: 10/1s"), nethttp.WithHTTP(c.bounds), nethttp.WithAdmission()).ServeHTTP(&blank{http.Header{}}, get(t, "/"))
+				nethttp.NewHandler(next, policyOf(t, "steps:", "  - limit: 10/1s", "fallback: {status: 503, body: "+strings.Repeat("x", 2049)+"}"), nethttp.WithHTTP(c.bounds), nethttp.WithAdmission()).ServeHTTP(&blank{http.Header{}}, get(t, "/"))
 			})
 		})
 	}

@@ -259,8 +259,8 @@ func (c *call) answered(ctx context.Context, resp *http.Response, details *Detai
 	outcome := reducer.OK
 	if status != http.StatusSwitchingProtocols {
 		outcome = c.t.outcomesOf(c.guard.pipeline).OfStatus(status)
-		if c.t.judge != nil {
-			outcome = c.t.judge(resp, outcome)
+		if c.t.responseOutcome != nil {
+			outcome = c.t.responseOutcome(resp, outcome)
 		}
 	}
 	if _, _, ok := sluice.AttemptOf(ctx); ok {

@@ -148,9 +148,9 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	s.places.Store(1)
 	defer s.end()
-	s.asked = asked{to.route, q.Key, q.Lookup}
+	s.identity = identity{to.route, q.Key, q.Lookup}
 	if own != nil {
-		own.among(guarded.Context())
+		own.compare(guarded.Context())
 	}
 	if ctx = guarded.Context(); h.admits {
 		s.context = admitted{ctx, s}
@@ -187,9 +187,9 @@ type clientDeadline struct {
 	body  *clientBody
 }
 
-// among notes whether the context of the work, which has the deadlines of the policy as
+// compare notes whether the context of the work, which has the deadlines of the policy as
 // well, ends at the client's.
-func (d *clientDeadline) among(work context.Context) {
+func (d *clientDeadline) compare(work context.Context) {
 	at, _ := work.Deadline()
 	// The two were made of different readings of the clock.
 	d.first = d.at.Sub(at) < time.Millisecond
@@ -275,7 +275,7 @@ func (s *served) settle() {
 		}
 		s.status = http.StatusServiceUnavailable
 		s.body.answering()
-		s.h.refuse(s.ResponseWriter, s.request, s.guard, s.asked.request(), err)
+		s.h.refuse(s.ResponseWriter, s.request, s.guard, s.identity.request(), err)
 	default:
 		s.WriteHeader(http.StatusOK)
 	}

@@ -25,26 +25,26 @@ const DefaultIPv6Prefix = 64
 type Option func(*settings)
 
 type settings struct {
-	key      func(*http.Request) string
-	cost     func(*http.Request) uint32
-	skip     func(*http.Request) bool
-	change   func(attempt int, req *http.Request)
-	refused  func(w http.ResponseWriter, r *http.Request, err error)
-	outcomes *policy.Outcomes
-	methods  []string
-	trusted  []netip.Prefix
-	ipv6     int // bits of an address of IPv6 that count
-	logger   *slog.Logger
-	now      func() time.Time
-	maxBody  int64
-	http     *policy.HTTP
-	answers  bool
-	fields   bool
-	legacy   bool
-	hop      hop
-	policyOf func(*http.Request) *sluice.Pipeline
-	judge    func(*http.Response, reducer.Outcome) reducer.Outcome
-	admits   bool // the context of a request says what it was admitted by
+	key             func(*http.Request) string
+	cost            func(*http.Request) uint32
+	skip            func(*http.Request) bool
+	change          func(attempt int, req *http.Request)
+	refused         func(w http.ResponseWriter, r *http.Request, err error)
+	outcomes        *policy.Outcomes
+	methods         []string
+	trusted         []netip.Prefix
+	ipv6            int // bits of an address of IPv6 that count
+	logger          *slog.Logger
+	now             func() time.Time
+	maxBody         int64
+	http            *policy.HTTP
+	answers         bool
+	fields          bool
+	legacy          bool
+	hop             hop
+	policyOf        func(*http.Request) *sluice.Pipeline
+	responseOutcome func(*http.Response, reducer.Outcome) reducer.Outcome
+	admits          bool // the context of a request says what it was admitted by
 }
 
 func newSettings(fields bool, options []Option) settings {
@@ -85,7 +85,7 @@ func WithOutcomes(o policy.Outcomes) Option { return func(s *settings) { s.outco
 // must not read the body. It is not asked about an upgrade (101), nor about an error.
 // Default: the status alone. Transport alone.
 func WithResponseOutcome(f func(resp *http.Response, byStatus reducer.Outcome) reducer.Outcome) Option {
-	return func(s *settings) { s.judge = f }
+	return func(s *settings) { s.responseOutcome = f }
 }
 
 // WithPolicyOf chooses the policy of a request, in place of that of the Handler or of the

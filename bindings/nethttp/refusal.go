@@ -123,7 +123,7 @@ func (s *settings) replaceFields(h http.Header, f *fields, v *values, none bool)
 // rejection is the answer to a refusal by a step.
 func (s *settings) rejection(h http.Header, g *guard, q sluice.Request, e *sluice.RejectedError) answer {
 	view, v, none := g.view(), new(values), len(h) == 0
-	l := view.only(q, e)
+	l := view.soleLimit(q, e)
 	var r *rejection
 	if l != nil {
 		r = view.rate.Load()
@@ -136,7 +136,7 @@ func (s *settings) rejection(h http.Header, g *guard, q sluice.Request, e *sluic
 	a.explain(v, r.reason)
 	if l != nil {
 		view.rate.CompareAndSwap(nil, r)
-		t := r.told(l, e.RetryAfter)
+		t := r.textsOf(l, e.RetryAfter)
 		v.after[0] = t.after
 		h["Retry-After"] = v.after[:]
 		if s.fields || s.legacy {
@@ -154,28 +154,28 @@ func (s *settings) rejection(h http.Header, g *guard, q sluice.Request, e *sluic
 	return a
 }
 
-// only returns the limit that refused a request, where it is the only one of the policy
+// soleLimit returns the limit that refused a request, where it is the only one of the policy
 // and has no permit left, so that nothing about it has to be asked; else nil.
-func (v *view) only(q sluice.Request, e *sluice.RejectedError) *limitView {
+func (v *view) soleLimit(q sluice.Request, e *sluice.RejectedError) *limitView {
 	if e.Reason != reducer.ReasonRate || e.RetryAfter < 0 || q.Cost > 1 || len(v.limits) != 1 || v.plan.StepName(v.limits[0].step) != e.Step {
 		return nil
 	}
 	return &v.limits[0]
 }
 
-// told is what the headers of a refusal say about the time, immutable.
-type told struct {
+// retryTexts are the header values of a refusal that depend on its time, immutable.
+type retryTexts struct {
 	reset int64 // seconds
 	after string
 	field string
 }
 
-// told returns that of a limit without permits. Many refusals in a row say the same.
-func (r *rejection) told(l *limitView, after time.Duration) *told {
+// textsOf returns those of a limit without permits. Many refusals in a row have the same.
+func (r *rejection) textsOf(l *limitView, after time.Duration) *retryTexts {
 	reset := ceilSeconds(after)
 	t := r.last.Load()
 	if t == nil || t.reset != reset {
-		t = &told{reset: reset, after: strconv.FormatInt(max(1, reset), 10), field: string(l.append(nil, 0, reset))}
+		t = &retryTexts{reset: reset, after: strconv.FormatInt(max(1, reset), 10), field: string(l.append(nil, 0, reset))}
 		r.last.Store(t)
 	}
 	return t
@@ -187,7 +187,7 @@ type rejection struct {
 	reason, detail string
 	body           []byte
 	length         string // of body
-	last           atomic.Pointer[told]
+	last           atomic.Pointer[retryTexts]
 }
 
 // rejectionOf names a rejection.

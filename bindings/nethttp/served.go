@@ -35,24 +35,24 @@ type served struct {
 	now     func() time.Time
 	cancel  context.CancelFunc // of a proxy: ends the context of the request
 
-	asked    asked
-	carried  http.Header // by WithCarriedHeaders
-	context  admitted    // of the request, where it is told what admitted it
-	small    bool        // the answer is not watched: nothing of it waits for the client
-	wrote    bool        // the handler has written a part of the body
-	field    [1]string   // the value of RateLimit
-	status   int         // 0 until the headers are written
-	replaced bool        // another answer is sent in place of the handler's
-	grpc     bool        // the answer of a guarded handler is one of gRPC
-	later    bool        // the answer is one of gRPC that has no vote yet
-	taken    bool        // the handler has the connection
-	returned bool
-	flushes  bool // what the writer below can do
-	hijacks  bool
-	places   atomic.Int32 // the handler, and a connection that it took over
+	identity  identity
+	carried   http.Header // by WithCarriedHeaders
+	context   admitted    // of the request, where it is told what admitted it
+	unwatched bool        // so far the answer is small, and no write of it can wait for the client
+	wrote     bool        // the handler has written a part of the body
+	field     [1]string   // the value of RateLimit
+	status    int         // 0 until the headers are written
+	replaced  bool        // another answer is sent in place of the handler's
+	grpc      bool        // the answer of a guarded handler is one of gRPC
+	later     bool        // the answer is one of gRPC that has no vote yet
+	taken     bool        // the handler has the connection
+	returned  bool
+	flushes   bool // what the writer below can do
+	hijacks   bool
+	places    atomic.Int32 // the handler, and a connection that it took over
 
 	watch atomic.Pointer[watch] // nil for an answer that is not watched
-	over  atomic.Bool           // the answer is: the watch does nothing any more
+	over  atomic.Bool           // the watch does nothing any more
 }
 
 // watch ends an answer, or a connection that was taken over, when its time is over.
@@ -178,6 +178,9 @@ func (s *served) replace(a answer) {
 		h.Del(name)
 	}
 	s.start()
+	if len(a.body) > smallBytes {
+		s.arm()
+	}
 	a.writeTo(s.ResponseWriter, s.request)
 }
 
@@ -194,7 +197,7 @@ func (s *served) Write(b []byte) (n int, err error) {
 		return len(b), nil
 	}
 	s.begins()
-	if s.small && (s.wrote || len(b) > smallBytes) {
+	if s.unwatched && (s.wrote || len(b) > smallBytes) {
 		s.arm()
 	}
 	s.wrote = true
@@ -296,7 +299,7 @@ func (s *served) start() {
 	switch {
 	case s.bounds.StreamIdle == 0 && s.bounds.Lifetime == 0 || s.watch.Load() != nil:
 	case s.call != nil && s.body == nil && s.bounds.Lifetime == 0:
-		s.small = true
+		s.unwatched = true
 	default:
 		s.watchAnswer()
 	}
@@ -308,8 +311,8 @@ const smallBytes = 2 << 10
 
 // arm begins to watch an answer that was small so far.
 func (s *served) arm() {
-	if s.small {
-		s.small = false
+	if s.unwatched {
+		s.unwatched = false
 		s.watchAnswer()
 	}
 }
