@@ -45,8 +45,8 @@ func cases() []section {
 			"Sluice's limit is a policy of one step.", adaptiveTasks()},
 		{"Retries", "At most three attempts. go-retry and backoff make their backoff for each call, because it has state.", retryTasks()},
 		{"Pipelines", "Timeout, retry, breaker, limiter, bulkhead and timeout, composed.", pipelineTasks()},
-		{"HTTP middleware", "One limit in front of a handler that writes 13 bytes; without a connection. Ours also watches how long a client takes, and votes by the status. " +
-			"The bare handler is part of every figure. Of `http, refused`, 0.5x is twice the time of `http.Error`: ours says in headers and a problem document why and when to come back.", httpTasks()},
+		{"HTTP middleware", "One limit in front of a handler that writes 13 bytes, without a connection. Sluice also bounds how long a client takes, and records the outcome. " +
+			"Every figure includes the bare handler. In `http, refused`, 0.5x is twice the time of `http.Error`: the answer of Sluice has headers and a problem document.", httpTasks()},
 		{"Engine", "The single-threaded engine, which decides in virtual time: sluice eval, the module of WebAssembly. No peer has such an engine.", engineTasks()},
 		{"Refusals", "A refusal beside an admission, both Sluice's: 0.5x is a refusal that costs two admissions. Without an error unless it says so.", refusalTasks()},
 	}
