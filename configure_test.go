@@ -183,3 +183,27 @@ func TestBreakerIsWhatItIsNowWhenItsWindowChanges(t *testing.T) {
 		assert.Equal(t, "half-open", state(t, p, "breaker").Mode)
 	})
 }
+
+// TestALeaseComesWhileACallWaits gives a bulkhead a lease while a call waits there: the
+// call can renew it.
+func TestALeaseComesWhileACallWaits(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		set, p := loaded(t, "bulkhead: {concurrent: 1, queue: 1}")
+		go func() { _ = do(p, takes(time.Second)) }()
+		synctest.Wait()
+		waited := make(chan error)
+		go func() {
+			waited <- do(p, func(ctx context.Context) (int, error) {
+				time.Sleep(1500 * time.Millisecond)
+				assert.True(t, sluice.Renew(ctx))
+				time.Sleep(1500 * time.Millisecond)
+				return 0, nil
+			})
+		}()
+		synctest.Wait()
+		reload(t, set, "bulkhead: {concurrent: 1, lease: 2s}")
+		time.Sleep(3500 * time.Millisecond)
+		require.ErrorIs(t, do(p, ok), sluice.ErrRejected, "the lease was renewed")
+		require.NoError(t, <-waited)
+	})
+}

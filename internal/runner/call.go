@@ -209,7 +209,7 @@ func (r *run) context() context.Context {
 		r.attempt = r.p.newAttempt(r.ctx, cut, r.layout.ends[r.cutStep(k, cut)+1])
 		ctx = r.attempt
 	}
-	if r.layout.leases != 0 {
+	if r.leasable() != 0 {
 		c := &leasedContext{Context: ctx}
 		r.lease(k, &c.leases)
 		r.leases, ctx = &c.leases, c

@@ -29,11 +29,25 @@ type lease struct {
 	permit reducer.Permit
 }
 
+// leasable returns the steps whose places may have a lease, as a mask. A step may
+// have got one by Configure while the call waited there.
+func (r *run) leasable() uint16 {
+	mask := r.layout.leases
+	if r.p.layout.Load() != r.layout {
+		for i, c := range r.layout.steps {
+			if c != nil && c.leased.Load() {
+				mask |= 1 << i
+			}
+		}
+	}
+	return mask
+}
+
 // lease notes the leases of the attempt k.
 func (r *run) lease(k uint8, l *leases) {
 	l.held = l.one[:0]
 	plan := r.layout.plan
-	for left := r.layout.leases; left != 0; left &= left - 1 {
+	for left := r.leasable(); left != 0; left &= left - 1 {
 		i := bits.TrailingZeros16(left)
 		if plan.Holds(&r.call, k, uint8(i+1), uint8(i)) != 0 {
 			l.held = append(l.held, lease{r.cell(k, i), plan.PermitOf(&r.call, k, i)})

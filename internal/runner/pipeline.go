@@ -193,9 +193,9 @@ func (p *Pipeline) newCells(plan *pipeline.Plan, i int) *StepCells {
 // configure puts the cells under step i of another plan.
 func (c *StepCells) configure(plan *pipeline.Plan, i int) (all CellEvents) {
 	leased := hasLease(plan.Step(i))
+	// Places that were given under a lease keep its end.
+	c.leased.Store(c.leased.Load() || leased)
 	if c.one == nil {
-		// Places that were given under a lease keep its end.
-		c.leased.Store(c.leased.Load() || leased)
 		return c.configureKeys(cellsOf(plan, i, c.pipeline.MaxKeys))
 	}
 	if changes, woken := c.one.adopt(plan.Maker(i), leased); len(changes) > 0 || woken != nil {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -150,9 +151,11 @@ func (q *queue) rearm(c cell.Cell) {
 	at := clock.Never
 	if q.waiting > 0 {
 		at = c.Wake()
-	} else if ends := c.Ends(); q.ends && ends != clock.Never {
-		// What a call does at that mark comes first.
-		at = ends.Add(1)
+	} else if q.ends {
+		at = c.Ends()
+		if at != clock.Never && breaker.CoreOf(c) != nil {
+			at = at.Add(1) // a probe may report at that very mark
+		}
 	}
 	if at == q.armed {
 		return
