@@ -216,12 +216,6 @@ func TestCitations(t *testing.T) {
 // is called; a policy is active. The brackets keep the pattern from matching itself.
 var unclear = regexp.MustCompile(`(?i)\b(?:(?:no|some|any)bod[y]|whoeve[r]|in vai[n]|in forc[e]|of befor[e]|tells o[f])\b`)
 
-// notYetClear are the folders and files in which TestWords accepts unclear words. A
-// folder that has none any more is removed from this list.
-var notYetClear = []string{
-	"bindings/nethttp", "cmd/sluice/internal/cli/serve_test.go", "cmd/sluice/internal/serve",
-}
-
 var lineBreak = regexp.MustCompile(`\n\s*(?://|\*|#)?\s*`)
 
 // prose returns the text of a file that people read: in Go comments and strings, in
@@ -261,10 +255,7 @@ func TestWords(t *testing.T) {
 	}
 	assert.True(t, unclear.MatchString(prose(t, "p.ts", " * the rule in\n * "+"force")[0]))
 	for _, path := range files(t) {
-		allowed := slices.ContainsFunc(notYetClear, func(place string) bool {
-			return path == place || strings.HasPrefix(path, place+"/")
-		})
-		if allowed || !slices.Contains([]string{".go", ".html", ".js", ".md", ".mjs", ".sh", ".ts"}, filepath.Ext(path)) {
+		if !slices.Contains([]string{".go", ".html", ".js", ".md", ".mjs", ".sh", ".ts"}, filepath.Ext(path)) {
 			continue
 		}
 		for _, text := range prose(t, path, read(t, path)) {

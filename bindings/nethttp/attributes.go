@@ -220,8 +220,8 @@ func network(ip netip.Addr, bits int) string {
 
 // clientIP is the address of the peer, false where it has none, or, while that is a trusted hop, the one
 // that the hop says it had the request from. Lines of X-Forwarded-For count in
-// their order. What a hop wrote that is no address ends the search: nobody
-// beyond it can be believed.
+// their order. What a hop wrote that is no address ends the search: no hop
+// beyond it can be trusted.
 func clientIP(r *http.Request, trusted []netip.Prefix) (netip.Addr, bool) {
 	peer, ok := address(r.RemoteAddr)
 	if !ok || len(trusted) == 0 {

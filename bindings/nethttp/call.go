@@ -102,7 +102,7 @@ func (c *call) noRetry() string {
 	case !slices.Contains(c.t.methodsOf(c.guard.pipeline), method(c.req)) && h.Get("Idempotency-Key") == "" && h.Get("X-Idempotency-Key") == "":
 		return method(c.req) + " is not idempotent, and there is no Idempotency-Key"
 	case !c.upload.none() && c.req.GetBody == nil && (c.req.ContentLength > c.t.maxBody || c.t.maxBody <= 0):
-		return noBody
+		return bodyTooLong
 	}
 	return ""
 }
@@ -129,8 +129,8 @@ var errNoAnswer = errors.New("nethttp: the round tripper returned neither an ans
 // errSlowClient says that an answer came late because the body of the request did.
 var errSlowClient = errors.New("nethttp: the client took its time over the body")
 
-// noBody is why a request whose body is gone is not repeated.
-const noBody = "the body is longer than what is kept for a retry"
+// bodyTooLong is why a request whose body is gone is not repeated.
+const bodyTooLong = "the body is longer than what is kept for a retry"
 
 // attempt is the function that the policy guards.
 func (c *call) attempt(ctx context.Context) (*http.Response, error) {
@@ -287,7 +287,7 @@ func (c *call) answered(ctx context.Context, resp *http.Response, details *Detai
 func (c *call) kept(e *attemptError) error {
 	if (e.outcome == reducer.Fail || e.outcome == reducer.Throttle) && c.request.NoRetry == "" && c.guard.view().retry && !c.upload.repeatable() {
 		e.after, e.told = -1, true
-		c.details.NoRetry = noBody
+		c.details.NoRetry = bodyTooLong
 	}
 	return e
 }
@@ -300,8 +300,8 @@ func (c *call) abandon() {
 	}
 }
 
-// close lets go of the request's body, whatever happened: when no attempt came
-// so far, or one panicked, nobody else does.
+// close closes the request's body, whatever happened: when no attempt came so far,
+// or one panicked, no other code does.
 func (c *call) close() {
 	if c.sending.Load() && c.returned {
 		c.upload.finish()

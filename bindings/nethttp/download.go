@@ -118,7 +118,7 @@ const (
 	drainTime = 100 * time.Millisecond
 )
 
-// abandon reads an answer that nobody wants to its end, within bounds, and
+// abandon reads an answer that no caller uses to its end, within bounds, and
 // closes it.
 func (d *download) abandon() {
 	if d.done.Load() {

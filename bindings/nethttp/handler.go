@@ -211,7 +211,7 @@ func hasDeadlines(w http.ResponseWriter) bool {
 func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, g *guard, q sluice.Request, err error) {
 	a, ok := h.refusal(w.Header(), g, q, err, http.StatusServiceUnavailable)
 	if !ok {
-		// The client is gone, or somebody above gave the request up.
+		// The client is gone, or a handler above has cancelled the request.
 		w.WriteHeader(http.StatusServiceUnavailable)
 		return
 	}
@@ -292,7 +292,7 @@ func (s *served) end() {
 		s.call.Done(outcome)
 	}
 	if !s.returned {
-		s.places.Store(1) // nobody will close the connection now
+		s.places.Store(1) // no code will close the connection now
 	}
 	s.body.finish()
 	if !s.taken || !s.returned {

@@ -107,7 +107,7 @@ func TestHandlerThatPanics(t *testing.T) {
 	assert.Equal(t, "open", p.State()[0].Mode)
 	assert.Equal(t, 1, free(t, p))
 
-	// An abort because the client went away is nobody's failure.
+	// An abort because the client left is not a failure of the dependency.
 	p = policyOf(t, "steps:", "  - breaker: {window: {consecutive: 1}, open: 1h}", "  - bulkhead: 1")
 	h = nethttp.NewHandler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }), p)
 	ctx, cancel := context.WithCancel(t.Context())

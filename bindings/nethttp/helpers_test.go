@@ -14,7 +14,7 @@ import (
 	"github.com/sluice-go/sluice/core/pipeline"
 )
 
-// parse puts a document in force.
+// parse makes the pipelines of a document.
 func parse(t testing.TB, document string) *sluice.Set {
 	t.Helper()
 	set, err := sluice.Parse("policy.yaml", []byte(document))

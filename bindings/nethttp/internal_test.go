@@ -54,7 +54,7 @@ func TestFailureOf(t *testing.T) {
 		{&net.OpError{Op: "read", Err: syscall.ECONNRESET}, document.Reset},
 		{io.EOF, document.Reset},
 		{fmt.Errorf("http2: %w", io.ErrUnexpectedEOF), document.Reset},
-		{errors.New("a round tripper of somebody else's"), document.Reset},
+		{errors.New("a round tripper of another package"), document.Reset},
 	} {
 		assert.Equal(t, c.want, failureOf(c.err), "%v", c.err)
 	}
@@ -266,7 +266,7 @@ func TestLateReadOfAnAbandonedAttemptIsNotLost(t *testing.T) {
 	}()
 	all, err := io.ReadAll(second)
 	require.NoError(t, err)
-	assert.Equal(t, "hello world", string(all), "more than is kept, and nobody follows the second")
+	assert.Equal(t, "hello world", string(all), "more than is kept, and no reader follows the second")
 	<-late
 	u.finish()
 	require.NoError(t, first.Close())

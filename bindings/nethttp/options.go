@@ -164,6 +164,6 @@ func WithRefusal(f func(w http.ResponseWriter, r *http.Request, err error)) Opti
 // its defaults for a policy made of Go values. Handler and Transport.Proxy alone.
 func WithHTTP(bounds policy.HTTP) Option { return func(s *settings) { s.http = &bounds } }
 
-// WithLogger is told, at level warn, what of a policy cannot take effect here.
-// Default: nobody is.
+// WithLogger logs, at level warn, what of a policy cannot take effect here. Default:
+// nothing is logged.
 func WithLogger(logger *slog.Logger) Option { return func(s *settings) { s.logger = logger } }

@@ -22,8 +22,8 @@ type limitView struct {
 	burst  uint64 // the most that can be free
 }
 
-// limitViews returns the enforced limits of a plan. A limit in shadow refuses
-// nobody, so nobody need heed it.
+// limitViews returns the enforced limits of a plan. A limit in shadow refuses no
+// request, so clients need not know it.
 func limitViews(plan *pipeline.Plan) []limitView {
 	var list []limitView
 	for i := range plan.Len() {
@@ -103,7 +103,7 @@ type fields struct {
 // limitFields reads the limits that apply to a request. r is what is free now.
 // t is the time until a next permit when there is none, as Retry-After then
 // says too, else the time until all of them are free. refused is the refusal
-// that the answer tells of, if it does, with whose Retry-After t agrees.
+// that the answer reports, nil for none; t agrees with its Retry-After.
 func (s *settings) limitFields(g *guard, q sluice.Request, refused *sluice.RejectedError) (f fields, ok bool) {
 	v := g.view()
 	if !s.shows(v) {

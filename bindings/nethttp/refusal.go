@@ -297,6 +297,6 @@ func (a *answer) write(w http.ResponseWriter) {
 		h["Content-Length"] = a.length
 	}
 	w.WriteHeader(a.status)
-	// The client may be gone; there is nobody else to tell.
+	// The client may be gone; then the error concerns no one else.
 	_, _ = w.Write(a.body)
 }

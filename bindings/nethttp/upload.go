@@ -139,7 +139,7 @@ func (u *upload) finish() {
 	}
 }
 
-// abort closes the body when nobody will read it.
+// abort closes the body when no attempt will read it.
 func (u *upload) abort() {
 	if u.none() {
 		return

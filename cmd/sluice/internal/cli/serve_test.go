@@ -139,7 +139,7 @@ func TestServeSignals(t *testing.T) {
 		}
 	}
 	signal(syscall.SIGHUP)
-	await("in force")
+	await("document is active")
 	signal(syscall.SIGTERM)
 	await("stopped")
 	go func() { _, _ = io.Copy(io.Discard, r) }()

@@ -21,7 +21,7 @@ import (
 )
 
 // journal is a log that a test waits for. Lines are kept whether or not
-// somebody waits.
+// a test waits.
 type journal struct {
 	mu    sync.Mutex
 	lines []map[string]any

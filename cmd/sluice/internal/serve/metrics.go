@@ -17,7 +17,7 @@ import (
 )
 
 // meter counts what happens for Prometheus. No label has a caller's key: their
-// number is nobody's to bound.
+// number has no bound.
 type meter struct {
 	set      *sluice.Set
 	registry *prometheus.Registry
@@ -38,7 +38,7 @@ type meter struct {
 	statuses cache[int, prometheus.Counter]
 }
 
-// cache is a map that is read without a lock and copied by whoever adds to it.
+// cache is a map that is read without a lock and copied by the goroutine that adds to it.
 type cache[K comparable, V any] struct {
 	mu    sync.Mutex
 	known atomic.Pointer[map[K]V]

@@ -103,7 +103,7 @@ func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
 }
 
 // statusClientGone is what nginx writes into its log for a client that did not
-// wait. Nobody reads the answer.
+// wait. No client reads the answer.
 const statusClientGone = 499
 
 // bufferSize is that of io.Copy.

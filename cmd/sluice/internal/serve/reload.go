@@ -13,7 +13,7 @@ import (
 	"github.com/sluice-go/sluice/policy/tree"
 )
 
-// watch puts the file in force again whenever it changes or somebody asks.
+// watch reads the file again whenever it changes or an operator asks.
 func (s *Server) watch(ctx context.Context) {
 	ticker := time.NewTicker(lookEvery)
 	defer ticker.Stop()
@@ -55,23 +55,23 @@ func look(file string) glance {
 	return glance{size: info.Size(), modified: info.ModTime()}
 }
 
-// reload reads the file and puts it in force, or says why not and leaves the old
+// reload reads the file and activates it, or says why not and leaves the old
 // document. It returns what it read last.
 func (s *Server) reload(last []byte, asked bool) []byte {
 	src, err := read(s.config.File)
 	switch {
 	case err != nil:
-		s.refused("the policy file cannot be read; the old policy stays in force", []string{err.Error()})
+		s.refused("the policy file cannot be read; the old policy stays active", []string{err.Error()})
 		return last
 	case !asked && bytes.Equal(src, last):
 		return last
 	}
 	if err := s.set.Reload(s.config.File, src); err != nil {
-		s.refused("the policy document is refused; the old one stays in force", lines(err))
+		s.refused("the policy document is refused; the old one stays active", lines(err))
 		return src
 	}
 	s.meter.reloaded(true)
-	s.log.Info("the policy document is in force", "policy", s.config.File, "changed", !bytes.Equal(src, last))
+	s.log.Info("the policy document is active", "policy", s.config.File, "changed", !bytes.Equal(src, last))
 	return src
 }
 

@@ -25,7 +25,7 @@ import (
 
 // Config says what to serve.
 type Config struct {
-	// File and Source are the policy document that is in force at the start.
+	// File and Source are the policy document that is active at the start.
 	// The file is read again when it changes.
 	File   string
 	Source []byte
@@ -218,7 +218,7 @@ func (s *Server) Run(ctx context.Context) error {
 	stop()
 	s.drain(proxy, cut)
 	if admin != nil {
-		// Whoever scrapes wants the end as well, so the admin address is last.
+		// A scraper needs the last values, too, so the admin address closes last.
 		err = errors.Join(err, admin.Close())
 	}
 	<-watched

@@ -139,7 +139,7 @@ func TestReload(t *testing.T) {
 	p.write(t, "version: 1\npolicies:\n  api: {steps: [{limit: {rate: 5, perr: ip}}]}\n")
 	p.reload <- syscall.SIGHUP
 	for _, want := range []string{":3:32: policies.api.steps[0].limit.rate: found the number 5", ":3:35: policies.api.steps[0].limit.perr"} {
-		line := p.journal.await(t, "refused; the old one stays in force")
+		line := p.journal.await(t, "refused; the old one stays active")
 		assert.Equal(t, "ERROR", line["level"])
 		assert.Contains(t, line["error"], p.file+want)
 	}
@@ -147,11 +147,11 @@ func TestReload(t *testing.T) {
 	resp, _ := get(t, p.url+"/api/x")
 	assert.Equal(t, 404, resp.StatusCode, "the second permit")
 	resp, _ = get(t, p.url+"/api/x")
-	assert.Equal(t, 429, resp.StatusCode, "the old one is in force")
+	assert.Equal(t, 429, resp.StatusCode, "the old one is active")
 
 	p.write(t, strings.Replace(twoAnHour, "routes:", "  new: {steps: [{limit: 1/1h}]}\nroutes:\n  - {path: /new, policy: new}", 1))
 	p.reload <- syscall.SIGHUP
-	p.journal.await(t, "in force")
+	p.journal.await(t, "document is active")
 	assert.Equal(t, "sluice_last_reload_successful 1", p.metric(t, "sluice_last_reload_successful"))
 	assert.Regexp(t, `sluice_last_reload_success_timestamp_seconds [0-9.e+]+`, p.metric(t, "sluice_last_reload_success"))
 	assert.Contains(t, p.metric(t, "sluice_build_info"), `{go="go1`)
