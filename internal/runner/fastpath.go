@@ -29,11 +29,11 @@ type fastPath struct {
 	deadline clock.Mark // the caller's own
 	permits  [fastPathSteps]reducer.Permit
 	handles  [fastPathKeys]keyed.Handle // of the steps with keys, in order
+	changes  CellEvents                 // of cells of keys
 	entered  uint8                      // of the binding's fastSteps, those that admitted it
 	held     uint8                      // of these, those that it has not left
 	open     bool                       // neither over nor continued by a run
 	effects  bool                       // steps of cells have effects that are not delivered
-	changes  CellEvents                 // of cells of keys
 	refused  bool                       // by the step entered of fastSteps
 	twoPhase bool                       // the call has no function
 	reason   reducer.Reason             // of the refusal
@@ -134,9 +134,13 @@ func (l *fastPath) enter(q *Request) bool {
 	if !l.layout.hasFastPath || q.Holdable || l.twoPhase && !l.layout.twoPhase || l.ctx.Err() != nil || l.layout.softens && l.pipeline.hasListeners() {
 		return false
 	}
-	var keys [fastPathKeys]string
-	if l.layout.keyed && !l.join(q, &keys) {
-		return false
+	var keys *[fastPathKeys]string
+	if l.layout.keyed {
+		var joined [fastPathKeys]string
+		if !l.join(q, &joined) {
+			return false
+		}
+		keys = &joined
 	}
 	l.began = l.pipeline.Now()
 	l.deadline, l.seed = deadline(l.ctx, l.began), l.pipeline.seedOf(l.layout)
@@ -144,15 +148,16 @@ func (l *fastPath) enter(q *Request) bool {
 	steps := l.layout.fastSteps
 	l.open, l.returned = true, clock.Always
 	l.lock()
-	var permit reducer.Permit
-	ok := true
 	for i := range steps {
 		s := &steps[i]
-		if s.keys != nil {
-			permit, ok = l.admitKey(s, keys[s.slot], cost)
-		} else {
-			permit, ok = l.admit(s, cost)
+		if b := s.cell; b != nil && !b.Busy() {
+			if permit, ok := b.Cell.Enter(cost, 0, l.began); ok {
+				l.permits[i] = permit
+				l.entered++
+				continue
+			}
 		}
+		permit, ok := l.admit(s, keys, cost)
 		if !ok {
 			break
 		}
@@ -204,15 +209,16 @@ func (l *fastPath) unlock() {
 	}
 }
 
-// admit acquires a permit of a step. It returns false where the step does not admit
-// at once, and undoes the call where the step refuses it. The caller holds the lock.
-func (l *fastPath) admit(s *fastPathStep, cost uint32) (permit reducer.Permit, ok bool) {
-	b := s.cell
-	if b.Busy() {
-		return permit, false
+// admit acquires a permit of a step with keys, or of one whose Enter does not admit.
+// It returns false where the step does not admit at once, and undoes the call where
+// the step refuses it. The caller holds the lock.
+func (l *fastPath) admit(s *fastPathStep, keys *[fastPathKeys]string, cost uint32) (permit reducer.Permit, ok bool) {
+	if s.keys != nil {
+		return l.admitKey(s, keys[s.slot], cost)
 	}
-	if permit, ok = b.Cell.Enter(cost, 0, l.began); ok || !s.refuses {
-		return permit, ok
+	b := s.cell
+	if b.Busy() || !s.refuses {
+		return permit, false
 	}
 	answer := b.Cell.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, l.began, &b.Out)
 	l.effects = l.effects || len(b.Out) > 0
@@ -350,7 +356,11 @@ func (l *fastPath) leave(q *Request, err error) bool {
 	if l.layout.exits {
 		steps := l.layout.fastSteps
 		l.lock()
-		for l.held > 0 && l.exit(&steps[l.held-1], l.held-1, now) {
+		for l.held > 0 {
+			s := &steps[l.held-1]
+			if s.exits && !l.exit(s, l.permits[l.held-1], now) {
+				break
+			}
 			l.held--
 		}
 		l.unlock()
@@ -367,11 +377,7 @@ func (l *fastPath) leave(q *Request, err error) bool {
 
 // exit ends the permit of a step after a success. It returns false where a run must
 // do so. The caller holds the lock.
-func (l *fastPath) exit(s *fastPathStep, i uint8, now clock.Mark) bool {
-	if !s.exits {
-		return true
-	}
-	permit := l.permits[i]
+func (l *fastPath) exit(s *fastPathStep, permit reducer.Permit, now clock.Mark) bool {
 	permit.Mark = l.began // of the attempt, for a breaker
 	if s.keys != nil {
 		return s.keys.exit(l.handles[s.slot], permit, now)
