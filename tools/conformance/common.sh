@@ -1,0 +1,73 @@
+# Shared by the scripts of this folder; sourced, not run. What they install is under
+# .cache/conformance.
+#
+#   SLUICE=FILE   test this program in place of one built from the tree
+
+. "$(dirname "${BASH_SOURCE[0]}")/../common.sh"
+need_go
+cache=$root/.cache/conformance
+mkdir -p "$cache"
+
+# What start has started, to be ended with the script.
+started=()
+finish() {
+	local pid
+	for pid in ${started[@]+"${started[@]}"}; do
+		kill "$pid" 2>/dev/null || continue
+		wait "$pid" 2>/dev/null || true # its status is that of the signal
+	done
+	rm -rf "$work"
+}
+work=$(mktemp -d "$cache/run.XXXXXX")
+trap 'status=$?; finish; exit "$status"' EXIT
+trap 'exit 130' INT TERM
+
+# start runs a program in the background, with its output in $work/NAME.log, and waits
+# for the text that matches the extended regular expression, of which the first group
+# is the address. It sets address.
+start() {
+	local name=$1 expression=$2 log=$work/$1.log i
+	shift 2
+	: >"$log"
+	"$@" >>"$log" 2>&1 &
+	local pid=$!
+	started+=("$pid")
+	for ((i = 0; i < 300; i++)); do
+		if [[ $(<"$log") =~ $expression ]]; then
+			address=${BASH_REMATCH[1]}
+			return
+		fi
+		kill -0 "$pid" 2>/dev/null || break
+		sleep 0.1
+	done
+	cat "$log" >&2
+	die "$name does not start"
+}
+
+# serve starts sluice serve in front of an upstream, with more flags, and sets address.
+serve() {
+	local name=$1 upstream=$2
+	shift 2
+	[[ -n ${SLUICE:-} ]] || {
+		go build -o "$cache/sluice" ./cmd/sluice || die "cannot build sluice"
+		SLUICE=$cache/sluice
+	}
+	start "$name" 'msg=serving listen=([0-9.:]+)' "$SLUICE" serve --policy "$root/tools/conformance/policy.yaml" \
+		--upstream "$upstream" --listen 127.0.0.1:0 --admin '' "$@"
+}
+
+# server starts a role of tools/conformance/servers, and sets address.
+server() {
+	built conformance/servers || die "cannot build tools/conformance/servers"
+	start "$1" '^(127[0-9.:]+)' "$root/.cache/tools/conformance/servers" "$@"
+}
+
+# python makes a virtual environment with pinned packages, and sets bin to its programs.
+python() {
+	bin=$cache/python/bin
+	if [[ ! -x $bin/python ]]; then
+		command -v python3 >/dev/null || die "python3 is missing (3.11 or newer; on Debian: apt-get install python3-venv)"
+		python3 -m venv "$cache/python" || die "cannot make a virtual environment (on Debian: apt-get install python3-venv)"
+	fi
+	"$bin/pip" install -q --disable-pip-version-check "$@" || die "cannot install $*"
+}
