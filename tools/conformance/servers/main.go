@@ -41,17 +41,24 @@ func run(args []string) error {
 	case "origin":
 		return origin().Serve(listener)
 	case "hole":
-		return hole(listener, *to)
+		return (&hole{to: *to}).serve(listener)
 	}
 	return fmt.Errorf("the role is %q; allowed: origin, hole", args[0])
 }
 
-// origin answers each request, whatever its path, after it read the body.
+// origin answers GET, HEAD and POST of any path, after it read the body, and other
+// methods with 405, as a request does that begins with the rest of another one.
 func origin() *http.Server {
 	protocols := &http.Protocols{}
 	protocols.SetHTTP1(true)
 	protocols.SetUnencryptedHTTP2(true)
 	return &http.Server{Protocols: protocols, Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch r.Method {
+		case http.MethodGet, http.MethodHead, http.MethodPost:
+		default:
+			w.WriteHeader(http.StatusMethodNotAllowed)
+			return
+		}
 		_, _ = io.Copy(io.Discard, r.Body)
 		_, _ = io.WriteString(w, "ok\n")
 	})}
