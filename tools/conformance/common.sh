@@ -44,14 +44,18 @@ start() {
 	die "$name does not start"
 }
 
+# sluice builds the program unless SLUICE names one, and sets SLUICE.
+sluice() {
+	[[ -z ${SLUICE:-} ]] || return 0
+	go build -o "$cache/sluice" ./cmd/sluice || die "cannot build sluice"
+	SLUICE=$cache/sluice
+}
+
 # serve starts sluice serve in front of an upstream, with more flags, and sets address.
 serve() {
 	local name=$1 upstream=$2
 	shift 2
-	[[ -n ${SLUICE:-} ]] || {
-		go build -o "$cache/sluice" ./cmd/sluice || die "cannot build sluice"
-		SLUICE=$cache/sluice
-	}
+	sluice
 	start "$name" 'msg=serving listen=([0-9.:]+)' "$SLUICE" serve --policy "$root/tools/conformance/policy.yaml" \
 		--upstream "$upstream" --listen 127.0.0.1:0 --admin '' "$@"
 }

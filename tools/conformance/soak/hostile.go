@@ -8,6 +8,7 @@ import (
 	"net"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 )
 
@@ -20,7 +21,7 @@ var kinds = []struct {
 	{"a body that stops", func(c *client) { c.say(post(1000), "h"); c.read() }},
 	{"a body that never begins", func(c *client) { c.say(post(1000)); c.read() }},
 	{"a body byte by byte", func(c *client) { c.say(post(1000)); c.drip() }},
-	{"reads nothing", func(c *client) { c.say(line("GET", "/long/x"), "\r\n") }},
+	{"reads nothing", func(c *client) { c.say(line("GET", "/long/x"), "\r\n"); c.trickle() }},
 	{"leaves before the answer", func(c *client) { c.say(line("GET", "/slow/x"), "\r\n"); c.leave() }},
 	{"leaves in its body", func(c *client) { c.say(post(1000), "hello"); c.leave() }},
 	{"other spellings of /admin", func(c *client) {
@@ -82,8 +83,8 @@ type client struct {
 }
 
 // attackers starts a client of each kind every so often until the context attack ends.
-// Those that are connected stay so until hold ends.
-func attackers(attack, hold context.Context, every time.Duration, address string) (wait func()) {
+// Those that are connected stay so until hold ends; connected counts them by kind.
+func attackers(attack, hold context.Context, every time.Duration, address string, connected []atomic.Int64) (wait func()) {
 	var all sync.WaitGroup
 	for i, kind := range kinds {
 		ip := fmt.Sprintf("127.0.2.%d", i+1)
@@ -102,12 +103,11 @@ func attackers(attack, hold context.Context, every time.Duration, address string
 							return
 						}
 						defer c.conn.Close()
+						connected[i].Add(1)
+						defer connected[i].Add(-1)
 						// The end of hold ends reads and writes that wait.
 						defer context.AfterFunc(hold, func() { c.conn.Close() })()
 						kind.do(c)
-						if kind.name == "reads nothing" {
-							<-hold.Done()
-						}
 					})
 				}
 			}
@@ -128,9 +128,14 @@ func (c *client) say(texts ...string) { _, _ = io.WriteString(c.conn, strings.Jo
 // read reads until the connection ends.
 func (c *client) read() { _, _ = io.Copy(io.Discard, c.conn) }
 
-// drip sends a byte a second until the connection ends.
+// drip sends a byte a second, and reads, until the connection ends.
 func (c *client) drip() {
 	go c.read()
+	c.trickle()
+}
+
+// trickle sends a byte a second until the connection ends.
+func (c *client) trickle() {
 	for {
 		if _, err := io.WriteString(c.conn, "x"); err != nil {
 			return
