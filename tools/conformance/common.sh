@@ -51,12 +51,14 @@ sluice() {
 	SLUICE=$cache/sluice
 }
 
-# serve starts sluice serve in front of an upstream, with more flags, and sets address.
+# serve starts sluice serve with the document policy in front of an upstream, with more
+# flags, and sets address.
+policy=$root/tools/conformance/policy.yaml
 serve() {
 	local name=$1 upstream=$2
 	shift 2
 	sluice
-	start "$name" 'msg=serving listen=([0-9.:]+)' "$SLUICE" serve --policy "$root/tools/conformance/policy.yaml" \
+	start "$name" 'msg=serving listen=([0-9.:]+)' "$SLUICE" serve --policy "$policy" \
 		--upstream "$upstream" --listen 127.0.0.1:0 --admin '' "$@"
 }
 
@@ -75,3 +77,23 @@ python() {
 	fi
 	"$bin/pip" install -q --disable-pip-version-check "$@" || die "cannot install $*"
 }
+
+# debian finds a program, on PATH or unpacked from packages of Debian into the cache, and
+# sets program to its path. Packages after the first are libraries that it needs. It
+# fails where there is neither.
+debian() {
+	local name=$1 place=$cache/debian
+	shift
+	program=$(PATH=$PATH:/usr/sbin command -v "$name") && return
+	program=$(compgen -G "$place/usr/*bin/$name") && return
+	command -v apt-get >/dev/null && command -v dpkg >/dev/null || return 1
+	(
+		cd "$work"
+		apt-get download -q "$@" >apt.log 2>&1 || { cat apt.log >&2; exit 1; }
+		for package in *.deb; do dpkg -x "$package" "$place" && rm "$package"; done
+	) || return 1
+	program=$(compgen -G "$place/usr/*bin/$name")
+}
+
+# Where the libraries of those packages are.
+libraries=$cache/debian/usr/lib/$(uname -m)-linux-gnu

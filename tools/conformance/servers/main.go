@@ -4,6 +4,8 @@
 //
 //	servers origin             HTTP/1.1, and HTTP/2 by prior knowledge, of net/http alone
 //	servers hole -to ADDRESS   a proxy with a hole: see hole.go
+//	servers plain -to ADDRESS  httputil.ReverseProxy, with as many idle connections and
+//	                           the pool of buffers that sluice serve has
 package main
 
 import (
@@ -12,7 +14,10 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/http/httputil"
+	"net/url"
 	"os"
+	"sync"
 )
 
 func main() {
@@ -24,11 +29,11 @@ func main() {
 
 func run(args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("usage: servers origin|hole [flags]")
+		return fmt.Errorf("usage: servers origin|hole|plain [flags]")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	listen := flags.String("listen", "127.0.0.1:0", "the address")
-	to := flags.String("to", "", "the server behind the hole")
+	to := flags.String("to", "", "the server behind a proxy")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
@@ -42,8 +47,10 @@ func run(args []string) error {
 		return origin().Serve(listener)
 	case "hole":
 		return (&hole{to: *to}).serve(listener)
+	case "plain":
+		return plain(*to).Serve(listener)
 	}
-	return fmt.Errorf("the role is %q; allowed: origin, hole", args[0])
+	return fmt.Errorf("the role is %q; allowed: origin, hole, plain", args[0])
 }
 
 // origin answers GET, HEAD and POST of any path, after it read the body, and other
@@ -63,3 +70,31 @@ func origin() *http.Server {
 		_, _ = io.WriteString(w, "ok\n")
 	})}
 }
+
+func plain(to string) *http.Server {
+	transport := http.DefaultTransport.(*http.Transport).Clone()
+	transport.MaxIdleConns, transport.MaxIdleConnsPerHost = 0, 4096
+	transport.DisableCompression = true
+	target := &url.URL{Scheme: "http", Host: to}
+	return &http.Server{Handler: &httputil.ReverseProxy{
+		Rewrite: func(p *httputil.ProxyRequest) {
+			p.SetURL(target)
+			p.SetXForwarded()
+		},
+		Transport: transport, BufferPool: &buffers{},
+	}}
+}
+
+// buffers is a pool that allocates nothing to put a buffer back.
+type buffers struct{ pool sync.Pool }
+
+const bufferSize = 32 << 10
+
+func (b *buffers) Get() []byte {
+	if one, ok := b.pool.Get().(*[bufferSize]byte); ok {
+		return one[:]
+	}
+	return make([]byte, bufferSize)
+}
+
+func (b *buffers) Put(one []byte) { b.pool.Put((*[bufferSize]byte)(one)) }
