@@ -47,6 +47,10 @@ fuzz: ## Run every fuzz target for FUZZTIME (10s) each; FUZZ= picks by name
 soak: ## Run the random tests and the soaks with fresh seeds for SOAK (5m)
 	@SOAK=$(SOAK) PACKAGES='$(PACKAGES)' ARGS='$(ARGS)' tools/soak.sh
 
+.PHONY: conformance
+conformance: ## Run what other projects test proxies with against sluice serve (docs/conformance.md)
+	@tools/conformance/http2.sh && tools/conformance/websocket.sh && tools/conformance/smuggling.sh
+
 .PHONY: mutants
 mutants: ## Change one thing at a time in core/ and report what survives; ARGS= for its flags
 	@tools/mutants.sh $(ARGS)

@@ -4,7 +4,7 @@
 # Exit code 3: h2spec cannot be installed.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
-version=v2.2.1
+version=v2.2.1+incompatible
 
 if [[ ! -x $cache/h2spec-$version/h2spec ]]; then
 	GOBIN=$cache/h2spec-$version GOWORK=off go install "github.com/summerwind/h2spec/cmd/h2spec@$version" || {
