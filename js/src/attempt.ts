@@ -1,5 +1,24 @@
 import type { Attempt } from './types.js';
 
+/**
+ * Runs a function and settles as it does, or rejects with the reason of the signal as
+ * soon as that is aborted. What the function does after that is dropped.
+ */
+export function untilAborted<T>(signal: AbortSignal, work: () => T | PromiseLike<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = (): void => reject(signal.reason);
+    if (signal.aborted) {
+      abort();
+      return;
+    }
+    signal.addEventListener('abort', abort);
+    const run = async (): Promise<T> => work();
+    run()
+      .finally(() => signal.removeEventListener('abort', abort))
+      .then(resolve, reject);
+  });
+}
+
 /** What a function gets. Its signal is created on first use. */
 export class Running implements Attempt {
   private controller: AbortController | undefined;

@@ -121,6 +121,10 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
     return new Vote(this, words && new Held(words));
   }
 
+  protected override shown(): [string, object] {
+    return ['CircuitBreaker', { name: this.common.name, state: this.state }];
+  }
+
   protected override refund(): void {}
 
   protected override now(): number {

@@ -1,8 +1,9 @@
 // Declared for users who compile without it.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { ACTION_RELEASE, ACTION_RENEW } from './abi.js';
+import { ACTION_PEEK, ACTION_RELEASE, ACTION_RENEW, SLOT_FREE } from './abi.js';
 import { Cell, type Waiter } from './cell.js';
+import { words } from './engine.js';
 import { Held } from './held.js';
 import { share } from './shared.js';
 import type { CallOptions, CommonOptions, Duration } from './types.js';
@@ -71,6 +72,11 @@ export class Bulkhead extends Cell<Permit, CallOptions> {
 
   protected override admitted(words?: Int32Array, at?: number, waiter?: Waiter<Permit>): Permit {
     return new Permit(this, words && new Held(words, at), waiter);
+  }
+
+  protected override shown(): [string, object] {
+    this.perform(ACTION_PEEK);
+    return ['Bulkhead', { name: this.common.name, free: words()[SLOT_FREE] }];
   }
 
   protected override refund(granted: Held): void {

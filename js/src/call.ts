@@ -10,6 +10,7 @@ import {
   OUTCOME_OK,
 } from './abi.js';
 import { Running } from './attempt.js';
+import { guard } from './guard.js';
 import { refusal, rejected, success, timedOut } from './errors.js';
 import type { Attributes } from './keys.js';
 import { numberOf, retryAfterOf } from './meaning.js';
@@ -55,6 +56,8 @@ export class Call {
   protected threw = false;
   protected error: unknown;
   protected value: unknown;
+  /** Whether it has ended. */
+  private closed = false;
   /** Where the last attempt, or the call, was cut. */
   protected cutBy: Rejection | undefined;
 
@@ -96,8 +99,12 @@ export class Call {
     covered: boolean,
     shadow: boolean,
   ): void {
-    if (kind === DECISION_ADMIT) void this.start(attempt);
-    else if (kind === DECISION_END) this.end(outcome, covered);
+    // A listener may have cancelled the call since the decision was made.
+    if (this.closed) return;
+    if (kind === DECISION_END) {
+      this.closed = true;
+      this.end(outcome, covered);
+    } else if (kind === DECISION_ADMIT) void this.start(attempt);
     else if (shadow) return;
     else if (kind === DECISION_RETRY) this.again();
     else if (kind === DECISION_TIMEOUT) this.cut(step);
@@ -171,7 +178,7 @@ export class Call {
 
   /** The policy refused. */
   private refuse(rejection: Rejection, covered: boolean): void {
-    this.give(rejection, rejected(rejection, this.threw ? this.error : undefined), covered);
+    this.give(rejection, rejected(rejection, this.threw ? this.error : undefined, this.hooks.stack), covered);
   }
 
   /** The call ended. */
@@ -191,11 +198,7 @@ export class Call {
   private give(rejection: Rejection | undefined, error: unknown, covered: boolean): void {
     const { fallback } = this.hooks;
     if (covered && fallback) {
-      try {
-        this.succeed(fallback(error));
-      } catch (thrown) {
-        this.reject(thrown);
-      }
+      new Promise((resolve) => resolve(fallback(error))).then((value) => this.succeed(value), this.reject);
     } else if (rejection && this.asValue) this.resolve(rejection);
     else this.reject(error);
   }
@@ -213,10 +216,7 @@ export class Call {
 
   /** Discards a value that no caller will see. */
   protected dump(value: unknown): void {
-    try {
-      this.hooks.discard?.(value);
-    } catch {
-      // No caller is left to get the error.
-    }
+    const { discard } = this.hooks;
+    if (discard) guard(() => discard(value), discard);
   }
 }

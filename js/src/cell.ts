@@ -14,10 +14,11 @@ import {
   VERDICT_ADMIT,
   VERDICT_WAIT,
 } from './abi.js';
-import { Running } from './attempt.js';
+import { Running, untilAborted } from './attempt.js';
+import { checkCall, checkTask } from './checks.js';
 import type { Emitter, Told } from './emitter.js';
-import { accepted, check, floats, putState, stateText, words, x } from './engine.js';
-import { PolicyError, refusal, rejected, success } from './errors.js';
+import { accepted, check, floats, needRoom, putState, release, stateText, words, x } from './engine.js';
+import { disposed, PolicyError, refusal, rejected, success } from './errors.js';
 import { Held } from './held.js';
 import { Observable } from './observable.js';
 import type { Shared } from './shared.js';
@@ -70,6 +71,8 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   /** @internal */
   place = -1;
   /** @internal */
+  waits = 0;
+  /** @internal */
   readonly handle: number;
   // Only where callers may wait: there may be many cells.
   private waiters!: (Waiter<P> | undefined)[];
@@ -88,7 +91,8 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   ) {
     super();
     const { clock, maker, handles } = common;
-    this.handle = check(x.cell(maker, clock.now()));
+    needRoom();
+    this.handle = check(x.cell(maker(), clock.now()));
     handles.add(this.handle);
     if (queued) {
       this.waiters = [];
@@ -120,9 +124,15 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     return this.common.clock.now();
   }
 
-  /** Acquires permits if they are free. It never waits. */
+  /** The names of the options of a call. */
+  protected get callNames(): readonly string[] {
+    return ['signal'];
+  }
+
+  /** Acquires permits if they are free. It never waits, and throws the reason of an aborted signal. */
   tryAcquire(options?: O): P | Rejection {
-    const cost = options === undefined ? 1 : checkCost(options.cost);
+    const cost = this.costOf(options);
+    if (options?.signal?.aborted) throw options.signal.reason;
     const verdict = this.queued
       ? x.step(this.handle, ACTION_TRY, 0, cost, this.now())
       : x.acquire(this.handle, cost, 0, this.now());
@@ -142,11 +152,13 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
    * function throws is thrown; an aborted signal rejects with its reason.
    */
   execute<T>(task: Task<T>, options?: O): Promise<T> {
+    checkTask(task);
     return this.run(task, options, false) as Promise<T>;
   }
 
   /** Like `execute`, but a refusal is a value. What the function throws is thrown. */
   attempt<T>(task: Task<T>, options?: O): Promise<Success<T> | Rejection> {
+    checkTask(task);
     return this.run(task, options, true) as Promise<Success<T> | Rejection>;
   }
 
@@ -188,11 +200,12 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     if (pass instanceof Promise) pass = await pass;
     if (!pass.ok) {
       if (asValue) return pass;
-      throw rejected(pass);
+      throw rejected(pass, undefined, this.common.stack);
     }
     let value: T;
     try {
-      value = await task(new Running(1, signal, pass));
+      const running = new Running(1, signal, pass);
+      value = await (signal ? untilAborted(signal, () => task(running)) : task(running));
     } catch (error) {
       this.settle?.(pass, true, error, undefined, signal);
       throw error;
@@ -203,13 +216,35 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
 
   private enter(options: O | undefined): P | Rejection | Promise<P | Rejection> {
     const signal = options?.signal;
+    const cost = this.costOf(options);
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (!this.queued) return this.tryAcquire(options);
-    const cost = checkCost(options?.cost);
     const caller = this.idle.at(-1) ?? this.waiters.length;
     const verdict = x.acquire(this.handle, cost, caller, this.now());
     if (verdict === VERDICT_WAIT) return this.stand(caller, cost, signal);
     return verdict === VERDICT_ADMIT ? this.admit() : this.refuse(verdict);
+  }
+
+  /** The cost of a call, whose options are checked. */
+  protected costOf(options: O | undefined): number {
+    if (options === undefined) return 1;
+    checkCall(options, this.callNames);
+    return checkCost(options.cost);
+  }
+
+  /**
+   * Frees its memory. Callers that wait are rejected with a `PolicyError`, later calls
+   * throw one. What was admitted may still end.
+   */
+  override dispose(): void {
+    const { handles, wakes } = this.common;
+    wakes.set(this, NEVER);
+    release(handles);
+    for (const waiter of this.waiters ?? []) {
+      if (!waiter) continue;
+      this.forget(waiter);
+      waiter.reject?.(disposed());
+    }
   }
 
   /**
@@ -217,6 +252,8 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
    * @internal
    */
   perform(kind: number, outcome = 0, cost = 1, permit?: Held, now = this.common.clock.now()): number {
+    // After dispose() there is nothing that a permit holds.
+    if (permit && !this.common.handles.size) return 0;
     permit?.put(words());
     const verdict = check(x.step(this.handle, kind, outcome, cost, now));
     this.react();
@@ -298,6 +335,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
           waiter.resolve = resolve;
           waiter.reject = reject;
           waiter.guest = guests?.greet(wakes, this);
+          wakes.hold(this, 1);
         });
     this.react();
     this.tell('wait', { until: millis === undefined ? millis : clock.now() + millis }, shadow);
@@ -309,6 +347,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     if (this.waiters[whom] !== waiter) return;
     signal?.removeEventListener('abort', waiter);
     waiter.guest?.leave();
+    if (waiter.resolve) this.common.wakes.hold(this, -1);
     this.waiters[whom] = undefined;
     this.idle.push(whom);
     if (this.waiters.length === this.idle.length) this.held?.(false);

@@ -1,18 +1,13 @@
 import type { Clock } from './types.js';
 
 /**
- * The monotonic clock of the runtime. In Node its timers do not keep the process
- * alive, so that a limiter or a pipeline never delays an exit; a script that has
- * nothing else to do but wait takes one with `keepAlive`.
+ * The monotonic clock of the runtime. In Node its timers keep the process alive
+ * exactly while a caller waits.
  */
-export function systemClock(options?: { keepAlive?: boolean }): Clock {
+export function systemClock(): Clock {
   return {
     now: () => performance.now(),
-    setTimeout(callback, milliseconds) {
-      const timer: unknown = setTimeout(callback, milliseconds);
-      if (!options?.keepAlive) (timer as { unref?: () => void }).unref?.();
-      return timer;
-    },
+    setTimeout: (callback, milliseconds): unknown => setTimeout(callback, milliseconds),
     clearTimeout: (timer) => clearTimeout(timer as number),
   };
 }

@@ -1,9 +1,9 @@
-import { type Compile, check, putJSON, text, x } from './engine.js';
+import { type Compile, check, putText, text, textOf, x } from './engine.js';
 import { PolicyError } from './errors.js';
 
 /** Has the module read the options, with the same rules and errors as a document. */
 export const compileByModule: Compile = (mechanism, options) => {
-  const size = putJSON({ steps: [{ [mechanism]: options ?? {} }] });
+  const size = putText(textOf({ steps: [{ [mechanism]: options ?? {} }] }));
   // There are no steps in what the caller wrote.
   const plan = check(x.body(size), /^policy(:\d+:\d+)?: (steps\[0\]\.)?/gm);
   check(x.describe(plan, 0));

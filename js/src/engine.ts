@@ -111,15 +111,17 @@ function put(src: Uint8Array): number {
   return src.length;
 }
 
-/** Puts a value into the buffer as JSON, behind a text. A string value is already JSON. */
-export function putJSON(value: unknown, before = ''): number {
+/** A value as JSON. A string is already JSON. */
+export function textOf(value: unknown): string {
   try {
-    const json = typeof value === 'string' ? value : (JSON.stringify(value) ?? null);
-    return put(encoder.encode(before + json));
+    return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null');
   } catch (error) {
-    throw error instanceof PolicyError ? error : new PolicyError('bad-policy', `found no JSON: ${error}`);
+    throw new PolicyError('bad-policy', `found no JSON: ${error}`);
   }
 }
+
+/** Puts a text into the buffer, behind another one. */
+export const putText = (json: string, before = ''): number => put(encoder.encode(before + json));
 
 /** The state of a cell in base64, as a call left it in the buffer. */
 export function stateText(size: number): string {
@@ -139,10 +141,68 @@ export function putState(state: string): number {
 /** Whether a restored state was accepted; false where it is not one of this mechanism. */
 export const accepted = (code: number): boolean => code !== ERROR_BYTES && check(code) >= 0;
 
+/** How many texts keep what they were compiled to. */
+const RECENT = 64;
+
+/** What the texts that were used last were compiled to, so that equal options are compiled once. */
+export class Recent<T> {
+  private readonly texts = new Map<string, T>();
+
+  constructor(private readonly drop: (value: T) => void) {}
+
+  /** What a text was compiled to, or is compiled to now. It is valid until the next call. */
+  take(text: string, make: () => T): T {
+    const { texts } = this;
+    let value = texts.get(text);
+    if (value === undefined) value = make();
+    else texts.delete(text);
+    texts.set(text, value);
+    if (texts.size > RECENT) {
+      const [oldest, dropped] = texts.entries().next().value as [string, T];
+      texts.delete(oldest);
+      this.drop(dropped);
+    }
+    return value;
+  }
+}
+
+/** The most bytes that the memory of a module may have: it grows by a quarter, and traps above 256 MiB. */
+const MOST = 2 ** 28 / 1.25;
+/** How many objects were freed since the memory reached its bound: as many may be made. */
+let freed = 0;
+
+/** Whether the memory has room for another object or key. */
+export const hasRoom = (): boolean => freed > 0 || x.memory.buffer.byteLength < MOST;
+
+/** Throws where the memory has no room for another object or key: the module would trap. */
+export function needRoom(): void {
+  if (hasRoom()) {
+    if (freed) freed--;
+    return;
+  }
+  throw new PolicyError(
+    'bad-size',
+    `memory: found ${x.memory.buffer.byteLength >> 20} MiB in use; allowed less, after dispose() or with fewer keys`,
+  );
+}
+
+/** Frees objects of the module. */
+export function release(handles: Set<number>): void {
+  for (const handle of handles) {
+    x.free(handle);
+    if (x.memory.buffer.byteLength >= MOST) freed++;
+  }
+  handles.clear();
+}
+
 const garbage =
   globalThis.FinalizationRegistry &&
   new FinalizationRegistry<Set<number>>((handles) => {
-    for (const handle of handles) x.free(handle);
+    try {
+      release(handles);
+    } catch {
+      // The module is lost, and no caller is here to get the error.
+    }
   });
 
 /** Frees handles when their owner is collected as garbage. */

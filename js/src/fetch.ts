@@ -1,3 +1,4 @@
+import { checkHooks, checkNames } from './checks.js';
 import { attributesOf } from './http/attributes.js';
 import { type Classes, classesOf, outcomeOfError, outcomeOfStatus } from './http/outcomes.js';
 import { retryAfterOfAnswer } from './http/retry-after.js';
@@ -13,6 +14,8 @@ export interface FetchOptions {
   name?: string;
   /** The clock, for a policy that is not a pipeline already. */
   clock?: Clock;
+  /** Gives a `RejectedError` a stack, which takes some microseconds. Default false. */
+  stack?: boolean;
   /** The value of `per: key` for a request. Default: empty. */
   key?: (input: string | URL | Request, init?: RequestInit) => string;
 }
@@ -26,6 +29,8 @@ export interface ResilientFetch {
 
 /** The methods that may be sent again (RFC 9110, section 9.2.2). */
 const IDEMPOTENT: readonly string[] = 'GET HEAD PUT DELETE OPTIONS TRACE'.split(' ');
+
+const NAMES = ['fetch', 'name', 'clock', 'key', 'stack'];
 
 /** The longest body, in bytes or UTF-16 units, that is sent again. */
 const LONGEST = 64 << 10;
@@ -48,6 +53,8 @@ export function resilientFetch(
   policy: Pipeline | PolicyDocument | Policy | readonly Step[] | string,
   options: FetchOptions = {},
 ): ResilientFetch {
+  checkNames('resilientFetch', options, NAMES);
+  checkHooks('resilientFetch', options);
   const { fetch: send = globalThis.fetch, key } = options;
   const pipeline = policy instanceof Pipeline ? policy : new Pipeline(policy, options);
   let rules = rulesOf(pipeline.policy);

@@ -1,6 +1,7 @@
 import { ACTION_RESET } from './abi.js';
+import { checkCall, checkKey, checkTask, wrongArgument } from './checks.js';
 import type { Emitter } from './emitter.js';
-import { PolicyError } from './errors.js';
+import { hasRoom, release } from './engine.js';
 import { RateLimiter, type RateLimiterOptions } from './limiter.js';
 import { Observable } from './observable.js';
 import { type Shared, share } from './shared.js';
@@ -63,7 +64,7 @@ class Order {
     for (let entry = this.oldest; entry; entry = this.oldest) {
       // An entry with waiters is added again when it is used or when its last waiter has left.
       this.remove(entry);
-      if (!entry.waits) return entry;
+      if (!entry.busy) return entry;
     }
     return undefined;
   }
@@ -103,7 +104,7 @@ class Entry extends RateLimiter {
   older: Entry | undefined;
   listed = false;
   moved = 0;
-  waits = false;
+  busy = false;
 
   constructor(
     options: unknown,
@@ -126,7 +127,7 @@ class Entry extends RateLimiter {
   }
 
   protected override held(waits: boolean): void {
-    this.waits = waits;
+    this.busy = waits;
     if (!waits) this.order.released(this);
   }
 }
@@ -151,10 +152,10 @@ export class KeyedRateLimiter extends Observable {
     this.rest = typeof options === 'object' ? rest : options;
     this.common = share('limit', this.rest);
     if (!Number.isInteger(keys) || keys < 1 || keys > MAX_KEYS) {
-      throw new PolicyError('bad-argument', `keys: found ${keys}; allowed 1 to ${MAX_KEYS}`);
+      wrongArgument('keys', keys, `1 to ${MAX_KEYS}`);
     }
     if (when_full !== 'evict' && when_full !== 'share') {
-      throw new PolicyError('bad-argument', `when_full: found ${when_full}; allowed evict, share`);
+      wrongArgument('when_full', when_full, 'evict, share');
     }
     this.most = keys;
     this.evicts = when_full === 'evict';
@@ -165,6 +166,17 @@ export class KeyedRateLimiter extends Observable {
   /** @internal */
   override get emitter(): Emitter {
     return this.common.emitter;
+  }
+
+  /** Frees the memory of all keys, as a rate limiter does. */
+  override dispose(): void {
+    for (const limiter of [...this.limiters.values(), this.spare, this.unused]) limiter?.dispose();
+    this.limiters.clear();
+    release(this.common.handles);
+  }
+
+  protected override shown(): [string, object] {
+    return ['KeyedRateLimiter', { name: this.common.name, ...this.counts }];
   }
 
   /** How many keys have a limiter of their own. */
@@ -190,17 +202,18 @@ export class KeyedRateLimiter extends Observable {
   /** Returns what `tryAcquire` would return, and takes nothing. */
   peek(key: string, options?: CostOptions): Verdict {
     // An unknown key answers as a new one, and is not stored.
+    checkKey(key);
     return (this.limiters.get(key) ?? this.unknown()).peek(options);
   }
 
   /** Runs the function, or throws `RejectedError` when the key's limiter refuses. */
   execute<T>(task: Task<T>, options: KeyedOptions): Promise<T> {
-    return this.of(options.key).execute(task, options);
+    return this.of(this.keyOf(task, options)).execute(task, options);
   }
 
   /** Like `execute`, but a refusal is a value. */
   attempt<T>(task: Task<T>, options: KeyedOptions): Promise<Success<T> | Rejection> {
-    return this.of(options.key).attempt(task, options);
+    return this.of(this.keyOf(task, options)).attempt(task, options);
   }
 
   /** The states of all keys as a plain value, for any storage. */
@@ -225,7 +238,14 @@ export class KeyedRateLimiter extends Observable {
     return restored.length === all.length && restored.every(Boolean);
   }
 
+  private keyOf(task: unknown, options: KeyedOptions): string {
+    checkTask(task);
+    checkCall(options, ['signal', 'cost', 'key']);
+    return options.key;
+  }
+
   private of(key: string): RateLimiter {
+    checkKey(key);
     const limiter = this.limiters.get(key);
     if (!limiter) return this.make(key);
     this.order.touch(limiter);
@@ -234,7 +254,7 @@ export class KeyedRateLimiter extends Observable {
 
   private make(key: string): RateLimiter {
     let limiter: Entry | undefined;
-    if (this.size < this.most) limiter = new Entry(this.rest, this.common, key, this.order);
+    if (this.size < this.most && (hasRoom() || !this.size)) limiter = new Entry(this.rest, this.common, key, this.order);
     else if (this.evicts) limiter = this.evict(key);
     if (limiter) {
       this.limiters.set(key, limiter);

@@ -1,5 +1,5 @@
 import { KEY_MISSING, MAX_KEY, SLOT_KEYS } from './abi.js';
-import { words, x } from './engine.js';
+import { needRoom, words, x } from './engine.js';
 import type { Layout } from './plan.js';
 
 /** The attributes of a call. */
@@ -50,7 +50,9 @@ export class Keys {
   number(value: string): number {
     const known = this.numbers.get(value);
     if (known !== undefined) return known;
-    const number = this.spare.pop() ?? this.texts.length;
+    const spare = this.spare.pop();
+    if (spare === undefined) needRoom();
+    const number = spare ?? this.texts.length;
     if (number >= MAX_KEY) return MAX_KEY;
     this.texts[number] = value;
     this.numbers.set(value, number);

@@ -1,5 +1,6 @@
-import { ACTION_CANCEL, ACTION_PEEK, type ALGORITHMS, VERDICT_ADMIT } from './abi.js';
-import { Cell, checkCost } from './cell.js';
+import { ACTION_CANCEL, ACTION_PEEK, type ALGORITHMS, SLOT_FREE, VERDICT_ADMIT } from './abi.js';
+import { Cell } from './cell.js';
+import { words } from './engine.js';
 import type { Held } from './held.js';
 import type { Shared } from './shared.js';
 import type { Admission, CommonOptions, CostOptions, Duration, Rate, Verdict } from './types.js';
@@ -31,8 +32,17 @@ export class RateLimiter extends Cell<Admission> {
     super(shared, /[1-9]/.test(String((options as RateLimiterOptions).wait)), key);
   }
 
+  protected override get callNames(): readonly string[] {
+    return this.key === undefined ? ['signal', 'cost'] : ['signal', 'cost', 'key'];
+  }
+
   protected override admitted(): Admission {
     return ADMITTED;
+  }
+
+  protected override shown(): [string, object] {
+    this.perform(ACTION_PEEK);
+    return ['RateLimiter', { name: this.common.name, free: words()[SLOT_FREE] }];
   }
 
   protected override refund(granted: Held, cost: number): void {
@@ -41,7 +51,7 @@ export class RateLimiter extends Cell<Admission> {
 
   /** Returns what `tryAcquire` would return, and takes nothing. */
   peek(options?: CostOptions): Verdict {
-    const verdict = this.perform(ACTION_PEEK, 0, checkCost(options?.cost));
+    const verdict = this.perform(ACTION_PEEK, 0, this.costOf(options));
     return verdict === VERDICT_ADMIT ? ADMITTED : this.rejection();
   }
 }

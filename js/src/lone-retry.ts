@@ -9,7 +9,8 @@ import {
   SLOT_MILLIS,
   SLOT_REASON,
 } from './abi.js';
-import { Running } from './attempt.js';
+import { Running, untilAborted } from './attempt.js';
+import { checkCall, checkTask } from './checks.js';
 import type { Emitter } from './emitter.js';
 import { check, floats, words, x } from './engine.js';
 import { numberOf, retryAfterOf } from './meaning.js';
@@ -23,6 +24,7 @@ import { guests, NEVER, type Wake } from './wakes.js';
 class Sleeper implements Wake {
   due = NEVER;
   place = -1;
+  waits = 1;
   private readonly guest = guests?.greet(this.common.wakes, this);
 
   constructor(
@@ -72,7 +74,16 @@ class LoneRetry extends Observable implements Retry {
     return this.common.emitter;
   }
 
+  // It holds no memory of its own.
+  override dispose(): void {}
+
+  protected override shown(): [string, object] {
+    return ['Retry', { name: this.common.name }];
+  }
+
   async execute<T>(task: Task<T>, options?: CallOptions): Promise<T> {
+    checkTask(task);
+    if (options !== undefined) checkCall(options, ['signal']);
     const signal = options?.signal;
     const { outcome, retryAfter } = this.options;
     const before: Before = { low: 0, high: 0 };
@@ -82,7 +93,8 @@ class LoneRetry extends Observable implements Retry {
       let error: unknown;
       let value: T | undefined;
       try {
-        value = await task(new Running(attempt, signal));
+        const running = new Running(attempt, signal);
+        value = await (signal ? untilAborted(signal, () => task(running)) : task(running));
       } catch (thrown) {
         threw = true;
         error = thrown;
@@ -108,7 +120,7 @@ class LoneRetry extends Observable implements Retry {
     const { clock, emitter, name, shadow, maker } = this.common;
     words().set([attempt, before.low, before.high], SLOT_ATTEMPT);
     const at = clock.now();
-    const again = check(x.next(maker, outcome, after, NONE, at, random(), random()));
+    const again = check(x.next(maker(), outcome, after, NONE, at, random(), random()));
     const delay = again ? (floats()[SLOT_MILLIS] as number) : -1;
     const gaveUp = REASONS[words()[SLOT_REASON] as number] as Reason;
     before.low = words()[SLOT_BEFORE] as number;

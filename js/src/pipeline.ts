@@ -29,15 +29,30 @@ import {
 import { Running } from './attempt.js';
 import { Call, type PipelineCallOptions } from './call.js';
 import { checkCost } from './cell.js';
+import { checkCall, checkHooks, checkKey, checkNames, checkTask, wrongArgument } from './checks.js';
 import { defaultClock } from './clock.js';
 import { Emitter } from './emitter.js';
-import { accepted, check, floats, memory, own, putState, ready, stateText, words, x } from './engine.js';
-import { success } from './errors.js';
+import {
+  accepted,
+  check,
+  floats,
+  type Mechanism,
+  memory,
+  needRoom,
+  own,
+  putState,
+  ready,
+  release,
+  stateText,
+  words,
+  x,
+} from './engine.js';
+import { disposed, success } from './errors.js';
 import { HedgedCall } from './hedged-call.js';
 import { Keys } from './keys.js';
 import { numberOf } from './meaning.js';
 import { Observable } from './observable.js';
-import { type Layout, type Source, stepName, withPlan } from './plan.js';
+import { type Layout, type Plan, readSource, type Source, stepName, type Text } from './plan.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
 import { type Snapshot, shift, taken } from './snapshot.js';
 import type {
@@ -60,7 +75,9 @@ export interface ResultHooks extends Classifier, RetryAfterReader {
    */
   fallback?: (error: unknown) => unknown;
   /** Called with a value that no caller will see: of an attempt that is retried, or that came after its cut. */
-  discard?: (value: unknown) => void;
+  discard?: (value: unknown) => unknown;
+  /** Gives a `RejectedError` a stack, which takes some microseconds. Default false. */
+  stack?: boolean;
 }
 
 /** What a pipeline takes besides its policy. */
@@ -70,6 +87,13 @@ export interface PipelineOptions extends ResultHooks {
   /** The clock. Default: the monotonic clock of the runtime. */
   clock?: Clock;
 }
+
+/** The names of the options of a pipeline and of its calls. */
+const NAMES = ['name', 'clock', 'outcome', 'retryAfter', 'fallback', 'discard', 'stack'];
+const CALL_NAMES = ['signal', 'cost', 'key', 'attributes', 'deadline', 'hedge'];
+
+/** How many pipelines of a plan without state are kept for later calls. */
+const IDLE = 16;
 
 /** The words of a record. */
 const RECORD_WORDS = RECORD_SIZE / 4;
@@ -82,33 +106,100 @@ export class Pipeline extends Observable {
   /** @internal */
   place = -1;
   /** @internal */
+  waits = 0;
+  /** @internal */
   override readonly emitter = new Emitter();
   private readonly clock: Clock;
   private readonly wakes: Wakes;
-  private readonly handle: number;
-  private readonly keys: Keys;
+  /** Its handle, 0 while it has none. */
+  private handle = 0;
+  /** Its handle, where it is its own and not one of the plan's. */
+  private readonly handles = new Set<number>();
+  private keys: Keys;
   private readonly live: (Call | undefined)[] = [];
-  private layout!: Layout;
+  /** How many calls have begun and not ended. */
+  private active = 0;
+  private disposed = false;
+  /** Whether it takes a handle for the time of its calls. */
+  private borrows: boolean;
+  private text: Text;
+  private layout: Layout;
 
   /**
-   * `lazy` says that a first attempt that succeeds concerns no step.
+   * `alone` is the mechanism, where the caller wrote no steps.
    * @internal
    */
   constructor(
     source: Source,
     private readonly options: PipelineOptions = {},
-    private readonly lazy = false,
+    private readonly alone?: Mechanism | 'timeout',
   ) {
     super();
     ready();
     this.clock = options.clock ?? defaultClock;
     this.wakes = wakesOf(this.clock);
-    this.handle = withPlan(source, options.name, (plan, layout) => {
-      this.layout = layout;
-      return check(x.pipeline(plan, random(), random()));
-    });
-    own(this, new Set([this.handle]));
+    this.text = readSource(source, options.name, alone);
+    const { layout, stateless } = this.text.plan();
+    this.layout = { ...layout, policy: this.text.policy };
+    // Virtual clocks have times of their own.
+    this.borrows = stateless && this.clock === defaultClock;
+    this.keys = new Keys(0);
+    if (!this.borrows) this.keep();
+  }
+
+  /** Whether a first attempt that succeeds concerns no step. */
+  private get lazy(): boolean {
+    return this.alone === 'retry' && this.borrows;
+  }
+
+  /** Takes a handle where it has none. */
+  private obtain(): void {
+    if (this.disposed) throw disposed();
+    if (this.handle) return;
+    const plan: Plan = this.text.plan();
+    const idle = this.borrows ? plan.idle.pop() : undefined;
+    if (idle === undefined) needRoom();
+    this.handle = idle ?? check(x.pipeline(plan.handle, random(), random()));
+  }
+
+  /** Returns the handle where no call needs it. */
+  private rest(): void {
+    const { handle } = this;
+    if (this.active || !handle) return;
+    if (this.borrows) {
+      this.handle = 0;
+      const { idle } = this.text.plan();
+      if (idle.length < IDLE) idle.push(handle);
+      else release(new Set([handle]));
+    } else if (this.disposed) {
+      this.handle = 0;
+      this.wakes.set(this, NEVER);
+      release(this.handles);
+    }
+  }
+
+  /** Has a handle of its own from now on. */
+  private keep(): void {
+    this.obtain();
+    this.borrows = false;
+    if (this.handles.size) return;
+    this.handles.add(this.handle);
+    own(this, this.handles);
     this.keys = new Keys(this.handle);
+  }
+
+  /**
+   * Frees its memory when its running calls have ended; later calls reject with a
+   * `PolicyError`.
+   */
+  override dispose(): void {
+    this.disposed = true;
+    this.rest();
+  }
+
+  protected override shown(): [string, object] {
+    const steps = this.layout.steps.map(({ name }) => name);
+    return ['Pipeline', { steps, running: this.active }];
   }
 
   private now(): number {
@@ -139,17 +230,19 @@ export class Pipeline extends Observable {
    * their policy. Throws `PolicyError` and changes nothing where the new one is wrong.
    */
   configure(source: Source): void {
-    const { options } = this;
-    withPlan(source, options.name, (plan, layout) => {
-      const count = check(x.configure(this.handle, plan, this.now()));
-      this.layout = layout;
-      this.settle(count);
-    });
+    this.keep();
+    const text = readSource(source, this.options.name);
+    const { handle, layout } = text.plan();
+    const count = check(x.configure(this.handle, handle, this.now()));
+    this.text = text;
+    this.layout = { ...layout, policy: text.policy };
+    this.settle(count);
   }
 
   /** The states of limiters, breakers and budgets as a plain value, for any storage. */
   snapshot(): Snapshot {
     const steps: Record<string, string | Record<string, string>> = {};
+    this.keep();
     this.layout.steps.forEach(({ name, mechanism, per }, i) => {
       // Places and their holders belong to this process.
       if (mechanism === 'bulkhead') return;
@@ -171,6 +264,7 @@ export class Pipeline extends Observable {
   restore(snapshot: Snapshot): string[] {
     const { clock } = this;
     const by = shift(clock, snapshot);
+    this.keep();
     const found = new Set<string>();
     this.layout.steps.forEach(({ name, mechanism, per }, i) => {
       const saved = snapshot.steps[name] ?? {};
@@ -226,16 +320,21 @@ export class Pipeline extends Observable {
     hooks: ResultHooks,
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
+      checkTask(task);
+      if (options !== undefined) checkOptions(options);
       const signal = options?.signal;
       if (signal?.aborted) {
         reject(signal.reason);
         return;
       }
       const cost = checkCost(options?.cost);
+      this.obtain();
       const kind = this.layout.hedge < 0 ? Call : HedgedCall;
       const call = new kind(this, this.layout, task, options, asValue, hooks, resolve, reject);
       if (this.layout.keyed.length) this.keys.put(this.layout, options?.key, options?.attributes);
       call.guest = guests?.greet(this.wakes, this);
+      this.active++;
+      this.wakes.hold(this, 1);
       signal?.addEventListener('abort', call);
       const flags = options?.hedge === false ? BEGIN_NO_HEDGE : 0;
       this.settle(x.begin(this.handle, cost, flags, options?.deadline ?? NONE, this.now()), call);
@@ -270,7 +369,7 @@ export class Pipeline extends Observable {
    */
   private settle(count: number, begun?: Call): boolean {
     if (count < 0 && count !== STALE) {
-      begun?.detach();
+      if (begun) this.over(begun);
       check(count);
     }
     const now = words();
@@ -285,6 +384,7 @@ export class Pipeline extends Observable {
     const at = (now[SLOT_RECORDS] as number) >> 2;
     if (all === 1 && !heard) {
       this.act(memory(), at, this.callOf(memory(), at, begun), false);
+      this.rest();
       return count !== STALE;
     }
     // Performing a decision, or its listeners, may call the module again.
@@ -292,7 +392,15 @@ export class Pipeline extends Observable {
     const calls = [];
     for (let i = 0; i < all; i++) calls.push(this.callOf(records, i * RECORD_WORDS, begun));
     for (let i = 0; i < all; i++) this.act(records, i * RECORD_WORDS, calls[i], heard);
+    this.rest();
     return count !== STALE;
+  }
+
+  /** A call has ended. */
+  private over(call: Call): void {
+    call.detach();
+    this.active--;
+    this.wakes.hold(this, -1);
   }
 
   // A slot may be that of a call which ends before the one that begins there.
@@ -332,7 +440,7 @@ export class Pipeline extends Observable {
     if (!call) return;
     if (flags & FLAG_LAST) {
       if (this.live[call.slot] === call) this.live[call.slot] = undefined;
-      call.detach();
+      this.over(call);
     }
     if (call.guest) {
       call.guest.post(call.follow.bind(call, kind, attempt, outcome, step, reason, value, covered, shadow));
@@ -346,6 +454,19 @@ const amountOf = (kind: number, words: Int32Array, i: number): number =>
     ? (words[i + RECORD_VALUE / 4] as number)
     : (new Float64Array(words.buffer, words.byteOffset + i * 4 + RECORD_MILLIS, 1)[0] as number);
 
+function checkOptions(options: PipelineCallOptions): void {
+  checkCall(options, CALL_NAMES);
+  const { key, attributes, deadline, hedge } = options;
+  if (key !== undefined) checkKey(key);
+  if (attributes !== undefined && (!attributes || !/^(ob|fu)/.test(typeof attributes))) {
+    wrongArgument('attributes', attributes, 'an object or a function');
+  }
+  if (deadline !== undefined && (typeof deadline !== 'number' || Number.isNaN(deadline))) {
+    wrongArgument('deadline', deadline, 'a number of milliseconds');
+  }
+  if (hedge !== undefined && typeof hedge !== 'boolean') wrongArgument('hedge', hedge, 'true or false');
+}
+
 const random = (): number => (Math.random() * 2 ** 32) >>> 0;
 
 /**
@@ -357,7 +478,7 @@ const random = (): number => (Math.random() * 2 ** 32) >>> 0;
  * const answer = await vendor.execute(({ signal }) => fetch(url, { signal }));
  */
 export const pipeline = (steps: readonly Step[], options?: PipelineOptions): Pipeline =>
-  new Pipeline(steps, options);
+  new Pipeline(steps, checked('pipeline', options));
 
 /**
  * A policy of a document, or of the body of one policy; either may be JSON. The
@@ -367,4 +488,17 @@ export const pipeline = (steps: readonly Step[], options?: PipelineOptions): Pip
 export const policy = (
   document: PolicyDocument | Policy | string,
   name?: string | PipelineOptions,
-): Pipeline => new Pipeline(document, typeof name === 'string' ? { name } : name);
+): Pipeline => new Pipeline(document, typeof name === 'string' ? { name } : checked('policy', name));
+
+/** Options of a pipeline, whose names and functions are checked. */
+function checked(path: string, options: PipelineOptions = {}): PipelineOptions {
+  if (Object(options) !== options || typeof options === 'function') {
+    wrongArgument(path, options, `an object with ${NAMES.join(', ')}`);
+  }
+  checkNames(path, options, NAMES);
+  checkHooks(path, options);
+  if (options.name !== undefined && typeof options.name !== 'string') {
+    wrongArgument(`${path}.name`, options.name, 'a string');
+  }
+  return options;
+}

@@ -1,5 +1,6 @@
 import { STEP_DEADLINE } from './abi.js';
-import { check, putJSON, text, x } from './engine.js';
+import { vet } from './checks.js';
+import { check, putText, Recent, text, textOf, x } from './engine.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
 
 /** The source of a plan: a document, the body of a policy, its steps alone; or the JSON of one of the first two. */
@@ -25,13 +26,30 @@ export interface Layout {
   readonly hedge: number;
 }
 
-/** Compiles a source, gives the plan to a function, and frees it. */
-export function withPlan<T>(
-  source: Source,
-  name: string | undefined,
-  then: (plan: number, layout: Layout) => T,
-): T {
-  const value: unknown = Array.isArray(source) ? { steps: source } : source;
+/** A compiled source. */
+export interface Plan {
+  /** Its handle, valid until the next plan is compiled. */
+  readonly handle: number;
+  readonly layout: Layout;
+  /** Whether a pipeline without calls has no state, so that others with equal plans may use its memory. */
+  readonly stateless: boolean;
+  /** Pipelines of this plan, without state, that are not used. */
+  readonly idle: number[];
+}
+
+const recent = new Recent<Plan>(({ handle, idle }) => {
+  for (const pipeline of [handle, ...idle]) x.free(pipeline);
+});
+
+/** A source as text, and how it is compiled, which happens once for equal texts. `alone` is a mechanism that is the only step. */
+export interface Text {
+  readonly policy: Policy;
+  readonly plan: () => Plan;
+}
+
+/** Reads a source. The plan is compiled when it is asked for. */
+export function readSource(source: Source, name: string | undefined, alone?: string): Text {
+  const value: unknown = vet('', Array.isArray(source) ? { steps: source } : source);
   let read: unknown = value;
   if (typeof value === 'string') {
     try {
@@ -41,21 +59,39 @@ export function withPlan<T>(
     }
   }
   const whole = (read as PolicyDocument | null)?.policies || (read as PolicyDocument | null)?.version;
-  const { length } = new TextEncoder().encode(name);
-  const all = putJSON(value, whole ? name : '');
-  const plan = check(whole ? x.plan(all, length) : x.body(all));
-  try {
-    const policies = (read as PolicyDocument).policies;
-    const policy = whole
-      ? (policies[name ?? (Object.keys(policies)[0] as string)] as Policy)
-      : (read as Policy);
-    const steps = describe(plan);
-    const keyed = steps.map(({ per }, index) => ({ index, per })).filter(({ per }) => per.length);
-    const hedge = steps.findIndex(({ mechanism }) => mechanism === 'hedge');
-    return then(plan, { steps, policy, keyed, hedge });
-  } finally {
-    x.free(plan);
-  }
+  const json = textOf(value);
+  const policyOf = (): Policy => {
+    const { policies } = read as PolicyDocument;
+    return whole ? (policies[name ?? (Object.keys(policies)[0] as string)] as Policy) : (read as Policy);
+  };
+  const compile = (): Plan => {
+    const { length } = new TextEncoder().encode(name);
+    const all = putText(json, whole ? name : '');
+    // What stands before the only step is none of what the caller wrote.
+    const foreign = alone ? /^policy(:\d+:\d+)?: (steps\[0\]\.)?/gm : undefined;
+    const handle = check(whole ? x.plan(all, length) : x.body(all), foreign);
+    try {
+      const steps = describe(handle);
+      const keyed = steps.map(({ per }, index) => ({ index, per })).filter(({ per }) => per.length);
+      const hedge = steps.findIndex(({ mechanism }) => mechanism === 'hedge');
+      const layout = { steps, policy: policyOf(), keyed, hedge };
+      return { handle, layout, stateless: layout.policy.steps.every(isStateless), idle: [] };
+    } catch (error) {
+      x.free(handle);
+      throw error;
+    }
+  };
+  const text = `${alone ?? ''}\n${whole ? (name ?? '') : ''}\n${json}`;
+  const plan = (): Plan => recent.take(text, compile);
+  plan();
+  return { policy: policyOf(), plan };
+}
+
+/** A timeout, or a retry without a budget: without calls there is nothing to remember. */
+function isStateless(step: Step): boolean {
+  const { timeout, retry } = step as { timeout?: unknown; retry?: { budget?: unknown; per?: unknown } };
+  if (timeout !== undefined) return true;
+  return retry !== undefined && (retry.budget ?? 'none') === 'none';
 }
 
 function describe(plan: number): PlanStep[] {

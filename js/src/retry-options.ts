@@ -28,7 +28,7 @@ export interface RetryOptions extends CommonOptions, Classifier, RetryAfterReade
 }
 
 /** Runs a function again when it fails. Make one with `retry`. */
-export interface Retry {
+export interface Retry extends Disposable {
   /**
    * Runs the function until it succeeds or the policy gives up, and throws its
    * last error then. An aborted signal ends the call and rejects with its reason.
@@ -37,4 +37,6 @@ export interface Retry {
   /** Adds a listener for all decisions or those of one kind. Returns a function that removes it. */
   on(listener: Listener): () => void;
   on(kind: Decision['kind'], listener: Listener): () => void;
+  /** Ends its use: it frees its memory when its running calls have ended. */
+  dispose(): void;
 }

@@ -1,3 +1,5 @@
+import { checkHooks } from './checks.js';
+import { defaultClock } from './clock.js';
 import { Pipeline } from './pipeline.js';
 import type { Retry, RetryOptions } from './retry-options.js';
 import { settings } from './shared.js';
@@ -10,7 +12,7 @@ import { settings } from './shared.js';
  * await retries.execute(({ signal }) => fetch(url, { signal }), { signal });
  */
 export function retry(options: RetryOptions | number = {}): Retry {
-  const { budget = 'none' } = options as RetryOptions;
-  // Without a budget a first attempt that succeeds changes no state.
-  return new Pipeline([{ retry: settings(options) as number }], options as RetryOptions, budget === 'none');
+  const { clock = defaultClock, outcome, retryAfter, stack = false } = checkHooks('retry', options) as RetryOptions;
+  const hooks = { clock, stack, ...(outcome && { outcome }), ...(retryAfter && { retryAfter }) };
+  return new Pipeline([{ retry: settings(options) as number }], hooks, 'retry');
 }

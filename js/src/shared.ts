@@ -1,6 +1,7 @@
 import { defaultClock } from './clock.js';
 import { Emitter } from './emitter.js';
-import { compile, type Mechanism, own, ready } from './engine.js';
+import { checkHooks, vet } from './checks.js';
+import { type Compiled, compile, type Mechanism, own, Recent, ready, x } from './engine.js';
 import type { Clock } from './types.js';
 import { type Wakes, wakesOf } from './wakes.js';
 
@@ -13,28 +14,36 @@ export interface Shared {
   readonly name: string;
   /** Decides and enforces nothing. */
   readonly shadow: boolean;
-  /** The handle of a maker of cells; of a retry, its own. */
-  readonly maker: number;
+  /** The handle of a maker of cells, valid until the next call; of a retry, its own. */
+  readonly maker: () => number;
+  /** Whether a `RejectedError` has a stack. */
+  readonly stack: boolean;
   /** Handles that are freed when this object is garbage. Cells refer to this set; it refers to no cell. */
   readonly handles: Set<number>;
 }
 
 /** Options that are this package's own: the module does not know them. */
-const OWN = ['clock', 'outcome', 'retryAfter'];
+const OWN = ['clock', 'outcome', 'retryAfter', 'stack'];
 
 /** The options that the module reads; a short form as it is. */
 export function settings(options: unknown): unknown {
-  if (Object(options) !== options) return options;
+  if (Object(options) !== options || typeof options === 'function') return options;
   return Object.fromEntries(Object.entries(options as object).filter(([name]) => !OWN.includes(name)));
 }
 
 /** Compiles the options of a mechanism. */
 export function share(mechanism: Mechanism, options: unknown): Shared {
   ready();
-  const compiled = compile(mechanism, settings(options));
-  const clock = (options as { clock?: Clock } | undefined)?.clock ?? defaultClock;
-  const handles = new Set([compiled.maker]);
-  const shared = { ...compiled, clock, wakes: wakesOf(clock), emitter: new Emitter(), handles };
+  const { clock = defaultClock, stack = false } = checkHooks(mechanism, options);
+  const read = vet(mechanism, settings(options));
+  const text = mechanism + JSON.stringify(read);
+  const compiled = (): Compiled => recent.take(text, () => compile(mechanism, read));
+  const { name, shadow } = compiled();
+  const handles = new Set<number>();
+  const maker = (): number => compiled().maker;
+  const shared = { name, shadow, maker, clock, stack, wakes: wakesOf(clock), emitter: new Emitter(), handles };
   own(shared, handles);
   return shared;
 }
+
+const recent = new Recent<Compiled>(({ maker }) => x.free(maker));

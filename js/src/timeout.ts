@@ -1,3 +1,4 @@
+import { checkHooks } from './checks.js';
 import { Pipeline } from './pipeline.js';
 import { settings } from './shared.js';
 import type { CommonOptions, Duration } from './types.js';
@@ -9,7 +10,7 @@ export interface TimeoutOptions extends CommonOptions {
 }
 
 /** Cuts calls that take too long. Make one with `timeout`. */
-export type Timeout = Pick<Pipeline, 'execute' | 'attempt' | 'on'>;
+export type Timeout = Pick<Pipeline, 'execute' | 'attempt' | 'on' | 'dispose' | typeof Symbol.dispose>;
 
 /**
  * A timeout: at its mark the function's signal is aborted and the call rejects
@@ -21,6 +22,6 @@ export type Timeout = Pick<Pipeline, 'execute' | 'attempt' | 'on'>;
  * await limit.execute(({ signal }) => fetch(url, { signal }));
  */
 export function timeout(options: TimeoutOptions | Duration): Timeout {
-  const { clock } = options as TimeoutOptions;
-  return new Pipeline([{ timeout: settings(options) as Duration }], clock && { clock });
+  const { clock } = checkHooks('timeout', options);
+  return new Pipeline([{ timeout: (settings(options) ?? {}) as Duration }], clock && { clock }, 'timeout');
 }

@@ -116,7 +116,11 @@ export interface CostOptions extends CallOptions {
 export interface Clock {
   /** Milliseconds on a monotonic line. It must not jump as wall time does. */
   now(): number;
-  /** Calls back once, after so many milliseconds. */
+  /**
+   * Calls back once, after so many milliseconds. Where what it returns has the methods
+   * `ref` and `unref`, as in Node, they are called when a caller begins to wait and
+   * when none waits any more.
+   */
   setTimeout(callback: () => void, milliseconds: number): unknown;
   /** Forgets a callback. */
   clearTimeout(timer: unknown): void;
@@ -130,6 +134,8 @@ export interface CommonOptions {
   shadow?: boolean;
   /** The clock. Default: the monotonic clock of the runtime. */
   clock?: Clock;
+  /** Gives a `RejectedError` a stack, which takes some microseconds. Default false. */
+  stack?: boolean;
 }
 
 /** Classifies the results of a function. */

@@ -9,6 +9,8 @@ export interface Wake {
   due: number;
   /** The place in the heap, -1 for none. Set by `Wakes`. */
   place: number;
+  /** How many callers wait for it, which `hold` counts. */
+  waits: number;
   /** The time has come. It may set itself again. */
   wake(): void;
 }
@@ -48,7 +50,8 @@ const LATE = 1000;
 /**
  * All wakes of a clock, in a binary heap behind one timer. The timer is set again only
  * for an earlier wake; otherwise it fires and finds nothing due: a wake that is set and
- * cleared in every call costs no timer.
+ * cleared in every call costs no timer. The timer keeps the process alive exactly while
+ * a caller waits for one of the wakes.
  */
 export class Wakes {
   private readonly heap: Wake[] = [];
@@ -56,6 +59,8 @@ export class Wakes {
   /** When the timer has fired, unless the runtime dropped it. */
   private trusted = NEVER;
   private timer: unknown;
+  /** How many wakes are set that a caller waits for. */
+  private holders = 0;
 
   constructor(private readonly clock: Clock) {}
 
@@ -65,6 +70,7 @@ export class Wakes {
     const { heap } = this;
     const { place } = wake;
     wake.due = due;
+    if (wake.waits && place < 0 !== (due === NEVER)) this.count(due === NEVER ? -1 : 1);
     if (due === NEVER) {
       const last = heap.pop() as Wake;
       wake.place = -1;
@@ -79,6 +85,26 @@ export class Wakes {
     else if (due < this.armed || this.trusted < this.clock.now()) this.arm();
   }
 
+  /** A caller begins to wait for a wake (1), or no longer waits (-1). */
+  hold(wake: Wake, by: number): void {
+    const before = wake.waits;
+    wake.waits += by;
+    if (wake.place >= 0 && !before !== !wake.waits) this.count(by);
+  }
+
+  private count(by: number): void {
+    const before = this.holders;
+    this.holders += by;
+    if (!before !== !this.holders) this.keep();
+  }
+
+  /** Lets the timer keep the process alive or not, where the runtime can. */
+  private keep(): void {
+    const timer = this.timer as { ref?(): void; unref?(): void } | undefined;
+    if (this.holders) timer?.ref?.();
+    else timer?.unref?.();
+  }
+
   private arm(): void {
     this.clear(this.timer);
     const { due } = this.heap[0] as Wake;
@@ -87,6 +113,7 @@ export class Wakes {
     // A late timer is not postponed by wakes that are set before it fires.
     this.trusted = due > now ? due : now + LATE;
     this.timer = this.later(this.fire, due);
+    if (!this.holders) this.keep();
   }
 
   /** Calls back at a time, or before it where it is far. */

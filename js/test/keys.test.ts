@@ -3,25 +3,24 @@ import { SLOT_GENERATION, SLOT_SLOT } from '../src/abi.js';
 import { check, words, x } from '../src/engine.js';
 import { type Attributes, pipeline } from '../src/index.js';
 import { Keys } from '../src/keys.js';
-import { withPlan } from '../src/plan.js';
+import { readSource } from '../src/plan.js';
 import { virtualClock } from '../src/testing/virtual-clock.js';
 
 test('numbers out of use are given again', () => {
   const policy = [{ limit: { rate: '1/1s', per: 'key', keys: 10_000 } }] as const;
-  withPlan(policy, undefined, (plan, layout) => {
-    const handle = check(x.pipeline(plan, 0, 0));
-    const keys = new Keys(handle);
-    for (let i = 0; i < 100_000; i++) {
-      keys.put(layout, `k${i}`, undefined);
-      check(x.begin(handle, 1, 0, Number.NaN, i));
-      const [slot, generation] = [words()[SLOT_SLOT] as number, words()[SLOT_GENERATION] as number];
-      check(x.done(handle, slot, generation, 1, 1, Number.NaN, i));
-    }
-    // One is looked at as often as two come, so that at most as many again are out of use.
-    expect(keys.known().length).toBeLessThan(21_000);
-    expect(keys.known().length).toBeGreaterThan(9_999);
-    x.free(handle);
-  });
+  const { handle: plan, layout } = readSource(policy, undefined).plan();
+  const handle = check(x.pipeline(plan, 0, 0));
+  const keys = new Keys(handle);
+  for (let i = 0; i < 100_000; i++) {
+    keys.put(layout, `k${i}`, undefined);
+    check(x.begin(handle, 1, 0, Number.NaN, i));
+    const [slot, generation] = [words()[SLOT_SLOT] as number, words()[SLOT_GENERATION] as number];
+    check(x.done(handle, slot, generation, 1, 1, Number.NaN, i));
+  }
+  // One is looked at as often as two come, so that at most as many again are out of use.
+  expect(keys.known().length).toBeLessThan(21_000);
+  expect(keys.known().length).toBeGreaterThan(9_999);
+  x.free(handle);
 });
 
 test('a pipeline has room for any number of keys', async () => {

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { ALGORITHMS } from '../src/abi.js';
 import { compileByModule } from '../src/compile.js';
-import { check, putJSON, x } from '../src/engine.js';
+import { check, putText, x } from '../src/engine.js';
 import { breaker } from '../src/reader/breaker.js';
 import { compileBy, type Reading } from '../src/reader/compile.js';
 import { limit } from '../src/reader/limit.js';
@@ -80,7 +80,7 @@ function same(mechanism: 'limit' | 'breaker' | 'retry', reading: Reading, option
   // A retry without a budget has no cells, so only its body is compiled.
   const module = accepts(() =>
     mechanism === 'retry'
-      ? check(x.body(putJSON({ steps: [{ retry: options }] })))
+      ? check(x.body(putText(JSON.stringify({ steps: [{ retry: options }] }))))
       : compileByModule(mechanism, options),
   );
   expect(`${JSON.stringify(options)} ${accepts(() => compileBy(reading)(mechanism, options))}`).toBe(

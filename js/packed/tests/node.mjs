@@ -44,10 +44,10 @@ test('./slim, required', async () => {
   expect(await node('node', 'slim.cjs')).toEqual({ ok: true });
 });
 
-test('nothing that waits keeps a process alive', async () => {
+test('a process ends when no caller waits', async () => {
   expect(await run(project('node'), process.execPath, 'exit.mjs')).toBe('open\n');
 });
 
-test('a clock with keepAlive does', async () => {
-  expect(await node('node', 'stay.mjs')).toEqual({ ok: true });
+test('a process lives while a caller waits', async () => {
+  expect(await node('node', 'stay.mjs')).toEqual({ ok: true, status: 200, cut: true });
 });

@@ -28,7 +28,7 @@ import {
 } from '../abi.js';
 import { check, ready, words, x } from '../engine.js';
 import { Keys } from '../keys.js';
-import { type Layout, type Source, stepName, withPlan } from '../plan.js';
+import { type Layout, readSource, type Source, stepName } from '../plan.js';
 import type { Policy, PolicyDocument, Step } from '../policy.js';
 import { durationText } from './durations.js';
 import { type Event, EventError, type ReadEvent, readEvent } from './events.js';
@@ -102,7 +102,7 @@ interface Live {
 
 class Log {
   readonly decisions: LogDecision[] = [];
-  private layout!: Layout;
+  private layout: Layout;
   private readonly handle: number;
   private readonly keys: Keys;
   private readonly ids = new Map<number | string, Live>();
@@ -111,10 +111,9 @@ class Log {
 
   constructor(source: Source, { name, seed = 0 }: EvaluateOptions) {
     const bits = BigInt.asUintN(64, BigInt(seed));
-    this.handle = withPlan(source, name, (plan, layout) => {
-      this.layout = layout;
-      return check(x.pipeline(plan, Number(bits & 0xffffffffn), Number(bits >> 32n)));
-    });
+    const { handle, layout } = readSource(source, name).plan();
+    this.layout = layout;
+    this.handle = check(x.pipeline(handle, Number(bits & 0xffffffffn), Number(bits >> 32n)));
     this.keys = new Keys(this.handle);
   }
 
@@ -134,11 +133,7 @@ class Log {
         this.begin(e);
         break;
       case 'configure':
-        withPlan(e.policy as Source, undefined, (plan, layout) => {
-          const count = x.configure(this.handle, plan, NONE);
-          this.layout = layout;
-          this.write(count);
-        });
+        this.configure(e.policy as Source);
         break;
       case 'done':
         if (e.retryAfter !== undefined) this.exact(SLOT_SPAN, e.retryAfter, 2);
@@ -162,6 +157,14 @@ class Log {
       case 'renew':
         this.end(e, live && x.renew(this.handle, live.slot, live.generation, e.attempt, NONE));
     }
+  }
+
+  private configure(source: Source): void {
+    // Compiled before the call: the records are valid until the next one.
+    const { handle, layout } = readSource(source, undefined).plan();
+    const count = x.configure(this.handle, handle, NONE);
+    this.layout = layout;
+    this.write(count);
   }
 
   /** Says a mark or a duration exactly, for the next call. */

@@ -93,7 +93,7 @@ type Same<A, B> = (<T>() => T extends A ? 1 : 2) extends <T>() => T extends B ? 
 const same = <_ extends true>(): void => {};
 
 const virtual: VirtualClock = virtualClock(0);
-const clock: Clock = systemClock({ keepAlive: true });
+const clock: Clock = systemClock();
 const { signal } = new AbortController();
 
 const rate: Rate = '50/1m';

@@ -1,0 +1,83 @@
+import { PolicyError } from './errors.js';
+import type { CallOptions, Clock, CommonOptions } from './types.js';
+
+/** A value as an error shows it. */
+export function shown(value: unknown): string {
+  if (value === undefined) return 'nothing';
+  if (typeof value === 'function') return 'a function';
+  if (typeof value === 'string') return JSON.stringify(value);
+  return Object(value) === value ? (Array.isArray(value) ? 'a list' : 'an object') : String(value);
+}
+
+/** Throws what is wrong with an argument. */
+export function wrongArgument(path: string, found: unknown, allowed: string): never {
+  throw new PolicyError('bad-argument', `${path}: found ${shown(found)}; allowed ${allowed}`);
+}
+
+/** Returns options as they are, where all that JSON would leave out or change is undefined. */
+export function vet<T>(path: string, value: T, around: readonly unknown[] = []): T {
+  const bad = typeof value === 'number' ? !Number.isFinite(value) : /^(fu|sy|bi)/.test(typeof value);
+  if (bad || around.includes(value)) {
+    throw new PolicyError('bad-policy', `${path}: found ${bad ? shown(value) : 'itself'}; allowed what JSON has`);
+  }
+  if (Object(value) === value) {
+    const inner = [...around, value];
+    const list = Array.isArray(value);
+    for (const [name, one] of Object.entries(value as object)) {
+      vet(list ? `${path}[${name}]` : path ? `${path}.${name}` : name, one, inner);
+    }
+  }
+  return value;
+}
+
+/** Throws where options have a name that is not allowed. */
+export function checkNames(path: string, options: object, names: readonly string[]): void {
+  for (const name in options) {
+    if (!names.includes(name)) {
+      throw new PolicyError(
+        'bad-argument',
+        `${path}: found the unknown name ${JSON.stringify(name)}; allowed ${names.join(', ')}`,
+      );
+    }
+  }
+}
+
+const CLOCK = ['now', 'setTimeout', 'clearTimeout'] as const;
+
+/** Throws where a clock or a function of options is none. Returns the options, none for a short form. */
+export function checkHooks(path: string, options: unknown): CommonOptions {
+  const given = (Object(options) === options ? options : {}) as { [name: string]: unknown };
+  for (const name of ['outcome', 'retryAfter', 'fallback', 'discard', 'fetch', 'key']) {
+    if (given[name] !== undefined && typeof given[name] !== 'function') {
+      wrongArgument(`${path}.${name}`, given[name], 'a function');
+    }
+  }
+  const { clock, stack } = given;
+  if (clock !== undefined && !CLOCK.every((name) => typeof (clock as Clock | null)?.[name] === 'function')) {
+    wrongArgument(`${path}.clock`, clock, `an object with ${CLOCK.join(', ')}`);
+  }
+  if (stack !== undefined && typeof stack !== 'boolean') wrongArgument(`${path}.stack`, stack, 'true or false');
+  return given;
+}
+
+/** Throws where options of a call are wrong. */
+export function checkCall(options: CallOptions, names: readonly string[]): void {
+  if (Object(options) !== options || typeof options === 'function') {
+    wrongArgument('options', options, `an object with ${names.join(', ')}`);
+  }
+  checkNames('options', options, names);
+  const { signal } = options;
+  if (signal != null && typeof signal.addEventListener !== 'function') {
+    wrongArgument('signal', signal, 'an AbortSignal');
+  }
+}
+
+/** Throws where a key is no text. */
+export function checkKey(key: unknown): void {
+  if (typeof key !== 'string') wrongArgument('key', key, 'a string');
+}
+
+/** Throws where what has to run is no function. */
+export function checkTask(task: unknown): void {
+  if (typeof task !== 'function') wrongArgument('task', task, 'a function');
+}
