@@ -13,7 +13,7 @@ export const NAMES = `
   ticket timeless timer later trusted guest post posted greet moved drain ring serve waiters
   tries hedges lose cutTry cutAt nameOf ended newer older listed moved slack newest oldest moves touch
   released whose rename most evicts rest unused evict evicted spared unknown held
-  active alone borrows callNames closed costOf disposed hold holders keep obtain over shown stateless waits
+  active alone borrows callNames closed costOf disposed gone hold holders keep obtain settled shown stateless waits
   follow dump finish giveUp prolong live launch known texts spare owner react whom stored most ears waits succeed wake wakes
 `
   .trim()

@@ -30,17 +30,17 @@ export interface CircuitBreakerOptions extends CommonOptions, Classifier {
    */
   window?: { calls: number } | { time: Duration; buckets?: number } | { consecutive: number };
   /** Outcomes in the window before the rates count. Default: the lesser of 100 and the window's calls. */
-  minimum?: number;
+  minimum?: number | undefined;
   /** Opens when so many of the outcomes are failures. Default `50%`. */
-  failure_rate?: Share;
+  failure_rate?: Share | undefined;
   /** Opens when so many calls took longer. Default: none. */
   slow?: { over: Duration; rate: Share };
   /** How long it stays open; a backoff counts the openings since it was last closed. Default `1m`. */
-  open?: Duration | (Backoff & { jitter?: Jitter });
+  open?: Duration | (Backoff & { jitter?: Jitter }) | undefined;
   /** The attempts whose outcomes decide when it is half-open. Default 10. */
-  probes?: number;
+  probes?: number | undefined;
   /** The longest stay in half-open. Default `0s`: no bound. */
-  half_open_max?: Duration;
+  half_open_max?: Duration | undefined;
 }
 
 /** An admission by a circuit breaker. The caller ends it once, by one of its methods; later calls do nothing. */

@@ -13,13 +13,13 @@ export interface BulkheadOptions extends CommonOptions {
   /** How many may run at once. Required. */
   concurrent: number;
   /** The most callers that wait. Default 0; 100 beside a `wait`. */
-  queue?: number;
+  queue?: number | undefined;
   /** The longest that a caller waits. Default: until the caller cancels; `0s` for no waiting. */
-  wait?: Duration;
+  wait?: Duration | undefined;
   /** Who is served next, beside a queue. Default `oldest`. */
-  order?: 'oldest' | 'newest';
+  order?: 'oldest' | 'newest' | undefined;
   /** Frees the place of a holder that neither released nor renewed it for so long. Default: none. */
-  lease?: Duration;
+  lease?: Duration | undefined;
 }
 
 /** A place in a bulkhead. */

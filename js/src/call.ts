@@ -10,8 +10,8 @@ import {
   OUTCOME_OK,
 } from './abi.js';
 import { Running } from './attempt.js';
-import { guard } from './guard.js';
 import { refusal, rejected, success, timedOut } from './errors.js';
+import { guard } from './guard.js';
 import type { Attributes } from './keys.js';
 import { numberOf, retryAfterOf } from './meaning.js';
 import type { ResultHooks } from './pipeline.js';
@@ -22,16 +22,16 @@ import type { Guest } from './wakes.js';
 /** Options of a call under a policy. */
 export interface PipelineCallOptions extends CostOptions {
   /** The value of `per: key`. Default: empty. */
-  key?: string;
+  key?: string | undefined;
   /** The values of other attributes of `per`, by their names, as in `header:x-tenant`. Default: empty. */
-  attributes?: Attributes;
+  attributes?: Attributes | undefined;
   /** In how many milliseconds the call is cut, as by an outermost timeout named `deadline`. Default: none. */
-  deadline?: number;
+  deadline?: number | undefined;
   /**
    * False where the function must not run twice at a time: a hedge of the policy
    * starts no attempt beside another then. Default true.
    */
-  hedge?: boolean;
+  hedge?: boolean | undefined;
 }
 
 /** Receives what happens to a call. */

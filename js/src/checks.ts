@@ -18,7 +18,10 @@ export function wrongArgument(path: string, found: unknown, allowed: string): ne
 export function vet<T>(path: string, value: T, around: readonly unknown[] = []): T {
   const bad = typeof value === 'number' ? !Number.isFinite(value) : /^(fu|sy|bi)/.test(typeof value);
   if (bad || around.includes(value)) {
-    throw new PolicyError('bad-policy', `${path}: found ${bad ? shown(value) : 'itself'}; allowed what JSON has`);
+    throw new PolicyError(
+      'bad-policy',
+      `${path}: found ${bad ? shown(value) : 'itself'}; allowed what JSON has`,
+    );
   }
   if (Object(value) === value) {
     const inner = [...around, value];
@@ -56,7 +59,8 @@ export function checkHooks(path: string, options: unknown): CommonOptions {
   if (clock !== undefined && !CLOCK.every((name) => typeof (clock as Clock | null)?.[name] === 'function')) {
     wrongArgument(`${path}.clock`, clock, `an object with ${CLOCK.join(', ')}`);
   }
-  if (stack !== undefined && typeof stack !== 'boolean') wrongArgument(`${path}.stack`, stack, 'true or false');
+  if (stack !== undefined && typeof stack !== 'boolean')
+    wrongArgument(`${path}.stack`, stack, 'true or false');
   return given;
 }
 

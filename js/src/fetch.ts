@@ -9,15 +9,15 @@ import type { Clock } from './types.js';
 /** What `resilientFetch` takes besides its policy. */
 export interface FetchOptions {
   /** The function that fetches. Default: the `fetch` of the runtime. */
-  fetch?: typeof fetch;
+  fetch?: typeof fetch | undefined;
   /** The name of the policy, where the document has several. */
-  name?: string;
+  name?: string | undefined;
   /** The clock, for a policy that is not a pipeline already. */
-  clock?: Clock;
+  clock?: Clock | undefined;
   /** Gives a `RejectedError` a stack, which takes some microseconds. Default false. */
-  stack?: boolean;
+  stack?: boolean | undefined;
   /** The value of `per: key` for a request. Default: empty. */
-  key?: (input: string | URL | Request, init?: RequestInit) => string;
+  key?: ((input: string | URL | Request, init?: RequestInit) => string) | undefined;
 }
 
 /** A `fetch` under a policy. */

@@ -2,6 +2,7 @@ import { ACTION_RESET } from './abi.js';
 import { checkCall, checkKey, checkTask, wrongArgument } from './checks.js';
 import type { Emitter } from './emitter.js';
 import { hasRoom, release } from './engine.js';
+import { disposed } from './errors.js';
 import { RateLimiter, type RateLimiterOptions } from './limiter.js';
 import { Observable } from './observable.js';
 import { type Shared, share } from './shared.js';
@@ -11,13 +12,13 @@ import type { CostOptions, Rate, Rejection, Success, Task, Verdict } from './typ
 /** Settings of a keyed rate limiter. */
 export interface KeyedRateLimiterOptions extends RateLimiterOptions {
   /** The greatest number of keys that have a limiter of their own, 1 to 10,000,000. Default 100,000. */
-  keys?: number;
+  keys?: number | undefined;
   /**
    * What happens to a new key above `keys`: it evicts the least recently used key at
    * which no caller waits, or shares one limiter with all other new keys. Where
    * callers wait at all keys, it shares one, too. Default `evict`.
    */
-  when_full?: 'evict' | 'share';
+  when_full?: 'evict' | 'share' | undefined;
 }
 
 /** Options of a call of a key. */
@@ -144,6 +145,7 @@ export class KeyedRateLimiter extends Observable {
   private unused: RateLimiter | undefined;
   private evicted = 0;
   private spared = 0;
+  private gone = false;
 
   /** @internal */
   constructor(options: KeyedRateLimiterOptions | Rate) {
@@ -172,6 +174,7 @@ export class KeyedRateLimiter extends Observable {
   override dispose(): void {
     for (const limiter of [...this.limiters.values(), this.spare, this.unused]) limiter?.dispose();
     this.limiters.clear();
+    this.gone = true;
     release(this.common.handles);
   }
 
@@ -254,7 +257,9 @@ export class KeyedRateLimiter extends Observable {
 
   private make(key: string): RateLimiter {
     let limiter: Entry | undefined;
-    if (this.size < this.most && (hasRoom() || !this.size)) limiter = new Entry(this.rest, this.common, key, this.order);
+    if (this.gone) throw disposed();
+    if (this.size < this.most && (hasRoom() || !this.size))
+      limiter = new Entry(this.rest, this.common, key, this.order);
     else if (this.evicts) limiter = this.evict(key);
     if (limiter) {
       this.limiters.set(key, limiter);

@@ -10,15 +10,15 @@ export interface RateLimiterOptions extends CommonOptions {
   /** How many permits in which time, as in `50/1m`. Required. */
   rate: Rate;
   /** How it counts. Default `token-bucket`. */
-  algorithm?: (typeof ALGORITHMS)[number];
+  algorithm?: (typeof ALGORITHMS)[number] | undefined;
   /** The most permits at one instant, of a token bucket. Default: the rate's count. */
-  burst?: number;
+  burst?: number | undefined;
   /** The longest that `acquire` waits for its turn. Default `0s`: it refuses at once. */
-  wait?: Duration;
+  wait?: Duration | undefined;
   /** The most callers that wait, beside a `wait`. Default 100. */
-  queue?: number;
+  queue?: number | undefined;
   /** Who is served next, beside a `wait`. Default `oldest`. */
-  order?: 'oldest' | 'newest';
+  order?: 'oldest' | 'newest' | undefined;
 }
 
 /** The one admission of limiters: it has no other content. */

@@ -73,19 +73,19 @@ export interface ResultHooks extends Classifier, RetryAfterReader {
    * Returns the value of a call in place of a refusal or a failure, where the policy
    * has a `fallback`. Default: none; the call is refused or fails.
    */
-  fallback?: (error: unknown) => unknown;
+  fallback?: ((error: unknown) => unknown) | undefined;
   /** Called with a value that no caller will see: of an attempt that is retried, or that came after its cut. */
-  discard?: (value: unknown) => unknown;
+  discard?: ((value: unknown) => unknown) | undefined;
   /** Gives a `RejectedError` a stack, which takes some microseconds. Default false. */
-  stack?: boolean;
+  stack?: boolean | undefined;
 }
 
 /** What a pipeline takes besides its policy. */
 export interface PipelineOptions extends ResultHooks {
   /** The name of the policy, where the document has several. */
-  name?: string;
+  name?: string | undefined;
   /** The clock. Default: the monotonic clock of the runtime. */
-  clock?: Clock;
+  clock?: Clock | undefined;
 }
 
 /** The names of the options of a pipeline and of its calls. */
@@ -369,7 +369,7 @@ export class Pipeline extends Observable {
    */
   private settle(count: number, begun?: Call): boolean {
     if (count < 0 && count !== STALE) {
-      if (begun) this.over(begun);
+      if (begun) this.settled(begun);
       check(count);
     }
     const now = words();
@@ -397,7 +397,7 @@ export class Pipeline extends Observable {
   }
 
   /** A call has ended. */
-  private over(call: Call): void {
+  private settled(call: Call): void {
     call.detach();
     this.active--;
     this.wakes.hold(this, -1);
@@ -440,7 +440,7 @@ export class Pipeline extends Observable {
     if (!call) return;
     if (flags & FLAG_LAST) {
       if (this.live[call.slot] === call) this.live[call.slot] = undefined;
-      this.over(call);
+      this.settled(call);
     }
     if (call.guest) {
       call.guest.post(call.follow.bind(call, kind, attempt, outcome, step, reason, value, covered, shadow));

@@ -19,26 +19,26 @@ export type Attribute =
 /** Settings that every mechanism of a step has. */
 export interface StepSettings {
   /** Unique in the policy. Default: the mechanism, then `limit-2` for the second limit, and so on. */
-  name?: string;
+  name?: string | undefined;
   /** Decides and enforces nothing. Default false. */
-  shadow?: boolean;
+  shadow?: boolean | undefined;
   /** A cell for each value, or each combination of values. Default: one for all. */
-  per?: Attribute | readonly Attribute[];
+  per?: Attribute | readonly Attribute[] | undefined;
   /** The greatest number of values with a cell of their own, beside `per`: 1 to 10,000,000. Default 100,000. */
-  keys?: number;
+  keys?: number | undefined;
   /**
    * What happens to a new value above `keys`: it evicts the least recently used value
    * at which no call waits or holds anything, or shares one cell with all other new
    * values. Default `evict`.
    */
-  when_full?: 'evict' | 'share';
+  when_full?: 'evict' | 'share' | undefined;
   /**
    * What happens to a call without a value for an attribute of `per`: all such calls
    * share a cell, it is refused, or it skips the step. Default `share`.
    */
-  missing?: 'share' | 'deny' | 'skip';
+  missing?: 'share' | 'deny' | 'skip' | undefined;
   /** How far cells reach. Default `local`: this process. */
-  scope?: 'local';
+  scope?: 'local' | undefined;
 }
 
 type Settings<O> = Omit<O, 'clock' | 'outcome' | 'retryAfter'> & StepSettings;
@@ -49,11 +49,11 @@ export type Methods = string | readonly string[];
 /** Settings of a hedge: another attempt starts while one still runs, and the first good result is taken. */
 export type HedgeOptions = {
   /** The most additional attempts of a round, 1 to 10. Default 1. */
-  max?: number;
+  max?: number | undefined;
   /** How many additional attempts all calls may have together. Default: the retry's budget, if there is one. */
   budget?: 'none' | Share | { ratio: Share; minimum?: Rate; window?: Duration };
   /** For which methods `resilientFetch` starts additional attempts. Default: the idempotent ones. */
-  methods?: Methods;
+  methods?: Methods | undefined;
 } & (
   | {
       /** The delay from the admission of an attempt to the start of the next, or a percentile of past durations. */
@@ -73,17 +73,17 @@ export type HedgeOptions = {
 /** Settings of an adaptive limit of concurrency: it rises with timely successes and falls with failures. */
 export interface AdaptiveOptions {
   /** The limit at first. Default 20, or the bound next to it. */
-  initial?: number;
+  initial?: number | undefined;
   /** The lowest limit. Default 1. */
-  minimum?: number;
+  minimum?: number | undefined;
   /** The highest limit. Default 200, or the greater of the two others above that. */
-  maximum?: number;
+  maximum?: number | undefined;
   /** What the limit gains by as many timely successes as it has places. Default 1. */
-  increase?: number;
+  increase?: number | undefined;
   /** The share of the limit that a failure takes. Default `10%`. */
-  decrease?: Share;
+  decrease?: Share | undefined;
   /** A success that took longer counts as a failure. Default `5s`. */
-  over?: Duration;
+  over?: Duration | undefined;
 }
 
 /** A step of a policy: a mechanism and its settings. */
@@ -114,11 +114,11 @@ export interface PolicyDocument {
   version: 1;
   policies: { [name: string]: Policy };
   /** For proxies; not read here. */
-  routes?: unknown;
+  routes?: unknown | undefined;
   /** For servers; checked, and of no effect here. */
-  http?: unknown;
+  http?: unknown | undefined;
   /** For proxies; checked, and of no effect here. */
-  proxy?: unknown;
+  proxy?: unknown | undefined;
   /** For editors; not read here. */
   $schema?: string;
 }

@@ -15,11 +15,11 @@ import type {
 /** Settings of a retry. */
 export interface RetryOptions extends CommonOptions, Classifier, RetryAfterReader {
   /** Attempts in all, the first included: 3 attempts are 2 retries. Default 3. */
-  attempts?: number;
+  attempts?: number | undefined;
   /** The delay between the end of an attempt and the next one. Default `{ exponential: '500ms' }`. */
-  backoff?: 'none' | Backoff;
+  backoff?: 'none' | Backoff | undefined;
   /** What randomness does to the delay. Default `full`. */
-  jitter?: Jitter;
+  jitter?: Jitter | undefined;
   /**
    * How many retries all calls may have together, as a share of the first attempts.
    * Default: none. `@sluice/core/retry` has none.

@@ -12,7 +12,12 @@ import { settings } from './shared.js';
  * await retries.execute(({ signal }) => fetch(url, { signal }), { signal });
  */
 export function retry(options: RetryOptions | number = {}): Retry {
-  const { clock = defaultClock, outcome, retryAfter, stack = false } = checkHooks('retry', options) as RetryOptions;
+  const {
+    clock = defaultClock,
+    outcome,
+    retryAfter,
+    stack = false,
+  } = checkHooks('retry', options) as RetryOptions;
   const hooks = { clock, stack, ...(outcome && { outcome }), ...(retryAfter && { retryAfter }) };
   return new Pipeline([{ retry: settings(options) as number }], hooks, 'retry');
 }

@@ -1,6 +1,6 @@
+import { checkHooks, vet } from './checks.js';
 import { defaultClock } from './clock.js';
 import { Emitter } from './emitter.js';
-import { checkHooks, vet } from './checks.js';
 import { type Compiled, compile, type Mechanism, own, Recent, ready, x } from './engine.js';
 import type { Clock } from './types.js';
 import { type Wakes, wakesOf } from './wakes.js';
@@ -41,7 +41,16 @@ export function share(mechanism: Mechanism, options: unknown): Shared {
   const { name, shadow } = compiled();
   const handles = new Set<number>();
   const maker = (): number => compiled().maker;
-  const shared = { name, shadow, maker, clock, stack, wakes: wakesOf(clock), emitter: new Emitter(), handles };
+  const shared = {
+    name,
+    shadow,
+    maker,
+    clock,
+    stack,
+    wakes: wakesOf(clock),
+    emitter: new Emitter(),
+    handles,
+  };
   own(shared, handles);
   return shared;
 }

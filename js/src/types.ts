@@ -129,13 +129,13 @@ export interface Clock {
 /** Options of every mechanism besides its own settings. */
 export interface CommonOptions {
   /** The name in decisions and snapshots. Default: the mechanism. */
-  name?: string;
+  name?: string | undefined;
   /** Decides and emits, and enforces nothing. Default false. */
-  shadow?: boolean;
+  shadow?: boolean | undefined;
   /** The clock. Default: the monotonic clock of the runtime. */
-  clock?: Clock;
+  clock?: Clock | undefined;
   /** Gives a `RejectedError` a stack, which takes some microseconds. Default false. */
-  stack?: boolean;
+  stack?: boolean | undefined;
 }
 
 /** Classifies the results of a function. */
@@ -145,7 +145,7 @@ export interface Classifier {
    * else of undefined and its value. Default: a value is `ok`, a refusal by an inner
    * policy is `ignore`, any other error is `fail`.
    */
-  outcome?: (error: unknown, value: unknown) => Outcome;
+  outcome?: ((error: unknown, value: unknown) => Outcome) | undefined;
 }
 
 /** Reads the retry delay of a result. */

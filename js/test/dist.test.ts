@@ -98,12 +98,6 @@ describe.skipIf(!built)('dist', () => {
     ).toBe(2);
   });
 
-  test('a process with nothing else to do ends', () => {
-    const code = `import { rateLimiter, timeout } from '@sluice/core';
-      const l = rateLimiter({ rate: '1/1h', wait: '2h' }); l.tryAcquire(); l.acquire(); timeout('1h').execute(() => new Promise(() => {})); console.log('end')`;
-    expect(node('module', code)).toBe('end\n');
-  });
-
   test('the module is that of the repository', () => {
     expect(readFileSync(`${root}dist/core.wasm`).equals(readFileSync(`${root}../wasm/sluice.wasm`))).toBe(
       true,

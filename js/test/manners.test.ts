@@ -230,43 +230,115 @@ describe('mistakes', () => {
     ['on("open", f)', () => breaker.on(any('open'), () => {}), 'on: found "open"; allowed admit, '],
     ['on("change", 5)', () => breaker.on('change', any(5)), 'on: found 5; allowed a function'],
     ['on(undefined)', () => breaker.on(any(undefined)), 'on: found nothing; allowed a function'],
-    ['{ outcome: "x" }', () => circuitBreaker({ outcome: any('x') }), 'breaker.outcome: found "x"; allowed a function'],
-    ['retry { outcome: "x" }', () => retry({ outcome: any('x') }), 'retry.outcome: found "x"; allowed a function'],
-    ['retry { retryAfter: 5 }', () => retry({ retryAfter: any(5) }), 'retry.retryAfter: found 5; allowed a function'],
-    ['an option of a pipeline', () => pipeline([], any({ clok: 1 })), 'pipeline: found the unknown name "clok"; allowed name, '],
-    ['an option of a policy', () => policy({ steps: [] }, any({ fallbck: 1 })), 'policy: found the unknown name "fallbck"; '],
-    ['an option of resilientFetch', () => resilientFetch([{ retry: 3 }], any({ ky: 1 })), 'resilientFetch: found the unknown name "ky"; '],
-    ['a fetch', () => resilientFetch([{ retry: 3 }], { fetch: any('x') }), 'resilientFetch.fetch: found "x"; allowed a function'],
+    [
+      '{ outcome: "x" }',
+      () => circuitBreaker({ outcome: any('x') }),
+      'breaker.outcome: found "x"; allowed a function',
+    ],
+    [
+      'retry { outcome: "x" }',
+      () => retry({ outcome: any('x') }),
+      'retry.outcome: found "x"; allowed a function',
+    ],
+    [
+      'retry { retryAfter: 5 }',
+      () => retry({ retryAfter: any(5) }),
+      'retry.retryAfter: found 5; allowed a function',
+    ],
+    [
+      'an option of a pipeline',
+      () => pipeline([], any({ clok: 1 })),
+      'pipeline: found the unknown name "clok"; allowed name, ',
+    ],
+    [
+      'an option of a policy',
+      () => policy({ steps: [] }, any({ fallbck: 1 })),
+      'policy: found the unknown name "fallbck"; ',
+    ],
+    [
+      'an option of resilientFetch',
+      () => resilientFetch([{ retry: 3 }], any({ ky: 1 })),
+      'resilientFetch: found the unknown name "ky"; ',
+    ],
+    [
+      'a fetch',
+      () => resilientFetch([{ retry: 3 }], { fetch: any('x') }),
+      'resilientFetch.fetch: found "x"; allowed a function',
+    ],
     ['options that are a number', () => pipeline([], any(5)), 'pipeline: found 5; allowed an object with '],
-    ['a function in a step', () => pipeline([{ retry: any({ outcome: () => 'ok' }) }]), 'steps[0].retry.outcome: found a function; '],
-    ['tryAcquire(5)', () => limiter.tryAcquire(any(5)), 'options: found 5; allowed an object with signal, cost'],
-    ['{ weight: 5 }', () => limiter.tryAcquire(any({ weight: 5 })), 'options: found the unknown name "weight"; allowed signal, cost'],
-    ['a cost of a breaker', () => breaker.tryAcquire(any({ cost: 5 })), 'options: found the unknown name "cost"; allowed signal'],
-    ['{ kye }', () => calls.execute(() => 1, any({ kye: 'a' })), 'options: found the unknown name "kye"; allowed signal, cost, key, '],
-    ['a key that is a BigInt', () => calls.execute(() => 1, any({ key: 5n })), 'key: found 5; allowed a string'],
-    ['a key that is an object', () => calls.execute(() => 1, any({ key: {} })), 'key: found an object; allowed a string'],
+    [
+      'a function in a step',
+      () => pipeline([{ retry: any({ outcome: () => 'ok' }) }]),
+      'steps[0].retry.outcome: found a function; ',
+    ],
+    [
+      'tryAcquire(5)',
+      () => limiter.tryAcquire(any(5)),
+      'options: found 5; allowed an object with signal, cost',
+    ],
+    [
+      '{ weight: 5 }',
+      () => limiter.tryAcquire(any({ weight: 5 })),
+      'options: found the unknown name "weight"; allowed signal, cost',
+    ],
+    [
+      'a cost of a breaker',
+      () => breaker.tryAcquire(any({ cost: 5 })),
+      'options: found the unknown name "cost"; allowed signal',
+    ],
+    [
+      '{ kye }',
+      () => calls.execute(() => 1, any({ kye: 'a' })),
+      'options: found the unknown name "kye"; allowed signal, cost, key, ',
+    ],
+    [
+      'a key that is a BigInt',
+      () => calls.execute(() => 1, any({ key: 5n })),
+      'key: found 5; allowed a string',
+    ],
+    [
+      'a key that is an object',
+      () => calls.execute(() => 1, any({ key: {} })),
+      'key: found an object; allowed a string',
+    ],
     ['no key', () => keyed.tryAcquire(any(undefined)), 'key: found nothing; allowed a string'],
     ['a key that is a list', () => keyed.peek(any([])), 'key: found a list; allowed a string'],
     ['execute without a key', () => keyed.execute(() => 1, any({})), 'key: found nothing; allowed a string'],
-    ['a key beside the options', () => keyed.execute(() => 1, any('a')), 'options: found "a"; allowed an object with '],
+    [
+      'a key beside the options',
+      () => keyed.execute(() => 1, any('a')),
+      'options: found "a"; allowed an object with ',
+    ],
     ['a task', () => limiter.execute(any(5)), 'task: found 5; allowed a function'],
     ['a task of a pipeline', () => calls.attempt(any(undefined)), 'task: found nothing; allowed a function'],
     ['a signal', () => limiter.acquire({ signal: any('x') }), 'signal: found "x"; allowed an AbortSignal'],
-    ['a deadline', () => calls.execute(() => 1, { deadline: any('5s') }), 'deadline: found "5s"; allowed a number of milliseconds'],
+    [
+      'a deadline',
+      () => calls.execute(() => 1, { deadline: any('5s') }),
+      'deadline: found "5s"; allowed a number of milliseconds',
+    ],
     ['a deadline of NaN', () => calls.execute(() => 1, { deadline: Number.NaN }), 'deadline: found NaN; '],
     ['hedge', () => calls.execute(() => 1, { hedge: any('no') }), 'hedge: found "no"; allowed true or false'],
     ['attributes', () => calls.execute(() => 1, { attributes: any('x') }), 'attributes: found "x"; '],
     ['NaN', () => rateLimiter({ rate: '1/1s', burst: Number.NaN }), 'limit.burst: found NaN; '],
-    ['Infinity', () => bulkhead({ concurrent: Number.POSITIVE_INFINITY }), 'bulkhead.concurrent: found Infinity; '],
+    [
+      'Infinity',
+      () => bulkhead({ concurrent: Number.POSITIVE_INFINITY }),
+      'bulkhead.concurrent: found Infinity; ',
+    ],
     ['NaN in a step', () => pipeline([{ retry: Number.NaN }]), 'steps[0].retry: found NaN; '],
     ['timeout()', () => timeout(any(undefined)), 'timeout.after: found nothing; '],
     ['timeout(null)', () => timeout(any(null)), 'timeout'],
-    ['clock: {}', () => rateLimiter({ rate: '1/1s', clock: any({}) }), 'limit.clock: found an object; allowed an object with now, '],
+    [
+      'clock: {}',
+      () => rateLimiter({ rate: '1/1s', clock: any({}) }),
+      'limit.clock: found an object; allowed an object with now, ',
+    ],
     ['a clock of a timeout', () => timeout({ after: '1s', clock: any(5) }), 'timeout.clock: found 5; '],
     ['a clock of a pipeline', () => pipeline([], { clock: any({}) }), 'pipeline.clock: found an object; '],
     ['retry(0)', () => retry(0), 'retry: found the number 0; '],
     ['retry({ attempts: 0 })', () => retry({ attempts: 0 }), 'retry.attempts: found the number 0; '],
-    ['a circle', () => rateLimiter(any(circle)), 'limit.rate: found itself; '],
+    ['a circle', () => rateLimiter(any(circle)), 'limit.rate.rate: found itself; '],
   ])('%s', async ([, call, message]) => {
     expect(await messageOf(call)).toContain(`PolicyError: ${message}`);
   });
@@ -311,7 +383,9 @@ describe('what is shown', () => {
       void one.execute(never);
       expect((await stackOf(() => one.execute(never)))?.includes('\n')).toBe(lines);
     }
-    expect(await messageOf(() => bulkhead({ concurrent: 1, stack: any(5) }))).toContain('bulkhead.stack: found 5');
+    expect(await messageOf(() => bulkhead({ concurrent: 1, stack: any(5) }))).toContain(
+      'bulkhead.stack: found 5',
+    );
   });
 
   test('an error of another copy of the package is an instance', () => {
@@ -324,7 +398,9 @@ describe('what is shown', () => {
     expect(new Error('x') instanceof PolicyError).toBe(false);
     expect(any(undefined) instanceof RejectedError).toBe(false);
     class Mine extends RejectedError {}
-    expect(new RejectedError({ ok: false, step: 'a', reason: 'rate', retryAfter: 1 }) instanceof Mine).toBe(false);
+    expect(new RejectedError({ ok: false, step: 'a', reason: 'rate', retryAfter: 1 }) instanceof Mine).toBe(
+      false,
+    );
     expect(new DOMException('x', 'TimeoutError') instanceof TimeoutError).toBe(false);
   });
 });

@@ -21,7 +21,7 @@ const UNITS: { readonly [unit: string]: number } = {
   d: 864e5,
 };
 
-const DURATION = /^(\d+(\.\d+)?(ns|us|µs|μs|ms|s|m|h|d))+$/;
+const DURATION = /^((\d+(\.\d+)?|\.\d+)(ns|us|µs|μs|ms|s|m|h|d))+$/;
 
 /** A duration in milliseconds. `0s` is 0. */
 export const anyDuration: Read = (value) => {
