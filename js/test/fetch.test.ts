@@ -51,13 +51,15 @@ test('errors of the network are failures, mistakes are not', async () => {
     new TypeError('fetch failed', { cause: { code: 'ECONNRESET' } }),
     status(200),
   );
-  expect((await resilientFetch([retries], { ...broken, clock })(url)).status).toBe(200);
+  expect((await resilientFetch([retries], { fetch: broken.fetch, clock })(url)).status).toBe(200);
   const mistake = answers(new TypeError('Failed to parse URL', { cause: { code: 'ERR_INVALID_URL' } }));
-  await expect(resilientFetch([retries], { ...mistake, clock })('::')).rejects.toThrow('parse');
+  await expect(resilientFetch([retries], { fetch: mistake.fetch, clock })('::')).rejects.toThrow('parse');
   expect(mistake.seen).toHaveLength(1);
   const own = answers(refused);
   const outcomes = { fail: ['reset'] } as const;
-  await expect(resilientFetch({ steps: [retries], outcomes }, { ...own, clock })(url)).rejects.toThrow();
+  await expect(
+    resilientFetch({ steps: [retries], outcomes }, { fetch: own.fetch, clock })(url),
+  ).rejects.toThrow();
   expect(own.seen).toHaveLength(1);
 });
 
@@ -122,7 +124,10 @@ test('a fallback answers refusals, cuts and failures', async () => {
 });
 
 test('without one a refusal rejects', async () => {
-  const get = resilientFetch([{ limit: '1/1h' }], { ...answers(status(200)), clock: virtualClock() });
+  const get = resilientFetch([{ limit: '1/1h' }], {
+    fetch: answers(status(200)).fetch,
+    clock: virtualClock(),
+  });
   await get(url);
   await expect(get(url)).rejects.toBeInstanceOf(RejectedError);
 });
@@ -130,7 +135,7 @@ test('without one a refusal rejects', async () => {
 test('a timeout aborts the request, the caller too', async () => {
   const clock = virtualClock();
   const hanging = answers(() => new Promise(() => {}));
-  const get = resilientFetch([{ timeout: '1s' }], { ...hanging, clock });
+  const get = resilientFetch([{ timeout: '1s' }], { fetch: hanging.fetch, clock });
   const cut = get(url).catch((e: Error) => e.name);
   await clock.advance(1000);
   expect(await cut).toBe('TimeoutError');
