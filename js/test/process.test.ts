@@ -50,7 +50,7 @@ describe.skipIf(!existsSync(`${root}dist/core.js`))('a process lives while a cal
       '"TimeoutError"',
     ],
     [
-      'an attempt after a timer that nobody waited for was set',
+      'an attempt after a timer that no caller waited for was set',
       `const breaker = sluice.circuitBreaker({ window: { consecutive: 1 }, open: '1h' });
        breaker.on(() => {});
        await breaker.execute(() => Promise.reject(1)).catch(() => {});
