@@ -61,18 +61,20 @@ func (b *Breaker) put(c cell.Cell, config breaker.Config) {
 	b.timed = config.Window == breaker.Time || config.SlowOver > 0
 }
 
-// step steps the cell at the present mark. A step that does not change the mode of
-// the breaker emits no change: a listener may request the mode that it was called with.
-func (b *Breaker) step(a reducer.Action) {
+// step steps the cell at the present mark and returns the mode after it. A step that
+// does not change the mode of the breaker emits no change: a listener may request the
+// mode that it was called with.
+func (b *Breaker) step(a reducer.Action) (after breaker.Mode) {
 	b.mu.Lock()
 	now := b.Now()
 	b.cell.Step(reducer.Action{Kind: reducer.Tick}, now, &b.out)
 	before, due := b.core.Mode, len(b.out)
 	b.cell.Step(a, now, &b.out)
-	if b.core.Mode == before {
+	if after = b.core.Mode; after == before {
 		b.out = b.out[:due]
 	}
 	b.unlock()
+	return after
 }
 
 // unlock unlocks the mutex and emits what changed.
@@ -231,10 +233,7 @@ func (b *Breaker) Mode() breaker.Mode {
 	if b.settings == nil {
 		return breaker.Closed
 	}
-	b.step(reducer.Action{Kind: reducer.Tick})
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.core.Mode
+	return b.step(reducer.Action{Kind: reducer.Tick})
 }
 
 // Transition moves the breaker by hand. In breaker.Open it stays for the open time
