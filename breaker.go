@@ -66,6 +66,8 @@ func (b *Breaker) put(c cell.Cell, config breaker.Config) {
 // mode that it was called with.
 func (b *Breaker) step(a reducer.Action) (after breaker.Mode) {
 	b.mu.Lock()
+	// Refusals without the lock end before the mark of the step is read.
+	b.openUntil.Store(int64(clock.Always))
 	now := b.Now()
 	b.cell.Step(reducer.Action{Kind: reducer.Tick}, now, &b.out)
 	before, due := b.core.Mode, len(b.out)
