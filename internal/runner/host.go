@@ -29,7 +29,7 @@ func (w waiting) before(other waiting) bool {
 type keyRef struct {
 	key    string
 	joined bool // key is set
-	used   bool // the cell of handle did not admit at once, and is to be asked
+	used   bool // the cell of handle did not admit at once; the next Acquire steps it
 	handle keyed.Handle
 }
 

@@ -47,8 +47,12 @@ type keyedCell struct {
 	full bool // the use of the key was the first one that found the step full
 }
 
-func (c *StepCells) open(r keyedcells.Ref) keyedCell {
-	x := keyedCell{guarded: guarded{r.Cell(), r.Out(), nil, c.leased.Load()}, ref: r, step: c}
+func (c *StepCells) open(r keyedcells.Ref) keyedCell { return c.openAs(r, r.Cell(), r.Out()) }
+
+// openAs is open for a cell that Ref.Cell does not return: the old one during
+// Configure.
+func (c *StepCells) openAs(r keyedcells.Ref, at cell.Cell, out *reducer.Out) keyedCell {
+	x := keyedCell{guarded: guarded{at, out, nil, c.leased.Load()}, ref: r, step: c}
 	if side := r.Side(); side != nil {
 		x.queue = side.(*queue)
 	}
@@ -73,6 +77,13 @@ func (c *StepCells) resolve(h keyed.Handle) (x keyedCell, ok bool) {
 		x = c.open(r)
 	}
 	return x, ok
+}
+
+// do steps the cell for a caller that does not wait, and unlocks it.
+func (x *keyedCell) do(a reducer.Action, now clock.Mark) reducer.Answer {
+	answer := x.guarded.step(a, now)
+	x.settle(now)
+	return answer
 }
 
 // settle serves the queue, sets the timer, unlocks, and then wakes the waiters
@@ -145,9 +156,8 @@ func (c *StepCells) exit(h keyed.Handle, p reducer.Permit, now clock.Mark) bool 
 // ask steps the cell of a key, which is a use of the key.
 func (c *StepCells) ask(key string, a reducer.Action, now clock.Mark) (reducer.Answer, keyed.Handle) {
 	x, at := c.use(key, now)
-	answer, h := x.guarded.step(a, at), x.ref.Handle()
-	x.settle(at)
-	return answer, h
+	h := x.ref.Handle()
+	return x.do(a, at), h
 }
 
 // acquire is LockedCell.Acquire for a key. The question is one use of the key
@@ -161,11 +171,8 @@ func (c *StepCells) acquire(ref *keyRef, a reducer.Action, now clock.Mark, ready
 	if !used {
 		x, at = c.use(ref.key, now)
 	}
+	x.catchUp(at)
 	a.ID = x.queue.number()
-	if x.busy() {
-		x.catchUp(at)
-		a.ID = x.queue.number()
-	}
 	answer, ref.handle = x.cell.Step(a, at, x.out), x.ref.Handle()
 	if answer.Verdict == reducer.Wait {
 		if x.queue == nil {
@@ -184,9 +191,7 @@ func (c *StepCells) peek(key string, m cell.Maker, a reducer.Action, now clock.M
 		return m.New(now).Step(a, now, new(reducer.Out))
 	}
 	x := c.open(r)
-	answer := x.guarded.step(a, now)
-	x.settle(now)
-	return answer
+	return x.do(a, now)
 }
 
 // leave is Waiter.Leave.
@@ -231,11 +236,7 @@ func (c *StepCells) configureKeys(config keyedcells.Config) (all CellEvents) {
 	c.full.Store(false)
 	// The plan has checked the bounds.
 	_ = c.cells.Configure(config, now, func(r keyedcells.Ref, old cell.Cell, next cell.Maker) cell.Cell {
-		var out reducer.Out
-		x := keyedCell{guarded: guarded{old, &out, nil, c.leased.Load()}, ref: r, step: c}
-		if side := r.Side(); side != nil {
-			x.queue = side.(*queue)
-		}
+		x := c.openAs(r, old, new(reducer.Out))
 		x.cell = x.adopt(next, now)
 		if changes, woken := x.collect(now); len(changes) > 0 || woken != nil {
 			all = append(all, cellEvents{step: c, key: r.Key(), changes: changes, woken: woken})
@@ -261,9 +262,7 @@ func (x cellRef) Step(a reducer.Action, now clock.Mark) reducer.Answer {
 	if !ok {
 		return reducer.Answer{}
 	}
-	answer := k.guarded.step(a, now)
-	k.settle(now)
-	return answer
+	return k.do(a, now)
 }
 
 // exit is LockedCell.Exit.
