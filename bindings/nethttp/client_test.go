@@ -18,6 +18,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bindings/nethttp"
+	"github.com/sluice-go/sluice/internal/pipes"
 	"github.com/sluice-go/sluice/policy"
 )
 
@@ -25,12 +26,12 @@ import (
 func serving(t *testing.T, h func(t *testing.T) http.Handler, test func(t *testing.T, dial func(text string) net.Conn)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		wires := newPipes()
+		wires := pipes.Listen()
 		server := &http.Server{Handler: h(t), ErrorLog: log.New(io.Discard, "", 0)}
 		done := make(chan error)
 		go func() { done <- server.Serve(wires) }()
 		test(t, func(text string) net.Conn {
-			conn, err := wires.dial(t.Context(), "", "")
+			conn, err := wires.Dial(t.Context(), "", "")
 			require.NoError(t, err)
 			go func() { _, _ = io.WriteString(conn, text) }()
 			synctest.Wait()
@@ -137,13 +138,13 @@ func TestHandlerThatWaitsForItsOwnReasons(t *testing.T) {
 // lift.
 func TestServersOwnTimeoutHolds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		wires := newPipes()
+		wires := pipes.Listen()
 		p := policyOf(t, strict...)
 		server := &http.Server{ReadTimeout: 3 * time.Second, ErrorLog: log.New(io.Discard, "", 0), Handler: nethttp.NewHandler(
 			http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { _, _ = io.Copy(io.Discard, r.Body) }), p, bounds)}
 		done := make(chan error)
 		go func() { done <- server.Serve(wires) }()
-		conn, err := wires.dial(t.Context(), "", "")
+		conn, err := wires.Dial(t.Context(), "", "")
 		require.NoError(t, err)
 		start := time.Now()
 		go func() { _, _ = io.WriteString(conn, stalled) }()
@@ -381,7 +382,7 @@ func TestCallersBodyThatStalls(t *testing.T) {
 // is not read, one that is silent, and an honest one.
 func TestClientsOfHTTP2(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		wires := newPipes()
+		wires := pipes.Listen()
 		p := policyOf(t, "steps:", "  - breaker: {window: {consecutive: 1}, open: 1h}", "  - bulkhead: 3", "  - timeout: 1h")
 		guard := nethttp.NewHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			switch r.URL.Path {
@@ -404,7 +405,7 @@ func TestClientsOfHTTP2(t *testing.T) {
 		server.Protocols.SetUnencryptedHTTP2(true)
 		done := make(chan error)
 		go func() { done <- server.Serve(wires) }()
-		transport := &http.Transport{DialContext: wires.dial, Protocols: server.Protocols}
+		transport := &http.Transport{DialContext: wires.Dial, Protocols: server.Protocols}
 		start := time.Now()
 		read, write := io.Pipe()
 		send := func(path string, body io.Reader) (*http.Response, error) {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice/bindings/nethttp"
+	"github.com/sluice-go/sluice/internal/pipes"
 )
 
 // trailing is the body of an answer of gRPC, which has its status at its end.
@@ -338,12 +339,12 @@ func TestHandlerVotesOfGRPC(t *testing.T) {
 // overHTTP2 serves a handler in virtual time and runs a test with connections to it.
 func overHTTP2(t *testing.T, h http.Handler, test func(transport *http.Transport)) {
 	t.Helper()
-	wires := newPipes()
+	wires := pipes.Listen()
 	server := &http.Server{Handler: h, Protocols: new(http.Protocols), ErrorLog: log.New(io.Discard, "", 0)}
 	server.Protocols.SetUnencryptedHTTP2(true)
 	done := make(chan error)
 	go func() { done <- server.Serve(wires) }()
-	transport := &http.Transport{DialContext: wires.dial, Protocols: server.Protocols}
+	transport := &http.Transport{DialContext: wires.Dial, Protocols: server.Protocols}
 	test(transport)
 	transport.CloseIdleConnections()
 	require.NoError(t, server.Close())

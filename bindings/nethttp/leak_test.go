@@ -5,7 +5,6 @@ import (
 	"errors"
 	"io"
 	"log"
-	"net"
 	"net/http"
 	"strings"
 	"sync"
@@ -20,45 +19,8 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bindings/nethttp"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/pipes"
 )
-
-// pipes is a listener without sockets, so that a synctest bubble knows when
-// everybody waits.
-type pipes struct {
-	accepted chan net.Conn
-	closed   chan struct{}
-	once     sync.Once
-}
-
-func newPipes() *pipes { return &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.accepted:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
-
-func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.closed) })
-	return nil
-}
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case p.accepted <- there:
-		return here, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-p.closed:
-		return nil, &net.OpError{Op: "dial", Err: net.ErrClosed}
-	}
-}
 
 // troubled is a service with every trouble there is, chosen by the path.
 func troubled(w http.ResponseWriter, r *http.Request) {
@@ -179,11 +141,11 @@ func TestNothingIsLeft(t *testing.T) {
 				requests = 1_000
 			}
 			synctest.Test(t, func(t *testing.T) {
-				wires := newPipes()
+				wires := pipes.Listen()
 				server := &http.Server{Handler: http.HandlerFunc(troubled), ErrorLog: log.New(io.Discard, "", 0)}
 				served := make(chan error)
 				go func() { served <- server.Serve(wires) }()
-				base := &http.Transport{DialContext: wires.dial, MaxIdleConnsPerHost: 16}
+				base := &http.Transport{DialContext: wires.Dial, MaxIdleConnsPerHost: 16}
 				if name != "all steps" {
 					base.ResponseHeaderTimeout = time.Second
 				}

@@ -2,65 +2,27 @@ package serve
 
 import (
 	"bufio"
-	"context"
 	"io"
 	"log"
 	"log/slog"
 	"net"
 	"net/http"
 	"net/url"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice/internal/pipes"
 )
-
-// pipes is a listener without sockets, so that a bubble of synctest knows when every
-// goroutine waits.
-type pipes struct {
-	accepted chan net.Conn
-	closed   chan struct{}
-	once     sync.Once
-}
-
-func newPipes() *pipes { return &pipes{accepted: make(chan net.Conn), closed: make(chan struct{})} }
-
-func (p *pipes) Accept() (net.Conn, error) {
-	select {
-	case c := <-p.accepted:
-		return c, nil
-	case <-p.closed:
-		return nil, net.ErrClosed
-	}
-}
-
-func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
-
-func (p *pipes) Close() error {
-	p.once.Do(func() { close(p.closed) })
-	return nil
-}
-
-func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
-	here, there := net.Pipe()
-	select {
-	case p.accepted <- there:
-		return here, nil
-	case <-ctx.Done():
-		return nil, ctx.Err()
-	case <-p.closed:
-		return nil, &net.OpError{Op: "dial", Err: net.ErrClosed}
-	}
-}
 
 // bubble is a proxy and its upstream in virtual time.
 type bubble struct {
 	*Server
 	t       *testing.T
-	front   *pipes
+	front   *pipes.Listener
 	journal *journal
 }
 
@@ -69,7 +31,7 @@ type bubble struct {
 func inBubble(t *testing.T, document string, upstream http.HandlerFunc, test func(b *bubble), change ...func(*Config)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &bubble{t: t, front: newPipes(), journal: newJournal()}
+		b := &bubble{t: t, front: pipes.Listen(), journal: newJournal()}
 		c := Config{
 			File: "policy.yaml", Source: []byte(document), Upstreams: []*url.URL{{Scheme: "http", Host: "upstream.test"}}, Upgrades: []string{"websocket"},
 			Log: slog.New(slog.NewJSONHandler(b.journal, &slog.HandlerOptions{Level: slog.LevelDebug})),
@@ -80,10 +42,10 @@ func inBubble(t *testing.T, document string, upstream http.HandlerFunc, test fun
 		var err error
 		b.Server, err = New(c)
 		require.NoError(t, err)
-		back := newPipes()
+		back := pipes.Listen()
 		behind := &http.Server{Handler: upstream, ErrorLog: log.New(io.Discard, "", 0)}
 		transport := NewTransport()
-		transport.DialContext = back.dial
+		transport.DialContext = back.Dial
 		b.transport = transport
 		proxy := b.Server.front()
 		done := make(chan error, 2)
@@ -115,7 +77,7 @@ type client struct {
 // durably blocked.
 func (b *bubble) open(text string) *client {
 	b.t.Helper()
-	conn, err := b.front.dial(b.t.Context(), "", "")
+	conn, err := b.front.Dial(b.t.Context(), "", "")
 	require.NoError(b.t, err)
 	c := &client{Conn: conn, b: b, r: bufio.NewReader(conn)}
 	go func() { _, _ = io.WriteString(c, text) }()

@@ -110,7 +110,7 @@ func TestHostileClients(t *testing.T) {
 			for range 2 {
 				all.Go(func() {
 					for time.Since(start) < length {
-						conn, err := b.front.dial(b.t.Context(), "", "")
+						conn, err := b.front.Dial(b.t.Context(), "", "")
 						if !assert.NoError(b.t, err) {
 							return
 						}

@@ -26,7 +26,7 @@ func TestHTTP2WithoutTLS(t *testing.T) {
 	inBubble(t, "version: 1\npolicies: {api: {steps: [limit: 1/1h]}}\nroutes: [{path: /api/**, policy: api}]\n", func(w http.ResponseWriter, r *http.Request) {
 		fmt.Fprintf(w, "%s %s", r.Proto, r.Header.Get("Via")[:2])
 	}, func(b *bubble) {
-		transport := &http.Transport{DialContext: b.front.dial, Protocols: priorKnowledge()}
+		transport := &http.Transport{DialContext: b.front.Dial, Protocols: priorKnowledge()}
 		defer transport.CloseIdleConnections()
 		client := &http.Client{Transport: transport}
 		for _, want := range []int{200, 429} {
@@ -56,7 +56,7 @@ func TestStreamsAreBounded(t *testing.T) {
 	}, func(b *bubble) {
 		goOn = make(chan struct{}) // of the bubble
 		transport := &http.Transport{
-			DialContext: b.front.dial, Protocols: priorKnowledge(), HTTP2: &http.HTTP2Config{StrictMaxConcurrentRequests: true},
+			DialContext: b.front.Dial, Protocols: priorKnowledge(), HTTP2: &http.HTTP2Config{StrictMaxConcurrentRequests: true},
 		}
 		client := &http.Client{Transport: transport}
 		done := make(chan error, 3)
@@ -139,7 +139,7 @@ func TestIdleConnectionsOfHTTP2(t *testing.T) {
 		dials := 0
 		transport := &http.Transport{Protocols: priorKnowledge(), DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 			dials++
-			return b.front.dial(ctx, network, address)
+			return b.front.Dial(ctx, network, address)
 		}}
 		defer transport.CloseIdleConnections()
 		client := &http.Client{Transport: transport}

@@ -26,6 +26,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/internal/pipes"
 )
 
 // fleet is a proxy with several upstreams in virtual time.
@@ -47,10 +48,10 @@ func inFleet(t *testing.T, upstreams int, handler func(n int, w http.ResponseWri
 		var mu sync.Mutex
 		draws := rand.New(rand.NewPCG(seed, 0))
 		f := &fleet{
-			bubble: &bubble{t: t, front: newPipes(), journal: newJournal()},
+			bubble: &bubble{t: t, front: pipes.Listen(), journal: newJournal()},
 			down:   make([]atomic.Bool, upstreams), seen: make([]atomic.Int64, upstreams), dials: make([]atomic.Int64, upstreams),
 		}
-		backs := make([]*pipes, upstreams)
+		backs := make([]*pipes.Listener, upstreams)
 		c := Config{
 			File: "policy.yaml", Source: []byte(everything), Upgrades: []string{"websocket"},
 			Ejection: Ejection{After: 5, For: 30 * time.Second, Percent: 50},
@@ -68,14 +69,14 @@ func inFleet(t *testing.T, upstreams int, handler func(n int, w http.ResponseWri
 				if f.down[n].Load() {
 					return nil, &net.OpError{Op: "dial", Err: errors.New("down")}
 				}
-				return backs[n].dial(ctx, network, address)
+				return backs[n].Dial(ctx, network, address)
 			},
 		}
 		done := make(chan error, upstreams+1)
 		var servers []*http.Server
 		for n := range upstreams {
 			c.Upstreams = append(c.Upstreams, &url.URL{Scheme: "http", Host: fmt.Sprintf("u%d.test", n)})
-			backs[n] = newPipes()
+			backs[n] = pipes.Listen()
 			server := &http.Server{ErrorLog: log.New(io.Discard, "", 0), Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				f.seen[n].Add(1)
 				handler(n, w, r)
@@ -217,7 +218,7 @@ func TestFailoverOfAStream(t *testing.T) {
 		_, _ = io.Copy(w, r.Body)
 	}, func(f *fleet) {
 		f.down[0].Store(true)
-		transport := &http.Transport{DialContext: f.front.dial, Protocols: priorKnowledge()}
+		transport := &http.Transport{DialContext: f.front.Dial, Protocols: priorKnowledge()}
 		defer transport.CloseIdleConnections()
 		read, write := io.Pipe()
 		r, err := http.NewRequestWithContext(f.t.Context(), "POST", "http://x/x", read)
