@@ -255,7 +255,7 @@ func TestWords(t *testing.T) {
 	}
 	assert.True(t, unclear.MatchString(prose(t, "p.ts", " * the rule in\n * "+"force")[0]))
 	for _, path := range files(t) {
-		if !slices.Contains([]string{".go", ".html", ".js", ".md", ".mjs", ".sh", ".ts"}, filepath.Ext(path)) {
+		if !slices.Contains([]string{".go", ".html", ".js", ".md", ".mjs", ".sh", ".ts", ".txt"}, filepath.Ext(path)) {
 			continue
 		}
 		for _, text := range prose(t, path, read(t, path)) {

@@ -199,7 +199,7 @@ func (p *part) note(err error) {
 }
 
 // keep keeps what was read for a later attempt. The reader of an attempt that
-// is over, whom the body's bytes reached late, keeps them for the next one.
+// is over may receive bytes late, and keeps them for the next one.
 func (p *part) keep(data []byte) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
