@@ -159,7 +159,7 @@ func TestBulkheadDefects(t *testing.T) {
 				}
 				done := make(chan result, 1)
 				go func() {
-					far, cancel := context.WithTimeout(context.Background(), time.Minute)
+					far, cancel := context.WithTimeout(context.Background(), 50*unit)
 					defer cancel()
 					p, err := acquire(far)
 					done <- result{p, err}

@@ -25,8 +25,8 @@
 //     runner. A step may have had any mark that the clock showed between call
 //     and return, and the model tries all of them. A machine that counts an old
 //     mark as its last one still uses one of these, because the caller of the last
-//     step had read that mark by then. A bucket of one word has no last mark and is
-//     stricter for an old one; there the model is as strict. Only a breaker alone
+//     step had read that mark by then. The token bucket of a limiter alone is one word
+//     and has no last mark: it is stricter for an old one, and so is the model. Only a breaker alone
 //     reads the clock while it is locked: there the passing of time is an
 //     operation that has its place in the order, and every step has the mark at
 //     its own place. Here no caller waits, because the runner's timers do not use

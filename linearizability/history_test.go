@@ -17,8 +17,10 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// unit of all times of the histories, so that much happens at one mark.
-const unit = 5 * time.Millisecond
+// unit of all times of the histories, so that much happens at one mark. It is long
+// because timers of the runner do not use the virtual clock: none may fire during a
+// history.
+const unit = time.Minute
 
 // line is the clock of a history: that of a bubble, or one that its clients
 // advance.

@@ -39,7 +39,7 @@ func keying(algorithm limiter.Algorithm, most int, defect func(*keyedLimiter)) s
 			defect(runner)
 		}
 		h.play(runner.client)
-		m := &model{cells: []cell{limitCell(c)}}
+		m := &model{cells: []cell{loneCell(c)}}
 		// A key that is used again after its eviction starts as new.
 		m.void = l.Evictions() > 0
 		return m

@@ -54,7 +54,7 @@ func limiting(algorithm limiter.Algorithm, defect func(*limits)) scenario {
 			// Without bounds a caller waits until its context is over.
 			c.Wait, c.Queue = math.MaxInt64, limiter.MaxQueue
 		}
-		m := &model{cells: []cell{limitCell(c)}}
+		m := &model{cells: []cell{loneCell(c)}}
 		if h.marks == nil {
 			m.cells[0] = queuedCell(c)
 		}

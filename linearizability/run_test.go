@@ -92,7 +92,7 @@ func play(t *testing.T, place where, from, to int, s scenario) (all []played) {
 	}
 	synctest.Test(t, func(*testing.T) {
 		histories()
-		time.Sleep(time.Hour) // ends what a defect has left behind
+		time.Sleep(100 * unit) // ends what a defect has left behind
 	})
 	return all
 }

@@ -87,9 +87,15 @@ func begun[S any](m reducer.Cell[S], err error) subject {
 // limitCell is the model of a limit without a queue.
 func limitCell(c limiter.Config) cell {
 	c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest
-	s := begun[limiter.State](limiter.New(c)).(*erased[limiter.State])
-	s.unclamped = c.Algorithm == limiter.TokenBucket
-	return cell{subject: s}
+	return cell{subject: begun[limiter.State](limiter.New(c))}
+}
+
+// loneCell is the model of a limiter alone without a queue: a token bucket is one
+// word there.
+func loneCell(c limiter.Config) cell {
+	l := limitCell(c)
+	l.subject.(*erased[limiter.State]).unclamped = c.Algorithm == limiter.TokenBucket
+	return l
 }
 
 // queuedCell is the model of a limit with a queue.
