@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/internal/planwire"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/retry"
@@ -54,6 +55,38 @@ func Docs(k mechanism.Kind) *mechanism.Docs {
 		return adaptive.Docs()
 	}
 	return nil
+}
+
+// Plan codes the settings of a mechanism for plan bytes and returns the configuration:
+// a writer appends those of config, a reader ignores config. It returns nil for a
+// mechanism that this version does not have.
+func Plan(k mechanism.Kind, config mechanism.Config, v *planwire.Coder) mechanism.Config {
+	switch k {
+	case mechanism.Timeout:
+		return plan[timeout.Config](config, v)
+	case mechanism.Retry:
+		return plan[retry.Config](config, v)
+	case mechanism.Breaker:
+		return plan[breaker.Config](config, v)
+	case mechanism.Limit:
+		return plan[limiter.Config](config, v)
+	case mechanism.Bulkhead:
+		return plan[bulkhead.Config](config, v)
+	case mechanism.Hedge:
+		return plan[hedge.Config](config, v)
+	case mechanism.Adaptive:
+		return plan[adaptive.Config](config, v)
+	}
+	return nil
+}
+
+func plan[C mechanism.Config, P interface {
+	*C
+	Plan(v *planwire.Coder)
+}](config mechanism.Config, v *planwire.Coder) mechanism.Config {
+	c, _ := config.(C)
+	P(&c).Plan(v)
+	return c
 }
 
 // Part is what a configuration compiles to: cells, a part of the call machine, or

@@ -73,6 +73,9 @@ func Reader(src []byte, tag byte, digest uint32) Coder {
 	return c
 }
 
+// Bare returns a coder without a header, which appends to bytes or reads them.
+func Bare(bytes []byte, reads bool) Coder { return Coder{bytes: bytes, reads: reads} }
+
 // Digest sums up the settings that shape a state, by FNV-1a over their words.
 // Begin with NewDigest.
 type Digest uint32
@@ -91,6 +94,12 @@ func (d Digest) Add(word uint64) Digest {
 
 // Reads reports whether fields are read.
 func (c *Coder) Reads() bool { return c.reads }
+
+// Failed reports whether a reader met an error.
+func (c *Coder) Failed() bool { return c.err != nil }
+
+// Refuse makes a reader refuse what it reads, as a number out of range.
+func (c *Coder) Refuse() { c.Fail(errRange) }
 
 // Left returns how many bytes a reader has not yet read.
 func (c *Coder) Left() int { return len(c.bytes) }
@@ -212,7 +221,7 @@ func (c *Coder) Span(v *time.Duration) {
 func (c *Coder) Uvarint32(v *uint32) {
 	number := uint64(*v)
 	if c.Uvarint(&number); number > 1<<32-1 {
-		c.Fail(errRange)
+		c.Refuse()
 		number = 0
 	}
 	*v = uint32(number)
@@ -224,7 +233,7 @@ func (c *Coder) After(v *clock.Mark, base clock.Mark) {
 	c.Uvarint(&between)
 	*v = clock.Mark(uint64(base) + between)
 	if c.reads && *v < base {
-		c.Fail(errRange)
+		c.Refuse()
 		*v = base
 	}
 }
@@ -246,6 +255,17 @@ func (c *Coder) Blob(v *[]byte) {
 	n := c.Len(len(*v), 1)
 	if c.reads {
 		*v = c.take(uint64(n))
+	} else {
+		c.bytes = append(c.bytes, *v...)
+	}
+}
+
+// Text codes a text, behind the number of its bytes.
+func (c *Coder) Text(v *string) {
+	n := uint64(len(*v))
+	c.Uvarint(&n)
+	if c.reads {
+		*v = string(c.take(n))
 	} else {
 		c.bytes = append(c.bytes, *v...)
 	}

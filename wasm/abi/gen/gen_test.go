@@ -23,12 +23,20 @@ func TestGenerated(t *testing.T) {
 
 // TestPage: a page without its markers is not overwritten.
 func TestPage(t *testing.T) {
+	const opens, closes = "<!-- numbers: go generate ./wasm/abi -->\n", "<!-- end of numbers -->\n"
+	sections := []section{{"numbers", numbersTable}}
 	for _, page := range []string{"", opens, closes} {
-		_, err := pageWith([]byte(page))
+		_, err := pageWith([]byte(page), "page.md", sections)
 		assert.Error(t, err)
 	}
-	page, err := pageWith([]byte("a\n" + opens + "old\n" + closes + "z\n"))
+	page, err := pageWith([]byte("a\n"+opens+"old\n"+closes+"z\n"), "page.md", sections)
 	require.NoError(t, err)
 	assert.Regexp(t, "(?s)^a\n.*\\| outcomes \\| 1 ok, 2 fail, 3 throttle, .*z\n$", string(page))
 	assert.NotContains(t, string(page), "old")
+}
+
+// TestEveryTypeIsCoded: the page names the bytes of every setting.
+func TestEveryTypeIsCoded(t *testing.T) {
+	assert.NotContains(t, planTables(), "| |\n")
+	assert.NotContains(t, planTables(), "|  |")
 }

@@ -1,6 +1,6 @@
 // Command gen writes the numbers of the ABI for other languages and for people:
-// js/src/abi.ts and the table of numbers in wasm/ABI.md. go generate ./wasm/abi
-// runs it.
+// js/src/abi.ts, and the generated sections of wasm/ABI.md and wasm/PLAN.md. go
+// generate ./wasm/abi runs it.
 package main
 
 import (
@@ -43,16 +43,20 @@ type file struct {
 }
 
 func files(root string) ([]file, error) {
-	page, err := os.ReadFile(filepath.Join(root, pagePath))
-	if err != nil {
-		return nil, err
-	}
-	if page, err = pageWith(page); err != nil {
-		return nil, err
-	}
 	exports, err := readExports(filepath.Join(root, "wasm/entry"))
 	if err != nil {
 		return nil, err
 	}
-	return []file{{scriptPath, script(exports)}, {pagePath, page}}, nil
+	all := []file{{scriptPath, script(exports)}}
+	for _, p := range pageSections {
+		page, err := os.ReadFile(filepath.Join(root, p.path))
+		if err != nil {
+			return nil, err
+		}
+		if page, err = pageWith(page, p.path, p.sections); err != nil {
+			return nil, err
+		}
+		all = append(all, file{p.path, page})
+	}
+	return all, nil
 }

@@ -90,22 +90,44 @@ func bits() []constant {
 	}
 }
 
-const (
-	pagePath = "wasm/ABI.md"
-	opens    = "<!-- numbers: go generate ./wasm/abi -->\n"
-	closes   = "<!-- end of numbers -->\n"
-)
+// pagePath is the page about the ABI.
+const pagePath = "wasm/ABI.md"
 
-// pageWith returns ABI.md with the present table of numbers.
-func pageWith(page []byte) ([]byte, error) {
-	head, rest, ok := strings.Cut(string(page), opens)
-	if !ok {
-		return nil, fmt.Errorf("%s has no line %q", pagePath, opens)
+// section is a generated part of a page.
+type section struct {
+	name string
+	text func() string
+}
+
+// pageSections are the generated parts by page.
+var pageSections = []struct {
+	path     string
+	sections []section
+}{
+	{pagePath, []section{{"numbers", numbersTable}}},
+	{plansPath, []section{{"plans", planTables}}},
+}
+
+// pageWith returns a page with the present text of its generated sections.
+func pageWith(page []byte, path string, sections []section) ([]byte, error) {
+	text := string(page)
+	for _, s := range sections {
+		opens, closes := "<!-- "+s.name+": go generate ./wasm/abi -->\n", "<!-- end of "+s.name+" -->\n"
+		head, rest, ok := strings.Cut(text, opens)
+		if !ok {
+			return nil, fmt.Errorf("%s has no line %q", path, opens)
+		}
+		_, tail, ok := strings.Cut(rest, closes)
+		if !ok {
+			return nil, fmt.Errorf("%s has no line %q", path, closes)
+		}
+		text = head + opens + s.text() + closes + tail
 	}
-	_, tail, ok := strings.Cut(rest, closes)
-	if !ok {
-		return nil, fmt.Errorf("%s has no line %q", pagePath, closes)
-	}
+	return []byte(text), nil
+}
+
+// numbersTable returns the table of enumerations.
+func numbersTable() string {
 	var table strings.Builder
 	table.WriteString("| | |\n|---|---|\n")
 	for _, g := range groups() {
@@ -120,5 +142,5 @@ func pageWith(page []byte) ([]byte, error) {
 		}
 		fmt.Fprintf(&table, "| %s | %s |\n", g.title, strings.Join(named, ", "))
 	}
-	return []byte(head + opens + table.String() + closes + tail), nil
+	return table.String()
 }

@@ -1,0 +1,13 @@
+package adaptive
+
+import "github.com/sluice-go/sluice/core/internal/planwire"
+
+// Plan codes the settings for plan bytes, in the order of the row.
+func (c *Config) Plan(v *planwire.Coder) {
+	v.Count("initial", &c.Initial)
+	v.Count("minimum", &c.Minimum)
+	v.Count("maximum", &c.Maximum)
+	v.Count("increase", &c.Increase)
+	v.Share("decrease", &c.Decrease)
+	v.Duration("over", &c.Over)
+}

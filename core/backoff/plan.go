@@ -1,0 +1,18 @@
+package backoff
+
+import "github.com/sluice-go/sluice/core/internal/planwire"
+
+// Plan codes a backoff without its jitter for plan bytes, under the name of its
+// setting.
+func (c *Config) Plan(v *planwire.Coder, name string) {
+	v.Word(name, (*uint8)(&c.Kind))
+	v.Duration(name, &c.Base)
+	v.Count(name, (*uint32)(&c.Factor))
+	v.Duration(name, &c.Max)
+}
+
+// PlanJitter codes the jitter of a backoff likewise.
+func (c *Config) PlanJitter(v *planwire.Coder, name string) {
+	v.Word(name, (*uint8)(&c.Jitter))
+	v.Share(name, &c.Share)
+}

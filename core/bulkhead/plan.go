@@ -1,0 +1,12 @@
+package bulkhead
+
+import "github.com/sluice-go/sluice/core/internal/planwire"
+
+// Plan codes the settings for plan bytes, in the order of the row.
+func (c *Config) Plan(v *planwire.Coder) {
+	v.Count("concurrent", &c.Concurrent)
+	v.Count("queue", &c.Queue)
+	v.Duration("wait", &c.Wait)
+	v.Word("order", (*uint8)(&c.Order))
+	v.Duration("lease", &c.Lease)
+}

@@ -1,0 +1,90 @@
+package main
+
+import (
+	"fmt"
+	"strings"
+
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
+	"github.com/sluice-go/sluice/core/planbytes"
+)
+
+// plansPath is the page about plan bytes.
+const plansPath = "wasm/PLAN.md"
+
+// coded are the bytes of a value by its type.
+var coded = map[mechanism.Type]string{
+	mechanism.Duration: "duration",
+	mechanism.Count:    "number",
+	mechanism.Share:    "share",
+	mechanism.Bool:     "byte, 0 or 1",
+	mechanism.Rate:     "number, duration",
+	mechanism.Delay:    "duration, share: one of them is 0",
+	mechanism.Backoff:  "backoff",
+	mechanism.OpenTime: "backoff, jitter",
+	mechanism.Jitter:   "jitter",
+	mechanism.Budget:   "budget",
+}
+
+// planTables returns a table for each mechanism with the values of its settings.
+func planTables() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "The version is %d.\n", planbytes.Version)
+	for k := mechanism.Kind(1); int(k) < mechanism.Kinds; k++ {
+		row := mechanisms.Row(k)
+		if row == nil {
+			continue
+		}
+		fmt.Fprintf(&b, "\n### %d: %s\n\n| setting | bytes |\n|---|---|\n", k, k)
+		writeValues(&b, row.Settings, "")
+	}
+	return b.String()
+}
+
+func writeValues(b *strings.Builder, settings []mechanism.Setting, prefix string) {
+	for i := range settings {
+		s := &settings[i]
+		name := prefix + s.Name
+		switch s.Type {
+		case mechanism.Methods:
+		case mechanism.Map:
+			writeValues(b, s.Parts, name+".")
+		case mechanism.OneOf:
+			fmt.Fprintf(b, "| `%s` | byte: %s; then what belongs to it |\n", name, numbered(variants(s.Parts)))
+			writeVariants(b, s.Parts, name+".")
+		case mechanism.Word:
+			fmt.Fprintf(b, "| `%s` | byte: %s |\n", name, numbered(strings.Fields(s.Words)))
+		default:
+			fmt.Fprintf(b, "| `%s` | %s |\n", name, coded[s.Type])
+		}
+	}
+}
+
+// writeVariants writes the parts of a OneOf, each with its variant.
+func writeVariants(b *strings.Builder, parts []mechanism.Setting, prefix string) {
+	variant := ""
+	for i := range parts {
+		p := &parts[i]
+		if p.Variant {
+			variant = p.Name
+		}
+		fmt.Fprintf(b, "| `%s%s` | %s, for %s alone |\n", prefix, p.Name, coded[p.Type], variant)
+	}
+}
+
+func variants(parts []mechanism.Setting) (names []string) {
+	for i := range parts {
+		if parts[i].Variant {
+			names = append(names, parts[i].Name)
+		}
+	}
+	return names
+}
+
+// numbered returns words with their numbers.
+func numbered(words []string) string {
+	for i := range words {
+		words[i] = fmt.Sprint(i, " ", words[i])
+	}
+	return strings.Join(words, ", ")
+}
