@@ -49,6 +49,10 @@ var pools = map[string]map[string][]string{
 		"parallel": {`false`, `true`, `"true"`}, "samples": {`50`, `10000`, `0`}, "minimum": {`20`, `60`, `0`},
 		"budget": {`"none"`, `"20%"`, `{"ratio":"0%"}`, `20`}, "methods": {`"GET"`, `["GET","POST"]`, `[]`},
 	},
+	"adaptive": {
+		"": {`20`}, "initial": {`20`, `1`, `10000`, `0`}, "minimum": {`1`, `30`, `10001`}, "maximum": {`200`, `10`, `10000`}, "increase": {`1`, `100`, `101`},
+		"decrease": {`"10%"`, `"100%"`, `"0%"`}, "over": {`"5s"`, `"1ns"`, `"0s"`},
+	},
 	"bulkhead": {
 		"": {`5`, `0`, `"5"`}, "concurrent": {`1`, `1000000`, `1000001`}, "wait": {`"3s"`, `"0s"`},
 		"queue": {`0`, `5`, `10001`}, "order": {`"oldest"`, `"newest"`}, "lease": {`"1s"`, `"0s"`},
@@ -107,6 +111,7 @@ var beyond = []string{
 	"less than after", "at most the window's calls", "a second step of the name", "at most one permit a nanosecond",
 	"at most 53375d23h", "a nanosecond for each of the", "one for each bucket",
 	"at least the base", "at most the default max", "at most the samples", "a retry above the hedge",
+	"at most the maximum", "at least the minimum",
 }
 
 // TestSchemaAgrees compares parser, schema and core on random policies: the schema

@@ -1,0 +1,271 @@
+package policy_test
+
+import (
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"math/rand/v2"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/planbytes"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// planWriter writes plan bytes as wasm/PLAN.md describes them, from the table of
+// mechanisms and the drafts of their configurations. names has the step and the name
+// of the value of each byte.
+type planWriter struct {
+	bytes []byte
+	names []planbytes.Error
+	step  int
+}
+
+func (w *planWriter) put(name string, src ...byte) {
+	for _, b := range src {
+		w.bytes = append(w.bytes, b)
+		w.names = append(w.names, planbytes.Error{Step: w.step, Field: name})
+	}
+}
+
+func (w *planWriter) number(name string, n uint64) { w.put(name, binary.AppendUvarint(nil, n)...) }
+
+func (w *planWriter) text(name, text string) {
+	w.number(name, uint64(len(text)))
+	w.put(name, []byte(text)...)
+}
+
+func (w *planWriter) flag(name string, on bool) {
+	if on {
+		w.put(name, 1)
+	} else {
+		w.put(name, 0)
+	}
+}
+
+func (w *planWriter) plan(p *pipeline.Plan) {
+	w.step = -1
+	w.put("version", planbytes.Version)
+	w.flag("flags", p.Fallback() != nil)
+	w.put("steps", byte(p.Len()))
+	for i := range p.Len() {
+		w.step = i
+		s := p.Step(i)
+		w.put("kind", byte(s.Kind()))
+		flags := byte(s.WhenFull)*2 + byte(s.Missing)*4
+		if s.Shadow {
+			flags++
+		}
+		w.put("flags", flags)
+		w.text("name", s.Name)
+		w.number("per", uint64(len(s.Per)))
+		for _, attribute := range s.Per {
+			w.text("per", attribute)
+		}
+		w.number("keys", uint64(p.Keys(i).Keys))
+		draft := mechanisms.Docs(s.Kind()).Draft(s.Config)
+		w.settings(mechanisms.Row(s.Kind()).Settings, "", draft, s.Config)
+	}
+}
+
+func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mechanism.Draft, config mechanism.Config) {
+	for i := range list {
+		s := &list[i]
+		name := prefix + s.Name
+		switch s.Type {
+		case mechanism.Methods:
+		case mechanism.Map:
+			w.settings(s.Parts, name+".", draft, config)
+		case mechanism.OneOf:
+			variant := int(config.(breaker.Config).Window)
+			w.put(name, byte(variant))
+			n := -1
+			for j := range s.Parts {
+				if s.Parts[j].Variant {
+					n++
+				}
+				if n == variant {
+					w.settings(s.Parts[j:j+1], name+".", draft, config)
+				}
+			}
+		default:
+			w.value(s.Type, name, draft.Field(name), config)
+		}
+	}
+}
+
+func (w *planWriter) value(of mechanism.Type, name string, field any, config mechanism.Config) {
+	switch v := field.(type) {
+	case *time.Duration:
+		w.number(name, uint64(*v))
+	case *uint32:
+		w.number(name, uint64(*v))
+	case *reducer.Share:
+		w.number(name, uint64(v.Millionths()))
+	case *bool:
+		w.flag(name, *v)
+	case *uint8:
+		w.put(name, *v)
+	case mechanism.RateField:
+		w.number(name, uint64(*v.Count))
+		w.number(name, uint64(*v.Period))
+	case mechanism.DelayField:
+		w.number(name, uint64(*v.Duration))
+		w.number(name, uint64(v.Percentile.Millionths()))
+	case *budget.Config:
+		w.budget(name, v, config)
+	case *backoff.Config:
+		if of != mechanism.Jitter {
+			w.put(name, byte(v.Kind))
+			w.number(name, uint64(v.Base))
+			w.number(name, uint64(v.Factor))
+			w.number(name, uint64(v.Max))
+		}
+		if of != mechanism.Backoff {
+			w.put(name, byte(v.Jitter))
+			w.number(name, uint64(v.Share.Millionths()))
+		}
+	}
+}
+
+func (w *planWriter) budget(name string, b *budget.Config, config mechanism.Config) {
+	given, none := false, false
+	switch c := config.(type) {
+	case retry.Config:
+		given = c.Budgeted
+	case hedge.Config:
+		given, none = c.Budgeted, c.Unbudgeted
+	}
+	switch {
+	case none:
+		w.put(name, 2)
+	case !given:
+		w.put(name, 0)
+	default:
+		w.put(name, 1)
+		w.number(name, uint64(b.Ratio.Millionths()))
+		w.number(name, uint64(b.MinimumCount))
+		w.number(name, uint64(b.MinimumPeriod))
+		w.number(name, uint64(b.Window))
+	}
+}
+
+// checkPlanBytes compares the bytes of a policy with those that the page describes,
+// and the plan that they decode to with the policy's own.
+func checkPlanBytes(t *testing.T, p *policy.Policy, src string) {
+	plan, err := pipeline.Compile(p.Policy)
+	require.NoError(t, err, src)
+	var want planWriter
+	want.plan(plan)
+	got := planbytes.Append([]byte("before"), plan)
+	require.Equal(t, "before", string(got[:6]))
+	got = got[6:]
+	require.Equal(t, hex.Dump(want.bytes), hex.Dump(got), src)
+	again, err := planbytes.Compile(got)
+	require.NoError(t, err, src)
+	require.Equal(t, got, planbytes.Append(nil, again), src)
+	require.Equal(t, plan.Len(), again.Len())
+	require.Equal(t, plan.Fallback() != nil, again.Fallback() != nil)
+	for i := range plan.Len() {
+		a, b := plan.Step(i), again.Step(i)
+		if len(a.Per) > 0 {
+			a.Keys, b.Keys = plan.Keys(i).Keys, again.Keys(i).Keys
+		}
+		require.Equal(t, a, b, src)
+	}
+	for cut := range want.bytes {
+		_, err := planbytes.Decode(want.bytes[:cut])
+		require.Equal(t, &want.names[cut], err, "%s cut at %d", src, cut)
+	}
+	_, err = planbytes.Decode(append(got, 0))
+	require.Equal(t, &planbytes.Error{Step: plan.Len() - 1, Field: "end"}, err, src)
+}
+
+// TestPlanBytes compares the bytes of plans with the table of mechanisms.
+func TestPlanBytes(t *testing.T) {
+	for _, file := range goodFiles(t) {
+		doc := parseFile(t, file)
+		for i := range doc.Policies {
+			checkPlanBytes(t, &doc.Policies[i], file+" "+doc.Policies[i].Name)
+		}
+	}
+	random := rand.New(rand.NewPCG(11, 12))
+	var seen [mechanism.Kinds]int
+	for accepted := 0; accepted < 300; {
+		steps := make([]string, 1+random.IntN(3))
+		for i := range steps {
+			steps[i] = randomStep(random)
+		}
+		src := `{"steps":[` + strings.Join(steps, ",") + `]}`
+		p, err := policy.ParseOne("p.json", []byte(src))
+		if err != nil {
+			continue
+		}
+		accepted++
+		for _, s := range p.Steps {
+			seen[s.Kind()]++
+		}
+		checkPlanBytes(t, p, src)
+	}
+	for k := mechanism.Kind(1); int(k) < mechanism.Kinds; k++ {
+		assert.Greater(t, seen[k], 10, k)
+	}
+}
+
+// TestPlanBytesThatDoNotCompile: the error names the step and the setting.
+func TestPlanBytesThatDoNotCompile(t *testing.T) {
+	limit := "\x04\x00\x01a\x00\x00" + "\x00\x01\x05\x00\x00\x00\x00"
+	timeout := "\x01\x00\x01b\x00\x00" + "\x09\x01"
+	for _, c := range []struct {
+		src, want string
+		step      int
+		field     string
+	}{
+		{"\x02\x00\x01" + limit, "", -1, "version"},
+		{"\x01\x02\x01" + limit, "", -1, "flags"},
+		{"\x01\x00\x00", "", -1, "steps"},
+		{"\x01\x00\x11" + strings.Repeat(limit, 17), "", -1, "steps"},
+		{"\x01\x00\x01\x00" + limit[1:], "", 0, "kind"},
+		{"\x01\x00\x01\xff" + limit[1:], "", 0, "kind"},
+		{"\x01\x00\x01\x04\x0c" + limit[2:], "", 0, "flags"},
+		{"\x01\x00\x01\x04\x10" + limit[2:], "", 0, "flags"},
+		{"\x01\x00\x01\x04\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "", 0, "name"},
+		{"\x01\x00\x01\x04\x00\x01a\xff\xff\xff\xff\x0f", "", 0, "per"},
+		{"\x01\x00\x01\x04\x00\x01a\x00\x80\x00", "", 0, "keys"},
+		{"\x01\x00\x01\x01\x00\x01b\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00", "", 0, "after"},
+		{"\x01\x00\x01\x04\x02\x01a\x00\x00\x00\x01\x05\x00\x00\x00\x00", "found 0; allowed: keys, when_full and missing beside per alone", 0, "keys"},
+		{"\x01\x00\x02" + timeout + limit[:6] + "\x05\x01\x05\x00\x00\x00\x00", "found 5; allowed: ", 1, "algorithm"},
+		{"\x01\x00\x02" + timeout + timeout, "name: another step has it", 1, "name"},
+		{"\x01\x00\x01\x01\x00\x08deadline\x00\x00\x09\x00", "name: deadline is reserved", 0, "name"},
+		{"\x01\x00\x02" + strings.Repeat("\x06\x00\x00\x00\x00\x09\x00\x01\x00\x00\x00\x00", 2), "steps: one may be a hedge", -1, "steps"},
+		{"\x01\x00\x02" + "\x01\x00\x01b\x00\x00\x00\x00" + "\x01\x00\x01b\x00\x00\x00\x00", "found 0s; allowed: ", 0, "after"},
+		{"\x01\x00\x01\x06\x00\x00\x00\x00\x09\x00\x01\x00\x00\x00\x03", "", 0, "budget"},
+	} {
+		_, err := planbytes.Compile([]byte(c.src))
+		var wrong *planbytes.Error
+		if !assert.ErrorAs(t, err, &wrong, "%q", c.src) {
+			continue
+		}
+		assert.Equal(t, c.step, wrong.Step, "%q: %v", c.src, err)
+		assert.Equal(t, c.field, wrong.Field, "%q: %v", c.src, err)
+		if c.want == "" {
+			assert.NoError(t, errors.Unwrap(err), "%q", c.src)
+			assert.Contains(t, err.Error(), c.field+": cut off, or a number that is not allowed")
+		} else {
+			assert.ErrorContains(t, errors.Unwrap(err), c.want, "%q", c.src)
+		}
+	}
+}
