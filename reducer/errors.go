@@ -21,16 +21,25 @@ func (e *ConfigError) Error() string {
 
 // BadCount returns a ConfigError for a number.
 func BadCount(field string, found uint64, allowed string) error {
+	if !ErrorTexts {
+		return &ConfigError{Field: field}
+	}
 	return &ConfigError{Field: field, Value: strconv.FormatUint(found, 10), Allowed: allowed}
 }
 
 // BadDuration returns a ConfigError for a duration.
 func BadDuration(field string, found time.Duration, allowed string) error {
+	if !ErrorTexts {
+		return &ConfigError{Field: field}
+	}
 	return &ConfigError{Field: field, Value: found.String(), Allowed: allowed}
 }
 
 // BadShare returns a ConfigError for a share.
 func BadShare(field string, found Share, allowed string) error {
+	if !ErrorTexts {
+		return &ConfigError{Field: field}
+	}
 	return &ConfigError{Field: field, Value: found.String(), Allowed: allowed}
 }
 

@@ -34,6 +34,8 @@ func (n *native) Call(export string, p ...uint64) (int32, error) {
 		return m.Reserve(u(0)), nil
 	case "body":
 		return m.Body(u(0)), nil
+	case "compile":
+		return m.Compile(u(0)), nil
 	case "describe":
 		return m.Describe(u(0), u(1)), nil
 	case "maker":

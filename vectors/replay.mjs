@@ -55,9 +55,10 @@ export class Difference extends Error {
 
 /** Player is an instance with a digest. flip, for tests of this file, may change what a step left. */
 class Player {
-  constructor(exports, flip) {
+  constructor(exports, flip, reader) {
     this.x = exports;
     this.flip = flip;
+    this.reader = reader;
     this.steps = 0;
     this.slots = exports.slots();
     this.hash = 2166136261;
@@ -87,9 +88,23 @@ class Player {
     this.call("buffer", bytes.length);
     this.bytes.set(bytes, this.word(slot.buffer));
   }
+  /** compile compiles a policy: in a module without the reader of documents, its plan bytes. */
   compile(body) {
-    this.write(body);
-    return this.call("body", body.length);
+    if (!this.reader) {
+      this.write(body);
+      const plan = this.call("body", body.length);
+      return { plan, steps: this.count(plan) };
+    }
+    const { plan } = this.reader.compile(body);
+    this.reader.call("encode", plan);
+    const bytes = this.reader.left();
+    this.write(bytes);
+    return { plan: this.call("compile", bytes.length), steps: bytes[2] };
+  }
+  count(plan) {
+    let steps = 0;
+    while (this.call("describe", plan, steps) > 0) steps++;
+    return steps;
   }
   add(bytes) {
     let h = this.hash;
@@ -115,7 +130,7 @@ class Steps {
   constructor(p, s) {
     this.p = p;
     this.r = new Reader(s.steps);
-    this.maker = p.call("maker", p.compile(s.policies[0]), s.step);
+    this.maker = p.call("maker", p.compile(s.policies[0]).plan, s.step);
     this.seen = [];
     this.mark = 0n;
     this.state = new Uint8Array(0);
@@ -166,7 +181,7 @@ class Events {
     this.r = new Reader(s.steps);
     this.plans = s.policies.map((body) => p.compile(body));
     this.plan = this.plans[0];
-    this.pipeline = p.call("pipeline", this.plan, s.seedLow, s.seedHigh);
+    this.pipeline = p.call("pipeline", this.plan.plan, s.seedLow, s.seedHigh);
     this.calls = [];
     this.mark = 0n;
   }
@@ -196,7 +211,7 @@ class Events {
     else if (op === 4) code = p.x.renew(pipeline, ...call, attempt, NaN);
     else {
       this.plan = this.plans[ref];
-      code = p.x.configure(pipeline, this.plan, NaN);
+      code = p.x.configure(pipeline, this.plan.plan, NaN);
     }
     const stale = -6;
     const count = p.word(slot.count);
@@ -208,7 +223,7 @@ class Events {
   /** close adds the states of all cells to the digest. */
   close() {
     const { p } = this;
-    for (let step = 0; p.call("describe", this.plan, step) > 0; step++) {
+    for (let step = 0; step < this.plan.steps; step++) {
       for (let key = 0; key < 4; key++) {
         p.addWord(p.call("save", this.pipeline, step, key));
         p.add(p.left());
@@ -237,16 +252,21 @@ export function decode(bytes) {
   return suites;
 }
 
+function instance(module, flip, reader) {
+  const { exports } = new WebAssembly.Instance(module, {});
+  exports._initialize();
+  return new Player(exports, flip, reader);
+}
+
 /**
  * replay plays all suites on a compiled module and returns how many steps there
- * were. It throws a Difference where the module comes to other bytes.
+ * were. It throws a Difference where the module comes to other bytes. A module without
+ * the reader of documents needs one with it as the reader.
  */
-export function replay(suites, module, flip) {
+export function replay(suites, module, flip, reader) {
   let steps = 0;
   for (const s of suites) {
-    const { exports } = new WebAssembly.Instance(module, {});
-    exports._initialize();
-    const p = new Player(exports, flip);
+    const p = instance(module, flip, reader && instance(reader));
     const player = s.pipeline ? new Events(p, s) : new Steps(p, s);
     for (let n = 0; n < s.count; n++) {
       player.take(n);

@@ -49,7 +49,8 @@ func TestGenerated(t *testing.T) {
 	}
 }
 
-// TestNative replays the committed file natively.
+// TestNative replays the committed file natively, with policies as documents and as
+// plan bytes.
 func TestNative(t *testing.T) {
 	f, err := Decode(V1())
 	if err != nil {
@@ -59,8 +60,10 @@ func TestNative(t *testing.T) {
 	if n := f.Steps(); n < least {
 		t.Fatalf("%d steps, at least %d", n, least)
 	}
-	if err := f.Replay(Native()); err != nil {
-		t.Fatal(err)
+	for _, i := range []Instance{Native(), WithReader(Native())} {
+		if err := f.Replay(i); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 

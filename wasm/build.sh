@@ -13,9 +13,17 @@ set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/../tools/common.sh"
 need_go
 
-# The modules and how each is optimized: the whole one for speed, those of one
-# mechanism for size.
-modules=(sluice:2 limiter:z breaker:z retry:z)
+# The modules: name, folder of the entry, optimization, build tags. The whole one has
+# the texts of errors; those of the npm package have codes in place of texts. core is
+# built for size, core-fast for speed.
+modules=(
+	"sluice sluice 2 -"
+	"core core z sluice_codes"
+	"core-fast core 2 sluice_codes"
+	"limiter limiter z sluice_codes"
+	"breaker breaker z sluice_codes"
+	"retry retry z sluice_codes"
+)
 features=(--enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int --enable-mutable-globals)
 recipe="tinygo 0.41.1, LLVM 19.1.7, binaryen 108"
 
@@ -43,12 +51,12 @@ roots() {
 
 differ=()
 for module in "${modules[@]}"; do
-	name=${module%:*} level=${module#*:}
+	read -r name entry level tags <<<"$module"
 	wasm=$out/$name.wasm
-	"$tinygo" build -opt="$level" -no-debug -panic=trap -target "$PWD/wasm/target.json" -o "$wasm.new" "./wasm/entry/$name"
+	"$tinygo" build -opt="$level" -no-debug -panic=trap -tags "${tags#-}" -target "$PWD/wasm/target.json" -o "$wasm.new" "./wasm/entry/$entry"
 	passes=(-Oz)
 	[[ $level == z ]] || passes=(-O3)
-	roots "$name" >"$wasm.roots"
+	roots "$entry" >"$wasm.roots"
 	wasm-metadce --graph-file="$wasm.roots" "${features[@]}" "$wasm.new" -o "$wasm.new" >/dev/null
 	wasm-opt "${passes[@]}" --converge "${features[@]}" --strip-debug --strip-producers "$wasm.new" -o "$wasm"
 	rm -f "$wasm.new" "$wasm.roots"
@@ -64,7 +72,9 @@ if ((${#differ[@]})); then
 		die "${differ[*]}: other bytes than the committed ones; run make wasm and commit what it wrote"
 	fi
 	say "bytes are not compared: this is $have, the committed modules were built by $recipe"
-	SLUICE_WASM=$out/sluice.wasm node vectors/node.mjs
+	for name in sluice core core-fast; do
+		SLUICE_WASM=$out/$name.wasm node vectors/node.mjs
+	done
 elif [[ -n $check ]]; then
 	echo "the committed modules are what the sources give ($recipe)"
 fi

@@ -5,11 +5,14 @@ import "github.com/sluice-go/sluice/core/mechanism"
 // Kind returns mechanism.Adaptive.
 func (Config) Kind() mechanism.Kind { return mechanism.Adaptive }
 
+// Traits are those of the mechanism.
+const Traits = mechanism.Asks | mechanism.Holds | mechanism.Observes | mechanism.Keyed
+
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
 	return &mechanism.Row{
 		Kind:   mechanism.Adaptive,
-		Traits: mechanism.Asks | mechanism.Holds | mechanism.Observes | mechanism.Keyed,
+		Traits: Traits,
 		Like:   "maximum",
 		Form:   "a map of settings",
 		Settings: []mechanism.Setting{

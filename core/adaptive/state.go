@@ -1,7 +1,6 @@
 package adaptive
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/sluice-go/sluice/clock"
@@ -54,9 +53,9 @@ func (m *Machine) Clone(s State) State {
 }
 
 var (
-	errLimit  = errors.New("adaptive: a limit outside its bounds")
-	errGrants = errors.New("adaptive: grants out of order, or more than the greatest limit")
-	errMarks  = errors.New("adaptive: lowered after the latest change")
+	errLimit  = wire.Invalid("adaptive: a limit outside its bounds")
+	errGrants = wire.Invalid("adaptive: grants out of order, or more than the greatest limit")
+	errMarks  = wire.Invalid("adaptive: lowered after the latest change")
 )
 
 // maxSerial bounds the serial of an encoded state, so that a decoded state cannot run

@@ -1,7 +1,6 @@
 package breaker
 
 import (
-	"errors"
 	"math/bits"
 	"slices"
 	"time"
@@ -9,7 +8,6 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/internal/tally"
 	"github.com/sluice-go/sluice/core/internal/wire"
-	"github.com/sluice-go/sluice/reducer"
 )
 
 // The encoded state, by mode. What follows from other fields is left out.
@@ -32,7 +30,7 @@ const (
 	bounded  = 1 << 4 // half-open: Until is set
 )
 
-var errState = errors.New("breaker: counts, probes and mode do not agree")
+var errState = wire.Invalid("breaker: counts, probes and mode do not agree")
 
 func (m *Machine) code(c *wire.Coder, s *State) {
 	flags := uint8(s.Mode)
@@ -261,7 +259,7 @@ func (m *Machine) Decode(src []byte, s *State) error {
 		return err
 	}
 	if s.Mode == HalfOpen && s.Total >= m.config.Probes {
-		return errors.Join(reducer.ErrEncoding, reducer.ErrConfiguration)
+		return wire.Foreign()
 	}
 	return nil
 }

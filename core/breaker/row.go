@@ -9,11 +9,14 @@ import (
 // Kind returns mechanism.Breaker.
 func (Config) Kind() mechanism.Kind { return mechanism.Breaker }
 
+// Traits are those of the mechanism.
+const Traits = mechanism.Asks | mechanism.Votes | mechanism.Keyed
+
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
 	return &mechanism.Row{
 		Kind:   mechanism.Breaker,
-		Traits: mechanism.Asks | mechanism.Votes | mechanism.Keyed,
+		Traits: Traits,
 		Form:   "a map of settings; {} takes every default",
 		Settings: []mechanism.Setting{
 			{Name: "window", Type: mechanism.OneOf, Says: "one of {calls: n}, {time: d, buckets: n} or {consecutive: n}", Parts: []mechanism.Setting{

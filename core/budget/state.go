@@ -1,8 +1,6 @@
 package budget
 
 import (
-	"errors"
-
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/internal/wire"
 )
@@ -24,7 +22,7 @@ type State struct {
 
 const tag = 'R'
 
-var errState = errors.New("budget: a bucket before the first one, or an empty one behind all others")
+var errState = wire.Invalid("budget: a bucket before the first one, or an empty one behind all others")
 
 // Check implements reducer.Cell: a state is sound when its bytes are its own.
 func (m *Machine) Check(s State) error {

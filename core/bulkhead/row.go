@@ -10,11 +10,14 @@ import (
 // Kind returns mechanism.Bulkhead.
 func (Config) Kind() mechanism.Kind { return mechanism.Bulkhead }
 
+// Traits are those of the mechanism.
+const Traits = mechanism.Asks | mechanism.Holds | mechanism.Leases | mechanism.Keyed
+
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
 	return &mechanism.Row{
 		Kind:   mechanism.Bulkhead,
-		Traits: mechanism.Asks | mechanism.Holds | mechanism.Leases | mechanism.Keyed,
+		Traits: Traits,
 		Short:  "concurrent",
 		Form:   "a number of places as in 5, or a map of settings",
 		Settings: []mechanism.Setting{

@@ -1,7 +1,6 @@
 package bulkhead
 
 import (
-	"errors"
 	"slices"
 
 	"github.com/sluice-go/sluice/clock"
@@ -129,7 +128,7 @@ func (s *State) sooner(at uint32) *uint32 {
 	return &s.holders[at-1].sooner
 }
 
-var errPlaces = errors.New("bulkhead: a place that two hold, or leases out of order")
+var errPlaces = wire.Invalid("bulkhead: a place that two hold, or leases out of order")
 
 // Check implements reducer.Cell: a state is sound when its bytes are those of the
 // same holders and waiters.

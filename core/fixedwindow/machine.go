@@ -1,11 +1,11 @@
 package fixedwindow
 
 import (
-	"errors"
 	"strconv"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -168,7 +168,7 @@ func (m *Machine) Move(s State, by time.Duration) State {
 // Fresh reports that no window is open.
 func (m *Machine) Fresh(s State, now clock.Mark) bool { return !s.open(now) }
 
-var errWindow = errors.New("fixed window: ends before it starts, starts after the last mark, or is used and not open")
+var errWindow = wire.Invalid("fixed window: ends before it starts, starts after the last mark, or is used and not open")
 
 // Check returns an error when a machine cannot make the state up to the last mark.
 func Check(s State, last clock.Mark) error {

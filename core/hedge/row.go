@@ -5,11 +5,14 @@ import "github.com/sluice-go/sluice/core/mechanism"
 // Kind returns mechanism.Hedge.
 func (Config) Kind() mechanism.Kind { return mechanism.Hedge }
 
+// Traits are those of the mechanism.
+const Traits = mechanism.Hedges | mechanism.Observes | mechanism.Keyed
+
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
 	return &mechanism.Row{
 		Kind:   mechanism.Hedge,
-		Traits: mechanism.Hedges | mechanism.Observes | mechanism.Keyed,
+		Traits: Traits,
 		Like:   "after",
 		Form:   "a map of settings",
 		Below:  mechanism.Retry,

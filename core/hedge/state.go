@@ -1,7 +1,6 @@
 package hedge
 
 import (
-	"errors"
 	"slices"
 	"time"
 
@@ -44,7 +43,7 @@ func (s *State) set(recent []time.Duration) {
 
 const tag = 'h'
 
-var errState = errors.New("hedge: durations do not agree")
+var errState = wire.Invalid("hedge: durations do not agree")
 
 // Check implements reducer.Cell.
 func (m *Machine) Check(s State) error {

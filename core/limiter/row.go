@@ -17,11 +17,14 @@ const words = "token-bucket fixed-window sliding-counter sliding-log leaky-bucke
 // Orders are the words of Order.
 const Orders = "oldest newest"
 
+// Traits are those of the mechanism.
+const Traits = mechanism.Asks | mechanism.Refunds | mechanism.Quotas | mechanism.Keyed
+
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
 	return &mechanism.Row{
 		Kind:   mechanism.Limit,
-		Traits: mechanism.Asks | mechanism.Refunds | mechanism.Quotas | mechanism.Keyed,
+		Traits: Traits,
 		Short:  "rate",
 		Form:   "a rate as in 50/1m, or a map of settings",
 		Settings: []mechanism.Setting{

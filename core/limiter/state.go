@@ -1,7 +1,6 @@
 package limiter
 
 import (
-	"errors"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -210,8 +209,8 @@ func (m *Machine) Move(s *State, by time.Duration) {
 const tag = 'L'
 
 var (
-	errGeneration = errors.New("limiter: a generation that no permit has")
-	errCost       = errors.New("limiter: a waiter whose cost can never be admitted")
+	errGeneration = wire.Invalid("limiter: a generation that no permit has")
+	errCost       = wire.Invalid("limiter: a waiter whose cost can never be admitted")
 )
 
 // Check implements reducer.Cell.

@@ -94,6 +94,9 @@ func plan[C mechanism.Config, P interface {
 type Part struct {
 	// Config is the configuration with its defaults.
 	Config mechanism.Config
+	Traits mechanism.Traits
+	// Queued says that calls may wait at a cell.
+	Queued bool
 	// Maker makes the cells of the step. Nil for a step that keeps no state.
 	Maker   cell.Maker
 	Timeout *timeout.Machine
@@ -106,33 +109,33 @@ type Part struct {
 func Compile(c mechanism.Config) (p Part, err error) {
 	switch c := c.(type) {
 	case timeout.Config:
-		p.Config = c
+		p.Config, p.Traits = c, timeout.Traits
 		p.Timeout, err = timeout.New(c)
 	case retry.Config:
 		c = c.WithDefaults()
-		p.Config = c
+		p.Config, p.Traits = c, retry.Traits
 		if p.Retry, err = retry.New(c); err == nil && p.Retry.Budget() != nil {
 			p.Maker = p.Retry.Budget().Cells()
 		}
 	case breaker.Config:
 		c = c.WithDefaults()
-		p.Config = c
+		p.Config, p.Traits = c, breaker.Traits
 		p.Maker, err = breaker.Cells(c)
 	case limiter.Config:
 		c = c.WithDefaults()
-		p.Config = c
+		p.Config, p.Traits, p.Queued = c, limiter.Traits, c.Queue > 0
 		p.Maker, err = limiter.Cells(c)
 	case bulkhead.Config:
 		c = c.WithDefaults()
-		p.Config = c
+		p.Config, p.Traits, p.Queued = c, bulkhead.Traits, c.Queue > 0
 		p.Maker, err = bulkhead.Cells(c)
 	case adaptive.Config:
 		c = c.WithDefaults()
-		p.Config = c
+		p.Config, p.Traits = c, adaptive.Traits
 		p.Maker, err = adaptive.Cells(c)
 	case hedge.Config:
 		c = c.WithDefaults()
-		p.Config = c
+		p.Config, p.Traits = c, hedge.Traits
 		if p.Hedge, err = hedge.New(c); err == nil {
 			p.Maker = p.Hedge.Cells()
 		}

@@ -1,8 +1,6 @@
 package pipeline
 
 import (
-	"errors"
-
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/internal/wire"
@@ -39,7 +37,7 @@ func (p *Plan) DecodeCall(src []byte) (*Call, error) {
 	return c, nil
 }
 
-var errCall = errors.New("call: phases, steps and attempts do not agree")
+var errCall = wire.Invalid("call: phases, steps and attempts do not agree")
 
 // shape sums up what the bytes of a call depend on: the mechanisms of the steps.
 func (p *Plan) shape() uint32 {

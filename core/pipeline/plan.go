@@ -44,6 +44,7 @@ type stage struct {
 	kind   Kind
 	shadow bool
 	leases bool // a permit may lapse
+	queues bool // a cell has waiters or holders, which may change with time alone
 	// leaves is the action with which an attempt leaves the cell: Cancel, only where
 	// it did not run, or Record with its outcome, or Release.
 	leaves  reducer.Kind
@@ -57,16 +58,38 @@ type stage struct {
 // Deadline is the name of the call's own deadline.
 const Deadline = "deadline"
 
-var (
-	errNoSteps = errors.New("steps: a policy has 1 to 16 steps")
-	errRetries = errors.New("steps: one may be a retry")
-	errHedges  = errors.New("steps: one may be a hedge")
-	errOrder   = errors.New("steps: a hedge is below the retry")
+// policyError is what is wrong with the steps of a policy together.
+type policyError uint8
+
+const (
+	errNoSteps policyError = iota
+	errRetries
+	errHedges
+	errOrder
+	errReserved
+	errTwins
 )
 
+// Error implements error.
+func (e policyError) Error() string {
+	switch e {
+	case errNoSteps:
+		return "steps: a policy has 1 to 16 steps"
+	case errRetries:
+		return "steps: one may be a retry"
+	case errHedges:
+		return "steps: one may be a hedge"
+	case errOrder:
+		return "steps: a hedge is below the retry"
+	case errReserved:
+		return "name: deadline is reserved"
+	}
+	return "name: another step has it"
+}
+
 // Compile validates a policy and makes a plan of it. The error describes each wrong
-// step: a StepError, or several that errors.Join joined. One about a mechanism's
-// settings wraps its reducer.ConfigError.
+// step: a StepError, or several that errors.Join joined; without reducer.ErrorTexts the
+// first. One about a mechanism's settings wraps its reducer.ConfigError.
 func Compile(p Policy) (*Plan, error) {
 	if len(p.Steps) == 0 || len(p.Steps) > MaxSteps {
 		return nil, errNoSteps
@@ -93,7 +116,7 @@ func Compile(p Policy) (*Plan, error) {
 		plan.random = plan.random || s.retry != nil && s.retry.Random()
 		plan.note(i, step, s)
 	}
-	if wrong = append(wrong, plan.nameSteps()...); len(wrong) == 1 {
+	if wrong = append(wrong, plan.nameSteps()...); len(wrong) == 1 || len(wrong) > 1 && !reducer.ErrorTexts {
 		return nil, wrong[0]
 	} else if len(wrong) > 1 {
 		return nil, errors.Join(wrong...)
@@ -190,8 +213,9 @@ func (s *stage) compile(step *Step) error {
 	}
 	step.Config = part.Config
 	s.timeout, s.retry, s.hedge, s.maker = part.Timeout, part.Retry, part.Hedge, part.Maker
-	traits := mechanisms.Row(s.kind).Traits
+	traits := part.Traits
 	s.leases = traits.Has(mechanism.Leases)
+	s.queues = part.Queued || traits.Has(mechanism.Holds)
 	switch {
 	case traits.Has(mechanism.Refunds):
 		s.leaves = reducer.Cancel
@@ -232,11 +256,6 @@ func (p *Plan) nameSteps() (wrong []error) {
 	}
 	return wrong
 }
-
-var (
-	errReserved = errors.New("name: deadline is reserved")
-	errTwins    = errors.New("name: another step has it")
-)
 
 // StepError says which step of a policy is wrong.
 type StepError struct {
@@ -296,6 +315,10 @@ func (p *Plan) Fallback() *fallback.Config { return p.fallback }
 
 // Maker returns the maker of a step's cells, nil for a step without.
 func (p *Plan) Maker(i int) cell.Maker { return p.stages[i].maker }
+
+// Queues reports whether a cell of a step has waiters or holders: time alone may
+// change what it decides for them.
+func (p *Plan) Queues(i int) bool { return p.stages[i].queues }
 
 // Asks reports whether a call asks the cell of a step for a permit.
 func (p *Plan) Asks(i int) bool { return p.asks&(1<<i) != 0 }

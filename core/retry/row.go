@@ -5,11 +5,14 @@ import "github.com/sluice-go/sluice/core/mechanism"
 // Kind returns mechanism.Retry.
 func (Config) Kind() mechanism.Kind { return mechanism.Retry }
 
+// Traits are those of the mechanism.
+const Traits = mechanism.Repeats | mechanism.Keyed
+
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
 	return &mechanism.Row{
 		Kind:   mechanism.Retry,
-		Traits: mechanism.Repeats | mechanism.Keyed,
+		Traits: Traits,
 		Short:  "attempts",
 		Form:   "a number of attempts as in 3, or a map of settings",
 		Settings: []mechanism.Setting{

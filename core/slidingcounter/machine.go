@@ -1,13 +1,13 @@
 package slidingcounter
 
 import (
-	"errors"
 	"math/bits"
 	"strconv"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/fixedwindow"
+	"github.com/sluice-go/sluice/core/internal/wire"
 )
 
 // Config is the configuration of a sliding counter: about Count permits in any window
@@ -257,7 +257,7 @@ func (m *Machine) Move(s State, by time.Duration) State {
 // Fresh reports that the next admission begins new windows.
 func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.over(&s, now) }
 
-var errWindow = errors.New("sliding counter: a window of negative span, after the last mark, or a count without a window")
+var errWindow = wire.Invalid("sliding counter: a window of negative span, after the last mark, or a count without a window")
 
 // Check returns an error when a machine cannot make the state up to the last mark.
 func Check(s State, last clock.Mark) error {

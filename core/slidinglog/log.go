@@ -2,7 +2,6 @@ package slidinglog
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"time"
 
@@ -151,7 +150,7 @@ func (l *Log) Move(by time.Duration) {
 	}
 }
 
-var errLog = errors.New("sliding log: marks out of order or too far apart, or costs out of range")
+var errLog = wire.Invalid("sliding log: marks out of order or too far apart, or costs out of range")
 
 // Check returns an error when a machine cannot make the log up to the last mark.
 func (l *Log) Check(last clock.Mark) error {

@@ -5,11 +5,14 @@ import "github.com/sluice-go/sluice/core/mechanism"
 // Kind returns mechanism.Timeout.
 func (Config) Kind() mechanism.Kind { return mechanism.Timeout }
 
+// Traits are those of the mechanism.
+const Traits = mechanism.Cuts
+
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
 	return &mechanism.Row{
 		Kind:   mechanism.Timeout,
-		Traits: mechanism.Cuts,
+		Traits: Traits,
 		Short:  "after",
 		Form:   "a duration as in 10s, or a map of after and soft",
 		Settings: []mechanism.Setting{

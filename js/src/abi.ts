@@ -25,15 +25,17 @@ export interface Exports {
   buffer(size: number): number;
   free(handle: number): number;
 
-  // In breaker, limiter, sluice.
+  // In breaker, core, limiter, sluice.
   cell(maker: number, now: number): number;
   acquire(cell: number, cost: number, caller: number, now: number): number;
   step(cell: number, kind: number, outcome: number, cost: number, now: number): number;
   pass(cell: number, now: number): number;
   fresh(cell: number, now: number): number;
-  adopt(cell: number, maker: number, now: number): number;
   state(cell: number): number;
   restore(cell: number, size: number, by: number, now: number): number;
+
+  // In core, sluice.
+  adopt(cell: number, maker: number, now: number): number;
 
   // In breaker, sluice.
   breaker(): number;
@@ -41,27 +43,9 @@ export interface Exports {
   // In limiter, sluice.
   limiter(): number;
 
-  // In retry, sluice.
-  retry(): number;
-  next(
-    handle: number,
-    outcome: number,
-    after: number,
-    until: number,
-    now: number,
-    seedLow: number,
-    seedHigh: number,
-  ): number;
-
-  // In sluice.
-  bulkhead(): number;
-
-  // In sluice.
-  plan(size: number, nameSize: number): number;
-  body(size: number): number;
-  describe(plan: number, step: number): number;
+  // In core, sluice.
+  compile(size: number): number;
   maker(plan: number, step: number): number;
-  reduce(maker: number, size: number): number;
   pipeline(plan: number, seedLow: number, seedHigh: number): number;
   begin(pipeline: number, cost: number, flags: number, deadline: number, now: number): number;
   done(
@@ -80,7 +64,33 @@ export interface Exports {
   uses(pipeline: number, key: number): number;
   save(pipeline: number, step: number, key: number): number;
   load(pipeline: number, step: number, key: number, size: number, by: number, now: number): number;
+
+  // In retry, sluice.
+  retry(): number;
+  next(
+    handle: number,
+    outcome: number,
+    after: number,
+    until: number,
+    now: number,
+    seedLow: number,
+    seedHigh: number,
+  ): number;
+
+  // In core, sluice.
+  reduce(maker: number, size: number): number;
+
+  // In sluice.
   batch(pipeline: number, size: number): number;
+
+  // In sluice.
+  bulkhead(): number;
+
+  // In sluice.
+  plan(size: number, nameSize: number): number;
+  body(size: number): number;
+  describe(plan: number, step: number): number;
+  encode(plan: number): number;
 }
 
 // Slots, as indices of words of 32 bits.
@@ -102,6 +112,8 @@ export const SLOT_MODE = 26;
 export const SLOT_ATTEMPT = 27;
 export const SLOT_BEFORE = 28;
 export const SLOT_KEYS = 30;
+export const SLOT_STEP = 78;
+export const SLOT__ = 79;
 
 // Slots, as indices of floats of 64 bits.
 export const SLOT_WAKE_MILLIS = 6;
@@ -109,7 +121,7 @@ export const SLOT_MILLIS = 9;
 export const SLOT_CONFIG = 23;
 
 /** How many bytes the slots take. */
-export const SLOTS_SIZE = 312;
+export const SLOTS_SIZE = 320;
 /** How many words a permit takes. */
 export const PERMIT_WORDS = 6;
 /** A parameter that means no time: the last mark, or no duration. */
@@ -138,7 +150,7 @@ export const OTHER_REASON = 29;
 export const OTHER_SIZE = 32;
 
 /** The version of the ABI. */
-export const ABI = 2;
+export const ABI = 3;
 /** The greatest number of a key. */
 export const MAX_KEY = 16777215;
 /** Added to the number of a key where the call brings no value for one of the attributes. */

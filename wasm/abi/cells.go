@@ -211,7 +211,7 @@ func (m *Module) Restore(handle, size uint32, by, now float64) int32 {
 		err = c.cell.Restore(src)
 	}
 	if err != nil {
-		return m.fail(BadBytes, err.Error())
+		return m.failed(BadBytes, err)
 	}
 	return m.end(c, &reducer.Answer{Verdict: reducer.Done})
 }
@@ -237,7 +237,7 @@ func (m *Module) Reduce(makerHandle, size uint32) int32 {
 	c := made.New(now)
 	if size > head {
 		if err := c.Restore(src[head:]); err != nil {
-			return m.fail(BadBytes, err.Error())
+			return m.failed(BadBytes, err)
 		}
 	}
 	m.out = m.out[:0]

@@ -66,10 +66,13 @@ func (m *Module) made(c *config, o object, err error) int32 {
 	if c.wrong {
 		return m.fail(BadArgument, "the configuration has a number that is not whole or out of range")
 	}
-	if err != nil {
-		return m.fail(BadPolicy, err.Error())
+	if err == nil {
+		return m.put(o)
 	}
-	return m.put(o)
+	if wrong, ok := err.(*reducer.ConfigError); ok && !reducer.ErrorTexts {
+		return m.named(BadPolicy, wrong.Field)
+	}
+	return m.failed(BadPolicy, err)
 }
 
 // maker makes cells of one configuration.

@@ -11,19 +11,20 @@ import (
 )
 
 // Version of the ABI. A module of a greater one may lack what this one has.
-const Version = 2
+const Version = 3
 
-// Codes of errors. All are negative; the text of the error is in the buffer.
+// Codes of errors. All are negative. The text of the error is in the buffer, in a
+// module without texts the name of the wrong setting alone.
 const (
 	// BadHandle: there is no such object, or it is of another kind.
 	BadHandle int32 = -1
-	// BadPolicy: the document or the configuration is wrong, as the text says.
+	// BadPolicy: the document, the plan or the configuration is wrong.
 	BadPolicy int32 = -2
 	// BadSize: more bytes than the buffer has, or more than can be had.
 	BadSize int32 = -3
 	// BadArgument: a number is none of those that are allowed.
 	BadArgument int32 = -4
-	// BadBytes: the bytes are no state or no action of this machine.
+	// BadBytes: the bytes are no plan, no state or no action of this machine.
 	BadBytes int32 = -5
 	// Stale: the call is over, unknown or not running. It is no error of the
 	// host, changes nothing, and leaves no text.
@@ -75,6 +76,9 @@ type Slots struct {
 	Before  int64                     // 112
 	Keys    [pipeline.MaxSteps]uint32 // 120, in
 	Config  [16]float64               // 184, in
+	// Step of a plan that does not compile, the greatest u32 for none.
+	Step uint32 // 312
+	_    uint32
 }
 
 // The bits of Slots.Exact.
@@ -156,8 +160,24 @@ func (m *Module) give(src []byte) int32 {
 	return int32(m.Slots.Size)
 }
 
-// fail leaves the text of an error.
+// fail leaves the text of an error, nothing in a module without texts.
 func (m *Module) fail(code int32, text string) int32 {
+	if !reducer.ErrorTexts {
+		text = ""
+	}
+	return m.named(code, text)
+}
+
+// failed is fail for an error.
+func (m *Module) failed(code int32, err error) int32 {
+	if !reducer.ErrorTexts {
+		return m.named(code, "")
+	}
+	return m.named(code, err.Error())
+}
+
+// named leaves a text of any module.
+func (m *Module) named(code int32, text string) int32 {
 	m.Slots.Count = 0
 	if len(text) > MaxBuffer {
 		text = text[:MaxBuffer]

@@ -261,7 +261,7 @@ func (m *Module) Load(handle, step, key, size uint32, by, now float64) int32 {
 	}
 	shift, _ := m.span(by)
 	if err := d.Revive(int(step), key, src, shift); err != nil {
-		return m.fail(BadBytes, err.Error())
+		return m.failed(BadBytes, err)
 	}
 	return m.decided(d, 0)
 }

@@ -4,10 +4,10 @@ import (
 	"strings"
 
 	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/mechanism"
-	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/planbytes"
 	"github.com/sluice-go/sluice/policy/document"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Plan compiles a policy of a document. The buffer holds the name of the policy
@@ -36,13 +36,48 @@ func (m *Module) Body(size uint32) int32 {
 	return m.plan(p, err)
 }
 
+// Compile compiles a plan: size bytes in the buffer, see PLAN.md.
+func (m *Module) Compile(size uint32) int32 {
+	src, ok := m.take(size)
+	if !ok {
+		return BadSize
+	}
+	plan, err := planbytes.Compile(src)
+	if err != nil {
+		return m.wrongPlan(err.(*planbytes.Error))
+	}
+	return m.put(object{plan: plan})
+}
+
+// wrongPlan leaves the step and the name of what is wrong with a plan.
+func (m *Module) wrongPlan(e *planbytes.Error) int32 {
+	m.Slots.Step = uint32(e.Step)
+	code := BadPolicy
+	if e.Err == nil {
+		code = BadBytes
+	}
+	if !reducer.ErrorTexts {
+		return m.named(code, e.Field)
+	}
+	return m.named(code, e.Error())
+}
+
+// Encode leaves the bytes of a plan in the buffer and returns their size.
+func (m *Module) Encode(planHandle uint32) int32 {
+	plan := m.get(planHandle).plan
+	if plan == nil {
+		return m.lost()
+	}
+	return m.give(planbytes.Append(nil, plan))
+}
+
 func (m *Module) plan(p *document.Policy, err error) int32 {
 	if err != nil {
-		return m.fail(BadPolicy, err.Error())
+		return m.failed(BadPolicy, err)
 	}
 	plan, err := pipeline.Compile(p.Policy)
 	if err != nil {
-		return m.fail(BadPolicy, err.Error())
+		return m.failed(BadPolicy, err)
 	}
 	return m.put(object{plan: plan})
 }
@@ -78,15 +113,10 @@ func (m *Module) MakerOf(planHandle, step uint32) int32 {
 		return m.fail(BadArgument, "the step has no cells")
 	}
 	s := plan.Settings(int(step))
-	row := mechanisms.Row(s.Kind())
-	waiting := uint32(0)
-	if row.Queue != nil {
-		waiting, _ = row.Queue(s.Config)
-	}
 	judge, judges := s.Config.(breaker.Config)
 	return m.put(object{maker: &maker{
 		Maker:   plan.Maker(int(step)),
-		queued:  waiting > 0 || row.Traits.Has(mechanism.Holds),
+		queued:  plan.Queues(int(step)),
 		untimed: judges && untimed(judge),
 	}})
 }

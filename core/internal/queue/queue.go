@@ -2,7 +2,6 @@ package queue
 
 import (
 	"cmp"
-	"errors"
 	"slices"
 	"time"
 
@@ -267,7 +266,7 @@ func codeEnds(c *wire.Coder, before, ends clock.Mark) clock.Mark {
 	return before + (clock.Mark(word>>1) ^ -clock.Mark(word&1))
 }
 
-var errQueue = errors.New("queue: tickets out of order or never given, or a length that is not there")
+var errQueue = wire.Invalid("queue: tickets out of order or never given, or a length that is not there")
 
 // Check returns an error when the tickets are not in order, or one was not given.
 func (q *Queue) Check() error {

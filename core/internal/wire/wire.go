@@ -26,7 +26,24 @@ const (
 	errLong    wrong = "bytes left over"
 )
 
-var errRange = errors.New("a number out of range")
+var errRange = Invalid("a number out of range")
+
+// Invalid returns an error that says why bytes, or a state, are not valid. Without
+// texts of errors it is reducer.ErrEncoding.
+func Invalid(why string) error {
+	if !reducer.ErrorTexts {
+		return reducer.ErrEncoding
+	}
+	return errors.New(why)
+}
+
+// Foreign returns the error of a state that another configuration made.
+func Foreign() error {
+	if !reducer.ErrorTexts {
+		return reducer.ErrEncoding
+	}
+	return errors.Join(reducer.ErrEncoding, reducer.ErrConfiguration)
+}
 
 // Error implements error.
 func (w wrong) Error() string { return reducer.ErrEncoding.Error() + "\n" + string(w) }
@@ -35,7 +52,12 @@ func (w wrong) Error() string { return reducer.ErrEncoding.Error() + "\n" + stri
 func (w wrong) Unwrap() error { return reducer.ErrEncoding }
 
 // Broken returns the error of bytes that read well but are not a state.
-func Broken(err error) error { return wrong(err.Error()) }
+func Broken(err error) error {
+	if !reducer.ErrorTexts {
+		return reducer.ErrEncoding
+	}
+	return wrong(err.Error())
+}
 
 // Coder goes through the fields of a state in their order and appends them, or
 // reads them. One list of fields serves both ways: they cannot differ, and half
@@ -66,7 +88,7 @@ func Reader(src []byte, tag byte, digest uint32) Coder {
 	case src[1] != tag:
 		c.err = errTag
 	case binary.LittleEndian.Uint32(src[2:]) != digest:
-		c.err = errors.Join(reducer.ErrEncoding, reducer.ErrConfiguration)
+		c.err = Foreign()
 	default:
 		c.bytes = src[HeaderSize:]
 	}

@@ -24,9 +24,6 @@ func pass(cell uint32, now float64) int32 { return base.M().Pass(cell, now) }
 //go:wasmexport fresh
 func fresh(cell uint32, now float64) int32 { return base.M().Fresh(cell, now) }
 
-//go:wasmexport adopt
-func adopt(cell, maker uint32, now float64) int32 { return base.M().Adopt(cell, maker, now) }
-
 //go:wasmexport state
 func state(cell uint32) int32 { return base.M().State(cell) }
 

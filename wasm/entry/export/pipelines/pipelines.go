@@ -1,25 +1,15 @@
 //go:build tinygo
 
-// Package pipelines exports policies: plans compiled from JSON, their pipelines, and pure steps of
-// their cells.
+// Package pipelines exports plans, compiled from plan bytes, and their pipelines.
 package pipelines
 
 import "github.com/sluice-go/sluice/wasm/entry/export/base"
 
-//go:wasmexport plan
-func plan(size, nameSize uint32) int32 { return base.M().Plan(size, nameSize) }
-
-//go:wasmexport body
-func body(size uint32) int32 { return base.M().Body(size) }
-
-//go:wasmexport describe
-func describe(plan, step uint32) int32 { return base.M().Describe(plan, step) }
+//go:wasmexport compile
+func compile(size uint32) int32 { return base.M().Compile(size) }
 
 //go:wasmexport maker
 func maker(plan, step uint32) int32 { return base.M().MakerOf(plan, step) }
-
-//go:wasmexport reduce
-func reduce(maker, size uint32) int32 { return base.M().Reduce(maker, size) }
 
 //go:wasmexport pipeline
 func pipeline(plan, seedLow, seedHigh uint32) int32 {
@@ -64,6 +54,3 @@ func save(pipeline, step, key uint32) int32 { return base.M().Save(pipeline, ste
 func load(pipeline, step, key, size uint32, by, now float64) int32 {
 	return base.M().Load(pipeline, step, key, size, by, now)
 }
-
-//go:wasmexport batch
-func batch(pipeline, size uint32) int32 { return base.M().Batch(pipeline, size) }
