@@ -25,15 +25,19 @@ func program(t *testing.T, names ...string) string {
 	return ""
 }
 
-// TestNode replays the file on the wasm module in V8 in Node, and with a bit
-// that flips.
+// TestNode replays the file on the wasm modules in V8 in Node, and with a bit that
+// flips.
 func TestNode(t *testing.T) {
 	node := program(t, "node")
-	for _, args := range [][]string{{"node.mjs"}, {"node.mjs", "0"}, {"node.mjs", "311"}} {
-		out, err := exec.Command(node, args...).CombinedOutput()
-		t.Logf("%s: %s", strings.Join(args, " "), out)
-		if err != nil {
-			t.Errorf("%s: %v", args, err)
+	for _, module := range []string{"sluice", "core", "core-fast"} {
+		for _, args := range [][]string{{"node.mjs"}, {"node.mjs", "0"}, {"node.mjs", "311"}} {
+			replay := exec.Command(node, args...)
+			replay.Env = append(os.Environ(), "SLUICE_WASM=../wasm/"+module+".wasm")
+			out, err := replay.CombinedOutput()
+			t.Logf("%s: %s: %s", module, strings.Join(args, " "), out)
+			if err != nil {
+				t.Errorf("%s: %s: %v", module, args, err)
+			}
 		}
 	}
 }
