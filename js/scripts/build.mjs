@@ -1,31 +1,28 @@
 // Builds dist/ from src/ and ../wasm/*.wasm: `npm run build`.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
 import { cp, mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { minifySync } from 'rolldown/utils';
 import { INTERNAL } from './internal.mjs';
+import { digest, textOf } from './text.mjs';
 
 const root = new URL('../', import.meta.url).pathname;
 const wasm = new URL('../../wasm/', import.meta.url).pathname;
 const dist = `${root}dist`;
 
-/** Puts modules in as text. One of a single mechanism that is not built yet is the whole one. */
+/** Puts modules in as text that compresses like the module. */
 const inline = {
   name: 'inline',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^inline:/ }, ({ path }) => ({ path: path.slice(7), namespace: 'inline' }));
     onLoad({ filter: /.*/, namespace: 'inline' }, async ({ path }) => {
-      const own = `${wasm}${path}.wasm`;
-      const bytes = await readFile(existsSync(own) ? own : `${wasm}sluice.wasm`);
-      const contents = `const text = atob(${JSON.stringify(bytes.toString('base64'))});
-        const bytes = new Uint8Array(text.length);
-        for (let i = 0; i < bytes.length; i++) bytes[i] = text.charCodeAt(i);
-        export default bytes;`;
-      return { contents };
+      const bytes = await readFile(`${wasm}${path}.wasm`);
+      const contents = `import { bytesOf } from './bytes.js';
+        export default bytesOf(${JSON.stringify(textOf(bytes))}, ${bytes.length}, ${digest(bytes)});`;
+      return { contents, resolveDir: `${root}src` };
     });
   },
 };
