@@ -4,6 +4,7 @@ import (
 	"go/ast"
 	"go/token"
 	"go/types"
+	"strings"
 )
 
 // variables judges package variables. It accepts a variable that no code can change:
@@ -302,19 +303,28 @@ func isString(t types.Type) bool {
 	return ok && basic.Info()&types.IsString != 0
 }
 
-// isErrorsNew reports whether a value is made by errors.New, or joins such values
-// and other package variables.
+// isErrorsNew reports whether a value is made by errors.New or by Invalid of package
+// wire, which is errors.New where errors have texts, or joins such values and other
+// package variables.
 func isErrorsNew(p *pkg, value ast.Expr) bool {
 	call, ok := value.(*ast.CallExpr)
 	if !ok {
 		return false
 	}
-	selector, ok := call.Fun.(*ast.SelectorExpr)
+	name, ok := call.Fun.(*ast.Ident)
+	if selector, isSelector := call.Fun.(*ast.SelectorExpr); isSelector {
+		name, ok = selector.Sel, true
+	}
 	if !ok {
 		return false
 	}
-	function, ok := p.info.Uses[selector.Sel].(*types.Func)
-	if !ok || function.Pkg() == nil || function.Pkg().Path() != "errors" {
+	function, ok := p.info.Uses[name].(*types.Func)
+	switch {
+	case !ok || function.Pkg() == nil:
+		return false
+	case function.Name() == "Invalid" && strings.HasSuffix(function.Pkg().Path(), "/core/internal/wire"):
+		return true
+	case function.Pkg().Path() != "errors":
 		return false
 	}
 	if function.Name() != "Join" {

@@ -22,8 +22,9 @@ var edits = []edit{
 	{"core/mechanism/mechanism.go", `"adaptive"}`, `"adaptive", "quota"}`},
 	{"core/mechanisms/mechanisms.go", "	\"github.com/sluice-go/sluice/core/retry\"\n", "	\"github.com/sluice-go/sluice/core/quota\"\n	\"github.com/sluice-go/sluice/core/retry\"\n"},
 	{"core/mechanisms/mechanisms.go", "		return hedge.Row()\n", "		return hedge.Row()\n	case mechanism.Quota:\n		return quota.Row()\n"},
+	{"core/mechanisms/mechanisms.go", "		return plan[hedge.Config](config, v)\n", "		return plan[hedge.Config](config, v)\n	case mechanism.Quota:\n		return plan[quota.Config](config, v)\n"},
 	{"core/mechanisms/mechanisms.go", "		return hedge.Docs()\n", "		return hedge.Docs()\n	case mechanism.Quota:\n		return quota.Docs()\n"},
-	{"core/mechanisms/mechanisms.go", "	case hedge.Config:\n", "	case quota.Config:\n		p.Maker, err = quota.Cells(c)\n	case hedge.Config:\n"},
+	{"core/mechanisms/mechanisms.go", "	case hedge.Config:\n", "	case quota.Config:\n		p.Config, p.Traits = c, quota.Traits\n		p.Maker, err = quota.Cells(c)\n	case hedge.Config:\n"},
 }
 
 // sluice builds the command with the toy in it, and leaves the repository as it is.
@@ -36,7 +37,7 @@ func sluice(t *testing.T) (binary string) {
 	require.NoError(t, err)
 	dir := t.TempDir()
 	replace := map[string]string{}
-	for _, name := range []string{"quota.go", "row.go"} {
+	for _, name := range []string{"quota.go", "plan.go", "row.go"} {
 		replace[filepath.Join(root, "core/quota", name)] = filepath.Join(root, "internal/toy/testdata/quota", name)
 	}
 	for _, e := range edits {

@@ -5,11 +5,14 @@ import "github.com/sluice-go/sluice/core/mechanism"
 // Kind returns mechanism.Quota.
 func (Config) Kind() mechanism.Kind { return mechanism.Quota }
 
+// Traits are those of the mechanism.
+const Traits = mechanism.Asks | mechanism.Keyed
+
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
 	return &mechanism.Row{
 		Kind:     mechanism.Quota,
-		Traits:   mechanism.Asks | mechanism.Keyed,
+		Traits:   Traits,
 		Short:    "calls",
 		Form:     "a number of calls as in 5, or a map of settings",
 		Settings: []mechanism.Setting{{Name: "calls", Type: mechanism.Count, Least: 1, Most: 1000, Required: true, Says: "how many calls"}},

@@ -1,0 +1,6 @@
+//go:build !sluice_codes
+
+package reducer
+
+// ErrorTexts may depend on a build tag.
+const ErrorTexts = true

@@ -1,0 +1,5 @@
+//go:build !sluice_codes
+
+package reducer
+
+const errorTexts = true
