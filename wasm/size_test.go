@@ -56,7 +56,7 @@ func TestSizes(t *testing.T) {
 func about(t *testing.T, what, written string, size int) {
 	t.Helper()
 	kilobytes, _ := strconv.ParseFloat(written, 64)
-	if share := float64(size) / (kilobytes * 1000); share < 0.97 || share > 1.03 {
+	if share := float64(size) / (kilobytes * 1000); share < 0.95 || share > 1.05 {
 		t.Errorf("%s has %d bytes, README.md says %s KB", what, size, written)
 	}
 }

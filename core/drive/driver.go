@@ -1,14 +1,13 @@
 package drive
 
 import (
-	"cmp"
 	"math/bits"
-	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/internal/sorting"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -53,11 +52,14 @@ type Driver struct {
 	free   []uint32
 	heap   heap
 	out    reducer.Out
-	now    clock.Mark
-	seed   uint64
-	number uint64
-	nodes  uint64
-	uses   []uint32 // by the number of a key
+	// items and unsorted are memory of sort.
+	items    []sorting.Item
+	unsorted reducer.Out
+	now      clock.Mark
+	seed     uint64
+	number   uint64
+	nodes    uint64
+	uses     []uint32 // by the number of a key
 
 	// Describe, where it is not nil, returns decision.Decision.State.
 	Describe func(c cell.Cell, now clock.Mark) string
@@ -131,8 +133,22 @@ func (d *Driver) lapse() {
 
 // deliverInOrder is deliver call by call, the outermost step first.
 func (d *Driver) deliverInOrder() {
-	slices.SortStableFunc(d.out, func(e, f reducer.Effect) int { return cmp.Compare(d.order(&e), d.order(&f)) })
+	if len(d.out) > 1 {
+		d.sort()
+	}
 	d.deliver()
+}
+
+// sort puts the effects in the order of their calls.
+func (d *Driver) sort() {
+	d.items, d.unsorted = d.items[:0], append(d.unsorted[:0], d.out...)
+	for i := range d.out {
+		d.items = append(d.items, sorting.Item{Key: d.order(&d.out[i]), Index: uint32(i)})
+	}
+	sorting.Sort(d.items)
+	for i := range d.items {
+		d.out[i] = d.unsorted[d.items[i].Index]
+	}
 }
 
 func (d *Driver) order(e *reducer.Effect) uint64 {

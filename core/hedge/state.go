@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/internal/sorting"
 	"github.com/sluice-go/sluice/core/internal/wire"
 )
 
@@ -38,7 +39,21 @@ func (s *State) ordered() []time.Duration {
 // set replaces the durations.
 func (s *State) set(recent []time.Duration) {
 	s.recent, s.oldest = slices.Clip(recent), 0
-	s.sorted = slices.Sorted(slices.Values(recent))
+	s.sorted = ascending(recent)
+}
+
+// ascending returns durations from the least one on.
+func ascending(durations []time.Duration) []time.Duration {
+	items := make([]sorting.Item, len(durations))
+	for i, d := range durations {
+		items[i] = sorting.Item{Key: sorting.Signed(int64(d)), Index: uint32(i)}
+	}
+	sorting.Sort(items)
+	sorted := make([]time.Duration, len(durations))
+	for i := range items {
+		sorted[i] = durations[items[i].Index]
+	}
+	return sorted
 }
 
 const tag = 'h'
@@ -47,7 +62,7 @@ var errState = wire.Invalid("hedge: durations do not agree")
 
 // Check implements reducer.Cell.
 func (m *Machine) Check(s State) error {
-	sorted := slices.Sorted(slices.Values(s.recent))
+	sorted := ascending(s.recent)
 	if len(s.recent) > int(m.config.Samples) || !slices.Equal(sorted, s.sorted) || s.oldest != 0 && s.oldest >= len(s.recent) ||
 		len(sorted) > 0 && sorted[0] < 0 {
 		return errState

@@ -42,7 +42,8 @@ type Error struct {
 	// Field is the name of the setting as in the policy document; or version, flags,
 	// steps, kind, name, per, or end for bytes left over.
 	Field string
-	// Err is why the plan does not compile. Nil for bytes that are no plan.
+	// Err is why the plan does not compile; its text begins with Field. Nil for bytes
+	// that are no plan.
 	Err error
 }
 
@@ -52,10 +53,10 @@ func (e *Error) Error() string {
 	if e.Step >= 0 {
 		text += "steps[" + strconv.Itoa(e.Step) + "]."
 	}
-	if text += e.Field; e.Err != nil {
-		return text + ": " + e.Err.Error()
+	if e.Err != nil {
+		return text + e.Err.Error()
 	}
-	return text + ": cut off, or a number that is not allowed"
+	return text + e.Field + ": cut off, or a number that is not allowed"
 }
 
 // Unwrap returns why the plan does not compile.

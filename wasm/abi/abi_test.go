@@ -6,6 +6,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -40,7 +41,7 @@ func TestLayout(t *testing.T) {
 		"slot": unsafe.Offsetof(s.Slot), "generation": unsafe.Offsetof(s.Generation), "reason": unsafe.Offsetof(s.Reason),
 		"timeless": unsafe.Offsetof(s.Timeless), "millis": unsafe.Offsetof(s.Millis), "permit": unsafe.Offsetof(s.Permit),
 		"mode": unsafe.Offsetof(s.Mode), "attempt": unsafe.Offsetof(s.Attempt), "before": unsafe.Offsetof(s.Before),
-		"keys": unsafe.Offsetof(s.Keys), "config": unsafe.Offsetof(s.Config),
+		"keys": unsafe.Offsetof(s.Keys), "config": unsafe.Offsetof(s.Config), "step": unsafe.Offsetof(s.Step),
 	}, documented)
 	var d Decision
 	assert.Equal(t, []uintptr{0, 8, 16, 24, 28, 32, 36, 40, 41, 42, 43, 44, 48}, []uintptr{
@@ -453,4 +454,51 @@ func TestBatch(t *testing.T) {
 	good := event(nil, OpBegin, 0, 0, 0, 0, 9e9, 0)
 	assert.Equal(t, BadBytes, m.Batch(p, write(t, &m, string(append(good, 1)))))
 	assert.Equal(t, uint32(1), m.Slots.Count, "what comes before has happened")
+}
+
+// TestPlanBytes: a document is compiled as its plan bytes are, and errors of plan
+// bytes name the step and the setting.
+func TestPlanBytes(t *testing.T) {
+	var m Module
+	write := func(src []byte) uint32 {
+		require.Zero(t, m.Reserve(uint32(len(src))))
+		return uint32(copy(m.Buffer, src))
+	}
+	plan := m.Body(write([]byte(`{"steps":[{"timeout":"9s"},{"limit":{"rate":"5/s","per":"key"}}],"fallback":{}}`)))
+	require.Positive(t, plan)
+	size := m.Encode(uint32(plan))
+	require.Positive(t, size)
+	src := slices.Clone(m.Buffer[:size])
+	again := m.Compile(write(src))
+	require.Positive(t, again)
+	require.Equal(t, size, m.Encode(uint32(again)))
+	assert.Equal(t, src, m.Buffer[:size])
+	for step := range uint32(3) {
+		a := m.Describe(uint32(plan), step)
+		text := string(m.Buffer[:max(0, a)])
+		assert.Equal(t, a, m.Describe(uint32(again), step))
+		assert.Equal(t, text, string(m.Buffer[:max(0, a)]))
+	}
+	for _, c := range []struct {
+		src  []byte
+		code int32
+		step int32
+		text string
+	}{
+		{src[:len(src)-1], BadBytes, 1, "plan bytes: steps[1].order: cut off, or a number that is not allowed"},
+		{append([]byte{9}, src[1:]...), BadBytes, -1, "plan bytes: version: cut off, or a number that is not allowed"},
+		{append(src[:len(src)-1:len(src)-1], 1), 0, 0, ""},
+		{append(src[:len(src)-1:len(src)-1], 2), BadPolicy, 1, "plan bytes: steps[1].order: found 2; allowed: Oldest or Newest"},
+	} {
+		code := m.Compile(write(c.src))
+		if c.code == 0 {
+			assert.Positive(t, code)
+			continue
+		}
+		assert.Equal(t, c.code, code)
+		assert.Equal(t, c.step, int32(m.Slots.Step))
+		assert.Equal(t, c.text, string(m.Buffer[:m.Slots.Size]))
+	}
+	assert.Equal(t, BadSize, m.Compile(uint32(len(m.Buffer))+1))
+	assert.Equal(t, BadHandle, m.Encode(0))
 }

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/sorting"
 	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -86,11 +87,15 @@ func (q *Queue) order() {
 	if q.byEnd != nil {
 		return
 	}
-	q.byEnd = make([]uint64, 0, q.Len())
-	for i := range q.waiters() {
-		q.byEnd = append(q.byEnd, q.At(i).Ticket)
+	ends := make([]sorting.Item, q.Len())
+	for i := range ends {
+		ends[i] = sorting.Item{Key: sorting.Signed(int64(q.At(i).Ends)), Index: uint32(i)}
 	}
-	slices.SortStableFunc(q.byEnd, func(a, b uint64) int { return cmp.Compare(q.Find(a).Ends, q.Find(b).Ends) })
+	sorting.Sort(ends)
+	q.byEnd = make([]uint64, len(ends))
+	for i := range ends {
+		q.byEnd[i] = q.At(int(ends[i].Index)).Ticket
+	}
 }
 
 // Index returns the place of the waiter with the ticket, the oldest having 0.
