@@ -21,6 +21,7 @@ import (
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/planbytes"
 	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/internal/randompolicy"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -205,11 +206,7 @@ func TestPlanBytes(t *testing.T) {
 	random := rand.New(rand.NewPCG(11, 12))
 	var seen [mechanism.Kinds]int
 	for accepted := 0; accepted < 300; {
-		steps := make([]string, 1+random.IntN(3))
-		for i := range steps {
-			steps[i] = randomStep(random)
-		}
-		src := `{"steps":[` + strings.Join(steps, ",") + `]}`
+		src := `{"steps":` + randompolicy.Steps(random) + `}`
 		p, err := policy.ParseOne("p.json", []byte(src))
 		if err != nil {
 			continue

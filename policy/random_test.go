@@ -12,106 +12,16 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/randompolicy"
 	"github.com/sluice-go/sluice/policy"
 )
-
-// pools are values for each setting, as JSON: some right, some wrong, some that
-// depend on other settings.
-var pools = map[string]map[string][]string{
-	"timeout": {"": {`"10s"`, `10`, `"0s"`}, "after": {`"10s"`, `"1d"`, `"1ns"`}, "soft": {`"5s"`, `"10s"`, `"x"`}},
-	"retry": {
-		"": {`3`, `0`, `"3"`}, "attempts": {`1`, `1000`, `1001`, `2.5`},
-		"backoff": {
-			`"none"`, `{"constant":"1s"}`, `{"linear":"1s","max":"5s"}`, `{"exponential":"1s"}`, `{"exponential":"1s","factor":1.5,"max":"1m"}`,
-			`{"fibonacci":"1s"}`, `{"decorrelated":"1s"}`, `{"decorrelated":"1s","max":"1m"}`, `{"linear":"1s","factor":2}`, `{"constant":"1s","max":"2s"}`, `{}`, `"1s"`, `{"linear":"2s","max":"1s"}`, `{"exponential":"2m"}`,
-		},
-		"jitter":  {`"none"`, `"full"`, `"equal"`, `"20%"`, `"0%"`, `20`},
-		"budget":  {`"none"`, `"20%"`, `"1000%"`, `"1000.1%"`, `{"ratio":"0%"}`, `{"ratio":"5%","minimum":"0/s","window":"10ns"}`, `{"minimum":"1/s"}`, `{"ratio":"5%","window":"9ns"}`},
-		"methods": {`"GET"`, `["GET","POST"]`, `[]`, `"get"`, `["PUT","PUT"]`},
-	},
-	"breaker": {
-		"window": {
-			`{"calls":1}`, `{"calls":50}`, `{"calls":10000}`, `{"calls":0}`, `{"time":"10s"}`, `{"time":"1us","buckets":1000}`, `{"time":"1ns"}`,
-			`{"consecutive":5}`, `{"calls":5,"buckets":5}`, `{"calls":5,"time":"1s"}`, `{}`, `100`,
-		},
-		"minimum": {`1`, `50`, `100`, `10000`, `0`}, "failure_rate": {`"50%"`, `"100%"`, `"0.0001%"`, `"0%"`, `"101%"`, `50`, `"05%"`},
-		"slow":   {`{"over":"1s","rate":"50%"}`, `{"over":"1s"}`, `{"over":"0s","rate":"50%"}`},
-		"open":   {`"30s"`, `{"exponential":"1s","max":"1m","jitter":"full"}`, `{"decorrelated":"1s","jitter":"full"}`, `{"decorrelated":"1s","jitter":"none"}`, `"none"`, `{"constant":"1s","jitter":"5%"}`},
-		"probes": {`1`, `1000`, `1001`}, "half_open_max": {`"0s"`, `"1m"`, `"-1s"`},
-	},
-	"limit": {
-		"": {`"5/s"`, `"0/s"`, `5`, `"1/60000d"`}, "algorithm": {`"token-bucket"`, `"fixed-window"`, `"sliding-counter"`, `"sliding-log"`, `"leaky-bucket"`, `"log"`},
-		"rate": {`"50/1m"`, `"50/m"`, `"1000000000/s"`, `"1000000001/1h"`, `"2/1ns"`, `"1/20000d"`, `"05/s"`, `"5/0s"`}, "burst": {`1`, `1000000000`, `0`, `3`},
-		"wait": {`"3s"`, `"0s"`, `"0.0s"`, `"00d"`}, "queue": {`1`, `10000`, `0`}, "order": {`"oldest"`, `"newest"`, `"any"`},
-	},
-	"hedge": {
-		"": {`"200ms"`, `2`}, "after": {`"200ms"`, `"p95"`, `"p99.9"`, `"p0"`, `"0s"`, `5`}, "max": {`1`, `10`, `11`, `0`},
-		"parallel": {`false`, `true`, `"true"`}, "samples": {`50`, `10000`, `0`}, "minimum": {`20`, `60`, `0`},
-		"budget": {`"none"`, `"20%"`, `{"ratio":"0%"}`, `20`}, "methods": {`"GET"`, `["GET","POST"]`, `[]`},
-	},
-	"adaptive": {
-		"": {`20`}, "initial": {`20`, `1`, `10000`, `0`}, "minimum": {`1`, `30`, `10001`}, "maximum": {`200`, `10`, `10000`}, "increase": {`1`, `100`, `101`},
-		"decrease": {`"10%"`, `"100%"`, `"0%"`}, "over": {`"5s"`, `"1ns"`, `"0s"`},
-	},
-	"bulkhead": {
-		"": {`5`, `0`, `"5"`}, "concurrent": {`1`, `1000000`, `1000001`}, "wait": {`"3s"`, `"0s"`},
-		"queue": {`0`, `5`, `10001`}, "order": {`"oldest"`, `"newest"`}, "lease": {`"1s"`, `"0s"`},
-	},
-}
-
-// shared are the settings of every step.
-var shared = map[string][]string{
-	"name": {`"a"`, `"limit-2"`, `"deadline"`, `"A"`, `5`}, "shadow": {`true`, `"yes"`},
-	"per": {`"ip"`, `["key","header:x-a"]`, `[]`, `"header:X"`, `["ip","ip"]`, `"cookie:A"`, `"query:"`}, "scope": {`"local"`, `"shared"`},
-	"keys": {`1`, `10000000`, `0`}, "when_full": {`"evict"`, `"share"`, `"skip"`}, "missing": {`"share"`, `"deny"`, `"skip"`, `"evict"`},
-}
-
-// required are settings whose absence alone makes a step wrong.
-var required = map[string]string{"timeout": "after", "limit": "rate", "bulkhead": "concurrent", "hedge": "after"}
-
-// randomStep returns a step whose settings are mostly few and mostly right.
-func randomStep(random *rand.Rand) string {
-	kinds := sortedKeys(pools)
-	kind := kinds[random.IntN(len(kinds))]
-	pick := func(values []string) string {
-		if random.IntN(3) > 0 {
-			return values[0]
-		}
-		return values[random.IntN(len(values))]
-	}
-	if short := pools[kind][""]; short != nil && random.IntN(5) == 0 {
-		return `{"` + kind + `":` + pick(short) + `}`
-	}
-	var settings []string
-	for _, from := range []map[string][]string{pools[kind], shared} {
-		for _, name := range sortedKeys(from) {
-			chance := 4
-			if len(from) == len(shared) {
-				chance = 12
-			}
-			if name != "" && (random.IntN(chance) == 0 || name == required[kind]) {
-				settings = append(settings, `"`+name+`":`+pick(from[name]))
-			}
-		}
-	}
-	return `{"` + kind + `":{` + strings.Join(settings, ",") + `}}`
-}
-
-func sortedKeys[V any](m map[string]V) []string {
-	keys := make([]string, 0, len(m))
-	for key := range m {
-		keys = append(keys, key)
-	}
-	slices.Sort(keys)
-	return keys
-}
 
 // beyond are the errors that a schema cannot find, in the words of the parser.
 var beyond = []string{
 	"less than after", "at most the window's calls", "a second step of the name", "at most one permit a nanosecond",
 	"at most 53375d23h", "a nanosecond for each of the", "one for each bucket",
 	"at least the base", "at most the default max", "at most the samples", "a retry above the hedge",
-	"at most the maximum", "at least the minimum",
+	"at least the minimum", "at most the maximum",
 }
 
 // TestSchemaAgrees compares parser, schema and core on random policies: the schema
@@ -122,11 +32,7 @@ func TestSchemaAgrees(t *testing.T) {
 	random := rand.New(rand.NewPCG(7, 8))
 	accepted, refused := 0, 0
 	for range 6_000 {
-		steps := make([]string, 1+random.IntN(3))
-		for i := range steps {
-			steps[i] = randomStep(random)
-		}
-		src := `{"version":1,"policies":{"a":{"steps":[` + strings.Join(steps, ",") + `]}}}`
+		src := `{"version":1,"policies":{"a":{"steps":` + randompolicy.Steps(random) + `}}}`
 		value, err := jsonschema.UnmarshalJSON(strings.NewReader(src))
 		require.NoError(t, err, src)
 		doc, err := policy.Parse("p.json", []byte(src))
