@@ -77,7 +77,7 @@ async function make(entry, format, plugins) {
 await rm(dist, { recursive: true, force: true });
 await mkdir(`${dist}/cjs`, { recursive: true });
 await writeFile(`${dist}/cjs/package.json`, '{"type":"commonjs"}\n');
-await cp(`${wasm}sluice.wasm`, `${dist}/core.wasm`);
+await cp(`${wasm}core.wasm`, `${dist}/core.wasm`);
 for (const format of ['esm', 'cjs']) {
   await make('core', format, [inline]);
   for (const entry of ['entry/inline', 'slim', 'testing']) await make(entry, format, [inline, shared]);

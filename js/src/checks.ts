@@ -14,25 +14,6 @@ export function wrongArgument(path: string, found: unknown, allowed: string): ne
   throw new PolicyError('bad-argument', `${path}: found ${shown(found)}; allowed ${allowed}`);
 }
 
-/** Returns options as they are, where all that JSON would leave out or change is undefined. */
-export function vet<T>(path: string, value: T, around: readonly unknown[] = []): T {
-  const bad = typeof value === 'number' ? !Number.isFinite(value) : /^(fu|sy|bi)/.test(typeof value);
-  if (bad || around.includes(value)) {
-    throw new PolicyError(
-      'bad-policy',
-      `${path}: found ${bad ? shown(value) : 'itself'}; allowed what JSON has`,
-    );
-  }
-  if (Object(value) === value) {
-    const inner = [...around, value];
-    const list = Array.isArray(value);
-    for (const [name, one] of Object.entries(value as object)) {
-      vet(list ? `${path}[${name}]` : path ? `${path}.${name}` : name, one, inner);
-    }
-  }
-  return value;
-}
-
 /** Throws where options have a name that is not allowed. */
 export function checkNames(path: string, options: object, names: readonly string[]): void {
   for (const name in options) {

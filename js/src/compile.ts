@@ -1,18 +1,17 @@
-import { type Compile, check, putText, text, textOf, x } from './engine.js';
-import { PolicyError } from './errors.js';
+import { type Compile, check, putBytes, x } from './engine.js';
+import { encode } from './reader/encode.js';
+import { MECHANISMS, READERS } from './reader/mechanisms.js';
+import { readAlone } from './reader/read.js';
 
-/** Has the module read the options, with the same rules and errors as a document. */
-export const compileByModule: Compile = (mechanism, options) => {
-  const size = putText(textOf({ steps: [{ [mechanism]: options ?? {} }] }));
-  // There are no steps in what the caller wrote.
-  const plan = check(x.body(size), /^policy(:\d+:\d+)?: (steps\[0\]\.)?/gm);
-  check(x.describe(plan, 0));
-  const [name = mechanism, , mode, per] = text().split('\n');
-  const maker = x.maker(plan, 0);
-  x.free(plan);
-  if (per) {
-    x.free(maker);
-    throw new PolicyError('bad-policy', `${mechanism}.per: found ${per}; allowed in a pipeline`);
-  }
-  return { maker: check(maker), name, shadow: mode === 'shadow' };
+/** Reads options as a plan of one step. */
+export const compileByCore: Compile = (mechanism, options) => {
+  const step = readAlone(options, MECHANISMS[mechanism], READERS);
+  const plan = encode({ steps: [step], fallback: false });
+  const make = (): number => {
+    const handle = check(x.compile(putBytes(plan)));
+    const maker = x.maker(handle, 0);
+    x.free(handle);
+    return check(maker);
+  };
+  return { name: step.name, shadow: step.shadow, id: plan, make };
 };

@@ -1,7 +1,7 @@
 // All of the package but the module and the entries, which import it from here:
 // built, it is one file that they share. `index.ts` lists what is public.
 
-import { compileByModule } from './compile.js';
+import { compileByCore } from './compile.js';
 import { use } from './engine.js';
 
 export { circuitBreaker } from './breaker.js';
@@ -17,4 +17,4 @@ export { timeout } from './timeout.js';
 export { useGuests } from './wakes.js';
 
 /** Gives the package its module. */
-export const start = (instance: WebAssembly.Instance): void => use(instance, compileByModule);
+export const start = (instance: WebAssembly.Instance): void => use(instance, compileByCore);

@@ -6,31 +6,30 @@ import { PolicyError, type PolicyErrorCode } from './errors.js';
 /** The mechanisms that have an object of their own. */
 export type Mechanism = 'limit' | 'breaker' | 'bulkhead' | 'retry';
 
-/** What options of a mechanism were compiled to. */
+/** Options of a mechanism that were read. */
 export interface Compiled {
-  /** The handle of a maker of cells, which the caller frees; of a retry, its own. */
-  readonly maker: number;
   /** The name of the step. */
   readonly name: string;
   /** Whether it only watches. */
   readonly shadow: boolean;
+  /** Equal for equal options. */
+  readonly id: string;
+  /** Makes a maker of cells, or a retry, and returns its handle, which the caller frees. */
+  readonly make: () => number;
 }
 
-/** How options of a mechanism become a maker; the default entry and the small ones differ in it. */
+/** How options of a mechanism are read; the default entry and the small ones differ in it. */
 export type Compile = (mechanism: Mechanism, options: unknown) => Compiled;
 
-const CODES: readonly PolicyErrorCode[] = [
-  'bad-handle',
-  'bad-policy',
-  'bad-size',
-  'bad-argument',
-  'bad-bytes',
+/** What the errors of the module mean, by their codes. */
+const ERRORS: readonly (readonly [code: PolicyErrorCode, text: string])[] = [
+  ['bad-handle', 'found an object that was freed; allowed before dispose()'],
+  ['bad-policy', 'found a value that the core refuses; allowed as policy/REFERENCE.md says'],
+  ['bad-size', 'found too many objects; allowed fewer, after dispose() or with fewer keys'],
+  ['bad-argument', 'found a number that the core refuses; allowed as the comments of the method say'],
+  ['bad-bytes', 'found bytes of another kind; allowed what snapshot() returned'],
 ];
 
-/** A place in a document. */
-const PLACE = /^policy(:\d+:\d+)?: /gm;
-
-const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
 /** What the module exports. */
@@ -86,13 +85,12 @@ export function floats(): Float64Array {
   return floatsNow;
 }
 
-/**
- * Throws the module's error where a call returned one, without parts that mean
- * nothing to the caller: usually positions in JSON that only this package has seen.
- */
-export function check(code: number, foreign = PLACE): number {
+/** Throws the module's error where a call returned one. A wrong setting has its name in the buffer. */
+export function check(code: number): number {
   if (code >= 0) return code;
-  throw new PolicyError(CODES[-1 - code] ?? 'bad-argument', text().replace(foreign, ''));
+  const [kind, message] = ERRORS[-1 - code] ?? ['bad-argument', `found code ${code}; allowed none`];
+  const name = decoder.decode(bytes());
+  throw new PolicyError(kind, name ? `${name}: ${message}` : message);
 }
 
 // What the last call left in the buffer. It is valid until the next call.
@@ -101,9 +99,6 @@ function bytes(): Uint8Array {
   return new Uint8Array(now.buffer, now[SLOT_BUFFER], now[SLOT_SIZE]);
 }
 
-/** The text that the last call left in the buffer. */
-export const text = (): string => decoder.decode(bytes());
-
 function put(src: Uint8Array): number {
   check(x.buffer(src.length));
   const now = words();
@@ -111,17 +106,8 @@ function put(src: Uint8Array): number {
   return src.length;
 }
 
-/** A value as JSON. A string is already JSON. */
-export function textOf(value: unknown): string {
-  try {
-    return typeof value === 'string' ? value : (JSON.stringify(value) ?? 'null');
-  } catch (error) {
-    throw new PolicyError('bad-policy', `found no JSON: ${error}`);
-  }
-}
-
-/** Puts a text into the buffer, behind another one. */
-export const putText = (json: string, before = ''): number => put(encoder.encode(before + json));
+/** Puts bytes into the buffer: a character for each. Returns their number. */
+export const putBytes = (bytes: string): number => put(Uint8Array.from(bytes, (c) => c.charCodeAt(0)));
 
 /** The state of a cell in base64, as a call left it in the buffer. */
 export function stateText(size: number): string {
@@ -132,7 +118,7 @@ export function stateText(size: number): string {
 /** Puts a state in base64 into the buffer and returns its size. */
 export function putState(state: string): number {
   try {
-    return put(Uint8Array.from(atob(state), (c) => c.charCodeAt(0)));
+    return putBytes(atob(state));
   } catch {
     throw new PolicyError('bad-bytes', 'found no snapshot; allowed what snapshot() returned');
   }

@@ -12,6 +12,10 @@ export interface Problem {
   readonly allowed: string;
   /** The most similar known name, where a name is unknown and one is similar. */
   readonly nearest: string | undefined;
+  /** The line in a document that is text, from 1. */
+  readonly line?: number | undefined;
+  /** The column, from 1: a character is one. */
+  readonly column?: number | undefined;
 }
 
 /** The kind of mistake: in options or a document, an argument, a snapshot, or too much of something. */
@@ -23,15 +27,13 @@ export type PolicyErrorCode = 'bad-policy' | 'bad-argument' | 'bad-size' | 'bad-
  */
 export class PolicyError extends Error {
   override readonly name = 'PolicyError';
-  /** The problems one by one. */
-  readonly problems: readonly Problem[];
-
   constructor(
     readonly code: PolicyErrorCode,
     message: string,
+    /** The problems one by one. */
+    readonly problems: readonly Problem[] = [problem(message)],
   ) {
     super(message);
-    this.problems = message.split('\n').map(problem);
   }
 }
 

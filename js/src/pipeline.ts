@@ -486,7 +486,7 @@ export const pipeline = (steps: readonly Step[], options?: PipelineOptions): Pip
  * Throws `PolicyError` for a wrong document.
  */
 export const policy = (
-  document: PolicyDocument | Policy | string,
+  document: PolicyDocument | Policy | string | Uint8Array,
   name?: string | PipelineOptions,
 ): Pipeline => new Pipeline(document, typeof name === 'string' ? { name } : checked('policy', name));
 

@@ -1,10 +1,15 @@
 import { STEP_DEADLINE } from './abi.js';
-import { vet } from './checks.js';
-import { check, putText, Recent, text, textOf, x } from './engine.js';
+import { check, putBytes, Recent, x } from './engine.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
+import { bytesOf, decode, textOf } from './reader/bytes.js';
+import { readDocument } from './reader/document.js';
+import { encode } from './reader/encode.js';
+import { MECHANISMS, type MechanismName, READERS } from './reader/mechanisms.js';
+import { type ReadPolicy, readPolicy } from './reader/policy.js';
+import { readSource as read, readAlone } from './reader/read.js';
 
 /** The source of a plan: a document, the body of a policy, its steps alone; or the JSON of one of the first two. */
-export type Source = PolicyDocument | Policy | readonly Step[] | string;
+export type Source = PolicyDocument | Policy | readonly Step[] | string | Uint8Array;
 
 /** A step of a plan. */
 export interface PlanStep {
@@ -41,66 +46,71 @@ const recent = new Recent<Plan>(({ handle, idle }) => {
   for (const pipeline of [handle, ...idle]) x.free(pipeline);
 });
 
-/** A source as text, and how it is compiled, which happens once for equal texts. `alone` is a mechanism that is the only step. */
+/** A source that was read. Its plan is compiled when it is asked for, once for equal plans. */
 export interface Text {
   readonly policy: Policy;
   readonly plan: () => Plan;
 }
 
-/** Reads a source. The plan is compiled when it is asked for. */
-export function readSource(source: Source, name: string | undefined, alone?: string): Text {
-  const value: unknown = vet('', Array.isArray(source) ? { steps: source } : source);
-  let read: unknown = value;
-  if (typeof value === 'string') {
-    try {
-      read = JSON.parse(value);
-    } catch {
-      // The module says what is wrong with it, and where.
-    }
-  }
-  const whole = (read as PolicyDocument | null)?.policies || (read as PolicyDocument | null)?.version;
-  const json = textOf(value);
-  const policyOf = (): Policy => {
-    const { policies } = read as PolicyDocument;
-    return whole ? (policies[name ?? (Object.keys(policies)[0] as string)] as Policy) : (read as Policy);
-  };
-  const compile = (): Plan => {
-    const { length } = new TextEncoder().encode(name);
-    const all = putText(json, whole ? name : '');
-    // What stands before the only step is none of what the caller wrote.
-    const foreign = alone ? /^policy(:\d+:\d+)?: (steps\[0\]\.)?/gm : undefined;
-    const handle = check(whole ? x.plan(all, length) : x.body(all), foreign);
-    try {
-      const steps = describe(handle);
-      const keyed = steps.map(({ per }, index) => ({ index, per })).filter(({ per }) => per.length);
-      const hedge = steps.findIndex(({ mechanism }) => mechanism === 'hedge');
-      const layout = { steps, policy: policyOf(), keyed, hedge };
-      return { handle, layout, stateless: layout.policy.steps.every(isStateless), idle: [] };
-    } catch (error) {
-      x.free(handle);
-      throw error;
-    }
-  };
-  const text = `${alone ?? ''}\n${whole ? (name ?? '') : ''}\n${json}`;
-  const plan = (): Plan => recent.take(text, compile);
+/** Reads a source. The plan is compiled when it is asked for. `alone` is a mechanism that is the only step. */
+export function readSource(source: Source, name: string | undefined, alone?: MechanismName): Text {
+  const given = Array.isArray(source) ? { steps: source } : source;
+  const { policy, whole } = alone ? optionsOf(given as Policy, alone) : policyOf(given, name);
+  const bytes = encode(policy);
+  const written = writtenOf(given, whole, name);
+  const plan = (): Plan => recent.take(bytes, () => compile(bytes, policy, written));
   plan();
-  return { policy: policyOf(), plan };
+  return { policy: written, plan };
 }
 
-/** A timeout, or a retry without a budget: without calls there is nothing to remember. */
-function isStateless(step: Step): boolean {
-  const { timeout, retry } = step as { timeout?: unknown; retry?: { budget?: unknown; per?: unknown } };
-  if (timeout !== undefined) return true;
-  return retry !== undefined && (retry.budget ?? 'none') === 'none';
+interface Whole {
+  readonly policy: ReadPolicy;
+  /** Whether it is one of a whole document. */
+  readonly whole: boolean;
 }
 
-function describe(plan: number): PlanStep[] {
-  const steps: PlanStep[] = [];
-  while (check(x.describe(plan, steps.length))) {
-    const [name = '', mechanism = '', mode, ...per] = text().split('\n');
-    steps.push({ name, mechanism, shadow: mode === 'shadow', per });
-  }
-  return steps;
+/** Reads a document or the body of a policy. */
+function policyOf(source: unknown, name = ''): Whole {
+  return read(source, (problems, root) => {
+    const whole = root.items.some(({ key }) => key === 'policies' || key === 'version');
+    return {
+      policy: whole ? readDocument(problems, root, bytesOf(name)) : readPolicy(problems, root),
+      whole,
+    };
+  });
+}
+
+/** Reads the options of a mechanism that is the only step. */
+function optionsOf({ steps: [step] }: Policy, alone: MechanismName): Whole {
+  const options = (step as { [name: string]: unknown })[alone];
+  const read = readAlone(options, MECHANISMS[alone], READERS);
+  return { policy: { steps: [read], fallback: false }, whole: false };
+}
+
+/** The policy as it was written. */
+function writtenOf(source: unknown, whole: boolean, name: string | undefined): Policy {
+  let value = source;
+  if (value instanceof Uint8Array) value = decode(value);
+  if (typeof value === 'string') value = JSON.parse(value.replace('\ufeff', ''));
+  if (!whole) return value as Policy;
+  const { policies } = value as PolicyDocument;
+  return policies[name ?? Object.keys(policies)[0] ?? ''] as Policy;
+}
+
+function compile(bytes: string, { steps }: ReadPolicy, policy: Policy): Plan {
+  const layout = {
+    steps: steps.map(({ name, mechanism, shadow, per }) => ({
+      name,
+      mechanism,
+      shadow,
+      per: per.map(textOf),
+    })),
+    policy,
+    keyed: steps.flatMap(({ per }, index) => (per.length ? { index, per: per.map(textOf) } : [])),
+    hedge: steps.findIndex(({ mechanism }) => mechanism === 'hedge'),
+  };
+  const handle = check(x.compile(putBytes(bytes)));
+  return { handle, layout, stateless: steps.every(({ cells }) => !cells), idle: [] };
 }
 
 /** The name of a step by the index that decisions have. */

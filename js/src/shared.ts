@@ -1,7 +1,7 @@
-import { checkHooks, vet } from './checks.js';
+import { checkHooks } from './checks.js';
 import { defaultClock } from './clock.js';
 import { Emitter } from './emitter.js';
-import { type Compiled, compile, type Mechanism, own, Recent, ready, x } from './engine.js';
+import { compile, type Mechanism, own, Recent, ready, x } from './engine.js';
 import type { Clock } from './types.js';
 import { type Wakes, wakesOf } from './wakes.js';
 
@@ -35,12 +35,10 @@ export function settings(options: unknown): unknown {
 export function share(mechanism: Mechanism, options: unknown): Shared {
   ready();
   const { clock = defaultClock, stack = false } = checkHooks(mechanism, options);
-  const read = vet(mechanism, settings(options));
-  const text = mechanism + JSON.stringify(read);
-  const compiled = (): Compiled => recent.take(text, () => compile(mechanism, read));
-  const { name, shadow } = compiled();
+  const { name, shadow, id, make } = compile(mechanism, settings(options));
+  const maker = (): number => recent.take(id, make);
+  maker();
   const handles = new Set<number>();
-  const maker = (): number => compiled().maker;
   const shared = {
     name,
     shadow,
@@ -55,4 +53,4 @@ export function share(mechanism: Mechanism, options: unknown): Shared {
   return shared;
 }
 
-const recent = new Recent<Compiled>(({ maker }) => x.free(maker));
+const recent = new Recent<number>((maker) => x.free(maker));

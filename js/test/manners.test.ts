@@ -269,7 +269,7 @@ describe('mistakes', () => {
     [
       'a function in a step',
       () => pipeline([{ retry: any({ outcome: () => 'ok' }) }]),
-      'steps[0].retry.outcome: found a function; ',
+      'steps[0].retry.outcome: found the unknown name "outcome"; ',
     ],
     [
       'tryAcquire(5)',
@@ -338,7 +338,7 @@ describe('mistakes', () => {
     ['a clock of a pipeline', () => pipeline([], { clock: any({}) }), 'pipeline.clock: found an object; '],
     ['retry(0)', () => retry(0), 'retry: found the number 0; '],
     ['retry({ attempts: 0 })', () => retry({ attempts: 0 }), 'retry.attempts: found the number 0; '],
-    ['a circle', () => rateLimiter(any(circle)), 'limit.rate.rate: found itself; '],
+    ['a circle', () => rateLimiter(any(circle)), 'limit.rate: found a map; '],
   ])('%s', async ([, call, message]) => {
     expect(await messageOf(call)).toContain(`PolicyError: ${message}`);
   });

@@ -3,5 +3,5 @@
 import { readFileSync } from 'node:fs';
 import { start } from '../src/core.js';
 
-const bytes = readFileSync(new URL('../../wasm/sluice.wasm', import.meta.url));
+const bytes = readFileSync(new URL('../../wasm/core.wasm', import.meta.url));
 start(new WebAssembly.Instance(new WebAssembly.Module(bytes)));

@@ -41,9 +41,9 @@ test('the license is that of the repository', async () => {
   expect(await digest(join(installed(), 'LICENSE'))).toBe(await digest(join(main, 'LICENSE')));
 });
 
-test('core.wasm is wasm/sluice.wasm', async () => {
+test('core.wasm is wasm/core.wasm', async () => {
   expect(await digest(join(installed(), 'dist/core.wasm'))).toBe(
-    await digest(join(main, 'wasm/sluice.wasm')),
+    await digest(join(main, 'wasm/core.wasm')),
   );
 });
 

@@ -1,11 +1,22 @@
 // Nothing but circuit breakers, over a module that has nothing else.
 
 import bytes from 'inline:breaker';
-import { use } from '../engine.js';
-import { breaker } from '../reader/breaker.js';
-import { compileBy } from '../reader/compile.js';
+import { compileOne } from '../compile-one.js';
+import { use, x } from '../engine.js';
+import { BREAKER_READERS } from '../reader/alone.js';
+import { breaker, TIME } from '../reader/mechanisms/breaker.js';
 
-use(new WebAssembly.Instance(new WebAssembly.Module(bytes)), compileBy(breaker));
+/** The window has two numbers behind its kind, the backoff is the last. */
+function ordered([kind = 0, ...numbers]: readonly number[]): readonly number[] {
+  const window = kind === TIME ? numbers.splice(0, 2).reverse() : [...numbers.splice(0, 1), 0];
+  const open = numbers.splice(4, 6);
+  return [kind, ...window, ...numbers, ...open];
+}
+
+use(
+  new WebAssembly.Instance(new WebAssembly.Module(bytes)),
+  compileOne(breaker, BREAKER_READERS, () => x.breaker(), ordered),
+);
 
 export type { Backoff, Jitter } from '../backoff.js';
 export {

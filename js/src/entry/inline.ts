@@ -1,6 +1,6 @@
 // The default entry: the module as text, made at once and without awaiting anything.
 
-import bytes from 'inline:sluice';
+import bytes from 'inline:core';
 import { start } from '../core.js';
 
 start(new WebAssembly.Instance(new WebAssembly.Module(bytes)));

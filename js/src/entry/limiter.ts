@@ -1,11 +1,15 @@
 // Nothing but rate limiters, over a module that has nothing else.
 
 import bytes from 'inline:limiter';
-import { use } from '../engine.js';
-import { compileBy } from '../reader/compile.js';
-import { limit } from '../reader/limit.js';
+import { compileOne } from '../compile-one.js';
+import { use, x } from '../engine.js';
+import { LIMIT_READERS } from '../reader/alone.js';
+import { limit } from '../reader/mechanisms/limit.js';
 
-use(new WebAssembly.Instance(new WebAssembly.Module(bytes)), compileBy(limit));
+use(
+  new WebAssembly.Instance(new WebAssembly.Module(bytes)),
+  compileOne(limit, LIMIT_READERS, () => x.limiter()),
+);
 
 export { systemClock } from '../clock.js';
 export type { Listener } from '../emitter.js';

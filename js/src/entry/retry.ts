@@ -1,11 +1,15 @@
 // Nothing but retries, over a module that has nothing else.
 
 import bytes from 'inline:retry';
-import { use } from '../engine.js';
-import { compileBy } from '../reader/compile.js';
-import { retry as reading } from '../reader/retry.js';
+import { compileOne } from '../compile-one.js';
+import { use, x } from '../engine.js';
+import { RETRY_READERS } from '../reader/alone.js';
+import { retry as mechanism } from '../reader/mechanisms/retry.js';
 
-use(new WebAssembly.Instance(new WebAssembly.Module(bytes)), compileBy(reading));
+use(
+  new WebAssembly.Instance(new WebAssembly.Module(bytes)),
+  compileOne(mechanism, RETRY_READERS, () => x.retry()),
+);
 
 export type { Backoff, Jitter } from '../backoff.js';
 export { systemClock } from '../clock.js';

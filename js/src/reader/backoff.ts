@@ -1,48 +1,97 @@
-import { duration, Fields, LIKE, type Numbers, share, word, wrong } from './values.js';
+import { Fields } from './fields.js';
+import { nearest } from './names.js';
+import { MAP, type Node, TEXT } from './node.js';
+import { asDuration, asFactor, asShare, DURATION_TEXT, parseDuration, WHOLE } from './quantities.js';
+import type { Reader, Values } from './settings.js';
 
+/** The kinds in the order of their numbers. */
 const KINDS = ['none', 'constant', 'linear', 'exponential', 'fibonacci', 'decorrelated'];
-const JITTERS = word('none', 'full', 'equal');
-/** The kind of jitter that has a share. */
-const FRACTION = 3;
+const CONSTANT = 1;
+const EXPONENTIAL = 3;
+const DECORRELATED = 5;
+const SETTINGS = [...KINDS.slice(1), 'factor', 'max'];
 
-const factor = (value: unknown): number | undefined => {
-  const millionths = typeof value === 'number' ? Math.round(value * 1e6) : 0;
-  return millionths >= 1e6 && millionths <= 1e9 ? millionths : undefined;
+const BACKOFF_TEXT =
+  'one of {constant: d}, {linear: d, max: d}, {exponential: d, factor: n, max: d}, {fibonacci: d, max: d} or {decorrelated: d, max: d}';
+
+/** The defaults of an exponential backoff. */
+const FACTOR = 2e6;
+const MAX = 60_000_000_000n;
+
+/** The kinds of jitter in the order of their numbers. One of a share comes behind them. */
+const JITTERS = ['none', 'full', 'equal'];
+
+/** A backoff: its kind, base, factor and max. */
+export const backoff: Reader = ({ problems }, n) => {
+  const allowed = `none, or ${BACKOFF_TEXT}`;
+  if (n.kind === TEXT && n.text === 'none') return [0, 0n, 0, 0n];
+  if (n.kind === MAP) return growth(new Fields(problems, n, SETTINGS));
+  const duration = typeof parseDuration(n.text, 0) === 'bigint';
+  problems.mistyped(n, allowed, duration ? `{constant: ${n.text}}` : '');
+  return [CONSTANT];
 };
 
-/** The numbers of a backoff and its jitter. */
-export function backoffNumbers(path: string, value: unknown, jitter: unknown): Numbers {
-  const [kind, ...numbers] = delays(path, value);
-  const drawn = kind !== 0 && kind !== KINDS.indexOf('decorrelated');
-  return [kind, ...numbers, ...jitterNumbers(path, jitter, drawn)];
-}
-
-function delays(path: string, value: unknown): [kind: number, base: number, factor: number, max: number] {
-  if (value === 'none') return [0, 0, 0, 0];
-  const name = KINDS.find((kind) => Object.hasOwn(Object(value), kind));
-  if (!name || typeof value !== 'object') {
-    return wrong(path, value, `none, or an object with ${KINDS.slice(1).join(', ')}`);
+/** The map of a backoff. Where its kind is unknown it is constant: any kind with a jitter suffices to read one. */
+function growth(fields: Fields): Values {
+  const { problems } = fields;
+  const entry = fields.oneOf(KINDS.slice(1), BACKOFF_TEXT);
+  if (!entry) return [CONSTANT];
+  const kind = KINDS.indexOf(entry.key);
+  const base = asDuration(problems, entry, 1);
+  let factor = 0;
+  let most = 0n;
+  if (kind === CONSTANT) fields.refuse('max', 'beside constant', 'beside a backoff that grows');
+  if (kind === EXPONENTIAL) {
+    factor = FACTOR;
+    most = MAX;
+  } else {
+    fields.refuse('factor', `beside ${entry.key}`, 'beside exponential');
   }
-  const exponential = name === 'exponential';
-  const allowed = [
-    name,
-    ...(exponential ? ['factor'] : []),
-    ...(name === 'constant' ? [] : ['max']),
-    'jitter',
-  ];
-  const fields = new Fields(path, value, allowed);
-  return [
-    KINDS.indexOf(name),
-    fields.read(name, duration, LIKE.duration),
-    fields.read('factor', factor, '1 to 1000 with at most 6 decimals', exponential ? 2e6 : 0),
-    fields.read('max', duration, LIKE.duration, exponential ? 6e4 : 0),
-  ];
+  const n = fields.get('factor');
+  if (n) factor = asFactor(problems, n) ?? factor;
+  const max = fields.get('max');
+  if (max) most = asDuration(problems, max, 1) ?? most;
+  if (base !== undefined && kind !== CONSTANT && most && most < base) {
+    if (max) problems.mistyped(max, `at least the base, ${entry.text}`);
+    else problems.mistyped(entry, 'at most the default max, 1m, or a max beside it');
+  }
+  return base === undefined ? [CONSTANT] : [kind, base, factor, most];
 }
 
-function jitterNumbers(path: string, jitter: unknown, drawn: boolean): Numbers {
-  if (jitter === undefined) return [drawn ? 1 : 0, 0];
-  const kind = JITTERS(jitter);
-  if (!drawn && kind !== 0) wrong(`${path}.jitter`, jitter, 'none, where no delay is to be drawn from');
-  if (kind !== undefined) return [kind, 0];
-  return [FRACTION, share(jitter) ?? wrong(`${path}.jitter`, jitter, `none, full, equal or ${LIKE.share}`)];
+/** How long a breaker stays open: a duration, or a backoff in which a jitter may be named. */
+export const openTime: Reader = (s, n) => {
+  const { problems } = s;
+  if (n.kind === TEXT) return [CONSTANT, asDuration(problems, n, 1) ?? 0n, 0, 0n, 0, 0];
+  const fields = n.kind === MAP && new Fields(problems, n, [...SETTINGS, 'jitter']);
+  if (fields) {
+    const values = growth(fields);
+    const named = fields.get('jitter');
+    return [...values, ...(named ? drawn(s, named, values) : [0, 0])];
+  }
+  problems.mistyped(n, `${DURATION_TEXT}; or a backoff as in {exponential: 10s, max: 5m}`);
+  return [];
+};
+
+/** The jitter of the backoff before it. */
+export const jitter: Reader = (s, n) => drawn(s, n, s.get('backoff'));
+
+/** The jitter of a backoff that names none. */
+export const defaultJitter = (kind: number | bigint): Values =>
+  kind === 0 || kind === DECORRELATED ? [0, 0] : [JITTERS.indexOf('full'), 0];
+
+function drawn({ problems }: { problems: Fields['problems'] }, n: Node, [backoff]: Values): Values {
+  const allowed = 'none, full, equal, or a share as in 20%';
+  const kind = n.kind === TEXT ? JITTERS.indexOf(n.text) : -1;
+  const near = n.kind === TEXT ? nearest(n.text, JITTERS) : '';
+  if (kind < 0 && near) {
+    problems.mistyped(n, allowed, near);
+    return [];
+  }
+  const share = kind < 0 ? asShare(problems, n, 1, WHOLE, allowed) : 0;
+  if (share === undefined) return [];
+  const none = KINDS[Number(backoff)] ?? '';
+  if (kind !== 0 && (backoff === 0 || backoff === DECORRELATED)) {
+    problems.fail(n, `jitter ${n.text} beside backoff ${none}`, 'jitter none beside it, or another backoff');
+  }
+  return kind < 0 ? [JITTERS.length, share] : [kind, 0];
 }

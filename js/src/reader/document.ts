@@ -1,0 +1,64 @@
+import { quote } from './bytes.js';
+import { fieldsOf } from './fields.js';
+import { NAME_TEXT, nearest, nearName, orList, validName } from './names.js';
+import { MAP, type Node, NUMBER } from './node.js';
+import { type ReadPolicy, readPolicy } from './policy.js';
+import type { Problems } from './problems.js';
+import { isText } from './quantities.js';
+
+const NAMES = ['version', 'policies', 'routes', 'http', 'proxy', '$schema'];
+const MAX_POLICIES = 1000;
+/** The most names that an error lists. */
+const MAX_LISTED = 8;
+
+const NONE: ReadPolicy = { steps: [], fallback: false };
+
+/** Reads a whole document and returns its policy of a name; an empty name is the only policy. */
+export function readDocument(problems: Problems, root: Node, name: string): ReadPolicy {
+  const fields = fieldsOf(problems, root, 'a policy document: a map of version, policies and routes', NAMES);
+  if (!fields) return NONE;
+  const version = fields.need('version', 'the version of the format, 1');
+  if (version && (version.kind !== NUMBER || version.text !== '1')) {
+    problems.mistyped(version, 'the number 1, the version of the format');
+  }
+  const schema = fields.get('$schema');
+  if (schema) isText(problems, schema, 'the address of the JSON Schema, for editors');
+  const n = fields.need('policies', 'a map of policies by name');
+  if (!n) return NONE;
+  const policies = readPolicies(problems, n);
+  const names = [...policies.keys()];
+  const policy = policies.get(name || names.length > 1 ? name : (names[0] ?? ''));
+  if (!policy && problems.none) unknownPolicy(problems, n, name, names);
+  return policy ?? NONE;
+}
+
+/** Reads the map of policies. */
+function readPolicies(problems: Problems, n: Node): Map<string, ReadPolicy> {
+  const policies = new Map<string, ReadPolicy>();
+  if (n.kind !== MAP || !n.items.length) {
+    problems.mistyped(n, 'a map of policies by name, one or more');
+    return policies;
+  }
+  problems.atMost(MAX_POLICIES, n, 'policies');
+  const first = new Map<string, Node>();
+  for (const entry of n.items) {
+    const { key } = entry;
+    const other = first.get(key);
+    if (other) {
+      problems.double(entry, other);
+      continue;
+    }
+    // Past the greatest number the document is refused anyway.
+    if (first.size < MAX_POLICIES) first.set(key, entry);
+    if (!validName(key)) problems.failKey(entry, `the name ${quote(key)}`, NAME_TEXT, nearName(key));
+    policies.set(key, readPolicy(problems, entry));
+  }
+  return policies;
+}
+
+/** Reports a name that is that of no policy. */
+function unknownPolicy(problems: Problems, n: Node, name: string, names: readonly string[]): void {
+  let allowed = 'the name of a policy of this document';
+  if (names.length && names.length <= MAX_LISTED) allowed += `: ${orList(names)}`;
+  problems.fail(n, `the policy ${quote(name)}, which is not there`, allowed, nearest(name, names));
+}

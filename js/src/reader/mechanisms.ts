@@ -1,0 +1,40 @@
+import { backoff, jitter, openTime } from './backoff.js';
+import { budget } from './budget.js';
+import { delay } from './delay.js';
+import { adaptive } from './mechanisms/adaptive.js';
+import { breaker } from './mechanisms/breaker.js';
+import { bulkhead } from './mechanisms/bulkhead.js';
+import { hedge } from './mechanisms/hedge.js';
+import { limit } from './mechanisms/limit.js';
+import { retry } from './mechanisms/retry.js';
+import { timeout } from './mechanisms/timeout.js';
+import { methods } from './methods.js';
+import { bool, count, duration, rate, share, word } from './readers.js';
+import { type Mechanism, map, oneOf, type Readers } from './settings.js';
+
+/** All mechanisms by their names, in the order in which errors list them. */
+export const MECHANISMS = { timeout, retry, breaker, limit, bulkhead, hedge, adaptive };
+
+export type MechanismName = keyof typeof MECHANISMS;
+
+/** The mechanism of a name. */
+export const mechanismOf = (name: string): Mechanism | undefined =>
+  Object.hasOwn(MECHANISMS, name) ? MECHANISMS[name as MechanismName] : undefined;
+
+/** Readers of all values. */
+export const READERS: Readers = {
+  backoff,
+  bool,
+  budget,
+  count,
+  delay,
+  duration,
+  jitter,
+  map,
+  methods,
+  one_of: oneOf,
+  open_time: openTime,
+  rate,
+  share,
+  word,
+};

@@ -1,0 +1,22 @@
+import { isDelay } from '../delay.js';
+import type { Mechanism } from '../settings.js';
+import { ADAPTIVE } from '../table.js';
+
+const LIMITS = ['initial', 'minimum', 'maximum'];
+
+export const adaptive: Mechanism = {
+  row: ADAPTIVE,
+  isLike: isDelay,
+  // The maximum is at least the two others, and the initial limit lies between the bounds.
+  check(s) {
+    if (LIMITS.some((name) => s.has(name) && !s.whole(name))) return;
+    const [initial = 0, minimum = 0, maximum = 0] = LIMITS.map((name) => Number(s.first(name)));
+    const most = s.has('maximum') ? maximum : Math.max(maximum, minimum, s.has('initial') ? initial : 0);
+    const first = s.has('initial') ? initial : Math.min(Math.max(initial, minimum), most);
+    s.set('initial', first);
+    s.set('maximum', most);
+    if (minimum > most) s.wrong('minimum', `at most the maximum, ${most}`);
+    else if (first < minimum) s.wrong('initial', `at least the minimum, ${minimum}`);
+    else if (first > most) s.wrong('initial', `at most the maximum, ${most}`);
+  },
+};

@@ -1,0 +1,38 @@
+import type { Mechanism } from '../settings.js';
+import { BREAKER } from '../table.js';
+
+const CALLS = 0;
+export const TIME = 1;
+const CONSECUTIVE = 2;
+
+/** Calls of a window, and the most of the default minimum. */
+const DEFAULT_CALLS = 100;
+const DEFAULT_MINIMUM = 100;
+
+export const breaker: Mechanism = {
+  row: BREAKER,
+  check(s) {
+    const whole = !s.has('window') || s.whole('window');
+    if (s.has('window.consecutive')) {
+      for (const name of ['minimum', 'failure_rate', 'slow']) {
+        s.refuse(name, 'beside a window of consecutive failures', 'beside a window of calls or time');
+        s.set(name, 0);
+      }
+      s.set('window', CONSECUTIVE, s.first('window.consecutive'));
+    } else if (s.has('window.time')) {
+      const span = s.first('window.time');
+      const buckets = s.first('window.buckets');
+      s.set('window', TIME, span, buckets);
+      if (whole && span < buckets) {
+        s.wrong('window.time', `at least a nanosecond for each of the ${buckets} buckets`);
+      }
+    } else {
+      const calls = s.has('window.calls') ? s.first('window.calls') : DEFAULT_CALLS;
+      s.set('window', CALLS, calls);
+      if (!s.has('minimum')) s.set('minimum', Math.min(DEFAULT_MINIMUM, Number(calls)));
+      if (whole && s.whole('minimum') && s.first('minimum') > calls) {
+        s.wrong('minimum', `at most the window's calls, ${calls}`);
+      }
+    }
+  },
+};

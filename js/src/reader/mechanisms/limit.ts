@@ -1,0 +1,63 @@
+import {
+  ALGORITHM_LEAKY_BUCKET,
+  ALGORITHM_SLIDING_LOG,
+  ALGORITHM_TOKEN_BUCKET,
+  ALGORITHMS,
+} from '../../abi.js';
+import type { Mechanism, Settings } from '../settings.js';
+import { LIMIT } from '../table.js';
+
+/** The most that a sliding log counts. */
+const LOG = 10_000;
+/** The longest time in which a bucket fills. */
+const MAX_FILL = 2n ** 62n;
+/** The queue beside a wait. */
+export const DEFAULT_QUEUE = 100;
+
+/** Checks the time in which a bucket fills, and the length of a window. */
+function fits(s: Settings, algorithm: number): boolean {
+  const [count = 0, period = 0n] = s.get('rate');
+  const bucket = algorithm === ALGORITHM_TOKEN_BUCKET;
+  if (!bucket && algorithm !== ALGORITHM_LEAKY_BUCKET) return period <= MAX_FILL;
+  const permits = BigInt(s.first('burst') || count);
+  const interval = (BigInt(period) - 1n) / BigInt(count) + 1n;
+  return interval <= MAX_FILL / permits;
+}
+
+/** Checks queue and order, which need a wait. */
+function checkQueue(s: Settings): void {
+  if (s.has('wait') && !s.whole('wait')) return;
+  if (s.first('wait')) {
+    if (!s.has('queue')) s.set('queue', DEFAULT_QUEUE);
+  } else if (!s.means('wait')) {
+    for (const name of ['queue', 'order']) {
+      s.refuse(
+        name,
+        s.has('wait') ? 'beside a wait of nothing' : 'without wait',
+        'beside a wait of more than 0',
+      );
+    }
+  }
+}
+
+export const limit: Mechanism = {
+  row: LIMIT,
+  check(s) {
+    const algorithm = Number(s.first('algorithm'));
+    let rated = s.whole('rate');
+    let place = 'rate';
+    if (algorithm !== ALGORITHM_TOKEN_BUCKET) {
+      s.refuse('burst', `beside ${ALGORITHMS[algorithm]}`, 'beside token-bucket alone');
+      s.set('burst', 0);
+    } else if (s.has('burst')) {
+      rated &&= s.whole('burst');
+      place = 'burst';
+    }
+    if (rated && algorithm === ALGORITHM_SLIDING_LOG && s.first('rate') > LOG) {
+      s.wrong('rate', `a count of at most ${LOG} beside sliding-log, which keeps a mark for each admission`);
+    } else if (rated && !fits(s, algorithm)) {
+      s.wrong(place, 'a bucket that fills, or a window that lasts, at most 53375d23h (2^62 ns)');
+    }
+    checkQueue(s);
+  },
+};

@@ -1,0 +1,88 @@
+import { lower, quote, shorten } from './bytes.js';
+import { LONGEST_NAME, nearest } from './names.js';
+import { LIST, type Node } from './node.js';
+import type { Problems } from './problems.js';
+import { asInteger, asWord, isText } from './quantities.js';
+import type { KeysReader } from './step.js';
+
+/** The attributes, and those that have a name behind. */
+const PLAIN = ['key', 'ip', 'host', 'method', 'path', 'route'];
+const NAMED = ['header', 'cookie', 'query'];
+const PER_TEXT =
+  'key, ip, header:NAME, cookie:NAME, query:NAME, host, method, path or route, or a list of them';
+/** The most attributes of a list. */
+const MAX_PER = 16;
+
+/** A token of HTTP, which the names of headers and cookies are; and the name of a parameter of a query, decoded. */
+const TOKEN = /^[\w!#$%&'*+.^`|~-]+$/;
+const PARAMETER = /^[^\0- \x7f]+$/;
+
+/** Reads one attribute or a list of them. */
+function per(problems: Problems, n: Node): string[] {
+  if (n.kind !== LIST) return [attribute(problems, n)];
+  const { length } = n.items;
+  if (!length) problems.mistyped(n, PER_TEXT);
+  if (length > MAX_PER) {
+    problems.fail(n, `a list of ${length}`, `at most ${MAX_PER} attributes`);
+    return [];
+  }
+  const list: string[] = [];
+  for (const item of n.items) {
+    const name = attribute(problems, item);
+    if (name && list.includes(name)) problems.fail(item, `${quote(item.text)} again`, 'each attribute once');
+    list.push(name);
+  }
+  return list;
+}
+
+/** Reads one attribute. The names of headers, which have no case, are in lower case, so that one of them has one spelling. */
+function attribute(problems: Problems, n: Node): string {
+  if (!isText(problems, n, PER_TEXT)) return '';
+  const { text } = n;
+  if (PLAIN.includes(text)) return text;
+  const colon = text.indexOf(':');
+  const kind = colon < 0 ? text : text.slice(0, colon);
+  const name = text.slice(colon + 1);
+  const known = NAMED.includes(kind);
+  const valid = (kind === 'query' ? PARAMETER : TOKEN).test(name);
+  let allowed = PER_TEXT;
+  let near = '';
+  if (colon < 0) {
+    if (known) allowed = `${shorten(text)}:NAME`;
+    else near = nearest(kind, [...PLAIN, ...NAMED]);
+  } else if (!known) {
+    near = name.length > LONGEST_NAME ? '' : nearest(kind, NAMED);
+    if (near) near += text.slice(colon);
+  } else if (!valid) {
+    allowed = `${kind}:NAME with a valid name behind the colon`;
+  } else if (kind === 'header' && /[A-Z]/.test(name)) {
+    allowed = 'the name of a header in lower case';
+    near = quote(lower(text));
+  } else {
+    return text;
+  }
+  problems.mistyped(n, allowed, near);
+  return text;
+}
+
+/** The greatest number of keys of a step, and the default. */
+const MAX_KEYS = 10_000_000;
+const DEFAULT_KEYS = 100_000;
+
+/** Reads `per`, and how many keys there may be. */
+export const readKeys: KeysReader = (fields, step) => {
+  const { problems } = fields;
+  const n = fields.get('per');
+  if (!n) {
+    if (fields.means('per')) return;
+    for (const name of ['keys', 'when_full', 'missing']) fields.refuse(name, 'without per', 'beside per');
+    return;
+  }
+  step.per = per(problems, n);
+  const keys = fields.get('keys');
+  step.keys = (keys && asInteger(problems, keys, 1, MAX_KEYS)) ?? DEFAULT_KEYS;
+  const whenFull = fields.get('when_full');
+  if (whenFull) step.whenFull = asWord(problems, whenFull, ['evict', 'share']) ?? 0;
+  const missing = fields.get('missing');
+  if (missing) step.missing = asWord(problems, missing, ['share', 'deny', 'skip']) ?? 0;
+};

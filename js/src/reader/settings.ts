@@ -1,0 +1,236 @@
+import { type Fields, fieldsOf } from './fields.js';
+import { type Node, NUMBER, TEXT } from './node.js';
+import type { Problems } from './problems.js';
+import { DURATION_TEXT, RATE_TEXT } from './quantities.js';
+
+/** The form of a setting's value in a document. */
+export type Type =
+  | 'backoff'
+  | 'bool'
+  | 'budget'
+  | 'count'
+  | 'delay'
+  | 'duration'
+  | 'jitter'
+  | 'map'
+  | 'methods'
+  | 'one_of'
+  | 'open_time'
+  | 'rate'
+  | 'share'
+  | 'word';
+
+/** What the core gets for a setting, in its order: counts, indexes and millionths as numbers, nanoseconds as bigints. */
+export type Values = readonly (number | bigint)[];
+
+/** A name of a mechanism's map of settings. The table in Go says what each means. */
+export interface Setting {
+  readonly name: string;
+  readonly type: Type;
+  readonly least?: number;
+  readonly most?: number;
+  readonly words?: string;
+  readonly required?: true;
+  readonly says?: string;
+  /** A variant of a `one_of`. What is behind it, up to the next one, belongs to it. */
+  readonly variant?: true;
+  readonly parts?: readonly Setting[];
+  /** Its values where it is not there and nothing else changes them. */
+  readonly default?: Values;
+}
+
+/** A row of the table of mechanisms. */
+export interface Row {
+  readonly kind: number;
+  readonly name: string;
+  /** The setting whose value may be in place of the map. */
+  readonly short?: string;
+  /** The setting that such a value may have meant where there is no short form. */
+  readonly like?: string;
+  /** What is allowed in place of the map. */
+  readonly form: string;
+  /** Why a step of it may need no cells, behind the name of a setting. */
+  readonly stateless?: string;
+  /** Whether a policy has at most one step of it, and the mechanism that must not be below it. */
+  readonly once?: true;
+  readonly below?: string;
+  readonly settings: readonly Setting[];
+}
+
+/** A mechanism: its row, and its rules that are no data. */
+export interface Mechanism {
+  readonly row: Row;
+  /** Fills in the defaults that depend on other settings, and reports settings that exclude each other. */
+  check(s: Settings): void;
+  /** Whether settings need cells. Every setting does where this is left out. */
+  needsCells?(s: Settings): boolean;
+  /** Whether a text may have meant the setting `like`. */
+  isLike?(text: string): boolean;
+}
+
+/** Reads the value of a setting; undefined where it is not whole, which is an error. */
+export type Reader = (s: Settings, n: Node, part: Setting, name: string) => Values | undefined;
+export type Readers = { readonly [T in Type]?: Reader };
+
+interface Given {
+  readonly node: Node;
+  whole: boolean;
+}
+
+/** Reads the settings of one step. Names of parts have that of the whole and a dot in front, as in `slow.over`. */
+export class Settings {
+  /** The map of settings; undefined for a short form. */
+  fields: Fields | undefined;
+  private readonly given = new Map<string, Given>();
+  private readonly values = new Map<string, Values>();
+
+  constructor(
+    readonly problems: Problems,
+    readonly mechanism: Mechanism,
+    private readonly readers: Readers,
+  ) {}
+
+  /** Reads a step, with its short form, beside settings of other names. */
+  read(n: Node, common: readonly string[]): void {
+    const { problems, mechanism } = this;
+    const { row } = mechanism;
+    const short = row.settings.find(({ name }) => name === row.short);
+    if (short && (n.kind === NUMBER || (n.kind === TEXT && short.type !== 'count'))) {
+      if (short.type === 'duration' && n.kind === NUMBER) {
+        problems.mistyped(n, DURATION_TEXT);
+        return;
+      }
+      this.value(short, short.name, n);
+    } else {
+      if (row.like && n.kind === TEXT) {
+        const near = mechanism.isLike?.(n.text) ? `{${row.like}: ${n.text}}` : '';
+        problems.mistyped(n, row.form, near);
+        return;
+      }
+      this.fields = fieldsOf(problems, n, row.form, [...namesOf(row.settings), ...common]);
+      if (!this.fields) return;
+      this.parts(this.fields, row.settings, '');
+    }
+    mechanism.check(this);
+  }
+
+  /** Reads the entries of a map and returns whether all that are there are whole, and all that are required are there. */
+  parts(fields: Fields, parts: readonly Setting[], prefix: string): boolean {
+    let whole = true;
+    for (const part of parts) {
+      const n = part.required ? fields.need(part.name, saysOf(part)) : fields.get(part.name);
+      if (n ? !this.value(part, prefix + part.name, n) : part.required) whole = false;
+    }
+    return whole;
+  }
+
+  /** Reads the value of a setting and returns whether it is whole. */
+  value(part: Setting, name: string, node: Node): boolean {
+    const given = { node, whole: false };
+    this.given.set(name, given);
+    const values = this.readers[part.type]?.(this, node, part, name);
+    if (values) this.values.set(name, values);
+    given.whole = values !== undefined;
+    return given.whole;
+  }
+
+  /** Whether a setting is there. */
+  has(name: string): boolean {
+    return this.given.has(name);
+  }
+
+  /** Whether a setting is there and could be read. */
+  whole(name: string): boolean {
+    return this.given.get(name)?.whole ?? false;
+  }
+
+  /** Whether a setting is the word none. */
+  none(name: string): boolean {
+    const node = this.given.get(name)?.node;
+    return node?.kind === TEXT && node.text === 'none';
+  }
+
+  /** Whether an unknown name is near to one that is missing. */
+  means(name: string): boolean {
+    return this.fields?.means(name) ?? false;
+  }
+
+  /** Reports a setting, if it is there, as one that is not allowed in its place, whatever its value. */
+  refuse(name: string, found: string, allowed: string): void {
+    const node = this.given.get(name)?.node;
+    if (!node) return;
+    this.problems.forget(node);
+    this.problems.failKey(node, `${name} ${found}`, `${name} ${allowed}`);
+  }
+
+  /** Reports the value of a setting that is there. */
+  wrong(name: string, allowed: string): void {
+    const node = this.given.get(name)?.node;
+    if (node) this.problems.mistyped(node, allowed);
+  }
+
+  /** Sets the values of a setting. */
+  set(name: string, ...values: Values): void {
+    this.values.set(name, values);
+  }
+
+  /** Reports a setting that is missing, with what is allowed. */
+  need(name: string, allowed: string): void {
+    this.fields?.need(name, allowed);
+  }
+
+  /** The values of a setting: the given ones, or the default ones. */
+  get(name: string): Values {
+    return this.values.get(name) ?? defaultOf(this.mechanism.row.settings, name) ?? [];
+  }
+
+  /** The first value of a setting, 0 for none. */
+  first(name: string): number | bigint {
+    return this.get(name)[0] ?? 0;
+  }
+
+  /** All values for the core, in its order. */
+  all(): Values {
+    return this.mechanism.row.settings.flatMap(({ name, type, parts = [] }) =>
+      type === 'methods'
+        ? []
+        : type === 'map'
+          ? parts.flatMap((p) => this.get(`${name}.${p.name}`))
+          : this.get(name),
+    );
+  }
+}
+
+function defaultOf(settings: readonly Setting[], name: string): Values | undefined {
+  const [first = '', rest] = name.split('.');
+  const setting = settings.find((s) => s.name === first);
+  return rest ? defaultOf(setting?.parts ?? [], rest) : setting?.default;
+}
+
+export const namesOf = (settings: readonly Setting[]): string[] => settings.map(({ name }) => name);
+
+/** What a missing setting may be. */
+const saysOf = ({ says, type }: Setting): string => says ?? (type === 'rate' ? RATE_TEXT : DURATION_TEXT);
+
+/** A map of parts. */
+export const map: Reader = (s, n, { says = '', parts = [] }, name) => {
+  const fields = fieldsOf(s.problems, n, says, namesOf(parts));
+  return fields && s.parts(fields, parts, `${name}.`) ? [] : undefined;
+};
+
+/** A map of parts of which one variant is given. */
+export const oneOf: Reader = (s, n, { says = '', parts = [] }, name) => {
+  const fields = fieldsOf(s.problems, n, says, namesOf(parts));
+  const entry = fields?.oneOf(namesOf(parts.filter(({ variant }) => variant)), says);
+  if (!fields || !entry) return undefined;
+  let whole = true;
+  let variant = '';
+  for (const part of parts) {
+    if (part.variant) variant = part.name;
+    const found = fields.get(part.name);
+    if (!found) continue;
+    if (variant !== entry.key) fields.refuse(part.name, `beside ${entry.key}`, `beside ${variant}`);
+    else if (!s.value(part, `${name}.${part.name}`, found)) whole = false;
+  }
+  return whole ? [] : undefined;
+};

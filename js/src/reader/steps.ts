@@ -1,0 +1,109 @@
+import { quote } from './bytes.js';
+import { unknownName } from './fields.js';
+import { MECHANISMS, mechanismOf, READERS } from './mechanisms.js';
+import { orList } from './names.js';
+import { LIST, MAP, type Node, TEXT } from './node.js';
+import { readKeys } from './per.js';
+import type { Problems } from './problems.js';
+import type { Mechanism } from './settings.js';
+import { readStep, type Step } from './step.js';
+
+/** The most steps of a policy. */
+const MAX_STEPS = 16;
+/** Mechanisms that other versions may have. */
+const LATER = ['shed', 'queue', 'cache', 'adaptive', 'throttle'];
+
+/** Reads the steps of a policy. Those without a name get their mechanism's, numbered from the second one of it on. */
+export function readSteps(problems: Problems, n: Node): Step[] {
+  if (n.kind !== LIST || !n.items.length) {
+    problems.mistyped(n, 'a list of steps, one or more');
+    return [];
+  }
+  problems.atMost(MAX_STEPS, n, 'steps');
+  const steps: Step[] = [];
+  /** Indexes of the steps of each mechanism, and of the first of each name. */
+  const of = new Map<Mechanism, number[]>();
+  const names = new Map<string, number>();
+  n.items.forEach((item, i) => {
+    const mechanism = findMechanism(problems, item);
+    if (!mechanism) return;
+    const entry = item.items[0] as Node;
+    const same = of.get(mechanism) ?? [];
+    of.set(mechanism, [...same, i]);
+    const unnamed = mechanism.row.name + (same.length ? `-${same.length + 1}` : '');
+    const step = readStep(problems, entry, mechanism, READERS, readKeys, unnamed);
+    checkOnce(problems, entry, mechanism, of);
+
+    const first = names.get(step.name);
+    if (step.name && first !== undefined) {
+      problems.failKey(
+        entry,
+        `a second step of the name ${quote(step.name)}`,
+        `names that differ; the first is steps[${first}]`,
+      );
+    } else if (i < MAX_STEPS) {
+      names.set(step.name, i);
+    }
+    steps.push(step);
+  });
+  return steps;
+}
+
+/** Reports a second retry or hedge, and a retry below a hedge. */
+function checkOnce(
+  problems: Problems,
+  entry: Node,
+  mechanism: Mechanism,
+  of: ReadonlyMap<Mechanism, number[]>,
+): void {
+  const { row } = mechanism;
+  if (!row.once) return;
+  const [first = 0, second] = of.get(mechanism) ?? [];
+  if (second !== undefined) {
+    problems.failKey(
+      entry,
+      `a second ${row.name}`,
+      `one ${row.name} in a policy; the first is steps[${first}]`,
+    );
+    return;
+  }
+  for (const [{ row: other }, [at]] of of) {
+    if (other.below === row.name) {
+      problems.failKey(
+        entry,
+        `a ${row.name} below the ${other.name}`,
+        `a ${row.name} above the ${other.name}, which is steps[${at}]`,
+      );
+    }
+  }
+}
+
+/** The mechanism of a map of one entry, mechanism to settings. */
+function findMechanism(problems: Problems, n: Node): Mechanism | undefined {
+  const allowed = 'a step: a map of one entry, mechanism to settings';
+  const { length } = n.items;
+  if (n.kind === MAP && length > 1) {
+    problems.fail(
+      n,
+      `a map of ${length} entries`,
+      `${allowed}; name, shadow, per and scope belong inside the settings`,
+    );
+    return undefined;
+  }
+  const [entry] = n.items;
+  if (n.kind !== MAP || !entry) {
+    const near = n.kind === TEXT && mechanismOf(n.text) ? `{${n.text}: {...}}` : '';
+    problems.mistyped(n, allowed, near);
+    return undefined;
+  }
+  const mechanism = mechanismOf(entry.key);
+  if (mechanism) return mechanism;
+  const names = Object.keys(MECHANISMS);
+  if (LATER.includes(entry.key)) {
+    const found = `the mechanism ${quote(entry.key)}, which this version does not have`;
+    problems.failKey(entry, found, orList(names));
+  } else {
+    unknownName(problems, entry, names);
+  }
+  return undefined;
+}
