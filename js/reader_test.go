@@ -171,6 +171,7 @@ func samples(t *testing.T) (all []sourceText) {
 	}
 	for _, text := range []string{
 		"", " ", "\ufeff", "\ufeff{}", "null", "5", "[]", "{}", `"x"`, "\xff", "{\"a\": \"\xe9\"}", "{\"\xe2\x82\": 1}", "\"\x85\xc2\x85\ufffd\xff", "\x00", "\u007f", "\u0080", "\ufffe",
+		`{"a":[1,-2.5e3,"\u00e9\ud83d\ude00",true,null],"b":{}}`, `{"a":1,}`, `[01]`, `[1.]`, `[-]`, `[1e]`, `[truE]`,
 		`{"steps":[{"limit":"5/s"},{"retry":3}]}`, `{"steps":[{"limit":"5/s","limit":"6/s"}],"steps":[]}`,
 		`{"steps":[{"timeout":"\ud83d\ude00\u00e9"}]}`, `{"st\u0065ps":[{"timeout":"1\u0073"}]}`, `"\ud800"`, `"\ud800\u0041"`, `"\u0000"`, `"\u12é"`, `"\u123é"`, `"\u12"`, `"\`, `"\x"`, `"\é"`,
 		"{\"steps\":\r\n[{\"retry\":\r0}\n\t]}", "\"a\nb\"", "\"a\tb\"", "\"a",

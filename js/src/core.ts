@@ -11,6 +11,7 @@ export { x } from './engine.js';
 export { HedgeLostError, PolicyError, RejectedError, TimeoutError } from './errors.js';
 export { resilientFetch } from './fetch.js';
 export { pipeline, policy } from './pipeline.js';
+export { readSource } from './plan.js';
 export { rateLimiter } from './rate-limiter.js';
 export { retry } from './retry.js';
 export { timeout } from './timeout.js';

@@ -481,9 +481,10 @@ export const pipeline = (steps: readonly Step[], options?: PipelineOptions): Pip
   new Pipeline(steps, checked('pipeline', options));
 
 /**
- * A policy of a document, or of the body of one policy; either may be JSON. The
- * name, or `name` of the options, chooses where the document has several policies.
- * Throws `PolicyError` for a wrong document.
+ * A policy of a document, or of the body of one policy; either may be JSON, as a text
+ * or its bytes. The name, or `name` of the options, chooses where the document has
+ * several policies. Throws `PolicyError` for a wrong document, with all that is wrong,
+ * and the lines and columns in a text.
  */
 export const policy = (
   document: PolicyDocument | Policy | string | Uint8Array,

@@ -42,7 +42,7 @@ export interface Plan {
   readonly idle: number[];
 }
 
-const recent = new Recent<Plan>(({ handle, idle }) => {
+const recent = /* @__PURE__ */ new Recent<Plan>(({ handle, idle }) => {
   for (const pipeline of [handle, ...idle]) x.free(pipeline);
 });
 

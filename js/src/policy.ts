@@ -115,9 +115,9 @@ export interface PolicyDocument {
   policies: { [name: string]: Policy };
   /** For proxies; not read here. */
   routes?: unknown | undefined;
-  /** For servers; checked, and of no effect here. */
+  /** For servers; not read here. */
   http?: unknown | undefined;
-  /** For proxies; checked, and of no effect here. */
+  /** For proxies; not read here. */
   proxy?: unknown | undefined;
   /** For editors; not read here. */
   $schema?: string;

@@ -48,7 +48,7 @@ test('core.wasm is wasm/core.wasm', async () => {
 });
 
 test.for([
-  ['@sluice/core', 'sluice'],
+  ['@sluice/core', 'core'],
   ['@sluice/core/limiter', 'limiter'],
   ['@sluice/core/breaker', 'breaker'],
   ['@sluice/core/retry', 'retry'],

@@ -26,9 +26,10 @@ import {
   SLOT_SPAN,
   STALE,
 } from '../abi.js';
+import { readSource } from '../core.js';
 import { check, ready, words, x } from '../engine.js';
 import { Keys } from '../keys.js';
-import { type Layout, readSource, type Source, stepName } from '../plan.js';
+import { type Layout, type Source, stepName } from '../plan.js';
 import type { Policy, PolicyDocument, Step } from '../policy.js';
 import { durationText } from './durations.js';
 import { type Event, EventError, type ReadEvent, readEvent } from './events.js';
