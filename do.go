@@ -34,8 +34,9 @@ type Request struct {
 	// Stalled reports whether an attempt waits for its caller, as for the rest of
 	// a request's body. It is called when a timeout has cut an attempt: where it
 	// returns true, the attempt ends as cancelled at the mark of the cut, so that
-	// no breaker gets a vote and no retry follows. It is not called in a hedged
-	// round. nil for an attempt that never waits for its caller.
+	// no breaker gets a vote and no retry follows. In a hedged round it is called for
+	// the deadline of the caller's context alone, and returns whether that is the
+	// caller's own affair. nil for an attempt that never waits for its caller.
 	Stalled func() bool
 }
 

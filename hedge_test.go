@@ -218,6 +218,33 @@ func TestHedgesGiveUpWithTheCaller(t *testing.T) {
 }
 
 // TestHedgePercentile has the delay follow the attempts that ended ok.
+// TestHedgedCallAtItsDeadline blames the dependency, unless the caller says that the
+// deadline is its own affair.
+func TestHedgedCallAtItsDeadline(t *testing.T) {
+	for _, own := range []bool{false, true} {
+		for _, deaf := range []bool{false, true} {
+			bubble(t, func(t *testing.T) {
+				p := guarded(t, []string{"breaker: {window: {consecutive: 1}, open: 1h}", "hedge: {after: 1s}", "bulkhead: 2"})
+				ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
+				defer cancel()
+				a := &attempts{takes: []time.Duration{time.Minute, time.Minute}, deaf: deaf}
+				start := time.Now()
+				_, err := sluice.DoWith(ctx, p, sluice.Request{Stalled: func() bool { return own }}, a.do)
+				assert.Equal(t, 3*time.Second, time.Since(start))
+				var timeout *sluice.TimeoutError
+				require.ErrorAs(t, err, &timeout)
+				assert.Equal(t, "deadline", timeout.Step)
+				assert.Equal(t, map[bool]string{false: "open", true: "closed"}[own], state(t, p, "breaker").Mode)
+				time.Sleep(time.Minute)
+				for number := range uint32(2) {
+					assert.ErrorIs(t, a.cause(number+1), context.DeadlineExceeded)
+				}
+				assert.EqualValues(t, 2, state(t, p, "bulkhead").Free)
+			})
+		}
+	}
+}
+
 func TestHedgePercentile(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{"hedge: {after: p50, samples: 4, minimum: 2}"})

@@ -29,8 +29,10 @@ type call struct {
 	last       *http.Response // of the last attempt, when it is not good
 	body       *download      // of last
 	details    *Details
-	sending    atomic.Bool // an attempt was handed over, and closes its body
-	returned   bool        // nothing panicked
+	sending    atomic.Bool     // an attempt was handed over, and closes its body
+	returned   bool            // nothing panicked
+	own        *clientDeadline // nil for none
+	stalls     bool            // an attempt may wait for the body
 
 	// Of a request that may be hedged, whose attempts run beside each other.
 	hedged  bool
@@ -66,8 +68,13 @@ func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target)
 	if v.hedge {
 		c.details.NoHedge = c.request.NoHedge
 	}
-	if !c.hedged && c.upload.stalls() {
+	c.stalls = !c.hedged && c.upload.stalls()
+	if c.stalls {
 		c.request.Stalled = c.upload.unfinished
+	}
+	if in != nil && !in.deadline.IsZero() {
+		c.own = &clientDeadline{at: in.deadline, first: c.hedged}
+		c.request.Stalled = func() bool { return c.own.first || c.stalls && c.upload.unfinished() }
 	}
 	if v.retry {
 		c.request.Abandon = c.abandon
@@ -140,7 +147,10 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 		return nil, &attemptError{err: err, outcome: reducer.Ignore}
 	}
 	began, waited := time.Time{}, time.Duration(0)
-	if c.request.Stalled != nil {
+	if c.own != nil && !c.hedged {
+		c.own.compare(ctx)
+	}
+	if c.stalls {
 		defer context.AfterFunc(ctx, c.upload.interrupt)()
 		if c.guard.view().slow > 0 {
 			began, waited = c.t.now(), c.upload.took()
@@ -153,7 +163,7 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 		if req.Header == nil {
 			req.Header = http.Header{}
 		}
-		c.t.hop.onward(ctx, req)
+		c.t.hop.onward(ctx, req, c.attributes.server)
 	} else {
 		req = c.req.WithContext(ctx)
 	}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
-	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -122,18 +121,17 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	ctx := r.Context()
 	var own *clientDeadline
-	if h.hop.deadline != "" {
-		if limited, cancel, at := h.hop.limit(ctx, r.Header); cancel != nil {
-			defer cancel()
-			own = &clientDeadline{at: at, body: body}
-			ctx, q.Stalled = limited, own.stalled
-		}
+	if limited, cancel, at := h.hop.limit(ctx, r.Header); cancel != nil {
+		defer cancel()
+		d := &clientDeadline{at: at}
+		own = d
+		ctx, q.Stalled = limited, func() bool { return d.first || body != nil && body.stalled() }
 	}
 	guarded, err := g.pipeline.Begin(ctx, q)
 	if err != nil {
 		body.answering()
-		if own != nil && r.Context().Err() == nil && errors.Is(err, context.DeadlineExceeded) {
-			err = &sluice.TimeoutError{Policy: g.pipeline.Name(), Step: pipeline.Deadline}
+		if r.Context().Err() == nil {
+			err = own.errorOf(ctx, g.pipeline.Name(), err)
 		}
 		h.refuse(w, r, g, q, err)
 		return
@@ -178,26 +176,6 @@ func (h *Handler) guardOf(p *sluice.Pipeline) *guard {
 	}
 	g, _ := h.chosen.LoadOrStore(p, newGuard(p))
 	return g.(*guard)
-}
-
-// clientDeadline is that of a request which says how long it may take.
-type clientDeadline struct {
-	at    time.Time
-	first bool // no timeout of the policy comes before it
-	body  *clientBody
-}
-
-// compare notes whether the context of the work, which has the deadlines of the policy as
-// well, ends at the client's.
-func (d *clientDeadline) compare(work context.Context) {
-	at, _ := work.Deadline()
-	// The two were made of different readings of the clock.
-	d.first = d.at.Sub(at) < time.Millisecond
-}
-
-// stalled reports whether the client ended an attempt that was cut, or has it wait.
-func (d *clientDeadline) stalled() bool {
-	return d.first || d.body != nil && d.body.stalled()
 }
 
 // hasDeadlines reports whether the reads and writes of a connection can be ended. Then

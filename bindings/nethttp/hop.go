@@ -2,10 +2,14 @@ package nethttp
 
 import (
 	"context"
+	"errors"
 	"net/http"
 	"slices"
 	"strconv"
 	"time"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/pipeline"
 )
 
 // DeadlineHeader is a name for WithDeadlineHeader.
@@ -16,20 +20,24 @@ const grpcTimeout = "Grpc-Timeout"
 
 // hop is what goes from the request that comes in to those that go out for it.
 type hop struct {
-	deadline string        // the header field, canonical; empty for none
-	most     time.Duration // 0 for as long as the header says
-	carried  []string      // header fields, canonical
+	// deadlines are the header fields that say how long a request may take, canonical:
+	// one, and that of gRPC; empty for none.
+	deadlines []string
+	most      time.Duration // 0 for as long as the header says
+	carried   []string      // header fields, canonical
 }
 
 // WithDeadlineHeader carries the time that a request may take over hops, in a header
-// field. A name is DeadlineHeader; the field has whole milliseconds, and where its name is
-// Grpc-Timeout the format of gRPC. Default: off.
+// field of whole milliseconds. A name is DeadlineHeader. A request of gRPC has
+// Grpc-Timeout for that, which is read and written as well, in the format of gRPC; with
+// this name all requests have it. Default: off.
 //
-// A Handler ends the context of a request after that time, counted from its arrival,
-// answers 503 for a handler that has written nothing by then, and refuses at once with
-// 429 and the reason "deadline" what would have to wait for longer. A client can only
-// shorten what the policy allows, and no breaker counts what ends at a client's deadline.
-// A field that cannot be read is ignored.
+// A Handler and a Transport.Proxy end the context of a guarded request after that time,
+// counted from its arrival, the answer included. What would have to wait for longer is
+// refused at once, with 429 and the reason "deadline". A request without an answer by
+// then is answered by a Handler with 503 and by a Proxy with 504. A client can only
+// shorten what the policy allows, and what ends at a client's deadline gives no vote. A
+// field that cannot be read is ignored, and a Proxy drops it.
 //
 // A Transport tells the dependency how long the attempt may take: what is left of the
 // deadline of the request's context or of the policy's timeouts, whichever is sooner. A
@@ -38,7 +46,9 @@ type hop struct {
 //
 // most bounds the time in both directions; 0 or less bounds nothing.
 func WithDeadlineHeader(name string, most time.Duration) Option {
-	return func(s *settings) { s.hop.deadline, s.hop.most = http.CanonicalHeaderKey(name), most }
+	return func(s *settings) {
+		s.hop.deadlines, s.hop.most = []string{http.CanonicalHeaderKey(name), grpcTimeout}, most
+	}
 }
 
 // WithCarriedHeaders carries header fields over hops, as Priority (RFC 9218) or
@@ -55,14 +65,32 @@ func WithCarriedHeaders(names ...string) Option {
 	}
 }
 
+// fields returns the header fields that count for a request.
+func (p *hop) fields(h http.Header) []string {
+	if p.deadlines[0] == grpcTimeout || !isGRPC(h) {
+		return p.deadlines[:1]
+	}
+	return p.deadlines
+}
+
 // time returns how long a request may take; ok is false where it does not say.
 func (p *hop) time(h http.Header) (d time.Duration, ok bool) {
-	lines := h[p.deadline]
+	for _, name := range p.fields(h) {
+		if own, says := timeOf(h, name); says && (!ok || own < d) {
+			d, ok = own, true
+		}
+	}
+	return p.bounded(d), ok
+}
+
+// timeOf returns the time in a header field; ok is false where it cannot be read.
+func timeOf(h http.Header, name string) (d time.Duration, ok bool) {
+	lines := h[name]
 	if len(lines) != 1 {
 		return 0, false
 	}
 	unit, digits := time.Millisecond, lines[0]
-	if p.deadline == grpcTimeout {
+	if name == grpcTimeout {
 		if digits == "" {
 			return 0, false
 		}
@@ -78,7 +106,7 @@ func (p *hop) time(h http.Header) (d time.Duration, ok bool) {
 	if err != nil {
 		return 0, false
 	}
-	return p.bounded(time.Duration(min(n, most/uint64(max(unit/time.Millisecond, 1)))) * unit), true
+	return time.Duration(min(n, most/uint64(max(unit/time.Millisecond, 1)))) * unit, true
 }
 
 func (p *hop) bounded(d time.Duration) time.Duration {
@@ -92,27 +120,39 @@ var grpcUnits = map[byte]time.Duration{
 	'H': time.Hour, 'M': time.Minute, 'S': time.Second, 'm': time.Millisecond, 'u': time.Microsecond, 'n': time.Nanosecond,
 }
 
-// write tells in the headers of an attempt how long it may take.
-func (p *hop) write(ctx context.Context, h http.Header) {
-	at, ok := ctx.Deadline()
-	if !ok {
-		return
-	}
+// write tells in the headers of an attempt how long it may take. A field that cannot be
+// read is dropped where it came in.
+func (p *hop) write(ctx context.Context, h http.Header, server bool) {
+	at, timed := ctx.Deadline()
 	// What is sent is not over yet.
 	left := max(p.bounded(time.Until(at)), time.Millisecond)
-	if own, ok := p.time(h); ok && own <= left {
-		return
-	}
-	text := strconv.FormatInt(left.Milliseconds(), 10)
-	if p.deadline == grpcTimeout {
-		// At most eight digits.
-		if ms := left.Milliseconds(); ms < 100_000_000 {
-			text += "m"
-		} else {
-			text = strconv.FormatInt(min(ms/1000, 99_999_999), 10) + "S"
+	names := p.fields(h)
+	for i, name := range names {
+		own, readable := timeOf(h, name)
+		_, present := h[name]
+		switch {
+		case readable && (!timed || own <= left):
+		case timed && (present || i == len(names)-1):
+			h[name] = []string{timeText(name, left)}
+		case present && server:
+			delete(h, name)
 		}
 	}
-	h[p.deadline] = []string{text}
+}
+
+// timeText is a time in the format of a header field.
+func timeText(name string, d time.Duration) string {
+	if name != grpcTimeout {
+		return strconv.FormatInt(d.Milliseconds(), 10)
+	}
+	// At most eight digits, so the unit is the smallest that has enough of them.
+	const most = 99_999_999
+	for _, unit := range "num" {
+		if n := d / grpcUnits[byte(unit)]; n <= most {
+			return strconv.FormatInt(int64(n), 10) + string(unit)
+		}
+	}
+	return strconv.FormatInt(min(int64(d/time.Second), most), 10) + "S"
 }
 
 // mostCarried is how many bytes of a field are carried.
@@ -150,9 +190,10 @@ func (p *hop) carry(ctx context.Context, h http.Header) {
 }
 
 // onward sets the header fields of an attempt that carry something over the hop.
-func (p *hop) onward(ctx context.Context, req *http.Request) {
-	if p.deadline != "" {
-		p.write(ctx, req.Header)
+// server says that the request came in from a client.
+func (p *hop) onward(ctx context.Context, req *http.Request, server bool) {
+	if len(p.deadlines) > 0 {
+		p.write(ctx, req.Header, server)
 	}
 	if len(p.carried) > 0 {
 		p.carry(ctx, req.Header)
@@ -160,11 +201,14 @@ func (p *hop) onward(ctx context.Context, req *http.Request) {
 }
 
 // any reports whether anything is carried.
-func (p *hop) any() bool { return p.deadline != "" || len(p.carried) > 0 }
+func (p *hop) any() bool { return len(p.deadlines) > 0 || len(p.carried) > 0 }
 
 // limit returns the context of a request that says how long it may take; cancel is nil
 // for one that does not. at is the deadline.
 func (p *hop) limit(ctx context.Context, h http.Header) (limited context.Context, cancel context.CancelFunc, at time.Time) {
+	if len(p.deadlines) == 0 {
+		return ctx, nil, at
+	}
 	d, ok := p.time(h)
 	if !ok {
 		return ctx, nil, at
@@ -172,4 +216,32 @@ func (p *hop) limit(ctx context.Context, h http.Header) (limited context.Context
 	limited, cancel = context.WithTimeout(ctx, d)
 	at, _ = limited.Deadline()
 	return limited, cancel, at
+}
+
+// clientDeadline is that of a request which says how long it may take.
+type clientDeadline struct {
+	at    time.Time
+	first bool // no timeout of the policy comes before it
+}
+
+// compare notes whether the context of an attempt, which has the deadlines of the policy
+// as well, ends at the client's.
+func (d *clientDeadline) compare(attempt context.Context) {
+	at, _ := attempt.Deadline()
+	// The two were made of different readings of the clock.
+	d.first = d.at.Sub(at) < time.Millisecond
+}
+
+// errorOf returns the error of a request whose client's deadline has passed, and any other
+// as it is. ctx is the context of the request.
+func (d *clientDeadline) errorOf(ctx context.Context, policy string, err error) error {
+	if d == nil || err == nil || !errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		return err
+	}
+	var known *sluice.TimeoutError
+	var refused *sluice.RejectedError
+	if errors.As(err, &known) || errors.As(err, &refused) {
+		return err
+	}
+	return &sluice.TimeoutError{Policy: policy, Step: pipeline.Deadline, Err: err}
 }

@@ -105,7 +105,7 @@ func TestDeadlineIsSentOn(t *testing.T) {
 		"the request's, longer":  {nethttp.DeadlineHeader, "7000", 0, []string{"steps:", "  - timeout: 5s"}, []string{"5000"}},
 		"none":                   {nethttp.DeadlineHeader, "", 0, []string{"steps:", "  - limit: 10/1s"}, []string{""}},
 		"less than a unit":       {nethttp.DeadlineHeader, "", 0, []string{"steps:", "  - timeout: 10us"}, []string{"1"}},
-		"of gRPC":                {"grpc-timeout", "", 0, []string{"steps:", "  - timeout: 5s"}, []string{"5000m"}},
+		"of gRPC":                {"grpc-timeout", "", 0, []string{"steps:", "  - timeout: 5s"}, []string{"5000000u"}},
 		"of gRPC, long":          {"grpc-timeout", "", 0, []string{"steps:", "  - timeout: 48h"}, []string{"172800S"}},
 	} {
 		t.Run(name, func(t *testing.T) {

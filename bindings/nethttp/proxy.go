@@ -3,6 +3,7 @@ package nethttp
 import (
 	"context"
 	"net/http"
+	"time"
 
 	"github.com/sluice-go/sluice"
 )
@@ -16,6 +17,7 @@ type inbound struct {
 	transport *Transport // that has found the target
 	target    target
 	body      *clientBody // nil for none
+	deadline  time.Time   // of the client; zero for none
 }
 
 // WithInbound makes a Transport choose the route of the requests of this
@@ -41,7 +43,8 @@ func WithInbound(ctx context.Context, in *http.Request) context.Context {
 //   - the timeouts of the policy end a request at their marks, also while its body
 //     is read;
 //   - an answer, or a connection that was upgraded, on which no byte passes for
-//     stream_idle, or which is older than its lifetime, is closed.
+//     stream_idle, or which is older than its lifetime, is closed;
+//   - with WithDeadlineHeader a client may say how long its request may take.
 func (t *Transport) Proxy(proxy http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		in := &inbound{transport: t}
@@ -58,6 +61,13 @@ func (t *Transport) Proxy(proxy http.Handler) http.Handler {
 		in.request = in.target.sent(r)
 		ctx, cancel := context.WithCancel(r.Context())
 		defer cancel()
+		if in.target.guard != nil {
+			limited, end, at := t.hop.limit(ctx, r.Header)
+			if end != nil {
+				defer end()
+				ctx, in.deadline = limited, at
+			}
+		}
 		s := &served{ResponseWriter: w, request: r, body: in.body, bounds: bounds, now: t.now, cancel: cancel}
 		s.places.Store(1)
 		r = in.request.WithContext(context.WithValue(ctx, inboundKey{}, in))

@@ -59,7 +59,7 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer c.close()
 	resp, err := sluice.DoWith(req.Context(), g.pipeline, c.request, c.attempt)
 	c.returned = true
-	return c.result(resp, err)
+	return c.result(resp, c.own.errorOf(req.Context(), g.pipeline.Name(), err))
 }
 
 // CloseIdleConnections closes those of the guarded round tripper, for

@@ -106,7 +106,8 @@ type run struct {
 	running     bool   // a function is to run, or runs, on the caller's goroutine
 	answered    bool   // a function has returned, and what it held is not released yet
 	late        bool   // a cut is settled whose function returned after it
-	gaveUp      bool   // the caller, while no attempt was running
+	gaveUp      bool   // the caller, while no attempt was running on its goroutine
+	expired     bool   // the caller gave up a hedged call at its own deadline
 	returnValue bool   // of the function, with its error
 	single      bool   // whatever the policy says, there is one attempt
 	done        bool   // nothing panicked
@@ -341,6 +342,11 @@ func (r *run) ends(now clock.Mark) (cut bool) {
 			return false
 		}
 		r.now = max(r.now, at)
+		if r.racing && at == r.call.Deadline && r.request.Stalled != nil && r.request.Stalled() {
+			r.cutBy, r.expired = r.layout.ends[0].cause, true
+			r.giveUp()
+			return true
+		}
 		_, r.raced = r.call.Find(0)
 		effect := r.layout.plan.Advance(&r.call, &pipeline.Event{Kind: pipeline.Woken}, r.now)
 		if i := effect.Cut(); i != pipeline.NoCut && !plan.Shadow(i) {
@@ -431,6 +437,8 @@ func (r *run) result() error {
 	case d.Kind == decision.Expire:
 		r.returnValue = false
 		return api.Rejected(r.p.name, d.Step, Rejection{d.Reason, -1, true}, r.last)
+	case r.expired:
+		return r.p.API.TimedOut(r.p.name, pipeline.Deadline, r.last)
 	case r.gaveUp:
 		r.returnValue = false
 		return api.Cancelled(r.ctx, r.last)

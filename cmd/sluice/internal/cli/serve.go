@@ -10,6 +10,7 @@ import (
 	"net/netip"
 	"os"
 	"os/signal"
+	"regexp"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -98,6 +99,9 @@ signal ends it at once.`,
 	flags.IntVar(&f.config.IPv6Prefix, "ipv6-prefix", nethttp.DefaultIPv6Prefix, "how many `BITS` of an IPv6 address are the key of per: ip")
 	flags.StringSliceVar(&f.upgrades, "upgrade", []string{"websocket"}, "`PROTOCOLS` to which clients may upgrade a connection, out of reach of the policy; empty for none")
 	flags.BoolVar(&f.config.PreserveHost, "preserve-host", false, "send the client's Host to the upstream, not the upstream's own")
+	flags.StringVar(&f.config.DeadlineHeader, "deadline-header", "", "the header `FIELD` that says in milliseconds how long a request may take, as in "+nethttp.DeadlineHeader+"; requests of gRPC have grpc-timeout; empty for none")
+	flags.DurationVar(&f.config.DeadlineMax, "deadline-max", 0, "the longest time in that field; 0 for as long as it says")
+	flags.StringVar(&f.config.PriorityHeader, "priority-header", "", "the header `FIELD` with the priority of a request, which --trusted-proxies alone may set; empty for none")
 	flags.BoolVar(&f.config.Legacy, "legacy-headers", false, "add X-RateLimit-Limit, -Remaining and -Reset to answers")
 	flags.StringVar(&f.access, "access-log", "", "the `FILE` of a line of JSON for each request, - for standard output; empty for none")
 	flags.IntVar(&f.config.AccessSample, "access-sample", 1, "write one of `N` requests with a status below 400, and all others")
@@ -105,7 +109,7 @@ signal ends it at once.`,
 	flags.StringVar(&f.logForm, "log-format", "text", "text or json")
 	f.connections.add(cmd, &f.config)
 	must(cmd.RegisterFlagCompletionFunc("policy", documents))
-	for _, name := range []string{"listen", "admin", "drain-delay", "drain", "trusted-proxies", "proxy-protocol", "ipv6-prefix", "upgrade", "access-sample"} {
+	for _, name := range []string{"listen", "admin", "drain-delay", "drain", "trusted-proxies", "proxy-protocol", "ipv6-prefix", "upgrade", "deadline-header", "deadline-max", "priority-header", "access-sample"} {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 	must(cmd.RegisterFlagCompletionFunc("log-level", cobra.FixedCompletions(logLevels, cobra.ShellCompDirectiveNoFileComp)))
@@ -133,6 +137,15 @@ func (f *serveFlags) check(cmd *cobra.Command) (err error) {
 		return usage(cmd, "--access-sample is %d; allowed: 1 or more", c.AccessSample)
 	case c.DrainDelay < 0:
 		return usage(cmd, "--drain-delay is %s; allowed: 0 or more", c.DrainDelay)
+	case c.DeadlineMax < 0:
+		return usage(cmd, "--deadline-max is %s; allowed: 0 or more", c.DeadlineMax)
+	case c.DeadlineMax > 0 && c.DeadlineHeader == "":
+		return usage(cmd, "--deadline-max needs --deadline-header")
+	}
+	for _, field := range []struct{ flag, value string }{{"deadline-header", c.DeadlineHeader}, {"priority-header", c.PriorityHeader}} {
+		if !fieldName.MatchString(field.value) {
+			return usage(cmd, "--%s is %q; allowed: the name of a header field, as in %s", field.flag, field.value, nethttp.DeadlineHeader)
+		}
 	}
 	if err := f.connections.check(cmd, c); err != nil {
 		return err
@@ -157,6 +170,9 @@ func (f *serveFlags) check(cmd *cobra.Command) (err error) {
 	c.ProxyProtocol, err = prefixes(cmd, "proxy-protocol", f.proxied)
 	return err
 }
+
+// fieldName is the name of a header field (RFC 9110 section 5.1), or none.
+var fieldName = regexp.MustCompile("^[-!#$%&'*+.^_`|~0-9A-Za-z]*$")
 
 // prefixes reads the prefixes of a flag.
 func prefixes(cmd *cobra.Command, flag string, texts []string) (list []netip.Prefix, err error) {

@@ -15,17 +15,18 @@ import (
 // access writes a line of JSON for each request. cmd/sluice/README.md describes the
 // fields.
 type access struct {
-	handler slog.Handler
-	sample  int64 // of so many requests that succeed, one is written
-	passed  atomic.Int64
+	handler  slog.Handler
+	priority string // the header field, empty for none
+	sample   int64  // of so many requests that succeed, one is written
+	passed   atomic.Int64
 }
 
 // newAccess returns nil without a writer.
-func newAccess(to io.Writer, sample int) *access {
+func newAccess(to io.Writer, sample int, priority string) *access {
 	if to == nil {
 		return nil
 	}
-	return &access{sample: int64(max(sample, 1)), handler: slog.NewJSONHandler(to, &slog.HandlerOptions{ReplaceAttr: onlyFields})}
+	return &access{priority: priority, sample: int64(max(sample, 1)), handler: slog.NewJSONHandler(to, &slog.HandlerOptions{ReplaceAttr: onlyFields})}
 }
 
 // onlyFields leaves out what slog adds and every line would have alike.
@@ -90,6 +91,9 @@ func (a *access) write(r *http.Request, t *tracked, g *guarding, start time.Time
 	text("reason", t.Header().Get("X-Throttle-Reason"))
 	text("grpc_status", grpcStatus(t.Header()))
 	text("forwarded_for", strings.Join(r.Header[forwardedFor], ", "))
+	if a.priority != "" {
+		text("priority", strings.Join(r.Header.Values(a.priority), ", "))
+	}
 	text("referer", r.Referer())
 	text("user_agent", r.UserAgent())
 	if sampled {

@@ -77,6 +77,20 @@ func (s *Server) forward(p *httputil.ProxyRequest) {
 	}
 }
 
+// limitPriority drops the priority of a request that no trusted hop has sent. An
+// underscore is a hyphen to servers that make variables of headers.
+func (s *Server) limitPriority(r *http.Request) {
+	own := s.config.PriorityHeader
+	if own == "" || contains(s.config.Trusted, r.RemoteAddr) {
+		return
+	}
+	for name := range r.Header {
+		if len(name) == len(own) && strings.EqualFold(strings.ReplaceAll(name, "_", "-"), strings.ReplaceAll(own, "_", "-")) {
+			delete(r.Header, name)
+		}
+	}
+}
+
 // element is an element of Forwarded. A host has neither quotes nor backslashes.
 func element(peer netip.AddrPort, known bool, host, proto string) string {
 	from := "unknown"

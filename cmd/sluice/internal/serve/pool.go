@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -132,8 +133,8 @@ func outcomeOf(ctx context.Context, body *sentBody, resp *http.Response, err err
 		return reducer.Fail
 	case body.unfinished():
 		return reducer.Cancelled
-	case ctx.Err() != nil && !errors.As(context.Cause(ctx), &timeout):
-		return reducer.Cancelled
+	case ctx.Err() != nil && (!errors.As(context.Cause(ctx), &timeout) || timeout.Step == pipeline.Deadline):
+		return reducer.Cancelled // the deadline is the client's
 	}
 	return reducer.Fail
 }

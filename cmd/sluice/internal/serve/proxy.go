@@ -23,7 +23,10 @@ func (s *Server) handler() http.Handler {
 	if c.Legacy {
 		options = append(options, nethttp.WithLegacyHeaders())
 	}
-	lines := newAccess(c.Access, c.AccessSample)
+	if c.DeadlineHeader != "" {
+		options = append(options, nethttp.WithDeadlineHeader(c.DeadlineHeader, c.DeadlineMax))
+	}
+	lines := newAccess(c.Access, c.AccessSample, c.PriorityHeader)
 	transport := nethttp.NewRoutedTransport(s.transport, s.set, options...)
 	reverse := &httputil.ReverseProxy{
 		Rewrite:      s.rewrite,
@@ -63,6 +66,7 @@ func (s *Server) handler() http.Handler {
 			// The client is to open its next connection elsewhere.
 			w.Header().Set("Connection", "close")
 		}
+		s.limitPriority(r)
 		if !s.refuse(&t, r) {
 			proxy.ServeHTTP(&t, r)
 		}

@@ -74,6 +74,14 @@ type Config struct {
 	Upgrades []string
 	// PreserveHost sends the client's Host to the upstream in place of its own.
 	PreserveHost bool
+	// DeadlineHeader is a header field that says how long a request may take, see
+	// nethttp.WithDeadlineHeader. Empty: none, and Grpc-Timeout is passed on as it is.
+	DeadlineHeader string
+	// DeadlineMax is the greatest time in that field. 0: none.
+	DeadlineMax time.Duration
+	// PriorityHeader is a header field with the priority of a request, which Trusted
+	// alone may set. Empty: none.
+	PriorityHeader string
 	// Legacy adds X-RateLimit-* to answers.
 	Legacy bool
 	// Log is told what happens: a line for the start, for each reload, for what
