@@ -179,6 +179,10 @@ type StepState struct {
 	Bytes uint64
 	// Waiting callers in the queues of the step.
 	Waiting int
+	// Waits is how many waits in these queues are over, however they ended, and Waited
+	// how long all of them took.
+	Waits  uint64
+	Waited time.Duration
 	// Mode of a breaker that all calls share; empty elsewhere.
 	Mode string
 	// Free permits or places of a cell that all calls share, and whether the

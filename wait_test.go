@@ -277,3 +277,43 @@ func TestNewestFirst(t *testing.T) {
 		assert.Equal(t, []string{"0 sluice: p.bulkhead: rejected: full (after waiting)", "2 <nil>", "1 <nil>"}, order)
 	})
 }
+
+// TestWaitsAreCounted whatever their end, with keys and without.
+func TestWaitsAreCounted(t *testing.T) {
+	for _, per := range []string{"", ", per: key"} {
+		bubble(t, func(t *testing.T) {
+			set, p := loaded(t, "limit: {rate: 1/4s, burst: 1, wait: 5s"+per+"}", "bulkhead: {concurrent: 1, wait: 2s"+per+"}")
+			waited := func(step string, waits uint64, total time.Duration) {
+				t.Helper()
+				s := state(t, p, step)
+				assert.Equal(t, waits, s.Waits)
+				assert.Equal(t, total, s.Waited)
+			}
+			var all sync.WaitGroup
+			for range 2 {
+				all.Go(func() { _, _ = sluice.Do(t.Context(), p, stubborn(7*time.Second)) })
+				synctest.Wait()
+			}
+			waited("limit", 0, 0)
+			time.Sleep(4 * time.Second)
+			synctest.Wait()
+			waited("limit", 1, 4*time.Second)
+			waited("bulkhead", 0, 0)
+			time.Sleep(2 * time.Second)
+			synctest.Wait()
+			waited("bulkhead", 1, 2*time.Second) // expired, and the permit of the limit is given back
+			all.Go(func() { _, _ = sluice.Do(t.Context(), p, ok) })
+			time.Sleep(time.Second)
+			synctest.Wait()
+			waited("bulkhead", 2, 3*time.Second) // had the place
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			all.Go(func() { _, _ = sluice.Do(ctx, p, ok) })
+			time.Sleep(time.Second)
+			cancel()
+			all.Wait()
+			waited("limit", 2, 5*time.Second) // left
+			reload(t, set, "limit: {rate: 1/8s, burst: 1, wait: 5s"+per+"}")
+			waited("limit", 2, 5*time.Second)
+		})
+	}
+}

@@ -17,6 +17,7 @@ type waiting struct {
 	*Waiter
 	attempt uint8
 	step    uint8
+	since   clock.Mark
 }
 
 // before reports whether a wait was over before another one: queues are served from
@@ -106,7 +107,7 @@ func (r *run) Ask(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
 		return answer
 	}
 	r.ready, r.waitEnds = w.Ready, answer.WaitEnds()
-	r.waits = append(r.waits, waiting{w, k, uint8(i)})
+	r.waits = append(r.waits, waiting{w, k, uint8(i), r.now})
 	answer.Generation = uint64(clock.Never)
 	return answer
 }
@@ -169,10 +170,18 @@ func (r *run) takeWaiter(k uint8, i int) *Waiter {
 	for n, w := range r.waits {
 		if int(w.step) == i && w.attempt == k {
 			r.waits = slices.Delete(r.waits, n, n+1)
+			r.waitEnded(w)
 			return w.Waiter
 		}
 	}
 	return nil
+}
+
+// waitEnded counts a wait that is over.
+func (r *run) waitEnded(w waiting) {
+	c := r.layout.steps[w.step]
+	c.waits.Add(1)
+	c.waited.Add(int64(max(0, r.now.Sub(w.since))))
 }
 
 // keeps reports whether a place may be kept when the plan releases it.

@@ -73,6 +73,8 @@ type StepCells struct {
 	leased   atomic.Bool // leases may run out between steps
 	one      *LockedCell // nil with keys
 	cells    *keyedcells.Cells
+	waits    atomic.Uint64 // of calls that are over
+	waited   atomic.Int64  // nanoseconds in them
 	turns    atomic.Uint64 // waits that were over before the queue of a key was made
 	full     atomic.Bool   // decision.Full was emitted since the plan was bound
 }

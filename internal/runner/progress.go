@@ -111,6 +111,7 @@ func (r *run) poll(kinds ...reducer.EffectKind) {
 		}
 		w := r.waits[first]
 		r.waits = slices.Delete(r.waits, first, first+1)
+		r.waitEnded(w)
 		event := pipeline.Event{Kind: pipeline.Dropped, Attempt: w.attempt, Step: w.step, Answer: reducer.Answer{Reason: w.Effect.Reason}}
 		if w.Effect.Kind == reducer.Grant {
 			event.Kind, event.Answer = pipeline.Granted, reducer.Admitted(w.Effect.Permit)

@@ -24,6 +24,8 @@ type StepState struct {
 	Shared    uint64
 	Bytes     uint64
 	Waiting   int
+	Waits     uint64
+	Waited    time.Duration
 	Mode      string
 	Free      uint32
 	Counted   bool
@@ -44,7 +46,7 @@ func (p *Pipeline) State() []StepState {
 }
 
 func (c *StepCells) state(s pipeline.Step, now clock.Mark) StepState {
-	state := StepState{Step: s.Name, Kind: s.Kind()}
+	state := StepState{Step: s.Name, Kind: s.Kind(), Waits: c.waits.Load(), Waited: time.Duration(c.waited.Load())}
 	b := c.one
 	if b == nil {
 		c.countKeys(&state, now)

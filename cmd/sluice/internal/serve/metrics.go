@@ -171,6 +171,7 @@ type stateCollector struct{ set *sluice.Set }
 var (
 	breakerState = prometheus.NewDesc("sluice_breaker_state", "1 for the state that a breaker is in, of those that all calls share.", []string{"policy", "step", "state"}, nil)
 	queueLength  = prometheus.NewDesc("sluice_queue_length", "Callers that wait at a step.", []string{"policy", "step"}, nil)
+	waits        = prometheus.NewDesc("sluice_wait_seconds", "Time that requests waited at a step, however the wait ended.", []string{"policy", "step"}, nil)
 	stepFree     = prometheus.NewDesc("sluice_free", "Permits or places that are free at a step that all calls share.", []string{"policy", "step"}, nil)
 	stepKeys     = prometheus.NewDesc("sluice_keys", "Cells of a step that has one for each key.", []string{"policy", "step"}, nil)
 	keyBytes     = prometheus.NewDesc("sluice_key_bytes", "Memory of the cells of a step that has one for each key, estimated.", []string{"policy", "step"}, nil)
@@ -183,7 +184,7 @@ var breakerStates = []string{"closed", "open", "half-open"}
 
 // Describe implements prometheus.Collector.
 func (stateCollector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range []*prometheus.Desc{breakerState, queueLength, stepFree, stepKeys, keyBytes, evictions, sharedUses} {
+	for _, d := range []*prometheus.Desc{breakerState, queueLength, waits, stepFree, stepKeys, keyBytes, evictions, sharedUses} {
 		to <- d
 	}
 }
@@ -204,6 +205,7 @@ func (c stateCollector) Collect(to chan<- prometheus.Metric) {
 		for _, s := range p.State() {
 			if row := mechanisms.Row(s.Kind); row != nil && row.Queue != nil {
 				gauge(queueLength, float64(s.Waiting), name, s.Step)
+				to <- prometheus.MustNewConstSummary(waits, s.Waits, s.Waited.Seconds(), nil, name, s.Step)
 			}
 			if s.Counted {
 				gauge(stepFree, float64(s.Free), name, s.Step)

@@ -1,0 +1,35 @@
+package serve
+
+import (
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestWaitsAreMeasured by policy and step.
+func TestWaitsAreMeasured(t *testing.T) {
+	inBubble(t, timed, func(http.ResponseWriter, *http.Request) {}, func(b *bubble) {
+		start := time.Now()
+		for range 3 {
+			b.get("/queued/x")
+		}
+		assert.Equal(t, 20*time.Second, time.Since(start))
+		w := httptest.NewRecorder()
+		b.admin().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
+		var lines []string
+		for line := range strings.Lines(w.Body.String()) {
+			if strings.HasPrefix(line, "sluice_wait_seconds") {
+				lines = append(lines, strings.TrimSpace(line))
+			}
+		}
+		assert.Equal(t, []string{
+			`sluice_wait_seconds_sum{policy="api",step="bulkhead"} 0`, `sluice_wait_seconds_count{policy="api",step="bulkhead"} 0`,
+			`sluice_wait_seconds_sum{policy="queued",step="limit"} 20`, `sluice_wait_seconds_count{policy="queued",step="limit"} 2`,
+			`sluice_wait_seconds_sum{policy="raced",step="bulkhead"} 0`, `sluice_wait_seconds_count{policy="raced",step="bulkhead"} 0`,
+		}, lines)
+	})
+}
