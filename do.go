@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/sluice-go/sluice/internal/runner"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Request is what a call brings with it.
@@ -69,6 +70,18 @@ func DoWith[T any](ctx context.Context, p *Pipeline, q Request, fn func(context.
 // Request.Holdable is set; elsewhere release does nothing. When another attempt
 // follows, or the function panics, the runner releases automatically.
 func Hold(ctx context.Context) (release func()) { return runner.Hold(ctx) }
+
+// Extend has the attempt whose function got ctx go on beyond the function's end, until
+// done is called with its outcome, once and on any goroutine; further calls do nothing.
+// Until then the deadlines of the policy hold, places are held, and breakers measure. Do returns
+// the value of the function before, so no retry follows, whatever the outcome. It is for
+// answers whose bodies are a part of the call. Where done is never called, the places
+// are never released.
+//
+// Extend works where Request.Holdable is set and the function succeeds, and not in a
+// call that is hedged; elsewhere the attempt ends with its function, and done does
+// nothing.
+func Extend(ctx context.Context) (done func(outcome reducer.Outcome)) { return runner.Extend(ctx) }
 
 // ErrHedgeLost is the cause, for context.Cause, with which the context of an attempt
 // ends when another attempt of its round has won. Its error is context.Canceled.

@@ -111,6 +111,7 @@ type run struct {
 	returnValue bool   // of the function, with its error
 	single      bool   // whatever the policy says, there is one attempt
 	done        bool   // nothing panicked
+	extended    bool   // the attempt goes on beyond its function
 
 	// Of a hedged call, whose attempts have goroutines of their own.
 	racing bool
@@ -139,13 +140,17 @@ func (r *run) free() {
 	runs.Put(r)
 }
 
-// ended frees a run, or ends a call that has not come to its end.
+// ended frees a run, ends a call that has not come to its end, or leaves one whose attempt
+// goes on to Extend.
 func (r *run) ended() {
-	if r.done {
+	switch {
+	case !r.done:
+		r.crashed()
+	case r.extended:
+		r.handOver()
+	default:
 		r.free()
-		return
 	}
-	r.crashed()
 }
 
 // start begins a call, or continues one that left the fast path.
@@ -277,6 +282,10 @@ func (r *run) abandon() {
 // finish settles an attempt that returned on the caller's goroutine, and reports
 // whether the run must make another attempt.
 func (r *run) finish(err error) (again bool, _ error) {
+	if err == nil && r.session.extends() {
+		r.extended = true
+		return false, nil
+	}
 	outcome, hasRetryAfter, after := r.p.API.Classify(r.ctx, err)
 	return r.settle(outcome, hasRetryAfter, after, err)
 }

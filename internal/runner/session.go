@@ -43,11 +43,15 @@ type session struct {
 	hedge           bool
 	leases          leases
 
-	mu     sync.Mutex
-	places []kept // that release returns
-	taken  bool   // by Hold
-	over   bool   // the function has returned
-	freed  bool
+	mu       sync.Mutex
+	places   []kept // that release returns
+	taken    bool   // by Hold
+	over     bool   // the attempt has ended
+	freed    bool
+	extended bool // by Extend
+	told     bool // outcome is set
+	outcome  reducer.Outcome
+	owner    *run // of an extended attempt whose function has returned; nil before, and after done
 }
 
 // kept is the permit of a cell, with the action that returns it.
