@@ -33,6 +33,8 @@ type call struct {
 	returned   bool            // nothing panicked
 	own        *clientDeadline // nil for none
 	stalls     bool            // an attempt may wait for the body
+	pauses     *pauses         // of the latest attempt, where the body of its answer is a part of the call
+	uploaded   time.Duration   // of that attempt, in which it waited for the body of the request
 
 	// Of a request that may be hedged, whose attempts run beside each other.
 	hedged  bool
@@ -75,6 +77,9 @@ func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target)
 	if in != nil && !in.deadline.IsZero() {
 		c.own = &clientDeadline{at: in.deadline, first: c.hedged}
 		c.request.Stalled = func() bool { return c.own.first || c.stalls && c.upload.unfinished() }
+	}
+	if stalled := c.request.Stalled; t.whole && !c.hedged {
+		c.request.Stalled = func() bool { return c.pauses.tooLong() || stalled != nil && stalled() }
 	}
 	if v.retry {
 		c.request.Abandon = c.abandon
@@ -156,6 +161,10 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 			began, waited = c.t.now(), c.upload.took()
 		}
 	}
+	attempt := ctx
+	if c.t.whole && !c.hedged {
+		c.pauses = newPauses(c.t.now)
+	}
 	ctx = context.WithValue(ctx, detailsKey{}, details)
 	var req *http.Request
 	if c.t.change != nil || c.t.hop.any() {
@@ -185,6 +194,10 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	resp, err = c.answered(ctx, resp, details)
 	if err == nil && c.guard.view().slowed(began, c.t.now, c.upload.took()-waited) {
 		err = &attemptError{err: errSlowClient, outcome: reducer.Cancelled}
+	}
+	if err == nil && c.pauses != nil {
+		c.uploaded = c.upload.took() - waited
+		c.extend(attempt, resp)
 	}
 	return resp, err
 }

@@ -14,6 +14,7 @@ type download struct {
 	io.ReadCloser
 	release func()
 	done    atomic.Bool
+	whole   *wholeAnswer // nil where the call ends with the headers
 
 	// What first has read.
 	ahead []byte
@@ -39,10 +40,24 @@ func newDownload(resp *http.Response, release func()) *download {
 	return d
 }
 
-func (d *download) finish() {
-	if d.done.CompareAndSwap(false, true) {
-		d.release()
+func (d *download) finish() { d.ends(nil) }
+
+// ends says that the body is over, with the error of a read or without one.
+func (d *download) ends(err error) {
+	if d.whole != nil {
+		d.whole.stop()
 	}
+	d.over(err)
+}
+
+func (d *download) over(err error) {
+	if !d.done.CompareAndSwap(false, true) {
+		return
+	}
+	if d.whole != nil {
+		d.whole.done(d.whole.outcome(err))
+	}
+	d.release()
 }
 
 // aheadBytes are read to see whether an answer has a first byte.
@@ -75,12 +90,18 @@ func (d *download) Read(b []byte) (int, error) {
 		d.ahead = d.ahead[n:]
 		return n, nil
 	case d.end != nil:
-		d.finish()
+		d.ends(d.end)
 		return 0, d.end
 	}
+	if d.whole != nil {
+		d.whole.reads()
+	}
 	n, err := d.ReadCloser.Read(b)
+	if d.whole != nil {
+		d.whole.pauses()
+	}
 	if err != nil {
-		d.finish()
+		d.ends(err)
 	}
 	return n, err
 }

@@ -20,14 +20,15 @@ func (s *served) grpcStatus() string {
 	return s.Header().Get(http.TrailerPrefix + grpcStatus)
 }
 
-// begins ends the attempt with the first message of an answer of gRPC.
+// begins ends the attempt with the first message of an answer of gRPC, unless its body is
+// a part of the call.
 func (s *served) begins() {
-	if s.later {
+	if s.later && s.taking == nil {
 		s.vote()
 	}
 }
 
-// vote gives the vote of an answer of gRPC, unless a timeout has ended the attempt.
+// vote gives the vote of an answer that is over, unless a timeout has ended the attempt.
 func (s *served) vote() {
 	s.later = false
 	s.call.Done(s.outcome(s.status))

@@ -21,7 +21,7 @@ import (
 // document, and of the handler's own answer when that is a failure.
 //
 // The vote is that of the status, at the moment at which the headers are
-// written; there the policy's timeouts end as well. Until then they end the
+// written; there the policy's timeouts end as well, unless WithWholeAnswers is given. Until then they end the
 // request's context, and a handler that returned without having written
 // anything is answered for with 503. A panic before the headers is a failure;
 // it goes on to the server. A bulkhead's place is held until the handler has
@@ -127,6 +127,12 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		own = d
 		ctx, q.Stalled = limited, func() bool { return d.first || body != nil && body.stalled() }
 	}
+	var taking *pauses
+	if h.whole {
+		p, stalled := newPauses(h.now), q.Stalled
+		taking = p
+		q.Stalled = func() bool { return p.tooLong() || stalled != nil && stalled() }
+	}
 	guarded, err := g.pipeline.Begin(ctx, q)
 	if err != nil {
 		body.answering()
@@ -136,7 +142,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		h.refuse(w, r, g, q, err)
 		return
 	}
-	s := &served{ResponseWriter: w, h: h, call: guarded, guard: g, request: r, body: body, bounds: bounds, now: h.now}
+	s := &served{ResponseWriter: w, h: h, call: guarded, guard: g, request: r, body: body, bounds: bounds, now: h.now, taking: taking}
 	if h.shows(v) {
 		var room [2]sluice.LimitState
 		if f, ok := v.fields(guarded.Limits(room[:0]), nil); ok {
@@ -210,7 +216,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, g *guard, q slu
 // outcome is what an answer of the handler means. Where the client had the handler
 // wait, or went away, it means nothing.
 func (s *served) outcome(status int) reducer.Outcome {
-	if errors.Is(s.request.Context().Err(), context.Canceled) || s.body.failure().late() {
+	if errors.Is(s.request.Context().Err(), context.Canceled) || s.body.failure().late() || s.unread {
 		return reducer.Cancelled
 	}
 	if status == http.StatusSwitchingProtocols {
@@ -221,12 +227,23 @@ func (s *served) outcome(status int) reducer.Outcome {
 	}
 	outcome := s.h.outcomesOf(s.guard.pipeline).OfStatus(status)
 	switch {
-	case s.body == nil:
-	case fallback.Covers(outcome) && s.body.stalled(),
-		outcome == reducer.OK && s.guard.view().slowed(s.body.opened, s.now, s.body.took()):
+	case s.body != nil && fallback.Covers(outcome) && s.body.stalled():
+		return reducer.Cancelled
+	case outcome == reducer.OK && s.guard.view().slowed(s.began(), s.now, s.body.took()+s.taking.sum()):
 		return reducer.Cancelled
 	}
 	return outcome
+}
+
+// began returns when the handler began, where it may have waited for the client.
+func (s *served) began() time.Time {
+	switch {
+	case s.taking != nil:
+		return s.taking.began
+	case s.body != nil:
+		return s.body.opened
+	}
+	return time.Time{}
 }
 
 // settle says how the handler ended when it returned without an answer.
@@ -264,7 +281,7 @@ func (s *served) settle() {
 func (s *served) end() {
 	if !s.returned && (s.status == 0 || s.later) {
 		outcome := reducer.Fail
-		if s.request.Context().Err() != nil || s.body.failure() != nil {
+		if s.request.Context().Err() != nil || s.body.failure() != nil || s.unread {
 			outcome = reducer.Cancelled
 		}
 		s.call.Done(outcome)

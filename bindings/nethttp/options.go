@@ -44,6 +44,7 @@ type settings struct {
 	hop             hop
 	policyOf        func(*http.Request) *sluice.Pipeline
 	responseOutcome func(*http.Response, reducer.Outcome) reducer.Outcome
+	whole           bool // an answer's body is a part of the call
 	admits          bool // the context of a request says what it was admitted by
 }
 
@@ -145,6 +146,28 @@ func WithRateLimitHeaders(on bool) Option { return func(s *settings) { s.fields 
 // Default: it is left out, and a request without a body of a policy without timeouts is
 // passed on as it is, which saves a copy. Handler alone.
 func WithAdmission() Option { return func(s *settings) { s.admits = true } }
+
+// WithWholeAnswers makes the body of an answer a part of its call: votes and timeouts end
+// with the body, and not with the headers. A breaker counts an answer that breaks off as
+// a failure and measures its whole time; a timeout cuts it. Retries, fallbacks and the
+// status are decided by the headers, as no answer is repeated of which a part was passed
+// on. Default: off.
+//
+// The end of a body is that of its last byte, its Close, or for a Handler the handler's return.
+// Time in which the reader of an answer is waited for, as a client that does not read,
+// does not count as the dependency's: where it is more than a tenth of the time that a
+// timeout cuts, and where without it the answer would not be slow, the attempt ends as
+// cancelled. For a Handler that is the time of its writes, for a Transport the time in
+// which no read waits.
+//
+// A handler whose context ended in the middle of an answer panics with
+// http.ErrAbortHandler, as httputil.ReverseProxy does, so that its client does not take the
+// answer for a whole one.
+//
+// An answer that is no success ends its call with the headers, as do upgraded connections
+// and requests that are hedged. What reads an answer without an end, as a stream of
+// events, needs a policy without timeouts, or another Transport.
+func WithWholeAnswers() Option { return func(s *settings) { s.whole = true } }
 
 // WithLegacyHeaders adds X-RateLimit-Limit, X-RateLimit-Remaining and
 // X-RateLimit-Reset (seconds) of the tightest limit, for clients that know

@@ -44,7 +44,9 @@ type served struct {
 	status    int         // 0 until the headers are written
 	replaced  bool        // another answer is sent in place of the handler's
 	grpc      bool        // the answer of a guarded handler is one of gRPC
-	later     bool        // the answer is one of gRPC that has no vote yet
+	later     bool        // the answer has no vote yet
+	unread    bool        // the client does not take the answer
+	taking    *pauses     // in which the client is waited for; nil where the vote is that of the headers
 	taken     bool        // the handler has the connection
 	returned  bool
 	flushes   bool // what the writer below can do
@@ -153,7 +155,9 @@ func (s *served) WriteHeader(status int) {
 		s.later = true
 	} else if s.call != nil {
 		outcome := s.outcome(status)
-		s.call.Done(outcome)
+		if s.later = s.taking != nil && status != http.StatusSwitchingProtocols; !s.later {
+			s.call.Done(outcome)
+		}
 		if failed := s.body.failure(); failed.late() {
 			s.replace(failed.answer(s.request))
 			return
@@ -203,7 +207,9 @@ func (s *served) Write(b []byte) (n int, err error) {
 	s.wrote = true
 	for {
 		piece := b[n:min(n+pieceBytes, len(b))]
+		s.takes()
 		written, err := s.ResponseWriter.Write(piece)
+		s.took(err)
 		n += written
 		s.touch()
 		if err != nil || n == len(b) {
@@ -222,6 +228,10 @@ func (s *served) ReadFrom(r io.Reader) (n int64, err error) {
 	}
 	s.begins()
 	s.arm()
+	if s.taking != nil {
+		// The times of reads and of writes are told apart.
+		return io.Copy(onlyWriter{s}, r)
+	}
 	for {
 		copied, err := io.CopyN(s.ResponseWriter, r, pieceBytes)
 		n += copied
@@ -235,6 +245,23 @@ func (s *served) ReadFrom(r io.Reader) (n int64, err error) {
 	}
 }
 
+// onlyWriter hides ReadFrom.
+type onlyWriter struct{ io.Writer }
+
+// takes says that the client is waited for, took that it is not any more.
+func (s *served) takes() {
+	if s.taking != nil {
+		s.taking.begin()
+	}
+}
+
+func (s *served) took(err error) {
+	if s.taking != nil {
+		s.taking.end()
+		s.unread = s.unread || err != nil
+	}
+}
+
 // FlushError is for http.ResponseController.
 func (s *served) FlushError() error {
 	if !s.flushes {
@@ -244,7 +271,9 @@ func (s *served) FlushError() error {
 		s.WriteHeader(http.StatusOK)
 	}
 	s.arm()
+	s.takes()
 	err := http.NewResponseController(s.ResponseWriter).Flush()
+	s.took(err)
 	s.touch()
 	return err
 }

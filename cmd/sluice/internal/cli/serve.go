@@ -102,6 +102,7 @@ signal ends it at once.`,
 	flags.StringVar(&f.config.DeadlineHeader, "deadline-header", "", "the header `FIELD` that says in milliseconds how long a request may take, as in "+nethttp.DeadlineHeader+"; requests of gRPC have grpc-timeout; empty for none")
 	flags.DurationVar(&f.config.DeadlineMax, "deadline-max", 0, "the longest time in that field; 0 for as long as it says")
 	flags.StringVar(&f.config.PriorityHeader, "priority-header", "", "the header `FIELD` with the priority of a request, which --trusted-proxies alone may set; empty for none")
+	flags.BoolVar(&f.config.WholeAnswers, "whole-answers", false, "votes and timeouts end with the body of an answer, not with its headers")
 	flags.BoolVar(&f.config.Legacy, "legacy-headers", false, "add X-RateLimit-Limit, -Remaining and -Reset to answers")
 	flags.StringVar(&f.access, "access-log", "", "the `FILE` of a line of JSON for each request, - for standard output; empty for none")
 	flags.IntVar(&f.config.AccessSample, "access-sample", 1, "write one of `N` requests with a status below 400, and all others")

@@ -20,6 +20,9 @@ func (s *Server) handler() http.Handler {
 		nethttp.WithRefusalAnswers(), nethttp.WithRateLimitHeaders(true), nethttp.WithTrustedProxies(c.Trusted...),
 		nethttp.WithIPv6Prefix(c.IPv6Prefix),
 	}
+	if c.WholeAnswers {
+		options = append(options, nethttp.WithWholeAnswers())
+	}
 	if c.Legacy {
 		options = append(options, nethttp.WithLegacyHeaders())
 	}

@@ -82,6 +82,9 @@ type Config struct {
 	// PriorityHeader is a header field with the priority of a request, which Trusted
 	// alone may set. Empty: none.
 	PriorityHeader string
+	// WholeAnswers makes bodies of answers a part of the call, see
+	// nethttp.WithWholeAnswers.
+	WholeAnswers bool
 	// Legacy adds X-RateLimit-* to answers.
 	Legacy bool
 	// Log is told what happens: a line for the start, for each reload, for what
