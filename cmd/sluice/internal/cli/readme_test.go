@@ -123,6 +123,31 @@ func TestServeLines(t *testing.T) {
 	check("the help", newServe(&Env{}).Example)
 }
 
+var guideFlag = regexp.MustCompile("`--([a-z0-9-]+)")
+
+// TestFlagsOfGuides looks for the flags that the guides name among those of the commands.
+func TestFlagsOfGuides(t *testing.T) {
+	known := map[string]bool{}
+	for _, cmd := range newRoot(&Env{}).Commands() {
+		cmd.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+	}
+	pages, err := filepath.Glob("../../../../docs/*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	named := 0
+	for _, page := range pages {
+		for _, found := range guideFlag.FindAllStringSubmatch(read(t, page), -1) {
+			if named++; !known[found[1]] {
+				t.Errorf("%s: there is no flag --%s", page, found[1])
+			}
+		}
+	}
+	if named == 0 {
+		t.Error("the guides name no flags")
+	}
+}
+
 // TestVersionLine checks what is printed of a release, a commit and neither.
 func TestVersionLine(t *testing.T) {
 	setting := func(key, value string) debug.BuildSetting { return debug.BuildSetting{Key: key, Value: value} }

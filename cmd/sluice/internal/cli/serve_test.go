@@ -70,6 +70,8 @@ func TestServeRefusesBadInput(t *testing.T) {
 		{"-p " + good + " -u " + up + " --upstream-ca " + good, 2, good + " has no certificate in PEM"},
 		{"-p " + good + " -u " + up + " --max-streams 0", 2, "--max-streams is 0"},
 		{"-p " + good + " -u " + up + " --connect-timeout 0", 2, "--connect-timeout is 0s"},
+		{"-p " + good + " -u " + up + " --idle-timeout 0", 2, "--idle-timeout is 0s; allowed: more than 0"},
+		{"-p " + good + " -u " + up + " --upstream-idle-timeout -1s", 2, "--upstream-idle-timeout is -1s; allowed: more than 0"},
 		{"-p " + good + " -u " + up + " -u " + up, 2, "twice"},
 		{"-p " + good + " -u " + up + " -u http://127.0.0.1:2/a", 2, "one path for all"},
 		{"-p " + good + " -u " + up + " --eject-after 3", 2, "--eject-after needs more than one --upstream"},

@@ -31,13 +31,15 @@ func (f *connectionFlags) add(cmd *cobra.Command, c *serve.Config) {
 	flags.StringArrayVarP(&f.upstreams, "upstream", "u", nil, "the `URL` where requests go, of http, https or h2c (HTTP/2 without TLS); several times for several")
 	flags.StringVar(&c.UpstreamCA, "upstream-ca", "", "a PEM `FILE` of authorities of upstreams, beside those of the system")
 	flags.DurationVar(&c.ConnectTimeout, "connect-timeout", 10*time.Second, "how long a connection to an upstream may take to be made")
+	flags.DurationVar(&c.IdleTimeout, "idle-timeout", serve.DefaultIdleTimeout, "how long a connection of a client may be idle between requests")
+	flags.DurationVar(&c.UpstreamIdleTimeout, "upstream-idle-timeout", serve.DefaultUpstreamIdleTimeout, "how long an idle connection to an upstream is kept for the next request")
 	flags.IntVar(&c.Ejection.After, "eject-after", 5, "eject an upstream after so many `FAILURES` in a row; 0 for never")
 	flags.DurationVar(&c.Ejection.For, "eject-for", 30*time.Second, "how long the first time; doubled each time, up to ten times that")
 	flags.StringVar(&f.ejectShare, "eject-share", "50%", "how many of the upstreams may be ejected at a time")
 	flags.StringVar(&f.probePath, "probe-path", "", "the `PATH` of probes of each upstream; empty for none")
 	flags.DurationVar(&c.ProbeInterval, "probe-interval", 10*time.Second, "how often each upstream is probed")
 	f.onlySeveral = []string{"eject-after", "eject-for", "eject-share", "probe-path", "probe-interval"}
-	for _, name := range append([]string{"upstream", "max-streams", "connect-timeout"}, f.onlySeveral...) {
+	for _, name := range append([]string{"upstream", "max-streams", "connect-timeout", "idle-timeout", "upstream-idle-timeout"}, f.onlySeveral...) {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 }
@@ -51,6 +53,10 @@ func (f *connectionFlags) check(cmd *cobra.Command, c *serve.Config) (err error)
 		return usage(cmd, "--max-streams is %d; allowed: 1 or more", c.MaxStreams)
 	case c.ConnectTimeout <= 0:
 		return usage(cmd, "--connect-timeout is %s; allowed: more than 0", c.ConnectTimeout)
+	case c.IdleTimeout <= 0:
+		return usage(cmd, "--idle-timeout is %s; allowed: more than 0", c.IdleTimeout)
+	case c.UpstreamIdleTimeout <= 0:
+		return usage(cmd, "--upstream-idle-timeout is %s; allowed: more than 0", c.UpstreamIdleTimeout)
 	}
 	c.Upstreams = nil
 	for _, text := range f.upstreams {

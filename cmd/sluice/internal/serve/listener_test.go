@@ -143,7 +143,7 @@ func TestIdleConnectionsOfHTTP2(t *testing.T) {
 		}}
 		defer transport.CloseIdleConnections()
 		client := &http.Client{Transport: transport}
-		for _, pause := range []time.Duration{0, idleTime - time.Second, idleTime + time.Second} {
+		for _, pause := range []time.Duration{0, DefaultIdleTimeout - time.Second, DefaultIdleTimeout + time.Second} {
 			time.Sleep(pause)
 			synctest.Wait()
 			resp, err := client.Get("http://x/x")
@@ -151,6 +151,36 @@ func TestIdleConnectionsOfHTTP2(t *testing.T) {
 		}
 		assert.Equal(t, 2, dials)
 	})
+}
+
+// TestIdleTimeouts has connections of clients closed and those to upstreams not used
+// again after their times.
+func TestIdleTimeouts(t *testing.T) {
+	set := func(c *Config) { c.IdleTimeout, c.UpstreamIdleTimeout = 10*time.Minute, 5*time.Second }
+	for _, c := range []struct {
+		change       func(*Config)
+		front        time.Duration
+		kept, others time.Duration // pauses after which a connection to an upstream is used and is not
+	}{
+		{func(*Config) {}, 120 * time.Second, 89 * time.Second, 91 * time.Second},
+		{set, 10 * time.Minute, 4 * time.Second, 6 * time.Second},
+	} {
+		inFleet(t, 1, func(int, http.ResponseWriter, *http.Request) {}, func(f *fleet) {
+			start := time.Now()
+			conn := f.open("GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
+			_, _ = io.Copy(io.Discard, conn.r)
+			conn.Close()
+			assert.Equal(t, c.front, time.Since(start))
+			f.get("/x")
+			dials := f.dials[0].Load()
+			time.Sleep(c.kept)
+			f.get("/x")
+			assert.Equal(t, dials, f.dials[0].Load())
+			time.Sleep(c.others)
+			f.get("/x")
+			assert.Equal(t, dials+1, f.dials[0].Load())
+		}, c.change)
+	}
 }
 
 // TestDrainDelayOfHTTP2 has a client send on while the proxy is not ready any more: it

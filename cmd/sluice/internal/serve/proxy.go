@@ -85,7 +85,7 @@ func NewTransport() *http.Transport {
 		DialContext:           (&net.Dialer{Timeout: 10 * time.Second, KeepAlive: 30 * time.Second}).DialContext,
 		TLSHandshakeTimeout:   10 * time.Second,
 		ExpectContinueTimeout: time.Second,
-		IdleConnTimeout:       90 * time.Second,
+		IdleConnTimeout:       DefaultUpstreamIdleTimeout,
 		MaxIdleConnsPerHost:   4096,
 		ForceAttemptHTTP2:     true,
 		DisableCompression:    true,

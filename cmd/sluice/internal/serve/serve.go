@@ -39,6 +39,12 @@ type Config struct {
 	// ConnectTimeout bounds how long a connection to an upstream takes to be made. 0
 	// means 10 s.
 	ConnectTimeout time.Duration
+	// IdleTimeout is how long a connection of a client may be idle between requests. 0
+	// means DefaultIdleTimeout.
+	IdleTimeout time.Duration
+	// UpstreamIdleTimeout is how long an idle connection to an upstream is kept for the
+	// next request. 0 means DefaultUpstreamIdleTimeout.
+	UpstreamIdleTimeout time.Duration
 	// Ejection is for several upstreams.
 	Ejection Ejection
 	// ProbePath is the path and the query of probes of several upstreams. nil: none.
@@ -107,11 +113,15 @@ type Config struct {
 	random func(n int) int                      // nil for rand.IntN
 }
 
-// Limits of both servers. How long a client may take over bodies is the section http
-// of the document.
+// headerTime bounds the time for the headers of a request, against slow-loris. How long a
+// client may take over bodies is the section http of the document.
+const headerTime = 10 * time.Second
+
 const (
-	headerTime = 10 * time.Second  // for a request's headers, against slow-loris
-	idleTime   = 120 * time.Second // of a connection between requests, as long as common clients keep them
+	// DefaultIdleTimeout is as long as common clients keep connections.
+	DefaultIdleTimeout = 120 * time.Second
+	// DefaultUpstreamIdleTimeout is that of http.DefaultTransport.
+	DefaultUpstreamIdleTimeout = 90 * time.Second
 )
 
 // Server is a proxy that has been set up.
@@ -141,6 +151,9 @@ func New(c Config) (*Server, error) {
 	}
 	if c.MaxStreams == 0 {
 		c.MaxStreams = DefaultMaxStreams
+	}
+	if c.IdleTimeout == 0 {
+		c.IdleTimeout = DefaultIdleTimeout
 	}
 	if c.IPv6Prefix == 0 {
 		c.IPv6Prefix = nethttp.DefaultIPv6Prefix
@@ -240,7 +253,7 @@ func (s *Server) Run(ctx context.Context) error {
 // server returns a server with our limits, whose own complaints are logged.
 func (s *Server) server(h http.Handler) *http.Server {
 	return &http.Server{
-		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: idleTime,
+		Handler: h, ReadHeaderTimeout: headerTime, IdleTimeout: s.config.IdleTimeout,
 		ErrorLog: s.complaints(),
 	}
 }

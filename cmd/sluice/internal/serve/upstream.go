@@ -48,6 +48,9 @@ func newUpstream(at *url.URL, c *Config, roots *x509.CertPool) *upstream {
 	if c.ConnectTimeout > 0 {
 		u.transport.DialContext = connects(c.ConnectTimeout)
 	}
+	if c.UpstreamIdleTimeout > 0 {
+		u.transport.IdleConnTimeout = c.UpstreamIdleTimeout
+	}
 	if c.dial != nil {
 		u.transport.DialContext = c.dial
 	}
