@@ -32,6 +32,7 @@ type call struct {
 	sending    atomic.Bool     // an attempt was handed over, and closes its body
 	returned   bool            // nothing panicked
 	own        *clientDeadline // nil for none
+	once       string          // why the request is sent once, empty where it need not
 	stalls     bool            // an attempt may wait for the body
 	pauses     *pauses         // of the latest attempt, where the body of its answer is a part of the call
 	uploaded   time.Duration   // of that attempt, in which it waited for the body of the request
@@ -58,6 +59,9 @@ func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target)
 	}
 	v := g.view()
 	c.request = t.requestOf(c.attributes.req)
+	own := overrideOf(req.Context())
+	own.apply(&c.request)
+	c.once = own.NoRetry
 	if v.keyed {
 		c.request.Lookup = c.attributes.lookup
 	}
@@ -109,6 +113,8 @@ func (s *settings) requestOf(r *http.Request) (q sluice.Request) {
 func (c *call) noRetry() string {
 	h := c.req.Header
 	switch {
+	case c.once != "":
+		return c.once
 	case h.Get("Upgrade") != "":
 		return "an upgrade of the connection is not repeated"
 	case !slices.Contains(c.t.methodsOf(c.guard.pipeline), method(c.req)) && h.Get("Idempotency-Key") == "" && h.Get("X-Idempotency-Key") == "":
@@ -126,6 +132,8 @@ func (c *call) noHedge(v *view) string {
 	switch {
 	case !v.hedge:
 		return "the policy had no hedge when the request came"
+	case c.once != "":
+		return c.once
 	case h.Get("Upgrade") != "":
 		return "an upgrade of the connection is not repeated"
 	case !slices.Contains(c.t.hedgedOf(c.guard.pipeline), method(c.req)) && h.Get("Idempotency-Key") == "" && h.Get("X-Idempotency-Key") == "":

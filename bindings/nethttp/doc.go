@@ -42,6 +42,8 @@
 //   - A request of gRPC is refused by a status of gRPC, and the status of its answer,
 //     in the headers or in trailers that come before a message, decides its outcome as the
 //     HTTP status that it stands for.
+//   - WithPolicy, WithOverride, WithPolicyOf, WithKey and WithCost say what differs for one
+//     request.
 //   - FromContext returns which policy and route let a request through, and what is left
 //     of each limit, where WithAdmission is given.
 //   - WithDeadlineHeader carries deadlines from the request that comes in to those that go
