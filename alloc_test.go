@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/internal/testenv"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // allocates asserts how often f allocates. The race detector allocates itself.
@@ -41,6 +42,26 @@ func TestDoAllocatesOnce(t *testing.T) {
 		allocates(t, c.want, c.steps[0], func() { _, _ = sluice.Do(ctx, p, ok) })
 		p.Listen(func(sluice.Event) {})
 		allocates(t, c.want, "heard "+c.steps[0], func() { _, _ = sluice.Do(ctx, p, ok) })
+	}
+}
+
+// TestBeginAllocatesOnce also where it keeps places from Done to Release.
+func TestBeginAllocatesOnce(t *testing.T) {
+	ctx := context.Background()
+	for _, steps := range [][]string{
+		{"bulkhead: 100"},
+		{"timeout: 30s", "retry: {attempts: 3, budget: 20%}", "breaker: {window: {calls: 100}}", "limit: 1000000000/1s", "bulkhead: {concurrent: 9, wait: 1s}", "timeout: 10s"},
+		{"adaptive: {initial: 2, minimum: 1, maximum: 4}"},
+	} {
+		p := guarded(t, steps)
+		allocates(t, 1, steps[0], func() {
+			c, err := p.Begin(ctx, sluice.Request{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			c.Done(reducer.OK)
+			c.Release()
+		})
 	}
 }
 

@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -64,6 +63,8 @@ type fastPathStep struct {
 	refuses bool
 	// exits is set where the permit is also released after a success.
 	exits bool
+	// place is set where a call of two phases keeps the permit from Done to Release.
+	place bool
 }
 
 // planFastPath determines whether the calls of a binding have a fast path: a binding
@@ -89,23 +90,20 @@ func (l *binding) planFastPath() {
 			}
 			l.due = sooner(l.due, sooner(c.After, c.Soft))
 		case l.plan.Asks(i):
-			step := fastPathStep{cell: l.cells[i], step: i, refuses: !s.Shadow && !queues(s), exits: !l.plan.Refunds(i)}
+			step := fastPathStep{cell: l.cells[i], step: i, refuses: !s.Shadow && !queues(s), exits: !l.plan.Refunds(i), place: !l.plan.Refunds(i) && !l.plan.Records(i)}
 			if step.cell == nil {
 				step.keys, step.slot, step.complete = l.steps[i], keys, s.Missing != keyed.MissingShare
 				keys++
 			} else {
 				l.shares = true
 			}
-			l.exits = l.exits || step.exits
+			l.exits, l.places = l.exits || step.exits, l.places || step.place
 			l.fastSteps = append(l.fastSteps, step)
 		case l.steps[i] != nil && l.cells[i] == nil:
 			return
 		}
 	}
 	l.shares, l.keyed = l.shares || l.budget != nil, keys > 0
-	// The places of a call of two phases are held for longer than its attempt, and
-	// it makes no attempt that a budget counts.
-	l.twoPhase = l.budget == nil && !slices.ContainsFunc(l.fastSteps, func(s fastPathStep) bool { return l.steps[s.step].holds })
 	l.hasFastPath = len(l.fastSteps) <= fastPathSteps && keys <= fastPathKeys
 }
 
@@ -131,7 +129,7 @@ func sooner(a, b time.Duration) time.Duration {
 // it.
 func (l *fastPath) enter(q *Request) bool {
 	l.layout = l.pipeline.layout.Load()
-	if !l.layout.hasFastPath || q.Holdable || l.twoPhase && !l.layout.twoPhase || l.ctx.Err() != nil || l.layout.softens && l.pipeline.hasListeners() {
+	if !l.layout.hasFastPath || q.Holdable || l.ctx.Err() != nil || l.layout.softens && l.pipeline.hasListeners() {
 		return false
 	}
 	var keys *[fastPathKeys]string
@@ -358,7 +356,7 @@ func (l *fastPath) leave(q *Request, err error) bool {
 		l.lock()
 		for l.held > 0 {
 			s := &steps[l.held-1]
-			if s.exits && !l.exit(s, l.permits[l.held-1], now) {
+			if s.exits && !l.keeps(s) && !l.exit(s, l.permits[l.held-1], now) {
 				break
 			}
 			l.held--
@@ -373,6 +371,32 @@ func (l *fastPath) leave(q *Request, err error) bool {
 		l.pipeline.report(Event{Kind: decision.End, Outcome: reducer.OK, Attempt: 1}, q.Key, l.began, now)
 	}
 	return true
+}
+
+// keeps reports whether the call keeps its permit of a step from Done to Release.
+func (l *fastPath) keeps(s *fastPathStep) bool { return l.twoPhase && s.place }
+
+// place returns the permit of a step that the call keeps.
+func (l *fastPath) place(i int) (kept, bool) {
+	s := &l.layout.fastSteps[i]
+	if !l.keeps(s) {
+		return kept{}, false
+	}
+	at := cellRef{one: s.cell}
+	if s.keys != nil {
+		at = cellRef{step: s.keys, handle: l.handles[s.slot]}
+	}
+	return kept{cell: at, action: reducer.Action{Kind: reducer.Release, Permit: l.permits[i]}}, true
+}
+
+// release releases the permits that the call keeps, in reverse order.
+func (l *fastPath) release() {
+	now := l.pipeline.Now()
+	for i := int(l.entered) - 1; i >= 0; i-- {
+		if k, ok := l.place(i); ok && !k.cell.exit(k.action.Permit, now) {
+			k.release(now)
+		}
+	}
 }
 
 // exit ends the permit of a step after a success. It returns false where a run must

@@ -50,7 +50,7 @@ type binding struct {
 	shares      bool // it asks cells that all calls share
 	keyed       bool // it asks cells of keys
 	exits       bool // a step's permit is given back after a success, too
-	twoPhase    bool // it takes calls without a function, too
+	places      bool // a call of two phases keeps permits from Done to Release
 	fastSteps   []fastPathStep
 	budget      *LockedCell   // of the retry, nil for none
 	cut         time.Duration // of the shortest timeout, 0 for none

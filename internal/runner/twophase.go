@@ -14,12 +14,16 @@ import (
 // between Begin and Done.
 type Call struct {
 	phases  atomic.Pointer[Phases] // nil after Done
+	places  atomic.Pointer[Phases] // what Release releases on the fast path; nil for nothing, released after Release
 	ctx     context.Context
 	own     lazyContext // ctx on the fast path
 	release func()      // nil on the fast path
 }
 
-// Phases is what a call needs up to Done. It is in a pool, unlike the Call, to which
+// released is in Call.places after Release.
+var released = new(Phases)
+
+// Phases is what a call needs up to Done, and on the fast path with places up to Release. It is in a pool, unlike the Call, to which
 // the context of the work may refer for longer.
 type Phases struct {
 	fast    fastPath
@@ -133,12 +137,13 @@ func (c *Call) Done(o reducer.Outcome) {
 	if r == nil {
 		c.own.settle()
 		if o == reducer.OK && s.fast.leave(&s.request, nil) {
-			s.free()
+			c.keep(s)
 			return
 		}
 		r = newRun()
 		r.single = true
 		r.take(&s.fast, &s.request)
+		c.hold(r, &s.fast)
 	}
 	s.free()
 	defer r.ended()
@@ -153,11 +158,47 @@ func (c *Call) Release() {
 	if c.phases.Load() != nil {
 		c.Done(reducer.Cancelled)
 	}
-	if c.release == nil {
-		c.own.release()
+	if c.release != nil {
+		c.release()
 		return
 	}
-	c.release()
+	if s := c.places.Swap(released); s != nil && s != released {
+		s.fast.release()
+		s.free()
+	}
+	if s := c.own.session.Load(); s != nil {
+		s.release()
+	}
+	c.own.release()
+}
+
+// keep keeps the places of a call that left the fast path, until Release.
+func (c *Call) keep(s *Phases) {
+	if !s.fast.layout.places {
+		s.free()
+		return
+	}
+	if !c.places.CompareAndSwap(nil, s) {
+		s.fast.release()
+		s.free()
+	}
+}
+
+// hold has a run that continues the call leave its places to Release.
+func (c *Call) hold(r *run, l *fastPath) {
+	if !l.layout.places {
+		return
+	}
+	s := c.own.full()
+	if c.places.Load() == released {
+		s.release()
+	}
+	r.hold = s
+	for i := int(l.entered) - 1; i >= int(l.held); i-- {
+		if k, ok := l.place(i); ok {
+			s.keep(k, l.returned)
+		}
+	}
 }
 
 // lazyContext is the context of a call of two phases that holds nothing: a session
