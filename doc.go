@@ -21,7 +21,7 @@
 // Every attempt passes the steps below a retry again. All or nothing: a call that
 // is refused, cut or cancelled before it runs returns all permits that it took.
 // [DoWith] adds a key, a cost or attributes. [Pipeline.Begin] is for work that
-// is not a function, [Hold] for answers that are read after the function.
+// is not a function, [Hold] and [Extend] for answers that are read after the function.
 //
 // A panic or [runtime.Goexit] of the function, and a panic of a listener or of
 // any other function of the caller, releases all that the call holds, counts as a
