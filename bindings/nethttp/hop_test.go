@@ -73,6 +73,37 @@ func TestDeadlineOfARequest(t *testing.T) {
 	}
 }
 
+// TestDeadlineOfARequestOfGRPC is in its own field, whatever the name of the other.
+func TestDeadlineOfARequestOfGRPC(t *testing.T) {
+	for name, c := range map[string]struct {
+		kind, own string
+		after     time.Duration
+	}{
+		"of gRPC":             {"application/grpc+proto", "", 300 * time.Millisecond},
+		"the shorter of both": {"application/grpc", "200", 200 * time.Millisecond},
+		"of another request":  {"application/json", "", 10 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				h := nethttp.NewHandler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { <-r.Context().Done() }),
+					policyOf(t, "steps:", "  - timeout: 10s"), nethttp.WithDeadlineHeader(nethttp.DeadlineHeader, 0))
+				r := get(t, "/")
+				r.Header.Set("Content-Type", c.kind)
+				r.Header.Set("Grpc-Timeout", "300m")
+				if c.own != "" {
+					r.Header.Set(nethttp.DeadlineHeader, c.own)
+				}
+				start := time.Now()
+				w := serve(h, r)
+				assert.Equal(t, c.after, time.Since(start))
+				if c.kind != "application/json" {
+					assert.Equal(t, "4", w.Header().Get("Grpc-Status"))
+				}
+			})
+		})
+	}
+}
+
 // TestDeadlineOfARequestThatWouldWait is known when it comes.
 func TestDeadlineOfARequestThatWouldWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
