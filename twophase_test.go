@@ -72,7 +72,9 @@ func (w *twins) step(ctx context.Context) (what string, told [2]string) {
 		case 4:
 			_ = c.Context().Done()
 		}
-		told[i] = fmt.Sprint(c.Context().Err())
+		// The caller's own deadline ends the context by a timer of its own and by one of the call.
+		cause := strings.Replace(fmt.Sprint(context.Cause(c.Context())), "sluice: p.deadline: timed out", "context deadline exceeded", 1)
+		told[i] = fmt.Sprint(c.Context().Err(), cause)
 	}
 	return fmt.Sprint([]string{"", "done ok ", "done " + o.String() + " ", "release ", "context "}[act], k), told
 }

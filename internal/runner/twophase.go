@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -232,7 +233,11 @@ func (c *lazyContext) full() *session {
 	if c.settled.Load() {
 		cut = clock.Never
 	}
-	s := newSession(c.parent, cut, now, c.end)
+	parent := c.parent
+	if cut <= now && endsAfter(parent, cut, now) {
+		parent = context.WithoutCancel(parent) // the cause is that of the cut
+	}
+	s := newSession(parent, cut, now, c.end)
 	if cut <= now {
 		s.cancel(c.end.cause)
 	}
@@ -245,6 +250,11 @@ func (c *lazyContext) full() *session {
 		s.cancel(nil)
 	}
 	return s
+}
+
+// endsAfter reports whether a context has ended by its deadline, and after a mark.
+func endsAfter(ctx context.Context, at, now clock.Mark) bool {
+	return errors.Is(ctx.Err(), context.DeadlineExceeded) && deadline(ctx, now) > at
 }
 
 // ended returns the session where it is there, or where the context has ended.
