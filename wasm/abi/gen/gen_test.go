@@ -26,10 +26,10 @@ func TestPage(t *testing.T) {
 	const opens, closes = "<!-- numbers: go generate ./wasm/abi -->\n", "<!-- end of numbers -->\n"
 	sections := []section{{"numbers", numbersTable}}
 	for _, page := range []string{"", opens, closes} {
-		_, err := pageWith([]byte(page), "page.md", sections)
+		_, err := pageWith([]byte(page), "ABI.md", sections)
 		assert.Error(t, err)
 	}
-	page, err := pageWith([]byte("a\n"+opens+"old\n"+closes+"z\n"), "page.md", sections)
+	page, err := pageWith([]byte("a\n"+opens+"old\n"+closes+"z\n"), "ABI.md", sections)
 	require.NoError(t, err)
 	assert.Regexp(t, "(?s)^a\n.*\\| outcomes \\| 1 ok, 2 fail, 3 throttle, .*z\n$", string(page))
 	assert.NotContains(t, string(page), "old")
