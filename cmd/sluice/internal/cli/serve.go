@@ -32,6 +32,7 @@ type serveFlags struct {
 	upgrades          []string
 	access            string
 	connections       connectionFlags
+	tls               tlsFlags
 	config            serve.Config
 }
 
@@ -64,7 +65,8 @@ says. Streams, server-sent events and websockets pass through and keep their pla
 in a bulkhead until they end, or until no byte passes for http.stream_idle.
 
 With --tls-cert and --tls-key clients speak TLS, and HTTP/2 or HTTP/1.1 by ALPN; without,
-HTTP/1.1, or HTTP/2 by prior knowledge. Of several upstreams each attempt goes to the
+HTTP/1.1, or HTTP/2 by prior knowledge. With --tls-client-ca clients show certificates,
+whose subject is the attribute key of the policy. Of several upstreams each attempt goes to the
 less loaded of two that are drawn at random; one that fails is ejected for a time, and
 a request that could not be sent to one goes to another.
 
@@ -109,6 +111,7 @@ signal ends it at once.`,
 	flags.StringVar(&f.logLevel, "log-level", "info", "debug (a line for each request), info, warn or error")
 	flags.StringVar(&f.logForm, "log-format", "text", "text or json")
 	f.connections.add(cmd, &f.config)
+	f.tls.add(cmd, &f.config.TLS)
 	must(cmd.RegisterFlagCompletionFunc("policy", documents))
 	for _, name := range []string{"listen", "admin", "drain-delay", "drain", "trusted-proxies", "proxy-protocol", "ipv6-prefix", "upgrade", "deadline-header", "deadline-max", "priority-header", "access-sample"} {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
@@ -149,6 +152,9 @@ func (f *serveFlags) check(cmd *cobra.Command) (err error) {
 		}
 	}
 	if err := f.connections.check(cmd, c); err != nil {
+		return err
+	}
+	if err := f.tls.check(cmd, c); err != nil {
 		return err
 	}
 	for _, address := range []struct{ flag, value string }{{"listen", c.Listen}, {"admin", c.Admin}} {

@@ -25,8 +25,6 @@ type connectionFlags struct {
 
 func (f *connectionFlags) add(cmd *cobra.Command, c *serve.Config) {
 	flags := cmd.Flags()
-	flags.StringVar(&c.CertFile, "tls-cert", "", "the PEM `FILE` of the certificate for TLS; read again when it changes")
-	flags.StringVar(&c.KeyFile, "tls-key", "", "the PEM `FILE` of its key")
 	flags.IntVar(&c.MaxStreams, "max-streams", serve.DefaultMaxStreams, "how many `REQUESTS` a client may have under way on a connection of HTTP/2")
 	flags.StringArrayVarP(&f.upstreams, "upstream", "u", nil, "the `URL` where requests go, of http, https or h2c (HTTP/2 without TLS); several times for several")
 	flags.StringVar(&c.UpstreamCA, "upstream-ca", "", "a PEM `FILE` of authorities of upstreams, beside those of the system")
@@ -47,8 +45,6 @@ func (f *connectionFlags) add(cmd *cobra.Command, c *serve.Config) {
 // check turns the flags into the configuration.
 func (f *connectionFlags) check(cmd *cobra.Command, c *serve.Config) (err error) {
 	switch {
-	case (c.CertFile == "") != (c.KeyFile == ""):
-		return usage(cmd, "--tls-cert and --tls-key need each other")
 	case c.MaxStreams < 1:
 		return usage(cmd, "--max-streams is %d; allowed: 1 or more", c.MaxStreams)
 	case c.ConnectTimeout <= 0:

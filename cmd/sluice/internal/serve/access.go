@@ -90,6 +90,7 @@ func (a *access) write(r *http.Request, t *tracked, g *guarding, start time.Time
 	}
 	text("reason", t.Header().Get("X-Throttle-Reason"))
 	text("grpc_status", grpcStatus(t.Header()))
+	text("client", subject(r))
 	text("forwarded_for", strings.Join(r.Header[forwardedFor], ", "))
 	if a.priority != "" {
 		text("priority", strings.Join(r.Header.Values(a.priority), ", "))

@@ -58,6 +58,9 @@ func (s *Server) forward(p *httputil.ProxyRequest) {
 			}
 		}
 	}
+	if s.config.TLS.Forward {
+		tellCertificate(p.In, out)
+	}
 	proto := "http"
 	if p.In.TLS != nil {
 		proto = "https"
@@ -106,9 +109,10 @@ func element(peer netip.AddrPort, known bool, host, proto string) string {
 // tellsOfHops reports whether a header is one by which a client could pretend to be a
 // hop. An underscore is a hyphen to servers that make variables of headers.
 func tellsOfHops(name string) bool {
-	if len(name) < len("Forwarded") {
+	if len(name) < len(forwarded) {
 		return strings.EqualFold(name, "X-Real-IP")
 	}
 	plain := strings.ToLower(strings.ReplaceAll(name, "_", "-"))
-	return plain == "forwarded" || plain == "x-real-ip" || strings.HasPrefix(plain, "x-forwarded")
+	return plain == "forwarded" || plain == "x-real-ip" || strings.HasPrefix(plain, "x-forwarded") ||
+		plain == "client-cert" || plain == "client-cert-chain"
 }

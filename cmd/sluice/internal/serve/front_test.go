@@ -122,6 +122,7 @@ func TestWhatTheUpstreamLearnsOfHops(t *testing.T) {
 			http.Header{
 				"X-Forwarded-For": {"6.6.6.6"}, "X-Forwarded-Host": {"evil.test"}, "X-Forwarded-Proto": {"https"}, "Forwarded": {"for=6.6.6.6"},
 				"X-Real-Ip": {"6.6.6.6"}, "X-Forwarded-Port": {"443"}, "X-Forwarded-Prefix": {"/admin"}, "X_forwarded_for": {"6.6.6.6"}, "X-Real_ip": {"6.6.6.6"},
+				"Client-Cert": {":aW52ZW50ZWQ=:"}, "Client_cert-Chain": {":aW52ZW50ZWQ=:"},
 				"X-Forward": {"kept"}, "X-Tenant": {"kept"},
 			},
 			http.Header{
@@ -134,10 +135,12 @@ func TestWhatTheUpstreamLearnsOfHops(t *testing.T) {
 			http.Header{
 				"X-Forwarded-For": {"198.51.100.1", "10.0.0.2"}, "X-Forwarded-Host": {"shop.test"}, "X-Forwarded-Proto": {"https"},
 				"Forwarded": {"for=198.51.100.1;proto=https"}, "X-Real-Ip": {"198.51.100.1"}, "X-Forwarded-Port": {"443"},
+				"Client-Cert": {":b2YgYSBob3A=:"},
 			},
 			http.Header{
 				"X-Forwarded-For": {"198.51.100.1, 10.0.0.2, 10.0.0.1"}, "X-Forwarded-Host": {"shop.test"}, "X-Forwarded-Proto": {"https"},
 				"Forwarded": {"for=198.51.100.1;proto=https", `for=10.0.0.1;host="api.test";proto=http`}, "X-Real-Ip": {"198.51.100.1"}, "X-Forwarded-Port": {"443"},
+				"Client-Cert": {":b2YgYSBob3A=:"},
 			},
 		},
 		"a trusted hop that says nothing": {

@@ -24,17 +24,16 @@ func (s *Server) front() *http.Server {
 	server.Protocols = new(http.Protocols)
 	server.Protocols.SetHTTP1(true)
 	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: s.config.MaxStreams, SendPingTimeout: pingAfter}
-	if s.certificates == nil {
+	if server.TLSConfig = s.tls.config(); server.TLSConfig == nil {
 		server.Protocols.SetUnencryptedHTTP2(true)
 		return server
 	}
 	server.Protocols.SetHTTP2(true)
-	server.TLSConfig = s.certificates.config()
 	return server
 }
 
-// serveFront serves the connections of a listener, with TLS where the server has it.
-func serveFront(server *http.Server, l net.Listener) error {
+// serveOn serves the connections of a listener, with TLS where the server has it.
+func serveOn(server *http.Server, l net.Listener) error {
 	if server.TLSConfig != nil {
 		return server.ServeTLS(l, "", "")
 	}

@@ -29,6 +29,9 @@ func (s *Server) handler() http.Handler {
 	if c.DeadlineHeader != "" {
 		options = append(options, nethttp.WithDeadlineHeader(c.DeadlineHeader, c.DeadlineMax))
 	}
+	if c.TLS.Clients != "" {
+		options = append(options, nethttp.WithKey(subject))
+	}
 	lines := newAccess(c.Access, c.AccessSample, c.PriorityHeader)
 	transport := nethttp.NewRoutedTransport(s.transport, s.set, options...)
 	reverse := &httputil.ReverseProxy{

@@ -25,7 +25,7 @@ func (s *Server) watch(ctx context.Context) {
 		case <-s.config.Reload:
 			document.taken(look(s.config.File))
 			last = s.reload(last, true)
-			s.certificates.reload(true)
+			s.tls.reload(true)
 			if file, ok := s.config.Access.(interface{ Reopen() error }); ok {
 				if err := file.Reopen(); err != nil {
 					s.log.Error("the access log cannot be opened again; the old one is written on", "error", err)
@@ -35,7 +35,7 @@ func (s *Server) watch(ctx context.Context) {
 			if document.changed(look(s.config.File)) {
 				last = s.reload(last, false)
 			}
-			s.certificates.reload(false)
+			s.tls.reload(false)
 		}
 	}
 }

@@ -51,9 +51,8 @@ type Config struct {
 	ProbePath *url.URL
 	// ProbeInterval is the time between probes of an upstream.
 	ProbeInterval time.Duration
-	// CertFile and KeyFile are a pair of PEM files with the certificate and the key of
-	// the proxy, for TLS on Listen. They are read again when they change. Empty: no TLS.
-	CertFile, KeyFile string
+	// TLS has the certificates.
+	TLS TLS
 	// MaxStreams is how many requests a client may have under way on a connection of
 	// HTTP/2. 0 means DefaultMaxStreams.
 	MaxStreams int
@@ -135,7 +134,7 @@ type Server struct {
 	transport http.RoundTripper
 	calls     sync.WaitGroup // requests under way, connections that were taken over included
 
-	certificates *certificates // nil without TLS
+	tls *tlsFiles
 
 	upstreams  []*upstream
 	pool       *pool // nil for one upstream
@@ -165,13 +164,11 @@ func New(c Config) (*Server, error) {
 	s := &Server{
 		config: c, set: set, name: "sluice-" + rand.Text()[:10], log: c.Log, meter: newMeter(set, c.Version),
 	}
-	if err := s.connect(); err != nil {
+	if s.tls, err = newTLSFiles(&c.TLS, s.log, s.meter.registry); err != nil {
 		return nil, err
 	}
-	if c.CertFile != "" {
-		if s.certificates, err = newCertificates(c.CertFile, c.KeyFile, s.log, s.meter.registry); err != nil {
-			return nil, err
-		}
+	if err := s.connect(); err != nil {
+		return nil, err
 	}
 	set.Listen(s.meter.observe)
 	set.Listen(s.note)
@@ -204,11 +201,14 @@ func (s *Server) Run(ctx context.Context) error {
 	broken := make(chan error, 2)
 	proxy := s.front()
 	proxy.BaseContext = func(net.Listener) context.Context { return requests }
-	go func() { broken <- serveFront(proxy, withProxyProtocol(front, s.config.ProxyProtocol)) }()
+	go func() { broken <- serveOn(proxy, withProxyProtocol(front, s.config.ProxyProtocol)) }()
 	var admin *http.Server
 	if back != nil {
 		admin = s.server(s.admin())
-		go func() { broken <- admin.Serve(back) }()
+		if s.tls.admin != nil {
+			admin.TLSConfig = s.tls.admin.config()
+		}
+		go func() { broken <- serveOn(admin, back) }()
 	}
 	watched := make(chan struct{})
 	go func() {
@@ -259,7 +259,7 @@ func (s *Server) server(h http.Handler) *http.Server {
 }
 
 func (s *Server) started(front, back net.Listener) {
-	attrs := []any{"listen", front.Addr().String(), "tls", s.certificates != nil, "upstream", names(s.upstreams), "policy", s.config.File}
+	attrs := []any{"listen", front.Addr().String(), "tls", len(s.tls.front) > 0, "upstream", names(s.upstreams), "policy", s.config.File}
 	var admin net.Addr
 	if back != nil {
 		admin = back.Addr()

@@ -80,7 +80,9 @@ func (p pair) client(t *testing.T, protocols ...string) *http.Client {
 	return &http.Client{Transport: transport}
 }
 
-func (p pair) config(c *Config) { c.CertFile, c.KeyFile = p.cert, p.key }
+func (p pair) pair() KeyPair { return KeyPair{p.cert, p.key} }
+
+func (p pair) config(c *Config) { c.TLS.Certificates = []KeyPair{p.pair()} }
 
 // body reads an answer.
 func body(t *testing.T, resp *http.Response, err error) string {
@@ -118,7 +120,7 @@ func TestTLS(t *testing.T) {
 	p.journal.await(t, "unsupported versions")
 	resp, err := http.Get(p.url)
 	assert.Contains(t, body(t, resp, err), "HTTP request to an HTTPS server")
-	assert.Regexp(t, `^sluice_tls_certificate_not_after_timestamp_seconds 1\.\d+e\+09$`, p.metric(t, "sluice_tls"))
+	assert.Regexp(t, `^sluice_tls_certificate_not_after_timestamp_seconds\{file=".*tls.crt"\} 1\.\d+e\+09$`, p.metric(t, "sluice_tls"))
 }
 
 // TestCertificatesAreReloaded replaces the files and has a connection stay open.
@@ -126,13 +128,13 @@ func TestCertificatesAreReloaded(t *testing.T) {
 	files, j := newPair(t), newJournal()
 	s, err := New(Config{
 		File: "p.yaml", Source: []byte(open), Upstreams: []*url.URL{{Scheme: "http", Host: "127.0.0.1:1"}},
-		Log: slog.New(slog.NewJSONHandler(j, nil)), CertFile: files.cert, KeyFile: files.key,
+		Log: slog.New(slog.NewJSONHandler(j, nil)), TLS: TLS{Certificates: []KeyPair{files.pair()}},
 	})
 	require.NoError(t, err)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	front, done := s.front(), make(chan error)
-	go func() { done <- serveFront(front, l) }()
+	go func() { done <- serveOn(front, l) }()
 	defer func() {
 		front.Close()
 		<-done
@@ -149,7 +151,7 @@ func TestCertificatesAreReloaded(t *testing.T) {
 
 	files.write(t, 2)
 	for range 2 { // one look for the change, one to see that it is complete
-		s.certificates.reload(false)
+		s.tls.reload(false)
 	}
 	assert.Equal(t, "INFO", j.await(t, "certificate is used from now on")["level"])
 	assert.EqualValues(t, 2, serial(files.client(t)))
@@ -160,13 +162,13 @@ func TestCertificatesAreReloaded(t *testing.T) {
 	require.NoError(t, err)
 	pair{files.cert, files.key + ".new"}.write(t, 3)
 	for range 5 {
-		s.certificates.reload(false)
+		s.tls.reload(false)
 	}
 	assert.Equal(t, 1, j.count("the old one is used on"))
 	assert.Contains(t, j.await(t, "the old one is used on")["error"], "private key does not match public key")
 	assert.EqualValues(t, 2, serial(trusts))
 	require.NoError(t, os.WriteFile(files.cert, second, 0o600))
-	s.certificates.reload(true)
+	s.tls.reload(true)
 	j.await(t, "certificate is used from now on")
 }
 
@@ -180,6 +182,6 @@ func TestCertificatesAreReloadedOnRequest(t *testing.T) {
 
 func TestBadCertificates(t *testing.T) {
 	files := newPair(t)
-	_, err := New(Config{File: "p.yaml", Source: []byte(open), Upstreams: []*url.URL{{}}, CertFile: files.cert, KeyFile: files.cert})
+	_, err := New(Config{File: "p.yaml", Source: []byte(open), Upstreams: []*url.URL{{}}, TLS: TLS{Certificates: []KeyPair{{files.cert, files.cert}}}})
 	assert.ErrorContains(t, err, "the certificate "+files.cert+" with the key "+files.cert)
 }

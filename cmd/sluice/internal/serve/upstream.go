@@ -3,14 +3,11 @@ package serve
 import (
 	"context"
 	"crypto/tls"
-	"crypto/x509"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/url"
-	"os"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -33,13 +30,11 @@ type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 
 // newUpstream returns the upstream of a URL: of http for HTTP/1.1, of https for what
 // ALPN chooses of HTTP/2 and HTTP/1.1, of h2c for HTTP/2 without TLS.
-func newUpstream(at *url.URL, c *Config, roots *x509.CertPool) *upstream {
+func newUpstream(at *url.URL, c *Config, secure *tls.Config) *upstream {
 	to := *at
 	u := &upstream{name: at.String(), url: &to, transport: NewTransport()}
 	u.transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter}
-	if roots != nil {
-		u.transport.TLSClientConfig = &tls.Config{MinVersion: tls.VersionTLS12, RootCAs: roots}
-	}
+	u.transport.TLSClientConfig = secure.Clone() // a transport adds what ALPN needs
 	if at.Scheme == "h2c" {
 		to.Scheme = "http"
 		u.transport.Protocols = new(http.Protocols)
@@ -64,41 +59,15 @@ func connects(timeout time.Duration) dialer {
 	return (&net.Dialer{Timeout: timeout, KeepAlive: 30 * time.Second}).DialContext
 }
 
-// rootsWith returns the roots of the system and those of a PEM file.
-func rootsWith(file string) (*x509.CertPool, error) {
-	roots, err := x509.SystemCertPool()
-	if err != nil {
-		roots = x509.NewCertPool() // a system without roots, as in an empty container
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return nil, err
-	}
-	if !roots.AppendCertsFromPEM(text) {
-		return nil, fmt.Errorf("%s has no certificate in PEM", file)
-	}
-	return roots, nil
-}
-
-// newUpstreams returns the upstreams of a configuration.
-func newUpstreams(c *Config) (list []*upstream, err error) {
-	var roots *x509.CertPool
-	if c.UpstreamCA != "" {
-		if roots, err = rootsWith(c.UpstreamCA); err != nil {
-			return nil, fmt.Errorf("the certificates of upstreams: %w", err)
-		}
-	}
-	for _, at := range c.Upstreams {
-		list = append(list, newUpstream(at, c, roots))
-	}
-	return list, nil
-}
-
 // connect makes the transport to the upstreams.
 func (s *Server) connect() (err error) {
 	c := &s.config
-	if s.upstreams, err = newUpstreams(c); err != nil {
+	secure, err := s.tls.toUpstreams(c.UpstreamCA)
+	if err != nil {
 		return err
+	}
+	for _, at := range c.Upstreams {
+		s.upstreams = append(s.upstreams, newUpstream(at, c, secure))
 	}
 	if len(s.upstreams) == 1 {
 		s.transport = s.upstreams[0].transport
