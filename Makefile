@@ -49,7 +49,7 @@ soak: ## Run the random tests and the soaks with fresh seeds for SOAK (5m)
 
 .PHONY: conformance
 conformance: ## Run what other projects test proxies with against sluice serve (docs/conformance.md)
-	@tools/conformance/http2.sh && tools/conformance/websocket.sh && tools/conformance/smuggling.sh && tools/conformance/h2spec.sh
+	@tools/conformance/http2.sh && tools/conformance/websocket.sh && tools/conformance/smuggling.sh && tools/conformance/h2spec.sh && tools/conformance/acme.sh
 
 .PHONY: mutants
 mutants: ## Change one thing at a time in core/ and report what survives; ARGS= for its flags

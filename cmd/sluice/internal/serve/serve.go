@@ -259,7 +259,7 @@ func (s *Server) server(h http.Handler) *http.Server {
 }
 
 func (s *Server) started(front, back net.Listener) {
-	attrs := []any{"listen", front.Addr().String(), "tls", len(s.tls.front) > 0, "upstream", names(s.upstreams), "policy", s.config.File}
+	attrs := []any{"listen", front.Addr().String(), "tls", s.tls.on(), "upstream", names(s.upstreams), "policy", s.config.File}
 	var admin net.Addr
 	if back != nil {
 		admin = back.Addr()

@@ -22,6 +22,8 @@ type TLS struct {
 	// first one that is valid for the name that its client asks for (SNI) and for the
 	// algorithms that the client knows, else the first of all. None: no TLS.
 	Certificates []KeyPair
+	// ACME has the names whose certificates come from an authority.
+	ACME ACME
 	// Clients is a PEM file of the authorities that sign the certificates of clients. It
 	// is read again when it changes. Empty: clients are asked for none.
 	Clients string
@@ -38,6 +40,7 @@ type TLS struct {
 // tlsFiles has what the proxy has read from files of TLS.
 type tlsFiles struct {
 	front    []*certificate
+	issuer   *issuer      // nil: none comes from an authority
 	clients  *authorities // nil: clients are asked for no certificate
 	admin    *certificate // nil: no TLS on the admin address
 	upstream *certificate // nil: none is sent
@@ -47,7 +50,7 @@ type tlsFiles struct {
 
 // newTLSFiles reads the files of a configuration.
 func newTLSFiles(c *TLS, log *slog.Logger, registry prometheus.Registerer) (*tlsFiles, error) {
-	f := &tlsFiles{log: log}
+	f := &tlsFiles{log: log, issuer: newIssuer(&c.ACME)}
 	expiry := prometheus.NewGaugeVec(prometheus.GaugeOpts{
 		Namespace: "sluice", Name: "tls_certificate_not_after_timestamp_seconds", Help: "When a certificate of the proxy expires.",
 	}, []string{"file"})
@@ -152,8 +155,18 @@ func (c *certificate) config() *tls.Config {
 	}
 }
 
-// choose returns the first certificate that fits what a client says, else the first.
+// on reports whether there is TLS in front.
+func (f *tlsFiles) on() bool { return len(f.front) > 0 || f.issuer != nil }
+
+// choose returns the certificate of the issuer for its names, else the first of the files
+// that fits what a client says, else the first.
 func (f *tlsFiles) choose(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+	if f.issuer.has(hello) {
+		return f.issuer.manager.GetCertificate(hello)
+	}
+	if len(f.front) == 0 {
+		return nil, fmt.Errorf("there is no certificate for the name %q", hello.ServerName)
+	}
 	if len(f.front) > 1 {
 		for _, c := range f.front {
 			if one := c.current.Load(); hello.SupportsCertificate(one) == nil {
@@ -167,17 +180,22 @@ func (f *tlsFiles) choose(hello *tls.ClientHelloInfo) (*tls.Certificate, error) 
 // base returns the settings of TLS in front, without certificates of clients. The cipher
 // suites and curves are those of crypto/tls, which follow what is known of them.
 func (f *tlsFiles) base() *tls.Config {
-	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: f.choose, NextProtos: []string{"h2", "http/1.1"}}
+	return &tls.Config{MinVersion: tls.VersionTLS12, GetCertificate: f.choose, NextProtos: f.issuer.protocols()}
 }
 
 // config returns the settings of TLS in front, nil for no TLS.
 func (f *tlsFiles) config() *tls.Config {
-	if len(f.front) == 0 {
+	if !f.on() {
 		return nil
 	}
 	config := f.base()
 	if f.clients != nil {
-		config.GetConfigForClient = func(*tls.ClientHelloInfo) (*tls.Config, error) { return f.clients.current.Load(), nil }
+		config.GetConfigForClient = func(hello *tls.ClientHelloInfo) (*tls.Config, error) {
+			if f.issuer.challenged(hello) {
+				return nil, nil // the settings of above: an authority of ACME has no certificate of a client
+			}
+			return f.clients.current.Load(), nil
+		}
 	}
 	return config
 }
