@@ -4,6 +4,7 @@
 //
 //	servers origin             HTTP/1.1, and HTTP/2 by prior knowledge, of net/http alone
 //	servers hole -to ADDRESS   a proxy with a hole: see hole.go
+//	servers keys -to ADDRESS   no server: sends -n requests, each with another X-Key
 //	servers plain -to ADDRESS  httputil.ReverseProxy, with as many idle connections and
 //	                           the pool of buffers that sluice serve has
 package main
@@ -29,13 +30,17 @@ func main() {
 
 func run(args []string) error {
 	if len(args) == 0 {
-		return fmt.Errorf("usage: servers origin|hole|plain [flags]")
+		return fmt.Errorf("usage: servers origin|hole|keys|plain [flags]")
 	}
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	listen := flags.String("listen", "127.0.0.1:0", "the address")
 	to := flags.String("to", "", "the server behind a proxy")
+	n := flags.Int("n", 100_000, "how many keys")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
+	}
+	if args[0] == "keys" {
+		return sendKeys(*to, *n)
 	}
 	listener, err := net.Listen("tcp", *listen)
 	if err != nil {
@@ -50,7 +55,7 @@ func run(args []string) error {
 	case "plain":
 		return plain(*to).Serve(listener)
 	}
-	return fmt.Errorf("the role is %q; allowed: origin, hole, plain", args[0])
+	return fmt.Errorf("the role is %q; allowed: origin, hole, keys, plain", args[0])
 }
 
 // origin answers GET, HEAD and POST of any path, after it read the body, and other

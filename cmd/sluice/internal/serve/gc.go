@@ -9,17 +9,19 @@ import (
 
 // A proxy has a live heap of a few megabytes and much garbage: at the default of
 // GOGC, 100, the collector takes 5 % of the processor, at 400 a quarter of that. With
-// the cells of many keys the live heap is large, and 400 would mean five times its
-// size. So what is between two collections is bounded in bytes.
+// the cells of many keys the live heap is larger, 11 MiB for 100,000, and 400 would mean
+// five times its size. So a heap grows by 400 % only as long as it stays below a size,
+// with which a proxy has less than 60 MB resident, and always by 100 %.
 const (
-	garbageBytes   = 80 << 20
+	heapBytes      = 32 << 20
 	mostGCPercent  = 400
 	leastGCPercent = 100
 )
 
 // gcPercent returns GOGC for a live heap of a size.
 func gcPercent(live uint64) int {
-	return int(min(max(garbageBytes*100/max(live, 1), leastGCPercent), mostGCPercent))
+	room := heapBytes - min(live, heapBytes)
+	return int(min(max(room*100/max(live, 1), leastGCPercent), mostGCPercent))
 }
 
 // tuner sets GOGC after each collection.

@@ -9,7 +9,7 @@ import (
 
 func TestGCPercent(t *testing.T) {
 	for live, want := range map[uint64]int{
-		0: 400, 5 << 20: 400, 20 << 20: 400, 40 << 20: 200, 80 << 20: 100, 500 << 20: 100, 1 << 62: 100,
+		0: 400, 5 << 20: 400, 6 << 20: 400, 8 << 20: 300, 16 << 20: 100, 32 << 20: 100, 500 << 20: 100, 1 << 62: 100,
 	} {
 		assert.Equal(t, want, gcPercent(live), "%d bytes", live)
 	}
@@ -23,7 +23,7 @@ func TestTunerFollowsTheHeap(t *testing.T) {
 	for _, c := range []struct {
 		live uint64
 		set  int
-	}{{40 << 20, 200}, {40 << 20, 0}, {1 << 30, 100}, {1 << 20, 400}} {
+	}{{8 << 20, 300}, {8 << 20, 0}, {1 << 30, 100}, {1 << 20, 400}} {
 		// A collection tunes when the one before has armed the tuner.
 		for sent := false; !sent; {
 			runtime.GC()
