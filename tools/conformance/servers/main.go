@@ -3,7 +3,7 @@
 // until it is ended.
 //
 //	servers origin             HTTP/1.1, and HTTP/2 by prior knowledge, of net/http alone
-//	servers hole -to ADDRESS   a proxy with a hole: see hole.go
+//	servers hole -kind NAME    a proxy with a hole, and the server behind it: see hole.go
 //	servers keys -to ADDRESS   no server: sends -n requests, each with another X-Key
 //	servers plain -to ADDRESS  httputil.ReverseProxy, with as many idle connections and
 //	                           the pool of buffers that sluice serve has
@@ -35,12 +35,17 @@ func run(args []string) error {
 	flags := flag.NewFlagSet(args[0], flag.ContinueOnError)
 	listen := flags.String("listen", "127.0.0.1:0", "the address")
 	to := flags.String("to", "", "the server behind a proxy")
+	kind := flags.String("kind", "cl-te", "which hole")
 	n := flags.Int("n", 100_000, "how many keys")
 	if err := flags.Parse(args[1:]); err != nil {
 		return err
 	}
 	if args[0] == "keys" {
 		return sendKeys(*to, *n)
+	}
+	serve, err := dig(*kind)
+	if err != nil {
+		return err
 	}
 	listener, err := net.Listen("tcp", *listen)
 	if err != nil {
@@ -51,7 +56,7 @@ func run(args []string) error {
 	case "origin":
 		return origin().Serve(listener)
 	case "hole":
-		return (&hole{to: *to}).serve(listener)
+		return serve(listener)
 	case "plain":
 		return plain(*to).Serve(listener)
 	}
