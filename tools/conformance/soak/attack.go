@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -20,6 +21,7 @@ type result struct {
 	span                time.Duration
 	honest, limited     *crowd
 	direct              *crowd
+	inside              times // of refusals of honest requests, by the access log of sluice serve
 	before, early, left usage // without load, at 20 % of the time, at the end
 	most                usage
 	places              string
@@ -65,23 +67,30 @@ func attack(ctx context.Context, o options, dir, name string) (*result, error) {
 	defer over()
 	hold, release := context.WithCancel(ctx)
 	defer release()
-	r.honest = &crowd{client: from("127.0.1.1"), begin: begin}
-	r.limited = &crowd{client: from("127.0.1.2"), begin: begin}
-	r.direct = &crowd{client: from("127.0.1.3"), begin: begin}
+	r.honest, r.limited, r.direct = &crowd{begin: begin}, &crowd{begin: begin}, &crowd{begin: begin}
 	var all sync.WaitGroup
-	all.Go(func() { r.honest.send(running, o.rate, "http://"+p.address+"/honest/x") })
-	all.Go(func() { r.limited.send(running, max(1, o.rate/5), "http://"+p.address+"/limited/x") })
-	all.Go(func() { r.direct.send(running, max(1, o.rate/5), "http://"+upstream.address+"/") })
+	crowds := make(chan error, 3)
+	send := func(c *crowd, rate int, ip, url string) {
+		all.Go(func() { crowds <- c.sendApart(ctx, o.span, max(1, rate), ip, url) })
+	}
+	send(r.honest, o.rate, "127.0.1.1", "http://"+p.address+"/honest/x")
+	send(r.limited, o.rate/5, "127.0.1.2", "http://"+p.address+"/limited/x")
+	send(r.direct, o.rate/5, "127.0.1.3", "http://"+upstream.address+"/")
 	connected := make([]atomic.Int64, len(kinds))
 	wait := attackers(running, hold, o.hostileEvery, p.address, connected)
 	all.Go(func() { r.brown(running, o, upstream.address) })
 	err = r.watch(running, o, p, begin)
 	all.Wait()
+	for range cap(crowds) {
+		err = errors.Join(err, <-crowds)
+	}
 	if err != nil {
 		return nil, err
 	}
-	for _, c := range []*crowd{r.honest, r.limited, r.direct} {
-		c.client.CloseIdleConnections()
+	if p.access != "" {
+		if r.inside, err = refusalsInside(p.access); err != nil {
+			return nil, err
+		}
 	}
 	// Hostile clients are still connected.
 	if r.left, err = p.quiet(ctx, o.settle, r.before); err != nil {

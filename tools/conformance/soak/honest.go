@@ -2,10 +2,15 @@ package main
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"net"
 	"net/http"
+	"os"
+	"os/exec"
 	"slices"
+	"strconv"
+	"strings"
 	"sync"
 	"time"
 )
@@ -18,13 +23,57 @@ type got struct {
 }
 
 // crowd sends requests at a fixed rate, whatever the answers (an open model), and
-// keeps what they got.
+// keeps what they got. It is a process of its own: the collector and the goroutines of
+// hostile clients would add to what it measures.
 type crowd struct {
 	client *http.Client
 	begin  time.Time
 
 	mu  sync.Mutex
 	all []got
+}
+
+// sendApart has a process send so many requests a second from an address for a time, and
+// takes over what they got.
+func (c *crowd) sendApart(ctx context.Context, span time.Duration, rate int, ip, url string) error {
+	cmd := exec.CommandContext(ctx, os.Args[0], "-role", "crowd", "-time", span.String(), "-rate", strconv.Itoa(rate),
+		"-from", ip, "-to", url, "-begin", strconv.FormatInt(c.begin.UnixNano(), 10))
+	cmd.Stderr = os.Stderr
+	out, err := cmd.Output()
+	if err != nil {
+		return fmt.Errorf("requests to %s: %w", url, err)
+	}
+	c.all, err = readGot(string(out))
+	return err
+}
+
+// crowdApart is that process.
+func crowdApart(ctx context.Context, o options, ip, url string, begin int64) error {
+	c := &crowd{client: from(ip), begin: time.Unix(0, begin)}
+	running, over := context.WithDeadline(ctx, c.begin.Add(o.span))
+	defer over()
+	c.send(running, o.rate, url)
+	return writeGot(os.Stdout, c.all)
+}
+
+func writeGot(w io.Writer, all []got) error {
+	for _, g := range all {
+		if _, err := fmt.Fprintf(w, "%d %d %d %q\n", g.at, g.took, g.code, g.reason); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func readGot(text string) (all []got, err error) {
+	for line := range strings.Lines(text) {
+		var g got
+		if _, err := fmt.Sscanf(line, "%d %d %d %q\n", &g.at, &g.took, &g.code, &g.reason); err != nil {
+			return nil, fmt.Errorf("%q: %w", line, err)
+		}
+		all = append(all, g)
+	}
+	return all, nil
 }
 
 // from returns a client whose connections come from an address.

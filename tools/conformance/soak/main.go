@@ -4,7 +4,8 @@
 //	tools/conformance/soak.sh -time 10m
 //
 // The controls, httputil.ReverseProxy as people write it and nginx, get the same. Each
-// proxy and the upstream is a process of its own on the loopback. Hostile clients come
+// proxy, the upstream and each crowd of honest clients is a process of its own on the
+// loopback. Hostile clients come
 // from 127.0.2.x, an address for each kind, honest ones from 127.0.1.1. The upstream
 // browns out from 40 % to 60 % of the time: it takes 500 ms and answers 503.
 //
@@ -43,6 +44,8 @@ func main() {
 	var o options
 	role := flag.String("role", "", "used by the program itself")
 	to := flag.String("to", "", "used by the program itself")
+	ip := flag.String("from", "", "used by the program itself")
+	begin := flag.Int64("begin", 0, "used by the program itself")
 	flag.DurationVar(&o.span, "time", 10*time.Minute, "how long each proxy is attacked")
 	flag.IntVar(&o.rate, "rate", 100, "honest requests a second")
 	flag.DurationVar(&o.hostileEvery, "every", time.Second, "a new hostile client of each kind comes so often")
@@ -58,6 +61,8 @@ func main() {
 		err = serveUpstream()
 	case "plain":
 		err = servePlain(*to)
+	case "crowd":
+		err = crowdApart(context.Background(), o, *ip, *to, *begin)
 	default:
 		ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 		defer stop()

@@ -17,6 +17,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -132,6 +133,7 @@ type process struct {
 	cmd     *exec.Cmd
 	address string
 	admin   string // address and path of go_goroutines and metrics, or empty
+	access  string // the file of the access log of sluice serve, or empty
 	hold    io.Closer
 }
 
@@ -215,9 +217,9 @@ func proxy(o options, dir, name, upstream string) (*process, error) {
 		if err := os.WriteFile(file, policy, 0o600); err != nil {
 			return nil, err
 		}
-		p.admin = admin + "/metrics"
+		p.admin, p.access = admin+"/metrics", filepath.Join(dir, "access.log")
 		p.cmd = exec.Command(o.sluice, "serve", "--policy", file, "--upstream", "http://"+upstream,
-			"--listen", address, "--admin", admin, "--drain", "1s", "--log-level", "error")
+			"--listen", address, "--admin", admin, "--drain", "1s", "--log-level", "error", "--access-log", p.access)
 	case "nginx":
 		file := filepath.Join(dir, "nginx.conf")
 		if err := os.WriteFile(file, []byte(nginxConfig(dir, address, upstream)), 0o600); err != nil {
@@ -339,4 +341,29 @@ func get(url string) ([]byte, error) {
 	}
 	defer resp.Body.Close()
 	return io.ReadAll(resp.Body)
+}
+
+// refusalsInside are the times from the head of a request to the end of its answer that
+// sluice serve has logged for refusals of honest requests.
+func refusalsInside(file string) (times, error) {
+	log, err := os.Open(file)
+	if err != nil {
+		return nil, err
+	}
+	defer log.Close()
+	var all times
+	for lines := bufio.NewScanner(log); lines.Scan(); {
+		var line struct {
+			Peer, Reason string
+			Seconds      float64
+		}
+		if err := json.Unmarshal(lines.Bytes(), &line); err != nil {
+			return nil, err
+		}
+		if line.Reason != "" && strings.HasPrefix(line.Peer, "127.0.1.") {
+			all = append(all, time.Duration(line.Seconds*float64(time.Second)))
+		}
+	}
+	slices.Sort(all)
+	return all, nil
 }

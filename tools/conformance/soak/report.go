@@ -86,24 +86,22 @@ func table(o options, all []*result) string {
 		return fmt.Sprintf("%d of %d", good, asked)
 	})
 	row("healthy: p50, p99 of an honest request through the proxy", func(r *result) string {
-		t := r.honest.which(r.healthy(o))
-		return ms(t.quantile(.5)) + ", " + ms(t.quantile(.99))
+		return spread(r.honest.which(r.healthy(o)))
 	})
 	row("straight to the upstream at the same time", func(r *result) string {
-		t := r.direct.which(func(got) bool { return true })
-		return ms(t.quantile(.5)) + ", " + ms(t.quantile(.99))
+		return spread(r.direct.which(every))
 	})
 	row("brown-out: p50, p99 of an honest request", func(r *result) string {
-		t := r.honest.which(brown(r))
-		return ms(t.quantile(.5)) + ", " + ms(t.quantile(.99))
+		return spread(r.honest.which(brown(r)))
 	})
 	row("refusals of honest requests", func(r *result) string { return fmt.Sprint(len(r.refusals())) })
-	row("p50, p99 of a refusal", func(r *result) string {
-		t := r.refusals()
-		if len(t) == 0 {
-			return ""
+	row("p50, p99 of a refusal", func(r *result) string { return spread(r.refusals()) })
+	row("p50, p99 of a refusal inside sluice serve", func(r *result) string { return spread(r.inside) })
+	row("p99 of a refusal, as a multiple of that straight to the upstream", func(r *result) string {
+		if t := r.refusals(); len(t) > 0 {
+			return fmt.Sprintf("%.2f", float64(t.quantile(.99))/float64(r.direct.which(every).quantile(.99)))
 		}
-		return ms(t.quantile(.5)) + ", " + ms(t.quantile(.99))
+		return ""
 	})
 	row("requests to /admin at the upstream", func(r *result) string { return fmt.Sprint(r.admin) })
 	row("places taken, requests under way at the end", func(r *result) string { return r.places })
@@ -135,6 +133,16 @@ func table(o options, all []*result) string {
 		}
 	}
 	return page.String()
+}
+
+func every(got) bool { return true }
+
+// spread is the median and the 99th percentile, empty without any.
+func spread(t times) string {
+	if len(t) == 0 {
+		return ""
+	}
+	return ms(t.quantile(.5)) + ", " + ms(t.quantile(.99))
 }
 
 func ms(d time.Duration) string { return fmt.Sprintf("%.2f ms", float64(d)/float64(time.Millisecond)) }

@@ -1,6 +1,9 @@
 package main
 
 import (
+	"bytes"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -58,5 +61,33 @@ func TestPlaces(t *testing.T) {
 	}
 	if got := places(metrics); got != "2, 3" {
 		t.Errorf("places: %q", got)
+	}
+}
+
+// TestCrowdApart has a crowd come back from its process as it was.
+func TestCrowdApart(t *testing.T) {
+	want := []got{{at: time.Second, took: 3 * time.Millisecond, code: 429, reason: "rate"}, {at: 2 * time.Second, took: 1, code: 0}}
+	var text bytes.Buffer
+	if err := writeGot(&text, want); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := readGot(text.String()); err != nil || !slices.Equal(all, want) {
+		t.Errorf("%v, %v", all, err)
+	}
+}
+
+// TestRefusalsInside reads refusals of honest clients alone of an access log.
+func TestRefusalsInside(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "access.log")
+	text := `{"peer":"127.0.1.1:1","reason":"open","seconds":0.002}
+{"peer":"127.0.1.2:1","reason":"rate","seconds":0.001}
+{"peer":"127.0.1.1:1","seconds":5}
+{"peer":"127.0.2.1:1","reason":"rate","seconds":6}
+`
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if all, err := refusalsInside(file); err != nil || !slices.Equal(all, times{time.Millisecond, 2 * time.Millisecond}) {
+		t.Errorf("%v, %v", all, err)
 	}
 }
