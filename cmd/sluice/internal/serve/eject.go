@@ -115,7 +115,7 @@ func (e *ejections) changed(u *upstream, by int, event sluice.Event) {
 	switch {
 	case failing && !u.state.ejected.Load():
 		if !e.eject(u) {
-			e.log.Warn("an upstream fails and is not ejected, for as many as may be are", "upstream", u.name, "by", causeNames[by], "ejected", e.ejected, "of", len(e.upstreams))
+			e.log.Warn("an upstream fails and is not ejected: as many are as --eject-share allows", "upstream", u.name, "by", causeNames[by], "ejected", e.ejected, "of", len(e.upstreams))
 		}
 	case !failing && u.state.ejected.Load() && u.state.cause() == causes:
 		u.state.ejected.Store(false)

@@ -56,13 +56,14 @@ func look(file string) glance {
 }
 
 // reload reads the file and activates it, or says why not and leaves the old
-// document. It returns what it read last.
+// document. It returns what it read last, nil where the file could not be read: when it
+// is back with the same text, the metrics have to say that it is active.
 func (s *Server) reload(last []byte, asked bool) []byte {
 	src, err := read(s.config.File)
 	switch {
 	case err != nil:
 		s.refused("the policy file cannot be read; the old policy stays active", []string{err.Error()})
-		return last
+		return nil
 	case !asked && bytes.Equal(src, last):
 		return last
 	}

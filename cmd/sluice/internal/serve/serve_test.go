@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"net/url"
 	"os"
@@ -196,6 +197,16 @@ func TestFileIsWatched(t *testing.T) {
 		require.NoError(t, os.Rename(file+".new", file))
 		assert.Equal(t, first+1, count())
 		assert.EqualValues(t, 30, pipeline.ConfigOf[limiter.Config](s.set.Document().Policies[0].Steps[1]).Count)
+
+		require.NoError(t, os.Rename(file, file+".away"))
+		assert.Equal(t, first+2, count())
+		j.await(t, "cannot be read")
+		require.NoError(t, os.Rename(file+".away", file))
+		count()
+		assert.Equal(t, "INFO", j.await(t, "document is active")["level"], "the same text is back")
+		metrics := httptest.NewRecorder()
+		s.admin().ServeHTTP(metrics, httptest.NewRequest("GET", "/metrics", nil))
+		assert.Contains(t, metrics.Body.String(), "sluice_last_reload_successful 1\n")
 	})
 }
 
