@@ -228,7 +228,7 @@ func TestAuthoritiesAreReloaded(t *testing.T) {
 	for range 3 {
 		s.tls.reload(false)
 	}
-	assert.Contains(t, j.await(t, "authorities of clients cannot be used")["error"], "no certificate in PEM")
+	assert.Contains(t, j.await(t, "file of client authorities cannot be used")["error"], "no certificate in PEM")
 	_, err = get(first)
 	require.NoError(t, err, "the old ones are used on")
 
@@ -236,7 +236,7 @@ func TestAuthoritiesAreReloaded(t *testing.T) {
 	for range 2 {
 		s.tls.reload(false)
 	}
-	j.await(t, "authorities of clients is used from now on")
+	j.await(t, "file of client authorities is used from now on")
 	_, err = get(first)
 	assert.Error(t, err)
 	_, err = get(second)

@@ -83,7 +83,7 @@ func newTLSFiles(c *TLS, log *slog.Logger, registry prometheus.Registerer) (*tls
 	}
 	if c.Clients != "" {
 		f.clients = &authorities{file: c.Clients, base: f.base(), optional: c.Optional}
-		if err := f.watch("authorities of clients", f.clients.read, c.Clients, c.Clients); err != nil {
+		if err := f.watch("file of client authorities", f.clients.read, c.Clients, c.Clients); err != nil {
 			return nil, err
 		}
 	}
