@@ -15,11 +15,8 @@ import (
 	"time"
 
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/h2c"
+	"golang.org/x/net/http2/hpack"
 )
-
-// patience is how long a hole waits for an answer before it answers 504.
-const patience = 1500 * time.Millisecond
 
 // hole is a proxy and a server behind it that disagree about the end of a request, so
 // that what one takes for a body the other takes for the next request. Clients share one
@@ -143,8 +140,9 @@ func readRequest(r *bufio.Reader, end framing) (line string, all []byte, err err
 	return line, raw.Bytes(), err
 }
 
-// dig returns the function that serves a hole.
-func dig(name string) (func(net.Listener) error, error) {
+// dig returns the function that serves a hole, which answers 504 after a time without an
+// answer of the server behind it.
+func dig(name string, patience time.Duration) (func(net.Listener) error, error) {
 	if name == "tunnel" {
 		return tunnel, nil
 	}
@@ -155,11 +153,11 @@ func dig(name string) (func(net.Listener) error, error) {
 	if !ok {
 		return nil, fmt.Errorf("the hole is %q; allowed: h2, tunnel, %s", name, strings.Join(slices.Sorted(maps.Keys(holes)), ", "))
 	}
-	return h.serve, nil
+	return func(l net.Listener) error { return h.serve(l, patience) }, nil
 }
 
 // serve serves clients until the listener is closed.
-func (h hole) serve(listener net.Listener) error {
+func (h hole) serve(listener net.Listener, patience time.Duration) error {
 	back, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return err
@@ -172,11 +170,11 @@ func (h hole) serve(listener net.Listener) error {
 	} else {
 		go func() { _ = accept(back, h.answer) }()
 	}
-	shared := &link{to: back.Addr().String()}
+	shared := &link{to: back.Addr().String(), patience: patience}
 	return accept(listener, func(client net.Conn) {
 		to := shared
 		if h.own {
-			to = &link{to: shared.to}
+			to = &link{to: shared.to, patience: patience}
 			defer to.close()
 		}
 		requests := bufio.NewReader(client)
@@ -239,7 +237,8 @@ func (h hole) answer(conn net.Conn) {
 
 // link is a connection to the server.
 type link struct {
-	to string
+	to       string
+	patience time.Duration
 
 	mu      sync.Mutex
 	server  net.Conn // nil before the first request and after an error
@@ -267,7 +266,7 @@ func (l *link) try(request []byte) ([]byte, error) {
 		}
 		l.server, l.answers = server, bufio.NewReader(server)
 	}
-	if err := l.server.SetDeadline(time.Now().Add(patience)); err != nil {
+	if err := l.server.SetDeadline(time.Now().Add(l.patience)); err != nil {
 		return nil, err
 	}
 	if _, err := l.server.Write(request); err != nil {
@@ -299,9 +298,52 @@ func (l *link) close() {
 	l.drop()
 }
 
-// upgrading returns a server that upgrades to HTTP/2.
+// upgrading returns a server that upgrades to HTTP/2, in which it answers what comes
+// behind the upgrade.
 func upgrading() *http.Server {
-	return &http.Server{Handler: h2c.NewHandler(origin().Handler, &http2.Server{})}
+	return &http.Server{Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.Header.Get("Upgrade") != "h2c" {
+			origin().Handler.ServeHTTP(w, r)
+			return
+		}
+		conn, text, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		if _, err := io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n"); err == nil {
+			answerHTTP2(text.Reader, conn)
+		}
+	})}
+}
+
+// answerHTTP2 answers each request of a connection of HTTP/2 with 200.
+func answerHTTP2(r io.Reader, w io.Writer) {
+	if _, err := io.ReadFull(r, make([]byte, len(http2.ClientPreface))); err != nil {
+		return
+	}
+	var block bytes.Buffer
+	encoder := hpack.NewEncoder(&block)
+	framer := http2.NewFramer(w, r)
+	if err := framer.WriteSettings(); err != nil {
+		return
+	}
+	for {
+		frame, err := framer.ReadFrame()
+		if err != nil {
+			return
+		}
+		if frame.Header().Type != http2.FrameHeaders {
+			continue
+		}
+		block.Reset()
+		// A buffer takes all that is written.
+		_ = encoder.WriteField(hpack.HeaderField{Name: ":status", Value: "200"})
+		answer := http2.HeadersFrameParam{StreamID: frame.Header().StreamID, BlockFragment: block.Bytes(), EndStream: true, EndHeaders: true}
+		if err := framer.WriteHeaders(answer); err != nil {
+			return
+		}
+	}
 }
 
 // tunnel is a proxy that passes every upgrade on, in front of a server that upgrades to

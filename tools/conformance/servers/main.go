@@ -19,6 +19,7 @@ import (
 	"net/url"
 	"os"
 	"sync"
+	"time"
 )
 
 func main() {
@@ -27,6 +28,10 @@ func main() {
 		os.Exit(1)
 	}
 }
+
+// patience is how long a hole waits for an answer: longer than the second by which
+// smugglex tells a delay.
+const patience = 1500 * time.Millisecond
 
 func run(args []string) error {
 	if len(args) == 0 {
@@ -43,7 +48,7 @@ func run(args []string) error {
 	if args[0] == "keys" {
 		return sendKeys(*to, *n)
 	}
-	serve, err := dig(*kind)
+	serve, err := dig(*kind, patience)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,7 @@ import (
 	"net"
 	"net/http"
 	"testing"
+	"time"
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
@@ -16,7 +17,7 @@ import (
 // dug serves a hole until the test ends, and returns its address.
 func dug(t *testing.T, name string) string {
 	t.Helper()
-	serve, err := dig(name)
+	serve, err := dig(name, patienceOfTest(name))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -27,6 +28,14 @@ func dug(t *testing.T, name string) string {
 	t.Cleanup(func() { l.Close() })
 	go serve(l)
 	return l.Addr().String()
+}
+
+// patienceOfTest is short for the hole that a test has wait, and long for the others.
+func patienceOfTest(name string) time.Duration {
+	if name == "h2c" {
+		return 100 * time.Millisecond
+	}
+	return time.Minute
 }
 
 func dial(t *testing.T, address, text string) (net.Conn, *bufio.Reader) {

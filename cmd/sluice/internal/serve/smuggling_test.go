@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 	"golang.org/x/net/http2"
-	"golang.org/x/net/http2/h2c"
 	"golang.org/x/net/http2/hpack"
 
 	"github.com/sluice-go/sluice/internal/pipes"
@@ -207,19 +206,49 @@ func sendBehindUpgrade(t *testing.T, conn net.Conn) *http.Response {
 	return resp
 }
 
+// upgrading is an upstream that upgrades to h2c and notes the paths of requests before and
+// behind the upgrade.
+func upgrading(seen *paths) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		seen.add(r.URL.Path)
+		if r.Header.Get("Upgrade") != "h2c" {
+			return
+		}
+		conn, text, err := http.NewResponseController(w).Hijack()
+		if err != nil {
+			return
+		}
+		defer conn.Close()
+		_, _ = io.WriteString(conn, "HTTP/1.1 101 Switching Protocols\r\nConnection: Upgrade\r\nUpgrade: h2c\r\n\r\n")
+		if _, err := io.ReadFull(text, make([]byte, len(http2.ClientPreface))); err != nil {
+			return
+		}
+		framer := http2.NewFramer(conn, text)
+		framer.ReadMetaHeaders = hpack.NewDecoder(4096, nil)
+		for {
+			frame, err := framer.ReadFrame()
+			if err != nil {
+				return
+			}
+			if head, ok := frame.(*http2.MetaHeadersFrame); ok {
+				seen.add(head.PseudoValue("path"))
+			}
+		}
+	}
+}
+
 // TestRequestBehindAnUpgrade has an upstream that upgrades to h2c. No request may reach it
 // behind the upgrade. A proxy that passes the upgrade on is found by the same.
 func TestRequestBehindAnUpgrade(t *testing.T) {
-	var seen paths
-	upgrades := h2c.NewHandler(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { seen.add(r.URL.Path) }), &http2.Server{})
-	inBubble(t, open, upgrades.ServeHTTP, func(b *bubble) {
+	var seen, seenBehindHole paths
+	inBubble(t, open, upgrading(&seen), func(b *bubble) {
 		resp := sendBehindUpgrade(t, b.open("").Conn)
 		assert.Equal(t, 200, resp.StatusCode)
 		assert.Equal(t, []string{"/"}, seen.all())
 	})
 	synctest.Test(t, func(t *testing.T) {
 		back, front := pipes.Listen(), pipes.Listen()
-		server := &http.Server{Handler: upgrades}
+		server := &http.Server{Handler: upgrading(&seenBehindHole)}
 		done := make(chan error, 1)
 		go func() { done <- server.Serve(back) }()
 		go func() {
@@ -240,7 +269,7 @@ func TestRequestBehindAnUpgrade(t *testing.T) {
 		require.NoError(t, err)
 		resp := sendBehindUpgrade(t, conn)
 		assert.Equal(t, 101, resp.StatusCode)
-		assert.Contains(t, seen.all(), "/hidden")
+		assert.Equal(t, []string{"/", "/hidden"}, seenBehindHole.all())
 		front.Close()
 		server.Close()
 		<-done
