@@ -27,7 +27,7 @@ type TLS struct {
 	// Clients is a PEM file of the authorities that sign the certificates of clients. It
 	// is read again when it changes. Empty: clients are asked for none.
 	Clients string
-	// Optional lets clients without a certificate in. One that is sent has to be valid.
+	// Optional admits clients without a certificate. One that is sent has to be valid.
 	Optional bool
 	// Forward sends the certificate of a client to the upstream (RFC 9440).
 	Forward bool
