@@ -50,7 +50,7 @@ func inBubble(t *testing.T, document string, upstream http.HandlerFunc, test fun
 		proxy := b.Server.front()
 		done := make(chan error, 2)
 		go func() { done <- behind.Serve(back) }()
-		go func() { done <- serveOn(proxy, b.front) }()
+		go func() { done <- serveFront(proxy, b.front) }()
 		test(b)
 		assert.NoError(t, proxy.Close())
 		transport.CloseIdleConnections()

@@ -32,8 +32,8 @@ func (s *Server) front() *http.Server {
 	return server
 }
 
-// serveOn serves the connections of a listener, with TLS where the server has it.
-func serveOn(server *http.Server, l net.Listener) error {
+// serveFront serves the connections of a listener, with TLS where the server has it.
+func serveFront(server *http.Server, l net.Listener) error {
 	if server.TLSConfig != nil {
 		return server.ServeTLS(l, "", "")
 	}

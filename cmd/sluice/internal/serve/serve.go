@@ -5,6 +5,7 @@ package serve
 import (
 	"context"
 	"crypto/rand"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -201,14 +202,14 @@ func (s *Server) Run(ctx context.Context) error {
 	broken := make(chan error, 2)
 	proxy := s.front()
 	proxy.BaseContext = func(net.Listener) context.Context { return requests }
-	go func() { broken <- serveOn(proxy, withProxyProtocol(front, s.config.ProxyProtocol)) }()
+	go func() { broken <- serveFront(proxy, withProxyProtocol(front, s.config.ProxyProtocol)) }()
 	var admin *http.Server
 	if back != nil {
 		admin = s.server(s.admin())
 		if s.tls.admin != nil {
-			admin.TLSConfig = s.tls.admin.config()
+			back = tls.NewListener(back, s.tls.admin.config())
 		}
-		go func() { broken <- serveOn(admin, back) }()
+		go func() { broken <- admin.Serve(back) }()
 	}
 	watched := make(chan struct{})
 	go func() {

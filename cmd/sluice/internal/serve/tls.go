@@ -147,10 +147,10 @@ func (c *certificate) read() error {
 	return nil
 }
 
-// config returns settings of TLS with this certificate alone.
+// config returns settings of TLS with this certificate alone, for HTTP/1.1.
 func (c *certificate) config() *tls.Config {
 	return &tls.Config{
-		MinVersion:     tls.VersionTLS12,
+		MinVersion: tls.VersionTLS12, NextProtos: []string{"http/1.1"},
 		GetCertificate: func(*tls.ClientHelloInfo) (*tls.Certificate, error) { return c.current.Load(), nil },
 	}
 }

@@ -134,7 +134,7 @@ func TestCertificatesAreReloaded(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	front, done := s.front(), make(chan error)
-	go func() { done <- serveOn(front, l) }()
+	go func() { done <- serveFront(front, l) }()
 	defer func() {
 		front.Close()
 		<-done
