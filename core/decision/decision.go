@@ -83,13 +83,14 @@ func (h Handle) Generation() uint32 { return h.generation }
 // zero.
 type Decision struct {
 	At       clock.Mark
-	Call     Handle // of no call for Configured
+	Call     Handle // of no call for Configured and Change
 	Kind     Kind
 	Shadow   bool // of a step in shadow
 	Fallback bool // a terminal refusal or failure under a policy with a fallback
 	Last     bool // the call is over
 	Outcome  reducer.Outcome
 	Reason   reducer.Reason
+	Mode     uint8 // of a Change: the new breaker.Mode
 	Attempt  uint32
 	// Won is the attempt whose outcome an End has, 0 where the policy has no
 	// hedge or no attempt won.

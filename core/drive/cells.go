@@ -150,7 +150,11 @@ func (d *Driver) adopt(p *pool, keys keyed.Config) {
 }
 
 func (d *Driver) adoptNode(n *node) {
+	before := len(d.out)
 	n.cell = n.pool.maker.Adopt(n.cell, d.now, &d.out)
+	if d.Changes {
+		d.change(n, before)
+	}
 	d.arm(n)
 }
 
@@ -308,6 +312,49 @@ func (d *Driver) Revive(step int, key uint32, src []byte, by time.Duration) erro
 	n.cell = fresh
 	d.arm(n)
 	return nil
+}
+
+// Ask does something at a step's cell for the host itself: a Peek, a Tick, a
+// Transition or a Reset. It creates no cell: of a key without one, a new cell answers a
+// Peek and is not kept, and any other action is stale. It returns the cell that
+// answered, nil for none.
+func (d *Driver) Ask(step int, key uint32, a reducer.Action) (answer reducer.Answer, c cell.Cell) {
+	p := d.poolOf(step)
+	if p == nil {
+		return answer, nil
+	}
+	n := p.at(key)
+	if n == nil && a.Kind == reducer.Peek {
+		if n = p.one; n == nil || p.table.Room() {
+			c = p.maker.New(d.now)
+			return c.Step(a, d.now, nil), c
+		}
+	}
+	if n == nil {
+		return answer, nil
+	}
+	d.step(&answer, n, &a)
+	d.catchUp()
+	return answer, n.cell
+}
+
+// Evict forgets the cell of a key, as if the key had not been used for the longest
+// time. It returns false, and does nothing, where there is no such cell and where a
+// call waits or holds something there.
+func (d *Driver) Evict(step int, key uint32) bool {
+	p := d.poolOf(step)
+	if p == nil || p.table == nil {
+		return false
+	}
+	index, ok := p.table.Find(hash(key))
+	if !ok || p.table.Held(index) {
+		return false
+	}
+	d.forget(*p.nodes.At(index))
+	last := p.table.Remove(index)
+	(*p.nodes.At(last)).index = index
+	p.nodes.Remove(index, last)
+	return true
 }
 
 func (d *Driver) poolOf(step int) *pool {

@@ -63,6 +63,9 @@ type Driver struct {
 
 	// Describe, where it is not nil, returns decision.Decision.State.
 	Describe func(c cell.Cell, now clock.Mark) string
+	// Changes says that Decisions has the changes of breakers, too. Such a decision
+	// concerns no call: the slot of its Call is the number of the cell's key.
+	Changes bool
 	// Decisions since the caller last emptied the slice.
 	Decisions []decision.Decision
 }

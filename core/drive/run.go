@@ -96,10 +96,25 @@ func (d *Driver) step(answer *reducer.Answer, n *node, a *reducer.Action) {
 
 // touch steps a cell and leaves its effects in d.out.
 func (d *Driver) touch(answer *reducer.Answer, n *node, a *reducer.Action) {
+	before := len(d.out)
 	*answer = n.cell.Step(*a, d.now, &d.out)
+	if d.Changes {
+		d.change(n, before)
+	}
 	d.arm(n)
 	if len(n.turns) > 0 && a.Kind != reducer.Expire {
 		d.recall(n)
+	}
+}
+
+// change decides the changes of a breaker among the effects from an index on.
+func (d *Driver) change(n *node, from int) {
+	for i := from; i < len(d.out); i++ {
+		if e := &d.out[i]; e.Kind == reducer.Change {
+			x := d.decide(decision.HandleOf(n.key, 0), decision.Change)
+			x.Index, x.Step = int(n.pool.step), d.layout.plan.StepName(int(n.pool.step))
+			x.Reason, x.Mode = e.Reason, uint8(e.Permit.ID)
+		}
 	}
 }
 

@@ -62,6 +62,9 @@ export interface Exports {
   advance(pipeline: number, now: number): number;
   configure(pipeline: number, plan: number, now: number): number;
   uses(pipeline: number, key: number): number;
+  observe(pipeline: number, on: number): number;
+  ask(pipeline: number, step: number, key: number, kind: number, cost: number, now: number): number;
+  evict(pipeline: number, step: number, key: number): number;
   save(pipeline: number, step: number, key: number): number;
   load(pipeline: number, step: number, key: number, size: number, by: number, now: number): number;
 

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -408,6 +409,97 @@ func TestSaveAndLoad(t *testing.T) {
 	assert.Equal(t, BadBytes, m.Load(q, 1, 3, 0, 0, 10_100))
 	assert.Equal(t, BadBytes, m.Load(q, 0, 0, 0, 0, 10_100))
 	assert.Equal(t, BadArgument, m.Load(q, 1, MaxKey+1, 0, 0, 10_100))
+}
+
+// TestObserve: the changes of breakers are decisions for a host that observes them.
+func TestObserve(t *testing.T) {
+	var m Module
+	s, nan := &m.Slots, math.NaN()
+	plan := m.Body(write(t, &m, `{"steps":[{"timeout":"9s"},{"breaker":{"window":{"consecutive":1},"open":"1s","probes":1,"per":"key"}}]}`))
+	require.Positive(t, plan, text(&m))
+	p := uint32(m.Pipeline(uint32(plan), 0, 0))
+	fail := func(now float64) int32 {
+		s.Keys[1] = 7
+		require.Equal(t, int32(1), m.Begin(p, 1, 0, nan, now))
+		return m.Done(p, s.Slot, s.Generation, 0, uint32(reducer.Fail), nan, now)
+	}
+	require.Equal(t, int32(1), fail(0), "not observed")
+	require.Equal(t, int32(0), m.Observe(p, 1))
+	require.Equal(t, int32(2), m.Begin(p, 1, 0, nan, 1000), "it becomes half-open, and admits")
+	change := m.Decisions[0]
+	assert.Equal(t, []uint8{uint8(decision.Change), 1, uint8(breaker.HalfOpen), HasValue},
+		[]uint8{change.Kind, change.Step, uint8(change.Value), change.Flags})
+	assert.Equal(t, []uint32{7, 0}, []uint32{change.Slot, change.Generation}, "the key, and no call")
+	require.Equal(t, int32(2), m.Done(p, s.Slot, s.Generation, 0, uint32(reducer.OK), nan, 1000))
+	assert.Equal(t, int64(breaker.Closed), m.Decisions[0].Value)
+	require.Equal(t, int32(0), m.Observe(p, 0))
+	require.Equal(t, int32(1), fail(2000))
+	assert.Equal(t, BadHandle, m.Observe(99, 1))
+}
+
+// TestAsk: a host asks cells without a call, changes them, and evicts them.
+func TestAsk(t *testing.T) {
+	var m Module
+	s, nan := &m.Slots, math.NaN()
+	plan := m.Body(write(t, &m, `{"steps":[{"breaker":{"window":{"consecutive":1},"open":"1s"}},{"limit":{"rate":"2/1s","per":"key"}},{"bulkhead":{"concurrent":3,"per":"key"}},{"timeout":"1s"}]}`))
+	require.Positive(t, plan, text(&m))
+	p := uint32(m.Pipeline(uint32(plan), 0, 0))
+	verdict := func(step, key uint32, kind reducer.Kind, cost uint32, now float64) reducer.Verdict {
+		return reducer.Verdict(m.Ask(p, step, key, uint32(kind), cost, now))
+	}
+	assert.Equal(t, reducer.Admit, verdict(1, 5, reducer.Peek, 1, 0))
+	assert.Equal(t, uint32(2), s.Free)
+	assert.Equal(t, int32(0), m.Uses(p, 5), "a peek makes no cell")
+	assert.Equal(t, reducer.Stale, verdict(1, 5, reducer.Tick, 0, 0))
+	s.Keys[1], s.Keys[2] = 5, 5
+	for range 2 {
+		require.Equal(t, int32(1), m.Begin(p, 1, 0, nan, 0))
+	}
+	slot, generation := s.Slot, s.Generation
+	assert.Equal(t, reducer.Reject, verdict(1, 5, reducer.Peek, 1, 100))
+	assert.InDelta(t, 400.0, s.Millis, 1e-3)
+	assert.Equal(t, reducer.Reject, verdict(1, 5, reducer.Peek, 2, 100))
+	assert.InDelta(t, 900.0, s.Millis, 1e-3)
+	assert.Equal(t, reducer.Done, verdict(1, 5, reducer.Tick, 0, 100))
+	assert.Equal(t, reducer.Done, verdict(1, 5, reducer.Reset, 0, 100))
+	assert.Equal(t, reducer.Admit, verdict(1, 5, reducer.Peek, 2, 100))
+	assert.Equal(t, reducer.Admit, verdict(2, 5, reducer.Peek, 1, 100))
+	assert.Equal(t, uint32(1), s.Free)
+
+	assert.Equal(t, int32(0), m.Evict(p, 2, 5), "calls hold places")
+	assert.Equal(t, int32(1), m.Evict(p, 1, 5))
+	assert.Equal(t, int32(0), m.Evict(p, 1, 5), "there is none any more")
+	assert.Equal(t, int32(0), m.Evict(p, 0, 0), "the only cell of a step")
+	assert.Equal(t, int32(1), m.Done(p, slot, generation, 0, uint32(reducer.OK), nan, 100), "whose cell was evicted")
+
+	assert.Equal(t, reducer.Done, verdict(0, 0, reducer.Transition, uint32(breaker.ForcedOpen), 200))
+	assert.Equal(t, uint32(breaker.ForcedOpen), s.Mode)
+	require.Equal(t, int32(1), m.Begin(p, 1, 0, nan, 200))
+	assert.Equal(t, uint8(decision.Reject), m.Decisions[0].Kind)
+	assert.Equal(t, reducer.Done, verdict(0, 0, reducer.Reset, 0, 200))
+	assert.Equal(t, uint32(breaker.Closed), s.Mode)
+
+	assert.Equal(t, BadArgument, m.Ask(p, 3, 0, uint32(reducer.Peek), 1, 200), "a timeout has no cells")
+	assert.Equal(t, BadArgument, m.Ask(p, 9, 0, uint32(reducer.Peek), 1, 200))
+	assert.Equal(t, BadArgument, m.Ask(p, 0, 0, uint32(reducer.Acquire), 1, 200))
+	assert.Equal(t, BadArgument, m.Ask(p, 0, MaxKey+1, uint32(reducer.Peek), 1, 200))
+	assert.Equal(t, BadHandle, m.Ask(99, 0, 0, uint32(reducer.Peek), 1, 200))
+	assert.Equal(t, BadHandle, m.Evict(99, 0, 0))
+}
+
+// TestAskShared: a key without a cell answers as the cell that all new keys share.
+func TestAskShared(t *testing.T) {
+	var m Module
+	plan := m.Body(write(t, &m, `{"steps":[{"limit":{"rate":"2/1s","per":"key","keys":1,"when_full":"share"}}]}`))
+	require.Positive(t, plan, text(&m))
+	p := uint32(m.Pipeline(uint32(plan), 0, 0))
+	for key := uint32(1); key <= 2; key++ {
+		m.Slots.Keys[0] = key
+		require.Equal(t, int32(1), m.Begin(p, 1, 0, math.NaN(), 0))
+	}
+	require.Equal(t, int32(reducer.Admit), m.Ask(p, 0, 3, uint32(reducer.Peek), 1, 0))
+	assert.Equal(t, uint32(1), m.Slots.Free)
+	assert.Equal(t, int32(reducer.Stale), m.Ask(p, 0, 3, uint32(reducer.Reset), 0, 0))
 }
 
 // event appends an event of a batch.

@@ -5,6 +5,7 @@ import (
 	"unsafe"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/reducer"
@@ -94,6 +95,8 @@ func (m *Module) decided(d *drive.Driver, event uint32) int32 {
 			r.Value, r.Flags = int64(x.Won), HasValue
 		case (x.Kind == decision.Wait || x.Kind == decision.Retry) && x.Until != clock.Never:
 			r.Value, r.Flags = int64(x.Until), HasValue
+		case x.Kind == decision.Change:
+			r.Value, r.Flags = int64(x.Mode), HasValue
 		}
 		if r.Flags != 0 {
 			r.Millis = millisOf(r.Value)
@@ -231,6 +234,57 @@ func (m *Module) Uses(handle, key uint32) int32 {
 		return m.lost()
 	}
 	if d.Uses(key) {
+		return 1
+	}
+	return 0
+}
+
+// Observe says whether the changes of breakers are decisions, too.
+func (m *Module) Observe(handle, on uint32) int32 {
+	d := m.get(handle).driver
+	if d == nil {
+		return m.lost()
+	}
+	d.Changes = on != 0
+	return 0
+}
+
+// Ask does something at a step's cell for the host itself, without a call: a peek, a
+// tick, a transition or a reset. It returns the verdict, 0 where the key has no cell.
+func (m *Module) Ask(handle, step, key, kind, cost uint32, now float64) int32 {
+	d := m.moved(handle, now)
+	if d == nil {
+		return BadHandle
+	}
+	switch a := reducer.Kind(min(kind, 255)); {
+	case key > MaxKey:
+		return m.keyTooGreat()
+	case a != reducer.Peek && a != reducer.Tick && a != reducer.Transition && a != reducer.Reset:
+		return m.fail(BadArgument, "no such action on a step")
+	case step >= uint32(d.Plan().Len()) || d.Plan().Maker(int(step)) == nil:
+		return m.noCells()
+	}
+	answer, c := d.Ask(int(step), key, reducer.Action{Kind: reducer.Kind(kind), Cost: cost})
+	s := &m.Slots
+	s.Reason, s.Free, s.Millis = uint32(answer.Reason), answer.Free, -1
+	if answer.Verdict == reducer.Reject && answer.Mark != clock.Never {
+		s.Millis = millisOf(max(0, int64(answer.Mark.Sub(d.Now()))))
+	}
+	if core := breaker.CoreOf(c); core != nil {
+		s.Mode = uint32(core.Mode)
+	}
+	m.decided(d, 0)
+	return int32(answer.Verdict)
+}
+
+// Evict forgets the cell of a key. It returns 1, or 0 where there is none or a call
+// waits or holds something there.
+func (m *Module) Evict(handle, step, key uint32) int32 {
+	d := m.get(handle).driver
+	if d == nil {
+		return m.lost()
+	}
+	if d.Evict(int(step), key) {
 		return 1
 	}
 	return 0

@@ -110,7 +110,7 @@ func (m *Module) MakerOf(planHandle, step uint32) int32 {
 		return m.lost()
 	}
 	if step >= uint32(plan.Len()) || plan.Maker(int(step)) == nil {
-		return m.fail(BadArgument, "the step has no cells")
+		return m.noCells()
 	}
 	s := plan.Settings(int(step))
 	judge, judges := s.Config.(breaker.Config)
@@ -120,3 +120,5 @@ func (m *Module) MakerOf(planHandle, step uint32) int32 {
 		untimed: judges && untimed(judge),
 	}})
 }
+
+func (m *Module) noCells() int32 { return m.fail(BadArgument, "the step has no cells") }

@@ -47,6 +47,17 @@ func configure(pipeline, plan uint32, now float64) int32 {
 //go:wasmexport uses
 func uses(pipeline, key uint32) int32 { return base.M().Uses(pipeline, key) }
 
+//go:wasmexport observe
+func observe(pipeline, on uint32) int32 { return base.M().Observe(pipeline, on) }
+
+//go:wasmexport ask
+func ask(pipeline, step, key, kind, cost uint32, now float64) int32 {
+	return base.M().Ask(pipeline, step, key, kind, cost, now)
+}
+
+//go:wasmexport evict
+func evict(pipeline, step, key uint32) int32 { return base.M().Evict(pipeline, step, key) }
+
 //go:wasmexport save
 func save(pipeline, step, key uint32) int32 { return base.M().Save(pipeline, step, key) }
 
