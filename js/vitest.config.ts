@@ -11,7 +11,7 @@ const built = {
   test: {
     ...shared,
     name: 'built',
-    include: ['limiter', 'breaker', 'bulkhead', 'pipeline', 'hedge', 'fetch', 'lone-retry'].map(
+    include: ['limiter', 'breaker', 'bulkhead', 'pipeline', 'hedge', 'fetch', 'lone-retry', 'step'].map(
       (name) => `test/${name}.test.ts`,
     ),
   },

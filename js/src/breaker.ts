@@ -9,6 +9,7 @@ import {
   OUTCOME_FAIL,
   OUTCOME_IGNORE,
   OUTCOME_OK,
+  OUTCOMES,
   SLOT_MILLIS,
   SLOT_MODE,
   SLOT_TIMELESS,
@@ -48,8 +49,8 @@ export interface BreakerPass {
   readonly ok: true;
   /** The call went well. */
   success(): void;
-  /** The call failed. */
-  failure(): void;
+  /** The call failed, with an error for listeners. */
+  failure(error?: unknown): void;
   /** Neither: the breaker does not count it. */
   ignore(): void;
 }
@@ -57,10 +58,14 @@ export interface BreakerPass {
 class Vote implements BreakerPass {
   readonly ok = true;
 
-  /** `permit` is undefined where shadow mode enforced nothing: the outcome is not counted. */
+  /**
+   * `permit` is undefined where shadow mode enforced nothing: the outcome is not counted.
+   * `began` is when it was admitted, NaN where no listener would be told.
+   */
   constructor(
     private readonly owner: CircuitBreaker,
     private permit: Held | undefined,
+    private readonly began: number,
   ) {}
 
   // Bound functions, created on first use.
@@ -69,17 +74,19 @@ class Vote implements BreakerPass {
   }
 
   get failure() {
-    return () => this.end(OUTCOME_FAIL);
+    return (error?: unknown) => this.end(OUTCOME_FAIL, error);
   }
 
   get ignore() {
     return () => this.end(OUTCOME_IGNORE);
   }
 
-  end(outcome: number): void {
+  end(outcome: number, error?: unknown): void {
     const { permit } = this;
     this.permit = undefined;
-    if (permit) this.owner.record(outcome, permit);
+    if (!permit) return;
+    this.owner.record(outcome, permit);
+    if (this.owner.emitter.heard) this.owner.ended(outcome, this.began, error);
   }
 }
 
@@ -117,8 +124,18 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
     this.perform(ACTION_RECORD, outcome, 0, permit, outcome === OUTCOME_OK ? this.now() : undefined);
   }
 
+  /**
+   * Emits the end of a call.
+   * @internal
+   */
+  ended(outcome: number, began: number, error: unknown): void {
+    const duration = Number.isNaN(began) ? undefined : this.common.clock.now() - began;
+    this.tell('end', { outcome: OUTCOMES[outcome] as 'ok', duration, error });
+  }
+
   protected override admitted(words?: Int32Array): BreakerPass {
-    return new Vote(this, words && new Held(words));
+    const { emitter, clock } = this.common;
+    return new Vote(this, words && new Held(words), emitter.heard ? clock.now() : NaN);
   }
 
   protected override shown(): [string, object] {
@@ -140,7 +157,8 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
   ): void {
     // A cancelled call says nothing about the dependency.
     const cancelled = threw && signal?.aborted;
-    (vote as Vote).end(cancelled ? OUTCOME_CANCEL : numberOf(this.options.outcome, threw, error, value));
+    const outcome = cancelled ? OUTCOME_CANCEL : numberOf(this.options.outcome, threw, error, value);
+    (vote as Vote).end(outcome, error);
   }
 
   protected override react(): void {

@@ -6,6 +6,7 @@ import { Cell, type Waiter } from './cell.js';
 import { words } from './engine.js';
 import { Held } from './held.js';
 import { share } from './shared.js';
+import type { BulkheadCounts } from './step.js';
 import type { CallOptions, CommonOptions, Duration } from './types.js';
 
 /** Settings of a bulkhead. */
@@ -65,9 +66,19 @@ if (Symbol.dispose) {
 
 /** Bounds how many calls run at once. Make one with `bulkhead`. */
 export class Bulkhead extends Cell<Permit, CallOptions> {
+  private readonly places: number;
+
   /** @internal */
   constructor(options: BulkheadOptions | number) {
     super(share('bulkhead', options), true);
+    this.places = typeof options === 'number' ? options : options.concurrent;
+  }
+
+  /** How many callers have a place and how many wait for one, and the free places. */
+  get counts(): BulkheadCounts {
+    this.perform(ACTION_PEEK);
+    const free = words()[SLOT_FREE] as number;
+    return { running: this.places - free, queued: this.inQueue(), free };
   }
 
   protected override admitted(words?: Int32Array, at?: number, waiter?: Waiter<Permit>): Permit {
@@ -75,8 +86,7 @@ export class Bulkhead extends Cell<Permit, CallOptions> {
   }
 
   protected override shown(): [string, object] {
-    this.perform(ACTION_PEEK);
-    return ['Bulkhead', { name: this.common.name, free: words()[SLOT_FREE] }];
+    return ['Bulkhead', { name: this.common.name, ...this.counts }];
   }
 
   protected override refund(granted: Held): void {
@@ -87,12 +97,3 @@ export class Bulkhead extends Cell<Permit, CallOptions> {
     permit.release();
   }
 }
-
-/**
- * A bulkhead: it bounds how many calls run at once; others wait or are refused. Throws `PolicyError` for wrong options.
- *
- * @example
- * const places = bulkhead({ concurrent: 5, queue: 100, wait: '5s' });
- * await places.execute(() => render(page));
- */
-export const bulkhead = (options: BulkheadOptions | number): Bulkhead => new Bulkhead(options);

@@ -5,6 +5,7 @@ import {
   DECISION_REJECT,
   DECISION_RETRY,
   DECISION_TIMEOUT,
+  DECISION_WAIT,
   NONE,
   OUTCOME_CANCEL,
   OUTCOME_OK,
@@ -48,10 +49,14 @@ export interface Runner {
 export class Call {
   slot = 0;
   generation = 0;
+  /** When it began, in milliseconds of the clock. */
+  began = 0;
+  /** The steps at which its attempts wait. */
+  queues: Map<number, number> | undefined;
   /** Where each request has a timer of its own. */
   guest: Guest | undefined;
   /** The running attempt; the end of another one comes too late. */
-  private running: Running | undefined;
+  protected running: Running | undefined;
   /** How the last attempt ended. */
   protected threw = false;
   protected error: unknown;
@@ -101,6 +106,13 @@ export class Call {
   ): void {
     // A listener may have cancelled the call since the decision was made.
     if (this.closed) return;
+    if (kind === DECISION_WAIT) {
+      if (shadow) return;
+      this.queues ??= new Map();
+      this.queues.set(attempt, step);
+      return;
+    }
+    this.queues?.delete(attempt);
     if (kind === DECISION_END) {
       this.closed = true;
       this.end(outcome, covered);
@@ -111,6 +123,11 @@ export class Call {
     else if (kind === DECISION_REJECT || kind === DECISION_EXPIRE) {
       this.refuse(refusal(this.nameOf(step), reason, value), covered);
     }
+  }
+
+  /** What an attempt threw that has just ended, or was cut; undefined for none. */
+  errorOf(_attempt: number): unknown {
+    return this.threw ? this.error : undefined;
   }
 
   /** An attempt starts. */
@@ -217,6 +234,6 @@ export class Call {
   /** Discards a value that no caller will see. */
   protected dump(value: unknown): void {
     const { discard } = this.hooks;
-    if (discard) guard(() => discard(value), discard);
+    if (discard) guard(discard, value, discard);
   }
 }

@@ -279,6 +279,11 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     this.forget(waiter);
   }
 
+  /** How many callers wait. */
+  protected inQueue(): number {
+    return this.waiters.filter((waiter) => waiter?.resolve).length;
+  }
+
   /** Returns the refusal of the last step. */
   protected rejection(): Rejection {
     const { name } = this.common;

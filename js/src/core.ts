@@ -4,18 +4,20 @@
 import { compileByCore } from './compile.js';
 import { use } from './engine.js';
 
-export { circuitBreaker } from './breaker.js';
-export { bulkhead } from './bulkhead.js';
 export { systemClock } from './clock.js';
 export { x } from './engine.js';
 export { HedgeLostError, PolicyError, RejectedError, TimeoutError } from './errors.js';
 export { resilientFetch } from './fetch.js';
+export { hedge } from './hedge.js';
+export { circuitBreaker } from './keyed-breaker.js';
+export { bulkhead } from './keyed-bulkhead.js';
 export { pipeline, policy } from './pipeline.js';
 export { readSource } from './plan.js';
 export { rateLimiter } from './rate-limiter.js';
 export { retry } from './retry.js';
 export { timeout } from './timeout.js';
 export { useGuests } from './wakes.js';
+export { wrap } from './wrap.js';
 
 /** Gives the package its module. */
 export const start = (instance: WebAssembly.Instance): void => use(instance, compileByCore);

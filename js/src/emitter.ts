@@ -17,12 +17,15 @@ interface Entry {
   readonly listener: Listener;
 }
 
-/** The listeners of one object. Decisions become objects only while there is a listener. */
+/** The listeners of one object. Decisions become objects only while there is a listener for them. */
 export class Emitter {
   /** Never changed in place: a listener may add or remove others. */
   private ears: readonly Entry[] = [];
   /** Whether there is a listener. */
   heard = false;
+
+  /** `turned` is called when the first listener comes and when the last one goes. */
+  constructor(private readonly turned?: () => void) {}
 
   /** Adds a listener and returns a function that removes it. */
   on(kind: Decision['kind'] | Listener, listener?: Listener): () => void {
@@ -37,23 +40,40 @@ export class Emitter {
 
   private keep(ears: readonly Entry[]): void {
     this.ears = ears;
+    const { heard } = this;
     this.heard = ears.length > 0;
+    if (heard !== this.heard) this.turned?.();
   }
 
   /** Calls the listeners with a decision, without the fields that are undefined. */
   emit(decision: Told): void {
-    let told: { [name: string]: unknown } | undefined;
-    for (const entry of this.ears) {
+    let told: Decision | undefined;
+    const { ears } = this;
+    for (let i = 0; i < ears.length; i++) {
+      const entry = ears[i] as Entry;
       if (entry.kind && entry.kind !== decision.kind) continue;
-      if (!told) {
-        told = {};
-        for (const name in decision) {
-          const value = decision[name as keyof Told];
-          if (value !== undefined) told[name] = value;
-        }
-      }
-      const event = told as unknown as Decision;
-      guard(() => entry.listener(event), entry);
+      told ??= withoutUndefined(decision);
+      guard(entry.listener, told, entry);
     }
   }
+}
+
+/** The fields that a decision has. Written out: a loop over names takes three times as long. */
+function withoutUndefined(d: Told): Decision {
+  const told = { kind: d.kind, at: d.at } as { -readonly [K in keyof Decision]: Decision[K] };
+  if (d.step !== undefined) told.step = d.step;
+  if (d.key !== undefined) told.key = d.key;
+  if (d.attempt !== undefined) told.attempt = d.attempt;
+  if (d.reason !== undefined) told.reason = d.reason;
+  if (d.outcome !== undefined) told.outcome = d.outcome;
+  if (d.until !== undefined) told.until = d.until;
+  if (d.delay !== undefined) told.delay = d.delay;
+  if (d.won !== undefined) told.won = d.won;
+  if (d.retryAfter !== undefined) told.retryAfter = d.retryAfter;
+  if (d.duration !== undefined) told.duration = d.duration;
+  if (d.error !== undefined) told.error = d.error;
+  if (d.state !== undefined) told.state = d.state;
+  if (d.shadow !== undefined) told.shadow = d.shadow;
+  if (d.fallback !== undefined) told.fallback = d.fallback;
+  return told;
 }

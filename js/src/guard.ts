@@ -1,20 +1,21 @@
 /** The listeners and hooks whose first error was printed. */
 const reported = new WeakSet<object>();
 
+function report(error: unknown, owner: object): void {
+  if (reported.has(owner)) return;
+  reported.add(owner);
+  console.error('@sluice/core: a listener or hook failed; its further errors are not printed:', error);
+}
+
 /**
- * Calls a listener or a hook whose errors have no caller: the first one of each
+ * Calls a listener or a hook with an argument. Its errors have no caller: the first one of each
  * owner is printed, whether it was thrown or rejected.
  */
-export function guard(call: () => unknown, owner: object): void {
-  const report = (error: unknown): void => {
-    if (reported.has(owner)) return;
-    reported.add(owner);
-    console.error('@sluice/core: a listener or hook failed; its further errors are not printed:', error);
-  };
+export function guard<T>(call: (argument: T) => unknown, argument: T, owner: object): void {
   try {
-    const result = call() as PromiseLike<unknown> | undefined;
-    if (typeof result?.then === 'function') result.then(undefined, report);
+    const result = call(argument) as PromiseLike<unknown> | undefined;
+    if (typeof result?.then === 'function') result.then(undefined, (error) => report(error, owner));
   } catch (error) {
-    report(error);
+    report(error, owner);
   }
 }

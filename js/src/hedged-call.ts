@@ -1,4 +1,11 @@
-import { DECISION_CANCEL, DECISION_FAILED, DECISION_HEDGE, DECISION_TIMEOUT, STEP_DEADLINE } from './abi.js';
+import {
+  DECISION_CANCEL,
+  DECISION_FAILED,
+  DECISION_HEDGE,
+  DECISION_TIMEOUT,
+  DECISION_WAIT,
+  STEP_DEADLINE,
+} from './abi.js';
 import { Running } from './attempt.js';
 import { Call } from './call.js';
 import { lost } from './errors.js';
@@ -29,11 +36,21 @@ export class HedgedCall extends Call {
     covered: boolean,
     shadow: boolean,
   ): void {
+    if (kind !== DECISION_WAIT) this.queues?.delete(attempt);
     if (kind === DECISION_HEDGE && !shadow) this.hedges.add(attempt);
     else if (kind === DECISION_TIMEOUT && !shadow) this.cutTry(attempt, step);
     else if (kind === DECISION_FAILED) this.failed(attempt);
     else if (kind === DECISION_CANCEL) this.lose(attempt);
     else super.follow(kind, attempt, outcome, step, reason, value, covered, shadow);
+  }
+
+  override errorOf(attempt: number): unknown {
+    const { tries } = this;
+    const ended = tries.get(attempt)?.over
+      ? tries.get(attempt)
+      : [...tries.values()].find(({ over }) => over);
+    if (!ended) return super.errorOf(attempt);
+    return ended.threw ? ended.error : undefined;
   }
 
   protected override begin(attempt: number): Running {

@@ -8,6 +8,7 @@ export {
   bulkhead,
   circuitBreaker,
   HedgeLostError,
+  hedge,
   PolicyError,
   pipeline,
   policy,
@@ -18,13 +19,23 @@ export {
   systemClock,
   TimeoutError,
   timeout,
+  wrap,
 } from './core.js';
 export type { Listener } from './emitter.js';
 export type { PolicyErrorCode, Problem } from './errors.js';
 export type { FetchOptions, ResilientFetch } from './fetch.js';
+export type { Hedge } from './hedge.js';
 export type { KeyCounts, KeyedOptions, KeyedRateLimiter, KeyedRateLimiterOptions } from './keyed.js';
+export type {
+  CircuitBreakerFactory,
+  KeyedCircuitBreaker,
+  KeyedCircuitBreakerOptions,
+} from './keyed-breaker.js';
+export type { BulkheadFactory, KeyedBulkhead, KeyedBulkheadOptions } from './keyed-bulkhead.js';
+export type { KeyedCallOptions, KeyedSettings } from './keyed-cells.js';
 export type { Attributes } from './keys.js';
 export type { RateLimiter, RateLimiterOptions } from './limiter.js';
+export type { PipelinePass } from './pass.js';
 export type { Pipeline, PipelineOptions, ResultHooks } from './pipeline.js';
 export type {
   AdaptiveOptions,
@@ -40,5 +51,7 @@ export type {
 export type { RateLimiterFactory } from './rate-limiter.js';
 export type { Retry, RetryOptions } from './retry-options.js';
 export type { Snapshot } from './snapshot.js';
+export type { BulkheadCounts, PipelineStep } from './step.js';
 export type { Timeout, TimeoutOptions } from './timeout.js';
 export type * from './types.js';
+export type { Runs, Wrapped } from './wrap.js';

@@ -7,7 +7,7 @@ import { RateLimiter, type RateLimiterOptions } from './limiter.js';
 import { Observable } from './observable.js';
 import { type Shared, share } from './shared.js';
 import { type Snapshot, shift, taken } from './snapshot.js';
-import type { CostOptions, Rate, Rejection, Success, Task, Verdict } from './types.js';
+import type { CostOptions, Quota, Rate, Rejection, Success, Task, Verdict } from './types.js';
 
 /** Settings of a keyed rate limiter. */
 export interface KeyedRateLimiterOptions extends RateLimiterOptions {
@@ -87,7 +87,8 @@ class Order {
     else this.newest = entry;
   }
 
-  private remove(entry: Entry): void {
+  /** Takes an entry out of the order. */
+  remove(entry: Entry): void {
     if (!entry.listed) return;
     const { older, newer } = entry;
     if (newer) newer.older = older;
@@ -125,6 +126,13 @@ class Entry extends RateLimiter {
   rename(key: string): void {
     this.key = key;
     this.perform(ACTION_RESET);
+  }
+
+  /** Frees its memory. */
+  free(): void {
+    const { handles } = this.common;
+    handles.delete(this.handle);
+    release(new Set([this.handle]));
   }
 
   protected override held(waits: boolean): void {
@@ -209,6 +217,41 @@ export class KeyedRateLimiter extends Observable {
     return (this.limiters.get(key) ?? this.unknown()).peek(options);
   }
 
+  /** Returns what a key has left, and takes nothing. */
+  quota(key: string): Quota {
+    checkKey(key);
+    return (this.limiters.get(key) ?? this.unknown()).quota();
+  }
+
+  /** The keys that have a limiter of their own. */
+  keys(): IterableIterator<string> {
+    return this.limiters.keys();
+  }
+
+  /** Whether a key has a limiter of its own. */
+  has(key: string): boolean {
+    return this.limiters.has(key);
+  }
+
+  /** Gives a key all its permits again; callers that wait are refused. Returns false where it has no limiter. */
+  reset(key: string): boolean {
+    checkKey(key);
+    const limiter = this.limiters.get(key);
+    limiter?.reset();
+    return limiter !== undefined;
+  }
+
+  /** Forgets a key. Returns false where it has no limiter, and where a caller waits at it. */
+  evict(key: string): boolean {
+    checkKey(key);
+    const limiter = this.limiters.get(key);
+    if (!limiter || limiter.busy) return false;
+    this.order.remove(limiter);
+    this.limiters.delete(key);
+    limiter.free();
+    return true;
+  }
+
   /** Runs the function, or throws `RejectedError` when the key's limiter refuses. */
   execute<T>(task: Task<T>, options: KeyedOptions): Promise<T> {
     return this.of(this.keyOf(task, options)).execute(task, options);
@@ -260,7 +303,7 @@ export class KeyedRateLimiter extends Observable {
     if (this.gone) throw disposed();
     if (this.size < this.most && (hasRoom() || !this.size))
       limiter = new Entry(this.rest, this.common, key, this.order);
-    else if (this.evicts) limiter = this.evict(key);
+    else if (this.evicts) limiter = this.replace(key);
     if (limiter) {
       this.limiters.set(key, limiter);
       this.order.touch(limiter);
@@ -272,7 +315,7 @@ export class KeyedRateLimiter extends Observable {
   }
 
   /** Gives a key the limiter of another one, if there is one at which no caller waits. */
-  private evict(key: string): Entry | undefined {
+  private replace(key: string): Entry | undefined {
     const limiter = this.order.take();
     if (!limiter) return undefined;
     this.evicted++;

@@ -24,11 +24,9 @@ export class Keys {
 
   /** Puts the numbers of a call into the slots. */
   put({ keyed }: Layout, key: string | undefined, attributes: Attributes | undefined): void {
-    const lookup = (name: string): string =>
-      (name === 'key' ? key : typeof attributes === 'function' ? attributes(name) : attributes?.[name]) ?? '';
     let missing = 0;
     const texts = keyed.map(({ per }, i) => {
-      const values = per.map(lookup);
+      const values = valuesOf(per, key, attributes);
       if (values.includes('')) missing |= 1 << i;
       return join(values);
     });
@@ -44,6 +42,16 @@ export class Keys {
   /** The values that have numbers, with them. */
   known(): [value: string, number: number][] {
     return [...this.numbers];
+  }
+
+  /** The number of a value; that of no cell where it has none. */
+  find(value: string): number {
+    return this.numbers.get(value) ?? MAX_KEY;
+  }
+
+  /** The value of a number. */
+  text(number: number): string {
+    return this.texts[number] ?? '';
   }
 
   /** The number of a value. When all numbers are used, further values share the last one. */
@@ -75,8 +83,19 @@ export class Keys {
   }
 }
 
+/** The values of attributes, empty for those that are missing. */
+export const valuesOf = (
+  per: readonly string[],
+  key: string | undefined,
+  attributes: Attributes | undefined,
+): string[] =>
+  per.map(
+    (name) =>
+      (name === 'key' ? key : typeof attributes === 'function' ? attributes(name) : attributes?.[name]) ?? '',
+  );
+
 // The length of each value comes before it, so that different lists never give one key.
-function join(values: readonly string[]): string {
+export function join(values: readonly string[]): string {
   if (values.length === 1) return values[0] as string;
   return values.some(Boolean) ? values.map((value) => `${value.length}:${value}`).join('') : '';
 }

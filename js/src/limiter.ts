@@ -1,9 +1,26 @@
-import { ACTION_CANCEL, ACTION_PEEK, type ALGORITHMS, SLOT_FREE, VERDICT_ADMIT } from './abi.js';
+import {
+  ACTION_CANCEL,
+  ACTION_PEEK,
+  ACTION_RESET,
+  type ALGORITHMS,
+  SLOT_FREE,
+  SLOT_MILLIS,
+  VERDICT_ADMIT,
+} from './abi.js';
 import { Cell } from './cell.js';
-import { words } from './engine.js';
+import { floats, words } from './engine.js';
 import type { Held } from './held.js';
+import { mostOf } from './rates.js';
 import type { Shared } from './shared.js';
-import type { Admission, CommonOptions, CostOptions, Duration, Rate, Verdict } from './types.js';
+import type {
+  CommonOptions,
+  CostOptions,
+  Duration,
+  LimiterAdmission,
+  Quota,
+  Rate,
+  Verdict,
+} from './types.js';
 
 /** Settings of a rate limiter. */
 export interface RateLimiterOptions extends CommonOptions {
@@ -21,13 +38,33 @@ export interface RateLimiterOptions extends CommonOptions {
   order?: 'oldest' | 'newest' | undefined;
 }
 
-/** The one admission of limiters: it has no other content. */
-const ADMITTED: Admission = Object.freeze({ ok: true });
+/** What a limit has left is read when it is asked for: most callers do not. */
+class Allowed implements LimiterAdmission {
+  readonly ok = true;
+  // Private to the language: it is no part of the value.
+  readonly #owner: RateLimiter;
+
+  constructor(owner: RateLimiter) {
+    this.#owner = owner;
+  }
+
+  get remaining(): number {
+    return this.#owner.quota().remaining;
+  }
+
+  get reset(): number {
+    return this.#owner.quota().reset;
+  }
+}
 
 /** Bounds how many calls pass in a time. Make one with `rateLimiter`. */
-export class RateLimiter extends Cell<Admission> {
+export class RateLimiter extends Cell<LimiterAdmission> {
   /** @internal */
-  constructor(options: unknown, shared: Shared, key?: string) {
+  constructor(
+    private readonly options: unknown,
+    shared: Shared,
+    key?: string,
+  ) {
     // Callers may wait where a digit of `wait` is not 0.
     super(shared, /[1-9]/.test(String((options as RateLimiterOptions).wait)), key);
   }
@@ -36,8 +73,8 @@ export class RateLimiter extends Cell<Admission> {
     return this.key === undefined ? ['signal', 'cost'] : ['signal', 'cost', 'key'];
   }
 
-  protected override admitted(): Admission {
-    return ADMITTED;
+  protected override admitted(): LimiterAdmission {
+    return new Allowed(this);
   }
 
   protected override shown(): [string, object] {
@@ -52,6 +89,23 @@ export class RateLimiter extends Cell<Admission> {
   /** Returns what `tryAcquire` would return, and takes nothing. */
   peek(options?: CostOptions): Verdict {
     const verdict = this.perform(ACTION_PEEK, 0, this.costOf(options));
-    return verdict === VERDICT_ADMIT ? ADMITTED : this.rejection();
+    return verdict === VERDICT_ADMIT ? this.admitted() : this.rejection();
+  }
+
+  /** Returns what it has left, for headers and displays. It takes nothing. */
+  quota(): Quota {
+    const limit = mostOf(this.options);
+    const wait = (cost: number): number => {
+      const verdict = this.perform(ACTION_PEEK, 0, cost);
+      return verdict === VERDICT_ADMIT ? 0 : (floats()[SLOT_MILLIS] as number);
+    };
+    const next = wait(1);
+    const remaining = words()[SLOT_FREE] as number;
+    return { step: this.common.name, limit, remaining, next, reset: wait(limit) };
+  }
+
+  /** Forgets what was taken: all permits are free. Callers that wait are refused. */
+  reset(): void {
+    this.perform(ACTION_RESET);
   }
 }

@@ -1,5 +1,6 @@
 import {
   NONE,
+  OUTCOME_CANCEL,
   OUTCOME_FAIL,
   OUTCOME_THROTTLE,
   OUTCOMES,
@@ -17,7 +18,7 @@ import { numberOf, retryAfterOf } from './meaning.js';
 import { Observable } from './observable.js';
 import type { Retry, RetryOptions } from './retry-options.js';
 import { type Shared, share } from './shared.js';
-import type { CallOptions, Reason, Task } from './types.js';
+import type { CallOptions, Reason, Success, Task } from './types.js';
 import { guests, NEVER, type Wake } from './wakes.js';
 
 /** Sleeps until its time comes or a signal is aborted. */
@@ -81,12 +82,18 @@ class LoneRetry extends Observable implements Retry {
     return ['Retry', { name: this.common.name }];
   }
 
+  async attempt<T>(task: Task<T>, options?: CallOptions): Promise<Success<T>> {
+    return { ok: true, value: await this.execute(task, options) };
+  }
+
   async execute<T>(task: Task<T>, options?: CallOptions): Promise<T> {
     checkTask(task);
     if (options !== undefined) checkCall(options, ['signal']);
     const signal = options?.signal;
     const { outcome, retryAfter } = this.options;
     const before: Before = { low: 0, high: 0 };
+    const { clock, emitter, name } = this.common;
+    const began = emitter.heard ? clock.now() : NaN;
     for (let attempt = 1; ; attempt++) {
       if (signal?.aborted) throw signal.reason;
       let threw = false;
@@ -102,13 +109,17 @@ class LoneRetry extends Observable implements Retry {
       const number = numberOf(outcome, threw, error, value);
       if ((number === OUTCOME_FAIL || number === OUTCOME_THROTTLE) && !signal?.aborted) {
         const after = retryAfterOf(retryAfter, error, value);
-        const delay = this.next(before, attempt, number, after);
+        const delay = this.next(before, attempt, number, after, began, error);
         if (delay >= 0 && !this.common.shadow) {
           await new Promise<void>((resolve, reject) => {
             new Sleeper(this.common, delay, signal, resolve, reject);
           });
           continue;
         }
+      } else if (emitter.heard) {
+        const at = clock.now();
+        const outcome = OUTCOMES[signal?.aborted ? OUTCOME_CANCEL : number] as 'ok';
+        emitter.emit({ kind: 'end', at, step: name, attempt, outcome, duration: at - began, error });
       }
       if (threw) throw error;
       return value as T;
@@ -116,7 +127,14 @@ class LoneRetry extends Observable implements Retry {
   }
 
   /** The delay before the next attempt, negative for none. */
-  private next(before: Before, attempt: number, outcome: number, after: number): number {
+  private next(
+    before: Before,
+    attempt: number,
+    outcome: number,
+    after: number,
+    began: number,
+    error: unknown,
+  ): number {
     const { clock, emitter, name, shadow, maker } = this.common;
     words().set([attempt, before.low, before.high], SLOT_ATTEMPT);
     const at = clock.now();
@@ -135,6 +153,9 @@ class LoneRetry extends Observable implements Retry {
         reason: again ? what : gaveUp,
         outcome: again ? undefined : what,
         until: again ? at + delay : undefined,
+        delay: again ? delay : undefined,
+        duration: again ? undefined : at - began,
+        error,
         shadow: (again && shadow) || undefined,
       });
     }

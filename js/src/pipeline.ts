@@ -1,12 +1,19 @@
 import {
+  ACTION_PEEK,
+  ACTION_TICK,
   BEGIN_NO_HEDGE,
+  DECISION_CHANGE,
   DECISION_END,
+  DECISION_FAILED,
   DECISION_REJECT,
+  DECISION_RETRY,
   FLAG_FALLBACK,
   FLAG_LAST,
   FLAG_SHADOW,
   FLAG_VALUE,
   KINDS,
+  MODE_OPEN,
+  MODES,
   NONE,
   OUTCOME_OK,
   OUTCOMES,
@@ -20,11 +27,16 @@ import {
   RECORD_SLOT,
   RECORD_VALUE,
   SLOT_COUNT,
+  SLOT_FREE,
   SLOT_GENERATION,
+  SLOT_MILLIS,
+  SLOT_MODE,
+  SLOT_REASON,
   SLOT_RECORDS,
   SLOT_SLOT,
   SLOT_WAKE_MILLIS,
   STALE,
+  VERDICT_ADMIT,
 } from './abi.js';
 import { Running } from './attempt.js';
 import { Call, type PipelineCallOptions } from './call.js';
@@ -47,25 +59,37 @@ import {
   words,
   x,
 } from './engine.js';
-import { disposed, success } from './errors.js';
+import { disposed, refusal, rejected, success } from './errors.js';
 import { HedgedCall } from './hedged-call.js';
-import { Keys } from './keys.js';
+import { join, Keys, valuesOf } from './keys.js';
 import { numberOf } from './meaning.js';
 import { Observable } from './observable.js';
-import { type Layout, type Plan, readSource, type Source, stepName, type Text } from './plan.js';
+import { HandCall, type PipelinePass } from './pass.js';
+import {
+  type Layout,
+  type Plan,
+  type PlanStep,
+  readSource,
+  type Source,
+  stepName,
+  type Text,
+} from './plan.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
+import { mostOf } from './rates.js';
 import { type Snapshot, shift, taken } from './snapshot.js';
+import { type Answer, PipelineStep } from './step.js';
 import type {
   Classifier,
   Clock,
   Decision,
+  Quota,
   Reason,
   Rejection,
   RetryAfterReader,
   Success,
   Task,
 } from './types.js';
-import { guests, NEVER, type Wakes, wakesOf } from './wakes.js';
+import { guests, NEVER, type Wake, type Wakes, wakesOf } from './wakes.js';
 
 /** Functions that a pipeline calls with results. */
 export interface ResultHooks extends Classifier, RetryAfterReader {
@@ -95,6 +119,18 @@ const CALL_NAMES = ['signal', 'cost', 'key', 'attributes', 'deadline', 'hedge'];
 /** How many pipelines of a plan without state are kept for later calls. */
 const IDLE = 16;
 
+/** The mechanisms that may refuse a call without another attempt of it. */
+const GATES = ['breaker', 'limit', 'bulkhead', 'adaptive'];
+
+/** Lets the end of a breaker's open time happen when it comes, for listeners. */
+class Reopening implements Wake {
+  due = NEVER;
+  place = -1;
+  waits = 0;
+
+  constructor(readonly wake: () => void) {}
+}
+
 /** The words of a record. */
 const RECORD_WORDS = RECORD_SIZE / 4;
 
@@ -108,7 +144,7 @@ export class Pipeline extends Observable {
   /** @internal */
   waits = 0;
   /** @internal */
-  override readonly emitter = new Emitter();
+  override readonly emitter = new Emitter(() => this.observe());
   private readonly clock: Clock;
   private readonly wakes: Wakes;
   /** Its handle, 0 while it has none. */
@@ -120,6 +156,9 @@ export class Pipeline extends Observable {
   /** How many calls have begun and not ended. */
   private active = 0;
   private disposed = false;
+  private stopped = false;
+  /** Called when no call runs. */
+  private idlers: (() => void)[] = [];
   /** Whether it takes a handle for the time of its calls. */
   private borrows: boolean;
   private text: Text;
@@ -132,7 +171,7 @@ export class Pipeline extends Observable {
   constructor(
     source: Source,
     private readonly options: PipelineOptions = {},
-    private readonly alone?: Mechanism | 'timeout',
+    private readonly alone?: Mechanism | 'timeout' | 'hedge',
   ) {
     super();
     ready();
@@ -186,6 +225,12 @@ export class Pipeline extends Observable {
     this.handles.add(this.handle);
     own(this, this.handles);
     this.keys = new Keys(this.handle);
+    if (this.emitter.heard) x.observe(this.handle, 1);
+  }
+
+  /** Has changes of breakers recorded exactly while there is a listener. */
+  private observe(): void {
+    if (!this.borrows && this.handle) check(x.observe(this.handle, this.emitter.heard ? 1 : 0));
   }
 
   /**
@@ -197,9 +242,143 @@ export class Pipeline extends Observable {
     this.rest();
   }
 
+  /** How many calls have begun and not ended; those that wait are among them. */
+  get running(): number {
+    return this.active;
+  }
+
+  /** Resolves as soon as no call runs. */
+  drain(): Promise<void> {
+    return new Promise((resolve) => {
+      this.idlers.push(resolve);
+      this.empty();
+    });
+  }
+
+  /**
+   * Refuses new calls with the reason `stopped`, and resolves when those that have begun have
+   * ended. It is for the end of a process; the calls that run end as without it.
+   */
+  stop(): Promise<void> {
+    this.stopped = true;
+    return this.drain();
+  }
+
+  /** Calls those that wait for the end of all calls. */
+  private empty(): void {
+    if (this.active || !this.idlers.length) return;
+    const all = this.idlers;
+    this.idlers = [];
+    for (const resolve of all) resolve();
+  }
+
+  /**
+   * A step of the active policy by its name, to be watched and changed by hand. Throws
+   * `PolicyError` for a name that the policy does not have, also later, after `configure`.
+   */
+  step(name: string): PipelineStep {
+    this.locate(name);
+    return new PipelineStep(this, name);
+  }
+
+  /**
+   * What the enforced limits of the policy have left for a call, outermost first: for
+   * headers and displays. It takes nothing. Inside the function of a call that is what the call left.
+   */
+  quotas(options?: PipelineCallOptions): Quota[] {
+    if (options !== undefined) checkOptions(options);
+    const quotas: Quota[] = [];
+    this.layout.steps.forEach((step, index) => {
+      const { name, mechanism, shadow } = step;
+      if (mechanism !== 'limit' || shadow) return;
+      const settings = (this.layout.policy.steps[index] as { limit: unknown }).limit;
+      const limit = mostOf(settings);
+      const key = this.keyOf(step, options);
+      const one = this.ask(index, key, ACTION_PEEK);
+      const all = this.ask(index, key, ACTION_PEEK, limit);
+      const wait = ({ verdict, millis = 0 }: Answer): number => (verdict === VERDICT_ADMIT ? 0 : millis);
+      quotas.push({ step: name, limit, remaining: one.free, next: wait(one), reset: wait(all) });
+    });
+    return quotas;
+  }
+
+  /** The key of a call at a step. */
+  private keyOf({ per }: PlanStep, options: PipelineCallOptions | undefined): string {
+    return join(valuesOf(per, options?.key, options?.attributes));
+  }
+
+  /**
+   * The names of its steps.
+   * @internal
+   */
+  get names(): readonly string[] {
+    return this.layout.steps.map(({ name }) => name);
+  }
+
+  /** @internal */
+  locate(name: string): { readonly index: number; readonly step: PlanStep } {
+    const { steps } = this.layout;
+    const index = steps.findIndex((step) => step.name === name);
+    if (index < 0) wrongArgument('step', name, this.names.join(', '));
+    return { index, step: steps[index] as PlanStep };
+  }
+
+  /** @internal */
+  ask(index: number, key: string, kind: number, cost = 1): Answer {
+    this.keep();
+    const number = key && this.layout.steps[index]?.per.length ? this.keys.find(key) : 0;
+    const verdict = check(x.ask(this.handle, index, number, kind, cost, this.now()));
+    const now = words();
+    const millis = floats()[SLOT_MILLIS] as number;
+    const answer = {
+      verdict,
+      free: now[SLOT_FREE] as number,
+      reason: now[SLOT_REASON] as number,
+      millis: millis < 0 ? undefined : millis,
+      mode: now[SLOT_MODE] as number,
+    };
+    this.settle(now[SLOT_COUNT] as number);
+    return answer;
+  }
+
+  /** @internal */
+  evict(index: number, key: string): boolean {
+    this.keep();
+    return check(x.evict(this.handle, index, this.keys.find(key))) > 0;
+  }
+
+  /** @internal */
+  keysOf(index: number): string[] {
+    if (!this.layout.steps[index]?.per.length) return [];
+    this.keep();
+    const has = ([, number]: [string, number]): boolean =>
+      x.ask(this.handle, index, number, ACTION_TICK, 0, NONE) > 0;
+    return this.keys
+      .known()
+      .filter(has)
+      .map(([key]) => key);
+  }
+
+  /** @internal */
+  waiting(index: number, key: string): number {
+    let count = 0;
+    for (const call of this.live) {
+      if (!call?.queues) continue;
+      const step = call.layout.steps[index];
+      if (!step || (step.per.length && this.keyOf(step, call.options) !== key)) continue;
+      for (const at of call.queues.values()) if (at === index) count++;
+    }
+    return count;
+  }
+
+  /** @internal */
+  places(index: number): number | undefined {
+    const { bulkhead } = this.layout.policy.steps[index] as { bulkhead: number | { concurrent: number } };
+    return typeof bulkhead === 'number' ? bulkhead : bulkhead.concurrent;
+  }
+
   protected override shown(): [string, object] {
-    const steps = this.layout.steps.map(({ name }) => name);
-    return ['Pipeline', { steps, running: this.active }];
+    return ['Pipeline', { steps: this.names, running: this.active }];
   }
 
   private now(): number {
@@ -223,6 +402,73 @@ export class Pipeline extends Observable {
   /** Like `execute`, but a refusal or a cut is a value. What the function throws is thrown. */
   attempt<T>(task: Task<T>, options?: PipelineCallOptions): Promise<Success<T> | Rejection> {
     return this.run(task, options, true, this.options) as Promise<Success<T> | Rejection>;
+  }
+
+  /**
+   * Begins a call whose one attempt the caller makes itself, if all steps admit it now. It never
+   * waits. No further attempt follows a failure; timeouts abort the signal of the pass.
+   * Throws the reason of an aborted signal.
+   */
+  tryAcquire(options?: PipelineCallOptions): PipelinePass | Rejection {
+    if (options !== undefined) checkOptions(options);
+    if (options?.signal?.aborted) throw options.signal.reason;
+    const refused = this.stopped ? STOPPED : this.refusing(options);
+    if (refused) return refused;
+    let verdict: PipelinePass | Rejection | undefined;
+    const call = this.byHand(
+      options,
+      (given) => {
+        verdict = given;
+      },
+      () => {},
+    );
+    if (verdict) return verdict;
+    // A step whose key is missing, which was not asked.
+    this.giveUp(call);
+    return refusal(call.queuedAt(), 'wait');
+  }
+
+  /** Like `tryAcquire`, but waits at the steps as long as the policy allows. An aborted signal rejects. */
+  acquire(options?: PipelineCallOptions): Promise<PipelinePass | Rejection> {
+    return new Promise((resolve, reject) => {
+      if (options !== undefined) checkOptions(options);
+      if (options?.signal?.aborted) reject(options.signal.reason);
+      else if (this.stopped) resolve(STOPPED);
+      else this.byHand(options, resolve, reject);
+    });
+  }
+
+  private byHand(
+    options: PipelineCallOptions | undefined,
+    answer: (verdict: PipelinePass | Rejection) => void,
+    reject: (reason: unknown) => void,
+  ): HandCall {
+    checkCost(options?.cost);
+    this.obtain();
+    const call = new HandCall(this, this.layout, options, this.options.stack, answer, reject);
+    this.enter(call, options, BEGIN_NO_HEDGE);
+    return call;
+  }
+
+  /** What refuses a call that may not wait, where a step would have it wait. */
+  private refusing(options: PipelineCallOptions | undefined): Rejection | undefined {
+    const cost = checkCost(options?.cost);
+    const { steps, policy } = this.layout;
+    if (!policy.steps.some(queues)) return undefined;
+    for (const [index, step] of steps.entries()) {
+      if (step.shadow || !GATES.includes(step.mechanism)) continue;
+      if (valuesOf(step.per, options?.key, options?.attributes).includes('')) continue;
+      const key = this.keyOf(step, options);
+      const { verdict, reason, millis } = this.ask(index, key, ACTION_PEEK, cost);
+      if (verdict === VERDICT_ADMIT) continue;
+      const rejection = refusal(step.name, REASONS[reason] as Reason, millis);
+      if (this.emitter.heard) {
+        const { key } = options ?? {};
+        this.emitter.emit({ kind: 'reject', at: this.now(), key, ...rejection, ok: undefined });
+      }
+      return rejection;
+    }
+    return undefined;
   }
 
   /**
@@ -291,7 +537,7 @@ export class Pipeline extends Observable {
     asValue: boolean,
     hooks: ResultHooks,
   ): Promise<unknown> {
-    return this.lazy && !options && !this.emitter.heard
+    return this.lazy && !options && !this.emitter.heard && !this.stopped
       ? this.first(task, asValue, hooks)
       : this.launch(task, options, asValue, hooks);
   }
@@ -299,6 +545,7 @@ export class Pipeline extends Observable {
   /** Runs the first attempt, and begins the call in the module where more attempts may follow. */
   private async first<T>(task: Task<T>, asValue: boolean, hooks: ResultHooks): Promise<unknown> {
     let again: Task<T>;
+    this.active++;
     try {
       const value = await task(new Running(1));
       if (numberOf(hooks.outcome, false, undefined, value) === OUTCOME_OK) {
@@ -309,6 +556,10 @@ export class Pipeline extends Observable {
       again = () => {
         throw error;
       };
+    } finally {
+      this.active--;
+      this.rest();
+      this.empty();
     }
     return this.launch((a) => (a.attempt > 1 ? task : again)(a), undefined, asValue, hooks);
   }
@@ -327,18 +578,29 @@ export class Pipeline extends Observable {
         reject(signal.reason);
         return;
       }
-      const cost = checkCost(options?.cost);
+      checkCost(options?.cost);
+      if (this.stopped) {
+        if (asValue) resolve(STOPPED);
+        else reject(rejected(STOPPED, undefined, this.options.stack));
+        return;
+      }
       this.obtain();
       const kind = this.layout.hedge < 0 ? Call : HedgedCall;
       const call = new kind(this, this.layout, task, options, asValue, hooks, resolve, reject);
-      if (this.layout.keyed.length) this.keys.put(this.layout, options?.key, options?.attributes);
-      call.guest = guests?.greet(this.wakes, this);
-      this.active++;
-      this.wakes.hold(this, 1);
-      signal?.addEventListener('abort', call);
-      const flags = options?.hedge === false ? BEGIN_NO_HEDGE : 0;
-      this.settle(x.begin(this.handle, cost, flags, options?.deadline ?? NONE, this.now()), call);
+      this.enter(call, options, options?.hedge === false ? BEGIN_NO_HEDGE : 0);
     });
+  }
+
+  /** Begins a call. */
+  private enter(call: Call, options: PipelineCallOptions | undefined, flags: number): void {
+    if (this.layout.keyed.length) this.keys.put(this.layout, options?.key, options?.attributes);
+    call.guest = guests?.greet(this.wakes, this);
+    this.active++;
+    this.wakes.hold(this, 1);
+    options?.signal?.addEventListener('abort', call);
+    const now = this.now();
+    call.began = now;
+    this.settle(x.begin(this.handle, options?.cost ?? 1, flags, options?.deadline ?? NONE, now), call);
   }
 
   /** @internal */
@@ -396,11 +658,42 @@ export class Pipeline extends Observable {
     return count !== STALE;
   }
 
+  /** A breaker has changed its state, which concerns no call. */
+  private changed(step: number, records: Int32Array, i: number): void {
+    const at = markOf(records, i);
+    const number = records[i + RECORD_SLOT / 4] as number;
+    const reason = REASONS[((records[i + RECORD_KIND / 4] as number) >> 16) & 0xff] as Reason;
+    const mode = records[i + RECORD_VALUE / 4] as number;
+    const { name, shadow } = this.layout.steps[step] ?? {};
+    const key = this.keys.text(number) || undefined;
+    this.emitter.emit({
+      kind: 'change',
+      at,
+      step: name,
+      key,
+      reason: reason || undefined,
+      state: MODES[mode],
+      shadow: shadow || undefined,
+    });
+    if (mode === MODE_OPEN) this.reopen(step, name as string, key ?? '');
+  }
+
+  /** Lets an open breaker become half-open when its time comes; without a listener the next call does that. */
+  private reopen(step: number, name: string, key: string): void {
+    if (!this.emitter.heard || this.disposed || this.layout.steps[step]?.name !== name) return;
+    if (this.ask(step, key, ACTION_TICK).mode !== MODE_OPEN) return;
+    const { millis } = this.ask(step, key, ACTION_PEEK);
+    if (millis === undefined) return;
+    const reopening = new Reopening(() => this.reopen(step, name, key));
+    this.wakes.set(reopening, this.now() + millis);
+  }
+
   /** A call has ended. */
   private settled(call: Call): void {
     call.detach();
     this.active--;
     this.wakes.hold(this, -1);
+    this.empty();
   }
 
   // A slot may be that of a call which ends before the one that begins there.
@@ -423,16 +716,28 @@ export class Pipeline extends Observable {
     const value = flags & FLAG_VALUE ? amountOf(kind, records, i) : undefined;
     const covered = !!(flags & FLAG_FALLBACK);
     const shadow = !!(flags & FLAG_SHADOW);
+    if (kind === DECISION_CHANGE) {
+      this.changed(step, records, i);
+      return;
+    }
     if (heard) {
+      const at = markOf(records, i);
+      const ends = kind === DECISION_END;
+      const again = kind === DECISION_RETRY;
       this.emitter.emit({
         kind: KINDS[kind] as Decision['kind'],
-        at: ((records[i + 1] as number) * 2 ** 32 + ((records[i] as number) >>> 0)) / 1e6,
+        at,
         step: call && stepName(call.layout, step),
         key: call?.options?.key,
         attempt: attempt || undefined,
         reason: reason || undefined,
         outcome: (OUTCOMES[outcome] as 'ok') || undefined,
-        [kind === DECISION_REJECT ? 'retryAfter' : kind === DECISION_END ? 'won' : 'until']: value,
+        until: ends || kind === DECISION_REJECT ? undefined : value,
+        delay: again && value !== undefined ? value - at : undefined,
+        won: ends ? value : undefined,
+        retryAfter: kind === DECISION_REJECT ? value : undefined,
+        duration: ends && call ? at - call.began : undefined,
+        error: (ends || again || kind === DECISION_FAILED) && call ? call.errorOf(attempt) : undefined,
         shadow: shadow || undefined,
         fallback: covered || undefined,
       });
@@ -447,6 +752,22 @@ export class Pipeline extends Observable {
     } else call.follow(kind, attempt, outcome, step, reason, value, covered, shadow);
   }
 }
+
+/** The mark of a record in milliseconds. */
+const markOf = (words: Int32Array, i: number): number =>
+  ((words[i + 1] as number) * 2 ** 32 + ((words[i] as number) >>> 0)) / 1e6;
+
+/** The answer to a call after `stop()`. */
+const STOPPED: Rejection = Object.freeze(refusal('pipeline', 'stopped'));
+
+/** Whether calls may wait at a step. */
+const queues = (step: Step): boolean => {
+  const { limit, bulkhead } = step as {
+    limit?: { wait?: unknown };
+    bulkhead?: { queue?: number; wait?: unknown };
+  };
+  return (limit?.wait ?? bulkhead?.queue ?? bulkhead?.wait) !== undefined;
+};
 
 /** The attempt that won, of an end; else milliseconds. */
 const amountOf = (kind: number, words: Int32Array, i: number): number =>

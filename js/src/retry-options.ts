@@ -7,8 +7,10 @@ import type {
   Decision,
   Duration,
   Rate,
+  Rejection,
   RetryAfterReader,
   Share,
+  Success,
   Task,
 } from './types.js';
 
@@ -34,6 +36,8 @@ export interface Retry extends Disposable {
    * last error then. An aborted signal ends the call and rejects with its reason.
    */
   execute<T>(task: Task<T>, options?: CallOptions): Promise<T>;
+  /** Like `execute`, as the facade of other mechanisms: `{ ok: true, value }`. What the function throws is thrown. */
+  attempt<T>(task: Task<T>, options?: CallOptions): Promise<Success<T> | Rejection>;
   /** Adds a listener for all decisions or those of one kind. Returns a function that removes it. */
   on(listener: Listener): () => void;
   on(kind: Decision['kind'], listener: Listener): () => void;

@@ -14,8 +14,8 @@ export type Share = `${number}%`;
 /** The outcome of an attempt. `throttle`: the dependency refused by a limit of its own. */
 export type Outcome = 'ok' | 'fail' | 'throttle' | 'ignore';
 
-/** Why a policy refused, or a retry gave up. */
-export type Reason = Exclude<(typeof REASONS)[number], ''>;
+/** Why a policy refused, or a retry gave up; `stopped` after `stop()` of a pipeline. */
+export type Reason = Exclude<(typeof REASONS)[number], ''> | 'stopped';
 
 /** The state of a circuit breaker. */
 export type BreakerState = (typeof MODES)[number];
@@ -39,8 +39,30 @@ export interface Admission {
   readonly ok: true;
 }
 
+/** What a limit has left. */
+export interface Quota {
+  /** The name of the step. */
+  readonly step: string;
+  /** The most permits that can be free. */
+  readonly limit: number;
+  /** The permits that are free now. */
+  readonly remaining: number;
+  /** In how many milliseconds one permit is free; 0 where one is. */
+  readonly next: number;
+  /** In how many milliseconds all permits are free, if none is taken; 0 where all are. */
+  readonly reset: number;
+}
+
+/** An admission by a limiter, as a value. */
+export interface LimiterAdmission extends Admission {
+  /** The permits that are free when this is read: right after the admission, those that it left. */
+  readonly remaining: number;
+  /** In how many milliseconds all permits are free, if none is taken, as `remaining`. */
+  readonly reset: number;
+}
+
 /** The answer of a limiter. */
-export type Verdict = Admission | Rejection;
+export type Verdict = LimiterAdmission | Rejection;
 
 /** The result of a call that was not refused, with its value. */
 export interface Success<T> {
@@ -66,10 +88,16 @@ export interface Decision {
   readonly outcome?: Exclude<(typeof OUTCOMES)[number], ''>;
   /** When a wait or a backoff ends, in milliseconds of the clock, where it is known. */
   readonly until?: number;
+  /** Of a `retry`, the backoff in milliseconds: from now until the next attempt. */
+  readonly delay?: number;
   /** The attempt whose result the call has, under a hedge. */
   readonly won?: number;
   /** Of a refusal, in milliseconds, where it is known. */
   readonly retryAfter?: number;
+  /** Of an `end`, how long the call took, in milliseconds. */
+  readonly duration?: number;
+  /** What the attempt threw, of a `retry`, a `failed` and an `end`; that of a cut for a timeout. */
+  readonly error?: unknown;
   /** The new state of a circuit breaker. */
   readonly state?: BreakerState;
   /** The step is in shadow mode: nothing was enforced. */

@@ -358,7 +358,7 @@ describe('what is shown', () => {
     expect(inspect(limiter)).toBe("RateLimiter { name: 'limit', free: 9 }");
     const places = bulkhead({ concurrent: 3, name: 'db' });
     await places.acquire();
-    expect(inspect(places)).toBe("Bulkhead { name: 'db', free: 2 }");
+    expect(inspect(places)).toBe("Bulkhead { name: 'db', running: 1, queued: 0, free: 2 }");
     expect(inspect(circuitBreaker())).toBe("CircuitBreaker { name: 'breaker', state: 'closed' }");
     const keyed = rateLimiter.keyed('10/1h');
     keyed.tryAcquire('a');

@@ -83,7 +83,7 @@ const isDuration = (text: string, least: number): boolean => !isWrong(parseDurat
 export const parseWhole = (text: string): number => (/^(0|[1-9]\d*)$/.test(text) ? Number(text) : Number.NaN);
 
 /** A rate, of a count of at least `least`, as its count and its period. */
-function parseRate(text: string, least: number): readonly [count: number, period: bigint] | Wrong {
+export function parseRate(text: string, least: number): readonly [count: number, period: bigint] | Wrong {
   const slash = text.indexOf('/');
   const count = parseWhole(text.slice(0, Math.max(slash, 0)));
   if (Number.isNaN(count)) return 'malformed';

@@ -1,0 +1,22 @@
+import { checkHooks } from './checks.js';
+import { Pipeline } from './pipeline.js';
+import type { HedgeOptions } from './policy.js';
+import { settings } from './shared.js';
+import type { Classifier, CommonOptions } from './types.js';
+
+/** Runs further attempts of a call while one still runs. Make one with `hedge`. */
+export type Hedge = Pick<Pipeline, 'execute' | 'attempt' | 'on' | 'dispose' | typeof Symbol.dispose>;
+
+/**
+ * A hedge: where an attempt takes long, another one starts beside it, and the first good result is
+ * that of the call. The function learns its number from `attempt`, and by `hedge` whether it is
+ * an additional one; an `end` says which one `won`. Throws `PolicyError` for wrong options.
+ *
+ * @example
+ * const search = hedge({ after: 'p95', budget: '10%' });
+ * await search.execute(({ hedge, signal }) => fetch(hedge ? replica : primary, { signal }));
+ */
+export function hedge(options: HedgeOptions & CommonOptions & Classifier): Hedge {
+  const { clock, outcome, stack } = checkHooks('hedge', options) as CommonOptions & Classifier;
+  return new Pipeline([{ hedge: settings(options) as HedgeOptions }], { clock, outcome, stack }, 'hedge');
+}

@@ -1,0 +1,112 @@
+import { checkHooks, wrongArgument } from './checks.js';
+import type { Emitter } from './emitter.js';
+import type { KeyedOptions } from './keyed.js';
+import { Observable } from './observable.js';
+import type { PipelinePass } from './pass.js';
+import { Pipeline, type ResultHooks } from './pipeline.js';
+import type { Step } from './policy.js';
+import { settings } from './shared.js';
+import type { Snapshot } from './snapshot.js';
+import type { PipelineStep } from './step.js';
+import type { Admission, CallOptions, CommonOptions, Rejection, Success, Task } from './types.js';
+
+/** Options of a call of a key. */
+export type KeyedCallOptions = Omit<KeyedOptions, 'cost'>;
+
+/** Settings of a mechanism with a cell for each key. */
+export interface KeyedSettings {
+  /** The greatest number of keys that have a cell of their own, 1 to 10,000,000. Default 100,000. */
+  keys?: number | undefined;
+  /**
+   * What happens to a new key above `keys`: it evicts the least recently used key at which no call
+   * waits or holds anything, or shares one cell with all other new keys. Default `evict`.
+   */
+  when_full?: 'evict' | 'share' | undefined;
+}
+
+/** A mechanism with a cell for each key: a pipeline of one step. */
+export abstract class KeyedCells extends Observable {
+  private readonly calls: Pipeline;
+  /** @internal */
+  protected readonly cells: PipelineStep;
+
+  /** @internal */
+  constructor(mechanism: 'breaker' | 'bulkhead', options: object) {
+    super();
+    const { clock, outcome, stack } = checkHooks(mechanism, options) as CommonOptions & ResultHooks;
+    const step = { [mechanism]: { ...(settings(options) as object), per: 'key' } } as unknown as Step;
+    this.calls = new Pipeline([step], { clock, outcome, stack }, mechanism);
+    const [name] = this.calls.names;
+    this.cells = this.calls.step(name as string);
+  }
+
+  /** @internal */
+  override get emitter(): Emitter {
+    return this.calls.emitter;
+  }
+
+  /** Runs the function under the cell of its key. Throws `RejectedError` when that refuses. */
+  execute<T>(task: Task<T>, options: KeyedCallOptions): Promise<T> {
+    return this.calls.execute(task, keyed(options));
+  }
+
+  /** Like `execute`, but a refusal is a value. */
+  attempt<T>(task: Task<T>, options: KeyedCallOptions): Promise<Success<T> | Rejection> {
+    return this.calls.attempt(task, keyed(options));
+  }
+
+  /** Begins a call of a key that the caller makes itself, if it is admitted now. It never waits. */
+  tryAcquire(key: string, options?: CallOptions): PipelinePass | Rejection {
+    return this.calls.tryAcquire({ ...options, key });
+  }
+
+  /** Like `tryAcquire`, but waits as long as the policy allows. */
+  acquire(key: string, options?: CallOptions): Promise<PipelinePass | Rejection> {
+    return this.calls.acquire({ ...options, key });
+  }
+
+  /** Returns what a call of a key would get, and takes nothing. */
+  peek(key: string): Admission | Rejection {
+    return this.cells.peek(key);
+  }
+
+  /** The keys that have a cell. */
+  keys(): string[] {
+    return this.cells.keys();
+  }
+
+  /** Makes the state of a key a new one. Returns false where it has no cell. */
+  reset(key: string): boolean {
+    return this.cells.reset(key);
+  }
+
+  /** Forgets a key. Returns false where it has no cell, and where a call waits or holds something there. */
+  evict(key: string): boolean {
+    return this.cells.evict(key);
+  }
+
+  /** The states of all keys as a plain value, for any storage. */
+  snapshot(): Snapshot {
+    return this.calls.snapshot();
+  }
+
+  /** Restores the states of another process. Returns whether there were some. */
+  restore(snapshot: Snapshot): boolean {
+    return this.calls.restore(snapshot).length > 0;
+  }
+
+  override dispose(): void {
+    this.calls.dispose();
+  }
+
+  protected override shown(): [string, object] {
+    return [`Keyed ${this.cells.mechanism}`, { name: this.cells.name, running: this.calls.running }];
+  }
+}
+
+/** Options with a key: without one all calls would share a cell. */
+function keyed<T extends KeyedCallOptions>(options: T): T {
+  const key = (options as T | undefined)?.key;
+  if (typeof key !== 'string') wrongArgument('key', key, 'a string');
+  return options;
+}

@@ -1,0 +1,98 @@
+import { NONE, OUTCOME_FAIL, OUTCOME_IGNORE, OUTCOME_OK, OUTCOME_THROTTLE } from './abi.js';
+import type { Running } from './attempt.js';
+import { Call, type PipelineCallOptions, type Runner } from './call.js';
+import type { Layout } from './plan.js';
+import type { Quota, Rejection } from './types.js';
+
+/** A runner that also knows what limits have left. */
+export interface Lender extends Runner {
+  quotas(options?: PipelineCallOptions): Quota[];
+}
+
+/** An admission by a pipeline. The caller ends it once, by one of its methods; later calls do nothing. */
+export class PipelinePass {
+  readonly ok = true;
+
+  /** @internal */
+  constructor(
+    private readonly call: HandCall,
+    private readonly given: Running,
+    private readonly lender: Lender,
+  ) {}
+
+  /** Aborted when the caller's signal is, and when a timeout of the policy cuts the call. */
+  get signal(): AbortSignal {
+    return this.given.signal;
+  }
+
+  /** What the enforced limits have left for such a call. */
+  get quotas(): readonly Quota[] {
+    return this.lender.quotas(this.call.options);
+  }
+
+  // Bound functions, created on first use.
+  /** The call went well. */
+  get success(): () => void {
+    return () => this.call.conclude(this.given, OUTCOME_OK);
+  }
+
+  /** The call failed, with an error for listeners. */
+  get failure(): (error?: unknown) => void {
+    return (error) => this.call.conclude(this.given, OUTCOME_FAIL, error);
+  }
+
+  /** The dependency refused by a limit of its own. */
+  get throttle(): () => void {
+    return () => this.call.conclude(this.given, OUTCOME_THROTTLE);
+  }
+
+  /** Neither: it says nothing about the dependency. */
+  get ignore(): () => void {
+    return () => this.call.conclude(this.given, OUTCOME_IGNORE);
+  }
+
+  /** Restarts the leases of the bulkhead places that it holds. */
+  get renew(): () => void {
+    return () => this.call.renew();
+  }
+}
+
+/** A pass for `using`, where the runtime has it: at its end `ignore`, unless it was ended before. */
+export interface PipelinePass extends Disposable {}
+
+// Not a method of the class: runtimes without `using` have no such symbol.
+if (Symbol.dispose) {
+  PipelinePass.prototype[Symbol.dispose] = function (): void {
+    this.ignore();
+  };
+}
+
+/** A call whose only attempt the caller makes itself. */
+export class HandCall extends Call {
+  constructor(
+    private readonly lender: Lender,
+    layout: Layout,
+    options: PipelineCallOptions | undefined,
+    stack: boolean | undefined,
+    private readonly answer: (verdict: PipelinePass | Rejection) => void,
+    reject: (reason: unknown) => void,
+  ) {
+    super(lender, layout, () => {}, options, true, { stack }, answer as (value: unknown) => void, reject);
+  }
+
+  protected override async start(attempt: number): Promise<void> {
+    this.answer(new PipelinePass(this, this.begin(attempt), this.lender));
+  }
+
+  /** The step at which it waits. */
+  queuedAt(): string {
+    return this.nameOf(this.queues?.values().next().value ?? 0);
+  }
+
+  /** The caller says how its attempt ended. */
+  conclude(given: Running, outcome: number, error?: unknown): void {
+    if (!this.ended(given, error !== undefined, error, undefined)) return;
+    // The caller makes no further attempt.
+    this.runner.finish(this, given.attempt, outcome, outcome === OUTCOME_OK ? NONE : -1);
+  }
+}

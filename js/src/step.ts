@@ -1,0 +1,125 @@
+import {
+  ACTION_PEEK,
+  ACTION_RESET,
+  ACTION_TICK,
+  ACTION_TRANSITION,
+  MODES,
+  REASONS,
+  VERDICT_ADMIT,
+} from './abi.js';
+import { checkKey, wrongArgument } from './checks.js';
+import { refusal } from './errors.js';
+import type { PlanStep } from './plan.js';
+import type { Admission, BreakerState, Reason, Rejection } from './types.js';
+
+/** What the module answers about a cell, without a call. */
+export interface Answer {
+  readonly verdict: number;
+  readonly free: number;
+  readonly reason: number;
+  /** Until a refusal would not be one; undefined where it is not known. */
+  readonly millis: number | undefined;
+  readonly mode: number;
+}
+
+/** What administers the cells of a pipeline. */
+export interface Cells {
+  /** A step of the active policy by its name. */
+  locate(name: string): { readonly index: number; readonly step: PlanStep };
+  ask(index: number, key: string, kind: number, cost?: number): Answer;
+  evict(index: number, key: string): boolean;
+  keysOf(index: number): string[];
+  waiting(index: number, key: string): number;
+  places(index: number): number | undefined;
+}
+
+/** How many calls are at a bulkhead. */
+export interface BulkheadCounts {
+  /** The calls that have a place. */
+  readonly running: number;
+  /** The calls that wait for one. */
+  readonly queued: number;
+  /** The free places. */
+  readonly free: number;
+}
+
+/**
+ * A step of a pipeline, to be watched and changed by hand. Its methods take the key of
+ * a step with `per`, as `keys()` returns it; without `per` there is one cell and no key.
+ */
+export class PipelineStep {
+  /** @internal */
+  constructor(
+    private readonly cells: Cells,
+    /** The name of the step. */
+    readonly name: string,
+  ) {}
+
+  /** The mechanism, as in a policy. */
+  get mechanism(): string {
+    return this.cells.locate(this.name).step.mechanism;
+  }
+
+  /**
+   * The keys that have a cell. One of several attributes has the length and the text of
+   * each: `1:a2:bc`. It asks for each value that the pipeline knows.
+   */
+  keys(): string[] {
+    return this.cells.keysOf(this.cells.locate(this.name).index);
+  }
+
+  /** Returns what the step would say to a call of a cost, and takes nothing. */
+  peek(key = '', cost = 1): Admission | Rejection {
+    const { verdict, reason, millis } = this.ask(key, ACTION_PEEK, cost);
+    if (verdict === VERDICT_ADMIT) return { ok: true };
+    return refusal(this.name, REASONS[reason] as Reason, millis);
+  }
+
+  /** The state of a circuit breaker. Throws `PolicyError` for other mechanisms. */
+  state(key = ''): BreakerState {
+    this.only('breaker');
+    const { verdict, mode } = this.ask(key, ACTION_TICK);
+    return verdict ? (MODES[mode] as BreakerState) : 'closed';
+  }
+
+  /** Changes the state of a circuit breaker by hand. Returns false where the key has no cell. */
+  transition(state: BreakerState, key = ''): boolean {
+    this.only('breaker');
+    const mode = MODES.indexOf(state);
+    if (mode < 0) wrongArgument('state', state, MODES.join(', '));
+    return this.ask(key, ACTION_TRANSITION, mode).verdict > 0;
+  }
+
+  /** How many calls run and wait at a bulkhead. Throws `PolicyError` for other mechanisms. */
+  counts(key = ''): BulkheadCounts {
+    this.only('bulkhead');
+    const { index } = this.cells.locate(this.name);
+    const { free } = this.ask(key, ACTION_PEEK);
+    const running = (this.cells.places(index) as number) - free;
+    return { running, queued: this.cells.waiting(index, key), free };
+  }
+
+  /**
+   * Makes the state a new one: a limit has all permits, a breaker is closed without outcomes, a
+   * bulkhead has no holders. Calls that wait there are refused. Returns false where the key has no cell.
+   */
+  reset(key = ''): boolean {
+    return this.ask(key, ACTION_RESET).verdict > 0;
+  }
+
+  /** Forgets a key. Returns false where it has no cell, and where a call waits or holds something there. */
+  evict(key: string): boolean {
+    checkKey(key);
+    return this.cells.evict(this.cells.locate(this.name).index, key);
+  }
+
+  private ask(key: string, kind: number, cost?: number): Answer {
+    checkKey(key);
+    return this.cells.ask(this.cells.locate(this.name).index, key, kind, cost);
+  }
+
+  private only(mechanism: string): void {
+    const found = this.mechanism;
+    if (found !== mechanism) wrongArgument(`step ${this.name}`, found, mechanism);
+  }
+}
