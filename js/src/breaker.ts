@@ -86,7 +86,7 @@ class Vote implements BreakerPass {
     this.permit = undefined;
     if (!permit) return;
     this.owner.record(outcome, permit);
-    if (this.owner.emitter.heard) this.owner.ended(outcome, this.began, error);
+    if (this.owner.emitter.hears('end')) this.owner.ended(outcome, this.began, error);
   }
 }
 
@@ -135,7 +135,7 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
 
   protected override admitted(words?: Int32Array): BreakerPass {
     const { emitter, clock } = this.common;
-    return new Vote(this, words && new Held(words), emitter.heard ? clock.now() : NaN);
+    return new Vote(this, words && new Held(words), emitter.hears('end') ? clock.now() : NaN);
   }
 
   protected override shown(): [string, object] {

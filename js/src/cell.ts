@@ -298,16 +298,9 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   /** Emits a decision to the listeners. */
   protected tell(kind: Decision['kind'], more?: Partial<Told> | Rejection, shadow?: boolean): void {
     const { emitter, clock, name } = this.common;
-    if (!emitter.heard) return;
-    emitter.emit({
-      kind,
-      at: clock.now(),
-      step: name,
-      key: this.key,
-      ...more,
-      ok: undefined,
-      shadow: shadow || undefined,
-    });
+    if (!emitter.hears(kind)) return;
+    const decision: Told = { kind, at: clock.now(), step: name, key: this.key, shadow: shadow || undefined };
+    emitter.emit(more ? { ...decision, ...more, ok: undefined } : decision);
   }
 
   private admit(): P {

@@ -23,6 +23,9 @@ export class Emitter {
   private ears: readonly Entry[] = [];
   /** Whether there is a listener. */
   heard = false;
+  /** Whether one is for all kinds; else the kinds that they are for. */
+  private whole = false;
+  private kinds: readonly string[] = [];
 
   /** `turned` is called when the first listener comes and when the last one goes. */
   constructor(private readonly turned?: () => void) {}
@@ -42,7 +45,14 @@ export class Emitter {
     this.ears = ears;
     const { heard } = this;
     this.heard = ears.length > 0;
+    this.whole = ears.some(({ kind }) => kind === undefined);
+    this.kinds = ears.map(({ kind }) => kind ?? '');
     if (heard !== this.heard) this.turned?.();
+  }
+
+  /** Whether there is a listener for a kind. */
+  hears(kind: Decision['kind']): boolean {
+    return this.heard && (this.whole || this.kinds.includes(kind));
   }
 
   /** Calls the listeners with a decision, without the fields that are undefined. */

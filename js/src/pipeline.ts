@@ -644,8 +644,9 @@ export class Pipeline extends Observable {
     if (all === 0) return count !== STALE;
     const { heard } = this.emitter;
     const at = (now[SLOT_RECORDS] as number) >> 2;
-    if (all === 1 && !heard) {
-      this.act(memory(), at, this.callOf(memory(), at, begun), false);
+    if (all === 1) {
+      // It is read before anything is done.
+      this.act(memory(), at, this.callOf(memory(), at, begun), heard);
       this.rest();
       return count !== STALE;
     }
@@ -720,7 +721,7 @@ export class Pipeline extends Observable {
       this.changed(step, records, i);
       return;
     }
-    if (heard) {
+    if (heard && this.emitter.hears(KINDS[kind] as Decision['kind'])) {
       const at = markOf(records, i);
       const ends = kind === DECISION_END;
       const again = kind === DECISION_RETRY;
