@@ -10,7 +10,7 @@ import {
 import { Cell } from './cell.js';
 import { floats, words } from './engine.js';
 import type { Held } from './held.js';
-import { mostOf } from './rates.js';
+import { mostOf, rateOf } from './rates.js';
 import type { Shared } from './shared.js';
 import type {
   CommonOptions,
@@ -101,7 +101,7 @@ export class RateLimiter extends Cell<LimiterAdmission> {
     };
     const next = wait(1);
     const remaining = words()[SLOT_FREE] as number;
-    return { step: this.common.name, limit, remaining, next, reset: wait(limit) };
+    return { step: this.common.name, limit, remaining, next, reset: wait(limit), rate: rateOf(this.options) };
   }
 
   /** Forgets what was taken: all permits are free. Callers that wait are refused. */

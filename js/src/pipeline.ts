@@ -75,7 +75,7 @@ import {
   type Text,
 } from './plan.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
-import { mostOf } from './rates.js';
+import { mostOf, rateOf } from './rates.js';
 import { type Snapshot, shift, taken } from './snapshot.js';
 import { type Answer, PipelineStep } from './step.js';
 import type {
@@ -297,7 +297,8 @@ export class Pipeline extends Observable {
       const one = this.ask(index, key, ACTION_PEEK);
       const all = this.ask(index, key, ACTION_PEEK, limit);
       const wait = ({ verdict, millis = 0 }: Answer): number => (verdict === VERDICT_ADMIT ? 0 : millis);
-      quotas.push({ step: name, limit, remaining: one.free, next: wait(one), reset: wait(all) });
+      const rate = rateOf(settings);
+      quotas.push({ step: name, limit, remaining: one.free, next: wait(one), reset: wait(all), rate });
     });
     return quotas;
   }

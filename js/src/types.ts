@@ -51,6 +51,8 @@ export interface Quota {
   readonly next: number;
   /** In how many milliseconds all permits are free, if none is taken; 0 where all are. */
   readonly reset: number;
+  /** Its rate: so many permits in so many milliseconds. */
+  readonly rate: readonly [permits: number, period: number];
 }
 
 /** An admission by a limiter, as a value. */

@@ -1,0 +1,69 @@
+// Handlers of the form Request to Response, as of Deno, Bun, Workers and many frameworks.
+
+import type { Pipeline } from './pipeline.js';
+import { Gate, type GuardOptions, isAnswer, untilCut } from './server/admission.js';
+import type { Answer } from './server/answers.js';
+import { type Incoming, pathOf } from './server/attributes.js';
+
+export { type Admitted, admissionOf, type GuardOptions } from './server/admission.js';
+
+/** A handler, with what its runtime passes besides the request. */
+export type Handler<A extends readonly unknown[] = []> = (
+  request: Request,
+  ...rest: A
+) => Response | PromiseLike<Response>;
+
+/**
+ * Guards a handler by a pipeline: refused requests are answered with 429 where a limit refused, else with 503. The place
+ * of a request is held until the handler has returned its answer; the status decides its outcome, and an error counts as 500.
+ * A `Request` does not know the address of the client: `per: ip` needs the option `ip`.
+ *
+ * @example
+ * export default { fetch: guard(pipeline([{ limit: { rate: '100/1m', per: 'header:x-api-key' } }]), handler) };
+ */
+export function guard<A extends readonly unknown[]>(
+  pipeline: Pipeline,
+  handler: Handler<A>,
+  options?: GuardOptions<Request>,
+): (request: Request, ...rest: A) => Promise<Response> {
+  const gate = new Gate(pipeline, options, read);
+  return async (request, ...rest) => {
+    if (gate.skips(request)) return handler(request, ...rest);
+    const { signal } = request;
+    const verdict = await gate.admit(request, request, signal);
+    if (isAnswer(verdict)) return answerOf(verdict);
+    const run = async (): Promise<Response> => handler(request, ...rest);
+    let status: number | undefined = 500;
+    try {
+      const result = await untilCut(verdict, run());
+      const response = result instanceof Response ? withFields(result, verdict.headers) : answerOf(result);
+      status = response.status;
+      return response;
+    } finally {
+      verdict.end(signal.aborted ? undefined : status);
+    }
+  };
+}
+
+const read = (request: Request): Incoming => ({
+  method: request.method,
+  url: pathOf(request.url),
+  header: (name) => request.headers.get(name) ?? (name === 'host' ? new URL(request.url).host : undefined),
+  ip: '',
+});
+
+const answerOf = ({ status, headers, body }: Answer): Response => new Response(body, { status, headers });
+
+/** An answer with further headers. Those of an answer that fetch or redirect() made cannot be changed. */
+function withFields(response: Response, fields: { [name: string]: string }): Response {
+  const all = Object.entries(fields);
+  if (!all.length) return response;
+  try {
+    for (const [name, value] of all) response.headers.append(name, value);
+    return response;
+  } catch {
+    const copy = new Response(response.body, response);
+    for (const [name, value] of all) copy.headers.append(name, value);
+    return copy;
+  }
+}

@@ -1,0 +1,78 @@
+// Requests of Koa. Its types are in a package of its own, which is not needed here.
+
+import type { Pipeline } from './pipeline.js';
+import { type Admission, Gate, type GuardOptions, isAnswer, untilCut } from './server/admission.js';
+import type { Answer } from './server/answers.js';
+import type { Incoming } from './server/attributes.js';
+
+export { type Admitted, admissionOf, type GuardOptions } from './server/admission.js';
+
+/** What is used of a context of Koa. */
+export interface KoaContext {
+  readonly method: string;
+  readonly originalUrl: string;
+  readonly ip: string;
+  status: number;
+  body: unknown;
+  readonly res: { once(event: 'close', callback: () => void): unknown };
+  get(field: string): string;
+  set(fields: { [field: string]: string }): void;
+  append(field: string, value: string): void;
+}
+
+/**
+ * A middleware that guards requests by a pipeline: refused ones are answered with 429 where a limit refused, else
+ * with 503. The place of a request is held until the middleware behind it has returned; the status decides its outcome.
+ * `app.proxy` says whose `ip` it is.
+ *
+ * @example
+ * app.use(guard(pipeline([{ limit: { rate: '100/1m', per: 'ip' } }])));
+ */
+export function guard<C extends KoaContext>(
+  pipeline: Pipeline,
+  options?: GuardOptions<C>,
+): (context: C, next: () => Promise<unknown>) => Promise<unknown> {
+  const gate = new Gate(pipeline, options, read);
+  return async (context, next) => {
+    if (gate.skips(context)) return next();
+    const gone = new AbortController();
+    context.res.once('close', () => gone.abort());
+    let verdict: Admission | Answer;
+    try {
+      verdict = await gate.admit(context, context, gone.signal);
+    } catch (error) {
+      if (gone.signal.aborted) return undefined;
+      throw error;
+    }
+    if (isAnswer(verdict)) return answer(context, verdict);
+    for (const [name, value] of Object.entries(verdict.headers)) context.append(name, value);
+    let status: number | undefined = 500;
+    try {
+      const late = await untilCut(
+        verdict,
+        next().then(() => undefined),
+      );
+      if (late) answer(context, late);
+      status = context.status;
+    } catch (error) {
+      status = (error as { status?: number } | null)?.status ?? 500;
+      throw error;
+    } finally {
+      verdict.end(gone.signal.aborted ? undefined : status);
+    }
+    return undefined;
+  };
+}
+
+const read = (context: KoaContext): Incoming => ({
+  method: context.method,
+  url: context.originalUrl,
+  header: (name) => context.get(name) || undefined,
+  ip: context.ip,
+});
+
+function answer(context: KoaContext, { status, headers, body }: Answer): void {
+  context.status = status;
+  context.body = body;
+  context.set(headers);
+}

@@ -1,0 +1,188 @@
+// What the adapters of all frameworks share: how a request is admitted, refused and ended.
+
+import type { PipelineCallOptions } from '../call.js';
+import { classesOf, outcomeOfStatus } from '../http/outcomes.js';
+import type { PipelinePass } from '../pass.js';
+import type { Pipeline } from '../pipeline.js';
+import type { Policy } from '../policy.js';
+import type { Outcome, Quota, Rejection } from '../types.js';
+import { type Answer, type Fields, late, limitFields, rejection, replaced, twofold } from './answers.js';
+import { ambiguous, attributesOf, type Incoming } from './attributes.js';
+
+/** How requests are guarded. `R` is the request of the framework. */
+export interface GuardOptions<R> {
+  /** The value of `per: key` for a request. Default: empty. */
+  key?: ((request: R) => string | undefined) | undefined;
+  /** How many permits of a limit a request takes. Default 1. */
+  cost?: ((request: R) => number) | undefined;
+  /** Lets the requests for which it returns true pass untouched. Default: none. */
+  skip?: ((request: R) => boolean) | undefined;
+  /** The address of the client, for `per: ip`. Default: what the framework says; behind a proxy tell it so. */
+  ip?: ((request: R) => string) | undefined;
+  /** Whether answers carry `RateLimit` and `RateLimit-Policy` for the enforced limits. Default true. */
+  rateLimitHeaders?: boolean | undefined;
+  /** Whether they carry `X-RateLimit-Limit`, `-Remaining` and `-Reset` of the tightest limit, too. Default false. */
+  legacyHeaders?: boolean | undefined;
+  /** Returns the outcome of an answer, from its status and that which the policy's `outcomes` gives it. Default: the latter. */
+  outcome?: ((status: number, byStatus: Outcome) => Outcome) | undefined;
+}
+
+/** What a handler may know of the admission of its request. */
+export interface Admitted {
+  /** Aborted when a timeout of the policy cuts the request. */
+  readonly signal: AbortSignal;
+  /** What the enforced limits have left for such a request. */
+  readonly quotas: readonly Quota[];
+}
+
+const admissions = new WeakMap<object, Admitted>();
+
+/** The admission of a request that a guard let through; undefined for any other. */
+export const admissionOf = (request: object): Admitted | undefined => admissions.get(request);
+
+/** An admitted request, which ends once. */
+export interface Admission {
+  readonly headers: Fields;
+  /** Calls back with the answer when a timeout of the policy cuts the request. */
+  whenCut(callback: (answer: Answer) => void): void;
+  /** The request has ended with a status, or without an answer where it is undefined. */
+  end(status: number | undefined): void;
+}
+
+/** Guards requests by a pipeline. */
+export class Gate<R> {
+  private policy: Policy | undefined;
+  /** Whether a timeout may cut requests. */
+  private timed = false;
+  private sent: readonly string[] = [];
+  private classes = classesOf({ steps: [] });
+
+  constructor(
+    private readonly pipeline: Pipeline,
+    private readonly options: GuardOptions<R> = {},
+    private readonly read: (request: R) => Incoming,
+  ) {
+    if (typeof (pipeline as Pipeline | null)?.acquire !== 'function') {
+      throw new TypeError('guard: found no pipeline; allowed what pipeline() or policy() returned');
+    }
+  }
+
+  /** Whether a request passes untouched. */
+  skips(request: R): boolean {
+    return this.options.skip?.(request) ?? false;
+  }
+
+  /**
+   * Admits a request, which may wait, or returns the answer to it. `token` is the object of
+   * `admissionOf`. Rejects when the client has gone.
+   */
+  async admit(request: R, token: object, gone?: AbortSignal): Promise<Admission | Answer> {
+    const { pipeline } = this;
+    const { key, cost, ip } = this.options;
+    this.follow();
+    const incoming = this.read(request);
+    const twice = ambiguous(incoming, this.sent);
+    if (twice !== undefined) return twofold(twice);
+    const attributes = attributesOf(ip ? { ...incoming, ip: ip(request) } : incoming);
+    const about = { key: key?.(request) ?? '', attributes };
+    const verdict = await this.acquire({ ...about, cost: cost?.(request) ?? 1 }, gone);
+    if (!verdict.ok) {
+      const quotas = pipeline.quotas(about);
+      return this.refuse(rejection(verdict, quotas), quotas, verdict);
+    }
+    admissions.set(token, verdict);
+    return new Admits(
+      verdict,
+      this.fields(() => verdict.quotas),
+      this.timed,
+      (status) => this.outcomeOf(status),
+      (step) => this.refuse(late(step), verdict.quotas),
+    );
+  }
+
+  /** Waits no longer than the client does. A client that leaves later does not free what its handler uses. */
+  private async acquire(call: PipelineCallOptions, gone?: AbortSignal): Promise<PipelinePass | Rejection> {
+    if (!gone) return this.pipeline.acquire(call);
+    const waits = new AbortController();
+    const leave = (): void => waits.abort(gone.reason);
+    if (gone.aborted) leave();
+    gone.addEventListener('abort', leave);
+    try {
+      return await this.pipeline.acquire({ ...call, signal: waits.signal });
+    } finally {
+      gone.removeEventListener('abort', leave);
+    }
+  }
+
+  /** Reads a policy that is new. */
+  private follow(): void {
+    const { policy } = this.pipeline;
+    if (policy === this.policy) return;
+    this.policy = policy;
+    this.classes = classesOf(policy);
+    const names = (step: object): { per?: string | readonly string[] } =>
+      Object(Object.values(step)[0]) as { per?: string | readonly string[] };
+    this.sent = policy.steps.flatMap((step) => names(step).per ?? []);
+    this.timed = policy.steps.some((step) => 'timeout' in step);
+  }
+
+  private refuse(answer: Answer, quotas: readonly Quota[], refused?: Rejection): Answer {
+    const { fallback } = this.policy as Policy;
+    const whole = { ...answer, headers: { ...answer.headers, ...this.fields(() => quotas, refused) } };
+    return fallback ? replaced(whole, fallback) : whole;
+  }
+
+  private fields(quotas: () => readonly Quota[], refused?: Rejection): Fields {
+    const { rateLimitHeaders = true, legacyHeaders = false } = this.options;
+    if (!rateLimitHeaders && !legacyHeaders) return {};
+    const fields = limitFields(quotas(), legacyHeaders, refused);
+    if (!rateLimitHeaders) {
+      delete fields.RateLimit;
+      delete fields['RateLimit-Policy'];
+    }
+    return fields;
+  }
+
+  private outcomeOf(status: number): Outcome {
+    const outcome = outcomeOfStatus(this.classes, status);
+    return this.options.outcome?.(status, outcome) ?? outcome;
+  }
+}
+
+class Admits implements Admission {
+  constructor(
+    private readonly pass: PipelinePass,
+    readonly headers: Fields,
+    private readonly timed: boolean,
+    private readonly judge: (status: number) => Outcome,
+    private readonly late: (step: string) => Answer,
+  ) {}
+
+  whenCut(callback: (answer: Answer) => void): void {
+    if (!this.timed) return;
+    const { signal } = this.pass;
+    signal.addEventListener('abort', () => {
+      const { step } = Object(signal.reason) as { step?: string };
+      if (step !== undefined) callback(this.late(step));
+    });
+  }
+
+  end(status: number | undefined): void {
+    const { pass } = this;
+    const outcome = status === undefined ? 'ignore' : this.judge(status);
+    if (outcome === 'ok') pass.success();
+    else if (outcome === 'fail') pass.failure();
+    else if (outcome === 'throttle') pass.throttle();
+    else pass.ignore();
+  }
+}
+
+/** Whether a request was refused. */
+export const isAnswer = (verdict: Admission | Answer): verdict is Answer => 'body' in verdict;
+
+/** Waits for a handler, or for the answer to a request that a timeout cuts. */
+export const untilCut = <T>(admission: Admission, work: Promise<T>): Promise<T | Answer> =>
+  new Promise((resolve, reject) => {
+    admission.whenCut(resolve);
+    work.then(resolve, reject);
+  });

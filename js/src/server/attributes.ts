@@ -1,0 +1,88 @@
+import type { Attributes } from '../keys.js';
+
+/** A request as a policy sees it. */
+export interface Incoming {
+  readonly method: string;
+  /** The path and the query. */
+  readonly url: string;
+  /** The value of a header by its name in lower case; several lines joined by `, `. */
+  header(name: string): string | undefined;
+  /** The address of the client; empty where it is not known. */
+  readonly ip: string;
+  /** The pattern of the route, where the framework knows it. */
+  readonly route?: string | undefined;
+}
+
+/** How many bits of an address of IPv6 the attribute `ip` has: a network has at least 64 (RFC 4291, section 2.5.4). */
+const NETWORK = 64;
+
+/** The attributes of a request that came in, for `per`. */
+export const attributesOf =
+  (request: Incoming): Attributes =>
+  (attribute) => {
+    const [kind, name = ''] = attribute.split(/:(.*)/);
+    switch (kind) {
+      case 'method':
+        return request.method;
+      case 'ip':
+        return networkOf(request.ip);
+      case 'host':
+        return hostOf(request.header('host') ?? '');
+      case 'route':
+        return request.route;
+      case 'path':
+        return addressOf(request).pathname;
+      case 'header':
+        return request.header(name);
+      default:
+        return valuesOf(request, attribute)[0];
+    }
+  };
+
+/**
+ * The first attribute that a request has with several values. Which of them the application reads is
+ * not known, so that one client could take the limit of another.
+ */
+export const ambiguous = (request: Incoming, attributes: readonly string[]): string | undefined =>
+  attributes.find((attribute) => new Set(valuesOf(request, attribute)).size > 1);
+
+/** The values of a query parameter or a cookie. */
+function valuesOf(request: Incoming, attribute: string): readonly string[] {
+  const [kind, name = ''] = attribute.split(/:(.*)/);
+  if (kind === 'query') return addressOf(request).searchParams.getAll(name);
+  if (kind !== 'cookie') return [];
+  const pairs = (request.header('cookie') ?? '').split(/; */).map((pair) => pair.split(/=(.*)/));
+  return pairs.filter(([key]) => key === name).map(([, value = '']) => value);
+}
+
+/** The path and the query of an absolute address. */
+export const pathOf = (url: string): string => {
+  const { pathname, search } = new URL(url);
+  return pathname + search;
+};
+
+const addressOf = ({ url }: Incoming): URL => new URL(url.replace(/^\/+/, '/'), 'http://host');
+
+/** A host without its port. */
+const hostOf = (host: string): string =>
+  host
+    .replace(/^(\[.*\]|[^:]*):\d*$/, '$1')
+    .replace(/^\[|\]$|\.$/g, '')
+    .toLowerCase();
+
+/** The network of an address of IPv6; one of IPv4 as it is. */
+export function networkOf(ip: string): string {
+  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
+  if (mapped) return mapped;
+  if (!ip.includes(':')) return ip;
+  const [head = '', tail] = (ip.split('%')[0] as string).toLowerCase().split('::');
+  const [before, after] = [head, tail ?? ''].map((part) => (part ? part.split(':') : []));
+  const gap = tail === undefined ? 0 : 8 - (before as string[]).length - (after as string[]).length;
+  const groups = [
+    ...(before as string[]),
+    ...Array<string>(Math.max(0, gap)).fill('0'),
+    ...(after as string[]),
+  ];
+  const network = groups.slice(0, NETWORK / 16).map((group) => Number.parseInt(group, 16).toString(16));
+  return `${network.join(':').replace(/(^|:)0(:0)*$/, '')}::/${NETWORK}`;
+}
