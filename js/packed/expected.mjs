@@ -50,6 +50,7 @@ export const CORE = [
   'TimeoutError',
   'bulkhead',
   'circuitBreaker',
+  'hedge',
   'pipeline',
   'policy',
   'rateLimiter',
@@ -57,6 +58,7 @@ export const CORE = [
   'retry',
   'systemClock',
   'timeout',
+  'wrap',
 ];
 
 /** The values that `./testing` exports. */

@@ -37,6 +37,7 @@ const shared = {
     // The nearest package.json of CommonJS is one without a name, so that it cannot ask for itself by name.
     const own = initialOptions.format === 'cjs' ? './inline.js' : '@sluice/core';
     onResolve({ filter: /^@sluice\/core$/ }, () => ({ path: own, external: true }));
+    onResolve({ filter: /^(@opentelemetry\/api|yaml)$/ }, ({ path }) => ({ path, external: true }));
     onResolve({ filter: /\.wasm(\?module)?$/ }, ({ path }) => ({ path, external: true }));
   },
 };
@@ -74,6 +75,9 @@ async function make(entry, format, plugins) {
   }
 }
 
+/** Entries that work on any pipeline, and have none of the core. */
+const FRAMEWORKS = ['express', 'fastify', 'koa', 'hono', 'fetch-handler', 'opentelemetry', 'yaml'];
+
 await rm(dist, { recursive: true, force: true });
 await mkdir(`${dist}/cjs`, { recursive: true });
 await writeFile(`${dist}/cjs/package.json`, '{"type":"commonjs"}\n');
@@ -81,6 +85,7 @@ await cp(`${wasm}core.wasm`, `${dist}/core.wasm`);
 for (const format of ['esm', 'cjs']) {
   await make('core', format, [inline]);
   for (const entry of ['entry/inline', 'slim', 'testing']) await make(entry, format, [inline, shared]);
+  for (const entry of FRAMEWORKS) await make(entry, format, [shared]);
   for (const entry of ['limiter', 'breaker', 'retry']) await make(`entry/${entry}`, format, [inline]);
 }
 for (const entry of ['entry/limiter-workerd', 'entry/retry-workerd']) await make(entry, 'esm', [inline]);
@@ -98,6 +103,7 @@ for (const [name, ...files] of [
   ['limiter', 'entry/limiter.js'],
   ['breaker', 'entry/breaker.js'],
   ['retry', 'entry/retry.js'],
+  ...FRAMEWORKS.map((name) => [name, `${name}.js`]),
   ['core.wasm', 'core.wasm'],
 ]) {
   console.log(`${name.padEnd(20)}${String(await gzipped(...files)).padStart(8)} bytes gzipped`);

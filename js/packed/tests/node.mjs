@@ -34,6 +34,19 @@ test.for(['mechanisms-esm.mjs', 'mechanisms-cjs.cjs'])(
   },
 );
 
+test.for(['frameworks-esm.mjs', 'frameworks-cjs.cjs'])('the entries for frameworks: %s', async (file) => {
+  const answers = [200, '"limit";r=0;t=3600', 429, '"limit";r=0;t=3600'];
+  expect(await node('node', file)).toEqual({
+    express: answers,
+    fastify: answers,
+    koa: answers,
+    hono: answers,
+    fetch: answers,
+    opentelemetry: ['admit', 'end'],
+    yaml: { steps: [{ limit: '1/1h' }] },
+  });
+});
+
 test('./slim takes bytes, modules and answers, and refuses other values', async () => {
   const report = await node('node', 'slim.mjs');
   expect(Object.entries(report).filter(([, works]) => works !== true)).toEqual([]);

@@ -4,7 +4,12 @@ import { expect, test } from 'vitest';
 import { project, run } from '../run.mjs';
 
 const compilers = ['typescript', 'typescript-6'];
-const configs = ['tsconfig.node16.json', 'tsconfig.bundler.json', 'tsconfig.node.json'];
+const configs = [
+  'tsconfig.node16.json',
+  'tsconfig.bundler.json',
+  'tsconfig.node.json',
+  'tsconfig.frameworks.json',
+];
 
 test.for(compilers.flatMap((compiler) => configs.map((config) => [compiler, config])))(
   '%s accepts the consumers under %s',

@@ -9,7 +9,10 @@ const measure = (name, bytes) => {
   sizes[name] = { raw: bytes.length, gzip: gzipSync(bytes, { level: 9 }).length };
 };
 
-for (const entry of ['', '/slim', '/limiter', '/breaker', '/retry', '/testing']) {
+const entries = ['', '/slim', '/limiter', '/breaker', '/retry', '/testing'];
+const frameworks = ['/express', '/fastify', '/koa', '/hono', '/fetch', '/opentelemetry', '/yaml'];
+
+for (const entry of [...entries, ...frameworks]) {
   const name = `@sluice/core${entry}`;
   const { outputFiles } = await build({
     stdin: { contents: `export * from '${name}'`, resolveDir: import.meta.dirname },
@@ -18,6 +21,7 @@ for (const entry of ['', '/slim', '/limiter', '/breaker', '/retry', '/testing'])
     format: 'esm',
     target: 'es2022',
     write: false,
+    external: ['@opentelemetry/api', 'yaml'],
   });
   measure(name, outputFiles[0].contents);
 }

@@ -10,10 +10,13 @@ import {
   type BreakerPass,
   type BreakerState,
   type Bulkhead,
+  type BulkheadCounts,
+  type BulkheadFactory,
   type BulkheadOptions,
   bulkhead,
   type CallOptions,
   type CircuitBreaker,
+  type CircuitBreakerFactory,
   type CircuitBreakerOptions,
   type Classifier,
   type Clock,
@@ -23,13 +26,22 @@ import {
   type Decision,
   type Duration,
   type FetchOptions,
+  type Hedge,
+  hedge,
   type HedgeOptions,
   type HttpClass,
   type Jitter,
   type KeyCounts,
+  type KeyedBulkhead,
+  type KeyedBulkheadOptions,
+  type KeyedCallOptions,
+  type KeyedCircuitBreaker,
+  type KeyedCircuitBreakerOptions,
   type KeyedOptions,
   type KeyedRateLimiter,
   type KeyedRateLimiterOptions,
+  type KeyedSettings,
+  type LimiterAdmission,
   type Listener,
   HedgeLostError,
   type Methods,
@@ -38,6 +50,8 @@ import {
   type Pipeline,
   type PipelineCallOptions,
   type PipelineOptions,
+  type PipelinePass,
+  type PipelineStep,
   type Policy,
   type PolicyDocument,
   PolicyError,
@@ -45,6 +59,7 @@ import {
   type Problem,
   pipeline,
   policy,
+  type Quota,
   type Rate,
   type RateLimiter,
   type RateLimiterFactory,
@@ -54,6 +69,7 @@ import {
   type Rejection,
   type ResilientFetch,
   type ResultHooks,
+  type Runs,
   type Retry,
   type RetryAfterReader,
   type RetryOptions,
@@ -72,6 +88,8 @@ import {
   type TimeoutOptions,
   timeout,
   type Verdict,
+  type Wrapped,
+  wrap,
 } from '@sluice/core';
 import * as breakers from '@sluice/core/breaker';
 import * as limiters from '@sluice/core/limiter';
@@ -117,8 +135,8 @@ const limiter: RateLimiter = rateLimiter(limiterOptions);
 const factory: RateLimiterFactory = rateLimiter;
 const verdict: Verdict = limiter.tryAcquire({ cost: 2 });
 if (verdict.ok) {
-  const admission: Admission = verdict;
-  void admission;
+  const admission: Admission & LimiterAdmission = verdict;
+  console.log(admission.remaining, admission.reset);
 } else {
   const rejection: Rejection = verdict;
   const reason: Reason = rejection.reason;
@@ -139,6 +157,11 @@ const counts: KeyCounts = keyed.counts;
 console.log(counts.keys, counts.evictions, counts.shared);
 export const byKey: Promise<Verdict> = keyed.acquire('a', cost);
 export const ran: Promise<boolean> = keyed.execute(() => keyed.size > 0, ofKey);
+
+const left: Quota = keyed.quota('a');
+console.log(left.step, left.limit, left.remaining, left.next, left.reset, left.rate[0], limiter.quota().rate);
+console.log([...keyed.keys()], keyed.has('a'), keyed.reset('a'), keyed.evict('a'));
+limiter.reset();
 
 const backoffs: readonly Backoff[] = [
   { constant: '1s' },
@@ -182,6 +205,20 @@ if (place.ok) {
   place.release();
 }
 
+const placeCounts: BulkheadCounts = places.counts;
+console.log(placeCounts.running, placeCounts.queued, placeCounts.free);
+const few: KeyedSettings = { keys: 100, when_full: 'evict' };
+const hostOptions: KeyedCircuitBreakerOptions = { ...few, window: { calls: 20 } };
+const breakerFactory: CircuitBreakerFactory = circuitBreaker;
+const hosts: KeyedCircuitBreaker = breakerFactory.keyed(hostOptions);
+const ofHost: KeyedCallOptions = { key: 'a.example', signal };
+export const fromHost: Promise<number> = hosts.execute(() => 1, ofHost);
+console.log(hosts.state('a'), hosts.transition('a', 'closed'), hosts.keys(), hosts.evict('a'));
+const tenantOptions: KeyedBulkheadOptions = { ...few, concurrent: 5 };
+const bulkheadFactory: BulkheadFactory = bulkhead;
+const tenants: KeyedBulkhead = bulkheadFactory.keyed(tenantOptions);
+console.log(tenants.counts('a').queued, tenants.peek('a').ok, tenants.reset('a'));
+
 const reader: RetryAfterReader = { retryAfter: (error, value) => (error || value ? 1_000 : undefined) };
 const retryOptions: RetryOptions = {
   ...reader,
@@ -213,6 +250,12 @@ const settings: StepSettings = {
   when_full: 'share',
   missing: 'deny',
 };
+const shared: Runs = breaker;
+const both: Wrapped = wrap(again, shared, cut);
+export const wrapped: Promise<number> = both.execute(task, { signal });
+const race: Hedge = hedge({ after: '50ms', name: 'race' });
+export const raced: Promise<boolean> = race.execute((running) => running.hedge);
+
 const methods: Methods = ['GET', 'POST'];
 const slower: HedgeOptions = { after: 'p95', samples: 50, minimum: 10, max: 2, budget: '10%', methods };
 const atOnce: Step = { hedge: { parallel: true, max: 3, name: 'race' } };
@@ -252,6 +295,21 @@ same<Same<typeof answer, Success<{ id: number }> | Rejection>>();
 vendor.configure(steps);
 const inForce: Policy = vendor.policy;
 
+const step: PipelineStep = vendor.step('breaker');
+console.log(step.name, step.mechanism, step.keys(), step.state(), step.transition('open'), step.peek().ok);
+console.log(step.reset(), step.evict('a'), vendor.step('bulkhead').counts('a').free, vendor.running);
+const held: PipelinePass | Rejection = vendor.tryAcquire(callOptions);
+if (held.ok) {
+  console.log(held.signal.aborted, held.quotas satisfies readonly Quota[]);
+  held.failure(new Error('mine'));
+  held.success();
+  held.throttle();
+  held.ignore();
+  held.renew();
+}
+export const later: Promise<PipelinePass | Rejection> = vendor.acquire();
+export const idle: Promise<void> = vendor.drain();
+export const over: Promise<void> = vendor.stop();
 const snapshot: Snapshot = vendor.snapshot();
 const found: string[] = vendor.restore(snapshot);
 const took: boolean = limiter.restore(JSON.parse(JSON.stringify(limiter.snapshot())));
@@ -259,7 +317,8 @@ const took: boolean = limiter.restore(JSON.parse(JSON.stringify(limiter.snapshot
 const listener: Listener = (decision: Decision) => console.log(decision.kind, decision.at, decision.state);
 const off: () => void = breaker.on('change', listener);
 limiter.on(listener);
-vendor.on('end', ({ outcome, attempt, won }) => console.log(outcome, attempt, won));
+vendor.on('end', ({ outcome, attempt, won, duration, error }) => console.log(outcome, attempt, won, duration, error));
+vendor.on('retry', ({ delay, until }) => console.log(delay, until));
 off();
 
 const fetchOptions: FetchOptions = { fetch, name: 'vendor', clock, key: (input) => String(input) };
