@@ -304,8 +304,10 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   }
 
   private admit(): P {
-    const pass = this.admitted(words());
-    if (this.queued) this.react();
+    const now = words();
+    const pass = this.admitted(now);
+    // An admission may change a breaker, too.
+    if (this.queued || now[SLOT_COUNT]) this.react();
     this.tell('admit');
     return pass;
   }

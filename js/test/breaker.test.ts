@@ -108,3 +108,14 @@ test('the functions of a pass hold without it', () => {
   }
   expect(breaker.state).toBe('open');
 });
+
+test('an admission that makes it half-open is heard', async () => {
+  const clock = virtualClock();
+  const breaker = circuitBreaker({ window: { consecutive: 1 }, open: '10s', probes: 1, clock });
+  const states: unknown[] = [];
+  breaker.on('change', ({ state, at }) => states.push(state, at));
+  await breaker.execute(() => Promise.reject(new Error('down'))).catch(() => {});
+  await clock.advance(10_000);
+  await breaker.execute(() => 1);
+  expect(states).toEqual(['open', 0, 'half-open', 10_000, 'closed', 10_000]);
+});
