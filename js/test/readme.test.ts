@@ -1,5 +1,6 @@
 import { execFileSync } from 'node:child_process';
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { transformSync } from 'esbuild';
 import { expect, test } from 'vitest';
 
 const root = new URL('../', import.meta.url).pathname;
@@ -22,7 +23,13 @@ test('the snippets of the READMEs, of the package and of the repository, compile
       declaration: false,
       noUnusedLocals: false,
       rootDir: '../..',
-      paths: { '@sluice/core': ['../../src/index.ts'], '@sluice/core/testing': ['../../src/testing.ts'] },
+      types: ['node'],
+      skipLibCheck: true,
+      paths: {
+        '@sluice/core': ['../../src/index.ts'],
+        '@sluice/core/fetch': ['../../src/fetch-handler.ts'],
+        '@sluice/core/*': ['../../src/*.ts'],
+      },
     },
     include: ['*.ts', '../../src/modules.d.ts'],
   };
@@ -31,6 +38,27 @@ test('the snippets of the READMEs, of the package and of the repository, compile
     execFileSync('npx', ['tsc', '-p', folder], { cwd: root, stdio: 'pipe' });
   } catch (error) {
     throw new Error((error as { stdout: Buffer }).stdout.toString());
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+});
+
+// On what is built, after `npm run build`: with a fetch that answers at once, each ends by itself.
+test.skipIf(!existsSync(`${root}dist/core.js`))('the snippets of the package run', () => {
+  const folder = `${root}test/.readme-run`;
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(folder);
+  try {
+    writeFileSync(`${folder}/fetch.mjs`, `globalThis.fetch = async () => new Response('ok');`);
+    for (const [i, code] of snippetsOf(`${root}README.md`).entries()) {
+      const file = `${folder}/snippet-${i}.mjs`;
+      writeFileSync(file, transformSync(code, { loader: 'ts', target: 'es2022' }).code);
+      execFileSync('node', ['--import', `${folder}/fetch.mjs`, file], {
+        cwd: root,
+        stdio: 'pipe',
+        timeout: 20_000,
+      });
+    }
   } finally {
     rmSync(folder, { recursive: true });
   }
