@@ -165,19 +165,20 @@ export class Pipeline extends Observable {
   private layout: Layout;
 
   /**
-   * `alone` is the mechanism, where the caller wrote no steps.
+   * `alone` is the mechanism, where the caller wrote no steps; `keyed` says that it has a cell for each key.
    * @internal
    */
   constructor(
     source: Source,
     private readonly options: PipelineOptions = {},
     private readonly alone?: Mechanism | 'timeout' | 'hedge',
+    keyed = false,
   ) {
     super();
     ready();
     this.clock = options.clock ?? defaultClock;
     this.wakes = wakesOf(this.clock);
-    this.text = readSource(source, options.name, alone);
+    this.text = readSource(source, options.name, alone, keyed);
     const { layout, stateless } = this.text.plan();
     this.layout = { ...layout, policy: this.text.policy };
     // Virtual clocks have times of their own.

@@ -5,6 +5,7 @@ import { bytesOf, decode, textOf } from './reader/bytes.js';
 import { readDocument } from './reader/document.js';
 import { encode } from './reader/encode.js';
 import { MECHANISMS, type MechanismName, READERS } from './reader/mechanisms.js';
+import { readKeys } from './reader/per.js';
 import { type ReadPolicy, readPolicy } from './reader/policy.js';
 import { readSource as read, readAlone } from './reader/read.js';
 
@@ -52,10 +53,18 @@ export interface Text {
   readonly plan: () => Plan;
 }
 
-/** Reads a source. The plan is compiled when it is asked for. `alone` is a mechanism that is the only step. */
-export function readSource(source: Source, name: string | undefined, alone?: MechanismName): Text {
+/**
+ * Reads a source. The plan is compiled when it is asked for. `alone` is a mechanism that is the only step; `keyed` says
+ * whether it has a cell for each key.
+ */
+export function readSource(
+  source: Source,
+  name: string | undefined,
+  alone?: MechanismName,
+  keyed = false,
+): Text {
   const given = Array.isArray(source) ? { steps: source } : source;
-  const { policy, whole } = alone ? optionsOf(given as Policy, alone) : policyOf(given, name);
+  const { policy, whole } = alone ? optionsOf(given as Policy, alone, keyed) : policyOf(given, name);
   const bytes = encode(policy);
   const written = writtenOf(given, whole, name);
   const plan = (): Plan => recent.take(bytes, () => compile(bytes, policy, written));
@@ -81,9 +90,9 @@ function policyOf(source: unknown, name = ''): Whole {
 }
 
 /** Reads the options of a mechanism that is the only step. */
-function optionsOf({ steps: [step] }: Policy, alone: MechanismName): Whole {
+function optionsOf({ steps: [step] }: Policy, alone: MechanismName, keyed: boolean): Whole {
   const options = (step as { [name: string]: unknown })[alone];
-  const read = readAlone(options, MECHANISMS[alone], READERS);
+  const read = readAlone(options, MECHANISMS[alone], READERS, keyed ? readKeys : undefined);
   return { policy: { steps: [read], fallback: false }, whole: false };
 }
 

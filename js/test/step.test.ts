@@ -355,6 +355,9 @@ describe('keyed mechanisms', () => {
     const hosts = circuitBreaker.keyed({ keys: 2 });
     for (const key of ['a', 'b', 'c']) await hosts.execute(() => 1, { key });
     expect(hosts.keys()).toEqual(['b', 'c']);
+    expect(() => circuitBreaker.keyed({ keys: 0 })).toThrow(/^breaker\.keys: /);
+    expect(() => circuitBreaker.keyed({ per: 'host' } as never)).toThrow(/^breaker\.per: /);
+    expect(() => bulkhead.keyed({} as never)).toThrow(/^bulkhead\.concurrent: /);
   });
 
   test('bulkheads', async () => {

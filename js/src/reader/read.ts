@@ -4,7 +4,7 @@ import { bytesOfSource, checkSource, Places, readJSON, SyntaxProblem } from './j
 import { MAP, Node } from './node.js';
 import { Problems, problem } from './problems.js';
 import type { Mechanism, Readers } from './settings.js';
-import { noKeys, readStep, type Step } from './step.js';
+import { type KeysReader, noKeys, readStep, type Step } from './step.js';
 import { ValueReader } from './values.js';
 
 /** The line of a message about a problem of a source. */
@@ -48,14 +48,19 @@ export function readSource<T>(source: unknown, by: Read<T>): T {
   });
 }
 
-/** Reads the options of a mechanism. */
-export function readAlone(options: unknown, mechanism: Mechanism, readers: Readers): Step {
+/** Reads the options of a mechanism, which has one cell unless its settings of keys are read, too. */
+export function readAlone(
+  options: unknown,
+  mechanism: Mechanism,
+  readers: Readers,
+  keys: KeysReader = noKeys,
+): Step {
   return settle('', undefined, (problems) => {
     const root = new Node();
     root.kind = MAP;
     const entry = root.add();
     entry.key = mechanism.row.name;
     new ValueReader(problems).read(options ?? {}, entry);
-    return readStep(problems, entry, mechanism, readers, noKeys);
+    return readStep(problems, entry, mechanism, readers, keys);
   });
 }
