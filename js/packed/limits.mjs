@@ -7,9 +7,9 @@ export const LIMITS = {
   '@sluice/core': { now: { raw: 230_000, gzip: 97_000 }, goal: { gzip: 56_000 } },
   // The JavaScript around the module.
   '@sluice/core/slim': { now: { raw: 77_000, gzip: 28_800 }, goal: { gzip: 8_000 } },
-  '@sluice/core/limiter': { now: { raw: 70_500, gzip: 31_600 }, goal: { gzip: 20_000 } },
+  '@sluice/core/limiter': { now: { raw: 71_000, gzip: 31_800 }, goal: { gzip: 20_000 } },
   '@sluice/core/breaker': { now: { raw: 59_500, gzip: 26_700 }, goal: { gzip: 17_000 } },
-  '@sluice/core/retry': { now: { raw: 34_000, gzip: 15_500 }, goal: { gzip: 9_000 } },
+  '@sluice/core/retry': { now: { raw: 34_200, gzip: 15_700 }, goal: { gzip: 9_000 } },
   // For any pipeline: they have none of the core.
   '@sluice/core/express': { now: { raw: 7_500, gzip: 3_250 }, goal: { gzip: 3_000 } },
   '@sluice/core/fastify': { now: { raw: 7_500, gzip: 3_250 }, goal: { gzip: 3_000 } },
@@ -19,6 +19,6 @@ export const LIMITS = {
   '@sluice/core/opentelemetry': { now: { raw: 1_900, gzip: 800 }, goal: { gzip: 1_000 } },
   '@sluice/core/yaml': { now: { raw: 500, gzip: 300 }, goal: { gzip: 300 } },
   // With the default entry, which it works on.
-  '@sluice/core/testing': { now: { raw: 230_000, gzip: 97_000 }, goal: { gzip: 56_000 } },
+  '@sluice/core/testing': { now: { raw: 232_000, gzip: 98_200 }, goal: { gzip: 56_000 } },
   '@sluice/core/core.wasm': { now: { raw: 142_000, gzip: 66_900 }, goal: { raw: 72_000, gzip: 34_000 } },
 };
