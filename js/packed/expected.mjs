@@ -23,6 +23,8 @@ export const REPORT = {
   retry: [3, 2_000],
   timeout: [true, 'timeout', true],
   pipeline: [true, 'vendor', 'rate', 60_000],
+  byHand: [true, 'full', { running: 1, queued: 1, free: 0 }, 'open', ['breaker', 'open'], 'open', 0],
+  keyedBreaker: ['open', 'closed', ['a'], true],
   policy: [{ ok: true, value: 1 }, 'rate'],
   fetch: [503, 'later', 1],
   evaluate: [

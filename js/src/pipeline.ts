@@ -449,6 +449,8 @@ export class Pipeline extends Observable {
     this.obtain();
     const call = new HandCall(this, this.layout, options, this.options.stack, answer, reject);
     this.enter(call, options, BEGIN_NO_HEDGE);
+    // What was decided now happens now, also where each request has a timer of its own.
+    call.guest?.drain();
     return call;
   }
 

@@ -368,6 +368,93 @@ describe.each(Object.entries(starts))('%s', (name, start) => {
   });
 });
 
+// The scripts of TestRefusalAsAnAnswer and TestRateLimitHeaders of bindings/nethttp.
+describe('as in nethttp', () => {
+  const QUOTA = 'https://iana.org/assignments/http-problem-types#quota-exceeded';
+  const CAPACITY = 'https://iana.org/assignments/http-problem-types#temporary-reduced-capacity';
+
+  test.each<[string, Step, number, string, string | null, string]>([
+    ['rate', { limit: { rate: '2/1m', burst: 1 } }, 429, QUOTA, '30', 'Too many requests for now.'],
+    [
+      'wait',
+      { limit: { rate: '2/1m', burst: 1, wait: '1s' } },
+      429,
+      QUOTA,
+      '29',
+      'The wait would take, or took, too long.',
+    ],
+    [
+      'capacity',
+      { limit: { rate: '1/1m', burst: 1, name: 'broad' } },
+      429,
+      QUOTA,
+      null,
+      'The request costs more than can ever be admitted.',
+    ],
+    [
+      'open',
+      { breaker: { window: { consecutive: 1 }, open: '1500ms' } },
+      503,
+      CAPACITY,
+      '2',
+      'The service is failing and is given time to recover.',
+    ],
+    ['full', { bulkhead: 1 }, 503, CAPACITY, '1', 'The queue is full.'],
+  ])('%s', async (reason, step, status, type, after, detail) => {
+    let cost = 1;
+    const calls = pipeline([step], { clock: virtualClock() });
+    const answer = reason === 'open' ? 500 : 200;
+    const handler = forFetch.guard(
+      calls,
+      (request) =>
+        request.url.endsWith('hang') ? new Promise(() => {}) : new Response('', { status: answer }),
+      { cost: () => cost },
+    );
+    const first = handler(new Request(`http://example.com/${reason === 'full' ? 'hang' : ''}`));
+    if (reason !== 'full') await first;
+    if (reason === 'capacity') cost = 2;
+    const refused = await handler(new Request('http://example.com/'));
+    expect([
+      refused.status,
+      refused.headers.get('retry-after'),
+      refused.headers.get('x-throttle-reason'),
+    ]).toEqual([status, after, reason]);
+    const body = (await refused.json()) as { step: string };
+    expect(body).toMatchObject({ type, status, reason, detail, 'violated-policies': [body.step] });
+  });
+
+  test('headers', async () => {
+    const steps: Step[] = [
+      { limit: { name: 'burst', rate: '50/1m', burst: 2 } },
+      { limit: { name: 'daily', rate: '1000/1d', algorithm: 'fixed-window' } },
+      { limit: { name: 'fast', rate: '3/1500ms' } },
+      { limit: { name: 'watched', rate: '1/1h', shadow: true } },
+    ];
+    const calls = pipeline(steps, { clock: virtualClock() });
+    const handler = forFetch.guard(calls, () => new Response('ok'), { legacyHeaders: true });
+    const got: (string | null)[] = [];
+    for (let i = 0; i < 3; i++) {
+      const { headers } = await handler(new Request('http://example.com/'));
+      expect(headers.get('ratelimit-policy')).toBe(
+        '"burst";q=50;w=60, "daily";q=1000;w=86400, "fast";q=6;w=3',
+      );
+      const legacy = ['limit', 'remaining', 'reset'].map((name) => headers.get(`x-ratelimit-${name}`));
+      got.push(headers.get('ratelimit'), legacy.join(' '), headers.get('retry-after'));
+    }
+    expect(got).toEqual([
+      '"burst";r=1;t=2, "daily";r=999;t=86400, "fast";r=2;t=1',
+      '2 1 2',
+      null,
+      '"burst";r=0;t=2, "daily";r=998;t=86400, "fast";r=1;t=1',
+      '2 0 2',
+      null,
+      '"burst";r=0;t=2, "daily";r=998;t=86400, "fast";r=1;t=1',
+      '2 0 2',
+      '2',
+    ]);
+  });
+});
+
 test('two guards: both say what is left', async () => {
   const clock = virtualClock();
   const two = [

@@ -65,6 +65,20 @@ export async function exercise(core, testing) {
   const refused = await vendor.execute(fail).catch((error) => error);
   report.pipeline = [refused instanceof core.RejectedError, refused.step, refused.reason, refused.retryAfter];
 
+  const hands = core.pipeline([{ breaker: { window: { consecutive: 1 } } }, { bulkhead: { concurrent: 1, queue: 1 } }], { clock });
+  const changes = [];
+  hands.on('change', ({ step, state }) => changes.push(step, state));
+  const pass = hands.tryAcquire();
+  const turn = hands.acquire();
+  report.byHand = [pass.ok, hands.tryAcquire().reason, hands.step('bulkhead').counts()];
+  pass.success();
+  (await turn).failure();
+  report.byHand.push(hands.step('breaker').state(), changes, hands.tryAcquire().reason, hands.running);
+
+  const hosts = core.circuitBreaker.keyed({ window: { consecutive: 1 }, clock });
+  await hosts.execute(fail, { key: 'a' }).catch(() => {});
+  report.keyedBreaker = [hosts.state('a'), hosts.state('b'), hosts.keys(), hosts.evict('a')];
+
   const document = { version: 1, policies: { vendor: { steps, fallback: { status: 503, body: 'later' } } } };
   const waiting = core.policy(document, { clock });
   report.policy = [await waiting.attempt(() => 1), (await waiting.attempt(() => 2)).reason];
