@@ -14,7 +14,7 @@ export const NAMES = `
   tries hedges lose cutTry cutAt nameOf ended newer older listed moved slack newest oldest moves touch
   released whose rename most evicts rest unused evicted spared unknown held
   active alone borrows callNames closed costOf disposed gone hold holders keep obtain settled shown stateless waits
-  skips timed judge untilCut whenCut
+  refused late skips timed judge untilCut whenCut
   hears whole kinds began locate keysOf waiting places reopen stopped turned errorOf queues conclude queuedAt lender refusing byHand inQueue empty idlers
   follow dump finish giveUp prolong live launch known texts spare owner react whom stored most ears waits succeed wake wakes
 `

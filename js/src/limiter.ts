@@ -57,6 +57,9 @@ class Allowed implements LimiterAdmission {
   }
 }
 
+// For console.log: the build makes names of classes short.
+Object.defineProperty(Allowed, 'name', { value: 'LimiterAdmission' });
+
 /** Bounds how many calls pass in a time. Make one with `rateLimiter`. */
 export class RateLimiter extends Cell<LimiterAdmission> {
   /** @internal */

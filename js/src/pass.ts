@@ -12,48 +12,52 @@ export interface Lender extends Runner {
 /** An admission by a pipeline. The caller ends it once, by one of its methods; later calls do nothing. */
 export class PipelinePass {
   readonly ok = true;
+  // Private to the language: console.log does not show them.
+  readonly #call: HandCall;
+  readonly #given: Running;
+  readonly #lender: Lender;
 
   /** @internal */
-  constructor(
-    private readonly call: HandCall,
-    private readonly given: Running,
-    private readonly lender: Lender,
-  ) {}
+  constructor(call: HandCall, given: Running, lender: Lender) {
+    this.#call = call;
+    this.#given = given;
+    this.#lender = lender;
+  }
 
   /** Aborted when the caller's signal is, and when a timeout of the policy cuts the call. */
   get signal(): AbortSignal {
-    return this.given.signal;
+    return this.#given.signal;
   }
 
   /** What the enforced limits have left for such a call. */
   get quotas(): readonly Quota[] {
-    return this.lender.quotas(this.call.options);
+    return this.#lender.quotas(this.#call.options);
   }
 
   // Bound functions, created on first use.
   /** The call went well. */
   get success(): () => void {
-    return () => this.call.conclude(this.given, OUTCOME_OK);
+    return () => this.#call.conclude(this.#given, OUTCOME_OK);
   }
 
   /** The call failed, with an error for listeners. */
   get failure(): (error?: unknown) => void {
-    return (error) => this.call.conclude(this.given, OUTCOME_FAIL, error);
+    return (error) => this.#call.conclude(this.#given, OUTCOME_FAIL, error);
   }
 
   /** The dependency refused by a limit of its own. */
   get throttle(): () => void {
-    return () => this.call.conclude(this.given, OUTCOME_THROTTLE);
+    return () => this.#call.conclude(this.#given, OUTCOME_THROTTLE);
   }
 
   /** Neither: it says nothing about the dependency. */
   get ignore(): () => void {
-    return () => this.call.conclude(this.given, OUTCOME_IGNORE);
+    return () => this.#call.conclude(this.#given, OUTCOME_IGNORE);
   }
 
   /** Restarts the leases of the bulkhead places that it holds. */
   get renew(): () => void {
-    return () => this.call.renew();
+    return () => this.#call.renew();
   }
 }
 
@@ -66,6 +70,9 @@ if (Symbol.dispose) {
     this.ignore();
   };
 }
+
+// For console.log: the build makes names of classes short.
+Object.defineProperty(PipelinePass, 'name', { value: 'PipelinePass' });
 
 /** A call whose only attempt the caller makes itself. */
 export class HandCall extends Call {

@@ -414,7 +414,7 @@ export class Pipeline extends Observable {
   tryAcquire(options?: PipelineCallOptions): PipelinePass | Rejection {
     if (options !== undefined) checkOptions(options);
     if (options?.signal?.aborted) throw options.signal.reason;
-    const refused = this.stopped ? STOPPED : this.refusing(options);
+    const refused = this.stopped ? this.late(options) : this.refusing(options);
     if (refused) return refused;
     let verdict: PipelinePass | Rejection | undefined;
     const call = this.byHand(
@@ -435,9 +435,22 @@ export class Pipeline extends Observable {
     return new Promise((resolve, reject) => {
       if (options !== undefined) checkOptions(options);
       if (options?.signal?.aborted) reject(options.signal.reason);
-      else if (this.stopped) resolve(STOPPED);
+      else if (this.stopped) resolve(this.late(options));
       else this.byHand(options, resolve, reject);
     });
+  }
+
+  /** Refuses a call after `stop()`. */
+  private late(options: PipelineCallOptions | undefined): Rejection {
+    return this.refused(STOPPED, options);
+  }
+
+  /** Emits a refusal that the module does not know. */
+  private refused(rejection: Rejection, options: PipelineCallOptions | undefined): Rejection {
+    if (this.emitter.hears('reject')) {
+      this.emitter.emit({ kind: 'reject', at: this.now(), key: options?.key, ...rejection, ok: undefined });
+    }
+    return rejection;
   }
 
   private byHand(
@@ -465,12 +478,7 @@ export class Pipeline extends Observable {
       const key = this.keyOf(step, options);
       const { verdict, reason, millis } = this.ask(index, key, ACTION_PEEK, cost);
       if (verdict === VERDICT_ADMIT) continue;
-      const rejection = refusal(step.name, REASONS[reason] as Reason, millis);
-      if (this.emitter.heard) {
-        const { key } = options ?? {};
-        this.emitter.emit({ kind: 'reject', at: this.now(), key, ...rejection, ok: undefined });
-      }
-      return rejection;
+      return this.refused(refusal(step.name, REASONS[reason] as Reason, millis), options);
     }
     return undefined;
   }
@@ -584,8 +592,9 @@ export class Pipeline extends Observable {
       }
       checkCost(options?.cost);
       if (this.stopped) {
-        if (asValue) resolve(STOPPED);
-        else reject(rejected(STOPPED, undefined, this.options.stack));
+        const refused = this.late(options);
+        if (asValue) resolve(refused);
+        else reject(rejected(refused, undefined, this.options.stack));
         return;
       }
       this.obtain();

@@ -48,16 +48,21 @@ export interface BulkheadCounts {
  * a step with `per`, as `keys()` returns it; without `per` there is one cell and no key.
  */
 export class PipelineStep {
+  // Private to the language: console.log does not show it.
+  readonly #cells: Cells;
+
   /** @internal */
   constructor(
-    private readonly cells: Cells,
+    cells: Cells,
     /** The name of the step. */
     readonly name: string,
-  ) {}
+  ) {
+    this.#cells = cells;
+  }
 
   /** The mechanism, as in a policy. */
   get mechanism(): string {
-    return this.cells.locate(this.name).step.mechanism;
+    return this.#cells.locate(this.name).step.mechanism;
   }
 
   /**
@@ -65,7 +70,7 @@ export class PipelineStep {
    * each: `1:a2:bc`. It asks for each value that the pipeline knows.
    */
   keys(): string[] {
-    return this.cells.keysOf(this.cells.locate(this.name).index);
+    return this.#cells.keysOf(this.#cells.locate(this.name).index);
   }
 
   /** Returns what the step would say to a call of a cost, and takes nothing. */
@@ -93,10 +98,10 @@ export class PipelineStep {
   /** How many calls run and wait at a bulkhead. Throws `PolicyError` for other mechanisms. */
   counts(key = ''): BulkheadCounts {
     this.only('bulkhead');
-    const { index } = this.cells.locate(this.name);
+    const { index } = this.#cells.locate(this.name);
     const { free } = this.ask(key, ACTION_PEEK);
-    const running = (this.cells.places(index) as number) - free;
-    return { running, queued: this.cells.waiting(index, key), free };
+    const running = (this.#cells.places(index) as number) - free;
+    return { running, queued: this.#cells.waiting(index, key), free };
   }
 
   /**
@@ -110,12 +115,12 @@ export class PipelineStep {
   /** Forgets a key. Returns false where it has no cell, and where a call waits or holds something there. */
   evict(key: string): boolean {
     checkKey(key);
-    return this.cells.evict(this.cells.locate(this.name).index, key);
+    return this.#cells.evict(this.#cells.locate(this.name).index, key);
   }
 
   private ask(key: string, kind: number, cost?: number): Answer {
     checkKey(key);
-    return this.cells.ask(this.cells.locate(this.name).index, key, kind, cost);
+    return this.#cells.ask(this.#cells.locate(this.name).index, key, kind, cost);
   }
 
   private only(mechanism: string): void {
@@ -123,3 +128,6 @@ export class PipelineStep {
     if (found !== mechanism) wrongArgument(`step ${this.name}`, found, mechanism);
   }
 }
+
+// For console.log: the build makes names of classes short.
+Object.defineProperty(PipelineStep, 'name', { value: 'PipelineStep' });

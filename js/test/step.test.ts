@@ -1,5 +1,6 @@
 // What a program sees of a pipeline and changes by hand: steps, limits, events, stop and drain.
 
+import { inspect } from 'node:util';
 import { describe, expect, test } from 'vitest';
 import {
   bulkhead,
@@ -27,6 +28,7 @@ describe('what a limit has left', () => {
     const limiter = rateLimiter({ rate: '4/1s', clock });
     const verdict = limiter.tryAcquire();
     expect(verdict).toEqual({ ok: true });
+    expect(inspect(verdict)).toBe('LimiterAdmission { ok: true }');
     expect(verdict.ok && [verdict.remaining, verdict.reset]).toEqual([3, 250]);
     limiter.tryAcquire({ cost: 3 });
     expect(limiter.quota()).toEqual({
@@ -46,6 +48,7 @@ describe('what a limit has left', () => {
     ['fixed-window', {}, 4],
     ['sliding-counter', {}, 4],
     ['sliding-log', {}, 4],
+    ['leaky-bucket', { wait: '1h' }, 4],
   ] as const)('of %s', async (algorithm, more, limit) => {
     const clock = virtualClock();
     const limiter = rateLimiter({ rate: '4/m', algorithm, ...more, clock });
@@ -129,6 +132,10 @@ describe('a pipeline by hand', () => {
     );
     const first = calls.tryAcquire();
     expect(first.ok).toBe(true);
+    expect([inspect(first), inspect(calls.step('breaker'))]).toEqual([
+      'PipelinePass { ok: true }',
+      "PipelineStep { name: 'breaker' }",
+    ]);
     expect(calls.tryAcquire()).toEqual({
       ok: false,
       step: 'bulkhead',
@@ -195,6 +202,7 @@ describe('a pipeline by hand', () => {
     await expect(waits).rejects.toBe('enough');
     if (held.ok) held.success();
     expect(() => calls.tryAcquire({ signal: AbortSignal.abort('gone') })).toThrow('gone');
+    expect(() => calls.tryAcquire(5 as never)).toThrow('options: found 5');
     await expect(calls.acquire({ signal: AbortSignal.abort('gone') })).rejects.toBe('gone');
   });
 
@@ -494,6 +502,8 @@ describe('stop and drain', () => {
         }),
     );
     const order: string[] = [];
+    const refusals: unknown[] = [];
+    calls.on('reject', ({ step, reason }) => refusals.push(`${step} ${reason}`));
     const drained = calls.drain().then(() => order.push('drained'));
     const waits = calls.execute(() => order.push('waited'));
     const stopped = calls.stop().then(() => order.push('stopped'));
@@ -506,6 +516,7 @@ describe('stop and drain', () => {
     await expect(calls.execute(() => 1)).rejects.toThrow('pipeline: rejected: stopped');
     expect(calls.tryAcquire()).toMatchObject({ reason: 'stopped' });
     expect(await calls.acquire()).toMatchObject({ reason: 'stopped' });
+    expect(refusals).toEqual(Array(4).fill('pipeline stopped'));
     finish();
     await Promise.all([runs, waits, drained, stopped]);
     expect(order).toEqual(['waited', 'drained', 'stopped']);
