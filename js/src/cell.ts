@@ -299,8 +299,29 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   protected tell(kind: Decision['kind'], more?: Partial<Told> | Rejection, shadow?: boolean): void {
     const { emitter, clock, name } = this.common;
     if (!emitter.hears(kind)) return;
-    const decision: Told = { kind, at: clock.now(), step: name, key: this.key, shadow: shadow || undefined };
-    emitter.emit(more ? { ...decision, ...more, ok: undefined } : decision);
+    const at = clock.now();
+    const { key } = this;
+    const only = shadow || undefined;
+    if (!more) {
+      emitter.emit({ kind, at, step: name, key, shadow: only });
+      return;
+    }
+    // Field by field: a spread takes some microseconds.
+    const { reason, outcome, until, retryAfter, duration, error, state } = more as Partial<Told>;
+    emitter.emit({
+      kind,
+      at,
+      step: name,
+      key,
+      reason,
+      outcome,
+      until,
+      retryAfter,
+      duration,
+      error,
+      state,
+      shadow: only,
+    });
   }
 
   private admit(): P {

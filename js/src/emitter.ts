@@ -10,7 +10,7 @@ import type { Decision } from './types.js';
 export type Listener = (decision: Decision) => unknown;
 
 /** A decision before its fields that are undefined are left out. */
-export type Told = { [K in keyof Decision]: Decision[K] | undefined } & { ok?: undefined };
+export type Told = { [K in keyof Decision]: Decision[K] | undefined };
 
 interface Entry {
   readonly kind: Decision['kind'] | undefined;

@@ -448,7 +448,8 @@ export class Pipeline extends Observable {
   /** Emits a refusal that the module does not know. */
   private refused(rejection: Rejection, options: PipelineCallOptions | undefined): Rejection {
     if (this.emitter.hears('reject')) {
-      this.emitter.emit({ kind: 'reject', at: this.now(), key: options?.key, ...rejection, ok: undefined });
+      const { step, reason, retryAfter } = rejection;
+      this.emitter.emit({ kind: 'reject', at: this.now(), step, key: options?.key, reason, retryAfter });
     }
     return rejection;
   }

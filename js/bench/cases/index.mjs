@@ -8,6 +8,7 @@ import bulkheads from './bulkheads.mjs';
 import cold from './cold.mjs';
 import keyed from './keyed.mjs';
 import limiters from './limiters.mjs';
+import listeners from './listeners.mjs';
 import memory from './memory.mjs';
 import pipelines from './pipelines.mjs';
 import retries from './retries.mjs';
@@ -23,6 +24,7 @@ export const groups = [
   bulkheads,
   timeouts,
   pipelines,
+  listeners,
   cold,
   memory,
 ];
