@@ -432,8 +432,16 @@ func TestObserve(t *testing.T) {
 	assert.Equal(t, []uint32{7, 0}, []uint32{change.Slot, change.Generation}, "the key, and no call")
 	require.Equal(t, int32(2), m.Done(p, s.Slot, s.Generation, 0, uint32(reducer.OK), nan, 1000))
 	assert.Equal(t, int64(breaker.Closed), m.Decisions[0].Value)
+	require.Equal(t, int32(2), fail(1100))
+	assert.Equal(t, int64(breaker.Open), m.Decisions[0].Value)
+	require.Equal(t, int32(2), m.Configure(p, uint32(plan), 2200))
+	assert.Equal(t, []uint8{uint8(decision.Configured), uint8(decision.Change)}, []uint8{m.Decisions[0].Kind, m.Decisions[1].Kind})
+	assert.Equal(t, int64(breaker.HalfOpen), m.Decisions[1].Value, "what was due happens when its cell is adopted")
+	require.Equal(t, int32(0), m.Ask(p, 1, 9, uint32(reducer.Reset), 0, 2200))
+	require.Equal(t, int32(reducer.Done), m.Ask(p, 1, 7, uint32(reducer.Reset), 0, 2200))
+	require.Equal(t, uint32(1), s.Count, "a reset closes it")
 	require.Equal(t, int32(0), m.Observe(p, 0))
-	require.Equal(t, int32(1), fail(2000))
+	require.Equal(t, int32(1), fail(2300))
 	assert.Equal(t, BadHandle, m.Observe(99, 1))
 }
 
