@@ -205,7 +205,7 @@ func (r *run) context() context.Context {
 	cut := r.layout.plan.CutAt(&r.call, k)
 	r.warn()
 	if r.request.Holdable {
-		r.session = newSession(r.ctx, cut, r.p.Now(), r.layout.ends[r.cutStep(k, cut)+1])
+		r.session = r.p.newSession(r.ctx, cut, r.layout.ends[r.cutStep(k, cut)+1])
 		r.session.holdable = true
 		r.lease(k, &r.session.leases)
 		return r.session
@@ -225,10 +225,15 @@ func (r *run) context() context.Context {
 
 // newAttempt makes the context of an attempt that is cut at a mark.
 func (s *Settings) newAttempt(parent context.Context, cut clock.Mark, end *end) *attempt.Context {
-	if s.Source != nil {
-		cut = attempt.Now().Add(cut.Sub(s.Now()))
+	return attempt.New(parent, s.cutBy(cut), end.deadline)
+}
+
+// cutBy returns a mark by attempt.Now.
+func (s *Settings) cutBy(cut clock.Mark) clock.Mark {
+	if s.Source == nil || cut == clock.Never {
+		return cut
 	}
-	return attempt.New(parent, cut, end.deadline)
+	return attempt.Now().Add(cut.Sub(s.Now()))
 }
 
 // cutStep returns the timeout step that cuts the attempt at a mark, noStep for the

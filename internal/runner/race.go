@@ -85,7 +85,7 @@ func (r *run) spawn(k uint8) {
 		r.round++
 	}
 	cut := r.layout.plan.CutAt(&r.call, k)
-	t := &try{session: newSession(r.ctx, cut, r.p.Now(), r.layout.ends[r.cutStep(k, cut)+1]), owner: r.box, k: k, round: r.round}
+	t := &try{session: r.p.newSession(r.ctx, cut, r.layout.ends[r.cutStep(k, cut)+1]), owner: r.box, k: k, round: r.round}
 	t.number, t.hedge, t.holdable = r.call.NumberOf(k), k > 1, r.request.Holdable
 	r.lease(k, &t.session.leases)
 	r.tries = append(r.tries, t)

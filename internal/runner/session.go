@@ -4,9 +4,9 @@ import (
 	"context"
 	"sync"
 	"sync/atomic"
-	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/internal/attempt"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -33,20 +33,18 @@ type sessionKey struct{}
 // function, renew its leases, or run beside others. It is cancelled at the deadline
 // with a TimeoutError as its cause, and when it is released.
 type session struct {
-	context.Context // of its own cancellation
-	cancel          context.CancelCauseFunc
-	timer           *time.Timer // of the deadline, nil for none
-	deadline        time.Time
-	timeout         error // the cause at the deadline
-	holdable        bool
-	number          uint32 // of an attempt of a hedged call, else 0
-	hedge           bool
-	leases          leases
+	attempt.Cancellable
+	timeout  error // the cause at the deadline
+	holdable bool
+	number   uint32 // of an attempt of a hedged call, else 0
+	hedge    bool
+	leases   leases
 
 	mu       sync.Mutex
 	places   []kept // that release returns
-	taken    bool   // by Hold
-	over     bool   // the attempt has ended
+	room     [1]kept
+	taken    bool // by Hold
+	over     bool // the attempt has ended
 	freed    bool
 	extended bool // by Extend
 	told     bool // outcome is set
@@ -69,37 +67,16 @@ func (k kept) release(now clock.Mark) {
 	}
 }
 
-func newSession(parent context.Context, cut clock.Mark, now clock.Mark, end *end) *session {
-	s := &session{}
-	s.Context, s.cancel = context.WithCancelCause(parent)
+func (s *Settings) newSession(parent context.Context, cut clock.Mark, end *end) *session {
+	c := &session{}
 	if cut != clock.Never {
-		after := cut.Sub(now)
-		s.deadline = time.Now().Add(after)
-		s.timeout = end.cause
-		s.timer = time.AfterFunc(after, func() { s.cancel(end.cause) })
+		c.timeout = end.cause
 	}
-	return s
+	c.Init(parent, s.cutBy(cut), c.timeout)
+	return c
 }
 
-// Deadline implements context.Context.
-func (s *session) Deadline() (time.Time, bool) {
-	at, ok := s.Context.Deadline()
-	if s.timer != nil && (!ok || s.deadline.Before(at)) {
-		return s.deadline, true
-	}
-	return at, ok
-}
-
-// Err implements context.Context.
-func (s *session) Err() error {
-	err := s.Context.Err()
-	if err != nil && s.timeout != nil && context.Cause(s.Context) == s.timeout {
-		return context.DeadlineExceeded
-	}
-	return err
-}
-
-// Value implements context.Context. Children attach to the real context.
+// Value implements context.Context.
 func (s *session) Value(key any) any {
 	switch key.(type) {
 	case sessionKey:
@@ -107,28 +84,31 @@ func (s *session) Value(key any) any {
 	case leasesKey:
 		return &s.leases
 	}
-	return s.Context.Value(key)
+	return s.Cancellable.Value(key)
 }
 
-// disarm lifts the deadline, unless it has passed.
-func (s *session) disarm() {
-	if s.timer != nil {
-		s.timer.Stop()
+// cancel ends the context for a reason, nil for context.Canceled.
+func (s *session) cancel(cause error) {
+	if cause != nil && cause == s.timeout {
+		s.Expire()
+		return
 	}
+	s.Cancel(cause)
 }
 
 // end says that the function has returned, and reports whether it is held.
 func (s *session) end() bool {
-	s.disarm()
 	s.mu.Lock()
 	s.over = true
 	held := s.taken && !s.freed
 	s.mu.Unlock()
-	if !held {
-		s.leases.ended.Store(true)
-		s.cancel(nil)
+	if held {
+		s.Lift()
+		return true
 	}
-	return held
+	s.leases.ended.Store(true)
+	s.cancel(nil)
+	return false
 }
 
 // keep stores a permit, or returns it where everything was already released.
@@ -136,6 +116,9 @@ func (s *session) keep(k kept, now clock.Mark) {
 	s.mu.Lock()
 	freed := s.freed
 	if !freed {
+		if s.places == nil {
+			s.places = s.room[:0]
+		}
 		s.places = append(s.places, k)
 	}
 	s.mu.Unlock()

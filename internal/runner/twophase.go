@@ -2,7 +2,6 @@ package runner
 
 import (
 	"context"
-	"errors"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -233,28 +232,19 @@ func (c *lazyContext) full() *session {
 	if c.settled.Load() {
 		cut = clock.Never
 	}
-	parent := c.parent
-	if cut <= now && endsAfter(parent, cut, now) {
-		parent = context.WithoutCancel(parent) // the cause is that of the cut
-	}
-	s := newSession(parent, cut, now, c.end)
-	if cut <= now {
-		s.cancel(c.end.cause)
+	s := c.pipeline.newSession(c.parent, cut, c.end)
+	if cut <= now && s.Err() == nil {
+		s.Expire() // by the clock of the pipeline
 	}
 	c.session.Store(s)
 	// Before the session was stored, settle and release could not see it.
 	if c.settled.Load() {
-		s.disarm()
+		s.Lift()
 	}
 	if c.released.Load() {
 		s.cancel(nil)
 	}
 	return s
-}
-
-// endsAfter reports whether a context has ended by its deadline, and after a mark.
-func endsAfter(ctx context.Context, at, now clock.Mark) bool {
-	return errors.Is(ctx.Err(), context.DeadlineExceeded) && deadline(ctx, now) > at
 }
 
 // ended returns the session where it is there, or where the context has ended.
@@ -276,7 +266,7 @@ func (c *lazyContext) settle() {
 	}
 	c.settled.Store(true)
 	if s := c.session.Load(); s != nil {
-		s.disarm()
+		s.Lift()
 	}
 }
 
