@@ -15,6 +15,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/internal/attempt"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -26,9 +27,12 @@ type call struct {
 	request    sluice.Request
 	attributes attributes
 	upload     upload
+	in         *inbound       // nil for none
 	last       *http.Response // of the last attempt, when it is not good
 	body       *download      // of last
 	details    *Details
+	room       Details         // of details
+	field      [1]string       // the value of RateLimit
 	sending    atomic.Bool     // an attempt was handed over, and closes its body
 	returned   bool            // nothing panicked
 	own        *clientDeadline // nil for none
@@ -51,7 +55,7 @@ type hedgedAnswer struct {
 }
 
 func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target) *call {
-	c := &call{t: t, guard: g, req: req, upload: upload{source: req.Body, getBody: req.GetBody}}
+	c := &call{t: t, guard: g, req: req, in: in, upload: upload{source: req.Body, getBody: req.GetBody}}
 	c.attributes = attributes{req: req, target: to, s: &t.settings}
 	if in != nil {
 		c.attributes.req, c.attributes.server = in.request, true
@@ -66,7 +70,8 @@ func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target)
 		c.request.Lookup = c.attributes.lookup
 	}
 	c.request.Holdable = true
-	c.details = &Details{Policy: g.pipeline.Name()}
+	c.room.Policy = g.pipeline.Name()
+	c.details = &c.room
 	if c.request.NoHedge = c.noHedge(v); c.request.NoHedge == "" {
 		c.hedged, c.answers = true, map[*http.Response]hedgedAnswer{}
 		c.request.Discard = c.discard
@@ -173,7 +178,7 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	if c.t.whole && !c.hedged {
 		c.pauses = newPauses(c.t.now)
 	}
-	ctx = context.WithValue(ctx, detailsKey{}, details)
+	ctx = &attemptContext{ctx, details}
 	var req *http.Request
 	if c.t.change != nil || c.t.hop.any() {
 		req = c.req.Clone(ctx)
@@ -208,6 +213,39 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 		c.extend(attempt, resp)
 	}
 	return resp, err
+}
+
+// attemptContext is the context of an attempt, by which Info finds the details.
+type attemptContext struct {
+	context.Context
+	details *Details
+}
+
+// Value implements context.Context.
+func (c *attemptContext) Value(key any) any {
+	if _, ok := key.(detailsKey); ok {
+		return c.details
+	}
+	return c.Context.Value(key)
+}
+
+// Attach implements attempt.Hooked.
+func (c *attemptContext) Attach(h *attempt.Hook) bool {
+	p, ok := c.Context.(attempt.Hooked)
+	return ok && p.Attach(h)
+}
+
+// Follow implements attempt.Hooked.
+func (c *attemptContext) Follow() {
+	if p, ok := c.Context.(attempt.Hooked); ok {
+		p.Follow()
+	}
+}
+
+// Detach implements attempt.Hooked.
+func (c *attemptContext) Detach(h *attempt.Hook) bool {
+	p, ok := c.Context.(attempt.Hooked)
+	return ok && p.Detach(h)
 }
 
 // begins returns the details of an attempt that begins. Those of a hedged request
@@ -392,11 +430,14 @@ func (c *call) result(resp *http.Response, err error) (*http.Response, error) {
 
 // finished adds to an answer what the policy says of its limits.
 func (c *call) finished(resp *http.Response) *http.Response {
+	if d, ok := resp.Body.(*download); ok && c.in != nil {
+		c.in.ready = d.ready
+	}
 	if f, ok := c.t.limitFields(c.guard, c.request, nil); ok {
 		if resp.Header == nil {
 			resp.Header = http.Header{}
 		}
-		c.t.setFields(resp.Header, &f, new([1]string), false)
+		c.t.setFields(resp.Header, &f, &c.field, false)
 	}
 	return resp
 }

@@ -15,6 +15,7 @@ type download struct {
 	release func()
 	done    atomic.Bool
 	whole   *wholeAnswer // nil where the call ends with the headers
+	ready   bool         // it is short, and no read waits
 
 	// What first has read.
 	ahead []byte
@@ -25,6 +26,9 @@ type download struct {
 // nothing to hold anything for.
 func newDownload(resp *http.Response, release func()) *download {
 	d := &download{ReadCloser: resp.Body, release: release}
+	if whole, ok := resp.Body.(interface{ Ready() bool }); ok && resp.ContentLength <= smallBytes {
+		d.ready = whole.Ready()
+	}
 	both, writable := resp.Body.(io.ReadWriteCloser)
 	switch {
 	case resp.Body == nil || resp.Body == http.NoBody:

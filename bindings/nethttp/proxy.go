@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/internal/attempt"
 )
 
 type inboundKey struct{}
@@ -18,6 +20,7 @@ type inbound struct {
 	target    target
 	body      *clientBody // nil for none
 	deadline  time.Time   // of the client; zero for none
+	ready     bool        // the answer is short, and no read of it waits
 }
 
 // WithInbound makes a Transport choose the route of the requests of this
@@ -47,7 +50,8 @@ func WithInbound(ctx context.Context, in *http.Request) context.Context {
 //   - with WithDeadlineHeader a client may say how long its request may take.
 func (t *Transport) Proxy(proxy http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		in := &inbound{transport: t}
+		p := &proxied{in: inbound{transport: t}}
+		in, s := &p.in, &p.served
 		var err error
 		in.target, err = t.source.find(r.Host, r.Method, r.URL)
 		bounds := t.boundsOf(in.target)
@@ -59,8 +63,7 @@ func (t *Transport) Proxy(proxy http.Handler) http.Handler {
 			return
 		}
 		in.request = in.target.sent(r)
-		ctx, cancel := context.WithCancel(r.Context())
-		defer cancel()
+		ctx := r.Context()
 		if in.target.guard != nil {
 			limited, end, at := t.hop.limit(ctx, r.Header)
 			if end != nil {
@@ -68,20 +71,40 @@ func (t *Transport) Proxy(proxy http.Handler) http.Handler {
 				ctx, in.deadline = limited, at
 			}
 		}
-		s := &served{ResponseWriter: w, request: r, body: in.body, bounds: bounds, now: t.now, cancel: cancel}
+		p.Init(ctx, clock.Never, nil)
+		s.ResponseWriter, s.request, s.body, s.bounds, s.now, s.proxied = w, r, in.body, bounds, t.now, p
 		s.places.Store(1)
-		r = in.request.WithContext(context.WithValue(ctx, inboundKey{}, in))
+		r = in.request.WithContext(p)
 		if in.body != nil {
 			r.Body, in.body.progress = in.body, s.touch
 		}
-		defer func() {
-			in.body.finish()
-			if !s.taken {
-				s.finish()
-			}
-		}()
+		defer p.end()
 		proxy.ServeHTTP(s.writer(), r)
 	})
+}
+
+// proxied is a request that Proxy has a proxy send on, and its context.
+type proxied struct {
+	attempt.Cancellable
+	in     inbound
+	served served
+}
+
+// Value implements context.Context.
+func (p *proxied) Value(key any) any {
+	if _, ok := key.(inboundKey); ok {
+		return &p.in
+	}
+	return p.Cancellable.Value(key)
+}
+
+// end is called when the proxy has returned.
+func (p *proxied) end() {
+	p.in.body.finish()
+	if !p.served.taken {
+		p.served.finish()
+	}
+	p.Cancel(nil)
 }
 
 // RouteOf returns the policy and the route, host and path, that Transport.Proxy found

@@ -106,10 +106,10 @@ func (s *source) table() *table {
 	for {
 		doc := s.set.Document()
 		if t != nil && t.doc == doc {
-			s.routes.Store(t)
 			return t
 		}
 		t = newTable(s.set, doc)
+		s.routes.Store(t)
 	}
 }
 

@@ -3,7 +3,6 @@ package nethttp
 import (
 	"bufio"
 	"bytes"
-	"context"
 	"io"
 	"net"
 	"net/http"
@@ -23,7 +22,8 @@ import (
 // From the headers on, an answer or a connection that was taken over is ended when
 // no byte passes for stream_idle, or at the end of its lifetime. Only an answer of a
 // handler that does not read a body, and that writes once and little, waits for no
-// client, so no timer is set for it unless it has a lifetime.
+// client, so no timer is set for it unless it has a lifetime. A proxy may wait for the
+// rest of its answer, too, unless that is known to be there.
 type served struct {
 	http.ResponseWriter
 	h       *Handler     // nil for a proxy
@@ -33,7 +33,7 @@ type served struct {
 	body    *clientBody // nil for none
 	bounds  *policy.HTTP
 	now     func() time.Time
-	cancel  context.CancelFunc // of a proxy: ends the context of the request
+	proxied *proxied // nil for a handler
 
 	identity  identity
 	carried   http.Header // by WithCarriedHeaders
@@ -327,7 +327,7 @@ func (s *served) start() {
 	}
 	switch {
 	case s.bounds.StreamIdle == 0 && s.bounds.Lifetime == 0 || s.watch.Load() != nil:
-	case s.call != nil && s.body == nil && s.bounds.Lifetime == 0:
+	case s.body == nil && s.bounds.Lifetime == 0 && (s.proxied == nil || s.proxied.in.ready):
 		s.unwatched = true
 	default:
 		s.watchAnswer()
@@ -383,7 +383,7 @@ func (w *watch) wake() {
 	case w.call != nil:
 		w.call.Release()
 	default:
-		w.cancel()
+		w.proxied.Cancel(nil)
 	}
 }
 

@@ -8,8 +8,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
-
-	"github.com/sluice-go/sluice/bindings/nethttp"
 )
 
 // access writes a line of JSON for each request. cmd/sluice/README.md describes the
@@ -37,25 +35,6 @@ func onlyFields(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// guarding is what is known of a request once it was sent on.
-type guarding struct {
-	policy, route string
-	attempts      int
-}
-
-type guardingKey struct{}
-
-// learn notes what a Transport did for an answer.
-func learn(resp *http.Response) error {
-	if g, ok := resp.Request.Context().Value(guardingKey{}).(*guarding); ok {
-		g.policy, g.route = nethttp.RouteOf(resp.Request.Context())
-		if info, ok := nethttp.Info(resp); ok {
-			g.attempts = info.Attempts
-		}
-	}
-	return nil
-}
-
 // grpcStatus returns the status of an answer of gRPC from its headers or its trailers,
 // empty for another answer.
 func grpcStatus(h http.Header) string {
@@ -67,7 +46,7 @@ func grpcStatus(h http.Header) string {
 
 // write writes the line of a request that is over. Failures and refusals are always
 // written, of the others a sample.
-func (a *access) write(r *http.Request, t *tracked, g *guarding, start time.Time) {
+func (a *access) write(r *http.Request, t *call, start time.Time) {
 	sampled := t.status < 400 && a.sample > 1
 	if sampled && (a.passed.Add(1)-1)%a.sample != 0 {
 		return
@@ -83,10 +62,10 @@ func (a *access) write(r *http.Request, t *tracked, g *guarding, start time.Time
 		}
 	}
 	text("query", r.URL.RawQuery)
-	text("policy", g.policy)
-	text("route", g.route)
-	if g.attempts > 0 {
-		attrs = append(attrs, slog.Int("attempts", g.attempts))
+	text("policy", t.policy)
+	text("route", t.route)
+	if t.attempts > 0 {
+		attrs = append(attrs, slog.Int("attempts", t.attempts))
 	}
 	text("reason", t.Header().Get("X-Throttle-Reason"))
 	text("grpc_status", grpcStatus(t.Header()))

@@ -2,6 +2,7 @@ package serve
 
 import (
 	"bufio"
+	"context"
 	"io"
 	"log"
 	"log/slog"
@@ -23,6 +24,7 @@ type bubble struct {
 	*Server
 	t       *testing.T
 	front   *pipes.Listener
+	connect dialer // to the upstream
 	journal *journal
 }
 
@@ -36,24 +38,27 @@ func inBubble(t *testing.T, document string, upstream http.HandlerFunc, test fun
 			File: "policy.yaml", Source: []byte(document), Upstreams: []*url.URL{{Scheme: "http", Host: "upstream.test"}}, Upgrades: []string{"websocket"},
 			Log: slog.New(slog.NewJSONHandler(b.journal, &slog.HandlerOptions{Level: slog.LevelDebug})),
 		}
+		back := pipes.Listen()
+		b.connect = back.Dial
+		c.dial = func(ctx context.Context, network, address string) (net.Conn, error) {
+			return b.connect(ctx, network, address)
+		}
 		for _, f := range change {
 			f(&c)
 		}
 		var err error
 		b.Server, err = New(c)
 		require.NoError(t, err)
-		back := pipes.Listen()
 		behind := &http.Server{Handler: upstream, ErrorLog: log.New(io.Discard, "", 0)}
-		transport := NewTransport()
-		transport.DialContext = back.Dial
-		b.transport = transport
 		proxy := b.Server.front()
 		done := make(chan error, 2)
 		go func() { done <- behind.Serve(back) }()
 		go func() { done <- serveFront(proxy, b.front) }()
 		test(b)
 		assert.NoError(t, proxy.Close())
-		transport.CloseIdleConnections()
+		for _, u := range b.upstreams {
+			u.transport.CloseIdleConnections()
+		}
 		assert.NoError(t, behind.Close())
 		for range 2 {
 			assert.ErrorIs(t, <-done, http.ErrServerClosed)

@@ -13,6 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sluice-go/sluice/cmd/sluice/internal/http1"
+
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/reducer"
@@ -182,7 +184,7 @@ func TestClientThatLeavesGivesNoVote(t *testing.T) {
 				c := b.dial(text)
 				assert.Equal(t, 4, b.free("api"))
 				c.Close()
-				later(0)
+				later(http1.Patience)
 				assert.Equal(t, 5, b.free("api"))
 				assert.Equal(t, "closed", b.mode("api"))
 			})

@@ -19,11 +19,10 @@ const (
 // rewrite makes the request that goes to the upstream. Its path is the one that the
 // routes compared, its query that of the client, byte by byte.
 func (s *Server) rewrite(p *httputil.ProxyRequest) {
-	s.forward(p)
+	s.forward(p.In, p.Out.Header)
 	query := p.In.URL.RawQuery
 	p.SetURL(s.upstreams[0].url)
 	p.Out.URL.RawQuery = query
-	p.Out.Header.Add("Via", viaVersion(p.In)+" "+s.name)
 	if s.config.PreserveHost {
 		p.Out.Host = p.In.Host
 	}
@@ -41,11 +40,11 @@ func viaVersion(r *http.Request) string {
 // forward tells the upstream who sent the request. What a trusted hop says of the
 // hops before it is passed on, with the hop itself behind it; what another client
 // says is dropped.
-func (s *Server) forward(p *httputil.ProxyRequest) {
-	in, out := p.In.Header, p.Out.Header
-	peer, known := netip.ParseAddrPort(p.In.RemoteAddr)
+func (s *Server) forward(r *http.Request, out http.Header) {
+	in := r.Header
+	peer, known := netip.ParseAddrPort(r.RemoteAddr)
 	_, told := in[forwarded]
-	if contains(s.config.Trusted, p.In.RemoteAddr) {
+	if known == nil && within(s.config.Trusted, peer) {
 		for _, name := range []string{forwarded, forwardedFor, forwardedHost, forwardedProto} {
 			if lines := in[name]; len(lines) > 0 {
 				out[name] = slices.Clone(lines)
@@ -59,24 +58,38 @@ func (s *Server) forward(p *httputil.ProxyRequest) {
 		}
 	}
 	if s.config.TLS.Forward {
-		tellCertificate(p.In, out)
+		tellCertificate(r, out)
 	}
 	proto := "http"
-	if p.In.TLS != nil {
+	if r.TLS != nil {
 		proto = "https"
 	}
+	values := make([]string, 4) // of headers with one line
+	set := func(i int, name, value string) {
+		values[i] = value
+		out[name] = values[i : i+1 : i+1]
+	}
 	if known == nil {
-		lines := append(out[forwardedFor], peer.Addr().Unmap().WithZone("").String())
-		out[forwardedFor] = []string{strings.Join(lines, ", ")}
+		from := peer.Addr().Unmap().WithZone("").String()
+		if lines := out[forwardedFor]; len(lines) > 0 {
+			from = strings.Join(lines, ", ") + ", " + from
+		}
+		set(0, forwardedFor, from)
 	}
 	if len(out[forwardedHost]) == 0 {
-		out[forwardedHost] = []string{p.In.Host}
+		set(1, forwardedHost, r.Host)
 	}
 	if len(out[forwardedProto]) == 0 {
-		out[forwardedProto] = []string{proto}
+		set(2, forwardedProto, proto)
 	}
 	if told {
-		out.Add(forwarded, element(peer, known == nil, p.In.Host, proto))
+		out.Add(forwarded, element(peer, known == nil, r.Host, proto))
+	}
+	via := viaVersion(r) + " " + s.name
+	if lines := out["Via"]; len(lines) > 0 {
+		out["Via"] = append(slices.Clone(lines), via)
+	} else {
+		set(3, "Via", via)
 	}
 }
 
@@ -109,8 +122,8 @@ func element(peer netip.AddrPort, known bool, host, proto string) string {
 // tellsOfHops reports whether a header is one by which a client could pretend to be a
 // hop. An underscore is a hyphen to servers that make variables of headers.
 func tellsOfHops(name string) bool {
-	if len(name) < len(forwarded) {
-		return strings.EqualFold(name, "X-Real-IP")
+	if len(name) < len(forwarded) || !strings.ContainsRune("cfx", rune(name[0]|0x20)) {
+		return false
 	}
 	plain := strings.ToLower(strings.ReplaceAll(name, "_", "-"))
 	return plain == "forwarded" || plain == "x-real-ip" || strings.HasPrefix(plain, "x-forwarded") ||

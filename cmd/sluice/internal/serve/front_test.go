@@ -188,7 +188,7 @@ func (f roundTripper) RoundTrip(r *http.Request) (*http.Response, error) { retur
 // another one.
 func TestProxyOfItself(t *testing.T) {
 	inBubble(t, open, tells, func(b *bubble) {
-		b.transport.(*http.Transport).DialContext = b.front.Dial
+		b.connect = b.front.Dial
 		resp, body := b.get("/x", "Via: 1.0 fred, 1.1 p.example.net (Apache/1.1)")
 		assert.Equal(t, 508, resp.StatusCode)
 		assert.Contains(t, body, `"status":508`)

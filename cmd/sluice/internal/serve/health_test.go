@@ -79,7 +79,7 @@ func TestAddressOfTheUpstream(t *testing.T) {
 // seconds.
 func TestDeadUpstreamIsLoggedOnceASecond(t *testing.T) {
 	inBubble(t, open, tells, func(b *bubble) {
-		b.transport.(*http.Transport).DialContext = func(context.Context, string, string) (net.Conn, error) {
+		b.connect = func(context.Context, string, string) (net.Conn, error) {
 			return nil, errors.New("down")
 		}
 		for range 300 {

@@ -25,6 +25,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/http1"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/internal/pipes"
 )
@@ -364,7 +365,7 @@ func TestClientsThatLeaveEjectNothing(t *testing.T) {
 		for range 20 {
 			c := f.bubble.dial("GET /x HTTP/1.1\r\nHost: x\r\n\r\n")
 			c.Close()
-			synctest.Wait()
+			later(http1.Patience)
 		}
 		assert.Empty(t, f.ejected())
 		assert.Zero(t, f.upstreams[0].load.Load()+f.upstreams[1].load.Load())

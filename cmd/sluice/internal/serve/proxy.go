@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"net/http/httputil"
 	"sync"
 	"time"
 
@@ -34,37 +33,28 @@ func (s *Server) handler() http.Handler {
 	}
 	lines := newAccess(c.Access, c.AccessSample, c.PriorityHeader)
 	transport := nethttp.NewRoutedTransport(s.transport, s.set, options...)
-	reverse := &httputil.ReverseProxy{
-		Rewrite:      s.rewrite,
-		Transport:    transport,
-		BufferPool:   &Buffers{},
-		ErrorHandler: s.failed,
-		ErrorLog:     s.complaints(),
-	}
-	if lines != nil {
-		reverse.ModifyResponse = learn
-	}
-	proxy := transport.Proxy(reverse)
+	proxy := transport.Proxy(s.forwarder(transport, lines != nil))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s.calls.Add(1)
 		s.meter.inFlight.Add(1)
-		t := tracked{ResponseWriter: w}
-		start := time.Now()
-		var g *guarding
-		if lines != nil {
-			g = &guarding{}
-			r = r.WithContext(context.WithValue(r.Context(), guardingKey{}, g))
+		t := &call{ResponseWriter: w}
+		t.context = callContext{r.Context(), t}
+		debug := s.log.Enabled(r.Context(), slog.LevelDebug)
+		var start time.Time
+		if debug || lines != nil {
+			start = time.Now()
 		}
-		// ReverseProxy panics when the client or the upstream goes away in the
-		// middle of a body.
+		// The proxy panics when the client or the upstream goes away in the middle of a
+		// body.
 		defer func() {
+			t.over()
 			s.meter.inFlight.Add(-1)
 			s.meter.answered(t.status)
 			s.calls.Done()
 			if lines != nil {
-				lines.write(r, &t, g, start)
+				lines.write(r, t, start)
 			}
-			if s.log.Enabled(r.Context(), slog.LevelDebug) {
+			if debug {
 				s.log.Debug("request", "method", r.Method, "host", r.Host, "path", r.URL.Path, "status", t.status, "took", time.Since(start), "peer", r.RemoteAddr)
 			}
 		}()
@@ -73,8 +63,8 @@ func (s *Server) handler() http.Handler {
 			w.Header().Set("Connection", "close")
 		}
 		s.limitPriority(r)
-		if !s.refuse(&t, r) {
-			proxy.ServeHTTP(&t, r)
+		if !s.refuse(t, r) {
+			proxy.ServeHTTP(t, r.WithContext(&t.context))
 		}
 	})
 }
@@ -98,9 +88,7 @@ func NewTransport() *http.Transport {
 // failed answers for an upstream that did not, when no step of the policy says
 // how: with 502, or nothing to a client that is gone.
 func (s *Server) failed(w http.ResponseWriter, r *http.Request, err error) {
-	if g, ok := r.Context().Value(guardingKey{}).(*guarding); ok {
-		g.policy, g.route = nethttp.RouteOf(r.Context())
-	}
+	learn(r.Context(), nil)
 	if r.Context().Err() != nil || errors.Is(err, context.Canceled) {
 		s.log.Debug("the client went away", "path", r.URL.Path)
 		w.WriteHeader(statusClientGone)
@@ -135,33 +123,4 @@ func (b *Buffers) Put(one []byte) {
 	if len(one) == bufferSize {
 		b.pool.Put((*[bufferSize]byte)(one))
 	}
-}
-
-// tracked remembers the status of an answer and counts the bytes of its body. http.ResponseController, by which
-// ReverseProxy flushes and takes connections over, finds the rest by Unwrap.
-type tracked struct {
-	http.ResponseWriter
-	status int
-	bytes  int64
-}
-
-// Unwrap is for http.ResponseController.
-func (t *tracked) Unwrap() http.ResponseWriter { return t.ResponseWriter }
-
-// WriteHeader implements http.ResponseWriter.
-func (t *tracked) WriteHeader(status int) {
-	if t.status < 200 {
-		t.status = status
-	}
-	t.ResponseWriter.WriteHeader(status)
-}
-
-// Write implements http.ResponseWriter.
-func (t *tracked) Write(b []byte) (int, error) {
-	if t.status < 200 {
-		t.status = http.StatusOK
-	}
-	n, err := t.ResponseWriter.Write(b)
-	t.bytes += int64(n)
-	return n, err
 }

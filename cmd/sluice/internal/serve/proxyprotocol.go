@@ -31,7 +31,11 @@ func withProxyProtocol(l net.Listener, prefixes []netip.Prefix) net.Listener {
 // contains reports whether the address of a peer is in one of the prefixes.
 func contains(prefixes []netip.Prefix, peer string) bool {
 	from, err := netip.ParseAddrPort(peer)
-	return err == nil && slices.ContainsFunc(prefixes, func(p netip.Prefix) bool {
-		return p.Contains(from.Addr().Unmap().WithZone(""))
+	return err == nil && within(prefixes, from)
+}
+
+func within(prefixes []netip.Prefix, peer netip.AddrPort) bool {
+	return slices.ContainsFunc(prefixes, func(p netip.Prefix) bool {
+		return p.Contains(peer.Addr().Unmap().WithZone(""))
 	})
 }

@@ -11,13 +11,15 @@ import (
 	"strings"
 	"sync/atomic"
 	"time"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/http1"
 )
 
 // upstream is one of the servers that requests go to.
 type upstream struct {
 	name      string   // as it was configured
 	url       *url.URL // as the transport needs it: of http or https
-	transport *http.Transport
+	transport *http1.Transport
 	reach     *reach
 
 	// The rest is used where there are several.
@@ -32,25 +34,26 @@ type dialer func(ctx context.Context, network, address string) (net.Conn, error)
 // ALPN chooses of HTTP/2 and HTTP/1.1, of h2c for HTTP/2 without TLS.
 func newUpstream(at *url.URL, c *Config, secure *tls.Config) *upstream {
 	to := *at
-	u := &upstream{name: at.String(), url: &to, transport: NewTransport()}
-	u.transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter}
-	u.transport.TLSClientConfig = secure.Clone() // a transport adds what ALPN needs
+	transport := NewTransport()
+	transport.HTTP2 = &http.HTTP2Config{SendPingTimeout: pingAfter}
+	transport.TLSClientConfig = secure.Clone() // a transport adds what ALPN needs
 	if at.Scheme == "h2c" {
 		to.Scheme = "http"
-		u.transport.Protocols = new(http.Protocols)
-		u.transport.Protocols.SetUnencryptedHTTP2(true)
+		transport.Protocols = new(http.Protocols)
+		transport.Protocols.SetUnencryptedHTTP2(true)
 	}
 	if c.ConnectTimeout > 0 {
-		u.transport.DialContext = connects(c.ConnectTimeout)
+		transport.DialContext = connects(c.ConnectTimeout)
 	}
 	if c.UpstreamIdleTimeout > 0 {
-		u.transport.IdleConnTimeout = c.UpstreamIdleTimeout
+		transport.IdleConnTimeout = c.UpstreamIdleTimeout
 	}
 	if c.dial != nil {
-		u.transport.DialContext = c.dial
+		transport.DialContext = c.dial
 	}
-	u.reach = newReach(u.url, u.transport.DialContext)
-	u.transport.DialContext = u.reach.dial
+	u := &upstream{name: at.String(), url: &to, reach: newReach(&to, transport.DialContext)}
+	transport.DialContext = u.reach.dial
+	u.transport = http1.New(transport, u.url)
 	return u
 }
 

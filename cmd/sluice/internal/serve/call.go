@@ -1,0 +1,104 @@
+package serve
+
+import (
+	"context"
+	"net/http"
+	"net/textproto"
+	"sync"
+
+	"github.com/sluice-go/sluice/bindings/nethttp"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/http1"
+)
+
+// call is a request under way, and its http.ResponseWriter, which remembers the status of
+// the answer and counts the bytes of its body. http.ResponseController, by which a proxy
+// flushes and takes connections over, finds the rest by Unwrap.
+type call struct {
+	http.ResponseWriter
+	context callContext
+	status  int
+	bytes   int64
+
+	// For the access log, known once the request was sent on:
+	policy, route string
+	attempts      int
+
+	interims sync.Mutex // of what follows
+	final    bool       // no informational answer may follow
+}
+
+// callContext is the context of a call.
+type callContext struct {
+	context.Context
+	call *call
+}
+
+type callKey struct{}
+
+// Value implements context.Context.
+func (c *callContext) Value(key any) any {
+	switch key.(type) {
+	case callKey:
+		return c.call
+	case http1.InterimKey:
+		return http1.Interim(c.call.interim)
+	}
+	return c.Context.Value(key)
+}
+
+// learn notes what was found and done for a request.
+func learn(ctx context.Context, resp *http.Response) {
+	c, ok := ctx.Value(callKey{}).(*call)
+	if !ok {
+		return
+	}
+	c.policy, c.route = nethttp.RouteOf(ctx)
+	if info, ok := nethttp.Info(resp); ok {
+		c.attempts = info.Attempts
+	}
+}
+
+// interim passes an informational answer of the upstream on.
+func (c *call) interim(status int, header textproto.MIMEHeader) error {
+	c.interims.Lock()
+	defer c.interims.Unlock()
+	if c.final {
+		return nil
+	}
+	h := c.Header()
+	for name, lines := range header {
+		h[name] = append(h[name], lines...)
+	}
+	c.WriteHeader(status)
+	clear(h)
+	return nil
+}
+
+// over says that no informational answer may follow: an attempt that the policy does not
+// wait for may still get one.
+func (c *call) over() {
+	c.interims.Lock()
+	defer c.interims.Unlock()
+	c.final = true
+}
+
+// Unwrap is for http.ResponseController.
+func (c *call) Unwrap() http.ResponseWriter { return c.ResponseWriter }
+
+// WriteHeader implements http.ResponseWriter.
+func (c *call) WriteHeader(status int) {
+	if c.status < 200 {
+		c.status = status
+	}
+	c.ResponseWriter.WriteHeader(status)
+}
+
+// Write implements http.ResponseWriter.
+func (c *call) Write(b []byte) (int, error) {
+	if c.status < 200 {
+		c.status = http.StatusOK
+	}
+	n, err := c.ResponseWriter.Write(b)
+	c.bytes += int64(n)
+	return n, err
+}
