@@ -22,7 +22,7 @@ func Do[T any](ctx context.Context, p *Pipeline, q *Request, fn func(context.Con
 		}
 		return perform(&l, q, fn)
 	}
-	value, err := fn(l.context())
+	value, err := fn(l.context(q))
 	if l.leave(q, err) {
 		return value, nil
 	}

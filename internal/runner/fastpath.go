@@ -23,6 +23,7 @@ type fastPath struct {
 	layout   *binding
 	ctx      context.Context
 	attempt  *attempt.Context
+	session  *session // in place of attempt where it may be held
 	seed     uint64
 	began    clock.Mark
 	deadline clock.Mark // the caller's own
@@ -35,6 +36,7 @@ type fastPath struct {
 	effects  bool                       // steps of cells have effects that are not delivered
 	refused  bool                       // by the step entered of fastSteps
 	twoPhase bool                       // the call has no function
+	holds    bool                       // the session is held
 	reason   reducer.Reason             // of the refusal
 	// returned is when the function returned without an error, Always before; or
 	// the retry-at of a refusal.
@@ -63,7 +65,8 @@ type fastPathStep struct {
 	refuses bool
 	// exits is set where the permit is also released after a success.
 	exits bool
-	// place is set where a call of two phases keeps the permit from Done to Release.
+	// place is set where that is a place, which a call of two phases keeps from Done to
+	// Release, and a session for as long as it is held.
 	place bool
 }
 
@@ -129,7 +132,7 @@ func sooner(a, b time.Duration) time.Duration {
 // it.
 func (l *fastPath) enter(q *Request) bool {
 	l.layout = l.pipeline.layout.Load()
-	if !l.layout.hasFastPath || q.Holdable || l.ctx.Err() != nil || l.layout.softens && l.pipeline.hasListeners() {
+	if !l.layout.hasFastPath || l.twoPhase && q.Holdable || l.ctx.Err() != nil || l.layout.softens && l.pipeline.hasListeners() {
 		return false
 	}
 	var keys *[fastPathKeys]string
@@ -328,8 +331,13 @@ func (l *fastPath) cut() (clock.Mark, *end) {
 }
 
 // context makes the context of the attempt, as that of a run.
-func (l *fastPath) context() context.Context {
+func (l *fastPath) context(q *Request) context.Context {
 	cut, end := l.cut()
+	if q.Holdable {
+		l.session = l.pipeline.newSession(l.ctx, cut, end)
+		l.session.holdable = true
+		return l.session
+	}
 	if cut == clock.Never {
 		return l.ctx
 	}
@@ -340,10 +348,13 @@ func (l *fastPath) context() context.Context {
 // leave ends the call of a function that returned. It returns false where a run must
 // continue it.
 func (l *fastPath) leave(q *Request, err error) bool {
-	if err != nil {
+	if err != nil || l.session.extends() {
 		return false
 	}
-	if l.attempt != nil {
+	switch {
+	case l.session != nil:
+		l.holds = l.session.end()
+	case l.attempt != nil:
 		l.attempt.End()
 	}
 	now := l.pipeline.Now()
@@ -362,6 +373,9 @@ func (l *fastPath) leave(q *Request, err error) bool {
 			l.held--
 		}
 		l.unlock()
+		if l.holds {
+			l.keep(now)
+		}
 		if l.held > 0 {
 			return false
 		}
@@ -373,10 +387,10 @@ func (l *fastPath) leave(q *Request, err error) bool {
 	return true
 }
 
-// keeps reports whether the call keeps its permit of a step from Done to Release.
-func (l *fastPath) keeps(s *fastPathStep) bool { return l.twoPhase && s.place }
+// keeps reports whether the permit of a step is kept beyond the function, or Done.
+func (l *fastPath) keeps(s *fastPathStep) bool { return (l.twoPhase || l.holds) && s.place }
 
-// place returns the permit of a step that the call keeps.
+// place returns the permit of a step that is kept.
 func (l *fastPath) place(i int) (kept, bool) {
 	s := &l.layout.fastSteps[i]
 	if !l.keeps(s) {
@@ -387,6 +401,16 @@ func (l *fastPath) place(i int) (kept, bool) {
 		at = cellRef{step: s.keys, handle: l.handles[s.slot]}
 	}
 	return kept{cell: at, action: reducer.Action{Kind: reducer.Release, Permit: l.permits[i]}}, true
+}
+
+// keep gives the places of the steps that the call has left to its session, which is
+// held.
+func (l *fastPath) keep(now clock.Mark) {
+	for i := int(l.entered) - 1; i >= int(l.held); i-- {
+		if k, ok := l.place(i); ok {
+			l.session.keep(k, now)
+		}
+	}
 }
 
 // release releases the permits that the call keeps, in reverse order.
@@ -425,7 +449,7 @@ func (l *fastPath) crashed(q *Request) {
 func (r *run) take(l *fastPath, q *Request) {
 	plan := l.layout.plan
 	r.prepare(l.ctx, l.pipeline, l.layout, q, l.began, l.deadline, l.seed)
-	r.attempt, r.returned, r.returnValue = l.attempt, l.returned, true
+	r.attempt, r.session, r.returned, r.returnValue = l.attempt, l.session, l.returned, true
 	l.open = false
 	var held uint16
 	at := uint8(0)
