@@ -120,6 +120,40 @@ func TestHold(t *testing.T) {
 	})
 }
 
+// TestHoldWhileABreakerCloses has a call that holds its places close a breaker between
+// them, which takes it off the fast path after it has left one of the steps.
+func TestHoldWhileABreakerCloses(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{
+			"bulkhead: {name: outer, concurrent: 1}",
+			"breaker: {window: {calls: 1}, failure_rate: 50%, minimum: 1, open: 10s, probes: 1}",
+			"bulkhead: {name: inner, concurrent: 1, per: key}",
+		})
+		require.Error(t, do(p, fails))
+		time.Sleep(10 * time.Second)
+		var release func()
+		q := sluice.Request{Holdable: true, Key: "a"}
+		_, err := sluice.DoWith(t.Context(), p, q, func(ctx context.Context) (int, error) {
+			assert.Equal(t, "half-open", state(t, p, "breaker").Mode)
+			release = sluice.Hold(ctx)
+			return 1, nil
+		})
+		require.NoError(t, err)
+		assert.Equal(t, "closed", state(t, p, "breaker").Mode)
+		refused := func() string {
+			var rejected *sluice.RejectedError
+			_, err := sluice.DoWith(t.Context(), p, q, ok)
+			require.ErrorAs(t, err, &rejected)
+			return rejected.Step
+		}
+		assert.Equal(t, "outer", refused())
+		release()
+		assert.Equal(t, "held 0/1", state(t, p, "outer").Text)
+		_, err = sluice.DoWith(t.Context(), p, q, ok)
+		require.NoError(t, err, "the inner place is free")
+	})
+}
+
 func TestHoldEndsWithAnotherAttempt(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{"bulkhead: {name: outer, concurrent: 1}", "retry: {attempts: 3, backoff: {constant: 1s}, jitter: none}", "bulkhead: {name: inner, concurrent: 1}"})

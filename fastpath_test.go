@@ -120,12 +120,12 @@ func TestFastPathIsLeftBy(t *testing.T) {
 // TestListenerPanicsAtASuccess has a breaker open at a success and its listener
 // panic: the other breaker still records a success.
 func TestListenerPanicsAtASuccess(t *testing.T) {
-	for _, holdable := range []bool{true, false} { // by a run, by a fast path
+	for _, more := range [][]string{{"bulkhead: {concurrent: 1, lease: 1h}"}, nil} { // by a run, by a fast path
 		bubble(t, func(t *testing.T) {
-			p := guarded(t, []string{
+			p := guarded(t, append([]string{
 				"breaker: {name: outer, window: {calls: 10}, failure_rate: 50%, minimum: 4, open: 10s}",
 				"breaker: {name: inner, window: {calls: 10}, failure_rate: 99%, slow: {over: 1s, rate: 1%}, minimum: 2, open: 10s}",
-			})
+			}, more...))
 			require.NoError(t, do(p, ok))
 			stop := p.Listen(func(e sluice.Event) {
 				if e.Kind == decision.Change {
@@ -133,7 +133,7 @@ func TestListenerPanicsAtASuccess(t *testing.T) {
 				}
 			})
 			assert.Equal(t, "listener", recovered(func() {
-				_, _ = sluice.DoWith(t.Context(), p, sluice.Request{Holdable: holdable}, takes(2*time.Second))
+				_, _ = sluice.DoWith(t.Context(), p, sluice.Request{}, takes(2*time.Second))
 			}))
 			stop()
 			assert.Equal(t, "closed failed 0/2", state(t, p, "outer").Text)
