@@ -13,11 +13,6 @@ import (
 // heads are buffers for what is sent.
 var heads = sync.Pool{New: func() any { return new([]byte) }}
 
-// unusual are headers that change how a request is sent.
-var unusual = map[string]bool{
-	"Connection": true, "Expect": true, "Keep-Alive": true, "Proxy-Connection": true, "Trailer": true, "Transfer-Encoding": true, "Upgrade": true,
-}
-
 // head appends what is sent of a request, as net/http sends it. It returns false for a
 // request that is unusual in any way, so that the other transport takes or refuses it.
 func (t *Transport) head(b []byte, req *http.Request) ([]byte, bool) {
@@ -50,10 +45,9 @@ func (t *Transport) head(b []byte, req *http.Request) ([]byte, bool) {
 		b = append(b, "Content-Length: 0\r\n"...)
 	}
 	for name, values := range req.Header {
-		if unusual[name] || !httpguts.ValidHeaderFieldName(name) {
-			return b, false
-		}
 		switch name {
+		case "Connection", "Expect", "Keep-Alive", "Proxy-Connection", "Trailer", "Transfer-Encoding", "Upgrade":
+			return b, false // they change how a request is sent
 		case "Host", "Content-Length":
 			continue
 		case "User-Agent":
@@ -62,6 +56,9 @@ func (t *Transport) head(b []byte, req *http.Request) ([]byte, bool) {
 			if len(values) == 0 || values[0] == "" {
 				continue
 			}
+		}
+		if !httpguts.ValidHeaderFieldName(name) {
+			return b, false
 		}
 		for _, value := range values {
 			if !httpguts.ValidHeaderFieldValue(value) {

@@ -16,16 +16,55 @@ const (
 	forwardedProto = "X-Forwarded-Proto"
 )
 
-// rewrite makes the request that goes to the upstream. Its path is the one that the
-// routes compared, its query that of the client, byte by byte.
+// rewrite makes the request that goes to the upstream, for httputil.ReverseProxy, which
+// has removed the headers of hops.
 func (s *Server) rewrite(p *httputil.ProxyRequest) {
-	s.forward(p.In, p.Out.Header)
+	from := s.peer(p.In)
+	if from.trusted {
+		keepHops(p.In.Header, p.Out.Header)
+	} else {
+		for name := range p.Out.Header {
+			if tellsOfHops(name) {
+				delete(p.Out.Header, name)
+			}
+		}
+	}
+	s.forward(p.In, p.Out.Header, from)
+	s.address(p)
+}
+
+// keepHops puts the headers of hops back, also those that Connection lists.
+func keepHops(in, out http.Header) {
+	for _, name := range []string{forwarded, forwardedFor, forwardedHost, forwardedProto} {
+		if lines := in[name]; len(lines) > 0 {
+			out[name] = slices.Clip(lines)
+		}
+	}
+}
+
+// address sets where a request goes. Its path is the one that the routes compared, its
+// query that of the client, byte by byte.
+func (s *Server) address(p *httputil.ProxyRequest) {
 	query := p.In.URL.RawQuery
 	p.SetURL(s.upstreams[0].url)
 	p.Out.URL.RawQuery = query
 	if s.config.PreserveHost {
 		p.Out.Host = p.In.Host
 	}
+}
+
+// peer is who sent a request.
+type peer struct {
+	address netip.Addr // invalid where it is unknown
+	trusted bool       // what it says of the hops before it
+}
+
+func (s *Server) peer(r *http.Request) peer {
+	at, err := netip.ParseAddrPort(r.RemoteAddr)
+	if err != nil {
+		return peer{}
+	}
+	return peer{at.Addr().Unmap().WithZone(""), within(s.config.Trusted, at)}
 }
 
 // viaVersion is the version in which a request came in, as Via names it (RFC 9110
@@ -38,25 +77,10 @@ func viaVersion(r *http.Request) string {
 }
 
 // forward tells the upstream who sent the request. What a trusted hop says of the
-// hops before it is passed on, with the hop itself behind it; what another client
-// says is dropped.
-func (s *Server) forward(r *http.Request, out http.Header) {
-	in := r.Header
-	peer, known := netip.ParseAddrPort(r.RemoteAddr)
-	_, told := in[forwarded]
-	if known == nil && within(s.config.Trusted, peer) {
-		for _, name := range []string{forwarded, forwardedFor, forwardedHost, forwardedProto} {
-			if lines := in[name]; len(lines) > 0 {
-				out[name] = slices.Clone(lines)
-			}
-		}
-	} else {
-		for name := range out {
-			if tellsOfHops(name) {
-				delete(out, name)
-			}
-		}
-	}
+// hops before it is there, and the hop itself comes behind it; what another client says
+// is not.
+func (s *Server) forward(r *http.Request, out http.Header, from peer) {
+	_, told := r.Header[forwarded]
 	if s.config.TLS.Forward {
 		tellCertificate(r, out)
 	}
@@ -69,12 +93,12 @@ func (s *Server) forward(r *http.Request, out http.Header) {
 		values[i] = value
 		out[name] = values[i : i+1 : i+1]
 	}
-	if known == nil {
-		from := peer.Addr().Unmap().WithZone("").String()
+	if from.address.IsValid() {
+		hops := from.address.String()
 		if lines := out[forwardedFor]; len(lines) > 0 {
-			from = strings.Join(lines, ", ") + ", " + from
+			hops = strings.Join(lines, ", ") + ", " + hops
 		}
-		set(0, forwardedFor, from)
+		set(0, forwardedFor, hops)
 	}
 	if len(out[forwardedHost]) == 0 {
 		set(1, forwardedHost, r.Host)
@@ -83,7 +107,7 @@ func (s *Server) forward(r *http.Request, out http.Header) {
 		set(2, forwardedProto, proto)
 	}
 	if told {
-		out.Add(forwarded, element(peer, known == nil, r.Host, proto))
+		out.Add(forwarded, element(from, r.Host, proto))
 	}
 	via := viaVersion(r) + " " + s.name
 	if lines := out["Via"]; len(lines) > 0 {
@@ -108,11 +132,11 @@ func (s *Server) limitPriority(r *http.Request) {
 }
 
 // element is an element of Forwarded. A host has neither quotes nor backslashes.
-func element(peer netip.AddrPort, known bool, host, proto string) string {
+func element(peer peer, host, proto string) string {
 	from := "unknown"
-	if known {
-		from = peer.Addr().Unmap().WithZone("").String()
-		if peer.Addr().Unmap().Is6() {
+	if peer.address.IsValid() {
+		from = peer.address.String()
+		if peer.address.Is6() {
 			from = `"[` + from + `]"`
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httputil"
 	"net/textproto"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -87,26 +88,29 @@ func removeListed(h http.Header, connection []string) {
 
 // rewrite makes the request that goes to the upstream of the one that came in.
 func (f *forwarder) rewrite(r *http.Request) {
-	in := *r
-	out := make(http.Header, len(in.Header)+6)
+	in, from := *r, f.server.peer(r)
+	out := make(http.Header, len(in.Header)+5)
 	for name, lines := range in.Header {
-		if !hopByHop(name) {
-			out[name] = lines[:len(lines):len(lines)]
+		if !hopByHop(name) && (from.trusted || !tellsOfHops(name)) {
+			out[name] = slices.Clip(lines)
 		}
 	}
-	removeListed(out, in.Header["Connection"])
+	if listed := in.Header["Connection"]; len(listed) > 0 {
+		removeListed(out, listed)
+		if from.trusted {
+			keepHops(in.Header, out)
+		}
+	}
 	if httpguts.HeaderValuesContainsToken(in.Header["Te"], "trailers") {
 		out["Te"] = trailers
-	}
-	for _, name := range []string{forwarded, forwardedFor, forwardedHost, forwardedProto} {
-		delete(out, name)
 	}
 	if _, ok := out["User-Agent"]; !ok {
 		out["User-Agent"] = empty // else net/http sends one of its own
 	}
 	u := *in.URL
 	r.URL, r.Header, r.Body, r.Close = &u, out, nil, false
-	f.server.rewrite(&httputil.ProxyRequest{In: &in, Out: r})
+	f.server.forward(&in, out, from)
+	f.server.address(&httputil.ProxyRequest{In: &in, Out: r})
 }
 
 // Values of header fields, never changed.

@@ -93,6 +93,7 @@ func TestForwardsAsReverseProxy(t *testing.T) {
 		"trailers":                   {lines: "Te: gzip, trailers\r\n", answer: ok},
 		"hops":                       {lines: "Via: 1.0 a\r\nX-Forwarded-For: 192.0.2.9\r\nX-Forwarded-Host: a\r\nX-Forwarded-Proto: https\r\nForwarded: for=a\r\nX_Forwarded_For: a\r\nX-Real-Ip: b\r\n", answer: ok},
 		"trusted hops":               {lines: "Via: 1.0 a\r\nX-Forwarded-For: 192.0.2.9\r\nX-Forwarded-For: 192.0.2.10\r\nX-Forwarded-Host: a\r\nX-Forwarded-Proto: https\r\nForwarded: for=a\r\nX-Real-Ip: b\r\n", answer: ok, trusts: true},
+		"trusted hops, listed":       {lines: "X-Forwarded-For: 192.0.2.9\r\nConnection: X-Forwarded-For\r\n", answer: ok, trusts: true},
 		"HEAD":                       {method: "HEAD", answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n"},
 		"POST without a body":        {method: "POST", answer: ok},
 		"an expectation":             {lines: "Expect: 100-continue\r\n", answer: ok},
