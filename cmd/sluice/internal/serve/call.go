@@ -7,7 +7,9 @@ import (
 	"sync"
 
 	"github.com/sluice-go/sluice/bindings/nethttp"
+	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/cmd/sluice/internal/http1"
+	"github.com/sluice-go/sluice/internal/attempt"
 )
 
 // call is a request under way, and its http.ResponseWriter, which remembers the status of
@@ -23,15 +25,38 @@ type call struct {
 	policy, route string
 	attempts      int
 
-	interims sync.Mutex // of what follows
-	final    bool       // no informational answer may follow
+	conn     *clientConn // nil where the server watches the client
+	interims sync.Mutex  // of what follows
+	final    bool        // no informational answer may follow
 }
 
-// callContext is the context of a call.
+// callContext is the context of a call. It ends when the client leaves, once its end is
+// waited for.
 type callContext struct {
-	context.Context
+	attempt.Cancellable
 	call *call
 }
+
+// Done implements context.Context.
+func (c *callContext) Done() <-chan struct{} {
+	c.watch()
+	return c.Cancellable.Done()
+}
+
+// Follow implements attempt.Hooked.
+func (c *callContext) Follow() {
+	c.watch()
+	c.Cancellable.Follow()
+}
+
+func (c *callContext) watch() {
+	if conn := c.call.conn; conn != nil {
+		conn.watch(c.leave)
+	}
+}
+
+// leave is called when the client has left.
+func (c *callContext) leave() { c.Cancel(nil) }
 
 type callKey struct{}
 
@@ -43,7 +68,7 @@ func (c *callContext) Value(key any) any {
 	case http1.InterimKey:
 		return http1.Interim(c.call.interim)
 	}
-	return c.Context.Value(key)
+	return c.Cancellable.Value(key)
 }
 
 // learn notes what was found and done for a request.
@@ -74,12 +99,25 @@ func (c *call) interim(status int, header textproto.MIMEHeader) error {
 	return nil
 }
 
-// over says that no informational answer may follow: an attempt that the policy does not
-// wait for may still get one.
+// begin begins a call.
+func (c *call) begin(r *http.Request) {
+	c.context.call = c
+	c.context.Init(r.Context(), clock.Never, nil)
+	if c.conn = clientConnOf(r); c.conn != nil {
+		c.conn.begin(r)
+	}
+}
+
+// over ends a call. No informational answer may follow: an attempt that the policy does
+// not wait for may still get one.
 func (c *call) over() {
 	c.interims.Lock()
-	defer c.interims.Unlock()
 	c.final = true
+	c.interims.Unlock()
+	c.context.Cancel(nil)
+	if c.conn != nil {
+		c.conn.end()
+	}
 }
 
 // Unwrap is for http.ResponseController.

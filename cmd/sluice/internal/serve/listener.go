@@ -25,6 +25,7 @@ func (s *Server) front() *http.Server {
 	server.Protocols.SetHTTP1(true)
 	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: s.config.MaxStreams, SendPingTimeout: pingAfter}
 	if server.TLSConfig = s.tls.config(); server.TLSConfig == nil {
+		server.ConnContext, server.ConnState = withClientConn, handedOver
 		server.Protocols.SetUnencryptedHTTP2(true)
 		return server
 	}
@@ -37,5 +38,5 @@ func serveFront(server *http.Server, l net.Listener) error {
 	if server.TLSConfig != nil {
 		return server.ServeTLS(l, "", "")
 	}
-	return server.Serve(l)
+	return server.Serve(clientListener{l})
 }

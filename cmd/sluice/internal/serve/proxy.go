@@ -38,7 +38,7 @@ func (s *Server) handler() http.Handler {
 		s.calls.Add(1)
 		s.meter.inFlight.Add(1)
 		t := &call{ResponseWriter: w}
-		t.context = callContext{r.Context(), t}
+		t.begin(r)
 		debug := s.log.Enabled(r.Context(), slog.LevelDebug)
 		var start time.Time
 		if debug || lines != nil {
