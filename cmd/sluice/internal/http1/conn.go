@@ -11,6 +11,7 @@ import (
 	"net/http"
 	"net/textproto"
 	"os"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,7 @@ type conn struct {
 
 	// Of the present exchange:
 	ctx    context.Context
+	mu     sync.Mutex     // of hooked and stop, for a body may be closed while it is read
 	hooked attempt.Hooked // ctx, where it has the hook
 	stop   func() bool    // of context.AfterFunc, where it has not
 	began  time.Time
@@ -77,16 +79,19 @@ func (c *conn) early(err error) bool {
 	now := time.Now()
 	at, ok := c.ctx.Deadline()
 	follow := c.began.Add(Patience)
+	c.mu.Lock()
+	hooked := c.hooked
+	c.mu.Unlock()
 	switch {
 	case ok && !now.Before(at):
 		return false
-	case c.hooked == nil:
+	case hooked == nil:
 	case now.Before(follow):
 		if !ok || follow.Before(at) {
 			at = follow
 		}
 	default:
-		c.hooked.Follow()
+		hooked.Follow()
 	}
 	c.setDeadline(at)
 	return true
@@ -166,14 +171,17 @@ func (c *conn) attach(ctx context.Context) {
 // detach undoes attach, and reports whether the connection was not interrupted and will
 // not be.
 func (c *conn) detach() bool {
+	c.mu.Lock()
+	hooked, stop := c.hooked, c.stop
+	c.hooked, c.stop = nil, nil
+	c.mu.Unlock()
 	free := true
 	switch {
-	case c.hooked != nil:
-		free = c.hooked.Detach(&c.hook)
-	case c.stop != nil:
-		free = c.stop()
+	case hooked != nil:
+		free = hooked.Detach(&c.hook)
+	case stop != nil:
+		free = stop()
 	}
-	c.hooked, c.stop = nil, nil
 	return free && !c.cut.Load()
 }
 

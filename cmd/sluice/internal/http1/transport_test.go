@@ -449,6 +449,24 @@ func TestDeadlineThatIsLifted(t *testing.T) {
 	})
 }
 
+// TestCloseWhileAReadWaits closes a body whose rest is waited for.
+func TestCloseWhileAReadWaits(t *testing.T) {
+	for _, after := range []time.Duration{time.Millisecond, Patience, time.Second} {
+		inBubble(t, "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhel", func(t *testing.T, send func(ctx context.Context) (*http.Response, error)) {
+			ctx := &attempt.Cancellable{}
+			ctx.Init(t.Context(), clock.Never, nil)
+			resp, err := send(ctx)
+			require.NoError(t, err)
+			time.AfterFunc(after, func() { assert.NoError(t, resp.Body.Close()) })
+			start := time.Now()
+			_, err = io.ReadAll(resp.Body)
+			require.ErrorIs(t, err, errClosedBody)
+			assert.Equal(t, after, time.Since(start))
+			require.True(t, ctx.Attach(&attempt.Hook{F: func() {}}), "the hook is detached")
+		})
+	}
+}
+
 // TestClientThatLeaves has the parent of a context end, which a request notices when it
 // has waited for a time.
 func TestClientThatLeaves(t *testing.T) {
