@@ -261,7 +261,60 @@ func randomSource(random *rand.Rand) sourceText {
 	if random.IntN(4) == 0 {
 		text += `,` + pick(random, `"b"`, `"b-2"`, `"a"`, `"B c"`, `"-"`, `""`) + `:` + body
 	}
-	return sourceText{text: spaced(random, text+"}}"), name: pick(random, "", "", "a", "b", "c")}
+	text += "}"
+	for range random.IntN(4) {
+		text += "," + randomSection(random)
+	}
+	return sourceText{text: spaced(random, text+"}"), name: pick(random, "", "", "a", "b", "c")}
+}
+
+// randomSection returns an entry of a document that is none of a policy.
+func randomSection(random *rand.Rand) string {
+	switch random.IntN(4) {
+	case 0:
+		return `"proxy":{` + strings.Join(some(random,
+			`"state":`+pick(random, `"process"`, `"worker"`, `"workers"`, `true`),
+			`"slots":`+pick(random, `1`, `4096`, `10000000`, `10000001`, `0`, `"5"`),
+			`"headers":`+pick(random, `"refusals"`, `"all"`, `"none"`, `[]`)), ",") + "}"
+	case 1:
+		return `"http":{` + strings.Join(append(some(random,
+			`"default":`+pick(random, `"pass"`, `"deny"`, `"a"`, `"b"`, `"allow"`, `5`, `["a"]`)), randomHTTP(random)...), ",") + "}"
+	}
+	routes := make([]string, random.IntN(4))
+	for i := range routes {
+		routes[i] = "{" + strings.Join(some(random,
+			`"path":`+pick(random, `"/"`, `"/a/*/**"`, `"/a*"`, `"a"`, `"/../a"`, `"/a/."`, `"/a?b"`, `"/é"`, `"/***"`, `"/**"`, `5`),
+			`"policy":`+pick(random, `"a"`, `"a"`, `"a"`, `"b"`, `"A"`, `"pass"`, `""`, `1`),
+			`"method":`+pick(random, `"GET"`, `["GET","POST"]`, `["GET","GET"]`, `[]`, `"get"`, `5`),
+			`"host":`+pick(random, `"localhost"`, `"*.example.com"`, `"*.Example.COM"`, `"a..b"`, `"a-.b"`, `"*"`, `"a:80"`, `""`, `true`),
+			`"http":{`+strings.Join(randomHTTP(random), ",")+`}`), ",") + "}"
+	}
+	return `"routes":[` + strings.Join(routes, ",") + "]"
+}
+
+// randomHTTP returns entries of the settings for HTTP.
+func randomHTTP(random *rand.Rand) []string {
+	durations := []string{`"none"`, `"1s"`, `"5m"`, `"1 hour"`, `"0s"`, `"-1s"`, `"x"`, `5`, `""`, `"999999d"`, `{}`}
+	rates := []string{
+		`"1KiB/s"`, `"64KiB/10s"`, `"none"`, `"1B/m"`, `"64 kb/s"`, `"64kb / S"`, `"2 BYTES/s"`, `"0B/s"`, `"1024GiB/s"`, `"1025GiB/s"`, `"1099511627777B/1s"`, `"1KiB/0s"`, `"1KiB/5"`, `"1.5KiB/s"`, `"01KiB/s"`,
+		`"KiB/s"`, `"5/s"`, `"1TiB/s"`, `"1kiB/\ns"`, `"1 kb/s"`, `"1mib/-1s"`, `"99999999999999999999g/s"`, `1024`, `"1KiB"`, `"1B/1ns/s"`,
+	}
+	return some(random,
+		`"body":`+pick(random, `5`, `{}`, `{"timeout":`+pick(random, durations...)+`}`, `{"min_rate":`+pick(random, rates...)+`}`, `{"min_rate":`+pick(random, rates...)+`}`, `{"minrate":"none"}`),
+		`"stream_idle":`+pick(random, durations...),
+		`"lifetime":`+pick(random, durations...),
+		`"paths":`+pick(random, `"clean"`, `"strict"`, `"exact_bytes"`, `"exact"`, `5`),
+	)
+}
+
+// some returns about two of three texts.
+func some(random *rand.Rand, texts ...string) (list []string) {
+	for _, text := range texts {
+		if random.IntN(3) > 0 {
+			list = append(list, text)
+		}
+	}
+	return list
 }
 
 func pick(random *rand.Rand, texts ...string) string { return texts[random.IntN(len(texts))] }
@@ -284,7 +337,7 @@ var pieces = []string{
 	" ", "\n", "\r", "\t", "\x00", "\x7f", "\xff", "\u0085", "\u200b", "\ufffd", "é", "x", "e", "s", "m", "%", "/", "-", "_", "p", "9", "00", ".", "A", "+",
 	"1.5h", "1h30m", "250 ms", "5 seconds", "0.0000000001s", "106751d23h47m16.854775807s", "106751d23h47m16.854775808s", "1_000", "µs", "μs", "99999999999999999999s", "0.5%", "20.00001%",
 	`"per":"key",`, `"name":"x",`, `"keys":5,`, `"shadow":true,`, `"scope":"shared",`, `"steps":[],`, `"version":1,`, `"$schema":5,`, `"routes":[],`, `"header:x"`, `"header:X-é"`, `"header"`, `"ip:x"`, `"hedaer:x"`, `"query: "`,
-	`"circuit_breaker"`, `"rate_limit"`, `"time_out"`, `"adaptive"`, `"cache"`, `{"limit":5}`, `{"consecutive":5}`, strings.Repeat("long ", 20), strings.Repeat("é", 40), strings.Repeat("9", 30),
+	`"circuit_breaker"`, `"rate_limit"`, `"time_out"`, `"adaptive"`, `"cache"`, `"http":{},`, `"64KB/s"`, `{"limit":5}`, `{"consecutive":5}`, strings.Repeat("long ", 20), strings.Repeat("é", 40), strings.Repeat("9", 30),
 }
 
 // mutated returns a text with a change.

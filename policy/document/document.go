@@ -1,6 +1,8 @@
 package document
 
 import (
+	"strings"
+
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/tree"
@@ -27,9 +29,8 @@ func ParseOneJSON(file string, src []byte) (*Policy, error) {
 }
 
 // ParsePolicyJSON reads the policy of a name from a whole document in JSON; an empty
-// name is the only policy of the document. All policies are checked; the routes and
-// the sections http and proxy are not: so that a program without them does not link
-// their rules. The error is as for ParseJSON.
+// name is the only policy of the document. The rest of the document is checked as
+// ParseJSON does. The error is as for ParseJSON.
 func ParsePolicyJSON(file string, src []byte, name string) (*Policy, error) {
 	root, err := tree.ReadJSON(src)
 	if err != nil {
@@ -37,8 +38,7 @@ func ParsePolicyJSON(file string, src []byte, name string) (*Policy, error) {
 	}
 	r := &reader{file: file}
 	doc := &Document{}
-	var f fields
-	r.document(&f, root, doc)
+	policies, names := r.document(root, doc)
 	if err := r.err(); err != nil {
 		return nil, err
 	}
@@ -48,16 +48,9 @@ func ParsePolicyJSON(file string, src []byte, name string) (*Policy, error) {
 	if one := doc.Lookup(name); one != nil {
 		return one, nil
 	}
-	missing := *f.get("policies")
+	missing := *policies
 	missing.Kind, missing.Text = tree.Text, name
-	var known builder
-	for i := range doc.Policies {
-		if i > 0 {
-			known.add(" ")
-		}
-		known.add(doc.Policies[i].Name)
-	}
-	r.unknownPolicy(&missing, known.String())
+	r.unknownPolicy(&missing, names)
 	return nil, r.err()
 }
 
@@ -66,23 +59,7 @@ func ParsePolicyJSON(file string, src []byte, name string) (*Policy, error) {
 func Read(file string, root *tree.Node, before Errors) (*Document, error) {
 	r := &reader{file: file, before: before}
 	doc := &Document{}
-	var f fields
-	r.document(&f, root, doc)
-	p := policiesOf(doc)
-	doc.HTTP = defaultHTTP()
-	if n := f.get("http"); n != nil {
-		section := r.http(n, httpSettings, &doc.HTTP)
-		if n := section.get("default"); n != nil {
-			r.unmatched(n, &doc.HTTP, p)
-		}
-	}
-	doc.Proxy = Proxy{Slots: pipeline.DefaultKeys}
-	if n := f.get("proxy"); n != nil {
-		r.proxy(n, &doc.Proxy)
-	}
-	if n := f.get("routes"); n != nil {
-		r.routes(n, doc, p)
-	}
+	r.document(root, doc)
 	if err := r.err(); err != nil {
 		return nil, err
 	}
@@ -100,10 +77,12 @@ func ReadOne(file string, root *tree.Node, before Errors) (*Policy, error) {
 	return one, nil
 }
 
-// document reads the whole but for the routes, http and proxy.
-func (r *reader) document(f *fields, root *tree.Node, doc *Document) {
+// document reads a whole document. It returns the node of the policies, and their
+// names as a list.
+func (r *reader) document(root *tree.Node, doc *Document) (policies *tree.Node, names string) {
+	var f fields
 	if !f.read(r, root, "a policy document: a map of version, policies and routes", "version policies routes http proxy $schema") {
-		return
+		return nil, ""
 	}
 	if n := f.need("version", "the version of the format, 1"); n != nil && (n.Kind != tree.Number || n.Text != "1") {
 		r.mistyped(n, "the number 1, the version of the format")
@@ -111,9 +90,42 @@ func (r *reader) document(f *fields, root *tree.Node, doc *Document) {
 	if n := f.get("$schema"); n != nil {
 		r.isText(n, "the address of the JSON Schema, for editors")
 	}
-	if n := f.need("policies", "a map of policies by name"); n != nil {
-		r.policies(n, doc)
+	if policies = f.need("policies", "a map of policies by name"); policies != nil {
+		r.policies(policies, doc)
 	}
+	names = namesOf(doc.Policies)
+	doc.HTTP = defaultHTTP()
+	if n := f.get("http"); n != nil {
+		section := r.http(n, httpSettings, &doc.HTTP)
+		if n := section.get("default"); n != nil {
+			r.unmatched(n, &doc.HTTP, doc, names)
+		}
+	}
+	doc.Proxy = Proxy{Slots: pipeline.DefaultKeys}
+	if n := f.get("proxy"); n != nil {
+		r.proxy(n, &doc.Proxy)
+	}
+	if n := f.get("routes"); n != nil {
+		r.routes(n, doc, names)
+	}
+	return policies, names
+}
+
+// namesOf returns the names of policies as a list. It cannot have a name with a
+// space, which is invalid anyway.
+func namesOf(policies []Policy) string {
+	var names builder
+	for i := range policies {
+		name := policies[i].Name
+		if name == "" || strings.IndexByte(name, ' ') >= 0 {
+			continue
+		}
+		if len(names.text) > 0 {
+			names.add(" ")
+		}
+		names.add(name)
+	}
+	return names.String()
 }
 
 // policies reads the map of policies.

@@ -217,10 +217,10 @@ func TestErrorText(t *testing.T) {
 	assert.Equal(t, strings.Repeat("é", 32)+"...", shorten(strings.Repeat("é", 40)))
 }
 
-// TestParsePolicyJSON reads one policy of a document without its routes.
+// TestParsePolicyJSON reads one policy of a document; the rest of it is checked, too.
 func TestParsePolicyJSON(t *testing.T) {
-	const one = `{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]}},"routes":"anything"}`
-	const sections = `{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]}},"http":{"paths":"strict"},"proxy":{"slots":5}}`
+	const one = `{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]}},"routes":[{"path":"/**","policy":"a"}]}`
+	const sections = `{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]}},"http":{"paths":"strict","default":"a"},"proxy":{"slots":5}}`
 	const two = `{"version":1,"policies":{"vendor":{"steps":[{"timeout":"1s"}]},"login":{"steps":[{"limit":"5/m"}]}}}`
 	for _, c := range []struct{ src, name, want string }{
 		{one, "", "a"}, {one, "a", "a"}, {sections, "", "a"}, {two, "login", "login"}, {two, "vendor", "vendor"},
@@ -240,6 +240,8 @@ func TestParsePolicyJSON(t *testing.T) {
 		{two, "vender", `p:1:25: policies: found the policy "vender", which is not there; allowed the name of a policy of this document: vendor or login; did you mean vendor?`},
 		{two, "", `p:1:25: policies: found the policy "", which is not there; allowed the name of a policy of this document: vendor or login`},
 		{`{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]},"b":{}}}`, "a", `p:1:63: policies.b.steps: found nothing; allowed a list of steps, outermost first; it is required`},
+		{`{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]}},"routes":"anything"}`, "a", `p:1:69: routes: found the text "anything"; allowed a list of routes`},
+		{`{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]}},"http":{"paths":"strickt"},"proxy":5}`, "a", `p:1:76: http.paths: found the text "strickt"; allowed clean, strict or exact_bytes; did you mean strict?` + "\n" + `p:1:95: proxy: found the number 5; allowed a map of state, slots and headers`},
 		{`{"version":1,"policies":[]}`, "a", `p:1:25: policies: found an empty list; allowed a map of policies by name, one or more`},
 		{`[]`, "", `p:1:1: found an empty list; allowed a policy document: a map of version, policies and routes`},
 		{`{`, "", `p:1:2: found the end of the document; allowed a name in double quotes`},

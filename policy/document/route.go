@@ -26,7 +26,7 @@ type Route struct {
 }
 
 // routes reads the list of routes behind the policies of the document.
-func (r *reader) routes(n *tree.Node, doc *Document, p *policies) {
+func (r *reader) routes(n *tree.Node, doc *Document, names string) {
 	if n.Kind != tree.List {
 		r.mistyped(n, "a list of routes")
 		return
@@ -36,12 +36,12 @@ func (r *reader) routes(n *tree.Node, doc *Document, p *policies) {
 	for i, item := range n.Items {
 		one := &doc.Routes[i]
 		one.HTTP = doc.HTTP
-		r.route(item, one, p)
+		r.route(item, one, doc, names)
 	}
 }
 
 // route reads one route.
-func (r *reader) route(n *tree.Node, one *Route, p *policies) {
+func (r *reader) route(n *tree.Node, one *Route, doc *Document, names string) {
 	one.Line, one.Column = n.Line, n.Column
 	var f fields
 	if !f.read(r, n, "a route: a map of path, method, host and policy", "path method host policy http") {
@@ -57,7 +57,7 @@ func (r *reader) route(n *tree.Node, one *Route, p *policies) {
 		one.Host = r.routeHost(n)
 	}
 	if n := f.need("policy", "the name of a policy"); n != nil {
-		one.Policy = r.routePolicy(n, p)
+		one.Policy = r.routePolicy(n, doc, names)
 	}
 	if n := f.get("http"); n != nil {
 		r.http(n, routeSettings, &one.HTTP)
@@ -122,12 +122,12 @@ func validHost(host string) bool {
 }
 
 // routePolicy reads the name of a policy of the document.
-func (r *reader) routePolicy(n *tree.Node, p *policies) string {
+func (r *reader) routePolicy(n *tree.Node, doc *Document, names string) string {
 	if !r.isText(n, "the name of a policy") {
 		return ""
 	}
-	if !p.has(n.Text) {
-		r.unknownPolicy(n, p.list)
+	if doc.Lookup(n.Text) == nil {
+		r.unknownPolicy(n, names)
 	}
 	return n.Text
 }

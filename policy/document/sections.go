@@ -1,7 +1,6 @@
 package document
 
 import (
-	"slices"
 	"strings"
 	"time"
 
@@ -144,7 +143,7 @@ func respellBytes(text string) string {
 		return ""
 	}
 	unit := "B"
-	switch strings.TrimSpace(lower(rest[:slash])) {
+	switch strings.Trim(lower(rest[:slash]), " ") {
 	case "b", "byte", "bytes":
 	case "k", "kb", "kib":
 		unit = "KiB"
@@ -164,7 +163,7 @@ func respellBytes(text string) string {
 
 // unmatched reads the answer to a request that no route matches. The words pass and
 // deny keep their meaning, also where a policy has that name.
-func (r *reader) unmatched(n *tree.Node, h *HTTP, p *policies) {
+func (r *reader) unmatched(n *tree.Node, h *HTTP, doc *Document, names string) {
 	if !r.isText(n, unmatchedText) {
 		return
 	}
@@ -172,10 +171,10 @@ func (r *reader) unmatched(n *tree.Node, h *HTTP, p *policies) {
 	switch i := index(unmatchedWords, n.Text); {
 	case i >= 0:
 		h.Unmatched = Unmatched(i)
-	case p.has(n.Text):
+	case doc.Lookup(n.Text) != nil:
 		h.Unmatched, h.Default = UnmatchedPolicy, n.Text
 	default:
-		known := unmatchedWords + " " + p.list
+		known := unmatchedWords + " " + names
 		near := ""
 		if !r.full() {
 			near = word(known, nearest(n.Text, known))
@@ -203,29 +202,4 @@ func (r *reader) proxy(n *tree.Node, p *Proxy) {
 	if n := f.get("headers"); n != nil {
 		p.Headers = Headers(max(r.asWord(n, "refusals all"), 0))
 	}
-}
-
-// policies are the names of the policies that a document has.
-type policies struct {
-	names []string // sorted
-	list  string   // for errors
-}
-
-// policiesOf returns the names of the policies of a document.
-func policiesOf(doc *Document) *policies {
-	p := &policies{names: make([]string, len(doc.Policies))}
-	for i := range p.names {
-		p.names[i] = doc.Policies[i].Name
-	}
-	slices.Sort(p.names)
-	// A list cannot have a name with a space, which is invalid anyway.
-	known := slices.DeleteFunc(slices.Clone(p.names), func(name string) bool { return name == "" || strings.Contains(name, " ") })
-	p.list = strings.Join(known, " ")
-	return p
-}
-
-// has reports whether there is a policy of the name.
-func (p *policies) has(name string) bool {
-	_, there := slices.BinarySearch(p.names, name)
-	return there
 }

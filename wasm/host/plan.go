@@ -33,7 +33,7 @@ type Step struct {
 }
 
 // Policy compiles a policy of a whole document in JSON, up to 1 MiB. Without a
-// name the document must have one policy. Routes are not read. The error is an
+// name the document must have one policy. All of the document is checked. The error is an
 // *Error whose text is the module's.
 func (m *Module) Policy(document []byte, name string) (*Plan, error) {
 	return m.compile(planOf, []byte(name), document)

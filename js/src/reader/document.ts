@@ -1,19 +1,21 @@
 import { quote } from './bytes.js';
 import { fieldsOf } from './fields.js';
-import { NAME_TEXT, nearest, nearName, orList, validName } from './names.js';
+import { checkDocumentHTTP } from './http.js';
+import { NAME_TEXT, nearName, validName } from './names.js';
 import { MAP, type Node, NUMBER } from './node.js';
 import { type ReadPolicy, readPolicy } from './policy.js';
 import type { Problems } from './problems.js';
+import { checkProxy } from './proxy.js';
 import { isText } from './quantities.js';
+import { checkRoutes } from './routes.js';
+import { unknownPolicy } from './unknown-policy.js';
 
 const NAMES = ['version', 'policies', 'routes', 'http', 'proxy', '$schema'];
 const MAX_POLICIES = 1000;
-/** The most names that an error lists. */
-const MAX_LISTED = 8;
 
 const NONE: ReadPolicy = { steps: [], fallback: false };
 
-/** Reads a whole document and returns its policy of a name; an empty name is the only policy. */
+/** Reads a whole document, checks all of it, and returns its policy of a name; an empty name is the only policy. */
 export function readDocument(problems: Problems, root: Node, name: string): ReadPolicy {
   const fields = fieldsOf(problems, root, 'a policy document: a map of version, policies and routes', NAMES);
   if (!fields) return NONE;
@@ -24,11 +26,16 @@ export function readDocument(problems: Problems, root: Node, name: string): Read
   const schema = fields.get('$schema');
   if (schema) isText(problems, schema, 'the address of the JSON Schema, for editors');
   const n = fields.need('policies', 'a map of policies by name');
-  if (!n) return NONE;
-  const policies = readPolicies(problems, n);
-  const names = [...policies.keys()];
-  const policy = policies.get(name || names.length > 1 ? name : (names[0] ?? ''));
-  if (!policy && problems.none) unknownPolicy(problems, n, name, names);
+  const policies = n && readPolicies(problems, n);
+  const names = [...(policies?.keys() ?? [])];
+  const http = fields.get('http');
+  if (http) checkDocumentHTTP(problems, http, names);
+  const proxy = fields.get('proxy');
+  if (proxy) checkProxy(problems, proxy);
+  const routes = fields.get('routes');
+  if (routes) checkRoutes(problems, routes, names);
+  const policy = policies?.get(name || names.length > 1 ? name : (names[0] ?? ''));
+  if (n && !policy && problems.none) unknownPolicy(problems, n, name, names);
   return policy ?? NONE;
 }
 
@@ -54,11 +61,4 @@ function readPolicies(problems: Problems, n: Node): Map<string, ReadPolicy> {
     policies.set(key, readPolicy(problems, entry));
   }
   return policies;
-}
-
-/** Reports a name that is that of no policy. */
-function unknownPolicy(problems: Problems, n: Node, name: string, names: readonly string[]): void {
-  let allowed = 'the name of a policy of this document';
-  if (names.length && names.length <= MAX_LISTED) allowed += `: ${orList(names)}`;
-  problems.fail(n, `the policy ${quote(name)}, which is not there`, allowed, nearest(name, names));
 }

@@ -66,7 +66,7 @@ function attribute(problems: Problems, n: Node): string {
 }
 
 /** The greatest number of keys of a step, and the default. */
-const MAX_KEYS = 10_000_000;
+export const MAX_KEYS = 10_000_000;
 const DEFAULT_KEYS = 100_000;
 
 /** Reads `per`, and how many keys there may be. */

@@ -4,7 +4,7 @@ import { BOOL, type Node, NUMBER, TEXT } from './node.js';
 import type { Problems } from './problems.js';
 
 /** What is wrong with a text that should be a quantity. */
-type Wrong =
+export type Wrong =
   | 'malformed'
   /** A sign in front. */
   | 'signed'
@@ -19,9 +19,9 @@ type Wrong =
   /** More permits than nanoseconds. */
   | 'dense';
 
-const isWrong = (value: unknown): value is Wrong => typeof value === 'string';
+export const isWrong = (value: unknown): value is Wrong => typeof value === 'string';
 
-const UNIT_NAMES = 'the duration with its unit (ns, us, ms, s, m, h, d)';
+export const UNIT_NAMES = 'the duration with its unit (ns, us, ms, s, m, h, d)';
 export const DURATION_TEXT =
   'a duration: numbers, each with its unit (ns, us, ms, s, m, h, d), as in 30s or 1m30s';
 export const RATE_TEXT = `a rate COUNT/DURATION as in 50/1m, 50/m or 1000/1h, ${UNIT_NAMES}`;
@@ -77,6 +77,10 @@ export function parseDuration(text: string, least: number): bigint | Wrong {
   return sum < least ? 'short' : sum;
 }
 
+/** The duration of a rate: a bare unit is one of it. */
+export const parsePeriod = (text: string, least: number): bigint | Wrong =>
+  BARE_UNIT.test(text) ? (UNITS[text] as bigint) : parseDuration(text, least);
+
 const isDuration = (text: string, least: number): boolean => !isWrong(parseDuration(text, least));
 
 /** A whole number in decimal digits, without zeros in front; NaN for none. Those above 2^53 are not exact. */
@@ -87,8 +91,7 @@ export function parseRate(text: string, least: number): readonly [count: number,
   const slash = text.indexOf('/');
   const count = parseWhole(text.slice(0, Math.max(slash, 0)));
   if (Number.isNaN(count)) return 'malformed';
-  const duration = text.slice(slash + 1);
-  const period = BARE_UNIT.test(duration) ? (UNITS[duration] as bigint) : parseDuration(duration, 0);
+  const period = parsePeriod(text.slice(slash + 1), 0);
   if (isWrong(period)) return period;
   if (count < least || count > MAX_COUNT) return 'miscount';
   if (period === 0n) return 'short';
