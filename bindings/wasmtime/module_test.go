@@ -44,7 +44,7 @@ func TestBytes(t *testing.T) {
 		}
 	}
 	other := sluicewasmtime.WithBytes(hosttest.Misfits()["another version"])
-	if _, err := sluicewasmtime.New(other); err == nil || !strings.Contains(err.Error(), "version 3, not 2") {
+	if _, err := sluicewasmtime.New(other); err == nil || !strings.Contains(err.Error(), "version 4, not 3") {
 		t.Errorf("got %v", err)
 	}
 }

@@ -61,7 +61,7 @@ func TestBytes(t *testing.T) {
 		}
 	}
 	other := sluicewazero.WithBytes(hosttest.Misfits()["another version"])
-	if _, err := sluicewazero.New(ctx, other); err == nil || !strings.Contains(err.Error(), "version 3, not 2") {
+	if _, err := sluicewazero.New(ctx, other); err == nil || !strings.Contains(err.Error(), "version 4, not 3") {
 		t.Errorf("got %v", err)
 	}
 }
