@@ -6,16 +6,16 @@ const own = { find: /^@sluice\/core$/, replacement: at('src/index.ts') };
 const shared = { testTimeout: 60_000 };
 
 /** The tests of the API run on what is built as well: names of properties are made short there. */
-const built = {
-  resolve: { alias: [{ find: /^\.\.\/src\/index\.js$/, replacement: at('dist/entry/inline.js') }] },
+const built = (entry: string) => ({
+  resolve: { alias: [{ find: /^\.\.\/src\/index\.js$/, replacement: at(`dist/entry/${entry}.js`) }] },
   test: {
     ...shared,
-    name: 'built',
+    name: `built: ${entry}`,
     include: ['limiter', 'breaker', 'bulkhead', 'pipeline', 'hedge', 'fetch', 'lone-retry', 'step'].map(
       (name) => `test/${name}.test.ts`,
     ),
   },
-};
+});
 
 export default defineConfig({
   test: {
@@ -30,7 +30,7 @@ export default defineConfig({
           setupFiles: ['test/setup.ts'],
         },
       },
-      ...(existsSync(at('dist/core.js')) ? [built] : []),
+      ...(existsSync(at('dist/core.js')) ? [built('inline'), built('node')] : []),
     ],
   },
 });

@@ -13,19 +13,26 @@ const root = new URL('../', import.meta.url).pathname;
 const wasm = new URL('../../wasm/', import.meta.url).pathname;
 const dist = `${root}dist`;
 
-/** Puts modules in as text that compresses like the module. */
-const inline = {
+/** Puts modules in, as what a function makes of their bytes. */
+const inlined = (contentsOf) => ({
   name: 'inline',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^inline:/ }, ({ path }) => ({ path: path.slice(7), namespace: 'inline' }));
-    onLoad({ filter: /.*/, namespace: 'inline' }, async ({ path }) => {
-      const bytes = await readFile(`${wasm}${path}.wasm`);
-      const contents = `import { bytesOf } from './bytes.js';
-        export default bytesOf(${JSON.stringify(textOf(bytes))}, ${bytes.length}, ${digest(bytes)});`;
-      return { contents, resolveDir: `${root}src` };
-    });
+    onLoad({ filter: /.*/, namespace: 'inline' }, async ({ path }) => ({
+      contents: contentsOf(await readFile(`${wasm}${path}.wasm`)),
+      resolveDir: `${root}src`,
+    }));
   },
-};
+});
+
+/** Text that compresses like the module. */
+const inline = inlined(
+  (bytes) => `import { bytesOf } from './bytes.js';
+    export default bytesOf(${JSON.stringify(textOf(bytes))}, ${bytes.length}, ${digest(bytes)});`,
+);
+
+/** Base64, which servers read 50 times as fast. It needs no file, so that a bundle for a server works too. */
+const base64 = inlined((bytes) => `export default Buffer.from('${bytes.toString('base64')}', 'base64');`);
 
 /** Leaves what the entries share in a file of its own. */
 const shared = {
@@ -34,9 +41,7 @@ const shared = {
     const [entry] = Object.keys(initialOptions.entryPoints);
     const up = entry.includes('/') ? '..' : '.';
     onResolve({ filter: /\/core\.js$/ }, () => ({ path: `${up}/core.js`, external: true }));
-    // The nearest package.json of CommonJS is one without a name, so that it cannot ask for itself by name.
-    const own = initialOptions.format === 'cjs' ? './inline.js' : '@sluice/core';
-    onResolve({ filter: /^@sluice\/core$/ }, () => ({ path: own, external: true }));
+    onResolve({ filter: /^@sluice\/core$/ }, ({ path }) => ({ path, external: true }));
     onResolve({ filter: /^(@opentelemetry\/api|yaml)$/ }, ({ path }) => ({ path, external: true }));
     onResolve({ filter: /\.wasm(\?module)?$/ }, ({ path }) => ({ path, external: true }));
   },
@@ -52,10 +57,10 @@ function smaller(path, text, module) {
   return code;
 }
 
-async function make(entry, format, plugins) {
+async function make(entry, format, plugins, name = entry) {
   const cjs = format === 'cjs';
   const built = await build({
-    entryPoints: { [cjs ? entry.replace(/.*\//, '') : entry]: `${root}src/${entry}.ts` },
+    entryPoints: { [cjs ? name.replace(/.*\//, '') : name]: `${root}src/${entry}.ts` },
     outdir: cjs ? `${dist}/cjs` : dist,
     write: false,
     bundle: true,
@@ -80,13 +85,22 @@ const FRAMEWORKS = ['express', 'fastify', 'koa', 'hono', 'fetch-handler', 'opent
 
 await rm(dist, { recursive: true, force: true });
 await mkdir(`${dist}/cjs`, { recursive: true });
-await writeFile(`${dist}/cjs/package.json`, '{"type":"commonjs"}\n');
+// It has the name so that what asks for the package by its name gets its CommonJS.
+const self = { '.': { node: './node.js', default: './inline.js' } };
+await writeFile(
+  `${dist}/cjs/package.json`,
+  `${JSON.stringify({ name: '@sluice/core', type: 'commonjs', exports: self })}\n`,
+);
 await cp(`${wasm}core.wasm`, `${dist}/core.wasm`);
 for (const format of ['esm', 'cjs']) {
   await make('core', format, [inline]);
   for (const entry of ['entry/inline', 'slim', 'testing']) await make(entry, format, [inline, shared]);
   for (const entry of FRAMEWORKS) await make(entry, format, [shared]);
-  for (const entry of ['limiter', 'breaker', 'retry']) await make(`entry/${entry}`, format, [inline]);
+  await make('entry/node', format, [base64, shared]);
+  for (const entry of ['entry/limiter', 'entry/breaker', 'entry/retry']) {
+    await make(entry, format, [inline]);
+    await make(entry, format, [base64], `${entry}-node`);
+  }
 }
 for (const entry of ['entry/limiter-workerd', 'entry/retry-workerd']) await make(entry, 'esm', [inline]);
 for (const entry of ['entry/workerd', 'entry/slim-workerd', 'entry/edge']) await make(entry, 'esm', [shared]);

@@ -1,0 +1,8 @@
+// For servers: the module that is built for speed, which has the size of no page.
+
+import bytes from 'inline:core-fast';
+import { start } from '../core.js';
+
+start(new WebAssembly.Instance(new WebAssembly.Module(bytes)));
+
+export * from '../index.js';
