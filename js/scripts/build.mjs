@@ -50,11 +50,16 @@ const shared = {
 /** One name has one short form in all files: they share objects. */
 let mangleCache = {};
 
+/** By it bundlers know that a call may be dropped with its result. The minifier knows it only as a name, equally long. */
+const PURE = '/*@__PURE__*/Object';
+const NAMED = '____pure____$Object';
+
 /** What esbuild made, 3 in 100 smaller compressed. */
 function smaller(path, text, module) {
-  const { code, errors } = minifySync(path, text, { module, compress: { target: 'es2022' } });
+  const named = text.replace(/\/\* @__PURE__ \*\/\s*Object\b/g, NAMED);
+  const { code, errors } = minifySync(path, named, { module, compress: { target: 'es2022' } });
   if (errors.length) throw new Error(`${path}: ${errors[0].message}`);
-  return code;
+  return code.replaceAll(NAMED, PURE);
 }
 
 async function make(entry, format, plugins, name = entry) {
@@ -64,7 +69,9 @@ async function make(entry, format, plugins, name = entry) {
     outdir: cjs ? `${dist}/cjs` : dist,
     write: false,
     bundle: true,
-    minify: true,
+    // The minifier drops white space, with which esbuild would drop what bundlers have to know.
+    minifySyntax: true,
+    minifyIdentifiers: true,
     format,
     target: 'es2022',
     platform: 'neutral',

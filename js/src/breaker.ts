@@ -20,6 +20,7 @@ import { floats, words, x } from './engine.js';
 import { PolicyError } from './errors.js';
 import { Held } from './held.js';
 import { numberOf } from './meaning.js';
+import { breakerAlone } from './reader/alone.js';
 import { share } from './shared.js';
 import type { BreakerState, CallOptions, Classifier, CommonOptions, Duration, Share } from './types.js';
 
@@ -96,7 +97,7 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
 
   /** @internal */
   constructor(private readonly options: CircuitBreakerOptions) {
-    super(share('breaker', options), false);
+    super(share(breakerAlone, options), false);
   }
 
   /** What it does now. */

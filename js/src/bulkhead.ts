@@ -5,6 +5,7 @@ import { ACTION_PEEK, ACTION_RELEASE, ACTION_RENEW, SLOT_FREE } from './abi.js';
 import { Cell, type Waiter } from './cell.js';
 import { words } from './engine.js';
 import { Held } from './held.js';
+import { bulkheadAlone } from './reader/alone.js';
 import { share } from './shared.js';
 import type { BulkheadCounts } from './step.js';
 import type { CallOptions, CommonOptions, Duration } from './types.js';
@@ -70,7 +71,7 @@ export class Bulkhead extends Cell<Permit, CallOptions> {
 
   /** @internal */
   constructor(options: BulkheadOptions | number) {
-    super(share('bulkhead', options), true);
+    super(share(bulkheadAlone, options), true);
     this.places = typeof options === 'number' ? options : options.concurrent;
   }
 

@@ -1,21 +1,15 @@
 import { SLOT_CONFIG } from './abi.js';
 import { type Compile, check, floats } from './engine.js';
 import { readAlone } from './reader/read.js';
-import type { Mechanism, Readers } from './reader/settings.js';
 
 /** Numbers of a configuration, in the order of ABI.md. */
 type Numbers = readonly number[];
 
 /** Reads options as numbers, for a module of one mechanism. Its order may be another than that of a plan. */
 export const compileOne =
-  (
-    mechanism: Mechanism,
-    readers: Readers,
-    make: () => number,
-    ordered = (numbers: Numbers): Numbers => numbers,
-  ): Compile =>
-  (_, options) => {
-    const { name, shadow, values } = readAlone(options, mechanism, readers);
+  (make: () => number, ordered = (numbers: Numbers): Numbers => numbers): Compile =>
+  (alone, options) => {
+    const { name, shadow, values } = readAlone(options, alone);
     // Durations are in milliseconds there.
     const numbers = ordered(values.map((value) => (typeof value === 'bigint' ? Number(value) / 1e6 : value)));
     return {

@@ -1,11 +1,10 @@
 import { type Compile, check, putBytes, x } from './engine.js';
 import { encode } from './reader/encode.js';
-import { MECHANISMS, READERS } from './reader/mechanisms.js';
 import { readAlone } from './reader/read.js';
 
 /** Reads options as a plan of one step. */
-export const compileByCore: Compile = (mechanism, options) => {
-  const step = readAlone(options, MECHANISMS[mechanism], READERS);
+export const compileByCore: Compile = (alone, options) => {
+  const step = readAlone(options, alone);
   const plan = encode({ steps: [step], fallback: false });
   const make = (): number => {
     const handle = check(x.compile(putBytes(plan)));

@@ -2,6 +2,7 @@
 
 import { ABI, ERROR_BYTES, type Exports, SLOT_BUFFER, SLOT_SIZE, SLOTS_SIZE } from './abi.js';
 import { PolicyError, type PolicyErrorCode } from './errors.js';
+import type { Alone } from './reader/alone.js';
 
 /** The mechanisms that have an object of their own. */
 export type Mechanism = 'limit' | 'breaker' | 'bulkhead' | 'retry';
@@ -19,7 +20,7 @@ export interface Compiled {
 }
 
 /** How options of a mechanism are read; the default entry and the small ones differ in it. */
-export type Compile = (mechanism: Mechanism, options: unknown) => Compiled;
+export type Compile = (alone: Alone, options: unknown) => Compiled;
 
 /** What the errors of the module mean, by their codes. */
 const ERRORS: readonly (readonly [code: PolicyErrorCode, text: string])[] = [

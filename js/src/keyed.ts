@@ -5,6 +5,7 @@ import { hasRoom, release } from './engine.js';
 import { disposed } from './errors.js';
 import { RateLimiter, type RateLimiterOptions } from './limiter.js';
 import { Observable } from './observable.js';
+import { limitAlone } from './reader/alone.js';
 import { type Shared, share } from './shared.js';
 import { type Snapshot, shift, taken } from './snapshot.js';
 import type { CostOptions, Quota, Rate, Rejection, Success, Task, Verdict } from './types.js';
@@ -160,7 +161,7 @@ export class KeyedRateLimiter extends Observable {
     super();
     const { keys = DEFAULT_KEYS, when_full = 'evict', ...rest } = Object(options) as KeyedRateLimiterOptions;
     this.rest = typeof options === 'object' ? rest : options;
-    this.common = share('limit', this.rest);
+    this.common = share(limitAlone, this.rest);
     if (!Number.isInteger(keys) || keys < 1 || keys > MAX_KEYS) {
       wrongArgument('keys', keys, `1 to ${MAX_KEYS}`);
     }

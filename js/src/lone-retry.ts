@@ -16,6 +16,7 @@ import type { Emitter } from './emitter.js';
 import { check, floats, words, x } from './engine.js';
 import { numberOf, retryAfterOf } from './meaning.js';
 import { Observable } from './observable.js';
+import { retryAlone } from './reader/alone.js';
 import type { Retry, RetryOptions } from './retry-options.js';
 import { type Shared, share } from './shared.js';
 import type { CallOptions, Reason, Success, Task } from './types.js';
@@ -68,7 +69,7 @@ class LoneRetry extends Observable implements Retry {
 
   constructor(private readonly options: RetryOptions) {
     super();
-    this.common = share('retry', options);
+    this.common = share(retryAlone, options);
   }
 
   override get emitter(): Emitter {

@@ -92,7 +92,8 @@ function policyOf(source: unknown, name = ''): Whole {
 /** Reads the options of a mechanism that is the only step. */
 function optionsOf({ steps: [step] }: Policy, alone: MechanismName, keyed: boolean): Whole {
   const options = (step as { [name: string]: unknown })[alone];
-  const read = readAlone(options, MECHANISMS[alone], READERS, keyed ? readKeys : undefined);
+  const mechanism = { mechanism: MECHANISMS[alone], readers: READERS };
+  const read = readAlone(options, mechanism, keyed ? readKeys : undefined);
   return { policy: { steps: [read], fallback: false }, whole: false };
 }
 

@@ -1,5 +1,6 @@
 import { KeyedRateLimiter, type KeyedRateLimiterOptions } from './keyed.js';
 import { RateLimiter, type RateLimiterOptions } from './limiter.js';
+import { limitAlone } from './reader/alone.js';
 import { share } from './shared.js';
 import type { Rate } from './types.js';
 
@@ -26,6 +27,6 @@ export interface RateLimiterFactory {
 
 /** Makes rate limiters. */
 export const rateLimiter: RateLimiterFactory = /* @__PURE__ */ Object.assign(
-  (options: RateLimiterOptions | Rate) => new RateLimiter(options, share('limit', options)),
+  (options: RateLimiterOptions | Rate) => new RateLimiter(options, share(limitAlone, options)),
   { keyed: (options: KeyedRateLimiterOptions | Rate) => new KeyedRateLimiter(options) },
 );

@@ -1,7 +1,8 @@
 import { checkHooks } from './checks.js';
 import { defaultClock } from './clock.js';
 import { Emitter } from './emitter.js';
-import { compile, type Mechanism, own, Recent, ready, x } from './engine.js';
+import { compile, own, Recent, ready, x } from './engine.js';
+import type { Alone } from './reader/alone.js';
 import type { Clock } from './types.js';
 import { type Wakes, wakesOf } from './wakes.js';
 
@@ -32,10 +33,10 @@ export function settings(options: unknown): unknown {
 }
 
 /** Compiles the options of a mechanism. */
-export function share(mechanism: Mechanism, options: unknown): Shared {
+export function share(alone: Alone, options: unknown): Shared {
   ready();
-  const { clock = defaultClock, stack = false } = checkHooks(mechanism, options);
-  const { name, shadow, id, make } = compile(mechanism, settings(options));
+  const { clock = defaultClock, stack = false } = checkHooks(alone.mechanism.row.name, options);
+  const { name, shadow, id, make } = compile(alone, settings(options));
   const maker = (): number => recent.take(id, make);
   maker();
   const handles = new Set<number>();

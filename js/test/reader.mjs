@@ -63,12 +63,12 @@ function agreesAlone(step) {
   if (['per', 'keys', 'when_full', 'missing'].some((one) => Object.hasOwn(Object(options), one))) return true;
   const small = ['budget', 'methods'].some((one) => Object.hasOwn(Object(options), one))
     ? undefined
-    : reader[`${name.toUpperCase()}_READERS`];
+    : reader[`${name}Alone`]?.readers;
   const { plan, error } = placeless(sourceOf(JSON.stringify({ steps: [step] })));
   const want = { plan, error: error?.replaceAll('steps[0].', '') };
   return [reader.READERS, small ?? reader.READERS].every((readers) =>
     same(
-      answer(() => ({ steps: [reader.readAlone(options, mechanism, readers)], fallback: false })),
+      answer(() => ({ steps: [reader.readAlone(options, { mechanism, readers })], fallback: false })),
       want,
     ),
   );

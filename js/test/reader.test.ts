@@ -1,9 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { type PolicyError, type Problem, pipeline, policy, rateLimiter, retry } from '../src/index.js';
-import { BREAKER_READERS, LIMIT_READERS, RETRY_READERS } from '../src/reader/alone.js';
-import { breaker } from '../src/reader/mechanisms/breaker.js';
-import { limit } from '../src/reader/mechanisms/limit.js';
-import { retry as retrying } from '../src/reader/mechanisms/retry.js';
+import { breakerAlone, limitAlone, retryAlone } from '../src/reader/alone.js';
 import { readAlone } from '../src/reader/read.js';
 
 // js/reader_test.go compares the reader with that in Go. Here is what only values of a program have.
@@ -36,8 +33,8 @@ describe('values that JSON does not have', () => {
   });
 
   test('what is undefined is not there, and nothing in a list', () => {
-    expect(readAlone({ rate: '1/1s', burst: undefined }, limit, LIMIT_READERS).values).toEqual(
-      readAlone('1/s', limit, LIMIT_READERS).values,
+    expect(readAlone({ rate: '1/1s', burst: undefined }, limitAlone).values).toEqual(
+      readAlone('1/s', limitAlone).values,
     );
     expect(messageOf(() => pipeline(any([undefined])))).toBe(
       'steps[0]: found nothing; allowed a step: a map of one entry, mechanism to settings',
@@ -137,15 +134,13 @@ describe('the options of a mechanism', () => {
     expect(messageOf(() => rateLimiter(any({ rate: '1/1s', per: 'key' })))).toBe(
       'limit.per: found per on a mechanism alone; allowed per in a pipeline',
     );
-    expect(messageOf(() => readAlone({ budget: '20%', methods: 'GET' }, retrying, RETRY_READERS))).toBe(
+    expect(messageOf(() => readAlone({ budget: '20%', methods: 'GET' }, retryAlone))).toBe(
       'retry.budget: found the text "20%"; allowed none, or in @sluice/core\n' +
         'retry.methods: found the text "GET"; allowed none, or in @sluice/core',
     );
-    expect(readAlone({ budget: 'none' }, retrying, RETRY_READERS).values).toEqual(
-      readAlone({}, retrying, RETRY_READERS).values,
-    );
+    expect(readAlone({ budget: 'none' }, retryAlone).values).toEqual(readAlone({}, retryAlone).values);
     const window = { time: '10s', buckets: 5 };
-    expect(readAlone({ window, half_open_max: '1s' }, breaker, BREAKER_READERS).values).toEqual([
+    expect(readAlone({ window, half_open_max: '1s' }, breakerAlone).values).toEqual([
       1,
       10_000_000_000n,
       5,

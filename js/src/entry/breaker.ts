@@ -3,8 +3,7 @@
 import bytes from 'inline:breaker';
 import { compileOne } from '../compile-one.js';
 import { use, x } from '../engine.js';
-import { BREAKER_READERS } from '../reader/alone.js';
-import { breaker, TIME } from '../reader/mechanisms/breaker.js';
+import { TIME } from '../reader/mechanisms/breaker.js';
 
 /** The window has two numbers behind its kind, the backoff is the last. */
 function ordered([kind = 0, ...numbers]: readonly number[]): readonly number[] {
@@ -15,7 +14,7 @@ function ordered([kind = 0, ...numbers]: readonly number[]): readonly number[] {
 
 use(
   new WebAssembly.Instance(new WebAssembly.Module(bytes)),
-  compileOne(breaker, BREAKER_READERS, () => x.breaker(), ordered),
+  compileOne(() => x.breaker(), ordered),
 );
 
 export type { Backoff, Jitter } from '../backoff.js';

@@ -3,12 +3,10 @@
 import bytes from 'inline:limiter';
 import { compileOne } from '../compile-one.js';
 import { use, x } from '../engine.js';
-import { LIMIT_READERS } from '../reader/alone.js';
-import { limit } from '../reader/mechanisms/limit.js';
 
 use(
   new WebAssembly.Instance(new WebAssembly.Module(bytes)),
-  compileOne(limit, LIMIT_READERS, () => x.limiter()),
+  compileOne(() => x.limiter()),
 );
 
 export { systemClock } from '../clock.js';

@@ -3,12 +3,10 @@
 import bytes from 'inline:retry';
 import { compileOne } from '../compile-one.js';
 import { use, x } from '../engine.js';
-import { RETRY_READERS } from '../reader/alone.js';
-import { retry as mechanism } from '../reader/mechanisms/retry.js';
 
 use(
   new WebAssembly.Instance(new WebAssembly.Module(bytes)),
-  compileOne(mechanism, RETRY_READERS, () => x.retry()),
+  compileOne(() => x.retry()),
 );
 
 export type { Backoff, Jitter } from '../backoff.js';

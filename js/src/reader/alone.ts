@@ -1,10 +1,27 @@
-// What the entries of a single mechanism read: values of the types that their mechanisms have.
+// The mechanisms that have an object of their own, each with what reads its values, so that an application has no more than it imports.
 
 import { backoff, jitter, openTime } from './backoff.js';
+import { breaker } from './mechanisms/breaker.js';
+import { bulkhead } from './mechanisms/bulkhead.js';
+import { limit } from './mechanisms/limit.js';
+import { retry } from './mechanisms/retry.js';
 import { count, duration, onlyNone, rate, share, word } from './readers.js';
-import { map, oneOf, type Readers } from './settings.js';
+import { type Mechanism, map, oneOf, type Readers } from './settings.js';
 
-export const LIMIT_READERS: Readers = { count, duration, rate, word };
-export const BREAKER_READERS: Readers = { count, duration, map, one_of: oneOf, open_time: openTime, share };
-/** The module of retries has no budgets. */
-export const RETRY_READERS: Readers = { backoff, budget: onlyNone, count, jitter, methods: onlyNone };
+/** A mechanism whose options are read without a document. */
+export interface Alone {
+  readonly mechanism: Mechanism;
+  readonly readers: Readers;
+}
+
+export const limitAlone: Alone = { mechanism: limit, readers: { count, duration, rate, word } };
+export const breakerAlone: Alone = {
+  mechanism: breaker,
+  readers: { count, duration, map, one_of: oneOf, open_time: openTime, share },
+};
+export const bulkheadAlone: Alone = { mechanism: bulkhead, readers: { count, duration, word } };
+/** For the module of retries, which has no budgets. */
+export const retryAlone: Alone = {
+  mechanism: retry,
+  readers: { backoff, budget: onlyNone, count, jitter, methods: onlyNone },
+};

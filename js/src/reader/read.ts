@@ -1,9 +1,9 @@
 import { PolicyError, type Problem } from '../errors.js';
+import type { Alone } from './alone.js';
 import { textOf } from './bytes.js';
 import { bytesOfSource, checkSource, Places, readJSON, SyntaxProblem } from './json.js';
 import { MAP, Node } from './node.js';
 import { Problems, problem } from './problems.js';
-import type { Mechanism, Readers } from './settings.js';
 import { type KeysReader, noKeys, readStep, type Step } from './step.js';
 import { ValueReader } from './values.js';
 
@@ -51,8 +51,7 @@ export function readSource<T>(source: unknown, by: Read<T>): T {
 /** Reads the options of a mechanism, which has one cell unless its settings of keys are read, too. */
 export function readAlone(
   options: unknown,
-  mechanism: Mechanism,
-  readers: Readers,
+  { mechanism, readers }: Alone,
   keys: KeysReader = noKeys,
 ): Step {
   return settle('', undefined, (problems) => {
