@@ -5,6 +5,8 @@
  */
 export const LIMITS = {
   '@sluice/core': { now: { raw: 230_000, gzip: 97_000 }, goal: { gzip: 56_000 } },
+  // What is not imported is left out.
+  '{ rateLimiter } of @sluice/core': { now: { raw: 181_000, gzip: 80_500 }, goal: { gzip: 42_000 } },
   // The JavaScript around the module.
   '@sluice/core/slim': { now: { raw: 77_000, gzip: 28_800 }, goal: { gzip: 8_000 } },
   '@sluice/core/limiter': { now: { raw: 71_000, gzip: 31_800 }, goal: { gzip: 20_000 } },

@@ -40,7 +40,8 @@ const shared = {
   setup({ onResolve, initialOptions }) {
     const [entry] = Object.keys(initialOptions.entryPoints);
     const up = entry.includes('/') ? '..' : '.';
-    onResolve({ filter: /\/core\.js$/ }, () => ({ path: `${up}/core.js`, external: true }));
+    const extension = initialOptions.format === 'cjs' ? '.cjs' : '.js';
+    onResolve({ filter: /\/core\.js$/ }, () => ({ path: `${up}/core${extension}`, external: true }));
     onResolve({ filter: /^@sluice\/core$/ }, ({ path }) => ({ path, external: true }));
     onResolve({ filter: /^(@opentelemetry\/api|yaml)$/ }, ({ path }) => ({ path, external: true }));
     onResolve({ filter: /\.wasm(\?module)?$/ }, ({ path }) => ({ path, external: true }));
@@ -67,6 +68,7 @@ async function make(entry, format, plugins, name = entry) {
   const built = await build({
     entryPoints: { [cjs ? name.replace(/.*\//, '') : name]: `${root}src/${entry}.ts` },
     outdir: cjs ? `${dist}/cjs` : dist,
+    outExtension: { '.js': cjs ? '.cjs' : '.js' },
     write: false,
     bundle: true,
     // The minifier drops white space, with which esbuild would drop what bundlers have to know.
@@ -91,13 +93,8 @@ async function make(entry, format, plugins, name = entry) {
 const FRAMEWORKS = ['express', 'fastify', 'koa', 'hono', 'fetch-handler', 'opentelemetry', 'yaml'];
 
 await rm(dist, { recursive: true, force: true });
-await mkdir(`${dist}/cjs`, { recursive: true });
-// It has the name so that what asks for the package by its name gets its CommonJS.
-const self = { '.': { node: './node.js', default: './inline.js' } };
-await writeFile(
-  `${dist}/cjs/package.json`,
-  `${JSON.stringify({ name: '@sluice/core', type: 'commonjs', exports: self })}\n`,
-);
+await mkdir(`${dist}/cjs/types`, { recursive: true });
+await writeFile(`${dist}/cjs/types/package.json`, '{"type":"commonjs"}\n');
 await cp(`${wasm}core.wasm`, `${dist}/core.wasm`);
 for (const format of ['esm', 'cjs']) {
   await make('core', format, [inline]);

@@ -21,7 +21,7 @@ test('the tarball has what is needed and nothing else', async () => {
   const outside = names.filter((name) => !name.startsWith('dist/'));
   expect(outside.sort()).toEqual(['LICENSE', 'README.md', 'package.json']);
   const kinds = new Set(names.map((name) => name.replace(/^.*?((\.d)?\.[a-z]+)?$/, '$1')));
-  expect([...kinds].sort()).toEqual(['', '.d.ts', '.js', '.json', '.md', '.wasm']);
+  expect([...kinds].sort()).toEqual(['', '.cjs', '.d.ts', '.js', '.json', '.md', '.wasm']);
 });
 
 test('every file that package.json names is there', async () => {
@@ -48,11 +48,17 @@ test('core.wasm is wasm/core.wasm', async () => {
 });
 
 test.for([
-  ['@sluice/core', 'core'],
-  ['@sluice/core/limiter', 'limiter'],
-  ['@sluice/core/breaker', 'breaker'],
-  ['@sluice/core/retry', 'retry'],
-])('%s compiles wasm/%s.wasm, imported and required', async ([entry, module]) => {
-  const its = await digest(join(main, `wasm/${module}.wasm`));
-  expect(await node('node', 'modules.cjs', entry)).toEqual([its, its]);
-});
+  ['@sluice/core', 'core-fast', 'core'],
+  ['@sluice/core/limiter', 'limiter', 'limiter'],
+  ['@sluice/core/breaker', 'breaker', 'breaker'],
+  ['@sluice/core/retry', 'retry', 'retry'],
+])(
+  '%s compiles wasm/%s.wasm in Node, imported and required, and wasm/%s.wasm in a page',
+  async ([entry, inNode, inPage]) => {
+    const [fast, small] = await Promise.all(
+      [inNode, inPage].map((module) => digest(join(main, `wasm/${module}.wasm`))),
+    );
+    expect(await node('node', 'modules.cjs', entry)).toEqual([fast, fast]);
+    expect(await node('bundles', 'modules.mjs', entry)).toEqual([small]);
+  },
+);

@@ -5,7 +5,7 @@ import type { Problems } from './problems.js';
 import { asWord } from './quantities.js';
 import type { Reader } from './settings.js';
 
-const METHODS = 'GET HEAD POST PUT PATCH DELETE OPTIONS TRACE CONNECT'.split(' ');
+const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'CONNECT'];
 
 /** Reads one method or a list of them. The core has no use for them. */
 export const methods: Reader = ({ problems }, n) => {

@@ -1,7 +1,9 @@
 // Bundles main.mjs with the tool that is named, into out/, whole: nothing is left to be installed.
 
 import { copyFile, mkdir } from 'node:fs/promises';
+import { nodeResolve } from '@rollup/plugin-node-resolve';
 import { build } from 'esbuild';
+import { rollup } from 'rollup';
 import webpack from 'webpack';
 
 const esbuild = (outfile, options) =>
@@ -25,6 +27,23 @@ const compiled = {
   },
 };
 
+const webpacked = (entry, target, filename) =>
+  new Promise((resolve, reject) => {
+    const compiler = webpack({
+      mode: 'production',
+      target,
+      context: import.meta.dirname,
+      entry: `./${entry}.mjs`,
+      performance: { hints: false },
+      output: { path: `${import.meta.dirname}/out`, filename },
+    });
+    compiler.run((error, stats) => {
+      if (error) reject(error);
+      else if (stats.hasErrors() || stats.hasWarnings()) reject(new Error(stats.toString()));
+      else compiler.close(resolve);
+    });
+  });
+
 const tools = {
   'esbuild-esm': () => esbuild('esbuild-esm.mjs', { format: 'esm', platform: 'neutral' }),
   'esbuild-cjs': () => esbuild('esbuild-cjs.cjs', { format: 'cjs', platform: 'node' }),
@@ -37,22 +56,20 @@ const tools = {
       external: ['node:fs'],
       plugins: [compiled],
     }),
-  webpack: () =>
-    new Promise((resolve, reject) => {
-      const compiler = webpack({
-        mode: 'production',
-        target: 'node',
-        context: import.meta.dirname,
-        entry: './main.mjs',
-        performance: { hints: false },
-        output: { path: `${import.meta.dirname}/out`, filename: 'webpack.cjs' },
-      });
-      compiler.run((error, stats) => {
-        if (error) reject(error);
-        else if (stats.hasErrors() || stats.hasWarnings()) reject(new Error(stats.toString()));
-        else compiler.close(resolve);
-      });
-    }),
+  webpack: () => webpacked('main', 'node', 'webpack.cjs'),
+  'one-esbuild': () =>
+    esbuild('one-esbuild.mjs', { entryPoints: ['limiter.mjs'], format: 'esm', platform: 'browser' }),
+  'one-webpack': () => webpacked('limiter', 'web', 'one-webpack.mjs'),
+  'one-rollup': async () => {
+    const bundle = await rollup({
+      input: 'limiter.mjs',
+      plugins: [nodeResolve({ browser: true })],
+      onwarn: ({ message }) => {
+        throw new Error(message);
+      },
+    });
+    await bundle.write({ file: 'out/one-rollup.mjs' });
+  },
 };
 
 await mkdir('out', { recursive: true });

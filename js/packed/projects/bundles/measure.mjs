@@ -12,10 +12,14 @@ const measure = (name, bytes) => {
 const entries = ['', '/slim', '/limiter', '/breaker', '/retry', '/testing'];
 const frameworks = ['/express', '/fastify', '/koa', '/hono', '/fetch', '/opentelemetry', '/yaml'];
 
-for (const entry of [...entries, ...frameworks]) {
-  const name = `@sluice/core${entry}`;
+for (const [entry, imported = '*'] of [
+  ...[...entries, ...frameworks].map((entry) => [entry]),
+  ['', '{ rateLimiter }'],
+]) {
+  const from = `@sluice/core${entry}`;
+  const name = imported === '*' ? from : `${imported} of ${from}`;
   const { outputFiles } = await build({
-    stdin: { contents: `export * from '${name}'`, resolveDir: import.meta.dirname },
+    stdin: { contents: `export ${imported} from '${from}'`, resolveDir: import.meta.dirname },
     bundle: true,
     minify: true,
     format: 'esm',
