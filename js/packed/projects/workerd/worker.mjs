@@ -8,7 +8,7 @@ const retries = core.retry({ attempts: 2, backoff: { constant: '50ms' }, jitter:
 const guarded = core.pipeline([
   { retry: { attempts: 3, backoff: { constant: '20ms' }, jitter: 'none' } },
   { bulkhead: { concurrent: 2, queue: 10 } },
-  { timeout: '50ms' },
+  { timeout: '500ms' },
 ]);
 
 const answers = {
