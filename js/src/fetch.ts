@@ -28,7 +28,7 @@ export interface ResilientFetch {
 }
 
 /** The methods that may be sent again (RFC 9110, section 9.2.2). */
-const IDEMPOTENT: readonly string[] = 'GET HEAD PUT DELETE OPTIONS TRACE'.split(' ');
+const idempotent = (): string[] => ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'];
 
 const NAMES = ['fetch', 'name', 'clock', 'key', 'stack'];
 
@@ -106,7 +106,7 @@ function rulesOf(policy: Policy): Rules {
   const methodsOf = (mechanism: 'retry' | 'hedge'): readonly string[] => {
     const steps = policy.steps as readonly { [mechanism: string]: { methods?: Methods } }[];
     const methods = steps.map((step) => step[mechanism]).find(Boolean)?.methods;
-    return methods === undefined ? IDEMPOTENT : [methods].flat();
+    return methods === undefined ? idempotent() : [methods].flat();
   };
   return {
     policy,
