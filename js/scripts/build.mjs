@@ -13,26 +13,35 @@ const root = new URL('../', import.meta.url).pathname;
 const wasm = new URL('../../wasm/', import.meta.url).pathname;
 const dist = `${root}dist`;
 
-/** Puts modules in, as what a function makes of their bytes. */
-const inlined = (contentsOf) => ({
+/** The texts that modules are put in as. */
+const texts = new Set();
+
+/** Puts modules in, as the text of their bytes and what reads it. */
+const inlined = (textOf, contentsOf) => ({
   name: 'inline',
   setup({ onResolve, onLoad }) {
     onResolve({ filter: /^inline:/ }, ({ path }) => ({ path: path.slice(7), namespace: 'inline' }));
-    onLoad({ filter: /.*/, namespace: 'inline' }, async ({ path }) => ({
-      contents: contentsOf(await readFile(`${wasm}${path}.wasm`)),
-      resolveDir: `${root}src`,
-    }));
+    onLoad({ filter: /.*/, namespace: 'inline' }, async ({ path }) => {
+      const bytes = await readFile(`${wasm}${path}.wasm`);
+      const text = textOf(bytes);
+      texts.add(text);
+      return { contents: contentsOf(JSON.stringify(text), bytes), resolveDir: `${root}src` };
+    });
   },
 });
 
 /** Text that compresses like the module. */
 const inline = inlined(
-  (bytes) => `import { bytesOf } from './bytes.js';
-    export default bytesOf(${JSON.stringify(textOf(bytes))}, ${bytes.length}, ${digest(bytes)});`,
+  textOf,
+  (text, bytes) => `import { bytesOf } from './bytes.js';
+    export default bytesOf(${text}, ${bytes.length}, ${digest(bytes)});`,
 );
 
 /** Base64, which servers read 50 times as fast. It needs no file, so that a bundle for a server works too. */
-const base64 = inlined((bytes) => `export default Buffer.from('${bytes.toString('base64')}', 'base64');`);
+const base64 = inlined(
+  (bytes) => bytes.toString('base64'),
+  (text) => `export default Buffer.from(${text}, 'base64');`,
+);
 
 /** Leaves what the entries share in a file of its own. */
 const shared = {
@@ -60,7 +69,10 @@ function smaller(path, text, module) {
   const named = text.replace(/\/\* @__PURE__ \*\/\s*Object\b/g, NAMED);
   const { code, errors } = minifySync(path, named, { module, compress: { target: 'es2022' } });
   if (errors.length) throw new Error(`${path}: ${errors[0].message}`);
-  return code.replaceAll(NAMED, PURE);
+  let built = code.replaceAll(NAMED, PURE);
+  // Engines read a long text between these quotes in half the time.
+  for (const one of texts) built = built.replace(`\`${one}\``, `"${one}"`);
+  return built;
 }
 
 async function make(entry, format, plugins, name = entry) {
