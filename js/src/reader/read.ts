@@ -49,11 +49,7 @@ export function readSource<T>(source: unknown, by: Read<T>): T {
 }
 
 /** Reads the options of a mechanism, which has one cell unless its settings of keys are read, too. */
-export function readAlone(
-  options: unknown,
-  { mechanism, readers }: Alone,
-  keys: KeysReader = noKeys,
-): Step {
+export function readAlone(options: unknown, { mechanism, readers }: Alone, keys: KeysReader = noKeys): Step {
   return settle('', undefined, (problems) => {
     const root = new Node();
     root.kind = MAP;
