@@ -6,10 +6,10 @@
 export const LIMITS = {
   '@sluice/core': { now: { raw: 230_000, gzip: 97_000 }, goal: { gzip: 56_000 } },
   // What is not imported is left out.
-  '{ rateLimiter } of @sluice/core': { now: { raw: 181_000, gzip: 80_500 }, goal: { gzip: 42_000 } },
+  '{ rateLimiter } of @sluice/core': { now: { raw: 186_000, gzip: 81_000 }, goal: { gzip: 42_000 } },
   // The JavaScript around the module.
-  '@sluice/core/slim': { now: { raw: 77_000, gzip: 28_800 }, goal: { gzip: 8_000 } },
-  '@sluice/core/limiter': { now: { raw: 71_000, gzip: 31_800 }, goal: { gzip: 20_000 } },
+  '@sluice/core/slim': { now: { raw: 78_000, gzip: 29_400 }, goal: { gzip: 8_000 } },
+  '@sluice/core/limiter': { now: { raw: 71_300, gzip: 31_800 }, goal: { gzip: 20_000 } },
   '@sluice/core/breaker': { now: { raw: 59_500, gzip: 26_700 }, goal: { gzip: 17_000 } },
   '@sluice/core/retry': { now: { raw: 34_200, gzip: 15_700 }, goal: { gzip: 9_000 } },
   // For any pipeline: they have none of the core.

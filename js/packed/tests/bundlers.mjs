@@ -16,7 +16,8 @@ test.for([
 
 /** Texts of what a rate limiter has no use for. */
 const UNUSED = [
-  'Pipeline',
+  'an object or a function',
+  'idempotency-key',
   'CircuitBreaker',
   'Bulkhead',
   'a policy document',
