@@ -21,6 +21,7 @@ modules=(
 	"core core z sluice_codes"
 	"core-fast core 2 sluice_codes"
 	"limiter limiter z sluice_codes"
+	"tokenbucket tokenbucket z sluice_codes"
 	"breaker breaker z sluice_codes"
 	"retry retry z sluice_codes"
 )

@@ -64,11 +64,15 @@ func (a *algorithm) digest() uint32 {
 	d := wire.NewDigest.Add(uint64(a.kind))
 	switch a.kind {
 	case TokenBucket:
-		d = d.Add(uint64(a.bucket.Interval())).Add(uint64(a.bucket.Capacity()))
+		return digestOf(&a.bucket)
 	case SlidingCounter:
 		d = d.Add(uint64(a.counter.Period()))
 	}
 	return uint32(d)
+}
+
+func digestOf(m *tokenbucket.Machine) uint32 {
+	return uint32(wire.NewDigest.Add(uint64(TokenBucket)).Add(uint64(m.Interval())).Add(uint64(m.Capacity())))
 }
 
 // capacity returns the greatest cost that can ever be admitted.

@@ -268,13 +268,7 @@ func (m *Machine) Decode(src []byte, s *State) error {
 
 func (m *Machine) code(w *wire.Coder, s *State) {
 	w.Mark(&s.Last)
-	high, low := s.count.generation>>32, s.count.generation&half
-	w.Uvarint(&high)
-	w.Uvarint(&low)
-	if high > half || low > half {
-		w.Fail(errGeneration)
-	}
-	s.count.generation = high<<32 | low
+	codeGeneration(w, &s.count.generation)
 	m.algorithm.code(w, &s.count)
 	if s.line != nil {
 		s.line.queue.Code(w)
@@ -282,4 +276,14 @@ func (m *Machine) code(w *wire.Coder, s *State) {
 	}
 	none := uint64(0)
 	w.Uvarint(&none)
+}
+
+func codeGeneration(w *wire.Coder, generation *uint64) {
+	high, low := *generation>>32, *generation&half
+	w.Uvarint(&high)
+	w.Uvarint(&low)
+	if high > half || low > half {
+		w.Fail(errGeneration)
+	}
+	*generation = high<<32 | low
 }

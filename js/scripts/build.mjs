@@ -113,7 +113,7 @@ for (const format of ['esm', 'cjs']) {
   for (const entry of ['entry/inline', 'slim', 'testing']) await make(entry, format, [inline, shared]);
   for (const entry of FRAMEWORKS) await make(entry, format, [shared]);
   await make('entry/node', format, [base64, shared]);
-  for (const entry of ['entry/limiter', 'entry/breaker', 'entry/retry']) {
+  for (const entry of ['entry/limiter', 'entry/token-bucket', 'entry/breaker', 'entry/retry']) {
     await make(entry, format, [inline]);
     await make(entry, format, [base64], `${entry}-node`);
   }
@@ -131,6 +131,7 @@ for (const [name, ...files] of [
   ['without the module', 'core.js'],
   ['default', 'core.js', 'entry/inline.js'],
   ['limiter', 'entry/limiter.js'],
+  ['token bucket', 'entry/token-bucket.js'],
   ['breaker', 'entry/breaker.js'],
   ['retry', 'entry/retry.js'],
   ...FRAMEWORKS.map((name) => [name, `${name}.js`]),

@@ -25,25 +25,25 @@ export interface Exports {
   buffer(size: number): number;
   free(handle: number): number;
 
-  // In breaker, core, limiter, sluice.
+  // In breaker, core, limiter, sluice, tokenbucket.
   cell(maker: number, now: number): number;
   acquire(cell: number, cost: number, caller: number, now: number): number;
   step(cell: number, kind: number, outcome: number, cost: number, now: number): number;
-  pass(cell: number, now: number): number;
-  fresh(cell: number, now: number): number;
   state(cell: number): number;
   restore(cell: number, size: number, by: number, now: number): number;
 
-  // In core, sluice.
-  adopt(cell: number, maker: number, now: number): number;
+  // In breaker, core, limiter, sluice.
+  pass(cell: number, now: number): number;
+  fresh(cell: number, now: number): number;
+
+  // In limiter, sluice, tokenbucket.
+  limiter(): number;
 
   // In breaker, sluice.
   breaker(): number;
 
-  // In limiter, sluice.
-  limiter(): number;
-
   // In core, sluice.
+  adopt(cell: number, maker: number, now: number): number;
   compile(size: number): number;
   maker(plan: number, step: number): number;
   pipeline(plan: number, seedLow: number, seedHigh: number): number;
@@ -67,6 +67,7 @@ export interface Exports {
   evict(pipeline: number, step: number, key: number): number;
   save(pipeline: number, step: number, key: number): number;
   load(pipeline: number, step: number, key: number, size: number, by: number, now: number): number;
+  reduce(maker: number, size: number): number;
 
   // In retry, sluice.
   retry(): number;
@@ -80,16 +81,9 @@ export interface Exports {
     seedHigh: number,
   ): number;
 
-  // In core, sluice.
-  reduce(maker: number, size: number): number;
-
   // In sluice.
   batch(pipeline: number, size: number): number;
-
-  // In sluice.
   bulkhead(): number;
-
-  // In sluice.
   plan(size: number, nameSize: number): number;
   body(size: number): number;
   describe(plan: number, step: number): number;

@@ -5,7 +5,7 @@ import { hasRoom, release } from './engine.js';
 import { disposed } from './errors.js';
 import { RateLimiter, type RateLimiterOptions } from './limiter.js';
 import { Observable } from './observable.js';
-import { limitAlone } from './reader/alone.js';
+import type { Alone } from './reader/alone.js';
 import { type Shared, share } from './shared.js';
 import { type Snapshot, shift, taken } from './snapshot.js';
 import type { CostOptions, Quota, Rate, Rejection, Success, Task, Verdict } from './types.js';
@@ -157,11 +157,11 @@ export class KeyedRateLimiter extends Observable {
   private gone = false;
 
   /** @internal */
-  constructor(options: KeyedRateLimiterOptions | Rate) {
+  constructor(options: KeyedRateLimiterOptions | Rate, alone: Alone) {
     super();
     const { keys = DEFAULT_KEYS, when_full = 'evict', ...rest } = Object(options) as KeyedRateLimiterOptions;
     this.rest = typeof options === 'object' ? rest : options;
-    this.common = share(limitAlone, this.rest);
+    this.common = share(alone, this.rest);
     if (!Number.isInteger(keys) || keys < 1 || keys > MAX_KEYS) {
       wrongArgument('keys', keys, `1 to ${MAX_KEYS}`);
     }

@@ -28,5 +28,5 @@ export interface RateLimiterFactory {
 /** Makes rate limiters. */
 export const rateLimiter: RateLimiterFactory = /* @__PURE__ */ Object.assign(
   (options: RateLimiterOptions | Rate) => new RateLimiter(options, share(limitAlone, options)),
-  { keyed: (options: KeyedRateLimiterOptions | Rate) => new KeyedRateLimiter(options) },
+  { keyed: (options: KeyedRateLimiterOptions | Rate) => new KeyedRateLimiter(options, limitAlone) },
 );

@@ -88,15 +88,21 @@ func (m *Module) end(c *holder, answer *reducer.Answer) int32 {
 	if s.Count = uint32(len(m.Others)); s.Count > 0 {
 		s.Records = address(unsafe.Pointer(&m.Others[0]))
 	}
-	s.Reason, s.Free = uint32(answer.Reason), answer.Free
-	s.Permit = answer.Permit
 	if c.core != nil {
 		m.modeOf(c)
 	}
+	return m.answer(answer, c.last)
+}
+
+// answer writes an answer at a mark to the slots, and returns its verdict.
+func (m *Module) answer(answer *reducer.Answer, now clock.Mark) int32 {
+	s := &m.Slots
+	s.Reason, s.Free = uint32(answer.Reason), answer.Free
+	s.Permit = answer.Permit
 	switch at, known := answer.Mark, answer.Mark != clock.Never; {
 	case answer.Verdict != reducer.Reject && answer.Verdict != reducer.Wait:
 	case known:
-		s.Millis = millisOf(max(0, int64(at.Sub(c.last))))
+		s.Millis = millisOf(max(0, int64(at.Sub(now))))
 	default:
 		s.Millis = -1
 	}

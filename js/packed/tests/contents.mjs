@@ -50,6 +50,7 @@ test('core.wasm is wasm/core.wasm', async () => {
 test.for([
   ['@sluice/core', 'core-fast', 'core'],
   ['@sluice/core/limiter', 'limiter', 'limiter'],
+  ['@sluice/core/limiter/token-bucket', 'tokenbucket', 'tokenbucket'],
   ['@sluice/core/breaker', 'breaker', 'breaker'],
   ['@sluice/core/retry', 'retry', 'retry'],
 ])(

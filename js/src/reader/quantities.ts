@@ -32,7 +32,7 @@ const LONGEST_TEXT = '106751d23h47m16.854775807s';
 /** More than any number of a document may be. */
 const HUGE = 1e19;
 /** The most permits of a rate. */
-const MAX_COUNT = 1e9;
+export const MAX_COUNT = 1e9;
 /** A whole in millionths. */
 export const WHOLE = 1e6;
 

@@ -29,50 +29,58 @@ type export struct {
 	result     bool
 }
 
-// exports are those of a package below wasm/entry/export, and the modules that
-// have them.
+// exports are functions that the same modules have.
 type exports struct {
-	modules   []string
+	modules   []string // none for all of them
 	functions []export
 }
 
-// readExports reads the exports of the modules from their sources.
+// readExports reads the exports of the modules from their sources, those that the
+// most modules have first.
 func readExports(folder string) (all []exports, err error) {
-	modules, err := filepath.Glob(filepath.Join(folder, "*", "main.go"))
+	mains, err := filepath.Glob(filepath.Join(folder, "*", "main.go"))
 	if err != nil {
 		return nil, err
 	}
-	having := map[string][]string{}
-	var packages []string
-	for _, path := range modules {
+	having := map[string][]string{} // by function
+	functions := map[string]export{}
+	var names []string
+	for _, path := range mains {
 		parsed, err := parser.ParseFile(token.NewFileSet(), path, nil, parser.ImportsOnly)
 		if err != nil {
 			return nil, err
 		}
 		for _, i := range parsed.Imports {
-			name := filepath.Base(strings.Trim(i.Path.Value, `"`))
-			having[name] = append(having[name], filepath.Base(filepath.Dir(path)))
-			if !slices.Contains(packages, name) {
-				packages = append(packages, name)
+			own, err := readPackage(filepath.Join(folder, "export", filepath.Base(strings.Trim(i.Path.Value, `"`))))
+			if err != nil {
+				return nil, err
+			}
+			for _, f := range own {
+				if _, ok := functions[f.name]; !ok {
+					functions[f.name] = f
+					names = append(names, f.name)
+				}
+				having[f.name] = append(having[f.name], filepath.Base(filepath.Dir(path)))
 			}
 		}
 	}
-	// Those that the most modules have come first.
-	slices.SortFunc(packages, func(a, b string) int {
-		if d := len(having[b]) - len(having[a]); d != 0 {
+	for _, name := range names {
+		modules := having[name]
+		i := slices.IndexFunc(all, func(e exports) bool { return slices.Equal(e.modules, modules) })
+		if i < 0 {
+			i = len(all)
+			all = append(all, exports{modules: modules})
+		}
+		all[i].functions = append(all[i].functions, functions[name])
+	}
+	slices.SortFunc(all, func(a, b exports) int {
+		if d := len(b.modules) - len(a.modules); d != 0 {
 			return d
 		}
-		return strings.Compare(a, b)
+		return slices.Compare(a.modules, b.modules)
 	})
-	for _, name := range packages {
-		e := exports{modules: having[name]}
-		if len(e.modules) == len(modules) {
-			e.modules = nil
-		}
-		if e.functions, err = readPackage(filepath.Join(folder, "export", name)); err != nil {
-			return nil, err
-		}
-		all = append(all, e)
+	if len(all) > 0 && len(all[0].modules) == len(mains) {
+		all[0].modules = nil
 	}
 	return all, nil
 }

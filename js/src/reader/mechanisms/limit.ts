@@ -10,7 +10,9 @@ import { LIMIT } from '../table.js';
 /** The most that a sliding log counts. */
 const LOG = 10_000;
 /** The longest time in which a bucket fills. */
-const MAX_FILL = 2n ** 62n;
+export const MAX_FILL = 2n ** 62n;
+/** What is allowed where it is longer. */
+export const TOO_SLOW = 'a bucket that fills, or a window that lasts, at most 53375d23h (2^62 ns)';
 /** The queue beside a wait. */
 export const DEFAULT_QUEUE = 100;
 
@@ -56,7 +58,7 @@ export const limit: Mechanism = {
     if (rated && algorithm === ALGORITHM_SLIDING_LOG && s.first('rate') > LOG) {
       s.wrong('rate', `a count of at most ${LOG} beside sliding-log, which keeps a mark for each admission`);
     } else if (rated && !fits(s, algorithm)) {
-      s.wrong(place, 'a bucket that fills, or a window that lasts, at most 53375d23h (2^62 ns)');
+      s.wrong(place, TOO_SLOW);
     }
     checkQueue(s);
   },

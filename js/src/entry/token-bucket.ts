@@ -1,0 +1,51 @@
+// Nothing but token buckets without a queue, over the smallest module.
+
+import bytes from 'inline:tokenbucket';
+import { use } from '../engine.js';
+import { KeyedRateLimiter, type KeyedRateLimiterOptions } from '../keyed.js';
+import { RateLimiter, type RateLimiterOptions } from '../limiter.js';
+import type { Alone } from '../reader/alone.js';
+import { LIMIT } from '../reader/table.js';
+import { compileTokenBucket } from '../reader/token-bucket.js';
+import { share } from '../shared.js';
+import type { Rate } from '../types.js';
+
+use(new WebAssembly.Instance(new WebAssembly.Module(bytes)), compileTokenBucket);
+
+/** The mechanism by its name: its options are read without it. */
+const BUCKET: Alone = { mechanism: { row: LIMIT, check() {} }, readers: {} };
+
+/** Settings of a token bucket, as those of a rate limiter. */
+export type TokenBucketOptions = Omit<RateLimiterOptions, 'algorithm' | 'wait' | 'queue' | 'order'>;
+
+/** Settings of a token bucket for each key. */
+export type KeyedTokenBucketOptions = Omit<KeyedRateLimiterOptions, 'algorithm' | 'wait' | 'queue' | 'order'>;
+
+/** Makes rate limiters that are token buckets at which no caller waits. */
+export interface TokenBucketFactory {
+  /**
+   * A rate limiter: it bounds how many calls pass in a time. Throws `PolicyError` for wrong options.
+   *
+   * @example
+   * const limiter = rateLimiter({ rate: '50/1m', burst: 10 });
+   * const verdict = limiter.tryAcquire();
+   * if (!verdict.ok) console.log(verdict.retryAfter);
+   */
+  (options: TokenBucketOptions | Rate): RateLimiter;
+  /** A rate limiter for each key, bounded in memory. Throws `PolicyError` for wrong options. */
+  keyed(options: KeyedTokenBucketOptions | Rate): KeyedRateLimiter;
+}
+
+/** Makes rate limiters. They decide as those of `@sluice/core/limiter` do. */
+export const rateLimiter: TokenBucketFactory = /* @__PURE__ */ Object.assign(
+  (options: TokenBucketOptions | Rate) => new RateLimiter(options, share(BUCKET, options)),
+  { keyed: (options: KeyedTokenBucketOptions | Rate) => new KeyedRateLimiter(options, BUCKET) },
+);
+
+export { systemClock } from '../clock.js';
+export type { Listener } from '../emitter.js';
+export { PolicyError, type PolicyErrorCode, type Problem, RejectedError } from '../errors.js';
+export type { KeyCounts, KeyedOptions, KeyedRateLimiter } from '../keyed.js';
+export type { RateLimiter } from '../limiter.js';
+export type { Snapshot } from '../snapshot.js';
+export type * from '../types.js';

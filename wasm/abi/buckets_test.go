@@ -1,0 +1,132 @@
+package abi
+
+import (
+	"math"
+	"math/rand/v2"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice/internal/testenv"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// TestBucketsAreLimiters: histories of many buckets leave the same slots, states and
+// codes as those of limiters.
+func TestBucketsAreLimiters(t *testing.T) {
+	seed := testenv.Seed()
+	r := rand.New(rand.NewPCG(seed, 0))
+	var small Buckets
+	var whole Module
+	var cells [][2]uint32
+	config := [16]float64{0, 3, 100, 4}
+	small.Slots.Config, whole.Slots.Config = config, config
+	makers := [2]uint32{uint32(small.Limiter()), uint32(whole.Limiter())}
+	both := func(ours, theirs int32) int32 {
+		t.Helper()
+		if ours != theirs {
+			t.Fatalf("seed %d: %d, of a limiter %d", seed, ours, theirs)
+		}
+		return ours
+	}
+	kinds := []reducer.Kind{reducer.TryAcquire, reducer.Acquire, reducer.Peek, reducer.Cancel, reducer.Reset, reducer.Tick, reducer.Serve}
+	for range 50_000 {
+		now := math.NaN()
+		if r.IntN(3) > 0 {
+			now = float64(r.IntN(5000)) + r.Float64()
+		}
+		if len(cells) == 0 || r.IntN(20) == 0 {
+			cell := [2]uint32{uint32(small.Cell(makers[0], now)), uint32(whole.Cell(makers[1], now))}
+			cells = append(cells, cell)
+		}
+		i := r.IntN(len(cells))
+		c := cells[i]
+		switch r.IntN(12) {
+		case 0:
+			both(small.Free(c[0]), whole.Free(c[1]))
+			both(small.Free(c[0]), whole.Free(c[1]))
+			cells[i] = cells[len(cells)-1]
+			cells = cells[:len(cells)-1]
+			continue
+		case 1:
+			size := both(small.State(c[0]), whole.State(c[1]))
+			require.Equal(t, whole.Buffer[:size], small.Buffer[:size])
+			by := math.NaN()
+			if r.IntN(2) == 0 {
+				by = float64(r.IntN(100))
+			}
+			to := cells[r.IntN(len(cells))]
+			both(small.Restore(to[0], uint32(size), by, now), whole.Restore(to[1], uint32(size), by, now))
+		case 2, 3, 4:
+			cost := r.Uint32N(6)
+			both(small.Acquire(c[0], cost, 1, now), whole.Acquire(c[1], cost, 1, now))
+		default:
+			kind, cost := uint32(kinds[r.IntN(len(kinds))]), r.Uint32N(6)
+			both(small.Step(c[0], kind, 0, cost, now), whole.Step(c[1], kind, 0, cost, now))
+		}
+		a, b := &small.Slots, &whole.Slots
+		if a.Reason != b.Reason || a.Permit != b.Permit || a.Count != b.Count || a.Millis != b.Millis {
+			t.Fatalf("seed %d: slots %+v, of a limiter %+v", seed, a, b)
+		}
+	}
+}
+
+// TestBucketsRefuse: what is wrong is a code, and changes nothing.
+func TestBucketsRefuse(t *testing.T) {
+	var m Buckets
+	for _, c := range []struct {
+		config []float64
+		code   int32
+	}{
+		{[]float64{1, 5, 1000}, BadPolicy},
+		{[]float64{0, 5, 1000, 0, 1000, 1}, BadPolicy},
+		{[]float64{0, 5, 1000, 0, 0, 1}, BadPolicy},
+		{[]float64{0, 5, 1000, 0, 0, 0, 1}, BadPolicy},
+		{[]float64{0, 0, 1000}, BadPolicy},
+		{[]float64{0, 1.5, 1000}, BadArgument},
+	} {
+		m.Slots.Config = [16]float64{}
+		copy(m.Slots.Config[:], c.config)
+		assert.Equal(t, c.code, m.Limiter(), c.config)
+	}
+	m.Slots.Config = [16]float64{0, 5, 1000}
+	maker := uint32(m.Limiter())
+	cell := uint32(m.Cell(maker, 0))
+	nan := math.NaN()
+	assert.Equal(t, BadHandle, m.Cell(cell, 0))
+	assert.Equal(t, BadHandle, m.Step(maker, uint32(reducer.Peek), 0, 1, 0))
+	assert.Equal(t, BadHandle, m.State(maker))
+	assert.Equal(t, BadHandle, m.Restore(maker, 0, nan, 0))
+	assert.Equal(t, BadHandle, m.Free(0))
+	assert.Equal(t, BadArgument, m.Step(cell, 256, 0, 1, 0))
+	assert.Equal(t, BadSize, m.Restore(cell, 9999, nan, 0))
+	assert.Equal(t, BadSize, m.Reserve(MaxBuffer+1))
+	assert.Equal(t, int32(0), m.Reserve(3000))
+	assert.Len(t, m.Buffer, 4096)
+	assert.Equal(t, BadBytes, m.Restore(cell, 3000, nan, 0))
+	assert.Equal(t, int32(reducer.Admit), m.Acquire(cell, 5, 0, 0))
+}
+
+// TestBucketsWithoutRoom: an instance without memory refuses what is new, and serves
+// what there is.
+func TestBucketsWithoutRoom(t *testing.T) {
+	room := true
+	m := Buckets{Room: func(uint32) bool { return room }}
+	m.Slots.Config = [16]float64{0, 5, 1000}
+	maker := uint32(m.Limiter())
+	cell := uint32(m.Cell(maker, 0))
+	for range partSize - 2 {
+		require.Positive(t, m.Cell(maker, 0))
+	}
+	room = false
+	assert.Equal(t, BadSize, m.Cell(maker, 0))
+	assert.Equal(t, int32(reducer.Admit), m.Acquire(cell, 5, 0, 0))
+	require.Zero(t, m.Free(cell))
+	again := m.Cell(maker, 0)
+	require.Positive(t, again)
+	assert.NotEqual(t, cell, uint32(again))
+	assert.Equal(t, BadSize, m.Reserve(5000))
+	room = true
+	assert.Positive(t, m.Cell(maker, 0))
+}
