@@ -3,10 +3,14 @@ package main
 import (
 	"os"
 	"path/filepath"
+	"reflect"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice/wasm/abi"
 )
 
 // TestGenerated compares the committed files with those that the sources give.
@@ -24,12 +28,12 @@ func TestGenerated(t *testing.T) {
 // TestPage: a page without its markers is not overwritten.
 func TestPage(t *testing.T) {
 	const opens, closes = "<!-- numbers: go generate ./wasm/abi -->\n", "<!-- end of numbers -->\n"
-	sections := []section{{"numbers", numbersTable}}
+	sections := []section{{"numbers", fixed(numbersTable)}}
 	for _, page := range []string{"", opens, closes} {
-		_, err := pageWith([]byte(page), "ABI.md", sections)
+		_, err := pageWith("", []byte(page), "ABI.md", sections)
 		assert.Error(t, err)
 	}
-	page, err := pageWith([]byte("a\n"+opens+"old\n"+closes+"z\n"), "ABI.md", sections)
+	page, err := pageWith("", []byte("a\n"+opens+"old\n"+closes+"z\n"), "ABI.md", sections)
 	require.NoError(t, err)
 	assert.Regexp(t, "(?s)^a\n.*\\| outcomes \\| 1 ok, 2 fail, 3 throttle, .*z\n$", string(page))
 	assert.NotContains(t, string(page), "old")
@@ -39,4 +43,28 @@ func TestPage(t *testing.T) {
 func TestEveryTypeIsCoded(t *testing.T) {
 	assert.NotContains(t, planTables(), "| |\n")
 	assert.NotContains(t, planTables(), "|  |")
+}
+
+// TestEverythingHasAText: no field, code or number of a configuration comes without
+// its text, and no text is of something that there is not.
+func TestEverythingHasAText(t *testing.T) {
+	config, err := configTable("../../..")
+	require.NoError(t, err)
+	for name, table := range map[string]string{"slots": slotsTable(), "decisions": decisionTable(), "others": otherTable(), "errors": errorsTable()} {
+		assert.NotContains(t, table, "|  |", name)
+	}
+	for _, c := range []struct {
+		of    reflect.Type
+		texts map[string]string
+	}{{reflect.TypeFor[abi.Slots](), slotTexts}, {reflect.TypeFor[abi.Decision](), decisionTexts}, {reflect.TypeFor[abi.Other](), otherTexts}} {
+		for name := range c.texts {
+			_, ok := c.of.FieldByName(name)
+			assert.True(t, ok, "%s has no field %s", c.of, name)
+		}
+	}
+	for name, note := range configNotes {
+		_, field, _ := strings.Cut(name, ".")
+		assert.Contains(t, config, field+" ("+note+")", name)
+	}
+	assert.Regexp(t, "(?s)`limiter\\(\\)` .*`bulkhead\\(\\)` .*`breaker\\(\\)` .*`retry\\(\\)` .*a backoff \\| kind", config)
 }

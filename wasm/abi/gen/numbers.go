@@ -96,7 +96,13 @@ const pagePath = "wasm/ABI.md"
 // section is a generated part of a page.
 type section struct {
 	name string
-	text func() string
+	// text returns it, from the sources below the root of the repository.
+	text func(root string) (string, error)
+}
+
+// fixed is the text of a section that no source file has.
+func fixed(text func() string) func(string) (string, error) {
+	return func(string) (string, error) { return text(), nil }
 }
 
 // pageSections are the generated parts by page.
@@ -104,12 +110,15 @@ var pageSections = []struct {
 	path     string
 	sections []section
 }{
-	{pagePath, []section{{"numbers", numbersTable}}},
-	{plansPath, []section{{"plans", planTables}}},
+	{pagePath, []section{
+		{"slots", fixed(slotsTable)}, {"errors", fixed(errorsTable)}, {"decisions", fixed(decisionTable)}, {"config", configTable},
+		{"others", fixed(otherTable)}, {"numbers", fixed(numbersTable)},
+	}},
+	{plansPath, []section{{"plans", fixed(planTables)}}},
 }
 
 // pageWith returns a page with the present text of its generated sections.
-func pageWith(page []byte, path string, sections []section) ([]byte, error) {
+func pageWith(root string, page []byte, path string, sections []section) ([]byte, error) {
 	text := string(page)
 	for _, s := range sections {
 		opens, closes := "<!-- "+s.name+": go generate ./wasm/abi -->\n", "<!-- end of "+s.name+" -->\n"
@@ -121,7 +130,11 @@ func pageWith(page []byte, path string, sections []section) ([]byte, error) {
 		if !ok {
 			return nil, fmt.Errorf("%s has no line %q", path, closes)
 		}
-		text = head + opens + s.text() + closes + tail
+		own, err := s.text(root)
+		if err != nil {
+			return nil, err
+		}
+		text = head + opens + own + closes + tail
 	}
 	return []byte(text), nil
 }

@@ -1,0 +1,178 @@
+package main
+
+import (
+	"fmt"
+	"go/ast"
+	"go/parser"
+	"go/token"
+	"path/filepath"
+	"reflect"
+	"strings"
+
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/wasm/abi"
+)
+
+// slotTexts says what the slots are, by the names of their fields.
+var slotTexts = map[string]string{
+	"Exact":      "in: bit 0: `now` holds for the next call, bit 1: `span` does. Cleared when used, see [Time](#time)",
+	"Size":       "out: bytes left in the buffer",
+	"Count":      "out: records left",
+	"Records":    "out: address of the first record, valid where `count` is not 0",
+	"Buffer":     "address of the buffer, 0 before the first `buffer()`",
+	"Free":       "out: permits that a `peek` found free",
+	"Now":        "in: a mark in nanoseconds",
+	"Span":       "in: a duration in nanoseconds",
+	"Wake":       "out: the mark at which there is next something to do; the greatest i64 for none",
+	"WakeMillis": "out: the same in milliseconds, rounded up; infinity for none",
+	"Slot":       "out: the call that began",
+	"Generation": "out: likewise",
+	"Reason":     "out: of a cell's refusal, of a retry that gives up",
+	"Timeless":   "out: 1 where the breaker's next `acquire`, and a success that ends it, need no time: pass NaN",
+	"Millis":     "out: until the turn of the waiter, until a refused call would not be refused, until the next attempt; -1 where it is not known",
+	"Permit":     "out with an admission, in with what ends it: 24 bytes",
+	"Mode":       "out: of a breaker",
+	"Attempt":    "in: attempts that have started, for `next`",
+	"Before":     "in and out: the delay before, for `next`; 0 at first",
+	"Keys":       "in: the number of the key of each step of the plan, see [Keys](#keys)",
+	"Config":     "in: a configuration",
+	"Step":       "out: the index of the step of a plan that `compile` refuses, 4294967295 for none",
+}
+
+// decisionTexts says what the fields of a decision are.
+var decisionTexts = map[string]string{
+	"At":         "mark",
+	"Value":      "the mark of `until` (wait, retry), the nanoseconds of `retry_after` (reject), the attempt that won (end), or the new mode (change)",
+	"Millis":     "`value` in milliseconds, rounded up",
+	"Slot":       "the call; of a change the number of the key",
+	"Generation": "likewise; of a change 0",
+	"Attempt":    "its number in the call",
+	"Event":      "index of the event in a batch",
+	"Kind":       "[kind](#numbers)",
+	"Outcome":    "[outcome](#numbers)",
+	"Reason":     "[reason](#numbers)",
+	"Step":       "index of the step in the call's plan; " + fmt.Sprintf("%d: the call's own deadline, %d: none", abi.Deadline, abi.NoStep),
+	"Flags":      fmt.Sprintf("bits: %d shadow, %d fallback, %d last of the call, %d `value` holds", abi.Shadow, abi.Fallback, abi.Last, abi.HasValue),
+}
+
+// otherTexts says what the fields of an effect of a cell on others are.
+var otherTexts = map[string]string{
+	"Permit": "the permit",
+	"Caller": "as `acquire` named it",
+	"Kind":   "[effect](#numbers); of a change the permit's id is the new mode",
+	"Reason": "[reason](#numbers)",
+}
+
+// typeName returns the name of a type in the page.
+func typeName(t reflect.Type) string {
+	switch {
+	case t == reflect.TypeFor[reducer.Permit]():
+		var parts []string
+		for i := range t.NumField() {
+			parts = append(parts, typeName(t.Field(i).Type))
+		}
+		return strings.Join(parts, ", ")
+	case t.Kind() == reflect.Array:
+		return fmt.Sprintf("%d × %s", t.Len(), typeName(t.Elem()))
+	}
+	letter := map[reflect.Kind]string{reflect.Float64: "f", reflect.Int64: "i"}[t.Kind()]
+	if letter == "" {
+		letter = "u"
+	}
+	return fmt.Sprint(letter, 8*t.Size())
+}
+
+// layoutTable returns a table of the fields of a struct.
+func layoutTable(t reflect.Type, texts map[string]string) string {
+	var b strings.Builder
+	b.WriteString("| offset | type | name | |\n|---|---|---|---|\n")
+	for i := range t.NumField() {
+		if f := t.Field(i); f.Name != "_" {
+			fmt.Fprintf(&b, "| %d | %s | `%s` | %s |\n", f.Offset, typeName(f.Type), strings.ToLower(upper(f.Name)), texts[f.Name])
+		}
+	}
+	return b.String()
+}
+
+func slotsTable() string    { return layoutTable(reflect.TypeFor[abi.Slots](), slotTexts) }
+func decisionTable() string { return layoutTable(reflect.TypeFor[abi.Decision](), decisionTexts) }
+func otherTable() string    { return layoutTable(reflect.TypeFor[abi.Other](), otherTexts) }
+
+// errorsTable returns the table of the codes of errors.
+func errorsTable() string {
+	texts := map[string]string{
+		"ERROR_HANDLE":   "no such object, or one of another kind",
+		"ERROR_POLICY":   "the document, the plan or the configuration is wrong",
+		"ERROR_SIZE":     "more bytes than the buffer has or can have; too many objects",
+		"ERROR_ARGUMENT": "a number is none of those that are allowed",
+		"ERROR_BYTES":    "the bytes are no plan, state, action or event",
+		"STALE":          "stale: the call is over, unknown or not running. Not an error of the host; it has no text",
+	}
+	var b strings.Builder
+	b.WriteString("| code | |\n|---|---|\n")
+	for _, c := range errorCodes() {
+		fmt.Fprintf(&b, "| %d | %s |\n", c.value, texts[c.name])
+	}
+	return b.String()
+}
+
+// makersPath is the source of the makers, whose literals have the order of the
+// numbers of a configuration.
+const makersPath = "wasm/abi/makers.go"
+
+// configNotes says what the numbers of a configuration mean beside their names.
+var configNotes = map[string]string{
+	"limiter.algorithm": numbered(wordsOf(limiter.Algorithm.String)), "limiter.burst": "0: count", "limiter.wait": "0: none",
+	"limiter.queue": "0 exactly when wait is", "limiter.order": "0 oldest, 1 newest",
+	"bulkhead.wait": "0: as long as the caller does", "bulkhead.order": "0 oldest, 1 newest", "bulkhead.lease": "0: none",
+	"breaker.window": "0 calls, 1 time, 2 consecutive", "breaker.count": "of calls or buckets", "breaker.slow over": "0: none",
+	"breaker.half open max": "0: none", "breaker.open": "a backoff", "retry.backoff": "a backoff",
+	"backoff.kind": numbered(wordsOf(backoff.Kind.String)), "backoff.max": "0: none", "backoff.jitter": "0 none, 1 full, 2 equal, 3 a share",
+}
+
+// configTable returns the table of configurations, in the order in which the
+// makers read them.
+func configTable(root string) (string, error) {
+	parsed, err := parser.ParseFile(token.NewFileSet(), filepath.Join(root, makersPath), nil, 0)
+	if err != nil {
+		return "", err
+	}
+	var exports, parts strings.Builder
+	for _, d := range parsed.Decls {
+		f, ok := d.(*ast.FuncDecl)
+		if !ok {
+			continue
+		}
+		ast.Inspect(f, func(n ast.Node) bool {
+			literal, ok := n.(*ast.CompositeLit)
+			if !ok {
+				return true
+			}
+			of, ok := literal.Type.(*ast.SelectorExpr)
+			if !ok || of.Sel.Name != "Config" {
+				return true
+			}
+			mechanism := strings.ToLower(f.Name.Name)
+			b, what := &exports, "`"+mechanism+"()`"
+			if !f.Name.IsExported() {
+				b, what = &parts, "a "+mechanism
+			}
+			var names []string
+			for _, e := range literal.Elts {
+				name := spaced(e.(*ast.KeyValueExpr).Key.(*ast.Ident).Name)
+				if note := configNotes[mechanism+"."+name]; note != "" {
+					name += " (" + note + ")"
+				}
+				names = append(names, name)
+			}
+			fmt.Fprintf(b, "| %s | %s |\n", what, strings.Join(names, ", "))
+			return false
+		})
+	}
+	return "| export | config |\n|---|---|\n" + exports.String() + parts.String(), nil
+}
+
+// spaced returns the name of a field as words.
+func spaced(name string) string { return strings.ToLower(strings.ReplaceAll(upper(name), "_", " ")) }
