@@ -111,6 +111,9 @@ func (e *engine) Memory() []byte {
 	return e.memory.UnsafeData(e.store)
 }
 
+// Batches implements host.BatchEngine: wasmtime-go allocates for each parameter.
+func (e *engine) Batches() bool { return true }
+
 func (e *engine) Close() error {
 	e.store.Close()
 	return nil

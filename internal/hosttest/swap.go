@@ -32,7 +32,7 @@ func kindsOf(list []decision.Decision) (all []decision.Kind) {
 	return all
 }
 
-// steps takes a call through the methods that are batches of one.
+// steps takes a call through the methods of single events.
 func (s Suite) steps(t *testing.T) {
 	m := s.open(t)
 	p := pipelineOf(t, m, `{"steps":[{"retry":{"attempts":2,"backoff":{"constant":"1s"},"jitter":"none"}},{"bulkhead":{"concurrent":1,"lease":"3s"}}]}`)

@@ -79,14 +79,25 @@ func (p *Pipeline) batch(dst []decision.Decision, events []Event) ([]decision.De
 		return dst, err
 	}
 	copy(room, p.encoded)
-	if _, err := p.m.call(batch, uint64(p.handle), uint64(len(p.encoded))); err != nil {
-		var wrong *Error
-		if errors.As(err, &wrong) && wrong.Code != abi.BadHandle {
-			return dst, p.m.broken(errors.New("it refused events that are right: " + wrong.Text))
-		}
+	code, err := p.m.raw(batch, uint64(p.handle), uint64(len(p.encoded)))
+	if err != nil {
 		return dst, err
 	}
+	if int32(code) < 0 {
+		return dst, p.refused(code)
+	}
 	return p.decisions(dst, events)
+}
+
+// refused returns the error of events that the module refused. They are right, so that
+// only a handle can be wrong.
+func (p *Pipeline) refused(code uint32) error {
+	err := p.m.wrong(code)
+	var wrong *Error
+	if errors.As(err, &wrong) && wrong.Code != abi.BadHandle {
+		return p.m.broken(errors.New("it refused events that are right: " + wrong.Text))
+	}
+	return err
 }
 
 // encode appends event i, or says what is wrong with it.
@@ -103,14 +114,13 @@ func (p *Pipeline) encode(events []Event, i int) error {
 	var flags uint8
 	var cost, slot, generation uint32
 	var span time.Duration
-	var keys [pipeline.MaxSteps]uint32
+	keys, err := p.check(e)
+	if err != nil {
+		return wrong(err.Text)
+	}
 	switch e.Op {
 	case Tick:
 	case Begin:
-		if p.moved {
-			return wrong("the pipeline was handed over")
-		}
-		e.Call = decision.Handle{}
 		cost = e.Request.Cost
 		if span = e.Request.Deadline; span >= 0 {
 			flags |= abi.EventSpan
@@ -118,15 +128,8 @@ func (p *Pipeline) encode(events []Event, i int) error {
 		if e.Request.NoHedge {
 			flags |= abi.EventNoHedge
 		}
-		if e.Request.Lookup != nil {
-			if keys = p.number(e.Request.Lookup); keys != [pipeline.MaxSteps]uint32{} {
-				flags |= abi.EventKeys
-			}
-		}
-		for _, key := range keys {
-			if key&^abi.KeyMissing > abi.MaxKey {
-				return errKeys
-			}
+		if keys != [pipeline.MaxSteps]uint32{} {
+			flags |= abi.EventKeys
 		}
 	case Done, Cancel, Renew:
 		slot, generation = e.Call.Slot(), e.Call.Generation()
@@ -140,9 +143,7 @@ func (p *Pipeline) encode(events []Event, i int) error {
 		if e.Op != Done {
 			break
 		}
-		if outcome = e.Result.Outcome; outcome < reducer.OK || outcome > reducer.Ignore {
-			return wrong("an attempt ends with OK, Fail, Throttle or Ignore")
-		}
+		outcome = e.Result.Outcome
 		if e.Result.Told {
 			span = e.Result.RetryAfter
 			flags |= abi.EventSpan
@@ -164,6 +165,30 @@ func (p *Pipeline) encode(events []Event, i int) error {
 	}
 	p.encoded = b
 	return nil
+}
+
+// check returns the numbers of the keys of an event, or what is wrong with it.
+func (p *Pipeline) check(e *Event) (keys [pipeline.MaxSteps]uint32, err *Error) {
+	switch e.Op {
+	case Begin:
+		if p.moved {
+			return keys, &Error{Code: abi.BadArgument, Text: "the pipeline was handed over"}
+		}
+		e.Call = decision.Handle{}
+		if e.Request.Lookup != nil {
+			keys = p.number(e.Request.Lookup)
+		}
+		for _, key := range keys {
+			if key&^abi.KeyMissing > abi.MaxKey {
+				return keys, errKeys
+			}
+		}
+	case Done:
+		if e.Result.Outcome < reducer.OK || e.Result.Outcome > reducer.Ignore {
+			return keys, &Error{Code: abi.BadArgument, Text: "an attempt ends with OK, Fail, Throttle or Ignore"}
+		}
+	}
+	return keys, nil
 }
 
 // The offsets of what a record of a decision has.

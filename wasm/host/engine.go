@@ -12,6 +12,14 @@ type Engine interface {
 	Close() error
 }
 
+// BatchEngine is an Engine that says how events are sent.
+type BatchEngine interface {
+	Engine
+	// Batches reports whether a parameter of a call costs more than an event that is
+	// written to the buffer: a pipeline then sends each event as a batch of one.
+	Batches() bool
+}
+
 // Function is an export of an instance.
 type Function interface {
 	// Signature has a letter for each parameter and, behind a colon, for the
@@ -39,6 +47,11 @@ const (
 	describe
 	makerOf
 	pipelineOf
+	begin
+	done
+	cancel
+	renew
+	advance
 	configure
 	uses
 	save
@@ -69,6 +82,11 @@ var abiTable = [exports]struct{ name, signature string }{
 	describe:   {"describe", "ii:i"},
 	makerOf:    {"maker", "ii:i"},
 	pipelineOf: {"pipeline", "iii:i"},
+	begin:      {"begin", "iiidd:i"},
+	done:       {"done", "iiiiidd:i"},
+	cancel:     {"cancel", "iiid:i"},
+	renew:      {"renew", "iiiid:i"},
+	advance:    {"advance", "id:i"},
 	configure:  {"configure", "iid:i"},
 	uses:       {"uses", "ii:i"},
 	save:       {"save", "iii:i"},

@@ -48,6 +48,7 @@ type Module struct {
 	lost      error  // why it cannot be used, nil while it works
 	slots     uint32 // where the slots are
 	room      uint32 // bytes of the buffer
+	batches   bool   // events are sent in batches of one
 	stack     [8]uint64
 }
 
@@ -63,6 +64,7 @@ const (
 	atWake    = uint32(unsafe.Offsetof(abi.Slots{}.Wake))
 	atReason  = uint32(unsafe.Offsetof(abi.Slots{}.Reason))
 	atPermit  = uint32(unsafe.Offsetof(abi.Slots{}.Permit))
+	atKeys    = uint32(unsafe.Offsetof(abi.Slots{}.Keys))
 	atConfig  = uint32(unsafe.Offsetof(abi.Slots{}.Config))
 	slotsSize = uint32(unsafe.Sizeof(abi.Slots{}))
 )
@@ -74,6 +76,9 @@ var nan = math.Float64bits(math.NaN())
 // is closed on an error. A module of another version of the ABI is an error.
 func Open(engine Engine) (*Module, error) {
 	m := &Module{engine: engine}
+	if b, ok := engine.(BatchEngine); ok {
+		m.batches = b.Batches()
+	}
 	if err := m.open(); err != nil {
 		return nil, errors.Join(fmt.Errorf("not a module of Sluice: %w", err), engine.Close())
 	}
@@ -176,11 +181,16 @@ func (m *Module) call(e export, args ...uint64) (uint32, error) {
 	if err != nil || int32(n) >= 0 {
 		return n, err
 	}
+	return 0, m.wrong(n)
+}
+
+// wrong returns the error that a negative result means.
+func (m *Module) wrong(code uint32) error {
 	text, err := m.left()
 	if err != nil {
-		return 0, err
+		return err
 	}
-	return 0, &Error{Code: int32(n), Text: string(text)}
+	return &Error{Code: int32(code), Text: string(text)}
 }
 
 // memory returns the memory of an instance that is not lost. The slots are in it.

@@ -18,7 +18,16 @@ import (
 
 // TestModule runs the tests of all runtimes, on none.
 func TestModule(t *testing.T) {
-	hosttest.Suite{Open: func() (*host.Module, error) { return host.Open(newNative()) }, Cases: 400, Steps: 40_000}.Run(t)
+	for name, batches := range map[string]bool{"exports": false, "batches": true} {
+		t.Run(name, func(t *testing.T) {
+			open := func() (*host.Module, error) {
+				n := newNative()
+				n.batches = batches
+				return host.Open(n)
+			}
+			hosttest.Suite{Open: open, Cases: 400, Steps: 40_000}.Run(t)
+		})
+	}
 }
 
 // opened is a module with a pipeline and a cell, and its instance.
@@ -66,6 +75,17 @@ func (o *opened) use(r *rand.Rand, now clock.Mark) error {
 	note(err)
 	_, err = o.p.Done(nil, h, host.Result{Outcome: reducer.Fail}, now)
 	note(err)
+	_, err = o.p.Renew(nil, h, 0, now)
+	note(err)
+	_, err = o.p.Cancel(nil, h, now)
+	note(err)
+	_, err = o.p.Advance(nil, now)
+	note(err)
+	_, err = o.p.Batch(nil, []host.Event{
+		{Op: host.Begin, At: now, Request: host.Request{Cost: 1, Deadline: -1, Lookup: lookup}},
+		{Op: host.Done, At: now, Of: 1, Result: host.Result{Outcome: reducer.OK}},
+	})
+	note(err)
 	_, err = o.p.Configure(nil, o.plan, now)
 	note(err)
 	state, err := o.p.Save(nil, 2, nil)
@@ -106,12 +126,15 @@ func TestBroken(t *testing.T) {
 		export, text string
 		spoil        func(n *native)
 	}{
-		"records outside":  {"batch", "an address is outside its memory", slot(records, 1<<32-1)},
-		"too many records": {"batch", "an address is outside its memory", slot(count, 1<<32-1)},
-		"unknown kind":     {"batch", "it decided something unknown", record(40, 100)},
-		"unknown step":     {"batch", "it decided by a step that is not there", record(43, 3)},
-		"unknown event":    {"batch", "it decided an event that is not there", record(36, 1)},
-		"unknown call":     {"batch", "it decided about a call that did not begin", record(24, 1)},
+		"records outside":  {"begin", "an address is outside its memory", slot(records, 1<<32-1)},
+		"too many records": {"begin", "an address is outside its memory", slot(count, 1<<32-1)},
+		"unknown kind":     {"begin", "it decided something unknown", record(40, 100)},
+		"unknown step":     {"begin", "it decided by a step that is not there", record(43, 3)},
+		"unknown event":    {"begin", "it decided an event that is not there", record(36, 2)},
+		"unknown call":     {"begin", "it decided about a call that did not begin", record(24, 1)},
+		"batch, records":   {"batch", "an address is outside its memory", slot(records, 1<<32-1)},
+		"batch, event":     {"batch", "it decided an event that is not there", record(36, 2)},
+		"batch, call":      {"batch", "it decided about a call that did not begin", record(24, 1)},
 		"stale later":      {"configure", "it decided something unknown", record(40, 255)},
 		"buffer outside":   {"save", "an address is outside its memory", slot(buffer, 1<<31)},
 		"too much":         {"state", "an address is outside its memory", slot(size, 1<<31)},
@@ -121,6 +144,7 @@ func TestBroken(t *testing.T) {
 		"no description":   {"describe", "it describes no step", slot(size, 2)},
 		"twin steps":       {"describe", "another step has it", func(n *native) { copy(n.memory[bufferAt:], "same\nx\nx") }},
 		"refused batch":    {"batch", "it refused events that are right", func(n *native) { n.code = -4 }},
+		"refused event":    {"done", "it refused events that are right", func(n *native) { n.code = -4 }},
 		"no verdict":       {"step", "it gave a verdict that there is not", func(n *native) { n.code = 5 }},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -207,7 +231,7 @@ func TestAnyMemory(t *testing.T) {
 // TestMissing checks a module that was built for less than whole policies.
 func TestMissing(t *testing.T) {
 	n := newNative()
-	n.without = map[string]bool{"batch": true, "plan": true, "breaker": true}
+	n.without = map[string]bool{"begin": true, "batch": true, "plan": true, "breaker": true}
 	m, err := host.Open(n)
 	if err != nil {
 		t.Fatal(err)
@@ -224,6 +248,9 @@ func TestMissing(t *testing.T) {
 		t.Fatal(err)
 	}
 	if _, _, err := p.Begin(nil, host.Request{}, 0); !errors.Is(err, host.ErrMissing) || m.Lost() != nil {
+		t.Errorf("got %v, lost %v", err, m.Lost())
+	}
+	if _, err := p.Batch(nil, []host.Event{{}}); !errors.Is(err, host.ErrMissing) || m.Lost() != nil {
 		t.Errorf("got %v, lost %v", err, m.Lost())
 	}
 }

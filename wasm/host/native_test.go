@@ -19,6 +19,7 @@ type native struct {
 	code int32
 	// without are exports that the instance lacks.
 	without map[string]bool
+	batches bool // of host.BatchEngine
 	closed  int
 }
 
@@ -32,6 +33,8 @@ const (
 func newNative() *native {
 	return &native{module: &abi.Module{}, memory: make([]byte, bufferAt)}
 }
+
+func (n *native) Batches() bool { return n.batches }
 
 func (n *native) Memory() []byte { return n.memory }
 
@@ -55,9 +58,18 @@ var calls = map[string]struct {
 	"describe":    {"ii:i", func(m *abi.Module, s []uint64) int32 { return m.Describe(u(s[0]), u(s[1])) }},
 	"maker":       {"ii:i", func(m *abi.Module, s []uint64) int32 { return m.MakerOf(u(s[0]), u(s[1])) }},
 	"pipeline":    {"iii:i", func(m *abi.Module, s []uint64) int32 { return m.Pipeline(u(s[0]), u(s[1]), u(s[2])) }},
-	"configure":   {"iid:i", func(m *abi.Module, s []uint64) int32 { return m.Configure(u(s[0]), u(s[1]), f(s[2])) }},
-	"uses":        {"ii:i", func(m *abi.Module, s []uint64) int32 { return m.Uses(u(s[0]), u(s[1])) }},
-	"save":        {"iii:i", func(m *abi.Module, s []uint64) int32 { return m.Save(u(s[0]), u(s[1]), u(s[2])) }},
+	"begin": {"iiidd:i", func(m *abi.Module, s []uint64) int32 {
+		return m.Begin(u(s[0]), u(s[1]), u(s[2]), f(s[3]), f(s[4]))
+	}},
+	"done": {"iiiiidd:i", func(m *abi.Module, s []uint64) int32 {
+		return m.Done(u(s[0]), u(s[1]), u(s[2]), u(s[3]), u(s[4]), f(s[5]), f(s[6]))
+	}},
+	"cancel":    {"iiid:i", func(m *abi.Module, s []uint64) int32 { return m.Cancel(u(s[0]), u(s[1]), u(s[2]), f(s[3])) }},
+	"renew":     {"iiiid:i", func(m *abi.Module, s []uint64) int32 { return m.Renew(u(s[0]), u(s[1]), u(s[2]), u(s[3]), f(s[4])) }},
+	"advance":   {"id:i", func(m *abi.Module, s []uint64) int32 { return m.Advance(u(s[0]), f(s[1])) }},
+	"configure": {"iid:i", func(m *abi.Module, s []uint64) int32 { return m.Configure(u(s[0]), u(s[1]), f(s[2])) }},
+	"uses":      {"ii:i", func(m *abi.Module, s []uint64) int32 { return m.Uses(u(s[0]), u(s[1])) }},
+	"save":      {"iii:i", func(m *abi.Module, s []uint64) int32 { return m.Save(u(s[0]), u(s[1]), u(s[2])) }},
 	"load": {"iiiidd:i", func(m *abi.Module, s []uint64) int32 {
 		return m.Load(u(s[0]), u(s[1]), u(s[2]), u(s[3]), f(s[4]), f(s[5]))
 	}},

@@ -1,6 +1,7 @@
 package host
 
 import (
+	"encoding/binary"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -83,7 +84,7 @@ func (p *Pipeline) Begin(dst []decision.Decision, r Request, now clock.Mark) (de
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()
 	p.one[0] = Event{Op: Begin, At: now, Request: r}
-	dst, err := p.batch(dst, p.one[:])
+	dst, err := p.happen(dst)
 	p.one[0].Request.Lookup = nil // what the caller has there may be large
 	return p.one[0].Call, dst, err
 }
@@ -111,16 +112,76 @@ func (p *Pipeline) Advance(dst []decision.Decision, now clock.Mark) ([]decision.
 	return p.single(dst, Event{Op: Tick, At: now})
 }
 
-// single is a batch of one event.
+// single lets one event happen.
 func (p *Pipeline) single(dst []decision.Decision, e Event) ([]decision.Decision, error) {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()
 	p.one[0] = e
-	dst, err := p.batch(dst, p.one[:])
+	dst, err := p.happen(dst)
 	if err == nil && p.one[0].Stale {
 		err = ErrStale
 	}
 	return dst, err
+}
+
+// happen lets the one event happen: as a batch of one, or by an export of its own,
+// which takes a tenth less time where parameters cost nothing.
+func (p *Pipeline) happen(dst []decision.Decision) ([]decision.Decision, error) {
+	e := &p.one[0]
+	if p.m.batches {
+		return p.batch(dst, p.one[:])
+	}
+	p.keys.batch++
+	keys, wrong := p.check(e)
+	if wrong != nil {
+		return dst, wrong
+	}
+	m := p.m
+	memory, err := m.memory()
+	if err != nil {
+		return dst, err
+	}
+	m.at(memory, e.At)
+	slot, generation := uint64(e.Call.Slot()), uint64(e.Call.Generation())
+	var code uint32
+	switch e.Op {
+	case Tick:
+		code, err = m.raw(advance, uint64(p.handle), nan)
+	case Begin:
+		code, err = p.begin(memory, &e.Request, &keys)
+	case Done:
+		if e.Result.Told {
+			m.by(memory, e.Result.RetryAfter)
+		}
+		code, err = m.raw(done, uint64(p.handle), slot, generation, uint64(e.Result.Attempt), uint64(e.Result.Outcome), nan, nan)
+	case Cancel:
+		code, err = m.raw(cancel, uint64(p.handle), slot, generation, nan)
+	case Renew:
+		code, err = m.raw(renew, uint64(p.handle), slot, generation, uint64(e.Result.Attempt), nan)
+	}
+	if err != nil {
+		return dst, err
+	}
+	if e.Stale = int32(code) == abi.Stale; int32(code) < 0 && !e.Stale {
+		return dst, p.refused(code)
+	}
+	return p.decisions(dst, p.one[:])
+}
+
+func (p *Pipeline) begin(memory []byte, r *Request, keys *[pipeline.MaxSteps]uint32) (uint32, error) {
+	if r.Deadline >= 0 {
+		p.m.by(memory, r.Deadline)
+	}
+	if p.plan.shape.Keyed() != 0 {
+		for i, key := range keys {
+			binary.LittleEndian.PutUint32(memory[p.m.slots+atKeys+uint32(4*i):], key)
+		}
+	}
+	flags := uint64(0)
+	if r.NoHedge {
+		flags = abi.BeginNoHedge
+	}
+	return p.m.raw(begin, uint64(p.handle), uint64(r.Cost), flags, nan, nan)
 }
 
 // Configure replaces the active plan. Calls that began before keep theirs;
