@@ -4,7 +4,6 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/keyed"
@@ -34,10 +33,10 @@ type pool struct {
 	maker   cell.Maker
 	records bool // the cells record outcomes
 	step    uint8
-	layouts int          // that have it
-	keys    keyed.Config // the maximum number of keys
-	one     *node        // of a step without keys; of one with keys, the overflow cell
-	table   *keyed.Table // nil for a step without keys
+	layouts int            // that have it
+	keys    keyed.Config   // the maximum number of keys
+	one     *node          // of a step without keys; of one with keys, the overflow cell
+	table   *keyed.Numbers // nil for a step without keys
 	nodes   keyed.Slab[*node]
 }
 
@@ -75,7 +74,7 @@ func (d *Driver) newPool(plan *pipeline.Plan, i int) *pool {
 		return p
 	}
 	// The plan has checked the numbers.
-	p.table, _ = keyed.New(plan.Keys(i))
+	p.table, _ = keyed.NewNumbers(plan.Keys(i))
 	p.keys = plan.Keys(i)
 	return p
 }
@@ -197,20 +196,14 @@ func (c *call) resolve(k uint8, i int) *node {
 	return n
 }
 
-// hash is the key of a table for the number of a key.
-func hash(key uint32) keyed.Hash {
-	return keyed.Hash{Hi: backoff.Word(2 * uint64(key)), Lo: backoff.Word(2*uint64(key) + 1)}
-}
-
 // use returns the cell of a key, which may be a new one.
 func (d *Driver) use(p *pool, key uint32) *node {
-	h := hash(key)
 	if p.over() {
-		if _, known := p.table.Find(h); !known {
+		if _, known := p.table.Find(key); !known {
 			d.trim(p)
 		}
 	}
-	index, how := p.table.Use(h)
+	index, how := p.table.Use(key)
 	switch how {
 	case keyed.Known:
 		return *p.nodes.At(index)
@@ -234,7 +227,7 @@ func (p *pool) at(key uint32) *node {
 	if p.table == nil {
 		return p.one
 	}
-	if index, ok := p.table.Find(hash(key)); ok {
+	if index, ok := p.table.Find(key); ok {
 		return *p.nodes.At(index)
 	}
 	return nil
@@ -346,7 +339,7 @@ func (d *Driver) Evict(step int, key uint32) bool {
 	if p == nil || p.table == nil {
 		return false
 	}
-	index, ok := p.table.Find(hash(key))
+	index, ok := p.table.Find(key)
 	if !ok || p.table.Held(index) {
 		return false
 	}

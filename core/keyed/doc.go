@@ -4,8 +4,9 @@
 // to an index; the holder of the table keeps the states of the cells in slices or
 // Slabs of its own, by that index.
 //
-// The drivers of a policy and the keyed limiter use the same table. A table is
-// for one goroutine at a time. A concurrent holder makes several tables, each
+// The keyed limiters use a Table, and the drivers of policies Numbers, which is a Table
+// for keys that are small numbers: it needs no hashes. A table is for one goroutine at
+// a time. A concurrent holder makes several tables, each
 // with a mutex, and chooses by ShardOf.
 //
 // A table has at most Config.Keys keys. Above that a new key takes the cell of the
@@ -32,7 +33,8 @@
 //     of segments, of which every entry is for at least 16 keys, and for held
 //     cells, of which each is passed over once for each time it was used or
 //     released, in logarithmic time.
-//   - G20: memory returns when keys are removed.
+//   - G20: memory returns when keys are removed; Numbers keeps a pointer for 64
+//     numbers up to the greatest that there was.
 //
 // Source: Fagin, Nievergelt, Pippenger and Strong, Extendible hashing, 1979.
 package keyed

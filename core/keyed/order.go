@@ -25,14 +25,14 @@ func (e *entry) rank() uint64 { return uint64(e.older)<<32 | uint64(e.newer) }
 
 // olderOf returns the link from an entry to the next older one, that of none to
 // the newest entry; newerOf is the like.
-func (t *Table) olderOf(index uint32) *uint32 {
+func (t *order) olderOf(index uint32) *uint32 {
 	if index == 0 {
 		return &t.newest
 	}
 	return &t.entries.At(index).older
 }
 
-func (t *Table) newerOf(index uint32) *uint32 {
+func (t *order) newerOf(index uint32) *uint32 {
 	if index == 0 {
 		return &t.oldest
 	}
@@ -40,7 +40,7 @@ func (t *Table) newerOf(index uint32) *uint32 {
 }
 
 // link puts an entry at the newest end of the list.
-func (t *Table) link(index uint32) {
+func (t *order) link(index uint32) {
 	e := t.entries.At(index)
 	t.links++
 	e.older, e.newer, e.place = t.newest, 0, listed|t.links
@@ -49,7 +49,7 @@ func (t *Table) link(index uint32) {
 }
 
 // takeOut takes an entry out of the order.
-func (t *Table) takeOut(index uint32) {
+func (t *order) takeOut(index uint32) {
 	switch e := t.entries.At(index); {
 	case e.inList():
 		*t.newerOf(e.older), *t.olderOf(e.newer) = e.newer, e.older
@@ -64,7 +64,7 @@ func (t *Table) takeOut(index uint32) {
 const batch = 16
 
 // settle puts the uses since the last one into the list, in their order.
-func (t *Table) settle() {
+func (t *order) settle() {
 	for _, index := range t.touched[:t.touches] {
 		if index != t.newest && index != Spare {
 			t.takeOut(index)
@@ -76,7 +76,7 @@ func (t *Table) settle() {
 
 // Coldest returns the index of the least recently used key whose cell is not
 // held, 0 for none.
-func (t *Table) Coldest() uint32 {
+func (t *order) Coldest() uint32 {
 	t.settle()
 	if len(t.aside) > 0 {
 		return t.aside[0]
@@ -95,7 +95,7 @@ func (t *Table) Coldest() uint32 {
 
 // ByUse appends the indices of all keys to dst, the least recently used first. A
 // holder that puts them into another table in this order keeps the order.
-func (t *Table) ByUse(dst []uint32) []uint32 {
+func (t *order) ByUse(dst []uint32) []uint32 {
 	t.settle()
 	from := len(dst)
 	for i := uint32(1); i <= t.keys; i++ {
@@ -116,13 +116,13 @@ func (t *Table) ByUse(dst []uint32) []uint32 {
 type heap []uint32
 
 // join puts an entry into the heap.
-func (t *Table) join(index uint32) {
+func (t *order) join(index uint32) {
 	t.aside = append(t.aside, index)
 	t.rise(len(t.aside)-1, index)
 }
 
 // leave takes an entry out of the heap; it stays outside the list.
-func (t *Table) leave(e *entry) {
+func (t *order) leave(e *entry) {
 	at, last := int(e.place-inHeap), len(t.aside)-1
 	moved := t.aside[last]
 	e.place = setAside
@@ -135,7 +135,7 @@ func (t *Table) leave(e *entry) {
 }
 
 // rise moves an entry up from a place.
-func (t *Table) rise(at int, index uint32) {
+func (t *order) rise(at int, index uint32) {
 	for at > 0 {
 		up := (at - 1) / 2
 		if t.entries.At(t.aside[up]).rank() < t.entries.At(index).rank() {
@@ -149,7 +149,7 @@ func (t *Table) rise(at int, index uint32) {
 
 // sink moves the gap at a place down as far as an entry for it has to go, and
 // returns where that is.
-func (t *Table) sink(at int, index uint32) int {
+func (t *order) sink(at int, index uint32) int {
 	for {
 		down := 2*at + 1
 		if down >= len(t.aside) {
@@ -166,7 +166,7 @@ func (t *Table) sink(at int, index uint32) int {
 	}
 }
 
-func (t *Table) set(at int, index uint32) {
+func (t *order) set(at int, index uint32) {
 	t.aside[at] = index
 	t.entries.At(index).place = uint32(at) + inHeap
 }

@@ -30,15 +30,22 @@ const (
 // Spare is the index of the cell that new keys share when the table is full.
 const Spare = 0
 
-// Table says which cell each key has. Make one by New. What a lookup needs comes
-// first, in one line of a cache.
+// Table says which cell each key has, by the hash of the key. Make one by New. What a
+// lookup needs comes first, in one line of a cache.
 type Table struct {
-	entries   Slab[entry]
 	directory []*segment // by the first bits of a hash
 	depth     uint8      // how many bits
-	keys      uint32
-	held      uint32
-	links     uint32 // of entries into the list so far, which wraps around
+	order
+	deepest  int // segments of the greatest depth
+	segments int
+}
+
+// order has the keys of a table in the order of their last use, and their bounds.
+type order struct {
+	entries Slab[entry]
+	keys    uint32
+	held    uint32
+	links   uint32 // of entries into the list so far, which wraps around
 
 	touched        [batch]uint32
 	touches        uint32 // of touched, not yet in the list
@@ -46,9 +53,7 @@ type Table struct {
 	aside          heap   // those outside the list that are not held
 	ranks          uint64
 
-	config   Config
-	deepest  int // segments of the greatest depth
-	segments int
+	config Config
 
 	births    uint64
 	evictions uint64
@@ -83,14 +88,18 @@ func New(c Config) (*Table, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	t := &Table{config: c, directory: []*segment{{}}, segments: 1, deepest: 1, births: 1}
+	return &Table{order: newOrder(c), directory: []*segment{{}}, segments: 1, deepest: 1}, nil
+}
+
+func newOrder(c Config) order {
+	t := order{config: c, births: 1}
 	t.entries.Grow(Spare)
 	t.entries.At(Spare).generation = t.births
-	return t, nil
+	return t
 }
 
 // Configure replaces the bounds. Call Trim afterwards.
-func (t *Table) Configure(c Config) error {
+func (t *order) Configure(c Config) error {
 	if err := c.Check(); err != nil {
 		return err
 	}
@@ -117,7 +126,7 @@ func (t *Table) Find(h Hash) (index uint32, ok bool) {
 }
 
 // Touch makes the key of an index the most recently used.
-func (t *Table) Touch(index uint32) {
+func (t *order) Touch(index uint32) {
 	if t.touches == batch {
 		t.settle()
 	}
@@ -142,13 +151,24 @@ func (t *Table) Refresh(h Hash) (index uint32, ok bool) {
 }
 
 // Room reports whether a new key gets a cell without an eviction.
-func (t *Table) Room() bool {
+func (t *order) Room() bool {
 	return t.keys < t.config.Keys && (t.config.Bytes == 0 || t.counted()+t.each() <= t.config.Bytes)
 }
 
 // Add is Use for a key that Find does not find. The holder says whether there is room
 // for one more: only the holder knows it for several tables that share a bound.
 func (t *Table) Add(h Hash, room bool) (index uint32, how Use) {
+	if index, how = t.place(h, room); how == Added {
+		t.insert(h, index)
+	} else if how == Evicted {
+		t.Replace(index, h)
+	}
+	return index, how
+}
+
+// place finds the index for a new key: one behind the others, where there is room
+// for the key, else that of the key to be replaced, or the spare one.
+func (t *order) place(h Hash, room bool) (index uint32, how Use) {
 	if room {
 		t.births++
 		return t.put(entry{hash: h, generation: t.births}), Added
@@ -161,17 +181,15 @@ func (t *Table) Add(h Hash, room bool) (index uint32, how Use) {
 		return Spare, Shared
 	}
 	t.evictions++
-	t.Replace(index, h)
 	return index, Evicted
 }
 
 // put adds an entry at the end, as the most recently used.
-func (t *Table) put(e entry) uint32 {
+func (t *order) put(e entry) uint32 {
 	t.settle()
 	t.keys++
 	t.entries.Grow(t.keys)
 	*t.entries.At(t.keys) = e
-	t.insert(e.hash, t.keys)
 	t.link(t.keys)
 	return t.keys
 }
@@ -179,11 +197,16 @@ func (t *Table) put(e entry) uint32 {
 // Replace gives the cell that Coldest has just returned to a new key, and counts
 // no eviction: a holder does so where the cell is as good as a new one.
 func (t *Table) Replace(index uint32, h Hash) {
-	t.takeOut(index)
 	t.erase(index)
+	t.replace(index, h)
+	t.insert(h, index)
+}
+
+// replace makes the entry of a key, which is in the order, that of another one.
+func (t *order) replace(index uint32, h Hash) {
+	t.takeOut(index)
 	t.births++
 	*t.entries.At(index) = entry{hash: h, generation: t.births}
-	t.insert(h, index)
 	t.link(index)
 }
 
@@ -195,7 +218,9 @@ func (t *Table) Import(from *Table, index uint32) uint32 {
 		t.held++
 	}
 	t.births = max(t.births, from.births)
-	return t.put(entry{hash: e.hash, word: e.word, generation: e.generation, holds: e.holds})
+	index = t.put(entry{hash: e.hash, word: e.word, generation: e.generation, holds: e.holds})
+	t.insert(e.hash, index)
+	return index
 }
 
 // Evict removes the least recently used key whose cell is not held: the cell at
@@ -212,7 +237,7 @@ func (t *Table) Evict() (gone, last uint32, ok bool) {
 // Above reports whether the table is above its bounds, which it is after they
 // were lowered and after Charge. A table keeps one key whatever its bound of
 // bytes.
-func (t *Table) Above() bool {
+func (t *order) Above() bool {
 	return t.keys > t.config.Keys || t.keys > 1 && t.config.Bytes != 0 && t.counted() > t.config.Bytes
 }
 
@@ -228,25 +253,32 @@ func (t *Table) Trim() (gone, last uint32, ok bool) {
 // Remove takes the key of an index out of the table. The key with the last index
 // has its index then: the holder moves the cell at last to index.
 func (t *Table) Remove(index uint32) (last uint32) {
+	t.erase(index)
+	if last = t.keys; index != last {
+		s, j := t.locate(last)
+		s.slots[j] = slot(t.entries.At(last).hash, index)
+	}
+	t.remove(index)
+	return last
+}
+
+// remove takes the entry of an index out, and moves the last one there.
+func (t *order) remove(index uint32) {
 	t.settle()
 	t.takeOut(index)
-	t.erase(index)
 	if t.entries.At(index).holds != 0 {
 		t.held--
 	}
-	last = t.keys
+	last := t.keys
 	if index != last {
 		t.rename(last, index)
 	}
 	t.entries.Remove(index, last)
 	t.keys--
-	return last
 }
 
-// rename changes the index that others have of an entry.
-func (t *Table) rename(from, to uint32) {
-	s, j := t.locate(from)
-	s.slots[j] = slot(t.entries.At(from).hash, to)
+// rename changes the index that the neighbours of an entry have of it.
+func (t *order) rename(from, to uint32) {
 	switch e := t.entries.At(from); {
 	case e.inList():
 		*t.newerOf(e.older), *t.olderOf(e.newer) = to, to
@@ -258,14 +290,14 @@ func (t *Table) rename(from, to uint32) {
 // Pin holds the cell of an index until Unpin was called as often as Pin. A
 // holder pins a cell while a caller waits there or has something that must not
 // be evicted. The spare cell is never evicted.
-func (t *Table) Pin(index uint32) { t.hold(index, t.entries.At(index).holds+1) }
+func (t *order) Pin(index uint32) { t.hold(index, t.entries.At(index).holds+1) }
 
 // Unpin undoes a Pin.
-func (t *Table) Unpin(index uint32) { t.hold(index, t.entries.At(index).holds-1) }
+func (t *order) Unpin(index uint32) { t.hold(index, t.entries.At(index).holds-1) }
 
 // SetHeld holds the cell of an index, or not any more, beside its pins. It is for
 // holders that ask the cell after each step.
-func (t *Table) SetHeld(index uint32, held bool) {
+func (t *order) SetHeld(index uint32, held bool) {
 	holds := t.entries.At(index).holds &^ markedHeld
 	if held {
 		holds |= markedHeld
@@ -273,7 +305,7 @@ func (t *Table) SetHeld(index uint32, held bool) {
 	t.hold(index, holds)
 }
 
-func (t *Table) hold(index, holds uint32) {
+func (t *order) hold(index, holds uint32) {
 	e := t.entries.At(index)
 	before := e.holds
 	e.holds = holds
@@ -294,12 +326,12 @@ func (t *Table) hold(index, holds uint32) {
 }
 
 // Held reports whether the cell of an index is held.
-func (t *Table) Held(index uint32) bool { return t.entries.At(index).holds != 0 }
+func (t *order) Held(index uint32) bool { return t.entries.At(index).holds != 0 }
 
 // Word returns eight bytes that the holder may use for the state of the cell of
 // an index. They are 0 for a new cell, move with it, and cost no further line of
 // a cache. The pointer is good until the table changes.
-func (t *Table) Word(index uint32) *uint64 { return &t.entries.At(index).word }
+func (t *order) Word(index uint32) *uint64 { return &t.entries.At(index).word }
 
 // Handle returns the name of the cell of an index.
 func (t *Table) Handle(index uint32) Handle {
@@ -321,27 +353,31 @@ func (t *Table) Resolve(h Handle) (index uint32, ok bool) {
 }
 
 // Hash returns the hash of the key of an index.
-func (t *Table) Hash(index uint32) Hash { return t.entries.At(index).hash }
+func (t *order) Hash(index uint32) Hash { return t.entries.At(index).hash }
 
 // Len returns how many keys have a cell of their own. Their indices are 1 to
 // Len; Add appends, and Remove moves the last.
-func (t *Table) Len() uint32 { return t.keys }
+func (t *order) Len() uint32 { return t.keys }
 
 // Charge counts memory that a cell takes or releases beside CellBytes.
-func (t *Table) Charge(bytes int64) { t.charged += bytes }
+func (t *order) Charge(bytes int64) { t.charged += bytes }
 
 // Counts returns what the table has and has done.
 func (t *Table) Counts() Counts {
+	return t.counts(uint64(t.segments)*segmentBytes + uint64(len(t.directory))*8)
+}
+
+// counts returns the counts of a table whose index takes so many bytes.
+func (t *order) counts(index uint64) Counts {
 	entries := uint64(len(t.entries.pages)) * pageSize * (entryBytes + uint64(t.config.CellBytes))
-	table := uint64(t.segments)*segmentBytes + uint64(len(t.directory))*8 + uint64(cap(t.aside))*4
 	return Counts{
 		Keys: t.keys, Held: t.held, Evictions: t.evictions, Shared: t.shared,
-		Bytes: entries + table + uint64(t.charged),
+		Bytes: entries + index + uint64(cap(t.aside))*4 + uint64(t.charged),
 	}
 }
 
 // each returns the memory for a key.
-func (t *Table) each() uint64 { return entryBytes + slotBytes + uint64(t.config.CellBytes) }
+func (t *order) each() uint64 { return entryBytes + slotBytes + uint64(t.config.CellBytes) }
 
 // counted returns the memory for the keys that there are.
-func (t *Table) counted() uint64 { return uint64(t.keys)*t.each() + uint64(t.charged) }
+func (t *order) counted() uint64 { return uint64(t.keys)*t.each() + uint64(t.charged) }
