@@ -6,11 +6,11 @@
 export const LIMITS = {
   '@sluice/core': { now: { raw: 230_000, gzip: 97_000 }, goal: { gzip: 56_000 } },
   // What is not imported is left out.
-  '{ rateLimiter } of @sluice/core': { now: { raw: 186_000, gzip: 81_000 }, goal: { gzip: 42_000 } },
+  '{ rateLimiter } of @sluice/core': { now: { raw: 182_000, gzip: 78_500 }, goal: { gzip: 42_000 } },
   // The JavaScript around the module.
   '@sluice/core/slim': { now: { raw: 78_000, gzip: 29_400 }, goal: { gzip: 8_000 } },
   '@sluice/core/limiter': { now: { raw: 71_300, gzip: 31_800 }, goal: { gzip: 20_000 } },
-  '@sluice/core/limiter/token-bucket': { now: { raw: 30_500, gzip: 13_400 }, goal: { gzip: 9_000 } },
+  '@sluice/core/limiter/token-bucket': { now: { raw: 31_500, gzip: 13_700 }, goal: { gzip: 9_000 } },
   '@sluice/core/breaker': { now: { raw: 59_500, gzip: 26_700 }, goal: { gzip: 17_000 } },
   '@sluice/core/retry': { now: { raw: 34_200, gzip: 15_700 }, goal: { gzip: 9_000 } },
   // For any pipeline: they have none of the core.
@@ -23,5 +23,5 @@ export const LIMITS = {
   '@sluice/core/yaml': { now: { raw: 500, gzip: 300 }, goal: { gzip: 300 } },
   // With the default entry, which it works on.
   '@sluice/core/testing': { now: { raw: 232_000, gzip: 98_200 }, goal: { gzip: 56_000 } },
-  '@sluice/core/core.wasm': { now: { raw: 142_000, gzip: 66_900 }, goal: { raw: 72_000, gzip: 34_000 } },
+  '@sluice/core/core.wasm': { now: { raw: 137_500, gzip: 64_500 }, goal: { raw: 72_000, gzip: 34_000 } },
 };
