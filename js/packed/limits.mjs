@@ -4,7 +4,7 @@
  * today; `goal` is where it has to get, and 1 KB is 1,000 bytes there.
  */
 export const LIMITS = {
-  '@sluice/core': { now: { raw: 230_000, gzip: 97_000 }, goal: { gzip: 56_000 } },
+  '@sluice/core': { now: { raw: 225_000, gzip: 95_000 }, goal: { gzip: 56_000 } },
   // What is not imported is left out.
   '{ rateLimiter } of @sluice/core': { now: { raw: 182_000, gzip: 78_500 }, goal: { gzip: 42_000 } },
   // The JavaScript around the module.

@@ -44,6 +44,8 @@ describe.skipIf(!built)('token buckets alone', async () => {
         const [got, want] = [one.tryAcquire({ cost }), other.tryAcquire({ cost })];
         expect(got, `${at}, step ${step}`).toEqual(want);
         expect(one.peek({ cost: 1 }), `${at}, step ${step}`).toEqual(other.peek({ cost: 1 }));
+        expect(one.quota(), `${at}, step ${step}`).toEqual(other.quota());
+        if (upTo(100) === 0) for (const limiter of [one, other]) limiter.reset();
         if (!got.ok) refused++;
         if (upTo(30) > 0) continue;
         const saved = other.snapshot();
