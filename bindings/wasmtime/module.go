@@ -24,8 +24,9 @@ type settings struct {
 // another version of the ABI is an error of New. Default: the embedded one.
 func WithBytes(module []byte) Option { return func(s *settings) { s.module = module } }
 
-// WithMemoryLimit bounds the memory of an instance, in bytes. An instance that
-// needs more is lost: its calls return host.ErrBroken. Default: 4 GiB.
+// WithMemoryLimit bounds the memory of an instance, in bytes. What would
+// need more is an error with the code abi.NoMemory. Default: 4 GiB; the module has a
+// limit of its own, 256 MiB.
 func WithMemoryLimit(bytes uint64) Option {
 	return func(s *settings) { s.memory = int64(min(bytes, math.MaxInt64)) }
 }

@@ -24,8 +24,9 @@ type settings struct {
 func WithBytes(module []byte) Option { return func(s *settings) { s.module = module } }
 
 // WithMemoryLimit bounds the memory of an instance, in bytes rounded down to
-// pages of 64 KiB, 65,536 pages at most. An instance that needs more is lost:
-// its calls return host.ErrBroken. Default: 4 GiB.
+// pages of 64 KiB, 65,536 pages at most. What would need more
+// is an error with the code abi.NoMemory. Default: 4 GiB; the module has a limit of its
+// own, 256 MiB.
 func WithMemoryLimit(bytes uint64) Option {
 	return func(s *settings) { s.config = s.config.WithMemoryLimitPages(uint32(min(bytes>>16, 1<<16))) }
 }

@@ -109,6 +109,15 @@ func (d *Driver) release(l *layout) {
 	}
 }
 
+// clear forgets the cells of a layout.
+func (l *layout) clear() {
+	for _, p := range l.pools {
+		if p != nil {
+			*p = pool{}
+		}
+	}
+}
+
 // Configure replaces the active plan. Calls that began before keep their plan; cells
 // are matched by the names of their steps and keep their state by the rules of each
 // mechanism.
@@ -245,6 +254,17 @@ func (d *Driver) count(key uint32) {
 // Uses reports whether a cell or a live call uses the number of a key. If not,
 // another key may have it.
 func (d *Driver) Uses(key uint32) bool { return uint(key) < uint(len(d.uses)) && d.uses[key] > 0 }
+
+// Adds reports whether a call with the number of a key would add a cell to the cells
+// of a step.
+func (d *Driver) Adds(step int, key uint32) bool {
+	p := d.poolOf(step)
+	if p == nil || p.table == nil {
+		return false
+	}
+	_, known := p.table.Find(key)
+	return !known && p.table.Room()
+}
 
 // Counts returns how many keys a step of the active plan has, and how many were
 // evicted or shared; zeros for a step without keys.

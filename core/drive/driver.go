@@ -256,6 +256,22 @@ func (d *Driver) Renew(h decision.Handle, attempt uint32) bool {
 // Live reports whether a call is not over.
 func (d *Driver) Live(h decision.Handle) bool { return d.find(h) != nil }
 
+// Close forgets all calls and cells, so that what still refers to one of them keeps no
+// other in memory. Nothing may be called afterwards.
+func (d *Driver) Close() {
+	for _, c := range d.calls {
+		if c.layout != nil {
+			c.layout.clear()
+		}
+		*c = call{}
+	}
+	d.layout.clear()
+	*d = Driver{}
+}
+
+// Idle reports whether the next call takes the memory of one that is over.
+func (d *Driver) Idle() bool { return len(d.free) > 0 }
+
 // NextSlot returns the slot that the next call will have.
 func (d *Driver) NextSlot() uint32 {
 	if n := len(d.free); n > 0 {

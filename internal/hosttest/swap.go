@@ -231,7 +231,7 @@ func (s Suite) flatMemory(t *testing.T) {
 			}
 		}
 	}
-	if size := m.Size(); size == 0 || size > 1<<20 {
+	if size := m.Size(); size == 0 || size > 2<<20 {
 		t.Errorf("the memory has %d bytes", size)
 	}
 }

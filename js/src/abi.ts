@@ -35,6 +35,8 @@ export interface Exports {
   // In breaker, core, limiter, sluice.
   pass(cell: number, now: number): number;
   fresh(cell: number, now: number): number;
+  used(): number;
+  limit(size: number): number;
 
   // In limiter, sluice, tokenbucket.
   limiter(): number;
@@ -160,6 +162,7 @@ export const ERROR_POLICY = -2;
 export const ERROR_SIZE = -3;
 export const ERROR_ARGUMENT = -4;
 export const ERROR_BYTES = -5;
+export const ERROR_MEMORY = -7;
 /** The call is over, unknown or not running. */
 export const STALE = -6;
 

@@ -48,9 +48,13 @@ func (m *Module) Batch(handle, size uint32) int32 {
 	if !ok {
 		return BadSize
 	}
-	d := m.get(handle).driver
+	o := m.get(handle)
+	d := o.driver
 	if d == nil {
 		return m.lost()
+	}
+	if m.cannotPlay(o, src) {
+		return NoMemory
 	}
 	m.Decisions, d.Decisions = m.Decisions[:0], d.Decisions[:0]
 	m.batch = m.batch[:0]

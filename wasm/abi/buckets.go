@@ -67,7 +67,7 @@ func (m *Buckets) add(kind uint32) (*bucket, int32) {
 		if index%partSize == 0 {
 			const size = partSize * 96 // more than there are
 			if m.Room != nil && !m.Room(size) {
-				return nil, m.fail(BadSize, "no memory for more objects")
+				return nil, m.fail(NoMemory, "the memory of the instance has reached its limit")
 			}
 			m.parts[index/partSize] = new([partSize]bucket)
 		}
@@ -99,7 +99,7 @@ func (m *Buckets) Reserve(size uint32) int32 {
 	if size > uint32(len(m.Buffer)) && size <= MaxBuffer {
 		size = max(1024, uint32(1)<<bits.Len32(size-1))
 		if m.Room != nil && !m.Room(size) {
-			return m.fail(BadSize, "no memory for the buffer")
+			return m.fail(NoMemory, "the memory of the instance has reached its limit")
 		}
 	}
 	return m.Module.Reserve(size)

@@ -120,13 +120,13 @@ func TestBucketsWithoutRoom(t *testing.T) {
 		require.Positive(t, m.Cell(maker, 0))
 	}
 	room = false
-	assert.Equal(t, BadSize, m.Cell(maker, 0))
+	assert.Equal(t, NoMemory, m.Cell(maker, 0))
 	assert.Equal(t, int32(reducer.Admit), m.Acquire(cell, 5, 0, 0))
 	require.Zero(t, m.Free(cell))
 	again := m.Cell(maker, 0)
 	require.Positive(t, again)
 	assert.NotEqual(t, cell, uint32(again))
-	assert.Equal(t, BadSize, m.Reserve(5000))
+	assert.Equal(t, NoMemory, m.Reserve(5000))
 	room = true
 	assert.Positive(t, m.Cell(maker, 0))
 }

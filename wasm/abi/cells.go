@@ -25,6 +25,9 @@ type holder struct {
 	maker *maker
 	core  *breaker.Core // of a breaker
 	last  clock.Mark
+	wake  clock.Mark // of the cell where it is queued, else never
+
+	promised uint32 // bytes that its window takes with the first outcome
 }
 
 // Cell makes a cell whose first step comes at now.
@@ -33,13 +36,23 @@ func (m *Module) Cell(makerHandle uint32, now float64) int32 {
 	if made == nil {
 		return m.lost()
 	}
+	if m.short(objectBytes+made.grows, objectBytes, forObject) {
+		return NoMemory
+	}
 	c := &holder{last: m.mark(now, 0)}
 	c.put(made, made.New(c.last))
+	if c.core != nil {
+		c.promised = made.grows
+		m.Memory.owed -= int32(c.promised)
+	}
 	return m.put(object{cell: c})
 }
 
 func (c *holder) put(made *maker, state cell.Cell) {
-	c.cell, c.maker, c.core = state, made, breaker.CoreOf(state)
+	c.cell, c.maker, c.core, c.wake = state, made, breaker.CoreOf(state), clock.Never
+	if made.queued {
+		c.wake = state.Wake()
+	}
 }
 
 // begin returns the cell of a handle, moved to now with all that was due.
@@ -49,13 +62,17 @@ func (m *Module) begin(handle uint32, now float64) *holder {
 		m.lost()
 		return nil
 	}
-	m.out = m.out[:0]
-	at := m.mark(now, c.last)
-	if c.maker.queued {
-		m.pass(c, at)
-	}
-	c.last = max(c.last, at)
+	m.moveCell(c, m.mark(now, c.last))
 	return c
+}
+
+// moveCell moves a cell to now with all that was due.
+func (m *Module) moveCell(c *holder, now clock.Mark) {
+	m.out = m.out[:0]
+	if c.wake <= now {
+		m.pass(c, now)
+	}
+	c.last = max(c.last, now)
 }
 
 // pass lets time pass: at each mark that something is due at first what ends,
@@ -78,7 +95,8 @@ func (m *Module) end(c *holder, answer *reducer.Answer) int32 {
 	s := &m.Slots
 	if c.maker.queued {
 		m.serve(c, c.last)
-		m.wakes(c.cell.Wake())
+		c.wake = c.cell.Wake()
+		m.wakes(c.wake)
 	}
 	m.Others = m.Others[:0]
 	for i := range m.out {
@@ -88,9 +106,7 @@ func (m *Module) end(c *holder, answer *reducer.Answer) int32 {
 	if s.Count = uint32(len(m.Others)); s.Count > 0 {
 		s.Records = address(unsafe.Pointer(&m.Others[0]))
 	}
-	if c.core != nil {
-		m.modeOf(c)
-	}
+	m.modeOf(c)
 	return m.answer(answer, c.last)
 }
 
@@ -110,41 +126,81 @@ func (m *Module) answer(answer *reducer.Answer, now clock.Mark) int32 {
 }
 
 func (m *Module) modeOf(c *holder) {
+	if c.core == nil {
+		return
+	}
+	if c.promised > 0 && c.core.Total > 0 {
+		m.keep(&c.promised)
+	}
 	m.Slots.Mode, m.Slots.Timeless = uint32(c.core.Mode), 0
 	if c.maker.untimed && c.core.Mode == breaker.Closed && c.core.Generation > 0 {
 		m.Slots.Timeless = 1
 	}
 }
 
+// quick writes to the slots how a fast path ended: it has no effects on others, and
+// the wake is what it was.
+func (m *Module) quick(c *holder, at clock.Mark) {
+	c.last = at
+	m.Slots.Count, m.Slots.Reason = 0, 0
+	m.modeOf(c)
+	if c.maker.queued {
+		m.wakes(c.wake)
+	}
+}
+
 // Acquire asks a cell for a permit of the cost. caller identifies the caller in later
 // records. It returns the verdict.
 func (m *Module) Acquire(handle, cost, caller uint32, now float64) int32 {
-	c := m.begin(handle, now)
-	if c == nil {
-		return BadHandle
+	if m.Memory.Tight && m.cannotGrow(handle) {
+		return NoMemory
 	}
-	if !c.maker.queued {
-		if permit, ok := c.cell.Enter(cost, uint64(caller), c.last); ok {
-			m.Slots.Count, m.Slots.Reason, m.Slots.Permit = 0, 0, permit
-			if c.core != nil {
-				m.modeOf(c)
-			}
+	c := m.get(handle).cell
+	if c == nil {
+		return m.lost()
+	}
+	at := max(c.last, m.mark(now, c.last))
+	if at < c.wake {
+		if permit, ok := c.cell.Enter(cost, uint64(caller), at); ok {
+			m.Slots.Permit = permit
+			m.quick(c, at)
 			return int32(reducer.Admit)
 		}
 	}
+	m.moveCell(c, at)
 	answer := c.cell.Step(reducer.Action{Kind: reducer.Acquire, Cost: cost, Permit: reducer.Permit{ID: uint64(caller)}}, c.last, &m.out)
 	return m.end(c, &answer)
 }
 
 // Step steps a cell with any action about Slots.Permit. It returns the verdict.
 func (m *Module) Step(handle, kind, outcome, cost uint32, now float64) int32 {
-	c := m.begin(handle, now)
+	if m.Memory.Tight && kind <= uint32(reducer.TryAcquire) && m.cannotGrow(handle) {
+		return NoMemory
+	}
+	c := m.get(handle).cell
 	if c == nil {
-		return BadHandle
+		return m.lost()
 	}
 	if kind > 255 || outcome > 255 {
 		return m.fail(BadArgument, "no such action")
 	}
+	at := max(c.last, m.mark(now, c.last))
+	if at < c.wake {
+		switch reducer.Kind(kind) {
+		case reducer.TryAcquire:
+			if permit, ok := c.cell.Enter(cost, 0, at); ok {
+				m.Slots.Permit = permit
+				m.quick(c, at)
+				return int32(reducer.Admit)
+			}
+		case reducer.Release, reducer.Record:
+			if (kind == uint32(reducer.Release) || outcome == uint32(reducer.OK)) && c.cell.Exit(m.Slots.Permit, at) {
+				m.quick(c, at)
+				return int32(reducer.Done)
+			}
+		}
+	}
+	m.moveCell(c, at)
 	a := reducer.Action{Kind: reducer.Kind(kind), Outcome: reducer.Outcome(outcome), Cost: cost, Permit: m.Slots.Permit}
 	answer := c.cell.Step(a, c.last, &m.out)
 	return m.end(c, &answer)
@@ -181,6 +237,9 @@ func (m *Module) Adopt(handle, makerHandle uint32, now float64) int32 {
 	if made == nil {
 		return m.lost()
 	}
+	if m.short(objectBytes+2*made.grows, max(objectBytes, made.grows), forCall) {
+		return NoMemory
+	}
 	c := m.begin(handle, now)
 	if c == nil {
 		return BadHandle
@@ -195,6 +254,10 @@ func (m *Module) State(handle uint32) int32 {
 	if c == nil {
 		return m.lost()
 	}
+	// A state is written into slices that grow.
+	if n := objectBytes + 4*c.maker.grows; m.short(n, n, forCall) {
+		return NoMemory
+	}
 	return m.give(c.cell.AppendState(nil))
 }
 
@@ -206,10 +269,14 @@ func (m *Module) Restore(handle, size uint32, by, now float64) int32 {
 	if !ok {
 		return BadSize
 	}
-	c := m.begin(handle, now)
+	c := m.get(handle).cell
 	if c == nil {
-		return BadHandle
+		return m.lost()
 	}
+	if n := objectBytes + 2*c.maker.grows + 8*size; m.short(n, n, forCall) {
+		return NoMemory
+	}
+	m.begin(handle, now)
 	var err error
 	if shift, moved := m.span(by); moved {
 		err = c.cell.Revive(src, shift)
@@ -234,6 +301,9 @@ func (m *Module) Reduce(makerHandle, size uint32) int32 {
 	const head = 8 + reducer.ActionSize
 	if !ok || size < head {
 		return m.fail(BadSize, "a mark, an action and a state are 48 bytes or more")
+	}
+	if n := objectBytes + 4*made.grows + 8*size; m.short(n, n, forCall) {
+		return NoMemory
 	}
 	now := clock.Mark(binary.LittleEndian.Uint64(src))
 	action, err := reducer.DecodeAction(src[8:head])

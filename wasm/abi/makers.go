@@ -67,6 +67,9 @@ func (m *Module) made(c *config, o object, err error) int32 {
 		return m.fail(BadArgument, "the configuration has a number that is not whole or out of range")
 	}
 	if err == nil {
+		if m.short(objectBytes, objectBytes, forObject) {
+			return NoMemory
+		}
 		return m.put(o)
 	}
 	if wrong, ok := err.(*reducer.ConfigError); ok && !reducer.ErrorTexts {
@@ -83,26 +86,30 @@ type maker struct {
 	queued bool
 	// untimed says that a closed breaker needs no time.
 	untimed bool
+	// grows is the most bytes that a cell takes later than when it is made.
+	grows uint32
 }
 
 // Limiter makes a maker of limiters: algorithm, count, period, burst, wait,
 // queue, order.
 func (m *Module) Limiter() int32 {
 	c := m.config()
-	made, err := limiter.Cells(limiter.Config{
+	l := limiter.Config{
 		Algorithm: limiter.Algorithm(c.byte()), Count: c.uint32(), Period: c.duration(), Burst: c.uint32(),
 		Wait: c.duration(), Queue: c.uint32(), Order: limiter.Order(c.byte()),
-	})
-	return m.made(&c, object{maker: &maker{Maker: made, queued: c.numbers[4] > 0}}, err)
+	}
+	made, err := limiter.Cells(l)
+	return m.made(&c, object{maker: &maker{Maker: made, queued: c.numbers[4] > 0, grows: limiterBytes(l)}}, err)
 }
 
 // Bulkhead makes a maker of bulkheads: concurrent, queue, wait, order, lease.
 func (m *Module) Bulkhead() int32 {
 	c := m.config()
-	made, err := bulkhead.Cells(bulkhead.Config{
+	b := bulkhead.Config{
 		Concurrent: c.uint32(), Queue: c.uint32(), Wait: c.duration(), Order: limiter.Order(c.byte()), Lease: c.duration(),
-	})
-	return m.made(&c, object{maker: &maker{Maker: made, queued: true}}, err)
+	}
+	made, err := bulkhead.Cells(b)
+	return m.made(&c, object{maker: &maker{Maker: made, queued: true, grows: bulkheadBytes(b)}}, err)
 }
 
 // Breaker makes a maker of breakers: window, count, span, minimum, failure
@@ -115,7 +122,7 @@ func (m *Module) Breaker() int32 {
 		SlowOver: c.duration(), SlowRate: c.share(), Probes: c.uint32(), HalfOpenMax: c.duration(), Open: c.backoff(),
 	}
 	made, err := breaker.Cells(b)
-	return m.made(&c, object{maker: &maker{Maker: made, untimed: untimed(b)}}, err)
+	return m.made(&c, object{maker: &maker{Maker: made, untimed: untimed(b), grows: breakerBytes(b)}}, err)
 }
 
 func untimed(c breaker.Config) bool { return c.Window != breaker.Time && c.SlowOver == 0 }

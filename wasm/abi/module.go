@@ -29,6 +29,9 @@ const (
 	// Stale: the call is over, unknown or not running. It is no error of the
 	// host, changes nothing, and leaves no text.
 	Stale int32 = -6
+	// NoMemory: the memory of the instance has no room for what would be made.
+	// Nothing has changed.
+	NoMemory int32 = -7
 )
 
 // MaxBuffer is the most that the buffer holds, 16 MiB.
@@ -96,6 +99,7 @@ type object struct {
 	driver     *drive.Driver
 	retry      *retry.Machine
 	generation uint32
+	promised   uint32 // bytes that it takes when it is used first
 }
 
 // A handle is the index of an object and the generation of its use, which is
@@ -109,7 +113,8 @@ const (
 
 // Module is all that a wasm instance holds. The zero value is ready.
 type Module struct {
-	Slots Slots
+	Slots  Slots
+	Memory Memory
 	// Buffer holds bytes that go in and out.
 	Buffer []byte
 	// Decisions of the last call, where it was one on a pipeline.
@@ -130,6 +135,9 @@ func (m *Module) Reserve(size uint32) int32 {
 		return m.fail(BadSize, "the buffer holds at most 16777216 bytes")
 	}
 	if int(size) > len(m.Buffer) {
+		if m.short(size, size, forNow) {
+			return NoMemory
+		}
 		room := make([]byte, max(size, 1024))
 		copy(room, m.Buffer)
 		m.Buffer = room
@@ -179,10 +187,12 @@ func (m *Module) failed(code int32, err error) int32 {
 // named leaves a text of any module.
 func (m *Module) named(code int32, text string) int32 {
 	m.Slots.Count = 0
-	if len(text) > MaxBuffer {
-		text = text[:MaxBuffer]
+	if len(text) > len(m.Buffer) {
+		if code == NoMemory || m.Reserve(uint32(min(len(text), MaxBuffer))) < 0 {
+			text = text[:len(m.Buffer)]
+		}
 	}
-	m.Reserve(uint32(len(text)))
+	text = text[:min(len(text), len(m.Buffer))]
 	m.Slots.Size = uint32(copy(m.Buffer, text))
 	return code
 }
@@ -193,6 +203,7 @@ func (m *Module) put(o object) int32 {
 	if n := len(m.free); n > 0 {
 		index, m.free = m.free[n-1], m.free[:n-1]
 	} else if index >= maxObjects {
+		m.keep(&o.promised)
 		return m.fail(BadSize, "too many objects: free some, or make another instance")
 	} else {
 		m.objects = append(m.objects, object{generation: 1})
@@ -219,12 +230,22 @@ func (m *Module) Free(handle uint32) int32 {
 	if *o == (object{generation: o.generation}) {
 		return m.lost()
 	}
+	m.keep(&o.promised)
+	if o.cell != nil {
+		m.keep(&o.cell.promised)
+	}
+	if o.driver != nil {
+		o.driver.Close()
+	}
 	if o.generation == generations {
 		*o = object{}
 		return 0
 	}
 	*o = object{generation: o.generation + 1}
 	m.free = append(m.free, handle>>generationBits)
+	if m.Memory.Freed != nil {
+		m.Memory.Freed()
+	}
 	return 0
 }
 

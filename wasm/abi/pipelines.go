@@ -48,7 +48,12 @@ func (m *Module) Pipeline(planHandle, seedLow, seedHigh uint32) int32 {
 	if plan == nil {
 		return m.lost()
 	}
-	return m.put(object{driver: drive.New(plan, uint64(seedHigh)<<32|uint64(seedLow))})
+	if n := 4*objectBytes + planBytes(plan); m.short(n, objectBytes, forObject) {
+		return NoMemory
+	}
+	o := object{driver: drive.New(plan, uint64(seedHigh)<<32|uint64(seedLow)), promised: firstBytes(plan)}
+	m.Memory.owed -= int32(o.promised)
+	return m.put(o)
 }
 
 // moved returns the driver of a handle, moved to now.
@@ -58,10 +63,16 @@ func (m *Module) moved(handle uint32, now float64) *drive.Driver {
 		m.lost()
 		return nil
 	}
+	m.move(d, now)
+	return d
+}
+
+// move moves a driver to now. What is refused is refused before it: decisions that
+// became due would be lost.
+func (m *Module) move(d *drive.Driver, now float64) {
 	d.Decisions = d.Decisions[:0]
 	m.Decisions = m.Decisions[:0]
 	d.Advance(m.mark(now, d.Now()))
-	return d
 }
 
 // grow makes room for twice as many records. It is a function apart from decided, which
@@ -127,9 +138,10 @@ const BeginNoHedge = 1
 // NaN for none. Steps with keys have their numbers in Slots.Keys. Like all that
 // happens to a pipeline it returns how many decisions there are.
 func (m *Module) Begin(handle, cost, flags uint32, deadline, now float64) int32 {
-	d := m.moved(handle, now)
+	o := m.get(handle)
+	d := o.driver
 	if d == nil {
-		return BadHandle
+		return m.lost()
 	}
 	if flags > BeginNoHedge {
 		return m.fail(BadArgument, "no such flags")
@@ -147,6 +159,12 @@ func (m *Module) Begin(handle, cost, flags uint32, deadline, now float64) int32 
 			return m.keyTooGreat()
 		}
 	}
+	if o.promised > 0 {
+		m.keep(&o.promised)
+	} else if m.Memory.Tight && m.cannotBegin(d, &r) {
+		return NoMemory
+	}
+	m.move(d, now)
 	call := d.Begin(&r)
 	m.Slots.Slot, m.Slots.Generation = call.Slot(), call.Generation()
 	return m.decided(d, 0)
@@ -165,12 +183,12 @@ func setKey(r *drive.Request, i int, key uint32) bool {
 // of the number, the lowest one that runs for 0. after is what the answer named as
 // retry-after, NaN for nothing.
 func (m *Module) Done(handle, slot, generation, attempt, outcome uint32, after, now float64) int32 {
+	if outcome < uint32(reducer.OK) || outcome > uint32(reducer.Ignore) {
+		return m.fail(BadArgument, "no such outcome")
+	}
 	d := m.moved(handle, now)
 	if d == nil {
 		return BadHandle
-	}
-	if outcome < uint32(reducer.OK) || outcome > uint32(reducer.Ignore) {
-		return m.fail(BadArgument, "no such outcome")
 	}
 	span, told := m.span(after)
 	result := drive.Result{Attempt: attempt, Outcome: reducer.Outcome(outcome), Told: told, RetryAfter: span}
@@ -219,10 +237,14 @@ func (m *Module) Configure(handle, planHandle uint32, now float64) int32 {
 	if plan == nil {
 		return m.lost()
 	}
-	d := m.moved(handle, now)
+	d := m.get(handle).driver
 	if d == nil {
-		return BadHandle
+		return m.lost()
 	}
+	if n := configureBytes(d, plan); m.short(n, objectBytes+planBytes(plan), forObject) {
+		return NoMemory
+	}
+	m.move(d, now)
 	d.Configure(plan)
 	return m.decided(d, 0)
 }
@@ -297,6 +319,9 @@ func (m *Module) Save(handle, step, key uint32) int32 {
 	if d == nil {
 		return m.lost()
 	}
+	if n := objectBytes + 4*planBytes(d.Plan()); m.short(n, n, forCall) {
+		return NoMemory
+	}
 	return m.give(d.AppendState(nil, int(step), key))
 }
 
@@ -306,13 +331,22 @@ func (m *Module) Load(handle, step, key, size uint32, by, now float64) int32 {
 	if !ok {
 		return BadSize
 	}
-	d := m.moved(handle, now)
+	d := m.get(handle).driver
 	if d == nil {
-		return BadHandle
+		return m.lost()
 	}
 	if key > MaxKey {
 		return m.keyTooGreat()
 	}
+	n := objectBytes + 2*planBytes(d.Plan()) + 8*size
+	what := uint32(forCall)
+	if d.Adds(int(step), key) {
+		what = forObject
+	}
+	if m.short(n, n, what) {
+		return NoMemory
+	}
+	m.move(d, now)
 	shift, _ := m.span(by)
 	if err := d.Revive(int(step), key, src, shift); err != nil {
 		return m.failed(BadBytes, err)

@@ -21,6 +21,9 @@ func (m *Module) Plan(size, nameSize uint32) int32 {
 	if nameSize > size {
 		return m.fail(BadSize, "the name is longer than all")
 	}
+	if m.cannotCompile(size) {
+		return NoMemory
+	}
 	p, err := document.ParsePolicyJSON("policy", src[nameSize:], string(src[:nameSize]))
 	return m.plan(p, err)
 }
@@ -32,6 +35,9 @@ func (m *Module) Body(size uint32) int32 {
 	if !ok {
 		return BadSize
 	}
+	if m.cannotCompile(size) {
+		return NoMemory
+	}
 	p, err := document.ParseOneJSON("policy", src)
 	return m.plan(p, err)
 }
@@ -41,6 +47,9 @@ func (m *Module) Compile(size uint32) int32 {
 	src, ok := m.take(size)
 	if !ok {
 		return BadSize
+	}
+	if n := planTimes*size + 8*objectBytes; m.short(n, objectBytes, forObject) {
+		return NoMemory
 	}
 	plan, err := planbytes.Compile(src)
 	if err != nil {
@@ -113,11 +122,15 @@ func (m *Module) MakerOf(planHandle, step uint32) int32 {
 		return m.noCells()
 	}
 	s := plan.Settings(int(step))
+	if m.short(objectBytes, objectBytes, forObject) {
+		return NoMemory
+	}
 	judge, judges := s.Config.(breaker.Config)
 	return m.put(object{maker: &maker{
 		Maker:   plan.Maker(int(step)),
 		queued:  plan.Queues(int(step)),
 		untimed: judges && untimed(judge),
+		grows:   stepBytes(s),
 	}})
 }
 

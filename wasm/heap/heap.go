@@ -17,6 +17,11 @@
 // for each that marks it, or is part of a larger object. Pointers are not distinguished
 // from other words: a word that looks like one keeps an object (Boehm and Weiser,
 // Garbage Collection in an Uncooperative Environment, 1988).
+//
+// An allocation that fails is a trap, which loses the instance. So an export that
+// makes something asks Room before it changes anything. Room refuses at a limit far
+// below the memory that there can be; what it does not foresee, such as the end of a
+// call, is allocated above the limit.
 package heap
 
 import (
@@ -27,8 +32,14 @@ import (
 const (
 	pageBits = 13
 	page     = 1 << pageBits
-	// maxPages bounds the memory of an instance: 256 MiB.
-	maxPages = 1 << 15
+	// maxPages bounds the memory of an instance: 1 GiB.
+	maxPages = 1 << 17
+	// DefaultLimit is the limit of an instance that sets none: 256 MiB.
+	DefaultLimit = 256 << 20
+	// MinLimit is the least limit: 4 MiB.
+	MinLimit = 4 << 20
+	// MaxLimit is the greatest limit: 512 MiB. As much again is left above it.
+	MaxLimit = 512 << 20
 	// wasmPages is how many pages one of wasm has.
 	wasmPages = 65536 / page
 
@@ -51,6 +62,10 @@ const (
 	pageSmall
 	pageLarge
 	pageMore // of a larger object, behind its first
+	// A text of the program looks like the address of such a page, which would never
+	// be freed. So it is never used (Boehm, Space Efficient Conservative Garbage
+	// Collection, 1993, section 3).
+	pageBlack
 )
 
 var (
@@ -59,6 +74,7 @@ var (
 	base  uintptr             // where page 0 is
 	pages uintptr             // that there are
 	hint  uintptr             // no page before it is free
+	top   uintptr             // all pages from it on are free
 
 	free  [len(sizes)]uintptr // lists of free objects, linked by their first word
 	depth int
@@ -66,6 +82,24 @@ var (
 	lost bool
 	// used counts the bytes since the last collection, due is when the next is.
 	used, due uintptr
+	// live is how many bytes the last collection found.
+	live uintptr
+
+	// limit is that of Room in pages.
+	limit uintptr = DefaultLimit >> pageBits
+	// blacks is how many pages of the kind pageBlack are below the greatest limit.
+	blacks uintptr
+	// tight says that a call may pass the limit.
+	tight bool
+	// Until used is allowed, small objects fit into pages below the limit.
+	allowed uintptr
+	// What did not fit since the last collection: so many pages, in parts, below a page.
+	refused struct{ pages, each, below uintptr }
+	// credits is how many objects were freed since the last collection and not
+	// made again.
+	credits uintptr
+	// freed says that objects were freed since the last collection.
+	freed bool
 )
 
 //go:extern __heap_base
@@ -95,8 +129,16 @@ func initHeap() {
 	stack = (*[stackSize]uintptr)(unsafe.Pointer(start + maxPages))
 	base = start + maxPages + page
 	due = least
-	if !grow(wasmPages) {
+	if !grow(wasmPages) { // the first objects of the program
 		panic("out of memory")
+	}
+	for at := uintptr(unsafe.Pointer(&globalBase)); at < uintptr(unsafe.Pointer(&heapBase)); at += 4 {
+		if i := (*word(at) - base) >> pageBits; *word(at) >= base && i < maxPages && kinds[i] == pageFree {
+			kinds[i] = pageBlack
+			if i < MaxLimit>>pageBits {
+				blacks++
+			}
+		}
 	}
 }
 
@@ -108,9 +150,12 @@ func grow(n uintptr) bool {
 		return false
 	}
 	if want > end {
-		more := max((want-end+65535)>>16, end>>16/4)
+		least := (want - end + 65535) >> 16
+		more := max(least, end>>16/4)
 		if memoryGrow(0, int32(more)) < 0 {
-			return false
+			if more = least; memoryGrow(0, int32(more)) < 0 {
+				return false
+			}
 		}
 		end += more << 16
 	}
@@ -121,7 +166,6 @@ func grow(n uintptr) bool {
 //go:linkname alloc runtime.alloc
 //go:noinline
 func alloc(size uintptr, layout unsafe.Pointer) unsafe.Pointer {
-	used += size
 	if size > maxSmall {
 		return large(size)
 	}
@@ -129,6 +173,7 @@ func alloc(size uintptr, layout unsafe.Pointer) unsafe.Pointer {
 	for uintptr(sizes[class]) < size {
 		class++
 	}
+	used += uintptr(sizes[class])
 	p := free[class]
 	if p == 0 {
 		p = refill(class)
@@ -154,6 +199,7 @@ func refill(class int) (list uintptr) {
 
 func large(size uintptr) unsafe.Pointer {
 	n := (size + headLarge + page - 1) >> pageBits
+	used += n << pageBits
 	at := take(n)
 	first := (at - base) >> pageBits
 	kinds[first] = pageLarge
@@ -178,6 +224,10 @@ func take(n uintptr) uintptr {
 				if n == 1 {
 					hint = i + 1
 				}
+				if i >= top {
+					top = i + 1
+					weigh()
+				}
 				at := base + (i+1-n)<<pageBits
 				// A page that was another's has its head.
 				memzero(unsafe.Pointer(at), headSmall)
@@ -198,22 +248,157 @@ func Safe() {
 	}
 }
 
+// margin is how many pages there are for calls that ask Room only when memory is
+// tight: 256 KiB.
+const margin = 256 << 10 >> pageBits
+
+// Tight reports whether a call must ask Room for what it takes. Otherwise there are
+// 128 KiB.
+func Tight() bool { return tight }
+
+// What a call allocates for.
+const (
+	// New is for objects that are made. An eighth of the memory is not for them.
+	New = iota
+	// Spare is for calls of objects that exist.
+	Spare
+	// Transient is for what is not kept after the call. It may pass the limit.
+	Transient
+)
+
+// below returns the page that allocations must stay below.
+func below(what uint32) uintptr {
+	switch what {
+	case New:
+		return limit - limit/8
+	case Spare:
+		return limit
+	}
+	return min(limit+MaxLimit>>pageBits, maxPages) - margin
+}
+
+// Room reports whether a call may allocate size bytes in all, no object of more
+// than largest. It may collect: it is called while no function of the program holds
+// a pointer to what nothing else points to. What is New, Spare or Transient.
+func Room(size, largest, what uint32) bool {
+	// A page for each class of small objects, and as much again for what larger ones
+	// leave of their last page.
+	n := 2*uintptr(size)>>pageBits + uintptr(len(sizes))
+	each := (uintptr(largest) + headLarge + page - 1) >> pageBits
+	if largest <= maxSmall {
+		each = 1
+	}
+	if fits(n, each, below(what)) {
+		return true
+	}
+	if credits > 0 && each == 1 && used < limit<<pageBits/16 && fits(n, each, below(Spare)) {
+		credits--
+		return true
+	}
+	if !freed && used < limit<<pageBits/64 {
+		return false
+	}
+	collect()
+	return fits(n, each, below(what))
+}
+
+// fits reports whether n pages fit below a page, in parts of each at most.
+func fits(n, each, most uintptr) bool {
+	if each == 1 && used+n<<pageBits < allowed {
+		return true
+	}
+	if end := top + n + blacks; each == 1 && end <= most && commits(end) {
+		return true
+	}
+	if r := &refused; n >= r.pages && each >= r.each && most <= r.below {
+		return false
+	}
+	// The first run that is long enough is taken: at most half of each part is left.
+	need := n
+	if each > 1 {
+		need = 2*n/each + 2
+	}
+	parts, run, end := uintptr(0), uintptr(0), hint
+	for ; end < most && (parts < need && run < n || end < pages); end++ {
+		if kinds[end] != pageFree {
+			run = 0
+		} else if run++; run%each == 0 {
+			parts++
+		}
+		if run == n {
+			parts = need
+		}
+	}
+	if parts < need || !commits(end) {
+		refused.pages, refused.each, refused.below = n, each, most
+		return false
+	}
+	if each == 1 {
+		allowed = used + parts<<pageBits/4
+	}
+	return true
+}
+
+// commits reports whether there are pages up to one, and makes some more for calls that
+// do not ask. Where the engine refuses them, there is less memory than the limit.
+func commits(end uintptr) bool {
+	less := false
+	for spare := uintptr(2 * margin); end+spare > pages && !grow(end+spare-pages); spare /= 2 {
+		if less = true; spare == 0 {
+			break
+		}
+	}
+	if less {
+		limit = min(limit, pages)
+	}
+	weigh()
+	return end <= pages
+}
+
+// Freed says that an object of the program is not used any more.
+func Freed() { credits, freed = credits+1, true }
+
+// Used returns how many bytes are in use, with those of objects that the next
+// collection frees.
+func Used() uint32 { return uint32(live + used) }
+
+// Limit returns the limit of Room in bytes.
+func Limit() uint32 { return uint32(limit << pageBits) }
+
+// SetLimit sets the limit of Room in bytes. It reports whether it is one.
+func SetLimit(size uint32) bool {
+	if size < MinLimit || size > MaxLimit {
+		return false
+	}
+	limit, allowed, refused.below = uintptr(size)>>pageBits, 0, 0
+	weigh()
+	return true
+}
+
 //go:noinline
 func collect() {
-	// The lists are built again: the old ones would keep free objects.
+	// The lists are built again: the old ones would keep free objects. So would a
+	// number of bytes that looks like the address of one.
 	free = [len(sizes)]uintptr{}
+	used, due, live, allowed = 0, 0, 0, 0
 	scan(uintptr(unsafe.Pointer(&globalBase)), uintptr(unsafe.Pointer(&heapBase)))
 	follow()
 	for lost {
 		lost = false
 		remark()
 	}
-	live := sweep()
+	live = sweep()
 	// As much as is live, so that a byte costs the same however many there are;
-	// less where that would not fit.
-	due = max(least, min(live, (maxPages<<pageBits-live)/2))
-	used = 0
+	// less near the limit, but not so little that most of the time is collecting.
+	size := limit << pageBits
+	due = max(least, live/8, min(live, (max(size, live)-live)/2))
+	credits, freed = 0, false
+	refused.below = 0
+	weigh()
 }
+
+// weigh finds whether memory is tight.
+func weigh() { tight = top+margin > min(pages, below(New)) }
 
 // scan marks what the words of a range point to.
 func scan(from, to uintptr) {
@@ -303,16 +488,20 @@ func remark() {
 // sweep frees what is not marked, takes the marks away, and returns how many
 // bytes are live.
 func sweep() (live uintptr) {
-	hint = 0
+	hint, top = 0, 0
 	for i := uintptr(0); i < pages; i++ {
 		at := base + i<<pageBits
 		switch kinds[i] {
 		case pageSmall:
-			live += sweepPage(i, at)
+			if n := sweepPage(i, at); n > 0 {
+				live += n
+				top = i + 1
+			}
 		case pageLarge:
 			if *word(at + 4) != 0 {
 				*word(at + 4) = 0
 				live += *word(at) << pageBits
+				top = i + *word(at)
 				continue
 			}
 			for n := *word(at); n > 0; n-- {

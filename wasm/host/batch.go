@@ -90,11 +90,11 @@ func (p *Pipeline) batch(dst []decision.Decision, events []Event) ([]decision.De
 }
 
 // refused returns the error of events that the module refused. They are right, so that
-// only a handle can be wrong.
+// only a handle can be wrong, or the memory has reached its limit.
 func (p *Pipeline) refused(code uint32) error {
 	err := p.m.wrong(code)
 	var wrong *Error
-	if errors.As(err, &wrong) && wrong.Code != abi.BadHandle {
+	if errors.As(err, &wrong) && wrong.Code != abi.BadHandle && wrong.Code != abi.NoMemory {
 		return p.m.broken(errors.New("it refused events that are right: " + wrong.Text))
 	}
 	return err

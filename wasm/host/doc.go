@@ -15,9 +15,9 @@
 // goroutines, but those of one Module and its objects run one at a time; for more
 // parallel calls, make more modules.
 //
-// A wrong argument gives an *Error, and the module still works. When an
-// instance traps, as it does when memory cannot grow, or breaks the ABI, the call
-// and all later ones return ErrBroken: make another module. No action of a host or
+// A wrong argument gives an *Error, as does what memory has no room for, and the
+// module still works. When an instance traps or breaks the ABI, the call and all later
+// ones return ErrBroken: make another module. No action of a host or
 // a module makes a method panic.
 //
 // Another build of the module can replace this one while a program runs, see

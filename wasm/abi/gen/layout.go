@@ -108,6 +108,7 @@ func errorsTable() string {
 		"ERROR_SIZE":     "more bytes than the buffer has or can have; too many objects",
 		"ERROR_ARGUMENT": "a number is none of those that are allowed",
 		"ERROR_BYTES":    "the bytes are no plan, state, action or event",
+		"ERROR_MEMORY":   "the [memory](#memory) has reached its limit",
 		"STALE":          "stale: the call is over, unknown or not running. Not an error of the host; it has no text",
 	}
 	var b strings.Builder

@@ -63,6 +63,7 @@ func errorCodes() []constant {
 		{"ERROR_SIZE", int64(abi.BadSize), ""},
 		{"ERROR_ARGUMENT", int64(abi.BadArgument), ""},
 		{"ERROR_BYTES", int64(abi.BadBytes), ""},
+		{"ERROR_MEMORY", int64(abi.NoMemory), ""},
 		{"STALE", int64(abi.Stale), "The call is over, unknown or not running."},
 	}
 }

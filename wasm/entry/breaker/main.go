@@ -7,6 +7,7 @@ import (
 	_ "github.com/sluice-go/sluice/wasm/entry/export/base"
 	_ "github.com/sluice-go/sluice/wasm/entry/export/breakers"
 	_ "github.com/sluice-go/sluice/wasm/entry/export/cells"
+	_ "github.com/sluice-go/sluice/wasm/entry/export/memories"
 )
 
 func main() {}

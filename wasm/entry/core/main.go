@@ -8,6 +8,7 @@ import (
 	_ "github.com/sluice-go/sluice/wasm/entry/export/adoptions"
 	_ "github.com/sluice-go/sluice/wasm/entry/export/base"
 	_ "github.com/sluice-go/sluice/wasm/entry/export/cells"
+	_ "github.com/sluice-go/sluice/wasm/entry/export/memories"
 	_ "github.com/sluice-go/sluice/wasm/entry/export/pipelines"
 	_ "github.com/sluice-go/sluice/wasm/entry/export/steps"
 )

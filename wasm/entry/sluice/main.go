@@ -12,6 +12,7 @@ import (
 	_ "github.com/sluice-go/sluice/wasm/entry/export/cells"
 	_ "github.com/sluice-go/sluice/wasm/entry/export/documents"
 	_ "github.com/sluice-go/sluice/wasm/entry/export/limiters"
+	_ "github.com/sluice-go/sluice/wasm/entry/export/memories"
 	_ "github.com/sluice-go/sluice/wasm/entry/export/pipelines"
 	_ "github.com/sluice-go/sluice/wasm/entry/export/retries"
 	_ "github.com/sluice-go/sluice/wasm/entry/export/steps"

@@ -17,6 +17,7 @@ var m abi.Module
 // nothing else holds a pointer, so that memory may be collected.
 func M() *abi.Module {
 	heap.Safe()
+	m.Memory.Tight = heap.Tight()
 	return &m
 }
 

@@ -1,0 +1,227 @@
+package abi
+
+import (
+	"math/bits"
+
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+)
+
+// Memory is the allocator of the module. Natively there is none, and memory has no
+// limit.
+type Memory struct {
+	// Room reports whether a call may allocate size bytes, no object of more than
+	// largest, for something that is new, spare or transient.
+	Room func(size, largest, what uint32) bool
+	// Freed says that an object is not used any more.
+	Freed func()
+	// Tight says that every call must ask Room. Otherwise a call may allocate 128
+	// KiB without asking.
+	Tight bool
+
+	// owed is how many bytes the objects that there are take later, when they are
+	// used first, as a negative number: the collector takes it for no address.
+	owed int32
+}
+
+// What a call allocates for: objects that are made; calls of objects that exist,
+// which have some memory of their own; what is not kept after the call.
+const (
+	forObject = iota
+	forCall
+	forNow
+)
+
+// untold is what a call may allocate without asking while memory is not tight.
+const untold = 128 << 10
+
+// What is made, in bytes. They are more than the greatest that there is.
+const (
+	objectBytes = 1 << 10 // an object of this module with a state
+	callBytes   = 1 << 10 // a call of a pipeline
+	waiterBytes = 64      // a place in a queue, while the queue grows
+	holderBytes = 128     // a place of a bulkhead, while there are more than ever
+	entryBytes  = 64      // an admission that a sliding log counts, while it grows
+	// A document takes so many times its size while it is compiled, and keeps so
+	// many times. Room doubles that.
+	documentTimes, planTimes = 140, 16
+)
+
+// short reports that memory has no room for so many bytes, and leaves the error.
+// Nothing may have changed before.
+func (m *Module) short(size, largest, what uint32) bool {
+	if what == forObject {
+		// Room doubles the size for objects that leave a part of a page.
+		size += uint32(-m.Memory.owed) / 8 * 5
+	}
+	if m.Memory.Room == nil || !m.Memory.Tight && size <= untold || m.Memory.Room(size, largest, what) {
+		return false
+	}
+	m.fail(NoMemory, "the memory of the instance has reached its limit")
+	return true
+}
+
+// BadLimit is the error of a limit that is out of range.
+func (m *Module) BadLimit() int32 {
+	return m.fail(BadArgument, "a limit is 4194304 to 536870912 bytes")
+}
+
+// cannotGrow is short for a call at a cell that may take more than it has.
+func (m *Module) cannotGrow(handle uint32) bool {
+	c := m.get(handle).cell
+	if c == nil || c.maker.grows == 0 || c.core != nil && c.core.Total > 0 {
+		return false
+	}
+	return m.short(c.maker.grows, c.maker.grows, forCall)
+}
+
+// keep says that an object has taken what was promised to it, or is freed.
+func (m *Module) keep(promised *uint32) {
+	m.Memory.owed += int32(*promised)
+	*promised = 0
+}
+
+// limiterBytes returns the most that a call at a limiter allocates.
+func limiterBytes(c limiter.Config) uint32 {
+	n := c.Queue * waiterBytes
+	if c.Algorithm == limiter.SlidingLog {
+		n += c.Count * entryBytes
+	}
+	return n
+}
+
+// bulkheadBytes is limiterBytes for a bulkhead.
+func bulkheadBytes(c bulkhead.Config) uint32 {
+	return c.Queue*waiterBytes + min(c.Concurrent, 1<<14)*holderBytes
+}
+
+// breakerBytes is limiterBytes for a breaker: its window begins with an outcome,
+// which is not refused.
+func breakerBytes(c breaker.Config) uint32 {
+	n := c.Probes * 16
+	switch c.Window {
+	case breaker.Calls:
+		n += c.Count / 4
+	case breaker.Time:
+		n += c.Count * 16
+	}
+	if n > 1<<10 {
+		return (n + 16 + 8191) &^ 8191 // in pages of its own
+	}
+	return n
+}
+
+// stepBytes returns the most that a call at a step of a plan allocates beside the
+// cell.
+func stepBytes(s *pipeline.Step) uint32 {
+	switch c := s.Config.(type) {
+	case limiter.Config:
+		return limiterBytes(c)
+	case bulkhead.Config:
+		return bulkheadBytes(c)
+	case breaker.Config:
+		return breakerBytes(c)
+	}
+	return objectBytes
+}
+
+// firstBytes returns what the first call of a pipeline keeps.
+func firstBytes(p *pipeline.Plan) uint32 {
+	n := uint32(callBytes)
+	for i := range p.Len() {
+		if c, ok := p.Settings(i).Config.(breaker.Config); ok {
+			n += breakerBytes(c)
+		}
+	}
+	return n
+}
+
+// planBytes returns the most that a call allocates under a plan, its cells included.
+func planBytes(p *pipeline.Plan) (n uint32) {
+	for i := range p.Len() {
+		n += objectBytes + stepBytes(p.Settings(i))
+	}
+	return n
+}
+
+// cannotCompile reports that memory has no room for a document, and leaves the error.
+func (m *Module) cannotCompile(size uint32) bool {
+	if size > 1<<20 {
+		return false // it is refused unread
+	}
+	kept, all := planTimes*size+8*objectBytes, documentTimes*size+untold
+	return m.short(kept, objectBytes, forObject) || m.short(all, all/16, forNow)
+}
+
+// configureBytes returns the most that a change of the plan allocates: the cells of
+// all keys are made again.
+func configureBytes(d *drive.Driver, plan *pipeline.Plan) uint32 {
+	n := uint64(4*objectBytes + planBytes(plan))
+	for i := range d.Plan().Len() {
+		n += uint64(d.Counts(i).Keys) * objectBytes
+	}
+	return uint32(min(n, 1<<30))
+}
+
+// cannotPlay reports that memory has no room for the events of a batch, and leaves the
+// error. Nothing of the batch has happened then.
+func (m *Module) cannotPlay(o *object, src []byte) bool {
+	begins := uint64(0)
+	for at := src; len(at) >= EventSize; {
+		if at[0] == OpBegin {
+			begins++
+		}
+		used := EventSize
+		if at[2]&EventKeys != 0 {
+			used += 4 * pipeline.MaxSteps
+		}
+		at = at[min(used, len(at)):]
+	}
+	plan := o.driver.Plan()
+	what := uint32(forCall)
+	more := begins
+	switch {
+	case begins > 0 && o.promised > 0:
+		more--
+	case plan.Keyed() != 0:
+		what = forObject
+	case begins == 1 && o.driver.Idle():
+		more--
+	}
+	n := more * uint64(callBytes+planBytes(plan))
+	// What ends is not refused.
+	if n > 0 || len(src) >= untold/16 {
+		// Records of 48 bytes are in a slice that grows.
+		n += 16 * uint64(len(src))
+		if m.short(uint32(min(n, 1<<30)), callBytes+planBytes(plan)+16*uint32(len(src)), what) {
+			return true
+		}
+	}
+	if begins > 0 {
+		m.keep(&o.promised)
+	}
+	return false
+}
+
+// cannotBegin reports that memory has no room for a call, and leaves the error. A call
+// with known keys may use what is spare; one that takes the memory of an earlier call
+// needs none.
+func (m *Module) cannotBegin(d *drive.Driver, r *drive.Request) bool {
+	known := true
+	for keyed := d.Plan().Keyed(); keyed != 0; keyed &= keyed - 1 {
+		i := bits.TrailingZeros16(keyed)
+		known = known && !d.Adds(i, r.Keys[i])
+	}
+	what := uint32(forObject)
+	if known {
+		if d.Idle() {
+			return false
+		}
+		what = forCall
+	}
+	n := callBytes + planBytes(d.Plan())
+	return m.short(n, n, what)
+}
