@@ -40,7 +40,15 @@ export const rejecting = (make, right = isError) => ({ unit: 'ns', loop: 'catchi
 export const once = (unit, often, make) => ({ unit, often, make });
 
 /** A goal of so many units at most, above the figure of a peer of the case where one is named. */
-export const atMost = (plus, above) => ({ plus, above });
+export const atMost = (plus, above) => ({ times: 1, plus, above });
+
+/** A goal of so many times the figure of a peer of the case. */
+export const atMostTimes = (times, above) => ({ times, plus: 0, above });
+
+/** The clock that ours reads, as a peer. */
+export const CLOCK = {
+  'performance.now alone': called(() => () => performance.now(), Number.isFinite),
+};
 
 /** A goal of no more than the figure of a peer of the case. */
-export const notAbove = (above) => ({ plus: 0, above });
+export const notAbove = (above) => atMostTimes(1, above);

@@ -60,8 +60,8 @@ function chosen(names) {
 }
 
 /** What a process says of a contender. */
-async function measured(name, contender, { milliseconds, check, profile }) {
-  const options = JSON.stringify({ milliseconds, small: check === true });
+async function measured(name, contender, { milliseconds, check, profile }, mixed = false) {
+  const options = JSON.stringify({ milliseconds, small: check === true, mixed });
   const flags = profile
     ? ['--cpu-prof', `--cpu-prof-dir=${profile}`, `--cpu-prof-name=${slug(name, contender)}`]
     : [];
@@ -85,11 +85,14 @@ async function compare(selected, options) {
     process.stderr.write(`${i + 1}/${cases.length} ${one.name}\n`);
     const contenders = Object.entries(contendersOf(one));
     const taken = new Map(contenders.map(([name]) => [name, []]));
+    const inGoals = wanted(one);
     for (let turn = 0; turn < options.runs; turn++) {
       for (const [name, { often = 1 }] of contenders) {
         for (let again = 0; again < often && taken.has(name); again++) {
           try {
-            taken.get(name).push(await measured(one.name, name, options));
+            const alone = await measured(one.name, name, options);
+            const mixed = inGoals.has(name) ? await measured(one.name, name, options, true) : undefined;
+            taken.get(name).push({ ...alone, mixed: mixed?.median });
           } catch (error) {
             taken.delete(name);
             failures.push(`${one.name}, ${name}: ${message(error)}`);
@@ -102,9 +105,17 @@ async function compare(selected, options) {
   return { figures: (name, contender) => figures.get(name)?.get(contender), failures };
 }
 
+/** The contenders of a case that a goal is about; those of a process each alone have no mixed figure. */
+function wanted({ ours = {}, peers }) {
+  const goals = Object.entries(ours).filter(([, { contender, goal }]) => goal && contender.loop);
+  const names = goals.flatMap(([name, { goal }]) => [name, goal.above]);
+  return new Set(names.filter((name) => ours[name] || peers[name]?.loop));
+}
+
 const middle = (all) => ({
   median: median(all.map((one) => one.median)),
   mean: all[0].mean === undefined ? undefined : median(all.map(({ mean }) => mean)),
+  mixed: all[0].mixed === undefined ? undefined : median(all.map(({ mixed }) => mixed)),
 });
 
 /** Runs every contender once, as many at a time as there are CPUs. Returns how many there were and what failed. */

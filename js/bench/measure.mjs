@@ -71,6 +71,15 @@ export async function measure({ loop, make, right, per = () => 1 }, { millisecon
   return { median: median(samples), mean: samples.reduce((sum, sample) => sum + sample) / samples.length };
 }
 
+/** Uses a contender for so many milliseconds, and measures nothing. */
+export async function use({ loop, make, right }, milliseconds) {
+  const run = loops[loop];
+  const one = await make({ small: true });
+  const end = performance.now() + milliseconds;
+  do await run(one, right, 20);
+  while (performance.now() < end);
+}
+
 /** The middle of some numbers. */
 export function median(numbers) {
   const sorted = numbers.toSorted((a, b) => a - b);

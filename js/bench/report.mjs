@@ -12,7 +12,7 @@ export function page(groups, figures, about) {
     '# Results\n\nWritten by `js/bench/main.mjs`. Do not edit.\n',
     ...about.map((line) => `- ${line}`),
     '- Ratio: the median of the peer over ours; above 1 ours is better. Times depend on the machine, ratios much less.\n',
-    wishes.length ? `## Goals\n\n${table(['case', 'ours', 'median', 'goal', ''], wishes.map(goalLine))}` : '',
+    wishes.length ? `## Goals\n\n${table(['case', 'ours', 'alone', 'goal', '', 'mixed', 'goal', ''], wishes.map(goalLine))}` : '',
     ...groups.map((group) => `## ${group.title}\n\n${group.about}\n\n${body(group, figures)}`),
   ]
     .filter(Boolean)
@@ -30,7 +30,7 @@ export const setting = (command, { runs, milliseconds }) => [
   `Machine: ${process.platform}/${process.arch}, ${availableParallelism()} CPUs, ${cpus()[0].model.trim()}, load at the end ${loadavg()[0].toFixed(1)}`,
   `Node: ${process.version}, V8 ${process.versions.v8}`,
   `Versions: ${versions()}`,
-  `Method: each contender in a process of its own, ${runs} of them, those of a case taking turns; ${milliseconds / 2} ms to warm up and ${milliseconds} ms in batches of about 0.25 ms. The median is that of the medians of the processes, the mean that of their means.`,
+  `Method: each contender in a process of its own, ${runs} of them, those of a case taking turns; ${milliseconds / 2} ms to warm up and ${milliseconds} ms in batches of about 0.25 ms. The median is that of the medians of the processes, the mean that of their means. Mixed: a process that has used all contenders for 10 ms each before.`,
 ];
 
 function versions() {
@@ -48,13 +48,14 @@ function goals(one, figures) {
   return Object.entries(one.ours ?? {}).flatMap(([ours, { contender, goal }]) => {
     const figure = figures(one.name, ours);
     if (!goal || !figure) return [];
-    const { plus, above } = goal;
+    const { times, plus, above } = goal;
     const base = above === undefined ? { median: 0 } : figures(one.name, above);
     if (!base) return [];
-    const bound = base.median + plus;
-    const words = [above, plus && `${plus} ${contender.unit}`].filter(Boolean).join(' + ');
+    const bound = times * base.median + plus;
+    const mixedBound = above === undefined ? plus : times * base.mixed + plus;
+    const words = [above && (times === 1 ? above : `${times} x ${above}`), plus && `${plus} ${contender.unit}`].filter(Boolean).join(' + ');
     const text = above === undefined ? `<= ${words}` : `<= ${words} = ${written(bound, contender.unit)}`;
-    return [{ case: one.name, ours, figure, unit: contender.unit, text, met: figure.median <= bound }];
+    return [{ case: one.name, ours, figure, unit: contender.unit, text, met: figure.median <= bound, mixedBound }];
   });
 }
 
@@ -66,7 +67,14 @@ const goalLine = (goal) => [
   written(goal.figure.median, goal.unit),
   goal.text,
   verdict(goal.met),
+  ...mixedColumns(goal),
 ];
+
+/** The figure, the bound and the verdict of a process that uses all contenders. */
+const mixedColumns = ({ figure: { mixed }, mixedBound, unit }) =>
+  mixed === undefined
+    ? ['-', '-', '-']
+    : [written(mixed, unit), `<= ${written(mixedBound, unit)}`, verdict(mixed <= mixedBound)];
 
 function body(group, figures) {
   if (!group.cases[0].ours) {

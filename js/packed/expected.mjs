@@ -53,6 +53,8 @@ export const CORE = [
   'bulkhead',
   'circuitBreaker',
   'hedge',
+  'limitMemory',
+  'memoryUsage',
   'pipeline',
   'policy',
   'rateLimiter',

@@ -10,19 +10,31 @@ import {
   OUTCOME_IGNORE,
   OUTCOME_OK,
   OUTCOMES,
+  SLOT_COUNT,
   SLOT_MILLIS,
   SLOT_MODE,
   SLOT_TIMELESS,
+  VERDICT_ADMIT,
 } from './abi.js';
+import { Running } from './attempt.js';
 import type { Backoff, Jitter } from './backoff.js';
 import { Cell } from './cell.js';
-import { floats, words, x } from './engine.js';
-import { PolicyError } from './errors.js';
+import { checkTask, wrongArgument } from './checks.js';
 import { Held } from './held.js';
 import { numberOf } from './meaning.js';
+import { inspectable } from './observable.js';
 import { breakerAlone } from './reader/alone.js';
 import { share } from './shared.js';
-import type { BreakerState, CallOptions, Classifier, CommonOptions, Duration, Share } from './types.js';
+import type {
+  BreakerState,
+  CallOptions,
+  Classifier,
+  CommonOptions,
+  Duration,
+  Rejection,
+  Share,
+  Task,
+} from './types.js';
 
 /** Settings of a circuit breaker. */
 export interface CircuitBreakerOptions extends CommonOptions, Classifier {
@@ -89,7 +101,14 @@ class Vote implements BreakerPass {
     this.owner.record(outcome, permit);
     if (this.owner.emitter.hears('end')) this.owner.ended(outcome, this.began, error);
   }
+
+  /** What `console.log` shows. */
+  shown(): [string, object] {
+    return ['BreakerPass', { ok: true, ended: !this.permit }];
+  }
 }
+
+inspectable(Vote);
 
 /** Stops calls to a dependency that fails, and tries again after a while. Make one with `circuitBreaker`. */
 export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
@@ -103,15 +122,13 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
   /** What it does now. */
   get state(): BreakerState {
     this.wake();
-    return MODES[words()[SLOT_MODE] as number] as BreakerState;
+    return MODES[this.engine.words()[SLOT_MODE] as number] as BreakerState;
   }
 
   /** Changes the state by hand. Forced and watching states stay until the next change by hand. */
   transition(state: BreakerState): void {
     const mode = MODES.indexOf(state);
-    if (mode < 0) {
-      throw new PolicyError('bad-argument', `state: found ${state}; allowed ${MODES.join(', ')}`);
-    }
+    if (mode < 0) wrongArgument('state', state, MODES.join(', '));
     this.perform(ACTION_TRANSITION, 0, mode);
   }
 
@@ -122,7 +139,17 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
 
   /** @internal */
   record(outcome: number, permit: Held): void {
-    this.perform(ACTION_RECORD, outcome, 0, permit, outcome === OUTCOME_OK ? this.now() : undefined);
+    const { engine } = this;
+    // After dispose() there is nothing to be counted.
+    if (!this.common.handles.size) return;
+    this.barred = -Infinity;
+    permit.put(engine.words());
+    const now = outcome === OUTCOME_OK ? this.now() : this.clock.now();
+    const verdict = engine.x.step(this.handle, ACTION_RECORD, outcome, 0, now);
+    if (verdict < 0) engine.check(verdict);
+    const words = engine.words();
+    if (words[SLOT_COUNT] === 0) this.timeless = words[SLOT_TIMELESS] === 1;
+    else this.react();
   }
 
   /**
@@ -132,6 +159,44 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
   ended(outcome: number, began: number, error: unknown): void {
     const duration = Number.isNaN(began) ? undefined : this.common.clock.now() - began;
     this.tell('end', { outcome: OUTCOMES[outcome] as 'ok', duration, error });
+  }
+
+  override tryAcquire(options?: CallOptions): BreakerPass | Rejection {
+    if (options !== undefined || this.common.emitter.heard) return super.tryAcquire(options);
+    const now = this.now();
+    if (now < this.barred) return this.refuseBarred(now);
+    return this.bar(now, this.decided(this.engine.x.acquire(this.handle, 1, 0, now)));
+  }
+
+  protected override async run<T>(
+    task: Task<T>,
+    options: CallOptions | undefined,
+    asValue: boolean,
+  ): Promise<unknown> {
+    if (options !== undefined || this.common.emitter.heard) return super.run(task, options, asValue);
+    checkTask(task);
+    const { engine } = this;
+    const now = this.timeless ? NONE : this.clock.now();
+    if (now < this.barred) return this.runAdmitted(task, undefined, asValue, this.refuseBarred(now));
+    const verdict = engine.x.acquire(this.handle, 1, 0, now);
+    if (verdict !== VERDICT_ADMIT) {
+      return this.runAdmitted(task, undefined, asValue, this.bar(now, this.decided(verdict)));
+    }
+    const permit = new Held(engine.words());
+    const { outcome } = this.options;
+    let value: T;
+    try {
+      value = await task(new Running(1));
+    } catch (error) {
+      this.record(numberOf(outcome, true, error, undefined), permit);
+      throw error;
+    }
+    this.record(outcome ? numberOf(outcome, false, undefined, value) : OUTCOME_OK, permit);
+    return asValue ? { ok: true, value } : value;
+  }
+
+  protected override get reacts(): boolean {
+    return true;
   }
 
   protected override admitted(words?: Int32Array): BreakerPass {
@@ -164,7 +229,7 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
 
   protected override react(): void {
     // Only here: an admission by a closed breaker leaves the slot as another breaker left it.
-    this.timeless = words()[SLOT_TIMELESS] === 1;
+    this.timeless = this.engine.words()[SLOT_TIMELESS] === 1;
     super.react();
   }
 
@@ -175,8 +240,8 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
     if (state !== 'open' || !emitter.heard) return;
     // While there is a listener, the end of the open time is emitted when it comes. The microsecond is for rounding.
     const now = clock.now();
-    x.step(this.handle, ACTION_PEEK, 0, 1, now);
-    wakes.set(this, now + (floats()[SLOT_MILLIS] as number) + 0.001);
+    this.engine.x.step(this.handle, ACTION_PEEK, 0, 1, now);
+    wakes.set(this, now + (this.engine.floats()[SLOT_MILLIS] as number) + 0.001);
   }
 }
 

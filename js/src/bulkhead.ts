@@ -1,14 +1,25 @@
 // Declared for users who compile without it.
 /// <reference lib="esnext.disposable" preserve="true" />
 
-import { ACTION_PEEK, ACTION_RELEASE, ACTION_RENEW, SLOT_FREE } from './abi.js';
+import {
+  ACTION_PEEK,
+  ACTION_RELEASE,
+  ACTION_RENEW,
+  NONE,
+  SLOT_COUNT,
+  SLOT_FREE,
+  SLOT_WAKE_MILLIS,
+  VERDICT_ADMIT,
+} from './abi.js';
+import { Running } from './attempt.js';
 import { Cell, type Waiter } from './cell.js';
-import { words } from './engine.js';
+import { checkTask } from './checks.js';
 import { Held } from './held.js';
+import { inspectable } from './observable.js';
 import { bulkheadAlone } from './reader/alone.js';
 import { share } from './shared.js';
 import type { BulkheadCounts } from './step.js';
-import type { CallOptions, CommonOptions, Duration } from './types.js';
+import type { CallOptions, CommonOptions, Duration, Task } from './types.js';
 
 /** Settings of a bulkhead. */
 export interface BulkheadOptions extends CommonOptions {
@@ -39,12 +50,22 @@ export class Permit {
   /** Releases the place. Only the first call counts. */
   get release(): () => void {
     return () => {
-      const { owner, waits } = this;
-      const permit = this.permit ?? waits?.granted;
-      this.permit = this.waits = undefined;
-      if (permit) owner.perform(ACTION_RELEASE, 0, 1, permit);
-      else if (waits) owner.leave(waits);
+      this.end();
     };
+  }
+
+  /** @internal */
+  end(): void {
+    const { owner, waits } = this;
+    const permit = this.permit ?? waits?.granted;
+    this.permit = this.waits = undefined;
+    if (permit) owner.free(permit);
+    else if (waits) owner.leave(waits);
+  }
+
+  /** @internal */
+  shown(): [string, object] {
+    return ['Permit', { ok: true, released: !(this.permit ?? this.waits) }];
   }
 
   /** Restarts the lease. */
@@ -54,6 +75,8 @@ export class Permit {
     };
   }
 }
+
+inspectable(Permit);
 
 /** A permit for `using`, where the runtime has it. */
 export interface Permit extends Disposable {}
@@ -68,18 +91,63 @@ if (Symbol.dispose) {
 /** Bounds how many calls run at once. Make one with `bulkhead`. */
 export class Bulkhead extends Cell<Permit, CallOptions> {
   private readonly places: number;
+  /** Nothing ends by time alone: no step needs one. */
+  private readonly timeless: boolean;
 
   /** @internal */
   constructor(options: BulkheadOptions | number) {
     super(share(bulkheadAlone, options), true);
     this.places = typeof options === 'number' ? options : options.concurrent;
+    const { wait, lease } = Object(options);
+    this.timeless = wait === undefined && lease === undefined;
   }
 
   /** How many callers have a place and how many wait for one, and the free places. */
   get counts(): BulkheadCounts {
     this.perform(ACTION_PEEK);
-    const free = words()[SLOT_FREE] as number;
+    const free = this.engine.words()[SLOT_FREE] as number;
     return { running: this.places - free, queued: this.inQueue(), free };
+  }
+
+  protected override now(): number {
+    return this.timeless ? NONE : this.clock.now();
+  }
+
+  /** @internal */
+  free(permit: Held): void {
+    const { engine } = this;
+    // After dispose() there is nothing that a permit holds.
+    if (!this.common.handles.size) return;
+    permit.put(engine.words());
+    const verdict = engine.x.step(this.handle, ACTION_RELEASE, 0, 1, this.now());
+    if (verdict < 0) engine.check(verdict);
+    if (engine.words()[SLOT_COUNT] !== 0 || engine.floats()[SLOT_WAKE_MILLIS] !== this.due) this.react();
+  }
+
+  protected override async run<T>(
+    task: Task<T>,
+    options: CallOptions | undefined,
+    asValue: boolean,
+  ): Promise<unknown> {
+    const { common, engine } = this;
+    if (options !== undefined || common.emitter.heard) return super.run(task, options, asValue);
+    checkTask(task);
+    const caller = this.nextCaller();
+    const verdict = engine.x.acquire(this.handle, 1, caller, this.now());
+    const words = engine.words();
+    if (verdict !== VERDICT_ADMIT || words[SLOT_COUNT] !== 0) {
+      const pass = this.entered(verdict, caller, 1);
+      return this.runAdmitted(task, undefined, asValue, pass instanceof Promise ? await pass : pass);
+    }
+    common.wakes.set(this, engine.floats()[SLOT_WAKE_MILLIS] as number);
+    const permit = new Permit(this, new Held(words));
+    let value: T;
+    try {
+      value = await task(new Running(1, undefined, permit));
+    } finally {
+      permit.end();
+    }
+    return asValue ? { ok: true, value } : value;
   }
 
   protected override admitted(words?: Int32Array, at?: number, waiter?: Waiter<Permit>): Permit {
@@ -91,10 +159,10 @@ export class Bulkhead extends Cell<Permit, CallOptions> {
   }
 
   protected override refund(granted: Held): void {
-    this.perform(ACTION_RELEASE, 0, 1, granted);
+    this.free(granted);
   }
 
   protected override settle(permit: Permit): void {
-    permit.release();
+    permit.end();
   }
 }

@@ -113,16 +113,28 @@ export class Call {
       return;
     }
     this.queues?.delete(attempt);
-    if (kind === DECISION_END) {
-      this.closed = true;
-      this.end(outcome, covered);
-    } else if (kind === DECISION_ADMIT) void this.start(attempt);
+    if (kind === DECISION_END) this.finished(outcome, covered);
+    else if (kind === DECISION_ADMIT) void this.start(attempt);
     else if (shadow) return;
     else if (kind === DECISION_RETRY) this.again();
     else if (kind === DECISION_TIMEOUT) this.cut(step);
     else if (kind === DECISION_REJECT || kind === DECISION_EXPIRE) {
       this.refuse(refusal(this.nameOf(step), reason, value), covered);
     }
+  }
+
+  /** An attempt is admitted. */
+  admit(attempt: number): void {
+    if (this.closed) return;
+    this.queues?.delete(attempt);
+    void this.start(attempt);
+  }
+
+  /** The call ends. */
+  finished(outcome: number, covered: boolean): void {
+    if (this.closed) return;
+    this.closed = true;
+    this.end(outcome, covered);
   }
 
   /** What an attempt threw that has just ended, or was cut; undefined for none. */

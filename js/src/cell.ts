@@ -15,15 +15,15 @@ import {
   VERDICT_WAIT,
 } from './abi.js';
 import { Running, untilAborted } from './attempt.js';
-import { checkCall, checkTask } from './checks.js';
+import { checkCall, checkTask, wrongArgument } from './checks.js';
 import type { Emitter, Told } from './emitter.js';
-import { accepted, check, floats, needRoom, putState, release, stateText, words, x } from './engine.js';
-import { disposed, PolicyError, refusal, rejected, success } from './errors.js';
+import type { Engine } from './engine.js';
+import { disposed, refusal, rejected, success } from './errors.js';
 import { Held } from './held.js';
 import { Observable } from './observable.js';
 import type { Shared } from './shared.js';
 import { type Snapshot, shift, taken } from './snapshot.js';
-import type { Admission, CostOptions, Decision, Reason, Rejection, Success, Task } from './types.js';
+import type { Admission, Clock, CostOptions, Decision, Reason, Rejection, Success, Task } from './types.js';
 import { type Guest, guests, NEVER } from './wakes.js';
 
 /** The result of an admission. */
@@ -74,6 +74,8 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   waits = 0;
   /** @internal */
   readonly handle: number;
+  protected readonly engine: Engine;
+  protected readonly clock: Clock;
   // Only where callers may wait: there may be many cells.
   private waiters!: (Waiter<P> | undefined)[];
   private idle!: number[];
@@ -86,13 +88,14 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   constructor(
     /** @internal */
     readonly common: Shared,
-    private readonly queued: boolean,
+    protected readonly queued: boolean,
     protected key?: string,
   ) {
     super();
-    const { clock, maker, handles } = common;
-    needRoom();
-    this.handle = check(x.cell(maker(), clock.now()));
+    const { engine, clock, maker, handles } = common;
+    this.engine = engine;
+    this.clock = clock;
+    this.handle = engine.check(engine.x.cell(maker(), clock.now()));
     handles.add(this.handle);
     if (queued) {
       this.waiters = [];
@@ -114,14 +117,40 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   protected abstract refund(granted: Held, cost: number): void;
   /** Ends what was admitted. `threw` distinguishes an error that is undefined from no error. */
   protected settle?(pass: P, threw: boolean, error: unknown, value: unknown, signal?: AbortSignal): void;
+  /** Whether a refusal may concern others, or change what the next step needs. */
+  protected get reacts(): boolean {
+    return this.queued;
+  }
   /** The first caller begins to wait, or the last one no longer waits. */
   protected held?(waits: boolean): void;
   /** A breaker has changed its mode. */
   protected changed?(mode: number): void;
 
+  /** Until when all calls of the default cost are refused, if nothing but time passes. */
+  protected barred = -Infinity;
+  private barredBy: Reason = 'rate';
+
+  /** Stores for how long a refusal holds, so that the next ones need no call of the module. */
+  protected bar(now: number, result: P | Rejection): P | Rejection {
+    if (!result.ok && result.retryAfter !== undefined && /^(rate|open)$/.test(result.reason)) {
+      this.barred = now + result.retryAfter;
+      this.barredBy = result.reason;
+    }
+    return result;
+  }
+
+  /** The refusal of a call before `barred`. */
+  protected refuseBarred(now: number): Rejection {
+    const { barred } = this;
+    let after = barred - now;
+    // A difference of floats may be too small.
+    if (now + after < barred) after += barred * Number.EPSILON;
+    return refusal(this.common.name, this.barredBy, after);
+  }
+
   /** The mark of a step; NaN where the cell needs none. */
   protected now(): number {
-    return this.common.clock.now();
+    return this.clock.now();
   }
 
   /** The names of the options of a call. */
@@ -133,9 +162,15 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   tryAcquire(options?: O): P | Rejection {
     const cost = this.costOf(options);
     if (options?.signal?.aborted) throw options.signal.reason;
+    const { x } = this.engine;
     const verdict = this.queued
       ? x.step(this.handle, ACTION_TRY, 0, cost, this.now())
       : x.acquire(this.handle, cost, 0, this.now());
+    return this.decided(verdict);
+  }
+
+  /** The result of a verdict other than to wait. */
+  protected decided(verdict: number): P | Rejection {
     return verdict === VERDICT_ADMIT ? this.admit() : this.refuse(verdict);
   }
 
@@ -152,13 +187,11 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
    * function throws is thrown; an aborted signal rejects with its reason.
    */
   execute<T>(task: Task<T>, options?: O): Promise<T> {
-    checkTask(task);
     return this.run(task, options, false) as Promise<T>;
   }
 
   /** Like `execute`, but a refusal is a value. What the function throws is thrown. */
   attempt<T>(task: Task<T>, options?: O): Promise<Success<T> | Rejection> {
-    checkTask(task);
     return this.run(task, options, true) as Promise<Success<T> | Rejection>;
   }
 
@@ -182,22 +215,33 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
 
   /** @internal */
   stored(): string {
-    return stateText(x.state(this.handle));
+    return this.engine.stateText(this.engine.x.state(this.handle));
   }
 
   /** @internal */
   adopt(state: string, by: number): boolean {
-    const { clock } = this.common;
-    const restored = x.restore(this.handle, putState(state), by, clock.now());
-    if (!accepted(restored)) return false;
+    const { engine, clock } = this;
+    const restored = engine.x.restore(this.handle, engine.putState(state), by, clock.now());
+    this.barred = -Infinity;
+    if (!engine.accepted(restored)) return false;
     this.react();
     return true;
   }
 
-  private async run<T>(task: Task<T>, options: O | undefined, asValue: boolean): Promise<unknown> {
-    const signal = options?.signal;
-    let pass = this.enter(options);
-    if (pass instanceof Promise) pass = await pass;
+  /** Mechanisms run functions without options, signals and listeners in a shorter way. */
+  protected async run<T>(task: Task<T>, options: O | undefined, asValue: boolean): Promise<unknown> {
+    checkTask(task);
+    const pass = this.enter(options);
+    return this.runAdmitted(task, options?.signal, asValue, pass instanceof Promise ? await pass : pass);
+  }
+
+  /** Runs a function after a decision. */
+  protected async runAdmitted<T>(
+    task: Task<T>,
+    signal: AbortSignal | undefined,
+    asValue: boolean,
+    pass: P | Rejection,
+  ): Promise<unknown> {
     if (!pass.ok) {
       if (asValue) return pass;
       throw rejected(pass, undefined, this.common.stack);
@@ -219,10 +263,23 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     const cost = this.costOf(options);
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (!this.queued) return this.tryAcquire(options);
-    const caller = this.idle.at(-1) ?? this.waiters.length;
-    const verdict = x.acquire(this.handle, cost, caller, this.now());
-    if (verdict === VERDICT_WAIT) return this.stand(caller, cost, signal);
-    return verdict === VERDICT_ADMIT ? this.admit() : this.refuse(verdict);
+    const caller = this.nextCaller();
+    return this.entered(this.engine.x.acquire(this.handle, cost, caller, this.now()), caller, cost, signal);
+  }
+
+  /** The number that the next caller has, should it wait. */
+  protected nextCaller(): number {
+    return this.idle.at(-1) ?? this.waiters.length;
+  }
+
+  /** The result of a verdict. */
+  protected entered(
+    verdict: number,
+    caller: number,
+    cost: number,
+    signal?: AbortSignal,
+  ): P | Rejection | Promise<P | Rejection> {
+    return verdict === VERDICT_WAIT ? this.stand(caller, cost, signal) : this.decided(verdict);
   }
 
   /** The cost of a call, whose options are checked. */
@@ -237,9 +294,10 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
    * throw one. What was admitted may still end.
    */
   override dispose(): void {
-    const { handles, wakes } = this.common;
+    const { engine, handles, wakes } = this.common;
+    this.barred = -Infinity;
     wakes.set(this, NEVER);
-    release(handles);
+    engine.release(handles);
     for (const waiter of this.waiters ?? []) {
       if (!waiter) continue;
       this.forget(waiter);
@@ -251,11 +309,13 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
    * Steps the cell with an action, about a permit where there is one.
    * @internal
    */
-  perform(kind: number, outcome = 0, cost = 1, permit?: Held, now = this.common.clock.now()): number {
+  perform(kind: number, outcome = 0, cost = 1, permit?: Held, now = this.clock.now()): number {
+    const { engine } = this;
     // After dispose() there is nothing that a permit holds.
     if (permit && !this.common.handles.size) return 0;
-    permit?.put(words());
-    const verdict = check(x.step(this.handle, kind, outcome, cost, now));
+    permit?.put(engine.words());
+    this.barred = -Infinity;
+    const verdict = engine.check(engine.x.step(this.handle, kind, outcome, cost, now));
     this.react();
     return verdict;
   }
@@ -265,8 +325,8 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
    * @internal
    */
   wake(): void {
-    const { clock } = this.common;
-    check(x.pass(this.handle, clock.now()));
+    const { engine, clock } = this;
+    engine.check(engine.x.pass(this.handle, clock.now()));
     this.react();
   }
 
@@ -287,11 +347,11 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   /** Returns the refusal of the last step. */
   protected rejection(): Rejection {
     const { name } = this.common;
-    return refusal(name, REASONS[words()[SLOT_REASON] as number] as Reason, this.millis());
+    return refusal(name, REASONS[this.engine.words()[SLOT_REASON] as number] as Reason, this.millis());
   }
 
   private millis(): number | undefined {
-    const millis = floats()[SLOT_MILLIS] as number;
+    const millis = this.engine.floats()[SLOT_MILLIS] as number;
     return millis < 0 ? undefined : millis;
   }
 
@@ -325,7 +385,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   }
 
   private admit(): P {
-    const now = words();
+    const now = this.engine.words();
     const pass = this.admitted(now);
     // An admission may change a breaker, too.
     if (this.queued || now[SLOT_COUNT]) this.react();
@@ -335,16 +395,16 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
 
   private refuse(verdict: number): P | Rejection {
     const { shadow, emitter } = this.common;
-    check(verdict);
+    if (verdict < 0) this.engine.check(verdict);
     const rejection = this.rejection();
-    this.react();
+    if (this.reacts) this.react();
     if (emitter.heard) this.tell('reject', rejection, shadow);
     return shadow ? this.admitted() : rejection;
   }
 
   private stand(caller: number, cost: number, signal?: AbortSignal): P | Promise<P | Rejection> {
     const { shadow, clock, wakes } = this.common;
-    const ticket = new Held(words());
+    const ticket = new Held(this.engine.words());
     const millis = this.millis();
     this.idle.pop();
     const waiter = new Waiter<P>(this, caller, ticket, cost, shadow ? undefined : signal);
@@ -376,9 +436,9 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
 
   /** Processes the effects of a step on other callers, and the next wake. */
   protected react(): void {
-    const { wakes } = this.common;
-    if (this.queued) wakes.set(this, floats()[SLOT_WAKE_MILLIS] as number);
-    const now = words();
+    const { engine } = this;
+    if (this.queued) this.common.wakes.set(this, engine.floats()[SLOT_WAKE_MILLIS] as number);
+    const now = engine.words();
     if (now[SLOT_COUNT] === 0) return;
     // Listeners may call back, which leaves other records: read all, then act.
     const size = (now[SLOT_COUNT] as number) * RECORD_WORDS;
@@ -421,5 +481,5 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
 /** Returns a cost that is one. */
 export function checkCost(cost = 1): number {
   if (cost >>> 0 === cost) return cost;
-  throw new PolicyError('bad-argument', `cost: found ${cost}; allowed a whole number, 0 or more`);
+  return wrongArgument('cost', cost, 'a whole number, 0 or more');
 }

@@ -5,7 +5,7 @@ import { compileByCore } from './compile.js';
 import { use } from './engine.js';
 
 export { systemClock } from './clock.js';
-export { x } from './engine.js';
+export { limitMemory, memoryUsage, x } from './engine.js';
 export { HedgeLostError, PolicyError, RejectedError, TimeoutError } from './errors.js';
 export { resilientFetch } from './fetch.js';
 export { hedge } from './hedge.js';
@@ -19,5 +19,6 @@ export { timeout } from './timeout.js';
 export { useGuests } from './wakes.js';
 export { wrap } from './wrap.js';
 
-/** Gives the package its module. */
-export const start = (instance: WebAssembly.Instance): void => use(instance, compileByCore);
+/** Gives the package its module, and its first instance where there is one. */
+export const start = (module: WebAssembly.Module, instance?: WebAssembly.Instance): void =>
+  use(module, compileByCore, instance);

@@ -1,4 +1,5 @@
 import { checkHooks, checkNames } from './checks.js';
+import type { InstanceOption } from './engine.js';
 import { attributesOf } from './http/attributes.js';
 import { type Classes, classesOf, outcomeOfError, outcomeOfStatus } from './http/outcomes.js';
 import { retryAfterOfAnswer } from './http/retry-after.js';
@@ -16,6 +17,8 @@ export interface FetchOptions {
   clock?: Clock | undefined;
   /** Gives a `RejectedError` a stack, which takes some microseconds. Default false. */
   stack?: boolean | undefined;
+  /** Whose memory it uses. Default `shared`: that of all objects that name no other. */
+  instance?: InstanceOption | undefined;
   /** The value of `per: key` for a request. Default: empty. */
   key?: ((input: string | URL | Request, init?: RequestInit) => string) | undefined;
 }
@@ -30,7 +33,7 @@ export interface ResilientFetch {
 /** The methods that may be sent again (RFC 9110, section 9.2.2). */
 const idempotent = (): string[] => ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'];
 
-const NAMES = ['fetch', 'name', 'clock', 'key', 'stack'];
+const NAMES = ['fetch', 'name', 'clock', 'key', 'stack', 'instance'];
 
 /** The longest body, in bytes or UTF-16 units, that is sent again. */
 const LONGEST = 64 << 10;

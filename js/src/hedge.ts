@@ -17,6 +17,7 @@ export type Hedge = Pick<Pipeline, 'execute' | 'attempt' | 'on' | 'dispose' | ty
  * await search.execute(({ hedge, signal }) => fetch(hedge ? replica : primary, { signal }));
  */
 export function hedge(options: HedgeOptions & CommonOptions & Classifier): Hedge {
-  const { clock, outcome, stack } = checkHooks('hedge', options) as CommonOptions & Classifier;
-  return new Pipeline([{ hedge: settings(options) as HedgeOptions }], { clock, outcome, stack }, 'hedge');
+  const { clock, outcome, stack, instance } = checkHooks('hedge', options) as CommonOptions & Classifier;
+  const hooks = { clock, outcome, stack, instance };
+  return new Pipeline([{ hedge: settings(options) as HedgeOptions }], hooks, 'hedge');
 }

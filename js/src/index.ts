@@ -9,6 +9,8 @@ export {
   circuitBreaker,
   HedgeLostError,
   hedge,
+  limitMemory,
+  memoryUsage,
   PolicyError,
   pipeline,
   policy,
@@ -22,6 +24,7 @@ export {
   wrap,
 } from './core.js';
 export type { Listener } from './emitter.js';
+export type { InstanceOption, MemoryUsage } from './engine.js';
 export type { PolicyErrorCode, Problem } from './errors.js';
 export type { FetchOptions, ResilientFetch } from './fetch.js';
 export type { Hedge } from './hedge.js';

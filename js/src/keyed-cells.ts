@@ -33,11 +33,11 @@ export abstract class KeyedCells extends Observable {
   /** @internal */
   constructor(mechanism: 'breaker' | 'bulkhead', options: object) {
     super();
-    const { clock, outcome, stack } = checkHooks(mechanism, options) as CommonOptions & ResultHooks;
+    const { clock, outcome, stack, instance } = checkHooks(mechanism, options) as CommonOptions & ResultHooks;
     const { per } = Object(options) as { per?: unknown };
     if (per !== undefined) wrongArgument(`${mechanism}.per`, per, 'none: the key is that of the call');
     const step = { [mechanism]: { ...(settings(options) as object), per: 'key' } } as unknown as Step;
-    this.calls = new Pipeline([step], { clock, outcome, stack }, mechanism, true);
+    this.calls = new Pipeline([step], { clock, outcome, stack, instance }, mechanism, true);
     const [name] = this.calls.names;
     this.cells = this.calls.step(name as string);
   }

@@ -1,8 +1,7 @@
 import { ACTION_RESET } from './abi.js';
 import { checkCall, checkKey, checkTask, wrongArgument } from './checks.js';
 import type { Emitter } from './emitter.js';
-import { hasRoom, release } from './engine.js';
-import { disposed } from './errors.js';
+import { disposed, PolicyError } from './errors.js';
 import { RateLimiter, type RateLimiterOptions } from './limiter.js';
 import { Observable } from './observable.js';
 import type { Alone } from './reader/alone.js';
@@ -131,9 +130,9 @@ class Entry extends RateLimiter {
 
   /** Frees its memory. */
   free(): void {
-    const { handles } = this.common;
+    const { engine, handles } = this.common;
     handles.delete(this.handle);
-    release(new Set([this.handle]));
+    engine.x.free(this.handle);
   }
 
   protected override held(waits: boolean): void {
@@ -184,7 +183,7 @@ export class KeyedRateLimiter extends Observable {
     for (const limiter of [...this.limiters.values(), this.spare, this.unused]) limiter?.dispose();
     this.limiters.clear();
     this.gone = true;
-    release(this.common.handles);
+    this.common.engine.release(this.common.handles);
   }
 
   protected override shown(): [string, object] {
@@ -207,7 +206,7 @@ export class KeyedRateLimiter extends Observable {
   }
 
   /** Acquires permits of a key and waits for its turn, as long as the policy's `wait` allows. */
-  acquire(key: string, options?: CostOptions): Promise<Verdict> {
+  async acquire(key: string, options?: CostOptions): Promise<Verdict> {
     return this.of(key).acquire(options);
   }
 
@@ -254,12 +253,12 @@ export class KeyedRateLimiter extends Observable {
   }
 
   /** Runs the function, or throws `RejectedError` when the key's limiter refuses. */
-  execute<T>(task: Task<T>, options: KeyedOptions): Promise<T> {
+  async execute<T>(task: Task<T>, options: KeyedOptions): Promise<T> {
     return this.of(this.keyOf(task, options)).execute(task, options);
   }
 
   /** Like `execute`, but a refusal is a value. */
-  attempt<T>(task: Task<T>, options: KeyedOptions): Promise<Success<T> | Rejection> {
+  async attempt<T>(task: Task<T>, options: KeyedOptions): Promise<Success<T> | Rejection> {
     return this.of(this.keyOf(task, options)).attempt(task, options);
   }
 
@@ -302,9 +301,8 @@ export class KeyedRateLimiter extends Observable {
   private make(key: string): RateLimiter {
     let limiter: Entry | undefined;
     if (this.gone) throw disposed();
-    if (this.size < this.most && (hasRoom() || !this.size))
-      limiter = new Entry(this.rest, this.common, key, this.order);
-    else if (this.evicts) limiter = this.replace(key);
+    if (this.size < this.most) limiter = this.add(key);
+    if (!limiter && this.evicts) limiter = this.replace(key);
     if (limiter) {
       this.limiters.set(key, limiter);
       this.order.touch(limiter);
@@ -313,6 +311,16 @@ export class KeyedRateLimiter extends Observable {
     this.spared++;
     this.spare ??= new RateLimiter(this.rest, this.common);
     return this.spare;
+  }
+
+  /** Makes the limiter of a key. Undefined where there is no memory for it, and another key may give way. */
+  private add(key: string): Entry | undefined {
+    try {
+      return new Entry(this.rest, this.common, key, this.order);
+    } catch (error) {
+      if (!this.size || !(error instanceof PolicyError && error.code === 'out-of-memory')) throw error;
+      return undefined;
+    }
   }
 
   /** Gives a key the limiter of another one, if there is one at which no caller waits. */

@@ -1,5 +1,6 @@
 import { KEY_MISSING, MAX_KEY, SLOT_KEYS } from './abi.js';
-import { needRoom, words, x } from './engine.js';
+import { wrongArgument } from './checks.js';
+import type { Engine } from './engine.js';
 import type { Layout } from './plan.js';
 
 /** The attributes of a call. */
@@ -20,7 +21,10 @@ export class Keys {
   private readonly spare: number[] = [];
   private hand = 0;
 
-  constructor(private readonly owner: number) {}
+  constructor(
+    private readonly engine: Engine,
+    private readonly owner: number,
+  ) {}
 
   /** Puts the numbers of a call into the slots. */
   put({ keyed }: Layout, key: string | undefined, attributes: Attributes | undefined): void {
@@ -32,7 +36,7 @@ export class Keys {
     });
     // Until the call has begun, the module does not use its numbers: none may be freed in between.
     if (!texts.every((text) => this.numbers.has(text))) this.sweep(texts.length * SWEEP);
-    const slots = words();
+    const slots = this.engine.words();
     keyed.forEach(({ index }, i) => {
       const number = this.number(texts[i] as string);
       slots[SLOT_KEYS + index] = missing & (1 << i) ? number + KEY_MISSING : number;
@@ -58,9 +62,7 @@ export class Keys {
   number(value: string): number {
     const known = this.numbers.get(value);
     if (known !== undefined) return known;
-    const spare = this.spare.pop();
-    if (spare === undefined) needRoom();
-    const number = spare ?? this.texts.length;
+    const number = this.spare.pop() ?? this.texts.length;
     if (number >= MAX_KEY) return MAX_KEY;
     this.texts[number] = value;
     this.numbers.set(value, number);
@@ -74,7 +76,7 @@ export class Keys {
         return;
       }
       const value = this.texts[this.hand] as string;
-      if (value && !x.uses(this.owner, this.hand)) {
+      if (value && !this.engine.x.uses(this.owner, this.hand)) {
         this.numbers.delete(value);
         this.texts[this.hand] = '';
         this.spare.push(this.hand);
@@ -89,10 +91,11 @@ export const valuesOf = (
   key: string | undefined,
   attributes: Attributes | undefined,
 ): string[] =>
-  per.map(
-    (name) =>
-      (name === 'key' ? key : typeof attributes === 'function' ? attributes(name) : attributes?.[name]) ?? '',
-  );
+  per.map((name) => {
+    if (name === 'key') return key ?? '';
+    const value = (typeof attributes === 'function' ? attributes(name) : attributes?.[name]) ?? '';
+    return typeof value === 'string' ? value : wrongArgument(`attributes.${name}`, value, 'a string');
+  });
 
 // The length of each value comes before it, so that different lists never give one key.
 export function join(values: readonly string[]): string {

@@ -7,8 +7,9 @@ import {
   SLOT_MILLIS,
   VERDICT_ADMIT,
 } from './abi.js';
+import { Running } from './attempt.js';
 import { Cell } from './cell.js';
-import { floats, words } from './engine.js';
+import { checkTask } from './checks.js';
 import type { Held } from './held.js';
 import { mostOf, rateOf } from './rates.js';
 import type { Shared } from './shared.js';
@@ -19,6 +20,7 @@ import type {
   LimiterAdmission,
   Quota,
   Rate,
+  Task,
   Verdict,
 } from './types.js';
 
@@ -57,7 +59,7 @@ class Allowed implements LimiterAdmission {
   }
 }
 
-// For console.log: the build makes names of classes short.
+// The name of the interface, which console.log shows.
 Object.defineProperty(Allowed, 'name', { value: 'LimiterAdmission' });
 
 /** Bounds how many calls pass in a time. Make one with `rateLimiter`. */
@@ -72,6 +74,30 @@ export class RateLimiter extends Cell<LimiterAdmission> {
     super(shared, /[1-9]/.test(String((options as RateLimiterOptions).wait)), key);
   }
 
+  // Without options, a queue and listeners a decision is one call of the module.
+  override tryAcquire(options?: CostOptions): Verdict {
+    if (options !== undefined || this.queued || this.common.emitter.heard) return super.tryAcquire(options);
+    const now = this.clock.now();
+    if (now < this.barred) return this.refuseBarred(now);
+    const verdict = this.engine.x.acquire(this.handle, 1, 0, now);
+    return verdict === VERDICT_ADMIT ? new Allowed(this) : this.bar(now, this.decided(verdict));
+  }
+
+  protected override async run<T>(
+    task: Task<T>,
+    options: CostOptions | undefined,
+    asValue: boolean,
+  ): Promise<unknown> {
+    if (options !== undefined || this.queued || this.common.emitter.heard) {
+      return super.run(task, options, asValue);
+    }
+    checkTask(task);
+    const verdict = this.engine.x.acquire(this.handle, 1, 0, this.clock.now());
+    if (verdict !== VERDICT_ADMIT) return this.runAdmitted(task, undefined, asValue, this.decided(verdict));
+    const value = await task(new Running(1));
+    return asValue ? { ok: true, value } : value;
+  }
+
   protected override get callNames(): readonly string[] {
     return this.key === undefined ? ['signal', 'cost'] : ['signal', 'cost', 'key'];
   }
@@ -82,7 +108,7 @@ export class RateLimiter extends Cell<LimiterAdmission> {
 
   protected override shown(): [string, object] {
     this.perform(ACTION_PEEK);
-    return ['RateLimiter', { name: this.common.name, free: words()[SLOT_FREE] }];
+    return ['RateLimiter', { name: this.common.name, free: this.engine.words()[SLOT_FREE] }];
   }
 
   protected override refund(granted: Held, cost: number): void {
@@ -100,10 +126,10 @@ export class RateLimiter extends Cell<LimiterAdmission> {
     const limit = mostOf(this.options);
     const wait = (cost: number): number => {
       const verdict = this.perform(ACTION_PEEK, 0, cost);
-      return verdict === VERDICT_ADMIT ? 0 : (floats()[SLOT_MILLIS] as number);
+      return verdict === VERDICT_ADMIT ? 0 : (this.engine.floats()[SLOT_MILLIS] as number);
     };
     const next = wait(1);
-    const remaining = words()[SLOT_FREE] as number;
+    const remaining = this.engine.words()[SLOT_FREE] as number;
     return { step: this.common.name, limit, remaining, next, reset: wait(limit), rate: rateOf(this.options) };
   }
 

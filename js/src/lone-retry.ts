@@ -13,7 +13,6 @@ import {
 import { Running, untilAborted } from './attempt.js';
 import { checkCall, checkTask } from './checks.js';
 import type { Emitter } from './emitter.js';
-import { check, floats, words, x } from './engine.js';
 import { numberOf, retryAfterOf } from './meaning.js';
 import { Observable } from './observable.js';
 import { retryAlone } from './reader/alone.js';
@@ -136,14 +135,14 @@ class LoneRetry extends Observable implements Retry {
     began: number,
     error: unknown,
   ): number {
-    const { clock, emitter, name, shadow, maker } = this.common;
-    words().set([attempt, before.low, before.high], SLOT_ATTEMPT);
+    const { engine, clock, emitter, name, shadow, maker } = this.common;
+    engine.words().set([attempt, before.low, before.high], SLOT_ATTEMPT);
     const at = clock.now();
-    const again = check(x.next(maker(), outcome, after, NONE, at, random(), random()));
-    const delay = again ? (floats()[SLOT_MILLIS] as number) : -1;
-    const gaveUp = REASONS[words()[SLOT_REASON] as number] as Reason;
-    before.low = words()[SLOT_BEFORE] as number;
-    before.high = words()[SLOT_BEFORE + 1] as number;
+    const again = engine.check(engine.x.next(maker(), outcome, after, NONE, at, random(), random()));
+    const delay = again ? (engine.floats()[SLOT_MILLIS] as number) : -1;
+    const gaveUp = REASONS[engine.words()[SLOT_REASON] as number] as Reason;
+    before.low = engine.words()[SLOT_BEFORE] as number;
+    before.high = engine.words()[SLOT_BEFORE + 1] as number;
     if (emitter.heard) {
       const what = OUTCOMES[outcome] as 'fail' | 'throttle';
       emitter.emit({

@@ -38,9 +38,21 @@ if (Symbol.dispose) {
 }
 
 /** The symbol of `util.inspect`, which `console.log` uses in Node. */
-Object.defineProperty(Observable.prototype, Symbol.for('nodejs.util.inspect.custom'), {
-  value(this: Observable, _: number, options: object, inspect: (value: unknown, options: object) => string) {
-    const [name, state] = this.shown();
-    return `${name} ${inspect(state, options)}`;
-  },
-});
+const INSPECT = Symbol.for('nodejs.util.inspect.custom');
+
+/** What shows a name and its state. */
+interface Shown {
+  shown(): [name: string, state: object];
+}
+
+/** Lets `console.log` show the state of the objects of a class. */
+export function inspectable(type: { readonly prototype: object }): void {
+  Object.defineProperty(type.prototype, INSPECT, {
+    value(this: Shown, _: number, options: object, inspect: (value: unknown, options: object) => string) {
+      const [name, state] = this.shown();
+      return `${name} ${inspect(state, options)}`;
+    },
+  });
+}
+
+inspectable(Observable);

@@ -71,9 +71,6 @@ if (Symbol.dispose) {
   };
 }
 
-// For console.log: the build makes names of classes short.
-Object.defineProperty(PipelinePass, 'name', { value: 'PipelinePass' });
-
 /** A call whose only attempt the caller makes itself. */
 export class HandCall extends Call {
   constructor(

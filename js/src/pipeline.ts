@@ -2,6 +2,7 @@ import {
   ACTION_PEEK,
   ACTION_TICK,
   BEGIN_NO_HEDGE,
+  DECISION_ADMIT,
   DECISION_CHANGE,
   DECISION_END,
   DECISION_FAILED,
@@ -44,21 +45,7 @@ import { checkCost } from './cell.js';
 import { checkCall, checkHooks, checkKey, checkNames, checkTask, wrongArgument } from './checks.js';
 import { defaultClock } from './clock.js';
 import { Emitter } from './emitter.js';
-import {
-  accepted,
-  check,
-  floats,
-  type Mechanism,
-  memory,
-  needRoom,
-  own,
-  putState,
-  ready,
-  release,
-  stateText,
-  words,
-  x,
-} from './engine.js';
+import { type Engine, engineOf, type InstanceOption, type Mechanism, own } from './engine.js';
 import { disposed, refusal, rejected, success } from './errors.js';
 import { HedgedCall } from './hedged-call.js';
 import { join, Keys, valuesOf } from './keys.js';
@@ -110,10 +97,12 @@ export interface PipelineOptions extends ResultHooks {
   name?: string | undefined;
   /** The clock. Default: the monotonic clock of the runtime. */
   clock?: Clock | undefined;
+  /** Whose memory it uses. Default `shared`: that of all objects that name no other. */
+  instance?: InstanceOption | undefined;
 }
 
 /** The names of the options of a pipeline and of its calls. */
-const NAMES = ['name', 'clock', 'outcome', 'retryAfter', 'fallback', 'discard', 'stack'];
+const NAMES = ['name', 'clock', 'outcome', 'retryAfter', 'fallback', 'discard', 'stack', 'instance'];
 const CALL_NAMES = ['signal', 'cost', 'key', 'attributes', 'deadline', 'hedge'];
 
 /** How many pipelines of a plan without state are kept for later calls. */
@@ -145,6 +134,7 @@ export class Pipeline extends Observable {
   waits = 0;
   /** @internal */
   override readonly emitter = new Emitter(() => this.observe());
+  private readonly engine: Engine;
   private readonly clock: Clock;
   private readonly wakes: Wakes;
   /** Its handle, 0 while it has none. */
@@ -162,6 +152,7 @@ export class Pipeline extends Observable {
   /** Whether it takes a handle for the time of its calls. */
   private borrows: boolean;
   private text: Text;
+  private plan: Plan;
   private layout: Layout;
 
   /**
@@ -175,15 +166,16 @@ export class Pipeline extends Observable {
     keyed = false,
   ) {
     super();
-    ready();
+    this.engine = engineOf(options.instance);
     this.clock = options.clock ?? defaultClock;
     this.wakes = wakesOf(this.clock);
-    this.text = readSource(source, options.name, alone, keyed);
-    const { layout, stateless } = this.text.plan();
+    this.text = readSource(this.engine, source, options.name, alone, keyed);
+    this.plan = this.text.plan();
+    const { layout, stateless } = this.plan;
     this.layout = { ...layout, policy: this.text.policy };
     // Virtual clocks have times of their own.
     this.borrows = stateless && this.clock === defaultClock;
-    this.keys = new Keys(0);
+    this.keys = new Keys(this.engine, 0);
     if (!this.borrows) this.keep();
   }
 
@@ -196,10 +188,11 @@ export class Pipeline extends Observable {
   private obtain(): void {
     if (this.disposed) throw disposed();
     if (this.handle) return;
-    const plan: Plan = this.text.plan();
-    const idle = this.borrows ? plan.idle.pop() : undefined;
-    if (idle === undefined) needRoom();
-    this.handle = idle ?? check(x.pipeline(plan.handle, random(), random()));
+    const { engine } = this;
+    if (this.plan.dropped) this.plan = this.text.plan();
+    const { handle, idle } = this.plan;
+    const unused = this.borrows ? idle.pop() : undefined;
+    this.handle = unused ?? engine.check(engine.x.pipeline(handle, random(), random()));
   }
 
   /** Returns the handle where no call needs it. */
@@ -208,13 +201,13 @@ export class Pipeline extends Observable {
     if (this.active || !handle) return;
     if (this.borrows) {
       this.handle = 0;
-      const { idle } = this.text.plan();
-      if (idle.length < IDLE) idle.push(handle);
-      else release(new Set([handle]));
+      const { idle, dropped } = this.plan;
+      if (!dropped && idle.length < IDLE) idle.push(handle);
+      else this.engine.x.free(handle);
     } else if (this.disposed) {
       this.handle = 0;
       this.wakes.set(this, NEVER);
-      release(this.handles);
+      this.engine.release(this.handles);
     }
   }
 
@@ -224,14 +217,15 @@ export class Pipeline extends Observable {
     this.borrows = false;
     if (this.handles.size) return;
     this.handles.add(this.handle);
-    own(this, this.handles);
-    this.keys = new Keys(this.handle);
-    if (this.emitter.heard) x.observe(this.handle, 1);
+    own(this, this.engine, this.handles);
+    this.keys = new Keys(this.engine, this.handle);
+    if (this.emitter.heard) this.engine.x.observe(this.handle, 1);
   }
 
   /** Has changes of breakers recorded exactly while there is a listener. */
   private observe(): void {
-    if (!this.borrows && this.handle) check(x.observe(this.handle, this.emitter.heard ? 1 : 0));
+    if (!this.borrows && this.handle)
+      this.engine.check(this.engine.x.observe(this.handle, this.emitter.heard ? 1 : 0));
   }
 
   /**
@@ -329,9 +323,10 @@ export class Pipeline extends Observable {
   ask(index: number, key: string, kind: number, cost = 1): Answer {
     this.keep();
     const number = key && this.layout.steps[index]?.per.length ? this.keys.find(key) : 0;
-    const verdict = check(x.ask(this.handle, index, number, kind, cost, this.now()));
-    const now = words();
-    const millis = floats()[SLOT_MILLIS] as number;
+    const { engine } = this;
+    const verdict = engine.check(engine.x.ask(this.handle, index, number, kind, cost, this.now()));
+    const now = engine.words();
+    const millis = engine.floats()[SLOT_MILLIS] as number;
     const answer = {
       verdict,
       free: now[SLOT_FREE] as number,
@@ -346,7 +341,7 @@ export class Pipeline extends Observable {
   /** @internal */
   evict(index: number, key: string): boolean {
     this.keep();
-    return check(x.evict(this.handle, index, this.keys.find(key))) > 0;
+    return this.engine.check(this.engine.x.evict(this.handle, index, this.keys.find(key))) > 0;
   }
 
   /** @internal */
@@ -354,7 +349,7 @@ export class Pipeline extends Observable {
     if (!this.layout.steps[index]?.per.length) return [];
     this.keep();
     const has = ([, number]: [string, number]): boolean =>
-      x.ask(this.handle, index, number, ACTION_TICK, 0, NONE) > 0;
+      this.engine.x.ask(this.handle, index, number, ACTION_TICK, 0, NONE) > 0;
     return this.keys
       .known()
       .filter(has)
@@ -490,16 +485,20 @@ export class Pipeline extends Observable {
    */
   configure(source: Source): void {
     this.keep();
-    const text = readSource(source, this.options.name);
-    const { handle, layout } = text.plan();
-    const count = check(x.configure(this.handle, handle, this.now()));
+    const text = readSource(this.engine, source, this.options.name);
+    const plan = text.plan();
+    const { handle, layout } = plan;
+    const { engine } = this;
+    const count = engine.check(engine.x.configure(this.handle, handle, this.now()));
     this.text = text;
+    this.plan = plan;
     this.layout = { ...layout, policy: text.policy };
     this.settle(count);
   }
 
   /** The states of limiters, breakers and budgets as a plain value, for any storage. */
   snapshot(): Snapshot {
+    const { engine } = this;
     const steps: Record<string, string | Record<string, string>> = {};
     this.keep();
     this.layout.steps.forEach(({ name, mechanism, per }, i) => {
@@ -507,7 +506,7 @@ export class Pipeline extends Observable {
       if (mechanism === 'bulkhead') return;
       const keys: [string, number][] = per.length ? this.keys.known() : [['', 0]];
       const saved = keys
-        .map(([key, number]) => [key, stateText(x.save(this.handle, i, number))] as const)
+        .map(([key, number]) => [key, engine.stateText(engine.x.save(this.handle, i, number))] as const)
         .filter(([, state]) => state);
       if (per.length) steps[name] = Object.fromEntries(saved);
       else if (saved[0]) steps[name] = saved[0][1];
@@ -521,7 +520,7 @@ export class Pipeline extends Observable {
    * start of a process; throws `PolicyError` for a value that is not a snapshot.
    */
   restore(snapshot: Snapshot): string[] {
-    const { clock } = this;
+    const { engine, clock } = this;
     const by = shift(clock, snapshot);
     this.keep();
     const found = new Set<string>();
@@ -530,9 +529,9 @@ export class Pipeline extends Observable {
       const one = typeof saved === 'string';
       if (mechanism === 'bulkhead' || one === per.length > 0) return;
       for (const [key, state] of Object.entries(one ? { '': saved } : saved)) {
-        const size = putState(state);
-        const count = x.load(this.handle, i, this.keys.number(key), size, by, clock.now());
-        if (!accepted(count)) continue;
+        const size = engine.putState(state);
+        const count = engine.x.load(this.handle, i, this.keys.number(key), size, by, clock.now());
+        if (!engine.accepted(count)) continue;
         found.add(name);
         this.settle(count);
       }
@@ -557,6 +556,7 @@ export class Pipeline extends Observable {
 
   /** Runs the first attempt, and begins the call in the module where more attempts may follow. */
   private async first<T>(task: Task<T>, asValue: boolean, hooks: ResultHooks): Promise<unknown> {
+    checkTask(task);
     let again: Task<T>;
     this.active++;
     try {
@@ -614,28 +614,34 @@ export class Pipeline extends Observable {
     options?.signal?.addEventListener('abort', call);
     const now = this.now();
     call.began = now;
-    this.settle(x.begin(this.handle, options?.cost ?? 1, flags, options?.deadline ?? NONE, now), call);
+    this.settle(
+      this.engine.x.begin(this.handle, options?.cost ?? 1, flags, options?.deadline ?? NONE, now),
+      call,
+      now,
+    );
   }
 
   /** @internal */
   finish(call: Call, attempt: number, outcome: number, after: number): boolean {
     const { slot, generation } = call;
-    return this.settle(x.done(this.handle, slot, generation, attempt, outcome, after, this.now()));
+    const now = this.now();
+    const count = this.engine.x.done(this.handle, slot, generation, attempt, outcome, after, now);
+    return this.settle(count, undefined, now);
   }
 
   /** @internal */
   giveUp(call: Call): void {
-    this.settle(x.cancel(this.handle, call.slot, call.generation, this.now()));
+    this.settle(this.engine.x.cancel(this.handle, call.slot, call.generation, this.now()));
   }
 
   /** @internal */
   prolong(call: Call, attempt: number): void {
-    this.settle(x.renew(this.handle, call.slot, call.generation, attempt, this.now()));
+    this.settle(this.engine.x.renew(this.handle, call.slot, call.generation, attempt, this.now()));
   }
 
   /** @internal */
   wake(): void {
-    this.settle(x.advance(this.handle, this.now()));
+    this.settle(this.engine.x.advance(this.handle, this.now()));
   }
 
   /**
@@ -643,34 +649,54 @@ export class Pipeline extends Observable {
    * in it. Returns false where the event was stale: the records then have only what
    * had become due before it.
    */
-  private settle(count: number, begun?: Call): boolean {
+  private settle(count: number, begun?: Call, at?: number): boolean {
     if (count < 0 && count !== STALE) {
       if (begun) this.settled(begun);
-      check(count);
+      this.engine.check(count);
     }
-    const now = words();
+    const { engine } = this;
+    const now = engine.words();
     if (begun) {
       begun.slot = now[SLOT_SLOT] as number;
       begun.generation = now[SLOT_GENERATION] as number;
     }
-    this.wakes.set(this, floats()[SLOT_WAKE_MILLIS] as number);
+    this.wakes.set(this, engine.floats()[SLOT_WAKE_MILLIS] as number, at);
     const all = now[SLOT_COUNT] as number;
     if (all === 0) return count !== STALE;
     const { heard } = this.emitter;
-    const at = (now[SLOT_RECORDS] as number) >> 2;
+    const first = (now[SLOT_RECORDS] as number) >> 2;
     if (all === 1) {
       // It is read before anything is done.
-      this.act(memory(), at, this.callOf(memory(), at, begun), heard);
+      const records = engine.memory();
+      const call = this.callOf(records, first, begun);
+      if (heard || !call || !this.proceed(call, records, first)) this.act(records, first, call, heard);
       this.rest();
       return count !== STALE;
     }
     // Performing a decision, or its listeners, may call the module again.
-    const records = memory().slice(at, at + all * RECORD_WORDS);
+    const records = engine.memory().slice(first, first + all * RECORD_WORDS);
     const calls = [];
     for (let i = 0; i < all; i++) calls.push(this.callOf(records, i * RECORD_WORDS, begun));
     for (let i = 0; i < all; i++) this.act(records, i * RECORD_WORDS, calls[i], heard);
     this.rest();
     return count !== STALE;
+  }
+
+  /** Performs what happens to most calls: an admission and the end. False for anything else. */
+  private proceed(call: Call, records: Int32Array, i: number): boolean {
+    if (call.guest) return false;
+    const bits = records[i + RECORD_KIND / 4] as number;
+    const flags = (records[i + RECORD_FLAGS / 4] as number) & 0xff;
+    const kind = bits & 0xff;
+    if (kind === DECISION_ADMIT && flags === 0) {
+      call.admit(records[i + RECORD_ATTEMPT / 4] as number);
+      return true;
+    }
+    if (kind !== DECISION_END || (flags & ~FLAG_FALLBACK) !== FLAG_LAST) return false;
+    this.live[call.slot] = undefined;
+    this.settled(call);
+    call.finished((bits >> 8) & 0xff, flags !== FLAG_LAST);
+    return true;
   }
 
   /** A breaker has changed its state, which concerns no call. */

@@ -1,5 +1,5 @@
 import { STEP_DEADLINE } from './abi.js';
-import { check, putBytes, Recent, x } from './engine.js';
+import { type Engine, Recent } from './engine.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
 import { bytesOf, decode, textOf } from './reader/bytes.js';
 import { readDocument } from './reader/document.js';
@@ -41,11 +41,23 @@ export interface Plan {
   readonly stateless: boolean;
   /** Pipelines of this plan, without state, that are not used. */
   readonly idle: number[];
+  /** Another plan has taken its place: the handles of its idle pipelines are freed. */
+  dropped: boolean;
 }
 
-const recent = /* @__PURE__ */ new Recent<Plan>(({ handle, idle }) => {
-  for (const pipeline of [handle, ...idle]) x.free(pipeline);
-});
+const recents = /* @__PURE__ */ new WeakMap<Engine, Recent<Plan>>();
+
+function recentOf(engine: Engine): Recent<Plan> {
+  let recent = recents.get(engine);
+  if (!recent) {
+    recent = new Recent<Plan>((plan) => {
+      plan.dropped = true;
+      for (const handle of [plan.handle, ...plan.idle]) engine.x.free(handle);
+    });
+    recents.set(engine, recent);
+  }
+  return recent;
+}
 
 /** A source that was read. Its plan is compiled when it is asked for, once for equal plans. */
 export interface Text {
@@ -58,6 +70,7 @@ export interface Text {
  * whether it has a cell for each key.
  */
 export function readSource(
+  engine: Engine,
   source: Source,
   name: string | undefined,
   alone?: MechanismName,
@@ -67,7 +80,7 @@ export function readSource(
   const { policy, whole } = alone ? optionsOf(given as Policy, alone, keyed) : policyOf(given, name);
   const bytes = encode(policy);
   const written = writtenOf(given, whole, name);
-  const plan = (): Plan => recent.take(bytes, () => compile(bytes, policy, written));
+  const plan = (): Plan => recentOf(engine).take(bytes, () => compile(engine, bytes, policy, written));
   plan();
   return { policy: written, plan };
 }
@@ -107,7 +120,7 @@ function writtenOf(source: unknown, whole: boolean, name: string | undefined): P
   return policies[name ?? Object.keys(policies)[0] ?? ''] as Policy;
 }
 
-function compile(bytes: string, { steps }: ReadPolicy, policy: Policy): Plan {
+function compile(engine: Engine, bytes: string, { steps }: ReadPolicy, policy: Policy): Plan {
   const layout = {
     steps: steps.map(({ name, mechanism, shadow, per }) => ({
       name,
@@ -119,8 +132,8 @@ function compile(bytes: string, { steps }: ReadPolicy, policy: Policy): Plan {
     keyed: steps.flatMap(({ per }, index) => (per.length ? { index, per: per.map(textOf) } : [])),
     hedge: steps.findIndex(({ mechanism }) => mechanism === 'hedge'),
   };
-  const handle = check(x.compile(putBytes(bytes)));
-  return { handle, layout, stateless: steps.every(({ cells }) => !cells), idle: [] };
+  const handle = engine.check(engine.x.compile(engine.putBytes(bytes)));
+  return { handle, layout, stateless: steps.every(({ cells }) => !cells), idle: [], dropped: false };
 }
 
 /** The name of a step by the index that decisions have. */

@@ -17,7 +17,8 @@ export function retry(options: RetryOptions | number = {}): Retry {
     outcome,
     retryAfter,
     stack = false,
+    instance,
   } = checkHooks('retry', options) as RetryOptions;
-  const hooks = { clock, stack, ...(outcome && { outcome }), ...(retryAfter && { retryAfter }) };
+  const hooks = { clock, stack, instance, ...(outcome && { outcome }), ...(retryAfter && { retryAfter }) };
   return new Pipeline([{ retry: settings(options) as number }], hooks, 'retry');
 }

@@ -1,13 +1,15 @@
 import { checkHooks } from './checks.js';
 import { defaultClock } from './clock.js';
 import { Emitter } from './emitter.js';
-import { compile, own, Recent, ready, x } from './engine.js';
+import { compile, type Engine, engineOf, own, Recent, within } from './engine.js';
 import type { Alone } from './reader/alone.js';
 import type { Clock } from './types.js';
 import { type Wakes, wakesOf } from './wakes.js';
 
 /** What the cells of one object share. */
 export interface Shared {
+  /** The instance of the module that has the cells. */
+  readonly engine: Engine;
   readonly clock: Clock;
   readonly wakes: Wakes;
   readonly emitter: Emitter;
@@ -24,7 +26,7 @@ export interface Shared {
 }
 
 /** Options that are this package's own: the module does not know them. */
-const OWN = ['clock', 'outcome', 'retryAfter', 'stack'];
+const OWN = ['clock', 'outcome', 'retryAfter', 'stack', 'instance'];
 
 /** The options that the module reads; a short form as it is. */
 export function settings(options: unknown): unknown {
@@ -34,13 +36,15 @@ export function settings(options: unknown): unknown {
 
 /** Compiles the options of a mechanism. */
 export function share(alone: Alone, options: unknown): Shared {
-  ready();
-  const { clock = defaultClock, stack = false } = checkHooks(alone.mechanism.row.name, options);
+  const { clock = defaultClock, stack = false, instance } = checkHooks(alone.mechanism.row.name, options);
+  const engine = engineOf(instance);
   const { name, shadow, id, make } = compile(alone, settings(options));
-  const maker = (): number => recent.take(id, make);
+  const recent = recentOf(engine);
+  const maker = (): number => recent.take(id, () => within(engine, make));
   maker();
   const handles = new Set<number>();
   const shared = {
+    engine,
     name,
     shadow,
     maker,
@@ -50,8 +54,17 @@ export function share(alone: Alone, options: unknown): Shared {
     emitter: new Emitter(),
     handles,
   };
-  own(shared, handles);
+  own(shared, engine, handles);
   return shared;
 }
 
-const recent = new Recent<number>((maker) => x.free(maker));
+const recents = /* @__PURE__ */ new WeakMap<Engine, Recent<number>>();
+
+function recentOf(engine: Engine): Recent<number> {
+  let recent = recents.get(engine);
+  if (!recent) {
+    recent = new Recent<number>((maker) => engine.x.free(maker));
+    recents.set(engine, recent);
+  }
+  return recent;
+}

@@ -30,12 +30,12 @@ export async function init(source: ModuleSource): Promise<void> {
     given = await given.arrayBuffer();
   }
   const module = given instanceof WebAssembly.Module ? given : await WebAssembly.compile(given);
-  start(await WebAssembly.instantiate(module));
+  start(module, await WebAssembly.instantiate(module));
 }
 
 /** `init` without waiting, for bytes or a module. Throws what `init` rejects with. */
 export function initSync(source: ArrayBuffer | ArrayBufferView | WebAssembly.Module): void {
   const module =
     source instanceof WebAssembly.Module ? source : new WebAssembly.Module(source as BufferSource);
-  start(new WebAssembly.Instance(module));
+  start(module);
 }

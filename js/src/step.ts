@@ -128,6 +128,3 @@ export class PipelineStep {
     if (found !== mechanism) wrongArgument(`step ${this.name}`, found, mechanism);
   }
 }
-
-// For console.log: the build makes names of classes short.
-Object.defineProperty(PipelineStep, 'name', { value: 'PipelineStep' });

@@ -22,6 +22,6 @@ export type Timeout = Pick<Pipeline, 'execute' | 'attempt' | 'on' | 'dispose' | 
  * await limit.execute(({ signal }) => fetch(url, { signal }));
  */
 export function timeout(options: TimeoutOptions | Duration): Timeout {
-  const { clock } = checkHooks('timeout', options);
-  return new Pipeline([{ timeout: (settings(options) ?? {}) as Duration }], clock && { clock }, 'timeout');
+  const { clock, instance } = checkHooks('timeout', options);
+  return new Pipeline([{ timeout: (settings(options) ?? {}) as Duration }], { clock, instance }, 'timeout');
 }

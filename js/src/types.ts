@@ -1,4 +1,5 @@
 import type { KINDS, MODES, OUTCOMES, REASONS } from './abi.js';
+import type { InstanceOption } from './engine.js';
 
 type Unit = 'ns' | 'us' | 'µs' | 'ms' | 's' | 'm' | 'h' | 'd';
 
@@ -166,6 +167,8 @@ export interface CommonOptions {
   clock?: Clock | undefined;
   /** Gives a `RejectedError` a stack, which takes some microseconds. Default false. */
   stack?: boolean | undefined;
+  /** Whose memory it uses. Default `shared`: that of all objects that name no other. */
+  instance?: InstanceOption | undefined;
 }
 
 /** Classifies the results of a function. */

@@ -1,3 +1,4 @@
+import { defaultClock } from './clock.js';
 import type { Clock } from './types.js';
 
 /** The time of an event that never comes. */
@@ -61,11 +62,19 @@ export class Wakes {
   private timer: unknown;
   /** How many wakes are set that a caller waits for. */
   private holders = 0;
+  /** The timer keeps the process alive. */
+  private kept = true;
+  /** Whether it has to is checked soon. */
+  private checks = false;
 
-  constructor(private readonly clock: Clock) {}
+  /** `soon` calls back with the next turn of the loop; with it a timer for which no caller waits may hold the process so long. */
+  constructor(
+    private readonly clock: Clock,
+    private readonly soon?: (callback: () => void) => unknown,
+  ) {}
 
-  /** Sets the time of a wake. */
-  set(wake: Wake, due: number): void {
+  /** Sets the time of a wake. `now` is the present time, where it is known. */
+  set(wake: Wake, due: number, now?: number): void {
     if (due === wake.due) return;
     const { heap } = this;
     const { place } = wake;
@@ -82,7 +91,7 @@ export class Wakes {
     if (place < 0) wake.place = heap.length;
     this.sift(wake);
     if (guests) guests.moved(wake);
-    else if (due < this.armed || this.trusted < this.clock.now()) this.arm();
+    else if (due < this.armed || this.trusted < (now ?? this.clock.now())) this.arm();
   }
 
   /** A caller begins to wait for a wake (1), or no longer waits (-1). */
@@ -101,9 +110,26 @@ export class Wakes {
   /** Lets the timer keep the process alive or not, where the runtime can. */
   private keep(): void {
     const timer = this.timer as { ref?(): void; unref?(): void } | undefined;
-    if (this.holders) timer?.ref?.();
-    else timer?.unref?.();
+    if (this.holders) {
+      if (!this.kept) timer?.ref?.();
+      this.kept = true;
+    } else if (!this.soon) {
+      timer?.unref?.();
+      this.kept = false;
+    } else if (!this.checks) {
+      // Calls follow each other: changing the timer for each takes as long as a decision.
+      this.checks = true;
+      const { soon } = this;
+      soon(this.check);
+    }
   }
+
+  private readonly check = (): void => {
+    this.checks = false;
+    if (this.holders) return;
+    (this.timer as { unref?(): void } | undefined)?.unref?.();
+    this.kept = false;
+  };
 
   private arm(): void {
     this.clear(this.timer);
@@ -113,6 +139,7 @@ export class Wakes {
     // A late timer is not postponed by wakes that are set before it fires.
     this.trusted = due > now ? due : now + LATE;
     this.timer = this.later(this.fire, due);
+    this.kept = true;
     if (!this.holders) this.keep();
   }
 
@@ -173,7 +200,8 @@ const all = new WeakMap<Clock, Wakes>();
 export function wakesOf(clock: Clock): Wakes {
   let wakes = all.get(clock);
   if (!wakes) {
-    wakes = new Wakes(clock);
+    const { setImmediate: soon } = globalThis as { setImmediate?: (callback: () => void) => unknown };
+    wakes = new Wakes(clock, clock === defaultClock ? soon : undefined);
     all.set(clock, wakes);
   }
   return wakes;

@@ -119,3 +119,27 @@ test('an admission that makes it half-open is heard', async () => {
   await breaker.execute(() => 1);
   expect(states).toEqual(['open', 0, 'half-open', 10_000, 'closed', 10_000]);
 });
+
+test('a refusal that holds is given again without a step, until something else than time changes it', async () => {
+  const clock = virtualClock();
+  const breaker = circuitBreaker({ window: { consecutive: 1 }, open: '10s', clock });
+  const fail = (): void => {
+    const pass = breaker.tryAcquire();
+    if (pass.ok) pass.failure();
+  };
+  fail();
+  expect(breaker.tryAcquire()).toEqual({ ok: false, step: 'breaker', reason: 'open', retryAfter: 10_000 });
+  await clock.advance(4000);
+  expect(breaker.tryAcquire()).toEqual({ ok: false, step: 'breaker', reason: 'open', retryAfter: 6000 });
+  const saved = breaker.snapshot();
+  breaker.reset();
+  expect(breaker.tryAcquire().ok).toBe(true);
+  expect(breaker.restore(saved)).toBe(true);
+  expect(breaker.tryAcquire()).toMatchObject({ ok: false, retryAfter: 6000 });
+  await clock.advance(5999);
+  expect(breaker.tryAcquire()).toMatchObject({ ok: false, retryAfter: 1 });
+  breaker.transition('forced-open');
+  expect(breaker.tryAcquire()).toMatchObject({ ok: false, retryAfter: undefined });
+  breaker.transition('closed');
+  expect(breaker.tryAcquire().ok).toBe(true);
+});

@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { SLOT_GENERATION, SLOT_SLOT } from '../src/abi.js';
-import { check, words, x } from '../src/engine.js';
+import { check, shared, words, x } from '../src/engine.js';
 import { type Attributes, pipeline } from '../src/index.js';
 import { Keys } from '../src/keys.js';
 import { readSource } from '../src/plan.js';
@@ -8,9 +8,9 @@ import { virtualClock } from '../src/testing/virtual-clock.js';
 
 test('numbers out of use are given again', () => {
   const policy = [{ limit: { rate: '1/1s', per: 'key', keys: 10_000 } }] as const;
-  const { handle: plan, layout } = readSource(policy, undefined).plan();
+  const { handle: plan, layout } = readSource(shared, policy, undefined).plan();
   const handle = check(x.pipeline(plan, 0, 0));
-  const keys = new Keys(handle);
+  const keys = new Keys(shared, handle);
   for (let i = 0; i < 100_000; i++) {
     keys.put(layout, `k${i}`, undefined);
     check(x.begin(handle, 1, 0, Number.NaN, i));

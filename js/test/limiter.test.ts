@@ -300,3 +300,28 @@ describe('wrong options', () => {
     expect(() => rateLimiter(options as never)).toThrow(PolicyError);
   });
 });
+
+test('a refusal that holds is given again without a step, until something else than time changes it', async () => {
+  const clock = virtualClock();
+  const limiter = rateLimiter({ rate: '2/1s', burst: 1, clock });
+  limiter.tryAcquire();
+  const refused = (retryAfter: number) => ({ ok: false, step: 'limit', reason: 'rate', retryAfter });
+  expect(limiter.tryAcquire()).toEqual(refused(500));
+  await clock.advance(200.25);
+  expect(limiter.tryAcquire()).toEqual(refused(299.75));
+  expect(limiter.tryAcquire({ cost: 0 }).ok).toBe(true);
+  expect(limiter.tryAcquire()).toEqual(refused(299.75));
+  const heard: string[] = [];
+  const stop = limiter.on(({ kind }) => heard.push(kind));
+  limiter.tryAcquire();
+  stop();
+  expect(heard).toEqual(['reject']);
+  limiter.reset();
+  expect(limiter.tryAcquire().ok).toBe(true);
+  expect(limiter.tryAcquire()).toEqual(refused(500));
+  await clock.advance(500);
+  expect(limiter.tryAcquire().ok).toBe(true);
+  limiter.tryAcquire();
+  limiter.dispose();
+  expect(() => limiter.tryAcquire()).toThrow(/disposed|freed/);
+});

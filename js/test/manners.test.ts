@@ -343,6 +343,22 @@ describe('mistakes', () => {
     expect(await messageOf(call)).toContain(`PolicyError: ${message}`);
   });
 
+  test('attributes that are no strings, and tasks that are no functions', async () => {
+    const calls = pipeline([{ limit: { rate: '1/1h', per: 'header:x-tenant' } }]);
+    const wrong = /PolicyError: attributes.header:x-tenant: found 5; allowed a string/;
+    for (const attributes of [{ 'header:x-tenant': 5 as never }, () => 5 as never]) {
+      expect(await messageOf(() => calls.execute(() => 1, { attributes }))).toMatch(wrong);
+    }
+    expect(await calls.execute(() => 1, { attributes: { 'header:x-tenant': 'a' } })).toBe(1);
+    for (const one of [calls, retry(2), timeout('1s'), rateLimiter('5/1s'), circuitBreaker(), bulkhead(1)]) {
+      const given = one.execute(undefined as never);
+      expect(await messageOf(() => given)).toBe('PolicyError: task: found nothing; allowed a function');
+    }
+    expect(await messageOf(() => rateLimiter.keyed('5/1s').execute(() => 1, undefined as never))).toBe(
+      'PolicyError: options: found nothing; allowed an object with signal, cost, key',
+    );
+  });
+
   test('a wrong key takes no permit, with a listener too', async () => {
     const one = pipeline([{ limit: { rate: '1/1h', per: 'key' } }]);
     one.on(() => {});
@@ -365,6 +381,26 @@ describe('what is shown', () => {
     expect(inspect(keyed)).toBe("KeyedRateLimiter { name: 'limit', keys: 1, evictions: 0, shared: 0 }");
     const calls = pipeline([{ retry: 3 }, { timeout: '1s' }]);
     expect(inspect(calls)).toBe("Pipeline { steps: [ 'retry', 'timeout' ], running: 0 }");
+  });
+
+  test('console.log shows what was admitted', () => {
+    const permit = bulkhead(1).tryAcquire();
+    const pass = circuitBreaker().tryAcquire();
+    expect(inspect(permit)).toBe('Permit { ok: true, released: false }');
+    expect(inspect(pass)).toBe('BreakerPass { ok: true, ended: false }');
+    if (permit.ok) permit.release();
+    if (pass.ok) pass.ignore();
+    expect(inspect(permit)).toBe('Permit { ok: true, released: true }');
+    expect(inspect(pass)).toBe('BreakerPass { ok: true, ended: true }');
+  });
+
+  test('the stack of a mistake has the line of the caller', () => {
+    const mistaken = (): unknown => rateLimiter('often' as '1/1s');
+    expect(() => mistaken()).toThrow(
+      expect.objectContaining({
+        stack: expect.stringMatching(/^PolicyError: limit: found[\s\S]*at mistaken /),
+      }),
+    );
   });
 
   test('a refusal has a stack on request', async () => {

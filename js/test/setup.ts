@@ -4,4 +4,4 @@ import { readFileSync } from 'node:fs';
 import { start } from '../src/core.js';
 
 const bytes = readFileSync(new URL('../../wasm/core.wasm', import.meta.url));
-start(new WebAssembly.Instance(new WebAssembly.Module(bytes)));
+start(new WebAssembly.Module(bytes));

@@ -1,4 +1,4 @@
-import { atMost, awaited, called, rejecting, work } from '../kinds.mjs';
+import { atMost, atMostTimes, awaited, called, rejecting, work } from '../kinds.mjs';
 
 const PLACES = 10;
 
@@ -68,6 +68,14 @@ export default {
             const places = await ours(PLACES);
             return () => places.execute(work);
           }),
+          goal: atMostTimes(2, 'cockatiel'),
+        },
+        'execute, with a queue': {
+          contender: awaited(async () => {
+            const places = await ours({ concurrent: PLACES, queue: 100 });
+            return () => places.execute(work);
+          }),
+          goal: atMostTimes(2, 'cockatiel'),
         },
       },
       peers: {

@@ -1,4 +1,4 @@
-import { once, WORTH, work } from '../kinds.mjs';
+import { atMost, once, WORTH, work } from '../kinds.mjs';
 
 /** The milliseconds from before the import of a package to its first decision. */
 const first = (load, decide) =>
@@ -38,7 +38,7 @@ export default {
     {
       name: 'cold limiter',
       ours: {
-        '@sluice/core': { contender: first(sluice, limits) },
+        '@sluice/core': { contender: first(sluice, limits), goal: atMost(10) },
         '@sluice/core/limiter': { contender: first(() => import('@sluice/core/limiter'), limits) },
       },
       peers: {

@@ -21,7 +21,7 @@ test('the tarball has what is needed and nothing else', async () => {
   const outside = names.filter((name) => !name.startsWith('dist/'));
   expect(outside.sort()).toEqual(['LICENSE', 'README.md', 'package.json']);
   const kinds = new Set(names.map((name) => name.replace(/^.*?((\.d)?\.[a-z]+)?$/, '$1')));
-  expect([...kinds].sort()).toEqual(['', '.cjs', '.d.ts', '.js', '.json', '.md', '.wasm']);
+  expect([...kinds].sort()).toEqual(['', '.cjs', '.d.ts', '.js', '.json', '.map', '.md', '.wasm']);
 });
 
 test('every file that package.json names is there', async () => {

@@ -26,8 +26,8 @@ test.for(['mechanisms-esm.mjs', 'mechanisms-cjs.cjs'])(
       breaker: [true, { ok: false, step: 'breaker', reason: 'open', retryAfter: 60_000 }, 'open'],
       retry: [3, 2_000],
       exports: [
-        [...common, 'rateLimiter', 'systemClock'],
-        [...common, 'circuitBreaker', 'systemClock'],
+        [...common, 'limitMemory', 'memoryUsage', 'rateLimiter', 'systemClock'],
+        [...common, 'circuitBreaker', 'limitMemory', 'memoryUsage', 'systemClock'],
         [...common, 'retry', 'systemClock'],
       ],
     });

@@ -13,7 +13,7 @@ function ordered([kind = 0, ...numbers]: readonly number[]): readonly number[] {
 }
 
 use(
-  new WebAssembly.Instance(new WebAssembly.Module(bytes)),
+  new WebAssembly.Module(bytes),
   compileOne(() => x.breaker(), ordered),
 );
 
@@ -26,6 +26,7 @@ export {
 } from '../breaker.js';
 export { systemClock } from '../clock.js';
 export type { Listener } from '../emitter.js';
+export { type InstanceOption, limitMemory, type MemoryUsage, memoryUsage } from '../engine.js';
 export { PolicyError, type PolicyErrorCode, type Problem, RejectedError } from '../errors.js';
 export type { Snapshot } from '../snapshot.js';
 export type * from '../types.js';

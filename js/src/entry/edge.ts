@@ -3,6 +3,6 @@
 import { start } from '../core.js';
 import module from '../core.wasm?module';
 
-start(new WebAssembly.Instance(module));
+start(module);
 
 export * from '../index.js';

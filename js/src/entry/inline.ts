@@ -3,6 +3,6 @@
 import bytes from 'inline:core';
 import { start } from '../core.js';
 
-start(new WebAssembly.Instance(new WebAssembly.Module(bytes)));
+start(new WebAssembly.Module(bytes));
 
 export * from '../index.js';

@@ -5,12 +5,13 @@ import { compileOne } from '../compile-one.js';
 import { use, x } from '../engine.js';
 
 use(
-  new WebAssembly.Instance(new WebAssembly.Module(bytes)),
+  new WebAssembly.Module(bytes),
   compileOne(() => x.limiter()),
 );
 
 export { systemClock } from '../clock.js';
 export type { Listener } from '../emitter.js';
+export { type InstanceOption, limitMemory, type MemoryUsage, memoryUsage } from '../engine.js';
 export { PolicyError, type PolicyErrorCode, type Problem, RejectedError } from '../errors.js';
 export type { KeyCounts, KeyedOptions, KeyedRateLimiter, KeyedRateLimiterOptions } from '../keyed.js';
 export type { RateLimiter, RateLimiterOptions } from '../limiter.js';

@@ -5,7 +5,7 @@ import { compileOne } from '../compile-one.js';
 import { use, x } from '../engine.js';
 
 use(
-  new WebAssembly.Instance(new WebAssembly.Module(bytes)),
+  new WebAssembly.Module(bytes),
   compileOne(() => x.retry()),
 );
 

@@ -4,7 +4,7 @@ import { start, useGuests } from '../core.js';
 import module from '../core.wasm';
 import { requests } from '../requests.js';
 
-start(new WebAssembly.Instance(module));
+start(module);
 useGuests(requests);
 
 export * from '../index.js';

@@ -27,7 +27,7 @@ import {
   STALE,
 } from '../abi.js';
 import { readSource } from '../core.js';
-import { check, ready, words, x } from '../engine.js';
+import { check, ready, shared, words, x } from '../engine.js';
 import { Keys } from '../keys.js';
 import { type Layout, type Source, stepName } from '../plan.js';
 import type { Policy, PolicyDocument, Step } from '../policy.js';
@@ -112,10 +112,10 @@ class Log {
 
   constructor(source: Source, { name, seed = 0 }: EvaluateOptions) {
     const bits = BigInt.asUintN(64, BigInt(seed));
-    const { handle, layout } = readSource(source, name).plan();
+    const { handle, layout } = readSource(shared, source, name).plan();
     this.layout = layout;
     this.handle = check(x.pipeline(handle, Number(bits & 0xffffffffn), Number(bits >> 32n)));
-    this.keys = new Keys(this.handle);
+    this.keys = new Keys(shared, this.handle);
   }
 
   close(): void {
@@ -162,7 +162,7 @@ class Log {
 
   private configure(source: Source): void {
     // Compiled before the call: the records are valid until the next one.
-    const { handle, layout } = readSource(source, undefined).plan();
+    const { handle, layout } = readSource(shared, source, undefined).plan();
     const count = x.configure(this.handle, handle, NONE);
     this.layout = layout;
     this.write(count);
