@@ -6,7 +6,7 @@
 export const LIMITS = {
   '@sluice/core': { now: { raw: 246_000, gzip: 102_500 }, goal: { gzip: 56_000 } },
   // What is not imported is left out.
-  '{ rateLimiter } of @sluice/core': { now: { raw: 182_000, gzip: 78_500 }, goal: { gzip: 42_000 } },
+  '{ rateLimiter } of @sluice/core': { now: { raw: 195_500, gzip: 84_800 }, goal: { gzip: 42_000 } },
   // The JavaScript around the module.
   '@sluice/core/slim': { now: { raw: 90_000, gzip: 32_500 }, goal: { gzip: 8_000 } },
   '@sluice/core/limiter': { now: { raw: 80_500, gzip: 35_200 }, goal: { gzip: 20_000 } },

@@ -30,6 +30,7 @@ import {
   hedge,
   type HedgeOptions,
   type HttpClass,
+  type InstanceOption,
   type Jitter,
   type KeyCounts,
   type KeyedBulkhead,
@@ -43,6 +44,9 @@ import {
   type KeyedSettings,
   type LimiterAdmission,
   type Listener,
+  limitMemory,
+  type MemoryUsage,
+  memoryUsage,
   HedgeLostError,
   type Methods,
   type Outcome,
@@ -362,7 +366,14 @@ initSync(new Uint8Array());
 const small: limiters.RateLimiter = limiters.rateLimiter('1/1s');
 const smallBreaker: breakers.CircuitBreaker = breakers.circuitBreaker();
 const smallRetry: retries.Retry = retries.retry();
+limitMemory(2 ** 28);
+const memory: MemoryUsage = memoryUsage();
+const apart: InstanceOption[] = ['shared', 'own', { limit: 2 ** 26 }];
+const own = limiters.rateLimiter({ rate: '1/1s', instance: 'own' });
 export const all: readonly unknown[] = [
+  memory,
+  apart,
+  own,
   every,
   durations,
   dry,
