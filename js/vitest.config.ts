@@ -5,7 +5,7 @@ const at = (path: string): string => new URL(path, import.meta.url).pathname;
 const own = { find: /^@sluice\/core$/, replacement: at('src/index.ts') };
 const shared = { testTimeout: 60_000 };
 
-/** The tests of the API run on what is built as well: names of properties are made short there. */
+/** The tests of the API run on what is built as well. */
 const built = (entry: string) => ({
   resolve: { alias: [{ find: /^\.\.\/src\/index\.js$/, replacement: at(`dist/entry/${entry}.js`) }] },
   test: {

@@ -10,7 +10,7 @@ import { compileTokenBucket } from '../reader/token-bucket.js';
 import { share } from '../shared.js';
 import type { Rate } from '../types.js';
 
-use(new WebAssembly.Instance(new WebAssembly.Module(bytes)), compileTokenBucket);
+use(new WebAssembly.Module(bytes), compileTokenBucket);
 
 /** The mechanism by its name: its options are read without it. */
 const BUCKET: Alone = { mechanism: { row: LIMIT, check() {} }, readers: {} };
