@@ -103,13 +103,14 @@ func Run(ctx context.Context, s Scenario, p *policy.Policy, display Display) (Vi
 	defer ticker.Stop()
 	for {
 		select {
-		case <-ctx.Done():
-			return View{}, fmt.Errorf("interrupted after %s", round(time.Since(start)))
 		case <-ticker.C:
 			if err := display.Show(view()); err != nil {
 				return View{}, err
 			}
 		case <-over:
+			if ctx.Err() != nil && !errors.Is(context.Cause(calls), errOver) {
+				return View{}, fmt.Errorf("interrupted after %s", round(time.Since(start)))
+			}
 			last := view()
 			return last, display.Show(last)
 		}
