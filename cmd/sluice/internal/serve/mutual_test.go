@@ -196,18 +196,11 @@ func TestAuthoritiesAreReloaded(t *testing.T) {
 		TLS: TLS{Certificates: []KeyPair{ours.server(t).pair()}, Clients: file},
 	})
 	require.NoError(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	front, done := s.front(), make(chan error)
-	go func() { done <- serveFront(front, l) }()
-	defer func() {
-		front.Close()
-		<-done
-	}()
+	address := fronted(t, s)
 	// get opens a connection of its own and reports whether its session was resumed.
 	get := func(client *http.Client) (resumed bool, err error) {
 		defer client.CloseIdleConnections()
-		resp, err := client.Get("https://" + l.Addr().String())
+		resp, err := client.Get(address)
 		if err != nil {
 			return false, err
 		}

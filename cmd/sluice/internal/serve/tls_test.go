@@ -123,6 +123,20 @@ func TestTLS(t *testing.T) {
 	assert.Regexp(t, `^sluice_tls_certificate_not_after_timestamp_seconds\{file=".*tls.crt"\} 1\.\d+e\+09$`, p.metric(t, "sluice_tls"))
 }
 
+// fronted serves s by TLS until the test ends, and returns its URL.
+func fronted(t *testing.T, s *Server) string {
+	t.Helper()
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	front, done := s.front(), make(chan error)
+	go func() { done <- serveFront(front, l) }()
+	t.Cleanup(func() {
+		front.Close()
+		<-done
+	})
+	return "https://" + l.Addr().String()
+}
+
 // TestCertificatesAreReloaded replaces the files and has a connection stay open.
 func TestCertificatesAreReloaded(t *testing.T) {
 	files, j := newPair(t), newJournal()
@@ -131,15 +145,7 @@ func TestCertificatesAreReloaded(t *testing.T) {
 		Log: slog.New(slog.NewJSONHandler(j, nil)), TLS: TLS{Certificates: []KeyPair{files.pair()}},
 	})
 	require.NoError(t, err)
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	front, done := s.front(), make(chan error)
-	go func() { done <- serveFront(front, l) }()
-	defer func() {
-		front.Close()
-		<-done
-	}()
-	address := "https://" + l.Addr().String()
+	address := fronted(t, s)
 	old := files.client(t, "http/1.1")
 	serial := func(client *http.Client) int64 {
 		t.Helper()
