@@ -12,10 +12,12 @@ export interface Snapshot {
   readonly steps: { readonly [step: string]: string | { readonly [key: string]: string } };
 }
 
+const wallOf = (clock: Clock): number => (clock.wall ? clock.wall() : Date.now());
+
 /** A snapshot of steps at this time. */
 export const taken = (clock: Clock, steps: Snapshot['steps']): Snapshot => ({
   version: 1,
-  wall: Date.now(),
+  wall: wallOf(clock),
   at: clock.now(),
   steps,
 });
@@ -26,7 +28,7 @@ export const taken = (clock: Clock, steps: Snapshot['steps']): Snapshot => ({
  */
 export function shift(clock: Clock, snapshot: Snapshot): number {
   const { version, wall, at, steps } = snapshot ?? {};
-  const by = clock.now() - at - Math.max(0, Date.now() - wall);
+  const by = clock.now() - at - Math.max(0, wallOf(clock) - wall);
   if (version !== 1 || !steps || !Number.isFinite(by)) {
     throw new PolicyError('bad-bytes', 'found no snapshot; allowed what snapshot() returned');
   }

@@ -147,6 +147,8 @@ export interface CostOptions extends CallOptions {
 export interface Clock {
   /** Milliseconds on a monotonic line. It must not jump as wall time does. */
   now(): number;
+  /** Milliseconds since 1970, which snapshots keep. Default: `Date.now()`. */
+  wall?(): number;
   /**
    * Calls back once, after so many milliseconds. Where what it returns has the methods
    * `ref` and `unref`, as in Node, they are called when a caller begins to wait and

@@ -2,6 +2,7 @@ import type { Clock } from '../types.js';
 
 /** A clock that moves only by `advance`. */
 export interface VirtualClock extends Clock {
+  wall(): number;
   /**
    * Lets so many milliseconds pass: due timers fire in order, each at its own time, and
    * reactions to the promises that they settle run before time continues. A call during
@@ -23,7 +24,7 @@ const macrotask =
   (globalThis as { setImmediate?: (f: () => void) => unknown }).setImmediate ?? globalThis.setTimeout;
 const settled = (): Promise<void> => new Promise((resolve) => void macrotask(resolve));
 
-/** A virtual clock, at 0 or the milliseconds given. */
+/** A virtual clock, at 0 or the milliseconds given. Its wall time begins at 0, so that it counts what passes by `advance` alone. */
 export function virtualClock(start = 0): VirtualClock {
   let now = start;
   const timers = new Set<Timer>();
@@ -46,6 +47,7 @@ export function virtualClock(start = 0): VirtualClock {
   let passed: Promise<unknown> = Promise.resolve();
   return {
     now: () => now,
+    wall: () => now - start,
     setTimeout(callback, milliseconds) {
       const timer = { due: now + Math.max(0, milliseconds), callback };
       timers.add(timer);
