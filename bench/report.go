@@ -3,13 +3,14 @@ package main
 import (
 	"cmp"
 	"fmt"
-	"os"
 	"runtime"
 	"runtime/debug"
 	"slices"
 	"strings"
 	"text/tabwriter"
 	"time"
+
+	"github.com/sluice-go/sluice/bench/internal/machine"
 )
 
 var heads = [...]string{"case", "sluice", "B/op", "allocs", "peer", "peer's", "B/op", "allocs", "ratio", "target"}
@@ -97,7 +98,7 @@ func table(all []measured) string {
 func results(all []measured, o options, command string) string {
 	var text strings.Builder
 	fmt.Fprintf(&text, "# Results\n\nWritten by `%s`. Do not edit.\n\n", command)
-	fmt.Fprintf(&text, "- Date: %s\n- Machine: %s\n- Versions: %s\n", time.Now().UTC().Format(time.DateOnly), machine(), versions())
+	fmt.Fprintf(&text, "- Date: %s\n- Machine: %s\n- Versions: %s\n", time.Now().UTC().Format(time.DateOnly), machine.Text(), versions())
 	kind := "Wall time"
 	if o.cpu {
 		kind = "Processor time of all threads, because the machine had other work"
@@ -143,20 +144,6 @@ func find(page string, which [2]string) []string {
 		}
 	}
 	return nil
-}
-
-func machine() string {
-	text := fmt.Sprintf("%s/%s, %d CPUs, GOMAXPROCS %d", runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.GOMAXPROCS(0))
-	info, err := os.ReadFile("/proc/cpuinfo")
-	if err != nil {
-		return text
-	}
-	for line := range strings.Lines(string(info)) {
-		if name, value, found := strings.Cut(line, ":"); found && strings.TrimSpace(name) == "model name" {
-			return text + ", " + strings.TrimSpace(value)
-		}
-	}
-	return text
 }
 
 // versions names Go and the peers as they were built in.

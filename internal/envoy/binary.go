@@ -6,6 +6,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"sync"
 )
@@ -44,3 +45,23 @@ var Binary = sync.OnceValues(func() (string, error) {
 	}
 	return strings.TrimSpace(string(out)), nil
 })
+
+// version is in the middle of what the program prints: COMMIT/VERSION/Clean/RELEASE/BoringSSL.
+var version = regexp.MustCompile(`/([0-9]+\.[0-9]+\.[0-9]+)/`)
+
+// Version returns the version of Envoy's program.
+func Version() (string, error) {
+	binary, err := Binary()
+	if err != nil {
+		return "", err
+	}
+	out, err := exec.Command(binary, "--version").Output()
+	if err != nil {
+		return "", err
+	}
+	found := version.FindSubmatch(out)
+	if found == nil {
+		return "", fmt.Errorf("envoy --version printed %q", out)
+	}
+	return string(found[1]), nil
+}
