@@ -31,6 +31,7 @@ var commands = []func(*Env) *cobra.Command{
 	newDemo,
 	newEval,
 	newLint,
+	newEnvoy,
 	newServe,
 	newSchema,
 	newVersion,

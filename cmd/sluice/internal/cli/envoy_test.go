@@ -1,0 +1,132 @@
+package cli
+
+import (
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/sluice-go/sluice/internal/envoy"
+	"github.com/sluice-go/sluice/policy"
+)
+
+// limited is a document that the filter for Envoy performs.
+const limited = `version: 1
+policies:
+  api: {steps: [limit: {rate: 5/s, burst: 2}]} # a comment
+routes: [{path: /**, policy: api}]
+`
+
+// TestEnvoy prints a document in JSON, and refuses steps that a proxy does not perform.
+func TestEnvoy(t *testing.T) {
+	const want = "{\n  \"version\": 1,\n  \"policies\": {\n    \"api\": {\n      \"steps\": [\n        {\n          \"limit\": {\n            \"rate\": \"5/s\",\n            \"burst\": 2\n          }\n        }\n      ]\n    }\n  },\n  \"routes\": [\n    {\n      \"path\": \"/**\",\n      \"policy\": \"api\"\n    }\n  ]\n}\n"
+	if code, stdout, stderr := run(limited, "envoy -"); code != ExitOK || stdout != want || stderr != "" {
+		t.Errorf("code %d, stdout %s, stderr %s", code, stdout, stderr)
+	}
+	const refused = "stdin:3:19: policies.only.steps[0].timeout: found a step that the filter of a proxy does not perform; " +
+		"allowed limit, breaker and bulkhead; timeout of an Envoy route bounds requests, per_try_timeout of its retry_policy each attempt\n"
+	for command, want := range map[string]string{
+		"envoy -":                         refused,
+		"envoy --bootstrap -u http://x -": refused,
+	} {
+		if code, stdout, stderr := run(one, command); code != ExitBad || stdout != "" || stderr != want {
+			t.Errorf("%s: code %d, stdout %q, stderr %q", command, code, stdout, stderr)
+		}
+	}
+	if code, stdout, stderr := run(wrong, "envoy -"); code != ExitBad || stdout != "" || stderr != complaint("stdin", wrong) {
+		t.Errorf("code %d, stdout %q, stderr %q", code, stdout, stderr)
+	}
+}
+
+// TestEnvoyFlags refuses flags that cannot be, each with what is allowed.
+func TestEnvoyFlags(t *testing.T) {
+	const address = "allowed: an IP address and a port, as in 0.0.0.0:8080"
+	const target = "allowed: a URL of http, https or h2c without a path, as in http://127.0.0.1:9000"
+	for command, want := range map[string]string{
+		"envoy":                                    "envoy needs one FILE, found 0",
+		"envoy -u http://x -":                      "--upstream needs --bootstrap",
+		"envoy --wasm x -":                         "--wasm needs --bootstrap",
+		"envoy -b -":                               `--upstream is ""; ` + target,
+		"envoy -b -u ftp://x -":                    `--upstream is "ftp://x"; ` + target,
+		"envoy -b -u http://x/path -":              `--upstream is "http://x/path"; ` + target,
+		"envoy -b -u http://x:0 -":                 `--upstream is "http://x:0"; ` + target,
+		"envoy -b -u http://x -l localhost:80 -":   `--listen is "localhost:80"; ` + address,
+		"envoy -b -u http://x --admin 127.0.0.1 -": `--admin is "127.0.0.1"; ` + address,
+	} {
+		if code, stdout, stderr := run(limited, command); code != ExitBad || stdout != "" || stderr != "sluice: "+want+" (see sluice envoy --help)\n" {
+			t.Errorf("%s: code %d, stdout %q, stderr %q", command, code, stdout, stderr)
+		}
+	}
+}
+
+// TestEnvoyBootstrap compares the whole configuration with testdata/envoy.yaml, and the
+// parts that differ with the upstream.
+func TestEnvoyBootstrap(t *testing.T) {
+	_, stdout, _ := run(limited, "envoy --bootstrap --upstream http://127.0.0.1:9000 -")
+	compare(t, "testdata/envoy.yaml", stdout)
+	for flags, want := range map[string]string{
+		"--upstream https://api.example.com": `{address: "api.example.com", port_value: 443}`,
+		"--upstream https://a.test":          `sni: "a.test"`,
+		"--upstream https://[2001:db8::1]":   `{san_type: IP_ADDRESS, matcher: {exact: "2001:db8::1"}}`,
+		"--upstream h2c://a:81":              "explicit_http_config: {http2_protocol_options: {}}",
+		"--upstream http://a --admin= ":      `{address: "a", port_value: 80}`,
+	} {
+		if _, stdout, stderr := run(limited, "envoy -b "+flags+" -"); !strings.Contains(stdout, want) || strings.Contains(stdout, "admin:") == strings.Contains(flags, "--admin=") {
+			t.Errorf("%s: stdout %s, stderr %s", flags, stdout, stderr)
+		}
+	}
+}
+
+// TestEnvoyRuns starts Envoy with the whole configuration, and a module that does nothing
+// in place of the filter.
+func TestEnvoyRuns(t *testing.T) {
+	if _, err := envoy.Binary(); err != nil {
+		t.Skip(err)
+	}
+	upstream, err := envoy.NewUpstream(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "from upstream") }))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer upstream.Close()
+	module, err := filepath.Abs("../../../../internal/envoy/testdata/nothing.wasm")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, scheme := range []string{"http", "h2c"} {
+		code, stdout, stderr := run(limited, "envoy -b -l 127.0.0.1:0 --admin 127.0.0.1:0 -u "+scheme+"://"+upstream.Address()+" --wasm "+module+" -")
+		if code != ExitOK {
+			t.Fatalf("code %d, stderr %s", code, stderr)
+		}
+		file := filepath.Join(t.TempDir(), "envoy.yaml")
+		if err := os.WriteFile(file, []byte(stdout), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		e, err := envoy.StartFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		resp, err := http.Get("http://" + e.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		body, err := io.ReadAll(resp.Body)
+		resp.Body.Close()
+		if err != nil || string(body) != "from upstream" {
+			t.Errorf("%s: %s: got %q, %v", scheme, resp.Status, body, err)
+		}
+		if err := e.Close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
+// TestEnvoyExpandsAliases makes sure that what is printed is the document that was read.
+func TestEnvoyExpandsAliases(t *testing.T) {
+	_, stdout, _ := run("version: 1\npolicies: {a: &a {steps: [bulkhead: 5]}, b: *a}\n", "envoy -")
+	doc, err := policy.Parse("sluice.json", []byte(stdout))
+	if err != nil || len(doc.Policies) != 2 {
+		t.Errorf("%v: %s", err, stdout)
+	}
+}
