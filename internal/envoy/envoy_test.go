@@ -2,7 +2,6 @@ package envoy_test
 
 import (
 	"errors"
-	"fmt"
 	"net/http"
 	"os"
 	"os/exec"
@@ -14,56 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice/internal/envoy"
+	"github.com/sluice-go/sluice/internal/envoy/envoytest"
 )
-
-// need skips a test where Envoy cannot be installed.
-func need(t testing.TB) {
-	t.Helper()
-	if _, err := envoy.Binary(); err != nil {
-		t.Skip(err)
-	}
-}
-
-// start starts an Envoy, which ends with the test. Where the test fails, its log is
-// printed.
-func start(t testing.TB, c envoy.Config) *envoy.Envoy {
-	t.Helper()
-	need(t)
-	e, err := envoy.Start(c)
-	require.NoError(t, err)
-	t.Cleanup(func() {
-		assert.NoError(t, e.Close())
-		if t.Failed() {
-			t.Log(e.Log())
-		}
-	})
-	return e
-}
-
-// serve starts an upstream, which ends with the test.
-func serve(t testing.TB, h http.HandlerFunc) *envoy.Upstream {
-	t.Helper()
-	u, err := envoy.NewUpstream(h)
-	require.NoError(t, err)
-	t.Cleanup(func() { assert.NoError(t, u.Close()) })
-	return u
-}
-
-// send sends a load whose connections all hold.
-func send(t testing.TB, l envoy.Load) envoy.Result {
-	t.Helper()
-	result, err := l.Run()
-	require.NoError(t, err)
-	return result
-}
-
-// stat returns a counter or gauge of an Envoy.
-func stat(t testing.TB, e *envoy.Envoy, name string) int64 {
-	t.Helper()
-	n, err := e.Stat(name)
-	require.NoError(t, err)
-	return n
-}
 
 // module is a filter of testdata.
 func module(name string) envoy.Wasm {
@@ -91,31 +42,28 @@ func TestModules(t *testing.T) {
 // TestNativeLimit has four workers admit what Envoy's own limit allows, and no more.
 func TestNativeLimit(t *testing.T) {
 	const burst, perFill, interval = 100, 10, 50 * time.Millisecond // 200 a second
-	e := start(t, envoy.Config{Filters: []envoy.Filter{envoy.LocalRateLimit(burst, perFill, interval)}})
-	result := send(t, envoy.Load{Address: e.Address(), Connections: 32, Duration: time.Second})
+	e := envoytest.Start(t, envoy.Config{Filters: []envoy.Filter{envoy.LocalRateLimit(burst, perFill, interval)}})
+	result := envoytest.Send(t, envoy.Load{Address: e.Address(), Connections: 32, Duration: time.Second})
 	fills := int64(result.Elapsed/interval) + 1
 	assert.LessOrEqual(t, result.Statuses[200], burst+perFill*fills)
 	assert.Positive(t, result.Statuses[429])
-	assert.Equal(t, result.Statuses[429], stat(t, e, "native.http_local_rate_limit.rate_limited"))
+	assert.Equal(t, result.Statuses[429], envoytest.Stat(t, e, "native.http_local_rate_limit.rate_limited"))
 }
 
-// TestModuleFails has a filter in a module called for each request, and fail.
+// TestModuleFails has the module of a filter fail at one request.
 func TestModuleFails(t *testing.T) {
-	up := serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
-	many := make([]string, 30)
-	for i := range many {
-		many[i] = fmt.Sprintf("X-%d: 1", i)
-	}
+	up := envoytest.Serve(t, func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) })
+	failing := envoytest.Trapping(t, module("continue").Module)
 	for _, policy := range []envoy.FailurePolicy{envoy.FailReload, envoy.FailOpen, envoy.FailClosed} {
 		t.Run(string(policy), func(t *testing.T) {
 			filter := module("continue")
-			filter.Failure = policy
-			e := start(t, envoy.Config{Upstream: up.Address(), Filters: []envoy.Filter{filter.Filter()}})
+			filter.Module, filter.Failure = failing, policy
+			e := envoytest.Start(t, envoy.Config{Upstream: up.Address(), Filters: []envoy.Filter{filter.Filter()}})
 			requests := envoy.Load{Address: e.Address(), Connections: 64, Requests: 1000}
-			assert.Equal(t, map[int]int64{204: 1000}, send(t, requests).Statuses)
-			failed := send(t, envoy.Load{Address: e.Address(), Connections: 1, Requests: 1, Header: many})
+			assert.Equal(t, map[int]int64{204: 1000}, envoytest.Send(t, requests).Statuses)
+			failed := envoytest.Send(t, envoy.Load{Address: e.Address(), Connections: 1, Requests: 1, Header: envoytest.TrapRequest()})
 			assert.Equal(t, map[int]int64{503: 1}, failed.Statuses)
-			after := send(t, requests)
+			after := envoytest.Send(t, requests)
 			switch policy {
 			case envoy.FailClosed:
 				assert.Positive(t, after.Statuses[503], "one worker of four refuses everything")
@@ -125,7 +73,7 @@ func TestModuleFails(t *testing.T) {
 			case envoy.FailReload:
 				// The worker refuses until the time between two VMs is over.
 				for after.Statuses[503] > 0 {
-					after = send(t, requests)
+					after = envoytest.Send(t, requests)
 				}
 				assert.Equal(t, map[int]int64{204: 1000}, after.Statuses)
 			}
@@ -143,7 +91,7 @@ func TestPush(t *testing.T) {
 				filter.Configuration = configuration
 				return envoy.Config{Filters: []envoy.Filter{filter.Filter()}}
 			}
-			e := start(t, with("a"))
+			e := envoytest.Start(t, with("a"))
 			stop, done := make(chan struct{}), make(chan envoy.Result)
 			go func() {
 				defer close(done)
@@ -162,7 +110,7 @@ func TestPush(t *testing.T) {
 	}
 	filter := module("continue")
 	filter.Configuration = "bad"
-	need(t)
+	envoytest.Need(t)
 	_, err := envoy.Start(envoy.Config{Filters: []envoy.Filter{filter.Filter()}})
 	require.ErrorIs(t, err, envoy.ErrRejected)
 	_, err = envoy.Start(envoy.Config{Filters: []envoy.Filter{filter.Filter()}, Static: true})
