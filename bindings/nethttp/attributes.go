@@ -3,11 +3,11 @@ package nethttp
 import (
 	"net/http"
 	"net/netip"
-	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/sluice-go/sluice/policy/document"
+	"github.com/sluice-go/sluice/policy/requests"
 	"github.com/sluice-go/sluice/policy/routes"
 )
 
@@ -48,10 +48,9 @@ func (a *attributes) lookup(attribute string) string {
 		// RFC 9110 section 5.3: several lines are one list.
 		return strings.Join(r.Header[http.CanonicalHeaderKey(name)], ", ")
 	case "cookie":
-		value, _ := cookie(r, name)
-		return value
+		return cookie(r, name).Value
 	case "query":
-		value, _ := query(r.URL.RawQuery, name)
+		value, _ := requests.Query(r.URL.RawQuery, name)
 		return value
 	}
 	return ""
@@ -70,9 +69,9 @@ func (a *attributes) check(v *view) error {
 		case "header":
 			plain = isPlainHeader(a.req.Header, name)
 		case "cookie":
-			_, plain = cookie(a.req, name)
+			plain = !cookie(a.req, name).Several
 		case "query":
-			_, plain = query(a.req.URL.RawQuery, name)
+			_, plain = requests.Query(a.req.URL.RawQuery, name)
 		}
 		if !plain {
 			return &RequestError{Status: http.StatusBadRequest, Reason: "key", Detail: "The request has more than one " + kind + " " + name + "."}
@@ -146,66 +145,12 @@ func isPlainHeader(h http.Header, name string) bool {
 	return true
 }
 
-// cookie returns the first value of a cookie, and whether all are the same.
-func cookie(r *http.Request, name string) (first string, plain bool) {
-	some := false
-	plain = true
+// cookie returns what a request says of a cookie.
+func cookie(r *http.Request, name string) (c requests.Cookie) {
 	for _, line := range r.Header["Cookie"] {
-		for pair := range strings.SplitSeq(line, ";") {
-			key, value, _ := strings.Cut(strings.Trim(pair, " \t"), "=")
-			if strings.Trim(key, " \t") != name {
-				continue
-			}
-			if value = strings.Trim(value, " \t"); len(value) > 1 && value[0] == '"' && value[len(value)-1] == '"' {
-				value = value[1 : len(value)-1]
-			}
-			if !some {
-				first, some = value, true
-			}
-			plain = plain && value == first
-		}
+		c.Add(line, name)
 	}
-	return first, plain
-}
-
-// query returns the first value of a parameter without parsing the others, and
-// whether all are the same to a server that ends parameters at a semicolon too.
-// What cannot be decoded is taken as it is.
-func query(raw, name string) (first string, plain bool) {
-	some := false
-	plain = true
-	for pair := range strings.SplitSeq(raw, "&") {
-		for i := 0; pair != ""; i++ {
-			whole := pair
-			var part string
-			part, pair, _ = strings.Cut(pair, ";")
-			key, _, _ := strings.Cut(part, "=")
-			if key != name && unescape(key) != name {
-				continue
-			}
-			if i > 0 || pair != "" {
-				plain = false
-			}
-			if i > 0 {
-				continue
-			}
-			_, value, _ := strings.Cut(whole, "=")
-			value = unescape(value)
-			if !some {
-				first, some = value, true
-			}
-			plain = plain && value == first
-		}
-	}
-	return first, plain
-}
-
-// unescape decodes a part of a query.
-func unescape(text string) string {
-	if decoded, err := url.QueryUnescape(text); err == nil {
-		return decoded
-	}
-	return text
+	return c
 }
 
 // network returns an address as a key: of IPv6 the prefix of so many bits, since

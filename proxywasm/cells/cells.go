@@ -1,0 +1,269 @@
+package cells
+
+import (
+	"encoding/binary"
+	"slices"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+const (
+	// Tries is how often a step is tried while other workers are first.
+	Tries = 8
+	// GroupSlots is how many slots one value has.
+	GroupSlots = 8
+	// SlotSize is the most bytes of a slot.
+	SlotSize = 128
+	// StateSize is the most bytes of the state of a cell of a step with keys.
+	StateSize = SlotSize - slotHead
+
+	// format is the first byte of a value. A module that writes another form has
+	// another one, so that two of them can run at once.
+	format = 1
+	// valueHead is the format and the digest of the configuration.
+	valueHead = 1 + 4
+	// slotHead is the hash, the time of the last use, and the length of the state.
+	slotHead = 16 + 4 + 1
+)
+
+// Config says what the cells of a step are.
+type Config struct {
+	// Name is the beginning of the keys of all values of the step.
+	Name string
+	// Compiled is the step on its own, in bytes that Compile reads.
+	Compiled []byte
+	// Compile makes the cells of a step in bytes. It returns nil for bytes that it
+	// does not know.
+	Compile func([]byte) cell.Maker
+	// Slots is how many keys have a slot, 0 for a step without keys.
+	Slots uint32
+	// WhenFull says what a new key gets where all slots of its group are in use.
+	WhenFull keyed.WhenFull
+	// Seed of the hashes.
+	Seed Seed
+}
+
+// Counts are counted since the cells were made.
+type Counts struct {
+	// Conflicts is how often another worker was first.
+	Conflicts uint64
+	// Exhausted is how many steps were refused or put off after Tries attempts.
+	Exhausted uint64
+	// Evictions is how many keys lost their slots, and Shared how many steps used the
+	// spare cell.
+	Evictions, Shared uint64
+	// Lost is how many states had an unknown configuration.
+	Lost uint64
+}
+
+// Cells are the cells of a step, as one worker has them.
+type Cells struct {
+	Counts Counts
+
+	config  Config
+	store   Store
+	maker   cell.Maker
+	digest  uint32
+	groups  uint32
+	ways    int // slots of a group
+	told    bool
+	earlier uint32     // the digest of earlierMaker
+	before  cell.Maker // of an earlier configuration
+
+	key, value, state []byte
+	scratch           cell.Cell
+	out               reducer.Out
+	pending           []pending
+}
+
+// pending is the end of a permit that could not be written.
+type pending struct {
+	hash   *Hash
+	action reducer.Action
+}
+
+// New returns the cells of a step.
+func New(store Store, c Config) *Cells {
+	s := &Cells{config: c, store: store, maker: c.Compile(c.Compiled), digest: digestOf(c.Compiled)}
+	if c.Slots > 0 {
+		s.ways = int(min(c.Slots, GroupSlots))
+		s.groups = (c.Slots + GroupSlots - 1) / GroupSlots
+	}
+	s.scratch = s.maker.New(0)
+	return s
+}
+
+// digestOf is FNV-1a.
+func digestOf(src []byte) uint32 {
+	h := uint32(2166136261)
+	for _, b := range src {
+		h = (h ^ uint32(b)) * 16777619
+	}
+	return h
+}
+
+// HashOf returns the hash of a key.
+func (s *Cells) HashOf(key string) Hash { return s.config.Seed.Of(key) }
+
+// Step steps the cell of a key, nil for that of a step without keys. It returns the mark
+// of the step. An Acquire that could not be written is refused as shed; another action
+// is kept for Flush.
+func (s *Cells) Step(hash *Hash, a reducer.Action) (reducer.Answer, clock.Mark) {
+	answer, now, ok := s.step(hash, a)
+	if ok {
+		return answer, now
+	}
+	s.Counts.Exhausted++
+	if a.Kind == reducer.Acquire || a.Kind == reducer.TryAcquire || a.Kind == reducer.Reserve {
+		return reducer.Rejected(reducer.ReasonShed, clock.Never), now
+	}
+	s.pending = append(s.pending, pending{hash, a})
+	return reducer.Answer{}, now
+}
+
+// Flush tries again what could not be written.
+func (s *Cells) Flush() {
+	if len(s.pending) == 0 {
+		return
+	}
+	rest := s.pending[:0]
+	for _, p := range s.pending {
+		if _, _, ok := s.step(p.hash, p.action); !ok {
+			rest = append(rest, p)
+		}
+	}
+	s.pending = rest
+}
+
+// step is Step without what follows from a failure.
+func (s *Cells) step(hash *Hash, a reducer.Action) (answer reducer.Answer, now clock.Mark, ok bool) {
+	for range Tries {
+		if hash == nil {
+			answer, now, ok = s.stepOne(a)
+		} else {
+			answer, now, ok = s.stepKey(hash, a)
+		}
+		if ok {
+			return answer, now, true
+		}
+		s.Counts.Conflicts++
+	}
+	return answer, now, false
+}
+
+// name makes the key of a value.
+func (s *Cells) name(kind byte, number uint32) {
+	s.key = append(append(s.key[:0], s.config.Name...), kind)
+	if kind != one {
+		s.key = binary.LittleEndian.AppendUint32(s.key, number)
+	}
+}
+
+// The kinds of values.
+const (
+	one    = '='
+	group  = '#'
+	spare  = '*'
+	config = '@'
+)
+
+// stepOne steps the one cell of a step.
+func (s *Cells) stepOne(a reducer.Action) (reducer.Answer, clock.Mark, bool) {
+	s.name(one, 0)
+	return s.stepValue(a)
+}
+
+// stepValue steps the cell of a value that has no other.
+func (s *Cells) stepValue(a reducer.Action) (answer reducer.Answer, now clock.Mark, ok bool) {
+	value, change, found := s.store.Get(s.key)
+	// The clock is read after the state: an earlier mark would refuse what is admitted.
+	now = s.store.Now()
+	c, write := s.scratch, false
+	if !found || len(value) < valueHead || value[0] != format {
+		if !found {
+			change = Absent
+		}
+		if !begins(a.Kind) {
+			return answer, now, true
+		}
+		c = s.maker.New(now)
+	} else {
+		c, write = s.restored(binary.LittleEndian.Uint32(value[1:]), value[valueHead:], now)
+	}
+	answer = s.decide(c, a, now)
+	if !answer.Changed && !write {
+		return answer, now, true
+	}
+	s.tell()
+	s.value = c.AppendState(s.head())
+	return answer, now, s.store.Set(s.key, s.value, change)
+}
+
+// begins reports whether an action makes a cell that is not there.
+func begins(k reducer.Kind) bool {
+	return k == reducer.Acquire || k == reducer.TryAcquire || k == reducer.Reserve || k == reducer.Peek
+}
+
+func (s *Cells) head() []byte {
+	return binary.LittleEndian.AppendUint32(append(s.value[:0], format), s.digest)
+}
+
+// decide is the step of the core.
+func (s *Cells) decide(c cell.Cell, a reducer.Action, now clock.Mark) reducer.Answer {
+	s.out = s.out[:0]
+	return c.Step(a, now, &s.out)
+}
+
+// restored returns the cell of a state that was made under the configuration of a digest,
+// and whether the state has to be written because that was another one.
+func (s *Cells) restored(digest uint32, state []byte, now clock.Mark) (c cell.Cell, changed bool) {
+	if digest == s.digest && s.scratch.Restore(state) == nil {
+		return s.scratch, false
+	}
+	// Get invalidates the value.
+	state = slices.Clone(state)
+	if maker := s.makerOf(digest); maker != nil {
+		if old := maker.New(now); old.Restore(state) == nil {
+			s.out = s.out[:0]
+			return s.maker.Adopt(old, now, &s.out), true
+		}
+	}
+	s.Counts.Lost++
+	c = s.maker.New(now)
+	// What was admitted under the unknown state counts.
+	s.decide(c, reducer.Action{Kind: reducer.Drain}, now)
+	return c, true
+}
+
+// makerOf returns the maker of an earlier configuration, nil where it is unknown.
+func (s *Cells) makerOf(digest uint32) cell.Maker {
+	if s.earlier == digest && s.before != nil {
+		return s.before
+	}
+	key := s.key
+	s.key = nil
+	s.name(config, digest)
+	value, _, ok := s.store.Get(s.key)
+	s.key = key
+	if !ok || digestOf(value) != digest {
+		return nil
+	}
+	s.earlier, s.before = digest, s.config.Compile(slices.Clone(value))
+	return s.before
+}
+
+// tell writes the configuration, once, for those who meet a state of it later.
+func (s *Cells) tell() {
+	if s.told {
+		return
+	}
+	s.told = true
+	key := s.key
+	s.key = nil
+	s.name(config, s.digest)
+	s.store.Set(s.key, s.config.Compiled, Absent)
+	s.key = key
+}

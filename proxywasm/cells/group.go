@@ -1,0 +1,159 @@
+package cells
+
+import (
+	"encoding/binary"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// slot is a slot of a group that was read. The state is part of the value.
+type slot struct {
+	hash  Hash
+	used  uint32 // in ticks
+	state []byte
+}
+
+// tick is the unit of the last use of a slot, 2^28 ns: 0.27 s. A use that changes
+// nothing is written where the last one is rests ticks ago.
+const (
+	tick  = 28
+	rests = 4
+)
+
+func tickOf(now clock.Mark) uint32 { return uint32(uint64(now) >> tick) }
+
+// slots is a group that was read.
+type slots struct {
+	list   [GroupSlots]slot
+	count  int
+	digest uint32
+}
+
+// read reads a group; one that is damaged or of another format is empty.
+func (g *slots) read(value []byte) {
+	if len(value) < valueHead || value[0] != format {
+		return
+	}
+	g.digest = binary.LittleEndian.Uint32(value[1:])
+	for rest := value[valueHead:]; len(rest) >= slotHead && g.count < GroupSlots; g.count++ {
+		n := slotHead + int(rest[slotHead-1])
+		if n > len(rest) {
+			return
+		}
+		at := &g.list[g.count]
+		copy(at.hash[:], rest)
+		at.used = binary.LittleEndian.Uint32(rest[16:])
+		at.state = rest[slotHead:n]
+		rest = rest[n:]
+	}
+}
+
+func (g *slots) find(hash *Hash) int {
+	for i := range g.count {
+		if g.list[i].hash == *hash {
+			return i
+		}
+	}
+	return -1
+}
+
+// stepKey steps the cell of a key.
+func (s *Cells) stepKey(hash *Hash, a reducer.Action) (answer reducer.Answer, now clock.Mark, ok bool) {
+	s.name(group, uint32(word(string(hash[:8]))%uint64(s.groups)))
+	value, change, found := s.store.Get(s.key)
+	now = s.store.Now()
+	if !found {
+		change = Absent
+	}
+	var g slots
+	g.read(value)
+	adopted := g.count > 0 && g.digest != s.digest
+	if adopted {
+		s.adopt(&g, now)
+	}
+	at := g.find(hash)
+	var c cell.Cell
+	switch {
+	case at >= 0:
+		var lost bool
+		c, lost = s.restored(s.digest, g.list[at].state, now)
+		adopted = adopted || lost
+	case !begins(a.Kind):
+		return answer, now, true
+	case g.count == s.ways:
+		if at = s.victim(&g, now); at < 0 {
+			s.Counts.Shared++
+			s.name(spare, 0)
+			return s.stepValue(a)
+		}
+		c = s.maker.New(now)
+	default:
+		c = s.maker.New(now)
+	}
+	answer = s.decide(c, a, now)
+	if !answer.Changed && !adopted && !s.stale(&g, at, hash, now) {
+		return answer, now, true
+	}
+	s.state = c.AppendState(s.state[:0])
+	if at < 0 {
+		at = g.count
+		g.count++
+	} else if g.list[at].hash != *hash {
+		s.Counts.Evictions++
+	}
+	g.list[at] = slot{*hash, tickOf(now), s.state}
+	s.tell()
+	return answer, now, s.store.Set(s.key, s.write(&g), change)
+}
+
+// stale reports whether the last use of a key is too long ago to be the present one, in a
+// group in which that may matter.
+func (s *Cells) stale(g *slots, at int, hash *Hash, now clock.Mark) bool {
+	return at >= 0 && 2*g.count >= s.ways && g.list[at].hash == *hash && tickOf(now)-g.list[at].used >= rests
+}
+
+// adopt gives all states of a group the present configuration.
+func (s *Cells) adopt(g *slots, now clock.Mark) {
+	for i := range g.count {
+		// Get invalidates the value.
+		g.list[i].state = append([]byte(nil), g.list[i].state...)
+	}
+	for i := range g.count {
+		c, _ := s.restored(g.digest, g.list[i].state, now)
+		g.list[i].state = c.AppendState(nil)
+	}
+}
+
+// victim returns the slot of a full group that a new key takes, -1 for none.
+func (s *Cells) victim(g *slots, now clock.Mark) int {
+	oldest := -1
+	for i := range g.count {
+		c, _ := s.restored(s.digest, g.list[i].state, now)
+		if c.Fresh(now) {
+			return i
+		}
+		if !c.Held() && (oldest < 0 || int32(g.list[i].used-g.list[oldest].used) < 0) {
+			oldest = i
+		}
+	}
+	if s.config.WhenFull == keyed.FullShare {
+		return -1
+	}
+	return oldest
+}
+
+// write makes the value of a group.
+func (s *Cells) write(g *slots) []byte {
+	s.value = s.head()
+	for i := range g.count {
+		at := &g.list[i]
+		s.value = append(s.value, at.hash[:]...)
+		s.value = binary.LittleEndian.AppendUint32(s.value, at.used)
+		s.value = append(s.value, byte(len(at.state)))
+		s.value = append(s.value, at.state...)
+	}
+	return s.value
+}
