@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/policy/refusals"
 )
 
 // Admission is what a Handler knows of a request that it let through.
@@ -53,17 +54,9 @@ func FromContext(ctx context.Context) (a Admission, ok bool) {
 			continue
 		}
 		c, _ := v.plan.Step(state.Step).Config.(limiter.Config)
-		a.Limits = append(a.Limits, Limit{v.plan.StepName(state.Step), mostPermits(c), state.Free, state.Next, state.Full})
+		a.Limits = append(a.Limits, Limit{v.plan.StepName(state.Step), refusals.Permits(c), state.Free, state.Next, state.Full})
 	}
 	return a, true
-}
-
-// mostPermits returns how many permits of a limit can be free.
-func mostPermits(c limiter.Config) uint32 {
-	if c.Algorithm == limiter.TokenBucket && c.Burst > 0 {
-		return c.Burst
-	}
-	return c.Count
 }
 
 type admissionKey struct{}

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/internal/attempt"
+	"github.com/sluice-go/sluice/policy/refusals"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -316,14 +317,14 @@ func (c *call) failed(ctx context.Context, err error) error {
 // answered gives an answer its meaning.
 func (c *call) answered(ctx context.Context, resp *http.Response, details *Details) (*http.Response, error) {
 	body := newDownload(resp, sluice.Hold(ctx))
-	status, code := resp.StatusCode, grpcCode(0)
+	status, code := resp.StatusCode, 0
 	result, err := c.grpcResult(resp, body)
 	switch {
 	case err != nil:
 		body.Close()
 		return nil, c.failed(ctx, err)
 	case result != "":
-		code, status = httpOfGRPC(result)
+		code, status = refusals.HTTPOfGRPC(result)
 	}
 	outcome := reducer.OK
 	if status != http.StatusSwitchingProtocols {

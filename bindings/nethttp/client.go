@@ -1,7 +1,6 @@
 package nethttp
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"net/http"
@@ -10,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/policy/refusals"
 )
 
 // defaultHTTP is what a document without the section http means.
@@ -41,7 +41,7 @@ func (e *ClientError) late() bool { return e != nil && e.Status == http.StatusRe
 
 // answer returns what the client of a request gets.
 func (e *ClientError) answer(r *http.Request) answer {
-	p := problem{Type: "about:blank", Title: http.StatusText(e.Status), Status: e.Status, Reason: "body"}
+	p := refusals.Problem{Type: refusals.Blank, Title: http.StatusText(e.Status), Status: e.Status, Reason: "body"}
 	switch e.Status {
 	case http.StatusRequestTimeout:
 		p.Detail = "The body of the request did not arrive in time."
@@ -50,15 +50,13 @@ func (e *ClientError) answer(r *http.Request) answer {
 	default:
 		p.Detail = "The body of the request cannot be read."
 	}
-	a := answer{status: e.Status, header: http.Header{"Content-Type": {"application/problem+json"}, "Cache-Control": {"no-store"}}}
+	a := answer{status: e.Status, header: http.Header{"Content-Type": {refusals.ContentType}, "Cache-Control": {"no-store"}}}
 	if r.ProtoMajor == 1 {
 		// What is left of the body must not be read as another request.
 		a.header.Set("Connection", "close")
 	}
 	a.detail = p.Detail
-	// Strings and a number cannot fail.
-	a.body, _ = json.Marshal(p)
-	a.body = append(a.body, '\n')
+	a.body = p.Text()
 	return a
 }
 

@@ -5,6 +5,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sluice-go/sluice/policy/refusals"
 )
 
 // The header fields of gRPC (PROTOCOL-HTTP2 of gRPC, and its proposal A6 for the last).
@@ -14,56 +16,10 @@ const (
 	grpcPushback = "Grpc-Retry-Pushback-Ms"
 )
 
-// grpcCode is a status code of gRPC.
-type grpcCode int
-
-const (
-	grpcPermissionDenied  grpcCode = 7
-	grpcDeadlineExceeded  grpcCode = 4
-	grpcResourceExhausted grpcCode = 8
-	grpcUnimplemented     grpcCode = 12
-	grpcInternal          grpcCode = 13
-	grpcUnavailable       grpcCode = 14
-)
-
-// grpcNames and grpcHTTP are what code.proto of googleapis says of each code: its name
-// and the HTTP status that it stands for. UNIMPLEMENTED stands for 404 in place of
-// 501, as it does the other way round in gRPC: a client that calls a method that does
-// not exist must not count against the dependency.
-var (
-	grpcNames = [...]string{
-		"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
-		"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
-	}
-	grpcHTTP = [...]int{200, 499, 500, 400, 504, 404, 409, 403, 429, 400, 409, 400, 404, 500, 503, 500, 401}
-)
-
-// httpOfGRPC returns the HTTP status that the text of a grpc-status stands for. What is
-// no code stands for 500, as UNKNOWN does.
-func httpOfGRPC(text string) (code grpcCode, status int) {
-	n, err := strconv.ParseUint(text, 10, 31)
-	if err != nil || n >= uint64(len(grpcHTTP)) {
-		return 2, http.StatusInternalServerError
-	}
-	return grpcCode(n), grpcHTTP[n]
-}
-
-// grpcOfHTTP returns the code with which a gRPC request is answered in place of an HTTP
-// status of ours.
-func grpcOfHTTP(status int) grpcCode {
-	switch status {
-	case http.StatusTooManyRequests, http.StatusRequestEntityTooLarge:
-		return grpcResourceExhausted
-	case http.StatusRequestTimeout, http.StatusGatewayTimeout:
-		return grpcDeadlineExceeded
-	case http.StatusForbidden:
-		return grpcPermissionDenied
-	case http.StatusNotFound, http.StatusNotImplemented:
-		return grpcUnimplemented
-	case http.StatusBadRequest, http.StatusInternalServerError:
-		return grpcInternal
-	}
-	return grpcUnavailable
+// grpcNames are the names of the codes (code.proto of googleapis).
+var grpcNames = [...]string{
+	"OK", "CANCELLED", "UNKNOWN", "INVALID_ARGUMENT", "DEADLINE_EXCEEDED", "NOT_FOUND", "ALREADY_EXISTS", "PERMISSION_DENIED",
+	"RESOURCE_EXHAUSTED", "FAILED_PRECONDITION", "ABORTED", "OUT_OF_RANGE", "UNIMPLEMENTED", "INTERNAL", "UNAVAILABLE", "DATA_LOSS", "UNAUTHENTICATED",
 }
 
 // isGRPC reports whether a request or an answer is one of gRPC or gRPC-Web.
@@ -78,32 +34,18 @@ func isGRPC(h http.Header) bool {
 func (a *answer) toGRPC(kind string) {
 	code := a.grpc
 	if code == 0 {
-		code = grpcOfHTTP(a.status)
+		code = refusals.GRPCOfHTTP(a.status)
 	}
 	if a.header == nil {
 		a.header = http.Header{}
 	}
 	a.header.Set("Content-Type", kind)
-	a.header.Set(grpcStatus, strconv.Itoa(int(code)))
-	a.header.Set(grpcMessage, grpcEscape(a.detail))
+	a.header.Set(grpcStatus, strconv.Itoa(code))
+	a.header.Set(grpcMessage, refusals.GRPCMessage(a.detail))
 	if seconds, err := strconv.ParseInt(a.header.Get("Retry-After"), 10, 32); err == nil {
 		a.header.Set(grpcPushback, strconv.FormatInt(min(seconds*1000, 1<<31-1), 10))
 	}
 	a.status, a.body = http.StatusOK, nil
-}
-
-// grpcEscape percent-encodes a message as gRPC wants it.
-func grpcEscape(text string) string {
-	var b strings.Builder
-	for i := range len(text) {
-		if c := text[i]; c < ' ' || c > '~' || c == '%' {
-			const digits = "0123456789ABCDEF"
-			b.Write([]byte{'%', digits[c>>4], digits[c&15]})
-		} else {
-			b.WriteByte(c)
-		}
-	}
-	return b.String()
 }
 
 // AnswerGRPC answers a request of gRPC, in place of an HTTP answer with the status, by

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
+	"github.com/sluice-go/sluice/policy/refusals"
 )
 
 // guard is a pipeline with what is worked out once for each of its plans.
@@ -33,7 +34,7 @@ type view struct {
 	keyed      bool     // a step asks for attributes
 	sent       []string // the attributes that a client may send twice
 	quotas     []string // the steps whose refusals mean that the caller asked too much
-	limits     []limitView
+	limits     []refusals.Limit
 	policy     []string                                   // the RateLimit-Policy header; to be copied before it is appended to
 	rejections atomic.Pointer[map[rejectionOf]*rejection] // copied on a change
 	rate       atomic.Pointer[rejection]                  // of the only limit, by its rate; nil before the first
@@ -69,8 +70,8 @@ func newView(plan *pipeline.Plan) *view {
 	v := &view{plan: plan, retry: plan.RetryIndex() >= 0}
 	h := plan.HedgeIndex()
 	v.hedge = h >= 0 && !plan.Shadow(h)
-	v.limits = limitViews(plan)
-	v.policy = slices.Clip([]string{policyHeader(v.limits)})
+	v.limits = refusals.Limits(plan)
+	v.policy = slices.Clip([]string{refusals.PolicyField(v.limits)})
 	for i := range plan.Len() {
 		after := pipeline.ConfigOf[timeout.Config](plan.Step(i)).After
 		v.timed = v.timed || after > 0 && !plan.Shadow(i)

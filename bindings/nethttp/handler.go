@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/policy/refusals"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -223,7 +224,7 @@ func (s *served) outcome(status int) reducer.Outcome {
 		return reducer.OK
 	}
 	if text := s.grpcStatus(); text != "" {
-		_, status = httpOfGRPC(text)
+		_, status = refusals.HTTPOfGRPC(text)
 	}
 	outcome := s.h.outcomesOf(s.guard.pipeline).OfStatus(status)
 	switch {

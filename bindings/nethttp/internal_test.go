@@ -174,31 +174,6 @@ func TestIPv6Prefix(t *testing.T) {
 	}
 }
 
-func TestPerSeconds(t *testing.T) {
-	for _, c := range []struct {
-		count  uint64
-		period time.Duration
-		want   uint64
-		window int64
-	}{
-		{50, time.Minute, 50, 60},
-		{3, 1500 * time.Millisecond, 6, 3},
-		{1, time.Millisecond, 1000, 1},
-		{1, time.Nanosecond, 1_000_000_000, 1},
-		{4_000_000_000, 4_000_000_001, 4_000_000_000, 0},
-		{1, 1<<63 - 1, 1, 0},
-	} {
-		count, window := perSeconds(c.count, c.period)
-		assert.Equal(t, c.want, count, "%v", c)
-		assert.Equal(t, c.window, window, "%v", c)
-	}
-	name, ok := quoted(`a"b\c`)
-	assert.True(t, ok)
-	assert.Equal(t, `"a\"b\\c"`, name)
-	_, ok = quoted("naïve")
-	assert.False(t, ok)
-}
-
 // blocked is a body that gives nothing until it is told to.
 type blocked struct {
 	data   chan string

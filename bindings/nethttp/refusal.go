@@ -12,25 +12,9 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/policy/refusals"
 	"github.com/sluice-go/sluice/reducer"
 )
-
-// The problem types of draft-ietf-httpapi-ratelimit-headers-10.
-const (
-	typeQuota    = "https://iana.org/assignments/http-problem-types#quota-exceeded"
-	typeCapacity = "https://iana.org/assignments/http-problem-types#temporary-reduced-capacity"
-)
-
-// problem is the document of a refusal (RFC 9457).
-type problem struct {
-	Type     string   `json:"type"`
-	Title    string   `json:"title"`
-	Status   int      `json:"status"`
-	Detail   string   `json:"detail,omitempty"`
-	Violated []string `json:"violated-policies,omitempty"`
-	Reason   string   `json:"reason"`
-	Step     string   `json:"step,omitempty"`
-}
 
 // answer is what a refused caller gets.
 type answer struct {
@@ -39,7 +23,7 @@ type answer struct {
 	body   []byte
 	direct bool     // header is that of the writer
 	length []string // of body; empty where it is to be counted
-	grpc   grpcCode // for a client of gRPC, where the status does not say it; 0 for none
+	grpc   int      // for a client of gRPC, where the status does not say it; 0 for none
 	detail string   // for a client of gRPC
 }
 
@@ -62,12 +46,12 @@ func (s *settings) refusal(h http.Header, g *guard, q sluice.Request, err error,
 	var unknown *sluice.UnknownPolicyError
 	var request *RequestError
 	a := answer{header: h}
-	p := problem{Type: "about:blank"}
+	p := refusals.Problem{Type: refusals.Blank}
 	switch {
 	case errors.As(err, &timeout):
 		p.Reason, p.Step = reducer.ReasonTimeout.String(), timeout.Step
 		p.Detail = "The request took longer than it may."
-		a.status, a.grpc = late, grpcDeadlineExceeded
+		a.status, a.grpc = late, refusals.GRPCDeadlineExceeded
 		p.Title = http.StatusText(late)
 	case errors.As(err, &unknown):
 		p.Reason, p.Detail = "policy", "The policy of this service is missing."
@@ -81,7 +65,7 @@ func (s *settings) refusal(h http.Header, g *guard, q sluice.Request, err error,
 		return a, false
 	}
 	p.Status, a.detail = a.status, p.Detail
-	a.body = p.text()
+	a.body = p.Text()
 	values := new(values)
 	a.explain(values, p.Reason)
 	if request == nil {
@@ -92,19 +76,12 @@ func (s *settings) refusal(h http.Header, g *guard, q sluice.Request, err error,
 	return a, true
 }
 
-// text is the document.
-func (p *problem) text() []byte {
-	// Strings and a number cannot fail.
-	text, _ := json.Marshal(p)
-	return append(text, '\n')
-}
-
 // values are those of the headers of an answer, in one allocation.
 type values struct{ reason, cache, kind, after, length, field [1]string }
 
 // explain sets the headers that all answers of ours have.
 func (a *answer) explain(v *values, reason string) {
-	v.reason[0], v.cache[0], v.kind[0] = reason, "no-store", "application/problem+json"
+	v.reason[0], v.cache[0], v.kind[0] = reason, "no-store", refusals.ContentType
 	a.header["X-Throttle-Reason"] = v.reason[:]
 	a.header["Cache-Control"] = v.cache[:]
 	a.header["Content-Type"] = v.kind[:]
@@ -140,11 +117,11 @@ func (s *settings) rejection(h http.Header, g *guard, q sluice.Request, e *sluic
 		v.after[0] = t.after
 		h["Retry-After"] = v.after[:]
 		if s.fields || s.legacy {
-			s.replaceFields(h, &fields{rateLimit: t.field, policy: view.policy, limit: l.burst, reset: t.reset}, v, none)
+			s.replaceFields(h, &fields{rateLimit: t.field, policy: view.policy, limit: l.Burst, reset: t.reset}, v, none)
 		}
 		return a
 	}
-	if after, ok := comeBack(e); ok {
+	if after, ok := refusals.ComeBack(e.Reason, e.RetryAfter); ok {
 		v.after[0] = strconv.FormatInt(after, 10)
 		h["Retry-After"] = v.after[:]
 	}
@@ -156,8 +133,8 @@ func (s *settings) rejection(h http.Header, g *guard, q sluice.Request, e *sluic
 
 // soleLimit returns the limit that refused a request, where it is the only one of the policy
 // and has no permit left, so that nothing about it has to be asked; else nil.
-func (v *view) soleLimit(q sluice.Request, e *sluice.RejectedError) *limitView {
-	if e.Reason != reducer.ReasonRate || e.RetryAfter < 0 || q.Cost > 1 || len(v.limits) != 1 || v.plan.StepName(v.limits[0].step) != e.Step {
+func (v *view) soleLimit(q sluice.Request, e *sluice.RejectedError) *refusals.Limit {
+	if e.Reason != reducer.ReasonRate || e.RetryAfter < 0 || q.Cost > 1 || len(v.limits) != 1 || v.plan.StepName(v.limits[0].Step) != e.Step {
 		return nil
 	}
 	return &v.limits[0]
@@ -171,11 +148,11 @@ type retryTexts struct {
 }
 
 // textsOf returns those of a limit without permits. Many refusals in a row have the same.
-func (r *rejection) textsOf(l *limitView, after time.Duration) *retryTexts {
-	reset := ceilSeconds(after)
+func (r *rejection) textsOf(l *refusals.Limit, after time.Duration) *retryTexts {
+	reset := refusals.CeilSeconds(after)
 	t := r.last.Load()
 	if t == nil || t.reset != reset {
-		t = &retryTexts{reset: reset, after: strconv.FormatInt(max(1, reset), 10), field: string(l.append(nil, 0, reset))}
+		t = &retryTexts{reset: reset, after: strconv.FormatInt(max(1, reset), 10), field: string(l.Append(nil, 0, reset))}
 		r.last.Store(t)
 	}
 	return t
@@ -220,47 +197,10 @@ func (v *view) rejection(e *sluice.RejectedError) *rejection {
 }
 
 func newRejection(quota bool, e *sluice.RejectedError) *rejection {
-	p := problem{Reason: e.Reason.String(), Step: e.Step, Violated: []string{e.Step}, Detail: detail(e)}
-	p.Status = http.StatusServiceUnavailable
-	p.Type, p.Title = typeCapacity, "Request cannot be satisfied due to temporary server capacity constraints"
-	if quota {
-		p.Status = http.StatusTooManyRequests
-		p.Type, p.Title = typeQuota, "Request cannot be satisfied as assigned quota has been exceeded"
-	}
-	r := &rejection{status: p.Status, reason: p.Reason, detail: p.Detail, body: p.text()}
+	p := refusals.Rejected(e.Step, quota, e.Reason)
+	r := &rejection{status: p.Status, reason: p.Reason, detail: p.Detail, body: p.Text()}
 	r.length = strconv.Itoa(len(r.body))
 	return r
-}
-
-// comeBack returns Retry-After in seconds, at least one (RFC 9110 section
-// 10.2.3). Where the step knows no time, as with a full queue, a second is the
-// least that can be said; a cost that can never be admitted, and a request
-// without its key, get none.
-func comeBack(e *sluice.RejectedError) (int64, bool) {
-	if e.RetryAfter < 0 {
-		return 1, e.Reason != reducer.ReasonCapacity && e.Reason != reducer.ReasonMissing
-	}
-	return max(1, ceilSeconds(e.RetryAfter)), true
-}
-
-func detail(e *sluice.RejectedError) string {
-	switch e.Reason {
-	case reducer.ReasonRate:
-		return "Too many requests for now."
-	case reducer.ReasonCapacity:
-		return "The request costs more than can ever be admitted."
-	case reducer.ReasonOpen, reducer.ReasonProbes:
-		return "The service is failing and is given time to recover."
-	case reducer.ReasonFull:
-		return "The queue is full."
-	case reducer.ReasonWait:
-		return "The wait would take, or took, too long."
-	case reducer.ReasonDeadline:
-		return "The turn of the request comes after its deadline."
-	case reducer.ReasonMissing:
-		return "The request lacks what it is counted by."
-	}
-	return ""
 }
 
 // replace puts a policy's fallback in the place of the problem document.

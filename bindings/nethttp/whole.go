@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/policy/refusals"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -107,7 +108,7 @@ func (w *wholeAnswer) outcome(err error) reducer.Outcome {
 	}
 	outcome := reducer.OK
 	if code := w.resp.Trailer.Get(grpcStatus); err == io.EOF && code != "" && isGRPC(w.resp.Header) {
-		_, status := httpOfGRPC(code)
+		_, status := refusals.HTTPOfGRPC(code)
 		outcome = outcomes.OfStatus(status)
 	}
 	if outcome == reducer.OK && c.guard.view().slowed(c.pauses.began, c.t.now, c.pauses.sum()+c.uploaded) {
