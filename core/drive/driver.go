@@ -221,6 +221,19 @@ func (d *Driver) Done(h decision.Handle, r Result) bool {
 	return true
 }
 
+// Vote gives the outcome of the running attempt of a call to the cells that record
+// outcomes, before the attempt ends, see pipeline.Plan.Vote. It returns false, and does
+// nothing, when the attempt does not run.
+func (d *Driver) Vote(h decision.Handle, outcome reducer.Outcome) bool {
+	c := d.find(h)
+	if c == nil || c.Phase != pipeline.Running {
+		return false
+	}
+	c.layout.plan.Vote(c, &c.Call, outcome)
+	d.catchUp()
+	return true
+}
+
 // Cancel cancels a call, whatever its phase. It returns false when the call is over.
 func (d *Driver) Cancel(h decision.Handle) bool {
 	c := d.find(h)

@@ -385,6 +385,28 @@ func (p *Plan) Finish(h Host, c *Call, k uint8, outcome reducer.Outcome, told bo
 	p.Happen(h, c, &Event{Kind: Finished, Attempt: k, Outcome: outcome, Told: told, RetryAfter: retryAfter}, now)
 }
 
+// Vote gives the outcome of the running attempt of a call without a retry and without a
+// hedge to the cells that record outcomes. The call keeps its other permits until Finish,
+// which gives no vote any more. It is for a host that knows the outcome of an answer
+// before the answer has ended.
+func (p *Plan) Vote(h Host, c *Call, outcome reducer.Outcome) {
+	if c.Phase != Running || p.retry >= 0 {
+		return
+	}
+	c.Outcome = outcome
+	for left := c.Held; left != 0; {
+		i := bits.Len16(left) - 1
+		left &^= 1 << i
+		if !p.Records(i) {
+			continue
+		}
+		kind, permit := p.Leaving(c, 0, i)
+		if outcome != reducer.OK || !h.Exit(0, i, permit) {
+			h.Leave(0, i, p.Leave(c, 0, i, kind, permit))
+		}
+	}
+}
+
 // Wait is a wait of a call that is over.
 type Wait struct {
 	Attempt uint8

@@ -44,6 +44,9 @@ type Config struct {
 	WhenFull keyed.WhenFull
 	// Seed of the hashes.
 	Seed Seed
+	// Final says that no permit is ever returned: a state that was read proves a refusal
+	// until the mark that it names, without another read.
+	Final bool
 }
 
 // Counts are counted since the cells were made.
@@ -77,11 +80,13 @@ type Cells struct {
 	scratch           cell.Cell
 	out               reducer.Out
 	pending           []pending
+	bars              []bar // by the hash, one for a step without keys; empty unless Final
 }
 
 // pending is the end of a permit that could not be written.
 type pending struct {
-	hash   *Hash
+	hash   Hash
+	keyed  bool
 	action reducer.Action
 }
 
@@ -93,6 +98,12 @@ func New(store Store, c Config) *Cells {
 		s.groups = (c.Slots + GroupSlots - 1) / GroupSlots
 	}
 	s.scratch = s.maker.New(0)
+	if c.Final {
+		s.bars = make([]bar, 1)
+		if s.groups > 0 {
+			s.bars = make([]bar, keyedBars)
+		}
+	}
 	return s
 }
 
@@ -112,16 +123,24 @@ func (s *Cells) HashOf(key string) Hash { return s.config.Seed.Of(key) }
 // of the step. An Acquire that could not be written is refused as shed; another action
 // is kept for Flush.
 func (s *Cells) Step(hash *Hash, a reducer.Action) (reducer.Answer, clock.Mark) {
+	takes := a.Kind == reducer.Acquire || a.Kind == reducer.TryAcquire
+	if takes && len(s.bars) > 0 {
+		return s.stepBarred(hash, a)
+	}
 	answer, now, ok := s.step(hash, a)
-	if ok {
-		return answer, now
+	switch {
+	case ok:
+	case takes || a.Kind == reducer.Reserve:
+		answer = reducer.Rejected(reducer.ReasonShed, clock.Never)
+	default:
+		p := pending{keyed: hash != nil, action: a}
+		if p.keyed {
+			p.hash = *hash
+		}
+		s.pending = append(s.pending, p)
+		answer = reducer.Answer{}
 	}
-	s.Counts.Exhausted++
-	if a.Kind == reducer.Acquire || a.Kind == reducer.TryAcquire || a.Kind == reducer.Reserve {
-		return reducer.Rejected(reducer.ReasonShed, clock.Never), now
-	}
-	s.pending = append(s.pending, pending{hash, a})
-	return reducer.Answer{}, now
+	return answer, now
 }
 
 // Flush tries again what could not be written.
@@ -130,9 +149,14 @@ func (s *Cells) Flush() {
 		return
 	}
 	rest := s.pending[:0]
-	for _, p := range s.pending {
-		if _, _, ok := s.step(p.hash, p.action); !ok {
-			rest = append(rest, p)
+	for i := range s.pending {
+		p := &s.pending[i]
+		hash := &p.hash
+		if !p.keyed {
+			hash = nil
+		}
+		if _, _, ok := s.step(hash, p.action); !ok {
+			rest = append(rest, *p)
 		}
 	}
 	s.pending = rest
@@ -151,6 +175,7 @@ func (s *Cells) step(hash *Hash, a reducer.Action) (answer reducer.Answer, now c
 		}
 		s.Counts.Conflicts++
 	}
+	s.Counts.Exhausted++
 	return answer, now, false
 }
 

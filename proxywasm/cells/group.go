@@ -76,6 +76,7 @@ func (s *Cells) stepKey(hash *Hash, a reducer.Action) (answer reducer.Answer, no
 	}
 	at := g.find(hash)
 	var c cell.Cell
+	evicts := false
 	switch {
 	case at >= 0:
 		var lost bool
@@ -84,7 +85,7 @@ func (s *Cells) stepKey(hash *Hash, a reducer.Action) (answer reducer.Answer, no
 	case !begins(a.Kind):
 		return answer, now, true
 	case g.count == s.ways:
-		if at = s.victim(&g, now); at < 0 {
+		if at, evicts = s.victim(&g, now); at < 0 {
 			s.Counts.Shared++
 			s.name(spare, 0)
 			return s.stepValue(a)
@@ -101,12 +102,13 @@ func (s *Cells) stepKey(hash *Hash, a reducer.Action) (answer reducer.Answer, no
 	if at < 0 {
 		at = g.count
 		g.count++
-	} else if g.list[at].hash != *hash {
-		s.Counts.Evictions++
 	}
 	g.list[at] = slot{*hash, tickOf(now), s.state}
 	s.tell()
-	return answer, now, s.store.Set(s.key, s.write(&g), change)
+	if ok = s.store.Set(s.key, s.write(&g), change); ok && evicts {
+		s.Counts.Evictions++
+	}
+	return answer, now, ok
 }
 
 // stale reports whether the last use of a key is too long ago to be the present one, in a
@@ -127,22 +129,23 @@ func (s *Cells) adopt(g *slots, now clock.Mark) {
 	}
 }
 
-// victim returns the slot of a full group that a new key takes, -1 for none.
-func (s *Cells) victim(g *slots, now clock.Mark) int {
+// victim returns the slot of a full group that a new key takes, -1 for none, and whether
+// the key of that slot loses its state.
+func (s *Cells) victim(g *slots, now clock.Mark) (at int, evicts bool) {
 	oldest := -1
 	for i := range g.count {
 		c, _ := s.restored(s.digest, g.list[i].state, now)
 		if c.Fresh(now) {
-			return i
+			return i, false
 		}
 		if !c.Held() && (oldest < 0 || int32(g.list[i].used-g.list[oldest].used) < 0) {
 			oldest = i
 		}
 	}
 	if s.config.WhenFull == keyed.FullShare {
-		return -1
+		return -1, false
 	}
-	return oldest
+	return oldest, true
 }
 
 // write makes the value of a group.

@@ -65,3 +65,11 @@ func word(text string) (w uint64) {
 	}
 	return w
 }
+
+// Word returns a number that follows from another one and the seed.
+func (k Seed) Word(n uint64) uint64 {
+	var text [8]byte
+	putWord(text[:], n)
+	h := k.Of(string(text[:]))
+	return word(string(h[:8]))
+}

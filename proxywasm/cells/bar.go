@@ -1,0 +1,49 @@
+package cells
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// bar is a refusal that was read: what costs as much or more is refused until a mark, as
+// no other worker can move the state back.
+type bar struct {
+	hash   Hash
+	cost   uint32
+	until  clock.Mark
+	read   clock.Mark
+	answer reducer.Answer
+}
+
+const (
+	// keyedBars is how many bars a step with keys has, a power of two.
+	keyedBars = 256
+	// barAge is how long a bar is used before the state is read again, so that the slot
+	// of a key that is refused all the time is seen to be in use.
+	barAge = time.Second
+)
+
+// stepBarred is Step for an acquire where permits are never returned.
+func (s *Cells) stepBarred(hash *Hash, a reducer.Action) (reducer.Answer, clock.Mark) {
+	b := &s.bars[0]
+	if hash != nil {
+		b = &s.bars[hash[0]]
+	}
+	now := s.store.Now()
+	if now < b.until && a.Cost >= b.cost && now.Sub(b.read) < barAge && (hash == nil || b.hash == *hash) {
+		return b.answer, now
+	}
+	answer, now, ok := s.step(hash, a)
+	if !ok {
+		return reducer.Rejected(reducer.ReasonShed, clock.Never), now
+	}
+	if at, known := answer.RetryAt(); known && (answer.Reason == reducer.ReasonRate || answer.Reason == reducer.ReasonOpen) {
+		*b = bar{cost: a.Cost, until: at, read: now, answer: answer}
+		if hash != nil {
+			b.hash = *hash
+		}
+	}
+	return answer, now
+}

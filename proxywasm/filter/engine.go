@@ -1,0 +1,71 @@
+package filter
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// engine takes the requests of a policy through its steps.
+type engine interface {
+	// begin asks for the admission of a request.
+	begin(s *stream, q *request) verdict
+	// vote tells the breakers how the request ended, before the answer has ended.
+	vote(s *stream, o reducer.Outcome)
+	// end ends a request that passed, or cancels one that waits.
+	end(s *stream, o reducer.Outcome)
+	// tick lets time pass. It calls decided for each stream that waits no longer.
+	tick(decided func(*stream, verdict))
+	// waiting returns how many requests wait.
+	waiting() int
+	// room says what is free in the cell of a limit that a request belongs to.
+	room(s *stream, step int) room
+	// count adds what the cells have counted to the metrics.
+	count(m *metrics)
+}
+
+// room is what is free in the cell of a limit.
+type room struct {
+	free uint32
+	// next is the time until one permit is free, full the time until all are.
+	next, full time.Duration
+}
+
+// what an engine decided about a request.
+type what uint8
+
+const (
+	waits what = iota
+	passes
+	refused
+)
+
+// verdict is the decision about a request.
+type verdict struct {
+	what   what
+	step   int
+	reason reducer.Reason
+	after  time.Duration // of a refusal, negative for none
+}
+
+// request is a request as the engines see it.
+type request struct {
+	attributes
+	cost uint32
+}
+
+// steps calls f for each step of a mask.
+func steps(mask uint16, f func(i int)) {
+	for i := 0; mask != 0; i, mask = i+1, mask>>1 {
+		if mask&1 != 0 {
+			f(i)
+		}
+	}
+}
+
+// roomOf returns what a limit of a policy has, by two questions to its cell.
+func roomOf(p *policy, step int, peek func(cost uint32) (reducer.Answer, time.Duration)) room {
+	one, next := peek(1)
+	_, full := peek(p.burst(step))
+	return room{one.Free, next, full}
+}

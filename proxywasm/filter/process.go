@@ -1,0 +1,386 @@
+package filter
+
+import (
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/planbytes"
+	"github.com/sluice-go/sluice/proxywasm/cells"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// process is the engine whose cells all workers of the process share. A wait at a limit
+// is a reservation: the permits are taken at once, and the request goes on at the mark
+// from which they may be used. Where nothing can be reserved, as at a window or at a
+// bulkhead, the request asks again.
+type process struct {
+	plan    *pipeline.Plan
+	policy  *policy
+	store   cells.Store
+	steps   [pipeline.MaxSteps]sharedStep
+	parked  []*call // in the order in which they came
+	idle    []*call
+	member  uint64
+	metrics *metrics
+}
+
+// sharedStep is a step with cells.
+type sharedStep struct {
+	cells *cells.Cells
+	wait  time.Duration // the longest, 0 for a step at which no request waits
+	queue int           // how many requests of this worker may wait
+	here  int           // how many do
+}
+
+// call is a request on its way through the plan.
+type call struct {
+	pipeline.Call
+	engine  *process
+	stream  *stream
+	hashes  [pipeline.MaxSteps]cells.Hash // of the steps with a key
+	missing uint16
+	now     clock.Mark // of the last step of a cell
+	base    clock.Mark // that the plan was given
+	verdict verdict
+	told    decision.Decision
+	waits   [pipeline.MaxSteps]wait
+}
+
+// wait is the wait of a request at a step.
+type wait struct {
+	turn     clock.Mark // when it asks again, or may use what it has reserved
+	ends     clock.Mark
+	reserved bool
+	permit   reducer.Permit // reserved
+}
+
+// newProcess returns the engine of a policy. Its shared values have names that begin with
+// the prefix.
+func newProcess(p *policy, prefix string, store cells.Store, seed cells.Seed, slots uint32, member uint64, m *metrics) *process {
+	e := &process{plan: p.plan, policy: p, store: store, member: member, metrics: m}
+	for i := range e.plan.Len() {
+		if e.plan.Maker(i) != nil {
+			e.steps[i] = newShared(p, i, prefix, store, seed, slots)
+		}
+	}
+	return e
+}
+
+func newShared(p *policy, i int, prefix string, store cells.Store, seed cells.Seed, slots uint32) (s sharedStep) {
+	step := p.plan.Step(i)
+	switch c := step.Config.(type) {
+	case limiter.Config:
+		s.wait, s.queue = c.Wait, int(c.Queue)
+		c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest
+		step.Config = c
+	case bulkhead.Config:
+		s.wait, s.queue = c.Wait, int(c.Queue)
+		if s.queue > 0 && s.wait == 0 {
+			s.wait = 1<<63 - 1
+		}
+		c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest
+		step.Config = c
+	}
+	config := cells.Config{
+		Name:    prefix + p.Name + "/" + step.Name + kindMark + strconv.Itoa(int(step.Kind())),
+		Compile: compile,
+		Seed:    seed,
+	}
+	if len(step.Per) > 0 {
+		config.Slots = min(slots, p.plan.Keys(i).Keys)
+		config.WhenFull = step.WhenFull
+		config.Name += "/" + strconv.Itoa(int(config.Slots))
+	}
+	step.Per, step.Keys, step.WhenFull, step.Missing, step.Shadow = nil, 0, pipeline.FullEvict, pipeline.MissingShare, false
+	// The plan of the policy has checked the step.
+	one, _ := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{step}})
+	config.Compiled = planbytes.Append(nil, one)
+	config.Final = p.final&(1<<i) != 0 && s.wait == 0
+	s.cells = cells.New(store, config)
+	return s
+}
+
+// kindMark separates the name of a step from its mechanism in the name of a value.
+const kindMark = ":"
+
+// compile makes the cells of a step of its own in plan bytes.
+func compile(src []byte) cell.Maker {
+	plan, err := planbytes.Compile(src)
+	if err != nil || plan.Len() != 1 {
+		return nil
+	}
+	return plan.Maker(0)
+}
+
+func (e *process) take(s *stream) *call {
+	n := len(e.idle)
+	if n == 0 {
+		c := &call{engine: e, stream: s}
+		s.call = c
+		return c
+	}
+	c := e.idle[n-1]
+	e.idle = e.idle[:n-1]
+	c.stream, c.missing = s, 0
+	s.call = c
+	return c
+}
+
+// drop frees a call that is over.
+func (e *process) drop(c *call) {
+	c.stream.call, c.stream = nil, nil
+	e.idle = append(e.idle, c)
+}
+
+func (e *process) begin(s *stream, q *request) verdict {
+	c := e.take(s)
+	steps(e.plan.Keyed(), func(i int) {
+		value, lacks := q.key(e.plan.Per(i))
+		c.hashes[i] = e.steps[i].cells.HashOf(value)
+		if lacks {
+			c.missing |= 1 << i
+		}
+	})
+	c.verdict, c.now = verdict{}, 0
+	if !e.policy.instant {
+		// When the attempt begins. Otherwise no step needs it, and the cells read the
+		// clock themselves.
+		c.now = e.store.Now()
+	}
+	c.base = c.now
+	effect := e.plan.Begin(&c.Call, q.cost, clock.Never, 0)
+	e.plan.Take(c, &c.Call, effect, c.base)
+	return e.settle(c)
+}
+
+// settle returns what was decided about a call, and keeps it among those that wait.
+func (e *process) settle(c *call) verdict {
+	if c.Phase == pipeline.Waiting {
+		e.parked = append(e.parked, c)
+		e.steps[c.At].here++
+	}
+	return c.verdict
+}
+
+func (e *process) vote(s *stream, o reducer.Outcome) {
+	e.plan.Vote(s.call, &s.call.Call, o)
+}
+
+func (e *process) end(s *stream, o reducer.Outcome) {
+	c := s.call
+	if c == nil {
+		return
+	}
+	if c.Phase == pipeline.Waiting {
+		e.unpark(c)
+		e.plan.Happen(c, &c.Call, &pipeline.Event{Kind: pipeline.Abandoned}, c.now)
+	} else {
+		e.plan.Finish(c, &c.Call, 0, o, false, 0, c.now)
+	}
+	e.drop(c)
+}
+
+// unpark takes a call out of those that wait.
+func (e *process) unpark(c *call) {
+	e.parked = slices.DeleteFunc(e.parked, func(other *call) bool { return other == c })
+	e.steps[c.At].here--
+}
+
+func (e *process) waiting() int { return len(e.parked) }
+
+func (e *process) tick(decided func(*stream, verdict)) {
+	for i := range e.steps {
+		if x := e.steps[i].cells; x != nil {
+			x.Flush()
+		}
+	}
+	if len(e.parked) == 0 {
+		return
+	}
+	now := e.store.Now()
+	for _, c := range slices.Clone(e.parked) {
+		if w := &c.waits[c.At]; w.turn > now && w.ends > now {
+			continue
+		}
+		s := c.stream
+		if v := e.retry(c, now); v.what != waits {
+			decided(s, v)
+		}
+	}
+}
+
+// retry continues a call whose turn has come, or ends its wait.
+func (e *process) retry(c *call, now clock.Mark) verdict {
+	i := int(c.At)
+	w := &c.waits[i]
+	event := pipeline.Event{Kind: pipeline.Granted, Step: c.At, Answer: reducer.Admitted(w.permit)}
+	if !w.reserved {
+		answer, at := e.ask(c, i, reducer.Action{Kind: reducer.TryAcquire, Cost: c.Cost})
+		switch {
+		case answer.Verdict == reducer.Admit:
+			event.Answer = answer
+		case at < w.ends:
+			w.turn = turnOf(&answer, at)
+			return verdict{}
+		default:
+			event.Kind = pipeline.Dropped
+			event.Answer = reducer.Rejected(reducer.ReasonWait, clock.Never)
+		}
+	}
+	e.unpark(c)
+	*w = wait{}
+	c.verdict, c.base = verdict{}, now
+	e.plan.Happen(c, &c.Call, &event, now)
+	return e.settle(c)
+}
+
+// turnOf returns when a refused request that waits asks again: at the mark of the answer,
+// or with the next tick.
+func turnOf(answer *reducer.Answer, now clock.Mark) clock.Mark {
+	if at, ok := answer.RetryAt(); ok {
+		return at
+	}
+	return now
+}
+
+// ask steps the cell of a step for a call.
+func (e *process) ask(c *call, i int, a reducer.Action) (reducer.Answer, clock.Mark) {
+	var hash *cells.Hash
+	if e.plan.Keyed()&(1<<i) != 0 {
+		hash = &c.hashes[i]
+	}
+	a.ID = e.idOf(a)
+	answer, now := e.steps[i].cells.Step(hash, a)
+	c.now = now
+	return answer, now
+}
+
+// idOf returns the caller of an Acquire, which is the worker; other actions keep their
+// permit.
+func (e *process) idOf(a reducer.Action) uint64 {
+	if a.Kind == reducer.Acquire || a.Kind == reducer.TryAcquire {
+		return e.member
+	}
+	return a.ID
+}
+
+// Admit implements pipeline.Host.
+func (c *call) Admit(uint8, int) (p reducer.Permit, ok bool) { return p, false }
+
+// Exit implements pipeline.Host.
+func (c *call) Exit(uint8, int, reducer.Permit) bool { return false }
+
+// Ask implements pipeline.Host.
+func (c *call) Ask(_ uint8, i int, a reducer.Action) reducer.Answer {
+	e := c.engine
+	s := &e.steps[i]
+	if a.Kind != reducer.Acquire || s.wait == 0 {
+		answer, _ := e.ask(c, i, a)
+		return answer
+	}
+	try := a
+	try.Kind = reducer.TryAcquire
+	answer, now := e.ask(c, i, try)
+	if answer.Verdict == reducer.Admit || answer.Reason == reducer.ReasonCapacity {
+		return answer
+	}
+	ends := now.Add(s.wait)
+	turn, known := answer.RetryAt()
+	switch {
+	case known && turn > ends:
+		return reducer.Rejected(reducer.ReasonWait, turn)
+	case s.here >= s.queue:
+		return reducer.Rejected(reducer.ReasonFull, answer.Mark)
+	}
+	w := wait{turn: turnOf(&answer, now), ends: ends}
+	if known {
+		reserve := reducer.Action{Kind: reducer.Reserve, Cost: a.Cost}
+		reserve.Mark = ends
+		if got, _ := e.ask(c, i, reserve); got.Verdict == reducer.Admit {
+			w.permit, w.reserved, w.ends = got.Permit, true, clock.Never
+		}
+	}
+	c.waits[i] = w
+	return reducer.Waiting(0, w.turn, w.ends)
+}
+
+// Leave implements pipeline.Host.
+func (c *call) Leave(_ uint8, i int, a reducer.Action) {
+	if a.Kind == reducer.Leave {
+		w := c.waits[i]
+		c.waits[i] = wait{}
+		if !w.reserved || w.turn <= c.engine.store.Now() {
+			return
+		}
+		// Its place in the queue is a reservation.
+		a = reducer.Action{Kind: reducer.Cancel, Cost: c.Cost, Permit: w.permit}
+	}
+	c.engine.ask(c, i, a)
+}
+
+// Missing implements pipeline.Host.
+func (c *call) Missing(i int) bool { return c.missing&(1<<i) != 0 }
+
+// Start implements pipeline.Host: the stream goes on after the decision.
+func (c *call) Start(uint8) {}
+
+// Stop implements pipeline.Host.
+func (c *call) Stop(uint8) {}
+
+// Decision implements pipeline.Host.
+func (c *call) Decision(kind decision.Kind, i int) *decision.Decision {
+	c.told = decision.Decision{Kind: kind, Index: i}
+	return &c.told
+}
+
+// Tell implements pipeline.Host.
+func (c *call) Tell(d *decision.Decision) {
+	c.engine.metrics.decided(c.engine.policy, d)
+	if d.Kind == decision.Reject && d.RetryAfter >= 0 {
+		// The cell has read the clock after the plan was given its mark.
+		d.RetryAfter = max(0, c.base.Add(d.RetryAfter).Sub(c.now))
+	}
+	if v, ok := verdictOf(d); ok {
+		c.verdict = v
+	}
+}
+
+// verdictOf returns what a decision means for a request, and false where it means
+// nothing.
+func verdictOf(d *decision.Decision) (v verdict, ok bool) {
+	switch {
+	case d.Shadow:
+		return v, false
+	case d.Kind == decision.Admit:
+		return verdict{what: passes}, true
+	case d.Kind == decision.Reject:
+		return verdict{refused, d.Index, d.Reason, d.RetryAfter}, true
+	case d.Kind == decision.Expire:
+		return verdict{refused, d.Index, d.Reason, -1}, true
+	}
+	return v, false
+}
+
+func (e *process) room(s *stream, step int) room {
+	c := s.call
+	return roomOf(e.policy, step, func(cost uint32) (reducer.Answer, time.Duration) {
+		answer, now := e.ask(c, step, reducer.Action{Kind: reducer.Peek, Cost: cost})
+		after, _ := answer.RetryAfter(now)
+		return answer, after
+	})
+}
+
+func (e *process) count(m *metrics) {
+	for i := range e.steps {
+		if x := e.steps[i].cells; x != nil {
+			m.counts(e.policy, i, &x.Counts)
+		}
+	}
+}

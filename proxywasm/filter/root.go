@@ -1,0 +1,214 @@
+package filter
+
+import (
+	"strings"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/policy/document"
+	"github.com/sluice-go/sluice/policy/refusals"
+	"github.com/sluice-go/sluice/policy/routes"
+	"github.com/sluice-go/sluice/proxywasm/abi"
+	"github.com/sluice-go/sluice/proxywasm/cells"
+)
+
+// root is a plugin configuration.
+type root struct {
+	id        uint32
+	doc       *document.Document
+	table     *routes.Table
+	policies  []*policy // of the document, in its order
+	routed    []*policy // of the routes
+	unmatched *policy   // of what no route matches, nil for none
+	reads     reads
+	metrics   metrics
+	streams   int // that wait
+	member    uint64
+	prefix    string
+	seed      cells.Seed
+	ticks     uint32
+	since     uint32 // milliseconds since the metrics were told
+}
+
+// reads says which parts of a request the routes depend on.
+type reads struct{ routes, host, method bool }
+
+// policy is a policy of the document, ready for requests.
+type policy struct {
+	*document.Policy
+	plan     *pipeline.Plan
+	engine   engine // nil before the first request
+	limits   []refusals.Limit
+	field    string // RateLimit-Policy
+	fallback *fallback.Config
+	admitted uint64
+	// final are the steps below which no other step refuses, so that their permits are
+	// never returned.
+	final uint16
+	// instant says that a request that passed has nothing to return or to report.
+	instant bool
+	votes   bool
+}
+
+// newRoot reads the document. The error has a line for each thing that is wrong.
+func newRoot(id uint32, src []byte) (*root, error) {
+	doc, err := document.ParseJSON("policy", src)
+	if err != nil {
+		return nil, err
+	}
+	if wrong := Check(doc); len(wrong) > 0 {
+		return nil, wrong
+	}
+	r := &root{id: id, doc: doc, table: routes.New(doc)}
+	for i := range doc.Policies {
+		p, err := newPolicy(&doc.Policies[i])
+		if err != nil {
+			return nil, err
+		}
+		r.policies = append(r.policies, p)
+	}
+	r.reads.routes = len(doc.Routes) > 0 || doc.HTTP.Paths == document.PathsStrict
+	for i := range doc.Routes {
+		one := &doc.Routes[i]
+		r.routed = append(r.routed, r.lookup(one.Policy))
+		r.reads.host = r.reads.host || one.Host != ""
+		r.reads.method = r.reads.method || len(one.Methods) > 0
+	}
+	if doc.HTTP.Unmatched == document.UnmatchedPolicy {
+		r.unmatched = r.lookup(doc.HTTP.Default)
+	}
+	return r, nil
+}
+
+// lookup returns the policy of a name that the document has.
+func (r *root) lookup(name string) *policy {
+	for _, p := range r.policies {
+		if p.Name == name {
+			return p
+		}
+	}
+	return nil
+}
+
+func newPolicy(from *document.Policy) (*policy, error) {
+	plan, err := pipeline.Compile(from.Policy)
+	if err != nil {
+		return nil, err
+	}
+	p := &policy{Policy: from, plan: plan, limits: refusals.Limits(plan), fallback: plan.Fallback(), instant: true}
+	p.field = refusals.PolicyField(p.limits)
+	for i := plan.Len() - 1; i >= 0; i-- {
+		traits := mechanisms.Row(plan.Kind(i)).Traits
+		if !traits.Has(mechanism.Refunds) {
+			p.instant = false
+		}
+		if traits.Has(mechanism.Votes) || traits.Has(mechanism.Observes) {
+			p.votes = true
+		}
+	}
+	for i := plan.Len() - 1; i >= 0; i-- {
+		if p.final |= 1 << i; !plan.Shadow(i) {
+			break
+		}
+	}
+	return p, nil
+}
+
+// burst returns how many permits of a limit can be free.
+func (p *policy) burst(step int) uint32 {
+	for i := range p.limits {
+		if p.limits[i].Step == step {
+			return uint32(p.limits[i].Burst)
+		}
+	}
+	return 1
+}
+
+// ready returns the engine of a policy.
+func (r *root) ready(p *policy) engine {
+	if p.engine != nil {
+		return p.engine
+	}
+	if r.doc.Proxy.State == document.WorkerState {
+		p.engine = newWorker(p, shared{}.Now, &r.metrics)
+		return p.engine
+	}
+	if r.prefix == "" {
+		id, _ := abi.Property("plugin_root_id")
+		r.prefix = "sluice/" + string(id) + "/"
+		own := cells.Seed{uint64(abi.Wall()), uint64(abi.Now())}
+		r.seed = cells.SharedSeed(shared{}, []byte("sluice/seed"), own)
+		// Two workers that begin at one nanosecond would be one.
+		r.member = r.seed.Word(uint64(abi.Now())) ^ uint64(r.id)
+	}
+	p.engine = newProcess(p, r.prefix, shared{}, r.seed, r.doc.Proxy.Slots, r.member, &r.metrics)
+	return p.engine
+}
+
+// shared is the shared data of the proxy.
+type shared struct{}
+
+// Get implements cells.Store.
+func (shared) Get(key []byte) ([]byte, uint32, bool) {
+	value, change, status := abi.Shared(key)
+	return value, change, status == abi.OK
+}
+
+// Set implements cells.Store.
+func (shared) Set(key, value []byte, change uint32) bool {
+	return abi.SetShared(key, value, change) == abi.OK
+}
+
+// Now implements cells.Store.
+func (shared) Now() clock.Mark { return clock.Mark(abi.Now()) }
+
+// find returns the policy of the request of the effective context, nil for none, or the
+// answer to a request that is refused for what it is.
+func (r *root) find(q *request) (*policy, *refusals.Problem) {
+	q.http = &r.doc.HTTP
+	if !r.reads.routes {
+		return r.byDefault()
+	}
+	host, method := "", "GET"
+	if r.reads.host {
+		host = header(":authority")
+	}
+	if r.reads.method {
+		method = header(":method")
+	}
+	path, query, more := strings.Cut(q.pathOf(), "?")
+	m, err := r.table.Match(host, method, path)
+	if err != nil {
+		p := refusals.Problem{Type: refusals.Blank, Title: "Bad Request", Status: 400, Reason: "path"}
+		if refused, ok := err.(*routes.PathError); ok {
+			p.Detail = refused.Reason
+		}
+		return nil, &p
+	}
+	q.http = m.HTTP
+	if m.Path != path {
+		// The upstream serves the path that was compared.
+		if more {
+			m.Path += "?" + query
+		}
+		abi.SetHeader(abi.RequestHeaders, ":path", m.Path)
+		q.path.value = m.Path
+	}
+	if m.Route == nil {
+		return r.byDefault()
+	}
+	q.route = m.Route.Host + m.Route.Path
+	return r.routed[m.Index], nil
+}
+
+// byDefault is find for a request that no route matches.
+func (r *root) byDefault() (*policy, *refusals.Problem) {
+	if r.doc.HTTP.Unmatched == document.UnmatchedDeny {
+		return nil, &refusals.Problem{Type: refusals.Blank, Title: "Forbidden", Status: 403, Reason: "route",
+			Detail: "No route of this service matches the request."}
+	}
+	return r.unmatched, nil
+}

@@ -1,0 +1,330 @@
+package filter
+
+import (
+	"strconv"
+
+	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/policy/document"
+	"github.com/sluice-go/sluice/policy/refusals"
+	"github.com/sluice-go/sluice/proxywasm/abi"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// VM is all that one VM of the proxy holds. Its methods are the callbacks of the proxy.
+type VM struct {
+	roots map[uint32]*root
+	// The context that was created last, and the root of it. The proxy asks about a stream
+	// right behind its creation, so that hardly any other is ever in parents.
+	last, parent uint32
+	parents      map[uint32]uint32
+	streams      map[uint32]*stream
+}
+
+// stream is a request that has passed or waits.
+type stream struct {
+	id     uint32
+	root   *root
+	policy *policy
+	voted  bool
+	field  string // RateLimit of the answer, empty for none
+	// Of the engine.
+	call    *call
+	handle  decision.Handle
+	keys    [pipeline.MaxSteps]uint32
+	decided verdict
+	parked  bool
+}
+
+// Create is proxy_on_context_create.
+func (v *VM) Create(id, parent uint32) {
+	if parent == 0 {
+		return // a root: Configure makes it
+	}
+	if v.last != 0 {
+		if v.parents == nil {
+			v.parents = map[uint32]uint32{}
+		}
+		v.parents[v.last] = v.parent
+	}
+	v.last, v.parent = id, parent
+}
+
+// rootOf returns the root of a stream that begins.
+func (v *VM) rootOf(id uint32) *root {
+	parent := v.parent
+	if v.last == id {
+		v.last = 0
+	} else {
+		parent = v.parents[id]
+		delete(v.parents, id)
+	}
+	return v.roots[parent]
+}
+
+// piece is how much of the configuration is read at once.
+const piece = abi.ArenaSize / 2
+
+// Configure is proxy_on_configure. It returns false for a document that is wrong, and
+// says in the log what is.
+func (v *VM) Configure(id, size uint32) bool {
+	src := make([]byte, 0, size)
+	for uint32(len(src)) < size {
+		abi.Reclaim()
+		part, status := abi.Buffer(abi.PluginConfiguration, uint32(len(src)), piece)
+		if status != abi.OK || len(part) == 0 {
+			abi.Log(abi.Error, "sluice: the plugin configuration cannot be read: "+status.Error())
+			return false
+		}
+		src = append(src, part...)
+	}
+	r, err := newRoot(id, src)
+	if err != nil {
+		logErrors(err)
+		return false
+	}
+	if v.roots == nil {
+		v.roots, v.streams = map[uint32]*root{}, map[uint32]*stream{}
+	}
+	v.roots[id] = r
+	r.tick(idleTick)
+	return true
+}
+
+func logErrors(err error) {
+	if list, ok := err.(document.Errors); ok {
+		for _, one := range list {
+			abi.Log(abi.Error, "sluice: "+one.Error())
+		}
+		return
+	}
+	abi.Log(abi.Error, "sluice: "+err.Error())
+}
+
+// Periods of ticks in milliseconds: for the metrics, and while requests wait.
+const (
+	idleTick = 1000
+	waitTick = 5
+)
+
+func (r *root) tick(period uint32) {
+	if r.ticks != period {
+		r.ticks = period
+		abi.SetTick(period)
+	}
+}
+
+// RequestHeaders is proxy_on_request_headers.
+func (v *VM) RequestHeaders(id uint32) abi.Action {
+	r := v.rootOf(id)
+	if r == nil {
+		return abi.Continue
+	}
+	var q request
+	p, problem := r.find(&q)
+	switch {
+	case problem != nil:
+		respond(problem, nil, nil, 0, "sluice_"+problem.Reason)
+		return abi.Pause
+	case p == nil:
+		return abi.Continue
+	}
+	q.cost = 1
+	s := &stream{id: id, root: r, policy: p}
+	verdict := r.ready(p).begin(s, &q)
+	if q.several != "" {
+		p.engine.end(s, reducer.Cancelled)
+		respond(&refusals.Problem{Type: refusals.Blank, Title: "Bad Request", Status: 400, Reason: "key",
+			Detail: "The request has more than one " + q.several + "."}, nil, nil, 0, "sluice_key")
+		return abi.Pause
+	}
+	switch verdict.what {
+	case waits:
+		v.streams[id] = s
+		r.tick(waitTick)
+		return abi.Pause
+	case refused:
+		r.refuse(s, verdict)
+		p.engine.end(s, reducer.Cancelled)
+		return abi.Pause
+	}
+	v.admitted(s)
+	return abi.Continue
+}
+
+// admitted notes a request that passed.
+func (v *VM) admitted(s *stream) {
+	p := s.policy
+	if s.root.doc.Proxy.Headers == document.HeadersAll {
+		s.field = p.rateLimit(s, nil)
+	}
+	if p.instant {
+		p.engine.end(s, reducer.OK)
+		if s.field == "" {
+			delete(v.streams, s.id)
+			return
+		}
+	}
+	v.streams[s.id] = s
+}
+
+// ResponseHeaders is proxy_on_response_headers.
+func (v *VM) ResponseHeaders(id uint32) abi.Action {
+	s := v.streams[id]
+	if s == nil || s.parked {
+		return abi.Continue
+	}
+	if s.field != "" {
+		abi.AddHeader(abi.ResponseHeaders, "ratelimit-policy", s.policy.field)
+		abi.AddHeader(abi.ResponseHeaders, "ratelimit", s.field)
+	}
+	if s.policy.votes && !s.voted {
+		if o, known := s.policy.outcome(); known {
+			s.voted = true
+			s.policy.engine.vote(s, o)
+		}
+	}
+	return abi.Continue
+}
+
+// Log is proxy_on_log: the stream is over, however it ended.
+func (v *VM) Log(id uint32) {
+	if len(v.streams) == 0 {
+		return
+	}
+	s := v.streams[id]
+	if s == nil {
+		return
+	}
+	delete(v.streams, id)
+	if s.policy.instant && s.call == nil && !s.parked {
+		return
+	}
+	o := reducer.OK
+	if s.policy.votes && !s.voted {
+		o = s.policy.lastOutcome()
+	}
+	s.policy.engine.end(s, o)
+}
+
+// Tick is proxy_on_tick.
+func (v *VM) Tick(id uint32) {
+	r := v.roots[id]
+	if r == nil {
+		return
+	}
+	waiting := 0
+	for _, p := range r.policies {
+		if p.engine == nil {
+			continue
+		}
+		p.engine.tick(v.resume)
+		waiting += p.engine.waiting()
+	}
+	if r.since += r.ticks; r.since >= idleTick {
+		r.since = 0
+		r.metrics.flush(r.policies)
+	}
+	if waiting == 0 {
+		r.tick(idleTick)
+	}
+}
+
+// resume continues a stream that waited.
+func (v *VM) resume(s *stream, verdict verdict) {
+	abi.SetContext(s.id)
+	if verdict.what == refused {
+		s.root.refuse(s, verdict)
+		s.policy.engine.end(s, reducer.Cancelled)
+		delete(v.streams, s.id)
+		return
+	}
+	v.admitted(s)
+	abi.Resume(abi.Request)
+}
+
+// outcome returns the outcome of the answer of the effective stream by its header
+// fields, and false where they do not say it: for gRPC, whose status is in the trailers.
+func (p *policy) outcome() (reducer.Outcome, bool) {
+	status := number(abi.Header(abi.ResponseHeaders, ":status"))
+	if status == 200 {
+		kind, _ := abi.Header(abi.ResponseHeaders, "content-type")
+		if len(kind) >= len(grpcType) && string(kind[:len(grpcType)]) == grpcType {
+			code, ok := abi.Header(abi.ResponseHeaders, "grpc-status")
+			if !ok {
+				return 0, false
+			}
+			_, status = refusals.HTTPOfGRPC(string(code))
+		}
+	}
+	if status >= 500 {
+		if f, ok := failure(); ok {
+			return p.Outcomes.OfFailure(f), true
+		}
+	}
+	return p.Outcomes.OfStatus(status), true
+}
+
+const grpcType = "application/grpc"
+
+// number reads a whole number, 0 for another text.
+func number(text []byte, ok bool) int {
+	n, err := strconv.Atoi(string(text))
+	if !ok || err != nil {
+		return 0
+	}
+	return n
+}
+
+// The flags of an answer that the proxy made because of the upstream (Envoy,
+// StreamInfo::CoreResponseFlag).
+const (
+	flagRequestTimeout    = 1 << 2
+	flagRemoteReset       = 1 << 4
+	flagConnectionFailure = 1 << 5
+	flagTermination       = 1 << 6
+	flagNoHealthy         = 1 << 1
+)
+
+// failure returns why the upstream has not answered the effective stream, and false where
+// it has.
+func failure() (document.Failure, bool) {
+	text, ok := abi.Property("response\x00flags")
+	flags := word(text)
+	switch {
+	case !ok || flags == 0:
+		return "", false
+	case flags&(flagConnectionFailure|flagNoHealthy) != 0:
+		return document.Connect, true
+	case flags&flagRequestTimeout != 0:
+		return document.NoAnswer, true
+	case flags&(flagRemoteReset|flagTermination) != 0:
+		return document.Reset, true
+	}
+	return "", false
+}
+
+// word reads a number of the proxy, 0 for another value.
+func word(b []byte) (w uint64) {
+	if len(b) != 8 {
+		return 0
+	}
+	for i := range b {
+		w |= uint64(b[i]) << (8 * i)
+	}
+	return w
+}
+
+// lastOutcome returns the outcome of the effective stream, which is over and whose
+// headers did not say it.
+func (p *policy) lastOutcome() reducer.Outcome {
+	if f, ok := failure(); ok {
+		return p.Outcomes.OfFailure(f)
+	}
+	if text, ok := abi.Property("response\x00grpc_status"); ok {
+		_, status := refusals.HTTPOfGRPC(strconv.FormatUint(word(text), 10))
+		return p.Outcomes.OfStatus(status)
+	}
+	// The client left before the answer.
+	return reducer.Cancelled
+}

@@ -1,0 +1,126 @@
+package filter
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/proxywasm/cells"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// worker is the engine with cells of its own: the driver of the core.
+type worker struct {
+	policy  *policy
+	driver  *drive.Driver
+	keys    drive.Keys
+	used    func(uint32) bool
+	now     func() clock.Mark
+	streams []*stream // by the slot of the call
+	parked  int
+	metrics *metrics
+}
+
+func newWorker(p *policy, now func() clock.Mark, m *metrics) *worker {
+	w := &worker{policy: p, driver: drive.New(p.plan, 1), now: now, metrics: m}
+	w.used = w.driver.Uses
+	return w
+}
+
+func (w *worker) begin(s *stream, q *request) verdict {
+	r := drive.Request{Cost: q.cost, Deadline: -1}
+	if w.policy.plan.Keyed() != 0 {
+		r.Keys, r.Missing = w.keys.Of(w.policy.plan, q.lookup, w.used)
+	}
+	w.driver.Advance(w.now())
+	s.keys = r.Keys
+	slot := w.driver.NextSlot()
+	for uint32(len(w.streams)) <= slot {
+		w.streams = append(w.streams, nil)
+	}
+	w.streams[slot] = s
+	s.handle = w.driver.Begin(&r)
+	s.decided = verdict{}
+	w.read()
+	v := s.decided
+	if v.what == waits {
+		w.parked++
+		s.parked = true
+	}
+	return v
+}
+
+// read takes over what the driver has decided.
+func (w *worker) read() {
+	for i := range w.driver.Decisions {
+		d := &w.driver.Decisions[i]
+		w.metrics.decided(w.policy, d)
+		v, ok := verdictOf(d)
+		if !ok {
+			continue
+		}
+		if s := w.streams[d.Call.Slot()]; s != nil && (s.handle == d.Call || s.handle == decision.Handle{}) {
+			s.decided = v
+		}
+	}
+	w.driver.Decisions = w.driver.Decisions[:0]
+}
+
+func (w *worker) vote(s *stream, o reducer.Outcome) {
+	w.driver.Advance(w.now())
+	w.driver.Vote(s.handle, o)
+	w.read()
+}
+
+func (w *worker) end(s *stream, o reducer.Outcome) {
+	if s.parked {
+		s.parked = false
+		w.parked--
+	}
+	w.driver.Advance(w.now())
+	if !w.driver.Done(s.handle, drive.Result{Outcome: o}) {
+		w.driver.Cancel(s.handle)
+	}
+	w.read()
+	if slot := s.handle.Slot(); w.streams[slot] == s {
+		w.streams[slot] = nil
+	}
+	s.handle = decision.Handle{}
+}
+
+func (w *worker) tick(decided func(*stream, verdict)) {
+	w.driver.Advance(w.now())
+	w.read()
+	if w.parked == 0 {
+		return
+	}
+	for _, s := range w.streams {
+		if s != nil && s.parked && s.decided.what != waits {
+			s.parked = false
+			w.parked--
+			decided(s, s.decided)
+		}
+	}
+}
+
+func (w *worker) waiting() int { return w.parked }
+
+func (w *worker) room(s *stream, step int) room {
+	return roomOf(w.policy, step, func(cost uint32) (reducer.Answer, time.Duration) {
+		answer, c := w.driver.Ask(step, s.keys[step], reducer.Action{Kind: reducer.Peek, Cost: cost})
+		if c == nil {
+			return reducer.Answer{Free: w.policy.burst(step)}, 0
+		}
+		after, _ := answer.RetryAfter(w.driver.Now())
+		return answer, after
+	})
+}
+
+func (w *worker) count(m *metrics) {
+	plan := w.policy.plan
+	steps(plan.Keyed(), func(i int) {
+		c := w.driver.Counts(i)
+		m.counts(w.policy, i, &cells.Counts{Evictions: c.Evictions, Shared: c.Shared})
+	})
+}
