@@ -105,7 +105,8 @@ func start(dir string, configure func() (file string, err error)) (*Envoy, error
 	adminFile := filepath.Join(dir, "admin")
 	e := &Envoy{dir: dir, done: make(chan struct{})}
 	e.cmd = exec.Command(binary, "--config-path", file, "--admin-address-path", adminFile, "--concurrency", strconv.Itoa(Workers),
-		"--disable-hot-restart", "--drain-time-s", "1", "--drain-strategy", "immediate", "--log-level", "info")
+		"--disable-hot-restart", "--drain-time-s", "1", "--drain-strategy", "immediate",
+		"--log-level", "warning", "--component-log-level", "wasm:info")
 	e.cmd.Stdout, e.cmd.Stderr = &e.log, &e.log
 	if err := e.cmd.Start(); err != nil {
 		return nil, err
