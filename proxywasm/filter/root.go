@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-go/sluice/policy/routes"
 	"github.com/sluice-go/sluice/proxywasm/abi"
 	"github.com/sluice-go/sluice/proxywasm/cells"
+	"github.com/sluice-go/sluice/proxywasm/config"
 )
 
 // root is a plugin configuration.
@@ -59,7 +60,7 @@ func newRoot(id uint32, src []byte) (*root, error) {
 	if err != nil {
 		return nil, err
 	}
-	if wrong := Check(doc); len(wrong) > 0 {
+	if wrong := config.Check("policy", doc); len(wrong) > 0 {
 		return nil, wrong
 	}
 	r := &root{id: id, doc: doc, table: routes.New(doc)}
