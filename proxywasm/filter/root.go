@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/sluice-go/sluice/clock"
@@ -11,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/policy/refusals"
 	"github.com/sluice-go/sluice/policy/routes"
+	"github.com/sluice-go/sluice/policy/tree"
 	"github.com/sluice-go/sluice/proxywasm/abi"
 	"github.com/sluice-go/sluice/proxywasm/cells"
 	"github.com/sluice-go/sluice/proxywasm/config"
@@ -26,7 +28,7 @@ type root struct {
 	unmatched *policy   // of what no route matches, nil for none
 	reads     reads
 	metrics   metrics
-	streams   int // that wait
+	unknown   []string // policies that routes of the proxy name
 	member    uint64
 	prefix    string
 	seed      cells.Seed
@@ -34,8 +36,12 @@ type root struct {
 	since     uint32 // milliseconds since the metrics were told
 }
 
-// reads says which parts of a request the routes depend on.
-type reads struct{ routes, host, method bool }
+// reads says on what the policy of a request depends.
+type reads struct{ metadata, routes, host, method bool }
+
+// metadataPolicy is where a route of the proxy names the policy of its requests:
+// sluice: {policy: NAME} in its metadata.
+const metadataPolicy = "xds\x00route_metadata\x00filter_metadata\x00sluice\x00policy"
 
 // policy is a policy of the document, ready for requests.
 type policy struct {
@@ -54,13 +60,20 @@ type policy struct {
 	votes   bool
 }
 
+// file names the document in errors.
+const file = "policy"
+
 // newRoot reads the document. The error has a line for each thing that is wrong.
 func newRoot(id uint32, src []byte) (*root, error) {
-	doc, err := document.ParseJSON("policy", src)
+	tree, syntax := config.Read(src)
+	if syntax != nil {
+		return nil, document.Unreadable(file, syntax)
+	}
+	doc, err := document.Read(file, tree, nil)
 	if err != nil {
 		return nil, err
 	}
-	if wrong := config.Check("policy", doc); len(wrong) > 0 {
+	if wrong := config.Check(file, doc); len(wrong) > 0 {
 		return nil, wrong
 	}
 	r := &root{id: id, doc: doc, table: routes.New(doc)}
@@ -71,6 +84,8 @@ func newRoot(id uint32, src []byte) (*root, error) {
 		}
 		r.policies = append(r.policies, p)
 	}
+	// Otherwise the metadata could only name the policy that all requests have anyway.
+	r.reads.metadata = len(doc.Policies) > 1 || doc.HTTP.Unmatched != document.UnmatchedPolicy
 	r.reads.routes = len(doc.Routes) > 0 || doc.HTTP.Paths == document.PathsStrict
 	for i := range doc.Routes {
 		one := &doc.Routes[i]
@@ -170,6 +185,11 @@ func (shared) Now() clock.Mark { return clock.Mark(abi.Now()) }
 // answer to a request that is refused for what it is.
 func (r *root) find(q *request) (*policy, *refusals.Problem) {
 	q.http = &r.doc.HTTP
+	if r.reads.metadata {
+		if name, ok := abi.Property(metadataPolicy); ok {
+			return r.named(string(name))
+		}
+	}
 	if !r.reads.routes {
 		return r.byDefault()
 	}
@@ -204,6 +224,26 @@ func (r *root) find(q *request) (*policy, *refusals.Problem) {
 	q.route = m.Route.Host + m.Route.Path
 	return r.routed[m.Index], nil
 }
+
+// named is find for a request whose route names its policy.
+func (r *root) named(name string) (*policy, *refusals.Problem) {
+	if p := r.lookup(name); p != nil {
+		return p, nil
+	}
+	if !slices.Contains(r.unknown, name) && len(r.unknown) < mostUnknown {
+		r.unknown = append(r.unknown, name)
+		text := "sluice: a route names the policy " + tree.Quote(name, '"') + ", which is not there"
+		if near := r.doc.Nearest(name); near != "" {
+			text += "; did you mean " + near + "?"
+		}
+		abi.Log(abi.Error, text)
+	}
+	return nil, &refusals.Problem{Type: refusals.Blank, Title: "Internal Server Error", Status: 500, Reason: "policy",
+		Detail: "The policy of this service is missing."}
+}
+
+// mostUnknown is how many unknown names the log has.
+const mostUnknown = 16
 
 // byDefault is find for a request that no route matches.
 func (r *root) byDefault() (*policy, *refusals.Problem) {
