@@ -1,6 +1,6 @@
 // Package cells keeps the cells of a step in a store that several workers share, which
 // has compare-and-set and nothing else: the shared data of Envoy. A step of a cell reads
-// the state, lets the core decide, and writes the state back if nobody else has written
+// the state, lets the core decide, and writes the state back unless another worker has written
 // meanwhile; otherwise it reads again.
 //
 // # What is stored
