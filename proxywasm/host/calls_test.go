@@ -62,7 +62,7 @@ tick: pairs 6; body 4 0 9`)
 	call = p.HTTPCalls()[0]
 	f.Drain()
 	s.Reset()
-	assert.Empty(t, said(p))
+	said(p)
 	call.Reply(host.Answer(200), nil, nil)
 	assert.Empty(t, said(p), "the end of the root cancels its calls")
 }

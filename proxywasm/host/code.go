@@ -48,7 +48,7 @@ func (c *Code) Close() error { return c.runtime.Close(context.Background()) }
 
 func (c *Code) compile(ctx context.Context, module []byte) (err error) {
 	if c.compiled, err = c.runtime.CompileModule(ctx, module); err != nil {
-		return fmt.Errorf("Failed to load Wasm bytecode: %w", err)
+		return envoyError("Failed to load Wasm bytecode: %w", err)
 	}
 	exports := c.compiled.ExportedFunctions()
 	switch {
@@ -57,16 +57,16 @@ func (c *Code) compile(ctx context.Context, module []byte) (err error) {
 	case exports["proxy_abi_version_0_2_0"] != nil:
 		c.abi = 20
 	case exports["proxy_abi_version_0_1_0"] != nil:
-		return errors.New("ABI 0.1.0, which this host does not have")
+		return errors.New("the module has ABI 0.1.0, which this host does not offer")
 	default:
-		return errors.New("Missing or unknown Proxy-Wasm ABI version")
+		return envoyError("Missing or unknown Proxy-Wasm ABI version")
 	}
 	if err := c.link(ctx); err != nil {
 		return err
 	}
 	for _, f := range exportTypes {
 		if found := exports[f.name]; found != nil && signature(found) != f.signature {
-			return fmt.Errorf("Bad function signature for: %s, want: %s, but the module exports: %s", f.name, f.signature, signature(found))
+			return envoyError("Bad function signature for: %s, want: %s, but the module exports: %s", f.name, f.signature, signature(found))
 		}
 	}
 	switch {
@@ -75,7 +75,7 @@ func (c *Code) compile(ctx context.Context, module []byte) (err error) {
 	case exports["proxy_on_memory_allocate"] != nil:
 		c.malloc = "proxy_on_memory_allocate"
 	default:
-		return errors.New("Wasm module is missing malloc function.")
+		return envoyError("Wasm module is missing malloc function.")
 	}
 	return nil
 }
@@ -94,10 +94,10 @@ func (c *Code) link(ctx context.Context) error {
 		module, name, _ := f.Import()
 		at, ok := offered[module+"."+name]
 		if !ok {
-			return fmt.Errorf("Failed to load Wasm module due to a missing import: %s.%s", module, name)
+			return envoyError("Failed to load Wasm module due to a missing import: %s.%s", module, name)
 		}
 		if want := imports[at].signature; signature(f) != want {
-			return fmt.Errorf("Failed to load Wasm module due to an import type mismatch: %s.%s, want: %s, but host exports: %s",
+			return envoyError("Failed to load Wasm module due to an import type mismatch: %s.%s, want: %s, but host exports: %s",
 				module, name, signature(f), want)
 		}
 		if linked[at] {
@@ -116,6 +116,9 @@ func (c *Code) link(ctx context.Context) error {
 	}
 	return nil
 }
+
+// envoyError is an error in Envoy's words, which users search for.
+func envoyError(format string, args ...any) error { return fmt.Errorf(format, args...) }
 
 // signature is the type of a function: a letter for each parameter, a colon and
 // one for the result; i is i32, I is i64.

@@ -30,7 +30,7 @@ func TestCompileRefuses(t *testing.T) {
 	}{
 		"no wasm":     {host.Envoy140, []byte("text"), "Failed to load Wasm bytecode"},
 		"no ABI":      {host.Envoy140, encode(nil, malloc), "Missing or unknown Proxy-Wasm ABI version"},
-		"old ABI":     {host.Envoy140, encode(nil, malloc, function{export: "proxy_abi_version_0_1_0", signature: ":"}), "ABI 0.1.0"},
+		"old ABI":     {host.Envoy140, encode(nil, malloc, function{export: "proxy_abi_version_0_1_0", signature: ":"}), "the module has ABI 0.1.0"},
 		"no malloc":   {host.Envoy140, encode(nil, abi021), "Wasm module is missing malloc function."},
 		"old malloc":  {host.Envoy140, encode(nil, abi021, function{export: "proxy_on_memory_allocate", signature: "i:i"}), ""},
 		"Redis":       {host.Envoy140, encode(env("proxy_redis_call", "iii:i"), abi021, malloc), "missing import: env.proxy_redis_call"},

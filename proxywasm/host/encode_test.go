@@ -16,9 +16,8 @@ type function struct {
 }
 
 // Instructions.
-func constant(n int32) []byte    { return append([]byte{0x41}, signed(int64(n))...) }
-func callOf(index int) []byte    { return append([]byte{0x10}, unsigned(uint64(index))...) }
-func parameter(index int) []byte { return append([]byte{0x20}, unsigned(uint64(index))...) }
+func constant(n int32) []byte { return append([]byte{0x41}, signed(int64(n))...) }
+func callOf(index int) []byte { return append([]byte{0x10}, unsigned(uint64(index))...) }
 
 const (
 	drop        = 0x1A

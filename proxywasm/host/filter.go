@@ -183,9 +183,9 @@ func (b *baseVM) canary(plugin *Plugin) error {
 	root, started := v.rootContext(plugin)
 	switch {
 	case !started:
-		err = errors.New("Failed to start base Wasm")
+		err = envoyError("Failed to start base Wasm")
 	case !root.configure():
-		err = errors.New("Failed to configure base Wasm plugin")
+		err = envoyError("Failed to configure base Wasm plugin")
 	}
 	return errors.Join(err, v.module.Close(v.ctx))
 }
@@ -242,9 +242,9 @@ func (p *Process) handle(t *thread, base *baseVM, plugin *Plugin) (*handle, erro
 	var err error
 	switch {
 	case !started:
-		err = errors.New("Failed to start thread-local Wasm")
+		err = envoyError("Failed to start thread-local Wasm")
 	case !h.root.configure():
-		err = errors.New("Failed to configure thread-local Wasm plugin")
+		err = envoyError("Failed to configure thread-local Wasm plugin")
 	}
 	if err != nil {
 		if v.references--; v.references == 0 {

@@ -41,7 +41,7 @@ func Answer(status int, more ...string) Headers {
 
 func (h Headers) with(more []string) Headers {
 	if len(more)%2 != 0 {
-		panic("host: a header without a value: " + more[len(more)-1])
+		panic(misuse("the header " + more[len(more)-1] + " has no value"))
 	}
 	for pair := range slices.Chunk(more, 2) {
 		h.add(pair[0], pair[1])

@@ -322,7 +322,8 @@ func TestStreamMistakes(t *testing.T) {
 	s.RequestHeaders(host.Get("/"), host.End)
 	assert.PanicsWithError(t, "host: RequestHeaders of a stream that has begun", func() { s.RequestHeaders(host.Get("/"), host.End) })
 	assert.PanicsWithError(t, "host: a frame after the end", func() { s.RequestTrailers(nil) })
-	assert.Panics(t, func() { host.Get("/", "name") })
+	odd := []string{"name"}
+	assert.PanicsWithError(t, "host: the header name has no value", func() { host.Get("/", odd...) })
 	f.Drain()
 	assert.PanicsWithError(t, "host: a new stream of a filter that is drained", func() { f.Worker(0).Do(host.Get("/"), host.Answer(200)) })
 }
@@ -389,4 +390,62 @@ func TestResponseProperties(t *testing.T) {
 	assert.Equal(t, "property response|headers|server = 0 x / hexproperty response|grpc_status = 0 0200000000000000 / "+
 		"property response|trailers|grpc-status = 0 5 / hexproperty response|grpc_status = 0 0500000000000000 / hexproperty response|size = 0 0300000000000000 / "+
 		"property request|path = 0 / / hexproperty request|duration = 0 00ca9a3b00000000", said(p))
+}
+
+// Results out of range stop everything; PAUSE of the trailers holds them.
+func TestResults(t *testing.T) {
+	t.Parallel()
+	for result, paused := range map[string]bool{"0": false, "1": true, "2": false, "3": true, "4": true, "9": true} {
+		_, f := start(t, host.Config{}, "request_headers: return "+result)
+		s := f.Worker(0).Stream(host.StreamOptions{})
+		s.RequestHeaders(host.Get("/"), host.More)
+		assert.Equal(t, paused, s.Paused(), result)
+		assert.Equal(t, paused, s.Upstream() == nil, result)
+	}
+	p, f := start(t, host.Config{}, "configure: period 5\nrequest_body: return 9\nrequest_trailers: return 7\ntick: effective stream; resume 0")
+	s := f.Worker(0).Stream(host.StreamOptions{})
+	s.RequestHeaders(host.Get("/"), host.More)
+	s.RequestBody([]byte("lost"), host.More)
+	s.RequestTrailers(host.Headers{{"a", "b"}})
+	assert.True(t, s.Paused())
+	require.True(t, f.Worker(0).Tick())
+	assert.Empty(t, s.Upstream().Body, "the body is not kept")
+	assert.Equal(t, host.Headers{{"a", "b"}}, s.Upstream().Trailers)
+
+	_, f = start(t, host.Config{}, "configure: period 5\nrequest_body: return 3\ntick: effective stream; resume 0")
+	s = f.Worker(0).Stream(host.StreamOptions{})
+	s.RequestHeaders(host.Get("/"), host.More)
+	s.RequestBody(nil, host.End)
+	assert.False(t, s.Upstream().Complete)
+	f.Worker(0).Tick()
+	assert.True(t, s.Upstream().Complete, "an empty end goes on")
+	said(p)
+}
+
+// A trap in the trailers, and the first of two local responses.
+func TestLateFailures(t *testing.T) {
+	t.Parallel()
+	_, f := start(t, host.Config{}, "request_trailers: trap")
+	s := f.Worker(0).Stream(host.StreamOptions{})
+	s.RequestHeaders(host.Get("/"), host.More)
+	s.RequestTrailers(host.Headers{{"a", "b"}})
+	assert.Equal(t, 503, s.Response().Status())
+	assert.Empty(t, s.Upstream().Trailers)
+	_, f = start(t, host.Config{}, "request_headers: local 429 a one -1; local 403 b two -1")
+	s = f.Worker(0).Do(host.Get("/"), host.Answer(200))
+	assert.Equal(t, 429, s.Response().Status())
+	_, f = start(t, host.Config{}, "request_trailers: local 400 _ _ -1")
+	s = f.Worker(0).Stream(host.StreamOptions{})
+	s.RequestHeaders(host.Get("/"), host.More)
+	s.RequestTrailers(nil)
+	assert.Equal(t, 400, s.Response().Status())
+}
+
+// A root context has no stream, and reads none.
+func TestRootHasNoStream(t *testing.T) {
+	t.Parallel()
+	p, f := start(t, host.Config{}, "configure: period 5\ntick: header 0 :path; add 0 a b; pairs 0; property request|path; setproperty a b; property plugin_name; property plugin_root_id; resume 0; local 200 _ _ -1; close 0; body 0 0 9")
+	f.Worker(0).Tick()
+	assert.Equal(t, "header 0 :path = 2  / add 0 a b = 2  / pairs 0 = 0  / property request|path = 1  / setproperty a b = 1  / property plugin_name = 0 test / property plugin_root_id = 0  / "+
+		"resume 0 = 0  / local 200 _ _ -1 = 0  / close 0 = 0  / body 0 0 9 = 0 ", said(p))
 }

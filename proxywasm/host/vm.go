@@ -66,7 +66,7 @@ func newVM(p *Process, t *thread, base *baseVM) (*vm, error) {
 	code := base.vm.Code
 	var err error
 	if v.module, err = code.runtime.InstantiateModule(v.ctx, code.compiled, config); err != nil {
-		return nil, fmt.Errorf("Failed to create new Wasm instance: %w", err)
+		return nil, envoyError("Failed to create new Wasm instance: %w", err)
 	}
 	v.malloc = v.module.ExportedFunction(code.malloc)
 	v.allowed = code.version.duringStart()
@@ -85,7 +85,7 @@ func newVM(p *Process, t *thread, base *baseVM) (*vm, error) {
 	v.allowed = nil
 	v.afterCall()
 	if v.failed != nil {
-		return nil, errors.Join(fmt.Errorf("Failed to initialize Wasm code: %w", v.failed), v.module.Close(v.ctx))
+		return nil, errors.Join(envoyError("Failed to initialize Wasm code: %w", v.failed), v.module.Close(v.ctx))
 	}
 	return v, nil
 }
@@ -150,7 +150,7 @@ func (v *vm) fail(export string, err error) {
 	if v.failed != nil {
 		return
 	}
-	v.failed = fmt.Errorf("Function: %s failed: %w", export, err)
+	v.failed = envoyError("Function: %s failed: %w", export, err)
 	v.process.log(LogLine{Level: Error, Thread: v.thread.number, Text: "Wasm VM failed " + v.failed.Error()})
 	if v.thread.vms[v.base.key] == v {
 		delete(v.thread.vms, v.base.key)
