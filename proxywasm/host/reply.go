@@ -20,7 +20,11 @@ type reply struct {
 // the filter when no response has begun; past them when it has begun and not
 // reached the client; and by a reset when it has.
 func (s *Stream) localReply(r reply) {
-	if s.ended || s.prepared != nil {
+	if s.ended {
+		return
+	}
+	if s.prepared != nil { // the first one counts, with the details of the last
+		s.details = r.details
 		return
 	}
 	if s.deciding > 0 {

@@ -434,6 +434,7 @@ func TestLateFailures(t *testing.T) {
 	_, f = start(t, host.Config{}, "request_headers: local 429 a one -1; local 403 b two -1")
 	s = f.Worker(0).Do(host.Get("/"), host.Answer(200))
 	assert.Equal(t, 429, s.Response().Status())
+	assert.Equal(t, "two", s.Details(), "as in Envoy")
 	_, f = start(t, host.Config{}, "request_trailers: local 400 _ _ -1")
 	s = f.Worker(0).Stream(host.StreamOptions{})
 	s.RequestHeaders(host.Get("/"), host.More)
