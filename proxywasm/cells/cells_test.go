@@ -1,0 +1,463 @@
+package cells
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/planbytes"
+	"github.com/sluice-go/sluice/internal/testenv"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// store is a Store for one goroutine. Before a value is set, other workers may act.
+type store struct {
+	values map[string]value
+	change uint32
+	now    clock.Mark
+	others func()
+	// replaced is called with the text before and after.
+	replaced func(before, after string)
+}
+
+type value struct {
+	text   string
+	change uint32
+}
+
+func newStore() *store { return &store{values: map[string]value{}, now: 1} }
+
+func (s *store) Get(key []byte) ([]byte, uint32, bool) {
+	v, ok := s.values[string(key)]
+	return []byte(v.text), v.change, ok
+}
+
+func (s *store) Set(key, text []byte, change uint32) bool {
+	if s.others != nil {
+		s.others()
+	}
+	// A value that is absent is set whatever the mark is.
+	if v, ok := s.values[string(key)]; ok && v.change != change {
+		return false
+	}
+	if s.replaced != nil {
+		s.replaced(s.values[string(key)].text, string(text))
+	}
+	s.change++
+	s.values[string(key)] = value{string(text), s.change}
+	return true
+}
+
+func (s *store) Now() clock.Mark { return s.now }
+
+func compiled(c mechanism.Config) []byte {
+	plan, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{{Config: c}}})
+	if err != nil {
+		panic(err)
+	}
+	return planbytes.Append(nil, plan)
+}
+
+func makerOf(src []byte) cell.Maker {
+	plan, err := planbytes.Compile(src)
+	if err != nil {
+		return nil
+	}
+	return plan.Maker(0)
+}
+
+func configs() map[string]mechanism.Config {
+	list := map[string]mechanism.Config{
+		"breaker of calls": breaker.Config{Window: breaker.Calls, Count: 6, Minimum: 2, FailureRate: reducer.Percent(50), Probes: 2,
+			Open: backoff.Config{Kind: backoff.Constant, Base: 40}},
+		"breaker of failures in a row": breaker.Config{Window: breaker.Consecutive, Count: 2, Probes: 2,
+			Open: backoff.Config{Kind: backoff.Constant, Base: 40}},
+	}
+	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
+		list[a.String()] = limiter.Config{Algorithm: a, Count: 3, Period: 30}
+	}
+	return list
+}
+
+// workers are several workers of one store, beside one cell for each key that has no
+// store.
+type workers struct {
+	t      *testing.T
+	random *rand.Rand
+	store  *store
+	cells  []*Cells
+	maker  cell.Maker
+	keys   map[Hash]cell.Cell
+	one    cell.Cell
+	// permits that were granted and not ended, by key.
+	permits map[Hash][]reducer.Permit
+	depth   int
+	verdict [8]int
+}
+
+func newWorkers(t *testing.T, random *rand.Rand, c Config, count int) *workers {
+	w := &workers{t: t, random: random, store: newStore(), maker: makerOf(c.Compiled), keys: map[Hash]cell.Cell{}, permits: map[Hash][]reducer.Permit{}}
+	c.Compile = makerOf
+	for range count {
+		w.cells = append(w.cells, New(w.store, c))
+	}
+	if c.Slots > 0 {
+		w.store.replaced = w.forget
+	}
+	w.store.others = func() {
+		// Other workers act between the read and the write of this one.
+		if w.depth+1 < count && random.IntN(3) == 0 {
+			w.depth++
+			w.act()
+			w.depth--
+		}
+	}
+	return w
+}
+
+// act lets a worker do something at a key, and compares the answer with that of the cell
+// without a store.
+func (w *workers) act() {
+	x := w.cells[w.depth] // one that is not in the middle of a step
+	w.store.now = w.store.now.Add(time.Duration(w.random.IntN(8)))
+	var hash *Hash
+	var name Hash
+	if x.groups > 0 {
+		name = x.HashOf(fmt.Sprint(w.random.IntN(40)))
+		hash = &name
+	}
+	a := reducer.Action{Kind: reducer.TryAcquire, Cost: 1 + uint32(w.random.IntN(2))}
+	if held := w.permits[name]; len(held) > 0 && w.random.IntN(2) == 0 {
+		i := w.random.IntN(len(held))
+		a = reducer.Action{Kind: reducer.Cancel, Cost: a.Cost, Permit: held[i]}
+		if w.random.IntN(2) == 0 {
+			a.Kind, a.Outcome = reducer.Record, reducer.Outcome(1+w.random.IntN(2))
+		}
+		w.permits[name] = append(held[:i:i], held[i+1:]...)
+	}
+	exhausted, evicted := x.Counts.Exhausted, x.Counts.Evictions
+	got, now := x.Step(hash, a)
+	if x.Counts.Exhausted > exhausted {
+		w.verdict[7]++
+		x.pending = nil
+		return
+	}
+	assert.LessOrEqual(w.t, x.Counts.Evictions, evicted+1)
+	model := w.model(hash, name, a.Kind, now)
+	if model == nil {
+		require.Equal(w.t, reducer.Stale, got.Verdict)
+		return
+	}
+	var out reducer.Out
+	want := model.Step(a, now, &out)
+	require.Equal(w.t, want, got, "%v at %v", a.Kind, now)
+	w.verdict[got.Verdict]++
+	if got.Verdict == reducer.Admit {
+		w.permits[name] = append(w.permits[name], got.Permit)
+	}
+}
+
+// forget forgets the keys that lose their slots when a group is replaced.
+func (w *workers) forget(before, after string) {
+	var old, next slots
+	old.read([]byte(before))
+	next.read([]byte(after))
+	for i := range old.count {
+		if h := old.list[i].hash; next.find(&h) < 0 {
+			delete(w.keys, h)
+			delete(w.permits, h)
+		}
+	}
+}
+
+// model returns the cell of a key without a store.
+func (w *workers) model(hash *Hash, name Hash, k reducer.Kind, now clock.Mark) cell.Cell {
+	if hash == nil {
+		if w.one == nil && begins(k) {
+			w.one = w.maker.New(now)
+		}
+		return w.one
+	}
+	if w.keys[name] == nil && begins(k) {
+		w.keys[name] = w.maker.New(now)
+	}
+	return w.keys[name]
+}
+
+// TestWorkersDecideAsOne lets workers write between the reads and the writes of others:
+// all together answer as one cell without a store does.
+func TestWorkersDecideAsOne(t *testing.T) {
+	seed := testenv.Seed()
+	for name, c := range configs() {
+		for _, slots := range []uint32{0, 24} {
+			t.Run(fmt.Sprintf("%s, %d slots", name, slots), func(t *testing.T) {
+				var seen [8]int
+				conflicts := uint64(0)
+				for n := range uint64(20) {
+					w := newWorkers(t, rand.New(rand.NewPCG(seed, n)), Config{Name: "s", Compiled: compiled(c), Slots: slots}, 3)
+					for range 300 {
+						w.random.Shuffle(len(w.cells), func(i, j int) { w.cells[i], w.cells[j] = w.cells[j], w.cells[i] })
+						w.act()
+						if t.Failed() {
+							t.Fatalf("SLUICE_SEED=%d", seed)
+						}
+					}
+					for i := range seen {
+						seen[i] += w.verdict[i]
+					}
+					for _, x := range w.cells {
+						conflicts += x.Counts.Conflicts
+						for _, v := range w.store.values {
+							assert.LessOrEqual(t, len(v.text), valueHead+GroupSlots*SlotSize)
+						}
+					}
+				}
+				assert.Greater(t, seen[reducer.Admit], 500)
+				assert.Greater(t, seen[reducer.Reject], 5)
+				assert.Greater(t, conflicts, uint64(50))
+			})
+		}
+	}
+}
+
+// TestBounds has more keys than slots: a value for each group and no more, and each lost
+// key is counted.
+func TestBounds(t *testing.T) {
+	s := newStore()
+	x := New(s, Config{Name: "s", Compiled: compiled(limiter.Config{Count: 1, Period: time.Hour}), Compile: makerOf, Slots: 64})
+	admitted := 0
+	for i := range 1000 {
+		h := x.HashOf(fmt.Sprint(i))
+		if got, _ := x.Step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}); got.Verdict == reducer.Admit {
+			admitted++
+		}
+	}
+	assert.Equal(t, 1000, admitted)
+	assert.Equal(t, uint64(1000-64), x.Counts.Evictions)
+	assert.Len(t, s.values, 64/GroupSlots+1, "the groups and the configuration")
+}
+
+// TestNewKeysTakeFreshCells has keys whose buckets are full again: they give way without
+// a loss.
+func TestNewKeysTakeFreshCells(t *testing.T) {
+	s := newStore()
+	x := New(s, Config{Name: "s", Compiled: compiled(limiter.Config{Count: 1, Period: 100}), Compile: makerOf, Slots: 8})
+	for i := range 100 {
+		s.now = s.now.Add(20)
+		h := x.HashOf(fmt.Sprint(i))
+		got, _ := x.Step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
+		require.Equal(t, reducer.Admit, got.Verdict)
+	}
+	assert.Zero(t, x.Counts.Evictions)
+}
+
+// TestRefusedKeysAreInUse keeps the slot of a key that is refused all the time.
+func TestRefusedKeysAreInUse(t *testing.T) {
+	for _, final := range []bool{false, true} {
+		s := newStore()
+		x := New(s, Config{Name: "s", Compiled: compiled(limiter.Config{Count: 1, Period: time.Hour}), Compile: makerOf, Slots: 8, Final: final})
+		busy := x.HashOf("busy")
+		admitted := 0
+		for i := range 500 {
+			s.now = s.now.Add(time.Second)
+			if got, _ := x.Step(&busy, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}); got.Verdict == reducer.Admit {
+				admitted++
+			}
+			other := x.HashOf(fmt.Sprint(i))
+			x.Step(&other, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
+		}
+		assert.Equal(t, 1, admitted, final)
+	}
+}
+
+// TestWhenFullShare gives all further keys one cell.
+func TestWhenFullShare(t *testing.T) {
+	s := newStore()
+	x := New(s, Config{Name: "s", Compiled: compiled(limiter.Config{Count: 2, Period: time.Hour}), Compile: makerOf, Slots: 8, WhenFull: keyed.FullShare})
+	admitted := 0
+	for i := range 100 {
+		h := x.HashOf(fmt.Sprint(i))
+		if got, _ := x.Step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}); got.Verdict == reducer.Admit {
+			admitted++
+		}
+	}
+	assert.Equal(t, 8+2, admitted)
+	assert.Equal(t, uint64(92), x.Counts.Shared)
+	assert.Zero(t, x.Counts.Evictions)
+}
+
+// TestFinal refuses by what was read, exactly as long as a read would.
+func TestFinal(t *testing.T) {
+	seed := testenv.Seed()
+	random := rand.New(rand.NewPCG(seed, 3))
+	for name, c := range configs() {
+		if _, ok := c.(limiter.Config); !ok {
+			continue
+		}
+		for _, slots := range []uint32{0, 24} {
+			s := newStore()
+			config := Config{Name: "s", Compiled: compiled(c), Compile: makerOf, Slots: slots}
+			plain := New(s, config)
+			other := newStore()
+			config.Final = true
+			quick := []*Cells{New(other, config), New(other, config)}
+			for range 5_000 {
+				s.now = s.now.Add(time.Duration(random.IntN(8)))
+				other.now = s.now
+				h := plain.HashOf(fmt.Sprint(random.IntN(6)))
+				hash := &h
+				if slots == 0 {
+					hash = nil
+				}
+				a := reducer.Action{Kind: reducer.TryAcquire, Cost: 1 + uint32(random.IntN(2))}
+				want, _ := plain.Step(hash, a)
+				got, _ := quick[random.IntN(2)].Step(hash, a)
+				require.Equal(t, want.Verdict, got.Verdict, "SLUICE_SEED=%d %s", seed, name)
+			}
+		}
+	}
+}
+
+// TestConfigurations changes the rate while workers of both configurations run: what was
+// taken under one counts under the other.
+func TestConfigurations(t *testing.T) {
+	for _, slots := range []uint32{0, 24} {
+		s := newStore()
+		config := Config{Name: "s", Compiled: compiled(limiter.Config{Count: 10, Period: time.Hour}), Compile: makerOf, Slots: slots}
+		old := New(s, config)
+		config.Compiled = compiled(limiter.Config{Count: 6, Period: time.Hour})
+		lower := New(s, config)
+		h := old.HashOf("a")
+		hash := &h
+		if slots == 0 {
+			hash = nil
+		}
+		take := func(x *Cells) reducer.Verdict {
+			got, _ := x.Step(hash, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
+			return got.Verdict
+		}
+		for range 8 {
+			assert.Equal(t, reducer.Admit, take(old))
+		}
+		admitted := 0
+		for i := range 20 {
+			if take([]*Cells{old, lower}[i%2]) == reducer.Admit {
+				admitted++
+			}
+		}
+		assert.LessOrEqual(t, admitted, 2)
+		assert.Zero(t, old.Counts.Lost+lower.Counts.Lost)
+
+		// A state of a configuration that cannot be read admits nothing.
+		config.Compile = func(src []byte) cell.Maker {
+			if string(src) == string(config.Compiled) {
+				return makerOf(src)
+			}
+			return nil
+		}
+		config.Compiled = compiled(limiter.Config{Count: 7, Period: time.Hour})
+		blind := New(s, config)
+		assert.Equal(t, reducer.Reject, take(blind))
+		assert.Equal(t, uint64(1), blind.Counts.Lost)
+	}
+}
+
+// TestExhausted has a store in which another worker is always first.
+func TestExhausted(t *testing.T) {
+	s := newStore()
+	x := New(s, Config{Name: "s", Compiled: compiled(breaker.Config{Window: breaker.Consecutive, Count: 3, Probes: 1, Open: backoff.Config{Kind: backoff.Constant, Base: 40}}), Compile: makerOf})
+	granted, _ := x.Step(nil, reducer.Action{Kind: reducer.Acquire})
+	require.Equal(t, reducer.Admit, granted.Verdict)
+	s.others = func() {
+		for key, v := range s.values {
+			s.change++
+			s.values[key] = value{v.text, s.change}
+		}
+	}
+	record := reducer.Action{Kind: reducer.Record, Outcome: reducer.Fail, Permit: granted.Permit}
+	for range 3 {
+		x.Step(nil, record)
+	}
+	assert.Equal(t, uint64(3), x.Counts.Exhausted)
+	x.Flush()
+	assert.Len(t, x.pending, 3)
+	s.others = nil
+	x.Flush()
+	assert.Empty(t, x.pending)
+	got, _ := x.Step(nil, reducer.Action{Kind: reducer.Acquire})
+	assert.Equal(t, reducer.ReasonOpen, got.Reason, "no vote is lost")
+
+	limit := New(s, Config{Name: "t", Compiled: compiled(limiter.Config{Count: 3, Period: time.Hour}), Compile: makerOf})
+	limit.Step(nil, reducer.Action{Kind: reducer.Acquire, Cost: 1})
+	s.others = func() {
+		for key, v := range s.values {
+			s.change++
+			s.values[key] = value{v.text, s.change}
+		}
+	}
+	got, _ = limit.Step(nil, reducer.Action{Kind: reducer.Acquire, Cost: 1})
+	assert.Equal(t, reducer.ReasonShed, got.Reason)
+}
+
+// TestHash compares with the vector of the reference implementation of SipHash-2-4 of
+// 128 bits: the key 00 to 0f, and no bytes and bytes 00 to 0e.
+func TestHash(t *testing.T) {
+	k := Seed{0x0706050403020100, 0x0f0e0d0c0b0a0908}
+	assert.Equal(t, "a3817f04ba25a8e66df67214c7550293", fmt.Sprintf("%x", k.Of("")))
+	assert.Equal(t, "5493e99933b0a8117e08ec0f97cfc3d9", fmt.Sprintf("%x", k.Of("\x00\x01\x02\x03\x04\x05\x06\x07\x08\x09\x0a\x0b\x0c\x0d\x0e")))
+}
+
+// TestSharedSeed gives all workers the seed of the first.
+func TestSharedSeed(t *testing.T) {
+	s := newStore()
+	first := SharedSeed(s, []byte("seed"), Seed{1, 2})
+	assert.Equal(t, Seed{1, 2}, first)
+	assert.Equal(t, first, SharedSeed(s, []byte("seed"), Seed{3, 4}))
+}
+
+// FuzzValues reads values that something else has written.
+func FuzzValues(f *testing.F) {
+	for _, c := range configs() {
+		s := newStore()
+		x := New(s, Config{Name: "s", Compiled: compiled(c), Compile: makerOf, Slots: 8})
+		for i := range 5 {
+			h := x.HashOf(fmt.Sprint(i))
+			x.Step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
+		}
+		for _, v := range s.values {
+			f.Add([]byte(v.text))
+		}
+	}
+	f.Fuzz(func(t *testing.T, src []byte) {
+		for _, c := range configs() {
+			for _, slots := range []uint32{0, 8} {
+				s := newStore()
+				x := New(s, Config{Name: "s", Compiled: compiled(c), Compile: makerOf, Slots: slots})
+				h := x.HashOf("a")
+				hash := &h
+				x.name(group, 0)
+				if slots == 0 {
+					hash = nil
+					x.name(one, 0)
+				}
+				s.values[string(x.key)] = value{string(src), 7}
+				for range 3 {
+					x.Step(hash, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
+					s.now = s.now.Add(10)
+				}
+			}
+		}
+	})
+}
