@@ -252,13 +252,9 @@ func (m *Machine) Encode(dst []byte, s *State) []byte {
 // is undefined.
 func (m *Machine) Decode(src []byte, s *State) error {
 	w := wire.Reader(src, tag, m.digest)
-	s.line = &line{}
 	m.code(&w, s)
 	if err := w.Close(); err != nil {
 		return err
-	}
-	if s.line.queue.Tickets() == 0 {
-		s.line = nil
 	}
 	if err := m.check(s); err != nil {
 		return wire.Broken(err)
@@ -270,12 +266,17 @@ func (m *Machine) code(w *wire.Coder, s *State) {
 	w.Mark(&s.Last)
 	codeGeneration(w, &s.count.generation)
 	m.algorithm.code(w, &s.count)
+	tickets := uint64(0)
 	if s.line != nil {
-		s.line.queue.Code(w)
+		tickets = s.line.queue.Tickets()
+	}
+	if w.Uvarint(&tickets); tickets == 0 {
 		return
 	}
-	none := uint64(0)
-	w.Uvarint(&none)
+	if w.Reads() {
+		s.line = &line{}
+	}
+	s.line.queue.CodeBehind(w, tickets)
 }
 
 func codeGeneration(w *wire.Coder, generation *uint64) {

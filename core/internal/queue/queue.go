@@ -220,10 +220,16 @@ const waiterSize = 4
 // waiter before, the end of its wait after that of the waiter before, its cost. Who
 // reads closes the coder and calls Check.
 func (q *Queue) Code(c *wire.Coder) {
-	c.Uvarint(&q.serial)
-	if q.serial == 0 {
-		return
+	serial := q.serial
+	if c.Uvarint(&serial); serial != 0 {
+		q.CodeBehind(c, serial)
 	}
+}
+
+// CodeBehind is Code for a caller that has coded the number of tickets, which is not 0: a
+// reader that finds none needs no queue.
+func (q *Queue) CodeBehind(c *wire.Coder, tickets uint64) {
+	q.serial = tickets
 	n := uint64(q.Len())
 	c.Uvarint(&n)
 	if c.Reads() {
