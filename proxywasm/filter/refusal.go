@@ -12,43 +12,114 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
+// refusal is what all refusals of a step for one reason have in common.
+type refusal struct {
+	step    int
+	reason  reducer.Reason
+	problem refusals.Problem
+	body    string
+	details string // for the log of the proxy
+	// headers are those of the last refusal, for refusals that differ in the seconds
+	// alone.
+	headers []byte
+	seconds int64
+}
+
+// refusal returns that of a step and a reason.
+func (p *policy) refusal(step int, why reducer.Reason) *refusal {
+	for _, f := range p.refusals {
+		if f.step == step && f.reason == why {
+			return f
+		}
+	}
+	name := p.plan.StepName(step)
+	quota := mechanisms.Row(p.plan.Kind(step)).Traits.Has(mechanism.Quotas)
+	f := &refusal{step: step, reason: why, problem: refusals.Rejected(name, quota, why)}
+	f.details = "sluice_" + p.Name + "_" + name + "_" + why.String()
+	f.body = string(f.problem.Text())
+	p.refusals = append(p.refusals, f)
+	return f
+}
+
 // refuse answers the effective stream in place of the upstream.
 func (r *root) refuse(s *stream, v verdict) {
 	p := s.policy
-	name := p.plan.StepName(v.step)
-	quota := mechanisms.Row(p.plan.Kind(v.step)).Traits.Has(mechanism.Quotas)
-	problem := refusals.Rejected(name, quota, v.reason)
-	fields := make([]string, 0, 12)
+	f := p.refusal(v.step, v.reason)
 	seconds, comes := refusals.ComeBack(v.reason, v.after)
-	if comes {
-		fields = append(fields, "retry-after", strconv.FormatInt(seconds, 10))
+	if !comes {
+		seconds = 0
 	}
-	if field := p.rateLimit(s, &v); field != "" {
-		fields = append(fields, "ratelimit-policy", p.field, "ratelimit", field)
+	reply := abi.Reply{Status: uint32(f.problem.Status), Details: f.details, Body: f.body, GRPC: abi.NoGRPC}
+	switch {
+	case isGRPC():
+		toGRPC(&reply, &f.problem)
+		reply.Headers = p.headers(s, &v, f, seconds, "")
+	case p.fallback != nil:
+		reply.Status, reply.Body = uint32(p.fallback.Status), p.fallback.Body
+		reply.Headers = p.cached(s, &v, f, seconds, typeOf(p.fallback.Body))
+	default:
+		reply.Headers = p.cached(s, &v, f, seconds, refusals.ContentType)
 	}
-	respond(&problem, p, fields, seconds, "sluice_"+p.Name+"_"+name+"_"+v.reason.String())
+	abi.Respond(&reply)
 }
 
-// respond answers the effective stream with a problem, or with the fallback of the policy.
-func respond(problem *refusals.Problem, p *policy, fields []string, seconds int64, details string) {
-	fields = append(fields, "x-throttle-reason", problem.Reason, "cache-control", "no-store")
-	reply := abi.Reply{Status: uint32(problem.Status), Details: details, GRPC: abi.NoGRPC}
-	kind, _ := abi.Header(abi.RequestHeaders, "content-type")
+// cached is headers where they follow from the seconds, as with one limit that has no
+// permits left.
+func (p *policy) cached(s *stream, v *verdict, f *refusal, seconds int64, kind string) []byte {
+	if len(p.limits) > 0 && !p.sole(v) {
+		return p.headers(s, v, f, seconds, kind)
+	}
+	if f.headers == nil || f.seconds != seconds {
+		f.headers, f.seconds = p.headers(s, v, f, seconds, kind), seconds
+	}
+	return f.headers
+}
+
+// headers are the header fields of a refusal, of a client of gRPC where the content type
+// is empty.
+func (p *policy) headers(s *stream, v *verdict, f *refusal, seconds int64, kind string) []byte {
+	fields := make([]string, 0, 14)
+	if seconds > 0 {
+		fields = append(fields, "retry-after", strconv.FormatInt(seconds, 10))
+	}
+	if field := p.rateLimit(s, v); field != "" {
+		fields = append(fields, "ratelimit-policy", p.field, "ratelimit", field)
+	}
+	fields = append(fields, "x-throttle-reason", f.problem.Reason, "cache-control", "no-store")
 	switch {
-	case strings.HasPrefix(string(kind), "application/grpc"):
-		reply.GRPC, reply.Body = int32(refusals.GRPCOfHTTP(problem.Status)), problem.Detail
-		if seconds > 0 {
-			fields = append(fields, "grpc-retry-pushback-ms", strconv.FormatInt(min(seconds*1000, 1<<31-1), 10))
-		}
-	case p != nil && p.fallback != nil:
-		reply.Status, reply.Body = uint32(p.fallback.Status), p.fallback.Body
-		fields = append(fields, "content-type", typeOf(p.fallback.Body))
-	default:
+	case kind != "":
+		fields = append(fields, "content-type", kind)
+	case seconds > 0:
+		fields = append(fields, "grpc-retry-pushback-ms", strconv.FormatInt(min(seconds*1000, 1<<31-1), 10))
+	}
+	return abi.AppendPairs(nil, fields...)
+}
+
+// respond answers the effective stream, whose request is refused for what it is.
+func respond(problem *refusals.Problem) {
+	reply := abi.Reply{Status: uint32(problem.Status), Details: "sluice_" + problem.Reason, GRPC: abi.NoGRPC}
+	fields := []string{"x-throttle-reason", problem.Reason, "cache-control", "no-store"}
+	if isGRPC() {
+		toGRPC(&reply, problem)
+	} else {
 		reply.Body = string(problem.Text())
 		fields = append(fields, "content-type", refusals.ContentType)
 	}
 	reply.Headers = abi.AppendPairs(nil, fields...)
 	abi.Respond(&reply)
+}
+
+// isGRPC reports whether the request of the effective stream is one of gRPC.
+func isGRPC() bool {
+	kind, _ := abi.Header(abi.RequestHeaders, "content-type")
+	return strings.HasPrefix(string(kind), grpcType)
+}
+
+const grpcType = "application/grpc"
+
+// toGRPC makes the answer one of gRPC: the proxy makes the body the message of the status.
+func toGRPC(reply *abi.Reply, problem *refusals.Problem) {
+	reply.GRPC, reply.Body = int32(refusals.GRPCOfHTTP(problem.Status)), problem.Detail
 }
 
 // typeOf returns the content type of the body of a fallback.
@@ -61,27 +132,28 @@ func typeOf(body string) string {
 	return "text/plain; charset=utf-8"
 }
 
+// sole reports whether a refusal says all about the limits of the policy: it is by the
+// only one, which has no permits left.
+func (p *policy) sole(v *verdict) bool {
+	return v != nil && len(p.limits) == 1 && v.step == p.limits[0].Step && v.reason == reducer.ReasonRate && v.after >= 0
+}
+
 // rateLimit returns the field RateLimit of the limits of a policy for a request, empty
 // where it has none. v is the refusal that it goes with, nil for none.
 func (p *policy) rateLimit(s *stream, v *verdict) string {
-	if len(p.limits) == 0 {
-		return ""
-	}
 	var b []byte
+	if p.sole(v) {
+		return string(p.limits[0].Append(b, 0, refusals.CeilSeconds(v.after)))
+	}
 	for i := range p.limits {
 		l := &p.limits[i]
 		if len(b) > 0 {
 			b = append(b, ", "...)
 		}
-		refused := v != nil && v.step == l.Step && v.after >= 0
-		if refused && v.reason == reducer.ReasonRate && len(p.limits) == 1 {
-			// Nothing about the only limit has to be asked.
-			return string(l.Append(b, 0, refusals.CeilSeconds(v.after)))
-		}
 		x := p.engine.room(s, l.Step)
 		wait := x.full
 		switch {
-		case refused:
+		case v != nil && v.step == l.Step && v.after >= 0:
 			wait = v.after
 		case x.free == 0:
 			wait = x.next

@@ -52,6 +52,7 @@ type policy struct {
 	field    string // RateLimit-Policy
 	fallback *fallback.Config
 	admitted uint64
+	refusals []*refusal
 	// final are the steps below which no other step refuses, so that their permits are
 	// never returned.
 	final uint16

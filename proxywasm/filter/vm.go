@@ -19,6 +19,8 @@ type VM struct {
 	last, parent uint32
 	parents      map[uint32]uint32
 	streams      map[uint32]*stream
+	idle         []*stream
+	request      request // that is being decided
 }
 
 // stream is a request that has passed or waits.
@@ -26,14 +28,16 @@ type stream struct {
 	id     uint32
 	root   *root
 	policy *policy
+	waits  bool
 	voted  bool
+	grpc   bool   // its outcome is in the trailers
 	field  string // RateLimit of the answer, empty for none
 	// Of the engine.
 	call    *call
 	handle  decision.Handle
 	keys    [pipeline.MaxSteps]uint32
 	decided verdict
-	parked  bool
+	parked  bool // among those that wait
 }
 
 // Create is proxy_on_context_create.
@@ -120,36 +124,61 @@ func (v *VM) RequestHeaders(id uint32) abi.Action {
 	if r == nil {
 		return abi.Continue
 	}
-	var q request
-	p, problem := r.find(&q)
+	q := &v.request
+	*q = request{cost: 1}
+	p, problem := r.find(q)
 	switch {
 	case problem != nil:
-		respond(problem, nil, nil, 0, "sluice_"+problem.Reason)
+		respond(problem)
 		return abi.Pause
 	case p == nil:
 		return abi.Continue
 	}
-	q.cost = 1
-	s := &stream{id: id, root: r, policy: p}
-	verdict := r.ready(p).begin(s, &q)
+	s := v.take(id, r, p)
+	verdict := r.ready(p).begin(s, q)
 	if q.several != "" {
 		p.engine.end(s, reducer.Cancelled)
+		v.drop(s)
 		respond(&refusals.Problem{Type: refusals.Blank, Title: "Bad Request", Status: 400, Reason: "key",
-			Detail: "The request has more than one " + q.several + "."}, nil, nil, 0, "sluice_key")
+			Detail: "The request has more than one " + q.several + "."})
 		return abi.Pause
 	}
 	switch verdict.what {
 	case waits:
+		s.waits = true
 		v.streams[id] = s
 		r.tick(waitTick)
 		return abi.Pause
 	case refused:
 		r.refuse(s, verdict)
 		p.engine.end(s, reducer.Cancelled)
+		v.drop(s)
 		return abi.Pause
 	}
 	v.admitted(s)
 	return abi.Continue
+}
+
+// take returns the memory of a stream.
+func (v *VM) take(id uint32, r *root, p *policy) (s *stream) {
+	if n := len(v.idle); n > 0 {
+		s = v.idle[n-1]
+		v.idle = v.idle[:n-1]
+	} else {
+		s = new(stream)
+	}
+	s.id, s.root, s.policy, s.voted, s.grpc, s.field = id, r, p, false, false, ""
+	return s
+}
+
+// mostIdle is how many streams that are over keep their memory.
+const mostIdle = 1024
+
+// drop takes the memory of a stream that is over, and which no engine has.
+func (v *VM) drop(s *stream) {
+	if len(v.idle) < mostIdle {
+		v.idle = append(v.idle, s)
+	}
 }
 
 // admitted notes a request that passed.
@@ -161,17 +190,28 @@ func (v *VM) admitted(s *stream) {
 	if p.instant {
 		p.engine.end(s, reducer.OK)
 		if s.field == "" {
-			delete(v.streams, s.id)
+			v.forget(s)
 			return
 		}
 	}
 	v.streams[s.id] = s
 }
 
+// forget drops a stream that may have waited.
+func (v *VM) forget(s *stream) {
+	if len(v.streams) > 0 {
+		delete(v.streams, s.id)
+	}
+	v.drop(s)
+}
+
 // ResponseHeaders is proxy_on_response_headers.
 func (v *VM) ResponseHeaders(id uint32) abi.Action {
+	if len(v.streams) == 0 {
+		return abi.Continue
+	}
 	s := v.streams[id]
-	if s == nil || s.parked {
+	if s == nil || s.waits {
 		return abi.Continue
 	}
 	if s.field != "" {
@@ -182,6 +222,8 @@ func (v *VM) ResponseHeaders(id uint32) abi.Action {
 		if o, known := s.policy.outcome(); known {
 			s.voted = true
 			s.policy.engine.vote(s, o)
+		} else {
+			s.grpc = true
 		}
 	}
 	return abi.Continue
@@ -196,15 +238,14 @@ func (v *VM) Log(id uint32) {
 	if s == nil {
 		return
 	}
-	delete(v.streams, id)
-	if s.policy.instant && s.call == nil && !s.parked {
-		return
+	if !s.policy.instant || s.waits {
+		o := reducer.OK
+		if s.policy.votes && !s.voted {
+			o = s.lastOutcome()
+		}
+		s.policy.engine.end(s, o)
 	}
-	o := reducer.OK
-	if s.policy.votes && !s.voted {
-		o = s.policy.lastOutcome()
-	}
-	s.policy.engine.end(s, o)
+	v.forget(s)
 }
 
 // Tick is proxy_on_tick.
@@ -233,10 +274,11 @@ func (v *VM) Tick(id uint32) {
 // resume continues a stream that waited.
 func (v *VM) resume(s *stream, verdict verdict) {
 	abi.SetContext(s.id)
+	s.waits = false
 	if verdict.what == refused {
 		s.root.refuse(s, verdict)
 		s.policy.engine.end(s, reducer.Cancelled)
-		delete(v.streams, s.id)
+		v.forget(s)
 		return
 	}
 	v.admitted(s)
@@ -264,8 +306,6 @@ func (p *policy) outcome() (reducer.Outcome, bool) {
 	}
 	return p.Outcomes.OfStatus(status), true
 }
-
-const grpcType = "application/grpc"
 
 // number reads a whole number, 0 for another text.
 func number(text []byte, ok bool) int {
@@ -315,15 +355,15 @@ func word(b []byte) (w uint64) {
 	return w
 }
 
-// lastOutcome returns the outcome of the effective stream, which is over and whose
-// headers did not say it.
-func (p *policy) lastOutcome() reducer.Outcome {
+// lastOutcome returns the outcome of a stream that is over and is the effective one, and
+// whose headers did not say it.
+func (s *stream) lastOutcome() reducer.Outcome {
 	if f, ok := failure(); ok {
-		return p.Outcomes.OfFailure(f)
+		return s.policy.Outcomes.OfFailure(f)
 	}
-	if text, ok := abi.Property("response\x00grpc_status"); ok {
+	if text, ok := abi.Property("response\x00grpc_status"); ok && s.grpc {
 		_, status := refusals.HTTPOfGRPC(strconv.FormatUint(word(text), 10))
-		return p.Outcomes.OfStatus(status)
+		return s.policy.Outcomes.OfStatus(status)
 	}
 	// The client left before the answer.
 	return reducer.Cancelled

@@ -78,11 +78,15 @@ func (w *worker) end(s *stream, o reducer.Outcome) {
 		s.parked = false
 		w.parked--
 	}
-	w.driver.Advance(w.now())
-	if !w.driver.Done(s.handle, drive.Result{Outcome: o}) {
-		w.driver.Cancel(s.handle)
+	if s.decided.what != refused {
+		if !w.policy.instant {
+			w.driver.Advance(w.now())
+		}
+		if !w.driver.Done(s.handle, drive.Result{Outcome: o}) {
+			w.driver.Cancel(s.handle)
+		}
+		w.read()
 	}
-	w.read()
 	if slot := s.handle.Slot(); w.streams[slot] == s {
 		w.streams[slot] = nil
 	}
