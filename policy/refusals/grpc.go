@@ -1,6 +1,6 @@
 package refusals
 
-import "strconv"
+import "github.com/sluice-go/sluice/policy/requests"
 
 // Codes of gRPC.
 const (
@@ -22,8 +22,8 @@ var grpcHTTP = [...]int{200, 499, 500, 400, 504, 404, 409, 403, 429, 400, 409, 4
 // HTTPOfGRPC returns the code of the text of a grpc-status and the HTTP status that it
 // stands for. What is no code stands for 500, as UNKNOWN does.
 func HTTPOfGRPC(text string) (code, status int) {
-	n, err := strconv.ParseUint(text, 10, 31)
-	if err != nil || n >= uint64(len(grpcHTTP)) {
+	n, ok := requests.Number(text)
+	if !ok || n >= int64(len(grpcHTTP)) {
 		return GRPCUnknown, 500
 	}
 	return int(n), grpcHTTP[n]

@@ -66,8 +66,15 @@ func leading(host string) (groups []uint16, ok bool) {
 		for i := from; list != ""; i++ {
 			var group string
 			group, list, _ = strings.Cut(list, ":")
-			n, err := strconv.ParseUint(group, 16, 16)
-			if err != nil {
+			n := 0
+			for k := range len(group) {
+				digit := hex(group[k])
+				if digit < 0 || k > 3 {
+					return false
+				}
+				n = n<<4 | digit
+			}
+			if group == "" {
 				return false
 			}
 			if i < len(groups) {

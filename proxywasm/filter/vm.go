@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/policy/refusals"
+	"github.com/sluice-go/sluice/policy/requests"
 	"github.com/sluice-go/sluice/proxywasm/abi"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -288,7 +289,9 @@ func (v *VM) resume(s *stream, verdict verdict) {
 // outcome returns the outcome of the answer of the effective stream by its header
 // fields, and false where they do not say it: for gRPC, whose status is in the trailers.
 func (p *policy) outcome() (reducer.Outcome, bool) {
-	status := number(abi.Header(abi.ResponseHeaders, ":status"))
+	text, _ := abi.Header(abi.ResponseHeaders, ":status")
+	number, _ := requests.Number(string(text))
+	status := int(number)
 	if status == 200 {
 		kind, _ := abi.Header(abi.ResponseHeaders, "content-type")
 		if len(kind) >= len(grpcType) && string(kind[:len(grpcType)]) == grpcType {
@@ -305,15 +308,6 @@ func (p *policy) outcome() (reducer.Outcome, bool) {
 		}
 	}
 	return p.Outcomes.OfStatus(status), true
-}
-
-// number reads a whole number, 0 for another text.
-func number(text []byte, ok bool) int {
-	n, err := strconv.Atoi(string(text))
-	if !ok || err != nil {
-		return 0
-	}
-	return n
 }
 
 // The flags of an answer that the proxy made because of the upstream (Envoy,
