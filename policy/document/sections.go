@@ -192,7 +192,7 @@ const (
 // proxy reads the section for the filter of a proxy.
 func (r *reader) proxy(n *tree.Node, p *Proxy) {
 	var f fields
-	if !f.read(r, n, "a map of state, slots and headers", "state slots headers") {
+	if !f.read(r, n, "a map of state, slots, headers, key and cost", "state slots headers key cost") {
 		return
 	}
 	if n := f.get("state"); n != nil {
@@ -202,4 +202,34 @@ func (r *reader) proxy(n *tree.Node, p *Proxy) {
 	if n := f.get("headers"); n != nil {
 		p.Headers = Headers(max(r.asWord(n, "refusals all"), 0))
 	}
+	r.source(f.get("key"), &p.Key)
+	r.source(f.get("cost"), &p.Cost)
+}
+
+// source reads where a value of a request is found, nil for no entry.
+func (r *reader) source(n *tree.Node, into *string) {
+	const allowed = "header:NAME with the name in lower case, or property:PATH with names between slashes, as in property:connection/requested_server_name"
+	if n == nil || !r.isText(n, allowed) {
+		return
+	}
+	kind, name, _ := strings.Cut(n.Text, ":")
+	switch {
+	case kind == "header" && isMadeOf(name, tokenSigns):
+	case kind == "property" && isPath(name):
+	default:
+		r.mistyped(n, allowed)
+		return
+	}
+	*into = n.Text
+}
+
+// isPath reports whether a text has one name or more, with slashes between them, in
+// printable ASCII.
+func isPath(text string) bool {
+	for name := range strings.SplitSeq(text, "/") {
+		if name == "" || strings.ContainsFunc(name, func(r rune) bool { return r <= ' ' || r > '~' }) {
+			return false
+		}
+	}
+	return true
 }

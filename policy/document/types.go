@@ -106,6 +106,13 @@ type Proxy struct {
 	// Headers says which answers have the headers of the limits. The default is
 	// HeadersRefusals.
 	Headers Headers
+	// Key is where the value of the attribute key is found in a request: header:NAME,
+	// or property:PATH for an attribute of the proxy, its names between slashes. Empty,
+	// the default, for none.
+	Key string
+	// Cost is where the cost of a request is found, likewise. The cost is 1 where it is
+	// empty, which is the default, and where no whole number of at least 1 is found.
+	Cost string
 }
 
 // ProxyState says which workers of a proxy share cells.

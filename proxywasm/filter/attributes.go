@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"math"
 	"strings"
 
 	"github.com/sluice-go/sluice/core/keyed"
@@ -15,6 +16,7 @@ type attributes struct {
 	route   string // pattern of the route, empty for none
 	http    *document.HTTP
 	path    text
+	keys    *source
 	several string // the attribute that the request has more than once, empty for none
 }
 
@@ -43,10 +45,59 @@ func (a *attributes) key(per []string) (key string, missing bool) {
 	return keyed.Join(per, a.lookup)
 }
 
+// source is where a value of a request is found, as the document says it.
+type source struct {
+	header   string
+	property string // the names of its path with NUL between them
+}
+
+func newSource(text string) (s source) {
+	kind, name, _ := strings.Cut(text, ":")
+	if kind == "header" {
+		s.header = name
+	} else {
+		s.property = strings.ReplaceAll(name, "/", "\x00")
+	}
+	return s
+}
+
+// bytes returns the value of a request, and false where there is none.
+func (s *source) bytes() ([]byte, bool) {
+	switch {
+	case s.header != "":
+		return abi.Header(abi.RequestHeaders, s.header)
+	case s.property != "":
+		return abi.Property(s.property)
+	}
+	return nil, false
+}
+
+// cost returns the value as a cost: 1 where it is no whole number of at least 1.
+func (s *source) cost() uint32 {
+	value, ok := s.bytes()
+	if !ok {
+		return 1
+	}
+	n, whole := requests.Number(string(value))
+	if !whole && len(value) == 8 {
+		// A number of metadata is a float, one of the proxy an integer.
+		bits := word(value)
+		if f := math.Float64frombits(bits); f >= 1 && f <= math.MaxUint32 {
+			n = int64(f)
+		} else {
+			n = int64(bits)
+		}
+	}
+	return uint32(min(max(n, 1), math.MaxUint32))
+}
+
 // lookup returns the value of an attribute, empty for none.
 func (a *attributes) lookup(attribute string) string {
 	kind, name, _ := strings.Cut(attribute, ":")
 	switch kind {
+	case "key":
+		value, _ := a.keys.bytes()
+		return string(value)
 	case "ip":
 		address, _ := abi.Property("source\x00address")
 		return requests.Network(string(address))

@@ -29,6 +29,7 @@ type root struct {
 	reads     reads
 	metrics   metrics
 	unknown   []string // policies that routes of the proxy name
+	key, cost source
 	member    uint64
 	prefix    string
 	seed      cells.Seed
@@ -77,7 +78,7 @@ func newRoot(id uint32, src []byte) (*root, error) {
 	if wrong := config.Check(file, doc); len(wrong) > 0 {
 		return nil, wrong
 	}
-	r := &root{id: id, doc: doc, table: routes.New(doc)}
+	r := &root{id: id, doc: doc, table: routes.New(doc), key: newSource(doc.Proxy.Key), cost: newSource(doc.Proxy.Cost)}
 	for i := range doc.Policies {
 		p, err := newPolicy(&doc.Policies[i])
 		if err != nil {

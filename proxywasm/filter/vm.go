@@ -126,7 +126,8 @@ func (v *VM) RequestHeaders(id uint32) abi.Action {
 		return abi.Continue
 	}
 	q := &v.request
-	*q = request{cost: 1}
+	*q = request{cost: r.cost.cost()}
+	q.keys = &r.key
 	p, problem := r.find(q)
 	switch {
 	case problem != nil:
