@@ -7,6 +7,7 @@ import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
 import { minifySync } from 'rolldown/utils';
 import { digest, textOf } from './text.mjs';
+import { translate } from './translate.mjs';
 
 const root = new URL('../', import.meta.url).pathname;
 const wasm = new URL('../../wasm/', import.meta.url).pathname;
@@ -42,6 +43,14 @@ const base64 = inlined(
   (text) => `export default Buffer.from(${text}, 'base64');`,
 );
 
+/** Works on the entry without WebAssembly in place of the default one. */
+const onTranslated = {
+  name: 'on-translated',
+  setup({ onResolve }) {
+    onResolve({ filter: /^@sluice\/core$/ }, () => ({ path: '@sluice/core/js', external: true }));
+  },
+};
+
 /** Leaves what the entries share in a file of its own. */
 const shared = {
   name: 'shared',
@@ -50,6 +59,7 @@ const shared = {
     const up = entry.includes('/') ? '..' : '.';
     const extension = initialOptions.format === 'cjs' ? '.cjs' : '.js';
     onResolve({ filter: /\/core\.js$/ }, () => ({ path: `${up}/core${extension}`, external: true }));
+    onResolve({ filter: /^translated:/ }, () => ({ path: `${up}/translated${extension}`, external: true }));
     onResolve({ filter: /^@sluice\/core$/ }, ({ path }) => ({ path, external: true }));
     onResolve({ filter: /^(@opentelemetry\/api|yaml)$/ }, ({ path }) => ({ path, external: true }));
     onResolve({ filter: /\.wasm(\?module)?$/ }, ({ path }) => ({ path, external: true }));
@@ -110,6 +120,21 @@ async function make(entry, format, plugins, name = entry) {
   await writeFile(`${path}.map`, mapText(map));
 }
 
+/** Makes the core without WebAssembly. It has no map and no names: wasm2js writes it, and no person. */
+async function makeTranslated(format, contents) {
+  const cjs = format === 'cjs';
+  await build({
+    stdin: { contents, resolveDir: `${root}src` },
+    outfile: cjs ? `${dist}/cjs/translated.cjs` : `${dist}/translated.js`,
+    bundle: true,
+    minify: true,
+    format,
+    target: 'es2022',
+    platform: 'neutral',
+    legalComments: 'none',
+  });
+}
+
 /** Entries that work on any pipeline, and have none of the core. */
 const FRAMEWORKS = ['express', 'fastify', 'koa', 'hono', 'fetch-handler', 'opentelemetry', 'yaml'];
 
@@ -117,8 +142,13 @@ await rm(dist, { recursive: true, force: true });
 await mkdir(`${dist}/cjs/types`, { recursive: true });
 await writeFile(`${dist}/cjs/types/package.json`, '{"type":"commonjs"}\n');
 await cp(`${wasm}core.wasm`, `${dist}/core.wasm`);
+const textual = (bytes) => `bytesOf(${JSON.stringify(textOf(bytes))}, ${bytes.length}, ${digest(bytes)})`;
+const translated = `import { bytesOf } from './bytes.js'; ${await translate(`${wasm}core.wasm`, textual)}`;
 for (const format of ['esm', 'cjs']) {
   await make('core', format, [inline]);
+  await makeTranslated(format, translated);
+  await make('entry/js', format, [shared]);
+  await make('testing', format, [onTranslated, shared], 'testing-js');
   for (const entry of ['entry/inline', 'slim', 'testing']) await make(entry, format, [inline, shared]);
   for (const entry of FRAMEWORKS) await make(entry, format, [shared]);
   await make('entry/node', format, [base64, shared]);
@@ -128,7 +158,8 @@ for (const format of ['esm', 'cjs']) {
   }
 }
 for (const entry of ['entry/limiter-workerd', 'entry/retry-workerd']) await make(entry, 'esm', [inline]);
-for (const entry of ['entry/workerd', 'entry/slim-workerd', 'entry/edge']) await make(entry, 'esm', [shared]);
+for (const entry of ['entry/workerd', 'entry/slim-workerd', 'entry/js-workerd', 'entry/edge'])
+  await make(entry, 'esm', [shared]);
 execFileSync('npx', ['tsc', '-p', `${root}tsconfig.json`], { stdio: 'inherit', cwd: root });
 await cp(`${dist}/types`, `${dist}/cjs/types`, { recursive: true });
 
@@ -139,6 +170,7 @@ const gzipped = async (...files) =>
 for (const [name, ...files] of [
   ['without the module', 'core.js'],
   ['default', 'core.js', 'entry/inline.js'],
+  ['without WebAssembly', 'core.js', 'translated.js', 'entry/js.js'],
   ['limiter', 'entry/limiter.js'],
   ['token bucket', 'entry/token-bucket.js'],
   ['breaker', 'entry/breaker.js'],

@@ -2,7 +2,7 @@
 // built, it is one file that they share. `index.ts` lists what is public.
 
 import { compileByCore } from './compile.js';
-import { use } from './engine.js';
+import { type Instance, use } from './engine.js';
 
 export { systemClock } from './clock.js';
 export { limitMemory, memoryUsage, x } from './engine.js';
@@ -19,6 +19,6 @@ export { timeout } from './timeout.js';
 export { useGuests } from './wakes.js';
 export { wrap } from './wrap.js';
 
-/** Gives the package its module, and its first instance where there is one. */
-export const start = (module: WebAssembly.Module, instance?: WebAssembly.Instance): void =>
-  use(module, compileByCore, instance);
+/** Gives the package what makes instances of its module, and the first one where there is one. */
+export const start = (instantiate: () => Instance, first?: Instance): void =>
+  use(instantiate, compileByCore, first);

@@ -20,6 +20,16 @@ export interface Compiled {
   readonly make: () => number;
 }
 
+/** An instance of the module, or of its translation to JavaScript. */
+export interface Instance {
+  readonly exports: object;
+}
+
+/** The memory of a translation. It calls `renew` when it has grown, because views of it do not become empty. */
+interface TranslatedMemory {
+  onGrow?(renew: () => void): void;
+}
+
 /** How options of a mechanism are read; the default entry and the small ones differ in it. */
 export type Compile = (alone: Alone, options: unknown) => Compiled;
 
@@ -82,15 +92,16 @@ export class Engine {
   private wordsNow!: Int32Array;
   private floatsNow!: Float64Array;
 
-  constructor(instance: WebAssembly.Instance) {
+  constructor(instance: Instance) {
     // What a module exports is known when the version of its ABI is.
-    this.x = instance.exports as unknown as Exports;
+    this.x = instance.exports as Exports;
     this.x._initialize?.();
     if (this.x.abi?.() !== ABI) {
       throw new PolicyError('bad-argument', `module: found another ABI; allowed ${ABI}`);
     }
     this.slots = this.x.slots();
     this.view();
+    (this.x.memory as TranslatedMemory).onGrow?.(() => this.view());
   }
 
   private view(): void {
@@ -191,16 +202,19 @@ export let shared: Engine;
 let current: Engine;
 export let x: Exports;
 let compileNow: Compile;
-/** The module that engines are made of. */
-let moduleNow: WebAssembly.Module;
+/** Makes instances of the module. */
+let instantiateNow: () => Instance;
 
-/** Sets the module and how it compiles. Only the first one counts: objects refer to it. */
-export function use(module: WebAssembly.Module, by: Compile, instance?: WebAssembly.Instance): void {
+/**
+ * Sets what makes instances of the module, and how it compiles. `first` is an instance that there is already. Only
+ * the first call counts: objects refer to its module.
+ */
+export function use(instantiate: () => Instance, by: Compile, first?: Instance): void {
   if (shared) return;
-  shared = current = new Engine(instance ?? new WebAssembly.Instance(module));
+  shared = current = new Engine(first ?? instantiate());
   x = shared.x;
   compileNow = by;
-  moduleNow = module;
+  instantiateNow = instantiate;
 }
 
 /** Throws when there is no module yet. */
@@ -215,7 +229,7 @@ export function engineOf(option: InstanceOption = 'shared'): Engine {
   if (option === 'shared') return shared;
   const limit = option === 'own' ? 0 : option?.limit;
   if (option !== 'own' && !isLimit(limit)) wrongArgument('instance', option, ALLOWED);
-  const engine = new Engine(new WebAssembly.Instance(moduleNow));
+  const engine = new Engine(instantiateNow());
   // The module of retries alone has no limit: it keeps nothing.
   engine.x.limit?.(limit);
   return engine;

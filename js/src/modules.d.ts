@@ -15,3 +15,8 @@ declare module '*.wasm?module' {
   const module: WebAssembly.Module;
   export default module;
 }
+
+/** A module as JavaScript, which the build translates. */
+declare module 'translated:*' {
+  export const instantiate: () => { readonly exports: object };
+}

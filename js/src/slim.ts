@@ -1,6 +1,7 @@
 // The package without the module: the caller brings it.
 
 import { PolicyError, start } from './core.js';
+import { instancesOf } from './instances.js';
 
 export * from './index.js';
 
@@ -30,12 +31,12 @@ export async function init(source: ModuleSource): Promise<void> {
     given = await given.arrayBuffer();
   }
   const module = given instanceof WebAssembly.Module ? given : await WebAssembly.compile(given);
-  start(module, await WebAssembly.instantiate(module));
+  start(instancesOf(module), await WebAssembly.instantiate(module));
 }
 
 /** `init` without waiting, for bytes or a module. Throws what `init` rejects with. */
 export function initSync(source: ArrayBuffer | ArrayBufferView | WebAssembly.Module): void {
   const module =
     source instanceof WebAssembly.Module ? source : new WebAssembly.Module(source as BufferSource);
-  start(module);
+  start(instancesOf(module));
 }

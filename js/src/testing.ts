@@ -5,7 +5,7 @@ import { x } from './core.js';
 import { use } from './engine.js';
 
 // Built, this file has views of its own of the module that the entry has made, and which is begun.
-use(undefined as never, undefined as never, { exports: { ...x, _initialize: undefined } } as never);
+use(() => ({ exports: { ...x, _initialize: undefined } }), undefined as never);
 
 export { type EvaluateOptions, evaluate, type LogDecision } from './testing/evaluate.js';
 export { type Event, EventError, type Time } from './testing/events.js';

@@ -2,6 +2,7 @@
 
 import { readFileSync } from 'node:fs';
 import { start } from '../src/core.js';
+import { instancesOf } from '../src/instances.js';
 
 const bytes = readFileSync(new URL('../../wasm/core.wasm', import.meta.url));
-start(new WebAssembly.Module(bytes));
+start(instancesOf(new WebAssembly.Module(bytes)));

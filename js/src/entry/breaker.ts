@@ -3,6 +3,7 @@
 import bytes from 'inline:breaker';
 import { compileOne } from '../compile-one.js';
 import { use, x } from '../engine.js';
+import { instancesOf } from '../instances.js';
 import { TIME } from '../reader/mechanisms/breaker.js';
 
 /** The window has two numbers behind its kind, the backoff is the last. */
@@ -13,7 +14,7 @@ function ordered([kind = 0, ...numbers]: readonly number[]): readonly number[] {
 }
 
 use(
-  new WebAssembly.Module(bytes),
+  instancesOf(new WebAssembly.Module(bytes)),
   compileOne(() => x.breaker(), ordered),
 );
 

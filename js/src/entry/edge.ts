@@ -2,7 +2,8 @@
 
 import { start } from '../core.js';
 import module from '../core.wasm?module';
+import { instancesOf } from '../instances.js';
 
-start(module);
+start(instancesOf(module));
 
 export * from '../index.js';

@@ -2,7 +2,8 @@
 
 import bytes from 'inline:core-fast';
 import { start } from '../core.js';
+import { instancesOf } from '../instances.js';
 
-start(new WebAssembly.Module(bytes));
+start(instancesOf(new WebAssembly.Module(bytes)));
 
 export * from '../index.js';

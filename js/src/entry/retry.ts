@@ -3,9 +3,10 @@
 import bytes from 'inline:retry';
 import { compileOne } from '../compile-one.js';
 import { use, x } from '../engine.js';
+import { instancesOf } from '../instances.js';
 
 use(
-  new WebAssembly.Module(bytes),
+  instancesOf(new WebAssembly.Module(bytes)),
   compileOne(() => x.retry()),
 );
 

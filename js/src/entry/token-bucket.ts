@@ -2,6 +2,7 @@
 
 import bytes from 'inline:tokenbucket';
 import { use } from '../engine.js';
+import { instancesOf } from '../instances.js';
 import { KeyedRateLimiter, type KeyedRateLimiterOptions } from '../keyed.js';
 import { RateLimiter, type RateLimiterOptions } from '../limiter.js';
 import type { Alone } from '../reader/alone.js';
@@ -10,7 +11,7 @@ import { compileTokenBucket } from '../reader/token-bucket.js';
 import { share } from '../shared.js';
 import type { Rate } from '../types.js';
 
-use(new WebAssembly.Module(bytes), compileTokenBucket);
+use(instancesOf(new WebAssembly.Module(bytes)), compileTokenBucket);
 
 /** The mechanism by its name: its options are read without it. */
 const BUCKET: Alone = { mechanism: { row: LIMIT, check() {} }, readers: {} };

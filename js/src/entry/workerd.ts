@@ -2,9 +2,10 @@
 
 import { start, useGuests } from '../core.js';
 import module from '../core.wasm';
+import { instancesOf } from '../instances.js';
 import { requests } from '../requests.js';
 
-start(module);
+start(instancesOf(module));
 useGuests(requests);
 
 export * from '../index.js';

@@ -1,0 +1,8 @@
+// The same for workerd, where each request waits for itself.
+
+import { useGuests } from '../core.js';
+import { requests } from '../requests.js';
+
+useGuests(requests);
+
+export * from './js.js';
