@@ -17,6 +17,17 @@ const built = (entry: string) => ({
   },
 });
 
+/** Those of memory, keys and logs run on the core without WebAssembly as well. */
+const translated = {
+  resolve: { alias: [own] },
+  test: {
+    ...shared,
+    name: 'translated',
+    include: ['evaluate', 'instance', 'keys', 'memory'].map((name) => `test/${name}.test.ts`),
+    setupFiles: ['test/setup-translated.ts'],
+  },
+};
+
 export default defineConfig({
   test: {
     projects: [
@@ -30,7 +41,7 @@ export default defineConfig({
           setupFiles: ['test/setup.ts'],
         },
       },
-      ...(existsSync(at('dist/core.js')) ? [built('inline'), built('node')] : []),
+      ...(existsSync(at('dist/core.js')) ? [built('inline'), built('node'), built('js'), translated] : []),
     ],
   },
 });

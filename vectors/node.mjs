@@ -1,14 +1,21 @@
 // node vectors/node.mjs [FLIP]: replays the vectors on ../wasm/sluice.wasm in
-// Node, or on the module that SLUICE_WASM names, which may lack the reader. FLIP is a step at which one bit of each suite flips, which has to be found.
+// Node, or on the module that SLUICE_WASM names, which may lack the reader, or may be its translation to JavaScript
+// (js/dist/translated.js). FLIP is a step at which one bit of each suite flips, which has to be found.
 import { readFileSync } from "node:fs";
+import { resolve } from "node:path";
+import { pathToFileURL } from "node:url";
 import { gunzipSync } from "node:zlib";
 import { decode, Difference, replay } from "./replay.mjs";
 
 const file = (path) => readFileSync(new URL(path, import.meta.url));
 const suites = decode(gunzipSync(file("v1.bin.gz")));
 const whole = new WebAssembly.Module(file("../wasm/sluice.wasm"));
-const module = process.env.SLUICE_WASM ? new WebAssembly.Module(readFileSync(process.env.SLUICE_WASM)) : whole;
-const reader = WebAssembly.Module.exports(module).some(({ name }) => name === "body") ? undefined : whole;
+const path = process.env.SLUICE_WASM;
+let module = whole;
+if (path?.endsWith(".js")) module = (await import(pathToFileURL(resolve(path)))).instantiate;
+else if (path) module = new WebAssembly.Module(readFileSync(path));
+const reads = typeof module !== "function" && WebAssembly.Module.exports(module).some(({ name }) => name === "body");
+const reader = reads ? undefined : whole;
 if (process.argv.length > 2) {
   const at = Number(process.argv[2]);
   for (const s of suites.filter((s) => s.count > at)) {

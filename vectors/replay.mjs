@@ -253,14 +253,14 @@ export function decode(bytes) {
 }
 
 function instance(module, flip, reader) {
-  const { exports } = new WebAssembly.Instance(module, {});
+  const { exports } = typeof module === "function" ? module() : new WebAssembly.Instance(module, {});
   exports._initialize();
   return new Player(exports, flip, reader);
 }
 
 /**
- * replay plays all suites on a compiled module and returns how many steps there
- * were. It throws a Difference where the module comes to other bytes. A module without
+ * replay plays all suites on a compiled module, or on what a function makes instances of, and returns how many
+ * steps there were. It throws a Difference where the module comes to other bytes. A module without
  * the reader of documents needs one with it as the reader.
  */
 export function replay(suites, module, flip, reader) {
