@@ -21,24 +21,32 @@ function replaced(text, what, by) {
 }
 
 /**
- * `i64.trunc_sat_f64_s` as a function, because wasm2js knows only the instruction that traps. Beyond the
- * least and the greatest integer it gives these, for NaN it gives 0.
+ * A saturating conversion as a function, because wasm2js knows only those that trap. Beyond the least and the
+ * greatest integer it gives these, for NaN it gives 0.
  */
-const SATURATED = `(func $saturated (param $x f64) (result i64)
-  (if (result i64) (f64.lt (f64.abs (local.get $x)) (f64.const 0x1p63))
-    (then (i64.trunc_f64_s (local.get $x)))
-    (else (select
-      (i64.const 0x7fffffffffffffff)
-      (select (i64.const 0x8000000000000000) (i64.const 0) (f64.lt (local.get $x) (f64.const 0)))
-      (f64.gt (local.get $x) (f64.const 0))))))`;
-
-/** A module in the text format, without what wasm2js cannot translate. */
-function lowered(text) {
-  const calls = text.replaceAll('(i64.trunc_sat_f64_s', '(call $saturated');
-  const left = calls.match(/trunc_sat\w+/);
-  if (left) throw new Error(`wasm2js: cannot translate ${left[0]}`);
-  return calls.replace(/\)\s*$/, `${SATURATED})`);
+function saturated(to, from, sign) {
+  const bits = BigInt(to.slice(1));
+  const [least, end] = sign === 's' ? [-(2n ** (bits - 1n)), 2n ** (bits - 1n)] : [0n, 2n ** bits];
+  return `(func $${to}_${from}_${sign} (param $x ${from}) (result ${to}) (local $whole f64)
+    (local.set $whole (f64.trunc ${from === 'f32' ? '(f64.promote_f32 (local.get $x))' : '(local.get $x)'}))
+    (if (result ${to})
+      (i32.and (f64.ge (local.get $whole) (f64.const ${least})) (f64.lt (local.get $whole) (f64.const ${end})))
+      (then (${to}.trunc_f64_${sign} (local.get $whole)))
+      (else (select
+        (${to}.const ${end - 1n})
+        (select (${to}.const ${least}) (${to}.const 0) (f64.lt (local.get $whole) (f64.const 0)))
+        (f64.gt (local.get $whole) (f64.const 0))))))`;
 }
+
+const SATURATED = ['i32', 'i64'].flatMap((to) =>
+  ['f32', 'f64'].flatMap((from) => ['s', 'u'].map((sign) => saturated(to, from, sign))),
+);
+
+/** A module in the text format, without what wasm2js does not know. What is not used is left out later. */
+const lowered = (text) =>
+  text
+    .replace(/\((i32|i64)\.trunc_sat_(f32|f64)_([su])\b/g, '(call $$$1_$2_$3')
+    .replace(/\)\s*$/, `${SATURATED.join('\n')})`);
 
 /** The bytes of the data segments, as one text with its address. */
 function dataOf(js) {

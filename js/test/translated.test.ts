@@ -1,9 +1,12 @@
 // The entry without WebAssembly, as it is built: these run on dist/, after `npm run build`.
 
 import { execFileSync } from 'node:child_process';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { parse } from 'yaml';
+// @ts-expect-error a script of the build, which has no types
+import { translate } from '../scripts/translate.mjs';
 import {
   ABI,
   type Exports,
@@ -167,6 +170,11 @@ const EXTREME = [
   5e-324,
 ];
 
+/** All conversions of floats to integers that saturate. */
+const CONVERSIONS = ['i32', 'i64'].flatMap((to) =>
+  ['f32', 'f64'].flatMap((from) => ['s', 'u'].map((sign) => [to, from, sign] as const)),
+);
+
 describe.skipIf(!built)('without WebAssembly', () => {
   afterEach(() => vi.unstubAllGlobals());
 
@@ -266,6 +274,62 @@ describe.skipIf(!built)('without WebAssembly', () => {
     for (const cell of cells) expect(alone.x.acquire(cell, 1, 0, 0)).toBeGreaterThanOrEqual(0);
     for (const cell of cells) alone.x.free(cell);
     expect(alone.x.cell(maker, 0)).toBeGreaterThan(0);
+  });
+
+  test('floats beyond the integers become the nearest one, and NaN becomes 0', async () => {
+    // The core checks its floats before, so that a module of its own shows it.
+    const folder = mkdtempSync(`${tmpdir()}/sluice-translate-`);
+    try {
+      writeFileSync(
+        `${folder}/one.wat`,
+        `(module (memory (export "memory") 1) (data (i32.const 72) "data")
+          (func (export "trap") unreachable)
+          (func (export "grow") (param i32) (result i32) (memory.grow (local.get 0)))
+          (func (export "fill") (memory.fill (i32.const 80) (i32.const 7) (i32.const 8)))
+          (func (export "whole") (param f64)
+            ${CONVERSIONS.map(([to, from, sign], i) => {
+              const value = from === 'f64' ? '(local.get 0)' : '(f32.demote_f64 (local.get 0))';
+              return `(${to}.store (i32.const ${8 * i}) (${to}.trunc_sat_${from}_${sign} ${value}))`;
+            }).join('\n')}))`,
+      );
+      const wasm = `${folder}/one.wasm`;
+      node(['node_modules/binaryen/bin/wasm-as', '--all-features', `${folder}/one.wat`, '-o', wasm]);
+      const code = await translate(wasm, (bytes: Uint8Array) => `new Uint8Array([${bytes.join()}])`);
+      writeFileSync(`${folder}/one.mjs`, code);
+      const { instantiate } = await import(`${folder}/one.mjs`);
+      type One = {
+        memory: { buffer: ArrayBuffer };
+        grow(pages: number): number;
+        trap(): void;
+        fill(): void;
+        whole(n: number): void;
+      };
+      const both = [new WebAssembly.Instance(new WebAssembly.Module(readFileSync(wasm))), instantiate()].map(
+        ({ exports }) => exports as One,
+      );
+      const edges = [0, 2 ** 31, 2 ** 32, 2 ** 63, 2 ** 64].flatMap((edge) =>
+        [-1, -0.5, -(2 ** -53) * edge, 0, 2 ** -53 * edge, 0.5, 1].map((step) => edge + step),
+      );
+      for (const number of [...EXTREME, ...edges, ...edges.map((edge) => -edge), 1.9]) {
+        const [ours, theirs] = both.map((one) => {
+          one.whole(number);
+          return [...new BigInt64Array(one.memory.buffer, 0, CONVERSIONS.length)];
+        });
+        expect([number, theirs]).toEqual([number, ours]);
+      }
+      for (const one of both) {
+        expect(() => one.trap()).toThrow(Error);
+        one.fill();
+        expect([one.grow(1), one.grow(0), one.memory.buffer.byteLength]).toEqual([1, 2, 2 ** 17]);
+      }
+      const [ours, theirs] = both.map(({ memory }) => new Uint8Array(memory.buffer)) as [
+        Uint8Array,
+        Uint8Array,
+      ];
+      expect(Buffer.compare(theirs, ours)).toBe(0);
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
   });
 
   test('instances share nothing', () => {
