@@ -9,6 +9,9 @@ export const LIMITS = {
   '{ rateLimiter } of @sluice/core': { now: { raw: 195_500, gzip: 84_800 }, goal: { gzip: 42_000 } },
   // The JavaScript around the module.
   '@sluice/core/slim': { now: { raw: 90_000, gzip: 32_500 }, goal: { gzip: 8_000 } },
+  // The core as JavaScript, which is larger than the module.
+  '@sluice/core/js': { now: { raw: 402_000, gzip: 134_000 }, goal: {} },
+  '@sluice/core/js/testing': { now: { raw: 372_000, gzip: 124_000 }, goal: {} },
   '@sluice/core/limiter': { now: { raw: 80_500, gzip: 35_200 }, goal: { gzip: 20_000 } },
   '@sluice/core/limiter/token-bucket': { now: { raw: 35_000, gzip: 15_500 }, goal: { gzip: 9_000 } },
   '@sluice/core/breaker': { now: { raw: 69_000, gzip: 30_500 }, goal: { gzip: 17_000 } },

@@ -11,6 +11,11 @@ describe.skipIf(!chromium)(name, () => {
     reports = await node('web', 'drive.mjs', chromium);
   });
 
+  // The page has a policy of its own beside that of the server, without wasm-unsafe-eval.
+  test('./js: the build, where WebAssembly is refused', () => {
+    expect(reports.bare).toEqual({ report: { page: REPORT, compiles: false }, wrong: [] });
+  });
+
   // The page uses the default entry, ./slim with fetch, ./limiter, and a web worker.
   test.for([
     ['dev', 'the dev server'],

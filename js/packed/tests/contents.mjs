@@ -47,6 +47,13 @@ test('core.wasm is wasm/core.wasm', async () => {
   );
 });
 
+test('@sluice/core/js compiles nothing', async () => {
+  for (const entry of ['@sluice/core/js', '@sluice/core/js/testing']) {
+    expect(await node('node', 'modules.cjs', entry)).toEqual([]);
+    expect(await node('bundles', 'modules.mjs', entry)).toEqual([]);
+  }
+});
+
 test.for([
   ['@sluice/core', 'core-fast', 'core'],
   ['@sluice/core/limiter', 'limiter', 'limiter'],

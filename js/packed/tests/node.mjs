@@ -12,6 +12,12 @@ test('require', async () => {
   expect(await node('node', 'cjs.cjs')).toEqual({ exports, report: REPORT });
 });
 
+test.for(['js-esm.mjs', 'js-cjs.cjs'])('./js without WebAssembly and code from texts: %s', async (file) => {
+  const flags = ['--jitless', '--disallow-code-generation-from-strings'];
+  expect(await node('node', ...flags, file)).toEqual({ exports, wasm: 'undefined', report: REPORT });
+  expect(await node('node', file)).toEqual({ exports, wasm: 'object', report: REPORT });
+});
+
 test('a thread of node:worker_threads', async () => {
   expect(await node('node', 'thread.mjs')).toEqual({ report: REPORT });
 });

@@ -20,10 +20,13 @@ describe.skipIf(!has)(`workerd${has ? '' : ' (skipped: it has no binary for this
     reports = await node('workerd', 'drive.mjs');
   });
 
-  test('a handler', () => expect(reports.report).toEqual(REPORT));
-  test('requests that wait for one limiter', () =>
-    expect(reports.limiter).toEqual(Array(4).fill({ ok: true })));
-  test('requests that are cut, retried and queued together, each in its own', () =>
-    expect(reports.read).toEqual(['a', 'b', 'c', 'd']));
-  test('requests that retry at the same time', () => expect(reports.retry).toEqual(Array(4).fill(2)));
+  test.for(['default', 'js'])('%s: a handler', (entry) => expect(reports[entry].report).toEqual(REPORT));
+  test.for(['default', 'js'])('%s: requests that wait for one limiter', (entry) =>
+    expect(reports[entry].limiter).toEqual(Array(4).fill({ ok: true })));
+  test.for(['default', 'js'])(
+    '%s: requests that are cut, retried and queued together, each in its own',
+    (entry) => expect(reports[entry].read).toEqual(['a', 'b', 'c', 'd']),
+  );
+  test.for(['default', 'js'])('%s: requests that retry at the same time', (entry) =>
+    expect(reports[entry].retry).toEqual(Array(4).fill(2)));
 });

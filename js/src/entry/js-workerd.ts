@@ -1,8 +1,10 @@
 // The same for workerd, where each request waits for itself.
 
-import { useGuests } from '../core.js';
+import { instantiate } from 'translated:core';
+import { start, useGuests } from '../core.js';
 import { requests } from '../requests.js';
 
+start(instantiate);
 useGuests(requests);
 
-export * from './js.js';
+export * from '../index.js';

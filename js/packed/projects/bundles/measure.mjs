@@ -9,7 +9,7 @@ const measure = (name, bytes) => {
   sizes[name] = { raw: bytes.length, gzip: gzipSync(bytes, { level: 9 }).length };
 };
 
-const entries = ['', '/slim', '/limiter', '/limiter/token-bucket', '/breaker', '/retry', '/testing'];
+const entries = ['', '/slim', '/js', '/js/testing', '/limiter', '/limiter/token-bucket', '/breaker', '/retry', '/testing'];
 const frameworks = ['/express', '/fastify', '/koa', '/hono', '/fetch', '/opentelemetry', '/yaml'];
 
 for (const [entry, imported = '*'] of [

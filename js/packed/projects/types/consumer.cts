@@ -2,6 +2,8 @@
 
 import core = require('@sluice/core');
 import breakers = require('@sluice/core/breaker');
+import translated = require('@sluice/core/js');
+import translatedTesting = require('@sluice/core/js/testing');
 import limiters = require('@sluice/core/limiter');
 import retries = require('@sluice/core/retry');
 import slim = require('@sluice/core/slim');
@@ -17,6 +19,7 @@ export const all: readonly unknown[] = [
   verdict,
   breakers.circuitBreaker(),
   limiters.rateLimiter('1/1s'),
+  translated.rateLimiter({ rate: '1/1s', clock: translatedTesting.virtualClock() }),
   retries.retry(),
   slim.initSync,
 ];

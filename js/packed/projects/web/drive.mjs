@@ -39,13 +39,15 @@ try {
   } finally {
     await dev.close();
   }
-  await build(common);
+  const input = ['index.html', 'bare.html'].map((page) => `${import.meta.dirname}/${page}`);
+  await build({ ...common, build: { rolldownOptions: { input } } });
   const built = await preview({
     ...common,
     preview: { host, port: 0, headers: { 'content-security-policy': csp } },
   });
   try {
     reports.built = await open(built.resolvedUrls.local[0]);
+    reports.bare = await open(`${built.resolvedUrls.local[0]}bare.html`);
   } finally {
     await built.close();
   }
