@@ -41,7 +41,8 @@ export default defineConfig({
           setupFiles: ['test/setup.ts'],
         },
       },
-      ...(existsSync(at('dist/core.js')) ? [built('inline'), built('node'), built('js'), translated] : []),
+      ...(existsSync(at('dist/core.js')) ? [built('inline'), built('node')] : []),
+      ...(existsSync(at('dist/translated.js')) ? [built('js'), translated] : []),
     ],
   },
 });

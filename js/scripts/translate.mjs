@@ -2,14 +2,15 @@
 
 import { execFileSync } from 'node:child_process';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 
-const bin = new URL('../node_modules/binaryen/bin/', import.meta.url).pathname;
+const { resolve } = createRequire(import.meta.url);
 const FEATURES = ['--mvp-features', '--enable-bulk-memory', '--enable-sign-ext', '--enable-mutable-globals'];
 
 const run = (tool, ...args) =>
-  execFileSync(process.execPath, [`${bin}${tool}`, ...FEATURES, ...args], {
+  execFileSync(process.execPath, [resolve(`binaryen/bin/${tool}`), ...FEATURES, ...args], {
     stdio: ['ignore', 'pipe', 'inherit'],
   });
 

@@ -28,6 +28,7 @@ test('the snippets of the READMEs, of the package and of the repository, compile
       paths: {
         '@sluice/core': ['../../src/index.ts'],
         '@sluice/core/fetch': ['../../src/fetch-handler.ts'],
+        '@sluice/core/js': ['../../src/index.ts'],
         '@sluice/core/*': ['../../src/*.ts'],
       },
     },

@@ -40,6 +40,7 @@ export default {
       ours: {
         '@sluice/core': { contender: first(sluice, limits), goal: atMost(10) },
         '@sluice/core/limiter': { contender: first(() => import('@sluice/core/limiter'), limits) },
+        '@sluice/core/js': { contender: first(() => import('@sluice/core/js'), limits) },
       },
       peers: {
         limiter: first(

@@ -13,6 +13,7 @@ import memory from './memory.mjs';
 import pipelines from './pipelines.mjs';
 import retries from './retries.mjs';
 import timeouts from './timeouts.mjs';
+import translated from './translated.mjs';
 
 /** All groups, in the order of the page. */
 export const groups = [
@@ -25,6 +26,7 @@ export const groups = [
   timeouts,
   pipelines,
   listeners,
+  translated,
   cold,
   memory,
 ];
