@@ -241,7 +241,7 @@ func TestParsePolicyJSON(t *testing.T) {
 		{two, "", `p:1:25: policies: found the policy "", which is not there; allowed the name of a policy of this document: vendor or login`},
 		{`{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]},"b":{}}}`, "a", `p:1:63: policies.b.steps: found nothing; allowed a list of steps, outermost first; it is required`},
 		{`{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]}},"routes":"anything"}`, "a", `p:1:69: routes: found the text "anything"; allowed a list of routes`},
-		{`{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]}},"http":{"paths":"strickt"},"proxy":5}`, "a", `p:1:76: http.paths: found the text "strickt"; allowed clean, strict or exact_bytes; did you mean strict?` + "\n" + `p:1:95: proxy: found the number 5; allowed a map of state, slots, headers, key and cost`},
+		{`{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]}},"http":{"paths":"strickt"},"proxy":5}`, "a", `p:1:76: http.paths: found the text "strickt"; allowed clean, strict or exact_bytes; did you mean strict?` + "\n" + `p:1:95: proxy: found the number 5; allowed a map of state, slots, headers, key, cost and trace`},
 		{`{"version":1,"policies":[]}`, "a", `p:1:25: policies: found an empty list; allowed a map of policies by name, one or more`},
 		{`[]`, "", `p:1:1: found an empty list; allowed a policy document: a map of version, policies and routes`},
 		{`{`, "", `p:1:2: found the end of the document; allowed a name in double quotes`},

@@ -192,7 +192,7 @@ const (
 // proxy reads the section for the filter of a proxy.
 func (r *reader) proxy(n *tree.Node, p *Proxy) {
 	var f fields
-	if !f.read(r, n, "a map of state, slots, headers, key and cost", "state slots headers key cost") {
+	if !f.read(r, n, "a map of state, slots, headers, key, cost and trace", "state slots headers key cost trace") {
 		return
 	}
 	if n := f.get("state"); n != nil {
@@ -204,6 +204,9 @@ func (r *reader) proxy(n *tree.Node, p *Proxy) {
 	}
 	r.source(f.get("key"), &p.Key)
 	r.source(f.get("cost"), &p.Cost)
+	if n := f.get("trace"); n != nil {
+		p.Trace = Trace(max(r.asWord(n, "off sample request"), 0))
+	}
 }
 
 // source reads where a value of a request is found, nil for no entry.

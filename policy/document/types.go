@@ -113,7 +113,22 @@ type Proxy struct {
 	// Cost is where the cost of a request is found, likewise. The cost is 1 where it is
 	// empty, which is the default, and where no whole number of at least 1 is found.
 	Cost string
+	// Trace says which requests are traced. The default is TraceOff.
+	Trace Trace
 }
+
+// Trace says which requests a proxy traces: their decision and the states of the cells.
+type Trace uint8
+
+const (
+	// TraceOff traces none.
+	TraceOff Trace = iota
+	// TraceSample writes one of a thousand requests of a worker to the log of the proxy.
+	TraceSample
+	// TraceRequest traces those that have the header x-sluice-trace, too: in the log, and
+	// in a header of that name of the answer.
+	TraceRequest
+)
 
 // ProxyState says which workers of a proxy share cells.
 type ProxyState uint8

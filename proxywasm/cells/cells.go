@@ -143,6 +143,31 @@ func (s *Cells) Step(hash *Hash, a reducer.Action) (reducer.Answer, clock.Mark) 
 	return answer, now
 }
 
+// Text returns the state of the cell of a key, nil for that of a step without keys, in a
+// line for people.
+func (s *Cells) Text(hash *Hash) string {
+	now := s.store.Now()
+	if hash == nil {
+		s.name(one, 0)
+		value, _, ok := s.store.Get(s.key)
+		if !ok || len(value) < valueHead || value[0] != format {
+			return cell.Text(s.maker.New(now), now)
+		}
+		c, _ := s.restored(binary.LittleEndian.Uint32(value[1:]), value[valueHead:], now)
+		return cell.Text(c, now)
+	}
+	s.name(group, s.groupOf(hash))
+	value, _, _ := s.store.Get(s.key)
+	var g slots
+	g.read(value)
+	at := g.find(hash)
+	if at < 0 {
+		return cell.Text(s.maker.New(now), now)
+	}
+	c, _ := s.restored(g.digest, g.list[at].state, now)
+	return cell.Text(c, now)
+}
+
 // Flush tries again what could not be written.
 func (s *Cells) Flush() {
 	if len(s.pending) == 0 {

@@ -51,6 +51,10 @@ func (g *slots) read(value []byte) {
 	}
 }
 
+func (s *Cells) groupOf(hash *Hash) uint32 {
+	return uint32(binary.LittleEndian.Uint64(hash[:]) % uint64(s.groups))
+}
+
 func (g *slots) find(hash *Hash) int {
 	for i := range g.count {
 		if g.list[i].hash == *hash {
@@ -62,7 +66,7 @@ func (g *slots) find(hash *Hash) int {
 
 // stepKey steps the cell of a key.
 func (s *Cells) stepKey(hash *Hash, a reducer.Action) (answer reducer.Answer, now clock.Mark, ok bool) {
-	s.name(group, uint32(word(string(hash[:8]))%uint64(s.groups)))
+	s.name(group, s.groupOf(hash))
 	value, change, found := s.store.Get(s.key)
 	now = s.store.Now()
 	if !found {

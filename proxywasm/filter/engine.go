@@ -20,6 +20,9 @@ type engine interface {
 	waiting() int
 	// room says what is free in the cell of a limit that a request belongs to.
 	room(s *stream, step int) room
+	// state returns the state of the cell of a step that a request belongs to, in a line
+	// for people.
+	state(s *stream, step int) string
 	// count adds what the cells have counted to the metrics.
 	count(m *metrics)
 }

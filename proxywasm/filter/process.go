@@ -252,14 +252,22 @@ func turnOf(answer *reducer.Answer, now clock.Mark) clock.Mark {
 
 // ask steps the cell of a step for a call.
 func (e *process) ask(c *call, i int, a reducer.Action) (reducer.Answer, clock.Mark) {
-	var hash *cells.Hash
-	if e.plan.Keyed()&(1<<i) != 0 {
-		hash = &c.hashes[i]
-	}
 	a.ID = e.idOf(a)
-	answer, now := e.steps[i].cells.Step(hash, a)
+	answer, now := e.steps[i].cells.Step(c.hash(i), a)
 	c.now = now
 	return answer, now
+}
+
+// hash returns that of the key at a step, nil for a step without keys.
+func (c *call) hash(i int) *cells.Hash {
+	if c.engine.plan.Keyed()&(1<<i) == 0 {
+		return nil
+	}
+	return &c.hashes[i]
+}
+
+func (e *process) state(s *stream, step int) string {
+	return e.steps[step].cells.Text(s.call.hash(step))
 }
 
 // idOf returns the caller of an Acquire, which is the worker; other actions keep their

@@ -66,7 +66,7 @@ func (r *root) refuse(s *stream, v verdict) {
 // cached is headers where they follow from the seconds, as with one limit that has no
 // permits left.
 func (p *policy) cached(s *stream, v *verdict, f *refusal, seconds int64, kind string) []byte {
-	if len(p.limits) > 0 && !p.sole(v) {
+	if s.trace != "" || len(p.limits) > 0 && !p.sole(v) {
 		return p.headers(s, v, f, seconds, kind)
 	}
 	if f.headers == nil || f.seconds != seconds {
@@ -86,6 +86,9 @@ func (p *policy) headers(s *stream, v *verdict, f *refusal, seconds int64, kind 
 		fields = append(fields, "ratelimit-policy", p.field, "ratelimit", field)
 	}
 	fields = append(fields, "x-throttle-reason", f.problem.Reason, "cache-control", "no-store")
+	if s.trace != "" {
+		fields = append(fields, traceHeader, s.trace)
+	}
 	switch {
 	case kind != "":
 		fields = append(fields, "content-type", kind)

@@ -33,6 +33,7 @@ type root struct {
 	member    uint64
 	prefix    string
 	seed      cells.Seed
+	traced    uint64 // requests that trace has seen
 	ticks     uint32
 	since     uint32 // milliseconds since the metrics were told
 }

@@ -33,6 +33,7 @@ type stream struct {
 	voted  bool
 	grpc   bool   // its outcome is in the trailers
 	field  string // RateLimit of the answer, empty for none
+	trace  string // for the answer, empty for none
 	// Of the engine.
 	call    *call
 	handle  decision.Handle
@@ -145,6 +146,7 @@ func (v *VM) RequestHeaders(id uint32) abi.Action {
 			Detail: "The request has more than one " + q.several + "."})
 		return abi.Pause
 	}
+	r.trace(s, &verdict)
 	switch verdict.what {
 	case waits:
 		s.waits = true
@@ -169,7 +171,7 @@ func (v *VM) take(id uint32, r *root, p *policy) (s *stream) {
 	} else {
 		s = new(stream)
 	}
-	s.id, s.root, s.policy, s.voted, s.grpc, s.field = id, r, p, false, false, ""
+	s.id, s.root, s.policy, s.voted, s.grpc, s.field, s.trace = id, r, p, false, false, "", ""
 	return s
 }
 
@@ -191,7 +193,7 @@ func (v *VM) admitted(s *stream) {
 	}
 	if p.instant {
 		p.engine.end(s, reducer.OK)
-		if s.field == "" {
+		if s.field == "" && s.trace == "" {
 			v.forget(s)
 			return
 		}
@@ -219,6 +221,9 @@ func (v *VM) ResponseHeaders(id uint32) abi.Action {
 	if s.field != "" {
 		abi.AddHeader(abi.ResponseHeaders, "ratelimit-policy", s.policy.field)
 		abi.AddHeader(abi.ResponseHeaders, "ratelimit", s.field)
+	}
+	if s.trace != "" {
+		abi.AddHeader(abi.ResponseHeaders, traceHeader, s.trace)
 	}
 	if s.policy.votes && !s.voted {
 		if o, known := s.policy.outcome(); known {

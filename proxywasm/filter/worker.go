@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/proxywasm/cells"
@@ -119,6 +120,14 @@ func (w *worker) room(s *stream, step int) room {
 		after, _ := answer.RetryAfter(w.driver.Now())
 		return answer, after
 	})
+}
+
+func (w *worker) state(s *stream, step int) string {
+	_, c := w.driver.Ask(step, s.keys[step], reducer.Action{Kind: reducer.Peek})
+	if c == nil {
+		return ""
+	}
+	return cell.Text(c, w.driver.Now())
 }
 
 func (w *worker) count(m *metrics) {

@@ -10,14 +10,16 @@ const SOURCE = /^(header:[a-z0-9!#$%&'*+.^_`|~-]+|property:[!-.0-~]+(\/[!-.0-~]+
 
 /** Reads the section for the filter of a proxy. */
 export function checkProxy(problems: Problems, n: Node): void {
-  const allowed = 'a map of state, slots, headers, key and cost';
-  const fields = fieldsOf(problems, n, allowed, ['state', 'slots', 'headers', 'key', 'cost']);
+  const allowed = 'a map of state, slots, headers, key, cost and trace';
+  const fields = fieldsOf(problems, n, allowed, ['state', 'slots', 'headers', 'key', 'cost', 'trace']);
   const state = fields?.get('state');
   if (state) asWord(problems, state, ['process', 'worker']);
   const slots = fields?.get('slots');
   if (slots) asInteger(problems, slots, 1, MAX_KEYS);
   const headers = fields?.get('headers');
   if (headers) asWord(problems, headers, ['refusals', 'all']);
+  const trace = fields?.get('trace');
+  if (trace) asWord(problems, trace, ['off', 'sample', 'request']);
   for (const name of ['key', 'cost']) {
     const source = fields?.get(name);
     if (source && isText(problems, source, SOURCE_TEXT) && !SOURCE.test(source.text))
