@@ -130,6 +130,13 @@ func (s *State) code(c *wire.Coder) {
 	}
 }
 
+// MaxSize implements cell.Machine.
+func (m *Machine) MaxSize() int {
+	n := uint64(m.config.Maximum)
+	return wire.HeaderSize + 8 + wire.UvarintSize(n*Place) + wire.UvarintSize(1<<64-1) + wire.UvarintSize(maxSerial) +
+		wire.UvarintSize(n) + wire.UvarintsSize(n, maxSerial)
+}
+
 // AppendState implements reducer.Cell.
 func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
 

@@ -21,8 +21,9 @@ import (
 //	half-open   Opens, OpenFor, Until - Last or Last - Origin, Total, of more
 //	            than none Failed and Slow, Cursor, ProbesOut, the probes
 //
-// Marks and probes take 8 bytes, the counts of a bucket 4, times and all other
-// numbers are varints. Metrics-only is as closed; the forced modes have no more.
+// Marks take 8 bytes, times and all other numbers are varints. Of a bucket or a probe
+// the lowest bits of the first number say what follows it. Metrics-only is as closed;
+// the forced modes have no more.
 const (
 	tag      = 'B'
 	modeBits = 0b111
@@ -180,12 +181,42 @@ func (m *Machine) codeBuckets(c *wire.Coder, s *State) {
 	s.Total, s.Failed, s.Slow = uint32(sum[0]), uint32(sum[1]), uint32(sum[2])
 }
 
+// codeBucket codes a bucket: its outcomes, and how many of them failed and were slow
+// where any did.
 func codeBucket(c *wire.Coder, b []uint64) {
-	total, failed, slow := uint32(b[0]>>32), uint32(b[0]), uint32(b[1])
-	c.U32(&total)
-	c.U32(&failed)
-	if c.U32(&slow); c.Reads() {
-		b[0], b[1] = uint64(total)<<32|uint64(failed), uint64(slow)
+	failed, slow := uint32(b[0]), uint32(b[1])
+	word := b[0] >> 32 << 2
+	if failed > 0 {
+		word |= someFailed
+	}
+	if slow > 0 {
+		word |= someSlow
+	}
+	c.Uvarint(&word)
+	codeSome(c, &failed, word&someFailed != 0)
+	codeSome(c, &slow, word&someSlow != 0)
+	if !c.Reads() {
+		return
+	}
+	if word>>2 > tally.Max {
+		c.Fail(errState)
+		word = 0
+	}
+	b[0], b[1] = word>>2<<32|uint64(failed), uint64(slow)
+}
+
+const (
+	someFailed = 1 << iota
+	someSlow
+)
+
+// codeSome codes a count of one or more, where there is one.
+func codeSome(c *wire.Coder, n *uint32, some bool) {
+	if !some {
+		return
+	}
+	if c.Uvarint32(n); *n == 0 {
+		c.Fail(errState)
 	}
 }
 
@@ -208,28 +239,21 @@ func (m *Machine) codeHalfOpen(c *wire.Coder, s *State, bounded bool) {
 	c.Uvarint(&s.Cursor)
 	out := uint64(len(s.words))
 	c.Uvarint(&out)
-	if !c.Reads() {
-		for i := range s.words {
-			c.U64(&s.words[i])
-		}
-		return
-	}
-	if out > MaxProbes || bounded && s.Until == clock.Never || s.Failed > s.Total || s.Slow > s.Total || s.Cursor > maxSerial {
-		c.Fail(errState)
-		return
-	}
-	last := uint64(0)
-	for range out {
-		var id uint64
-		if c.U64(&id); id <= last {
+	if c.Reads() {
+		if out > MaxProbes || out > uint64(c.Left()) || bounded && s.Until == clock.Never || s.Failed > s.Total || s.Slow > s.Total ||
+			s.Cursor > maxSerial || !s.Probed && (s.Total > 0 || s.Cursor > 0 || out > 0) {
 			c.Fail(errState)
+			return
 		}
-		last = id
-		s.words = append(s.words, id)
+		s.ProbesOut = uint16(out)
+		if out > 0 {
+			s.words = make([]uint64, out)
+		}
 	}
-	s.ProbesOut = uint16(len(s.words))
-	if !s.Probed && (s.Total > 0 || s.Cursor > 0 || last > 0) || last > s.since(s.Last)<<serialBits+s.Cursor {
-		c.Fail(errState)
+	last := s.since(s.Last)<<serialBits + s.Cursor
+	for i := len(s.words) - 1; i >= 0; i-- {
+		codeProbe(c, &s.words[i], last, !bounded)
+		last = s.words[i] - 1
 	}
 }
 

@@ -71,6 +71,11 @@ func (m *Machine) code(c *wire.Coder, s *State) {
 	}
 }
 
+// MaxSize implements cell.Machine.
+func (m *Machine) MaxSize() int {
+	return wire.HeaderSize + 1 + 8 + wire.UvarintSize(1<<64-1) + 2*buckets*wire.UvarintSize(1<<32-1)
+}
+
 // AppendState implements reducer.Cell.
 func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
 

@@ -285,6 +285,21 @@ func (s *State) place(at uint32, h holder) bool {
 	return true
 }
 
+// MaxSize implements cell.Machine. A queue that was used takes the number of its last
+// ticket.
+func (m *Machine) MaxSize() int {
+	n, number := uint64(m.config.Concurrent), wire.UvarintSize(1<<64-1)
+	each := wire.UvarintSize(n) + 2*number // slot, number of the grant and caller
+	size := wire.HeaderSize + 8 + number + wire.UvarintSize(n) + 1 + int(n)*each + 1
+	if m.config.Lease > 0 {
+		size += 8 + wire.UvarintsSize(n-1, uint64(m.config.Lease))
+	}
+	if m.config.Queue > 0 {
+		size += number
+	}
+	return size
+}
+
 // AppendState implements reducer.Cell.
 func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
 

@@ -27,6 +27,8 @@ type Machine[S any] interface {
 	Decode(src []byte, s *S) error
 	// Move is Shift in place.
 	Move(s *S, by time.Duration)
+	// MaxSize is that of Maker.
+	MaxSize() int
 	// Recall removes the waiters and ends the permits that are held, because their
 	// process has ended.
 	Recall(s *S)
@@ -57,6 +59,8 @@ type maker[S any, M Machine[S]] struct {
 func (m *maker[S, M]) New(now clock.Mark) Cell {
 	return m.wrap(Adapter[S, M]{m.machine, m.machine.Init(now)})
 }
+
+func (m *maker[S, M]) MaxSize() int { return m.machine.MaxSize() }
 
 func (m *maker[S, M]) Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell {
 	if from, ok := old.(interface{ adapter() *Adapter[S, M] }); ok {

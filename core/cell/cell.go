@@ -61,4 +61,8 @@ type Maker interface {
 	// Adopt is that of reducer.Cell: it returns a cell that continues the state of
 	// another maker's cell, which must not be used afterwards.
 	Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell
+	// MaxSize returns the most bytes that AppendState appends for a cell without
+	// waiters, for a holder that keeps states in places of one size. An adopted cell
+	// may exceed it while it has more than this configuration allows.
+	MaxSize() int
 }

@@ -73,6 +73,18 @@ func (m *Machine) Check(s State) error {
 	return nil
 }
 
+// MaxSize implements cell.Machine.
+func (m *Machine) MaxSize() int {
+	size := wire.HeaderSize + 4
+	if m.config.Percentile.Positive() {
+		size += int(m.config.Samples) * wire.UvarintSize(1<<63-1)
+	}
+	if m.budget != nil {
+		size += 4 + m.budget.MaxSize()
+	}
+	return size
+}
+
 // AppendState implements reducer.Cell: the durations, the oldest first, as
 // varints; the budget, where there is one.
 func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }

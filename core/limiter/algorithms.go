@@ -386,6 +386,21 @@ func (a *algorithm) code(w *wire.Coder, c *count) {
 	}
 }
 
+// maxSize returns the most bytes that code appends.
+func (a *algorithm) maxSize() int {
+	switch a.kind {
+	case TokenBucket:
+		return 8 + 8
+	case FixedWindow:
+		return 8 + 8 + 4
+	case SlidingCounter:
+		return 8 + 8 + 4 + 4 + 1 + 1
+	case SlidingLog:
+		return a.log.MaxSize()
+	}
+	return 8
+}
+
 func (a *algorithm) appendText(dst []byte, c *count, now clock.Mark) []byte {
 	switch a.kind {
 	case TokenBucket:

@@ -279,6 +279,16 @@ func (m *Machine) code(w *wire.Coder, s *State) {
 	s.line.queue.CodeBehind(w, tickets)
 }
 
+// MaxSize implements cell.Machine. A queue that was used takes the number of its last
+// ticket.
+func (m *Machine) MaxSize() int {
+	size := wire.HeaderSize + 8 + 2*wire.UvarintSize(half) + m.algorithm.maxSize() + 1
+	if m.config.Queue > 0 {
+		size += wire.UvarintSize(1<<64 - 1)
+	}
+	return size
+}
+
 func codeGeneration(w *wire.Coder, generation *uint64) {
 	high, low := *generation>>32, *generation&half
 	w.Uvarint(&high)

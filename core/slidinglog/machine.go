@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -78,6 +79,14 @@ func (m *Machine) Take(l *Log, cost uint32, now clock.Mark) bool {
 	l.forget(first)
 	l.add(now.Add(m.period), cost)
 	return true
+}
+
+// MaxSize returns the most bytes that Log.Code appends: a mark for each permit, as far
+// apart as the period allows, and as much charged as is possible.
+func (m *Machine) MaxSize() int {
+	n := uint64(m.count)
+	between := 1 + wire.UvarintsSize(n-1, 2*uint64(m.period)+n-1)
+	return wire.UvarintSize(n) + 8 + between + wire.UvarintsSize(n, maxUsed)
 }
 
 // Record names an admission at now in its permit: the mark at which it stops

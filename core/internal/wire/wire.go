@@ -3,6 +3,7 @@ package wire
 import (
 	"encoding/binary"
 	"errors"
+	"math/bits"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -215,6 +216,19 @@ func (c *Coder) Uvarint(v *uint64) {
 	}
 	*v = number
 	c.take(uint64(n))
+}
+
+// UvarintSize returns how many bytes a number takes as a Uvarint.
+func UvarintSize(v uint64) int { return (bits.Len64(v|1) + 6) / 7 }
+
+// UvarintsSize returns the most bytes that n numbers take as Uvarints, none where their
+// sum is greater than a value.
+func UvarintsSize(n, sum uint64) int {
+	size := n
+	for sum >>= 7; sum > 0; sum >>= 7 {
+		size += min(n, sum)
+	}
+	return int(size)
 }
 
 // Fail makes a reader refuse what it reads, for the reason. An error before it

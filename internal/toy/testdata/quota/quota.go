@@ -37,6 +37,8 @@ func (m *maker) Adopt(old cell.Cell, now clock.Mark, _ *reducer.Out) cell.Cell {
 	return q
 }
 
+func (m *maker) MaxSize() int { return 4 }
+
 type quota struct {
 	config Config
 	used   uint32

@@ -1,0 +1,60 @@
+package breaker
+
+import (
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/internal/tally"
+	"github.com/sluice-go/sluice/core/internal/wire"
+)
+
+// MaxSize implements cell.Machine. It holds where each probe is sent at a mark of its
+// own: a probe takes up to two bytes more where others were sent at its mark, for its
+// number among them.
+func (m *Machine) MaxSize() int {
+	number := wire.UvarintSize(tally.Max)
+	opening := number + wire.UvarintSize(m.longestOpen())
+	closed, open := 8+m.maxWindow(), opening+wire.UvarintSize(1<<64-1)
+	return wire.HeaderSize + 1 + number + 8 + number + max(closed, open, opening+m.maxHalfOpen())
+}
+
+// maxWindow returns the most bytes that codeWindow appends.
+func (m *Machine) maxWindow() int {
+	n := uint64(m.config.Count)
+	switch m.config.Window {
+	case Calls:
+		return wire.UvarintSize(n) + wire.UvarintSize(n-1) + int(n+3)/4
+	case Time:
+		size := wire.UvarintSize(n) + wire.UvarintsSize(n, tally.Max<<2+3*n) + wire.UvarintsSize(n, tally.Max)
+		if m.config.SlowOver > 0 {
+			size += wire.UvarintsSize(n, tally.Max)
+		}
+		return size
+	}
+	return wire.UvarintSize(tally.Max)
+}
+
+// maxHalfOpen returns the most bytes that codeHalfOpen appends: without an outcome, or
+// with one and a pending probe less.
+func (m *Machine) maxHalfOpen() int {
+	n := uint64(m.config.Probes)
+	between, others := 2*m.longestOpen(), wire.UvarintSize(maxSince+m.longestOpen())+1
+	if bound := m.config.HalfOpenMax; bound > 0 {
+		between, others = maxSerial, wire.UvarintSize(uint64(bound))+wire.UvarintSize(maxSerial)
+	}
+	number := wire.UvarintSize(n)
+	return others + number + max(1+wire.UvarintsSize(n, between), 3*number+wire.UvarintsSize(n-1, between))
+}
+
+// longestOpen returns the longest open time.
+func (m *Machine) longestOpen() uint64 {
+	c := &m.config.Open
+	longest := uint64(m.delay.Nominal(MaxGrowth))
+	switch {
+	case c.Kind == backoff.Decorrelated && c.Max > 0:
+		longest = uint64(c.Max)
+	case c.Kind == backoff.Decorrelated:
+		longest = 1<<63 - 1
+	case c.Jitter == backoff.Fraction:
+		longest = min(2*longest, 1<<63-1)
+	}
+	return longest
+}
