@@ -240,8 +240,8 @@ func (m *SharedMachine) AppendText(dst []byte, s SharedState, _ clock.Mark) []by
 
 // MaxSize implements cell.Machine.
 func (m *SharedMachine) MaxSize() int {
-	n, lease := uint64(m.config.Members), uint64(m.config.Lease)
-	each := wire.UvarintSize(1<<32-1) + wire.UvarintSize(lease) // epoch and lease
-	return wire.HeaderSize + 8 + wire.UvarintSize(1<<32-1) + wire.UvarintSize(n) + wire.UvarintSize(lease) +
-		int(n)*each + wire.UvarintsSize(n, MaxMember) + wire.UvarintsSize(n, uint64(m.config.Concurrent))
+	n, epoch, lease := m.config.Members, wire.UvarintSize(1<<32-1), wire.UvarintSize(uint64(m.config.Lease))
+	members := wire.UvarintsSize(uint64(n), MaxMember) + wire.UvarintsSize(uint64(n), uint64(m.config.Concurrent)) + int(n)*epoch
+	ends := int(n)*lease + 1 // the last one, and how much sooner the others are; one is the last one
+	return wire.HeaderSize + 8 + epoch + wire.UvarintSize(uint64(n)) + members + ends
 }
