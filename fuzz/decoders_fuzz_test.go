@@ -38,6 +38,11 @@ func FuzzBulkhead(f *testing.F) {
 	decoder(f, made(f, m, err), "bulkhead/testdata")
 }
 
+func FuzzSharedBulkhead(f *testing.F) {
+	m, err := bulkhead.NewShared(bulkhead.SharedConfig{Concurrent: 5, Lease: 10 * time.Second, Members: 3})
+	decoder(f, made(f, m, err), "bulkhead/testdata/shared")
+}
+
 func FuzzAdaptive(f *testing.F) {
 	m, err := adaptive.New(adaptive.Config{Maximum: 8, Initial: 4}.WithDefaults())
 	decoder(f, made(f, m, err), "adaptive/testdata")

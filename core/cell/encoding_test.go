@@ -41,6 +41,7 @@ func TestBytesHaveOneForm(t *testing.T) {
 	oneForm(t, "breaker of failures in a row", must(breaker.New(row)), soundBreaker)
 	oneForm(t, "bulkhead", must(bulkhead.New(bulkhead.Config{Concurrent: 3, Queue: 3, Wait: 20, Lease: 9})), soundBulkhead)
 	oneForm(t, "bulkhead without a lease", must(bulkhead.New(bulkhead.Config{Concurrent: 3, Queue: 3})), soundBulkhead)
+	oneForm(t, "shared bulkhead", must(bulkhead.NewShared(bulkhead.SharedConfig{Concurrent: 5, Lease: 9})), soundShared)
 	ratio := budget.Config{Ratio: reducer.Percent(50), MinimumCount: 1, MinimumPeriod: 10, Window: 20}
 	oneForm(t, "budget", must(budget.New(ratio)), soundBudget)
 	oneForm(t, "adaptive", must(adaptive.New(adaptive.Config{Initial: 3, Minimum: 2, Maximum: 5, Increase: 1, Decrease: reducer.Percent(10), Over: 5})), func(s adaptive.State) bool {
@@ -95,6 +96,17 @@ func soundBreaker(s breaker.State) bool {
 
 func soundBulkhead(s bulkhead.State) bool {
 	return s.Queue.Check() == nil && uint64(s.Held) <= s.Serial
+}
+
+func soundShared(s bulkhead.SharedState) bool {
+	held, id := uint32(0), int64(-1)
+	for _, h := range s.Members {
+		if int64(h.ID) <= id || h.Held == 0 || h.Epoch == 0 || h.Until < s.Last {
+			return false
+		}
+		held, id = held+h.Held, int64(h.ID)
+	}
+	return held == s.Held
 }
 
 func soundBudget(s budget.State) bool { return s.Origin <= s.Last && (s.Begun || s == budget.State{}) }

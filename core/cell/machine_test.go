@@ -101,6 +101,8 @@ func maker(a *script.Args) (cell.Maker, error) {
 	switch kind := a.Word(); kind {
 	case "bulkhead":
 		return bulkhead.Cells(bulkhead.Config{Concurrent: a.Count32("concurrent", 0), Wait: a.Duration("wait", 0), Queue: a.Count32("queue", 0), Lease: a.Duration("lease", 0)})
+	case "shared":
+		return bulkhead.SharedCells(bulkhead.SharedConfig{Concurrent: a.Count32("concurrent", 0), Lease: a.Duration("lease", 0)})
 	case "breaker":
 		return breaker.Cells(breaker.Config{
 			Window: breaker.Consecutive, Count: a.Count32("failures", 0), Probes: a.Count32("probes", 0),
@@ -166,6 +168,7 @@ func TestRevive(t *testing.T) {
 		{"fixed-window rate=1/10s", "used 1/1 until 1h0m10s", []string{"acquire cost=1"}},
 		{"sliding-counter rate=2/10s wait=20s queue=2", "previous 0 current 2/2 at 0s of 10s", []string{"acquire cost=2", "acquire cost=1 id=2"}},
 		{"bulkhead concurrent=1 queue=1", "held 0/1, fresh", []string{"acquire", "acquire id=2"}},
+		{"shared concurrent=1 lease=1h", "held 0/1 members 0, fresh", []string{"acquire id=1"}},
 		{"budget ratio=50% window=10s", "retries left 1", []string{"record", "record"}},
 		{"breaker failures=1 probes=2", "open until 1h0m1s, wake 1h0m1s", []string{"acquire", "record fail gen=1"}},
 		{"breaker failures=1 probes=2", "half-open failed 0/1 out 0", []string{"transition cost=2", "acquire", "acquire", "record ok gen=2 id=2"}},
@@ -211,6 +214,8 @@ func TestRevivedPermits(t *testing.T) {
 		{"bulkhead concurrent=1 queue=1", []string{"acquire"}, []string{"acquire"},
 			[]reducer.Kind{reducer.Release, reducer.Cancel, reducer.Renew}},
 		{"bulkhead concurrent=1 lease=1h", []string{"acquire"}, []string{"acquire"},
+			[]reducer.Kind{reducer.Release, reducer.Cancel, reducer.Renew}},
+		{"shared concurrent=1 lease=1h", []string{"acquire id=1"}, []string{"acquire id=1"},
 			[]reducer.Kind{reducer.Release, reducer.Cancel, reducer.Renew}},
 		{"bulkhead concurrent=1 queue=1", []string{"acquire", "acquire id=2"}, []string{"acquire", "acquire id=3"},
 			[]reducer.Kind{reducer.Leave, reducer.Expire}},
