@@ -11,11 +11,11 @@ import (
 
 // bulkheadLines are the invariants of bulkheads and queues.
 var bulkheadLines = []property{
-	{"K1", "in flight <= places", K1, []machine{places},
+	{"K1", "in flight <= places", K1, []machine{places, shared},
 		places.made("has one more place than configured", func(c *config) { c.bulkhead.Concurrent++ })},
 	{"K2", "waiting <= queue", K2, join(queued, []machine{places}),
 		places.made("has a longer queue than configured", func(c *config) { c.bulkhead.Queue++ })},
-	{"K3", "places are conserved, whenever a caller cancels", K3, []machine{places},
+	{"K3", "places are conserved, whenever a caller cancels", K3, []machine{places, shared},
 		places.with("never frees the place of a cancelled permit", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Cancel {
 				return reducer.Answer{Verdict: reducer.Done}, nil
@@ -46,14 +46,14 @@ var bulkheadLines = []property{
 				c.bulkhead.Wait++
 			}
 		})},
-	{"K8", "a place is released once", K8, []machine{places},
+	{"K8", "a place is released once", K8, []machine{places, shared},
 		places.with("releases the latest place in place of the named one", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Release {
 				a.Generation = s.(*erased[bulkhead.State]).state.Serial
 			}
 			return s.Step(a, now)
 		}))},
-	{"K9", "the greatest sizes and times do not overflow", K9, []machine{places},
+	{"K9", "the greatest sizes and times do not overflow", K9, []machine{places, shared},
 		places.with("computes the end of a lease without a check for overflow", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if ends := now + math.MaxInt64; answer.Verdict == reducer.Admit && a.Kind == reducer.Acquire && ends < now {
@@ -61,6 +61,6 @@ var bulkheadLines = []property{
 			}
 			return answer, out
 		}))},
-	{"K10", "0 means 0", K10, []machine{places},
+	{"K10", "0 means 0", K10, []machine{places, shared},
 		places.made("has a queue though 0 is configured", func(c *config) { c.bulkhead.Queue = max(1, c.bulkhead.Queue) })},
 }

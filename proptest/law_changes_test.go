@@ -12,7 +12,7 @@ import (
 // The invariants about changes of a state.
 
 // exact are the machines whose answers say exactly whether the state changed.
-var exact = join(breakers, []machine{jitteredOpen, places, spending})
+var exact = join(breakers, []machine{jitteredOpen, places, shared, spending})
 
 // G18Late is G18 when due work has not been done before: a refusal leaves the state
 // as a tick at its mark does, bit for bit. A stale action does that too, or leaves

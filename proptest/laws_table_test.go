@@ -26,7 +26,7 @@ var lawLines = []property{
 		fixed.with("reduces a nanosecond late", mutant{reduce: func(s subject, a reducer.Action, now clock.Mark) (subject, reducer.Effects) {
 			return s.Reduce(a, now+1)
 		}})},
-	{"G3", "a mark before the last one counts as the last one", ahead(G3), join(algorithms, queued, breakers, []machine{places, spending}),
+	{"G3", "a mark before the last one counts as the last one", ahead(G3), join(algorithms, queued, breakers, []machine{places, shared, spending}),
 		queuedBucket.with("accepts a mark before its last one", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if last := s.Look().last; now < last {
 				answer, out := s.Shift(now.Sub(last)).Step(a, now)
@@ -39,7 +39,7 @@ var lawLines = []property{
 		bucket.with("takes an earlier mark for the present", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			return s.Step(a, max(now, -now))
 		}})},
-	{"G4", "after Tick(t) and serving at t, NextWake > t or none", ahead(G4), join(queued, breakers, []machine{places}),
+	{"G4", "after Tick(t) and serving at t, NextWake > t or none", ahead(G4), join(queued, breakers, []machine{places, shared}),
 		places.with("does not end expired leases", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Tick {
 				return reducer.Answer{Verdict: reducer.Done}, nil
@@ -91,7 +91,7 @@ var lawLines = []property{
 			b.restore = func(c cell.Cell, src []byte) error { return c.Revive(src, 0) }
 			return b
 		}}},
-	{"G15", "the figures of a state are a fold of its answers and effects", G15, join(queued, breakers, []machine{places}),
+	{"G15", "the figures of a state are a fold of its answers and effects", G15, join(queued, breakers, []machine{places, shared}),
 		places.with("emits no effect for an expired lease", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			return answer, slices.DeleteFunc(out, func(e reducer.Effect) bool { return e.Kind == reducer.Lapse })
@@ -123,7 +123,7 @@ var lawLines = []property{
 			}
 			return answer, out
 		}})},
-	{"G17", "a peek at a bulkhead accounts for expired leases and waits, and ends none", ahead(G17), []machine{places},
+	{"G17", "a peek at a bulkhead accounts for expired leases and waits, and ends none", ahead(G17), []machine{places, shared},
 		places.with("ends leases at a peek", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Peek {
 				s.Step(tick, now)
@@ -144,7 +144,7 @@ var lawLines = []property{
 			answer.Changed = answer.Changed || answer.Verdict == reducer.Admit
 			return answer, out
 		}})},
-	{"G19", "a step has at most as many effects as the configuration allows, however much time passed", G19, join(breakers, []machine{jitteredOpen, places}),
+	{"G19", "a step has at most as many effects as the configuration allows, however much time passed", G19, join(breakers, []machine{jitteredOpen, places, shared}),
 		jitteredOpen.with("emits an effect for every cycle that passed", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			var all reducer.Out
 			for range 100 {
@@ -158,7 +158,7 @@ var lawLines = []property{
 			answer, out := s.Step(a, now)
 			return answer, append(all, out...)
 		}})},
-	{"G20", "the encoding shrinks when permits and waits end", G20, []machine{places},
+	{"G20", "the encoding shrinks when permits and waits end", G20, []machine{places, shared},
 		places.with("never frees every fourth place", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Release && a.Generation%4 == 1 {
 				return reducer.Answer{Verdict: reducer.Done}, nil

@@ -101,11 +101,11 @@ func G3Word(m machine, h history) error {
 	return r.err
 }
 
-// G10: the size of a state is a function of its configuration.
+// G10: the size of a state is a function of its configuration: MaxSize, and what waiters
+// take.
 func G10(m machine, h history) error {
 	r, c := rigged(m, h)
-	b := c.breaker
-	bound := 240 + 48*int(c.limit.Queue+c.bulkhead.Queue+c.bulkhead.Concurrent) + 8*int(b.Probes+2*b.Count)
+	bound := r.subject.MaxSize() + 48*int(c.limit.Queue+c.bulkhead.Queue)
 	for range 3 {
 		r.play(h.steps())
 		m.meet()

@@ -140,6 +140,12 @@ var (
 			return view{waiters: waiters(&s.Queue), held: s.Held, last: s.Last, begun: true}
 		})
 	}}
+	// shared has a member for each caller.
+	shared = machine{name: "shared bulkhead", kind: bulkheads, draw: drawShared, make: func(c config) subject {
+		return of(must(bulkhead.NewShared(c.bulkhead.Shared(1, 0))), 0, func(s *bulkhead.SharedState) view {
+			return view{held: s.Held, last: s.Last, begun: true}
+		})
+	}}
 	spending = machine{name: "retry budget", kind: budgets, draw: drawBudget, make: func(c config) subject {
 		return of(must(budget.New(c.budget)), 0, func(s *budget.State) view { return view{last: s.Last, begun: s.Begun} })
 	}}
@@ -149,7 +155,7 @@ var (
 	algorithms = join(bursts, []machine{leaky})
 	queued     = []machine{queuedBucket, queuedFixed, queuedSliding, queuedLog, queuedLeaky, newestBucket}
 	breakers   = []machine{calls, timed, consecutive, large}
-	cells      = join(algorithms, queued, breakers, []machine{places, spending})
+	cells      = join(algorithms, queued, breakers, []machine{places, shared, spending})
 )
 
 func join(lists ...[]machine) (all []machine) {
@@ -250,6 +256,11 @@ func drawBulkhead(h history) config {
 	}
 	c.Order = limiter.Order(w >> 17 % 2)
 	return config{bulkhead: c}
+}
+
+func drawShared(h history) config {
+	c := drawBulkhead(h).bulkhead
+	return config{bulkhead: bulkhead.Config{Concurrent: c.Concurrent, Lease: max(1, c.Lease)}}
 }
 
 func drawBudget(h history) config {

@@ -27,6 +27,8 @@ type subject interface {
 	// Ready is the mark from which a permit may be used that the last step gave.
 	Ready(p reducer.Permit) clock.Mark
 	Check() error
+	// MaxSize is the most bytes of a state without waiters.
+	MaxSize() int
 	Text(now clock.Mark) string
 	// Look returns what the tests read of the state itself.
 	Look() view
@@ -86,6 +88,8 @@ func (e *erased[S]) Ready(p reducer.Permit) clock.Mark {
 	}
 	return p.Mark
 }
+
+func (e *erased[S]) MaxSize() int { return e.cell.(interface{ MaxSize() int }).MaxSize() }
 
 func (e *erased[S]) Check() error { return e.cell.Check(e.state) }
 

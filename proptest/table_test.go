@@ -48,7 +48,7 @@ func table() []row {
 	return slices.Concat(
 		properties(byProperty, lawLines, flowLawLines, limitLines, configureLines, breakerLines, bulkheadLines, retryLines, pipelineLines),
 		properties(byDifference, recountLines),
-		adaptiveLines(), keyedLines(), refundLines(), shortLines(), scriptLines(), commandLines(), explorationLines())
+		adaptiveLines(), sharedLines(), keyedLines(), refundLines(), shortLines(), scriptLines(), commandLines(), explorationLines())
 }
 
 // exploredCells are the explorations of cells.
