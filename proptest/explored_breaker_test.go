@@ -102,12 +102,43 @@ func breakerKey(c breaker.Config) relativeKey[breaker.State] {
 // encoder encodes states of breakers with the window of exploredBreaker.
 var encoder = must(breaker.New(exploredBreaker))
 
-// probesOf are the IDs of the pending probes. They are the last words of an encoded
-// state.
-func probesOf(s *breaker.State) (ids []uint64) {
-	encoded := encoder.AppendState(nil, *s)
-	for i := int(s.ProbesOut); i > 0; i-- {
-		ids = append(ids, binary.LittleEndian.Uint64(encoded[len(encoded)-8*i:]))
+// probesOf are the IDs of the pending probes, read from an encoded state, whose layout
+// is part of the format.
+func probesOf(s *breaker.State) []uint64 {
+	if s.ProbesOut == 0 {
+		return nil
+	}
+	const header, mark = 6 + 1, 8 // and the flags
+	all := encoder.AppendState(nil, *s)[header:]
+	number := func() uint64 {
+		v, n := binary.Uvarint(all)
+		all = all[n:]
+		return v
+	}
+	number() // of the generation
+	all = all[mark:]
+	for range 4 { // both counts of openings, the open time, the end or the beginning of half-open
+		number()
+	}
+	if number() > 0 { // outcomes
+		number()
+		number()
+	}
+	number() // of the last probe
+	ids := make([]uint64, number())
+	last := s.Cursor
+	if s.Until == clock.Never {
+		last += uint64(s.Last-s.Origin) << 10
+	}
+	for i := len(ids) - 1; i >= 0; i-- {
+		word, serial := number(), uint64(0)
+		if ids[i] = last - word; s.Until == clock.Never {
+			if word&1 == 1 {
+				serial = number()
+			}
+			ids[i] = ((last-1)>>10-word>>1)<<10 + serial + 1
+		}
+		last = ids[i] - 1
 	}
 	return ids
 }

@@ -55,6 +55,8 @@ func table() []row {
 var exploredCells = []exploration{
 	breakerScene("breaker with a window of 4 calls and 2 probes, 2 callers", exploredBreaker, 2, 50).exploration(),
 	bulkheadScene("bulkhead of 2 with leases and a queue of 2, 4 callers", exploredPlaces, 4, 20).exploration(),
+	sharedScene("shared bulkhead of 2, 3 members", 3, 1).exploration(),
+	sharedScene("two-caller shared bulkhead of 2, 2 members", 4, 2).exploration(),
 	bucketScene().exploration(),
 	fixedScene().exploration(),
 	slidingScene().exploration(),

@@ -32,6 +32,14 @@
 // slot, the lowest that was free, and the number of its grant; it is valid only in
 // this state.
 //
+// SharedMachine is the form for members that share a bulkhead, such as the workers of a
+// proxy that keep its state as bytes and step it by compare-and-set. It has no queue,
+// and a member has one lease for all of its places, so that its state has a few bytes
+// for each member in place of each holder. K1, K3, K8 to K10 and the G above hold for
+// it too; it answers as a Machine all of whose leases of a member are renewed whenever
+// the member is admitted or renews one. A member releases each of its permits once:
+// its places are not distinguished.
+//
 // Sources: Nygard, Release It!, 2007; resilience4j's SemaphoreBulkhead and
 // failsafe's Bulkhead, with their reports of lost permits (failsafe#365, #393).
 package bulkhead

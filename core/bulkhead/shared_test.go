@@ -81,7 +81,7 @@ func newShared(t *testing.T, c bulkhead.SharedConfig) *bulkhead.SharedMachine {
 	return m
 }
 
-// The numbers of stays wrap around without 0, and an epoch of before is stale then.
+// The numbers of stays wrap around without 0.
 func TestSharedEpochsWrap(t *testing.T) {
 	m := newShared(t, bulkhead.SharedConfig{Concurrent: 2, Lease: time.Minute})
 	s := bulkhead.SharedState{Serial: 1<<32 - 2}

@@ -6,6 +6,7 @@
 //
 //   - G9: a failed Restore changes nothing; a restored cell decides as the one that
 //     was saved.
+//   - G10: MaxSize bounds the bytes of a state without waiters.
 //   - G16: Adopt follows the configure rules of each mechanism; the state of another
 //     mechanism is not adopted.
 //

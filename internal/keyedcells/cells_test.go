@@ -39,6 +39,8 @@ func (m *places) New(clock.Mark) cell.Cell { return &place{number: int(m.made.Ad
 
 func (m *places) Adopt(old cell.Cell, _ clock.Mark, _ *reducer.Out) cell.Cell { return old }
 
+func (m *places) MaxSize() int { return 0 }
+
 func keep(_ Ref, old cell.Cell, _ cell.Maker) cell.Cell { return old }
 
 func newCells(t testing.TB, c Config) *Cells {
