@@ -132,12 +132,10 @@ func probesOf(s *breaker.State) []uint64 {
 	}
 	for i := len(ids) - 1; i >= 0; i-- {
 		word, serial := number(), uint64(0)
-		if ids[i] = last - word; s.Until == clock.Never {
-			if word&1 == 1 {
-				serial = number()
-			}
-			ids[i] = ((last-1)>>10-word>>1)<<10 + serial + 1
+		if word&1 == 1 {
+			serial = number()
 		}
+		ids[i] = ((last-1)>>10-word>>1)<<10 + serial + 1
 		last = ids[i] - 1
 	}
 	return ids

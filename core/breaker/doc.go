@@ -43,8 +43,8 @@
 //     outcomes; pending probes stay pending.
 //   - G17, G18: a peek, a refusal and an admission to a closed breaker change
 //     nothing; nor does one more success in a window of successes.
-//   - G20, G22: encoded, a breaker takes 39 bytes and two bits a call, 40 and one to
-//     three numbers for each bucket that counted, 64 open or of failures in a row;
+//   - G20, G22: encoded, a breaker takes 39 bytes and two bits a call, 40 and three
+//     numbers for each bucket that counted, 64 open or of failures in a row;
 //     half-open 39 and 5 for each pending probe, where its times are shorter than a
 //     day and its probes seconds apart. The most is MaxSize. Bytes of another window
 //     are refused.

@@ -21,9 +21,8 @@ import (
 //	half-open   Opens, OpenFor, Until - Last or Last - Origin, Total, of more
 //	            than none Failed and Slow, Cursor, ProbesOut, the probes
 //
-// Marks take 8 bytes, times and all other numbers are varints. Of a bucket or a probe
-// the lowest bits of the first number say what follows it. Metrics-only is as closed;
-// the forced modes have no more.
+// Marks take 8 bytes, times and all other numbers are varints. Metrics-only is as
+// closed; the forced modes have no more.
 const (
 	tag      = 'B'
 	modeBits = 0b111
@@ -181,42 +180,12 @@ func (m *Machine) codeBuckets(c *wire.Coder, s *State) {
 	s.Total, s.Failed, s.Slow = uint32(sum[0]), uint32(sum[1]), uint32(sum[2])
 }
 
-// codeBucket codes a bucket: its outcomes, and how many of them failed and were slow
-// where any did.
 func codeBucket(c *wire.Coder, b []uint64) {
-	failed, slow := uint32(b[0]), uint32(b[1])
-	word := b[0] >> 32 << 2
-	if failed > 0 {
-		word |= someFailed
-	}
-	if slow > 0 {
-		word |= someSlow
-	}
-	c.Uvarint(&word)
-	codeSome(c, &failed, word&someFailed != 0)
-	codeSome(c, &slow, word&someSlow != 0)
-	if !c.Reads() {
-		return
-	}
-	if word>>2 > tally.Max {
-		c.Fail(errState)
-		word = 0
-	}
-	b[0], b[1] = word>>2<<32|uint64(failed), uint64(slow)
-}
-
-const (
-	someFailed = 1 << iota
-	someSlow
-)
-
-// codeSome codes a count of one or more, where there is one.
-func codeSome(c *wire.Coder, n *uint32, some bool) {
-	if !some {
-		return
-	}
-	if c.Uvarint32(n); *n == 0 {
-		c.Fail(errState)
+	total, failed, slow := uint32(b[0]>>32), uint32(b[0]), uint32(b[1])
+	c.Uvarint32(&total)
+	c.Uvarint32(&failed)
+	if c.Uvarint32(&slow); c.Reads() {
+		b[0], b[1] = uint64(total)<<32|uint64(failed), uint64(slow)
 	}
 }
 
@@ -252,7 +221,7 @@ func (m *Machine) codeHalfOpen(c *wire.Coder, s *State, bounded bool) {
 	}
 	last := s.since(s.Last)<<serialBits + s.Cursor
 	for i := len(s.words) - 1; i >= 0; i-- {
-		codeProbe(c, &s.words[i], last, !bounded)
+		codeProbe(c, &s.words[i], last)
 		last = s.words[i] - 1
 	}
 }

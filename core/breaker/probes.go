@@ -92,36 +92,22 @@ func (s *State) lapse(now clock.Mark) {
 	s.ProbesOut -= uint16(n)
 }
 
-// codeProbe codes the ID of a probe that is at most last, by the difference; where
-// probes lapse, by that of the times, and the serial number where it is not the first
-// of its time.
-func codeProbe(c *wire.Coder, id *uint64, last uint64, lapse bool) {
-	if !lapse {
-		less := last - *id
-		if c.Uvarint(&less); c.Reads() && less >= last {
-			c.Fail(errState)
-			less = last - 1
-		}
-		*id = last - less
-		return
-	}
-	const serials = 1<<serialBits - 1
-	latest, serial := (last-1)>>serialBits, (*id-1)&serials
+// codeProbe codes the ID of a probe that is at most last: by how much less its upper
+// bits are, and in the lowest bit of that number whether its lower ones follow.
+func codeProbe(c *wire.Coder, id *uint64, last uint64) {
+	const lower = 1<<serialBits - 1
+	latest, serial := (last-1)>>serialBits, (*id-1)&lower
 	word := (latest - (*id-1)>>serialBits) << 1
 	if serial > 0 {
 		word |= 1
 	}
-	c.Uvarint(&word)
-	if word&1 == 0 {
+	if c.Uvarint(&word); word&1 == 0 {
 		serial = 0
-	} else if c.Uvarint(&serial); serial == 0 || serial > serials {
+	} else if c.Uvarint(&serial); serial == 0 || serial > lower {
 		c.Fail(errState)
 	}
-	if !c.Reads() {
-		return
-	}
-	if *id = (latest-word>>1)<<serialBits + serial + 1; last == 0 || word>>1 > latest || *id > last {
+	*id = (latest-word>>1)<<serialBits + serial + 1
+	if c.Reads() && (last == 0 || word>>1 > latest || *id > last) {
 		c.Fail(errState)
-		*id = 1
 	}
 }

@@ -23,11 +23,11 @@ func (m *Machine) maxWindow() int {
 	case Calls:
 		return wire.UvarintSize(n) + wire.UvarintSize(n-1) + int(n+3)/4
 	case Time:
-		size := wire.UvarintSize(n) + wire.UvarintsSize(n, tally.Max<<2+3*n) + wire.UvarintsSize(n, tally.Max)
-		if m.config.SlowOver > 0 {
-			size += wire.UvarintsSize(n, tally.Max)
+		size := wire.UvarintSize(n) + 2*wire.UvarintsSize(n, tally.Max)
+		if m.config.SlowOver == 0 {
+			return size + int(n)
 		}
-		return size
+		return size + wire.UvarintsSize(n, tally.Max)
 	}
 	return wire.UvarintSize(tally.Max)
 }
@@ -36,12 +36,14 @@ func (m *Machine) maxWindow() int {
 // with one and a pending probe less.
 func (m *Machine) maxHalfOpen() int {
 	n := uint64(m.config.Probes)
-	between, others := 2*m.longestOpen(), wire.UvarintSize(maxSince+m.longestOpen())+1
-	if bound := m.config.HalfOpenMax; bound > 0 {
-		between, others = maxSerial, wire.UvarintSize(uint64(bound))+wire.UvarintSize(maxSerial)
-	}
 	number := wire.UvarintSize(n)
-	return others + number + max(1+wire.UvarintsSize(n, between), 3*number+wire.UvarintsSize(n-1, between))
+	probes := func(most uint64, each int) int {
+		return number + max(1+wire.UvarintsSize(n, most)+int(n)*each, 3*number+wire.UvarintsSize(n-1, most)+int(n-1)*each)
+	}
+	if bound := m.config.HalfOpenMax; bound > 0 {
+		return wire.UvarintSize(uint64(bound)) + wire.UvarintSize(maxSerial) + probes(maxSerial>>serialBits*2+n, 2)
+	}
+	return wire.UvarintSize(maxSince+m.longestOpen()) + 1 + probes(2*m.longestOpen(), 0)
 }
 
 // longestOpen returns the longest open time.

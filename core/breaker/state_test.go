@@ -94,10 +94,10 @@ func TestEncodedSize(t *testing.T) {
 		for i := range clock.Mark(2 * n) {
 			now := late + i*clock.Mark(time.Hour)/clock.Mark(n)
 			h.record(p, reducer.Fail, now)
-			h.fits(40 + 2*int(min(n, uint32(i+1))))
+			h.fits(40 + 3*int(min(n, uint32(i+1))))
 		}
 		h.record(p, reducer.OK, late+clock.Mark(5*time.Hour))
-		h.fits(40 + 1)
+		h.fits(40 + 3)
 	}
 	for _, bound := range []time.Duration{0, time.Hour} {
 		h := begin(t, breaker.Config{Window: breaker.Consecutive, Count: 1, Open: minute, Probes: 100, HalfOpenMax: bound})

@@ -52,8 +52,8 @@ func TestMaxSize(t *testing.T) {
 		{"breaker", breaks(breaker.Config{}), 100, 18, seconds(60)},
 		{"breaker with a slow rule", breaks(slow), 100, 18, seconds(60)},
 		{"breaker of 250 calls", breaks(breaker.Config{Count: 250}), 100, 18, seconds(60)},
-		{"breaker with a longest half-open stay", breaks(breaker.Config{HalfOpenMax: seconds(60)}), 110, 64, seconds(60)},
-		{"breaker of time", breaks(timed), 134, 56, seconds(60)},
+		{"breaker with a longest half-open stay", breaks(breaker.Config{HalfOpenMax: seconds(60)}), 118, 72, seconds(60)},
+		{"breaker of time", breaks(timed), 144, 65, seconds(60)},
 		{"breaker of time with a slow rule", breaks(slowTimed), 184, 106, seconds(60)},
 		{"breaker of failures in a row", breaks(breaker.Config{Window: breaker.Consecutive, Count: 5}), 100, 18, seconds(60)},
 		{"bulkhead of 4 with leases", func() (cell.Maker, error) {
