@@ -209,21 +209,14 @@ func (m *Machine) codeHalfOpen(c *wire.Coder, s *State, bounded bool) {
 	out := uint64(len(s.words))
 	c.Uvarint(&out)
 	if c.Reads() {
-		if out > MaxProbes || out > uint64(c.Left()) || bounded && s.Until == clock.Never || s.Failed > s.Total || s.Slow > s.Total ||
-			s.Cursor > maxSerial || !s.Probed && (s.Total > 0 || s.Cursor > 0 || out > 0) {
+		if out > MaxProbes || bounded && s.Until == clock.Never || s.Failed > s.Total || s.Slow > s.Total ||
+			s.Cursor > maxSerial || !s.Probed && uint64(s.Total)+s.Cursor+out > 0 {
 			c.Fail(errState)
 			return
 		}
-		s.ProbesOut = uint16(out)
-		if out > 0 {
-			s.words = make([]uint64, out)
-		}
+		s.ProbesOut, s.words = uint16(out), make([]uint64, out)
 	}
-	last := s.since(s.Last)<<serialBits + s.Cursor
-	for i := len(s.words) - 1; i >= 0; i-- {
-		codeProbe(c, &s.words[i], last)
-		last = s.words[i] - 1
-	}
+	s.codeProbes(c)
 }
 
 // AppendState implements reducer.Cell.

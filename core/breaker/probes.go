@@ -92,22 +92,25 @@ func (s *State) lapse(now clock.Mark) {
 	s.ProbesOut -= uint16(n)
 }
 
-// codeProbe codes the ID of a probe that is at most last: by how much less its upper
-// bits are, and in the lowest bit of that number whether its lower ones follow.
-func codeProbe(c *wire.Coder, id *uint64, last uint64) {
+// codeProbes codes the IDs of the pending probes, from the latest one back: by how much
+// less the upper bits are than those of the greatest ID possible, and in the lowest bit
+// of that number whether the lower bits follow.
+func (s *State) codeProbes(c *wire.Coder) {
 	const lower = 1<<serialBits - 1
-	latest, serial := (last-1)>>serialBits, (*id-1)&lower
-	word := (latest - (*id-1)>>serialBits) << 1
-	if serial > 0 {
-		word |= 1
-	}
-	if c.Uvarint(&word); word&1 == 0 {
-		serial = 0
-	} else if c.Uvarint(&serial); serial == 0 || serial > lower {
-		c.Fail(errState)
-	}
-	*id = (latest-word>>1)<<serialBits + serial + 1
-	if c.Reads() && (last == 0 || word>>1 > latest || *id > last) {
-		c.Fail(errState)
+	end := s.since(s.Last)<<serialBits + s.Cursor
+	for i := len(s.words) - 1; i >= 0; i-- {
+		at, latest := max(s.words[i], 1)-1, (end-1)>>serialBits
+		serial := at & lower
+		word := (latest-at>>serialBits)<<1 | min(serial, 1)
+		if c.Uvarint(&word); word&1 > 0 {
+			c.Uvarint(&serial)
+		}
+		at = (latest-word>>1)<<serialBits + serial
+		if word&1 != min(serial, 1) || serial > lower || word>>1 > latest || at >= end {
+			c.Fail(errState)
+		}
+		if end = at; c.Reads() {
+			s.words[i] = at + 1
+		}
 	}
 }

@@ -129,7 +129,7 @@ func (s *SharedState) code(c *wire.Coder) {
 	c.After(&latest, s.Last)
 	least, soonest := uint64(0), uint64(1)
 	for i := range s.Members {
-		h := &s.Members[i]
+		h := s.Members[i]
 		gap, age, before := uint64(h.ID)-least, s.Serial-h.Epoch, uint64(latest)-uint64(h.Until)
 		c.Uvarint(&gap)
 		c.Uvarint32(&age)
@@ -143,6 +143,7 @@ func (s *SharedState) code(c *wire.Coder) {
 				c.Fail(errMembers)
 				return
 			}
+			s.Members[i] = h
 		}
 		least, soonest = uint64(h.ID)+1, min(soonest, before)
 	}
