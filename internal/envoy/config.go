@@ -22,10 +22,6 @@ type Config struct {
 	Routes []Route
 	// Filters come before the router.
 	Filters []Filter
-	// MaxRequests is the circuit breaker of the upstream; 0 for 100,000.
-	MaxRequests int
-	// IdleTimeout ends streams without traffic; 0 for none.
-	IdleTimeout time.Duration
 	// Static has the listener in the bootstrap, where a filter that is refused ends Envoy.
 	// Push needs a listener that is not.
 	Static bool
@@ -34,10 +30,10 @@ type Config struct {
 // Route is a route by path prefix.
 type Route struct {
 	Name, Prefix string
+	// Direct requests are answered as without an upstream.
+	Direct bool
 	// Policy is the metadata policy of the namespace sluice; empty for none.
 	Policy string
-	// Metadata are more of that namespace.
-	Metadata map[string]any
 }
 
 // Filter is a filter of HTTP requests.
@@ -167,7 +163,7 @@ func (c *Config) listener(filters []object) object {
 		"address": address("127.0.0.1", 0),
 		"filter_chains": []object{{"filters": []object{{"name": "http", "typed_config": object{
 			"@type":       types + "envoy.extensions.filters.network.http_connection_manager.v3.HttpConnectionManager",
-			"stat_prefix": "http", "generate_request_id": false, "stream_idle_timeout": seconds(c.IdleTimeout),
+			"stat_prefix": "http", "generate_request_id": false,
 			"route_config": object{"name": "routes", "virtual_hosts": []object{{"name": "all", "domains": []string{"*"}, "routes": c.routes()}}},
 			"http_filters": filters,
 		}}}}},
@@ -178,20 +174,13 @@ func (c *Config) routes() []object {
 	var list []object
 	for _, r := range append(c.Routes[:len(c.Routes):len(c.Routes)], Route{Name: "all", Prefix: "/"}) {
 		route := object{"name": r.Name, "match": object{"prefix": r.Prefix}}
-		if c.Upstream == "" {
+		if c.Upstream == "" || r.Direct {
 			route["direct_response"] = object{"status": 200, "body": object{"inline_string": "ok"}}
 		} else {
 			route["route"] = object{"cluster": "upstream", "timeout": "0s"}
 		}
-		metadata := object{}
-		for name, value := range r.Metadata {
-			metadata[name] = value
-		}
 		if r.Policy != "" {
-			metadata["policy"] = r.Policy
-		}
-		if len(metadata) > 0 {
-			route["metadata"] = object{"filter_metadata": object{"sluice": metadata}}
+			route["metadata"] = object{"filter_metadata": object{"sluice": object{"policy": r.Policy}}}
 		}
 		list = append(list, route)
 	}
@@ -211,10 +200,7 @@ func (c *Config) clusters() ([]object, error) {
 	if err != nil {
 		return nil, err
 	}
-	most := c.MaxRequests
-	if most == 0 {
-		most = 100_000
-	}
+	const most = 100_000 // more than any test has at once
 	return []object{{
 		"@type": types + "envoy.config.cluster.v3.Cluster", "name": "upstream", "type": "STATIC", "connect_timeout": "1s",
 		"circuit_breakers": object{"thresholds": []object{{"max_connections": most, "max_pending_requests": most, "max_requests": most}}},

@@ -1,6 +1,7 @@
 package scenarios_test
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -41,34 +42,46 @@ func bad(t *testing.T) map[string][]string {
 	return documents
 }
 
-// TestBadConfiguration starts Envoy with documents that it refuses: it ends with exit
-// code 1, and its log has what sluice lint says.
-func TestBadConfiguration(t *testing.T) {
+// TestBadStart starts Envoy with a document that it refuses: it ends with exit code 1,
+// and its log has what sluice lint says.
+func TestBadStart(t *testing.T) {
 	envoytest.Need(t)
-	for src, messages := range bad(t) {
-		for _, structured := range []bool{false, true} {
-			if structured && !strings.HasSuffix(src, "}") {
-				continue // a Struct is JSON
-			}
-			f := filter(t, src)
-			f.Structured = structured
-			_, err := envoy.Start(envoy.Config{Filters: []envoy.Filter{f.Filter()}, Static: true})
-			var exit *envoy.ExitError
-			require.True(t, errors.As(err, &exit), "%s: %v", src, err)
-			assert.Equal(t, 1, exit.Code)
-			for _, message := range messages {
-				assert.Contains(t, exit.Log, message, src)
-			}
-		}
+	const two = `{"limit":{"rate":"5"}},{"limt":"5/s"}`
+	f := filter(t, document("process", two))
+	f.Discovered = false
+	_, err := envoy.Start(envoy.Config{Filters: []envoy.Filter{f.Filter()}, Static: true})
+	var exit *envoy.ExitError
+	require.True(t, errors.As(err, &exit), err)
+	assert.Equal(t, 1, exit.Code)
+	for _, message := range bad(t)[document("process", two)] {
+		assert.Contains(t, exit.Log, message)
 	}
 }
 
-// TestStructured has the document as a Struct in place of a text.
-func TestStructured(t *testing.T) {
-	f := filter(t, document("process", `{"limit":{"rate":"2/1h"}}`))
-	f.Structured = true
-	c := envoytest.Clients(t, envoytest.Start(t, envoy.Config{Filters: []envoy.Filter{f.Filter()}}))
-	assert.Equal(t, map[int]int{200: 2, 429: 2}, statusesOf(c, 4, "/"))
+// TestBadConfiguration pushes documents that Envoy refuses, as text and as a Struct: its
+// log has what sluice lint says, and it goes on with the document that it has.
+func TestBadConfiguration(t *testing.T) {
+	with := func(src string, structured bool) envoy.Config {
+		f := filter(t, src)
+		f.Structured = structured
+		return envoy.Config{Filters: []envoy.Filter{f.Filter()}}
+	}
+	e := envoytest.Start(t, with(document("process", `{"limit":{"rate":"2/1h"}}`), true))
+	c := envoytest.Clients(t, e)
+	assert.Equal(t, 200, c.Get("/").Status)
+	for src, messages := range bad(t) {
+		for _, structured := range []bool{false, true} {
+			if structured && !json.Valid([]byte(src)) {
+				continue
+			}
+			before := len(e.Log())
+			assert.ErrorIs(t, e.Push(with(src, structured)), envoy.ErrRejected, src)
+			for _, message := range messages {
+				assert.Contains(t, e.Log()[before:], message, src)
+			}
+		}
+	}
+	assert.Equal(t, map[int]int{200: 1, 429: 2}, statusesOf(c, 3, "/"))
 }
 
 // TestPushes replaces the document under load: requests go on, a document that is

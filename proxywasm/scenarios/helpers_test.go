@@ -1,17 +1,172 @@
 package scenarios_test
 
 import (
+	"encoding/json"
 	"fmt"
+	"maps"
+	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice/internal/envoy"
 	"github.com/sluice-go/sluice/internal/envoy/envoytest"
 )
+
+// policies are those of the document of the shared Envoys. Each has the requests below
+// its name.
+var policies = map[string]string{
+	"overload":        `{"steps":[{"limit":{"rate":"200/1s","burst":100}}]}`,
+	"each-worker":     `{"steps":[{"limit":{"rate":"1/1h","burst":50}}]}`,
+	"token-bucket":    `{"steps":[{"limit":{"rate":"500/1h"}}]}`,
+	"fixed-window":    `{"steps":[{"limit":{"rate":"500/1h","algorithm":"fixed-window"}}]}`,
+	"sliding-counter": `{"steps":[{"limit":{"rate":"500/1h","algorithm":"sliding-counter"}}]}`,
+	"sliding-log":     `{"steps":[{"limit":{"rate":"500/1h","algorithm":"sliding-log"}}]}`,
+	"keys":            `{"steps":[{"limit":{"rate":"3/1h","per":"header:x-tenant"}}]}`,
+	"refusal":         `{"steps":[{"limit":{"rate":"1/1h"}}]}`,
+	"fallback":        `{"steps":[{"limit":{"rate":"1/1h"}}],"fallback":{"status":418,"body":"{\"tea\":true}"}}`,
+	"route":           `{"steps":[{"limit":{"rate":"2/1h"}}]}`,
+	"post":            `{"steps":[{"limit":{"rate":"1/1h"}}]}`,
+	"host":            `{"steps":[{"limit":{"rate":"1/1h"}}]}`,
+	"metadata":        `{"steps":[{"limit":{"rate":"1/1h"}}]}`,
+	"shadow":          `{"steps":[{"limit":{"rate":"1/1h","shadow":true}}]}`,
+	"metrics":         `{"steps":[{"limit":{"rate":"100/1h"}}]}`,
+	"wait":            `{"steps":[{"limit":{"rate":"20/1s","burst":1,"wait":"300ms","queue":3}}]}`,
+	"brown-out":       `{"steps":[{"breaker":{"window":{"calls":40},"minimum":40,"failure_rate":"50%","open":"300ms","probes":3}}]}`,
+	"leave":           `{"steps":[{"bulkhead":{"concurrent":4}}]}`,
+	"bulkhead":        `{"steps":[{"bulkhead":{"concurrent":5}}]}`,
+	"grpc-limit":      `{"steps":[{"limit":{"rate":"2/1h"}}]}`,
+	"grpc-breaker":    `{"steps":[{"breaker":{"window":{"consecutive":3},"open":"1h"}}]}`,
+	"streams":         `{"steps":[{"limit":{"rate":"70/1h"}}]}`,
+	"memory":          `{"steps":[{"limit":{"rate":"1000/1s","per":"header:x-tenant"}},{"breaker":{"window":{"calls":100}}},{"bulkhead":{"concurrent":100}}]}`,
+}
+
+// routes come before those of the policies.
+var routes = []string{
+	`{"path":"/route/*","method":"POST","policy":"post"}`,
+	`{"path":"/host","host":"b.test","policy":"host"}`,
+	`{"path":"/metadata/**","policy":"route"}`,
+}
+
+// unrouted are the policies that have no route of their own.
+var unrouted = []string{"post", "host", "metadata"}
+
+// wholeDocument has all policies.
+func wholeDocument(state string) string {
+	all := slices.Clone(routes)
+	for _, name := range slices.Sorted(maps.Keys(policies)) {
+		if !slices.Contains(unrouted, name) {
+			all = append(all, fmt.Sprintf(`{"path":"/%s/**","policy":%q}`, name, name))
+		}
+	}
+	bodies := map[string]json.RawMessage{}
+	for name, body := range policies {
+		bodies[name] = json.RawMessage(body)
+	}
+	text, err := json.Marshal(bodies)
+	if err != nil {
+		panic(err)
+	}
+	return fmt.Sprintf(`{"version":1,"policies":%s,"routes":[%s],"proxy":{"state":%q}}`, text, strings.Join(all, ","), state)
+}
+
+// direct are the policies whose requests Envoy answers by itself.
+var direct = []string{"overload", "each-worker", "token-bucket", "fixed-window", "sliding-counter", "sliding-log", "metrics", "memory"}
+
+// site is an Envoy that tests share, since it takes a while to compile the module. Each
+// test has a policy of its own there.
+type site struct {
+	*envoy.Envoy
+	mu       sync.Mutex
+	handlers map[string]http.HandlerFunc
+	upstream *envoy.Upstream
+	err      error
+}
+
+var sites = map[string]func() *site{
+	"process": sync.OnceValue(func() *site { return newSite("process") }),
+	"worker":  sync.OnceValue(func() *site { return newSite("worker") }),
+}
+
+var running []*site // of which TestMain ends each
+
+func newSite(state string) *site {
+	s := &site{handlers: map[string]http.HandlerFunc{}}
+	c := envoy.Config{Routes: []envoy.Route{{Name: "metadata", Prefix: "/metadata/strict", Direct: true, Policy: "metadata"}}}
+	for _, name := range direct {
+		c.Routes = append(c.Routes, envoy.Route{Name: name, Prefix: "/" + name + "/", Direct: true})
+	}
+	module, err := filepath.Abs("../sluice.wasm")
+	if err != nil {
+		return &site{err: err}
+	}
+	c.Filters = []envoy.Filter{envoy.Wasm{Name: "sluice", Module: module, Configuration: wholeDocument(state), Failure: envoy.FailReload}.Filter()}
+	if s.upstream, s.err = envoy.NewUpstream(s); s.err != nil {
+		return s
+	}
+	c.Upstream = s.upstream.Address()
+	if s.Envoy, s.err = envoy.Start(c); s.err == nil {
+		running = append(running, s)
+	}
+	return s
+}
+
+// ServeHTTP answers by the handler of a policy, and with 200 without one.
+func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	name, _, _ := strings.Cut(strings.TrimPrefix(r.URL.Path, "/"), "/")
+	s.mu.Lock()
+	h := s.handlers[name]
+	s.mu.Unlock()
+	if h != nil {
+		h(w, r)
+	}
+}
+
+// handle sets the handler of a policy.
+func (s *site) handle(name string, h http.HandlerFunc) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.handlers[name] = h
+}
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	for _, s := range running {
+		if err := s.Close(); err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			code = 1
+		}
+	}
+	os.Exit(code)
+}
+
+// at returns the shared Envoy of a state.
+func at(t testing.TB, state string) *site {
+	t.Helper()
+	envoytest.Need(t)
+	modulePath(t)
+	s := sites[state]()
+	require.NoError(t, s.err)
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(s.Log())
+		}
+	})
+	return s
+}
+
+// inEachState runs a test in both states.
+func inEachState(t *testing.T, test func(t *testing.T, s *site)) {
+	for _, state := range []string{"process", "worker"} {
+		t.Run(state, func(t *testing.T) { test(t, at(t, state)) })
+	}
+}
 
 // modulePath returns the path of the filter.
 func modulePath(t testing.TB) string {
@@ -27,26 +182,13 @@ func modulePath(t testing.TB) string {
 // filter is the filter with a policy document in JSON as its configuration.
 func filter(t testing.TB, document string) envoy.Wasm {
 	t.Helper()
-	return envoy.Wasm{Name: "sluice", Module: modulePath(t), Configuration: document, Failure: envoy.FailReload}
+	return envoy.Wasm{Name: "sluice", Module: modulePath(t), Configuration: document, Failure: envoy.FailReload, Discovered: true}
 }
 
 // document is a policy document of one policy for all requests. The state is process or
 // worker, the steps are JSON.
 func document(state, steps string) string {
 	return fmt.Sprintf(`{"version":1,"policies":{"all":{"steps":[%s]}},"routes":[{"path":"/**","policy":"all"}],"proxy":{"state":%q}}`, steps, state)
-}
-
-// start starts an Envoy with the filter. An empty upstream is none.
-func start(t testing.TB, document, upstream string) *envoy.Envoy {
-	t.Helper()
-	return envoytest.Start(t, envoy.Config{Upstream: upstream, Filters: []envoy.Filter{filter(t, document).Filter()}})
-}
-
-// inEachState runs a test in both states.
-func inEachState(t *testing.T, test func(t *testing.T, state string)) {
-	for _, state := range []string{"process", "worker"} {
-		t.Run(state, func(t *testing.T) { test(t, state) })
-	}
 }
 
 // statusesOf counts the answers to so many requests in a row, by status.
@@ -64,12 +206,10 @@ func problem(kind, title, detail, reason, step string, status int) string {
 		kind, title, status, detail, step, reason, step)
 }
 
-// logged returns the lines of an Envoy's log with a text.
-func logged(log, text string) (lines []string) {
-	for line := range strings.Lines(log) {
-		if strings.Contains(line, text) {
-			lines = append(lines, line)
-		}
+// fields compares headers that have one value each.
+func fields(t testing.TB, h http.Header, want map[string]string) {
+	t.Helper()
+	for name, value := range want {
+		assert.Equal(t, []string{value}, h.Values(name), name)
 	}
-	return lines
 }

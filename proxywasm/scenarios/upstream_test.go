@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"strconv"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -18,51 +19,61 @@ import (
 // TestBrownOut has an upstream fail: the breaker opens within its window, its probes are
 // counted across workers, and it closes when the upstream is well again.
 func TestBrownOut(t *testing.T) {
-	const window, probes = 40, 3
+	const window, probes, connections = 40, 3, 16
+	s := at(t, "process")
 	var failing, holding atomic.Bool
-	held := make(chan struct{})
-	upstream := envoytest.Serve(t, func(w http.ResponseWriter, _ *http.Request) {
+	var served, out atomic.Int64
+	release := make(chan struct{})
+	s.handle("brown-out", func(w http.ResponseWriter, _ *http.Request) {
+		served.Add(1)
 		if holding.Load() {
-			<-held
+			out.Add(1)
+			<-release
+			out.Add(-1)
 		}
 		if failing.Load() {
 			w.WriteHeader(http.StatusInternalServerError)
 		}
 	})
-	e := start(t, document("process", `{"breaker":{"window":{"calls":40},"minimum":40,"failure_rate":"50%","open":"300ms","probes":3}}`), upstream.Address())
-	load := envoy.Load{Address: e.Address(), Connections: 16, Requests: 200}
+	load := envoy.Load{Address: s.Address(), Path: "/brown-out/", Connections: connections, Requests: 200}
 	assert.Equal(t, map[int]int64{200: 200}, envoytest.Send(t, load).Statuses)
 
 	failing.Store(true)
-	before := upstream.Served()
+	before := served.Load()
 	result := envoytest.Send(t, load)
 	// Half of the window's calls have to fail; requests under way end as well.
-	assert.LessOrEqual(t, upstream.Served()-before, int64(window/2+16))
+	assert.LessOrEqual(t, served.Load()-before, int64(window/2+connections+probes))
 	assert.Positive(t, result.Statuses[503])
-	c := envoytest.Clients(t, e)
-	refused := c.Get("/")
+	c := envoytest.Clients(t, s.Envoy)
+	var refused envoytest.Answer
+	envoytest.Eventually(t, "the breaker is open", func() bool {
+		refused = c.Get("/brown-out/")
+		return refused.Header.Get("X-Throttle-Reason") == "open"
+	})
 	assert.Equal(t, 503, refused.Status)
 	assert.Equal(t, problem("temporary-reduced-capacity", "Request cannot be satisfied due to temporary server capacity constraints",
 		"The service is failing and is given time to recover.", "open", "breaker", 503), refused.Body)
-	assert.Equal(t, []string{"1"}, refused.Header.Values("Retry-After"))
+	fields(t, refused.Header, map[string]string{"Retry-After": "1"})
 
-	// Half-open, with the upstream still failing: the probes are out at once.
+	// Half-open: all probes are out, and stay out.
 	holding.Store(true)
-	stop, done := make(chan struct{}), make(chan envoy.Result, 1)
+	stop, done := make(chan struct{}), make(chan struct{})
 	go func() {
-		result, err := (&envoy.Load{Address: e.Address(), Connections: 32, Duration: time.Minute, Pause: time.Millisecond, Stop: stop}).Run()
+		defer close(done)
+		_, err := (&envoy.Load{Address: s.Address(), Path: "/brown-out/", Connections: 32, Duration: time.Minute, Pause: time.Millisecond, Stop: stop}).Run()
 		assert.NoError(t, err)
-		done <- result
 	}()
-	envoytest.Eventually(t, "the probes are out", func() bool { return upstream.Running() == probes })
-	for range 20 { // refused while they are out, whichever worker has the request
-		assert.Equal(t, 503, c.Get("/").Status)
+	envoytest.Eventually(t, "the probes are out", func() bool { return out.Load() == probes })
+	for range 20 { // whichever worker has the request
+		a := c.Get("/brown-out/")
+		assert.Equal(t, 503, a.Status)
+		fields(t, a.Header, map[string]string{"X-Throttle-Reason": "probes"})
 	}
-	assert.Equal(t, int64(probes), upstream.Running())
+	assert.Equal(t, int64(probes), out.Load())
 	failing.Store(false)
 	holding.Store(false)
-	close(held)
-	envoytest.Eventually(t, "the breaker closes", func() bool { return c.Get("/").Status == 200 })
+	close(release)
+	envoytest.Eventually(t, "the breaker closes", func() bool { return c.Get("/brown-out/").Status == 200 })
 	close(stop)
 	<-done
 	assert.Equal(t, map[int]int64{200: 200}, envoytest.Send(t, load).Statuses)
@@ -72,28 +83,28 @@ func TestBrownOut(t *testing.T) {
 // the middle of their own bodies: the places of the bulkhead come back.
 func TestClientsLeave(t *testing.T) {
 	const places = 4
-	inEachState(t, func(t *testing.T, state string) {
-		release := make(chan struct{})
-		upstream := envoytest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
-			if r.URL.Path == "/middle" {
+	inEachState(t, func(t *testing.T, s *site) {
+		var inside, most atomic.Int64
+		s.handle("leave", func(w http.ResponseWriter, r *http.Request) {
+			n := inside.Add(1)
+			defer inside.Add(-1)
+			most.Store(max(most.Load(), n))
+			switch r.URL.Path {
+			case "/leave/at-once":
+				return
+			case "/leave/middle":
 				_, _ = io.WriteString(w, "a part")
 				_ = http.NewResponseController(w).Flush()
 			}
-			if r.URL.Path != "/" {
-				select {
-				case <-release:
-				case <-r.Context().Done():
-				}
-			}
+			<-r.Context().Done()
 		})
-		e := start(t, document(state, `{"bulkhead":{"concurrent":4}}`), upstream.Address())
-		c := envoytest.HTTP2Client(t, e) // one worker, so that its places are the same in both states
-		for _, path := range []string{"/before", "/middle", "/body"} {
+		c := envoytest.HTTP2Client(t, s.Envoy) // one worker, so that its places are the same in both states
+		for _, path := range []string{"/leave/before", "/leave/middle", "/leave/body"} {
 			ctx, cancel := context.WithCancel(t.Context())
 			ended := make(chan struct{}, places)
 			for range places {
 				var body io.Reader
-				if path == "/body" {
+				if path == "/leave/body" {
 					r, w := io.Pipe()
 					defer w.Close()
 					body = r
@@ -109,92 +120,87 @@ func TestClientsLeave(t *testing.T) {
 					assert.ErrorIs(t, err, context.Canceled)
 				}()
 			}
-			envoytest.Eventually(t, "all places are taken", func() bool { return upstream.Running() == places })
-			refused := c.Get("/")
+			envoytest.Eventually(t, "all places are taken", func() bool { return inside.Load() == places })
+			refused := c.Get("/leave/at-once")
 			assert.Equal(t, 503, refused.Status)
-			assert.Equal(t, []string{"full"}, refused.Header.Values("X-Throttle-Reason"))
+			fields(t, refused.Header, map[string]string{"X-Throttle-Reason": "full"})
 			cancel()
 			for range places {
 				<-ended
 			}
-			envoytest.Eventually(t, "the places come back", func() bool { return c.Get("/").Status == 200 })
-			envoytest.Eventually(t, "the upstream is idle", func() bool { return upstream.Running() == 0 })
+			envoytest.Eventually(t, "the places come back", func() bool { return c.Get("/leave/at-once").Status == 200 })
+			envoytest.Eventually(t, "the upstream is idle", func() bool { return inside.Load() == 0 })
 		}
-		assert.Equal(t, int64(places), upstream.Most())
-		close(release)
+		assert.Equal(t, int64(places), most.Load())
 	})
 }
 
 // TestBulkheadAcrossWorkers never has more requests at the upstream than places, from
-// whichever workers, and none is lost.
+// whichever workers, and loses none.
 func TestBulkheadAcrossWorkers(t *testing.T) {
 	const places = 5
-	upstream := envoytest.Serve(t, func(http.ResponseWriter, *http.Request) { time.Sleep(time.Millisecond) })
-	e := start(t, document("process", `{"bulkhead":{"concurrent":5}}`), upstream.Address())
-	load := envoy.Load{Address: e.Address(), Connections: 32, Requests: 3000}
+	s := at(t, "process")
+	var inside, most atomic.Int64
+	s.handle("bulkhead", func(http.ResponseWriter, *http.Request) {
+		n := inside.Add(1)
+		for seen := most.Load(); n > seen && !most.CompareAndSwap(seen, n); seen = most.Load() {
+		}
+		time.Sleep(time.Millisecond) // work that other requests meet
+		inside.Add(-1)
+	})
+	load := envoy.Load{Address: s.Address(), Path: "/bulkhead/", Connections: 32, Requests: 3000}
 	result := envoytest.Send(t, load)
-	assert.Equal(t, int64(places), upstream.Most())
+	assert.Equal(t, int64(places), most.Load())
 	assert.Positive(t, result.Statuses[503])
-	load.Connections = places
-	assert.Equal(t, map[int]int64{200: load.Requests}, envoytest.Send(t, load).Statuses, "no place is lost")
+	c := envoytest.Clients(t, s.Envoy)
+	assert.Equal(t, map[int]int{200: 100}, statusesOf(c, 100, "/bulkhead/"), "no place is lost")
 }
 
 // TestGRPC has calls of gRPC: their status in the trailers is a vote, and a refusal is an
-// answer of gRPC.
+// answer of gRPC. NOT_FOUND is no vote.
 func TestGRPC(t *testing.T) {
-	inEachState(t, func(t *testing.T, state string) {
+	inEachState(t, func(t *testing.T, s *site) {
 		var status atomic.Int32
-		upstream := envoytest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+		answer := func(w http.ResponseWriter, r *http.Request) {
 			_, _ = io.Copy(io.Discard, r.Body)
 			envoy.AnswerGRPC(w, 0, int(status.Load()))
-		})
-		e := start(t, document(state, `{"limit":{"rate":"8/1h"}},{"breaker":{"window":{"consecutive":3},"open":"1h"}}`), upstream.Address())
-		c := envoytest.HTTP2Client(t, e)
-		call := func() string {
-			a := c.Call("/pkg.Service/Method")
-			assert.Equal(t, 200, a.Status)
-			if text := a.Trailer.Get("Grpc-Status"); text != "" {
-				return text
-			}
-			return a.Header.Get("Grpc-Status")
 		}
-		refusedWith := func(code, message, pushback string) {
-			a := c.Call("/pkg.Service/Method")
+		s.handle("grpc-limit", answer)
+		s.handle("grpc-breaker", answer)
+		c := envoytest.HTTP2Client(t, s.Envoy)
+		call := func(service string) string {
+			a := c.Call("/" + service + "/Method")
+			assert.Equal(t, 200, a.Status)
+			return a.Trailer.Get("Grpc-Status") + a.Header.Get("Grpc-Status")
+		}
+		refused := func(service, code, message, pushback string) {
+			a := c.Call("/" + service + "/Method")
 			assert.Equal(t, 200, a.Status)
 			assert.Empty(t, a.Body)
-			assert.Equal(t, []string{code}, a.Header.Values("Grpc-Status"))
-			assert.Equal(t, []string{message}, a.Header.Values("Grpc-Message"))
-			assert.Equal(t, []string{pushback}, a.Header.Values("Grpc-Retry-Pushback-Ms"))
-			assert.Equal(t, []string{"application/grpc"}, a.Header.Values("Content-Type"))
+			fields(t, a.Header, map[string]string{
+				"Content-Type": "application/grpc", "Grpc-Status": code, "Grpc-Message": message, "Grpc-Retry-Pushback-Ms": pushback,
+			})
 		}
-		assert.Equal(t, "0", call())
-		status.Store(5) // NOT_FOUND is no failure of the dependency
-		for range 4 {
-			assert.Equal(t, "5", call())
-		}
-		status.Store(14)
-		for range 3 {
-			assert.Equal(t, "14", call())
-		}
-		refusedWith("8", "Too many requests for now.", "450000")
-		assert.Equal(t, int64(8), upstream.Served())
+		assert.Equal(t, "0", call("grpc-limit"))
+		assert.Equal(t, "0", call("grpc-limit"))
+		refused("grpc-limit", "8", "Too many requests for now.", "1800000")
 
-		f := filter(t, document(state, `{"breaker":{"window":{"consecutive":3},"open":"1h"}}`))
-		c = envoytest.HTTP2Client(t, envoytest.Start(t, envoy.Config{Upstream: upstream.Address(), Filters: []envoy.Filter{f.Filter()}}))
-		for range 3 {
-			assert.Equal(t, "14", call())
+		for _, code := range []string{"14", "14", "0", "14", "14", "5", "0", "14", "14", "14"} {
+			n, err := strconv.Atoi(code)
+			require.NoError(t, err)
+			status.Store(int32(n))
+			assert.Equal(t, code, call("grpc-breaker"))
 		}
-		refusedWith("14", "The service is failing and is given time to recover.", "3600000")
+		refused("grpc-breaker", "14", "The service is failing and is given time to recover.", "3600000")
 	})
 }
 
 // TestStreamsOfOneConnection has many requests at once on one connection of HTTP/2.
 func TestStreamsOfOneConnection(t *testing.T) {
-	upstream := envoytest.Serve(t, func(http.ResponseWriter, *http.Request) {})
-	c := envoytest.HTTP2Client(t, start(t, document("process", `{"limit":{"rate":"70/1h"}}`), upstream.Address()))
+	c := envoytest.HTTP2Client(t, at(t, "process").Envoy)
 	statuses := make(chan int)
 	for range 100 {
-		go func() { statuses <- c.Get("/").Status }()
+		go func() { statuses <- c.Get("/streams/").Status }()
 	}
 	counts := map[int]int{}
 	for range 100 {
@@ -212,13 +218,11 @@ func TestTrap(t *testing.T) {
 	load := envoy.Load{Address: e.Address(), Connections: 32, Requests: 400}
 	require.Equal(t, map[int]int64{200: 400}, envoytest.Send(t, load).Statuses)
 	assert.Equal(t, 503, envoytest.Clients(t, e).Get("/", envoytest.TrapRequest()...).Status)
-	var admitted int64 = 400
-	load.Pause = 10 * time.Millisecond
+	admitted := int64(400)
 	for {
 		result := envoytest.Send(t, load)
-		admitted += result.Statuses[200]
-		if result.Statuses[503] == 0 && result.Statuses[200] == 0 {
-			break
+		if admitted += result.Statuses[200]; result.Statuses[503] == 0 && result.Statuses[200] == 0 {
+			break // every worker has a VM again, and no permit is left
 		}
 	}
 	assert.Equal(t, int64(1000), admitted)
