@@ -2,12 +2,14 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"net"
 	"net/url"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -16,6 +18,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/proxywasm"
 	"github.com/sluice-go/sluice/proxywasm/config"
 )
 
@@ -26,6 +29,7 @@ type envoyFlags struct {
 	listen    string
 	admin     string
 	wasm      string
+	writeWasm string
 }
 
 func newEnvoy(env *Env) *cobra.Command {
@@ -38,9 +42,10 @@ it in JSON: the text of the plugin's configuration. FILE - is standard input. A 
 that a proxy does not perform is an error that says what of Envoy does.
 
 With --bootstrap it prints a whole configuration of Envoy in YAML around it: a
-listener, the filter, and the upstream.`,
+listener, the filter, and the upstream. With --write-wasm it also writes the module
+of the filter, which is part of this program.`,
 		Example: `  sluice envoy api.yaml > sluice.json
-  sluice envoy --bootstrap --upstream http://127.0.0.1:9000 api.yaml > envoy.yaml
+  sluice envoy --bootstrap --upstream http://127.0.0.1:9000 --write-wasm sluice.wasm api.yaml > envoy.yaml
   envoy --config-path envoy.yaml`,
 		Args: withArgs(func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 {
@@ -49,39 +54,50 @@ listener, the filter, and the upstream.`,
 			return nil
 		}),
 		ValidArgsFunction: documents,
-		RunE: func(cmd *cobra.Command, args []string) error {
-			if !f.bootstrap {
-				for _, name := range []string{"upstream", "listen", "admin", "wasm"} {
-					if cmd.Flags().Changed(name) {
-						return usage(cmd, "--%s needs --bootstrap", name)
-					}
-				}
-				text, err := env.pluginConfiguration(args[0])
-				if err != nil {
-					return err
-				}
-				return env.print(text)
-			}
-			b, err := f.check(cmd)
-			if err != nil {
-				return err
-			}
-			if b.Configuration, err = env.pluginConfiguration(args[0]); err != nil {
-				return err
-			}
-			return env.print(b.yaml())
-		},
+		RunE:              func(cmd *cobra.Command, args []string) error { return env.envoy(cmd, &f, args[0]) },
 	}
 	flags := cmd.Flags()
 	flags.BoolVarP(&f.bootstrap, "bootstrap", "b", false, "print a whole configuration of Envoy")
 	flags.StringVarP(&f.upstream, "upstream", "u", "", "the `URL` where requests go, of http, https or h2c, without a path; needed by --bootstrap")
 	flags.StringVarP(&f.listen, "listen", "l", "127.0.0.1:8080", "the `ADDRESS` at which Envoy listens: an IP address and a port")
 	flags.StringVar(&f.admin, "admin", "127.0.0.1:9901", "the `ADDRESS` of Envoy's admin interface; empty for none")
-	flags.StringVar(&f.wasm, "wasm", "sluice.wasm", "the `PATH` of the filter's module where Envoy runs")
+	flags.StringVar(&f.wasm, "wasm", "", "the `PATH` of the filter's module where Envoy runs; that of --write-wasm, else sluice.wasm")
+	flags.StringVar(&f.writeWasm, "write-wasm", "", "write the module of the filter to this `PATH`")
 	for _, name := range []string{"upstream", "listen", "admin"} {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
 	}
 	return cmd
+}
+
+// envoy prints the configuration of the filter, or one of Envoy with it.
+func (e *Env) envoy(cmd *cobra.Command, f *envoyFlags, file string) error {
+	var b envoyBootstrap
+	if f.bootstrap {
+		var err error
+		if b, err = f.check(cmd); err != nil {
+			return err
+		}
+	} else {
+		for _, name := range []string{"upstream", "listen", "admin", "wasm"} {
+			if cmd.Flags().Changed(name) {
+				return usage(cmd, "--%s needs --bootstrap", name)
+			}
+		}
+	}
+	text, err := e.pluginConfiguration(file)
+	if err != nil {
+		return err
+	}
+	if f.writeWasm != "" {
+		if err := os.WriteFile(f.writeWasm, proxywasm.Module, 0o644); err != nil {
+			return fail(ExitFailed, fmt.Errorf("cannot write %s: %w", f.writeWasm, cause(err)))
+		}
+	}
+	if f.bootstrap {
+		b.Configuration = text
+		text = b.yaml()
+	}
+	return e.print(text)
 }
 
 // pluginConfiguration returns a document as the filter reads it.
@@ -130,9 +146,7 @@ func (f *envoyFlags) check(cmd *cobra.Command) (b envoyBootstrap, err error) {
 			return b, usage(cmd, "--admin is %q; %v", f.admin, err)
 		}
 	}
-	if b.Module = f.wasm; b.Module == "" {
-		return b, usage(cmd, "--wasm is empty; allowed: the path of the module")
-	}
+	b.Module = cmp.Or(f.wasm, f.writeWasm, "sluice.wasm")
 	return b, nil
 }
 

@@ -9,19 +9,20 @@ import (
 	"testing"
 
 	"github.com/sluice-go/sluice/internal/envoy"
+	"github.com/sluice-go/sluice/internal/envoy/envoytest"
 	"github.com/sluice-go/sluice/policy"
 )
 
 // limited is a document that the filter for Envoy performs.
 const limited = `version: 1
 policies:
-  api: {steps: [limit: {rate: 5/s, burst: 2}]} # a comment
+  api: {steps: [limit: {rate: 2/1h}]} # a comment
 routes: [{path: /**, policy: api}]
 `
 
 // TestEnvoy prints a document in JSON, and refuses steps that a proxy does not perform.
 func TestEnvoy(t *testing.T) {
-	const want = "{\n  \"version\": 1,\n  \"policies\": {\n    \"api\": {\n      \"steps\": [\n        {\n          \"limit\": {\n            \"rate\": \"5/s\",\n            \"burst\": 2\n          }\n        }\n      ]\n    }\n  },\n  \"routes\": [\n    {\n      \"path\": \"/**\",\n      \"policy\": \"api\"\n    }\n  ]\n}\n"
+	const want = "{\n  \"version\": 1,\n  \"policies\": {\n    \"api\": {\n      \"steps\": [\n        {\n          \"limit\": {\n            \"rate\": \"2/1h\"\n          }\n        }\n      ]\n    }\n  },\n  \"routes\": [\n    {\n      \"path\": \"/**\",\n      \"policy\": \"api\"\n    }\n  ]\n}\n"
 	if code, stdout, stderr := run(limited, "envoy -"); code != ExitOK || stdout != want || stderr != "" {
 		t.Errorf("code %d, stdout %s, stderr %s", code, stdout, stderr)
 	}
@@ -64,14 +65,17 @@ func TestEnvoyFlags(t *testing.T) {
 // TestEnvoyBootstrap compares the whole configuration with testdata/envoy.yaml, and the
 // parts that differ with the upstream.
 func TestEnvoyBootstrap(t *testing.T) {
+	module := filepath.Join(t.TempDir(), "m.wasm")
 	_, stdout, _ := run(limited, "envoy --bootstrap --upstream http://127.0.0.1:9000 -")
 	compare(t, "testdata/envoy.yaml", stdout)
 	for flags, want := range map[string]string{
-		"--upstream https://api.example.com": `{address: "api.example.com", port_value: 443}`,
-		"--upstream https://a.test":          `sni: "a.test"`,
-		"--upstream https://[2001:db8::1]":   `{san_type: IP_ADDRESS, matcher: {exact: "2001:db8::1"}}`,
-		"--upstream h2c://a:81":              "explicit_http_config: {http2_protocol_options: {}}",
-		"--upstream http://a --admin= ":      `{address: "a", port_value: 80}`,
+		"--upstream https://api.example.com":                            `{address: "api.example.com", port_value: 443}`,
+		"--upstream https://a.test":                                     `sni: "a.test"`,
+		"--upstream https://[2001:db8::1]":                              `{san_type: IP_ADDRESS, matcher: {exact: "2001:db8::1"}}`,
+		"--upstream http://a --write-wasm " + module + " ":              `filename: "` + module + `"`,
+		"--upstream http://a --wasm /etc/x.wasm --write-wasm " + module: `filename: "/etc/x.wasm"`,
+		"--upstream h2c://a:81":                                         "explicit_http_config: {http2_protocol_options: {}}",
+		"--upstream http://a --admin= ":                                 `{address: "a", port_value: 80}`,
 	} {
 		if _, stdout, stderr := run(limited, "envoy -b "+flags+" -"); !strings.Contains(stdout, want) || strings.Contains(stdout, "admin:") == strings.Contains(flags, "--admin=") {
 			t.Errorf("%s: stdout %s, stderr %s", flags, stdout, stderr)
@@ -79,27 +83,18 @@ func TestEnvoyBootstrap(t *testing.T) {
 	}
 }
 
-// TestEnvoyRuns starts Envoy with the whole configuration, and a module that does nothing
-// in place of the filter.
+// TestEnvoyRuns starts Envoy with what the command writes: the whole configuration, and
+// the module.
 func TestEnvoyRuns(t *testing.T) {
-	if _, err := envoy.Binary(); err != nil {
-		t.Skip(err)
-	}
-	upstream, err := envoy.NewUpstream(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "from upstream") }))
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer upstream.Close()
-	module, err := filepath.Abs("../../../../internal/envoy/testdata/nothing.wasm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	envoytest.Need(t)
+	upstream := envoytest.Serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "from upstream") })
 	for _, scheme := range []string{"http", "h2c"} {
-		code, stdout, stderr := run(limited, "envoy -b -l 127.0.0.1:0 --admin 127.0.0.1:0 -u "+scheme+"://"+upstream.Address()+" --wasm "+module+" -")
+		folder := t.TempDir()
+		code, stdout, stderr := run(limited, "envoy -b -l 127.0.0.1:0 --admin 127.0.0.1:0 -u "+scheme+"://"+upstream.Address()+" --write-wasm "+folder+"/filter.wasm -")
 		if code != ExitOK {
 			t.Fatalf("code %d, stderr %s", code, stderr)
 		}
-		file := filepath.Join(t.TempDir(), "envoy.yaml")
+		file := filepath.Join(folder, "envoy.yaml")
 		if err := os.WriteFile(file, []byte(stdout), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -107,18 +102,22 @@ func TestEnvoyRuns(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		resp, err := http.Get("http://" + e.Address())
-		if err != nil {
-			t.Fatal(err)
+		c := envoytest.Clients(t, e)
+		if a := c.Get("/"); a.Status != 200 || a.Body != "from upstream" {
+			t.Errorf("%s: got %+v", scheme, a)
 		}
-		body, err := io.ReadAll(resp.Body)
-		resp.Body.Close()
-		if err != nil || string(body) != "from upstream" {
-			t.Errorf("%s: %s: got %q, %v", scheme, resp.Status, body, err)
+		for _, want := range []int{200, 429} {
+			if a := c.Get("/"); a.Status != want {
+				t.Errorf("%s: got %d, want %d", scheme, a.Status, want)
+			}
 		}
 		if err := e.Close(); err != nil {
 			t.Error(err)
 		}
+	}
+	code, stdout, stderr := run(limited, "envoy --write-wasm "+t.TempDir()+" -")
+	if code != ExitFailed || stdout != "" || !strings.HasPrefix(stderr, "sluice: cannot write ") {
+		t.Errorf("code %d, stdout %s, stderr %s", code, stdout, stderr)
 	}
 }
 
