@@ -5,6 +5,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -226,4 +227,48 @@ func TestTrap(t *testing.T) {
 		}
 	}
 	assert.Equal(t, int64(1000), admitted)
+}
+
+// TestTrapEndsLeases has the VM of a worker fail while requests hold places: those are
+// free again when their leases end.
+func TestTrapEndsLeases(t *testing.T) {
+	const places = 4
+	var inside atomic.Int64
+	release := make(chan struct{})
+	upstream := envoytest.Serve(t, func(_ http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/hold" {
+			inside.Add(1)
+			defer inside.Add(-1)
+			<-release
+		}
+	})
+	f := filter(t, document("process", `{"bulkhead":{"concurrent":4,"lease":"500ms"}}`))
+	f.Module = envoytest.Trapping(t, f.Module)
+	e := envoytest.Start(t, envoy.Config{Upstream: upstream.Address(), Filters: []envoy.Filter{f.Filter()}})
+	c := envoytest.HTTP2Client(t, e) // one worker has all requests
+	ended := make(chan int, places)
+	for range places {
+		go func() { ended <- c.Get("/hold").Status }()
+	}
+	envoytest.Eventually(t, "all places are taken", func() bool { return inside.Load() == places })
+	assert.Equal(t, 503, c.Get("/", envoytest.TrapRequest()...).Status)
+	close(release)
+	for range places {
+		assert.Equal(t, 503, <-ended, "the answer has no VM to pass")
+	}
+	other := envoytest.Clients(t, e)
+	envoytest.Eventually(t, "the places come back", func() bool { return other.Get("/").Status == 200 })
+	envoytest.Eventually(t, "every place is back", func() bool {
+		var group sync.WaitGroup
+		var refused atomic.Int64
+		for range places {
+			group.Go(func() {
+				if other.Get("/").Status != 200 {
+					refused.Add(1)
+				}
+			})
+		}
+		group.Wait()
+		return refused.Load() == 0
+	})
 }
