@@ -20,7 +20,7 @@ c_compiler || {
 }
 
 # The packages with tests that read SLUICE_SEED.
-mapfile -t random < <(git grep -l '"github.com/sluice-go/sluice/internal/testenv"' -- '*_test.go' |
+mapfile -t random < <(git grep -lE 'testenv\.(Seed|Times|Cases)\(' -- '*_test.go' |
 	sed 's,^,./,; s,/[^/]*$,,' | sort -u)
 # shellcheck disable=SC2206 # a list of words
 packages=(${PACKAGES:-${random[@]}})
@@ -32,7 +32,7 @@ for ((round = 1; ; round++, seed++)); do
 	began=$SECONDS
 	# Explorations draw nothing.
 	tests -count=1 -timeout=0 -skip='^Test(Soak|Explored)' "${packages[@]}"
-	SLUICE_SOAK=$((SECONDS - began + 1))s ARGS='' tests ${race[@]+"${race[@]}"} -count=1 -timeout=0 -run='^TestSoak' .
+	SLUICE_SOAK=$((SECONDS - began + 1))s ARGS='' tests ${race[@]+"${race[@]}"} -count=1 -timeout=0 -run='^TestSoak' . ./proxywasm/scenarios
 	((SECONDS < end)) || break
 done
 printf '\n%d rounds in %d s\n' "$round" "$SECONDS"

@@ -39,6 +39,8 @@ var policies = map[string]string{
 	"metrics":         `{"steps":[{"limit":{"rate":"100/1h"}}]}`,
 	"wait":            `{"steps":[{"limit":{"rate":"20/1s","burst":1,"wait":"300ms","queue":3}}]}`,
 	"brown-out":       `{"steps":[{"breaker":{"window":{"calls":40},"minimum":40,"failure_rate":"50%","open":"300ms","probes":3}}]}`,
+	"resets":          `{"steps":[{"breaker":{"window":{"consecutive":3},"open":"1h"}}]}`,
+	"slow":            `{"steps":[{"breaker":{"window":{"calls":3},"minimum":3,"slow":{"over":"50ms","rate":"100%"},"open":"1h"}}]}`,
 	"leave":           `{"steps":[{"bulkhead":{"concurrent":4}}]}`,
 	"bulkhead":        `{"steps":[{"bulkhead":{"concurrent":5}}]}`,
 	"grpc-limit":      `{"steps":[{"limit":{"rate":"2/1h"}}]}`,

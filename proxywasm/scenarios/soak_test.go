@@ -11,9 +11,9 @@ import (
 	"github.com/sluice-go/sluice/internal/testenv"
 )
 
-// TestFlatMemory sends many requests, a million in a soak: Envoy's memory stays as it is
+// TestSoakMemory sends many requests, a million in a soak: Envoy's memory stays as it is
 // after the first fifth of them.
-func TestFlatMemory(t *testing.T) {
+func TestSoakMemory(t *testing.T) {
 	requests := int64(50_000)
 	if testenv.Soak() > 0 {
 		requests = 1_000_000

@@ -83,7 +83,6 @@ func TestBrownOut(t *testing.T) {
 // TestClientsLeave has clients disconnect before the answer, in the middle of it, and in
 // the middle of their own bodies: the places of the bulkhead come back.
 func TestClientsLeave(t *testing.T) {
-	const places = 4
 	inEachState(t, func(t *testing.T, s *site) {
 		var inside, most atomic.Int64
 		s.handle("leave", func(w http.ResponseWriter, r *http.Request) {
@@ -97,43 +96,56 @@ func TestClientsLeave(t *testing.T) {
 				_, _ = io.WriteString(w, "a part")
 				_ = http.NewResponseController(w).Flush()
 			}
+			_, _ = io.Copy(io.Discard, r.Body) // a server by HTTP/1.1 notices behind the body that a client left
 			<-r.Context().Done()
 		})
-		c := envoytest.HTTP2Client(t, s.Envoy) // one worker, so that its places are the same in both states
-		for _, path := range []string{"/leave/before", "/leave/middle", "/leave/body"} {
-			ctx, cancel := context.WithCancel(t.Context())
-			ended := make(chan struct{}, places)
-			for range places {
-				var body io.Reader
-				if path == "/leave/body" {
-					r, w := io.Pipe()
-					defer w.Close()
-					body = r
-				}
-				r := c.Request(ctx, http.MethodPost, path, body)
-				go func() {
-					defer func() { ended <- struct{}{} }()
-					resp, err := c.Open(r)
-					if err == nil {
-						_, err = io.Copy(io.Discard, resp.Body)
-						resp.Body.Close()
-					}
-					assert.ErrorIs(t, err, context.Canceled)
-				}()
-			}
-			envoytest.Eventually(t, "all places are taken", func() bool { return inside.Load() == places })
-			refused := c.Get("/leave/at-once")
-			assert.Equal(t, 503, refused.Status)
-			fields(t, refused.Header, map[string]string{"X-Throttle-Reason": "full"})
-			cancel()
-			for range places {
-				<-ended
-			}
-			envoytest.Eventually(t, "the places come back", func() bool { return c.Get("/leave/at-once").Status == 200 })
-			envoytest.Eventually(t, "the upstream is idle", func() bool { return inside.Load() == 0 })
+		clients := []*envoytest.Client{envoytest.HTTP2Client(t, s.Envoy)} // one worker, so that its places are the same in both states
+		if s == at(t, "process") {
+			clients = append(clients, envoytest.Clients(t, s.Envoy)) // all workers, by HTTP/1.1
+		}
+		for _, c := range clients {
+			leave(t, c, &inside)
 		}
 		assert.Equal(t, int64(places), most.Load())
 	})
+}
+
+const places = 4 // of the bulkhead of TestClientsLeave
+
+// leave has clients take all places and disconnect, at each time at which they may.
+func leave(t *testing.T, c *envoytest.Client, inside *atomic.Int64) {
+	for _, path := range []string{"/leave/before", "/leave/middle", "/leave/body"} {
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan struct{}, places)
+		for range places {
+			var body io.Reader
+			if path == "/leave/body" {
+				r, w := io.Pipe()
+				context.AfterFunc(ctx, func() { w.CloseWithError(context.Canceled) })
+				body = r
+			}
+			r := c.Request(ctx, http.MethodPost, path, body)
+			go func() {
+				defer func() { ended <- struct{}{} }()
+				resp, err := c.Open(r)
+				if err == nil {
+					_, err = io.Copy(io.Discard, resp.Body)
+					resp.Body.Close()
+				}
+				assert.ErrorIs(t, err, context.Canceled)
+			}()
+		}
+		envoytest.Eventually(t, "all places are taken", func() bool { return inside.Load() == places })
+		refused := c.Get("/leave/at-once")
+		assert.Equal(t, 503, refused.Status)
+		fields(t, refused.Header, map[string]string{"X-Throttle-Reason": "full"})
+		cancel()
+		for range places {
+			<-ended
+		}
+		envoytest.Eventually(t, "the places come back", func() bool { return c.Get("/leave/at-once").Status == 200 })
+		envoytest.Eventually(t, "the upstream is idle", func() bool { return inside.Load() == 0 })
+	}
 }
 
 // TestBulkheadAcrossWorkers never has more requests at the upstream than places, from
@@ -155,6 +167,29 @@ func TestBulkheadAcrossWorkers(t *testing.T) {
 	assert.Positive(t, result.Statuses[503])
 	c := envoytest.Clients(t, s.Envoy)
 	assert.Equal(t, map[int]int{200: 100}, statusesOf(c, 100, "/bulkhead/"), "no place is lost")
+}
+
+// TestVotes has the upstream close connections in place of an answer, and answer late:
+// both are votes.
+func TestVotes(t *testing.T) {
+	s := at(t, "process")
+	s.handle("resets", func(w http.ResponseWriter, _ *http.Request) {
+		conn, _, err := http.NewResponseController(w).Hijack()
+		if assert.NoError(t, err) {
+			conn.Close()
+		}
+	})
+	s.handle("slow", func(http.ResponseWriter, *http.Request) { time.Sleep(60 * time.Millisecond) })
+	c := envoytest.Clients(t, s.Envoy)
+	for _, path := range []string{"/resets/", "/slow/"} {
+		for range 3 {
+			a := c.Get(path)
+			assert.Empty(t, a.Header.Values("X-Throttle-Reason"), path)
+		}
+		a := c.Get(path)
+		assert.Equal(t, 503, a.Status)
+		fields(t, a.Header, map[string]string{"X-Throttle-Reason": "open"})
+	}
 }
 
 // TestGRPC has calls of gRPC: their status in the trailers is a vote, and a refusal is an
@@ -232,7 +267,6 @@ func TestTrap(t *testing.T) {
 // TestTrapEndsLeases has the VM of a worker fail while requests hold places: those are
 // free again when their leases end.
 func TestTrapEndsLeases(t *testing.T) {
-	const places = 4
 	var inside atomic.Int64
 	release := make(chan struct{})
 	upstream := envoytest.Serve(t, func(_ http.ResponseWriter, r *http.Request) {
