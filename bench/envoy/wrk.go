@@ -16,7 +16,6 @@ import (
 // wrk is the load generator.
 type wrk struct {
 	program, libraries string
-	script             string
 	version            string
 }
 

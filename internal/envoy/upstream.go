@@ -5,17 +5,12 @@ import (
 	"net"
 	"net/http"
 	"strconv"
-	"strings"
-	"sync/atomic"
 )
 
 // Upstream is a server on loopback that speaks HTTP/1.1 and HTTP/2 without TLS.
 type Upstream struct {
 	server   http.Server
 	listener net.Listener
-	served   atomic.Int64
-	running  atomic.Int64
-	most     atomic.Int64
 }
 
 // NewUpstream starts a server that answers by a handler.
@@ -28,14 +23,7 @@ func NewUpstream(h http.Handler) (*Upstream, error) {
 	u.server.Protocols = new(http.Protocols)
 	u.server.Protocols.SetHTTP1(true)
 	u.server.Protocols.SetUnencryptedHTTP2(true)
-	u.server.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		u.served.Add(1)
-		running := u.running.Add(1)
-		defer u.running.Add(-1)
-		for most := u.most.Load(); running > most && !u.most.CompareAndSwap(most, running); most = u.most.Load() {
-		}
-		h.ServeHTTP(w, r)
-	})
+	u.server.Handler = h
 	go func() {
 		if err := u.server.Serve(u.listener); !errors.Is(err, http.ErrServerClosed) {
 			panic(err)
@@ -47,22 +35,8 @@ func NewUpstream(h http.Handler) (*Upstream, error) {
 // Address returns where it listens.
 func (u *Upstream) Address() string { return u.listener.Addr().String() }
 
-// Served returns how many requests it got.
-func (u *Upstream) Served() int64 { return u.served.Load() }
-
-// Running returns how many requests it answers at this time.
-func (u *Upstream) Running() int64 { return u.running.Load() }
-
-// Most returns how many requests it answered at once at most.
-func (u *Upstream) Most() int64 { return u.most.Load() }
-
 // Close ends it and all its connections.
 func (u *Upstream) Close() error { return u.server.Close() }
-
-// IsGRPC reports whether a request is one of gRPC.
-func IsGRPC(r *http.Request) bool {
-	return strings.HasPrefix(r.Header.Get("Content-Type"), "application/grpc")
-}
 
 // AnswerGRPC answers a request of gRPC with empty messages, of which there may be none,
 // and a status in the trailers.

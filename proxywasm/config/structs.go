@@ -19,19 +19,20 @@ func Read(src []byte) (*tree.Node, *tree.SyntaxError) {
 	return tree.ReadJSON(src)
 }
 
-// The fields of Struct, its entries, Value and ListValue of struct.proto, each with its
-// wire type.
+// The tags of Struct, its entries, Value and ListValue of struct.proto: the number of the
+// field, and behind it the wire type in three bits: 0 for a varint, 1 for eight bytes, 2
+// for what has a length.
 const (
-	structEntry = 1<<3 | 2
-	entryKey    = 1<<3 | 2
-	entryValue  = 2<<3 | 2
-	valueNull   = 1<<3 | 0
-	valueNumber = 2<<3 | 1
-	valueText   = 3<<3 | 2
-	valueBool   = 4<<3 | 0
-	valueStruct = 5<<3 | 2
-	valueList   = 6<<3 | 2
-	listValue   = 1<<3 | 2
+	structEntry = 1<<3 + 2
+	entryKey    = 1<<3 + 2
+	entryValue  = 2<<3 + 2
+	valueNull   = 1 << 3
+	valueNumber = 2<<3 + 1
+	valueText   = 3<<3 + 2
+	valueBool   = 4 << 3
+	valueStruct = 5<<3 + 2
+	valueList   = 6<<3 + 2
+	listValue   = 1<<3 + 2
 )
 
 // readStruct returns the tree of a Struct that has an entry, nil for what is none.
