@@ -11,6 +11,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"sync"
@@ -108,13 +109,21 @@ func start(dir string, configure func() (file string, err error)) (*Envoy, error
 		"--disable-hot-restart", "--drain-time-s", "1", "--drain-strategy", "immediate",
 		"--log-level", "warning", "--component-log-level", "wasm:info")
 	e.cmd.Stdout, e.cmd.Stderr = &e.log, &e.log
-	if err := e.cmd.Start(); err != nil {
+	e.cmd.SysProcAttr = dependent()
+	started := make(chan error)
+	go func() {
+		// Linux ends a dependent process with the thread that started it.
+		runtime.LockOSThread()
+		err := e.cmd.Start()
+		started <- err
+		if err == nil {
+			_ = e.cmd.Wait() // its state has the exit code
+			close(e.done)
+		}
+	}()
+	if err := <-started; err != nil {
 		return nil, err
 	}
-	go func() {
-		_ = e.cmd.Wait() // its state has the exit code
-		close(e.done)
-	}()
 	if err := e.ready(adminFile); err != nil {
 		e.kill()
 		return nil, err
