@@ -2,6 +2,7 @@ package scenarios_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -85,39 +86,38 @@ var direct = []string{"overload", "each-worker", "token-bucket", "fixed-window",
 // test has a policy of its own there.
 type site struct {
 	*envoy.Envoy
+	upstream *envoy.Upstream
+	users    map[string]testing.TB // by their names
 	mu       sync.Mutex
 	handlers map[string]http.HandlerFunc
-	upstream *envoy.Upstream
-	err      error
 }
 
-var sites = map[string]func() *site{
-	"process": sync.OnceValue(func() *site { return newSite("process") }),
-	"worker":  sync.OnceValue(func() *site { return newSite("worker") }),
-}
+var sites = map[string]*site{} // by the state
 
-var running []*site // of which TestMain ends each
-
-func newSite(state string) *site {
-	s := &site{handlers: map[string]http.HandlerFunc{}}
-	c := envoy.Config{Routes: []envoy.Route{{Name: "metadata", Prefix: "/metadata/strict", Direct: true, Policy: "metadata"}}}
+func newSite(state string) (*site, error) {
+	s := &site{users: map[string]testing.TB{}, handlers: map[string]http.HandlerFunc{}}
+	module, err := filepath.Abs("../sluice.wasm")
+	if err != nil {
+		return nil, err
+	}
+	c := envoy.Config{
+		Routes:  []envoy.Route{{Name: "metadata", Prefix: "/metadata/strict", Direct: true, Policy: "metadata"}},
+		Filters: []envoy.Filter{envoy.Wasm{Name: "sluice", Module: module, Configuration: wholeDocument(state), Failure: envoy.FailReload}.Filter()},
+	}
 	for _, name := range direct {
 		c.Routes = append(c.Routes, envoy.Route{Name: name, Prefix: "/" + name + "/", Direct: true})
 	}
-	module, err := filepath.Abs("../sluice.wasm")
-	if err != nil {
-		return &site{err: err}
-	}
-	c.Filters = []envoy.Filter{envoy.Wasm{Name: "sluice", Module: module, Configuration: wholeDocument(state), Failure: envoy.FailReload}.Filter()}
-	if s.upstream, s.err = envoy.NewUpstream(s); s.err != nil {
-		return s
+	if s.upstream, err = envoy.NewUpstream(s); err != nil {
+		return nil, err
 	}
 	c.Upstream = s.upstream.Address()
-	if s.Envoy, s.err = envoy.Start(c); s.err == nil {
-		running = append(running, s)
+	if s.Envoy, err = envoy.Start(c); err != nil {
+		return nil, errors.Join(err, s.upstream.Close())
 	}
-	return s
+	return s, nil
 }
+
+func (s *site) close() error { return errors.Join(s.Envoy.Close(), s.upstream.Close()) }
 
 // ServeHTTP answers by the handler of a policy, and with 200 without one.
 func (s *site) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -139,8 +139,8 @@ func (s *site) handle(name string, h http.HandlerFunc) {
 
 func TestMain(m *testing.M) {
 	code := m.Run()
-	for _, s := range running {
-		if err := s.Close(); err != nil {
+	for _, s := range sites {
+		if err := s.close(); err != nil {
 			fmt.Fprintln(os.Stderr, err)
 			code = 1
 		}
@@ -148,17 +148,30 @@ func TestMain(m *testing.M) {
 	os.Exit(code)
 }
 
-// at returns the shared Envoy of a state.
+// at returns the shared Envoy of a state, a new one for a test that runs again.
 func at(t testing.TB, state string) *site {
 	t.Helper()
 	envoytest.Need(t)
-	s := sites[state]()
-	require.NoError(t, s.err)
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Log(s.Log())
-		}
-	})
+	s := sites[state]
+	if s != nil && s.users[t.Name()] != nil && s.users[t.Name()] != t {
+		delete(sites, state)
+		require.NoError(t, s.close())
+		s = nil
+	}
+	if s == nil {
+		var err error
+		s, err = newSite(state)
+		require.NoError(t, err)
+		sites[state] = s
+	}
+	if s.users[t.Name()] == nil {
+		s.users[t.Name()] = t
+		t.Cleanup(func() {
+			if t.Failed() {
+				t.Log(s.Log())
+			}
+		})
+	}
 	return s
 }
 
