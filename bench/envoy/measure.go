@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/sluice-go/sluice/bench/internal/machine"
@@ -138,19 +139,29 @@ func accuracy(o options, w *wrk, progress io.Writer) (lines string, err error) {
 			}})
 		}
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "\n## What a limit admits\n\n%d requests a second with a burst of %d, across %d workers, for %s.\n\n", rate, burst, envoy.Workers, o.accuracy)
-	b.WriteString("| filter | offered | times the limit | could be admitted | admitted | share |\n|---|---|---|---|---|---|\n")
-	for _, c := range filters {
-		e, err := envoy.Start(envoy.Config{Filters: c.filters})
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", c.name, err)
+	results := make([]turn, len(filters))
+	failures := make([]error, len(filters))
+	var group sync.WaitGroup
+	for i := range filters {
+		e, failed := envoy.Start(envoy.Config{Filters: filters[i].filters})
+		if failed != nil {
+			return "", fmt.Errorf("%s: %w", filters[i].name, failed)
 		}
 		defer func() { err = errors.Join(err, e.Close()) }()
-		result, err := w.run(e.Address(), o.connections, o.accuracy)
-		if err != nil {
-			return "", fmt.Errorf("%s: %w", c.name, err)
-		}
+		filters[i].envoy = e
+	}
+	for i := range filters {
+		group.Go(func() { results[i], failures[i] = w.run(filters[i].envoy.Address(), o.connections, o.accuracy) })
+	}
+	group.Wait()
+	if err := errors.Join(failures...); err != nil {
+		return "", err
+	}
+	var b strings.Builder
+	fmt.Fprintf(&b, "\n## What a limit admits\n\n%d requests a second with a burst of %d, across %d workers, for %s. All are loaded at the same time, so that a moment in which the machine stands still costs all of them the same.\n\n", rate, burst, envoy.Workers, o.accuracy)
+	b.WriteString("| filter | offered | times the limit | could be admitted | admitted | share |\n|---|---|---|---|---|---|\n")
+	for i, c := range filters {
+		result := results[i]
 		seconds := float64(result.Micros) / 1e6
 		possible, admitted := rate*seconds+burst, float64(result.Requests-result.Refused)
 		fmt.Fprintf(progress, "accuracy: %s: %.0f of %.0f\n", c.name, admitted, possible)
