@@ -75,6 +75,8 @@ func contenders(upstream bool) ([]*contender, error) {
 				})
 			}
 		}
+		list = append(list, &contender{name: "Sluice, process, a route and a key, admitted", filters: []envoy.Filter{plugin(filter, fmt.Sprintf(
+			`{"version":1,"policies":{"all":{"steps":[{"limit":{"rate":"%d/1s","per":"header:x-tenant"}}]}},"routes":[{"path":"/**","policy":"all"}]}`, many))}})
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
 	}
@@ -97,6 +99,9 @@ func sluice(module, state, rate string, burst int) envoy.Filter {
 	if burst > 0 {
 		limit = fmt.Sprintf(`{"rate":%q,"burst":%d}`, rate, burst)
 	}
-	return envoy.Wasm{Name: "sluice", Module: module, Failure: envoy.FailReload, Configuration: fmt.Sprintf(
-		`{"version":1,"policies":{"all":{"steps":[{"limit":%s}]}},"routes":[{"path":"/**","policy":"all"}],"proxy":{"state":%q}}`, limit, state)}.Filter()
+	return plugin(module, fmt.Sprintf(`{"version":1,"policies":{"all":{"steps":[{"limit":%s}]}},"http":{"default":"all"},"proxy":{"state":%q}}`, limit, state))
+}
+
+func plugin(module, document string) envoy.Filter {
+	return envoy.Wasm{Name: "sluice", Module: module, Failure: envoy.FailReload, Configuration: document}.Filter()
 }

@@ -70,7 +70,7 @@ func (w *wrk) run(address string, connections int, each time.Duration) (turn, er
 	if err := file.Close(); err != nil {
 		return turn{}, err
 	}
-	cmd := exec.Command(w.program, "-t1", fmt.Sprintf("-c%d", connections), fmt.Sprintf("-d%ds", int(each.Seconds())), "-s", file.Name(), "http://"+address+"/")
+	cmd := exec.Command(w.program, "-t1", fmt.Sprintf("-c%d", connections), fmt.Sprintf("-d%ds", int(each.Seconds())), "-H", "X-Tenant: a", "-s", file.Name(), "http://"+address+"/")
 	cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+w.libraries)
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
