@@ -26,23 +26,23 @@ const (
 )
 
 // stepBarred is Step for an acquire where permits are never returned.
-func (s *Cells) stepBarred(hash *Hash, a reducer.Action) (reducer.Answer, clock.Mark) {
+func (s *Cells) stepBarred(key *Key, a reducer.Action) (reducer.Answer, clock.Mark) {
 	b := &s.bars[0]
-	if hash != nil {
-		b = &s.bars[hash[0]]
+	if key != nil {
+		b = &s.bars[key.Hash[0]]
 	}
 	now := s.store.Now()
-	if now < b.until && a.Cost >= b.cost && now.Sub(b.read) < barAge && (hash == nil || b.hash == *hash) {
+	if now < b.until && a.Cost >= b.cost && now.Sub(b.read) < barAge && (key == nil || b.hash == key.Hash) {
 		return b.answer, now
 	}
-	answer, now, ok := s.step(hash, a)
+	answer, now, ok := s.step(key, a)
 	if !ok {
 		return reducer.Rejected(reducer.ReasonShed, clock.Never), now
 	}
 	if at, known := answer.RetryAt(); known && (answer.Reason == reducer.ReasonRate || answer.Reason == reducer.ReasonOpen) {
 		*b = bar{cost: a.Cost, until: at, read: now, answer: answer}
-		if hash != nil {
-			b.hash = *hash
+		if key != nil {
+			b.hash = key.Hash
 		}
 	}
 	return answer, now

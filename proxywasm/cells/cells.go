@@ -33,11 +33,8 @@ const (
 type Config struct {
 	// Name is the beginning of the keys of all values of the step.
 	Name string
-	// Compiled is the step on its own, in bytes that Compile reads.
-	Compiled []byte
-	// Compile makes the cells of a step in bytes. It returns nil for bytes that it
-	// does not know.
-	Compile func([]byte) cell.Maker
+	// Form is the step in the bytes of Form.
+	Form []byte
 	// Slots is how many keys have a slot, 0 for a step without keys.
 	Slots uint32
 	// WhenFull says what a new key gets where all slots of its group are in use.
@@ -85,14 +82,14 @@ type Cells struct {
 
 // pending is the end of a permit that could not be written.
 type pending struct {
-	hash   Hash
+	key    Key
 	keyed  bool
 	action reducer.Action
 }
 
 // New returns the cells of a step.
 func New(store Store, c Config) *Cells {
-	s := &Cells{config: c, store: store, maker: c.Compile(c.Compiled), digest: digestOf(c.Compiled)}
+	s := &Cells{config: c, store: store, maker: Maker(c.Form), digest: digestOf(c.Form)}
 	if c.Slots > 0 {
 		s.ways = int(min(c.Slots, GroupSlots))
 		s.groups = (c.Slots + GroupSlots - 1) / GroupSlots
@@ -116,26 +113,33 @@ func digestOf(src []byte) uint32 {
 	return h
 }
 
-// HashOf returns the hash of a key.
-func (s *Cells) HashOf(key string) Hash { return s.config.Seed.Of(key) }
+// Key names the cell of a request at a step with keys.
+type Key struct {
+	Hash Hash
+	// Spare says that the request took its permit at the spare cell.
+	Spare bool
+}
+
+// KeyOf returns the key of the values of a request.
+func (s *Cells) KeyOf(values string) Key { return Key{Hash: s.config.Seed.Of(values)} }
 
 // Step steps the cell of a key, nil for that of a step without keys. It returns the mark
 // of the step. An Acquire that could not be written is refused as shed; another action
 // is kept for Flush.
-func (s *Cells) Step(hash *Hash, a reducer.Action) (reducer.Answer, clock.Mark) {
+func (s *Cells) Step(key *Key, a reducer.Action) (reducer.Answer, clock.Mark) {
 	takes := a.Kind == reducer.Acquire || a.Kind == reducer.TryAcquire
 	if takes && len(s.bars) > 0 {
-		return s.stepBarred(hash, a)
+		return s.stepBarred(key, a)
 	}
-	answer, now, ok := s.step(hash, a)
+	answer, now, ok := s.step(key, a)
 	switch {
 	case ok:
 	case takes || a.Kind == reducer.Reserve:
 		answer = reducer.Rejected(reducer.ReasonShed, clock.Never)
 	default:
-		p := pending{keyed: hash != nil, action: a}
+		p := pending{keyed: key != nil, action: a}
 		if p.keyed {
-			p.hash = *hash
+			p.key = *key
 		}
 		s.pending = append(s.pending, p)
 		answer = reducer.Answer{}
@@ -145,9 +149,9 @@ func (s *Cells) Step(hash *Hash, a reducer.Action) (reducer.Answer, clock.Mark) 
 
 // Text returns the state of the cell of a key, nil for that of a step without keys, in a
 // line for people.
-func (s *Cells) Text(hash *Hash) string {
+func (s *Cells) Text(key *Key) string {
 	now := s.store.Now()
-	if hash == nil {
+	if key == nil {
 		s.name(one, 0)
 		value, _, ok := s.store.Get(s.key)
 		if !ok || len(value) < valueHead || value[0] != format {
@@ -156,11 +160,11 @@ func (s *Cells) Text(hash *Hash) string {
 		c, _ := s.restored(binary.LittleEndian.Uint32(value[1:]), value[valueHead:], now)
 		return cell.Text(c, now)
 	}
-	s.name(group, s.groupOf(hash))
+	s.name(group, s.groupOf(&key.Hash))
 	value, _, _ := s.store.Get(s.key)
 	var g slots
 	g.read(value)
-	at := g.find(hash)
+	at := g.find(&key.Hash)
 	if at < 0 {
 		return cell.Text(s.maker.New(now), now)
 	}
@@ -176,11 +180,11 @@ func (s *Cells) Flush() {
 	rest := s.pending[:0]
 	for i := range s.pending {
 		p := &s.pending[i]
-		hash := &p.hash
+		key := &p.key
 		if !p.keyed {
-			hash = nil
+			key = nil
 		}
-		if _, _, ok := s.step(hash, p.action); !ok {
+		if _, _, ok := s.step(key, p.action); !ok {
 			rest = append(rest, *p)
 		}
 	}
@@ -188,12 +192,12 @@ func (s *Cells) Flush() {
 }
 
 // step is Step without what follows from a failure.
-func (s *Cells) step(hash *Hash, a reducer.Action) (answer reducer.Answer, now clock.Mark, ok bool) {
+func (s *Cells) step(key *Key, a reducer.Action) (answer reducer.Answer, now clock.Mark, ok bool) {
 	for range Tries {
-		if hash == nil {
+		if key == nil {
 			answer, now, ok = s.stepOne(a)
 		} else {
-			answer, now, ok = s.stepKey(hash, a)
+			answer, now, ok = s.stepKey(key, a)
 		}
 		if ok {
 			return answer, now, true
@@ -214,10 +218,10 @@ func (s *Cells) name(kind byte, number uint32) {
 
 // The kinds of values.
 const (
-	one    = '='
-	group  = '#'
-	spare  = '*'
-	config = '@'
+	one        = '='
+	group      = '#'
+	spare      = '*'
+	configKind = '@'
 )
 
 // stepOne steps the one cell of a step.
@@ -295,13 +299,13 @@ func (s *Cells) makerOf(digest uint32) cell.Maker {
 	}
 	key := s.key
 	s.key = nil
-	s.name(config, digest)
+	s.name(configKind, digest)
 	value, _, ok := s.store.Get(s.key)
 	s.key = key
 	if !ok || digestOf(value) != digest {
 		return nil
 	}
-	s.earlier, s.before = digest, s.config.Compile(slices.Clone(value))
+	s.earlier, s.before = digest, Maker(slices.Clone(value))
 	return s.before
 }
 
@@ -313,7 +317,7 @@ func (s *Cells) tell() {
 	s.told = true
 	key := s.key
 	s.key = nil
-	s.name(config, s.digest)
-	s.store.Set(s.key, s.config.Compiled, Absent)
+	s.name(configKind, s.digest)
+	s.store.Set(s.key, s.config.Form, Absent)
 	s.key = key
 }

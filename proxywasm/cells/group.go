@@ -65,7 +65,13 @@ func (g *slots) find(hash *Hash) int {
 }
 
 // stepKey steps the cell of a key.
-func (s *Cells) stepKey(hash *Hash, a reducer.Action) (answer reducer.Answer, now clock.Mark, ok bool) {
+func (s *Cells) stepKey(key *Key, a reducer.Action) (answer reducer.Answer, now clock.Mark, ok bool) {
+	hash := &key.Hash
+	if key.Spare && !begins(a.Kind) {
+		s.name(spare, 0)
+		return s.stepValue(a)
+	}
+	key.Spare = false
 	s.name(group, s.groupOf(hash))
 	value, change, found := s.store.Get(s.key)
 	now = s.store.Now()
@@ -90,9 +96,12 @@ func (s *Cells) stepKey(hash *Hash, a reducer.Action) (answer reducer.Answer, no
 		return answer, now, true
 	case g.count == s.ways:
 		if at, evicts = s.victim(&g, now); at < 0 {
-			s.Counts.Shared++
 			s.name(spare, 0)
-			return s.stepValue(a)
+			if answer, now, ok = s.stepValue(a); ok {
+				s.Counts.Shared++
+				key.Spare = true
+			}
+			return answer, now, ok
 		}
 		c = s.maker.New(now)
 	default:

@@ -6,7 +6,9 @@ import (
 	"strconv"
 
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/document"
+	"github.com/sluice-go/sluice/proxywasm/cells"
 )
 
 // instead returns what performs a mechanism in place of the filter, and false for one that
@@ -36,17 +38,33 @@ func Check(file string, doc *document.Document) document.Errors {
 		p := &doc.Policies[i]
 		for j := range p.Steps {
 			kind := p.Steps[j].Config.Kind()
-			other, refused := instead(kind)
-			if !refused {
+			e := document.Error{
+				File: file, Line: p.Extras[j].Line, Column: p.Extras[j].Column,
+				Path: document.JoinPath("policies", p.Name) + ".steps[" + strconv.Itoa(j) + "]." + kind.String(),
+			}
+			if other, refused := instead(kind); refused {
+				e.Found = "a step that the filter of a proxy does not perform"
+				e.Allowed = "limit, breaker and bulkhead" + other
+			} else if n := stateSize(&p.Steps[j]); n > cells.StateSize && doc.Proxy.State == document.ProcessState {
+				e.Found = "a step whose state has up to " + strconv.Itoa(n) + " bytes for each key"
+				e.Allowed = "beside per at most " + strconv.Itoa(cells.StateSize) + " bytes; or proxy.state worker"
+			} else {
 				continue
 			}
-			errs = append(errs, &document.Error{
-				File: file, Line: p.Extras[j].Line, Column: p.Extras[j].Column,
-				Path:    document.JoinPath("policies", p.Name) + ".steps[" + strconv.Itoa(j) + "]." + kind.String(),
-				Found:   "a step that the filter of a proxy does not perform",
-				Allowed: "limit, breaker and bulkhead" + other,
-			})
+			errs = append(errs, &e)
 		}
 	}
 	return errs
+}
+
+// stateSize returns the most bytes of the state of a step with keys, 0 for one without.
+func stateSize(s *pipeline.Step) int {
+	if len(s.Per) == 0 {
+		return 0
+	}
+	maker := cells.Maker(cells.Form(*s))
+	if maker == nil {
+		return 0
+	}
+	return maker.MaxSize()
 }

@@ -18,6 +18,8 @@ type engine interface {
 	tick(decided func(*stream, verdict))
 	// waiting returns how many requests wait.
 	waiting() int
+	// every returns how often tick has to be called for the leases that the engine holds.
+	every() time.Duration
 	// room says what is free in the cell of a limit that a request belongs to.
 	room(s *stream, step int) room
 	// state returns the state of the cell of a step that a request belongs to, in a line

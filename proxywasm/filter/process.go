@@ -7,11 +7,9 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/core/planbytes"
 	"github.com/sluice-go/sluice/proxywasm/cells"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -27,7 +25,7 @@ type process struct {
 	steps   [pipeline.MaxSteps]sharedStep
 	parked  []*call // in the order in which they came
 	idle    []*call
-	member  uint64
+	member  uint32
 	metrics *metrics
 }
 
@@ -37,6 +35,53 @@ type sharedStep struct {
 	wait  time.Duration // the longest, 0 for a step at which no request waits
 	queue int           // how many requests of this worker may wait
 	here  int           // how many do
+	// Of a bulkhead.
+	renew  time.Duration // how often this worker renews its leases
+	last   clock.Mark    // when it has
+	places map[cells.Key]places
+}
+
+// places are those that this worker holds in a cell.
+type places struct {
+	count  int
+	permit reducer.Permit // the latest
+}
+
+// held notes what became of a place. The key of a step without keys is the zero one.
+func (s *sharedStep) held(of *cells.Key, a *reducer.Action, answer *reducer.Answer) {
+	var key cells.Key
+	if of != nil {
+		key = *of
+	}
+	h := s.places[key]
+	switch {
+	case answer.Verdict == reducer.Admit:
+		h.count++
+		h.permit = answer.Permit
+		s.places[key] = h
+	case a.Kind != reducer.Release && a.Kind != reducer.Cancel:
+	case h.count > 1:
+		h.count--
+		s.places[key] = h
+	default:
+		delete(s.places, key)
+	}
+}
+
+// renewAll renews the leases of this worker. A place that a lease has lost meanwhile stays
+// lost.
+func (s *sharedStep) renewAll(now clock.Mark) {
+	if len(s.places) == 0 || now.Sub(s.last) < s.renew {
+		return
+	}
+	s.last = now
+	for key, h := range s.places {
+		of := &key
+		if key == (cells.Key{}) {
+			of = nil
+		}
+		s.cells.Step(of, reducer.Action{Kind: reducer.Renew, Permit: h.permit})
+	}
 }
 
 // call is a request on its way through the plan.
@@ -44,7 +89,7 @@ type call struct {
 	pipeline.Call
 	engine  *process
 	stream  *stream
-	hashes  [pipeline.MaxSteps]cells.Hash // of the steps with a key
+	keys    [pipeline.MaxSteps]cells.Key // of the steps with a key
 	missing uint16
 	now     clock.Mark // of the last step of a cell
 	base    clock.Mark // that the plan was given
@@ -63,7 +108,7 @@ type wait struct {
 
 // newProcess returns the engine of a policy. Its shared values have names that begin with
 // the prefix.
-func newProcess(p *policy, prefix string, store cells.Store, seed cells.Seed, slots uint32, member uint64, m *metrics) *process {
+func newProcess(p *policy, prefix string, store cells.Store, seed cells.Seed, slots, member uint32, m *metrics) *process {
 	e := &process{plan: p.plan, policy: p, store: store, member: member, metrics: m}
 	for i := range e.plan.Len() {
 		if e.plan.Maker(i) != nil {
@@ -78,46 +123,33 @@ func newShared(p *policy, i int, prefix string, store cells.Store, seed cells.Se
 	switch c := step.Config.(type) {
 	case limiter.Config:
 		s.wait, s.queue = c.Wait, int(c.Queue)
-		c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest
-		step.Config = c
 	case bulkhead.Config:
 		s.wait, s.queue = c.Wait, int(c.Queue)
 		if s.queue > 0 && s.wait == 0 {
 			s.wait = 1<<63 - 1
 		}
-		c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest
-		step.Config = c
+		if s.renew = c.Lease / 3; c.Lease == 0 {
+			s.renew = cells.DefaultLease / 3
+		}
+		s.places = map[cells.Key]places{}
 	}
 	config := cells.Config{
-		Name:    prefix + p.Name + "/" + step.Name + kindMark + strconv.Itoa(int(step.Kind())),
-		Compile: compile,
-		Seed:    seed,
+		Name:  prefix + p.Name + "/" + step.Name + kindMark + strconv.Itoa(int(step.Kind())),
+		Form:  cells.Form(step),
+		Seed:  seed,
+		Final: p.final&(1<<i) != 0 && s.wait == 0,
 	}
 	if len(step.Per) > 0 {
 		config.Slots = min(slots, p.plan.Keys(i).Keys)
 		config.WhenFull = step.WhenFull
 		config.Name += "/" + strconv.Itoa(int(config.Slots))
 	}
-	step.Per, step.Keys, step.WhenFull, step.Missing, step.Shadow = nil, 0, pipeline.FullEvict, pipeline.MissingShare, false
-	// The plan of the policy has checked the step.
-	one, _ := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{step}})
-	config.Compiled = planbytes.Append(nil, one)
-	config.Final = p.final&(1<<i) != 0 && s.wait == 0
 	s.cells = cells.New(store, config)
 	return s
 }
 
 // kindMark separates the name of a step from its mechanism in the name of a value.
 const kindMark = ":"
-
-// compile makes the cells of a step of its own in plan bytes.
-func compile(src []byte) cell.Maker {
-	plan, err := planbytes.Compile(src)
-	if err != nil || plan.Len() != 1 {
-		return nil
-	}
-	return plan.Maker(0)
-}
 
 func (e *process) take(s *stream) *call {
 	n := len(e.idle)
@@ -143,7 +175,7 @@ func (e *process) begin(s *stream, q *request) verdict {
 	c := e.take(s)
 	steps(e.plan.Keyed(), func(i int) {
 		value, lacks := q.key(e.plan.Per(i))
-		c.hashes[i] = e.steps[i].cells.HashOf(value)
+		c.keys[i] = e.steps[i].cells.KeyOf(value)
 		if lacks {
 			c.missing |= 1 << i
 		}
@@ -195,16 +227,24 @@ func (e *process) unpark(c *call) {
 
 func (e *process) waiting() int { return len(e.parked) }
 
-func (e *process) tick(decided func(*stream, verdict)) {
+func (e *process) every() time.Duration {
+	least := time.Duration(1<<63 - 1)
 	for i := range e.steps {
-		if x := e.steps[i].cells; x != nil {
-			x.Flush()
+		if s := &e.steps[i]; len(s.places) > 0 {
+			least = min(least, s.renew)
 		}
 	}
-	if len(e.parked) == 0 {
-		return
-	}
+	return least
+}
+
+func (e *process) tick(decided func(*stream, verdict)) {
 	now := e.store.Now()
+	for i := range e.steps {
+		if s := &e.steps[i]; s.cells != nil {
+			s.cells.Flush()
+			s.renewAll(now)
+		}
+	}
 	for _, c := range slices.Clone(e.parked) {
 		if w := &c.waits[c.At]; w.turn > now && w.ends > now {
 			continue
@@ -253,28 +293,32 @@ func turnOf(answer *reducer.Answer, now clock.Mark) clock.Mark {
 // ask steps the cell of a step for a call.
 func (e *process) ask(c *call, i int, a reducer.Action) (reducer.Answer, clock.Mark) {
 	a.ID = e.idOf(a)
-	answer, now := e.steps[i].cells.Step(c.hash(i), a)
+	s, key := &e.steps[i], c.key(i)
+	answer, now := s.cells.Step(key, a)
+	if s.places != nil && a.Kind != reducer.Peek {
+		s.held(key, &a, &answer)
+	}
 	c.now = now
 	return answer, now
 }
 
-// hash returns that of the key at a step, nil for a step without keys.
-func (c *call) hash(i int) *cells.Hash {
+// key returns that of a step, nil for a step without keys.
+func (c *call) key(i int) *cells.Key {
 	if c.engine.plan.Keyed()&(1<<i) == 0 {
 		return nil
 	}
-	return &c.hashes[i]
+	return &c.keys[i]
 }
 
 func (e *process) state(s *stream, step int) string {
-	return e.steps[step].cells.Text(s.call.hash(step))
+	return e.steps[step].cells.Text(s.call.key(step))
 }
 
 // idOf returns the caller of an Acquire, which is the worker; other actions keep their
 // permit.
 func (e *process) idOf(a reducer.Action) uint64 {
 	if a.Kind == reducer.Acquire || a.Kind == reducer.TryAcquire {
-		return e.member
+		return uint64(e.member)
 	}
 	return a.ID
 }

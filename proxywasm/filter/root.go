@@ -30,7 +30,7 @@ type root struct {
 	metrics   metrics
 	unknown   []string // policies that routes of the proxy name
 	key, cost source
-	member    uint64
+	member    uint32
 	prefix    string
 	seed      cells.Seed
 	traced    uint64 // requests that trace has seen
@@ -161,7 +161,7 @@ func (r *root) ready(p *policy) engine {
 		own := cells.Seed{uint64(abi.Wall()), uint64(abi.Now())}
 		r.seed = cells.SharedSeed(shared{}, []byte("sluice/seed"), own)
 		// Two workers that begin at one nanosecond would be one.
-		r.member = r.seed.Word(uint64(abi.Now())) ^ uint64(r.id)
+		r.member = uint32(r.seed.Word(uint64(abi.Now()))) ^ r.id
 	}
 	p.engine = newProcess(p, r.prefix, shared{}, r.seed, r.doc.Proxy.Slots, r.member, &r.metrics)
 	return p.engine

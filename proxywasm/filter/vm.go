@@ -2,6 +2,7 @@ package filter
 
 import (
 	"strconv"
+	"time"
 
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -261,21 +262,22 @@ func (v *VM) Tick(id uint32) {
 	if r == nil {
 		return
 	}
-	waiting := 0
+	period, waiting := time.Duration(idleTick)*time.Millisecond, 0
 	for _, p := range r.policies {
-		if p.engine == nil {
-			continue
+		if p.engine != nil {
+			p.engine.tick(v.resume)
+			waiting += p.engine.waiting()
+			period = min(period, p.engine.every())
 		}
-		p.engine.tick(v.resume)
-		waiting += p.engine.waiting()
 	}
 	if r.since += r.ticks; r.since >= idleTick {
 		r.since = 0
 		r.metrics.flush(r.policies)
 	}
-	if waiting == 0 {
-		r.tick(idleTick)
+	if waiting > 0 {
+		period = 0
 	}
+	r.tick(uint32(max(period/time.Millisecond, waitTick)))
 }
 
 // resume continues a stream that waited.

@@ -111,6 +111,9 @@ func (w *worker) tick(decided func(*stream, verdict)) {
 
 func (w *worker) waiting() int { return w.parked }
 
+// every returns that nothing has to be renewed: places without a stream are given back.
+func (w *worker) every() time.Duration { return 1<<63 - 1 }
+
 func (w *worker) room(s *stream, step int) room {
 	return roomOf(w.policy, step, func(cost uint32) (reducer.Answer, time.Duration) {
 		answer, c := w.driver.Ask(step, s.keys[step], reducer.Action{Kind: reducer.Peek, Cost: cost})
