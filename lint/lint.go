@@ -24,6 +24,9 @@ func Check(doc *document.Document) Report {
 				Message: "no route leads to this policy", Reason: reasonOf(Unused),
 			})
 		}
+		if doc.Proxy.Stated && doc.Proxy.State == document.ProcessState {
+			one.Findings = append(one.Findings, checkProxyWaits(p)...)
+		}
 		report.Policies = append(report.Policies, one)
 	}
 	return report

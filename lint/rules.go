@@ -42,6 +42,7 @@ const (
 	Unused           Rule = "unused"
 	DeadRoute        Rule = "route-unreachable"
 	NoDefault        Rule = "no-default-route"
+	ProxyWait        Rule = "proxy-wait"
 )
 
 // RuleInfo describes what a rule finds.
@@ -132,6 +133,8 @@ func Rules() []RuleInfo {
 			"the requests that it names pass another policy"},
 		{NoDefault, warning, "routes that do not match all requests, in a document without http.default",
 			"a request that no route matches passes without a policy"},
+		{ProxyWait, note, "a wait in a document with a proxy section, whose workers share cells",
+			"the waiters of a worker end with it, so a wait is no place in a shared queue"},
 	}
 }
 

@@ -195,6 +195,8 @@ var documentTests = []struct {
 	{"policies: {p: {steps: [{timeout: 1s}], outcomes: {fail: [5xx, 200, 3xx]}}}", []string{"warning outcomes-inverted"}},
 	{"policies: {p: {steps: [{timeout: 1s}], outcomes: {throttle: [429, 204]}}}", []string{"warning outcomes-inverted"}},
 	{"policies: {p: {steps: [{timeout: 1s}], outcomes: {ignore: [4xx, 503, reset]}}}", []string{"warning outcomes-inverted"}},
+	{"policies: {p: {steps: [{timeout: 1m}, {limit: {rate: 5/s, wait: 1s, queue: 3, burst: 1, name: a}}, {limit: {rate: 8/4s, wait: 1s, algorithm: fixed-window, queue: 3, name: b}}, {bulkhead: {concurrent: 3, queue: 2, wait: 1s}}]}}\nproxy: {slots: 5}",
+		[]string{"note proxy-wait a", "note proxy-wait b", "note proxy-wait bulkhead"}},
 	{"policies: {p: {steps: [{timeout: 1s}], outcomes: {fail: [502, 503, 504, connect, reset, 404], ignore: [4xx, 501]}}}", []string{}},
 }
 

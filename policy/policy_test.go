@@ -235,7 +235,7 @@ func TestSections(t *testing.T) {
 		Paths: document.PathsExactBytes, Unmatched: document.UnmatchedPolicy, Default: "api", Stated: true,
 	}
 	assert.Equal(t, http, doc.HTTP)
-	assert.Equal(t, policy.Proxy{State: document.WorkerState, Slots: 4096, Headers: document.HeadersAll}, doc.Proxy)
+	assert.Equal(t, policy.Proxy{State: document.WorkerState, Slots: 4096, Headers: document.HeadersAll, Key: "header:x-api-key", Cost: "property:metadata/filter_metadata/cost/n", Trace: document.TraceSample, Stated: true}, doc.Proxy)
 	upload, all := http, http
 	upload.BodyTimeout, upload.BodyRate, upload.Lifetime = 0, policy.ByteRate{}, 0
 	all.BodyRate, all.StreamIdle, all.Paths = policy.ByteRate{Bytes: 1, Period: time.Minute}, time.Minute, document.PathsStrict

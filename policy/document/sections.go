@@ -191,6 +191,7 @@ const (
 
 // proxy reads the section for the filter of a proxy.
 func (r *reader) proxy(n *tree.Node, p *Proxy) {
+	p.Stated = true
 	var f fields
 	if !f.read(r, n, "a map of state, slots, headers, key, cost and trace", "state slots headers key cost trace") {
 		return

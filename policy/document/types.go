@@ -115,6 +115,8 @@ type Proxy struct {
 	Cost string
 	// Trace says which requests are traced. The default is TraceOff.
 	Trace Trace
+	// Stated says that the document has the section.
+	Stated bool
 }
 
 // Trace says which requests a proxy traces: their decision and the states of the cells.
