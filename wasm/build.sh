@@ -36,6 +36,9 @@ out=${out:-.}
 mkdir -p "$out/wasm" "$out/proxywasm"
 
 tinygo=$(wasm/toolchain.sh)
+# TinyGo looks for its linker on PATH.
+mkdir -p .cache/linker
+ln -sfn "$PWD/wasm/link.sh" .cache/linker/wasm-ld-19
 have="tinygo $("$tinygo" version | awk '{print $3}'), LLVM $("$tinygo" version | sed -n 's/.*LLVM version \([0-9.]*\).*/\1/p'), binaryen $(wasm-opt --version | awk '{print $3}')"
 
 # roots writes what wasm-metadce has to keep: the exports of an entry and of the packages
@@ -58,12 +61,13 @@ differ=()
 for module in "${modules[@]}"; do
 	read -r name entry level tags <<<"$module"
 	wasm=$out/$name.wasm
-	"$tinygo" build -opt="$level" -no-debug -panic=trap -tags "${tags#-}" -target "$PWD/wasm/target.json" -o "$wasm.new" "./$entry"
+	PATH="$PWD/.cache/linker:$PATH" "$tinygo" build -opt="$level" -no-debug -panic=trap -tags "${tags#-}" -target "$PWD/wasm/target.json" -o "$wasm.new" "./$entry"
 	passes=(-Oz)
 	[[ $level == z ]] || passes=(-O3)
 	roots "$entry" >"$wasm.roots"
 	wasm-metadce --graph-file="$wasm.roots" "${features[@]}" "$wasm.new" -o "$wasm.new" >/dev/null
-	wasm-opt "${passes[@]}" --converge "${features[@]}" --strip-debug --strip-producers "$wasm.new" -o "$wasm"
+	# Addresses below 1,024 are the far end of the stack.
+	wasm-opt "${passes[@]}" --converge --low-memory-unused "${features[@]}" --strip-debug --strip-producers "$wasm.new" -o "$wasm"
 	rm -f "$wasm.new" "$wasm.roots"
 	printf '%-21s %6d bytes, %6d gzipped\n' "$name.wasm" "$(stat -c %s "$wasm")" "$(gzip -9c "$wasm" | wc -c)"
 	allowed='^$'
