@@ -16,7 +16,7 @@ type Machine struct {
 	config Config
 }
 
-var _ cell.Machine[State] = (*Machine)(nil)
+var _ cell.Machine[State, *Machine] = (*Machine)(nil)
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
@@ -43,12 +43,18 @@ func Cells(c Config) (cell.Maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cell.Makes(m, nil), nil
+	return cell.Makes(m, cell.Plain[State]), nil
 }
 
 // Init returns the initial limit, with all places free.
-func (m *Machine) Init(now clock.Mark) State {
-	return State{Last: now, Limit: uint64(m.config.Initial) * Place, Lowered: clock.Always}
+func (m *Machine) Init(now clock.Mark) (s State) {
+	m.Begin(&s, now)
+	return s
+}
+
+// Begin is Init in place, of a state that is zero.
+func (m *Machine) Begin(s *State, now clock.Mark) {
+	s.Last, s.Limit, s.Lowered = now, uint64(m.config.Initial)*Place, clock.Always
 }
 
 // Reduce implements reducer.Machine.
@@ -170,12 +176,18 @@ func (m *Machine) Move(s *State, by time.Duration) {
 
 // Adopt implements reducer.Cell. Holders keep their places, and a limit outside
 // the new bounds moves to the nearest one.
-func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, _ *reducer.Out) State {
-	if _, ok := from.(*Machine); !ok {
+func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
+	old, ok := from.(*Machine)
+	if !ok {
 		return m.Init(now)
 	}
-	s.Limit = min(max(s.Limit, uint64(m.config.Minimum)*Place), uint64(m.config.Maximum)*Place)
+	m.Inherit(&s, old, now, out)
 	return s
+}
+
+// Inherit is Adopt in place.
+func (m *Machine) Inherit(s *State, _ *Machine, _ clock.Mark, _ *reducer.Out) {
+	s.Limit = min(max(s.Limit, uint64(m.config.Minimum)*Place), uint64(m.config.Maximum)*Place)
 }
 
 // initial reports whether a reset would change nothing.
@@ -185,7 +197,10 @@ func (m *Machine) initial(s *State) bool {
 
 // Fresh implements reducer.Cell. The mark of the last decrease matters to attempts
 // that began at or before it.
-func (m *Machine) Fresh(s State, now clock.Mark) bool {
+func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
+
+// Unused is Fresh in place.
+func (m *Machine) Unused(s *State, now clock.Mark) bool {
 	return len(s.held) == 0 && s.Limit == uint64(m.config.Initial)*Place && (s.Lowered == clock.Always || s.Lowered < now)
 }
 

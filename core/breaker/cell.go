@@ -12,12 +12,15 @@ func Cells(c Config) (cell.Maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cell.Makes(m, wrap), nil
+	return cell.Makes(m, newCell), nil
 }
 
 type adapter = cell.Adapter[State, *Machine]
 
-func wrap(a adapter) cell.Cell { return &breakerCell{a} }
+func newCell() (cell.Cell, *adapter) {
+	c := &breakerCell{}
+	return c, &c.adapter
+}
 
 // breakerCell calls the machine on the fast path without type parameters.
 type breakerCell struct{ adapter }
@@ -26,23 +29,23 @@ type breakerCell struct{ adapter }
 // It changes with the cell; the caller must not write to it.
 func CoreOf(c cell.Cell) *Core {
 	if b, ok := c.(*breakerCell); ok {
-		return &b.State.Core
+		return &b.State().Core
 	}
 	return nil
 }
 
 // Step implements cell.Cell.
 func (b *breakerCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
-	b.Machine.step(&answer, &b.State, &a, now, out)
+	b.Machine.step(&answer, b.State(), &a, now, out)
 	return answer
 }
 
 // Enter implements cell.Cell.
 func (b *breakerCell) Enter(_ uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
-	return b.Machine.Enter(&b.State, 0, 0, now)
+	return b.Machine.Enter(b.State(), 0, 0, now)
 }
 
 // Exit implements cell.Cell.
 func (b *breakerCell) Exit(p reducer.Permit, now clock.Mark) bool {
-	return b.Machine.Exit(&b.State, p, now)
+	return b.Machine.Exit(b.State(), p, now)
 }

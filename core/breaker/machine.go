@@ -40,6 +40,9 @@ func (m *Machine) Config() Config { return m.config }
 // Init implements reducer.Machine. The first Acquire begins the first generation.
 func (m *Machine) Init(clock.Mark) State { return State{} }
 
+// Begin is Init in place, of a state that is zero.
+func (m *Machine) Begin(*State, clock.Mark) {}
+
 // Reduce implements reducer.Machine.
 func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
 	s = m.Clone(s)

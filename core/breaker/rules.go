@@ -236,15 +236,24 @@ func (m *Machine) enter(s *State, mode Mode, at clock.Mark, why reducer.Reason, 
 // the finished probes are evaluated again. A changed window starts without outcomes.
 func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
 	old, ok := from.(*Machine)
-	if !ok || s.Generation == 0 {
+	if !ok {
 		return m.Init(now)
 	}
+	m.Inherit(&s, old, now, out)
+	return s
+}
+
+// Inherit is Adopt in place.
+func (m *Machine) Inherit(s *State, old *Machine, now clock.Mark, out *reducer.Out) {
+	if s.Generation == 0 {
+		return
+	}
 	if s.Mode == Open || s.Mode == HalfOpen {
-		old.advance(&s, s.present(now), out)
+		old.advance(s, s.present(now), out)
 	}
 	switch {
 	case s.Mode == HalfOpen && s.Total > 0:
-		m.decideHalfOpen(&s, s.present(now), out)
+		m.decideHalfOpen(s, s.present(now), out)
 	case s.counts() && !m.config.sameWindow(&old.config):
 		s.words = nil
 		s.Total, s.Failed, s.Slow, s.Cursor = 0, 0, 0, 0
@@ -253,5 +262,4 @@ func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *
 		}
 	}
 	s.changed = false
-	return s
 }

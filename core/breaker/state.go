@@ -120,7 +120,10 @@ func (m *Machine) Move(s *State, by time.Duration) {
 
 // Fresh reports a closed breaker without outcomes. One with a time window is
 // never fresh again: its buckets are cut from its first step.
-func (m *Machine) Fresh(s State, _ clock.Mark) bool {
+func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
+
+// Unused is Fresh in place.
+func (m *Machine) Unused(s *State, _ clock.Mark) bool {
 	return s.Generation == 0 || s.Generation == 1 && s.Mode == Closed && s.Total == 0 && s.Failed == 0 && m.config.Window != Time
 }
 

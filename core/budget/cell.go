@@ -7,17 +7,20 @@ import (
 )
 
 // Cells returns the maker of the machine's cells.
-func (m *Machine) Cells() cell.Maker { return cell.Makes(m, wrap) }
+func (m *Machine) Cells() cell.Maker { return cell.Makes(m, newCell) }
 
 type adapter = cell.Adapter[State, *Machine]
 
-func wrap(a adapter) cell.Cell { return &budgetCell{a} }
+func newCell() (cell.Cell, *adapter) {
+	c := &budgetCell{}
+	return c, &c.adapter
+}
 
 // budgetCell calls the machine without type parameters.
 type budgetCell struct{ adapter }
 
 // Step implements cell.Cell.
 func (b *budgetCell) Step(a reducer.Action, now clock.Mark, _ *reducer.Out) (answer reducer.Answer) {
-	b.Machine.step(&answer, &b.State, a.Kind, now)
+	b.Machine.step(&answer, b.State(), a.Kind, now)
 	return answer
 }

@@ -52,6 +52,9 @@ func New(c Config) (*Machine, error) {
 // Init implements reducer.Machine. The first attempt of all begins the window.
 func (m *Machine) Init(clock.Mark) State { return State{} }
 
+// Begin is Init in place, of a state that is zero.
+func (m *Machine) Begin(*State, clock.Mark) {}
+
 // Reduce implements reducer.Machine.
 func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
 	answer := m.Step(&s, a, now, nil)
@@ -161,16 +164,21 @@ func (m *Machine) rotate(s *State, now clock.Mark) {
 
 // Adopt implements reducer.Cell. The counts stay; with another window it starts
 // without counts, in buckets aligned with the same mark.
-func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, _ *reducer.Out) State {
+func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
 	old, ok := from.(*Machine)
 	if !ok {
 		return m.Init(now)
 	}
+	m.Inherit(&s, old, now, out)
+	return s
+}
+
+// Inherit is Adopt in place.
+func (m *Machine) Inherit(s *State, old *Machine, _ clock.Mark, _ *reducer.Out) {
 	if m.config.Window != old.config.Window {
 		s.Buckets = [buckets]Bucket{}
-		s.Head = m.bucket(&s, s.Last)
+		s.Head = m.bucket(s, s.Last)
 	}
-	return s
 }
 
 // Clone implements reducer.Cell.
@@ -191,6 +199,9 @@ func (m *Machine) Move(s *State, by time.Duration) {
 
 // Fresh reports that nothing was counted yet.
 func (m *Machine) Fresh(s State, _ clock.Mark) bool { return !s.Begun }
+
+// Unused is Fresh in place.
+func (m *Machine) Unused(s *State, _ clock.Mark) bool { return !s.Begun }
 
 // AppendText implements reducer.Cell, as in "retries left 12".
 func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {

@@ -12,28 +12,31 @@ func Cells(c Config) (cell.Maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cell.Makes(m, wrap), nil
+	return cell.Makes(m, newCell), nil
 }
 
 type adapter = cell.Adapter[State, *Machine]
 
-func wrap(a adapter) cell.Cell { return &bulkheadCell{a} }
+func newCell() (cell.Cell, *adapter) {
+	c := &bulkheadCell{}
+	return c, &c.adapter
+}
 
 // bulkheadCell calls the machine on the fast path without type parameters.
 type bulkheadCell struct{ adapter }
 
 // Step implements cell.Cell.
 func (b *bulkheadCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
-	b.Machine.step(&answer, &b.State, &a, now, out)
+	b.Machine.step(&answer, b.State(), &a, now, out)
 	return answer
 }
 
 // Enter implements cell.Cell.
 func (b *bulkheadCell) Enter(_ uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
-	return b.Machine.Enter(&b.State, 0, caller, now)
+	return b.Machine.Enter(b.State(), 0, caller, now)
 }
 
 // Exit implements cell.Cell.
 func (b *bulkheadCell) Exit(p reducer.Permit, now clock.Mark) bool {
-	return b.Machine.Exit(&b.State, p, now)
+	return b.Machine.Exit(b.State(), p, now)
 }

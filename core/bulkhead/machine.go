@@ -34,6 +34,9 @@ func New(c Config) (*Machine, error) {
 // Init returns a bulkhead without holders.
 func (m *Machine) Init(now clock.Mark) State { return State{Last: now} }
 
+// Begin is Init in place, of a state that is zero.
+func (m *Machine) Begin(s *State, now clock.Mark) { s.Last = now }
+
 // Reduce implements reducer.Machine.
 func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
 	s = m.Clone(s)
@@ -295,18 +298,27 @@ func (m *Machine) Recall(s *State) {
 // waiters above a lowered maximum leave as their calls end. Changes that are due
 // until now happen under the old configuration.
 func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
-	if _, ok := from.(*Machine); !ok {
+	old, ok := from.(*Machine)
+	if !ok {
 		return m.Init(now)
 	}
-	now = max(now, s.Last)
-	m.end(&s, now, out)
-	// A raised maximum serves the queue from now on.
-	s.Last, s.changed = now, false
+	m.Inherit(&s, old, now, out)
 	return s
 }
 
+// Inherit is Adopt in place.
+func (m *Machine) Inherit(s *State, _ *Machine, now clock.Mark, out *reducer.Out) {
+	now = max(now, s.Last)
+	m.end(s, now, out)
+	// A raised maximum serves the queue from now on.
+	s.Last, s.changed = now, false
+}
+
 // Fresh implements reducer.Cell.
-func (m *Machine) Fresh(s State, _ clock.Mark) bool { return s.Held == 0 && s.Queue.Len() == 0 }
+func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
+
+// Unused is Fresh in place.
+func (m *Machine) Unused(s *State, _ clock.Mark) bool { return s.Held == 0 && s.Queue.Len() == 0 }
 
 // AppendText implements reducer.Cell, as in "held 3/5 waiting 2".
 func (m *Machine) AppendText(dst []byte, s State, _ clock.Mark) []byte {

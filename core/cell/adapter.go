@@ -10,8 +10,15 @@ import (
 // Machine is a mechanism that does in place what reducer.Cell does with states as
 // values. In wasm a state that is passed by value is copied field by field, which
 // costs more than the step.
-type Machine[S any] interface {
+type Machine[S, M any] interface {
 	reducer.Cell[S]
+	// Begin is Init in place, of a state that is zero.
+	Begin(s *S, now clock.Mark)
+	// Inherit is Adopt in place, of a state that another machine of the same type
+	// has made.
+	Inherit(s *S, from M, now clock.Mark, out *reducer.Out)
+	// Unused is Fresh in place.
+	Unused(s *S, now clock.Mark) bool
 	// Enter, Exit, Ends, Serves and Held are those of Cell.
 	Enter(s *S, cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool)
 	Exit(s *S, p reducer.Permit, now clock.Mark) bool
@@ -37,81 +44,97 @@ type Machine[S any] interface {
 // Adapter puts a machine and its state behind Cell. A mechanism whose speed
 // matters embeds it, and has the methods of its fast path call the machine
 // directly instead of by the type parameters.
-type Adapter[S any, M Machine[S]] struct {
+type Adapter[S any, M Machine[S, M]] struct {
 	Machine M
-	State   S
+	// One state. Slices are copied as memory, which takes less code in wasm than the
+	// fields of a struct.
+	state [1]S
 }
 
-// Makes returns the maker of a machine's cells. wrap puts the adapter of a cell
-// into the type that embeds it; nil takes the adapter as it is.
-func Makes[S any, M Machine[S]](machine M, wrap func(Adapter[S, M]) Cell) Maker {
-	if wrap == nil {
-		wrap = func(a Adapter[S, M]) Cell { return &a }
-	}
-	return &maker[S, M]{machine, wrap}
+// State returns the state, which changes with the cell.
+func (a *Adapter[S, M]) State() *S { return &a.state[0] }
+
+// Makes returns the maker of a machine's cells. make returns a new cell, and the
+// adapter in it; it is Plain where the adapter is the cell.
+func Makes[S any, M Machine[S, M]](machine M, make func() (Cell, *Adapter[S, M])) Maker {
+	return &maker[S, M]{machine, make}
 }
 
-type maker[S any, M Machine[S]] struct {
+// Plain returns an adapter that is a cell.
+func Plain[S any, M Machine[S, M]]() (Cell, *Adapter[S, M]) {
+	a := &Adapter[S, M]{}
+	return a, a
+}
+
+type maker[S any, M Machine[S, M]] struct {
 	machine M
-	wrap    func(Adapter[S, M]) Cell
+	make    func() (Cell, *Adapter[S, M])
 }
 
 func (m *maker[S, M]) New(now clock.Mark) Cell {
-	return m.wrap(Adapter[S, M]{m.machine, m.machine.Init(now)})
+	c, a := m.make()
+	a.Machine = m.machine
+	a.Machine.Begin(a.State(), now)
+	return c
 }
 
 func (m *maker[S, M]) MaxSize() int { return m.machine.MaxSize() }
 
+// Adopt changes the old cell, which is cheaper than to copy its state.
 func (m *maker[S, M]) Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell {
-	if from, ok := old.(interface{ adapter() *Adapter[S, M] }); ok {
-		a := from.adapter()
-		return m.wrap(Adapter[S, M]{m.machine, m.machine.Adopt(a.State, a.Machine, now, out)})
+	from, ok := old.(interface{ adapter() *Adapter[S, M] })
+	if !ok {
+		return m.New(now)
 	}
-	return m.New(now)
+	a := from.adapter()
+	before := a.Machine
+	a.Machine = m.machine
+	a.Machine.Inherit(a.State(), before, now, out)
+	return old
 }
 
 func (a *Adapter[S, M]) adapter() *Adapter[S, M] { return a }
 
 // Step implements Cell.
 func (a *Adapter[S, M]) Step(action reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
-	return a.Machine.Step(&a.State, action, now, out)
+	return a.Machine.Step(a.State(), action, now, out)
 }
 
 // Enter implements Cell.
 func (a *Adapter[S, M]) Enter(cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
-	return a.Machine.Enter(&a.State, cost, caller, now)
+	return a.Machine.Enter(a.State(), cost, caller, now)
 }
 
 // Exit implements Cell.
 func (a *Adapter[S, M]) Exit(p reducer.Permit, now clock.Mark) bool {
-	return a.Machine.Exit(&a.State, p, now)
+	return a.Machine.Exit(a.State(), p, now)
 }
 
 // Ends implements Cell.
-func (a *Adapter[S, M]) Ends() clock.Mark { return a.Machine.Ends(&a.State) }
+func (a *Adapter[S, M]) Ends() clock.Mark { return a.Machine.Ends(a.State()) }
 
 // Serves implements Cell.
-func (a *Adapter[S, M]) Serves() (clock.Mark, uint64) { return a.Machine.Serves(&a.State) }
+func (a *Adapter[S, M]) Serves() (clock.Mark, uint64) { return a.Machine.Serves(a.State()) }
 
 // Wake implements Cell.
-func (a *Adapter[S, M]) Wake() clock.Mark { return a.Machine.Wake(&a.State) }
+func (a *Adapter[S, M]) Wake() clock.Mark { return a.Machine.Wake(a.State()) }
 
 // Held implements Cell.
-func (a *Adapter[S, M]) Held() bool { return a.Machine.Held(&a.State) }
+func (a *Adapter[S, M]) Held() bool { return a.Machine.Held(a.State()) }
 
 // Fresh implements Cell.
-func (a *Adapter[S, M]) Fresh(now clock.Mark) bool { return a.Machine.Fresh(a.State, now) }
+func (a *Adapter[S, M]) Fresh(now clock.Mark) bool { return a.Machine.Unused(a.State(), now) }
 
 // AppendState implements Cell.
-func (a *Adapter[S, M]) AppendState(dst []byte) []byte { return a.Machine.Encode(dst, &a.State) }
+func (a *Adapter[S, M]) AppendState(dst []byte) []byte { return a.Machine.Encode(dst, a.State()) }
 
 // Restore implements Cell.
 func (a *Adapter[S, M]) Restore(src []byte) error {
-	var state S
-	if err := a.Machine.Decode(src, &state); err != nil {
+	var read [1]S
+	if err := a.Machine.Decode(src, &read[0]); err != nil {
 		return err
 	}
-	a.State = state
+	copy(a.state[:], read[:])
 	return nil
 }
 
@@ -120,11 +143,11 @@ func (a *Adapter[S, M]) Revive(src []byte, by time.Duration) error {
 	if err := a.Restore(src); err != nil {
 		return err
 	}
-	a.Machine.Recall(&a.State)
-	a.Machine.Move(&a.State, by)
+	a.Machine.Recall(a.State())
+	a.Machine.Move(a.State(), by)
 	return nil
 }
 
 func (a *Adapter[S, M]) appendText(dst []byte, now clock.Mark) []byte {
-	return a.Machine.AppendText(dst, a.State, now)
+	return a.Machine.AppendText(dst, *a.State(), now)
 }

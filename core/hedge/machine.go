@@ -60,7 +60,7 @@ func (m *Machine) Cells() cell.Maker {
 	if !m.config.Percentile.Positive() && m.budget == nil {
 		return nil
 	}
-	return cell.Makes[State](m, nil)
+	return cell.Makes(m, cell.Plain[State])
 }
 
 // Delay returns the delay of the next hedge by the answer to a Peek, and false
@@ -71,6 +71,9 @@ func Delay(a reducer.Answer) (time.Duration, bool) {
 
 // Init implements reducer.Machine.
 func (m *Machine) Init(clock.Mark) State { return State{} }
+
+// Begin is Init in place, of a state that is zero.
+func (m *Machine) Begin(*State, clock.Mark) {}
 
 // Reduce implements reducer.Machine.
 func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
@@ -143,6 +146,12 @@ func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *
 	if !ok {
 		return m.Init(now)
 	}
+	m.Inherit(&s, old, now, out)
+	return s
+}
+
+// Inherit is Adopt in place.
+func (m *Machine) Inherit(s *State, old *Machine, now clock.Mark, out *reducer.Out) {
 	if keep := s.ordered(); len(keep) != int(m.config.Samples) || !m.config.Percentile.Positive() {
 		most := 0
 		if m.config.Percentile.Positive() {
@@ -154,9 +163,8 @@ func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *
 	case m.budget == nil || old.budget == nil:
 		s.Budget = budget.State{}
 	default:
-		s.Budget = m.budget.Adopt(s.Budget, old.budget, now, out)
+		m.budget.Inherit(&s.Budget, old.budget, now, out)
 	}
-	return s
 }
 
 // Clone implements reducer.Cell.
@@ -180,7 +188,10 @@ func (m *Machine) Move(s *State, by time.Duration) {
 }
 
 // Fresh reports that nothing was observed or counted yet.
-func (m *Machine) Fresh(s State, _ clock.Mark) bool {
+func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
+
+// Unused is Fresh in place.
+func (m *Machine) Unused(s *State, _ clock.Mark) bool {
 	return len(s.recent) == 0 && s.Budget == (budget.State{})
 }
 

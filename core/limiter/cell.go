@@ -12,12 +12,15 @@ func Cells(c Config) (cell.Maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cell.Makes(m, wrap), nil
+	return cell.Makes(m, newCell), nil
 }
 
 type adapter = cell.Adapter[State, *Machine]
 
-func wrap(a adapter) cell.Cell { return &limiterCell{a} }
+func newCell() (cell.Cell, *adapter) {
+	c := &limiterCell{}
+	return c, &c.adapter
+}
 
 // limiterCell calls the machine on the fast path without type parameters.
 type limiterCell struct{ adapter }
@@ -26,20 +29,20 @@ type limiterCell struct{ adapter }
 // another mechanism. The state changes with the cell.
 func Of(c cell.Cell) (*Machine, *State) {
 	if l, ok := c.(*limiterCell); ok {
-		return l.Machine, &l.State
+		return l.Machine, l.State()
 	}
 	return nil, nil
 }
 
 // Step implements cell.Cell.
 func (l *limiterCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
-	l.Machine.step(&answer, &l.State, &a, now, out)
+	l.Machine.step(&answer, l.State(), &a, now, out)
 	return answer
 }
 
 // Enter implements cell.Cell.
 func (l *limiterCell) Enter(cost uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
-	return l.Machine.Enter(&l.State, cost, 0, now)
+	return l.Machine.Enter(l.State(), cost, 0, now)
 }
 
 // Exit returns false: a limiter's permit is not released after its use.

@@ -36,7 +36,15 @@ func (m *Machine) Config() Config { return m.config }
 func (m *Machine) Capacity() uint32 { return m.algorithm.capacity() }
 
 // Init implements reducer.Machine.
-func (m *Machine) Init(now clock.Mark) State { return State{Last: now, count: m.algorithm.begin(now)} }
+func (m *Machine) Init(now clock.Mark) (s State) {
+	m.Begin(&s, now)
+	return s
+}
+
+// Begin is Init in place, of a state that is zero.
+func (m *Machine) Begin(s *State, now clock.Mark) {
+	s.Last, s.count = now, m.algorithm.begin(now)
+}
 
 // Reduce implements reducer.Machine.
 func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
@@ -252,10 +260,19 @@ func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *
 	if !ok {
 		return m.Init(now)
 	}
+	s = m.Clone(s)
+	m.Inherit(&s, old, now, out)
+	return s
+}
+
+// Inherit is Adopt in place.
+func (m *Machine) Inherit(s *State, old *Machine, now clock.Mark, out *reducer.Out) {
 	now = max(now, s.Last)
 	before := s.version()
-	s = m.Clone(s)
 	s.count = m.algorithm.adopt(&s.count, &old.algorithm, now)
+	if s.line != nil {
+		s.line.forget()
+	}
 	for i := 0; i < int(s.Waiting()); {
 		w := s.line.queue.At(i)
 		if w.Cost > m.algorithm.capacity() {
@@ -264,10 +281,9 @@ func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *
 			i++
 		}
 	}
-	if before.differs(&s) {
+	if before.differs(s) {
 		s.Last = now
 	}
-	return s
 }
 
 // NextWake implements reducer.Machine: the next turn or end of a wait.
@@ -287,7 +303,10 @@ func (m *Machine) Wake(s *State) clock.Mark {
 
 // Fresh implements reducer.Cell. A permit must not outlive the state that granted it:
 // the holder of a permit keeps the state.
-func (m *Machine) Fresh(s State, now clock.Mark) bool {
+func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
+
+// Unused is Fresh in place.
+func (m *Machine) Unused(s *State, now clock.Mark) bool {
 	return s.Waiting() == 0 && m.algorithm.fresh(&s.count, max(now, s.Last))
 }
 
