@@ -39,11 +39,9 @@ func (m Mark) Add(d time.Duration) Mark {
 // Sub returns the time from n to m, at most the longest duration either way.
 func (m Mark) Sub(n Mark) time.Duration {
 	diff := m - n
-	switch {
-	case m >= n && diff < 0:
-		return math.MaxInt64
-	case m < n && diff >= 0:
-		return math.MinInt64
+	if (m < n) != (diff < 0) {
+		// What does not fit has the wrong sign: the longest duration has the other one.
+		return time.Duration(diff>>63 ^ math.MinInt64)
 	}
 	return time.Duration(diff)
 }

@@ -20,6 +20,8 @@ func (e *ConfigError) Error() string {
 }
 
 // BadCount returns a ConfigError for a number.
+//
+//go:noinline
 func BadCount(field string, found uint64, allowed string) error {
 	if !ErrorTexts {
 		return &ConfigError{Field: field}
@@ -28,6 +30,8 @@ func BadCount(field string, found uint64, allowed string) error {
 }
 
 // BadDuration returns a ConfigError for a duration.
+//
+//go:noinline
 func BadDuration(field string, found time.Duration, allowed string) error {
 	if !ErrorTexts {
 		return &ConfigError{Field: field}
@@ -36,6 +40,8 @@ func BadDuration(field string, found time.Duration, allowed string) error {
 }
 
 // BadShare returns a ConfigError for a share.
+//
+//go:noinline
 func BadShare(field string, found Share, allowed string) error {
 	if !ErrorTexts {
 		return &ConfigError{Field: field}

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/sorting"
 	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -41,7 +42,7 @@ func (s *State) release(p reducer.Permit, now clock.Mark) bool {
 	if !ok {
 		return false
 	}
-	s.held = slices.Delete(s.held, at, at+1)
+	s.held = sorting.Remove(s.held, at)
 	s.Last = now
 	return true
 }

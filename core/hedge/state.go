@@ -22,13 +22,13 @@ type State struct {
 // insert adds a duration to the sorted ones.
 func (s *State) insert(took time.Duration) {
 	i, _ := slices.BinarySearch(s.sorted, took)
-	s.sorted = slices.Insert(s.sorted, i, took)
+	s.sorted = sorting.Insert(s.sorted, i, took)
 }
 
 // drop removes a duration from the sorted ones.
 func (s *State) drop(took time.Duration) {
 	i, _ := slices.BinarySearch(s.sorted, took)
-	s.sorted = slices.Delete(s.sorted, i, i+1)
+	s.sorted = sorting.Remove(s.sorted, i)
 }
 
 // ordered returns the durations, the oldest first.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/sorting"
 	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 )
@@ -108,7 +109,7 @@ func (l *Log) add(ends clock.Mark, cost uint32) {
 		if len(l.buffer) == cap(l.buffer) && l.head > len(l.buffer)/2 {
 			l.buffer, l.head = l.buffer[:copy(l.buffer, all)], 0
 		}
-		l.buffer = slices.Insert(l.buffer, l.head+i, entry{ends, l.before(i)})
+		l.buffer = sorting.Insert(l.buffer, l.head+i, entry{ends, l.before(i)})
 	}
 	l.shift(i, cost)
 }
@@ -125,7 +126,7 @@ func (l *Log) shift(i int, cost uint32) {
 func (l *Log) remove(i int, cost uint32) {
 	l.shift(i, -cost)
 	if l.cost(i) == 0 {
-		l.buffer = slices.Delete(l.buffer, l.head+i, l.head+i+1)
+		l.buffer = sorting.Remove(l.buffer, l.head+i)
 		l.forget(0)
 	}
 }

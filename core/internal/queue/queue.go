@@ -71,7 +71,7 @@ func (q *Queue) Push(caller uint64, cost uint32, ends clock.Mark) (ticket uint64
 			}
 			return -1
 		})
-		q.byEnd = slices.Insert(q.byEnd, at, q.serial+1)
+		q.byEnd = sorting.Insert(q.byEnd, at, q.serial+1)
 	}
 	if len(q.buffer) == cap(q.buffer) && q.head > len(q.buffer)/2 {
 		q.buffer, q.head = q.buffer[:copy(q.buffer, q.waiters())], 0
@@ -130,7 +130,7 @@ func (q *Queue) Take(w *Waiter) (caller uint64) {
 	q.cost -= uint64(w.Cost)
 	if q.byEnd != nil {
 		at := slices.Index(q.byEnd, w.Ticket)
-		q.byEnd = slices.Delete(q.byEnd, at, at+1)
+		q.byEnd = sorting.Remove(q.byEnd, at)
 	}
 	i, _ := q.Index(w.Ticket)
 	if all := q.waiters(); i < len(all)/2 {
