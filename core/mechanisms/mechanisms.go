@@ -57,36 +57,56 @@ func Docs(k mechanism.Kind) *mechanism.Docs {
 	return nil
 }
 
-// Plan codes the settings of a mechanism for plan bytes and returns the configuration:
-// a writer appends those of config, a reader ignores config. It returns nil for a
-// mechanism that this version does not have.
-func Plan(k mechanism.Kind, config mechanism.Config, v *planwire.Coder) mechanism.Config {
+// Read reads the settings of a mechanism from plan bytes. It returns nil for a mechanism
+// that this version does not have.
+func Read(k mechanism.Kind, v *planwire.Coder) mechanism.Config {
 	switch k {
 	case mechanism.Timeout:
-		return plan[timeout.Config](config, v)
+		return read[timeout.Config](v)
 	case mechanism.Retry:
-		return plan[retry.Config](config, v)
+		return read[retry.Config](v)
 	case mechanism.Breaker:
-		return plan[breaker.Config](config, v)
+		return read[breaker.Config](v)
 	case mechanism.Limit:
-		return plan[limiter.Config](config, v)
+		return read[limiter.Config](v)
 	case mechanism.Bulkhead:
-		return plan[bulkhead.Config](config, v)
+		return read[bulkhead.Config](v)
 	case mechanism.Hedge:
-		return plan[hedge.Config](config, v)
+		return read[hedge.Config](v)
 	case mechanism.Adaptive:
-		return plan[adaptive.Config](config, v)
+		return read[adaptive.Config](v)
 	}
 	return nil
 }
 
-func plan[C mechanism.Config, P interface {
+func read[C mechanism.Config, P interface {
 	*C
 	Plan(v *planwire.Coder)
-}](config mechanism.Config, v *planwire.Coder) mechanism.Config {
-	c, _ := config.(C)
+}](v *planwire.Coder) mechanism.Config {
+	var c C
 	P(&c).Plan(v)
 	return c
+}
+
+// Write appends the settings of a configuration to plan bytes. It is a function apart
+// from Read, so that a program that writes no plans does not link it.
+func Write(c mechanism.Config, v *planwire.Coder) {
+	switch c := c.(type) {
+	case timeout.Config:
+		c.Plan(v)
+	case retry.Config:
+		c.Plan(v)
+	case breaker.Config:
+		c.Plan(v)
+	case limiter.Config:
+		c.Plan(v)
+	case bulkhead.Config:
+		c.Plan(v)
+	case hedge.Config:
+		c.Plan(v)
+	case adaptive.Config:
+		c.Plan(v)
+	}
 }
 
 // Part is what a configuration compiles to: cells, a part of the call machine, or

@@ -78,6 +78,7 @@ func Append(dst []byte, p *pipeline.Plan) []byte {
 			s.Keys = 0
 		}
 		step(&v, &s)
+		mechanisms.Write(s.Config, &v)
 	}
 	return v.Bytes()
 }
@@ -105,7 +106,12 @@ func Decode(src []byte) (p pipeline.Policy, err error) {
 	}
 	for i := range p.Steps {
 		at = i
-		if step(&v, &p.Steps[i]); v.Failed() {
+		s := &p.Steps[i]
+		kind := step(&v, s)
+		if s.Config = mechanisms.Read(kind, &v); s.Config == nil {
+			v.Refuse("kind")
+		}
+		if v.Failed() {
 			break
 		}
 	}
@@ -115,8 +121,8 @@ func Decode(src []byte) (p pipeline.Policy, err error) {
 	return p, nil
 }
 
-// step codes a step.
-func step(v *planwire.Coder, s *pipeline.Step) {
+// step codes a step up to the settings of its mechanism, which it returns.
+func step(v *planwire.Coder, s *pipeline.Step) mechanism.Kind {
 	kind, flags, attributes := uint8(s.Kind()), stepFlags(s), uint32(len(s.Per))
 	v.Word("kind", &kind)
 	if v.Word("flags", &flags); flags > StepShadow|StepShare|StepSkip {
@@ -137,9 +143,7 @@ func step(v *planwire.Coder, s *pipeline.Step) {
 		v.Text("per", &s.Per[i])
 	}
 	v.Count("keys", &s.Keys)
-	if s.Config = mechanisms.Plan(mechanism.Kind(kind), s.Config, v); s.Config == nil {
-		v.Refuse("kind")
-	}
+	return mechanism.Kind(kind)
 }
 
 func stepFlags(s *pipeline.Step) (flags uint8) {
