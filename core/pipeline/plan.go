@@ -241,7 +241,7 @@ func (p *Plan) nameSteps() (wrong []error) {
 		if s.Name == "" {
 			s.Name = s.Kind().String()
 			if n := seen[kind]; n > 1 {
-				s.Name += "-" + strconv.Itoa(n)
+				s.Name += "-" + digits(n)
 			}
 		}
 		if s.Name == Deadline {
@@ -255,6 +255,16 @@ func (p *Plan) nameSteps() (wrong []error) {
 		}
 	}
 	return wrong
+}
+
+// digits returns those of a number below 100. Package strconv is a kilobyte of a
+// WebAssembly module, which needs it for nothing else.
+func digits(n int) string {
+	text := []byte{'0' + byte(n/10), '0' + byte(n%10)}
+	if n < 10 {
+		text = text[1:]
+	}
+	return string(text)
 }
 
 // StepError says which step of a policy is wrong.

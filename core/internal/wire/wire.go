@@ -20,14 +20,13 @@ const HeaderSize = 6
 // wrong is an error of bytes that are not a state: why they are not.
 type wrong string
 
-const (
-	errVersion wrong = "unknown version"
-	errTag     wrong = "the state of another mechanism"
-	errShort   wrong = "truncated"
-	errLong    wrong = "bytes left over"
+var (
+	errVersion = Broken(errors.New("unknown version"))
+	errTag     = Broken(errors.New("the state of another mechanism"))
+	errShort   = Broken(errors.New("truncated"))
+	errLong    = Broken(errors.New("bytes left over"))
+	errRange   = Invalid("a number out of range")
 )
-
-var errRange = Invalid("a number out of range")
 
 // Invalid returns an error that says why bytes, or a state, are not valid. Without
 // texts of errors it is reducer.ErrEncoding.
