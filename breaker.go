@@ -267,7 +267,7 @@ func (b *Breaker) Configure(c breaker.Config) error {
 		return err
 	}
 	b.mu.Lock()
-	b.put(maker.Adopt(b.cell, b.Now(), &b.out), c)
+	b.put(cell.Adopt(maker, b.cell, b.Now(), &b.out), c)
 	b.unlock()
 	b.step(reducer.Action{Kind: reducer.Tick})
 	return nil

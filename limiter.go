@@ -290,7 +290,7 @@ func (l *Limiter) Configure(c limiter.Config) error {
 	now := l.Now()
 	l.lock()
 	b.CatchUp(now)
-	b.Cell = maker.Adopt(b.Cell, now, &b.Out)
+	b.Cell = cell.Adopt(maker, b.Cell, now, &b.Out)
 	if bucket == nil {
 		l.word.Store(nil)
 	} else {

@@ -34,7 +34,7 @@ func (m machine) reconfigure(next cell.Maker, old cell.Cell, now clock.Mark, out
 	if m.adopt != nil {
 		return m.adopt(next, old, now)
 	}
-	return next.Adopt(old, now, out)
+	return cell.Adopt(next, old, now, out)
 }
 
 // changed is a cell and its copy under another configuration.

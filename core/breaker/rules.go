@@ -176,7 +176,7 @@ func (m *Machine) transition(s *State, a *reducer.Action, now clock.Mark, out *r
 	case mode == s.Mode:
 	case mode == HalfOpen:
 		if s.OpenFor == 0 {
-			s.OpenFor = m.openTime(s, 1)
+			s.OpenFor = m.openTime(s, 1, s.Openings)
 		}
 		m.enter(s, mode, now, reducer.NoReason, out)
 	default:
@@ -187,19 +187,17 @@ func (m *Machine) transition(s *State, a *reducer.Action, now clock.Mark, out *r
 
 // openTime returns how long the n-th opening since the last close lasts. Its
 // jitter is seeded with the openings of all time.
-func (m *Machine) openTime(s *State, n uint32) time.Duration {
+func (m *Machine) openTime(s *State, n, openings uint32) time.Duration {
 	before := s.OpenFor
 	if n == 1 {
 		before = 0
 	}
-	return m.delay.Delay(growth(n), before, backoff.Word(uint64(s.Openings)))
+	return m.delay.Delay(growth(n), before, backoff.Word(uint64(openings)))
 }
 
 // open enters Open at the mark, for the time that the backoff draws.
 func (m *Machine) open(s *State, at clock.Mark, out *reducer.Out) {
-	next := *s
-	next.Openings = tally.Inc(s.Openings)
-	m.reopen(s, at, m.openTime(&next, tally.Inc(s.Opens)), out)
+	m.reopen(s, at, m.openTime(s, tally.Inc(s.Opens), tally.Inc(s.Openings)), out)
 }
 
 // reopen enters Open at the mark, for a time.
@@ -210,21 +208,22 @@ func (m *Machine) reopen(s *State, at clock.Mark, open time.Duration, out *reduc
 
 // enter begins a new generation in the mode, without outcomes.
 func (m *Machine) enter(s *State, mode Mode, at clock.Mark, why reducer.Reason, out *reducer.Out) {
-	next := Core{Last: at, Until: clock.Never, Generation: later(s.Generation, 1), Openings: s.Openings, Mode: mode, changed: true}
+	generation, openings, opens, openFor := later(s.Generation, 1), s.Openings, s.Opens, s.OpenFor
+	*s = State{}
+	s.Last, s.Until, s.Generation, s.Openings, s.Mode, s.changed = at, clock.Never, generation, openings, mode, true
 	switch mode {
 	case Open:
-		next.Opens, next.OpenFor = s.Opens, s.OpenFor
-		next.Until = at.Add(s.OpenFor)
+		s.Opens, s.OpenFor = opens, openFor
+		s.Until = at.Add(openFor)
 	case HalfOpen:
-		next.Opens, next.OpenFor = s.Opens, s.OpenFor
+		s.Opens, s.OpenFor = opens, openFor
 		if m.config.HalfOpenMax > 0 {
-			next.Until = at.Add(m.config.HalfOpenMax)
+			s.Until = at.Add(m.config.HalfOpenMax)
 		}
 	}
-	if next.counts() || next.probesLapse() {
-		next.Origin = at
+	if s.counts() || s.probesLapse() {
+		s.Origin = at
 	}
-	*s = State{Core: next}
 	if out != nil {
 		*out = append(*out, reducer.Effect{Kind: reducer.Change, Reason: why,
 			Permit: reducer.Permit{Generation: uint64(s.Generation), ID: uint64(mode), Mark: at}})

@@ -80,17 +80,16 @@ func (m *maker[S, M]) New(now clock.Mark) Cell {
 
 func (m *maker[S, M]) MaxSize() int { return m.machine.MaxSize() }
 
-// Adopt changes the old cell, which is cheaper than to copy its state.
-func (m *maker[S, M]) Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell {
+func (m *maker[S, M]) Adopt(old Cell, now clock.Mark, out *reducer.Out) bool {
 	from, ok := old.(interface{ adapter() *Adapter[S, M] })
 	if !ok {
-		return m.New(now)
+		return false
 	}
 	a := from.adapter()
 	before := a.Machine
 	a.Machine = m.machine
 	a.Machine.Inherit(a.State(), before, now, out)
-	return old
+	return true
 }
 
 func (a *Adapter[S, M]) adapter() *Adapter[S, M] { return a }

@@ -58,11 +58,20 @@ func Text(c Cell, now clock.Mark) string {
 type Maker interface {
 	// New returns a cell whose first step comes at now.
 	New(now clock.Mark) Cell
-	// Adopt is that of reducer.Cell: it returns a cell that continues the state of
-	// another maker's cell, which must not be used afterwards.
-	Adopt(old Cell, now clock.Mark, out *reducer.Out) Cell
+	// Adopt changes a cell of another maker to one of this maker, and reports false for
+	// a cell of another mechanism.
+	Adopt(old Cell, now clock.Mark, out *reducer.Out) bool
 	// MaxSize returns the most bytes that AppendState appends for a cell without
 	// waiters, for a holder that keeps states in places of one size. An adopted cell
 	// may exceed it while it has more than this configuration allows.
 	MaxSize() int
+}
+
+// Adopt is that of reducer.Cell: it returns a cell of the maker that continues the
+// state of another maker's cell, which must not be used afterwards.
+func Adopt(m Maker, old Cell, now clock.Mark, out *reducer.Out) Cell {
+	if m.Adopt(old, now, out) {
+		return old
+	}
+	return m.New(now)
 }

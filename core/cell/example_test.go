@@ -24,7 +24,7 @@ func Example() {
 	c := slow.New(0)
 	c.Step(reducer.Action{Kind: reducer.Acquire, Cost: 7}, 0, nil)
 	fmt.Println(cell.Text(c, 0))
-	c = fast.Adopt(c, 0, nil)
+	c = cell.Adopt(fast, c, 0, nil)
 	fmt.Println(cell.Text(c, 0))
 	// Output:
 	// free 3/10

@@ -44,7 +44,7 @@ func TestScripts(t *testing.T) {
 					now = 0
 					c = m.New(now)
 				} else {
-					c = m.Adopt(c, now, &others)
+					c = cell.Adopt(m, c, now, &others)
 				}
 				for _, e := range others {
 					fmt.Fprintln(&out, e)
@@ -151,7 +151,7 @@ func TestAdoptedTickets(t *testing.T) {
 	c.Step(acquire, 0, &others)
 	first := c.Step(acquire, 0, &others)
 	c.Step(reducer.Action{Kind: reducer.Leave, Permit: reducer.Permit{ID: first.ID}}, 0, &others)
-	c = m.Adopt(c, 0, &others)
+	c = cell.Adopt(m, c, 0, &others)
 	if second := c.Step(acquire, 0, &others); first.Verdict != reducer.Wait || second.Verdict != reducer.Wait || second.ID == first.ID {
 		t.Errorf("the tickets are %d and %d", first.ID, second.ID)
 	}

@@ -159,7 +159,7 @@ func (d *Driver) adopt(p *pool, keys keyed.Config) {
 
 func (d *Driver) adoptNode(n *node) {
 	before := len(d.out)
-	n.cell = n.pool.maker.Adopt(n.cell, d.now, &d.out)
+	n.cell = cell.Adopt(n.pool.maker, n.cell, d.now, &d.out)
 	if d.Changes {
 		d.change(n, before)
 	}

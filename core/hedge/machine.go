@@ -83,30 +83,32 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 }
 
 // Step implements reducer.Cell. It has no effects on other callers.
-func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
+func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
 	switch a.Kind {
 	case reducer.Observe:
 		return m.observe(s, a.Value)
 	case reducer.Peek:
 		if delay, ok := m.delay(s); ok {
-			return reducer.Admitted(reducer.Permit{Mark: clock.Mark(delay)})
+			answer.Verdict, answer.Permit.Mark = reducer.Admit, clock.Mark(delay)
+			return answer
 		}
-		return reducer.Answer{Verdict: reducer.Done}
+		answer.Verdict = reducer.Done
+		return answer
 	case reducer.Reset:
-		changed := len(s.recent) > 0 || s.Budget != (budget.State{})
+		answer.Verdict, answer.Changed = reducer.Done, !m.Unused(s, now)
 		*s = State{}
-		return reducer.Answer{Verdict: reducer.Done, Changed: changed}
+		return answer
 	}
 	if m.budget != nil {
 		return m.budget.Step(&s.Budget, a, now, out)
 	}
 	switch a.Kind {
 	case reducer.Acquire, reducer.TryAcquire:
-		return reducer.Admitted(reducer.Permit{Mark: now})
+		answer.Verdict, answer.Permit.Mark = reducer.Admit, now
 	case reducer.Record, reducer.Commit, reducer.Tick, reducer.Configure:
-		return reducer.Answer{Verdict: reducer.Done}
+		answer.Verdict = reducer.Done
 	}
-	return reducer.Answer{}
+	return answer
 }
 
 // observe adds a duration, in place of the oldest one where there are enough.

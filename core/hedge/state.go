@@ -62,9 +62,7 @@ var errState = wire.Invalid("hedge: durations do not agree")
 
 // Check implements reducer.Cell.
 func (m *Machine) Check(s State) error {
-	sorted := ascending(s.recent)
-	if len(s.recent) > int(m.config.Samples) || !slices.Equal(sorted, s.sorted) || s.oldest != 0 && s.oldest >= len(s.recent) ||
-		len(sorted) > 0 && sorted[0] < 0 {
+	if !slices.Equal(ascending(s.recent), s.sorted) || s.oldest != 0 && s.oldest >= len(s.recent) || !m.fits(&s) {
 		return errState
 	}
 	if m.budget != nil {
@@ -135,9 +133,14 @@ func (m *Machine) Decode(src []byte, s *State) error {
 			return err
 		}
 	}
-	s.set(recent)
-	if err := m.Check(*s); err != nil {
-		return wire.Broken(err)
+	if s.set(recent); !m.fits(s) {
+		return wire.Broken(errState)
 	}
 	return nil
+}
+
+// fits reports whether there are at most so many durations as there may be, and none
+// is negative.
+func (m *Machine) fits(s *State) bool {
+	return len(s.sorted) <= int(m.config.Samples) && (len(s.sorted) == 0 || s.sorted[0] >= 0)
 }

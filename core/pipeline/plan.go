@@ -110,7 +110,7 @@ func Compile(p Policy) (*Plan, error) {
 		}
 		for _, err := range [...]error{s.compile(step), s.bound(step)} {
 			if err != nil {
-				wrong = append(wrong, &StepError{Index: i, Kind: step.Kind(), Err: err})
+				wrong = append(wrong, wrongStep(i, step, err))
 			}
 		}
 		plan.random = plan.random || s.retry != nil && s.retry.Random()
@@ -245,11 +245,11 @@ func (p *Plan) nameSteps() (wrong []error) {
 			}
 		}
 		if s.Name == Deadline {
-			wrong = append(wrong, &StepError{Index: i, Kind: s.Kind(), Err: errReserved})
+			wrong = append(wrong, wrongStep(i, s, errReserved))
 		}
 		for j := range i {
 			if p.steps[j].Name == s.Name {
-				wrong = append(wrong, &StepError{Index: i, Kind: s.Kind(), Err: errTwins})
+				wrong = append(wrong, wrongStep(i, s, errTwins))
 				break
 			}
 		}
@@ -272,6 +272,11 @@ type StepError struct {
 	Index int
 	Kind  Kind
 	Err   error
+}
+
+//go:noinline
+func wrongStep(i int, s *Step, err error) error {
+	return &StepError{Index: i, Kind: s.Kind(), Err: err}
 }
 
 // Error implements error.

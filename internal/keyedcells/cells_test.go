@@ -37,7 +37,7 @@ type places struct{ made atomic.Int64 }
 
 func (m *places) New(clock.Mark) cell.Cell { return &place{number: int(m.made.Add(1))} }
 
-func (m *places) Adopt(old cell.Cell, _ clock.Mark, _ *reducer.Out) cell.Cell { return old }
+func (m *places) Adopt(cell.Cell, clock.Mark, *reducer.Out) bool { return true }
 
 func (m *places) MaxSize() int { return 0 }
 
@@ -282,7 +282,7 @@ func limits(t testing.TB, c limiter.Config) Config {
 }
 
 func carryOver(_ Ref, old cell.Cell, next cell.Maker) cell.Cell {
-	return next.Adopt(old, clock.Mark(time.Hour), new(reducer.Out))
+	return cell.Adopt(next, old, clock.Mark(time.Hour), new(reducer.Out))
 }
 
 // TestConfigureCarriesStates goes through limits of all forms: free permits are

@@ -254,5 +254,5 @@ func (g *guarded) adopt(m cell.Maker, now clock.Mark) cell.Cell {
 	g.catchUp(now)
 	// A breaker changes only at a step, so this step brings it to its present state.
 	g.cell.Step(reducer.Action{Kind: reducer.Tick}, now, g.out)
-	return m.Adopt(g.cell, now, g.out)
+	return cell.Adopt(m, g.cell, now, g.out)
 }

@@ -22,9 +22,10 @@ var edits = []edit{
 	{"core/mechanism/mechanism.go", `"adaptive"}`, `"adaptive", "quota"}`},
 	{"core/mechanisms/mechanisms.go", "	\"github.com/sluice-go/sluice/core/retry\"\n", "	\"github.com/sluice-go/sluice/core/quota\"\n	\"github.com/sluice-go/sluice/core/retry\"\n"},
 	{"core/mechanisms/mechanisms.go", "		return hedge.Row()\n", "		return hedge.Row()\n	case mechanism.Quota:\n		return quota.Row()\n"},
-	{"core/mechanisms/mechanisms.go", "		return plan[hedge.Config](config, v)\n", "		return plan[hedge.Config](config, v)\n	case mechanism.Quota:\n		return plan[quota.Config](config, v)\n"},
+	{"core/mechanisms/mechanisms.go", "		return read[hedge.Config](v)\n", "		return read[hedge.Config](v)\n	case mechanism.Quota:\n		return read[quota.Config](v)\n"},
+	{"core/mechanisms/mechanisms.go", "	case hedge.Config:\n		c.Plan(v)\n", "	case quota.Config:\n		c.Plan(v)\n	case hedge.Config:\n		c.Plan(v)\n"},
 	{"core/mechanisms/mechanisms.go", "		return hedge.Docs()\n", "		return hedge.Docs()\n	case mechanism.Quota:\n		return quota.Docs()\n"},
-	{"core/mechanisms/mechanisms.go", "	case hedge.Config:\n", "	case quota.Config:\n		p.Config, p.Traits = c, quota.Traits\n		p.Maker, err = quota.Cells(c)\n	case hedge.Config:\n"},
+	{"core/mechanisms/mechanisms.go", "	case hedge.Config:\n		c = c.WithDefaults()\n", "	case quota.Config:\n		p.Config, p.Traits = c, quota.Traits\n		p.Maker, err = quota.Cells(c)\n	case hedge.Config:\n		c = c.WithDefaults()\n"},
 }
 
 // sluice builds the command with the toy in it, and leaves the repository as it is.

@@ -244,7 +244,7 @@ func (m *Module) Adopt(handle, makerHandle uint32, now float64) int32 {
 	if c == nil {
 		return BadHandle
 	}
-	c.put(made, made.Adopt(c.cell, c.last, &m.out))
+	c.put(made, cell.Adopt(made.Maker, c.cell, c.last, &m.out))
 	return m.end(c, &reducer.Answer{Verdict: reducer.Done})
 }
 

@@ -24,7 +24,7 @@ var (
 	errVersion = Broken(errors.New("unknown version"))
 	errTag     = Broken(errors.New("the state of another mechanism"))
 	errShort   = Broken(errors.New("truncated"))
-	errLong    = Broken(errors.New("bytes left over"))
+	errLong    = Invalid("bytes left over")
 	errRange   = Invalid("a number out of range")
 )
 
@@ -132,7 +132,7 @@ func (c *Coder) Bytes() []byte { return c.bytes }
 // Close returns the first error of a reader; bytes left over are one.
 func (c *Coder) Close() error {
 	if c.err == nil && len(c.bytes) > 0 {
-		c.err = errLong
+		c.Fail(errLong)
 	}
 	return c.err
 }
@@ -232,6 +232,8 @@ func UvarintsSize(n, sum uint64) int {
 
 // Fail makes a reader refuse what it reads, for the reason. An error before it
 // counts.
+//
+//go:noinline
 func (c *Coder) Fail(why error) {
 	if c.err == nil {
 		c.err, c.bytes = Broken(why), nil

@@ -29,12 +29,12 @@ type maker struct{ config Config }
 
 func (m *maker) New(clock.Mark) cell.Cell { return &quota{config: m.config} }
 
-func (m *maker) Adopt(old cell.Cell, now clock.Mark, _ *reducer.Out) cell.Cell {
-	q := m.New(now)
-	if from, ok := old.(*quota); ok {
-		q.(*quota).used = from.used
+func (m *maker) Adopt(old cell.Cell, _ clock.Mark, _ *reducer.Out) bool {
+	q, ok := old.(*quota)
+	if ok {
+		q.config = m.config
 	}
-	return q
+	return ok
 }
 
 func (m *maker) MaxSize() int { return 4 }
