@@ -63,12 +63,12 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 
 // Step implements reducer.Cell. It has no effects on other callers.
 func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Out) (answer reducer.Answer) {
-	m.step(&answer, s, a.Kind, now)
+	m.StepInto(&answer, s, a.Kind, now)
 	return answer
 }
 
-// step is Step without copies of the action and of the answer, which is zero.
-func (m *Machine) step(answer *reducer.Answer, s *State, kind reducer.Kind, now clock.Mark) {
+// StepInto is Step without copies of the action and of the answer, which is zero.
+func (m *Machine) StepInto(answer *reducer.Answer, s *State, kind reducer.Kind, now clock.Mark) {
 	switch kind {
 	case reducer.Record:
 		b, moved := m.present(s, now)

@@ -100,7 +100,8 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 		return answer
 	}
 	if m.budget != nil {
-		return m.budget.Step(&s.Budget, a, now, out)
+		m.budget.StepInto(&answer, &s.Budget, a.Kind, now)
+		return answer
 	}
 	switch a.Kind {
 	case reducer.Acquire, reducer.TryAcquire:

@@ -32,6 +32,8 @@ func (s *State) drop(took time.Duration) {
 }
 
 // ordered returns the durations, the oldest first.
+//
+//go:noinline
 func (s *State) ordered() []time.Duration {
 	return slices.Concat(s.recent[s.oldest:], s.recent[:s.oldest])
 }
