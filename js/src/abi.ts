@@ -34,7 +34,6 @@ export interface Exports {
 
   // In breaker, core, limiter, sluice.
   pass(cell: number, now: number): number;
-  fresh(cell: number, now: number): number;
   used(): number;
   limit(size: number): number;
 
@@ -45,7 +44,6 @@ export interface Exports {
   breaker(): number;
 
   // In core, sluice.
-  adopt(cell: number, maker: number, now: number): number;
   compile(size: number): number;
   maker(plan: number, step: number): number;
   pipeline(plan: number, seedLow: number, seedHigh: number): number;
@@ -84,6 +82,8 @@ export interface Exports {
   ): number;
 
   // In sluice.
+  adopt(cell: number, maker: number, now: number): number;
+  fresh(cell: number, now: number): number;
   batch(pipeline: number, size: number): number;
   bulkhead(): number;
   plan(size: number, nameSize: number): number;

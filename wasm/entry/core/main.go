@@ -5,7 +5,6 @@
 package main
 
 import (
-	_ "github.com/sluice-go/sluice/wasm/entry/export/adoptions"
 	_ "github.com/sluice-go/sluice/wasm/entry/export/base"
 	_ "github.com/sluice-go/sluice/wasm/entry/export/cells"
 	_ "github.com/sluice-go/sluice/wasm/entry/export/memories"

@@ -21,9 +21,6 @@ func step(cell, kind, outcome, cost uint32, now float64) int32 {
 //go:wasmexport pass
 func pass(cell uint32, now float64) int32 { return base.M().Pass(cell, now) }
 
-//go:wasmexport fresh
-func fresh(cell uint32, now float64) int32 { return base.M().Fresh(cell, now) }
-
 //go:wasmexport state
 func state(cell uint32) int32 { return base.M().State(cell) }
 
