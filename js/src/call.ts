@@ -11,7 +11,8 @@ import {
   OUTCOME_OK,
 } from './abi.js';
 import { Running } from './attempt.js';
-import { refusal, rejected, success, timedOut } from './errors.js';
+import { timedOut } from './cuts.js';
+import { refusal, rejected, success } from './errors.js';
 import { guard } from './guard.js';
 import type { Attributes } from './keys.js';
 import { numberOf, retryAfterOf } from './meaning.js';

@@ -5,8 +5,9 @@ import { compileByCore } from './compile.js';
 import { type Instance, use } from './engine.js';
 
 export { systemClock } from './clock.js';
+export { HedgeLostError, TimeoutError } from './cuts.js';
 export { limitMemory, memoryUsage, x } from './engine.js';
-export { HedgeLostError, PolicyError, RejectedError, TimeoutError } from './errors.js';
+export { PolicyError, RejectedError } from './errors.js';
 export { resilientFetch } from './fetch.js';
 export { hedge } from './hedge.js';
 export { circuitBreaker } from './keyed-breaker.js';

@@ -80,54 +80,21 @@ export class RejectedError extends Error {
   }
 }
 
-/**
- * Thrown when a timeout step or a call's deadline cut it, and the reason of the
- * abort that the function sees. It has no stack.
- */
-export class TimeoutError extends Error {
-  override readonly name = 'TimeoutError';
-
-  constructor(
-    /** The step that cut; `deadline` for the call's own. */
-    readonly step: string,
-  ) {
-    super(`${step}: timed out`);
-  }
-}
-
-/**
- * The reason with which the signal of an attempt is aborted that lost to another
- * attempt of its call. It has no stack, and no caller gets it.
- */
-export class HedgeLostError extends Error {
-  override readonly name = 'HedgeLostError';
-
-  constructor(
-    /** The step that started the attempts. */
-    readonly step: string,
-    /** The attempt that won. */
-    readonly won: number,
-  ) {
-    super(`${step}: attempt ${won} won`);
-  }
-}
-
-// An error of another copy or entry of the package, or of another realm, is an instance, too.
 const inherited = Function.prototype[Symbol.hasInstance];
-for (const [type, name] of [
-  [PolicyError, 'PolicyError'],
-  [RejectedError, 'RejectedError'],
-  [TimeoutError, 'TimeoutError'],
-  [HedgeLostError, 'HedgeLostError'],
-] as const) {
+
+/** Makes the error of another copy or entry of the package, or of another realm, an instance, too. */
+export function branded(type: { readonly prototype: Error }, name: string): void {
   const brand = Symbol.for(`@sluice/core ${name}`);
   Object.defineProperty(type.prototype, brand, { value: true });
   Object.defineProperty(type, Symbol.hasInstance, {
     value(this: unknown, value: unknown): boolean {
-      return this === type ? brand in Object(value) : inherited.call(this, value);
+      return this === type ? brand in Object(value) : inherited.call(this as never, value);
     },
   });
 }
+
+branded(PolicyError, 'PolicyError');
+branded(RejectedError, 'RejectedError');
 
 /** What V8 has besides, and other engines in part. */
 const V8: ErrorConstructor & {
@@ -151,7 +118,7 @@ function withStack<T>(frames: number, make: () => T): T {
 }
 
 // A stack costs more than all the rest of a refusal: 2 us of 2.3.
-const stackless = <T>(make: () => T): T => withStack(0, make);
+export const stackless = <T>(make: () => T): T => withStack(0, make);
 
 /** The error of what was disposed. */
 export const disposed = (): PolicyError =>
@@ -168,13 +135,6 @@ export const refusal = (step: string, reason: Reason, retryAfter?: number): Reje
 /** The error of a refusal. */
 export const rejected = (rejection: Rejection, cause?: unknown, stack = false): RejectedError =>
   stack ? new RejectedError(rejection, cause) : stackless(() => new RejectedError(rejection, cause));
-
-/** The error of a cut. */
-export const timedOut = (step: string): TimeoutError => stackless(() => new TimeoutError(step));
-
-/** The error of an attempt that lost. */
-export const lost = (step: string, won: number): HedgeLostError =>
-  stackless(() => new HedgeLostError(step, won));
 
 /** What a call gives that was not refused, for either facade. */
 export const success = (asValue: boolean, value: unknown): unknown => (asValue ? { ok: true, value } : value);

@@ -8,7 +8,7 @@ import {
 } from './abi.js';
 import { Running } from './attempt.js';
 import { Call } from './call.js';
-import { lost } from './errors.js';
+import { lost } from './cuts.js';
 import type { Reason } from './types.js';
 
 /** An attempt of a hedged call, which runs or has just ended. */

@@ -2,6 +2,7 @@ import { lower } from './bytes.js';
 import { LONGEST_NAME, nearest, orList } from './names.js';
 import { BOOL, type Node, NUMBER, TEXT } from './node.js';
 import type { Problems } from './problems.js';
+import { respell } from './spelling.js';
 
 /** What is wrong with a text that should be a quantity. */
 export type Wrong =
@@ -113,21 +114,6 @@ export function parseShare(text: string, least: number, most: number): number {
   const share = text.endsWith('%') ? fixed(text.slice(0, -1), 4) : Number.NaN;
   return share >= least && share <= most ? share : Number.NaN;
 }
-
-/** Units as people write them out, each with the right one behind it; the longest first of those that begin alike. */
-const SPELLED = (
-  'milliseconds ms millis ms msecs ms msec ms microseconds us micros us nanoseconds ns ' +
-  'seconds s second s secs s sec s minutes m minute m mins m min m hours h hour h hrs h hr h days d day d'
-).split(' ');
-const ALL_SPELLED = new RegExp(`${SPELLED.filter((_, i) => i % 2 === 0).join('|')}| `, 'g');
-
-/** A text in lower case without spaces, with its units corrected; empty for a text that is too long. */
-export const respell = (text: string): string =>
-  text.length > LONGEST_NAME
-    ? ''
-    : lower(text).replace(ALL_SPELLED, (long) =>
-        long === ' ' ? '' : (SPELLED[SPELLED.indexOf(long) + 1] as string),
-      );
 
 /** Reads a duration of at least so many nanoseconds, 0 or 1. */
 export function asDuration(problems: Problems, n: Node, least: number): bigint | undefined {
