@@ -55,7 +55,7 @@ type SharedMachine struct {
 	config SharedConfig
 }
 
-var _ cell.Machine[SharedState] = (*SharedMachine)(nil)
+var _ cell.Machine[SharedState, *SharedMachine] = (*SharedMachine)(nil)
 
 // NewShared validates the configuration.
 func NewShared(c SharedConfig) (*SharedMachine, error) {
@@ -77,11 +77,14 @@ func SharedCells(c SharedConfig) (cell.Maker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return cell.Makes(m, nil), nil
+	return cell.Makes(m, cell.Plain[SharedState]), nil
 }
 
 // Init returns a bulkhead without members.
 func (m *SharedMachine) Init(now clock.Mark) SharedState { return SharedState{Last: now} }
+
+// Begin is Init in place, of a state that is zero.
+func (m *SharedMachine) Begin(s *SharedState, now clock.Mark) { s.Last = now }
 
 // Reduce implements reducer.Machine.
 func (m *SharedMachine) Reduce(s SharedState, a reducer.Action, now clock.Mark) (SharedState, reducer.Effects) {
@@ -220,16 +223,25 @@ func (m *SharedMachine) Recall(s *SharedState) { s.Members, s.Held = s.Members[:
 // Adopt implements reducer.Cell. Members keep their places, and their leases until
 // they next renew them; those above a lowered maximum leave as their calls end.
 func (m *SharedMachine) Adopt(s SharedState, from reducer.Cell[SharedState], now clock.Mark, out *reducer.Out) SharedState {
-	if _, ok := from.(*SharedMachine); !ok {
+	old, ok := from.(*SharedMachine)
+	if !ok {
 		return m.Init(now)
 	}
+	m.Inherit(&s, old, now, out)
+	return s
+}
+
+// Inherit is Adopt in place.
+func (m *SharedMachine) Inherit(s *SharedState, _ *SharedMachine, now clock.Mark, out *reducer.Out) {
 	s.lapse(max(now, s.Last), out)
 	s.changed = false
-	return s
 }
 
 // Fresh implements reducer.Cell.
 func (m *SharedMachine) Fresh(s SharedState, _ clock.Mark) bool { return s.Held == 0 }
+
+// Unused is Fresh in place.
+func (m *SharedMachine) Unused(s *SharedState, _ clock.Mark) bool { return s.Held == 0 }
 
 // AppendText implements reducer.Cell, as in "held 3/5 members 2".
 func (m *SharedMachine) AppendText(dst []byte, s SharedState, _ clock.Mark) []byte {

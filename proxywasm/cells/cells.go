@@ -282,7 +282,7 @@ func (s *Cells) restored(digest uint32, state []byte, now clock.Mark) (c cell.Ce
 	if maker := s.makerOf(digest); maker != nil {
 		if old := maker.New(now); old.Restore(state) == nil {
 			s.out = s.out[:0]
-			return s.maker.Adopt(old, now, &s.out), true
+			return cell.Adopt(s.maker, old, now, &s.out), true
 		}
 	}
 	s.Counts.Lost++
