@@ -73,6 +73,8 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   /** @internal */
   waits = 0;
   /** @internal */
+  unset = false;
+  /** @internal */
   readonly handle: number;
   protected readonly engine: Engine;
   protected readonly clock: Clock;

@@ -1,12 +1,15 @@
 import type { Clock } from './types.js';
 
+// In Node the global is an accessor, which costs a quarter of what reading the time costs. Fake timers replace both.
+const { performance: monotonic, setTimeout: timer } = globalThis;
+
 /**
  * The monotonic clock of the runtime. In Node its timers keep the process alive
  * exactly while a caller waits.
  */
 export function systemClock(): Clock {
   return {
-    now: () => performance.now(),
+    now: () => (setTimeout === timer ? monotonic.now() : performance.now()),
     setTimeout: (callback, milliseconds): unknown => setTimeout(callback, milliseconds),
     clearTimeout: (timer) => clearTimeout(timer as number),
   };

@@ -26,6 +26,7 @@ class Sleeper implements Wake {
   due = NEVER;
   place = -1;
   waits = 1;
+  unset = false;
   private readonly guest = guests?.greet(this.common.wakes, this);
 
   constructor(

@@ -116,6 +116,7 @@ class Reopening implements Wake {
   due = NEVER;
   place = -1;
   waits = 0;
+  unset = false;
 
   constructor(readonly wake: () => void) {}
 }
@@ -132,6 +133,8 @@ export class Pipeline extends Observable {
   place = -1;
   /** @internal */
   waits = 0;
+  /** @internal */
+  unset = false;
   /** @internal */
   override readonly emitter = new Emitter(() => this.observe());
   private readonly engine: Engine;

@@ -12,6 +12,8 @@ export interface Wake {
   place: number;
   /** How many callers wait for it, which `hold` counts. */
   waits: number;
+  /** Whether it was set and is not any more, until the next check. Set by `Wakes`. */
+  unset: boolean;
   /** The time has come. It may set itself again. */
   wake(): void;
 }
@@ -56,6 +58,10 @@ const LATE = 1000;
  */
 export class Wakes {
   private readonly heap: Wake[] = [];
+  /** By when each wake of the heap is looked at: its time, or an earlier one that it had before. */
+  private readonly keys: number[] = [];
+  /** Wakes that are no longer set and are in the heap until the next check. */
+  private unset: Wake[] = [];
   private armed = NEVER;
   /** When the timer has fired, unless the runtime dropped it. */
   private trusted = NEVER;
@@ -64,7 +70,7 @@ export class Wakes {
   private holders = 0;
   /** The timer keeps the process alive. */
   private kept = true;
-  /** Whether it has to is checked soon. */
+  /** A check follows. */
   private checks = false;
 
   /** `soon` calls back with the next turn of the loop; with it a timer for which no caller waits may hold the process so long. */
@@ -75,21 +81,18 @@ export class Wakes {
 
   /** Sets the time of a wake. `now` is the present time, where it is known. */
   set(wake: Wake, due: number, now?: number): void {
-    if (due === wake.due) return;
-    const { heap } = this;
-    const { place } = wake;
+    const before = wake.due;
+    if (due === before) return;
     wake.due = due;
-    if (wake.waits && place < 0 !== (due === NEVER)) this.count(due === NEVER ? -1 : 1);
+    if (wake.waits && (before === NEVER) !== (due === NEVER)) this.count(due === NEVER ? -1 : 1);
+    const { place } = wake;
     if (due === NEVER) {
-      const last = heap.pop() as Wake;
-      wake.place = -1;
-      if (last === wake) return;
-      last.place = place;
-      this.sift(last);
+      if (!this.soon) this.remove(wake);
+      else if (place >= 0 && !wake.unset) this.removeSoon(wake);
       return;
     }
-    if (place < 0) wake.place = heap.length;
-    this.sift(wake);
+    if (place < 0) this.add(wake);
+    else if (due < (this.keys[place] as number)) this.sift(wake, due, place);
     if (guests) guests.moved(wake);
     else if (due < this.armed || this.trusted < (now ?? this.clock.now())) this.arm();
   }
@@ -98,7 +101,7 @@ export class Wakes {
   hold(wake: Wake, by: number): void {
     const before = wake.waits;
     wake.waits += by;
-    if (wake.place >= 0 && !before !== !wake.waits) this.count(by);
+    if (wake.due !== NEVER && !before !== !wake.waits) this.count(by);
   }
 
   private count(by: number): void {
@@ -116,16 +119,32 @@ export class Wakes {
     } else if (!this.soon) {
       timer?.unref?.();
       this.kept = false;
-    } else if (!this.checks) {
-      // Calls follow each other: changing the timer for each takes as long as a decision.
-      this.checks = true;
-      const { soon } = this;
-      soon(this.check);
-    }
+    } else this.checkSoon();
+  }
+
+  /** Calls follow each other, and most wakes are set again before the next turn. */
+  private removeSoon(wake: Wake): void {
+    wake.unset = true;
+    this.unset.push(wake);
+    this.checkSoon();
+  }
+
+  /** Changing the heap and the timer for each call takes as long as a decision. */
+  private checkSoon(): void {
+    if (this.checks) return;
+    this.checks = true;
+    const { soon } = this;
+    soon?.(this.check);
   }
 
   private readonly check = (): void => {
     this.checks = false;
+    const { unset } = this;
+    this.unset = [];
+    for (const wake of unset) {
+      wake.unset = false;
+      if (wake.due === NEVER) this.remove(wake);
+    }
     if (this.holders) return;
     (this.timer as { unref?(): void } | undefined)?.unref?.();
     this.kept = false;
@@ -133,7 +152,7 @@ export class Wakes {
 
   private arm(): void {
     this.clear(this.timer);
-    const { due } = this.heap[0] as Wake;
+    const due = this.keys[0] as number;
     const now = this.clock.now();
     this.armed = due;
     // A late timer is not postponed by wakes that are set before it fires.
@@ -159,38 +178,60 @@ export class Wakes {
     this.timer = undefined;
     this.armed = this.trusted = NEVER;
     const now = this.clock.now();
-    for (let first = this.heap[0]; first && first.due <= now; first = this.heap[0]) {
-      this.set(first, NEVER);
-      first.wake();
+    const { heap, keys } = this;
+    while (heap.length && (keys[0] as number) <= now) {
+      const first = heap[0] as Wake;
+      this.remove(first);
+      if (first.due <= now) {
+        this.set(first, NEVER);
+        first.wake();
+      } else if (first.due !== NEVER) this.add(first);
     }
-    if (!guests && this.heap.length && this.timer === undefined) this.arm();
+    if (!guests && heap.length && this.timer === undefined) this.arm();
   };
 
-  private put(wake: Wake, place: number): void {
+  private add(wake: Wake): void {
+    const place = this.heap.length;
+    this.heap.push(wake);
+    this.keys.push(wake.due);
+    this.sift(wake, wake.due, place);
+  }
+
+  private remove(wake: Wake): void {
+    const { place } = wake;
+    if (place < 0) return;
+    wake.place = -1;
+    const last = this.heap.pop() as Wake;
+    const key = this.keys.pop() as number;
+    if (last !== wake) this.sift(last, key, place);
+  }
+
+  private put(wake: Wake, key: number, place: number): void {
     this.heap[place] = wake;
+    this.keys[place] = key;
     wake.place = place;
   }
 
-  /** Moves a wake up or down to where it belongs. */
-  private sift(wake: Wake): void {
-    const { heap } = this;
-    let { place } = wake;
+  /** Puts a wake with a key at a place, or above or below it where it belongs. */
+  private sift(wake: Wake, key: number, from: number): void {
+    const { heap, keys } = this;
+    let place = from;
     // Reading past the ends of an array is slow.
     while (place > 0) {
       const parent = (place - 1) >> 1;
-      const above = heap[parent] as Wake;
-      if (above.due <= wake.due) break;
-      this.put(above, place);
+      const above = keys[parent] as number;
+      if (above <= key) break;
+      this.put(heap[parent] as Wake, above, place);
       place = parent;
     }
     for (let child = 2 * place + 1; child < heap.length; child = 2 * place + 1) {
-      if (child + 1 < heap.length && (heap[child + 1] as Wake).due < (heap[child] as Wake).due) child++;
-      const below = heap[child] as Wake;
-      if (below.due >= wake.due) break;
-      this.put(below, place);
+      if (child + 1 < heap.length && (keys[child + 1] as number) < (keys[child] as number)) child++;
+      const below = keys[child] as number;
+      if (below >= key) break;
+      this.put(heap[child] as Wake, below, place);
       place = child;
     }
-    this.put(wake, place);
+    this.put(wake, key, place);
   }
 }
 
