@@ -14,27 +14,12 @@ import { Running } from './attempt.js';
 import { timedOut } from './cuts.js';
 import { refusal, rejected, success } from './errors.js';
 import { guard } from './guard.js';
-import type { Attributes } from './keys.js';
 import { numberOf, retryAfterOf } from './meaning.js';
-import type { ResultHooks } from './pipeline.js';
+import type { PipelineCallOptions, ResultHooks } from './pipeline-options.js';
 import { type Layout, stepName } from './plan.js';
-import type { CostOptions, Reason, Rejection, Task } from './types.js';
+import type { DecisionRecord } from './records.js';
+import type { Rejection, Task } from './types.js';
 import type { Guest } from './wakes.js';
-
-/** Options of a call under a policy. */
-export interface PipelineCallOptions extends CostOptions {
-  /** The value of `per: key`. Default: empty. */
-  key?: string | undefined;
-  /** The values of other attributes of `per`, by their names, as in `header:x-tenant`. Default: empty. */
-  attributes?: Attributes | undefined;
-  /** In how many milliseconds the call is cut, as by an outermost timeout named `deadline`. Default: none. */
-  deadline?: number | undefined;
-  /**
-   * False where the function must not run twice at a time: a hedge of the policy
-   * starts no attempt beside another then. Default true.
-   */
-  hedge?: boolean | undefined;
-}
 
 /** Receives what happens to a call. */
 export interface Runner {
@@ -48,24 +33,25 @@ export interface Runner {
 
 /** A call under a policy. The driver decides how it proceeds. */
 export class Call {
+  // All fields are set here: calls of one shape are quick.
   slot = 0;
   generation = 0;
   /** When it began, in milliseconds of the clock. */
   began = 0;
   /** The steps at which its attempts wait. */
-  queues: Map<number, number> | undefined;
+  queues: Map<number, number> | undefined = undefined;
   /** Where each request has a timer of its own. */
-  guest: Guest | undefined;
+  guest: Guest | undefined = undefined;
   /** The running attempt; the end of another one comes too late. */
-  protected running: Running | undefined;
+  protected running: Running | undefined = undefined;
   /** How the last attempt ended. */
   protected threw = false;
-  protected error: unknown;
-  protected value: unknown;
+  protected error: unknown = undefined;
+  protected value: unknown = undefined;
+  /** Where the last attempt, or the call, was cut. */
+  protected cutBy: Rejection | undefined = undefined;
   /** Whether it has ended. */
   private closed = false;
-  /** Where the last attempt, or the call, was cut. */
-  protected cutBy: Rejection | undefined;
 
   constructor(
     protected readonly runner: Runner,
@@ -95,18 +81,10 @@ export class Call {
   }
 
   /** A decision about the call. */
-  follow(
-    kind: number,
-    attempt: number,
-    outcome: number,
-    step: number,
-    reason: Reason,
-    value: number | undefined,
-    covered: boolean,
-    shadow: boolean,
-  ): void {
+  follow(record: DecisionRecord): void {
     // A listener may have cancelled the call since the decision was made.
     if (this.closed) return;
+    const { kind, attempt, step, covered, shadow } = record;
     if (kind === DECISION_WAIT) {
       if (shadow) return;
       this.queues ??= new Map();
@@ -114,13 +92,13 @@ export class Call {
       return;
     }
     this.queues?.delete(attempt);
-    if (kind === DECISION_END) this.finished(outcome, covered);
+    if (kind === DECISION_END) this.finished(record.outcome, covered);
     else if (kind === DECISION_ADMIT) void this.start(attempt);
     else if (shadow) return;
     else if (kind === DECISION_RETRY) this.again();
     else if (kind === DECISION_TIMEOUT) this.cut(step);
     else if (kind === DECISION_REJECT || kind === DECISION_EXPIRE) {
-      this.refuse(refusal(this.nameOf(step), reason, value), covered);
+      this.refuse(refusal(this.nameOf(step), record.reason, record.value), covered);
     }
   }
 
@@ -146,24 +124,28 @@ export class Call {
   /** An attempt starts. */
   protected async start(attempt: number): Promise<void> {
     const running = this.begin(attempt);
+    const { task } = this;
     let value: unknown;
-    let error: unknown;
-    let threw = false;
     try {
-      value = await this.task(running);
-    } catch (thrown) {
-      threw = true;
-      error = thrown;
+      value = await task(running);
+    } catch (error) {
+      this.attemptEnded(running, true, error, undefined);
+      return;
     }
+    this.attemptEnded(running, false, undefined, value);
+  }
+
+  /** The function of an attempt has ended. */
+  private attemptEnded(running: Running, threw: boolean, error: unknown, value: unknown): void {
     this.guest?.drain();
     if (!this.ended(running, threw, error, value)) {
       if (!threw) this.dump(value);
       return;
     }
     const { outcome, retryAfter } = this.hooks;
-    const number = numberOf(outcome, threw, error, value);
+    const number = threw || outcome ? numberOf(outcome, threw, error, value) : OUTCOME_OK;
     const after = number === OUTCOME_OK ? NONE : retryAfterOf(retryAfter, error, value);
-    if (!this.runner.finish(this, attempt, number, after) && !threw) this.dump(value);
+    if (!this.runner.finish(this, running.attempt, number, after) && !threw) this.dump(value);
   }
 
   /** Creates what the function of a starting attempt gets. */

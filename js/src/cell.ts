@@ -15,7 +15,7 @@ import {
   VERDICT_WAIT,
 } from './abi.js';
 import { Running, untilAborted } from './attempt.js';
-import { checkCall, checkTask, wrongArgument } from './checks.js';
+import { checkCall, checkCost, checkTask } from './checks.js';
 import type { Emitter, Told } from './emitter.js';
 import type { Engine } from './engine.js';
 import { disposed, refusal, rejected, success } from './errors.js';
@@ -478,10 +478,4 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     waiter.resolve?.(refusal(name, reason));
     this.tell('expire', { reason }, shadow);
   }
-}
-
-/** Returns a cost that is one. */
-export function checkCost(cost = 1): number {
-  if (cost >>> 0 === cost) return cost;
-  return wrongArgument('cost', cost, 'a whole number, 0 or more');
 }

@@ -66,3 +66,9 @@ export function checkKey(key: unknown): void {
 export function checkTask(task: unknown): void {
   if (typeof task !== 'function') wrongArgument('task', task, 'a function');
 }
+
+/** Returns a cost that is one. */
+export function checkCost(cost = 1): number {
+  if (cost >>> 0 === cost) return cost;
+  return wrongArgument('cost', cost, 'a whole number, 0 or more');
+}

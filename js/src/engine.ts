@@ -89,6 +89,7 @@ export class Engine {
   readonly x: Exports;
   private readonly slots: number;
   private memoryNow!: Int32Array;
+  private memoryFloatsNow!: Float64Array;
   private wordsNow!: Int32Array;
   private floatsNow!: Float64Array;
 
@@ -107,6 +108,7 @@ export class Engine {
   private view(): void {
     const { buffer } = this.x.memory;
     this.memoryNow = new Int32Array(buffer);
+    this.memoryFloatsNow = new Float64Array(buffer);
     this.wordsNow = new Int32Array(buffer, this.slots, SLOTS_SIZE / 4);
     this.floatsNow = new Float64Array(buffer, this.slots, SLOTS_SIZE / 8);
   }
@@ -115,6 +117,12 @@ export class Engine {
   memory(): Int32Array {
     if (this.memoryNow.length === 0) this.view();
     return this.memoryNow;
+  }
+
+  /** The whole memory as floats of 64 bits. */
+  memoryFloats(): Float64Array {
+    if (this.memoryFloatsNow.length === 0) this.view();
+    return this.memoryFloatsNow;
   }
 
   /** The slots as words of 32 bits. Views of a memory that has grown are empty. */

@@ -3,7 +3,8 @@ import type { InstanceOption } from './engine.js';
 import { attributesOf } from './http/attributes.js';
 import { type Classes, classesOf, outcomeOfError, outcomeOfStatus } from './http/outcomes.js';
 import { retryAfterOfAnswer } from './http/retry-after.js';
-import { Pipeline, type ResultHooks } from './pipeline.js';
+import { Pipeline } from './pipeline.js';
+import { hooksOf, type ResultHooks } from './pipeline-options.js';
 import type { Methods, Policy, PolicyDocument, Step } from './policy.js';
 import type { Clock } from './types.js';
 
@@ -84,16 +85,18 @@ export function resilientFetch(
           headers,
         }),
       },
-      false,
-      may(rules.methods) ? rules : { ...rules, retryAfter: NEVER },
+      may(rules.methods) ? rules.hooks : rules.once,
     ) as Promise<Response>;
   };
   return Object.assign(run, { pipeline });
 }
 
 /** What a policy says about answers. */
-interface Rules extends ResultHooks {
+interface Rules {
   readonly policy: Policy;
+  readonly hooks: ResultHooks;
+  /** The hooks of a request that is not sent again. */
+  readonly once: ResultHooks;
   /** The methods that are sent again after a failure. */
   readonly methods: readonly string[];
   /** The methods that are sent again while an attempt still runs. */
@@ -111,10 +114,7 @@ function rulesOf(policy: Policy): Rules {
     const methods = steps.map((step) => step[mechanism]).find(Boolean)?.methods;
     return methods === undefined ? idempotent() : [methods].flat();
   };
-  return {
-    policy,
-    methods: methodsOf('retry'),
-    hedged: methodsOf('hedge'),
+  const hooks = hooksOf({
     outcome: (error, value) =>
       error === undefined
         ? outcomeOfStatus(classes, (value as Response).status)
@@ -122,9 +122,14 @@ function rulesOf(policy: Policy): Rules {
     retryAfter: (_, value) => (value ? retryAfterOfAnswer((value as Response).headers) : undefined),
     // A body that is not read keeps its connection.
     discard: (value) => void (value as Response).body?.cancel().catch(() => {}),
-    ...(fallback && {
-      fallback: () => new Response(fallback.body ?? '', { status: fallback.status ?? 503 }),
-    }),
+    fallback: fallback && (() => new Response(fallback.body ?? '', { status: fallback.status ?? 503 })),
+  });
+  return {
+    policy,
+    hooks,
+    once: { ...hooks, retryAfter: NEVER },
+    methods: methodsOf('retry'),
+    hedged: methodsOf('hedge'),
   };
 }
 

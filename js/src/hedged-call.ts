@@ -9,6 +9,7 @@ import {
 import { Running } from './attempt.js';
 import { Call } from './call.js';
 import { lost } from './cuts.js';
+import type { DecisionRecord } from './records.js';
 import type { Reason } from './types.js';
 
 /** An attempt of a hedged call, which runs or has just ended. */
@@ -26,22 +27,14 @@ export class HedgedCall extends Call {
   /** The numbers of attempts that were started beside others. */
   private readonly hedges = new Set<number>();
 
-  override follow(
-    kind: number,
-    attempt: number,
-    outcome: number,
-    step: number,
-    reason: Reason,
-    value: number | undefined,
-    covered: boolean,
-    shadow: boolean,
-  ): void {
+  override follow(record: DecisionRecord): void {
+    const { kind, attempt, step, shadow } = record;
     if (kind !== DECISION_WAIT) this.queues?.delete(attempt);
     if (kind === DECISION_HEDGE && !shadow) this.hedges.add(attempt);
     else if (kind === DECISION_TIMEOUT && !shadow) this.cutTry(attempt, step);
     else if (kind === DECISION_FAILED) this.failed(attempt);
     else if (kind === DECISION_CANCEL) this.lose(attempt);
-    else super.follow(kind, attempt, outcome, step, reason, value, covered, shadow);
+    else super.follow(record);
   }
 
   override errorOf(attempt: number): unknown {

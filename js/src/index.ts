@@ -3,7 +3,6 @@
 export type { Backoff, Jitter } from './backoff.js';
 export type { BreakerPass, CircuitBreaker, CircuitBreakerOptions } from './breaker.js';
 export type { Bulkhead, BulkheadOptions, Permit } from './bulkhead.js';
-export type { PipelineCallOptions } from './call.js';
 export {
   bulkhead,
   circuitBreaker,
@@ -39,7 +38,8 @@ export type { KeyedCallOptions, KeyedSettings } from './keyed-cells.js';
 export type { Attributes } from './keys.js';
 export type { RateLimiter, RateLimiterOptions } from './limiter.js';
 export type { PipelinePass } from './pass.js';
-export type { Pipeline, PipelineOptions, ResultHooks } from './pipeline.js';
+export type { Pipeline } from './pipeline.js';
+export type { PipelineCallOptions, PipelineOptions, ResultHooks } from './pipeline-options.js';
 export type {
   AdaptiveOptions,
   Attribute,

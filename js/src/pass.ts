@@ -1,12 +1,13 @@
 import { NONE, OUTCOME_FAIL, OUTCOME_IGNORE, OUTCOME_OK, OUTCOME_THROTTLE } from './abi.js';
 import type { Running } from './attempt.js';
-import { Call, type PipelineCallOptions, type Runner } from './call.js';
+import { Call, type Runner } from './call.js';
+import { hooksOf, type PipelineCallOptions } from './pipeline-options.js';
 import type { Layout } from './plan.js';
 import type { Quota, Rejection } from './types.js';
 
-/** A runner that also knows what limits have left. */
-export interface Lender extends Runner {
-  quotas(options?: PipelineCallOptions): Quota[];
+/** What knows what limits have left for a call. */
+export interface Lender {
+  quotas(options: PipelineCallOptions | undefined): Quota[];
 }
 
 /** An admission by a pipeline. The caller ends it once, by one of its methods; later calls do nothing. */
@@ -74,6 +75,7 @@ if (Symbol.dispose) {
 /** A call whose only attempt the caller makes itself. */
 export class HandCall extends Call {
   constructor(
+    runner: Runner,
     private readonly lender: Lender,
     layout: Layout,
     options: PipelineCallOptions | undefined,
@@ -81,7 +83,8 @@ export class HandCall extends Call {
     private readonly answer: (verdict: PipelinePass | Rejection) => void,
     reject: (reason: unknown) => void,
   ) {
-    super(lender, layout, () => {}, options, true, { stack }, answer as (value: unknown) => void, reject);
+    const resolve = answer as (value: unknown) => void;
+    super(runner, layout, () => {}, options, true, hooksOf({ stack }), resolve, reject);
   }
 
   protected override async start(attempt: number): Promise<void> {

@@ -190,5 +190,5 @@ export interface RetryAfterReader {
    * before the next attempt. Negative: no further attempt. Default: the number in the
    * property `retryAfter` of the error.
    */
-  retryAfter?: (error: unknown, value: unknown) => number | undefined;
+  retryAfter?: ((error: unknown, value: unknown) => number | undefined) | undefined;
 }

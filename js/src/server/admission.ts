@@ -1,9 +1,9 @@
 // What the adapters of all frameworks share: how a request is admitted, refused and ended.
 
-import type { PipelineCallOptions } from '../call.js';
 import { classesOf, outcomeOfStatus } from '../http/outcomes.js';
 import type { PipelinePass } from '../pass.js';
 import type { Pipeline } from '../pipeline.js';
+import type { PipelineCallOptions } from '../pipeline-options.js';
 import type { Policy } from '../policy.js';
 import type { Outcome, Quota, Rejection } from '../types.js';
 import { type Answer, type Fields, late, limitFields, rejection, replaced, twofold } from './answers.js';

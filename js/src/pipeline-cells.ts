@@ -1,0 +1,162 @@
+import { ACTION_PEEK, ACTION_TICK, NONE, REASONS, VERDICT_ADMIT } from './abi.js';
+import { checkCost, wrongArgument } from './checks.js';
+import type { Driver } from './driver.js';
+import { refusal } from './errors.js';
+import { join, valuesOf } from './keys.js';
+import type { PipelineCallOptions } from './pipeline-options.js';
+import type { PlanStep } from './plan.js';
+import type { Step } from './policy.js';
+import { mostOf, rateOf } from './rates.js';
+import { type Snapshot, shift, taken } from './snapshot.js';
+import type { Answer, Cells } from './step.js';
+import type { Quota, Reason, Rejection } from './types.js';
+
+/** The mechanisms that may refuse a call without another attempt of it. */
+const GATES = ['breaker', 'limit', 'bulkhead', 'adaptive'];
+
+/** Whether calls may wait at a step. */
+const queues = (step: Step): boolean => {
+  const { limit, bulkhead } = step as {
+    limit?: { wait?: unknown };
+    bulkhead?: { queue?: number; wait?: unknown };
+  };
+  return (limit?.wait ?? bulkhead?.queue ?? bulkhead?.wait) !== undefined;
+};
+
+/** The key of a call at a step. */
+const keyOf = ({ per }: PlanStep, options: PipelineCallOptions | undefined): string =>
+  join(valuesOf(per, options?.key, options?.attributes));
+
+/** The cells of the steps of a pipeline, beside its calls. */
+export class PipelineCells implements Cells {
+  constructor(private readonly driver: Driver) {}
+
+  /** The names of the steps. */
+  get names(): readonly string[] {
+    return this.driver.layout.steps.map(({ name }) => name);
+  }
+
+  locate(name: string): { readonly index: number; readonly step: PlanStep } {
+    const { steps } = this.driver.layout;
+    const index = steps.findIndex((step) => step.name === name);
+    if (index < 0) wrongArgument('step', name, this.names.join(', '));
+    return { index, step: steps[index] as PlanStep };
+  }
+
+  ask(index: number, key: string, kind: number, cost?: number): Answer {
+    return this.driver.ask(index, key, kind, cost);
+  }
+
+  evict(index: number, key: string): boolean {
+    const { driver } = this;
+    driver.keep();
+    const { engine, handle } = driver;
+    return engine.check(engine.x.evict(handle.value, index, handle.keys.find(key))) > 0;
+  }
+
+  keysOf(index: number): string[] {
+    const { driver } = this;
+    if (!driver.layout.steps[index]?.per.length) return [];
+    driver.keep();
+    const { engine, handle } = driver;
+    const has = ([, number]: [string, number]): boolean =>
+      engine.x.ask(handle.value, index, number, ACTION_TICK, 0, NONE) > 0;
+    return handle.keys
+      .known()
+      .filter(has)
+      .map(([key]) => key);
+  }
+
+  waiting(index: number, key: string): number {
+    let count = 0;
+    for (const { queues, layout, options } of this.driver.calls()) {
+      const step = layout.steps[index];
+      if (!queues || !step || (step.per.length && keyOf(step, options) !== key)) continue;
+      for (const at of queues.values()) if (at === index) count++;
+    }
+    return count;
+  }
+
+  places(index: number): number | undefined {
+    const { bulkhead } = this.driver.layout.policy.steps[index] as {
+      bulkhead: number | { concurrent: number };
+    };
+    return typeof bulkhead === 'number' ? bulkhead : bulkhead.concurrent;
+  }
+
+  /** What the enforced limits have left for a call, outermost first. */
+  quotas(options: PipelineCallOptions | undefined): Quota[] {
+    const quotas: Quota[] = [];
+    const { steps, policy } = this.driver.layout;
+    for (const [index, step] of steps.entries()) {
+      const { name, mechanism, shadow } = step;
+      if (mechanism !== 'limit' || shadow) continue;
+      const settings = (policy.steps[index] as { limit: unknown }).limit;
+      const limit = mostOf(settings);
+      const key = keyOf(step, options);
+      const one = this.ask(index, key, ACTION_PEEK);
+      const all = this.ask(index, key, ACTION_PEEK, limit);
+      const wait = ({ verdict, millis = 0 }: Answer): number => (verdict === VERDICT_ADMIT ? 0 : millis);
+      const rate = rateOf(settings);
+      quotas.push({ step: name, limit, remaining: one.free, next: wait(one), reset: wait(all), rate });
+    }
+    return quotas;
+  }
+
+  /** What refuses a call that may not wait, where a step would have it wait. */
+  refusing(options: PipelineCallOptions | undefined): Rejection | undefined {
+    const cost = checkCost(options?.cost);
+    const { steps, policy } = this.driver.layout;
+    if (!policy.steps.some(queues)) return undefined;
+    for (const [index, step] of steps.entries()) {
+      if (step.shadow || !GATES.includes(step.mechanism)) continue;
+      if (valuesOf(step.per, options?.key, options?.attributes).includes('')) continue;
+      const { verdict, reason, millis } = this.ask(index, keyOf(step, options), ACTION_PEEK, cost);
+      if (verdict === VERDICT_ADMIT) continue;
+      return this.driver.refuse(refusal(step.name, REASONS[reason] as Reason, millis), options);
+    }
+    return undefined;
+  }
+
+  /** The states of limiters, breakers and budgets. */
+  snapshot(): Snapshot {
+    const { driver } = this;
+    const steps: Record<string, string | Record<string, string>> = {};
+    driver.keep();
+    const { engine, handle, layout, clock } = driver;
+    layout.steps.forEach(({ name, mechanism, per }, i) => {
+      // Places and their holders belong to this process.
+      if (mechanism === 'bulkhead') return;
+      const keys: [string, number][] = per.length ? handle.keys.known() : [['', 0]];
+      const saved = keys
+        .map(([key, number]) => [key, engine.stateText(engine.x.save(handle.value, i, number))] as const)
+        .filter(([, state]) => state);
+      if (per.length) steps[name] = Object.fromEntries(saved);
+      else if (saved[0]) steps[name] = saved[0][1];
+    });
+    return taken(clock, steps);
+  }
+
+  /** Restores the states of another process. Returns the names of the steps that have one. */
+  restore(snapshot: Snapshot): string[] {
+    const { driver } = this;
+    const { engine, handle, layout, clock } = driver;
+    const by = shift(clock, snapshot);
+    driver.keep();
+    const found = new Set<string>();
+    layout.steps.forEach(({ name, mechanism, per }, i) => {
+      const saved = snapshot.steps[name] ?? {};
+      const one = typeof saved === 'string';
+      if (mechanism === 'bulkhead' || one === per.length > 0) return;
+      for (const [key, state] of Object.entries(one ? { '': saved } : saved)) {
+        const size = engine.putState(state);
+        const number = handle.keys.number(key);
+        const count = engine.x.load(handle.value, i, number, size, by, clock.now());
+        if (!engine.accepted(count)) continue;
+        found.add(name);
+        driver.settle(count);
+      }
+    });
+    return [...found];
+  }
+}

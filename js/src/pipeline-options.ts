@@ -1,0 +1,82 @@
+import { checkCall, checkHooks, checkKey, checkNames, wrongArgument } from './checks.js';
+import type { InstanceOption } from './engine.js';
+import type { Attributes } from './keys.js';
+import type { Classifier, Clock, CostOptions, RetryAfterReader } from './types.js';
+
+/** Functions that a pipeline calls with results. */
+export interface ResultHooks extends Classifier, RetryAfterReader {
+  /**
+   * Returns the value of a call in place of a refusal or a failure, where the policy
+   * has a `fallback`. Default: none; the call is refused or fails.
+   */
+  fallback?: ((error: unknown) => unknown) | undefined;
+  /** Called with a value that no caller will see: of an attempt that is retried, or that came after its cut. */
+  discard?: ((value: unknown) => unknown) | undefined;
+  /** Gives a `RejectedError` a stack, which takes some microseconds. Default false. */
+  stack?: boolean | undefined;
+}
+
+/** What a pipeline takes besides its policy. */
+export interface PipelineOptions extends ResultHooks {
+  /** The name of the policy, where the document has several. */
+  name?: string | undefined;
+  /** The clock. Default: the monotonic clock of the runtime. */
+  clock?: Clock | undefined;
+  /** Whose memory it uses. Default `shared`: that of all objects that name no other. */
+  instance?: InstanceOption | undefined;
+}
+
+/** Options of a call under a policy. */
+export interface PipelineCallOptions extends CostOptions {
+  /** The value of `per: key`. Default: empty. */
+  key?: string | undefined;
+  /** The values of other attributes of `per`, by their names, as in `header:x-tenant`. Default: empty. */
+  attributes?: Attributes | undefined;
+  /** In how many milliseconds the call is cut, as by an outermost timeout named `deadline`. Default: none. */
+  deadline?: number | undefined;
+  /**
+   * False where the function must not run twice at a time: a hedge of the policy
+   * starts no attempt beside another then. Default true.
+   */
+  hedge?: boolean | undefined;
+}
+
+/** The names of the options of a pipeline and of its calls. */
+const NAMES = ['name', 'clock', 'outcome', 'retryAfter', 'fallback', 'discard', 'stack', 'instance'];
+const CALL_NAMES = ['signal', 'cost', 'key', 'attributes', 'deadline', 'hedge'];
+
+/** The hooks among options, as an object whose shape is that of all others: calls read it. */
+export const hooksOf = ({ outcome, retryAfter, fallback, discard, stack }: ResultHooks): ResultHooks => ({
+  outcome,
+  retryAfter,
+  fallback,
+  discard,
+  stack,
+});
+
+/** Options of a pipeline, whose names and functions are checked. */
+export function checkOptions(path: string, options: PipelineOptions = {}): PipelineOptions {
+  if (Object(options) !== options || typeof options === 'function') {
+    wrongArgument(path, options, `an object with ${NAMES.join(', ')}`);
+  }
+  checkNames(path, options, NAMES);
+  checkHooks(path, options);
+  if (options.name !== undefined && typeof options.name !== 'string') {
+    wrongArgument(`${path}.name`, options.name, 'a string');
+  }
+  return options;
+}
+
+/** Throws where options of a call are wrong. */
+export function checkCallOptions(options: PipelineCallOptions): void {
+  checkCall(options, CALL_NAMES);
+  const { key, attributes, deadline, hedge } = options;
+  if (key !== undefined) checkKey(key);
+  if (attributes !== undefined && (!attributes || !/^(ob|fu)/.test(typeof attributes))) {
+    wrongArgument('attributes', attributes, 'an object or a function');
+  }
+  if (deadline !== undefined && (typeof deadline !== 'number' || Number.isNaN(deadline))) {
+    wrongArgument('deadline', deadline, 'a number of milliseconds');
+  }
+  if (hedge !== undefined && typeof hedge !== 'boolean') wrongArgument('hedge', hedge, 'true or false');
+}

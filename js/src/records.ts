@@ -1,0 +1,120 @@
+// The records of decisions that a call of the module leaves.
+
+import {
+  DECISION_CHANGE,
+  DECISION_END,
+  DECISION_FAILED,
+  DECISION_REJECT,
+  DECISION_RETRY,
+  FLAG_FALLBACK,
+  FLAG_SHADOW,
+  FLAG_VALUE,
+  KINDS,
+  MODES,
+  OUTCOMES,
+  REASONS,
+  RECORD_ATTEMPT,
+  RECORD_FLAGS,
+  RECORD_KIND,
+  RECORD_MILLIS,
+  RECORD_SIZE,
+  RECORD_SLOT,
+  RECORD_VALUE,
+} from './abi.js';
+import type { Call } from './call.js';
+import type { Told } from './emitter.js';
+import type { Engine } from './engine.js';
+import { type PlanStep, stepName } from './plan.js';
+import type { Decision, Reason } from './types.js';
+
+/** The words of a record. */
+export const RECORD_WORDS = RECORD_SIZE / 4;
+
+/** The attempt of an end, the state of a change; else milliseconds. */
+const amountOf = (kind: number, engine: Engine, i: number): number =>
+  kind === DECISION_END || kind === DECISION_CHANGE
+    ? (engine.memory()[i + RECORD_VALUE / 4] as number)
+    : (engine.memoryFloats()[(i + RECORD_MILLIS / 4) >> 1] as number);
+
+/** A decision of the module, read from a record. */
+export class DecisionRecord {
+  readonly kind: number;
+  readonly outcome: number;
+  readonly reason: Reason;
+  /** The index of the step. */
+  readonly step: number;
+  readonly flags: number;
+  readonly attempt: number;
+  readonly slot: number;
+  /** The attempt that won, of an end; the state of a breaker, of a change; else milliseconds. */
+  readonly value: number | undefined;
+  /** When it was made, in milliseconds. */
+  private readonly at: number;
+
+  /** `i` is the index of the record among the words of the memory. */
+  constructor(engine: Engine, i: number) {
+    const words = engine.memory();
+    const bits = words[i + RECORD_KIND / 4] as number;
+    this.kind = bits & 0xff;
+    this.outcome = (bits >> 8) & 0xff;
+    this.reason = REASONS[(bits >> 16) & 0xff] as Reason;
+    this.step = bits >>> 24;
+    this.flags = (words[i + RECORD_FLAGS / 4] as number) & 0xff;
+    this.attempt = words[i + RECORD_ATTEMPT / 4] as number;
+    this.slot = words[i + RECORD_SLOT / 4] as number;
+    this.value = this.flags & FLAG_VALUE ? amountOf(this.kind, engine, i) : undefined;
+    this.at = ((words[i + 1] as number) * 2 ** 32 + ((words[i] as number) >>> 0)) / 1e6;
+  }
+
+  /** Whether a fallback may answer in place of it. */
+  get covered(): boolean {
+    return (this.flags & FLAG_FALLBACK) !== 0;
+  }
+
+  /** Whether it is one of a step that enforces nothing. */
+  get shadow(): boolean {
+    return (this.flags & FLAG_SHADOW) !== 0;
+  }
+
+  /** The kind, as listeners know it. */
+  get name(): Decision['kind'] {
+    return KINDS[this.kind] as Decision['kind'];
+  }
+
+  /** The decision for listeners, of the call that it is about. */
+  told(call: Call | undefined): Told {
+    const { kind, at, value, attempt } = this;
+    const ends = kind === DECISION_END;
+    const again = kind === DECISION_RETRY;
+    return {
+      kind: this.name,
+      at,
+      step: call && stepName(call.layout, this.step),
+      key: call?.options?.key,
+      attempt: attempt || undefined,
+      reason: this.reason || undefined,
+      outcome: (OUTCOMES[this.outcome] as 'ok') || undefined,
+      until: ends || kind === DECISION_REJECT ? undefined : value,
+      delay: again && value !== undefined ? value - at : undefined,
+      won: ends ? value : undefined,
+      retryAfter: kind === DECISION_REJECT ? value : undefined,
+      duration: ends && call ? at - call.began : undefined,
+      error: (ends || again || kind === DECISION_FAILED) && call ? call.errorOf(attempt) : undefined,
+      shadow: this.shadow || undefined,
+      fallback: this.covered || undefined,
+    };
+  }
+
+  /** The change of a breaker for listeners, at a step and for a key. */
+  toldChange(step: PlanStep | undefined, key: string): Told {
+    return {
+      kind: 'change',
+      at: this.at,
+      step: step?.name,
+      key: key || undefined,
+      reason: this.reason || undefined,
+      state: MODES[this.value as number],
+      shadow: step?.shadow || undefined,
+    };
+  }
+}
