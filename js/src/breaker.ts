@@ -112,7 +112,8 @@ inspectable(Vote);
 
 /** Stops calls to a dependency that fails, and tries again after a while. Make one with `circuitBreaker`. */
 export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
-  private timeless = false;
+  /** What needs no time while it is closed: 1 a call that succeeds, 2 its admission, 0 nothing. */
+  private timeless = 0;
 
   /** @internal */
   constructor(private readonly options: CircuitBreakerOptions) {
@@ -142,13 +143,13 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
     const { engine } = this;
     // After dispose() there is nothing to be counted.
     if (!this.common.handles.size) return;
-    this.barred = -Infinity;
+    this.barred = undefined;
     permit.put(engine.words());
-    const now = outcome === OUTCOME_OK ? this.now() : this.clock.now();
+    const now = outcome === OUTCOME_OK && this.timeless === 1 ? NONE : this.clock.now();
     const verdict = engine.x.step(this.handle, ACTION_RECORD, outcome, 0, now);
     if (verdict < 0) engine.check(verdict);
     const words = engine.words();
-    if (words[SLOT_COUNT] === 0) this.timeless = words[SLOT_TIMELESS] === 1;
+    if (words[SLOT_COUNT] === 0) this.timeless = words[SLOT_TIMELESS] as number;
     else this.react();
   }
 
@@ -162,10 +163,11 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
   }
 
   override tryAcquire(options?: CallOptions): BreakerPass | Rejection {
-    if (options !== undefined || this.common.emitter.heard) return super.tryAcquire(options);
+    if (options !== undefined || this.common.emitter.watched) return super.tryAcquire(options);
+    const { barred } = this;
     const now = this.now();
-    if (now < this.barred) return this.refuseBarred(now);
-    return this.bar(now, this.decided(this.engine.x.acquire(this.handle, 1, 0, now)));
+    if (barred !== undefined && now < barred) return this.refuseBarred(now);
+    return this.bar(now, this.decided(this.engine.x.acquire(this.handle, 1, 0, now), now));
   }
 
   protected override async run<T>(
@@ -173,16 +175,20 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
     options: CallOptions | undefined,
     asValue: boolean,
   ): Promise<unknown> {
-    if (options !== undefined || this.common.emitter.heard) return super.run(task, options, asValue);
+    if (options !== undefined || this.common.emitter.watched) return super.run(task, options, asValue);
     checkTask(task);
-    const { engine } = this;
+    const { engine, barred } = this;
     const now = this.timeless ? NONE : this.clock.now();
-    if (now < this.barred) return this.runAdmitted(task, undefined, asValue, this.refuseBarred(now));
+    if (barred !== undefined && now < barred)
+      return this.runAdmitted(task, undefined, asValue, this.refuseBarred(now));
     const verdict = engine.x.acquire(this.handle, 1, 0, now);
     if (verdict !== VERDICT_ADMIT) {
-      return this.runAdmitted(task, undefined, asValue, this.bar(now, this.decided(verdict)));
+      return this.runAdmitted(task, undefined, asValue, this.bar(now, this.decided(verdict, now)));
     }
-    const permit = new Held(engine.words());
+    const words = engine.words();
+    const permit = new Held(words);
+    // It has become half-open.
+    if (words[SLOT_COUNT] !== 0) this.react();
     const { outcome } = this.options;
     let value: T;
     try {
@@ -229,7 +235,7 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
 
   protected override react(): void {
     // Only here: an admission by a closed breaker leaves the slot as another breaker left it.
-    this.timeless = this.engine.words()[SLOT_TIMELESS] === 1;
+    this.timeless = this.engine.words()[SLOT_TIMELESS] as number;
     super.react();
   }
 

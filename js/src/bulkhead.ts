@@ -12,7 +12,7 @@ import {
   VERDICT_ADMIT,
 } from './abi.js';
 import { Running } from './attempt.js';
-import { Cell, type Waiter } from './cell.js';
+import { Cell } from './cell.js';
 import { checkTask } from './checks.js';
 import { Held } from './held.js';
 import { inspectable } from './observable.js';
@@ -20,6 +20,7 @@ import { bulkheadAlone } from './reader/alone.js';
 import { share } from './shared.js';
 import type { BulkheadCounts } from './step.js';
 import type { CallOptions, CommonOptions, Duration, Task } from './types.js';
+import type { Waiter } from './waiters.js';
 
 /** Settings of a bulkhead. */
 export interface BulkheadOptions extends CommonOptions {
@@ -133,10 +134,11 @@ export class Bulkhead extends Cell<Permit, CallOptions> {
     if (options !== undefined || common.emitter.heard) return super.run(task, options, asValue);
     checkTask(task);
     const caller = this.nextCaller();
-    const verdict = engine.x.acquire(this.handle, 1, caller, this.now());
+    const now = this.now();
+    const verdict = engine.x.acquire(this.handle, 1, caller, now);
     const words = engine.words();
     if (verdict !== VERDICT_ADMIT || words[SLOT_COUNT] !== 0) {
-      const pass = this.entered(verdict, caller, 1);
+      const pass = this.entered(verdict, caller, 1, now);
       return this.runAdmitted(task, undefined, asValue, pass instanceof Promise ? await pass : pass);
     }
     common.wakes.set(this, engine.floats()[SLOT_WAKE_MILLIS] as number);

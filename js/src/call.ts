@@ -93,7 +93,7 @@ export class Call {
     }
     this.queues?.delete(attempt);
     if (kind === DECISION_END) this.finished(record.outcome, covered);
-    else if (kind === DECISION_ADMIT) void this.start(attempt);
+    else if (kind === DECISION_ADMIT) this.start(attempt);
     else if (shadow) return;
     else if (kind === DECISION_RETRY) this.again();
     else if (kind === DECISION_TIMEOUT) this.cut(step);
@@ -106,7 +106,7 @@ export class Call {
   admit(attempt: number): void {
     if (this.closed) return;
     this.queues?.delete(attempt);
-    void this.start(attempt);
+    this.start(attempt);
   }
 
   /** The call ends. */
@@ -122,17 +122,21 @@ export class Call {
   }
 
   /** An attempt starts. */
-  protected async start(attempt: number): Promise<void> {
+  protected start(attempt: number): void {
     const running = this.begin(attempt);
     const { task } = this;
-    let value: unknown;
+    let result: unknown;
     try {
-      value = await task(running);
+      result = task(running);
     } catch (error) {
       this.attemptEnded(running, true, error, undefined);
       return;
     }
-    this.attemptEnded(running, false, undefined, value);
+    // Not an async function, which would take a promise more.
+    Promise.resolve(result).then(
+      (value) => this.attemptEnded(running, false, undefined, value),
+      (error) => this.attemptEnded(running, true, error, undefined),
+    );
   }
 
   /** The function of an attempt has ended. */

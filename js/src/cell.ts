@@ -4,6 +4,7 @@ import {
   EFFECT_DROP,
   EFFECT_GRANT,
   EFFECT_LAPSE,
+  NONE,
   PERMIT_WORDS,
   REASONS,
   SLOT_COUNT,
@@ -18,50 +19,29 @@ import { Running, untilAborted } from './attempt.js';
 import { checkCall, checkCost, checkTask } from './checks.js';
 import type { Emitter, Told } from './emitter.js';
 import type { Engine } from './engine.js';
-import { disposed, refusal, rejected, success } from './errors.js';
+import { disposed, refusal, refusalUntil, rejected, success } from './errors.js';
 import { Held } from './held.js';
 import { Observable } from './observable.js';
 import type { Shared } from './shared.js';
 import { type Snapshot, shift, taken } from './snapshot.js';
 import type { Admission, Clock, CostOptions, Decision, Reason, Rejection, Success, Task } from './types.js';
-import { type Guest, guests, NEVER } from './wakes.js';
+import { Waiter, Waiters } from './waiters.js';
+import { guests, NEVER } from './wakes.js';
 
 /** The result of an admission. */
 export interface Pass extends Admission {
   renew?(): void;
 }
 
-/** A waiter in the queue of a cell; in shadow mode a phantom, which has no caller. */
-export class Waiter<P extends Pass> {
-  /** The permit that it was granted. */
-  granted: Held | undefined;
-  /** Where each request has a timer of its own. */
-  guest: Guest | undefined;
-  resolve: ((verdict: P | Rejection) => void) | undefined;
-  reject: ((reason: unknown) => void) | undefined;
-  /** It was cancelled; a permit that it is granted at the same mark must be returned. */
-  left = false;
-
-  constructor(
-    private readonly owner: Cell<P>,
-    readonly whom: number,
-    readonly ticket: Held,
-    readonly cost: number,
-    readonly signal: AbortSignal | undefined,
-  ) {
-    signal?.addEventListener('abort', this);
-  }
-
-  /** The caller cancels. */
-  handleEvent(): void {
-    this.left = true;
-    this.owner.leave(this);
-    this.reject?.(this.signal?.reason);
-  }
-}
-
 /** The words of a record of an effect on another caller. */
 const RECORD_WORDS = 8;
+
+/** Makes a cell in the module. Returns its handle, which is freed with the others. */
+export function newCell({ engine, clock, maker, handles }: Shared): number {
+  const handle = engine.check(engine.x.cell(maker(), clock.now()));
+  handles.add(handle);
+  return handle;
+}
 
 /** A mechanism with a state in the module, and its waiters. `P` is the result of an admission. */
 // Not `implements Wake`: what is internal is not in the declarations.
@@ -78,13 +58,12 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   readonly handle: number;
   protected readonly engine: Engine;
   protected readonly clock: Clock;
-  // Only where callers may wait: there may be many cells.
-  private waiters!: (Waiter<P> | undefined)[];
-  private idle!: number[];
+  /** Only where callers may wait: there may be many cells. */
+  private readonly waiters: Waiters<P> | undefined;
 
   /**
    * `queued` says that callers may wait, or that time alone may end something: only
-   * then does the module say when to wake the cell.
+   * then does the module say when to wake the cell. Without a handle it makes a cell.
    * @internal
    */
   constructor(
@@ -92,17 +71,13 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     readonly common: Shared,
     protected readonly queued: boolean,
     protected key?: string,
+    handle?: number,
   ) {
     super();
-    const { engine, clock, maker, handles } = common;
-    this.engine = engine;
-    this.clock = clock;
-    this.handle = engine.check(engine.x.cell(maker(), clock.now()));
-    handles.add(this.handle);
-    if (queued) {
-      this.waiters = [];
-      this.idle = [];
-    }
+    this.engine = common.engine;
+    this.clock = common.clock;
+    this.handle = handle ?? newCell(common);
+    this.waiters = queued ? new Waiters() : undefined;
   }
 
   /** @internal */
@@ -128,13 +103,17 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   /** A breaker has changed its mode. */
   protected changed?(mode: number): void;
 
-  /** Until when all calls of the default cost are refused, if nothing but time passes. */
-  protected barred = -Infinity;
+  /** Until when all calls of the default cost are refused, if nothing but time passes. Undefined takes no memory. */
+  protected barred: number | undefined = undefined;
   private barredBy: Reason = 'rate';
 
   /** Stores for how long a refusal holds, so that the next ones need no call of the module. */
   protected bar(now: number, result: P | Rejection): P | Rejection {
-    if (!result.ok && result.retryAfter !== undefined && /^(rate|open)$/.test(result.reason)) {
+    if (
+      !result.ok &&
+      result.retryAfter !== undefined &&
+      (result.reason === 'rate' || result.reason === 'open')
+    ) {
       this.barred = now + result.retryAfter;
       this.barredBy = result.reason;
     }
@@ -143,11 +122,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
 
   /** The refusal of a call before `barred`. */
   protected refuseBarred(now: number): Rejection {
-    const { barred } = this;
-    let after = barred - now;
-    // A difference of floats may be too small.
-    if (now + after < barred) after += barred * Number.EPSILON;
-    return refusal(this.common.name, this.barredBy, after);
+    return refusalUntil(this.common.name, this.barredBy, now, this.barred as number);
   }
 
   /** The mark of a step; NaN where the cell needs none. */
@@ -165,15 +140,19 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     const cost = this.costOf(options);
     if (options?.signal?.aborted) throw options.signal.reason;
     const { x } = this.engine;
+    const now = this.now();
     const verdict = this.queued
-      ? x.step(this.handle, ACTION_TRY, 0, cost, this.now())
-      : x.acquire(this.handle, cost, 0, this.now());
-    return this.decided(verdict);
+      ? x.step(this.handle, ACTION_TRY, 0, cost, now)
+      : x.acquire(this.handle, cost, 0, now);
+    return this.decided(verdict, now);
   }
 
-  /** The result of a verdict other than to wait. */
-  protected decided(verdict: number): P | Rejection {
-    return verdict === VERDICT_ADMIT ? this.admit() : this.refuse(verdict);
+  /**
+   * The result of a verdict at a time, other than to wait.
+   * @internal
+   */
+  decided(verdict: number, now: number): P | Rejection {
+    return verdict === VERDICT_ADMIT ? this.admit(now) : this.refuse(verdict, now);
   }
 
   /**
@@ -224,7 +203,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   adopt(state: string, by: number): boolean {
     const { engine, clock } = this;
     const restored = engine.x.restore(this.handle, engine.putState(state), by, clock.now());
-    this.barred = -Infinity;
+    this.barred = undefined;
     if (!engine.accepted(restored)) return false;
     this.react();
     return true;
@@ -266,12 +245,13 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     if (signal?.aborted) return Promise.reject(signal.reason);
     if (!this.queued) return this.tryAcquire(options);
     const caller = this.nextCaller();
-    return this.entered(this.engine.x.acquire(this.handle, cost, caller, this.now()), caller, cost, signal);
+    const now = this.now();
+    return this.entered(this.engine.x.acquire(this.handle, cost, caller, now), caller, cost, now, signal);
   }
 
   /** The number that the next caller has, should it wait. */
   protected nextCaller(): number {
-    return this.idle.at(-1) ?? this.waiters.length;
+    return this.waiters?.next() ?? 0;
   }
 
   /** The result of a verdict. */
@@ -279,9 +259,10 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     verdict: number,
     caller: number,
     cost: number,
+    now: number,
     signal?: AbortSignal,
   ): P | Rejection | Promise<P | Rejection> {
-    return verdict === VERDICT_WAIT ? this.stand(caller, cost, signal) : this.decided(verdict);
+    return verdict === VERDICT_WAIT ? this.wait(caller, cost, signal) : this.decided(verdict, now);
   }
 
   /** The cost of a call, whose options are checked. */
@@ -297,11 +278,10 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
    */
   override dispose(): void {
     const { engine, handles, wakes } = this.common;
-    this.barred = -Infinity;
+    this.barred = undefined;
     wakes.set(this, NEVER);
     engine.release(handles);
-    for (const waiter of this.waiters ?? []) {
-      if (!waiter) continue;
+    for (const waiter of this.waiters?.all() ?? []) {
       this.forget(waiter);
       waiter.reject?.(disposed());
     }
@@ -316,7 +296,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     // After dispose() there is nothing that a permit holds.
     if (permit && !this.common.handles.size) return 0;
     permit?.put(engine.words());
-    this.barred = -Infinity;
+    this.barred = undefined;
     const verdict = engine.check(engine.x.step(this.handle, kind, outcome, cost, now));
     this.react();
     return verdict;
@@ -343,7 +323,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
 
   /** How many callers wait. */
   protected inQueue(): number {
-    return this.waiters.filter((waiter) => waiter?.resolve).length;
+    return this.waiters?.all().filter(({ resolve }) => resolve).length ?? 0;
   }
 
   /** Returns the refusal of the last step. */
@@ -357,11 +337,16 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     return millis < 0 ? undefined : millis;
   }
 
-  /** Emits a decision to the listeners. */
-  protected tell(kind: Decision['kind'], more?: Partial<Told> | Rejection, shadow?: boolean): void {
+  /** Emits a decision to the listeners. `now` is when it was made, where that is known. */
+  protected tell(
+    kind: Decision['kind'],
+    more?: Partial<Told> | Rejection,
+    shadow?: boolean,
+    now = NONE,
+  ): void {
     const { emitter, clock, name } = this.common;
     if (!emitter.hears(kind)) return;
-    const at = clock.now();
+    const at = Number.isNaN(now) ? clock.now() : now;
     const { key } = this;
     const only = shadow || undefined;
     if (!more) {
@@ -386,32 +371,32 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     });
   }
 
-  private admit(): P {
-    const now = this.engine.words();
-    const pass = this.admitted(now);
+  private admit(now: number): P {
+    const words = this.engine.words();
+    const pass = this.admitted(words);
     // An admission may change a breaker, too.
-    if (this.queued || now[SLOT_COUNT]) this.react();
-    this.tell('admit');
+    if (this.queued || words[SLOT_COUNT]) this.react();
+    this.tell('admit', undefined, undefined, now);
     return pass;
   }
 
-  private refuse(verdict: number): P | Rejection {
+  private refuse(verdict: number, now: number): P | Rejection {
     const { shadow, emitter } = this.common;
     if (verdict < 0) this.engine.check(verdict);
     const rejection = this.rejection();
     if (this.reacts) this.react();
-    if (emitter.heard) this.tell('reject', rejection, shadow);
+    if (emitter.heard) this.tell('reject', rejection, shadow, now);
     return shadow ? this.admitted() : rejection;
   }
 
-  private stand(caller: number, cost: number, signal?: AbortSignal): P | Promise<P | Rejection> {
+  private wait(caller: number, cost: number, signal?: AbortSignal): P | Promise<P | Rejection> {
     const { shadow, clock, wakes } = this.common;
+    const waiters = this.waiters as Waiters<P>;
     const ticket = new Held(this.engine.words());
     const millis = this.millis();
-    this.idle.pop();
     const waiter = new Waiter<P>(this, caller, ticket, cost, shadow ? undefined : signal);
-    this.waiters[caller] = waiter;
-    if (this.waiters.length - this.idle.length === 1) this.held?.(true);
+    waiters.add(waiter);
+    if (waiters.size === 1) this.held?.(true);
     const result = shadow
       ? this.admitted(undefined, 0, waiter)
       : new Promise<P | Rejection>((resolve, reject) => {
@@ -426,14 +411,9 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   }
 
   private forget(waiter: Waiter<P>): void {
-    const { whom, signal } = waiter;
-    if (this.waiters[whom] !== waiter) return;
-    signal?.removeEventListener('abort', waiter);
-    waiter.guest?.leave();
+    if (!this.waiters?.remove(waiter)) return;
     if (waiter.resolve) this.common.wakes.hold(this, -1);
-    this.waiters[whom] = undefined;
-    this.idle.push(whom);
-    if (this.waiters.length === this.idle.length) this.held?.(false);
+    if (this.waiters.size === 0) this.held?.(false);
   }
 
   /** Processes the effects of a step on other callers, and the next wake. */
@@ -457,7 +437,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   }
 
   private grant(caller: number, records: Int32Array, at: number): void {
-    const waiter = this.waiters[caller];
+    const waiter = this.waiters?.get(caller);
     if (!waiter) return;
     this.forget(waiter);
     if (waiter.resolve) {
@@ -471,7 +451,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   }
 
   private drop(caller: number, reason: Reason): void {
-    const waiter = this.waiters[caller];
+    const waiter = this.waiters?.get(caller);
     if (!waiter) return;
     this.forget(waiter);
     const { name, shadow } = this.common;

@@ -23,6 +23,8 @@ export class Emitter {
   private ears: readonly Entry[] = [];
   /** Whether there is a listener. */
   heard = false;
+  /** Whether there is one for more than the changes of breakers: for what happens to calls. */
+  watched = false;
   /** Whether one is for all kinds; else the kinds that they are for. */
   private whole = false;
   private kinds: readonly string[] = [];
@@ -45,6 +47,7 @@ export class Emitter {
     this.ears = ears;
     const { heard } = this;
     this.heard = ears.length > 0;
+    this.watched = ears.some(({ kind }) => kind !== 'change');
     this.whole = ears.some(({ kind }) => kind === undefined);
     this.kinds = ears.map(({ kind }) => kind ?? '');
     if (heard !== this.heard) this.turned?.();

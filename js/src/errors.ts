@@ -132,6 +132,14 @@ export const refusal = (step: string, reason: Reason, retryAfter?: number): Reje
   retryAfter,
 });
 
+/** A refusal that holds until a time. */
+export function refusalUntil(step: string, reason: Reason, now: number, until: number): Rejection {
+  let after = until - now;
+  // A difference of floats may be too small.
+  if (now + after < until) after += until * Number.EPSILON;
+  return refusal(step, reason, after);
+}
+
 /** The error of a refusal. */
 export const rejected = (rejection: Rejection, cause?: unknown, stack = false): RejectedError =>
   stack ? new RejectedError(rejection, cause) : stackless(() => new RejectedError(rejection, cause));

@@ -1,8 +1,10 @@
-import { ACTION_RESET } from './abi.js';
+import { VERDICT_ADMIT } from './abi.js';
+import { newCell } from './cell.js';
 import { checkCall, checkKey, checkTask, wrongArgument } from './checks.js';
 import type { Emitter } from './emitter.js';
-import { disposed, PolicyError } from './errors.js';
-import { RateLimiter, type RateLimiterOptions } from './limiter.js';
+import { disposed, PolicyError, refusalUntil } from './errors.js';
+import { KeyTable, NO_ROW } from './key-table.js';
+import { Allowed, mayWait, RateLimiter, type RateLimiterOptions } from './limiter.js';
 import { Observable } from './observable.js';
 import type { Alone } from './reader/alone.js';
 import { type Shared, share } from './shared.js';
@@ -40,114 +42,41 @@ export interface KeyCounts {
 const DEFAULT_KEYS = 100_000;
 const MAX_KEYS = 10_000_000;
 
-/**
- * Limiters in the order of their last use, so that the least recently used one is
- * evicted. Uses in quick succession count as one.
- */
-class Order {
-  private newest: Entry | undefined;
-  private oldest: Entry | undefined;
-  private moves = 0;
-
-  /** An entry moves when so many others have moved or come since. */
-  constructor(private readonly slack: number) {}
-
-  /** An entry is used. */
-  touch(entry: Entry): void {
-    if (entry.listed && this.moves - entry.moved < this.slack) return;
-    this.remove(entry);
-    entry.moved = ++this.moves;
-    this.link(entry, this.newest, undefined);
-  }
-
-  /** Removes the least recently used entry at which no caller waits. */
-  take(): Entry | undefined {
-    for (let entry = this.oldest; entry; entry = this.oldest) {
-      // An entry with waiters is added again when it is used or when its last waiter has left.
-      this.remove(entry);
-      if (!entry.busy) return entry;
-    }
-    return undefined;
-  }
-
-  /** No caller waits at an entry any more. One that was skipped is evicted next. */
-  released(entry: Entry): void {
-    if (entry.listed) return;
-    entry.moved = -Infinity;
-    this.link(entry, undefined, this.oldest);
-  }
-
-  private link(entry: Entry, older: Entry | undefined, newer: Entry | undefined): void {
-    entry.listed = true;
-    entry.older = older;
-    entry.newer = newer;
-    if (older) older.newer = entry;
-    else this.oldest = entry;
-    if (newer) newer.older = entry;
-    else this.newest = entry;
-  }
-
-  /** Takes an entry out of the order. */
-  remove(entry: Entry): void {
-    if (!entry.listed) return;
-    const { older, newer } = entry;
-    if (newer) newer.older = older;
-    else this.newest = older;
-    if (older) older.newer = newer;
-    else this.oldest = newer;
-    entry.listed = false;
-    entry.older = entry.newer = undefined;
-  }
-}
-
-/** The limiter of a key. */
-class Entry extends RateLimiter {
-  newer: Entry | undefined;
-  older: Entry | undefined;
-  listed = false;
-  moved = 0;
+/** The limiter of a key at which callers may wait. */
+class WaitingLimiter extends RateLimiter {
+  /** Whether a caller waits. */
   busy = false;
 
   constructor(
     options: unknown,
     shared: Shared,
     key: string,
-    private readonly order: Order,
+    handle: number,
+    private readonly table: KeyTable,
+    private readonly row: number,
   ) {
-    super(options, shared, key);
-  }
-
-  /** The key whose limiter it is. */
-  get whose(): string {
-    return this.key as string;
+    super(options, shared, key, handle);
   }
 
   /** Becomes the limiter of another key. */
   rename(key: string): void {
     this.key = key;
-    this.perform(ACTION_RESET);
-  }
-
-  /** Frees its memory. */
-  free(): void {
-    const { engine, handles } = this.common;
-    handles.delete(this.handle);
-    engine.x.free(this.handle);
   }
 
   protected override held(waits: boolean): void {
     this.busy = waits;
-    if (!waits) this.order.released(this);
+    if (!waits) this.table.released(this.row);
   }
 }
 
 /** A rate limiter for each key. Make one with `rateLimiter.keyed`. */
 export class KeyedRateLimiter extends Observable {
   private readonly common: Shared;
-  private readonly limiters = new Map<string, Entry>();
+  private readonly table: KeyTable;
+  /** By their rows, where callers may wait: they are at an object. Else one is made where it is needed. */
+  private readonly waiting: WaitingLimiter[] | undefined;
   private readonly most: number;
   private readonly evicts: boolean;
-  private readonly order: Order;
   private readonly rest: unknown;
   private spare: RateLimiter | undefined;
   private unused: RateLimiter | undefined;
@@ -169,8 +98,9 @@ export class KeyedRateLimiter extends Observable {
     }
     this.most = keys;
     this.evicts = when_full === 'evict';
+    this.waiting = mayWait(this.rest) ? [] : undefined;
     // A quarter of all that have moved since leaves three quarters that were used since.
-    this.order = new Order(keys >> 2);
+    this.table = new KeyTable(keys >> 2);
   }
 
   /** @internal */
@@ -180,8 +110,8 @@ export class KeyedRateLimiter extends Observable {
 
   /** Frees the memory of all keys, as a rate limiter does. */
   override dispose(): void {
-    for (const limiter of [...this.limiters.values(), this.spare, this.unused]) limiter?.dispose();
-    this.limiters.clear();
+    for (const limiter of [...(this.waiting ?? []), this.spare, this.unused]) limiter?.dispose();
+    this.table.clear();
     this.gone = true;
     this.common.engine.release(this.common.handles);
   }
@@ -192,7 +122,7 @@ export class KeyedRateLimiter extends Observable {
 
   /** How many keys have a limiter of their own. */
   get size(): number {
-    return this.limiters.size;
+    return this.table.size;
   }
 
   /** How many keys there are, and how many had to share or were evicted. */
@@ -202,69 +132,90 @@ export class KeyedRateLimiter extends Observable {
 
   /** Acquires permits of a key if they are free. It never waits. */
   tryAcquire(key: string, options?: CostOptions): Verdict {
-    return this.of(key).tryAcquire(options);
+    const { table, common } = this;
+    const row = this.rowOf(key);
+    // Without options, a queue and listeners a decision is one call of the module.
+    if (row === NO_ROW || options !== undefined || this.waiting || common.emitter.heard) {
+      return this.at(row).tryAcquire(options);
+    }
+    const now = common.clock.now();
+    if (now < table.barredUntil(row)) return refusalUntil(common.name, 'rate', now, table.barredUntil(row));
+    const verdict = common.engine.x.acquire(table.handleOf(row), 1, 0, now);
+    if (verdict === VERDICT_ADMIT) return new Allowed(this, key);
+    const refused = this.at(row).decided(verdict, now);
+    if (!refused.ok && refused.reason === 'rate' && refused.retryAfter !== undefined) {
+      table.bar(row, now + refused.retryAfter);
+    }
+    return refused;
   }
 
   /** Acquires permits of a key and waits for its turn, as long as the policy's `wait` allows. */
   async acquire(key: string, options?: CostOptions): Promise<Verdict> {
-    return this.of(key).acquire(options);
+    return this.waiting ? this.at(this.rowOf(key)).acquire(options) : this.tryAcquire(key, options);
   }
 
   /** Returns what `tryAcquire` would return, and takes nothing. */
   peek(key: string, options?: CostOptions): Verdict {
-    // An unknown key answers as a new one, and is not stored.
-    checkKey(key);
-    return (this.limiters.get(key) ?? this.unknown()).peek(options);
+    return this.known(key).peek(options);
   }
 
   /** Returns what a key has left, and takes nothing. */
   quota(key: string): Quota {
-    checkKey(key);
-    return (this.limiters.get(key) ?? this.unknown()).quota();
+    return this.known(key).quota();
   }
 
   /** The keys that have a limiter of their own. */
   keys(): IterableIterator<string> {
-    return this.limiters.keys();
+    return this.table.names();
   }
 
   /** Whether a key has a limiter of its own. */
   has(key: string): boolean {
-    return this.limiters.has(key);
+    return this.table.find(key) !== undefined;
   }
 
   /** Gives a key all its permits again; callers that wait are refused. Returns false where it has no limiter. */
   reset(key: string): boolean {
     checkKey(key);
-    const limiter = this.limiters.get(key);
-    limiter?.reset();
-    return limiter !== undefined;
+    const row = this.table.find(key);
+    if (row === undefined) return false;
+    this.table.bar(row);
+    this.at(row).reset();
+    return true;
   }
 
   /** Forgets a key. Returns false where it has no limiter, and where a caller waits at it. */
   evict(key: string): boolean {
     checkKey(key);
-    const limiter = this.limiters.get(key);
-    if (!limiter || limiter.busy) return false;
-    this.order.remove(limiter);
-    this.limiters.delete(key);
-    limiter.free();
+    const { table, common, waiting } = this;
+    const row = table.find(key);
+    if (row === undefined || waiting?.[row]?.busy) return false;
+    const handle = table.handleOf(row);
+    table.remove(row);
+    common.handles.delete(handle);
+    common.engine.x.free(handle);
     return true;
   }
 
   /** Runs the function, or throws `RejectedError` when the key's limiter refuses. */
   async execute<T>(task: Task<T>, options: KeyedOptions): Promise<T> {
-    return this.of(this.keyOf(task, options)).execute(task, options);
+    return this.at(this.rowOf(this.keyOf(task, options))).execute(task, options);
   }
 
   /** Like `execute`, but a refusal is a value. */
   async attempt<T>(task: Task<T>, options: KeyedOptions): Promise<Success<T> | Rejection> {
-    return this.of(this.keyOf(task, options)).attempt(task, options);
+    return this.at(this.rowOf(this.keyOf(task, options))).attempt(task, options);
   }
 
   /** The states of all keys as a plain value, for any storage. */
   snapshot(): Snapshot {
-    const states = Object.fromEntries([...this.limiters].map(([key, limiter]) => [key, limiter.stored()]));
+    const { engine } = this.common;
+    const states = Object.fromEntries(
+      [...this.table.entries()].map(([key, row]) => [
+        key,
+        engine.stateText(engine.x.state(this.table.handleOf(row))),
+      ]),
+    );
     return taken(this.common.clock, { [this.common.name]: states });
   }
 
@@ -278,8 +229,10 @@ export class KeyedRateLimiter extends Observable {
     if (typeof states !== 'object') return false;
     const all = Object.entries(states);
     const restored = all.slice(0, this.most).map(([key, state]) => {
-      const limiter = this.of(key);
-      return limiter !== this.spare && limiter.adopt(state, by);
+      const row = this.rowOf(key);
+      if (row === NO_ROW) return false;
+      this.table.bar(row);
+      return this.at(row).adopt(state, by);
     });
     return restored.length === all.length && restored.every(Boolean);
   }
@@ -290,52 +243,68 @@ export class KeyedRateLimiter extends Observable {
     return options.key;
   }
 
-  private of(key: string): RateLimiter {
+  /** The row of a key that is used, which may be a new one; `NO_ROW` where it shares a limiter. */
+  private rowOf(key: string): number {
     checkKey(key);
-    const limiter = this.limiters.get(key);
-    if (!limiter) return this.make(key);
-    this.order.touch(limiter);
-    return limiter;
+    const row = this.table.find(key);
+    if (row === undefined) return this.make(key);
+    this.table.touch(row);
+    return row;
   }
 
-  private make(key: string): RateLimiter {
-    let limiter: Entry | undefined;
-    if (this.gone) throw disposed();
-    if (this.size < this.most) limiter = this.add(key);
-    if (!limiter && this.evicts) limiter = this.replace(key);
-    if (limiter) {
-      this.limiters.set(key, limiter);
-      this.order.touch(limiter);
-      return limiter;
+  /** The limiter of a row. */
+  private at(row: number): RateLimiter {
+    const { rest, common, table, waiting } = this;
+    if (row === NO_ROW) {
+      this.spare ??= new RateLimiter(rest, common);
+      return this.spare;
     }
-    this.spared++;
-    this.spare ??= new RateLimiter(this.rest, this.common);
-    return this.spare;
+    return waiting?.[row] ?? new RateLimiter(rest, common, table.keyOf(row), table.handleOf(row));
   }
 
-  /** Makes the limiter of a key. Undefined where there is no memory for it, and another key may give way. */
-  private add(key: string): Entry | undefined {
+  private make(key: string): number {
+    if (this.gone) throw disposed();
+    let row = NO_ROW;
+    if (this.size < this.most) row = this.add(key);
+    if (row === NO_ROW && this.evicts) row = this.replace(key);
+    if (row === NO_ROW) this.spared++;
+    return row;
+  }
+
+  /** Makes the limiter of a key. `NO_ROW` where there is no memory for it, and another key may give way. */
+  private add(key: string): number {
+    const { table, common, waiting, rest } = this;
+    let handle: number;
     try {
-      return new Entry(this.rest, this.common, key, this.order);
+      handle = newCell(common);
     } catch (error) {
       if (!this.size || !(error instanceof PolicyError && error.code === 'out-of-memory')) throw error;
-      return undefined;
+      return NO_ROW;
     }
+    const row = table.add(key, handle);
+    if (waiting) waiting[row] = new WaitingLimiter(rest, common, key, handle, table, row);
+    return row;
   }
 
   /** Gives a key the limiter of another one, if there is one at which no caller waits. */
-  private replace(key: string): Entry | undefined {
-    const limiter = this.order.take();
-    if (!limiter) return undefined;
+  private replace(key: string): number {
+    const { table, waiting } = this;
+    const row = table.take((one) => waiting?.[one]?.busy === true);
+    if (row === NO_ROW) return NO_ROW;
     this.evicted++;
-    this.limiters.delete(limiter.whose);
-    limiter.rename(key);
-    return limiter;
+    table.rename(row, key);
+    waiting?.[row]?.rename(key);
+    this.at(row).reset();
+    return row;
   }
 
-  /** The limiter that answers for a key without one. */
-  private unknown(): RateLimiter {
+  /** The limiter that answers for a key, and is not stored for one without a limiter. */
+  private known(key: string): RateLimiter {
+    checkKey(key);
+    const row = this.table.find(key);
+    if (row !== undefined) return this.at(row);
     if (this.spare && !this.evicts && this.size >= this.most) return this.spare;
+    // It answers as a new one.
     this.unused ??= new RateLimiter(this.rest, this.common);
     return this.unused;
   }

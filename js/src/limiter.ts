@@ -40,27 +40,38 @@ export interface RateLimiterOptions extends CommonOptions {
   order?: 'oldest' | 'newest' | undefined;
 }
 
-/** What a limit has left is read when it is asked for: most callers do not. */
-class Allowed implements LimiterAdmission {
-  readonly ok = true;
-  // Private to the language: it is no part of the value.
-  readonly #owner: RateLimiter;
+/** What knows what a limit has left, or the limit of a key. */
+interface Lender {
+  quota(key: string): Quota;
+}
 
-  constructor(owner: RateLimiter) {
-    this.#owner = owner;
+/** What a limit has left is read when it is asked for: most callers do not. */
+export class Allowed implements LimiterAdmission {
+  readonly ok = true;
+  // Private to the language: they are no part of the value.
+  readonly #lender: Lender;
+  readonly #key: string;
+
+  constructor(lender: Lender, key = '') {
+    this.#lender = lender;
+    this.#key = key;
   }
 
   get remaining(): number {
-    return this.#owner.quota().remaining;
+    return this.#lender.quota(this.#key).remaining;
   }
 
   get reset(): number {
-    return this.#owner.quota().reset;
+    return this.#lender.quota(this.#key).reset;
   }
 }
 
 // The name of the interface, which console.log shows.
 Object.defineProperty(Allowed, 'name', { value: 'LimiterAdmission' });
+
+/** Whether callers may wait: where a digit of `wait` is not 0. */
+export const mayWait = (options: unknown): boolean =>
+  /[1-9]/.test(String((options as RateLimiterOptions).wait));
 
 /** Bounds how many calls pass in a time. Make one with `rateLimiter`. */
 export class RateLimiter extends Cell<LimiterAdmission> {
@@ -69,18 +80,19 @@ export class RateLimiter extends Cell<LimiterAdmission> {
     private readonly options: unknown,
     shared: Shared,
     key?: string,
+    handle?: number,
   ) {
-    // Callers may wait where a digit of `wait` is not 0.
-    super(shared, /[1-9]/.test(String((options as RateLimiterOptions).wait)), key);
+    super(shared, mayWait(options), key, handle);
   }
 
   // Without options, a queue and listeners a decision is one call of the module.
   override tryAcquire(options?: CostOptions): Verdict {
     if (options !== undefined || this.queued || this.common.emitter.heard) return super.tryAcquire(options);
     const now = this.clock.now();
-    if (now < this.barred) return this.refuseBarred(now);
+    const { barred } = this;
+    if (barred !== undefined && now < barred) return this.refuseBarred(now);
     const verdict = this.engine.x.acquire(this.handle, 1, 0, now);
-    return verdict === VERDICT_ADMIT ? new Allowed(this) : this.bar(now, this.decided(verdict));
+    return verdict === VERDICT_ADMIT ? new Allowed(this) : this.bar(now, this.decided(verdict, now));
   }
 
   protected override async run<T>(
@@ -92,8 +104,11 @@ export class RateLimiter extends Cell<LimiterAdmission> {
       return super.run(task, options, asValue);
     }
     checkTask(task);
-    const verdict = this.engine.x.acquire(this.handle, 1, 0, this.clock.now());
-    if (verdict !== VERDICT_ADMIT) return this.runAdmitted(task, undefined, asValue, this.decided(verdict));
+    const now = this.clock.now();
+    const verdict = this.engine.x.acquire(this.handle, 1, 0, now);
+    if (verdict !== VERDICT_ADMIT) {
+      return this.runAdmitted(task, undefined, asValue, this.decided(verdict, now));
+    }
     const value = await task(new Running(1));
     return asValue ? { ok: true, value } : value;
   }

@@ -196,6 +196,46 @@ func TestConfigs(t *testing.T) {
 	}
 }
 
+// TestTimelessAcquire: where the slots say so, a breaker by time decides the same
+// without the marks of its acquires.
+func TestTimelessAcquire(t *testing.T) {
+	var m Module
+	s := &m.Slots
+	s.Config = [16]float64{1, 4, 1000, 4, 700000, 0, 0, 1, 0, 1, 5000}
+	maker := uint32(m.Breaker())
+	timed, timeless := uint32(m.Cell(maker, 0)), uint32(m.Cell(maker, 0))
+	state := func(cell uint32) []byte {
+		size := m.State(cell)
+		require.Positive(t, size)
+		return slices.Clone(m.Buffer[:size])
+	}
+	call := func(cell uint32, began, ended float64, outcome reducer.Outcome) int32 {
+		verdict := m.Acquire(cell, 1, 0, began)
+		if verdict == int32(reducer.Admit) {
+			m.Step(cell, uint32(reducer.Record), uint32(outcome), 1, ended)
+		}
+		return verdict
+	}
+	outcomes := []reducer.Outcome{reducer.OK, reducer.OK, reducer.Fail, reducer.OK, reducer.Ignore, reducer.Fail}
+	admitted := 0
+	for i := range 200 {
+		began := 90 * float64(i)
+		outcome := outcomes[i%len(outcomes)]
+		if i > 100 {
+			outcome = reducer.Fail
+		}
+		want := call(timed, began, began+50, outcome)
+		m.Step(timeless, uint32(reducer.Tick), 0, 0, math.NaN())
+		if s.Timeless == TimelessAcquire {
+			began, admitted = math.NaN(), admitted+1
+		}
+		require.Equal(t, want, call(timeless, began, 90*float64(i)+50, outcome), i)
+		require.Equal(t, state(timed), state(timeless), i)
+	}
+	assert.Greater(t, admitted, 90)
+	assert.Equal(t, uint32(breaker.Open), s.Mode)
+}
+
 // TestBreaker: the slots say in which mode a breaker is, and whether it needs
 // the time.
 func TestBreaker(t *testing.T) {

@@ -133,8 +133,8 @@ func (m *Module) modeOf(c *holder) {
 		m.keep(&c.promised)
 	}
 	m.Slots.Mode, m.Slots.Timeless = uint32(c.core.Mode), 0
-	if c.maker.untimed && c.core.Mode == breaker.Closed && c.core.Generation > 0 {
-		m.Slots.Timeless = 1
+	if c.core.Mode == breaker.Closed && c.core.Generation > 0 {
+		m.Slots.Timeless = c.maker.timeless
 	}
 }
 

@@ -84,8 +84,8 @@ type maker struct {
 	// queued says that time alone may change the state of other callers: a cell
 	// serves a queue, or ends waits and leases.
 	queued bool
-	// untimed says that a closed breaker needs no time.
-	untimed bool
+	// timeless is Slots.Timeless of a closed breaker.
+	timeless uint32
 	// grows is the most bytes that a cell takes later than when it is made.
 	grows uint32
 }
@@ -122,10 +122,26 @@ func (m *Module) Breaker() int32 {
 		SlowOver: c.duration(), SlowRate: c.share(), Probes: c.uint32(), HalfOpenMax: c.duration(), Open: c.backoff(),
 	}
 	made, err := breaker.Cells(b)
-	return m.made(&c, object{maker: &maker{Maker: made, untimed: untimed(b), grows: breakerBytes(b)}}, err)
+	return m.made(&c, object{maker: &maker{Maker: made, timeless: timeless(b, true), grows: breakerBytes(b)}}, err)
 }
 
-func untimed(c breaker.Config) bool { return c.Window != breaker.Time && c.SlowOver == 0 }
+// What a closed breaker needs no time for.
+const (
+	TimelessCall    = 1 // an acquire, and a success that ends it
+	TimelessAcquire = 2 // an acquire
+)
+
+// timeless returns what a closed breaker needs no time for: its permits have a mark
+// for slow calls alone, and buckets count the outcomes.
+func timeless(c breaker.Config, judges bool) uint32 {
+	switch {
+	case !judges || c.SlowOver > 0:
+		return 0
+	case c.Window == breaker.Time:
+		return TimelessAcquire
+	}
+	return TimelessCall
+}
 
 // Retry makes a retry: attempts, the backoff.
 func (m *Module) Retry() int32 {

@@ -67,7 +67,7 @@ type Slots struct {
 	Generation uint32 // 60
 	// Reason and Millis of the last refusal or wait of a cell.
 	Reason uint32 // 64
-	// Timeless says that the breaker's next Acquire needs no time.
+	// Timeless says what the breaker needs no time for, see TimelessCall.
 	Timeless uint32  // 68
 	Millis   float64 // 72
 	// Permit goes out with an admission and in with the action that ends it.

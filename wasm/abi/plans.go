@@ -127,10 +127,10 @@ func (m *Module) MakerOf(planHandle, step uint32) int32 {
 	}
 	judge, judges := s.Config.(breaker.Config)
 	return m.put(object{maker: &maker{
-		Maker:   plan.Maker(int(step)),
-		queued:  plan.Queues(int(step)),
-		untimed: judges && untimed(judge),
-		grows:   stepBytes(s),
+		Maker:    plan.Maker(int(step)),
+		queued:   plan.Queues(int(step)),
+		timeless: timeless(judge, judges),
+		grows:    stepBytes(s),
 	}})
 }
 

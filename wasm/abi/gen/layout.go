@@ -30,7 +30,7 @@ var slotTexts = map[string]string{
 	"Slot":       "out: the call that began",
 	"Generation": "out: likewise",
 	"Reason":     "out: of a cell's refusal, of a retry that gives up",
-	"Timeless":   "out: 1 where the breaker's next `acquire`, and a success that ends it, need no time: pass NaN",
+	"Timeless":   "out: 1 where the breaker's next `acquire`, and a success that ends it, need no time: pass NaN; 2 where the `acquire` alone needs none",
 	"Millis":     "out: until the turn of the waiter, until a refused call would not be refused, until the next attempt; -1 where it is not known",
 	"Permit":     "out with an admission, in with what ends it: 24 bytes",
 	"Mode":       "out: of a breaker",
