@@ -16,6 +16,8 @@ const HELP = `node main.mjs [options] [NAME ...]   measure the cases whose names
   -o, --output FILE    write the page to FILE too
   -r, --runs N         processes for each contender (3)
   -t, --time MS        how long each is measured (300)
+  -n, --node FILE      the Node that measures; several times for several, of which each
+                       has a section of the page (the one that runs this)
       --profile DIR    leave a CPU profile of each process in DIR
       --check          see that every contender works, in a few milliseconds each
   -l, --list           list the cases
@@ -35,6 +37,7 @@ function parse() {
       output: { type: 'string', short: 'o' },
       runs: { type: 'string', short: 'r', default: '3' },
       time: { type: 'string', short: 't', default: '300' },
+      node: { type: 'string', short: 'n', multiple: true, default: [process.execPath] },
       profile: { type: 'string' },
       check: { type: 'boolean' },
       list: { type: 'boolean', short: 'l' },
@@ -60,13 +63,13 @@ function chosen(names) {
 }
 
 /** What a process says of a contender. */
-async function measured(name, contender, { milliseconds, check, profile }, mixed = false) {
+async function measured(name, contender, { milliseconds, check, profile }, node, mixed = false) {
   const options = JSON.stringify({ milliseconds, small: check === true, mixed });
   const flags = profile
     ? ['--cpu-prof', `--cpu-prof-dir=${profile}`, `--cpu-prof-name=${slug(name, contender)}`]
     : [];
   const args = [...flags, '--expose-gc', worker, name, contender, options];
-  const { stdout } = await run(process.execPath, args, { timeout: milliseconds + PATIENCE_MS });
+  const { stdout } = await run(node, args, { timeout: milliseconds + PATIENCE_MS });
   return JSON.parse(stdout);
 }
 
@@ -76,8 +79,14 @@ const quoted = (word) => (/^[\w./=-]+$/.test(word) ? word : `'${word}'`);
 
 const message = (error) => (error.stderr || error.message).trim();
 
-/** Measures the contenders of all cases in turns. Returns their figures and what failed. */
-async function compare(selected, options) {
+/** The versions of a Node. */
+async function versionsOf(node) {
+  const { stdout } = await run(node, ['-p', '`${process.version}, V8 ${process.versions.v8}`']);
+  return stdout.trim();
+}
+
+/** Measures the contenders of all cases in turns by a Node. Returns their figures and what failed. */
+async function compare(selected, options, node) {
   const figures = new Map();
   const failures = [];
   const cases = selected.flatMap((group) => group.cases);
@@ -90,8 +99,8 @@ async function compare(selected, options) {
       for (const [name, { often = 1 }] of contenders) {
         for (let again = 0; again < often && taken.has(name); again++) {
           try {
-            const alone = await measured(one.name, name, options);
-            const mixed = inGoals.has(name) ? await measured(one.name, name, options, true) : undefined;
+            const alone = await measured(one.name, name, options, node);
+            const mixed = inGoals.has(name) ? await measured(one.name, name, options, node, true) : undefined;
             taken.get(name).push({ ...alone, mixed: mixed?.median });
           } catch (error) {
             taken.delete(name);
@@ -119,7 +128,7 @@ const middle = (all) => ({
 });
 
 /** Runs every contender once, as many at a time as there are CPUs. Returns how many there were and what failed. */
-async function check(selected) {
+async function check(selected, node) {
   const all = selected.flatMap(({ cases }) =>
     cases.flatMap((one) => Object.keys(contendersOf(one)).map((name) => [one.name, name])),
   );
@@ -128,7 +137,7 @@ async function check(selected) {
   const lane = async () => {
     for (const [name, contender] of left) {
       try {
-        await measured(name, contender, { milliseconds: 4, check: true });
+        await measured(name, contender, { milliseconds: 4, check: true }, node);
       } catch (error) {
         failures.push(`${name}, ${contender}: ${message(error)}`);
       }
@@ -157,20 +166,27 @@ async function main() {
     if (!existsSync(new URL(path, import.meta.url))) throw new Error(`js/bench/${path} is missing: ${how}`);
   }
   if (options.check) {
-    const { count, failures } = await check(selected);
-    console.log(`${count - failures.length} of ${count} contenders work`);
-    report(failures);
+    for (const node of options.node) {
+      const { count, failures } = await check(selected, node);
+      console.log(`${count - failures.length} of ${count} contenders work in Node ${await versionsOf(node)}`);
+      report(failures);
+    }
     return;
   }
-  const { figures, failures } = await compare(selected, options);
+  const sections = [];
+  for (const node of options.node) {
+    const name = `Node ${await versionsOf(node)}`;
+    process.stderr.write(`${name}\n`);
+    sections.push({ name, ...(await compare(selected, options, node)) });
+  }
   const command = ['node main.mjs', ...process.argv.slice(2).map(quoted)].join(' ');
-  const text = page(selected, figures, setting(command, options));
+  const text = page(selected, sections, setting(command, options));
   process.stdout.write(text);
   if (options.output) await writeFile(options.output, text);
-  const misses = missed(selected, figures);
+  const misses = sections.reduce((sum, { figures }) => sum + missed(selected, figures), 0);
   // That is no error: a shared machine cannot promise a time.
   process.stderr.write(misses ? `${misses} goals missed\n` : 'every goal met\n');
-  report(failures);
+  report(sections.flatMap(({ failures }) => failures));
 }
 
 function report(failures) {

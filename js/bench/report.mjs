@@ -3,20 +3,28 @@ import { availableParallelism, cpus, loadavg } from 'node:os';
 import { contendersOf } from './cases/index.mjs';
 
 /**
- * The page. `figures` answers for a case and a contender with its figure, or
- * undefined where it has none; `about` are lines on how it was made.
+ * The page, with a section for each runtime. The `figures` of a section answer for a case
+ * and a contender with its figure, or undefined where it has none; `about` are lines on how
+ * the page was made.
  */
-export function page(groups, figures, about) {
-  const wishes = groups.flatMap(({ cases }) => cases.flatMap((one) => goals(one, figures)));
+export function page(groups, sections, about) {
   return [
     '# Results\n\nWritten by `js/bench/main.mjs`. Do not edit.\n',
     ...about.map((line) => `- ${line}`),
     '- Ratio: the median of the peer over ours; above 1 ours is better. Times depend on the machine, ratios much less.\n',
-    wishes.length ? `## Goals\n\n${table(['case', 'ours', 'alone', 'goal', '', 'mixed', 'goal', ''], wishes.map(goalLine))}` : '',
-    ...groups.map((group) => `## ${group.title}\n\n${group.about}\n\n${body(group, figures)}`),
+    ...sections.flatMap((one) => section(groups, one)),
   ]
     .filter(Boolean)
     .join('\n');
+}
+
+function section(groups, { name, figures }) {
+  const wishes = groups.flatMap(({ cases }) => cases.flatMap((one) => goals(one, figures)));
+  return [
+    `## ${name}\n`,
+    wishes.length ? `### Goals\n\n${table(['case', 'ours', 'alone', 'goal', '', 'mixed', 'goal', ''], wishes.map(goalLine))}` : '',
+    ...groups.map((group) => `### ${group.title}\n\n${group.about}\n\n${body(group, figures)}`),
+  ];
 }
 
 /** How many goals were missed. */
@@ -28,7 +36,6 @@ export const setting = (command, { runs, milliseconds }) => [
   `Date: ${new Date().toISOString().slice(0, 10)}`,
   `Command: \`${command}\``,
   `Machine: ${process.platform}/${process.arch}, ${availableParallelism()} CPUs, ${cpus()[0].model.trim()}, load at the end ${loadavg()[0].toFixed(1)}`,
-  `Node: ${process.version}, V8 ${process.versions.v8}`,
   `Versions: ${versions()}`,
   `Method: each contender in a process of its own, ${runs} of them, those of a case taking turns; ${milliseconds / 2} ms to warm up and ${milliseconds} ms in batches of about 0.25 ms. The median is that of the medians of the processes, the mean that of their means. Mixed: a process that has used all contenders for 10 ms each before.`,
 ];
