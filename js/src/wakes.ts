@@ -84,13 +84,14 @@ export class Wakes {
     const before = wake.due;
     if (due === before) return;
     wake.due = due;
-    if (wake.waits && (before === NEVER) !== (due === NEVER)) this.count(due === NEVER ? -1 : 1);
     const { place } = wake;
     if (due === NEVER) {
+      if (wake.waits !== 0) this.release();
       if (!this.soon) this.remove(wake);
       else if (place >= 0 && !wake.unset) this.removeSoon(wake);
       return;
     }
+    if (before === NEVER && wake.waits !== 0) this.retain();
     if (place < 0) this.add(wake);
     else if (due < (this.keys[place] as number)) this.sift(wake, due, place);
     if (guests) guests.moved(wake);
@@ -98,23 +99,29 @@ export class Wakes {
   }
 
   /** A caller begins to wait for a wake (1), or no longer waits (-1). */
-  hold(wake: Wake, by: number): void {
-    const before = wake.waits;
+  hold(wake: Wake, by: 1 | -1): void {
     wake.waits += by;
-    if (wake.due !== NEVER && !before !== !wake.waits) this.count(by);
+    if (wake.due === NEVER) return;
+    if (by > 0 && wake.waits === 1) this.retain();
+    if (by < 0 && wake.waits === 0) this.release();
   }
 
-  private count(by: number): void {
-    const before = this.holders;
-    this.holders += by;
-    if (!before !== !this.holders) this.keep();
+  /** A wake is set that a caller waits for. */
+  private retain(): void {
+    this.holders++;
+    if (!this.kept) this.keep();
+  }
+
+  /** A wake for which a caller waited is not set any more, or no caller waits for it. */
+  private release(): void {
+    if (--this.holders === 0 && !this.checks) this.keep();
   }
 
   /** Lets the timer keep the process alive or not, where the runtime can. */
   private keep(): void {
     const timer = this.timer as { ref?(): void; unref?(): void } | undefined;
     if (this.holders) {
-      if (!this.kept) timer?.ref?.();
+      timer?.ref?.();
       this.kept = true;
     } else if (!this.soon) {
       timer?.unref?.();
