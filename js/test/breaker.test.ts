@@ -143,3 +143,30 @@ test('a refusal that holds is given again without a step, until something else t
   breaker.transition('closed');
   expect(breaker.tryAcquire().ok).toBe(true);
 });
+
+test.each([
+  { window: { calls: 4 }, minimum: 2 },
+  { window: { time: '2s', buckets: 4 }, minimum: 2 } as const,
+  { window: { consecutive: 2 } },
+])('a listener of changes is told the same as one of everything, by %j', async (settings) => {
+  let seed = 20_261_122;
+  const drawn = (below: number): number => {
+    seed = (seed * 48_271) % 2_147_483_647;
+    return seed % below;
+  };
+  const clock = virtualClock();
+  const options = { ...settings, open: '1s', probes: 2, clock } as const;
+  const [watched, whole] = [circuitBreaker(options), circuitBreaker(options)];
+  const changes: Decision[] = [];
+  const all: Decision[] = [];
+  watched.on('change', (decision) => changes.push(decision));
+  whole.on((decision) => all.push(decision));
+  for (let i = 0; i < 600; i++) {
+    const task = drawn(3) === 0 ? fails : () => i;
+    const call = async (breaker: typeof watched): Promise<unknown> => breaker.attempt(task).catch(String);
+    expect(await call(watched)).toEqual(await call(whole));
+    await clock.advance(drawn(300));
+  }
+  expect(changes).toEqual(all.filter(({ kind }) => kind === 'change'));
+  expect(new Set(changes.map(({ state }) => state))).toEqual(new Set(['open', 'half-open', 'closed']));
+});

@@ -210,6 +210,45 @@ describe('keyed', () => {
     expect(ok('a5')).toBe(true);
   });
 
+  test('a key that was refused is a new one after its eviction, and has all permits after a reset', () => {
+    const limiter = rateLimiter.keyed({ rate: '1/1d', keys: 1, clock: virtualClock() });
+    const taken = (key: string): boolean => limiter.tryAcquire(key).ok;
+    expect([taken('a'), taken('a'), taken('a')]).toEqual([true, false, false]);
+    expect([taken('b'), taken('b'), taken('a'), taken('a')]).toEqual([true, false, true, false]);
+    expect(limiter.evict('a')).toBe(true);
+    expect([taken('a'), taken('a')]).toEqual([true, false]);
+    const before = limiter.snapshot();
+    expect(limiter.reset('a')).toBe(true);
+    expect([taken('a'), taken('a')]).toEqual([true, false]);
+    limiter.reset('a');
+    expect(limiter.restore(before)).toBe(true);
+    expect(taken('a')).toBe(false);
+    expect([...limiter.keys()]).toEqual(['a']);
+  });
+
+  test('keys come, are used and are evicted as by a list', () => {
+    let seed = 20_261_122;
+    const drawn = (below: number): number => {
+      seed = (seed * 48_271) % 2_147_483_647;
+      return seed % below;
+    };
+    // With so few keys each use moves its key.
+    const most = 3;
+    const limiter = rateLimiter.keyed({ rate: '1/1d', keys: most, clock: virtualClock() });
+    let list: string[] = [];
+    for (let i = 0; i < 3000; i++) {
+      const key = `key ${drawn(6)}`;
+      if (drawn(10) === 0) {
+        expect(limiter.evict(key)).toBe(list.includes(key));
+        list = list.filter((one) => one !== key);
+        continue;
+      }
+      expect(limiter.tryAcquire(key).ok, `step ${i}`).toBe(!list.includes(key));
+      list = [...list.filter((one) => one !== key), key].slice(-most);
+      expect(new Set(limiter.keys())).toEqual(new Set(list));
+    }
+  });
+
   test('a key keeps its limiter while fewer than half of all were used since', () => {
     const keys = 64;
     const limiter = rateLimiter.keyed({ rate: '1/1h', keys, clock: virtualClock() });

@@ -3,7 +3,7 @@ import { pipeline, rateLimiter } from '../src/index.js';
 import { requests } from '../src/requests.js';
 import { virtualClock } from '../src/testing/virtual-clock.js';
 import type { Clock } from '../src/types.js';
-import { type Guests, useGuests } from '../src/wakes.js';
+import { type Guests, NEVER, useGuests, type Wake, Wakes } from '../src/wakes.js';
 
 afterEach(() => useGuests(undefined as unknown as Guests));
 
@@ -104,4 +104,27 @@ test('advances of a virtual clock add up', async () => {
   clock.setTimeout(() => heard.push(clock.now()), 150);
   await Promise.all([clock.advance(100), clock.advance(100), clock.advance(100)]);
   expect([clock.now(), heard]).toEqual([300, [150]]);
+});
+
+test('a wake that each call sets stays in the heap until the next turn, and comes at its time', async () => {
+  const clock = virtualClock();
+  const turns: (() => void)[] = [];
+  const wakes = new Wakes(clock, (turn) => turns.push(turn));
+  const woken: number[] = [];
+  const wake: Wake = { due: NEVER, place: -1, waits: 1, unset: false, wake: () => woken.push(clock.now()) };
+  for (const due of [10, NEVER, 25, NEVER, 25]) wakes.set(wake, due);
+  expect([turns.length, clock.timers]).toEqual([1, 1]);
+  await clock.advance(20);
+  expect([woken, clock.timers]).toEqual([[], 1]);
+  await clock.advance(5);
+  expect([woken, clock.timers, wake.place]).toEqual([[25], 0, -1]);
+  turns.shift()?.();
+  for (const due of [40, NEVER]) wakes.set(wake, due);
+  expect([turns.length, wake.place]).toEqual([1, 0]);
+  turns.shift()?.();
+  expect(wake.place).toBe(-1);
+  wakes.set(wake, 50);
+  wakes.set(wake, 45);
+  await clock.advance(100);
+  expect(woken).toEqual([25, 45]);
 });
