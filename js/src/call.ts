@@ -102,13 +102,6 @@ export class Call {
     }
   }
 
-  /** An attempt is admitted. */
-  admit(attempt: number): void {
-    if (this.closed) return;
-    this.queues?.delete(attempt);
-    this.start(attempt);
-  }
-
   /** The call ends. */
   finished(outcome: number, covered: boolean): void {
     if (this.closed) return;
@@ -122,7 +115,7 @@ export class Call {
   }
 
   /** An attempt starts. */
-  protected start(attempt: number): void {
+  start(attempt: number): void {
     const running = this.begin(attempt);
     const { task } = this;
     let result: unknown;
@@ -220,7 +213,7 @@ export class Call {
   }
 
   private succeed(value: unknown): void {
-    this.resolve(success(this.asValue, value));
+    this.resolve(this.asValue ? success(true, value) : value);
   }
 
   /** Aborts the running attempt. */

@@ -212,7 +212,7 @@ export class Driver implements Runner, Wake {
     hooks: ResultHooks,
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
-      checkTask(task);
+      if (typeof task !== 'function') checkTask(task);
       if (options !== undefined) {
         checkCallOptions(options);
         if (options.signal?.aborted) {
@@ -227,8 +227,8 @@ export class Driver implements Runner, Wake {
         else reject(rejected(refused, undefined, this.stack));
         return;
       }
-      const { layout } = this;
-      this.handle.obtain();
+      const { layout, handle } = this;
+      if (handle.value === 0 || handle.disposed) handle.obtain();
       const call =
         layout.hedge < 0
           ? new Call(this, layout, task, options, asValue, hooks, resolve, reject)
@@ -279,17 +279,66 @@ export class Driver implements Runner, Wake {
       options.signal?.addEventListener('abort', call);
     }
     this.active++;
-    this.wakes.hold(this, 1);
+    if (this.due === NEVER) this.waits++;
+    else this.wakes.hold(this, 1);
     const now = this.clock.now();
     call.began = now;
-    this.settle(engine.x.begin(this.handle.value, cost, flags, deadline, now), call, now);
+    const count = engine.x.begin(this.handle.value, cost, flags, deadline, now);
+    if (count < 0) {
+      this.ended(call);
+      engine.check(count);
+    }
+    const words = engine.words();
+    const slot = words[SLOT_SLOT] as number;
+    call.slot = slot;
+    call.generation = words[SLOT_GENERATION] as number;
+    // What happens to most calls, in as few calls of functions as possible: the attempt starts.
+    if (count === 1 && !this.emitter.heard && call.guest === undefined) {
+      const memory = engine.memory();
+      const i = (words[SLOT_RECORDS] as number) >> 2;
+      if (
+        ((memory[i + RECORD_KIND / 4] as number) & 0xff) === DECISION_ADMIT &&
+        ((memory[i + RECORD_FLAGS / 4] as number) & 0xff) === 0 &&
+        memory[i + RECORD_SLOT / 4] === slot &&
+        memory[i + RECORD_GENERATION / 4] === call.generation
+      ) {
+        const due = engine.floats()[SLOT_WAKE_MILLIS] as number;
+        if (due !== this.due) this.wakes.set(this, due, now);
+        this.live[slot] = call;
+        call.start(memory[i + RECORD_ATTEMPT / 4] as number);
+        return;
+      }
+    }
+    this.settle(count, now, call);
   }
 
   finish(call: Call, attempt: number, outcome: number, after: number): boolean {
+    const { engine } = this;
     const { slot, generation } = call;
     const now = this.clock.now();
-    const count = this.engine.x.done(this.handle.value, slot, generation, attempt, outcome, after, now);
-    return this.settle(count, undefined, now);
+    const count = engine.x.done(this.handle.value, slot, generation, attempt, outcome, after, now);
+    // What happens to most calls: this one ends.
+    if (count === 1 && !this.emitter.heard && call.guest === undefined) {
+      const memory = engine.memory();
+      const i = (engine.words()[SLOT_RECORDS] as number) >> 2;
+      const bits = memory[i + RECORD_KIND / 4] as number;
+      const flags = (memory[i + RECORD_FLAGS / 4] as number) & 0xff;
+      if (
+        (bits & 0xff) === DECISION_END &&
+        (flags & ~FLAG_FALLBACK) === FLAG_LAST &&
+        memory[i + RECORD_SLOT / 4] === slot &&
+        memory[i + RECORD_GENERATION / 4] === generation
+      ) {
+        const due = engine.floats()[SLOT_WAKE_MILLIS] as number;
+        if (due !== this.due) this.wakes.set(this, due, now);
+        this.live[slot] = undefined;
+        this.ended(call);
+        call.finished((bits >> 8) & 0xff, flags !== FLAG_LAST);
+        if (this.active === 0) this.rest();
+        return true;
+      }
+    }
+    return this.settle(count, now);
   }
 
   giveUp(call: Call): void {
@@ -306,47 +355,17 @@ export class Driver implements Runner, Wake {
 
   /**
    * Performs the decisions of one call into the module; `begun` is the call that began
-   * in it, `at` the present time where it is known. Returns false where the event was
+   * in it, `now` the present time where it is known. Returns false where the event was
    * stale: the records then have only what had become due before it.
    */
-  settle(count: number, begun?: Call, at?: number): boolean {
+  settle(count: number, now?: number, begun?: Call): boolean {
     const { engine } = this;
-    if (count < 0 && count !== STALE) {
-      if (begun) this.ended(begun);
-      engine.check(count);
-    }
+    if (count < 0 && count !== STALE) engine.check(count);
     const words = engine.words();
-    if (begun) {
-      begun.slot = words[SLOT_SLOT] as number;
-      begun.generation = words[SLOT_GENERATION] as number;
-    }
     const due = engine.floats()[SLOT_WAKE_MILLIS] as number;
-    if (due !== this.due) this.wakes.set(this, due, at);
-    if (count === 1 && !this.emitter.heard) {
-      // It is read before anything is done.
-      if (!this.proceed(engine.memory(), (words[SLOT_RECORDS] as number) >> 2, begun))
-        this.perform(words, begun);
-    } else if (words[SLOT_COUNT]) this.perform(words, begun);
+    if (due !== this.due) this.wakes.set(this, due, now);
+    if (words[SLOT_COUNT]) this.perform(words, begun);
     return count !== STALE;
-  }
-
-  /** Performs what happens to most calls: an admission and the end. False for anything else. */
-  private proceed(records: Int32Array, i: number, begun: Call | undefined): boolean {
-    const call = this.callOf(records, i, begun);
-    if (call === undefined || call.guest !== undefined) return false;
-    const bits = records[i + RECORD_KIND / 4] as number;
-    const flags = (records[i + RECORD_FLAGS / 4] as number) & 0xff;
-    const kind = bits & 0xff;
-    if (kind === DECISION_ADMIT && flags === 0) {
-      call.admit(records[i + RECORD_ATTEMPT / 4] as number);
-      return true;
-    }
-    if (kind !== DECISION_END || (flags & ~FLAG_FALLBACK) !== FLAG_LAST) return false;
-    this.live[call.slot] = undefined;
-    this.ended(call);
-    call.finished((bits >> 8) & 0xff, flags !== FLAG_LAST);
-    if (this.active === 0) this.rest();
-    return true;
   }
 
   /** Performs all decisions. That, or their listeners, may call the module again: they are read before. */
@@ -414,9 +433,10 @@ export class Driver implements Runner, Wake {
 
   /** A call has ended. */
   private ended(call: Call): void {
-    call.detach();
+    if (call.options !== undefined || call.guest !== undefined) call.detach();
     this.active--;
-    this.wakes.hold(this, -1);
+    if (this.due === NEVER) this.waits--;
+    else this.wakes.hold(this, -1);
     if (this.idlers.length) this.empty();
   }
 }

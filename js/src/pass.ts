@@ -87,7 +87,7 @@ export class HandCall extends Call {
     super(runner, layout, () => {}, options, true, hooksOf({ stack }), resolve, reject);
   }
 
-  protected override start(attempt: number): void {
+  override start(attempt: number): void {
     this.answer(new PipelinePass(this, this.begin(attempt), this.lender));
   }
 

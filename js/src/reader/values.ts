@@ -33,7 +33,7 @@ export class ValueReader {
     } else {
       const text = String(value);
       if (text.includes('\0')) problems.note(node, ...NUL);
-      else if (/\p{Cs}/u.test(text)) problems.note(node, ...HALF);
+      else if (/[\ud800-\udfff]/u.test(text)) problems.note(node, ...HALF);
       else node.kind = kind;
       node.text = this.bytes(text);
     }
