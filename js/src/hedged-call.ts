@@ -10,7 +10,6 @@ import { Running } from './attempt.js';
 import { Call } from './call.js';
 import { lost } from './cuts.js';
 import type { DecisionRecord } from './records.js';
-import type { Reason } from './types.js';
 
 /** An attempt of a hedged call, which runs or has just ended. */
 class Try extends Running {
