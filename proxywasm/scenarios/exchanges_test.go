@@ -1,0 +1,94 @@
+package scenarios_test
+
+import (
+	"cmp"
+	"io"
+	"net/http"
+	"strconv"
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/sluice-go/sluice/internal/envoy"
+	"github.com/sluice-go/sluice/internal/envoy/envoytest"
+	"github.com/sluice-go/sluice/proxywasm/scenarios/exchanges"
+)
+
+// answerHeader has the status with which the upstream answers.
+const answerHeader = "X-Test-Answer"
+
+// TestExchanges plays the scenarios that are played on the host of proxywasm/host, too:
+// in state process most requests on connections of their own, so that any worker serves
+// them.
+func TestExchanges(t *testing.T) {
+	upstream := envoytest.Serve(t, func(w http.ResponseWriter, r *http.Request) {
+		answer, _ := strconv.Atoi(r.Header.Get(answerHeader))
+		w.Header().Set("X-Test-Path", r.URL.RequestURI())
+		if envoy.IsGRPC(r) {
+			_, _ = io.Copy(io.Discard, r.Body)
+			envoy.AnswerGRPC(w, 0, answer)
+			return
+		}
+		w.WriteHeader(cmp.Or(answer, 200))
+	})
+	for _, scenario := range exchanges.All() {
+		t.Run(scenario.Name, func(t *testing.T) {
+			inEachState(t, func(t *testing.T, state string) {
+				var routes []envoy.Route
+				for _, one := range scenario.Routes {
+					routes = append(routes, envoy.Route{Name: one.Policy, Prefix: one.Prefix, Policy: one.Policy})
+				}
+				e := envoytest.Start(t, envoy.Config{Upstream: upstream.Address(), Routes: routes, Filters: []envoy.Filter{filter(t, scenario.JSON(state)).Filter()}})
+				one, each := envoytest.HTTP2Client(t, e), envoytest.Clients(t, e)
+				for i, x := range scenario.Exchanges {
+					c := each
+					if state == "worker" || x.GRPC {
+						c = one
+					}
+					for range max(1, x.Times) {
+						exchange(t, c, upstream, &x, i)
+					}
+				}
+			})
+		})
+	}
+}
+
+func exchange(t *testing.T, c *envoytest.Client, upstream *envoy.Upstream, x *exchanges.Exchange, number int) {
+	t.Helper()
+	var body io.Reader
+	path, method := cmp.Or(x.Path, "/"), cmp.Or(x.Method, http.MethodGet)
+	if x.GRPC {
+		path, method, body = cmp.Or(x.Path, "/pkg.Service/Method"), http.MethodPost, strings.NewReader(string(envoy.Message))
+	}
+	r := c.Request(t.Context(), method, path, body)
+	for i := 0; i < len(x.Header); i += 2 {
+		r.Header.Add(x.Header[i], x.Header[i+1])
+	}
+	r.Header.Set(answerHeader, strconv.Itoa(x.Answer))
+	r.Host = cmp.Or(x.Host, r.Host)
+	if x.GRPC {
+		r.Header.Set("Content-Type", "application/grpc")
+		r.Header.Set("TE", "trailers")
+	}
+	served := upstream.Served()
+	got := c.Do(r)
+	assert.Equal(t, x.Status != 0, upstream.Served() == served, "exchange %d: the upstream was spared", number)
+	if x.GRPC {
+		assert.Equal(t, 200, got.Status, "exchange %d", number)
+		code := got.Header.Get("Grpc-Status") + got.Trailer.Get("Grpc-Status")
+		assert.Equal(t, strconv.Itoa(cmp.Or(x.Status, x.Answer)), code, "exchange %d", number)
+	} else {
+		assert.Equal(t, cmp.Or(x.Status, x.Answer, 200), got.Status, "exchange %d: %s", number, got.Body)
+	}
+	if x.UpstreamPath != "" {
+		assert.Equal(t, x.UpstreamPath, got.Header.Get("X-Test-Path"), "exchange %d", number)
+	}
+	if x.Body != "" {
+		assert.Equal(t, x.Body, got.Body, "exchange %d", number)
+	}
+	for name, want := range x.Want {
+		assert.Equal(t, want, strings.Join(got.Header.Values(name), "\n"), "exchange %d: %s", number, name)
+	}
+}
