@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -19,7 +20,9 @@ type worker struct {
 	used    func(uint32) bool
 	now     func() clock.Mark
 	streams []*stream // by the slot of the call
-	parked  int
+	// parked are the streams that wait, or were decided since the last tick: their slots
+	// may have other calls by then.
+	parked  []*stream
 	metrics *metrics
 }
 
@@ -35,21 +38,20 @@ func (w *worker) begin(s *stream, q *request) verdict {
 		r.Keys, r.Missing = w.keys.Of(w.policy.plan, q.lookup, w.used)
 	}
 	w.driver.Advance(w.now())
+	w.read()
 	s.keys = r.Keys
-	slot := w.driver.NextSlot()
+	s.handle = w.driver.Begin(&r)
+	slot := s.handle.Slot()
 	for uint32(len(w.streams)) <= slot {
 		w.streams = append(w.streams, nil)
 	}
 	w.streams[slot] = s
-	s.handle = w.driver.Begin(&r)
-	s.decided = verdict{}
 	w.read()
-	v := s.decided
-	if v.what == waits {
-		w.parked++
+	if s.decided.what == waits {
+		w.parked = append(w.parked, s)
 		s.parked = true
 	}
-	return v
+	return s.decided
 }
 
 // read takes over what the driver has decided.
@@ -61,7 +63,7 @@ func (w *worker) read() {
 		if !ok {
 			continue
 		}
-		if s := w.streams[d.Call.Slot()]; s != nil && (s.handle == d.Call || s.handle == decision.Handle{}) {
+		if s := w.streams[d.Call.Slot()]; s != nil && s.handle == d.Call {
 			s.decided = v
 		}
 	}
@@ -77,7 +79,7 @@ func (w *worker) vote(s *stream, o reducer.Outcome) {
 func (w *worker) end(s *stream, o reducer.Outcome) {
 	if s.parked {
 		s.parked = false
-		w.parked--
+		w.parked = slices.DeleteFunc(w.parked, func(other *stream) bool { return other == s })
 	}
 	if s.decided.what != refused {
 		if !w.policy.instant {
@@ -97,19 +99,16 @@ func (w *worker) end(s *stream, o reducer.Outcome) {
 func (w *worker) tick(decided func(*stream, verdict)) {
 	w.driver.Advance(w.now())
 	w.read()
-	if w.parked == 0 {
-		return
-	}
-	for _, s := range w.streams {
-		if s != nil && s.parked && s.decided.what != waits {
+	for _, s := range slices.Clone(w.parked) {
+		if s.decided.what != waits {
 			s.parked = false
-			w.parked--
+			w.parked = slices.DeleteFunc(w.parked, func(other *stream) bool { return other == s })
 			decided(s, s.decided)
 		}
 	}
 }
 
-func (w *worker) waiting() int { return w.parked }
+func (w *worker) waiting() int { return len(w.parked) }
 
 // every returns that nothing has to be renewed: places without a stream are given back.
 func (w *worker) every() time.Duration { return 1<<63 - 1 }
