@@ -352,11 +352,21 @@ func (c *call) Ask(_ uint8, i int, a reducer.Action) reducer.Answer {
 		return reducer.Rejected(reducer.ReasonFull, answer.Mark)
 	}
 	w := wait{turn: turnOf(&answer, now), ends: ends}
-	if known {
-		reserve := reducer.Action{Kind: reducer.Reserve, Cost: a.Cost}
-		reserve.Mark = ends
-		if got, _ := e.ask(c, i, reserve); got.Verdict == reducer.Admit {
+	for known {
+		// No later than the turn that was told: others may have reserved since.
+		got, _ := e.ask(c, i, reducer.Action{Kind: reducer.Reserve, Cost: a.Cost, Permit: reducer.Permit{Mark: w.turn}})
+		if got.Verdict == reducer.Admit {
 			w.permit, w.reserved, w.ends = got.Permit, true, clock.Never
+			break
+		}
+		turn, known = got.RetryAt()
+		switch {
+		case !known || turn == w.turn: // such a limit reserves nothing
+			known = false
+		case turn > ends:
+			return reducer.Rejected(reducer.ReasonWait, turn)
+		default:
+			w.turn = turn
 		}
 	}
 	c.waits[i] = w
