@@ -110,10 +110,10 @@ func TestWaitsNeverOverAdmit(t *testing.T) {
 			var tasks []func()
 			var came [workers]*host.Stream
 			for worker := range workers {
-				switch random.IntN(6) {
-				case 0, 1:
+				switch random.IntN(20) {
+				case 0, 1, 2, 3, 4:
 					tasks = append(tasks, func() { came[worker] = e.begin(worker) })
-				case 2:
+				case 5:
 					for _, r := range waiting {
 						if r.worker == worker {
 							tasks = append(tasks, r.Reset)
@@ -149,7 +149,7 @@ func TestWaitsNeverOverAdmit(t *testing.T) {
 			}
 			e.Advance(time.Duration(random.IntN(20)) * time.Millisecond)
 		}
-		assert.Greater(t, waited, 5, "seed %d", seed)
+assert.Greater(t, waited, 5, "seed %d", seed)
 		e.Advance(longest)
 		e.tick()
 		for _, r := range waiting {
@@ -236,6 +236,9 @@ func TestWaitsAndDeadWorker(t *testing.T) {
 	e.until(began, 200*time.Millisecond)
 	assert.Nil(t, lost.Upstream())
 	assert.NotNil(t, waits.Upstream())
-	assert.True(t, e.begin(3).Paused())
+	next := e.begin(3)
+	e.until(began, 300*time.Millisecond-1)
+	assert.True(t, next.Paused())
 	e.until(began, 300*time.Millisecond)
+	assert.NotNil(t, next.Upstream())
 }
