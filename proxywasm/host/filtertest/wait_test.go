@@ -149,7 +149,7 @@ func TestWaitsNeverOverAdmit(t *testing.T) {
 			}
 			e.Advance(time.Duration(random.IntN(20)) * time.Millisecond)
 		}
-assert.Greater(t, waited, 5, "seed %d", seed)
+		assert.Greater(t, waited, 5, "seed %d", seed)
 		e.Advance(longest)
 		e.tick()
 		for _, r := range waiting {
