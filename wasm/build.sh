@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the wasm modules and prints their sizes.
 #
-#   wasm/build.sh           writes wasm/*.wasm and proxywasm/sluice.wasm
+#   wasm/build.sh           writes wasm/*.wasm and proxywasm/*.wasm
 #   wasm/build.sh --check   builds into .cache/wasm and fails when a committed
 #                           module has other bytes
 #
@@ -25,6 +25,7 @@ modules=(
 	"wasm/breaker wasm/entry/breaker z sluice_codes"
 	"wasm/retry wasm/entry/retry z sluice_codes"
 	"proxywasm/sluice proxywasm/entry z -"
+	"proxywasm/vectors proxywasm/entry/vectors z -"
 )
 features=(--enable-bulk-memory --enable-sign-ext --enable-nontrapping-float-to-int --enable-mutable-globals)
 recipe="tinygo 0.41.1, LLVM 19.1.7, binaryen 108"
