@@ -57,11 +57,11 @@ mutants: ## Change one thing at a time in core/ and report what survives; ARGS= 
 
 .PHONY: wasm
 wasm: go ## Build wasm/*.wasm from the core with TinyGo and print their sizes
-	@wasm/build.sh && proxywasm/host/testdata/build.sh
+	@wasm/build.sh && proxywasm/host/testdata/build.sh && proxywasm/host/filtertest/testdata/build.sh
 
 .PHONY: wasm-check
 wasm-check: go ## Build them aside and compare with the committed ones
-	@wasm/build.sh --check && proxywasm/host/testdata/build.sh --check
+	@wasm/build.sh --check && proxywasm/host/testdata/build.sh --check && proxywasm/host/filtertest/testdata/build.sh --check
 
 .PHONY: release
 release: ## Build archives, checksums and the image's folder of VERSION in dist; ARGS=-verify builds twice and compares

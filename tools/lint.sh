@@ -40,7 +40,7 @@ pure() { run go run ./internal/purity/cmd; }
 
 scripts() {
 	local script
-	for script in .ci/run tools/*.sh tools/conformance/*.sh wasm/*.sh proxywasm/host/testdata/*.sh; do bash -n "$script" || return 1; done
+	for script in .ci/run tools/*.sh tools/conformance/*.sh wasm/*.sh proxywasm/host/testdata/*.sh proxywasm/host/filtertest/testdata/*.sh; do bash -n "$script" || return 1; done
 }
 
 # govulncheck reads a database over the network, or from the folder named by
