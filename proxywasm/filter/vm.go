@@ -172,7 +172,7 @@ func (v *VM) take(id uint32, r *root, p *policy) (s *stream) {
 	} else {
 		s = new(stream)
 	}
-	s.id, s.root, s.policy, s.voted, s.grpc, s.field, s.trace = id, r, p, false, false, "", ""
+	s.id, s.root, s.policy, s.waits, s.voted, s.grpc, s.field, s.trace = id, r, p, false, false, false, "", ""
 	return s
 }
 

@@ -46,6 +46,7 @@ func (w *worker) begin(s *stream, q *request) verdict {
 		w.streams = append(w.streams, nil)
 	}
 	w.streams[slot] = s
+	s.decided = verdict{}
 	w.read()
 	if s.decided.what == waits {
 		w.parked = append(w.parked, s)
@@ -77,12 +78,13 @@ func (w *worker) vote(s *stream, o reducer.Outcome) {
 }
 
 func (w *worker) end(s *stream, o reducer.Outcome) {
-	if s.parked {
+	left := s.parked
+	if left {
 		s.parked = false
 		w.parked = slices.DeleteFunc(w.parked, func(other *stream) bool { return other == s })
 	}
 	if s.decided.what != refused {
-		if !w.policy.instant {
+		if left || !w.policy.instant {
 			w.driver.Advance(w.now())
 		}
 		if !w.driver.Done(s.handle, drive.Result{Outcome: o}) {

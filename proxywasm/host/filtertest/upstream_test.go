@@ -381,7 +381,7 @@ func TestProbesOfDeadWorker(t *testing.T) {
 func TestKeyedBreaker(t *testing.T) {
 	t.Parallel()
 	inEachState(t, func(t *testing.T, state string) {
-		e := start(t, steps(state, `{"breaker":{"window":{"consecutive":2},"open":"1h","per":"header:x-key"}}`))
+		e := start(t, steps(state, `{"breaker":{"window":{"consecutive":2},"open":"1h","probes":5,"per":"header:x-key"}}`))
 		for i := range 40 {
 			key := strconv.Itoa(i % 4)
 			s := e.begin(shared(state, i), "x-key", key)

@@ -102,6 +102,30 @@ func All() []Scenario {
 			},
 		},
 		{
+			Name:     "the cost in a header",
+			Document: steps(`{"limit":{"rate":"10/1h"}}`),
+			Proxy:    `"cost":"header:x-cost"`,
+			Exchanges: []Exchange{
+				{Header: []string{"x-cost", "7"}},
+				{Header: []string{"x-cost", "4"}, Status: overLimit, Want: map[string]string{"x-throttle-reason": "rate", "retry-after": "360"}},
+				{Header: []string{"x-cost", "2"}},
+				{Header: []string{"x-cost", "two"}}, // costs 1
+				{Header: []string{"x-cost", "0"}, Status: overLimit},
+				{Header: []string{"x-cost", "11"}, Status: overLimit, Want: map[string]string{"x-throttle-reason": "capacity", "retry-after": ""}},
+			},
+		},
+		{
+			Name:     "the key in a header",
+			Document: steps(`{"limit":{"rate":"1/1h","per":"key"}}`),
+			Proxy:    `"key":"header:x-user"`,
+			Exchanges: []Exchange{
+				{Header: []string{"x-user", "a"}},
+				{Header: []string{"x-user", "a"}, Status: overLimit},
+				{Header: []string{"x-user", "b"}},
+				{}, {Status: overLimit},
+			},
+		},
+		{
 			Name:     "fallback",
 			Document: `{"version":1,"policies":{"all":{"steps":[{"limit":{"rate":"1/1h"}}],"fallback":{"status":418,"body":"{\"tea\":true}"}}},"routes":[{"path":"/**","policy":"all"}]}`,
 			Exchanges: []Exchange{
