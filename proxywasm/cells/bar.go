@@ -7,8 +7,8 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// bar is a refusal that was read: what costs as much or more is refused until a mark, as
-// no other worker can move the state back.
+// bar is a refusal that was read: what costs as much is refused until a mark, as no other
+// worker can move the state back. What costs more comes back later, or never.
 type bar struct {
 	hash   Hash
 	cost   uint32
@@ -32,7 +32,7 @@ func (s *Cells) stepBarred(key *Key, a reducer.Action) (reducer.Answer, clock.Ma
 		b = &s.bars[key.Hash[0]]
 	}
 	now := s.store.Now()
-	if now < b.until && a.Cost >= b.cost && now.Sub(b.read) < barAge && (key == nil || b.hash == key.Hash) {
+	if now < b.until && a.Cost == b.cost && now.Sub(b.read) < barAge && (key == nil || b.hash == key.Hash) {
 		return b.answer, now
 	}
 	answer, now, ok := s.step(key, a)
