@@ -29,13 +29,6 @@ var policies = map[string]string{
 	"fixed-window":    `{"steps":[{"limit":{"rate":"500/1h","algorithm":"fixed-window"}}]}`,
 	"sliding-counter": `{"steps":[{"limit":{"rate":"500/1h","algorithm":"sliding-counter"}}]}`,
 	"sliding-log":     `{"steps":[{"limit":{"rate":"500/1h","algorithm":"sliding-log"}}]}`,
-	"keys":            `{"steps":[{"limit":{"rate":"3/1h","per":"header:x-tenant"}}]}`,
-	"refusal":         `{"steps":[{"limit":{"rate":"1/1h"}}]}`,
-	"fallback":        `{"steps":[{"limit":{"rate":"1/1h"}}],"fallback":{"status":418,"body":"{\"tea\":true}"}}`,
-	"route":           `{"steps":[{"limit":{"rate":"2/1h"}}]}`,
-	"post":            `{"steps":[{"limit":{"rate":"1/1h"}}]}`,
-	"host":            `{"steps":[{"limit":{"rate":"1/1h"}}]}`,
-	"metadata":        `{"steps":[{"limit":{"rate":"1/1h"}}]}`,
 	"shadow":          `{"steps":[{"limit":{"rate":"1/1h","shadow":true}}]}`,
 	"metrics":         `{"steps":[{"limit":{"rate":"100/1h"}}]}`,
 	"wait":            `{"steps":[{"limit":{"rate":"20/1s","burst":1,"wait":"300ms","queue":3}}]}`,
@@ -44,29 +37,15 @@ var policies = map[string]string{
 	"slow":            `{"steps":[{"breaker":{"window":{"calls":3},"minimum":3,"slow":{"over":"50ms","rate":"100%"},"open":"1h"}}]}`,
 	"leave":           `{"steps":[{"bulkhead":{"concurrent":4}}]}`,
 	"bulkhead":        `{"steps":[{"bulkhead":{"concurrent":5}}]}`,
-	"grpc-limit":      `{"steps":[{"limit":{"rate":"2/1h"}}]}`,
-	"grpc-breaker":    `{"steps":[{"breaker":{"window":{"consecutive":3},"open":"1h"}}]}`,
 	"streams":         `{"steps":[{"limit":{"rate":"70/1h"}}]}`,
 	"memory":          `{"steps":[{"limit":{"rate":"1000/1s","per":"header:x-tenant"}},{"breaker":{"window":{"calls":100}}},{"bulkhead":{"concurrent":100}}]}`,
 }
 
-// routes come before those of the policies.
-var routes = []string{
-	`{"path":"/route/*","method":"POST","policy":"post"}`,
-	`{"path":"/host","host":"b.test","policy":"host"}`,
-	`{"path":"/metadata/**","policy":"route"}`,
-}
-
-// unrouted are the policies that have no route of their own.
-var unrouted = []string{"post", "host", "metadata"}
-
 // wholeDocument has all policies.
 func wholeDocument(state string) string {
-	all := slices.Clone(routes)
+	var all []string
 	for _, name := range slices.Sorted(maps.Keys(policies)) {
-		if !slices.Contains(unrouted, name) {
-			all = append(all, fmt.Sprintf(`{"path":"/%s/**","policy":%q}`, name, name))
-		}
+		all = append(all, fmt.Sprintf(`{"path":"/%s/**","policy":%q}`, name, name))
 	}
 	bodies := map[string]json.RawMessage{}
 	for name, body := range policies {
@@ -101,7 +80,6 @@ func newSite(state string) (*site, error) {
 		return nil, err
 	}
 	c := envoy.Config{
-		Routes:  []envoy.Route{{Name: "metadata", Prefix: "/metadata/strict", Direct: true, Policy: "metadata"}},
 		Filters: []envoy.Filter{envoy.Wasm{Name: "sluice", Module: module, Configuration: wholeDocument(state), Failure: envoy.FailReload}.Filter()},
 	}
 	for _, name := range direct {
@@ -209,12 +187,6 @@ func statusesOf(c *envoytest.Client, n int, path string, headers ...string) map[
 		statuses[c.Get(path, headers...).Status]++
 	}
 	return statuses
-}
-
-// problem is the document of a refusal.
-func problem(kind, title, detail, reason, step string, status int) string {
-	return fmt.Sprintf(`{"type":"https://iana.org/assignments/http-problem-types#%s","title":%q,"status":%d,"detail":%q,"violated-policies":[%q],"reason":%q,"step":%q}`+"\n",
-		kind, title, status, detail, step, reason, step)
 }
 
 // fields compares headers that have one value each.

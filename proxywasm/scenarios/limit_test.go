@@ -1,7 +1,6 @@
 package scenarios_test
 
 import (
-	"net/http"
 	"testing"
 	"time"
 
@@ -47,81 +46,6 @@ func TestExactCount(t *testing.T) {
 			assert.Equal(t, map[int]int64{200: admitted, 429: 5000 - admitted}, result.Statuses)
 		})
 	}
-}
-
-// TestKeys gives every value of a header permits of its own, whichever workers serve it.
-func TestKeys(t *testing.T) {
-	c := envoytest.Clients(t, at(t, "process").Envoy)
-	for _, tenant := range []string{"a", "b", "c"} {
-		assert.Equal(t, map[int]int{200: 3, 429: 5}, statusesOf(c, 8, "/keys/", "X-Tenant: "+tenant), tenant)
-	}
-	assert.Equal(t, map[int]int{200: 3, 429: 2}, statusesOf(c, 5, "/keys/"), "without the header")
-}
-
-// TestRefusalOfLimit compares a whole answer.
-func TestRefusalOfLimit(t *testing.T) {
-	inEachState(t, func(t *testing.T, s *site) {
-		served := 0
-		s.handle("refusal", func(w http.ResponseWriter, _ *http.Request) {
-			served++
-			w.WriteHeader(http.StatusNoContent)
-		})
-		c := envoytest.HTTP2Client(t, s.Envoy) // one connection, so that one worker serves all
-		admitted := c.Get("/refusal/")
-		assert.Equal(t, 204, admitted.Status)
-		assert.Empty(t, admitted.Header.Values("RateLimit"), "headers are on refusals alone")
-		refused := c.Get("/refusal/")
-		assert.Equal(t, 429, refused.Status)
-		assert.Equal(t, problem("quota-exceeded", "Request cannot be satisfied as assigned quota has been exceeded", "Too many requests for now.", "rate", "limit", 429), refused.Body)
-		fields(t, refused.Header, map[string]string{
-			"Retry-After": "3600", "RateLimit": `"limit";r=0;t=3600`, "RateLimit-Policy": `"limit";q=1;w=3600`,
-			"Content-Type": "application/problem+json", "Cache-Control": "no-store", "X-Throttle-Reason": "rate",
-		})
-		assert.Equal(t, 1, served)
-	})
-}
-
-// TestAllHeaders has the headers of limits on admitted answers, too.
-func TestAllHeaders(t *testing.T) {
-	f := filter(t, `{"version":1,"policies":{"all":{"steps":[{"limit":{"rate":"2/1h"}}]}},"routes":[{"path":"/**","policy":"all"}],"proxy":{"headers":"all"}}`)
-	c := envoytest.Clients(t, envoytest.Start(t, envoy.Config{Filters: []envoy.Filter{f.Filter()}}))
-	for _, want := range []string{`"limit";r=1;t=1800`, `"limit";r=0;t=1800`} {
-		admitted := c.Get("/")
-		assert.Equal(t, 200, admitted.Status)
-		fields(t, admitted.Header, map[string]string{"RateLimit": want, "RateLimit-Policy": `"limit";q=2;w=3600`})
-	}
-}
-
-// TestFallback answers as the document says.
-func TestFallback(t *testing.T) {
-	c := envoytest.Clients(t, at(t, "process").Envoy)
-	assert.Equal(t, 200, c.Get("/fallback/").Status)
-	refused := c.Get("/fallback/")
-	assert.Equal(t, 418, refused.Status)
-	assert.Equal(t, `{"tea":true}`, refused.Body)
-	fields(t, refused.Header, map[string]string{"Content-Type": "application/json", "Retry-After": "3600"})
-}
-
-// TestRoutes has routes of the document, and requests that none matches.
-func TestRoutes(t *testing.T) {
-	c := envoytest.Clients(t, at(t, "process").Envoy)
-	assert.Equal(t, map[int]int{200: 2, 429: 2}, statusesOf(c, 4, "/route/x"))
-	assert.Equal(t, 429, c.Get("/%72oute/y/../x?q").Status, "the same path")
-	assert.Equal(t, map[int]int{200: 4}, statusesOf(c, 4, "/host"), "no route matches the host")
-	assert.Equal(t, map[int]int{200: 4}, statusesOf(c, 4, "/"))
-	do := func(method, path, host string) int {
-		r := c.Request(t.Context(), method, path, nil)
-		r.Host = host
-		return c.Do(r).Status
-	}
-	assert.Equal(t, []int{200, 429}, []int{do("POST", "/route/x", ""), do("POST", "/route/x", "")})
-	assert.Equal(t, []int{200, 429}, []int{do("GET", "/host", "b.test"), do("GET", "/host", "B.TEST:80")})
-}
-
-// TestMetadata has a route of Envoy name the policy of its requests.
-func TestMetadata(t *testing.T) {
-	c := envoytest.Clients(t, at(t, "process").Envoy)
-	assert.Equal(t, map[int]int{200: 1, 429: 2}, statusesOf(c, 3, "/metadata/strict"))
 }
 
 // TestShadow counts what a limit in shadow would refuse, and refuses nothing.

@@ -4,7 +4,6 @@ import (
 	"context"
 	"io"
 	"net/http"
-	"strconv"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -15,6 +14,7 @@ import (
 
 	"github.com/sluice-go/sluice/internal/envoy"
 	"github.com/sluice-go/sluice/internal/envoy/envoytest"
+	"github.com/sluice-go/sluice/proxywasm/scenarios/exchanges"
 )
 
 // TestBrownOut has an upstream fail: the breaker opens within its window, its probes are
@@ -52,7 +52,7 @@ func TestBrownOut(t *testing.T) {
 		return refused.Header.Get("X-Throttle-Reason") == "open"
 	})
 	assert.Equal(t, 503, refused.Status)
-	assert.Equal(t, problem("temporary-reduced-capacity", "Request cannot be satisfied due to temporary server capacity constraints",
+	assert.Equal(t, exchanges.Problem("temporary-reduced-capacity", "Request cannot be satisfied due to temporary server capacity constraints",
 		"The service is failing and is given time to recover.", "open", "breaker", 503), refused.Body)
 	fields(t, refused.Header, map[string]string{"Retry-After": "1"})
 
@@ -188,45 +188,6 @@ func TestVotes(t *testing.T) {
 		assert.Equal(t, 503, a.Status)
 		fields(t, a.Header, map[string]string{"X-Throttle-Reason": "open"})
 	}
-}
-
-// TestGRPC has calls of gRPC: their status in the trailers is a vote, and a refusal is an
-// answer of gRPC. NOT_FOUND is no vote.
-func TestGRPC(t *testing.T) {
-	inEachState(t, func(t *testing.T, s *site) {
-		var status atomic.Int32
-		answer := func(w http.ResponseWriter, r *http.Request) {
-			_, _ = io.Copy(io.Discard, r.Body)
-			envoy.AnswerGRPC(w, 0, int(status.Load()))
-		}
-		s.handle("grpc-limit", answer)
-		s.handle("grpc-breaker", answer)
-		c := envoytest.HTTP2Client(t, s.Envoy)
-		call := func(service string) string {
-			a := c.Call("/" + service + "/Method")
-			assert.Equal(t, 200, a.Status)
-			return a.Trailer.Get("Grpc-Status") + a.Header.Get("Grpc-Status")
-		}
-		refused := func(service, code, message, pushback string) {
-			a := c.Call("/" + service + "/Method")
-			assert.Equal(t, 200, a.Status)
-			assert.Empty(t, a.Body)
-			fields(t, a.Header, map[string]string{
-				"Content-Type": "application/grpc", "Grpc-Status": code, "Grpc-Message": message, "Grpc-Retry-Pushback-Ms": pushback,
-			})
-		}
-		assert.Equal(t, "0", call("grpc-limit"))
-		assert.Equal(t, "0", call("grpc-limit"))
-		refused("grpc-limit", "8", "Too many requests for now.", "1800000")
-
-		for _, code := range []string{"14", "14", "0", "14", "14", "5", "0", "14", "14", "14"} {
-			n, err := strconv.Atoi(code)
-			require.NoError(t, err)
-			status.Store(int32(n))
-			assert.Equal(t, code, call("grpc-breaker"))
-		}
-		refused("grpc-breaker", "14", "The service is failing and is given time to recover.", "3600000")
-	})
 }
 
 // TestStreamsOfOneConnection has many requests at once on one connection of HTTP/2.
