@@ -293,7 +293,7 @@ export class Driver implements Runner, Wake {
     call.slot = slot;
     call.generation = words[SLOT_GENERATION] as number;
     // What happens to most calls, in as few calls of functions as possible: the attempt starts.
-    if (count === 1 && !this.emitter.heard && call.guest === undefined) {
+    if (count === 1 && !this.emitter.admits && call.guest === undefined) {
       const memory = engine.memory();
       const i = (words[SLOT_RECORDS] as number) >> 2;
       if (
@@ -318,7 +318,7 @@ export class Driver implements Runner, Wake {
     const now = this.clock.now();
     const count = engine.x.done(this.handle.value, slot, generation, attempt, outcome, after, now);
     // What happens to most calls: this one ends.
-    if (count === 1 && !this.emitter.heard && call.guest === undefined) {
+    if (count === 1 && call.guest === undefined) {
       const memory = engine.memory();
       const i = (engine.words()[SLOT_RECORDS] as number) >> 2;
       const bits = memory[i + RECORD_KIND / 4] as number;
@@ -332,6 +332,7 @@ export class Driver implements Runner, Wake {
         const due = engine.floats()[SLOT_WAKE_MILLIS] as number;
         if (due !== this.due) this.wakes.set(this, due, now);
         this.live[slot] = undefined;
+        if (this.emitter.ends) this.emitter.emit(new DecisionRecord(engine, i).told(call));
         this.ended(call);
         call.finished((bits >> 8) & 0xff, flags !== FLAG_LAST);
         if (this.active === 0) this.rest();

@@ -25,6 +25,9 @@ export class Emitter {
   heard = false;
   /** Whether there is one for more than the changes of breakers: for what happens to calls. */
   watched = false;
+  /** Whether there is one for admissions, and for ends. */
+  admits = false;
+  ends = false;
   /** Whether one is for all kinds; else the kinds that they are for. */
   private whole = false;
   private kinds: readonly string[] = [];
@@ -50,6 +53,8 @@ export class Emitter {
     this.watched = ears.some(({ kind }) => kind !== 'change');
     this.whole = ears.some(({ kind }) => kind === undefined);
     this.kinds = ears.map(({ kind }) => kind ?? '');
+    this.admits = this.whole || this.kinds.includes('admit');
+    this.ends = this.whole || this.kinds.includes('end');
     if (heard !== this.heard) this.turned?.();
   }
 

@@ -347,3 +347,19 @@ describe('policy', () => {
     expect(() => policy(source as never, name)).toThrow(PolicyError);
   });
 });
+
+test('a listener of ends may begin a call, which takes the slot of the one that ended', async () => {
+  const clock = virtualClock();
+  const calls = pipeline([{ timeout: '1s' }, { bulkhead: 1 }], { clock });
+  const later: Promise<unknown>[] = [];
+  const stop = calls.on('end', () => {
+    stop();
+    later.push(calls.attempt(() => new Promise(() => {})));
+  });
+  expect(await calls.execute(() => 'first')).toBe('first');
+  expect(calls.running).toBe(1);
+  expect(await calls.attempt(() => 'second')).toMatchObject({ ok: false, step: 'bulkhead' });
+  await clock.advance(1000);
+  expect(await Promise.all(later)).toMatchObject([{ ok: false, reason: 'timeout' }]);
+  expect(calls.running).toBe(0);
+});
