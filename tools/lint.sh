@@ -33,6 +33,9 @@ dead() {
 	local found
 	echo "+ tool deadcode -test ${patterns[*]}"
 	found=$(tool deadcode -test "${patterns[@]}") || return 1
+	# The filter of a proxy and its ABI are reached by exports of wasm, which deadcode does
+	# not know.
+	found=$(grep -vE '^proxywasm/(abi|filter)/' <<<"$found" || true)
 	[[ -z $found ]] || { printf '%s\n' "$found"; return 1; }
 }
 

@@ -303,9 +303,9 @@ func isString(t types.Type) bool {
 	return ok && basic.Info()&types.IsString != 0
 }
 
-// isErrorsNew reports whether a value is made by errors.New or by Invalid of package
-// wire, which is errors.New where errors have texts, or joins such values and other
-// package variables.
+// isErrorsNew reports whether a value is made by errors.New or by Invalid or Broken of
+// package wire, which make a text an error where errors have texts, or joins such values
+// and other package variables.
 func isErrorsNew(p *pkg, value ast.Expr) bool {
 	call, ok := value.(*ast.CallExpr)
 	if !ok {
@@ -322,7 +322,7 @@ func isErrorsNew(p *pkg, value ast.Expr) bool {
 	switch {
 	case !ok || function.Pkg() == nil:
 		return false
-	case function.Name() == "Invalid" && strings.HasSuffix(function.Pkg().Path(), "/core/internal/wire"):
+	case (function.Name() == "Invalid" || function.Name() == "Broken") && strings.HasSuffix(function.Pkg().Path(), "/core/internal/wire"):
 		return true
 	case function.Pkg().Path() != "errors":
 		return false

@@ -235,7 +235,8 @@ func (s *Cells) stepValue(a reducer.Action) (answer reducer.Answer, now clock.Ma
 	value, change, found := s.store.Get(s.key)
 	// The clock is read after the state: an earlier mark would refuse what is admitted.
 	now = s.store.Now()
-	c, write := s.scratch, false
+	var c cell.Cell
+	write := false
 	if !found || len(value) < valueHead || value[0] != format {
 		if !found {
 			change = Absent

@@ -443,6 +443,22 @@ func TestExhausted(t *testing.T) {
 	assert.Equal(t, reducer.ReasonShed, got.Reason)
 }
 
+// TestText has the state of a cell for people: with keys and without, and of a key that
+// has none.
+func TestText(t *testing.T) {
+	for _, slots := range []uint32{0, 24} {
+		x := New(newStore(), Config{Name: "s", Form: compiled(limiter.Config{Count: 3, Period: time.Hour}), Slots: slots})
+		k := x.KeyOf("a")
+		key := &k
+		if slots == 0 {
+			key = nil
+		}
+		assert.Equal(t, "free 3/3", x.Text(key))
+		x.Step(key, reducer.Action{Kind: reducer.TryAcquire, Cost: 2})
+		assert.Equal(t, "free 1/3", x.Text(key))
+	}
+}
+
 // TestHash compares with the vector of the reference implementation of SipHash-2-4 of
 // 128 bits: the key 00 to 0f, and no bytes and bytes 00 to 0e.
 func TestHash(t *testing.T) {

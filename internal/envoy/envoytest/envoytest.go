@@ -111,12 +111,6 @@ func (c *Client) Get(path string, headers ...string) Answer {
 	return c.Do(c.Request(context.Background(), http.MethodGet, path, nil, headers...))
 }
 
-// Call sends a call of gRPC with one empty message.
-func (c *Client) Call(path string) Answer {
-	c.t.Helper()
-	return c.Do(c.Request(context.Background(), http.MethodPost, path, strings.NewReader(string(envoy.Message)), "Content-Type: application/grpc", "TE: trailers"))
-}
-
 // Request makes a request for Do and Open.
 func (c *Client) Request(ctx context.Context, method, path string, body io.Reader, headers ...string) *http.Request {
 	c.t.Helper()

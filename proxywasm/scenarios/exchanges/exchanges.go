@@ -76,8 +76,3 @@ func Problem(kind, title, detail, reason, step string, status int) string {
 	return fmt.Sprintf(`{"type":"https://iana.org/assignments/http-problem-types#%s","title":%q,"status":%d,"detail":%q,"violated-policies":[%q],"reason":%q,"step":%q}`+"\n",
 		kind, title, status, detail, step, reason, step)
 }
-
-// badRequest is the document of a request that is refused for what it is.
-func badRequest(reason, detail string) string {
-	return fmt.Sprintf(`{"type":"about:blank","title":"Bad Request","status":400,"detail":%q,"reason":%q}`+"\n", detail, reason)
-}
