@@ -153,11 +153,12 @@ func (s *Cells) Text(key *Key) string {
 	now := s.store.Now()
 	if key == nil {
 		s.name(one, 0)
-		value, _, ok := s.store.Get(s.key)
-		if !ok || len(value) < valueHead || value[0] != format {
+		value, _, _ := s.store.Get(s.key)
+		digest, state, ok := opened(value)
+		if !ok {
 			return cell.Text(s.maker.New(now), now)
 		}
-		c, _ := s.restored(binary.LittleEndian.Uint32(value[1:]), value[valueHead:], now)
+		c, _ := s.restored(digest, state, now)
 		return cell.Text(c, now)
 	}
 	s.name(group, s.groupOf(&key.Hash))
@@ -237,16 +238,16 @@ func (s *Cells) stepValue(a reducer.Action) (answer reducer.Answer, now clock.Ma
 	now = s.store.Now()
 	var c cell.Cell
 	write := false
-	if !found || len(value) < valueHead || value[0] != format {
-		if !found {
-			change = Absent
-		}
-		if !begins(a.Kind) {
-			return answer, now, true
-		}
+	if !found {
+		change = Absent
+	}
+	switch digest, state, ok := opened(value); {
+	case ok:
+		c, write = s.restored(digest, state, now)
+	case !begins(a.Kind):
+		return answer, now, true
+	default:
 		c = s.maker.New(now)
-	} else {
-		c, write = s.restored(binary.LittleEndian.Uint32(value[1:]), value[valueHead:], now)
 	}
 	answer = s.decide(c, a, now)
 	if !answer.Changed && !write {
@@ -255,6 +256,15 @@ func (s *Cells) stepValue(a reducer.Action) (answer reducer.Answer, now clock.Ma
 	s.tell()
 	s.value = c.AppendState(s.head())
 	return answer, now, s.store.Set(s.key, s.value, change)
+}
+
+// opened returns the digest of the configuration and what is behind the head of a value,
+// and false for a value that is absent, damaged or of another format.
+func opened(value []byte) (digest uint32, rest []byte, ok bool) {
+	if len(value) < valueHead || value[0] != format {
+		return 0, nil, false
+	}
+	return binary.LittleEndian.Uint32(value[1:]), value[valueHead:], true
 }
 
 // begins reports whether an action makes a cell that is not there.

@@ -34,11 +34,9 @@ type slots struct {
 
 // read reads a group; one that is damaged or of another format is empty.
 func (g *slots) read(value []byte) {
-	if len(value) < valueHead || value[0] != format {
-		return
-	}
-	g.digest = binary.LittleEndian.Uint32(value[1:])
-	for rest := value[valueHead:]; len(rest) >= slotHead && g.count < GroupSlots; g.count++ {
+	digest, rest, _ := opened(value)
+	g.digest = digest
+	for ; len(rest) >= slotHead && g.count < GroupSlots; g.count++ {
 		n := slotHead + int(rest[slotHead-1])
 		if n > len(rest) {
 			return

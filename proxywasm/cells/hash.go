@@ -69,7 +69,7 @@ func word(text string) (w uint64) {
 // Word returns a number that follows from another one and the seed.
 func (k Seed) Word(n uint64) uint64 {
 	var text [8]byte
-	putWord(text[:], n)
+	binary.LittleEndian.PutUint64(text[:], n)
 	h := k.Of(string(text[:]))
-	return word(string(h[:8]))
+	return binary.LittleEndian.Uint64(h[:])
 }

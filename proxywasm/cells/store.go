@@ -1,6 +1,10 @@
 package cells
 
-import "github.com/sluice-go/sluice/clock"
+import (
+	"encoding/binary"
+
+	"github.com/sluice-go/sluice/clock"
+)
 
 // Absent is the mark of change with which a value is created: no value has it.
 const Absent = 1<<32 - 1
@@ -23,17 +27,11 @@ type Store interface {
 func SharedSeed(s Store, key []byte, own Seed) Seed {
 	for {
 		if value, _, ok := s.Get(key); ok && len(value) == 16 {
-			return Seed{word(string(value[:8])), word(string(value[8:]))}
+			return Seed{binary.LittleEndian.Uint64(value), binary.LittleEndian.Uint64(value[8:])}
 		}
 		var value [16]byte
-		putWord(value[:8], own[0])
-		putWord(value[8:], own[1])
+		binary.LittleEndian.PutUint64(value[:], own[0])
+		binary.LittleEndian.PutUint64(value[8:], own[1])
 		s.Set(key, value[:], Absent)
-	}
-}
-
-func putWord(dst []byte, w uint64) {
-	for i := range dst {
-		dst[i] = byte(w >> (8 * i))
 	}
 }

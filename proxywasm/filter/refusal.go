@@ -51,7 +51,7 @@ func (r *root) refuse(s *stream, v verdict) {
 	}
 	reply := abi.Reply{Status: uint32(f.problem.Status), Details: f.details, Body: f.body, GRPC: abi.NoGRPC}
 	switch {
-	case isGRPC():
+	case isGRPC(abi.RequestHeaders):
 		toGRPC(&reply, &f.problem)
 		reply.Headers = p.headers(s, &v, f, seconds, "")
 	case p.fallback != nil:
@@ -102,7 +102,7 @@ func (p *policy) headers(s *stream, v *verdict, f *refusal, seconds int64, kind 
 func respond(problem *refusals.Problem) {
 	reply := abi.Reply{Status: uint32(problem.Status), Details: "sluice_" + problem.Reason, GRPC: abi.NoGRPC}
 	fields := []string{"x-throttle-reason", problem.Reason, "cache-control", "no-store"}
-	if isGRPC() {
+	if isGRPC(abi.RequestHeaders) {
 		toGRPC(&reply, problem)
 	} else {
 		reply.Body = string(problem.Text())
@@ -112,9 +112,9 @@ func respond(problem *refusals.Problem) {
 	abi.Respond(&reply)
 }
 
-// isGRPC reports whether the request of the effective stream is one of gRPC.
-func isGRPC() bool {
-	kind, _ := abi.Header(abi.RequestHeaders, "content-type")
+// isGRPC reports whether a message of the effective stream is one of gRPC.
+func isGRPC(headers abi.Map) bool {
+	kind, _ := abi.Header(headers, "content-type")
 	return strings.HasPrefix(string(kind), grpcType)
 }
 

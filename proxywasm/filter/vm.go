@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"encoding/binary"
 	"strconv"
 	"time"
 
@@ -128,7 +129,7 @@ func (v *VM) RequestHeaders(id uint32) abi.Action {
 		return abi.Continue
 	}
 	q := &v.request
-	*q = request{cost: r.cost.cost()}
+	*q = request{}
 	q.keys = &r.key
 	p, problem := r.find(q)
 	switch {
@@ -138,6 +139,7 @@ func (v *VM) RequestHeaders(id uint32) abi.Action {
 	case p == nil:
 		return abi.Continue
 	}
+	q.cost = r.cost.cost()
 	s := v.take(id, r, p)
 	verdict := r.ready(p).begin(s, q)
 	if q.several != "" {
@@ -300,15 +302,12 @@ func (p *policy) outcome() (reducer.Outcome, bool) {
 	text, _ := abi.Header(abi.ResponseHeaders, ":status")
 	number, _ := requests.Number(string(text))
 	status := int(number)
-	if status == 200 {
-		kind, _ := abi.Header(abi.ResponseHeaders, "content-type")
-		if len(kind) >= len(grpcType) && string(kind[:len(grpcType)]) == grpcType {
-			code, ok := abi.Header(abi.ResponseHeaders, "grpc-status")
-			if !ok {
-				return 0, false
-			}
-			_, status = refusals.HTTPOfGRPC(string(code))
+	if status == 200 && isGRPC(abi.ResponseHeaders) {
+		code, ok := abi.Header(abi.ResponseHeaders, "grpc-status")
+		if !ok {
+			return 0, false
 		}
+		_, status = refusals.HTTPOfGRPC(string(code))
 	}
 	if status >= 500 {
 		if f, ok := failure(); ok {
@@ -347,14 +346,11 @@ func failure() (document.Failure, bool) {
 }
 
 // word reads a number of the proxy, 0 for another value.
-func word(b []byte) (w uint64) {
+func word(b []byte) uint64 {
 	if len(b) != 8 {
 		return 0
 	}
-	for i := range b {
-		w |= uint64(b[i]) << (8 * i)
-	}
-	return w
+	return binary.LittleEndian.Uint64(b)
 }
 
 // lastOutcome returns the outcome of a stream that is over and is the effective one, and

@@ -146,8 +146,8 @@ func (s *Stream) trailersFrame(f *flow) {
 	s.answerPrepared()
 }
 
-// resume lets go on what the filter held: ActiveStreamFilterBase::commonContinue.
-// A stream that is not held goes on as it was.
+// resume continues what the filter held: ActiveStreamFilterBase::commonContinue. It does
+// nothing to a stream that is not held.
 func (s *Stream) resume(f *flow) {
 	if s.ended || f.iteration == flowing || f.aborted {
 		return

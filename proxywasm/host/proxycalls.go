@@ -232,25 +232,20 @@ func (c *call) change(do func(h *Headers, name string) bool) uint32 {
 	return either(do(h, name), InvalidMemoryAccess)
 }
 
-func addHeaderMapValue(c *call) uint32 {
+// changeTo is change by a value.
+func (c *call) changeTo(do func(h *Headers, name, value string)) uint32 {
 	return c.change(func(h *Headers, name string) bool {
 		value, ok := c.text(3)
 		if ok {
-			h.add(name, value)
+			do(h, name, value)
 		}
 		return ok
 	})
 }
 
-func replaceHeaderMapValue(c *call) uint32 {
-	return c.change(func(h *Headers, name string) bool {
-		value, ok := c.text(3)
-		if ok {
-			h.replace(name, value)
-		}
-		return ok
-	})
-}
+func addHeaderMapValue(c *call) uint32 { return c.changeTo((*Headers).add) }
+
+func replaceHeaderMapValue(c *call) uint32 { return c.changeTo((*Headers).replace) }
 
 func removeHeaderMapValue(c *call) uint32 {
 	return c.change(func(h *Headers, name string) bool {
