@@ -9,8 +9,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -36,7 +38,10 @@ func TestDoAllocatesOnce(t *testing.T) {
 		{0, []string{"retry: 3", "breaker: {window: {time: 10s, buckets: 10}, slow: {over: 1s, rate: 50%}}", "limit: {rate: " + many + ", wait: 1s}", "bulkhead: {concurrent: 9, wait: 1s}"}},
 		{1, []string{"bulkhead: {concurrent: 9, wait: 1s, lease: 1m}"}},
 		{1, []string{"limit: " + many, "limit: {name: keyed, per: key, rate: " + many + "}", "timeout: 10s"}},
+		{0, []string{"limit: " + many, "bulkhead: 100", "chaos: {fail: 0%, slow: {rate: 0%, by: 1s}}"}},
+		{1, []string{"limit: " + many, "timeout: 10s", "chaos: {fail: 0%, slow: {rate: 100%, by: 1s}, shadow: true}"}},
 		{0, []string{"limit: {rate: " + many + ", algorithm: fixed-window, shadow: true}", "limit: {rate: " + many + ", algorithm: sliding-counter}"}},
+		{0, []string{"limit: {rate: " + many + ", cost: 1}", "limit: {name: tokens, rate: " + many + ", cost: 'header:x-tokens'}"}},
 	} {
 		p := guarded(t, c.steps)
 		allocates(t, c.want, c.steps[0], func() { _, _ = sluice.Do(ctx, p, ok) })
@@ -69,6 +74,8 @@ func TestKeyedDoAllocatesTwice(t *testing.T) {
 	ctx := context.Background()
 	p := guarded(t, []string{"limit: {rate: 1000000000/1s, per: key}"})
 	allocates(t, 2, "keyed", func() { _, _ = sluice.DoWith(ctx, p, sluice.Request{Key: "key"}, ok) })
+	p = guarded(t, []string{"limit: {rate: 1000000000/1s, per: key}", "chaos: {fail: 0%}"})
+	allocates(t, 2, "keyed under chaos that injects nothing", func() { _, _ = sluice.DoWith(ctx, p, sluice.Request{Key: "key"}, ok) })
 }
 
 func TestMechanismsAllocateNothing(t *testing.T) {
@@ -107,4 +114,30 @@ func TestMechanismsAllocateNothing(t *testing.T) {
 	require.NoError(t, err)
 	keyed.Allow("key")
 	allocates(t, 0, "KeyedLimiter.Allow refused", func() { keyed.Allow("key") })
+}
+
+// TestListenersAllocateNothing has each mechanism alone emit to a listener.
+func TestListenersAllocateNothing(t *testing.T) {
+	ctx, heard := context.Background(), 0
+	listener := func(sluice.Event) { heard++ }
+	l := limited(t, rate(1_000_000_000, time.Second))
+	l.Listen(listener)
+	allocates(t, 0, "Allow", func() { l.Allow() })
+	allocates(t, 0, "Wait", func() { _ = l.Wait(ctx) })
+	allocates(t, 0, "AllowN refused", func() { l.AllowN(2_000_000_000) })
+	keyed, err := sluice.NewKeyedLimiter(limiter.Config{Count: 1, Period: time.Hour})
+	require.NoError(t, err)
+	keyed.Listen(listener)
+	allocates(t, 0, "KeyedLimiter.Allow", func() { keyed.Allow("key") })
+	b := broken(t, breakerConfig())
+	b.Listen(listener)
+	allocates(t, 0, "Breaker.Do", func() { _ = b.Do(ctx, good) })
+	w := walled(t, places(1, 0))
+	w.Listen(listener)
+	allocates(t, 0, "Bulkhead.Do", func() { _ = w.Do(ctx, good) })
+	r := retrier(t, retry.Config{Attempts: 2, Backoff: backoff.Config{Kind: backoff.None}})
+	allocates(t, 0, "Retry without a listener", func() { _, _ = sluice.Retry(ctx, r, ok) })
+	r.Listen(listener)
+	allocates(t, 0, "Retry", func() { _, _ = sluice.Retry(ctx, r, ok) })
+	require.NotZero(t, heard)
 }

@@ -17,13 +17,20 @@ import (
 // Breaker is a circuit breaker alone. It is safe for concurrent use. NewBreaker
 // makes one; a zero Breaker refuses every call.
 type Breaker struct {
-	listeners runner.Listeners
 	*settings
-	mu    sync.Mutex
-	cell  cell.Cell
-	core  *breaker.Core // of the cell
-	out   reducer.Out
-	timed bool // every step needs the time
+	events emitter
+	mu     sync.Mutex
+	cell   cell.Cell
+	core   *breaker.Core // of the cell
+	out    reducer.Out
+	timed  bool // every step needs the time
+	// slowOver is that of the configuration, since the mark of the latest change,
+	// clock.Always before.
+	slowOver time.Duration
+	since    clock.Mark
+	// measured is how many calls were measured, took the time of all of them.
+	measured uint64
+	took     time.Duration
 	// openUntil is the mark until which the breaker is open, so that a refusal takes
 	// no lock; Always when it is not open, 0 for a zero Breaker.
 	openUntil atomic.Int64
@@ -36,29 +43,20 @@ func NewBreaker(c breaker.Config, options ...Option) (*Breaker, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSettings("Breaker", optionClock|optionLogger|optionClassify, options)
+	s, err := newSettings("Breaker", optionClock|optionLogger|optionClassify|optionRequestID|optionClassifyResult, options)
 	if err != nil {
 		return nil, err
 	}
-	b := &Breaker{settings: s}
-	if b.logger != nil {
-		b.Listen(logs(b.logger))
-	}
+	b := &Breaker{settings: s, since: clock.Always}
+	b.events.begin("breaker", s)
 	b.openUntil.Store(int64(clock.Always))
 	b.put(maker.New(b.Now()), c)
 	return b, nil
 }
 
-// Listen calls f for every change of the breaker's state, on the goroutine that
-// caused it, without any lock held: f may call back. stop ends it and touches no
-// other listener.
-func (b *Breaker) Listen(f func(Event)) (stop func()) {
-	return b.listeners.Listen(func(e runner.Event) { f(Event(e)) })
-}
-
 func (b *Breaker) put(c cell.Cell, config breaker.Config) {
 	b.cell, b.core = c, breaker.CoreOf(c)
-	b.timed = config.Window == breaker.Time || config.SlowOver > 0
+	b.timed, b.slowOver = config.Window == breaker.Time || config.SlowOver > 0, config.SlowOver
 }
 
 // step steps the cell at the present mark and returns the mode after it. A step that
@@ -75,12 +73,22 @@ func (b *Breaker) step(a reducer.Action) (after breaker.Mode) {
 	if after = b.core.Mode; after == before {
 		b.out = b.out[:due]
 	}
-	b.unlock()
+	if a.Kind != reducer.Tick && len(b.out) > due {
+		b.unlock(cause{at: len(b.out), Event: runner.Event{Manual: true}})
+	} else {
+		b.unlock(cause{})
+	}
 	return after
 }
 
+// cause is why a change happened: the fields of its event.
+type cause struct {
+	at int // the change, counted from 1; 0 for none
+	runner.Event
+}
+
 // unlock unlocks the mutex and emits what changed.
-func (b *Breaker) unlock() {
+func (b *Breaker) unlock(why cause) {
 	until := clock.Always
 	if b.core.Mode == breaker.Open {
 		until = b.core.Until
@@ -93,10 +101,14 @@ func (b *Breaker) unlock() {
 		return
 	}
 	changes := append(reducer.Out(nil), b.out...)
-	b.out = b.out[:0]
+	b.out, b.since = b.out[:0], changes[len(changes)-1].Permit.Mark
 	b.mu.Unlock()
-	for _, e := range changes {
-		b.listeners.Emit(runner.Event{Kind: decision.Change, At: e.Permit.Mark, Step: "breaker", Reason: e.Reason, Mode: breaker.Mode(e.Permit.ID)})
+	for i, e := range changes {
+		event := runner.Event{Kind: decision.Change, Reason: e.Reason, Mode: breaker.Mode(e.Permit.ID)}
+		if i+1 == why.at {
+			event.Manual, event.Slow, event.Counts = why.Manual, why.Slow, why.Counts
+		}
+		b.events.emit(noContext, e.Permit.Mark, &event)
 	}
 }
 
@@ -105,12 +117,17 @@ func (b *Breaker) unlock() {
 type Pass struct {
 	_       [0]sync.Mutex // go vet reports copies
 	breaker *Breaker
-	permit  reducer.Permit // zero after Done, guarded by the breaker's mutex
+	// permit is zero after Done, guarded by the breaker's mutex. Its mark is when the call
+	// began, clock.Always where the time was not read.
+	permit reducer.Permit
 }
 
 // TryAcquire is Acquire without an error value; it does not allocate.
 func (b *Breaker) TryAcquire() (Pass, bool) {
-	permit, ok, _, _ := b.enter()
+	permit, ok, why, after, at := b.enter()
+	if at != clock.Always {
+		b.entered(noContext, ok, why, after, at)
+	}
 	if !ok {
 		return Pass{}, false
 	}
@@ -119,11 +136,23 @@ func (b *Breaker) TryAcquire() (Pass, bool) {
 
 // Acquire asks for a pass. The error is a RejectedError.
 func (b *Breaker) Acquire() (Pass, error) {
-	permit, ok, why, after := b.enter()
+	permit, ok, why, after, at := b.enter()
+	if at != clock.Always {
+		b.entered(noContext, ok, why, after, at)
+	}
 	if !ok {
 		return Pass{}, b.refusal(why, after)
 	}
 	return Pass{breaker: b, permit: permit}, nil
+}
+
+// entered emits what enter answered at a mark.
+func (b *Breaker) entered(ctx context.Context, ok bool, why reducer.Reason, after time.Duration, at clock.Mark) {
+	e := runner.Event{Kind: decision.Admit}
+	if !ok {
+		e.Kind, e.Reason, e.RetryAfter = decision.Reject, why, after
+	}
+	b.events.emit(ctx, at, &e)
 }
 
 func (b *Breaker) refusal(why reducer.Reason, after time.Duration) error {
@@ -133,41 +162,52 @@ func (b *Breaker) refusal(why reducer.Reason, after time.Duration) error {
 	return &RejectedError{Step: "breaker", Reason: why, RetryAfter: after}
 }
 
-// enter asks for a pass, and says why there is none and for how long.
-func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, after time.Duration) {
-	now := clock.Always
+// enter asks for a pass, and says why there is none and for how long. at is its mark where
+// the calls of the breaker have a listener, else clock.Always.
+func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, after time.Duration, at clock.Mark) {
+	heard := b.events.listeners.HearsCalls()
+	at = clock.Always
 	if until := b.openUntil.Load(); until != int64(clock.Always) {
 		if b.settings == nil {
-			return reducer.Permit{}, false, reducer.ReasonCapacity, -1
+			return reducer.Permit{}, false, reducer.ReasonCapacity, -1, at
 		}
 		// It was open until then at the mark that is read between the two loads.
-		now = b.Now()
+		now := b.Now()
 		if now < clock.Mark(until) && b.openUntil.Load() == until {
-			return reducer.Permit{}, false, reducer.ReasonOpen, clock.Mark(until).Sub(now)
+			if heard {
+				at = now
+			}
+			return reducer.Permit{}, false, reducer.ReasonOpen, clock.Mark(until).Sub(now), at
 		}
-		now = clock.Always
 	}
 	b.mu.Lock()
-	if b.timed {
+	now := clock.Always
+	if b.timed || heard {
 		now = b.Now()
+	}
+	if heard {
+		at = now
 	}
 	if permit, ok = b.cell.Enter(0, 0, now); ok {
 		b.mu.Unlock()
-		return permit, true, reducer.NoReason, 0
+		if now == clock.Always {
+			permit.Mark = clock.Always
+		}
+		return permit, true, reducer.NoReason, 0, at
 	}
-	if !b.timed {
+	if now == clock.Always {
 		now = b.Now()
 	}
 	if until, rejected := b.core.RejectOpen(now); rejected {
 		b.mu.Unlock()
-		return reducer.Permit{}, false, reducer.ReasonOpen, until.Sub(now)
+		return reducer.Permit{}, false, reducer.ReasonOpen, until.Sub(now), at
 	}
 	answer := b.cell.Step(reducer.Action{Kind: reducer.Acquire}, now, &b.out)
-	b.unlock()
+	b.unlock(cause{})
 	if after, ok = answer.RetryAfter(now); !ok {
 		after = -1
 	}
-	return answer.Permit, answer.Verdict == reducer.Admit, answer.Reason, after
+	return answer.Permit, answer.Verdict == reducer.Admit, answer.Reason, after, at
 }
 
 // Done says how the attempt ended. Passes issued before the last change of the
@@ -181,20 +221,25 @@ func (p *Pass) Done(o reducer.Outcome) {
 	}
 	b.mu.Lock()
 	permit := p.permit
-	if p.permit = (reducer.Permit{}); permit.Generation != 0 {
-		b.record(permit, o)
-	} else {
+	p.permit = reducer.Permit{}
+	switch {
+	case permit.Generation == 0:
 		b.mu.Unlock()
+	case b.timed || b.events.listeners.HearsCalls():
+		b.recordAt(noContext, permit, o, nil)
+	default:
+		b.record(permit, o)
 	}
 }
 
-// record counts an outcome and unlocks the mutex, which the caller holds.
+// record counts the outcome of a call whose time is not measured, and unlocks the mutex,
+// which the caller holds.
 func (b *Breaker) record(p reducer.Permit, o reducer.Outcome) {
 	if o == reducer.OK {
 		// A success at a closed breaker needs the time where it may open it, when
 		// one more outcome makes the minimum.
 		now := clock.Always
-		if b.timed || b.core.Failed > 0 {
+		if b.core.Failed > 0 {
 			now = b.Now()
 		}
 		if b.cell.Exit(p, now) {
@@ -202,31 +247,76 @@ func (b *Breaker) record(p reducer.Permit, o reducer.Outcome) {
 			return
 		}
 	}
-	b.cell.Step(reducer.Action{Kind: reducer.Record, Outcome: o, Permit: p}, b.Now(), &b.out)
-	b.unlock()
+	b.count(p, o, b.Now(), -1)
+}
+
+// count steps the cell with an outcome and unlocks the mutex, which the caller holds. took
+// is how long the call took, negative where that was not measured.
+func (b *Breaker) count(p reducer.Permit, o reducer.Outcome, now clock.Mark, took time.Duration) (counted bool) {
+	a, why, before := reducer.Action{Kind: reducer.Record, Outcome: o, Permit: p}, cause{}, len(b.out)
+	if b.events.listeners.Hears(decision.Change) {
+		why.Counts, why.Slow, _ = breaker.CountsAfter(b.cell, a, now)
+	}
+	counted = b.cell.Step(a, now, &b.out).Verdict == reducer.Done && (o == reducer.OK || o == reducer.Fail || o == reducer.Timeout)
+	if counted {
+		b.measure(took)
+	}
+	if after := len(b.out); after > before && b.core.Mode == breaker.Open {
+		why.at = after
+	}
+	b.unlock(why)
+	return counted
+}
+
+// measure adds the time of a call, negative for none. The caller holds the mutex.
+func (b *Breaker) measure(took time.Duration) {
+	if took >= 0 {
+		b.measured++
+		b.took += took
+	}
+}
+
+// recordAt is record for a breaker that needs the time, or whose calls have a listener.
+func (b *Breaker) recordAt(ctx context.Context, p reducer.Permit, o reducer.Outcome, err error) {
+	now, took := b.Now(), time.Duration(-1)
+	if p.Mark == clock.Always {
+		p.Mark = now // a call whose beginning is not known is not slow
+	} else {
+		took = max(0, now.Sub(p.Mark))
+	}
+	slowOver, counted := b.slowOver, true
+	if o == reducer.OK && b.cell.Exit(p, now) {
+		b.measure(took)
+		b.mu.Unlock()
+	} else {
+		counted = b.count(p, o, now, took)
+	}
+	if b.events.on() {
+		b.ended(ctx, o, now, took, counted && slowOver > 0 && took > slowOver, err)
+	}
+}
+
+// ended emits the end of a call.
+func (b *Breaker) ended(ctx context.Context, o reducer.Outcome, now clock.Mark, took time.Duration, slow bool, err error) {
+	e := runner.Event{Outcome: o, Elapsed: max(0, took), Err: err}
+	if slow {
+		e.Kind, e.Wait = decision.Slow, took
+		b.events.emit(ctx, now, &e)
+	}
+	e.Kind, e.Wait = decision.End, 0
+	b.events.emit(ctx, now, &e)
 }
 
 // Do runs fn unless the context is over or the breaker refuses, and records what
 // fn returns. A panic counts as a failure and continues.
 func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error {
-	if ctx.Err() != nil {
-		return cancelled(ctx, nil)
-	}
-	permit, ok, why, after := b.enter()
-	if !ok {
-		return b.refusal(why, after)
+	permit, err := b.admit(ctx)
+	if err != nil {
+		return err
 	}
 	outcome := reducer.Fail
-	defer func() {
-		b.mu.Lock()
-		b.record(permit, outcome)
-	}()
-	err := fn(ctx)
-	if err == nil {
-		outcome = reducer.OK
-	} else {
-		outcome, _, _ = b.Classify(ctx, err)
-	}
+	defer func() { b.settle(ctx, permit, outcome, err) }()
+	outcome, err = b.result(ctx, nil, fn(ctx))
 	return err
 }
 
@@ -267,8 +357,10 @@ func (b *Breaker) Configure(c breaker.Config) error {
 		return err
 	}
 	b.mu.Lock()
-	b.put(cell.Adopt(maker, b.cell, b.Now(), &b.out), c)
-	b.unlock()
+	now := b.Now()
+	b.put(cell.Adopt(maker, b.cell, now, &b.out), c)
+	b.unlock(cause{})
+	b.events.configured(now)
 	b.step(reducer.Action{Kind: reducer.Tick})
 	return nil
 }

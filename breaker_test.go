@@ -36,7 +36,7 @@ func TestBreakerAlone(t *testing.T) {
 		stop := b.Listen(func(e sluice.Event) {
 			changes = append(changes, e.Mode.String())
 			assert.Equal(t, e.Mode, b.Mode(), "a listener may call back")
-		})
+		}, sluice.EventChange)
 		require.ErrorIs(t, b.Do(t.Context(), bad), errBoom)
 		require.NoError(t, b.Do(t.Context(), good))
 		require.ErrorIs(t, b.Do(t.Context(), bad), errBoom)
@@ -113,7 +113,7 @@ func TestTransitionToThePresentMode(t *testing.T) {
 		modes = append(modes, e.Mode)
 		b.Transition(breaker.Closed)
 		b.Reset()
-	})
+	}, sluice.EventChange)
 	b.Transition(breaker.Open)
 	b.Transition(breaker.Closed)
 	b.Reset()

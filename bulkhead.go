@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -13,7 +14,8 @@ import (
 // makes one; a zero Bulkhead refuses every caller.
 type Bulkhead struct {
 	*settings
-	cell *runner.LockedCell
+	events emitter
+	cell   *runner.LockedCell
 }
 
 // NewBulkhead makes a bulkhead whose places are free.
@@ -23,25 +25,29 @@ func NewBulkhead(c bulkhead.Config, options ...Option) (*Bulkhead, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSettings("Bulkhead", optionClock, options)
+	s, err := newSettings("Bulkhead", optionClock|optionLogger|optionRequestID, options)
 	if err != nil {
 		return nil, err
 	}
 	b := &Bulkhead{settings: s}
-	b.cell = runner.NewLockedCell(maker.New(b.Now()), b.Now, c.Lease > 0)
+	b.events.begin("bulkhead", s)
+	b.cell = runner.NewLockedCell(maker.New(b.Now()), b.Now, c.Lease > 0, func(e runner.Event) { b.events.emit(noContext, e.At, &e) })
 	return b, nil
 }
 
 // Place is a place in a bulkhead. Releasing it twice is noticed and does nothing.
 type Place struct {
 	bulkhead *Bulkhead
-	permit   reducer.Permit
+	permit   reducer.Permit // its mark is clock.Always where the time was not read
 }
 
 // TryAcquire takes a place if one is free and no caller waits for it.
 func (b *Bulkhead) TryAcquire() (Place, bool) {
 	if b.settings == nil {
 		return Place{}, false
+	}
+	if b.events.on() {
+		return b.tryAcquire()
 	}
 	x := b.cell
 	x.Lock()
@@ -53,7 +59,16 @@ func (b *Bulkhead) TryAcquire() (Place, bool) {
 	// While there are no waiters and no leases, time does not change the answer.
 	permit, ok := x.Cell.Enter(1, 0, clock.Always)
 	x.Unlock()
+	permit.Mark = clock.Always
 	return Place{b, permit}, ok
+}
+
+// tryAcquire is TryAcquire of a bulkhead with a listener.
+func (b *Bulkhead) tryAcquire() (Place, bool) {
+	now := b.Now()
+	answer := b.cell.Step(reducer.Action{Kind: reducer.TryAcquire}, now)
+	b.events.answered(noContext, "", 1, answer, now)
+	return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
 }
 
 // Acquire takes a place, waiting for one where the configuration has a queue.
@@ -65,8 +80,21 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 	if ctx.Err() != nil {
 		return Place{}, cancelled(ctx, nil)
 	}
-	permit, ok, answer, w := b.cell.EnterOrAcquire(1, clock.Always)
+	began := clock.Always
+	if b.events.on() {
+		began = b.Now()
+	}
+	permit, ok, answer, w := b.cell.EnterOrAcquire(1, began)
+	if began != clock.Always {
+		if ok {
+			answer.Verdict = reducer.Admit
+		}
+		b.events.answered(ctx, "", 1, answer, began)
+	}
 	if ok {
+		if began == clock.Always {
+			permit.Mark = clock.Always
+		}
 		return Place{b, permit}, nil
 	}
 	if w == nil {
@@ -79,12 +107,18 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 		case w.Leave(b.Now()):
 			w.Free()
 		case w.Effect.Kind == reducer.Grant:
-			Place{b, w.Effect.Permit}.Release()
+			b.cell.ExitOrRelease(w.Effect.Permit, clock.Always)
+		}
+		if began != clock.Always {
+			b.events.waited(ctx, 1, reducer.Effect{}, began, b.Now())
 		}
 		return Place{}, cancelled(ctx, nil)
 	}
 	effect := w.Effect
 	w.Free()
+	if began != clock.Always {
+		b.events.waited(ctx, 1, effect, began, b.Now())
+	}
 	if effect.Kind == reducer.Grant {
 		return Place{b, effect.Permit}, nil
 	}
@@ -97,7 +131,29 @@ func (p Place) Release() bool {
 	if p.bulkhead == nil {
 		return false
 	}
+	if p.bulkhead.events.on() {
+		return p.release()
+	}
 	return p.bulkhead.cell.ExitOrRelease(p.permit, clock.Always)
+}
+
+// release is Release of a bulkhead with a listener.
+func (p Place) release() bool {
+	ok := p.bulkhead.cell.ExitOrRelease(p.permit, clock.Always)
+	if ok {
+		p.bulkhead.released(p.permit.Mark)
+	}
+	return ok
+}
+
+// released emits that a place was released which was acquired at a mark, clock.Always where
+// that is not known.
+func (b *Bulkhead) released(since clock.Mark) {
+	now, e := b.Now(), runner.Event{Kind: decision.End}
+	if since != clock.Always {
+		e.Elapsed = now.Sub(since)
+	}
+	b.events.emit(noContext, now, &e)
 }
 
 // Renew restarts the lease of the place. It returns false when the place is
@@ -132,5 +188,6 @@ func (b *Bulkhead) Configure(c bulkhead.Config) error {
 		return err
 	}
 	b.cell.Adopt(maker, c.Lease > 0)
+	b.events.configured(b.Now())
 	return nil
 }

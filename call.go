@@ -44,6 +44,10 @@ func (c *Call) Limits(dst []LimitState) []LimitState {
 	return dst
 }
 
+// Used says how many permits the work has used so far, as Used does for a function; the
+// last call before Done counts. It returns false where no step of the policy settles.
+func (c *Call) Used(n uint32) bool { return runner.Used(c.engine.Context(), n) }
+
 // Done records how the work ended. Breakers count the outcome and timeouts end;
 // places in bulkheads are kept until Release. Only the first call counts.
 func (c *Call) Done(o reducer.Outcome) { c.engine.Done(o) }

@@ -2,12 +2,14 @@ package sluice
 
 import (
 	"math"
+	"time"
 
 	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -39,6 +41,7 @@ type (
 	HedgeConfig    = hedge.Config
 	TimeoutConfig  = timeout.Config
 	AdaptiveConfig = adaptive.Config
+	ChaosConfig    = chaos.Config
 	FallbackConfig = fallback.Config
 	// BackoffConfig is the delay between attempts, and the open time of a breaker.
 	BackoffConfig = backoff.Config
@@ -89,6 +92,20 @@ const (
 	BackoffExponential  = backoff.Exponential
 	BackoffFibonacci    = backoff.Fibonacci
 	BackoffDecorrelated = backoff.Decorrelated
+	BackoffListed       = backoff.Listed
+)
+
+// BackoffDelays returns a backoff that delays by the first duration after the first
+// attempt, by the second one after the second, and so on; the last one repeats. It
+// takes 1 to 16 durations of 0 or more; a constructor refuses others.
+func BackoffDelays(delays ...time.Duration) BackoffConfig {
+	return backoff.Config{Kind: backoff.Listed, Delays: backoff.Delays(delays...)}
+}
+
+// What follows a refusal by a step below a retry.
+const (
+	RefusalsEnd  = retry.EndRefused  // the call ends with it
+	RefusalsWait = retry.WaitRefused // the call waits for its retry-after
 )
 
 // What randomness does to a delay d.

@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -38,7 +39,11 @@ func TestRunnerAgreesWithEval(t *testing.T) {
 	}
 	for i := range cases {
 		rng := rand.New(rand.NewPCG(seed, uint64(i)))
-		p, events := generate.Generate(rng)
+		draw := generate.GenerateFor
+		if i%40 == 0 {
+			draw = generate.GeneratePassing
+		}
+		p, events := draw(rng, 0)
 		if events[len(events)-1].At < int64(time.Millisecond) {
 			continue // on a grid so fine that much coincides
 		}
@@ -159,6 +164,13 @@ func unkeyed(p pipeline.Policy, calm bool) pipeline.Policy {
 			}
 		}
 		if calm {
+			// The shares of chaos that is drawn become none or all.
+			pipeline.Edit(s, func(c *chaos.Config) {
+				c.Fail, c.Throttle, c.Ignore, c.To = reducer.Share{}, reducer.Share{}, reducer.Share{}, 0
+				if c.Slow.Positive() {
+					c.Slow = reducer.Percent(100)
+				}
+			})
 			pipeline.Edit(s, func(c *retry.Config) {
 				c.Backoff.Jitter, c.Backoff.Share = backoff.NoJitter, reducer.Share{}
 				if c.Backoff.Kind == backoff.Decorrelated {
@@ -278,9 +290,12 @@ func ambiguous(t *testing.T, p pipeline.Policy, events []oracle.Event, grid bool
 // room have moved. A hedge that the budget does not grant emits nothing, so the log does
 // not say which of two calls was refused. A hedge releases its place when its function
 // returns, and its call may retry before that. A breaker of a key changes when a call
-// steps it, which on the grid may be at the mark at which a probe ends.
+// steps it, which on the grid may be at the mark at which a probe ends. A result that
+// is injected after latency may come at the mark at which a breaker takes back the place
+// of the probe.
 func unordered(p pipeline.Policy, grid bool) bool {
 	queues, newest, hasty, budget, hedges, places := 0, false, false, false, false, false
+	breaks, injects := false, false
 	for _, s := range p.Steps {
 		var queue uint32
 		var order limiter.Order
@@ -291,7 +306,10 @@ func unordered(p pipeline.Policy, grid bool) bool {
 			hedges, budget = true, (budget || c.Budgeted) && !c.Unbudgeted
 		case limiter.Config:
 			queue, order = c.Queue, c.Order
+		case chaos.Config:
+			injects = c.Slow.Positive() && !s.Shadow
 		case breaker.Config:
+			breaks = true
 			if grid && len(s.Per) > 0 {
 				return true
 			}
@@ -308,5 +326,5 @@ func unordered(p pipeline.Policy, grid bool) bool {
 			return true
 		}
 	}
-	return newest && queues > 1 || hasty && queues > 0 || hedges && (budget || queues > 1 || places && hasty)
+	return breaks && injects || newest && queues > 1 || hasty && queues > 0 || hedges && (budget || queues > 1 || places && hasty)
 }

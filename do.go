@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
@@ -11,10 +12,13 @@ import (
 type Request struct {
 	// Key is the attribute "key".
 	Key string
+	// ID names the request in events, see Event.Request. Empty: that of
+	// WithRequestID, if any.
+	ID string
 	// Cost in permits. 0 means 1, NoCost means 0.
 	Cost uint32
-	// Lookup returns other attributes that a step may be kept per, as in "ip"
-	// or "header:x-tenant"; empty where one is missing.
+	// Lookup returns other attributes that a step may be kept per or take its cost from,
+	// as in "ip" or "header:x-tenant"; empty where one is missing.
 	Lookup func(attribute string) string
 	// NoRetry is a reason not to try again, as in "the body cannot be read
 	// twice". It is the Note of the RetryError. Empty: the policy decides.
@@ -39,14 +43,27 @@ type Request struct {
 	// the deadline of the caller's context alone, and returns whether that is the
 	// caller's own affair. nil for an attempt that never waits for its caller.
 	Stalled func() bool
+	// Timeout bounds the call as a deadline of its context does, with a TimeoutError of
+	// the step "deadline". The earlier of the two counts. Default 0: none.
+	Timeout time.Duration
+	// Attempts is the most attempts of the call, or rounds of a hedge, where the retry
+	// step allows more; the call then ends with ReasonAttempts. It is for Do and Run, and
+	// never raises what the policy allows. Default 0: the policy decides.
+	Attempts uint32
+	// Classify takes the place of WithClassifyResult for the call. nil: the options
+	// decide.
+	Classify Classifier
+	// Informed lets AttemptInfoOf read the attempts of the call, as WithAttemptInfo does
+	// for all calls.
+	Informed bool
 }
 
 // NoCost is the cost of a call that takes nothing from any limiter.
 const NoCost = runner.NoCost
 
 // Do runs fn under the policy and returns its value, or why the policy did not run fn
-// or gave up: a RejectedError, TimeoutError, RetryError or CancelError, or
-// fn's own error. fn runs on the caller's goroutine, once for each attempt, with
+// or gave up: a RejectedError, TimeoutError, InjectedError, RetryError or
+// CancelError, or fn's own error. fn runs on the caller's goroutine, once for each attempt, with
 // a context that ends with the attempt. A timeout is cooperative: breakers count it
 // at its mark, but the call holds its places until fn returns. A panic in fn releases
 // what is held, counts as a failure and continues.
@@ -91,6 +108,12 @@ var ErrHedgeLost = runner.ErrHedgeLost
 // whether it is a hedge: one that was started beside another. ok is false in a call
 // that is not hedged, whose attempts follow one another.
 func AttemptOf(ctx context.Context) (number uint32, hedge, ok bool) { return runner.AttemptOf(ctx) }
+
+// Used says how many permits the attempt whose function got ctx has used so far, as the
+// tokens of an answer; the last call before the function returns counts. Limits above the
+// attempt with `charge: settle` or `charge: end` take that in place of the cost. It returns
+// false where no step of the policy settles; after the attempt it has no effect.
+func Used(ctx context.Context, n uint32) bool { return runner.Used(ctx, n) }
 
 // Renew restarts the leases of the bulkhead places that the attempt whose function got
 // ctx holds, and reports whether it still held all of them. It returns false where the

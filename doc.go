@@ -20,8 +20,10 @@
 // function on the caller's goroutine, and leaves the steps in reverse order.
 // Every attempt passes the steps below a retry again. All or nothing: a call that
 // is refused, cut or cancelled before it runs returns all permits that it took.
-// [DoWith] adds a key, a cost or attributes. [Pipeline.Begin] is for work that
-// is not a function, [Hold] and [Extend] for answers that are read after the function.
+// [DoWith] adds a key, a cost or attributes, and settings of one call; [Run] is for a
+// function without a value, [Wrap] for one that keeps its signature. [Pipeline.Begin] is
+// for work that is not a function, [Hold] and [Extend] for answers that are read after
+// the function. [Map], [Executor] and [Queue] guard many calls at once.
 //
 // A panic or [runtime.Goexit] of the function, and a panic of a listener or of
 // any other function of the caller, releases all that the call holds, counts as a
@@ -76,6 +78,8 @@
 //   - [RejectedError], for [errors.Is] an [ErrRejected]: a step refused. It has
 //     the step, the reason and the retry delay.
 //   - [TimeoutError], for [errors.Is] a [context.DeadlineExceeded].
+//   - [InjectedError], for [errors.Is] an [ErrInjected]: a chaos step ended the
+//     attempt in place of the function.
 //   - [RetryError]: the retry step gave up, and why.
 //   - [CancelError]: the caller cancelled between two attempts.
 //   - The function's own error, unchanged, in all other cases.
@@ -84,12 +88,14 @@
 // value is the last attempt's where the error is its own or a RetryError, and
 // zero where the policy refused. An error counts as a failure unless it is an
 // [Outcomer], as [Ignore] and [Throttle] return, or the function of [WithClassify]
-// classifies it differently. An error that looks like a cancellation does not mean that
+// classifies it differently; that of [WithClassifyResult] sees values and steps, too.
+// [OrElse] and its fallbacks take the place of an error. An error that looks like a cancellation does not mean that
 // the caller cancelled: only the caller's context decides that.
 //
 // # Goroutines and memory
 //
-// Calls start no goroutines, except under a hedge. There is no timer while no call
+// Calls start no goroutines, except under a hedge; [Map], [Executor] and [Queue] run items
+// and jobs on goroutines that end with them. There is no timer while no call
 // waits, except for a soft limit that has a listener. A cell at which calls wait has one
 // timer. Nothing has to be closed.
 //

@@ -20,7 +20,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice/eval"
+	"github.com/sluice-go/sluice/lint"
 	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/sim"
 )
 
 // files returns the files of the repository, without what is built or installed.
@@ -65,13 +67,17 @@ func read(t *testing.T, path string) string {
 
 var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```")
 
-// TestSnippets compiles the programs of the pages, and reads their policies: YAML
-// that begins with a version.
+// TestSnippets compiles the programs of the pages, and reads their policies and
+// scenarios: YAML that begins with a version, with clients in scenarios.
 func TestSnippets(t *testing.T) {
 	counts := map[string]int{}
 	for _, page := range pages(t) {
 		for _, block := range fence.FindAllStringSubmatch(read(t, page), -1) {
 			switch {
+			case block[1] == "yaml" && strings.HasPrefix(block[2], "version:") && strings.Contains(block[2], "\nclients:\n"):
+				if _, err := sim.Parse(page, []byte(block[2]), nil); err != nil {
+					t.Errorf("%s: %v\n%s", page, err, block[2])
+				}
 			case block[1] == "yaml" && strings.HasPrefix(block[2], "version:"):
 				if _, err := policy.Parse(page, []byte(block[2])); err != nil {
 					t.Errorf("%s: %v\n%s", page, err, block[2])
@@ -90,9 +96,34 @@ func TestSnippets(t *testing.T) {
 			counts[block[1]+" of "+page]++
 		}
 	}
-	for _, want := range []string{"go of README.md", "yaml of README.md", "yaml of docs/from-nginx.md", "yaml of docs/from-envoy.md", "yaml of docs/grpc.md"} {
+	for _, want := range []string{"go of README.md", "yaml of README.md", "yaml of docs/from-nginx.md", "yaml of docs/from-envoy.md", "yaml of docs/grpc.md", "yaml of docs/simulation.md", "go of docs/events.md", "go of docs/observability.md", "yaml of docs/document.md"} {
 		assert.Positive(t, counts[want], want)
 	}
+}
+
+// TestDocumentGuide compares what the guide says is resolved of its last document, and what
+// it says of a default that does not fit.
+func TestDocumentGuide(t *testing.T) {
+	page := read(t, "docs/document.md")
+	var last, resolved string
+	for _, block := range fence.FindAllStringSubmatch(page, -1) {
+		switch block[1] {
+		case "yaml":
+			last = block[2]
+		case "text":
+			resolved = block[2]
+		}
+	}
+	plain, err := policy.Resolved("document.md", []byte(last))
+	require.NoError(t, err)
+	assert.Equal(t, resolved, string(plain))
+	before, err := policy.Parse("before.yaml", []byte(last))
+	require.NoError(t, err)
+	after, err := policy.Parse("after.yaml", plain)
+	require.NoError(t, err)
+	assert.Empty(t, lint.Compare(before, after))
+	_, err = policy.Parse("p.yaml", []byte("version: 1\ndefaults: {limit: {burst: 5}}\npolicies: {a: {steps: [limit: {rate: 5/s, algorithm: sliding-log}]}}\n"))
+	assert.EqualError(t, err, "p.yaml:2:20: defaults.limit.burst: found burst beside sliding-log, taken by policies.a.steps[0]; allowed burst beside token-bucket alone")
 }
 
 // TestFromNginx counts what the policies of the page for users of nginx do with 40

@@ -91,7 +91,7 @@ func (e *TimeoutError) Unwrap() error { return e.Err }
 type RetryError struct {
 	Policy string
 	Step   string
-	// Reason is attempts, pushback, deadline, open or budget.
+	// Reason is attempts, pushback, deadline, elapsed, open or budget.
 	Reason reducer.Reason
 	// Note is the caller's own reason not to retry, see Request.NoRetry.
 	Note     string
@@ -162,6 +162,39 @@ func cancelled(ctx context.Context, last error) error {
 	return err
 }
 
+// ErrInjected matches every failure that a chaos step injected with errors.Is.
+var ErrInjected = errors.New("sluice: injected")
+
+// InjectedError says that a chaos step ended an attempt in place of the dependency. The
+// function did not run in this attempt.
+type InjectedError struct {
+	Policy string
+	Step   string
+	// Result is the injected outcome: Fail, Throttle or Ignore.
+	Result reducer.Outcome
+	// After is the retry delay of a Throttle, 0 for none.
+	After time.Duration
+}
+
+// Error implements error.
+func (e *InjectedError) Error() string {
+	text := "sluice: " + place(e.Policy, e.Step) + ": injected: " + e.Result.String()
+	if e.After > 0 {
+		text += fmt.Sprintf(", retry after %s", e.After)
+	}
+	return text
+}
+
+// Is makes errors.Is(err, ErrInjected) true.
+func (e *InjectedError) Is(target error) bool { return target == ErrInjected }
+
+// Outcome implements Outcomer: Result, so that a policy around this one counts the
+// failure as this one does.
+func (e *InjectedError) Outcome() reducer.Outcome { return e.Result }
+
+// RetryAfter implements RetryAfterer.
+func (e *InjectedError) RetryAfter() (after time.Duration, ok bool) { return e.After, e.After > 0 }
+
 // UnknownPolicyError is the error of every call through a Pipeline that has no
 // policy: one of a name that its Set does not have, or a nil or zero Pipeline.
 type UnknownPolicyError struct {
@@ -194,6 +227,8 @@ const (
 	errZeroBreaker  zeroError = "sluice: a zero Breaker; NewBreaker makes one"
 	errZeroBulkhead zeroError = "sluice: a zero Bulkhead; NewBulkhead makes one"
 	errZeroRetrier  zeroError = "sluice: a zero Retrier; NewRetry makes one"
+	errZeroExecutor zeroError = "sluice: a zero Executor; NewExecutor makes one"
+	errZeroQueue    zeroError = "sluice: a zero Queue; NewQueue makes one"
 )
 
 // Error implements error.
@@ -286,6 +321,24 @@ func (s *settings) Classify(ctx context.Context, err error) (o reducer.Outcome, 
 	return reducer.Fail, hasRetryAfter, after
 }
 
+// ClassifyResult implements runner.API.
+func (s *settings) ClassifyResult(ctx context.Context, classify Classifier, step string, value any, err error) (o reducer.Outcome, hasRetryAfter bool, after time.Duration, last error) {
+	o, hasRetryAfter, after = s.Classify(ctx, err)
+	if o == reducer.Cancelled {
+		return o, hasRetryAfter, after, err
+	}
+	if other := classify(step, value, err); other != 0 {
+		o = other
+	}
+	if err != nil || o != reducer.Fail && o != reducer.Throttle {
+		return o, hasRetryAfter, after, err
+	}
+	if carrier, ok := value.(RetryAfterer); ok {
+		after, hasRetryAfter = carrier.RetryAfter()
+	}
+	return o, hasRetryAfter, after, &ResultError{Result: o}
+}
+
 // Rejected implements runner.API.
 func (s *settings) Rejected(policy, step string, r runner.Rejection, last error) error {
 	return &RejectedError{Policy: policy, Step: step, Reason: r.Reason, Waited: r.Waited, RetryAfter: r.RetryAfter, Err: last}
@@ -301,6 +354,11 @@ func (s *settings) GaveUp(policy, step string, why reducer.Reason, note string, 
 	return &RetryError{Policy: policy, Step: step, Reason: why, Note: note, Attempts: attempts, Err: last}
 }
 
+// Injected implements runner.API.
+func (s *settings) Injected(policy, step string, o reducer.Outcome, after time.Duration) error {
+	return &InjectedError{Policy: policy, Step: step, Result: o, After: after}
+}
+
 // Panicked implements runner.API.
 func (s *settings) Panicked(policy string, attempt uint32, value any, stack []byte) {
 	logger := s.logger
@@ -309,6 +367,16 @@ func (s *settings) Panicked(policy string, attempt uint32, value any, stack []by
 	}
 	logger.LogAttrs(context.Background(), slog.LevelError, "sluice: an attempt panicked", slog.String("policy", policy),
 		slog.Uint64("attempt", uint64(attempt)), slog.Any("value", value), slog.String("stack", string(stack)))
+}
+
+// ListenerPanicked implements runner.API.
+func (s *settings) ListenerPanicked(value any, stack []byte) {
+	logger := s.logger
+	if logger == nil {
+		logger = slog.Default()
+	}
+	logger.LogAttrs(context.Background(), slog.LevelError, "sluice: a listener panicked and was removed",
+		slog.Any("value", value), slog.String("stack", string(stack)))
 }
 
 // Cancelled implements runner.API.

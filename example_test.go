@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -187,4 +189,39 @@ func ExamplePipeline_Listen() {
 	// attempt 1 end
 	// attempt 0 reject
 	// 1 refused by limit
+}
+
+// A trace in memory keeps the latest calls. `sluice explain` says why one was refused.
+func ExamplePipeline_Trace() {
+	set, err := sluice.Parse("policy.yaml", []byte(`{"version": 1, "policies": {"search": {"steps": [{"limit": "1/1h"}]}}}`), sluice.WithClock(&clock.Virtual{}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	search := set.Pipeline("search")
+	trace, err := search.Trace(sluice.TraceOptions{})
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	for range 2 {
+		_, _ = sluice.Do(context.Background(), search, func(context.Context) (int, error) { return 1, nil })
+	}
+	if err := trace.Stop(); err != nil {
+		fmt.Println(err)
+	}
+	var out strings.Builder
+	if _, err := trace.WriteTo(&out); err != nil {
+		fmt.Println(err)
+	}
+	_, lines, _ := strings.Cut(out.String(), "\n") // behind the header
+	fmt.Print(lines)
+	// Output:
+	// {"at":"0s","op":"call","id":1}
+	// {"at":"0s","id":1,"decision":"admit","attempt":1}
+	// {"at":"0s","op":"done","id":1,"outcome":"ok"}
+	// {"at":"0s","id":1,"decision":"end","outcome":"ok","attempt":1}
+	// {"at":"0s","op":"call","id":2}
+	// {"at":"0s","id":2,"decision":"reject","step":"limit","reason":"rate","retry_after":"1h0m0s"}
+	// {"trace":1,"end":"0s","calls":2,"lines":6,"lost_calls":0,"lost_lines":0}
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -34,13 +35,16 @@ func guarded(t testing.TB, steps []string, options ...sluice.Option) *sluice.Pip
 	return set.Pipeline("p")
 }
 
+// quiet discards what a logger would print of panics.
+func quiet() sluice.Option { return sluice.WithLogger(slog.New(slog.DiscardHandler)) }
+
 // bubble runs a test in virtual time.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()
 	synctest.Test(t, f)
 }
 
-// journal writes down events, each a line with its time since the journal began.
+// journal writes down the events of the decision log, and changes and lapses, each a line with its time since the journal began.
 type journal struct {
 	mu    sync.Mutex
 	began clock.Mark
@@ -54,6 +58,9 @@ func listen(p *sluice.Pipeline) *journal {
 }
 
 func (j *journal) note(e sluice.Event) {
+	if !e.Kind.Logged() || e.Kind == decision.Configured {
+		return
+	}
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.lines = append(j.lines, line(e, e.At.Sub(j.began)))
@@ -115,12 +122,22 @@ func fails(context.Context) (int, error) { return 0, errBoom }
 // takes succeeds after d, or fails at the end of its context.
 func takes(d time.Duration) func(context.Context) (int, error) {
 	return func(ctx context.Context) (int, error) {
-		select {
-		case <-time.After(d):
-			return 1, nil
-		case <-ctx.Done():
-			return 0, ctx.Err()
-		}
+		return elapse(ctx, d)
+	}
+}
+
+// elapse succeeds after d, or fails at the end of its context. It makes no timer for
+// no time: channel timers that are due at once, received by several goroutines of a
+// bubble, crash the race detector (golang/go issue 78156).
+func elapse(ctx context.Context, d time.Duration) (int, error) {
+	if d <= 0 {
+		return 1, nil
+	}
+	select {
+	case <-time.After(d):
+		return 1, nil
+	case <-ctx.Done():
+		return 0, ctx.Err()
 	}
 }
 

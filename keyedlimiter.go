@@ -5,10 +5,12 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/internal/keyedcells"
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -21,8 +23,10 @@ import (
 // eviction of a key that has all its permits has no effect on decisions.
 //
 // A token bucket takes at most 64 bytes a key. Keys themselves are not stored.
+// NewKeyedLimiter makes one; a zero KeyedLimiter refuses every key.
 type KeyedLimiter struct {
 	*settings
+	events emitter
 	maker  cell.Maker
 	bucket *tokenbucket.Machine // nil for other algorithms
 	cells  *keyedcells.Cells
@@ -34,7 +38,10 @@ func NewKeyedLimiter(c limiter.Config, options ...Option) (*KeyedLimiter, error)
 	if c.Wait != 0 || c.Queue != 0 {
 		return nil, reducer.BadDuration("wait", c.Wait, "0: a keyed limiter has no queue")
 	}
-	s, err := newSettings("KeyedLimiter", optionClock|optionMaxKeys, options)
+	if err := checkAlone(c); err != nil {
+		return nil, err
+	}
+	s, err := newSettings("KeyedLimiter", optionClock|optionMaxKeys|optionLogger, options)
 	if err != nil {
 		return nil, err
 	}
@@ -47,11 +54,12 @@ func NewKeyedLimiter(c limiter.Config, options ...Option) (*KeyedLimiter, error)
 		return nil, err
 	}
 	l := &KeyedLimiter{settings: s, maker: maker}
+	l.events.begin("limit", s)
 	keys := DefaultMaxKeys
 	if s.MaxKeys > 0 {
 		keys = min(s.MaxKeys, keyed.MaxKeys)
 	}
-	config := keyedcells.Config{Config: keyed.Config{Keys: uint32(keys)}, Maker: maker, Reuse: true}
+	config := keyedcells.Config{Config: keyed.Config{Keys: uint32(keys)}, Maker: maker, Reuse: true, Watched: func() bool { return l.events.listeners.Hears(decision.Evicted) }}
 	if c.Algorithm == limiter.TokenBucket {
 		config.Bucket, config.Final = machine, true
 		if l.bucket, err = tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.Burst}); err != nil {
@@ -67,7 +75,18 @@ func (l *KeyedLimiter) Allow(key string) bool { return l.AllowN(key, 1) }
 
 // AllowN is Allow for n permits: all of them or none. 0 is always allowed; more
 // than the burst, or than the count of a window, never.
-func (l *KeyedLimiter) AllowN(key string, n uint32) (ok bool) {
+func (l *KeyedLimiter) AllowN(key string, n uint32) bool {
+	if l.settings == nil {
+		return false
+	}
+	if l.events.on() {
+		return l.allowHeard(key, key, n)
+	}
+	return l.allow(key, n)
+}
+
+// allow is AllowN of a limiter without a listener.
+func (l *KeyedLimiter) allow(key string, n uint32) (ok bool) {
 	r, at, _ := l.cells.Use(key, l.Now())
 	if l.bucket != nil {
 		word := r.Word()
@@ -81,9 +100,33 @@ func (l *KeyedLimiter) AllowN(key string, n uint32) (ok bool) {
 	return ok
 }
 
+// allowHeard is AllowN of a limiter with a listener. name is the key in events.
+func (l *KeyedLimiter) allowHeard(key, name string, n uint32) bool {
+	var answer reducer.Answer
+	r, at, _ := l.cells.Use(key, l.Now())
+	if l.bucket != nil {
+		word := r.Word()
+		answer = peekBucket(l.bucket, clock.Mark(*word), n, at)
+		if next, admits := l.bucket.Take(clock.Mark(*word), n, at); admits {
+			*word = uint64(next)
+		}
+	} else {
+		answer = r.Cell().Step(reducer.Action{Kind: reducer.TryAcquire, Cost: n}, at, r.Out())
+	}
+	r.Unlock()
+	for range l.cells.Evicted() {
+		l.events.emit(noContext, at, &runner.Event{Kind: decision.Evicted})
+	}
+	l.events.answered(noContext, name, n, answer, at)
+	return answer.Verdict == reducer.Admit
+}
+
 // Peek returns how many permits the key has free, and after what time n of them
 // are; negative for never. It takes nothing and does not count as a use of the key.
 func (l *KeyedLimiter) Peek(key string, n uint32) (free uint32, after time.Duration) {
+	if l.settings == nil {
+		return 0, -1
+	}
 	now := l.Now()
 	answer := l.peek(key, n, now)
 	if answer.Verdict == reducer.Admit {
@@ -110,6 +153,9 @@ func (l *KeyedLimiter) peek(key string, n uint32, now clock.Mark) reducer.Answer
 
 // Len returns how many keys do not have all their permits. It visits all keys.
 func (l *KeyedLimiter) Len() (n int) {
+	if l.settings == nil {
+		return 0
+	}
 	now := l.Now()
 	l.cells.Each(func(r keyedcells.Ref) {
 		if !r.Fresh(now) {
@@ -121,4 +167,9 @@ func (l *KeyedLimiter) Len() (n int) {
 
 // Evictions returns how many keys were evicted before they had all their permits
 // back. Where it grows, WithMaxKeys is too low.
-func (l *KeyedLimiter) Evictions() uint64 { return l.cells.Counts().Evictions }
+func (l *KeyedLimiter) Evictions() uint64 {
+	if l.settings == nil {
+		return 0
+	}
+	return l.cells.Counts().Evictions
+}

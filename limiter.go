@@ -8,6 +8,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/internal/runner"
@@ -20,8 +21,9 @@ import (
 // a mutex guards it. NewLimiter makes one; a zero Limiter refuses every caller.
 type Limiter struct {
 	*settings
-	word atomic.Pointer[word] // nil for other algorithms
-	cell *runner.LockedCell
+	events emitter
+	word   atomic.Pointer[word] // nil for other algorithms
+	cell   *runner.LockedCell
 	// users of the state in the cell: waiters and the caller that steps it. The state
 	// also stays there until the last mark at which a reservation may return permits:
 	// one word is not enough for that. Guarded by cell.Lock.
@@ -46,13 +48,14 @@ func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSettings("Limiter", optionClock, options)
+	s, err := newSettings("Limiter", optionClock|optionLogger|optionRequestID, options)
 	if err != nil {
 		return nil, err
 	}
 	l := &Limiter{settings: s, until: clock.Always}
+	l.events.begin("limit", s)
 	now := l.Now()
-	l.cell = runner.NewLockedCell(maker.New(now), l.Now, false)
+	l.cell = runner.NewLockedCell(maker.New(now), l.Now, false, nil)
 	if bucket != nil {
 		w := &word{bucket: bucket}
 		w.tat.Store(int64(now))
@@ -62,6 +65,9 @@ func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
 }
 
 func makeLimiter(c limiter.Config) (cell.Maker, *tokenbucket.Machine, error) {
+	if err := checkAlone(c); err != nil {
+		return nil, nil, err
+	}
 	if c.Wait == 0 && c.Queue == 0 {
 		c.Wait, c.Queue = math.MaxInt64, limiter.MaxQueue
 	}
@@ -72,6 +78,19 @@ func makeLimiter(c limiter.Config) (cell.Maker, *tokenbucket.Machine, error) {
 	}
 	bucket, err := tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.Burst})
 	return maker, bucket, err
+}
+
+// checkAlone returns an error for what only a step of a pipeline has.
+func checkAlone(c limiter.Config) error {
+	switch {
+	case c.Cost != (limiter.Cost{}):
+		return reducer.BadCount("cost", uint64(c.Cost.Permits), "in a pipeline alone; here AllowN and its like have the cost")
+	case c.Charge != limiter.ChargeStart:
+		return reducer.BadCount("charge", uint64(c.Charge), "in a pipeline alone; here calls have no end")
+	case c.Counts != 0:
+		return reducer.BadCount("counts", uint64(c.Counts), "in a pipeline alone; here calls have no outcome")
+	}
+	return nil
 }
 
 // Allow reports whether a permit is free now, and takes it.
@@ -85,21 +104,45 @@ func (l *Limiter) AllowN(n uint32) bool {
 	}
 	now := l.Now()
 	if w := l.word.Load(); w != nil {
-		for tat := w.tat.Load(); tat != locked; tat = w.tat.Load() {
-			next, ok := w.bucket.Take(clock.Mark(tat), n, now)
-			if !ok || n == 0 {
-				return ok
+		if tat, ok := w.take(n, now); tat != locked {
+			if l.events.on() {
+				l.took(w, tat, n, ok, now)
 			}
-			if w.tat.CompareAndSwap(tat, int64(next)) {
-				return true
-			}
+			return ok
 		}
 	}
 	return l.try(n, now)
 }
 
+// take takes n permits. It returns the TAT that decided, which is locked where the state
+// is in the cell.
+func (w *word) take(n uint32, now clock.Mark) (tat int64, ok bool) {
+	for tat = w.tat.Load(); tat != locked; tat = w.tat.Load() {
+		next, admits := w.bucket.Take(clock.Mark(tat), n, now)
+		if !admits || n == 0 || w.tat.CompareAndSwap(tat, int64(next)) {
+			return tat, admits
+		}
+	}
+	return locked, false
+}
+
+// took emits what word.take decided.
+func (l *Limiter) took(w *word, tat int64, n uint32, ok bool, now clock.Mark) {
+	switch {
+	case ok:
+		l.events.admitted(noContext, "", n, now)
+	case l.events.listeners.Hears(decision.Reject):
+		l.events.answered(noContext, "", n, peekBucket(w.bucket, clock.Mark(tat), n, now), now)
+	}
+}
+
 // try asks the state in the cell for n permits.
 func (l *Limiter) try(n uint32, now clock.Mark) bool {
+	if l.events.on() {
+		answer := l.step(reducer.Action{Kind: reducer.TryAcquire, Cost: n}, now)
+		l.events.answered(noContext, "", n, answer, now)
+		return answer.Verdict == reducer.Admit
+	}
 	b := l.cell
 	b.Lock()
 	if m, state := limiter.Of(b.Cell); l.word.Load() == nil && state.Waiting() == 0 && n > 0 {
@@ -124,8 +167,14 @@ func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
 	if ctx.Err() != nil {
 		return cancelled(ctx, nil)
 	}
-	if w := l.word.Load(); w != nil && w.tat.Load() != locked && l.AllowN(n) {
-		return nil
+	if w := l.word.Load(); w != nil {
+		now := l.Now()
+		if tat, ok := w.take(n, now); ok && tat != locked {
+			if l.events.on() {
+				l.events.admitted(ctx, "", n, now)
+			}
+			return nil
+		}
 	}
 	l.enter()
 	defer l.exit()
@@ -135,6 +184,9 @@ func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
 		a = a.WithDeadline(now.Add(time.Until(at)))
 	}
 	answer, w := l.cell.Acquire(a, now, nil)
+	if l.events.on() {
+		l.events.answered(ctx, "", n, answer, now)
+	}
 	if w == nil {
 		return l.refusal(answer)
 	}
@@ -147,10 +199,14 @@ func (l *Limiter) WaitN(ctx context.Context, n uint32) error {
 		case w.Effect.Kind == reducer.Grant:
 			l.cell.Step(reducer.Action{Kind: reducer.Cancel, Cost: n, Permit: w.Effect.Permit}, l.Now())
 		}
+		l.events.waited(ctx, n, reducer.Effect{}, now, l.Now())
 		return cancelled(ctx, nil)
 	}
 	effect := w.Effect
 	w.Free()
+	if l.events.on() {
+		l.events.waited(ctx, n, effect, now, l.Now())
+	}
 	if effect.Kind == reducer.Grant {
 		return nil
 	}
@@ -210,7 +266,9 @@ func peekBucket(b *tokenbucket.Machine, tat clock.Mark, n uint32, now clock.Mark
 // Drain discards the free permits, because the service asked for a pause.
 func (l *Limiter) Drain() {
 	if l.settings != nil {
-		l.step(reducer.Action{Kind: reducer.Drain}, l.Now())
+		now := l.Now()
+		l.step(reducer.Action{Kind: reducer.Drain}, now)
+		l.events.emit(noContext, now, &runner.Event{Kind: decision.Drained})
 	}
 }
 
@@ -250,6 +308,9 @@ func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
 	}
 	l.unlock(now)
 	b.Settle(now)
+	if l.events.on() {
+		l.events.answered(noContext, "", n, answer, now)
+	}
 	if answer.Verdict != reducer.Admit {
 		return Reservation{}, l.refusal(answer)
 	}
@@ -300,6 +361,7 @@ func (l *Limiter) Configure(c limiter.Config) error {
 	}
 	l.unlock(now)
 	b.Settle(now)
+	l.events.configured(now)
 	return nil
 }
 

@@ -353,3 +353,24 @@ func TestReservationIsCancelledOnce(t *testing.T) {
 	free, _ := l.Peek(1)
 	assert.EqualValues(t, 5, free)
 }
+
+// A limiter alone has no cost of its own and settles nothing: its calls name their costs,
+// and have no end.
+func TestLimiterAloneSettlesNothing(t *testing.T) {
+	plain := limiter.Config{Count: 5, Period: time.Second}
+	for want, change := range map[string]func(*limiter.Config){
+		"cost: found 2; allowed: in a pipeline alone":   func(c *limiter.Config) { c.Cost.Permits = 2 },
+		"charge: found 1; allowed: in a pipeline alone": func(c *limiter.Config) { c.Charge = limiter.ChargeSettle },
+		"counts: found 2; allowed: in a pipeline alone": func(c *limiter.Config) { c.Counts = limiter.OutcomesOf(reducer.Fail) },
+	} {
+		c := plain
+		change(&c)
+		_, err := sluice.NewLimiter(c)
+		require.ErrorContains(t, err, want)
+		_, err = sluice.NewKeyedLimiter(c)
+		require.ErrorContains(t, err, want)
+		l, err := sluice.NewLimiter(plain)
+		require.NoError(t, err)
+		require.ErrorContains(t, l.Configure(c), want)
+	}
+}

@@ -74,7 +74,7 @@ func TestReloadFromAnEventOfAReload(t *testing.T) {
 				require.NoError(t, set.Reload("test.yaml", steps("2")))
 			}
 			changes = append(changes, e.Mode.String())
-		})
+		}, sluice.EventChange)
 		require.NoError(t, set.Reload("test.yaml", steps("1")))
 		assert.Equal(t, []string{"closed"}, changes, "one probe is enough now")
 	})
@@ -137,8 +137,8 @@ func TestLogger(t *testing.T) {
 		require.Error(t, do(p, fails))
 		require.ErrorIs(t, do(p, ok), sluice.ErrRejected)
 		assert.Equal(t, []string{
-			"level=WARN msg=sluice event.policy=p event.decision=change event.step=breaker event.state=open event.reason=open",
-			"level=DEBUG msg=sluice event.policy=p event.decision=end event.outcome=fail event.attempt=1",
+			"level=WARN msg=sluice event.policy=p event.decision=change event.step=breaker event.state=open event.failed=1 event.reason=open",
+			"level=DEBUG msg=sluice event.policy=p event.decision=end event.outcome=fail event.attempt=1 event.error=boom",
 			"level=DEBUG msg=sluice event.policy=p event.decision=reject event.step=breaker event.reason=open event.retry_after=1m0s",
 		}, strings.Split(strings.TrimSpace(out.String()), "\n"))
 	})

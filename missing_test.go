@@ -103,6 +103,35 @@ func TestZeroValues(t *testing.T) {
 		assert.False(t, sluice.Place{}.Release())
 		assert.False(t, sluice.Place{}.Renew())
 
+		var k sluice.KeyedLimiter
+		assert.False(t, k.Allow("key"))
+		free, after = k.Peek("key", 1)
+		assert.Zero(t, free)
+		assert.Negative(t, after)
+		assert.Zero(t, k.Len())
+		assert.Zero(t, k.Evictions())
+		_, known := k.State("key")
+		assert.False(t, known)
+		var of sluice.KeyedLimiterOf[int]
+		assert.False(t, of.Allow(1))
+		_, after = of.Peek(1, 1)
+		assert.Negative(t, after)
+		assert.Zero(t, of.Len())
+		assert.Zero(t, of.Evictions())
+
+		var e sluice.Executor
+		_, err = e.Go(ctx, sluice.Request{}, good)
+		require.EqualError(t, err, "sluice: a zero Executor; NewExecutor makes one")
+		assert.Zero(t, e.Drop())
+		assert.Empty(t, e.Jobs())
+		require.NoError(t, e.Shutdown(ctx))
+		var q sluice.Queue[int]
+		_, err = q.Put(ctx, 1)
+		require.EqualError(t, err, "sluice: a zero Queue; NewQueue makes one")
+		assert.Empty(t, q.Drop())
+		require.NoError(t, q.Join(ctx))
+		require.NoError(t, q.Stop(ctx))
+
 		_, err = sluice.Retry(ctx, new(sluice.Retrier), ok)
 		require.EqualError(t, err, "sluice: a zero Retrier; NewRetry makes one")
 	}
@@ -114,21 +143,23 @@ func TestOptionsWithoutEffect(t *testing.T) {
 		"WithClock": sluice.WithClock(&clock.Virtual{}), "WithSeed": sluice.WithSeed(1), "WithLogger": sluice.WithLogger(slog.Default()),
 		"WithClassify": sluice.WithClassify(func(error) reducer.Outcome { return reducer.Fail }),
 		"WithMaxKeys":  sluice.WithMaxKeys(1), "WithRefuseLate": sluice.WithRefuseLate(),
+		"WithRequestID":      sluice.WithRequestID(func(context.Context) string { return "" }),
+		"WithClassifyResult": sluice.WithClassifyResult(func(string, any, error) reducer.Outcome { return 0 }), "WithAttemptInfo": sluice.WithAttemptInfo(),
 	}
 	for made, c := range map[string]struct {
 		make func(sluice.Option) error
 		want []string
 	}{
-		"Limiter":      {func(o sluice.Option) error { _, err := sluice.NewLimiter(rate(1, time.Second), o); return err }, []string{"WithClock"}},
-		"KeyedLimiter": {func(o sluice.Option) error { _, err := sluice.NewKeyedLimiter(rate(1, time.Second), o); return err }, []string{"WithClock", "WithMaxKeys"}},
-		"Bulkhead":     {func(o sluice.Option) error { _, err := sluice.NewBulkhead(places(1, 0), o); return err }, []string{"WithClock"}},
-		"Breaker":      {func(o sluice.Option) error { _, err := sluice.NewBreaker(breakerConfig(), o); return err }, []string{"WithClassify", "WithClock", "WithLogger"}},
+		"Limiter":      {func(o sluice.Option) error { _, err := sluice.NewLimiter(rate(1, time.Second), o); return err }, []string{"WithClock", "WithLogger", "WithRequestID"}},
+		"KeyedLimiter": {func(o sluice.Option) error { _, err := sluice.NewKeyedLimiter(rate(1, time.Second), o); return err }, []string{"WithClock", "WithLogger", "WithMaxKeys"}},
+		"Bulkhead":     {func(o sluice.Option) error { _, err := sluice.NewBulkhead(places(1, 0), o); return err }, []string{"WithClock", "WithLogger", "WithRequestID"}},
+		"Breaker":      {func(o sluice.Option) error { _, err := sluice.NewBreaker(breakerConfig(), o); return err }, []string{"WithClassify", "WithClassifyResult", "WithClock", "WithLogger", "WithRequestID"}},
 		"Retrier": {func(o sluice.Option) error {
 			_, err := sluice.NewRetry(retry.Config{Attempts: 1, Backoff: backoff.Config{Kind: backoff.None}}, o)
 			return err
-		}, []string{"WithClassify", "WithClock", "WithSeed"}},
+		}, []string{"WithAttemptInfo", "WithClassify", "WithClassifyResult", "WithClock", "WithLogger", "WithRequestID", "WithSeed"}},
 		"Set": {func(o sluice.Option) error { _, err := sluice.Parse("p", document("timeout: 1s"), o); return err },
-			[]string{"WithClassify", "WithClock", "WithLogger", "WithMaxKeys", "WithRefuseLate", "WithSeed"}},
+			[]string{"WithAttemptInfo", "WithClassify", "WithClassifyResult", "WithClock", "WithLogger", "WithMaxKeys", "WithRefuseLate", "WithRequestID", "WithSeed"}},
 	} {
 		var took []string
 		for name, o := range options {
@@ -140,4 +171,26 @@ func TestOptionsWithoutEffect(t *testing.T) {
 		}
 		assert.ElementsMatch(t, c.want, took, made)
 	}
+}
+
+// A zero Set has no policies until Reload, and a zero Call holds nothing.
+func TestZeroSetAndCall(t *testing.T) {
+	var set sluice.Set
+	assert.Nil(t, set.Document())
+	assert.Empty(t, set.Names())
+	require.EqualError(t, set.Pipeline("vendor").Err(), `sluice: there is no policy "vendor"`)
+	events := 0
+	defer set.Listen(func(sluice.Event) { events++ })()
+	require.NoError(t, set.Reload("test.yaml", []byte("version: 1\npolicies: {vendor: {steps: [timeout: 1s]}}")))
+	_, err := sluice.Do(t.Context(), set.Pipeline("vendor"), ok)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"vendor"}, set.Names())
+	assert.Equal(t, 2, events)
+
+	var call sluice.Call
+	assert.NoError(t, call.Context().Err())
+	assert.Empty(t, call.Limits(nil))
+	assert.False(t, call.Used(1))
+	call.Done(reducer.OK)
+	call.Release()
 }

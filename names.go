@@ -15,8 +15,10 @@ const (
 	ReasonWait     = reducer.ReasonWait     // the wait would be, or was, too long
 	ReasonDeadline = reducer.ReasonDeadline // the turn or the next attempt would come after the deadline
 	ReasonMissing  = reducer.ReasonMissing  // the call brings no value for an attribute of the step
+	ReasonBlocked  = reducer.ReasonBlocked  // an operator blocked the key, see Handle.Block
 	ReasonAttempts = reducer.ReasonAttempts // all attempts are used
 	ReasonPushback = reducer.ReasonPushback // the dependency asked for no retry
+	ReasonElapsed  = reducer.ReasonElapsed  // the next attempt would start too long after the retry began
 	ReasonBudget   = reducer.ReasonBudget   // the retry budget is spent
 	ReasonFail     = reducer.ReasonFail     // of an EventRetry: the attempt failed
 	ReasonThrottle = reducer.ReasonThrottle // of an EventRetry: the dependency refused the attempt

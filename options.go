@@ -1,6 +1,7 @@
 package sluice
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/binary"
 	"fmt"
@@ -28,7 +29,7 @@ type settings struct {
 }
 
 // optionSet is a set of options.
-type optionSet uint8
+type optionSet uint16
 
 const (
 	optionClock optionSet = 1 << iota
@@ -37,16 +38,19 @@ const (
 	optionClassify
 	optionMaxKeys
 	optionRefuseLate
+	optionRequestID
+	optionClassifyResult
+	optionAttemptInfo
 )
 
-var optionNames = [...]string{"WithClock", "WithSeed", "WithLogger", "WithClassify", "WithMaxKeys", "WithRefuseLate"}
+var optionNames = [...]string{"WithClock", "WithSeed", "WithLogger", "WithClassify", "WithMaxKeys", "WithRefuseLate", "WithRequestID", "WithClassifyResult", "WithAttemptInfo"}
 
 // newSettings applies the options. Those that have no effect on what is made are
 // an error.
 func newSettings(made string, effective optionSet, options []Option) (*settings, error) {
 	s := applied(options)
 	if idle := s.given &^ effective; idle != 0 {
-		return nil, fmt.Errorf("sluice: %s has no effect on a %s", optionNames[bits.TrailingZeros8(uint8(idle))], made)
+		return nil, fmt.Errorf("sluice: %s has no effect on a %s", optionNames[bits.TrailingZeros16(uint16(idle))], made)
 	}
 	return s, nil
 }
@@ -80,12 +84,21 @@ func WithSeed(seed uint64) Option {
 	return func(s *settings) { s.Seed, s.given = seed, s.given|optionSeed }
 }
 
-// WithLogger logs the events of a Pipeline, Set or Breaker: changes of breakers and
-// steps that have their maximum of keys at level warn, panics of hedged attempts on
+// WithLogger logs the events of everything: changes of breakers and steps that have
+// their maximum of keys at level warn, panics of listeners and of hedged attempts on
 // goroutines of their own at level error, all other events except admissions at level
 // debug. Default: none, and slog.Default for those panics.
 func WithLogger(logger *slog.Logger) Option {
 	return func(s *settings) { s.logger, s.given = logger, s.given|optionLogger }
+}
+
+// WithRequestID sets the function that returns the identifier of a request from the
+// context of its call, for Event.Request: a trace or correlation id, for example. It is
+// called for every event of a call whose Request.ID is empty, so it must be fast; empty
+// means none. It applies to a Pipeline, Set, Limiter, Breaker, Bulkhead and Retrier.
+// Default: Request.ID alone.
+func WithRequestID(f func(context.Context) string) Option {
+	return func(s *settings) { s.RequestID, s.given = f, s.given|optionRequestID }
 }
 
 // WithClassify sets the function that classifies the errors of a function guarded by

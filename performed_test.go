@@ -24,7 +24,9 @@ type stage struct {
 	pipeline *sluice.Pipeline
 	began    time.Time
 	live     sync.WaitGroup
-	calls    map[string]*actor
+
+	mu    sync.Mutex
+	calls map[string]*actor
 }
 
 // actor is a call of the log. Its function does what the log says.
@@ -32,7 +34,7 @@ type actor struct {
 	cancel context.CancelFunc
 
 	mu      sync.Mutex
-	started int
+	started int                       // the number of the attempt that was admitted last
 	running map[int]chan oracle.Event // by the number of the attempt
 }
 
@@ -40,6 +42,13 @@ type actor struct {
 func performed(t *testing.T, p pipeline.Policy, events []oracle.Event) map[string][]string {
 	pipe, err := sluice.New(p, sluice.WithSeed(0))
 	require.NoError(t, err)
+	return performedBy(t, pipe, events, func() {})
+}
+
+// performedBy is performed for a pipeline that has no calls yet. It calls ended after the
+// last event, before it cancels the calls that are not over.
+func performedBy(t *testing.T, pipe *sluice.Pipeline, events []oracle.Event, ended func()) map[string][]string {
+	t.Helper()
 	s := &stage{pipeline: pipe, began: time.Now(), calls: map[string]*actor{}}
 	var mu sync.Mutex
 	heard, origin, over := map[string][]string{}, attempt.Now(), false
@@ -47,8 +56,14 @@ func performed(t *testing.T, p pipeline.Policy, events []oracle.Event) map[strin
 		mu.Lock()
 		defer mu.Unlock()
 		switch e.Kind {
-		case decision.Change, decision.Lapse, decision.Full:
+		case decision.Change, decision.Lapse, decision.Full, decision.Configured:
 			return // not lines of a call, or not at the mark of the log
+		}
+		if !e.Kind.Logged() {
+			return
+		}
+		if e.Kind == decision.Admit {
+			s.find(e.Key).admit(int(e.Attempt))
 		}
 		if !over {
 			heard[e.Key] = append(heard[e.Key], line(e, e.At.Sub(origin)))
@@ -66,6 +81,7 @@ func performed(t *testing.T, p pipeline.Policy, events []oracle.Event) map[strin
 	mu.Lock()
 	over = true
 	mu.Unlock()
+	ended()
 	for _, a := range s.calls {
 		a.cancel()
 	}
@@ -77,7 +93,7 @@ func performed(t *testing.T, p pipeline.Policy, events []oracle.Event) map[strin
 }
 
 func (s *stage) apply(t *testing.T, e oracle.Event) {
-	a := s.calls[e.ID]
+	a := s.find(e.ID)
 	switch {
 	case e.Op == "call":
 		s.call(e)
@@ -90,13 +106,22 @@ func (s *stage) apply(t *testing.T, e oracle.Event) {
 	}
 }
 
+// find returns the call of an id, nil for none.
+func (s *stage) find(id string) *actor {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.calls[id]
+}
+
 func (s *stage) call(e oracle.Event) {
 	ctx, cancel := context.WithCancel(context.Background())
 	if e.Deadline != nil {
 		ctx, cancel = context.WithDeadline(ctx, time.Now().Add(time.Duration(*e.Deadline)))
 	}
 	a := &actor{cancel: cancel, running: map[int]chan oracle.Event{}}
+	s.mu.Lock()
 	s.calls[e.ID] = a
+	s.mu.Unlock()
 	request := sluice.Request{Key: e.ID, Cost: e.Cost, Lookup: func(name string) string { return e.Attributes[name] }}
 	if e.Cost == 0 {
 		request.Cost = sluice.NoCost
@@ -121,9 +146,15 @@ func (a *actor) order(e oracle.Event) {
 	}
 }
 
+// admit notes the number of an attempt. One that a chaos step ends has no function.
+func (a *actor) admit(number int) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.started = number
+}
+
 func (a *actor) attempt(ctx context.Context) (int, error) {
 	a.mu.Lock()
-	a.started++
 	number := a.started
 	if n, _, hedged := sluice.AttemptOf(ctx); hedged {
 		number = int(n)
@@ -140,6 +171,9 @@ func (a *actor) attempt(ctx context.Context) (int, error) {
 		select {
 		case e := <-orders:
 			if e.Op == "done" {
+				if e.Used != nil {
+					sluice.Used(ctx, uint32(*e.Used))
+				}
 				return number, told(e)
 			}
 			sluice.Renew(ctx)

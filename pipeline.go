@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/durations"
 	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/policy"
 )
@@ -100,8 +101,8 @@ func (p *Pipeline) origin() origin {
 
 // Fallback returns the policy's fallback, nil for none. It is an HTTP answer, which
 // bindings/nethttp writes. Do returns the error in any case, because only its caller
-// knows a value that can replace the answer; Event.Fallback marks the calls whose
-// answer the fallback replaces.
+// knows a value that can replace the answer, as FallbackOf makes one; Event.Fallback
+// marks the calls whose answer the fallback replaces.
 func (p *Pipeline) Fallback() *fallback.Config {
 	if plan := p.Plan(); plan != nil {
 		return plan.Fallback()
@@ -109,13 +110,18 @@ func (p *Pipeline) Fallback() *fallback.Config {
 	return nil
 }
 
-// Listen calls f for every event, on the goroutine that caused it, without any
-// lock held: f may call back. stop ends it and touches no other listener.
-func (p *Pipeline) Listen(f func(Event)) (stop func()) {
+// Listen calls f for every event, or for those of the given kinds, on the goroutine that
+// caused it, without any lock held: f may call back. stop ends it and touches no other
+// listener; f may still be called for an event that is being emitted.
+//
+// A listener that blocks holds up the call whose event it was called with, and no other
+// one. The panic of a listener does not end the call: the listener is logged, see
+// WithLogger, and removed.
+func (p *Pipeline) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	if p.Err() != nil {
 		return func() {}
 	}
-	return p.engine.Listen(func(e runner.Event) { f(Event(e)) })
+	return p.engine.Listen(func(e runner.Event) { f(Event(e)) }, kinds...)
 }
 
 // Configure replaces the active policy. Calls that run keep the one under
@@ -183,15 +189,26 @@ type StepState struct {
 	// how long all of them took.
 	Waits  uint64
 	Waited time.Duration
+	// WaitTimes counts these waits by their length: the number at index i is that of
+	// waits which took at most WaitBounds()[i] and more than the bound before it, the
+	// last one that of longer waits.
+	WaitTimes [durations.Ranges]uint64
 	// Mode of a breaker that all calls share; empty elsewhere.
 	Mode string
 	// Free permits or places of a cell that all calls share, and whether the
 	// step has them.
 	Free    uint32
 	Counted bool
-	// Text is the state of a cell that all calls share, in one line.
+	// Text is the state of a cell that all calls share, in one line, with the time that
+	// is left in place of marks.
 	Text string
+	// Cell is the state of a cell that all calls share; zero elsewhere, see
+	// Pipeline.Keys.
+	Cell CellState
 }
+
+// WaitBounds returns the bounds of StepState.WaitTimes, from 500 µs to 1 min.
+func WaitBounds() []time.Duration { return durations.Bounds() }
 
 // State returns the state of the steps that have one, in order.
 func (p *Pipeline) State() []StepState {
@@ -200,7 +217,10 @@ func (p *Pipeline) State() []StepState {
 	}
 	var states []StepState
 	for _, s := range p.engine.State() {
-		states = append(states, StepState(s))
+		states = append(states, StepState{
+			Step: s.Step, Kind: s.Kind, Keys: s.Keys, Used: s.Used, InUse: s.InUse, Evictions: s.Evictions, Shared: s.Shared, Bytes: s.Bytes,
+			Waiting: s.Waiting, Waits: s.Waits, Waited: s.Waited, WaitTimes: s.WaitTimes, Mode: s.Mode, Free: s.Free, Counted: s.Counted, Text: s.Text, Cell: CellState(s.Cell),
+		})
 	}
 	return states
 }

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
@@ -17,24 +18,30 @@ import (
 // call.
 type Retrier struct {
 	*settings
+	events  emitter
 	machine *retry.Machine
 	budget  *runner.LockedCell // nil without one
 	numbers atomic.Uint64
 }
 
-// NewRetry makes a retrier.
+// NewRetry makes a retrier. It waits for the refusals of the policies and mechanisms that
+// a function calls, and has no steps of its own: c.Refusals is that of a policy.
 func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
+	if c.Refusals != retry.EndRefused {
+		return nil, reducer.BadCount("refusals", uint64(c.Refusals), "EndRefused: a retrier has no steps below it")
+	}
 	machine, err := retry.New(c.WithDefaults())
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSettings("Retrier", optionClock|optionSeed|optionClassify, options)
+	s, err := newSettings("Retrier", optionClock|optionSeed|optionClassify|optionLogger|optionRequestID|optionClassifyResult|optionAttemptInfo, options)
 	if err != nil {
 		return nil, err
 	}
 	r := &Retrier{settings: s, machine: machine}
+	r.events.begin("retry", s)
 	if machine.Budget() != nil {
-		r.budget = runner.NewLockedCell(machine.Budget().Cells().New(r.Now()), r.Now, false)
+		r.budget = runner.NewLockedCell(machine.Budget().Cells().New(r.Now()), r.Now, false, nil)
 	}
 	return r, nil
 }
@@ -50,21 +57,72 @@ func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, 
 	if r.budget != nil {
 		r.budget.Step(reducer.Action{Kind: reducer.Record}, r.Now())
 	}
-	state := retry.State{}
-	seed := uint64(0)
+	c := retrying{began: clock.Always, heard: r.events.on()}
+	if c.heard || r.Informs || r.machine.Bounded() {
+		c.began = r.Now()
+	}
 	for {
-		state.Attempt++
-		value, err := fn(ctx)
-		if err == nil {
+		c.state.Attempt++
+		if c.heard {
+			r.started(ctx, &c)
+		}
+		value, err := fn(r.informed(ctx, &c))
+		if err == nil && r.Classifier == nil {
+			if c.heard {
+				r.succeeded(ctx, &c)
+			}
 			return value, nil
 		}
-		if seed == 0 {
-			seed = r.Seed + r.numbers.Add(1)<<32
+		var result any
+		if r.Classifier != nil {
+			result = value
 		}
-		if err := r.next(ctx, &state, seed, err); err != nil {
+		if again, err := r.next(ctx, &c, result, err); !again {
 			return value, err
 		}
 	}
+}
+
+// started emits that an attempt starts. Inlined, its event would be in the frame of Retry,
+// which every call would clear.
+//
+//go:noinline
+func (r *Retrier) started(ctx context.Context, c *retrying) {
+	r.report(ctx, c, &runner.Event{Kind: decision.Admit})
+}
+
+// succeeded emits that an attempt ended its call with a success.
+//
+//go:noinline
+func (r *Retrier) succeeded(ctx context.Context, c *retrying) {
+	r.report(ctx, c, &runner.Event{Kind: decision.End, Outcome: reducer.OK})
+}
+
+// retrying is a call under a Retrier.
+type retrying struct {
+	state retry.State
+	seed  uint64     // 0 before the first failure
+	last  error      // of the attempt before
+	began clock.Mark // where attempts are informed, their time is bounded, or the call has events
+	heard bool       // the call has events
+}
+
+// informed returns the context of the next attempt.
+func (r *Retrier) informed(ctx context.Context, c *retrying) context.Context {
+	if !r.Informs {
+		return ctx
+	}
+	return r.NewInfo(c.state.Attempt, c.last, c.began).With(ctx)
+}
+
+// report emits an event of a call that has events.
+func (r *Retrier) report(ctx context.Context, c *retrying, e *runner.Event) {
+	if !c.heard {
+		return
+	}
+	now := r.Now()
+	e.Attempt, e.Elapsed = c.state.Attempt, now.Sub(c.began)
+	r.events.emit(ctx, now, e)
 }
 
 // refusal returns the error of a call that makes no attempt.
@@ -75,29 +133,56 @@ func (r *Retrier) refusal(ctx context.Context) error {
 	return cancelled(ctx, nil)
 }
 
-// next waits for the next attempt, or returns why there is none.
-func (r *Retrier) next(ctx context.Context, s *retry.State, seed uint64, err error) error {
-	outcome, hasRetryAfter, after := r.Classify(ctx, err)
-	if errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		return err
+// next waits for the next attempt and reports that it follows, or returns the error of
+// the call.
+func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (again bool, _ error) {
+	outcome, hasRetryAfter, after, err := r.outcome(ctx, "retry", value, err)
+	end := runner.Event{Kind: decision.End, Outcome: outcome, Err: err}
+	if err == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
+		r.report(ctx, c, &end)
+		return false, err
+	}
+	if c.seed == 0 {
+		c.seed = r.Seed + r.numbers.Add(1)<<32
 	}
 	now := r.Now()
 	deadline := clock.Never
 	if at, ok := ctx.Deadline(); ok {
 		deadline = now.Add(time.Until(at))
 	}
-	next, verdict := r.machine.Next(*s, retry.End{Outcome: outcome, Told: hasRetryAfter, RetryAfter: after, Deadline: deadline, Seed: seed}, now)
-	*s = next
+	next, verdict := r.machine.Next(c.state, retry.End{Outcome: outcome, Told: hasRetryAfter, RetryAfter: after, Deadline: deadline, Began: c.began, Seed: c.seed}, now)
+	c.state = next
 	if verdict.Again && r.budget != nil && r.budget.Step(reducer.Action{Kind: reducer.Acquire}, now).Verdict != reducer.Admit {
 		verdict.Again, verdict.Reason = false, reducer.ReasonBudget
 	}
 	switch {
 	case verdict.Again:
+		r.report(ctx, c, &runner.Event{
+			Kind: decision.Retry, Outcome: outcome, Reason: reducer.CauseOf(outcome), Wait: verdict.Until.Sub(now), Err: err,
+		})
 	case verdict.Reason == reducer.NoReason:
-		return err
+		r.report(ctx, c, &end)
+		return false, err
 	default:
-		return &RetryError{Step: "retry", Reason: verdict.Reason, Attempts: int(s.Attempt), Err: err}
+		end.Reason = verdict.Reason
+		r.report(ctx, c, &end)
+		return false, &RetryError{Step: "retry", Reason: verdict.Reason, Attempts: int(c.state.Attempt), Err: err}
 	}
 	runner.Pause(ctx, verdict.Until.Sub(now))
-	return cancelled(ctx, err)
+	if over := cancelled(ctx, err); over != nil {
+		end.Outcome, end.Err = reducer.Cancelled, over
+		r.report(ctx, c, &end)
+		return false, over
+	}
+	c.last = err
+	return true, nil
+}
+
+// outcome returns what a result means to a mechanism alone, and the error of the attempt.
+func (s *settings) outcome(ctx context.Context, step string, value any, err error) (o reducer.Outcome, hasRetryAfter bool, after time.Duration, last error) {
+	if s.Classifier != nil {
+		return s.ClassifyResult(ctx, s.Classifier, step, value, err)
+	}
+	o, hasRetryAfter, after = s.Classify(ctx, err)
+	return o, hasRetryAfter, after, err
 }

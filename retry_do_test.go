@@ -22,7 +22,7 @@ import (
 func TestRetriesStartWhereEvalSays(t *testing.T) {
 	backoffs := []string{
 		"none", "{constant: 700ms}", "{linear: 300ms, max: 1s}", "{exponential: 500ms, factor: 2, max: 3s}",
-		"{fibonacci: 200ms}", "{decorrelated: 100ms, max: 5s}",
+		"{fibonacci: 200ms}", "{delays: [0s, 300ms]}", "{decorrelated: 100ms, max: 5s}",
 	}
 	for _, delay := range backoffs {
 		for _, jitter := range []string{"none", "full", "equal", "20%"} {
@@ -100,6 +100,10 @@ func TestRetryEnds(t *testing.T) {
 		stubborn2(2 * time.Second), reducer.ReasonDeadline,
 		[]string{"0s admit 1", "2s end 1 fail deadline"},
 	}, {
+		"elapsed", []string{"retry: {attempts: 5, " + constant + ", max_elapsed: 2s}"},
+		fails, reducer.ReasonElapsed,
+		[]string{"0s admit 1", "0s retry 1 fail until 1s", "1s admit 2", "1s end 2 fail elapsed"},
+	}, {
 		"open", []string{"retry: {attempts: 5, " + constant + "}", "breaker: {window: {consecutive: 2}, open: 1m}"},
 		fails, reducer.ReasonOpen,
 		[]string{"0s admit 1", "0s retry 1 fail until 1s", "1s admit 2", "1s breaker open", "1s end 2 fail open"},
@@ -148,6 +152,62 @@ func TestNothingIsSpentByACheckThatEndsTheCall(t *testing.T) {
 		assert.Equal(t, reducer.ReasonDeadline, gaveUp.Reason)
 		require.ErrorAs(t, do(p, fails), &gaveUp)
 		assert.Equal(t, reducer.ReasonAttempts, gaveUp.Reason, "the budget's one retry was left")
+	})
+}
+
+// TestRefusalsAreWaitedFor: a call whose first attempt a step refuses makes it later,
+// also where it may not be repeated, and in two phases. Where too little time is left the
+// refusal is its end.
+func TestRefusalsAreWaitedFor(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{
+			"timeout: 5s", "retry: {attempts: 2, backoff: {constant: 10ms}, jitter: none, refusals: wait}", "limit: {rate: 1/2s, burst: 1, name: rate}",
+		})
+		j := listen(p)
+		for range 2 {
+			_, err := sluice.DoWith(t.Context(), p, sluice.Request{NoRetry: "its body is gone"}, func(context.Context) (int, error) { return 1, nil })
+			require.NoError(t, err)
+		}
+		c, err := p.Begin(t.Context(), sluice.Request{})
+		require.NoError(t, err)
+		c.Done(reducer.OK)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		var refused *sluice.RejectedError
+		_, err = sluice.Do(ctx, p, fails)
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, reducer.ReasonRate, refused.Reason)
+		assert.Equal(t, []string{
+			"0s admit 1", "0s end 1 ok", "0s retry 1 rate until 2s", "2s admit 1", "2s end 1 ok",
+			"2s retry 1 rate until 4s", "4s admit 1", "4s end 1 ok", "4s reject rate rate after 2s",
+		}, j.all())
+		gone, cancelled := context.WithCancel(t.Context())
+		time.AfterFunc(time.Second, cancelled)
+		_, err = sluice.Do(gone, p, fails)
+		require.ErrorIs(t, err, context.Canceled, "while it slept")
+	})
+	_, err := sluice.NewRetry(sluice.RetryConfig{Refusals: sluice.RefusalsWait})
+	var wrong *reducer.ConfigError
+	require.ErrorAs(t, err, &wrong)
+	assert.Equal(t, "refusals", wrong.Field)
+}
+
+// TestRetrierBoundsTheTime: a retrier alone starts no attempt after max_elapsed, and
+// has its delays one by one.
+func TestRetrierBoundsTheTime(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r, err := sluice.NewRetry(sluice.RetryConfig{Attempts: 9, Backoff: sluice.BackoffDelays(0, 2*time.Second), MaxElapsed: 6 * time.Second})
+		require.NoError(t, err)
+		began := time.Now()
+		var starts []time.Duration
+		_, err = sluice.Retry(t.Context(), r, func(context.Context) (int, error) {
+			starts = append(starts, time.Since(began))
+			return 0, errBoom
+		})
+		var gaveUp *sluice.RetryError
+		require.ErrorAs(t, err, &gaveUp)
+		assert.Equal(t, reducer.ReasonElapsed, gaveUp.Reason)
+		assert.Equal(t, []time.Duration{0, 0, 2 * time.Second, 4 * time.Second}, starts)
 	})
 }
 

@@ -3,6 +3,7 @@ package sluice
 import (
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -19,7 +20,14 @@ type Set struct {
 
 	change    sync.Mutex                            // guards all fields but document against concurrent changes
 	known     map[string]*Pipeline                  // every policy that a document had
-	listeners map[*func(Event)]map[*Pipeline]func() // with what stops them
+	listeners map[*setListener]map[*Pipeline]func() // with what stops them
+	trace     *Trace                                // nil for none
+}
+
+// setListener is a function that listens to the pipelines of a set.
+type setListener struct {
+	f     func(Event)
+	kinds []EventKind
 }
 
 // Load reads a policy document, YAML or JSON. The error names file, line and
@@ -34,7 +42,7 @@ func Load(file string, options ...Option) (*Set, error) {
 
 // Parse is Load for a document that has been read. The file names it in errors.
 func Parse(file string, src []byte, options ...Option) (*Set, error) {
-	s := &Set{options: options, known: map[string]*Pipeline{}, listeners: map[*func(Event)]map[*Pipeline]func(){}}
+	s := &Set{options: options}
 	if err := s.Reload(file, src); err != nil {
 		return nil, err
 	}
@@ -67,6 +75,9 @@ func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all runner
 	s.change.Lock()
 	defer s.change.Unlock()
 	next := make(map[string]*Pipeline, len(plans))
+	if s.known == nil {
+		s.known = map[string]*Pipeline{}
+	}
 	for i, plan := range plans {
 		about := origin{&document.Policies[i], document}
 		p := s.known[plan.Name()]
@@ -74,7 +85,10 @@ func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all runner
 			p = newPipeline(plan, about, applied(s.options))
 			s.known[plan.Name()] = p
 			for f, stops := range s.listeners {
-				stops[p] = p.Listen(*f)
+				stops[p] = p.Listen(f.f, f.kinds...)
+			}
+			if s.trace != nil {
+				p.engine.Trace(s.trace.recorder, true)
 			}
 		} else {
 			all = append(all, p.engine.Configure(plan, about)...)
@@ -98,26 +112,34 @@ func (s *Set) Pipeline(name string) *Pipeline {
 
 // Lookup returns the pipeline of a policy. The error is an UnknownPolicyError.
 func (s *Set) Lookup(name string) (*Pipeline, error) {
-	if p := (*s.pipelines.Load())[name]; p != nil {
+	pipelines := s.pipelines.Load()
+	if pipelines == nil {
+		return nil, &UnknownPolicyError{Policy: name}
+	}
+	if p := (*pipelines)[name]; p != nil {
 		return p, nil
 	}
 	return nil, &UnknownPolicyError{Policy: name, Nearest: s.Document().Nearest(name)}
 }
 
-// Listen calls f for every event of every pipeline of the set, those of later
-// documents included, as Pipeline.Listen does. stop ends it.
-func (s *Set) Listen(f func(Event)) (stop func()) {
+// Listen calls f for every event of every pipeline of the set, or for those of the given
+// kinds, those of later documents included, as Pipeline.Listen does. stop ends it.
+func (s *Set) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	s.change.Lock()
 	defer s.change.Unlock()
 	stops := make(map[*Pipeline]func(), len(s.known))
 	for _, p := range s.known {
-		stops[p] = p.Listen(f)
+		stops[p] = p.Listen(f, kinds...)
 	}
-	s.listeners[&f] = stops
+	l := &setListener{f, slices.Clone(kinds)}
+	if s.listeners == nil {
+		s.listeners = map[*setListener]map[*Pipeline]func(){}
+	}
+	s.listeners[l] = stops
 	return func() {
 		s.change.Lock()
 		defer s.change.Unlock()
-		delete(s.listeners, &f)
+		delete(s.listeners, l)
 		for _, stop := range stops {
 			stop()
 		}
@@ -127,6 +149,9 @@ func (s *Set) Listen(f func(Event)) (stop func()) {
 // Names returns the names of the policies in the order of the document.
 func (s *Set) Names() []string {
 	document := s.Document()
+	if document == nil {
+		return nil
+	}
 	names := make([]string, len(document.Policies))
 	for i := range document.Policies {
 		names[i] = document.Policies[i].Name
@@ -134,5 +159,6 @@ func (s *Set) Names() []string {
 	return names
 }
 
-// Document returns the active document, which must not be changed.
+// Document returns the active document, which must not be changed, nil for a zero Set
+// without a Reload.
 func (s *Set) Document() *policy.Document { return s.document.Load() }

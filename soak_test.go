@@ -217,10 +217,5 @@ func (s *soak) attempt(ctx context.Context, rng *rand.Rand) (int, error) {
 		time.Sleep(time.Second) // ignores its context
 		return 1, nil
 	}
-	select {
-	case <-time.After(takes):
-		return 1, nil
-	case <-ctx.Done():
-		return 0, ctx.Err()
-	}
+	return elapse(ctx, takes)
 }

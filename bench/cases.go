@@ -45,8 +45,14 @@ func cases() []section {
 			"Sluice's limit is a policy of one step.", adaptiveTasks()},
 		{"Retries", "At most three attempts. go-retry and backoff make their backoff for each call, because it has state.", retryTasks()},
 		{"Pipelines", "Timeout, retry, breaker, limiter, bulkhead and timeout, composed.", pipelineTasks()},
+		{"Traces", "A call of the pipeline of six while it is traced, four lines a call, beside the same call without a trace: 0.5x is a trace that costs as much as " +
+			"the call.", traceTasks()},
+		{"Telemetry", "A call of the pipeline of six that is observed, beside the same call without a listener: 0.5x is telemetry that costs as much as the call. " +
+			"A call without a listener makes no event.", telemetryTasks()},
+		{"Listeners", "A call with a listener beside the same call without one. A pipeline emits two events a call, a breaker two, a limiter one.", eventTasks()},
 		{"HTTP middleware", "One limit in front of a handler that writes 13 bytes, without a connection. Sluice also bounds how long a client takes, and records the outcome. " +
 			"Every figure includes the bare handler. In `http, refused`, 0.5x is twice the time of `http.Error`: the answer of Sluice has headers and a problem document.", httpTasks()},
+		{"gRPC interceptors", "Of unary calls, around a call or handler that does nothing, without a connection, so without the time of gRPC itself.", grpcTasks()},
 		{"Engine", "The single-threaded engine, which decides in virtual time: sluice eval, the module of WebAssembly. No peer has such an engine.", engineTasks()},
 		{"Refusals", "A refusal beside an admission, both Sluice's: 0.5x is a refusal that costs two admissions. Without an error unless it says so.", refusalTasks()},
 	}

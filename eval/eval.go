@@ -29,6 +29,9 @@ type Options struct {
 	Follow bool
 	// State adds a line of text of the deciding step.
 	State bool
+	// Steps receives a line for each step of a cell, see reducer.AppendTrace. nil for
+	// none.
+	Steps io.Writer
 }
 
 // LineError says which line of input could not be read and why. The decisions of the
@@ -59,7 +62,13 @@ func Run(p pipeline.Policy, o Options, in io.Reader, out io.Writer) error {
 	if o.State {
 		d.Describe = cell.Text
 	}
-	return play(&native{driver: d}, o.Follow, in, out)
+	n := &native{driver: d}
+	if o.Steps == nil {
+		return play(n, o.Follow, in, out)
+	}
+	s := steps{out: bufio.NewWriterSize(o.Steps, 1<<16), keys: &n.keys}
+	d.Steps = s.write
+	return errors.Join(play(n, o.Follow, in, out), s.out.Flush())
 }
 
 // play decides the events of a log.

@@ -27,6 +27,7 @@ type line struct {
 	Deadline   json.RawMessage   `json:"deadline"`
 	Outcome    string            `json:"outcome"`
 	RetryAfter json.RawMessage   `json:"retry_after"`
+	Used       *json.Number      `json:"used"`
 	Policy     json.RawMessage   `json:"policy"`
 }
 
@@ -43,6 +44,8 @@ type event struct {
 	outcome    reducer.Outcome
 	told       bool
 	retryAfter time.Duration
+	hasUsed    bool
+	used       uint32
 	configure  func() error
 }
 
@@ -73,7 +76,9 @@ func read(src []byte, d decider) (e event, err error) {
 	case "cancel":
 		e.id, err = identity(l.ID)
 	case "tick":
+		e.readPolicy(&l)
 	case "configure":
+		e.readPolicy(&l)
 		err = e.readConfigure(&l, d)
 	case "":
 		err = errors.New("op: missing; allowed: " + ops)
@@ -147,7 +152,7 @@ func (e *event) readCall(l *line) (err error) {
 	}
 	e.key, e.attributes, e.cost, e.deadline = l.Key, l.Attributes, 1, -1
 	if l.Cost != nil {
-		if e.cost, err = permits(*l.Cost); err != nil {
+		if e.cost, err = permits("cost", *l.Cost); err != nil {
 			return err
 		}
 	}
@@ -184,6 +189,12 @@ func (e *event) readDone(l *line) (err error) {
 			return err
 		}
 	}
+	if l.Used != nil {
+		e.hasUsed = true
+		if e.used, err = permits("used", *l.Used); err != nil {
+			return err
+		}
+	}
 	return e.readAttempt(l)
 }
 
@@ -199,6 +210,14 @@ func (e *event) readAttempt(l *line) error {
 	}
 	e.attempt = uint32(min(n, math.MaxUint32))
 	return nil
+}
+
+// readPolicy reads the id with which a trace names the policy of the event. It has no
+// meaning in a log of one policy, so whatever it is, it is right.
+func (e *event) readPolicy(l *line) {
+	if id, err := identity(l.ID); err == nil {
+		e.id = id
+	}
 }
 
 func (e *event) readConfigure(l *line, d decider) (err error) {
@@ -232,12 +251,13 @@ func identity(raw json.RawMessage) (string, error) {
 	return "", fmt.Errorf("id: found %s; allowed: a number or a string", raw)
 }
 
-// permits reads a cost. Costs above every capacity need not be distinguished.
-func permits(n json.Number) (uint32, error) {
+// permits reads a number of permits. Those above every capacity need not be
+// distinguished.
+func permits(field string, n json.Number) (uint32, error) {
 	text := n.String()
 	cost, err := strconv.ParseUint(text, 10, 64)
 	if err != nil && !errors.Is(err, strconv.ErrRange) {
-		return 0, fmt.Errorf("cost: found %s; allowed: a whole number, 0 or more", text)
+		return 0, fmt.Errorf("%s: found %s; allowed: a whole number, 0 or more", field, text)
 	}
 	return uint32(min(cost, math.MaxUint32)), nil
 }

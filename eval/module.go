@@ -85,7 +85,7 @@ func (s *module) begin(e *event) (h decision.Handle, err error) {
 }
 
 func (s *module) done(h decision.Handle, e *event) (_ bool, err error) {
-	result := host.Result{Attempt: e.attempt, Outcome: e.outcome, Told: e.told, RetryAfter: e.retryAfter}
+	result := host.Result{Attempt: e.attempt, Outcome: e.outcome, Told: e.told, RetryAfter: e.retryAfter, HasUsed: e.hasUsed, Used: e.used}
 	s.list, err = s.pipeline.Done(s.list, h, result, s.now)
 	return live(err)
 }

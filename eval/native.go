@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"bufio"
 	"errors"
 
 	"github.com/sluice-go/sluice/clock"
@@ -8,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // decider decides the events of a log, one after another.
@@ -31,6 +33,22 @@ type decider interface {
 type native struct {
 	driver *drive.Driver
 	keys   drive.Keys
+}
+
+// steps writes the steps of cells.
+type steps struct {
+	out    *bufio.Writer
+	keys   *drive.Keys
+	number uint64 // of the last step
+	text   []byte
+}
+
+// write writes a step. flush has the error.
+func (s *steps) write(e *reducer.Entry, key uint32) {
+	s.number++
+	e.N, e.Key = s.number, s.keys.Value(key)
+	s.text = reducer.AppendTrace(s.text[:0], *e)
+	_, _ = s.out.Write(s.text)
 }
 
 func (n *native) compile(body []byte) (func() error, error) {
@@ -69,11 +87,12 @@ func (n *native) begin(e *event) (decision.Handle, error) {
 	if n.driver.Plan().Keyed() != 0 {
 		request.Keys, request.Missing = n.keys.Of(n.driver.Plan(), e.lookup, n.driver.Uses)
 	}
+	n.keys.Price(&request, n.driver.Plan(), e.lookup)
 	return n.driver.Begin(&request), nil
 }
 
 func (n *native) done(h decision.Handle, e *event) (bool, error) {
-	return n.driver.Done(h, drive.Result{Attempt: e.attempt, Outcome: e.outcome, Told: e.told, RetryAfter: e.retryAfter}), nil
+	return n.driver.Done(h, drive.Result{Attempt: e.attempt, Outcome: e.outcome, Told: e.told, RetryAfter: e.retryAfter, HasUsed: e.hasUsed, Used: e.used}), nil
 }
 
 func (n *native) cancel(h decision.Handle) (bool, error) { return n.driver.Cancel(h), nil }

@@ -73,6 +73,12 @@ func (s *scanner) field(key []byte, l *line) uint16 {
 		attempt := json.Number(digits)
 		l.Attempt = &attempt
 		bit = 1 << 9
+	case "used":
+		var digits json.RawMessage
+		digits, ok = s.number()
+		used := json.Number(digits)
+		l.Used = &used
+		bit = 1 << 10
 	}
 	if !ok {
 		return 0

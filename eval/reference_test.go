@@ -16,10 +16,13 @@ var (
 	seeded  = regexp.MustCompile(`(?m)^# --seed (\d+)$`)
 )
 
-// TestReference decides the worked examples of the reference pages: the steps of
-// a policy, and a log of events and decisions.
+// TestReference decides the worked examples of the reference pages and of the guides:
+// the steps of a policy, and a log of events and decisions.
 func TestReference(t *testing.T) {
-	for page, least := range map[string]int{"REFERENCE.md": 3, "../policy/REFERENCE.md": 10} {
+	for page, least := range map[string]int{
+		"REFERENCE.md": 3, "../policy/REFERENCE.md": 10, "../docs/llm-clients.md": 2, "../docs/multi-tenant.md": 5, "../docs/rolling-out.md": 2,
+		"../docs/mechanisms/limit.md": 3,
+	} {
 		examples := example.FindAllStringSubmatch(string(load(t, page)), -1)
 		if len(examples) < least {
 			t.Errorf("%s: %d examples", page, len(examples))

@@ -32,7 +32,7 @@ func FuzzABI(f *testing.F) {
 			h.call()
 		}
 		// Whatever came before, a new limiter works.
-		h.m.Slots.Config = [16]float64{0, 1, 1000}
+		h.m.Slots.Config = [40]float64{0, 1, 1000}
 		maker := h.m.Limiter()
 		cell := h.m.Cell(uint32(maker), 0)
 		if h.m.Acquire(uint32(cell), 1, 0, 0) != int32(reducer.Admit) || h.m.Acquire(uint32(cell), 1, 0, 0) != int32(reducer.Reject) {

@@ -82,7 +82,7 @@ func checkDocument(t *testing.T, doc *policy.Document) {
 		checkPolicy(t, p)
 	}
 	for _, r := range doc.Routes {
-		if doc.Lookup(r.Policy) == nil || !strings.HasPrefix(r.Path, "/") {
+		if r.Policy != "" && doc.Lookup(r.Policy) == nil || !strings.HasPrefix(r.Path, "/") {
 			t.Fatalf("%#v", r)
 		}
 	}

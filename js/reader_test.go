@@ -186,6 +186,15 @@ func samples(t *testing.T) (all []sourceText) {
 	} {
 		all = append(all, sourceText{text: text}, sourceText{text: text, body: true}, sourceText{text: text, name: "p2"})
 	}
+	for _, text := range []string{
+		"0.0.0.0/0", "10.0.0.0/8", "10.0.0.0/32", "10.0.0.0/33", "10.0.0.0/", "10.0.0.0/08", "10.0.0.0/+8", "10.0.0.0/8/8", "1.2.3.4", "01.2.3.4", "1.2.3", "1.2.3.4.5", "1.2.3.256", "1.2.3.", "",
+		"::", "::/0", "::/128", "::/129", "::1", "1::", ":::", "1:::2", "::1::", ":1", "1:", "1:2:3:4:5:6:7:8", "1:2:3:4:5:6:7", "1:2:3:4:5:6:7:8:9", "1:2:3:4:5:6:7::", "::1:2:3:4:5:6:7", "1::2:3:4:5:6:7:8",
+		"::ffff:1.2.3.4", "::FFFF:1.2.3.4/104", "1:2:3:4:5:6:1.2.3.4", "1:2:3:4:5:6:7:1.2.3.4", "1.2.3.4::", "::1.2.3.4:5", "::1.2.3", "1.2.3.4:5::", "12345::", "g::", "fe80::1%eth0", "[::1]", "10.0.0.0/1000", " 10.0.0.0", "x",
+	} {
+		for _, list := range []string{`"#"`, `["::1","#"]`} {
+			all = append(all, sourceText{text: `{"version":1,"policies":{"p":{"steps":[{"retry":3}]}},"proxy":{"trusted_proxies":` + strings.ReplaceAll(list, "#", text) + `}}`})
+		}
+	}
 	return all
 }
 
@@ -246,6 +255,9 @@ func jsonText(text string) string {
 
 // randomSource returns a policy or a document in JSON.
 func randomSource(random *rand.Rand) sourceText {
+	if random.IntN(4) == 0 {
+		return sourceText{text: spaced(random, randompolicy.Document(random)), name: pick(random, "a", "a", "b", "c", "")}
+	}
 	body := `{"steps":` + randompolicy.Steps(random)
 	if random.IntN(8) == 0 {
 		body += `,"fallback":` + pick(random, `{}`, `{"status":500,"body":"late"}`, `{"status":99}`, `{"body":5}`, `503`)

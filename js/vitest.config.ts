@@ -5,6 +5,17 @@ const at = (path: string): string => new URL(path, import.meta.url).pathname;
 const own = { find: /^@sluice\/core$/, replacement: at('src/index.ts') };
 const shared = { testTimeout: 60_000 };
 
+/** The modules that the build puts in, from the repository. */
+const inline = {
+  name: 'inline',
+  resolveId: (id: string) => (id.startsWith('inline:') ? `\0${id}` : undefined),
+  load: (id: string) =>
+    id.startsWith('\0inline:')
+      ? `import { readFileSync } from 'node:fs';
+         export default new Uint8Array(readFileSync(${JSON.stringify(at('../wasm/'))} + ${JSON.stringify(`${id.slice(8)}.wasm`)}));`
+      : undefined,
+};
+
 /** The tests of the API run on what is built as well. */
 const built = (entry: string) => ({
   resolve: { alias: [{ find: /^\.\.\/src\/index\.js$/, replacement: at(`dist/entry/${entry}.js`) }] },
@@ -32,6 +43,7 @@ export default defineConfig({
   test: {
     projects: [
       {
+        plugins: [inline],
         resolve: { alias: [own] },
         test: {
           ...shared,

@@ -94,7 +94,7 @@ func (a *analysis) fold(from, to int, end time.Duration, attempts uint32, backof
 		case a.rows[i].Traits.Has(mechanism.Cuts) && a.after(i) < t:
 			t, cut = a.after(i), i
 		case i == a.retry && attempts > 0:
-			if more := plus(times(t, attempts), backoffs); more != t {
+			if more := a.rounds(t, attempts, backoffs); more != t {
 				t, cut = more, -1
 			}
 		case i == a.hedge && attempts > 0:
@@ -162,9 +162,29 @@ func (a *analysis) time(end time.Duration, attempts uint32, backoffs time.Durati
 	return longest
 }
 
-// asksFreely reports that no timeout bounds an answer's retry_after.
+// rounds returns how long the retry lasts whose attempts last t each. The last one
+// starts before max_elapsed.
+func (a *analysis) rounds(t time.Duration, attempts uint32, backoffs time.Duration) time.Duration {
+	all := plus(times(t, attempts), backoffs)
+	if most := a.maxElapsed(); most > 0 {
+		all = min(all, plus(t, most))
+	}
+	return all
+}
+
+// maxElapsed returns the longest time in which the attempts of the retry start, 0 for
+// none.
+func (a *analysis) maxElapsed() time.Duration {
+	if a.retry < 0 {
+		return 0
+	}
+	return pipeline.ConfigOf[retry.Config](a.steps[a.retry]).MaxElapsed
+}
+
+// asksFreely reports that neither a timeout nor the retry bounds an answer's
+// retry_after.
 func (a *analysis) asksFreely() bool {
-	return a.retry >= 0 && a.within(forever, a.retry) == forever
+	return a.retry >= 0 && a.within(forever, a.retry) == forever && a.maxElapsed() == 0
 }
 
 // backoffs returns the longest that a call sleeps between its attempts.
@@ -177,6 +197,20 @@ func (a *analysis) backoffs() time.Duration {
 		total = plus(total, delay)
 	}
 	return total
+}
+
+// sleeps returns the longest that a call sleeps between its attempts and after refusals
+// that it waits for: these name any time.
+func (a *analysis) sleeps() time.Duration {
+	if a.waitsForRefusals() {
+		return forever
+	}
+	return a.backoffs()
+}
+
+// waitsForRefusals reports whether the retry waits for refusals.
+func (a *analysis) waitsForRefusals() bool {
+	return a.retry >= 0 && pipeline.ConfigOf[retry.Config](a.steps[a.retry]).Refusals == retry.WaitRefused
 }
 
 // longestDelay returns the longest delay after a first attempt.

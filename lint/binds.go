@@ -31,13 +31,13 @@ func checkNeverBinds(a *analysis) {
 	}
 }
 
-// limits returns two limits without waits and retries between them: a call that
+// limits returns two limits at which a call takes the same, without waits and retries between them: a call that
 // passes the outer one reaches the inner one at the same mark, or its permit is
 // refunded at that mark.
 func (a *analysis) limits(i, j int) (outer, inner limiter.Config, ok bool) {
 	outer, isOuter := a.steps[i].Config.(limiter.Config)
 	inner, isInner := a.steps[j].Config.(limiter.Config)
-	if !isOuter || !isInner || a.steps[i].Shadow || a.steps[j].Shadow {
+	if !isOuter || !isInner || a.steps[i].Shadow || a.steps[j].Shadow || outer.Cost != inner.Cost || outer.Settles() {
 		return outer, inner, false
 	}
 	for k := i + 1; k < j; k++ {

@@ -221,13 +221,13 @@ func (c *comparison) routes(before, after *document.Document) {
 		seen[text] = true
 		j, there := old[text]
 		if !there {
-			c.add(Change{Setting: "route " + text, To: r.Policy})
+			c.add(Change{Setting: "route " + text, To: policyText(r)})
 			continue
 		}
 		kept[j] = true
 		sorted = sorted && j > last
 		last = max(last, j)
-		c.value(Other, "route "+text, before.Routes[j].Policy, r.Policy)
+		c.value(Other, "route "+text, policyText(&before.Routes[j]), policyText(r))
 		if before.Routes[j].HTTP != before.HTTP || r.HTTP != after.HTTP {
 			c.http("route "+text+" http.", &before.Routes[j].HTTP, &r.HTTP)
 		}
@@ -235,7 +235,7 @@ func (c *comparison) routes(before, after *document.Document) {
 	for i := range before.Routes {
 		r := &before.Routes[i]
 		if text := routeText(r); old[text] == i && !kept[i] {
-			c.add(Change{Setting: "route " + text, From: r.Policy})
+			c.add(Change{Setting: "route " + text, From: policyText(r)})
 		}
 	}
 	if !sorted {

@@ -38,7 +38,7 @@ func (a *analysis) guarantees() Guarantees {
 // held returns the longest that a call lasts. With a timeout above the retry, answers
 // may ask for delays up to it.
 func (a *analysis) held() Time {
-	backoffs := a.backoffs()
+	backoffs := a.sleeps()
 	if a.retry >= 0 && !a.asksFreely() {
 		backoffs = forever
 	}
@@ -151,6 +151,14 @@ func openTimes(c backoff.Config) (first, longest *Duration) {
 	first = bounded(longestDelay(c))
 	last := backoff.Config{Kind: backoff.Constant, Base: c.Base, Jitter: c.Jitter, Share: c.Share}
 	switch {
+	case c.Kind == backoff.Listed:
+		last.Base = 0
+		for i := range c.Delays.Len() {
+			last.Base = max(last.Base, c.Delays.At(i))
+		}
+		if last.Base == 0 {
+			return first, first
+		}
 	case c.Kind == backoff.Constant || c.Kind == backoff.Exponential && c.Factor == backoff.FactorOne:
 		return first, first
 	case c.Max == 0:

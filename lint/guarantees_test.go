@@ -68,6 +68,12 @@ func randomPolicy(r *rand.Rand) *document.Policy {
 						pipeline.Step{Name: "few", Config: limiter.Config{Count: 1, Period: nanos(r, 4, 12)}})
 				}
 			}
+			if r.IntN(4) == 0 {
+				c.MaxElapsed = nanos(r, 1, 20)
+			}
+			if r.IntN(4) == 0 {
+				c.Refusals = retry.WaitRefused
+			}
 			s.Config = c
 		case pipeline.Breaker:
 			s.Config = breaker.Config{
@@ -100,13 +106,15 @@ func randomPolicy(r *rand.Rand) *document.Policy {
 }
 
 func randomBackoff(r *rand.Rand) backoff.Config {
-	c := backoff.Config{Kind: backoff.Kind(r.IntN(6)), Base: nanos(r, 1, 4)}
+	c := backoff.Config{Kind: backoff.Kind(r.IntN(7)), Base: nanos(r, 1, 4)}
 	c.Max = c.Base + nanos(r, 1, 9)
 	switch c.Kind {
 	case backoff.None:
 		return backoff.Config{}
 	case backoff.Decorrelated:
 		return c
+	case backoff.Listed:
+		c.Base, c.Max, c.Delays = 0, 0, backoff.Delays(nanos(r, 0, 4), nanos(r, 0, 4), nanos(r, 0, 4))
 	case backoff.Exponential:
 		c.Factor = backoff.FactorOne * backoff.Factor(1+r.IntN(3))
 	}

@@ -124,7 +124,7 @@ func checkKeys(a *analysis) {
 			continue
 		}
 		if slices.Contains(s.Per, "ip") {
-			a.find(Note, AddressKey, i, fmt.Sprintf("%s counts by the address of the peer: behind a load balancer that is the balancer's; name its prefixes (serve --trusted-proxies or --proxy-protocol, nethttp.WithTrustedProxies)", s.Name), "")
+			a.find(Note, AddressKey, i, fmt.Sprintf("%s counts by the address of the peer: behind a load balancer that is the balancer's; name its prefixes (serve --trusted-proxies or --proxy-protocol, nethttp.WithTrustedProxies, trusted_proxies of the section proxy)", s.Name), "")
 		}
 		severity := Warning
 		if a.bounded(i) {
@@ -132,6 +132,13 @@ func checkKeys(a *analysis) {
 		}
 		if j := slices.IndexFunc(s.Per, isChosen); j >= 0 && s.Missing == pipeline.MissingSkip {
 			a.find(severity, SkippedKey, i, fmt.Sprintf("a request without %s passes %s without being counted", s.Per[j], s.Name), fmt.Sprintf("%s: {missing: deny}", s.Kind()))
+		}
+		if cost := costAttribute(s); cost != "" {
+			mended := ""
+			if severity == Warning {
+				mended = fmt.Sprintf("- limit: {name: calls, rate: %s, cost: 1}", rate(s.Config.(limiter.Config)))
+			}
+			a.find(severity, ChosenCost, i, fmt.Sprintf("a client that sends %s itself says what its calls cost at %s, also nothing", cost, s.Name), mended)
 		}
 		if len(s.Per) == 0 || !slices.ContainsFunc(s.Per, isChosen) || slices.ContainsFunc(s.Per, isGiven) {
 			continue
@@ -161,12 +168,17 @@ func (a *analysis) bounds(i int) bool {
 	return a.rows[i].Traits.Has(mechanism.Asks) && (a.docs[i].Admits != nil || a.docs[i].Concurrent != nil)
 }
 
-// bounded reports whether another step that bounds calls has cells that a client
-// cannot choose.
+// costAttribute returns the attribute that has the cost of a step, empty for none.
+func costAttribute(s *pipeline.Step) string {
+	return pipeline.ConfigOf[limiter.Config](*s).Cost.Attribute
+}
+
+// bounded reports whether another step that bounds calls as they start has cells, and a
+// cost, that a client cannot choose.
 func (a *analysis) bounded(i int) bool {
 	for j := range a.steps {
 		s := &a.steps[j]
-		if j != i && !s.Shadow && a.bounds(j) && (len(s.Per) == 0 || slices.ContainsFunc(s.Per, isGiven)) {
+		if j != i && !s.Shadow && a.bounds(j) && costAttribute(s) == "" && pipeline.ConfigOf[limiter.Config](*s).Charge != limiter.ChargeEnd && (len(s.Per) == 0 || slices.ContainsFunc(s.Per, isGiven)) {
 			return true
 		}
 	}

@@ -13,10 +13,13 @@ import (
 func checkLimits(a *analysis) {
 	for i := range a.steps {
 		c, ok := a.steps[i].Config.(limiter.Config)
+		if ok && c.Charge == limiter.ChargeEnd && !a.steps[i].Shadow && !a.bounded(i) {
+			a.find(Warning, LateCharge, i, fmt.Sprintf("%s takes nothing before the end of a call: calls that start together all pass while the cost is free", a.steps[i].Name), "- bulkhead: 10")
+		}
 		if !ok || c.Algorithm != limiter.TokenBucket && c.Algorithm != limiter.LeakyBucket {
 			continue
 		}
-		if c.Algorithm == limiter.TokenBucket && c.Burst == 0 && c.Count > 1 {
+		if c.Algorithm == limiter.TokenBucket && c.Burst == 0 && c.Count > 1 && !c.Settles() {
 			a.find(Note, Burst, i, fmt.Sprintf("%s without a burst lets %d pass in the worst %s: the burst is %d", rate(c), c.Admits(c.Period), unit(c.Period), c.Count), fmt.Sprintf("limit: {burst: %d}", max(1, c.Count/10)))
 		}
 		if cost := roundingCost(c); cost > 1_000 {

@@ -16,6 +16,10 @@ func Check(doc *document.Document) Report {
 		used[doc.Routes[i].Policy] = true
 	}
 	for i := range doc.Policies {
+		used[doc.Policies[i].Extends] = true
+	}
+	report.Findings = append(report.Findings, checkDefaults(doc)...)
+	for i := range doc.Policies {
 		p := &doc.Policies[i]
 		one := CheckPolicy(p)
 		if len(doc.Routes) > 0 && !used[p.Name] {
@@ -32,12 +36,25 @@ func Check(doc *document.Document) Report {
 	return report
 }
 
+// checkDefaults finds defaults that no step takes.
+func checkDefaults(doc *document.Document) (list []Finding) {
+	for _, d := range doc.Defaults {
+		if d.Steps == 0 {
+			list = append(list, Finding{
+				Severity: Note, Rule: UnusedDefaults, Line: d.Line, Column: d.Column,
+				Message: "no step takes the defaults of " + d.Kind.String(), Reason: reasonOf(UnusedDefaults),
+			})
+		}
+	}
+	return list
+}
+
 // CheckPolicy analyses one policy.
 func CheckPolicy(p *document.Policy) Policy {
 	a := newAnalysis(p)
 	for _, rule := range []func(*analysis){
 		checkOrder, checkTimeouts, checkWaits, checkQueues, checkHeld, checkRetry, checkMethods, checkBudget, checkBreakers, checkLimits, checkNeverBinds,
-		checkKeys, checkBulkheads, checkLeases, checkOutcomes, checkFallback, checkNames, checkShadow,
+		checkKeys, checkBulkheads, checkLeases, checkOutcomes, checkFallback, checkNames, checkChaos, checkShadow,
 	} {
 		rule(a)
 	}
@@ -45,7 +62,7 @@ func CheckPolicy(p *document.Policy) Policy {
 		return cmp.Or(cmp.Compare(g.Severity, f.Severity), cmp.Compare(f.Line, g.Line), cmp.Compare(f.Column, g.Column))
 	})
 	one := Policy{
-		Name: p.Name, Line: p.Line, Column: p.Column,
+		Name: p.Name, Description: p.Description, Line: p.Line, Column: p.Column,
 		Steps:      make([]Step, 0, len(p.Steps)),
 		Guarantees: a.guarantees(),
 		Findings:   append([]Finding{}, a.findings...),
@@ -56,8 +73,12 @@ func CheckPolicy(p *document.Policy) Policy {
 	for i := range p.Steps {
 		s := &p.Steps[i]
 		line, column := a.place(i)
+		description := ""
+		if i < len(p.Extras) {
+			description = p.Extras[i].Description
+		}
 		one.Steps = append(one.Steps, Step{
-			Name: s.Name, Mechanism: s.Kind().String(), Settings: a.settings(i),
+			Name: s.Name, Description: description, Mechanism: s.Kind().String(), Settings: a.settings(i),
 			Per: orEmpty(s.Per), Shadow: s.Shadow, EachAttempt: a.each(i), Line: line, Column: column,
 		})
 	}

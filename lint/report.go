@@ -12,19 +12,20 @@ import (
 type Report struct {
 	// Policies in the order of the document.
 	Policies []Policy `json:"policies"`
-	// Findings about the document as a whole: its routes.
+	// Findings about the document as a whole: its routes and its defaults.
 	Findings []Finding `json:"findings"`
 }
 
 // Policy is the analysis of one policy.
 type Policy struct {
-	Name       string     `json:"name"`
-	Line       int        `json:"line"`
-	Column     int        `json:"column"`
-	Steps      []Step     `json:"steps"`
-	Fallback   *Fallback  `json:"fallback"`
-	Guarantees Guarantees `json:"guarantees"`
-	Findings   []Finding  `json:"findings"`
+	Name        string     `json:"name"`
+	Description string     `json:"description,omitempty"`
+	Line        int        `json:"line"`
+	Column      int        `json:"column"`
+	Steps       []Step     `json:"steps"`
+	Fallback    *Fallback  `json:"fallback"`
+	Guarantees  Guarantees `json:"guarantees"`
+	Findings    []Finding  `json:"findings"`
 }
 
 // Step is a step with every default filled in.
@@ -36,9 +37,10 @@ type Step struct {
 	Shadow    bool     `json:"shadow"`
 	// EachAttempt says that the step is below a retry or a hedge, so that every
 	// attempt passes it.
-	EachAttempt bool `json:"each_attempt"`
-	Line        int  `json:"line"`
-	Column      int  `json:"column"`
+	EachAttempt bool   `json:"each_attempt"`
+	Description string `json:"description,omitempty"`
+	Line        int    `json:"line"`
+	Column      int    `json:"column"`
 }
 
 // Fallback is what a caller gets in place of a refusal or a failure.

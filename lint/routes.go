@@ -1,6 +1,7 @@
 package lint
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -68,5 +69,8 @@ func routeEntry(r *document.Route) string {
 	if r.Host != "" {
 		text += fmt.Sprintf(", host: %q", r.Host)
 	}
-	return text + ", policy: " + r.Policy + "}"
+	return text + ", policy: " + policyText(r) + "}"
 }
+
+// policyText is the policy of a route as a document writes it.
+func policyText(r *document.Route) string { return cmp.Or(r.Policy, "pass") }

@@ -10,6 +10,7 @@ const (
 	Unguarded        Rule = "retry-unguarded"
 	RetryNoEffect    Rule = "retry-no-effect"
 	RetryMany        Rule = "retry-many"
+	LateRefusals     Rule = "refusals-no-effect"
 	UnsafeMethods    Rule = "retry-unsafe-methods"
 	NoBackoff        Rule = "retry-no-backoff"
 	ShortBackoff     Rule = "backoff-short"
@@ -18,6 +19,7 @@ const (
 	BudgetFloor      Rule = "budget-floor"
 	Unreachable      Rule = "attempt-unreachable"
 	MayNotFit        Rule = "attempts-may-not-fit"
+	LateElapsed      Rule = "max-elapsed-no-effect"
 	LateTimeout      Rule = "timeout-no-effect"
 	LateWait         Rule = "wait-beyond-timeout"
 	LateWaits        Rule = "waits-beyond-timeout"
@@ -32,14 +34,18 @@ const (
 	LimitNeverBinds  Rule = "limit-never-binds"
 	ChosenKey        Rule = "key-chosen-by-client"
 	SkippedKey       Rule = "key-skipped"
+	ChosenCost       Rule = "cost-chosen-by-client"
+	LateCharge       Rule = "charge-unbounded"
 	AddressKey       Rule = "key-is-address"
 	HugeBulkhead     Rule = "bulkhead-huge"
 	ShortLease       Rule = "lease-runs-out"
 	Outcomes         Rule = "outcomes-inverted"
 	FallbackSuccess  Rule = "fallback-success"
 	Unnamed          Rule = "unnamed"
+	Chaos            Rule = "chaos"
 	Shadow           Rule = "shadow"
 	Unused           Rule = "unused"
+	UnusedDefaults   Rule = "unused-defaults"
 	DeadRoute        Rule = "route-unreachable"
 	NoDefault        Rule = "no-default-route"
 	ProxyWait        Rule = "proxy-wait"
@@ -77,6 +83,8 @@ func Rules() []RuleInfo {
 			"retries prevent the recovery of a dependency"},
 		{RetryNoEffect, warning, "a retry of 1 attempt",
 			"the step has no effect"},
+		{LateRefusals, warning, "refusals: wait of a retry without a limit or a breaker below it",
+			"the setting has no effect: no other step names a time"},
 		{RetryMany, warning, "a retry of more than 10 attempts",
 			"a call that fails ten times in a row rarely succeeds at the eleventh attempt; the dependency gets the load"},
 		{UnsafeMethods, warning, "a retry or a hedge of methods that are not idempotent",
@@ -91,10 +99,12 @@ func Rules() []RuleInfo {
 			"the budget does not limit the retries"},
 		{BudgetFloor, note, "the load below which a budget grants every retry, or a ratio that covers all of them",
 			"a budget refuses nothing while its minimum or its ratio covers all retries"},
-		{Unreachable, warning, "an attempt that cannot start, because the backoffs before it reach a timeout",
+		{Unreachable, warning, "an attempt that cannot start, because the backoffs before it reach a timeout or max_elapsed",
 			"the policy makes fewer attempts than configured"},
 		{MayNotFit, note, "attempts that do not all fit into a timeout when each takes its longest time",
 			"only fast failures get all attempts"},
+		{LateElapsed, warning, "a max_elapsed that ends no retry, because a timeout above it cuts no later",
+			"the setting has no effect"},
 		{LateSlow, warning, "a slow rule that no attempt can meet, because a timeout cuts no later",
 			"the rule has no effect"},
 		{NeverOpens, warning, "a breaker that never has the minimum of outcomes in its window, because a limit lets too few calls pass",
@@ -113,6 +123,10 @@ func Rules() []RuleInfo {
 			"a client that invents values gets a new limit for each"},
 		{SkippedKey, both, "a limit with missing: skip for a value that clients may leave out; a note where another step bounds these calls",
 			"a client that leaves the value out has no limit at all"},
+		{ChosenCost, both, "a limit whose cost is in a header, a cookie or a parameter; a note where another step bounds these calls",
+			"a client that sends the value itself says that its calls cost nothing"},
+		{LateCharge, warning, "a limit with charge: end, and no other step that bounds calls as they start",
+			"calls that start together all pass while the cost is free"},
 		{AddressKey, note, "a step for each address of a peer",
 			"behind a load balancer all clients have its address, and share one limit"},
 		{HugeBulkhead, warning, "a bulkhead of more than 10,000 places",
@@ -125,10 +139,14 @@ func Rules() []RuleInfo {
 			"clients, caches and monitors treat a refusal as a success"},
 		{Unnamed, both, "several unnamed steps of one mechanism; a note for timeouts, which keep no state",
 			"the state of an unnamed step follows its position in the document"},
+		{Chaos, warning, "a chaos step that injects: not in shadow, and with a share above 0%",
+			"real requests fail or are slow"},
 		{Shadow, note, "a step that enforces nothing",
 			"no guarantee counts on it"},
-		{Unused, note, "a policy that no route leads to, in a document with routes",
+		{Unused, note, "a policy that no route leads to and none extends, in a document with routes",
 			"its limits apply to no request"},
+		{UnusedDefaults, note, "defaults of a mechanism that no step takes",
+			"a setting that nothing has is read as one that applies"},
 		{DeadRoute, warning, "a route that is the first match of no request",
 			"the requests that it names pass another policy"},
 		{NoDefault, warning, "routes that do not match all requests, in a document without http.default",

@@ -90,10 +90,16 @@ var ruleTests = []struct {
 	{`{timeout: 9s}, {retry: {attempts: 2}}, {breaker: {shadow: true}}, {timeout: {after: 1s, name: t}}`,
 		[]string{"warning retry-unguarded retry", "note shadow breaker"}},
 	{`{timeout: 9s}, {retry: 1}`, []string{"warning retry-no-effect retry"}},
+	{`{timeout: {after: 30s, name: t}}, {retry: {refusals: wait, budget: {ratio: 0%, minimum: 1/h}}}, {bulkhead: {concurrent: 5, queue: 0}}, {timeout: 1s}`, []string{"warning refusals-no-effect retry"}},
+	{`{timeout: {after: 30s, name: t}}, {retry: {refusals: wait, budget: {ratio: 0%, minimum: 1/h}}}, {breaker: {}}, {timeout: 1s}`, nil},
+	{`{retry: {refusals: wait, budget: {ratio: 0%, minimum: 1/h}}}, {breaker: {}}, {timeout: 1s}`, []string{"warning no-timeout"}},
 	{`{timeout: 9s}, {retry: {attempts: 2, backoff: none, budget: {ratio: 10%, minimum: 0/s}}}, {timeout: {after: 1s, name: t}}`,
 		[]string{"note retry-no-backoff retry"}},
 	{`{timeout: 3s}, {retry: {attempts: 4, backoff: {linear: 1s}, jitter: none, budget: {ratio: 10%, minimum: 0/s}}}, {timeout: {after: 1s, name: t}}`,
 		[]string{"warning attempt-unreachable retry", "note backoff-no-jitter retry"}},
+	{`{timeout: {after: 9s, name: t}}, {retry: {attempts: 3, budget: {ratio: 0%, minimum: 1/h}, max_elapsed: 9s}}, {timeout: 1s}`, []string{"warning max-elapsed-no-effect retry"}},
+	{`{timeout: {after: 30s, name: t}}, {retry: {attempts: 3, budget: {ratio: 0%, minimum: 1/h}, max_elapsed: 20s, backoff: {constant: 9s}, jitter: 1%}}, {timeout: 1s}`, nil},
+	{`{timeout: {after: 30s, name: t}}, {retry: {attempts: 3, budget: {ratio: 0%, minimum: 1/h}, max_elapsed: 9s, backoff: {constant: 9s}, jitter: equal}}, {timeout: 1s}`, []string{"warning attempt-unreachable retry"}},
 	{`{timeout: 3s}, {retry: {attempts: 4, backoff: {constant: 1s}, budget: {ratio: 10%, minimum: 0/s}}}, {timeout: {after: 1s, name: t}}`,
 		[]string{"note attempts-may-not-fit retry"}},
 	{`{timeout: 3s}, {retry: {attempts: 2, budget: {ratio: 10%, minimum: 0/s}}}`, []string{"note attempts-may-not-fit retry"}},
@@ -171,6 +177,22 @@ var ruleTests = []struct {
 	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9, per: [ip, "header:x-tenant"], missing: skip}}`, []string{"warning key-skipped limit", "note key-is-address limit"}},
 	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9, per: "header:x-tenant", missing: skip}}, {bulkhead: 5}`, []string{"note key-skipped limit", "note key-chosen-by-client limit"}},
 	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9, per: key, missing: skip}}`, []string{}},
+	{`{timeout: 5s}, {limit: {name: a, rate: 10/s, burst: 9, cost: 1}}, {limit: {name: b, rate: 20/s, burst: 9, cost: 1}}`, []string{"warning limit-never-binds b"}},
+	{`{timeout: 5s}, {limit: {rate: 10/s, cost: 2, charge: end}}`, []string{"warning charge-unbounded limit"}},
+	{`{timeout: 5s}, {limit: {rate: 10/s, cost: 2, charge: end}}, {bulkhead: 5}`, []string{}},
+	{`{timeout: 5s}, {limit: {name: a, rate: 10/s, counts: fail}}, {limit: {name: b, rate: 20/s, burst: 9}}`, []string{}},
+	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9, cost: "header:x-cost"}}`, []string{"warning cost-chosen-by-client limit"}},
+	{`{timeout: 5s}, {limit: {name: a, rate: 10/s, burst: 9, cost: "header:x-a"}}, {limit: {name: b, rate: 20/s, burst: 9, cost: "header:x-b"}}`, []string{"warning cost-chosen-by-client a", "warning cost-chosen-by-client b"}},
+	{`{timeout: 5s}, {limit: {name: a, rate: 100/s, burst: 90, cost: "header:x-cost"}}, {limit: {name: b, rate: 10/s, burst: 9, cost: 1}}`, []string{"note cost-chosen-by-client a"}},
+	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9, cost: "header:x-cost", shadow: true}}`, []string{"note shadow limit"}},
+
+	// Chaos.
+	{`{timeout: 5s}, {chaos: {fail: 0.0001%}}`, []string{"warning chaos chaos"}},
+	{`{timeout: 5s}, {chaos: {fail: 0%, slow: {rate: 5%, by: 1s}, name: drill}}`, []string{"warning chaos drill"}},
+	{`{timeout: 5s}, {chaos: {throttle: {rate: 1%}}}`, []string{"warning chaos chaos"}},
+	{`{timeout: 5s}, {chaos: {ignore: 1%}}`, []string{"warning chaos chaos"}},
+	{`{timeout: 5s}, {chaos: {fail: 5%, shadow: true}}`, []string{"note shadow chaos"}},
+	{`{timeout: 5s}, {chaos: {fail: 0%, throttle: {rate: 0%}, slow: {rate: 0%, by: 1s}}}`, []string{}},
 
 	// Names.
 	{`{limit: {rate: 5/s, burst: 1}}, {limit: {rate: 50/m, burst: 1}}, {timeout: 5s}`, []string{"warning unnamed limit-2"}},
@@ -185,6 +207,8 @@ var documentTests = []struct {
 	want     []string
 }{
 	{"policies: {used: {steps: [{timeout: 1s}]}, other: {steps: [{timeout: 1s}]}}\nroutes: [{path: /**, policy: used}]", []string{"note unused"}},
+	{"policies: {used: {extends: base, change: [{timeout: 2s}]}, base: {steps: [{timeout: 1s}]}}\nroutes: [{path: /**, policy: used}]", []string{}},
+	{"defaults: {timeout: {soft: 1ms}, retry: 5, limit: {wait: 1s}}\npolicies: {a: {pass: true}, b: {steps: [{timeout: 1s}, {limit: {rate: 5/s, burst: 1, defaults: false}}]}}", []string{"note unused-defaults", "note unused-defaults"}},
 	{"policies: {used: {steps: [{timeout: 1s}]}, other: {steps: [{timeout: 1s}]}}\nhttp: {default: other}\nroutes: [{path: /x, policy: used}]", []string{}},
 	{"policies: {p: {steps: [{timeout: 1s}]}}\nroutes: [{path: /**, policy: p}, {path: /admin, policy: p}]", []string{"warning route-unreachable"}},
 	{"policies: {p: {steps: [{timeout: 1s}]}}\nroutes: [{path: /a%00, policy: p}, {path: /**, policy: p, http: {paths: exact_bytes}}]", []string{"warning route-unreachable"}},

@@ -53,15 +53,19 @@ func checkWaits(a *analysis) {
 	}
 }
 
-// checkHeld finds calls that may last for ever.
+// checkHeld finds calls that may last for ever. A policy that passes states that nothing
+// bounds them.
 func checkHeld(a *analysis) {
+	if a.policy.Pass {
+		return
+	}
 	for i := range a.steps {
 		if a.wait(i) == forever && a.within(forever, i) == forever {
 			a.find(Warning, NoTimeout, i, fmt.Sprintf("a call waits at %s for ever: give it a wait, or put a timeout above it", a.steps[i].Name), total(forever))
 			return
 		}
 	}
-	if t, _ := a.fold(0, len(a.steps), forever, a.attempts, a.backoffs()); t != forever {
+	if t, _ := a.fold(0, len(a.steps), forever, a.attempts, a.sleeps()); t != forever {
 		if a.asksFreely() {
 			a.find(Warning, NoTimeout, a.retry, fmt.Sprintf("%d attempts with their waits and backoffs last up to %s, and an answer may ask for any delay between them: a timeout above the retry bounds the call", a.attempts, Duration(t)), total(t))
 		}
@@ -99,6 +103,7 @@ func checkRetry(a *analysis) {
 	if a.retry < 0 {
 		return
 	}
+	a.checkRefusals()
 	guarded := pipeline.ConfigOf[retry.Config](a.steps[a.retry]).Budgeted
 	for i := a.retry + 1; i < len(a.steps); i++ {
 		guarded = guarded || a.enforced(i, mechanism.Votes)
@@ -110,6 +115,19 @@ func checkRetry(a *analysis) {
 		a.find(Warning, RetryMany, a.retry, fmt.Sprintf("a call that fails puts %d requests on the dependency", a.repeats(-1)), "retry: {attempts: 3}")
 	}
 	a.checkDelays()
+}
+
+// checkRefusals finds a retry that waits for refusals which no step below it makes.
+func (a *analysis) checkRefusals() {
+	if !a.waitsForRefusals() {
+		return
+	}
+	for i := a.retry + 1; i < len(a.steps); i++ {
+		if a.enforced(i, mechanism.Quotas) || a.enforced(i, mechanism.Votes) {
+			return
+		}
+	}
+	a.find(Warning, LateRefusals, a.retry, "no step below refuses for a time: neither a limit nor a breaker is there", "retry: {refusals: end}")
 }
 
 // manyAttempts is more than common clients make: AWS SDKs 3 by default, gRPC 5 at
@@ -145,6 +163,7 @@ func (a *analysis) checkDelays() {
 	default:
 		a.find(Note, NoJitter, a.retry, fmt.Sprintf("all calls that fail at one time are repeated %s later", Duration(least[0])), "retry: {jitter: full}")
 	}
+	a.checkElapsed(least)
 	j := a.shortest(a.retry)
 	if j < 0 {
 		return
@@ -161,8 +180,26 @@ func (a *analysis) checkDelays() {
 		a.find(Note, MayNotFit, a.retry, fmt.Sprintf("an attempt that hangs uses up the %s of %s and is not retried: a timeout below the retry cuts it", Duration(after), a.steps[j].Name), "")
 		return
 	}
-	if longest := plus(times(each, a.attempts), a.backoffs()); longest > after {
+	if longest := a.rounds(each, a.attempts, a.backoffs()); longest > after {
 		a.find(Note, MayNotFit, a.retry, fmt.Sprintf("%d attempts take up to %s with their waits and backoffs; %s cuts after %s", a.attempts, Duration(longest), a.steps[j].Name, Duration(after)), "")
+	}
+}
+
+// checkElapsed checks max_elapsed against the shortest delays and the timeouts above.
+func (a *analysis) checkElapsed(least []time.Duration) {
+	most := a.maxElapsed()
+	if most == 0 {
+		return
+	}
+	total := time.Duration(0)
+	for k, delay := range least {
+		if total = plus(total, delay); total >= most {
+			a.find(Warning, Unreachable, a.retry, fmt.Sprintf("attempt %d never starts: the backoffs before it last %s at least, and none starts after %s", k+2, Duration(total), Duration(most)), fmt.Sprintf("retry: {attempts: %d}", k+1))
+			return
+		}
+	}
+	if j := a.shortest(a.retry); j >= 0 && a.after(j) <= most {
+		a.find(Warning, LateElapsed, a.retry, fmt.Sprintf("max_elapsed of %s ends no retry: %s above it has cut after %s", Duration(most), a.steps[j].Name, Duration(a.after(j))), fmt.Sprintf("retry: {max_elapsed: %s}", Duration(a.after(j)/2)))
 	}
 }
 

@@ -92,6 +92,10 @@ func (v *value) read(s *mechanism.Setting) {
 		v.text = strings.Fields(s.Words)[*field]
 	case mechanism.RateField:
 		v.text = mechanism.RateText(*field.Count, *field.Period)
+	case mechanism.WordsField:
+		v.text = strings.Join(limiter.Outcomes(*field.Set).Names(), ", ")
+	case mechanism.CostField:
+		v.text = costText(field)
 	case mechanism.DelayField:
 		v.text = Duration(*field.Duration).String()
 		if field.Percentile.Positive() {
@@ -103,6 +107,17 @@ func (v *value) read(s *mechanism.Setting) {
 		v.text = field.Describe()
 		v.none(field.Window == 0)
 	}
+}
+
+// costText describes a cost as a document does.
+func costText(c mechanism.CostField) string {
+	switch {
+	case *c.Attribute != "":
+		return "{attribute: " + *c.Attribute + ", default: " + mechanism.Number(*c.Permits) + "}"
+	case *c.Permits > 0:
+		return mechanism.Number(*c.Permits)
+	}
+	return "that of the call"
 }
 
 // none makes a value that means no bound larger than all others.
@@ -181,6 +196,14 @@ func compareFields(a, b any) (int, bool) {
 	case mechanism.RateField:
 		other := b.(mechanism.RateField)
 		return compareRates(uint64(*a.Count), *a.Period, uint64(*other.Count), *other.Period), true
+	case mechanism.WordsField:
+		return 0, *a.Set == *b.(mechanism.WordsField).Set
+	case mechanism.CostField:
+		other := b.(mechanism.CostField)
+		if *a.Attribute != *other.Attribute || (*a.Permits == 0) != (*other.Permits == 0) && *a.Attribute == "" {
+			return 0, false // the calls decide
+		}
+		return cmp.Compare(*a.Permits, *other.Permits), true
 	case mechanism.DelayField:
 		other := b.(mechanism.DelayField)
 		if a.Percentile.Positive() != other.Percentile.Positive() {
@@ -217,11 +240,24 @@ func compareBackoffs(a, b backoff.Config) (int, bool) {
 		return c.Max
 	}
 	same := a
-	same.Base, same.Max = b.Base, b.Max
+	same.Base, same.Max, same.Delays = b.Base, b.Max, b.Delays
 	if same != b {
 		return 0, false
 	}
+	if a.Kind == backoff.Listed {
+		return compareLists(a.Delays, b.Delays)
+	}
 	return both(a.Base >= b.Base && longest(a) >= longest(b), a.Base <= b.Base && longest(a) <= longest(b))
+}
+
+// compareLists compares the delays after each attempt.
+func compareLists(a, b backoff.List) (int, bool) {
+	least, most := true, true
+	for i := range max(a.Len(), b.Len()) {
+		order := cmp.Compare(a.At(min(i, a.Len()-1)), b.At(min(i, b.Len()-1)))
+		least, most = least && order >= 0, most && order <= 0
+	}
+	return both(least, most)
 }
 
 // compareBudgets compares those of one window.

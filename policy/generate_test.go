@@ -66,13 +66,20 @@ func TestRows(t *testing.T) {
 func TestSchemaIsMadeOfTheRows(t *testing.T) {
 	schema := parseOrdered(t, string(policy.Schema())).(object)
 	defs := schema.get("$defs").(object)
-	steps := object{}
+	whole, part, given := object{}, object{}, object{}
 	for _, row := range rows() {
 		name := row.Kind.String()
-		steps = append(steps, member{name, reference(name)})
-		defs = defs.with(name, schemaOf(t, row))
+		whole = append(whole, member{name, reference(name)})
+		part = append(part, member{name, partOf(t, row)})
+		given = append(given, member{name, givenOf(t, row)})
+		defs = defs.with(name, schemaOf(t, row)).with(settingsName(row), settingsSchema(t, row))
 	}
-	defs = defs.with("step", defs.get("step").(object).with("properties", steps))
+	places := object{{"before", reference("before")}, {"after", reference("after")}}
+	for name, properties := range map[string]object{
+		"step": whole, "stepPart": part, "added": whole, "addedPart": append(places, part...), "defaults": given,
+	} {
+		defs = defs.with(name, defs.get(name).(object).with("properties", properties))
+	}
 	golden(t, "schema.json", indented(t, schema.with("$defs", defs)))
 }
 
@@ -85,21 +92,14 @@ func schemaOf(t *testing.T, row *mechanism.Row) object {
 	for _, example := range docs.Examples {
 		examples = append(examples, parseOrdered(t, example))
 	}
-	whole := object{{"type", "object"}, {"additionalProperties", false}}
-	properties, required := propertiesOf(t, row, row.Settings, "")
-	for _, name := range []string{"name", "shadow"} {
-		properties = append(properties, member{name, reference(name)})
-	}
+	whole := reference(settingsName(row))
+	_, required := propertiesOf(t, row, row.Settings, "")
 	needs := object{}
 	if row.Traits.Has(mechanism.Keyed) {
-		for _, name := range []string{"per", "keys", "when_full", "missing", "scope"} {
-			properties = append(properties, member{name, reference(name)})
-		}
 		for _, name := range []string{"keys", "when_full", "missing"} {
 			needs = append(needs, member{name, []any{"per"}})
 		}
 	}
-	whole = append(whole, member{"properties", properties})
 	if len(required) > 0 {
 		whole = append(whole, member{"required", required})
 	}
@@ -121,6 +121,45 @@ func schemaOf(t *testing.T, row *mechanism.Row) object {
 	}
 	short := valueSchema(t, row, row.Setting(row.Short), row.Short)
 	return object{means, {"examples", examples}, {"anyOf", []any{short, append(object{{"description", "The settings one by one."}}, whole...)}}}
+}
+
+// settingsName is the name of the definition of settingsSchema.
+func settingsName(row *mechanism.Row) string { return row.Kind.String() + "Settings" }
+
+// settingsSchema returns the schema of settings any of which may be left out.
+func settingsSchema(t *testing.T, row *mechanism.Row) object {
+	properties, _ := propertiesOf(t, row, row.Settings, "")
+	for _, name := range []string{"name", "shadow"} {
+		properties = append(properties, member{name, reference(name)})
+	}
+	if row.Traits.Has(mechanism.Keyed) {
+		for _, name := range []string{"per", "keys", "when_full", "missing", "scope"} {
+			properties = append(properties, member{name, reference(name)})
+		}
+	}
+	properties = append(properties, member{"description", reference("description")}, member{"defaults", reference("withoutDefaults")})
+	return object{{"description", "Settings of a " + row.Kind.String() + "."}, {"type", "object"}, {"additionalProperties", false}, {"properties", properties}}
+}
+
+// partOf returns the schema of a step's settings that may be incomplete, or of its short
+// form.
+func partOf(t *testing.T, row *mechanism.Row) object {
+	means := member{"description", mechanisms.Docs(row.Kind).Means}
+	if row.Short == "" {
+		return append(object{means}, reference(settingsName(row))...)
+	}
+	short := valueSchema(t, row, row.Setting(row.Short), row.Short)
+	return object{means, {"anyOf", []any{short, reference(settingsName(row))}}}
+}
+
+// givenOf returns the schema of the defaults of a mechanism, which have no settings of one
+// step alone.
+func givenOf(t *testing.T, row *mechanism.Row) object {
+	alone := []any{}
+	for _, name := range []string{"name", "description", "defaults"} {
+		alone = append(alone, object{{"type", "object"}, {"required", []any{name}}})
+	}
+	return append(partOf(t, row), member{"not", object{{"anyOf", alone}}})
 }
 
 // propertiesOf returns the properties of a map, and which of them are required.
@@ -182,6 +221,9 @@ func valueSchema(t *testing.T, row *mechanism.Row, s *mechanism.Setting, name st
 		return object{{"type", "integer"}, {"minimum", s.Least}, {"maximum", s.Most}}
 	case mechanism.Bool:
 		return object{{"type", "boolean"}}
+	case mechanism.Words:
+		one := valueSchema(t, row, &mechanism.Setting{Type: mechanism.Word, Words: s.Words}, name)
+		return object{{"anyOf", []any{one, object{{"type", "array"}, {"items", one}, {"minItems", 1}, {"uniqueItems", true}}}}}
 	case mechanism.Word:
 		words := []any{}
 		for _, word := range strings.Fields(s.Words) {
@@ -199,8 +241,9 @@ func valueSchema(t *testing.T, row *mechanism.Row, s *mechanism.Setting, name st
 
 // schemaNames are the definitions of the types that the schema file has.
 var schemaNames = map[mechanism.Type]string{
-	mechanism.Share: "share", mechanism.Rate: "rate", mechanism.Delay: "delay", mechanism.Backoff: "backoff",
+	mechanism.Share: "share", mechanism.Chance: "chance", mechanism.Rate: "rate", mechanism.Delay: "delay", mechanism.Backoff: "backoff",
 	mechanism.OpenTime: "openTime", mechanism.Jitter: "jitter", mechanism.Budget: "budget", mechanism.Methods: "methods",
+	mechanism.Cost: "cost",
 }
 
 // variants returns a schema for each variant.

@@ -123,6 +123,11 @@ func (w *planWriter) value(of mechanism.Type, name string, field any, config mec
 	case mechanism.RateField:
 		w.number(name, uint64(*v.Count))
 		w.number(name, uint64(*v.Period))
+	case mechanism.WordsField:
+		w.put(name, *v.Set)
+	case mechanism.CostField:
+		w.text(name, *v.Attribute)
+		w.number(name, uint64(*v.Permits))
 	case mechanism.DelayField:
 		w.number(name, uint64(*v.Duration))
 		w.number(name, uint64(v.Percentile.Millionths()))
@@ -130,16 +135,28 @@ func (w *planWriter) value(of mechanism.Type, name string, field any, config mec
 		w.budget(name, v, config)
 	case *backoff.Config:
 		if of != mechanism.Jitter {
-			w.put(name, byte(v.Kind))
-			w.number(name, uint64(v.Base))
-			w.number(name, uint64(v.Factor))
-			w.number(name, uint64(v.Max))
+			w.delays(name, v)
 		}
 		if of != mechanism.Backoff {
 			w.put(name, byte(v.Jitter))
 			w.number(name, uint64(v.Share.Millionths()))
 		}
 	}
+}
+
+// delays writes a backoff without its jitter.
+func (w *planWriter) delays(name string, c *backoff.Config) {
+	w.put(name, byte(c.Kind))
+	if c.Kind == backoff.Listed {
+		w.number(name, uint64(c.Delays.Len()))
+		for i := range c.Delays.Len() {
+			w.number(name, uint64(c.Delays.At(i)))
+		}
+		return
+	}
+	w.number(name, uint64(c.Base))
+	w.number(name, uint64(c.Factor))
+	w.number(name, uint64(c.Max))
 }
 
 func (w *planWriter) budget(name string, b *budget.Config, config mechanism.Config) {
@@ -224,7 +241,7 @@ func TestPlanBytes(t *testing.T) {
 
 // TestPlanBytesThatDoNotCompile: the error names the step and the setting.
 func TestPlanBytesThatDoNotCompile(t *testing.T) {
-	limit := "\x04\x00\x01a\x00\x00" + "\x00\x01\x05\x00\x00\x00\x00"
+	limit := "\x04\x00\x01a\x00\x00" + "\x00\x01\x05\x00\x00\x00\x00\x00\x00\x00\x00"
 	timeout := "\x01\x00\x01b\x00\x00" + "\x09\x01"
 	for _, c := range []struct {
 		src, want string
@@ -233,7 +250,7 @@ func TestPlanBytesThatDoNotCompile(t *testing.T) {
 	}{
 		{"\x02\x00\x01" + limit, "", -1, "version"},
 		{"\x01\x02\x01" + limit, "", -1, "flags"},
-		{"\x01\x00\x00", "", -1, "steps"},
+		{"\x01\x00\x00\x00", "", -1, "end"},
 		{"\x01\x00\x11" + strings.Repeat(limit, 17), "", -1, "steps"},
 		{"\x01\x00\x01\x00" + limit[1:], "", 0, "kind"},
 		{"\x01\x00\x01\xff" + limit[1:], "", 0, "kind"},
@@ -243,8 +260,11 @@ func TestPlanBytesThatDoNotCompile(t *testing.T) {
 		{"\x01\x00\x01\x04\x00\x01a\xff\xff\xff\xff\x0f", "", 0, "per"},
 		{"\x01\x00\x01\x04\x00\x01a\x00\x80\x00", "", 0, "keys"},
 		{"\x01\x00\x01\x01\x00\x01b\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00", "", 0, "after"},
-		{"\x01\x00\x01\x04\x02\x01a\x00\x00\x00\x01\x05\x00\x00\x00\x00", "found 0; allowed: keys, when_full and missing beside per alone", 0, "keys"},
-		{"\x01\x00\x02" + timeout + limit[:6] + "\x05\x01\x05\x00\x00\x00\x00", "found 5; allowed: ", 1, "algorithm"},
+		{"\x01\x00\x01\x04\x02\x01a\x00\x00\x00\x01\x05\x00\x00\x00\x00\x00\x00\x00\x00", "found 0; allowed: keys, when_full and missing beside per alone", 0, "keys"},
+		{"\x01\x00\x02" + timeout + limit[:6] + "\x05\x01\x05\x00\x00\x00\x00\x00\x00\x00\x00", "found 5; allowed: ", 1, "algorithm"},
+		{"\x01\x00\x01" + limit[:len(limit)-3] + "\x02\x00\x00", "found 2; allowed: ", 0, "cost"},
+		{"\x01\x00\x01" + limit[:len(limit)-2] + "\x03\x00", "found 3; allowed: ", 0, "charge"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40", "found 64; allowed: ", 0, "counts"},
 		{"\x01\x00\x02" + timeout + timeout, "name: another step has it", 1, "name"},
 		{"\x01\x00\x01\x01\x00\x08deadline\x00\x00\x09\x00", "name: deadline is reserved", 0, "name"},
 		{"\x01\x00\x02" + strings.Repeat("\x06\x00\x00\x00\x00\x09\x00\x01\x00\x00\x00\x00", 2), "steps: one may be a hedge", -1, "steps"},

@@ -23,6 +23,7 @@ import (
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
+	"github.com/sluice-go/sluice/policy/requests"
 	"github.com/sluice-go/sluice/policy/tree"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -147,6 +148,8 @@ func TestDefaults(t *testing.T) {
 		"retry: {backoff: {decorrelated: 1s}}":               backoff.Config{Kind: backoff.Decorrelated, Base: time.Second},
 		"retry: {backoff: {linear: 1s}, jitter: 0.5%}":       backoff.Config{Kind: backoff.Linear, Base: time.Second, Jitter: backoff.Fraction, Share: reducer.Millionths(5_000)},
 		"retry: {backoff: {fibonacci: 1s}, jitter: none}":    backoff.Config{Kind: backoff.Fibonacci, Base: time.Second},
+		"retry: {backoff: {delays: [0s, 1s]}}":               backoff.Config{Kind: backoff.Listed, Delays: backoff.Delays(0, time.Second), Jitter: backoff.Full},
+		"breaker: {open: {delays: [1s, 5s]}}":                backoff.Config{Kind: backoff.Listed, Delays: backoff.Delays(time.Second, 5*time.Second)},
 		"retry: {backoff: {exponential: 1m}, jitter: equal}": backoff.Config{Kind: backoff.Exponential, Base: time.Minute, Factor: 2_000_000, Max: time.Minute, Jitter: backoff.Equal},
 		"retry: {budget: 20%}":                               budget.Config{Ratio: reducer.Percent(20), MinimumCount: 10, MinimumPeriod: time.Second, Window: 10 * time.Second},
 		"retry: {budget: {ratio: 1000%, minimum: 0/m}}":      budget.Config{Ratio: reducer.Percent(1000), MinimumPeriod: time.Minute, Window: 10 * time.Second},
@@ -227,7 +230,7 @@ func TestSections(t *testing.T) {
 	none := parseFile(t, "testdata/good/names.yaml")
 	rate := policy.ByteRate{Bytes: 1024, Period: time.Second}
 	assert.Equal(t, policy.HTTP{BodyTimeout: 30 * time.Second, BodyRate: rate, StreamIdle: 5 * time.Minute}, none.HTTP)
-	assert.Equal(t, policy.Proxy{Slots: pipeline.DefaultKeys}, none.Proxy)
+	assert.Equal(t, policy.Proxy{Slots: pipeline.DefaultKeys, IPv4Prefix: 32, IPv6Prefix: 64}, none.Proxy)
 
 	doc := parseFile(t, "testdata/good/sections.yaml")
 	http := policy.HTTP{
@@ -235,19 +238,30 @@ func TestSections(t *testing.T) {
 		Paths: document.PathsExactBytes, Unmatched: document.UnmatchedPolicy, Default: "api", Stated: true,
 	}
 	assert.Equal(t, http, doc.HTTP)
-	assert.Equal(t, policy.Proxy{State: document.WorkerState, Slots: 4096, Headers: document.HeadersAll, Key: "header:x-api-key", Cost: "property:metadata/filter_metadata/cost/n", Trace: document.TraceSample, Stated: true}, doc.Proxy)
+	assert.Equal(t, policy.Proxy{
+		State: document.WorkerState, Slots: 4096, Headers: document.HeadersAll, LegacyHeaders: true,
+		TrustedProxies: []requests.Prefix{
+			{Address: requests.Address{5: 0xffff, 6: 10 << 8}, Bits: 96 + 8},
+			{Address: requests.Address{0: 0x2001, 1: 0xdb8}, Bits: 32},
+			{Address: requests.Address{7: 1}, Bits: 128},
+		},
+		IPv4Prefix: 24, IPv6Prefix: 56,
+		Key: "header:x-api-key", Cost: "property:metadata/filter_metadata/cost/n", Trace: document.TraceSample, Stated: true,
+	}, doc.Proxy)
 	upload, all := http, http
 	upload.BodyTimeout, upload.BodyRate, upload.Lifetime = 0, policy.ByteRate{}, 0
 	all.BodyRate, all.StreamIdle, all.Paths = policy.ByteRate{Bytes: 1, Period: time.Minute}, time.Minute, document.PathsStrict
 	assert.Equal(t, upload, doc.Routes[0].HTTP)
-	assert.Equal(t, all, doc.Routes[1].HTTP)
+	assert.Equal(t, all, doc.Routes[2].HTTP)
+	assert.Equal(t, []string{"api", "", "api"}, []string{doc.Routes[0].Policy, doc.Routes[1].Policy, doc.Routes[2].Policy})
 
 	// The words keep their meaning, also where a policy has that name.
-	doc, err := policy.Parse("p.yaml", []byte("version: 1\npolicies: {deny: {steps: [timeout: 1s]}}\nhttp: {default: deny, paths: strict}\n"))
+	doc, err := policy.Parse("p.yaml", []byte("version: 1\npolicies: {deny: {steps: [timeout: 1s]}, pass: {steps: [timeout: 1s]}}\nhttp: {default: deny, paths: strict}\nroutes: [{path: /, policy: pass}, {path: /b, policy: deny}]\n"))
 	require.NoError(t, err)
 	assert.Equal(t, document.UnmatchedDeny, doc.HTTP.Unmatched)
 	assert.Empty(t, doc.HTTP.Default)
 	assert.Equal(t, "strict", doc.HTTP.Paths.String())
+	assert.Equal(t, []string{"", "deny"}, []string{doc.Routes[0].Policy, doc.Routes[1].Policy})
 }
 
 func TestNames(t *testing.T) {

@@ -111,6 +111,9 @@ func (b *naiveBreaker) record(p int, outcome reducer.Outcome) string {
 		return "done"
 	}
 	slow := b.config.SlowOver > 0 && b.now-b.passes[p].at > int64(b.config.SlowOver)
+	if k := int(b.config.Successes); k > 0 && b.mode == breaker.HalfOpen {
+		return b.count(k, failed || slow)
+	}
 	b.votes = append(b.votes, vote{clock.Mark(b.now), failed, slow})
 	t := tally{config: b.config, origin: clock.Mark(b.entered), list: b.votes}
 	switch {
@@ -129,6 +132,25 @@ func (b *naiveBreaker) record(p int, outcome reducer.Outcome) string {
 			b.enter(breaker.Closed)
 			b.opens = 0
 		}
+	}
+	return "done"
+}
+
+// count counts the outcome of a probe where k good ones close.
+func (b *naiveBreaker) count(k int, bad bool) string {
+	b.votes = append(b.votes, vote{clock.Mark(b.now), bad, false})
+	good := 0
+	for _, v := range b.votes {
+		if !v.failed {
+			good++
+		}
+	}
+	left := int(b.config.Probes) - len(b.votes)
+	if good >= k {
+		b.enter(breaker.Closed)
+		b.opens = 0
+	} else if good+left < k {
+		b.open()
 	}
 	return "done"
 }

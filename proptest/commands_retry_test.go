@@ -24,6 +24,7 @@ type naiveRetry struct {
 	attempt  int64
 	before   *big.Int // the delay before, nil for none
 	deadline int64
+	began    int64   // of the call
 	firsts   []int64 // marks of first attempts
 	retries  []int64 // marks of granted retries
 	origin   int64   // of the budget's buckets, -1 before it began
@@ -31,8 +32,13 @@ type naiveRetry struct {
 
 func retryOf(w uint64) retry.Config {
 	c := retry.Config{Attempts: 1 + uint32(w%4), Backoff: drawBackoff(w >> 2), Budgeted: true, Budget: drawBudget(history{w >> 30}).budget}
-	if c.Backoff.Kind != backoff.None {
-		// Delays of the size of the commands' times.
+	c.MaxElapsed = pick(w>>9, 0, time.Duration(30), 200)
+	// Delays of the size of the commands' times.
+	switch c.Backoff.Kind {
+	case backoff.None:
+	case backoff.Listed:
+		c.Backoff.Delays = backoff.Delays(pick(w>>5, time.Duration(1), 3, 10), pick(w>>7, time.Duration(0), 12), 40)
+	default:
 		c.Backoff.Base = pick(w>>5, time.Duration(1), 3, 10)
 		c.Backoff.Max = pick(w>>7, 0, 4*c.Backoff.Base, 100)
 	}
@@ -101,6 +107,8 @@ func (r *naiveRetry) delay() *big.Int {
 		}
 		top := cut(new(big.Int).Mul(before, big.NewInt(3)))
 		return d.Add(base, drawn(u, top.Sub(top, base)))
+	case backoff.Listed:
+		d.SetInt64(int64(c.Delays.At(int(min(k, int64(c.Delays.Len())) - 1))))
 	}
 	return r.jittered(cut(d), u)
 }
@@ -155,7 +163,7 @@ func (r *naiveRetry) do(c command) (oracle, string) {
 	case !r.running:
 		r.running, r.attempt, r.before = true, 1, nil
 		r.call++
-		r.deadline = deadlineOf(c, r.now)
+		r.deadline, r.began = deadlineOf(c, r.now), r.now
 		if r.origin < 0 {
 			r.origin = r.now
 		}
@@ -190,6 +198,9 @@ func (r *naiveRetry) finish(outcome reducer.Outcome, c command) string {
 	if r.deadline >= 0 && at >= r.deadline {
 		return "end deadline"
 	}
+	if longest := int64(r.config.MaxElapsed); longest > 0 && at-r.began >= longest {
+		return "end elapsed"
+	}
 	if !r.grants() {
 		return "end budget"
 	}
@@ -220,6 +231,7 @@ type testedRetry struct {
 	call     uint64
 	state    retry.State
 	deadline clock.Mark
+	began    clock.Mark
 }
 
 func testRetry(m machine) func(w uint64) tested {
@@ -239,7 +251,7 @@ func (r *testedRetry) do(c command) string {
 		r.running = true
 		r.call++
 		r.state = retry.State{Attempt: 1}
-		r.deadline = clock.Never
+		r.deadline, r.began = clock.Never, r.now
 		if at := deadlineOf(c, int64(r.now)); at >= 0 {
 			r.deadline = clock.Mark(at)
 		}
@@ -247,7 +259,7 @@ func (r *testedRetry) do(c command) string {
 		return "attempt 1"
 	}
 	told, after := toldOf(c)
-	end := retry.End{Outcome: outcomeOf(c), Told: told, RetryAfter: time.Duration(after), Deadline: r.deadline, Seed: r.call << 32}
+	end := retry.End{Outcome: outcomeOf(c), Told: told, RetryAfter: time.Duration(after), Deadline: r.deadline, Began: r.began, Seed: r.call << 32}
 	state, verdict := r.next(r.state, end, r.now)
 	r.state = state
 	r.running = verdict.Again && step(r.budget, reducer.Action{Kind: reducer.Acquire}, r.now).answer.Verdict == reducer.Admit

@@ -236,6 +236,7 @@ func G16Breaker(m machine, h history) error {
 			c.breaker.Count++
 			c.breaker.Span = max(c.breaker.Span, time.Duration(c.breaker.Count)*min(1, c.breaker.Span))
 		}
+		c.breaker.Successes = 0 // as many probes of more or fewer decide otherwise
 		c.breaker.Probes = min(1+uint32(w%6)+c.breaker.Probes/10*10, breaker.MaxProbes)
 	})
 	was, is := breaker.CoreOf(c.kept), breaker.CoreOf(c.changed)

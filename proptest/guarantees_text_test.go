@@ -33,6 +33,7 @@ var groups = []group{
 	{"R", "Retry, backoff, budget", "How many attempts, when, and whether a retry starts at all."},
 	{"K", "Bulkhead and queues", "Places with leases, and a queue of waiters; a limiter uses the same queue."},
 	{"A", "Adaptive limits", "A concurrency limit by additive increase and multiplicative decrease."},
+	{"D", "Injections", "What a chaos step injects into attempts, and what that does to the steps above it."},
 	{"M", "Pipelines", "Several steps in one policy, with active calls."},
 }
 

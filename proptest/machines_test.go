@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
@@ -35,10 +36,11 @@ type machine struct {
 	make func(c config) subject
 
 	// Machines that are not cells, in place of subjects: see retry_test.go,
-	// pipeline_test.go, nested_test.go, byhand_test.go, stale_test.go and
+	// chaos_test.go, pipeline_test.go, nested_test.go, byhand_test.go, stale_test.go and
 	// metrics_test.go.
 	delays  func(c backoff.Config) delayer
 	retries func(c retry.Config) nexter
+	draws   func(c chaos.Config) drawer
 	flows   func(p pipeline.Policy) *flow
 	nests   func(p pipeline.Policy, split int) *nest
 	hands   func(p pipeline.Policy) *byHand
@@ -124,10 +126,15 @@ var (
 			w := h.word(0)
 			c := drawBreaker(w, breaker.Consecutive, false)
 			c.HalfOpenMax = time.Duration(1 + w>>40%9)
-			c.Open.Kind = pick(w>>44, backoff.Constant, backoff.Linear, backoff.Exponential, backoff.Fibonacci, backoff.Decorrelated)
+			c.Open.Kind = pick(w>>44, backoff.Constant, backoff.Linear, backoff.Exponential, backoff.Fibonacci, backoff.Decorrelated, backoff.Listed)
 			c.Open.Factor, c.Open.Max = 0, pick(w>>48, 0, 8*c.Open.Base)
 			if c.Open.Kind == backoff.Exponential {
 				c.Open.Factor = pick(w>>50, backoff.FactorOne, backoff.FactorOne+1, 11*backoff.FactorOne/10, 2*backoff.FactorOne)
+			}
+			if c.Open.Kind == backoff.Listed {
+				base := c.Open.Base
+				c.Open.Base, c.Open.Max = 0, 0
+				c.Open.Delays = pick(w>>50, backoff.Delays(base, 3*base, base), backoff.Delays(2*base, 1, base), backoff.Delays(base))
 			}
 			if c.Open.Kind != backoff.Decorrelated {
 				c.Open.Jitter = pick(w>>54, backoff.Full, backoff.Equal, backoff.NoJitter)
@@ -223,6 +230,9 @@ func drawBreaker(w uint64, window breaker.WindowKind, big bool) breaker.Config {
 	c := breaker.Config{Window: window, Count: 1 + uint32(w%5), Probes: 1 + uint32(w>>3%3)}
 	if big {
 		c.Probes += 11
+	}
+	if w>>42%4 == 0 {
+		c.Successes = 1 + uint32(w>>44%uint64(c.Probes))
 	}
 	if w>>5%3 == 0 {
 		c.HalfOpenMax = time.Duration(1 + w>>7%20)

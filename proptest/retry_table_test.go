@@ -21,7 +21,7 @@ var retryLines = []property{
 		delaying("adds without a check for overflow", func(d delayer, attempt uint32, before time.Duration, u uint64) time.Duration {
 			return d(attempt, before, u) + 1
 		})},
-	{"R3", "the nominal delay does not decrease, up to the maximum", R3, []machine{backing},
+	{"R3", "the nominal delay does not decrease, up to the maximum, except in a list of delays", R3, []machine{backing},
 		delaying("shifts by the attempt modulo the width of a word", func(d delayer, attempt uint32, before time.Duration, u uint64) time.Duration {
 			return d(attempt%64, before, u)
 		})},
@@ -46,6 +46,11 @@ var retryLines = []property{
 			if e.Outcome == reducer.Cancelled {
 				e.Outcome = reducer.Fail
 			}
+			return n(s, e, now)
+		})},
+	{"R11", "no attempt is scheduled at or after the end of the longest time", R11, []machine{trying},
+		retrying("counts the longest time from the end of the attempt", func(n nexter, s retry.State, e retry.End, now clock.Mark) (retry.State, retry.Verdict) {
+			e.Began = now
 			return n(s, e, now)
 		})},
 }

@@ -48,12 +48,21 @@ func retrying(name string, defect func(n nexter, s retry.State, e retry.End, now
 
 // drawBackoff draws any backoff, the extreme ones included.
 func drawBackoff(w uint64) backoff.Config {
-	c := backoff.Config{Kind: backoff.Kind(w % 6)}
-	if c.Kind == backoff.None {
+	c := backoff.Config{Kind: backoff.Kind(w % 7)}
+	lengths := []time.Duration{1, 7, time.Millisecond, time.Hour, math.MaxInt64 / 2, math.MaxInt64}
+	switch c.Kind {
+	case backoff.None:
 		return c
+	case backoff.Listed:
+		list := make([]time.Duration, 1+w>>3%backoff.MaxDelays)
+		for i := range list {
+			list[i] = pick(w>>(3+i), append(lengths, 0)...)
+		}
+		c.Delays = backoff.Delays(list...)
+	default:
+		c.Base = pick(w>>3, lengths...)
+		c.Max = pick(w>>6, 0, c.Base, c.Base+(math.MaxInt64-c.Base)/1_000, math.MaxInt64)
 	}
-	c.Base = pick(w>>3, time.Duration(1), 7, time.Millisecond, time.Hour, math.MaxInt64/2, math.MaxInt64)
-	c.Max = pick(w>>6, 0, c.Base, c.Base+(math.MaxInt64-c.Base)/1_000, math.MaxInt64)
 	if c.Kind == backoff.Decorrelated {
 		return c
 	}
@@ -116,11 +125,15 @@ func R2(m machine, h history) error {
 }
 
 // R3: without jitter a delay is never shorter than the one before, up to the maximum.
+// Those of a list may be.
 func R3(m machine, h history) error {
 	c := drawBackoff(h.word(0))
 	c.Jitter, c.Share = backoff.NoJitter, reducer.Share{}
-	if c.Kind == backoff.Decorrelated {
+	switch c.Kind {
+	case backoff.Decorrelated:
 		c.Kind = backoff.Constant
+	case backoff.Listed:
+		return nil
 	}
 	delay := m.delays(c)
 	for _, w := range h.steps() {
@@ -182,7 +195,7 @@ type attempt struct {
 // called plays one call of a retry: attempts that end as the words say.
 func called(m machine, h history) (retry.Config, []attempt) {
 	w := h.word(0)
-	c := retry.Config{Attempts: 1 + uint32(w>>20%5), Backoff: drawBackoff(w)}
+	c := retry.Config{Attempts: 1 + uint32(w>>20%5), Backoff: drawBackoff(w), MaxElapsed: pick(h.word(1)>>40, 0, time.Duration(1+w>>24%64), time.Millisecond, time.Minute)}
 	next := m.retries(c)
 	state, now := retry.State{}, start
 	deadline := pick(h.word(1), clock.Never, clock.Mark(h.word(1)>>2%4096), clock.Mark(h.word(1)>>2%uint64(time.Hour)))
@@ -191,7 +204,7 @@ func called(m machine, h history) (retry.Config, []attempt) {
 		w := h.word(setup + i)
 		now += clock.Mark(w % 8)
 		state.Attempt++
-		e := retry.End{Deadline: deadline, Seed: w >> 40,
+		e := retry.End{Deadline: deadline, Began: start, Seed: w >> 40,
 			Outcome: pick(w>>3, reducer.Fail, reducer.Timeout, reducer.Throttle, reducer.Fail, reducer.Fail, reducer.OK, reducer.Ignore, reducer.Cancelled)}
 		if w>>6%3 == 1 {
 			e.Told, e.RetryAfter = true, pick(w>>8, time.Duration(w>>12%512), -1, 0, math.MaxInt64, time.Minute)
@@ -228,6 +241,20 @@ func R5(m machine, h history) error {
 		}
 		if a.verdict.Again && (a.verdict.Until < a.at || a.verdict.Until >= a.end.Deadline && a.end.Deadline != clock.Never) {
 			return fmt.Errorf("R5: an attempt at %s, decided at %s, and the deadline is %s", a.verdict.Until, a.at, a.end.Deadline)
+		}
+	}
+	return nil
+}
+
+// R11: no attempt is scheduled at or after the end of the longest time.
+func R11(m machine, h history) error {
+	c, all := called(m, h)
+	for _, a := range all {
+		if c.MaxElapsed > 0 && a.at > start && (a.verdict.Again || a.verdict.Reason == reducer.ReasonElapsed) {
+			m.meet()
+		}
+		if c.MaxElapsed > 0 && a.verdict.Again && a.verdict.Until.Sub(start) >= c.MaxElapsed {
+			return fmt.Errorf("R11: an attempt at %s of a call that began at %s and has %s", a.verdict.Until, start, c.MaxElapsed)
 		}
 	}
 	return nil

@@ -44,12 +44,14 @@ const (
 	ReasonThrottle        // the dependency refused it
 	ReasonTimeout         // a timeout step cut it
 	ReasonMissing         // the call brings no value for the attributes of the step
+	ReasonBlocked         // an operator blocked the key
+	ReasonElapsed         // the next attempt would start too long after the retry began
 	reasonCount
 )
 
 var reasonNames = [reasonCount]string{
 	"", "rate", "capacity", "open", "probes", "full", "wait", "shed",
-	"attempts", "pushback", "deadline", "budget", "fail", "throttle", "timeout", "missing",
+	"attempts", "pushback", "deadline", "budget", "fail", "throttle", "timeout", "missing", "blocked", "elapsed",
 }
 
 // String returns the word of the decision log.

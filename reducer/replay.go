@@ -13,10 +13,13 @@ const (
 // (Fowler, Noll, Vo; RFC 9923). It finds differences and is not cryptographic. It
 // skips the digest of the configuration in the header, so that a replay under
 // another configuration differs only where the states do.
-func Digest[S any](cell Cell[S], state S) uint64 {
+func Digest[S any](cell Cell[S], state S) uint64 { return DigestOf(cell.AppendState(nil, state)) }
+
+// DigestOf is Digest of a state in its binary form.
+func DigestOf(encoded []byte) uint64 {
 	const offset, prime = 0xcbf29ce484222325, 0x100000001b3
 	hash := uint64(offset)
-	for i, b := range cell.AppendState(nil, state) {
+	for i, b := range encoded {
 		if i < headerDigest || i >= headerSize {
 			hash = (hash ^ uint64(b)) * prime
 		}

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Checks the form of all modules of go.work and of the npm package: gofmt, go vet, staticcheck,
-# deadcode, the purity of the core, govulncheck. All checks run; the first
+# deadcode, the purity of the core, the bundles of the report's page, govulncheck. All checks run; the first
 # failure decides the exit code. Run by make lint.
 set -euo pipefail
 . "$(dirname "${BASH_SOURCE[0]}")/common.sh"
@@ -69,13 +69,25 @@ own() {
 	run env GOWORK=off go -C tools vet ./... && run env GOWORK=off go -C tools test ./...
 }
 
-# TypeScript in strict mode, and the form of the npm package.
+# TypeScript in strict mode, and the form of the npm package and of the playground.
 typed() {
 	if ! command -v npm >/dev/null; then
 		echo "SKIPPED: npm is not on PATH (install Node 20 or newer)"
 		return 0
 	fi
-	run npm --prefix js install --no-audit --no-fund --loglevel=error && run npm --prefix js run --silent lint
+	local package
+	for package in js playground; do
+		run npm --prefix "$package" install --no-audit --no-fund --loglevel=error && run npm --prefix "$package" run --silent lint || return 1
+	done
+}
+
+# The script and the style of the report's page are what its sources make.
+bundled() {
+	if ! command -v npm >/dev/null; then
+		echo "SKIPPED: npm is not on PATH (install Node 20 or newer)"
+		return 0
+	fi
+	run npm --prefix sim/report/page install --ignore-scripts --no-audit --no-fund --loglevel=error && run npm --prefix sim/report/page run --silent check
 }
 
 check gofmt formatted
@@ -86,6 +98,7 @@ check purity pure
 check deadcode dead
 check tools own
 check typescript typed
+check "report page" bundled
 check govulncheck vulnerable
 
 if ((${#failed[@]})); then

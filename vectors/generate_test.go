@@ -266,7 +266,7 @@ func drawAttempt(r *rand.Rand, e *event) {
 // randomBody returns the body of a random policy.
 func randomBody(t *testing.T, r *rand.Rand) []byte {
 	t.Helper()
-	p, _ := generate.GenerateFor(r, r.Uint64())
+	p, _ := generate.GenerateFirst(r, r.Uint64())
 	var document struct {
 		Policies map[string]json.RawMessage `json:"policies"`
 	}

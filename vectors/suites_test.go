@@ -49,6 +49,10 @@ const (
 	hedged = `{"steps":[{"timeout":"10s"},{"retry":{"attempts":2,"backoff":{"constant":"500ms"},"jitter":"full","budget":"50%"}},` +
 		`{"breaker":{"window":{"calls":20},"minimum":5,"failure_rate":"60%","open":"2s","probes":2}},{"hedge":{"after":"300ms","max":2}},` +
 		`{"limit":{"rate":"20/1s","burst":5,"wait":"400ms"}},{"bulkhead":{"concurrent":4,"queue":2,"wait":"500ms"}},{"timeout":"1s"}],"fallback":{"status":503}}`
+	injecting = `{"steps":[{"timeout":"5s"},{"retry":{"attempts":3,"backoff":{"constant":"300ms"},"jitter":"equal","budget":"50%"}},` +
+		`{"breaker":{"window":{"calls":10},"minimum":4,"slow":{"over":"400ms","rate":"50%"},"open":"1s","probes":2}},{"bulkhead":5},{"timeout":"600ms"},` +
+		`{"chaos":{"fail":"15%","throttle":{"rate":"15%","retry_after":"700ms"},"ignore":"5%","slow":{"rate":"40%","by":"100ms","to":"900ms"}}}],"fallback":{"status":503}}`
+	dormant    = `{"steps":[{"bulkhead":2},{"chaos":{"throttle":{"rate":"50%"},"slow":{"rate":"50%","by":"1s"},"shadow":true}}]}`
 	percentile = `{"steps":[{"timeout":"10s"},{"retry":{"attempts":3,"backoff":"none"}},{"hedge":{"after":"p80","samples":10,"minimum":3,"budget":"40%"}},` +
 		`{"breaker":{"window":{"time":"5s","buckets":5},"minimum":4,"open":"1s","probes":1}},{"bulkhead":{"concurrent":3,"queue":2}},{"timeout":"2s"}]}`
 )
@@ -62,6 +66,8 @@ var pipelines = []suite{
 	{name: "two limits and keys", unit: 50 * time.Millisecond, body: `{"steps":[{"limit":{"rate":"20/1s","per":["key","ip"]}},{"limit":{"algorithm":"fixed-window","rate":"6/1s","wait":"1s","queue":3,"order":"newest"}},{"bulkhead":{"concurrent":2,"queue":2,"per":"key"}}]}`, other: `{"steps":[{"limit":{"rate":"5/1s","per":["key","ip"]}},{"limit":{"rate":"4/1s","wait":"2s"}},{"bulkhead":{"concurrent":1,"per":"ip"}}]}`},
 	{name: "hedge", unit: 100 * time.Millisecond, body: hedged, other: percentile},
 	{name: "hedge, parallel", unit: 50 * time.Millisecond, body: `{"steps":[{"breaker":{"window":{"calls":10},"minimum":4,"open":"1s","probes":2}},{"hedge":{"parallel":true,"max":2}},{"limit":{"rate":"20/1s","burst":4,"wait":"300ms"}},{"bulkhead":{"concurrent":5,"queue":3,"lease":"400ms"}},{"timeout":"700ms"}]}`},
+	{name: "chaos", unit: 100 * time.Millisecond, body: injecting, other: dormant},
+	{name: "chaos under a hedge", unit: 50 * time.Millisecond, body: `{"steps":[{"retry":{"attempts":2,"backoff":{"constant":"200ms"},"jitter":"full"}},{"hedge":{"after":"100ms","max":2}},{"bulkhead":{"concurrent":6,"lease":"400ms"}},{"timeout":"400ms"},{"chaos":{"fail":"20%","ignore":"10%","slow":{"rate":"60%","by":"50ms","to":"500ms"}}}]}`},
 	{name: "hedge in shadow", unit: 50 * time.Millisecond, body: `{"steps":[{"hedge":{"after":"100ms","max":2,"shadow":true}},{"bulkhead":{"concurrent":4}}]}`},
 	{name: "keys that are evicted", unit: 100 * time.Millisecond, body: `{"steps":[{"limit":{"rate":"3/1s","wait":"500ms","per":"key","keys":2}},{"breaker":{"window":{"consecutive":2},"open":"1s","probes":1,"per":"key","keys":2,"missing":"skip"}},{"bulkhead":{"concurrent":2,"queue":1,"per":"ip","keys":1}}]}`, other: `{"steps":[{"limit":{"rate":"3/1s","wait":"500ms","per":"key","keys":1}},{"bulkhead":{"concurrent":2,"queue":1,"per":"ip","keys":3,"missing":"deny"}}]}`},
 	{name: "keys that share", unit: 100 * time.Millisecond, body: `{"steps":[{"limit":{"algorithm":"sliding-log","rate":"4/1s","wait":"500ms","per":"key","keys":2,"when_full":"share","missing":"deny"}},{"retry":{"attempts":2,"backoff":{"constant":"200ms"},"jitter":"none"}},{"limit":{"name":"even","algorithm":"leaky-bucket","rate":"10/1s","wait":"1s","queue":4,"per":"key","keys":1,"when_full":"share"}}]}`},

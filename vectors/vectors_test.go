@@ -87,7 +87,7 @@ func TestEverythingOccurs(t *testing.T) {
 		{"verdict", w.verdicts, []int{0, 1, 2, 3, 4}},
 		{"reason of a refusal", w.reasons, []int{0, 1, 2, 3, 4, 5, 6, 10}},
 		{"effect on others", w.others, []int{1, 2, 3, 4}},
-		{"decision", w.kinds, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13}},
+		{"decision", w.kinds, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17}},
 		{"reason of a decision", w.why, []int{1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15}},
 	} {
 		for _, n := range c.all {

@@ -24,6 +24,7 @@ modules=(
 	"wasm/tokenbucket wasm/entry/tokenbucket z sluice_codes"
 	"wasm/breaker wasm/entry/breaker z sluice_codes"
 	"wasm/retry wasm/entry/retry z sluice_codes"
+	"wasm/sim wasm/entry/sim 2 -"
 	"proxywasm/sluice proxywasm/entry z -"
 	"proxywasm/vectors proxywasm/entry/vectors z -"
 )

@@ -45,8 +45,12 @@ func (a *attributes) lookup(attribute string) string {
 		if name == "host" {
 			return hostOf(r)
 		}
+		lines := r.Header[http.CanonicalHeaderKey(name)]
+		if a.server && len(lines) > 1 {
+			return lines[0] // check has found no other value
+		}
 		// RFC 9110 section 5.3: several lines are one list.
-		return strings.Join(r.Header[http.CanonicalHeaderKey(name)], ", ")
+		return strings.Join(lines, ", ")
 	case "cookie":
 		return cookie(r, name).Value
 	case "query":

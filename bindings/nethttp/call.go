@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/internal/attempt"
+	"github.com/sluice-go/sluice/internal/guards"
 	"github.com/sluice-go/sluice/policy/refusals"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -65,9 +66,9 @@ func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target)
 	v := g.view()
 	c.request = t.requestOf(c.attributes.req)
 	own := overrideOf(req.Context())
-	own.apply(&c.request)
+	own.Apply(&c.request)
 	c.once = own.NoRetry
-	if v.keyed {
+	if v.keyed || g.pipeline.Traced() {
 		c.request.Lookup = c.attributes.lookup
 	}
 	c.request.Holdable = true
@@ -163,7 +164,7 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	details := c.begins(ctx)
 	body, err := c.upload.next(details.Attempts == 1)
 	if err != nil {
-		return nil, &attemptError{err: err, outcome: reducer.Ignore}
+		return nil, &guards.AttemptError{Err: err, Result: reducer.Ignore}
 	}
 	began, waited := time.Time{}, time.Duration(0)
 	if c.own != nil && !c.hedged {
@@ -203,11 +204,11 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	case err != nil:
 		return nil, c.failed(ctx, err)
 	case resp == nil:
-		return nil, &attemptError{err: errNoAnswer, outcome: reducer.Ignore}
+		return nil, &guards.AttemptError{Err: errNoAnswer, Result: reducer.Ignore}
 	}
 	resp, err = c.answered(ctx, resp, details)
 	if err == nil && c.guard.view().slowed(began, c.t.now, c.upload.took()-waited) {
-		err = &attemptError{err: errSlowClient, outcome: reducer.Cancelled}
+		err = &guards.AttemptError{Err: errSlowClient, Result: reducer.Cancelled}
 	}
 	if err == nil && c.pauses != nil {
 		c.uploaded = c.upload.took() - waited
@@ -289,28 +290,28 @@ func (c *call) taken(resp *http.Response) {
 func (c *call) failed(ctx context.Context, err error) error {
 	// A read of the body that fails ends the context of the request as well.
 	if failed := c.upload.client.failure(); failed != nil {
-		return &attemptError{err: failed, outcome: reducer.Cancelled}
+		return &guards.AttemptError{Err: failed, Result: reducer.Cancelled}
 	}
 	if c.req.Context().Err() != nil {
 		return err
 	}
 	switch unfinished := c.upload.unfinished(); {
 	case unfinished && ctx.Err() != nil:
-		return &attemptError{err: &ClientError{http.StatusRequestTimeout, context.Cause(ctx)}, outcome: reducer.Cancelled}
+		return &guards.AttemptError{Err: &ClientError{http.StatusRequestTimeout, context.Cause(ctx)}, Result: reducer.Cancelled}
 	case unfinished:
-		return &attemptError{err: err, outcome: reducer.Cancelled}
+		return &guards.AttemptError{Err: err, Result: reducer.Cancelled}
 	case ctx.Err() != nil:
 		return err
 	}
-	e := &attemptError{err: err}
+	e := &guards.AttemptError{Err: err}
 	var inner *sluice.RejectedError
 	if errors.As(err, &inner) {
 		// Of a policy below this round tripper.
-		e.outcome = inner.Outcome()
-		e.after, e.told = inner.Delay()
+		e.Result = inner.Outcome()
+		e.After, e.HasAfter = inner.Delay()
 		return c.kept(e)
 	}
-	e.outcome = outcomeOfError(c.t.outcomesOf(c.guard.pipeline), err)
+	e.Result = outcomeOfError(c.t.outcomesOf(c.guard.pipeline), err)
 	return c.kept(e)
 }
 
@@ -346,17 +347,17 @@ func (c *call) answered(ctx context.Context, resp *http.Response, details *Detai
 	if fallback.Covers(outcome) && c.upload.unfinished() {
 		outcome = reducer.Cancelled // what the dependency says may be about the body
 	}
-	e := &attemptError{err: &StatusError{StatusCode: resp.StatusCode, GRPC: int(code)}, outcome: outcome}
-	if e.after, e.told = retryAfter(resp.Header, c.t.now); result != "" && !e.told {
-		e.after, e.told = pushback(resp)
+	e := &guards.AttemptError{Err: &StatusError{StatusCode: resp.StatusCode, GRPC: int(code)}, Result: outcome}
+	if e.After, e.HasAfter = retryAfter(resp.Header, c.t.now); result != "" && !e.HasAfter {
+		e.After, e.HasAfter = pushback(resp)
 	}
 	return resp, c.kept(e)
 }
 
 // kept asks for no other attempt when the body is gone by now.
-func (c *call) kept(e *attemptError) error {
-	if (e.outcome == reducer.Fail || e.outcome == reducer.Throttle) && c.request.NoRetry == "" && c.guard.view().retry && !c.upload.repeatable() {
-		e.after, e.told = -1, true
+func (c *call) kept(e *guards.AttemptError) error {
+	if (e.Result == reducer.Fail || e.Result == reducer.Throttle) && c.request.NoRetry == "" && c.guard.view().retry && !c.upload.repeatable() {
+		e.After, e.HasAfter = -1, true
 		c.details.NoRetry = bodyTooLong
 	}
 	return e
@@ -392,13 +393,14 @@ func (c *call) result(resp *http.Response, err error) (*http.Response, error) {
 	if errors.As(err, &gaveUp) {
 		c.details.GaveUp = gaveUp.Reason
 	}
-	own, plain := err.(*attemptError)
+	own, plain := err.(*guards.AttemptError)
 	refused := errors.Is(err, sluice.ErrRejected)
-	failed := gaveUp != nil && err == error(gaveUp) || plain && fallback.Covers(own.outcome)
+	failed := gaveUp != nil && err == error(gaveUp) || plain && fallback.Covers(own.Result)
 	var timeout *sluice.TimeoutError
 	var client *ClientError
 	late := !failed && !errors.As(err, &client) && errors.As(err, &timeout)
-	if f := c.guard.fallbackOf(c.req); f != nil && (refused || failed || late) {
+	_, injected := err.(*sluice.InjectedError)
+	if f := c.guard.fallbackOf(c.req); f != nil && (refused || failed || late || injected && replaces(err)) {
 		c.abandon()
 		c.details.Fallback = true
 		a, told := answer{}, false
@@ -424,7 +426,7 @@ func (c *call) result(resp *http.Response, err error) (*http.Response, error) {
 		}
 	}
 	if plain {
-		err = own.err
+		err = own.Err
 	}
 	return nil, err
 }

@@ -80,8 +80,8 @@ func (c *call) grpcResult(resp *http.Response, body *download) (code string, err
 	return code, err
 }
 
-// pushback returns the least delay that a failed answer of gRPC asks for. A negative one, and
-// one that cannot be read, ask for no retry (gRPC proposal A6).
+// pushback returns the least delay that a failed answer of gRPC asks for, negative for no
+// retry.
 func pushback(resp *http.Response) (time.Duration, bool) {
 	text := resp.Header.Get(grpcPushback)
 	if text == "" {
@@ -90,9 +90,5 @@ func pushback(resp *http.Response) (time.Duration, bool) {
 	if text == "" {
 		return 0, false
 	}
-	ms, err := strconv.ParseInt(text, 10, 32)
-	if err != nil || ms < 0 {
-		return -1, true
-	}
-	return time.Duration(ms) * time.Millisecond, true
+	return refusals.GRPCPushback(text), true
 }

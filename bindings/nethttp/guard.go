@@ -75,8 +75,9 @@ func newView(plan *pipeline.Plan) *view {
 	for i := range plan.Len() {
 		after := pipeline.ConfigOf[timeout.Config](plan.Step(i)).After
 		v.timed = v.timed || after > 0 && !plan.Shadow(i)
-		v.keyed = v.keyed || len(plan.Step(i).Per) > 0
-		for _, attribute := range plan.Step(i).Per {
+		attributes := plan.Attributes(i)
+		v.keyed = v.keyed || len(attributes) > 0
+		for _, attribute := range attributes {
 			if strings.Contains(attribute, ":") && !slices.Contains(v.sent, attribute) {
 				v.sent = append(v.sent, attribute)
 			}

@@ -40,7 +40,7 @@ type Handler struct {
 
 // NewHandler guards every request with p.
 func NewHandler(next http.Handler, p *sluice.Pipeline, options ...Option) *Handler {
-	return newHandler(next, &source{one: newGuard(p)}, options)
+	return newHandler(next, always(p), options)
 }
 
 // NewRoutedHandler guards requests with the policies that the routes of the
@@ -50,7 +50,7 @@ func NewHandler(next http.Handler, p *sluice.Pipeline, options ...Option) *Handl
 // `http.default`. A request that is refused for its path, or for having no
 // route, is answered with 400 or 403.
 func NewRoutedHandler(next http.Handler, set *sluice.Set, options ...Option) *Handler {
-	return newHandler(next, &source{set: set}, options)
+	return newHandler(next, routed(set), options)
 }
 
 // Middleware is NewHandler for chains of handlers.
@@ -61,7 +61,7 @@ func Middleware(p *sluice.Pipeline, options ...Option) func(http.Handler) http.H
 func newHandler(next http.Handler, from *source, options []Option) *Handler {
 	h := &Handler{settings: newSettings(true, options), next: next, source: from}
 	if h.logger != nil {
-		for _, g := range h.source.guards() {
+		for _, g := range h.source.All() {
 			if err := g.pipeline.Err(); err != nil {
 				h.logger.Error("every request is refused", "error", err)
 			}
@@ -105,8 +105,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	v := g.view()
 	var a *attributes
-	if v.keyed {
+	if v.keyed || g.pipeline.Traced() {
 		a = &attributes{req: r, target: to, server: true, s: &h.settings}
+	}
+	if v.keyed {
 		if err := a.check(v); err != nil {
 			body.answering()
 			h.refuse(w, r, g, sluice.Request{}, err)
@@ -114,7 +116,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	q := h.requestOf(r)
-	if v.keyed {
+	if a != nil {
 		q.Lookup = a.lookup
 	}
 	if body != nil {
@@ -204,7 +206,7 @@ func (h *Handler) refuse(w http.ResponseWriter, r *http.Request, g *guard, q slu
 	if _, ok := err.(*RequestError); ok {
 		g = nil // the policy was not asked
 	}
-	if f := g.fallbackOf(r); f != nil {
+	if f := g.fallbackOf(r); f != nil && replaces(err) {
 		a.replace(f)
 	} else if h.refused != nil {
 		w.Header().Del("Content-Type")

@@ -18,7 +18,7 @@ type Details struct {
 	// NoHedge is why no attempt was to run beside another, likewise.
 	NoHedge string
 	// GaveUp is why a failing answer was not followed by another attempt:
-	// attempts, pushback, deadline, open or budget. None otherwise.
+	// attempts, pushback, deadline, elapsed, open or budget. None otherwise.
 	GaveUp reducer.Reason
 	// Fallback says that the answer is the policy's own.
 	Fallback bool

@@ -39,19 +39,6 @@ func (e *StatusError) Error() string {
 	return "HTTP " + strconv.Itoa(e.StatusCode) + " " + http.StatusText(e.StatusCode)
 }
 
-// attemptError is how an attempt ended, with its meaning.
-type attemptError struct {
-	err     error
-	outcome reducer.Outcome
-	after   time.Duration
-	told    bool
-}
-
-func (e *attemptError) Error() string                     { return e.err.Error() }
-func (e *attemptError) Unwrap() error                     { return e.err }
-func (e *attemptError) Outcome() reducer.Outcome          { return e.outcome }
-func (e *attemptError) RetryAfter() (time.Duration, bool) { return e.after, e.told }
-
 // outcomeOfError returns what an error of a round tripper means. The errors of
 // net/http that name a mistake of the caller have no type of their own.
 func outcomeOfError(o *policy.Outcomes, err error) reducer.Outcome {

@@ -2,8 +2,9 @@ package nethttp
 
 import (
 	"context"
+	"time"
 
-	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/guards"
 )
 
 // Override is what differs for some requests of a Transport. What is zero is as without
@@ -17,6 +18,11 @@ type Override struct {
 	// NoRetry is a reason to send the request once, without a retry and without a
 	// hedge, as in "the user waits". Details.NoRetry has it.
 	NoRetry string
+	// Timeout bounds the request as a deadline of its context does, up to the answer's headers;
+	// the earlier of the two counts.
+	Timeout time.Duration
+	// Attempts is the most attempts, where the retry of the policy allows more.
+	Attempts uint32
 }
 
 type overrideKey struct{}
@@ -25,32 +31,7 @@ type overrideKey struct{}
 // Override already, the fields of o that are zero keep its values. A Handler does not
 // look at it; its WithKey, WithCost and WithPolicyOf have the request.
 func WithOverride(ctx context.Context, o Override) context.Context {
-	outer := overrideOf(ctx)
-	if o.Key == "" {
-		o.Key = outer.Key
-	}
-	if o.Cost == 0 {
-		o.Cost = outer.Cost
-	}
-	if o.NoRetry == "" {
-		o.NoRetry = outer.NoRetry
-	}
-	return context.WithValue(ctx, overrideKey{}, &o)
+	return guards.WithOverride(ctx, overrideKey{}, guards.Override(o))
 }
 
-func overrideOf(ctx context.Context) Override {
-	if o, ok := ctx.Value(overrideKey{}).(*Override); ok {
-		return *o
-	}
-	return Override{}
-}
-
-// apply changes what the policy is asked.
-func (o *Override) apply(q *sluice.Request) {
-	if o.Key != "" {
-		q.Key = o.Key
-	}
-	if o.Cost != 0 {
-		q.Cost = o.Cost
-	}
-}
+func overrideOf(ctx context.Context) guards.Override { return guards.OverrideOf(ctx, overrideKey{}) }

@@ -1,18 +1,22 @@
 package nethttp_test
 
 import (
+	"context"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/bindings/nethttp"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // TestOverrides has requests of one Transport differ by their contexts.
@@ -47,6 +51,32 @@ func TestOverrides(t *testing.T) {
 	assert.Len(t, failing.seen, 1)
 	assert.EqualValues(t, 9, left("c"))
 	assert.Equal(t, 3, send(answers(status(503)), nethttp.Override{Key: "d"}).Attempts)
+	info = send(answers(status(503)), nethttp.Override{Key: "e", Attempts: 2}, nethttp.Override{Timeout: time.Hour})
+	assert.Equal(t, nethttp.Details{Policy: "p", Attempts: 2, GaveUp: reducer.ReasonAttempts}, info)
+	assert.Equal(t, 3, send(answers(status(503)), nethttp.Override{Key: "f", Attempts: 9}).Attempts, "never more than the policy allows")
+}
+
+// TestOverrideOfTimeout bounds one request, and leaves an earlier deadline of its context.
+func TestOverrideOfTimeout(t *testing.T) {
+	for own, want := range map[time.Duration]time.Duration{0: time.Second, 500 * time.Millisecond: 500 * time.Millisecond} {
+		synctest.Test(t, func(t *testing.T) {
+			p := policyOf(t, "steps:", "  - retry: {attempts: 3, backoff: none}", "  - timeout: 1m")
+			next := answers(func(r *http.Request) (*http.Response, error) { <-r.Context().Done(); return nil, r.Context().Err() })
+			ctx := nethttp.WithOverride(t.Context(), nethttp.Override{Timeout: time.Second})
+			if own > 0 {
+				var cancel context.CancelFunc
+				ctx, cancel = context.WithTimeout(ctx, own)
+				defer cancel()
+			}
+			began := time.Now()
+			_, err := nethttp.NewTransport(next, p).RoundTrip(get(t, target).WithContext(ctx))
+			var late *sluice.TimeoutError
+			require.ErrorAs(t, err, &late)
+			assert.Equal(t, "deadline", late.Step)
+			assert.Equal(t, want, time.Since(began))
+			assert.Len(t, next.seen, 1)
+		})
+	}
 }
 
 func TestOverrideOfAHedge(t *testing.T) {

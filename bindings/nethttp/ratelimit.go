@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/guards"
 	"github.com/sluice-go/sluice/policy/refusals"
 )
 
@@ -44,14 +45,7 @@ func (v *view) fields(states []sluice.LimitState, refused *sluice.RejectedError)
 		if l == nil {
 			continue
 		}
-		wait := state.Full
-		switch {
-		case refused != nil && refused.RetryAfter >= 0 && refused.Step == v.plan.StepName(state.Step):
-			wait = refused.RetryAfter
-		case state.Free == 0:
-			wait = state.Next
-		}
-		remaining, reset := uint64(state.Free), refusals.CeilSeconds(wait)
+		remaining, reset := uint64(state.Free), refusals.CeilSeconds(guards.Reset(state, v.plan, refused))
 		if len(b) > 0 {
 			b = append(b, ", "...)
 		}

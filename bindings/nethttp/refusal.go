@@ -27,8 +27,8 @@ type answer struct {
 	detail string   // for a client of gRPC
 }
 
-// refusal returns the answer to a refusal or a timeout by the policy or to a
-// policy that is missing, with its headers in h, and false for any other error, for
+// refusal returns the answer to a refusal, a timeout or an injected result by the policy
+// or to a policy that is missing, with its headers in h, and false for any other error, for
 // which h stays as it is. late is the status of a timeout.
 //
 // What a limit refuses, for whatever reason, is 429: the caller is over its
@@ -43,6 +43,7 @@ func (s *settings) refusal(h http.Header, g *guard, q sluice.Request, err error,
 		return s.rejection(h, g, q, rejected), true
 	}
 	var timeout *sluice.TimeoutError
+	var injected *sluice.InjectedError
 	var unknown *sluice.UnknownPolicyError
 	var request *RequestError
 	a := answer{header: h}
@@ -53,6 +54,14 @@ func (s *settings) refusal(h http.Header, g *guard, q sluice.Request, err error,
 		p.Detail = "The request took longer than it may."
 		a.status, a.grpc = late, refusals.GRPCDeadlineExceeded
 		p.Title = http.StatusText(late)
+	case errors.As(err, &injected):
+		p.Reason, p.Step = "injected", injected.Step
+		p.Detail = "A chaos step of the policy gives this answer in place of the service."
+		a.status = statusOfInjected(injected.Result)
+		p.Title = http.StatusText(a.status)
+		if injected.After > 0 {
+			h.Set("Retry-After", strconv.FormatInt(refusals.CeilSeconds(injected.After), 10))
+		}
 	case errors.As(err, &unknown):
 		p.Reason, p.Detail = "policy", "The policy of this service is missing."
 		a.status = http.StatusInternalServerError
@@ -74,6 +83,25 @@ func (s *settings) refusal(h http.Header, g *guard, q sluice.Request, err error,
 		}
 	}
 	return a, true
+}
+
+// statusOfInjected returns the status that stands for an injected outcome where the policy
+// has the default outcomes.
+func statusOfInjected(o reducer.Outcome) int {
+	switch o {
+	case reducer.Throttle:
+		return http.StatusTooManyRequests
+	case reducer.Ignore:
+		return http.StatusBadRequest
+	}
+	return http.StatusServiceUnavailable
+}
+
+// replaces reports whether a fallback replaces the answer to an error of the policy: not
+// to an injected outcome that it does not cover.
+func replaces(err error) bool {
+	injected, ok := err.(*sluice.InjectedError)
+	return !ok || fallback.Covers(injected.Result)
 }
 
 // values are those of the headers of an answer, in one allocation.

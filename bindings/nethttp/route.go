@@ -6,9 +6,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"sync/atomic"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/guards"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/policy/routes"
@@ -35,18 +35,16 @@ var errNoRoute = &RequestError{Status: http.StatusForbidden, Reason: "route", De
 
 // source finds the guard of a request: always the same, or by the routes of a
 // document.
-type source struct {
-	one    *guard
-	set    *sluice.Set
-	routes atomic.Pointer[table]
+type source struct{ guards.Source[guard] }
+
+// always returns the source of one pipeline.
+func always(p *sluice.Pipeline) *source {
+	return &source{guards.Source[guard]{One: newGuard(p)}}
 }
 
-// table is the routes of one document, immutable.
-type table struct {
-	doc       *policy.Document
-	routes    *routes.Table
-	guards    []*guard // of the routes
-	unmatched *guard   // of what no route matches, nil for none
+// routed returns the source of a set, by the routes of its document.
+func routed(set *sluice.Set) *source {
+	return &source{guards.Source[guard]{Set: set, Make: newGuard}}
 }
 
 // target is what a document says of a request.
@@ -59,23 +57,23 @@ type target struct {
 
 // find returns what a document says of a request. The error is a *RequestError.
 func (s *source) find(host, method string, u *url.URL) (target, error) {
-	if s.set == nil {
-		return target{guard: s.one}, nil
+	if s.Set == nil {
+		return target{guard: s.One}, nil
 	}
-	t := s.table()
-	m, err := t.routes.Match(host, method, u.EscapedPath())
+	t := s.Table()
+	m, err := t.Routes.Match(host, method, u.EscapedPath())
 	var refused *routes.PathError
 	if errors.As(err, &refused) {
-		return target{http: &t.doc.HTTP}, &RequestError{Status: http.StatusBadRequest, Reason: "path", Detail: refused.Reason}
+		return target{http: &t.Doc.HTTP}, &RequestError{Status: http.StatusBadRequest, Reason: "path", Detail: refused.Reason}
 	}
 	found := target{path: m.Path, http: m.HTTP}
 	switch {
 	case m.Route != nil:
-		found.guard, found.route = t.guards[m.Index], m.Route.Host+m.Route.Path
+		found.guard, found.route = t.Guards[m.Index], m.Route.Host+m.Route.Path
 	case m.HTTP.Unmatched == document.UnmatchedDeny:
 		return target{http: m.HTTP}, errNoRoute
 	default:
-		found.guard = t.unmatched
+		found.guard = t.Unmatched
 	}
 	return found, nil
 }
@@ -97,55 +95,6 @@ func (t *target) sent(r *http.Request) *http.Request {
 	}
 	clean.URL = &u
 	return &clean
-}
-
-// table returns the routes of the active document. A document that changes
-// while its pipelines are looked up is looked at again.
-func (s *source) table() *table {
-	t := s.routes.Load()
-	for {
-		doc := s.set.Document()
-		if t != nil && t.doc == doc {
-			return t
-		}
-		t = newTable(s.set, doc)
-		s.routes.Store(t)
-	}
-}
-
-func newTable(set *sluice.Set, doc *policy.Document) *table {
-	t := &table{doc: doc, routes: routes.New(doc), guards: make([]*guard, len(doc.Routes))}
-	byName := map[string]*guard{}
-	of := func(name string) *guard {
-		if byName[name] == nil {
-			byName[name] = newGuard(set.Pipeline(name))
-		}
-		return byName[name]
-	}
-	for i := range doc.Routes {
-		t.guards[i] = of(doc.Routes[i].Policy)
-	}
-	if doc.HTTP.Unmatched == document.UnmatchedPolicy {
-		t.unmatched = of(doc.HTTP.Default)
-	}
-	return t
-}
-
-// guards returns those that there are now.
-func (s *source) guards() []*guard {
-	if s.set == nil {
-		return []*guard{s.one}
-	}
-	var list []*guard
-	seen := map[*guard]bool{nil: true}
-	t := s.table()
-	for _, g := range append(t.guards[:len(t.guards):len(t.guards)], t.unmatched) {
-		if !seen[g] {
-			seen[g] = true
-			list = append(list, g)
-		}
-	}
-	return list
 }
 
 type (

@@ -191,6 +191,45 @@ func TestKeysSentTwice(t *testing.T) {
 	}
 }
 
+// TestEqualLinesAreOneValue sends the value of a key in several equal lines: a client gets no
+// further cell for that.
+func TestEqualLinesAreOneValue(t *testing.T) {
+	h := nethttp.NewHandler(says(200, ""), policyOf(t, "steps:", "  - limit: {rate: 1/1h, per: header:x-tenant}"))
+	for i, want := range []int{200, 429, 429} {
+		r := httptest.NewRequest("GET", "/", nil)
+		for range i + 1 {
+			r.Header.Add("X-Tenant", "a")
+		}
+		assert.Equal(t, want, serve(h, r).Code, "%d lines", i+1)
+	}
+}
+
+// TestRoutesWithoutPolicy has requests that a route leaves out, before one that would guard
+// them.
+func TestRoutesWithoutPolicy(t *testing.T) {
+	set := parse(t, `
+version: 1
+policies:
+  pass: {steps: [{limit: 1/1h}]}
+  one: {steps: [{limit: 1/1h}]}
+http: {default: deny}
+routes:
+  - {path: /health/**, policy: pass}
+  - {path: /**, method: OPTIONS, policy: pass}
+  - {path: /**, policy: one}
+`)
+	transport, proxy := proxyTo(t, set)
+	for name, h := range map[string]http.Handler{"handler": nethttp.NewRoutedHandler(paths, set), "proxy": transport.Proxy(proxy)} {
+		for range 3 {
+			assert.Equal(t, 200, serve(h, httptest.NewRequest("GET", "/x/../health/live", nil)).Code, name)
+			assert.Equal(t, 200, serve(h, httptest.NewRequest("OPTIONS", "/a", nil)).Code, name)
+		}
+	}
+	h := nethttp.NewRoutedHandler(paths, set)
+	assert.Equal(t, 200, serve(h, httptest.NewRequest("GET", "/a", nil)).Code)
+	assert.Equal(t, 429, serve(h, httptest.NewRequest("GET", "/a", nil)).Code)
+}
+
 // TestMissing has a request without each of the attributes.
 func TestMissing(t *testing.T) {
 	for _, per := range []string{"key", "ip", "header:x-tenant", "cookie:sid", "query:user", "host", "route", "[method, \"header:x-tenant\"]"} {

@@ -17,7 +17,7 @@ type Transport struct {
 // NewTransport guards every request with p. Without next it is
 // http.DefaultTransport.
 func NewTransport(next http.RoundTripper, p *sluice.Pipeline, options ...Option) *Transport {
-	return newTransport(next, &source{one: newGuard(p)}, options)
+	return newTransport(next, always(p), options)
 }
 
 // NewRoutedTransport guards requests with the policies that the routes of the
@@ -27,7 +27,7 @@ func NewTransport(next http.RoundTripper, p *sluice.Pipeline, options ...Option)
 // request is sent as it is: a program spells its own paths. For a proxy, whose
 // clients spell them, see Transport.Proxy.
 func NewRoutedTransport(next http.RoundTripper, set *sluice.Set, options ...Option) *Transport {
-	return newTransport(next, &source{set: set}, options)
+	return newTransport(next, routed(set), options)
 }
 
 func newTransport(next http.RoundTripper, from *source, options []Option) *Transport {
@@ -39,7 +39,8 @@ func newTransport(next http.RoundTripper, from *source, options []Option) *Trans
 
 // RoundTrip implements http.RoundTripper. Besides the errors of the round
 // tripper that it guards it returns a *sluice.RejectedError, *sluice.
-// TimeoutError, *sluice.RetryError, *sluice.CancelError or *RequestError.
+// TimeoutError, *sluice.InjectedError, *sluice.RetryError, *sluice.CancelError or
+// *RequestError.
 func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	if t.skip != nil && t.skip(req) {
 		return t.next.RoundTrip(req)

@@ -39,7 +39,7 @@ func TestCodes(t *testing.T) {
 		}
 		return code
 	}
-	const limit, timeout = "\x04\x00\x01a\x00\x00\x00\x01\x05\x00\x00\x00\x00", "\x01\x00\x01b\x00\x00\x09\x01"
+	const limit, timeout = "\x04\x00\x01a\x00\x00\x00\x01\x05\x00\x00\x00\x00\x00\x00\x00\x00", "\x01\x00\x01b\x00\x00\x09\x01"
 	for _, c := range []struct {
 		plan  string
 		code  int32
@@ -51,7 +51,7 @@ func TestCodes(t *testing.T) {
 		{"\x01\x00\x02" + timeout + limit[:8], abi.BadBytes, 1, "rate"},
 		{"\x01\x00\x02" + timeout + limit + "x", abi.BadBytes, 1, "end"},
 		{"\x01\x00\x02" + timeout + timeout, abi.BadPolicy, 1, "name"},
-		{"\x01\x00\x02" + timeout + limit[:7] + "\x00\x05\x00\x00\x00\x00", abi.BadPolicy, 1, "rate.count"},
+		{"\x01\x00\x02" + timeout + limit[:7] + "\x00" + limit[8:], abi.BadPolicy, 1, "rate.count"},
 	} {
 		call("buffer", uint64(len(c.plan)))
 		copy(i.Buffer(uint32(len(c.plan))), c.plan)

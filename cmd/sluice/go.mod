@@ -9,6 +9,7 @@ require (
 	github.com/pires/go-proxyproto v0.15.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/sluice-go/sluice v0.1.0
+	github.com/sluice-go/sluice/bindings/prometheus v0.1.0
 	github.com/sluice-go/sluice/bindings/wazero v0.1.0
 	github.com/spf13/cobra v1.10.2
 	github.com/spf13/pflag v1.0.9

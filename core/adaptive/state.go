@@ -30,6 +30,10 @@ func (s *State) free() uint32 {
 	return uint32(places - min(uint64(len(s.held)), places))
 }
 
+// InUse returns how many places are held. After the limit was lowered these may be more
+// than it allows.
+func (s *State) InUse() uint32 { return uint32(len(s.held)) }
+
 func (s *State) hold(now clock.Mark) reducer.Permit {
 	s.Serial++
 	s.held = append(s.held, s.Serial)

@@ -23,6 +23,8 @@ const (
 	Fibonacci
 	// Decorrelated is drawn between Base and three times the delay before.
 	Decorrelated
+	// Listed is the delay of Delays that belongs to the attempt.
+	Listed
 )
 
 // JitterKind names how randomness changes a delay d.
@@ -52,12 +54,14 @@ const MaxFactor Factor = 1_000_000_000
 // Config is the configuration of a backoff.
 type Config struct {
 	Kind Kind
-	// Base delay, more than 0 unless Kind is None.
+	// Base delay, more than 0. 0 for None and Listed.
 	Base time.Duration
 	// Factor of Exponential, 1 to MaxFactor.
 	Factor Factor
-	// Max cuts every delay before jitter, at least Base. 0 means no cut.
+	// Max cuts every delay before jitter, at least Base. 0 means no cut; 0 for Listed.
 	Max time.Duration
+	// Delays of Listed, 1 to MaxDelays, each 0 or more. Empty for other kinds.
+	Delays List
 	// Jitter of the delay. NoJitter when Kind is None or Decorrelated.
 	Jitter JitterKind
 	// Share of Fraction, more than 0 and at most the whole.

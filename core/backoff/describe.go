@@ -13,6 +13,9 @@ func (c Config) Describe() string {
 		return "none"
 	}
 	text := c.Kind.String() + " " + mechanism.Span(c.Base)
+	if c.Kind == Listed {
+		text = c.Kind.String() + " " + c.Delays.text(mechanism.Span)
+	}
 	if c.Kind == Exponential {
 		text += " factor " + c.Factor.String()
 	}

@@ -5,6 +5,7 @@
 //	exponential   base x factor^(n-1)
 //	fibonacci     base x 1, 1, 2, 3, 5 ...
 //	decorrelated  base + r(min(max, 3 x the delay before) - base)
+//	delays        the n-th of a list, the last one from its end on
 //
 // cut at max, then jitter: full r(d), equal d/2 + r(d - d/2), a share p of d
 // d - pd + r(2pd). Here r(n) = floor(u x (n+1) / 2^64) for a random word u, the
@@ -15,7 +16,7 @@
 //
 //   - R2: 0 <= delay <= max x (1 + share) for every attempt up to the greatest;
 //     nothing overflows.
-//   - R3: the nominal delay never decreases, up to max.
+//   - R3: the nominal delay never decreases, up to max, except in a list.
 //   - R4: jitter stays in its interval, both ends included.
 //   - G1: only integers, so every platform computes the same bits.
 //

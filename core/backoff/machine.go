@@ -18,12 +18,20 @@ type Machine struct{ config Config }
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
 	switch {
-	case c.Kind > Decorrelated:
+	case c.Kind > Listed:
 		return nil, reducer.BadCount("backoff", uint64(c.Kind), "a kind of this package")
-	case c.Kind == None && (c.Base != 0 || c.Max != 0 || c.Factor != 0):
-		return nil, reducer.BadDuration("backoff", c.Base, "nothing beside None")
+	case (c.Kind == None || c.Kind == Listed) && (c.Base != 0 || c.Max != 0 || c.Factor != 0):
+		return nil, reducer.BadDuration("backoff", c.Base, "no base, max and factor beside None and Listed")
+	case c.Kind != Listed && c.Delays != List{}:
+		return nil, reducer.BadCount("backoff.delays", uint64(c.Delays.Len()), "no delays beside other kinds than Listed")
+	case c.Kind == Listed:
+		if err := c.Delays.check(); err != nil {
+			return nil, err
+		}
 	case c.Kind != None && c.Base <= 0:
 		return nil, reducer.BadDuration("backoff", c.Base, "more than 0")
+	}
+	switch {
 	case c.Max < 0 || c.Max > 0 && c.Max < c.Base:
 		return nil, reducer.BadDuration("backoff.max", c.Max, "at least the base, or 0 for no cut")
 	case c.Kind == Exponential && (c.Factor < FactorOne || c.Factor > MaxFactor):
@@ -46,7 +54,7 @@ func (m *Machine) Random() bool {
 // Nominal returns the delay after the attempt (1 for the first), at most Max, without
 // jitter. It saturates at the longest duration. Decorrelated gives its base.
 func (m *Machine) Nominal(attempt uint32) time.Duration {
-	c := m.config
+	c := &m.config
 	attempt = max(1, attempt)
 	var d time.Duration
 	switch c.Kind {
@@ -58,33 +66,53 @@ func (m *Machine) Nominal(attempt uint32) time.Duration {
 		d = c.exponential(attempt)
 	case Fibonacci:
 		d = c.fibonacci(attempt)
+	case Listed:
+		d = c.Delays.after(attempt)
 	}
 	return c.cut(d)
+}
+
+// Longest returns the longest nominal delay after the first n attempts. The delays of
+// Decorrelated have no nominal one beside the base.
+func (m *Machine) Longest(n uint32) time.Duration {
+	if m.config.Kind == Listed {
+		return m.config.Delays.longest(n)
+	}
+	return m.Nominal(n)
+}
+
+// Steady reports whether the nominal delay is the same after all attempts from one up
+// to another.
+func (m *Machine) Steady(from, to uint32) bool {
+	if m.config.Kind == Listed && from < uint32(m.config.Delays.Len()) {
+		return from >= to
+	}
+	return m.Nominal(from) == m.Nominal(to)
 }
 
 // Delay returns the delay after the attempt with its jitter. before is the
 // delay of the attempt before, 0 for none. u is the random word.
 func (m *Machine) Delay(attempt uint32, before time.Duration, u uint64) time.Duration {
-	c := m.config
+	c := &m.config
 	d := m.Nominal(attempt)
 	if c.Kind == Decorrelated {
 		if before <= 0 {
 			before = c.Base
 		}
 		// A delay that another configuration drew may be shorter than the base.
-		return c.Base + draw(u, max(c.Base, c.cut(times(before, 3)))-c.Base)
+		return c.Base + Draw(u, max(c.Base, c.cut(times(before, 3)))-c.Base)
 	}
 	switch c.Jitter {
 	case Full:
-		return draw(u, d)
+		return Draw(u, d)
 	case Equal:
 		half := d / 2
-		return half + draw(u, d-half)
+		return half + Draw(u, d-half)
 	case Fraction:
 		hi, lo := bits.Mul64(uint64(d), uint64(c.Share.Millionths()))
 		part, _ := bits.Div64(hi, lo, uint64(reducer.Whole))
 		v := time.Duration(part)
-		return saturate(uint64(d-v), uint64(draw(u, saturate(part, part))))
+		return saturate(uint64(d-v), uint64(Draw(u, saturate(part, part))))
 	}
 	return d
 }
@@ -99,14 +127,15 @@ func Word(seed uint64) uint64 {
 	return z ^ z>>31
 }
 
-// draw returns floor(u x (n+1) / 2^64).
-func draw(u uint64, n time.Duration) time.Duration {
+// Draw returns floor(u x (n+1) / 2^64): a duration from 0 to n that the random word u
+// chooses. n is 0 or more.
+func Draw(u uint64, n time.Duration) time.Duration {
 	hi, _ := bits.Mul64(u, uint64(n)+1)
 	return time.Duration(hi)
 }
 
 // cut keeps a delay below Max.
-func (c Config) cut(d time.Duration) time.Duration {
+func (c *Config) cut(d time.Duration) time.Duration {
 	if c.Max > 0 {
 		return min(d, c.Max)
 	}
@@ -114,7 +143,7 @@ func (c Config) cut(d time.Duration) time.Duration {
 }
 
 // exponential returns the exact product of base and power, rounded down.
-func (c Config) exponential(attempt uint32) time.Duration {
+func (c *Config) exponential(attempt uint32) time.Duration {
 	if c.Factor%FactorOne != 0 {
 		p := powerOf(c.Factor, attempt-1, c.Base)
 		return p.times(c.Base)
@@ -126,7 +155,7 @@ func (c Config) exponential(attempt uint32) time.Duration {
 	return d
 }
 
-func (c Config) fibonacci(attempt uint32) time.Duration {
+func (c *Config) fibonacci(attempt uint32) time.Duration {
 	a, b := uint64(0), uint64(1)
 	for i := uint32(1); i < attempt; i++ {
 		a, b = b, a+b
@@ -155,7 +184,7 @@ func saturate(a, b uint64) time.Duration {
 	return time.Duration(sum)
 }
 
-var kindNames = [...]string{"none", "constant", "linear", "exponential", "fibonacci", "decorrelated"}
+var kindNames = [...]string{"none", "constant", "linear", "exponential", "fibonacci", "decorrelated", "delays"}
 
 // String returns the word of the policy document.
 func (k Kind) String() string {
@@ -171,6 +200,9 @@ func (c Config) String() string {
 		return "none"
 	}
 	text := c.Kind.String() + " " + c.Base.String()
+	if c.Kind == Listed {
+		text = c.Kind.String() + " " + c.Delays.String()
+	}
 	if c.Kind == Exponential {
 		text += " factor " + strconv.FormatFloat(float64(c.Factor)/float64(FactorOne), 'f', -1, 64)
 	}

@@ -3,9 +3,12 @@ package backoff
 import "github.com/sluice-go/sluice/core/internal/planwire"
 
 // Plan codes a backoff without its jitter for plan bytes, under the name of its
-// setting.
+// setting. Listed has its delays in place of the other values.
 func (c *Config) Plan(v *planwire.Coder, name string) {
-	v.Word(name, (*uint8)(&c.Kind))
+	if v.Word(name, (*uint8)(&c.Kind)); c.Kind == Listed {
+		c.Delays.plan(v, name)
+		return
+	}
 	v.Duration(name, &c.Base)
 	v.Count(name, (*uint32)(&c.Factor))
 	v.Duration(name, &c.Max)

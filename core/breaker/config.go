@@ -49,12 +49,16 @@ type Config struct {
 	// SlowRate opens when it is reached. 0 exactly when SlowOver is.
 	SlowRate reducer.Share
 	// Open is how long the breaker stays open, by the number of times that it opened
-	// since it was last closed. None is not allowed. From the opening MaxGrowth on
+	// since it was last closed. Neither None nor a listed delay of 0 is allowed. From the opening MaxGrowth on
 	// the time no longer grows.
 	Open backoff.Config
 	// Probes are the attempts whose outcomes decide when half-open, 1 to MaxProbes.
 	// More probes decide more reliably and load the dependency more.
 	Probes uint32
+	// Successes of the probes close a half-open breaker, as soon as that many are in:
+	// outcomes that neither failed nor were slow. It opens as soon as they can no
+	// longer be reached. 1 to Probes; 0 lets the rates decide when all outcomes are in.
+	Successes uint32
 	// HalfOpenMax is the longest stay in half-open, after which the breaker opens
 	// again. 0 for no bound: then a probe that is pending for longer than the open
 	// time no longer counts, and its place is free.
@@ -72,8 +76,12 @@ func (c *Config) check() error {
 		return reducer.BadShare("slow.rate", c.SlowRate, "more than 0% and at most 100%, beside slow.over alone")
 	case c.Open.Kind == backoff.None:
 		return reducer.BadDuration("open", c.Open.Base, "a duration or a backoff")
+	case c.Open.Kind == backoff.Listed && c.Open.Delays.Shortest() == 0:
+		return reducer.BadDuration("open", 0, "delays of more than 0")
 	case c.Probes == 0 || c.Probes > MaxProbes:
 		return reducer.BadCount("probes", uint64(c.Probes), "1 to 1000")
+	case c.Successes > c.Probes:
+		return reducer.BadCount("successes", uint64(c.Successes), "at most the probes, or 0 for none")
 	case c.HalfOpenMax < 0:
 		return reducer.BadDuration("half_open_max", c.HalfOpenMax, "0 or more")
 	}

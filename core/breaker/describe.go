@@ -15,6 +15,9 @@ func describe(config mechanism.Config, _ mechanism.Step) string {
 		text += ", for " + c.Open.Describe()
 	}
 	text += ", then " + mechanism.Plural(c.Probes, "probe")
+	if c.Successes > 0 {
+		text += ", " + mechanism.Number(c.Successes) + " good ones close"
+	}
 	if c.HalfOpenMax > 0 {
 		text += " within " + mechanism.Span(c.HalfOpenMax)
 	}

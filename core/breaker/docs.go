@@ -64,9 +64,15 @@ func Docs() *mechanism.Docs {
 			},
 			{
 				Name: "probes", Value: `10`, Example: "probes: 3",
-				Meaning: "the attempts whose outcomes decide when the breaker is half-open. [All of them must end](#breakers), even when the verdict is certain earlier",
+				Meaning: "the attempts whose outcomes decide when the breaker is half-open. [All of them must end](#breakers), even when the verdict is certain earlier, unless `successes` decide",
 				Larger:  "a surer verdict, and more calls to a dependency that may still fail; few callers take long to supply them",
 				Smaller: "a quick verdict that chance decides more often",
+			},
+			{
+				Name: "successes", Effect: mechanism.Tighter, Range: "1 to 1000, at most `probes`", Default: "none: the rates decide", Example: "successes: 2",
+				Meaning: "as many good outcomes of the `probes` [close the breaker](#breakers) at once, and it opens at once when they can no longer be reached",
+				Larger:  "a surer verdict",
+				Smaller: "closes sooner, and more often by chance",
 			},
 			{
 				Name: "half_open_max", Value: `"0s"`, Default: "`0s`: no bound", Example: "half_open_max: 30s",

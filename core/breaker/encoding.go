@@ -230,7 +230,7 @@ func (m *Machine) Encode(dst []byte, s *State) []byte {
 }
 
 // DecodeState implements reducer.Cell. A state that was made under another
-// window, or half-open with as many outcomes as this configuration has probes, is
+// window, or half-open with outcomes that suffice under this configuration, is
 // refused with reducer.ErrConfiguration.
 func (m *Machine) DecodeState(src []byte) (State, error) {
 	return wire.Decoded(src, m.Decode)
@@ -244,8 +244,10 @@ func (m *Machine) Decode(src []byte, s *State) error {
 	if err := c.Close(); err != nil {
 		return err
 	}
-	if s.Mode == HalfOpen && s.Total >= m.config.Probes {
-		return wire.Foreign()
+	if s.Mode == HalfOpen && s.Total > 0 {
+		if opens, closes := m.verdict(s); opens || closes {
+			return wire.Foreign()
+		}
 	}
 	return nil
 }

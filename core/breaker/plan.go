@@ -22,5 +22,6 @@ func (c *Config) Plan(v *planwire.Coder) {
 	c.Open.Plan(v, "open")
 	c.Open.PlanJitter(v, "open")
 	v.Count("probes", &c.Probes)
+	v.Count("successes", &c.Successes)
 	v.Duration("half_open_max", &c.HalfOpenMax)
 }

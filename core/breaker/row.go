@@ -33,6 +33,7 @@ func Row() *mechanism.Row {
 			}},
 			{Name: "open", Type: mechanism.OpenTime},
 			{Name: "probes", Type: mechanism.Count, Least: 1, Most: MaxProbes},
+			{Name: "successes", Type: mechanism.Count, Least: 1, Most: MaxProbes},
 			{Name: "half_open_max", Type: mechanism.Duration},
 		},
 		New: func() mechanism.Draft { return &draft{} },
@@ -59,6 +60,8 @@ func (d *draft) Field(name string) any {
 		return &d.c.Open
 	case "probes":
 		return &d.c.Probes
+	case "successes":
+		return &d.c.Successes
 	}
 	return &d.c.HalfOpenMax
 }
@@ -72,11 +75,14 @@ func (d *draft) Check(g mechanism.Given) {
 		for _, name := range [...]string{"minimum", "failure_rate", "slow"} {
 			g.Refuse(name, "beside a window of consecutive failures", "beside a window of calls or time")
 		}
-		*c = Config{Window: c.Window, Count: c.Count, Span: c.Span, Open: c.Open, Probes: c.Probes, HalfOpenMax: c.HalfOpenMax}
+		*c = Config{Window: c.Window, Count: c.Count, Span: c.Span, Open: c.Open, Probes: c.Probes, Successes: c.Successes, HalfOpenMax: c.HalfOpenMax}
 	case g.Has("window.time"):
 		c.Window = Time
 	}
 	*c = c.WithDefaults()
+	if g.Whole("successes") && (!g.Has("probes") || g.Whole("probes")) && c.Successes > c.Probes {
+		g.Wrong("successes", "at most the probes, "+mechanism.Number(c.Probes))
+	}
 	switch {
 	case whole && c.Window == Time && c.Span < time.Duration(c.Count):
 		g.Wrong("window.time", "at least a nanosecond for each of the "+mechanism.Number(c.Count)+" buckets")

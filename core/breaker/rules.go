@@ -38,21 +38,21 @@ func (m *Machine) skipIdle(s *State, now clock.Mark) {
 	if m.config.HalfOpenMax == 0 {
 		return
 	}
-	longest := m.delay.Nominal(MaxGrowth)
 	for {
-		open := m.delay.Nominal(growth(tally.Inc(s.Opens)))
+		n := growth(tally.Inc(s.Opens))
+		steady, open := m.delay.Steady(n, MaxGrowth), m.delay.Nominal(n)
 		cycle := uint64(m.config.HalfOpenMax) + uint64(open)
-		n := uint64(now.Sub(s.Until)) / cycle
-		if open != longest {
-			n = min(n, 1)
+		cycles := uint64(now.Sub(s.Until)) / cycle
+		if !steady {
+			cycles = min(cycles, 1)
 		}
-		if n == 0 {
+		if cycles == 0 {
 			return
 		}
-		s.Until = s.Until.Add(time.Duration(n * cycle))
-		s.Opens = uint32(min(uint64(s.Opens)+n, tally.Max))
-		s.Openings = uint32(min(uint64(s.Openings)+n, tally.Max))
-		s.Generation = later(s.Generation, 2*n)
+		s.Until = s.Until.Add(time.Duration(cycles * cycle))
+		s.Opens = uint32(min(uint64(s.Opens)+cycles, tally.Max))
+		s.Openings = uint32(min(uint64(s.Openings)+cycles, tally.Max))
+		s.Generation = later(s.Generation, 2*cycles)
 	}
 }
 
@@ -113,7 +113,8 @@ func (m *Machine) record(s *State, a *reducer.Action, now clock.Mark, out *reduc
 		if !s.endProbe(a.ID, now) {
 			return reducer.Stale
 		}
-		s.tally(failed, m.slow(a.Mark, now))
+		slow := m.slow(a.Mark, now)
+		s.tally(failed, slow && (!failed || m.config.Successes == 0))
 		m.decideHalfOpen(s, now, out)
 	}
 	return reducer.Done
@@ -140,16 +141,30 @@ func (m *Machine) rateReached(s *State) bool {
 
 // decideHalfOpen ends half-open when the outcomes of the probes suffice.
 func (m *Machine) decideHalfOpen(s *State, now clock.Mark, out *reducer.Out) {
-	consecutive := m.config.Window == Consecutive
-	switch {
-	case consecutive && s.Failed > 0:
+	switch opens, closes := m.verdict(s); {
+	case opens:
 		m.open(s, now, out)
-	case s.Total < m.config.Probes:
-	case !consecutive && m.rateReached(s):
-		m.open(s, now, out)
-	default:
+	case closes:
 		m.enter(s, Closed, now, reducer.NoReason, out)
 	}
+}
+
+// verdict reports whether the outcomes of the probes open a half-open breaker or close
+// it. Where the successes decide, no outcome is counted both as failed and as slow.
+func (m *Machine) verdict(s *State) (opens, closes bool) {
+	c := &m.config
+	if c.Successes > 0 {
+		bad := min(s.Total, s.Failed+s.Slow)
+		closes = s.Total-bad >= c.Successes
+		return !closes && bad > c.Probes-c.Successes, closes
+	}
+	in := s.Total >= c.Probes
+	if c.Window == Consecutive {
+		opens = s.Failed > 0
+	} else {
+		opens = in && m.rateReached(s)
+	}
+	return opens, in && !opens
 }
 
 // transition changes the breaker to the mode in Cost, for an operator. To Open, Mark

@@ -49,7 +49,7 @@ func (m *Machine) maxHalfOpen() int {
 // longestOpen returns the longest open time.
 func (m *Machine) longestOpen() uint64 {
 	c := &m.config.Open
-	longest := uint64(m.delay.Nominal(MaxGrowth))
+	longest := uint64(m.delay.Longest(MaxGrowth))
 	switch {
 	case c.Kind == backoff.Decorrelated && c.Max > 0:
 		longest = uint64(c.Max)

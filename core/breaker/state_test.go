@@ -299,7 +299,7 @@ func TestProbesHaveIDsOfTheirOwn(t *testing.T) {
 func TestIdleCycles(t *testing.T) {
 	const seed = 11
 	rng := rand.New(rand.NewPCG(seed, 0))
-	kinds := []backoff.Kind{backoff.Constant, backoff.Linear, backoff.Exponential, backoff.Fibonacci, backoff.Decorrelated}
+	kinds := []backoff.Kind{backoff.Constant, backoff.Linear, backoff.Exponential, backoff.Fibonacci, backoff.Decorrelated, backoff.Listed}
 	for n := range 300 {
 		c := breaker.Config{Window: breaker.Consecutive, Count: 1, Probes: 1, HalfOpenMax: time.Duration(1 + rng.IntN(50)),
 			Open: backoff.Config{Kind: kinds[n%len(kinds)], Base: time.Duration(1 + rng.IntN(100))}}
@@ -310,7 +310,10 @@ func TestIdleCycles(t *testing.T) {
 		default:
 			c.Open.Jitter = backoff.JitterKind(rng.IntN(3))
 		}
-		if rng.IntN(2) == 0 {
+		if c.Open.Kind == backoff.Listed {
+			list := []time.Duration{c.Open.Base, time.Duration(1 + rng.IntN(100)), c.Open.Base, time.Duration(1 + rng.IntN(100))}
+			c.Open.Base, c.Open.Delays = 0, backoff.Delays(list[:1+rng.IntN(4)]...)
+		} else if rng.IntN(2) == 0 {
 			c.Open.Max = c.Open.Base * time.Duration(1+rng.IntN(30))
 		}
 		h := begin(t, c)

@@ -25,6 +25,9 @@ func newCell() (cell.Cell, *adapter) {
 // bulkheadCell calls the machine on the fast path without type parameters.
 type bulkheadCell struct{ adapter }
 
+// Places returns how many places the bulkhead has.
+func (b *bulkheadCell) Places() uint32 { return b.Machine.config.Concurrent }
+
 // Step implements cell.Cell.
 func (b *bulkheadCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
 	b.Machine.step(&answer, b.State(), &a, now, out)

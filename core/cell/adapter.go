@@ -150,3 +150,7 @@ func (a *Adapter[S, M]) Revive(src []byte, by time.Duration) error {
 func (a *Adapter[S, M]) appendText(dst []byte, now clock.Mark) []byte {
 	return a.Machine.AppendText(dst, *a.State(), now)
 }
+
+func (a *Adapter[S, M]) appendTextFromNow(dst []byte, now clock.Mark) []byte {
+	return a.Machine.AppendText(dst, a.Machine.Shift(*a.State(), -now.Sub(0)), 0)
+}

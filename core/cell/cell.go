@@ -54,6 +54,17 @@ func Text(c Cell, now clock.Mark) string {
 	return ""
 }
 
+// TextFromNow is Text with marks that count from now: where Text says "until" the mark at
+// which something ends, it says the time that is left.
+func TextFromNow(c Cell, now clock.Mark) string {
+	if t, ok := c.(interface {
+		appendTextFromNow(dst []byte, now clock.Mark) []byte
+	}); ok {
+		return string(t.appendTextFromNow(nil, now))
+	}
+	return ""
+}
+
 // Maker makes the cells of one step.
 type Maker interface {
 	// New returns a cell whose first step comes at now.

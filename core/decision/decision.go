@@ -46,13 +46,34 @@ const (
 	// Full: a step has its maximum number of keys. From now on a new key takes the
 	// cell of another one, or shares one.
 	Full
+	// Inject: a chaos step injects latency or a result into an attempt.
+	Inject
+	// Start: the injected latency of an attempt is over and the dependency is called.
+	Start
+
+	// The kinds from here on are events of runners that the decision log does not have.
+
+	// Granted: the wait of an attempt ended with a permit.
+	Granted
+	// Slow: a breaker counted an attempt as slow.
+	Slow
+	// Drained: the free permits of a limit were discarded.
+	Drained
+	// Evicted: a key lost its cell to another key.
+	Evicted
+	// Manual: an operator changed a step or a key by hand. Only a host emits it.
+	Manual
 	kindCount
 )
 
 var kindNames = [kindCount]string{
 	"", "admit", "wait", "reject", "expire", "timeout", "lapse", "retry", "end", "configured",
-	"hedge", "failed", "cancel", "drop", "change", "full",
+	"hedge", "failed", "cancel", "drop", "change", "full", "inject", "start",
+	"granted", "slow", "drained", "evicted", "manual",
 }
+
+// Logged reports whether the decision log has decisions of the kind.
+func (k Kind) Logged() bool { return k > 0 && k < Granted }
 
 // String returns the word of the decision log, "unknown" for no decision.
 func (k Kind) String() string {
@@ -88,19 +109,23 @@ type Decision struct {
 	Shadow   bool // of a step in shadow
 	Fallback bool // a terminal refusal or failure under a policy with a fallback
 	Last     bool // the call is over
-	Outcome  reducer.Outcome
-	Reason   reducer.Reason
-	Mode     uint8 // of a Change: the new breaker.Mode
-	Attempt  uint32
+	// Held says of an Admit that the attempt does not call the dependency yet: a Start
+	// or an Inject with an Outcome follows, unless the attempt ends before.
+	Held    bool
+	Outcome reducer.Outcome
+	Reason  reducer.Reason
+	Mode    uint8 // of a Change: the new breaker.Mode
+	Attempt uint32
 	// Won is the attempt whose outcome an End has, 0 where the policy has no
 	// hedge or no attempt won.
 	Won   uint32
 	Step  string
 	Index int // of the step in the call's plan; -1 for none and for the call's deadline
-	// Until is the turn of a Wait, where it is known, or the start of the next
-	// attempt; clock.Never where there is none.
+	// Until is the turn of a Wait, where it is known, the start of the next attempt,
+	// or the end of injected latency; clock.Never where there is none.
 	Until clock.Mark
-	// RetryAfter of a Reject; negative where there is none.
+	// RetryAfter of a Reject, or of an injected Throttle; negative where there is
+	// none.
 	RetryAfter time.Duration
 	// State of the deciding cell in a line for people, where the driver is asked
 	// for it.

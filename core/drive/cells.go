@@ -33,6 +33,7 @@ type pool struct {
 	maker   cell.Maker
 	records bool // the cells record outcomes
 	step    uint8
+	name    string         // of the step
 	layouts int            // that have it
 	keys    keyed.Config   // the maximum number of keys
 	one     *node          // of a step without keys; of one with keys, the overflow cell
@@ -68,7 +69,7 @@ func (d *Driver) newLayout(plan *pipeline.Plan, old *layout) *layout {
 }
 
 func (d *Driver) newPool(plan *pipeline.Plan, i int) *pool {
-	p := &pool{maker: plan.Maker(i), records: plan.Records(i), step: uint8(i)}
+	p := &pool{maker: plan.Maker(i), records: plan.Records(i), step: uint8(i), name: plan.StepName(i)}
 	if len(plan.Per(i)) == 0 {
 		p.one = d.newNode(p, 0, 0)
 		return p
@@ -349,6 +350,17 @@ func (d *Driver) Ask(step int, key uint32, a reducer.Action) (answer reducer.Ans
 	d.step(&answer, n, &a)
 	d.catchUp()
 	return answer, n.cell
+}
+
+// Cell returns the cell of a step for a reader of its state, nil where there is none
+// yet. The caller must not step it, except by a Peek, which changes nothing.
+func (d *Driver) Cell(step int, key uint32) cell.Cell {
+	if p := d.poolOf(step); p != nil {
+		if n := p.at(key); n != nil {
+			return n.cell
+		}
+	}
+	return nil
 }
 
 // Evict forgets the cell of a key, as if the key had not been used for the longest

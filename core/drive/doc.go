@@ -11,6 +11,7 @@
 //	breakers  changes of state
 //	serves    queues, from the outermost step inwards
 //	resumes   attempts and hedges, call by call
+//	injects   ends of injected latency and injected results, call by call
 //
 // so that at one mark all ends come before what begins.
 //

@@ -23,6 +23,9 @@ type Request struct {
 	// attributes, the number of their values; 0 where all are missing. The caller
 	// assigns the numbers, see Keys.
 	Keys [pipeline.MaxSteps]uint32
+	// Costs that attributes have, nil for none; see Keys.Price. The driver does not keep
+	// them.
+	Costs *pipeline.Costs
 	// Missing has a bit for each step with an attribute for which the call has no
 	// value.
 	Missing uint16
@@ -60,12 +63,18 @@ type Driver struct {
 	number   uint64
 	nodes    uint64
 	uses     []uint32 // by the number of a key
+	state    []byte   // memory of report
 
 	// Describe, where it is not nil, returns decision.Decision.State.
 	Describe func(c cell.Cell, now clock.Mark) string
 	// Changes says that Decisions has the changes of breakers, too. Such a decision
 	// concerns no call: the slot of its Call is the number of the cell's key.
 	Changes bool
+	// Steps, where it is not nil, is called after each step of a cell, with the name of
+	// the policy's step as Cell and the number of the cell's key. The entry is valid until
+	// Steps returns, which must not use the driver. What a cell does without a step is
+	// not reported: it adopts another configuration, or is evicted.
+	Steps func(e *reducer.Entry, key uint32)
 	// Decisions since the caller last emptied the slice.
 	Decisions []decision.Decision
 }
@@ -115,6 +124,8 @@ func (d *Driver) fire(e *entry) {
 		d.endCall(e.call)
 	case resumes:
 		d.resume(e.call)
+	case injects:
+		d.inject(e.call)
 	case serves:
 		d.push(e.node, &reducer.Action{Kind: reducer.Serve})
 	case leases:
@@ -177,6 +188,9 @@ func (d *Driver) Begin(r *Request) decision.Handle {
 	}
 	handle := c.handle
 	begun := plan.Begin(&c.Call, r.Cost, deadline, pipeline.Seed(d.seed, d.number))
+	if r.Costs != nil {
+		plan.Price(&c.Call, r.Costs)
+	}
 	c.NoHedge = r.NoHedge
 	plan.Take(c, &c.Call, begun, d.now)
 	d.settle(c)
@@ -202,6 +216,9 @@ type Result struct {
 	// Told says that the answer had a RetryAfter; a negative one asks for no retry.
 	Told       bool
 	RetryAfter time.Duration
+	// HasUsed says that Used holds: what the attempt has used, for limits that settle.
+	HasUsed bool
+	Used    uint32
 }
 
 // Done ends a running attempt of a call. It returns false, and does nothing, when
@@ -211,9 +228,12 @@ func (d *Driver) Done(h decision.Handle, r Result) bool {
 	if c == nil {
 		return false
 	}
-	k, runs := c.Find(r.Attempt)
+	k, runs := c.layout.plan.Find(&c.Call, r.Attempt)
 	if !runs {
 		return false
+	}
+	if r.HasUsed {
+		c.layout.plan.Use(&c.Call, k, uint64(r.Used))
 	}
 	c.layout.plan.Finish(c, &c.Call, k, r.Outcome, r.Told, r.RetryAfter, d.now)
 	d.settle(c)
@@ -226,7 +246,7 @@ func (d *Driver) Done(h decision.Handle, r Result) bool {
 // nothing, when the attempt does not run.
 func (d *Driver) Vote(h decision.Handle, outcome reducer.Outcome) bool {
 	c := d.find(h)
-	if c == nil || c.Phase != pipeline.Running {
+	if c == nil || c.Phase != pipeline.Running || c.layout.plan.Held(&c.Call, 0) {
 		return false
 	}
 	c.layout.plan.Vote(c, &c.Call, outcome)
@@ -252,11 +272,11 @@ func (d *Driver) Renew(h decision.Handle, attempt uint32) bool {
 	if c == nil {
 		return false
 	}
-	k, runs := c.Find(attempt)
+	plan := c.layout.plan
+	k, runs := plan.Find(&c.Call, attempt)
 	if !runs {
 		return false
 	}
-	plan := c.layout.plan
 	for left := plan.Holds(&c.Call, k, pipeline.MaxSteps, 0); left != 0; left &= left - 1 {
 		i := bits.TrailingZeros16(left)
 		if n := *c.node(k, i); plan.Leases(i) && !n.gone {

@@ -11,6 +11,7 @@ const (
 	breakers              // half-open ones with probes out
 	serves                // queues, from the outermost step inwards
 	resumes               // attempts, in the order of their calls
+	injects               // the ends of injected latency, in the order of their calls
 )
 
 // entry is a wake of a call or of a cell.

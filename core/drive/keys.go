@@ -15,6 +15,7 @@ type Keys struct {
 	values  []string // by number
 	free    []uint32
 	hand    uint32 // where the search for unused numbers continues
+	costs   pipeline.Costs
 }
 
 // Of returns the Keys and Missing of a request: the numbers of what lookup returns
@@ -36,6 +37,14 @@ func (k *Keys) Of(plan *pipeline.Plan, lookup func(attribute string) string, use
 		numbers[i] = k.number(value)
 	}
 	return numbers, missing
+}
+
+// Value returns what has a number, empty for 0 and a number that is not used.
+func (k *Keys) Value(number uint32) string {
+	if int(number) >= len(k.values) {
+		return ""
+	}
+	return k.values[number]
 }
 
 // sweeps is how many numbers are checked for each key of a call, so that numbers are
@@ -60,6 +69,15 @@ func (k *Keys) number(value string) uint32 {
 	}
 	k.values[n], k.numbers[value] = value, n
 	return n
+}
+
+// Price sets the costs of a request by the attributes that lookup returns. They are valid
+// until the next Price.
+func (k *Keys) Price(r *Request, plan *pipeline.Plan, lookup func(attribute string) string) {
+	if plan.Priced() != 0 {
+		k.costs = plan.CostsBy(lookup)
+		r.Costs = &k.costs
+	}
 }
 
 // sweep frees unused numbers, as fast as others are assigned.

@@ -135,8 +135,11 @@ func (r *runner) decisions(indent string) string {
 		if d.Until != 0 && d.Until != clock.Never {
 			fmt.Fprintf(&out, " until=%v", d.Until)
 		}
-		if d.Kind == decision.Reject && d.RetryAfter >= 0 {
+		if (d.Kind == decision.Reject || d.Kind == decision.Inject) && d.RetryAfter >= 0 {
 			fmt.Fprintf(&out, " retry_after=%v", d.RetryAfter)
+		}
+		if d.Held {
+			out.WriteString(" held")
 		}
 		if d.Shadow {
 			out.WriteString(" shadow")

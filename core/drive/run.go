@@ -37,10 +37,13 @@ func (d *Driver) settle(c *call) {
 // rearm sets the wake of a call.
 func (d *Driver) rearm(c *call) {
 	plan := c.layout.plan
-	at, resume := plan.EndsAt(&c.Call), plan.ResumesAt(&c.Call)
+	at, resume, inject := plan.EndsAt(&c.Call), plan.ResumesAt(&c.Call), plan.InjectsAt(&c.Call)
 	c.wake.class, c.wake.number = ends, c.number
 	if resume < at {
 		at, c.wake.class = resume, resumes
+	}
+	if inject < at {
+		at, c.wake.class = inject, injects
 	}
 	d.heap.set(&c.wake, at)
 }
@@ -71,6 +74,12 @@ func (d *Driver) resume(c *call) {
 	d.settle(c)
 }
 
+// inject ends the injected latency of an attempt.
+func (d *Driver) inject(c *call) {
+	c.layout.plan.Inject(c, &c.Call, d.now)
+	d.settle(c)
+}
+
 // expire ends a wait. When its turn comes at the same mark, the queue is served
 // first.
 func (d *Driver) expire(c *call, w pipeline.Wait) {
@@ -98,6 +107,9 @@ func (d *Driver) step(answer *reducer.Answer, n *node, a *reducer.Action) {
 func (d *Driver) touch(answer *reducer.Answer, n *node, a *reducer.Action) {
 	before := len(d.out)
 	*answer = n.cell.Step(*a, d.now, &d.out)
+	if d.Steps != nil {
+		d.report(n, a, answer, before)
+	}
 	if d.Changes {
 		d.change(n, before)
 	}
@@ -107,8 +119,21 @@ func (d *Driver) touch(answer *reducer.Answer, n *node, a *reducer.Action) {
 	}
 }
 
-// change decides the changes of a breaker among the effects from an index on.
+// report calls Steps with a step whose effects begin at an index.
+func (d *Driver) report(n *node, a *reducer.Action, answer *reducer.Answer, from int) {
+	d.state = n.cell.AppendState(d.state[:0])
+	d.Steps(&reducer.Entry{
+		At: d.now, Cell: n.pool.name, Action: *a, Effects: reducer.Effects{Answer: *answer, Others: d.out[from:]},
+		Digest: reducer.DigestOf(d.state),
+	}, n.key)
+}
+
+// change decides the changes of a breaker among the effects from an index on. A step
+// that the active plan does not have, at which calls of an older one end, has none.
 func (d *Driver) change(n *node, from int) {
+	if d.layout.pools[n.pool.step] != n.pool {
+		return
+	}
 	for i := from; i < len(d.out); i++ {
 		if e := &d.out[i]; e.Kind == reducer.Change {
 			x := d.decide(decision.HandleOf(n.key, 0), decision.Change)
@@ -172,10 +197,10 @@ func (d *Driver) deliver() {
 // Admit implements pipeline.Host.
 func (c *call) Admit(k uint8, i int) (p reducer.Permit, ok bool) {
 	n := c.resolve(k, i)
-	if len(n.turns) > 0 {
+	if len(n.turns) > 0 || c.driver.Steps != nil {
 		return p, false
 	}
-	p, ok = n.cell.Enter(c.Cost, uint64(c.caller(k, i)), c.driver.now)
+	p, ok = n.cell.Enter(c.layout.plan.CostOf(&c.Call, i), uint64(c.caller(k, i)), c.driver.now)
 	if ok {
 		n.hold()
 	}
@@ -215,7 +240,7 @@ func (c *call) Exit(k uint8, i int, p reducer.Permit) bool {
 	if n.gone {
 		return true // an evicted cell gets no action
 	}
-	if len(n.turns) > 0 || !n.cell.Exit(p, c.driver.now) {
+	if len(n.turns) > 0 || c.driver.Steps != nil || !n.cell.Exit(p, c.driver.now) {
 		return false
 	}
 	n.hold()

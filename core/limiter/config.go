@@ -74,6 +74,15 @@ type Config struct {
 	Queue uint32
 	// Order in which waiters are served. Default Oldest.
 	Order Order
+	// Cost of a call at a step of a pipeline. Default: what the call names. The
+	// machine ignores it: its actions have their costs.
+	Cost Cost
+	// Charge says when a step of a pipeline takes the permits. Default ChargeStart. The
+	// machine ignores it.
+	Charge Charge
+	// Counts are the outcomes of calls that keep their permits at a step of a pipeline.
+	// Default: all. The machine ignores it.
+	Counts Outcomes
 }
 
 // checkQueue returns an error that names the field of the queue which is wrong.
@@ -89,6 +98,12 @@ func (c *Config) checkQueue() error {
 		return reducer.BadCount("queue", uint64(c.Queue), "0 without wait")
 	case c.Order > Newest:
 		return reducer.BadCount("order", uint64(c.Order), "Oldest or Newest")
+	case c.Charge >= charges:
+		return reducer.BadCount("charge", uint64(c.Charge), "ChargeStart, ChargeSettle or ChargeEnd")
+	case c.Counts > allOutcomes:
+		return reducer.BadCount("counts", uint64(c.Counts), "a set of outcomes")
+	case c.Cost.Permits > c.most():
+		return reducer.BadCount("cost", uint64(c.Cost.Permits), "at most the permits that are free at one instant")
 	}
 	return nil
 }

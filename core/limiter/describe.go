@@ -2,6 +2,7 @@ package limiter
 
 import (
 	"math/bits"
+	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/core/mechanism"
@@ -16,6 +17,21 @@ func describe(config mechanism.Config, _ mechanism.Step) string {
 	}
 	if c.Algorithm == TokenBucket || c.Algorithm == LeakyBucket {
 		text += ", one each " + mechanism.Span(c.Interval())
+	}
+	switch {
+	case c.Cost.Attribute != "":
+		text += ", each call takes " + c.Cost.Attribute + " (" + mechanism.Number(c.Cost.Permits) + " without)"
+	case c.Cost.Permits > 0:
+		text += ", each call takes " + mechanism.Number(c.Cost.Permits)
+	}
+	switch c.Charge {
+	case ChargeSettle:
+		text += ", settled at the end"
+	case ChargeEnd:
+		text += ", taken at the end"
+	}
+	if c.Counts != 0 {
+		text += ", counts " + strings.Join(c.Counts.Names(), ", ")
 	}
 	return text + ", " + mechanism.QueueText(c.Queue, c.Wait, c.Order == Newest)
 }
@@ -62,6 +78,20 @@ func (c Config) Admits(window time.Duration) uint64 {
 	}
 	most, _ := bits.Div64(high, low, period)
 	return max(count, most)
+}
+
+// Calls is Admits where each call takes the cost of the configuration, or 1 or more
+// where an attribute or the call has the cost. There is no bound where permits may come
+// back after a call that ran, or are taken at its end.
+func (c Config) Calls(window time.Duration) uint64 {
+	if c.Settles() {
+		return NoBound
+	}
+	most := c.Admits(window)
+	if c.Cost.Attribute == "" && c.Cost.Permits > 1 && most != NoBound {
+		return most / uint64(c.Cost.Permits)
+	}
+	return most
 }
 
 // multiply returns a x b, at most the greatest number.

@@ -44,6 +44,21 @@ func Docs() *mechanism.Docs {
 				Name: "order", Note: "needs a `wait`", Value: `"oldest"`, Example: "order: newest",
 				Meaning: "which waiting call is served next",
 			},
+			{
+				Name: "cost", Effect: mechanism.Tighter, Type: "number of permits, `header:NAME`, `cookie:NAME`, `query:NAME`, or [both](#costs)",
+				Range: "1 to the greatest cost that the limit admits; a default also 0", Default: "what the call names, else 1", Example: "cost: header:x-tokens",
+				Meaning: "how many permits a call takes here, whatever it takes elsewhere",
+				Larger:  "a call takes more of the limit",
+				Smaller: "more calls pass",
+			},
+			{
+				Name: "charge", Value: `"start"`, Example: "charge: settle",
+				Meaning: "when the permits are taken: at the start; at the start, and [settled](#charges) by what was used; or at the end",
+			},
+			{
+				Name: "counts", Type: "`ok`, `fail`, `throttle`, `ignore`, `timeout`, `cancel`, or a list of them", Default: "all of them", Example: "counts: [fail]",
+				Meaning: "the [outcomes](#charges) that keep their permits; the permits of others come back at the end",
+			},
 		},
 		Schema: `{
 	"dependentRequired": {"queue": ["wait"], "order": ["wait"]},
@@ -65,6 +80,6 @@ func Docs() *mechanism.Docs {
 		Draft:    func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
 		Describe: describe,
 		Rank:     3,
-		Admits:   func(c mechanism.Config, window time.Duration) uint64 { return c.(Config).Admits(window) },
+		Admits:   func(c mechanism.Config, window time.Duration) uint64 { return c.(Config).Calls(window) },
 	}
 }

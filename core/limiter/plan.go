@@ -11,4 +11,8 @@ func (c *Config) Plan(v *planwire.Coder) {
 	v.Duration("wait", &c.Wait)
 	v.Count("queue", &c.Queue)
 	v.Word("order", (*uint8)(&c.Order))
+	v.Text("cost", &c.Cost.Attribute)
+	v.Count("cost", &c.Cost.Permits)
+	v.Word("charge", (*uint8)(&c.Charge))
+	v.Word("counts", (*uint8)(&c.Counts))
 }

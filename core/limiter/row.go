@@ -34,6 +34,9 @@ func Row() *mechanism.Row {
 			{Name: "wait", Type: mechanism.Duration},
 			{Name: "queue", Type: mechanism.Count, Least: 1, Most: MaxQueue},
 			{Name: "order", Type: mechanism.Word, Words: Orders},
+			{Name: "cost", Type: mechanism.Cost, Least: 1, Most: MaxCount},
+			{Name: "charge", Type: mechanism.Word, Words: "start settle end"},
+			{Name: "counts", Type: mechanism.Words, Words: "ok fail throttle ignore timeout cancel"},
 		},
 		New: func() mechanism.Draft { return &draft{} },
 		Queue: func(c mechanism.Config) (uint32, time.Duration) {
@@ -57,6 +60,12 @@ func (d *draft) Field(name string) any {
 		return &d.c.Wait
 	case "queue":
 		return &d.c.Queue
+	case "charge":
+		return (*uint8)(&d.c.Charge)
+	case "counts":
+		return mechanism.WordsField{Set: (*uint8)(&d.c.Counts)}
+	case "cost":
+		return mechanism.CostField{Attribute: &d.c.Cost.Attribute, Permits: &d.c.Cost.Permits}
 	}
 	return (*uint8)(&d.c.Order)
 }
@@ -78,7 +87,18 @@ func (d *draft) Check(g mechanism.Given) {
 	case rated && !c.fits():
 		g.Wrong(place, "a bucket that fills, or a window that lasts, at most 53375d23h (2^62 ns)")
 	}
+	if rated && g.Whole("cost") && c.Cost.Permits > c.most() {
+		g.Wrong("cost", "a cost, also as a default, of at most the "+Bound(c.Algorithm)+"; a greater one is always refused")
+	}
 	d.queue(g)
+}
+
+// Bound names the setting that is the greatest cost of an algorithm.
+func Bound(a Algorithm) string {
+	if a == TokenBucket {
+		return "burst"
+	}
+	return "count of rate"
 }
 
 // fits checks the time in which a bucket fills, and the length of a window.

@@ -12,13 +12,14 @@ const (
 	Bulkhead
 	Hedge
 	Adaptive
+	Chaos
 )
 
 // Kinds is one more than the greatest Kind: the length of an array with an
 // element for each.
-const Kinds = int(Adaptive) + 1
+const Kinds = int(Chaos) + 1
 
-var names = [Kinds]string{"", "timeout", "retry", "breaker", "limit", "bulkhead", "hedge", "adaptive"}
+var names = [Kinds]string{"", "timeout", "retry", "breaker", "limit", "bulkhead", "hedge", "adaptive", "chaos"}
 
 // String returns the name that the policy document uses, "unknown" for a
 // number that names no mechanism.

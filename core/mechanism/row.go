@@ -86,6 +86,9 @@ const (
 	// Hedges: the mechanism makes further attempts beside one that runs. At most
 	// one step of a policy has a mechanism that does.
 	Hedges
+	// Injects: the mechanism takes the place of the dependency for some attempts. At
+	// most one step of a policy has a mechanism that does, and it is the last one.
+	Injects
 )
 
 // Has reports whether all of some traits are there.
@@ -103,10 +106,14 @@ const (
 	Count
 	// Share is a *reducer.Share of more than 0 and at most the whole.
 	Share
+	// Chance is a *reducer.Share of at most the whole, 0 included.
+	Chance
 	// Bool is a *bool.
 	Bool
 	// Word is a *uint8: the index of one of Words.
 	Word
+	// Words, one of some words or a list of them, is a WordsField.
+	Words
 	// Rate is a RateField.
 	Rate
 	// Delay, a duration or a percentile, is a DelayField.
@@ -122,6 +129,9 @@ const (
 	Budget
 	// Methods, a list of HTTP methods, has no field: the document keeps it.
 	Methods
+	// Cost, a whole number from Least to Most, an attribute, or a map of an attribute
+	// and a default from 0 to Most, is a CostField.
+	Cost
 	// Map is a map of Parts, each of which has a field of its own.
 	Map
 	// OneOf is a map of Parts of which one Variant is given, and what belongs to
@@ -133,6 +143,16 @@ const (
 type RateField struct {
 	Count  *uint32
 	Period *time.Duration
+}
+
+// WordsField takes a set: a bit for each of Words, and 0 for all of them.
+type WordsField struct{ Set *uint8 }
+
+// CostField takes the attribute that has a cost, empty for none, and the cost where it
+// has none.
+type CostField struct {
+	Attribute *string
+	Permits   *uint32
 }
 
 // DelayField takes a duration or a percentile; the other one

@@ -5,6 +5,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/internal/planwire"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -31,6 +32,8 @@ func Row(k mechanism.Kind) *mechanism.Row {
 		return hedge.Row()
 	case mechanism.Adaptive:
 		return adaptive.Row()
+	case mechanism.Chaos:
+		return chaos.Row()
 	}
 	return nil
 }
@@ -53,6 +56,8 @@ func Docs(k mechanism.Kind) *mechanism.Docs {
 		return hedge.Docs()
 	case mechanism.Adaptive:
 		return adaptive.Docs()
+	case mechanism.Chaos:
+		return chaos.Docs()
 	}
 	return nil
 }
@@ -75,6 +80,8 @@ func Read(k mechanism.Kind, v *planwire.Coder) mechanism.Config {
 		return read[hedge.Config](v)
 	case mechanism.Adaptive:
 		return read[adaptive.Config](v)
+	case mechanism.Chaos:
+		return read[chaos.Config](v)
 	}
 	return nil
 }
@@ -106,6 +113,8 @@ func Write(c mechanism.Config, v *planwire.Coder) {
 		c.Plan(v)
 	case adaptive.Config:
 		c.Plan(v)
+	case chaos.Config:
+		c.Plan(v)
 	}
 }
 
@@ -117,11 +126,16 @@ type Part struct {
 	Traits mechanism.Traits
 	// Queued says that calls may wait at a cell.
 	Queued bool
+	// Cost of a call at the step, when it is taken, and for which outcomes.
+	Cost   limiter.Cost
+	Charge limiter.Charge
+	Counts limiter.Outcomes
 	// Maker makes the cells of the step. Nil for a step that keeps no state.
 	Maker   cell.Maker
 	Timeout *timeout.Machine
 	Retry   *retry.Machine
 	Hedge   *hedge.Machine
+	Chaos   *chaos.Machine
 }
 
 // Compile fills in the defaults of a configuration, validates it and compiles it.
@@ -144,6 +158,7 @@ func Compile(c mechanism.Config) (p Part, err error) {
 	case limiter.Config:
 		c = c.WithDefaults()
 		p.Config, p.Traits, p.Queued = c, limiter.Traits, c.Queue > 0
+		p.Cost, p.Charge, p.Counts = c.Cost, c.Charge, c.Counts
 		p.Maker, err = limiter.Cells(c)
 	case bulkhead.Config:
 		c = c.WithDefaults()
@@ -153,6 +168,9 @@ func Compile(c mechanism.Config) (p Part, err error) {
 		c = c.WithDefaults()
 		p.Config, p.Traits = c, adaptive.Traits
 		p.Maker, err = adaptive.Cells(c)
+	case chaos.Config:
+		p.Config, p.Traits = c, chaos.Traits
+		p.Chaos, err = chaos.New(c)
 	case hedge.Config:
 		c = c.WithDefaults()
 		p.Config, p.Traits = c, hedge.Traits

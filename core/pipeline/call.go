@@ -60,10 +60,16 @@ type Call struct {
 	Round    clock.Mark // when the first attempt of the present round was, clock.Always before
 	Seed     uint64
 	Retry    retry.State // rounds that have started, the delay before
-	Cost     uint32
-	Admitted uint32 // attempts that were admitted
-	Cut      uint32 // the number of the attempt that a timeout cut last
-	Race     *Race  // the hedged round, nil without a hedge
+	Cost     uint32      // at the steps without a cost of their own
+	Admitted uint32      // attempts that were admitted
+	Cut      uint32      // the number of the attempt that a timeout cut last
+	Race     *Race       // the hedged round, nil without a hedge
+	// Costs at the steps that have a cost of their own, nil in a plan without one.
+	Costs *[MaxSteps]uint32
+	// Used is what attempts used at the steps of Spent that the call and its attempts
+	// have not left, nil in a plan without steps that settle.
+	Used  *[MaxSteps]uint64
+	Spent uint16
 
 	// Options that a driver may set between Begin and the first effect.
 	Single  bool // no retry follows, whatever the policy says
@@ -328,13 +334,19 @@ func (c *Call) Find(number uint32) (k uint8, ok bool) {
 }
 
 // Begin makes a call with the cost and the deadline. The driver enters the steps from
-// 0 on.
+// 0 on, after it has called Price where attributes have costs.
 func (p *Plan) Begin(c *Call, cost uint32, deadline clock.Mark, seed uint64) Effect {
 	c.Cost, c.Deadline, c.Seed = cost, deadline, seed
 	c.Phase, c.Entered, c.Held, c.Phantom, c.Fired = Entering, 0, 0, 0, 0
 	c.First, c.Round, c.Admitted = clock.Always, clock.Always, 0
 	c.Single, c.NoRetry, c.NoHedge, c.Barred, c.Late = false, false, false, false, false
 	c.Retry = retry.State{}
+	if p.costed != 0 {
+		p.priceDefaults(c)
+	}
+	if c.Spent = 0; p.settles != 0 && c.Used == nil {
+		c.Used = new([MaxSteps]uint64)
+	}
 	if p.hedge >= 0 {
 		p.beginRace(c)
 	} else {
@@ -350,12 +362,14 @@ func (a *Attempt) Admit(i int, permit reducer.Permit) {
 	a.Held |= 1 << i
 }
 
-// Skip takes an attempt past a step without a cell.
+// Skip takes an attempt past a step whose cell it asks for no permit.
 func (p *Plan) Skip(a *Attempt, i int, now clock.Mark) {
 	a.Entered = uint8(i + 1)
 	if t := p.stages[i].timeout; t != nil {
 		a.Slots[i].Mark = t.Deadline(now)
 		a.Fired &^= 1 << i
+	} else if i == p.retry {
+		a.Slots[i].Mark = now
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -41,10 +42,13 @@ func TestCompileErrors(t *testing.T) {
 		many[i] = cut
 	}
 	for want, p := range map[string]pipeline.Policy{
-		"steps: a policy has 1 to 16 steps":                                                                               {Steps: many},
-		"steps: one may be a retry":                                                                                       {Steps: []pipeline.Step{tries, named(tries, "again")}},
-		"steps: one may be a hedge":                                                                                       {Steps: []pipeline.Step{race, named(race, "again")}},
-		"steps: a hedge is below the retry":                                                                               {Steps: []pipeline.Step{race, tries}},
+		"steps: a policy has 1 to 16 steps, or Pass": {Steps: many},
+		"pass: a policy with steps has none":         {Pass: true, Steps: many[:1]},
+		"steps: one may be a retry":                  {Steps: []pipeline.Step{tries, named(tries, "again")}},
+		"steps: one may be a hedge":                  {Steps: []pipeline.Step{race, named(race, "again")}},
+		"steps: a hedge is below the retry":          {Steps: []pipeline.Step{race, tries}},
+		"steps: a chaos is the last step":            {Steps: []pipeline.Step{{Config: chaos.Config{}}, cut}},
+		"steps[1].chaos.fail: found 100.0001%; allowed: at most 100% with fail, throttle and ignore together":             {Steps: []pipeline.Step{cut, {Config: chaos.Config{Fail: reducer.Millionths(reducer.Whole + 1)}}}},
 		"fallback.status: found 700; allowed: 100 to 599":                                                                 {Steps: []pipeline.Step{cut}, Fallback: &fallback.Config{Status: 700}},
 		"steps[1].timeout.after: found 0s; allowed: more than 0":                                                          {Steps: []pipeline.Step{cut, {Config: timeout.Config{}}}},
 		"steps[0].retry.attempts: found 1001; allowed: 1 to 1000":                                                         {Steps: []pipeline.Step{{Config: retry.Config{Attempts: 1001}}}},

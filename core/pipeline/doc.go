@@ -26,6 +26,10 @@
 //
 // Events and effects name the attempt of a round, counted from 1; 0 is the call.
 //
+// Under a chaos step, the last one of a plan, an attempt that gets an injection is held:
+// it runs for the steps above, and the driver calls Inject at the mark of InjectsAt, which
+// starts it or ends it with the injected result.
+//
 // Guarantees, by their names in GUARANTEES.md:
 //
 //   - M1: the earliest deadline above the present step cuts a call; of several at one
@@ -43,8 +47,10 @@
 //     before its delay; one wins and every other is cancelled once; a failure does
 //     not end a round in which another attempt is active; a budget that refuses a
 //     hedge does not end the round.
+//   - D3, D4: an injected result is settled as one of the dependency at its mark; a step
+//     in shadow injects nothing.
 //   - G12: a call ends once, with one Return, Refuse or GiveUp.
 //   - G2: an event that does not fit the phase of a call changes nothing.
 //
-// Source: policy/REFERENCE.md#the-way-of-a-call and #hedges.
+// Source: policy/REFERENCE.md#the-way-of-a-call, #hedges and #injections.
 package pipeline

@@ -14,8 +14,8 @@ const tag = 'C'
 const maxTries = hedge.MaxHedges + 1
 
 // AppendCall appends the stable binary form of a call: the header, whose digest is
-// that of the plan's shape, the fields of the call in order, its attempt, and the
-// attempts of a hedged round.
+// that of the plan's shape, the fields of the call in order, the costs of steps that have
+// their own, what was used, its attempt, and the attempts of a hedged round.
 func (p *Plan) AppendCall(dst []byte, c *Call) []byte {
 	w := wire.Writer(dst, tag, p.shape())
 	p.codeCall(&w, c)
@@ -39,11 +39,15 @@ func (p *Plan) DecodeCall(src []byte) (*Call, error) {
 
 var errCall = wire.Invalid("call: phases, steps and attempts do not agree")
 
-// shape sums up what the bytes of a call depend on: the mechanisms of the steps.
+// shape sums up what the bytes of a call depend on: the mechanisms of the steps, which
+// have a cost of their own, and which settle.
 func (p *Plan) shape() uint32 {
 	d := wire.NewDigest
 	for i := range p.stages {
 		d = d.Add(uint64(p.stages[i].kind))
+	}
+	if p.costed != 0 || p.settles != 0 {
+		d = d.Add(uint64(p.costed) | uint64(p.settles)<<16)
 	}
 	return uint32(d)
 }
@@ -59,6 +63,23 @@ func (p *Plan) codeCall(w *wire.Coder, c *Call) {
 	}
 	for _, v := range [...]*bool{&c.Single, &c.NoRetry, &c.NoHedge, &c.Barred, &c.Late} {
 		w.Bool(v)
+	}
+	if w.Reads() && p.costed != 0 {
+		c.Costs = new([MaxSteps]uint32)
+	}
+	for left := p.costed; left != 0; left &= left - 1 {
+		w.U32(&c.Costs[lowest(left)])
+	}
+	if p.settles != 0 {
+		if w.Reads() {
+			c.Used = new([MaxSteps]uint64)
+		}
+		spent := uint32(c.Spent)
+		w.U32(&spent)
+		c.Spent = uint16(spent)
+		for left := p.settles; left != 0; left &= left - 1 {
+			w.U64(&c.Used[lowest(left)])
+		}
 	}
 	c.Attempt.code(w)
 	if p.hedge < 0 {
@@ -142,7 +163,7 @@ func (p *Plan) sound(c *Call) bool {
 			return false
 		case a.Phase == Waiting && (int(a.At) >= entered || p.asks&(1<<a.At) == 0):
 			return false
-		case a.Outcome > reducer.Cancelled:
+		case a.Outcome > reducer.Cancelled || c.Spent&^p.settles != 0:
 			return false
 		}
 	}

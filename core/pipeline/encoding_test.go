@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
@@ -45,7 +46,9 @@ var (
 // through it in the middle of its longest round, in which no two fields are alike.
 func raced(t *testing.T) (*Plan, *Call) {
 	t.Helper()
-	plan := compiled(t, aLimit, aTimeout, aRetry, aHedge, breaker.Config{Count: 2}, places)
+	settled := aLimit
+	settled.Charge = limiter.ChargeSettle
+	plan := compiled(t, settled, aTimeout, aRetry, aHedge, breaker.Config{Count: 2}, places)
 	word := uint64(0)
 	next := func() uint64 { word++; return word }
 	slots := func(a *Attempt) {
@@ -61,6 +64,7 @@ func raced(t *testing.T) (*Plan, *Call) {
 		Deadline: clock.Mark(next()), First: clock.Mark(-next()), Round: clock.Mark(next()), Seed: math.MaxUint64 - next(),
 		Retry: retry.State{Attempt: 1<<30 | uint32(next()), Before: -time.Duration(next())},
 		Cost:  uint32(next()), Admitted: 1<<29 | uint32(next()), Cut: uint32(next()),
+		Used: &[MaxSteps]uint64{next() << 40}, Spent: 1 << 0,
 		Single: true, NoRetry: true, NoHedge: true, Barred: true, Late: true,
 		Race: &Race{
 			HedgeAt: clock.Mark(next()), Numbered: uint32(next()), Left: uint32(next()), Won: uint32(next()), last: uint32(next()),
@@ -116,6 +120,73 @@ func TestCallKeepsEveryField(t *testing.T) {
 	}
 }
 
+// A restored call has the costs of its steps, and a plan in which another step has a cost
+// does not read it.
+func TestCallKeepsItsCosts(t *testing.T) {
+	own := limiter.Config{Count: 9, Period: time.Second, Cost: limiter.Cost{Attribute: "header:n", Permits: 2}}
+	fixed := limiter.Config{Count: 9, Period: time.Second, Cost: limiter.Cost{Permits: 3}}
+	plan := compiled(t, aLimit, own, fixed, own)
+	c := &Call{}
+	plan.Begin(c, 5, clock.Never, 0)
+	costs := plan.CostsBy(func(string) string { return "7" })
+	costs.Known &^= 1 << 3
+	plan.Price(c, &costs)
+	got, err := plan.DecodeCall(plan.AppendCall(nil, c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, want := range []uint32{5, 7, 3, 2} {
+		if n := plan.CostOf(got, i); n != want {
+			t.Errorf("step %d costs %d, want %d", i, n, want)
+		}
+	}
+	if _, err := compiled(t, aLimit, aLimit, fixed, own).DecodeCall(plan.AppendCall(nil, c)); !errors.Is(err, reducer.ErrConfiguration) {
+		t.Errorf("under another plan: %v", err)
+	}
+}
+
+// What is no whole number of at most 18 digits is a missing cost.
+func TestCostsOfAttributes(t *testing.T) {
+	plan := compiled(t, limiter.Config{Count: 9, Period: time.Second, Cost: limiter.Cost{Attribute: "header:n", Permits: 4}})
+	for value, want := range map[string]uint32{
+		"": 4, "0": 0, "12": 12, "007": 7, "-1": 4, "+1": 4, "1.0": 4, " 1": 4, "1e3": 4, "٣": 4,
+		"4294967295": 1<<32 - 1, "4294967296": 1<<32 - 1, "999999999999999999": 1<<32 - 1, "1000000000000000000": 4,
+	} {
+		c := &Call{}
+		plan.Begin(c, 1, clock.Never, 0)
+		costs := plan.CostsBy(func(string) string { return value })
+		plan.Price(c, &costs)
+		if n := plan.CostOf(c, 0); n != want {
+			t.Errorf("%q costs %d, want %d", value, n, want)
+		}
+	}
+}
+
+// A restored call is held up to the mark up to which it was, and gets the same injection.
+func TestCallKeepsItsInjection(t *testing.T) {
+	plan := compiled(t, aRetry, chaos.Config{Throttle: reducer.Percent(100), RetryAfter: 3, Slow: reducer.Percent(100), By: 5, To: 1 << 40})
+	c := &Call{}
+	plan.Begin(c, 1, clock.Never, 7)
+	for i := range plan.Len() {
+		plan.Skip(&c.Attempt, i, 9)
+	}
+	plan.Start(c, 0, 9)
+	if _, runs := plan.Find(c, 0); !runs || !plan.hold(c, 0, 9) {
+		t.Fatal("the attempt is not held")
+	}
+	got, err := plan.DecodeCall(plan.AppendCall(nil, c))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, runs := plan.Find(got, 0); runs || !plan.Held(got, 0) {
+		t.Error("the restored attempt has called the dependency")
+	}
+	want := plan.injection(c, 0)
+	if x := plan.injection(got, 0); x != want || plan.InjectsAt(got) != clock.Mark(9+want.Delay) || want.Outcome != reducer.Throttle {
+		t.Errorf("restored %+v at %v, was %+v", x, plan.InjectsAt(got), want)
+	}
+}
+
 // each calls with every field that the bytes of a call have, and what changes its
 // lowest bit.
 func each(v reflect.Value, call func(path string, flip func())) {
@@ -129,14 +200,21 @@ func each(v reflect.Value, call func(path string, flip func())) {
 				walk(path+"."+v.Type().Field(i).Name, v.Field(i))
 			}
 		case reflect.Pointer:
-			walk(path, v.Elem())
+			if !v.IsNil() {
+				walk(path, v.Elem())
+			}
 		case reflect.Slice:
 			for i := range v.Len() {
 				walk(path+"[]", v.Index(i))
 			}
 		case reflect.Array:
-			// Of the slots, those of the steps that the attempt has passed.
-			for i := range 4 {
+			// Of the slots, those of the steps that the attempt has passed; of what was
+			// used, that at the step that settles.
+			n := 4
+			if path == ".Used" {
+				n = 1
+			}
+			for i := range n {
 				walk(path+"[]", v.Index(i))
 			}
 		case reflect.Bool:

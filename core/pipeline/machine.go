@@ -20,7 +20,7 @@ func (p *Plan) Advance(c *Call, e *Event, now clock.Mark) Effect {
 		return p.Start(c, e.Attempt, now)
 	case Refused:
 		if a.Phase == Entering {
-			return p.refused(c, e)
+			return p.refused(c, e, now)
 		}
 	case Parked:
 		if a.Phase == Entering {
@@ -86,12 +86,47 @@ func (p *Plan) Start(c *Call, k uint8, now clock.Mark) Effect {
 }
 
 // refused ends an attempt that a step does not admit, and the call unless other
-// attempts are active.
-func (p *Plan) refused(c *Call, e *Event) Effect {
+// attempts are active or the retry waits.
+func (p *Plan) refused(c *Call, e *Event, now clock.Mark) Effect {
 	if e.Attempt > 0 && c.lives(e.Attempt) {
 		return p.dropTry(c, e.Attempt, e.Step, e.Answer.Reason)
 	}
+	if p.WaitsFor(int(e.Step)) && c.Round == clock.Always && e.Answer.Mark != clock.Never {
+		if effect, waits := p.waitRefused(c, e, now); waits {
+			return effect
+		}
+	}
 	return p.abandon(c, e.Attempt, Effect{Do: Refuse, Step: e.Step, At: e.Answer.Mark}.because(0, e.Answer.Reason))
+}
+
+// WaitsFor reports whether the retry waits where step i refuses a round for a time.
+func (p *Plan) WaitsFor(i int) bool {
+	return p.retry >= 0 && i > p.retry && p.stages[p.retry].retry.Waits() && !p.stages[p.retry].shadow
+}
+
+// waitRefused lets a round that a step refused begin anew after the time that the
+// refusal names, if the retry allows another one by then. No attempt of the round has
+// run, so that it leaves the steps without an outcome, and neither a breaker nor the
+// budget is consulted.
+func (p *Plan) waitRefused(c *Call, e *Event, now clock.Mark) (effect Effect, waits bool) {
+	state := c.Retry
+	state.Attempt++
+	state, verdict := p.stages[p.retry].retry.Next(state, retry.End{
+		Outcome: reducer.Throttle, Told: true, RetryAfter: max(0, e.Answer.Mark.Sub(now)),
+		Deadline: p.deadlineAbove(c, 0, p.retry), Began: c.Slots[p.retry].Mark, Seed: c.Seed,
+	}, now)
+	if !verdict.Again {
+		return effect, false
+	}
+	c.Retry = state
+	a := c.Try(e.Attempt)
+	effect = Effect{Do: Sleep, Step: e.Step, At: verdict.Until}.of(e.Attempt).because(reducer.Cancelled, e.Answer.Reason).leaving(a.Entered, uint8(p.retry+1))
+	a.Phase, a.Outcome = Over, reducer.Cancelled
+	if e.Attempt > 0 && a.Number == c.Race.Numbered {
+		c.Race.Numbered-- // the next attempt has the number
+	}
+	c.Phase, c.Outcome, c.Until, c.Entered = Sleeping, reducer.Cancelled, verdict.Until, uint8(p.retry+1)
+	return effect, true
 }
 
 // abandon ends the call without an outcome for any breaker. k is the attempt that
@@ -165,7 +200,7 @@ func (p *Plan) roundOver(c *Call, k uint8, outcome reducer.Outcome, told bool, a
 		return p.end(c, k, Effect{Do: Return}.because(outcome, 0))
 	}
 	state, verdict := p.stages[p.retry].retry.Next(c.Retry, retry.End{
-		Outcome: outcome, Told: told, RetryAfter: after, Deadline: p.deadlineAbove(c, 0, p.retry), Seed: c.Seed,
+		Outcome: outcome, Told: told, RetryAfter: after, Deadline: p.deadlineAbove(c, 0, p.retry), Began: c.Slots[p.retry].Mark, Seed: c.Seed,
 	}, now)
 	c.Retry = state
 	if !verdict.Again {
@@ -273,7 +308,7 @@ func (p *Plan) cut(c *Call, k uint8, i int, now clock.Mark) (effect Effect) {
 
 // Leaving returns what the attempt k does to the cell of a step it passed: the kind
 // of the action, 0 for nothing, and the permit that it is about. Limiters keep the
-// permit of an attempt that ran, and refund the others; breakers and adaptive limits
+// permit of an attempt that ran, or settle it, and refund the others; breakers and adaptive limits
 // get the outcome; bulkheads free the place.
 func (p *Plan) Leaving(c *Call, k uint8, i int) (reducer.Kind, reducer.Permit) {
 	a, bit := p.holder(c, k, i), uint16(1)<<i
@@ -289,7 +324,11 @@ func (p *Plan) Leaving(c *Call, k uint8, i int) (reducer.Kind, reducer.Permit) {
 	leaves := p.stages[i].leaves
 	switch leaves {
 	case reducer.Cancel:
-		if p.began(c, a, i) != clock.Always {
+		ran := p.began(c, a, i) != clock.Always
+		if p.settles&bit != 0 {
+			return p.settling(c, a, i, ran), slot
+		}
+		if ran {
 			return 0, slot
 		}
 	case reducer.Record:
@@ -303,7 +342,11 @@ func (p *Plan) Leave(c *Call, k uint8, i int, kind reducer.Kind, permit reducer.
 	a := reducer.Action{Kind: kind, Permit: permit}
 	switch kind {
 	case reducer.Cancel:
-		a.Cost = c.Cost
+		a.Cost = p.CostOf(c, i)
+	case reducer.Settle:
+		if a.Value = c.Used[i]; p.ends&(1<<i) == 0 {
+			a.Cost = p.CostOf(c, i)
+		}
 	case reducer.Record:
 		a.Outcome = p.holder(c, k, i).Outcome
 	}
@@ -313,6 +356,9 @@ func (p *Plan) Leave(c *Call, k uint8, i int, kind reducer.Kind, permit reducer.
 // Returned returns the action for a permit that the attempt k was granted at step i
 // after it had left the queue.
 func (p *Plan) Returned(c *Call, k uint8, i int, permit reducer.Permit) reducer.Action {
+	if p.ends&(1<<i) != 0 {
+		return reducer.Action{Kind: reducer.Cancel, Permit: permit, Cost: p.CostOf(c, i)}
+	}
 	a := p.holder(c, k, i)
 	a.Slots[i] = permit
 	a.Held |= 1 << i
@@ -320,7 +366,7 @@ func (p *Plan) Returned(c *Call, k uint8, i int, permit reducer.Permit) reducer.
 	return p.Leave(c, k, i, kind, permit)
 }
 
-// Undo returns the action that ends a permit of step i, which a call of the cost got
+// Undo returns the action that ends a permit of step i, which a call got for the cost
 // before any of its attempts ran.
 func (p *Plan) Undo(i int, permit reducer.Permit, cost uint32) reducer.Action {
 	a := reducer.Action{Kind: p.stages[i].leaves, Permit: permit}

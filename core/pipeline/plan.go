@@ -7,9 +7,11 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/retry"
@@ -26,6 +28,7 @@ type Plan struct {
 	retry    int // index of the retry step, -1 for none
 	fallback *fallback.Config
 	hedge    int    // index of the hedge step, -1 for none
+	chaos    int    // index of the chaos step, which is the last one, -1 for none
 	breakers uint16 // enforced breakers below the retry
 	timeouts uint16 // timeout steps
 	cuts     uint16 // of these, those that are not in shadow
@@ -33,6 +36,11 @@ type Plan struct {
 	keyed    uint16 // steps with a cell for each key
 	picky    uint16 // of these, those that deny or skip a call without a value
 	budgets  uint16 // steps whose cell counts the first admission of a call
+	costed   uint16 // steps that have a cost of their own
+	priced   uint16 // of these, those whose cost an attribute has
+	settles  uint16 // steps that settle the permits of an attempt that ran
+	ends     uint16 // of these, those that take nothing before
+	special  uint16 // picky and ends
 	random   bool   // a delay depends on the seed of the call
 	// hedgeBudget is the step whose budget grants hedges, -1 for none.
 	hedgeBudget int
@@ -51,8 +59,12 @@ type stage struct {
 	timeout *timeout.Machine
 	retry   *retry.Machine
 	hedge   *hedge.Machine
+	chaos   *chaos.Machine
 	maker   cell.Maker // nil without shared state
 	keys    keyed.Config
+	cost    limiter.Cost
+	charge  limiter.Charge
+	counts  limiter.Outcomes
 }
 
 // Deadline is the name of the call's own deadline.
@@ -63,9 +75,11 @@ type policyError uint8
 
 const (
 	errNoSteps policyError = iota
+	errPass
 	errRetries
 	errHedges
 	errOrder
+	errLast
 	errReserved
 	errTwins
 )
@@ -74,13 +88,17 @@ const (
 func (e policyError) Error() string {
 	switch e {
 	case errNoSteps:
-		return "steps: a policy has 1 to 16 steps"
+		return "steps: a policy has 1 to 16 steps, or Pass"
+	case errPass:
+		return "pass: a policy with steps has none"
 	case errRetries:
 		return "steps: one may be a retry"
 	case errHedges:
 		return "steps: one may be a hedge"
 	case errOrder:
 		return "steps: a hedge is below the retry"
+	case errLast:
+		return "steps: a chaos is the last step"
 	case errReserved:
 		return "name: deadline is reserved"
 	}
@@ -91,10 +109,13 @@ func (e policyError) Error() string {
 // step: a StepError, or several that errors.Join joined; without reducer.ErrorTexts the
 // first. One about a mechanism's settings wraps its reducer.ConfigError.
 func Compile(p Policy) (*Plan, error) {
-	if len(p.Steps) == 0 || len(p.Steps) > MaxSteps {
+	switch {
+	case p.Pass && len(p.Steps) > 0:
+		return nil, errPass
+	case len(p.Steps) == 0 && !p.Pass || len(p.Steps) > MaxSteps:
 		return nil, errNoSteps
 	}
-	plan := &Plan{name: p.Name, steps: slices.Clone(p.Steps), stages: make([]stage, len(p.Steps)), retry: -1, hedge: -1}
+	plan := &Plan{name: p.Name, steps: slices.Clone(p.Steps), stages: make([]stage, len(p.Steps)), retry: -1, hedge: -1, chaos: -1}
 	if p.Fallback != nil {
 		f, err := fallback.New(*p.Fallback)
 		if err != nil {
@@ -113,7 +134,7 @@ func Compile(p Policy) (*Plan, error) {
 				wrong = append(wrong, wrongStep(i, step, err))
 			}
 		}
-		plan.random = plan.random || s.retry != nil && s.retry.Random()
+		plan.random = plan.random || s.retry != nil && s.retry.Random() || s.chaos != nil
 		plan.note(i, step, s)
 	}
 	if wrong = append(wrong, plan.nameSteps()...); len(wrong) == 1 || len(wrong) > 1 && !reducer.ErrorTexts {
@@ -125,8 +146,8 @@ func Compile(p Policy) (*Plan, error) {
 	return plan, nil
 }
 
-// place notes which steps make attempts: at most one retry, and at most one hedge
-// below it.
+// place notes which steps make attempts, at most one retry and at most one hedge below
+// it, and the step that injects results, which is the last one.
 func (p *Plan) place(i int, kind Kind) error {
 	switch {
 	case kind == Retry && p.retry >= 0:
@@ -139,6 +160,10 @@ func (p *Plan) place(i int, kind Kind) error {
 		return errHedges
 	case kind == Hedge:
 		p.hedge = i
+	case kind == Chaos && i < len(p.steps)-1:
+		return errLast
+	case kind == Chaos:
+		p.chaos = i
 	}
 	return nil
 }
@@ -173,6 +198,19 @@ func (p *Plan) note(i int, step *Step, s *stage) {
 			p.picky |= bit
 		}
 	}
+	if s.cost != (limiter.Cost{}) {
+		p.costed |= bit
+		if s.cost.Attribute != "" {
+			p.priced |= bit
+		}
+	}
+	if s.charge != limiter.ChargeStart || s.counts != 0 {
+		p.settles |= bit
+		if s.charge == limiter.ChargeEnd {
+			p.ends |= bit
+		}
+	}
+	p.special = p.picky | p.ends
 	if s.timeout != nil {
 		p.timeouts |= bit
 		if !s.shadow {
@@ -212,7 +250,8 @@ func (s *stage) compile(step *Step) error {
 		return err
 	}
 	step.Config = part.Config
-	s.timeout, s.retry, s.hedge, s.maker = part.Timeout, part.Retry, part.Hedge, part.Maker
+	s.timeout, s.retry, s.hedge, s.chaos, s.maker = part.Timeout, part.Retry, part.Hedge, part.Chaos, part.Maker
+	s.cost, s.charge, s.counts = part.Cost, part.Charge, part.Counts
 	traits := part.Traits
 	s.leases = traits.Has(mechanism.Leases)
 	s.queues = part.Queued || traits.Has(mechanism.Holds)

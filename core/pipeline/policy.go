@@ -18,6 +18,7 @@ const (
 	Bulkhead = mechanism.Bulkhead
 	Hedge    = mechanism.Hedge
 	Adaptive = mechanism.Adaptive
+	Chaos    = mechanism.Chaos
 )
 
 // MaxSteps is the most steps of a policy.
@@ -99,4 +100,7 @@ type Policy struct {
 	Name     string
 	Steps    []Step
 	Fallback *fallback.Config
+	// Pass says that the policy has no steps on purpose: every call passes, and none
+	// waits. Beside steps it is an error; without both the policy is one, too.
+	Pass bool
 }

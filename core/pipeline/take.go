@@ -28,7 +28,7 @@ type Host interface {
 	// Missing returns what step i does with a call that has no value for its
 	// attributes.
 	Missing(i int) bool
-	// Start runs the attempt k.
+	// Start runs the attempt k: the dependency is called.
 	Start(k uint8)
 	// Stop cancels the running attempt k: another one won, or the call is over.
 	Stop(k uint8)
@@ -46,7 +46,11 @@ const NoStep = -2
 // waits for another event. The phase of the call then says which one: the driver
 // looks at EndsAt and ResumesAt for the next mark.
 func (p *Plan) Happen(h Host, c *Call, e *Event, now clock.Mark) {
-	p.Take(h, c, p.Advance(c, e, now), now)
+	effect := p.Advance(c, e, now)
+	if e.Kind == Granted && p.ends != 0 && c.Try(e.Attempt) != nil {
+		p.check(h, c, e.Attempt, int(e.Step))
+	}
+	p.Take(h, c, effect, now)
 }
 
 // Take performs an effect and everything that follows.
@@ -142,9 +146,9 @@ func (p *Plan) enter(h Host, c *Call, k uint8, from int, now clock.Mark) Effect 
 		end = p.hedge + 1
 	}
 	for i, bit := from, uint16(1)<<from; i < end; i, bit = i+1, bit<<1 {
-		lacks := p.picky&bit != 0 && h.Missing(i)
+		special := p.special&bit != 0 && (p.ends&bit != 0 || h.Missing(i))
 		switch {
-		case lacks:
+		case special:
 		case p.asks&bit == 0:
 			p.Skip(a, i, now)
 			continue
@@ -176,13 +180,12 @@ func (p *Plan) ask(h Host, c *Call, k uint8, i int, now clock.Mark) (e Effect, s
 	a := c.Try(k)
 	event := Event{Attempt: k, Step: uint8(i)}
 	if p.lacks(h, i) {
-		if p.steps[i].Missing == MissingSkip {
-			a.Entered = uint8(i + 1)
+		if p.Skip(a, i, now); p.steps[i].Missing == MissingSkip {
 			return e, false
 		}
 		event.Answer = reducer.Rejected(reducer.ReasonMissing, clock.Never)
 	} else {
-		acquire := reducer.Action{Kind: reducer.Acquire, Cost: c.Cost}
+		acquire := reducer.Action{Kind: reducer.Acquire, Cost: p.CostOf(c, i)}
 		if at := p.deadlineAbove(c, k, i); at != clock.Never {
 			acquire = acquire.WithDeadline(at)
 		}
@@ -201,6 +204,7 @@ func (p *Plan) ask(h Host, c *Call, k uint8, i int, now clock.Mark) (e Effect, s
 		p.tellRefused(h, i, event.Answer.Reason, event.Answer.Mark, true, now)
 	}
 	if event.Kind == Entered {
+		p.check(h, c, k, i)
 		return e, false
 	}
 	return p.Advance(c, &event, now), true
@@ -242,16 +246,23 @@ func (p *Plan) started(h Host, c *Call, k uint8, now clock.Mark) {
 			}
 		}
 	}
+	held := p.chaos >= 0 && p.hold(c, k, now)
 	if d := h.Decision(decision.Admit, NoStep); d != nil {
 		if d.Attempt = c.Admitted; k > 0 {
 			d.Attempt = c.NumberOf(k)
 		}
+		d.Held = held
 		h.Tell(d)
 	}
 	if k > 0 {
 		p.arm(h, c, k, now)
 	}
-	h.Start(k)
+	if p.chaos >= 0 {
+		p.tellDelay(h, c, k, now)
+	}
+	if !held {
+		h.Start(k)
+	}
 }
 
 // consult asks the breakers below the retry, then the budget. A cut is one of the
@@ -353,12 +364,28 @@ func (p *Plan) tellRefused(h Host, i int, why reducer.Reason, at clock.Mark, sha
 
 func (p *Plan) tellRetry(h Host, c *Call, e *Effect, shadow bool) {
 	if d := h.Decision(decision.Retry, NoStep); d != nil {
-		if d.Attempt = c.Admitted; c.Race != nil {
+		d.Attempt, d.Reason = c.Admitted, reducer.CauseOf(e.Outcome)
+		switch {
+		case e.Reason != reducer.NoReason:
+			d.Attempt, d.Reason = p.numberRefused(c, e.Attempt), e.Reason
+		case c.Race != nil:
 			d.Attempt = c.Race.last
 		}
-		d.Reason, d.Until, d.Shadow = reducer.CauseOf(e.Outcome), e.At, shadow
+		d.Until, d.Shadow = e.At, shadow
 		h.Tell(d)
 	}
+}
+
+// numberRefused returns the number of an attempt that was refused: of one that had not
+// reached the hedge, that of the next attempt.
+func (p *Plan) numberRefused(c *Call, k uint8) uint32 {
+	switch {
+	case k > 0:
+		return c.Race.Attempts[k-1].Number
+	case c.Race != nil:
+		return c.Race.Numbered + 1
+	}
+	return c.Admitted + 1
 }
 
 // observe reports the duration of an attempt that ended ok to the hedge, which

@@ -98,10 +98,10 @@ func Decode(src []byte) (p pipeline.Policy, err error) {
 	if flags == HasFallback {
 		p.Fallback = &fallback.Config{}
 	}
-	if v.Word("steps", &count); count == 0 || count > pipeline.MaxSteps {
+	if v.Word("steps", &count); count > pipeline.MaxSteps {
 		v.Refuse("steps")
 	}
-	if !v.Failed() {
+	if p.Pass = count == 0; !p.Pass && !v.Failed() {
 		p.Steps = make([]pipeline.Step, count)
 	}
 	for i := range p.Steps {

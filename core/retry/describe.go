@@ -6,6 +6,12 @@ import "github.com/sluice-go/sluice/core/mechanism"
 func describe(config mechanism.Config, step mechanism.Step) string {
 	c := config.(Config)
 	text := mechanism.Plural(c.Attempts, "attempt") + ", backoff " + c.Backoff.Describe()
+	if c.MaxElapsed > 0 {
+		text += ", none after " + mechanism.Span(c.MaxElapsed)
+	}
+	if c.Refusals == WaitRefused {
+		text += ", waits for refusals"
+	}
 	if c.Budgeted {
 		text += ", " + c.Budget.Describe()
 	} else {

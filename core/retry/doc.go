@@ -2,7 +2,8 @@
 //
 // It checks, in this order: whether the outcome is worth another attempt (fail,
 // throttle, timeout), whether attempts are left, whether the answer asked for no
-// retry, and whether the next attempt would start before the deadlines above.
+// retry, whether the next attempt would start before the deadlines above, and whether
+// it would start less than MaxElapsed after the call reached the retry.
 // Afterwards the driver asks the cells whether a breaker will still be open then, and
 // whether the budget grants the retry; a check that ends the call spends nothing.
 //

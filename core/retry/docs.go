@@ -27,6 +27,16 @@ func Docs() *mechanism.Docs {
 				Smaller: "the delay is predictable; retries of many callers coincide",
 			},
 			{
+				Name: "max_elapsed", Effect: mechanism.Looser, Example: "max_elapsed: 10s",
+				Meaning: "no attempt starts that long or longer [after the call reached the retry](#retries). An attempt that runs goes on; a `timeout` above cuts it",
+				Larger:  "survives longer faults",
+				Smaller: "the caller learns of a failure sooner",
+			},
+			{
+				Name: "refusals", Value: `"end"`, Example: "refusals: wait",
+				Meaning: "what a refusal by a step below the retry does to the call: `end` ends it; `wait` [waits](#refusals-that-are-waited-for) for the refusal's `retry_after`, uses up one of the `attempts`, and repeats no request",
+			},
+			{
 				Name: "budget", Effect: mechanism.Looser, Value: `"none"`, Example: "budget: 20%",
 				Meaning: "how many retries all calls of the step may have together",
 			},

@@ -11,9 +11,11 @@ import (
 
 // Machine is an immutable retry.
 type Machine struct {
-	attempts uint32
-	backoff  *backoff.Machine
-	budget   *budget.Machine
+	attempts   uint32
+	maxElapsed time.Duration
+	refusals   Refusals
+	backoff    *backoff.Machine
+	budget     *budget.Machine
 }
 
 // New validates the configuration.
@@ -21,11 +23,17 @@ func New(c Config) (*Machine, error) {
 	if c.Attempts == 0 || c.Attempts > MaxAttempts {
 		return nil, reducer.BadCount("attempts", uint64(c.Attempts), "1 to 1000")
 	}
+	if c.MaxElapsed < 0 {
+		return nil, reducer.BadDuration("max_elapsed", c.MaxElapsed, "more than 0, or 0 for no bound")
+	}
+	if c.Refusals > WaitRefused {
+		return nil, reducer.BadCount("refusals", uint64(c.Refusals), "EndRefused or WaitRefused")
+	}
 	delay, err := backoff.New(c.Backoff)
 	if err != nil {
 		return nil, err
 	}
-	m := &Machine{attempts: c.Attempts, backoff: delay}
+	m := &Machine{attempts: c.Attempts, maxElapsed: c.MaxElapsed, refusals: c.Refusals, backoff: delay}
 	if c.Budgeted {
 		if m.budget, err = budget.New(c.Budget); err != nil {
 			return nil, err
@@ -36,6 +44,12 @@ func New(c Config) (*Machine, error) {
 
 // Budget returns the budget, nil for none.
 func (m *Machine) Budget() *budget.Machine { return m.budget }
+
+// Bounded reports whether the time from End.Began on is bounded.
+func (m *Machine) Bounded() bool { return m.maxElapsed > 0 }
+
+// Waits reports whether the retry waits where a step below it refuses for a time.
+func (m *Machine) Waits() bool { return m.refusals == WaitRefused }
 
 // Random reports whether a delay depends on the seed of the call.
 func (m *Machine) Random() bool { return m.backoff.Random() }
@@ -56,6 +70,9 @@ type End struct {
 	RetryAfter time.Duration
 	// Deadline of the timeouts above, clock.Never for none.
 	Deadline clock.Mark
+	// Began is when the call reached the retry. A machine without a MaxElapsed does
+	// not use it.
+	Began clock.Mark
 	// Seed of the call; attempt k draws from backoff.Word(Seed + k).
 	Seed uint64
 }
@@ -74,7 +91,7 @@ func Retries(o reducer.Outcome) bool {
 	return o == reducer.Fail || o == reducer.Throttle || o == reducer.Timeout
 }
 
-// Next decides after an attempt, in the order attempts, pushback, deadline.
+// Next decides after an attempt, in the order attempts, pushback, deadline, elapsed.
 // Whether a breaker is open and whether the budget grants it is asked of their
 // cells afterwards.
 func (m *Machine) Next(s State, e End, now clock.Mark) (State, Verdict) {
@@ -98,6 +115,9 @@ func (m *Machine) Next(s State, e End, now clock.Mark) (State, Verdict) {
 	until := now.Add(delay)
 	if until >= e.Deadline || until == clock.Never {
 		return s, Verdict{Reason: reducer.ReasonDeadline}
+	}
+	if m.maxElapsed > 0 && until >= e.Began.Add(m.maxElapsed) {
+		return s, Verdict{Reason: reducer.ReasonElapsed}
 	}
 	return s, Verdict{Again: true, Until: until}
 }

@@ -8,6 +8,8 @@ func (c *Config) Plan(v *planwire.Coder) {
 	v.Count("attempts", &c.Attempts)
 	c.Backoff.Plan(v, "backoff")
 	c.Backoff.PlanJitter(v, "jitter")
+	v.Duration("max_elapsed", &c.MaxElapsed)
+	v.Word("refusals", (*uint8)(&c.Refusals))
 	var none bool
 	c.Budget.Plan(v, &c.Budgeted, &none)
 }

@@ -19,6 +19,8 @@ func Row() *mechanism.Row {
 			{Name: "attempts", Type: mechanism.Count, Least: 1, Most: MaxAttempts},
 			{Name: "backoff", Type: mechanism.Backoff},
 			{Name: "jitter", Type: mechanism.Jitter},
+			{Name: "max_elapsed", Type: mechanism.Duration, Least: 1},
+			{Name: "refusals", Type: mechanism.Word, Words: "end wait"},
 			{Name: "budget", Type: mechanism.Budget},
 			{Name: "methods", Type: mechanism.Methods},
 		},
@@ -38,6 +40,10 @@ func (d *draft) Field(name string) any {
 	switch name {
 	case "attempts":
 		return &d.c.Attempts
+	case "max_elapsed":
+		return &d.c.MaxElapsed
+	case "refusals":
+		return (*uint8)(&d.c.Refusals)
 	case "budget":
 		return &d.c.Budget
 	}

@@ -29,7 +29,11 @@ func (s Suite) decisions(t *testing.T) {
 	m := s.open(t)
 	for i := range s.Cases {
 		r := draw(i)
-		policy, events := generate.GenerateFor(r, uint64(i))
+		draw := generate.GenerateFor
+		if i%40 == 39 {
+			draw = generate.GeneratePassing
+		}
+		policy, events := draw(r, uint64(i))
 		plan := value[*host.Plan](t)(m.Policy(generate.PolicyJSON(policy), ""))
 		logs(t, i, m, plan, policy, events)
 		drivers(t, i, m, plan, policy, events, 1+r.IntN(8))
@@ -117,12 +121,16 @@ func (p *pair) add(e oracle.Event) {
 		event.Call, event.Of = decision.Handle{}, 0
 		request := drive.Request{Cost: e.Cost, Deadline: deadline, NoHedge: alone}
 		request.Keys, request.Missing = p.keys.Of(p.native.Plan(), lookup, p.native.Uses)
+		p.keys.Price(&request, p.native.Plan(), lookup)
 		p.natives[e.ID] = p.native.Begin(&request)
 		p.begins[e.ID] = len(p.waiting) + 1
 	case "done":
 		event.Op, event.Result = host.Done, host.Result{Attempt: uint32(e.Attempt), Outcome: outcomes[e.Outcome]}
 		if e.RetryAfter != nil {
 			event.Result.Told, event.Result.RetryAfter = true, time.Duration(*e.RetryAfter)
+		}
+		if e.Used != nil {
+			event.Result.HasUsed, event.Result.Used = true, uint32(*e.Used)
 		}
 		live = p.native.Done(p.natives[e.ID], drive.Result(event.Result))
 	case "cancel":

@@ -26,6 +26,8 @@ type Config struct {
 	Final bool
 	// Names keeps the keys, for events and snapshots.
 	Names bool
+	// Watched reports whether evicted keys are kept for Evicted. nil for never.
+	Watched func() bool
 	// Reuse is for limits that are not configured: a refund to a fresh limit does
 	// nothing, while a fresh breaker still waits for the votes of calls under way,
 	// and Configure treats a fresh cell and a new one differently.
@@ -40,6 +42,13 @@ type Cells struct {
 	limit  atomic.Int64            // Config.Keys
 	change sync.Mutex              // guards the configuration and what follows
 	past   keyed.Counts            // of tables that were replaced
+
+	watched func() bool // Config.Watched
+	lost    struct {
+		sync.Mutex
+		keys []string
+		some atomic.Bool // keys has one
+	}
 }
 
 // New returns the cells of a step that no key has used.
@@ -47,7 +56,7 @@ func New(c Config) (*Cells, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	cells := &Cells{seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
+	cells := &Cells{watched: c.Watched, seeds: [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}
 	cells.limit.Store(int64(c.Keys))
 	shards := cells.newShards(c)
 	cells.shards.Store(&shards)
@@ -117,7 +126,7 @@ func (c *Cells) add(s *shard, h keyed.Hash, key string) (Ref, keyed.Use) {
 			s.grow(index)
 			return s.begin(index, key), keyed.Added
 		case coldest != keyed.Spare && s.config.WhenFull == keyed.FullEvict:
-			s.forget(coldest)
+			s.lose(coldest)
 			index, _ := s.table.Add(h, false)
 			return s.begin(index, key), keyed.Evicted
 		case freed || s.config.WhenFull == keyed.FullShare:

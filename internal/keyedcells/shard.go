@@ -103,6 +103,14 @@ func (s *shard) charge(key string, times int64) {
 	}
 }
 
+// lose is forget for an eviction, whose key Cells.Evicted returns.
+func (s *shard) lose(index uint32) {
+	if w := s.owner.watched; w != nil && w() {
+		s.owner.lose(Ref{s, index}.Key())
+	}
+	s.forget(index)
+}
+
 // forget drops the data beside the cell of a key that is evicted.
 func (s *shard) forget(index uint32) {
 	if s.config.Names {
@@ -120,8 +128,15 @@ func (s *shard) evict() bool {
 	if coldest == keyed.Spare {
 		return false
 	}
-	s.forget(coldest)
+	s.lose(coldest)
 	gone, last, _ := s.table.Evict()
+	s.drop(gone, last)
+	return true
+}
+
+// drop removes the state of an index that the table removed, and moves there that of the
+// last one.
+func (s *shard) drop(gone, last uint32) {
 	switch {
 	case s.config.Bucket == nil:
 		s.cells.Remove(gone, last)
@@ -132,7 +147,6 @@ func (s *shard) evict() bool {
 		s.names.Remove(gone, last)
 	}
 	s.owner.keys.Add(-1)
-	return true
 }
 
 // trim evicts keys while the shard is above its bound of bytes, or there are more

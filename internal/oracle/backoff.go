@@ -13,6 +13,10 @@ func delay(c cfg.Config, k int, before int64, seed uint64) int64 {
 	if c.Kind == cfg.None {
 		return 0
 	}
+	if c.Kind == cfg.Listed {
+		listed := big.NewInt(int64(c.Delays.At(min(k, c.Delays.Len()) - 1)))
+		return clamp(jitter(listed, c, seed))
+	}
 	base := big.NewInt(int64(c.Base))
 	if c.Kind == cfg.Decorrelated {
 		if before < 0 {

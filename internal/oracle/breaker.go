@@ -85,6 +85,8 @@ func (b *breakerCell) leave(p *pass, outcome string, took, now int64) {
 		out := len(b.probes)
 		b.giveBack(p)
 		if voted && len(b.probes) < out {
+			// Reading: where successes decide, an outcome that failed is not slow.
+			v.slow = v.slow && (!v.failed || b.cfg.Successes == 0)
 			b.done = append(b.done, v)
 			b.decide(now)
 		}
@@ -163,6 +165,10 @@ func share(n int, rate reducer.Share, all int) bool {
 // with consecutive any failure opens it, at once.
 func (b *breakerCell) decide(now int64) {
 	in := len(b.done) >= int(b.cfg.Probes)
+	if k := int(b.cfg.Successes); k > 0 {
+		b.count(k, now)
+		return
+	}
 	opens := in && b.cfg.Window != cfg.Consecutive && b.reached(b.done)
 	if b.cfg.Window == cfg.Consecutive {
 		for _, v := range b.done {
@@ -175,6 +181,29 @@ func (b *breakerCell) decide(now int64) {
 	case in:
 		b.enter(closed, now)
 		b.openings, b.lastDelay = 0, -1
+	}
+}
+
+// count judges the half-open breaker by its good outcomes: k of the probes close it, at
+// once, and it opens as soon as too few are left. Reading: those that came before a configure
+// and were both failed and slow count twice, at most as all outcomes.
+func (b *breakerCell) count(k int, now int64) {
+	bad := 0
+	for _, v := range b.done {
+		if v.failed {
+			bad++
+		}
+		if v.slow {
+			bad++
+		}
+	}
+	bad = min(bad, len(b.done))
+	switch {
+	case len(b.done)-bad >= k:
+		b.enter(closed, now)
+		b.openings, b.lastDelay = 0, -1
+	case bad > int(b.cfg.Probes)-k:
+		b.open(now)
 	}
 }
 

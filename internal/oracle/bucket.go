@@ -32,27 +32,35 @@ func (b *tokenBucket) take(cost, now int64) permit {
 	return permit{tat: b.tat, refunded: b.refunded}
 }
 
+// refund gives back what has not refilled. While more is taken than the burst, what
+// others have taken since comes first.
 func (b *tokenBucket) refund(p permit, now int64) {
 	t := interval(b.cfg)
-	if now == p.at {
-		undo := b.tat == p.tat && b.refunded == p.refunded
+	others := b.tat + b.refunded - p.tat - p.refunded
+	if now == p.at && others == 0 {
 		b.tat -= p.cost * t
-		if !undo {
-			b.refunded += p.cost * t
-		}
 		return
 	}
-	back := min(p.cost*t, max(0, p.tat-(b.refunded-p.refunded)-now))
+	back := p.cost * t
+	if now != p.at {
+		back = min(back, p.tat-(b.refunded-p.refunded)-now)
+	}
+	if b.tat-now > capacity(b.cfg)*t {
+		back = min(back, p.cost*t-others)
+	}
+	back = max(0, back)
 	b.tat -= back
 	b.refunded += back
 }
 
+func (b *tokenBucket) charge(permits, now int64) { b.tat = max(b.tat, now) + permits*interval(b.cfg) }
+
 func (b *tokenBucket) free(now int64) int64 {
 	t := interval(b.cfg)
-	return (capacity(b.cfg)*t - max(0, b.tat-now)) / t
+	return max(0, capacity(b.cfg)*t-max(0, b.tat-now)) / t
 }
 
-// configure carries over the free whole permits unless the interval and the
+// configure carries over the free whole permits, or the debt in whole permits, unless the interval and the
 // burst are what they were. Permits that were granted earlier are then refundable at
 // this same mark only.
 func (b *tokenBucket) configure(cfg limiter.Config, now int64) {
@@ -63,5 +71,6 @@ func (b *tokenBucket) configure(cfg limiter.Config, now int64) {
 		return
 	}
 	b.refunded += max(0, b.tat-now)
-	b.tat = now + (capacity(cfg)-carried)*interval(cfg)
+	debt := max(0, b.tat-now-capacity(old)*interval(old))
+	b.tat = now + (capacity(cfg)-carried+(debt+interval(old)-1)/interval(old))*interval(cfg)
 }

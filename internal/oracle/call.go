@@ -23,6 +23,7 @@ type call struct {
 
 	retryAfter int64 // the greatest of the answers in the present round
 	pushback   bool  // an answer of the present round said not to retry
+	tryingFrom int64 // when the call reached the retry
 	sleeping   bool  // between two rounds
 	retryAt    int64 // when the next round starts, while sleeping
 	prevDelay  int64 // what the backoff gave before, -1 at first
@@ -37,6 +38,10 @@ type path struct {
 	// hedgeAt is when the next hedge starts if this attempt still runs.
 	hedgeAt int64
 	samples *cell // of the hedge step, to which the duration goes
+	// injection is what the attempt is held for up to a mark, nil for an attempt that
+	// has reached the dependency.
+	injection *injection
+	heldUntil int64
 
 	// timers[0] is the call's own deadline, timers[i+1] that of step i.
 	timers []timer
@@ -63,6 +68,8 @@ type timer struct {
 type hold struct {
 	cell   *cell
 	permit *permit                                // of a limiter
+	spent  bool                                   // attempts have told what they used
+	used   int64                                  // in all
 	pass   *pass                                  // of a breaker
 	place  *place                                 // of a bulkhead
 	leave  func(outcome string, since, now int64) // of a guard

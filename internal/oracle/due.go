@@ -25,6 +25,9 @@ func (e *Engine) NextWake() (int64, bool) {
 				}
 			}
 			soonest(p.hedgeAt)
+			if p.injection != nil {
+				soonest(p.heldUntil)
+			}
 		}
 		if c.sleeping {
 			soonest(c.retryAt)

@@ -1,6 +1,10 @@
 package oracle
 
 import (
+	"slices"
+
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 )
@@ -19,7 +23,7 @@ func (e *Engine) timeout(p *path, i int) {
 	switch {
 	case shadow:
 	case p != c.above && p.state == running:
-		e.endAttempt(p, "timeout", nil)
+		e.endAttempt(p, "timeout", nil, nil)
 	case p != c.above && len(c.attempts) > 1:
 		e.leave(p, 0, "")
 		c.remove(p)
@@ -53,8 +57,16 @@ func (e *Engine) cutRound(c *call, i, number int) {
 
 // endAttempt ends a running attempt with the outcome. The first ok or ignore
 // wins, the last failure of the round ends the round.
-func (e *Engine) endAttempt(p *path, outcome string, retryAfter *int64) {
+func (e *Engine) endAttempt(p *path, outcome string, retryAfter, used *int64) {
 	c := p.call
+	if used != nil {
+		for _, path := range []*path{c.above, p} {
+			for i := range path.holds {
+				path.holds[i].spent = true
+				path.holds[i].used += *used
+			}
+		}
+	}
 	e.leave(p, 0, outcome)
 	c.remove(p)
 	if outcome == "ok" || outcome == "ignore" {
@@ -128,11 +140,9 @@ func (e *Engine) decide(c *call) (int64, string) {
 	if c.pushback {
 		return 0, "pushback"
 	}
-	seed := e.seed + uint64(c.number)<<32 + uint64(c.round)
-	c.prevDelay = delay(cfg.Backoff, c.round, c.prevDelay, seed)
-	until := after(e.now, max(c.prevDelay, c.retryAfter))
-	if until >= c.above.deadline(r) {
-		return 0, "deadline"
+	until, late := e.next(c, cfg)
+	if late != "" {
+		return 0, late
 	}
 	for i := r + 1; i < len(c.plan.steps); i++ {
 		if s := c.plan.steps[i]; s.Kind() == pipeline.Breaker && !s.Shadow && !c.skips(i) {
@@ -146,6 +156,20 @@ func (e *Engine) decide(c *call) (int64, string) {
 		if cell := c.use(r); cell != nil && !cell.budget.grant(e.now) {
 			return 0, "budget"
 		}
+	}
+	return until, ""
+}
+
+// next returns when the next round would start, or the reason why that is too late.
+func (e *Engine) next(c *call, cfg retry.Config) (int64, string) {
+	seed := e.seed + uint64(c.number)<<32 + uint64(c.round)
+	c.prevDelay = delay(cfg.Backoff, c.round, c.prevDelay, seed)
+	until := after(e.now, max(c.prevDelay, c.retryAfter))
+	if until >= c.above.deadline(c.plan.retry) {
+		return 0, "deadline"
+	}
+	if cfg.MaxElapsed > 0 && until >= after(c.tryingFrom, int64(cfg.MaxElapsed)) {
+		return 0, "elapsed"
 	}
 	return until, ""
 }
@@ -174,11 +198,11 @@ func (e *Engine) end(c *call, outcome, reason string, won int) {
 	c.over = true
 }
 
-// leaveAll releases all that the call holds: live attempts leave without an outcome,
-// the steps above the hedge with the given one.
+// leaveAll releases all that the call holds: live attempts leave without an outcome, in
+// the order of their numbers, the steps above the hedge with the given one.
 func (e *Engine) leaveAll(c *call, outcome string) {
-	for i := len(c.attempts) - 1; i >= 0; i-- {
-		e.leave(c.attempts[i], 0, "")
+	for _, p := range c.attempts {
+		e.leave(p, 0, "")
 	}
 	c.attempts = nil
 	e.leave(c.above, 0, outcome)
@@ -208,9 +232,7 @@ func (e *Engine) leave(p *path, from int, outcome string) {
 		}
 		switch {
 		case h.permit != nil:
-			if outcome == "" && !ran {
-				h.cell.limit.refund(h.permit, e.now)
-			}
+			e.settleLimit(c, i, &h, outcome, ran)
 		case h.pass != nil:
 			h.cell.breaker.leave(h.pass, outcome, e.now-since, e.now)
 		case h.leave != nil:
@@ -221,4 +243,35 @@ func (e *Engine) leave(p *path, from int, outcome string) {
 			}
 		}
 	}
+}
+
+// settleLimit releases the permit of a limit: an attempt that did not run returns it, as one
+// does whose outcome does not count; else it becomes what was used. Readings: what ended
+// without an outcome of its own counts as cancel; with `end` nothing was taken before.
+func (e *Engine) settleLimit(c *call, i int, h *hold, outcome string, ran bool) {
+	cfg := pipeline.ConfigOf[limiter.Config](c.plan.steps[i].Step)
+	if outcome == "" {
+		outcome = "cancel"
+	}
+	cost := c.cost(i)
+	taken, used := cost, cost
+	if cfg.Charge == limiter.ChargeEnd {
+		taken = 0
+	}
+	switch {
+	case !ran || cfg.Counts != 0 && !slices.Contains(cfg.Counts.Names(), outcome):
+		if taken > 0 {
+			h.cell.limit.refund(h.permit, e.now)
+		}
+		return
+	case h.spent && cfg.Charge != limiter.ChargeStart:
+		used = h.used
+	}
+	h.cell.limit.settle(h.permit, taken, used, e.now)
+}
+
+// charged returns when a limit takes its permits.
+func charged(config mechanism.Config) limiter.Charge {
+	c, _ := config.(limiter.Config)
+	return c.Charge
 }

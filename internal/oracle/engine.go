@@ -73,7 +73,7 @@ func (e *Engine) advance(t int64) {
 
 // settle does, again and again, the first thing that can happen now.
 func (e *Engine) settle() {
-	for e.endOne() || e.lapseOne() || e.changeOne() || e.serveOne() || e.beginOne() {
+	for e.endOne() || e.lapseOne() || e.changeOne() || e.serveOne() || e.beginOne() || e.injectOne() {
 	}
 }
 

@@ -23,6 +23,7 @@ type Event struct {
 	Attempt    int    // of done and renew; 0 is the lowest that runs
 	Outcome    string // of done: ok, fail, throttle, ignore
 	RetryAfter *int64 // of done
+	Used       *int64 // of done
 	Policy     *pipeline.Policy
 }
 
@@ -60,7 +61,7 @@ func (e *Engine) Live() []Live {
 		}
 		l := Live{ID: c.id, Waiting: len(c.queued()) > 0}
 		for _, p := range c.attempts {
-			if p.state == running {
+			if p.state == running && p.injection == nil {
 				l.Running = append(l.Running, p.number)
 			}
 		}
@@ -94,7 +95,7 @@ func (e *Engine) apply(event Event) error {
 		case p == nil:
 			e.say(event.ID, "stale")
 		case event.Op == "done":
-			e.endAttempt(p, event.Outcome, event.RetryAfter)
+			e.endAttempt(p, event.Outcome, event.RetryAfter, event.Used)
 		default:
 			e.renew(p)
 		}
@@ -123,17 +124,17 @@ func (e *Engine) find(id string) *call {
 	return nil
 }
 
-// runs returns the attempt of the number if it runs, for 0 the lowest that runs,
-// or nil. A call that is not live has none.
+// runs returns the attempt of the number if it runs and is not held, for 0 the lowest
+// such attempt, or nil. A call that is not live has none.
 func (c *call) runs(number int) *path {
 	if c == nil {
 		return nil
 	}
 	if number == 0 {
-		return c.running()
+		return c.reached()
 	}
 	for _, p := range c.attempts {
-		if p.number == number && p.state == running {
+		if p.number == number && p.state == running && p.injection == nil {
 			return p
 		}
 	}

@@ -71,7 +71,7 @@ func (e *Engine) split(c *call) {
 	if !c.plan.hedged() || !c.hedgeConfig().Parallel {
 		return
 	}
-	for !c.over && c.hedges < mostHedges(c.hedgeConfig()) {
+	for !c.over && !c.sleeping && c.hedges < mostHedges(c.hedgeConfig()) {
 		e.hedge(c)
 	}
 }

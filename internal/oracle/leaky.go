@@ -30,7 +30,13 @@ func (l *leakyBucket) refund(p permit, now int64) {
 	if p.departure != l.departures {
 		return
 	}
-	l.next = max(now, l.next-p.span)
+	l.next = max(now, l.next-p.span*p.cost/p.total)
+}
+
+// charge is a departure after the next one.
+func (l *leakyBucket) charge(permits, now int64) {
+	l.departures++
+	l.next = after(max(now, l.next), permits*interval(l.cfg))
 }
 
 // free returns how many permits a call could take now. Reading: all or none,

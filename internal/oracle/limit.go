@@ -18,6 +18,8 @@ type meter interface {
 	// take takes the cost, which is admitted now.
 	take(cost, now int64) permit
 	refund(p permit, now int64)
+	// charge takes permits that were used without being free.
+	charge(permits, now int64)
 	// free returns how many whole permits could be taken now.
 	free(now int64) int64
 	configure(cfg limiter.Config, now int64)
@@ -26,9 +28,10 @@ type meter interface {
 
 // permit is what a limiter granted.
 type permit struct {
-	era  int
-	cost int64
-	at   int64
+	era   int
+	cost  int64 // that comes back
+	total int64 // that was taken
+	at    int64
 	// of a token bucket
 	tat, refunded int64
 	// of the windows: the number of the window
@@ -154,7 +157,7 @@ func (l *limitCell) turnAfter(ahead queue, cost, now int64) int64 {
 // take takes the permits of the cost.
 func (l *limitCell) take(cost, now int64) *permit {
 	p := l.meter.take(cost, now)
-	p.era, p.cost, p.at = l.era, cost, now
+	p.era, p.cost, p.total, p.at = l.era, cost, cost, now
 	return &p
 }
 
@@ -162,6 +165,21 @@ func (l *limitCell) take(cost, now int64) *permit {
 func (l *limitCell) refund(p *permit, now int64) {
 	if p.era == l.era {
 		l.meter.refund(*p, now)
+	}
+}
+
+// settle makes what was taken for a permit what was used. Readings: less comes back as by
+// a later refund of the rest; more is taken at once, free or not, also of a log, in
+// which it counts from now on.
+func (l *limitCell) settle(p *permit, taken, used, now int64) {
+	switch {
+	case p.era != l.era:
+	case used < taken:
+		rest := *p
+		rest.cost = taken - used
+		l.meter.refund(rest, now)
+	case used > taken:
+		l.meter.charge(used-taken, now)
 	}
 }
 
@@ -191,7 +209,7 @@ func (l *limitCell) retryAt(cost, now, left int64) int64 {
 	sim := &limitCell{cfg: l.cfg, meter: l.meter.clone(), queue: append(queue(nil), l.queue...)}
 	refused := func(at int64) bool { return sim.judge(cost, at, after(at, left)).verdict == reject }
 	for t := now; ; {
-		sim.settle(t)
+		sim.proceed(t)
 		next := sim.nextEvent(t)
 		if at := sim.leastAccepted(cost, t, left); at < next || next == never {
 			if at != never && refused(at) || at > t && !refused(at-1) {
@@ -243,8 +261,8 @@ func (l *limitCell) nextEvent(t int64) int64 {
 	return next
 }
 
-// settle ends waits and serves the queue at t: the copy of what the engine does.
-func (l *limitCell) settle(t int64) {
+// proceed ends waits and serves the queue at t: the copy of what the engine does.
+func (l *limitCell) proceed(t int64) {
 	for {
 		var gone *waiter
 		for _, w := range l.queue {

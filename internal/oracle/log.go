@@ -57,9 +57,35 @@ func (s *slidingLog) take(cost, now int64) permit {
 	return permit{admission: s.made}
 }
 
-// refund removes the admission; one that no longer counts returns nothing.
+// refund takes the cost from the admission; one that no longer counts returns nothing.
 func (s *slidingLog) refund(p permit, _ int64) {
-	s.admissions = slices.DeleteFunc(s.admissions, func(a admission) bool { return a.number == p.admission })
+	for i := range s.admissions {
+		if a := &s.admissions[i]; a.number == p.admission {
+			a.cost = max(0, a.cost-p.cost)
+		}
+	}
+	s.admissions = slices.DeleteFunc(s.admissions, func(a admission) bool { return a.cost == 0 })
+}
+
+// charge adds an admission. A log that has as many marks as its count moves its newest
+// ones to this mark.
+func (s *slidingLog) charge(permits, now int64) {
+	s.admissions = slices.DeleteFunc(s.admissions, func(a admission) bool { return a.ends <= now })
+	marks := map[int64]bool{}
+	newest := int64(0)
+	for _, a := range s.admissions {
+		marks[a.ends] = true
+		newest = max(newest, a.ends)
+	}
+	if len(marks) >= int(s.cfg.Count) {
+		for _, a := range s.admissions {
+			if a.ends == newest {
+				permits += a.cost
+			}
+		}
+		s.admissions = slices.DeleteFunc(s.admissions, func(a admission) bool { return a.ends == newest })
+	}
+	s.take(permits, now)
 }
 
 func (s *slidingLog) free(now int64) int64 { return max(0, int64(s.cfg.Count)-s.counted(now)) }

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
@@ -118,6 +119,7 @@ func (e *Engine) admit(p *path) {
 	}
 	e.say(c.id, "admit", "attempt", p.number)
 	e.startClock(p)
+	e.injects(p)
 }
 
 // countFirst counts the call's first admission in the budgets of its plan.
@@ -139,6 +141,9 @@ func (e *Engine) countFirst(c *call) {
 // passStep reports whether the path continues below step i.
 func (e *Engine) passStep(p *path, i int) bool {
 	c, s := p.call, p.call.plan.steps[i]
+	if s.Kind() == pipeline.Retry {
+		c.tryingFrom = e.now
+	}
 	switch {
 	case c.denies(i):
 		return e.reject(p, i, answer{reason: "missing", retryAt: never})
@@ -149,14 +154,15 @@ func (e *Engine) passStep(p *path, i int) bool {
 	case timeout.Config:
 		p.timers[i+1] = timer{at: after(e.now, int64(cfg.After)), set: true}
 		return true
-	case retry.Config:
+	case retry.Config, chaos.Config:
 		return true
 	}
 	cell := c.use(i)
-	if cell.limit != nil && c.event.Cost == 0 {
+	if cell.limit != nil && c.cost(i) == 0 {
+		p.holds[i] = hold{cell: cell, permit: &permit{era: cell.limit.era}}
 		return true // its key has a cell from then on
 	}
-	a := cell.ask(int64(c.event.Cost), e.now, p.deadline(i))
+	a := cell.ask(c.cost(i), e.now, p.deadline(i))
 	switch a.verdict {
 	case admit:
 		p.take(i, cell, e.now)
@@ -187,7 +193,10 @@ func (p *path) take(i int, cell *cell, now int64) {
 	h := hold{cell: cell}
 	switch {
 	case cell.limit != nil:
-		h.permit = cell.limit.take(int64(p.call.event.Cost), now)
+		h.permit = cell.limit.take(p.call.cost(i), now)
+		if charged(p.call.plan.steps[i].Config) == limiter.ChargeEnd {
+			cell.limit.refund(h.permit, now) // the cost only had to be free
+		}
 	case cell.breaker != nil:
 		h.pass = cell.breaker.take(now)
 	case cell.guard != nil:
@@ -205,7 +214,7 @@ func (e *Engine) enqueue(p *path, i int, cell *cell, a answer) {
 	if a.putOut != nil {
 		e.expire(a.putOut, "full")
 	}
-	w := &waiter{path: p, step: i, cell: cell, cost: int64(c.event.Cost), ends: a.ends, phantom: s.Shadow}
+	w := &waiter{path: p, step: i, cell: cell, cost: c.cost(i), ends: a.ends, phantom: s.Shadow}
 	p.waits[i] = w
 	if cell.limit != nil {
 		cell.limit.queue = append(cell.limit.queue, w)
@@ -247,8 +256,45 @@ func (e *Engine) reject(p *path, i int, a answer) bool {
 		e.say(p.call.id, "reject", append(fields, inShadow(true)...)...)
 		return true
 	}
+	if e.waitsFor(p, i, a) {
+		return false
+	}
 	e.refuse(p.call, "reject", fields)
 	return false
+}
+
+// waitsFor lets the round begin anew at the retry-at of a refusal, and reports whether
+// it does: a retry above waits for refusals, no attempt of the round was admitted, and
+// attempts and time are left. The line names the attempt that was refused.
+func (e *Engine) waitsFor(p *path, i int, a answer) bool {
+	c, r := p.call, p.call.plan.retry
+	if r < 0 || i < r || c.plan.steps[r].Shadow || a.retryAt == never || c.roundRan {
+		return false
+	}
+	cfg := pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step)
+	if cfg.Refusals != retry.WaitRefused || c.round >= int(cfg.Attempts) {
+		return false
+	}
+	before := c.prevDelay
+	c.retryAfter = a.retryAt - e.now
+	until, late := e.next(c, cfg)
+	if late != "" {
+		c.prevDelay = before
+		return false
+	}
+	number := p.number
+	if p == c.above {
+		number = c.last
+	}
+	if number == c.last {
+		c.last-- // the next attempt has the number
+	}
+	e.say(c.id, "retry", "attempt", number, "reason", a.reason, "until", duration(until))
+	e.leave(p, r+1, "")
+	e.leave(c.above, r+1, "")
+	c.remove(p)
+	c.sleeping, c.retryAt = true, until
+	return true
 }
 
 // expire ends a wait without a turn.

@@ -15,8 +15,8 @@ type slidingCounter struct {
 }
 
 // slot is one window. admitted counts what was admitted in it, less what was
-// refunded at the mark of its grant, which leaves no trace. What is refunded
-// later was admitted all the same.
+// refunded as a whole at the mark of its grant, which leaves no trace. What is refunded
+// later or in part was admitted all the same.
 type slot struct {
 	start    int64
 	length   int64
@@ -129,7 +129,7 @@ func (s *slidingCounter) refund(p permit, now int64) {
 		return
 	}
 	s.windows[i].taken -= p.cost
-	if now == p.at {
+	if now == p.at && p.cost == p.total {
 		s.windows[i].admitted--
 	}
 	if i == 0 && s.windows[0].start == now && s.windows[0].taken == 0 {
@@ -137,6 +137,8 @@ func (s *slidingCounter) refund(p permit, now int64) {
 		s.windows = nil
 	}
 }
+
+func (s *slidingCounter) charge(permits, now int64) { s.take(permits, now) }
 
 func (s *slidingCounter) free(now int64) int64 {
 	s.roll(now)

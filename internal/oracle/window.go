@@ -49,6 +49,8 @@ func (f *fixedWindow) refund(p permit, now int64) {
 	}
 }
 
+func (f *fixedWindow) charge(permits, now int64) { f.take(permits, now) }
+
 func (f *fixedWindow) free(now int64) int64 {
 	if !f.open(now) {
 		return int64(f.cfg.Count)

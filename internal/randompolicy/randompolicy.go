@@ -17,10 +17,13 @@ var pools = map[string]map[string][]string{
 		"backoff": {
 			`"none"`, `{"constant":"1s"}`, `{"linear":"1s","max":"5s"}`, `{"exponential":"1s"}`, `{"exponential":"1s","factor":1.5,"max":"1m"}`,
 			`{"fibonacci":"1s"}`, `{"decorrelated":"1s"}`, `{"decorrelated":"1s","max":"1m"}`, `{"linear":"1s","factor":2}`, `{"constant":"1s","max":"2s"}`, `{}`, `"1s"`, `{"linear":"2s","max":"1s"}`, `{"exponential":"2m"}`,
+			`{"delays":["100ms","1s","5s"]}`, `{"delays":["0s"]}`, `{"delays":[]}`, `{"delays":"1s"}`, `{"delays":["1s",5]}`, `{"delays":["1s"],"max":"1s"}`, `{"delays":["1s"],"factor":2}`,
 		},
-		"jitter":  {`"none"`, `"full"`, `"equal"`, `"20%"`, `"0%"`, `20`},
-		"budget":  {`"none"`, `"20%"`, `"1000%"`, `"1000.1%"`, `{"ratio":"0%"}`, `{"ratio":"5%","minimum":"0/s","window":"10ns"}`, `{"minimum":"1/s"}`, `{"ratio":"5%","window":"9ns"}`},
-		"methods": {`"GET"`, `["GET","POST"]`, `[]`, `"get"`, `["PUT","PUT"]`},
+		"jitter":      {`"none"`, `"full"`, `"equal"`, `"20%"`, `"0%"`, `20`},
+		"budget":      {`"none"`, `"20%"`, `"1000%"`, `"1000.1%"`, `{"ratio":"0%"}`, `{"ratio":"5%","minimum":"0/s","window":"10ns"}`, `{"minimum":"1/s"}`, `{"ratio":"5%","window":"9ns"}`},
+		"max_elapsed": {`"10s"`, `"1ns"`, `"0s"`, `10`},
+		"refusals":    {`"wait"`, `"end"`, `"retry"`, `true`},
+		"methods":     {`"GET"`, `["GET","POST"]`, `[]`, `"get"`, `["PUT","PUT"]`},
 	},
 	"breaker": {
 		"window": {
@@ -29,13 +32,15 @@ var pools = map[string]map[string][]string{
 		},
 		"minimum": {`1`, `50`, `100`, `10000`, `0`}, "failure_rate": {`"50%"`, `"100%"`, `"0.0001%"`, `"0%"`, `"101%"`, `50`, `"05%"`},
 		"slow":   {`{"over":"1s","rate":"50%"}`, `{"over":"1s"}`, `{"over":"0s","rate":"50%"}`},
-		"open":   {`"30s"`, `{"exponential":"1s","max":"1m","jitter":"full"}`, `{"decorrelated":"1s","jitter":"full"}`, `{"decorrelated":"1s","jitter":"none"}`, `"none"`, `{"constant":"1s","jitter":"5%"}`},
-		"probes": {`1`, `1000`, `1001`}, "half_open_max": {`"0s"`, `"1m"`, `"-1s"`},
+		"open":   {`"30s"`, `{"exponential":"1s","max":"1m","jitter":"full"}`, `{"decorrelated":"1s","jitter":"full"}`, `{"decorrelated":"1s","jitter":"none"}`, `"none"`, `{"constant":"1s","jitter":"5%"}`, `{"delays":["1s","10s"],"jitter":"full"}`, `{"delays":["10s"]}`},
+		"probes": {`1`, `1000`, `1001`}, "successes": {`1`, `2`, `10`, `11`, `0`}, "half_open_max": {`"0s"`, `"1m"`, `"-1s"`},
 	},
 	"limit": {
 		"": {`"5/s"`, `"0/s"`, `5`, `"1/60000d"`}, "algorithm": {`"token-bucket"`, `"fixed-window"`, `"sliding-counter"`, `"sliding-log"`, `"leaky-bucket"`, `"log"`},
 		"rate": {`"50/1m"`, `"50/m"`, `"1000000000/s"`, `"1000000001/1h"`, `"2/1ns"`, `"1/20000d"`, `"05/s"`, `"5/0s"`}, "burst": {`1`, `1000000000`, `0`, `3`},
 		"wait": {`"3s"`, `"0s"`, `"0.0s"`, `"00d"`}, "queue": {`1`, `10000`, `0`}, "order": {`"oldest"`, `"newest"`, `"any"`},
+		"charge": {`"settle"`, `"start"`, `"end"`, `"later"`}, "counts": {`"fail"`, `["fail"]`, `["cancel","ok"]`, `["ok","fail","throttle","ignore","timeout","cancel"]`, `["ok","ok"]`, `[]`, `"failed"`, `[5]`},
+		"cost": {`1`, `"header:x-cost"`, `{"attribute":"query:\u00fc"}`, `{"attribute":"cookie:n","default":0}`, `4`, `0`, `"key"`, `"Header:x"`, `{"default":2}`, `{"attribute":"header:n","default":1000000000}`},
 	},
 	"hedge": {
 		"": {`"200ms"`, `2`}, "after": {`"200ms"`, `"p95"`, `"p99.9"`, `"p0"`, `"0s"`, `5`}, "max": {`1`, `10`, `11`, `0`},
@@ -45,6 +50,11 @@ var pools = map[string]map[string][]string{
 	"adaptive": {
 		"": {`20`}, "initial": {`20`, `1`, `10000`, `0`}, "minimum": {`1`, `30`, `10001`}, "maximum": {`200`, `10`, `10000`}, "increase": {`1`, `100`, `101`},
 		"decrease": {`"10%"`, `"100%"`, `"0%"`}, "over": {`"5s"`, `"1ns"`, `"0s"`},
+	},
+	"chaos": {
+		"": {`"5%"`, `5`}, "fail": {`"5%"`, `"0%"`, `"100%"`, `"50%"`, `"5.00001%"`, `5`}, "ignore": {`"1%"`, `"0%"`, `"60%"`, `"101%"`},
+		"throttle": {`{"rate":"1%","retry_after":"2s"}`, `{"rate":"45%"}`, `{"rate":"0%"}`, `{"retry_after":"2s"}`, `{"rate":"1%","retry_after":"0s"}`, `"1%"`},
+		"slow":     {`{"rate":"10%","by":"200ms"}`, `{"rate":"100%","by":"1ns","to":"1d"}`, `{"rate":"0%","by":"2s","to":"1s"}`, `{"by":"1s"}`, `{"rate":"5%"}`, `{"rate":"5%","by":"0s"}`},
 	},
 	"bulkhead": {
 		"": {`5`, `0`, `"5"`}, "concurrent": {`1`, `1000000`, `1000001`}, "wait": {`"3s"`, `"0s"`},
@@ -60,7 +70,7 @@ var shared = map[string][]string{
 }
 
 // required are settings whose absence alone makes a step wrong.
-var required = map[string]string{"timeout": "after", "limit": "rate", "bulkhead": "concurrent", "hedge": "after"}
+var required = map[string]string{"timeout": "after", "limit": "rate", "bulkhead": "concurrent", "hedge": "after", "chaos": "fail"}
 
 // Step returns a step in JSON whose settings are mostly few and mostly right.
 func Step(random *rand.Rand) string {

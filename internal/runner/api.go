@@ -13,9 +13,13 @@ import (
 type Settings struct {
 	Source     clock.Source // nil for the machine's clock
 	Seed       uint64
-	MaxKeys    int  // of a step, 0 for as many as its plan says
-	RefuseLate bool // the value of a function that succeeds after its deadline
+	RequestID  func(context.Context) string // of a request that has none; nil for none
+	MaxKeys    int                          // of a step, 0 for as many as its plan says
+	RefuseLate bool                         // the value of a function that succeeds after its deadline
+	Informs    bool                         // the contexts of all attempts have an Info
 	API        API
+	// Classifier decides about results where Request.Classify is nil; nil for none.
+	Classifier func(step string, value any, err error) reducer.Outcome
 }
 
 // Now returns the present mark: one time.Since without a source.
@@ -31,6 +35,10 @@ type API interface {
 	// Classify returns what an error of a function means, and the retry delay
 	// that it carries, if any.
 	Classify(ctx context.Context, err error) (o reducer.Outcome, hasRetryAfter bool, after time.Duration)
+	// ClassifyResult is Classify for a value and an error that a function of the caller
+	// decides about, for a step or, where that is empty, for the attempt. It returns
+	// the error of the attempt.
+	ClassifyResult(ctx context.Context, classify func(step string, value any, err error) reducer.Outcome, step string, value any, err error) (o reducer.Outcome, hasRetryAfter bool, after time.Duration, last error)
 	// Rejected is the error of a call that a step refused.
 	Rejected(policy, step string, r Rejection, last error) error
 	// TimedOut is the error of a call that a timeout step cut.
@@ -40,8 +48,13 @@ type API interface {
 	// Cancelled is the error of a caller that gave up while no attempt was
 	// running. last is nil before the first attempt.
 	Cancelled(ctx context.Context, last error) error
+	// Injected is the error of an attempt that a chaos step ended. after is 0 where the
+	// step names no retry delay.
+	Injected(policy, step string, o reducer.Outcome, after time.Duration) error
 	// Panicked logs a panic of an attempt on a goroutine of its own.
 	Panicked(policy string, attempt uint32, value any, stack []byte)
+	// ListenerPanicked logs a panic of a listener, which is removed.
+	ListenerPanicked(value any, stack []byte)
 }
 
 // Rejection is why a step refused a call.
@@ -55,6 +68,7 @@ type Rejection struct {
 // Request mirrors the Request of the public package.
 type Request struct {
 	Key      string
+	ID       string
 	Cost     uint32
 	Lookup   func(attribute string) string
 	NoRetry  string
@@ -63,6 +77,10 @@ type Request struct {
 	Abandon  func()
 	Discard  func(value any)
 	Stalled  func() bool
+	Timeout  time.Duration
+	Attempts uint32
+	Classify func(step string, value any, err error) reducer.Outcome
+	Informed bool
 }
 
 // NoCost is the cost of a call that takes nothing from any limiter.
@@ -77,6 +95,18 @@ func (q *Request) cost() uint32 {
 		return 0
 	}
 	return q.Cost
+}
+
+// deadline returns the mark by which a call that begins now ends, clock.Never for none.
+func (q *Request) deadline(ctx context.Context, now clock.Mark) clock.Mark {
+	at := clock.Never
+	if q.Timeout > 0 {
+		at = now.Add(q.Timeout)
+	}
+	if end, ok := ctx.Deadline(); ok {
+		at = min(at, now.Add(time.Until(end)))
+	}
+	return at
 }
 
 // lookup returns an attribute of the request.

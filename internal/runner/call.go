@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/attempt"
+	"github.com/sluice-go/sluice/internal/tracing"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -27,6 +28,31 @@ func Do[T any](ctx context.Context, p *Pipeline, q *Request, fn func(context.Con
 		return value, nil
 	}
 	return carryOn(&l, q, fn, value, err)
+}
+
+// Run is RunWith of the public package. It is Do with a function of another kind, since a
+// closure around it would be allocated in every call.
+func Run(ctx context.Context, p *Pipeline, q *Request, fn func(context.Context) error) error {
+	l := fastPath{ctx: ctx, pipeline: p}
+	defer l.crashed(q)
+	if !l.enter(q) {
+		if l.refused {
+			return l.refusal(q)
+		}
+		_, err := perform(&l, q, valueless(fn))
+		return err
+	}
+	err := fn(l.context(q))
+	if l.leave(q, err) {
+		return nil
+	}
+	_, err = carryOn(&l, q, valueless(fn), nil, err)
+	return err
+}
+
+// valueless is a function whose value is nil.
+func valueless(fn func(context.Context) error) func(context.Context) (any, error) {
+	return func(ctx context.Context) (any, error) { return nil, fn(ctx) }
 }
 
 // perform makes a call that the fast path did not take to its function.
@@ -53,6 +79,9 @@ func carryOn[T any](l *fastPath, q *Request, fn func(context.Context) (T, error)
 func conclude[T any](r *run, fn func(context.Context) (T, error), value T, again bool, err error) (T, error) {
 	for again {
 		value, err = fn(r.context())
+		if r.classify != nil {
+			r.value = value
+		}
 		again, err = r.finish(err)
 	}
 	if r.racing {
@@ -88,18 +117,21 @@ type run struct {
 	ready   chan struct{}     // receives a value at the end of a wait; nil before the first
 	attempt *attempt.Context  // of the attempt on the caller's goroutine
 	leases  *leases           // of the attempt, nil for none
+	usage   *usage            // of the attempt, nil where no step settles it
 	session *session          // in place of attempt where it may be held
 	hold    *session          // one that is held beyond its function
 	warner  *warner           // emits soft limits while the function runs
+	traced  *tracing.Call     // nil where it is not recorded
 	final   decision.Decision // how the call ended
 	last    error             // of the last attempt
 
 	decision decision.Decision // for Tell
 	began    clock.Mark
 	now      clock.Mark
-	waitEnds clock.Mark // of the latest Wait
-	returned clock.Mark // when a function returned on the fast path, else Always
-	declined int        // the step whose Enter refused the fast path, noStep for none
+	waitEnds clock.Mark    // of the latest Wait
+	waitOver time.Duration // how long the wait took that ended last
+	returned clock.Mark    // when a function returned on the fast path, else Always
+	declined int           // the step whose Enter refused the fast path, noStep for none
 
 	attemptNo   uint8  // the attempt on the caller's goroutine
 	warned      uint16 // steps above the retry whose soft limit was emitted
@@ -112,16 +144,23 @@ type run struct {
 	single      bool   // whatever the policy says, there is one attempt
 	done        bool   // nothing panicked
 	extended    bool   // the attempt goes on beyond its function
+	informed    bool   // the contexts of the attempts have an Info
+	voted       bool   // votes are of the latest attempt, whose function returned
+
+	// classify decides about results, nil for none; value is the latest, and votes are
+	// what the result means to each step, none where the attempt's outcome does.
+	classify func(step string, value any, err error) reducer.Outcome
+	value    any
+	votes    [pipeline.MaxSteps]reducer.Outcome
 
 	// Of a hedged call, whose attempts have goroutines of their own.
 	racing bool
 	fn     boxed
 	box    *mailbox // nil before the first attempt
 	tries  []*try
-	kept   *try   // whose result is that of the call, if no other comes
-	round  uint32 // the present one
-	raced  bool   // a function ran when a timeout came
-	cutBy  error  // the cause of a cut that is being settled
+	kept   *try  // whose result is that of the call, if no other comes
+	raced  bool  // a function ran when a timeout came
+	cutBy  error // the cause of a cut that is being settled
 }
 
 var runs = sync.Pool{New: func() any { return new(run) }}
@@ -131,12 +170,12 @@ func newRun() *run { return runs.Get().(*run) }
 
 // free returns a run to the pool. Nothing refers to it any more.
 func (r *run) free() {
-	race, keys, waits, tries := r.call.Race, r.keys[:0], r.waits[:0], r.tries[:0]
+	race, costs, keys, waits, tries := r.call.Race, r.call.Costs, r.keys[:0], r.waits[:0], r.tries[:0]
 	clear(r.keys)
 	clear(r.waits[:cap(r.waits)])
 	clear(r.tries)
 	*r = run{keys: keys, waits: waits, tries: tries}
-	r.call.Race = race
+	r.call.Race, r.call.Costs = race, costs
 	runs.Put(r)
 }
 
@@ -168,7 +207,10 @@ func (r *run) begin(ctx context.Context, p *Pipeline, l *binding, q *Request) (a
 		return false, p.API.Cancelled(ctx, nil)
 	}
 	now := p.Now()
-	r.apply(r.prepare(ctx, p, l, q, now, deadline(ctx, now), p.seedOf(l)))
+	due := q.deadline(ctx, now)
+	e := r.prepare(ctx, p, l, q, now, due, p.seedOf(l))
+	r.traced = p.record(q, now, due)
+	r.apply(e)
 	return r.next()
 }
 
@@ -178,8 +220,16 @@ func (r *run) prepare(ctx context.Context, p *Pipeline, l *binding, q *Request, 
 	r.declined, r.returned = noStep, clock.Always
 	r.began, r.now = now, now
 	e := l.plan.Begin(&r.call, q.cost(), deadline, seed)
+	if l.plan.Priced() != 0 {
+		costs := l.plan.CostsBy(r.request.lookup)
+		l.plan.Price(&r.call, &costs)
+	}
 	r.call.NoRetry = q.NoRetry != ""
 	r.call.NoHedge, r.call.Single = q.NoHedge != "" || r.single, r.single
+	r.informed = q.Informed || p.Informs
+	if r.classify = q.Classify; r.classify == nil {
+		r.classify = p.Classifier
+	}
 	return e
 }
 
@@ -197,9 +247,22 @@ func (r *run) apply(e pipeline.Effect) { r.layout.plan.Take(r, &r.call, e, r.now
 // happen advances the call at the present mark of the run.
 func (r *run) happen(e pipeline.Event) { r.layout.plan.Happen(r, &r.call, &e, r.now) }
 
+// bound has the call end with the attempt that starts, where its request allows no more.
+func (r *run) bound() {
+	if n := r.request.Attempts; n > 0 && r.call.Retry.Attempt >= n {
+		r.call.NoRetry = true
+	}
+}
+
 // context returns the context of an attempt: the caller's own where nothing can cut the
-// attempt and nothing can be held.
-func (r *run) context() context.Context {
+// attempt, nothing can be held, nothing is known of it and nothing is settled.
+func (r *run) context() (ctx context.Context) {
+	ctx, r.usage = r.usable(r.inner())
+	return ctx
+}
+
+// inner is context without what the attempt uses.
+func (r *run) inner() context.Context {
 	r.returnValue = true
 	k := r.attemptNo
 	cut := r.layout.plan.CutAt(&r.call, k)
@@ -208,6 +271,7 @@ func (r *run) context() context.Context {
 		r.session = r.p.newSession(r.ctx, cut, r.layout.ends[r.cutStep(k, cut)+1])
 		r.session.holdable = true
 		r.lease(k, &r.session.leases)
+		r.session.info = r.info(k, false)
 		return r.session
 	}
 	ctx := r.ctx
@@ -215,10 +279,13 @@ func (r *run) context() context.Context {
 		r.attempt = r.p.newAttempt(r.ctx, cut, r.layout.ends[r.cutStep(k, cut)+1])
 		ctx = r.attempt
 	}
-	if r.leasable() != 0 {
-		c := &leasedContext{Context: ctx}
-		r.lease(k, &c.leases)
-		r.leases, ctx = &c.leases, c
+	if leased := r.leasable() != 0; leased || r.informed {
+		c := &attemptContext{Context: ctx, info: r.info(k, false)}
+		if leased {
+			r.lease(k, &c.leases)
+			r.leases = &c.leases
+		}
+		ctx = c
 	}
 	return ctx
 }
@@ -291,8 +358,39 @@ func (r *run) finish(err error) (again bool, _ error) {
 		r.extended = true
 		return false, nil
 	}
-	outcome, hasRetryAfter, after := r.p.API.Classify(r.ctx, err)
+	outcome, hasRetryAfter, after, err := r.outcome(r.value, err)
 	return r.settle(outcome, hasRetryAfter, after, err)
+}
+
+// outcome returns what the result of an attempt means, and the error of the attempt. It
+// calls code of the user, so it comes before any step of the attempt ends.
+func (r *run) outcome(value any, err error) (o reducer.Outcome, hasRetryAfter bool, after time.Duration, last error) {
+	if r.classify == nil {
+		o, hasRetryAfter, after = r.p.API.Classify(r.ctx, err)
+		return o, hasRetryAfter, after, err
+	}
+	o, hasRetryAfter, after, last = r.p.API.ClassifyResult(r.ctx, r.classify, "", value, err)
+	if o == reducer.Cancelled {
+		return o, hasRetryAfter, after, last
+	}
+	for i := range r.layout.plan.Len() {
+		r.votes[i] = 0
+		if r.layout.plan.Records(i) {
+			r.votes[i] = r.classify(r.layout.plan.StepName(i), value, err)
+		}
+	}
+	r.voted = true
+	return o, hasRetryAfter, after, last
+}
+
+// vote returns the outcome that step i records.
+func (r *run) vote(i int, o reducer.Outcome) reducer.Outcome {
+	switch {
+	case !r.voted || r.votes[i] == 0:
+	case o == reducer.OK || o == reducer.Fail || o == reducer.Throttle || o == reducer.Ignore:
+		return r.votes[i] // the attempt was not cut, cancelled or lost
+	}
+	return o
 }
 
 func (r *run) settle(outcome reducer.Outcome, hasRetryAfter bool, after time.Duration, err error) (again bool, _ error) {
@@ -322,6 +420,8 @@ func (r *run) settle(outcome reducer.Outcome, hasRetryAfter bool, after time.Dur
 	case !cut:
 		r.call.Late = false
 		r.running = false
+		r.use(r.attemptNo, r.usage)
+		r.traced.Done(r.now, 0, outcome, hasRetryAfter, after)
 		r.layout.plan.Finish(r, &r.call, r.attemptNo, outcome, hasRetryAfter, after, r.now)
 	case r.call.Late:
 		r.layout.plan.Keep(r, &r.call, r.now)
@@ -423,6 +523,7 @@ func (r *run) crashed() {
 			outcome = reducer.OK
 		}
 		r.running = false
+		r.traced.Done(r.now, 0, outcome, false, 0)
 		r.happen(pipeline.Event{Kind: pipeline.Settled, Attempt: r.attemptNo, Outcome: outcome})
 	case r.call.Phase == pipeline.Settling:
 		r.happen(pipeline.Event{Kind: pipeline.Continued})
@@ -430,6 +531,9 @@ func (r *run) crashed() {
 		event := pipeline.Event{Kind: pipeline.Abandoned}
 		if k, runs := r.call.Find(0); runs {
 			event = pipeline.Event{Kind: pipeline.Settled, Attempt: k, Outcome: reducer.Fail}
+			r.traced.Done(r.now, r.call.NumberOf(k), reducer.Fail, false, 0)
+		} else {
+			r.traced.Cancel(r.now)
 		}
 		r.happen(event)
 	}
@@ -456,7 +560,7 @@ func (r *run) result() error {
 	case r.gaveUp:
 		r.returnValue = false
 		return api.Cancelled(r.ctx, r.last)
-	case r.call.Barred:
+	case r.call.Barred && r.request.NoRetry != "":
 		return r.retryError(reducer.NoReason, r.request.NoRetry)
 	case d.Reason != reducer.NoReason:
 		return r.retryError(d.Reason, "")

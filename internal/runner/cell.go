@@ -1,8 +1,8 @@
 package runner
 
 import (
-	"slices"
 	"sync"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
@@ -17,18 +17,29 @@ type LockedCell struct {
 
 	mu      *sync.Mutex // the pipeline's for a cell that all its calls share
 	queue   queue
-	leased  bool                 // leases may run out between steps
-	changed func(reducer.Effect) // emits a breaker's change or a lapse, nil for none
+	leased  bool         // leases may run out between steps
+	changed func(change) // emits a breaker's change or a lapse, nil for none
+	heard   *Listeners   // of its events, nil for none
+	causes  causes
+	since   clock.Mark // of the latest change of a breaker, clock.Always before
+
+	// What a breaker step has measured, while the lock was held.
+	measured uint64
+	took     time.Duration
 }
 
 // NewLockedCell guards a cell of a mechanism alone. leased says that leases may
-// run out.
-func NewLockedCell(c cell.Cell, now func() clock.Mark, leased bool) *LockedCell {
-	return newLockedCell(c, new(sync.Mutex), now, leased, nil)
+// run out; emit emits what runs out, nil for no events.
+func NewLockedCell(c cell.Cell, now func() clock.Mark, leased bool, emit func(Event)) *LockedCell {
+	var changed func(change)
+	if emit != nil {
+		changed = func(x change) { emit(x.event()) }
+	}
+	return newLockedCell(c, new(sync.Mutex), now, leased, nil, changed)
 }
 
-func newLockedCell(c cell.Cell, mu *sync.Mutex, now func() clock.Mark, leased bool, changed func(reducer.Effect)) *LockedCell {
-	b := &LockedCell{mu: mu, Cell: c, leased: leased, changed: changed}
+func newLockedCell(c cell.Cell, mu *sync.Mutex, now func() clock.Mark, leased bool, heard *Listeners, changed func(change)) *LockedCell {
+	b := &LockedCell{mu: mu, Cell: c, leased: leased, heard: heard, changed: changed, since: clock.Always}
 	b.queue.now, b.queue.wake, b.queue.armed = now, b.wake, clock.Never
 	return b
 }
@@ -40,7 +51,9 @@ func (b *LockedCell) Lock() { b.mu.Lock() }
 func (b *LockedCell) Unlock() { b.mu.Unlock() }
 
 // guarded is the cell for a caller that holds the lock.
-func (b *LockedCell) guarded() guarded { return guarded{b.Cell, &b.Out, &b.queue, b.leased} }
+func (b *LockedCell) guarded() guarded {
+	return guarded{cell: b.Cell, out: &b.Out, queue: &b.queue, leased: b.leased, listeners: b.heard}
+}
 
 // Busy reports whether time alone may change the state of others. The caller
 // holds the lock.
@@ -57,9 +70,26 @@ func (b *LockedCell) step(a reducer.Action, now clock.Mark) reducer.Answer {
 	if b.Busy() {
 		b.CatchUp(now)
 	}
-	answer := b.Cell.Step(a, now, &b.Out)
+	var answer reducer.Answer
+	switch a.Kind {
+	case reducer.Record, reducer.Transition, reducer.Reset:
+		g := b.guarded()
+		answer = g.act(a, now)
+		b.causes = g.causes
+		if a.Kind == reducer.Record && answer.Verdict == reducer.Done {
+			b.measure(now.Sub(a.Mark))
+		}
+	default:
+		answer = b.Cell.Step(a, now, &b.Out)
+	}
 	b.finish(now)
 	return answer
+}
+
+// measure adds the time that an attempt took. The caller holds the lock.
+func (b *LockedCell) measure(d time.Duration) {
+	b.measured++
+	b.took += max(0, d)
 }
 
 // peek is Step for two questions that change nothing.
@@ -168,18 +198,21 @@ func (b *LockedCell) leave(w *Waiter, now clock.Mark) bool {
 func (b *LockedCell) Settle(now clock.Mark) { b.emit(b.settle(now)) }
 
 // settle is Settle without the events.
-func (b *LockedCell) settle(now clock.Mark) (changes []reducer.Effect) {
+func (b *LockedCell) settle(now clock.Mark) (changes []change) {
 	changes, woken := b.collect(now)
 	woken.wakeAll()
 	return changes
 }
 
 // collect is settle without waking the waiters whose wait is over.
-func (b *LockedCell) collect(now clock.Mark) (changes []reducer.Effect, woken *Waiter) {
+func (b *LockedCell) collect(now clock.Mark) (changes []change, woken *Waiter) {
 	g := b.guarded()
 	g.serve(now)
 	if b.changed != nil && len(b.Out) > 0 {
-		changes = slices.Clone(b.Out)
+		changes = b.causes.take(b.Out)
+		if last := changes[len(changes)-1]; last.Kind == reducer.Change {
+			b.since = last.Permit.Mark
+		}
 	}
 	b.Out = b.Out[:0]
 	b.queue.rearm(b.Cell)
@@ -189,7 +222,7 @@ func (b *LockedCell) collect(now clock.Mark) (changes []reducer.Effect, woken *W
 }
 
 // emit emits changes. A listener may call back, so the caller holds no lock.
-func (b *LockedCell) emit(changes []reducer.Effect) {
+func (b *LockedCell) emit(changes []change) {
 	for _, e := range changes {
 		b.changed(e)
 	}
@@ -213,7 +246,7 @@ func (b *LockedCell) Adopt(m cell.Maker, leased bool) {
 
 // adopt is Adopt without the events, and without waking the waiters whose wait is
 // over.
-func (b *LockedCell) adopt(m cell.Maker, leased bool) (changes []reducer.Effect, woken *Waiter) {
+func (b *LockedCell) adopt(m cell.Maker, leased bool) (changes []change, woken *Waiter) {
 	b.mu.Lock()
 	now := b.queue.now()
 	g := b.guarded()

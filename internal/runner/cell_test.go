@@ -29,7 +29,7 @@ func TestRefundAtAnOlderMark(t *testing.T) {
 			return answer.Permit
 		},
 	} {
-		b := NewLockedCell(maker.New(0), func() clock.Mark { return 0 }, false)
+		b := NewLockedCell(maker.New(0), func() clock.Mark { return 0 }, false, nil)
 		first := enter(b, second(0))
 		enter(b, second(4))
 		b.Step(reducer.Action{Kind: reducer.Cancel, Cost: 1, Permit: first}, second(0))

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/attempt"
+	"github.com/sluice-go/sluice/internal/tracing"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -24,6 +25,7 @@ type fastPath struct {
 	ctx      context.Context
 	attempt  *attempt.Context
 	session  *session // in place of attempt where it may be held
+	traced   *tracing.Call
 	seed     uint64
 	began    clock.Mark
 	deadline clock.Mark // the caller's own
@@ -60,7 +62,7 @@ type fastPathStep struct {
 	complete bool
 	step     int // of the plan
 	// refuses is set where a call that is not admitted is refused: in shadow it
-	// goes on, and with a queue it may wait. A cell that was configured meanwhile
+	// goes on, and with a queue, or below a retry that waits for refusals, it may wait. A cell that was configured meanwhile
 	// may have a queue all the same, which TryAcquire does not use.
 	refuses bool
 	// exits is set where the permit is also released after a success.
@@ -71,9 +73,10 @@ type fastPathStep struct {
 }
 
 // planFastPath determines whether the calls of a binding have a fast path: a binding
-// with at most fastPathSteps cells, at most fastPathKeys of them with keys, has one.
+// with at most fastPathSteps cells, at most fastPathKeys of them with keys, and without
+// costs and charges of steps has one.
 func (l *binding) planFastPath() {
-	if l.plan.HedgeIndex() >= 0 || l.leases != 0 {
+	if l.plan.HedgeIndex() >= 0 || l.plan.Injects() || l.leases != 0 || l.plan.Costed() != 0 || l.plan.Settles() {
 		return
 	}
 	_, budget := l.plan.Consults()
@@ -93,7 +96,7 @@ func (l *binding) planFastPath() {
 			}
 			l.due = sooner(l.due, sooner(c.After, c.Soft))
 		case l.plan.Asks(i):
-			step := fastPathStep{cell: l.cells[i], step: i, refuses: !s.Shadow && !queues(s), exits: !l.plan.Refunds(i), place: !l.plan.Refunds(i) && !l.plan.Records(i)}
+			step := fastPathStep{cell: l.cells[i], step: i, refuses: !s.Shadow && !queues(s) && !l.plan.WaitsFor(i), exits: !l.plan.Refunds(i), place: !l.plan.Refunds(i) && !l.plan.Records(i)}
 			if step.cell == nil {
 				step.keys, step.slot, step.complete = l.steps[i], keys, s.Missing != keyed.MissingShare
 				keys++
@@ -132,7 +135,7 @@ func sooner(a, b time.Duration) time.Duration {
 // it.
 func (l *fastPath) enter(q *Request) bool {
 	l.layout = l.pipeline.layout.Load()
-	if !l.layout.hasFastPath || l.twoPhase && q.Holdable || l.ctx.Err() != nil || l.layout.softens && l.pipeline.hasListeners() {
+	if !l.layout.hasFastPath || q.Classify != nil || q.Informed || l.twoPhase && q.Holdable || l.ctx.Err() != nil || l.layout.softens && l.pipeline.Hears(decision.Timeout) {
 		return false
 	}
 	var keys *[fastPathKeys]string
@@ -144,7 +147,7 @@ func (l *fastPath) enter(q *Request) bool {
 		keys = &joined
 	}
 	l.began = l.pipeline.Now()
-	l.deadline, l.seed = deadline(l.ctx, l.began), l.pipeline.seedOf(l.layout)
+	l.deadline, l.seed = q.deadline(l.ctx, l.began), l.pipeline.seedOf(l.layout)
 	cost := q.cost()
 	steps := l.layout.fastSteps
 	l.open, l.returned = true, clock.Always
@@ -174,10 +177,35 @@ func (l *fastPath) enter(q *Request) bool {
 	if l.effects {
 		l.deliver()
 	}
-	if all && l.pipeline.hasListeners() {
-		l.pipeline.report(Event{Kind: decision.Admit, Attempt: 1}, q.Key, l.began, l.began)
+	if l.pipeline.HasListeners() {
+		l.traced = l.pipeline.record(q, l.began, l.deadline)
+		if all {
+			l.admitted(q)
+		}
 	}
 	return all
+}
+
+// admitted reports that the attempt starts. Its event is not in the frame of enter, which
+// every call would clear; succeeded is apart for the same reason.
+func (l *fastPath) admitted(q *Request) {
+	if l.traced != nil {
+		l.traced.Decide(&decision.Decision{At: l.began, Kind: decision.Admit, Attempt: 1})
+	}
+	if l.pipeline.Hears(decision.Admit) {
+		l.pipeline.report(&Event{Kind: decision.Admit, Attempt: 1}, l.ctx, q, l.began, l.began)
+	}
+}
+
+// succeeded reports the end of a call whose function succeeded.
+func (l *fastPath) succeeded(q *Request, now clock.Mark) {
+	if l.traced != nil {
+		l.traced.Done(now, 0, reducer.OK, false, 0)
+		l.traced.Decide(&decision.Decision{At: now, Kind: decision.End, Outcome: reducer.OK, Attempt: 1, Last: true})
+	}
+	if l.pipeline.Hears(decision.End) {
+		l.pipeline.report(&Event{Kind: decision.End, Outcome: reducer.OK, Attempt: 1}, l.ctx, q, l.began, now)
+	}
 }
 
 // join joins the keys of the request. It returns false where the request lacks an
@@ -228,6 +256,13 @@ func (l *fastPath) admit(s *fastPathStep, keys *[fastPathKeys]string, cost uint3
 
 // admitKey is admit for a step with keys.
 func (l *fastPath) admitKey(s *fastPathStep, key string, cost uint32) (permit reducer.Permit, ok bool) {
+	if answer, blocked := s.keys.blocks.answer(key, l.began); blocked {
+		l.handles[s.slot] = keyed.Handle{}
+		if !s.refuses {
+			return permit, false
+		}
+		return l.answered(answer, cost)
+	}
 	x, at := s.keys.use(key, l.began)
 	l.handles[s.slot] = x.ref.Handle()
 	// Before it was configured, callers may have waited at a step that refuses now.
@@ -246,8 +281,8 @@ func (l *fastPath) admitKey(s *fastPathStep, key string, cost uint32) (permit re
 }
 
 // closeKey unlocks the cell of a key, and stores its events for deliver.
-func (l *fastPath) closeKey(x *keyedCell, changes []reducer.Effect, woken *Waiter, now clock.Mark) {
-	if len(changes) > 0 || x.full {
+func (l *fastPath) closeKey(x *keyedCell, changes []change, woken *Waiter, now clock.Mark) {
+	if len(changes) > 0 || x.full || x.evicts {
 		l.effects = true
 		l.changes = append(l.changes, x.events(changes, now))
 	}
@@ -304,9 +339,10 @@ func (l *fastPath) refusal(q *Request) error {
 	if l.returned != clock.Never {
 		after = max(0, l.returned.Sub(l.began))
 	}
-	if l.pipeline.hasListeners() {
+	if l.pipeline.HasListeners() {
+		l.traced.Decide(&decision.Decision{At: l.began, Kind: decision.Reject, Step: name, Reason: l.reason, RetryAfter: after, Fallback: l.layout.plan.Fallback() != nil, Last: true})
 		e := Event{Kind: decision.Reject, Step: name, Reason: l.reason, RetryAfter: after, Fallback: l.layout.plan.Fallback() != nil}
-		l.pipeline.report(e, q.Key, l.began, l.began)
+		l.pipeline.report(&e, l.ctx, q, l.began, l.began)
 	}
 	return l.pipeline.API.Rejected(l.pipeline.name, name, Rejection{l.reason, after, false}, nil)
 }
@@ -381,8 +417,8 @@ func (l *fastPath) leave(q *Request, err error) bool {
 		}
 	}
 	l.open = false
-	if l.pipeline.hasListeners() {
-		l.pipeline.report(Event{Kind: decision.End, Outcome: reducer.OK, Attempt: 1}, q.Key, l.began, now)
+	if l.pipeline.HasListeners() {
+		l.succeeded(q, now)
 	}
 	return true
 }
@@ -430,7 +466,11 @@ func (l *fastPath) exit(s *fastPathStep, permit reducer.Permit, now clock.Mark) 
 	if s.keys != nil {
 		return s.keys.exit(l.handles[s.slot], permit, now)
 	}
-	return !s.cell.Busy() && s.cell.Cell.Exit(permit, now)
+	if s.cell.Busy() || !s.cell.Cell.Exit(permit, now) {
+		return false
+	}
+	s.cell.measure(now.Sub(l.began))
+	return true
 }
 
 // crashed ends a call whose function panicked or called runtime.Goexit.
@@ -450,6 +490,7 @@ func (r *run) take(l *fastPath, q *Request) {
 	plan := l.layout.plan
 	r.prepare(l.ctx, l.pipeline, l.layout, q, l.began, l.deadline, l.seed)
 	r.attempt, r.session, r.returned, r.returnValue = l.attempt, l.session, l.returned, true
+	r.traced = l.traced
 	l.open = false
 	var held uint16
 	at := uint8(0)
@@ -477,12 +518,5 @@ func (r *run) take(l *fastPath, q *Request) {
 	r.call.Held = held
 	plan.Start(&r.call, 0, l.began)
 	r.running = true
-}
-
-// deadline returns the mark of a context's deadline, clock.Never for none.
-func deadline(ctx context.Context, now clock.Mark) clock.Mark {
-	if at, ok := ctx.Deadline(); ok {
-		return now.Add(time.Until(at))
-	}
-	return clock.Never
+	r.bound()
 }

@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"context"
 	"slices"
 
 	"github.com/sluice-go/sluice/clock"
@@ -73,10 +74,10 @@ func (r *run) Admit(k uint8, i int) (p reducer.Permit, ok bool) {
 		return reducer.Permit{}, false
 	}
 	if b := r.layout.cells[i]; b != nil {
-		return b.Enter(r.call.Cost, r.now)
+		return b.Enter(r.layout.plan.CostOf(&r.call, i), r.now)
 	}
 	x := r.keyOf(k, i)
-	p, x.handle, ok = r.layout.steps[i].enter(x.key, r.call.Cost, r.now)
+	p, x.handle, ok = r.layout.steps[i].enter(x.key, r.layout.plan.CostOf(&r.call, i), r.now)
 	x.used = !ok
 	return p, ok
 }
@@ -127,7 +128,7 @@ func (r *run) askKey(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
 
 // Exit implements pipeline.Host.
 func (r *run) Exit(k uint8, i int, p reducer.Permit) bool {
-	return !r.late && !r.keeps() && r.cell(k, i).exit(p, r.now)
+	return !r.late && !r.keeps() && r.vote(i, reducer.OK) == reducer.OK && r.cell(k, i).exit(p, r.now)
 }
 
 // Leave implements pipeline.Host.
@@ -147,9 +148,14 @@ func (r *run) Leave(k uint8, i int, a reducer.Action) {
 			return
 		}
 	case reducer.Record:
+		a.Outcome = r.vote(i, a.Outcome)
 		if r.late {
 			b.view(func(c cell.Cell) { catchLast(c, &a, r.now) })
 		}
+		if b.Step(a, r.now).Verdict == reducer.Done && r.p.Hears(decision.Slow) {
+			r.slow(k, i, &a)
+		}
+		return
 	}
 	b.Step(a, r.now)
 }
@@ -179,9 +185,8 @@ func (r *run) takeWaiter(k uint8, i int) *Waiter {
 
 // waitEnded counts a wait that is over.
 func (r *run) waitEnded(w waiting) {
-	c := r.layout.steps[w.step]
-	c.waits.Add(1)
-	c.waited.Add(int64(max(0, r.now.Sub(w.since))))
+	r.waitOver = max(0, r.now.Sub(w.since))
+	r.layout.steps[w.step].waits.Observe(r.waitOver)
 }
 
 // keeps reports whether a place may be kept when the plan releases it.
@@ -194,6 +199,8 @@ func (r *run) Missing(i int) bool {
 
 // Start implements pipeline.Host.
 func (r *run) Start(k uint8) {
+	r.voted = false
+	r.bound()
 	if r.racing {
 		r.spawn(k)
 		return
@@ -201,13 +208,13 @@ func (r *run) Start(k uint8) {
 	r.running, r.attemptNo = true, k
 }
 
-// Decision implements pipeline.Host. The run reads how a call ends, and what cut
-// it, whether or not others listen.
+// Decision implements pipeline.Host. The run reads how a call ends, what cut it, and what
+// was injected, whether or not others listen.
 func (r *run) Decision(kind decision.Kind, i int) *decision.Decision {
 	switch kind {
-	case decision.End, decision.Reject, decision.Expire, decision.Timeout:
+	case decision.End, decision.Reject, decision.Expire, decision.Timeout, decision.Inject:
 	default:
-		if !r.p.hasListeners() {
+		if !r.p.HasListeners() {
 			return nil
 		}
 	}
@@ -221,13 +228,22 @@ func (r *run) Decision(kind decision.Kind, i int) *decision.Decision {
 
 // Tell implements pipeline.Host.
 func (r *run) Tell(d *decision.Decision) {
+	if d.Kind == decision.End && r.call.Barred && r.request.NoRetry == "" {
+		d.Reason = reducer.ReasonAttempts // of the request
+	}
 	switch {
 	case d.Last:
 		r.final, r.hold = *d, nil
 	case d.Kind == decision.Timeout && !d.Shadow:
 		r.wasCut(d.Step, d.Index)
+	case d.Kind == decision.Inject && d.Outcome != 0 && !d.Shadow:
+		r.injected(d)
 	}
-	if !r.p.hasListeners() {
+	if !r.p.HasListeners() {
+		return
+	}
+	r.traced.Decide(d)
+	if !r.p.Hears(d.Kind) {
 		return
 	}
 	e := Event{
@@ -238,7 +254,23 @@ func (r *run) Tell(d *decision.Decision) {
 	case decision.Wait:
 		e.Wait = r.waitEnds.Sub(r.now)
 	case decision.Retry:
-		e.Wait = d.Until.Sub(r.now)
+		e.Wait, e.Err = d.Until.Sub(r.now), r.last
+	case decision.Failed:
+		e.Err = r.last
+	case decision.Timeout:
+		if !d.Shadow {
+			e.Err = r.last
+		}
+	case decision.Reject:
+		e.Err = r.last
+	case decision.Expire:
+		e.Wait, e.Err = r.waitOver, r.last
+	case decision.Inject:
+		if d.Outcome == 0 {
+			e.Wait = d.Until.Sub(r.now)
+		} else if !d.Shadow {
+			e.Err = r.last
+		}
 	case decision.Admit:
 		if r.layout.plan.HedgeIndex() >= 0 {
 			e.Note = r.request.NoHedge
@@ -247,8 +279,32 @@ func (r *run) Tell(d *decision.Decision) {
 		if r.call.Barred {
 			e.Note = r.request.NoRetry
 		}
+		if d.Outcome != reducer.OK {
+			e.Err = r.last
+		}
+		if e.Err == nil && r.gaveUp {
+			e.Err = context.Cause(r.ctx)
+		}
 	}
-	r.emit(e)
+	r.emit(&e)
 }
 
-func (r *run) emit(e Event) { r.p.report(e, r.request.Key, r.began, r.now) }
+func (r *run) emit(e *Event) { r.p.report(e, r.ctx, &r.request, r.began, r.now) }
+
+// granted emits that a wait ended with a permit.
+func (r *run) granted(w waiting) {
+	plan := r.layout.plan
+	r.emit(&Event{
+		Kind: decision.Granted, Step: plan.StepName(int(w.step)), Attempt: r.call.NumberOf(w.attempt),
+		Wait: max(0, r.now.Sub(w.since)), Shadow: plan.Shadow(int(w.step)),
+	})
+}
+
+// slow emits that a breaker counted an attempt as slow.
+func (r *run) slow(k uint8, i int, a *reducer.Action) {
+	plan := r.layout.plan
+	over := pipeline.ConfigOf[breaker.Config](plan.Step(i)).SlowOver
+	if took := r.now.Sub(a.Mark); over > 0 && took > over && (a.Outcome == reducer.OK || a.Outcome == reducer.Fail || a.Outcome == reducer.Timeout) {
+		r.emit(&Event{Kind: decision.Slow, Step: plan.StepName(i), Outcome: a.Outcome, Attempt: r.call.NumberOf(k), Wait: took, Shadow: plan.Shadow(i)})
+	}
+}

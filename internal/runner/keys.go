@@ -1,8 +1,6 @@
 package runner
 
 import (
-	"slices"
-
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/keyed"
@@ -45,6 +43,8 @@ type keyedCell struct {
 	ref  keyedcells.Ref
 	step *StepCells
 	full bool // the use of the key was the first one that found the step full
+
+	evicts bool // keys were evicted whose events are not emitted yet
 }
 
 func (c *StepCells) open(r keyedcells.Ref) keyedCell { return c.openAs(r, r.Cell(), r.Out()) }
@@ -52,7 +52,7 @@ func (c *StepCells) open(r keyedcells.Ref) keyedCell { return c.openAs(r, r.Cell
 // openAs is open for a cell that Ref.Cell does not return: the old one during
 // Configure.
 func (c *StepCells) openAs(r keyedcells.Ref, at cell.Cell, out *reducer.Out) keyedCell {
-	x := keyedCell{guarded: guarded{at, out, nil, c.leased.Load()}, ref: r, step: c}
+	x := keyedCell{guarded: guarded{cell: at, out: out, leased: c.leased.Load(), listeners: &c.pipeline.Listeners}, ref: r, step: c}
 	if side := r.Side(); side != nil {
 		x.queue = side.(*queue)
 	}
@@ -67,6 +67,7 @@ func (c *StepCells) use(key string, now clock.Mark) (x keyedCell, at clock.Mark)
 	if how == keyed.Evicted || how == keyed.Shared {
 		x.full = !c.full.Swap(true)
 	}
+	x.evicts = c.cells.Evicts()
 	return x, at
 }
 
@@ -97,18 +98,18 @@ func (x *keyedCell) settle(now clock.Mark) {
 }
 
 // events returns the events, which are emitted when no lock is held.
-func (x *keyedCell) events(changes []reducer.Effect, now clock.Mark) (e cellEvents) {
-	if len(changes) > 0 || x.full {
-		e = cellEvents{step: x.step, key: x.ref.Key(), changes: changes, full: x.full, now: now}
+func (x *keyedCell) events(changes []change, now clock.Mark) (e cellEvents) {
+	if len(changes) > 0 || x.full || x.evicts {
+		e = cellEvents{step: x.step, key: x.ref.Key(), changes: changes, full: x.full, evicts: x.evicts, now: now}
 	}
 	return e
 }
 
 // collect is the part of settle that needs the lock.
-func (x *keyedCell) collect(now clock.Mark) (changes []reducer.Effect, woken *Waiter) {
+func (x *keyedCell) collect(now clock.Mark) (changes []change, woken *Waiter) {
 	x.serve(now)
 	if len(*x.out) > 0 {
-		changes = slices.Clone(*x.out)
+		changes = x.causes.take(*x.out)
 		*x.out = (*x.out)[:0]
 	}
 	if x.queue == nil && x.cell.Ends() != clock.Never {
@@ -130,6 +131,9 @@ func (x *keyedCell) collect(now clock.Mark) (changes []reducer.Effect, woken *Wa
 
 // enter is LockedCell.Enter for a key.
 func (c *StepCells) enter(key string, cost uint32, now clock.Mark) (p reducer.Permit, h keyed.Handle, ok bool) {
+	if _, blocked := c.blocks.find(key, now); blocked {
+		return p, h, false
+	}
 	x, at := c.use(key, now)
 	if !x.busy() {
 		p, ok = x.cell.Enter(cost, 0, at)
@@ -163,6 +167,10 @@ func (c *StepCells) ask(key string, a reducer.Action, now clock.Mark) (reducer.A
 // acquire is LockedCell.Acquire for a key. The question is one use of the key
 // together with the one of enter.
 func (c *StepCells) acquire(ref *keyRef, a reducer.Action, now clock.Mark, ready chan struct{}) (answer reducer.Answer, w *Waiter) {
+	if answer, blocked := c.blocks.answer(ref.key, now); blocked {
+		ref.used = false
+		return answer, nil
+	}
 	x, at, used := keyedCell{}, now, false
 	if ref.used {
 		ref.used = false
@@ -243,6 +251,9 @@ func (c *StepCells) configureKeys(config keyedcells.Config) (all CellEvents) {
 		}
 		return x.cell
 	})
+	if c.cells.Evicts() {
+		all = append(all, cellEvents{step: c, evicts: true, now: now})
+	}
 	return all
 }
 

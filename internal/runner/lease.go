@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/tracing"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -19,9 +20,11 @@ type leasesKey struct{}
 
 // leases are the places of an attempt that are held under a lease.
 type leases struct {
-	ended atomic.Bool // nothing is held any more
-	held  []lease
-	one   [1]lease // room of held
+	ended  atomic.Bool // nothing is held any more
+	held   []lease
+	one    [1]lease // room of held
+	traced *tracing.Call
+	number uint32 // of the attempt
 }
 
 type lease struct {
@@ -45,7 +48,7 @@ func (r *run) leasable() uint16 {
 
 // lease notes the leases of the attempt k.
 func (r *run) lease(k uint8, l *leases) {
-	l.held = l.one[:0]
+	l.held, l.traced, l.number = l.one[:0], r.traced, r.call.NumberOf(k)
 	plan := r.layout.plan
 	for left := r.leasable(); left != 0; left &= left - 1 {
 		i := bits.TrailingZeros16(left)
@@ -58,29 +61,13 @@ func (r *run) lease(k uint8, l *leases) {
 // renew restarts the leases, and reports whether all of them were still held.
 func (l *leases) renew() bool {
 	ok := len(l.held) > 0 && !l.ended.Load()
+	if ok {
+		l.traced.Renew(l.held[0].cell.now(), l.number)
+	}
 	for _, x := range l.held {
 		ok = ok && x.cell.Step(reducer.Action{Kind: reducer.Renew, Permit: x.permit}, x.cell.now()).Verdict == reducer.Done
 	}
 	return ok
-}
-
-// leasedContext is the context of an attempt that may renew its leases.
-type leasedContext struct {
-	context.Context
-	leases leases
-}
-
-// Value implements context.Context.
-func (c *leasedContext) Value(key any) any {
-	if _, ok := key.(leasesKey); ok {
-		return &c.leases
-	}
-	return c.Context.Value(key)
-}
-
-// AfterFunc lets package context attach children without a goroutine.
-func (c *leasedContext) AfterFunc(f func()) (stop func() bool) {
-	return context.AfterFunc(c.Context, f)
 }
 
 // leased returns the steps whose places have a lease, as a mask.

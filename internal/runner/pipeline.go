@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/attempt"
+	"github.com/sluice-go/sluice/internal/durations"
 	"github.com/sluice-go/sluice/internal/keyedcells"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -73,16 +74,17 @@ type StepCells struct {
 	leased   atomic.Bool // leases may run out between steps
 	one      *LockedCell // nil with keys
 	cells    *keyedcells.Cells
-	waits    atomic.Uint64 // of calls that are over
-	waited   atomic.Int64  // nanoseconds in them
-	turns    atomic.Uint64 // waits that were over before the queue of a key was made
-	full     atomic.Bool   // decision.Full was emitted since the plan was bound
+	waits    durations.Histogram // that are over
+	turns    atomic.Uint64       // waits that were over before the queue of a key was made
+	full     atomic.Bool         // decision.Full was emitted since the plan was bound
+	blocks   blocks
 }
 
 // New binds a plan to new cells. The public package keeps what it wants beside
 // the plan.
 func New(plan *pipeline.Plan, about any, s *Settings) *Pipeline {
 	p := &Pipeline{Settings: s, name: plan.Name()}
+	p.Listeners.Panicked = s.API.ListenerPanicked
 	l, _ := p.bind(plan, about, nil)
 	p.layout.Store(l)
 	return p
@@ -99,13 +101,21 @@ func (p *Pipeline) Bound() (*pipeline.Plan, any) {
 func (p *Pipeline) Configure(plan *pipeline.Plan, about any) CellEvents {
 	p.change.Lock()
 	defer p.change.Unlock()
+	return p.configure(plan, about)
+}
+
+// configure is Configure for a caller that holds the lock.
+func (p *Pipeline) configure(plan *pipeline.Plan, about any) CellEvents {
 	l, all := p.bind(plan, about, p.layout.Load())
 	p.layout.Store(l)
+	if pipe := p.trace(); pipe != nil {
+		pipe.Configure(p.Now(), plan)
+	}
 	// A waiter that goes on finds the new configuration at all steps.
 	for _, e := range all {
 		e.woken.wakeAll()
 	}
-	return all
+	return append(CellEvents{{configured: p, now: p.Now()}}, all...)
 }
 
 // CellEvents are changes of cells that the caller emits later, with EmitAll.
@@ -113,12 +123,14 @@ type CellEvents []cellEvents
 
 // cellEvents are the changes of one cell.
 type cellEvents struct {
-	step    *StepCells
-	key     string
-	changes []reducer.Effect
-	full    bool // see decision.Full
-	now     clock.Mark
-	woken   *Waiter // the first of those whose wait a new configuration ended
+	configured *Pipeline // that has another plan; then there is nothing else
+	step       *StepCells
+	key        string
+	changes    []change
+	full       bool // see decision.Full
+	evicts     bool // keys were evicted
+	now        clock.Mark
+	woken      *Waiter // the first of those whose wait a new configuration ended
 }
 
 // EmitAll emits all of them.
@@ -153,7 +165,9 @@ func (p *Pipeline) bind(plan *pipeline.Plan, about any, old *binding) (l *bindin
 	l.leases = leased(plan)
 	h := plan.HedgeIndex()
 	l.races = h >= 0 && !plan.Shadow(h)
-	l.planFastPath()
+	if p.Classifier == nil && !p.Informs {
+		l.planFastPath()
+	}
 	return l, all
 }
 
@@ -184,11 +198,13 @@ func (p *Pipeline) newCells(plan *pipeline.Plan, i int) *StepCells {
 	c.leased.Store(hasLease(s))
 	if len(s.Per) > 0 {
 		// The plan has checked the bounds.
-		c.cells, _ = keyedcells.New(cellsOf(plan, i, p.MaxKeys))
+		config := cellsOf(plan, i, p.MaxKeys)
+		config.Watched = c.watches
+		c.cells, _ = keyedcells.New(config)
 		return c
 	}
-	changed := func(e reducer.Effect) { c.changed("", e) }
-	c.one = newLockedCell(plan.Maker(i).New(p.Now()), &p.shared, p.Now, hasLease(s), changed)
+	changed := func(x change) { c.changed("", x) }
+	c.one = newLockedCell(plan.Maker(i).New(p.Now()), &p.shared, p.Now, hasLease(s), &p.Listeners, changed)
 	return c
 }
 
@@ -208,9 +224,16 @@ func (c *StepCells) configure(plan *pipeline.Plan, i int) (all CellEvents) {
 
 // emit emits the changes. A listener may call back, so the caller holds no lock.
 func (e cellEvents) emit() {
+	if p := e.configured; p != nil {
+		p.Emit(&Event{At: e.now, Policy: p.name, Kind: decision.Configured, RetryAfter: -1})
+		return
+	}
+	if e.evicts {
+		e.step.evicted(e.now)
+	}
 	if e.full {
 		p := e.step.pipeline
-		p.Emit(Event{At: e.now, Policy: p.name, Step: e.step.name, Key: e.key, Kind: decision.Full, RetryAfter: -1})
+		p.Emit(&Event{At: e.now, Policy: p.name, Step: e.step.name, Key: e.key, Kind: decision.Full, RetryAfter: -1})
 	}
 	for _, x := range e.changes {
 		e.step.changed(e.key, x)
@@ -218,15 +241,39 @@ func (e cellEvents) emit() {
 }
 
 // changed emits a breaker's change or a lease that ran out.
-func (c *StepCells) changed(key string, e reducer.Effect) {
-	event := Event{At: e.Permit.Mark, Policy: c.pipeline.name, Step: c.name, Key: key, Reason: e.Reason}
-	if e.Kind == reducer.Lapse {
-		event.Kind, event.RetryAfter = decision.Lapse, -1
-	} else {
-		event.Kind, event.Mode = decision.Change, breaker.Mode(e.Permit.ID)
-	}
-	c.pipeline.Emit(event)
+func (c *StepCells) changed(key string, x change) {
+	e := c.event(key, x)
+	c.pipeline.Emit(&e)
 }
+
+// event returns the event of a change of a cell.
+func (c *StepCells) event(key string, x change) Event {
+	e := x.event()
+	e.Policy, e.Step, e.Key = c.pipeline.name, c.name, key
+	return e
+}
+
+// event returns the event of an effect.
+func (x change) event() Event {
+	e := Event{At: x.Permit.Mark, Reason: x.Reason}
+	if x.Kind == reducer.Lapse {
+		e.Kind, e.RetryAfter = decision.Lapse, -1
+	} else {
+		e.Kind, e.Mode = decision.Change, breaker.Mode(x.Permit.ID)
+		e.Manual, e.Slow, e.Counts = x.manual, x.slow, x.counts
+	}
+	return e
+}
+
+// evicted emits the keys that lost their cells.
+func (c *StepCells) evicted(now clock.Mark) {
+	for _, key := range c.cells.Evicted() {
+		c.pipeline.Emit(&Event{At: now, Policy: c.pipeline.name, Step: c.name, Key: key, Kind: decision.Evicted, RetryAfter: -1})
+	}
+}
+
+// watches reports whether evictions of the step have a listener.
+func (c *StepCells) watches() bool { return c.pipeline.Hears(decision.Evicted) }
 
 // missing reports whether a request lacks an attribute of the key.
 func (c *StepCells) missing(lookup func(string) string) bool {

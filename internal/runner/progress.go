@@ -31,7 +31,7 @@ func (r *run) next() (again bool, _ error) {
 // rest waits for whatever comes first, and returns the mark at which it came.
 func (r *run) rest() clock.Mark {
 	plan := r.layout.plan
-	at := min(plan.EndsAt(&r.call), plan.ResumesAt(&r.call), r.softAt())
+	at := min(plan.EndsAt(&r.call), plan.ResumesAt(&r.call), plan.InjectsAt(&r.call), r.softAt())
 	now := r.p.Now()
 	if at <= now {
 		return now
@@ -57,6 +57,9 @@ func (r *run) progress(now clock.Mark) {
 	now = r.until(now)
 	r.soft(now)
 	r.collect()
+	if r.inject(now - 1); r.running {
+		return
+	}
 	for r.ends(now) {
 	}
 	if r.call.Phase == pipeline.Over {
@@ -77,12 +80,40 @@ func (r *run) progress(now clock.Mark) {
 		r.happen(pipeline.Event{Kind: pipeline.Resumed})
 	}
 	r.sweep()
+	r.inject(now)
+}
+
+// inject ends the injected latency that is over up to a mark, each at its own mark and
+// after the timeouts that came before, until a function is to run on the caller's
+// goroutine.
+func (r *run) inject(now clock.Mark) {
+	plan := r.layout.plan
+	for !r.running {
+		at := plan.InjectsAt(&r.call)
+		if at > now || at == clock.Never {
+			return
+		}
+		for r.ends(at) {
+		}
+		if plan.InjectsAt(&r.call) <= at {
+			r.now = max(r.now, at)
+			plan.Inject(r, &r.call, r.now)
+			r.sweep()
+		}
+	}
+}
+
+// injected makes the error of an attempt that the chaos step ended the result of the call
+// so far.
+func (r *run) injected(d *decision.Decision) {
+	r.last, r.returnValue = r.p.API.Injected(r.p.name, d.Step, d.Outcome, max(0, d.RetryAfter)), false
 }
 
 // giveUp ends a call whose caller cancelled while no function was running on its
 // goroutine.
 func (r *run) giveUp() {
 	r.gaveUp, r.returnValue = true, false
+	r.traced.Cancel(r.now)
 	r.happen(pipeline.Event{Kind: pipeline.Abandoned})
 	r.sweep()
 }
@@ -112,6 +143,9 @@ func (r *run) poll(kinds ...reducer.EffectKind) {
 		w := r.waits[first]
 		r.waits = slices.Delete(r.waits, first, first+1)
 		r.waitEnded(w)
+		if w.Effect.Kind == reducer.Grant {
+			r.granted(w)
+		}
 		event := pipeline.Event{Kind: pipeline.Dropped, Attempt: w.attempt, Step: w.step, Answer: reducer.Answer{Reason: w.Effect.Reason}}
 		if w.Effect.Kind == reducer.Grant {
 			event.Kind, event.Answer = pipeline.Granted, reducer.Admitted(w.Effect.Permit)
@@ -136,14 +170,14 @@ func (r *run) soft(now clock.Mark) {
 		}
 		*warned |= 1 << i
 		e := Event{Kind: decision.Timeout, Step: r.layout.plan.StepName(i), Attempt: r.call.NumberOf(k), Soft: true}
-		r.p.report(e, r.request.Key, r.began, max(r.began, at))
+		r.p.report(&e, r.ctx, &r.request, r.began, max(r.began, at))
 	})
 }
 
 // softs calls f with the soft limits that have not been emitted: of the attempts
 // that run or wait, and of the steps that the call itself has passed.
 func (r *run) softs(f func(k uint8, i int, at clock.Mark, warned *uint16)) {
-	if !r.layout.softens || !r.p.hasListeners() {
+	if !r.layout.softens || !r.p.Hears(decision.Timeout) {
 		return
 	}
 	plan := r.layout.plan

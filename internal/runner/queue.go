@@ -177,6 +177,9 @@ type guarded struct {
 	out    *reducer.Out
 	queue  *queue // nil where no caller has waited
 	leased bool   // leases may expire between steps
+
+	listeners *Listeners // nil for none
+	causes    causes
 }
 
 // busy reports whether something may become due without an action of a caller.
@@ -187,7 +190,7 @@ func (g *guarded) step(a reducer.Action, now clock.Mark) reducer.Answer {
 	if g.busy() {
 		g.catchUp(now)
 	}
-	return g.cell.Step(a, now, g.out)
+	return g.act(a, now)
 }
 
 // catchUp performs what is due up to now, in order of time: waits end, leases expire,

@@ -37,6 +37,8 @@ func box[T any](fn func(context.Context) (T, error)) boxed {
 // writes the result, and posts the try unless the call has stopped waiting for it.
 type try struct {
 	*session
+	ctx    context.Context // of the function: the session, or a usage in front of it
+	usage  *usage
 	owner  *mailbox
 	k      uint8
 	round  uint32
@@ -73,6 +75,9 @@ type mailbox struct {
 	done []*try
 }
 
+// round returns the number of the present round, from 1 on.
+func (r *run) round() uint32 { return r.call.Retry.Attempt }
+
 // spawn starts the function of the attempt k on a goroutine.
 func (r *run) spawn(k uint8) {
 	if r.box == nil {
@@ -81,13 +86,12 @@ func (r *run) spawn(k uint8) {
 		}
 		r.box = &mailbox{p: r.p, discard: r.request.Discard, ready: r.ready}
 	}
-	if k == 1 {
-		r.round++
-	}
 	cut := r.layout.plan.CutAt(&r.call, k)
-	t := &try{session: r.p.newSession(r.ctx, cut, r.layout.ends[r.cutStep(k, cut)+1]), owner: r.box, k: k, round: r.round}
+	t := &try{session: r.p.newSession(r.ctx, cut, r.layout.ends[r.cutStep(k, cut)+1]), owner: r.box, k: k, round: r.round()}
 	t.number, t.hedge, t.holdable = r.call.NumberOf(k), k > 1, r.request.Holdable
 	r.lease(k, &t.session.leases)
+	t.info = r.info(k, t.hedge)
+	t.ctx, t.usage = r.usable(t.session)
 	r.tries = append(r.tries, t)
 	go t.run(r.fn)
 }
@@ -101,7 +105,7 @@ func (t *try) run(fn boxed) {
 		}
 		t.post()
 	}()
-	t.value, t.err = fn(t.session)
+	t.value, t.err = fn(t.ctx)
 	t.how = succeeded
 }
 
@@ -192,7 +196,7 @@ func (r *run) lose(t *try) {
 // Stop implements pipeline.Host.
 func (r *run) Stop(k uint8) {
 	for _, t := range r.tries {
-		if t.round == r.round && t.k == k {
+		if t.round == r.round() && t.k == k {
 			r.stop(t)
 		}
 	}
@@ -244,16 +248,18 @@ func (r *run) settleTry(t *try) {
 	if t.how != succeeded {
 		r.settleCrash(t)
 	}
-	outcome, hasRetryAfter, after := r.p.API.Classify(r.ctx, t.err)
+	outcome, hasRetryAfter, after, err := r.outcome(t.value, t.err)
 	if outcome == reducer.Cancelled && r.ctx.Err() != nil {
 		t.dispose()
 		r.giveUp()
 		return
 	}
-	r.kept, r.last, r.answered, r.returnValue = t, t.err, true, true
+	r.kept, r.last, r.answered, r.returnValue = t, err, true, true
 	if !t.session.end() {
 		t.session.release()
 	}
+	r.use(t.k, t.usage)
+	r.traced.Done(r.now, t.number, outcome, hasRetryAfter, after)
 	r.layout.plan.Finish(r, &r.call, t.k, outcome, hasRetryAfter, after, r.now)
 	r.sweep()
 }
@@ -263,6 +269,7 @@ func (r *run) settleTry(t *try) {
 func (r *run) settleCrash(t *try) {
 	t.session.end()
 	t.session.release()
+	r.traced.Done(r.now, t.number, reducer.Fail, false, 0)
 	r.happen(pipeline.Event{Kind: pipeline.Settled, Attempt: t.k, Outcome: reducer.Fail})
 	r.sweep()
 	if t.how == exited {
@@ -291,8 +298,8 @@ func (r *run) keep(k uint8, i int, b cellRef, a reducer.Action) {
 	var all []*try
 	for _, t := range r.tries {
 		switch plan := r.layout.plan; {
-		case i > plan.HedgeIndex() && (t.k != k || t.round != r.round):
-		case i > plan.RetryIndex() && t.round != r.round:
+		case i > plan.HedgeIndex() && (t.k != k || t.round != r.round()):
+		case i > plan.RetryIndex() && t.round != r.round():
 		default:
 			all = append(all, t)
 		}

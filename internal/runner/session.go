@@ -39,6 +39,7 @@ type session struct {
 	number   uint32 // of an attempt of a hedged call, else 0
 	hedge    bool
 	leases   leases
+	info     *Info // nil for none
 
 	mu       sync.Mutex
 	places   []kept // that release returns
@@ -83,6 +84,10 @@ func (s *session) Value(key any) any {
 		return s
 	case leasesKey:
 		return &s.leases
+	case infoKey:
+		if s.info != nil {
+			return s.info
+		}
 	}
 	return s.Cancellable.Value(key)
 }

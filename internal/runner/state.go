@@ -5,10 +5,10 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/durations"
 	"github.com/sluice-go/sluice/internal/keyedcells"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -26,10 +26,12 @@ type StepState struct {
 	Waiting   int
 	Waits     uint64
 	Waited    time.Duration
+	WaitTimes [durations.Ranges]uint64
 	Mode      string
 	Free      uint32
 	Counted   bool
 	Text      string
+	Cell      CellState
 }
 
 // State returns the state of the steps that have one, in order.
@@ -46,24 +48,20 @@ func (p *Pipeline) State() []StepState {
 }
 
 func (c *StepCells) state(s pipeline.Step, now clock.Mark) StepState {
-	state := StepState{Step: s.Name, Kind: s.Kind(), Waits: c.waits.Load(), Waited: time.Duration(c.waited.Load())}
+	waits := c.waits.Snapshot()
+	state := StepState{Step: s.Name, Kind: s.Kind(), Waits: waits.Count(), Waited: waits.Sum, WaitTimes: waits.Counts}
 	b := c.one
 	if b == nil {
 		c.countKeys(&state, now)
 		return state
 	}
-	b.mu.Lock()
-	b.CatchUp(now)
-	state.Waiting = b.queue.waiting
-	if core := breaker.CoreOf(b.Cell); core != nil {
-		b.Cell.Step(reducer.Action{Kind: reducer.Tick}, now, &b.Out)
-		state.Mode = core.Mode.String()
+	state.Cell = b.State(now)
+	state.Waiting, state.Text = state.Cell.Waiting, state.Cell.Text
+	if _, ok := s.Config.(breaker.Config); ok {
+		state.Mode = state.Cell.Mode.String()
 	} else {
-		answer := b.Cell.Step(reducer.Action{Kind: reducer.Peek, Cost: 1}, now, &b.Out)
-		state.Free, state.Counted = answer.Free, true
+		state.Free, state.Counted = state.Cell.Free, true
 	}
-	state.Text = cell.Text(b.Cell, now)
-	b.Settle(now)
 	return state
 }
 
@@ -123,6 +121,9 @@ func (c *StepCells) room(q *Request, all uint32, now clock.Mark) (next, full red
 		return next, full, true
 	}
 	key, _ := keyed.Join(c.per, q.lookup)
+	if answer, blocked := c.blocks.answer(key, now); blocked {
+		return answer, answer, true
+	}
 	r, ok := c.cells.Find(key)
 	if !ok {
 		return next, full, false

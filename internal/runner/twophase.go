@@ -35,7 +35,7 @@ var phasesPool = sync.Pool{New: func() any { return new(Phases) }}
 
 func (s *Phases) free() {
 	l := &s.fast
-	l.ctx, l.pipeline, l.layout, l.attempt, l.changes = nil, nil, nil, nil, nil
+	l.ctx, l.pipeline, l.layout, l.attempt, l.traced, l.changes = nil, nil, nil, nil, nil, nil
 	l.entered, l.held, l.open, l.effects, l.refused = 0, 0, false, false, false
 	s.run, s.request = nil, Request{}
 	phasesPool.Put(s)
@@ -111,7 +111,12 @@ func (s *Phases) perform() error {
 
 // Context returns the context of the work. The deadlines end with Done, the rest
 // with Release.
-func (c *Call) Context() context.Context { return c.ctx }
+func (c *Call) Context() context.Context {
+	if c.ctx == nil {
+		return context.Background() // of a call that was not begun
+	}
+	return c.ctx
+}
 
 // Limits is that of the pipeline for the request of the call, at the mark at which it was
 // admitted. It calls nothing after Done.
@@ -272,8 +277,8 @@ func (c *lazyContext) settle() {
 
 // release ends the context.
 func (c *lazyContext) release() {
-	if c.session.Load() == nil && c.parent.Err() != nil {
-		return
+	if c.session.Load() == nil && (c.parent == nil || c.parent.Err() != nil) {
+		return // the parent is missing in a zero Call
 	}
 	c.released.Store(true)
 	if s := c.session.Load(); s != nil {

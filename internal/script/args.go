@@ -194,7 +194,8 @@ func (a *Args) Close() {
 }
 
 // Backoff takes a backoff as in open=30s or open=exponential:1s,2,1m: the kind,
-// the base, the factor of an exponential one, the longest delay; and jitter=
+// the base, the factor of an exponential one, the longest delay; delays:1s,5s is a
+// list; and jitter=
 // full, equal or a percentage.
 func (a *Args) Backoff(name string) backoff.Config {
 	var c backoff.Config
@@ -207,11 +208,20 @@ func (a *Args) Backoff(name string) backoff.Config {
 		kind, rest = backoff.Constant.String(), text
 	}
 	for c.Kind = backoff.None; c.Kind.String() != kind; c.Kind++ {
-		if c.Kind > backoff.Decorrelated {
+		if c.Kind > backoff.Listed {
 			a.Fail("unknown backoff %q", kind)
 		}
 	}
 	settings := strings.Split(rest, ",")
+	if c.Kind == backoff.Listed {
+		list := make([]time.Duration, len(settings))
+		for i := range settings {
+			list[i] = a.duration(settings[i])
+		}
+		c.Delays = backoff.Delays(list...)
+		a.jitter(&c)
+		return c
+	}
 	c.Base = a.duration(settings[0])
 	settings = settings[1:]
 	if c.Kind == backoff.Exponential && len(settings) > 0 {

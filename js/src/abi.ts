@@ -25,6 +25,10 @@ export interface Exports {
   buffer(size: number): number;
   free(handle: number): number;
 
+  // In breaker, core, limiter, sim, sluice.
+  used(): number;
+  limit(size: number): number;
+
   // In breaker, core, limiter, sluice, tokenbucket.
   cell(maker: number, now: number): number;
   acquire(cell: number, cost: number, caller: number, now: number): number;
@@ -34,8 +38,6 @@ export interface Exports {
 
   // In breaker, core, limiter, sluice.
   pass(cell: number, now: number): number;
-  used(): number;
-  limit(size: number): number;
 
   // In limiter, sluice, tokenbucket.
   limiter(): number;
@@ -81,6 +83,21 @@ export interface Exports {
     seedHigh: number,
   ): number;
 
+  // In sim.
+  simulate(
+    size: number,
+    nameSize: number,
+    flags: number,
+    seedLow: number,
+    seedHigh: number,
+    parts: number,
+    samples: number,
+  ): number;
+  run(events: number): number;
+  take(kind: number): number;
+  result(): number;
+  lanes(): number;
+
   // In sluice.
   adopt(cell: number, maker: number, now: number): number;
   fresh(cell: number, now: number): number;
@@ -111,16 +128,20 @@ export const SLOT_MODE = 26;
 export const SLOT_ATTEMPT = 27;
 export const SLOT_BEFORE = 28;
 export const SLOT_KEYS = 30;
-export const SLOT_STEP = 78;
-export const SLOT__ = 79;
+export const SLOT_STEP = 126;
+export const SLOT_PRICED = 127;
+export const SLOT_COSTS = 130;
+export const SLOT_SPENT = 146;
+export const SLOT_USED = 147;
 
 // Slots, as indices of floats of 64 bits.
 export const SLOT_WAKE_MILLIS = 6;
 export const SLOT_MILLIS = 9;
 export const SLOT_CONFIG = 23;
+export const SLOT_BEGAN = 64;
 
 /** How many bytes the slots take. */
-export const SLOTS_SIZE = 320;
+export const SLOTS_SIZE = 592;
 /** How many words a permit takes. */
 export const PERMIT_WORDS = 6;
 /** A parameter that means no time: the last mark, or no duration. */
@@ -176,10 +197,31 @@ export const FLAG_SHADOW = 1;
 export const FLAG_FALLBACK = 2;
 export const FLAG_LAST = 4;
 export const FLAG_VALUE = 8;
+export const FLAG_HELD = 16;
 /** The index of the step of a decision by the deadline of the call. */
 export const STEP_DEADLINE = 254;
 /** The index of the step of a decision that no step makes. */
 export const STEP_NONE = 255;
+/** The bits of the flags of a simulation. */
+export const SIMULATE_SEED = 1;
+export const SIMULATE_LOG = 2;
+export const SIMULATE_EVENTS = 4;
+export const SIMULATE_MARKS = 8;
+/** The outputs of a simulation. */
+export const OUTPUT_LOG = 0;
+export const OUTPUT_EVENTS = 1;
+export const OUTPUT_MARKS = 2;
+export const OUTPUT_NAMES = 3;
+/** The size of a mark in bytes. */
+export const MARK_SIZE = 24;
+/** The kinds of marks. */
+export const MARK_CALL = 1;
+export const MARK_ARRIVAL = 2;
+export const MARK_OK = 3;
+export const MARK_CHANGE = 4;
+export const MARK_FAULT = 5;
+/** What `run` returns at the end of a scenario. */
+export const OVER = 1000000;
 
 // What a pipeline decided.
 export const DECISION_ADMIT = 1;
@@ -197,6 +239,13 @@ export const DECISION_CANCEL = 12;
 export const DECISION_DROP = 13;
 export const DECISION_CHANGE = 14;
 export const DECISION_FULL = 15;
+export const DECISION_INJECT = 16;
+export const DECISION_START = 17;
+export const DECISION_GRANTED = 18;
+export const DECISION_SLOW = 19;
+export const DECISION_DRAINED = 20;
+export const DECISION_EVICTED = 21;
+export const DECISION_MANUAL = 22;
 
 // How an attempt or a call ended.
 export const OUTCOME_OK = 1;
@@ -222,6 +271,8 @@ export const REASON_FAIL = 12;
 export const REASON_THROTTLE = 13;
 export const REASON_TIMEOUT = 14;
 export const REASON_MISSING = 15;
+export const REASON_BLOCKED = 16;
+export const REASON_ELAPSED = 17;
 
 // What a cell answers.
 export const VERDICT_STALE = 0;
@@ -290,6 +341,13 @@ export const KINDS = [
   'drop',
   'change',
   'full',
+  'inject',
+  'start',
+  'granted',
+  'slow',
+  'drained',
+  'evicted',
+  'manual',
 ] as const;
 
 /** The same in words, by number. */
@@ -313,6 +371,8 @@ export const REASONS = [
   'throttle',
   'timeout',
   'missing',
+  'blocked',
+  'elapsed',
 ] as const;
 
 /** The same in words, by number. */

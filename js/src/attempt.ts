@@ -1,3 +1,4 @@
+import { checkPermits } from './checks.js';
 import type { Attempt } from './types.js';
 
 /**
@@ -24,6 +25,8 @@ export class Running implements Attempt {
   private controller: AbortController | undefined;
   private cut = false;
   private reason: unknown;
+  /** What the attempt has used. */
+  spent: number | undefined = undefined;
 
   /** `given` is the caller's signal, where nothing else aborts the attempt; `leases` renews what it holds. */
   constructor(
@@ -45,6 +48,13 @@ export class Running implements Attempt {
   // A bound function, created on first use.
   get renew(): () => void {
     return () => this.leases?.renew?.();
+  }
+
+  // A bound function, created on first use.
+  get used(): (permits: number) => void {
+    return (permits) => {
+      this.spent = checkPermits(permits);
+    };
   }
 
   /** Aborts the signal, now or when it is made. */

@@ -12,7 +12,9 @@ export type Backoff =
       max?: Duration;
     }
   | { fibonacci: Duration; max?: Duration }
-  | { decorrelated: Duration; max?: Duration };
+  | { decorrelated: Duration; max?: Duration }
+  /** The first delay, the second one, and so on: 1 to 16; `0s` is allowed in a retry. The last one repeats. */
+  | { delays: readonly Duration[] };
 
 /** What randomness does to a delay d: from 0 to d, from d/2 to d, or from d - 20% to d + 20%. */
 export type Jitter = 'none' | 'full' | 'equal' | Share;

@@ -53,6 +53,8 @@ export interface CircuitBreakerOptions extends CommonOptions, Classifier {
   open?: Duration | (Backoff & { jitter?: Jitter }) | undefined;
   /** The attempts whose outcomes decide when it is half-open. Default 10. */
   probes?: number | undefined;
+  /** As many good outcomes of the probes close it at once. Default: the rates decide when all are in. */
+  successes?: number | undefined;
   /** The longest stay in half-open. Default `0s`: no bound. */
   half_open_max?: Duration | undefined;
 }

@@ -2,29 +2,33 @@ import {
   DECISION_ADMIT,
   DECISION_END,
   DECISION_EXPIRE,
+  DECISION_INJECT,
   DECISION_REJECT,
   DECISION_RETRY,
+  DECISION_START,
   DECISION_TIMEOUT,
   DECISION_WAIT,
+  FLAG_HELD,
   NONE,
   OUTCOME_CANCEL,
   OUTCOME_OK,
+  OUTCOMES,
 } from './abi.js';
 import { Running } from './attempt.js';
-import { timedOut } from './cuts.js';
+import { injected, timedOut } from './cuts.js';
 import { refusal, rejected, success } from './errors.js';
 import { guard } from './guard.js';
 import { numberOf, retryAfterOf } from './meaning.js';
 import type { PipelineCallOptions, ResultHooks } from './pipeline-options.js';
 import { type Layout, stepName } from './plan.js';
 import type { DecisionRecord } from './records.js';
-import type { Rejection, Task } from './types.js';
+import type { Outcome, Rejection, Task } from './types.js';
 import type { Guest } from './wakes.js';
 
 /** Receives what happens to a call. */
 export interface Runner {
   /** A running attempt ended. False where it had been cut at this time. */
-  finish(call: Call, attempt: number, outcome: number, after: number): boolean;
+  finish(call: Call, attempt: number, outcome: number, after: number, used?: number): boolean;
   /** The caller cancelled. */
   giveUp(call: Call): void;
   /** Restarts the leases that a running attempt holds. */
@@ -38,7 +42,7 @@ export class Call {
   generation = 0;
   /** When it began, in milliseconds of the clock. */
   began = 0;
-  /** The steps at which its attempts wait. */
+  /** The steps at which its attempts wait, that of injected latency included. */
   queues: Map<number, number> | undefined = undefined;
   /** Where each request has a timer of its own. */
   guest: Guest | undefined = undefined;
@@ -86,15 +90,15 @@ export class Call {
     if (this.closed) return;
     const { kind, attempt, step, covered, shadow } = record;
     if (kind === DECISION_WAIT) {
-      if (shadow) return;
-      this.queues ??= new Map();
-      this.queues.set(attempt, step);
+      if (!shadow) this.waitAt(attempt, step);
       return;
     }
     this.queues?.delete(attempt);
     if (kind === DECISION_END) this.finished(record.outcome, covered);
-    else if (kind === DECISION_ADMIT) this.start(attempt);
-    else if (shadow) return;
+    else if (kind === DECISION_START || (kind === DECISION_ADMIT && !(record.flags & FLAG_HELD))) {
+      this.start(attempt);
+    } else if (shadow) return;
+    else if (kind === DECISION_INJECT) this.injects(record);
     else if (kind === DECISION_RETRY) this.again();
     else if (kind === DECISION_TIMEOUT) this.cut(step);
     else if (kind === DECISION_REJECT || kind === DECISION_EXPIRE) {
@@ -142,7 +146,7 @@ export class Call {
     const { outcome, retryAfter } = this.hooks;
     const number = threw || outcome ? numberOf(outcome, threw, error, value) : OUTCOME_OK;
     const after = number === OUTCOME_OK ? NONE : retryAfterOf(retryAfter, error, value);
-    if (!this.runner.finish(this, running.attempt, number, after) && !threw) this.dump(value);
+    if (!this.runner.finish(this, running.attempt, number, after, running.spent) && !threw) this.dump(value);
   }
 
   /** Creates what the function of a starting attempt gets. */
@@ -164,7 +168,9 @@ export class Call {
 
   /** Another attempt follows. */
   protected again(): void {
-    if (!this.threw) this.dump(this.value);
+    if (!this.threw && this.value !== undefined) this.dump(this.value);
+    // A refusal that is waited for follows no other attempt.
+    this.value = undefined;
   }
 
   /** A timeout cut what the call was doing. */
@@ -183,6 +189,25 @@ export class Call {
 
   protected nameOf(step: number): string {
     return stepName(this.layout, step) as string;
+  }
+
+  /** A chaos step delays an attempt, or ends it. */
+  private injects({ attempt, step, outcome, value }: DecisionRecord): void {
+    if (outcome) this.inject(attempt, injected(this.nameOf(step), OUTCOMES[outcome] as Outcome, value));
+    else this.waitAt(attempt, step);
+  }
+
+  private waitAt(attempt: number, step: number): void {
+    this.queues ??= new Map();
+    this.queues.set(attempt, step);
+  }
+
+  /** Stores that an attempt ended with an injected result. */
+  protected inject(_attempt: number, error: unknown): void {
+    this.cutBy = undefined;
+    this.threw = true;
+    this.error = error;
+    this.value = undefined;
   }
 
   /** The policy refused. */

@@ -68,7 +68,10 @@ export function checkTask(task: unknown): void {
 }
 
 /** Returns a cost that is one. */
-export function checkCost(cost = 1): number {
-  if (cost >>> 0 === cost) return cost;
-  return wrongArgument('cost', cost, 'a whole number, 0 or more');
+export const checkCost = (cost = 1): number => checkPermits(cost, 'cost');
+
+/** Returns a number of permits that is one. */
+export function checkPermits(permits: number, path = 'used'): number {
+  if (permits >>> 0 === permits) return permits;
+  return wrongArgument(path, permits, 'a whole number, 0 or more');
 }

@@ -10,8 +10,12 @@ export const compileOne =
   (make: () => number, ordered = (numbers: Numbers): Numbers => numbers): Compile =>
   (alone, options) => {
     const { name, shadow, values } = readAlone(options, alone);
-    // Durations are in milliseconds there.
-    const numbers = ordered(values.map((value) => (typeof value === 'bigint' ? Number(value) / 1e6 : value)));
+    // Durations are in milliseconds there. A text is the attribute of a cost, which a mechanism alone does not have.
+    const numbers = ordered(
+      values.flatMap((value) =>
+        typeof value === 'bigint' ? Number(value) / 1e6 : typeof value === 'string' ? [] : value,
+      ),
+    );
     return {
       name,
       shadow,

@@ -5,7 +5,7 @@ import { compileByCore } from './compile.js';
 import { type Instance, use } from './engine.js';
 
 export { systemClock } from './clock.js';
-export { HedgeLostError, TimeoutError } from './cuts.js';
+export { HedgeLostError, InjectedError, TimeoutError } from './cuts.js';
 export { limitMemory, memoryUsage, x } from './engine.js';
 export { PolicyError, RejectedError } from './errors.js';
 export { resilientFetch } from './fetch.js';

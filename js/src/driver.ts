@@ -30,6 +30,7 @@ import { Running } from './attempt.js';
 import { Call, type Runner } from './call.js';
 import { checkCost, checkTask } from './checks.js';
 import { defaultClock } from './clock.js';
+import { putCosts, putUsed } from './costs.js';
 import { Emitter } from './emitter.js';
 import type { Engine } from './engine.js';
 import { refusal, rejected, success } from './errors.js';
@@ -272,6 +273,7 @@ export class Driver implements Runner, Wake {
     let cost = 1;
     let deadline = NONE;
     if (layout.keyed.length) this.handle.keys.put(layout, options?.key, options?.attributes);
+    if (layout.priced.length) putCosts(engine, layout, options?.attributes);
     if (guests) call.guest = guests.greet(this.wakes, this);
     if (options !== undefined) {
       cost = options.cost ?? 1;
@@ -312,8 +314,9 @@ export class Driver implements Runner, Wake {
     this.settle(count, now, call);
   }
 
-  finish(call: Call, attempt: number, outcome: number, after: number): boolean {
+  finish(call: Call, attempt: number, outcome: number, after: number, used?: number): boolean {
     const { engine } = this;
+    if (used !== undefined) putUsed(engine, used);
     const { slot, generation } = call;
     const now = this.clock.now();
     const count = engine.x.done(this.handle.value, slot, generation, attempt, outcome, after, now);

@@ -5,7 +5,7 @@ import { type Classes, classesOf, outcomeOfError, outcomeOfStatus } from './http
 import { retryAfterOfAnswer } from './http/retry-after.js';
 import { Pipeline } from './pipeline.js';
 import { hooksOf, type ResultHooks } from './pipeline-options.js';
-import type { Methods, Policy, PolicyDocument, Step } from './policy.js';
+import { type Methods, type Policy, type PolicyDocument, type Step, stepsOf } from './policy.js';
 import type { Clock } from './types.js';
 
 /** What `resilientFetch` takes besides its policy. */
@@ -46,7 +46,7 @@ const LONGEST = 64 << 10;
  * Only idempotent methods, or the `methods` of the retry and of the hedge, and
  * requests with an `Idempotency-Key` are sent again, and no body that is a stream
  * or longer than 64 KiB. A refusal rejects with `RejectedError`
- * and a cut with `TimeoutError`, unless the policy's `fallback` has an answer for it.
+ * a cut with `TimeoutError`, and an injected result with `InjectedError`, unless the policy's `fallback` has an answer for it.
  * Throws `PolicyError` for a wrong policy.
  *
  * @example
@@ -110,7 +110,7 @@ function rulesOf(policy: Policy): Rules {
   const classes: Classes = classesOf(policy);
   const { fallback } = policy;
   const methodsOf = (mechanism: 'retry' | 'hedge'): readonly string[] => {
-    const steps = policy.steps as readonly { [mechanism: string]: { methods?: Methods } }[];
+    const steps = stepsOf(policy) as readonly { [mechanism: string]: { methods?: Methods } }[];
     const methods = steps.map((step) => step[mechanism]).find(Boolean)?.methods;
     return methods === undefined ? idempotent() : [methods].flat();
   };

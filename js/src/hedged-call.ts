@@ -65,6 +65,14 @@ export class HedgedCall extends Call {
     return true;
   }
 
+  protected override inject(attempt: number, error: unknown): void {
+    const ended = new Try(attempt, undefined, undefined, this.hedges.has(attempt));
+    ended.over = true;
+    ended.threw = true;
+    ended.error = error;
+    this.tries.set(attempt, ended);
+  }
+
   /** An attempt failed while another one is active. One that was cut has already been left. */
   private failed(attempt: number): void {
     const { tries } = this;

@@ -7,6 +7,7 @@ import {
   REASONS,
   SLOT_ATTEMPT,
   SLOT_BEFORE,
+  SLOT_BEGAN,
   SLOT_MILLIS,
   SLOT_REASON,
 } from './abi.js';
@@ -66,10 +67,13 @@ interface Before {
 /** A retry over a module that has nothing else. */
 class LoneRetry extends Observable implements Retry {
   private readonly common: Shared;
+  /** Whether the time in which attempts start is bounded. */
+  private readonly bounded: boolean;
 
   constructor(private readonly options: RetryOptions) {
     super();
     this.common = share(retryAlone, options);
+    this.bounded = options.max_elapsed !== undefined;
   }
 
   override get emitter(): Emitter {
@@ -94,7 +98,7 @@ class LoneRetry extends Observable implements Retry {
     const { outcome, retryAfter } = this.options;
     const before: Before = { low: 0, high: 0 };
     const { clock, emitter, name } = this.common;
-    const began = emitter.heard ? clock.now() : NaN;
+    const began = emitter.heard || this.bounded ? clock.now() : NaN;
     for (let attempt = 1; ; attempt++) {
       if (signal?.aborted) throw signal.reason;
       let threw = false;
@@ -138,6 +142,7 @@ class LoneRetry extends Observable implements Retry {
   ): number {
     const { engine, clock, emitter, name, shadow, maker } = this.common;
     engine.words().set([attempt, before.low, before.high], SLOT_ATTEMPT);
+    if (this.bounded) engine.floats()[SLOT_BEGAN] = began;
     const at = clock.now();
     const again = engine.check(engine.x.next(maker(), outcome, after, NONE, at, random(), random()));
     const delay = again ? (engine.floats()[SLOT_MILLIS] as number) : -1;

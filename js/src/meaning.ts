@@ -1,13 +1,16 @@
 import { NONE, OUTCOME_FAIL, OUTCOME_OK, OUTCOMES } from './abi.js';
-import type { Classifier, RetryAfterReader } from './types.js';
+import type { Classifier, Outcome, RetryAfterReader } from './types.js';
 
 /**
  * The default classifier: a refusal by an inner policy is not a failure of what the
- * outer one guards. Compared by name, because another entry of the package has a class
- * of its own.
+ * outer one guards, and what an inner one injected is what it says. Compared by name,
+ * because another entry of the package has a class of its own.
  */
-const meaning: NonNullable<Classifier['outcome']> = (error) =>
-  (error as Error | null)?.name === 'RejectedError' ? 'ignore' : 'fail';
+const meaning: NonNullable<Classifier['outcome']> = (error) => {
+  const { name, outcome } = Object(error) as { name?: string; outcome?: Outcome };
+  if (name === 'InjectedError') return outcome as Outcome;
+  return name === 'RejectedError' ? 'ignore' : 'fail';
+};
 
 /** The number of an outcome. Without a classifier, every other throw is a failure, as is a classifier that throws. */
 export function numberOf(

@@ -12,7 +12,7 @@ export interface TelemetryOptions {
   /** The provider of meters. Default: the global one. */
   meterProvider?: MeterProvider | undefined;
   /**
-   * Whether refusals, timeouts, retries, hedges and changes of breakers are events of the span that is active
+   * Whether refusals, timeouts, retries, hedges, injections and changes of breakers are events of the span that is active
    * when they happen. Default false.
    */
   spanEvents?: boolean | undefined;
@@ -22,17 +22,27 @@ export interface TelemetryOptions {
 export type Source = Pick<Observable, 'on'> & Partial<Pick<Pipeline, 'running'>>;
 
 /** The decisions that are events of a span. */
-const EVENTS: readonly string[] = ['reject', 'expire', 'timeout', 'retry', 'hedge', 'lapse', 'change'];
+const EVENTS: readonly string[] = [
+  'reject',
+  'expire',
+  'timeout',
+  'retry',
+  'hedge',
+  'lapse',
+  'change',
+  'inject',
+];
 
 /**
  * Counts the decisions of a pipeline or a mechanism:
  *
  * - `sluice.decisions`, a counter, with `sluice.decision`, `sluice.step`, `sluice.reason`, `sluice.outcome` and
  *   `sluice.shadow`;
+ * - `sluice.breaker.changes`, a counter, with `sluice.step` and the new `sluice.state`;
  * - `sluice.call.duration`, a histogram in seconds, with `sluice.outcome`;
  * - `sluice.calls.running`, an observed gauge, of a pipeline.
  *
- * Keys and errors are in none of them: the number of series is that of the steps times that of the reasons. Returns a
+ * The names are those of the Go bindings and of `sluice serve`, so that one dashboard shows all of them. Keys and errors are in none of them: the number of series is that of the steps times that of the reasons. Returns a
  * function that ends it.
  *
  * @example
@@ -42,17 +52,21 @@ export function instrument(source: Source, options: TelemetryOptions = {}): () =
   const { policy, meterProvider = metrics, spanEvents = false } = options;
   const meter = meterProvider.getMeter('@sluice/core');
   const decisions = meter.createCounter('sluice.decisions', {
-    description: 'Decisions about calls, by kind, step, reason and outcome.',
+    description: 'Decisions, with the names of the decision log.',
     unit: '{decision}',
   });
   const durations = meter.createHistogram('sluice.call.duration', {
-    description: 'How long calls took from their begin to their end, waits and retries included.',
+    description: 'Time from the beginning of a call to its outcome, retries and waits included.',
     unit: 's',
+  });
+  const changes = meter.createCounter('sluice.breaker.changes', {
+    description: 'Changes of breakers by the new state, those with a cell for each key included.',
+    unit: '{change}',
   });
   const common: Attributes = policy === undefined ? {} : { 'sluice.policy': policy };
   const off = source.on((decision) => {
     const attributes = { ...common, ...attributesOf(decision) };
-    decisions.add(1, attributes);
+    (decision.kind === 'change' ? changes : decisions).add(1, attributes);
     const { kind, duration, outcome } = decision;
     if (duration !== undefined)
       durations.record(duration / 1000, { ...common, 'sluice.outcome': outcome as string });
@@ -75,7 +89,7 @@ export function instrument(source: Source, options: TelemetryOptions = {}): () =
 /** What of a decision has few values. */
 function attributesOf({ kind, step, reason, outcome, state, shadow }: Decision): Attributes {
   return {
-    'sluice.decision': kind,
+    ...(kind !== 'change' && { 'sluice.decision': kind }),
     ...(step !== undefined && { 'sluice.step': step }),
     ...(reason !== undefined && { 'sluice.reason': reason }),
     ...(outcome !== undefined && { 'sluice.outcome': outcome }),

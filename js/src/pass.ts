@@ -56,6 +56,11 @@ export class PipelinePass {
     return () => this.#call.conclude(this.#given, OUTCOME_IGNORE);
   }
 
+  /** Says how many permits it has used so far, for limits that settle: the last number before its end counts. */
+  get used(): (permits: number) => void {
+    return this.#given.used;
+  }
+
   /** Restarts the leases of the bulkhead places that it holds. */
   get renew(): () => void {
     return () => this.#call.renew();
@@ -100,6 +105,6 @@ export class HandCall extends Call {
   conclude(given: Running, outcome: number, error?: unknown): void {
     if (!this.ended(given, error !== undefined, error, undefined)) return;
     // The caller makes no further attempt.
-    this.runner.finish(this, given.attempt, outcome, outcome === OUTCOME_OK ? NONE : -1);
+    this.runner.finish(this, given.attempt, outcome, outcome === OUTCOME_OK ? NONE : -1, given.spent);
   }
 }

@@ -6,6 +6,7 @@ import { join, valuesOf } from './keys.js';
 import type { PipelineCallOptions } from './pipeline-options.js';
 import type { PlanStep } from './plan.js';
 import type { Step } from './policy.js';
+import { stepsOf } from './policy.js';
 import { mostOf, rateOf } from './rates.js';
 import { type Snapshot, shift, taken } from './snapshot.js';
 import type { Answer, Cells } from './step.js';
@@ -14,13 +15,14 @@ import type { Quota, Reason, Rejection } from './types.js';
 /** The mechanisms that may refuse a call without another attempt of it. */
 const GATES = ['breaker', 'limit', 'bulkhead', 'adaptive'];
 
-/** Whether calls may wait at a step. */
-const queues = (step: Step): boolean => {
-  const { limit, bulkhead } = step as {
+/** Whether calls may wait at a step, or for the refusal of one below it. */
+const waits = (step: Step): boolean => {
+  const { limit, bulkhead, retry } = step as {
     limit?: { wait?: unknown };
     bulkhead?: { queue?: number; wait?: unknown };
+    retry?: { refusals?: unknown };
   };
-  return (limit?.wait ?? bulkhead?.queue ?? bulkhead?.wait) !== undefined;
+  return (limit?.wait ?? bulkhead?.queue ?? bulkhead?.wait) !== undefined || retry?.refusals === 'wait';
 };
 
 /** The key of a call at a step. */
@@ -78,7 +80,7 @@ export class PipelineCells implements Cells {
   }
 
   places(index: number): number | undefined {
-    const { bulkhead } = this.driver.layout.policy.steps[index] as {
+    const { bulkhead } = stepsOf(this.driver.layout.policy)[index] as {
       bulkhead: number | { concurrent: number };
     };
     return typeof bulkhead === 'number' ? bulkhead : bulkhead.concurrent;
@@ -91,7 +93,7 @@ export class PipelineCells implements Cells {
     for (const [index, step] of steps.entries()) {
       const { name, mechanism, shadow } = step;
       if (mechanism !== 'limit' || shadow) continue;
-      const settings = (policy.steps[index] as { limit: unknown }).limit;
+      const settings = (stepsOf(policy)[index] as { limit: unknown }).limit;
       const limit = mostOf(settings);
       const key = keyOf(step, options);
       const one = this.ask(index, key, ACTION_PEEK);
@@ -107,7 +109,7 @@ export class PipelineCells implements Cells {
   refusing(options: PipelineCallOptions | undefined): Rejection | undefined {
     const cost = checkCost(options?.cost);
     const { steps, policy } = this.driver.layout;
-    if (!policy.steps.some(queues)) return undefined;
+    if (!stepsOf(policy).some(waits)) return undefined;
     for (const [index, step] of steps.entries()) {
       if (step.shadow || !GATES.includes(step.mechanism)) continue;
       if (valuesOf(step.per, options?.key, options?.attributes).includes('')) continue;

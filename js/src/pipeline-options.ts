@@ -30,7 +30,7 @@ export interface PipelineOptions extends ResultHooks {
 export interface PipelineCallOptions extends CostOptions {
   /** The value of `per: key`. Default: empty. */
   key?: string | undefined;
-  /** The values of other attributes of `per`, by their names, as in `header:x-tenant`. Default: empty. */
+  /** The values of other attributes of `per` and `cost`, by their names, as in `header:x-tenant`. Default: empty. */
   attributes?: Attributes | undefined;
   /** In how many milliseconds the call is cut, as by an outermost timeout named `deadline`. Default: none. */
   deadline?: number | undefined;

@@ -115,8 +115,8 @@ export class Pipeline extends Observable {
 
   /**
    * Runs the function under the policy. Throws `RejectedError` when the policy
-   * refuses, `TimeoutError` when a timeout cuts the call, and what the last attempt
-   * threw when it fails. An aborted signal cancels the call and rejects with its reason.
+   * refuses, `TimeoutError` when a timeout cuts the call, `InjectedError` when a chaos
+   * step ends the last attempt, and what that threw when it fails. An aborted signal cancels the call and rejects with its reason.
    */
   execute<T>(task: Task<T>, options?: PipelineCallOptions): Promise<T> {
     return this.driver.run(task, options, false, this.hooks) as Promise<T>;
@@ -137,8 +137,9 @@ export class Pipeline extends Observable {
 
   /**
    * Begins a call whose one attempt the caller makes itself, if all steps admit it now. It never
-   * waits. No further attempt follows a failure; timeouts abort the signal of the pass.
-   * Throws the reason of an aborted signal.
+   * waits: where a chaos step would delay the attempt, it refuses with the reason `wait`. No
+   * further attempt follows a failure; timeouts abort the signal of the pass. Throws the
+   * reason of an aborted signal, and an `InjectedError` where a chaos step ends the attempt.
    */
   tryAcquire(options?: PipelineCallOptions): PipelinePass | Rejection {
     const { driver, cells } = this;
@@ -150,14 +151,20 @@ export class Pipeline extends Observable {
     const answer = (given: PipelinePass | Rejection): void => {
       verdict = given;
     };
-    const call = driver.byHand(cells, options, answer, () => {});
+    let thrown: [reason: unknown] | undefined;
+    const fail = (reason: unknown): void => {
+      thrown = [reason];
+    };
+    const call = driver.byHand(cells, options, answer, fail);
     if (verdict) return verdict;
-    // A step whose key is missing, which was not asked.
+    if (thrown) throw (thrown as [unknown])[0];
+    // A step whose key is missing, which was not asked, or injected latency.
+    const step = call.queuedAt();
     driver.giveUp(call);
-    return refusal(call.queuedAt(), 'wait');
+    return refusal(step, 'wait');
   }
 
-  /** Like `tryAcquire`, but waits at the steps as long as the policy allows. An aborted signal rejects. */
+  /** Like `tryAcquire`, but waits at the steps as long as the policy allows. An aborted signal and an injected result reject. */
   acquire(options?: PipelineCallOptions): Promise<PipelinePass | Rejection> {
     const { driver, cells } = this;
     return new Promise((resolve, reject) => {

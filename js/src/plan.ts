@@ -2,12 +2,14 @@ import { STEP_DEADLINE } from './abi.js';
 import { type Engine, Recent } from './engine.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
 import { bytesOf, decode, textOf } from './reader/bytes.js';
+import { notAlone } from './reader/cost.js';
 import { readDocument } from './reader/document.js';
 import { encode } from './reader/encode.js';
 import { MECHANISMS, type MechanismName, READERS } from './reader/mechanisms.js';
 import { readKeys } from './reader/per.js';
 import { type ReadPolicy, readPolicy } from './reader/policy.js';
 import { readSource as read, readAlone } from './reader/read.js';
+import { writtenValue } from './reader/written.js';
 
 /** The source of a plan: a document, the body of a policy, its steps alone; or the JSON of one of the first two. */
 export type Source = PolicyDocument | Policy | readonly Step[] | string | Uint8Array;
@@ -28,6 +30,8 @@ export interface Layout {
   readonly policy: Policy;
   /** The steps that have cells per attributes. */
   readonly keyed: readonly { readonly index: number; readonly per: readonly string[] }[];
+  /** The steps whose cost an attribute has. */
+  readonly priced: readonly { readonly index: number; readonly attribute: string }[];
   /** The index of the hedge, -1 where the plan has none. */
   readonly hedge: number;
 }
@@ -79,7 +83,7 @@ export function readSource(
   const given = Array.isArray(source) ? { steps: source } : source;
   const { policy, whole } = alone ? optionsOf(given as Policy, alone, keyed) : policyOf(given, name);
   const bytes = encode(policy);
-  const written = writtenOf(given, whole, name);
+  const written = policy.plain ? (writtenValue(policy.plain) as Policy) : writtenOf(given, whole, name);
   const plan = (): Plan => recentOf(engine).take(bytes, () => compile(engine, bytes, policy, written));
   plan();
   return { policy: written, plan };
@@ -103,9 +107,12 @@ function policyOf(source: unknown, name = ''): Whole {
 }
 
 /** Reads the options of a mechanism that is the only step. */
-function optionsOf({ steps: [step] }: Policy, alone: MechanismName, keyed: boolean): Whole {
+function optionsOf({ steps: [step] = [] }: Policy, alone: MechanismName, keyed: boolean): Whole {
   const options = (step as { [name: string]: unknown })[alone];
-  const mechanism = { mechanism: MECHANISMS[alone], readers: READERS };
+  const mechanism = {
+    mechanism: MECHANISMS[alone],
+    readers: { ...READERS, cost: notAlone, words: notAlone },
+  };
   const read = readAlone(options, mechanism, keyed ? readKeys : undefined);
   return { policy: { steps: [read], fallback: false }, whole: false };
 }
@@ -117,7 +124,7 @@ function writtenOf(source: unknown, whole: boolean, name: string | undefined): P
   if (typeof value === 'string') value = JSON.parse(value.replace('\ufeff', ''));
   if (!whole) return value as Policy;
   const { policies } = value as PolicyDocument;
-  return policies[name ?? Object.keys(policies)[0] ?? ''] as Policy;
+  return (policies as { [name: string]: Policy })[name ?? Object.keys(policies)[0] ?? ''] as Policy;
 }
 
 function compile(engine: Engine, bytes: string, { steps }: ReadPolicy, policy: Policy): Plan {
@@ -130,6 +137,7 @@ function compile(engine: Engine, bytes: string, { steps }: ReadPolicy, policy: P
     })),
     policy,
     keyed: steps.flatMap(({ per }, index) => (per.length ? { index, per: per.map(textOf) } : [])),
+    priced: steps.flatMap(({ cost }, index) => (cost ? { index, attribute: textOf(cost) } : [])),
     hedge: steps.findIndex(({ mechanism }) => mechanism === 'hedge'),
   };
   const handle = engine.check(engine.x.compile(engine.putBytes(bytes)));

@@ -39,7 +39,33 @@ export interface StepSettings {
   missing?: 'share' | 'deny' | 'skip' | undefined;
   /** How far cells reach. Default `local`: this process. */
   scope?: 'local' | undefined;
+  /** For people. It changes no decision. */
+  description?: string | undefined;
+  /** For a step that takes no `defaults` of its document. */
+  defaults?: false | undefined;
 }
+
+/** An attribute of calls that has a number. */
+export type CostAttribute = `header:${string}` | `cookie:${string}` | `query:${string}`;
+
+/** Settings of a limit in a policy. */
+export interface LimitOptions extends RateLimiterOptions {
+  /**
+   * How many permits a call takes here: a number, the attribute that has it, or an attribute and the cost of a call whose
+   * value is no whole number, 1 by default. Default: the `cost` of the call.
+   */
+  cost?: number | CostAttribute | { attribute: CostAttribute; default?: number | undefined } | undefined;
+  /**
+   * When the permits are taken: at the start; at the start, and settled at the end by what the attempt said that it
+   * used; or at the end. Default `start`.
+   */
+  charge?: 'start' | 'settle' | 'end' | undefined;
+  /** The outcomes that keep their permits; the permits of others come back at the end. Default: all. */
+  counts?: CountedOutcome | readonly CountedOutcome[] | undefined;
+}
+
+/** How an attempt, or a call, may end. */
+export type CountedOutcome = 'ok' | 'fail' | 'throttle' | 'ignore' | 'timeout' | 'cancel';
 
 type Settings<O> = Omit<O, 'clock' | 'outcome' | 'retryAfter'> & StepSettings;
 
@@ -86,33 +112,101 @@ export interface AdaptiveOptions {
   over?: Duration | undefined;
 }
 
+/** Settings of chaos: failures and latency that are injected into a share of the attempts. It is the last step. */
+export interface ChaosOptions {
+  /** The attempts that fail without running the function. Default `0%`. */
+  fail?: Share | undefined;
+  /** The attempts that are throttled without running it, and the delay that they ask for before the next attempt. */
+  throttle?: { rate: Share; retry_after?: Duration } | undefined;
+  /** The attempts that end as `ignore` without running it. Default `0%`. */
+  ignore?: Share | undefined;
+  /** The attempts whose function starts later, by `by`, or by a time from `by` to `to`. */
+  slow?: { rate: Share; by: Duration; to?: Duration } | undefined;
+}
+
+/** What a retry has beside `RetryOptions` in a policy. */
+export interface RetryStepOptions {
+  /** The methods that HTTP runtimes repeat. */
+  methods?: Methods;
+  /** What a refusal by a step below does: it ends the call, or the call waits for its time. Default `end`. */
+  refusals?: 'end' | 'wait' | undefined;
+}
+
 /** A step of a policy: a mechanism and its settings. */
 export type Step =
-  | { limit: Rate | Settings<RateLimiterOptions> }
+  | { limit: Rate | Settings<LimitOptions> }
   | { breaker: Settings<CircuitBreakerOptions> }
   | { bulkhead: number | Settings<BulkheadOptions> }
-  | { retry: number | (Settings<RetryOptions> & { methods?: Methods }) }
+  | { retry: number | (Settings<RetryOptions> & RetryStepOptions) }
   | { hedge: HedgeOptions & StepSettings }
   | { adaptive: AdaptiveOptions & StepSettings }
+  | { chaos: ChaosOptions & StepSettings }
   | { timeout: Duration | (StepSettings & { after: Duration; soft?: Duration }) };
 
 /** What an answer of HTTP means: statuses, hundreds of them, errors of the network. */
 export type HttpClass = readonly (number | `${1 | 2 | 3 | 4 | 5}xx` | 'connect' | 'reset' | 'timeout')[];
 
-/** A policy. */
-export interface Policy {
-  /** Outermost first: a call passes them from the top down. At most 16, one of them a retry and one a hedge. */
-  steps: readonly Step[];
+/** The parts of a type, each of which may be left out; of a union, those of each of its types. */
+type PartOf<V> = V extends object ? Partial<V> : V;
+
+/** A step whose settings may be incomplete. */
+type StepPart<S = Step> = S extends object ? { [M in keyof S]: PartOf<S[M]> } : never;
+
+/** A further step, and where it is: below all others where nothing is said. */
+type Added<S> = S & ({ before?: string; after?: undefined } | { before?: undefined; after?: string });
+
+/** What each of several exclusive forms has of the others. */
+type Without<K extends string> = { [N in K]?: undefined };
+
+/** What is in every policy. */
+interface PolicyParts {
+  /** For people. It changes no decision. */
+  description?: string | undefined;
   /** The answer that a caller gets in place of a refusal or a failure. Default: none. */
   fallback?: { status?: number; body?: string };
   /** What answers mean, for HTTP. Default `{ fail: ['5xx', 'connect', 'reset'], throttle: [429], ignore: ['4xx'] }`. */
   outcomes?: { fail?: HttpClass; throttle?: HttpClass; ignore?: HttpClass };
 }
 
-/** A document: policies by name. */
-export interface PolicyDocument {
+/** A policy with steps. */
+interface SteppedPolicy<S> extends PolicyParts, Without<'pass' | 'extends' | 'remove' | 'change' | 'add'> {
+  /** Outermost first: a call passes them from the top down. At most 16, one of them a retry and one a hedge. */
+  steps: readonly S[];
+}
+
+/** A policy that lets every call pass. */
+interface PassingPolicy extends PolicyParts, Without<'steps' | 'extends' | 'remove' | 'change' | 'add'> {
+  pass: true;
+}
+
+/** A policy that is another one of its document with changes: steps are removed, then changed, then added. */
+interface ExtendingPolicy<S> extends PolicyParts, Without<'steps' | 'pass'> {
+  /** The name of the other policy. */
+  extends: string;
+  /** Names of steps that it does not have. */
+  remove?: string | readonly string[] | undefined;
+  /** Steps with other settings, found by their names. Settings that are left out stay as they are. */
+  change?: readonly StepPart[] | undefined;
+  /** Further steps. */
+  add?: readonly Added<S>[] | undefined;
+}
+
+/** A policy. */
+export type Policy = SteppedPolicy<Step> | PassingPolicy | ExtendingPolicy<Step>;
+
+/** The steps of a policy that extends none. */
+export const stepsOf = ({ steps = [] }: Policy): readonly Step[] => steps;
+
+/** Settings by mechanism that every step of it takes where it leaves them out. */
+export type Defaults = {
+  [M in MechanismOf<Step>]?: DefaultsOf<Extract<Step, { [K in M]: unknown }>[M]>;
+};
+type MechanismOf<S> = S extends object ? keyof S : never;
+type DefaultsOf<V> = V extends object ? Partial<V> & Without<'name' | 'description' | 'defaults'> : V;
+
+/** The sections of a document beside its policies. */
+interface Sections {
   version: 1;
-  policies: { [name: string]: Policy };
   /** For proxies; not read here. */
   routes?: unknown | undefined;
   /** For servers; not read here. */
@@ -122,3 +216,13 @@ export interface PolicyDocument {
   /** For editors; not read here. */
   $schema?: string;
 }
+
+/** A document: policies by name. Beside `defaults` their steps may leave out required settings. */
+export type PolicyDocument = Sections &
+  (
+    | { defaults?: undefined; policies: { [name: string]: Policy } }
+    | {
+        defaults: Defaults;
+        policies: { [name: string]: SteppedPolicy<StepPart> | PassingPolicy | ExtendingPolicy<StepPart> };
+      }
+  );

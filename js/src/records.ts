@@ -4,6 +4,7 @@ import {
   DECISION_CHANGE,
   DECISION_END,
   DECISION_FAILED,
+  DECISION_INJECT,
   DECISION_REJECT,
   DECISION_RETRY,
   FLAG_FALLBACK,
@@ -86,6 +87,7 @@ export class DecisionRecord {
     const { kind, at, value, attempt } = this;
     const ends = kind === DECISION_END;
     const again = kind === DECISION_RETRY;
+    const refused = kind === DECISION_REJECT || (kind === DECISION_INJECT && this.outcome > 0);
     return {
       kind: this.name,
       at,
@@ -94,10 +96,10 @@ export class DecisionRecord {
       attempt: attempt || undefined,
       reason: this.reason || undefined,
       outcome: (OUTCOMES[this.outcome] as 'ok') || undefined,
-      until: ends || kind === DECISION_REJECT ? undefined : value,
+      until: ends || refused ? undefined : value,
       delay: again && value !== undefined ? value - at : undefined,
       won: ends ? value : undefined,
-      retryAfter: kind === DECISION_REJECT ? value : undefined,
+      retryAfter: refused ? value : undefined,
       duration: ends && call ? at - call.began : undefined,
       error: (ends || again || kind === DECISION_FAILED) && call ? call.errorOf(attempt) : undefined,
       shadow: this.shadow || undefined,

@@ -22,6 +22,8 @@ export interface RetryOptions extends CommonOptions, Classifier, RetryAfterReade
   backoff?: 'none' | Backoff | undefined;
   /** What randomness does to the delay. Default `full`. */
   jitter?: Jitter | undefined;
+  /** No attempt starts that long or longer after the call. One that runs goes on. Default: no bound. */
+  max_elapsed?: Duration | undefined;
   /**
    * How many retries all calls may have together, as a share of the first attempts.
    * Default: none. `@sluice/core/retry` has none.

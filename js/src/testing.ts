@@ -9,4 +9,19 @@ use(() => ({ exports: { ...x, _initialize: undefined } }), undefined as never);
 
 export { type EvaluateOptions, evaluate, type LogDecision } from './testing/evaluate.js';
 export { type Event, EventError, type Time } from './testing/events.js';
+export type {
+  ClientResult,
+  Distribution,
+  Fault,
+  Latency,
+  Scenario,
+  ScenarioClient,
+  ScenarioService,
+  ServiceResult,
+  SimulationResult,
+  SimulationVerdict,
+  Values,
+} from './testing/scenario.js';
+export { ScenarioError, type SimulateOptions, simulate } from './testing/simulate.js';
+export { RequirementError, Simulation } from './testing/simulation.js';
 export { type VirtualClock, virtualClock } from './testing/virtual-clock.js';

@@ -87,15 +87,15 @@ export interface Decision {
   readonly attempt?: number;
   /** Why. */
   readonly reason?: Reason;
-  /** How a call ended. */
+  /** How a call ended; of an `inject` the result, where it is no latency. */
   readonly outcome?: Exclude<(typeof OUTCOMES)[number], ''>;
-  /** When a wait or a backoff ends, in milliseconds of the clock, where it is known. */
+  /** When a wait, a backoff or injected latency ends, in milliseconds of the clock, where it is known. */
   readonly until?: number;
   /** Of a `retry`, the backoff in milliseconds: from now until the next attempt. */
   readonly delay?: number;
   /** The attempt whose result the call has, under a hedge. */
   readonly won?: number;
-  /** Of a refusal, in milliseconds, where it is known. */
+  /** Of a refusal or an injected result, in milliseconds, where it is known. */
   readonly retryAfter?: number;
   /** Of an `end`, how long the call took, in milliseconds. */
   readonly duration?: number;
@@ -124,6 +124,11 @@ export interface Attempt {
    * first use.
    */
   readonly signal: AbortSignal;
+  /**
+   * Says how many permits the attempt has used so far, as the tokens of an answer. The last number before its end counts,
+   * at limits with `charge: settle` or `charge: end`.
+   */
+  used(permits: number): void;
   /** Restarts the leases of the bulkhead places that the attempt holds. */
   renew(): void;
 }
@@ -178,7 +183,7 @@ export interface Classifier {
   /**
    * Returns the outcome of a result: of the error of a function that threw or rejected,
    * else of undefined and its value. Default: a value is `ok`, a refusal by an inner
-   * policy is `ignore`, any other error is `fail`.
+   * policy is `ignore`, what an inner policy injected what it says, any other error is `fail`.
    */
   outcome?: ((error: unknown, value: unknown) => Outcome) | undefined;
 }

@@ -70,4 +70,12 @@ class Combined implements Attempt {
       this.own.renew();
     };
   }
+
+  // A bound function, created on first use.
+  get used(): (permits: number) => void {
+    return (permits) => {
+      this.outer.used(permits);
+      this.own.used(permits);
+    };
+  }
 }

@@ -26,6 +26,25 @@ test('opens, half-opens and closes', async () => {
   expect(changes.at(-1)?.[0]).toBe('closed');
 });
 
+test('as many good probes as asked close it, and its open times come from a list', async () => {
+  const clock = virtualClock();
+  const window = { consecutive: 1 };
+  const open = { delays: ['2s', '5s'] } as const;
+  const breaker = circuitBreaker({ window, open, probes: 3, successes: 2, clock });
+  await expect(breaker.execute(fails)).rejects.toThrow('down');
+  await clock.advance(2000);
+  await expect(breaker.execute(fails)).rejects.toThrow('down');
+  expect(breaker.state).toBe('half-open');
+  await expect(breaker.execute(fails)).rejects.toThrow('down');
+  expect(breaker.state).toBe('open');
+  expect(await breaker.attempt(() => 1)).toMatchObject({ reason: 'open', retryAfter: 5000 });
+  await clock.advance(5000);
+  await expect(breaker.execute(fails)).rejects.toThrow('down');
+  await breaker.execute(() => 1);
+  await breaker.execute(() => 1);
+  expect(breaker.state).toBe('closed');
+});
+
 test('a pass counts once', () => {
   const breaker = circuitBreaker({ window: { consecutive: 2 }, clock: virtualClock() });
   const pass = breaker.tryAcquire();

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { SLOT_GENERATION, SLOT_SLOT } from '../src/abi.js';
 import { check, shared, words, x } from '../src/engine.js';
-import { type Attributes, pipeline } from '../src/index.js';
+import { type Attributes, pipeline, rateLimiter } from '../src/index.js';
 import { Keys } from '../src/keys.js';
 import { readSource } from '../src/plan.js';
 import { virtualClock } from '../src/testing/virtual-clock.js';
@@ -74,4 +74,63 @@ test('a call without a key shares a cell, is refused or passes', async () => {
   const calls = keyed({ missing: 'deny' });
   expect(await ask(calls, 'a', { ip: '10.0.0.1' })).toBe('ok');
   expect(await ask(calls, 'a', { ip: '10.0.0.1' })).toBe('rate');
+});
+
+test('a limit has a cost of its own: a number, or that of an attribute', async () => {
+  const calls = pipeline(
+    [
+      { limit: { name: 'requests', rate: '4/1h', cost: 1 } },
+      { limit: { name: 'tokens', rate: '100/1h', cost: { attribute: 'header:x-tokens', default: 10 } } },
+    ],
+    { clock: virtualClock() },
+  );
+  const refusedBy = async (tokens?: string) => {
+    const result = await calls.attempt(() => 1, {
+      cost: 50,
+      ...(tokens !== undefined && { attributes: { 'header:x-tokens': tokens } }),
+    });
+    return result.ok ? 'none' : `${result.step} ${result.reason}`;
+  };
+  expect(await refusedBy('80')).toBe('none');
+  expect(await refusedBy()).toBe('none');
+  expect(await refusedBy('1e1')).toBe('none');
+  expect(await refusedBy('1')).toBe('tokens rate');
+  expect(await refusedBy('99999999999')).toBe('tokens capacity');
+  expect(await refusedBy('0')).toBe('none');
+  expect(await refusedBy('0')).toBe('requests rate');
+});
+
+test('a limiter alone has no cost of its own', () => {
+  expect(() => rateLimiter({ rate: '5/1s', cost: 1 } as object as { rate: '5/1s' })).toThrow(
+    'limit.cost: found cost on a mechanism alone; allowed cost in a pipeline',
+  );
+});
+
+test('a limit settles what an attempt used, and returns permits of outcomes that do not count', async () => {
+  const settles = pipeline([{ limit: { rate: '10/1h', cost: 4, charge: 'settle' } }], {
+    clock: virtualClock(),
+  });
+  const use = async (permits: number) => {
+    const result = await settles.attempt((attempt) => attempt.used(permits));
+    return result.ok ? 'ok' : result.reason;
+  };
+  expect(await use(1)).toBe('ok');
+  expect(await use(5)).toBe('ok');
+  expect(await use(9)).toBe('ok');
+  expect(await use(0)).toBe('rate');
+  const single = pipeline([{ retry: 1 }]);
+  await expect(single.execute((attempt) => attempt.used(-1))).rejects.toThrow('used');
+
+  const logins = pipeline([{ limit: { algorithm: 'sliding-log', rate: '2/1h', counts: ['fail'] } }], {
+    clock: virtualClock(),
+  });
+  const login = async (good: boolean) => {
+    const result = await logins
+      .attempt(() => (good ? 1 : Promise.reject(new Error('wrong'))))
+      .catch((error: Error) => ({ ok: false, reason: error.message }) as const);
+    return result.ok ? 'ok' : result.reason;
+  };
+  expect([await login(true), await login(true), await login(true)]).toEqual(['ok', 'ok', 'ok']);
+  expect([await login(false), await login(false)]).toEqual(['wrong', 'wrong']);
+  expect(await login(true)).toBe('rate');
 });

@@ -40,6 +40,29 @@ test('decorrelated delays remember the one before', async () => {
   expect(Math.min(...delays)).toBeGreaterThanOrEqual(100);
 });
 
+test('delays one by one, and no attempt after the longest time', async () => {
+  const clock = virtualClock();
+  const retries = retry({
+    attempts: 9,
+    backoff: { delays: ['0s', '2s'] },
+    jitter: 'none',
+    max_elapsed: '6s',
+    clock,
+  });
+  const heard: unknown[] = [];
+  retries.on(({ kind, reason, at, until }) => heard.push([kind, reason, at, until]));
+  await clock.advance(1000);
+  const result = retries.execute(() => Promise.reject(new Error('no'))).catch(() => {});
+  await clock.advance(1e6);
+  await result;
+  expect(heard).toEqual([
+    ['retry', 'fail', 1000, 1000],
+    ['retry', 'fail', 1000, 3000],
+    ['retry', 'fail', 3000, 5000],
+    ['end', 'elapsed', 5000, undefined],
+  ]);
+});
+
 test('shadow, values, wishes', async () => {
   const clock = virtualClock();
   await expect(
@@ -56,4 +79,5 @@ test('shadow, values, wishes', async () => {
   await clock.advance(1);
   expect(await result).toBe(2);
   expect(() => retry({ budget: '20%' })).toThrow(PolicyError);
+  expect(() => retry({ refusals: 'wait' } as object)).toThrow(PolicyError);
 });

@@ -53,6 +53,28 @@ describe('retry', () => {
     ]);
   });
 
+  test('a refusal below it is waited for, and concerns no result', async () => {
+    const clock = virtualClock();
+    const discarded: unknown[] = [];
+    const steps = [{ retry: { ...options, refusals: 'wait' } }, { limit: '1/2s' }] as const;
+    const vendor = pipeline(steps, { clock, discard: (value) => discarded.push(value) });
+    expect(await vendor.execute(() => 1)).toBe(1);
+    const heard: unknown[] = [];
+    vendor.on('retry', ({ reason, until, attempt }) => heard.push([reason, until, attempt]));
+    const later = vendor.execute(({ attempt }) => attempt);
+    await clock.advance(2000);
+    expect(await later).toBe(1);
+    const admitted = vendor.acquire();
+    await clock.advance(2000);
+    expect(await admitted).toMatchObject({ ok: true });
+    expect(vendor.tryAcquire()).toMatchObject({ ok: false, reason: 'rate' });
+    expect(heard).toEqual([
+      ['rate', 2000, 1],
+      ['rate', 4000, 1],
+    ]);
+    expect(discarded).toEqual([]);
+  });
+
   test('an aborted signal ends the backoff', async () => {
     const clock = virtualClock();
     const controller = new AbortController();

@@ -59,9 +59,14 @@ function agreesAlone(step) {
   const [[name, options] = []] = Object.entries(step ?? {});
   const mechanism = reader.MECHANISMS[name];
   if (!mechanism || Object.keys(step).length !== 1 || options == null) return true;
-  // The settings of keys are of pipelines alone, and budgets and methods are in no entry of retries alone.
-  if (['per', 'keys', 'when_full', 'missing'].some((one) => Object.hasOwn(Object(options), one))) return true;
-  const small = ['budget', 'methods'].some((one) => Object.hasOwn(Object(options), one))
+  // The settings of keys, of costs and of charges are of pipelines alone, and budgets, refusals and methods are in no entry of retries alone.
+  if (
+    ['per', 'keys', 'when_full', 'missing', 'cost', 'charge', 'counts'].some((one) =>
+      Object.hasOwn(Object(options), one),
+    )
+  )
+    return true;
+  const small = ['budget', 'refusals', 'methods'].some((one) => Object.hasOwn(Object(options), one))
     ? undefined
     : reader[`${name}Alone`]?.readers;
   const { plan, error } = placeless(sourceOf(JSON.stringify({ steps: [step] })));

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { type PolicyError, type Problem, pipeline, policy, rateLimiter, retry } from '../src/index.js';
+import {
+  type PolicyDocument,
+  type PolicyError,
+  type Problem,
+  pipeline,
+  policy,
+  rateLimiter,
+  retry,
+} from '../src/index.js';
 import { breakerAlone, limitAlone, retryAlone } from '../src/reader/alone.js';
 import { readAlone } from '../src/reader/read.js';
 
@@ -49,7 +57,7 @@ describe('values that JSON does not have', () => {
     ).toEqual([['steps[0].limit.per[0]', 'itself']]);
     const delay = { constant: '1s' } as const;
     const twice = pipeline([{ retry: { backoff: delay } }, { breaker: { open: delay } }]);
-    expect(twice.policy.steps.length).toBe(2);
+    expect(twice.policy.steps?.length).toBe(2);
   });
 
   test('only own properties with names count', () => {
@@ -134,8 +142,9 @@ describe('the options of a mechanism', () => {
     expect(messageOf(() => rateLimiter(any({ rate: '1/1s', per: 'key' })))).toBe(
       'limit.per: found per on a mechanism alone; allowed per in a pipeline',
     );
-    expect(messageOf(() => readAlone({ budget: '20%', methods: 'GET' }, retryAlone))).toBe(
+    expect(messageOf(() => readAlone({ budget: '20%', refusals: 'wait', methods: 'GET' }, retryAlone))).toBe(
       'retry.budget: found the text "20%"; allowed none, or in @sluice/core\n' +
+        'retry.refusals: found the text "wait"; allowed end, or in a step of a policy\n' +
         'retry.methods: found the text "GET"; allowed none, or in @sluice/core',
     );
     expect(readAlone({ budget: 'none' }, retryAlone).values).toEqual(readAlone({}, retryAlone).values);
@@ -155,7 +164,59 @@ describe('the options of a mechanism', () => {
       0,
       0,
       10,
+      0,
       1_000_000_000n,
     ]);
+  });
+});
+
+describe('whole documents', () => {
+  test('policies take steps and settings from elsewhere in their document', () => {
+    const document: PolicyDocument = {
+      version: 1,
+      defaults: { retry: { jitter: 'none' }, limit: { burst: 2, per: 'key' } },
+      policies: {
+        wide: {
+          extends: 'narrow',
+          description: 'more',
+          remove: 'bulkhead',
+          change: [{ limit: '3/1h' }, { limit: { name: 'all', wait: '0s' } }],
+          add: [{ before: 'retry', timeout: '1m' }, { timeout: '1s' }],
+        },
+        narrow: {
+          steps: [
+            { retry: 2 },
+            { limit: '1/1h' },
+            { limit: { rate: '9/1h', name: 'all', defaults: false } },
+            { bulkhead: 1 },
+          ],
+          fallback: { status: 500 },
+        },
+      },
+    };
+    const steps = [
+      { timeout: '1m' },
+      { retry: { jitter: 'none', attempts: 2 } },
+      { limit: { burst: 2, per: 'key', rate: '3/1h' } },
+      { limit: { rate: '9/1h', name: 'all', wait: '0s' } },
+      { timeout: '1s' },
+    ];
+    for (const source of [document, JSON.stringify(document)]) {
+      const wide = policy(source, 'wide');
+      expect(wide.names).toEqual(['timeout', 'retry', 'limit', 'all', 'timeout-2']);
+      expect(wide.policy).toEqual({ description: 'more', fallback: { status: 500 }, steps });
+      expect(wide.quotas({ key: 'a' }).map(({ limit, remaining }) => [limit, remaining])).toEqual([
+        [2, 2],
+        [9, 9],
+      ]);
+    }
+    expect(policy(document, 'narrow').policy.steps?.length).toBe(4);
+  });
+
+  test('a policy may have no steps', async () => {
+    const passing = policy({ version: 1, policies: { a: { pass: true } } });
+    expect(passing.names).toEqual([]);
+    expect(await passing.execute(() => 5)).toBe(5);
+    expect(passing.quotas()).toEqual([]);
   });
 });

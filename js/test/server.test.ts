@@ -246,6 +246,31 @@ describe.each(Object.entries(starts))('%s', (name, start) => {
     expect((await app('/ok')).status).toBe(200);
   });
 
+  test.each<[object, number, string, string | null]>([
+    [{ fail: '100%' }, 503, 'Service Unavailable', null],
+    [{ throttle: { rate: '100%', retry_after: '1500ms' } }, 429, 'Too Many Requests', '2'],
+    [{ ignore: '100%' }, 400, 'Bad Request', null],
+  ])('what a chaos step injects is an answer that says so: %j', async (chaos, status, title, after) => {
+    const { app, calls } = await begin([...LIMITS, { chaos } as Step]);
+    const answer = await app('/ok');
+    expect([answer.status, ...fields(answer, 'x-throttle-reason', 'retry-after')]).toEqual([
+      status,
+      'injected',
+      after,
+    ]);
+    expect(await answer.json()).toEqual({
+      type: 'about:blank',
+      title,
+      status,
+      detail: 'A chaos step of the policy gives this answer in place of the service.',
+      reason: 'injected',
+      step: 'chaos',
+    });
+    expect(limits(answer)).toEqual(['"limit";q=2;w=60', '"limit";r=1;t=30']);
+    const covered = await start(policy({ steps: [{ chaos } as Step], fallback: { status: 418 } }), work());
+    expect([(await covered('/ok')).status, calls.running]).toEqual([status === 400 ? 400 : 418, 0]);
+  });
+
   test("the policy's fallback takes the place of the document", async () => {
     const does = work();
     const document = {

@@ -78,10 +78,38 @@ test('a mechanism alone is told, until it is stopped', async () => {
   });
   expect(found['sluice.decisions']).toEqual([
     [{ 'sluice.decision': 'admit', 'sluice.step': 'breaker' }, 1],
-    [{ 'sluice.decision': 'change', 'sluice.step': 'breaker', 'sluice.state': 'open' }, 1],
     [{ 'sluice.decision': 'end', 'sluice.step': 'breaker', 'sluice.outcome': 'fail' }, 1],
   ]);
+  expect(found['sluice.breaker.changes']).toEqual([
+    [{ 'sluice.step': 'breaker', 'sluice.state': 'open' }, 1],
+  ]);
   expect(found['sluice.calls.running']).toBeUndefined();
+});
+
+test('names, units and descriptions are those of the table of all runtimes', async () => {
+  interface Metric {
+    name: string;
+    unit: string;
+    help: string;
+    in: string[];
+  }
+  const table = JSON.parse(
+    readFileSync(new URL('../../internal/metricnames/testdata/metrics.json', import.meta.url), 'utf8'),
+  ) as Metric[];
+  const exporter = new InMemoryMetricExporter(AggregationTemporality.CUMULATIVE);
+  const reader = new PeriodicExportingMetricReader({ exporter, exportIntervalMillis: 2 ** 31 - 1 });
+  const meterProvider = new MeterProvider({ readers: [reader] });
+  const calls = pipeline([{ breaker: { window: { consecutive: 1 } } }]);
+  instrument(calls, { policy: 'vendor', meterProvider });
+  await calls.execute(() => Promise.reject(new Error('down'))).catch(() => {});
+  await reader.forceFlush();
+  const found = exporter
+    .getMetrics()
+    .flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics))
+    .map(({ descriptor: { name, unit, description } }) => [name, unit, description]);
+  await meterProvider.shutdown();
+  const want = table.filter((m) => m.in.includes('javascript')).map((m) => [m.name, m.unit, m.help]);
+  expect(found.sort()).toEqual(want.sort());
 });
 
 test('a stopped pipeline is observed no more', async () => {

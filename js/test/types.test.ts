@@ -27,7 +27,7 @@ function steps(): [mechanism: string, setting: string, step: string][] {
   const all: [string, string, string][] = [];
   for (const [mechanism, { $ref }] of Object.entries($defs.step?.properties ?? {})) {
     const schema = of($ref);
-    const settings = [schema, ...(schema.anyOf ?? [])].find(({ properties }) => properties)?.properties ?? {};
+    const settings = of(`${mechanism}Settings`).properties ?? {};
     for (const value of schema.examples ?? [])
       all.push([mechanism, '', JSON.stringify({ [mechanism]: value })]);
     const whole = (schema.examples ?? []).find((value) => typeof value === 'object') as object;

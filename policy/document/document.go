@@ -50,7 +50,7 @@ func ParsePolicyJSON(file string, src []byte, name string) (*Policy, error) {
 	}
 	missing := *policies
 	missing.Kind, missing.Text = tree.Text, name
-	r.unknownPolicy(&missing, names)
+	r.unknownPolicy(&missing, "", names)
 	return nil, r.err()
 }
 
@@ -64,6 +64,28 @@ func Read(file string, root *tree.Node, before Errors) (*Document, error) {
 		return nil, err
 	}
 	return doc, nil
+}
+
+// Resolved returns the tree of a whole document without extends and defaults: the policies
+// have the steps that Read gives them. The errors are those of Read.
+func Resolved(file string, root *tree.Node, before Errors) (*tree.Node, error) {
+	if _, err := Read(file, root, before); err != nil {
+		return nil, err
+	}
+	r := &reader{file: file}
+	plain := *root
+	plain.Items = nil
+	for _, e := range root.Items {
+		switch e.Key {
+		case "defaults":
+		case "policies":
+			policies, _ := r.resolve(e, entryOf(root, "defaults"))
+			plain.Items = append(plain.Items, policies)
+		default:
+			plain.Items = append(plain.Items, e)
+		}
+	}
+	return &plain, nil
 }
 
 // ReadOne is Read for the body of a single policy.
@@ -81,7 +103,7 @@ func ReadOne(file string, root *tree.Node, before Errors) (*Policy, error) {
 // names as a list.
 func (r *reader) document(root *tree.Node, doc *Document) (policies *tree.Node, names string) {
 	var f fields
-	if !f.read(r, root, "a policy document: a map of version, policies and routes", "version policies routes http proxy $schema") {
+	if !f.read(r, root, "a policy document: a map of version, policies and routes", "version defaults policies routes http proxy $schema") {
 		return nil, ""
 	}
 	if n := f.need("version", "the version of the format, 1"); n != nil && (n.Kind != tree.Number || n.Text != "1") {
@@ -90,8 +112,12 @@ func (r *reader) document(root *tree.Node, doc *Document) (policies *tree.Node, 
 	if n := f.get("$schema"); n != nil {
 		r.isText(n, "the address of the JSON Schema, for editors")
 	}
+	defaults := f.get("defaults")
+	if defaults != nil {
+		r.defaults(defaults)
+	}
 	if policies = f.need("policies", "a map of policies by name"); policies != nil {
-		r.policies(policies, doc)
+		r.policies(policies, defaults, doc)
 	}
 	names = namesOf(doc.Policies)
 	doc.HTTP = defaultHTTP()
@@ -101,7 +127,7 @@ func (r *reader) document(root *tree.Node, doc *Document) (policies *tree.Node, 
 			r.unmatched(n, &doc.HTTP, doc, names)
 		}
 	}
-	doc.Proxy = Proxy{Slots: pipeline.DefaultKeys}
+	doc.Proxy = Proxy{Slots: pipeline.DefaultKeys, IPv4Prefix: defaultIPv4Prefix, IPv6Prefix: defaultIPv6Prefix}
 	if n := f.get("proxy"); n != nil {
 		r.proxy(n, &doc.Proxy)
 	}
@@ -116,27 +142,40 @@ func (r *reader) document(root *tree.Node, doc *Document) (policies *tree.Node, 
 func namesOf(policies []Policy) string {
 	var names builder
 	for i := range policies {
-		name := policies[i].Name
-		if name == "" || strings.IndexByte(name, ' ') >= 0 {
-			continue
-		}
-		if len(names.text) > 0 {
-			names.add(" ")
-		}
-		names.add(name)
+		addName(&names, policies[i].Name)
 	}
 	return names.String()
 }
 
-// policies reads the map of policies.
-func (r *reader) policies(n *tree.Node, doc *Document) {
+// addName adds a name to a list, without one that the list cannot have.
+func addName(names *builder, name string) {
+	if name == "" || strings.IndexByte(name, ' ') >= 0 {
+		return
+	}
+	if len(names.text) > 0 {
+		names.add(" ")
+	}
+	names.add(name)
+}
+
+// policies reads the map of policies, whose steps take the defaults of the document, nil
+// for none.
+func (r *reader) policies(source, defaults *tree.Node, doc *Document) {
+	n, takers := r.resolve(source, defaults)
+	if defaults != nil {
+		for _, e := range defaults.Items {
+			if row := rowOf(e.Key); row != nil {
+				doc.Defaults = append(doc.Defaults, Default{Kind: row.Kind, Steps: takers[row.Kind], Line: e.KeyLine, Column: e.KeyColumn})
+			}
+		}
+	}
 	if n.Kind != tree.Map || len(n.Items) == 0 {
 		r.mistyped(n, "a map of policies by name, one or more")
 		return
 	}
 	r.atMost(MaxPolicies, n, "$x policies")
 	list, count := make([]Policy, len(n.Items)), 0
-	for _, e := range n.Items {
+	for i, e := range n.Items {
 		if isTorn(e) {
 			continue
 		}
@@ -153,34 +192,68 @@ func (r *reader) policies(n *tree.Node, doc *Document) {
 		one := &list[count]
 		count++
 		one.Name, one.Line, one.Column = e.Key, e.KeyLine, e.KeyColumn
+		if n != source {
+			r.within = e
+			if base := entryOf(source.Items[i], "extends"); base != nil {
+				one.Extends = base.Text
+			}
+		}
 		r.policy(e, one)
 	}
+	r.within = nil
 	doc.Policies = list[:count]
 }
 
 // unknownPolicy reports a text that names none of the policies of the document,
-// which are known.
-func (r *reader) unknownPolicy(n *tree.Node, known string) {
+// which are known. The word is allowed as well, empty for none.
+func (r *reader) unknownPolicy(n *tree.Node, alone, known string) {
 	if r.full() {
 		r.more++
 		return
 	}
-	p := r.fail(n, "the policy $q, which is not there", "the name of a policy of this document")
-	p.near = word(known, nearest(n.Text, known))
+	allowed, all := "the name of a policy of this document", known
+	if alone != "" {
+		allowed, all = alone+", or "+allowed, alone
+		if known != "" {
+			all += " " + known
+		}
+	}
+	p := r.fail(n, "the policy $q, which is not there", allowed)
+	p.near = word(all, nearest(n.Text, all))
 	const most = 8
 	if known != "" && word(known, most) == "" {
-		p.allowed, p.word = "the name of a policy of this document: $l", known
+		p.allowed, p.word = allowed+": $l", known
 	}
 }
 
 // policy reads the body of one policy.
 func (r *reader) policy(n *tree.Node, one *Policy) {
 	var f fields
-	if !f.read(r, n, "a policy: a map of steps, fallback and outcomes", "steps fallback outcomes") {
+	if !f.read(r, n, policyForm, policySettings) {
 		return
 	}
-	if n := f.need("steps", "a list of steps, outermost first"); n != nil {
-		r.steps(n, one)
+	if n := f.get("extends"); n != nil {
+		r.failKey(n, "$t in a policy alone", "$t in a document with other policies")
+	}
+	changes := f.get("extends") != nil
+	for _, name := range [...]string{"change", "add", "remove"} {
+		changes = changes || f.get(name) != nil
+		f.refuse(name, "$t without extends", "$t beside extends", "")
+	}
+	switch pass := f.get("pass"); {
+	case pass != nil:
+		if pass.Kind != tree.Bool || pass.Text != "true" {
+			r.mistyped(pass, "true, or steps in its place")
+		}
+		one.Pass = true
+		f.refuse("steps", "$t beside pass", "steps or pass", "")
+	case !changes || f.get("steps") != nil:
+		if n := f.need("steps", "a list of steps, outermost first, or pass: true"); n != nil {
+			r.steps(n, one)
+		}
+	}
+	if n := f.get("description"); n != nil && r.isText(n, "a text") {
+		one.Description = n.Text
 	}
 	if n := f.get("fallback"); n != nil {
 		one.Fallback = r.fallback(n)

@@ -22,7 +22,7 @@ import (
 // package.
 func TestImports(t *testing.T) {
 	allowed := []string{"slices", "strconv", "strings", "time", "unicode/utf8"}
-	for _, folder := range []string{".", "../tree"} {
+	for _, folder := range []string{".", "../requests", "../tree"} {
 		files, err := filepath.Glob(filepath.Join(folder, "*.go"))
 		require.NoError(t, err)
 		for _, file := range files {
@@ -35,7 +35,7 @@ func TestImports(t *testing.T) {
 				path, err := strconv.Unquote(spec.Path.Value)
 				require.NoError(t, err)
 				const ours = "github.com/sluice-go/sluice/"
-				pure := slices.Contains(allowed, path) || path == ours+"policy/tree" || path == ours+"reducer" || strings.HasPrefix(path, ours+"core/")
+				pure := slices.Contains(allowed, path) || path == ours+"policy/tree" || path == ours+"policy/requests" || path == ours+"reducer" || strings.HasPrefix(path, ours+"core/")
 				assert.True(t, pure, "%s imports %s", file, path)
 			}
 		}
@@ -239,9 +239,9 @@ func TestParsePolicyJSON(t *testing.T) {
 		{one, "b", `p:1:25: policies: found the policy "b", which is not there; allowed the name of a policy of this document: a`},
 		{two, "vender", `p:1:25: policies: found the policy "vender", which is not there; allowed the name of a policy of this document: vendor or login; did you mean vendor?`},
 		{two, "", `p:1:25: policies: found the policy "", which is not there; allowed the name of a policy of this document: vendor or login`},
-		{`{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]},"b":{}}}`, "a", `p:1:63: policies.b.steps: found nothing; allowed a list of steps, outermost first; it is required`},
+		{`{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]},"b":{}}}`, "a", `p:1:63: policies.b.steps: found nothing; allowed a list of steps, outermost first, or pass: true; it is required`},
 		{`{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]}},"routes":"anything"}`, "a", `p:1:69: routes: found the text "anything"; allowed a list of routes`},
-		{`{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]}},"http":{"paths":"strickt"},"proxy":5}`, "a", `p:1:76: http.paths: found the text "strickt"; allowed clean, strict or exact_bytes; did you mean strict?` + "\n" + `p:1:95: proxy: found the number 5; allowed a map of state, slots, headers, key, cost and trace`},
+		{`{"version":1,"policies":{"a":{"steps":[{"timeout":"1s"}]}},"http":{"paths":"strickt"},"proxy":5}`, "a", `p:1:76: http.paths: found the text "strickt"; allowed clean, strict or exact_bytes; did you mean strict?` + "\n" + `p:1:95: proxy: found the number 5; allowed a map of settings`},
 		{`{"version":1,"policies":[]}`, "a", `p:1:25: policies: found an empty list; allowed a map of policies by name, one or more`},
 		{`[]`, "", `p:1:1: found an empty list; allowed a policy document: a map of version, policies and routes`},
 		{`{`, "", `p:1:2: found the end of the document; allowed a name in double quotes`},

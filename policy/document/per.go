@@ -22,7 +22,8 @@ const perText = "key, ip, header:NAME, cookie:NAME, query:NAME, host, method, pa
 // per reads one attribute or a list of them.
 func (r *reader) per(n *tree.Node) []string {
 	if n.Kind != tree.List {
-		return []string{r.attribute(n)}
+		name, _ := r.attribute(n, plainAttributes, perText)
+		return []string{name}
 	}
 	if len(n.Items) == 0 {
 		r.mistyped(n, perText)
@@ -35,7 +36,7 @@ func (r *reader) per(n *tree.Node) []string {
 	}
 	var list []string
 	for _, item := range n.Items {
-		name := r.attribute(item)
+		name, _ := r.attribute(item, plainAttributes, perText)
 		if name != "" && slices.Contains(list, name) {
 			r.fail(item, "$q again", "each attribute once")
 		}
@@ -44,15 +45,16 @@ func (r *reader) per(n *tree.Node) []string {
 	return list
 }
 
-// attribute reads one attribute. The names of headers, which have no case, are
-// in lower case, so that one of them has one spelling.
-func (r *reader) attribute(n *tree.Node) string {
-	if !r.isText(n, perText) {
-		return ""
+// attribute reads one attribute, one of the plain ones or one with a name behind, and
+// returns whether it is one. The names of headers, which have no case, are in lower case,
+// so that one of them has one spelling.
+func (r *reader) attribute(n *tree.Node, plain, allowed string) (text string, ok bool) {
+	if !r.isText(n, allowed) {
+		return "", false
 	}
-	text := n.Text
-	if index(plainAttributes, text) >= 0 {
-		return text
+	text = n.Text
+	if index(plain, text) >= 0 {
+		return text, true
 	}
 	kind, name := text, ""
 	colon := strings.IndexByte(text, ':')
@@ -61,14 +63,17 @@ func (r *reader) attribute(n *tree.Node) string {
 	}
 	known := index(namedAttributes, kind) >= 0
 	if known && colon >= 0 && validAttribute(kind, name) && (kind != "header" || isMadeOf(name, tokenSigns)) {
-		return text
+		return text, true
 	}
-	p := r.mistyped(n, perText)
+	p := r.mistyped(n, allowed)
 	switch {
 	case known && colon < 0:
 		p.allowed = "$t:NAME"
 	case colon < 0:
-		const all = plainAttributes + " " + namedAttributes
+		all := namedAttributes
+		if plain != "" {
+			all = plain + " " + namedAttributes
+		}
 		p.near = word(all, nearest(kind, all))
 	case !known:
 		if i := nearest(kind, namedAttributes); i >= 0 && len(name) <= longestName {
@@ -79,7 +84,7 @@ func (r *reader) attribute(n *tree.Node) string {
 	default:
 		p.allowed, p.hint = "the name of a header in lower case", lowerCase
 	}
-	return text
+	return text, false
 }
 
 // validAttribute reports whether a name may be a parameter of a query, decoded,

@@ -15,6 +15,8 @@ type problem struct {
 	missing              string // the name of what is not in the node
 	found, allowed, near string // found is what the node is when it is empty
 	hint                 hint   // how near is made
+	// taker is what takes the node from elsewhere in the document, nil for nothing.
+	taker *tree.Node
 	// The replacements of verbs. The other text must be one of ours, because its
 	// verbs are replaced, too.
 	x, y        int

@@ -14,6 +14,9 @@ type reader struct {
 	problems []*problem
 	more     int     // problems past MaxErrors
 	spare    problem // takes what is not reported
+	// within is the policy being read where policies take settings from elsewhere in the
+	// document, and item its step.
+	within, item *tree.Node
 }
 
 // full reports whether further errors are only counted, so that their texts need not
@@ -38,9 +41,29 @@ func (r *reader) failKey(e *tree.Node, found, allowed string) *problem {
 		r.more++
 		return &r.spare
 	}
-	p := &problem{node: e, atKey: true, found: found, allowed: allowed}
+	p := &problem{node: e, atKey: true, found: found, allowed: allowed, taker: r.taker(e)}
 	r.problems = append(r.problems, p)
 	return p
+}
+
+// taker returns what takes a node from elsewhere in the document: the step being read, or
+// its policy where the step is elsewhere too; nil for a node of the policy itself.
+func (r *reader) taker(n *tree.Node) *tree.Node {
+	switch {
+	case r.within == nil || isPart(n, r.within):
+		return nil
+	case r.item != nil && isPart(r.item, r.within):
+		return r.item
+	}
+	return r.within
+}
+
+// isPart reports whether a node of the source is in a policy, which may be a copy.
+func isPart(n, policy *tree.Node) bool {
+	for n != nil && (n.Up != policy.Up || n.Index != policy.Index) {
+		n = n.Up
+	}
+	return n != nil
 }
 
 // mistyped notes that a node has another type than allowed.
@@ -54,8 +77,14 @@ func (r *reader) err() error {
 	for _, e := range r.before {
 		list.add(e)
 	}
-	for _, p := range r.problems {
-		list.add(p.err(r.file))
+	errs := make(Errors, len(r.problems))
+	for i, p := range r.problems {
+		errs[i] = p.err(r.file)
+	}
+	for i, p := range r.problems {
+		if p.taker == nil || !r.isWrong(errs, errs[i]) {
+			list.add(errs[i].takenBy(p.taker))
+		}
 	}
 	if r.more > 0 {
 		list = append(list, &Error{
@@ -68,6 +97,29 @@ func (r *reader) err() error {
 		return nil
 	}
 	return list
+}
+
+// isWrong reports whether the place from which something is taken has an error itself:
+// that must be mended first.
+func (r *reader) isWrong(errs Errors, one *Error) bool {
+	for i, e := range errs {
+		if r.problems[i].taker == nil && e.Line == one.Line && e.Column == one.Column {
+			return true
+		}
+	}
+	return false
+}
+
+// takenBy returns the error with what takes its place from elsewhere in the document.
+func (e *Error) takenBy(taker *tree.Node) *Error {
+	if taker == nil {
+		return e
+	}
+	var path builder
+	writePath(&path, taker)
+	taken := *e
+	taken.Found += ", taken by " + path.String()
+	return &taken
 }
 
 // add inserts an error after those with an earlier or the same place.
@@ -93,7 +145,7 @@ func writePath(path *builder, n *tree.Node) {
 		return
 	}
 	writePath(path, n.Up)
-	if n.Up.Kind == tree.Map {
+	if n.Up.Kind != tree.List {
 		writeName(path, n.Key)
 		return
 	}

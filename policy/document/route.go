@@ -17,7 +17,8 @@ type Route struct {
 	Methods []string
 	// Host in lower case, or *.HOST for all below it; empty for all.
 	Host string
-	// Policy is the name of a policy of the document.
+	// Policy is the name of a policy of the document, empty for a route whose requests
+	// pass without a policy.
 	Policy string
 	// HTTP has the settings of the document, replaced by those of the route.
 	HTTP HTTP
@@ -56,7 +57,7 @@ func (r *reader) route(n *tree.Node, one *Route, doc *Document, names string) {
 	if n := f.get("host"); n != nil {
 		one.Host = r.routeHost(n)
 	}
-	if n := f.need("policy", "the name of a policy"); n != nil {
+	if n := f.need("policy", policyText); n != nil {
 		one.Policy = r.routePolicy(n, doc, names)
 	}
 	if n := f.get("http"); n != nil {
@@ -121,13 +122,20 @@ func validHost(host string) bool {
 	})
 }
 
-// routePolicy reads the name of a policy of the document.
+// Pass is the word of a document for passage without a policy.
+const Pass = "pass"
+
+// policyText is what every error about the policy of a route allows.
+const policyText = "pass, or the name of a policy of this document"
+
+// routePolicy reads the name of a policy of the document, empty for pass. That word keeps
+// its meaning where a policy has the name, as in http.default.
 func (r *reader) routePolicy(n *tree.Node, doc *Document, names string) string {
-	if !r.isText(n, "the name of a policy") {
+	switch {
+	case !r.isText(n, policyText), n.Text == Pass:
 		return ""
-	}
-	if doc.Lookup(n.Text) == nil {
-		r.unknownPolicy(n, names)
+	case doc.Lookup(n.Text) == nil:
+		r.unknownPolicy(n, Pass, names)
 	}
 	return n.Text
 }

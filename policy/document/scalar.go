@@ -64,6 +64,39 @@ func (r *reader) asWord(n *tree.Node, list string) int {
 	return -1
 }
 
+// words reads one of a few words, or a list of them, as a set: a bit for each, 0 for all.
+// It returns whether it is whole.
+func (r *reader) words(n *tree.Node, list string, into *uint8) bool {
+	items := n.Items
+	switch {
+	case n.Kind != tree.List:
+		items = []*tree.Node{n}
+	case len(items) == 0:
+		p := r.mistyped(n, "$l, or a list of them")
+		p.word = list
+		return false
+	}
+	set, found, whole := uint8(0), 0, true
+	for _, item := range items {
+		i := r.asWord(item, list)
+		switch {
+		case i < 0:
+			whole = false
+		case set&(1<<i) != 0:
+			r.fail(item, "$q again", "each word once")
+			whole = false
+		default:
+			set |= 1 << i
+			found++
+		}
+	}
+	if word(list, found) == "" {
+		set = 0 // every word
+	}
+	*into = set
+	return whole
+}
+
 // isText reports whether a node is a text, and an error when it is not.
 func (r *reader) isText(n *tree.Node, allowed string) bool {
 	if n.Kind == tree.Text {
@@ -75,6 +108,9 @@ func (r *reader) isText(n *tree.Node, allowed string) bool {
 	}
 	return false
 }
+
+// chanceText is what every error about a share that may be 0% allows.
+const chanceText = "a share as in 20% or 0.5%, from 0% to 100%, with at most 4 decimals"
 
 // asRatio is asShare for a percentage of more than nothing and at most the whole.
 func (r *reader) asRatio(n *tree.Node, into *reducer.Share) bool {

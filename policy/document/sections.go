@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/policy/requests"
 	"github.com/sluice-go/sluice/policy/tree"
 )
 
@@ -12,6 +13,8 @@ import (
 const (
 	defaultBodyTimeout = 30 * time.Second
 	defaultStreamIdle  = 5 * time.Minute
+	defaultIPv4Prefix  = 32
+	defaultIPv6Prefix  = 64
 )
 
 // defaultBodyRate is 1KiB/s.
@@ -193,7 +196,8 @@ const (
 func (r *reader) proxy(n *tree.Node, p *Proxy) {
 	p.Stated = true
 	var f fields
-	if !f.read(r, n, "a map of state, slots, headers, key, cost and trace", "state slots headers key cost trace") {
+	const known = "state slots headers legacy_headers trusted_proxies ipv4_prefix ipv6_prefix key cost trace"
+	if !f.read(r, n, "a map of settings", known) {
 		return
 	}
 	if n := f.get("state"); n != nil {
@@ -203,10 +207,37 @@ func (r *reader) proxy(n *tree.Node, p *Proxy) {
 	if n := f.get("headers"); n != nil {
 		p.Headers = Headers(max(r.asWord(n, "refusals all"), 0))
 	}
+	if n := f.get("legacy_headers"); n != nil {
+		p.LegacyHeaders = r.asBool(n)
+	}
+	if n := f.get("trusted_proxies"); n != nil {
+		r.prefixes(n, p)
+	}
+	f.integer("ipv4_prefix", 1, 32, &p.IPv4Prefix)
+	f.integer("ipv6_prefix", 1, 128, &p.IPv6Prefix)
 	r.source(f.get("key"), &p.Key)
 	r.source(f.get("cost"), &p.Cost)
 	if n := f.get("trace"); n != nil {
 		p.Trace = Trace(max(r.asWord(n, "off sample request"), 0))
+	}
+}
+
+// prefixes reads one prefix of addresses or a list of them.
+func (r *reader) prefixes(n *tree.Node, p *Proxy) {
+	const one = "an address or a prefix, as in 10.0.0.0/8 or 2001:db8::/32"
+	items, allowed := []*tree.Node{n}, one+", or a list of them"
+	if n.Kind == tree.List {
+		items, allowed = n.Items, one
+	}
+	for _, item := range items {
+		if !r.isText(item, allowed) {
+			continue
+		}
+		if prefix, ok := requests.ParsePrefix(item.Text); ok {
+			p.TrustedProxies = append(p.TrustedProxies, prefix)
+		} else {
+			r.mistyped(item, allowed)
+		}
 	}
 }
 

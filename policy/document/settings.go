@@ -132,6 +132,9 @@ func (s *settings) typed(part *mechanism.Setting, name string, n *tree.Node) boo
 	case *uint32:
 		return s.asInteger(n, int(part.Least), int(part.Most), into)
 	case *reducer.Share:
+		if part.Type == mechanism.Chance {
+			return s.asShare(n, 0, int(reducer.Whole), chanceText, into)
+		}
 		return s.asRatio(n, into)
 	case *bool:
 		*into = s.asBool(n)
@@ -142,6 +145,10 @@ func (s *settings) typed(part *mechanism.Setting, name string, n *tree.Node) boo
 		return i >= 0
 	case mechanism.RateField:
 		return s.asRate(n, 1, into.Count, into.Period)
+	case mechanism.WordsField:
+		return s.words(n, part.Words, into.Set)
+	case mechanism.CostField:
+		return s.cost(n, part, into)
 	case mechanism.DelayField:
 		return s.delay(n, into)
 	case *budget.Config:

@@ -14,7 +14,7 @@ const (
 	// later are mechanisms that other versions of Sluice may have.
 	later = "shed queue cache adaptive throttle"
 	// common are the settings that every mechanism has, behind its own.
-	common = " name shadow per keys when_full missing scope"
+	common = " name shadow per keys when_full missing scope description defaults"
 )
 
 // nameText is what every error about a name allows.
@@ -27,11 +27,13 @@ func (r *reader) steps(n *tree.Node, one *Policy) {
 		r.mistyped(n, "a list of steps, one or more")
 		return
 	}
+	defer func() { r.item = nil }()
 	r.atMost(pipeline.MaxSteps, n, "$x steps")
 	steps, extras := make([]pipeline.Step, len(n.Items)), make([]Extra, len(n.Items))
 	one.Steps, one.Extras = steps, extras
 	var count, first [mechanism.Kinds]int
 	for i, item := range n.Items {
+		r.item = item
 		s, extra := &steps[i], &extras[i]
 		r.step(item, s, extra, one)
 		k := s.Kind()
@@ -53,21 +55,19 @@ func (r *reader) steps(n *tree.Node, one *Policy) {
 	}
 }
 
-// once reports a step whose mechanism makes attempts, of which a policy has at
-// most one each, in an order.
+// once reports a second step of a mechanism that makes attempts or injects results, and a
+// step whose mechanism must not be below that of another one.
 func (r *reader) once(e *tree.Node, row *mechanism.Row, count, first *[mechanism.Kinds]int) {
-	const makesAttempts = mechanism.Repeats | mechanism.Hedges
-	if row.Traits&makesAttempts == 0 {
-		return
-	}
+	const single = mechanism.Repeats | mechanism.Hedges | mechanism.Injects
 	name := row.Kind.String()
-	if count[row.Kind] > 1 {
+	if row.Traits&single != 0 && count[row.Kind] > 1 {
 		p := r.failKey(e, "a second $w", "one $w in a policy; the first is steps[$x]")
 		p.word, p.x = name, first[row.Kind]
 		return
 	}
 	for k := range count {
-		if other := mechanisms.Row(mechanism.Kind(k)); count[k] > 0 && other != nil && other.Below == row.Kind {
+		other := mechanisms.Row(mechanism.Kind(k))
+		if count[k] > 0 && other != nil && k != int(row.Kind) && (other.Below == row.Kind || other.Traits.Has(mechanism.Injects)) {
 			p := r.failKey(e, "a $w below the $o", "a $w above the $o, which is steps[$x]")
 			p.word, p.other, p.x = name, other.Kind.String(), first[k]
 		}
@@ -90,32 +90,12 @@ func (r *reader) nameOnce(e *tree.Node, name string, before []pipeline.Step) {
 // step reads a map of one entry, mechanism to settings. Its kind stays 0 when
 // it is none.
 func (r *reader) step(n *tree.Node, s *pipeline.Step, extra *Extra, one *Policy) {
-	const allowed = "a step: a map of one entry, mechanism to settings"
-	switch {
-	case n.Kind == tree.Map && slices.ContainsFunc(n.Items, isTorn):
-		return
-	case n.Kind == tree.Map && len(n.Items) > 1:
-		r.fail(n, "a map of $x entries", allowed+"; name, shadow, per and scope belong inside the settings").x = len(n.Items)
-		return
-	case n.Kind == tree.Text && rowOf(n.Text) != nil:
-		p := r.mistyped(n, allowed)
-		p.near, p.word, p.hint = "{$w: {...}}", n.Text, filled
-		return
-	case n.Kind != tree.Map || len(n.Items) == 0:
-		r.mistyped(n, allowed)
+	row := r.mechanism(n)
+	if row == nil {
 		return
 	}
 	e := n.Items[0]
 	extra.Line, extra.Column = e.KeyLine, e.KeyColumn
-	row := rowOf(e.Key)
-	if row == nil {
-		if index(later, e.Key) >= 0 {
-			r.failKey(e, "the mechanism $q, which this version does not have", "$l").word = mechanismNames()
-		} else {
-			r.unknown(e, mechanismNames())
-		}
-		return
-	}
 	in := settings{reader: r, row: row}
 	s.Config = in.read(e)
 	switch {
@@ -131,6 +111,36 @@ func (r *reader) step(n *tree.Node, s *pipeline.Step, extra *Extra, one *Policy)
 		}
 		in.fields.common(s, extra, stateless)
 	}
+}
+
+// mechanism returns the row of a step's mechanism. It reports a node that is no step, and
+// returns nil.
+func (r *reader) mechanism(n *tree.Node) *mechanism.Row {
+	const allowed = "a step: a map of one entry, mechanism to settings"
+	switch {
+	case n.Kind == tree.Map && slices.ContainsFunc(n.Items, isTorn):
+		return nil
+	case n.Kind == tree.Map && len(n.Items) > 1:
+		r.fail(n, "a map of $x entries", allowed+"; name, shadow, per and scope belong inside the settings").x = len(n.Items)
+		return nil
+	case n.Kind == tree.Text && rowOf(n.Text) != nil:
+		p := r.mistyped(n, allowed)
+		p.near, p.word, p.hint = "{$w: {...}}", n.Text, filled
+		return nil
+	case n.Kind != tree.Map || len(n.Items) == 0:
+		r.mistyped(n, allowed)
+		return nil
+	}
+	e := n.Items[0]
+	row := rowOf(e.Key)
+	if row == nil {
+		if index(later, e.Key) >= 0 {
+			r.failKey(e, "the mechanism $q, which this version does not have", "$l").word = mechanismNames()
+		} else {
+			r.unknown(e, mechanismNames())
+		}
+	}
+	return row
 }
 
 // rowOf returns the row of the mechanism of a name, nil for none.
@@ -168,6 +178,16 @@ func (f *fields) common(s *pipeline.Step, extra *Extra, without string) {
 	}
 	if n := f.get("shadow"); n != nil {
 		s.Shadow = f.asBool(n)
+	}
+	if n := f.get("description"); n != nil && f.isText(n, "a text") {
+		extra.Description = n.Text
+	}
+	if n := f.get("defaults"); n != nil {
+		if n.Kind == tree.Bool && n.Text == "false" {
+			f.failKey(n, "$t where there are none for the step", "$t: false beside defaults of the document for the mechanism")
+		} else {
+			f.mistyped(n, "false, for a step without the defaults of the document")
+		}
 	}
 	if without != "" {
 		without = "$t " + without

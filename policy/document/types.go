@@ -1,10 +1,12 @@
 package document
 
 import (
+	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"strings"
+	"github.com/sluice-go/sluice/policy/requests"
 )
 
 // Limits of a document beside tree.MaxBytes and pipeline.MaxSteps.
@@ -21,6 +23,8 @@ const (
 
 // Document is a policy document: policies by name, and routes for proxies.
 type Document struct {
+	// Defaults in the order of the document. The policies have taken them.
+	Defaults []Default
 	// Policies in the order of the document.
 	Policies []Policy
 	// Routes in the order of the document: the first that matches wins.
@@ -29,6 +33,16 @@ type Document struct {
 	HTTP HTTP
 	// Proxy has the settings for the filter of a proxy, with every default filled in.
 	Proxy Proxy
+}
+
+// Default says where the document has the defaults of a mechanism.
+type Default struct {
+	// Kind is the mechanism.
+	Kind mechanism.Kind
+	// Steps is how many steps take them.
+	Steps int
+	// Line and Column of the mechanism's name in the document, from 1.
+	Line, Column int
 }
 
 // HTTP has the time limits of clients, how paths are compared with routes, and the
@@ -106,6 +120,16 @@ type Proxy struct {
 	// Headers says which answers have the headers of the limits. The default is
 	// HeadersRefusals.
 	Headers Headers
+	// LegacyHeaders adds X-RateLimit-Limit, X-RateLimit-Remaining and X-RateLimit-Reset of
+	// the limit with the fewest permits to the answers that Headers names. The default
+	// is false.
+	LegacyHeaders bool
+	// TrustedProxies are the hops whose X-Forwarded-For says which address the attribute
+	// ip has. The default is none: it is the address that the proxy names.
+	TrustedProxies []requests.Prefix
+	// IPv4Prefix and IPv6Prefix are how many bits of an address the attribute ip has, 1 to
+	// 32 and 1 to 128. The defaults are 32 and 64.
+	IPv4Prefix, IPv6Prefix uint32
 	// Key is where the value of the attribute key is found in a request: header:NAME,
 	// or property:PATH for an attribute of the proxy, its names between slashes. Empty,
 	// the default, for none.
@@ -189,6 +213,11 @@ type Policy struct {
 	HedgeMethods []string
 	// Outcomes gives an HTTP answer or a network error its outcome.
 	Outcomes Outcomes
+	// Description is for people. Empty, the default, for none.
+	Description string
+	// Extends is the name of the policy that the document changes to this one, empty for
+	// none. The policy has its steps already.
+	Extends string
 	// Line and Column of the policy's name in the document, from 1.
 	Line, Column int
 }
@@ -200,6 +229,8 @@ type Extra struct {
 	// Named says that the document gives the name. Other names follow the
 	// step's position, and so do their states when the document changes.
 	Named bool
+	// Description is for people. Empty, the default, for none.
+	Description string
 	// Line and Column of the mechanism's name in the document, from 1.
 	Line, Column int
 }

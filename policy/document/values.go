@@ -1,6 +1,8 @@
 package document
 
 import (
+	"time"
+
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/mechanism"
@@ -11,12 +13,12 @@ import (
 // backoffs in the order of backoff.Kind from Constant on, and all that a map of
 // one may hold.
 const (
-	backoffs        = "constant linear exponential fibonacci decorrelated"
+	backoffs        = "constant linear exponential fibonacci decorrelated delays"
 	backoffSettings = backoffs + " factor max"
 )
 
 // backoffText is what every error about a backoff allows, $b in its text.
-const backoffText = "one of {constant: d}, {linear: d, max: d}, {exponential: d, factor: n, max: d}, {fibonacci: d, max: d} or {decorrelated: d, max: d}"
+const backoffText = "one of {constant: d}, {linear: d, max: d}, {exponential: d, factor: n, max: d}, {fibonacci: d, max: d}, {decorrelated: d, max: d} or {delays: [d, d]}"
 
 // backoff reads none or a map of one kind, with the jitter that is the kind's
 // default.
@@ -29,7 +31,7 @@ func (r *reader) backoff(n *tree.Node, c *backoff.Config) {
 	if n.Kind == tree.Map {
 		var f fields
 		f.read(r, n, allowed, backoffSettings)
-		f.backoff(c)
+		f.backoff(c, 0)
 	} else {
 		p := r.mistyped(n, allowed)
 		if _, v := parseDuration(n.Text, 0); v == good {
@@ -43,19 +45,24 @@ func (r *reader) backoff(n *tree.Node, c *backoff.Config) {
 }
 
 // backoff reads the map of a backoff, without jitter. The kind is Constant where it
-// is unknown: to read a jitter, any kind with a jitter suffices.
-func (f *fields) backoff(c *backoff.Config) {
+// is unknown: to read a jitter, any kind with a jitter suffices. The delays of a list
+// are at least the least.
+func (f *fields) backoff(c *backoff.Config, least time.Duration) {
 	c.Kind = backoff.Constant
 	e := f.oneOf(backoffs, "$b")
 	if e == nil {
 		return
 	}
 	kind := backoff.Constant + backoff.Kind(index(backoffs, e.Key))
-	if f.asDuration(e, 1, &c.Base) {
+	if kind == backoff.Listed {
+		if f.delays(e, least, &c.Delays) {
+			c.Kind = kind
+		}
+	} else if f.asDuration(e, 1, &c.Base) {
 		c.Kind = kind
 	}
-	if kind == backoff.Constant {
-		f.refuse("max", "$t beside constant", "$t beside a backoff that grows", "")
+	if kind == backoff.Constant || kind == backoff.Listed {
+		f.refuse("max", "$t beside $w", "$t beside a backoff that grows", e.Key)
 	}
 	if kind == backoff.Exponential {
 		c.Factor, c.Max = backoff.DefaultFactor, backoff.DefaultMax
@@ -65,10 +72,28 @@ func (f *fields) backoff(c *backoff.Config) {
 	if n := f.get("factor"); n != nil {
 		f.asFactor(n, &c.Factor)
 	}
+	if kind == backoff.Listed {
+		c.Factor, c.Max = 0, 0
+		return
+	}
 	f.duration("max", 1, &c.Max)
 	if c.Kind != backoff.Constant && c.Max > 0 && c.Max < c.Base {
 		f.maxBelow(e)
 	}
+}
+
+// delays reads a list of delays of at least the least, and returns whether it is one.
+func (r *reader) delays(n *tree.Node, least time.Duration, into *backoff.List) bool {
+	if n.Kind != tree.List || len(n.Items) == 0 || len(n.Items) > backoff.MaxDelays {
+		r.mistyped(n, "a list of 1 to $x durations, as in [100ms, 1s, 5s]").x = backoff.MaxDelays
+		return false
+	}
+	list, whole := make([]time.Duration, len(n.Items)), true
+	for i, item := range n.Items {
+		whole = r.asDuration(item, least, &list[i]) && whole
+	}
+	*into = backoff.Delays(list...)
+	return whole
 }
 
 // maxBelow reports a base above the max, at the max where the document has it.
@@ -91,7 +116,7 @@ func (r *reader) open(n *tree.Node, c *backoff.Config) {
 		var f fields
 		f.read(r, n, "$b", backoffSettings+" jitter")
 		*c = backoff.Config{}
-		f.backoff(c)
+		f.backoff(c, 1)
 		if n := f.get("jitter"); n != nil {
 			r.jitter(n, c)
 		}

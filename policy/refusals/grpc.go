@@ -1,6 +1,11 @@
 package refusals
 
-import "github.com/sluice-go/sluice/policy/requests"
+import (
+	"strconv"
+	"time"
+
+	"github.com/sluice-go/sluice/core/keyed"
+)
 
 // Codes of gRPC.
 const (
@@ -22,7 +27,7 @@ var grpcHTTP = [...]int{200, 499, 500, 400, 504, 404, 409, 403, 429, 400, 409, 4
 // HTTPOfGRPC returns the code of the text of a grpc-status and the HTTP status that it
 // stands for. What is no code stands for 500, as UNKNOWN does.
 func HTTPOfGRPC(text string) (code, status int) {
-	n, ok := requests.Number(text)
+	n, ok := keyed.Number(text)
 	if !ok || n >= int64(len(grpcHTTP)) {
 		return GRPCUnknown, 500
 	}
@@ -45,6 +50,16 @@ func GRPCOfHTTP(status int) int {
 		return GRPCInternal
 	}
 	return GRPCUnavailable
+}
+
+// GRPCPushback reads a grpc-retry-pushback-ms: the least delay before another attempt. A
+// negative one, and one that cannot be read, ask for no retry (gRFC A6); they are -1.
+func GRPCPushback(text string) time.Duration {
+	ms, err := strconv.ParseInt(text, 10, 32)
+	if err != nil || ms < 0 {
+		return -1
+	}
+	return time.Duration(ms) * time.Millisecond
 }
 
 // GRPCMessage percent-encodes the text of a grpc-message.

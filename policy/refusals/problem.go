@@ -62,6 +62,8 @@ func Detail(why reducer.Reason) string {
 		return "The turn of the request comes after its deadline."
 	case reducer.ReasonMissing:
 		return "The request lacks what it is counted by."
+	case reducer.ReasonBlocked:
+		return "Requests of this client are blocked for a time."
 	}
 	return ""
 }

@@ -1,4 +1,4 @@
 // Package requests reads the attributes of an HTTP request by which a step may count:
-// cookies, parameters of the query, and networks of clients. All hosts that see requests
+// cookies, parameters of the query, and addresses of clients. All hosts that see requests
 // share it, so that one request has one key everywhere. It needs no net/http.
 package requests

@@ -4,6 +4,8 @@ import (
 	"math/rand/v2"
 	"net/netip"
 	"net/url"
+	"slices"
+	"strconv"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -55,12 +57,21 @@ func TestUnescape(t *testing.T) {
 	}
 }
 
-func TestNumber(t *testing.T) {
-	for text, want := range map[string]int64{"": -1, "0": 0, "007": 7, "503": 503, "-1": -1, "+1": -1, "1.0": -1, "999999999999999999": 999_999_999_999_999_999, "1000000000000000000": -1} {
-		n, ok := Number(text)
-		assert.Equal(t, want >= 0, ok, text)
-		assert.Equal(t, max(want, 0), n, text)
+// randomAddress returns an address of IPv4, of IPv6, or of IPv4 in IPv6.
+func randomAddress(random *rand.Rand) netip.Addr {
+	var bytes [16]byte
+	for i := range bytes {
+		if random.IntN(2) == 0 {
+			bytes[i] = byte(random.IntN(256))
+		}
 	}
+	switch random.IntN(4) {
+	case 0:
+		return netip.AddrFrom4([4]byte(bytes[:4]))
+	case 1:
+		return netip.AddrFrom16(netip.AddrFrom4([4]byte(bytes[:4])).As16())
+	}
+	return netip.AddrFrom16(bytes)
 }
 
 // TestNetwork compares with net/netip.
@@ -68,32 +79,117 @@ func TestNetwork(t *testing.T) {
 	seed := testenv.Seed()
 	random := rand.New(rand.NewPCG(seed, 2))
 	for range 20_000 {
-		var bytes [16]byte
-		for i := range bytes {
-			if random.IntN(2) == 0 {
-				bytes[i] = byte(random.IntN(256))
-			}
+		address := randomAddress(random)
+		v4, v6 := 1+random.IntN(32), 1+random.IntN(128)
+		plain, bits := address.Unmap(), v6
+		if plain.Is4() {
+			bits = v4
 		}
-		address := netip.AddrFrom16(bytes)
-		switch random.IntN(4) {
-		case 0:
-			address = netip.AddrFrom4([4]byte(bytes[:4]))
-		case 1:
-			address = netip.AddrFrom16(netip.AddrFrom4([4]byte(bytes[:4])).As16())
-		}
-		want := address.Unmap().String()
-		if !address.Unmap().Is4() {
-			prefix, err := address.Prefix(64)
-			require.NoError(t, err)
-			want = prefix.String()
+		prefix, err := plain.Prefix(bits)
+		require.NoError(t, err)
+		want := prefix.String()
+		if bits == plain.BitLen() {
+			want = plain.String()
 		}
 		for _, text := range []string{address.String(), netip.AddrPortFrom(address, 443).String()} {
-			require.Equal(t, want, Network(text), "SLUICE_SEED=%d %s", seed, text)
+			hop, ok := ParseHop(text)
+			require.True(t, ok, "SLUICE_SEED=%d %s", seed, text)
+			require.Equal(t, want, hop.Network(v4, v6), "SLUICE_SEED=%d %s %d %d", seed, text, v4, v6)
 		}
 	}
-	assert.Equal(t, "@", Network("@"))
-	assert.Equal(t, "fe80::/64", Network("[fe80::1%eth0]:1"))
-	for _, text := range []string{"[::1", "1:2:3", "x::y", "::1:2:3:4:5:6:7:8:9"} {
-		assert.Equal(t, text, Network(text))
+}
+
+// TestParseAddress changes texts of addresses, hops and prefixes, and compares with
+// net/netip.
+func TestParseAddress(t *testing.T) {
+	seed := testenv.Seed()
+	random := rand.New(rand.NewPCG(seed, 3))
+	good := 0
+	for range 100_000 {
+		text := []byte(randomAddress(random).String())
+		if random.IntN(3) == 0 {
+			text = append(text, "/"+strconv.Itoa(random.IntN(140))...)
+		}
+		for range random.IntN(3) {
+			const signs = "::..//[]%0001f9 "
+			at, sign := random.IntN(len(text)), signs[random.IntN(len(signs))]
+			switch random.IntN(3) {
+			case 0:
+				text[at] = sign
+			case 1:
+				text = slices.Insert(text, at, sign)
+			default:
+				text = slices.Delete(text, at, at+1)
+			}
+			if len(text) == 0 {
+				text = []byte{'0'}
+			}
+		}
+		address, err := netip.ParseAddr(string(text))
+		valid := err == nil && address.Zone() == ""
+		got, ok := ParseAddress(string(text))
+		require.Equal(t, valid, ok, "SLUICE_SEED=%d %s", seed, text)
+		if ok {
+			good++
+			require.Equal(t, address.Unmap().String(), got.Network(32, 128), "SLUICE_SEED=%d %s", seed, text)
+		}
+		prefix, err := netip.ParsePrefix(string(text))
+		valid = valid || err == nil
+		_, ok = ParsePrefix(string(text))
+		require.Equal(t, valid, ok, "SLUICE_SEED=%d %s: a prefix", seed, text)
+		if err == nil {
+			good++
+			in := randomAddress(random)
+			if random.IntN(2) == 0 {
+				in = prefix.Masked().Addr()
+			}
+			own, _ := ParsePrefix(string(text))
+			one, _ := ParseAddress(in.String())
+			if prefix.Addr().Is4In6() && prefix.Bits() >= 96 {
+				prefix = netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-96)
+			}
+			require.Equal(t, prefix.Contains(in.Unmap()), own.contains(one), "SLUICE_SEED=%d %s %s", seed, text, in)
+		}
+	}
+	assert.Greater(t, good, 10_000)
+}
+
+// TestParseHop has what is around the address of a hop.
+func TestParseHop(t *testing.T) {
+	for text, want := range map[string]string{
+		"192.0.2.1": "192.0.2.1", "192.0.2.1:80": "192.0.2.1", "[2001:db8::1]:80": "2001:db8::1", "[2001:db8::1]": "2001:db8::1", "2001:db8::1": "2001:db8::1",
+		"fe80::1%eth0": "fe80::1", "[fe80::1%eth0]:1": "fe80::1", "::ffff:192.0.2.1": "192.0.2.1",
+		"": "", "@": "", "unknown": "", "_hidden": "", "192.0.2.1:x": "", "192.0.2.1:": "", "192.0.2.1:65536": "", "[::1": "", "[::1]x": "", "[::1]:": "", "[192.0.2.1]:80": "", "192.0.2.1%eth0": "", "fe80::1%": "",
+	} {
+		a, ok := ParseHop(text)
+		assert.Equal(t, want != "", ok, text)
+		if ok {
+			assert.Equal(t, want, a.Network(32, 128), text)
+		}
+	}
+}
+
+// TestClient reads hops from the right, as far as they are trusted.
+func TestClient(t *testing.T) {
+	var trusted []Prefix
+	for _, text := range []string{"10.0.0.0/8", "::ffff:192.168.0.0/112", "2001:db8::/32", "203.0.113.7"} {
+		p, ok := ParsePrefix(text)
+		require.True(t, ok, text)
+		trusted = append(trusted, p)
+	}
+	for _, c := range []struct{ peer, forwarded, want string }{
+		{"198.51.100.1", "203.0.113.1", "198.51.100.1"},
+		{"10.0.0.1", "", "10.0.0.1"},
+		{"10.0.0.1", "203.0.113.1", "203.0.113.1"},
+		{"10.0.0.1", "6.6.6.6, 203.0.113.1", "203.0.113.1"},
+		{"10.0.0.1", "203.0.113.1,2001:db8::5 ,\t[2001:db8::6]:443, 192.168.0.1:80", "203.0.113.1"},
+		{"10.0.0.1", "203.0.113.1, unknown, 10.0.0.2", "10.0.0.2"},
+		{"10.0.0.1", "203.0.113.1,", "10.0.0.1"},
+		{"10.0.0.1", "10.0.0.3, 203.0.113.7", "10.0.0.3"},
+		{"2001:db8::1", "::ffff:192.0.2.9", "192.0.2.9"},
+	} {
+		peer, ok := ParseHop(c.peer)
+		require.True(t, ok)
+		assert.Equal(t, c.want, Client(peer, c.forwarded, trusted).Network(32, 128), "%+v", c)
 	}
 }

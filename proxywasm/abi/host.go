@@ -30,8 +30,8 @@ func SetProperty(path string, value []byte) Status {
 	return Status(proxySetProperty(data(path), size(path), data(value), size(value)))
 }
 
-// Header returns the value of a header field, the values of several lines with a comma
-// between them, and false where there is none. The name is in lower case.
+// Header returns the value of a header field, of several lines the first one, and false
+// where there is none. The name is in lower case.
 func Header(m Map, name string) ([]byte, bool) {
 	var r returned
 	status := proxyGetHeaderMapValue(uint32(m), data(name), size(name), unsafe.Pointer(&r.at), unsafe.Pointer(&r.size))

@@ -31,9 +31,13 @@ func (s *Cells) stepBarred(key *Key, a reducer.Action) (reducer.Answer, clock.Ma
 	if key != nil {
 		b = &s.bars[key.Hash[0]]
 	}
-	now := s.store.Now()
-	if now < b.until && a.Cost == b.cost && now.Sub(b.read) < barAge && (key == nil || b.hash == key.Hash) {
-		return b.answer, now
+	// Without a bar the clock is not read here.
+	if b.until > 0 && a.Cost == b.cost && (key == nil || b.hash == key.Hash) {
+		now := s.store.Now()
+		if now < b.until && now.Sub(b.read) < barAge {
+			return b.answer, now
+		}
+		*b = bar{}
 	}
 	answer, now, ok := s.step(key, a)
 	if !ok {

@@ -15,18 +15,19 @@ const (
 	Tries = 8
 	// GroupSlots is how many slots one value has.
 	GroupSlots = 8
-	// SlotSize is the most bytes of a slot.
-	SlotSize = 128
-	// StateSize is the most bytes of the state of a cell of a step with keys.
-	StateSize = SlotSize - slotHead
+	// StateSize is the most bytes of the state of a cell of a step with keys, and SlotSize
+	// those of its slot.
+	StateSize = 1000
+	SlotSize  = slotHead + 2 + StateSize
 
 	// format is the first byte of a value. A module that writes another form has
 	// another one, so that two of them can run at once.
 	format = 1
 	// valueHead is the format and the digest of the configuration.
 	valueHead = 1 + 4
-	// slotHead is the hash, the time of the last use, and the length of the state.
-	slotHead = 16 + 4 + 1
+	// slotHead is the hash and the time of the last use. The length of the state as a
+	// short number follows, and the state.
+	slotHead = 16 + 4
 )
 
 // Config says what the cells of a step are.
@@ -147,30 +148,30 @@ func (s *Cells) Step(key *Key, a reducer.Action) (reducer.Answer, clock.Mark) {
 	return answer, now
 }
 
-// Text returns the state of the cell of a key, nil for that of a step without keys, in a
-// line for people.
+// Text returns the state of the cell that decided the last step of a key, nil for that of a
+// step without keys, in a line for people.
 func (s *Cells) Text(key *Key) string {
 	now := s.store.Now()
-	if key == nil {
-		s.name(one, 0)
+	if key != nil && !key.Spare {
+		s.name(group, s.groupOf(&key.Hash))
 		value, _, _ := s.store.Get(s.key)
-		digest, state, ok := opened(value)
-		if !ok {
-			return cell.Text(s.maker.New(now), now)
+		var g slots
+		g.read(value)
+		if at := g.find(&key.Hash); at >= 0 {
+			c, _ := s.restored(g.digest, g.list[at].state, now)
+			return cell.Text(c, now)
 		}
+		return cell.Text(s.maker.New(now), now)
+	}
+	if s.name(one, 0); key != nil {
+		s.name(spare, 0)
+	}
+	value, _, _ := s.store.Get(s.key)
+	if digest, state, ok := opened(value); ok {
 		c, _ := s.restored(digest, state, now)
 		return cell.Text(c, now)
 	}
-	s.name(group, s.groupOf(&key.Hash))
-	value, _, _ := s.store.Get(s.key)
-	var g slots
-	g.read(value)
-	at := g.find(&key.Hash)
-	if at < 0 {
-		return cell.Text(s.maker.New(now), now)
-	}
-	c, _ := s.restored(g.digest, g.list[at].state, now)
-	return cell.Text(c, now)
+	return cell.Text(s.maker.New(now), now)
 }
 
 // Flush tries again what could not be written.
@@ -288,12 +289,14 @@ func (s *Cells) restored(digest uint32, state []byte, now clock.Mark) (c cell.Ce
 	if digest == s.digest && s.scratch.Restore(state) == nil {
 		return s.scratch, false
 	}
-	// Get invalidates the value.
-	state = slices.Clone(state)
-	if maker := s.makerOf(digest); maker != nil {
-		if old := maker.New(now); old.Restore(state) == nil {
-			s.out = s.out[:0]
-			return cell.Adopt(s.maker, old, now, &s.out), true
+	if digest != s.digest {
+		// Get invalidates the value.
+		state = slices.Clone(state)
+		if maker := s.makerOf(digest); maker != nil {
+			if old := maker.New(now); old.Restore(state) == nil {
+				s.out = s.out[:0]
+				return cell.Adopt(s.maker, old, now, &s.out), true
+			}
 		}
 	}
 	s.Counts.Lost++

@@ -79,6 +79,8 @@ func configs() map[string]mechanism.Config {
 			Open: backoff.Config{Kind: backoff.Constant, Base: 40}},
 	}
 	list["bulkhead"] = bulkhead.Config{Concurrent: 3, Lease: 60}
+	list["breaker of ten buckets"] = breaker.Config{Window: breaker.Time, Span: 1_000, Count: 10, Minimum: 2, FailureRate: reducer.Percent(20), Probes: 10,
+		Open: backoff.Config{Kind: backoff.Constant, Base: 400}}
 	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
 		list[a.String()] = limiter.Config{Algorithm: a, Count: 3, Period: 30}
 	}
@@ -256,13 +258,45 @@ func TestWorkersDecideAsOne(t *testing.T) {
 func TestKeyedFormsFit(t *testing.T) {
 	list := configs()
 	list["default breaker"] = breaker.Config{}
-	list["breaker of ten buckets"] = breaker.Config{Window: breaker.Time, Span: time.Minute, Count: 6}
+	list["breaker with the default probes"] = breaker.Config{Window: breaker.Consecutive, Count: 5, Probes: 10}
+	list["breaker of sixty buckets"] = breaker.Config{Window: breaker.Time, Span: time.Minute, Count: 60}
+	list["breaker of a thousand calls"] = breaker.Config{Window: breaker.Calls, Count: 1000}
+	list["sliding log of a hundred"] = limiter.Config{Algorithm: limiter.SlidingLog, Count: 100, Period: time.Minute}
 	list["large bulkhead"] = bulkhead.Config{Concurrent: 10_000}
 	for name, c := range list {
 		plan, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{{Config: c, Per: []string{"ip"}}}})
 		require.NoError(t, err, name)
 		assert.LessOrEqual(t, Maker(Form(plan.Step(0))).MaxSize(), StateSize, name)
 	}
+}
+
+// TestLongStates has keys of one group whose states take more than the length of one byte:
+// each is that of a cell without a store.
+func TestLongStates(t *testing.T) {
+	s := newStore()
+	c := Config{Name: "s", Form: compiled(limiter.Config{Algorithm: limiter.SlidingLog, Count: 100, Period: time.Hour}), Slots: GroupSlots}
+	workers := []*Cells{New(s, c), New(s, c)}
+	models := make([]cell.Cell, GroupSlots)
+	for i := range models {
+		models[i] = Maker(c.Form).New(s.now)
+	}
+	a := reducer.Action{Kind: reducer.TryAcquire, Cost: 1}
+	longest := 0
+	for i := range GroupSlots * 110 {
+		s.now = s.now.Add(time.Second)
+		n := i % len(models)
+		x := workers[i%3%2]
+		h := x.KeyOf(fmt.Sprint(n))
+		got, now := x.Step(&h, a)
+		var out reducer.Out
+		require.Equal(t, models[n].Step(a, now, &out), got, "step %d", i)
+		for _, v := range s.values {
+			longest = max(longest, len(v.text))
+		}
+	}
+	assert.Zero(t, workers[0].Counts.Evictions+workers[1].Counts.Evictions)
+	assert.Greater(t, longest, GroupSlots*500)
+	assert.LessOrEqual(t, longest, valueHead+GroupSlots*SlotSize)
 }
 
 // TestBounds has more keys than slots: a value for each group and no more, and each lost
@@ -280,6 +314,88 @@ func TestBounds(t *testing.T) {
 	assert.Equal(t, 1000, admitted)
 	assert.Equal(t, uint64(1000-64), x.Counts.Evictions)
 	assert.Len(t, s.values, 64/GroupSlots+1, "the groups and the configuration")
+}
+
+// lateness is how much older than its last use the recorded use of a key can be: a refusal
+// that was read may be given again for barAge, and the next read records a use when rests
+// ticks have passed.
+const lateness = 2 * (barAge + rests<<tick)
+
+// TestEvictionBound lets workers use more keys than there are slots: a key loses its cell
+// only when every other slot of its group has a key that was used after it.
+func TestEvictionBound(t *testing.T) {
+	seed := testenv.Seed()
+	for _, final := range []bool{false, true} {
+		random := rand.New(rand.NewPCG(seed, 0))
+		s := newStore()
+		config := Config{Name: "s", Form: compiled(limiter.Config{Count: 1, Period: time.Hour}), Slots: 4 * GroupSlots, Final: final}
+		workers := []*Cells{New(s, config), New(s, config)}
+		used := map[Hash]clock.Mark{}
+		lost := 0
+		s.replaced = func(before, after string) {
+			var old, next slots
+			old.read([]byte(before))
+			next.read([]byte(after))
+			for i := range old.count {
+				gone := old.list[i].hash
+				c := Maker(config.Form).New(s.now)
+				require.NoError(t, c.Restore(old.list[i].state))
+				if next.find(&gone) >= 0 || c.Fresh(s.now) {
+					continue // nothing is lost
+				}
+				lost++
+				require.Equal(t, GroupSlots, old.count, "SLUICE_SEED=%d: a slot was free", seed)
+				for j := range old.count {
+					require.GreaterOrEqual(t, used[old.list[j].hash].Add(lateness), used[gone], "SLUICE_SEED=%d: it was used later than others", seed)
+				}
+			}
+		}
+		for range 20_000 {
+			s.now = s.now.Add(time.Duration(random.IntN(200)) * time.Millisecond)
+			x := workers[random.IntN(2)]
+			h := x.KeyOf(fmt.Sprint(min(random.IntN(100), random.IntN(100))))
+			x.Step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
+			used[h.Hash] = s.now
+		}
+		assert.Greater(t, lost, 100)
+		assert.Equal(t, uint64(lost), workers[0].Counts.Evictions+workers[1].Counts.Evictions)
+	}
+}
+
+// TestEvictionOdds counts how many keys lose their cells while a part of as many other keys
+// as there are slots are used: the odds in the guide, which are those that 8 of n others or
+// more fall in one group.
+func TestEvictionOdds(t *testing.T) {
+	const slots, probes = 1 << 16, 1_000
+	for _, c := range []struct {
+		part        int
+		least, most float64 // in 100
+	}{{2, 4.5, 7}, {4, 0, 0.5}, {8, 0, 0}} {
+		s := newStore()
+		x := New(s, Config{Name: "s", Form: compiled(limiter.Config{Count: 1, Period: time.Hour}), Slots: slots})
+		use := func(name string) bool {
+			h := x.KeyOf(name)
+			got, _ := x.Step(&h, reducer.Action{Kind: reducer.TryAcquire, Cost: 1})
+			return got.Verdict == reducer.Admit
+		}
+		for i := range probes {
+			use(fmt.Sprint("probe ", i))
+		}
+		s.now = s.now.Add(10 * time.Second)
+		for i := range slots / c.part {
+			use(fmt.Sprint("other ", i))
+		}
+		lost := 0
+		for i := range probes {
+			h := x.KeyOf(fmt.Sprint("probe ", i))
+			if got, _ := x.Step(&h, reducer.Action{Kind: reducer.Peek, Cost: 1}); got.Verdict == reducer.Admit {
+				lost++
+			}
+		}
+		share := 100 * float64(lost) / probes
+		assert.GreaterOrEqual(t, share, c.least, "a half, a fourth, an eighth: 1/%d", c.part)
+		assert.LessOrEqual(t, share, c.most, "1/%d", c.part)
+	}
 }
 
 // TestNewKeysTakeFreshCells has keys whose buckets are full again: they give way without
@@ -457,6 +573,25 @@ func TestText(t *testing.T) {
 		x.Step(key, reducer.Action{Kind: reducer.TryAcquire, Cost: 2})
 		assert.Equal(t, "free 1/3", x.Text(key))
 	}
+}
+
+// TestTextOfSpareCell has the state of the cell that decided where a key has none of its
+// own.
+func TestTextOfSpareCell(t *testing.T) {
+	x := New(newStore(), Config{Name: "s", Form: compiled(bulkhead.Config{Concurrent: 3}), Slots: 1})
+	acquire := reducer.Action{Kind: reducer.TryAcquire, Permit: reducer.Permit{ID: 1}}
+	own, other := x.KeyOf("own"), x.KeyOf("other")
+	x.Step(&own, acquire)
+	for range 2 {
+		x.Step(&other, acquire)
+	}
+	assert.Equal(t, "held 1/3 members 1", x.Text(&own))
+	assert.Equal(t, "held 2/3 members 1", x.Text(&other))
+	got, _ := x.Step(&other, acquire)
+	require.Equal(t, reducer.Admit, got.Verdict)
+	got, _ = x.Step(&other, acquire)
+	require.Equal(t, reducer.Reject, got.Verdict)
+	assert.Equal(t, "held 3/3 members 1", x.Text(&other))
 }
 
 // TestHash compares with the vector of the reference implementation of SipHash-2-4 of

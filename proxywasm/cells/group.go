@@ -36,16 +36,17 @@ type slots struct {
 func (g *slots) read(value []byte) {
 	digest, rest, _ := opened(value)
 	g.digest = digest
-	for ; len(rest) >= slotHead && g.count < GroupSlots; g.count++ {
-		n := slotHead + int(rest[slotHead-1])
-		if n > len(rest) {
+	for ; len(rest) > slotHead && g.count < GroupSlots; g.count++ {
+		length, head := binary.Uvarint(rest[slotHead:])
+		from := slotHead + head
+		if head <= 0 || length > uint64(len(rest)-from) {
 			return
 		}
 		at := &g.list[g.count]
 		copy(at.hash[:], rest)
 		at.used = binary.LittleEndian.Uint32(rest[16:])
-		at.state = rest[slotHead:n]
-		rest = rest[n:]
+		at.state = rest[from:][:length]
+		rest = rest[from+int(length):]
 	}
 }
 
@@ -166,7 +167,7 @@ func (s *Cells) write(g *slots) []byte {
 		at := &g.list[i]
 		s.value = append(s.value, at.hash[:]...)
 		s.value = binary.LittleEndian.AppendUint32(s.value, at.used)
-		s.value = append(s.value, byte(len(at.state)))
+		s.value = binary.AppendUvarint(s.value, uint64(len(at.state)))
 		s.value = append(s.value, at.state...)
 	}
 	return s.value

@@ -14,9 +14,9 @@ import (
 // long after the end of a worker its places are free again.
 const DefaultLease = 30 * time.Second
 
-// keyedMembers is how many workers may hold places of a bulkhead with keys at one time:
-// as many as fit a slot.
-const keyedMembers = 5
+// keyedMembers is how many workers may hold places of one key of a bulkhead at one time: as
+// many as fit a slot.
+const keyedMembers = 56
 
 // Form returns a step in the form in which its cells are kept, in bytes: alone, without
 // keys and without a queue. The step is one of a plan.
@@ -24,6 +24,7 @@ func Form(step pipeline.Step) []byte {
 	switch c := step.Config.(type) {
 	case limiter.Config:
 		c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest
+		c.Cost, c.Charge, c.Counts = limiter.Cost{}, limiter.ChargeStart, 0
 		step.Config = c
 	case bulkhead.Config:
 		c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest

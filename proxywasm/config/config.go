@@ -25,6 +25,8 @@ func instead(k mechanism.Kind) (string, bool) {
 		return "; timeout of an Envoy route bounds requests, per_try_timeout of its retry_policy each attempt", true
 	case mechanism.Adaptive:
 		return "; the filter adaptive_concurrency of Envoy adapts a limit of concurrent requests", true
+	case mechanism.Chaos:
+		return "; the filter fault of Envoy injects delays and aborts", true
 	}
 	return "", true
 }

@@ -188,6 +188,10 @@ func (e *process) begin(s *stream, q *request) verdict {
 	}
 	c.base = c.now
 	effect := e.plan.Begin(&c.Call, q.cost, clock.Never, 0)
+	if e.plan.Priced() != 0 {
+		costs := e.plan.CostsBy(q.lookup)
+		e.plan.Price(&c.Call, &costs)
+	}
 	e.plan.Take(c, &c.Call, effect, c.base)
 	return e.settle(c)
 }
@@ -262,7 +266,7 @@ func (e *process) retry(c *call, now clock.Mark) verdict {
 	w := &c.waits[i]
 	event := pipeline.Event{Kind: pipeline.Granted, Step: c.At, Answer: reducer.Admitted(w.permit)}
 	if !w.reserved {
-		answer, at := e.ask(c, i, reducer.Action{Kind: reducer.TryAcquire, Cost: c.Cost})
+		answer, at := e.ask(c, i, reducer.Action{Kind: reducer.TryAcquire, Cost: e.plan.CostOf(&c.Call, i)})
 		switch {
 		case answer.Verdict == reducer.Admit:
 			event.Answer = answer
@@ -382,7 +386,7 @@ func (c *call) Leave(_ uint8, i int, a reducer.Action) {
 			return
 		}
 		// Its place in the queue is a reservation.
-		a = reducer.Action{Kind: reducer.Cancel, Cost: c.Cost, Permit: w.permit}
+		a = reducer.Action{Kind: reducer.Cancel, Cost: c.engine.plan.CostOf(&c.Call, i), Permit: w.permit}
 	}
 	c.engine.ask(c, i, a)
 }

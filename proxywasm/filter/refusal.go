@@ -1,6 +1,7 @@
 package filter
 
 import (
+	"math"
 	"strconv"
 	"strings"
 
@@ -78,13 +79,12 @@ func (p *policy) cached(s *stream, v *verdict, f *refusal, seconds int64, kind s
 // headers are the header fields of a refusal, of a client of gRPC where the content type
 // is empty.
 func (p *policy) headers(s *stream, v *verdict, f *refusal, seconds int64, kind string) []byte {
-	fields := make([]string, 0, 14)
+	fields := make([]string, 0, 20)
 	if seconds > 0 {
 		fields = append(fields, "retry-after", strconv.FormatInt(seconds, 10))
 	}
-	if field := p.rateLimit(s, v); field != "" {
-		fields = append(fields, "ratelimit-policy", p.field, "ratelimit", field)
-	}
+	limits := p.limitFields(s, v)
+	fields = limits.append(fields, p, s.root.doc.Proxy.LegacyHeaders)
 	fields = append(fields, "x-throttle-reason", f.problem.Reason, "cache-control", "no-store")
 	if s.trace != "" {
 		fields = append(fields, traceHeader, s.trace)
@@ -141,12 +141,31 @@ func (p *policy) sole(v *verdict) bool {
 	return v != nil && len(p.limits) == 1 && v.step == p.limits[0].Step && v.reason == reducer.ReasonRate && v.after >= 0
 }
 
-// rateLimit returns the field RateLimit of the limits of a policy for a request, empty
-// where it has none. v is the refusal that it goes with, nil for none.
-func (p *policy) rateLimit(s *stream, v *verdict) string {
+// limitFields are the values of the fields about the limits of a policy.
+type limitFields struct {
+	rateLimit string // empty for a policy without limits
+	// Of the limit with the fewest permits.
+	limit, remaining uint64
+	reset            int64
+}
+
+// tighter notes a limit.
+func (f *limitFields) tighter(l *refusals.Limit, remaining uint64, reset int64) {
+	if remaining < f.remaining {
+		f.limit, f.remaining, f.reset = l.Burst, remaining, reset
+	}
+}
+
+// limitFields returns what the limits of a policy have for a request. v is the refusal that
+// it goes with, nil for none.
+func (p *policy) limitFields(s *stream, v *verdict) limitFields {
+	f := limitFields{remaining: math.MaxUint64}
 	var b []byte
 	if p.sole(v) {
-		return string(p.limits[0].Append(b, 0, refusals.CeilSeconds(v.after)))
+		l, reset := &p.limits[0], refusals.CeilSeconds(v.after)
+		f.tighter(l, 0, reset)
+		f.rateLimit = string(l.Append(b, 0, reset))
+		return f
 	}
 	for i := range p.limits {
 		l := &p.limits[i]
@@ -161,7 +180,32 @@ func (p *policy) rateLimit(s *stream, v *verdict) string {
 		case x.free == 0:
 			wait = x.next
 		}
-		b = l.Append(b, uint64(x.free), refusals.CeilSeconds(wait))
+		remaining, reset := uint64(x.free), refusals.CeilSeconds(wait)
+		b = l.Append(b, remaining, reset)
+		f.tighter(l, remaining, reset)
 	}
-	return string(b)
+	f.rateLimit = string(b)
+	return f
+}
+
+// names of the fields about limits, and of the older ones.
+const (
+	rateLimitPolicy = "ratelimit-policy"
+	rateLimit       = "ratelimit"
+	legacyLimit     = "x-ratelimit-limit"
+	legacyRemaining = "x-ratelimit-remaining"
+	legacyReset     = "x-ratelimit-reset"
+)
+
+// append appends the names and values of the fields.
+func (f *limitFields) append(fields []string, p *policy, legacy bool) []string {
+	if f.rateLimit == "" {
+		return fields
+	}
+	fields = append(fields, rateLimitPolicy, p.field, rateLimit, f.rateLimit)
+	if legacy {
+		fields = append(fields, legacyLimit, strconv.FormatUint(f.limit, 10), legacyRemaining, strconv.FormatUint(f.remaining, 10),
+			legacyReset, strconv.FormatInt(f.reset, 10))
+	}
+	return fields
 }

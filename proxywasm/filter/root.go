@@ -38,8 +38,10 @@ type root struct {
 	since     uint32 // milliseconds since the metrics were told
 }
 
-// reads says on what the policy of a request depends.
-type reads struct{ metadata, routes, host, method bool }
+// reads says on what the policy of a request depends. fields says that the fields of the
+// header are read at once: that costs less than to read two, and only so is seen which of
+// them a request has twice.
+type reads struct{ metadata, routes, host, method, fields bool }
 
 // metadataPolicy is where a route of the proxy names the policy of its requests:
 // sluice: {policy: NAME} in its metadata.
@@ -61,6 +63,10 @@ type policy struct {
 	// instant says that a request that passed has nothing to return or to report.
 	instant bool
 	votes   bool
+	// sent are the attributes of the steps that a client can send twice, and fields says
+	// that some of them are fields of the header.
+	sent   []string
+	fields bool
 }
 
 // file names the document in errors.
@@ -81,10 +87,11 @@ func newRoot(id uint32, src []byte) (*root, error) {
 	}
 	r := &root{id: id, doc: doc, table: routes.New(doc), key: newSource(doc.Proxy.Key), cost: newSource(doc.Proxy.Cost)}
 	for i := range doc.Policies {
-		p, err := newPolicy(&doc.Policies[i])
+		p, err := newPolicy(&doc.Policies[i], &r.key)
 		if err != nil {
 			return nil, err
 		}
+		r.reads.fields = r.reads.fields || p.fields
 		r.policies = append(r.policies, p)
 	}
 	// Otherwise the metadata could only name the policy that all requests have anyway.
@@ -96,6 +103,7 @@ func newRoot(id uint32, src []byte) (*root, error) {
 		r.reads.host = r.reads.host || one.Host != ""
 		r.reads.method = r.reads.method || len(one.Methods) > 0
 	}
+	r.reads.fields = r.reads.fields || r.reads.host || r.reads.method || r.cost.header != ""
 	if doc.HTTP.Unmatched == document.UnmatchedPolicy {
 		r.unmatched = r.lookup(doc.HTTP.Default)
 	}
@@ -112,7 +120,7 @@ func (r *root) lookup(name string) *policy {
 	return nil
 }
 
-func newPolicy(from *document.Policy) (*policy, error) {
+func newPolicy(from *document.Policy, key *source) (*policy, error) {
 	plan, err := pipeline.Compile(from.Policy)
 	if err != nil {
 		return nil, err
@@ -121,19 +129,38 @@ func newPolicy(from *document.Policy) (*policy, error) {
 	p.field = refusals.PolicyField(p.limits)
 	for i := plan.Len() - 1; i >= 0; i-- {
 		traits := mechanisms.Row(plan.Kind(i)).Traits
-		if !traits.Has(mechanism.Refunds) {
+		if !traits.Has(mechanism.Refunds) || plan.SettlesAt(i) {
 			p.instant = false
 		}
-		if traits.Has(mechanism.Votes) || traits.Has(mechanism.Observes) {
+		if traits.Has(mechanism.Votes) || traits.Has(mechanism.Observes) || plan.SettlesAt(i) {
 			p.votes = true
+		}
+		for _, attribute := range plan.Attributes(i) {
+			p.sends(attribute, key)
 		}
 	}
 	for i := plan.Len() - 1; i >= 0; i-- {
-		if p.final |= 1 << i; !plan.Shadow(i) {
+		if !plan.SettlesAt(i) {
+			p.final |= 1 << i
+		}
+		if !plan.Shadow(i) {
 			break
 		}
 	}
 	return p, nil
+}
+
+// sends notes an attribute of a step.
+func (p *policy) sends(attribute string, key *source) {
+	if attribute == "key" && key.header != "" {
+		attribute = key.attribute
+	}
+	kind, _, named := strings.Cut(attribute, ":")
+	if !named || slices.Contains(p.sent, attribute) {
+		return
+	}
+	p.sent = append(p.sent, attribute)
+	p.fields = p.fields || kind != "query"
 }
 
 // burst returns how many permits of a limit can be free.
@@ -146,14 +173,11 @@ func (p *policy) burst(step int) uint32 {
 	return 1
 }
 
-// ready returns the engine of a policy.
-func (r *root) ready(p *policy) engine {
-	if p.engine != nil {
-		return p.engine
-	}
+// ready makes the engine of a policy.
+func (r *root) ready(p *policy) {
 	if r.doc.Proxy.State == document.WorkerState {
 		p.engine = newWorker(p, shared{}.Now, &r.metrics)
-		return p.engine
+		return
 	}
 	if r.prefix == "" {
 		id, _ := abi.Property("plugin_root_id")
@@ -164,7 +188,6 @@ func (r *root) ready(p *policy) engine {
 		r.member = uint32(r.seed.Word(uint64(abi.Now()))) ^ r.id
 	}
 	p.engine = newProcess(p, r.prefix, shared{}, r.seed, r.doc.Proxy.Slots, r.member, &r.metrics)
-	return p.engine
 }
 
 // shared is the shared data of the proxy.
@@ -172,6 +195,7 @@ type shared struct{}
 
 // Get implements cells.Store.
 func (shared) Get(key []byte) ([]byte, uint32, bool) {
+	abi.Reclaim()
 	value, change, status := abi.Shared(key)
 	return value, change, status == abi.OK
 }
@@ -198,10 +222,10 @@ func (r *root) find(q *request) (*policy, *refusals.Problem) {
 	}
 	host, method := "", "GET"
 	if r.reads.host {
-		host = header(":authority")
+		host = q.header(":authority")
 	}
 	if r.reads.method {
-		method = header(":method")
+		method = q.header(":method")
 	}
 	path, query, more := strings.Cut(q.pathOf(), "?")
 	m, err := r.table.Match(host, method, path)
@@ -230,6 +254,9 @@ func (r *root) find(q *request) (*policy, *refusals.Problem) {
 
 // named is find for a request whose route names its policy.
 func (r *root) named(name string) (*policy, *refusals.Problem) {
+	if name == document.Pass {
+		return nil, nil
+	}
 	if p := r.lookup(name); p != nil {
 		return p, nil
 	}

@@ -27,11 +27,17 @@ func (r *root) trace(s *stream, v *verdict) {
 	if r.traced++; !asked && r.traced%sampled != 1 {
 		return
 	}
-	text := s.policy.trace(s, v)
-	abi.Log(abi.Info, "sluice: trace: "+text)
+	text := s.tell(v)
 	if asked {
 		s.trace = text
 	}
+}
+
+// tell writes the trace of a request to the log.
+func (s *stream) tell(v *verdict) string {
+	text := s.policy.trace(s, v)
+	abi.Log(abi.Info, "sluice: trace: "+text)
+	return text
 }
 
 // trace is a line as in

@@ -6,10 +6,10 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/policy/refusals"
-	"github.com/sluice-go/sluice/policy/requests"
 	"github.com/sluice-go/sluice/proxywasm/abi"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -28,14 +28,16 @@ type VM struct {
 
 // stream is a request that has passed or waits.
 type stream struct {
-	id     uint32
-	root   *root
-	policy *policy
-	waits  bool
-	voted  bool
-	grpc   bool   // its outcome is in the trailers
-	field  string // RateLimit of the answer, empty for none
-	trace  string // for the answer, empty for none
+	id      uint32
+	root    *root
+	policy  *policy
+	waits   bool
+	voted   bool
+	vote    reducer.Outcome // that was given
+	grpc    bool            // a call of gRPC
+	trailed bool            // its outcome is in the trailers
+	fields  []string        // about limits, for the answer: names and values
+	trace   string          // for the answer, empty for none
 	// Of the engine.
 	call    *call
 	handle  decision.Handle
@@ -129,9 +131,12 @@ func (v *VM) RequestHeaders(id uint32) abi.Action {
 		return abi.Continue
 	}
 	q := &v.request
-	*q = request{}
-	q.keys = &r.key
+	*q = request{attributes: attributes{root: r, sent: q.sent[:0]}}
+	q.readFields()
 	p, problem := r.find(q)
+	if problem == nil && p != nil {
+		problem = q.check(p)
+	}
 	switch {
 	case problem != nil:
 		respond(problem)
@@ -139,16 +144,13 @@ func (v *VM) RequestHeaders(id uint32) abi.Action {
 	case p == nil:
 		return abi.Continue
 	}
-	q.cost = r.cost.cost()
+	q.cost = q.attributes.cost()
 	s := v.take(id, r, p)
-	verdict := r.ready(p).begin(s, q)
-	if q.several != "" {
-		p.engine.end(s, reducer.Cancelled)
-		v.drop(s)
-		respond(&refusals.Problem{Type: refusals.Blank, Title: "Bad Request", Status: 400, Reason: "key",
-			Detail: "The request has more than one " + q.several + "."})
-		return abi.Pause
+	if p.engine == nil {
+		r.ready(p)
+		q.readFields()
 	}
+	verdict := p.engine.begin(s, q)
 	r.trace(s, &verdict)
 	switch verdict.what {
 	case waits:
@@ -174,7 +176,7 @@ func (v *VM) take(id uint32, r *root, p *policy) (s *stream) {
 	} else {
 		s = new(stream)
 	}
-	s.id, s.root, s.policy, s.waits, s.voted, s.grpc, s.field, s.trace = id, r, p, false, false, false, "", ""
+	s.id, s.root, s.policy, s.waits, s.voted, s.grpc, s.trailed, s.fields, s.trace = id, r, p, false, false, false, false, s.fields[:0], ""
 	return s
 }
 
@@ -192,11 +194,16 @@ func (v *VM) drop(s *stream) {
 func (v *VM) admitted(s *stream) {
 	p := s.policy
 	if s.root.doc.Proxy.Headers == document.HeadersAll {
-		s.field = p.rateLimit(s, nil)
+		limits := p.limitFields(s, nil)
+		s.fields = limits.append(s.fields, p, s.root.doc.Proxy.LegacyHeaders)
+	}
+	if p.votes {
+		// Hardly any request has a content type, which the answer of every one has.
+		s.grpc = isGRPC(abi.RequestHeaders)
 	}
 	if p.instant {
 		p.engine.end(s, reducer.OK)
-		if s.field == "" && s.trace == "" {
+		if len(s.fields) == 0 && s.trace == "" {
 			v.forget(s)
 			return
 		}
@@ -221,19 +228,23 @@ func (v *VM) ResponseHeaders(id uint32) abi.Action {
 	if s == nil || s.waits {
 		return abi.Continue
 	}
-	if s.field != "" {
-		abi.AddHeader(abi.ResponseHeaders, "ratelimit-policy", s.policy.field)
-		abi.AddHeader(abi.ResponseHeaders, "ratelimit", s.field)
+	for i := 0; i < len(s.fields); i += 2 {
+		if s.fields[i] == legacyLimit {
+			if _, other := abi.Header(abi.ResponseHeaders, legacyLimit); other {
+				break // another hop's
+			}
+		}
+		abi.AddHeader(abi.ResponseHeaders, s.fields[i], s.fields[i+1])
 	}
 	if s.trace != "" {
 		abi.AddHeader(abi.ResponseHeaders, traceHeader, s.trace)
 	}
 	if s.policy.votes && !s.voted {
-		if o, known := s.policy.outcome(); known {
-			s.voted = true
+		if o, known := s.outcome(); known {
+			s.voted, s.vote = true, o
 			s.policy.engine.vote(s, o)
 		} else {
-			s.grpc = true
+			s.trailed = true
 		}
 	}
 	return abi.Continue
@@ -250,8 +261,11 @@ func (v *VM) Log(id uint32) {
 	}
 	if !s.policy.instant || s.waits {
 		o := reducer.OK
-		if s.policy.votes && !s.voted {
+		switch {
+		case s.policy.votes && !s.voted:
 			o = s.lastOutcome()
+		case s.voted && s.policy.plan.Settles():
+			o = s.vote
 		}
 		s.policy.engine.end(s, o)
 	}
@@ -286,6 +300,9 @@ func (v *VM) Tick(id uint32) {
 func (v *VM) resume(s *stream, verdict verdict) {
 	abi.SetContext(s.id)
 	s.waits = false
+	if s.trace != "" {
+		s.trace = s.tell(&verdict)
+	}
 	if verdict.what == refused {
 		s.root.refuse(s, verdict)
 		s.policy.engine.end(s, reducer.Cancelled)
@@ -296,13 +313,15 @@ func (v *VM) resume(s *stream, verdict verdict) {
 	abi.Resume(abi.Request)
 }
 
-// outcome returns the outcome of the answer of the effective stream by its header
-// fields, and false where they do not say it: for gRPC, whose status is in the trailers.
-func (p *policy) outcome() (reducer.Outcome, bool) {
+// outcome returns the outcome of the answer of the stream, which is the effective one, by
+// its header fields, and false where they do not say it: for gRPC, whose status is in the
+// trailers.
+func (s *stream) outcome() (reducer.Outcome, bool) {
+	p := s.policy
 	text, _ := abi.Header(abi.ResponseHeaders, ":status")
-	number, _ := requests.Number(string(text))
+	number, _ := keyed.Number(string(text))
 	status := int(number)
-	if status == 200 && isGRPC(abi.ResponseHeaders) {
+	if status == 200 && s.grpc && isGRPC(abi.ResponseHeaders) {
 		code, ok := abi.Header(abi.ResponseHeaders, "grpc-status")
 		if !ok {
 			return 0, false
@@ -359,7 +378,7 @@ func (s *stream) lastOutcome() reducer.Outcome {
 	if f, ok := failure(); ok {
 		return s.policy.Outcomes.OfFailure(f)
 	}
-	if text, ok := abi.Property("response\x00grpc_status"); ok && s.grpc {
+	if text, ok := abi.Property("response\x00grpc_status"); ok && s.trailed {
 		_, status := refusals.HTTPOfGRPC(strconv.FormatUint(word(text), 10))
 		return s.policy.Outcomes.OfStatus(status)
 	}

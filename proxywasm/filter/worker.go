@@ -37,6 +37,7 @@ func (w *worker) begin(s *stream, q *request) verdict {
 	if w.policy.plan.Keyed() != 0 {
 		r.Keys, r.Missing = w.keys.Of(w.policy.plan, q.lookup, w.used)
 	}
+	w.keys.Price(&r, w.policy.plan, q.lookup)
 	w.driver.Advance(w.now())
 	w.read()
 	s.keys = r.Keys

@@ -22,7 +22,7 @@ const rootPath = "github.com/sluice-go/sluice"
 
 // published are the folders of the modules that users install. All other modules
 // are of the repository alone.
-var published = []string{".", "bindings/wasmtime", "bindings/wazero", "cmd/sluice", "proxywasm/host"}
+var published = []string{".", "bindings/grpc", "bindings/otel", "bindings/prometheus", "bindings/wasmtime", "bindings/wazero", "cmd/sluice", "proxywasm/host"}
 
 // modulePath returns the path of the module in a folder.
 func modulePath(dir string) string { return path.Join(rootPath, dir) }

@@ -61,7 +61,8 @@ func imported(t *testing.T, m *machine, version string) {
 	}
 	for _, args := range [][]string{
 		{"mod", "init", "example.test/user"},
-		{"get", rootPath + "@" + version, modulePath("bindings/wazero") + "@" + version},
+		{"get", rootPath + "@" + version, modulePath("bindings/grpc") + "@" + version, modulePath("bindings/otel") + "@" + version,
+			modulePath("bindings/prometheus") + "@" + version, modulePath("bindings/wazero") + "@" + version},
 	} {
 		if _, err := m.run("empty", nil, args...); err != nil {
 			t.Fatal(err)
@@ -82,7 +83,10 @@ import (
 	"net/http"
 
 	"github.com/sluice-go/sluice"
+	sluicegrpc "github.com/sluice-go/sluice/bindings/grpc"
 	"github.com/sluice-go/sluice/bindings/nethttp"
+	sluiceotel "github.com/sluice-go/sluice/bindings/otel"
+	sluiceprometheus "github.com/sluice-go/sluice/bindings/prometheus"
 	sandbox "github.com/sluice-go/sluice/bindings/wazero"
 	"github.com/sluice-go/sluice/policy"
 )
@@ -101,6 +105,9 @@ func main() {
 	}
 	fmt.Println(err)
 	_ = http.Client{Transport: nethttp.NewTransport(nil, pipeline)}
+	_ = sluicegrpc.UnaryClientInterceptor(pipeline)
+	_ = sluiceotel.New
+	_ = sluiceprometheus.New
 	_ = sandbox.New
 }
 `

@@ -19,6 +19,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -41,8 +42,9 @@ func TestLayout(t *testing.T) {
 		"span": unsafe.Offsetof(s.Span), "wake": unsafe.Offsetof(s.Wake), "wake_millis": unsafe.Offsetof(s.WakeMillis),
 		"slot": unsafe.Offsetof(s.Slot), "generation": unsafe.Offsetof(s.Generation), "reason": unsafe.Offsetof(s.Reason),
 		"timeless": unsafe.Offsetof(s.Timeless), "millis": unsafe.Offsetof(s.Millis), "permit": unsafe.Offsetof(s.Permit),
-		"mode": unsafe.Offsetof(s.Mode), "attempt": unsafe.Offsetof(s.Attempt), "before": unsafe.Offsetof(s.Before),
+		"mode": unsafe.Offsetof(s.Mode), "attempt": unsafe.Offsetof(s.Attempt), "before": unsafe.Offsetof(s.Before), "began": unsafe.Offsetof(s.Began),
 		"keys": unsafe.Offsetof(s.Keys), "config": unsafe.Offsetof(s.Config), "step": unsafe.Offsetof(s.Step),
+		"priced": unsafe.Offsetof(s.Priced), "costs": unsafe.Offsetof(s.Costs), "spent": unsafe.Offsetof(s.Spent), "used": unsafe.Offsetof(s.Used),
 	}, documented)
 	var d Decision
 	assert.Equal(t, []uintptr{0, 8, 16, 24, 28, 32, 36, 40, 41, 42, 43, 44, 48}, []uintptr{
@@ -134,7 +136,7 @@ func TestBuffer(t *testing.T) {
 
 func limiterOf(t *testing.T, m *Module, config ...float64) uint32 {
 	t.Helper()
-	m.Slots.Config = [16]float64{}
+	m.Slots.Config = [40]float64{}
 	copy(m.Slots.Config[:], config)
 	maker := m.Limiter()
 	require.Positive(t, maker, text(m))
@@ -189,7 +191,7 @@ func TestConfigs(t *testing.T) {
 		{m.Breaker, []float64{0, 10, 0, 5, 500_000, 0, 0, 0, 0, 1, 5}, BadPolicy, "probes"},
 		{m.Retry, []float64{0}, BadPolicy, "attempts"},
 	} {
-		m.Slots.Config = [16]float64{}
+		m.Slots.Config = [40]float64{}
 		copy(m.Slots.Config[:], c.config)
 		assert.Equal(t, c.code, c.make(), c.config)
 		assert.Contains(t, text(&m), c.text)
@@ -201,7 +203,7 @@ func TestConfigs(t *testing.T) {
 func TestTimelessAcquire(t *testing.T) {
 	var m Module
 	s := &m.Slots
-	s.Config = [16]float64{1, 4, 1000, 4, 700000, 0, 0, 1, 0, 1, 5000}
+	s.Config = [40]float64{1, 4, 1000, 4, 700000, 0, 0, 1, 0, 0, 1, 5000}
 	maker := uint32(m.Breaker())
 	timed, timeless := uint32(m.Cell(maker, 0)), uint32(m.Cell(maker, 0))
 	state := func(cell uint32) []byte {
@@ -241,7 +243,7 @@ func TestTimelessAcquire(t *testing.T) {
 func TestBreaker(t *testing.T) {
 	var m Module
 	s := &m.Slots
-	s.Config = [16]float64{2, 2, 0, 0, 0, 0, 0, 1, 0, 1, 5000}
+	s.Config = [40]float64{2, 2, 0, 0, 0, 0, 0, 1, 0, 0, 1, 5000}
 	maker := m.Breaker()
 	require.Positive(t, maker, text(&m))
 	cell := uint32(m.Cell(uint32(maker), 0))
@@ -290,7 +292,7 @@ func TestAdopt(t *testing.T) {
 	var m Module
 	cell := limiterOf(t, &m, 0, 1, 1000, 1)
 	require.Equal(t, int32(reducer.Admit), m.Acquire(cell, 1, 0, 0))
-	m.Slots.Config = [16]float64{0, 10, 1000, 10}
+	m.Slots.Config = [40]float64{0, 10, 1000, 10}
 	maker := m.Limiter()
 	assert.Equal(t, int32(reducer.Done), m.Adopt(cell, uint32(maker), 0))
 	assert.Equal(t, int32(reducer.Reject), m.Acquire(cell, 1, 0, 0))
@@ -303,7 +305,7 @@ func TestAdopt(t *testing.T) {
 func TestRetry(t *testing.T) {
 	var m Module
 	s := &m.Slots
-	s.Config = [16]float64{3, 3, 100, 2e6}
+	s.Config = [40]float64{3, 0, 3, 100, 2e6}
 	retry := uint32(m.Retry())
 	nan := math.NaN()
 	s.Attempt, s.Before = 1, 0
@@ -321,6 +323,19 @@ func TestRetry(t *testing.T) {
 	assert.Equal(t, uint32(reducer.ReasonAttempts), s.Reason)
 	assert.Equal(t, int32(0), m.Next(retry, uint32(reducer.OK), nan, nan, 0, 0, 0))
 	assert.Equal(t, BadArgument, m.Next(retry, 999, nan, nan, 0, 0, 0))
+
+	s.Config = [40]float64{9, 6000, 6, 0, 0, 0, 0, 0, 2, 0, 2000}
+	listed := uint32(m.Retry())
+	s.Attempt, s.Before, s.Began = 1, 0, 1000
+	assert.Equal(t, int32(1), m.Next(listed, uint32(reducer.Fail), nan, nan, 3000, 0, 0))
+	assert.InDelta(t, 0.0, s.Millis, 0)
+	s.Attempt = 2
+	assert.Equal(t, int32(1), m.Next(listed, uint32(reducer.Fail), nan, nan, 3000, 0, 0))
+	assert.InDelta(t, 2000.0, s.Millis, 0)
+	assert.Equal(t, int32(0), m.Next(listed, uint32(reducer.Fail), nan, nan, 5000, 0, 0))
+	assert.Equal(t, uint32(reducer.ReasonElapsed), s.Reason)
+	s.Config = [40]float64{9, 0, 6, 0, 0, 0, 0, 0, 17}
+	assert.Equal(t, BadArgument, m.Retry(), "more delays than there may be")
 }
 
 const policy = `{"steps":[{"retry":{"attempts":2,"backoff":{"constant":"1s"},"jitter":"none"}},{"limit":{"rate":"2/1s","per":"key"}},{"timeout":"500ms"}]}`
@@ -588,12 +603,69 @@ func TestBatch(t *testing.T) {
 		event(nil, OpDone, 1, EventOf, 0, 0, 0, 0),
 		event(nil, OpBegin, 0, EventSpan, 0, 0, 0, -1),
 		event(nil, OpBegin, 0, EventKeys, 0, 0, 0, 0),
+		append(event(nil, OpBegin, 0, EventCosts, 0, 0, 0, 0), make([]byte, costsSize-1)...),
 	} {
 		assert.Negative(t, m.Batch(p, write(t, &m, string(wrong))))
 	}
 	good := event(nil, OpBegin, 0, 0, 0, 0, 9e9, 0)
 	assert.Equal(t, BadBytes, m.Batch(p, write(t, &m, string(append(good, 1)))))
 	assert.Equal(t, uint32(1), m.Slots.Count, "what comes before has happened")
+}
+
+// TestCosts: a call takes the costs of the slots, and of what follows an event, at the
+// steps that priced names; elsewhere and later the default of the plan.
+func TestCosts(t *testing.T) {
+	var m Module
+	plan := uint32(m.Body(write(t, &m, `{"steps":[{"limit":"9/1h"},{"limit":{"rate":"9/1h","per":"key","cost":{"attribute":"header:n","default":2}}}]}`)))
+	n := m.Describe(plan, 1)
+	assert.Equal(t, "limit-2\nlimit\nenforce\nkey\ncost=header:n", string(m.Buffer[:n]))
+	p := uint32(m.Pipeline(plan, 0, 0))
+	free := func() uint32 {
+		require.Equal(t, int32(reducer.Admit), m.Ask(p, 1, 0, uint32(reducer.Peek), 0, math.NaN()))
+		return m.Slots.Free
+	}
+	m.Slots.Priced, m.Slots.Costs = 1<<1, [pipeline.MaxSteps]uint32{7, 3}
+	require.Equal(t, int32(1), m.Begin(p, 1, 0, math.NaN(), 0))
+	assert.Equal(t, uint32(6), free())
+	require.Equal(t, int32(1), m.Begin(p, 1, 0, math.NaN(), 0))
+	assert.Equal(t, uint32(4), free())
+
+	src := append(event(nil, OpBegin, 0, EventCosts, 0, 0, 0, 0), make([]byte, costsSize)...)
+	binary.LittleEndian.PutUint32(src[EventSize:], 1<<1)
+	binary.LittleEndian.PutUint32(src[EventSize+8:], 4)
+	require.Equal(t, int32(2), m.Batch(p, write(t, &m, string(event(src, OpBegin, 0, 0, 0, 0, 0, 0)))), text(&m))
+	assert.Equal(t, uint8(reducer.ReasonRate), m.Decisions[1].Reason)
+	assert.Equal(t, uint32(0), free())
+}
+
+// TestUsed: a limit that settles takes what the slots, and an event, say of an attempt.
+func TestUsed(t *testing.T) {
+	var m Module
+	p := uint32(m.Pipeline(uint32(m.Body(write(t, &m, `{"steps":[{"limit":{"rate":"9/1h","cost":2,"charge":"settle"}}]}`))), 0, 0))
+	free := func() uint32 {
+		m.Ask(p, 0, 0, uint32(reducer.Peek), 0, math.NaN())
+		return m.Slots.Free
+	}
+	begin := func() { require.Equal(t, int32(1), m.Begin(p, 1, 0, math.NaN(), 0)) }
+	done := func() int32 {
+		return m.Done(p, m.Slots.Slot, m.Slots.Generation, 0, uint32(reducer.OK), math.NaN(), math.NaN())
+	}
+	begin()
+	m.Slots.Spent, m.Slots.Used = 1, 5
+	require.Equal(t, int32(1), done())
+	assert.Equal(t, uint32(4), free())
+	begin()
+	require.Equal(t, int32(1), done())
+	assert.Equal(t, uint32(2), free(), "the cost, where nothing was told")
+
+	begin()
+	src := event(nil, OpDone, uint8(reducer.OK), EventUsed, m.Slots.Slot, m.Slots.Generation, 0, 0)
+	binary.LittleEndian.PutUint32(src[36:], 1)
+	require.Equal(t, int32(1), m.Batch(p, write(t, &m, string(src))), text(&m))
+	assert.Equal(t, uint32(1), free())
+	binary.LittleEndian.PutUint32(src[36:], 1)
+	src[2] = 0
+	assert.Equal(t, BadBytes, m.Batch(p, write(t, &m, string(src))), "used without its flag")
 }
 
 // TestPlanBytes: a document is compiled as its plan bytes are, and errors of plan
@@ -625,10 +697,10 @@ func TestPlanBytes(t *testing.T) {
 		step int32
 		text string
 	}{
-		{src[:len(src)-1], BadBytes, 1, "plan bytes: steps[1].order: cut off, or a number that is not allowed"},
+		{src[:len(src)-1], BadBytes, 1, "plan bytes: steps[1].counts: cut off, or a number that is not allowed"},
 		{append([]byte{9}, src[1:]...), BadBytes, -1, "plan bytes: version: cut off, or a number that is not allowed"},
 		{append(src[:len(src)-1:len(src)-1], 1), 0, 0, ""},
-		{append(src[:len(src)-1:len(src)-1], 2), BadPolicy, 1, "plan bytes: steps[1].order: found 2; allowed: Oldest or Newest"},
+		{append(src[:len(src)-5:len(src)-5], 2, 0, 0, 0, 0), BadPolicy, 1, "plan bytes: steps[1].order: found 2; allowed: Oldest or Newest"},
 	} {
 		code := m.Compile(write(c.src))
 		if c.code == 0 {

@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -32,6 +33,15 @@ const (
 	EventKeys = 4
 	// EventNoHedge: no attempt of the call that begins starts beside another.
 	EventNoHedge = 8
+	// EventCosts: 68 bytes follow the event and its keys: Slots.Priced and Slots.Costs.
+	EventCosts = 16
+	// EventUsed: the attempt has used what the last word says.
+	EventUsed = 32
+)
+
+const (
+	keysSize  = 4 * pipeline.MaxSteps
+	costsSize = 4 + 4*pipeline.MaxSteps
 )
 
 // begun is the call of an event of a batch.
@@ -39,7 +49,7 @@ type begun = decision.Handle
 
 // Batch lets events happen, one after another: size bytes in the buffer, each
 // event with op, outcome, flags and a zero in a byte each, cost, slot and
-// generation in 4, mark and span in 8, the attempt in 4, and 4 of zero. Begins get the slot and the
+// generation in 4, mark and span in 8, the attempt and what it has used in 4. Begins get the slot and the
 // generation of their call there. What comes before a wrong event has happened.
 // It returns how many decisions there are; a stale event leaves one of the kind
 // StaleKind.
@@ -76,7 +86,7 @@ const StaleKind = 255
 
 // happen lets one event happen and returns its size.
 func (m *Module) happen(d *drive.Driver, src []byte, event uint32) (used int, code int32) {
-	if len(src) < EventSize || src[3] != 0 || binary.LittleEndian.Uint32(src[36:]) != 0 {
+	if len(src) < EventSize || src[3] != 0 || src[2]&EventUsed == 0 && binary.LittleEndian.Uint32(src[36:]) != 0 {
 		return 0, m.fail(BadBytes, "an event is cut off or has bytes that are not zero")
 	}
 	op, outcome, flags := src[0], src[1], src[2]
@@ -95,6 +105,18 @@ func (m *Module) happen(d *drive.Driver, src []byte, event uint32) (used int, co
 			if !setKey(&request, i, key) {
 				return 0, m.keyTooGreat()
 			}
+		}
+	}
+	if flags&EventCosts != 0 {
+		if len(src) < used+costsSize {
+			return 0, m.fail(BadBytes, "the costs of an event are cut off")
+		}
+		m.costs.Known = uint16(binary.LittleEndian.Uint32(src[used:]))
+		request.Costs = &m.costs
+		used += 4
+		for i := range m.costs.Of {
+			m.costs.Of[i] = binary.LittleEndian.Uint32(src[used:])
+			used += 4
 		}
 	}
 	call := decision.HandleOf(slot, generation)
@@ -118,7 +140,7 @@ func (m *Module) happen(d *drive.Driver, src []byte, event uint32) (used int, co
 		binary.LittleEndian.PutUint32(src[8:], call.Slot())
 		binary.LittleEndian.PutUint32(src[12:], call.Generation())
 	case OpDone:
-		live = d.Done(call, drive.Result{Attempt: attempt, Outcome: reducer.Outcome(outcome), Told: flags&EventSpan != 0, RetryAfter: span})
+		live = d.Done(call, drive.Result{Attempt: attempt, Outcome: reducer.Outcome(outcome), Told: flags&EventSpan != 0, RetryAfter: span, HasUsed: flags&EventUsed != 0, Used: binary.LittleEndian.Uint32(src[36:])})
 	case OpCancel:
 		live = d.Cancel(call)
 	case OpRenew:

@@ -20,7 +20,7 @@ func TestBucketsAreLimiters(t *testing.T) {
 	var small Buckets
 	var whole Module
 	var cells [][2]uint32
-	config := [16]float64{0, 3, 100, 4}
+	config := [40]float64{0, 3, 100, 4}
 	small.Slots.Config, whole.Slots.Config = config, config
 	makers := [2]uint32{uint32(small.Limiter()), uint32(whole.Limiter())}
 	both := func(ours, theirs int32) int32 {
@@ -86,11 +86,11 @@ func TestBucketsRefuse(t *testing.T) {
 		{[]float64{0, 0, 1000}, BadPolicy},
 		{[]float64{0, 1.5, 1000}, BadArgument},
 	} {
-		m.Slots.Config = [16]float64{}
+		m.Slots.Config = [40]float64{}
 		copy(m.Slots.Config[:], c.config)
 		assert.Equal(t, c.code, m.Limiter(), c.config)
 	}
-	m.Slots.Config = [16]float64{0, 5, 1000}
+	m.Slots.Config = [40]float64{0, 5, 1000}
 	maker := uint32(m.Limiter())
 	cell := uint32(m.Cell(maker, 0))
 	nan := math.NaN()
@@ -113,7 +113,7 @@ func TestBucketsRefuse(t *testing.T) {
 func TestBucketsWithoutRoom(t *testing.T) {
 	room := true
 	m := Buckets{Room: func(uint32) bool { return room }}
-	m.Slots.Config = [16]float64{0, 5, 1000}
+	m.Slots.Config = [40]float64{0, 5, 1000}
 	maker := uint32(m.Limiter())
 	cell := uint32(m.Cell(maker, 0))
 	for range partSize - 2 {

@@ -15,7 +15,7 @@ import (
 
 // config reads Slots.Config, one number after another.
 type config struct {
-	numbers *[16]float64
+	numbers *[40]float64
 	next    int
 	wrong   bool
 }
@@ -57,8 +57,17 @@ func (c *config) share() reducer.Share { return reducer.Millionths(c.uint32()) }
 func (c *config) backoff() backoff.Config {
 	return backoff.Config{
 		Kind: backoff.Kind(c.byte()), Base: c.duration(), Factor: backoff.Factor(c.uint32()),
-		Max: c.duration(), Jitter: backoff.JitterKind(c.byte()), Share: c.share(),
+		Max: c.duration(), Jitter: backoff.JitterKind(c.byte()), Share: c.share(), Delays: c.delays(),
 	}
+}
+
+// delays reads how many delays there are, and each of them.
+func (c *config) delays() backoff.List {
+	list := make([]time.Duration, c.count(backoff.MaxDelays))
+	for i := range list {
+		list[i] = c.duration()
+	}
+	return backoff.Delays(list...)
 }
 
 // made names what a constructor made of the configuration.
@@ -113,13 +122,13 @@ func (m *Module) Bulkhead() int32 {
 }
 
 // Breaker makes a maker of breakers: window, count, span, minimum, failure
-// rate, slow over, slow rate, probes, the longest half-open, the open time as a
-// backoff.
+// rate, slow over, slow rate, probes, successes, the longest half-open, the open time
+// as a backoff.
 func (m *Module) Breaker() int32 {
 	c := m.config()
 	b := breaker.Config{
 		Window: breaker.WindowKind(c.byte()), Count: c.uint32(), Span: c.duration(), Minimum: c.uint32(), FailureRate: c.share(),
-		SlowOver: c.duration(), SlowRate: c.share(), Probes: c.uint32(), HalfOpenMax: c.duration(), Open: c.backoff(),
+		SlowOver: c.duration(), SlowRate: c.share(), Probes: c.uint32(), Successes: c.uint32(), HalfOpenMax: c.duration(), Open: c.backoff(),
 	}
 	made, err := breaker.Cells(b)
 	return m.made(&c, object{maker: &maker{Maker: made, timeless: timeless(b, true), grows: breakerBytes(b)}}, err)
@@ -143,9 +152,9 @@ func timeless(c breaker.Config, judges bool) uint32 {
 	return TimelessCall
 }
 
-// Retry makes a retry: attempts, the backoff.
+// Retry makes a retry: attempts, the longest time in which they start, the backoff.
 func (m *Module) Retry() int32 {
 	c := m.config()
-	made, err := retry.New(retry.Config{Attempts: c.uint32(), Backoff: c.backoff()})
+	made, err := retry.New(retry.Config{Attempts: c.uint32(), MaxElapsed: c.duration(), Backoff: c.backoff()})
 	return m.made(&c, object{retry: made}, err)
 }

@@ -176,7 +176,10 @@ func (m *Module) cannotPlay(o *object, src []byte) bool {
 		}
 		used := EventSize
 		if at[2]&EventKeys != 0 {
-			used += 4 * pipeline.MaxSteps
+			used += keysSize
+		}
+		if at[2]&EventCosts != 0 {
+			used += costsSize
 		}
 		at = at[min(used, len(at)):]
 	}

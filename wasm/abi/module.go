@@ -78,10 +78,18 @@ type Slots struct {
 	Attempt uint32                    // 108
 	Before  int64                     // 112
 	Keys    [pipeline.MaxSteps]uint32 // 120, in
-	Config  [16]float64               // 184, in
+	Config  [40]float64               // 184, in
 	// Step of a plan that does not compile, the greatest u32 for none.
-	Step uint32 // 312
-	_    uint32
+	Step uint32 // 504
+	// Priced has a bit for each step whose cost in Costs holds for the next Begin, which
+	// clears it.
+	Priced uint32 // 508, in
+	// Began is when a call of a retry alone began, in milliseconds.
+	Began float64                   // 512, in
+	Costs [pipeline.MaxSteps]uint32 // 520, in
+	// Spent is 1 where Used holds for the next Done, which clears it.
+	Spent uint32 // 584, in
+	Used  uint32 // 588, in
 }
 
 // The bits of Slots.Exact.
@@ -126,6 +134,7 @@ type Module struct {
 	free    []uint32
 	out     reducer.Out
 	batch   []begun
+	costs   pipeline.Costs // of the call that begins
 }
 
 // Reserve makes room for at least size bytes in the buffer and keeps what is in

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -40,6 +41,8 @@ const (
 	Fallback = 2
 	Last     = 4
 	HasValue = 8
+	// Held: an admitted attempt does not call the dependency yet.
+	Held = 16
 )
 
 // Pipeline makes the driver of a plan. seed is that of all jitter.
@@ -100,11 +103,11 @@ func (m *Module) decided(d *drive.Driver, event uint32) int32 {
 			r.Step = Deadline
 		}
 		switch {
-		case x.Kind == decision.Reject && x.RetryAfter >= 0:
+		case x.Kind == decision.Reject && x.RetryAfter >= 0, x.Kind == decision.Inject && x.RetryAfter >= 0:
 			r.Value, r.Flags = int64(x.RetryAfter), HasValue
 		case x.Won > 0:
 			r.Value, r.Flags = int64(x.Won), HasValue
-		case (x.Kind == decision.Wait || x.Kind == decision.Retry) && x.Until != clock.Never:
+		case (x.Kind == decision.Wait || x.Kind == decision.Retry || x.Kind == decision.Inject) && x.Until != clock.Never:
 			r.Value, r.Flags = int64(x.Until), HasValue
 		case x.Kind == decision.Change:
 			r.Value, r.Flags = int64(x.Mode), HasValue
@@ -121,6 +124,9 @@ func (m *Module) decided(d *drive.Driver, event uint32) int32 {
 		if x.Last {
 			r.Flags |= Last
 		}
+		if x.Held {
+			r.Flags |= Held
+		}
 	}
 	d.Decisions = d.Decisions[:0]
 	if m.Slots.Count = uint32(len(m.Decisions)); m.Slots.Count > 0 {
@@ -135,7 +141,8 @@ func (m *Module) decided(d *drive.Driver, event uint32) int32 {
 const BeginNoHedge = 1
 
 // Begin starts a call, which Slots.Slot and Slots.Generation name. deadline is
-// NaN for none. Steps with keys have their numbers in Slots.Keys. Like all that
+// NaN for none. Steps with keys have their numbers in Slots.Keys, those whose cost an
+// attribute has their costs in Slots.Costs. Like all that
 // happens to a pipeline it returns how many decisions there are.
 func (m *Module) Begin(handle, cost, flags uint32, deadline, now float64) int32 {
 	o := m.get(handle)
@@ -159,6 +166,10 @@ func (m *Module) Begin(handle, cost, flags uint32, deadline, now float64) int32 
 			return m.keyTooGreat()
 		}
 	}
+	if m.Slots.Priced != 0 {
+		m.costs = pipeline.Costs{Known: uint16(m.Slots.Priced), Of: m.Slots.Costs}
+		r.Costs, m.Slots.Priced = &m.costs, 0
+	}
 	if o.promised > 0 {
 		m.keep(&o.promised)
 	} else if m.Memory.Tight && m.cannotBegin(d, &r) {
@@ -181,7 +192,7 @@ func setKey(r *drive.Request, i int, key uint32) bool {
 
 // Done ends a running attempt of a call with an outcome from ok to ignore: that
 // of the number, the lowest one that runs for 0. after is what the answer named as
-// retry-after, NaN for nothing.
+// retry-after, NaN for nothing; Slots.Used is what the attempt has used.
 func (m *Module) Done(handle, slot, generation, attempt, outcome uint32, after, now float64) int32 {
 	if outcome < uint32(reducer.OK) || outcome > uint32(reducer.Ignore) {
 		return m.fail(BadArgument, "no such outcome")
@@ -191,7 +202,8 @@ func (m *Module) Done(handle, slot, generation, attempt, outcome uint32, after, 
 		return BadHandle
 	}
 	span, told := m.span(after)
-	result := drive.Result{Attempt: attempt, Outcome: reducer.Outcome(outcome), Told: told, RetryAfter: span}
+	result := drive.Result{Attempt: attempt, Outcome: reducer.Outcome(outcome), Told: told, RetryAfter: span, HasUsed: m.Slots.Spent != 0, Used: m.Slots.Used}
+	m.Slots.Spent = 0
 	return m.settled(d, d.Done(decision.HandleOf(slot, generation), result))
 }
 

@@ -92,8 +92,9 @@ func (m *Module) plan(p *document.Policy, err error) int32 {
 }
 
 // Describe leaves lines about a step in the buffer: its name, its mechanism,
-// "shadow" or "enforce", and the attributes that its cells are kept per. It
-// returns their size, 0 past the last step.
+// "shadow" or "enforce", the attributes that its cells are kept per, and, where an
+// attribute has its cost, that attribute behind "cost=". It returns their size, 0 past
+// the last step.
 func (m *Module) Describe(planHandle, step uint32) int32 {
 	plan := m.get(planHandle).plan
 	if plan == nil {
@@ -108,6 +109,9 @@ func (m *Module) Describe(planHandle, step uint32) int32 {
 		mode = "shadow"
 	}
 	lines := append([]string{plan.StepName(i), plan.Kind(i).String(), mode}, plan.Per(i)...)
+	if cost := plan.CostAttribute(i); cost != "" {
+		lines = append(lines, "cost="+cost)
+	}
 	return m.give([]byte(strings.Join(lines, "\n")))
 }
 

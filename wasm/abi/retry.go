@@ -13,7 +13,8 @@ import (
 // attempts that have started, and Slots.Before. It returns 1 when another one
 // follows, Slots.Millis after now; else 0, with Slots.Reason. after is what the
 // answer named as retry-after, NaN for nothing; until is the deadline, NaN for
-// none. seed is the call's.
+// none. seed is the call's. Slots.Began is when the call began, for a retry with a
+// longest time.
 func (m *Module) Next(handle, outcome uint32, after, until, now float64, seedLow, seedHigh uint32) int32 {
 	r := m.get(handle).retry
 	if r == nil {
@@ -23,7 +24,7 @@ func (m *Module) Next(handle, outcome uint32, after, until, now float64, seedLow
 		return m.fail(BadArgument, "no such outcome")
 	}
 	s := &m.Slots
-	end := retry.End{Outcome: reducer.Outcome(outcome), Deadline: clock.Never, Seed: uint64(seedHigh)<<32 | uint64(seedLow)}
+	end := retry.End{Outcome: reducer.Outcome(outcome), Deadline: clock.Never, Began: m.mark(m.Slots.Began, 0), Seed: uint64(seedHigh)<<32 | uint64(seedLow)}
 	end.RetryAfter, end.Told = m.span(after)
 	if !math.IsNaN(until) {
 		end.Deadline = m.mark(until, 0)

@@ -243,7 +243,7 @@ func take(n uintptr) uintptr {
 // Safe is called between calls of the host, while no function of the program
 // holds a pointer. It collects when enough has been allocated.
 func Safe() {
-	if used >= due {
+	if Due() {
 		collect()
 	}
 }
@@ -357,6 +357,18 @@ func commits(end uintptr) bool {
 
 // Freed says that an object of the program is not used any more.
 func Freed() { credits, freed = credits+1, true }
+
+// Due reports whether the next call collects.
+func Due() bool { return used >= due }
+
+// Exceeded reports whether more than the limit is in use. It may collect, as Room does.
+func Exceeded() bool {
+	if live+used <= limit<<pageBits {
+		return false
+	}
+	collect()
+	return live > limit<<pageBits
+}
 
 // Used returns how many bytes are in use, with those of objects that the next
 // collection frees.

@@ -112,9 +112,9 @@ func (p *Pipeline) encode(events []Event, i int) error {
 	}
 	var outcome reducer.Outcome
 	var flags uint8
-	var cost, slot, generation uint32
+	var cost, slot, generation, used uint32
 	var span time.Duration
-	keys, err := p.check(e)
+	keys, costs, err := p.check(e)
 	if err != nil {
 		return wrong(err.Text)
 	}
@@ -130,6 +130,9 @@ func (p *Pipeline) encode(events []Event, i int) error {
 		}
 		if keys != [pipeline.MaxSteps]uint32{} {
 			flags |= abi.EventKeys
+		}
+		if costs.Known != 0 {
+			flags |= abi.EventCosts
 		}
 	case Done, Cancel, Renew:
 		slot, generation = e.Call.Slot(), e.Call.Generation()
@@ -148,6 +151,10 @@ func (p *Pipeline) encode(events []Event, i int) error {
 			span = e.Result.RetryAfter
 			flags |= abi.EventSpan
 		}
+		if e.Result.HasUsed {
+			used = e.Result.Used
+			flags |= abi.EventUsed
+		}
 	default:
 		return wrong("no such operation")
 	}
@@ -157,38 +164,46 @@ func (p *Pipeline) encode(events []Event, i int) error {
 	b = binary.LittleEndian.AppendUint32(b, generation)
 	b = binary.LittleEndian.AppendUint64(b, uint64(e.At))
 	b = binary.LittleEndian.AppendUint64(b, uint64(span))
-	b = binary.LittleEndian.AppendUint64(b, uint64(e.Result.Attempt))
+	b = binary.LittleEndian.AppendUint32(b, e.Result.Attempt)
+	b = binary.LittleEndian.AppendUint32(b, used)
 	if flags&abi.EventKeys != 0 {
 		for _, key := range keys {
 			b = binary.LittleEndian.AppendUint32(b, key)
+		}
+	}
+	if flags&abi.EventCosts != 0 {
+		b = binary.LittleEndian.AppendUint32(b, uint32(costs.Known))
+		for _, cost := range costs.Of {
+			b = binary.LittleEndian.AppendUint32(b, cost)
 		}
 	}
 	p.encoded = b
 	return nil
 }
 
-// check returns the numbers of the keys of an event, or what is wrong with it.
-func (p *Pipeline) check(e *Event) (keys [pipeline.MaxSteps]uint32, err *Error) {
+// check returns the numbers of the keys of an event and the costs that its attributes
+// have, or what is wrong with it.
+func (p *Pipeline) check(e *Event) (keys [pipeline.MaxSteps]uint32, costs pipeline.Costs, err *Error) {
 	switch e.Op {
 	case Begin:
 		if p.moved {
-			return keys, &Error{Code: abi.BadArgument, Text: "the pipeline was handed over"}
+			return keys, costs, &Error{Code: abi.BadArgument, Text: "the pipeline was handed over"}
 		}
 		e.Call = decision.Handle{}
 		if e.Request.Lookup != nil {
-			keys = p.number(e.Request.Lookup)
+			keys, costs = p.number(e.Request.Lookup), p.plan.shape.CostsBy(e.Request.Lookup)
 		}
 		for _, key := range keys {
 			if key&^abi.KeyMissing > abi.MaxKey {
-				return keys, errKeys
+				return keys, costs, errKeys
 			}
 		}
 	case Done:
 		if e.Result.Outcome < reducer.OK || e.Result.Outcome > reducer.Ignore {
-			return keys, &Error{Code: abi.BadArgument, Text: "an attempt ends with OK, Fail, Throttle or Ignore"}
+			return keys, costs, &Error{Code: abi.BadArgument, Text: "an attempt ends with OK, Fail, Throttle or Ignore"}
 		}
 	}
-	return keys, nil
+	return keys, costs, nil
 }
 
 // The offsets of what a record of a decision has.
@@ -241,13 +256,13 @@ func (p *Pipeline) decision(dst []decision.Decision, record []byte, event *Event
 		event.Stale = true
 		return dst, nil
 	}
-	if kind > decision.Drop {
+	if kind > decision.Drop && kind != decision.Inject && kind != decision.Start {
 		return dst, p.m.broken(errors.New("it decided something unknown"))
 	}
 	flags := record[ofFlags]
 	d := decision.Decision{
 		At: clock.Mark(binary.LittleEndian.Uint64(record[ofAt:])), Kind: kind, Index: -1,
-		Shadow: flags&abi.Shadow != 0, Fallback: flags&abi.Fallback != 0, Last: flags&abi.Last != 0,
+		Shadow: flags&abi.Shadow != 0, Fallback: flags&abi.Fallback != 0, Last: flags&abi.Last != 0, Held: flags&abi.Held != 0,
 		Outcome: reducer.Outcome(record[ofOutcome]), Reason: reducer.Reason(record[ofReason]),
 		Attempt: binary.LittleEndian.Uint32(record[ofAttempt:]),
 	}
@@ -275,6 +290,13 @@ func (p *Pipeline) decision(dst []decision.Decision, record []byte, event *Event
 	case decision.End:
 		if known {
 			d.Won = uint32(value)
+		}
+	case decision.Inject:
+		switch d.Until, d.RetryAfter = clock.Never, -1; {
+		case known && d.Outcome == 0:
+			d.Until = clock.Mark(value)
+		case known:
+			d.RetryAfter = time.Duration(value)
 		}
 	case decision.Reject:
 		if d.RetryAfter = -1; known {

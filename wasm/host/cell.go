@@ -37,16 +37,21 @@ func (m *Module) Bulkhead(c bulkhead.Config) (*Maker, error) {
 
 // Breaker is Limiter for breakers.
 func (m *Module) Breaker(c breaker.Config) (*Maker, error) {
-	open := backoffNumbers(c.Open)
 	numbers := append([]float64{
 		float64(c.Window), float64(c.Count), millis(c.Span), float64(c.Minimum), float64(c.FailureRate.Millionths()),
-		millis(c.SlowOver), float64(c.SlowRate.Millionths()), float64(c.Probes), millis(c.HalfOpenMax),
-	}, open[:]...)
+		millis(c.SlowOver), float64(c.SlowRate.Millionths()), float64(c.Probes), float64(c.Successes), millis(c.HalfOpenMax),
+	}, backoffNumbers(c.Open)...)
 	return m.configured(breakerOf, false, numbers...)
 }
 
-func backoffNumbers(c backoff.Config) [6]float64 {
-	return [6]float64{float64(c.Kind), millis(c.Base), float64(c.Factor), millis(c.Max), float64(c.Jitter), float64(c.Share.Millionths())}
+func backoffNumbers(c backoff.Config) []float64 {
+	numbers := []float64{
+		float64(c.Kind), millis(c.Base), float64(c.Factor), millis(c.Max), float64(c.Jitter), float64(c.Share.Millionths()), float64(c.Delays.Len()),
+	}
+	for i := range c.Delays.Len() {
+		numbers = append(numbers, millis(c.Delays.At(i)))
+	}
+	return numbers
 }
 
 func millis(d time.Duration) float64 { return float64(d) / float64(time.Millisecond) }

@@ -42,7 +42,7 @@ type Request struct {
 	// Deadline after which the call is cut, as by an outermost timeout step.
 	// Negative for none; 0 cuts it where it begins.
 	Deadline time.Duration
-	// Lookup returns the value of an attribute that a step has in its `per`,
+	// Lookup returns the value of an attribute that a step has in its `per` or its `cost`,
 	// empty for what is missing, as everything is without a Lookup. It must not
 	// call the module.
 	Lookup func(attribute string) string
@@ -61,6 +61,9 @@ type Result struct {
 	// retry; negative when it said not to retry.
 	Told       bool
 	RetryAfter time.Duration
+	// HasUsed says that Used holds: what the attempt has used, for limits that settle.
+	HasUsed bool
+	Used    uint32
 }
 
 // Pipeline makes the driver of a plan, at mark 0. The seed is that of all jitter.
@@ -132,7 +135,7 @@ func (p *Pipeline) happen(dst []decision.Decision) ([]decision.Decision, error) 
 		return p.batch(dst, p.one[:])
 	}
 	p.keys.batch++
-	keys, wrong := p.check(e)
+	keys, costs, wrong := p.check(e)
 	if wrong != nil {
 		return dst, wrong
 	}
@@ -148,10 +151,14 @@ func (p *Pipeline) happen(dst []decision.Decision) ([]decision.Decision, error) 
 	case Tick:
 		code, err = m.raw(advance, uint64(p.handle), nan)
 	case Begin:
-		code, err = p.begin(memory, &e.Request, &keys)
+		code, err = p.begin(memory, &e.Request, &keys, &costs)
 	case Done:
 		if e.Result.Told {
 			m.by(memory, e.Result.RetryAfter)
+		}
+		if e.Result.HasUsed {
+			binary.LittleEndian.PutUint32(memory[m.slots+atSpent:], 1)
+			binary.LittleEndian.PutUint32(memory[m.slots+atUsed:], e.Result.Used)
 		}
 		code, err = m.raw(done, uint64(p.handle), slot, generation, uint64(e.Result.Attempt), uint64(e.Result.Outcome), nan, nan)
 	case Cancel:
@@ -168,13 +175,19 @@ func (p *Pipeline) happen(dst []decision.Decision) ([]decision.Decision, error) 
 	return p.decisions(dst, p.one[:])
 }
 
-func (p *Pipeline) begin(memory []byte, r *Request, keys *[pipeline.MaxSteps]uint32) (uint32, error) {
+func (p *Pipeline) begin(memory []byte, r *Request, keys *[pipeline.MaxSteps]uint32, costs *pipeline.Costs) (uint32, error) {
 	if r.Deadline >= 0 {
 		p.m.by(memory, r.Deadline)
 	}
 	if p.plan.shape.Keyed() != 0 {
 		for i, key := range keys {
 			binary.LittleEndian.PutUint32(memory[p.m.slots+atKeys+uint32(4*i):], key)
+		}
+	}
+	if costs.Known != 0 {
+		binary.LittleEndian.PutUint32(memory[p.m.slots+atPriced:], uint32(costs.Known))
+		for i, cost := range costs.Of {
+			binary.LittleEndian.PutUint32(memory[p.m.slots+atCosts+uint32(4*i):], cost)
 		}
 	}
 	flags := uint64(0)

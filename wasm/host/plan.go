@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
 )
@@ -16,7 +18,8 @@ type Plan struct {
 	steps []Step
 	// shape is what the host has to know of the plan, in the form that the
 	// native core has it: as many steps, with their names and attributes. What
-	// they decide stays in the module, and here they are all timeouts.
+	// they decide stays in the module, and here they are timeouts, and limits where an
+	// attribute has a cost.
 	shape *pipeline.Plan
 }
 
@@ -30,6 +33,8 @@ type Step struct {
 	Shadow bool
 	// Per lists the attributes whose values have a cell each.
 	Per []string
+	// Cost is the attribute that has the cost of a call at the step, empty for none.
+	Cost string
 }
 
 // Policy compiles a policy of a whole document in JSON, up to 1 MiB. Without a
@@ -85,9 +90,17 @@ func (p *Plan) describe() error {
 			return p.m.broken(errors.New("it describes no step"))
 		}
 		s := Step{Name: lines[0], Mechanism: lines[1], Shadow: lines[2] == "shadow", Per: lines[3:]}
+		var shape mechanism.Config = timeout.Config{After: 1}
+		if last := len(s.Per) - 1; last >= 0 {
+			if cost, ok := strings.CutPrefix(s.Per[last], "cost="); ok {
+				s.Per, s.Cost = s.Per[:last], cost
+				shape = limiter.Config{Count: 1, Period: 1, Cost: limiter.Cost{Attribute: cost}}
+			}
+		}
 		p.steps = append(p.steps, s)
-		policy.Steps = append(policy.Steps, pipeline.Step{Config: timeout.Config{After: 1}, Name: s.Name, Shadow: s.Shadow, Per: s.Per})
+		policy.Steps = append(policy.Steps, pipeline.Step{Config: shape, Name: s.Name, Shadow: s.Shadow, Per: s.Per})
 	}
+	policy.Pass = len(policy.Steps) == 0
 	var err error
 	if p.shape, err = pipeline.Compile(policy); err != nil {
 		return p.m.broken(err)

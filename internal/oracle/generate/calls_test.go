@@ -62,7 +62,8 @@ func TestCalls(t *testing.T) {
 				bad = !c.live[l.Attempt]
 				delete(c.live, l.Attempt)
 			case "retry":
-				bad = !c.live[l.Attempt] && !l.Shadow
+				ran := l.Reason == "fail" || l.Reason == "throttle" || l.Reason == "timeout"
+				bad = ran && !c.live[l.Attempt] && !l.Shadow
 				if !l.Shadow {
 					c.live, c.hedges = map[int]bool{}, 0
 				}

@@ -14,7 +14,7 @@ import (
 
 // changed returns another policy that has much in common with the given one.
 func (m *maker) changed(p pipeline.Policy) pipeline.Policy {
-	if m.chance(10) {
+	if m.chance(10) || p.Pass || m.passes && m.chance(50) {
 		return m.policy()
 	}
 	next := pipeline.Policy{Name: p.Name, Fallback: p.Fallback}
@@ -83,6 +83,7 @@ func (m *maker) partlyBreaker(c *breaker.Config) {
 	switch m.IntN(4) {
 	case 0:
 		c.Probes = uint32(m.upTo(3))
+		c.Successes = min(c.Successes, c.Probes)
 	case 1:
 		c.Open = other.Open
 	case 2:
@@ -120,6 +121,9 @@ func (m *maker) partlyLimit(c *limiter.Config) {
 		c.Period = other.Period
 	case 3:
 		c.Wait, c.Queue, c.Order = other.Wait, other.Queue, other.Order
+	}
+	if m.priced && m.chance(25) {
+		c.Cost, c.Charge, c.Counts = other.Cost, other.Charge, other.Counts
 	}
 	c.Period = max(c.Period, time.Duration(c.Count))
 	if m.grid == onGrid {

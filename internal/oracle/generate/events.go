@@ -18,13 +18,31 @@ func Generate(rng *rand.Rand) (pipeline.Policy, []oracle.Event) { return Generat
 // when something is due. Run with another seed, a log in which an id is used
 // again could be invalid.
 func GenerateFor(rng *rand.Rand, seed uint64) (pipeline.Policy, []oracle.Event) {
-	m := &maker{Rand: rng}
+	return draw(&maker{Rand: rng, all: true}, seed)
+}
+
+// GenerateFirst is GenerateFor with the settings of the first edition of the vectors,
+// whose policies never change.
+func GenerateFirst(rng *rand.Rand, seed uint64) (pipeline.Policy, []oracle.Event) {
+	return draw(&maker{Rand: rng}, seed)
+}
+
+// GeneratePassing is GenerateFor for a policy without steps, which its log replaces by
+// others, with and without steps.
+func GeneratePassing(rng *rand.Rand, seed uint64) (pipeline.Policy, []oracle.Event) {
+	return draw(&maker{Rand: rng, all: true, passes: true}, seed)
+}
+
+// draw draws a policy and a log for it.
+func draw(m *maker, seed uint64) (pipeline.Policy, []oracle.Event) {
 	m.unit = of(m, time.Second, time.Second, 100*time.Millisecond, time.Millisecond, 10*time.Nanosecond, time.Hour)
 	m.grid = of(m, mixed, mixed, mixed, onGrid, onGrid, offGrid)
-	m.named, m.keyed = m.chance(40), m.chance(20)
+	m.named = m.chance(40)
+	kind := m.IntN(100)
+	m.keyed, m.priced = kind < 20, m.all && kind >= 10 && kind < 30
 	p := m.policy()
 	l := &log{maker: m, policy: p, engine: oracle.New(p, seed), again: m.chance(25), still: of(m, 15, 40, 65)}
-	if m.chance(35) {
+	if m.passes || m.chance(35) {
 		l.configures = m.upTo(12)
 	}
 	for n := m.upTo(of(m, 10, 30, 80)); n > 0; n-- {
@@ -136,6 +154,9 @@ func (l *log) call(at int64) {
 	}
 	if l.chance(60) {
 		e.Attributes = map[string]string{"header:x": of(l.maker, "", "a", "b")}
+		if l.priced {
+			e.Attributes["header:n"] = of(l.maker, "", "0", "1", "1", "2", "3", "5", "-1", "02", "99999999999", "9999999999999999999")
+		}
 	}
 	switch n := l.IntN(100); {
 	case n < 15:
@@ -157,6 +178,9 @@ func (l *log) done(at int64) {
 		}
 	} else if l.chance(4) {
 		e.RetryAfter = pointer(-int64(l.IntN(2)*int(l.unit) + 1))
+	}
+	if l.priced && l.chance(60) {
+		e.Used = pointer(int64(of(l.maker, 0, 1, 1, 2, 2, 3, 4, 9)))
 	}
 	l.add(e)
 }

@@ -2,22 +2,11 @@ package generate
 
 import (
 	"encoding/json"
-	"strconv"
-	"strings"
 	"time"
 
-	"github.com/sluice-go/sluice/core/adaptive"
-	"github.com/sluice-go/sluice/core/backoff"
-	"github.com/sluice-go/sluice/core/breaker"
-	"github.com/sluice-go/sluice/core/budget"
-	"github.com/sluice-go/sluice/core/bulkhead"
-	"github.com/sluice-go/sluice/core/hedge"
-	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/core/retry"
-	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/oracle"
-	"github.com/sluice-go/sluice/reducer"
+	"github.com/sluice-go/sluice/policy"
 )
 
 // object is a JSON object; its fields are printed in the order of the alphabet.
@@ -26,7 +15,7 @@ type object = map[string]any
 // PolicyJSON prints the policy as a document with the one policy p. Every
 // setting that has a default is written out.
 func PolicyJSON(p pipeline.Policy) []byte {
-	return print(object{"version": 1, "policies": object{"p": policyObject(p)}})
+	return print(object{"version": 1, "policies": object{"p": json.RawMessage(policy.BodyJSON(p))}})
 }
 
 // EventsJSON prints the log as NDJSON.
@@ -69,221 +58,16 @@ func eventObject(e oracle.Event) object {
 	if e.Outcome != "" {
 		o["outcome"] = e.Outcome
 	}
+	if e.Used != nil {
+		o["used"] = *e.Used
+	}
 	if e.RetryAfter != nil {
 		o["retry_after"] = span(time.Duration(*e.RetryAfter))
 	}
 	if e.Policy != nil {
-		o["policy"] = policyObject(*e.Policy)
+		o["policy"] = json.RawMessage(policy.BodyJSON(*e.Policy))
 	}
 	return o
-}
-
-func policyObject(p pipeline.Policy) object {
-	steps := []object{}
-	for _, s := range p.Steps {
-		steps = append(steps, object{s.Kind().String(): stepObject(s)})
-	}
-	o := object{"steps": steps}
-	if p.Fallback != nil {
-		o["fallback"] = object{"status": p.Fallback.Status, "body": p.Fallback.Body}
-	}
-	return o
-}
-
-func stepObject(s pipeline.Step) object {
-	var o object
-	switch c := s.Config.(type) {
-	case timeout.Config:
-		o = object{"after": span(c.After)}
-	case retry.Config:
-		o = retryObject(c)
-	case breaker.Config:
-		o = breakerObject(c)
-	case limiter.Config:
-		o = limitObject(c)
-	case bulkhead.Config:
-		o = bulkheadObject(c)
-	case hedge.Config:
-		o = hedgeObject(c)
-	case adaptive.Config:
-		o = adaptiveObject(c)
-	}
-	if s.Name != "" {
-		o["name"] = s.Name
-	}
-	if s.Shadow {
-		o["shadow"] = true
-	}
-	if len(s.Per) == 0 {
-		return o
-	}
-	o["per"] = s.Per
-	if len(s.Per) == 1 {
-		o["per"] = s.Per[0]
-	}
-	if s.Keys > 0 {
-		o["keys"] = s.Keys
-	}
-	o["when_full"] = [...]string{"evict", "share"}[s.WhenFull]
-	o["missing"] = [...]string{"share", "deny", "skip"}[s.Missing]
-	return o
-}
-
-func retryObject(c retry.Config) object {
-	o := object{"attempts": c.Attempts, "backoff": "none"}
-	if c.Backoff.Kind != backoff.None {
-		o["backoff"] = backoffObject(c.Backoff)
-	}
-	if c.Backoff.Kind != backoff.None && c.Backoff.Kind != backoff.Decorrelated {
-		o["jitter"] = jitter(c.Backoff)
-	}
-	if c.Budgeted {
-		o["budget"] = budgetObject(c.Budget)
-	}
-	return o
-}
-
-func budgetObject(c budget.Config) object {
-	return object{
-		"ratio":   share(c.Ratio),
-		"minimum": rate(c.MinimumCount, c.MinimumPeriod),
-		"window":  span(c.Window),
-	}
-}
-
-func hedgeObject(c hedge.Config) object {
-	o := object{"max": c.Max}
-	switch {
-	case c.Parallel:
-		o["parallel"] = true
-	case c.Percentile.Positive():
-		o["after"] = "p" + decimal(int64(c.Percentile.Millionths()), 4)
-		o["samples"] = c.Samples
-		o["minimum"] = c.Minimum
-	default:
-		o["after"] = span(c.After)
-	}
-	if c.Budgeted {
-		o["budget"] = budgetObject(c.Budget)
-	}
-	return o
-}
-
-var backoffNames = map[backoff.Kind]string{
-	backoff.Constant: "constant", backoff.Linear: "linear", backoff.Exponential: "exponential",
-	backoff.Fibonacci: "fibonacci", backoff.Decorrelated: "decorrelated",
-}
-
-// backoffObject prints a backoff without its jitter.
-func backoffObject(c backoff.Config) object {
-	o := object{backoffNames[c.Kind]: span(c.Base)}
-	if c.Kind == backoff.Exponential {
-		o["factor"] = json.Number(decimal(int64(c.Factor), 6))
-	}
-	if c.Max > 0 {
-		o["max"] = span(c.Max)
-	}
-	return o
-}
-
-func jitter(c backoff.Config) string {
-	switch c.Jitter {
-	case backoff.Full:
-		return "full"
-	case backoff.Equal:
-		return "equal"
-	case backoff.Fraction:
-		return share(c.Share)
-	}
-	return "none"
-}
-
-func breakerObject(c breaker.Config) object {
-	o := object{"probes": c.Probes, "open": span(c.Open.Base)}
-	if c.Open.Kind != backoff.Constant || c.Open.Jitter != backoff.NoJitter {
-		open := backoffObject(c.Open)
-		if c.Open.Jitter != backoff.NoJitter {
-			open["jitter"] = jitter(c.Open)
-		}
-		o["open"] = open
-	}
-	switch c.Window {
-	case breaker.Calls:
-		o["window"] = object{"calls": c.Count}
-	case breaker.Time:
-		o["window"] = object{"time": span(c.Span), "buckets": c.Count}
-	case breaker.Consecutive:
-		o["window"] = object{"consecutive": c.Count}
-	}
-	if c.Window != breaker.Consecutive {
-		o["minimum"] = c.Minimum
-		o["failure_rate"] = share(c.FailureRate)
-	}
-	if c.SlowOver > 0 {
-		o["slow"] = object{"over": span(c.SlowOver), "rate": share(c.SlowRate)}
-	}
-	if c.HalfOpenMax > 0 {
-		o["half_open_max"] = span(c.HalfOpenMax)
-	}
-	return o
-}
-
-var algorithmNames = map[limiter.Algorithm]string{
-	limiter.TokenBucket: "token-bucket", limiter.FixedWindow: "fixed-window", limiter.SlidingCounter: "sliding-counter",
-	limiter.SlidingLog: "sliding-log", limiter.LeakyBucket: "leaky-bucket",
-}
-
-var orderNames = map[limiter.Order]string{limiter.Oldest: "oldest", limiter.Newest: "newest"}
-
-func limitObject(c limiter.Config) object {
-	o := object{"algorithm": algorithmNames[c.Algorithm], "rate": rate(c.Count, c.Period)}
-	if c.Algorithm == limiter.TokenBucket && c.Burst > 0 {
-		o["burst"] = c.Burst
-	}
-	if c.Wait > 0 {
-		o["wait"] = span(c.Wait)
-		o["queue"] = c.Queue
-		o["order"] = orderNames[c.Order]
-	}
-	return o
-}
-
-func bulkheadObject(c bulkhead.Config) object {
-	o := object{"concurrent": c.Concurrent}
-	if c.Queue > 0 {
-		o["queue"] = c.Queue
-		o["order"] = orderNames[c.Order]
-	}
-	if c.Wait > 0 {
-		o["wait"] = span(c.Wait)
-	}
-	if c.Lease > 0 {
-		o["lease"] = span(c.Lease)
-	}
-	return o
-}
-
-func adaptiveObject(c adaptive.Config) object {
-	return object{
-		"initial": c.Initial, "minimum": c.Minimum, "maximum": c.Maximum,
-		"increase": c.Increase, "decrease": share(c.Decrease), "over": span(c.Over),
-	}
 }
 
 func span(d time.Duration) string { return d.String() }
-
-func rate(count uint32, period time.Duration) string {
-	return strconv.FormatUint(uint64(count), 10) + "/" + span(period)
-}
-
-func share(s reducer.Share) string { return decimal(int64(s.Millionths()), 4) + "%" }
-
-// decimal prints n with the last digits after the point, without needless zeros.
-func decimal(n int64, digits int) string {
-	text := strconv.FormatInt(n, 10)
-	for len(text) <= digits {
-		text = "0" + text
-	}
-	cut := len(text) - digits
-	return strings.TrimRight(strings.TrimRight(text[:cut]+"."+text[cut:], "0"), ".")
-}

@@ -6,8 +6,10 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
@@ -23,6 +25,13 @@ type maker struct {
 	names int
 	// keyed says that many steps of this case have a cell for each key.
 	keyed bool
+	// passes says that policies may have no steps.
+	passes bool
+	// priced says that many limits of this case have a cost of their own.
+	priced bool
+	// all says that cases have every setting, also those that the first edition of the
+	// vectors does not have.
+	all bool
 }
 
 // grid says which durations and marks a case has.
@@ -92,7 +101,13 @@ func (m *maker) policy() pipeline.Policy {
 	if m.chance(20) {
 		p.Fallback = &fallback.Config{Status: 503, Body: "later"}
 	}
+	if m.chance(12) {
+		p.Steps = m.added(p.Steps, pipeline.Chaos)
+	}
 	p.Steps = arranged(p.Steps)
+	if m.passes && m.chance(60) {
+		p.Steps, p.Pass = nil, true
+	}
 	return p
 }
 
@@ -133,27 +148,35 @@ func index(steps []pipeline.Step, kind pipeline.Kind) int {
 	return slices.IndexFunc(steps, func(s pipeline.Step) bool { return s.Kind() == kind })
 }
 
-// arranged returns the steps with the hedge below the retry.
+// arranged returns the steps with the hedge below the retry and the chaos below all
+// others.
 func arranged(steps []pipeline.Step) []pipeline.Step {
 	r, h := index(steps, pipeline.Retry), index(steps, pipeline.Hedge)
 	if h >= 0 && h < r {
 		steps = slices.Clone(steps)
 		steps[r], steps[h] = steps[h], steps[r]
 	}
+	if i := index(steps, pipeline.Chaos); i >= 0 {
+		last := steps[i]
+		steps = append(slices.Delete(slices.Clone(steps), i, i+1), last)
+	}
 	return steps
 }
 
 // plain returns the step without what it cannot have: `per` where there are no
-// cells, and what concerns keys without `per`.
+// cells, what concerns keys without `per`, and a cost that is never admitted.
 func plain(s pipeline.Step) pipeline.Step {
 	cells := true
 	switch c := s.Config.(type) {
-	case timeout.Config:
+	case timeout.Config, chaos.Config:
 		cells = false
 	case retry.Config:
 		cells = c.Budgeted
 	case hedge.Config:
 		cells = c.Budgeted || c.Percentile.Positive()
+	case limiter.Config:
+		c.Cost.Permits = min(c.Cost.Permits, greatest(c))
+		s.Config = c
 	}
 	if !cells {
 		s.Per = nil
@@ -162,4 +185,12 @@ func plain(s pipeline.Step) pipeline.Step {
 		s.Keys, s.WhenFull, s.Missing = 0, pipeline.FullEvict, pipeline.MissingShare
 	}
 	return s
+}
+
+// greatest returns the greatest cost that a limiter admits.
+func greatest(c limiter.Config) uint32 {
+	if c.Algorithm == limiter.TokenBucket {
+		return c.AtOnce()
+	}
+	return c.Count
 }

@@ -19,6 +19,7 @@ type rawEvent struct {
 	Attributes           map[string]string
 	Deadline             *string
 	RetryAfter           *string `json:"retry_after"`
+	Used                 *int64
 	Policy               json.RawMessage
 }
 
@@ -44,7 +45,7 @@ func readEvent(line []byte, policy func([]byte) (pipeline.Policy, error)) (oracl
 	}
 	e := oracle.Event{
 		Op: raw.Op, ID: string(raw.ID), Key: raw.Key, Cost: 1, Attributes: raw.Attributes,
-		Attempt: raw.Attempt, Outcome: raw.Outcome,
+		Attempt: raw.Attempt, Outcome: raw.Outcome, Used: raw.Used,
 	}
 	if raw.Cost != nil {
 		e.Cost = *raw.Cost

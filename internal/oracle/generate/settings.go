@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
@@ -38,6 +39,8 @@ func (m *maker) settings(kind pipeline.Kind) mechanism.Config {
 		return m.hedge()
 	case pipeline.Adaptive:
 		return m.adaptive()
+	case pipeline.Chaos:
+		return m.chaos()
 	default:
 		return timeout.Config{After: m.units(of(m, 4, 12, 30))}
 	}
@@ -47,6 +50,12 @@ func (m *maker) retry() retry.Config {
 	c := retry.Config{Attempts: uint32(m.upTo(5)), Backoff: m.backoff(true)}
 	if m.chance(40) {
 		c.Budgeted, c.Budget = true, m.budget()
+	}
+	if m.chance(25) {
+		c.MaxElapsed = m.units(20)
+	}
+	if m.chance(25) {
+		c.Refusals = retry.WaitRefused
 	}
 	return c
 }
@@ -80,16 +89,28 @@ func (m *maker) hedge() hedge.Config {
 // backoff draws a backoff; none is one of a retry alone.
 func (m *maker) backoff(none bool) backoff.Config {
 	kinds := []backoff.Kind{
-		backoff.Constant, backoff.Linear, backoff.Exponential, backoff.Fibonacci, backoff.Decorrelated,
+		backoff.Constant, backoff.Linear, backoff.Exponential, backoff.Fibonacci, backoff.Listed, backoff.Decorrelated,
 	}
 	if none && m.chance(15) {
 		return backoff.Config{}
 	}
 	if m.grid == onGrid {
-		kinds = kinds[:4] // what is drawn at random is on no grid
+		kinds = kinds[:5] // what is drawn at random is on no grid
 	}
 	c := backoff.Config{Kind: of(m, kinds...), Base: m.units(3)}
 	switch c.Kind {
+	case backoff.Listed:
+		list := make([]time.Duration, m.upTo(4))
+		for i := range list {
+			list[i] = time.Duration(m.IntN(5)) * m.unit
+			if !none {
+				list[i] = max(list[i], m.unit)
+			}
+			if m.grid == offGrid {
+				list[i] = m.units(5)
+			}
+		}
+		c.Base, c.Delays = 0, backoff.Delays(list...)
 	case backoff.Constant:
 	case backoff.Exponential:
 		c.Factor = of(m, backoff.Factor(2_000_000), 1_000_000, 3_000_000, 1_500_000, 1_234_567)
@@ -123,6 +144,9 @@ func (m *maker) breaker() breaker.Config {
 	if m.chance(40) {
 		c.HalfOpenMax = m.units(6)
 	}
+	if m.chance(30) {
+		c.Successes = uint32(m.upTo(int(c.Probes)))
+	}
 	if c.Window == breaker.Consecutive {
 		return c
 	}
@@ -153,6 +177,15 @@ func (m *maker) limit() limiter.Config {
 		c.Queue = uint32(m.upTo(4))
 		c.Order = m.order()
 	}
+	if m.priced && m.chance(60) {
+		c.Cost = of(m, limiter.Cost{Permits: 1}, limiter.Cost{Permits: 2}, limiter.Cost{Attribute: "header:n"}, limiter.Cost{Attribute: "header:n", Permits: 1})
+	}
+	if m.priced && m.chance(50) {
+		c.Charge = of(m, limiter.ChargeSettle, limiter.ChargeSettle, limiter.ChargeEnd)
+	}
+	if m.priced && m.chance(30) {
+		c.Counts = of(m, limiter.OutcomesOf(reducer.Fail), limiter.OutcomesOf(reducer.OK, reducer.Timeout), limiter.OutcomesOf(reducer.Throttle, reducer.Ignore, reducer.Cancelled))
+	}
 	return c
 }
 
@@ -177,6 +210,27 @@ func (m *maker) bulkhead() bulkhead.Config {
 	}
 	if m.chance(30) {
 		c.Lease = m.units(5)
+	}
+	return c
+}
+
+func (m *maker) chaos() (c chaos.Config) {
+	c.Fail = reducer.Millionths(of(m, uint32(0), 200_000, 333_333))
+	if m.chance(30) {
+		c.Throttle = reducer.Millionths(of(m, uint32(0), 1, 400_000))
+		if m.chance(60) {
+			c.RetryAfter = m.units(4)
+		}
+	}
+	if m.chance(20) {
+		c.Ignore = reducer.Millionths(of(m, uint32(100_000), 266_666))
+	}
+	if m.chance(60) {
+		c.Slow, c.By = reducer.Millionths(of(m, uint32(0), 300_000, 700_000, 1_000_000)), m.units(4)
+		// What is drawn at random is on no grid.
+		if m.grid != onGrid && m.chance(60) {
+			c.To = c.By + time.Duration(m.IntN(4))*m.unit
+		}
 	}
 	return c
 }

@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
@@ -201,7 +202,13 @@ var plainer = []func(*pipeline.Step){
 			c.After = time.Second
 		}
 	}),
+	change(func(c *chaos.Config) { c.Slow, c.By, c.To = reducer.Share{}, 0, 0 }),
+	change(func(c *chaos.Config) { c.To = 0 }),
+	change(func(c *chaos.Config) { c.Throttle, c.RetryAfter = reducer.Share{}, 0 }),
+	change(func(c *chaos.Config) { c.Ignore = reducer.Share{} }),
 	change(func(c *retry.Config) { c.Budgeted = false }),
+	change(func(c *retry.Config) { c.MaxElapsed = 0 }),
+	change(func(c *retry.Config) { c.Refusals = retry.EndRefused }),
 	change(func(c *retry.Config) { c.Backoff = plainBackoff(c.Backoff) }),
 	change(func(c *retry.Config) { c.Backoff = noJitter(c.Backoff) }),
 	change(func(c *retry.Config) { c.Attempts = min(c.Attempts, 2) }),
@@ -209,10 +216,15 @@ var plainer = []func(*pipeline.Step){
 	change(func(c *breaker.Config) { c.Open = noJitter(c.Open) }),
 	change(func(c *breaker.Config) { c.HalfOpenMax = 0 }),
 	change(func(c *breaker.Config) { c.SlowOver, c.SlowRate = 0, reducer.Share{} }),
-	change(func(c *breaker.Config) { c.Probes = min(c.Probes, 1) }),
+	change(func(c *breaker.Config) { c.Successes = 0 }),
+	change(func(c *breaker.Config) { c.Probes, c.Successes = min(c.Probes, 1), min(c.Successes, 1) }),
 	change(func(c *breaker.Config) { c.Minimum = min(c.Minimum, 1) }),
 	change(func(c *limiter.Config) { c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest }),
 	change(func(c *limiter.Config) { c.Order = limiter.Oldest }),
+	change(func(c *limiter.Config) { c.Cost = limiter.Cost{} }),
+	change(func(c *limiter.Config) { c.Charge = limiter.ChargeStart }),
+	change(func(c *limiter.Config) { c.Counts = 0 }),
+	change(func(c *limiter.Config) { c.Cost.Attribute = "" }),
 	change(func(c *limiter.Config) { c.Queue = min(c.Queue, 1) }),
 	change(func(c *limiter.Config) { c.Burst = min(c.Burst, 1) }),
 	change(func(c *limiter.Config) {
@@ -234,6 +246,9 @@ func change[C mechanism.Config](settings func(*C)) func(*pipeline.Step) {
 }
 
 func plainBackoff(c backoff.Config) backoff.Config {
+	if c.Kind == backoff.Listed {
+		c.Base = max(1, c.Delays.At(0))
+	}
 	if c.Kind != backoff.None {
 		c = backoff.Config{Kind: backoff.Constant, Base: c.Base}
 	}
@@ -249,6 +264,7 @@ func noJitter(c backoff.Config) backoff.Config {
 var plainerEvents = []func(*oracle.Event){
 	func(e *oracle.Event) { e.Deadline = nil },
 	func(e *oracle.Event) { e.RetryAfter = nil },
+	func(e *oracle.Event) { e.Used = nil },
 	func(e *oracle.Event) { e.Attempt = 0 },
 	func(e *oracle.Event) { e.Key = "" },
 	func(e *oracle.Event) { e.Attributes = nil },

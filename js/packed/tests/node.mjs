@@ -22,6 +22,14 @@ test('a thread of node:worker_threads', async () => {
   expect(await node('node', 'thread.mjs')).toEqual({ report: REPORT });
 });
 
+test.for(['simulate-esm.mjs', 'simulate-cjs.cjs'])('./testing simulates: %s', async (file) => {
+  expect(await node('node', file)).toEqual({
+    verdict: 'recovered',
+    calls: 3_000,
+    error: { name: 'RequirementError', seed: 1 },
+  });
+});
+
 test.for(['mechanisms-esm.mjs', 'mechanisms-cjs.cjs'])(
   './limiter, ./breaker and ./retry: %s',
   async (file) => {

@@ -4,13 +4,14 @@ import bytes from 'inline:breaker';
 import { compileOne } from '../compile-one.js';
 import { use, x } from '../engine.js';
 import { instancesOf } from '../instances.js';
+import { numbersOf } from '../reader/backoff.js';
 import { TIME } from '../reader/mechanisms/breaker.js';
 
-/** The window has two numbers behind its kind, the backoff is the last. */
+/** The window has two numbers behind its kind, the backoff is the last: probes, successes and the longest half-open come before it. */
 function ordered([kind = 0, ...numbers]: readonly number[]): readonly number[] {
   const window = kind === TIME ? numbers.splice(0, 2).reverse() : [...numbers.splice(0, 1), 0];
-  const open = numbers.splice(4, 6);
-  return [kind, ...window, ...numbers, ...open];
+  const open = numbers.splice(4, numbers.length - 7);
+  return [kind, ...window, ...numbers, ...numbersOf(open)];
 }
 
 use(

@@ -4,10 +4,15 @@ import bytes from 'inline:retry';
 import { compileOne } from '../compile-one.js';
 import { use, x } from '../engine.js';
 import { instancesOf } from '../instances.js';
+import { numbersOf } from '../reader/backoff.js';
 
 use(
   instancesOf(new WebAssembly.Module(bytes)),
-  compileOne(() => x.retry()),
+  // The longest time is before the refusals and the budget, which are 0 here.
+  compileOne(
+    () => x.retry(),
+    ([attempts = 0, ...rest]) => [attempts, rest.at(-3) ?? 0, ...numbersOf(rest.slice(0, -3))],
+  ),
 );
 
 export type { Backoff, Jitter } from '../backoff.js';

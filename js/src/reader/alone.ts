@@ -1,11 +1,12 @@
 // The mechanisms that have an object of their own, each with what reads its values, so that an application has no more than it imports.
 
 import { backoff, jitter, openTime } from './backoff.js';
+import { notAlone } from './cost.js';
 import { breaker } from './mechanisms/breaker.js';
 import { bulkhead } from './mechanisms/bulkhead.js';
 import { limit } from './mechanisms/limit.js';
 import { retry } from './mechanisms/retry.js';
-import { count, duration, onlyNone, rate, share, word } from './readers.js';
+import { count, duration, onlyFirst, onlyNone, rate, share, word } from './readers.js';
 import { type Mechanism, map, oneOf, type Readers } from './settings.js';
 
 /** A mechanism whose options are read without a document. */
@@ -14,7 +15,10 @@ export interface Alone {
   readonly readers: Readers;
 }
 
-export const limitAlone: Alone = { mechanism: limit, readers: { count, duration, rate, word } };
+export const limitAlone: Alone = {
+  mechanism: limit,
+  readers: { cost: notAlone, count, duration, rate, word, words: notAlone },
+};
 export const breakerAlone: Alone = {
   mechanism: breaker,
   readers: { count, duration, map, one_of: oneOf, open_time: openTime, share },
@@ -23,5 +27,5 @@ export const bulkheadAlone: Alone = { mechanism: bulkhead, readers: { count, dur
 /** For the module of retries, which has no budgets. */
 export const retryAlone: Alone = {
   mechanism: retry,
-  readers: { backoff, budget: onlyNone, count, jitter, methods: onlyNone },
+  readers: { backoff, budget: onlyNone, count, duration, jitter, methods: onlyNone, word: onlyFirst },
 };

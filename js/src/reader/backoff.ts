@@ -1,18 +1,22 @@
 import { Fields } from './fields.js';
 import { nearest } from './names.js';
-import { MAP, type Node, TEXT } from './node.js';
+import { LIST, MAP, type Node, TEXT } from './node.js';
+import type { Problems } from './problems.js';
 import { asDuration, asFactor, asShare, DURATION_TEXT, parseDuration, WHOLE } from './quantities.js';
 import type { Reader, Values } from './settings.js';
 
 /** The kinds in the order of their numbers. */
-const KINDS = ['none', 'constant', 'linear', 'exponential', 'fibonacci', 'decorrelated'];
+const KINDS = ['none', 'constant', 'linear', 'exponential', 'fibonacci', 'decorrelated', 'delays'];
 const CONSTANT = 1;
 const EXPONENTIAL = 3;
 const DECORRELATED = 5;
+const LISTED = 6;
+/** The most delays of a list. */
+const MAX_DELAYS = 16;
 const SETTINGS = [...KINDS.slice(1), 'factor', 'max'];
 
 const BACKOFF_TEXT =
-  'one of {constant: d}, {linear: d, max: d}, {exponential: d, factor: n, max: d}, {fibonacci: d, max: d} or {decorrelated: d, max: d}';
+  'one of {constant: d}, {linear: d, max: d}, {exponential: d, factor: n, max: d}, {fibonacci: d, max: d}, {decorrelated: d, max: d} or {delays: [d, d]}';
 
 /** The defaults of an exponential backoff. */
 const FACTOR = 2e6;
@@ -25,22 +29,25 @@ const JITTERS = ['none', 'full', 'equal'];
 export const backoff: Reader = ({ problems }, n) => {
   const allowed = `none, or ${BACKOFF_TEXT}`;
   if (n.kind === TEXT && n.text === 'none') return [0, 0n, 0, 0n];
-  if (n.kind === MAP) return growth(new Fields(problems, n, SETTINGS));
+  if (n.kind === MAP) return growth(new Fields(problems, n, SETTINGS), 0);
   const duration = typeof parseDuration(n.text, 0) === 'bigint';
   problems.mistyped(n, allowed, duration ? `{constant: ${n.text}}` : '');
   return [CONSTANT];
 };
 
-/** The map of a backoff. Where its kind is unknown it is constant: any kind with a jitter suffices to read one. */
-function growth(fields: Fields): Values {
+/** The map of a backoff. Where its kind is unknown it is constant: any kind with a jitter suffices to read one. Delays of a list are at least the least. */
+function growth(fields: Fields, least: number): Values {
   const { problems } = fields;
   const entry = fields.oneOf(KINDS.slice(1), BACKOFF_TEXT);
   if (!entry) return [CONSTANT];
   const kind = KINDS.indexOf(entry.key);
-  const base = asDuration(problems, entry, 1);
+  const listed = kind === LISTED ? delays(problems, entry, least) : undefined;
+  const base = kind === LISTED ? undefined : asDuration(problems, entry, 1);
   let factor = 0;
   let most = 0n;
-  if (kind === CONSTANT) fields.refuse('max', 'beside constant', 'beside a backoff that grows');
+  if (kind === CONSTANT || kind === LISTED) {
+    fields.refuse('max', `beside ${entry.key}`, 'beside a backoff that grows');
+  }
   if (kind === EXPONENTIAL) {
     factor = FACTOR;
     most = MAX;
@@ -49,6 +56,7 @@ function growth(fields: Fields): Values {
   }
   const n = fields.get('factor');
   if (n) factor = asFactor(problems, n) ?? factor;
+  if (kind === LISTED) return listed ?? [CONSTANT];
   const max = fields.get('max');
   if (max) most = asDuration(problems, max, 1) ?? most;
   if (base !== undefined && kind !== CONSTANT && most && most < base) {
@@ -58,13 +66,31 @@ function growth(fields: Fields): Values {
   return base === undefined ? [CONSTANT] : [kind, base, factor, most];
 }
 
+/** A list of delays: its kind, how many there are, and each of them. */
+function delays(problems: Problems, n: Node, least: number): Values | undefined {
+  if (n.kind !== LIST || !n.items.length || n.items.length > MAX_DELAYS) {
+    problems.mistyped(n, `a list of 1 to ${MAX_DELAYS} durations, as in [100ms, 1s, 5s]`);
+    return undefined;
+  }
+  const list = n.items.flatMap((item) => asDuration(problems, item, least) ?? []);
+  return list.length === n.items.length ? [LISTED, list.length, ...list] : undefined;
+}
+
+/** The numbers of a backoff and its jitter as the modules of one mechanism have them: the delays of a list are last. */
+export const numbersOf = ([kind = 0, ...numbers]: readonly number[]): readonly number[] => {
+  const jitter = numbers.slice(-2);
+  return kind === LISTED
+    ? [kind, 0, 0, 0, ...jitter, ...numbers.slice(0, -2)]
+    : [kind, ...numbers.slice(0, 3), ...jitter, 0];
+};
+
 /** How long a breaker stays open: a duration, or a backoff in which a jitter may be named. */
 export const openTime: Reader = (s, n) => {
   const { problems } = s;
   if (n.kind === TEXT) return [CONSTANT, asDuration(problems, n, 1) ?? 0n, 0, 0n, 0, 0];
   const fields = n.kind === MAP && new Fields(problems, n, [...SETTINGS, 'jitter']);
   if (fields) {
-    const values = growth(fields);
+    const values = growth(fields, 1);
     const named = fields.get('jitter');
     return [...values, ...(named ? drawn(s, named, values) : [0, 0])];
   }

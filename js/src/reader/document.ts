@@ -1,4 +1,5 @@
 import { quote } from './bytes.js';
+import { checkDefaults } from './defaults.js';
 import { fieldsOf } from './fields.js';
 import { checkDocumentHTTP } from './http.js';
 import { NAME_TEXT, nearName, validName } from './names.js';
@@ -7,10 +8,11 @@ import { type ReadPolicy, readPolicy } from './policy.js';
 import type { Problems } from './problems.js';
 import { checkProxy } from './proxy.js';
 import { isText } from './quantities.js';
+import { resolve } from './resolve.js';
 import { checkRoutes } from './routes.js';
 import { unknownPolicy } from './unknown-policy.js';
 
-const NAMES = ['version', 'policies', 'routes', 'http', 'proxy', '$schema'];
+const NAMES = ['version', 'defaults', 'policies', 'routes', 'http', 'proxy', '$schema'];
 const MAX_POLICIES = 1000;
 
 const NONE: ReadPolicy = { steps: [], fallback: false };
@@ -26,7 +28,9 @@ export function readDocument(problems: Problems, root: Node, name: string): Read
   const schema = fields.get('$schema');
   if (schema) isText(problems, schema, 'the address of the JSON Schema, for editors');
   const n = fields.need('policies', 'a map of policies by name');
-  const policies = n && readPolicies(problems, n);
+  const defaults = fields.get('defaults');
+  if (defaults) checkDefaults(problems, defaults);
+  const policies = n && readPolicies(problems, n, defaults);
   const names = [...(policies?.keys() ?? [])];
   const http = fields.get('http');
   if (http) checkDocumentHTTP(problems, http, names);
@@ -39,8 +43,9 @@ export function readDocument(problems: Problems, root: Node, name: string): Read
   return policy ?? NONE;
 }
 
-/** Reads the map of policies. */
-function readPolicies(problems: Problems, n: Node): Map<string, ReadPolicy> {
+/** Reads the map of policies, whose steps take the defaults of the document. */
+function readPolicies(problems: Problems, source: Node, defaults?: Node): Map<string, ReadPolicy> {
+  const n = resolve(problems, source, MAX_POLICIES, defaults);
   const policies = new Map<string, ReadPolicy>();
   if (n.kind !== MAP || !n.items.length) {
     problems.mistyped(n, 'a map of policies by name, one or more');
@@ -58,7 +63,11 @@ function readPolicies(problems: Problems, n: Node): Map<string, ReadPolicy> {
     // Past the greatest number the document is refused anyway.
     if (first.size < MAX_POLICIES) first.set(key, entry);
     if (!validName(key)) problems.failKey(entry, `the name ${quote(key)}`, NAME_TEXT, nearName(key));
-    policies.set(key, readPolicy(problems, entry));
+    const resolved = n !== source;
+    if (resolved) problems.within = entry;
+    const policy = readPolicy(problems, entry);
+    policies.set(key, resolved ? { ...policy, plain: entry } : policy);
   }
+  problems.within = undefined;
   return policies;
 }

@@ -25,7 +25,7 @@ function step({ kind, name, shadow, per, keys, whenFull, missing, values }: Step
     number(per.length) +
     per.map(text).join('') +
     number(keys) +
-    values.map(number).join('')
+    values.map((value) => (typeof value === 'string' ? text(value) : number(value))).join('')
   );
 }
 

@@ -32,7 +32,7 @@ export function checkDocumentHTTP(problems: Problems, n: Node, names: readonly s
   if (!unmatched || !isText(problems, unmatched, UNMATCHED_TEXT)) return;
   const { text } = unmatched;
   const known = [...UNMATCHED, ...names];
-  if (!known.includes(text)) unknownPolicy(problems, unmatched, text, known, UNMATCHED_TEXT);
+  if (!known.includes(text)) unknownPolicy(problems, unmatched, text, known, { allowed: UNMATCHED_TEXT });
 }
 
 /** Reads the settings of a route. */

@@ -1,19 +1,22 @@
 import { backoff, jitter, openTime } from './backoff.js';
 import { budget } from './budget.js';
+import { cost } from './cost.js';
 import { delay } from './delay.js';
 import { adaptive } from './mechanisms/adaptive.js';
 import { breaker } from './mechanisms/breaker.js';
 import { bulkhead } from './mechanisms/bulkhead.js';
+import { chaos } from './mechanisms/chaos.js';
 import { hedge } from './mechanisms/hedge.js';
 import { limit } from './mechanisms/limit.js';
 import { retry } from './mechanisms/retry.js';
 import { timeout } from './mechanisms/timeout.js';
 import { methods } from './methods.js';
-import { bool, count, duration, rate, share, word } from './readers.js';
+import { bool, chance, count, duration, rate, share, word } from './readers.js';
 import { type Mechanism, map, oneOf, type Readers } from './settings.js';
+import { words } from './words.js';
 
 /** All mechanisms by their names, in the order in which errors list them. */
-export const MECHANISMS = { timeout, retry, breaker, limit, bulkhead, hedge, adaptive };
+export const MECHANISMS = { timeout, retry, breaker, limit, bulkhead, hedge, adaptive, chaos };
 
 export type MechanismName = keyof typeof MECHANISMS;
 
@@ -26,6 +29,8 @@ export const READERS: Readers = {
   backoff,
   bool,
   budget,
+  chance,
+  cost,
   count,
   delay,
   duration,
@@ -37,4 +42,5 @@ export const READERS: Readers = {
   rate,
   share,
   word,
+  words,
 };

@@ -1,9 +1,10 @@
 import { lower, quote, shorten } from './bytes.js';
+import type { Fields } from './fields.js';
 import { LONGEST_NAME, nearest } from './names.js';
 import { LIST, type Node } from './node.js';
 import type { Problems } from './problems.js';
 import { asInteger, asWord, isText } from './quantities.js';
-import type { KeysReader } from './step.js';
+import type { KeySettings } from './step.js';
 
 /** The attributes, and those that have a name behind. */
 const PLAIN = ['key', 'ip', 'host', 'method', 'path', 'route'];
@@ -19,7 +20,7 @@ const PARAMETER = /^[^\0- \x7f]+$/;
 
 /** Reads one attribute or a list of them. */
 function per(problems: Problems, n: Node): string[] {
-  if (n.kind !== LIST) return [attribute(problems, n)];
+  if (n.kind !== LIST) return [attribute(problems, n, PLAIN, PER_TEXT)[0]];
   const { length } = n.items;
   if (!length) problems.mistyped(n, PER_TEXT);
   if (length > MAX_PER) {
@@ -28,28 +29,36 @@ function per(problems: Problems, n: Node): string[] {
   }
   const list: string[] = [];
   for (const item of n.items) {
-    const name = attribute(problems, item);
+    const [name] = attribute(problems, item, PLAIN, PER_TEXT);
     if (name && list.includes(name)) problems.fail(item, `${quote(item.text)} again`, 'each attribute once');
     list.push(name);
   }
   return list;
 }
 
-/** Reads one attribute. The names of headers, which have no case, are in lower case, so that one of them has one spelling. */
-function attribute(problems: Problems, n: Node): string {
-  if (!isText(problems, n, PER_TEXT)) return '';
+/**
+ * Reads one attribute, one of the plain ones or one with a name behind, and whether it is one. The names of headers, which
+ * have no case, are in lower case, so that one of them has one spelling.
+ */
+export function attribute(
+  problems: Problems,
+  n: Node,
+  plain: readonly string[],
+  texts: string,
+): [text: string, whole: boolean] {
+  if (!isText(problems, n, texts)) return ['', false];
   const { text } = n;
-  if (PLAIN.includes(text)) return text;
+  if (plain.includes(text)) return [text, true];
   const colon = text.indexOf(':');
   const kind = colon < 0 ? text : text.slice(0, colon);
   const name = text.slice(colon + 1);
   const known = NAMED.includes(kind);
   const valid = (kind === 'query' ? PARAMETER : TOKEN).test(name);
-  let allowed = PER_TEXT;
+  let allowed = texts;
   let near = '';
   if (colon < 0) {
     if (known) allowed = `${shorten(text)}:NAME`;
-    else near = nearest(kind, [...PLAIN, ...NAMED]);
+    else near = nearest(kind, [...plain, ...NAMED]);
   } else if (!known) {
     near = name.length > LONGEST_NAME ? '' : nearest(kind, NAMED);
     if (near) near += text.slice(colon);
@@ -59,26 +68,26 @@ function attribute(problems: Problems, n: Node): string {
     allowed = 'the name of a header in lower case';
     near = quote(lower(text));
   } else {
-    return text;
+    return [text, true];
   }
   problems.mistyped(n, allowed, near);
-  return text;
+  return [text, false];
 }
 
 /** The greatest number of keys of a step, and the default. */
 export const MAX_KEYS = 10_000_000;
 const DEFAULT_KEYS = 100_000;
 
-/** Reads `per`, and how many keys there may be. */
-export const readKeys: KeysReader = (fields, step) => {
+/** Reads `per`, and how many keys there may be; `alone` says that these need `per`. */
+export const readKeys = (fields: Fields, step: KeySettings, alone = true): void => {
   const { problems } = fields;
   const n = fields.get('per');
-  if (!n) {
+  if (n) step.per = per(problems, n);
+  if (!n && alone) {
     if (fields.means('per')) return;
     for (const name of ['keys', 'when_full', 'missing']) fields.refuse(name, 'without per', 'beside per');
     return;
   }
-  step.per = per(problems, n);
   const keys = fields.get('keys');
   step.keys = (keys && asInteger(problems, keys, 1, MAX_KEYS)) ?? DEFAULT_KEYS;
   const whenFull = fields.get('when_full');

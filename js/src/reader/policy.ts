@@ -1,5 +1,5 @@
-import { fieldsOf } from './fields.js';
-import type { Node } from './node.js';
+import { type Fields, fieldsOf } from './fields.js';
+import { BOOL, type Node } from './node.js';
 import { checkOutcomes } from './outcomes.js';
 import type { Problems } from './problems.js';
 import { asInteger, isText } from './quantities.js';
@@ -10,20 +10,56 @@ import { readSteps } from './steps.js';
 export interface ReadPolicy {
   readonly steps: readonly Step[];
   readonly fallback: boolean;
+  /** The policy without `extends` and with the defaults of the document, where it takes something from elsewhere. */
+  readonly plain?: Node;
 }
+
+/** The names of a policy. Those of changes are not in a plain one. */
+export const POLICY_NAMES = [
+  'steps',
+  'pass',
+  'extends',
+  'change',
+  'add',
+  'remove',
+  'fallback',
+  'outcomes',
+  'description',
+];
+export const POLICY_TEXT = 'a policy: a map of steps, fallback and outcomes';
 
 /** Reads the body of one policy. */
 export function readPolicy(problems: Problems, n: Node): ReadPolicy {
-  const allowed = 'a policy: a map of steps, fallback and outcomes';
-  const fields = fieldsOf(problems, n, allowed, ['steps', 'fallback', 'outcomes']);
-  const steps = fields?.need('steps', 'a list of steps, outermost first');
+  const fields = fieldsOf(problems, n, POLICY_TEXT, POLICY_NAMES);
+  const read = fields ? readBody(problems, fields) : [];
   const fallback = fields?.get('fallback');
-  const read = steps ? readSteps(problems, steps) : [];
   if (fallback) checkFallback(problems, fallback);
+  const description = fields?.get('description');
+  if (description) isText(problems, description, 'a text');
   const outcomes = fields?.get('outcomes');
   if (outcomes) checkOutcomes(problems, outcomes);
   return { steps: read, fallback: fallback !== undefined };
 }
+
+/** Reads the steps, or what is in their place. */
+function readBody(problems: Problems, fields: Fields): readonly Step[] {
+  const base = fields.get('extends');
+  if (base) problems.failKey(base, 'extends in a policy alone', 'extends in a document with other policies');
+  for (const name of CHANGES) fields.refuse(name, 'without extends', 'beside extends');
+  const pass = fields.get('pass');
+  if (pass) {
+    if (pass.kind !== BOOL || pass.text !== 'true') problems.mistyped(pass, 'true, or steps in its place');
+    fields.refuse('steps', 'beside pass', 'or pass');
+    return [];
+  }
+  const changes = ['extends', ...CHANGES].some((name) => fields.get(name));
+  const steps = changes
+    ? fields.get('steps')
+    : fields.need('steps', 'a list of steps, outermost first, or pass: true');
+  return steps ? readSteps(problems, steps) : [];
+}
+
+const CHANGES = ['change', 'add', 'remove'];
 
 /** Reads the answer in place of a refusal. */
 function checkFallback(problems: Problems, n: Node): void {

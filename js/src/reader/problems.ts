@@ -13,6 +13,8 @@ interface Noted {
   readonly found: string;
   readonly allowed: string;
   readonly nearest: string;
+  /** What takes the node from elsewhere in the document. */
+  readonly taker: Node | undefined;
 }
 
 /** The most errors that are reported one by one. */
@@ -23,6 +25,9 @@ export class Problems {
   private list: Noted[] = [];
   /** Errors past the greatest number. */
   private more = 0;
+  /** The policy being read where policies take settings from elsewhere in the document, and its step. */
+  within: Node | undefined;
+  item: Node | undefined;
 
   /** `places` is undefined for values of a program. */
   constructor(private readonly places?: Places) {}
@@ -41,7 +46,14 @@ export class Problems {
   note(node: Node, found: string, allowed: string, nearest = '', path = pathOf(node), atKey = false): void {
     const at = atKey ? node.keyAt : node.at;
     if (this.full) this.more++;
-    else this.list.push({ node, atKey, at, path, found, allowed, nearest });
+    else this.list.push({ node, atKey, at, path, found, allowed, nearest, taker: this.taker(node) });
+  }
+
+  /** What takes a node from elsewhere: the step being read, or its policy where the step is elsewhere too. */
+  private taker(node: Node): Node | undefined {
+    const { within, item } = this;
+    if (!within || isPart(node, within)) return undefined;
+    return item && isPart(item, within) ? item : within;
   }
 
   /** Notes an error of a node that can be read. */
@@ -84,11 +96,16 @@ export class Problems {
 
   /** All errors in the order of their places. */
   all(): Problem[] {
+    // What a policy takes from a place that has an error itself must be mended there first.
+    const wrong = new Set(this.list.filter(({ taker }) => !taker).map(({ at }) => at));
     const all = this.list
+      .filter(({ taker, at }) => !taker || !wrong.has(at))
       .sort((a, b) => a.at - b.at)
-      .map(({ at, path, found, allowed, nearest }) =>
-        problem(textOf(path), textOf(found), textOf(allowed), textOf(nearest), this.places?.of(at)),
-      );
+      .map(({ at, path, found, allowed, nearest, taker }) => {
+        const by = taker ? `, taken by ${pathOf(taker)}` : '';
+        const [near, place] = [textOf(nearest), this.places?.of(at)];
+        return problem(textOf(path), textOf(found + by), textOf(allowed), near, place);
+      });
     const rest = 'none; they show once those above are mended';
     if (this.more) all.push(problem('', `${this.more} more errors`, rest));
     return all;
@@ -107,6 +124,12 @@ export const problem = (
 /** Whether a node is another one or in it. */
 function isIn(node: Node | undefined, whole: Node): boolean {
   return node !== undefined && (node === whole || isIn(node.up, whole));
+}
+
+/** Whether a node of the source is in a policy, which may be a copy. */
+function isPart(node: Node | undefined, policy: Node): boolean {
+  if (!node) return false;
+  return (node.up === policy.up && node.index === policy.index) || isPart(node.up, policy);
 }
 
 /** The path from the root to a node. */

@@ -1,23 +1,69 @@
 import { fieldsOf } from './fields.js';
-import type { Node } from './node.js';
+import { LIST, type Node } from './node.js';
 import { MAX_KEYS } from './per.js';
 import type { Problems } from './problems.js';
-import { asInteger, asWord, isText } from './quantities.js';
+import { asBool, asInteger, asWord, isText } from './quantities.js';
 
 const SOURCE_TEXT =
   'header:NAME with the name in lower case, or property:PATH with names between slashes, as in property:connection/requested_server_name';
 const SOURCE = /^(header:[a-z0-9!#$%&'*+.^_`|~-]+|property:[!-.0-~]+(\/[!-.0-~]+)*)$/;
 
+const PREFIX_TEXT = 'an address or a prefix, as in 10.0.0.0/8 or 2001:db8::/32';
+
+/** Whether a text is an address, or one with the number of bits that count. */
+function isPrefix(text: string): boolean {
+  const [, address = '', bits = '0'] = /^([\da-f:.]+)(?:\/(0|[1-9]\d{0,2}))?$/i.exec(text) ?? [];
+  const short = !address.includes(':');
+  if (Number(bits) > (short ? 32 : 128) || (short && !address.includes('.'))) return false;
+  try {
+    // The last 32 bits of an address of IPv6 may be written as one of IPv4.
+    return !!new URL(`http://[${short ? '::' : ''}${address}]`);
+  } catch {
+    return false;
+  }
+}
+
+function checkPrefix(problems: Problems, n: Node, allowed: string): void {
+  if (isText(problems, n, allowed) && !isPrefix(n.text)) problems.mistyped(n, allowed);
+}
+
+const SETTINGS = [
+  'state',
+  'slots',
+  'headers',
+  'legacy_headers',
+  'trusted_proxies',
+  'ipv4_prefix',
+  'ipv6_prefix',
+  'key',
+  'cost',
+  'trace',
+];
+
+/** How many bits of an address count at most. */
+const BITS = [
+  ['ipv4_prefix', 32],
+  ['ipv6_prefix', 128],
+] as const;
+
 /** Reads the section for the filter of a proxy. */
 export function checkProxy(problems: Problems, n: Node): void {
-  const allowed = 'a map of state, slots, headers, key, cost and trace';
-  const fields = fieldsOf(problems, n, allowed, ['state', 'slots', 'headers', 'key', 'cost', 'trace']);
+  const fields = fieldsOf(problems, n, 'a map of settings', SETTINGS);
   const state = fields?.get('state');
   if (state) asWord(problems, state, ['process', 'worker']);
   const slots = fields?.get('slots');
   if (slots) asInteger(problems, slots, 1, MAX_KEYS);
   const headers = fields?.get('headers');
   if (headers) asWord(problems, headers, ['refusals', 'all']);
+  const legacy = fields?.get('legacy_headers');
+  if (legacy) asBool(problems, legacy);
+  const trusted = fields?.get('trusted_proxies');
+  if (trusted?.kind === LIST) for (const one of trusted.items) checkPrefix(problems, one, PREFIX_TEXT);
+  else if (trusted) checkPrefix(problems, trusted, `${PREFIX_TEXT}, or a list of them`);
+  for (const [name, most] of BITS) {
+    const bits = fields?.get(name);
+    if (bits) asInteger(problems, bits, 1, most);
+  }
   const trace = fields?.get('trace');
   if (trace) asWord(problems, trace, ['off', 'sample', 'request']);
   for (const name of ['key', 'cost']) {

@@ -172,6 +172,10 @@ export function asShare(
   return undefined;
 }
 
+/** Reads a percentage that may be 0%, in millionths. */
+export const asChance = (problems: Problems, n: Node): number | undefined =>
+  asShare(problems, n, 0, WHOLE, 'a share as in 20% or 0.5%, from 0% to 100%, with at most 4 decimals');
+
 /** Reads a number from 1 to 1000 of at most six decimals, in millionths. */
 export function asFactor(problems: Problems, n: Node): number | undefined {
   const factor = fixed(n.text, 6);

@@ -12,7 +12,9 @@ const MAX_ROUTES = 10_000;
 const PATH_TEXT = 'a path that begins with a slash, as in /api/**';
 const HOST_TEXT =
   'a host in lower case without a port, as in api.example.com, or *.example.com for all below it';
-const POLICY_TEXT = 'the name of a policy';
+/** What a route may have in place of a policy: its requests pass. */
+const PASS = 'pass';
+const POLICY_TEXT = `${PASS}, or the name of a policy of this document`;
 
 /** Reads the list of routes of a document with policies of these names. */
 export function checkRoutes(problems: Problems, n: Node, names: readonly string[]): void {
@@ -34,8 +36,8 @@ function checkRoute(problems: Problems, n: Node, names: readonly string[]): void
   const host = fields?.get('host');
   if (host) checkHost(problems, host);
   const policy = fields?.need('policy', POLICY_TEXT);
-  if (policy && isText(problems, policy, POLICY_TEXT) && !names.includes(policy.text)) {
-    unknownPolicy(problems, policy, policy.text, names);
+  if (policy && isText(problems, policy, POLICY_TEXT) && ![PASS, ...names].includes(policy.text)) {
+    unknownPolicy(problems, policy, policy.text, names, { alone: PASS });
   }
   const http = fields?.get('http');
   if (http) checkHTTP(problems, http);

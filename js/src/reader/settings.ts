@@ -1,5 +1,6 @@
+import { attributeOf } from './cost.js';
 import { type Fields, fieldsOf } from './fields.js';
-import { type Node, NUMBER, TEXT } from './node.js';
+import { type Kind, type Node, NUMBER, TEXT } from './node.js';
 import type { Problems } from './problems.js';
 import { DURATION_TEXT, RATE_TEXT } from './quantities.js';
 
@@ -8,6 +9,8 @@ export type Type =
   | 'backoff'
   | 'bool'
   | 'budget'
+  | 'chance'
+  | 'cost'
   | 'count'
   | 'delay'
   | 'duration'
@@ -18,7 +21,8 @@ export type Type =
   | 'open_time'
   | 'rate'
   | 'share'
-  | 'word';
+  | 'word'
+  | 'words';
 
 /** What the core gets for a setting, in its order: counts, indexes and millionths as numbers, nanoseconds as bigints. */
 export type Values = readonly (number | bigint)[];
@@ -53,6 +57,8 @@ export interface Row {
   readonly stateless?: string;
   /** Whether a policy has at most one step of it, and the mechanism that must not be below it. */
   readonly once?: true;
+  /** Whether no step may be below one of it. */
+  readonly last?: true;
   readonly below?: string;
   readonly settings: readonly Setting[];
 }
@@ -94,8 +100,8 @@ export class Settings {
   read(n: Node, common: readonly string[]): void {
     const { problems, mechanism } = this;
     const { row } = mechanism;
-    const short = row.settings.find(({ name }) => name === row.short);
-    if (short && (n.kind === NUMBER || (n.kind === TEXT && short.type !== 'count'))) {
+    const short = shortOf(row, n.kind);
+    if (short) {
       if (short.type === 'duration' && n.kind === NUMBER) {
         problems.mistyped(n, DURATION_TEXT);
         return;
@@ -190,15 +196,23 @@ export class Settings {
   }
 
   /** All values for the core, in its order. */
-  all(): Values {
-    return this.mechanism.row.settings.flatMap(({ name, type, parts = [] }) =>
+  all(): readonly (number | bigint | string)[] {
+    return this.mechanism.row.settings.flatMap<number | bigint | string>(({ name, type, parts = [] }) =>
       type === 'methods'
         ? []
         : type === 'map'
           ? parts.flatMap((p) => this.get(`${name}.${p.name}`))
-          : this.get(name),
+          : type === 'cost'
+            ? [attributeOf(this.get(name)), this.first(name)]
+            : this.get(name),
     );
   }
+}
+
+/** The setting that a value of a kind is in place of the map; undefined for a value that is no short form. */
+export function shortOf({ settings, short }: Row, kind: Kind): Setting | undefined {
+  const setting = settings.find(({ name }) => name === short);
+  return kind === NUMBER || (kind === TEXT && setting?.type !== 'count') ? setting : undefined;
 }
 
 function defaultOf(settings: readonly Setting[], name: string): Values | undefined {

@@ -1,18 +1,14 @@
 import { quote } from './bytes.js';
+import { attributeOf } from './cost.js';
 import type { Fields } from './fields.js';
 import { NAME_TEXT, nearName, validName } from './names.js';
-import { type Node, TEXT } from './node.js';
+import { BOOL, type Node, TEXT } from './node.js';
 import type { Problems } from './problems.js';
 import { asBool, asWord, isText } from './quantities.js';
-import { type Mechanism, type Readers, Settings, type Values } from './settings.js';
+import { type Mechanism, type Readers, Settings } from './settings.js';
 
-/** A step that was read. Its texts are in bytes. */
-export interface Step {
-  /** The name of its mechanism. */
-  readonly mechanism: string;
-  readonly kind: number;
-  name: string;
-  shadow: boolean;
+/** The settings of keys. */
+export interface KeySettings {
   /** The attributes that it has a cell for each value of. */
   per: readonly string[];
   /** The greatest number of keys, 0 without `per`. */
@@ -20,17 +16,33 @@ export interface Step {
   /** The indexes of the words. */
   whenFull: number;
   missing: number;
+}
+
+/** A step that was read. Its texts are in bytes. */
+export interface Step extends KeySettings {
+  /** The name of its mechanism. */
+  readonly mechanism: string;
+  readonly kind: number;
+  name: string;
+  shadow: boolean;
   /** Whether it has cells. */
   cells: boolean;
   /** The values of its settings for the core. */
-  values: Values;
+  values: readonly (number | bigint | string)[];
+  /** The attribute that has the cost of a call, empty for none. */
+  cost: string;
 }
 
 /** The settings that every mechanism has, behind its own. */
-const COMMON = ['name', 'shadow', 'per', 'keys', 'when_full', 'missing', 'scope'];
+const OF_CELLS = ['per', 'keys', 'when_full', 'missing', 'scope'];
+const COMMON = ['name', 'shadow', ...OF_CELLS, 'description', 'defaults'];
 
 /** Reads the settings of keys of a step with cells. */
 export type KeysReader = (fields: Fields, step: Step) => void;
+
+/** Whether steps of a mechanism may have cells. */
+export const hasCells = ({ row, needsCells }: Mechanism): boolean =>
+  row.stateless === undefined || needsCells !== undefined;
 
 /**
  * Reads the entry of a step: its mechanism's settings, and those that every mechanism has.
@@ -58,6 +70,7 @@ export function readStep(
     missing: 0,
     cells: row.stateless === undefined || (mechanism.needsCells?.(settings) ?? false),
     values: settings.all(),
+    cost: attributeOf(settings.get('cost')),
   };
   const { fields } = settings;
   if (!fields) return step;
@@ -65,20 +78,39 @@ export function readStep(
   if (name) step.name = stepName(problems, name);
   const shadow = fields.get('shadow');
   if (shadow) step.shadow = asBool(problems, shadow);
+  checkTexts(problems, fields);
   if (!step.cells) {
     const allowed =
       'only on a limit, a breaker, a bulkhead, a retry with a budget, or a hedge with a percentile or a budget';
-    for (const of of COMMON.slice(2)) fields.refuse(of, row.stateless ?? '', allowed);
+    for (const of of OF_CELLS) fields.refuse(of, row.stateless ?? '', allowed);
     return step;
   }
   readKeys(fields, step);
+  checkScope(problems, fields);
+  return step;
+}
+
+/** Reads what changes no decision: the description, and whether the step takes the defaults of its document. */
+function checkTexts(problems: Problems, fields: Fields): void {
+  const description = fields.get('description');
+  if (description) isText(problems, description, 'a text');
+  const defaults = fields.get('defaults');
+  if (defaults?.kind === BOOL && defaults.text === 'false') {
+    const allowed = 'defaults: false beside defaults of the document for the mechanism';
+    problems.failKey(defaults, 'defaults where there are none for the step', allowed);
+  } else if (defaults) {
+    problems.mistyped(defaults, 'false, for a step without the defaults of the document');
+  }
+}
+
+/** Reads the scope of cells. */
+export function checkScope(problems: Problems, fields: Fields): void {
   const scope = fields.get('scope');
   if (scope?.kind === TEXT && scope.text === 'shared') {
     problems.mistyped(scope, 'local; shared needs a store, which this version does not have');
   } else if (scope) {
     asWord(problems, scope, ['local']);
   }
-  return step;
 }
 
 /** Reads the name of a step; it is empty where it is no text. */
@@ -95,5 +127,5 @@ function stepName(problems: Problems, n: Node): string {
 
 /** Refuses the settings of keys: one mechanism alone has one cell. */
 export const noKeys: KeysReader = (fields) => {
-  for (const name of COMMON.slice(2, -1)) fields.refuse(name, 'on a mechanism alone', 'in a pipeline');
+  for (const name of OF_CELLS.slice(0, -1)) fields.refuse(name, 'on a mechanism alone', 'in a pipeline');
 };

@@ -5,11 +5,11 @@ import { orList } from './names.js';
 import { LIST, MAP, type Node, TEXT } from './node.js';
 import { readKeys } from './per.js';
 import type { Problems } from './problems.js';
-import type { Mechanism } from './settings.js';
+import type { Mechanism, Row } from './settings.js';
 import { readStep, type Step } from './step.js';
 
 /** The most steps of a policy. */
-const MAX_STEPS = 16;
+export const MAX_STEPS = 16;
 /** Mechanisms that other versions may have. */
 const LATER = ['shed', 'queue', 'cache', 'adaptive', 'throttle'];
 
@@ -25,6 +25,7 @@ export function readSteps(problems: Problems, n: Node): Step[] {
   const of = new Map<Mechanism, number[]>();
   const names = new Map<string, number>();
   n.items.forEach((item, i) => {
+    problems.item = item;
     const mechanism = findMechanism(problems, item);
     if (!mechanism) return;
     const entry = item.items[0] as Node;
@@ -46,10 +47,11 @@ export function readSteps(problems: Problems, n: Node): Step[] {
     }
     steps.push(step);
   });
+  problems.item = undefined;
   return steps;
 }
 
-/** Reports a second retry or hedge, and a retry below a hedge. */
+/** Reports a second step of a mechanism that may be there once, and a step below one that must not be above it. */
 function checkOnce(
   problems: Problems,
   entry: Node,
@@ -57,9 +59,8 @@ function checkOnce(
   of: ReadonlyMap<Mechanism, number[]>,
 ): void {
   const { row } = mechanism;
-  if (!row.once) return;
   const [first = 0, second] = of.get(mechanism) ?? [];
-  if (second !== undefined) {
+  if (row.once && second !== undefined) {
     problems.failKey(
       entry,
       `a second ${row.name}`,
@@ -67,8 +68,10 @@ function checkOnce(
     );
     return;
   }
-  for (const [{ row: other }, [at]] of of) {
-    if (other.below === row.name) {
+  for (const one of Object.values(MECHANISMS)) {
+    const other: Row = one.row;
+    const at = of.get(one)?.[0];
+    if (at !== undefined && (other.below === row.name || (other.last && one !== mechanism))) {
       problems.failKey(
         entry,
         `a ${row.name} below the ${other.name}`,
@@ -79,7 +82,7 @@ function checkOnce(
 }
 
 /** The mechanism of a map of one entry, mechanism to settings. */
-function findMechanism(problems: Problems, n: Node): Mechanism | undefined {
+export function findMechanism(problems: Problems, n: Node): Mechanism | undefined {
   const allowed = 'a step: a map of one entry, mechanism to settings';
   const { length } = n.items;
   if (n.kind === MAP && length > 1) {

@@ -25,6 +25,8 @@ export const RETRY: Row = {
     { name: 'attempts', type: 'count', least: 1, most: 1000, default: [3] },
     { name: 'backoff', type: 'backoff', default: [3, 500000000n, 2000000, 60000000000n] },
     { name: 'jitter', type: 'jitter', default: [1, 0] },
+    { name: 'max_elapsed', type: 'duration', least: 1, default: [0n] },
+    { name: 'refusals', type: 'word', words: 'end wait', default: [0] },
     { name: 'budget', type: 'budget', default: [0] },
     { name: 'methods', type: 'methods' },
   ],
@@ -59,6 +61,7 @@ export const BREAKER: Row = {
     },
     { name: 'open', type: 'open_time', default: [1, 60000000000n, 0, 0n, 0, 0] },
     { name: 'probes', type: 'count', least: 1, most: 1000, default: [10] },
+    { name: 'successes', type: 'count', least: 1, most: 1000, default: [0] },
     { name: 'half_open_max', type: 'duration', default: [0n] },
   ],
 };
@@ -80,6 +83,9 @@ export const LIMIT: Row = {
     { name: 'wait', type: 'duration', default: [0n] },
     { name: 'queue', type: 'count', least: 1, most: 10000, default: [0] },
     { name: 'order', type: 'word', words: 'oldest newest', default: [0] },
+    { name: 'cost', type: 'cost', least: 1, most: 1000000000, default: [0] },
+    { name: 'charge', type: 'word', words: 'start settle end', default: [0] },
+    { name: 'counts', type: 'words', words: 'ok fail throttle ignore timeout cancel', default: [0] },
   ],
 };
 
@@ -136,5 +142,49 @@ export const ADAPTIVE: Row = {
     { name: 'increase', type: 'count', least: 1, most: 100, default: [1] },
     { name: 'decrease', type: 'share', default: [100000] },
     { name: 'over', type: 'duration', least: 1, default: [5000000000n] },
+  ],
+};
+
+export const CHAOS: Row = {
+  kind: 8,
+  name: 'chaos',
+  form: 'a map of fail, throttle, ignore and slow',
+  stateless: 'on a chaos, which keeps no state',
+  once: true,
+  last: true,
+  settings: [
+    { name: 'fail', type: 'chance', default: [0] },
+    {
+      name: 'throttle',
+      type: 'map',
+      says: 'a map of rate and retry_after',
+      parts: [
+        {
+          name: 'rate',
+          type: 'chance',
+          required: true,
+          says: 'a share as in 10%, 0% for none',
+          default: [0],
+        },
+        { name: 'retry_after', type: 'duration', least: 1, default: [0n] },
+      ],
+    },
+    { name: 'ignore', type: 'chance', default: [0] },
+    {
+      name: 'slow',
+      type: 'map',
+      says: 'a map of rate, by and to',
+      parts: [
+        {
+          name: 'rate',
+          type: 'chance',
+          required: true,
+          says: 'a share as in 10%, 0% for none',
+          default: [0],
+        },
+        { name: 'by', type: 'duration', least: 1, required: true, default: [0n] },
+        { name: 'to', type: 'duration', least: 1, default: [0n] },
+      ],
+    },
   ],
 };

@@ -6,21 +6,25 @@ import type { Problems } from './problems.js';
 /** The most names that an error lists. */
 const MAX_LISTED = 8;
 
-/** Reports a name that is that of no policy; the names of a document are known. */
+/**
+ * Reports a name that is that of no policy; the names of a document are known. The word `alone` is allowed
+ * as well; `allowed` is the whole text where no names are listed.
+ */
 export function unknownPolicy(
   problems: Problems,
   n: Node,
   name: string,
   names: readonly string[],
-  allowed?: string,
+  { allowed, alone }: { allowed?: string; alone?: string } = {},
 ): void {
   // A name with a space or without any character is an error itself.
   const known = problems.full ? [] : names.filter((one) => /^[^ ]+$/.test(one));
   const list = known.length && known.length <= MAX_LISTED ? `: ${orList(known)}` : '';
+  const text = `${alone ? `${alone}, or ` : ''}the name of a policy of this document${list}`;
   problems.fail(
     n,
     `the policy ${quote(name)}, which is not there`,
-    allowed ?? `the name of a policy of this document${list}`,
-    nearest(name, known),
+    allowed ?? text,
+    nearest(name, alone && !problems.full ? [alone, ...known] : known),
   );
 }

@@ -4,9 +4,19 @@ import { classesOf, outcomeOfStatus } from '../http/outcomes.js';
 import type { PipelinePass } from '../pass.js';
 import type { Pipeline } from '../pipeline.js';
 import type { PipelineCallOptions } from '../pipeline-options.js';
-import type { Policy } from '../policy.js';
+import { type Policy, stepsOf } from '../policy.js';
 import type { Outcome, Quota, Rejection } from '../types.js';
-import { type Answer, type Fields, late, limitFields, rejection, replaced, twofold } from './answers.js';
+import {
+  type Answer,
+  type Fields,
+  type Injected,
+  injected,
+  late,
+  limitFields,
+  rejection,
+  replaced,
+  twofold,
+} from './answers.js';
 import { ambiguous, attributesOf, type Incoming } from './attributes.js';
 
 /** How requests are guarded. `R` is the request of the framework. */
@@ -85,7 +95,13 @@ export class Gate<R> {
     if (twice !== undefined) return twofold(twice);
     const attributes = attributesOf(ip ? { ...incoming, ip: ip(request) } : incoming);
     const about = { key: key?.(request) ?? '', attributes };
-    const verdict = await this.acquire({ ...about, cost: cost?.(request) ?? 1 }, gone);
+    const verdict = await this.acquire({ ...about, cost: cost?.(request) ?? 1 }, gone).catch(injectedOf);
+    if ('name' in verdict) {
+      const answer = injected(verdict);
+      const quotas = pipeline.quotas(about);
+      // As in a pipeline, a fallback replaces failures and throttling alone.
+      return verdict.outcome === 'ignore' ? this.headed(answer, quotas) : this.refuse(answer, quotas);
+    }
     if (!verdict.ok) {
       const quotas = pipeline.quotas(about);
       return this.refuse(rejection(verdict, quotas), quotas, verdict);
@@ -122,14 +138,18 @@ export class Gate<R> {
     this.classes = classesOf(policy);
     const names = (step: object): { per?: string | readonly string[] } =>
       Object(Object.values(step)[0]) as { per?: string | readonly string[] };
-    this.sent = policy.steps.flatMap((step) => names(step).per ?? []);
-    this.timed = policy.steps.some((step) => 'timeout' in step);
+    this.sent = stepsOf(policy).flatMap((step) => names(step).per ?? []);
+    this.timed = stepsOf(policy).some((step) => 'timeout' in step);
   }
 
   private refuse(answer: Answer, quotas: readonly Quota[], refused?: Rejection): Answer {
     const { fallback } = this.policy as Policy;
-    const whole = { ...answer, headers: { ...answer.headers, ...this.fields(() => quotas, refused) } };
+    const whole = this.headed(answer, quotas, refused);
     return fallback ? replaced(whole, fallback) : whole;
+  }
+
+  private headed(answer: Answer, quotas: readonly Quota[], refused?: Rejection): Answer {
+    return { ...answer, headers: { ...answer.headers, ...this.fields(() => quotas, refused) } };
   }
 
   private fields(quotas: () => readonly Quota[], refused?: Rejection): Fields {
@@ -147,6 +167,12 @@ export class Gate<R> {
     const outcome = outcomeOfStatus(this.classes, status);
     return this.options.outcome?.(status, outcome) ?? outcome;
   }
+}
+
+/** Returns what a chaos step injected, and throws any other error. */
+function injectedOf(error: unknown): Injected {
+  if ((error as Injected | null)?.name === 'InjectedError') return error as Injected;
+  throw error;
 }
 
 class Admits implements Admission {

@@ -1,6 +1,6 @@
 // The answers to refused requests, and the headers about limits, as the Go handler (bindings/nethttp) writes them.
 
-import type { Quota, Rejection } from '../types.js';
+import type { Outcome, Quota, Rejection } from '../types.js';
 
 /** The headers of an answer. */
 export type Fields = { [name: string]: string };
@@ -107,6 +107,30 @@ export const late = (step: string): Answer =>
     reason: 'timeout',
     step,
   });
+
+/** What a chaos step injected. Compared by name: this file has none of the core. */
+export interface Injected {
+  readonly name: 'InjectedError';
+  readonly step: string;
+  readonly outcome: Outcome;
+  readonly retryAfter: number | undefined;
+}
+
+/** The answers to injected results, where the policy has the default outcomes. */
+const INJECTED: { readonly [outcome: string]: readonly [status: number, title: string] } = {
+  throttle: [429, 'Too Many Requests'],
+  ignore: [400, 'Bad Request'],
+};
+
+/** The answer to a request that a chaos step ended. */
+export const injected = ({ step, outcome, retryAfter }: Injected): Answer => {
+  const [status, title] = INJECTED[outcome] ?? [503, 'Service Unavailable'];
+  const detail = 'A chaos step of the policy gives this answer in place of the service.';
+  return problem(
+    { type: 'about:blank', title, status, detail, reason: 'injected', step },
+    retryAfter === undefined ? {} : { 'Retry-After': String(seconds(retryAfter)) },
+  );
+};
 
 /** The answer to a request that has several values of an attribute. */
 export const twofold = (attribute: string): Answer =>

@@ -218,13 +218,15 @@ class Log {
       ...(live && { id: live.id }),
       decision: kind,
     };
-    if (kind === 'end') line.outcome = OUTCOMES[view.getUint8(i + RECORD_OUTCOME)] as string;
+    const outcome = OUTCOMES[view.getUint8(i + RECORD_OUTCOME)] as string;
+    if (outcome && has(['end', 'inject'])) line.outcome = outcome;
     if (!has(['reject', 'expire', 'configured'])) line.attempt = view.getUint32(i + RECORD_ATTEMPT, true);
     if (step !== undefined) line.step = step;
     if (reason) line.reason = reason;
     if (value !== undefined && kind === 'end') line.won = Number(value);
-    if (value !== undefined && has(['wait', 'retry'])) line.until = durationText(value);
-    if (value !== undefined && kind === 'reject') line.retry_after = durationText(value);
+    const injects = kind === 'inject' && line.outcome === undefined;
+    if (value !== undefined && (injects || has(['wait', 'retry']))) line.until = durationText(value);
+    else if (value !== undefined && has(['reject', 'inject'])) line.retry_after = durationText(value);
     if (flags & FLAG_SHADOW) line.shadow = true;
     if (flags & FLAG_FALLBACK) line.fallback = true;
     if (live && flags & FLAG_LAST) {

@@ -19,10 +19,11 @@ const width = 110
 
 // typeNames are the names of the types in settings.ts.
 var typeNames = map[mechanism.Type]string{
-	mechanism.Duration: "duration", mechanism.Count: "count", mechanism.Share: "share", mechanism.Bool: "bool",
+	mechanism.Duration: "duration", mechanism.Count: "count", mechanism.Share: "share", mechanism.Chance: "chance", mechanism.Bool: "bool",
 	mechanism.Word: "word", mechanism.Rate: "rate", mechanism.Delay: "delay", mechanism.Backoff: "backoff",
 	mechanism.OpenTime: "open_time", mechanism.Jitter: "jitter", mechanism.Budget: "budget",
 	mechanism.Methods: "methods", mechanism.Map: "map", mechanism.OneOf: "one_of",
+	mechanism.Cost: "cost", mechanism.Words: "words",
 }
 
 // script returns the file.
@@ -66,8 +67,11 @@ func rowObject(row *mechanism.Row) (object, error) {
 	if row.Stateless != nil {
 		o.addText("stateless", row.Stateless(draft.Config()))
 	}
-	if row.Traits&(mechanism.Repeats|mechanism.Hedges) != 0 {
+	if row.Traits&(mechanism.Repeats|mechanism.Hedges|mechanism.Injects) != 0 {
 		o.add("once", "true")
+	}
+	if row.Traits.Has(mechanism.Injects) {
+		o.add("last", "true")
 	}
 	if row.Below != 0 {
 		o.addText("below", row.Below.String())
@@ -95,10 +99,10 @@ func settingsList(docs *mechanism.Docs, draft mechanism.Draft, settings []mechan
 			return nil, fmt.Errorf("%s has no type", name)
 		}
 		o := object{{"name", word(quoted(s.Name))}, {"type", word(quoted(kind))}}
-		if s.Type == mechanism.Count || s.Type == mechanism.Duration && s.Least > 0 {
+		if s.Type == mechanism.Count || s.Type == mechanism.Cost || s.Type == mechanism.Duration && s.Least > 0 {
 			o.add("least", strconv.FormatUint(uint64(s.Least), 10))
 		}
-		if s.Type == mechanism.Count {
+		if s.Type == mechanism.Count || s.Type == mechanism.Cost {
 			o.add("most", strconv.FormatUint(uint64(s.Most), 10))
 		}
 		o.addText("words", s.Words)
@@ -152,6 +156,10 @@ func valuesOf(field any, t mechanism.Type) ([]string, error) {
 		return []string{number(uint32(*v))}, nil
 	case mechanism.RateField:
 		return []string{number(*v.Count), nanos(*v.Period)}, nil
+	case mechanism.WordsField:
+		return []string{number(uint32(*v.Set))}, nil
+	case mechanism.CostField:
+		return []string{number(*v.Permits)}, nil
 	case mechanism.DelayField:
 		return []string{nanos(*v.Duration), number(v.Percentile.Millionths())}, nil
 	case *budget.Config:

@@ -61,6 +61,27 @@ func TestStepsOfOtherProxies(t *testing.T) {
 	}
 }
 
+// TestLongStates has steps with keys whose states are long: those of a slot are kept, and a
+// longer one is refused with its length.
+func TestLongStates(t *testing.T) {
+	t.Parallel()
+	e := start(t, steps("process", `{"breaker":{"window":{"consecutive":1000},"per":"ip"}},{"breaker":{"window":{"time":"1m","buckets":60},"name":"time","per":"ip"}},`+
+		`{"limit":{"rate":"20/1h","algorithm":"sliding-log","name":"log","per":"header:x-key"}}`))
+	for _, key := range []string{"a", "b"} {
+		for i := range 20 {
+			assert.Equal(t, 200, e.get(i%workers, "x-key", key))
+		}
+		assert.Equal(t, 429, e.get(0, "x-key", key))
+	}
+	p := newProcess(t)
+	const long = `{"limit":{"rate":"1000/1h","algorithm":"sliding-log","per":"ip"}}`
+	_, err := p.Load(plugin(steps("process", long)))
+	assert.Error(t, err)
+	assert.Contains(t, p.LogText("sluice"), "policies.all.steps[0].limit: found a step whose state has up to 6398 bytes for each key; allowed beside per at most 1000 bytes; or proxy.state worker")
+	_, err = newProcess(t).Load(plugin(steps("worker", long)))
+	assert.NoError(t, err)
+}
+
 func newProcess(t testing.TB) *host.Process {
 	t.Helper()
 	require.NoError(t, errFilter)

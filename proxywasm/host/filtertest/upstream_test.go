@@ -190,36 +190,40 @@ func TestLeases(t *testing.T) {
 	assert.Equal(t, 3, free(e), "a place is not returned twice")
 }
 
+// callHeader makes a request one of gRPC.
+var callHeader = []string{"content-type", "application/grpc"}
+
 // votes are answers with what a breaker counts of them: a failure, a success or nothing.
 var votes = []struct {
-	name  string
-	end   func(s *host.Stream)
-	fails bool
-	good  bool
+	name   string
+	end    func(s *host.Stream)
+	fails  bool
+	good   bool
+	header []string // of the request
 }{
-	{"200", func(s *host.Stream) { answer(s, 200) }, false, true},
-	{"500", func(s *host.Stream) { answer(s, 500) }, true, false},
-	{"503 of the upstream", func(s *host.Stream) { answer(s, 503) }, true, false},
-	{"404", func(s *host.Stream) { answer(s, 404) }, false, false},
-	{"429", func(s *host.Stream) { answer(s, 429) }, false, false},
+	{"200", func(s *host.Stream) { answer(s, 200) }, false, true, nil},
+	{"500", func(s *host.Stream) { answer(s, 500) }, true, false, nil},
+	{"503 of the upstream", func(s *host.Stream) { answer(s, 503) }, true, false, nil},
+	{"404", func(s *host.Stream) { answer(s, 404) }, false, false, nil},
+	{"429", func(s *host.Stream) { answer(s, 429) }, false, false, nil},
 	{"UNAVAILABLE in trailers", func(s *host.Stream) {
 		s.ResponseHeaders(host.Answer(200, "content-type", "application/grpc+proto"), host.More)
 		s.ResponseBody([]byte("\x00\x00\x00\x00\x00"), host.More)
 		s.ResponseTrailers(host.Headers{{"grpc-status", "14"}})
-	}, true, false},
+	}, true, false, callHeader},
 	{"UNAVAILABLE in headers", func(s *host.Stream) {
 		s.ResponseHeaders(host.Answer(200, "content-type", "application/grpc", "grpc-status", "14"), host.End)
-	}, true, false},
+	}, true, false, callHeader},
 	{"OK in trailers", func(s *host.Stream) {
 		s.ResponseHeaders(host.Answer(200, "content-type", "application/grpc"), host.More)
 		s.ResponseTrailers(host.Headers{{"grpc-status", "0"}})
-	}, false, true},
+	}, false, true, callHeader},
 	{"NOT_FOUND in trailers", func(s *host.Stream) {
 		s.ResponseHeaders(host.Answer(200, "content-type", "application/grpc"), host.More)
 		s.ResponseTrailers(host.Headers{{"grpc-status", "5"}})
-	}, false, false},
-	{"reset before the headers", func(s *host.Stream) { s.ResetUpstream() }, true, false},
-	{"client leaves", func(s *host.Stream) { s.Reset() }, false, false},
+	}, false, false, callHeader},
+	{"reset before the headers", func(s *host.Stream) { s.ResetUpstream() }, true, false, nil},
+	{"client leaves", func(s *host.Stream) { s.Reset() }, false, false, nil},
 }
 
 // TestVotes has a breaker count each kind of answer: after one success and one failure, two
@@ -231,13 +235,13 @@ func TestVotes(t *testing.T) {
 			inEachState(t, func(t *testing.T, state string) {
 				e := start(t, steps(state, `{"breaker":{"window":{"consecutive":3},"open":"1h"}}`))
 				i := 0
-				next := func() *host.Stream {
+				next := func(headers ...string) *host.Stream {
 					i++
-					return e.begin(shared(state, i))
+					return e.begin(shared(state, i), headers...)
 				}
-				vote.end(next())
+				vote.end(next(vote.header...))
 				answer(next(), 500)
-				vote.end(next())
+				vote.end(next(vote.header...))
 				answer(next(), 500)
 				// Failures in a row so far: 4 of failures, 2 of what is not counted, 1 behind a success.
 				open := vote.fails

@@ -33,6 +33,27 @@ func All() []Scenario {
 			},
 		},
 		{
+			Name:     "the older headers of limits",
+			Document: steps(`{"limit":{"rate":"5/1h","name":"all"}},{"limit":{"rate":"2/1h","name":"user","per":"header:x-user"}}`),
+			Proxy:    `"legacy_headers":true`,
+			Exchanges: []Exchange{
+				{Times: 2, Header: []string{"x-user", "a"}, Want: map[string]string{"x-ratelimit-limit": "", "x-ratelimit-remaining": "", "x-ratelimit-reset": ""}},
+				{Header: []string{"x-user", "a"}, Status: overLimit, Want: map[string]string{
+					"retry-after": "1800", "x-ratelimit-limit": "2", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1800",
+				}},
+			},
+		},
+		{
+			Name:     "the older headers of limits on all answers",
+			Document: steps(`{"limit":{"rate":"2/1h"}}`),
+			Proxy:    `"headers":"all","legacy_headers":true`,
+			Exchanges: []Exchange{
+				{Want: map[string]string{"x-ratelimit-limit": "2", "x-ratelimit-remaining": "1", "x-ratelimit-reset": "1800"}},
+				{Want: map[string]string{"x-ratelimit-limit": "2", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1800", "ratelimit": `"limit";r=0;t=1800`}},
+				{Times: 2, Status: overLimit, Want: map[string]string{"x-ratelimit-limit": "2", "x-ratelimit-remaining": "0", "x-ratelimit-reset": "1800"}},
+			},
+		},
+		{
 			Name:     "two limits",
 			Document: steps(`{"limit":{"rate":"3/1h","name":"day"}},{"limit":{"rate":"2/1h","name":"user","per":"header:x-user"}}`),
 			Exchanges: []Exchange{
@@ -58,13 +79,60 @@ func All() []Scenario {
 			},
 		},
 		{
+			Name:     "a header that is a key in several lines",
+			Document: steps(`{"limit":{"rate":"2/1h","per":"header:x-tenant-id"}}`),
+			Exchanges: []Exchange{
+				{Header: []string{"x-tenant-id", "a"}},
+				{Header: []string{"x-tenant-id", "a", "x-tenant-id", "a"}},
+				{Header: []string{"x-tenant-id", "a", "x-tenant-id", "a", "x-tenant-id", "a"}, Status: overLimit},
+				{Header: []string{"x-tenant-id", "b", "x-tenant-id", "a"}, Status: 400, Want: map[string]string{"x-throttle-reason": "key"},
+					Body: `{"type":"about:blank","title":"Bad Request","status":400,"detail":"The request has more than one header x-tenant-id.","reason":"key"}` + "\n"},
+				// Servers that speak CGI do not tell them apart.
+				{Header: []string{"x-tenant-id", "b", "x-tenant_id", "a"}, Status: 400},
+				{Header: []string{"x_tenant_id", "c"}, Status: 400},
+				{Header: []string{"x-tenant-id", "a,b"}}, // one value
+				{Times: 2, Header: []string{"x-tenant-id", "b", "x-tenant-ix", "a"}},
+				{Header: []string{"x-tenant-id", "b"}, Status: overLimit},
+			},
+		},
+		{
+			Name:     "a cost and a key in several lines",
+			Document: steps(`{"limit":{"rate":"9/1h","per":"key"}}`),
+			Proxy:    `"key":"header:x-user","cost":"header:x-cost"`,
+			Exchanges: []Exchange{
+				{Header: []string{"x-user", "a", "x-cost", "3", "x-cost", "3"}},
+				{Header: []string{"x-user", "a", "x-cost", "1", "x-cost", "9"}, Status: 400, Want: map[string]string{"x-throttle-reason": "key"}},
+				{Header: []string{"x-user", "a", "x-user", "b"}, Status: 400},
+				{Header: []string{"x-user", "a", "x-cost", "6"}},
+				{Header: []string{"x-user", "a"}, Status: overLimit},
+				{GRPC: true, Header: []string{"x-user", "a", "x-user", "b"}, Status: 13, Want: map[string]string{"grpc-message": "The request has more than one header x-user."}},
+			},
+		},
+		{
+			Name:     "keys by address behind trusted hops",
+			Document: steps(`{"limit":{"rate":"1/1h","per":"ip"}}`),
+			Proxy:    `"trusted_proxies":["127.0.0.0/8","10.0.0.0/8","2001:db8:ffff::/48"],"ipv4_prefix":24`,
+			Exchanges: []Exchange{
+				{Header: []string{"x-forwarded-for", "203.0.113.1"}},
+				{Header: []string{"x-forwarded-for", "6.6.6.6, 203.0.113.200, 10.1.1.1"}, Status: overLimit},
+				{Header: []string{"x-forwarded-for", "203.0.114.1, 2001:db8:ffff::5"}},
+				{Header: []string{"x-forwarded-for", "2001:db8:1:2:3::4"}},
+				{Header: []string{"x-forwarded-for", "2001:db8:1:2::9, 127.0.0.9"}, Status: overLimit},
+				{Header: []string{"x-forwarded-for", "2001:db8:1:3::9"}},
+			},
+		},
+		{
 			Name:     "keys by cookie",
 			Document: steps(`{"limit":{"rate":"1/1h","per":"cookie:session"}}`),
 			Exchanges: []Exchange{
 				{Header: []string{"cookie", "session=a; theme=dark"}},
 				{Header: []string{"cookie", "theme=light; session=a"}, Status: overLimit},
 				{Header: []string{"cookie", "session=b"}},
-				{Header: []string{"cookie", "session=a; session=b"}, Status: 400, Want: map[string]string{"x-throttle-reason": "key"}},
+				{Header: []string{"cookie", "session=a; session=b"}, Status: 400, Want: map[string]string{"x-throttle-reason": "key"},
+					Body: `{"type":"about:blank","title":"Bad Request","status":400,"detail":"The request has more than one cookie session.","reason":"key"}` + "\n"},
+				{Header: []string{"cookie", "session=c", "cookie", "theme=dark; session=d"}, Status: 400},
+				{Header: []string{"cookie", "theme=dark", "cookie", "session=c"}},
+				{Header: []string{"cookie", "session=c"}, Status: overLimit},
 			},
 		},
 		{
@@ -126,6 +194,28 @@ func All() []Scenario {
 			},
 		},
 		{
+			Name:     "the key and the cost in attributes of the proxy",
+			Document: steps(`{"limit":{"rate":"10/1h","per":"key"}}`),
+			Proxy:    `"key":"property:request/headers/x-user","cost":"property:request/headers/x-cost"`,
+			Exchanges: []Exchange{
+				{Header: []string{"x-user", "a", "x-cost", "9"}},
+				{Header: []string{"x-user", "a", "x-cost", "2"}, Status: overLimit},
+				{Header: []string{"x-user", "a"}}, // costs 1
+				{Header: []string{"x-user", "a"}, Status: overLimit},
+				{Header: []string{"x-user", "b"}},
+			},
+		},
+		{
+			Name:     "traces on request",
+			Document: steps(`{"limit":{"rate":"1/1h"}}`),
+			Proxy:    `"trace":"request"`,
+			Exchanges: []Exchange{
+				{Header: []string{"x-sluice-trace", "1"}, Want: map[string]string{"x-sluice-trace": `policy=all decision=admit limit="free 0/1"`}},
+				{Header: []string{"x-sluice-trace", "1"}, Status: overLimit, Want: map[string]string{"x-sluice-trace": `policy=all decision=reject step=limit reason=rate retry-after=3600s limit="free 0/1"`}},
+				{Status: overLimit, Want: map[string]string{"x-sluice-trace": ""}},
+			},
+		},
+		{
 			Name:     "fallback",
 			Document: `{"version":1,"policies":{"all":{"steps":[{"limit":{"rate":"1/1h"}}],"fallback":{"status":418,"body":"{\"tea\":true}"}}},"routes":[{"path":"/**","policy":"all"}]}`,
 			Exchanges: []Exchange{
@@ -154,6 +244,35 @@ func All() []Scenario {
 				{Method: "POST", Path: "/a/x"},
 				{Method: "POST", Path: "/a/y", Status: overLimit},
 				{Host: "b.test", Path: "/b", Status: overLimit},
+			},
+		},
+		{
+			Name: "policies that take from elsewhere",
+			Document: `{"version":1,"defaults":{"limit":{"algorithm":"fixed-window"}},"policies":{"one":{"extends":"two","change":[{"limit":"1/1h"}]},"two":{"steps":[{"limit":"2/1h"}]},
+				"none":{"pass":true,"description":"no limits"}},
+				"routes":[{"path":"/one","policy":"one"},{"path":"/two","policy":"two"},{"path":"/none","policy":"none"}]}`,
+			Exchanges: []Exchange{
+				{Path: "/one"},
+				{Path: "/one", Status: overLimit, Want: map[string]string{"ratelimit-policy": `"limit";q=1;w=3600`}},
+				{Times: 2, Path: "/two"},
+				{Path: "/two", Status: overLimit},
+				{Times: 3, Path: "/none"},
+				{Times: 2, Path: "/none", Answer: 500},
+			},
+		},
+		{
+			Name: "routes and methods without a policy",
+			Document: `{"version":1,"policies":{"one":{"steps":[{"limit":{"rate":"1/1h"}}]},"pass":{"steps":[{"limit":{"rate":"1/1h"}}]}},
+				"routes":[{"path":"/health/**","policy":"pass"},{"path":"/**","method":"OPTIONS","policy":"pass"},{"path":"/**","policy":"one"}],"http":{"default":"deny"}}`,
+			Routes: []Route{{"/free", "pass"}},
+			Exchanges: []Exchange{
+				{Path: "/a"},
+				{Path: "/a", Status: overLimit},
+				{Times: 3, Path: "/health"},
+				{Times: 3, Path: "/x/../health/live", UpstreamPath: "/health/live"},
+				{Times: 3, Method: "OPTIONS", Path: "/a"},
+				// The route of the proxy says so.
+				{Times: 3, Path: "/free"},
 			},
 		},
 		{

@@ -38,13 +38,18 @@ var slotTexts = map[string]string{
 	"Before":     "in and out: the delay before, for `next`; 0 at first",
 	"Keys":       "in: the number of the key of each step of the plan, see [Keys](#keys)",
 	"Config":     "in: a configuration",
+	"Began":      "in: the mark in milliseconds at which the call began, for `next` of a retry with a longest time",
+	"Priced":     "in: a bit for each step whose cost in `costs` holds for the next `begin`. Cleared when used",
+	"Spent":      "in: 1: `used` holds for the next `done`. Cleared when used",
+	"Used":       "in: what the attempt has used, see [Costs](#costs)",
+	"Costs":      "in: the cost of the call at each step whose cost an attribute has, see [Costs](#costs)",
 	"Step":       "out: the index of the step of a plan that `compile` refuses, 4294967295 for none",
 }
 
 // decisionTexts says what the fields of a decision are.
 var decisionTexts = map[string]string{
 	"At":         "mark",
-	"Value":      "the mark of `until` (wait, retry), the nanoseconds of `retry_after` (reject), the attempt that won (end), or the new mode (change)",
+	"Value":      "the mark of `until` (wait, retry, inject without an outcome), the nanoseconds of `retry_after` (reject, inject with an outcome), the attempt that won (end), or the new mode (change)",
 	"Millis":     "`value` in milliseconds, rounded up",
 	"Slot":       "the call; of a change the number of the key",
 	"Generation": "likewise; of a change 0",
@@ -54,7 +59,7 @@ var decisionTexts = map[string]string{
 	"Outcome":    "[outcome](#numbers)",
 	"Reason":     "[reason](#numbers)",
 	"Step":       "index of the step in the call's plan; " + fmt.Sprintf("%d: the call's own deadline, %d: none", abi.Deadline, abi.NoStep),
-	"Flags":      fmt.Sprintf("bits: %d shadow, %d fallback, %d last of the call, %d `value` holds", abi.Shadow, abi.Fallback, abi.Last, abi.HasValue),
+	"Flags":      fmt.Sprintf("bits: %d shadow, %d fallback, %d last of the call, %d `value` holds, %d held: the attempt does not call the dependency yet", abi.Shadow, abi.Fallback, abi.Last, abi.HasValue, abi.Held),
 }
 
 // otherTexts says what the fields of an effect of a cell on others are.
@@ -129,8 +134,9 @@ var configNotes = map[string]string{
 	"limiter.queue": "0 exactly when wait is", "limiter.order": "0 oldest, 1 newest",
 	"bulkhead.wait": "0: as long as the caller does", "bulkhead.order": "0 oldest, 1 newest", "bulkhead.lease": "0: none",
 	"breaker.window": "0 calls, 1 time, 2 consecutive", "breaker.count": "of calls or buckets", "breaker.slow over": "0: none",
-	"breaker.half open max": "0: none", "breaker.open": "a backoff", "retry.backoff": "a backoff",
+	"breaker.successes": "0: the rates decide", "breaker.half open max": "0: none", "breaker.open": "a backoff", "retry.max elapsed": "0: none", "retry.backoff": "a backoff",
 	"backoff.kind": numbered(wordsOf(backoff.Kind.String)), "backoff.max": "0: none", "backoff.jitter": "0 none, 1 full, 2 equal, 3 a share",
+	"backoff.delays": "how many, and each of them; 0 for all kinds but delays",
 }
 
 // configTable returns the table of configurations, in the order in which the

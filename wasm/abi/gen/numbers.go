@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/wasm/abi"
+	"github.com/sluice-go/sluice/wasm/abi/simulation"
 )
 
 // group is an enumeration of the ABI.
@@ -86,8 +87,24 @@ func bits() []constant {
 		{"FLAG_FALLBACK", abi.Fallback, ""},
 		{"FLAG_LAST", abi.Last, ""},
 		{"FLAG_VALUE", abi.HasValue, ""},
+		{"FLAG_HELD", abi.Held, ""},
 		{"STEP_DEADLINE", abi.Deadline, "The index of the step of a decision by the deadline of the call."},
 		{"STEP_NONE", abi.NoStep, "The index of the step of a decision that no step makes."},
+		{"SIMULATE_SEED", simulation.FlagSeed, "The bits of the flags of a simulation."},
+		{"SIMULATE_LOG", simulation.FlagLog, ""},
+		{"SIMULATE_EVENTS", simulation.FlagEvents, ""},
+		{"SIMULATE_MARKS", simulation.FlagMarks, ""},
+		{"OUTPUT_LOG", simulation.OutputLog, "The outputs of a simulation."},
+		{"OUTPUT_EVENTS", simulation.OutputEvents, ""},
+		{"OUTPUT_MARKS", simulation.OutputMarks, ""},
+		{"OUTPUT_NAMES", simulation.OutputNames, ""},
+		{"MARK_SIZE", simulation.MarkSize, "The size of a mark in bytes."},
+		{"MARK_CALL", simulation.MarkCall, "The kinds of marks."},
+		{"MARK_ARRIVAL", simulation.MarkArrival, ""},
+		{"MARK_OK", simulation.MarkOK, ""},
+		{"MARK_CHANGE", simulation.MarkChange, ""},
+		{"MARK_FAULT", simulation.MarkFault, ""},
+		{"OVER", simulation.Over, "What `run` returns at the end of a scenario."},
 	}
 }
 

@@ -17,6 +17,7 @@ var coded = map[mechanism.Type]string{
 	mechanism.Duration: "duration",
 	mechanism.Count:    "number",
 	mechanism.Share:    "share",
+	mechanism.Chance:   "share",
 	mechanism.Bool:     "byte, 0 or 1",
 	mechanism.Rate:     "number, duration",
 	mechanism.Delay:    "duration, share: one of them is 0",
@@ -24,6 +25,8 @@ var coded = map[mechanism.Type]string{
 	mechanism.OpenTime: "backoff, jitter",
 	mechanism.Jitter:   "jitter",
 	mechanism.Budget:   "budget",
+	mechanism.Words:    "byte: a bit for each word in its order, 0 for all of them",
+	mechanism.Cost:     "text: an attribute, empty for none; number: the permits without it, 0 without an attribute for what the call names",
 }
 
 // planTables returns a table for each mechanism with the values of its settings.

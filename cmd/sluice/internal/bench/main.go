@@ -6,7 +6,8 @@
 // and runs it alone while its upstream browns out. All of it is on the loopback, each
 // part a process of its own; both proxies have the same connections to the
 // upstream and the same buffers, so that what differs is the policy. Rounds
-// alternate, and the table has their medians. sluice eval decides long logs.
+// alternate, and the table has their medians. sluice eval decides long logs, and sluice
+// simulate runs long scenarios.
 package main
 
 import (
@@ -29,6 +30,7 @@ func main() {
 	clients := flag.Int("clients", 64, "connections of the load generator")
 	brownout := flag.Duration("brownout", 15*time.Second, "length of the brown-out; 0 for none")
 	lines := flag.Int("lines", 1_000_000, "lines of a log for eval; 0 for none")
+	calls := flag.Int("calls", 10_000_000, "calls of a simulation; 0 for none")
 	output := flag.String("o", "", "write the page to this file, too")
 	role := flag.String("role", "", "used by the program itself")
 	upstream := flag.String("upstream", "", "used by the program itself")
@@ -38,7 +40,7 @@ func main() {
 		page := &bytes.Buffer{}
 		out := io.MultiWriter(os.Stdout, page)
 		title(out)
-		if err = measure(out, *rounds, *clients, *span, *brownout, *lines); err == nil && *output != "" {
+		if err = measure(out, *rounds, *clients, *span, *brownout, *lines, *calls); err == nil && *output != "" {
 			err = os.WriteFile(*output, page.Bytes(), 0o644)
 		}
 	}
@@ -59,6 +61,8 @@ func play(role, upstream string) error {
 		return serveSluice(upstream)
 	case "eval":
 		return evaluate()
+	case "simulate":
+		return simulate()
 	}
 	return nil
 }
@@ -70,7 +74,7 @@ func title(out io.Writer) {
 		"%s, %s/%s, %d CPUs, %s.\n", time.Now().Format(time.DateOnly), runtime.GOOS, runtime.GOARCH, runtime.NumCPU(), runtime.Version())
 }
 
-func measure(out io.Writer, rounds, clients int, span, brownout time.Duration, lines int) error {
+func measure(out io.Writer, rounds, clients int, span, brownout time.Duration, lines, calls int) error {
 	service, err := start("upstream", "")
 	if err != nil {
 		return err
@@ -87,7 +91,12 @@ func measure(out io.Writer, rounds, clients int, span, brownout time.Duration, l
 		}
 	}
 	if lines > 0 {
-		return logs(out, lines)
+		if err := logs(out, lines); err != nil {
+			return err
+		}
+	}
+	if calls > 0 {
+		return simulations(out, calls)
 	}
 	return nil
 }

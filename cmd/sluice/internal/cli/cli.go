@@ -28,11 +28,19 @@ type Env struct {
 
 // commands are the constructors of all commands, in the order of the help.
 var commands = []func(*Env) *cobra.Command{
+	newInit,
 	newDemo,
 	newEval,
+	newReplay,
+	newDiff,
+	newExplain,
 	newLint,
+	newSimulate,
+	newSweep,
+	newTune,
 	newEnvoy,
 	newServe,
+	newCtl,
 	newSchema,
 	newVersion,
 	newCompletion,

@@ -45,8 +45,13 @@ func files(t *testing.T) {
 
 // run runs a command line, with words split at spaces.
 func run(stdin, line string) (code int, stdout, stderr string) {
+	return runArgs(stdin, strings.Fields(line)...)
+}
+
+// runArgs runs a command line of some words.
+func runArgs(stdin string, args ...string) (code int, stdout, stderr string) {
 	var out, errs bytes.Buffer
-	code = Run(strings.Fields(line), strings.NewReader(stdin), &out, &errs)
+	code = Run(args, strings.NewReader(stdin), &out, &errs)
 	return code, out.String(), errs.String()
 }
 
@@ -59,7 +64,7 @@ var lineTests = []struct {
 	stdout, stderr string
 }{
 	// The command itself.
-	{line: "evl", code: 2, stderr: "sluice: there is no command \"evl\"; did you mean eval? (see sluice --help)\n"},
+	{line: "evl", code: 2, stderr: "sluice: there is no command \"evl\"; did you mean eval or ctl? (see sluice --help)\n"},
 	{line: "zzzzzz", code: 2, stderr: "sluice: there is no command \"zzzzzz\" (see sluice --help)\n"},
 	{line: "--vrsion", code: 2, stderr: "sluice: unknown flag: --vrsion (see sluice --help)\n"},
 	{line: "help evl", code: 2, stderr: "sluice: there is no help for \"evl\" (see sluice help --help)\n"},
@@ -196,7 +201,7 @@ func (b broken) Write([]byte) (int, error) { return 0, b.err }
 // disk is one.
 func TestBrokenOutput(t *testing.T) {
 	files(t)
-	for _, line := range []string{"eval --policy one.yaml log.ndjson", "eval --policy one.yaml --follow log.ndjson", "lint one.yaml", "lint --json one.yaml", "lint --json wrong.yaml", "schema", "version", "completion bash"} {
+	for _, line := range []string{"eval --policy one.yaml log.ndjson", "eval --policy one.yaml --follow log.ndjson", "eval --policy one.yaml --summary log.ndjson", "eval --policy one.yaml --summary --json log.ndjson", "lint one.yaml", "lint --json one.yaml", "lint --json wrong.yaml", "schema", "version", "completion bash"} {
 		for _, test := range []struct {
 			err    error
 			code   int

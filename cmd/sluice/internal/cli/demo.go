@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/signal"
 	"runtime"
-	"runtime/debug"
 	"syscall"
 	"time"
 
@@ -17,6 +16,7 @@ import (
 	"golang.org/x/term"
 
 	"github.com/sluice-go/sluice/cmd/sluice/internal/demo"
+	"github.com/sluice-go/sluice/cmd/sluice/internal/wholefile"
 	"github.com/sluice-go/sluice/policy"
 )
 
@@ -27,6 +27,7 @@ type demoFlags struct {
 	policy, name  string
 	html          string
 	noHTML, plain bool
+	simulated     bool
 }
 
 func newDemo(env *Env) *cobra.Command {
@@ -44,8 +45,12 @@ measured on real HTTP requests.
 It takes 17 seconds: calls come for 15, and the last of them may take 2 more. It
 shows them live in a terminal (as a line a second without one, or with --plain),
 then prints a table and writes a page with charts, one HTML file that needs nothing
-else. NO_COLOR turns the colours off.`,
+else. NO_COLOR turns the colours off.
+
+With --simulated the same story is told in virtual time, by the simulator: nothing
+listens, and it takes two seconds in a terminal and less than one without.`,
 		Example: `  sluice demo
+  sluice demo --simulated
   sluice demo --duration 30s --seed 7 --html brown-out.html
   sluice demo --policy vendor.yaml --no-html`,
 		Args:              withArgs(cobra.NoArgs),
@@ -73,6 +78,7 @@ else. NO_COLOR turns the colours off.`,
 	flags.StringVarP(&f.name, "name", "n", "", "which policy of the document; needed when it has several")
 	flags.StringVar(&f.html, "html", "sluice-demo.html", "the page to write")
 	flags.BoolVar(&f.noHTML, "no-html", false, "write no page")
+	flags.BoolVar(&f.simulated, "simulated", false, "simulate it in virtual time")
 	flags.BoolVar(&f.plain, "plain", false, "print a line a second instead of panels")
 	must(cmd.RegisterFlagCompletionFunc("policy", documents))
 	must(cmd.RegisterFlagCompletionFunc("name", completeNames(func(*cobra.Command, []string) string { return f.policy })))
@@ -90,7 +96,7 @@ func (e *Env) demo(ctx context.Context, f *demoFlags) error {
 	ctx, stop := signal.NotifyContext(ctx, os.Interrupt, syscall.SIGTERM)
 	defer stop()
 	s := e.demoScreen(f.plain)
-	view, err := demo.Run(ctx, demo.NewScenario(f.seed, f.duration), one, s.display)
+	view, err := f.run(ctx, one, s)
 	if endErr := s.end(); err == nil {
 		err = endErr
 	}
@@ -111,11 +117,27 @@ func (e *Env) demo(ctx context.Context, f *demoFlags) error {
 		return nil
 	}
 	report := &demo.Report{View: view, Policy: one, Document: source, Version: builtBy(), Command: f.again()}
-	err = demo.WriteFile(f.html, func(w io.Writer) error { return demo.WritePage(w, report) })
+	err = wholefile.Write(f.html, func(w io.Writer) error { return demo.WritePage(w, report) })
 	if err != nil {
 		return fail(ExitFailed, err)
 	}
 	return e.print(fmt.Appendf(nil, "\npage with charts: %s\n", f.html))
+}
+
+// simulatedPace is how long a terminal shows a simulated run.
+const simulatedPace = 2 * time.Second
+
+// run measures or simulates.
+func (f *demoFlags) run(ctx context.Context, one *policy.Policy, s *demoScreen) (demo.View, error) {
+	scenario := demo.NewScenario(f.seed, f.duration)
+	if !f.simulated {
+		return demo.Run(ctx, scenario, one, s.display)
+	}
+	pace := time.Duration(0)
+	if _, live := s.display.(*demo.Live); live {
+		pace = simulatedPace
+	}
+	return demo.Simulate(ctx, scenario, one, s.display, pace)
 }
 
 // demoPolicy reads the policy to show, and its source.
@@ -152,8 +174,8 @@ func (e *Env) demoScreen(plain bool) *demoScreen {
 		heading: func(text string) string { return text },
 		end:     func() error { return nil },
 	}
-	file, ok := e.Stdout.(*os.File)
-	if !ok || plain || os.Getenv("TERM") == "dumb" || !term.IsTerminal(int(file.Fd())) {
+	file := terminal(e.Stdout)
+	if file == nil || plain {
 		return s
 	}
 	width, height, err := term.GetSize(int(file.Fd()))
@@ -174,16 +196,15 @@ func (e *Env) demoScreen(plain bool) *demoScreen {
 
 // builtBy says what measured, for the page.
 func builtBy() string {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
-	}
-	return fmt.Sprintf("%s, %d processors", versionLine(info), runtime.NumCPU())
+	return fmt.Sprintf("%s, %d processors", versionLine(buildInfo()), runtime.NumCPU())
 }
 
 // again is the command line that runs the same once more.
 func (f *demoFlags) again() string {
 	line := fmt.Sprintf("sluice demo --seed %d --duration %s", f.seed, f.duration)
+	if f.simulated {
+		line += " --simulated"
+	}
 	if f.policy != "" {
 		line += " --policy " + f.policy
 	}

@@ -122,8 +122,9 @@ func TestEngineOfDocuments(t *testing.T) {
 // TestEngineFlag checks what --engine takes.
 func TestEngineFlag(t *testing.T) {
 	for args, want := range map[string]string{
-		"--engine wasm --state": "sluice: --engine wasm has no --state: the module does not report states (see sluice eval --help)\n",
-		"--engine go":           "sluice: there is no --engine go; choose one of: native, wasm (see sluice eval --help)\n",
+		"--engine wasm --steps x": "sluice: --engine wasm has no --state and no --steps: the module does not report states (see sluice eval --help)\n",
+		"--engine wasm --state":   "sluice: --engine wasm has no --state and no --steps: the module does not report states (see sluice eval --help)\n",
+		"--engine go":             "sluice: there is no --engine go; choose one of: native, wasm (see sluice eval --help)\n",
 	} {
 		code, stdout, stderr := run("", "eval --policy "+samples+"/short.yaml "+args)
 		if code != ExitBad || stdout != "" || stderr != want {

@@ -20,7 +20,10 @@ import (
 type evalFlags struct {
 	policy, name string
 	engine       string
+	steps        string
 	options      eval.Options
+	summary      bool
+	json         bool
 }
 
 // The engines of eval.
@@ -44,11 +47,18 @@ done, renew, cancel, tick, configure) and, for a call, "id", and where wanted
 run: "line 12: ..." on standard error, exit code 2. What was decided before it
 stays printed.
 
+--steps writes each step of a cell to a file: its action, its effects and a hash of
+the state after it.
+
+With --summary it prints at the end how many decisions of each kind, step, reason
+and outcome there are, in place of the decisions.
+
 With --engine wasm the embedded wasm module decides, in a sandbox, and prints the
-same bytes. It has no --state.`,
+same bytes. It has no --state and no --steps.`,
 		Example: `  sluice eval --policy vendor.yaml < events.ndjson > decisions.ndjson
   sluice eval --policy api.yaml --name login events.ndjson
   sluice eval --policy vendor.yaml --seed 7 --state events.ndjson
+  sluice eval --policy vendor.yaml --summary events.ndjson
   tail -f events.ndjson | sluice eval --policy vendor.yaml --follow`,
 		Args: withArgs(cobra.MaximumNArgs(1)),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -62,11 +72,17 @@ same bytes. It has no --state.`,
 			if events == stdinName && f.policy == stdinName {
 				return usage(cmd, "the policy and the events cannot both be standard input")
 			}
+			switch {
+			case f.summary && (f.options.Follow || f.options.State):
+				return usage(cmd, "--summary prints no decisions; --follow and --state do not go with it")
+			case f.json && !f.summary:
+				return usage(cmd, "--json needs --summary; decisions are JSON already")
+			}
 			switch f.engine {
 			case nativeEngine:
 			case wasmEngine:
-				if f.options.State {
-					return usage(cmd, "--engine %s has no --state: the module does not report states", wasmEngine)
+				if f.options.State || f.steps != "" {
+					return usage(cmd, "--engine %s has no --state and no --steps: the module does not report states", wasmEngine)
 				}
 			default:
 				return usage(cmd, "there is no --engine %s; choose one of: %s, %s", f.engine, nativeEngine, wasmEngine)
@@ -80,6 +96,9 @@ same bytes. It has no --state.`,
 	flags.Uint64Var(&f.options.Seed, "seed", 0, "the seed of all jitter")
 	flags.BoolVar(&f.options.Follow, "follow", false, "print the decisions of a line before the next one is read")
 	flags.BoolVar(&f.options.State, "state", false, "add the state of the deciding step, a line of text for people")
+	flags.StringVar(&f.steps, "steps", "", "write the steps of cells to `FILE`")
+	flags.BoolVar(&f.summary, "summary", false, "print counts by kind, step, reason and outcome in place of the decisions")
+	flags.BoolVar(&f.json, "json", false, "print the summary as JSON")
 	flags.StringVar(&f.engine, "engine", nativeEngine, "what decides: native, or wasm for the embedded module")
 	must(cmd.RegisterFlagCompletionFunc("engine", cobra.FixedCompletions([]cobra.Completion{nativeEngine, wasmEngine}, cobra.ShellCompDirectiveNoFileComp)))
 	must(cmd.RegisterFlagCompletionFunc("policy", documents))
@@ -104,17 +123,32 @@ func (e *Env) eval(ctx context.Context, f *evalFlags, events string) error {
 	if err != nil {
 		return err
 	}
-	run, err := f.decider(ctx, one.Policy)
-	if err != nil {
-		return fail(ExitFailed, err)
-	}
 	in, err := e.open(events)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
+	var files outputs
+	if f.options.Steps, err = files.create(f.steps); err != nil {
+		return err
+	}
+	run, err := f.decider(ctx, one.Policy)
+	if err != nil {
+		return fail(ExitFailed, errors.Join(err, files.close()))
+	}
 	out := &output{to: e.Stdout}
-	err = run(in, out)
+	if f.summary {
+		counts := &tally{counts: map[tallied]int{}}
+		if err = run(in, counts); err == nil || counts.total > 0 {
+			_, failure := out.Write(counts.text(one.Policy.Name, f.json))
+			err = errors.Join(err, failure)
+		}
+	} else {
+		err = run(in, out)
+	}
+	if closed := files.close(); err == nil && closed != nil {
+		return fail(ExitFailed, closed)
+	}
 	var line *eval.LineError
 	switch {
 	case err == nil:

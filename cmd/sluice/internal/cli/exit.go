@@ -15,6 +15,8 @@ const (
 	ExitOK = 0
 	// ExitWarnings: lint has warnings, and no errors.
 	ExitWarnings = 1
+	// ExitUnmet: a simulation does not meet what was required.
+	ExitUnmet = 1
 	// ExitBad: bad input or usage. Nothing was begun, or what was done before
 	// the bad input stays.
 	ExitBad = 2
@@ -26,7 +28,7 @@ const exitCodes = `The exit code of every command:
 
   0  Done. A reader of the output that closed it early is no failure.
   1  lint: the document has warnings and no errors; with --strict and two
-     documents: something is looser.
+     documents: something is looser. simulate: a --require is not met.
   2  Bad input or usage: an unknown command or flag, a file that cannot be read,
      a document with errors, with lint --strict one with warnings, an unknown
      policy, a bad line of a log. What was decided before a bad line stays printed.

@@ -21,6 +21,8 @@ type lintFlags struct {
 	format string
 	strict bool
 	allow  []string
+	// resolved prints the document without defaults and extends.
+	resolved bool
 }
 
 // lintFormats are the words of --format.
@@ -41,6 +43,10 @@ Warnings are mistakes, or very likely ones, and make the exit code 1, with --str
 --allow. The formats sarif and github are for code hosts, which show the findings
 beside the lines.
 
+With --resolved lint prints the document as its policies are applied, in YAML: with
+the settings that steps take from defaults, and the steps that policies take from
+those that they extend.
+
 With two documents, lint says what the second one changes: for each policy, step
 and setting whether it is tighter (fewer calls pass, or fewer reach the dependency)
 or looser, and which guarantees follow. With --strict the exit code is 1 when
@@ -53,6 +59,7 @@ Rules:
   sluice lint --strict --format github api.yaml
   sluice lint old.yaml new.yaml
   sluice lint --json vendor.yaml | jq '.policies[].guarantees'
+  sluice lint --resolved vendor.yaml
   sluice lint --allow order,no-timeout vendor.yaml`,
 		Args: withArgs(func(_ *cobra.Command, args []string) error {
 			if len(args) != 1 && len(args) != 2 {
@@ -75,6 +82,12 @@ Rules:
 				f.format = "json"
 			}
 			switch {
+			case f.resolved && len(args) == 2:
+				return usage(cmd, "--resolved prints one document")
+			case f.resolved && cmd.Flags().NFlag() > 1:
+				return usage(cmd, "--resolved has no other flags beside it")
+			case f.resolved:
+				return env.resolved(args[0])
 			case !slices.Contains(lintFormats, f.format):
 				return usage(cmd, "there is no format %q; there is %s", f.format, strings.Join(lintFormats, ", "))
 			case len(args) == 1:
@@ -92,6 +105,7 @@ Rules:
 	flags.StringVar(&f.format, "format", "text", "text, json, sarif or github; all but text have the errors of a document too")
 	flags.BoolVar(&f.json, "json", false, "the same as --format json")
 	flags.BoolVar(&f.strict, "strict", false, "warnings are errors: exit code 2; of two documents, 1 when anything is looser")
+	flags.BoolVar(&f.resolved, "resolved", false, "print the document without defaults and extends, as its policies are applied")
 	flags.StringSliceVar(&f.allow, "allow", nil, "make notes of the warnings of these `RULES`")
 	must(cmd.RegisterFlagCompletionFunc("name", completeNames(func(_ *cobra.Command, args []string) string {
 		if len(args) == 0 {
@@ -140,6 +154,19 @@ func (e *Env) lint(f *lintFlags, file string, allowed []lint.Rule) error {
 		return err
 	}
 	return fail(code, nil)
+}
+
+// resolved prints a document without defaults and extends.
+func (e *Env) resolved(file string) error {
+	src, err := e.source(file)
+	if err != nil {
+		return err
+	}
+	plain, err := policy.Resolved(fileOf(file), src)
+	if err != nil {
+		return e.wrong(err)
+	}
+	return e.print(plain)
 }
 
 // printReport prints a report, or the errors of a document, in the format of the flags.

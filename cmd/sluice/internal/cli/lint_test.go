@@ -93,6 +93,37 @@ func TestLintFlags(t *testing.T) {
 	}
 }
 
+// TestLintResolved prints a document without extends, and its errors. What is printed is
+// resolved.
+func TestLintResolved(t *testing.T) {
+	src := "version: 1\ndefaults: {limit: {burst: 2}}\npolicies:\n  a: {steps: [limit: 5/s]}\n  b: {extends: a, add: [retry: 3]}\n"
+	want := `version: 1
+policies:
+  a:
+    steps:
+    - limit: {burst: 2, rate: 5/s}
+  b:
+    steps:
+    - limit: {burst: 2, rate: 5/s}
+    - retry: 3
+`
+	for _, stdin := range []string{src, want} {
+		if code, stdout, stderr := run(stdin, "lint --resolved -"); code != ExitOK || stdout != want || stderr != "" {
+			t.Errorf("code %d, stdout %s, stderr %s", code, stdout, stderr)
+		}
+	}
+	for args, want := range map[string]string{
+		"--resolved -":          "stdin:5:16: policies.b.extends: found the policy \"c\", which is not there; ",
+		"--resolved - -":        "sluice: --resolved prints one document (",
+		"--resolved --strict -": "sluice: --resolved has no other flags beside it (",
+	} {
+		code, stdout, stderr := run(strings.Replace(src, "extends: a", "extends: c", 1), "lint "+args)
+		if code != ExitBad || stdout != "" || !strings.HasPrefix(stderr, want) {
+			t.Errorf("%s: code %d, stdout %s, stderr %s", args, code, stdout, stderr)
+		}
+	}
+}
+
 // TestLintErrorsInJSON checks that the errors of a document are in the object,
 // and that what is no error of a document is not.
 func TestLintErrorsInJSON(t *testing.T) {

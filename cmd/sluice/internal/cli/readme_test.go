@@ -59,13 +59,14 @@ func compareFlags(t *testing.T, cmd *cobra.Command, section string) {
 	for _, row := range flagRow.FindAllStringSubmatch(section, -1) {
 		documented = append(documented, row[1]+" "+row[2])
 	}
-	cmd.Flags().VisitAll(func(f *pflag.Flag) {
+	visitFlags(cmd, func(f *pflag.Flag) {
 		if f.Name != "help" {
 			existing = append(existing, f.Name+" "+f.Shorthand)
 		}
 	})
 	slices.Sort(documented)
 	slices.Sort(existing)
+	existing = slices.Compact(existing) // commands below one share flags
 	if !slices.Equal(documented, existing) {
 		t.Errorf("%s: README.md has the flags %q, the command %q", cmd.Name(), documented, existing)
 	}
@@ -90,6 +91,15 @@ func TestReadmeTables(t *testing.T) {
 		if !strings.Contains(exitCodes, fmt.Sprintf("\n  %d  ", code)) {
 			t.Errorf("the help does not have exit code %d", code)
 		}
+	}
+}
+
+// visitFlags visits the flags of a command and of those below it.
+func visitFlags(cmd *cobra.Command, f func(*pflag.Flag)) {
+	cmd.PersistentFlags().VisitAll(f)
+	cmd.Flags().VisitAll(f)
+	for _, below := range cmd.Commands() {
+		visitFlags(below, f)
 	}
 }
 
@@ -129,7 +139,7 @@ var guideFlag = regexp.MustCompile("`--([a-z0-9-]+)")
 func TestFlagsOfGuides(t *testing.T) {
 	known := map[string]bool{}
 	for _, cmd := range newRoot(&Env{}).Commands() {
-		cmd.Flags().VisitAll(func(f *pflag.Flag) { known[f.Name] = true })
+		visitFlags(cmd, func(f *pflag.Flag) { known[f.Name] = true })
 	}
 	pages, err := filepath.Glob("../../../../docs/*.md")
 	if err != nil {

@@ -5,17 +5,21 @@ import (
 
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/settings"
+	"github.com/sluice-go/sluice/sim"
 )
 
 func newSchema(env *Env) *cobra.Command {
-	return &cobra.Command{
+	var scenario bool
+	cmd := &cobra.Command{
 		Use:   "schema [SETTING]",
 		Short: "Print the JSON Schema of policy documents, or explain a setting",
 		Long: `schema prints the JSON Schema (draft 2020-12) of policy documents. An editor that
 is given it completes and explains every setting of a document in YAML or JSON.
 
 With a SETTING, as in limit.burst, it prints its type, range and default, and what
-larger and smaller values do; with a mechanism, as in limit, all of its settings.`,
+larger and smaller values do; with a mechanism, as in limit, all of its settings.
+
+With --scenario it prints the schema of the scenarios of sluice simulate.`,
 		Example: `  sluice schema > sluice.schema.json
   sluice schema breaker.probes
 
@@ -24,7 +28,12 @@ larger and smaller values do; with a mechanism, as in limit, all of its settings
 		Args:      withArgs(cobra.MaximumNArgs(1)),
 		ValidArgs: settings.Names(),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if len(args) == 0 {
+			switch {
+			case scenario && len(args) > 0:
+				return usage(cmd, "schema --scenario takes no SETTING")
+			case scenario:
+				return env.print(sim.Schema())
+			case len(args) == 0:
 				return env.print(policy.Schema())
 			}
 			text, ok := settings.Explain(args[0])
@@ -34,4 +43,6 @@ larger and smaller values do; with a mechanism, as in limit, all of its settings
 			return env.print([]byte(text))
 		},
 	}
+	cmd.Flags().BoolVar(&scenario, "scenario", false, "the schema of scenarios, see sluice simulate")
+	return cmd
 }

@@ -33,6 +33,8 @@ type serveFlags struct {
 	access            string
 	connections       connectionFlags
 	tls               tlsFlags
+	trace             traceFlags
+	operate           operateFlags
 	config            serve.Config
 }
 
@@ -70,7 +72,12 @@ whose subject is the attribute key of the policy. Of several upstreams each atte
 less loaded of two that are drawn at random; one that fails is ejected for a time, and
 a request that could not be sent to one goes to another.
 
-The admin address has /metrics for Prometheus, /livez and /readyz. The document is
+With --trace the calls of all policies are recorded for sluice replay, diff and
+explain, at a bounded cost; POST /trace/stop and /trace/start of the admin address
+stop and start it.
+
+The admin address has /metrics for Prometheus, /livez and /readyz. With
+--admin-token-file it also has /api/ for sluice ctl and a live page, /ui. The document is
 read again when it changes and on SIGHUP; what the steps know stays. A document
 with errors is refused, line by line in the log, and the old one stays active.
 SIGTERM and SIGINT end it: /readyz is 503 from then on, requests are still taken for
@@ -93,7 +100,7 @@ signal ends it at once.`,
 	flags := cmd.Flags()
 	flags.StringVarP(&f.policy, "policy", "p", "", "the policy document, YAML or JSON")
 	flags.StringVarP(&f.config.Listen, "listen", "l", "127.0.0.1:8080", "the `ADDRESS` of the proxy")
-	flags.StringVar(&f.config.Admin, "admin", "127.0.0.1:8081", "the `ADDRESS` of /metrics, /livez and /readyz; empty for none of them")
+	flags.StringVar(&f.config.Admin, "admin", "127.0.0.1:8081", "the `ADDRESS` of /metrics, /livez, /readyz, /trace, /api/ and /ui; empty for none of them")
 	flags.DurationVar(&f.config.DrainDelay, "drain-delay", 0, "how long requests are still taken after SIGTERM, while /readyz is 503")
 	flags.DurationVar(&f.config.Drain, "drain", 30*time.Second, "how long requests may continue after that")
 	flags.StringSliceVar(&f.trusted, "trusted-proxies", nil, "`PREFIXES` of hops whose X-Forwarded-* and Forwarded are believed, as in 10.0.0.0/8")
@@ -112,6 +119,8 @@ signal ends it at once.`,
 	flags.StringVar(&f.logForm, "log-format", "text", "text or json")
 	f.connections.add(cmd, &f.config)
 	f.tls.add(cmd, &f.config.TLS)
+	f.trace.add(cmd, &f.config)
+	f.operate.add(cmd, &f.config)
 	must(cmd.RegisterFlagCompletionFunc("policy", documents))
 	for _, name := range []string{"listen", "admin", "drain-delay", "drain", "trusted-proxies", "proxy-protocol", "ipv6-prefix", "upgrade", "deadline-header", "deadline-max", "priority-header", "access-sample"} {
 		must(cmd.RegisterFlagCompletionFunc(name, cobra.NoFileCompletions))
@@ -155,6 +164,12 @@ func (f *serveFlags) check(cmd *cobra.Command) (err error) {
 		return err
 	}
 	if err := f.tls.check(cmd, c); err != nil {
+		return err
+	}
+	if err := f.trace.check(cmd, c); err != nil {
+		return err
+	}
+	if err := f.operate.check(cmd, c); err != nil {
 		return err
 	}
 	for _, address := range []struct{ flag, value string }{{"listen", c.Listen}, {"admin", c.Admin}} {

@@ -21,19 +21,27 @@ func newVersion(env *Env) *cobra.Command {
 }
 
 func printVersion(env *Env) error {
-	info, ok := debug.ReadBuildInfo()
-	if !ok {
-		info = &debug.BuildInfo{}
+	return env.print(fmt.Appendln(nil, versionLine(buildInfo())))
+}
+
+// buildInfo says from what this program was built, as far as that is known.
+func buildInfo() *debug.BuildInfo {
+	if info, ok := debug.ReadBuildInfo(); ok {
+		return info
 	}
-	return env.print(fmt.Appendln(nil, versionLine(info)))
+	return &debug.BuildInfo{}
+}
+
+// release names the program with its version.
+func release(info *debug.BuildInfo) string {
+	if info.Main.Version == "" {
+		return "sluice (devel)"
+	}
+	return "sluice " + info.Main.Version
 }
 
 // versionLine is the version, the commit and the platform in one line.
 func versionLine(info *debug.BuildInfo) string {
-	version := info.Main.Version
-	if version == "" {
-		version = "(devel)"
-	}
 	settings := map[string]string{}
 	for _, s := range info.Settings {
 		settings[s.Key] = s.Value
@@ -49,5 +57,5 @@ func versionLine(info *debug.BuildInfo) string {
 		}
 		commit += ","
 	}
-	return fmt.Sprintf("sluice %s%s %s %s/%s", version, commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
+	return fmt.Sprintf("%s%s %s %s/%s", release(info), commit, runtime.Version(), runtime.GOOS, runtime.GOARCH)
 }

@@ -5,7 +5,8 @@
 // of the first repeat a failed attempt at once. Those of the second have what
 // people write by hand: timeouts, backoff with jitter and a budget of retries.
 // Those of the third go through a policy. Everything that is shown is measured.
-// Run measures, Plain and Live show it while it runs, Table and Page afterwards.
+// Run measures, Simulate tells the same story in virtual time, Plain and Live show it
+// while it runs, Table and Page afterwards.
 package demo
 
 import (
@@ -47,6 +48,8 @@ type View struct {
 	Scenario Scenario
 	Now      time.Duration // since the start
 	Logs     [Sides]Log    // by Side
+	// Simulated says that time was virtual, and nothing was measured.
+	Simulated bool
 }
 
 // Display shows a run while it runs.

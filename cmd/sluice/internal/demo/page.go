@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
+	"github.com/sluice-go/sluice/internal/webpage"
 	"github.com/sluice-go/sluice/policy"
 )
 
@@ -50,6 +51,7 @@ type page struct {
 	Policy    string
 	Document  string
 	Method    string
+	Simulated bool
 	Busy      string
 	Command   string
 	Data      data
@@ -90,12 +92,12 @@ func WritePage(w io.Writer, r *Report) error {
 	}
 	all := d.charts(&sums, r.View.Logs[With].Changes, hasBreaker(r.Policy))
 	p := page{
-		CSS: template.CSS(pageCSS), JS: template.JS(pageJS),
+		CSS: template.CSS(webpage.Colours() + webpage.Base() + pageCSS), JS: template.JS(pageJS),
 		Lead: lead(s, &sums), Tiles: tiles(s, &sums),
 		First: all[0], Charts: all[1:], Shades: d.shades(), Times: d.times(),
 		Findings: Findings(s, &sums), Rows: Rows(s, &sums), Bins: d.bins,
 		Policy: r.Policy.Name, Document: shortened(r.Document), Command: r.Command,
-		Busy: Busy(&sums), Method: method(s, r.Version), Data: data{Seconds: s.Duration.Seconds()},
+		Busy: Busy(&sums), Method: method(&r.View, r.Version), Simulated: r.View.Simulated, Data: data{Seconds: s.Duration.Seconds()},
 		SideNames: sideNames,
 	}
 	for _, c := range all {
@@ -181,7 +183,14 @@ func shortened(source string) string {
 	return fmt.Sprintf("(a document of %d lines, too long for this page)", strings.Count(source, "\n"))
 }
 
-func method(s Scenario, version string) string {
+func method(v *View, version string) string {
+	s := v.Scenario
+	if v.Simulated {
+		return fmt.Sprintf("Everything on this page was simulated in virtual time: the policy, and the retries of the other sides, were decided by the code that decides in production; "+
+			"the service is a model of one whose work is %s on average in each of %d workers, behind one queue of %d places. A request that is begun is finished, whether or not its caller still waits, "+
+			"as in most services. There is no network. All follows from the seed %d. %s.",
+			s.Service, s.Workers, s.Queue, s.Seed, version)
+	}
 	return fmt.Sprintf("Everything on this page was measured on real HTTP requests over loopback; nothing is simulated but the service's faults and its work, "+
 		"which is a wait of %s on average in each of %d workers, behind one queue of %d places. A request that is begun is finished, whether or not its caller still waits, "+
 		"as in most services. All sides run at the same time in one process. The calls and the work that each needs follow from the seed %d; the rest is as this machine was. %s.",

@@ -4,8 +4,6 @@ import (
 	"encoding/xml"
 	"errors"
 	"io"
-	"os"
-	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -106,44 +104,4 @@ func TestScale(t *testing.T) {
 		require.InDelta(t, c.top, top, 1e-9, c.most)
 		require.Len(t, ticks, c.ticks, c.most)
 	}
-}
-
-func TestWriteFile(t *testing.T) {
-	folder := t.TempDir()
-	name := filepath.Join(folder, "a.html")
-	write := func(text string) func(io.Writer) error {
-		return func(w io.Writer) error {
-			_, err := io.WriteString(w, text)
-			return err
-		}
-	}
-	require.NoError(t, WriteFile(name, write("first")))
-	require.NoError(t, WriteFile(name, write("second")))
-	content, err := os.ReadFile(name)
-	require.NoError(t, err)
-	require.Equal(t, "second", string(content))
-
-	err = WriteFile(name, func(w io.Writer) error {
-		require.NoError(t, write("half")(w))
-		return errBroken
-	})
-	require.EqualError(t, err, "cannot write "+name+": broken")
-	content, err = os.ReadFile(name)
-	require.NoError(t, err)
-	require.Equal(t, "second", string(content), "the old file stays")
-
-	require.EqualError(t, WriteFile(folder, write("")), "cannot write "+folder+": it is a directory")
-	missing := filepath.Join(folder, "missing", "a.html")
-	require.EqualError(t, WriteFile(missing, write("")), "cannot write "+missing+": no such file or directory")
-	require.ErrorContains(t, WriteFile(os.DevNull, write("")), "it is not a regular file")
-
-	link := filepath.Join(folder, "link.html")
-	require.NoError(t, os.Symlink(name, link))
-	require.NoError(t, WriteFile(link, write("third")))
-	content, err = os.ReadFile(name)
-	require.NoError(t, err)
-	require.Equal(t, "third", string(content))
-	entries, err := os.ReadDir(folder)
-	require.NoError(t, err)
-	require.Len(t, entries, 2, "nothing else is left")
 }

@@ -20,7 +20,7 @@ func Text(w io.Writer, file string, r *lint.Report) error {
 		t.policy(&r.Policies[i])
 	}
 	if len(r.Findings) > 0 {
-		t.printf("routes\n\n")
+		t.printf("document\n\n")
 		t.findings(r.Findings)
 		t.printf("\n")
 	}
@@ -39,7 +39,16 @@ type text struct {
 func (t *text) printf(format string, args ...any) { fmt.Fprintf(t, format, args...) }
 
 func (t *text) policy(p *lint.Policy) {
-	t.printf("policy %s (%s:%d:%d)\n\n  steps, outermost first\n", p.Name, t.file, p.Line, p.Column)
+	t.printf("policy %s (%s:%d:%d)\n\n", p.Name, t.file, p.Line, p.Column)
+	if p.Description != "" {
+		t.described("  ", p.Description)
+		t.printf("\n")
+	}
+	if len(p.Steps) == 0 {
+		t.printf("  no steps: every call passes\n")
+	} else {
+		t.printf("  steps, outermost first\n")
+	}
 	t.steps(p)
 	t.printf("\n  guarantees\n")
 	t.requests(&p.Guarantees.Requests)
@@ -51,6 +60,13 @@ func (t *text) policy(p *lint.Policy) {
 	}
 	t.findings(p.Findings)
 	t.printf("\n")
+}
+
+// described writes the lines of a description.
+func (t *text) described(indent, description string) {
+	for line := range strings.Lines(description) {
+		t.printf("%s%s\n", indent, strings.TrimRight(line, "\n"))
+	}
 }
 
 // findings writes each finding with its reason, and what would mend it.
@@ -85,8 +101,11 @@ func (t *text) steps(p *lint.Policy) {
 	for _, row := range rows {
 		wide = max(wide, utf8.RuneCountInString(row[1]))
 	}
-	for _, row := range rows {
+	for i, row := range rows {
 		t.printf("    %2s  %-*s  %s\n", row[0], wide, row[1], row[2])
+		if i < len(p.Steps) && p.Steps[i].Description != "" {
+			t.described(strings.Repeat(" ", 10+wide), p.Steps[i].Description)
+		}
 	}
 }
 

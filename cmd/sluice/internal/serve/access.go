@@ -74,6 +74,7 @@ func (a *access) write(r *http.Request, t *call, start time.Time) {
 	if a.priority != "" {
 		text("priority", strings.Join(r.Header.Values(a.priority), ", "))
 	}
+	text("request_id", r.Header.Get("X-Request-Id"))
 	text("referer", r.Referer())
 	text("user_agent", r.UserAgent())
 	if sampled {

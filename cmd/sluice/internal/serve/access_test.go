@@ -47,7 +47,7 @@ routes:
 		w.Header().Set("Content-Length", "5")
 		_, _ = w.Write([]byte("hello"))
 	}, func(b *bubble) {
-		b.get("/other?a=1", "User-Agent: test", "Referer: http://r", "X-Forwarded-For: 203.0.113.1")
+		b.get("/other?a=1", "User-Agent: test", "Referer: http://r", "X-Forwarded-For: 203.0.113.1", "X-Request-Id: 7d1c")
 		b.get("/api/fails")
 		b.get("/api/%61")
 		b.get("/broken")
@@ -63,6 +63,7 @@ routes:
 		assert.Len(t, lines, 5)
 		assert.Equal(t, plain(map[string]any{
 			"path": "/other", "query": "a=1", "status": 200.0, "bytes": 5.0, "user_agent": "test", "referer": "http://r", "forwarded_for": "203.0.113.1",
+			"request_id": "7d1c",
 		}), lines[0])
 		assert.Equal(t, plain(map[string]any{
 			"path": "/api/fails", "status": 503.0, "bytes": 0.0, "policy": "api", "route": "/api/**", "attempts": 2.0, "seconds": 1.0,

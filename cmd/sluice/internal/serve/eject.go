@@ -62,13 +62,14 @@ type ejections struct {
 	upstreams []*upstream
 	most      int
 	log       *slog.Logger
+	alerts    *alerts // nil for none
 	mu        sync.Mutex
 	ejected   int
 }
 
 // addEjections puts breakers on the upstreams.
-func addEjections(c *Config, upstreams []*upstream) error {
-	e := &ejections{upstreams: upstreams, most: len(upstreams) * c.Ejection.Percent / 100, log: c.Log}
+func addEjections(c *Config, upstreams []*upstream, a *alerts) error {
+	e := &ejections{upstreams: upstreams, most: len(upstreams) * c.Ejection.Percent / 100, log: c.Log, alerts: a}
 	for _, u := range upstreams {
 		var err error
 		if c.Ejection.After > 0 {
@@ -95,7 +96,7 @@ func (e *ejections) breaker(u *upstream, by int, failures, successes uint32, ope
 		return nil, fmt.Errorf("the ejection of upstreams: %w", err)
 	}
 	u.state.causes[by].at = clock.Always
-	b.Listen(func(event sluice.Event) { e.changed(u, by, event) })
+	b.Listen(func(event sluice.Event) { e.changed(u, by, event) }, sluice.EventChange)
 	return b, nil
 }
 
@@ -121,6 +122,7 @@ func (e *ejections) changed(u *upstream, by int, event sluice.Event) {
 		u.state.ejected.Store(false)
 		e.ejected--
 		u.meter.recoveries.Inc()
+		e.alerts.ejected(u.name, false, "")
 		e.log.Info("an upstream recovered", "upstream", u.name, "ejected", e.ejected, "of", len(e.upstreams))
 		for _, other := range e.upstreams {
 			if !other.state.ejected.Load() && other.state.cause() != causes {
@@ -139,6 +141,7 @@ func (e *ejections) eject(u *upstream) bool {
 	u.state.ejected.Store(true)
 	e.ejected++
 	u.meter.ejections.WithLabelValues(u.name, by).Inc()
+	e.alerts.ejected(u.name, true, by)
 	e.log.Warn("an upstream is ejected", "upstream", u.name, "by", by, "ejected", e.ejected, "of", len(e.upstreams))
 	return true
 }

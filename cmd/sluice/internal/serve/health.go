@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"github.com/sluice-go/sluice/cmd/sluice/internal/operate"
 )
 
 // admin serves what is for those who run the proxy: metrics and the states of health.
@@ -26,8 +28,17 @@ func (s *Server) admin() http.Handler {
 	ready := func(w http.ResponseWriter, r *http.Request) { health(w, s.ready(r.Context())) }
 	mux.HandleFunc("GET /readyz", ready)
 	mux.HandleFunc("GET /healthz", ready)
+	places := "/metrics /livez /readyz /healthz"
+	if s.tracer != nil {
+		places += " /trace"
+		s.tracer.handle(mux)
+	}
+	if s.operator != nil {
+		places += " " + operate.Root + " " + pagePath
+		s.operator.handle(mux)
+	}
 	mux.HandleFunc("GET /{$}", func(w http.ResponseWriter, _ *http.Request) {
-		fmt.Fprintln(w, "sluice serve: /metrics /livez /readyz /healthz")
+		fmt.Fprintln(w, "sluice serve: "+places)
 	})
 	return mux
 }
@@ -62,7 +73,8 @@ const probeTime = 800 * time.Millisecond
 type reach struct {
 	next    func(ctx context.Context, network, address string) (net.Conn, error)
 	address string
-	failed  atomic.Bool // the latest attempt to connect
+	failed  atomic.Bool                // the latest attempt to connect
+	changed func(down bool, err error) // nil for none
 }
 
 func newReach(upstream *url.URL, next func(ctx context.Context, network, address string) (net.Conn, error)) *reach {
@@ -80,7 +92,9 @@ func newReach(upstream *url.URL, next func(ctx context.Context, network, address
 func (u *reach) dial(ctx context.Context, network, address string) (net.Conn, error) {
 	conn, err := u.next(ctx, network, address)
 	if !errors.Is(err, context.Canceled) {
-		u.failed.Store(err != nil)
+		if down := err != nil; u.failed.Swap(down) != down && u.changed != nil {
+			u.changed(down, err)
+		}
 	}
 	return conn, err
 }

@@ -71,6 +71,9 @@ func (s *Server) changed(e sluice.Event) {
 		}
 		attrs = append(attrs, "key", e.Key, "others", left)
 	}
+	if e.By != "" {
+		attrs = append(attrs, "by", e.By, "why", e.Why)
+	}
 	level := slog.LevelInfo
 	if e.Mode == breaker.Open || e.Mode == breaker.ForcedOpen {
 		level = slog.LevelWarn

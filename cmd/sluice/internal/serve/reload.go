@@ -26,6 +26,7 @@ func (s *Server) watch(ctx context.Context) {
 			document.taken(look(s.config.File))
 			last = s.reload(last, true)
 			s.tls.reload(true)
+			s.operator.reload(true)
 			if file, ok := s.config.Access.(interface{ Reopen() error }); ok {
 				if err := file.Reopen(); err != nil {
 					s.log.Error("the access log cannot be opened again; the old one is written on", "error", err)
@@ -36,6 +37,7 @@ func (s *Server) watch(ctx context.Context) {
 				last = s.reload(last, false)
 			}
 			s.tls.reload(false)
+			s.operator.reload(false)
 		}
 	}
 }

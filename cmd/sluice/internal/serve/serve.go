@@ -59,6 +59,12 @@ type Config struct {
 	MaxStreams int
 	// Listen and Admin are addresses, host:port. No Admin, no metrics.
 	Listen, Admin string
+	// AdminTokens is a file of the tokens that open the routes for operators on Admin, read
+	// again when it changes. AdminToken is the only token where there is no file. Neither:
+	// there are no such routes.
+	AdminTokens, AdminToken string
+	// Alerts says what a webhook is told. No URL, no alerts.
+	Alerts Alerts
 	// Version is that of the program, for the metrics. Empty: unknown.
 	Version string
 	// DrainDelay is how long requests are still taken after the end was asked for,
@@ -102,6 +108,11 @@ type Config struct {
 	// AccessSample writes one of so many requests with a status below 400. 0 and 1
 	// write all of them.
 	AccessSample int
+	// Trace says what a trace of the policies records and to which File; no File, no
+	// trace. It begins at the start unless TraceOff is set, and the admin address stops and
+	// starts it.
+	Trace    sluice.TraceOptions
+	TraceOff bool
 	// Reload asks for the file to be read again, whether or not it changed.
 	Reload <-chan os.Signal
 	// Ready, where it is set, is told the addresses once both are open.
@@ -135,7 +146,10 @@ type Server struct {
 	transport http.RoundTripper
 	calls     sync.WaitGroup // requests under way, connections that were taken over included
 
-	tls *tlsFiles
+	tls      *tlsFiles
+	tracer   *tracer   // nil without a file of traces
+	operator *operator // nil without tokens
+	alerts   *alerts   // nil without a webhook
 
 	upstreams  []*upstream
 	pool       *pool // nil for one upstream
@@ -168,11 +182,26 @@ func New(c Config) (*Server, error) {
 	if s.tls, err = newTLSFiles(&c.TLS, s.log, s.meter.registry); err != nil {
 		return nil, err
 	}
+	if s.alerts, err = newAlerts(&c, s.meter.registry); err != nil {
+		return nil, err
+	}
 	if err := s.connect(); err != nil {
 		return nil, err
 	}
-	set.Listen(s.meter.observe)
-	set.Listen(s.note)
+	set.Listen(s.note, sluice.EventChange, sluice.EventFull)
+	if s.alerts != nil {
+		set.Listen(s.alerts.observe, sluice.EventChange, sluice.EventFull, sluice.EventReject, sluice.EventDrop)
+	}
+	tokens, err := newTokens(c.AdminTokens, c.AdminToken, s.log)
+	if err != nil {
+		return nil, err
+	}
+	if tokens != nil {
+		s.operator = newOperator(set, s.log, tokens)
+	}
+	if c.Trace.File != "" {
+		s.tracer = &tracer{set: set, options: c.Trace, log: s.log}
+	}
 	return s, nil
 }
 
@@ -194,6 +223,12 @@ func (s *Server) Run(ctx context.Context) error {
 		}
 		defer back.Close()
 	}
+	if s.tracer != nil && !s.config.TraceOff {
+		if err := s.tracer.start(); err != nil {
+			return fmt.Errorf("cannot begin the trace: %w", err)
+		}
+	}
+	defer s.tracer.stop()
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
 	requests, cut := context.WithCancel(context.WithoutCancel(ctx))
@@ -215,6 +250,11 @@ func (s *Server) Run(ctx context.Context) error {
 	go func() {
 		defer close(watched)
 		s.watch(ctx)
+	}()
+	alerted := make(chan struct{})
+	go func() {
+		defer close(alerted)
+		s.alerts.run(ctx)
 	}()
 	probed := make(chan struct{})
 	go func() {
@@ -248,6 +288,7 @@ func (s *Server) Run(ctx context.Context) error {
 	}
 	<-watched
 	<-probed
+	<-alerted
 	return err
 }
 
@@ -269,10 +310,19 @@ func (s *Server) started(front, back net.Listener) {
 	if doc := s.set.Document(); len(doc.Routes) == 0 && doc.HTTP.Unmatched == document.UnmatchedPass {
 		s.log.Warn("the document has no routes and no http.default: every request passes untouched", "policy", s.config.File)
 	}
+	if back != nil && s.operator != nil && s.tls.admin == nil && !loopback(admin) {
+		s.log.Warn("tokens of the admin address cross the network without TLS", "admin", admin.String())
+	}
 	s.log.Info("serving", attrs...)
 	if s.config.Ready != nil {
 		s.config.Ready(front.Addr(), admin)
 	}
+}
+
+// loopback reports whether an address is reached from this machine alone.
+func loopback(a net.Addr) bool {
+	tcp, ok := a.(*net.TCPAddr)
+	return ok && tcp.IP.IsLoopback()
 }
 
 // drain takes no more requests, waits for those under way, and cuts off those

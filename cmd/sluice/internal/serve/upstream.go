@@ -70,13 +70,17 @@ func (s *Server) connect() (err error) {
 		return err
 	}
 	for _, at := range c.Upstreams {
-		s.upstreams = append(s.upstreams, newUpstream(at, c, secure))
+		u := newUpstream(at, c, secure)
+		if s.alerts != nil {
+			u.reach.changed = func(down bool, err error) { s.alerts.reached(u.name, down, err) }
+		}
+		s.upstreams = append(s.upstreams, u)
 	}
 	if len(s.upstreams) == 1 {
 		s.transport = s.upstreams[0].transport
 		return nil
 	}
-	if err = addEjections(c, s.upstreams); err != nil {
+	if err = addEjections(c, s.upstreams, s.alerts); err != nil {
 		return err
 	}
 	measure(s.upstreams, s.meter.registry)

@@ -22,7 +22,7 @@ func TestWaitsAreMeasured(t *testing.T) {
 		b.admin().ServeHTTP(w, httptest.NewRequest("GET", "/metrics", nil))
 		var lines []string
 		for line := range strings.Lines(w.Body.String()) {
-			if strings.HasPrefix(line, "sluice_wait_seconds") {
+			if strings.HasPrefix(line, "sluice_wait_seconds") && !strings.Contains(line, "_bucket") {
 				lines = append(lines, strings.TrimSpace(line))
 			}
 		}
@@ -31,5 +31,7 @@ func TestWaitsAreMeasured(t *testing.T) {
 			`sluice_wait_seconds_sum{policy="queued",step="limit"} 20`, `sluice_wait_seconds_count{policy="queued",step="limit"} 2`,
 			`sluice_wait_seconds_sum{policy="raced",step="bulkhead"} 0`, `sluice_wait_seconds_count{policy="raced",step="bulkhead"} 0`,
 		}, lines)
+		assert.Contains(t, w.Body.String(), "sluice_wait_seconds_bucket{policy=\"queued\",step=\"limit\",le=\"5\"} 0\n")
+		assert.Contains(t, w.Body.String(), "sluice_wait_seconds_bucket{policy=\"queued\",step=\"limit\",le=\"10\"} 2\n")
 	})
 }

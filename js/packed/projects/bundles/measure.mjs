@@ -1,4 +1,5 @@
-// Prints how many bytes each entry adds to a page: bundled whole and minified, raw and gzipped.
+// Prints how many bytes each entry adds to a page: bundled whole and minified, raw and gzipped. What it loads later,
+// when it is needed, is a file of its own.
 
 import { readFile } from 'node:fs/promises';
 import { gzipSync } from 'node:zlib';
@@ -18,16 +19,23 @@ for (const [entry, imported = '*'] of [
 ]) {
   const from = `@sluice/core${entry}`;
   const name = imported === '*' ? from : `${imported} of ${from}`;
-  const { outputFiles } = await build({
+  const { outputFiles, metafile } = await build({
     stdin: { contents: `export ${imported} from '${from}'`, resolveDir: import.meta.dirname },
     bundle: true,
     minify: true,
     format: 'esm',
     target: 'es2022',
     write: false,
+    splitting: true,
+    metafile: true,
+    outdir: '.',
     external: ['@opentelemetry/api', 'yaml'],
   });
-  measure(name, outputFiles[0].contents);
+  const [[main, { imports }]] = Object.entries(metafile.outputs).filter(([, output]) => output.entryPoint);
+  const bytes = (path) => outputFiles.find((file) => file.path.endsWith(`/${path}`)).contents;
+  const kind = (wanted) => imports.filter((one) => !one.external && one.kind === wanted).map(({ path }) => bytes(path));
+  measure(name, Buffer.concat([bytes(main), ...kind('import-statement')]));
+  for (const later of kind('dynamic-import')) measure(`${name}, later`, later);
 }
 measure('@sluice/core/core.wasm', await readFile(new URL(import.meta.resolve('@sluice/core/core.wasm'))));
 console.log(JSON.stringify(sizes));

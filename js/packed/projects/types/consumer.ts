@@ -21,7 +21,9 @@ import {
   type Classifier,
   type Clock,
   type CommonOptions,
+  type CostAttribute,
   type CostOptions,
+  type CountedOutcome,
   circuitBreaker,
   type Decision,
   type Duration,
@@ -43,11 +45,14 @@ import {
   type KeyedRateLimiterOptions,
   type KeyedSettings,
   type LimiterAdmission,
+  type LimitOptions,
   type Listener,
   limitMemory,
   type MemoryUsage,
   memoryUsage,
+  type ChaosOptions,
   HedgeLostError,
+  InjectedError,
   type Methods,
   type Outcome,
   type Permit,
@@ -108,6 +113,22 @@ import {
   type Time,
   type VirtualClock,
   virtualClock,
+  RequirementError,
+  Simulation,
+  type ClientResult,
+  type Distribution,
+  type Fault,
+  type Latency,
+  type Scenario,
+  type ScenarioClient,
+  type ScenarioService,
+  type ServiceResult,
+  type SimulationResult,
+  type Values,
+  type SimulationVerdict,
+  ScenarioError,
+  type SimulateOptions,
+  simulate,
 } from '@sluice/core/testing';
 
 /** Whether two types are the same, for results whose type is inferred. */
@@ -201,6 +222,10 @@ if (pass.ok) {
 breaker.transition('forced-open');
 breaker.reset();
 
+const tokens: CostAttribute = 'header:x-tokens';
+const counted: CountedOutcome[] = ['ok', 'fail'];
+const tokensOptions: LimitOptions = { rate: '100000/1m', cost: { attribute: tokens, default: 2000 }, charge: 'settle', counts: counted };
+
 const placesOptions: BulkheadOptions = { concurrent: 5, queue: 10, wait: '1s', order: 'oldest', lease: '1m' };
 const places: Bulkhead = bulkhead(placesOptions);
 const place: Permit | Rejection = await bulkhead(5).acquire(call);
@@ -265,6 +290,8 @@ const slower: HedgeOptions = { after: 'p95', samples: 50, minimum: 10, max: 2, b
 const atOnce: Step = { hedge: { parallel: true, max: 3, name: 'race' } };
 const rising: AdaptiveOptions = { initial: 10, maximum: 50, decrease: '20%', over: '1s' };
 pipeline([atOnce, { adaptive: rising }]);
+const drill: ChaosOptions = { fail: '5%', slow: { rate: '10%', by: '200ms', to: '2s' } };
+pipeline([{ retry: 3 }, { chaos: { ...drill, throttle: { rate: '1%', retry_after: '2s' }, shadow: true } }]);
 const attribute: Attribute = 'query:tenant';
 const steps: readonly Step[] = [
   { timeout: '30s' },
@@ -272,6 +299,7 @@ const steps: readonly Step[] = [
   { breaker: { window: { calls: 100 }, failure_rate: '50%' } },
   { hedge: slower },
   { limit: { ...settings, rate: '50/1m', per: attribute } },
+  { limit: tokensOptions },
   { limit: '1000/1h' },
   { bulkhead: 5 },
   { timeout: { after: '10s', soft: '5s' } },
@@ -337,6 +365,7 @@ try {
   if (error instanceof RejectedError)
     console.log(error.step, error.reason satisfies Reason, error.retryAfter);
   if (error instanceof TimeoutError) console.log(error.step);
+  if (error instanceof InjectedError) console.log(error.step, error.outcome satisfies Outcome, error.retryAfter);
   if (error instanceof HedgeLostError) console.log(error.step, error.won);
   if (error instanceof PolicyError) {
     const code: PolicyErrorCode = error.code;
@@ -362,6 +391,32 @@ await virtual.advance(virtual.timers);
 const source: ModuleSource = fetch('/core.wasm');
 export const ready: Promise<void> = init(source);
 initSync(new Uint8Array());
+
+const times: Distribution[] = ['20ms', { lognormal: { median: '20ms', sigma: 1 } }, { uniform: ['1ms', '9ms'] }];
+const keys: Values = { zipf: { n: 100, s: 1.1 } };
+const client: ScenarioClient = { name: 'web', to: 'vendor', arrivals: { poisson: '100/s' }, policy: 'vendor', key: keys };
+const fault: Fault = { at: '10s', for: '5s', slow: 4 };
+const service: ScenarioService = { name: 'vendor', time: times[1] ?? '1ms', faults: [fault] };
+const scenario: Scenario = {
+  version: 1,
+  duration: '1m',
+  policies: { vendor: { steps: [{ retry: 3 }, { breaker: {} }] } },
+  clients: [client],
+  services: [service],
+};
+const seeds: SimulateOptions = { seeds: [1, 2n] };
+export async function simulated(): Promise<readonly [SimulationVerdict, Latency | undefined, number | undefined]> {
+  try {
+    const runs: Simulation = await simulate(scenario, seeds);
+    const result: SimulationResult = runs.client('web').requireSteady().requireMaxLatency(99, '1s').result;
+    const web: ClientResult | undefined = result.clients.web;
+    const vendor: ServiceResult | undefined = result.services.vendor;
+    return [result.verdict, web?.latency, vendor?.wasted];
+  } catch (error) {
+    if (error instanceof ScenarioError || !(error instanceof RequirementError)) throw error;
+    return ['metastable', undefined, error.found.length];
+  }
+}
 
 const small: limiters.RateLimiter = limiters.rateLimiter('1/1s');
 const smallBreaker: breakers.CircuitBreaker = breakers.circuitBreaker();

@@ -12,6 +12,10 @@ const DEFAULT_MINIMUM = 100;
 export const breaker: Mechanism = {
   row: BREAKER,
   check(s) {
+    const wrong = s.whole('successes') && s.first('successes') > s.first('probes');
+    if (wrong && (!s.has('probes') || s.whole('probes'))) {
+      s.wrong('successes', `at most the probes, ${s.first('probes')}`);
+    }
     const whole = !s.has('window') || s.whole('window');
     if (s.has('window.consecutive')) {
       for (const name of ['minimum', 'failure_rate', 'slow']) {

@@ -60,6 +60,10 @@ export const limit: Mechanism = {
     } else if (rated && !fits(s, algorithm)) {
       s.wrong(place, TOO_SLOW);
     }
+    if (rated && s.whole('cost') && s.first('cost') > (s.first('burst') || s.first('rate'))) {
+      const most = algorithm === ALGORITHM_TOKEN_BUCKET ? 'burst' : 'count of rate';
+      s.wrong('cost', `a cost, also as a default, of at most the ${most}; a greater one is always refused`);
+    }
     checkQueue(s);
   },
 };

@@ -1,0 +1,141 @@
+package sluice_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/retry"
+)
+
+// seen is a function that fails until its third attempt, and notes what it knows of them.
+func seen(all *[]sluice.AttemptInfo) func(context.Context) (int, error) {
+	return func(ctx context.Context) (int, error) {
+		info, ok := sluice.AttemptInfoOf(ctx)
+		if !ok {
+			return 0, sluice.Ignore(errors.New("no info"))
+		}
+		*all = append(*all, info)
+		time.Sleep(time.Second)
+		if info.Number < 3 {
+			return 0, errBoom
+		}
+		return 1, nil
+	}
+}
+
+func TestAttemptInfo(t *testing.T) {
+	for name, c := range map[string]struct {
+		steps   []string
+		q       sluice.Request
+		options []sluice.Option
+		within  time.Duration // deadline of an attempt after its beginning, 0 for none
+	}{
+		"option":     {[]string{"retry: {attempts: 3, backoff: {constant: 2s}, jitter: none}"}, sluice.Request{}, []sluice.Option{sluice.WithAttemptInfo()}, 0},
+		"request":    {[]string{"retry: {attempts: 3, backoff: {constant: 2s}, jitter: none}", "timeout: 5s"}, sluice.Request{Informed: true}, nil, 5 * time.Second},
+		"held":       {[]string{"retry: {attempts: 3, backoff: {constant: 2s}, jitter: none}", "timeout: 5s"}, sluice.Request{Informed: true, Holdable: true}, nil, 5 * time.Second},
+		"with lease": {[]string{"retry: {attempts: 3, backoff: {constant: 2s}, jitter: none}", "bulkhead: {concurrent: 1, lease: 1m}"}, sluice.Request{Informed: true}, nil, 0},
+	} {
+		bubble(t, func(t *testing.T) {
+			p := guarded(t, c.steps, c.options...)
+			began := time.Now()
+			var got []sluice.AttemptInfo
+			value, err := sluice.DoWith(t.Context(), p, c.q, seen(&got))
+			require.NoError(t, err, name)
+			assert.Equal(t, 1, value)
+			for i, at := range []time.Duration{0, 3 * time.Second, 6 * time.Second} {
+				want := sluice.AttemptInfo{Number: uint32(i + 1), Elapsed: at}
+				if i > 0 {
+					want.LastError = errBoom
+				}
+				if c.within > 0 {
+					want.Deadline = began.Add(at + c.within)
+				}
+				assert.WithinDuration(t, want.Deadline, got[i].Deadline, 0, name)
+				got[i].Deadline = want.Deadline
+				assert.Equal(t, want, got[i], name)
+			}
+		})
+	}
+}
+
+func TestAttemptInfoWithoutIt(t *testing.T) {
+	_, ok := sluice.AttemptInfoOf(t.Context())
+	assert.False(t, ok)
+	p := guarded(t, []string{"timeout: 1s"})
+	_, err := sluice.Do(t.Context(), p, func(ctx context.Context) (int, error) {
+		_, ok := sluice.AttemptInfoOf(ctx)
+		assert.False(t, ok)
+		return 0, nil
+	})
+	require.NoError(t, err)
+}
+
+// TestAttemptInfoNests checks that an inner call without info leaves that of the outer one,
+// and the leases of the outer one.
+func TestAttemptInfoNests(t *testing.T) {
+	outer := guarded(t, []string{"bulkhead: {concurrent: 1, lease: 1m}"}, sluice.WithAttemptInfo())
+	for _, options := range [][]sluice.Option{nil, {sluice.WithAttemptInfo()}} {
+		inner := guarded(t, []string{"retry: 3"}, options...)
+		runs := uint32(0)
+		_, err := sluice.Do(t.Context(), outer, inside(inner, func(ctx context.Context) (int, error) {
+			info, ok := sluice.AttemptInfoOf(ctx)
+			require.True(t, ok)
+			assert.True(t, sluice.Renew(ctx), "the lease of the outer call")
+			if runs++; options != nil {
+				assert.Equal(t, runs, info.Number)
+			} else {
+				assert.EqualValues(t, 1, info.Number)
+			}
+			return 0, nil
+		}))
+		require.NoError(t, err)
+	}
+}
+
+func TestAttemptInfoOfRetrier(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		r, err := sluice.NewRetry(retry.Config{Attempts: 3, Backoff: constant(2 * time.Second)}, sluice.WithAttemptInfo())
+		require.NoError(t, err)
+		var got []sluice.AttemptInfo
+		_, err = sluice.Retry(t.Context(), r, seen(&got))
+		require.NoError(t, err)
+		assert.Equal(t, []sluice.AttemptInfo{
+			{Number: 1}, {Number: 2, LastError: errBoom, Elapsed: 3 * time.Second}, {Number: 3, LastError: errBoom, Elapsed: 6 * time.Second},
+		}, got)
+	})
+}
+
+func TestAttemptInfoOfBegin(t *testing.T) {
+	for _, steps := range [][]string{{"timeout: 5s"}, {"bulkhead: {concurrent: 1, wait: 1s}"}} {
+		c, err := guarded(t, steps, sluice.WithAttemptInfo()).Begin(t.Context(), sluice.Request{})
+		require.NoError(t, err)
+		info, ok := sluice.AttemptInfoOf(c.Context())
+		require.True(t, ok)
+		assert.EqualValues(t, 1, info.Number)
+		c.Release()
+	}
+}
+
+// TestInformedContextEnds derives a context from that of an informed attempt.
+func TestInformedContextEnds(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"timeout: 1s"}, sluice.WithAttemptInfo())
+		began := time.Now()
+		_, err := sluice.Do(t.Context(), p, func(ctx context.Context) (int, error) {
+			child, cancel := context.WithCancel(ctx)
+			defer cancel()
+			<-child.Done()
+			assert.Equal(t, time.Second, time.Since(began))
+			var late *sluice.TimeoutError
+			require.ErrorAs(t, context.Cause(child), &late)
+			return 0, child.Err()
+		})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}

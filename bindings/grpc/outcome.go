@@ -1,0 +1,84 @@
+package sluicegrpc
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"time"
+
+	"google.golang.org/genproto/googleapis/rpc/errdetails"
+	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/status"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/guards"
+	"github.com/sluice-go/sluice/policy/refusals"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// The keys of metadata in which refusals say why and when to come back (gRFC A6 for the
+// first).
+const (
+	pushbackKey = "grpc-retry-pushback-ms"
+	reasonKey   = "x-throttle-reason"
+	limitKey    = "ratelimit"
+	policyField = "ratelimit-policy"
+)
+
+// replyError is a reply that WithOutcome does not count as a success, as it is in the
+// errors of later attempts.
+type replyError struct{ outcome reducer.Outcome }
+
+func (e *replyError) Error() string { return fmt.Sprintf("sluicegrpc: the reply means %s", e.outcome) }
+
+// outcomeOf returns what the end of a call means.
+func (s *settings) outcomeOf(g *guard, c *Call, reply any, err error) reducer.Outcome {
+	_, http := refusals.HTTPOfGRPC(strconv.Itoa(int(status.Code(err))))
+	outcome := s.outcomesOf(g.pipeline).OfStatus(http)
+	if s.outcome == nil {
+		return outcome
+	}
+	if err != nil {
+		reply = nil
+	}
+	return s.outcome(c, reply, err, outcome)
+}
+
+// retryAfter returns the delay that a failure asks for: that of the trailer, else that of
+// the RetryInfo of its status.
+func retryAfter(err error, trailer metadata.MD) (after time.Duration, ok bool) {
+	if values := trailer[pushbackKey]; len(values) > 0 {
+		return refusals.GRPCPushback(values[0]), true
+	}
+	st, ok := status.FromError(err)
+	if !ok {
+		return 0, false
+	}
+	for _, detail := range st.Details() {
+		if info, ok := detail.(*errdetails.RetryInfo); ok {
+			return max(0, info.RetryDelay.AsDuration()), true
+		}
+	}
+	return 0, false
+}
+
+// judge gives the end of an attempt whose context has not ended its meaning, nil for a
+// success.
+func (s *settings) judge(g *guard, c *Call, reply any, err error, trailer metadata.MD) error {
+	e := &guards.AttemptError{Err: err}
+	var inner *sluice.RejectedError
+	if errors.As(err, &inner) {
+		// A refusal by a policy below this interceptor.
+		e.Result = inner.Outcome()
+		e.After, e.HasAfter = inner.Delay()
+		return e
+	}
+	if e.Result = s.outcomeOf(g, c, reply, err); e.Result == reducer.OK {
+		return nil
+	}
+	if err == nil {
+		e.Err = &replyError{e.Result}
+	}
+	e.After, e.HasAfter = retryAfter(err, trailer)
+	return e
+}

@@ -1,0 +1,70 @@
+package sluice
+
+import "github.com/sluice-go/sluice/reducer"
+
+// Classifier decides what a result means: the value and the error that a function
+// returned. It is called with an empty step for the attempt itself, which decides
+// whether a retry follows, how a hedged round goes on and which outcome events have; and
+// then with the name of each breaker and adaptive step of the policy, for what that step
+// counts. It returns OK, Fail, Throttle or Ignore, or 0 for the outcome without it: of
+// the attempt, what WithClassify and Outcomer say; of a step, that of the attempt.
+//
+// It is not called for an attempt whose caller has cancelled. A step does not count
+// what it returns for an attempt that was cut by a timeout, cancelled or lost to
+// another one of its round. A trace has the outcome of the attempt alone.
+type Classifier = func(step string, value any, err error) reducer.Outcome
+
+// ClassifyAs returns a Classifier for values of one type. It leaves results with values
+// of other types to what is decided without it.
+func ClassifyAs[T any](f func(step string, value T, err error) reducer.Outcome) Classifier {
+	return func(step string, value any, err error) reducer.Outcome {
+		typed, ok := value.(T)
+		if !ok && value != nil {
+			return 0
+		}
+		return f(step, typed, err)
+	}
+}
+
+// WithClassifyResult sets the function that classifies the results of functions guarded
+// by a Pipeline or Set, or by a Breaker or Retrier alone, whose steps have the names
+// "breaker" and "retry" and which call it once, with that name. A function without a value
+// has the value nil. A value that is called a failure or a throttle without an error
+// gets a ResultError; where it is a RetryAfterer, that is the retry delay. Default: an
+// error is classified by WithClassify, and a value without an error is a success.
+func WithClassifyResult(f Classifier) Option {
+	return func(s *settings) { s.Classifier, s.given = f, s.given|optionClassifyResult }
+}
+
+// ResultError is the error of an attempt whose function returned a value without an
+// error, where a Classifier called it a failure. The value is returned beside it.
+type ResultError struct {
+	// Result is Fail or Throttle.
+	Result reducer.Outcome
+}
+
+// Error implements error.
+func (e *ResultError) Error() string {
+	return "sluice: the value was classified as " + e.Result.String()
+}
+
+// Outcome implements Outcomer: Result, for a policy around this one.
+func (e *ResultError) Outcome() reducer.Outcome { return e.Result }
+
+// LastValue returns the last value without an error where the call ended because a
+// Classifier called that value a failure; all other results stay as they are. It takes
+// the results of a call:
+//
+//	page, err := sluice.LastValue(sluice.Do(ctx, p, fetch))
+func LastValue[T any](value T, err error) (T, error) {
+	for last := err; ; {
+		switch e := last.(type) {
+		case *ResultError:
+			return value, nil
+		case *RetryError:
+			last = e.Err
+		default:
+			return value, err
+		}
+	}
+}

@@ -1,0 +1,74 @@
+package pipeline
+
+import (
+	"slices"
+
+	"github.com/sluice-go/sluice/core/keyed"
+)
+
+// Costs are the costs of a call that attributes have: the bits of Known say for which
+// steps.
+type Costs struct {
+	Known uint16
+	Of    [MaxSteps]uint32
+}
+
+// Priced returns the steps whose cost an attribute has, as a mask.
+func (p *Plan) Priced() uint16 { return p.priced }
+
+// CostsBy returns the costs that the attributes of a call have. A value that is not a
+// whole number of at most 18 decimal digits is as one that is missing; one above the
+// greatest uint32 counts as that, which no limiter admits.
+func (p *Plan) CostsBy(lookup func(attribute string) string) (c Costs) {
+	for left := p.priced; left != 0; left &= left - 1 {
+		i := lowest(left)
+		if n, ok := keyed.Number(lookup(p.stages[i].cost.Attribute)); ok {
+			c.Of[i] = uint32(min(n, 1<<32-1))
+			c.Known |= 1 << i
+		}
+	}
+	return c
+}
+
+// Price gives a call that has begun, and has not entered a step, the costs that its
+// attributes have.
+func (p *Plan) Price(c *Call, costs *Costs) {
+	for left := costs.Known & p.priced; left != 0; left &= left - 1 {
+		i := lowest(left)
+		c.Costs[i] = costs.Of[i]
+	}
+}
+
+// priceDefaults gives a call the costs that the steps name themselves.
+func (p *Plan) priceDefaults(c *Call) {
+	if c.Costs == nil {
+		c.Costs = new([MaxSteps]uint32)
+	}
+	for left := p.costed; left != 0; left &= left - 1 {
+		i := lowest(left)
+		c.Costs[i] = p.stages[i].cost.Permits
+	}
+}
+
+// CostOf returns how many permits a call takes at a step.
+func (p *Plan) CostOf(c *Call, i int) uint32 {
+	if p.costed&(1<<i) == 0 {
+		return c.Cost
+	}
+	return c.Costs[i]
+}
+
+// Costed returns the steps that have a cost of their own, as a mask.
+func (p *Plan) Costed() uint16 { return p.costed }
+
+// CostAttribute returns the attribute that has the cost of a step, empty for none.
+func (p *Plan) CostAttribute(i int) string { return p.stages[i].cost.Attribute }
+
+// Attributes returns the attributes that a step reads: those of its keys, and that of its
+// cost.
+func (p *Plan) Attributes(i int) []string {
+	if p.priced&(1<<i) == 0 {
+		return p.steps[i].Per
+	}
+	return append(slices.Clip(p.steps[i].Per), p.stages[i].cost.Attribute)
+}

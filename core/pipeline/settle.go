@@ -1,0 +1,61 @@
+package pipeline
+
+import (
+	"math/bits"
+
+	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Settles reports whether a step of the plan settles the permits of attempts that ran.
+func (p *Plan) Settles() bool { return p.settles != 0 }
+
+// SettlesAt is Settles for a step.
+func (p *Plan) SettlesAt(i int) bool { return p.settles&(1<<i) != 0 }
+
+// Use notes what the attempt k, which runs, has used, before Finish ends it. Steps above
+// a retry or a hedge settle the sum of what the attempts below them have used.
+func (p *Plan) Use(c *Call, k uint8, used uint64) {
+	for left := p.settles; left != 0; left &= left - 1 {
+		i, bit := lowest(left), left&-left
+		if p.holder(c, k, i).Held&bit == 0 {
+			continue
+		}
+		if c.Spent&bit == 0 {
+			c.Spent |= bit
+			c.Used[i] = 0
+		}
+		sum, carry := bits.Add64(c.Used[i], used, 0)
+		c.Used[i] = sum | -carry
+	}
+}
+
+// check returns the permits of a step that takes nothing at the start: they only had to
+// be free.
+func (p *Plan) check(h Host, c *Call, k uint8, i int) {
+	a := p.holder(c, k, i)
+	if bit := uint16(1) << i; p.ends&a.Held&bit != 0 {
+		h.Leave(k, i, reducer.Action{Kind: reducer.Cancel, Permit: a.Slots[i], Cost: p.CostOf(c, i)})
+	}
+}
+
+// settling returns the action with which an attempt leaves a step that settles its
+// permits, 0 for none.
+func (p *Plan) settling(c *Call, a *Attempt, i int, ran bool) reducer.Kind {
+	s, bit := &p.stages[i], uint16(1)<<i
+	spent := c.Spent&bit != 0
+	c.Spent &^= bit
+	end := s.charge == limiter.ChargeEnd
+	switch {
+	case ran && s.counts.Has(a.Outcome):
+		if end && !spent {
+			c.Used[i] = uint64(p.CostOf(c, i))
+		}
+		if end || spent && s.charge == limiter.ChargeSettle {
+			return reducer.Settle
+		}
+	case !end:
+		return reducer.Cancel
+	}
+	return 0
+}

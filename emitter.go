@@ -1,0 +1,136 @@
+package sluice
+
+import (
+	"context"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/internal/runner"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// emitter emits the events of a mechanism alone. While it has no listener, an event costs
+// one load.
+type emitter struct {
+	listeners runner.Listeners
+	settings  *settings // nil for a zero mechanism, which has no events
+	step      string
+}
+
+// begin says for what the emitter emits, and adds the logger of the settings.
+func (m *emitter) begin(step string, s *settings) {
+	m.step, m.settings = step, s
+	m.listeners.Panicked = s.ListenerPanicked
+	if s.logger != nil {
+		m.listen(logs(s.logger), nil)
+	}
+}
+
+func (m *emitter) listen(f func(Event), kinds []EventKind) (stop func()) {
+	return m.listeners.Listen(func(e runner.Event) { f(Event(e)) }, kinds...)
+}
+
+// on reports whether there is a listener.
+func (m *emitter) on() bool { return m.listeners.HasListeners() }
+
+// emit emits an event. The caller holds no lock.
+func (m *emitter) emit(ctx context.Context, at clock.Mark, e *runner.Event) {
+	if !m.listeners.Hears(e.Kind) {
+		return
+	}
+	e.At, e.Step, e.Context = at, m.step, ctx
+	if e.Request == "" {
+		e.Request = m.settings.RequestOf(ctx, "")
+	}
+	if e.Kind != decision.Reject {
+		e.RetryAfter = -1
+	}
+	m.listeners.Emit(e)
+}
+
+// admitted emits that a caller has its permits.
+func (m *emitter) admitted(ctx context.Context, key string, cost uint32, now clock.Mark) {
+	if m.listeners.Hears(decision.Admit) {
+		m.emit(ctx, now, &runner.Event{Kind: decision.Admit, Key: key, Cost: cost})
+	}
+}
+
+// answered emits what a caller that asked for permits got.
+func (m *emitter) answered(ctx context.Context, key string, cost uint32, a reducer.Answer, now clock.Mark) {
+	switch a.Verdict {
+	case reducer.Admit:
+		m.admitted(ctx, key, cost, now)
+	case reducer.Wait:
+		m.emit(ctx, now, &runner.Event{Kind: decision.Wait, Key: key, Cost: cost, Wait: a.WaitEnds().Sub(now)})
+	case reducer.Reject:
+		after, ok := a.RetryAfter(now)
+		if !ok {
+			after = -1
+		}
+		m.emit(ctx, now, &runner.Event{Kind: decision.Reject, Key: key, Cost: cost, Reason: a.Reason, RetryAfter: after})
+	}
+}
+
+// waited emits how a wait ended that began at a mark: with a permit, without one, or with
+// the context of its caller.
+func (m *emitter) waited(ctx context.Context, cost uint32, effect reducer.Effect, began, now clock.Mark) {
+	if !m.on() {
+		return
+	}
+	e := runner.Event{Cost: cost, Wait: max(0, now.Sub(began)), Elapsed: max(0, now.Sub(began))}
+	switch effect.Kind {
+	case reducer.Grant:
+		e.Kind = decision.Granted
+	case reducer.Drop:
+		e.Kind, e.Reason = decision.Expire, effect.Reason
+	default:
+		e.Kind, e.Outcome, e.Err = decision.End, reducer.Cancelled, context.Cause(ctx)
+	}
+	m.emit(ctx, now, &e)
+	if e.Kind == decision.Granted {
+		m.emit(ctx, now, &runner.Event{Kind: decision.Admit, Cost: cost, Elapsed: e.Elapsed})
+	}
+}
+
+// noContext is the context of events of methods that have none.
+var noContext context.Context
+
+// configured emits that the mechanism has another configuration.
+func (m *emitter) configured(now clock.Mark) {
+	m.emit(noContext, now, &runner.Event{Kind: decision.Configured})
+}
+
+// Listen calls f for every event of the limiter, or for those of the given kinds, on the
+// goroutine that caused it and without any lock held: f may call back. stop ends it and
+// touches no other listener. Kinds: admit, reject, wait, granted, expire, drained,
+// configured, and an end with outcome cancel for a caller that cancelled its wait.
+func (l *Limiter) Listen(f func(Event), kinds ...EventKind) (stop func()) {
+	return l.events.listen(f, kinds)
+}
+
+// Listen calls f for every event of the limiter, or for those of the given kinds, as
+// Limiter.Listen does. Kinds: admit, reject, and evicted, which has no key, because the
+// limiter does not store keys.
+func (l *KeyedLimiter) Listen(f func(Event), kinds ...EventKind) (stop func()) {
+	return l.events.listen(f, kinds)
+}
+
+// Listen calls f for every event of the bulkhead, or for those of the given kinds, as
+// Limiter.Listen does. Kinds: admit, reject, wait, granted, expire, lapse, configured, and
+// an end for a place that was released and for a caller that cancelled its wait.
+func (b *Bulkhead) Listen(f func(Event), kinds ...EventKind) (stop func()) {
+	return b.events.listen(f, kinds)
+}
+
+// Listen calls f for every event of the breaker, or for those of the given kinds, as
+// Limiter.Listen does. Kinds: admit, reject, end, slow, change and configured.
+func (b *Breaker) Listen(f func(Event), kinds ...EventKind) (stop func()) {
+	return b.events.listen(f, kinds)
+}
+
+// Listen calls f for every event of the retrier, or for those of the given kinds, as
+// Limiter.Listen does. Kinds: admit for every attempt, retry, and end, whose reason says
+// why the retrier gave up.
+func (r *Retrier) Listen(f func(Event), kinds ...EventKind) (stop func()) {
+	return r.events.listen(f, kinds)
+}

@@ -1,0 +1,50 @@
+package sluice_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+var (
+	errNoRows  = errors.New("no rows")
+	errSyntax  = errors.New("syntax error")
+	errTooMany = errors.New("too many connections")
+)
+
+// One function says which errors are worth another attempt, and which count for a breaker.
+func ExampleWithClassify() {
+	set, err := sluice.Parse("policy.yaml", []byte(`{version: 1, policies: {database: {steps: [{retry: {attempts: 3, backoff: none}}, {breaker: {window: {consecutive: 10}}}]}}}`),
+		sluice.WithClassify(func(err error) reducer.Outcome {
+			switch {
+			case errors.Is(err, errNoRows):
+				return reducer.OK // an answer like any other
+			case errors.Is(err, errSyntax):
+				return reducer.Ignore // the mistake of the caller
+			case errors.Is(err, errTooMany):
+				return reducer.Throttle // worth another attempt, and the database is well
+			}
+			return reducer.Fail
+		}))
+	if err != nil {
+		fmt.Println(err)
+		return
+	}
+	database := set.Pipeline("database")
+	for _, failure := range []error{errNoRows, errSyntax, errTooMany, errors.New("connection reset")} {
+		attempts := 0
+		_, err := sluice.Do(context.Background(), database, func(context.Context) (int, error) {
+			attempts++
+			return 0, failure
+		})
+		fmt.Println(attempts, errors.Is(err, failure), database.State()[0].Text)
+	}
+	// Output:
+	// 1 true closed failed 0 in a row
+	// 1 true closed failed 0 in a row
+	// 3 true closed failed 0 in a row
+	// 3 true closed failed 3 in a row
+}

@@ -1,0 +1,137 @@
+package sluice
+
+import (
+	"context"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Guard guards functions: a *Pipeline, or a mechanism alone, which is a *Retrier or a
+// Mechanism.
+type Guard interface{ isGuard() }
+
+func (p *Pipeline) isGuard() {}
+func (r *Retrier) isGuard()  {}
+func (l *Limiter) isGuard()  {}
+func (b *Breaker) isGuard()  {}
+func (b *Bulkhead) isGuard() {}
+
+// Mechanism is a mechanism alone that admits a call and ends it: a *Limiter, a *Breaker or
+// a *Bulkhead.
+type Mechanism interface {
+	Guard
+	admit(ctx context.Context) (reducer.Permit, error)
+	// classifies reports whether result needs the value.
+	classifies() bool
+	// result returns what the result of a function means, and the error of the caller.
+	result(ctx context.Context, value any, err error) (reducer.Outcome, error)
+	settle(ctx context.Context, p reducer.Permit, o reducer.Outcome, err error)
+}
+
+// Execute runs fn under a mechanism alone and returns its value, or why fn did not run. A
+// limiter waits for a permit as Limiter.Wait does, a bulkhead for a place as
+// Bulkhead.Acquire. A breaker counts the result. A panic in fn releases what is held,
+// counts as a failure and continues. Retry is the same for a Retrier, Do for a Pipeline.
+func Execute[T any](ctx context.Context, m Mechanism, fn func(context.Context) (T, error)) (value T, err error) {
+	permit, err := m.admit(ctx)
+	if err != nil {
+		return value, err
+	}
+	outcome := reducer.Fail
+	defer func() { m.settle(ctx, permit, outcome, err) }()
+	value, err = fn(ctx)
+	var boxed any
+	if m.classifies() {
+		boxed = value
+	}
+	outcome, err = m.result(ctx, boxed, err)
+	return value, err
+}
+
+// Do is Execute for a function without a value: it waits for a permit and runs fn.
+func (l *Limiter) Do(ctx context.Context, fn func(context.Context) error) error {
+	if err := l.Wait(ctx); err != nil {
+		return err
+	}
+	return fn(ctx)
+}
+
+// Do is Retry for a function without a value.
+func (r *Retrier) Do(ctx context.Context, fn func(context.Context) error) error {
+	_, err := Retry(ctx, r, func(ctx context.Context) (any, error) { return nil, fn(ctx) })
+	return err
+}
+
+func (l *Limiter) admit(ctx context.Context) (reducer.Permit, error) {
+	return reducer.Permit{}, l.Wait(ctx)
+}
+
+func (l *Limiter) classifies() bool { return false }
+
+func (l *Limiter) result(_ context.Context, _ any, err error) (reducer.Outcome, error) {
+	return reducer.OK, err
+}
+
+func (l *Limiter) settle(context.Context, reducer.Permit, reducer.Outcome, error) {}
+
+func (b *Bulkhead) admit(ctx context.Context) (reducer.Permit, error) {
+	place, err := b.Acquire(ctx)
+	return place.permit, err
+}
+
+func (b *Bulkhead) classifies() bool { return false }
+
+func (b *Bulkhead) result(_ context.Context, _ any, err error) (reducer.Outcome, error) {
+	return reducer.OK, err
+}
+
+func (b *Bulkhead) settle(_ context.Context, p reducer.Permit, _ reducer.Outcome, _ error) {
+	Place{b, p}.Release()
+}
+
+func (b *Breaker) admit(ctx context.Context) (reducer.Permit, error) {
+	if ctx.Err() != nil {
+		return reducer.Permit{}, cancelled(ctx, nil)
+	}
+	permit, ok, why, after, at := b.enter()
+	if at != clock.Always {
+		b.entered(ctx, ok, why, after, at)
+	}
+	if !ok {
+		return reducer.Permit{}, b.refusal(why, after)
+	}
+	return permit, nil
+}
+
+func (b *Breaker) classifies() bool { return b.Classifier != nil }
+
+func (b *Breaker) result(ctx context.Context, value any, err error) (reducer.Outcome, error) {
+	if err == nil && b.Classifier == nil {
+		return reducer.OK, nil
+	}
+	outcome, _, _, err := b.outcome(ctx, "breaker", value, err)
+	return outcome, err
+}
+
+func (b *Breaker) settle(ctx context.Context, p reducer.Permit, o reducer.Outcome, err error) {
+	b.mu.Lock()
+	if b.timed || b.events.listeners.HearsCalls() {
+		b.recordAt(ctx, p, o, err)
+	} else {
+		b.record(p, o)
+	}
+}
+
+// apply runs fn under a guard.
+func apply[T any](ctx context.Context, g Guard, fn func(context.Context) (T, error)) (T, error) {
+	switch g := g.(type) {
+	case nil:
+		return Do(ctx, nil, fn)
+	case *Pipeline:
+		return Do(ctx, g, fn)
+	case *Retrier:
+		return Retry(ctx, g, fn)
+	}
+	return Execute(ctx, g.(Mechanism), fn)
+}

@@ -1,0 +1,94 @@
+package policymeter
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/durations"
+	"github.com/sluice-go/sluice/internal/readmostly"
+)
+
+// Sources are the sets and pipelines of an exporter. They are safe for concurrent use.
+type Sources[C Calls] struct {
+	// Make makes the Calls of a policy, once for each policy of a source. It is set
+	// before the first source is added.
+	Make func(policy string) C
+	// Listener is called for every event after it was counted, nil for none.
+	Listener func(sluice.Event)
+
+	mu  sync.Mutex
+	all []*source[C]
+}
+
+// source is a set or a pipeline, with what was counted of it.
+type source[C Calls] struct {
+	pipelines func() []*sluice.Pipeline // the active ones
+	meters    readmostly.Map[string, *Meter[C]]
+	make      func(policy string) *Meter[C]
+}
+
+func (s *source[C]) meter(policy string) *Meter[C] { return s.meters.Get(policy, s.make) }
+
+// AddSet counts what the pipelines of the set decide from now on, those of later
+// documents included, until remove is called.
+func (x *Sources[C]) AddSet(set *sluice.Set) (remove func()) {
+	return x.add(func(f func(sluice.Event)) func() { return set.Listen(f) }, func() []*sluice.Pipeline {
+		var active []*sluice.Pipeline
+		for _, name := range set.Names() {
+			if p, err := set.Lookup(name); err == nil {
+				active = append(active, p)
+			}
+		}
+		return active
+	})
+}
+
+// AddPipeline is AddSet for one pipeline. It has no effect on a pipeline without a policy.
+func (x *Sources[C]) AddPipeline(p *sluice.Pipeline) (remove func()) {
+	if p.Err() != nil {
+		return func() {}
+	}
+	return x.add(func(f func(sluice.Event)) func() { return p.Listen(f) }, func() []*sluice.Pipeline { return []*sluice.Pipeline{p} })
+}
+
+func (x *Sources[C]) add(listen func(func(sluice.Event)) func(), pipelines func() []*sluice.Pipeline) (remove func()) {
+	s := &source[C]{pipelines: pipelines, make: func(policy string) *Meter[C] {
+		return &Meter[C]{policy: policy, calls: x.Make(policy)}
+	}}
+	stop := listen(func(e sluice.Event) {
+		s.meter(e.Policy).Observe(&e)
+		if x.Listener != nil {
+			x.Listener(e)
+		}
+	})
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	x.all = append(slices.Clip(x.all), s)
+	return func() {
+		stop()
+		x.mu.Lock()
+		defer x.mu.Unlock()
+		x.all = slices.DeleteFunc(slices.Clone(x.all), func(other *source[C]) bool { return other == s })
+	}
+}
+
+// Read calls f with every count and state, waited with the waits of every step, and calls
+// with the Calls of every policy.
+func (x *Sources[C]) Read(f func(Point), waited func(durations.Snapshot, ...string), calls func(C)) {
+	x.mu.Lock()
+	all := x.all
+	x.mu.Unlock()
+	for _, s := range all {
+		for _, p := range s.pipelines() {
+			s.meter(p.Name()).Expect(p)
+			State(p, f, waited)
+		}
+		meters := s.meters.All()
+		for _, policy := range slices.Sorted(maps.Keys(meters)) {
+			meters[policy].Points(f)
+			calls(meters[policy].calls)
+		}
+	}
+}

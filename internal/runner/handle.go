@@ -1,0 +1,325 @@
+package runner
+
+import (
+	"time"
+
+	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/keyedcells"
+	"github.com/sluice-go/sluice/reducer"
+)
+
+// Author says who changes something by hand, and why.
+type Author struct{ By, Why string }
+
+// Target is a step of the active plan, for an operator.
+type Target struct {
+	Step  pipeline.Step
+	cells *StepCells // nil for a step without state
+	maker cell.Maker
+}
+
+// Target returns a step of the active plan by its name.
+func (p *Pipeline) Target(name string) (t Target, ok bool) {
+	l := p.layout.Load()
+	for i := range l.plan.Len() {
+		if l.plan.StepName(i) == name {
+			return Target{l.plan.Step(i), l.steps[i], l.plan.Maker(i)}, true
+		}
+	}
+	return t, false
+}
+
+// HasState reports whether the step has cells.
+func (t Target) HasState() bool { return t.cells != nil }
+
+// Key returns the key that values of the attributes make, in the order of the step.
+func (t Target) Key(values []string) string {
+	next := 0
+	key, _ := keyed.Join(t.Step.Per, func(string) string {
+		next++
+		return values[next-1]
+	})
+	return key
+}
+
+// Operated says what an operation did.
+type Operated uint8
+
+// What an operation did.
+const (
+	OperatedDone   Operated = iota
+	OperatedStale           // the cell does not know the action
+	OperatedShared          // the key shares its cell with other keys
+)
+
+// Operate steps the cell of the step, or of a key of it, for an operator. A key without
+// a cell gets one.
+func (t Target) Operate(key string, a reducer.Action, word string, by Author) Operated {
+	c, now := t.cells, t.cells.pipeline.Now()
+	if c.one != nil {
+		// What is due by itself is no change by hand.
+		c.one.Step(reducer.Action{Kind: reducer.Tick}, now)
+		verdict, mode, changes := c.one.operate(a, now)
+		c.emitBy(key, changes, by)
+		return c.operated(verdict, a.Kind, key, mode, word, by, now)
+	}
+	x, at := c.use(key, now)
+	if x.ref.Shared() {
+		x.settle(at)
+		return OperatedShared
+	}
+	x.do(reducer.Action{Kind: reducer.Tick}, at)
+	if x, at = c.use(key, now); x.ref.Shared() {
+		x.settle(at)
+		return OperatedShared
+	}
+	return c.operateKey(x, a, word, by, at)
+}
+
+// Revert steps the cells of the step, or the one of a key, where they exist. Without a key
+// it steps those of all keys.
+func (t Target) Revert(key string, all bool, word string, by Author) Operated {
+	c, now, a := t.cells, t.cells.pipeline.Now(), reducer.Action{Kind: reducer.Reset}
+	if c.one != nil {
+		return t.Operate(key, a, word, by)
+	}
+	if !all {
+		r, ok := c.cells.Find(key)
+		if !ok {
+			c.emitManual(key, 0, word, by, now)
+			return OperatedDone
+		}
+		x := c.open(r)
+		if r.Shared() {
+			x.settle(now)
+			return OperatedShared
+		}
+		return c.operateKey(x, a, word, by, now)
+	}
+	var handles []keyed.Handle
+	c.cells.Each(func(r keyedcells.Ref) { handles = append(handles, r.Handle()) })
+	for _, h := range handles {
+		if x, ok := c.resolve(h); ok {
+			_, _, events := x.operate(a, now)
+			events.emitBy(by)
+		}
+	}
+	c.emitManual("", 0, word, by, now)
+	return OperatedDone
+}
+
+func (c *StepCells) operateKey(x keyedCell, a reducer.Action, word string, by Author, now clock.Mark) Operated {
+	key := x.ref.Key()
+	verdict, mode, events := x.operate(a, now)
+	events.emitBy(by)
+	return c.operated(verdict, a.Kind, key, mode, word, by, now)
+}
+
+func (c *StepCells) operated(verdict reducer.Verdict, kind reducer.Kind, key string, mode breaker.Mode, word string, by Author, now clock.Mark) Operated {
+	if verdict == reducer.Stale {
+		return OperatedStale
+	}
+	if kind == reducer.Drain {
+		c.pipeline.Emit(&Event{At: now, Policy: c.pipeline.name, Step: c.name, Key: key, Kind: decision.Drained, RetryAfter: -1, By: by.By, Why: by.Why})
+	}
+	c.emitManual(key, mode, word, by, now)
+	return OperatedDone
+}
+
+// operate steps the cell, and returns what changed besides for the caller to emit.
+func (b *LockedCell) operate(a reducer.Action, now clock.Mark) (v reducer.Verdict, mode breaker.Mode, changes []change) {
+	b.mu.Lock()
+	if b.Busy() {
+		b.CatchUp(now)
+	}
+	before := modeOf(b.Cell)
+	g := b.guarded()
+	v = g.act(a, now).Verdict
+	b.causes = g.causes
+	mode = modeOf(b.Cell)
+	changes, woken := b.collect(now)
+	woken.wakeAll()
+	return v, mode, unlessSame(changes, before, mode)
+}
+
+// operate is LockedCell.operate for the cell of a key, which it unlocks.
+func (x *keyedCell) operate(a reducer.Action, now clock.Mark) (v reducer.Verdict, mode breaker.Mode, e cellEvents) {
+	before := modeOf(x.cell)
+	v = x.guarded.step(a, now).Verdict
+	mode = modeOf(x.cell)
+	changes, woken := x.collect(now)
+	e = x.events(unlessSame(changes, before, mode), now)
+	x.ref.Unlock()
+	woken.wakeAll()
+	return v, mode, e
+}
+
+// unlessSame returns the changes, and none where a breaker is in the mode in which it was:
+// a listener may request the mode that it was called with.
+func unlessSame(changes []change, before, after breaker.Mode) []change {
+	if before == after {
+		return nil
+	}
+	return changes
+}
+
+func modeOf(c cell.Cell) breaker.Mode {
+	if core := breaker.CoreOf(c); core != nil {
+		return core.Mode
+	}
+	return breaker.Closed
+}
+
+// emitBy is emit for changes by hand.
+func (e cellEvents) emitBy(by Author) {
+	if e.step != nil {
+		e.step.emitBy(e.key, e.changes, by)
+	}
+}
+
+func (c *StepCells) emitBy(key string, changes []change, by Author) {
+	for _, x := range changes {
+		e := c.event(key, x)
+		e.By, e.Why = by.By, by.Why
+		c.pipeline.Emit(&e)
+	}
+}
+
+// emitManual emits that an operator changed something.
+func (c *StepCells) emitManual(key string, mode breaker.Mode, word string, by Author, now clock.Mark) {
+	c.pipeline.Emit(&Event{
+		At: now, Policy: c.pipeline.name, Step: c.name, Key: key, Kind: decision.Manual, Mode: mode, RetryAfter: -1, Action: word, By: by.By, Why: by.Why,
+	})
+}
+
+// Block refuses a key for a time. It returns false where too many keys are blocked.
+func (t Target) Block(key string, d time.Duration, word string, by Author) bool {
+	c := t.cells
+	now := c.pipeline.Now()
+	if !c.blocks.put(key, now.Add(d), now) {
+		return false
+	}
+	c.pipeline.Emit(&Event{
+		At: now, Policy: c.pipeline.name, Step: c.name, Key: key, Kind: decision.Manual, Wait: d, RetryAfter: -1, Action: word, By: by.By, Why: by.Why,
+	})
+	return true
+}
+
+// Unblock returns false where the key is not blocked. It emits nothing without a word.
+func (t Target) Unblock(key, word string, by Author) bool {
+	c := t.cells
+	now := c.pipeline.Now()
+	ok := c.blocks.remove(key, now)
+	if ok && word != "" {
+		c.emitManual(key, 0, word, by, now)
+	}
+	return ok
+}
+
+// UnblockAll ends the blocks of all keys.
+func (t Target) UnblockAll() { t.cells.blocks.clear() }
+
+// Blocked returns the keys that are blocked, and for how long.
+func (t Target) Blocked() map[string]time.Duration {
+	now := t.cells.pipeline.Now()
+	all := map[string]time.Duration{}
+	for key, until := range t.cells.blocks.all(now) {
+		all[key] = until.Sub(now)
+	}
+	return all
+}
+
+// Forget evicts the cell of a key. held is true where it has calls, and stays.
+func (t Target) Forget(key, word string, by Author) (ok, held bool) {
+	c := t.cells
+	if ok, held = c.cells.Forget(key); ok {
+		c.emitManual(key, 0, word, by, c.pipeline.Now())
+	}
+	return ok, held
+}
+
+// TargetState is the state of a target at one moment.
+type TargetState struct {
+	CellState
+	// Own is set where the step or the key has a cell of its own.
+	Own     bool
+	Next    time.Duration
+	Blocked time.Duration
+}
+
+// State returns the state of the cell of the step or of a key. It takes nothing and
+// creates no cell.
+func (t Target) State(key string) (s TargetState) {
+	c := t.cells
+	now := c.pipeline.Now()
+	if b := c.one; b != nil {
+		s.Own, s.CellState = true, b.State(now)
+		b.Lock()
+		defer b.Unlock()
+		s.Next = nextOf(b.Cell, now)
+		return s
+	}
+	if until, ok := c.blocks.find(key, now); ok {
+		s.Blocked = until.Sub(now)
+	}
+	r, ok := c.cells.Find(key)
+	if !ok {
+		s.read(t.maker.New(now), 0, now)
+		return s
+	}
+	x := c.open(r)
+	x.do(reducer.Action{Kind: reducer.Tick}, now)
+	if r, ok = c.cells.Find(key); !ok {
+		return s
+	}
+	defer r.Unlock()
+	s.Own = !r.Shared()
+	waiting := 0
+	if r.Side() != nil {
+		waiting = r.Side().(*queue).waiting
+	}
+	if s.read(r.Cell(), waiting, now); s.Text == "" { // the view of a token bucket
+		s.Text = r.Text(now)
+	}
+	return s
+}
+
+func (s *TargetState) read(c cell.Cell, waiting int, now clock.Mark) {
+	s.CellState, s.Next = StateOf(c, waiting, now), nextOf(c, now)
+}
+
+// nextOf returns after what time the next permit is free, 0 where one is or where it is
+// not known.
+func nextOf(c cell.Cell, now clock.Mark) time.Duration {
+	if breaker.CoreOf(c) != nil {
+		return 0
+	}
+	answer := c.Step(reducer.Action{Kind: reducer.Peek, Cost: 1}, now, new(reducer.Out))
+	next, _ := answer.RetryAfter(now)
+	return next
+}
+
+// Edit replaces the active plan by one that edit makes of it, see Configure. An error of
+// edit changes nothing.
+func (p *Pipeline) Edit(edit func(*pipeline.Plan) (*pipeline.Plan, error)) (CellEvents, error) {
+	p.change.Lock()
+	defer p.change.Unlock()
+	plan, about := p.Bound()
+	next, err := edit(plan)
+	if err != nil {
+		return nil, err
+	}
+	return p.configure(next, about), nil
+}
+
+// Configured emits that an operator configured a step.
+func (t Target) Configured(p *Pipeline, word string, by Author) {
+	p.Emit(&Event{
+		At: p.Now(), Policy: p.name, Step: t.Step.Name, Kind: decision.Manual, RetryAfter: -1, Action: word, By: by.By, Why: by.Why,
+	})
+}

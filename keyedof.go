@@ -1,0 +1,103 @@
+package sluice
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+	"strconv"
+	"time"
+)
+
+// KeyedLimiterOf is a KeyedLimiter for keys of a comparable type, as numbers, addresses,
+// arrays and structs. Two keys are the same when they are equal by ==. It is safe for
+// concurrent use. NewKeyedLimiterOf makes one; a zero KeyedLimiterOf refuses every key.
+type KeyedLimiterOf[K comparable] struct {
+	limiter *KeyedLimiter // nil for a zero KeyedLimiterOf
+	seeds   [2]maphash.Seed
+}
+
+// NewKeyedLimiterOf is NewKeyedLimiter for keys of a comparable type.
+func NewKeyedLimiterOf[K comparable](c LimiterConfig, options ...Option) (*KeyedLimiterOf[K], error) {
+	l, err := NewKeyedLimiter(c, options...)
+	if err != nil {
+		return nil, err
+	}
+	return &KeyedLimiterOf[K]{l, [2]maphash.Seed{maphash.MakeSeed(), maphash.MakeSeed()}}, nil
+}
+
+// hash is a key as the limiter has it: 128 bits by two seeds, so that clients cannot choose
+// keys that collide.
+type hash [16]byte
+
+func (l *KeyedLimiterOf[K]) hash(key K) (h hash) {
+	binary.LittleEndian.PutUint64(h[:8], maphash.Comparable(l.seeds[0], key))
+	binary.LittleEndian.PutUint64(h[8:], maphash.Comparable(l.seeds[1], key))
+	return h
+}
+
+// Allow reports whether the key has a permit free now, and takes it.
+func (l *KeyedLimiterOf[K]) Allow(key K) bool { return l.AllowN(key, 1) }
+
+// AllowN is Allow for n permits, as KeyedLimiter.AllowN.
+func (l *KeyedLimiterOf[K]) AllowN(key K, n uint32) bool {
+	if l.limiter == nil {
+		return false
+	}
+	h := l.hash(key)
+	if l.limiter.events.on() {
+		return l.limiter.allowHeard(string(h[:]), KeyOf(key), n)
+	}
+	return l.limiter.allow(string(h[:]), n)
+}
+
+// Listen is KeyedLimiter.Listen. Event.Key is KeyOf the key.
+func (l *KeyedLimiterOf[K]) Listen(f func(Event), kinds ...EventKind) (stop func()) {
+	if l.limiter == nil {
+		return func() {}
+	}
+	return l.limiter.Listen(f, kinds...)
+}
+
+// Peek returns how many permits the key has free, and after what time n of them are, as
+// KeyedLimiter.Peek.
+func (l *KeyedLimiterOf[K]) Peek(key K, n uint32) (free uint32, after time.Duration) {
+	if l.limiter == nil {
+		return 0, -1
+	}
+	h := l.hash(key)
+	return l.limiter.Peek(string(h[:]), n)
+}
+
+// Len returns how many keys do not have all their permits. It visits all keys.
+func (l *KeyedLimiterOf[K]) Len() int {
+	if l.limiter == nil {
+		return 0
+	}
+	return l.limiter.Len()
+}
+
+// Evictions returns how many keys were evicted before they had all their permits back.
+func (l *KeyedLimiterOf[K]) Evictions() uint64 {
+	if l.limiter == nil {
+		return 0
+	}
+	return l.limiter.Evictions()
+}
+
+// KeyOf returns a key of a concrete type as text, for Request.Key and Request.Lookup: a
+// string as it is, an integer in decimal form, any other key in Go's own form of its
+// value, so that keys that are not equal have different texts. A key with a pointer or
+// a channel in it has no text that another process knows.
+func KeyOf[K comparable](key K) string {
+	switch k := any(key).(type) {
+	case string:
+		return k
+	case int:
+		return strconv.Itoa(k)
+	case int64:
+		return strconv.FormatInt(k, 10)
+	case uint64:
+		return strconv.FormatUint(k, 10)
+	}
+	return fmt.Sprintf("%#v", key)
+}

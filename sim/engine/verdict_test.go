@@ -1,0 +1,70 @@
+package engine_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice/sim/engine"
+	"github.com/sluice-go/sluice/sim/scenario"
+)
+
+// A timeline may have so few parts that none is without warmup.
+func TestVerdictOfFewParts(t *testing.T) {
+	s, err := scenario.ParseJSON("test.json", []byte(`{"version": 1, "duration": "10s", "warmup": "9s",
+		"clients": [{"name": "web", "to": "api", "arrivals": {"constant": "100/s"}}],
+		"services": [{"name": "api", "time": "1ms"}]}`), nil)
+	require.NoError(t, err)
+	for parts := 1; parts <= 21; parts++ {
+		r, err := engine.Run(s, engine.Options{Parts: parts})
+		require.NoError(t, err)
+		assert.Equal(t, engine.Steady, r.Verdict, "%d parts", parts)
+		assert.Equal(t, 10*time.Second, r.Duration)
+	}
+}
+
+func run(t *testing.T, text string) *engine.Result {
+	t.Helper()
+	s, err := scenario.ParseJSON("test.json", []byte(text), nil)
+	require.NoError(t, err)
+	r, err := engine.Run(s, engine.Options{})
+	require.NoError(t, err)
+	return r
+}
+
+// Calls that take long are not over at the end, which is not the end of goodput.
+func TestVerdictOfLongCalls(t *testing.T) {
+	r := run(t, `{"version": 1, "duration": "10m",
+		"clients": [{"name": "web", "to": "api", "arrivals": {"constant": "10/s"}}],
+		"services": [{"name": "api", "servers": 1000, "time": "20s",
+			"faults": [{"at": "2m", "for": "30s", "fail": "100%"}]}]}`)
+	assert.Equal(t, engine.Recovered, r.Verdict)
+}
+
+// More calls of another client are a cause that goes on; those of a client that shares
+// nothing, and calls that are made again, are none.
+func TestVerdictOfLoadByOthers(t *testing.T) {
+	for _, test := range []struct {
+		name, more, repeats string
+		want                engine.Verdict
+	}{
+		{"the same service", "api", "", engine.Degraded},
+		{"a service that both call", "front", "", engine.Degraded},
+		{"another service", "other", "", engine.Metastable},
+		{"calls made again", "other", `, "repeats": {"times": 3, "wait": "1s"}`, engine.Metastable},
+	} {
+		r := run(t, `{"version": 1, "duration": "10m",
+			"policies": {"p": {"steps": [{"retry": {"attempts": 4, "backoff": {"constant": "100ms"}}}, {"timeout": "500ms"}]}},
+			"clients": [
+				{"name": "web", "to": "api", "policy": "p", "arrivals": {"constant": "40/s"}`+test.repeats+`},
+				{"name": "more", "to": "`+test.more+`", "arrivals": {"steps": [
+					{"for": "2m", "constant": "1/s"}, {"for": "8m", "constant": "20/s"}]}}],
+			"services": [
+				{"name": "api", "time": "10ms", "faults": [{"at": "2m", "for": "10s", "servers": 0}]},
+				{"name": "other", "servers": 100, "time": "10ms"},
+				{"name": "front", "servers": 100, "time": "10ms", "calls": [{"to": "other"}, {"to": "api"}]}]}`)
+		assert.Equal(t, test.want, r.Verdict, test.name)
+	}
+}
