@@ -102,7 +102,8 @@ func TestScrapes(t *testing.T) {
 				assert.Equal(t, i == 2, err != nil, "the place and the queue are taken")
 			})
 		}
-		time.Sleep(time.Second)
+		// Before the soft timeout of the first of them, which is at one second.
+		time.Sleep(time.Second - time.Millisecond)
 		golden(t, "busy.txt", scraped(t, collector))
 		all.Wait()
 		down := errors.New("down")
