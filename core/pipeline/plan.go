@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/chaos"
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/keyed"
@@ -29,9 +30,8 @@ type Plan struct {
 	fallback *fallback.Config
 	hedge    int    // index of the hedge step, -1 for none
 	chaos    int    // index of the chaos step, which is the last one, -1 for none
-	breakers uint16 // enforced breakers below the retry
+	breakers uint16 // breakers below the retry that are not in shadow for every call
 	timeouts uint16 // timeout steps
-	cuts     uint16 // of these, those that are not in shadow
 	asks     uint16 // steps whose cell is asked for a permit
 	keyed    uint16 // steps with a cell for each key
 	picky    uint16 // of these, those that deny or skip a call without a value
@@ -41,7 +41,13 @@ type Plan struct {
 	settles  uint16 // steps that settle the permits of an attempt that ran
 	ends     uint16 // of these, those that take nothing before
 	special  uint16 // picky and ends
-	random   bool   // a delay depends on the seed of the call
+	shadows  uint16 // steps in shadow for every call
+	when     uint16 // steps that apply to some calls alone
+	partial  uint16 // steps that enforce for a share of the calls
+	shared   uint16 // of these, those where an attribute decides
+	random   bool   // a delay, or a share, depends on the seed of the call
+	// allow and deny are the conditions of the policy.
+	allow, deny condition.Test
 	// hedgeBudget is the step whose budget grants hedges, -1 for none.
 	hedgeBudget int
 }
@@ -50,7 +56,6 @@ type Plan struct {
 // does not read the settings of five mechanisms.
 type stage struct {
 	kind   Kind
-	shadow bool
 	leases bool // a permit may lapse
 	queues bool // a cell has waiters or holders, which may change with time alone
 	// leaves is the action with which an attempt leaves the cell: Cancel, only where
@@ -65,10 +70,17 @@ type stage struct {
 	cost    limiter.Cost
 	charge  limiter.Charge
 	counts  limiter.Outcomes
+	when    condition.Test
 }
 
-// Deadline is the name of the call's own deadline.
-const Deadline = "deadline"
+// Names of what decides and is no step.
+const (
+	// Deadline is the call's own deadline.
+	Deadline = "deadline"
+	// Denial is the condition of the policy on calls that it denies. A step has the name
+	// only where the policy has no such condition.
+	Denial = "deny"
+)
 
 // policyError is what is wrong with the steps of a policy together.
 type policyError uint8
@@ -81,6 +93,7 @@ const (
 	errOrder
 	errLast
 	errReserved
+	errDenial
 	errTwins
 )
 
@@ -101,6 +114,8 @@ func (e policyError) Error() string {
 		return "steps: a chaos is the last step"
 	case errReserved:
 		return "name: deadline is reserved"
+	case errDenial:
+		return "name: deny is reserved beside the policy's deny"
 	}
 	return "name: another step has it"
 }
@@ -124,17 +139,27 @@ func Compile(p Policy) (*Plan, error) {
 		plan.fallback = &f
 	}
 	var wrong []error
+	for _, c := range [...]struct {
+		name string
+		from condition.Condition
+		to   *condition.Test
+	}{{"allow", p.Allow, &plan.allow}, {"deny", p.Deny, &plan.deny}} {
+		var err error
+		if *c.to, err = condition.New(c.name, c.from); err != nil {
+			return nil, err
+		}
+	}
 	for i := range plan.steps {
 		step, s := &plan.steps[i], &plan.stages[i]
 		if err := plan.place(i, step.Kind()); err != nil {
 			return nil, err
 		}
-		for _, err := range [...]error{s.compile(step), s.bound(step)} {
+		for _, err := range [...]error{s.compile(step), s.bound(step), s.limitTo(step)} {
 			if err != nil {
 				wrong = append(wrong, wrongStep(i, step, err))
 			}
 		}
-		plan.random = plan.random || s.retry != nil && s.retry.Random() || s.chaos != nil
+		plan.random = plan.random || step.Enforce.Partial() || s.retry != nil && s.retry.Random() || s.chaos != nil
 		plan.note(i, step, s)
 	}
 	if wrong = append(wrong, plan.nameSteps()...); len(wrong) == 1 || len(wrong) > 1 && !reducer.ErrorTexts {
@@ -186,6 +211,17 @@ func (s *stage) bound(step *Step) error {
 	return s.keys.Check()
 }
 
+// limitTo takes the calls that a step applies to, and those that it enforces for.
+func (s *stage) limitTo(step *Step) (err error) {
+	if s.when, err = condition.New("when", step.When); err != nil {
+		return err
+	}
+	if step.Shadow && step.Enforce.Of.Positive() {
+		return reducer.BadShare("enforce", step.Enforce.Of, "enforce without shadow")
+	}
+	return step.Enforce.Check("enforce")
+}
+
 // note enters a step in the masks of the plan.
 func (p *Plan) note(i int, step *Step, s *stage) {
 	bit := uint16(1) << i
@@ -213,12 +249,21 @@ func (p *Plan) note(i int, step *Step, s *stage) {
 	p.special = p.picky | p.ends
 	if s.timeout != nil {
 		p.timeouts |= bit
-		if !s.shadow {
-			p.cuts |= bit
-		}
 	}
-	if s.kind == Breaker && !s.shadow && p.retry >= 0 {
+	if s.kind == Breaker && !step.Shadow && p.retry >= 0 {
 		p.breakers |= bit
+	}
+	if step.Shadow {
+		p.shadows |= bit
+	}
+	if s.when.Some() {
+		p.when |= bit
+	}
+	if step.Enforce.Partial() {
+		p.partial |= bit
+		if step.Enforce.By != "" {
+			p.shared |= bit
+		}
 	}
 }
 
@@ -244,7 +289,7 @@ func (p *Plan) findBudgets() {
 }
 
 func (s *stage) compile(step *Step) error {
-	s.kind, s.shadow = step.Kind(), step.Shadow
+	s.kind = step.Kind()
 	part, err := mechanisms.Compile(step.Config)
 	if err != nil {
 		return err
@@ -285,6 +330,9 @@ func (p *Plan) nameSteps() (wrong []error) {
 		}
 		if s.Name == Deadline {
 			wrong = append(wrong, wrongStep(i, s, errReserved))
+		}
+		if s.Name == Denial && p.deny.Some() {
+			wrong = append(wrong, wrongStep(i, s, errDenial))
 		}
 		for j := range i {
 			if p.steps[j].Name == s.Name {
@@ -347,16 +395,20 @@ func (p *Plan) Per(i int) []string { return p.steps[i].Per }
 // Keyed returns the steps that have a cell for each key, as a mask.
 func (p *Plan) Keyed() uint16 { return p.keyed }
 
-// StepName returns the name of a step; that of index -1 is Deadline.
+// StepName returns the name of a step; that of CallDeadline is Deadline, that of Denied is
+// Denial.
 func (p *Plan) StepName(i int) string {
-	if i < 0 {
+	switch i {
+	case CallDeadline:
 		return Deadline
+	case Denied:
+		return Denial
 	}
 	return p.steps[i].Name
 }
 
-// Shadow reports whether the step enforces nothing.
-func (p *Plan) Shadow(i int) bool { return i >= 0 && p.stages[i].shadow }
+// Shadow reports whether the step enforces nothing for any call.
+func (p *Plan) Shadow(i int) bool { return i >= 0 && p.shadows&(1<<i) != 0 }
 
 // RetryIndex returns the index of the retry step, -1 for none.
 func (p *Plan) RetryIndex() int { return p.retry }
@@ -417,7 +469,7 @@ func (p *Plan) CutAt(c *Call, k uint8) clock.Mark {
 // attempt k: the call's own and those of the timeouts that are not in shadow.
 func (p *Plan) deadlineAbove(c *Call, k uint8, i int) clock.Mark {
 	at := c.Deadline
-	for left := p.cuts & (1<<i - 1); left != 0; left &= left - 1 {
+	for left := p.timeouts & (1<<i - 1) &^ c.Shadows; left != 0; left &= left - 1 {
 		j := lowest(left)
 		at = min(at, p.holder(c, k, j).Slots[j].Mark)
 	}
@@ -427,7 +479,7 @@ func (p *Plan) deadlineAbove(c *Call, k uint8, i int) clock.Mark {
 // DeadlineAt returns the mark at which a timeout step that the attempt k has
 // passed cuts it, clock.Never for none and in shadow.
 func (p *Plan) DeadlineAt(c *Call, k uint8, i int) clock.Mark {
-	if p.cuts&(1<<i) == 0 || i >= int(c.Try(k).Entered) {
+	if p.timeouts&^c.Shadows&(1<<i) == 0 || i >= int(c.Try(k).Entered) {
 		return clock.Never
 	}
 	return p.holder(c, k, i).Slots[i].Mark
@@ -437,7 +489,7 @@ func (p *Plan) DeadlineAt(c *Call, k uint8, i int) clock.Mark {
 // worth a warning, clock.Never for none.
 func (p *Plan) SoftAt(c *Call, k uint8, i int) clock.Mark {
 	t := p.stages[i].timeout
-	if t == nil || i >= int(c.Try(k).Entered) {
+	if t == nil || i >= int(c.Try(k).Entered) || c.Skipped(i) {
 		return clock.Never
 	}
 	return t.Warn(p.holder(c, k, i).Slots[i].Mark.Add(-ConfigOf[timeout.Config](p.steps[i]).After))
@@ -471,7 +523,8 @@ func (p *Plan) WaitUntil(c *Call, w Wait, at clock.Mark) {
 }
 
 // Consults returns the mask of the steps whose breakers are consulted about a retry,
-// and the retry's step if it has a budget, else -1.
+// and the retry's step if it has a budget, else -1. Those that do not apply to a call, or
+// enforce nothing for it, are not consulted.
 func (p *Plan) Consults() (breakers uint16, budget int) {
 	if p.retry >= 0 && p.stages[p.retry].maker != nil {
 		return p.breakers, p.retry

@@ -64,11 +64,15 @@ func (p *Plan) Costed() uint16 { return p.costed }
 // CostAttribute returns the attribute that has the cost of a step, empty for none.
 func (p *Plan) CostAttribute(i int) string { return p.stages[i].cost.Attribute }
 
-// Attributes returns the attributes that a step reads: those of its keys, and that of its
-// cost.
+// Attributes returns the attributes that a step reads: those of its keys, that of its
+// cost, and those that say which calls it applies to and enforces for.
 func (p *Plan) Attributes(i int) []string {
-	if p.priced&(1<<i) == 0 {
-		return p.steps[i].Per
+	names := slices.Clip(p.steps[i].Per)
+	if p.priced&(1<<i) != 0 {
+		names = append(names, p.stages[i].cost.Attribute)
 	}
-	return append(slices.Clip(p.steps[i].Per), p.stages[i].cost.Attribute)
+	if by := p.steps[i].Enforce.By; by != "" {
+		names = append(names, by)
+	}
+	return append(names, p.steps[i].When.Attributes()...)
 }
