@@ -87,7 +87,7 @@ func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mec
 		s := &list[i]
 		name := prefix + s.Name
 		switch s.Type {
-		case mechanism.Methods:
+		case mechanism.Methods, mechanism.Attribute, mechanism.Rates:
 		case mechanism.Map:
 			w.settings(s.Parts, name+".", draft, config)
 		case mechanism.OneOf:

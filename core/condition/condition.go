@@ -11,7 +11,7 @@ import (
 const (
 	// MaxCases is the most cases of a condition.
 	MaxCases = 16
-	// MaxEntries is the most attributes that a case names, and as many that it excludes.
+	// MaxEntries is the most entries of a case.
 	MaxEntries = 16
 	// MaxValues is the most values of an entry.
 	MaxValues = 1_000
@@ -28,10 +28,9 @@ type Entry struct {
 	Values []string
 }
 
-// Case matches a call that all entries of All match and, where there are some, not all
-// entries of Not.
+// Case matches a call that all entries of All match, and none of None.
 type Case struct {
-	All, Not []Entry
+	All, None []Entry
 }
 
 // Condition matches a call that one of its cases matches. Without a case there is no
@@ -42,7 +41,7 @@ type Condition []Case
 type Test struct{ cases []test }
 
 // test is a compiled case.
-type test struct{ all, not []entry }
+type test struct{ all, none []entry }
 
 // entry is a compiled entry: one for ip has the prefixes.
 type entry struct {
@@ -59,14 +58,14 @@ func New(field string, c Condition) (t Test, err error) {
 		return t, reducer.BadCount(field, uint64(len(c)), "at most 16 cases")
 	}
 	for i := range c {
-		if len(c[i].All)+len(c[i].Not) == 0 || len(c[i].All) > MaxEntries || len(c[i].Not) > MaxEntries {
-			return t, reducer.BadCount(field, uint64(max(len(c[i].All), len(c[i].Not))), "cases of 1 to 16 attributes")
+		if n := len(c[i].All) + len(c[i].None); n == 0 || n > MaxEntries {
+			return t, reducer.BadCount(field, uint64(n), "cases of 1 to 16 attributes")
 		}
 		var to test
 		for _, part := range [...]struct {
 			from []Entry
 			to   *[]entry
-		}{{c[i].All, &to.all}, {c[i].Not, &to.not}} {
+		}{{c[i].All, &to.all}, {c[i].None, &to.none}} {
 			for j := range part.from {
 				x, ok := compile(&part.from[j])
 				if !ok {
@@ -109,16 +108,17 @@ func (t *Test) Some() bool { return len(t.cases) > 0 }
 // attribute is empty.
 func (t *Test) Matches(lookup func(attribute string) string) bool {
 	for i := range t.cases {
-		if c := &t.cases[i]; all(c.all, lookup) && (len(c.not) == 0 || !all(c.not, lookup)) {
+		if c := &t.cases[i]; are(c.all, lookup, true) && are(c.none, lookup, false) {
 			return true
 		}
 	}
 	return false
 }
 
-func all(entries []entry, lookup func(attribute string) string) bool {
+// are reports whether all entries match, or none does.
+func are(entries []entry, lookup func(attribute string) string, match bool) bool {
 	for i := range entries {
-		if !entries[i].matches(lookup(entries[i].Attribute)) {
+		if entries[i].matches(lookup(entries[i].Attribute)) != match {
 			return false
 		}
 	}
@@ -145,7 +145,7 @@ func (e *entry) matches(value string) bool {
 // which they come.
 func (c Condition) Attributes() (names []string) {
 	for i := range c {
-		for _, entries := range [...][]Entry{c[i].All, c[i].Not} {
+		for _, entries := range [...][]Entry{c[i].All, c[i].None} {
 			for j := range entries {
 				if !slices.Contains(names, entries[j].Attribute) {
 					names = append(names, entries[j].Attribute)
@@ -160,23 +160,17 @@ func (c Condition) Attributes() (names []string) {
 func (c Condition) Equal(other Condition) bool {
 	same := func(a, b Entry) bool { return a.Attribute == b.Attribute && slices.Equal(a.Values, b.Values) }
 	return slices.EqualFunc(c, other, func(a, b Case) bool {
-		return slices.EqualFunc(a.All, b.All, same) && slices.EqualFunc(a.Not, b.Not, same)
+		return slices.EqualFunc(a.All, b.All, same) && slices.EqualFunc(a.None, b.None, same)
 	})
 }
 
-// String returns the condition for people, as in "header:plan is free or trial, not (method
-// is GET); or key is admin".
+// String returns the condition for people, as in "header:plan is free or trial, method is
+// not GET; or key is admin".
 func (c Condition) String() string {
-	var cases []string
+	cases := make([]string, len(c))
 	for i := range c {
-		text := textOf(c[i].All)
-		if len(c[i].Not) > 0 {
-			if text != "" {
-				text += ", "
-			}
-			text += "not (" + textOf(c[i].Not) + ")"
-		}
-		cases = append(cases, text)
+		parts := textsOf(nil, c[i].All, " is ")
+		cases[i] = strings.Join(textsOf(parts, c[i].None, " is not "), ", ")
 	}
 	return strings.Join(cases, "; or ")
 }
@@ -184,8 +178,7 @@ func (c Condition) String() string {
 // mostShown is how many values of an entry a text has.
 const mostShown = 8
 
-func textOf(entries []Entry) string {
-	var parts []string
+func textsOf(parts []string, entries []Entry, verb string) []string {
 	for i := range entries {
 		e := &entries[i]
 		shown := slices.Clone(e.Values[:min(len(e.Values), mostShown)])
@@ -197,9 +190,21 @@ func textOf(entries []Entry) string {
 		if len(shown) < len(e.Values) {
 			shown = append(shown, "another value")
 		}
-		parts = append(parts, e.Attribute+" is "+strings.Join(shown, " or "))
+		parts = append(parts, e.Attribute+verb+strings.Join(shown, " or "))
 	}
-	return strings.Join(parts, ", ")
+	return parts
+}
+
+// And returns the condition with more entries in every one of its cases.
+func (c Condition) And(all, none []Entry) Condition {
+	if len(c) == 0 {
+		return Condition{{All: all, None: none}}
+	}
+	both := make(Condition, len(c))
+	for i := range c {
+		both[i] = Case{All: append(slices.Clip(c[i].All), all...), None: append(slices.Clip(c[i].None), none...)}
+	}
+	return both
 }
 
 // Share is the calls of a step that it enforces for. The zero value is all.

@@ -3,7 +3,7 @@
 // computes both once, at the beginning of a call; the core keeps the result.
 //
 // A call matches a Condition when it matches one of its cases: every entry of All matches,
-// and, where Not has entries, one of those does not. An entry matches when the value of
+// and no entry of None does. An entry matches when the value of
 // its attribute is one of Values; what is missing has the empty value. The values of the
 // attribute ip are prefixes (RFC 4632, RFC 4291 section 2.3): the address or the network
 // of the call lies in one of them.

@@ -49,7 +49,7 @@ func writeValues(b *strings.Builder, settings []mechanism.Setting, prefix string
 		s := &settings[i]
 		name := prefix + s.Name
 		switch s.Type {
-		case mechanism.Methods:
+		case mechanism.Methods, mechanism.Attribute, mechanism.Rates:
 		case mechanism.Map:
 			writeValues(b, s.Parts, name+".")
 		case mechanism.OneOf:
