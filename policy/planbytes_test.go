@@ -15,6 +15,7 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
@@ -60,8 +61,15 @@ func (w *planWriter) flag(name string, on bool) {
 func (w *planWriter) plan(p *pipeline.Plan) {
 	w.step = -1
 	w.put("version", planbytes.Version)
-	w.flag("flags", p.Fallback() != nil)
+	lists, flags := p.Conditions(), byte(0)
+	if p.Fallback() != nil {
+		flags = 1
+	}
+	flags += 2*byte(min(len(lists.Allow), 1)) + 4*byte(min(len(lists.Deny), 1))
+	w.put("flags", flags)
 	w.put("steps", byte(p.Len()))
+	w.condition("allow", lists.Allow)
+	w.condition("deny", lists.Deny)
 	for i := range p.Len() {
 		w.step = i
 		s := p.Step(i)
@@ -70,6 +78,10 @@ func (w *planWriter) plan(p *pipeline.Plan) {
 		if s.Shadow {
 			flags++
 		}
+		flags += 16 * byte(min(len(s.When), 1))
+		if s.Enforce.Of.Positive() {
+			flags += 32
+		}
 		w.put("flags", flags)
 		w.text("name", s.Name)
 		w.number("per", uint64(len(s.Per)))
@@ -77,8 +89,33 @@ func (w *planWriter) plan(p *pipeline.Plan) {
 			w.text("per", attribute)
 		}
 		w.number("keys", uint64(p.Keys(i).Keys))
+		w.condition("when", s.When)
+		if s.Enforce.Of.Positive() {
+			w.number("enforce", uint64(s.Enforce.Of.Millionths()))
+			w.text("enforce", s.Enforce.By)
+		}
 		draft := mechanisms.Docs(s.Kind()).Draft(s.Config)
 		w.settings(mechanisms.Row(s.Kind()).Settings, "", draft, s.Config)
+	}
+}
+
+// condition writes a condition, nothing for none.
+func (w *planWriter) condition(name string, c condition.Condition) {
+	if len(c) == 0 {
+		return
+	}
+	w.number(name, uint64(len(c)))
+	for _, one := range c {
+		for _, entries := range [][]condition.Entry{one.All, one.None} {
+			w.number(name, uint64(len(entries)))
+			for _, e := range entries {
+				w.text(name, e.Attribute)
+				w.number(name, uint64(len(e.Values)))
+				for _, value := range e.Values {
+					w.text(name, value)
+				}
+			}
+		}
 	}
 }
 
@@ -249,13 +286,13 @@ func TestPlanBytesThatDoNotCompile(t *testing.T) {
 		field     string
 	}{
 		{"\x02\x00\x01" + limit, "", -1, "version"},
-		{"\x01\x02\x01" + limit, "", -1, "flags"},
+		{"\x01\x08\x01" + limit, "", -1, "flags"},
 		{"\x01\x00\x00\x00", "", -1, "end"},
 		{"\x01\x00\x11" + strings.Repeat(limit, 17), "", -1, "steps"},
 		{"\x01\x00\x01\x00" + limit[1:], "", 0, "kind"},
 		{"\x01\x00\x01\xff" + limit[1:], "", 0, "kind"},
 		{"\x01\x00\x01\x04\x0c" + limit[2:], "", 0, "flags"},
-		{"\x01\x00\x01\x04\x10" + limit[2:], "", 0, "flags"},
+		{"\x01\x00\x01\x04\x40" + limit[2:], "", 0, "flags"},
 		{"\x01\x00\x01\x04\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "", 0, "name"},
 		{"\x01\x00\x01\x04\x00\x01a\xff\xff\xff\xff\x0f", "", 0, "per"},
 		{"\x01\x00\x01\x04\x00\x01a\x00\x80\x00", "", 0, "keys"},

@@ -93,7 +93,7 @@ func (d *draft) Check(g mechanism.Given) {
 		g.Wrong("cost", "a cost, also as a default, of at most the "+Bound(c.Algorithm)+"; a greater one is always refused")
 	}
 	if g.Has("rates") && !g.Has("class") {
-		g.Need("class", "the attribute whose values are the classes: "+mechanism.AttributeText)
+		g.Need("class", "the attribute whose values are the classes")
 	} else if !g.Has("rates") && !g.Meant("rates") {
 		g.Refuse("class", "without rates", "beside rates")
 	}

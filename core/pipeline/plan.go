@@ -25,6 +25,7 @@ import (
 type Plan struct {
 	name     string
 	steps    []Step
+	policy   Policy // its conditions alone
 	stages   []stage
 	retry    int // index of the retry step, -1 for none
 	fallback *fallback.Config
@@ -130,7 +131,7 @@ func Compile(p Policy) (*Plan, error) {
 	case len(p.Steps) == 0 && !p.Pass || len(p.Steps) > MaxSteps:
 		return nil, errNoSteps
 	}
-	plan := &Plan{name: p.Name, steps: slices.Clone(p.Steps), stages: make([]stage, len(p.Steps)), retry: -1, hedge: -1, chaos: -1}
+	plan := &Plan{name: p.Name, steps: slices.Clone(p.Steps), policy: Policy{Allow: p.Allow, Deny: p.Deny}, stages: make([]stage, len(p.Steps)), retry: -1, hedge: -1, chaos: -1}
 	if p.Fallback != nil {
 		f, err := fallback.New(*p.Fallback)
 		if err != nil {
@@ -415,6 +416,10 @@ func (p *Plan) RetryIndex() int { return p.retry }
 
 // Random reports whether a call needs a seed of its own.
 func (p *Plan) Random() bool { return p.random }
+
+// Conditions returns the conditions of the policy on the calls that it allows and denies,
+// and nothing else of it.
+func (p *Plan) Conditions() Policy { return p.policy }
 
 // Fallback returns the fallback, nil for none.
 func (p *Plan) Fallback() *fallback.Config { return p.fallback }

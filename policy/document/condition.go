@@ -18,6 +18,10 @@ const (
 	prefixText = "an address or a prefix as in 10.0.0.0/8 or 2001:db8::/32"
 	// entryText is likewise for the name of an attribute.
 	entryText = mechanism.AttributeText + ", or not"
+	// classAttributes and rateClassText are what the attribute of classes may be: the classes are
+	// no addresses.
+	classAttributes = "key host method path route"
+	rateClassText   = "key, header:NAME, cookie:NAME, query:NAME, host, method, path or route"
 	// notWord is the name, beside attributes, of the map of those that must not match.
 	notWord = "not"
 )

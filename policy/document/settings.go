@@ -130,7 +130,7 @@ func (s *settings) typed(part *mechanism.Setting, name string, n *tree.Node) boo
 		s.methods = s.reader.methods(n)
 		return true
 	case mechanism.Attribute:
-		name, ok := s.attribute(n, plainAttributes, mechanism.AttributeText)
+		name, ok := s.attribute(n, classAttributes, rateClassText)
 		s.class = name
 		return ok
 	case mechanism.Rates:

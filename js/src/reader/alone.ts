@@ -17,7 +17,16 @@ export interface Alone {
 
 export const limitAlone: Alone = {
   mechanism: limit,
-  readers: { cost: notAlone, count, duration, rate, word, words: notAlone },
+  readers: {
+    attribute: notAlone,
+    cost: notAlone,
+    count,
+    duration,
+    rate,
+    rates: notAlone,
+    word,
+    words: notAlone,
+  },
 };
 export const breakerAlone: Alone = {
   mechanism: breaker,

@@ -1,5 +1,6 @@
 import { backoff, jitter, openTime } from './backoff.js';
 import { budget } from './budget.js';
+import { classAttribute, classRates } from './conditions.js';
 import { cost } from './cost.js';
 import { delay } from './delay.js';
 import { adaptive } from './mechanisms/adaptive.js';
@@ -26,6 +27,7 @@ export const mechanismOf = (name: string): Mechanism | undefined =>
 
 /** Readers of all values. */
 export const READERS: Readers = {
+  attribute: classAttribute,
   backoff,
   bool,
   budget,
@@ -40,6 +42,7 @@ export const READERS: Readers = {
   one_of: oneOf,
   open_time: openTime,
   rate,
+  rates: classRates,
   share,
   word,
   words,

@@ -1,3 +1,4 @@
+import { type Condition, readCondition } from './conditions.js';
 import { type Fields, fieldsOf } from './fields.js';
 import { BOOL, type Node } from './node.js';
 import { checkOutcomes } from './outcomes.js';
@@ -10,6 +11,9 @@ import { readSteps } from './steps.js';
 export interface ReadPolicy {
   readonly steps: readonly Step[];
   readonly fallback: boolean;
+  /** The calls that pass without any step, and those that are refused. */
+  readonly allow?: Condition;
+  readonly deny?: Condition;
   /** The policy without `extends` and with the defaults of the document, where it takes something from elsewhere. */
   readonly plain?: Node;
 }
@@ -22,6 +26,8 @@ export const POLICY_NAMES = [
   'change',
   'add',
   'remove',
+  'allow',
+  'deny',
   'fallback',
   'outcomes',
   'description',
@@ -38,7 +44,17 @@ export function readPolicy(problems: Problems, n: Node): ReadPolicy {
   if (description) isText(problems, description, 'a text');
   const outcomes = fields?.get('outcomes');
   if (outcomes) checkOutcomes(problems, outcomes);
-  return { steps: read, fallback: fallback !== undefined };
+  const lists: { allow?: Condition; deny?: Condition } = {};
+  const allow = fields?.get('allow');
+  if (allow) lists.allow = readCondition(problems, allow);
+  const deny = fields?.get('deny');
+  if (deny) {
+    lists.deny = readCondition(problems, deny);
+    if (read.some(({ name }) => name === 'deny')) {
+      problems.failKey(deny, 'deny beside a step of the name deny', 'deny beside steps of other names');
+    }
+  }
+  return { steps: read, fallback: fallback !== undefined, ...lists };
 }
 
 /** Reads the steps, or what is in their place. */

@@ -1,4 +1,5 @@
 import { quote } from './bytes.js';
+import { classSteps, readConditions } from './conditions.js';
 import { unknownName } from './fields.js';
 import { MECHANISMS, mechanismOf, READERS } from './mechanisms.js';
 import { orList } from './names.js';
@@ -6,12 +7,17 @@ import { LIST, MAP, type Node, TEXT } from './node.js';
 import { readKeys } from './per.js';
 import type { Problems } from './problems.js';
 import type { Mechanism, Row } from './settings.js';
-import { readStep, type Step } from './step.js';
+import { readStep, type Step, type StepReaders } from './step.js';
 
 /** The most steps of a policy. */
 export const MAX_STEPS = 16;
 /** Mechanisms that other versions may have. */
 const LATER = ['shed', 'queue', 'cache', 'adaptive', 'throttle'];
+
+const MORE: StepReaders = {
+  conditions: readConditions,
+  classes: (settings, step) => classSteps(settings, step, MAX_STEPS),
+};
 
 /** Reads the steps of a policy. Those without a name get their mechanism's, numbered from the second one of it on. */
 export function readSteps(problems: Problems, n: Node): Step[] {
@@ -24,29 +30,40 @@ export function readSteps(problems: Problems, n: Node): Step[] {
   /** Indexes of the steps of each mechanism, and of the first of each name. */
   const of = new Map<Mechanism, number[]>();
   const names = new Map<string, number>();
-  n.items.forEach((item, i) => {
+  for (const [i, item] of n.items.entries()) {
     problems.item = item;
     const mechanism = findMechanism(problems, item);
-    if (!mechanism) return;
+    if (!mechanism) continue;
     const entry = item.items[0] as Node;
     const same = of.get(mechanism) ?? [];
     of.set(mechanism, [...same, i]);
     const unnamed = mechanism.row.name + (same.length ? `-${same.length + 1}` : '');
-    const step = readStep(problems, entry, mechanism, READERS, readKeys, unnamed);
+    const { step, classes } = readStep(problems, entry, mechanism, READERS, readKeys, unnamed, MORE);
     checkOnce(problems, entry, mechanism, of);
-
-    const first = names.get(step.name);
-    if (step.name && first !== undefined) {
-      problems.failKey(
-        entry,
-        `a second step of the name ${quote(step.name)}`,
-        `names that differ; the first is steps[${first}]`,
-      );
-    } else if (i < MAX_STEPS) {
-      names.set(step.name, i);
+    for (const one of [...classes, step]) {
+      const first = names.get(one.name);
+      if (one.name && first !== undefined) {
+        problems.failKey(
+          entry,
+          `a second step of the name ${quote(one.name)}`,
+          `names that differ; the first is steps[${first}]`,
+        );
+      } else if (steps.length < MAX_STEPS) {
+        names.set(one.name, i);
+      }
+      one.at = i;
+      steps.push(one);
     }
-    steps.push(step);
-  });
+    const rates = entry.items.find(({ key }) => key === 'rates');
+    if (classes.length && rates && steps.length > MAX_STEPS && n.items.length <= MAX_STEPS) {
+      problems.failKey(
+        rates,
+        `classes that make ${steps.length} steps of the policy`,
+        `at most ${MAX_STEPS}, one for each class and one for the calls of no class`,
+      );
+      break;
+    }
+  }
   problems.item = undefined;
   return steps;
 }
