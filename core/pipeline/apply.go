@@ -21,6 +21,15 @@ type Conditions struct {
 	Allowed bool
 }
 
+// Omits returns the steps that the call does not pass, as a mask: all where it is denied or
+// allowed.
+func (x *Conditions) Omits() uint16 {
+	if x.Denied || x.Allowed {
+		return 1<<MaxSteps - 1
+	}
+	return x.Skips
+}
+
 // Conditional reports whether attributes say which steps apply to a call, and enforce for
 // it: its host calls ConditionsBy and Apply.
 func (p *Plan) Conditional() bool {

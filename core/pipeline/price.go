@@ -64,15 +64,23 @@ func (p *Plan) Costed() uint16 { return p.costed }
 // CostAttribute returns the attribute that has the cost of a step, empty for none.
 func (p *Plan) CostAttribute(i int) string { return p.stages[i].cost.Attribute }
 
-// Attributes returns the attributes that a step reads: those of its keys, that of its
-// cost, and those that say which calls it applies to and enforces for.
-func (p *Plan) Attributes(i int) []string {
-	names := slices.Clip(p.steps[i].Per)
-	if p.priced&(1<<i) != 0 {
-		names = append(names, p.stages[i].cost.Attribute)
+// Attributes returns the attributes that the plan reads, each once: those of keys and of
+// costs, and those that say which steps apply to a call and enforce for it.
+func (p *Plan) Attributes() (names []string) {
+	add := func(more ...string) {
+		for _, name := range more {
+			if name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
 	}
-	if by := p.steps[i].Enforce.By; by != "" {
-		names = append(names, by)
+	for i := range p.steps {
+		s := &p.steps[i]
+		add(s.Per...)
+		add(p.stages[i].cost.Attribute, s.Enforce.By)
+		add(s.When.Attributes()...)
 	}
-	return append(names, p.steps[i].When.Attributes()...)
+	add(p.policy.Allow.Attributes()...)
+	add(p.policy.Deny.Attributes()...)
+	return names
 }

@@ -99,10 +99,9 @@ func (p *Pipe) header(s state) *trace.Header {
 // shapeOf returns what is recorded of the calls of a plan.
 func (r *Recorder) shapeOf(plan *pipeline.Plan) *shape {
 	s := &shape{by: r.options.By}
-	names := slices.Clone(r.options.Attributes)
+	names := append(slices.Clone(r.options.Attributes), plan.Attributes()...)
 	var costs []string
 	for i := range plan.Len() {
-		names = append(names, plan.Attributes(i)...)
 		if len(s.by) == 0 {
 			s.by = plan.Per(i)
 		}
