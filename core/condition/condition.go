@@ -232,6 +232,10 @@ func (s Share) Has(step, value string) bool {
 	return uint32(uint64(hash(step, value))*reducer.Whole>>32) < s.Of.Millionths()
 }
 
+// Word returns what separates the random words of the steps of a call: that of a step of a
+// name.
+func Word(step string) uint64 { return uint64(hash(step, "")) }
+
 // hash returns a hash that is uniformly distributed.
 func hash(step, value string) uint32 {
 	h := add(add(2166136261, step)*prime, value)

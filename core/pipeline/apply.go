@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -97,7 +98,7 @@ func (p *Plan) draw(c *Call) {
 	state := backoff.Word(c.Seed + sharesApart)
 	for left := p.partial; left != 0; left &= left - 1 {
 		i := lowest(left)
-		part, _ := bits.Mul64(backoff.Word(state+uint64(i)), reducer.Whole)
+		part, _ := bits.Mul64(backoff.Word(state+condition.Word(p.steps[i].Name)), reducer.Whole)
 		if uint32(part) >= p.steps[i].Enforce.Of.Millionths() {
 			c.Shadows |= 1 << i
 		}

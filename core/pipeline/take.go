@@ -336,7 +336,7 @@ func (p *Plan) tell(h Host, c *Call, e *Effect, now clock.Mark) {
 	case Return:
 		if d := h.Decision(decision.End, NoStep); d != nil {
 			d.Outcome, d.Attempt, d.Reason = e.Outcome, c.Admitted, e.Reason
-			if c.Race != nil && (e.Outcome == reducer.OK || e.Outcome == reducer.Ignore) {
+			if c.Race != nil && !c.Skipped(p.hedge) && (e.Outcome == reducer.OK || e.Outcome == reducer.Ignore) {
 				d.Won = c.Race.Won
 			}
 			d.Fallback, d.Last = p.fallback != nil && fallback.Covers(e.Outcome), true

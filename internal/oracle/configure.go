@@ -18,7 +18,7 @@ import (
 // have a budget. A step that had no match in the plan before has new cells, even if
 // an older plan, whose calls still use it, had one of its name.
 func (e *Engine) compile(policy pipeline.Policy) *plan {
-	p := &plan{retry: -1, hedge: len(policy.Steps), fallback: policy.Fallback != nil}
+	p := &plan{retry: -1, hedge: len(policy.Steps), fallback: policy.Fallback != nil, allow: policy.Allow, deny: policy.Deny}
 	seen := map[pipeline.Kind]int{}
 	for i, s := range policy.Steps {
 		seen[s.Kind()]++
