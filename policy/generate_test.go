@@ -243,7 +243,7 @@ func valueSchema(t *testing.T, row *mechanism.Row, s *mechanism.Setting, name st
 var schemaNames = map[mechanism.Type]string{
 	mechanism.Share: "share", mechanism.Chance: "chance", mechanism.Rate: "rate", mechanism.Delay: "delay", mechanism.Backoff: "backoff",
 	mechanism.OpenTime: "openTime", mechanism.Jitter: "jitter", mechanism.Budget: "budget", mechanism.Methods: "methods",
-	mechanism.Cost: "cost", mechanism.Attribute: "attribute", mechanism.Rates: "rates",
+	mechanism.Cost: "cost", mechanism.Attribute: "classAttribute", mechanism.Rates: "rates",
 }
 
 // variants returns a schema for each variant.

@@ -120,7 +120,7 @@ var typeTexts = map[mechanism.Type]string{
 	mechanism.Delay: "duration or percentile", mechanism.Backoff: "`none` or a [backoff](#backoff)",
 	mechanism.OpenTime: "duration, or a [backoff](#backoff) other than `none` in which `jitter` may be written",
 	mechanism.Jitter:   "`none`, `full`, `equal` or a share", mechanism.Budget: "`none`, a ratio or a [budget](#budget)",
-	mechanism.Methods: "an HTTP method or a list of them", mechanism.Attribute: "one of the attributes of [per](#per)",
+	mechanism.Methods: "an HTTP method or a list of them", mechanism.Attribute: "one of the attributes of [per](#common-settings), not `ip`",
 	mechanism.Rates: "a map of classes and their rates",
 }
 
