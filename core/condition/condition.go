@@ -156,14 +156,6 @@ func (c Condition) Attributes() (names []string) {
 	return names
 }
 
-// Equal reports whether two conditions are written the same.
-func (c Condition) Equal(other Condition) bool {
-	same := func(a, b Entry) bool { return a.Attribute == b.Attribute && slices.Equal(a.Values, b.Values) }
-	return slices.EqualFunc(c, other, func(a, b Case) bool {
-		return slices.EqualFunc(a.All, b.All, same) && slices.EqualFunc(a.None, b.None, same)
-	})
-}
-
 // String returns the condition for people, as in "header:plan is free or trial, method is
 // not GET; or key is admin".
 func (c Condition) String() string {
