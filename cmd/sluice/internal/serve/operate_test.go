@@ -158,7 +158,7 @@ func TestOperateBreaker(t *testing.T) {
 	assert.Equal(t, 200, resp.StatusCode)
 	p.do(t, "api/breaker/open", `{"reason": "again", "for": "1h"}`)
 	resp, _ = get(t, p.url+"/api/x")
-	assert.Equal(t, "3600", resp.Header.Get("Retry-After"))
+	assert.Regexp(t, `^3(600|59\d)$`, resp.Header.Get("Retry-After"))
 	p.do(t, "api/breaker/transition", `{"reason": "again", "mode": "metrics-only"}`)
 	p.do(t, "api/breaker/reset", `{"reason": "again"}`)
 
@@ -178,7 +178,7 @@ func TestOperateKeys(t *testing.T) {
 	p.do(t, "api/limit/block", `{"reason": "scraper", "key": ["bad"], "for": "1h"}`)
 	status, text := call("bad")
 	assert.Equal(t, 429, status)
-	assert.Contains(t, text, "blocked3600")
+	assert.Regexp(t, `^blocked3(600|59\d)`, text)
 	assert.Contains(t, text, "Requests of this client are blocked")
 	status, _ = call("good")
 	assert.Equal(t, 200, status)
