@@ -79,6 +79,16 @@ func (e *ConfigErrors) Share(wrong bool, field string, found Share, allowed stri
 	}
 }
 
+// Add adds the errors that Err of other ConfigErrors returned, or one error.
+func (e *ConfigErrors) Add(err error) {
+	switch several, ok := err.(interface{ Unwrap() []error }); {
+	case ok:
+		*e = append(*e, several.Unwrap()...)
+	case err != nil:
+		*e = append(*e, err)
+	}
+}
+
 // Err returns the errors as one: nil for none, the only one as it is, several as
 // errors.Join does, whose Unwrap returns them in their order.
 func (e ConfigErrors) Err() error {

@@ -91,9 +91,8 @@ func (c *Config) check() error {
 	e.Duration(c.Open.Kind == backoff.None, "open", c.Open.Base, "a duration or a backoff")
 	e.Duration(listed, "open", 0, "delays of more than 0")
 	if c.Open.Kind != backoff.None && !listed {
-		if _, err := backoff.New(c.Open); err != nil {
-			e = append(e, err)
-		}
+		_, err := backoff.New(c.Open)
+		e.Add(err)
 	}
 	probes := c.Probes > 0 && c.Probes <= MaxProbes
 	e.Count(!probes, "probes", uint64(c.Probes), "1 to 1000")
@@ -133,6 +132,7 @@ func (c *Config) checkWindow(e *reducer.ConfigErrors) {
 		return
 	default:
 		e.Count(true, "window", uint64(c.Window), "Calls, Time or Consecutive")
+		return
 	}
 	minimum := c.Minimum > 0 && c.Minimum <= MaxCalls
 	e.Count(!minimum, "minimum", uint64(c.Minimum), "1 to 10000")

@@ -81,5 +81,5 @@ func CountsAfter(c cell.Cell, a reducer.Action, now clock.Mark) (counts Counts, 
 		return Counts{}, false, false
 	}
 	counts = s.counted()
-	return counts, m.slowOpens(&s) && !m.failuresOpen(&s), true
+	return counts, m.slowReached(&s) && !m.failuresReached(&s), true
 }

@@ -156,30 +156,45 @@ func (m *Machine) slow(began, now clock.Mark) bool {
 }
 
 // shouldOpen reports whether the window of a closed breaker opens it.
-func (m *Machine) shouldOpen(s *State) bool { return m.failuresOpen(s) || m.slowOpens(s) }
-
-// failuresOpen reports whether the failures in the window open a closed breaker.
-func (m *Machine) failuresOpen(s *State) bool {
+func (m *Machine) shouldOpen(s *State) bool {
 	c := &m.config
-	if c.Window == Consecutive {
-		return s.Failed >= c.Count
+	if m.slowRow(s) || c.Window == Consecutive {
+		return m.slowRow(s) || m.failuresReached(s)
 	}
-	return s.Total >= c.Minimum && c.FailureRate.Reached(s.Failed, s.Total)
-}
-
-// slowOpens reports whether the slow outcomes open a closed breaker.
-func (m *Machine) slowOpens(s *State) bool {
-	c := &m.config
-	return c.SlowConsecutive > 0 && uint32(s.SlowRow) >= c.SlowConsecutive || s.Total >= c.Minimum && m.slowRateReached(s)
-}
-
-func (m *Machine) slowRateReached(s *State) bool {
-	return m.config.SlowRate.Positive() && m.config.SlowRate.Reached(s.Slow, s.Total)
+	return s.Total >= c.Minimum && m.rateReached(s)
 }
 
 // rateReached reports whether the failures or the slow outcomes reach their rate.
-func (m *Machine) rateReached(s *State) bool {
-	return m.config.FailureRate.Reached(s.Failed, s.Total) || m.slowRateReached(s)
+func (m *Machine) rateReached(s *State) bool { return m.failuresReached(s) || m.slowReached(s) }
+
+// failuresReached reports whether the failures reach their rate, or their number in a row.
+func (m *Machine) failuresReached(s *State) bool {
+	c := &m.config
+	switch {
+	case c.Window != Consecutive:
+		return c.FailureRate.Reached(s.Failed, s.Total)
+	case s.Mode == HalfOpen:
+		return s.Failed > 0
+	}
+	return s.Failed >= c.Count
+}
+
+// slowReached is failuresReached for slow outcomes.
+func (m *Machine) slowReached(s *State) bool {
+	rate := m.config.SlowRate
+	return m.slowRow(s) || rate.Positive() && rate.Reached(s.Slow, s.Total)
+}
+
+// slowRow reports whether the slow outcomes in a row open the breaker; half-open one does.
+func (m *Machine) slowRow(s *State) bool {
+	switch n := m.config.SlowConsecutive; {
+	case n == 0:
+		return false
+	case s.Mode == HalfOpen:
+		return s.Slow > 0
+	default:
+		return uint32(s.SlowRow) >= n
+	}
 }
 
 // decideHalfOpen ends half-open when the outcomes of the probes suffice. stays says that
@@ -206,13 +221,10 @@ func (m *Machine) verdict(s *State) (opens, closes bool) {
 		return !closes && bad > c.Probes-c.Successes, closes
 	}
 	in := s.Total >= c.Probes
-	switch {
-	case c.SlowConsecutive > 0 && s.Slow > 0:
-		opens = true
-	case c.Window == Consecutive:
-		opens = s.Failed > 0
-	default:
-		opens = in && m.rateReached(s)
+	if opens = m.slowRow(s); c.Window == Consecutive {
+		opens = opens || m.failuresReached(s)
+	} else {
+		opens = opens || in && m.rateReached(s)
 	}
 	return opens, in && !opens
 }

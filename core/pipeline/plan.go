@@ -131,7 +131,9 @@ func Compile(p Policy) (*Plan, error) {
 			return nil, err
 		}
 		for _, err := range [...]error{s.compile(step), s.bound(step)} {
-			for _, err := range each(err) {
+			var of reducer.ConfigErrors
+			of.Add(err)
+			for _, err := range of {
 				wrong = append(wrong, wrongStep(i, step, err))
 			}
 		}
@@ -143,17 +145,6 @@ func Compile(p Policy) (*Plan, error) {
 	}
 	plan.findBudgets()
 	return plan, nil
-}
-
-// each returns the errors of a configuration one by one.
-func each(err error) []error {
-	switch several, ok := err.(interface{ Unwrap() []error }); {
-	case err == nil:
-		return nil
-	case ok:
-		return several.Unwrap()
-	}
-	return []error{err}
 }
 
 // place notes which steps make attempts, at most one retry and at most one hedge below
@@ -186,14 +177,14 @@ func (s *stage) bound(step *Step) error {
 		}
 		return nil
 	}
-	if step.Missing > MissingSkip {
-		return reducer.BadCount("missing", uint64(step.Missing), "MissingShare, MissingDeny or MissingSkip")
-	}
+	var e reducer.ConfigErrors
+	e.Count(step.Missing > MissingSkip, "missing", uint64(step.Missing), "MissingShare, MissingDeny or MissingSkip")
 	s.keys = keyed.Config{Keys: step.Keys, WhenFull: step.WhenFull}
 	if step.Keys == 0 {
 		s.keys.Keys = DefaultKeys
 	}
-	return s.keys.Check()
+	e.Add(s.keys.Check())
+	return e.Err()
 }
 
 // note enters a step in the masks of the plan.
