@@ -86,13 +86,19 @@ func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mec
 	for i := range list {
 		s := &list[i]
 		name := prefix + s.Name
+		b, guards := config.(breaker.Config)
+		newer := guards && (b.SlowConsecutive > 0 || b.Initial > 0 || b.ObeyRetryAfter > 0 || b.RampOver > 0)
 		switch s.Type {
 		case mechanism.Methods:
 		case mechanism.Map:
 			w.settings(s.Parts, name+".", draft, config)
 		case mechanism.OneOf:
-			variant := int(config.(breaker.Config).Window)
-			w.put(name, byte(variant))
+			variant := int(b.Window)
+			if newer {
+				w.put(name, byte(variant|128))
+			} else {
+				w.put(name, byte(variant))
+			}
 			n := -1
 			for j := range s.Parts {
 				if s.Parts[j].Variant {
@@ -103,6 +109,12 @@ func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mec
 				}
 			}
 		default:
+			switch name {
+			case "slow.consecutive", "initial", "obey_retry_after", "ramp.over", "ramp.from":
+				if guards && !newer {
+					continue
+				}
+			}
 			w.value(s.Type, name, draft.Field(name), config)
 		}
 	}

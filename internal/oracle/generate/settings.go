@@ -147,6 +147,18 @@ func (m *maker) breaker() breaker.Config {
 	if m.chance(30) {
 		c.Successes = uint32(m.upTo(int(c.Probes)))
 	}
+	if m.chance(12) {
+		c.Initial = of(m, breaker.Open, breaker.HalfOpen, breaker.HalfOpen, breaker.ForcedOpen, breaker.ForcedClosed, breaker.MetricsOnly)
+	}
+	if m.chance(25) {
+		c.ObeyRetryAfter = m.units(6)
+	}
+	if m.chance(25) {
+		c.RampOver, c.RampFrom = m.units(12), reducer.Millionths(of(m, uint32(100_000), 333_333, 500_000, 750_000, 999_999, 1))
+	}
+	if m.chance(25) {
+		c.SlowOver, c.SlowConsecutive = m.units(3), uint32(m.upTo(3))
+	}
 	if c.Window == breaker.Consecutive {
 		return c
 	}
