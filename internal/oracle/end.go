@@ -153,9 +153,10 @@ func (e *Engine) decide(c *call) (int64, string) {
 	}
 	for i := r + 1; i < len(c.plan.steps); i++ {
 		if s := c.plan.steps[i]; s.Kind() == pipeline.Breaker && !s.Shadow && !c.skips(i) {
-			// Asking is no use of the key: an evicted breaker is as a new one.
+			// Asking is no use of the key: an evicted breaker is as a new one. Reading: so is that
+			// of a key which would take the spare cell because others are held.
 			cell := s.group.find(c.event)
-			if cell == nil {
+			if cell == nil || cell == s.group.spare && s.WhenFull == pipeline.FullEvict {
 				cell = s.group.newCell()
 			}
 			if cell.breaker.openAt(until, e.now) {
