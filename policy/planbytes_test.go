@@ -95,7 +95,7 @@ func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mec
 		case mechanism.OneOf:
 			variant := int(b.Window)
 			if newer {
-				w.put(name, byte(variant|128))
+				w.put(name, byte(variant|64))
 			} else {
 				w.put(name, byte(variant))
 			}

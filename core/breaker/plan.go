@@ -4,7 +4,7 @@ import "github.com/sluice-go/sluice/core/internal/planwire"
 
 // more is the bit of the kind of the window that says that the settings follow which older
 // plan bytes do not have. Without it they have their defaults.
-const more = 1 << 7
+const more = 1 << 6
 
 // Plan codes the settings for plan bytes, in the order of the row: of the window its
 // kind and what belongs to that kind.

@@ -142,7 +142,7 @@ func (m *Module) Breaker() int32 {
 
 // moreSettings is the bit of the window of a breaker that says that its newer settings
 // follow.
-const moreSettings = 1 << 7
+const moreSettings = 1 << 6
 
 // What a closed breaker needs no time for.
 const (

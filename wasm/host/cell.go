@@ -40,7 +40,7 @@ func (m *Module) Breaker(c breaker.Config) (*Maker, error) {
 	newer := c.SlowConsecutive > 0 || c.Initial != breaker.Closed || c.ObeyRetryAfter > 0 || c.RampOver > 0
 	kind := float64(c.Window)
 	if newer {
-		kind += 128
+		kind += 64
 	}
 	numbers := append([]float64{
 		kind, float64(c.Count), millis(c.Span), float64(c.Minimum), float64(c.FailureRate.Millionths()),

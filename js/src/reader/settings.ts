@@ -126,8 +126,8 @@ export class Settings {
   parts(fields: Fields, parts: readonly Setting[], prefix: string): boolean {
     let whole = true;
     for (const part of parts) {
-      const { name, or = '' } = part;
-      const required = part.required && !fields.get(or) && !fields.means(or);
+      const { name, or } = part;
+      const required = part.required && !(or && (fields.get(or) || fields.means(or)));
       const n = required ? fields.need(name, saysOf(part)) : fields.get(name);
       if (n ? !this.value(part, prefix + name, n) : required) whole = false;
     }

@@ -5,7 +5,7 @@ const CALLS = 0;
 export const TIME = 1;
 const CONSECUTIVE = 2;
 /** Added to the window where the settings follow that older plan bytes do not have. */
-export const MORE = 128;
+export const MORE = 64;
 
 /** Calls of a window, and the most of the default minimum. */
 const DEFAULT_CALLS = 100;
