@@ -51,7 +51,7 @@ func raced(t *testing.T) (*Plan, *Call) {
 	settled.Charge = limiter.ChargeSettle
 	p := Policy{Steps: []Step{
 		{Config: settled}, {Config: aTimeout}, {Config: aRetry}, {Config: aHedge},
-		{Config: breaker.Config{Count: 2}, When: condition.Condition{{All: []condition.Entry{{Attribute: "key", Values: []string{"a"}}}}}},
+		{Config: breaker.Config{Count: 2, ObeyRetryAfter: time.Minute}, When: condition.Condition{{All: []condition.Entry{{Attribute: "key", Values: []string{"a"}}}}}},
 		{Config: places, Enforce: condition.Share{Of: reducer.Percent(50)}},
 	}}
 	plan, err := Compile(p)
@@ -67,7 +67,7 @@ func raced(t *testing.T) (*Plan, *Call) {
 	}
 	c := &Call{
 		Attempt: Attempt{
-			Started: clock.Mark(next()), Until: clock.Mark(-next()), Number: 1<<31 | uint32(next()), Held: 1 << 0, Fired: 1<<1 | 1<<15,
+			Started: clock.Mark(next()), Until: clock.Mark(-next()), After: time.Duration(next()), Number: 1<<31 | uint32(next()), Held: 1 << 0, Fired: 1<<1 | 1<<15,
 			Phase: Racing, At: uint8(next()), Entered: 4, Outcome: reducer.Throttle,
 		},
 		Deadline: clock.Mark(next()), First: clock.Mark(-next()), Round: clock.Mark(next()), Seed: math.MaxUint64 - next(),
@@ -87,7 +87,7 @@ func raced(t *testing.T) (*Plan, *Call) {
 	slots(&c.Attempt)
 	for i := range uint8(hedge.MaxHedges + 1) {
 		a := Attempt{
-			Started: clock.Mark(next()), Until: clock.Mark(next()), Number: uint32(next()), Held: 1 << 4, Phantom: 1 << 5, Fired: uint16(next()),
+			Started: clock.Mark(next()), Until: clock.Mark(next()), After: time.Duration(next()), Number: uint32(next()), Held: 1 << 4, Phantom: 1 << 5, Fired: uint16(next()),
 			Phase: [...]Phase{Entering, Waiting, Running, Over}[i%4], At: 4 + i%2, Entered: 6, Outcome: reducer.Outcome(i % 6),
 		}
 		slots(&a)
