@@ -21,6 +21,7 @@ type Retrier struct {
 	events  emitter
 	machine *retry.Machine
 	budget  *runner.LockedCell // nil without one
+	tallies bool               // the budget counts how attempts end, not first attempts
 	numbers atomic.Uint64
 }
 
@@ -42,6 +43,7 @@ func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 	r.events.begin("retry", s)
 	if machine.Budget() != nil {
 		r.budget = runner.NewLockedCell(machine.Budget().Cells().New(r.Now()), r.Now, false, nil)
+		r.tallies = machine.Budget().CountsEnds()
 	}
 	return r, nil
 }
@@ -54,7 +56,7 @@ func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, 
 		var zero T
 		return zero, r.refusal(ctx)
 	}
-	if r.budget != nil {
+	if r.budget != nil && !r.tallies {
 		r.budget.Step(reducer.Action{Kind: reducer.Record}, r.Now())
 	}
 	c := retrying{began: clock.Always, heard: r.events.on()}
@@ -68,6 +70,9 @@ func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, 
 		}
 		value, err := fn(r.informed(ctx, &c))
 		if err == nil && r.Classifier == nil {
+			if r.tallies {
+				r.tally(&c, reducer.OK)
+			}
 			if c.heard {
 				r.succeeded(ctx, &c)
 			}
@@ -105,6 +110,12 @@ type retrying struct {
 	last  error      // of the attempt before
 	began clock.Mark // where attempts are informed, their time is bounded, or the call has events
 	heard bool       // the call has events
+	took  uint64     // what the budget took for the attempt
+}
+
+// tally counts how an attempt ended in a budget of tokens.
+func (r *Retrier) tally(c *retrying, outcome reducer.Outcome) {
+	r.budget.Step(reducer.Action{Kind: reducer.Release, Outcome: outcome, Permit: reducer.Permit{ID: c.took}}, r.Now())
 }
 
 // informed returns the context of the next attempt.
@@ -138,6 +149,9 @@ func (r *Retrier) refusal(ctx context.Context) error {
 func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (again bool, _ error) {
 	outcome, hasRetryAfter, after, err := r.outcome(ctx, "retry", value, err)
 	end := runner.Event{Kind: decision.End, Outcome: outcome, Err: err}
+	if r.tallies {
+		r.tally(c, outcome)
+	}
 	if err == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		r.report(ctx, c, &end)
 		return false, err
@@ -152,8 +166,11 @@ func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (
 	}
 	next, verdict := r.machine.Next(c.state, retry.End{Outcome: outcome, Told: hasRetryAfter, RetryAfter: after, Deadline: deadline, Began: c.began, Seed: c.seed}, now)
 	c.state = next
-	if verdict.Again && r.budget != nil && r.budget.Step(reducer.Action{Kind: reducer.Acquire}, now).Verdict != reducer.Admit {
-		verdict.Again, verdict.Reason = false, reducer.ReasonBudget
+	if verdict.Again && r.budget != nil {
+		answer := r.budget.Step(reducer.Action{Kind: reducer.Acquire, Outcome: outcome}, now)
+		if c.took = answer.ID; answer.Verdict != reducer.Admit {
+			verdict.Again, verdict.Reason = false, reducer.ReasonBudget
+		}
 	}
 	switch {
 	case verdict.Again:

@@ -12,13 +12,15 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Machine is an immutable retry budget. Record counts a first attempt, Acquire
-// requests a retry.
+// Machine is an immutable retry budget. Acquire requests a retry, after an attempt of
+// its Outcome. For a window Record counts a first attempt; for tokens Release ends an
+// attempt with its Outcome, with the permit of the Acquire that granted it.
 type Machine struct {
 	cell.Passive[State]
 
 	config  Config
 	minimum uint64 // retries a window that are always allowed
+	tokens  tokenBucket
 	digest  uint32
 }
 
@@ -29,6 +31,14 @@ const MaxRatio = 10 * reducer.Whole // millionths
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
+	m := &Machine{config: c, digest: uint32(c.AddTo(wire.NewDigest))}
+	if c.Rule != Windowed {
+		var err error
+		if m.tokens, err = newBucket(&c); err != nil {
+			return nil, err
+		}
+		return m, nil
+	}
 	switch {
 	case c.Ratio.Millionths() > MaxRatio:
 		return nil, reducer.BadShare("budget.ratio", c.Ratio, "at most 1000%")
@@ -36,9 +46,9 @@ func New(c Config) (*Machine, error) {
 		return nil, reducer.BadDuration("budget.window", c.Window, "at least 10ns")
 	case c.MinimumCount > 0 && c.MinimumPeriod <= 0:
 		return nil, reducer.BadDuration("budget.minimum", c.MinimumPeriod, "a rate")
+	case c.Tokens+c.Retry+c.Timeout+c.Refund > 0 || c.TokenRatio.Positive():
+		return nil, reducer.BadCount("budget.tokens", uint64(c.Tokens), "none beside a ratio")
 	}
-	// Only the window determines the encoding of a state.
-	m := &Machine{config: c, digest: uint32(wire.NewDigest.Add(uint64(c.Window)))}
 	if c.MinimumCount > 0 {
 		hi, lo := bits.Mul64(uint64(c.MinimumCount), uint64(c.Window))
 		if hi >= uint64(c.MinimumPeriod) {
@@ -48,6 +58,19 @@ func New(c Config) (*Machine, error) {
 	}
 	return m, nil
 }
+
+// AddTo adds what determines the encoding of a state to a digest: the window, or the
+// tokens.
+func (c *Config) AddTo(d wire.Digest) wire.Digest {
+	if c.Rule == Windowed {
+		return d.Add(uint64(c.Window))
+	}
+	return d.Add(uint64(c.Tokens) | 1<<63)
+}
+
+// CountsEnds reports whether the budget counts how attempts end, by Release, in place of first
+// attempts, by Record.
+func (m *Machine) CountsEnds() bool { return m.config.Rule != Windowed }
 
 // Init implements reducer.Machine. The first attempt of all begins the window.
 func (m *Machine) Init(clock.Mark) State { return State{} }
@@ -63,13 +86,17 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 
 // Step implements reducer.Cell. It has no effects on other callers.
 func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Out) (answer reducer.Answer) {
-	m.StepInto(&answer, s, a.Kind, now)
+	m.StepInto(&answer, s, &a, now)
 	return answer
 }
 
 // StepInto is Step without copies of the action and of the answer, which is zero.
-func (m *Machine) StepInto(answer *reducer.Answer, s *State, kind reducer.Kind, now clock.Mark) {
-	switch kind {
+func (m *Machine) StepInto(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
+	if m.CountsEnds() {
+		m.tokens.step(answer, s, a, now)
+		return
+	}
+	switch a.Kind {
 	case reducer.Record:
 		b, moved := m.present(s, now)
 		answer.Verdict, answer.Changed = reducer.Done, inc(&b.First) || moved
@@ -163,7 +190,8 @@ func (m *Machine) rotate(s *State, now clock.Mark) {
 }
 
 // Adopt implements reducer.Cell. The counts stay; with another window it starts
-// without counts, in buckets aligned with the same mark.
+// without counts, in buckets aligned with the same mark. What was taken of the tokens
+// stays taken, up to all of them; with another rule it starts anew.
 func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
 	old, ok := from.(*Machine)
 	if !ok {
@@ -175,7 +203,12 @@ func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *
 
 // Inherit is Adopt in place.
 func (m *Machine) Inherit(s *State, old *Machine, _ clock.Mark, _ *reducer.Out) {
-	if m.config.Window != old.config.Window {
+	switch {
+	case m.config.Rule != old.config.Rule:
+		*s = State{}
+	case m.CountsEnds():
+		s.Taken = min(s.Taken, m.tokens.capacity)
+	case m.config.Window != old.config.Window:
 		s.Buckets = [buckets]Bucket{}
 		s.Head = m.bucket(s, s.Last)
 	}
@@ -197,13 +230,16 @@ func (m *Machine) Move(s *State, by time.Duration) {
 	}
 }
 
-// Fresh reports that nothing was counted yet.
-func (m *Machine) Fresh(s State, _ clock.Mark) bool { return !s.Begun }
+// Fresh reports that nothing was counted yet, and that no token is missing.
+func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
 
 // Unused is Fresh in place.
-func (m *Machine) Unused(s *State, _ clock.Mark) bool { return !s.Begun }
+func (m *Machine) Unused(s *State, _ clock.Mark) bool { return !s.Begun && s.Taken == 0 }
 
-// AppendText implements reducer.Cell, as in "retries left 12".
+// AppendText implements reducer.Cell, as in "retries left 12" or "tokens 9.8".
 func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
+	if m.CountsEnds() {
+		return appendThousandths(append(dst, "tokens "...), m.tokens.capacity-min(s.Taken, m.tokens.capacity))
+	}
 	return strconv.AppendUint(append(dst, "retries left "...), m.free(&s, now), 10)
 }

@@ -11,18 +11,21 @@ const buckets = 10
 type Bucket struct{ First, Retries uint32 }
 
 // State is a retry budget: comparable, without pointers. Before the first count
-// it is zero.
+// it is zero, and while all tokens are there.
 type State struct {
 	Origin  clock.Mark // of the first count of all
 	Last    clock.Mark // of the latest one
 	Head    uint64     // number of the bucket of Last
 	Buckets [buckets]Bucket
+	Taken   uint32 // of the tokens, in thousandths; Windowed takes none
 	Begun   bool
 }
 
 const tag = 'R'
 
 var errState = wire.Invalid("budget: a bucket before the first one, or an empty one behind all others")
+
+var errTokens = wire.Invalid("budget: more tokens taken than there are")
 
 // Check implements reducer.Cell: a state is sound when its bytes are its own.
 func (m *Machine) Check(s State) error {
@@ -33,10 +36,16 @@ func (m *Machine) Check(s State) error {
 	return err
 }
 
-// code codes how many buckets follow, 0 before the first count; Last, Last less
+// code codes, for tokens, what was taken, as a varint; for a window how many buckets follow, 0 before the first count; Last, Last less
 // Origin, and the buckets from that of Last back, without the oldest ones that are
 // empty. Numbers but Last are varints.
 func (m *Machine) code(c *wire.Coder, s *State) {
+	if m.CountsEnds() {
+		if c.Uvarint32(&s.Taken); s.Taken > m.tokens.capacity {
+			c.Fail(errTokens)
+		}
+		return
+	}
 	kept := uint64(0)
 	if s.Begun {
 		for kept = buckets; kept > 1 && s.Buckets[(s.Head+buckets+1-kept)%buckets] == (Bucket{}); kept-- {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/fallback"
@@ -36,6 +37,7 @@ type Plan struct {
 	keyed    uint16 // steps with a cell for each key
 	picky    uint16 // of these, those that deny or skip a call without a value
 	budgets  uint16 // steps whose cell counts the first admission of a call
+	tallies  uint16 // steps whose budget counts how attempts end
 	costed   uint16 // steps that have a cost of their own
 	priced   uint16 // of these, those whose cost an attribute has
 	settles  uint16 // steps that settle the permits of an attempt that ran
@@ -228,7 +230,7 @@ func (p *Plan) findBudgets() {
 	retries := -1
 	if p.retry >= 0 && p.stages[p.retry].maker != nil {
 		retries = p.retry
-		p.budgets |= 1 << p.retry
+		p.counts(p.retry, p.stages[p.retry].retry.Budget())
 	}
 	p.hedgeBudget = -1
 	if p.hedge < 0 {
@@ -237,9 +239,18 @@ func (p *Plan) findBudgets() {
 	if !p.stages[p.hedge].hedge.Config().Unbudgeted {
 		p.hedgeBudget = retries
 	}
-	if p.stages[p.hedge].hedge.Budget() != nil {
+	if b := p.stages[p.hedge].hedge.Budget(); b != nil {
 		p.hedgeBudget = p.hedge
-		p.budgets |= 1 << p.hedge
+		p.counts(p.hedge, b)
+	}
+}
+
+// counts notes what the budget of a step counts.
+func (p *Plan) counts(i int, b *budget.Machine) {
+	if b.CountsEnds() {
+		p.tallies |= 1 << i
+	} else {
+		p.budgets |= 1 << i
 	}
 }
 

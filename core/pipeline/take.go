@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -58,6 +59,9 @@ func (p *Plan) Take(h Host, c *Call, e Effect, now clock.Mark) {
 	for {
 		if e.cut != 0 {
 			p.tellCut(h, c, &e)
+		}
+		if e.ended && p.tallies != 0 {
+			p.tally(h, c, e.Attempt)
 		}
 		if e.LeaveFrom > e.LeaveTo {
 			p.leave(h, c, &e)
@@ -134,10 +138,36 @@ func (p *Plan) askHedge(h Host, c *Call, now clock.Mark) Effect {
 		if i == p.retry && p.stages[p.hedge].shadow {
 			ask.Kind = reducer.Peek // a hedge in shadow does not spend the retry's budget
 		}
-		event.Granted = h.Ask(0, i, ask).Verdict == reducer.Admit
+		event.Answer = h.Ask(0, i, ask)
+		event.Granted = event.Answer.Verdict == reducer.Admit
 	}
 	return p.Advance(c, &event, now)
 }
+
+// tally counts the outcome of the attempt k, which ran, in the budgets of tokens. An
+// attempt returns to a budget what the budget took for it.
+func (p *Plan) tally(h Host, c *Call, k uint8) {
+	release := reducer.Action{Kind: reducer.Release, Outcome: c.Try(k).Outcome}
+	if release.Outcome != reducer.OK && !retry.Retries(release.Outcome) {
+		return
+	}
+	for left := p.tallies; left != 0; left &= left - 1 {
+		i := lowest(left)
+		if p.skips(h, i) {
+			continue
+		}
+		switch release.ID = 0; {
+		case k > 1 && i == p.hedgeBudget:
+			release.ID = c.Try(k).Slots[p.hedge].ID
+		case k <= 1 && i == p.retry:
+			release.ID = c.Slots[i].ID
+		}
+		h.Ask(0, i, release)
+	}
+}
+
+// Tallies reports whether a budget of the plan counts how attempts end.
+func (p *Plan) Tallies() bool { return p.tallies != 0 }
 
 // enter takes an attempt through the steps from one on.
 func (p *Plan) enter(h Host, c *Call, k uint8, from int, now clock.Mark) Effect {
@@ -287,7 +317,9 @@ func (p *Plan) consult(h Host, c *Call, e *Effect, now clock.Mark) Effect {
 		event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
 	}
 	if _, budget := p.Consults(); !event.Open && budget >= 0 && !p.skips(h, budget) {
-		event.Granted = h.Ask(0, budget, reducer.Action{Kind: reducer.Acquire}).Verdict == reducer.Admit
+		ask.Kind = reducer.Acquire
+		event.Answer = h.Ask(0, budget, ask)
+		event.Granted = event.Answer.Verdict == reducer.Admit
 	}
 	if p.stages[p.retry].shadow && !event.Open && event.Granted {
 		p.tellRetry(h, c, e, true)
