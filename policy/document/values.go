@@ -161,20 +161,76 @@ func (r *reader) budget(n *tree.Node, c *budget.Config) bool {
 	}
 	*c = budget.Default(reducer.Share{})
 	if n.Kind != tree.Map {
-		return r.asShare(n, 0, int(budget.MaxRatio), "none, "+ratioText+", or a map of ratio, minimum and window", &c.Ratio)
+		return r.asShare(n, 0, int(budget.MaxRatio), "none, "+ratioText+", or a map with ratio, tokens or max_tokens", &c.Ratio)
 	}
 	var f fields
-	f.read(r, n, "a map", "ratio minimum window")
-	if n := f.need("ratio", ratioText); n != nil {
-		r.asShare(n, 0, int(budget.MaxRatio), ratioText, &c.Ratio)
-	}
-	if n := f.get("minimum"); n != nil {
-		r.asRate(n, 0, &c.MinimumCount, &c.MinimumPeriod)
-	}
-	if f.duration("window", 1, &c.Window) && c.Window < budget.Buckets {
-		r.mistyped(f.get("window"), "at least $xns, one for each bucket").x = budget.Buckets
+	f.read(r, n, "a map", windowed+" "+tokens+" "+throttle)
+	switch {
+	case f.get("tokens") == nil && f.get("max_tokens") == nil:
+		if n := f.need("ratio", ratioText); n != nil {
+			r.asShare(n, 0, int(budget.MaxRatio), ratioText, &c.Ratio)
+		}
+		if n := f.get("minimum"); n != nil {
+			r.asRate(n, 0, &c.MinimumCount, &c.MinimumPeriod)
+		}
+		if f.duration("window", 1, &c.Window) && c.Window < budget.Buckets {
+			r.mistyped(f.get("window"), "at least $xns, one for each bucket").x = budget.Buckets
+		}
+		f.refuseAll(tokens, "tokens")
+		f.refuseAll(throttle, "max_tokens")
+	case f.oneOf("ratio tokens max_tokens", "one of ratio, tokens and max_tokens") == nil:
+	case f.get("tokens") != nil:
+		*c = budget.Config{Rule: budget.Tokens}
+		if !f.integer("tokens", 1, budget.MaxTokens, &c.Tokens) {
+			c.Tokens = budget.MaxTokens
+		}
+		most := int(c.Tokens)
+		f.integer("retry", 1, most, &c.Retry)
+		f.integer("timeout", 1, most, &c.Timeout)
+		f.integer("refund", 1, most, &c.Refund)
+		*c = c.WithDefaults()
+		f.refuseAll(windowed, "ratio")
+		f.refuseAll(throttle, "max_tokens")
+	default:
+		*c = budget.Config{Rule: budget.Throttle}
+		f.integer("max_tokens", 1, budget.MaxThrottle, &c.Tokens)
+		if n := f.need("token_ratio", tokenRatioText); n != nil {
+			r.asTokenRatio(n, &c.TokenRatio)
+		}
+		f.refuseAll(windowed, "ratio")
+		f.refuseAll(tokens, "tokens")
 	}
 	return true
+}
+
+// The settings of the rules of a budget, the name of the rule first.
+const (
+	windowed = "ratio minimum window"
+	tokens   = "tokens retry timeout refund"
+	throttle = "max_tokens token_ratio"
+)
+
+// refuseAll refuses the settings of a rule of a budget that another rule has.
+func (f *fields) refuseAll(names, rule string) {
+	for i := 0; ; i++ {
+		name := word(names, i)
+		if name == "" {
+			return
+		}
+		f.refuse(name, "$t without $w", "$t beside $w", rule)
+	}
+}
+
+const tokenRatioText = "a number from 0.001 to 1000 with at most 3 decimals, as in 0.1"
+
+// asTokenRatio reads what a success returns to a budget, in tokens.
+func (r *reader) asTokenRatio(n *tree.Node, into *reducer.Share) {
+	ratio, ok := fixed(n.Text, 3)
+	if n.Kind != tree.Number || !ok || ratio == 0 || ratio > budget.MaxThrottle*1000 {
+		r.mistyped(n, tokenRatioText)
+		return
+	}
+	*into = reducer.Millionths(uint32(ratio) * 1000)
 }
 
 // delayText is what every error about the delay of a hedge allows.
