@@ -247,10 +247,9 @@ func (p *Plan) findBudgets() {
 
 // counts notes what the budget of a step counts.
 func (p *Plan) counts(i int, b *budget.Machine) {
+	p.budgets |= 1 << i // of tokens, too: the admission is a use of the key
 	if b.CountsEnds() {
 		p.tallies |= 1 << i
-	} else {
-		p.budgets |= 1 << i
 	}
 }
 

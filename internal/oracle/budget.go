@@ -7,8 +7,9 @@ import (
 )
 
 // budgetCell is the budget of a retry or a hedge: the marks of all first
-// admissions and of all that it granted.
+// admissions and of all that it granted; or, with tokens, how many there are.
 type budgetCell struct {
+	left    *big.Rat // tokens, nil without
 	cfg     cfg.Config
 	known   bool
 	origin  int64 // the first admission of all
@@ -16,16 +17,78 @@ type budgetCell struct {
 	retries []int64
 }
 
+func newBudget(c cfg.Config) *budgetCell {
+	b := &budgetCell{cfg: c}
+	if c.Rule != cfg.Windowed {
+		b.left = whole(c.Tokens)
+	}
+	return b
+}
+
+// whole returns a number of tokens.
+func whole(tokens uint32) *big.Rat { return big.NewRat(int64(tokens), 1) }
+
+// price returns the tokens that a retry takes after an outcome, a hedge after none.
+func (b *budgetCell) price(outcome string) *big.Rat {
+	switch {
+	case b.cfg.Rule != cfg.Tokens:
+		return new(big.Rat)
+	case outcome == "timeout":
+		return whole(b.cfg.Timeout)
+	}
+	return whole(b.cfg.Retry)
+}
+
+// ended counts the outcome of an attempt for which the budget took what is given.
+func (b *budgetCell) ended(outcome string, took *big.Rat) {
+	if b.left == nil {
+		return
+	}
+	gives := new(big.Rat)
+	switch {
+	case outcome == "ok" && b.cfg.Rule == cfg.Throttle:
+		gives = big.NewRat(int64(b.cfg.TokenRatio.Millionths()), 1_000_000)
+	case outcome == "ok" && took != nil && took.Sign() > 0:
+		gives = took
+	case outcome == "ok":
+		gives = whole(b.cfg.Refund)
+	case (outcome == "fail" || outcome == "throttle" || outcome == "timeout") && b.cfg.Rule == cfg.Throttle:
+		gives = big.NewRat(-1, 1)
+	}
+	b.left.Add(b.left, gives)
+	b.clamp()
+}
+
+// clamp keeps the tokens between none and all of them.
+func (b *budgetCell) clamp() {
+	if b.left.Sign() < 0 {
+		b.left.SetInt64(0)
+	}
+	if full := whole(b.cfg.Tokens); b.left.Cmp(full) > 0 {
+		b.left.Set(full)
+	}
+}
+
 // first counts a call's first admission.
 func (b *budgetCell) first(now int64) {
+	if b.left != nil {
+		return
+	}
 	if !b.known {
 		b.known, b.origin = true, now
 	}
 	b.firsts = append(b.firsts, now)
 }
 
-// allows reports whether the budget has room for one retry or hedge more.
-func (b *budgetCell) allows(now int64) bool {
+// allows reports whether the budget has room for one retry or hedge more, after an
+// outcome.
+func (b *budgetCell) allows(outcome string, now int64) bool {
+	switch b.cfg.Rule {
+	case cfg.Tokens:
+		return b.left.Cmp(b.price(outcome)) >= 0
+	case cfg.Throttle:
+		return b.left.Cmp(big.NewRat(int64(b.cfg.Tokens), 2)) > 0
+	}
 	allowed := new(big.Int).Mul(big.NewInt(int64(b.cfg.MinimumCount)), big.NewInt(int64(b.cfg.Window)))
 	allowed.Div(allowed, big.NewInt(int64(b.cfg.MinimumPeriod)))
 	share := big.NewInt(int64(b.counted(b.firsts, now)))
@@ -34,16 +97,21 @@ func (b *budgetCell) allows(now int64) bool {
 	return big.NewInt(int64(b.counted(b.retries, now)+1)).Cmp(allowed.Add(allowed, share)) <= 0
 }
 
-// grant counts a retry or a hedge if the budget allows it.
-func (b *budgetCell) grant(now int64) bool {
-	if !b.allows(now) {
-		return false
+// grant counts a retry or a hedge if the budget allows it, and returns what it took.
+func (b *budgetCell) grant(outcome string, now int64) (took *big.Rat, granted bool) {
+	if !b.allows(outcome, now) {
+		return nil, false
+	}
+	if b.left != nil {
+		took = b.price(outcome)
+		b.left.Sub(b.left, took)
+		return took, true
 	}
 	if !b.known {
 		b.known, b.origin = true, now
 	}
 	b.retries = append(b.retries, now)
-	return true
+	return nil, true
 }
 
 // counted counts the marks in the present bucket and the nine before it.
@@ -63,8 +131,20 @@ func (b *budgetCell) bucket(at int64) int64 {
 }
 
 // configure changes the settings; a changed window counts from nothing, in
-// buckets cut from the first admission of all as before.
+// buckets cut from the first admission of all as before. What was taken of the tokens
+// stays taken; another rule begins anew.
 func (b *budgetCell) configure(c cfg.Config) {
+	if c.Rule != b.cfg.Rule {
+		*b = *newBudget(c)
+		return
+	}
+	if b.left != nil {
+		b.left.Add(b.left, whole(c.Tokens))
+		b.left.Sub(b.left, whole(b.cfg.Tokens))
+		b.cfg = c
+		b.clamp()
+		return
+	}
 	if c.Window != b.cfg.Window {
 		b.firsts, b.retries = nil, nil
 	}

@@ -3,6 +3,7 @@ package oracle
 import (
 	"slices"
 
+	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -43,6 +44,7 @@ func (e *Engine) cutRound(c *call, i, number int) {
 		outcome := ""
 		if p.state == running {
 			outcome = "timeout"
+			e.count(p, outcome)
 		}
 		e.leave(p, 0, outcome)
 		c.remove(p)
@@ -67,6 +69,9 @@ func (e *Engine) endAttempt(p *path, outcome string, retryAfter, used *int64) {
 			}
 		}
 	}
+	if outcome != "ignore" && outcome != "cancel" {
+		e.count(p, outcome)
+	}
 	e.leave(p, 0, outcome)
 	c.remove(p)
 	if outcome == "ok" || outcome == "ignore" {
@@ -83,6 +88,34 @@ func (e *Engine) endAttempt(p *path, outcome string, retryAfter, used *int64) {
 	}
 	e.endRound(c, p.number, outcome)
 }
+
+// count counts the outcome of an attempt that ran in the budgets of the plan. The first
+// attempt of a round took what the retry did, a hedge what the hedge did.
+func (e *Engine) count(p *path, outcome string) {
+	c, r, h := p.call, p.call.plan.retry, p.call.plan.hedge
+	if r >= 0 && pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step).Budgeted {
+		took := c.took
+		if p.hedge {
+			took = nil
+			if !c.plan.hedged() || !c.hedgeConfig().Budgeted && !c.hedgeConfig().Unbudgeted {
+				took = p.took
+			}
+		}
+		if counts(pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step).Budget) {
+			if cell := c.use(r); cell != nil {
+				cell.budget.ended(outcome, took)
+			}
+		}
+	}
+	if c.plan.hedged() && c.hedgeConfig().Budgeted && counts(c.hedgeConfig().Budget) {
+		if cell := c.use(h); cell != nil && cell.hedge.budget != nil {
+			cell.hedge.budget.ended(outcome, p.took)
+		}
+	}
+}
+
+// counts reports whether a budget counts how attempts end.
+func counts(c budget.Config) bool { return c.Rule != budget.Windowed }
 
 // win ends the call with the outcome of the attempt. The others of its round are
 // cancelled without a vote.
@@ -111,7 +144,7 @@ func (e *Engine) endRound(c *call, number int, outcome string) {
 		e.end(c, outcome, "", 0)
 		return
 	}
-	until, reason := e.decide(c)
+	until, reason := e.decide(c, outcome)
 	shadow := c.plan.steps[r].Shadow
 	if reason == "" {
 		fields := []any{"attempt", number, "reason", outcome, "until", duration(until)}
@@ -131,7 +164,7 @@ func (e *Engine) endRound(c *call, number int, outcome string) {
 
 // decide returns when the next round starts, or the reason why none does. The
 // checks come in the order of policy/REFERENCE.md#retries.
-func (e *Engine) decide(c *call) (int64, string) {
+func (e *Engine) decide(c *call, outcome string) (int64, string) {
 	r := c.plan.retry
 	cfg := pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step)
 	if c.round >= int(cfg.Attempts) {
@@ -153,8 +186,11 @@ func (e *Engine) decide(c *call) (int64, string) {
 		}
 	}
 	if cfg.Budgeted {
-		if cell := c.use(r); cell != nil && !cell.budget.grant(e.now) {
-			return 0, "budget"
+		if cell := c.use(r); cell != nil {
+			took, granted := cell.budget.grant(outcome, e.now)
+			if c.took = took; !granted {
+				return 0, "budget"
+			}
 		}
 	}
 	return until, ""

@@ -122,7 +122,8 @@ func (e *Engine) admit(p *path) {
 	e.injects(p)
 }
 
-// countFirst counts the call's first admission in the budgets of its plan.
+// countFirst counts the call's first admission in the budgets of its plan. To those of
+// tokens it is only a use of the key.
 // Reading: a hedge's own budget counts the first admission of a call as a
 // retry's does, not that of each round.
 func (e *Engine) countFirst(c *call) {
