@@ -115,6 +115,7 @@ var ruleTests = []struct {
 
 	// Budgets.
 	{`{timeout: 9s}, {retry: {attempts: 3, budget: 20%}}, {timeout: {after: 1s, name: t}}`, []string{"note budget-floor retry"}},
+	{`{timeout: 9s}, {retry: {attempts: 3, budget: {tokens: 500}}}, {timeout: {after: 1s, name: t}}`, []string{"note budget-floor retry"}},
 	{`{timeout: 9s}, {retry: {attempts: 3, budget: 200%}}, {timeout: {after: 1s, name: t}}`, []string{"note budget-floor retry"}},
 	{`{timeout: 9s}, {retry: {attempts: 3, budget: 199%}}, {timeout: {after: 1s, name: t}}`, []string{"note budget-floor retry"}},
 	{`{timeout: 9s}, {retry: {attempts: 3, budget: 20%}}, {limit: {rate: 50/1m, burst: 10}}, {timeout: {after: 1s, name: t}}`, []string{"warning budget-never-binds retry"}},
