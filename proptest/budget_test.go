@@ -81,6 +81,55 @@ func R8(m machine, h history) error {
 	return nil
 }
 
+// R12: a bucket of tokens grants a retry exactly when its tokens allow it, by a recount of
+// all that was taken and returned, in whole thousandths: retries take no more than the
+// full bucket and what successes returned.
+func R12(m machine, h history) error {
+	r, c := play(m, h)
+	b := c.budget
+	full := int64(b.Tokens) * 1000
+	left, taken, returned := full, int64(0), int64(0)
+	for _, x := range r.log {
+		switch x.action.Kind {
+		case reducer.Acquire, reducer.TryAcquire:
+			cost := int64(b.Retry) * 1000
+			if x.action.Outcome == reducer.Timeout {
+				cost = int64(b.Timeout) * 1000
+			}
+			allowed := left >= cost
+			if b.Rule == budget.Throttle {
+				allowed = 2*left > full
+			}
+			granted := x.answer.Verdict == reducer.Admit
+			if granted != allowed || granted && x.answer.ID != uint64(cost) {
+				return fmt.Errorf("R12: %s with %d of %d thousandths", x, left, full)
+			}
+			if granted {
+				left, taken = left-cost, taken+cost
+			} else {
+				m.meet()
+			}
+		case reducer.Release:
+			before := left
+			switch {
+			case x.action.Outcome == reducer.OK && b.Rule == budget.Throttle:
+				left = min(full, left+int64(b.TokenRatio.Millionths())/1000)
+			case x.action.Outcome == reducer.OK && x.action.ID > 0:
+				left = min(full, left+int64(x.action.ID))
+			case x.action.Outcome == reducer.OK:
+				left = min(full, left+int64(b.Refund)*1000)
+			case b.Rule == budget.Throttle && retry.Retries(x.action.Outcome):
+				left = max(0, left-1000)
+			}
+			returned += max(0, left-before)
+		}
+		if taken > full+returned {
+			return fmt.Errorf("R12: %s: retries took %d thousandths of %d and %d returned ones", x, taken, full, returned)
+		}
+	}
+	return nil
+}
+
 // budgeted draws a policy with a retry of two attempts or more that has a
 // budget.
 func budgeted(h history) pipeline.Policy {
