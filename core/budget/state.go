@@ -82,6 +82,9 @@ func (m *Machine) code(c *wire.Coder, s *State) {
 
 // MaxSize implements cell.Machine.
 func (m *Machine) MaxSize() int {
+	if m.CountsEnds() {
+		return wire.HeaderSize + wire.UvarintSize(1<<32-1)
+	}
 	return wire.HeaderSize + 1 + 8 + wire.UvarintSize(1<<64-1) + 2*buckets*wire.UvarintSize(1<<32-1)
 }
 
