@@ -35,7 +35,7 @@ func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSettings("Retrier", optionClock|optionSeed|optionClassify|optionLogger|optionRequestID|optionClassifyResult|optionAttemptInfo, options)
+	s, err := newSettings("Retrier", optionClock|optionSeed|optionClassify|optionLogger|optionRequestID|optionClassifyResult|optionAttemptInfo|optionDelay, options)
 	if err != nil {
 		return nil, err
 	}
@@ -60,7 +60,7 @@ func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, 
 		r.budget.Step(reducer.Action{Kind: reducer.Record}, r.Now())
 	}
 	c := retrying{began: clock.Always, heard: r.events.on()}
-	if c.heard || r.Informs || r.machine.Bounded() {
+	if c.heard || r.Informs || r.Delay != nil || r.machine.Bounded() {
 		c.began = r.Now()
 	}
 	for {
@@ -108,7 +108,7 @@ type retrying struct {
 	state retry.State
 	seed  uint64     // 0 before the first failure
 	last  error      // of the attempt before
-	began clock.Mark // where attempts are informed, their time is bounded, or the call has events
+	began clock.Mark // where attempts are informed, their time is bounded, or the call has events or a delay of its own
 	heard bool       // the call has events
 	took  uint64     // what the budget took for the attempt
 }
@@ -148,6 +148,9 @@ func (r *Retrier) refusal(ctx context.Context) error {
 // the call.
 func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (again bool, _ error) {
 	outcome, hasRetryAfter, after, err := r.outcome(ctx, "retry", value, err)
+	if r.Delay != nil {
+		hasRetryAfter, after = r.Delayed(ctx, r.NewInfo(c.state.Attempt, err, c.began), outcome, hasRetryAfter, after)
+	}
 	end := runner.Event{Kind: decision.End, Outcome: outcome, Err: err}
 	if r.tallies {
 		r.tally(c, outcome)
