@@ -1,6 +1,7 @@
 package sluice_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"testing"
@@ -219,5 +220,23 @@ func TestDelay(t *testing.T) {
 		var gaveUp *sluice.RetryError
 		require.ErrorAs(t, err, &gaveUp)
 		assert.Equal(t, sluice.ReasonAttempts, gaveUp.Reason)
+	})
+}
+
+// A trace has the delays of WithDelay, from which eval decides the same.
+func TestDelayIsTraced(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var asked []sluice.AttemptInfo
+		p := guarded(t, []string{"timeout: 3s", "retry: {attempts: 5, backoff: {constant: 500ms}, jitter: none, budget: {tokens: 20}}"}, delaying(&asked), sluice.WithSeed(3))
+		var out bytes.Buffer
+		tr, err := p.Trace(sluice.TraceOptions{Writer: &out, Redact: sluice.RedactNone})
+		require.NoError(t, err)
+		require.Error(t, do(p, fails))
+		require.NoError(t, do(p, ok))
+		require.NoError(t, tr.Stop())
+		r := apart(t, out.String())
+		assert.Len(t, asked, 2)
+		assert.Contains(t, r.decisions, `"reason":"deadline"`)
+		assert.Equal(t, evaluatedAgain(t, r), r.decisions)
 	})
 }

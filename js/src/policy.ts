@@ -67,7 +67,7 @@ export interface LimitOptions extends RateLimiterOptions {
 /** How an attempt, or a call, may end. */
 export type CountedOutcome = 'ok' | 'fail' | 'throttle' | 'ignore' | 'timeout' | 'cancel';
 
-type Settings<O> = Omit<O, 'clock' | 'outcome' | 'retryAfter'> & StepSettings;
+type Settings<O> = Omit<O, 'clock' | 'outcome' | 'retryAfter' | 'delay'> & StepSettings;
 
 /** The methods of HTTP for which something is done. Default: the idempotent ones. */
 export type Methods = string | readonly string[];

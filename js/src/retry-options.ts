@@ -5,6 +5,7 @@ import type {
   Classifier,
   CommonOptions,
   Decision,
+  DelayReader,
   Duration,
   Rate,
   Rejection,
@@ -15,10 +16,10 @@ import type {
 } from './types.js';
 
 /** Settings of a retry. */
-export interface RetryOptions extends CommonOptions, Classifier, RetryAfterReader {
+export interface RetryOptions extends CommonOptions, Classifier, RetryAfterReader, DelayReader {
   /** Attempts in all, the first included: 3 attempts are 2 retries. Default 3. */
   attempts?: number | undefined;
-  /** The delay between the end of an attempt and the next one. Default `{ exponential: '500ms' }`. */
+  /** The delay between the end of an attempt and the next one. Default `{ exponential: '500ms' }`, `none` beside `delay`. */
   backoff?: 'none' | Backoff | undefined;
   /** What randomness does to the delay. Default `full`. */
   jitter?: Jitter | undefined;
