@@ -107,6 +107,7 @@ const (
 	BudgetWindowed = budget.Windowed // a ratio of the first attempts of a window
 	BudgetTokens   = budget.Tokens   // a bucket that retries take from, as in the AWS SDKs
 	BudgetThrottle = budget.Throttle // a bucket that failures take from, as in gRPC
+	BudgetAdaptive = budget.Adaptive // retries of a call by the share of failures
 )
 
 // What follows a refusal by a step below a retry.

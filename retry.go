@@ -170,7 +170,7 @@ func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (
 	next, verdict := r.machine.Next(c.state, retry.End{Outcome: outcome, Told: hasRetryAfter, RetryAfter: after, Deadline: deadline, Began: c.began, Seed: c.seed}, now)
 	c.state = next
 	if verdict.Again && r.budget != nil {
-		answer := r.budget.Step(reducer.Action{Kind: reducer.Acquire, Outcome: outcome}, now)
+		answer := r.budget.Step(reducer.Action{Kind: reducer.Acquire, Outcome: outcome, Cost: c.state.Attempt - 1}, now)
 		if c.took = answer.ID; answer.Verdict != reducer.Admit {
 			verdict.Again, verdict.Reason = false, reducer.ReasonBudget
 		}

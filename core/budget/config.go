@@ -21,6 +21,9 @@ const (
 	// which every one that ends ok returns TokenRatio. Retries are granted while it is
 	// more than half full. This is the retry throttling of gRPC.
 	Throttle
+	// Adaptive: a number of retries for each call that follows the share of attempts that
+	// fail, the wait of the call, and whether the steps below are full.
+	Adaptive
 )
 
 // Config is the configuration of a retry budget. The fields of the other rules are zero.
@@ -32,7 +35,8 @@ type Config struct {
 	// MinimumCount retries for each MinimumPeriod are always allowed.
 	MinimumCount  uint32
 	MinimumPeriod time.Duration
-	// Window over which both are counted, in ten buckets. At least 10 ns.
+	// Window over which both are counted, and under Adaptive how attempts ended, in ten
+	// buckets. At least 10 ns.
 	Window time.Duration
 	// Tokens of a full bucket, with which it begins: 1 to MaxTokens, for Throttle 1 to
 	// MaxThrottle. More tokens let more retries follow on a sudden fault.
@@ -49,4 +53,11 @@ type Config struct {
 	// TokenRatio of a token is what an attempt that ends ok returns under Throttle: 0.1 % to
 	// MaxThrottle wholes, in thousandths.
 	TokenRatio reducer.Share
+	// OneAbove is the share of attempts that failed above which Adaptive grants a call one
+	// retry, TwoAbove the lesser one above which it grants two. 0 means DefaultOneAbove
+	// and DefaultTwoAbove.
+	OneAbove, TwoAbove reducer.Share
+	// Wait is the longest wait of an attempt after which Adaptive grants a retry. 0 means
+	// DefaultWait.
+	Wait time.Duration
 }

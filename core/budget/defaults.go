@@ -19,6 +19,19 @@ const (
 	DefaultRefund  = 1
 )
 
+// Defaults of Adaptive.
+const (
+	DefaultWindow = 10 * time.Second
+	DefaultWait   = 2 * time.Second
+)
+
+// DefaultOneAbove and DefaultTwoAbove are the shares of failed attempts above which
+// Adaptive grants one retry and two.
+func DefaultOneAbove() reducer.Share { return reducer.Millionths(reducer.Whole / 2) }
+
+// DefaultTwoAbove is described at DefaultOneAbove.
+func DefaultTwoAbove() reducer.Share { return reducer.Millionths(reducer.Whole / 5) }
+
 // Default returns the budget of a ratio: 10/s are always granted, and both are
 // counted over 10 s.
 func Default(ratio reducer.Share) Config {
@@ -48,6 +61,19 @@ func (c Config) WithDefaults() Config {
 		}
 		if c.Refund == 0 {
 			c.Refund = DefaultRefund
+		}
+	case Adaptive:
+		if c.Window == 0 {
+			c.Window = DefaultWindow
+		}
+		if !c.OneAbove.Positive() {
+			c.OneAbove = DefaultOneAbove()
+		}
+		if !c.TwoAbove.Positive() {
+			c.TwoAbove = DefaultTwoAbove()
+		}
+		if c.Wait == 0 {
+			c.Wait = DefaultWait
 		}
 	}
 	return c

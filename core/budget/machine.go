@@ -32,12 +32,14 @@ const MaxRatio = 10 * reducer.Whole // millionths
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
 	m := &Machine{config: c, digest: uint32(c.AddTo(wire.NewDigest))}
-	if c.Rule != Windowed {
+	switch c.Rule {
+	case Windowed:
+	case Adaptive:
+		return m, c.checkAdaptive()
+	default:
 		var err error
-		if m.tokens, err = newBucket(&c); err != nil {
-			return nil, err
-		}
-		return m, nil
+		m.tokens, err = newBucket(&c)
+		return m, err
 	}
 	switch {
 	case c.Ratio.Millionths() > MaxRatio:
@@ -46,8 +48,8 @@ func New(c Config) (*Machine, error) {
 		return nil, reducer.BadDuration("budget.window", c.Window, "at least 10ns")
 	case c.MinimumCount > 0 && c.MinimumPeriod <= 0:
 		return nil, reducer.BadDuration("budget.minimum", c.MinimumPeriod, "a rate")
-	case c.Tokens+c.Retry+c.Timeout+c.Refund > 0 || c.TokenRatio.Positive():
-		return nil, reducer.BadCount("budget.tokens", uint64(c.Tokens), "none beside a ratio")
+	case c.hasTokens() || c.hasRates():
+		return nil, reducer.BadCount("budget.rule", 0, "the fields of its rule alone")
 	}
 	if c.MinimumCount > 0 {
 		hi, lo := bits.Mul64(uint64(c.MinimumCount), uint64(c.Window))
@@ -62,15 +64,36 @@ func New(c Config) (*Machine, error) {
 // AddTo adds what determines the encoding of a state to a digest: the window, or the
 // tokens.
 func (c *Config) AddTo(d wire.Digest) wire.Digest {
-	if c.Rule == Windowed {
+	switch c.Rule {
+	case Windowed:
 		return d.Add(uint64(c.Window))
+	case Adaptive:
+		return d.Add(uint64(c.Window) | 1<<63).Add(uint64(c.Rule))
 	}
 	return d.Add(uint64(c.Tokens) | 1<<63)
 }
 
+// hasTokens reports whether fields of the rules of tokens are set, hasRates whether those
+// of Adaptive alone are, hasRatio whether those of Windowed alone are.
+func (c *Config) hasTokens() bool {
+	return c.Tokens+c.Retry+c.Timeout+c.Refund > 0 || c.TokenRatio.Positive()
+}
+func (c *Config) hasRates() bool {
+	return c.OneAbove.Positive() || c.TwoAbove.Positive() || c.Wait != 0
+}
+func (c *Config) hasRatio() bool {
+	return c.Ratio.Positive() || c.MinimumCount > 0 || c.MinimumPeriod != 0
+}
+
+// inTokens reports whether the state is the tokens that were taken.
+func (m *Machine) inTokens() bool { return m.config.Rule == Tokens || m.config.Rule == Throttle }
+
 // CountsEnds reports whether the budget counts how attempts end, by Release, in place of first
 // attempts, by Record.
 func (m *Machine) CountsEnds() bool { return m.config.Rule != Windowed }
+
+// Adapts reports whether the rule is Adaptive.
+func (m *Machine) Adapts() bool { return m.config.Rule == Adaptive }
 
 // Init implements reducer.Machine. The first attempt of all begins the window.
 func (m *Machine) Init(clock.Mark) State { return State{} }
@@ -92,8 +115,11 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Ou
 
 // StepInto is Step without copies of the action and of the answer, which is zero.
 func (m *Machine) StepInto(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
-	if m.CountsEnds() {
+	switch {
+	case m.inTokens():
 		m.tokens.step(answer, s, a, now)
+		return
+	case m.Adapts() && m.adapt(answer, s, a, now):
 		return
 	}
 	switch a.Kind {
@@ -154,7 +180,16 @@ func (m *Machine) peek(answer *reducer.Answer, s *State, now clock.Mark) {
 
 // free returns how many retries the window still allows at now.
 func (m *Machine) free(s *State, now clock.Mark) uint64 {
-	var first, retries uint64
+	first, retries := m.sums(s, now)
+	allowed, carry := bits.Add64(m.minimum, first*uint64(m.config.Ratio.Millionths())/uint64(reducer.Whole), 0)
+	if carry != 0 {
+		allowed = 1<<64 - 1
+	}
+	return allowed - min(retries, allowed)
+}
+
+// sums returns the counts of the window at now.
+func (m *Machine) sums(s *State, now clock.Mark) (first, retries uint64) {
 	present := m.bucket(s, now)
 	for i := range min(buckets, s.Head+1) {
 		if number := s.Head - i; present-number < buckets {
@@ -163,11 +198,7 @@ func (m *Machine) free(s *State, now clock.Mark) uint64 {
 			retries += uint64(b.Retries)
 		}
 	}
-	allowed, carry := bits.Add64(m.minimum, first*uint64(m.config.Ratio.Millionths())/uint64(reducer.Whole), 0)
-	if carry != 0 {
-		allowed = 1<<64 - 1
-	}
-	return allowed - min(retries, allowed)
+	return first, retries
 }
 
 // bucket returns the number of the bucket that now lies in: floor((now - Origin)
@@ -206,7 +237,7 @@ func (m *Machine) Inherit(s *State, old *Machine, _ clock.Mark, _ *reducer.Out) 
 	switch {
 	case m.config.Rule != old.config.Rule:
 		*s = State{}
-	case m.CountsEnds():
+	case m.inTokens():
 		s.Taken = min(s.Taken, m.tokens.capacity)
 	case m.config.Window != old.config.Window:
 		s.Buckets = [buckets]Bucket{}
@@ -238,7 +269,12 @@ func (m *Machine) Unused(s *State, _ clock.Mark) bool { return !s.Begun && s.Tak
 
 // AppendText implements reducer.Cell, as in "retries left 12" or "tokens 9.8".
 func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
-	if m.CountsEnds() {
+	switch {
+	case m.Adapts():
+		ended, failed := m.sums(&s, now)
+		dst = strconv.AppendUint(append(dst, "failed "...), failed, 10)
+		return strconv.AppendUint(append(dst, '/'), ended, 10)
+	case m.inTokens():
 		return appendThousandths(append(dst, "tokens "...), m.tokens.capacity-min(s.Taken, m.tokens.capacity))
 	}
 	return strconv.AppendUint(append(dst, "retries left "...), m.free(&s, now), 10)

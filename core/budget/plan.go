@@ -12,6 +12,7 @@ const (
 	planNone
 	planTokens
 	planThrottle
+	planAdaptive
 )
 
 // Plan codes a budget for plan bytes: whether it is there, whether the word none is
@@ -30,7 +31,7 @@ func (c *Config) Plan(v *planwire.Coder, given, none *bool) {
 	v.Word(name, &state)
 	*given, *none = state == planGiven || state > planNone, state == planNone
 	switch {
-	case state > planThrottle:
+	case state > planAdaptive:
 		v.Refuse(name)
 		return
 	case !*given:
@@ -46,8 +47,15 @@ func (c *Config) Plan(v *planwire.Coder, given, none *bool) {
 	v.Duration(name, &c.Window)
 }
 
-// planBucket codes the numbers of a rule of tokens: the token ratio in thousandths.
+// planBucket codes the numbers of a rule but Windowed: a token ratio in thousandths.
 func (c *Config) planBucket(v *planwire.Coder, name string) {
+	if c.Rule == Adaptive {
+		v.Duration(name, &c.Window)
+		v.Share(name, &c.OneAbove)
+		v.Share(name, &c.TwoAbove)
+		v.Duration(name, &c.Wait)
+		return
+	}
 	if v.Count(name, &c.Tokens); c.Rule == Tokens {
 		v.Count(name, &c.Retry)
 		v.Count(name, &c.Timeout)

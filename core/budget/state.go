@@ -7,7 +7,8 @@ import (
 
 const buckets = 10
 
-// Bucket counts a tenth of the window.
+// Bucket counts a tenth of the window: first attempts and retries, or, under Adaptive,
+// attempts that ended and those of them that failed.
 type Bucket struct{ First, Retries uint32 }
 
 // State is a retry budget: comparable, without pointers. Before the first count
@@ -40,7 +41,7 @@ func (m *Machine) Check(s State) error {
 // Origin, and the buckets from that of Last back, without the oldest ones that are
 // empty. Numbers but Last are varints.
 func (m *Machine) code(c *wire.Coder, s *State) {
-	if m.CountsEnds() {
+	if m.inTokens() {
 		if c.Uvarint32(&s.Taken); s.Taken > m.tokens.capacity {
 			c.Fail(errTokens)
 		}
@@ -82,7 +83,7 @@ func (m *Machine) code(c *wire.Coder, s *State) {
 
 // MaxSize implements cell.Machine.
 func (m *Machine) MaxSize() int {
-	if m.CountsEnds() {
+	if m.inTokens() {
 		return wire.HeaderSize + wire.UvarintSize(1<<32-1)
 	}
 	return wire.HeaderSize + 1 + 8 + wire.UvarintSize(1<<64-1) + 2*buckets*wire.UvarintSize(1<<32-1)

@@ -31,16 +31,12 @@ func newBucket(c *Config) (b tokenBucket, err error) {
 	}
 	ratio := c.TokenRatio.Millionths()
 	switch {
-	case c.Rule > Throttle:
-		return b, reducer.BadCount("budget.rule", uint64(c.Rule), "Windowed, Tokens or Throttle")
-	case c.Ratio.Positive() || c.MinimumCount > 0 || c.MinimumPeriod != 0 || c.Window != 0:
-		return b, reducer.BadShare("budget.ratio", c.Ratio, "no ratio, minimum and window beside tokens")
+	case c.Rule > Adaptive:
+		return b, reducer.BadCount("budget.rule", uint64(c.Rule), "Windowed, Tokens, Throttle or Adaptive")
+	case c.hasRatio() || c.hasRates() || c.Window != 0 || c.Rule == Tokens && ratio > 0 || c.Rule == Throttle && c.Retry+c.Timeout+c.Refund > 0:
+		return b, reducer.BadCount("budget.rule", uint64(c.Rule), "the fields of its rule alone")
 	case c.Tokens == 0 || c.Tokens > most:
-		return b, reducer.BadCount("budget.tokens", uint64(c.Tokens), "1 to "+strconv.Itoa(int(most)))
-	case c.Rule == Tokens && ratio > 0:
-		return b, reducer.BadShare("budget.token_ratio", c.TokenRatio, "nothing beside the rule Tokens")
-	case c.Rule == Throttle && c.Retry+c.Timeout+c.Refund > 0:
-		return b, reducer.BadCount("budget.retry", uint64(c.Retry), "no retry, timeout and refund beside the rule Throttle")
+		return b, reducer.BadCount("budget.tokens", uint64(c.Tokens), "1 to 1000000, of gRPC to 1000")
 	case c.Rule == Throttle && (ratio == 0 || ratio%millionths != 0 || ratio > MaxThrottle*reducer.Whole):
 		return b, reducer.BadShare("budget.token_ratio", c.TokenRatio, "0.1% to 100000% in thousandths of a whole")
 	}

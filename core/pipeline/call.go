@@ -377,7 +377,7 @@ func (p *Plan) Skip(a *Attempt, i int, now clock.Mark) {
 		a.Slots[i].Mark = t.Deadline(now)
 		a.Fired &^= 1 << i
 	} else if i == p.retry {
-		a.Slots[i] = reducer.Permit{Mark: now}
+		a.Slots[i] = reducer.Permit{Mark: now, Generation: uint64(now)} // of a round: since when it waits
 	}
 }
 

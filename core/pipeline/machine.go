@@ -43,6 +43,7 @@ func (p *Plan) Advance(c *Call, e *Event, now clock.Mark) Effect {
 	case Resumed:
 		if c.Phase == Sleeping && c.Until <= now {
 			c.Phase, c.Round = Entering, clock.Always
+			c.Slots[p.retry].Generation = uint64(now)
 			return Effect{Do: Enter, Step: uint8(p.retry + 1)}
 		}
 	case Hedged:

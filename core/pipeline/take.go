@@ -134,7 +134,7 @@ func (p *Plan) Hedge(h Host, c *Call, now clock.Mark) { p.Take(h, c, p.askHedge(
 func (p *Plan) askHedge(h Host, c *Call, now clock.Mark) Effect {
 	event := Event{Kind: Hedged, Granted: true}
 	if i := p.hedgeBudget; i >= 0 && !p.skips(h, i) {
-		ask := reducer.Action{Kind: reducer.Acquire}
+		ask := p.asking(c, reducer.Action{Kind: reducer.Acquire})
 		if i == p.retry && p.stages[p.hedge].shadow {
 			ask.Kind = reducer.Peek // a hedge in shadow does not spend the retry's budget
 		}
@@ -142,6 +142,20 @@ func (p *Plan) askHedge(h Host, c *Call, now clock.Mark) Effect {
 		event.Granted = event.Answer.Verdict == reducer.Admit
 	}
 	return p.Advance(c, &event, now)
+}
+
+// asking returns the request of a call for a further attempt: Cost is how many it has made,
+// Value how long the round waited for its first admission.
+func (p *Plan) asking(c *Call, a reducer.Action) reducer.Action {
+	made := c.Admitted
+	if c.Race != nil {
+		made = c.Race.Numbered
+	}
+	a.Cost = max(made, 1) - 1
+	if p.retry >= 0 {
+		a.Value = uint64(max(0, c.Round.Sub(clock.Mark(c.Slots[p.retry].Generation))))
+	}
+	return a
 }
 
 // tally counts the outcome of the attempt k, which ran, in the budgets of tokens. An
@@ -316,9 +330,14 @@ func (p *Plan) consult(h Host, c *Call, e *Effect, now clock.Mark) Effect {
 		answer := h.Ask(0, i, ask)
 		event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
 	}
-	if _, budget := p.Consults(); !event.Open && budget >= 0 && !p.skips(h, budget) {
+	for left := p.places; left != 0 && !event.Open; left &= left - 1 {
+		if i := lowest(left); !p.skips(h, i) && h.Ask(0, i, reducer.Action{Kind: reducer.Peek}).Reason == reducer.ReasonFull {
+			event.Granted = false
+		}
+	}
+	if _, budget := p.Consults(); !event.Open && event.Granted && budget >= 0 && !p.skips(h, budget) {
 		ask.Kind = reducer.Acquire
-		event.Answer = h.Ask(0, budget, ask)
+		event.Answer = h.Ask(0, budget, p.asking(c, ask))
 		event.Granted = event.Answer.Verdict == reducer.Admit
 	}
 	if p.stages[p.retry].shadow && !event.Open && event.Granted {

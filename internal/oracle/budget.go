@@ -4,11 +4,13 @@ import (
 	"math/big"
 
 	cfg "github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // budgetCell is the budget of a retry or a hedge: the marks of all first
 // admissions and of all that it granted; or, with tokens, how many there are.
 type budgetCell struct {
+	fails   []int64  // marks of failed attempts, where firsts are those of all that ended
 	left    *big.Rat // tokens, nil without
 	cfg     cfg.Config
 	known   bool
@@ -19,7 +21,7 @@ type budgetCell struct {
 
 func newBudget(c cfg.Config) *budgetCell {
 	b := &budgetCell{cfg: c}
-	if c.Rule != cfg.Windowed {
+	if c.Rule == cfg.Tokens || c.Rule == cfg.Throttle {
 		b.left = whole(c.Tokens)
 	}
 	return b
@@ -40,7 +42,14 @@ func (b *budgetCell) price(outcome string) *big.Rat {
 }
 
 // ended counts the outcome of an attempt for which the budget took what is given.
-func (b *budgetCell) ended(outcome string, took *big.Rat) {
+func (b *budgetCell) ended(outcome string, took *big.Rat, now int64) {
+	if b.cfg.Rule == cfg.Adaptive {
+		b.begin(now)
+		b.firsts = append(b.firsts, now)
+		if outcome != "ok" {
+			b.fails = append(b.fails, now)
+		}
+	}
 	if b.left == nil {
 		return
 	}
@@ -69,21 +78,50 @@ func (b *budgetCell) clamp() {
 	}
 }
 
-// first counts a call's first admission.
-func (b *budgetCell) first(now int64) {
-	if b.left != nil {
-		return
-	}
+// begin cuts the buckets from the first count of all.
+func (b *budgetCell) begin(now int64) {
 	if !b.known {
 		b.known, b.origin = true, now
 	}
+}
+
+// first counts a call's first admission.
+func (b *budgetCell) first(now int64) {
+	if b.cfg.Rule != cfg.Windowed {
+		return
+	}
+	b.begin(now)
 	b.firsts = append(b.firsts, now)
 }
 
-// allows reports whether the budget has room for one retry or hedge more, after an
-// outcome.
-func (b *budgetCell) allows(outcome string, now int64) bool {
+// asked is what a call says of itself when it asks for a further attempt: how the last one
+// ended, how many further ones it has made, and how long its round waited.
+type asked struct {
+	outcome string
+	made    int
+	waited  int64
+}
+
+// adapts reports whether the share of failures allows a further attempt.
+func (b *budgetCell) adapts(a asked, now int64) bool {
+	above := func(share reducer.Share) bool {
+		return int64(b.counted(b.fails, now))*1_000_000 > int64(b.counted(b.firsts, now))*int64(share.Millionths())
+	}
+	switch {
+	case a.waited > int64(b.cfg.Wait):
+		return false
+	case above(b.cfg.OneAbove):
+		return a.made < 1
+	}
+	return a.made < 2 || !above(b.cfg.TwoAbove)
+}
+
+// allows reports whether the budget has room for one retry or hedge more.
+func (b *budgetCell) allows(a asked, now int64) bool {
+	outcome := a.outcome
 	switch b.cfg.Rule {
+	case cfg.Adaptive:
+		return b.adapts(a, now)
 	case cfg.Tokens:
 		return b.left.Cmp(b.price(outcome)) >= 0
 	case cfg.Throttle:
@@ -98,18 +136,20 @@ func (b *budgetCell) allows(outcome string, now int64) bool {
 }
 
 // grant counts a retry or a hedge if the budget allows it, and returns what it took.
-func (b *budgetCell) grant(outcome string, now int64) (took *big.Rat, granted bool) {
-	if !b.allows(outcome, now) {
+func (b *budgetCell) grant(a asked, now int64) (took *big.Rat, granted bool) {
+	if !b.allows(a, now) {
 		return nil, false
+	}
+	outcome := a.outcome
+	if b.cfg.Rule == cfg.Adaptive {
+		return nil, true
 	}
 	if b.left != nil {
 		took = b.price(outcome)
 		b.left.Sub(b.left, took)
 		return took, true
 	}
-	if !b.known {
-		b.known, b.origin = true, now
-	}
+	b.begin(now)
 	b.retries = append(b.retries, now)
 	return nil, true
 }
@@ -146,7 +186,7 @@ func (b *budgetCell) configure(c cfg.Config) {
 		return
 	}
 	if c.Window != b.cfg.Window {
-		b.firsts, b.retries = nil, nil
+		b.firsts, b.retries, b.fails = nil, nil, nil
 	}
 	b.cfg = c
 }

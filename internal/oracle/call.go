@@ -30,6 +30,8 @@ type call struct {
 	retryAt    int64 // when the next round starts, while sleeping
 	prevDelay  int64 // what the backoff gave before, -1 at first
 
+	roundFrom int64 // when the round reached the retry, or began
+
 	took *big.Rat // what the retry's budget took for the present round, nil for nothing
 }
 

@@ -103,13 +103,13 @@ func (e *Engine) count(p *path, outcome string) {
 		}
 		if counts(pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step).Budget) {
 			if cell := c.use(r); cell != nil {
-				cell.budget.ended(outcome, took)
+				cell.budget.ended(outcome, took, e.now)
 			}
 		}
 	}
 	if c.plan.hedged() && c.hedgeConfig().Budgeted && counts(c.hedgeConfig().Budget) {
 		if cell := c.use(h); cell != nil && cell.hedge.budget != nil {
-			cell.hedge.budget.ended(outcome, p.took)
+			cell.hedge.budget.ended(outcome, p.took, e.now)
 		}
 	}
 }
@@ -186,14 +186,48 @@ func (e *Engine) decide(c *call, outcome string) (int64, string) {
 		}
 	}
 	if cfg.Budgeted {
+		if cfg.Budget.Rule == budget.Adaptive && e.full(c) {
+			return 0, "budget"
+		}
 		if cell := c.use(r); cell != nil {
-			took, granted := cell.budget.grant(outcome, e.now)
+			took, granted := cell.budget.grant(c.asks(outcome), e.now)
 			if c.took = took; !granted {
 				return 0, "budget"
 			}
 		}
 	}
 	return until, ""
+}
+
+// asks returns what the call says of itself to a budget.
+func (c *call) asks(outcome string) asked {
+	a := asked{outcome: outcome, made: max(c.started, 1) - 1}
+	if c.plan.hedged() {
+		a.made = max(c.last, 1) - 1
+	}
+	if c.plan.retry >= 0 && c.roundRan {
+		a.waited = c.roundAt - c.roundFrom
+	}
+	return a
+}
+
+// full reports whether a step below the retry has no free place. Reading: a key without a
+// cell of its own has free ones, unless the step lets such keys share.
+func (e *Engine) full(c *call) bool {
+	for i := c.plan.retry + 1; i < len(c.plan.steps); i++ {
+		s := c.plan.steps[i]
+		if s.Shadow || c.skips(i) || s.Kind() != pipeline.Bulkhead && s.Kind() != pipeline.Adaptive {
+			continue
+		}
+		cell := s.group.find(c.event)
+		if cell == s.group.spare && s.WhenFull == pipeline.FullEvict {
+			continue
+		}
+		if cell != nil && cell.ask(0, e.now, never).verdict != admit {
+			return true
+		}
+	}
+	return false
 }
 
 // next returns when the next round would start, or the reason why that is too late.

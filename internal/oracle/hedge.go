@@ -119,7 +119,7 @@ func (e *Engine) hedgeGranted(c *call) (took *big.Rat, granted bool) {
 		if cell == nil || cell.hedge.budget == nil {
 			return nil, true
 		}
-		return cell.hedge.budget.grant("", e.now)
+		return cell.hedge.budget.grant(c.asks(""), e.now)
 	}
 	if r < 0 || !pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step).Budgeted {
 		return nil, true
@@ -129,13 +129,13 @@ func (e *Engine) hedgeGranted(c *call) (took *big.Rat, granted bool) {
 		if cell == nil {
 			cell = c.plan.steps[r].group.newCell()
 		}
-		return nil, cell.budget.allows("", e.now)
+		return nil, cell.budget.allows(c.asks(""), e.now)
 	}
 	cell := c.use(r)
 	if cell == nil {
 		return nil, true
 	}
-	return cell.budget.grant("", e.now)
+	return cell.budget.grant(c.asks(""), e.now)
 }
 
 // startClock sets when a hedge follows the attempt, which was just admitted. It

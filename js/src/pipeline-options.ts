@@ -46,7 +46,14 @@ const NAMES = ['name', 'clock', 'outcome', 'retryAfter', 'delay', 'fallback', 'd
 const CALL_NAMES = ['signal', 'cost', 'key', 'attributes', 'deadline', 'hedge'];
 
 /** The hooks among options, as an object whose shape is that of all others: calls read it. */
-export const hooksOf = ({ outcome, retryAfter, delay, fallback, discard, stack }: ResultHooks): ResultHooks => ({
+export const hooksOf = ({
+  outcome,
+  retryAfter,
+  delay,
+  fallback,
+  discard,
+  stack,
+}: ResultHooks): ResultHooks => ({
   outcome,
   retryAfter,
   delay,

@@ -57,6 +57,16 @@ export type Budget =
       max_tokens: number;
       /** What an attempt that succeeds returns, in tokens: 0.001 to 1,000. */
       token_ratio: number;
+    }
+  | {
+      /** The time over which ends of attempts are counted, for a number of retries that follows the share of failures. */
+      adaptive: Duration;
+      /** The share of failures above which a call has one retry. Default `50%`. */
+      one_above?: Share;
+      /** The share of failures above which it has two. Default `20%`. */
+      two_above?: Share;
+      /** After a longer wait of the attempt it has none. Default `2s`. */
+      wait?: Duration;
     };
 
 /** Runs a function again when it fails. Make one with `retry`. */

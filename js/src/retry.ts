@@ -20,6 +20,13 @@ export function retry(options: RetryOptions | number = {}): Retry {
     stack = false,
     instance,
   } = checkHooks('retry', options) as RetryOptions;
-  const hooks = { clock, stack, instance, ...(outcome && { outcome }), ...(retryAfter && { retryAfter }), ...(delay && { delay }) };
+  const hooks = {
+    clock,
+    stack,
+    instance,
+    ...(outcome && { outcome }),
+    ...(retryAfter && { retryAfter }),
+    ...(delay && { delay }),
+  };
   return new Pipeline([{ retry: settings(undelayed(options)) as number }], hooks, 'retry');
 }

@@ -100,6 +100,8 @@ func (m *maker) partlyBudget(c *budget.Config) {
 	switch c.Rule {
 	case budget.Windowed:
 		c.Ratio = reducer.Millionths(uint32(m.upTo(2) * 250_000))
+	case budget.Adaptive:
+		c.OneAbove = reducer.Millionths(of(m, c.TwoAbove.Millionths(), reducer.Whole))
 	case budget.Tokens:
 		c.Tokens = max(c.Retry, c.Timeout, c.Refund) + uint32(m.IntN(5))
 	case budget.Throttle:

@@ -16,32 +16,33 @@ const MAX_THROTTLE = 1_000;
 const WINDOWED = ['ratio', 'minimum', 'window'];
 const TOKENS = ['tokens', 'retry', 'timeout', 'refund'];
 const THROTTLE = ['max_tokens', 'token_ratio'];
-const RULES = [WINDOWED, TOKENS, THROTTLE];
+const ADAPTIVE = ['adaptive', 'one_above', 'two_above', 'wait'];
+const RULES = [WINDOWED, TOKENS, THROTTLE, ADAPTIVE];
 
 /**
- * Whether there is a budget, 2 for the word none; and its ratio, minimum and window. 3 and its tokens, or 4 and its token
- * ratio, for one of the other rules.
+ * Whether there is a budget, 2 for the word none; and its ratio, minimum and window. 3 and its tokens, 4 and its token
+ * ratio, or 5 and its shares, for one of the other rules.
  */
 export const budget: Reader = ({ problems }, n) => {
   if (n.kind === TEXT && n.text === 'none') return [2];
   if (n.kind !== MAP) {
-    const allowed = `none, ${RATIO_TEXT}, or a map with ratio, tokens or max_tokens`;
+    const allowed = `none, ${RATIO_TEXT}, or a map with ratio, tokens, max_tokens or adaptive`;
     const ratio = asShare(problems, n, 0, MAX_RATIO, allowed);
     return ratio === undefined ? undefined : [1, ratio, ...MINIMUM, WINDOW];
   }
   const fields = new Fields(problems, n, RULES.flat());
   let rule = WINDOWED;
   let values: Values = [1, 0, ...MINIMUM, WINDOW];
-  if (!fields.get('tokens') && !fields.get('max_tokens')) {
+  if (!RULES.slice(1).some(([name = '']) => fields.get(name))) {
     values = windowed(fields);
   } else {
     const given = fields.oneOf(
       RULES.map(([name = '']) => name),
-      'one of ratio, tokens and max_tokens',
+      'one of ratio, tokens, max_tokens and adaptive',
     );
     if (!given) return values;
-    rule = fields.get('tokens') ? TOKENS : THROTTLE;
-    values = rule === TOKENS ? tokens(fields) : throttle(fields);
+    rule = RULES.find(([name]) => name === given.key) ?? rule;
+    values = rule === TOKENS ? tokens(fields) : rule === THROTTLE ? throttle(fields) : adaptive(fields);
   }
   for (const names of RULES) {
     if (names === rule) continue;
@@ -61,12 +62,35 @@ function windowed(fields: Fields): Values {
   const ratio = share && asShare(problems, share, 0, MAX_RATIO, RATIO_TEXT);
   const rate = fields.get('minimum');
   if (rate) minimum = asRate(problems, rate, 0) ?? minimum;
-  const span = fields.get('window');
-  if (span) {
-    window = asDuration(problems, span, 1) ?? window;
-    if (window < BUCKETS) problems.mistyped(span, `at least ${BUCKETS}ns, one for each bucket`);
-  }
+  window = bucketed(fields, 'window') ?? window;
   return [1, ratio ?? 0, ...minimum, window];
+}
+
+/** The window of a budget. */
+function bucketed(fields: Fields, name: string): bigint | undefined {
+  const { problems } = fields;
+  const span = fields.get(name);
+  const window = span && asDuration(problems, span, 1);
+  if (span && window !== undefined && window < BUCKETS) {
+    problems.mistyped(span, `at least ${BUCKETS}ns, one for each bucket`);
+  }
+  return window;
+}
+
+function adaptive(fields: Fields): Values {
+  const { problems } = fields;
+  const share = (name: string): number | undefined => {
+    const n = fields.get(name);
+    return n && asShare(problems, n);
+  };
+  const window = bucketed(fields, 'adaptive') ?? WINDOW;
+  const one = share('one_above') ?? 500_000;
+  const two = share('two_above') ?? 200_000;
+  const wait = fields.get('wait');
+  const longest = (wait && asDuration(problems, wait, 1)) ?? 2_000_000_000n;
+  const wrong = two > one && (fields.get('two_above') ?? fields.get('one_above'));
+  if (wrong) problems.mistyped(wrong, 'two_above of at most one_above');
+  return [5, window, one, two, longest];
 }
 
 function tokens(fields: Fields): Values {
