@@ -161,12 +161,16 @@ var (
 		return of(must(budget.New(c.budget)), 0, func(*budget.State) view { return view{} })
 	}}
 
+	adapting = machine{name: "adaptive retry budget", kind: tokenBudgets, draw: drawAdapting, make: func(c config) subject {
+		return of(must(budget.New(c.budget)), 0, func(s *budget.State) view { return view{last: s.Last, begun: s.Begun} })
+	}}
+
 	// bursts are the algorithms that admit a cost of n as n costs of 1.
 	bursts     = []machine{bucket, fixed, sliding, logged}
 	algorithms = join(bursts, []machine{leaky})
 	queued     = []machine{queuedBucket, queuedFixed, queuedSliding, queuedLog, queuedLeaky, newestBucket}
 	breakers   = []machine{calls, timed, consecutive, large}
-	cells      = join(algorithms, queued, breakers, []machine{places, shared, spending, tokens})
+	cells      = join(algorithms, queued, breakers, []machine{places, shared, spending, tokens, adapting})
 )
 
 func join(lists ...[]machine) (all []machine) {
@@ -296,6 +300,13 @@ func drawTokens(h history) config {
 	}
 	c.Retry, c.Timeout, c.Refund = 1+uint32(w>>8)%min(c.Tokens, 4), 1+uint32(w>>16)%min(c.Tokens, 6), 1+uint32(w>>24)%min(c.Tokens, 2)
 	return config{budget: c}
+}
+
+// drawAdapting draws an adaptive budget.
+func drawAdapting(h history) config {
+	w := h.word(0)
+	return config{budget: budget.Config{Rule: budget.Adaptive, Window: time.Duration(10 + w>>2%60), OneAbove: reducer.Millionths(pick(w>>8, uint32(reducer.Whole/2), reducer.Whole/3, reducer.Whole)),
+		TwoAbove: reducer.Millionths(pick(w>>12, uint32(reducer.Whole/5), reducer.Whole/3, 1)), Wait: time.Duration(1 + w>>16%9)}}
 }
 
 // start is the mark of Init.

@@ -148,6 +148,7 @@ func (r *rig) action(w uint64) (reducer.Action, bool) {
 		a.ID, a.Cost = r.callers, r.cost(w)
 		if r.family == tokenBudgets {
 			a.Outcome = pick(w>>18, 0, reducer.Timeout, reducer.Fail)
+			a.Cost, a.Value = uint32(w>>28%4), w>>30%12
 		}
 	case reducer.Reserve:
 		a.Mark, a.Cost = r.now+clock.Mark(w>>20%32), r.cost(w)

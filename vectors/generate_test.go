@@ -123,7 +123,7 @@ func drawn(t *testing.T, s *Suite, r *rand.Rand, count int, unit time.Duration, 
 	}
 	for range count {
 		step := drawStep(r, len(c.seen), unit)
-		if strings.Contains(s.Name, "of tokens") {
+		if strings.HasPrefix(s.Name, "retry budget, ") {
 			step.tallied(r)
 		}
 		step.delta = pause()
@@ -135,7 +135,7 @@ func drawn(t *testing.T, s *Suite, r *rand.Rand, count int, unit time.Duration, 
 	return steps
 }
 
-// tallied makes a step one of a budget of tokens: Release has the outcome of an attempt,
+// tallied makes a step one of a budget that counts how attempts end: Release has the outcome of an attempt,
 // and Acquire that of the attempt before.
 func (s *step) tallied(r *rand.Rand) {
 	switch reducer.Kind(s.kind) {
