@@ -106,7 +106,14 @@ func checkBudget(a *analysis) {
 	if !r.Budgeted {
 		return
 	}
-	if r.Budget.Rule != budget.Windowed {
+	switch r.Budget.Rule {
+	case budget.Windowed:
+	case budget.Adaptive:
+		if a.attempts <= 2 {
+			a.find(Note, BudgetFloor, a.retry, "a call makes at most 1 retry, which the budget grants at any share of failures: it refuses only after a long wait and below full steps", "retry: {attempts: 4}")
+		}
+		return
+	default:
 		n := untilSpent(r.Budget)
 		if n == 0 {
 			a.find(Note, BudgetFloor, a.retry, "a failure leaves one half of the tokens or less: the budget grants no retry", "retry: {budget: {max_tokens: 10, token_ratio: 0.1}}")

@@ -72,6 +72,9 @@ func TestCompareSteps(t *testing.T) {
 			"tighter retry budget: budget of 10 tokens, a failure takes 1, a success returns 0.1, none at one half -> budget of 9 tokens, a failure takes 1, a success returns 0.1, none at one half"},
 		{`retry: {budget: {max_tokens: 10, token_ratio: 0.1}}`, `retry: {budget: {tokens: 10}}`,
 			"other retry budget: budget of 10 tokens, a failure takes 1, a success returns 0.1, none at one half -> budget of 10 tokens, a retry takes 5, after a timeout 10, a first attempt that succeeds returns 1"},
+		{`retry: {budget: {adaptive: 10s}}`, `retry: {budget: {adaptive: 10s, wait: 1s}}`,
+			"tighter retry budget: budget of retries a call: 1 above 50% of failures, 2 above 20%, over 10s, none after a wait of more than 2s -> " +
+				"budget of retries a call: 1 above 50% of failures, 2 above 20%, over 10s, none after a wait of more than 1s"},
 		{`timeout: 5s}, {retry: 3`, `timeout: 5s`, "tighter retry step: 3 attempts, backoff exponential 500ms factor 2 max 1m with full jitter, no budget -> "},
 		{`timeout: 5s}, {bulkhead: 5`, `bulkhead: 5}, {timeout: 5s`, "other  order: timeout, bulkhead -> bulkhead, timeout"},
 	} {

@@ -104,6 +104,9 @@ func (a *analysis) concurrent() []Concurrent {
 
 func budgetOf(s *pipeline.Step) *Budget {
 	c := pipeline.ConfigOf[retry.Config](*s).Budget
+	if c.Rule == budget.Adaptive {
+		return &Budget{Per: orEmpty(s.Per), Window: Duration(c.Window), OneAbove: c.OneAbove.String(), TwoAbove: c.TwoAbove.String()}
+	}
 	if c.Rule != budget.Windowed {
 		return &Budget{Per: orEmpty(s.Per), Tokens: c.Tokens, UntilSpent: untilSpent(c)}
 	}

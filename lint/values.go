@@ -265,6 +265,9 @@ func compareBudgets(a, b budget.Config) (int, bool) {
 	switch {
 	case a.Rule != b.Rule || a.Window != b.Window:
 		return 0, false
+	case a.Rule == budget.Adaptive:
+		one, two := a.OneAbove.Compare(b.OneAbove), a.TwoAbove.Compare(b.TwoAbove)
+		return both(one >= 0 && two >= 0 && a.Wait >= b.Wait, one <= 0 && two <= 0 && a.Wait <= b.Wait)
 	case a.Rule != budget.Windowed:
 		ratio := a.TokenRatio.Compare(b.TokenRatio)
 		return both(a.Tokens >= b.Tokens && a.Refund >= b.Refund && a.Retry <= b.Retry && a.Timeout <= b.Timeout && ratio >= 0,
