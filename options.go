@@ -41,9 +41,10 @@ const (
 	optionRequestID
 	optionClassifyResult
 	optionAttemptInfo
+	optionDelay
 )
 
-var optionNames = [...]string{"WithClock", "WithSeed", "WithLogger", "WithClassify", "WithMaxKeys", "WithRefuseLate", "WithRequestID", "WithClassifyResult", "WithAttemptInfo"}
+var optionNames = [...]string{"WithClock", "WithSeed", "WithLogger", "WithClassify", "WithMaxKeys", "WithRefuseLate", "WithRequestID", "WithClassifyResult", "WithAttemptInfo", "WithDelay"}
 
 // newSettings applies the options. Those that have no effect on what is made are
 // an error.

@@ -115,6 +115,14 @@ func retryObject(c retry.Config) object {
 }
 
 func budgetObject(c budget.Config) object {
+	switch c.Rule {
+	case budget.Tokens:
+		return object{"tokens": c.Tokens, "retry": c.Retry, "timeout": c.Timeout, "refund": c.Refund}
+	case budget.Adaptive:
+		return object{"adaptive": span(c.Window), "one_above": share(c.OneAbove), "two_above": share(c.TwoAbove), "wait": span(c.Wait)}
+	case budget.Throttle:
+		return object{"max_tokens": c.Tokens, "token_ratio": json.Number(decimal(int64(c.TokenRatio.Millionths()), 6))}
+	}
 	return object{
 		"ratio":   share(c.Ratio),
 		"minimum": rate(c.MinimumCount, c.MinimumPeriod),

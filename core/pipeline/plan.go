@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/fallback"
@@ -35,6 +36,8 @@ type Plan struct {
 	keyed    uint16 // steps with a cell for each key
 	picky    uint16 // of these, those that deny or skip a call without a value
 	budgets  uint16 // steps whose cell counts the first admission of a call
+	tallies  uint16 // steps whose budget counts how attempts end
+	places   uint16 // steps that an adaptive retry looks at: without a free place it makes no attempt
 	costed   uint16 // steps that have a cost of their own
 	priced   uint16 // of these, those whose cost an attribute has
 	settles  uint16 // steps that settle the permits of an attempt that ran
@@ -52,6 +55,7 @@ type stage struct {
 	kind   Kind
 	shadow bool
 	leases bool // a permit may lapse
+	holds  bool // an attempt holds a place
 	queues bool // a cell has waiters or holders, which may change with time alone
 	// leaves is the action with which an attempt leaves the cell: Cancel, only where
 	// it did not run, or Record with its outcome, or Release.
@@ -232,7 +236,13 @@ func (p *Plan) findBudgets() {
 	retries := -1
 	if p.retry >= 0 && p.stages[p.retry].maker != nil {
 		retries = p.retry
-		p.budgets |= 1 << p.retry
+		budget := p.stages[p.retry].retry.Budget()
+		p.counts(p.retry, budget)
+		for i := p.retry + 1; i < len(p.stages) && budget.Adapts(); i++ {
+			if p.stages[i].holds && !p.stages[i].shadow {
+				p.places |= 1 << i
+			}
+		}
 	}
 	p.hedgeBudget = -1
 	if p.hedge < 0 {
@@ -241,9 +251,17 @@ func (p *Plan) findBudgets() {
 	if !p.stages[p.hedge].hedge.Config().Unbudgeted {
 		p.hedgeBudget = retries
 	}
-	if p.stages[p.hedge].hedge.Budget() != nil {
+	if b := p.stages[p.hedge].hedge.Budget(); b != nil {
 		p.hedgeBudget = p.hedge
-		p.budgets |= 1 << p.hedge
+		p.counts(p.hedge, b)
+	}
+}
+
+// counts notes what the budget of a step counts.
+func (p *Plan) counts(i int, b *budget.Machine) {
+	p.budgets |= 1 << i // of tokens, too: the admission is a use of the key
+	if b.CountsEnds() {
+		p.tallies |= 1 << i
 	}
 }
 
@@ -257,7 +275,7 @@ func (s *stage) compile(step *Step) error {
 	s.timeout, s.retry, s.hedge, s.chaos, s.maker = part.Timeout, part.Retry, part.Hedge, part.Chaos, part.Maker
 	s.cost, s.charge, s.counts, s.obeys = part.Cost, part.Charge, part.Counts, part.Obeys
 	traits := part.Traits
-	s.leases = traits.Has(mechanism.Leases)
+	s.leases, s.holds = traits.Has(mechanism.Leases), traits.Has(mechanism.Holds)
 	s.queues = part.Queued || traits.Has(mechanism.Holds)
 	switch {
 	case traits.Has(mechanism.Refunds):

@@ -81,7 +81,7 @@ func (l *binding) planFastPath() {
 	}
 	_, budget := l.plan.Consults()
 	if budget >= 0 {
-		l.budget = l.cells[budget]
+		l.budget, l.tallies = l.cells[budget], l.plan.Tallies()
 	}
 	var keys uint8
 	for i := range l.plan.Len() {
@@ -170,7 +170,7 @@ func (l *fastPath) enter(q *Request) bool {
 	}
 	l.held = l.entered
 	all := int(l.entered) == len(steps)
-	if b := l.layout.budget; all && b != nil {
+	if b := l.layout.budget; all && b != nil && !l.layout.tallies {
 		b.Cell.Step(reducer.Action{Kind: reducer.Record}, l.began, &b.Out)
 	}
 	l.unlock()
@@ -415,6 +415,9 @@ func (l *fastPath) leave(q *Request, err error) bool {
 		if l.held > 0 {
 			return false
 		}
+	}
+	if l.layout.tallies {
+		l.layout.budget.Step(reducer.Action{Kind: reducer.Release, Outcome: reducer.OK}, now)
 	}
 	l.open = false
 	if l.pipeline.HasListeners() {
