@@ -22,6 +22,7 @@ type Set struct {
 	known     map[string]*Pipeline                  // every policy that a document had
 	listeners map[*setListener]map[*Pipeline]func() // with what stops them
 	trace     *Trace                                // nil for none
+	shared    runner.Mechanisms                     // of its policies
 }
 
 // setListener is a function that listens to the pipelines of a set.
@@ -78,22 +79,27 @@ func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all runner
 	if s.known == nil {
 		s.known = map[string]*Pipeline{}
 	}
+	var list []runner.Rebinding
+	var added []*Pipeline
 	for i, plan := range plans {
-		about := origin{&document.Policies[i], document}
 		p := s.known[plan.Name()]
 		if p == nil {
-			p = newPipeline(plan, about, applied(s.options))
+			set := applied(s.options)
+			p = newPipeline(runner.NewUnbound(plan.Name(), &set.Settings, &s.shared), set)
 			s.known[plan.Name()] = p
 			for f, stops := range s.listeners {
 				stops[p] = p.Listen(f.f, f.kinds...)
 			}
-			if s.trace != nil {
-				p.engine.Trace(s.trace.recorder, true)
-			}
-		} else {
-			all = append(all, p.engine.Configure(plan, about)...)
+			added = append(added, p)
 		}
+		list = append(list, runner.Rebinding{Pipeline: p.engine, Plan: plan, About: origin{&document.Policies[i], document}})
 		next[plan.Name()] = p
+	}
+	all = s.shared.Configure(list)
+	for _, p := range added {
+		if s.trace != nil {
+			p.engine.Trace(s.trace.recorder, true)
+		}
 	}
 	s.pipelines.Store(&next)
 	s.document.Store(document)
