@@ -27,8 +27,16 @@ func New(p pipeline.Policy, options ...Option) (*Pipeline, error) {
 		return nil, err
 	}
 	set := applied(options)
-	engine := runner.New(plan, origin{}, &set.Settings, new(runner.Mechanisms))
-	return newPipeline(engine, set), nil
+	if set.shared == nil {
+		set.shared = new(runner.Mechanisms)
+	}
+	made := newPipeline(runner.New(plan.Name(), &set.Settings, set.shared), set)
+	events, err := made.engine.Configure(plan, origin{})
+	if err != nil {
+		return nil, err
+	}
+	events.EmitAll()
+	return made, nil
 }
 
 // origin is what a policy comes from; zero for a policy made of Go values.

@@ -315,7 +315,7 @@ func (p *Pipeline) Edit(edit func(*pipeline.Plan) (*pipeline.Plan, error)) (Cell
 	if err != nil {
 		return nil, err
 	}
-	return p.mechanisms.configureAlone(p, next, about)
+	return p.mechanisms.configure([]Rebinding{{p, next, about}})
 }
 
 // Configured emits that an operator configured a step.

@@ -84,22 +84,12 @@ type StepCells struct {
 	blocks   blocks
 }
 
-// New binds a plan to new cells, and to those of the mechanisms that it shares. The public
-// package keeps what it wants beside the plan.
-func New(plan *pipeline.Plan, about any, s *Settings, shared *Mechanisms) *Pipeline {
-	p := NewUnbound(plan.Name(), s, shared)
-	shared.Configure([]Rebinding{{p, plan, about}})
-	return p
-}
-
-// NewUnbound returns a pipeline that has no plan yet, see Mechanisms.Configure. Nothing
-// else may be called before.
-func NewUnbound(name string, s *Settings, shared *Mechanisms) *Pipeline {
+// New returns a pipeline that has no plan yet. Configure, or Mechanisms.Configure, binds one
+// to new cells and to those of the mechanisms that it shares. Nothing else but Listen may
+// be called before.
+func New(name string, s *Settings, shared *Mechanisms) *Pipeline {
 	p := &Pipeline{Settings: s, name: name, mechanisms: shared}
 	p.Listeners.Panicked = s.API.ListenerPanicked
-	shared.mu.Lock()
-	defer shared.mu.Unlock()
-	shared.pipelines = append(shared.pipelines, p)
 	return p
 }
 
@@ -113,9 +103,7 @@ func (p *Pipeline) Bound() (*pipeline.Plan, any) {
 // EmitAll when the caller holds no lock. Other pipelines take over the settings of the
 // mechanisms that they share with it; the error is that of one of their plans with them.
 func (p *Pipeline) Configure(plan *pipeline.Plan, about any) (CellEvents, error) {
-	p.mechanisms.mu.Lock()
-	defer p.mechanisms.mu.Unlock()
-	return p.mechanisms.configureAlone(p, plan, about)
+	return p.mechanisms.Configure([]Rebinding{{p, plan, about}})
 }
 
 // configure replaces the active plan. The caller holds the lock of the bindings.
@@ -124,6 +112,7 @@ func (p *Pipeline) configure(plan *pipeline.Plan, about any) CellEvents {
 	l, all := p.bind(plan, about, old)
 	p.layout.Store(l)
 	if old == nil {
+		p.mechanisms.pipelines = append(p.mechanisms.pipelines, p)
 		return all
 	}
 	for _, c := range old.steps {

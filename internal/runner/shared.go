@@ -115,15 +115,6 @@ func hasSettings(a, b *pipeline.Step) bool {
 	return a.Config == b.Config && slices.Equal(a.Per, b.Per) && a.Keys == b.Keys && a.WhenFull == b.WhenFull && a.Missing == b.Missing
 }
 
-// sweep forgets the mechanisms that no pipeline has.
-func (m *Mechanisms) sweep() {
-	for name, c := range m.shared {
-		if len(c.all()) == 0 {
-			delete(m.shared, name)
-		}
-	}
-}
-
 // Rebinding is another plan for a pipeline.
 type Rebinding struct {
 	Pipeline *Pipeline
@@ -133,39 +124,40 @@ type Rebinding struct {
 
 // Configure replaces active plans, and returns the events of the cells, for EmitAll when
 // the caller holds no lock. A mechanism that moves from one of the pipelines to another
-// one keeps its state.
-func (m *Mechanisms) Configure(list []Rebinding) (all CellEvents) {
+// one keeps its state. Pipelines that are not in the list take over the settings of the
+// mechanisms that they share with those; the error is that of one of their plans with
+// them, and then nothing has changed.
+func (m *Mechanisms) Configure(list []Rebinding) (CellEvents, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
-	for _, x := range list {
-		all = append(all, x.Pipeline.configure(x.Plan, x.About)...)
-	}
-	m.sweep()
-	return all
+	return m.configure(list)
 }
 
-// configureAlone replaces the active plan of one pipeline. The other ones take over the
-// settings of the mechanisms that they share with it. The error is that of a plan that does
-// not compile with them; then nothing has changed.
-func (m *Mechanisms) configureAlone(p *Pipeline, plan *pipeline.Plan, about any) (all CellEvents, err error) {
-	list := []Rebinding{{p, plan, about}}
-	for _, other := range m.pipelines {
-		if other == p || other.layout.Load() == nil {
+// configure is Configure for a caller that holds the lock.
+func (m *Mechanisms) configure(list []Rebinding) (all CellEvents, err error) {
+	for _, p := range m.pipelines {
+		if slices.ContainsFunc(list, func(x Rebinding) bool { return x.Pipeline == p }) {
 			continue
 		}
-		was, about := other.Bound()
-		next, err := withShared(was, plan)
-		if err != nil {
-			return nil, err
+		plan, about := p.Bound()
+		next := plan
+		for _, x := range list {
+			if next, err = withShared(next, x.Plan); err != nil {
+				return nil, err
+			}
 		}
-		if next != was {
-			list = append(list, Rebinding{other, next, about})
+		if next != plan {
+			list = append(list, Rebinding{p, next, about})
 		}
 	}
 	for _, x := range list {
 		all = append(all, x.Pipeline.configure(x.Plan, x.About)...)
 	}
-	m.sweep()
+	for name, c := range m.shared {
+		if len(c.all()) == 0 {
+			delete(m.shared, name)
+		}
+	}
 	return all, nil
 }
 
