@@ -36,6 +36,7 @@ type pool struct {
 	shared  bool // by the steps of several policies; then name is that of the mechanism
 	step    uint8
 	name    string // of the step
+	policy  string
 	config  pipeline.Step
 	layouts int            // that have it
 	keys    keyed.Config   // the maximum number of keys
@@ -73,8 +74,8 @@ func (d *Driver) newLayout(plan *pipeline.Plan, old *layout) *layout {
 	return l
 }
 
-// sharedPool returns the pool of the mechanism that a step shares. One of another kind, or
-// with cells per other attributes, takes the place of that of the same name.
+// sharedPool returns the pool of the mechanism that a step shares: of its name and kind, with
+// cells per the same attributes.
 func (d *Loop) sharedPool(plan *pipeline.Plan, i int) *pool {
 	name, s := plan.Shares(i), plan.Settings(i)
 	for _, p := range d.shared {
@@ -84,23 +85,20 @@ func (d *Loop) sharedPool(plan *pipeline.Plan, i int) *pool {
 	}
 	p := d.newPool(plan, i)
 	p.shared, p.name = true, name
-	d.unshare(name)
 	d.shared = append(d.shared, p)
 	return p
 }
 
-// unshare forgets which pool a shared mechanism has.
-func (d *Loop) unshare(name string) {
-	for i, p := range d.shared {
-		if p.name == name {
-			d.shared = append(d.shared[:i:i], d.shared[i+1:]...)
-			return
-		}
-	}
+// unshare forgets the shared mechanisms that no active plan has. Running calls keep their
+// cells.
+func (d *Loop) unshare() {
+	d.shared = slices.DeleteFunc(d.shared, func(p *pool) bool {
+		return !slices.ContainsFunc(d.drivers, func(of *Driver) bool { return of.layout.stepOf(p) >= 0 })
+	})
 }
 
 func (d *Loop) newPool(plan *pipeline.Plan, i int) *pool {
-	p := &pool{maker: plan.Maker(i), records: plan.Records(i), step: uint8(i), name: plan.StepName(i), config: *plan.Settings(i)}
+	p := &pool{maker: plan.Maker(i), records: plan.Records(i), step: uint8(i), name: plan.StepName(i), policy: plan.Name(), config: *plan.Settings(i)}
 	if len(plan.Per(i)) == 0 {
 		p.one = d.newNode(p, 0, 0)
 		return p
@@ -144,9 +142,6 @@ func (d *Loop) release(l *layout) {
 		if p.layouts--; p.layouts > 0 {
 			continue
 		}
-		if p.shared && slices.Contains(d.shared, p) {
-			d.unshare(p.name)
-		}
 		for i := uint32(1); p.table != nil && i <= p.table.Len(); i++ {
 			d.forget(*p.nodes.At(i))
 		}
@@ -173,6 +168,7 @@ func (d *Driver) Configure(plan *pipeline.Plan) {
 	old := d.layout
 	d.layout = d.newLayout(plan, old)
 	d.configure(plan, false)
+	d.unshare()
 	if old.calls == 0 {
 		d.release(old)
 	}

@@ -73,7 +73,8 @@ type Loop struct {
 	Changes bool
 	// Steps, where it is not nil, is called after each step of a cell, with the name of
 	// the policy's step, or of the shared mechanism, as Cell and the number of the cell's
-	// key. The entry is valid until Steps returns, which must not use the driver. What a
+	// key. Where there are several drivers, the name of the policy and a slash are before
+	// that of the step. The entry is valid until Steps returns, which must not use the driver. What a
 	// cell does without a step is not reported: it adopts another configuration, or is
 	// evicted.
 	Steps func(e *reducer.Entry, key uint32)
@@ -348,6 +349,7 @@ func (d *Driver) leave() {
 	old := d.layout
 	d.layout = nil
 	d.release(old)
+	d.unshare()
 	d.drivers = append(d.drivers[:d.index:d.index], d.drivers[d.index+1:]...)
 	for i, other := range d.drivers {
 		other.index = uint16(i)

@@ -122,8 +122,12 @@ func (d *Loop) touch(answer *reducer.Answer, n *node, a *reducer.Action) {
 // report calls Steps with a step whose effects begin at an index.
 func (d *Loop) report(n *node, a *reducer.Action, answer *reducer.Answer, from int) {
 	d.state = n.cell.AppendState(d.state[:0])
+	name := n.pool.name
+	if len(d.drivers) > 1 && !n.pool.shared {
+		name = n.pool.policy + "/" + name
+	}
 	d.Steps(&reducer.Entry{
-		At: d.now, Cell: n.pool.name, Action: *a, Effects: reducer.Effects{Answer: *answer, Others: d.out[from:]},
+		At: d.now, Cell: name, Action: *a, Effects: reducer.Effects{Answer: *answer, Others: d.out[from:]},
 		Digest: reducer.DigestOf(d.state),
 	}, n.key)
 }
