@@ -4,15 +4,16 @@ import { fieldsOf } from './fields.js';
 import { checkDocumentHTTP } from './http.js';
 import { NAME_TEXT, nearName, validName } from './names.js';
 import { MAP, type Node, NUMBER } from './node.js';
-import { type ReadPolicy, readPolicy } from './policy.js';
+import { POLICY_NAMES, type ReadPolicy, readOf } from './policy.js';
 import type { Problems } from './problems.js';
 import { checkProxy } from './proxy.js';
 import { isText } from './quantities.js';
 import { resolve } from './resolve.js';
 import { checkRoutes } from './routes.js';
 import { unknownPolicy } from './unknown-policy.js';
+import { readMechanisms } from './uses.js';
 
-const NAMES = ['version', 'defaults', 'policies', 'routes', 'http', 'proxy', '$schema'];
+const NAMES = ['version', 'defaults', 'mechanisms', 'policies', 'routes', 'http', 'proxy', '$schema'];
 const MAX_POLICIES = 1000;
 
 const NONE: ReadPolicy = { steps: [], fallback: false };
@@ -30,6 +31,8 @@ export function readDocument(problems: Problems, root: Node, name: string): Read
   const n = fields.need('policies', 'a map of policies by name');
   const defaults = fields.get('defaults');
   if (defaults) checkDefaults(problems, defaults);
+  const mechanisms = fields.get('mechanisms');
+  if (mechanisms) readMechanisms(problems, mechanisms, defaults);
   const policies = n && readPolicies(problems, n, defaults);
   const names = [...(policies?.keys() ?? [])];
   const http = fields.get('http');
@@ -65,8 +68,8 @@ function readPolicies(problems: Problems, source: Node, defaults?: Node): Map<st
     if (!validName(key)) problems.failKey(entry, `the name ${quote(key)}`, NAME_TEXT, nearName(key));
     const resolved = n !== source;
     if (resolved) problems.within = entry;
-    const policy = readPolicy(problems, entry);
-    policies.set(key, resolved ? { ...policy, plain: entry } : policy);
+    const policy = readOf(problems, entry, POLICY_NAMES);
+    policies.set(key, resolved ? { ...policy, plain: policy.plain ?? entry } : policy);
   }
   problems.within = undefined;
   return policies;

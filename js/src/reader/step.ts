@@ -31,6 +31,8 @@ export interface Step extends KeySettings {
   values: readonly (number | bigint | string)[];
   /** The attribute that has the cost of a call, empty for none. */
   cost: string;
+  /** The mechanism that it shares with steps of other policies, empty for none. */
+  shares: string;
 }
 
 /** The settings that every mechanism has, behind its own. */
@@ -71,6 +73,7 @@ export function readStep(
     cells: row.stateless === undefined || (mechanism.needsCells?.(settings) ?? false),
     values: settings.all(),
     cost: attributeOf(settings.get('cost')),
+    shares: '',
   };
   const { fields } = settings;
   if (!fields) return step;
@@ -114,7 +117,7 @@ export function checkScope(problems: Problems, fields: Fields): void {
 }
 
 /** Reads the name of a step; it is empty where it is no text. */
-function stepName(problems: Problems, n: Node): string {
+export function stepName(problems: Problems, n: Node): string {
   if (!isText(problems, n, NAME_TEXT)) return '';
   const { text } = n;
   if (text === 'deadline') {
