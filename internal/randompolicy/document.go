@@ -12,7 +12,7 @@ func Document(random *rand.Rand) string {
 	if random.IntN(3) > 0 {
 		text += `,"defaults":` + defaults(random)
 	}
-	if random.IntN(2) == 0 {
+	if random.IntN(3) > 0 {
 		text += `,"mechanisms":` + mechanisms(random)
 	}
 	policies := make([]string, 1+random.IntN(4))
@@ -86,7 +86,7 @@ func plainSteps(random *rand.Rand) string {
 		if random.IntN(3) == 0 {
 			list = append(list, step)
 		}
-		if random.IntN(12) == 0 {
+		if random.IntN(30) == 0 {
 			list = append(list, use(random))
 		}
 	}
@@ -151,9 +151,9 @@ func mechanisms(random *rand.Rand) string {
 		{`"places":{"bulkhead":{"concurrent":5,"shadow":true}}`, `"places":{"bulkhead":5}`, `"places":{"bulkhead":{}}`},
 		{`"deadline":{"breaker":{}}`, `"Vendor":{"breaker":{}}`, `"vendor":{"breaker":{}}`, `"x":{"use":"vendor"}`, `"x":{"limt":5}`, `"x":5`, `"x":{}`},
 	} {
-		if random.IntN(8) > 0 && len(values) < 7 || random.IntN(20) == 0 {
-			if random.IntN(4) > 0 {
-				values = values[:2]
+		if random.IntN(12) > 0 && len(values) < 7 || random.IntN(40) == 0 {
+			if random.IntN(8) > 0 {
+				values = values[:1]
 			}
 			list = append(list, of(random, values...))
 		}
@@ -163,11 +163,11 @@ func mechanisms(random *rand.Rand) string {
 
 // use returns a step that uses a mechanism.
 func use(random *rand.Rand) string {
-	name := of(random, `"vendor"`, `"vendor"`, `"again"`, `"time"`, `"time"`, `"places"`, `"place"`)
-	switch random.IntN(8) {
+	name := of(random, `"vendor"`, `"vendor"`, `"again"`, `"time"`, `"time"`, `"places"`)
+	switch random.IntN(16) {
 	case 0:
-		name = of(random, `{"mechanism":`+name+`,"per":"key"}`, `{"mechanism":5}`, `{}`, `{"name":"a"}`, `5`, `["vendor"]`, `{"mechanism":`+name+`,"shadow":5,"name":"A b"}`)
-	case 1, 2, 3:
+		name = of(random, `"place"`, `{"mechanism":`+name+`,"per":"key"}`, `{"mechanism":5}`, `{}`, `{"name":"a"}`, `5`, `["vendor"]`, `{"mechanism":`+name+`,"shadow":5,"name":"A b"}`)
+	case 1, 2, 3, 4, 5, 6:
 		name = `{"mechanism":` + name + of(random, `,"name":"mine"`, `,"shadow":true`, `,"shadow":false,"name":"limit"`, `,"description":"why"`) + `}`
 	}
 	return `{"use":` + name + `}`

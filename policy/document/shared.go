@@ -52,8 +52,11 @@ func (r *reader) mechanisms(source, defaults *tree.Node, doc *Document) {
 			r.double(e, first.Line)
 			continue
 		}
-		if e.Key == pipeline.Deadline || !validName(e.Key) {
-			r.failKey(e, "the name $q", nameText+", and is not "+pipeline.Deadline).hint = hyphenated
+		switch {
+		case e.Key == pipeline.Deadline:
+			r.failKey(e, reservedName, reservedText)
+		case !validName(e.Key):
+			r.failKey(e, "the name $q", nameText).hint = hyphenated
 		}
 		if n != source {
 			r.within = e

@@ -240,6 +240,12 @@ func (f *fields) keyed(s *pipeline.Step) {
 	}
 }
 
+// What an error about the name of the caller's deadline says.
+const (
+	reservedName = "the reserved name $q"
+	reservedText = "any other name; " + pipeline.Deadline + " is the caller's own deadline"
+)
+
 // stepName reads the name of a step.
 func (r *reader) stepName(n *tree.Node, into *string) {
 	if !r.isText(n, nameText) {
@@ -248,7 +254,7 @@ func (r *reader) stepName(n *tree.Node, into *string) {
 	*into = n.Text
 	switch {
 	case n.Text == pipeline.Deadline:
-		r.fail(n, "the reserved name $q", "any other name; "+pipeline.Deadline+" is the caller's own deadline")
+		r.fail(n, reservedName, reservedText)
 	case !validName(n.Text):
 		r.fail(n, "the name $q", nameText).hint = hyphenated
 	}

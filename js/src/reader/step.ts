@@ -1,7 +1,7 @@
 import { quote } from './bytes.js';
 import { attributeOf } from './cost.js';
 import type { Fields } from './fields.js';
-import { NAME_TEXT, nearName, validName } from './names.js';
+import { NAME_TEXT, nearName, RESERVED, RESERVED_FOUND, RESERVED_TEXT, validName } from './names.js';
 import { BOOL, type Node, TEXT } from './node.js';
 import type { Problems } from './problems.js';
 import { asBool, asWord, isText } from './quantities.js';
@@ -120,8 +120,8 @@ export function checkScope(problems: Problems, fields: Fields): void {
 export function stepName(problems: Problems, n: Node): string {
   if (!isText(problems, n, NAME_TEXT)) return '';
   const { text } = n;
-  if (text === 'deadline') {
-    problems.fail(n, 'the reserved name "deadline"', "any other name; deadline is the caller's own deadline");
+  if (text === RESERVED) {
+    problems.fail(n, RESERVED_FOUND, RESERVED_TEXT);
   } else if (!validName(text)) {
     problems.fail(n, `the name ${quote(text)}`, NAME_TEXT, nearName(text));
   }

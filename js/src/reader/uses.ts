@@ -3,7 +3,16 @@
 import { quote } from './bytes.js';
 import { fieldsOf } from './fields.js';
 import { mechanismOf, READERS, USE } from './mechanisms.js';
-import { NAME_TEXT, nearest, nearName, orList, validName } from './names.js';
+import {
+  NAME_TEXT,
+  nearest,
+  nearName,
+  orList,
+  RESERVED,
+  RESERVED_FOUND,
+  RESERVED_TEXT,
+  validName,
+} from './names.js';
 import { MAP, type Node, TEXT } from './node.js';
 import { readKeys } from './per.js';
 import type { Problems } from './problems.js';
@@ -41,9 +50,8 @@ export function readMechanisms(problems: Problems, source: Node, defaults?: Node
       problems.double(entry, first.entry);
       continue;
     }
-    if (key === 'deadline' || !validName(key)) {
-      problems.failKey(entry, `the name ${quote(key)}`, `${NAME_TEXT}, and is not deadline`, nearName(key));
-    }
+    if (key === RESERVED) problems.failKey(entry, RESERVED_FOUND, RESERVED_TEXT);
+    else if (!validName(key)) problems.failKey(entry, `the name ${quote(key)}`, NAME_TEXT, nearName(key));
     if (n !== source) problems.within = entry;
     problems.shared.set(key, { step: readMechanism(problems, entry), entry });
     problems.within = undefined;
