@@ -1,9 +1,11 @@
 package sluice_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -18,6 +20,8 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/eval"
+	"github.com/sluice-go/sluice/policy"
 )
 
 // sharing returns the set of a document with mechanisms and policies, each as a flow map.
@@ -277,4 +281,35 @@ func TestSharedInParallel(t *testing.T) {
 			assert.Zero(t, s.Cell.InUse)
 		}
 	}
+}
+
+// The trace of a set whose policies share a mechanism: all of them decide it again.
+func TestSharedTrace(t *testing.T) {
+	const mechanisms, policies = `{m: {limit: {rate: 2/1m, wait: 2m, queue: 1}}}`, `{a: {steps: [{use: m}]}, b: {steps: [{retry: {attempts: 2, backoff: none}}, {use: {mechanism: m, name: x}}]}}`
+	var text bytes.Buffer
+	bubble(t, func(t *testing.T) {
+		set := sharing(t, mechanisms, policies, sluice.WithSeed(7))
+		tr, err := set.Trace(sluice.TraceOptions{Writer: &text})
+		require.NoError(t, err)
+		for _, name := range []string{"a", "b", "b", "a", "b"} {
+			_, _ = sluice.Do(context.Background(), set.Pipeline(name), func(context.Context) (int, error) { return 0, errBoom })
+			time.Sleep(time.Second)
+		}
+		require.NoError(t, tr.Stop())
+	})
+	var events, decisions string
+	for line := range strings.Lines(text.String()) {
+		switch {
+		case strings.Contains(line, `"op":`):
+			events += line
+		case strings.Contains(line, `"decision":`):
+			decisions += line
+		}
+	}
+	doc, err := policy.Parse("test.yaml", sharedDocument(mechanisms, policies))
+	require.NoError(t, err)
+	var out bytes.Buffer
+	require.NoError(t, eval.RunAll([]pipeline.Policy{doc.Policies[0].Policy, doc.Policies[1].Policy}, eval.Options{Seed: 7}, strings.NewReader(events), &out), events)
+	assert.Equal(t, decisions, out.String())
+	assert.Contains(t, decisions, `"wait"`)
 }

@@ -37,7 +37,8 @@ type pool struct {
 	step    uint8
 	name    string // of the step
 	policy  string
-	config  pipeline.Step
+	kind    pipeline.Kind
+	per     []string
 	layouts int            // that have it
 	keys    keyed.Config   // the maximum number of keys
 	one     *node          // of a step without keys; of one with keys, the overflow cell
@@ -77,9 +78,9 @@ func (d *Driver) newLayout(plan *pipeline.Plan, old *layout) *layout {
 // sharedPool returns the pool of the mechanism that a step shares: of its name and kind, with
 // cells per the same attributes.
 func (d *Loop) sharedPool(plan *pipeline.Plan, i int) *pool {
-	name, s := plan.Shares(i), plan.Settings(i)
+	name := plan.Shares(i)
 	for _, p := range d.shared {
-		if p.name == name && p.config.Kind() == s.Kind() && slices.Equal(p.config.Per, s.Per) {
+		if p.name == name && p.kind == plan.Kind(i) && slices.Equal(p.per, plan.Per(i)) {
 			return p
 		}
 	}
@@ -98,7 +99,7 @@ func (d *Loop) unshare() {
 }
 
 func (d *Loop) newPool(plan *pipeline.Plan, i int) *pool {
-	p := &pool{maker: plan.Maker(i), records: plan.Records(i), step: uint8(i), name: plan.StepName(i), policy: plan.Name(), config: *plan.Settings(i)}
+	p := &pool{maker: plan.Maker(i), records: plan.Records(i), step: uint8(i), name: plan.StepName(i), policy: plan.Name(), kind: plan.Kind(i), per: plan.Per(i)}
 	if len(plan.Per(i)) == 0 {
 		p.one = d.newNode(p, 0, 0)
 		return p
@@ -176,21 +177,21 @@ func (d *Driver) Configure(plan *pipeline.Plan) {
 	d.catchUp()
 }
 
-// configure has the pools of the active layout adopt the settings of its plan. Those of a
-// shared mechanism may have them already; fresh says that all others do.
+// configure has the pools of the active layout adopt the settings of its plan. fresh says
+// that the driver is new: then its own pools have them.
 func (d *Driver) configure(plan *pipeline.Plan, fresh bool) {
 	for i := range plan.Len() {
-		p, s := d.layout.pools[i], plan.Settings(i)
+		p := d.layout.pools[i]
 		if p == nil {
 			continue
 		}
 		if !p.shared || d.isFirst(p) {
 			p.step = uint8(i)
 		}
-		if (fresh || p.shared) && p.has(s) {
+		if fresh && p.layouts == 1 {
 			continue
 		}
-		p.maker, p.config = plan.Maker(i), *s
+		p.maker = plan.Maker(i)
 		d.adopt(p, plan.Keys(i))
 	}
 }
@@ -203,11 +204,6 @@ func (d *Driver) isFirst(p *pool) bool {
 		}
 	}
 	return true
-}
-
-// has reports whether the cells have the settings of a step.
-func (p *pool) has(s *pipeline.Step) bool {
-	return p.config.Config == s.Config && p.config.Keys == s.Keys && p.config.WhenFull == s.WhenFull
 }
 
 // adopt reconfigures the cells of a pool by its present maker, and keeps at most as

@@ -15,7 +15,8 @@ type object = map[string]any
 // PolicyJSON prints the policy as a document with the one policy p. Every
 // setting that has a default is written out.
 func PolicyJSON(p pipeline.Policy) []byte {
-	return print(object{"version": 1, "policies": object{"p": json.RawMessage(policy.BodyJSON(p))}})
+	p.Name = "p"
+	return SetJSON([]pipeline.Policy{p})
 }
 
 // SetJSON is PolicyJSON for several policies, which share mechanisms.
