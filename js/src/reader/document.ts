@@ -20,8 +20,18 @@ const NONE: ReadPolicy = { steps: [], fallback: false };
 
 /** Reads a whole document, checks all of it, and returns its policy of a name; an empty name is the only policy. */
 export function readDocument(problems: Problems, root: Node, name: string): ReadPolicy {
+  const policies = readDocuments(problems, root);
+  const names = [...policies.keys()];
+  const policy = policies.get(name || names.length > 1 ? name : (names[0] ?? ''));
+  const n = root.items.find(({ key }) => key === 'policies');
+  if (n && !policy && problems.none) unknownPolicy(problems, n, name, names);
+  return policy ?? NONE;
+}
+
+/** Reads a whole document, checks all of it, and returns its policies by their names. */
+export function readDocuments(problems: Problems, root: Node): Map<string, ReadPolicy> {
   const fields = fieldsOf(problems, root, 'a policy document: a map of version, policies and routes', NAMES);
-  if (!fields) return NONE;
+  if (!fields) return new Map();
   const version = fields.need('version', 'the version of the format, 1');
   if (version && (version.kind !== NUMBER || version.text !== '1')) {
     problems.mistyped(version, 'the number 1, the version of the format');
@@ -33,17 +43,15 @@ export function readDocument(problems: Problems, root: Node, name: string): Read
   if (defaults) checkDefaults(problems, defaults);
   const mechanisms = fields.get('mechanisms');
   if (mechanisms) readMechanisms(problems, mechanisms, defaults);
-  const policies = n && readPolicies(problems, n, defaults);
-  const names = [...(policies?.keys() ?? [])];
+  const policies = n ? readPolicies(problems, n, defaults) : new Map<string, ReadPolicy>();
+  const names = [...policies.keys()];
   const http = fields.get('http');
   if (http) checkDocumentHTTP(problems, http, names);
   const proxy = fields.get('proxy');
   if (proxy) checkProxy(problems, proxy);
   const routes = fields.get('routes');
   if (routes) checkRoutes(problems, routes, names);
-  const policy = policies?.get(name || names.length > 1 ? name : (names[0] ?? ''));
-  if (n && !policy && problems.none) unknownPolicy(problems, n, name, names);
-  return policy ?? NONE;
+  return policies;
 }
 
 /** Reads the map of policies, whose steps take the defaults of the document. */

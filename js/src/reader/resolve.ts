@@ -43,9 +43,7 @@ export function stepEntry(item: Node): Node | undefined {
 export function settingsOf(entry: Node, mechanism = mechanismOf(entry.key) as Mechanism): Node | undefined {
   if (entry.kind === MAP) return entry;
   const short =
-    entry.key === USE
-      ? entry.kind === TEXT && { name: 'mechanism' }
-      : shortOf(mechanism.row, entry.kind);
+    entry.key === USE ? entry.kind === TEXT && { name: 'mechanism' } : shortOf(mechanism.row, entry.kind);
   if (!short) return undefined;
   const value = Object.assign(new Node(entry), {
     kind: entry.kind,
@@ -217,8 +215,7 @@ class Resolver {
   /** A step with the defaults of its mechanism. */
   step(item: Node): Node {
     const entry = stepEntry(item);
-    const given =
-      entry && entry.key !== USE ? this.defaults && entryOf(this.defaults, entry.key) : undefined;
+    const given = entry && entry.key !== USE ? this.defaults && entryOf(this.defaults, entry.key) : undefined;
     if (!entry || !given || !this.take(given, entry)) return item;
     const off = entryOf(entry, 'defaults');
     if (off?.kind === BOOL && off.text === 'false') {
