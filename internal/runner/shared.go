@@ -65,12 +65,6 @@ func (x *member) emit(e Event) {
 	x.pipeline.Emit(&e)
 }
 
-// of returns the member of a pipeline, which it must have.
-func (m *members) of(p *Pipeline) member {
-	all := m.all()
-	return all[slices.IndexFunc(all, func(x member) bool { return x.pipeline == p })]
-}
-
 // join adds a pipeline, or renames its step. The caller holds the lock of the bindings.
 func (m *members) join(p *Pipeline, step string) member {
 	all := slices.Clone(m.all())
