@@ -37,10 +37,14 @@ type Step struct {
 	Shadow    bool     `json:"shadow"`
 	// EachAttempt says that the step is below a retry or a hedge, so that every
 	// attempt passes it.
-	EachAttempt bool   `json:"each_attempt"`
-	Description string `json:"description,omitempty"`
-	Line        int    `json:"line"`
-	Column      int    `json:"column"`
+	EachAttempt bool `json:"each_attempt"`
+	// Shared is the mechanism of the document that the step uses, empty for none, and
+	// SharedWith the other policies that use it.
+	Shared      string   `json:"shared,omitempty"`
+	SharedWith  []string `json:"shared_with,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Line        int      `json:"line"`
+	Column      int      `json:"column"`
 }
 
 // Fallback is what a caller gets in place of a refusal or a failure.

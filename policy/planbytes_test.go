@@ -70,6 +70,9 @@ func (w *planWriter) plan(p *pipeline.Plan) {
 		if s.Shadow {
 			flags++
 		}
+		if s.Mechanism != "" {
+			flags += 16
+		}
 		w.put("flags", flags)
 		w.text("name", s.Name)
 		w.number("per", uint64(len(s.Per)))
@@ -77,6 +80,9 @@ func (w *planWriter) plan(p *pipeline.Plan) {
 			w.text("per", attribute)
 		}
 		w.number("keys", uint64(p.Keys(i).Keys))
+		if s.Mechanism != "" {
+			w.text("mechanism", s.Mechanism)
+		}
 		draft := mechanisms.Docs(s.Kind()).Draft(s.Config)
 		w.settings(mechanisms.Row(s.Kind()).Settings, "", draft, s.Config)
 	}
@@ -281,7 +287,9 @@ func TestPlanBytesThatDoNotCompile(t *testing.T) {
 		{"\x01\x00\x01\x00" + limit[1:], "", 0, "kind"},
 		{"\x01\x00\x01\xff" + limit[1:], "", 0, "kind"},
 		{"\x01\x00\x01\x04\x0c" + limit[2:], "", 0, "flags"},
-		{"\x01\x00\x01\x04\x10" + limit[2:], "", 0, "flags"},
+		{"\x01\x00\x01\x04\x20" + limit[2:], "", 0, "flags"},
+		{"\x01\x00\x01\x04\x10\x01a\x00\x00\xff\xff\xff\xff\x0f", "", 0, "mechanism"},
+		{"\x01\x00\x02\x04\x10\x01a\x00\x00\x01m" + limit[6:] + "\x04\x10\x01b\x00\x00\x01m" + limit[6:], "mechanism: another step has its state", 1, "name"},
 		{"\x01\x00\x01\x04\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "", 0, "name"},
 		{"\x01\x00\x01\x04\x00\x01a\xff\xff\xff\xff\x0f", "", 0, "per"},
 		{"\x01\x00\x01\x04\x00\x01a\x00\x80\x00", "", 0, "keys"},

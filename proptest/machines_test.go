@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/chaos"
+	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
@@ -42,6 +43,7 @@ type machine struct {
 	retries func(c retry.Config) nexter
 	draws   func(c chaos.Config) drawer
 	flows   func(p pipeline.Policy) *flow
+	joins   func(policies ...pipeline.Policy) []*drive.Driver
 	nests   func(p pipeline.Policy, split int) *nest
 	hands   func(p pipeline.Policy) *byHand
 	logs    func(p pipeline.Policy, log []slow.Event) ([]string, error)

@@ -46,7 +46,7 @@ type trial struct {
 // table is the table of all invariants.
 func table() []row {
 	return slices.Concat(
-		properties(byProperty, lawLines, flowLawLines, limitLines, configureLines, breakerLines, bulkheadLines, retryLines, chaosLines, pipelineLines),
+		properties(byProperty, lawLines, flowLawLines, limitLines, configureLines, breakerLines, bulkheadLines, retryLines, chaosLines, pipelineLines, severalLines),
 		properties(byDifference, recountLines),
 		adaptiveLines(), sharedLines(), keyedLines(), refundLines(), shortLines(), scriptLines(), commandLines(), explorationLines())
 }

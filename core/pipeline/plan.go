@@ -86,6 +86,7 @@ const (
 	errOrder
 	errLast
 	errReserved
+	errTwice
 	errTwins
 )
 
@@ -106,6 +107,8 @@ func (e policyError) Error() string {
 		return "steps: a chaos is the last step"
 	case errReserved:
 		return "name: deadline is reserved"
+	case errTwice:
+		return "mechanism: another step has its state"
 	}
 	return "name: another step has it"
 }
@@ -288,8 +291,8 @@ func (s *stage) compile(step *Step) error {
 	return nil
 }
 
-// nameSteps gives unnamed steps their names: the mechanism, then limit-2 for the
-// second limit. It returns the errors of names.
+// nameSteps gives unnamed steps their names: the shared mechanism, or the kind, then
+// limit-2 for the second limit that is not shared. It returns the errors of names.
 func (p *Plan) nameSteps() (wrong []error) {
 	var seen [mechanism.Kinds]int
 	for i := range p.steps {
@@ -298,8 +301,14 @@ func (p *Plan) nameSteps() (wrong []error) {
 		if int(kind) >= mechanism.Kinds {
 			kind = 0 // is wrong already
 		}
-		seen[kind]++
-		if s.Name == "" {
+		if s.Mechanism == "" {
+			seen[kind]++
+		}
+		switch {
+		case s.Name != "":
+		case s.Mechanism != "":
+			s.Name = s.Mechanism
+		default:
 			s.Name = s.Kind().String()
 			if n := seen[kind]; n > 1 {
 				s.Name += "-" + digits(n)
@@ -309,7 +318,12 @@ func (p *Plan) nameSteps() (wrong []error) {
 			wrong = append(wrong, wrongStep(i, s, errReserved))
 		}
 		for j := range i {
-			if p.steps[j].Name == s.Name {
+			other := &p.steps[j]
+			if s.Mechanism != "" && other.Mechanism == s.Mechanism && p.stages[i].maker != nil {
+				wrong = append(wrong, wrongStep(i, s, errTwice))
+				break
+			}
+			if other.Name == s.Name {
 				wrong = append(wrong, wrongStep(i, s, errTwins))
 				break
 			}
@@ -362,6 +376,15 @@ func (p *Plan) Settings(i int) *Step { return &p.steps[i] }
 
 // Kind returns the mechanism of a step.
 func (p *Plan) Kind(i int) Kind { return p.stages[i].kind }
+
+// Shares returns the mechanism whose cells a step shares with steps of other policies,
+// empty for a step with cells of its own or without cells.
+func (p *Plan) Shares(i int) string {
+	if p.stages[i].maker == nil {
+		return ""
+	}
+	return p.steps[i].Mechanism
+}
 
 // Per returns the attributes whose values have a cell each at a step.
 func (p *Plan) Per(i int) []string { return p.steps[i].Per }

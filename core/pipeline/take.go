@@ -514,10 +514,13 @@ func (p *Plan) Ticket(c *Call, w Wait) uint64 { return c.Try(w.Attempt).Slots[w.
 func (p *Plan) PermitOf(c *Call, k uint8, i int) reducer.Permit { return p.holder(c, k, i).Slots[i] }
 
 // Match returns the index of the step of another plan that is the same as step i:
-// of the same name, mechanism and attributes. -1 for none.
+// of the same kind and attributes, and of the same shared mechanism or, where its state
+// is its own, of the same name. -1 for none.
 func (p *Plan) Match(i int, other *Plan) int {
+	shared := p.Shares(i)
 	for j := range other.stages {
-		if other.steps[j].Name == p.steps[i].Name && other.stages[j].kind == p.stages[i].kind && slices.Equal(other.steps[j].Per, p.steps[i].Per) {
+		if other.Shares(j) == shared && (shared != "" || other.steps[j].Name == p.steps[i].Name) &&
+			other.stages[j].kind == p.stages[i].kind && slices.Equal(other.steps[j].Per, p.steps[i].Per) {
 			return j
 		}
 	}

@@ -7,6 +7,7 @@ import "math/big"
 // hedge the path above has all the steps, and the one attempt of a round none.
 type call struct {
 	number int
+	seed   uint64
 	id     string
 	event  Event
 	plan   *plan

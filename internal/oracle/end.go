@@ -244,7 +244,7 @@ func (e *Engine) full(c *call) bool {
 
 // next returns when the next round would start, or the reason why that is too late.
 func (e *Engine) next(c *call, cfg retry.Config) (int64, string) {
-	seed := e.seed + uint64(c.number)<<32 + uint64(c.round)
+	seed := c.seed + uint64(c.round)
 	c.prevDelay = delay(cfg.Backoff, c.round, c.prevDelay, seed)
 	until := after(e.now, max(c.prevDelay, c.retryAfter))
 	if until >= c.above.deadline(c.plan.retry) {

@@ -60,7 +60,7 @@ export class Call {
   private closed = false;
 
   constructor(
-    protected readonly runner: Runner,
+    readonly runner: Runner,
     readonly layout: Layout,
     private readonly task: Task<unknown>,
     readonly options: PipelineCallOptions | undefined,

@@ -13,6 +13,7 @@ export {
   memoryUsage,
   PolicyError,
   pipeline,
+  policies,
   policy,
   RejectedError,
   rateLimiter,

@@ -141,7 +141,23 @@ export type Step =
   | { hedge: HedgeOptions & StepSettings }
   | { adaptive: AdaptiveOptions & StepSettings }
   | { chaos: ChaosOptions & StepSettings }
-  | { timeout: Duration | (StepSettings & { after: Duration; soft?: Duration }) };
+  | { timeout: Duration | (StepSettings & { after: Duration; soft?: Duration }) }
+  | { use: string | Use };
+
+/** A step that uses one of the `mechanisms` of its document, and has its state together with steps of other policies. */
+export interface Use {
+  /** The name of the mechanism. */
+  mechanism: string;
+  /** Unique in the policy. Default: the name of the mechanism. */
+  name?: string | undefined;
+  /** Decides and enforces nothing. Default: that of the mechanism, which is false. */
+  shadow?: boolean | undefined;
+  /** For people. It changes no decision. */
+  description?: string | undefined;
+}
+
+/** A step that uses no mechanism of its document. */
+export type PlainStep = Exclude<Step, { use: unknown }>;
 
 /** What an answer of HTTP means: statuses, hundreds of them, errors of the network. */
 export type HttpClass = readonly (number | `${1 | 2 | 3 | 4 | 5}xx` | 'connect' | 'reset' | 'timeout')[];
@@ -203,7 +219,7 @@ export const stepsOf = ({ steps = [] }: Policy): readonly Step[] => steps;
 
 /** Settings by mechanism that every step of it takes where it leaves them out. */
 export type Defaults = {
-  [M in MechanismOf<Step>]?: DefaultsOf<Extract<Step, { [K in M]: unknown }>[M]>;
+  [M in MechanismOf<PlainStep>]?: DefaultsOf<Extract<PlainStep, { [K in M]: unknown }>[M]>;
 };
 type MechanismOf<S> = S extends object ? keyof S : never;
 type DefaultsOf<V> = V extends object ? Partial<V> & Without<'name' | 'description' | 'defaults'> : V;
@@ -224,9 +240,15 @@ export interface Sections {
 /** A document: policies by name. Beside `defaults` their steps may leave out required settings. */
 export type PolicyDocument = Sections &
   (
-    | { defaults?: undefined; policies: { [name: string]: Policy } }
+    | {
+        defaults?: undefined;
+        /** Mechanisms by name, which steps of several policies use. */
+        mechanisms?: { [name: string]: PlainStep } | undefined;
+        policies: { [name: string]: Policy };
+      }
     | {
         defaults: Defaults;
+        mechanisms?: { [name: string]: StepPart<PlainStep> } | undefined;
         policies: { [name: string]: SteppedPolicy<StepPart> | PassingPolicy | ExtendingPolicy<StepPart> };
       }
   );

@@ -92,7 +92,14 @@ func (t *text) steps(p *lint.Policy) {
 		if s.EachAttempt {
 			name = "  " + name
 		}
-		rows = append(rows, []string{strconv.Itoa(i + 1), name, s.Settings})
+		settings := s.Settings
+		if s.Shared != "" {
+			settings += "; mechanism " + s.Shared
+		}
+		if len(s.SharedWith) > 0 {
+			settings += ", shared with " + strings.Join(s.SharedWith, ", ")
+		}
+		rows = append(rows, []string{strconv.Itoa(i + 1), name, settings})
 	}
 	if p.Fallback != nil {
 		rows = append(rows, []string{"", "fallback", fmt.Sprintf("%d %s", p.Fallback.Status, strconv.Quote(p.Fallback.Body))})
