@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/condition"
@@ -36,6 +37,8 @@ type Plan struct {
 	keyed    uint16 // steps with a cell for each key
 	picky    uint16 // of these, those that deny or skip a call without a value
 	budgets  uint16 // steps whose cell counts the first admission of a call
+	tallies  uint16 // steps whose budget counts how attempts end
+	places   uint16 // steps that an adaptive retry looks at: without a free place it makes no attempt
 	costed   uint16 // steps that have a cost of their own
 	priced   uint16 // of these, those whose cost an attribute has
 	settles  uint16 // steps that settle the permits of an attempt that ran
@@ -58,6 +61,7 @@ type Plan struct {
 type stage struct {
 	kind   Kind
 	leases bool // a permit may lapse
+	holds  bool // an attempt holds a place
 	queues bool // a cell has waiters or holders, which may change with time alone
 	// leaves is the action with which an attempt leaves the cell: Cancel, only where
 	// it did not run, or Record with its outcome, or Release.
@@ -96,6 +100,7 @@ const (
 	errLast
 	errReserved
 	errDenial
+	errTwice
 	errTwins
 )
 
@@ -118,6 +123,8 @@ func (e policyError) Error() string {
 		return "name: deadline is reserved"
 	case errDenial:
 		return "name: deny is reserved beside the policy's deny"
+	case errTwice:
+		return "mechanism: another step has its state"
 	}
 	return "name: another step has it"
 }
@@ -278,7 +285,13 @@ func (p *Plan) findBudgets() {
 	retries := -1
 	if p.retry >= 0 && p.stages[p.retry].maker != nil {
 		retries = p.retry
-		p.budgets |= 1 << p.retry
+		budget := p.stages[p.retry].retry.Budget()
+		p.counts(p.retry, budget)
+		for i := p.retry + 1; i < len(p.stages) && budget.Adapts(); i++ {
+			if p.stages[i].holds && !p.steps[i].Shadow {
+				p.places |= 1 << i
+			}
+		}
 	}
 	p.hedgeBudget = -1
 	if p.hedge < 0 {
@@ -287,9 +300,17 @@ func (p *Plan) findBudgets() {
 	if !p.stages[p.hedge].hedge.Config().Unbudgeted {
 		p.hedgeBudget = retries
 	}
-	if p.stages[p.hedge].hedge.Budget() != nil {
+	if b := p.stages[p.hedge].hedge.Budget(); b != nil {
 		p.hedgeBudget = p.hedge
-		p.budgets |= 1 << p.hedge
+		p.counts(p.hedge, b)
+	}
+}
+
+// counts notes what the budget of a step counts.
+func (p *Plan) counts(i int, b *budget.Machine) {
+	p.budgets |= 1 << i // of tokens, too: the admission is a use of the key
+	if b.CountsEnds() {
+		p.tallies |= 1 << i
 	}
 }
 
@@ -303,7 +324,7 @@ func (s *stage) compile(step *Step) error {
 	s.timeout, s.retry, s.hedge, s.chaos, s.maker = part.Timeout, part.Retry, part.Hedge, part.Chaos, part.Maker
 	s.cost, s.charge, s.counts, s.obeys = part.Cost, part.Charge, part.Counts, part.Obeys
 	traits := part.Traits
-	s.leases = traits.Has(mechanism.Leases)
+	s.leases, s.holds = traits.Has(mechanism.Leases), traits.Has(mechanism.Holds)
 	s.queues = part.Queued || traits.Has(mechanism.Holds)
 	switch {
 	case traits.Has(mechanism.Refunds):
@@ -316,8 +337,8 @@ func (s *stage) compile(step *Step) error {
 	return nil
 }
 
-// nameSteps gives unnamed steps their names: the mechanism, then limit-2 for the
-// second limit. It returns the errors of names.
+// nameSteps gives unnamed steps their names: the shared mechanism, or the kind, then
+// limit-2 for the second limit that is not shared. It returns the errors of names.
 func (p *Plan) nameSteps() (wrong []error) {
 	var seen [mechanism.Kinds]int
 	for i := range p.steps {
@@ -326,8 +347,14 @@ func (p *Plan) nameSteps() (wrong []error) {
 		if int(kind) >= mechanism.Kinds {
 			kind = 0 // is wrong already
 		}
-		seen[kind]++
-		if s.Name == "" {
+		if s.Mechanism == "" {
+			seen[kind]++
+		}
+		switch {
+		case s.Name != "":
+		case s.Mechanism != "":
+			s.Name = s.Mechanism
+		default:
 			s.Name = s.Kind().String()
 			if n := seen[kind]; n > 1 {
 				s.Name += "-" + digits(n)
@@ -340,7 +367,12 @@ func (p *Plan) nameSteps() (wrong []error) {
 			wrong = append(wrong, wrongStep(i, s, errDenial))
 		}
 		for j := range i {
-			if p.steps[j].Name == s.Name {
+			other := &p.steps[j]
+			if s.Mechanism != "" && other.Mechanism == s.Mechanism && p.stages[i].maker != nil {
+				wrong = append(wrong, wrongStep(i, s, errTwice))
+				break
+			}
+			if other.Name == s.Name {
 				wrong = append(wrong, wrongStep(i, s, errTwins))
 				break
 			}
@@ -393,6 +425,15 @@ func (p *Plan) Settings(i int) *Step { return &p.steps[i] }
 
 // Kind returns the mechanism of a step.
 func (p *Plan) Kind(i int) Kind { return p.stages[i].kind }
+
+// Shares returns the mechanism whose cells a step shares with steps of other policies,
+// empty for a step with cells of its own or without cells.
+func (p *Plan) Shares(i int) string {
+	if p.stages[i].maker == nil {
+		return ""
+	}
+	return p.steps[i].Mechanism
+}
 
 // Per returns the attributes whose values have a cell each at a step.
 func (p *Plan) Per(i int) []string { return p.steps[i].Per }

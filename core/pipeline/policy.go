@@ -56,7 +56,8 @@ type Step struct {
 	// Config is the mechanism and its settings: a timeout.Config, for example.
 	Config mechanism.Config
 	// Name is unique in the policy. Decisions, metrics and reconfiguration
-	// refer to it. Empty means the mechanism's name, then limit-2 and so on.
+	// refer to it. Empty means Mechanism or, without it, the kind's name, then limit-2
+	// and so on.
 	Name string
 	// Shadow decides and enforces nothing.
 	Shadow bool
@@ -76,6 +77,10 @@ type Step struct {
 	// Enforce is the share of the calls that the step enforces for: for the others it is in
 	// shadow. The zero value is all; beside Shadow it is an error.
 	Enforce condition.Share
+	// Mechanism names the mechanism that the step shares with steps of other policies:
+	// in one set they have one state. Empty for a step with a state of its own. At most
+	// one step of a policy has the state of a mechanism.
+	Mechanism string
 }
 
 // Kind returns the mechanism, 0 for a step without a configuration.

@@ -41,9 +41,11 @@ const (
 	// StepDeny and StepSkip: what a call without a key gets. At most one of them.
 	StepDeny = 4
 	StepSkip = 8
+	// StepMechanism: the name of a shared mechanism is behind the keys.
+	StepMechanism = 16
 	// StepWhen and StepEnforce: the condition of the step, and its share, follow.
-	StepWhen    = 16
-	StepEnforce = 32
+	StepWhen    = 32
+	StepEnforce = 64
 )
 
 // Error says which value of plan bytes is wrong.
@@ -51,7 +53,7 @@ type Error struct {
 	// Step is the index of the step, -1 for what stands before the steps.
 	Step int
 	// Field is the name of the setting as in the policy document; or version, flags,
-	// steps, kind, name, per, or end for bytes left over.
+	// steps, kind, name, per, mechanism, or end for bytes left over.
 	Field string
 	// Err is why the plan does not compile; its text begins with Field. Nil for bytes
 	// that are no plan.
@@ -193,7 +195,7 @@ func sized[T any](v *planwire.Coder, name string, list []T, most, least uint32) 
 func step(v *planwire.Coder, s *pipeline.Step) mechanism.Kind {
 	kind, flags, attributes := uint8(s.Kind()), stepFlags(s), uint32(len(s.Per))
 	v.Word("kind", &kind)
-	if v.Word("flags", &flags); flags > StepShadow|StepShare|StepDeny|StepSkip|StepWhen|StepEnforce || flags&StepDeny != 0 && flags&StepSkip != 0 {
+	if v.Word("flags", &flags); flags > StepShadow|StepShare|StepDeny|StepSkip|StepMechanism|StepWhen|StepEnforce || flags&StepDeny != 0 && flags&StepSkip != 0 {
 		v.Refuse("flags")
 	}
 	v.Text("name", &s.Name)
@@ -211,6 +213,9 @@ func step(v *planwire.Coder, s *pipeline.Step) mechanism.Kind {
 		v.Text("per", &s.Per[i])
 	}
 	v.Count("keys", &s.Keys)
+	if flags&StepMechanism != 0 {
+		v.Text("mechanism", &s.Mechanism)
+	}
 	if flags&StepWhen != 0 {
 		conditions(v, "when", &s.When)
 	}
@@ -236,6 +241,9 @@ func stepFlags(s *pipeline.Step) (flags uint8) {
 		flags |= StepDeny
 	case pipeline.MissingSkip:
 		flags |= StepSkip
+	}
+	if s.Mechanism != "" {
+		flags |= StepMechanism
 	}
 	if len(s.When) > 0 {
 		flags |= StepWhen

@@ -14,13 +14,13 @@ import (
 
 // planOf returns the plan as a call has it: with the steps in shadow that do not enforce
 // for it, and without what the steps do that do not apply to it.
-func (e *Engine) planOf(p *plan, number int, event Event) *plan {
+func planOf(p *plan, seed uint64, event Event) *plan {
 	own := *p
 	own.steps = slices.Clone(p.steps)
 	passes := matches(p.allow, event)
 	for i := range own.steps {
 		s := &own.steps[i]
-		s.Shadow = s.Shadow || !enforces(&s.Step, e.seed+uint64(number)<<32, event)
+		s.Shadow = s.Shadow || !enforces(&s.Step, seed, event)
 		if s.omitted = passes || len(s.When) > 0 && !matches(s.When, event); !s.omitted {
 			continue
 		}

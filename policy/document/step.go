@@ -2,7 +2,6 @@ package document
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
@@ -31,7 +30,7 @@ func (r *reader) steps(n *tree.Node, one *Policy) {
 	r.atMost(pipeline.MaxSteps, n, "$x steps")
 	steps, extras := make([]pipeline.Step, 0, len(n.Items)), make([]Extra, 0, len(n.Items))
 	defer func() { one.Steps, one.Extras = steps, extras }()
-	var count, first [mechanism.Kinds]int
+	var count, first, own [mechanism.Kinds]int
 	var written []int // the item of each step
 	for i, item := range n.Items {
 		r.item = item
@@ -47,11 +46,11 @@ func (r *reader) steps(n *tree.Node, one *Policy) {
 			first[k] = i
 		}
 		r.once(e, mechanisms.Row(k), &count, &first)
+		if s.Mechanism == "" {
+			own[k]++
+		}
 		if !extra.Named {
-			s.Name = e.Key
-			if count[k] > 1 {
-				s.Name += "-" + strconv.Itoa(count[k])
-			}
+			s.Name = numbered(e.Key, own[k])
 		}
 		of := extra
 		of.Named = true
@@ -61,7 +60,9 @@ func (r *reader) steps(n *tree.Node, one *Policy) {
 			r.nameOnce(e, own.Name, steps, written)
 			steps, extras, written = append(steps, *own), append(extras, of), append(written, i)
 		}
-		r.nameOnce(e, s.Name, steps, written)
+		if r.usedOnce(e, &s, steps, written) {
+			r.nameOnce(e, s.Name, steps, written)
+		}
 		steps, extras, written = append(steps, s), append(extras, extra), append(written, i)
 		if len(classes) > 0 && len(steps) > pipeline.MaxSteps && len(n.Items) <= pipeline.MaxSteps {
 			p := r.failKey(entryOf(e, "rates"), "classes that make $x steps of the policy", "at most $y, one for each class and one for the calls of no class")
@@ -106,31 +107,49 @@ func (r *reader) nameOnce(e *tree.Node, name string, before []pipeline.Step, wri
 // step reads a map of one entry, mechanism to settings. Its kind stays 0 when
 // it is none. It returns the steps of the classes, whose names are those of the classes.
 func (r *reader) step(n *tree.Node, s *pipeline.Step, extra *Extra, one *Policy) (classes []pipeline.Step) {
+	if e := mechanismOf(n); e != nil && e.Key == useKey {
+		r.use(e, s, extra, one)
+		return nil
+	}
 	row := r.mechanism(n)
 	if row == nil {
 		return nil
 	}
-	e := n.Items[0]
-	extra.Line, extra.Column = e.KeyLine, e.KeyColumn
-	in := settings{reader: r, row: row}
-	s.Config = in.read(e)
-	switch {
-	case row.Traits.Has(mechanism.Repeats):
-		one.Methods = in.methods
-	case row.Traits.Has(mechanism.Hedges):
-		one.HedgeMethods = in.methods
-	}
-	if in.fields.node != nil {
-		stateless := ""
-		if row.Stateless != nil {
-			stateless = row.Stateless(s.Config)
-		}
-		in.fields.common(s, extra, stateless)
-	}
+	in := r.settings(n.Items[0], row, s, extra)
+	one.repeats(row, in.methods)
 	if in.rates != nil && in.class != "" {
 		classes = in.classes(s)
 	}
 	return classes
+}
+
+// settings reads the settings of a mechanism into a step.
+func (r *reader) settings(e *tree.Node, row *mechanism.Row, s *pipeline.Step, extra *Extra) settings {
+	extra.Line, extra.Column = e.KeyLine, e.KeyColumn
+	in := settings{reader: r, row: row}
+	s.Config = in.read(e)
+	if in.fields.node != nil {
+		in.fields.common(s, extra, stateless(row, s.Config))
+	}
+	return in
+}
+
+// stateless says why a configuration needs no cells, empty for one that needs them.
+func stateless(row *mechanism.Row, c mechanism.Config) string {
+	if row.Stateless == nil {
+		return ""
+	}
+	return row.Stateless(c)
+}
+
+// repeats notes the methods for which a step makes further attempts.
+func (p *Policy) repeats(row *mechanism.Row, methods []string) {
+	switch {
+	case row.Traits.Has(mechanism.Repeats):
+		p.Methods = methods
+	case row.Traits.Has(mechanism.Hedges):
+		p.HedgeMethods = methods
+	}
 }
 
 // mechanism returns the row of a step's mechanism. It reports a node that is no step, and
@@ -155,9 +174,9 @@ func (r *reader) mechanism(n *tree.Node) *mechanism.Row {
 	row := rowOf(e.Key)
 	if row == nil {
 		if index(later, e.Key) >= 0 {
-			r.failKey(e, "the mechanism $q, which this version does not have", "$l").word = mechanismNames()
+			r.failKey(e, "the mechanism $q, which this version does not have", "$l").word = r.stepNames()
 		} else {
-			r.unknown(e, mechanismNames())
+			r.unknown(e, r.stepNames())
 		}
 	}
 	return row
@@ -248,6 +267,12 @@ func (f *fields) keyed(s *pipeline.Step) {
 	}
 }
 
+// What an error about the name of the caller's deadline says.
+const (
+	reservedName = "the reserved name $q"
+	reservedText = "any other name; " + pipeline.Deadline + " is the caller's own deadline"
+)
+
 // stepName reads the name of a step.
 func (r *reader) stepName(n *tree.Node, into *string) {
 	if !r.isText(n, nameText) {
@@ -256,7 +281,7 @@ func (r *reader) stepName(n *tree.Node, into *string) {
 	*into = n.Text
 	switch {
 	case n.Text == pipeline.Deadline:
-		r.fail(n, "the reserved name $q", "any other name; "+pipeline.Deadline+" is the caller's own deadline")
+		r.fail(n, reservedName, reservedText)
 	case !validName(n.Text):
 		r.fail(n, "the name $q", nameText).hint = hyphenated
 	}

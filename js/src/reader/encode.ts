@@ -26,17 +26,23 @@ const cases = ({ all, none }: Case): string => list(all, entry) + list(none, ent
 /** The bytes of a condition, nothing for none. */
 const condition = (one: Condition): string => (one.length ? list(one, cases) : '');
 
-/** The bytes of a step: its mechanism, flags, name, keys and values. */
+/** The bytes of a step: its mechanism, flags, name, keys, shared mechanism, conditions and values. */
 function step(one: Step): string {
-  const { kind, name, shadow, per, keys, whenFull, missing, when, enforce, values } = one;
+  const { kind, name, shadow, per, keys, whenFull, missing, shares, when, enforce, values } = one;
   const flags =
-    Number(shadow) | (whenFull << 1) | (missing << 2) | (when.length ? 16 : 0) | (enforce.of ? 32 : 0);
+    Number(shadow) |
+    (whenFull << 1) |
+    (missing << 2) |
+    (shares ? 16 : 0) |
+    (when.length ? 32 : 0) |
+    (enforce.of ? 64 : 0);
   return (
     number(kind) +
     number(flags) +
     text(name) +
     list(per, text) +
     number(keys) +
+    (shares && text(shares)) +
     condition(when) +
     (enforce.of ? number(enforce.of) + text(enforce.by) : '') +
     values.map((value) => (typeof value === 'string' ? text(value) : number(value))).join('')

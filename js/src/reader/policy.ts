@@ -1,11 +1,13 @@
 import { type Condition, readCondition } from './conditions.js';
 import { type Fields, fieldsOf } from './fields.js';
-import { BOOL, type Node } from './node.js';
+import { BOOL, MAP, type Node } from './node.js';
 import { checkOutcomes } from './outcomes.js';
 import type { Problems } from './problems.js';
 import { asInteger, isText } from './quantities.js';
+import { copy } from './resolve.js';
 import type { Step } from './step.js';
 import { readSteps } from './steps.js';
+import { readMechanisms, withoutUses } from './uses.js';
 
 /** A policy that was read. */
 export interface ReadPolicy {
@@ -14,7 +16,7 @@ export interface ReadPolicy {
   /** The calls that pass without any step, and those that are refused. */
   readonly allow?: Condition;
   readonly deny?: Condition;
-  /** The policy without `extends` and with the defaults of the document, where it takes something from elsewhere. */
+  /** The policy without `extends` and `use`, and with the defaults of the document, where it takes something from elsewhere. */
   readonly plain?: Node;
 }
 
@@ -34,9 +36,16 @@ export const POLICY_NAMES = [
 ];
 export const POLICY_TEXT = 'a policy: a map of steps, fallback and outcomes';
 
-/** Reads the body of one policy. */
+/** Reads the body of one policy, by itself, which may have mechanisms of its own. */
 export function readPolicy(problems: Problems, n: Node): ReadPolicy {
-  const fields = fieldsOf(problems, n, POLICY_TEXT, POLICY_NAMES);
+  const mechanisms = n.kind === MAP && n.items.find(({ key }) => key === 'mechanisms');
+  if (mechanisms) readMechanisms(problems, mechanisms);
+  return readOf(problems, n, [...POLICY_NAMES, 'mechanisms']);
+}
+
+/** Reads the body of one policy with entries of known names. */
+export function readOf(problems: Problems, n: Node, names: readonly string[]): ReadPolicy {
+  const fields = fieldsOf(problems, n, POLICY_TEXT, names);
   const read = fields ? readBody(problems, fields) : [];
   const fallback = fields?.get('fallback');
   if (fallback) checkFallback(problems, fallback);
@@ -54,8 +63,14 @@ export function readPolicy(problems: Problems, n: Node): ReadPolicy {
       problems.failKey(deny, 'deny beside a step of the name deny', 'deny beside steps of other names');
     }
   }
-  return { steps: read, fallback: fallback !== undefined, ...lists };
+  const steps = fields?.get('steps');
+  const items = steps && withoutUses(problems, steps.items);
+  const plain = items && copy(n, [...n.items.filter(isPlain), copy(steps, items)]);
+  return { steps: read, fallback: fallback !== undefined, ...lists, ...(plain && { plain }) };
 }
+
+/** Whether an entry is one of a policy whose steps use no mechanisms. */
+const isPlain = ({ key }: Node): boolean => key !== 'steps' && key !== 'mechanisms';
 
 /** Reads the steps, or what is in their place. */
 function readBody(problems: Problems, fields: Fields): readonly Step[] {
