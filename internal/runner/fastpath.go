@@ -177,10 +177,12 @@ func (l *fastPath) enter(q *Request) bool {
 	if l.effects {
 		l.deliver()
 	}
-	if l.pipeline.HasListeners() {
-		l.traced = l.pipeline.record(q, l.began, l.deadline)
+	if to := l.pipeline.list.Load(); to != nil {
+		if to.trace != nil {
+			l.traced = l.pipeline.record(q, l.began, l.deadline)
+		}
 		if all {
-			l.admitted(q)
+			l.admitted(to, q)
 		}
 	}
 	return all
@@ -188,23 +190,31 @@ func (l *fastPath) enter(q *Request) bool {
 
 // admitted reports that the attempt starts. Its event is not in the frame of enter, which
 // every call would clear; succeeded is apart for the same reason.
-func (l *fastPath) admitted(q *Request) {
+func (l *fastPath) admitted(to *listening, q *Request) {
 	if l.traced != nil {
 		l.traced.Decide(&decision.Decision{At: l.began, Kind: decision.Admit, Attempt: 1})
 	}
-	if l.pipeline.Hears(decision.Admit) {
-		l.pipeline.report(&Event{Kind: decision.Admit, Attempt: 1}, l.ctx, q, l.began, l.began)
+	if to.kinds.has(decision.Admit) {
+		l.tell(to, decision.Admit, q, l.began)
 	}
 }
 
 // succeeded reports the end of a call whose function succeeded.
-func (l *fastPath) succeeded(q *Request, now clock.Mark) {
+func (l *fastPath) succeeded(to *listening, q *Request, now clock.Mark) {
 	if l.traced != nil {
 		l.traced.Done(now, 0, reducer.OK, false, 0)
 		l.traced.Decide(&decision.Decision{At: now, Kind: decision.End, Outcome: reducer.OK, Attempt: 1, Last: true})
 	}
-	if l.pipeline.Hears(decision.End) {
-		l.pipeline.report(&Event{Kind: decision.End, Outcome: reducer.OK, Attempt: 1}, l.ctx, q, l.began, now)
+	if to.kinds.has(decision.End) {
+		l.tell(to, decision.End, q, now)
+	}
+}
+
+// tell emits an event that has no more fields than those of Teller.
+func (l *fastPath) tell(to *listening, kind decision.Kind, q *Request, now clock.Mark) {
+	id := l.pipeline.RequestOf(l.ctx, q.ID)
+	for next := 0; next < len(to.functions); {
+		next = l.pipeline.Listeners.tell(to.functions, next, kind, nil, l, q, id, now)
 	}
 }
 
@@ -417,8 +427,8 @@ func (l *fastPath) leave(q *Request, err error) bool {
 		}
 	}
 	l.open = false
-	if l.pipeline.HasListeners() {
-		l.succeeded(q, now)
+	if to := l.pipeline.list.Load(); to != nil {
+		l.succeeded(to, q, now)
 	}
 	return true
 }
