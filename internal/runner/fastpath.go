@@ -266,15 +266,25 @@ func (l *fastPath) admit(s *fastPathStep, keys *[fastPathKeys]string, cost uint3
 
 // admitKey is admit for a step with keys.
 func (l *fastPath) admitKey(s *fastPathStep, key string, cost uint32) (permit reducer.Permit, ok bool) {
-	if answer, blocked := s.keys.blocks.answer(key, l.began); blocked {
-		l.handles[s.slot] = keyed.Handle{}
-		if !s.refuses {
-			return permit, false
+	if s.keys.blocks.any() {
+		if answer, blocked := s.keys.blocks.answer(key, l.began); blocked {
+			l.handles[s.slot] = keyed.Handle{}
+			if !s.refuses {
+				return permit, false
+			}
+			return l.answered(answer, cost)
 		}
-		return l.answered(answer, cost)
 	}
-	x, at := s.keys.use(key, l.began)
-	l.handles[s.slot] = x.ref.Handle()
+	r, at, how := s.keys.cells.Use(key, l.began)
+	l.handles[s.slot] = r.Handle()
+	if !crowded(how) && !s.keys.cells.Evicts() && s.keys.alone(r) {
+		// A keyedCell is larger than all that this needs.
+		if permit, ok = r.Cell().Enter(cost, 0, at); ok {
+			r.Unlock()
+			return permit, true
+		}
+	}
+	x := s.keys.used(r, how)
 	// Before it was configured, callers may have waited at a step that refuses now.
 	busy := x.busy()
 	if !busy {
@@ -403,6 +413,12 @@ func (l *fastPath) leave(q *Request, err error) bool {
 	case l.attempt != nil:
 		l.attempt.End()
 	}
+	to := l.pipeline.list.Load()
+	if to == nil && !l.layout.exits && l.layout.due == 0 && l.deadline == clock.Never {
+		// Nothing depends on the mark at which the function returned.
+		l.open = false
+		return true
+	}
 	now := l.pipeline.Now()
 	l.returned = now
 	if l.endsBy(l.layout.due) <= now {
@@ -427,7 +443,7 @@ func (l *fastPath) leave(q *Request, err error) bool {
 		}
 	}
 	l.open = false
-	if to := l.pipeline.list.Load(); to != nil {
+	if to != nil {
 		l.succeeded(to, q, now)
 	}
 	return true
