@@ -365,11 +365,9 @@ func (a *Attempt) Admit(i int, permit reducer.Permit) {
 // Skip takes an attempt past a step whose cell it asks for no permit.
 func (p *Plan) Skip(a *Attempt, i int, now clock.Mark) {
 	a.Entered = uint8(i + 1)
-	if t := p.stages[i].timeout; t != nil {
-		a.Slots[i].Mark = t.Deadline(now)
+	if p.marked&(1<<i) != 0 {
+		a.Slots[i].Mark = now.Add(p.stages[i].after)
 		a.Fired &^= 1 << i
-	} else if i == p.retry {
-		a.Slots[i].Mark = now
 	}
 }
 
