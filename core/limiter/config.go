@@ -65,7 +65,7 @@ type Config struct {
 	// allows larger bursts.
 	Period time.Duration
 	// Burst is the most permits at one instant, 1 to MaxCount. Token bucket
-	// alone; 0 means Count.
+	// alone; 0 means Count, and beside WarmUp Count / Factor, rounded up.
 	Burst uint32
 	// Wait is the longest that a caller may wait for its turn. 0 refuses at once.
 	Wait time.Duration
@@ -83,10 +83,22 @@ type Config struct {
 	// Counts are the outcomes of calls that keep their permits at a step of a pipeline.
 	// Default: all. The machine ignores it.
 	Counts Outcomes
+	// Block refuses all calls for a time after refusals. Not beside Wait. Default: none.
+	Block Block
+	// WarmUp lets a token bucket begin at a part of its rate after an idle time. Token
+	// bucket alone. Default: none.
+	WarmUp WarmUp
 }
 
-// checkQueue returns an error that names the field of the queue which is wrong.
-func (c *Config) checkQueue() error {
+// OneWord reports whether the count of the configuration is that of a token bucket
+// alone, whose state is one word: without warm-up and without blocks.
+func (c *Config) OneWord() bool {
+	return c.Algorithm == TokenBucket && c.WarmUp.Over == 0 && !c.Block.on()
+}
+
+// checkRest returns an error that names the field which is wrong, of those that are not
+// an algorithm's.
+func (c *Config) checkRest() error {
 	switch {
 	case c.Wait < 0:
 		return reducer.BadDuration("wait", c.Wait, "0 or more")
@@ -105,5 +117,5 @@ func (c *Config) checkQueue() error {
 	case c.Cost.Permits > c.most():
 		return reducer.BadCount("cost", uint64(c.Cost.Permits), "at most the permits that are free at one instant")
 	}
-	return nil
+	return c.Block.check(c.Wait > 0)
 }
