@@ -232,7 +232,12 @@ func valueSchema(t *testing.T, row *mechanism.Row, s *mechanism.Setting, name st
 		return object{{"type", "string"}, {"enum", words}}
 	case mechanism.Map:
 		properties, required := propertiesOf(t, row, s.Parts, name+".")
-		return object{{"type", "object"}, {"additionalProperties", false}, {"properties", properties}, {"required", required}}
+		whole := object{{"type", "object"}, {"additionalProperties", false}, {"properties", properties}, {"required", required}}
+		if s.Short == "" {
+			return whole
+		}
+		short := name + "." + s.Short
+		return object{{"anyOf", []any{valueSchema(t, row, row.Setting(short), short), whole}}}
 	case mechanism.OneOf:
 		return object{{"anyOf", variants(t, row, s, name)}}
 	}
@@ -243,7 +248,7 @@ func valueSchema(t *testing.T, row *mechanism.Row, s *mechanism.Setting, name st
 var schemaNames = map[mechanism.Type]string{
 	mechanism.Share: "share", mechanism.Chance: "chance", mechanism.Rate: "rate", mechanism.Delay: "delay", mechanism.Backoff: "backoff",
 	mechanism.OpenTime: "openTime", mechanism.Jitter: "jitter", mechanism.Budget: "budget", mechanism.Methods: "methods",
-	mechanism.Cost: "cost",
+	mechanism.Cost: "cost", mechanism.BlockTime: "blockTime",
 }
 
 // variants returns a schema for each variant.

@@ -64,13 +64,13 @@ func Docs() *mechanism.Docs {
 				Meaning: "the limit, or the key, refuses all calls for a [time](#blocks) after it was exceeded",
 			},
 			{
-				Name: "block.after", Effect: mechanism.Looser, Value: `1`, Example: "block: {after: 5, for: 10m}",
+				Name: "block.after", Effect: mechanism.Looser, Value: `1`, Example: "after: 5",
 				Meaning: "refusals in a row, without an admission between them, before a block",
 				Larger:  "more refusals before a block",
 				Smaller: "a block begins sooner",
 			},
 			{
-				Name: "block.for", Effect: mechanism.Tighter, Type: "duration, or a [backoff](#backoff) other than `none` and `decorrelated`, without `jitter`; the default `max` of `exponential` is `24h`", Example: "block: {for: {exponential: 1m, factor: 4}}",
+				Name: "block.for", Effect: mechanism.Tighter, Type: "duration, or a [backoff](#backoff) other than `none` and `decorrelated`, without `jitter`; the default `max` of `exponential` is `24h`", Example: "for: {exponential: 1m, factor: 4}",
 				Meaning: "the time of a block: that of attempt n of the backoff for the n-th in a row",
 				Larger:  "longer blocks",
 				Smaller: "shorter blocks",
@@ -80,13 +80,13 @@ func Docs() *mechanism.Docs {
 				Meaning: "after an idle time the limit begins at a part of the rate and [warms up](#warm-up)",
 			},
 			{
-				Name: "warm_up.over", Effect: mechanism.Tighter, Range: "at most `720h`", Example: "warm_up: {over: 30s}",
+				Name: "warm_up.over", Effect: mechanism.Tighter, Range: "at most `720h`", Example: "over: 30s",
 				Meaning: "the time in use in which the rate rises to the whole, and the idle time in which it falls back",
 				Larger:  "a longer time below the rate",
 				Smaller: "the whole rate is there sooner",
 			},
 			{
-				Name: "warm_up.factor", Effect: mechanism.Tighter, Value: `3`, Example: "warm_up: {over: 30s, factor: 5}",
+				Name: "warm_up.factor", Effect: mechanism.Tighter, Value: `3`, Example: "factor: 5",
 				Meaning: "what the rate is divided by when the limit is cold",
 				Larger:  "fewer calls pass at the beginning",
 				Smaller: "more calls pass at the beginning",
