@@ -101,13 +101,24 @@ func (m *Machine) tryBlocking(answer *reducer.Answer, s *State, a *reducer.Actio
 }
 
 // barred answers a call during a block, and returns false without one. The mark is the
-// least after the block at which the cost is admitted.
+// least after the block at which the cost is admitted, behind callers that wait since
+// another configuration.
 func (m *Machine) barred(answer *reducer.Answer, s *State, cost uint32, now clock.Mark) bool {
 	until, blocked := m.blockedUntil(s, now)
 	if !blocked || cost > m.algorithm.capacity() {
 		return false
 	}
-	reject(answer, reducer.ReasonBlocked, max(until, m.algorithm.turn(&s.count, cost, now)))
+	turn := now
+	switch {
+	case cost == 0:
+	case m.behind(s):
+		turn = m.turnBehind(s, cost, now)
+	case s.Waiting() > 0:
+		turn = m.retryNewest(s, cost, now, 0)
+	default:
+		turn = m.algorithm.turn(&s.count, cost, now)
+	}
+	reject(answer, reducer.ReasonBlocked, max(until, turn))
 	return true
 }
 

@@ -119,6 +119,7 @@ func (u *WarmUp) warm(c *count, now clock.Mark) clock.Mark {
 	c.setOrigin(now.Add(-u.warmth(c, now)))
 	next := u.read(c.origin(), now)
 	c.rebase(next.Sub(reading))
+	c.mark = next // its idle time is counted
 	return next
 }
 
