@@ -135,7 +135,11 @@ func (w *planWriter) value(of mechanism.Type, name string, field any, config mec
 		w.number(name, uint64(*v.Count))
 		w.number(name, uint64(*v.Period))
 	case mechanism.WordsField:
-		w.put(name, *v.Set|w.words)
+		if w.words == 0 {
+			w.put(name, *v.Set)
+		} else {
+			w.put(name, *v.Set|mechanism.MoreBit, w.words)
+		}
 	case mechanism.CostField:
 		w.text(name, *v.Attribute)
 		w.number(name, uint64(*v.Permits))
@@ -275,10 +279,13 @@ func TestPlanBytesThatDoNotCompile(t *testing.T) {
 		{"\x01\x00\x02" + timeout + limit[:6] + "\x05\x01\x05\x00\x00\x00\x00\x00\x00\x00\x00", "found 5; allowed: ", 1, "algorithm"},
 		{"\x01\x00\x01" + limit[:len(limit)-3] + "\x02\x00\x00", "found 2; allowed: ", 0, "cost"},
 		{"\x01\x00\x01" + limit[:len(limit)-2] + "\x03\x00", "found 3; allowed: ", 0, "charge"},
-		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40", "", 0, "block.after"},
-		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x01\x00\x00\x00\x00", "", 0, "block.for"},
-		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x80\x00\x03", "", 0, "warm_up.over"},
-		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x80\x05\x01", "found 1; allowed: ", 0, "warm_up.factor"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x01", "", 0, "block.after"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x00", "", 0, "counts"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x04", "", 0, "counts"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x80", "found 128; allowed: ", 0, "counts"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x01\x01\x00\x00\x00\x00", "", 0, "block.for"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x02\x00\x03", "", 0, "warm_up.over"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x02\x05\x01", "found 1; allowed: ", 0, "warm_up.factor"},
 		{"\x01\x00\x02" + timeout + timeout, "name: another step has it", 1, "name"},
 		{"\x01\x00\x01\x01\x00\x08deadline\x00\x00\x09\x00", "name: deadline is reserved", 0, "name"},
 		{"\x01\x00\x02" + strings.Repeat("\x06\x00\x00\x00\x00\x09\x00\x01\x00\x00\x00\x00", 2), "steps: one may be a hedge", -1, "steps"},

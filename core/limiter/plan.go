@@ -1,12 +1,16 @@
 package limiter
 
-import "github.com/sluice-go/sluice/core/internal/planwire"
+import (
+	"github.com/sluice-go/sluice/core/internal/planwire"
+	"github.com/sluice-go/sluice/core/mechanism"
+)
 
-// Bits of the byte of the counted outcomes, which has six of them: the plan bytes have
-// the settings behind it.
+// planMore in the byte of the counted outcomes says that another byte is behind it, with
+// a bit for each map that the plan bytes have.
 const (
-	planBlock  = 1 << 6
-	planWarmUp = 1 << 7
+	planMore   = mechanism.MoreBit
+	planBlock  = 1 << 0
+	planWarmUp = 1 << 1
 )
 
 // Plan codes the settings for plan bytes, in the order of the row.
@@ -21,15 +25,23 @@ func (c *Config) Plan(v *planwire.Coder) {
 	v.Text("cost", &c.Cost.Attribute)
 	v.Count("cost", &c.Cost.Permits)
 	v.Word("charge", (*uint8)(&c.Charge))
-	bits := uint8(c.Counts)
+	bits := uint8(0)
 	if c.Block.on() {
 		bits |= planBlock
 	}
 	if c.WarmUp.Over > 0 {
 		bits |= planWarmUp
 	}
-	v.Word("counts", &bits)
-	c.Counts = Outcomes(bits) & allOutcomes
+	counts := uint8(c.Counts)
+	if bits != 0 {
+		counts |= planMore
+	}
+	v.Word("counts", &counts)
+	if c.Counts = Outcomes(counts &^ planMore); counts&planMore != 0 {
+		if v.Word("counts", &bits); bits == 0 || bits > planBlock|planWarmUp {
+			v.Refuse("counts")
+		}
+	}
 	if bits&planBlock != 0 {
 		v.Count("block.after", &c.Block.After)
 		if c.Block.For.Plan(v, "block.for"); !c.Block.on() {

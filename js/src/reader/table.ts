@@ -91,7 +91,7 @@ export const LIMIT: Row = {
       type: 'map',
       says: 'a duration, a backoff, or a map of after and for',
       short: 'for',
-      bit: 64,
+      bit: 1,
       parts: [
         { name: 'after', type: 'count', least: 1, most: 1000000000, default: [0] },
         {
@@ -108,7 +108,7 @@ export const LIMIT: Row = {
       type: 'map',
       says: 'a duration, or a map of over and factor',
       short: 'over',
-      bit: 128,
+      bit: 2,
       parts: [
         { name: 'over', type: 'duration', least: 1, required: true, default: [0n] },
         { name: 'factor', type: 'count', least: 2, most: 1000, default: [0] },

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluice-go/sluice/core/mechanism"
@@ -52,6 +53,10 @@ func writeValues(b *strings.Builder, settings []mechanism.Setting, prefix string
 		name := prefix + s.Name
 		if s.Type == mechanism.Words {
 			words = name
+			if slices.ContainsFunc(settings, func(s mechanism.Setting) bool { return s.Bit != 0 }) {
+				fmt.Fprintf(b, "| `%s` | %s; with the bit %d a second byte, which has a bit for each of the maps behind it that are there |\n", name, coded[s.Type], mechanism.MoreBit)
+				continue
+			}
 		}
 		switch s.Type {
 		case mechanism.Methods:
@@ -60,7 +65,7 @@ func writeValues(b *strings.Builder, settings []mechanism.Setting, prefix string
 			writeValues(&parts, s.Parts, name+".")
 			text := parts.String()
 			if s.Bit != 0 {
-				text = strings.ReplaceAll(text, " |\n", fmt.Sprintf("; only where the byte of `%s` has the bit %d |\n", words, s.Bit))
+				text = strings.ReplaceAll(text, " |\n", fmt.Sprintf("; only where the second byte of `%s` has the bit %d |\n", words, s.Bit))
 			}
 			b.WriteString(text)
 		case mechanism.OneOf:
