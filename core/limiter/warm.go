@@ -117,10 +117,10 @@ func (u *WarmUp) warm(c *count, now clock.Mark) clock.Mark {
 		return reading
 	}
 	c.setOrigin(now.Add(-u.warmth(c, now)))
-	next := u.read(c.origin(), now)
-	c.rebase(next.Sub(reading))
-	c.mark = next // its idle time is counted
-	return next
+	// What was taken before has refilled, and the clock does not go back: no permit from
+	// before has anything to return.
+	c.mark = u.read(c.origin(), now)
+	return c.mark
 }
 
 // rebase moves what a bucket counts as its clock is moved. A refund knows the permits by

@@ -120,9 +120,11 @@ func newProcess(p *policy, prefix string, store cells.Store, seed cells.Seed, sl
 
 func newShared(p *policy, i int, prefix string, store cells.Store, seed cells.Seed, slots uint32) (s sharedStep) {
 	step := p.plan.Step(i)
+	final := p.final&(1<<i) != 0
 	switch c := step.Config.(type) {
 	case limiter.Config:
 		s.wait, s.queue = c.Wait, int(c.Queue)
+		final = final && c.Block.After == 0 // which counts refusals
 	case bulkhead.Config:
 		s.wait, s.queue = c.Wait, int(c.Queue)
 		if s.queue > 0 && s.wait == 0 {
@@ -137,7 +139,7 @@ func newShared(p *policy, i int, prefix string, store cells.Store, seed cells.Se
 		Name:  prefix + p.Name + "/" + step.Name + kindMark + strconv.Itoa(int(step.Kind())),
 		Form:  cells.Form(step),
 		Seed:  seed,
-		Final: p.final&(1<<i) != 0 && s.wait == 0,
+		Final: final && s.wait == 0,
 	}
 	if len(step.Per) > 0 {
 		config.Slots = min(slots, p.plan.Keys(i).Keys)
