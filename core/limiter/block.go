@@ -139,6 +139,15 @@ func (m *Machine) exceed(answer *reducer.Answer, s *State, now clock.Mark) {
 	}
 }
 
+// unblock ends a block, and keeps its number. It returns false without one.
+func (m *Machine) unblock(s *State, now clock.Mark) bool {
+	_, blocked := m.blockedUntil(s, now)
+	if blocked {
+		s.line.streak.until = now
+	}
+	return blocked
+}
+
 // codeStreak codes the row of a limiter with blocks: the mark, the blocks, the refusals.
 func (m *Machine) codeStreak(w *wire.Coder, s *State) {
 	var k streak

@@ -141,6 +141,8 @@ func (m *Machine) act(answer *reducer.Answer, s *State, a *reducer.Action, now c
 	case reducer.Reset:
 		m.reset(s, now, out)
 		answer.Verdict = reducer.Done
+	case reducer.Transition:
+		answer.Verdict = done(m.unblock(s, now))
 	}
 }
 

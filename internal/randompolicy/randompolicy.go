@@ -46,7 +46,7 @@ var pools = map[string]map[string][]string{
 			`{"for":{"exponential":"1m","jitter":"full"}}`, `{}`, `"none"`, `["1m"]`, `{"for":{"linear":"1h","max":"1m"}}`, `{"constant":"1m"}`, `{"constant":"1m","max":"1h"}`,
 		},
 		"warm_up": {`"30s"`, `"0s"`, `30`, `{"over":"30s","factor":5}`, `{"over":"721h"}`, `"31d"`, `{"over":"30s","factor":1}`, `{"factor":5}`, `{}`, `{"over":"1m","fctor":2}`, `["30s"]`, `{"over":"30s","factor":2.5}`},
-		"cost": {`1`, `"header:x-cost"`, `{"attribute":"query:\u00fc"}`, `{"attribute":"cookie:n","default":0}`, `4`, `0`, `"key"`, `"Header:x"`, `{"default":2}`, `{"attribute":"header:n","default":1000000000}`},
+		"cost":    {`1`, `"header:x-cost"`, `{"attribute":"query:\u00fc"}`, `{"attribute":"cookie:n","default":0}`, `4`, `0`, `"key"`, `"Header:x"`, `{"default":2}`, `{"attribute":"header:n","default":1000000000}`},
 	},
 	"hedge": {
 		"": {`"200ms"`, `2`}, "after": {`"200ms"`, `"p95"`, `"p99.9"`, `"p0"`, `"0s"`, `5`}, "max": {`1`, `10`, `11`, `0`},
