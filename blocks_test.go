@@ -24,8 +24,8 @@ func rejection(t testing.TB, err error) *sluice.RejectedError {
 	return rejected
 }
 
-// TestFailedLogins blocks a user who fails too often, for longer each time, and nobody
-// else; an operator sees it and can end it.
+// TestFailedLogins blocks a user who fails too often, for longer each time, and no other
+// user; an operator sees it and can end it.
 func TestFailedLogins(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{
