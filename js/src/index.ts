@@ -41,19 +41,26 @@ export type { BlockOptions, BlockTime, RateLimiter, RateLimiterOptions, WarmUpOp
 export type { PipelinePass } from './pass.js';
 export type { Pipeline } from './pipeline.js';
 export type { PipelineCallOptions, PipelineOptions, ResultHooks } from './pipeline-options.js';
+export type { Source } from './plan.js';
 export type {
   AdaptiveOptions,
   Attribute,
   ChaosOptions,
   CostAttribute,
   CountedOutcome,
+  Defaults,
+  ExtendingPolicy,
   HedgeOptions,
   HttpClass,
   LimitOptions,
   Methods,
+  PassingPolicy,
   Policy,
   PolicyDocument,
+  RetryStepOptions,
+  Sections,
   Step,
+  SteppedPolicy,
   StepSettings,
 } from './policy.js';
 export type { RateLimiterFactory } from './rate-limiter.js';
