@@ -167,7 +167,7 @@ func propertiesOf(t *testing.T, row *mechanism.Row, settings []mechanism.Setting
 	for i := range settings {
 		s := &settings[i]
 		properties = append(properties, member{s.Name, propertySchema(t, row, s, prefix+s.Name)})
-		if s.Required {
+		if s.Required && s.Or == "" {
 			required = append(required, s.Name)
 		}
 	}
@@ -233,6 +233,12 @@ func valueSchema(t *testing.T, row *mechanism.Row, s *mechanism.Setting, name st
 	case mechanism.Map:
 		properties, required := propertiesOf(t, row, s.Parts, name+".")
 		whole := object{{"type", "object"}, {"additionalProperties", false}, {"properties", properties}, {"required", required}}
+		for i := range s.Parts {
+			if p := &s.Parts[i]; p.Or != "" {
+				either := []any{object{{"required", []any{p.Name}}}, object{{"required", []any{p.Or}}}}
+				whole = append(whole, member{"anyOf", either})
+			}
+		}
 		if s.Short == "" {
 			return whole
 		}

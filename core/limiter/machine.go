@@ -22,11 +22,11 @@ var _ reducer.Cell[State] = (*Machine)(nil)
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
+	var e reducer.ConfigErrors
 	a, err := newAlgorithm(&c)
-	if err == nil {
-		err = c.checkRest()
-	}
-	if err != nil {
+	e.Add(err)
+	c.checkRest(&e, err == nil)
+	if err := e.Err(); err != nil {
 		return nil, err
 	}
 	m := &Machine{config: c, algorithm: a, digest: a.digest()}
