@@ -28,7 +28,7 @@ func cellsOf(plan *pipeline.Plan, i, most int) keyedcells.Config {
 	}
 	// A state takes about as much memory as its encoding.
 	config.CellBytes = uint32(64 + len(config.Maker.New(0).AppendState(nil)))
-	if limit.Count > 0 && limit.Algorithm == limiter.TokenBucket && limit.Queue == 0 {
+	if limit.Count > 0 && limit.OneWord() && limit.Queue == 0 {
 		// The plan has checked the configuration.
 		config.Bucket, _ = limiter.New(limit)
 		config.CellBytes = 0
