@@ -41,22 +41,21 @@ func New(c Config) (*Machine, error) {
 		m.tokens, err = newBucket(&c)
 		return m, err
 	}
-	switch {
-	case c.Ratio.Millionths() > MaxRatio:
-		return nil, reducer.BadShare("budget.ratio", c.Ratio, "at most 1000%")
-	case c.Window < buckets:
-		return nil, reducer.BadDuration("budget.window", c.Window, "at least 10ns")
-	case c.MinimumCount > 0 && c.MinimumPeriod <= 0:
-		return nil, reducer.BadDuration("budget.minimum", c.MinimumPeriod, "a rate")
-	case c.hasTokens() || c.hasRates():
-		return nil, reducer.BadCount("budget.rule", 0, "the fields of its rule alone")
-	}
-	if c.MinimumCount > 0 {
+	var e reducer.ConfigErrors
+	e.Share(c.Ratio.Millionths() > MaxRatio, "budget.ratio", c.Ratio, "at most 1000%")
+	e.Duration(c.Window < buckets, "budget.window", c.Window, "at least 10ns")
+	e.Duration(c.MinimumCount > 0 && c.MinimumPeriod <= 0, "budget.minimum", c.MinimumPeriod, "a rate")
+	e.Count(c.hasTokens() || c.hasRates(), "budget.rule", uint64(c.Rule), "the fields of its rule alone")
+	if c.MinimumCount > 0 && c.MinimumPeriod > 0 && c.Window >= buckets {
 		hi, lo := bits.Mul64(uint64(c.MinimumCount), uint64(c.Window))
-		if hi >= uint64(c.MinimumPeriod) {
-			return nil, reducer.BadCount("budget.minimum", uint64(c.MinimumCount), "fewer retries a window")
+		if many := hi >= uint64(c.MinimumPeriod); many {
+			e.Count(many, "budget.minimum", uint64(c.MinimumCount), "fewer retries a window")
+		} else {
+			m.minimum, _ = bits.Div64(hi, lo, uint64(c.MinimumPeriod))
 		}
-		m.minimum, _ = bits.Div64(hi, lo, uint64(c.MinimumPeriod))
+	}
+	if err := e.Err(); err != nil {
+		return nil, err
 	}
 	return m, nil
 }

@@ -22,13 +22,13 @@ type budgetCell struct {
 func newBudget(c cfg.Config) *budgetCell {
 	b := &budgetCell{cfg: c}
 	if c.Rule == cfg.Tokens || c.Rule == cfg.Throttle {
-		b.left = whole(c.Tokens)
+		b.left = tokensOf(c.Tokens)
 	}
 	return b
 }
 
-// whole returns a number of tokens.
-func whole(tokens uint32) *big.Rat { return big.NewRat(int64(tokens), 1) }
+// tokensOf returns a number of tokens.
+func tokensOf(tokens uint32) *big.Rat { return big.NewRat(int64(tokens), 1) }
 
 // price returns the tokens that a retry takes after an outcome, a hedge after none.
 func (b *budgetCell) price(outcome string) *big.Rat {
@@ -36,9 +36,9 @@ func (b *budgetCell) price(outcome string) *big.Rat {
 	case b.cfg.Rule != cfg.Tokens:
 		return new(big.Rat)
 	case outcome == "timeout":
-		return whole(b.cfg.Timeout)
+		return tokensOf(b.cfg.Timeout)
 	}
-	return whole(b.cfg.Retry)
+	return tokensOf(b.cfg.Retry)
 }
 
 // ended counts the outcome of an attempt for which the budget took what is given.
@@ -60,7 +60,7 @@ func (b *budgetCell) ended(outcome string, took *big.Rat, now int64) {
 	case outcome == "ok" && took != nil && took.Sign() > 0:
 		gives = took
 	case outcome == "ok":
-		gives = whole(b.cfg.Refund)
+		gives = tokensOf(b.cfg.Refund)
 	case (outcome == "fail" || outcome == "throttle" || outcome == "timeout") && b.cfg.Rule == cfg.Throttle:
 		gives = big.NewRat(-1, 1)
 	}
@@ -73,7 +73,7 @@ func (b *budgetCell) clamp() {
 	if b.left.Sign() < 0 {
 		b.left.SetInt64(0)
 	}
-	if full := whole(b.cfg.Tokens); b.left.Cmp(full) > 0 {
+	if full := tokensOf(b.cfg.Tokens); b.left.Cmp(full) > 0 {
 		b.left.Set(full)
 	}
 }
@@ -179,8 +179,8 @@ func (b *budgetCell) configure(c cfg.Config) {
 		return
 	}
 	if b.left != nil {
-		b.left.Add(b.left, whole(c.Tokens))
-		b.left.Sub(b.left, whole(b.cfg.Tokens))
+		b.left.Add(b.left, tokensOf(c.Tokens))
+		b.left.Sub(b.left, tokensOf(b.cfg.Tokens))
 		b.cfg = c
 		b.clamp()
 		return
