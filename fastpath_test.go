@@ -211,3 +211,49 @@ func TestConfiguredOnTheFastPath(t *testing.T) {
 		})
 	}
 }
+
+// A budget of tokens counts the successes of the fast path, as it counts those of other
+// calls.
+func TestFastPathReturnsTokens(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"breaker: {window: {calls: 10}, minimum: 10}", "retry: {attempts: 2, backoff: none, budget: {tokens: 20}}", "bulkhead: 2"})
+		left := func() string { return p.State()[1].Text }
+		require.NoError(t, do(p, ok))
+		assert.Equal(t, "tokens 20", left())
+		require.Error(t, do(p, fails))
+		assert.Equal(t, "tokens 15", left())
+		require.NoError(t, do(p, ok))
+		require.NoError(t, do(p, ok))
+		assert.Equal(t, "tokens 17", left())
+		runs := 0
+		require.NoError(t, do(p, func(context.Context) (int, error) {
+			if runs++; runs == 1 {
+				return 0, errBoom
+			}
+			return 0, nil
+		}))
+		assert.Equal(t, "tokens 17", left())
+	})
+}
+
+// TestOneReadingOfTheClock is enough where nothing depends on when the function returned.
+func TestOneReadingOfTheClock(t *testing.T) {
+	for _, c := range []struct {
+		step  string
+		reads int64
+	}{{"limit: 9/1s", 1}, {"limit: {rate: 9/1s, per: key}", 1}, {"bulkhead: 9", 2}, {"breaker: {window: {calls: 100}}", 2}} {
+		source := &counting{}
+		p := guarded(t, []string{c.step}, sluice.WithClock(source))
+		require.NoError(t, do(p, ok))
+		reads := func() int64 {
+			before := source.reads.Load()
+			require.NoError(t, do(p, ok))
+			return source.reads.Load() - before
+		}
+		assert.Equal(t, c.reads, reads(), c.step)
+		stop := p.Listen(func(sluice.Event) {})
+		assert.EqualValues(t, 2, reads(), c.step)
+		stop()
+		assert.Equal(t, c.reads, reads(), c.step)
+	}
+}

@@ -42,10 +42,11 @@ const (
 	optionRequestID
 	optionClassifyResult
 	optionAttemptInfo
+	optionDelay
 	optionMechanisms
 )
 
-var optionNames = [...]string{"WithClock", "WithSeed", "WithLogger", "WithClassify", "WithMaxKeys", "WithRefuseLate", "WithRequestID", "WithClassifyResult", "WithAttemptInfo", "WithMechanisms"}
+var optionNames = [...]string{"WithClock", "WithSeed", "WithLogger", "WithClassify", "WithMaxKeys", "WithRefuseLate", "WithRequestID", "WithClassifyResult", "WithAttemptInfo", "WithDelay", "WithMechanisms"}
 
 // newSettings applies the options. Those that have no effect on what is made are
 // an error.

@@ -115,6 +115,9 @@ var ruleTests = []struct {
 
 	// Budgets.
 	{`{timeout: 9s}, {retry: {attempts: 3, budget: 20%}}, {timeout: {after: 1s, name: t}}`, []string{"note budget-floor retry"}},
+	{`{timeout: 9s}, {retry: {attempts: 3, budget: {adaptive: 10s}}}, {timeout: {after: 1s, name: t}}`, nil},
+	{`{timeout: 9s}, {retry: {attempts: 2, budget: {adaptive: 10s}}}, {timeout: {after: 1s, name: t}}`, []string{"note budget-floor retry"}},
+	{`{timeout: 9s}, {retry: {attempts: 3, budget: {tokens: 500}}}, {timeout: {after: 1s, name: t}}`, []string{"note budget-floor retry"}},
 	{`{timeout: 9s}, {retry: {attempts: 3, budget: 200%}}, {timeout: {after: 1s, name: t}}`, []string{"note budget-floor retry"}},
 	{`{timeout: 9s}, {retry: {attempts: 3, budget: 199%}}, {timeout: {after: 1s, name: t}}`, []string{"note budget-floor retry"}},
 	{`{timeout: 9s}, {retry: {attempts: 3, budget: 20%}}, {limit: {rate: 50/1m, burst: 10}}, {timeout: {after: 1s, name: t}}`, []string{"warning budget-never-binds retry"}},

@@ -137,6 +137,14 @@ func retryObject(c retry.Config) object {
 }
 
 func budgetObject(c budget.Config) object {
+	switch c.Rule {
+	case budget.Tokens:
+		return object{"tokens": c.Tokens, "retry": c.Retry, "timeout": c.Timeout, "refund": c.Refund}
+	case budget.Adaptive:
+		return object{"adaptive": span(c.Window), "one_above": share(c.OneAbove), "two_above": share(c.TwoAbove), "wait": span(c.Wait)}
+	case budget.Throttle:
+		return object{"max_tokens": c.Tokens, "token_ratio": json.Number(decimal(int64(c.TokenRatio.Millionths()), 6))}
+	}
 	return object{
 		"ratio":   share(c.Ratio),
 		"minimum": rate(c.MinimumCount, c.MinimumPeriod),
@@ -223,13 +231,29 @@ func breakerObject(c breaker.Config) object {
 		o["failure_rate"] = share(c.FailureRate)
 	}
 	if c.SlowOver > 0 {
-		o["slow"] = object{"over": span(c.SlowOver), "rate": share(c.SlowRate)}
+		slow := object{"over": span(c.SlowOver)}
+		if c.SlowRate.Positive() {
+			slow["rate"] = share(c.SlowRate)
+		}
+		if c.SlowConsecutive > 0 {
+			slow["consecutive"] = c.SlowConsecutive
+		}
+		o["slow"] = slow
 	}
 	if c.Successes > 0 {
 		o["successes"] = c.Successes
 	}
 	if c.HalfOpenMax > 0 {
 		o["half_open_max"] = span(c.HalfOpenMax)
+	}
+	if c.Initial != breaker.Closed {
+		o["initial"] = c.Initial.String()
+	}
+	if c.ObeyRetryAfter > 0 {
+		o["obey_retry_after"] = span(c.ObeyRetryAfter)
+	}
+	if c.RampOver > 0 {
+		o["ramp"] = object{"over": span(c.RampOver), "from": share(c.RampFrom)}
 	}
 	return o
 }

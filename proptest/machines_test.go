@@ -121,6 +121,26 @@ var (
 	consecutive = breaks("breaker of failures in a row", breaker.Consecutive, false)
 	large       = breaks("breaker of many probes", breaker.Calls, true)
 
+	// eased has the settings that say how a breaker begins, what an answer does to it, and
+	// how the load comes back.
+	eased = machine{name: "breaker with a ramp", kind: breakerFamily, make: calls.make,
+		draw: func(h history) config {
+			w := h.word(0)
+			c := drawBreaker(w, pick(w>>50, breaker.Calls, breaker.Time, breaker.Consecutive), false)
+			w *= 0x9e3779b97f4a7c15
+			c.Initial = pick(w>>20, breaker.Closed, breaker.Closed, breaker.Closed, breaker.Open, breaker.HalfOpen, breaker.ForcedOpen, breaker.ForcedClosed, breaker.MetricsOnly)
+			if w>>24%2 == 0 {
+				c.ObeyRetryAfter = time.Duration(1 + w>>25%24)
+			}
+			if w>>32%3 > 0 {
+				c.RampOver, c.RampFrom = time.Duration(1+w>>34%24), reducer.Millionths(pick(w>>40, uint32(100_000), 333_333, 500_000, 999_999, 1))
+			}
+			if w>>46%2 == 0 {
+				c.SlowOver, c.SlowConsecutive = time.Duration(1+w>>48%8), 1+uint32(w>>52%3)
+			}
+			return config{breaker: c}
+		}}
+
 	// jitteredOpen has open times that differ with each opening, and half-open
 	// stays that end.
 	jitteredOpen = machine{name: "breaker of jittered open times", kind: breakerFamily, make: breaks("", breaker.Consecutive, false).make,
@@ -159,12 +179,22 @@ var (
 		return of(must(budget.New(c.budget)), 0, func(s *budget.State) view { return view{last: s.Last, begun: s.Begun} })
 	}}
 
+	tokens = machine{name: "retry budget of tokens", kind: tokenBudgets, draw: drawTokens, make: func(c config) subject {
+		return of(must(budget.New(c.budget)), 0, func(*budget.State) view { return view{} })
+	}}
+
+	adapting = machine{name: "adaptive retry budget", kind: tokenBudgets, draw: drawAdapting, make: func(c config) subject {
+		return of(must(budget.New(c.budget)), 0, func(s *budget.State) view { return view{last: s.Last, begun: s.Begun} })
+	}}
+
 	// bursts are the algorithms that admit a cost of n as n costs of 1.
 	bursts     = []machine{bucket, fixed, sliding, logged}
 	algorithms = join(bursts, []machine{leaky})
 	queued     = []machine{queuedBucket, queuedFixed, queuedSliding, queuedLog, queuedLeaky, newestBucket}
 	breakers   = []machine{calls, timed, consecutive, large}
-	cells      = join(algorithms, queued, breakers, []machine{places, shared, spending})
+	// plain are the cells that a refusal does not change.
+	plain = join(algorithms, queued, breakers, []machine{places, shared, spending, tokens, adapting})
+	cells = join(plain, []machine{eased})
 )
 
 func join(lists ...[]machine) (all []machine) {
@@ -282,6 +312,25 @@ func drawBudget(h history) config {
 		c.MinimumCount, c.MinimumPeriod = 1+uint32(w>>9%3), time.Duration(1+w>>12%40)
 	}
 	return config{budget: c}
+}
+
+// drawTokens draws a bucket of tokens of one of its rules.
+func drawTokens(h history) config {
+	w := h.word(0)
+	c := budget.Config{Rule: budget.Tokens, Tokens: 1 + uint32(w>>1%12)}
+	if w%2 == 0 {
+		c.Rule, c.TokenRatio = budget.Throttle, reducer.Millionths(pick(w>>8, uint32(500_000), 1_000, 333_000, 1_000_000, 2_600_000))
+		return config{budget: c}
+	}
+	c.Retry, c.Timeout, c.Refund = 1+uint32(w>>8)%min(c.Tokens, 4), 1+uint32(w>>16)%min(c.Tokens, 6), 1+uint32(w>>24)%min(c.Tokens, 2)
+	return config{budget: c}
+}
+
+// drawAdapting draws an adaptive budget.
+func drawAdapting(h history) config {
+	w := h.word(0)
+	return config{budget: budget.Config{Rule: budget.Adaptive, Window: time.Duration(10 + w>>2%60), OneAbove: reducer.Millionths(pick(w>>8, uint32(reducer.Whole/2), reducer.Whole/3, reducer.Whole)),
+		TwoAbove: reducer.Millionths(pick(w>>12, uint32(reducer.Whole/5), reducer.Whole/3, 1)), Wait: time.Duration(1 + w>>16%9)}}
 }
 
 // start is the mark of Init.

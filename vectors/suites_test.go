@@ -28,6 +28,8 @@ var cells = []suite{
 	{name: "leaky bucket, waiting, newest first", unit: 1, body: `{"steps":[{"limit":{"algorithm":"leaky-bucket","rate":"3/10ns","wait":"30ns","queue":4,"order":"newest"}}]}`},
 	{name: "breaker, calls", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"calls":20},"minimum":5,"failure_rate":"50%","open":"10s","probes":3}}]}`},
 	{name: "breaker, calls, slow", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"calls":10},"minimum":4,"slow":{"over":"2s","rate":"60%"},"open":{"exponential":"3s","factor":1.5,"max":"20s"},"probes":2,"half_open_max":"8s"}}]}`},
+	{name: "breaker, slow in a row", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"consecutive":4},"slow":{"over":"2s","consecutive":2},"open":"5s","probes":2,"initial":"half-open","half_open_max":"20s"}}]}`},
+	{name: "breaker, ramp", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"calls":10},"minimum":3,"open":"3s","probes":1,"obey_retry_after":"8s","ramp":{"over":"20s","from":"30%"}}}]}`},
 	{name: "breaker, 400 calls", unit: time.Millisecond, body: `{"steps":[{"breaker":{"window":{"calls":400},"minimum":40,"failure_rate":"45%","open":"10ms","probes":12}}]}`},
 	{name: "breaker, time", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"time":"30s","buckets":5},"minimum":6,"failure_rate":"40%","open":"5s","probes":2}}]}`},
 	{name: "breaker, consecutive", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"consecutive":3},"open":{"fibonacci":"2s","max":"30s"},"probes":2}}]}`},
@@ -37,6 +39,9 @@ var cells = []suite{
 	{name: "hedge, percentile and budget", unit: time.Second, body: `{"steps":[{"hedge":{"after":"p50","samples":7,"minimum":2,"budget":{"ratio":"30%","minimum":"1/4s","window":"10s"}}}]}`},
 	{name: "adaptive limit", unit: time.Second, body: `{"steps":[{"adaptive":{"initial":3,"maximum":6,"decrease":"40%","over":"4s"}}]}`},
 	{name: "retry budget", unit: time.Second, body: `{"steps":[{"retry":{"attempts":3,"budget":{"ratio":"20%","minimum":"1/2s","window":"10s"}}}]}`},
+	{name: "retry budget, tokens", unit: time.Second, body: `{"steps":[{"retry":{"attempts":3,"budget":{"tokens":30,"retry":5,"timeout":10,"refund":1}}}]}`},
+	{name: "retry budget, adaptive", unit: time.Second, body: `{"steps":[{"retry":{"attempts":5,"budget":{"adaptive":"10s","one_above":"60%","two_above":"30%","wait":"1s"}}}]}`},
+	{name: "retry budget, throttling", unit: time.Second, body: `{"steps":[{"retry":{"attempts":3,"budget":{"max_tokens":10,"token_ratio":0.333}}}]}`},
 }
 
 const (
@@ -72,4 +77,7 @@ var pipelines = []suite{
 	{name: "keys that are evicted", unit: 100 * time.Millisecond, body: `{"steps":[{"limit":{"rate":"3/1s","wait":"500ms","per":"key","keys":2}},{"breaker":{"window":{"consecutive":2},"open":"1s","probes":1,"per":"key","keys":2,"missing":"skip"}},{"bulkhead":{"concurrent":2,"queue":1,"per":"ip","keys":1}}]}`, other: `{"steps":[{"limit":{"rate":"3/1s","wait":"500ms","per":"key","keys":1}},{"bulkhead":{"concurrent":2,"queue":1,"per":"ip","keys":3,"missing":"deny"}}]}`},
 	{name: "keys that share", unit: 100 * time.Millisecond, body: `{"steps":[{"limit":{"algorithm":"sliding-log","rate":"4/1s","wait":"500ms","per":"key","keys":2,"when_full":"share","missing":"deny"}},{"retry":{"attempts":2,"backoff":{"constant":"200ms"},"jitter":"none"}},{"limit":{"name":"even","algorithm":"leaky-bucket","rate":"10/1s","wait":"1s","queue":4,"per":"key","keys":1,"when_full":"share"}}]}`},
 	{name: "leases", unit: 100 * time.Millisecond, body: `{"steps":[{"timeout":"3s"},{"bulkhead":{"concurrent":3,"queue":4,"wait":"2s","lease":"600ms"}},{"retry":{"attempts":3,"backoff":{"linear":"100ms","max":"1s"},"jitter":"20%","budget":"50%"}}]}`},
+	{name: "adaptive retries", unit: 100 * time.Millisecond, body: `{"steps":[{"timeout":"9s"},{"retry":{"attempts":5,"backoff":{"constant":"200ms"},"jitter":"none","budget":{"adaptive":"3s","wait":"150ms"}}},{"limit":{"rate":"10/1s","wait":"1s"}},{"bulkhead":{"concurrent":3,"queue":3}},{"timeout":"500ms"}]}`},
+	{name: "tokens", unit: 100 * time.Millisecond, body: `{"steps":[{"timeout":"9s"},{"retry":{"attempts":4,"backoff":{"constant":"200ms"},"jitter":"none","refusals":"wait","budget":{"tokens":20},"per":"key"}},{"hedge":{"after":"200ms"}},{"limit":"30/1s"},{"timeout":"500ms"}]}`,
+		other: `{"steps":[{"retry":{"attempts":4,"backoff":{"constant":"200ms"},"jitter":"none","budget":{"max_tokens":6,"token_ratio":0.5},"per":"key"}},{"hedge":{"after":"200ms","budget":{"tokens":9,"retry":2}}},{"timeout":"500ms"}]}`},
 }

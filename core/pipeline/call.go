@@ -37,12 +37,13 @@ const (
 type Attempt struct {
 	Slots [MaxSteps]reducer.Permit // permits, tickets of phantoms, deadlines of timeouts
 
-	Started clock.Mark // when the attempt was admitted, clock.Always before
-	Until   clock.Mark // end of the wait, or start of the next attempt
-	Number  uint32     // of a hedged round: in the order in which attempts started
-	Held    uint16     // steps whose permit the attempt holds
-	Phantom uint16     // shadow steps in whose queue a phantom of the attempt is
-	Fired   uint16     // timeouts that are over for the attempt
+	Started clock.Mark    // when the attempt was admitted, clock.Always before
+	Until   clock.Mark    // end of the wait, or start of the next attempt
+	After   time.Duration // the retry-after of the answer that ended it, 0 for none
+	Number  uint32        // of a hedged round: in the order in which attempts started
+	Held    uint16        // steps whose permit the attempt holds
+	Phantom uint16        // shadow steps in whose queue a phantom of the attempt is
+	Fired   uint16        // timeouts that are over for the attempt
 	Phase   Phase
 	At      uint8           // step at which the attempt waits
 	Entered uint8           // steps passed so far
@@ -230,6 +231,8 @@ type Subject struct {
 type Cause struct {
 	Outcome reducer.Outcome
 	Reason  reducer.Reason
+	// ended says that the attempt ran and is over: budgets of tokens count its outcome.
+	ended bool
 }
 
 // Leave is the range of steps whose cells an effect leaves.
@@ -254,6 +257,12 @@ func (e Effect) of(k uint8) Effect {
 
 func (e Effect) because(outcome reducer.Outcome, reason reducer.Reason) Effect {
 	e.Outcome, e.Reason = outcome, reason
+	return e
+}
+
+// over notes whether the attempt of the effect ran.
+func (e Effect) over(ran bool) Effect {
+	e.ended = ran
 	return e
 }
 
@@ -365,11 +374,10 @@ func (a *Attempt) Admit(i int, permit reducer.Permit) {
 // Skip takes an attempt past a step whose cell it asks for no permit.
 func (p *Plan) Skip(a *Attempt, i int, now clock.Mark) {
 	a.Entered = uint8(i + 1)
-	if t := p.stages[i].timeout; t != nil {
-		a.Slots[i].Mark = t.Deadline(now)
+	if p.marked&(1<<i) != 0 {
+		// Of a retry: since when the round waits, and no permit of its budget.
+		a.Slots[i] = reducer.Permit{Mark: now.Add(p.stages[i].after), Generation: uint64(now)}
 		a.Fired &^= 1 << i
-	} else if i == p.retry {
-		a.Slots[i].Mark = now
 	}
 }
 

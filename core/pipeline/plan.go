@@ -1,11 +1,12 @@
 package pipeline
 
 import (
-	"errors"
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/fallback"
@@ -31,14 +32,18 @@ type Plan struct {
 	chaos    int    // index of the chaos step, which is the last one, -1 for none
 	breakers uint16 // enforced breakers below the retry
 	timeouts uint16 // timeout steps
+	marked   uint16 // timeouts, and the retry: an attempt that passes them has a mark there
 	cuts     uint16 // of these, those that are not in shadow
 	asks     uint16 // steps whose cell is asked for a permit
 	keyed    uint16 // steps with a cell for each key
 	picky    uint16 // of these, those that deny or skip a call without a value
 	budgets  uint16 // steps whose cell counts the first admission of a call
+	tallies  uint16 // steps whose budget counts how attempts end
+	places   uint16 // steps that an adaptive retry looks at: without a free place it makes no attempt
 	costed   uint16 // steps that have a cost of their own
 	priced   uint16 // of these, those whose cost an attribute has
 	settles  uint16 // steps that settle the permits of an attempt that ran
+	obeys    uint16 // steps whose cell takes the retry-after of an answer
 	ends     uint16 // of these, those that take nothing before
 	special  uint16 // picky and ends
 	random   bool   // a delay depends on the seed of the call
@@ -52,11 +57,13 @@ type stage struct {
 	kind   Kind
 	shadow bool
 	leases bool // a permit may lapse
+	holds  bool // an attempt holds a place
 	queues bool // a cell has waiters or holders, which may change with time alone
 	// leaves is the action with which an attempt leaves the cell: Cancel, only where
 	// it did not run, or Record with its outcome, or Release.
 	leaves  reducer.Kind
 	timeout *timeout.Machine
+	after   time.Duration // of the timeout
 	retry   *retry.Machine
 	hedge   *hedge.Machine
 	chaos   *chaos.Machine
@@ -65,6 +72,7 @@ type stage struct {
 	cost    limiter.Cost
 	charge  limiter.Charge
 	counts  limiter.Outcomes
+	obeys   bool // the cell takes the retry-after of an answer
 }
 
 // Deadline is the name of the call's own deadline.
@@ -126,24 +134,24 @@ func Compile(p Policy) (*Plan, error) {
 		}
 		plan.fallback = &f
 	}
-	var wrong []error
+	var wrong reducer.ConfigErrors
 	for i := range plan.steps {
 		step, s := &plan.steps[i], &plan.stages[i]
 		if err := plan.place(i, step.Kind()); err != nil {
 			return nil, err
 		}
 		for _, err := range [...]error{s.compile(step), s.bound(step)} {
-			if err != nil {
+			var of reducer.ConfigErrors
+			of.Add(err)
+			for _, err := range of {
 				wrong = append(wrong, wrongStep(i, step, err))
 			}
 		}
 		plan.random = plan.random || s.retry != nil && s.retry.Random() || s.chaos != nil
 		plan.note(i, step, s)
 	}
-	if wrong = append(wrong, plan.nameSteps()...); len(wrong) == 1 || len(wrong) > 1 && !reducer.ErrorTexts {
-		return nil, wrong[0]
-	} else if len(wrong) > 1 {
-		return nil, errors.Join(wrong...)
+	if err := append(wrong, plan.nameSteps()...).Err(); err != nil {
+		return nil, err
 	}
 	plan.findBudgets()
 	return plan, nil
@@ -179,14 +187,14 @@ func (s *stage) bound(step *Step) error {
 		}
 		return nil
 	}
-	if step.Missing > MissingSkip {
-		return reducer.BadCount("missing", uint64(step.Missing), "MissingShare, MissingDeny or MissingSkip")
-	}
+	var e reducer.ConfigErrors
+	e.Count(step.Missing > MissingSkip, "missing", uint64(step.Missing), "MissingShare, MissingDeny or MissingSkip")
 	s.keys = keyed.Config{Keys: step.Keys, WhenFull: step.WhenFull}
 	if step.Keys == 0 {
 		s.keys.Keys = DefaultKeys
 	}
-	return s.keys.Check()
+	e.Add(s.keys.Check())
+	return e.Err()
 }
 
 // note enters a step in the masks of the plan.
@@ -213,7 +221,13 @@ func (p *Plan) note(i int, step *Step, s *stage) {
 			p.ends |= bit
 		}
 	}
+	if s.obeys {
+		p.obeys |= bit
+	}
 	p.special = p.picky | p.ends
+	if s.timeout != nil || s.retry != nil {
+		p.marked |= bit
+	}
 	if s.timeout != nil {
 		p.timeouts |= bit
 		if !s.shadow {
@@ -231,7 +245,13 @@ func (p *Plan) findBudgets() {
 	retries := -1
 	if p.retry >= 0 && p.stages[p.retry].maker != nil {
 		retries = p.retry
-		p.budgets |= 1 << p.retry
+		budget := p.stages[p.retry].retry.Budget()
+		p.counts(p.retry, budget)
+		for i := p.retry + 1; i < len(p.stages) && budget.Adapts(); i++ {
+			if p.stages[i].holds && !p.stages[i].shadow {
+				p.places |= 1 << i
+			}
+		}
 	}
 	p.hedgeBudget = -1
 	if p.hedge < 0 {
@@ -240,9 +260,17 @@ func (p *Plan) findBudgets() {
 	if !p.stages[p.hedge].hedge.Config().Unbudgeted {
 		p.hedgeBudget = retries
 	}
-	if p.stages[p.hedge].hedge.Budget() != nil {
+	if b := p.stages[p.hedge].hedge.Budget(); b != nil {
 		p.hedgeBudget = p.hedge
-		p.budgets |= 1 << p.hedge
+		p.counts(p.hedge, b)
+	}
+}
+
+// counts notes what the budget of a step counts.
+func (p *Plan) counts(i int, b *budget.Machine) {
+	p.budgets |= 1 << i // of tokens, too: the admission is a use of the key
+	if b.CountsEnds() {
+		p.tallies |= 1 << i
 	}
 }
 
@@ -253,10 +281,13 @@ func (s *stage) compile(step *Step) error {
 		return err
 	}
 	step.Config = part.Config
-	s.timeout, s.retry, s.hedge, s.chaos, s.maker = part.Timeout, part.Retry, part.Hedge, part.Chaos, part.Maker
-	s.cost, s.charge, s.counts = part.Cost, part.Charge, part.Counts
+	if s.timeout = part.Timeout; s.timeout != nil {
+		s.after = s.timeout.Deadline(0).Sub(0)
+	}
+	s.retry, s.hedge, s.chaos, s.maker = part.Retry, part.Hedge, part.Chaos, part.Maker
+	s.cost, s.charge, s.counts, s.obeys = part.Cost, part.Charge, part.Counts, part.Obeys
 	traits := part.Traits
-	s.leases = traits.Has(mechanism.Leases)
+	s.leases, s.holds = traits.Has(mechanism.Leases), traits.Has(mechanism.Holds)
 	s.queues = part.Queued || traits.Has(mechanism.Holds)
 	switch {
 	case traits.Has(mechanism.Refunds):

@@ -3,6 +3,8 @@ package oracle
 import (
 	"slices"
 
+	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -43,6 +45,7 @@ func (e *Engine) cutRound(c *call, i, number int) {
 		outcome := ""
 		if p.state == running {
 			outcome = "timeout"
+			e.count(p, outcome)
 		}
 		e.leave(p, 0, outcome)
 		c.remove(p)
@@ -67,6 +70,12 @@ func (e *Engine) endAttempt(p *path, outcome string, retryAfter, used *int64) {
 			}
 		}
 	}
+	if retryAfter != nil {
+		p.says = max(0, *retryAfter)
+	}
+	if outcome != "ignore" && outcome != "cancel" {
+		e.count(p, outcome)
+	}
 	e.leave(p, 0, outcome)
 	c.remove(p)
 	if outcome == "ok" || outcome == "ignore" {
@@ -77,12 +86,43 @@ func (e *Engine) endAttempt(p *path, outcome string, retryAfter, used *int64) {
 		c.retryAfter = max(c.retryAfter, *retryAfter)
 		c.pushback = c.pushback || *retryAfter < 0
 	}
+	if c.above.says = c.retryAfter; c.pushback {
+		c.above.says = 0
+	}
 	if len(c.attempts) > 0 {
 		e.say(c.id, "failed", "attempt", p.number, "reason", outcome)
 		return
 	}
 	e.endRound(c, p.number, outcome)
 }
+
+// count counts the outcome of an attempt that ran in the budgets of the plan. The first
+// attempt of a round took what the retry did, a hedge what the hedge did.
+func (e *Engine) count(p *path, outcome string) {
+	c, r, h := p.call, p.call.plan.retry, p.call.plan.hedge
+	if r >= 0 && pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step).Budgeted {
+		took := c.took
+		if p.hedge {
+			took = nil
+			if !c.plan.hedged() || !c.hedgeConfig().Budgeted && !c.hedgeConfig().Unbudgeted {
+				took = p.took
+			}
+		}
+		if counts(pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step).Budget) {
+			if cell := c.use(r); cell != nil {
+				cell.budget.ended(outcome, took, e.now)
+			}
+		}
+	}
+	if c.plan.hedged() && c.hedgeConfig().Budgeted && counts(c.hedgeConfig().Budget) {
+		if cell := c.use(h); cell != nil && cell.hedge.budget != nil {
+			cell.hedge.budget.ended(outcome, p.took, e.now)
+		}
+	}
+}
+
+// counts reports whether a budget counts how attempts end.
+func counts(c budget.Config) bool { return c.Rule != budget.Windowed }
 
 // win ends the call with the outcome of the attempt. The others of its round are
 // cancelled without a vote.
@@ -111,7 +151,7 @@ func (e *Engine) endRound(c *call, number int, outcome string) {
 		e.end(c, outcome, "", 0)
 		return
 	}
-	until, reason := e.decide(c)
+	until, reason := e.decide(c, outcome)
 	shadow := c.plan.steps[r].Shadow
 	if reason == "" {
 		fields := []any{"attempt", number, "reason", outcome, "until", duration(until)}
@@ -131,7 +171,7 @@ func (e *Engine) endRound(c *call, number int, outcome string) {
 
 // decide returns when the next round starts, or the reason why none does. The
 // checks come in the order of policy/REFERENCE.md#retries.
-func (e *Engine) decide(c *call) (int64, string) {
+func (e *Engine) decide(c *call, outcome string) (int64, string) {
 	r := c.plan.retry
 	cfg := pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step)
 	if c.round >= int(cfg.Attempts) {
@@ -146,18 +186,60 @@ func (e *Engine) decide(c *call) (int64, string) {
 	}
 	for i := r + 1; i < len(c.plan.steps); i++ {
 		if s := c.plan.steps[i]; s.Kind() == pipeline.Breaker && !s.Shadow && !c.skips(i) {
-			// Asking is no use of the key: an evicted breaker is not open.
-			if cell := s.group.find(c.event); cell != nil && cell.breaker.openAt(until) {
+			// Asking is no use of the key: an evicted breaker is as a new one. Reading: so is that
+			// of a key which would take the spare cell because others are held.
+			cell := s.group.find(c.event)
+			if cell == nil || cell == s.group.spare && s.WhenFull == pipeline.FullEvict {
+				cell = s.group.newCell()
+			}
+			if cell.breaker.openAt(until, e.now) {
 				return 0, "open"
 			}
 		}
 	}
 	if cfg.Budgeted {
-		if cell := c.use(r); cell != nil && !cell.budget.grant(e.now) {
+		if cfg.Budget.Rule == budget.Adaptive && e.full(c) {
 			return 0, "budget"
+		}
+		if cell := c.use(r); cell != nil {
+			took, granted := cell.budget.grant(c.asks(outcome), e.now)
+			if c.took = took; !granted {
+				return 0, "budget"
+			}
 		}
 	}
 	return until, ""
+}
+
+// asks returns what the call says of itself to a budget.
+func (c *call) asks(outcome string) asked {
+	a := asked{outcome: outcome, made: max(c.started, 1) - 1}
+	if c.plan.hedged() {
+		a.made = max(c.last, 1) - 1
+	}
+	if c.plan.retry >= 0 && c.roundRan {
+		a.waited = c.roundAt - c.roundFrom
+	}
+	return a
+}
+
+// full reports whether a step below the retry has no free place. Reading: a key without a
+// cell of its own has free ones, unless the step lets such keys share.
+func (e *Engine) full(c *call) bool {
+	for i := c.plan.retry + 1; i < len(c.plan.steps); i++ {
+		s := c.plan.steps[i]
+		if s.Shadow || c.skips(i) || s.Kind() != pipeline.Bulkhead && s.Kind() != pipeline.Adaptive {
+			continue
+		}
+		cell := s.group.find(c.event)
+		if cell == s.group.spare && s.WhenFull == pipeline.FullEvict {
+			continue
+		}
+		if cell != nil && cell.ask(0, e.now, never).verdict != admit {
+			return true
+		}
+	}
+	return false
 }
 
 // next returns when the next round would start, or the reason why that is too late.
@@ -234,7 +316,13 @@ func (e *Engine) leave(p *path, from int, outcome string) {
 		case h.permit != nil:
 			e.settleLimit(c, i, &h, outcome, ran)
 		case h.pass != nil:
-			h.cell.breaker.leave(h.pass, outcome, e.now-since, e.now)
+			// Reading: whether the answer of a call counts is said by the policy that it began
+			// under, and for how long by the present one.
+			says := p.says
+			if pipeline.ConfigOf[breaker.Config](c.plan.steps[i].Step).ObeyRetryAfter == 0 {
+				says = 0
+			}
+			h.cell.breaker.leave(h.pass, outcome, e.now-since, says, e.now)
 		case h.leave != nil:
 			h.leave(outcome, since, e.now)
 		case h.place != nil:

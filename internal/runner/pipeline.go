@@ -56,6 +56,7 @@ type binding struct {
 	places      bool          // a call of two phases keeps permits from Done to Release
 	fastSteps   []fastPathStep
 	budget      *LockedCell   // of the retry, nil for none
+	tallies     bool          // it counts how attempts end, not first attempts
 	cut         time.Duration // of the shortest timeout, 0 for none
 	cutStep     int           // that timeout
 	due         time.Duration // of the first timeout or warning, 0 for none

@@ -1,7 +1,7 @@
 import type { CircuitBreakerOptions } from './breaker.js';
 import type { BulkheadOptions } from './bulkhead.js';
 import type { RateLimiterOptions } from './limiter.js';
-import type { RetryOptions } from './retry-options.js';
+import type { Budget, RetryOptions } from './retry-options.js';
 import type { Duration, Rate, Share } from './types.js';
 
 /** An attribute of calls: a step has a cell for each of its values. */
@@ -67,7 +67,7 @@ export interface LimitOptions extends RateLimiterOptions {
 /** How an attempt, or a call, may end. */
 export type CountedOutcome = 'ok' | 'fail' | 'throttle' | 'ignore' | 'timeout' | 'cancel';
 
-type Settings<O> = Omit<O, 'clock' | 'outcome' | 'retryAfter'> & StepSettings;
+type Settings<O> = Omit<O, 'clock' | 'outcome' | 'retryAfter' | 'delay'> & StepSettings;
 
 /** The methods of HTTP for which something is done. Default: the idempotent ones. */
 export type Methods = string | readonly string[];
@@ -77,7 +77,7 @@ export type HedgeOptions = {
   /** The most additional attempts of a round, 1 to 10. Default 1. */
   max?: number | undefined;
   /** How many additional attempts all calls may have together. Default: the retry's budget, if there is one. */
-  budget?: 'none' | Share | { ratio: Share; minimum?: Rate; window?: Duration };
+  budget?: 'none' | Share | Budget;
   /** For which methods `resilientFetch` starts additional attempts. Default: the idempotent ones. */
   methods?: Methods | undefined;
 } & (
