@@ -18,22 +18,28 @@ func describe(config mechanism.Config, _ mechanism.Step) string {
 	if c.Algorithm == TokenBucket || c.Algorithm == LeakyBucket {
 		text += ", one each " + mechanism.Span(c.Interval())
 	}
-	switch {
-	case c.Cost.Attribute != "":
-		text += ", each call takes " + c.Cost.Attribute + " (" + mechanism.Number(c.Cost.Permits) + " without)"
-	case c.Cost.Permits > 0:
-		text += ", each call takes " + mechanism.Number(c.Cost.Permits)
-	}
+	text += ", " + c.Cost.Text()
 	switch c.Charge {
 	case ChargeSettle:
-		text += ", settled at the end"
+		text += "settled at the end, "
 	case ChargeEnd:
-		text += ", taken at the end"
+		text += "taken at the end, "
 	}
 	if c.Counts != 0 {
-		text += ", counts " + strings.Join(c.Counts.Names(), ", ")
+		text += "counts " + strings.Join(c.Counts.Names(), ", ") + ", "
 	}
-	return text + ", " + mechanism.QueueText(c.Queue, c.Wait, c.Order == Newest)
+	return text + mechanism.QueueText(c.Queue, c.Wait, c.Order == Newest)
+}
+
+// Text describes a cost before what a description says next, empty for none.
+func (c Cost) Text() string {
+	switch {
+	case c.Attribute != "":
+		return "each call takes " + c.Attribute + " (" + mechanism.Number(c.Permits) + " without), "
+	case c.Permits > 0:
+		return "each call takes " + mechanism.Number(c.Permits) + ", "
+	}
+	return ""
 }
 
 // Interval returns the time between two permits of a bucket, a whole number of

@@ -38,6 +38,7 @@ type Plan struct {
 	budgets  uint16 // steps whose cell counts the first admission of a call
 	costed   uint16 // steps that have a cost of their own
 	priced   uint16 // of these, those whose cost an attribute has
+	single   uint16 // steps of whose places a call takes one, whatever its cost
 	settles  uint16 // steps that settle the permits of an attempt that ran
 	ends     uint16 // of these, those that take nothing before
 	special  uint16 // picky and ends
@@ -53,6 +54,7 @@ type stage struct {
 	shadow bool
 	leases bool // a permit may lapse
 	queues bool // a cell has waiters or holders, which may change with time alone
+	holds  bool // an attempt holds its permit until it ends
 	// leaves is the action with which an attempt leaves the cell: Cancel, only where
 	// it did not run, or Record with its outcome, or Release.
 	leaves  reducer.Kind
@@ -204,6 +206,9 @@ func (p *Plan) note(i int, step *Step, s *stage) {
 			p.priced |= bit
 		}
 	}
+	if s.holds && p.costed&bit == 0 {
+		p.single |= bit
+	}
 	if s.charge != limiter.ChargeStart || s.counts != 0 {
 		p.settles |= bit
 		if s.charge == limiter.ChargeEnd {
@@ -253,8 +258,8 @@ func (s *stage) compile(step *Step) error {
 	s.timeout, s.retry, s.hedge, s.chaos, s.maker = part.Timeout, part.Retry, part.Hedge, part.Chaos, part.Maker
 	s.cost, s.charge, s.counts = part.Cost, part.Charge, part.Counts
 	traits := part.Traits
-	s.leases = traits.Has(mechanism.Leases)
-	s.queues = part.Queued || traits.Has(mechanism.Holds)
+	s.leases, s.holds = traits.Has(mechanism.Leases), traits.Has(mechanism.Holds)
+	s.queues = part.Queued || s.holds
 	switch {
 	case traits.Has(mechanism.Refunds):
 		s.leaves = reducer.Cancel
