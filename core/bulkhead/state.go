@@ -230,8 +230,7 @@ func (s *State) codeCosts(c *wire.Coder) {
 			n++
 		}
 	}
-	c.Uvarint(&n)
-	if n == 0 || n > uint64(len(s.holders)) {
+	if c.Uvarint(&n); c.Reads() && (n == 0 || n > uint64(len(s.holders))) {
 		c.Fail(errPlaces)
 		return
 	}
