@@ -35,9 +35,9 @@ func bulkheadScene(name string, c bulkhead.Config, callers, depth int, asks ...r
 	return scene[bulkhead.State]{
 		name: name, depth: depth,
 		use: explore.Use[bulkhead.State]{Cell: must(bulkhead.New(c)), Callers: callers,
-			New: fmt.Sprintf("concurrent=%d queue=%d wait=%s lease=%s", c.Concurrent, c.Queue, c.Wait, c.Lease),
+			New:      fmt.Sprintf("concurrent=%d queue=%d wait=%s lease=%s", c.Concurrent, c.Queue, c.Wait, c.Lease),
 			Alphabet: append(of(reducer.Release, reducer.Cancel, reducer.Renew, reducer.Leave, reducer.Expire, reducer.Tick, reducer.Serve), asks...),
-			Late: of(reducer.Release)},
+			Late:     of(reducer.Release)},
 		late:  of(reducer.Release, reducer.Cancel, reducer.Renew, reducer.Leave),
 		marks: explore.Marks{After: []time.Duration{0, 1}, Wake: []time.Duration{0}},
 		key:   placesKey,
@@ -64,7 +64,7 @@ func placesKey(dst []byte, r room[bulkhead.State], now clock.Mark) []byte {
 		all = all[n:]
 		return v
 	}
-	number() // of grants
+	number()                                     // of grants
 	leased, others := number(), number()%(1<<20) // above it, where costs above 1 follow
 	dst = append(dst, byte(leased), byte(others))
 	until := clock.Never

@@ -44,7 +44,9 @@ export type { PipelineCallOptions, PipelineOptions, ResultHooks } from './pipeli
 export type {
   AdaptiveOptions,
   Attribute,
+  BulkheadStepOptions,
   ChaosOptions,
+  Cost,
   CostAttribute,
   CountedOutcome,
   HedgeOptions,
