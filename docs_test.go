@@ -1,3 +1,5 @@
+//go:build !race
+
 package sluice_test
 
 import (
@@ -54,15 +56,6 @@ func pages(t *testing.T) []string {
 		t.Fatal("found no pages")
 	}
 	return found
-}
-
-func read(t *testing.T, path string) string {
-	t.Helper()
-	src, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return string(src)
 }
 
 var fence = regexp.MustCompile("(?ms)^```(\\w+)\n(.*?)^```")

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"os"
 	"slices"
 	"strings"
 	"sync"
@@ -166,4 +167,13 @@ func recovered(f func()) (value any) {
 	defer func() { value = recover() }()
 	f()
 	return nil
+}
+
+func read(t *testing.T, path string) string {
+	t.Helper()
+	src, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(src)
 }

@@ -97,6 +97,7 @@ func TestPlaceIsHeldUntilTheFunctionReturns(t *testing.T) {
 		go func() { _ = do(p, stubborn(5*time.Second)) }()
 		synctest.Wait()
 		require.NoError(t, do(p, ok))
+		synctest.Wait()
 		lines := j.all()
 		require.Len(t, lines, 6)
 		assert.Equal(t, []string{"0s admit 1", "0s wait 1 bulkhead", "1s timeout 1 timeout"}, lines[:3])

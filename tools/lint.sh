@@ -79,6 +79,8 @@ typed() {
 	for package in js playground; do
 		run npm --prefix "$package" install --no-audit --no-fund --loglevel=error && run npm --prefix "$package" run --silent lint || return 1
 	done
+	# Everything that the package exports is in the API pages, with a comment.
+	run npm --prefix js run --silent docs
 }
 
 # The script and the style of the report's page are what its sources make.

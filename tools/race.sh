@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Runs the tests of what is concurrent several times under the race detector: the
 # runner, its linearizability, the bindings, the hosts of the modules, the
-# commands. What is single-threaded gains nothing from it. Run by make race.
+# commands. What is single-threaded gains nothing from it: long tests of one goroutine
+# in these packages are in files with the build tag !race. Run by make race.
 #
 #   ARGS, PACKAGES, SHUFFLE   as in test.sh
 #   COUNT=3                   how many times

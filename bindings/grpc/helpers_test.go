@@ -113,6 +113,7 @@ func start(t testing.TB, s *service, server []grpc.ServerOption, client ...grpc.
 	srv.RegisterService(s.desc(), s)
 	served := make(chan error, 1)
 	go func() { served <- srv.Serve(l) }()
+	synctest.Wait() // a server that is stopped before it serves is an error
 	conn, err := grpc.NewClient("passthrough:///orders.test:443", append(client,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
 		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))...)

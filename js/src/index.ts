@@ -41,6 +41,7 @@ export type { RateLimiter, RateLimiterOptions } from './limiter.js';
 export type { PipelinePass } from './pass.js';
 export type { Pipeline } from './pipeline.js';
 export type { PipelineCallOptions, PipelineOptions, ResultHooks } from './pipeline-options.js';
+export type { Source } from './plan.js';
 export type {
   AdaptiveOptions,
   Attribute,
@@ -49,13 +50,19 @@ export type {
   Cost,
   CostAttribute,
   CountedOutcome,
+  Defaults,
+  ExtendingPolicy,
   HedgeOptions,
   HttpClass,
   LimitOptions,
   Methods,
+  PassingPolicy,
   Policy,
   PolicyDocument,
+  RetryStepOptions,
+  Sections,
   Step,
+  SteppedPolicy,
   StepSettings,
 } from './policy.js';
 export type { RateLimiterFactory } from './rate-limiter.js';

@@ -14,9 +14,16 @@ export interface KoaContext {
   readonly ip: string;
   status: number;
   body: unknown;
-  readonly res: { once(event: 'close', callback: () => void): unknown };
+  /** The answer of Node. */
+  readonly res: {
+    /** Adds a listener for the end of the answer. */
+    once(event: 'close', callback: () => void): unknown;
+  };
+  /** Returns a field of the request, empty for none. */
   get(field: string): string;
+  /** Sets fields of the answer. */
   set(fields: { [field: string]: string }): void;
+  /** Adds a field to the answer. */
   append(field: string, value: string): void;
 }
 

@@ -181,18 +181,22 @@ interface PolicyParts {
 }
 
 /** A policy with steps. */
-interface SteppedPolicy<S> extends PolicyParts, Without<'pass' | 'extends' | 'remove' | 'change' | 'add'> {
+export interface SteppedPolicy<S>
+  extends PolicyParts,
+    Without<'pass' | 'extends' | 'remove' | 'change' | 'add'> {
   /** Outermost first: a call passes them from the top down. At most 16, one of them a retry and one a hedge. */
   steps: readonly S[];
 }
 
 /** A policy that lets every call pass. */
-interface PassingPolicy extends PolicyParts, Without<'steps' | 'extends' | 'remove' | 'change' | 'add'> {
+export interface PassingPolicy
+  extends PolicyParts,
+    Without<'steps' | 'extends' | 'remove' | 'change' | 'add'> {
   pass: true;
 }
 
 /** A policy that is another one of its document with changes: steps are removed, then changed, then added. */
-interface ExtendingPolicy<S> extends PolicyParts, Without<'steps' | 'pass'> {
+export interface ExtendingPolicy<S> extends PolicyParts, Without<'steps' | 'pass'> {
   /** The name of the other policy. */
   extends: string;
   /** Names of steps that it does not have. */
@@ -217,7 +221,7 @@ type MechanismOf<S> = S extends object ? keyof S : never;
 type DefaultsOf<V> = V extends object ? Partial<V> & Without<'name' | 'description' | 'defaults'> : V;
 
 /** The sections of a document beside its policies. */
-interface Sections {
+export interface Sections {
   version: 1;
   /** For proxies; not read here. */
   routes?: unknown | undefined;

@@ -40,8 +40,9 @@ export interface Retry extends Disposable {
   execute<T>(task: Task<T>, options?: CallOptions): Promise<T>;
   /** Like `execute`, as the facade of other mechanisms: `{ ok: true, value }`. What the function throws is thrown. */
   attempt<T>(task: Task<T>, options?: CallOptions): Promise<Success<T> | Rejection>;
-  /** Adds a listener for all decisions or those of one kind. Returns a function that removes it. */
+  /** Adds a listener for all decisions. Returns a function that removes it. */
   on(listener: Listener): () => void;
+  /** Adds a listener for the decisions of one kind. */
   on(kind: Decision['kind'], listener: Listener): () => void;
   /** Ends its use: it frees its memory when its running calls have ended. */
   dispose(): void;

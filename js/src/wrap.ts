@@ -3,6 +3,7 @@ import type { Attempt, Task } from './types.js';
 
 /** What runs functions: a mechanism, a pipeline, or what `wrap` made. */
 export interface Runs {
+  /** Runs the function. Throws what it throws, or a `RejectedError` where it is refused. */
   execute<T>(task: Task<T>, options?: { signal?: AbortSignal | undefined }): Promise<T>;
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/proxywasm/host"
 )
 
@@ -52,8 +53,8 @@ type entry struct {
 // a plain model, in random orders.
 func TestSharedDataModel(t *testing.T) {
 	t.Parallel()
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
+	seed := testenv.Seed()
+	t.Logf("SLUICE_SEED=%d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	p := newProcess(t, host.Config{Workers: 3})
 	model, counter := map[string]entry{}, 1

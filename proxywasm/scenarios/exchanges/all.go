@@ -349,6 +349,40 @@ func All() []Scenario {
 			},
 		},
 		{
+			Name: "failed logins",
+			Document: `{"version":1,"policies":{"all":{"steps":[{"limit":{"rate":"2/1h","per":"header:x-user","charge":"end","counts":"fail"}}],"outcomes":{"fail":[401]}}},
+				"routes":[{"path":"/**","policy":"all"}]}`,
+			Exchanges: []Exchange{
+				{Times: 5, Header: []string{"x-user", "a"}},
+				{Header: []string{"x-user", "a"}, Answer: 401},
+				{Times: 3, Header: []string{"x-user", "a"}, Answer: 500},
+				{Header: []string{"x-user", "a"}, Answer: 401},
+				{Times: 2, Header: []string{"x-user", "a"}, Status: overLimit, Want: map[string]string{"retry-after": "1800"}},
+				{Times: 3, Header: []string{"x-user", "b"}},
+			},
+		},
+		{
+			Name:     "permits that an answer gives back",
+			Document: steps(`{"limit":{"rate":"4/1h","algorithm":"sliding-log","cost":2,"charge":"settle","counts":["ok","ignore"]}}`),
+			Exchanges: []Exchange{
+				{Times: 3, Answer: 500},
+				{}, {Answer: 502}, {Answer: 404},
+				{Status: overLimit},
+			},
+		},
+		{
+			Name:     "requests and tokens in one policy",
+			Document: steps(`{"limit":{"rate":"4/1h","name":"requests"}},{"limit":{"rate":"100/1h","name":"tokens","cost":{"attribute":"header:x-tokens","default":50}}}`),
+			Exchanges: []Exchange{
+				{Header: []string{"x-tokens", "30"}},
+				{}, // 50
+				{Header: []string{"x-tokens", "21"}, Status: overLimit, Want: map[string]string{"x-throttle-reason": "rate", "retry-after": "36"}},
+				{Header: []string{"x-tokens", "101"}, Status: overLimit, Want: map[string]string{"x-throttle-reason": "capacity", "retry-after": ""}},
+				{Times: 2, Header: []string{"x-tokens", "5"}},
+				{Header: []string{"x-tokens", "1"}, Status: overLimit, Want: map[string]string{"retry-after": "900"}},
+			},
+		},
+		{
 			Name:     "a call of gRPC over a limit",
 			Document: steps(`{"limit":{"rate":"8/1h"}}`),
 			Exchanges: []Exchange{

@@ -24,7 +24,7 @@ func defaultPolicy(t *testing.T) *policy.Policy {
 // the run.
 func settled(t *testing.T, before int) {
 	t.Helper()
-	for deadline := time.Now().Add(10 * time.Second); runtime.NumGoroutine() > before; runtime.Gosched() {
+	for deadline := time.Now().Add(time.Minute); runtime.NumGoroutine() > before; runtime.Gosched() {
 		if time.Now().After(deadline) {
 			stacks := make([]byte, 1<<20)
 			require.Failf(t, "goroutines are left", "%s", stacks[:runtime.Stack(stacks, true)])

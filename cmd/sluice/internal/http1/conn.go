@@ -206,7 +206,8 @@ func (c *conn) fail(err error) error {
 	return err
 }
 
-// exchange sends a request and returns its answer. again says that it may be sent again.
+// exchange sends a request and returns its answer. again says that it may be sent again,
+// unless its context has ended.
 func (c *conn) exchange(req *http.Request, head []byte) (resp *http.Response, again bool, err error) {
 	reused := c.reused
 	c.attach(req.Context())
@@ -219,7 +220,7 @@ func (c *conn) exchange(req *http.Request, head []byte) (resp *http.Response, ag
 	if _, err := c.reader.Peek(1); err != nil {
 		again = reused && (c.sent == 0 || c.sent == len(head) && isReplayable(req))
 		err = c.fail(fmt.Errorf("http1: the connection broke before the answer: %w", err))
-		return nil, again && c.ctx.Err() == nil, err
+		return nil, again, err
 	}
 	if resp, err = c.answer(req); err != nil {
 		return nil, false, c.fail(err)

@@ -3,9 +3,15 @@
 package operate
 
 import (
+	_ "embed"
 	"encoding/json"
 	"time"
 )
+
+// OpenAPI describes the routes, as a document of OpenAPI 3.0 in YAML.
+//
+//go:embed openapi.yaml
+var OpenAPI []byte
 
 // Root is the path below which the routes are.
 const Root = "/api/"

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -25,6 +26,8 @@ func TestDrainDelay(t *testing.T) {
 			return over
 		}
 	})
+	end := sync.OnceFunc(func() { close(over) })
+	t.Cleanup(end) // of a test that fails, too
 	resp, _ := get(t, p.admin+"/readyz")
 	assert.Equal(t, 200, resp.StatusCode)
 	p.stop()
@@ -37,7 +40,7 @@ func TestDrainDelay(t *testing.T) {
 	resp, _ = get(t, p.url+"/x")
 	assert.Equal(t, 200, resp.StatusCode, "requests are still taken")
 	assert.True(t, resp.Close, "on connections that end")
-	close(over)
+	end()
 	p.journal.await(t, "stopped")
 }
 

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -197,6 +198,8 @@ func TestDrainDelayOfHTTP2(t *testing.T) {
 		c.DrainDelay = time.Hour
 		c.after = func(time.Duration) <-chan time.Time { return over }
 	})
+	end := sync.OnceFunc(func() { close(over) })
+	t.Cleanup(end) // of a test that fails, too
 	var dials atomic.Int64
 	transport := &http.Transport{Protocols: priorKnowledge(), DialContext: func(ctx context.Context, network, address string) (net.Conn, error) {
 		dials.Add(1)
@@ -208,19 +211,21 @@ func TestDrainDelayOfHTTP2(t *testing.T) {
 		resp, err := client.Get(p.url)
 		body(t, resp, err)
 	}
-	require.EqualValues(t, 1, dials.Load())
+	// The first connection may be in the pool only after the first answer.
+	before := dials.Load()
+	require.LessOrEqual(t, before, int64(2))
 	p.stop()
 	p.journal.await(t, "not ready any more")
 	for range 1000 { // the notice may come after the next request
 		resp, err := client.Get(p.url)
 		body(t, resp, err)
 		require.Equal(t, 200, resp.StatusCode)
-		if dials.Load() > 1 {
+		if dials.Load() > before {
 			break
 		}
 	}
-	assert.Greater(t, dials.Load(), int64(1))
-	close(over)
+	assert.Greater(t, dials.Load(), before)
+	end()
 	p.journal.await(t, "stopped")
 }
 

@@ -74,6 +74,10 @@ func (o *operator) handle(mux *http.ServeMux) {
 	route("GET steps/{policy}/{step}", o.step)
 	route("GET steps/{policy}/{step}/blocked", o.blocked)
 	route("POST steps/{policy}/{step}/{action}", o.change)
+	route("GET openapi.yaml", func(w http.ResponseWriter, _ *http.Request, _ string) {
+		w.Header().Set("Content-Type", "application/yaml")
+		_, _ = w.Write(operate.OpenAPI)
+	})
 	// What is not a route is not told to those without a token.
 	route("GET ", func(w http.ResponseWriter, r *http.Request, _ string) {
 		fail(w, http.StatusNotFound, errors.New("there is no route "+r.URL.Path))
