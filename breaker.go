@@ -36,7 +36,7 @@ type Breaker struct {
 	openUntil atomic.Int64
 }
 
-// NewBreaker makes a closed breaker.
+// NewBreaker makes a breaker, which starts in the Initial mode of the configuration.
 func NewBreaker(c breaker.Config, options ...Option) (*Breaker, error) {
 	c = c.WithDefaults()
 	maker, err := breaker.Cells(c)
@@ -214,8 +214,12 @@ func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, a
 // breaker's state are ignored.
 //
 // Only the first call counts.
-func (p *Pass) Done(o reducer.Outcome) {
-	b := p.breaker
+func (p *Pass) Done(o reducer.Outcome) { p.DoneRetryAfter(o, 0) }
+
+// DoneRetryAfter is Done for an answer that says how long to wait, which opens the
+// breaker where its ObeyRetryAfter is set. after of 0 or less is none.
+func (p *Pass) DoneRetryAfter(o reducer.Outcome, after time.Duration) {
+	b, m := p.breaker, meaning{o, after}
 	if b == nil {
 		return
 	}
@@ -226,16 +230,16 @@ func (p *Pass) Done(o reducer.Outcome) {
 	case permit.Generation == 0:
 		b.mu.Unlock()
 	case b.timed || b.events.listeners.HearsCalls():
-		b.recordAt(noContext, permit, o, nil)
+		b.recordAt(noContext, permit, m, nil)
 	default:
-		b.record(permit, o)
+		b.record(permit, m)
 	}
 }
 
 // record counts the outcome of a call whose time is not measured, and unlocks the mutex,
 // which the caller holds.
-func (b *Breaker) record(p reducer.Permit, o reducer.Outcome) {
-	if o == reducer.OK {
+func (b *Breaker) record(p reducer.Permit, m meaning) {
+	if m.outcome == reducer.OK {
 		// A success at a closed breaker needs the time where it may open it, when
 		// one more outcome makes the minimum.
 		now := clock.Always
@@ -247,13 +251,14 @@ func (b *Breaker) record(p reducer.Permit, o reducer.Outcome) {
 			return
 		}
 	}
-	b.count(p, o, b.Now(), -1)
+	b.count(p, m, b.Now(), -1)
 }
 
 // count steps the cell with an outcome and unlocks the mutex, which the caller holds. took
 // is how long the call took, negative where that was not measured.
-func (b *Breaker) count(p reducer.Permit, o reducer.Outcome, now clock.Mark, took time.Duration) (counted bool) {
-	a, why, before := reducer.Action{Kind: reducer.Record, Outcome: o, Permit: p}, cause{}, len(b.out)
+func (b *Breaker) count(p reducer.Permit, m meaning, now clock.Mark, took time.Duration) (counted bool) {
+	o := m.outcome
+	a, why, before := reducer.Action{Kind: reducer.Record, Outcome: o, Permit: p, Value: uint64(max(0, m.after))}, cause{}, len(b.out)
 	if b.events.listeners.Hears(decision.Change) {
 		why.Counts, why.Slow, _ = breaker.CountsAfter(b.cell, a, now)
 	}
@@ -277,8 +282,8 @@ func (b *Breaker) measure(took time.Duration) {
 }
 
 // recordAt is record for a breaker that needs the time, or whose calls have a listener.
-func (b *Breaker) recordAt(ctx context.Context, p reducer.Permit, o reducer.Outcome, err error) {
-	now, took := b.Now(), time.Duration(-1)
+func (b *Breaker) recordAt(ctx context.Context, p reducer.Permit, m meaning, err error) {
+	o, now, took := m.outcome, b.Now(), time.Duration(-1)
 	if p.Mark == clock.Always {
 		p.Mark = now // a call whose beginning is not known is not slow
 	} else {
@@ -289,7 +294,7 @@ func (b *Breaker) recordAt(ctx context.Context, p reducer.Permit, o reducer.Outc
 		b.measure(took)
 		b.mu.Unlock()
 	} else {
-		counted = b.count(p, o, now, took)
+		counted = b.count(p, m, now, took)
 	}
 	if b.events.on() {
 		b.ended(ctx, o, now, took, counted && slowOver > 0 && took > slowOver, err)
@@ -314,9 +319,9 @@ func (b *Breaker) Do(ctx context.Context, fn func(context.Context) error) error 
 	if err != nil {
 		return err
 	}
-	outcome := reducer.Fail
-	defer func() { b.settle(ctx, permit, outcome, err) }()
-	outcome, err = b.result(ctx, nil, fn(ctx))
+	means := meaning{outcome: reducer.Fail}
+	defer func() { b.settle(ctx, permit, means, err) }()
+	means, err = b.result(ctx, nil, fn(ctx))
 	return err
 }
 

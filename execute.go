@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/reducer"
@@ -25,8 +26,14 @@ type Mechanism interface {
 	// classifies reports whether result needs the value.
 	classifies() bool
 	// result returns what the result of a function means, and the error of the caller.
-	result(ctx context.Context, value any, err error) (reducer.Outcome, error)
-	settle(ctx context.Context, p reducer.Permit, o reducer.Outcome, err error)
+	result(ctx context.Context, value any, err error) (meaning, error)
+	settle(ctx context.Context, p reducer.Permit, m meaning, err error)
+}
+
+// meaning is what the result of a function means to a mechanism alone.
+type meaning struct {
+	outcome reducer.Outcome
+	after   time.Duration // the retry-after of the answer, 0 for none
 }
 
 // Execute runs fn under a mechanism alone and returns its value, or why fn did not run. A
@@ -38,14 +45,14 @@ func Execute[T any](ctx context.Context, m Mechanism, fn func(context.Context) (
 	if err != nil {
 		return value, err
 	}
-	outcome := reducer.Fail
-	defer func() { m.settle(ctx, permit, outcome, err) }()
+	means := meaning{outcome: reducer.Fail}
+	defer func() { m.settle(ctx, permit, means, err) }()
 	value, err = fn(ctx)
 	var boxed any
 	if m.classifies() {
 		boxed = value
 	}
-	outcome, err = m.result(ctx, boxed, err)
+	means, err = m.result(ctx, boxed, err)
 	return value, err
 }
 
@@ -69,11 +76,11 @@ func (l *Limiter) admit(ctx context.Context) (reducer.Permit, error) {
 
 func (l *Limiter) classifies() bool { return false }
 
-func (l *Limiter) result(_ context.Context, _ any, err error) (reducer.Outcome, error) {
-	return reducer.OK, err
+func (l *Limiter) result(_ context.Context, _ any, err error) (meaning, error) {
+	return meaning{outcome: reducer.OK}, err
 }
 
-func (l *Limiter) settle(context.Context, reducer.Permit, reducer.Outcome, error) {}
+func (l *Limiter) settle(context.Context, reducer.Permit, meaning, error) {}
 
 func (b *Bulkhead) admit(ctx context.Context) (reducer.Permit, error) {
 	place, err := b.Acquire(ctx)
@@ -82,11 +89,11 @@ func (b *Bulkhead) admit(ctx context.Context) (reducer.Permit, error) {
 
 func (b *Bulkhead) classifies() bool { return false }
 
-func (b *Bulkhead) result(_ context.Context, _ any, err error) (reducer.Outcome, error) {
-	return reducer.OK, err
+func (b *Bulkhead) result(_ context.Context, _ any, err error) (meaning, error) {
+	return meaning{outcome: reducer.OK}, err
 }
 
-func (b *Bulkhead) settle(_ context.Context, p reducer.Permit, _ reducer.Outcome, _ error) {
+func (b *Bulkhead) settle(_ context.Context, p reducer.Permit, _ meaning, _ error) {
 	Place{b, p}.Release()
 }
 
@@ -106,20 +113,23 @@ func (b *Breaker) admit(ctx context.Context) (reducer.Permit, error) {
 
 func (b *Breaker) classifies() bool { return b.Classifier != nil }
 
-func (b *Breaker) result(ctx context.Context, value any, err error) (reducer.Outcome, error) {
+func (b *Breaker) result(ctx context.Context, value any, err error) (meaning, error) {
 	if err == nil && b.Classifier == nil {
-		return reducer.OK, nil
+		return meaning{outcome: reducer.OK}, nil
 	}
-	outcome, _, _, err := b.outcome(ctx, "breaker", value, err)
-	return outcome, err
+	outcome, told, after, err := b.outcome(ctx, "breaker", value, err)
+	if !told {
+		after = 0
+	}
+	return meaning{outcome, after}, err
 }
 
-func (b *Breaker) settle(ctx context.Context, p reducer.Permit, o reducer.Outcome, err error) {
+func (b *Breaker) settle(ctx context.Context, p reducer.Permit, m meaning, err error) {
 	b.mu.Lock()
 	if b.timed || b.events.listeners.HearsCalls() {
-		b.recordAt(ctx, p, o, err)
+		b.recordAt(ctx, p, m, err)
 	} else {
-		b.record(p, o)
+		b.record(p, m)
 	}
 }
 

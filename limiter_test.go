@@ -359,9 +359,9 @@ func TestReservationIsCancelledOnce(t *testing.T) {
 func TestLimiterAloneSettlesNothing(t *testing.T) {
 	plain := limiter.Config{Count: 5, Period: time.Second}
 	for want, change := range map[string]func(*limiter.Config){
-		"cost: found 2; allowed: in a pipeline alone":   func(c *limiter.Config) { c.Cost.Permits = 2 },
-		"charge: found 1; allowed: in a pipeline alone": func(c *limiter.Config) { c.Charge = limiter.ChargeSettle },
-		"counts: found 2; allowed: in a pipeline alone": func(c *limiter.Config) { c.Counts = limiter.OutcomesOf(reducer.Fail) },
+		"cost: found 2; allowed in a pipeline alone":   func(c *limiter.Config) { c.Cost.Permits = 2 },
+		"charge: found 1; allowed in a pipeline alone": func(c *limiter.Config) { c.Charge = limiter.ChargeSettle },
+		"counts: found 2; allowed in a pipeline alone": func(c *limiter.Config) { c.Counts = limiter.OutcomesOf(reducer.Fail) },
 	} {
 		c := plain
 		change(&c)

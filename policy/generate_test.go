@@ -167,7 +167,7 @@ func propertiesOf(t *testing.T, row *mechanism.Row, settings []mechanism.Setting
 	for i := range settings {
 		s := &settings[i]
 		properties = append(properties, member{s.Name, propertySchema(t, row, s, prefix+s.Name)})
-		if s.Required {
+		if s.Required && s.Or == "" {
 			required = append(required, s.Name)
 		}
 	}
@@ -232,7 +232,14 @@ func valueSchema(t *testing.T, row *mechanism.Row, s *mechanism.Setting, name st
 		return object{{"type", "string"}, {"enum", words}}
 	case mechanism.Map:
 		properties, required := propertiesOf(t, row, s.Parts, name+".")
-		return object{{"type", "object"}, {"additionalProperties", false}, {"properties", properties}, {"required", required}}
+		whole := object{{"type", "object"}, {"additionalProperties", false}, {"properties", properties}, {"required", required}}
+		for i := range s.Parts {
+			if p := &s.Parts[i]; p.Or != "" {
+				either := []any{object{{"required", []any{p.Name}}}, object{{"required", []any{p.Or}}}}
+				whole = append(whole, member{"anyOf", either})
+			}
+		}
+		return whole
 	case mechanism.OneOf:
 		return object{{"anyOf", variants(t, row, s, name)}}
 	}

@@ -86,13 +86,19 @@ func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mec
 	for i := range list {
 		s := &list[i]
 		name := prefix + s.Name
+		b, guards := config.(breaker.Config)
+		newer := guards && (b.SlowConsecutive > 0 || b.Initial > 0 || b.ObeyRetryAfter > 0 || b.RampOver > 0)
 		switch s.Type {
 		case mechanism.Methods:
 		case mechanism.Map:
 			w.settings(s.Parts, name+".", draft, config)
 		case mechanism.OneOf:
-			variant := int(config.(breaker.Config).Window)
-			w.put(name, byte(variant))
+			variant := int(b.Window)
+			if newer {
+				w.put(name, byte(variant|64))
+			} else {
+				w.put(name, byte(variant))
+			}
 			n := -1
 			for j := range s.Parts {
 				if s.Parts[j].Variant {
@@ -103,6 +109,12 @@ func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mec
 				}
 			}
 		default:
+			switch name {
+			case "slow.consecutive", "initial", "obey_retry_after", "ramp.over", "ramp.from":
+				if guards && !newer {
+					continue
+				}
+			}
 			w.value(s.Type, name, draft.Field(name), config)
 		}
 	}
@@ -260,15 +272,15 @@ func TestPlanBytesThatDoNotCompile(t *testing.T) {
 		{"\x01\x00\x01\x04\x00\x01a\xff\xff\xff\xff\x0f", "", 0, "per"},
 		{"\x01\x00\x01\x04\x00\x01a\x00\x80\x00", "", 0, "keys"},
 		{"\x01\x00\x01\x01\x00\x01b\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00", "", 0, "after"},
-		{"\x01\x00\x01\x04\x02\x01a\x00\x00\x00\x01\x05\x00\x00\x00\x00\x00\x00\x00\x00", "found 0; allowed: keys, when_full and missing beside per alone", 0, "keys"},
-		{"\x01\x00\x02" + timeout + limit[:6] + "\x05\x01\x05\x00\x00\x00\x00\x00\x00\x00\x00", "found 5; allowed: ", 1, "algorithm"},
-		{"\x01\x00\x01" + limit[:len(limit)-3] + "\x02\x00\x00", "found 2; allowed: ", 0, "cost"},
-		{"\x01\x00\x01" + limit[:len(limit)-2] + "\x03\x00", "found 3; allowed: ", 0, "charge"},
-		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40", "found 64; allowed: ", 0, "counts"},
+		{"\x01\x00\x01\x04\x02\x01a\x00\x00\x00\x01\x05\x00\x00\x00\x00\x00\x00\x00\x00", "found 0; allowed keys, when_full and missing beside per alone", 0, "keys"},
+		{"\x01\x00\x02" + timeout + limit[:6] + "\x05\x01\x05\x00\x00\x00\x00\x00\x00\x00\x00", "found 5; allowed ", 1, "algorithm"},
+		{"\x01\x00\x01" + limit[:len(limit)-3] + "\x02\x00\x00", "found 2; allowed ", 0, "cost"},
+		{"\x01\x00\x01" + limit[:len(limit)-2] + "\x03\x00", "found 3; allowed ", 0, "charge"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40", "found 64; allowed ", 0, "counts"},
 		{"\x01\x00\x02" + timeout + timeout, "name: another step has it", 1, "name"},
 		{"\x01\x00\x01\x01\x00\x08deadline\x00\x00\x09\x00", "name: deadline is reserved", 0, "name"},
 		{"\x01\x00\x02" + strings.Repeat("\x06\x00\x00\x00\x00\x09\x00\x01\x00\x00\x00\x00", 2), "steps: one may be a hedge", -1, "steps"},
-		{"\x01\x00\x02" + "\x01\x00\x01b\x00\x00\x00\x00" + "\x01\x00\x01b\x00\x00\x00\x00", "found 0s; allowed: ", 0, "after"},
+		{"\x01\x00\x02" + "\x01\x00\x01b\x00\x00\x00\x00" + "\x01\x00\x01b\x00\x00\x00\x00", "found 0s; allowed ", 0, "after"},
 		{"\x01\x00\x01\x06\x00\x00\x00\x00\x09\x00\x01\x00\x00\x00\x03", "", 0, "budget"},
 	} {
 		_, err := planbytes.Compile([]byte(c.src))

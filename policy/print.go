@@ -201,13 +201,29 @@ func breakerObject(c breaker.Config) object {
 		o["failure_rate"] = share(c.FailureRate)
 	}
 	if c.SlowOver > 0 {
-		o["slow"] = object{"over": span(c.SlowOver), "rate": share(c.SlowRate)}
+		slow := object{"over": span(c.SlowOver)}
+		if c.SlowRate.Positive() {
+			slow["rate"] = share(c.SlowRate)
+		}
+		if c.SlowConsecutive > 0 {
+			slow["consecutive"] = c.SlowConsecutive
+		}
+		o["slow"] = slow
 	}
 	if c.Successes > 0 {
 		o["successes"] = c.Successes
 	}
 	if c.HalfOpenMax > 0 {
 		o["half_open_max"] = span(c.HalfOpenMax)
+	}
+	if c.Initial != breaker.Closed {
+		o["initial"] = c.Initial.String()
+	}
+	if c.ObeyRetryAfter > 0 {
+		o["obey_retry_after"] = span(c.ObeyRetryAfter)
+	}
+	if c.RampOver > 0 {
+		o["ramp"] = object{"over": span(c.RampOver), "from": share(c.RampFrom)}
 	}
 	return o
 }

@@ -64,6 +64,25 @@ var breakerLines = []property{
 		}))},
 	{"B10", "the open time grows by its backoff, up to the maximum", B10, breakers,
 		consecutive.made("always opens for the shortest time", func(c *config) { c.breaker.Open.Max = c.breaker.Open.Base })},
+	{"B12", "of the calls in a ramp the floor of the sum of their shares pass", B12, []machine{eased},
+		eased.with("counts no call that it refuses", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Acquire && mode(s) == breaker.Closed {
+				if answer, out := s.Clone().Step(a, now); answer.Verdict == reducer.Reject {
+					return answer, out
+				}
+			}
+			return s.Step(a, now)
+		}))},
+	{"B13", "a new breaker and one that is reset are in the initial mode", B13, []machine{eased},
+		eased.made("always starts closed", func(c *config) { c.breaker.Initial = breaker.Closed })},
+	{"B14", "an answer opens it for the time that it says, at most for the bound", B14, []machine{eased},
+		eased.made("has twice the bound", func(c *config) { c.breaker.ObeyRetryAfter *= 2 })},
+	{"B15", "as many slow outcomes in a row as configured open it", B15, []machine{eased},
+		eased.made("needs one more slow outcome", func(c *config) {
+			if c.breaker.SlowConsecutive > 0 {
+				c.breaker.SlowConsecutive++
+			}
+		})},
 	{"B11", "with a healthy dependency it closes within a bounded time", B11, breakers,
 		calls.with("counts every probe as a failure", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Record && mode(s) == breaker.HalfOpen {

@@ -238,3 +238,112 @@ func B11(m machine, h history) error {
 	}
 	return fmt.Errorf("B11: still %s", r.subject.Text(r.now))
 }
+
+// B12: of the calls in a ramp the floor of the sum of their shares pass.
+func B12(m machine, h history) error {
+	r, c := rigged(m, h)
+	const whole = uint64(reducer.Whole)
+	from := uint64(c.breaker.RampFrom.Millionths())
+	for _, w := range h.steps() {
+		r.next(w)
+		s := r.subject.Clone()
+		step(s, reducer.Action{Kind: reducer.Transition, Cost: uint32(breaker.HalfOpen)}, r.now)
+		for range c.breaker.Probes {
+			x := step(s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, r.now)
+			step(s, reducer.Action{Kind: reducer.Record, Outcome: reducer.OK, Permit: x.answer.Permit}, r.now)
+		}
+		core, now := s.Look().breaker, r.now.Add(time.Duration(w>>8%24))
+		if core.Mode != breaker.Closed || core.Until == clock.Never || now >= core.Until {
+			continue
+		}
+		m.meet()
+		share := from + (whole-from)*uint64(max(now, core.Last)-core.Origin)/uint64(core.Until-core.Origin)
+		sum, passed := uint64(core.Opens), uint64(0)
+		for n := range 12 {
+			x := step(s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, now)
+			if x.answer.Verdict == reducer.Admit {
+				passed++
+			}
+			if sum += share; passed != sum/whole {
+				return fmt.Errorf("B12: %d of %d calls passed, of %d millionths each: %s", passed, n+1, share, x)
+			}
+		}
+	}
+	return r.err
+}
+
+// B13: a new breaker and one that is reset are in the initial mode.
+func B13(m machine, h history) error {
+	r, c := rigged(m, h)
+	r.step(reducer.Action{Kind: reducer.Acquire, Cost: 1})
+	if c.breaker.Initial != breaker.Closed {
+		m.meet()
+	}
+	if got := r.subject.Look().breaker.Mode; got != c.breaker.Initial {
+		return fmt.Errorf("B13: a new one is %s", got)
+	}
+	for _, w := range h.steps() {
+		r.next(w)
+		s := r.subject.Clone()
+		step(s, reducer.Action{Kind: reducer.Reset}, r.now)
+		if got := mode(s); got != c.breaker.Initial {
+			return fmt.Errorf("B13: a reset one is %s", got)
+		}
+	}
+	return r.err
+}
+
+// B14: an answer that failed or was throttled opens a closed breaker for the time that it
+// says, at most for the bound; where the outcome opens it by itself, for the longer time.
+func B14(m machine, h history) error {
+	r, c := rigged(m, h)
+	bound := c.breaker.ObeyRetryAfter
+	for i, w := range h.steps() {
+		r.next(w)
+		s := r.subject.Clone()
+		step(s, reducer.Action{Kind: reducer.Transition, Cost: uint32(breaker.Closed)}, r.now)
+		x := step(s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, r.now)
+		says := time.Duration(1 + w%64)
+		a := reducer.Action{Kind: reducer.Record, Outcome: pick(uint64(i), reducer.Throttle, reducer.Fail), Permit: x.answer.Permit, Value: uint64(says)}
+		x = step(s, a, r.now)
+		core := s.Look().breaker
+		switch {
+		case bound == 0 && a.Outcome == reducer.Throttle && core.Mode != breaker.Closed, bound > 0 && core.Mode != breaker.Open:
+			return fmt.Errorf("B14: %s leaves it %s", x, core.Mode)
+		case bound > 0:
+			m.meet()
+			until := core.Last.Add(min(says, bound))
+			if core.Until < until || core.Until > until && core.Until > max(until, core.Last.Add(core.OpenFor)) || a.Outcome == reducer.Throttle && core.Until != until {
+				return fmt.Errorf("B14: %s opens it until %s, not %s", x, core.Until, until)
+			}
+		}
+	}
+	return r.err
+}
+
+// B15: as many slow outcomes in a row as configured open a closed breaker.
+func B15(m machine, h history) error {
+	r, c := rigged(m, h)
+	for _, w := range h.steps() {
+		r.next(w)
+		if c.breaker.SlowConsecutive == 0 {
+			continue
+		}
+		m.meet()
+		s := r.subject.Clone()
+		step(s, reducer.Action{Kind: reducer.Reset}, r.now)
+		step(s, reducer.Action{Kind: reducer.Transition, Cost: uint32(breaker.Closed)}, r.now)
+		now := r.now
+		for range c.breaker.SlowConsecutive {
+			x := step(s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, now)
+			now = max(now, s.Look().last) + clock.Mark(c.breaker.SlowOver) + 1
+			if step(s, reducer.Action{Kind: reducer.Record, Outcome: reducer.OK, Permit: x.answer.Permit}, now); mode(s) == breaker.Open {
+				break
+			}
+		}
+		if got := mode(s); got != breaker.Open {
+			return fmt.Errorf("B15: it is %s after %d slow outcomes in a row", got, c.breaker.SlowConsecutive)
+		}
+	}
+	return r.err
+}

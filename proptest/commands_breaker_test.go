@@ -21,8 +21,10 @@ type naiveBreaker struct {
 	begun   bool
 	entered int64 // the mark of the last change of mode
 	openFor int64
-	opens   int // since it was last closed
-	stay    int // number of this stay
+	opens   int    // since it was last closed
+	stay    int    // number of this stay
+	until   int64  // open: its end; closed: that of its ramp, 0 for none
+	asked   uint64 // the shares of the calls that asked in the ramp, in millionths
 	votes   []vote
 	out     []int // permits of pending probes
 	passes  []pass
@@ -34,10 +36,11 @@ type pass struct {
 	stay int
 }
 
-func breakerOf(w uint64) machine { return pick(w, calls, timed, consecutive, large) }
+func breakerOf(w uint64) machine { return pick(w, calls, timed, consecutive, large, eased, eased) }
 
 func beginBreaker(w uint64) oracle {
-	return &naiveBreaker{word: w, config: breakerOf(w).draw(history{w >> 8}).breaker, changed: true}
+	c := breakerOf(w).draw(history{w >> 8}).breaker
+	return &naiveBreaker{word: w, config: c, mode: c.Initial, changed: true}
 }
 
 func (b *naiveBreaker) w() uint64 { return b.word }
@@ -50,6 +53,7 @@ func (b *naiveBreaker) copy() *naiveBreaker {
 
 func (b *naiveBreaker) enter(mode breaker.Mode) {
 	b.mode, b.entered, b.votes, b.out = mode, b.now, nil, nil
+	b.until, b.asked = 0, 0
 	b.stay++
 }
 
@@ -60,17 +64,47 @@ func (b *naiveBreaker) open() {
 		b.openFor = min(2*b.openFor, int64(b.config.Open.Max))
 	}
 	b.enter(breaker.Open)
+	b.until = b.now + b.openFor
+}
+
+func (b *naiveBreaker) close() {
+	b.enter(breaker.Closed)
+	b.opens = 0
+	if b.config.RampOver > 0 {
+		b.until = b.now + int64(b.config.RampOver)
+	}
+}
+
+// initially enters the initial mode.
+func (b *naiveBreaker) initially() {
+	switch b.opens = 0; b.config.Initial {
+	case breaker.Open:
+		b.open()
+	case breaker.HalfOpen:
+		b.openFor = int64(b.config.Open.Base)
+		fallthrough
+	default:
+		b.enter(b.config.Initial)
+	}
+}
+
+// share returns the share of the calls that the ramp admits, in millionths.
+func (b *naiveBreaker) share(at int64) uint64 {
+	from := uint64(b.config.RampFrom.Millionths())
+	return from + (uint64(reducer.Whole)-from)*uint64(at-b.entered)/uint64(b.until-b.entered)
 }
 
 // due makes the changes that are due now: the end of the open time, the end of
 // half-open, the end of a probe's time.
 func (b *naiveBreaker) due() {
-	if b.changed {
+	if b.changed || !b.begun {
 		return
 	}
 	b.changed = true
 	switch {
-	case b.mode == breaker.Open && b.now >= b.entered+b.openFor:
+	case b.mode == breaker.Closed && b.now >= b.until:
+		b.until = 0
+	case b.mode == breaker.Open && b.now >= b.until:
 		b.enter(breaker.HalfOpen)
 	case b.mode == breaker.HalfOpen && b.config.HalfOpenMax > 0:
 		if b.now >= b.entered+int64(b.config.HalfOpenMax) {
@@ -84,7 +118,19 @@ func (b *naiveBreaker) due() {
 func (b *naiveBreaker) acquire() string {
 	switch {
 	case b.mode == breaker.Open:
-		return fmt.Sprintf("reject open retry %d", b.entered+b.openFor)
+		return fmt.Sprintf("reject open retry %d", b.until)
+	case b.mode == breaker.ForcedOpen:
+		return "reject open"
+	case b.mode == breaker.Closed && b.until > 0:
+		const whole = uint64(reducer.Whole)
+		passed := b.asked / whole
+		if b.asked += b.share(b.now); b.asked/whole == passed {
+			at := b.now
+			for at < b.until && (b.asked+b.share(at))/whole == passed {
+				at++
+			}
+			return fmt.Sprintf("reject probes retry %d", at)
+		}
 	case b.mode == breaker.HalfOpen && len(b.out)+len(b.votes) >= int(b.config.Probes):
 		return fmt.Sprintf("reject probes retry %d", b.now+b.openFor)
 	}
@@ -95,7 +141,25 @@ func (b *naiveBreaker) acquire() string {
 	return "admit"
 }
 
-func (b *naiveBreaker) record(p int, outcome reducer.Outcome) string {
+// record ends a pass with an outcome, and opens the breaker for the time that the answer says.
+func (b *naiveBreaker) record(p int, outcome reducer.Outcome, says int64) string {
+	obeys := says > 0 && (outcome == reducer.Fail || outcome == reducer.Throttle) && b.passes[p].stay == b.stay &&
+		b.config.ObeyRetryAfter > 0 && (b.mode == breaker.Closed || b.mode == breaker.HalfOpen)
+	before := b.stay
+	answer := b.ends(p, outcome, obeys)
+	if obeys && answer == "done" {
+		until := b.now + min(says, int64(b.config.ObeyRetryAfter))
+		if b.stay == before {
+			b.open()
+			b.until = until
+		}
+		b.until = max(b.until, until)
+	}
+	return answer
+}
+
+// ends is record without what the answer says. stays says that it does not close the breaker.
+func (b *naiveBreaker) ends(p int, outcome reducer.Outcome, stays bool) string {
 	if b.passes[p].stay != b.stay {
 		return "stale"
 	}
@@ -112,15 +176,23 @@ func (b *naiveBreaker) record(p int, outcome reducer.Outcome) string {
 	}
 	slow := b.config.SlowOver > 0 && b.now-b.passes[p].at > int64(b.config.SlowOver)
 	if k := int(b.config.Successes); k > 0 && b.mode == breaker.HalfOpen {
-		return b.count(k, failed || slow)
+		return b.count(k, failed || slow, stays)
 	}
 	b.votes = append(b.votes, vote{clock.Mark(b.now), failed, slow})
 	t := tally{config: b.config, origin: clock.Mark(b.entered), list: b.votes}
+	row := 0
+	for i := len(b.votes) - 1; i >= 0 && b.votes[i].slow; i-- {
+		row++
+	}
+	n := int(b.config.SlowConsecutive)
 	switch {
+	case b.mode == breaker.MetricsOnly || b.mode == breaker.ForcedClosed:
 	case b.mode == breaker.Closed:
-		if t.opens() {
+		if t.opens() || n > 0 && row >= n {
 			b.open()
 		}
+	case n > 0 && slow:
+		b.open()
 	case b.config.Window == breaker.Consecutive && failed:
 		b.open()
 	case len(b.votes) == int(b.config.Probes):
@@ -128,16 +200,15 @@ func (b *naiveBreaker) record(p int, outcome reducer.Outcome) string {
 		t.config.Window, t.config.Count, t.config.Minimum = breaker.Calls, b.config.Probes, 1
 		if b.config.Window != breaker.Consecutive && t.opens() {
 			b.open()
-		} else {
-			b.enter(breaker.Closed)
-			b.opens = 0
+		} else if !stays {
+			b.close()
 		}
 	}
 	return "done"
 }
 
 // count counts the outcome of a probe where k good ones close.
-func (b *naiveBreaker) count(k int, bad bool) string {
+func (b *naiveBreaker) count(k int, bad, stays bool) string {
 	b.votes = append(b.votes, vote{clock.Mark(b.now), bad, false})
 	good := 0
 	for _, v := range b.votes {
@@ -147,8 +218,9 @@ func (b *naiveBreaker) count(k int, bad bool) string {
 	}
 	left := int(b.config.Probes) - len(b.votes)
 	if good >= k {
-		b.enter(breaker.Closed)
-		b.opens = 0
+		if !stays {
+			b.close()
+		}
 	} else if good+left < k {
 		b.open()
 	}
@@ -167,9 +239,13 @@ func (b *naiveBreaker) do(c command) (oracle, string) {
 		if len(b.passes) == 0 {
 			return b, "nothing"
 		}
-		answer = b.record(c.choice%len(b.passes), outcomeOf(c))
+		answer = b.record(c.choice%len(b.passes), outcomeOf(c), int64(saysOf(c)))
 	case "tick":
 		b.due()
+	case "reset":
+		if b.due(); b.begun {
+			b.initially()
+		}
 	default:
 		for range c.number % 16 {
 			b.due()
@@ -184,8 +260,17 @@ func (b *naiveBreaker) do(c command) (oracle, string) {
 // start sets the origin of the breaker's time at its first step.
 func (b *naiveBreaker) start() {
 	if !b.begun {
-		b.begun, b.entered = true, b.now
+		b.begun = true
+		b.initially()
 	}
+}
+
+// saysOf returns the retry-after of an outcome, mostly none.
+func saysOf(c command) uint64 {
+	if c.number>>4%3 > 0 {
+		return 0
+	}
+	return c.number >> 8 % 32
 }
 
 func outcomeOf(c command) reducer.Outcome {
@@ -218,10 +303,12 @@ func (b *testedBreaker) do(c command) string {
 		if len(b.passes) == 0 {
 			return "nothing"
 		}
-		x := step(b.subject, reducer.Action{Kind: reducer.Record, Outcome: outcomeOf(c), Permit: b.passes[c.choice%len(b.passes)]}, b.now)
+		x := step(b.subject, reducer.Action{Kind: reducer.Record, Outcome: outcomeOf(c), Value: saysOf(c), Permit: b.passes[c.choice%len(b.passes)]}, b.now)
 		answer = limiterAnswer(x.answer)
 	case "tick":
 		step(b.subject, tick, b.now)
+	case "reset":
+		step(b.subject, reducer.Action{Kind: reducer.Reset}, b.now)
 	default:
 		b.now += clock.Mark(c.number % 16)
 		return answer
@@ -231,7 +318,7 @@ func (b *testedBreaker) do(c command) string {
 
 func breakerLine() row {
 	s := suite{
-		verbs: []string{"acquire", "acquire", "record", "record", "record", "time", "time", "tick"},
+		verbs: []string{"acquire", "acquire", "acquire", "acquire", "record", "record", "record", "record", "record", "time", "time", "time", "tick", "reset"},
 		begin: beginBreaker,
 	}
 	return row{"B*", "a breaker answers and changes as a naive one that keeps a list of all outcomes", byDifference,

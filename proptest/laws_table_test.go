@@ -106,7 +106,7 @@ var lawLines = []property{
 			}
 			return s.Step(a, now)
 		}))},
-	{"G18", "a refusal, a stale action and a spurious tick leave the state as a tick would, and the answer says whether it changed", ahead(G18), join(cells, []machine{jitteredOpen}),
+	{"G18", "a refusal, a stale action and a spurious tick leave the state as a tick would, and the answer says whether it changed", ahead(G18), join(plain, []machine{jitteredOpen}),
 		queuedFixed.with("stores the mark of a refusal", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)
 			if answer.Verdict == reducer.Reject {

@@ -119,6 +119,26 @@ var (
 	consecutive = breaks("breaker of failures in a row", breaker.Consecutive, false)
 	large       = breaks("breaker of many probes", breaker.Calls, true)
 
+	// eased has the settings that say how a breaker begins, what an answer does to it, and
+	// how the load comes back.
+	eased = machine{name: "breaker with a ramp", kind: breakerFamily, make: calls.make,
+		draw: func(h history) config {
+			w := h.word(0)
+			c := drawBreaker(w, pick(w>>50, breaker.Calls, breaker.Time, breaker.Consecutive), false)
+			w *= 0x9e3779b97f4a7c15
+			c.Initial = pick(w>>20, breaker.Closed, breaker.Closed, breaker.Closed, breaker.Open, breaker.HalfOpen, breaker.ForcedOpen, breaker.ForcedClosed, breaker.MetricsOnly)
+			if w>>24%2 == 0 {
+				c.ObeyRetryAfter = time.Duration(1 + w>>25%24)
+			}
+			if w>>32%3 > 0 {
+				c.RampOver, c.RampFrom = time.Duration(1+w>>34%24), reducer.Millionths(pick(w>>40, uint32(100_000), 333_333, 500_000, 999_999, 1))
+			}
+			if w>>46%2 == 0 {
+				c.SlowOver, c.SlowConsecutive = time.Duration(1+w>>48%8), 1+uint32(w>>52%3)
+			}
+			return config{breaker: c}
+		}}
+
 	// jitteredOpen has open times that differ with each opening, and half-open
 	// stays that end.
 	jitteredOpen = machine{name: "breaker of jittered open times", kind: breakerFamily, make: breaks("", breaker.Consecutive, false).make,
@@ -162,7 +182,9 @@ var (
 	algorithms = join(bursts, []machine{leaky})
 	queued     = []machine{queuedBucket, queuedFixed, queuedSliding, queuedLog, queuedLeaky, newestBucket}
 	breakers   = []machine{calls, timed, consecutive, large}
-	cells      = join(algorithms, queued, breakers, []machine{places, shared, spending})
+	// plain are the cells that a refusal does not change.
+	plain = join(algorithms, queued, breakers, []machine{places, shared, spending})
+	cells = join(plain, []machine{eased})
 )
 
 func join(lists ...[]machine) (all []machine) {

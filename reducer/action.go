@@ -24,7 +24,8 @@ const (
 	Cancel
 	// Release ends the use of a permit that ran.
 	Release
-	// Record ends an attempt with the outcome. Mark is when the attempt began.
+	// Record ends an attempt with the outcome. Mark is when the attempt began, Value the
+	// retry-after of the answer in nanoseconds, 0 for none.
 	Record
 	// Leave cancels a wait. ID is the ticket of the Wait answer.
 	Leave
@@ -88,7 +89,7 @@ type Action struct {
 	flags    uint8  // which optional words are set
 	Cost     uint32 // permits asked for or held
 	Permit          // the permit or the ticket that the action is about
-	Value    uint64 // Settle: permits used; Observe: the sample
+	Value    uint64 // Settle: permits used; Observe: the sample; Record: the retry-after
 }
 
 // WithDeadline returns an Acquire whose permit the caller cannot use at the mark and

@@ -32,7 +32,7 @@ const (
 	ReasonRate            // over the rate, and there is no queue
 	ReasonCapacity        // the cost can never be admitted
 	ReasonOpen            // the breaker is open
-	ReasonProbes          // half-open, and all probes have been sent
+	ReasonProbes          // half-open, and all probes have been sent; or in a ramp, and not of the share that passes
 	ReasonFull            // the queue or the bulkhead is full
 	ReasonWait            // would wait, or waited, too long
 	ReasonShed            // shed under load

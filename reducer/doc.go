@@ -21,7 +21,7 @@
 //     there too. A limiter and a closed breaker, whose states are a few words, rely
 //     on the holder to settle a permit once; a driver that may send an action
 //     twice, as over a network, stores a mark beside the permit.
-//   - A wrong configuration is a ConfigError from the constructor. Nothing is
+//   - A wrong configuration is a ConfigError from the constructor, several joined. Nothing is
 //     silently corrected.
 //
 // Package explore, below this one, takes every path of a machine up to a depth,

@@ -16,7 +16,7 @@ type ConfigError struct {
 
 // Error implements error.
 func (e *ConfigError) Error() string {
-	return e.Field + ": found " + e.Value + "; allowed: " + e.Allowed
+	return e.Field + ": found " + e.Value + "; allowed " + e.Allowed
 }
 
 // BadCount returns a ConfigError for a number.
@@ -47,6 +47,55 @@ func BadShare(field string, found Share, allowed string) error {
 		return &ConfigError{Field: field}
 	}
 	return &ConfigError{Field: field, Value: found.String(), Allowed: allowed}
+}
+
+// ConfigErrors collects what is wrong with a configuration, a ConfigError for each field.
+type ConfigErrors []error
+
+// Count adds the error of a number that is wrong.
+//
+//go:noinline
+func (e *ConfigErrors) Count(wrong bool, field string, found uint64, allowed string) {
+	if wrong {
+		*e = append(*e, BadCount(field, found, allowed))
+	}
+}
+
+// Duration adds the error of a duration that is wrong.
+//
+//go:noinline
+func (e *ConfigErrors) Duration(wrong bool, field string, found time.Duration, allowed string) {
+	if wrong {
+		*e = append(*e, BadDuration(field, found, allowed))
+	}
+}
+
+// Share adds the error of a share that is wrong.
+//
+//go:noinline
+func (e *ConfigErrors) Share(wrong bool, field string, found Share, allowed string) {
+	if wrong {
+		*e = append(*e, BadShare(field, found, allowed))
+	}
+}
+
+// Add adds the errors that Err of other ConfigErrors returned, or one error.
+func (e *ConfigErrors) Add(err error) {
+	switch several, ok := err.(interface{ Unwrap() []error }); {
+	case ok:
+		*e = append(*e, several.Unwrap()...)
+	case err != nil:
+		*e = append(*e, err)
+	}
+}
+
+// Err returns the errors as one: nil for none, the only one as it is, several as
+// errors.Join does, whose Unwrap returns them in their order.
+func (e ConfigErrors) Err() error {
+	if len(e) == 1 || len(e) > 1 && !ErrorTexts {
+		return e[0]
+	}
+	return errors.Join(e...)
 }
 
 // ErrEncoding is wrapped by every error of a decoder.

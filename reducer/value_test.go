@@ -114,9 +114,9 @@ func TestShares(t *testing.T) {
 
 func TestConfigErrors(t *testing.T) {
 	for want, err := range map[string]error{
-		"burst: found 7; allowed: 1 to 5":        reducer.BadCount("burst", 7, "1 to 5"),
-		"wait: found -1s; allowed: 0 or more":    reducer.BadDuration("wait", -time.Second, "0 or more"),
-		"rate: found 120%; allowed: at most all": reducer.BadShare("rate", reducer.Percent(120), "at most all"),
+		"burst: found 7; allowed 1 to 5":        reducer.BadCount("burst", 7, "1 to 5"),
+		"wait: found -1s; allowed 0 or more":    reducer.BadDuration("wait", -time.Second, "0 or more"),
+		"rate: found 120%; allowed at most all": reducer.BadShare("rate", reducer.Percent(120), "at most all"),
 	} {
 		var config *reducer.ConfigError
 		if err.Error() != want || !errors.As(err, &config) {

@@ -28,6 +28,8 @@ var cells = []suite{
 	{name: "leaky bucket, waiting, newest first", unit: 1, body: `{"steps":[{"limit":{"algorithm":"leaky-bucket","rate":"3/10ns","wait":"30ns","queue":4,"order":"newest"}}]}`},
 	{name: "breaker, calls", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"calls":20},"minimum":5,"failure_rate":"50%","open":"10s","probes":3}}]}`},
 	{name: "breaker, calls, slow", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"calls":10},"minimum":4,"slow":{"over":"2s","rate":"60%"},"open":{"exponential":"3s","factor":1.5,"max":"20s"},"probes":2,"half_open_max":"8s"}}]}`},
+	{name: "breaker, slow in a row", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"consecutive":4},"slow":{"over":"2s","consecutive":2},"open":"5s","probes":2,"initial":"half-open","half_open_max":"20s"}}]}`},
+	{name: "breaker, ramp", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"calls":10},"minimum":3,"open":"3s","probes":1,"obey_retry_after":"8s","ramp":{"over":"20s","from":"30%"}}}]}`},
 	{name: "breaker, 400 calls", unit: time.Millisecond, body: `{"steps":[{"breaker":{"window":{"calls":400},"minimum":40,"failure_rate":"45%","open":"10ms","probes":12}}]}`},
 	{name: "breaker, time", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"time":"30s","buckets":5},"minimum":6,"failure_rate":"40%","open":"5s","probes":2}}]}`},
 	{name: "breaker, consecutive", unit: time.Second, body: `{"steps":[{"breaker":{"window":{"consecutive":3},"open":{"fibonacci":"2s","max":"30s"},"probes":2}}]}`},

@@ -20,19 +20,17 @@ var _ cell.Machine[State, *Machine] = (*Machine)(nil)
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
-	switch {
-	case c.Maximum == 0 || c.Maximum > MaxLimit:
-		return nil, reducer.BadCount("maximum", uint64(c.Maximum), "1 to 10000")
-	case c.Minimum == 0 || c.Minimum > c.Maximum:
-		return nil, reducer.BadCount("minimum", uint64(c.Minimum), "1 to the maximum")
-	case c.Initial < c.Minimum || c.Initial > c.Maximum:
-		return nil, reducer.BadCount("initial", uint64(c.Initial), "the minimum to the maximum")
-	case c.Increase == 0 || c.Increase > MaxIncrease:
-		return nil, reducer.BadCount("increase", uint64(c.Increase), "1 to 100")
-	case !c.Decrease.Positive() || c.Decrease.Millionths() > reducer.Whole:
-		return nil, reducer.BadCount("decrease", uint64(c.Decrease.Millionths()), "more than 0 to 1000000 millionths")
-	case c.Over <= 0:
-		return nil, reducer.BadDuration("over", c.Over, "more than 0")
+	var e reducer.ConfigErrors
+	maximum := c.Maximum > 0 && c.Maximum <= MaxLimit
+	minimum := c.Minimum > 0 && (!maximum || c.Minimum <= c.Maximum)
+	e.Count(!maximum, "maximum", uint64(c.Maximum), "1 to 10000")
+	e.Count(!minimum, "minimum", uint64(c.Minimum), "1 to the maximum")
+	e.Count(maximum && minimum && (c.Initial < c.Minimum || c.Initial > c.Maximum), "initial", uint64(c.Initial), "the minimum to the maximum")
+	e.Count(c.Increase == 0 || c.Increase > MaxIncrease, "increase", uint64(c.Increase), "1 to 100")
+	e.Count(!c.Decrease.Positive() || c.Decrease.Millionths() > reducer.Whole, "decrease", uint64(c.Decrease.Millionths()), "more than 0 to 1000000 millionths")
+	e.Duration(c.Over <= 0, "over", c.Over, "more than 0")
+	if err := e.Err(); err != nil {
+		return nil, err
 	}
 	return &Machine{config: c}, nil
 }

@@ -17,31 +17,24 @@ type Machine struct{ config Config }
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
-	switch {
-	case c.Kind > Listed:
-		return nil, reducer.BadCount("backoff", uint64(c.Kind), "a kind of this package")
-	case (c.Kind == None || c.Kind == Listed) && (c.Base != 0 || c.Max != 0 || c.Factor != 0):
-		return nil, reducer.BadDuration("backoff", c.Base, "no base, max and factor beside None and Listed")
-	case c.Kind != Listed && c.Delays != List{}:
-		return nil, reducer.BadCount("backoff.delays", uint64(c.Delays.Len()), "no delays beside other kinds than Listed")
-	case c.Kind == Listed:
-		if err := c.Delays.check(); err != nil {
-			return nil, err
-		}
-	case c.Kind != None && c.Base <= 0:
-		return nil, reducer.BadDuration("backoff", c.Base, "more than 0")
+	var e reducer.ConfigErrors
+	known, none := c.Kind <= Listed, c.Kind == None || c.Kind == Listed
+	base := none && (c.Base != 0 || c.Max != 0 || c.Factor != 0)
+	e.Count(!known, "backoff", uint64(c.Kind), "a kind of this package")
+	e.Duration(base, "backoff", c.Base, "no base, max and factor beside None and Listed")
+	e.Count(c.Kind != Listed && c.Delays != List{}, "backoff.delays", uint64(c.Delays.Len()), "no delays beside other kinds than Listed")
+	if c.Kind == Listed {
+		e.Add(c.Delays.check())
 	}
-	switch {
-	case c.Max < 0 || c.Max > 0 && c.Max < c.Base:
-		return nil, reducer.BadDuration("backoff.max", c.Max, "at least the base, or 0 for no cut")
-	case c.Kind == Exponential && (c.Factor < FactorOne || c.Factor > MaxFactor):
-		return nil, reducer.BadCount("backoff.factor", uint64(c.Factor), "1000000 to 1000000000 millionths")
-	case c.Jitter > Fraction:
-		return nil, reducer.BadCount("jitter", uint64(c.Jitter), "a kind of this package")
-	case c.Jitter != NoJitter && (c.Kind == None || c.Kind == Decorrelated):
-		return nil, reducer.BadCount("jitter", uint64(c.Jitter), "no jitter beside this backoff")
-	case c.Jitter == Fraction && (!c.Share.Positive() || c.Share.Millionths() > reducer.Whole):
-		return nil, reducer.BadShare("jitter", c.Share, "more than 0% and at most 100%")
+	e.Duration(known && !none && c.Base <= 0, "backoff", c.Base, "more than 0")
+	e.Duration(!base && (c.Max < 0 || c.Max > 0 && c.Max < c.Base), "backoff.max", c.Max, "at least the base, or 0 for no cut")
+	e.Count(c.Kind == Exponential && (c.Factor < FactorOne || c.Factor > MaxFactor), "backoff.factor", uint64(c.Factor), "1000000 to 1000000000 millionths")
+	jitter := c.Jitter <= Fraction && (c.Jitter == NoJitter || c.Kind != None && c.Kind != Decorrelated)
+	e.Count(c.Jitter > Fraction, "jitter", uint64(c.Jitter), "a kind of this package")
+	e.Count(c.Jitter <= Fraction && !jitter, "jitter", uint64(c.Jitter), "no jitter beside this backoff")
+	e.Share(jitter && c.Jitter == Fraction && (!c.Share.Positive() || c.Share.Millionths() > reducer.Whole), "jitter", c.Share, "more than 0% and at most 100%")
+	if err := e.Err(); err != nil {
+		return nil, err
 	}
 	return &Machine{config: c}, nil
 }

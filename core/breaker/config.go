@@ -46,8 +46,12 @@ type Config struct {
 	FailureRate reducer.Share
 	// SlowOver: an outcome that took longer is slow. 0 for no slow rule.
 	SlowOver time.Duration
-	// SlowRate opens when it is reached. 0 exactly when SlowOver is.
+	// SlowRate opens when it is reached: more than 0 and at most the whole. 0 for none,
+	// as for Consecutive.
 	SlowRate reducer.Share
+	// SlowConsecutive opens at so many slow outcomes in a row, whatever the minimum; half-open one
+	// slow probe opens it. 1 to MaxCalls, 0 for none. SlowOver needs it or SlowRate, and both need SlowOver.
+	SlowConsecutive uint32
 	// Open is how long the breaker stays open, by the number of times that it opened
 	// since it was last closed. Neither None nor a listed delay of 0 is allowed. From the opening MaxGrowth on
 	// the time no longer grows.
@@ -63,65 +67,83 @@ type Config struct {
 	// again. 0 for no bound: then a probe that is pending for longer than the open
 	// time no longer counts, and its place is free.
 	HalfOpenMax time.Duration
+	// Initial is the mode in which a new breaker and one that is reset starts, Closed by
+	// default. Open begins with the first step, as an opening does.
+	Initial Mode
+	// ObeyRetryAfter is the longest time for which an answer opens the breaker: a failure
+	// or a throttle with a retry-after opens it for that time, at most this one. 0 for a
+	// breaker that a retry-after does not open.
+	ObeyRetryAfter time.Duration
+	// RampOver is how long the share of the calls that the breaker admits rises, from
+	// RampFrom to all of them, after half-open has closed it. 0 for all of them at once.
+	RampOver time.Duration
+	// RampFrom is the share of the calls at the beginning of the ramp, more than 0 and less
+	// than the whole. 0 exactly when RampOver is.
+	RampFrom reducer.Share
 }
 
+// check returns every error of the configuration.
 func (c *Config) check() error {
-	if err := c.checkWindow(); err != nil {
-		return err
+	var e reducer.ConfigErrors
+	c.checkWindow(&e)
+	c.checkSlow(&e)
+	listed := c.Open.Kind == backoff.Listed && c.Open.Delays.Shortest() == 0
+	e.Duration(c.Open.Kind == backoff.None, "open", c.Open.Base, "a duration or a backoff")
+	e.Duration(listed, "open", 0, "delays of more than 0")
+	if c.Open.Kind != backoff.None && !listed {
+		_, err := backoff.New(c.Open)
+		e.Add(err)
 	}
-	switch {
-	case c.SlowOver < 0:
-		return reducer.BadDuration("slow.over", c.SlowOver, "0 or more")
-	case c.SlowRate.Millionths() > reducer.Whole || (!c.SlowRate.Positive()) != (c.SlowOver == 0):
-		return reducer.BadShare("slow.rate", c.SlowRate, "more than 0% and at most 100%, beside slow.over alone")
-	case c.Open.Kind == backoff.None:
-		return reducer.BadDuration("open", c.Open.Base, "a duration or a backoff")
-	case c.Open.Kind == backoff.Listed && c.Open.Delays.Shortest() == 0:
-		return reducer.BadDuration("open", 0, "delays of more than 0")
-	case c.Probes == 0 || c.Probes > MaxProbes:
-		return reducer.BadCount("probes", uint64(c.Probes), "1 to 1000")
-	case c.Successes > c.Probes:
-		return reducer.BadCount("successes", uint64(c.Successes), "at most the probes, or 0 for none")
-	case c.HalfOpenMax < 0:
-		return reducer.BadDuration("half_open_max", c.HalfOpenMax, "0 or more")
-	}
-	return nil
+	probes := c.Probes > 0 && c.Probes <= MaxProbes
+	e.Count(!probes, "probes", uint64(c.Probes), "1 to 1000")
+	e.Count(probes && c.Successes > c.Probes, "successes", uint64(c.Successes), "at most the probes, or 0 for none")
+	e.Duration(c.HalfOpenMax < 0, "half_open_max", c.HalfOpenMax, "0 or more")
+	e.Count(c.Initial > MetricsOnly, "initial", uint64(c.Initial), "a mode")
+	e.Duration(c.ObeyRetryAfter < 0, "obey_retry_after", c.ObeyRetryAfter, "0 or more")
+	e.Duration(c.RampOver < 0, "ramp.over", c.RampOver, "0 or more")
+	from := c.RampFrom.Positive() && c.RampFrom.Millionths() < reducer.Whole
+	e.Share(c.RampOver > 0 && !from, "ramp.from", c.RampFrom, "more than 0% and less than 100%")
+	e.Share(c.RampOver == 0 && c.RampFrom.Positive(), "ramp.from", c.RampFrom, "nothing without ramp.over")
+	return e.Err()
 }
 
-func (c *Config) checkWindow() error {
+func (c *Config) checkSlow(e *reducer.ConfigErrors) {
+	e.Duration(c.SlowOver < 0, "slow.over", c.SlowOver, "0 or more")
+	e.Duration(c.SlowOver == 0 && (c.SlowRate.Positive() || c.SlowConsecutive > 0), "slow.over", 0, "more than 0 beside slow.rate and slow.consecutive")
+	e.Share(c.SlowOver > 0 && !c.SlowRate.Positive() && c.SlowConsecutive == 0, "slow.rate", c.SlowRate, "more than 0% and at most 100%, or slow.consecutive")
+	e.Share(c.SlowRate.Millionths() > reducer.Whole, "slow.rate", c.SlowRate, "at most 100%")
+	e.Count(c.SlowConsecutive > MaxCalls, "slow.consecutive", uint64(c.SlowConsecutive), "1 to 10000, or 0 for none")
+}
+
+func (c *Config) checkWindow(e *reducer.ConfigErrors) {
 	switch c.Window {
 	case Calls:
-		if c.Count == 0 || c.Count > MaxCalls {
-			return reducer.BadCount("window.calls", uint64(c.Count), "1 to 10000")
-		}
-		if c.Minimum > c.Count {
-			return reducer.BadCount("minimum", uint64(c.Minimum), "at most window.calls")
-		}
+		e.Count(c.Count == 0 || c.Count > MaxCalls, "window.calls", uint64(c.Count), "1 to 10000")
 	case Time:
-		if c.Count == 0 || c.Count > MaxBuckets {
-			return reducer.BadCount("window.buckets", uint64(c.Count), "1 to 1000")
-		}
-		if c.Span < time.Duration(c.Count) {
-			return reducer.BadDuration("window.time", c.Span, "at least a nanosecond a bucket")
-		}
+		buckets := c.Count > 0 && c.Count <= MaxBuckets
+		e.Count(!buckets, "window.buckets", uint64(c.Count), "1 to 1000")
+		e.Duration(c.Span <= 0 || buckets && c.Span < time.Duration(c.Count), "window.time", c.Span, "at least a nanosecond a bucket")
 	case Consecutive:
-		if c.Count == 0 || c.Count > MaxCalls {
-			return reducer.BadCount("window.consecutive", uint64(c.Count), "1 to 10000")
-		}
-		if c.Minimum != 0 || c.FailureRate.Positive() || c.SlowOver != 0 {
-			return reducer.BadShare("failure_rate", c.FailureRate, "no minimum and no rates beside window.consecutive")
-		}
-		return nil
+		const without = "nothing beside window.consecutive"
+		e.Count(c.Count == 0 || c.Count > MaxCalls, "window.consecutive", uint64(c.Count), "1 to 10000")
+		e.Count(c.Minimum != 0, "minimum", uint64(c.Minimum), without)
+		e.Share(c.FailureRate.Positive(), "failure_rate", c.FailureRate, without)
+		e.Share(c.SlowRate.Positive(), "slow.rate", c.SlowRate, without)
+		return
 	default:
-		return reducer.BadCount("window", uint64(c.Window), "Calls, Time or Consecutive")
+		e.Count(true, "window", uint64(c.Window), "Calls, Time or Consecutive")
+		return
 	}
-	if c.Minimum == 0 || c.Minimum > MaxCalls {
-		return reducer.BadCount("minimum", uint64(c.Minimum), "1 to 10000")
-	}
-	if !c.FailureRate.Positive() || c.FailureRate.Millionths() > reducer.Whole {
-		return reducer.BadShare("failure_rate", c.FailureRate, "more than 0% and at most 100%")
-	}
-	return nil
+	minimum := c.Minimum > 0 && c.Minimum <= MaxCalls
+	e.Count(!minimum, "minimum", uint64(c.Minimum), "1 to 10000")
+	e.Count(c.Window == Calls && minimum && c.Count > 0 && c.Minimum > c.Count, "minimum", uint64(c.Minimum), "at most window.calls")
+	e.Share(!c.FailureRate.Positive() || c.FailureRate.Millionths() > reducer.Whole, "failure_rate", c.FailureRate, "more than 0% and at most 100%")
+}
+
+// extended reports whether a setting is used that the plan bytes and numbers of an older
+// configuration do not have.
+func (c *Config) extended() bool {
+	return c.SlowConsecutive > 0 || c.Initial != Closed || c.ObeyRetryAfter > 0 || c.RampOver > 0
 }
 
 // sameWindow reports whether outcomes counted under one configuration mean the

@@ -42,7 +42,10 @@ func At(c cell.Cell, now clock.Mark) (Core, Counts, bool) {
 	}
 	m, s := b.Machine, b.Machine.Clone(*b.State())
 	now = s.present(now)
-	if s.Mode == Open || s.Mode == HalfOpen {
+	if s.Generation == 0 && m.config.Initial != Closed {
+		m.begin(&s, now)
+	}
+	if s.waits() {
 		m.advance(&s, now, nil)
 	}
 	if m.config.Window == Time && s.Core.counts() && s.Generation > 0 {
@@ -53,7 +56,7 @@ func At(c cell.Cell, now clock.Mark) (Core, Counts, bool) {
 
 // CountsAfter returns what the breaker of a cell counts with the outcome of a Record at
 // now, before the outcome changes its mode, and whether the slow outcomes reach their rate
-// and the failures do not. It returns false where the outcome is not counted, and changes
+// or their number in a row and the failures do not. It returns false where the outcome is not counted, and changes
 // nothing.
 func CountsAfter(c cell.Cell, a reducer.Action, now clock.Mark) (counts Counts, slow, ok bool) {
 	b, ok := c.(*breakerCell)
@@ -62,7 +65,7 @@ func CountsAfter(c cell.Cell, a reducer.Action, now clock.Mark) (counts Counts, 
 	}
 	m, s := b.Machine, b.Machine.Clone(*b.State())
 	now = s.present(now)
-	if s.Mode == Open || s.Mode == HalfOpen {
+	if s.waits() {
 		m.advance(&s, endsFirst(&a, now), nil)
 	}
 	failed := a.Outcome == reducer.Fail || a.Outcome == reducer.Timeout
@@ -78,6 +81,5 @@ func CountsAfter(c cell.Cell, a reducer.Action, now clock.Mark) (counts Counts, 
 		return Counts{}, false, false
 	}
 	counts = s.counted()
-	slow = m.config.SlowRate.Positive() && m.config.SlowRate.Reached(s.Slow, s.Total) && !m.config.FailureRate.Reached(s.Failed, s.Total)
-	return counts, slow, true
+	return counts, m.slowReached(&s) && !m.failuresReached(&s), true
 }

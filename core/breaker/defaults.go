@@ -15,6 +15,7 @@ const (
 	DefaultFailureRate = reducer.Whole / 2 // millionths
 	DefaultProbes      = 10
 	DefaultOpen        = time.Minute
+	DefaultRampFrom    = reducer.Whole / 10 // millionths
 )
 
 // WithDefaults returns the configuration with the defaults of a document in place
@@ -26,6 +27,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Open == (backoff.Config{}) {
 		c.Open = backoff.Config{Kind: backoff.Constant, Base: DefaultOpen}
+	}
+	if c.RampOver > 0 && !c.RampFrom.Positive() {
+		c.RampFrom = reducer.Millionths(DefaultRampFrom)
 	}
 	switch {
 	case c.Window == Consecutive:

@@ -21,16 +21,29 @@ func describe(config mechanism.Config, _ mechanism.Step) string {
 	if c.HalfOpenMax > 0 {
 		text += " within " + mechanism.Span(c.HalfOpenMax)
 	}
+	if c.RampOver > 0 {
+		text += ", then a ramp from " + c.RampFrom.String() + " over " + mechanism.Span(c.RampOver)
+	}
+	if c.ObeyRetryAfter > 0 {
+		text += ", opens for a retry-after up to " + mechanism.Span(c.ObeyRetryAfter)
+	}
+	if c.Initial != Closed {
+		text += ", starts " + c.Initial.String()
+	}
 	return text
 }
 
 // opens describes the condition at which the breaker opens.
 func (c Config) opens() string {
+	slow := ""
+	if c.SlowConsecutive > 0 {
+		slow = " or " + mechanism.Number(c.SlowConsecutive) + " slower than " + mechanism.Span(c.SlowOver) + " in a row"
+	}
 	if c.Window == Consecutive {
-		return "opens at " + mechanism.Plural(c.Count, "failure") + " in a row"
+		return "opens at " + mechanism.Plural(c.Count, "failure") + " in a row" + slow
 	}
 	text := "opens at " + c.FailureRate.String() + " failed"
-	if c.SlowOver > 0 {
+	if c.SlowRate.Positive() {
 		text += " or " + c.SlowRate.String() + " slower than " + mechanism.Span(c.SlowOver)
 	}
 	if c.Window == Time {
@@ -38,5 +51,5 @@ func (c Config) opens() string {
 	} else {
 		text += " of the last " + mechanism.Plural(c.Count, "call")
 	}
-	return text + ", from " + mechanism.Number(c.Minimum) + " on"
+	return text + ", from " + mechanism.Number(c.Minimum) + " on" + slow
 }

@@ -12,6 +12,11 @@
 // in a row. An operator can also force a breaker open, force it closed, or let it
 // count without opening.
 //
+// SlowConsecutive slow outcomes in a row open it, too. An answer may open it for a time that
+// it says (ObeyRetryAfter). After half-open has closed it, a ramp may admit a share of the
+// calls that rises to all of them: of n calls floor(sum of the shares) pass. It starts in
+// the Initial mode.
+//
 // With HalfOpenMax a breaker without calls alternates between open and half-open. The
 // open time after a half-open stay without a probe is nominal, without jitter, and
 // from the opening MaxGrowth since it was last closed the open time no longer grows.
@@ -36,13 +41,17 @@
 //   - B10: the open time grows by the backoff with the openings since it was last
 //     closed, up to the maximum.
 //   - B11: with good outcomes it closes after Probes of them.
+//   - B12: of the calls in a ramp the floor of the sum of their shares pass.
+//   - B13: a new breaker and one that is reset are in the initial mode.
+//   - B14: an answer opens it for the time that it says, at most for the bound.
+//   - B15: as many slow outcomes in a row as configured open it.
 //   - G3: a mark before the latest change counts as its mark.
 //   - G7, G19: the state does not depend on how time is split into steps, and the
 //     work of a step does not grow with time.
 //   - G16: reconfigured, mode and deadline stay; a changed window starts without
 //     outcomes; pending probes stay pending.
-//   - G17, G18: a peek, a refusal and an admission to a closed breaker change
-//     nothing; nor does one more success in a window of successes.
+//   - G17, G18: a peek, a refusal and, without a ramp, an admission to a closed breaker
+//     change nothing; nor does one more success in a window of successes.
 //   - G20, G22: encoded, a breaker takes 39 bytes and two bits a call, 40 and three
 //     numbers for each bucket that counted, 64 open or of failures in a row;
 //     half-open 39 and 5 for each pending probe, where its times are shorter than a

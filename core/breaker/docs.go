@@ -43,8 +43,8 @@ func Docs() *mechanism.Docs {
 				Smaller: "opens sooner",
 			},
 			{
-				Name: "slow", Type: "map of `over` (duration) and `rate` (share), both required; not beside `consecutive`", Example: "slow: {over: 2s, rate: 80%}",
-				Meaning: "opens when this share of the attempts took longer than `over`",
+				Name: "slow", Type: "map of `over` (duration, required), and `rate` (share), `consecutive` (1 to 10,000) or both", Example: "slow: {over: 2s, rate: 80%}",
+				Meaning: "opens when this share of the attempts took longer than `over`, or so many in a row did",
 				Larger:  "tolerates slower answers",
 				Smaller: "opens sooner",
 			},
@@ -53,8 +53,12 @@ func Docs() *mechanism.Docs {
 				Meaning: "longer than this is slow",
 			},
 			{
-				Name: "slow.rate", Effect: mechanism.Looser, Example: "rate: 80%",
+				Name: "slow.rate", Effect: mechanism.Looser, Note: "not beside a `window` of `consecutive`", Example: "rate: 80%",
 				Meaning: "opens when this share of the attempts were slow",
+			},
+			{
+				Name: "slow.consecutive", Effect: mechanism.Looser, Example: "consecutive: 5",
+				Meaning: "opens at so many slow attempts in a row, whatever the `minimum`",
 			},
 			{
 				Name: "open", Effect: mechanism.Tighter, Value: `"1m"`, Example: "open: {exponential: 10s, max: 5m}",
@@ -80,10 +84,34 @@ func Docs() *mechanism.Docs {
 				Larger:  "the probes have more time",
 				Smaller: "a breaker without enough probes opens again sooner",
 			},
+			{
+				Name: "initial", Value: `"closed"`, Example: "initial: half-open",
+				Meaning: "the [mode](#breakers) in which a new breaker starts, and one that is reset",
+			},
+			{
+				Name: "obey_retry_after", Effect: mechanism.Tighter, Default: "none: no answer opens it by itself", Example: "obey_retry_after: 10m",
+				Meaning: "an answer `fail` or `throttle` with a `retry_after` [opens the breaker](#breakers) until then, for this time at most",
+				Larger:  "an answer may close the dependency off for longer",
+				Smaller: "the dependency is tried before it asked for that",
+			},
+			{
+				Name: "ramp", Type: "map of `over` (duration, required) and `from` (share below 100%)", Default: "none: all calls pass at once", Example: "ramp: {over: 30s, from: 10%}",
+				Meaning: "after half-open has closed it, the breaker admits a share of the calls that rises from `from` to all of them in the time `over`",
+				Larger:  "the load comes back more slowly",
+				Smaller: "the load comes back sooner",
+			},
+			{
+				Name: "ramp.over", Effect: mechanism.Tighter, Example: "over: 30s",
+				Meaning: "how long the share rises",
+			},
+			{
+				Name: "ramp.from", Effect: mechanism.Looser, Range: "more than 0% and less than 100%", Value: `"10%"`, Example: "from: 10%",
+				Meaning: "the share at the beginning",
+			},
 		},
 		Schema: `{
 	"if": {"required": ["window"], "properties": {"window": {"type": "object", "required": ["consecutive"]}}},
-	"then": {"properties": {"minimum": false, "failure_rate": false, "slow": false}}
+	"then": {"properties": {"minimum": false, "failure_rate": false, "slow": {"properties": {"rate": false}}}}
 }`,
 		Draft:    func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
 		Describe: describe,

@@ -8,13 +8,15 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/internal/tally"
 	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // The encoded state, by mode. What follows from other fields is left out.
 //
 //	header, flags, Generation; of generation 0 no more
 //	Last, Openings
-//	closed      Origin; Calls: Total, Cursor of a full ring, the ring
+//	closed      Origin; in a ramp Until - Last, Opens; SlowRow where the configuration
+//	            counts it; Calls: Total, Cursor of a full ring, the ring
 //	            Time: the number of buckets, the buckets from the present one back
 //	            Consecutive: Failed
 //	open        Opens, OpenFor, Until - Last
@@ -27,23 +29,26 @@ const (
 	tag      = 'B'
 	modeBits = 0b111
 	probed   = 1 << 3 // half-open: Probed
-	bounded  = 1 << 4 // half-open: Until is set
+	bounded  = 1 << 4 // half-open and closed: Until is set
 )
 
 var errState = wire.Invalid("breaker: counts, probes and mode do not agree")
 
 func (m *Machine) code(c *wire.Coder, s *State) {
-	flags := uint8(s.Mode)
+	flags := uint8(0)
+	if s.Generation > 0 {
+		flags = uint8(s.Mode)
+	}
 	if s.Probed {
 		flags |= probed
 	}
-	if s.Mode == HalfOpen && s.Until != clock.Never {
+	if (s.Mode == HalfOpen || s.ramps()) && s.Until != clock.Never {
 		flags |= bounded
 	}
 	c.U8(&flags)
 	if c.Reads() {
 		s.Mode, s.Probed = Mode(flags&modeBits), flags&probed != 0
-		if s.Mode > MetricsOnly || flags >= bounded<<1 || flags > modeBits && s.Mode != HalfOpen {
+		if s.Mode > MetricsOnly || flags >= bounded<<1 || flags > modeBits && s.Mode != HalfOpen && flags != bounded|uint8(Closed) {
 			c.Fail(errState)
 		}
 	}
@@ -51,6 +56,7 @@ func (m *Machine) code(c *wire.Coder, s *State) {
 		if flags != 0 {
 			c.Fail(errState)
 		}
+		m.Begin(s, clock.Always)
 		return
 	}
 	c.Mark(&s.Last)
@@ -64,6 +70,16 @@ func (m *Machine) code(c *wire.Coder, s *State) {
 		if c.Reads() && s.Last < s.Origin {
 			c.Fail(errState)
 		}
+		if flags&bounded != 0 {
+			s.codeRamp(c)
+		}
+		if m.config.SlowConsecutive > 0 {
+			row := uint32(s.SlowRow)
+			if c.Uvarint32(&row); row > MaxCalls {
+				c.Fail(errState)
+			}
+			s.SlowRow = uint16(row)
+		}
 		m.codeWindow(c, s)
 	case Open:
 		s.codeOpening(c)
@@ -71,6 +87,14 @@ func (m *Machine) code(c *wire.Coder, s *State) {
 	case HalfOpen:
 		s.codeOpening(c)
 		m.codeHalfOpen(c, s, flags&bounded != 0)
+	}
+}
+
+func (s *Core) codeRamp(c *wire.Coder) {
+	c.After(&s.Until, s.Last)
+	c.Uvarint32(&s.Opens)
+	if c.Reads() && (s.Until == clock.Never || s.Until <= s.Origin || s.Opens >= reducer.Whole) {
+		c.Fail(errState)
 	}
 }
 
@@ -230,8 +254,8 @@ func (m *Machine) Encode(dst []byte, s *State) []byte {
 }
 
 // DecodeState implements reducer.Cell. A state that was made under another
-// window, or half-open with outcomes that suffice under this configuration, is
-// refused with reducer.ErrConfiguration.
+// window, in a ramp that this configuration does not have, or half-open with outcomes that
+// suffice under it, is refused with reducer.ErrConfiguration.
 func (m *Machine) DecodeState(src []byte) (State, error) {
 	return wire.Decoded(src, m.Decode)
 }
@@ -243,6 +267,9 @@ func (m *Machine) Decode(src []byte, s *State) error {
 	m.code(&c, s)
 	if err := c.Close(); err != nil {
 		return err
+	}
+	if s.ramps() && m.config.RampOver == 0 {
+		return wire.Foreign()
 	}
 	if s.Mode == HalfOpen && s.Total > 0 {
 		if opens, closes := m.verdict(s); opens || closes {

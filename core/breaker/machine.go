@@ -29,8 +29,12 @@ func New(c Config) (*Machine, error) {
 	if err != nil {
 		return nil, err
 	}
-	// Only the window determines the encoding of a state.
+	// Only the window, and whether slow outcomes in a row count, determine the encoding
+	// of a state.
 	digest := wire.NewDigest.Add(uint64(c.Window)).Add(uint64(c.Count)).Add(uint64(c.Span))
+	if c.SlowConsecutive > 0 {
+		digest = digest.Add(1)
+	}
 	return &Machine{config: c, delay: delay, digest: uint32(digest)}, nil
 }
 
@@ -38,10 +42,17 @@ func New(c Config) (*Machine, error) {
 func (m *Machine) Config() Config { return m.config }
 
 // Init implements reducer.Machine. The first Acquire begins the first generation.
-func (m *Machine) Init(clock.Mark) State { return State{} }
+func (m *Machine) Init(now clock.Mark) (s State) {
+	m.Begin(&s, now)
+	return s
+}
 
 // Begin is Init in place, of a state that is zero.
-func (m *Machine) Begin(*State, clock.Mark) {}
+func (m *Machine) Begin(s *State, _ clock.Mark) {
+	if m.config.Initial != Closed {
+		s.Mode, s.Until = m.config.Initial, clock.Never
+	}
+}
 
 // Reduce implements reducer.Machine.
 func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, reducer.Effects) {
@@ -66,12 +77,12 @@ func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now 
 		m.peek(answer, *s, a, now)
 		return
 	}
-	if s.Mode == Open || s.Mode == HalfOpen {
+	if s.waits() {
 		m.advance(s, endsFirst(a, now), out)
 	}
 	switch a.Kind {
 	case reducer.Acquire, reducer.TryAcquire:
-		s.begin(now)
+		m.begin(s, now)
 		if m.admits(answer, &s.Core, now); s.Mode == HalfOpen && answer.Verdict == reducer.Admit {
 			answer.Permit = s.sendProbe(now)
 		}
@@ -85,8 +96,8 @@ func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now 
 		answer.Verdict = m.transition(s, a, now, out)
 	case reducer.Reset:
 		if answer.Verdict = reducer.Done; s.Generation > 0 {
-			m.enter(s, Closed, now, reducer.NoReason, out)
-			s.Openings = 0
+			s.Openings, s.Opens, s.OpenFor = 0, 0, 0
+			m.start(s, now, out)
 		}
 	}
 	answer.Changed, s.changed = s.changed, false
@@ -109,15 +120,15 @@ func endsFirst(a *reducer.Action, now clock.Mark) clock.Mark {
 // peek answers as acquire would, on a copy: changes by time and acquire replace the
 // words of a state and never write into them.
 func (m *Machine) peek(answer *reducer.Answer, s State, a *reducer.Action, now clock.Mark) {
-	s.begin(now)
+	m.begin(&s, now)
 	m.advance(&s, endsFirst(a, now), nil)
 	m.admits(answer, &s.Core, now)
 }
 
-// Enter is a fast path of Step(Acquire) at a closed breaker. It returns false
+// Enter is a fast path of Step(Acquire) at a closed breaker without a ramp. It returns false
 // and leaves the state unchanged if the caller must use Step.
 func (m *Machine) Enter(s *State, _ uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
-	if s.Mode != Closed || s.Generation == 0 {
+	if s.Mode != Closed || s.Generation == 0 || s.Until != clock.Never {
 		return reducer.Permit{}, false
 	}
 	return reducer.Permit{Generation: uint64(s.Generation), Mark: max(s.Last, now)}, true
@@ -158,7 +169,7 @@ func (m *Machine) NextWake(s State) (clock.Mark, bool) {
 // Wake is NextWake in place, clock.Never for none.
 func (m *Machine) Wake(s *State) clock.Mark {
 	switch {
-	case s.Mode != Open && s.Mode != HalfOpen:
+	case !s.waits():
 		return clock.Never
 	case s.Until == clock.Never && s.ProbesOut > 0:
 		return s.lapses(s.words[0])

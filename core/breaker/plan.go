@@ -2,10 +2,19 @@ package breaker
 
 import "github.com/sluice-go/sluice/core/internal/planwire"
 
+// more is the bit of the kind of the window that says that the settings follow which older
+// plan bytes do not have. Without it they have their defaults.
+const more = 1 << 6
+
 // Plan codes the settings for plan bytes, in the order of the row: of the window its
 // kind and what belongs to that kind.
 func (c *Config) Plan(v *planwire.Coder) {
-	v.Word("window", (*uint8)(&c.Window))
+	kind := uint8(c.Window)
+	if c.extended() {
+		kind |= more
+	}
+	v.Word("window", &kind)
+	c.Window = WindowKind(kind &^ more)
 	switch c.Window {
 	case Time:
 		v.Duration("window.time", &c.Span)
@@ -19,9 +28,22 @@ func (c *Config) Plan(v *planwire.Coder) {
 	v.Share("failure_rate", &c.FailureRate)
 	v.Duration("slow.over", &c.SlowOver)
 	v.Share("slow.rate", &c.SlowRate)
+	if kind&more != 0 {
+		v.Count("slow.consecutive", &c.SlowConsecutive)
+	}
 	c.Open.Plan(v, "open")
 	c.Open.PlanJitter(v, "open")
 	v.Count("probes", &c.Probes)
 	v.Count("successes", &c.Successes)
 	v.Duration("half_open_max", &c.HalfOpenMax)
+	if kind&more == 0 {
+		return
+	}
+	v.Word("initial", (*uint8)(&c.Initial))
+	v.Duration("obey_retry_after", &c.ObeyRetryAfter)
+	v.Duration("ramp.over", &c.RampOver)
+	v.Share("ramp.from", &c.RampFrom)
+	if v.Reads() && !v.Failed() && !c.extended() {
+		v.Refuse("window")
+	}
 }

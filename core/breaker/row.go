@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Kind returns mechanism.Breaker.
@@ -27,14 +28,21 @@ func Row() *mechanism.Row {
 			}},
 			{Name: "minimum", Type: mechanism.Count, Least: 1, Most: MaxCalls},
 			{Name: "failure_rate", Type: mechanism.Share},
-			{Name: "slow", Type: mechanism.Map, Says: "a map of over and rate", Parts: []mechanism.Setting{
+			{Name: "slow", Type: mechanism.Map, Says: "a map of over, and of rate or consecutive", Parts: []mechanism.Setting{
 				{Name: "over", Type: mechanism.Duration, Least: 1, Required: true},
-				{Name: "rate", Type: mechanism.Share, Required: true, Says: "a share as in 80%"},
+				{Name: "rate", Type: mechanism.Share, Required: true, Says: "a share as in 80%, or consecutive", Or: "consecutive"},
+				{Name: "consecutive", Type: mechanism.Count, Least: 1, Most: MaxCalls},
 			}},
 			{Name: "open", Type: mechanism.OpenTime},
 			{Name: "probes", Type: mechanism.Count, Least: 1, Most: MaxProbes},
 			{Name: "successes", Type: mechanism.Count, Least: 1, Most: MaxProbes},
 			{Name: "half_open_max", Type: mechanism.Duration},
+			{Name: "initial", Type: mechanism.Word, Words: "closed open half-open forced-open forced-closed metrics-only"},
+			{Name: "obey_retry_after", Type: mechanism.Duration, Least: 1},
+			{Name: "ramp", Type: mechanism.Map, Says: "a map of over and from", Parts: []mechanism.Setting{
+				{Name: "over", Type: mechanism.Duration, Least: 1, Required: true},
+				{Name: "from", Type: mechanism.Share},
+			}},
 		},
 		New: func() mechanism.Draft { return &draft{} },
 	}
@@ -56,12 +64,22 @@ func (d *draft) Field(name string) any {
 		return &d.c.SlowOver
 	case "slow.rate":
 		return &d.c.SlowRate
+	case "slow.consecutive":
+		return &d.c.SlowConsecutive
 	case "open":
 		return &d.c.Open
 	case "probes":
 		return &d.c.Probes
 	case "successes":
 		return &d.c.Successes
+	case "initial":
+		return (*uint8)(&d.c.Initial)
+	case "obey_retry_after":
+		return &d.c.ObeyRetryAfter
+	case "ramp.over":
+		return &d.c.RampOver
+	case "ramp.from":
+		return &d.c.RampFrom
 	}
 	return &d.c.HalfOpenMax
 }
@@ -72,14 +90,17 @@ func (d *draft) Check(g mechanism.Given) {
 	switch {
 	case g.Has("window.consecutive"):
 		c.Window = Consecutive
-		for _, name := range [...]string{"minimum", "failure_rate", "slow"} {
+		for _, name := range [...]string{"minimum", "failure_rate", "slow.rate"} {
 			g.Refuse(name, "beside a window of consecutive failures", "beside a window of calls or time")
 		}
-		*c = Config{Window: c.Window, Count: c.Count, Span: c.Span, Open: c.Open, Probes: c.Probes, Successes: c.Successes, HalfOpenMax: c.HalfOpenMax}
+		c.Minimum, c.FailureRate, c.SlowRate = 0, reducer.Share{}, reducer.Share{}
 	case g.Has("window.time"):
 		c.Window = Time
 	}
 	*c = c.WithDefaults()
+	if g.Whole("ramp.from") && c.RampFrom.Millionths() == reducer.Whole {
+		g.Wrong("ramp.from", "more than 0% and less than 100%")
+	}
 	if g.Whole("successes") && (!g.Has("probes") || g.Whole("probes")) && c.Successes > c.Probes {
 		g.Wrong("successes", "at most the probes, "+mechanism.Number(c.Probes))
 	}

@@ -9,9 +9,16 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// advance makes the changes that time brings to an open or half-open breaker up
-// to now, each at its own mark.
+// advance makes the changes that time brings to an open or half-open breaker, and to
+// one in a ramp, up to now, each at its own mark.
 func (m *Machine) advance(s *State, now clock.Mark, out *reducer.Out) {
+	if s.ramps() && s.Until <= now {
+		s.touch(max(s.Last, s.Until))
+		s.endRamp()
+	}
+	if s.Mode == Closed {
+		return
+	}
 	for s.Until <= now && s.Until != clock.Never {
 		if s.Mode == Open {
 			m.enter(s, HalfOpen, s.Until, reducer.NoReason, out)
@@ -65,7 +72,7 @@ func later(generation uint32, n uint64) uint32 {
 	return uint32((uint64(generation)-1+n%tally.Max)%tally.Max) + 1
 }
 
-// admits answers an acquire at now.
+// admits answers an acquire at now, which counts in a ramp.
 func (m *Machine) admits(answer *reducer.Answer, s *Core, now clock.Mark) {
 	answer.Verdict = reducer.Reject
 	switch {
@@ -73,6 +80,8 @@ func (m *Machine) admits(answer *reducer.Answer, s *Core, now clock.Mark) {
 		answer.Reason, answer.Mark = reducer.ReasonOpen, s.Until
 	case s.Mode == ForcedOpen:
 		answer.Reason, answer.Mark = reducer.ReasonOpen, clock.Never
+	case s.ramps() && !m.ramp(answer, s, now):
+		answer.Reason = reducer.ReasonProbes
 	case s.Mode == HalfOpen && (uint32(s.ProbesOut)+s.Total >= m.config.Probes || s.exhausted(now)):
 		answer.Reason, answer.Mark = reducer.ReasonProbes, now.Add(s.OpenFor)
 	default:
@@ -93,31 +102,53 @@ func (s *State) current(p *reducer.Permit) bool {
 	return s.Generation > 0 && p.Generation == uint64(s.Generation)
 }
 
+// record counts an outcome. Where an answer that failed or was throttled has a
+// retry-after that the configuration obeys, it opens the breaker until then, and where the
+// outcome opens it by itself, for the longer time of the two.
 func (m *Machine) record(s *State, a *reducer.Action, now clock.Mark, out *reducer.Out) reducer.Verdict {
 	failed := a.Outcome == reducer.Fail || a.Outcome == reducer.Timeout
-	if !failed && a.Outcome != reducer.OK {
+	counted := failed || a.Outcome == reducer.OK
+	told := m.obeys(a) && s.current(&a.Permit) && (s.Mode == Closed || s.Mode == HalfOpen)
+	if !counted && !told {
 		return s.giveBack(&a.Permit, now)
 	}
 	if !s.current(&a.Permit) {
 		return reducer.Stale
 	}
+	before := s.Generation
 	switch s.Mode {
 	case Closed, MetricsOnly:
-		if m.count(s, failed, m.slow(a.Mark, now), m.bucket(s, now)) {
+		if counted && m.count(s, failed, m.slow(a.Mark, now), m.bucket(s, now)) {
 			s.touch(now)
 		}
-		if s.Mode == Closed && m.shouldOpen(s) {
+		if s.Mode == Closed && counted && m.shouldOpen(s) {
 			m.open(s, now, out)
 		}
 	case HalfOpen:
 		if !s.endProbe(a.ID, now) {
 			return reducer.Stale
 		}
-		slow := m.slow(a.Mark, now)
-		s.tally(failed, slow && (!failed || m.config.Successes == 0))
-		m.decideHalfOpen(s, now, out)
+		if counted {
+			slow := m.slow(a.Mark, now)
+			s.tally(failed, slow && (!failed || m.config.Successes == 0))
+			m.decideHalfOpen(s, told, now, out)
+		}
+	}
+	if told {
+		until := now.Add(time.Duration(min(a.Value, uint64(m.config.ObeyRetryAfter))))
+		if s.Generation != before {
+			until = max(until, s.Until)
+		} else {
+			m.open(s, now, out)
+		}
+		s.Until = until
 	}
 	return reducer.Done
+}
+
+// obeys reports whether the answer of an outcome opens the breaker.
+func (m *Machine) obeys(a *reducer.Action) bool {
+	return m.config.ObeyRetryAfter > 0 && a.Value > 0 && (a.Outcome == reducer.Fail || a.Outcome == reducer.Throttle)
 }
 
 func (m *Machine) slow(began, now clock.Mark) bool {
@@ -127,25 +158,56 @@ func (m *Machine) slow(began, now clock.Mark) bool {
 // shouldOpen reports whether the window of a closed breaker opens it.
 func (m *Machine) shouldOpen(s *State) bool {
 	c := &m.config
-	if c.Window == Consecutive {
-		return s.Failed >= c.Count
+	if m.slowRow(s) || c.Window == Consecutive {
+		return m.slowRow(s) || m.failuresReached(s)
 	}
 	return s.Total >= c.Minimum && m.rateReached(s)
 }
 
 // rateReached reports whether the failures or the slow outcomes reach their rate.
-func (m *Machine) rateReached(s *State) bool {
+func (m *Machine) rateReached(s *State) bool { return m.failuresReached(s) || m.slowReached(s) }
+
+// failuresReached reports whether the failures reach their rate, or their number in a row.
+func (m *Machine) failuresReached(s *State) bool {
 	c := &m.config
-	return c.FailureRate.Reached(s.Failed, s.Total) || c.SlowRate.Positive() && c.SlowRate.Reached(s.Slow, s.Total)
+	switch {
+	case c.Window != Consecutive:
+		return c.FailureRate.Reached(s.Failed, s.Total)
+	case s.Mode == HalfOpen:
+		return s.Failed > 0
+	}
+	return s.Failed >= c.Count
 }
 
-// decideHalfOpen ends half-open when the outcomes of the probes suffice.
-func (m *Machine) decideHalfOpen(s *State, now clock.Mark, out *reducer.Out) {
+// slowReached is failuresReached for slow outcomes.
+func (m *Machine) slowReached(s *State) bool {
+	rate := m.config.SlowRate
+	return m.slowRow(s) || rate.Positive() && rate.Reached(s.Slow, s.Total)
+}
+
+// slowRow reports whether the slow outcomes in a row open the breaker; half-open one does.
+func (m *Machine) slowRow(s *State) bool {
+	switch n := m.config.SlowConsecutive; {
+	case n == 0:
+		return false
+	case s.Mode == HalfOpen:
+		return s.Slow > 0
+	default:
+		return uint32(s.SlowRow) >= n
+	}
+}
+
+// decideHalfOpen ends half-open when the outcomes of the probes suffice. stays says that
+// they do not close it.
+func (m *Machine) decideHalfOpen(s *State, stays bool, now clock.Mark, out *reducer.Out) {
 	switch opens, closes := m.verdict(s); {
 	case opens:
 		m.open(s, now, out)
-	case closes:
+	case closes && !stays:
 		m.enter(s, Closed, now, reducer.NoReason, out)
+		if m.config.RampOver > 0 {
+			s.Until = now.Add(m.config.RampOver)
+		}
 	}
 }
 
@@ -159,10 +221,10 @@ func (m *Machine) verdict(s *State) (opens, closes bool) {
 		return !closes && bad > c.Probes-c.Successes, closes
 	}
 	in := s.Total >= c.Probes
-	if c.Window == Consecutive {
-		opens = s.Failed > 0
+	if opens = m.slowRow(s); c.Window == Consecutive {
+		opens = opens || m.failuresReached(s)
 	} else {
-		opens = in && m.rateReached(s)
+		opens = opens || in && m.rateReached(s)
 	}
 	return opens, in && !opens
 }
@@ -174,7 +236,7 @@ func (m *Machine) transition(s *State, a *reducer.Action, now clock.Mark, out *r
 	if a.Cost > uint32(MetricsOnly) {
 		return reducer.Stale
 	}
-	s.begin(now)
+	m.begin(s, now)
 	switch mode := Mode(a.Cost); {
 	case mode == Open:
 		if s.Mode != Open {
@@ -188,16 +250,38 @@ func (m *Machine) transition(s *State, a *reducer.Action, now clock.Mark, out *r
 			s.Until = until
 			s.touch(now)
 		}
+	case mode == s.Mode && s.ramps():
+		s.endRamp()
+		s.touch(now)
 	case mode == s.Mode:
-	case mode == HalfOpen:
-		if s.OpenFor == 0 {
-			s.OpenFor = m.openTime(s, 1, s.Openings)
-		}
-		m.enter(s, mode, now, reducer.NoReason, out)
 	default:
-		m.enter(s, mode, now, reducer.NoReason, out)
+		m.begins(s, mode, now, out)
 	}
 	return reducer.Done
+}
+
+// begin begins the first generation, unless there is one.
+func (m *Machine) begin(s *State, now clock.Mark) {
+	if s.Generation == 0 {
+		m.start(s, now, nil)
+	}
+}
+
+// start enters the initial mode.
+func (m *Machine) start(s *State, now clock.Mark, out *reducer.Out) {
+	if m.config.Initial == Open {
+		m.open(s, now, out)
+		return
+	}
+	m.begins(s, m.config.Initial, now, out)
+}
+
+// begins enters a mode other than Open for a reason from outside.
+func (m *Machine) begins(s *State, mode Mode, now clock.Mark, out *reducer.Out) {
+	if mode == HalfOpen && s.OpenFor == 0 {
+		s.OpenFor = m.openTime(s, 1, s.Openings)
+	}
+	m.enter(s, mode, now, reducer.NoReason, out)
 }
 
 // openTime returns how long the n-th opening since the last close lasts. Its
@@ -212,6 +296,7 @@ func (m *Machine) openTime(s *State, n, openings uint32) time.Duration {
 
 // open enters Open at the mark, for the time that the backoff draws.
 func (m *Machine) open(s *State, at clock.Mark, out *reducer.Out) {
+	s.endRamp()
 	m.reopen(s, at, m.openTime(s, tally.Inc(s.Opens), tally.Inc(s.Openings)), out)
 }
 
@@ -223,6 +308,7 @@ func (m *Machine) reopen(s *State, at clock.Mark, open time.Duration, out *reduc
 
 // enter begins a new generation in the mode, without outcomes.
 func (m *Machine) enter(s *State, mode Mode, at clock.Mark, why reducer.Reason, out *reducer.Out) {
+	s.endRamp()
 	generation, openings, opens, openFor := later(s.Generation, 1), s.Openings, s.Opens, s.OpenFor
 	*s = State{}
 	s.Last, s.Until, s.Generation, s.Openings, s.Mode, s.changed = at, clock.Never, generation, openings, mode, true
@@ -260,20 +346,27 @@ func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *
 // Inherit is Adopt in place.
 func (m *Machine) Inherit(s *State, old *Machine, now clock.Mark, out *reducer.Out) {
 	if s.Generation == 0 {
+		*s = m.Init(now)
 		return
 	}
-	if s.Mode == Open || s.Mode == HalfOpen {
+	if s.waits() {
 		old.advance(s, s.present(now), out)
 	}
 	switch {
 	case s.Mode == HalfOpen && s.Total > 0:
-		m.decideHalfOpen(s, s.present(now), out)
+		m.decideHalfOpen(s, false, s.present(now), out)
 	case s.counts() && !m.config.sameWindow(&old.config):
 		s.words = nil
-		s.Total, s.Failed, s.Slow, s.Cursor = 0, 0, 0, 0
+		s.Total, s.Failed, s.Slow, s.SlowRow, s.Cursor = 0, 0, 0, 0, 0
 		if m.config.Window == Time {
 			s.Cursor = tally.Bucket(s.Last, s.Origin, uint64(m.config.Count), m.config.Span)
 		}
+	}
+	if m.config.SlowConsecutive == 0 {
+		s.SlowRow = 0
+	}
+	if m.config.RampOver == 0 {
+		s.endRamp()
 	}
 	s.changed = false
 }

@@ -4,6 +4,7 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/internal/tally"
 	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // MaxSize implements cell.Machine. It holds where each probe is sent at a mark of its
@@ -12,8 +13,19 @@ import (
 func (m *Machine) MaxSize() int {
 	number := wire.UvarintSize(tally.Max)
 	opening := number + wire.UvarintSize(m.longestOpen())
-	closed, open := 8+m.maxWindow(), opening+wire.UvarintSize(1<<64-1)
+	closed, open := 8+m.maxRow()+m.maxWindow(), opening+wire.UvarintSize(1<<64-1)
 	return wire.HeaderSize + 1 + number + 8 + number + max(closed, open, opening+m.maxHalfOpen())
+}
+
+// maxRow returns the most bytes of a ramp and of the slow outcomes in a row.
+func (m *Machine) maxRow() (n int) {
+	if ramp := m.config.RampOver; ramp > 0 {
+		n = wire.UvarintSize(uint64(ramp)) + wire.UvarintSize(reducer.Whole)
+	}
+	if m.config.SlowConsecutive > 0 {
+		n += wire.UvarintSize(MaxCalls)
+	}
+	return n
 }
 
 // maxWindow returns the most bytes that codeWindow appends.

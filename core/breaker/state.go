@@ -39,7 +39,7 @@ func (m Mode) String() string {
 type Core struct {
 	Last    clock.Mark    // of the latest change
 	Origin  clock.Mark    // beginning of this generation, while outcomes are counted or probes lapse
-	Until   clock.Mark    // end of Open, or of HalfOpen where it has one; else clock.Never
+	Until   clock.Mark    // end of Open, of HalfOpen where it has one, or of the ramp of Closed; else clock.Never
 	OpenFor time.Duration // open time of the last opening, while open or half-open
 	// Cursor is, of Calls, the place of the next outcome in the ring; of Time,
 	// the number of the present bucket; half-open, the serial number of the
@@ -47,15 +47,18 @@ type Core struct {
 	Cursor uint64
 
 	Generation uint32 // counts the stays in a mode; 0 before the first Acquire
-	Opens      uint32 // openings since the breaker was last closed
-	Openings   uint32 // openings of all time
-	Total      uint32 // outcomes in the window, or of probes
-	Failed     uint32 // of them; of Consecutive, the consecutive ones
-	Slow       uint32
+	// Opens is, of an open and a half-open breaker, the openings since it was last
+	// closed; of one in a ramp, the share of a call that has not passed yet, in millionths.
+	Opens    uint32
+	Openings uint32 // openings of all time
+	Total    uint32 // outcomes in the window, or of probes
+	Failed   uint32 // of them; of Consecutive, the consecutive ones
+	Slow     uint32
 
+	ProbesOut uint16
+	SlowRow   uint16 // slow outcomes in a row, where the configuration counts them
 	Mode      Mode
 	Probed    bool // half-open: a probe was sent
-	ProbesOut uint16
 	changed   bool // by the current step
 }
 
@@ -74,12 +77,11 @@ func (s *Core) present(now clock.Mark) clock.Mark {
 	return now
 }
 
-// begin begins the first generation, unless there is one.
-func (s *Core) begin(now clock.Mark) {
-	if s.Generation == 0 {
-		*s = Core{Last: now, Origin: now, Until: clock.Never, Generation: 1, changed: true}
-	}
-}
+// ramps reports whether the breaker is in a ramp.
+func (s *Core) ramps() bool { return s.Mode == Closed && s.Generation > 0 && s.Until != clock.Never }
+
+// waits reports whether time may bring a change.
+func (s *Core) waits() bool { return s.Mode == Open || s.Mode == HalfOpen || s.ramps() }
 
 // counts reports whether outcomes go into the window.
 func (s *Core) counts() bool { return s.Mode == Closed || s.Mode == MetricsOnly }
@@ -88,7 +90,7 @@ func (s *Core) counts() bool { return s.Mode == Closed || s.Mode == MetricsOnly 
 // returns the mark at which the breaker lets a probe pass, or false if the caller
 // must use Step.
 func (s *Core) RejectOpen(now clock.Mark) (until clock.Mark, rejected bool) {
-	if s.Mode != Open || s.Until <= max(now, s.Last) {
+	if s.Mode != Open || s.Generation == 0 || s.Until <= max(now, s.Last) {
 		return clock.Never, false
 	}
 	return s.Until, true
@@ -118,13 +120,15 @@ func (m *Machine) Move(s *State, by time.Duration) {
 	}
 }
 
-// Fresh reports a closed breaker without outcomes. One with a time window is
-// never fresh again: its buckets are cut from its first step.
+// Fresh reports a breaker in its first stay without outcomes. One with a time window,
+// and one that starts open or half-open, is never fresh again: its buckets, and its
+// deadline, are counted from its first step.
 func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
 
 // Unused is Fresh in place.
 func (m *Machine) Unused(s *State, _ clock.Mark) bool {
-	return s.Generation == 0 || s.Generation == 1 && s.Mode == Closed && s.Total == 0 && s.Failed == 0 && m.config.Window != Time
+	return s.Generation == 0 || s.Generation == 1 && s.Mode == m.config.Initial && s.Mode != Open && s.Mode != HalfOpen &&
+		s.Total == 0 && s.Failed == 0 && s.SlowRow == 0 && (m.config.Window != Time || !s.counts())
 }
 
 // Held reports whether a probe is pending.
@@ -139,11 +143,14 @@ func (m *Machine) Recall(s *State) {
 }
 
 // AppendText implements reducer.Cell, as in "closed failed 3/10 slow 1",
-// "closed failed 2 in a row" or "open until 30s".
+// "closed failed 2 in a row", "closed failed 0/4 ramp until 1m" or "open until 30s".
 func (m *Machine) AppendText(dst []byte, s State, _ clock.Mark) []byte {
 	dst = append(dst, s.Mode.String()...)
 	switch s.Mode {
 	case Open:
+		if s.Generation == 0 {
+			return dst
+		}
 		dst = append(dst, " until "...)
 		return append(dst, s.Until.String()...)
 	case ForcedOpen, ForcedClosed:
@@ -152,17 +159,26 @@ func (m *Machine) AppendText(dst []byte, s State, _ clock.Mark) []byte {
 	dst = append(dst, " failed "...)
 	dst = strconv.AppendUint(dst, uint64(s.Failed), 10)
 	if m.config.Window == Consecutive && s.Mode != HalfOpen {
-		return append(dst, " in a row"...)
+		dst = append(dst, " in a row"...)
+	} else {
+		dst = append(dst, '/')
+		dst = strconv.AppendUint(dst, uint64(s.Total), 10)
 	}
-	dst = append(dst, '/')
-	dst = strconv.AppendUint(dst, uint64(s.Total), 10)
 	if s.Slow > 0 {
 		dst = append(dst, " slow "...)
 		dst = strconv.AppendUint(dst, uint64(s.Slow), 10)
 	}
+	if s.SlowRow > 0 {
+		dst = append(dst, " slow in a row "...)
+		dst = strconv.AppendUint(dst, uint64(s.SlowRow), 10)
+	}
 	if s.Mode == HalfOpen {
 		dst = append(dst, " out "...)
 		dst = strconv.AppendUint(dst, uint64(s.ProbesOut), 10)
+	}
+	if s.ramps() {
+		dst = append(dst, " ramp until "...)
+		dst = append(dst, s.Until.String()...)
 	}
 	return dst
 }

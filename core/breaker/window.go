@@ -37,18 +37,25 @@ func (m *Machine) bucket(s *State, now clock.Mark) uint64 {
 // count adds an outcome to the window, and reports whether that changed it. present
 // is the bucket of the outcome.
 func (m *Machine) count(s *State, failed, slow bool, present uint64) bool {
+	before, row := s.Failed, s.SlowRow
+	if m.config.SlowConsecutive > 0 {
+		s.SlowRow = 0
+		if slow {
+			s.SlowRow = min(row+1, MaxCalls)
+		}
+	}
+	changed := s.SlowRow != row
 	switch m.config.Window {
 	case Calls:
-		return m.countCall(s, failed, slow)
+		return m.countCall(s, failed, slow) || changed
 	case Time:
-		return m.countTime(s, failed, slow, present)
+		return m.countTime(s, failed, slow, present) || changed
 	}
-	before := s.Failed
 	s.Failed = 0
 	if failed {
 		s.Failed = tally.Inc(before)
 	}
-	return s.Failed != before
+	return s.Failed != before || changed
 }
 
 func (m *Machine) countCall(s *State, failed, slow bool) bool {

@@ -29,22 +29,22 @@ const MaxRatio = 10 * reducer.Whole // millionths
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
-	switch {
-	case c.Ratio.Millionths() > MaxRatio:
-		return nil, reducer.BadShare("budget.ratio", c.Ratio, "at most 1000%")
-	case c.Window < buckets:
-		return nil, reducer.BadDuration("budget.window", c.Window, "at least 10ns")
-	case c.MinimumCount > 0 && c.MinimumPeriod <= 0:
-		return nil, reducer.BadDuration("budget.minimum", c.MinimumPeriod, "a rate")
-	}
+	var e reducer.ConfigErrors
+	e.Share(c.Ratio.Millionths() > MaxRatio, "budget.ratio", c.Ratio, "at most 1000%")
+	e.Duration(c.Window < buckets, "budget.window", c.Window, "at least 10ns")
+	e.Duration(c.MinimumCount > 0 && c.MinimumPeriod <= 0, "budget.minimum", c.MinimumPeriod, "a rate")
 	// Only the window determines the encoding of a state.
 	m := &Machine{config: c, digest: uint32(wire.NewDigest.Add(uint64(c.Window)))}
-	if c.MinimumCount > 0 {
+	if c.MinimumCount > 0 && c.MinimumPeriod > 0 && c.Window >= buckets {
 		hi, lo := bits.Mul64(uint64(c.MinimumCount), uint64(c.Window))
-		if hi >= uint64(c.MinimumPeriod) {
-			return nil, reducer.BadCount("budget.minimum", uint64(c.MinimumCount), "fewer retries a window")
+		if many := hi >= uint64(c.MinimumPeriod); many {
+			e.Count(many, "budget.minimum", uint64(c.MinimumCount), "fewer retries a window")
+		} else {
+			m.minimum, _ = bits.Div64(hi, lo, uint64(c.MinimumPeriod))
 		}
-		m.minimum, _ = bits.Div64(hi, lo, uint64(c.MinimumPeriod))
+	}
+	if err := e.Err(); err != nil {
+		return nil, err
 	}
 	return m, nil
 }

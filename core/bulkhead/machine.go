@@ -16,19 +16,15 @@ var _ reducer.Cell[State] = (*Machine)(nil)
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
-	switch {
-	case c.Concurrent == 0 || c.Concurrent > MaxConcurrent:
-		return nil, reducer.BadCount("concurrent", uint64(c.Concurrent), "1 to 1000000")
-	case c.Queue > limiter.MaxQueue:
-		return nil, reducer.BadCount("queue", uint64(c.Queue), "at most 10000")
-	case c.Wait < 0 || c.Wait > 0 && c.Queue == 0:
-		return nil, reducer.BadDuration("wait", c.Wait, "0 or more, beside a queue")
-	case c.Order > limiter.Newest:
-		return nil, reducer.BadCount("order", uint64(c.Order), "Oldest or Newest")
-	case c.Lease < 0:
-		return nil, reducer.BadDuration("lease", c.Lease, "0 or more")
-	case c.Cost.Permits > c.Concurrent:
-		return nil, reducer.BadCount("cost", uint64(c.Cost.Permits), "at most concurrent")
+	var e reducer.ConfigErrors
+	e.Count(c.Concurrent == 0 || c.Concurrent > MaxConcurrent, "concurrent", uint64(c.Concurrent), "1 to 1000000")
+	e.Count(c.Queue > limiter.MaxQueue, "queue", uint64(c.Queue), "at most 10000")
+	e.Duration(c.Wait < 0 || c.Wait > 0 && c.Queue == 0, "wait", c.Wait, "0 or more, beside a queue")
+	e.Count(c.Order > limiter.Newest, "order", uint64(c.Order), "Oldest or Newest")
+	e.Duration(c.Lease < 0, "lease", c.Lease, "0 or more")
+	e.Count(c.Cost.Permits > c.Concurrent, "cost", uint64(c.Cost.Permits), "at most concurrent")
+	if err := e.Err(); err != nil {
+		return nil, err
 	}
 	return &Machine{config: c}, nil
 }

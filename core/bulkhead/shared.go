@@ -59,11 +59,11 @@ var _ cell.Machine[SharedState, *SharedMachine] = (*SharedMachine)(nil)
 
 // NewShared validates the configuration.
 func NewShared(c SharedConfig) (*SharedMachine, error) {
-	switch {
-	case c.Concurrent == 0 || c.Concurrent > MaxConcurrent:
-		return nil, reducer.BadCount("concurrent", uint64(c.Concurrent), "1 to 1000000")
-	case c.Lease <= 0:
-		return nil, reducer.BadDuration("lease", c.Lease, "more than 0")
+	var e reducer.ConfigErrors
+	e.Count(c.Concurrent == 0 || c.Concurrent > MaxConcurrent, "concurrent", uint64(c.Concurrent), "1 to 1000000")
+	e.Duration(c.Lease <= 0, "lease", c.Lease, "more than 0")
+	if err := e.Err(); err != nil {
+		return nil, err
 	}
 	if c.Members == 0 || c.Members > c.Concurrent {
 		c.Members = c.Concurrent // each member holds a place

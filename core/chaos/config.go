@@ -38,24 +38,20 @@ func (c Config) Injects() bool {
 // check returns what is wrong with the configuration.
 func (c *Config) check() error {
 	const together = "at most 100% with fail, throttle and ignore together"
-	results := uint64(0)
+	var e reducer.ConfigErrors
+	results, fits := uint64(0), true
 	for _, s := range [...]struct {
 		field string
 		share reducer.Share
 	}{{"fail", c.Fail}, {"throttle.rate", c.Throttle}, {"ignore", c.Ignore}} {
-		if results += uint64(s.share.Millionths()); results > reducer.Whole {
-			return reducer.BadShare(s.field, s.share, together)
-		}
+		results += uint64(s.share.Millionths())
+		e.Share(fits && results > reducer.Whole, s.field, s.share, together)
+		fits = results <= reducer.Whole
 	}
-	switch {
-	case c.RetryAfter < 0:
-		return reducer.BadDuration("throttle.retry_after", c.RetryAfter, "0 or more")
-	case c.Slow.Millionths() > reducer.Whole:
-		return reducer.BadShare("slow.rate", c.Slow, "at most 100%")
-	case c.By < 0 || c.By == 0 && c.Slow.Positive():
-		return reducer.BadDuration("slow.by", c.By, "more than 0")
-	case c.To != 0 && c.To < c.By:
-		return reducer.BadDuration("slow.to", c.To, "at least by")
-	}
-	return nil
+	by := c.By > 0 || c.By == 0 && !c.Slow.Positive()
+	e.Duration(c.RetryAfter < 0, "throttle.retry_after", c.RetryAfter, "0 or more")
+	e.Share(c.Slow.Millionths() > reducer.Whole, "slow.rate", c.Slow, "at most 100%")
+	e.Duration(!by, "slow.by", c.By, "more than 0")
+	e.Duration(by && c.To != 0 && c.To < c.By, "slow.to", c.To, "at least by")
+	return e.Err()
 }

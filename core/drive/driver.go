@@ -244,12 +244,12 @@ func (d *Driver) Done(h decision.Handle, r Result) bool {
 // Vote gives the outcome of the running attempt of a call to the cells that record
 // outcomes, before the attempt ends, see pipeline.Plan.Vote. It returns false, and does
 // nothing, when the attempt does not run.
-func (d *Driver) Vote(h decision.Handle, outcome reducer.Outcome) bool {
+func (d *Driver) Vote(h decision.Handle, outcome reducer.Outcome, after time.Duration) bool {
 	c := d.find(h)
 	if c == nil || c.Phase != pipeline.Running || c.layout.plan.Held(&c.Call, 0) {
 		return false
 	}
-	c.layout.plan.Vote(c, &c.Call, outcome)
+	c.layout.plan.Vote(c, &c.Call, outcome, after)
 	d.catchUp()
 	return true
 }

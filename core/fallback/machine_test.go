@@ -10,9 +10,9 @@ import (
 func TestNew(t *testing.T) {
 	for found, want := range map[int]string{
 		0: "", 100: "", 503: "", 599: "",
-		99:  "fallback.status: found 99; allowed: 100 to 599",
-		600: "fallback.status: found 600; allowed: 100 to 599",
-		-1:  "fallback.status: found 0; allowed: 100 to 599",
+		99:  "fallback.status: found 99; allowed 100 to 599",
+		600: "fallback.status: found 600; allowed 100 to 599",
+		-1:  "fallback.status: found 0; allowed 100 to 599",
 	} {
 		c, err := fallback.New(fallback.Config{Status: found, Body: "try later"})
 		got := ""

@@ -21,13 +21,10 @@ type Config struct {
 
 // Check returns an error that names the field which is wrong.
 func (c Config) Check() error {
-	if c.Count == 0 || c.Count > tokenbucket.MaxCount {
-		return reducer.BadCount("rate.count", uint64(c.Count), "1 to 1000000000")
-	}
-	if c.Period <= 0 || c.Period > tokenbucket.MaxFill {
-		return reducer.BadDuration("rate.period", c.Period, "more than 0 and at most 146 years")
-	}
-	return nil
+	var e reducer.ConfigErrors
+	e.Count(c.Count == 0 || c.Count > tokenbucket.MaxCount, "rate.count", uint64(c.Count), "1 to 1000000000")
+	e.Duration(c.Period <= 0 || c.Period > tokenbucket.MaxFill, "rate.period", c.Period, "more than 0 and at most 146 years")
+	return e.Err()
 }
 
 // Machine is an immutable fixed window: the arithmetic on its State. It is an

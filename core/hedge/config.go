@@ -70,29 +70,29 @@ func (c Config) WithDefaults() Config {
 }
 
 func (c *Config) check() error {
+	var e reducer.ConfigErrors
+	percentile := c.Percentile.Positive()
 	switch {
 	case c.After < 0:
-		return reducer.BadDuration("after", c.After, "more than 0, a percentile, or parallel")
+		e.Duration(true, "after", c.After, "more than 0, a percentile, or parallel")
 	case c.Percentile.Millionths() > reducer.Whole:
-		return reducer.BadShare("after", c.Percentile, "a percentile of at most 100%")
-	case c.After > 0 && c.Percentile.Positive():
-		return reducer.BadDuration("after", c.After, "a duration or a percentile, not both")
-	case c.Parallel && (c.After > 0 || c.Percentile.Positive()):
-		return reducer.BadDuration("after", c.After, "nothing beside parallel")
-	case !c.Parallel && c.After == 0 && !c.Percentile.Positive():
-		return reducer.BadDuration("after", c.After, "more than 0, a percentile, or parallel")
-	case c.Budgeted && c.Unbudgeted:
-		return reducer.BadShare("budget", c.Budget.Ratio, "nothing beside Unbudgeted")
-	case c.Max > MaxHedges:
-		return reducer.BadCount("max", uint64(c.Max), "1 to 10")
-	case !c.Percentile.Positive() && c.Samples != 0:
-		return reducer.BadCount("samples", uint64(c.Samples), "nothing without a percentile in after")
-	case !c.Percentile.Positive() && c.Minimum != 0:
-		return reducer.BadCount("minimum", uint64(c.Minimum), "nothing without a percentile in after")
-	case c.Samples > MaxSamples:
-		return reducer.BadCount("samples", uint64(c.Samples), "1 to 10000")
-	case c.Minimum > c.Samples:
-		return reducer.BadCount("minimum", uint64(c.Minimum), "at most samples")
+		e.Share(true, "after", c.Percentile, "a percentile of at most 100%")
+	case c.After > 0 && percentile:
+		e.Duration(true, "after", c.After, "a duration or a percentile, not both")
+	case c.Parallel && (c.After > 0 || percentile):
+		e.Duration(true, "after", c.After, "nothing beside parallel")
+	default:
+		e.Duration(!c.Parallel && c.After == 0 && !percentile, "after", c.After, "more than 0, a percentile, or parallel")
 	}
-	return nil
+	e.Share(c.Budgeted && c.Unbudgeted, "budget", c.Budget.Ratio, "nothing beside Unbudgeted")
+	e.Count(c.Max > MaxHedges, "max", uint64(c.Max), "1 to 10")
+	e.Count(!percentile && c.Samples != 0, "samples", uint64(c.Samples), "nothing without a percentile in after")
+	e.Count(!percentile && c.Minimum != 0, "minimum", uint64(c.Minimum), "nothing without a percentile in after")
+	e.Count(percentile && c.Samples > MaxSamples, "samples", uint64(c.Samples), "1 to 10000")
+	e.Count(percentile && c.Samples <= MaxSamples && c.Minimum > c.Samples, "minimum", uint64(c.Minimum), "at most samples")
+	if c.Budgeted && !c.Unbudgeted {
+		_, err := budget.New(c.Budget)
+		e.Add(err)
+	}
+	return e.Err()
 }

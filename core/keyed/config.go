@@ -37,13 +37,10 @@ type Config struct {
 
 // Check returns an error that names the wrong setting.
 func (c Config) Check() error {
-	switch {
-	case c.Keys == 0 || c.Keys > MaxKeys:
-		return reducer.BadCount("keys", uint64(c.Keys), "1 to 10000000")
-	case c.WhenFull > FullShare:
-		return reducer.BadCount("when_full", uint64(c.WhenFull), "FullEvict or FullShare")
-	}
-	return nil
+	var e reducer.ConfigErrors
+	e.Count(c.Keys == 0 || c.Keys > MaxKeys, "keys", uint64(c.Keys), "1 to 10000000")
+	e.Count(c.WhenFull > FullShare, "when_full", uint64(c.WhenFull), "FullEvict or FullShare")
+	return e.Err()
 }
 
 // Counts has the size of a table and its counters.

@@ -26,9 +26,8 @@ type algorithm struct {
 
 func newAlgorithm(c *Config) (algorithm, error) {
 	a := algorithm{kind: c.Algorithm}
-	if c.Burst != 0 && c.Algorithm != TokenBucket {
-		return a, reducer.BadCount("burst", uint64(c.Burst), "token-bucket alone has a burst")
-	}
+	var e reducer.ConfigErrors
+	e.Count(c.Burst != 0 && c.Algorithm != TokenBucket, "burst", uint64(c.Burst), "token-bucket alone has a burst")
 	var err error
 	switch c.Algorithm {
 	case TokenBucket:
@@ -44,7 +43,8 @@ func newAlgorithm(c *Config) (algorithm, error) {
 	default:
 		err = reducer.BadCount("algorithm", uint64(c.Algorithm), "TokenBucket, FixedWindow, SlidingCounter, SlidingLog or LeakyBucket")
 	}
-	return a, err
+	e.Add(err)
+	return a, e.Err()
 }
 
 // set stores what a constructor returns.

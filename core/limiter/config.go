@@ -85,25 +85,14 @@ type Config struct {
 	Counts Outcomes
 }
 
-// checkQueue returns an error that names the field of the queue which is wrong.
-func (c *Config) checkQueue() error {
-	switch {
-	case c.Wait < 0:
-		return reducer.BadDuration("wait", c.Wait, "0 or more")
-	case c.Queue > MaxQueue:
-		return reducer.BadCount("queue", uint64(c.Queue), "at most 10000")
-	case c.Wait > 0 && c.Queue == 0:
-		return reducer.BadCount("queue", 0, "1 to 10000 beside wait")
-	case c.Wait == 0 && c.Queue > 0:
-		return reducer.BadCount("queue", uint64(c.Queue), "0 without wait")
-	case c.Order > Newest:
-		return reducer.BadCount("order", uint64(c.Order), "Oldest or Newest")
-	case c.Charge >= charges:
-		return reducer.BadCount("charge", uint64(c.Charge), "ChargeStart, ChargeSettle or ChargeEnd")
-	case c.Counts > allOutcomes:
-		return reducer.BadCount("counts", uint64(c.Counts), "a set of outcomes")
-	case c.Cost.Permits > c.most():
-		return reducer.BadCount("cost", uint64(c.Cost.Permits), "at most the permits that are free at one instant")
-	}
-	return nil
+// checkQueue adds what is wrong with the queue and the cost, which needs a rate.
+func (c *Config) checkQueue(e *reducer.ConfigErrors, rated bool) {
+	e.Duration(c.Wait < 0, "wait", c.Wait, "0 or more")
+	e.Count(c.Queue > MaxQueue, "queue", uint64(c.Queue), "at most 10000")
+	e.Count(c.Wait > 0 && c.Queue == 0, "queue", 0, "1 to 10000 beside wait")
+	e.Count(c.Wait == 0 && c.Queue > 0 && c.Queue <= MaxQueue, "queue", uint64(c.Queue), "0 without wait")
+	e.Count(c.Order > Newest, "order", uint64(c.Order), "Oldest or Newest")
+	e.Count(c.Charge >= charges, "charge", uint64(c.Charge), "ChargeStart, ChargeSettle or ChargeEnd")
+	e.Count(c.Counts > allOutcomes, "counts", uint64(c.Counts), "a set of outcomes")
+	e.Count(rated && c.Cost.Permits > c.most(), "cost", uint64(c.Cost.Permits), "at most the permits that are free at one instant")
 }

@@ -19,11 +19,11 @@ var _ reducer.Cell[State] = (*Machine)(nil)
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
+	var e reducer.ConfigErrors
 	a, err := newAlgorithm(&c)
-	if err == nil {
-		err = c.checkQueue()
-	}
-	if err != nil {
+	e.Add(err)
+	c.checkQueue(&e, err == nil)
+	if err := e.Err(); err != nil {
 		return nil, err
 	}
 	return &Machine{config: c, algorithm: a, digest: a.digest()}, nil

@@ -173,6 +173,8 @@ type Setting struct {
 	// Required settings have no default. An error says that it holds Says.
 	Required bool
 	Says     string
+	// Or names the part of a Map that may be there in place of a Required one.
+	Or string
 	// Variant of a OneOf.
 	Variant bool
 	// Parts of a Map or a OneOf.

@@ -130,6 +130,8 @@ type Part struct {
 	Cost   limiter.Cost
 	Charge limiter.Charge
 	Counts limiter.Outcomes
+	// Obeys says that the cells take the retry-after of an outcome.
+	Obeys bool
 	// Maker makes the cells of the step. Nil for a step that keeps no state.
 	Maker   cell.Maker
 	Timeout *timeout.Machine
@@ -139,7 +141,7 @@ type Part struct {
 }
 
 // Compile fills in the defaults of a configuration, validates it and compiles it.
-// The error is a reducer.ConfigError.
+// The error is a reducer.ConfigError, or several as reducer.ConfigErrors returns them.
 func Compile(c mechanism.Config) (p Part, err error) {
 	switch c := c.(type) {
 	case timeout.Config:
@@ -153,7 +155,7 @@ func Compile(c mechanism.Config) (p Part, err error) {
 		}
 	case breaker.Config:
 		c = c.WithDefaults()
-		p.Config, p.Traits = c, breaker.Traits
+		p.Config, p.Traits, p.Obeys = c, breaker.Traits, c.ObeyRetryAfter > 0
 		p.Maker, err = breaker.Cells(c)
 	case limiter.Config:
 		c = c.WithDefaults()

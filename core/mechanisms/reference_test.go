@@ -213,7 +213,7 @@ func TestSettingsThatExcludeEachOther(t *testing.T) {
 		{"breaker: {open: none}", `open: found the text "none"`},
 		{"breaker: {window: {calls: 3}, minimum: 4}", `minimum: found the number 4`},
 		{"breaker: {window: {calls: x}, minimum: 300}", `window.calls: found the text "x"`},
-		{"breaker: {window: {consecutive: 3}, minimum: 3, failure_rate: 10%, slow: {over: 1s, rate: 10%}}", `minimum: found minimum beside a window of consecutive failures; failure_rate: found failure_rate beside a window of consecutive failures; slow: found slow beside a window of consecutive failures`},
+		{"breaker: {window: {consecutive: 3}, minimum: 3, failure_rate: 10%, slow: {over: 1s, rate: 10%}}", `minimum: found minimum beside a window of consecutive failures; failure_rate: found failure_rate beside a window of consecutive failures; slow.rate: found rate beside a window of consecutive failures`},
 		{"breaker: {window: {time: 3ns, buckets: 4}}", `window.time: found the text "3ns"`},
 		{"breaker: {window: {time: 9ns}}", `window.time: found the text "9ns"`},
 		{"limit: {rate: 1/1s, algorithm: fixed-window, burst: 5}", `burst: found burst beside fixed-window`},

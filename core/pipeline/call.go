@@ -37,12 +37,13 @@ const (
 type Attempt struct {
 	Slots [MaxSteps]reducer.Permit // permits, tickets of phantoms, deadlines of timeouts
 
-	Started clock.Mark // when the attempt was admitted, clock.Always before
-	Until   clock.Mark // end of the wait, or start of the next attempt
-	Number  uint32     // of a hedged round: in the order in which attempts started
-	Held    uint16     // steps whose permit the attempt holds
-	Phantom uint16     // shadow steps in whose queue a phantom of the attempt is
-	Fired   uint16     // timeouts that are over for the attempt
+	Started clock.Mark    // when the attempt was admitted, clock.Always before
+	Until   clock.Mark    // end of the wait, or start of the next attempt
+	After   time.Duration // the retry-after of the answer that ended it, 0 for none
+	Number  uint32        // of a hedged round: in the order in which attempts started
+	Held    uint16        // steps whose permit the attempt holds
+	Phantom uint16        // shadow steps in whose queue a phantom of the attempt is
+	Fired   uint16        // timeouts that are over for the attempt
 	Phase   Phase
 	At      uint8           // step at which the attempt waits
 	Entered uint8           // steps passed so far

@@ -48,17 +48,17 @@ func TestCompileErrors(t *testing.T) {
 		"steps: one may be a hedge":                  {Steps: []pipeline.Step{race, named(race, "again")}},
 		"steps: a hedge is below the retry":          {Steps: []pipeline.Step{race, tries}},
 		"steps: a chaos is the last step":            {Steps: []pipeline.Step{{Config: chaos.Config{}}, cut}},
-		"steps[1].chaos.fail: found 100.0001%; allowed: at most 100% with fail, throttle and ignore together":             {Steps: []pipeline.Step{cut, {Config: chaos.Config{Fail: reducer.Millionths(reducer.Whole + 1)}}}},
-		"fallback.status: found 700; allowed: 100 to 599":                                                                 {Steps: []pipeline.Step{cut}, Fallback: &fallback.Config{Status: 700}},
-		"steps[1].timeout.after: found 0s; allowed: more than 0":                                                          {Steps: []pipeline.Step{cut, {Config: timeout.Config{}}}},
-		"steps[0].retry.attempts: found 1001; allowed: 1 to 1000":                                                         {Steps: []pipeline.Step{{Config: retry.Config{Attempts: 1001}}}},
-		"steps[0].breaker.window.calls: found 10001; allowed: 1 to 10000":                                                 {Steps: []pipeline.Step{{Config: breaker.Config{Count: 10_001}}}},
-		"steps[0].limit.rate.count: found 0; allowed: 1 to 1000000000":                                                    {Steps: []pipeline.Step{{Config: limiter.Config{}}}},
-		"steps[0].bulkhead.concurrent: found 0; allowed: 1 to 1000000":                                                    {Steps: []pipeline.Step{{Config: bulkhead.Config{}}}},
-		"steps[0].unknown.kind: found 99; allowed: a mechanism of this package":                                           {Steps: []pipeline.Step{{Config: unknown{}}}},
-		"steps[1].limit.name: another step has it":                                                                        {Steps: []pipeline.Step{named(cut, "limit"), limit}},
-		"steps[0].timeout.name: deadline is reserved":                                                                     {Steps: []pipeline.Step{named(cut, pipeline.Deadline)}},
-		"steps[0].limit.algorithm: found 9; allowed: TokenBucket, FixedWindow, SlidingCounter, SlidingLog or LeakyBucket": {Steps: []pipeline.Step{{Config: limiter.Config{Algorithm: 9}}}},
+		"steps[1].chaos.fail: found 100.0001%; allowed at most 100% with fail, throttle and ignore together":                     {Steps: []pipeline.Step{cut, {Config: chaos.Config{Fail: reducer.Millionths(reducer.Whole + 1)}}}},
+		"fallback.status: found 700; allowed 100 to 599":                                                                         {Steps: []pipeline.Step{cut}, Fallback: &fallback.Config{Status: 700}},
+		"steps[1].timeout.after: found 0s; allowed more than 0":                                                                  {Steps: []pipeline.Step{cut, {Config: timeout.Config{}}}},
+		"steps[0].retry.attempts: found 1001; allowed 1 to 1000":                                                                 {Steps: []pipeline.Step{{Config: retry.Config{Attempts: 1001}}}},
+		"steps[0].breaker.window.calls: found 10001; allowed 1 to 10000":                                                         {Steps: []pipeline.Step{{Config: breaker.Config{Count: 10_001}}}},
+		"steps[0].limit.rate.count: found 0; allowed 1 to 1000000000\nsteps[0].limit.rate.period: found 0s; allowed more than 0": {Steps: []pipeline.Step{{Config: limiter.Config{}}}},
+		"steps[0].bulkhead.concurrent: found 0; allowed 1 to 1000000":                                                            {Steps: []pipeline.Step{{Config: bulkhead.Config{}}}},
+		"steps[0].unknown.kind: found 99; allowed a mechanism of this package":                                                   {Steps: []pipeline.Step{{Config: unknown{}}}},
+		"steps[1].limit.name: another step has it":                                                                               {Steps: []pipeline.Step{named(cut, "limit"), limit}},
+		"steps[0].timeout.name: deadline is reserved":                                                                            {Steps: []pipeline.Step{named(cut, pipeline.Deadline)}},
+		"steps[0].limit.algorithm: found 9; allowed TokenBucket, FixedWindow, SlidingCounter, SlidingLog or LeakyBucket":         {Steps: []pipeline.Step{{Config: limiter.Config{Algorithm: 9}}}},
 	} {
 		_, err := pipeline.Compile(p)
 		if err == nil || err.Error() != want {
@@ -67,9 +67,9 @@ func TestCompileErrors(t *testing.T) {
 	}
 	// All errors are reported, not the first alone.
 	_, err := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{{Config: timeout.Config{}}, limit, {Config: bulkhead.Config{}, Keys: 5, Name: "limit"}}})
-	const want = `steps[0].timeout.after: found 0s; allowed: more than 0
-steps[2].bulkhead.concurrent: found 0; allowed: 1 to 1000000
-steps[2].bulkhead.keys: found 5; allowed: keys, when_full and missing beside per alone
+	const want = `steps[0].timeout.after: found 0s; allowed more than 0
+steps[2].bulkhead.concurrent: found 0; allowed 1 to 1000000
+steps[2].bulkhead.keys: found 5; allowed keys, when_full and missing beside per alone
 steps[2].bulkhead.name: another step has it`
 	if err == nil || err.Error() != want {
 		t.Errorf("error %v, want %s", err, want)

@@ -40,7 +40,7 @@ func (p *Plan) DecodeCall(src []byte) (*Call, error) {
 var errCall = wire.Invalid("call: phases, steps and attempts do not agree")
 
 // shape sums up what the bytes of a call depend on: the mechanisms of the steps, which
-// have a cost of their own, and which settle.
+// have a cost of their own, which settle, and which take the retry-after of an answer.
 func (p *Plan) shape() uint32 {
 	d := wire.NewDigest
 	for i := range p.stages {
@@ -48,6 +48,9 @@ func (p *Plan) shape() uint32 {
 	}
 	if p.costed != 0 || p.settles != 0 {
 		d = d.Add(uint64(p.costed) | uint64(p.settles)<<16)
+	}
+	if p.obeys != 0 {
+		d = d.Add(uint64(p.obeys) << 32)
 	}
 	return uint32(d)
 }
@@ -81,17 +84,17 @@ func (p *Plan) codeCall(w *wire.Coder, c *Call) {
 			w.U64(&c.Used[lowest(left)])
 		}
 	}
-	c.Attempt.code(w)
+	c.Attempt.code(w, p.obeys != 0)
 	if p.hedge < 0 {
 		return
 	}
 	if w.Reads() {
 		c.Race = &Race{}
 	}
-	c.Race.code(w)
+	c.Race.code(w, p.obeys != 0)
 }
 
-func (r *Race) code(w *wire.Coder) {
+func (r *Race) code(w *wire.Coder, obeys bool) {
 	w.Mark(&r.HedgeAt)
 	for _, v := range [...]*uint32{&r.Numbered, &r.Left, &r.Won, &r.last} {
 		w.U32(v)
@@ -116,12 +119,16 @@ func (r *Race) code(w *wire.Coder) {
 		r.Attempts = make([]Attempt, n)
 	}
 	for i := range r.Attempts {
-		r.Attempts[i].code(w)
+		r.Attempts[i].code(w, obeys)
 	}
 }
 
-// code codes the slots of the steps that were passed alone.
-func (a *Attempt) code(w *wire.Coder) {
+// code codes the slots of the steps that were passed alone, and the retry-after where a
+// step takes it.
+func (a *Attempt) code(w *wire.Coder, obeys bool) {
+	if obeys {
+		w.Span(&a.After)
+	}
 	w.Mark(&a.Started)
 	w.Mark(&a.Until)
 	w.U32(&a.Number)

@@ -48,7 +48,7 @@ func raced(t *testing.T) (*Plan, *Call) {
 	t.Helper()
 	settled := aLimit
 	settled.Charge = limiter.ChargeSettle
-	plan := compiled(t, settled, aTimeout, aRetry, aHedge, breaker.Config{Count: 2}, places)
+	plan := compiled(t, settled, aTimeout, aRetry, aHedge, breaker.Config{Count: 2, ObeyRetryAfter: time.Minute}, places)
 	word := uint64(0)
 	next := func() uint64 { word++; return word }
 	slots := func(a *Attempt) {
@@ -58,7 +58,7 @@ func raced(t *testing.T) (*Plan, *Call) {
 	}
 	c := &Call{
 		Attempt: Attempt{
-			Started: clock.Mark(next()), Until: clock.Mark(-next()), Number: 1<<31 | uint32(next()), Held: 1 << 0, Fired: 1<<1 | 1<<15,
+			Started: clock.Mark(next()), Until: clock.Mark(-next()), After: time.Duration(next()), Number: 1<<31 | uint32(next()), Held: 1 << 0, Fired: 1<<1 | 1<<15,
 			Phase: Racing, At: uint8(next()), Entered: 4, Outcome: reducer.Throttle,
 		},
 		Deadline: clock.Mark(next()), First: clock.Mark(-next()), Round: clock.Mark(next()), Seed: math.MaxUint64 - next(),
@@ -78,7 +78,7 @@ func raced(t *testing.T) (*Plan, *Call) {
 	slots(&c.Attempt)
 	for i := range uint8(hedge.MaxHedges + 1) {
 		a := Attempt{
-			Started: clock.Mark(next()), Until: clock.Mark(next()), Number: uint32(next()), Held: 1 << 4, Phantom: 1 << 5, Fired: uint16(next()),
+			Started: clock.Mark(next()), Until: clock.Mark(next()), After: time.Duration(next()), Number: uint32(next()), Held: 1 << 4, Phantom: 1 << 5, Fired: uint16(next()),
 			Phase: [...]Phase{Entering, Waiting, Running, Over}[i%4], At: 4 + i%2, Entered: 6, Outcome: reducer.Outcome(i % 6),
 		}
 		slots(&a)

@@ -214,7 +214,8 @@ func (p *Plan) cutTry(c *Call, k uint8, now clock.Mark) Effect {
 
 // finishTry settles an attempt of a round.
 func (p *Plan) finishTry(c *Call, k uint8, e *Event, now clock.Mark) Effect {
-	c.Race.Attempts[k-1].Outcome = e.Outcome
+	a := &c.Race.Attempts[k-1]
+	a.Outcome, a.After = e.Outcome, afterOf(e.Told, e.RetryAfter)
 	if e.Outcome == reducer.OK || e.Outcome == reducer.Ignore {
 		return p.win(c, k, e.Outcome)
 	}

@@ -195,7 +195,7 @@ func (p *Plan) finish(c *Call, e *Event, now clock.Mark) Effect {
 // roundOver ends a round, of one attempt or of several, with the outcome of the
 // attempt k that ended last.
 func (p *Plan) roundOver(c *Call, k uint8, outcome reducer.Outcome, told bool, after time.Duration, now clock.Mark) Effect {
-	c.Outcome = outcome
+	c.Outcome, c.After = outcome, afterOf(told, after)
 	if p.retry < 0 || c.Single || !retry.Retries(outcome) {
 		return p.end(c, k, Effect{Do: Return}.because(outcome, 0))
 	}
@@ -352,9 +352,20 @@ func (p *Plan) Leave(c *Call, k uint8, i int, kind reducer.Kind, permit reducer.
 			a.Cost = p.CostOf(c, i)
 		}
 	case reducer.Record:
-		a.Outcome = p.holder(c, k, i).Outcome
+		from := p.holder(c, k, i)
+		if a.Outcome = from.Outcome; p.obeys&(1<<i) != 0 {
+			a.Value = uint64(from.After)
+		}
 	}
 	return a
+}
+
+// afterOf returns the retry-after of an answer, 0 for none.
+func afterOf(told bool, after time.Duration) time.Duration {
+	if !told {
+		return 0
+	}
+	return max(0, after)
 }
 
 // Returned returns the action for a permit that the attempt k was granted at step i

@@ -1,7 +1,6 @@
 package pipeline
 
 import (
-	"errors"
 	"slices"
 	"strconv"
 
@@ -40,6 +39,7 @@ type Plan struct {
 	priced   uint16 // of these, those whose cost an attribute has
 	single   uint16 // steps of whose places a call takes one, whatever its cost
 	settles  uint16 // steps that settle the permits of an attempt that ran
+	obeys    uint16 // steps whose cell takes the retry-after of an answer
 	ends     uint16 // of these, those that take nothing before
 	special  uint16 // picky and ends
 	random   bool   // a delay depends on the seed of the call
@@ -67,6 +67,7 @@ type stage struct {
 	cost    limiter.Cost
 	charge  limiter.Charge
 	counts  limiter.Outcomes
+	obeys   bool // the cell takes the retry-after of an answer
 }
 
 // Deadline is the name of the call's own deadline.
@@ -125,24 +126,24 @@ func Compile(p Policy) (*Plan, error) {
 		}
 		plan.fallback = &f
 	}
-	var wrong []error
+	var wrong reducer.ConfigErrors
 	for i := range plan.steps {
 		step, s := &plan.steps[i], &plan.stages[i]
 		if err := plan.place(i, step.Kind()); err != nil {
 			return nil, err
 		}
 		for _, err := range [...]error{s.compile(step), s.bound(step)} {
-			if err != nil {
+			var of reducer.ConfigErrors
+			of.Add(err)
+			for _, err := range of {
 				wrong = append(wrong, wrongStep(i, step, err))
 			}
 		}
 		plan.random = plan.random || s.retry != nil && s.retry.Random() || s.chaos != nil
 		plan.note(i, step, s)
 	}
-	if wrong = append(wrong, plan.nameSteps()...); len(wrong) == 1 || len(wrong) > 1 && !reducer.ErrorTexts {
-		return nil, wrong[0]
-	} else if len(wrong) > 1 {
-		return nil, errors.Join(wrong...)
+	if err := append(wrong, plan.nameSteps()...).Err(); err != nil {
+		return nil, err
 	}
 	plan.findBudgets()
 	return plan, nil
@@ -178,14 +179,14 @@ func (s *stage) bound(step *Step) error {
 		}
 		return nil
 	}
-	if step.Missing > MissingSkip {
-		return reducer.BadCount("missing", uint64(step.Missing), "MissingShare, MissingDeny or MissingSkip")
-	}
+	var e reducer.ConfigErrors
+	e.Count(step.Missing > MissingSkip, "missing", uint64(step.Missing), "MissingShare, MissingDeny or MissingSkip")
 	s.keys = keyed.Config{Keys: step.Keys, WhenFull: step.WhenFull}
 	if step.Keys == 0 {
 		s.keys.Keys = DefaultKeys
 	}
-	return s.keys.Check()
+	e.Add(s.keys.Check())
+	return e.Err()
 }
 
 // note enters a step in the masks of the plan.
@@ -214,6 +215,9 @@ func (p *Plan) note(i int, step *Step, s *stage) {
 		if s.charge == limiter.ChargeEnd {
 			p.ends |= bit
 		}
+	}
+	if s.obeys {
+		p.obeys |= bit
 	}
 	p.special = p.picky | p.ends
 	if s.timeout != nil {
@@ -256,7 +260,7 @@ func (s *stage) compile(step *Step) error {
 	}
 	step.Config = part.Config
 	s.timeout, s.retry, s.hedge, s.chaos, s.maker = part.Timeout, part.Retry, part.Hedge, part.Chaos, part.Maker
-	s.cost, s.charge, s.counts = part.Cost, part.Charge, part.Counts
+	s.cost, s.charge, s.counts, s.obeys = part.Cost, part.Charge, part.Counts, part.Obeys
 	traits := part.Traits
 	s.leases, s.holds = traits.Has(mechanism.Leases), traits.Has(mechanism.Holds)
 	s.queues = part.Queued || s.holds

@@ -10,6 +10,9 @@ import (
 // Settles reports whether a step of the plan settles the permits of attempts that ran.
 func (p *Plan) Settles() bool { return p.settles != 0 }
 
+// Obeys reports whether a step takes the retry-after of an answer.
+func (p *Plan) Obeys() bool { return p.obeys != 0 }
+
 // SettlesAt is Settles for a step.
 func (p *Plan) SettlesAt(i int) bool { return p.settles&(1<<i) != 0 }
 

@@ -414,13 +414,13 @@ func (p *Plan) Finish(h Host, c *Call, k uint8, outcome reducer.Outcome, told bo
 
 // Vote gives the outcome of the running attempt of a call without a retry and without a
 // hedge to the cells that record outcomes. The call keeps its other permits until Finish,
-// which gives no vote any more. It is for a host that knows the outcome of an answer
-// before the answer has ended.
-func (p *Plan) Vote(h Host, c *Call, outcome reducer.Outcome) {
+// which gives no vote any more. after is the retry-after of the answer, 0 for none. It is for a
+// host that knows the outcome of an answer before the answer has ended.
+func (p *Plan) Vote(h Host, c *Call, outcome reducer.Outcome, after time.Duration) {
 	if c.Phase != Running || p.retry >= 0 {
 		return
 	}
-	c.Outcome = outcome
+	c.Outcome, c.After = outcome, max(0, after)
 	for left := c.Held; left != 0; {
 		i := bits.Len16(left) - 1
 		left &^= 1 << i

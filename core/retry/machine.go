@@ -20,24 +20,19 @@ type Machine struct {
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
-	if c.Attempts == 0 || c.Attempts > MaxAttempts {
-		return nil, reducer.BadCount("attempts", uint64(c.Attempts), "1 to 1000")
-	}
-	if c.MaxElapsed < 0 {
-		return nil, reducer.BadDuration("max_elapsed", c.MaxElapsed, "more than 0, or 0 for no bound")
-	}
-	if c.Refusals > WaitRefused {
-		return nil, reducer.BadCount("refusals", uint64(c.Refusals), "EndRefused or WaitRefused")
-	}
+	var e reducer.ConfigErrors
+	e.Count(c.Attempts == 0 || c.Attempts > MaxAttempts, "attempts", uint64(c.Attempts), "1 to 1000")
+	e.Duration(c.MaxElapsed < 0, "max_elapsed", c.MaxElapsed, "more than 0, or 0 for no bound")
+	e.Count(c.Refusals > WaitRefused, "refusals", uint64(c.Refusals), "EndRefused or WaitRefused")
 	delay, err := backoff.New(c.Backoff)
-	if err != nil {
-		return nil, err
-	}
+	e.Add(err)
 	m := &Machine{attempts: c.Attempts, maxElapsed: c.MaxElapsed, refusals: c.Refusals, backoff: delay}
 	if c.Budgeted {
-		if m.budget, err = budget.New(c.Budget); err != nil {
-			return nil, err
-		}
+		m.budget, err = budget.New(c.Budget)
+		e.Add(err)
+	}
+	if err := e.Err(); err != nil {
+		return nil, err
 	}
 	return m, nil
 }

@@ -33,11 +33,11 @@ type Machine struct {
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
-	if c.Count == 0 || c.Count > MaxCount {
-		return nil, reducer.BadCount("rate.count", uint64(c.Count), "1 to 10000 for a sliding log")
-	}
-	if c.Period <= 0 || c.Period > tokenbucket.MaxFill {
-		return nil, reducer.BadDuration("rate.period", c.Period, "more than 0 and at most 146 years")
+	var e reducer.ConfigErrors
+	e.Count(c.Count == 0 || c.Count > MaxCount, "rate.count", uint64(c.Count), "1 to 10000 for a sliding log")
+	e.Duration(c.Period <= 0 || c.Period > tokenbucket.MaxFill, "rate.period", c.Period, "more than 0 and at most 146 years")
+	if err := e.Err(); err != nil {
+		return nil, err
 	}
 	return &Machine{count: c.Count, period: c.Period}, nil
 }

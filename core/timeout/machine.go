@@ -10,11 +10,11 @@ type Machine struct{ config Config }
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
-	switch {
-	case c.After <= 0:
-		return nil, reducer.BadDuration("after", c.After, "more than 0")
-	case c.Soft < 0 || c.Soft >= c.After:
-		return nil, reducer.BadDuration("soft", c.Soft, "less than after")
+	var e reducer.ConfigErrors
+	e.Duration(c.After <= 0, "after", c.After, "more than 0")
+	e.Duration(c.Soft < 0 || c.After > 0 && c.Soft >= c.After, "soft", c.Soft, "less than after")
+	if err := e.Err(); err != nil {
+		return nil, err
 	}
 	return &Machine{config: c}, nil
 }

@@ -41,20 +41,17 @@ type Machine struct {
 // New validates the configuration. The interval between permits is
 // Period / Count, rounded up to a whole nanosecond.
 func New(c Config) (*Machine, error) {
-	if c.Count == 0 || c.Count > MaxCount {
-		return nil, reducer.BadCount("rate.count", uint64(c.Count), "1 to 1000000000")
-	}
-	if c.Period <= 0 {
-		return nil, reducer.BadDuration("rate.period", c.Period, "more than 0")
-	}
-	if time.Duration(c.Count) > c.Period {
-		return nil, reducer.BadCount("rate.count", uint64(c.Count), "at most one permit a nanosecond")
+	var e reducer.ConfigErrors
+	count := c.Count > 0 && c.Count <= MaxCount
+	e.Count(!count, "rate.count", uint64(c.Count), "1 to 1000000000")
+	e.Duration(c.Period <= 0, "rate.period", c.Period, "more than 0")
+	e.Count(count && c.Period > 0 && time.Duration(c.Count) > c.Period, "rate.count", uint64(c.Count), "at most one permit a nanosecond")
+	e.Count(c.Burst > MaxCount, "burst", uint64(c.Burst), "1 to 1000000000")
+	if err := e.Err(); err != nil {
+		return nil, err
 	}
 	if c.Burst == 0 {
 		c.Burst = c.Count
-	}
-	if c.Burst > MaxCount {
-		return nil, reducer.BadCount("burst", uint64(c.Burst), "1 to 1000000000")
 	}
 	interval := (c.Period-1)/time.Duration(c.Count) + 1
 	hi, lo := bits.Mul64(uint64(interval), uint64(c.Burst))

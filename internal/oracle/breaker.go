@@ -2,6 +2,7 @@ package oracle
 
 import (
 	"math/big"
+	"sort"
 
 	"github.com/sluice-go/sluice/core/backoff"
 	cfg "github.com/sluice-go/sluice/core/breaker"
@@ -19,11 +20,13 @@ type breakerCell struct {
 	known bool
 
 	votes  []vote  // closed: of this generation, since the window changed
+	row    int     // how many of the votes came before slow ones in a row counted
+	sum    int64   // in a ramp: the shares of all calls that asked, in millionths
 	probes []*pass // half-open: out
 	probed bool    // half-open: one was sent
 	done   []vote  // half-open: in
 
-	until     int64 // open: its end; half-open: the end of its longest stay, or never
+	until     int64 // open: its end; half-open: the end of its longest stay; closed: of its ramp; or never
 	openings  int   // since it was last closed
 	total     int   // ever
 	lastDelay int64 // the open time of the last opening, -1 when none since closed
@@ -36,6 +39,9 @@ const (
 	closed phase = iota
 	open
 	halfOpen
+	forcedOpen
+	forcedClosed
+	metricsOnly
 )
 
 // pass is an attempt's right to vote.
@@ -50,22 +56,68 @@ type vote struct {
 	failed, slow bool
 }
 
-// ask returns the answer to an attempt that reaches the breaker.
+// ask returns the answer to an attempt that reaches the breaker. It begins a new breaker,
+// and a ramp counts it.
 func (b *breakerCell) ask(now int64) answer {
+	b.begin(now)
 	switch {
 	case b.phase == open:
 		return answer{verdict: reject, reason: "open", retryAt: b.until}
+	case b.phase == forcedOpen:
+		return answer{verdict: reject, reason: "open", retryAt: never}
+	case b.phase == closed && b.until != never:
+		before := b.sum
+		b.sum += b.share(now)
+		if !whole(before, b.sum) {
+			return answer{verdict: reject, reason: "probes", retryAt: b.passes(now)}
+		}
 	case b.phase == halfOpen && len(b.probes)+len(b.done) >= int(b.cfg.Probes):
 		return answer{verdict: reject, reason: "probes", retryAt: after(now, b.lastDelay)}
 	}
 	return answer{verdict: admit}
 }
 
+// begin makes a new breaker enter its initial mode.
+func (b *breakerCell) begin(now int64) {
+	if b.known {
+		return
+	}
+	b.known = true
+	switch b.cfg.Initial {
+	case cfg.Open:
+		b.open(now)
+	case cfg.HalfOpen:
+		b.lastDelay = delay(b.cfg.Open, 1, -1, 0)
+		b.halfOpen(now)
+	default:
+		b.enter(phase(b.cfg.Initial), now)
+	}
+}
+
+func (b *breakerCell) halfOpen(now int64) {
+	b.enter(halfOpen, now)
+	if b.cfg.HalfOpenMax > 0 {
+		b.until = after(now, int64(b.cfg.HalfOpenMax))
+	}
+}
+
+// share returns the share of the calls that the ramp admits at the mark, in millionths.
+func (b *breakerCell) share(at int64) int64 {
+	from := int64(b.cfg.RampFrom.Millionths())
+	n := new(big.Int).Mul(big.NewInt(at-b.begun), big.NewInt(int64(reducer.Whole)-from))
+	return from + n.Div(n, big.NewInt(b.until-b.begun)).Int64()
+}
+
+// whole reports whether a whole number is more than one sum and at most another.
+func whole(before, sum int64) bool { return sum/int64(reducer.Whole) > before/int64(reducer.Whole) }
+
+// passes returns the least mark at which the next call passes the ramp.
+func (b *breakerCell) passes(now int64) int64 {
+	return now + int64(sort.Search(int(b.until-now), func(i int) bool { return whole(b.sum, b.sum+b.share(now+int64(i))) }))
+}
+
 // take lets an attempt pass.
 func (b *breakerCell) take(now int64) *pass {
-	if !b.known {
-		b.known, b.begun = true, now
-	}
 	p := &pass{generation: b.generation, at: now}
 	if b.phase == halfOpen {
 		b.probes = append(b.probes, p)
@@ -74,30 +126,53 @@ func (b *breakerCell) take(now int64) *pass {
 	return p
 }
 
-// leave ends an attempt that passed: with a vote for ok, fail and timeout.
-func (b *breakerCell) leave(p *pass, outcome string, took, now int64) {
+// leave ends an attempt that passed: with a vote for ok, fail and timeout. An answer that
+// failed or was throttled and that says after opens the breaker until then where it obeys.
+func (b *breakerCell) leave(p *pass, outcome string, took, says, now int64) {
 	if p.generation != b.generation {
 		return
 	}
+	told := says > 0 && b.cfg.ObeyRetryAfter > 0 && (outcome == "fail" || outcome == "throttle")
+	if !told || b.phase != closed && b.phase != halfOpen {
+		b.end(p, outcome, took, false, now)
+		return
+	}
+	before := b.generation
+	if !b.end(p, outcome, took, true, now) {
+		return
+	}
+	until := after(now, min(says, int64(b.cfg.ObeyRetryAfter)))
+	if b.generation == before {
+		b.open(now)
+		b.until = until
+	}
+	b.until = max(b.until, until)
+}
+
+// end is leave without what the answer says. stays says that it does not close the
+// breaker. It reports whether the attempt was known.
+func (b *breakerCell) end(p *pass, outcome string, took int64, stays bool, now int64) bool {
 	v := vote{at: now, failed: outcome != "ok", slow: b.cfg.SlowOver > 0 && took > int64(b.cfg.SlowOver)}
 	voted := outcome == "ok" || outcome == "fail" || outcome == "timeout"
 	if b.phase == halfOpen {
 		out := len(b.probes)
 		b.giveBack(p)
-		if voted && len(b.probes) < out {
+		known := len(b.probes) < out
+		if voted && known {
 			// Reading: where successes decide, an outcome that failed is not slow.
 			v.slow = v.slow && (!v.failed || b.cfg.Successes == 0)
 			b.done = append(b.done, v)
-			b.decide(now)
+			b.decide(stays, now)
 		}
-		return
+		return known
 	}
 	if voted {
 		b.votes = append(b.votes, v)
-		if b.trips(now) {
+		if b.phase == closed && b.trips(now) {
 			b.open(now)
 		}
 	}
+	return true
 }
 
 // giveBack frees the probe's place.
@@ -114,7 +189,13 @@ func (b *breakerCell) giveBack(gone *pass) {
 // trips judges the closed breaker by its window. It is judged when an outcome
 // comes in, not when one leaves the window.
 func (b *breakerCell) trips(now int64) bool {
-	counted := b.votes
+	counted, slow := b.votes, 0
+	for i := len(b.votes) - 1; i >= b.row && b.votes[i].slow; i-- {
+		slow++
+	}
+	if n := int(b.cfg.SlowConsecutive); n > 0 && slow >= n {
+		return true
+	}
 	switch b.cfg.Window {
 	case cfg.Consecutive:
 		row := 0
@@ -153,7 +234,7 @@ func (b *breakerCell) reached(votes []vote) bool {
 		}
 	}
 	return share(failed, b.cfg.FailureRate, len(votes)) ||
-		b.cfg.SlowOver > 0 && share(slow, b.cfg.SlowRate, len(votes))
+		b.cfg.SlowRate.Positive() && share(slow, b.cfg.SlowRate, len(votes))
 }
 
 // share reports whether n of all are at least the rate.
@@ -162,11 +243,12 @@ func share(n int, rate reducer.Share, all int) bool {
 }
 
 // decide judges the half-open breaker: by its rates when all outcomes are in;
-// with consecutive any failure opens it, at once.
-func (b *breakerCell) decide(now int64) {
+// with consecutive any failure opens it, at once, and with slow ones in a row any slow one.
+// stays says that it does not close it.
+func (b *breakerCell) decide(stays bool, now int64) {
 	in := len(b.done) >= int(b.cfg.Probes)
 	if k := int(b.cfg.Successes); k > 0 {
-		b.count(k, now)
+		b.count(k, stays, now)
 		return
 	}
 	opens := in && b.cfg.Window != cfg.Consecutive && b.reached(b.done)
@@ -175,19 +257,30 @@ func (b *breakerCell) decide(now int64) {
 			opens = opens || v.failed
 		}
 	}
+	for _, v := range b.done {
+		opens = opens || b.cfg.SlowConsecutive > 0 && v.slow
+	}
 	switch {
 	case opens:
 		b.open(now)
-	case in:
-		b.enter(closed, now)
-		b.openings, b.lastDelay = 0, -1
+	case in && !stays:
+		b.close(now)
+	}
+}
+
+// close closes the half-open breaker, and begins its ramp.
+func (b *breakerCell) close(now int64) {
+	b.enter(closed, now)
+	b.openings, b.lastDelay = 0, -1
+	if b.cfg.RampOver > 0 {
+		b.until = after(now, int64(b.cfg.RampOver))
 	}
 }
 
 // count judges the half-open breaker by its good outcomes: k of the probes close it, at
 // once, and it opens as soon as too few are left. Reading: those that came before a configure
 // and were both failed and slow count twice, at most as all outcomes.
-func (b *breakerCell) count(k int, now int64) {
+func (b *breakerCell) count(k int, stays bool, now int64) {
 	bad := 0
 	for _, v := range b.done {
 		if v.failed {
@@ -200,8 +293,9 @@ func (b *breakerCell) count(k int, now int64) {
 	bad = min(bad, len(b.done))
 	switch {
 	case len(b.done)-bad >= k:
-		b.enter(closed, now)
-		b.openings, b.lastDelay = 0, -1
+		if !stays {
+			b.close(now)
+		}
 	case bad > int(b.cfg.Probes)-k:
 		b.open(now)
 	}
@@ -223,6 +317,9 @@ func (b *breakerCell) open(now int64) {
 		}
 		b.lastDelay = delay(nominal, n, -1, 0)
 	} else {
+		if n == 1 {
+			b.lastDelay = -1 // the open time of one that began half-open is none before it
+		}
 		b.lastDelay = delay(b.cfg.Open, n, b.lastDelay, uint64(b.total))
 	}
 	b.until = after(now, b.lastDelay)
@@ -234,11 +331,16 @@ func (b *breakerCell) enter(p phase, now int64) {
 	b.generation++
 	b.begun = now
 	b.votes, b.probes, b.done, b.probed = nil, nil, nil, false
+	b.row, b.sum = 0, 0
 	b.until = never
 }
 
-// openAt reports whether it is open now and still will be at the mark.
-func (b *breakerCell) openAt(mark int64) bool { return b.phase == open && b.until > mark }
+// openAt reports whether it is open now and still will be at the mark. It changes nothing.
+func (b *breakerCell) openAt(mark, now int64) bool {
+	asked := *b
+	asked.begin(now)
+	return asked.phase == forcedOpen || asked.phase == open && asked.until > mark
+}
 
 // nextWake returns when the breaker changes by itself, or never. In a half-open
 // stay that began without a bound probes lose their places one by one.
@@ -258,10 +360,9 @@ func (b *breakerCell) nextWake() int64 {
 func (b *breakerCell) tick(now int64) {
 	switch {
 	case b.phase == open:
-		b.enter(halfOpen, now)
-		if b.cfg.HalfOpenMax > 0 {
-			b.until = after(now, int64(b.cfg.HalfOpenMax))
-		}
+		b.halfOpen(now)
+	case b.phase == closed:
+		b.until, b.sum = never, 0
 	case b.until <= now:
 		b.open(now)
 	default:
@@ -283,7 +384,13 @@ func (b *breakerCell) configure(c cfg.Config, now int64) {
 	if old.Window != c.Window || old.Count != c.Count || old.Span != c.Span {
 		b.votes = nil
 	}
-	if b.phase == halfOpen {
-		b.decide(now)
+	if old.SlowConsecutive == 0 || c.SlowConsecutive == 0 || b.votes == nil {
+		b.row = len(b.votes)
+	}
+	switch {
+	case b.phase == halfOpen:
+		b.decide(false, now)
+	case b.phase == closed && c.RampOver == 0:
+		b.until, b.sum = never, 0
 	}
 }

@@ -35,6 +35,7 @@ type path struct {
 	number int // of the attempt, 0 for the path above the hedge
 	state  state
 	since  int64 // when the attempt was admitted
+	says   int64 // the retry-after of the answer, 0 for none
 	// hedgeAt is when the next hedge starts if this attempt still runs.
 	hedgeAt int64
 	samples *cell // of the hedge step, to which the duration goes

@@ -3,6 +3,7 @@ package oracle
 import (
 	"slices"
 
+	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -67,6 +68,9 @@ func (e *Engine) endAttempt(p *path, outcome string, retryAfter, used *int64) {
 			}
 		}
 	}
+	if retryAfter != nil {
+		p.says = max(0, *retryAfter)
+	}
 	e.leave(p, 0, outcome)
 	c.remove(p)
 	if outcome == "ok" || outcome == "ignore" {
@@ -76,6 +80,9 @@ func (e *Engine) endAttempt(p *path, outcome string, retryAfter, used *int64) {
 	if retryAfter != nil {
 		c.retryAfter = max(c.retryAfter, *retryAfter)
 		c.pushback = c.pushback || *retryAfter < 0
+	}
+	if c.above.says = c.retryAfter; c.pushback {
+		c.above.says = 0
 	}
 	if len(c.attempts) > 0 {
 		e.say(c.id, "failed", "attempt", p.number, "reason", outcome)
@@ -146,8 +153,13 @@ func (e *Engine) decide(c *call) (int64, string) {
 	}
 	for i := r + 1; i < len(c.plan.steps); i++ {
 		if s := c.plan.steps[i]; s.Kind() == pipeline.Breaker && !s.Shadow && !c.skips(i) {
-			// Asking is no use of the key: an evicted breaker is not open.
-			if cell := s.group.find(c.event); cell != nil && cell.breaker.openAt(until) {
+			// Asking is no use of the key: an evicted breaker is as a new one. Reading: so is that
+			// of a key which would take the spare cell because others are held.
+			cell := s.group.find(c.event)
+			if cell == nil || cell == s.group.spare && s.WhenFull == pipeline.FullEvict {
+				cell = s.group.newCell()
+			}
+			if cell.breaker.openAt(until, e.now) {
 				return 0, "open"
 			}
 		}
@@ -234,7 +246,13 @@ func (e *Engine) leave(p *path, from int, outcome string) {
 		case h.permit != nil:
 			e.settleLimit(c, i, &h, outcome, ran)
 		case h.pass != nil:
-			h.cell.breaker.leave(h.pass, outcome, e.now-since, e.now)
+			// Reading: whether the answer of a call counts is said by the policy that it began
+			// under, and for how long by the present one.
+			says := p.says
+			if pipeline.ConfigOf[breaker.Config](c.plan.steps[i].Step).ObeyRetryAfter == 0 {
+				says = 0
+			}
+			h.cell.breaker.leave(h.pass, outcome, e.now-since, says, e.now)
 		case h.leave != nil:
 			h.leave(outcome, since, e.now)
 		case h.place != nil:

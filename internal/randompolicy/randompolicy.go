@@ -31,9 +31,11 @@ var pools = map[string]map[string][]string{
 			`{"consecutive":5}`, `{"calls":5,"buckets":5}`, `{"calls":5,"time":"1s"}`, `{}`, `100`,
 		},
 		"minimum": {`1`, `50`, `100`, `10000`, `0`}, "failure_rate": {`"50%"`, `"100%"`, `"0.0001%"`, `"0%"`, `"101%"`, `50`, `"05%"`},
-		"slow":   {`{"over":"1s","rate":"50%"}`, `{"over":"1s"}`, `{"over":"0s","rate":"50%"}`},
+		"slow":   {`{"over":"1s","rate":"50%"}`, `{"over":"1s"}`, `{"over":"0s","rate":"50%"}`, `{"over":"1s","consecutive":5}`, `{"over":"1s","rate":"50%","consecutive":10000}`, `{"over":"1s","consecutive":0}`, `{"consecutive":5}`},
 		"open":   {`"30s"`, `{"exponential":"1s","max":"1m","jitter":"full"}`, `{"decorrelated":"1s","jitter":"full"}`, `{"decorrelated":"1s","jitter":"none"}`, `"none"`, `{"constant":"1s","jitter":"5%"}`, `{"delays":["1s","10s"],"jitter":"full"}`, `{"delays":["10s"]}`},
 		"probes": {`1`, `1000`, `1001`}, "successes": {`1`, `2`, `10`, `11`, `0`}, "half_open_max": {`"0s"`, `"1m"`, `"-1s"`},
+		"initial":          {`"closed"`, `"open"`, `"half-open"`, `"forced-open"`, `"forced-closed"`, `"metrics-only"`, `"half_open"`},
+		"obey_retry_after": {`"10m"`, `"0s"`, `10`}, "ramp": {`{"over":"30s"}`, `{"over":"1ns","from":"99.9999%"}`, `{"over":"30s","from":"100%"}`, `{"from":"10%"}`, `"30s"`},
 	},
 	"limit": {
 		"": {`"5/s"`, `"0/s"`, `5`, `"1/60000d"`}, "algorithm": {`"token-bucket"`, `"fixed-window"`, `"sliding-counter"`, `"sliding-log"`, `"leaky-bucket"`, `"log"`},

@@ -21,7 +21,7 @@ import type { Backoff, Jitter } from './backoff.js';
 import { Cell } from './cell.js';
 import { checkTask, wrongArgument } from './checks.js';
 import { Held } from './held.js';
-import { numberOf } from './meaning.js';
+import { numberOf, retryAfterOf } from './meaning.js';
 import { inspectable } from './observable.js';
 import { breakerAlone } from './reader/alone.js';
 import { share } from './shared.js';
@@ -47,8 +47,10 @@ export interface CircuitBreakerOptions extends CommonOptions, Classifier {
   minimum?: number | undefined;
   /** Opens when so many of the outcomes are failures. Default `50%`. */
   failure_rate?: Share | undefined;
-  /** Opens when so many calls took longer. Default: none. */
-  slow?: { over: Duration; rate: Share };
+  /** Opens when this share of the calls, or so many in a row, took longer. Default: none. */
+  slow?:
+    | { over: Duration; rate: Share; consecutive?: number }
+    | { over: Duration; rate?: Share; consecutive: number };
   /** How long it stays open; a backoff counts the openings since it was last closed. Default `1m`. */
   open?: Duration | (Backoff & { jitter?: Jitter }) | undefined;
   /** The attempts whose outcomes decide when it is half-open. Default 10. */
@@ -57,6 +59,15 @@ export interface CircuitBreakerOptions extends CommonOptions, Classifier {
   successes?: number | undefined;
   /** The longest stay in half-open. Default `0s`: no bound. */
   half_open_max?: Duration | undefined;
+  /** The state in which it starts, and after `reset`. Default `closed`. */
+  initial?: BreakerState | undefined;
+  /** An outcome `fail` or `throttle` opens it for the `retryAfter` of its error, for this time at most. Default: never. */
+  obey_retry_after?: Duration | undefined;
+  /**
+   * After half-open has closed it, it admits a share of the calls that rises from `from`, 10% by default, to all of them in
+   * the time `over`. Default: all at once.
+   */
+  ramp?: { over: Duration; from?: Share };
 }
 
 /** An admission by a circuit breaker. The caller ends it once, by one of its methods; later calls do nothing. */
@@ -68,6 +79,15 @@ export interface BreakerPass {
   failure(error?: unknown): void;
   /** Neither: the breaker does not count it. */
   ignore(): void;
+}
+
+/** The most milliseconds that the core takes. */
+const MOST = 2 ** 32 - 1;
+
+/** The `retryAfter` of an error in whole milliseconds, 0 for none. */
+function millisOf(error: unknown): number {
+  const after = retryAfterOf(undefined, error, undefined);
+  return after > 0 ? Math.min(Math.ceil(after), MOST) : 0;
 }
 
 class Vote implements BreakerPass {
@@ -100,7 +120,7 @@ class Vote implements BreakerPass {
     const { permit } = this;
     this.permit = undefined;
     if (!permit) return;
-    this.owner.record(outcome, permit);
+    this.owner.record(outcome, permit, error);
     if (this.owner.emitter.hears('end')) this.owner.ended(outcome, this.began, error);
   }
 
@@ -135,20 +155,21 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
     this.perform(ACTION_TRANSITION, 0, mode);
   }
 
-  /** Closes it and forgets all outcomes. */
+  /** Returns it to the state in which it started, without outcomes. */
   reset(): void {
     this.perform(ACTION_RESET);
   }
 
   /** @internal */
-  record(outcome: number, permit: Held): void {
+  record(outcome: number, permit: Held, error?: unknown): void {
     const { engine } = this;
     // After dispose() there is nothing to be counted.
     if (!this.common.handles.size) return;
     this.barred = undefined;
     permit.put(engine.words());
     const now = outcome === OUTCOME_OK && this.timeless === 1 ? NONE : this.clock.now();
-    const verdict = engine.x.step(this.handle, ACTION_RECORD, outcome, 0, now);
+    const after = this.options.obey_retry_after === undefined ? 0 : millisOf(error);
+    const verdict = engine.x.step(this.handle, ACTION_RECORD, outcome, after, now);
     if (verdict < 0) engine.check(verdict);
     const words = engine.words();
     if (words[SLOT_COUNT] === 0) this.timeless = words[SLOT_TIMELESS] as number;
@@ -196,7 +217,7 @@ export class CircuitBreaker extends Cell<BreakerPass, CallOptions> {
     try {
       value = await task(new Running(1));
     } catch (error) {
-      this.record(numberOf(outcome, true, error, undefined), permit);
+      this.record(numberOf(outcome, true, error, undefined), permit, error);
       throw error;
     }
     this.record(outcome ? numberOf(outcome, false, undefined, value) : OUTCOME_OK, permit);

@@ -83,7 +83,7 @@ func (s *settings) parts(f *fields, list []mechanism.Setting, prefix string) boo
 	for i := range list {
 		part := &list[i]
 		n := f.get(part.Name)
-		if part.Required {
+		if part.Required && (part.Or == "" || f.get(part.Or) == nil && !f.meant[index(f.known, part.Or)]) {
 			n = f.need(part.Name, says(part))
 			whole = whole && n != nil
 		}

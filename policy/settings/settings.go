@@ -163,6 +163,8 @@ func grouped(n uint32) string {
 // defaultText describes the default of a setting.
 func defaultText(s *mechanism.Setting, doc *mechanism.Doc) string {
 	switch {
+	case s.Or != "":
+		return "required without `" + s.Or + "`"
 	case s.Required:
 		return "required"
 	case doc.Default != "":

@@ -10,8 +10,9 @@ import (
 type engine interface {
 	// begin asks for the admission of a request.
 	begin(s *stream, q *request) verdict
-	// vote tells the breakers how the request ended, before the answer has ended.
-	vote(s *stream, o reducer.Outcome)
+	// vote tells the breakers how the request ended, before the answer has ended. after is
+	// the retry-after of the answer, 0 for none.
+	vote(s *stream, o reducer.Outcome, after time.Duration)
 	// end ends a request that passed, or cancels one that waits.
 	end(s *stream, o reducer.Outcome)
 	// tick lets time pass. It calls decided for each stream that waits no longer.

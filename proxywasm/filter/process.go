@@ -205,8 +205,8 @@ func (e *process) settle(c *call) verdict {
 	return c.verdict
 }
 
-func (e *process) vote(s *stream, o reducer.Outcome) {
-	e.plan.Vote(s.call, &s.call.Call, o)
+func (e *process) vote(s *stream, o reducer.Outcome, after time.Duration) {
+	e.plan.Vote(s.call, &s.call.Call, o, after)
 }
 
 func (e *process) end(s *stream, o reducer.Outcome) {

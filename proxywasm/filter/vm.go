@@ -2,6 +2,7 @@ package filter
 
 import (
 	"encoding/binary"
+	"math"
 	"strconv"
 	"time"
 
@@ -242,7 +243,7 @@ func (v *VM) ResponseHeaders(id uint32) abi.Action {
 	if s.policy.votes && !s.voted {
 		if o, known := s.outcome(); known {
 			s.voted, s.vote = true, o
-			s.policy.engine.vote(s, o)
+			s.policy.engine.vote(s, o, s.retryAfter(o))
 		} else {
 			s.trailed = true
 		}
@@ -334,6 +335,17 @@ func (s *stream) outcome() (reducer.Outcome, bool) {
 		}
 	}
 	return p.Outcomes.OfStatus(status), true
+}
+
+// retryAfter returns the retry-after of the answer in seconds, where a step takes it; 0 for
+// none and for a date.
+func (s *stream) retryAfter(o reducer.Outcome) time.Duration {
+	if o != reducer.Fail && o != reducer.Throttle || !s.policy.plan.Obeys() {
+		return 0
+	}
+	text, _ := abi.Header(abi.ResponseHeaders, "retry-after")
+	seconds, _ := keyed.Number(string(text))
+	return time.Duration(min(seconds, math.MaxInt32)) * time.Second
 }
 
 // The flags of an answer that the proxy made because of the upstream (Envoy,

@@ -72,9 +72,9 @@ func (w *worker) read() {
 	w.driver.Decisions = w.driver.Decisions[:0]
 }
 
-func (w *worker) vote(s *stream, o reducer.Outcome) {
+func (w *worker) vote(s *stream, o reducer.Outcome, after time.Duration) {
 	w.driver.Advance(w.now())
-	w.driver.Vote(s.handle, o)
+	w.driver.Vote(s.handle, o, after)
 	w.read()
 }
 

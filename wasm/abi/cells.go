@@ -2,6 +2,7 @@ package abi
 
 import (
 	"encoding/binary"
+	"time"
 	"unsafe"
 
 	"github.com/sluice-go/sluice/clock"
@@ -133,7 +134,7 @@ func (m *Module) modeOf(c *holder) {
 		m.keep(&c.promised)
 	}
 	m.Slots.Mode, m.Slots.Timeless = uint32(c.core.Mode), 0
-	if c.core.Mode == breaker.Closed && c.core.Generation > 0 {
+	if c.core.Mode == breaker.Closed && c.core.Generation > 0 && c.core.Until == clock.Never {
 		m.Slots.Timeless = c.maker.timeless
 	}
 }
@@ -172,7 +173,8 @@ func (m *Module) Acquire(handle, cost, caller uint32, now float64) int32 {
 	return m.end(c, &answer)
 }
 
-// Step steps a cell with any action about Slots.Permit. It returns the verdict.
+// Step steps a cell with any action about Slots.Permit. The cost of a record is the
+// retry-after of the answer in milliseconds, 0 for none. It returns the verdict.
 func (m *Module) Step(handle, kind, outcome, cost uint32, now float64) int32 {
 	if m.Memory.Tight && kind <= uint32(reducer.TryAcquire) && m.cannotGrow(handle) {
 		return NoMemory
@@ -202,6 +204,9 @@ func (m *Module) Step(handle, kind, outcome, cost uint32, now float64) int32 {
 	}
 	m.moveCell(c, at)
 	a := reducer.Action{Kind: reducer.Kind(kind), Outcome: reducer.Outcome(outcome), Cost: cost, Permit: m.Slots.Permit}
+	if a.Kind == reducer.Record {
+		a.Value = uint64(cost) * uint64(time.Millisecond)
+	}
 	answer := c.cell.Step(a, c.last, &m.out)
 	return m.end(c, &answer)
 }

@@ -123,16 +123,26 @@ func (m *Module) Bulkhead() int32 {
 
 // Breaker makes a maker of breakers: window, count, span, minimum, failure
 // rate, slow over, slow rate, probes, successes, the longest half-open, the open time
-// as a backoff.
+// as a backoff. Where moreSettings is added to the window there follow: slow in a row, the
+// initial mode, the longest retry-after to obey, ramp over, ramp from.
 func (m *Module) Breaker() int32 {
 	c := m.config()
+	kind := c.byte()
 	b := breaker.Config{
-		Window: breaker.WindowKind(c.byte()), Count: c.uint32(), Span: c.duration(), Minimum: c.uint32(), FailureRate: c.share(),
+		Window: breaker.WindowKind(kind &^ moreSettings), Count: c.uint32(), Span: c.duration(), Minimum: c.uint32(), FailureRate: c.share(),
 		SlowOver: c.duration(), SlowRate: c.share(), Probes: c.uint32(), Successes: c.uint32(), HalfOpenMax: c.duration(), Open: c.backoff(),
+	}
+	if kind&moreSettings != 0 {
+		b.SlowConsecutive, b.Initial, b.ObeyRetryAfter = c.uint32(), breaker.Mode(c.byte()), c.duration()
+		b.RampOver, b.RampFrom = c.duration(), c.share()
 	}
 	made, err := breaker.Cells(b)
 	return m.made(&c, object{maker: &maker{Maker: made, timeless: timeless(b, true), grows: breakerBytes(b)}}, err)
 }
+
+// moreSettings is the bit of the window of a breaker that says that its newer settings
+// follow.
+const moreSettings = 1 << 6
 
 // What a closed breaker needs no time for.
 const (

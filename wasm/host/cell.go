@@ -37,10 +37,18 @@ func (m *Module) Bulkhead(c bulkhead.Config) (*Maker, error) {
 
 // Breaker is Limiter for breakers.
 func (m *Module) Breaker(c breaker.Config) (*Maker, error) {
+	newer := c.SlowConsecutive > 0 || c.Initial != breaker.Closed || c.ObeyRetryAfter > 0 || c.RampOver > 0
+	kind := float64(c.Window)
+	if newer {
+		kind += 64
+	}
 	numbers := append([]float64{
-		float64(c.Window), float64(c.Count), millis(c.Span), float64(c.Minimum), float64(c.FailureRate.Millionths()),
+		kind, float64(c.Count), millis(c.Span), float64(c.Minimum), float64(c.FailureRate.Millionths()),
 		millis(c.SlowOver), float64(c.SlowRate.Millionths()), float64(c.Probes), float64(c.Successes), millis(c.HalfOpenMax),
 	}, backoffNumbers(c.Open)...)
+	if newer {
+		numbers = append(numbers, float64(c.SlowConsecutive), float64(c.Initial), millis(c.ObeyRetryAfter), millis(c.RampOver), float64(c.RampFrom.Millionths()))
+	}
 	return m.configured(breakerOf, false, numbers...)
 }
 

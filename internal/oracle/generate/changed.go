@@ -84,7 +84,17 @@ func (m *maker) partly(s *pipeline.Step) {
 
 func (m *maker) partlyBreaker(c *breaker.Config) {
 	other := m.breaker()
-	switch m.IntN(4) {
+	switch m.IntN(6) {
+	case 4:
+		c.RampOver, c.RampFrom = other.RampOver, other.RampFrom
+	case 5:
+		c.SlowOver, c.SlowRate, c.SlowConsecutive = other.SlowOver, other.SlowRate, other.SlowConsecutive
+		if c.Window == breaker.Consecutive {
+			c.SlowRate = reducer.Share{}
+			if c.SlowConsecutive == 0 {
+				c.SlowOver = 0
+			}
+		}
 	case 0:
 		c.Probes = uint32(m.upTo(3))
 		c.Successes = min(c.Successes, c.Probes)

@@ -147,6 +147,9 @@ func (m *maker) breaker() breaker.Config {
 	if m.chance(30) {
 		c.Successes = uint32(m.upTo(int(c.Probes)))
 	}
+	if m.chance(40) {
+		m.newer(&c)
+	}
 	if c.Window == breaker.Consecutive {
 		return c
 	}
@@ -161,6 +164,22 @@ func (m *maker) breaker() breaker.Config {
 		c.SlowRate = reducer.Millionths(of(m, uint32(500_000), 800_000, 333_333, 1_000_000))
 	}
 	return c
+}
+
+// newer draws the settings of a breaker that few have.
+func (m *maker) newer(c *breaker.Config) {
+	if m.chance(30) {
+		c.Initial = of(m, breaker.Open, breaker.HalfOpen, breaker.HalfOpen, breaker.ForcedOpen, breaker.ForcedClosed, breaker.MetricsOnly)
+	}
+	if m.chance(50) {
+		c.ObeyRetryAfter = m.units(6)
+	}
+	if m.chance(50) {
+		c.RampOver, c.RampFrom = m.units(12), reducer.Millionths(of(m, uint32(100_000), 333_333, 500_000, 750_000, 999_999, 1))
+	}
+	if m.chance(50) {
+		c.SlowOver, c.SlowConsecutive = m.units(3), uint32(m.upTo(3))
+	}
 }
 
 func (m *maker) limit() limiter.Config {

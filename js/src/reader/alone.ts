@@ -21,7 +21,7 @@ export const limitAlone: Alone = {
 };
 export const breakerAlone: Alone = {
   mechanism: breaker,
-  readers: { count, duration, map, one_of: oneOf, open_time: openTime, share },
+  readers: { count, duration, map, one_of: oneOf, open_time: openTime, share, word },
 };
 export const bulkheadAlone: Alone = {
   mechanism: bulkhead,

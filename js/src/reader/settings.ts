@@ -36,6 +36,8 @@ export interface Setting {
   readonly words?: string;
   readonly required?: true;
   readonly says?: string;
+  /** The part of a map that may be there in place of a required one. */
+  readonly or?: string;
   /** A variant of a `one_of`. What is behind it, up to the next one, belongs to it. */
   readonly variant?: true;
   readonly parts?: readonly Setting[];
@@ -124,8 +126,10 @@ export class Settings {
   parts(fields: Fields, parts: readonly Setting[], prefix: string): boolean {
     let whole = true;
     for (const part of parts) {
-      const n = part.required ? fields.need(part.name, saysOf(part)) : fields.get(part.name);
-      if (n ? !this.value(part, prefix + part.name, n) : part.required) whole = false;
+      const { name, or } = part;
+      const required = part.required && !(or && (fields.get(or) || fields.means(or)));
+      const n = required ? fields.need(name, saysOf(part)) : fields.get(name);
+      if (n ? !this.value(part, prefix + name, n) : required) whole = false;
     }
     return whole;
   }
@@ -165,8 +169,9 @@ export class Settings {
   refuse(name: string, found: string, allowed: string): void {
     const node = this.given.get(name)?.node;
     if (!node) return;
+    const { key } = node;
     this.problems.forget(node);
-    this.problems.failKey(node, `${name} ${found}`, `${name} ${allowed}`);
+    this.problems.failKey(node, `${key} ${found}`, `${key} ${allowed}`);
   }
 
   /** Reports the value of a setting that is there. */

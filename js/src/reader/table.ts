@@ -53,16 +53,40 @@ export const BREAKER: Row = {
     {
       name: 'slow',
       type: 'map',
-      says: 'a map of over and rate',
+      says: 'a map of over, and of rate or consecutive',
       parts: [
         { name: 'over', type: 'duration', least: 1, required: true, default: [0n] },
-        { name: 'rate', type: 'share', required: true, says: 'a share as in 80%', default: [0] },
+        {
+          name: 'rate',
+          type: 'share',
+          required: true,
+          or: 'consecutive',
+          says: 'a share as in 80%, or consecutive',
+          default: [0],
+        },
+        { name: 'consecutive', type: 'count', least: 1, most: 10000, default: [0] },
       ],
     },
     { name: 'open', type: 'open_time', default: [1, 60000000000n, 0, 0n, 0, 0] },
     { name: 'probes', type: 'count', least: 1, most: 1000, default: [10] },
     { name: 'successes', type: 'count', least: 1, most: 1000, default: [0] },
     { name: 'half_open_max', type: 'duration', default: [0n] },
+    {
+      name: 'initial',
+      type: 'word',
+      words: 'closed open half-open forced-open forced-closed metrics-only',
+      default: [0],
+    },
+    { name: 'obey_retry_after', type: 'duration', least: 1, default: [0n] },
+    {
+      name: 'ramp',
+      type: 'map',
+      says: 'a map of over and from',
+      parts: [
+        { name: 'over', type: 'duration', least: 1, required: true, default: [0n] },
+        { name: 'from', type: 'share', default: [0] },
+      ],
+    },
   ],
 };
 

@@ -109,6 +109,7 @@ func settingsList(docs *mechanism.Docs, draft mechanism.Draft, settings []mechan
 		if s.Required {
 			o.add("required", "true")
 		}
+		o.addText("or", s.Or)
 		o.addText("says", s.Says)
 		if s.Variant {
 			o.add("variant", "true")
