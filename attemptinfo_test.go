@@ -1,6 +1,7 @@
 package sluice_test
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"testing"
@@ -137,5 +138,105 @@ func TestInformedContextEnds(t *testing.T) {
 			return 0, child.Err()
 		})
 		require.ErrorIs(t, err, context.DeadlineExceeded)
+	})
+}
+
+// delaying waits a second longer after each attempt, and notes what it knows of them.
+func delaying(all *[]sluice.AttemptInfo) sluice.Option {
+	return sluice.WithDelay(func(i sluice.AttemptInfo) time.Duration {
+		*all = append(*all, i)
+		return time.Duration(i.Number) * time.Second
+	})
+}
+
+func TestDelay(t *testing.T) {
+	info := func(n uint32, elapsed time.Duration) sluice.AttemptInfo {
+		return sluice.AttemptInfo{Number: n, LastError: errBoom, Elapsed: elapsed}
+	}
+	for name, c := range map[string]struct {
+		steps []string
+		fn    func(context.Context) (int, error)
+		log   []string
+		asked []sluice.AttemptInfo
+	}{
+		"alone": {
+			[]string{"retry: {attempts: 3, backoff: none}"}, fails,
+			[]string{"0s admit 1", "0s retry 1 fail until 1s", "1s admit 2", "1s retry 2 fail until 3s", "3s admit 3", "3s end 3 fail attempts"},
+			[]sluice.AttemptInfo{info(1, 0), info(2, time.Second), info(3, 3*time.Second)},
+		},
+		"the backoff is longer": {
+			[]string{"retry: {attempts: 2, backoff: {constant: 5s}, jitter: none}"}, fails,
+			[]string{"0s admit 1", "0s retry 1 fail until 5s", "5s admit 2", "5s end 2 fail attempts"},
+			[]sluice.AttemptInfo{info(1, 0), info(2, 5*time.Second)},
+		},
+		"it reaches the deadline": {
+			[]string{"timeout: 1s", "retry: {attempts: 2, backoff: none}"}, fails,
+			[]string{"0s admit 1", "0s end 1 fail deadline"},
+			[]sluice.AttemptInfo{info(1, 0)},
+		},
+		"no retry": {
+			[]string{"timeout: 1s"}, fails, []string{"0s admit 1", "0s end 1 fail"}, nil,
+		},
+		"an answer that asks for no retry": {
+			[]string{"retry: {attempts: 2, backoff: none}"},
+			func(context.Context) (int, error) { return 0, sluice.Throttle(errBoom, -1) },
+			[]string{"0s admit 1", "0s end 1 throttle pushback"}, nil,
+		},
+		"a success": {
+			[]string{"retry: {attempts: 2, backoff: none}"}, ok, []string{"0s admit 1", "0s end 1 ok"}, nil,
+		},
+		"a hedge": {
+			[]string{"retry: {attempts: 2, backoff: none}", "hedge: {after: 1s}"},
+			func(context.Context) (int, error) { time.Sleep(2 * time.Second); return 0, errBoom },
+			[]string{"0s admit 1", "1s hedge 2 hedge", "1s admit 2", "2s failed 1 fail", "3s retry 2 fail until 5s", "5s admit 3", "6s hedge 4 hedge", "6s admit 4", "7s failed 3 fail", "8s end 4 fail attempts"},
+			[]sluice.AttemptInfo{info(1, 2*time.Second), {Number: 2, Hedge: true, LastError: errBoom, Elapsed: 3 * time.Second}, info(3, 7*time.Second), {Number: 4, Hedge: true, LastError: errBoom, Elapsed: 8 * time.Second}},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				var asked []sluice.AttemptInfo
+				p := guarded(t, c.steps, delaying(&asked))
+				j := listen(p)
+				_ = do(p, c.fn)
+				assert.Equal(t, c.log, j.all())
+				assert.Equal(t, c.asked, asked)
+			})
+		})
+	}
+	bubble(t, func(t *testing.T) {
+		var asked []sluice.AttemptInfo
+		r, err := sluice.NewRetry(retry.Config{Attempts: 3}, delaying(&asked))
+		require.NoError(t, err)
+		began := time.Now()
+		_, err = sluice.Retry(t.Context(), r, fails)
+		require.Error(t, err)
+		assert.Equal(t, 3*time.Second, time.Since(began))
+		assert.Equal(t, []sluice.AttemptInfo{info(1, 0), info(2, time.Second), info(3, 3*time.Second)}, asked)
+		_, err = sluice.NewLimiter(sluice.LimiterConfig{Count: 1, Period: time.Second}, delaying(nil))
+		require.EqualError(t, err, "sluice: WithDelay has no effect on a Limiter")
+		r, err = sluice.NewRetry(retry.Config{Attempts: 2}, sluice.WithDelay(func(sluice.AttemptInfo) time.Duration { return -time.Second }))
+		require.NoError(t, err)
+		_, err = sluice.Retry(t.Context(), r, fails)
+		var gaveUp *sluice.RetryError
+		require.ErrorAs(t, err, &gaveUp)
+		assert.Equal(t, sluice.ReasonAttempts, gaveUp.Reason)
+	})
+}
+
+// A trace has the delays of WithDelay, from which eval decides the same.
+func TestDelayIsTraced(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		var asked []sluice.AttemptInfo
+		p := guarded(t, []string{"timeout: 3s", "retry: {attempts: 5, backoff: {constant: 500ms}, jitter: none, budget: {tokens: 20}}"}, delaying(&asked), sluice.WithSeed(3))
+		var out bytes.Buffer
+		tr, err := p.Trace(sluice.TraceOptions{Writer: &out, Redact: sluice.RedactNone})
+		require.NoError(t, err)
+		require.Error(t, do(p, fails))
+		require.NoError(t, do(p, ok))
+		require.NoError(t, tr.Stop())
+		r := apart(t, out.String())
+		assert.Len(t, asked, 2)
+		assert.Contains(t, r.decisions, `"reason":"deadline"`)
+		assert.Equal(t, evaluatedAgain(t, r), r.decisions)
 	})
 }

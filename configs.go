@@ -102,6 +102,14 @@ func BackoffDelays(delays ...time.Duration) BackoffConfig {
 	return backoff.Config{Kind: backoff.Listed, Delays: backoff.Delays(delays...)}
 }
 
+// What bounds the retries of all calls together, BudgetConfig.Rule.
+const (
+	BudgetWindowed = budget.Windowed // a ratio of the first attempts of a window
+	BudgetTokens   = budget.Tokens   // a bucket that retries take from, as in the AWS SDKs
+	BudgetThrottle = budget.Throttle // a bucket that failures take from, as in gRPC
+	BudgetAdaptive = budget.Adaptive // retries of a call by the share of failures
+)
+
 // What follows a refusal by a step below a retry.
 const (
 	RefusalsEnd  = retry.EndRefused  // the call ends with it

@@ -26,21 +26,23 @@ var vendor = []string{
 }
 
 func TestDoReturnsWhatTheFunctionDoes(t *testing.T) {
-	p := guarded(t, vendor)
-	j := listen(p)
-	value, err := sluice.Do(t.Context(), p, func(ctx context.Context) (string, error) {
-		assert.Equal(t, "held 1/5", state(t, p, "bulkhead").Text)
-		return "value", nil
-	})
-	require.NoError(t, err)
-	assert.Equal(t, "value", value)
-	assert.Len(t, j.all(), 2, "admit, end")
-	assert.Equal(t, "held 0/5", state(t, p, "bulkhead").Text)
-	assert.EqualValues(t, 99, state(t, p, "limit").Free)
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, vendor)
+		j := listen(p)
+		value, err := sluice.Do(t.Context(), p, func(ctx context.Context) (string, error) {
+			assert.Equal(t, "held 1/5", state(t, p, "bulkhead").Text)
+			return "value", nil
+		})
+		require.NoError(t, err)
+		assert.Equal(t, "value", value)
+		assert.Len(t, j.all(), 2, "admit, end")
+		assert.Equal(t, "held 0/5", state(t, p, "bulkhead").Text)
+		assert.EqualValues(t, 99, state(t, p, "limit").Free)
 
-	value, err = sluice.Do(t.Context(), p, func(context.Context) (string, error) { return "why", sluice.Ignore(errBoom) })
-	require.ErrorIs(t, err, errBoom)
-	assert.Equal(t, "why", value, "the value comes with the function's own error")
+		value, err = sluice.Do(t.Context(), p, func(context.Context) (string, error) { return "why", sluice.Ignore(errBoom) })
+		require.ErrorIs(t, err, errBoom)
+		assert.Equal(t, "why", value, "the value comes with the function's own error")
+	})
 }
 
 func TestErrors(t *testing.T) {

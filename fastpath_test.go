@@ -211,3 +211,27 @@ func TestConfiguredOnTheFastPath(t *testing.T) {
 		})
 	}
 }
+
+// A budget of tokens counts the successes of the fast path, as it counts those of other
+// calls.
+func TestFastPathReturnsTokens(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"breaker: {window: {calls: 10}, minimum: 10}", "retry: {attempts: 2, backoff: none, budget: {tokens: 20}}", "bulkhead: 2"})
+		left := func() string { return p.State()[1].Text }
+		require.NoError(t, do(p, ok))
+		assert.Equal(t, "tokens 20", left())
+		require.Error(t, do(p, fails))
+		assert.Equal(t, "tokens 15", left())
+		require.NoError(t, do(p, ok))
+		require.NoError(t, do(p, ok))
+		assert.Equal(t, "tokens 17", left())
+		runs := 0
+		require.NoError(t, do(p, func(context.Context) (int, error) {
+			if runs++; runs == 1 {
+				return 0, errBoom
+			}
+			return 0, nil
+		}))
+		assert.Equal(t, "tokens 17", left())
+	})
+}

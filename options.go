@@ -25,6 +25,7 @@ type settings struct {
 	runner.Settings
 	logger   *slog.Logger
 	classify func(error) reducer.Outcome
+	shared   *runner.Mechanisms // of WithMechanisms, nil for none
 	given    optionSet
 }
 
@@ -41,9 +42,11 @@ const (
 	optionRequestID
 	optionClassifyResult
 	optionAttemptInfo
+	optionDelay
+	optionMechanisms
 )
 
-var optionNames = [...]string{"WithClock", "WithSeed", "WithLogger", "WithClassify", "WithMaxKeys", "WithRefuseLate", "WithRequestID", "WithClassifyResult", "WithAttemptInfo"}
+var optionNames = [...]string{"WithClock", "WithSeed", "WithLogger", "WithClassify", "WithMaxKeys", "WithRefuseLate", "WithRequestID", "WithClassifyResult", "WithAttemptInfo", "WithDelay", "WithMechanisms"}
 
 // newSettings applies the options. Those that have no effect on what is made are
 // an error.
@@ -124,4 +127,18 @@ func WithMaxKeys(n int) Option {
 // returned; breakers count the timeout in both cases.
 func WithRefuseLate() Option {
 	return func(s *settings) { s.RefuseLate, s.given = true, s.given|optionRefuseLate }
+}
+
+// Mechanisms are named mechanisms that several pipelines share: one limit, one breaker or
+// one budget for all of them. The zero value has none. It is safe for concurrent use, and
+// keeps its pipelines in memory.
+type Mechanisms struct{ shared runner.Mechanisms }
+
+// WithMechanisms has pipelines share what their steps name as Step.Mechanism, or what the
+// section mechanisms of their documents has: equal names are one mechanism. Its settings are
+// those of the pipeline that was made or configured last, and the other pipelines take them
+// over. It applies to a Pipeline or Set. Default: the policies of a Set share their
+// mechanisms, and a Pipeline alone shares none.
+func WithMechanisms(m *Mechanisms) Option {
+	return func(s *settings) { s.shared, s.given = &m.shared, s.given|optionMechanisms }
 }

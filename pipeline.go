@@ -26,7 +26,17 @@ func New(p pipeline.Policy, options ...Option) (*Pipeline, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newPipeline(plan, origin{}, applied(options)), nil
+	set := applied(options)
+	if set.shared == nil {
+		set.shared = new(runner.Mechanisms)
+	}
+	made := newPipeline(runner.New(plan.Name(), &set.Settings, set.shared), set)
+	events, err := made.engine.Configure(plan, origin{})
+	if err != nil {
+		return nil, err
+	}
+	events.EmitAll()
+	return made, nil
 }
 
 // origin is what a policy comes from; zero for a policy made of Go values.
@@ -35,8 +45,8 @@ type origin struct {
 	document *policy.Document
 }
 
-func newPipeline(plan *pipeline.Plan, about origin, s *settings) *Pipeline {
-	p := &Pipeline{engine: runner.New(plan, about, &s.Settings)}
+func newPipeline(engine *runner.Pipeline, s *settings) *Pipeline {
+	p := &Pipeline{engine: engine}
 	if s.logger != nil {
 		p.Listen(logs(s.logger))
 	}
@@ -136,7 +146,11 @@ func (p *Pipeline) Configure(next pipeline.Policy) error {
 	if err != nil {
 		return err
 	}
-	p.engine.Configure(plan, origin{}).EmitAll()
+	events, err := p.engine.Configure(plan, origin{})
+	if err != nil {
+		return err
+	}
+	events.EmitAll()
 	return nil
 }
 
@@ -146,7 +160,8 @@ var ErrSnapshot = runner.ErrSnapshot
 // Snapshot returns the state of the steps: limiters, breakers and budgets with
 // their keys. Places and waiters belong to this process and are not in it. Another
 // process restores it under the same policy or a similar one; the time between the
-// two counts as passed, with the precision of the wall clock.
+// two counts as passed, with the precision of the wall clock. The state of a mechanism that
+// policies share is in the snapshot of each of them.
 func (p *Pipeline) Snapshot() []byte {
 	if p.Err() != nil {
 		return nil

@@ -21,6 +21,7 @@ type Retrier struct {
 	events  emitter
 	machine *retry.Machine
 	budget  *runner.LockedCell // nil without one
+	tallies bool               // the budget counts how attempts end, not first attempts
 	numbers atomic.Uint64
 }
 
@@ -34,7 +35,7 @@ func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSettings("Retrier", optionClock|optionSeed|optionClassify|optionLogger|optionRequestID|optionClassifyResult|optionAttemptInfo, options)
+	s, err := newSettings("Retrier", optionClock|optionSeed|optionClassify|optionLogger|optionRequestID|optionClassifyResult|optionAttemptInfo|optionDelay, options)
 	if err != nil {
 		return nil, err
 	}
@@ -42,6 +43,7 @@ func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 	r.events.begin("retry", s)
 	if machine.Budget() != nil {
 		r.budget = runner.NewLockedCell(machine.Budget().Cells().New(r.Now()), r.Now, false, nil)
+		r.tallies = machine.Budget().CountsEnds()
 	}
 	return r, nil
 }
@@ -54,11 +56,11 @@ func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, 
 		var zero T
 		return zero, r.refusal(ctx)
 	}
-	if r.budget != nil {
+	if r.budget != nil && !r.tallies {
 		r.budget.Step(reducer.Action{Kind: reducer.Record}, r.Now())
 	}
 	c := retrying{began: clock.Always, heard: r.events.on()}
-	if c.heard || r.Informs || r.machine.Bounded() {
+	if c.heard || r.Informs || r.Delay != nil || r.machine.Bounded() {
 		c.began = r.Now()
 	}
 	for {
@@ -68,6 +70,9 @@ func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, 
 		}
 		value, err := fn(r.informed(ctx, &c))
 		if err == nil && r.Classifier == nil {
+			if r.tallies {
+				r.tally(&c, reducer.OK)
+			}
 			if c.heard {
 				r.succeeded(ctx, &c)
 			}
@@ -103,8 +108,14 @@ type retrying struct {
 	state retry.State
 	seed  uint64     // 0 before the first failure
 	last  error      // of the attempt before
-	began clock.Mark // where attempts are informed, their time is bounded, or the call has events
+	began clock.Mark // where attempts are informed, their time is bounded, or the call has events or a delay of its own
 	heard bool       // the call has events
+	took  uint64     // what the budget took for the attempt
+}
+
+// tally counts how an attempt ended in a budget of tokens.
+func (r *Retrier) tally(c *retrying, outcome reducer.Outcome) {
+	r.budget.Step(reducer.Action{Kind: reducer.Release, Outcome: outcome, Permit: reducer.Permit{ID: c.took}}, r.Now())
 }
 
 // informed returns the context of the next attempt.
@@ -137,7 +148,13 @@ func (r *Retrier) refusal(ctx context.Context) error {
 // the call.
 func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (again bool, _ error) {
 	outcome, hasRetryAfter, after, err := r.outcome(ctx, "retry", value, err)
+	if r.Delay != nil {
+		hasRetryAfter, after = r.Delayed(ctx, r.NewInfo(c.state.Attempt, err, c.began), outcome, hasRetryAfter, after)
+	}
 	end := runner.Event{Kind: decision.End, Outcome: outcome, Err: err}
+	if r.tallies {
+		r.tally(c, outcome)
+	}
 	if err == nil || errors.Is(ctx.Err(), context.DeadlineExceeded) {
 		r.report(ctx, c, &end)
 		return false, err
@@ -152,8 +169,11 @@ func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (
 	}
 	next, verdict := r.machine.Next(c.state, retry.End{Outcome: outcome, Told: hasRetryAfter, RetryAfter: after, Deadline: deadline, Began: c.began, Seed: c.seed}, now)
 	c.state = next
-	if verdict.Again && r.budget != nil && r.budget.Step(reducer.Action{Kind: reducer.Acquire}, now).Verdict != reducer.Admit {
-		verdict.Again, verdict.Reason = false, reducer.ReasonBudget
+	if verdict.Again && r.budget != nil {
+		answer := r.budget.Step(reducer.Action{Kind: reducer.Acquire, Outcome: outcome, Cost: c.state.Attempt - 1}, now)
+		if c.took = answer.ID; answer.Verdict != reducer.Admit {
+			verdict.Again, verdict.Reason = false, reducer.ReasonBudget
+		}
 	}
 	switch {
 	case verdict.Again:

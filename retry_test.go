@@ -2,6 +2,7 @@ package sluice_test
 
 import (
 	"context"
+	"errors"
 	"testing"
 	"time"
 
@@ -98,4 +99,37 @@ func TestRetryBudgetIsShared(t *testing.T) {
 		}
 		assert.Equal(t, map[reducer.Reason]int{reducer.ReasonAttempts: 5, reducer.ReasonBudget: 35}, reasons)
 	})
+}
+
+// A retry that succeeds costs a bucket of tokens nothing, one that fails does. With the
+// rule of gRPC every failure costs a token.
+func TestRetryTokens(t *testing.T) {
+	const attempts, spent, none = reducer.ReasonAttempts, reducer.ReasonBudget, reducer.NoReason
+	for _, c := range []struct {
+		budget budget.Config
+		errs   []error // of the attempts of calls that follow one another
+		want   []reducer.Reason
+	}{
+		{budget.Config{Rule: sluice.BudgetTokens, Tokens: 10}, []error{errBoom, nil, errBoom, errBoom, errBoom, errBoom, errBoom}, []reducer.Reason{none, attempts, attempts, spent}},
+		{budget.Config{Rule: sluice.BudgetTokens, Tokens: 5, Retry: 5}, []error{errBoom, errBoom, nil, nil, errBoom}, []reducer.Reason{attempts, none, none, spent}},
+		{budget.Config{Rule: sluice.BudgetThrottle, Tokens: 4, TokenRatio: sluice.Percent(100)},
+			[]error{errBoom, errBoom, nil, nil, errBoom, nil, errBoom, errBoom, errBoom}, []reducer.Reason{attempts, none, none, none, attempts, spent}},
+	} {
+		bubble(t, func(t *testing.T) {
+			r := retrier(t, retry.Config{Attempts: 2, Backoff: constant(time.Millisecond), Budgeted: true, Budget: c.budget})
+			next := 0
+			for _, want := range c.want {
+				_, err := sluice.Retry(t.Context(), r, func(context.Context) (int, error) {
+					next++
+					return 0, c.errs[next-1]
+				})
+				got := none
+				if gaveUp := (*sluice.RetryError)(nil); errors.As(err, &gaveUp) {
+					got = gaveUp.Reason
+				}
+				assert.Equal(t, want, got, "attempt %d", next)
+			}
+			assert.Len(t, c.errs, next)
+		})
+	}
 }

@@ -22,6 +22,7 @@ type Set struct {
 	known     map[string]*Pipeline                  // every policy that a document had
 	listeners map[*setListener]map[*Pipeline]func() // with what stops them
 	trace     *Trace                                // nil for none
+	shared    *runner.Mechanisms                    // nil before the first document
 }
 
 // setListener is a function that listens to the pipelines of a set.
@@ -50,8 +51,8 @@ func Parse(file string, src []byte, options ...Option) (*Set, error) {
 }
 
 // Reload replaces the active document, or changes nothing and returns an
-// error. Policies are matched by name and keep their state; pipelines that callers
-// already have use the new steps. One whose policy is no longer in the document keeps
+// error. Policies, and the mechanisms that they share, are matched by name and keep their
+// state; pipelines that callers already have use the new steps. One whose policy is no longer in the document keeps
 // its last steps until a document has the policy again.
 func (s *Set) Reload(file string, src []byte) error {
 	document, err := policy.Parse(file, src)
@@ -65,39 +66,56 @@ func (s *Set) Reload(file string, src []byte) error {
 			return fmt.Errorf("%s:%d:%d: policies.%s.%w", file, p.Line, p.Column, p.Name, err)
 		}
 	}
-	s.put(document, plans).EmitAll()
+	events, err := s.put(document, plans)
+	if err != nil {
+		return fmt.Errorf("%s: %w", file, err)
+	}
+	events.EmitAll()
 	return nil
 }
 
 // put activates a document, and returns the events of its cells, which the caller
 // emits when it holds no lock.
-func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all runner.CellEvents) {
+func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all runner.CellEvents, err error) {
 	s.change.Lock()
 	defer s.change.Unlock()
 	next := make(map[string]*Pipeline, len(plans))
 	if s.known == nil {
 		s.known = map[string]*Pipeline{}
 	}
+	if s.shared == nil {
+		if s.shared = applied(s.options).shared; s.shared == nil {
+			s.shared = new(runner.Mechanisms)
+		}
+	}
+	var list []runner.Rebinding
+	var added []*Pipeline
 	for i, plan := range plans {
-		about := origin{&document.Policies[i], document}
 		p := s.known[plan.Name()]
 		if p == nil {
-			p = newPipeline(plan, about, applied(s.options))
-			s.known[plan.Name()] = p
-			for f, stops := range s.listeners {
-				stops[p] = p.Listen(f.f, f.kinds...)
-			}
-			if s.trace != nil {
-				p.engine.Trace(s.trace.recorder, true)
-			}
-		} else {
-			all = append(all, p.engine.Configure(plan, about)...)
+			set := applied(s.options)
+			p = newPipeline(runner.New(plan.Name(), &set.Settings, s.shared), set)
+			added = append(added, p)
 		}
+		list = append(list, runner.Rebinding{Pipeline: p.engine, Plan: plan, About: origin{&document.Policies[i], document}})
 		next[plan.Name()] = p
+	}
+	all, err = s.shared.Configure(list)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range added {
+		s.known[p.Name()] = p
+		for f, stops := range s.listeners {
+			stops[p] = p.Listen(f.f, f.kinds...)
+		}
+		if s.trace != nil {
+			p.engine.Trace(s.trace.recorder, true)
+		}
 	}
 	s.pipelines.Store(&next)
 	s.document.Store(document)
-	return all
+	return all, nil
 }
 
 // Pipeline returns the pipeline of a policy. Where the document has none of the

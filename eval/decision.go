@@ -3,6 +3,7 @@ package eval
 import (
 	"bytes"
 	"encoding/json"
+	"strconv"
 
 	"github.com/sluice-go/sluice/core/decision"
 )
@@ -14,8 +15,11 @@ func (r *run) write() error {
 	for i := range list {
 		d := &list[i]
 		id := ""
-		if d.Kind != decision.Configured {
+		switch {
+		case d.Kind != decision.Configured:
 			id = r.ids[d.Call.Slot()]
+		case r.names != nil:
+			id = strconv.Quote(r.names[d.Policy])
 		}
 		r.text = decision.AppendLine(r.text, id, d)
 		if d.Last {

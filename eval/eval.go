@@ -58,22 +58,53 @@ func Run(p pipeline.Policy, o Options, in io.Reader, out io.Writer) error {
 	if err != nil {
 		return err
 	}
-	d := drive.New(plan, o.Seed)
-	if o.State {
-		d.Describe = cell.Text
-	}
-	n := &native{driver: d}
-	if o.Steps == nil {
-		return play(n, o.Follow, in, out)
-	}
-	s := steps{out: bufio.NewWriterSize(o.Steps, 1<<16), keys: &n.keys}
-	d.Steps = s.write
-	return errors.Join(play(n, o.Follow, in, out), s.out.Flush())
+	return decide(&native{driver: drive.New(plan, o.Seed)}, o, in, out)
 }
 
-// play decides the events of a log.
-func play(d decider, follow bool, in io.Reader, out io.Writer) error {
-	r := &run{decider: d, live: map[string]decision.Handle{}, out: bufio.NewWriterSize(out, 1<<16)}
+// RunAll is Run for several policies, whose steps share the mechanisms of one name. The
+// id of a call is a text that begins with the name of its policy and a slash, that of a
+// configure is the name, as in the trace of a set.
+func RunAll(policies []pipeline.Policy, o Options, in io.Reader, out io.Writer) error {
+	n := &native{}
+	for _, p := range policies {
+		plan, err := pipeline.Compile(p)
+		if err != nil {
+			return err
+		}
+		d := n.driver
+		if d == nil {
+			d = drive.New(plan, o.Seed)
+			n.driver = d
+		} else {
+			d = d.Join(plan, o.Seed)
+		}
+		n.names, n.drivers = append(n.names, p.Name), append(n.drivers, d)
+	}
+	if n.driver == nil {
+		return ErrNoPolicies
+	}
+	return decide(n, o, in, out)
+}
+
+// ErrNoPolicies says that there is no policy to decide by.
+var ErrNoPolicies = errors.New("no policies")
+
+// decide decides a log by the core of this program.
+func decide(n *native, o Options, in io.Reader, out io.Writer) error {
+	if o.State {
+		n.driver.Describe = cell.Text
+	}
+	if o.Steps == nil {
+		return play(n, n.names, o.Follow, in, out)
+	}
+	s := steps{out: bufio.NewWriterSize(o.Steps, 1<<16), keys: &n.keys}
+	n.driver.Steps = s.write
+	return errors.Join(play(n, n.names, o.Follow, in, out), s.out.Flush())
+}
+
+// play decides the events of a log. names are those of several policies, nil for one.
+func play(d decider, names []string, follow bool, in io.Reader, out io.Writer) error {
+	r := &run{decider: d, names: names, live: map[string]decision.Handle{}, out: bufio.NewWriterSize(out, 1<<16)}
 	err := r.all(bufio.NewReaderSize(in, 1<<16), follow)
 	if flushed := r.out.Flush(); err == nil {
 		err = flushed
@@ -84,6 +115,7 @@ func play(d decider, follow bool, in io.Reader, out io.Writer) error {
 // run is the state of a log that is played.
 type run struct {
 	decider decider
+	names   []string // of several policies, by the number of the driver
 	live    map[string]decision.Handle
 	ids     []string // by slot
 	now     clock.Mark

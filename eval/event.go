@@ -212,8 +212,8 @@ func (e *event) readAttempt(l *line) error {
 	return nil
 }
 
-// readPolicy reads the id with which a trace names the policy of the event. It has no
-// meaning in a log of one policy, so whatever it is, it is right.
+// readPolicy reads the id with which a log of several policies names that of the event. It
+// has no meaning in a log of one policy, so whatever it is, it is right there.
 func (e *event) readPolicy(l *line) {
 	if id, err := identity(l.ID); err == nil {
 		e.id = id
@@ -224,7 +224,7 @@ func (e *event) readConfigure(l *line, d decider) (err error) {
 	if !present(l.Policy) {
 		return errors.New(`policy: missing; allowed: an object with steps`)
 	}
-	e.configure, err = d.compile(l.Policy)
+	e.configure, err = d.compile(e.id, l.Policy)
 	return err
 }
 

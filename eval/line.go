@@ -61,7 +61,7 @@ type bodies struct {
 	last json.RawMessage
 }
 
-func (b *bodies) compile(body []byte) (func() error, error) {
+func (b *bodies) compile(_ string, body []byte) (func() error, error) {
 	b.last = body
 	return nil, nil
 }

@@ -22,7 +22,7 @@ func RunModule(m *host.Module, plan *host.Plan, o Options, in io.Reader, out io.
 		return err
 	}
 	d := &module{m: m, pipeline: p}
-	err = play(d, o.Follow, in, out)
+	err = play(d, nil, o.Follow, in, out)
 	if closed := errors.Join(d.forget(), p.Close()); err == nil {
 		err = closed
 	}
@@ -45,7 +45,7 @@ type module struct {
 // place is the prefix of an error of the module's policies.
 var place = regexp.MustCompile(`(?m)^policy:\d+:\d+: `)
 
-func (s *module) compile(body []byte) (func() error, error) {
+func (s *module) compile(_ string, body []byte) (func() error, error) {
 	plan, err := s.m.Body(body)
 	var wrong *host.Error
 	switch {

@@ -3,6 +3,9 @@ package eval
 import (
 	"bufio"
 	"errors"
+	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
@@ -15,8 +18,8 @@ import (
 // decider decides the events of a log, one after another.
 type decider interface {
 	// compile compiles the body of a policy in JSON and returns a function that
-	// activates it.
-	compile(body []byte) (configure func() error, err error)
+	// activates it. The id names the policy where there are several.
+	compile(id string, body []byte) (configure func() error, err error)
 	// advance lets time pass. What follows is at this mark.
 	advance(now clock.Mark) error
 	// begin starts the call of an event.
@@ -33,6 +36,24 @@ type decider interface {
 type native struct {
 	driver *drive.Driver
 	keys   drive.Keys
+	// Of several policies: their names and their drivers, of which driver is the first.
+	names   []string
+	drivers []*drive.Driver
+}
+
+// of returns the driver of the policy that an id names, alone or before a slash.
+func (n *native) of(id string) (*drive.Driver, error) {
+	if n.drivers == nil {
+		return n.driver, nil
+	}
+	name, _, _ := strings.Cut(strings.Trim(id, `"`), "/")
+	if i := slices.Index(n.names, name); i >= 0 && id[0] == '"' {
+		return n.drivers[i], nil
+	}
+	if id == "" {
+		id = "nothing"
+	}
+	return nil, fmt.Errorf("id: found %s; allowed: one that begins with the name of its policy and a slash: %s", id, strings.Join(n.names, ", "))
 }
 
 // steps writes the steps of cells.
@@ -51,16 +72,21 @@ func (s *steps) write(e *reducer.Entry, key uint32) {
 	_, _ = s.out.Write(s.text)
 }
 
-func (n *native) compile(body []byte) (func() error, error) {
+func (n *native) compile(id string, body []byte) (func() error, error) {
+	d, err := n.of(id)
+	if err != nil {
+		return nil, err
+	}
 	p, err := policy.ParseOne("policy.json", body)
 	if err != nil {
 		return nil, inline(err)
 	}
+	p.Name = d.Plan().Name()
 	plan, err := pipeline.Compile(p.Policy)
 	if err != nil {
 		return nil, err
 	}
-	return func() error { n.driver.Configure(plan); return nil }, nil
+	return func() error { d.Configure(plan); return nil }, nil
 }
 
 // inline names the errors of a policy by their paths: its lines are not those
@@ -83,12 +109,16 @@ func (n *native) advance(now clock.Mark) error {
 }
 
 func (n *native) begin(e *event) (decision.Handle, error) {
-	request := drive.Request{Cost: e.cost, Deadline: e.deadline}
-	if n.driver.Plan().Keyed() != 0 {
-		request.Keys, request.Missing = n.keys.Of(n.driver.Plan(), e.lookup, n.driver.Uses)
+	d, err := n.of(e.id)
+	if err != nil {
+		return decision.Handle{}, err
 	}
-	n.keys.Price(&request, n.driver.Plan(), e.lookup)
-	return n.driver.Begin(&request), nil
+	request := drive.Request{Cost: e.cost, Deadline: e.deadline}
+	if d.Plan().Keyed() != 0 {
+		request.Keys, request.Missing = n.keys.Of(d.Plan(), e.lookup, d.Uses)
+	}
+	n.keys.Price(&request, d.Plan(), e.lookup)
+	return d.Begin(&request), nil
 }
 
 func (n *native) done(h decision.Handle, e *event) (bool, error) {

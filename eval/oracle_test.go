@@ -43,6 +43,39 @@ func TestOracle(t *testing.T) {
 	}
 }
 
+// TestOracleOfSeveral does so with several policies that share mechanisms.
+func TestOracleOfSeveral(t *testing.T) {
+	n, seed := testenv.Cases(10_000), testenv.Seed()
+	if testing.Short() {
+		n /= 20
+	}
+	t.Logf("SLUICE_SEED=%d, %d cases", seed, n)
+	for i := range n {
+		r := rand.New(rand.NewPCG(seed, uint64(i)))
+		one, log := generate.GenerateFor(r, seed)
+		all, events := generate.Spread(r, one, log)
+		want, err := oracle.RunSet(all, seed, events)
+		if err != nil {
+			continue // two calls of one policy have one id
+		}
+		doc, err := policy.Parse("random.json", generate.SetJSON(all))
+		if err != nil {
+			t.Fatalf("SLUICE_SEED=%d, case %d: %v\n%s", seed, i, err, generate.SetJSON(all))
+		}
+		policies := make([]pipeline.Policy, len(doc.Policies))
+		for i := range doc.Policies {
+			policies[i] = doc.Policies[i].Policy
+		}
+		var out bytes.Buffer
+		if err := eval.RunAll(policies, eval.Options{Seed: seed}, bytes.NewReader(generate.EventsJSON(events)), &out); err != nil {
+			fmt.Fprintln(&out, err)
+		}
+		if why := differ(out.String(), want); why != "" {
+			t.Fatalf("SLUICE_SEED=%d, case %d:\n%s\n%s\n%s", seed, i, generate.SetJSON(all), generate.EventsJSON(events), why)
+		}
+	}
+}
+
 var anyExample = regexp.MustCompile("(?ms)^```(?:log|ndjson)\n(.*?)^---\n(.*?)^```")
 
 // TestOracleReference lets the naive implementation decide the worked examples of
@@ -100,7 +133,13 @@ func compare(p pipeline.Policy, seed uint64, events []oracle.Event) string {
 	if err := eval.Run(doc.Policies[0].Policy, eval.Options{Seed: seed}, bytes.NewReader(generate.EventsJSON(events)), &out); err != nil {
 		fmt.Fprintln(&out, err)
 	}
-	got := strings.Split(out.String(), "\n")
+	return differ(out.String(), want)
+}
+
+// differ returns the first difference between what the core printed and the lines of the
+// oracle, or nothing.
+func differ(printed string, want []string) string {
+	got := strings.Split(printed, "\n")
 	got = got[:len(got)-1]
 	for i := range max(len(got), len(want)) {
 		if i >= len(got) || i >= len(want) || got[i] != want[i] {

@@ -53,6 +53,11 @@ func FuzzBudget(f *testing.F) {
 	decoder(f, made(f, m, err), "budget/testdata")
 }
 
+func FuzzTokens(f *testing.F) {
+	m, err := budget.New(budget.Config{Rule: budget.Tokens, Tokens: 12}.WithDefaults())
+	decoder(f, made(f, m, err), "budget/testdata")
+}
+
 func FuzzBreaker(f *testing.F) {
 	m, err := breaker.New(breakerConfig(breaker.Calls, 100, 0))
 	decoder(f, made(f, m, err), "breaker/testdata")

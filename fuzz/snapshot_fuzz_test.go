@@ -19,6 +19,7 @@ policies:
     steps:
       - limit: {name: a, algorithm: sliding-counter, rate: 5/1s, per: key}
       - retry: {attempts: 2, backoff: none, budget: 50%}
+      - hedge: {after: 1s, budget: {max_tokens: 4, token_ratio: 0.5}}
       - breaker: {window: {calls: 4}, minimum: 2, open: 1s, per: key}
       - breaker: {name: large, window: {time: 10s, buckets: 20}, minimum: 2, open: 1s}
       - limit: {name: b, rate: 10/1s, wait: 1s, queue: 3}

@@ -3,9 +3,13 @@ package linearizability
 import (
 	"context"
 	"errors"
+	"sync/atomic"
 	"testing"
 
+	"github.com/stretchr/testify/require"
+
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -96,6 +100,20 @@ func TestPipelineDefects(t *testing.T) {
 			}
 		})
 	}
+	t.Run("does not share", func(t *testing.T) {
+		caught(t, bubbles, 3_000, piping(shared(steps), 1, 0, func(p *pipelines) {
+			alone, err := sluice.New(pipeline.Policy{Name: "p", Steps: p.steps})
+			require.NoError(t, err)
+			do, other := p.do, pipelinesOf(alone).do
+			var calls atomic.Uint64
+			p.do = func(ctx context.Context, q sluice.Request, fn func(context.Context) error) error {
+				if calls.Add(1)%2 == 0 {
+					return other(ctx, q, fn)
+				}
+				return do(ctx, q, fn)
+			}
+		}))
+	})
 	t.Run("confuses two keys", func(t *testing.T) {
 		for _, kind := range kinds {
 			caught(t, bubbles, 3_000, piping(keyedStep(kind), 3, 3, func(p *pipelines) {

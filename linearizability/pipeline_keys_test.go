@@ -42,6 +42,9 @@ func TestPipelineKeys(t *testing.T) {
 			room := piping(keyedStep(kind), 3, 3, nil)
 			t.Run("bubble", func(t *testing.T) { linearizable(t, bubbles, 300, room) })
 			t.Run("clock", func(t *testing.T) { linearizable(t, virtual, 300, room) })
+			t.Run("of several pipelines", func(t *testing.T) {
+				linearizable(t, bubbles, 200, piping(shared(keyedStep(kind)), 3, 3, nil))
+			})
 			few := piping(keyedStep(kind), 2, 3, nil)
 			t.Run("evicted in a bubble", func(t *testing.T) { linearizable(t, bubbles, 300, few) })
 			t.Run("evicted by clock", func(t *testing.T) { linearizable(t, virtual, 300, few) })

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -30,14 +31,30 @@ type pipelines struct {
 	keys   []string
 }
 
-func pipelinesOf(p *sluice.Pipeline) *pipelines {
+// pipelinesOf has each call made by the next one of some pipelines that share all cells:
+// to its callers they are one pipeline.
+func pipelinesOf(all ...*sluice.Pipeline) *pipelines {
+	var calls atomic.Uint64
+	next := func() *sluice.Pipeline { return all[calls.Add(1)%uint64(len(all))] }
 	return &pipelines{
 		do: func(ctx context.Context, q sluice.Request, fn func(context.Context) error) error {
-			_, err := sluice.DoWith(ctx, p, q, func(ctx context.Context) (int, error) { return 0, fn(ctx) })
+			_, err := sluice.DoWith(ctx, next(), q, func(ctx context.Context) (int, error) { return 0, fn(ctx) })
 			return err
 		},
-		begin: p.Begin, done: (*sluice.Call).Done, release: (*sluice.Call).Release,
+		begin: func(ctx context.Context, q sluice.Request) (*sluice.Call, error) { return next().Begin(ctx, q) },
+		done:  (*sluice.Call).Done, release: (*sluice.Call).Release,
 		keys: []string{""},
+	}
+}
+
+// shared draws the steps of another draw, as mechanisms that several pipelines share.
+func shared(draw func(*history) []pipeline.Step) func(*history) []pipeline.Step {
+	return func(h *history) []pipeline.Step {
+		all := draw(h)
+		for i := range all {
+			all[i].Mechanism = all[i].Kind().String()
+		}
+		return all
 	}
 }
 
@@ -74,11 +91,20 @@ func piping(draw func(*history) []pipeline.Step, most, keys int, defect func(*pi
 	return func(h *history) *model {
 		all := draw(h)
 		h.config = fmt.Sprintf("%+v", all)
-		p, err := sluice.New(pipeline.Policy{Name: "p", Steps: all}, sluice.WithClock(h), sluice.WithMaxKeys(most))
-		if err != nil {
-			panic(err)
+		list := make([]*sluice.Pipeline, 1)
+		if all[0].Mechanism != "" {
+			list = make([]*sluice.Pipeline, 3)
 		}
-		runner := pipelinesOf(p)
+		var mechanisms sluice.Mechanisms
+		for i := range list {
+			var err error
+			list[i], err = sluice.New(pipeline.Policy{Name: "p", Steps: all}, sluice.WithClock(h), sluice.WithMaxKeys(most), sluice.WithMechanisms(&mechanisms))
+			if err != nil {
+				panic(err)
+			}
+		}
+		p := list[0]
+		runner := pipelinesOf(list...)
 		m := &model{loose: all[0].WhenFull == keyed.FullShare}
 		if keys > 0 {
 			runner.keys = letters[:keys]
@@ -297,4 +323,6 @@ func (p *pipelines) begins(c *client) {
 func TestPipeline(t *testing.T) {
 	t.Run("bubble", func(t *testing.T) { linearizable(t, bubbles, 600, piping(steps, 1, 0, nil)) })
 	t.Run("clock", func(t *testing.T) { linearizable(t, virtual, 500, piping(steps, 1, 0, nil)) })
+	t.Run("shared", func(t *testing.T) { linearizable(t, bubbles, 300, piping(shared(steps), 1, 0, nil)) })
+	t.Run("shared clock", func(t *testing.T) { linearizable(t, virtual, 300, piping(shared(steps), 1, 0, nil)) })
 }

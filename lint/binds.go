@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"time"
 
+	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -103,6 +104,22 @@ func checkBudget(a *analysis) {
 	s := &a.steps[a.retry]
 	r := pipeline.ConfigOf[retry.Config](*s)
 	if !r.Budgeted {
+		return
+	}
+	switch r.Budget.Rule {
+	case budget.Windowed:
+	case budget.Adaptive:
+		if a.attempts <= 2 {
+			a.find(Note, BudgetFloor, a.retry, "a call makes at most 1 retry, which the budget grants at any share of failures: it refuses only after a long wait and below full steps", "retry: {attempts: 4}")
+		}
+		return
+	default:
+		n := untilSpent(r.Budget)
+		if n == 0 {
+			a.find(Note, BudgetFloor, a.retry, "a failure leaves one half of the tokens or less: the budget grants no retry", "retry: {budget: {max_tokens: 10, token_ratio: 0.1}}")
+			return
+		}
+		a.find(Note, BudgetFloor, a.retry, fmt.Sprintf("the tokens grant %d retries one after another while no attempt succeeds: up to so many, the budget refuses nothing", n), "retry: {budget: {tokens: 50}}")
 		return
 	}
 	c, floor := r.Budget, always(r.Budget)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/document"
 )
@@ -169,6 +170,7 @@ func (c *comparison) steps(before *document.Policy, j int, after *document.Polic
 	if s.Shadow {
 		shadow = Looser
 	}
+	c.value(sharing(old, s), "mechanism", old.Mechanism, s.Mechanism)
 	c.value(shadow, "shadow", strconv.FormatBool(old.Shadow), strconv.FormatBool(s.Shadow))
 	c.value(partition(old.Per, s.Per), "per", strings.Join(old.Per, ", "), strings.Join(s.Per, ", "))
 	c.value(Other, "keys", keysText(old), keysText(s))
@@ -178,6 +180,19 @@ func (c *comparison) steps(before *document.Policy, j int, after *document.Polic
 		missing = Looser
 	}
 	c.value(missing, "missing", missingText(old), missingText(s))
+}
+
+// sharing is the effect of another mechanism: one that other policies use, too, lets fewer
+// calls of each of them pass.
+func sharing(old, s *pipeline.Step) Effect {
+	switch row := mechanisms.Row(s.Kind()); {
+	case row.Stateless != nil && row.Stateless(s.Config) != "":
+	case old.Mechanism == "":
+		return Tighter
+	case s.Mechanism == "":
+		return Looser
+	}
+	return Other
 }
 
 // partition is the effect of other attributes: cells that each serve fewer calls let

@@ -68,6 +68,15 @@ func TestCompareSteps(t *testing.T) {
 		{`hedge: {after: 200ms}`, `hedge: {after: 300ms}`, "tighter hedge after: 200ms -> 300ms"},
 		{`adaptive: {}`, `adaptive: {maximum: 300, decrease: 20%}`, "looser adaptive maximum: 200 -> 300|tighter adaptive decrease: 10% -> 20%"},
 		{`timeout: 5s`, `bulkhead: 5`, "tighter bulkhead step:  -> 5 at once, refuses at once|looser timeout step: 5s for the whole call -> "},
+		{`retry: {budget: {tokens: 500}}`, `retry: {budget: {tokens: 500, retry: 4}}`, "looser retry budget: budget of 500 tokens, a retry takes 5, after a timeout 10, a first attempt that succeeds returns 1 -> " +
+			"budget of 500 tokens, a retry takes 4, after a timeout 10, a first attempt that succeeds returns 1"},
+		{`retry: {budget: {max_tokens: 10, token_ratio: 0.1}}`, `retry: {budget: {max_tokens: 9, token_ratio: 0.1}}`,
+			"tighter retry budget: budget of 10 tokens, a failure takes 1, a success returns 0.1, none at one half -> budget of 9 tokens, a failure takes 1, a success returns 0.1, none at one half"},
+		{`retry: {budget: {max_tokens: 10, token_ratio: 0.1}}`, `retry: {budget: {tokens: 10}}`,
+			"other retry budget: budget of 10 tokens, a failure takes 1, a success returns 0.1, none at one half -> budget of 10 tokens, a retry takes 5, after a timeout 10, a first attempt that succeeds returns 1"},
+		{`retry: {budget: {adaptive: 10s}}`, `retry: {budget: {adaptive: 10s, wait: 1s}}`,
+			"tighter retry budget: budget of retries a call: 1 above 50% of failures, 2 above 20%, over 10s, none after a wait of more than 2s -> " +
+				"budget of retries a call: 1 above 50% of failures, 2 above 20%, over 10s, none after a wait of more than 1s"},
 		{`timeout: 5s}, {retry: 3`, `timeout: 5s`, "tighter retry step: 3 attempts, backoff exponential 500ms factor 2 max 1m with full jitter, no budget -> "},
 		{`timeout: 5s}, {bulkhead: 5`, `bulkhead: 5}, {timeout: 5s`, "other  order: timeout, bulkhead -> bulkhead, timeout"},
 	} {

@@ -104,7 +104,22 @@ func (a *analysis) concurrent() []Concurrent {
 
 func budgetOf(s *pipeline.Step) *Budget {
 	c := pipeline.ConfigOf[retry.Config](*s).Budget
+	if c.Rule == budget.Adaptive {
+		return &Budget{Per: orEmpty(s.Per), Window: Duration(c.Window), OneAbove: c.OneAbove.String(), TwoAbove: c.TwoAbove.String()}
+	}
+	if c.Rule != budget.Windowed {
+		return &Budget{Per: orEmpty(s.Per), Tokens: c.Tokens, UntilSpent: untilSpent(c)}
+	}
 	return &Budget{Per: orEmpty(s.Per), Ratio: c.Ratio.String(), Always: always(c), Window: Duration(c.Window)}
+}
+
+// untilSpent returns the retries that a full bucket of tokens grants while no attempt
+// succeeds.
+func untilSpent(c budget.Config) uint64 {
+	if c.Rule == budget.Throttle {
+		return uint64(c.Tokens-1) / 2 // each after a failure that leaves more than one half
+	}
+	return uint64(c.Tokens / min(c.Retry, c.Timeout))
 }
 
 // always returns the retries that a budget grants in a window whatever the load.

@@ -147,6 +147,12 @@ func randomLooser(r *rand.Rand, c limiter.Config) limiter.Config {
 }
 
 func randomBudget(r *rand.Rand) budget.Config {
+	switch r.IntN(4) {
+	case 0:
+		return budget.Config{Rule: budget.Tokens, Tokens: 4 + r.Uint32N(9), Retry: 1 + r.Uint32N(4), Timeout: 1 + r.Uint32N(4), Refund: 1}
+	case 1:
+		return budget.Config{Rule: budget.Throttle, Tokens: 1 + r.Uint32N(9), TokenRatio: reducer.Percent(10)}
+	}
 	return budget.Config{
 		Ratio: reducer.Percent(10 * r.Uint32N(40)), MinimumCount: r.Uint32N(60), MinimumPeriod: nanos(r, 1, 9), Window: nanos(r, 10, 30),
 	}

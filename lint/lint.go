@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice/core/mechanism"
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/document"
 )
 
@@ -19,6 +20,7 @@ func Check(doc *document.Document) Report {
 		used[doc.Policies[i].Extends] = true
 	}
 	report.Findings = append(report.Findings, checkDefaults(doc)...)
+	report.Findings = append(report.Findings, checkMechanisms(doc)...)
 	for i := range doc.Policies {
 		p := &doc.Policies[i]
 		one := CheckPolicy(p)
@@ -31,9 +33,36 @@ func Check(doc *document.Document) Report {
 		if doc.Proxy.Stated && doc.Proxy.State == document.ProcessState {
 			one.Findings = append(one.Findings, checkProxyWaits(p)...)
 		}
+		for j := range one.Steps {
+			one.Steps[j].SharedWith = usersOf(doc, one.Steps[j].Shared, p)
+		}
 		report.Policies = append(report.Policies, one)
 	}
 	return report
+}
+
+// usersOf returns the policies that use a mechanism of the document beside another one.
+func usersOf(doc *document.Document, name string, beside *document.Policy) (list []string) {
+	for i := range doc.Policies {
+		p := &doc.Policies[i]
+		if name != "" && p != beside && slices.ContainsFunc(p.Steps, func(s pipeline.Step) bool { return s.Mechanism == name }) {
+			list = append(list, p.Name)
+		}
+	}
+	return list
+}
+
+// checkMechanisms finds mechanisms that no step uses.
+func checkMechanisms(doc *document.Document) (list []Finding) {
+	for i := range doc.Mechanisms {
+		if m := &doc.Mechanisms[i]; usersOf(doc, m.Name, nil) == nil {
+			list = append(list, Finding{
+				Severity: Note, Rule: UnusedMechanism, Line: m.Line, Column: m.Column,
+				Message: "no policy uses the mechanism " + m.Name, Reason: reasonOf(UnusedMechanism),
+			})
+		}
+	}
+	return list
 }
 
 // checkDefaults finds defaults that no step takes.
@@ -79,7 +108,7 @@ func CheckPolicy(p *document.Policy) Policy {
 		}
 		one.Steps = append(one.Steps, Step{
 			Name: s.Name, Description: description, Mechanism: s.Kind().String(), Settings: a.settings(i),
-			Per: orEmpty(s.Per), Shadow: s.Shadow, EachAttempt: a.each(i), Line: line, Column: column,
+			Per: orEmpty(s.Per), Shadow: s.Shadow, EachAttempt: a.each(i), Shared: s.Mechanism, Line: line, Column: column,
 		})
 	}
 	return one

@@ -37,10 +37,14 @@ type Step struct {
 	Shadow    bool     `json:"shadow"`
 	// EachAttempt says that the step is below a retry or a hedge, so that every
 	// attempt passes it.
-	EachAttempt bool   `json:"each_attempt"`
-	Description string `json:"description,omitempty"`
-	Line        int    `json:"line"`
-	Column      int    `json:"column"`
+	EachAttempt bool `json:"each_attempt"`
+	// Shared is the mechanism of the document that the step uses, empty for none, and
+	// SharedWith the other policies that use it.
+	Shared      string   `json:"shared,omitempty"`
+	SharedWith  []string `json:"shared_with,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Line        int      `json:"line"`
+	Column      int      `json:"column"`
 }
 
 // Fallback is what a caller gets in place of a refusal or a failure.
@@ -105,12 +109,19 @@ type Attempts struct {
 
 // Budget bounds the retries of all calls of a key together: one is granted while
 // those of the Window that ends with it are no more than Always and the Ratio of
-// its first attempts.
+// its first attempts. One of Tokens grants no more than UntilSpent while no attempt
+// succeeds, and an adaptive one follows the share of failures; the other fields are empty then.
 type Budget struct {
-	Per    []string `json:"per"`
-	Ratio  string   `json:"ratio"`
-	Always uint64   `json:"always"`
-	Window Duration `json:"window"`
+	Per        []string `json:"per"`
+	Ratio      string   `json:"ratio"`
+	Always     uint64   `json:"always"`
+	Window     Duration `json:"window"`
+	Tokens     uint32   `json:"tokens,omitempty"`
+	UntilSpent uint64   `json:"until_spent,omitempty"`
+	// OneAbove and TwoAbove are the shares of failures of the Window above which an adaptive
+	// one grants a call 1 retry, and 2.
+	OneAbove string `json:"one_above,omitempty"`
+	TwoAbove string `json:"two_above,omitempty"`
 }
 
 // Time is a longest time.

@@ -46,6 +46,7 @@ const (
 	Shadow           Rule = "shadow"
 	Unused           Rule = "unused"
 	UnusedDefaults   Rule = "unused-defaults"
+	UnusedMechanism  Rule = "unused-mechanism"
 	DeadRoute        Rule = "route-unreachable"
 	NoDefault        Rule = "no-default-route"
 	ProxyWait        Rule = "proxy-wait"
@@ -147,6 +148,8 @@ func Rules() []RuleInfo {
 			"its limits apply to no request"},
 		{UnusedDefaults, note, "defaults of a mechanism that no step takes",
 			"a setting that nothing has is read as one that applies"},
+		{UnusedMechanism, note, "a mechanism of the document that no policy uses",
+			"a mechanism that nothing uses is read as one that applies"},
 		{DeadRoute, warning, "a route that is the first match of no request",
 			"the requests that it names pass another policy"},
 		{NoDefault, warning, "routes that do not match all requests, in a document without http.default",

@@ -115,6 +115,9 @@ var ruleTests = []struct {
 
 	// Budgets.
 	{`{timeout: 9s}, {retry: {attempts: 3, budget: 20%}}, {timeout: {after: 1s, name: t}}`, []string{"note budget-floor retry"}},
+	{`{timeout: 9s}, {retry: {attempts: 3, budget: {adaptive: 10s}}}, {timeout: {after: 1s, name: t}}`, nil},
+	{`{timeout: 9s}, {retry: {attempts: 2, budget: {adaptive: 10s}}}, {timeout: {after: 1s, name: t}}`, []string{"note budget-floor retry"}},
+	{`{timeout: 9s}, {retry: {attempts: 3, budget: {tokens: 500}}}, {timeout: {after: 1s, name: t}}`, []string{"note budget-floor retry"}},
 	{`{timeout: 9s}, {retry: {attempts: 3, budget: 200%}}, {timeout: {after: 1s, name: t}}`, []string{"note budget-floor retry"}},
 	{`{timeout: 9s}, {retry: {attempts: 3, budget: 199%}}, {timeout: {after: 1s, name: t}}`, []string{"note budget-floor retry"}},
 	{`{timeout: 9s}, {retry: {attempts: 3, budget: 20%}}, {limit: {rate: 50/1m, burst: 10}}, {timeout: {after: 1s, name: t}}`, []string{"warning budget-never-binds retry"}},
@@ -210,6 +213,7 @@ var documentTests = []struct {
 	{"policies: {used: {steps: [{timeout: 1s}]}, other: {steps: [{timeout: 1s}]}}\nroutes: [{path: /**, policy: used}]", []string{"note unused"}},
 	{"policies: {used: {extends: base, change: [{timeout: 2s}]}, base: {steps: [{timeout: 1s}]}}\nroutes: [{path: /**, policy: used}]", []string{}},
 	{"defaults: {timeout: {soft: 1ms}, retry: 5, limit: {wait: 1s}}\npolicies: {a: {pass: true}, b: {steps: [{timeout: 1s}, {limit: {rate: 5/s, burst: 1, defaults: false}}]}}", []string{"note unused-defaults", "note unused-defaults"}},
+	{"mechanisms: {a: {timeout: 1s}, b: {timeout: 1s}}\npolicies: {p: {steps: [{use: b}]}}", []string{"note unused-mechanism"}},
 	{"policies: {used: {steps: [{timeout: 1s}]}, other: {steps: [{timeout: 1s}]}}\nhttp: {default: other}\nroutes: [{path: /x, policy: used}]", []string{}},
 	{"policies: {p: {steps: [{timeout: 1s}]}}\nroutes: [{path: /**, policy: p}, {path: /admin, policy: p}]", []string{"warning route-unreachable"}},
 	{"policies: {p: {steps: [{timeout: 1s}]}}\nroutes: [{path: /a%00, policy: p}, {path: /**, policy: p, http: {paths: exact_bytes}}]", []string{"warning route-unreachable"}},

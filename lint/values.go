@@ -105,7 +105,7 @@ func (v *value) read(s *mechanism.Setting) {
 		v.text = field.Describe()
 	case *budget.Config:
 		v.text = field.Describe()
-		v.none(field.Window == 0)
+		v.none(field.Window == 0 && field.Tokens == 0)
 	}
 }
 
@@ -264,10 +264,18 @@ func compareLists(a, b backoff.List) (int, bool) {
 	return both(least, most)
 }
 
-// compareBudgets compares those of one window.
+// compareBudgets compares those of one rule, and of one window.
 func compareBudgets(a, b budget.Config) (int, bool) {
-	if a.Window != b.Window {
+	switch {
+	case a.Rule != b.Rule || a.Window != b.Window:
 		return 0, false
+	case a.Rule == budget.Adaptive:
+		one, two := a.OneAbove.Compare(b.OneAbove), a.TwoAbove.Compare(b.TwoAbove)
+		return both(one >= 0 && two >= 0 && a.Wait >= b.Wait, one <= 0 && two <= 0 && a.Wait <= b.Wait)
+	case a.Rule != budget.Windowed:
+		ratio := a.TokenRatio.Compare(b.TokenRatio)
+		return both(a.Tokens >= b.Tokens && a.Refund >= b.Refund && a.Retry <= b.Retry && a.Timeout <= b.Timeout && ratio >= 0,
+			a.Tokens <= b.Tokens && a.Refund <= b.Refund && a.Retry >= b.Retry && a.Timeout >= b.Timeout && ratio <= 0)
 	}
 	ratio, minimum := a.Ratio.Compare(b.Ratio), cmp.Compare(always(a), always(b))
 	return both(ratio >= 0 && minimum >= 0, ratio <= 0 && minimum <= 0)

@@ -74,6 +74,7 @@ func TestSchemaIsMadeOfTheRows(t *testing.T) {
 		given = append(given, member{name, givenOf(t, row)})
 		defs = defs.with(name, schemaOf(t, row)).with(settingsName(row), settingsSchema(t, row))
 	}
+	whole, part = append(whole, member{"use", reference("use")}), append(part, member{"use", reference("use")})
 	places := object{{"before", reference("before")}, {"after", reference("after")}}
 	for name, properties := range map[string]object{
 		"step": whole, "stepPart": part, "added": whole, "addedPart": append(places, part...), "defaults": given,

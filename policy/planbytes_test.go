@@ -70,6 +70,9 @@ func (w *planWriter) plan(p *pipeline.Plan) {
 		if s.Shadow {
 			flags++
 		}
+		if s.Mechanism != "" {
+			flags += 16
+		}
 		w.put("flags", flags)
 		w.text("name", s.Name)
 		w.number("per", uint64(len(s.Per)))
@@ -77,6 +80,9 @@ func (w *planWriter) plan(p *pipeline.Plan) {
 			w.text("per", attribute)
 		}
 		w.number("keys", uint64(p.Keys(i).Keys))
+		if s.Mechanism != "" {
+			w.text("mechanism", s.Mechanism)
+		}
 		draft := mechanisms.Docs(s.Kind()).Draft(s.Config)
 		w.settings(mechanisms.Row(s.Kind()).Settings, "", draft, s.Config)
 	}
@@ -184,6 +190,20 @@ func (w *planWriter) budget(name string, b *budget.Config, config mechanism.Conf
 		w.put(name, 2)
 	case !given:
 		w.put(name, 0)
+	case b.Rule == budget.Tokens:
+		w.put(name, 3)
+		for _, n := range []uint32{b.Tokens, b.Retry, b.Timeout, b.Refund} {
+			w.number(name, uint64(n))
+		}
+	case b.Rule == budget.Adaptive:
+		w.put(name, 5)
+		for _, n := range []uint64{uint64(b.Window), uint64(b.OneAbove.Millionths()), uint64(b.TwoAbove.Millionths()), uint64(b.Wait)} {
+			w.number(name, n)
+		}
+	case b.Rule == budget.Throttle:
+		w.put(name, 4)
+		w.number(name, uint64(b.Tokens))
+		w.number(name, uint64(b.TokenRatio.Millionths()/1000))
 	default:
 		w.put(name, 1)
 		w.number(name, uint64(b.Ratio.Millionths()))
@@ -267,7 +287,9 @@ func TestPlanBytesThatDoNotCompile(t *testing.T) {
 		{"\x01\x00\x01\x00" + limit[1:], "", 0, "kind"},
 		{"\x01\x00\x01\xff" + limit[1:], "", 0, "kind"},
 		{"\x01\x00\x01\x04\x0c" + limit[2:], "", 0, "flags"},
-		{"\x01\x00\x01\x04\x10" + limit[2:], "", 0, "flags"},
+		{"\x01\x00\x01\x04\x20" + limit[2:], "", 0, "flags"},
+		{"\x01\x00\x01\x04\x10\x01a\x00\x00\xff\xff\xff\xff\x0f", "", 0, "mechanism"},
+		{"\x01\x00\x02\x04\x10\x01a\x00\x00\x01m" + limit[6:] + "\x04\x10\x01b\x00\x00\x01m" + limit[6:], "mechanism: another step has its state", 1, "name"},
 		{"\x01\x00\x01\x04\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "", 0, "name"},
 		{"\x01\x00\x01\x04\x00\x01a\xff\xff\xff\xff\x0f", "", 0, "per"},
 		{"\x01\x00\x01\x04\x00\x01a\x00\x80\x00", "", 0, "keys"},
@@ -281,7 +303,9 @@ func TestPlanBytesThatDoNotCompile(t *testing.T) {
 		{"\x01\x00\x01\x01\x00\x08deadline\x00\x00\x09\x00", "name: deadline is reserved", 0, "name"},
 		{"\x01\x00\x02" + strings.Repeat("\x06\x00\x00\x00\x00\x09\x00\x01\x00\x00\x00\x00", 2), "steps: one may be a hedge", -1, "steps"},
 		{"\x01\x00\x02" + "\x01\x00\x01b\x00\x00\x00\x00" + "\x01\x00\x01b\x00\x00\x00\x00", "found 0s; allowed ", 0, "after"},
-		{"\x01\x00\x01\x06\x00\x00\x00\x00\x09\x00\x01\x00\x00\x00\x03", "", 0, "budget"},
+		{"\x01\x00\x01\x06\x00\x00\x00\x00\x09\x00\x01\x00\x00\x00\x06", "", 0, "budget"},
+		{"\x01\x00\x01\x06\x00\x00\x00\x00\x09\x00\x01\x00\x00\x00\x04\x05\xc1\x84\x3d", "", 0, "budget"},
+		{"\x01\x00\x01\x06\x00\x00\x00\x00\x09\x00\x01\x00\x00\x00\x03\x05\x06\x01\x01", "found 6; allowed ", 0, "budget.retry"},
 	} {
 		_, err := planbytes.Compile([]byte(c.src))
 		var wrong *planbytes.Error

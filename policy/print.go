@@ -38,14 +38,36 @@ func BodyJSON(p pipeline.Policy) []byte {
 func policyObject(p pipeline.Policy) object {
 	o := object{"pass": true}
 	if !p.Pass {
-		steps := []object{}
+		steps, mechanisms := []object{}, object{}
 		for _, s := range p.Steps {
-			steps = append(steps, object{s.Kind().String(): stepObject(s)})
+			step := object{s.Kind().String(): stepObject(s)}
+			if s.Mechanism != "" {
+				shared := s
+				shared.Name, shared.Shadow = "", false
+				mechanisms[s.Mechanism] = object{s.Kind().String(): stepObject(shared)}
+				step = object{"use": useObject(s)}
+			}
+			steps = append(steps, step)
 		}
 		o = object{"steps": steps}
+		if len(mechanisms) > 0 {
+			o["mechanisms"] = mechanisms
+		}
 	}
 	if p.Fallback != nil {
 		o["fallback"] = object{"status": p.Fallback.Status, "body": p.Fallback.Body}
+	}
+	return o
+}
+
+// useObject prints a step that shares a mechanism.
+func useObject(s pipeline.Step) object {
+	o := object{"mechanism": s.Mechanism}
+	if s.Name != "" {
+		o["name"] = s.Name
+	}
+	if s.Shadow {
+		o["shadow"] = true
 	}
 	return o
 }
@@ -115,6 +137,14 @@ func retryObject(c retry.Config) object {
 }
 
 func budgetObject(c budget.Config) object {
+	switch c.Rule {
+	case budget.Tokens:
+		return object{"tokens": c.Tokens, "retry": c.Retry, "timeout": c.Timeout, "refund": c.Refund}
+	case budget.Adaptive:
+		return object{"adaptive": span(c.Window), "one_above": share(c.OneAbove), "two_above": share(c.TwoAbove), "wait": span(c.Wait)}
+	case budget.Throttle:
+		return object{"max_tokens": c.Tokens, "token_ratio": json.Number(decimal(int64(c.TokenRatio.Millionths()), 6))}
+	}
 	return object{
 		"ratio":   share(c.Ratio),
 		"minimum": rate(c.MinimumCount, c.MinimumPeriod),

@@ -43,20 +43,22 @@ func (s *spendings) retry(at clock.Mark) {
 // grants reports whether the budget has a retry at the mark.
 func (s *spendings) grants(at clock.Mark) bool {
 	c := s.config
-	within := func(list []clock.Mark) (n int64) {
-		bucket := func(m clock.Mark) int64 { return int64(m-s.origin) * 10 / int64(c.Window) }
-		for _, m := range list {
-			if bucket(at)-bucket(m) < 10 {
-				n++
-			}
-		}
-		return n
-	}
-	allowed := within(s.firsts) * int64(c.Ratio.Millionths()) / int64(reducer.Whole)
+	allowed := s.within(s.firsts, at) * int64(c.Ratio.Millionths()) / int64(reducer.Whole)
 	if c.MinimumCount > 0 {
 		allowed += int64(c.MinimumCount) * int64(c.Window) / int64(c.MinimumPeriod)
 	}
-	return within(s.retries)+1 <= allowed
+	return s.within(s.retries, at)+1 <= allowed
+}
+
+// within counts the marks in the bucket of a mark and the nine before it.
+func (s *spendings) within(list []clock.Mark, at clock.Mark) (n int64) {
+	bucket := func(m clock.Mark) int64 { return int64(m-s.origin) * 10 / int64(s.config.Window) }
+	for _, m := range list {
+		if bucket(at)-bucket(m) < 10 {
+			n++
+		}
+	}
+	return n
 }
 
 // R8: in the present bucket and the nine before it exactly as many retries are
@@ -76,6 +78,93 @@ func R8(m machine, h history) error {
 			s.retry(x.at)
 		case asks:
 			m.meet()
+		}
+	}
+	return nil
+}
+
+// R12: a bucket of tokens grants a retry exactly when its tokens allow it, by a recount of
+// all that was taken and returned, in whole thousandths: retries take no more than the
+// full bucket and what successes returned.
+func R12(m machine, h history) error {
+	r, c := play(m, h)
+	b := c.budget
+	full := int64(b.Tokens) * 1000
+	left, taken, returned := full, int64(0), int64(0)
+	for _, x := range r.log {
+		switch x.action.Kind {
+		case reducer.Acquire, reducer.TryAcquire:
+			cost := int64(b.Retry) * 1000
+			if x.action.Outcome == reducer.Timeout {
+				cost = int64(b.Timeout) * 1000
+			}
+			allowed := left >= cost
+			if b.Rule == budget.Throttle {
+				allowed = 2*left > full
+			}
+			granted := x.answer.Verdict == reducer.Admit
+			if granted != allowed || granted && x.answer.ID != uint64(cost) {
+				return fmt.Errorf("R12: %s with %d of %d thousandths", x, left, full)
+			}
+			if granted {
+				left, taken = left-cost, taken+cost
+			} else {
+				m.meet()
+			}
+		case reducer.Release:
+			before := left
+			switch {
+			case x.action.Outcome == reducer.OK && b.Rule == budget.Throttle:
+				left = min(full, left+int64(b.TokenRatio.Millionths())/1000)
+			case x.action.Outcome == reducer.OK && x.action.ID > 0:
+				left = min(full, left+int64(x.action.ID))
+			case x.action.Outcome == reducer.OK:
+				left = min(full, left+int64(b.Refund)*1000)
+			case b.Rule == budget.Throttle && retry.Retries(x.action.Outcome):
+				left = max(0, left-1000)
+			}
+			returned += max(0, left-before)
+		}
+		if taken > full+returned {
+			return fmt.Errorf("R12: %s: retries took %d thousandths of %d and %d returned ones", x, taken, full, returned)
+		}
+	}
+	return nil
+}
+
+// R13: an adaptive budget grants a further attempt exactly when the call has made fewer than
+// its wait and the share of failures in the window allow, by a recount.
+func R13(m machine, h history) error {
+	r, c := play(m, h)
+	b := c.budget
+	s := spendings{config: b} // firsts ended, retries failed
+	for _, x := range r.log {
+		switch x.action.Kind {
+		case reducer.Release:
+			if failed := retry.Retries(x.action.Outcome); failed || x.action.Outcome == reducer.OK {
+				s.first(x.at)
+				if failed {
+					s.retry(x.at)
+				}
+			}
+		case reducer.Acquire, reducer.TryAcquire:
+			ended, failed := s.within(s.firsts, x.at), s.within(s.retries, x.at)
+			most := uint64(1) << 40
+			for n, share := range []reducer.Share{b.TwoAbove, b.OneAbove} {
+				if failed*int64(reducer.Whole) > ended*int64(share.Millionths()) {
+					most = uint64(2 - n)
+				}
+			}
+			if x.action.Value > uint64(b.Wait) {
+				most = 0
+			}
+			granted := x.answer.Verdict == reducer.Admit
+			if granted != (uint64(x.action.Cost) < most) {
+				return fmt.Errorf("R13: %s after %d further attempts and a wait of %d with %d of %d failed", x, x.action.Cost, x.action.Value, failed, ended)
+			}
+			if !granted {
+				m.meet()
+			}
 		}
 	}
 	return nil

@@ -81,8 +81,12 @@ func (d *player) play(w uint64) {
 	}
 	d.callers++
 	a := reducer.Action{Kind: reducer.Acquire, Cost: 1, Permit: reducer.Permit{ID: d.callers}}
-	if d.kind == budgets && w>>4%2 == 0 {
+	switch {
+	case w>>4%2 == 1:
+	case d.kind == budgets:
 		a = reducer.Action{Kind: reducer.Record}
+	case d.kind == tokenBudgets:
+		a = reducer.Action{Kind: reducer.Release, Outcome: pick(w>>20, reducer.OK, reducer.Fail)}
 	}
 	if n := uint64(len(d.permits)); n > 0 && w>>4%3 == 0 && d.kind != limiters {
 		i := w >> 8 % n
@@ -219,6 +223,15 @@ func G16Budget(m machine, h history) error {
 	})
 }
 
+// G16Tokens: what was taken of the tokens stays taken: fewer of them never grant more, at
+// once, and more of them no less.
+func G16Tokens(m machine, h history) error {
+	c, _ := reconfigured(m, h, func(c *config, w uint64) {
+		c.budget.Tokens = max(1, c.budget.Retry, c.budget.Timeout, c.budget.Refund) + uint32(w%9)
+	})
+	return c.compare(m, c.next.budget.Tokens <= c.was.budget.Tokens, c.next.budget.Tokens >= c.was.budget.Tokens)
+}
+
 // G16Breaker: a breaker keeps its state and its deadline; a changed window starts
 // without outcomes, an unchanged one keeps them; with fewer probes it never admits
 // more, with more probes never less. Only finished probes may decide its state at
@@ -277,4 +290,6 @@ var configureLines = []property{
 		breakers, consecutive.configured("starts with a new state when it is reconfigured", forgets)},
 	{"G16", "a reconfigured retry budget keeps its counts; a lowered one never grants more, a raised one no less at once", G16Budget,
 		[]machine{spending}, spending.configured("forgets its granted retries", forgets)},
+	{"G16", "a reconfigured bucket of tokens keeps what was taken; fewer tokens never grant more at once, more of them no less", G16Tokens,
+		[]machine{tokens}, tokens.configured("is full again when it is reconfigured", forgets)},
 }

@@ -51,6 +51,16 @@ func extreme(m machine, w uint64) config {
 		}
 	case bulkheads:
 		c.bulkhead = bulkhead.Config{Concurrent: pick(w>>10, uint32(1), bulkhead.MaxConcurrent), Queue: limiter.MaxQueue, Wait: long, Lease: pick(w>>12, 0, long)}
+	case tokenBudgets:
+		if c.budget.Rule == budget.Adaptive {
+			c.budget.Window, c.budget.Wait = max(long, 10), long
+			break
+		}
+		if c.budget.Tokens = budget.MaxThrottle; c.budget.Rule == budget.Tokens {
+			c.budget.Tokens, c.budget.Timeout, c.budget.Refund = budget.MaxTokens, budget.MaxTokens, budget.MaxTokens
+		} else {
+			c.budget.TokenRatio = reducer.Millionths(budget.MaxThrottle * reducer.Whole)
+		}
 	case budgets:
 		c.budget = budget.Config{Ratio: reducer.Millionths(budget.MaxRatio), Window: max(long, 10), MinimumCount: 1_000_000_000, MinimumPeriod: long}
 		if _, err := budget.New(c.budget); err != nil {

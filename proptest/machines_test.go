@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/chaos"
+	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
@@ -42,6 +43,7 @@ type machine struct {
 	retries func(c retry.Config) nexter
 	draws   func(c chaos.Config) drawer
 	flows   func(p pipeline.Policy) *flow
+	joins   func(policies ...pipeline.Policy) []*drive.Driver
 	nests   func(p pipeline.Policy, split int) *nest
 	hands   func(p pipeline.Policy) *byHand
 	logs    func(p pipeline.Policy, log []slow.Event) ([]string, error)
@@ -177,13 +179,21 @@ var (
 		return of(must(budget.New(c.budget)), 0, func(s *budget.State) view { return view{last: s.Last, begun: s.Begun} })
 	}}
 
+	tokens = machine{name: "retry budget of tokens", kind: tokenBudgets, draw: drawTokens, make: func(c config) subject {
+		return of(must(budget.New(c.budget)), 0, func(*budget.State) view { return view{} })
+	}}
+
+	adapting = machine{name: "adaptive retry budget", kind: tokenBudgets, draw: drawAdapting, make: func(c config) subject {
+		return of(must(budget.New(c.budget)), 0, func(s *budget.State) view { return view{last: s.Last, begun: s.Begun} })
+	}}
+
 	// bursts are the algorithms that admit a cost of n as n costs of 1.
 	bursts     = []machine{bucket, fixed, sliding, logged}
 	algorithms = join(bursts, []machine{leaky})
 	queued     = []machine{queuedBucket, queuedFixed, queuedSliding, queuedLog, queuedLeaky, newestBucket}
 	breakers   = []machine{calls, timed, consecutive, large}
 	// plain are the cells that a refusal does not change.
-	plain = join(algorithms, queued, breakers, []machine{places, shared, spending})
+	plain = join(algorithms, queued, breakers, []machine{places, shared, spending, tokens, adapting})
 	cells = join(plain, []machine{eased})
 )
 
@@ -302,6 +312,25 @@ func drawBudget(h history) config {
 		c.MinimumCount, c.MinimumPeriod = 1+uint32(w>>9%3), time.Duration(1+w>>12%40)
 	}
 	return config{budget: c}
+}
+
+// drawTokens draws a bucket of tokens of one of its rules.
+func drawTokens(h history) config {
+	w := h.word(0)
+	c := budget.Config{Rule: budget.Tokens, Tokens: 1 + uint32(w>>1%12)}
+	if w%2 == 0 {
+		c.Rule, c.TokenRatio = budget.Throttle, reducer.Millionths(pick(w>>8, uint32(500_000), 1_000, 333_000, 1_000_000, 2_600_000))
+		return config{budget: c}
+	}
+	c.Retry, c.Timeout, c.Refund = 1+uint32(w>>8)%min(c.Tokens, 4), 1+uint32(w>>16)%min(c.Tokens, 6), 1+uint32(w>>24)%min(c.Tokens, 2)
+	return config{budget: c}
+}
+
+// drawAdapting draws an adaptive budget.
+func drawAdapting(h history) config {
+	w := h.word(0)
+	return config{budget: budget.Config{Rule: budget.Adaptive, Window: time.Duration(10 + w>>2%60), OneAbove: reducer.Millionths(pick(w>>8, uint32(reducer.Whole/2), reducer.Whole/3, reducer.Whole)),
+		TwoAbove: reducer.Millionths(pick(w>>12, uint32(reducer.Whole/5), reducer.Whole/3, 1)), Wait: time.Duration(1 + w>>16%9)}}
 }
 
 // start is the mark of Init.

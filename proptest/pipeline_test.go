@@ -46,6 +46,8 @@ type flow struct {
 	advance func(f *flow, to clock.Mark)
 	// key is what a call's attributes all are, nil for none.
 	key func(n int) string
+	// next returns the driver of a call, nil for one driver.
+	next func(n int) *drive.Driver
 	// deadlines of calls, where they have one.
 	deadlines map[int]time.Duration
 }
@@ -130,7 +132,11 @@ func (f *flow) begin(cost uint32) {
 	if f.key != nil {
 		request.Keys, request.Missing = f.keys.Of(f.driver.Plan(), func(string) string { return f.key(n) }, f.driver.Uses)
 	}
-	handle := f.driver.Begin(&request)
+	driver := f.driver
+	if f.next != nil {
+		driver = f.next(n)
+	}
+	handle := driver.Begin(&request)
 	f.calls[handle] = n
 	f.handles = append(f.handles, handle)
 }

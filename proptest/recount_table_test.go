@@ -29,6 +29,20 @@ var recountLines = []property{
 			}
 			return s.Step(a, now)
 		}))},
+	{"R12", "a bucket of tokens grants exactly the retries that its tokens pay for: no more than the full bucket and what successes returned", R12, []machine{tokens},
+		tokens.with("returns what a failed attempt took", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Release && a.Outcome == reducer.Fail && a.ID > 0 {
+				a.Outcome = reducer.OK
+			}
+			return s.Step(a, now)
+		}))},
+	{"R13", "an adaptive budget grants no further attempt beyond the number that the share of failures and the wait allow", R13, []machine{adapting},
+		adapting.with("counts a timeout as no failure", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Release && a.Outcome == reducer.Timeout {
+				a.Outcome = reducer.OK
+			}
+			return s.Step(a, now)
+		}))},
 	{"R10", "a first attempt counts when it starts, a retry when it is granted; neither counts as the other", R10, []machine{flowing},
 		driven("counts a retry also as a first attempt", func(f *flow, t told) []told {
 			if t.Kind == decision.Admit && t.Attempt > 1 {

@@ -16,6 +16,7 @@ const (
 	breakerFamily
 	bulkheads
 	budgets
+	tokenBudgets
 )
 
 // kinds of actions by family; a word picks one of them.
@@ -27,6 +28,8 @@ var kinds = [...][]reducer.Kind{
 	bulkheads: {reducer.Acquire, reducer.Acquire, reducer.Acquire, reducer.Release, reducer.Release, reducer.Cancel,
 		reducer.Renew, reducer.Leave, reducer.TryAcquire, reducer.Peek, reducer.Tick},
 	budgets: {reducer.Record, reducer.Record, reducer.Acquire, reducer.Acquire, reducer.Peek, reducer.TryAcquire, reducer.Tick},
+	tokenBudgets: {reducer.Acquire, reducer.Release, reducer.Acquire, reducer.Release, reducer.Peek, reducer.Release, reducer.TryAcquire, reducer.Tick,
+		reducer.Release},
 }
 
 // places is how many places of a bulkhead it is.
@@ -146,6 +149,10 @@ func (r *rig) action(w uint64) (reducer.Action, bool) {
 	case reducer.Acquire, reducer.TryAcquire, reducer.Peek:
 		r.callers++
 		a.ID, a.Cost = r.callers, r.cost(w)
+		if r.family == tokenBudgets {
+			a.Outcome = pick(w>>18, 0, reducer.Timeout, reducer.Fail)
+			a.Cost, a.Value = uint32(w>>28%4), w>>30%12
+		}
 	case reducer.Reserve:
 		a.Mark, a.Cost = r.now+clock.Mark(w>>20%32), r.cost(w)
 	case reducer.Leave:
@@ -175,6 +182,13 @@ func (r *rig) end(a reducer.Action, w uint64, choice int) (reducer.Action, bool)
 	for i, g := range r.grants {
 		if !g.over {
 			open = append(open, i)
+		}
+	}
+	if r.family == tokenBudgets {
+		// Most attempts are first ones, for which nothing was acquired.
+		a.Outcome = pick(w>>18, reducer.OK, reducer.Fail, reducer.OK, reducer.Timeout, reducer.Throttle, reducer.Ignore, reducer.Cancelled)
+		if len(open) == 0 || w>>22%2 == 0 {
+			return a, true
 		}
 	}
 	if len(open) == 0 {

@@ -78,7 +78,7 @@ func Short(m machine, s shortcut, h history) error {
 
 // exitKind is the action that Exit performs.
 func exitKind(f family) reducer.Kind {
-	if f == bulkheads {
+	if f == bulkheads || f == tokenBudgets {
 		return reducer.Release
 	}
 	return reducer.Record

@@ -123,6 +123,9 @@ func drawn(t *testing.T, s *Suite, r *rand.Rand, count int, unit time.Duration, 
 	}
 	for range count {
 		step := drawStep(r, len(c.seen), unit)
+		if strings.HasPrefix(s.Name, "retry budget, ") {
+			step.tallied(r)
+		}
 		step.delta = pause()
 		if _, err := c.take(&step); err != nil {
 			t.Fatal(s.Name, err)
@@ -130,6 +133,20 @@ func drawn(t *testing.T, s *Suite, r *rand.Rand, count int, unit time.Duration, 
 		steps = append(steps, step.append(nil))
 	}
 	return steps
+}
+
+// tallied makes a step one of a budget that counts how attempts end: Release has the outcome of an attempt,
+// and Acquire that of the attempt before.
+func (s *step) tallied(r *rand.Rand) {
+	switch reducer.Kind(s.kind) {
+	case reducer.Record:
+		s.kind = uint8(reducer.Release)
+	case reducer.Acquire:
+		if r.IntN(3) == 0 {
+			s.flags |= hasOutcome
+			s.outcome = uint8(reducer.Timeout)
+		}
+	}
 }
 
 func drawStep(r *rand.Rand, seen int, unit time.Duration) step {

@@ -39,6 +39,9 @@ var cells = []suite{
 	{name: "hedge, percentile and budget", unit: time.Second, body: `{"steps":[{"hedge":{"after":"p50","samples":7,"minimum":2,"budget":{"ratio":"30%","minimum":"1/4s","window":"10s"}}}]}`},
 	{name: "adaptive limit", unit: time.Second, body: `{"steps":[{"adaptive":{"initial":3,"maximum":6,"decrease":"40%","over":"4s"}}]}`},
 	{name: "retry budget", unit: time.Second, body: `{"steps":[{"retry":{"attempts":3,"budget":{"ratio":"20%","minimum":"1/2s","window":"10s"}}}]}`},
+	{name: "retry budget, tokens", unit: time.Second, body: `{"steps":[{"retry":{"attempts":3,"budget":{"tokens":30,"retry":5,"timeout":10,"refund":1}}}]}`},
+	{name: "retry budget, adaptive", unit: time.Second, body: `{"steps":[{"retry":{"attempts":5,"budget":{"adaptive":"10s","one_above":"60%","two_above":"30%","wait":"1s"}}}]}`},
+	{name: "retry budget, throttling", unit: time.Second, body: `{"steps":[{"retry":{"attempts":3,"budget":{"max_tokens":10,"token_ratio":0.333}}}]}`},
 }
 
 const (
@@ -75,4 +78,7 @@ var pipelines = []suite{
 	{name: "keys that share", unit: 100 * time.Millisecond, body: `{"steps":[{"limit":{"algorithm":"sliding-log","rate":"4/1s","wait":"500ms","per":"key","keys":2,"when_full":"share","missing":"deny"}},{"retry":{"attempts":2,"backoff":{"constant":"200ms"},"jitter":"none"}},{"limit":{"name":"even","algorithm":"leaky-bucket","rate":"10/1s","wait":"1s","queue":4,"per":"key","keys":1,"when_full":"share"}}]}`},
 	{name: "costs of a bulkhead", unit: 100 * time.Millisecond, body: `{"steps":[{"timeout":"3s"},{"bulkhead":{"concurrent":5,"queue":4,"wait":"2s","lease":"900ms","cost":2}}]}`, other: `{"steps":[{"timeout":"3s"},{"bulkhead":{"concurrent":4,"queue":4,"order":"newest","wait":"2s","cost":{"attribute":"header:n","default":3}}}]}`},
 	{name: "leases", unit: 100 * time.Millisecond, body: `{"steps":[{"timeout":"3s"},{"bulkhead":{"concurrent":3,"queue":4,"wait":"2s","lease":"600ms"}},{"retry":{"attempts":3,"backoff":{"linear":"100ms","max":"1s"},"jitter":"20%","budget":"50%"}}]}`},
+	{name: "adaptive retries", unit: 100 * time.Millisecond, body: `{"steps":[{"timeout":"9s"},{"retry":{"attempts":5,"backoff":{"constant":"200ms"},"jitter":"none","budget":{"adaptive":"3s","wait":"150ms"}}},{"limit":{"rate":"10/1s","wait":"1s"}},{"bulkhead":{"concurrent":3,"queue":3}},{"timeout":"500ms"}]}`},
+	{name: "tokens", unit: 100 * time.Millisecond, body: `{"steps":[{"timeout":"9s"},{"retry":{"attempts":4,"backoff":{"constant":"200ms"},"jitter":"none","refusals":"wait","budget":{"tokens":20},"per":"key"}},{"hedge":{"after":"200ms"}},{"limit":"30/1s"},{"timeout":"500ms"}]}`,
+		other: `{"steps":[{"retry":{"attempts":4,"backoff":{"constant":"200ms"},"jitter":"none","budget":{"max_tokens":6,"token_ratio":0.5},"per":"key"}},{"hedge":{"after":"200ms","budget":{"tokens":9,"retry":2}}},{"timeout":"500ms"}]}`},
 }

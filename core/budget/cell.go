@@ -21,6 +21,6 @@ type budgetCell struct{ adapter }
 
 // Step implements cell.Cell.
 func (b *budgetCell) Step(a reducer.Action, now clock.Mark, _ *reducer.Out) (answer reducer.Answer) {
-	b.Machine.StepInto(&answer, b.State(), a.Kind, now)
+	b.Machine.StepInto(&answer, b.State(), &a, now)
 	return answer
 }

@@ -12,13 +12,15 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Machine is an immutable retry budget. Record counts a first attempt, Acquire
-// requests a retry.
+// Machine is an immutable retry budget. Acquire requests a retry, after an attempt of
+// its Outcome. For a window Record counts a first attempt; for tokens Release ends an
+// attempt with its Outcome, with the permit of the Acquire that granted it.
 type Machine struct {
 	cell.Passive[State]
 
 	config  Config
 	minimum uint64 // retries a window that are always allowed
+	tokens  tokenBucket
 	digest  uint32
 }
 
@@ -29,12 +31,21 @@ const MaxRatio = 10 * reducer.Whole // millionths
 
 // New validates the configuration.
 func New(c Config) (*Machine, error) {
+	m := &Machine{config: c, digest: uint32(c.AddTo(wire.NewDigest))}
 	var e reducer.ConfigErrors
+	switch c.Rule {
+	case Windowed:
+	case Adaptive:
+		c.checkAdaptive(&e)
+		return checked(m, &e)
+	default:
+		m.tokens = newBucket(&c, &e)
+		return checked(m, &e)
+	}
+	e.Count(c.hasTokens() || c.hasRates(), "budget.rule", 0, "the fields of its rule alone")
 	e.Share(c.Ratio.Millionths() > MaxRatio, "budget.ratio", c.Ratio, "at most 1000%")
 	e.Duration(c.Window < buckets, "budget.window", c.Window, "at least 10ns")
 	e.Duration(c.MinimumCount > 0 && c.MinimumPeriod <= 0, "budget.minimum", c.MinimumPeriod, "a rate")
-	// Only the window determines the encoding of a state.
-	m := &Machine{config: c, digest: uint32(wire.NewDigest.Add(uint64(c.Window)))}
 	if c.MinimumCount > 0 && c.MinimumPeriod > 0 && c.Window >= buckets {
 		hi, lo := bits.Mul64(uint64(c.MinimumCount), uint64(c.Window))
 		if many := hi >= uint64(c.MinimumPeriod); many {
@@ -43,11 +54,49 @@ func New(c Config) (*Machine, error) {
 			m.minimum, _ = bits.Div64(hi, lo, uint64(c.MinimumPeriod))
 		}
 	}
+	return checked(m, &e)
+}
+
+func checked(m *Machine, e *reducer.ConfigErrors) (*Machine, error) {
 	if err := e.Err(); err != nil {
 		return nil, err
 	}
 	return m, nil
 }
+
+// AddTo adds what determines the encoding of a state to a digest: the window, or the
+// tokens.
+func (c *Config) AddTo(d wire.Digest) wire.Digest {
+	switch c.Rule {
+	case Windowed:
+		return d.Add(uint64(c.Window))
+	case Adaptive:
+		return d.Add(uint64(c.Window) | 1<<63).Add(uint64(c.Rule))
+	}
+	return d.Add(uint64(c.Tokens) | 1<<63)
+}
+
+// hasTokens reports whether fields of the rules of tokens are set, hasRates whether those
+// of Adaptive alone are, hasRatio whether those of Windowed alone are.
+func (c *Config) hasTokens() bool {
+	return c.Tokens+c.Retry+c.Timeout+c.Refund > 0 || c.TokenRatio.Positive()
+}
+func (c *Config) hasRates() bool {
+	return c.OneAbove.Positive() || c.TwoAbove.Positive() || c.Wait != 0
+}
+func (c *Config) hasRatio() bool {
+	return c.Ratio.Positive() || c.MinimumCount > 0 || c.MinimumPeriod != 0
+}
+
+// inTokens reports whether the state is the tokens that were taken.
+func (m *Machine) inTokens() bool { return m.config.Rule == Tokens || m.config.Rule == Throttle }
+
+// CountsEnds reports whether the budget counts how attempts end, by Release, in place of first
+// attempts, by Record.
+func (m *Machine) CountsEnds() bool { return m.config.Rule != Windowed }
+
+// Adapts reports whether the rule is Adaptive.
+func (m *Machine) Adapts() bool { return m.config.Rule == Adaptive }
 
 // Init implements reducer.Machine. The first attempt of all begins the window.
 func (m *Machine) Init(clock.Mark) State { return State{} }
@@ -63,13 +112,20 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 
 // Step implements reducer.Cell. It has no effects on other callers.
 func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Out) (answer reducer.Answer) {
-	m.StepInto(&answer, s, a.Kind, now)
+	m.StepInto(&answer, s, &a, now)
 	return answer
 }
 
 // StepInto is Step without copies of the action and of the answer, which is zero.
-func (m *Machine) StepInto(answer *reducer.Answer, s *State, kind reducer.Kind, now clock.Mark) {
-	switch kind {
+func (m *Machine) StepInto(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
+	switch {
+	case m.inTokens():
+		m.tokens.step(answer, s, a, now)
+		return
+	case m.Adapts() && m.adapt(answer, s, a, now):
+		return
+	}
+	switch a.Kind {
 	case reducer.Record:
 		b, moved := m.present(s, now)
 		answer.Verdict, answer.Changed = reducer.Done, inc(&b.First) || moved
@@ -127,7 +183,16 @@ func (m *Machine) peek(answer *reducer.Answer, s *State, now clock.Mark) {
 
 // free returns how many retries the window still allows at now.
 func (m *Machine) free(s *State, now clock.Mark) uint64 {
-	var first, retries uint64
+	first, retries := m.sums(s, now)
+	allowed, carry := bits.Add64(m.minimum, first*uint64(m.config.Ratio.Millionths())/uint64(reducer.Whole), 0)
+	if carry != 0 {
+		allowed = 1<<64 - 1
+	}
+	return allowed - min(retries, allowed)
+}
+
+// sums returns the counts of the window at now.
+func (m *Machine) sums(s *State, now clock.Mark) (first, retries uint64) {
 	present := m.bucket(s, now)
 	for i := range min(buckets, s.Head+1) {
 		if number := s.Head - i; present-number < buckets {
@@ -136,11 +201,7 @@ func (m *Machine) free(s *State, now clock.Mark) uint64 {
 			retries += uint64(b.Retries)
 		}
 	}
-	allowed, carry := bits.Add64(m.minimum, first*uint64(m.config.Ratio.Millionths())/uint64(reducer.Whole), 0)
-	if carry != 0 {
-		allowed = 1<<64 - 1
-	}
-	return allowed - min(retries, allowed)
+	return first, retries
 }
 
 // bucket returns the number of the bucket that now lies in: floor((now - Origin)
@@ -163,7 +224,8 @@ func (m *Machine) rotate(s *State, now clock.Mark) {
 }
 
 // Adopt implements reducer.Cell. The counts stay; with another window it starts
-// without counts, in buckets aligned with the same mark.
+// without counts, in buckets aligned with the same mark. What was taken of the tokens
+// stays taken, up to all of them; with another rule it starts anew.
 func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
 	old, ok := from.(*Machine)
 	if !ok {
@@ -175,7 +237,12 @@ func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *
 
 // Inherit is Adopt in place.
 func (m *Machine) Inherit(s *State, old *Machine, _ clock.Mark, _ *reducer.Out) {
-	if m.config.Window != old.config.Window {
+	switch {
+	case m.config.Rule != old.config.Rule:
+		*s = State{}
+	case m.inTokens():
+		s.Taken = min(s.Taken, m.tokens.capacity)
+	case m.config.Window != old.config.Window:
 		s.Buckets = [buckets]Bucket{}
 		s.Head = m.bucket(s, s.Last)
 	}
@@ -197,13 +264,21 @@ func (m *Machine) Move(s *State, by time.Duration) {
 	}
 }
 
-// Fresh reports that nothing was counted yet.
-func (m *Machine) Fresh(s State, _ clock.Mark) bool { return !s.Begun }
+// Fresh reports that nothing was counted yet, and that no token is missing.
+func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
 
 // Unused is Fresh in place.
-func (m *Machine) Unused(s *State, _ clock.Mark) bool { return !s.Begun }
+func (m *Machine) Unused(s *State, _ clock.Mark) bool { return !s.Begun && s.Taken == 0 }
 
-// AppendText implements reducer.Cell, as in "retries left 12".
+// AppendText implements reducer.Cell, as in "retries left 12" or "tokens 9.8".
 func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
+	switch {
+	case m.Adapts():
+		ended, failed := m.sums(&s, now)
+		dst = strconv.AppendUint(append(dst, "failed "...), failed, 10)
+		return strconv.AppendUint(append(dst, '/'), ended, 10)
+	case m.inTokens():
+		return appendThousandths(append(dst, "tokens "...), m.tokens.capacity-min(s.Taken, m.tokens.capacity))
+	}
 	return strconv.AppendUint(append(dst, "retries left "...), m.free(&s, now), 10)
 }

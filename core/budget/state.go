@@ -7,22 +7,26 @@ import (
 
 const buckets = 10
 
-// Bucket counts a tenth of the window.
+// Bucket counts a tenth of the window: first attempts and retries, or, under Adaptive,
+// attempts that ended and those of them that failed.
 type Bucket struct{ First, Retries uint32 }
 
 // State is a retry budget: comparable, without pointers. Before the first count
-// it is zero.
+// it is zero, and while all tokens are there.
 type State struct {
 	Origin  clock.Mark // of the first count of all
 	Last    clock.Mark // of the latest one
 	Head    uint64     // number of the bucket of Last
 	Buckets [buckets]Bucket
+	Taken   uint32 // of the tokens, in thousandths; Windowed takes none
 	Begun   bool
 }
 
 const tag = 'R'
 
 var errState = wire.Invalid("budget: a bucket before the first one, or an empty one behind all others")
+
+var errTokens = wire.Invalid("budget: more tokens taken than there are")
 
 // Check implements reducer.Cell: a state is sound when its bytes are its own.
 func (m *Machine) Check(s State) error {
@@ -33,10 +37,16 @@ func (m *Machine) Check(s State) error {
 	return err
 }
 
-// code codes how many buckets follow, 0 before the first count; Last, Last less
+// code codes, for tokens, what was taken, as a varint; for a window how many buckets follow, 0 before the first count; Last, Last less
 // Origin, and the buckets from that of Last back, without the oldest ones that are
 // empty. Numbers but Last are varints.
 func (m *Machine) code(c *wire.Coder, s *State) {
+	if m.inTokens() {
+		if c.Uvarint32(&s.Taken); s.Taken > m.tokens.capacity {
+			c.Fail(errTokens)
+		}
+		return
+	}
 	kept := uint64(0)
 	if s.Begun {
 		for kept = buckets; kept > 1 && s.Buckets[(s.Head+buckets+1-kept)%buckets] == (Bucket{}); kept-- {
@@ -73,6 +83,9 @@ func (m *Machine) code(c *wire.Coder, s *State) {
 
 // MaxSize implements cell.Machine.
 func (m *Machine) MaxSize() int {
+	if m.inTokens() {
+		return wire.HeaderSize + wire.UvarintSize(1<<32-1)
+	}
 	return wire.HeaderSize + 1 + 8 + wire.UvarintSize(1<<64-1) + 2*buckets*wire.UvarintSize(1<<32-1)
 }
 

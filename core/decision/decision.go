@@ -115,6 +115,8 @@ type Decision struct {
 	Outcome reducer.Outcome
 	Reason  reducer.Reason
 	Mode    uint8 // of a Change: the new breaker.Mode
+	// Policy of a Change and of Configured: the number of the driver in its loop.
+	Policy  uint16
 	Attempt uint32
 	// Won is the attempt whose outcome an End has, 0 where the policy has no
 	// hedge or no attempt won.

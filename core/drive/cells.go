@@ -1,6 +1,7 @@
 package drive
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -32,8 +33,12 @@ type turn struct {
 type pool struct {
 	maker   cell.Maker
 	records bool // the cells record outcomes
+	shared  bool // by the steps of several policies; then name is that of the mechanism
 	step    uint8
-	name    string         // of the step
+	name    string // of the step
+	policy  string
+	kind    pipeline.Kind
+	per     []string
 	layouts int            // that have it
 	keys    keyed.Config   // the maximum number of keys
 	one     *node          // of a step without keys; of one with keys, the overflow cell
@@ -49,17 +54,19 @@ type layout struct {
 	pools [pipeline.MaxSteps]*pool
 }
 
-// newLayout keeps the pools of the steps that the old layout has, too. A step without
-// keys has its cell from the start, so that an unused limiter is adopted with its
-// state.
+// newLayout keeps the pools of the steps that the old layout has, too, and those of shared
+// mechanisms. A step without keys has its cell from the start, so that an unused limiter
+// is adopted with its state.
 func (d *Driver) newLayout(plan *pipeline.Plan, old *layout) *layout {
 	l := &layout{plan: plan}
 	for i := range plan.Len() {
 		if plan.Maker(i) == nil {
 			continue
 		}
-		p := old.pool(plan, i)
-		if p == nil {
+		var p *pool
+		if plan.Shares(i) != "" {
+			p = d.sharedPool(plan, i)
+		} else if p = old.pool(plan, i); p == nil {
 			p = d.newPool(plan, i)
 		}
 		p.layouts++
@@ -68,8 +75,31 @@ func (d *Driver) newLayout(plan *pipeline.Plan, old *layout) *layout {
 	return l
 }
 
-func (d *Driver) newPool(plan *pipeline.Plan, i int) *pool {
-	p := &pool{maker: plan.Maker(i), records: plan.Records(i), step: uint8(i), name: plan.StepName(i)}
+// sharedPool returns the pool of the mechanism that a step shares: of its name and kind, with
+// cells per the same attributes.
+func (d *Loop) sharedPool(plan *pipeline.Plan, i int) *pool {
+	name := plan.Shares(i)
+	for _, p := range d.shared {
+		if p.name == name && p.kind == plan.Kind(i) && slices.Equal(p.per, plan.Per(i)) {
+			return p
+		}
+	}
+	p := d.newPool(plan, i)
+	p.shared, p.name = true, name
+	d.shared = append(d.shared, p)
+	return p
+}
+
+// unshare forgets the shared mechanisms that no active plan has. Running calls keep their
+// cells.
+func (d *Loop) unshare() {
+	d.shared = slices.DeleteFunc(d.shared, func(p *pool) bool {
+		return !slices.ContainsFunc(d.drivers, func(of *Driver) bool { return of.layout.stepOf(p) >= 0 })
+	})
+}
+
+func (d *Loop) newPool(plan *pipeline.Plan, i int) *pool {
+	p := &pool{maker: plan.Maker(i), records: plan.Records(i), step: uint8(i), name: plan.StepName(i), policy: plan.Name(), kind: plan.Kind(i), per: plan.Per(i)}
 	if len(plan.Per(i)) == 0 {
 		p.one = d.newNode(p, 0, 0)
 		return p
@@ -91,9 +121,21 @@ func (l *layout) pool(plan *pipeline.Plan, i int) *pool {
 	return nil
 }
 
+// stepOf returns the step that has a pool, -1 for none.
+func (l *layout) stepOf(p *pool) int {
+	if l != nil {
+		for i, own := range l.pools {
+			if own == p {
+				return i
+			}
+		}
+	}
+	return -1
+}
+
 // release forgets the cells of a layout without active calls under which no call
 // begins any more, except those that other layouts share.
-func (d *Driver) release(l *layout) {
+func (d *Loop) release(l *layout) {
 	for _, p := range l.pools {
 		if p == nil {
 			continue
@@ -123,15 +165,11 @@ func (l *layout) clear() {
 // are matched by the names of their steps and keep their state by the rules of each
 // mechanism.
 func (d *Driver) Configure(plan *pipeline.Plan) {
-	d.decide(decision.Handle{}, decision.Configured)
+	d.decide(decision.Handle{}, decision.Configured).Policy = d.index
 	old := d.layout
 	d.layout = d.newLayout(plan, old)
-	for i := range plan.Len() {
-		if p := d.layout.pools[i]; p != nil {
-			p.maker, p.step = plan.Maker(i), uint8(i)
-			d.adopt(p, plan.Keys(i))
-		}
-	}
+	d.configure(plan, false)
+	d.unshare()
 	if old.calls == 0 {
 		d.release(old)
 	}
@@ -139,9 +177,38 @@ func (d *Driver) Configure(plan *pipeline.Plan) {
 	d.catchUp()
 }
 
+// configure has the pools of the active layout adopt the settings of its plan. fresh says
+// that the driver is new: then its own pools have them.
+func (d *Driver) configure(plan *pipeline.Plan, fresh bool) {
+	for i := range plan.Len() {
+		p := d.layout.pools[i]
+		if p == nil {
+			continue
+		}
+		if !p.shared || d.isFirst(p) {
+			p.step = uint8(i)
+		}
+		if fresh && p.layouts == 1 {
+			continue
+		}
+		p.maker = plan.Maker(i)
+		d.adopt(p, plan.Keys(i))
+	}
+}
+
+// isFirst reports whether no driver that joined before has a pool.
+func (d *Driver) isFirst(p *pool) bool {
+	for _, other := range d.drivers[:d.index] {
+		if other.layout.stepOf(p) >= 0 {
+			return false
+		}
+	}
+	return true
+}
+
 // adopt reconfigures the cells of a pool by its present maker, and keeps at most as
 // many as there may be keys.
-func (d *Driver) adopt(p *pool, keys keyed.Config) {
+func (d *Loop) adopt(p *pool, keys keyed.Config) {
 	if p.table != nil {
 		// The plan has checked the numbers.
 		_ = p.table.Configure(keys)
@@ -158,7 +225,7 @@ func (d *Driver) adopt(p *pool, keys keyed.Config) {
 	}
 }
 
-func (d *Driver) adoptNode(n *node) {
+func (d *Loop) adoptNode(n *node) {
 	before := len(d.out)
 	n.cell = cell.Adopt(n.pool.maker, n.cell, d.now, &d.out)
 	if d.Changes {
@@ -169,7 +236,7 @@ func (d *Driver) adoptNode(n *node) {
 
 // trim evicts cells until there are at most as many as keys are allowed, or all are
 // held.
-func (d *Driver) trim(p *pool) {
+func (d *Loop) trim(p *pool) {
 	for {
 		gone, last, ok := p.table.Trim()
 		if !ok {
@@ -207,7 +274,7 @@ func (c *call) resolve(k uint8, i int) *node {
 }
 
 // use returns the cell of a key, which may be a new one.
-func (d *Driver) use(p *pool, key uint32) *node {
+func (d *Loop) use(p *pool, key uint32) *node {
 	if p.over() {
 		if _, known := p.table.Find(key); !known {
 			d.trim(p)
@@ -245,7 +312,7 @@ func (p *pool) at(key uint32) *node {
 
 // count counts the users of the number of a key: cells, and calls until they are
 // over.
-func (d *Driver) count(key uint32) {
+func (d *Loop) count(key uint32) {
 	for int(key) >= len(d.uses) {
 		d.uses = append(d.uses, 0)
 	}
@@ -254,7 +321,7 @@ func (d *Driver) count(key uint32) {
 
 // Uses reports whether a cell or a live call uses the number of a key. If not,
 // another key may have it.
-func (d *Driver) Uses(key uint32) bool { return uint(key) < uint(len(d.uses)) && d.uses[key] > 0 }
+func (d *Loop) Uses(key uint32) bool { return uint(key) < uint(len(d.uses)) && d.uses[key] > 0 }
 
 // Adds reports whether a call with the number of a key would add a cell to the cells
 // of a step.
@@ -276,7 +343,7 @@ func (d *Driver) Counts(step int) (c keyed.Counts) {
 	return c
 }
 
-func (d *Driver) newNode(p *pool, key, index uint32) *node {
+func (d *Loop) newNode(p *pool, key, index uint32) *node {
 	d.nodes++
 	n := &node{pool: p, key: key, index: index, cell: p.maker.New(d.now)}
 	n.end.node, n.end.number, n.end.class = n, d.nodes, leases
@@ -289,7 +356,7 @@ func (d *Driver) newNode(p *pool, key, index uint32) *node {
 }
 
 // forget removes all references to a cell.
-func (d *Driver) forget(n *node) {
+func (d *Loop) forget(n *node) {
 	d.heap.remove(&n.end)
 	d.heap.remove(&n.serves)
 	d.uses[n.key]--
@@ -411,7 +478,7 @@ func (p *pool) over() bool {
 
 // arm sets the wakes of a cell, and keeps the table from evicting it while it is
 // held.
-func (d *Driver) arm(n *node) {
+func (d *Loop) arm(n *node) {
 	n.hold()
 	if at := n.cell.Ends(); at != n.end.at || n.end.pos == 0 {
 		n.end.step = n.pool.step

@@ -47,19 +47,19 @@ type call struct {
 	wake    entry
 }
 
-// Driver runs the calls of a policy and the cells of its steps in one thread
-// and in virtual time.
-type Driver struct {
-	layout *layout
-	calls  []*call
-	free   []uint32
-	heap   heap
-	out    reducer.Out
+// Loop is the time, the calls and the cells of one driver, or of several that share
+// mechanisms.
+type Loop struct {
+	drivers []*Driver
+	shared  []*pool // of mechanisms that policies share
+	calls   []*call
+	free    []uint32
+	heap    heap
+	out     reducer.Out
 	// items and unsorted are memory of sort.
 	items    []sorting.Item
 	unsorted reducer.Out
 	now      clock.Mark
-	seed     uint64
 	number   uint64
 	nodes    uint64
 	uses     []uint32 // by the number of a key
@@ -68,30 +68,59 @@ type Driver struct {
 	// Describe, where it is not nil, returns decision.Decision.State.
 	Describe func(c cell.Cell, now clock.Mark) string
 	// Changes says that Decisions has the changes of breakers, too. Such a decision
-	// concerns no call: the slot of its Call is the number of the cell's key.
+	// concerns no call: the slot of its Call is the number of the cell's key. There is one
+	// for each driver that has the breaker.
 	Changes bool
 	// Steps, where it is not nil, is called after each step of a cell, with the name of
-	// the policy's step as Cell and the number of the cell's key. The entry is valid until
-	// Steps returns, which must not use the driver. What a cell does without a step is
-	// not reported: it adopts another configuration, or is evicted.
+	// the policy's step, or of the shared mechanism, as Cell and the number of the cell's
+	// key. Where there are several drivers, the name of the policy and a slash are before
+	// that of the step. The entry is valid until Steps returns, which must not use the driver. What a
+	// cell does without a step is not reported: it adopts another configuration, or is
+	// evicted.
 	Steps func(e *reducer.Entry, key uint32)
 	// Decisions since the caller last emptied the slice.
 	Decisions []decision.Decision
 }
 
+// Driver runs the calls of a policy and the cells of its steps in one thread
+// and in virtual time.
+type Driver struct {
+	*Loop
+	layout *layout
+	index  uint16 // in the loop
+	seed   uint64
+	begun  uint64 // calls, for their seeds
+}
+
 // New returns a driver at mark 0.
 func New(plan *pipeline.Plan, seed uint64) *Driver {
-	d := &Driver{seed: seed}
+	return newDriver(&Loop{}, plan, seed)
+}
+
+// Join returns a driver of another policy with the time and the decisions of d. Steps of
+// both that share a mechanism have one state; the one that is configured last configures
+// it. The numbers of keys are those of the loop, too. A call is known to every driver of
+// the loop.
+func (d *Driver) Join(plan *pipeline.Plan, seed uint64) *Driver { return newDriver(d.Loop, plan, seed) }
+
+func newDriver(l *Loop, plan *pipeline.Plan, seed uint64) *Driver {
+	d := &Driver{Loop: l, index: uint16(len(l.drivers)), seed: seed}
+	l.drivers = append(l.drivers, d)
 	d.layout = d.newLayout(plan, nil)
+	d.configure(plan, true)
 	return d
 }
 
+// Index returns the number of the driver in its loop, from 0 in the order of Join. It is
+// decision.Decision.Policy where a decision concerns no call.
+func (d *Driver) Index() int { return int(d.index) }
+
 // Now returns the mark of the last event.
-func (d *Driver) Now() clock.Mark { return d.now }
+func (d *Loop) Now() clock.Mark { return d.now }
 
 // NextWake returns the next mark at which something is due for Advance if no other
 // event occurs, clock.Never for none.
-func (d *Driver) NextWake() clock.Mark {
+func (d *Loop) NextWake() clock.Mark {
 	if len(d.heap) == 0 {
 		return clock.Never
 	}
@@ -102,7 +131,7 @@ func (d *Driver) NextWake() clock.Mark {
 func (d *Driver) Plan() *pipeline.Plan { return d.layout.plan }
 
 // Advance moves time to now: everything due at or before now happens, in order.
-func (d *Driver) Advance(now clock.Mark) {
+func (d *Loop) Advance(now clock.Mark) {
 	for len(d.heap) > 0 && d.heap[0].at <= now {
 		e := d.heap[0]
 		d.now = max(d.now, e.at)
@@ -112,13 +141,13 @@ func (d *Driver) Advance(now clock.Mark) {
 }
 
 // catchUp is Advance to the present mark.
-func (d *Driver) catchUp() {
+func (d *Loop) catchUp() {
 	if d.NextWake() <= d.now {
 		d.Advance(d.now)
 	}
 }
 
-func (d *Driver) fire(e *entry) {
+func (d *Loop) fire(e *entry) {
 	switch e.class {
 	case ends:
 		d.endCall(e.call)
@@ -137,7 +166,7 @@ func (d *Driver) fire(e *entry) {
 
 // lapse ends the leases of all cells that are due at this mark and reports them call
 // by call.
-func (d *Driver) lapse() {
+func (d *Loop) lapse() {
 	for len(d.heap) > 0 && d.heap[0].class == leases && d.heap[0].at <= d.now {
 		var answer reducer.Answer
 		d.touch(&answer, d.heap[0].node, &reducer.Action{Kind: reducer.Tick})
@@ -146,7 +175,7 @@ func (d *Driver) lapse() {
 }
 
 // deliverInOrder is deliver call by call, the outermost step first.
-func (d *Driver) deliverInOrder() {
+func (d *Loop) deliverInOrder() {
 	if len(d.out) > 1 {
 		d.sort()
 	}
@@ -154,7 +183,7 @@ func (d *Driver) deliverInOrder() {
 }
 
 // sort puts the effects in the order of their calls.
-func (d *Driver) sort() {
+func (d *Loop) sort() {
 	d.items, d.unsorted = d.items[:0], append(d.unsorted[:0], d.out...)
 	for i := range d.out {
 		d.items = append(d.items, sorting.Item{Key: d.order(&d.out[i]), Index: uint32(i)})
@@ -165,7 +194,7 @@ func (d *Driver) sort() {
 	}
 }
 
-func (d *Driver) order(e *reducer.Effect) uint64 {
+func (d *Loop) order(e *reducer.Effect) uint64 {
 	if e.Kind == reducer.Change {
 		return 0 // no call is affected, and there may be no calls
 	}
@@ -175,9 +204,10 @@ func (d *Driver) order(e *reducer.Effect) uint64 {
 // Begin starts a call at the present mark. It does not keep r.
 func (d *Driver) Begin(r *Request) decision.Handle {
 	d.number++
+	d.begun++
 	c, layout := d.take(), d.layout
 	plan := layout.plan
-	c.number, c.layout, c.missing = d.number, layout, r.Missing
+	c.driver, c.number, c.layout, c.missing = d, d.number, layout, r.Missing
 	layout.calls++
 	if keyed := plan.Keyed(); keyed != 0 {
 		d.keep(c, keyed, &r.Keys)
@@ -187,7 +217,7 @@ func (d *Driver) Begin(r *Request) decision.Handle {
 		deadline = d.now.Add(r.Deadline)
 	}
 	handle := c.handle
-	begun := plan.Begin(&c.Call, r.Cost, deadline, pipeline.Seed(d.seed, d.number))
+	begun := plan.Begin(&c.Call, r.Cost, deadline, pipeline.Seed(d.seed, d.begun))
 	if r.Costs != nil {
 		plan.Price(&c.Call, r.Costs)
 	}
@@ -223,7 +253,7 @@ type Result struct {
 
 // Done ends a running attempt of a call. It returns false, and does nothing, when
 // the attempt does not run.
-func (d *Driver) Done(h decision.Handle, r Result) bool {
+func (d *Loop) Done(h decision.Handle, r Result) bool {
 	c := d.find(h)
 	if c == nil {
 		return false
@@ -244,7 +274,7 @@ func (d *Driver) Done(h decision.Handle, r Result) bool {
 // Vote gives the outcome of the running attempt of a call to the cells that record
 // outcomes, before the attempt ends, see pipeline.Plan.Vote. It returns false, and does
 // nothing, when the attempt does not run.
-func (d *Driver) Vote(h decision.Handle, outcome reducer.Outcome, after time.Duration) bool {
+func (d *Loop) Vote(h decision.Handle, outcome reducer.Outcome, after time.Duration) bool {
 	c := d.find(h)
 	if c == nil || c.Phase != pipeline.Running || c.layout.plan.Held(&c.Call, 0) {
 		return false
@@ -255,7 +285,7 @@ func (d *Driver) Vote(h decision.Handle, outcome reducer.Outcome, after time.Dur
 }
 
 // Cancel cancels a call, whatever its phase. It returns false when the call is over.
-func (d *Driver) Cancel(h decision.Handle) bool {
+func (d *Loop) Cancel(h decision.Handle) bool {
 	c := d.find(h)
 	if c == nil {
 		return false
@@ -267,7 +297,7 @@ func (d *Driver) Cancel(h decision.Handle) bool {
 
 // Renew extends the leases that a running attempt holds, the lowest one that runs
 // for number 0. It returns false when the attempt does not run.
-func (d *Driver) Renew(h decision.Handle, attempt uint32) bool {
+func (d *Loop) Renew(h decision.Handle, attempt uint32) bool {
 	c := d.find(h)
 	if c == nil {
 		return false
@@ -287,11 +317,17 @@ func (d *Driver) Renew(h decision.Handle, attempt uint32) bool {
 }
 
 // Live reports whether a call is not over.
-func (d *Driver) Live(h decision.Handle) bool { return d.find(h) != nil }
+func (d *Loop) Live(h decision.Handle) bool { return d.find(h) != nil }
 
 // Close forgets all calls and cells, so that what still refers to one of them keeps no
-// other in memory. Nothing may be called afterwards.
+// other in memory. Nothing may be called afterwards. Beside other drivers of its loop it
+// cancels the calls of this one, which may let waiters of others begin, and forgets what
+// no other driver has.
 func (d *Driver) Close() {
+	if len(d.drivers) > 1 {
+		d.leave()
+		return
+	}
 	for _, c := range d.calls {
 		if c.layout != nil {
 			c.layout.clear()
@@ -299,21 +335,39 @@ func (d *Driver) Close() {
 		*c = call{}
 	}
 	d.layout.clear()
-	*d = Driver{}
+	*d.Loop = Loop{}
+	*d = Driver{Loop: d.Loop}
+}
+
+// leave is Close beside other drivers.
+func (d *Driver) leave() {
+	for _, c := range d.calls {
+		if c.layout != nil && c.driver == d {
+			d.happen(c, &pipeline.Event{Kind: pipeline.Abandoned})
+		}
+	}
+	old := d.layout
+	d.layout = nil
+	d.release(old)
+	d.unshare()
+	d.drivers = append(d.drivers[:d.index:d.index], d.drivers[d.index+1:]...)
+	for i, other := range d.drivers {
+		other.index = uint16(i)
+	}
 }
 
 // Idle reports whether the next call takes the memory of one that is over.
-func (d *Driver) Idle() bool { return len(d.free) > 0 }
+func (d *Loop) Idle() bool { return len(d.free) > 0 }
 
 // NextSlot returns the slot that the next call will have.
-func (d *Driver) NextSlot() uint32 {
+func (d *Loop) NextSlot() uint32 {
 	if n := len(d.free); n > 0 {
 		return d.free[n-1]
 	}
 	return uint32(len(d.calls))
 }
 
-func (d *Driver) find(h decision.Handle) *call {
+func (d *Loop) find(h decision.Handle) *call {
 	if uint(h.Slot()) >= uint(len(d.calls)) {
 		return nil
 	}
@@ -323,20 +377,20 @@ func (d *Driver) find(h decision.Handle) *call {
 	return nil
 }
 
-func (d *Driver) take() *call {
+func (d *Loop) take() *call {
 	if n := len(d.free); n > 0 {
 		c := d.calls[d.free[n-1]]
 		d.free = d.free[:n-1]
 		return c
 	}
-	c := &call{driver: d, handle: decision.HandleOf(uint32(len(d.calls)), 1)}
+	c := &call{handle: decision.HandleOf(uint32(len(d.calls)), 1)}
 	c.wake.call = c
 	d.calls = append(d.calls, c)
 	return c
 }
 
 // drop frees the slot of a call that is over.
-func (d *Driver) drop(c *call) {
+func (d *Loop) drop(c *call) {
 	d.heap.remove(&c.wake)
 	plan := c.layout.plan
 	for i := range plan.Len() {
@@ -352,7 +406,7 @@ func (d *Driver) drop(c *call) {
 		}
 		c.keys[i] = 0
 	}
-	if c.layout.calls--; c.layout.calls == 0 && c.layout != d.layout {
+	if c.layout.calls--; c.layout.calls == 0 && c.layout != c.driver.layout {
 		d.release(c.layout)
 	}
 	c.layout = nil

@@ -20,13 +20,13 @@ func (c caller) step() int      { return int(c >> 4 & 15) }
 func (c caller) attempt() uint8 { return uint8(c & 15) }
 
 // happen advances a call by an event, and performs what follows.
-func (d *Driver) happen(c *call, e *pipeline.Event) {
+func (d *Loop) happen(c *call, e *pipeline.Event) {
 	c.layout.plan.Happen(c, &c.Call, e, d.now)
 	d.settle(c)
 }
 
 // settle frees a call that is over, and sets the wake of one that is not.
-func (d *Driver) settle(c *call) {
+func (d *Loop) settle(c *call) {
 	if c.Phase == pipeline.Over {
 		d.drop(c)
 		return
@@ -35,7 +35,7 @@ func (d *Driver) settle(c *call) {
 }
 
 // rearm sets the wake of a call.
-func (d *Driver) rearm(c *call) {
+func (d *Loop) rearm(c *call) {
 	plan := c.layout.plan
 	at, resume, inject := plan.EndsAt(&c.Call), plan.ResumesAt(&c.Call), plan.InjectsAt(&c.Call)
 	c.wake.class, c.wake.number = ends, c.number
@@ -49,7 +49,7 @@ func (d *Driver) rearm(c *call) {
 }
 
 // endCall performs one due end of a call: a timeout, then a wait.
-func (d *Driver) endCall(c *call) {
+func (d *Loop) endCall(c *call) {
 	plan := c.layout.plan
 	effect := plan.Advance(&c.Call, &pipeline.Event{Kind: pipeline.Woken}, d.now)
 	if effect.Cut() != pipeline.NoCut {
@@ -65,7 +65,7 @@ func (d *Driver) endCall(c *call) {
 }
 
 // resume starts the next attempt of a call, or a hedge.
-func (d *Driver) resume(c *call) {
+func (d *Loop) resume(c *call) {
 	if c.Phase != pipeline.Racing {
 		d.happen(c, &pipeline.Event{Kind: pipeline.Resumed})
 		return
@@ -75,14 +75,14 @@ func (d *Driver) resume(c *call) {
 }
 
 // inject ends the injected latency of an attempt.
-func (d *Driver) inject(c *call) {
+func (d *Loop) inject(c *call) {
 	c.layout.plan.Inject(c, &c.Call, d.now)
 	d.settle(c)
 }
 
 // expire ends a wait. When its turn comes at the same mark, the queue is served
 // first.
-func (d *Driver) expire(c *call, w pipeline.Wait) {
+func (d *Loop) expire(c *call, w pipeline.Wait) {
 	i := int(w.Step)
 	n := *c.node(w.Attempt, i)
 	ticket := c.layout.plan.Ticket(&c.Call, w)
@@ -98,13 +98,13 @@ func (d *Driver) expire(c *call, w pipeline.Wait) {
 }
 
 // step steps a cell and delivers its effects to other calls.
-func (d *Driver) step(answer *reducer.Answer, n *node, a *reducer.Action) {
+func (d *Loop) step(answer *reducer.Answer, n *node, a *reducer.Action) {
 	d.touch(answer, n, a)
 	d.deliver()
 }
 
 // touch steps a cell and leaves its effects in d.out.
-func (d *Driver) touch(answer *reducer.Answer, n *node, a *reducer.Action) {
+func (d *Loop) touch(answer *reducer.Answer, n *node, a *reducer.Action) {
 	before := len(d.out)
 	*answer = n.cell.Step(*a, d.now, &d.out)
 	if d.Steps != nil {
@@ -120,38 +120,45 @@ func (d *Driver) touch(answer *reducer.Answer, n *node, a *reducer.Action) {
 }
 
 // report calls Steps with a step whose effects begin at an index.
-func (d *Driver) report(n *node, a *reducer.Action, answer *reducer.Answer, from int) {
+func (d *Loop) report(n *node, a *reducer.Action, answer *reducer.Answer, from int) {
 	d.state = n.cell.AppendState(d.state[:0])
+	name := n.pool.name
+	if len(d.drivers) > 1 && !n.pool.shared {
+		name = n.pool.policy + "/" + name
+	}
 	d.Steps(&reducer.Entry{
-		At: d.now, Cell: n.pool.name, Action: *a, Effects: reducer.Effects{Answer: *answer, Others: d.out[from:]},
+		At: d.now, Cell: name, Action: *a, Effects: reducer.Effects{Answer: *answer, Others: d.out[from:]},
 		Digest: reducer.DigestOf(d.state),
 	}, n.key)
 }
 
-// change decides the changes of a breaker among the effects from an index on. A step
-// that the active plan does not have, at which calls of an older one end, has none.
-func (d *Driver) change(n *node, from int) {
-	if d.layout.pools[n.pool.step] != n.pool {
-		return
-	}
+// change decides the changes of a breaker among the effects from an index on. A driver
+// whose active plan does not have the step, at which calls of an older one end, has none.
+func (d *Loop) change(n *node, from int) {
 	for i := from; i < len(d.out); i++ {
-		if e := &d.out[i]; e.Kind == reducer.Change {
-			x := d.decide(decision.HandleOf(n.key, 0), decision.Change)
-			x.Index, x.Step = int(n.pool.step), d.layout.plan.StepName(int(n.pool.step))
-			x.Reason, x.Mode = e.Reason, uint8(e.Permit.ID)
+		e := &d.out[i]
+		if e.Kind != reducer.Change {
+			continue
+		}
+		for _, of := range d.drivers {
+			if step := of.layout.stepOf(n.pool); step >= 0 {
+				x := d.decide(decision.HandleOf(n.key, 0), decision.Change)
+				x.Policy, x.Index, x.Step = of.index, step, of.layout.plan.StepName(step)
+				x.Reason, x.Mode = e.Reason, uint8(e.Permit.ID)
+			}
 		}
 	}
 }
 
 // push is step without the cell's answer.
-func (d *Driver) push(n *node, a *reducer.Action) {
+func (d *Loop) push(n *node, a *reducer.Action) {
 	var answer reducer.Answer
 	d.step(&answer, n, a)
 }
 
 // recall expires again the waits that were over at the mark of their turn: the cell
 // has changed, and another waiter may have been served.
-func (d *Driver) recall(n *node) {
+func (d *Loop) recall(n *node) {
 	for _, t := range n.turns {
 		if c := d.find(t.call); c != nil {
 			c.layout.plan.WaitUntil(&c.Call, t.wait, d.now)
@@ -162,7 +169,7 @@ func (d *Driver) recall(n *node) {
 }
 
 // deliver delivers the effects of cells to their calls.
-func (d *Driver) deliver() {
+func (d *Loop) deliver() {
 	if len(d.out) == 0 {
 		return
 	}
@@ -283,7 +290,7 @@ func (c *call) Decision(kind decision.Kind, i int) *decision.Decision {
 func (c *call) Tell(*decision.Decision) {}
 
 // decide adds a decision, whose other fields are the caller's to fill in.
-func (d *Driver) decide(h decision.Handle, kind decision.Kind) *decision.Decision {
+func (d *Loop) decide(h decision.Handle, kind decision.Kind) *decision.Decision {
 	n := len(d.Decisions)
 	if n == cap(d.Decisions) {
 		d.Decisions = append(d.Decisions, decision.Decision{})

@@ -18,8 +18,8 @@ import (
 //
 // Observe adds the duration of an attempt that ended ok, Value nanoseconds. Peek
 // is answered Admit with the delay of the next hedge in Mark where it is known,
-// else Done. Record counts the first attempt of a call in the budget, Acquire asks
-// it for a hedge; without a budget every hedge is granted.
+// else Done. Record, Release and Acquire are those of the budget; without one every
+// hedge is granted.
 type Machine struct {
 	cell.Passive[State]
 
@@ -43,7 +43,7 @@ func New(c Config) (*Machine, error) {
 		if m.budget, err = budget.New(c.Budget); err != nil {
 			return nil, err
 		}
-		digest = digest.Add(uint64(c.Budget.Window))
+		digest = c.Budget.AddTo(digest)
 	}
 	m.digest = uint32(digest)
 	return m, nil
@@ -100,7 +100,7 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 		return answer
 	}
 	if m.budget != nil {
-		m.budget.StepInto(&answer, &s.Budget, a.Kind, now)
+		m.budget.StepInto(&answer, &s.Budget, &a, now)
 		return answer
 	}
 	switch a.Kind {

@@ -231,6 +231,8 @@ type Subject struct {
 type Cause struct {
 	Outcome reducer.Outcome
 	Reason  reducer.Reason
+	// ended says that the attempt ran and is over: budgets of tokens count its outcome.
+	ended bool
 }
 
 // Leave is the range of steps whose cells an effect leaves.
@@ -255,6 +257,12 @@ func (e Effect) of(k uint8) Effect {
 
 func (e Effect) because(outcome reducer.Outcome, reason reducer.Reason) Effect {
 	e.Outcome, e.Reason = outcome, reason
+	return e
+}
+
+// over notes whether the attempt of the effect ran.
+func (e Effect) over(ran bool) Effect {
+	e.ended = ran
 	return e
 }
 
@@ -370,7 +378,7 @@ func (p *Plan) Skip(a *Attempt, i int, now clock.Mark) {
 		a.Slots[i].Mark = t.Deadline(now)
 		a.Fired &^= 1 << i
 	} else if i == p.retry {
-		a.Slots[i].Mark = now
+		a.Slots[i] = reducer.Permit{Mark: now, Generation: uint64(now)} // of a round: since when it waits
 	}
 }
 

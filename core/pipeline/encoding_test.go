@@ -218,6 +218,9 @@ func each(v reflect.Value, call func(path string, flip func())) {
 				walk(path+"[]", v.Index(i))
 			}
 		case reflect.Bool:
+			if path == ".Race.closing.effect.Subject.Cause.ended" {
+				return // of an attempt, which the effect that is still to come names none of
+			}
 			call(path, func() { v.SetBool(!v.Bool()) })
 		case reflect.Int64:
 			call(path, func() { v.SetInt(v.Int() ^ 1) })

@@ -80,6 +80,7 @@ func (p *Plan) hedged(c *Call, e *Event) Effect {
 		return Effect{Do: Watch}
 	}
 	effect := p.setOut(c)
+	r.Attempts[len(r.Attempts)-1].Slots[p.hedge].ID = e.Answer.ID // what it returns to the budget
 	effect.Do = SetOut
 	return effect
 }
@@ -113,7 +114,7 @@ func (p *Plan) leaveTry(c *Call, k uint8, do Do) Effect {
 func (p *Plan) failTry(c *Call, k uint8, outcome reducer.Outcome) Effect {
 	effect := p.leaveTry(c, k, Fail)
 	effect.Outcome, effect.Reason = outcome, reducer.CauseOf(outcome)
-	return effect
+	return effect.over(true)
 }
 
 // dropTry ends an attempt that got no permit while others are active.
@@ -164,10 +165,11 @@ func (p *Plan) settle(c *Call, now clock.Mark) Effect {
 			do = Lose
 		}
 		a.Outcome = reducer.Cancelled
-		if a.Phase == Running {
+		ran := a.Phase == Running
+		if ran {
 			a.Outcome = how.votes
 		}
-		return p.leaveTry(c, uint8(i+1), do)
+		return p.leaveTry(c, uint8(i+1), do).over(ran)
 	}
 	if how.retry {
 		told, after := c.Race.asked()
@@ -184,7 +186,7 @@ func (p *Plan) win(c *Call, k uint8, outcome reducer.Outcome) Effect {
 	c.Race.Won = c.Race.Attempts[k-1].Number
 	c.Outcome = outcome
 	p.close(c, closing{votes: reducer.Cancelled, tells: true, effect: Effect{Do: Return}.because(outcome, 0)})
-	return p.leaveTry(c, k, Continue)
+	return p.leaveTry(c, k, Continue).over(true)
 }
 
 // cutRound ends a round by a timeout above the hedge. Breakers count the running

@@ -43,6 +43,7 @@ func (p *Plan) Advance(c *Call, e *Event, now clock.Mark) Effect {
 	case Resumed:
 		if c.Phase == Sleeping && c.Until <= now {
 			c.Phase, c.Round = Entering, clock.Always
+			c.Slots[p.retry].Generation = uint64(now)
 			return Effect{Do: Enter, Step: uint8(p.retry + 1)}
 		}
 	case Hedged:
@@ -196,8 +197,9 @@ func (p *Plan) finish(c *Call, e *Event, now clock.Mark) Effect {
 // attempt k that ended last.
 func (p *Plan) roundOver(c *Call, k uint8, outcome reducer.Outcome, told bool, after time.Duration, now clock.Mark) Effect {
 	c.Outcome, c.After = outcome, afterOf(told, after)
+	ran := k > 0 || p.hedge < 0 // else the attempts of the round were counted one by one
 	if p.retry < 0 || c.Single || !retry.Retries(outcome) {
-		return p.end(c, k, Effect{Do: Return}.because(outcome, 0))
+		return p.end(c, k, Effect{Do: Return}.because(outcome, 0)).over(ran)
 	}
 	state, verdict := p.stages[p.retry].retry.Next(c.Retry, retry.End{
 		Outcome: outcome, Told: told, RetryAfter: after, Deadline: p.deadlineAbove(c, 0, p.retry), Began: c.Slots[p.retry].Mark, Seed: c.Seed,
@@ -207,10 +209,10 @@ func (p *Plan) roundOver(c *Call, k uint8, outcome reducer.Outcome, told bool, a
 		if p.stages[p.retry].shadow {
 			verdict.Reason = reducer.NoReason
 		}
-		return p.end(c, k, Effect{Do: Return}.because(outcome, verdict.Reason))
+		return p.end(c, k, Effect{Do: Return}.because(outcome, verdict.Reason)).over(ran)
 	}
 	c.Phase, c.Until = Deciding, verdict.Until
-	return Effect{Do: Consult, At: verdict.Until}.of(k).because(outcome, 0).leaving(c.Try(k).Entered, uint8(p.retry+1))
+	return Effect{Do: Consult, At: verdict.Until}.of(k).because(outcome, 0).leaving(c.Try(k).Entered, uint8(p.retry+1)).over(ran)
 }
 
 // decide continues after the consultation.
@@ -219,6 +221,7 @@ func (p *Plan) decide(c *Call, e *Event) Effect {
 	shadow := p.stages[p.retry].shadow
 	if !e.Open && e.Granted && !shadow {
 		c.Phase = Sleeping
+		c.Slots[p.retry].ID = e.Answer.ID // what the next attempt returns to the budget
 		return Effect{Do: Sleep, At: c.Until}.because(c.Outcome, 0)
 	}
 	why := reducer.ReasonBudget
@@ -244,7 +247,8 @@ func (p *Plan) settled(c *Call, e *Event) Effect {
 		return Effect{}
 	}
 	c.Outcome = e.Outcome
-	return p.end(c, 0, Effect{Do: Return}.because(e.Outcome, 0))
+	ran := c.Phase == Running
+	return p.end(c, 0, Effect{Do: Return}.because(e.Outcome, 0)).over(ran)
 }
 
 // wake cuts the call by the outermost timeout that is due, of one step that of the
@@ -299,7 +303,7 @@ func (p *Plan) cut(c *Call, k uint8, i int, now clock.Mark) (effect Effect) {
 		effect = p.finish(c, &Event{Outcome: reducer.Timeout}, now)
 	case c.Phase == Running:
 		c.Outcome = reducer.Timeout
-		effect = p.end(c, 0, Effect{Do: Return}.because(reducer.Timeout, 0))
+		effect = p.end(c, 0, Effect{Do: Return}.because(reducer.Timeout, 0)).over(true)
 	default:
 		effect = p.abandon(c, 0, Effect{Do: Return}.because(reducer.Timeout, 0))
 	}

@@ -5,6 +5,7 @@ import (
 	"strconv"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/fallback"
@@ -35,6 +36,8 @@ type Plan struct {
 	keyed    uint16 // steps with a cell for each key
 	picky    uint16 // of these, those that deny or skip a call without a value
 	budgets  uint16 // steps whose cell counts the first admission of a call
+	tallies  uint16 // steps whose budget counts how attempts end
+	places   uint16 // steps that an adaptive retry looks at: without a free place it makes no attempt
 	costed   uint16 // steps that have a cost of their own
 	priced   uint16 // of these, those whose cost an attribute has
 	single   uint16 // steps of whose places a call takes one, whatever its cost
@@ -53,8 +56,8 @@ type stage struct {
 	kind   Kind
 	shadow bool
 	leases bool // a permit may lapse
+	holds  bool // an attempt holds a place
 	queues bool // a cell has waiters or holders, which may change with time alone
-	holds  bool // an attempt holds its permit until it ends
 	// leaves is the action with which an attempt leaves the cell: Cancel, only where
 	// it did not run, or Record with its outcome, or Release.
 	leaves  reducer.Kind
@@ -84,6 +87,7 @@ const (
 	errOrder
 	errLast
 	errReserved
+	errTwice
 	errTwins
 )
 
@@ -104,6 +108,8 @@ func (e policyError) Error() string {
 		return "steps: a chaos is the last step"
 	case errReserved:
 		return "name: deadline is reserved"
+	case errTwice:
+		return "mechanism: another step has its state"
 	}
 	return "name: another step has it"
 }
@@ -237,7 +243,13 @@ func (p *Plan) findBudgets() {
 	retries := -1
 	if p.retry >= 0 && p.stages[p.retry].maker != nil {
 		retries = p.retry
-		p.budgets |= 1 << p.retry
+		budget := p.stages[p.retry].retry.Budget()
+		p.counts(p.retry, budget)
+		for i := p.retry + 1; i < len(p.stages) && budget.Adapts(); i++ {
+			if p.stages[i].holds && !p.stages[i].shadow {
+				p.places |= 1 << i
+			}
+		}
 	}
 	p.hedgeBudget = -1
 	if p.hedge < 0 {
@@ -246,9 +258,17 @@ func (p *Plan) findBudgets() {
 	if !p.stages[p.hedge].hedge.Config().Unbudgeted {
 		p.hedgeBudget = retries
 	}
-	if p.stages[p.hedge].hedge.Budget() != nil {
+	if b := p.stages[p.hedge].hedge.Budget(); b != nil {
 		p.hedgeBudget = p.hedge
-		p.budgets |= 1 << p.hedge
+		p.counts(p.hedge, b)
+	}
+}
+
+// counts notes what the budget of a step counts.
+func (p *Plan) counts(i int, b *budget.Machine) {
+	p.budgets |= 1 << i // of tokens, too: the admission is a use of the key
+	if b.CountsEnds() {
+		p.tallies |= 1 << i
 	}
 }
 
@@ -275,8 +295,8 @@ func (s *stage) compile(step *Step) error {
 	return nil
 }
 
-// nameSteps gives unnamed steps their names: the mechanism, then limit-2 for the
-// second limit. It returns the errors of names.
+// nameSteps gives unnamed steps their names: the shared mechanism, or the kind, then
+// limit-2 for the second limit that is not shared. It returns the errors of names.
 func (p *Plan) nameSteps() (wrong []error) {
 	var seen [mechanism.Kinds]int
 	for i := range p.steps {
@@ -285,8 +305,14 @@ func (p *Plan) nameSteps() (wrong []error) {
 		if int(kind) >= mechanism.Kinds {
 			kind = 0 // is wrong already
 		}
-		seen[kind]++
-		if s.Name == "" {
+		if s.Mechanism == "" {
+			seen[kind]++
+		}
+		switch {
+		case s.Name != "":
+		case s.Mechanism != "":
+			s.Name = s.Mechanism
+		default:
 			s.Name = s.Kind().String()
 			if n := seen[kind]; n > 1 {
 				s.Name += "-" + digits(n)
@@ -296,7 +322,12 @@ func (p *Plan) nameSteps() (wrong []error) {
 			wrong = append(wrong, wrongStep(i, s, errReserved))
 		}
 		for j := range i {
-			if p.steps[j].Name == s.Name {
+			other := &p.steps[j]
+			if s.Mechanism != "" && other.Mechanism == s.Mechanism && p.stages[i].maker != nil {
+				wrong = append(wrong, wrongStep(i, s, errTwice))
+				break
+			}
+			if other.Name == s.Name {
 				wrong = append(wrong, wrongStep(i, s, errTwins))
 				break
 			}
@@ -349,6 +380,15 @@ func (p *Plan) Settings(i int) *Step { return &p.steps[i] }
 
 // Kind returns the mechanism of a step.
 func (p *Plan) Kind(i int) Kind { return p.stages[i].kind }
+
+// Shares returns the mechanism whose cells a step shares with steps of other policies,
+// empty for a step with cells of its own or without cells.
+func (p *Plan) Shares(i int) string {
+	if p.stages[i].maker == nil {
+		return ""
+	}
+	return p.steps[i].Mechanism
+}
 
 // Per returns the attributes whose values have a cell each at a step.
 func (p *Plan) Per(i int) []string { return p.steps[i].Per }

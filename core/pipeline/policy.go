@@ -55,7 +55,8 @@ type Step struct {
 	// Config is the mechanism and its settings: a timeout.Config, for example.
 	Config mechanism.Config
 	// Name is unique in the policy. Decisions, metrics and reconfiguration
-	// refer to it. Empty means the mechanism's name, then limit-2 and so on.
+	// refer to it. Empty means Mechanism or, without it, the kind's name, then limit-2
+	// and so on.
 	Name string
 	// Shadow decides and enforces nothing.
 	Shadow bool
@@ -69,6 +70,10 @@ type Step struct {
 	WhenFull WhenFull
 	// Missing says what a call without a key gets.
 	Missing Missing
+	// Mechanism names the mechanism that the step shares with steps of other policies:
+	// in one set they have one state. Empty for a step with a state of its own. At most
+	// one step of a policy has the state of a mechanism.
+	Mechanism string
 }
 
 // Kind returns the mechanism, 0 for a step without a configuration.

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -58,6 +59,9 @@ func (p *Plan) Take(h Host, c *Call, e Effect, now clock.Mark) {
 	for {
 		if e.cut != 0 {
 			p.tellCut(h, c, &e)
+		}
+		if e.ended && p.tallies != 0 {
+			p.tally(h, c, e.Attempt)
 		}
 		if e.LeaveFrom > e.LeaveTo {
 			p.leave(h, c, &e)
@@ -130,14 +134,54 @@ func (p *Plan) Hedge(h Host, c *Call, now clock.Mark) { p.Take(h, c, p.askHedge(
 func (p *Plan) askHedge(h Host, c *Call, now clock.Mark) Effect {
 	event := Event{Kind: Hedged, Granted: true}
 	if i := p.hedgeBudget; i >= 0 && !p.skips(h, i) {
-		ask := reducer.Action{Kind: reducer.Acquire}
+		ask := p.asking(c, reducer.Action{Kind: reducer.Acquire})
 		if i == p.retry && p.stages[p.hedge].shadow {
 			ask.Kind = reducer.Peek // a hedge in shadow does not spend the retry's budget
 		}
-		event.Granted = h.Ask(0, i, ask).Verdict == reducer.Admit
+		event.Answer = h.Ask(0, i, ask)
+		event.Granted = event.Answer.Verdict == reducer.Admit
 	}
 	return p.Advance(c, &event, now)
 }
+
+// asking returns the request of a call for a further attempt: Cost is how many it has made,
+// Value how long the round waited for its first admission.
+func (p *Plan) asking(c *Call, a reducer.Action) reducer.Action {
+	made := c.Admitted
+	if c.Race != nil {
+		made = c.Race.Numbered
+	}
+	a.Cost = max(made, 1) - 1
+	if p.retry >= 0 {
+		a.Value = uint64(max(0, c.Round.Sub(clock.Mark(c.Slots[p.retry].Generation))))
+	}
+	return a
+}
+
+// tally counts the outcome of the attempt k, which ran, in the budgets of tokens. An
+// attempt returns to a budget what the budget took for it.
+func (p *Plan) tally(h Host, c *Call, k uint8) {
+	release := reducer.Action{Kind: reducer.Release, Outcome: c.Try(k).Outcome}
+	if release.Outcome != reducer.OK && !retry.Retries(release.Outcome) {
+		return
+	}
+	for left := p.tallies; left != 0; left &= left - 1 {
+		i := lowest(left)
+		if p.skips(h, i) {
+			continue
+		}
+		switch release.ID = 0; {
+		case k > 1 && i == p.hedgeBudget:
+			release.ID = c.Try(k).Slots[p.hedge].ID
+		case k <= 1 && i == p.retry:
+			release.ID = c.Slots[i].ID
+		}
+		h.Ask(0, i, release)
+	}
+}
+
+// Tallies reports whether a budget of the plan counts how attempts end.
+func (p *Plan) Tallies() bool { return p.tallies != 0 }
 
 // enter takes an attempt through the steps from one on.
 func (p *Plan) enter(h Host, c *Call, k uint8, from int, now clock.Mark) Effect {
@@ -286,8 +330,20 @@ func (p *Plan) consult(h Host, c *Call, e *Effect, now clock.Mark) Effect {
 		answer := h.Ask(0, i, ask)
 		event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
 	}
-	if _, budget := p.Consults(); !event.Open && budget >= 0 && !p.skips(h, budget) {
-		event.Granted = h.Ask(0, budget, reducer.Action{Kind: reducer.Acquire}).Verdict == reducer.Admit
+	for left := p.places; left != 0 && !event.Open; left &= left - 1 {
+		i := lowest(left)
+		peek := reducer.Action{Kind: reducer.Peek}
+		if p.costed&(1<<i) != 0 {
+			peek.Cost = c.Costs[i]
+		}
+		if !p.skips(h, i) && h.Ask(0, i, peek).Reason == reducer.ReasonFull {
+			event.Granted = false
+		}
+	}
+	if _, budget := p.Consults(); !event.Open && event.Granted && budget >= 0 && !p.skips(h, budget) {
+		ask.Kind = reducer.Acquire
+		event.Answer = h.Ask(0, budget, p.asking(c, ask))
+		event.Granted = event.Answer.Verdict == reducer.Admit
 	}
 	if p.stages[p.retry].shadow && !event.Open && event.Granted {
 		p.tellRetry(h, c, e, true)
@@ -463,10 +519,13 @@ func (p *Plan) Ticket(c *Call, w Wait) uint64 { return c.Try(w.Attempt).Slots[w.
 func (p *Plan) PermitOf(c *Call, k uint8, i int) reducer.Permit { return p.holder(c, k, i).Slots[i] }
 
 // Match returns the index of the step of another plan that is the same as step i:
-// of the same name, mechanism and attributes. -1 for none.
+// of the same kind and attributes, and of the same shared mechanism or, where its state
+// is its own, of the same name. -1 for none.
 func (p *Plan) Match(i int, other *Plan) int {
+	shared := p.Shares(i)
 	for j := range other.stages {
-		if other.steps[j].Name == p.steps[i].Name && other.stages[j].kind == p.stages[i].kind && slices.Equal(other.steps[j].Per, p.steps[i].Per) {
+		if other.Shares(j) == shared && (shared != "" || other.steps[j].Name == p.steps[i].Name) &&
+			other.stages[j].kind == p.stages[i].kind && slices.Equal(other.steps[j].Per, p.steps[i].Per) {
 			return j
 		}
 	}

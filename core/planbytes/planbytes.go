@@ -33,6 +33,8 @@ const (
 	// StepDeny and StepSkip: what a call without a key gets. At most one of them.
 	StepDeny = 4
 	StepSkip = 8
+	// StepMechanism: the name of a shared mechanism is behind the keys.
+	StepMechanism = 16
 )
 
 // Error says which value of plan bytes is wrong.
@@ -40,7 +42,7 @@ type Error struct {
 	// Step is the index of the step, -1 for what stands before the steps.
 	Step int
 	// Field is the name of the setting as in the policy document; or version, flags,
-	// steps, kind, name, per, or end for bytes left over.
+	// steps, kind, name, per, mechanism, or end for bytes left over.
 	Field string
 	// Err is why the plan does not compile; its text begins with Field. Nil for bytes
 	// that are no plan.
@@ -125,7 +127,7 @@ func Decode(src []byte) (p pipeline.Policy, err error) {
 func step(v *planwire.Coder, s *pipeline.Step) mechanism.Kind {
 	kind, flags, attributes := uint8(s.Kind()), stepFlags(s), uint32(len(s.Per))
 	v.Word("kind", &kind)
-	if v.Word("flags", &flags); flags > StepShadow|StepShare|StepSkip {
+	if v.Word("flags", &flags); flags&^StepMechanism > StepShadow|StepShare|StepSkip {
 		v.Refuse("flags")
 	}
 	v.Text("name", &s.Name)
@@ -143,6 +145,9 @@ func step(v *planwire.Coder, s *pipeline.Step) mechanism.Kind {
 		v.Text("per", &s.Per[i])
 	}
 	v.Count("keys", &s.Keys)
+	if flags&StepMechanism != 0 {
+		v.Text("mechanism", &s.Mechanism)
+	}
 	return mechanism.Kind(kind)
 }
 
@@ -158,6 +163,9 @@ func stepFlags(s *pipeline.Step) (flags uint8) {
 		flags |= StepDeny
 	case pipeline.MissingSkip:
 		flags |= StepSkip
+	}
+	if s.Mechanism != "" {
+		flags |= StepMechanism
 	}
 	return flags
 }

@@ -17,9 +17,11 @@ func main() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	for i := range 4 {
-		fmt.Printf("call %d allowed: %v\n", i+1, l.Allow())
+	var allowed [4]bool
+	for i := range allowed {
+		allowed[i] = l.Allow()
 	}
+	fmt.Println("four calls at once, allowed:", allowed)
 	if err := l.Wait(context.Background()); err != nil {
 		log.Fatal(err)
 	}

@@ -1,10 +1,13 @@
 package oracle
 
+import "math/big"
+
 // call is one call of the log. A round is what runs between two backoffs. Above
 // the hedge the round has one path, below it each attempt has its own. Without a
 // hedge the path above has all the steps, and the one attempt of a round none.
 type call struct {
 	number int
+	seed   uint64
 	id     string
 	event  Event
 	plan   *plan
@@ -27,6 +30,10 @@ type call struct {
 	sleeping   bool  // between two rounds
 	retryAt    int64 // when the next round starts, while sleeping
 	prevDelay  int64 // what the backoff gave before, -1 at first
+
+	roundFrom int64 // when the round reached the retry, or began
+
+	took *big.Rat // what the retry's budget took for the present round, nil for nothing
 }
 
 // path is the way through some of the steps, with what was acquired on it.
@@ -38,7 +45,9 @@ type path struct {
 	says   int64 // the retry-after of the answer, 0 for none
 	// hedgeAt is when the next hedge starts if this attempt still runs.
 	hedgeAt int64
-	samples *cell // of the hedge step, to which the duration goes
+	samples *cell    // of the hedge step, to which the duration goes
+	hedge   bool     // the attempt started beside another one
+	took    *big.Rat // what a budget took for it then, nil for nothing
 	// injection is what the attempt is held for up to a mark, nil for an attempt that
 	// has reached the dependency.
 	injection *injection

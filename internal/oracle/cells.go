@@ -204,7 +204,7 @@ func (g *group) newCell() *cell {
 	case bulkhead.Config:
 		c.bulkhead = &bulkheadCell{cfg: cfg}
 	case retry.Config:
-		c.budget = &budgetCell{cfg: cfg.Budget}
+		c.budget = newBudget(cfg.Budget)
 	case hedge.Config:
 		c.hedge = newHedge(cfg)
 	}

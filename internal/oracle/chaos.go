@@ -63,7 +63,7 @@ func (e *Engine) injects(p *path) {
 	if s == nil {
 		return
 	}
-	x := drawn(pipeline.ConfigOf[cfg.Config](s.Step), e.seed+uint64(c.number)<<32, p.number)
+	x := drawn(pipeline.ConfigOf[cfg.Config](s.Step), c.seed, p.number)
 	if x.delay > 0 {
 		fields := []any{"attempt", p.number, "step", s.Name}
 		if until := after(e.now, x.delay); until != never {

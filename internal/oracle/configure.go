@@ -17,12 +17,19 @@ import (
 // the same kind and with the same `per` keep their cells; a retry only if both
 // have a budget. A step that had no match in the plan before has new cells, even if
 // an older plan, whose calls still use it, had one of its name.
-func (e *Engine) compile(policy pipeline.Policy) *plan {
+//
+// A step that shares a mechanism has the cells that the present plan of any policy has for
+// a mechanism of the name, of the same kind and with the same `per`.
+func (e *Engine) compile(t *tenant, policy pipeline.Policy) *plan {
 	p := &plan{retry: -1, hedge: len(policy.Steps), fallback: policy.Fallback != nil}
 	seen := map[pipeline.Kind]int{}
 	for i, s := range policy.Steps {
-		seen[s.Kind()]++
-		if s.Name == "" {
+		if s.Mechanism == "" {
+			seen[s.Kind()]++
+		}
+		if s.Name == "" && s.Mechanism != "" {
+			s.Name = s.Mechanism
+		} else if s.Name == "" {
 			s.Name = s.Kind().String()
 			if n := seen[s.Kind()]; n > 1 {
 				s.Name += "-" + strconv.Itoa(n)
@@ -35,7 +42,7 @@ func (e *Engine) compile(policy pipeline.Policy) *plan {
 		case pipeline.Hedge:
 			p.hedge = i
 		}
-		g := e.matched(s)
+		g := e.matched(t, s)
 		if g == nil {
 			g = &group{step: s}
 			e.groups = append(e.groups, g)
@@ -51,12 +58,21 @@ func (e *Engine) compile(policy pipeline.Policy) *plan {
 }
 
 // matched returns the cells of the present plan's step that the new one is.
-func (e *Engine) matched(s pipeline.Step) *group {
-	if e.plan == nil {
-		return nil
+func (e *Engine) matched(t *tenant, s pipeline.Step) *group {
+	var present []step
+	for _, other := range e.tenants {
+		if other.plan != nil && (other == t || s.Mechanism != "") {
+			present = append(present, other.plan.steps...)
+		}
 	}
-	for _, old := range e.plan.steps {
-		if old.Name != s.Name || old.Kind() != s.Kind() || !slices.Equal(old.Per, s.Per) {
+	for _, old := range present {
+		name, wanted := old.Name, s.Name
+		if s.Mechanism != "" {
+			name, wanted = old.Mechanism, s.Mechanism
+		} else if old.Mechanism != "" {
+			continue
+		}
+		if name != wanted || old.Kind() != s.Kind() || !slices.Equal(old.Per, s.Per) {
 			continue
 		}
 		if pipeline.ConfigOf[retry.Config](old.Step).Budgeted != pipeline.ConfigOf[retry.Config](s).Budgeted {
@@ -81,10 +97,14 @@ func hedged(s pipeline.Step) bool {
 // configure activates a new policy. A lowered `keys` evicts at once, unless a
 // full step shares (reading). Waiters that can no longer be served are
 // refused call by call, in the order of their numbers.
-func (e *Engine) configure(policy pipeline.Policy) {
-	e.say("", "configured")
-	e.plan = e.compile(policy)
-	for _, s := range e.plan.steps {
+func (e *Engine) configure(t *tenant, policy pipeline.Policy) {
+	id := ""
+	if len(e.tenants) > 1 {
+		id = strconv.Quote(t.name)
+	}
+	e.say(id, "configured")
+	t.plan = e.compile(t, policy)
+	for _, s := range t.plan.steps {
 		s.group.step = s.Step
 		s.group.shrink(s.group.keys())
 		for _, c := range s.group.all() {

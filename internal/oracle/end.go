@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -44,6 +45,7 @@ func (e *Engine) cutRound(c *call, i, number int) {
 		outcome := ""
 		if p.state == running {
 			outcome = "timeout"
+			e.count(p, outcome)
 		}
 		e.leave(p, 0, outcome)
 		c.remove(p)
@@ -71,6 +73,9 @@ func (e *Engine) endAttempt(p *path, outcome string, retryAfter, used *int64) {
 	if retryAfter != nil {
 		p.says = max(0, *retryAfter)
 	}
+	if outcome != "ignore" && outcome != "cancel" {
+		e.count(p, outcome)
+	}
 	e.leave(p, 0, outcome)
 	c.remove(p)
 	if outcome == "ok" || outcome == "ignore" {
@@ -90,6 +95,34 @@ func (e *Engine) endAttempt(p *path, outcome string, retryAfter, used *int64) {
 	}
 	e.endRound(c, p.number, outcome)
 }
+
+// count counts the outcome of an attempt that ran in the budgets of the plan. The first
+// attempt of a round took what the retry did, a hedge what the hedge did.
+func (e *Engine) count(p *path, outcome string) {
+	c, r, h := p.call, p.call.plan.retry, p.call.plan.hedge
+	if r >= 0 && pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step).Budgeted {
+		took := c.took
+		if p.hedge {
+			took = nil
+			if !c.plan.hedged() || !c.hedgeConfig().Budgeted && !c.hedgeConfig().Unbudgeted {
+				took = p.took
+			}
+		}
+		if counts(pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step).Budget) {
+			if cell := c.use(r); cell != nil {
+				cell.budget.ended(outcome, took, e.now)
+			}
+		}
+	}
+	if c.plan.hedged() && c.hedgeConfig().Budgeted && counts(c.hedgeConfig().Budget) {
+		if cell := c.use(h); cell != nil && cell.hedge.budget != nil {
+			cell.hedge.budget.ended(outcome, p.took, e.now)
+		}
+	}
+}
+
+// counts reports whether a budget counts how attempts end.
+func counts(c budget.Config) bool { return c.Rule != budget.Windowed }
 
 // win ends the call with the outcome of the attempt. The others of its round are
 // cancelled without a vote.
@@ -118,7 +151,7 @@ func (e *Engine) endRound(c *call, number int, outcome string) {
 		e.end(c, outcome, "", 0)
 		return
 	}
-	until, reason := e.decide(c)
+	until, reason := e.decide(c, outcome)
 	shadow := c.plan.steps[r].Shadow
 	if reason == "" {
 		fields := []any{"attempt", number, "reason", outcome, "until", duration(until)}
@@ -138,7 +171,7 @@ func (e *Engine) endRound(c *call, number int, outcome string) {
 
 // decide returns when the next round starts, or the reason why none does. The
 // checks come in the order of policy/REFERENCE.md#retries.
-func (e *Engine) decide(c *call) (int64, string) {
+func (e *Engine) decide(c *call, outcome string) (int64, string) {
 	r := c.plan.retry
 	cfg := pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step)
 	if c.round >= int(cfg.Attempts) {
@@ -165,16 +198,53 @@ func (e *Engine) decide(c *call) (int64, string) {
 		}
 	}
 	if cfg.Budgeted {
-		if cell := c.use(r); cell != nil && !cell.budget.grant(e.now) {
+		if cfg.Budget.Rule == budget.Adaptive && e.full(c) {
 			return 0, "budget"
+		}
+		if cell := c.use(r); cell != nil {
+			took, granted := cell.budget.grant(c.asks(outcome), e.now)
+			if c.took = took; !granted {
+				return 0, "budget"
+			}
 		}
 	}
 	return until, ""
 }
 
+// asks returns what the call says of itself to a budget.
+func (c *call) asks(outcome string) asked {
+	a := asked{outcome: outcome, made: max(c.started, 1) - 1}
+	if c.plan.hedged() {
+		a.made = max(c.last, 1) - 1
+	}
+	if c.plan.retry >= 0 && c.roundRan {
+		a.waited = c.roundAt - c.roundFrom
+	}
+	return a
+}
+
+// full reports whether a step below the retry has no free place. Reading: a key without a
+// cell of its own has free ones, unless the step lets such keys share.
+func (e *Engine) full(c *call) bool {
+	for i := c.plan.retry + 1; i < len(c.plan.steps); i++ {
+		s := c.plan.steps[i]
+		if s.Shadow || c.skips(i) || s.Kind() != pipeline.Bulkhead && s.Kind() != pipeline.Adaptive {
+			continue
+		}
+		cell := s.group.find(c.event)
+		if cell == s.group.spare && s.WhenFull == pipeline.FullEvict {
+			continue
+		}
+		if cell != nil && cell.ask(0, e.now, never).verdict != admit {
+			return true
+		}
+	}
+	return false
+}
+
 // next returns when the next round would start, or the reason why that is too late.
 func (e *Engine) next(c *call, cfg retry.Config) (int64, string) {
-	seed := e.seed + uint64(c.number)<<32 + uint64(c.round)
+	seed := c.seed + uint64(c.round)
 	c.prevDelay = delay(cfg.Backoff, c.round, c.prevDelay, seed)
 	until := after(e.now, max(c.prevDelay, c.retryAfter))
 	if until >= c.above.deadline(c.plan.retry) {

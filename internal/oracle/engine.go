@@ -12,10 +12,18 @@ type Engine struct {
 	seed  uint64
 	now   int64
 	calls []*call // all that ever began, in the order of their numbers
-	plan  *plan
+	// tenants are the policies; a single one has no name.
+	tenants []*tenant
 	// groups are the steps' cells, those of vanished steps included.
 	groups []*group
 	lines  []string
+}
+
+// tenant is one of the policies.
+type tenant struct {
+	name  string
+	plan  *plan
+	begun int // calls
 }
 
 // plan is a policy as a call sees it.
@@ -39,14 +47,40 @@ type step struct {
 
 // New returns an engine at mark 0.
 func New(policy pipeline.Policy, seed uint64) *Engine {
+	return NewSet([]pipeline.Policy{policy}, seed)
+}
+
+// NewSet returns an engine of several policies at mark 0. The id of each call begins with
+// the name of its policy and a slash.
+func NewSet(policies []pipeline.Policy, seed uint64) *Engine {
 	e := &Engine{seed: seed}
-	e.plan = e.compile(policy)
+	for _, p := range policies {
+		t := &tenant{name: p.Name}
+		e.tenants = append(e.tenants, t)
+		t.plan = e.compile(t, p)
+	}
 	return e
+}
+
+// of returns the policy of an event.
+func (e *Engine) of(event Event) *tenant {
+	if len(e.tenants) == 1 {
+		return e.tenants[0]
+	}
+	for _, t := range e.tenants {
+		if strings.HasPrefix(event.ID, `"`+t.name+`/`) || event.ID == `"`+t.name+`"` {
+			return t
+		}
+	}
+	panic("oracle: a call of no policy")
 }
 
 // begin starts a call, which then passes the steps.
 func (e *Engine) begin(event Event) {
-	c := newCall(len(e.calls)+1, event, e.plan)
+	t := e.of(event)
+	t.begun++
+	c := newCall(len(e.calls)+1, event, t.plan)
+	c.seed = e.seed + uint64(t.begun)<<32
 	e.calls = append(e.calls, c)
 	if event.Deadline != nil {
 		c.above.timers[0] = timer{at: after(e.now, *event.Deadline), set: true}

@@ -30,7 +30,12 @@ type Event struct {
 // Run returns the decision lines of a log under the policy. The error says which
 // event is not a valid line (counted from 1); the lines before it stay.
 func Run(policy pipeline.Policy, seed uint64, events []Event) ([]string, error) {
-	e := New(policy, seed)
+	return RunSet([]pipeline.Policy{policy}, seed, events)
+}
+
+// RunSet is Run for several policies.
+func RunSet(policies []pipeline.Policy, seed uint64, events []Event) ([]string, error) {
+	e := NewSet(policies, seed)
 	for n, event := range events {
 		if err := e.Apply(event); err != nil {
 			return e.Lines(), fmt.Errorf("line %d: %w", n+1, err)
@@ -107,7 +112,7 @@ func (e *Engine) apply(event Event) error {
 		e.endUnvoted(c, "cancel")
 	case "tick":
 	case "configure":
-		e.configure(*event.Policy)
+		e.configure(e.of(event), *event.Policy)
 	default:
 		return fmt.Errorf("unknown op %q", event.Op)
 	}

@@ -67,7 +67,7 @@ func (e *Engine) split(c *call) {
 			return
 		}
 	}
-	e.setOut(c)
+	e.setOut(c, nil)
 	if !c.plan.hedged() || !c.hedgeConfig().Parallel {
 		return
 	}
@@ -77,8 +77,9 @@ func (e *Engine) split(c *call) {
 }
 
 // setOut starts the way of the attempt whose turn it is to set out.
-func (e *Engine) setOut(c *call) {
+func (e *Engine) setOut(c *call, took *big.Rat) {
 	p := c.newPath(c.last)
+	p.took, p.hedge = took, c.hedges > 0
 	c.attempts = append(c.attempts, p)
 	e.pass(p, c.plan.hedge+1)
 }
@@ -88,7 +89,8 @@ func (e *Engine) setOut(c *call) {
 // would have, which the next attempt has all the same, and each hedge that would
 // start with `parallel` has its line.
 func (e *Engine) hedge(c *call) {
-	if !e.hedgeGranted(c) {
+	took, granted := e.hedgeGranted(c)
+	if !granted {
 		c.hedges = mostHedges(c.hedgeConfig()) // no further one in this round
 		return
 	}
@@ -101,7 +103,7 @@ func (e *Engine) hedge(c *call) {
 	e.say(c.id, "hedge", append([]any{"attempt", number, "step", s.Name}, inShadow(s.Shadow)...)...)
 	if !s.Shadow {
 		c.last = number
-		e.setOut(c)
+		e.setOut(c, took)
 	}
 }
 
@@ -110,24 +112,30 @@ func (e *Engine) hedge(c *call) {
 // shadow would then grant fewer retries; nor does it use the retry's key. And a
 // call whose plan has a budget has none where the step, which keeps durations, was
 // configured without one since.
-func (e *Engine) hedgeGranted(c *call) bool {
+func (e *Engine) hedgeGranted(c *call) (took *big.Rat, granted bool) {
 	h, r := c.plan.hedge, c.plan.retry
 	if c.hedgeConfig().Budgeted {
 		cell := c.use(h)
-		return cell == nil || cell.hedge.budget == nil || cell.hedge.budget.grant(e.now)
+		if cell == nil || cell.hedge.budget == nil {
+			return nil, true
+		}
+		return cell.hedge.budget.grant(c.asks(""), e.now)
 	}
 	if r < 0 || !pipeline.ConfigOf[retry.Config](c.plan.steps[r].Step).Budgeted {
-		return true
+		return nil, true
 	}
 	if c.plan.steps[h].Shadow && !c.skips(r) {
 		cell := c.plan.steps[r].group.find(c.event)
 		if cell == nil {
 			cell = c.plan.steps[r].group.newCell()
 		}
-		return cell.budget.allows(e.now)
+		return nil, cell.budget.allows(c.asks(""), e.now)
 	}
 	cell := c.use(r)
-	return cell == nil || cell.budget.grant(e.now)
+	if cell == nil {
+		return nil, true
+	}
+	return cell.budget.grant(c.asks(""), e.now)
 }
 
 // startClock sets when a hedge follows the attempt, which was just admitted. It
@@ -194,7 +202,7 @@ func (h *hedgeCell) configure(c cfg.Config) {
 	case !c.Budgeted:
 		h.budget = nil
 	case h.budget == nil:
-		h.budget = &budgetCell{cfg: c.Budget}
+		h.budget = newBudget(c.Budget)
 	default:
 		h.budget.configure(c.Budget)
 	}

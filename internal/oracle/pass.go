@@ -80,7 +80,7 @@ func (e *Engine) startRound(c *call, from int) {
 	c.sleeping = false
 	c.round++
 	c.last++
-	c.hedges, c.roundRan, c.retryAfter, c.pushback = 0, false, 0, false
+	c.hedges, c.roundRan, c.retryAfter, c.pushback, c.roundFrom = 0, false, 0, false, e.now
 	e.pass(c.above, from)
 }
 
@@ -122,7 +122,8 @@ func (e *Engine) admit(p *path) {
 	e.injects(p)
 }
 
-// countFirst counts the call's first admission in the budgets of its plan.
+// countFirst counts the call's first admission in the budgets of its plan. To those of
+// tokens it is only a use of the key.
 // Reading: a hedge's own budget counts the first admission of a call as a
 // retry's does, not that of each round.
 func (e *Engine) countFirst(c *call) {
@@ -142,7 +143,7 @@ func (e *Engine) countFirst(c *call) {
 func (e *Engine) passStep(p *path, i int) bool {
 	c, s := p.call, p.call.plan.steps[i]
 	if s.Kind() == pipeline.Retry {
-		c.tryingFrom = e.now
+		c.tryingFrom, c.roundFrom = e.now, e.now
 	}
 	switch {
 	case c.denies(i):

@@ -6,11 +6,14 @@ import (
 )
 
 // Document returns a document in JSON of policies a, b and so on, most of which take
-// settings from defaults or extend one another.
+// settings from defaults, extend one another or share mechanisms.
 func Document(random *rand.Rand) string {
 	text := `{"version":1`
 	if random.IntN(3) > 0 {
 		text += `,"defaults":` + defaults(random)
+	}
+	if random.IntN(3) > 0 {
+		text += `,"mechanisms":` + mechanisms(random)
 	}
 	policies := make([]string, 1+random.IntN(4))
 	for i := range policies {
@@ -83,14 +86,20 @@ func plainSteps(random *rand.Rand) string {
 		if random.IntN(3) == 0 {
 			list = append(list, step)
 		}
+		if random.IntN(30) == 0 {
+			list = append(list, use(random))
+		}
 	}
 	return "[" + strings.Join(list, ",") + "]"
 }
 
 // change returns a change of a step that plainSteps may return.
 func change(random *rand.Rand) string {
-	if random.IntN(4) == 0 {
+	switch random.IntN(8) {
+	case 0, 1:
 		return Step(random)
+	case 2:
+		return use(random)
 	}
 	return of(random,
 		`{"limit":"6/s"}`, `{"limit":{"wait":"2s"}}`, `{"limit":{"name":"limit-2","rate":"1/s"}}`, `{"limit":{"burst":2}}`, `{"timeout":{"soft":"1s"}}`, `{"timeout":"5s"}`,
@@ -130,4 +139,36 @@ func defaults(random *rand.Rand) string {
 		}
 	}
 	return "{" + strings.Join(list, ",") + "}"
+}
+
+// mechanisms returns mechanisms that policies share, most of which are right.
+func mechanisms(random *rand.Rand) string {
+	var list []string
+	for _, values := range [][]string{
+		{`"vendor":{"limit":"5/s"}`, `"vendor":{"limit":{"rate":"5/s","per":"key"}}`, `"vendor":{"limit":{"wait":"1s"}}`, `"vendor":{"limit":{"rate":"5/s","name":"a"}}`},
+		{`"again":{"retry":{"attempts":3,"budget":"20%"}}`, `"again":{"retry":3}`, `"again":{"retry":{"jitter":"ful"}}`},
+		{`"time":{"timeout":"3s"}`, `"time":{"timeout":{"after":"3s","shadow":true,"description":"d"}}`, `"time":{"timeout":{"after":"3s","defaults":false}}`},
+		{`"places":{"bulkhead":{"concurrent":5,"shadow":true}}`, `"places":{"bulkhead":5}`, `"places":{"bulkhead":{}}`},
+		{`"deadline":{"breaker":{}}`, `"Vendor":{"breaker":{}}`, `"vendor":{"breaker":{}}`, `"x":{"use":"vendor"}`, `"x":{"limt":5}`, `"x":5`, `"x":{}`},
+	} {
+		if random.IntN(12) > 0 && len(values) < 7 || random.IntN(40) == 0 {
+			if random.IntN(8) > 0 {
+				values = values[:1]
+			}
+			list = append(list, of(random, values...))
+		}
+	}
+	return "{" + strings.Join(list, ",") + "}"
+}
+
+// use returns a step that uses a mechanism.
+func use(random *rand.Rand) string {
+	name := of(random, `"vendor"`, `"vendor"`, `"again"`, `"time"`, `"time"`, `"places"`)
+	switch random.IntN(16) {
+	case 0:
+		name = of(random, `"place"`, `{"mechanism":`+name+`,"per":"key"}`, `{"mechanism":5}`, `{}`, `{"name":"a"}`, `5`, `["vendor"]`, `{"mechanism":`+name+`,"shadow":5,"name":"A b"}`)
+	case 1, 2, 3, 4, 5, 6:
+		name = `{"mechanism":` + name + of(random, `,"name":"mine"`, `,"shadow":true`, `,"shadow":false,"name":"limit"`, `,"description":"why"`) + `}`
+	}
+	return `{"use":` + name + `}`
 }

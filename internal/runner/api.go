@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/internal/attempt"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -20,6 +21,18 @@ type Settings struct {
 	API        API
 	// Classifier decides about results where Request.Classify is nil; nil for none.
 	Classifier func(step string, value any, err error) reducer.Outcome
+	// Delay returns the least delay of a retry after an attempt, whose error is the Last of
+	// the Info; nil for none.
+	Delay func(ctx context.Context, ended *Info) time.Duration
+}
+
+// Delayed returns the retry delay of an attempt that ended: that of its answer, or the one
+// that Delay returns where that is longer. An answer that asks for no retry has none.
+func (s *Settings) Delayed(ctx context.Context, ended *Info, o reducer.Outcome, hasRetryAfter bool, after time.Duration) (has bool, _ time.Duration) {
+	if !retry.Retries(o) || hasRetryAfter && after < 0 {
+		return hasRetryAfter, after
+	}
+	return true, max(after, s.Delay(ctx, ended))
 }
 
 // Now returns the present mark: one time.Since without a source.

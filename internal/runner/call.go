@@ -359,6 +359,9 @@ func (r *run) finish(err error) (again bool, _ error) {
 		return false, nil
 	}
 	outcome, hasRetryAfter, after, err := r.outcome(r.value, err)
+	if r.p.Delay != nil && r.layout.plan.RetryIndex() >= 0 {
+		hasRetryAfter, after = r.p.Delayed(r.ctx, r.p.NewInfo(r.call.NumberOf(r.attemptNo), err, r.began), outcome, hasRetryAfter, after)
+	}
 	return r.settle(outcome, hasRetryAfter, after, err)
 }
 

@@ -19,7 +19,7 @@ type LockedCell struct {
 	queue   queue
 	leased  bool         // leases may run out between steps
 	changed func(change) // emits a breaker's change or a lapse, nil for none
-	heard   *Listeners   // of its events, nil for none
+	heard   *members     // that hear of its events, nil for none
 	causes  causes
 	since   clock.Mark // of the latest change of a breaker, clock.Always before
 
@@ -38,7 +38,7 @@ func NewLockedCell(c cell.Cell, now func() clock.Mark, leased bool, emit func(Ev
 	return newLockedCell(c, new(sync.Mutex), now, leased, nil, changed)
 }
 
-func newLockedCell(c cell.Cell, mu *sync.Mutex, now func() clock.Mark, leased bool, heard *Listeners, changed func(change)) *LockedCell {
+func newLockedCell(c cell.Cell, mu *sync.Mutex, now func() clock.Mark, leased bool, heard *members, changed func(change)) *LockedCell {
 	b := &LockedCell{mu: mu, Cell: c, leased: leased, heard: heard, changed: changed, since: clock.Always}
 	b.queue.now, b.queue.wake, b.queue.armed = now, b.wake, clock.Never
 	return b

@@ -1,7 +1,10 @@
 package runner
 
 import (
+	"cmp"
 	"context"
+	"slices"
+	"sync"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -78,14 +81,15 @@ type fastPathStep struct {
 // planFastPath determines whether the calls of a binding have a fast path: a binding
 // with at most fastPathSteps cells, at most fastPathKeys of them with keys, and without
 // costs and charges of steps has one.
-func (l *binding) planFastPath() {
+func (l *binding) planFastPath(own *sync.Mutex) {
 	if l.plan.HedgeIndex() >= 0 || l.plan.Injects() || l.leases != 0 || l.plan.Costed() != 0 || l.plan.Settles() {
 		return
 	}
 	_, budget := l.plan.Consults()
 	if budget >= 0 {
-		l.budget = l.cells[budget]
+		l.budget, l.tallies = l.cells[budget], l.plan.Tallies()
 	}
+	var others []*StepCells
 	var keys uint8
 	for i := range l.plan.Len() {
 		s := l.plan.Step(i)
@@ -103,8 +107,10 @@ func (l *binding) planFastPath() {
 			if step.cell == nil {
 				step.keys, step.slot, step.complete = l.steps[i], keys, s.Missing != keyed.MissingShare
 				keys++
-			} else {
+			} else if step.cell.mu == own {
 				l.shares = true
+			} else {
+				others = append(others, l.steps[i])
 			}
 			l.exits, l.places = l.exits || step.exits, l.places || step.place
 			l.fastSteps = append(l.fastSteps, step)
@@ -112,7 +118,16 @@ func (l *binding) planFastPath() {
 			return
 		}
 	}
-	l.shares, l.keyed = l.shares || l.budget != nil, keys > 0
+	l.keyed = keys > 0
+	if b := l.budget; b != nil && b.mu == own {
+		l.shares = true
+	} else if b != nil {
+		others = append(others, l.steps[budget])
+	}
+	slices.SortFunc(others, func(a, b *StepCells) int { return cmp.Compare(a.order, b.order) })
+	for _, c := range others {
+		l.mutexes = append(l.mutexes, c.one.mu)
+	}
 	l.hasFastPath = len(l.fastSteps) <= fastPathSteps && keys <= fastPathKeys
 }
 
@@ -176,7 +191,7 @@ func (l *fastPath) enter(q *Request) bool {
 	}
 	l.held = l.entered
 	all := int(l.entered) == len(steps)
-	if b := l.layout.budget; all && b != nil {
+	if b := l.layout.budget; all && b != nil && !l.layout.tallies {
 		b.Cell.Step(reducer.Action{Kind: reducer.Record}, l.began, &b.Out)
 	}
 	l.unlock()
@@ -236,11 +251,31 @@ func (l *fastPath) lock() {
 	if l.layout.shares {
 		l.pipeline.shared.Lock()
 	}
+	if l.layout.mutexes != nil {
+		l.lockOthers()
+	}
+}
+
+// lockOthers locks the cells that calls of other pipelines share, too. It is apart from
+// lock so that lock is inlined.
+func (l *fastPath) lockOthers() {
+	for _, mu := range l.layout.mutexes {
+		mu.Lock()
+	}
 }
 
 func (l *fastPath) unlock() {
+	if l.layout.mutexes != nil {
+		l.unlockOthers()
+	}
 	if l.layout.shares {
 		l.pipeline.shared.Unlock()
+	}
+}
+
+func (l *fastPath) unlockOthers() {
+	for _, mu := range l.layout.mutexes {
+		mu.Unlock()
 	}
 }
 
@@ -421,6 +456,9 @@ func (l *fastPath) leave(q *Request, err error) bool {
 		if l.held > 0 {
 			return false
 		}
+	}
+	if l.layout.tallies {
+		l.layout.budget.Step(reducer.Action{Kind: reducer.Release, Outcome: reducer.OK}, now)
 	}
 	l.open = false
 	if l.pipeline.HasListeners() {

@@ -20,6 +20,7 @@ type Author struct{ By, Why string }
 type Target struct {
 	Step  pipeline.Step
 	cells *StepCells // nil for a step without state
+	at    member     // of the cells, zero for a step without state
 	maker cell.Maker
 }
 
@@ -28,7 +29,7 @@ func (p *Pipeline) Target(name string) (t Target, ok bool) {
 	l := p.layout.Load()
 	for i := range l.plan.Len() {
 		if l.plan.StepName(i) == name {
-			return Target{l.plan.Step(i), l.steps[i], l.plan.Maker(i)}, true
+			return Target{l.plan.Step(i), l.steps[i], l.at[i], l.plan.Maker(i)}, true
 		}
 	}
 	return t, false
@@ -60,13 +61,13 @@ const (
 // Operate steps the cell of the step, or of a key of it, for an operator. A key without
 // a cell gets one.
 func (t Target) Operate(key string, a reducer.Action, word string, by Author) Operated {
-	c, now := t.cells, t.cells.pipeline.Now()
+	c, now := t.cells, t.cells.host.Now()
 	if c.one != nil {
 		// What is due by itself is no change by hand.
 		c.one.Step(reducer.Action{Kind: reducer.Tick}, now)
 		verdict, mode, changes := c.one.operate(a, now)
 		c.emitBy(key, changes, by)
-		return c.operated(verdict, a.Kind, key, mode, word, by, now)
+		return t.operated(verdict, a.Kind, key, mode, word, by, now)
 	}
 	x, at := c.use(key, now)
 	if x.ref.Shared() {
@@ -78,20 +79,20 @@ func (t Target) Operate(key string, a reducer.Action, word string, by Author) Op
 		x.settle(at)
 		return OperatedShared
 	}
-	return c.operateKey(x, a, word, by, at)
+	return t.operateKey(x, a, word, by, at)
 }
 
 // Revert steps the cells of the step, or the one of a key, where they exist. Without a key
 // it steps those of all keys.
 func (t Target) Revert(key string, all bool, word string, by Author) Operated {
-	c, now, a := t.cells, t.cells.pipeline.Now(), reducer.Action{Kind: reducer.Reset}
+	c, now, a := t.cells, t.cells.host.Now(), reducer.Action{Kind: reducer.Reset}
 	if c.one != nil {
 		return t.Operate(key, a, word, by)
 	}
 	if !all {
 		r, ok := c.cells.Find(key)
 		if !ok {
-			c.emitManual(key, 0, word, by, now)
+			t.emitManual(key, 0, word, by, now)
 			return OperatedDone
 		}
 		x := c.open(r)
@@ -99,7 +100,7 @@ func (t Target) Revert(key string, all bool, word string, by Author) Operated {
 			x.settle(now)
 			return OperatedShared
 		}
-		return c.operateKey(x, a, word, by, now)
+		return t.operateKey(x, a, word, by, now)
 	}
 	var handles []keyed.Handle
 	c.cells.Each(func(r keyedcells.Ref) { handles = append(handles, r.Handle()) })
@@ -109,25 +110,25 @@ func (t Target) Revert(key string, all bool, word string, by Author) Operated {
 			events.emitBy(by)
 		}
 	}
-	c.emitManual("", 0, word, by, now)
+	t.emitManual("", 0, word, by, now)
 	return OperatedDone
 }
 
-func (c *StepCells) operateKey(x keyedCell, a reducer.Action, word string, by Author, now clock.Mark) Operated {
+func (t Target) operateKey(x keyedCell, a reducer.Action, word string, by Author, now clock.Mark) Operated {
 	key := x.ref.Key()
 	verdict, mode, events := x.operate(a, now)
 	events.emitBy(by)
-	return c.operated(verdict, a.Kind, key, mode, word, by, now)
+	return t.operated(verdict, a.Kind, key, mode, word, by, now)
 }
 
-func (c *StepCells) operated(verdict reducer.Verdict, kind reducer.Kind, key string, mode breaker.Mode, word string, by Author, now clock.Mark) Operated {
+func (t Target) operated(verdict reducer.Verdict, kind reducer.Kind, key string, mode breaker.Mode, word string, by Author, now clock.Mark) Operated {
 	if verdict == reducer.Stale {
 		return OperatedStale
 	}
 	if kind == reducer.Drain {
-		c.pipeline.Emit(&Event{At: now, Policy: c.pipeline.name, Step: c.name, Key: key, Kind: decision.Drained, RetryAfter: -1, By: by.By, Why: by.Why})
+		t.cells.emit(&Event{At: now, Key: key, Kind: decision.Drained, RetryAfter: -1, By: by.By, Why: by.Why})
 	}
-	c.emitManual(key, mode, word, by, now)
+	t.emitManual(key, mode, word, by, now)
 	return OperatedDone
 }
 
@@ -184,28 +185,28 @@ func (e cellEvents) emitBy(by Author) {
 
 func (c *StepCells) emitBy(key string, changes []change, by Author) {
 	for _, x := range changes {
-		e := c.event(key, x)
-		e.By, e.Why = by.By, by.Why
-		c.pipeline.Emit(&e)
+		e := x.event()
+		e.Key, e.By, e.Why = key, by.By, by.Why
+		c.emit(&e)
 	}
 }
 
-// emitManual emits that an operator changed something.
-func (c *StepCells) emitManual(key string, mode breaker.Mode, word string, by Author, now clock.Mark) {
-	c.pipeline.Emit(&Event{
-		At: now, Policy: c.pipeline.name, Step: c.name, Key: key, Kind: decision.Manual, Mode: mode, RetryAfter: -1, Action: word, By: by.By, Why: by.Why,
+// emitManual emits that an operator changed something, at the pipeline that was named.
+func (t Target) emitManual(key string, mode breaker.Mode, word string, by Author, now clock.Mark) {
+	t.at.emit(Event{
+		At: now, Key: key, Kind: decision.Manual, Mode: mode, RetryAfter: -1, Action: word, By: by.By, Why: by.Why,
 	})
 }
 
 // Block refuses a key for a time. It returns false where too many keys are blocked.
 func (t Target) Block(key string, d time.Duration, word string, by Author) bool {
 	c := t.cells
-	now := c.pipeline.Now()
+	now := c.host.Now()
 	if !c.blocks.put(key, now.Add(d), now) {
 		return false
 	}
-	c.pipeline.Emit(&Event{
-		At: now, Policy: c.pipeline.name, Step: c.name, Key: key, Kind: decision.Manual, Wait: d, RetryAfter: -1, Action: word, By: by.By, Why: by.Why,
+	t.at.emit(Event{
+		At: now, Key: key, Kind: decision.Manual, Wait: d, RetryAfter: -1, Action: word, By: by.By, Why: by.Why,
 	})
 	return true
 }
@@ -213,10 +214,10 @@ func (t Target) Block(key string, d time.Duration, word string, by Author) bool 
 // Unblock returns false where the key is not blocked. It emits nothing without a word.
 func (t Target) Unblock(key, word string, by Author) bool {
 	c := t.cells
-	now := c.pipeline.Now()
+	now := c.host.Now()
 	ok := c.blocks.remove(key, now)
 	if ok && word != "" {
-		c.emitManual(key, 0, word, by, now)
+		t.emitManual(key, 0, word, by, now)
 	}
 	return ok
 }
@@ -226,7 +227,7 @@ func (t Target) UnblockAll() { t.cells.blocks.clear() }
 
 // Blocked returns the keys that are blocked, and for how long.
 func (t Target) Blocked() map[string]time.Duration {
-	now := t.cells.pipeline.Now()
+	now := t.cells.host.Now()
 	all := map[string]time.Duration{}
 	for key, until := range t.cells.blocks.all(now) {
 		all[key] = until.Sub(now)
@@ -238,7 +239,7 @@ func (t Target) Blocked() map[string]time.Duration {
 func (t Target) Forget(key, word string, by Author) (ok, held bool) {
 	c := t.cells
 	if ok, held = c.cells.Forget(key); ok {
-		c.emitManual(key, 0, word, by, c.pipeline.Now())
+		t.emitManual(key, 0, word, by, c.host.Now())
 	}
 	return ok, held
 }
@@ -256,7 +257,7 @@ type TargetState struct {
 // creates no cell.
 func (t Target) State(key string) (s TargetState) {
 	c := t.cells
-	now := c.pipeline.Now()
+	now := c.host.Now()
 	if b := c.one; b != nil {
 		s.Own, s.CellState = true, b.State(now)
 		b.Lock()
@@ -307,14 +308,14 @@ func nextOf(c cell.Cell, now clock.Mark) time.Duration {
 // Edit replaces the active plan by one that edit makes of it, see Configure. An error of
 // edit changes nothing.
 func (p *Pipeline) Edit(edit func(*pipeline.Plan) (*pipeline.Plan, error)) (CellEvents, error) {
-	p.change.Lock()
-	defer p.change.Unlock()
+	p.mechanisms.mu.Lock()
+	defer p.mechanisms.mu.Unlock()
 	plan, about := p.Bound()
 	next, err := edit(plan)
 	if err != nil {
 		return nil, err
 	}
-	return p.configure(next, about), nil
+	return p.mechanisms.configure([]Rebinding{{p, next, about}})
 }
 
 // Configured emits that an operator configured a step.

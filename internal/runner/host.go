@@ -186,7 +186,7 @@ func (r *run) takeWaiter(k uint8, i int) *Waiter {
 // waitEnded counts a wait that is over.
 func (r *run) waitEnded(w waiting) {
 	r.waitOver = max(0, r.now.Sub(w.since))
-	r.layout.steps[w.step].waits.Observe(r.waitOver)
+	r.layout.at[w.step].waits.Observe(r.waitOver)
 }
 
 // keeps reports whether a place may be kept when the plan releases it.

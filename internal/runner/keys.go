@@ -52,7 +52,7 @@ func (c *StepCells) open(r keyedcells.Ref) keyedCell { return c.openAs(r, r.Cell
 // openAs is open for a cell that Ref.Cell does not return: the old one during
 // Configure.
 func (c *StepCells) openAs(r keyedcells.Ref, at cell.Cell, out *reducer.Out) keyedCell {
-	x := keyedCell{guarded: guarded{cell: at, out: out, leased: c.leased.Load(), listeners: &c.pipeline.Listeners}, ref: r, step: c}
+	x := keyedCell{guarded: guarded{cell: at, out: out, leased: c.leased.Load(), listeners: &c.members}, ref: r, step: c}
 	if side := r.Side(); side != nil {
 		x.queue = side.(*queue)
 	}
@@ -219,7 +219,7 @@ func (c *StepCells) leave(w *Waiter, now clock.Mark) bool {
 // addQueue gives the cell a queue.
 func (x *keyedCell) addQueue() {
 	c, h, base := x.step, x.ref.Handle(), x.step.turns.Load()
-	x.queue = &queue{turns: base, base: base, ends: true, armed: clock.Never, now: c.pipeline.Now, wake: func() { c.wake(h) }}
+	x.queue = &queue{turns: base, base: base, ends: true, armed: clock.Never, now: c.host.Now, wake: func() { c.wake(h) }}
 	x.ref.SetSide(x.queue)
 }
 
@@ -229,7 +229,7 @@ func (c *StepCells) wake(h keyed.Handle) {
 	if !ok {
 		return
 	}
-	now := c.pipeline.Now()
+	now := c.host.Now()
 	if x.queue != nil {
 		x.queue.fired()
 	}
@@ -240,7 +240,7 @@ func (c *StepCells) wake(h keyed.Handle) {
 
 // configureKeys gives the cells of all keys another configuration.
 func (c *StepCells) configureKeys(config keyedcells.Config) (all CellEvents) {
-	now := c.pipeline.Now()
+	now := c.host.Now()
 	c.full.Store(false)
 	// The plan has checked the bounds.
 	_ = c.cells.Configure(config, now, func(r keyedcells.Ref, old cell.Cell, next cell.Maker) cell.Cell {
@@ -289,7 +289,7 @@ func (x cellRef) now() clock.Mark {
 	if x.one != nil {
 		return x.one.queue.now()
 	}
-	return x.step.pipeline.Now()
+	return x.step.host.Now()
 }
 
 // view calls f with the cell, unless its key was evicted.

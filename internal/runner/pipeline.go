@@ -1,6 +1,7 @@
 package runner
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -15,7 +16,6 @@ import (
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/internal/attempt"
-	"github.com/sluice-go/sluice/internal/durations"
 	"github.com/sluice-go/sluice/internal/keyedcells"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -24,11 +24,11 @@ import (
 type Pipeline struct {
 	Listeners
 	*Settings
-	layout  atomic.Pointer[binding]
-	change  sync.Mutex // of the binding
-	shared  sync.Mutex // of the cells that all calls share
-	numbers atomic.Uint64
-	name    string
+	layout     atomic.Pointer[binding]
+	mechanisms *Mechanisms // that it shares with other pipelines
+	shared     sync.Mutex  // of the other cells that all calls share
+	numbers    atomic.Uint64
+	name       string
 }
 
 // binding is a plan with the cells of its steps, immutable. A call keeps the
@@ -38,6 +38,7 @@ type binding struct {
 	about any // what the public package keeps beside the plan
 	steps [pipeline.MaxSteps]*StepCells
 	cells [pipeline.MaxSteps]*LockedCell // of the steps with one cell
+	at    [pipeline.MaxSteps]member      // of the steps with cells
 	// ends are what attempts end with: at the caller's deadline, then at each
 	// timeout step.
 	ends [pipeline.MaxSteps + 1]*end
@@ -48,12 +49,14 @@ type binding struct {
 
 	// Of the fast path, where the plan has one.
 	hasFastPath bool
-	shares      bool // it asks cells that all calls share
-	keyed       bool // it asks cells of keys
-	exits       bool // a step's permit is given back after a success, too
-	places      bool // a call of two phases keeps permits from Done to Release
+	shares      bool          // it asks cells that all calls of the pipeline share
+	mutexes     []*sync.Mutex // of the cells that calls of other pipelines share, too
+	keyed       bool          // it asks cells of keys
+	exits       bool          // a step's permit is given back after a success, too
+	places      bool          // a call of two phases keeps permits from Done to Release
 	fastSteps   []fastPathStep
 	budget      *LockedCell   // of the retry, nil for none
+	tallies     bool          // it counts how attempts end, not first attempts
 	cut         time.Duration // of the shortest timeout, 0 for none
 	cutStep     int           // that timeout
 	due         time.Duration // of the first timeout or warning, 0 for none
@@ -65,28 +68,29 @@ type end struct {
 	deadline *attempt.Deadline
 }
 
-// StepCells are the cells of a step: one, or one for each key.
+// StepCells are the cells of a step, or of a mechanism that steps share: one, or one for
+// each key.
 type StepCells struct {
-	pipeline *Pipeline
-	name     string
+	members
+	host     *Settings
+	settings pipeline.Step // of a shared mechanism, as its cells have them
+	order    uint64        // of a shared mechanism: the place of its mutex
 	per      []string
 	holds    bool        // a call holds a place while it runs
 	leased   atomic.Bool // leases may run out between steps
 	one      *LockedCell // nil with keys
 	cells    *keyedcells.Cells
-	waits    durations.Histogram // that are over
-	turns    atomic.Uint64       // waits that were over before the queue of a key was made
-	full     atomic.Bool         // decision.Full was emitted since the plan was bound
+	turns    atomic.Uint64 // waits that were over before the queue of a key was made
+	full     atomic.Bool   // decision.Full was emitted since the plan was bound
 	blocks   blocks
 }
 
-// New binds a plan to new cells. The public package keeps what it wants beside
-// the plan.
-func New(plan *pipeline.Plan, about any, s *Settings) *Pipeline {
-	p := &Pipeline{Settings: s, name: plan.Name()}
+// New returns a pipeline that has no plan yet. Configure, or Mechanisms.Configure, binds one
+// to new cells and to those of the mechanisms that it shares. Nothing else but Listen may
+// be called before.
+func New(name string, s *Settings, shared *Mechanisms) *Pipeline {
+	p := &Pipeline{Settings: s, name: name, mechanisms: shared}
 	p.Listeners.Panicked = s.API.ListenerPanicked
-	l, _ := p.bind(plan, about, nil)
-	p.layout.Store(l)
 	return p
 }
 
@@ -97,17 +101,26 @@ func (p *Pipeline) Bound() (*pipeline.Plan, any) {
 }
 
 // Configure replaces the active plan, and returns the events of its cells, for
-// EmitAll when the caller holds no lock.
-func (p *Pipeline) Configure(plan *pipeline.Plan, about any) CellEvents {
-	p.change.Lock()
-	defer p.change.Unlock()
-	return p.configure(plan, about)
+// EmitAll when the caller holds no lock. Other pipelines take over the settings of the
+// mechanisms that they share with it; the error is that of one of their plans with them.
+func (p *Pipeline) Configure(plan *pipeline.Plan, about any) (CellEvents, error) {
+	return p.mechanisms.Configure([]Rebinding{{p, plan, about}})
 }
 
-// configure is Configure for a caller that holds the lock.
+// configure replaces the active plan. The caller holds the lock of the bindings.
 func (p *Pipeline) configure(plan *pipeline.Plan, about any) CellEvents {
-	l, all := p.bind(plan, about, p.layout.Load())
+	old := p.layout.Load()
+	l, all := p.bind(plan, about, old)
 	p.layout.Store(l)
+	if old == nil {
+		p.mechanisms.pipelines = append(p.mechanisms.pipelines, p)
+		return all
+	}
+	for _, c := range old.steps {
+		if c != nil && c.order > 0 && !slices.Contains(l.steps[:], c) {
+			c.part(p)
+		}
+	}
 	if pipe := p.trace(); pipe != nil {
 		pipe.Configure(p.Now(), plan)
 	}
@@ -155,18 +168,23 @@ func (p *Pipeline) bind(plan *pipeline.Plan, about any, old *binding) (l *bindin
 			continue
 		}
 		c := old.match(plan, i)
-		if c != nil {
-			all = append(all, c.configure(plan, i)...)
-		} else {
-			c = p.newCells(plan, i)
+		var events CellEvents
+		switch {
+		case plan.Shares(i) != "":
+			c, events = p.mechanisms.cellsOf(p, plan, i)
+		case c != nil:
+			events = c.configure(plan, i)
+		default:
+			c = p.newCells(plan, i, &p.shared)
 		}
-		l.steps[i], l.cells[i] = c, c.one
+		all = append(all, events...)
+		l.steps[i], l.cells[i], l.at[i] = c, c.one, c.join(p, s.Name)
 	}
 	l.leases = leased(plan)
 	h := plan.HedgeIndex()
 	l.races = h >= 0 && !plan.Shadow(h)
 	if p.Classifier == nil && !p.Informs {
-		l.planFastPath()
+		l.planFastPath(&p.shared)
 	}
 	return l, all
 }
@@ -192,9 +210,10 @@ func (l *binding) match(plan *pipeline.Plan, i int) *StepCells {
 	return nil
 }
 
-func (p *Pipeline) newCells(plan *pipeline.Plan, i int) *StepCells {
+// newCells makes the cells of a step. mu is that of the one that all calls share.
+func (p *Pipeline) newCells(plan *pipeline.Plan, i int, mu *sync.Mutex) *StepCells {
 	s := plan.Step(i)
-	c := &StepCells{pipeline: p, name: s.Name, per: s.Per, holds: mechanisms.Row(s.Kind()).Traits.Has(mechanism.Holds)}
+	c := &StepCells{host: p.Settings, per: s.Per, holds: mechanisms.Row(s.Kind()).Traits.Has(mechanism.Holds)}
 	c.leased.Store(hasLease(s))
 	if len(s.Per) > 0 {
 		// The plan has checked the bounds.
@@ -204,7 +223,7 @@ func (p *Pipeline) newCells(plan *pipeline.Plan, i int) *StepCells {
 		return c
 	}
 	changed := func(x change) { c.changed("", x) }
-	c.one = newLockedCell(plan.Maker(i).New(p.Now()), &p.shared, p.Now, hasLease(s), &p.Listeners, changed)
+	c.one = newLockedCell(plan.Maker(i).New(p.Now()), mu, p.Now, hasLease(s), &c.members, changed)
 	return c
 }
 
@@ -214,7 +233,7 @@ func (c *StepCells) configure(plan *pipeline.Plan, i int) (all CellEvents) {
 	// Places that were given under a lease keep its end.
 	c.leased.Store(c.leased.Load() || leased)
 	if c.one == nil {
-		return c.configureKeys(cellsOf(plan, i, c.pipeline.MaxKeys))
+		return c.configureKeys(cellsOf(plan, i, c.host.MaxKeys))
 	}
 	if changes, woken := c.one.adopt(plan.Maker(i), leased); len(changes) > 0 || woken != nil {
 		all = append(all, cellEvents{step: c, changes: changes, woken: woken})
@@ -232,8 +251,7 @@ func (e cellEvents) emit() {
 		e.step.evicted(e.now)
 	}
 	if e.full {
-		p := e.step.pipeline
-		p.Emit(&Event{At: e.now, Policy: p.name, Step: e.step.name, Key: e.key, Kind: decision.Full, RetryAfter: -1})
+		e.step.emit(&Event{At: e.now, Key: e.key, Kind: decision.Full, RetryAfter: -1})
 	}
 	for _, x := range e.changes {
 		e.step.changed(e.key, x)
@@ -242,15 +260,9 @@ func (e cellEvents) emit() {
 
 // changed emits a breaker's change or a lease that ran out.
 func (c *StepCells) changed(key string, x change) {
-	e := c.event(key, x)
-	c.pipeline.Emit(&e)
-}
-
-// event returns the event of a change of a cell.
-func (c *StepCells) event(key string, x change) Event {
 	e := x.event()
-	e.Policy, e.Step, e.Key = c.pipeline.name, c.name, key
-	return e
+	e.Key = key
+	c.emit(&e)
 }
 
 // event returns the event of an effect.
@@ -268,12 +280,12 @@ func (x change) event() Event {
 // evicted emits the keys that lost their cells.
 func (c *StepCells) evicted(now clock.Mark) {
 	for _, key := range c.cells.Evicted() {
-		c.pipeline.Emit(&Event{At: now, Policy: c.pipeline.name, Step: c.name, Key: key, Kind: decision.Evicted, RetryAfter: -1})
+		c.emit(&Event{At: now, Key: key, Kind: decision.Evicted, RetryAfter: -1})
 	}
 }
 
 // watches reports whether evictions of the step have a listener.
-func (c *StepCells) watches() bool { return c.pipeline.Hears(decision.Evicted) }
+func (c *StepCells) watches() bool { return c.Hears(decision.Evicted) }
 
 // missing reports whether a request lacks an attribute of the key.
 func (c *StepCells) missing(lookup func(string) string) bool {

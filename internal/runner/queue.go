@@ -178,7 +178,7 @@ type guarded struct {
 	queue  *queue // nil where no caller has waited
 	leased bool   // leases may expire between steps
 
-	listeners *Listeners // nil for none
+	listeners *members // nil for none
 	causes    causes
 }
 

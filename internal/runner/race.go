@@ -249,6 +249,11 @@ func (r *run) settleTry(t *try) {
 		r.settleCrash(t)
 	}
 	outcome, hasRetryAfter, after, err := r.outcome(t.value, t.err)
+	if r.p.Delay != nil && r.layout.plan.RetryIndex() >= 0 {
+		ended := r.p.NewInfo(t.number, err, r.began)
+		ended.Hedge = t.hedge
+		hasRetryAfter, after = r.p.Delayed(r.ctx, ended, outcome, hasRetryAfter, after)
+	}
 	if outcome == reducer.Cancelled && r.ctx.Err() != nil {
 		t.dispose()
 		r.giveUp()

@@ -24,19 +24,20 @@ func (p *Pipeline) Snapshot() []byte {
 	dst := []byte{snapshotVersion}
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(p.Now()))
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(time.Now().UnixNano()))
-	for _, c := range l.steps {
+	for i, c := range l.steps {
 		if c == nil {
 			continue
 		}
+		name := l.plan.StepName(i)
 		if c.one != nil {
 			c.one.mu.Lock()
-			dst = appendSaved(dst, c.name, "", c.one.Cell)
+			dst = appendSaved(dst, name, "", c.one.Cell)
 			c.one.mu.Unlock()
 			continue
 		}
 		c.cells.Each(func(r keyedcells.Ref) {
 			if !r.Shared() {
-				dst = appendSaved(dst, c.name, r.Key(), r.Cell())
+				dst = appendSaved(dst, name, r.Key(), r.Cell())
 			}
 		})
 	}
@@ -77,8 +78,8 @@ func (p *Pipeline) Restore(src []byte) error {
 	if end < 17 || src[0] != snapshotVersion || crc32.ChecksumIEEE(src[:end]) != binary.LittleEndian.Uint32(src[end:]) {
 		return ErrSnapshot
 	}
-	p.change.Lock() // so that makers and cells stay as they are
-	defer p.change.Unlock()
+	p.mechanisms.mu.Lock() // so that makers and cells stay as they are
+	defer p.mechanisms.mu.Unlock()
 	now := p.Now()
 	taken := clock.Mark(binary.LittleEndian.Uint64(src[1:]))
 	wall := time.Unix(0, int64(binary.LittleEndian.Uint64(src[9:])))
@@ -104,7 +105,7 @@ func (p *Pipeline) readSaved(src []byte, shift time.Duration, now clock.Mark) (f
 		}
 		src = rest
 		for i, c := range l.steps {
-			if c == nil || c.name != name || c.one != nil && key != "" {
+			if c == nil || l.plan.StepName(i) != name || c.one != nil && key != "" {
 				continue
 			}
 			if revived := revive(l.plan.Maker(i), []byte(state), shift, now); revived != nil {

@@ -41,14 +41,13 @@ func (p *Pipeline) State() []StepState {
 	var states []StepState
 	for i, c := range l.steps {
 		if c != nil {
-			states = append(states, c.state(l.plan.Step(i), now))
+			states = append(states, c.state(l.plan.Step(i), l.at[i].waits.Snapshot(), now))
 		}
 	}
 	return states
 }
 
-func (c *StepCells) state(s pipeline.Step, now clock.Mark) StepState {
-	waits := c.waits.Snapshot()
+func (c *StepCells) state(s pipeline.Step, waits durations.Snapshot, now clock.Mark) StepState {
 	state := StepState{Step: s.Name, Kind: s.Kind(), Waits: waits.Count(), Waited: waits.Sum, WaitTimes: waits.Counts}
 	b := c.one
 	if b == nil {

@@ -9,8 +9,8 @@ import (
 // Trace has the calls that begin from now on recorded, until Untrace. It returns false, and
 // does nothing, where they are recorded already. began says that the recorder has begun.
 func (p *Pipeline) Trace(r *tracing.Recorder, began bool) bool {
-	p.change.Lock()
-	defer p.change.Unlock()
+	p.mechanisms.mu.Lock()
+	defer p.mechanisms.mu.Unlock()
 	if p.Traced() {
 		return false
 	}

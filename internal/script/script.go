@@ -170,6 +170,7 @@ func (r *runner[S]) details(a *Args, action *reducer.Action, had got, id uint64,
 		if a.Has("deadline") {
 			*action = action.WithDeadline(a.Mark("deadline", 0).Add(offset))
 		}
+		action.Outcome = a.Outcome()
 	case reducer.Leave, reducer.Expire:
 		action.ID = id
 		if known {
@@ -192,8 +193,8 @@ func (r *runner[S]) details(a *Args, action *reducer.Action, had got, id uint64,
 			if a.Has("began") {
 				action.Mark = a.Mark("began", 0).Add(offset)
 			}
-			action.Outcome = a.Outcome()
 		}
+		action.Outcome = a.Outcome()
 	}
 }
 

@@ -49,6 +49,7 @@ export interface Exports {
   compile(size: number): number;
   maker(plan: number, step: number): number;
   pipeline(plan: number, seedLow: number, seedHigh: number): number;
+  join(pipeline: number, plan: number, seedLow: number, seedHigh: number): number;
   begin(pipeline: number, cost: number, flags: number, deadline: number, now: number): number;
   done(
     pipeline: number,
@@ -160,6 +161,7 @@ export const RECORD_OUTCOME = 41;
 export const RECORD_REASON = 42;
 export const RECORD_STEP = 43;
 export const RECORD_FLAGS = 44;
+export const RECORD_POLICY = 46;
 export const RECORD_SIZE = 48;
 
 // Fields of an effect of a cell on others, in bytes.

@@ -11,14 +11,16 @@ import {
   FLAG_HELD,
   NONE,
   OUTCOME_CANCEL,
+  OUTCOME_FAIL,
   OUTCOME_OK,
+  OUTCOME_THROTTLE,
   OUTCOMES,
 } from './abi.js';
 import { Running } from './attempt.js';
 import { injected, timedOut } from './cuts.js';
 import { refusal, rejected, success } from './errors.js';
 import { guard } from './guard.js';
-import { numberOf, retryAfterOf } from './meaning.js';
+import { delayAfter, numberOf, retryAfterOf } from './meaning.js';
 import type { PipelineCallOptions, ResultHooks } from './pipeline-options.js';
 import { type Layout, stepName } from './plan.js';
 import type { DecisionRecord } from './records.js';
@@ -58,7 +60,7 @@ export class Call {
   private closed = false;
 
   constructor(
-    protected readonly runner: Runner,
+    readonly runner: Runner,
     readonly layout: Layout,
     private readonly task: Task<unknown>,
     readonly options: PipelineCallOptions | undefined,
@@ -143,9 +145,12 @@ export class Call {
       if (!threw) this.dump(value);
       return;
     }
-    const { outcome, retryAfter } = this.hooks;
+    const { outcome, retryAfter, delay } = this.hooks;
     const number = threw || outcome ? numberOf(outcome, threw, error, value) : OUTCOME_OK;
-    const after = number === OUTCOME_OK ? NONE : retryAfterOf(retryAfter, error, value);
+    let after = number === OUTCOME_OK ? NONE : retryAfterOf(retryAfter, error, value);
+    if (delay && (number === OUTCOME_FAIL || number === OUTCOME_THROTTLE)) {
+      after = delayAfter(delay, after, running.attempt, error, value);
+    }
     if (!this.runner.finish(this, running.attempt, number, after, running.spent) && !threw) this.dump(value);
   }
 

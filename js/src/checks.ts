@@ -31,7 +31,7 @@ const CLOCK = ['now', 'setTimeout', 'clearTimeout'] as const;
 /** Throws where a clock or a function of options is none. Returns the options, none for a short form. */
 export function checkHooks(path: string, options: unknown): CommonOptions {
   const given = (Object(options) === options ? options : {}) as { [name: string]: unknown };
-  for (const name of ['outcome', 'retryAfter', 'fallback', 'discard', 'fetch', 'key']) {
+  for (const name of ['outcome', 'retryAfter', 'delay', 'fallback', 'discard', 'fetch', 'key']) {
     if (given[name] !== undefined && typeof given[name] !== 'function') {
       wrongArgument(`${path}.${name}`, given[name], 'a function');
     }

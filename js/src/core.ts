@@ -12,7 +12,7 @@ export { resilientFetch } from './fetch.js';
 export { hedge } from './hedge.js';
 export { circuitBreaker } from './keyed-breaker.js';
 export { bulkhead } from './keyed-bulkhead.js';
-export { pipeline, policy } from './pipeline.js';
+export { pipeline, policies, policy } from './pipeline.js';
 export { readSource } from './plan.js';
 export { rateLimiter } from './rate-limiter.js';
 export { retry } from './retry.js';

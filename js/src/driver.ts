@@ -75,23 +75,37 @@ export class Driver implements Runner, Wake {
   readonly handle: PipelineHandle;
   readonly emitter: Emitter;
   private readonly wakes: Wakes;
-  private readonly live: (Call | undefined)[] = [];
+  /** The calls of all drivers that share mechanisms, by their slots. */
+  private readonly live: (Call | undefined)[];
+  /** The driver beside which this one and others were made: their time is one, and it wakes all of them. */
+  private readonly lead: Driver;
+  /** Of the lead: all of them, in the order in which they were made. */
+  private readonly members: Driver[] = [];
   /** Called when no call runs. */
   private idlers: (() => void)[] = [];
 
-  /** `retries` says that the plan is one retry, so that a first attempt that succeeds concerns no step. */
+  /**
+   * `retries` says that the plan is one retry, so that a first attempt that succeeds concerns no step. `beside` is the
+   * driver of another policy with which it shares mechanisms; `shares` says that there are such ones.
+   */
   constructor(
     readonly engine: Engine,
     readonly clock: Clock,
     text: Text,
     private readonly retries: boolean,
     private readonly stack: boolean | undefined,
+    shares = false,
+    beside?: Driver,
   ) {
+    this.lead = beside ?? this;
+    this.live = beside?.live ?? [];
+    this.lead.members.push(this);
     this.emitter = new Emitter(() => this.observe());
     this.wakes = wakesOf(clock);
     this.layout = layoutOf(text);
     // Virtual clocks have times of their own.
-    this.handle = new PipelineHandle(engine, text, text.plan().stateless && clock === defaultClock);
+    const borrows = !shares && text.plan().stateless && clock === defaultClock;
+    this.handle = new PipelineHandle(engine, text, borrows, beside?.handle);
     if (!this.handle.borrows) this.keep();
   }
 
@@ -107,8 +121,8 @@ export class Driver implements Runner, Wake {
   /** Has changes of breakers recorded exactly while there is a listener. */
   private observe(): void {
     const { engine, handle } = this;
-    if (!handle.borrows && handle.value)
-      engine.check(engine.x.observe(handle.value, this.emitter.heard ? 1 : 0));
+    const heard = this.lead.members.some(({ emitter }) => emitter?.heard);
+    if (!handle.borrows && handle.value) engine.check(engine.x.observe(handle.value, heard ? 1 : 0));
   }
 
   /** Frees the memory when the running calls have ended. */
@@ -119,7 +133,19 @@ export class Driver implements Runner, Wake {
 
   /** Returns or frees the handle where no call needs it. */
   private rest(): void {
-    if (this.active === 0 && this.handle.rest()) this.wakes.set(this, NEVER);
+    if (this.active > 0 || !this.unused() || !this.handle.rest()) return;
+    const { lead } = this;
+    if (lead === this) {
+      this.wakes.set(this, NEVER);
+      return;
+    }
+    lead.members.splice(lead.members.indexOf(this), 1);
+    lead.rest();
+  }
+
+  /** Whether no other driver needs this one, which has the keys and the time of those that were made beside it. */
+  private unused(): boolean {
+    return this.members.every((one) => one === this || one.handle.value === 0);
   }
 
   /** Resolves as soon as no call runs. */
@@ -167,7 +193,7 @@ export class Driver implements Runner, Wake {
 
   /** The calls that have begun and not ended. */
   calls(): Call[] {
-    return this.live.filter((call) => call !== undefined);
+    return this.live.filter((call) => call?.runner === this) as Call[];
   }
 
   /** Runs a function under the plan. */
@@ -274,15 +300,16 @@ export class Driver implements Runner, Wake {
     let deadline = NONE;
     if (layout.keyed.length) this.handle.keys.put(layout, options?.key, options?.attributes);
     if (layout.priced.length) putCosts(engine, layout, options?.attributes);
-    if (guests) call.guest = guests.greet(this.wakes, this);
+    if (guests) call.guest = guests.greet(this.wakes, this.lead);
     if (options !== undefined) {
       cost = options.cost ?? 1;
       deadline = options.deadline ?? NONE;
       options.signal?.addEventListener('abort', call);
     }
     this.active++;
-    if (this.due === NEVER) this.waits++;
-    else this.wakes.hold(this, 1);
+    const { lead } = this;
+    if (lead.due === NEVER) lead.waits++;
+    else this.wakes.hold(lead, 1);
     const now = this.clock.now();
     call.began = now;
     const count = engine.x.begin(this.handle.value, cost, flags, deadline, now);
@@ -305,7 +332,7 @@ export class Driver implements Runner, Wake {
         memory[i + RECORD_GENERATION / 4] === call.generation
       ) {
         const due = engine.floats()[SLOT_WAKE_MILLIS] as number;
-        if (due !== this.due) this.wakes.set(this, due, now);
+        if (due !== lead.due) this.wakes.set(lead, due, now);
         this.live[slot] = call;
         call.start(memory[i + RECORD_ATTEMPT / 4] as number);
         return;
@@ -333,7 +360,7 @@ export class Driver implements Runner, Wake {
         memory[i + RECORD_GENERATION / 4] === generation
       ) {
         const due = engine.floats()[SLOT_WAKE_MILLIS] as number;
-        if (due !== this.due) this.wakes.set(this, due, now);
+        if (due !== this.lead.due) this.wakes.set(this.lead, due, now);
         this.live[slot] = undefined;
         if (this.emitter.ends) this.emitter.emit(new DecisionRecord(engine, i).told(call));
         this.ended(call);
@@ -367,7 +394,7 @@ export class Driver implements Runner, Wake {
     if (count < 0 && count !== STALE) engine.check(count);
     const words = engine.words();
     const due = engine.floats()[SLOT_WAKE_MILLIS] as number;
-    if (due !== this.due) this.wakes.set(this, due, now);
+    if (due !== this.lead.due) this.wakes.set(this.lead, due, now);
     if (words[SLOT_COUNT]) this.perform(words, begun);
     return count !== STALE;
   }
@@ -384,7 +411,14 @@ export class Driver implements Runner, Wake {
       records.push(new DecisionRecord(engine, i));
       calls.push(this.callOf(memory, i, begun));
     }
-    for (let i = 0; i < records.length; i++) this.act(records[i] as DecisionRecord, calls[i]);
+    for (let i = 0; i < records.length; i++) {
+      const record = records[i] as DecisionRecord;
+      const call = calls[i];
+      const changed = record.kind === DECISION_CHANGE ? this.lead.members[record.policy] : undefined;
+      const to = changed ?? (call ? (call.runner as Driver) : this);
+      to.act(record, call);
+      if (to !== this) to.rest();
+    }
     this.rest();
   }
 
@@ -439,8 +473,9 @@ export class Driver implements Runner, Wake {
   private ended(call: Call): void {
     if (call.options !== undefined || call.guest !== undefined) call.detach();
     this.active--;
-    if (this.due === NEVER) this.waits--;
-    else this.wakes.hold(this, -1);
+    const { lead } = this;
+    if (lead.due === NEVER) lead.waits--;
+    else this.wakes.hold(lead, -1);
     if (this.idlers.length) this.empty();
   }
 }

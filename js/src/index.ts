@@ -13,6 +13,7 @@ export {
   memoryUsage,
   PolicyError,
   pipeline,
+  policies,
   policy,
   RejectedError,
   rateLimiter,
@@ -66,7 +67,7 @@ export type {
   StepSettings,
 } from './policy.js';
 export type { RateLimiterFactory } from './rate-limiter.js';
-export type { Retry, RetryOptions } from './retry-options.js';
+export type { Budget, Retry, RetryOptions } from './retry-options.js';
 export type { Snapshot } from './snapshot.js';
 export type { BulkheadCounts, PipelineStep } from './step.js';
 export type { Timeout, TimeoutOptions } from './timeout.js';

@@ -12,13 +12,13 @@ import {
   SLOT_REASON,
 } from './abi.js';
 import { Running, untilAborted } from './attempt.js';
-import { checkCall, checkTask } from './checks.js';
+import { checkCall, checkHooks, checkTask } from './checks.js';
 import type { Emitter } from './emitter.js';
-import { numberOf, retryAfterOf } from './meaning.js';
+import { delayAfter, numberOf, retryAfterOf } from './meaning.js';
 import { Observable } from './observable.js';
 import { retryAlone } from './reader/alone.js';
 import type { Retry, RetryOptions } from './retry-options.js';
-import { type Shared, share } from './shared.js';
+import { type Shared, share, undelayed } from './shared.js';
 import type { CallOptions, Reason, Success, Task } from './types.js';
 import { guests, NEVER, type Wake } from './wakes.js';
 
@@ -72,7 +72,8 @@ class LoneRetry extends Observable implements Retry {
 
   constructor(private readonly options: RetryOptions) {
     super();
-    this.common = share(retryAlone, options);
+    checkHooks('retry', options);
+    this.common = share(retryAlone, undelayed(options));
     this.bounded = options.max_elapsed !== undefined;
   }
 
@@ -95,7 +96,7 @@ class LoneRetry extends Observable implements Retry {
     checkTask(task);
     if (options !== undefined) checkCall(options, ['signal']);
     const signal = options?.signal;
-    const { outcome, retryAfter } = this.options;
+    const { outcome, retryAfter, delay: own } = this.options;
     const before: Before = { low: 0, high: 0 };
     const { clock, emitter, name } = this.common;
     const began = emitter.heard || this.bounded ? clock.now() : NaN;
@@ -113,7 +114,7 @@ class LoneRetry extends Observable implements Retry {
       }
       const number = numberOf(outcome, threw, error, value);
       if ((number === OUTCOME_FAIL || number === OUTCOME_THROTTLE) && !signal?.aborted) {
-        const after = retryAfterOf(retryAfter, error, value);
+        const after = delayAfter(own, retryAfterOf(retryAfter, error, value), attempt, error, value);
         const delay = this.next(before, attempt, number, after, began, error);
         if (delay >= 0 && !this.common.shadow) {
           await new Promise<void>((resolve, reject) => {

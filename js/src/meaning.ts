@@ -1,5 +1,5 @@
 import { NONE, OUTCOME_FAIL, OUTCOME_OK, OUTCOMES } from './abi.js';
-import type { Classifier, Outcome, RetryAfterReader } from './types.js';
+import type { Classifier, DelayReader, Outcome, RetryAfterReader } from './types.js';
 
 /**
  * The default classifier: a refusal by an inner policy is not a failure of what the
@@ -27,6 +27,23 @@ export function numberOf(
     // A classifier that throws gives no outcome: the attempt counts as failed.
   }
   return OUTCOME_FAIL;
+}
+
+/** The delay of a retry in milliseconds: what the result asks for, or that of a function of the user where it is longer. */
+export function delayAfter(
+  delay: DelayReader['delay'],
+  after: number,
+  attempt: number,
+  error: unknown,
+  value: unknown,
+): number {
+  if (!delay || after < 0) return after;
+  try {
+    const own = delay({ attempt, error, value });
+    return typeof own === 'number' && own > (after || 0) ? own : after;
+  } catch {
+    return after;
+  }
 }
 
 /** How long a result asks to wait, in milliseconds; NaN where it does not say. */

@@ -19,14 +19,18 @@ export class PipelineHandle {
   private readonly owned = new Set<number>();
   private plan: Plan;
 
-  /** `borrows` says that it takes a handle of the plan for the time of its calls. */
+  /**
+   * `borrows` says that it takes a handle of the plan for the time of its calls; `beside` is the pipeline of another
+   * policy with which it shares mechanisms, and its keys.
+   */
   constructor(
     private readonly engine: Engine,
     private text: Text,
     public borrows: boolean,
+    private readonly beside?: PipelineHandle,
   ) {
     this.plan = text.plan();
-    this.keys = new Keys(engine, 0);
+    this.keys = beside?.keys ?? new Keys(engine, 0);
   }
 
   /** Takes a handle where it has none. Throws after `dispose`. */
@@ -37,7 +41,13 @@ export class PipelineHandle {
     if (this.plan.dropped) this.plan = this.text.plan();
     const { handle, idle } = this.plan;
     const unused = this.borrows ? idle.pop() : undefined;
-    this.value = unused ?? engine.check(engine.x.pipeline(handle, random(), random()));
+    this.value = unused ?? engine.check(this.make(handle));
+  }
+
+  private make(plan: number): number {
+    const { engine, beside } = this;
+    if (beside) return engine.x.join(beside.value, plan, random(), random());
+    return engine.x.pipeline(plan, random(), random());
   }
 
   /** Has an own handle from now on. Returns whether that is new. */
@@ -47,7 +57,7 @@ export class PipelineHandle {
     if (this.owned.size) return false;
     this.owned.add(this.value);
     own(this, this.engine, this.owned);
-    this.keys = new Keys(this.engine, this.value);
+    this.keys = this.beside?.keys ?? new Keys(this.engine, this.value);
     return true;
   }
 

@@ -1,10 +1,10 @@
 import { checkCall, checkHooks, checkKey, checkNames, wrongArgument } from './checks.js';
 import type { InstanceOption } from './engine.js';
 import type { Attributes } from './keys.js';
-import type { Classifier, Clock, CostOptions, RetryAfterReader } from './types.js';
+import type { Classifier, Clock, CostOptions, DelayReader, RetryAfterReader } from './types.js';
 
 /** Functions that a pipeline calls with results. */
-export interface ResultHooks extends Classifier, RetryAfterReader {
+export interface ResultHooks extends Classifier, RetryAfterReader, DelayReader {
   /**
    * Returns the value of a call in place of a refusal or a failure, where the policy
    * has a `fallback`. Default: none; the call is refused or fails.
@@ -42,13 +42,21 @@ export interface PipelineCallOptions extends CostOptions {
 }
 
 /** The names of the options of a pipeline and of its calls. */
-const NAMES = ['name', 'clock', 'outcome', 'retryAfter', 'fallback', 'discard', 'stack', 'instance'];
+const NAMES = ['name', 'clock', 'outcome', 'retryAfter', 'delay', 'fallback', 'discard', 'stack', 'instance'];
 const CALL_NAMES = ['signal', 'cost', 'key', 'attributes', 'deadline', 'hedge'];
 
 /** The hooks among options, as an object whose shape is that of all others: calls read it. */
-export const hooksOf = ({ outcome, retryAfter, fallback, discard, stack }: ResultHooks): ResultHooks => ({
+export const hooksOf = ({
   outcome,
   retryAfter,
+  delay,
+  fallback,
+  discard,
+  stack,
+}: ResultHooks): ResultHooks => ({
+  outcome,
+  retryAfter,
+  delay,
   fallback,
   discard,
   stack,

@@ -14,11 +14,17 @@ import {
   type PipelineOptions,
   type ResultHooks,
 } from './pipeline-options.js';
-import { readSource, type Source } from './plan.js';
+import { type Part, readSource, readSources, type Source } from './plan.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
 import type { Snapshot } from './snapshot.js';
 import { PipelineStep } from './step.js';
 import type { Quota, Rejection, Success, Task } from './types.js';
+
+/** A policy of a document, and the pipeline of another one with which it shares mechanisms. */
+interface SharedPart extends Part {
+  readonly engine: Engine;
+  readonly beside: Pipeline | undefined;
+}
 
 /** An active policy: its steps with their state. Make one with `pipeline` or `policy`. */
 export class Pipeline extends Observable {
@@ -28,7 +34,8 @@ export class Pipeline extends Observable {
   private readonly hooks: ResultHooks;
 
   /**
-   * `alone` is the mechanism, where the caller wrote no steps; `keyed` says that it has a cell for each key.
+   * `alone` is the mechanism, where the caller wrote no steps; `keyed` says that it has a cell for each key; `part` is
+   * one of the policies of a document, which was read.
    * @internal
    */
   constructor(
@@ -36,13 +43,15 @@ export class Pipeline extends Observable {
     private readonly options: PipelineOptions = {},
     alone?: Mechanism | 'timeout' | 'hedge',
     keyed = false,
+    part?: SharedPart,
   ) {
     super();
     const { name, clock = defaultClock, stack } = options;
-    this.engine = engineOf(options.instance);
+    this.engine = part?.engine ?? engineOf(options.instance);
     this.hooks = hooksOf(options);
-    const text = readSource(this.engine, source, name, alone, keyed);
-    this.driver = new Driver(this.engine, clock, text, alone === 'retry', stack);
+    const text = part?.text ?? readSource(this.engine, source, name, alone, keyed);
+    const beside = part?.beside?.driver;
+    this.driver = new Driver(this.engine, clock, text, alone === 'retry', stack, part?.shares, beside);
     this.cells = new PipelineCells(this.driver);
   }
 
@@ -220,3 +229,35 @@ export const policy = (
   document: PolicyDocument | Policy | string | Uint8Array,
   name?: string | PipelineOptions,
 ): Pipeline => new Pipeline(document, typeof name === 'string' ? { name } : checkOptions('policy', name));
+
+/**
+ * The policies of a document by their names. Those that use one of its `mechanisms` share its state, which a policy that
+ * is made by itself has alone. Throws `PolicyError` as `policy` does.
+ *
+ * @example
+ * const { search, login } = policies({
+ *   version: 1,
+ *   mechanisms: { vendor: { limit: '50/1m' } },
+ *   policies: { search: { steps: [{ use: 'vendor' }] }, login: { steps: [{ timeout: '5s' }, { use: 'vendor' }] } },
+ * });
+ */
+export function policies(
+  document: PolicyDocument | string | Uint8Array,
+  options?: Omit<PipelineOptions, 'name'>,
+): { [name: string]: Pipeline } {
+  const checked = checkOptions('policies', options);
+  const engine = engineOf(checked.instance);
+  const all: [string, Pipeline][] = [];
+  let beside: Pipeline | undefined;
+  for (const [name, part] of readSources(engine, document)) {
+    const shared = part.shares ? beside : undefined;
+    const made = new Pipeline(document, { ...checked, name }, undefined, false, {
+      ...part,
+      engine,
+      beside: shared,
+    });
+    if (part.shares) beside ??= made;
+    all.push([name, made]);
+  }
+  return Object.fromEntries(all);
+}

@@ -3,9 +3,10 @@ import { type Engine, Recent } from './engine.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
 import { bytesOf, decode, textOf } from './reader/bytes.js';
 import { notAlone } from './reader/cost.js';
-import { readDocument } from './reader/document.js';
+import { readDocument, readDocuments } from './reader/document.js';
 import { encode } from './reader/encode.js';
 import { MECHANISMS, type MechanismName, READERS } from './reader/mechanisms.js';
+import type { Node } from './reader/node.js';
 import { readKeys } from './reader/per.js';
 import { type ReadPolicy, readPolicy } from './reader/policy.js';
 import { readSource as read, readAlone } from './reader/read.js';
@@ -82,11 +83,35 @@ export function readSource(
 ): Text {
   const given = Array.isArray(source) ? { steps: source } : source;
   const { policy, whole } = alone ? optionsOf(given as Policy, alone, keyed) : policyOf(given, name);
+  return textOfPolicy(engine, policy, policy.plain ? undefined : writtenOf(given, whole, name));
+}
+
+/** The text of a policy that was read, as it was written, which a plain one is in other words. */
+function textOfPolicy(engine: Engine, policy: ReadPolicy, written?: Policy): Text {
   const bytes = encode(policy);
-  const written = policy.plain ? (writtenValue(policy.plain) as Policy) : writtenOf(given, whole, name);
-  const plan = (): Plan => recentOf(engine).take(bytes, () => compile(engine, bytes, policy, written));
+  const value = written ?? (writtenValue(policy.plain as Node) as Policy);
+  const plan = (): Plan => recentOf(engine).take(bytes, () => compile(engine, bytes, policy, value));
   plan();
-  return { policy: written, plan };
+  return { policy: value, plan };
+}
+
+/** A policy of a document, and whether other ones may use a mechanism of it. */
+export interface Part {
+  readonly text: Text;
+  readonly shares: boolean;
+}
+
+/** Reads all policies of a document. */
+export function readSources(engine: Engine, source: Source): Map<string, Part> {
+  const all = read(source, readDocuments);
+  return new Map(
+    [...all].map(([key, policy]): [string, Part] => {
+      const name = textOf(key);
+      const written = policy.plain ? undefined : writtenOf(source, true, name);
+      const shares = policy.steps.some(({ shares, cells }) => shares && cells);
+      return [name, { text: textOfPolicy(engine, policy, written), shares }];
+    }),
+  );
 }
 
 interface Whole {

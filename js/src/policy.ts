@@ -1,7 +1,7 @@
 import type { CircuitBreakerOptions } from './breaker.js';
 import type { BulkheadOptions } from './bulkhead.js';
 import type { RateLimiterOptions } from './limiter.js';
-import type { RetryOptions } from './retry-options.js';
+import type { Budget, RetryOptions } from './retry-options.js';
 import type { Duration, Rate, Share } from './types.js';
 
 /** An attribute of calls: a step has a cell for each of its values. */
@@ -79,7 +79,7 @@ export interface LimitOptions extends RateLimiterOptions {
 /** How an attempt, or a call, may end. */
 export type CountedOutcome = 'ok' | 'fail' | 'throttle' | 'ignore' | 'timeout' | 'cancel';
 
-type Settings<O> = Omit<O, 'clock' | 'outcome' | 'retryAfter'> & StepSettings;
+type Settings<O> = Omit<O, 'clock' | 'outcome' | 'retryAfter' | 'delay'> & StepSettings;
 
 /** The methods of HTTP for which something is done. Default: the idempotent ones. */
 export type Methods = string | readonly string[];
@@ -89,7 +89,7 @@ export type HedgeOptions = {
   /** The most additional attempts of a round, 1 to 10. Default 1. */
   max?: number | undefined;
   /** How many additional attempts all calls may have together. Default: the retry's budget, if there is one. */
-  budget?: 'none' | Share | { ratio: Share; minimum?: Rate; window?: Duration };
+  budget?: 'none' | Share | Budget;
   /** For which methods `resilientFetch` starts additional attempts. Default: the idempotent ones. */
   methods?: Methods | undefined;
 } & (
@@ -153,7 +153,23 @@ export type Step =
   | { hedge: HedgeOptions & StepSettings }
   | { adaptive: AdaptiveOptions & StepSettings }
   | { chaos: ChaosOptions & StepSettings }
-  | { timeout: Duration | (StepSettings & { after: Duration; soft?: Duration }) };
+  | { timeout: Duration | (StepSettings & { after: Duration; soft?: Duration }) }
+  | { use: string | Use };
+
+/** A step that uses one of the `mechanisms` of its document, and has its state together with steps of other policies. */
+export interface Use {
+  /** The name of the mechanism. */
+  mechanism: string;
+  /** Unique in the policy. Default: the name of the mechanism. */
+  name?: string | undefined;
+  /** Decides and enforces nothing. Default: that of the mechanism, which is false. */
+  shadow?: boolean | undefined;
+  /** For people. It changes no decision. */
+  description?: string | undefined;
+}
+
+/** A step that uses no mechanism of its document. */
+export type PlainStep = Exclude<Step, { use: unknown }>;
 
 /** What an answer of HTTP means: statuses, hundreds of them, errors of the network. */
 export type HttpClass = readonly (number | `${1 | 2 | 3 | 4 | 5}xx` | 'connect' | 'reset' | 'timeout')[];
@@ -215,7 +231,7 @@ export const stepsOf = ({ steps = [] }: Policy): readonly Step[] => steps;
 
 /** Settings by mechanism that every step of it takes where it leaves them out. */
 export type Defaults = {
-  [M in MechanismOf<Step>]?: DefaultsOf<Extract<Step, { [K in M]: unknown }>[M]>;
+  [M in MechanismOf<PlainStep>]?: DefaultsOf<Extract<PlainStep, { [K in M]: unknown }>[M]>;
 };
 type MechanismOf<S> = S extends object ? keyof S : never;
 type DefaultsOf<V> = V extends object ? Partial<V> & Without<'name' | 'description' | 'defaults'> : V;
@@ -236,9 +252,15 @@ export interface Sections {
 /** A document: policies by name. Beside `defaults` their steps may leave out required settings. */
 export type PolicyDocument = Sections &
   (
-    | { defaults?: undefined; policies: { [name: string]: Policy } }
+    | {
+        defaults?: undefined;
+        /** Mechanisms by name, which steps of several policies use. */
+        mechanisms?: { [name: string]: PlainStep } | undefined;
+        policies: { [name: string]: Policy };
+      }
     | {
         defaults: Defaults;
+        mechanisms?: { [name: string]: StepPart<PlainStep> } | undefined;
         policies: { [name: string]: SteppedPolicy<StepPart> | PassingPolicy | ExtendingPolicy<StepPart> };
       }
   );

@@ -47,6 +47,8 @@ export class DecisionRecord {
   readonly flags: number;
   readonly attempt: number;
   readonly slot: number;
+  /** Of a change: which of the pipelines that share mechanisms, in the order in which they were made. */
+  readonly policy: number;
   /** The attempt that won, of an end; the state of a breaker, of a change; else milliseconds. */
   readonly value: number | undefined;
   /** When it was made, in milliseconds. */
@@ -63,6 +65,7 @@ export class DecisionRecord {
     this.flags = (words[i + RECORD_FLAGS / 4] as number) & 0xff;
     this.attempt = words[i + RECORD_ATTEMPT / 4] as number;
     this.slot = words[i + RECORD_SLOT / 4] as number;
+    this.policy = ((words[i + RECORD_FLAGS / 4] as number) >>> 16) & 0xffff;
     this.value = this.flags & FLAG_VALUE ? amountOf(this.kind, engine, i) : undefined;
     this.at = ((words[i + 1] as number) * 2 ** 32 + ((words[i] as number) >>> 0)) / 1e6;
   }

@@ -2,7 +2,7 @@ import { checkHooks } from './checks.js';
 import { defaultClock } from './clock.js';
 import { Pipeline } from './pipeline.js';
 import type { Retry, RetryOptions } from './retry-options.js';
-import { settings } from './shared.js';
+import { settings, undelayed } from './shared.js';
 
 /**
  * A retry: it runs a function again when it fails. Throws `PolicyError` for wrong options.
@@ -16,9 +16,17 @@ export function retry(options: RetryOptions | number = {}): Retry {
     clock = defaultClock,
     outcome,
     retryAfter,
+    delay,
     stack = false,
     instance,
   } = checkHooks('retry', options) as RetryOptions;
-  const hooks = { clock, stack, instance, ...(outcome && { outcome }), ...(retryAfter && { retryAfter }) };
-  return new Pipeline([{ retry: settings(options) as number }], hooks, 'retry');
+  const hooks = {
+    clock,
+    stack,
+    instance,
+    ...(outcome && { outcome }),
+    ...(retryAfter && { retryAfter }),
+    ...(delay && { delay }),
+  };
+  return new Pipeline([{ retry: settings(undelayed(options)) as number }], hooks, 'retry');
 }

@@ -34,6 +34,12 @@ export function settings(options: unknown): unknown {
   return Object.fromEntries(Object.entries(options as object).filter(([name]) => !OWN.includes(name)));
 }
 
+/** Options of a retry without their `delay`, beside which the backoff is none where they name no other. */
+export function undelayed(options: unknown): unknown {
+  const { delay, ...rest } = Object(options) as { delay?: unknown; backoff?: unknown };
+  return delay === undefined ? options : { backoff: 'none', ...rest };
+}
+
 /** Compiles the options of a mechanism. */
 export function share(alone: Alone, options: unknown): Shared {
   const { clock = defaultClock, stack = false, instance } = checkHooks(alone.mechanism.row.name, options);

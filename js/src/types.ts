@@ -191,6 +191,27 @@ export interface Classifier {
   outcome?: ((error: unknown, value: unknown) => Outcome) | undefined;
 }
 
+/** What a `delay` gets of the attempt that ended. */
+export interface EndedAttempt {
+  /** The number of the attempt in its call, from 1 on. */
+  readonly attempt: number;
+  /** What the function threw, undefined for a value. */
+  readonly error: unknown;
+  /** What the function returned, undefined for an error. */
+  readonly value: unknown;
+}
+
+/** Gives the delay before a retry. */
+export interface DelayReader {
+  /**
+   * Returns the least delay before the next attempt in milliseconds, after an attempt that failed or was throttled. The next one
+   * starts after the longest of this delay, that of the `backoff`, and the retry delay of the result; a deadline that it
+   * reaches ends the call, and a result that asks for no further attempt is not overruled. Negative values, NaN and what is
+   * no number count as 0, as does a function that throws. Where a timeout of the policy cut the attempt it is not asked. Default: none.
+   */
+  delay?: ((ended: EndedAttempt) => number) | undefined;
+}
+
 /** Reads the retry delay of a result. */
 export interface RetryAfterReader {
   /**

@@ -81,3 +81,52 @@ test('shadow, values, wishes', async () => {
   expect(() => retry({ budget: '20%' })).toThrow(PolicyError);
   expect(() => retry({ refusals: 'wait' } as object)).toThrow(PolicyError);
 });
+
+test('a delay of its own', async () => {
+  const clock = virtualClock();
+  const asked: unknown[] = [];
+  const own = [30, Number.NaN, -5];
+  const retries = retry({
+    attempts: 4,
+    clock,
+    delay: ({ attempt, error }) => {
+      asked.push([attempt, (error as Error).message]);
+      return own[attempt - 1] as number;
+    },
+  });
+  const delays: unknown[] = [];
+  retries.on('retry', ({ delay }) => delays.push(delay));
+  let n = 0;
+  const result = retries.execute(() => Promise.reject(new Error(`no ${++n}`))).catch(() => {});
+  await clock.advance(1000);
+  await result;
+  expect(asked).toEqual([
+    [1, 'no 1'],
+    [2, 'no 2'],
+    [3, 'no 3'],
+    [4, 'no 4'],
+  ]);
+  expect(delays).toEqual([30, 0, 0]);
+  expect(() => retry({ delay: 5 as never })).toThrow('retry.delay: found 5; allowed a function');
+});
+
+test('the longest delay counts, and one that throws does not', async () => {
+  const clock = virtualClock();
+  let own = () => 5000;
+  const retries = retry({ ...options, attempts: 2, clock, delay: () => own() });
+  const delays: unknown[] = [];
+  retries.on('retry', ({ delay }) => delays.push(delay));
+  const run = async (error: object) => {
+    const result = retries.execute(() => Promise.reject(error)).catch(() => {});
+    await clock.advance(1e5);
+    await result;
+  };
+  await run({});
+  await run({ retryAfter: 7000 });
+  await run({ retryAfter: -1 });
+  own = () => {
+    throw new Error('broken');
+  };
+  await run({});
+  expect(delays).toEqual([5000, 7000, 1000]);
+});

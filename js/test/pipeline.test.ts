@@ -53,6 +53,38 @@ describe('retry', () => {
     ]);
   });
 
+  test('a function gives the delay, of a retry and of a pipeline', async () => {
+    const clock = virtualClock();
+    const asked: unknown[] = [];
+    const delay = ({ attempt, error, value }: { attempt: number; error: unknown; value: unknown }) => {
+      asked.push([attempt, error, value]);
+      return attempt * 100;
+    };
+    const outcome = (_: unknown, value: unknown) => (value === 3 ? 'ok' : 'fail');
+    const own = retry({ attempts: 3, delay, outcome, clock });
+    const steps = [
+      { timeout: '1m' },
+      { retry: { attempts: 3, backoff: { constant: '150ms' }, jitter: 'none' } },
+    ] as const;
+    const vendor = pipeline(steps, { delay, outcome, clock });
+    const delays: unknown[] = [];
+    for (const one of [own, vendor]) {
+      one.on('retry', ({ delay }) => delays.push(delay));
+      let n = 0;
+      const result = one.execute(() => Promise.resolve(++n));
+      await clock.advance(1000);
+      expect(await result).toBe(3);
+    }
+    expect(delays).toEqual([100, 200, 150, 200]);
+    expect(asked).toEqual([
+      [1, undefined, 1],
+      [2, undefined, 2],
+      [1, undefined, 1],
+      [2, undefined, 2],
+    ]);
+    expect(() => pipeline(steps, { delay: 5 as never })).toThrow('delay: found 5; allowed a function');
+  });
+
   test('a refusal below it is waited for, and concerns no result', async () => {
     const clock = virtualClock();
     const discarded: unknown[] = [];

@@ -75,11 +75,15 @@ func Resolved(file string, root *tree.Node, before Errors) (*tree.Node, error) {
 	r := &reader{file: file}
 	plain := *root
 	plain.Items = nil
+	defaults := entryOf(root, "defaults")
 	for _, e := range root.Items {
 		switch e.Key {
 		case "defaults":
+		case "mechanisms":
+			mechanisms, _ := r.resolveMechanisms(e, defaults)
+			plain.Items = append(plain.Items, mechanisms)
 		case "policies":
-			policies, _ := r.resolve(e, entryOf(root, "defaults"))
+			policies, _ := r.resolve(e, defaults)
 			plain.Items = append(plain.Items, policies)
 		default:
 			plain.Items = append(plain.Items, e)
@@ -92,7 +96,10 @@ func Resolved(file string, root *tree.Node, before Errors) (*tree.Node, error) {
 func ReadOne(file string, root *tree.Node, before Errors) (*Policy, error) {
 	r := &reader{file: file, before: before}
 	one := &Policy{Line: root.Line, Column: root.Column}
-	r.policy(root, one)
+	if n := entryOf(root, "mechanisms"); n != nil {
+		r.mechanisms(n, nil, &Document{})
+	}
+	r.policy(root, one, policySettings+" mechanisms")
 	if err := r.err(); err != nil {
 		return nil, err
 	}
@@ -103,7 +110,7 @@ func ReadOne(file string, root *tree.Node, before Errors) (*Policy, error) {
 // names as a list.
 func (r *reader) document(root *tree.Node, doc *Document) (policies *tree.Node, names string) {
 	var f fields
-	if !f.read(r, root, "a policy document: a map of version, policies and routes", "version defaults policies routes http proxy $schema") {
+	if !f.read(r, root, "a policy document: a map of version, policies and routes", "version defaults mechanisms policies routes http proxy $schema") {
 		return nil, ""
 	}
 	if n := f.need("version", "the version of the format, 1"); n != nil && (n.Kind != tree.Number || n.Text != "1") {
@@ -115,6 +122,14 @@ func (r *reader) document(root *tree.Node, doc *Document) (policies *tree.Node, 
 	defaults := f.get("defaults")
 	if defaults != nil {
 		r.defaults(defaults)
+		for _, e := range defaults.Items {
+			if row := rowOf(e.Key); row != nil {
+				doc.Defaults = append(doc.Defaults, Default{Kind: row.Kind, Line: e.KeyLine, Column: e.KeyColumn})
+			}
+		}
+	}
+	if n := f.get("mechanisms"); n != nil {
+		r.mechanisms(n, defaults, doc)
 	}
 	if policies = f.need("policies", "a map of policies by name"); policies != nil {
 		r.policies(policies, defaults, doc)
@@ -162,12 +177,8 @@ func addName(names *builder, name string) {
 // for none.
 func (r *reader) policies(source, defaults *tree.Node, doc *Document) {
 	n, takers := r.resolve(source, defaults)
-	if defaults != nil {
-		for _, e := range defaults.Items {
-			if row := rowOf(e.Key); row != nil {
-				doc.Defaults = append(doc.Defaults, Default{Kind: row.Kind, Steps: takers[row.Kind], Line: e.KeyLine, Column: e.KeyColumn})
-			}
-		}
+	for i := range doc.Defaults {
+		doc.Defaults[i].Steps += takers[doc.Defaults[i].Kind]
 	}
 	if n.Kind != tree.Map || len(n.Items) == 0 {
 		r.mistyped(n, "a map of policies by name, one or more")
@@ -198,11 +209,14 @@ func (r *reader) policies(source, defaults *tree.Node, doc *Document) {
 				one.Extends = base.Text
 			}
 		}
-		r.policy(e, one)
+		r.policy(e, one, policySettings)
 	}
 	r.within = nil
 	doc.Policies = list[:count]
 }
+
+// mostListed is the most names that an error lists beside those that are near.
+const mostListed = 8
 
 // unknownPolicy reports a text that names none of the policies of the document,
 // which are known. The word is allowed as well, empty for none.
@@ -220,16 +234,15 @@ func (r *reader) unknownPolicy(n *tree.Node, alone, known string) {
 	}
 	p := r.fail(n, "the policy $q, which is not there", allowed)
 	p.near = word(all, nearest(n.Text, all))
-	const most = 8
-	if known != "" && word(known, most) == "" {
+	if known != "" && word(known, mostListed) == "" {
 		p.allowed, p.word = allowed+": $l", known
 	}
 }
 
-// policy reads the body of one policy.
-func (r *reader) policy(n *tree.Node, one *Policy) {
+// policy reads the body of one policy with entries of known names.
+func (r *reader) policy(n *tree.Node, one *Policy, known string) {
 	var f fields
-	if !f.read(r, n, policyForm, policySettings) {
+	if !f.read(r, n, policyForm, known) {
 		return
 	}
 	if n := f.get("extends"); n != nil {

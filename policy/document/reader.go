@@ -17,6 +17,8 @@ type reader struct {
 	// within is the policy being read where policies take settings from elsewhere in the
 	// document, and item its step.
 	within, item *tree.Node
+	// shared are the mechanisms that steps may use.
+	shared []sharedMechanism
 }
 
 // full reports whether further errors are only counted, so that their texts need not

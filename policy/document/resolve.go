@@ -195,7 +195,7 @@ func (r *resolver) defaulted(own *tree.Node) *tree.Node {
 // step returns a step with the defaults of its mechanism.
 func (r *resolver) step(item *tree.Node) *tree.Node {
 	e := mechanismOf(item)
-	if e == nil || r.defaults == nil {
+	if e == nil || e.Key == useKey || r.defaults == nil {
 		return item
 	}
 	given := entryOf(r.defaults, e.Key)
@@ -215,10 +215,13 @@ func (r *resolver) step(item *tree.Node) *tree.Node {
 
 // mechanismOf returns the entry of a step, nil for a node that is none.
 func mechanismOf(item *tree.Node) *tree.Node {
-	if item.Kind != tree.Map || len(item.Items) != 1 || rowOf(item.Items[0].Key) == nil {
+	if item.Kind != tree.Map || len(item.Items) != 1 {
 		return nil
 	}
-	return item.Items[0]
+	if e := item.Items[0]; e.Key == useKey || rowOf(e.Key) != nil {
+		return e
+	}
+	return nil
 }
 
 // stepOf returns a step with another entry.
@@ -243,17 +246,24 @@ func without(n, e *tree.Node) *tree.Node {
 // settingsOf returns the settings of a mechanism as a map, that of a short form included;
 // nil for what is neither.
 func settingsOf(e *tree.Node) *tree.Node {
-	row := rowOf(e.Key)
-	short := row.Setting(row.Short)
 	if e.Kind == tree.Map {
 		return e
 	}
-	if short == nil || !isShort(short.Type, e.Kind) {
+	short, isIt := "mechanism", e.Kind == tree.Text
+	if e.Key != useKey {
+		row := rowOf(e.Key)
+		setting := row.Setting(row.Short)
+		if setting == nil {
+			return nil
+		}
+		short, isIt = setting.Name, isShort(setting.Type, e.Kind)
+	}
+	if !isIt {
 		return nil
 	}
 	whole, value := *e, *e
 	whole.Kind = tree.Map
-	value.Key, value.KeyLine, value.KeyColumn, value.Up, value.Index = short.Name, e.Line, e.Column, e, 0
+	value.Key, value.KeyLine, value.KeyColumn, value.Up, value.Index = short, e.Line, e.Column, e, 0
 	whole.Items = []*tree.Node{&value}
 	return &whole
 }
@@ -344,14 +354,27 @@ func named(items []*tree.Node) []placed {
 	return list
 }
 
-// nameOf returns the name that a step states, empty for none.
+// nameOf returns the name that a step states, or that of the shared mechanism which it
+// uses, empty for none.
 func nameOf(item *tree.Node) string {
-	if e := mechanismOf(item); e != nil {
-		if n := entryOf(e, "name"); n != nil && n.Kind == tree.Text {
-			return n.Text
-		}
+	if n := nameIn(mechanismOf(item)); n != nil && n.Kind == tree.Text {
+		return n.Text
 	}
 	return ""
+}
+
+// nameIn returns the node that has the name of a step, nil for none.
+func nameIn(e *tree.Node) *tree.Node {
+	if e == nil {
+		return nil
+	}
+	n := entryOf(e, "name")
+	if n == nil && e.Key == useKey {
+		if n = e; e.Kind == tree.Map {
+			n = entryOf(e, "mechanism")
+		}
+	}
+	return n
 }
 
 // unnamed returns the name of a step without one: its mechanism, and its number from the
@@ -458,7 +481,7 @@ func (e *extension) change(item *tree.Node) {
 		e.reader.mechanism(item)
 		return
 	}
-	name, at, atKey := nameOf(item), entryOf(own, "name"), false
+	name, at, atKey := nameOf(item), nameIn(own), false
 	if name == "" {
 		name, at, atKey = own.Key, own, true
 	}

@@ -2,7 +2,6 @@ package document
 
 import (
 	"slices"
-	"strconv"
 
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
@@ -31,7 +30,7 @@ func (r *reader) steps(n *tree.Node, one *Policy) {
 	r.atMost(pipeline.MaxSteps, n, "$x steps")
 	steps, extras := make([]pipeline.Step, len(n.Items)), make([]Extra, len(n.Items))
 	one.Steps, one.Extras = steps, extras
-	var count, first [mechanism.Kinds]int
+	var count, first, own [mechanism.Kinds]int
 	for i, item := range n.Items {
 		r.item = item
 		s, extra := &steps[i], &extras[i]
@@ -45,13 +44,15 @@ func (r *reader) steps(n *tree.Node, one *Policy) {
 			first[k] = i
 		}
 		r.once(e, mechanisms.Row(k), &count, &first)
-		if !extra.Named {
-			s.Name = e.Key
-			if count[k] > 1 {
-				s.Name += "-" + strconv.Itoa(count[k])
-			}
+		if s.Mechanism == "" {
+			own[k]++
 		}
-		r.nameOnce(e, s.Name, steps[:i])
+		if !extra.Named {
+			s.Name = numbered(e.Key, own[k])
+		}
+		if r.usedOnce(e, s, steps[:i]) {
+			r.nameOnce(e, s.Name, steps[:i])
+		}
 	}
 }
 
@@ -90,26 +91,44 @@ func (r *reader) nameOnce(e *tree.Node, name string, before []pipeline.Step) {
 // step reads a map of one entry, mechanism to settings. Its kind stays 0 when
 // it is none.
 func (r *reader) step(n *tree.Node, s *pipeline.Step, extra *Extra, one *Policy) {
+	if e := mechanismOf(n); e != nil && e.Key == useKey {
+		r.use(e, s, extra, one)
+		return
+	}
 	row := r.mechanism(n)
 	if row == nil {
 		return
 	}
-	e := n.Items[0]
+	in := r.settings(n.Items[0], row, s, extra)
+	one.repeats(row, in.methods)
+}
+
+// settings reads the settings of a mechanism into a step.
+func (r *reader) settings(e *tree.Node, row *mechanism.Row, s *pipeline.Step, extra *Extra) settings {
 	extra.Line, extra.Column = e.KeyLine, e.KeyColumn
 	in := settings{reader: r, row: row}
 	s.Config = in.read(e)
+	if in.fields.node != nil {
+		in.fields.common(s, extra, stateless(row, s.Config))
+	}
+	return in
+}
+
+// stateless says why a configuration needs no cells, empty for one that needs them.
+func stateless(row *mechanism.Row, c mechanism.Config) string {
+	if row.Stateless == nil {
+		return ""
+	}
+	return row.Stateless(c)
+}
+
+// repeats notes the methods for which a step makes further attempts.
+func (p *Policy) repeats(row *mechanism.Row, methods []string) {
 	switch {
 	case row.Traits.Has(mechanism.Repeats):
-		one.Methods = in.methods
+		p.Methods = methods
 	case row.Traits.Has(mechanism.Hedges):
-		one.HedgeMethods = in.methods
-	}
-	if in.fields.node != nil {
-		stateless := ""
-		if row.Stateless != nil {
-			stateless = row.Stateless(s.Config)
-		}
-		in.fields.common(s, extra, stateless)
+		p.HedgeMethods = methods
 	}
 }
 
@@ -135,9 +154,9 @@ func (r *reader) mechanism(n *tree.Node) *mechanism.Row {
 	row := rowOf(e.Key)
 	if row == nil {
 		if index(later, e.Key) >= 0 {
-			r.failKey(e, "the mechanism $q, which this version does not have", "$l").word = mechanismNames()
+			r.failKey(e, "the mechanism $q, which this version does not have", "$l").word = r.stepNames()
 		} else {
-			r.unknown(e, mechanismNames())
+			r.unknown(e, r.stepNames())
 		}
 	}
 	return row
@@ -221,6 +240,12 @@ func (f *fields) keyed(s *pipeline.Step) {
 	}
 }
 
+// What an error about the name of the caller's deadline says.
+const (
+	reservedName = "the reserved name $q"
+	reservedText = "any other name; " + pipeline.Deadline + " is the caller's own deadline"
+)
+
 // stepName reads the name of a step.
 func (r *reader) stepName(n *tree.Node, into *string) {
 	if !r.isText(n, nameText) {
@@ -229,7 +254,7 @@ func (r *reader) stepName(n *tree.Node, into *string) {
 	*into = n.Text
 	switch {
 	case n.Text == pipeline.Deadline:
-		r.fail(n, "the reserved name $q", "any other name; "+pipeline.Deadline+" is the caller's own deadline")
+		r.fail(n, reservedName, reservedText)
 	case !validName(n.Text):
 		r.fail(n, "the name $q", nameText).hint = hyphenated
 	}

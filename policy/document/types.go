@@ -13,6 +13,8 @@ import (
 const (
 	// MaxPolicies is the most policies of a document.
 	MaxPolicies = 1_000
+	// MaxMechanisms is the most mechanisms that policies of a document share.
+	MaxMechanisms = 1_000
 	// MaxRoutes is the most routes of a document.
 	MaxRoutes = 10_000
 	// MaxPer is the most attributes that a step's per may list.
@@ -25,6 +27,8 @@ const (
 type Document struct {
 	// Defaults in the order of the document. The policies have taken them.
 	Defaults []Default
+	// Mechanisms that policies share, in the order of the document.
+	Mechanisms []Mechanism
 	// Policies in the order of the document.
 	Policies []Policy
 	// Routes in the order of the document: the first that matches wins.
@@ -42,6 +46,19 @@ type Default struct {
 	// Steps is how many steps take them.
 	Steps int
 	// Line and Column of the mechanism's name in the document, from 1.
+	Line, Column int
+}
+
+// Mechanism is a mechanism that the policies of a document share. Their steps have its
+// settings already, and its name as pipeline.Step.Mechanism.
+type Mechanism struct {
+	// Step has the settings. Its name is that of the mechanism.
+	pipeline.Step
+	// Stateless says that there is nothing but its settings to be shared.
+	Stateless bool
+	// Description is for people. Empty, the default, for none.
+	Description string
+	// Line and Column of the name in the document, from 1.
 	Line, Column int
 }
 

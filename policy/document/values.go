@@ -161,20 +161,102 @@ func (r *reader) budget(n *tree.Node, c *budget.Config) bool {
 	}
 	*c = budget.Default(reducer.Share{})
 	if n.Kind != tree.Map {
-		return r.asShare(n, 0, int(budget.MaxRatio), "none, "+ratioText+", or a map of ratio, minimum and window", &c.Ratio)
+		return r.asShare(n, 0, int(budget.MaxRatio), "none, "+ratioText+", or a map with ratio, tokens, max_tokens or adaptive", &c.Ratio)
 	}
 	var f fields
-	f.read(r, n, "a map", "ratio minimum window")
-	if n := f.need("ratio", ratioText); n != nil {
-		r.asShare(n, 0, int(budget.MaxRatio), ratioText, &c.Ratio)
+	f.read(r, n, "a map", windowed+" "+tokens+" "+throttle+" "+adaptive)
+	rule := windowed
+	switch {
+	case f.get("tokens") == nil && f.get("max_tokens") == nil && f.get("adaptive") == nil:
+		if n := f.need("ratio", ratioText); n != nil {
+			r.asShare(n, 0, int(budget.MaxRatio), ratioText, &c.Ratio)
+		}
+		if n := f.get("minimum"); n != nil {
+			r.asRate(n, 0, &c.MinimumCount, &c.MinimumPeriod)
+		}
+		r.bucketed(f.get("window"), &c.Window)
+	case f.oneOf("ratio tokens max_tokens adaptive", "one of ratio, tokens, max_tokens and adaptive") == nil:
+		return true
+	case f.get("tokens") != nil:
+		*c = budget.Config{Rule: budget.Tokens}
+		if !f.integer("tokens", 1, budget.MaxTokens, &c.Tokens) {
+			c.Tokens = budget.MaxTokens
+		}
+		most := int(c.Tokens)
+		f.integer("retry", 1, most, &c.Retry)
+		f.integer("timeout", 1, most, &c.Timeout)
+		f.integer("refund", 1, most, &c.Refund)
+		*c, rule = c.WithDefaults(), tokens
+	case f.get("adaptive") != nil:
+		*c, rule = budget.Config{Rule: budget.Adaptive}, adaptive
+		r.bucketed(f.get("adaptive"), &c.Window)
+		if n := f.get("one_above"); n != nil {
+			r.asRatio(n, &c.OneAbove)
+		}
+		if n := f.get("two_above"); n != nil {
+			r.asRatio(n, &c.TwoAbove)
+		}
+		f.duration("wait", 1, &c.Wait)
+		*c = c.WithDefaults()
+		if c.TwoAbove.Compare(c.OneAbove) > 0 {
+			n := f.get("two_above")
+			if n == nil {
+				n = f.get("one_above")
+			}
+			r.mistyped(n, "two_above of at most one_above")
+		}
+	default:
+		*c = budget.Config{Rule: budget.Throttle}
+		f.integer("max_tokens", 1, budget.MaxThrottle, &c.Tokens)
+		if n := f.need("token_ratio", tokenRatioText); n != nil {
+			r.asTokenRatio(n, &c.TokenRatio)
+		}
+		rule = throttle
 	}
-	if n := f.get("minimum"); n != nil {
-		r.asRate(n, 0, &c.MinimumCount, &c.MinimumPeriod)
-	}
-	if f.duration("window", 1, &c.Window) && c.Window < budget.Buckets {
-		r.mistyped(f.get("window"), "at least $xns, one for each bucket").x = budget.Buckets
+	for _, names := range [...]string{windowed, tokens, throttle, adaptive} {
+		if names != rule {
+			f.refuseAll(names)
+		}
 	}
 	return true
+}
+
+// bucketed reads the window of a budget.
+func (r *reader) bucketed(n *tree.Node, into *time.Duration) {
+	if n != nil && r.asDuration(n, 1, into) && *into < budget.Buckets {
+		r.mistyped(n, "at least $xns, one for each bucket").x = budget.Buckets
+	}
+}
+
+// The settings of the rules of a budget, the name of the rule first.
+const (
+	windowed = "ratio minimum window"
+	tokens   = "tokens retry timeout refund"
+	throttle = "max_tokens token_ratio"
+	adaptive = "adaptive one_above two_above wait"
+)
+
+// refuseAll refuses the settings of a rule of a budget that another rule has.
+func (f *fields) refuseAll(names string) {
+	for i := 0; ; i++ {
+		name := word(names, i)
+		if name == "" {
+			return
+		}
+		f.refuse(name, "$t without $w", "$t beside $w", word(names, 0))
+	}
+}
+
+const tokenRatioText = "a number from 0.001 to 1000 with at most 3 decimals, as in 0.1"
+
+// asTokenRatio reads what a success returns to a budget, in tokens.
+func (r *reader) asTokenRatio(n *tree.Node, into *reducer.Share) {
+	ratio, ok := fixed(n.Text, 3)
+	if n.Kind != tree.Number || !ok || ratio == 0 || ratio > budget.MaxThrottle*1000 {
+		r.mistyped(n, tokenRatioText)
+		return
+	}
+	*into = reducer.Millionths(uint32(ratio) * 1000)
 }
 
 // delayText is what every error about the delay of a hedge allows.

@@ -35,6 +35,7 @@ func Form(step pipeline.Step) []byte {
 	} else {
 		step.Name = "keyed"
 	}
+	step.Mechanism = ""
 	step.Per, step.Keys, step.WhenFull, step.Missing, step.Shadow = nil, 0, pipeline.FullEvict, pipeline.MissingShare, false
 	// The plan of the step has compiled it.
 	plan, _ := pipeline.Compile(pipeline.Policy{Steps: []pipeline.Step{step}})

@@ -40,9 +40,13 @@ func Check(file string, doc *document.Document) document.Errors {
 		p := &doc.Policies[i]
 		for j := range p.Steps {
 			kind := p.Steps[j].Config.Kind()
+			key := kind.String()
+			if p.Steps[j].Mechanism != "" {
+				key = "use"
+			}
 			e := document.Error{
 				File: file, Line: p.Extras[j].Line, Column: p.Extras[j].Column,
-				Path: document.JoinPath("policies", p.Name) + ".steps[" + strconv.Itoa(j) + "]." + kind.String(),
+				Path: document.JoinPath("policies", p.Name) + ".steps[" + strconv.Itoa(j) + "]." + key,
 			}
 			if other, refused := instead(kind); refused {
 				e.Found = "a step that the filter of a proxy does not perform"

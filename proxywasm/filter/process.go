@@ -34,7 +34,7 @@ type sharedStep struct {
 	cells *cells.Cells
 	wait  time.Duration // the longest, 0 for a step at which no request waits
 	queue int           // how many requests of this worker may wait
-	here  int           // how many do
+	here  *int          // how many do, those of other policies that share the mechanism included
 	// Of a bulkhead.
 	renew  time.Duration // how often this worker renews its leases
 	last   clock.Mark    // when it has
@@ -107,19 +107,35 @@ type wait struct {
 }
 
 // newProcess returns the engine of a policy. Its shared values have names that begin with
-// the prefix.
-func newProcess(p *policy, prefix string, store cells.Store, seed cells.Seed, slots, member uint32, m *metrics) *process {
+// the prefix. waiting is how many requests of this worker wait at each mechanism that
+// policies share.
+func newProcess(p *policy, prefix string, store cells.Store, seed cells.Seed, slots, member uint32, waiting map[string]*int, m *metrics) *process {
 	e := &process{plan: p.plan, policy: p, store: store, member: member, metrics: m}
 	for i := range e.plan.Len() {
 		if e.plan.Maker(i) != nil {
 			e.steps[i] = newShared(p, i, prefix, store, seed, slots)
+			e.steps[i].here = new(int)
+			if name := e.plan.Shares(i); name != "" && waiting[name] != nil {
+				e.steps[i].here = waiting[name]
+			} else if name != "" {
+				waiting[name] = e.steps[i].here
+			}
 		}
 	}
 	return e
 }
 
+// ofMechanisms is in place of the name of a policy, which has no such character.
+const ofMechanisms = "*"
+
 func newShared(p *policy, i int, prefix string, store cells.Store, seed cells.Seed, slots uint32) (s sharedStep) {
 	step := p.plan.Step(i)
+	// A refusal of a shared mechanism may end before its mark: another policy may return
+	// permits.
+	name, final := p.Name+"/"+step.Name, p.final&(1<<i) != 0
+	if shared := p.plan.Shares(i); shared != "" {
+		name, final = ofMechanisms+"/"+shared, false
+	}
 	switch c := step.Config.(type) {
 	case limiter.Config:
 		s.wait, s.queue = c.Wait, int(c.Queue)
@@ -134,10 +150,10 @@ func newShared(p *policy, i int, prefix string, store cells.Store, seed cells.Se
 		s.places = map[cells.Key]places{}
 	}
 	config := cells.Config{
-		Name:  prefix + p.Name + "/" + step.Name + kindMark + strconv.Itoa(int(step.Kind())),
+		Name:  prefix + name + kindMark + strconv.Itoa(int(step.Kind())),
 		Form:  cells.Form(step),
 		Seed:  seed,
-		Final: p.final&(1<<i) != 0 && s.wait == 0,
+		Final: final && s.wait == 0,
 	}
 	if len(step.Per) > 0 {
 		config.Slots = min(slots, p.plan.Keys(i).Keys)
@@ -200,7 +216,7 @@ func (e *process) begin(s *stream, q *request) verdict {
 func (e *process) settle(c *call) verdict {
 	if c.Phase == pipeline.Waiting {
 		e.parked = append(e.parked, c)
-		e.steps[c.At].here++
+		*e.steps[c.At].here++
 	}
 	return c.verdict
 }
@@ -226,7 +242,7 @@ func (e *process) end(s *stream, o reducer.Outcome) {
 // unpark takes a call out of those that wait.
 func (e *process) unpark(c *call) {
 	e.parked = slices.DeleteFunc(e.parked, func(other *call) bool { return other == c })
-	e.steps[c.At].here--
+	*e.steps[c.At].here--
 }
 
 func (e *process) waiting() int { return len(e.parked) }
@@ -352,7 +368,7 @@ func (c *call) Ask(_ uint8, i int, a reducer.Action) reducer.Answer {
 	switch {
 	case known && turn > ends:
 		return reducer.Rejected(reducer.ReasonWait, turn)
-	case s.here >= s.queue:
+	case *s.here >= s.queue:
 		return reducer.Rejected(reducer.ReasonFull, answer.Mark)
 	}
 	w := wait{turn: turnOf(&answer, now), ends: ends}

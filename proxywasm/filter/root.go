@@ -30,6 +30,8 @@ type root struct {
 	metrics   metrics
 	unknown   []string // policies that routes of the proxy name
 	key, cost source
+	crowd     crowd           // of the policies that share mechanisms, where each worker has its own cells
+	here      map[string]*int // where all workers share them: the requests that wait here, by mechanism
 	member    uint32
 	prefix    string
 	seed      cells.Seed
@@ -173,21 +175,36 @@ func (p *policy) burst(step int) uint32 {
 	return 1
 }
 
+// shares reports whether a step has cells that steps of other policies may have, too.
+func (p *policy) shares() bool {
+	for i := range p.plan.Len() {
+		if p.plan.Shares(i) != "" {
+			return true
+		}
+	}
+	return false
+}
+
 // ready makes the engine of a policy.
 func (r *root) ready(p *policy) {
 	if r.doc.Proxy.State == document.WorkerState {
-		p.engine = newWorker(p, shared{}.Now, &r.metrics)
+		with := &crowd{}
+		if p.shares() {
+			with = &r.crowd
+		}
+		p.engine = newWorker(p, with, shared{}.Now, &r.metrics)
 		return
 	}
 	if r.prefix == "" {
 		id, _ := abi.Property("plugin_root_id")
+		r.here = map[string]*int{}
 		r.prefix = "sluice/" + string(id) + "/"
 		own := cells.Seed{uint64(abi.Wall()), uint64(abi.Now())}
 		r.seed = cells.SharedSeed(shared{}, []byte("sluice/seed"), own)
 		// Two workers that begin at one nanosecond would be one.
 		r.member = uint32(r.seed.Word(uint64(abi.Now()))) ^ r.id
 	}
-	p.engine = newProcess(p, r.prefix, shared{}, r.seed, r.doc.Proxy.Slots, r.member, &r.metrics)
+	p.engine = newProcess(p, r.prefix, shared{}, r.seed, r.doc.Proxy.Slots, r.member, r.here, &r.metrics)
 }
 
 // shared is the shared data of the proxy.

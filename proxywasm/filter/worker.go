@@ -12,22 +12,35 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
+// crowd is what the engines have in common whose policies share mechanisms, or one engine
+// alone.
+type crowd struct {
+	keys    drive.Keys
+	streams []*stream     // by the slot of the call
+	first   *drive.Driver // nil before the first engine
+}
+
 // worker is the engine with cells of its own: the driver of the core.
 type worker struct {
-	policy  *policy
-	driver  *drive.Driver
-	keys    drive.Keys
-	used    func(uint32) bool
-	now     func() clock.Mark
-	streams []*stream // by the slot of the call
+	*crowd
+	policy *policy
+	driver *drive.Driver
+	used   func(uint32) bool
+	now    func() clock.Mark
 	// parked are the streams that wait, or were decided since the last tick: their slots
 	// may have other calls by then.
 	parked  []*stream
 	metrics *metrics
 }
 
-func newWorker(p *policy, now func() clock.Mark, m *metrics) *worker {
-	w := &worker{policy: p, driver: drive.New(p.plan, 1), now: now, metrics: m}
+func newWorker(p *policy, with *crowd, now func() clock.Mark, m *metrics) *worker {
+	w := &worker{crowd: with, policy: p, now: now, metrics: m}
+	if with.first == nil {
+		w.driver = drive.New(p.plan, 1)
+		with.first = w.driver
+	} else {
+		w.driver = with.first.Join(p.plan, 1)
+	}
 	w.used = w.driver.Uses
 	return w
 }
@@ -56,16 +69,21 @@ func (w *worker) begin(s *stream, q *request) verdict {
 	return s.decided
 }
 
-// read takes over what the driver has decided.
+// read takes over what the driver has decided, about streams of other policies, too, whose
+// engines resume them.
 func (w *worker) read() {
 	for i := range w.driver.Decisions {
 		d := &w.driver.Decisions[i]
-		w.metrics.decided(w.policy, d)
-		v, ok := verdictOf(d)
-		if !ok {
-			continue
+		s := w.streams[d.Call.Slot()]
+		if s != nil && s.handle != d.Call {
+			s = nil
 		}
-		if s := w.streams[d.Call.Slot()]; s != nil && s.handle == d.Call {
+		policy := w.policy
+		if s != nil {
+			policy = s.policy
+		}
+		w.metrics.decided(policy, d)
+		if v, ok := verdictOf(d); ok && s != nil {
 			s.decided = v
 		}
 	}

@@ -13,14 +13,14 @@ import (
 
 // TestLimitAcrossWorkers overloads a limit from all workers: it admits no more than its
 // bound, and nearly all of it. The burst is wide, so that a machine that stands still for
-// a moment loses no permits.
+// half a second loses no permits.
 func TestLimitAcrossWorkers(t *testing.T) {
 	const rate, burst, duration = 200, 100, 2 * time.Second
 	result := envoytest.Send(t, envoy.Load{Address: at(t, "process").Address(), Path: "/overload/", Connections: 64, Duration: duration})
 	bound := rate*result.Elapsed.Seconds() + burst
 	admitted := float64(result.Statuses[200])
 	assert.LessOrEqual(t, admitted, bound)
-	assert.GreaterOrEqual(t, admitted, 0.98*(rate*duration.Seconds()+burst))
+	assert.GreaterOrEqual(t, admitted, 0.9*(rate*duration.Seconds()+burst))
 	assert.Equal(t, result.Total(), result.Statuses[200]+result.Statuses[429])
 	t.Logf("%.0f of %.0f admitted of %d offered, %.0f times the limit", admitted, bound, result.Total(), float64(result.Total())/bound)
 }
@@ -71,7 +71,8 @@ func TestMetrics(t *testing.T) {
 	})
 }
 
-// TestWait has requests wait for their turn, and pass in time.
+// TestWait has requests wait for their turn, and pass in time. All of them come before the
+// first turn, for which they have half a second.
 func TestWait(t *testing.T) {
 	inEachState(t, func(t *testing.T, s *site) {
 		c := envoytest.HTTP2Client(t, s.Envoy)
@@ -96,6 +97,6 @@ func TestWait(t *testing.T) {
 			}
 		}
 		assert.Equal(t, map[int]int{200: 4, 429: 2}, statuses)
-		assert.GreaterOrEqual(t, last, 150*time.Millisecond, "the third that waits")
+		assert.GreaterOrEqual(t, last, 1500*time.Millisecond, "the third that waits")
 	})
 }

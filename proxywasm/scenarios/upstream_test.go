@@ -207,7 +207,7 @@ func TestStreamsOfOneConnection(t *testing.T) {
 // TestTrap has a worker's VM fail: Envoy makes another, and what all workers share is
 // kept.
 func TestTrap(t *testing.T) {
-	f := filter(t, document("process", `{"limit":{"rate":"1000/1h"}}`))
+	f := filter(t, document("process", `{"limit":{"rate":"1000/100h"}}`)) // a permit every six minutes
 	f.Module = envoytest.Trapping(t, f.Module)
 	e := envoytest.Start(t, envoy.Config{Filters: []envoy.Filter{f.Filter()}})
 	load := envoy.Load{Address: e.Address(), Connections: 32, Requests: 400}

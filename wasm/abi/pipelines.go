@@ -26,7 +26,8 @@ type Decision struct {
 	Reason     uint8      // 42
 	Step       uint8      // 43, the index; NoStep and Deadline
 	Flags      uint8      // 44
-	_          [3]uint8
+	_          uint8
+	Policy     uint16 // 46, of a change: which of the pipelines that were joined
 }
 
 // The steps that are none of the plan's.
@@ -54,7 +55,32 @@ func (m *Module) Pipeline(planHandle, seedLow, seedHigh uint32) int32 {
 	if n := 4*objectBytes + planBytes(plan); m.short(n, objectBytes, forObject) {
 		return NoMemory
 	}
-	o := object{driver: drive.New(plan, uint64(seedHigh)<<32|uint64(seedLow)), promised: firstBytes(plan)}
+	return m.putDriver(drive.New(plan, seedOf(seedLow, seedHigh)), plan)
+}
+
+// Join makes the driver of another plan beside that of a pipeline: steps that name one
+// mechanism share its cells, and the keys of both have one set of numbers. What happens to
+// one of them may decide about calls of the other.
+func (m *Module) Join(handle, planHandle, seedLow, seedHigh uint32) int32 {
+	plan := m.get(planHandle).plan
+	if plan == nil {
+		return m.lost()
+	}
+	d := m.get(handle).driver
+	if d == nil {
+		return m.lost()
+	}
+	if n := 4*objectBytes + planBytes(plan); m.short(n, objectBytes, forObject) {
+		return NoMemory
+	}
+	return m.putDriver(d.Join(plan, seedOf(seedLow, seedHigh)), plan)
+}
+
+func seedOf(low, high uint32) uint64 { return uint64(high)<<32 | uint64(low) }
+
+// putDriver returns the handle of the driver of a plan.
+func (m *Module) putDriver(d *drive.Driver, plan *pipeline.Plan) int32 {
+	o := object{driver: d, promised: firstBytes(plan)}
 	m.Memory.owed -= int32(o.promised)
 	return m.put(o)
 }
@@ -97,7 +123,7 @@ func (m *Module) decided(d *drive.Driver, event uint32) int32 {
 		r := &m.Decisions[len(m.Decisions)-1]
 		r.At, r.Slot, r.Generation = x.At, x.Call.Slot(), x.Call.Generation()
 		r.Attempt, r.Event = x.Attempt, event
-		r.Kind, r.Outcome, r.Reason = uint8(x.Kind), uint8(x.Outcome), uint8(x.Reason)
+		r.Kind, r.Outcome, r.Reason, r.Policy = uint8(x.Kind), uint8(x.Outcome), uint8(x.Reason), x.Policy
 		r.Value, r.Millis, r.Step, r.Flags = 0, 0, uint8(x.Index), 0
 		if x.Index < 0 && x.Step != "" {
 			r.Step = Deadline

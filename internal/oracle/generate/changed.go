@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/breaker"
+	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -71,7 +72,7 @@ func (m *maker) partly(s *pipeline.Step) {
 		s.Config = c
 	case retry.Config:
 		if c.Budgeted {
-			c.Budget.Ratio = reducer.Millionths(uint32(m.upTo(2) * 250_000))
+			m.partlyBudget(&c.Budget)
 			s.Config = c
 		}
 	case hedge.Config:
@@ -106,6 +107,19 @@ func (m *maker) partlyBreaker(c *breaker.Config) {
 		if c.Window != breaker.Consecutive {
 			c.FailureRate = reducer.Millionths(of(m, uint32(500_000), 250_000, 1_000_000))
 		}
+	}
+}
+
+func (m *maker) partlyBudget(c *budget.Config) {
+	switch c.Rule {
+	case budget.Windowed:
+		c.Ratio = reducer.Millionths(uint32(m.upTo(2) * 250_000))
+	case budget.Adaptive:
+		c.OneAbove = reducer.Millionths(of(m, c.TwoAbove.Millionths(), reducer.Whole))
+	case budget.Tokens:
+		c.Tokens = max(c.Retry, c.Timeout, c.Refund) + uint32(m.IntN(5))
+	case budget.Throttle:
+		c.Tokens = uint32(m.upTo(6))
 	}
 }
 

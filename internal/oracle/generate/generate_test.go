@@ -171,6 +171,10 @@ func wrong(config mechanism.Config) bool {
 
 // wrongBudget reports whether a bucket has no time, or a nanosecond two retries.
 func wrongBudget(c budget.Config) bool {
+	if c.Rule != budget.Windowed {
+		_, err := budget.New(c)
+		return err != nil
+	}
 	return c.Window < 10 || c.MinimumPeriod < time.Duration(c.MinimumCount)
 }
 

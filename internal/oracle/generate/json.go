@@ -15,7 +15,31 @@ type object = map[string]any
 // PolicyJSON prints the policy as a document with the one policy p. Every
 // setting that has a default is written out.
 func PolicyJSON(p pipeline.Policy) []byte {
-	return print(object{"version": 1, "policies": object{"p": json.RawMessage(policy.BodyJSON(p))}})
+	p.Name = "p"
+	return SetJSON([]pipeline.Policy{p})
+}
+
+// SetJSON is PolicyJSON for several policies, which share mechanisms.
+func SetJSON(policies []pipeline.Policy) []byte {
+	bodies, mechanisms := object{}, object{}
+	for _, p := range policies {
+		var body object
+		if err := json.Unmarshal(policy.BodyJSON(p), &body); err != nil {
+			panic("generate: " + err.Error())
+		}
+		if own, ok := body["mechanisms"].(object); ok {
+			for name, m := range own {
+				mechanisms[name] = m
+			}
+			delete(body, "mechanisms")
+		}
+		bodies[p.Name] = body
+	}
+	doc := object{"version": 1, "policies": bodies}
+	if len(mechanisms) > 0 {
+		doc["mechanisms"] = mechanisms
+	}
+	return print(doc)
 }
 
 // EventsJSON prints the log as NDJSON.

@@ -61,6 +61,16 @@ func (m *maker) retry() retry.Config {
 }
 
 func (m *maker) budget() budget.Config {
+	switch n := m.IntN(100); {
+	case n < 25:
+		tokens := uint32(m.upTo(12))
+		return budget.Config{Rule: budget.Tokens, Tokens: tokens, Retry: uint32(m.upTo(int(min(tokens, 4)))), Timeout: uint32(m.upTo(int(min(tokens, 6)))), Refund: uint32(m.upTo(int(min(tokens, 2))))}
+	case n >= 45 && n < 60:
+		return budget.Config{Rule: budget.Adaptive, Window: m.parts(10, 20), OneAbove: reducer.Millionths(of(m, uint32(500_000), 333_333, 1_000_000)),
+			TwoAbove: reducer.Millionths(of(m, uint32(200_000), 333_333, 1)), Wait: m.units(4)}
+	case n < 45:
+		return budget.Config{Rule: budget.Throttle, Tokens: uint32(m.upTo(6)), TokenRatio: reducer.Millionths(of(m, uint32(500_000), 100_000, 1_000, 333_000, 1_600_000))}
+	}
 	count := uint32(m.upTo(2))
 	return budget.Config{
 		Ratio:        reducer.Millionths(of(m, uint32(100_000), 333_333, 500_000, 1_000_000, 2_000_000)),

@@ -15,9 +15,9 @@ function number(value: number | bigint): string {
 
 const text = (bytes: string): string => number(bytes.length) + bytes;
 
-/** The bytes of a step: its mechanism, flags, name, keys and values. */
-function step({ kind, name, shadow, per, keys, whenFull, missing, values }: Step): string {
-  const flags = Number(shadow) | (whenFull << 1) | (missing << 2);
+/** The bytes of a step: its mechanism, flags, name, keys, shared mechanism and values. */
+function step({ kind, name, shadow, per, keys, whenFull, missing, values, shares }: Step): string {
+  const flags = Number(shadow) | (whenFull << 1) | (missing << 2) | (shares ? 16 : 0);
   return (
     number(kind) +
     number(flags) +
@@ -25,6 +25,7 @@ function step({ kind, name, shadow, per, keys, whenFull, missing, values }: Step
     number(per.length) +
     per.map(text).join('') +
     number(keys) +
+    (shares && text(shares)) +
     values.map((value) => (typeof value === 'string' ? text(value) : number(value))).join('')
   );
 }

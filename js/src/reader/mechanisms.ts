@@ -20,6 +20,9 @@ export const MECHANISMS = { timeout, retry, breaker, limit, bulkhead, hedge, ada
 
 export type MechanismName = keyof typeof MECHANISMS;
 
+/** The key of a step that uses a mechanism which policies share. */
+export const USE = 'use';
+
 /** The mechanism of a name. */
 export const mechanismOf = (name: string): Mechanism | undefined =>
   Object.hasOwn(MECHANISMS, name) ? MECHANISMS[name as MechanismName] : undefined;

@@ -57,6 +57,11 @@ function distance(a: string, b: string, most: number): number {
 export const NAME_TEXT =
   'a name of lower-case letters, digits and hyphens that begins with a letter or a digit';
 
+/** The name of the caller's deadline, and what an error about it says. */
+export const RESERVED = 'deadline';
+export const RESERVED_FOUND = 'the reserved name "deadline"';
+export const RESERVED_TEXT = "any other name; deadline is the caller's own deadline";
+
 export const validName = (name: string): boolean => /^[a-z\d][a-z\d-]*$/.test(name);
 
 /** A suggestion for a name that is not valid. */

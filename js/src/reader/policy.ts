@@ -1,16 +1,18 @@
 import { type Fields, fieldsOf } from './fields.js';
-import { BOOL, type Node } from './node.js';
+import { BOOL, MAP, type Node } from './node.js';
 import { checkOutcomes } from './outcomes.js';
 import type { Problems } from './problems.js';
 import { asInteger, isText } from './quantities.js';
+import { copy } from './resolve.js';
 import type { Step } from './step.js';
 import { readSteps } from './steps.js';
+import { readMechanisms, withoutUses } from './uses.js';
 
 /** A policy that was read. */
 export interface ReadPolicy {
   readonly steps: readonly Step[];
   readonly fallback: boolean;
-  /** The policy without `extends` and with the defaults of the document, where it takes something from elsewhere. */
+  /** The policy without `extends` and `use`, and with the defaults of the document, where it takes something from elsewhere. */
   readonly plain?: Node;
 }
 
@@ -28,9 +30,16 @@ export const POLICY_NAMES = [
 ];
 export const POLICY_TEXT = 'a policy: a map of steps, fallback and outcomes';
 
-/** Reads the body of one policy. */
+/** Reads the body of one policy, by itself, which may have mechanisms of its own. */
 export function readPolicy(problems: Problems, n: Node): ReadPolicy {
-  const fields = fieldsOf(problems, n, POLICY_TEXT, POLICY_NAMES);
+  const mechanisms = n.kind === MAP && n.items.find(({ key }) => key === 'mechanisms');
+  if (mechanisms) readMechanisms(problems, mechanisms);
+  return readOf(problems, n, [...POLICY_NAMES, 'mechanisms']);
+}
+
+/** Reads the body of one policy with entries of known names. */
+export function readOf(problems: Problems, n: Node, names: readonly string[]): ReadPolicy {
+  const fields = fieldsOf(problems, n, POLICY_TEXT, names);
   const read = fields ? readBody(problems, fields) : [];
   const fallback = fields?.get('fallback');
   if (fallback) checkFallback(problems, fallback);
@@ -38,8 +47,14 @@ export function readPolicy(problems: Problems, n: Node): ReadPolicy {
   if (description) isText(problems, description, 'a text');
   const outcomes = fields?.get('outcomes');
   if (outcomes) checkOutcomes(problems, outcomes);
-  return { steps: read, fallback: fallback !== undefined };
+  const steps = fields?.get('steps');
+  const items = steps && withoutUses(problems, steps.items);
+  const plain = items && copy(n, [...n.items.filter(isPlain), copy(steps, items)]);
+  return { steps: read, fallback: fallback !== undefined, ...(plain && { plain }) };
 }
+
+/** Whether an entry is one of a policy whose steps use no mechanisms. */
+const isPlain = ({ key }: Node): boolean => key !== 'steps' && key !== 'mechanisms';
 
 /** Reads the steps, or what is in their place. */
 function readBody(problems: Problems, fields: Fields): readonly Step[] {

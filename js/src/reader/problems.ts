@@ -2,6 +2,7 @@ import type { Problem } from '../errors.js';
 import { quote, shorten, textOf } from './bytes.js';
 import type { Places } from './json.js';
 import { BAD, BOOL, LIST, MAP, type Node, NULL, NUMBER, TEXT } from './node.js';
+import type { SharedMechanism } from './uses.js';
 
 /** One error of a document. Its texts are in bytes. */
 interface Noted {
@@ -28,6 +29,8 @@ export class Problems {
   /** The policy being read where policies take settings from elsewhere in the document, and its step. */
   within: Node | undefined;
   item: Node | undefined;
+  /** The mechanisms that steps may use. */
+  readonly shared = new Map<string, SharedMechanism>();
 
   /** `places` is undefined for values of a program. */
   constructor(private readonly places?: Places) {}

@@ -184,6 +184,16 @@ export function asFactor(problems: Problems, n: Node): number | undefined {
   return undefined;
 }
 
+export const TOKEN_RATIO_TEXT = 'a number from 0.001 to 1000 with at most 3 decimals, as in 0.1';
+
+/** Reads what a success returns to a budget, in thousandths of a token. */
+export function asTokenRatio(problems: Problems, n: Node): number | undefined {
+  const ratio = fixed(n.text, 3);
+  if (n.kind === NUMBER && ratio >= 1 && ratio <= 1e6) return ratio;
+  problems.mistyped(n, TOKEN_RATIO_TEXT);
+  return undefined;
+}
+
 /** Reads a whole number of a range. */
 export function asInteger(problems: Problems, n: Node, least: number, most: number): number | undefined {
   const number = parseWhole(n.text);

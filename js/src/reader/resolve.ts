@@ -3,7 +3,7 @@
 
 import { quote } from './bytes.js';
 import { fieldsOf } from './fields.js';
-import { mechanismOf } from './mechanisms.js';
+import { mechanismOf, USE } from './mechanisms.js';
 import { nearest, orList } from './names.js';
 import { BAD, BOOL, LIST, MAP, Node, TEXT } from './node.js';
 import { POLICY_NAMES, POLICY_TEXT } from './policy.js';
@@ -19,7 +19,7 @@ const MAX_EXTENDS = 16;
 const MAX_TAKEN = 250_000;
 
 /** A copy of a node at its place, with other items. */
-const copy = (n: Node, items: readonly Node[], change: Partial<Node> = {}): Node =>
+export const copy = (n: Node, items: readonly Node[], change: Partial<Node> = {}): Node =>
   Object.assign(new Node(n.up), n, { items: [...items] }, change);
 
 /** The first entry of a name in a map. */
@@ -33,15 +33,17 @@ const bad = (n: Node): Node => copy(n, [], { kind: BAD });
 const size = (n: Node): number => n.items.reduce((count, item) => count + size(item), 1);
 
 /** The entry of a step, undefined for a node that is none. */
-function stepEntry(item: Node): Node | undefined {
-  const [entry] = item.items;
-  return item.kind === MAP && item.items.length === 1 && entry && mechanismOf(entry.key) ? entry : undefined;
+export function stepEntry(item: Node): Node | undefined {
+  const [entry, second] = item.items;
+  if (item.kind !== MAP || !entry || second) return undefined;
+  return entry.key === USE || mechanismOf(entry.key) ? entry : undefined;
 }
 
 /** The settings of a mechanism as a map, that of a short form included; undefined for what is neither. */
 export function settingsOf(entry: Node, mechanism = mechanismOf(entry.key) as Mechanism): Node | undefined {
   if (entry.kind === MAP) return entry;
-  const short = shortOf(mechanism.row, entry.kind);
+  const short =
+    entry.key === USE ? entry.kind === TEXT && { name: 'mechanism' } : shortOf(mechanism.row, entry.kind);
   if (!short) return undefined;
   const value = Object.assign(new Node(entry), {
     kind: entry.kind,
@@ -68,10 +70,16 @@ interface Placed {
   changed: boolean;
 }
 
-/** The name that a step states, empty for none. */
-function nameOf(item: Node): string {
-  const entry = stepEntry(item);
+/** The node that has the name of a step: that of a shared mechanism where it uses one. */
+function nameIn(entry: Node | undefined): Node | undefined {
   const name = entry && entryOf(entry, 'name');
+  if (name || entry?.key !== USE) return name;
+  return entry.kind === MAP ? entryOf(entry, 'mechanism') : entry;
+}
+
+/** The name that a step states, or that of the shared mechanism which it uses, empty for none. */
+function nameOf(item: Node): string {
+  const name = nameIn(stepEntry(item));
   return name?.kind === TEXT ? name.text : '';
 }
 
@@ -90,6 +98,16 @@ function stated({ item, name }: Placed, before: readonly Placed[]): Node {
   const { at, keyAt } = entry;
   const node = Object.assign(new Node(entry), { kind: TEXT, text: name, key: 'name', at, keyAt });
   return copy(item, [copy(settings, [node, ...settings.items])]);
+}
+
+/** Returns the mechanisms of a document with the defaults. */
+export function mechanismSteps(problems: Problems, source: Node, most: number, defaults?: Node): Node {
+  if (!defaults || source.kind !== MAP || source.items.length > most) return source;
+  const resolver = new Resolver(problems, [], defaults);
+  return copy(
+    source,
+    source.items.map((item) => resolver.step(item)),
+  );
 }
 
 /** Returns the policies of a document without `extends` and with the defaults in their steps. */
@@ -197,8 +215,8 @@ class Resolver {
   /** A step with the defaults of its mechanism. */
   step(item: Node): Node {
     const entry = stepEntry(item);
-    const given = entry && this.defaults && entryOf(this.defaults, entry.key);
-    if (!given || !this.take(given, entry)) return item;
+    const given = entry && entry.key !== USE ? this.defaults && entryOf(this.defaults, entry.key) : undefined;
+    if (!entry || !given || !this.take(given, entry)) return item;
     const off = entryOf(entry, 'defaults');
     if (off?.kind === BOOL && off.text === 'false') {
       return copy(item, [
@@ -305,7 +323,7 @@ class Extension {
       return;
     }
     const name = nameOf(item);
-    const i = name ? this.find(entryOf(own, 'name') as Node, false, name) : this.find(own, true, own.key);
+    const i = name ? this.find(nameIn(own) as Node, false, name) : this.find(own, true, own.key);
     const placed = this.list[i];
     const was = placed && stepEntry(placed.item);
     if (!placed || !was) return;

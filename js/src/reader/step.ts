@@ -1,7 +1,7 @@
 import { quote } from './bytes.js';
 import { attributeOf } from './cost.js';
 import type { Fields } from './fields.js';
-import { NAME_TEXT, nearName, validName } from './names.js';
+import { NAME_TEXT, nearName, RESERVED, RESERVED_FOUND, RESERVED_TEXT, validName } from './names.js';
 import { BOOL, type Node, TEXT } from './node.js';
 import type { Problems } from './problems.js';
 import { asBool, asWord, isText } from './quantities.js';
@@ -31,6 +31,8 @@ export interface Step extends KeySettings {
   values: readonly (number | bigint | string)[];
   /** The attribute that has the cost of a call, empty for none. */
   cost: string;
+  /** The mechanism that it shares with steps of other policies, empty for none. */
+  shares: string;
 }
 
 /** The settings that every mechanism has, behind its own. */
@@ -71,6 +73,7 @@ export function readStep(
     cells: row.stateless === undefined || (mechanism.needsCells?.(settings) ?? false),
     values: settings.all(),
     cost: attributeOf(settings.get('cost')),
+    shares: '',
   };
   const { fields } = settings;
   if (!fields) return step;
@@ -114,11 +117,11 @@ export function checkScope(problems: Problems, fields: Fields): void {
 }
 
 /** Reads the name of a step; it is empty where it is no text. */
-function stepName(problems: Problems, n: Node): string {
+export function stepName(problems: Problems, n: Node): string {
   if (!isText(problems, n, NAME_TEXT)) return '';
   const { text } = n;
-  if (text === 'deadline') {
-    problems.fail(n, 'the reserved name "deadline"', "any other name; deadline is the caller's own deadline");
+  if (text === RESERVED) {
+    problems.fail(n, RESERVED_FOUND, RESERVED_TEXT);
   } else if (!validName(text)) {
     problems.fail(n, `the name ${quote(text)}`, NAME_TEXT, nearName(text));
   }

@@ -1,12 +1,14 @@
 import { quote } from './bytes.js';
 import { unknownName } from './fields.js';
-import { MECHANISMS, mechanismOf, READERS } from './mechanisms.js';
+import { MECHANISMS, mechanismOf, READERS, USE } from './mechanisms.js';
 import { orList } from './names.js';
 import { LIST, MAP, type Node, TEXT } from './node.js';
 import { readKeys } from './per.js';
 import type { Problems } from './problems.js';
+import { stepEntry } from './resolve.js';
 import type { Mechanism, Row } from './settings.js';
 import { readStep, type Step } from './step.js';
+import { readUse } from './uses.js';
 
 /** The most steps of a policy. */
 export const MAX_STEPS = 16;
@@ -24,31 +26,56 @@ export function readSteps(problems: Problems, n: Node): Step[] {
   /** Indexes of the steps of each mechanism, and of the first of each name. */
   const of = new Map<Mechanism, number[]>();
   const names = new Map<string, number>();
+  /** How many steps of a mechanism share none, and the index of the step with the state of a shared one. */
+  const own = new Map<Mechanism, number>();
+  const used = new Map<string, number>();
   n.items.forEach((item, i) => {
     problems.item = item;
-    const mechanism = findMechanism(problems, item);
-    if (!mechanism) return;
+    const read = readItem(problems, item, own);
+    if (!read) return;
+    const { step, mechanism } = read;
     const entry = item.items[0] as Node;
-    const same = of.get(mechanism) ?? [];
-    of.set(mechanism, [...same, i]);
-    const unnamed = mechanism.row.name + (same.length ? `-${same.length + 1}` : '');
-    const step = readStep(problems, entry, mechanism, READERS, readKeys, unnamed);
+    of.set(mechanism, [...(of.get(mechanism) ?? []), i]);
     checkOnce(problems, entry, mechanism, of);
 
     const first = names.get(step.name);
-    if (step.name && first !== undefined) {
+    const use = step.cells && step.shares ? used.get(step.shares) : undefined;
+    if (use !== undefined) {
+      problems.failKey(
+        entry,
+        `a second use of the mechanism ${quote(step.shares)}`,
+        `one step of a policy with its state; the first is steps[${use}]`,
+      );
+    } else if (step.name && first !== undefined) {
       problems.failKey(
         entry,
         `a second step of the name ${quote(step.name)}`,
         `names that differ; the first is steps[${first}]`,
       );
-    } else if (i < MAX_STEPS) {
-      names.set(step.name, i);
     }
+    if (i < MAX_STEPS && step.name && first === undefined) names.set(step.name, i);
+    if (i < MAX_STEPS && use === undefined) used.set(step.shares, i);
     steps.push(step);
   });
   problems.item = undefined;
   return steps;
+}
+
+/** Reads a step and counts it where it shares no mechanism. */
+function readItem(
+  problems: Problems,
+  item: Node,
+  own: Map<Mechanism, number>,
+): { step: Step; mechanism: Mechanism } | undefined {
+  const entry = stepEntry(item);
+  if (entry?.key === USE) return readUse(problems, entry);
+  const mechanism = findMechanism(problems, item);
+  if (!mechanism) return undefined;
+  const count = (own.get(mechanism) ?? 0) + 1;
+  own.set(mechanism, count);
+  const unnamed = mechanism.row.name + (count > 1 ? `-${count}` : '');
+  const step = readStep(problems, item.items[0] as Node, mechanism, READERS, readKeys, unnamed);
+  return { step, mechanism };
 }
 
 /** Reports a second step of a mechanism that may be there once, and a step below one that must not be above it. */
@@ -101,7 +128,7 @@ export function findMechanism(problems: Problems, n: Node): Mechanism | undefine
   }
   const mechanism = mechanismOf(entry.key);
   if (mechanism) return mechanism;
-  const names = Object.keys(MECHANISMS);
+  const names = [...Object.keys(MECHANISMS), ...(problems.shared.size ? [USE] : [])];
   if (LATER.includes(entry.key)) {
     const found = `the mechanism ${quote(entry.key)}, which this version does not have`;
     problems.failKey(entry, found, orList(names));

@@ -60,6 +60,7 @@ var decisionTexts = map[string]string{
 	"Reason":     "[reason](#numbers)",
 	"Step":       "index of the step in the call's plan; " + fmt.Sprintf("%d: the call's own deadline, %d: none", abi.Deadline, abi.NoStep),
 	"Flags":      fmt.Sprintf("bits: %d shadow, %d fallback, %d last of the call, %d `value` holds, %d held: the attempt does not call the dependency yet", abi.Shadow, abi.Fallback, abi.Last, abi.HasValue, abi.Held),
+	"Policy":     "of a change: which of the joined pipelines has the step, from 0 in the order in which they were made",
 }
 
 // otherTexts says what the fields of an effect of a cell on others are.

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/internal/oracle/generate"
+	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/wasm/host"
 )
 
@@ -22,6 +23,7 @@ type evalFlags struct {
 	engine       string
 	steps        string
 	options      eval.Options
+	all          bool
 	summary      bool
 	json         bool
 }
@@ -46,6 +48,10 @@ done, renew, cancel, tick, configure) and, for a call, "id", and where wanted
 "key", "cost", "attributes" and "deadline". A line that cannot be read ends the
 run: "line 12: ..." on standard error, exit code 2. What was decided before it
 stays printed.
+
+With --all each call is one of the policy that its id begins with, as in
+"vendor/17", and a configure has the policy as its id: so is the trace of a set.
+Policies that use one mechanism of the document share its state.
 
 --steps writes each step of a cell to a file: its action, its effects and a hash of
 the state after it.
@@ -97,6 +103,7 @@ same bytes. It has no --state and no --steps.`,
 	flags.BoolVar(&f.options.Follow, "follow", false, "print the decisions of a line before the next one is read")
 	flags.BoolVar(&f.options.State, "state", false, "add the state of the deciding step, a line of text for people")
 	flags.StringVar(&f.steps, "steps", "", "write the steps of cells to `FILE`")
+	flags.BoolVar(&f.all, "all", false, "decide by all policies of the document; the id of a call begins with the name of its policy and a slash")
 	flags.BoolVar(&f.summary, "summary", false, "print counts by kind, step, reason and outcome in place of the decisions")
 	flags.BoolVar(&f.json, "json", false, "print the summary as JSON")
 	flags.StringVar(&f.engine, "engine", nativeEngine, "what decides: native, or wasm for the embedded module")
@@ -119,9 +126,14 @@ func (e *Env) eval(ctx context.Context, f *evalFlags, events string) error {
 	if err != nil {
 		return err
 	}
-	one, err := pick(doc, f.policy, f.name)
-	if err != nil {
-		return err
+	if f.all && (f.name != "" || f.engine != nativeEngine) {
+		return bad("--all is without --name, and with the native engine")
+	}
+	one := &doc.Policies[0]
+	if !f.all {
+		if one, err = pick(doc, f.policy, f.name); err != nil {
+			return err
+		}
 	}
 	in, err := e.open(events)
 	if err != nil {
@@ -133,6 +145,10 @@ func (e *Env) eval(ctx context.Context, f *evalFlags, events string) error {
 		return err
 	}
 	run, err := f.decider(ctx, one.Policy)
+	name := one.Policy.Name
+	if f.all {
+		run, name = f.deciderOfAll(doc), list(doc)
+	}
 	if err != nil {
 		return fail(ExitFailed, errors.Join(err, files.close()))
 	}
@@ -140,7 +156,7 @@ func (e *Env) eval(ctx context.Context, f *evalFlags, events string) error {
 	if f.summary {
 		counts := &tally{counts: map[tallied]int{}}
 		if err = run(in, counts); err == nil || counts.total > 0 {
-			_, failure := out.Write(counts.text(one.Policy.Name, f.json))
+			_, failure := out.Write(counts.text(name, f.json))
 			err = errors.Join(err, failure)
 		}
 	} else {
@@ -191,6 +207,15 @@ func (f *evalFlags) decider(ctx context.Context, p pipeline.Policy) (func(io.Rea
 		defer m.Close()
 		return eval.RunModule(m, plan, f.options, in, out)
 	}, nil
+}
+
+// deciderOfAll returns what decides a log by all policies of a document.
+func (f *evalFlags) deciderOfAll(doc *policy.Document) func(io.Reader, io.Writer) error {
+	all := make([]pipeline.Policy, len(doc.Policies))
+	for i := range doc.Policies {
+		all[i] = doc.Policies[i].Policy
+	}
+	return func(in io.Reader, out io.Writer) error { return eval.RunAll(all, f.options, in, out) }
 }
 
 // output stores the error of a writer, to distinguish it from that of a reader.

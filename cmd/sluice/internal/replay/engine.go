@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/policy"
@@ -240,6 +241,9 @@ func (r *Run) Do() (*Result, error) {
 	if r.Events != nil && len(order) > 1 {
 		return nil, &SeveralError{Policies: names(order)}
 	}
+	if err := separate(order, scripts); err != nil {
+		return nil, err
+	}
 	for _, m := range order {
 		if err := m.play(scripts[m], rec.end); err != nil {
 			return nil, err
@@ -247,6 +251,48 @@ func (r *Run) Do() (*Result, error) {
 	}
 	result.finish()
 	return result, nil
+}
+
+// separate returns an error where several machines share a mechanism, which have to decide
+// one after another.
+func separate(machines []*Machine, scripts map[*Machine][]item) error {
+	users := map[string]*Machine{}
+	share := func(m *Machine, steps []pipeline.Step) error {
+		for i := range steps {
+			name := steps[i].Mechanism
+			if row := mechanisms.Row(steps[i].Kind()); name == "" || row.Stateless != nil && row.Stateless(steps[i].Config) != "" {
+				continue
+			}
+			if other := users[name]; other != nil && other != m {
+				return &SharedError{Mechanism: name, Policies: []string{other.Name, m.Name}}
+			}
+			users[name] = m
+		}
+		return nil
+	}
+	for _, m := range machines {
+		plan := m.Driver.Plan()
+		steps := make([]pipeline.Step, plan.Len())
+		for i := range steps {
+			steps[i] = plan.Step(i)
+		}
+		if err := share(m, steps); err != nil {
+			return err
+		}
+		for i := range scripts[m] {
+			e := scripts[m][i].event
+			if e.Op != "configure" {
+				continue
+			}
+			// Where it cannot be read, the machine says so when it comes to it.
+			if p, err := policy.ParseOne("body", e.Policy); err == nil {
+				if err := share(m, p.Steps); err != nil {
+					return err
+				}
+			}
+		}
+	}
+	return nil
 }
 
 // keeps reports whether a recorded event happens again as it was.

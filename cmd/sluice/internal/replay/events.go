@@ -79,6 +79,18 @@ func (e *SeveralError) Error() string {
 	return fmt.Sprintf("a log of events has one policy, and these decide the recording: %s", strings.Join(e.Policies, ", "))
 }
 
+// SharedError says that policies share a mechanism, which a replay decides one by one.
+type SharedError struct {
+	Mechanism string
+	Policies  []string
+}
+
+// Error implements error.
+func (e *SharedError) Error() string {
+	return fmt.Sprintf("the policies %s share the mechanism %s, and a replay decides each policy by itself; choose one of them, or decide the trace with sluice eval --all",
+		strings.Join(e.Policies, " and "), e.Mechanism)
+}
+
 func names(machines []*Machine) (list []string) {
 	for _, m := range machines {
 		list = append(list, m.Name)

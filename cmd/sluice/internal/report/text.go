@@ -92,7 +92,14 @@ func (t *text) steps(p *lint.Policy) {
 		if s.EachAttempt {
 			name = "  " + name
 		}
-		rows = append(rows, []string{strconv.Itoa(i + 1), name, s.Settings})
+		settings := s.Settings
+		if s.Shared != "" {
+			settings += "; mechanism " + s.Shared
+		}
+		if len(s.SharedWith) > 0 {
+			settings += ", shared with " + strings.Join(s.SharedWith, ", ")
+		}
+		rows = append(rows, []string{strconv.Itoa(i + 1), name, settings})
 	}
 	if p.Fallback != nil {
 		rows = append(rows, []string{"", "fallback", fmt.Sprintf("%d %s", p.Fallback.Status, strconv.Quote(p.Fallback.Body))})
@@ -179,7 +186,11 @@ func attempts(a *lint.Attempts) string {
 		return "1, never more load than calls"
 	}
 	text := fmt.Sprintf("%d, at worst %d times the load", a.Most, a.Most)
-	if b := a.Budget; b != nil {
+	if b := a.Budget; b != nil && b.Tokens > 0 {
+		text += fmt.Sprintf("; at most %s while no attempt succeeds%s", plural(int(b.UntilSpent), "retry", "retries"), per(b.Per))
+	} else if b != nil && b.OneAbove != "" {
+		text += fmt.Sprintf("; 1 retry while more than %s of the attempts of the last %s failed, 2 while more than %s%s", b.OneAbove, b.Window, b.TwoAbove, per(b.Per))
+	} else if b != nil {
 		text += fmt.Sprintf("; a retry only while those of the last %s are at most %d and %s of the first attempts%s", b.Window, b.Always, b.Ratio, per(b.Per))
 	}
 	return text

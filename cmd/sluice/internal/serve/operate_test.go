@@ -84,8 +84,8 @@ func asDescribed(t *testing.T, r *http.Request, resp *http.Response, sent string
 	require.NoError(t, err)
 	r.URL.Scheme, r.URL.Host, r.Host = "", "", ""
 	route, values, err := router.FindRoute(r)
-	if resp.StatusCode == http.StatusNotFound && err != nil {
-		return
+	if err != nil && (resp.StatusCode == http.StatusNotFound || resp.StatusCode == http.StatusUnauthorized) {
+		return // without a token every path is answered alike
 	}
 	require.NoError(t, err, "%s %s is no route", r.Method, r.URL)
 	r.Body = io.NopCloser(strings.NewReader(sent))

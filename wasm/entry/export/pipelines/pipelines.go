@@ -16,6 +16,11 @@ func pipeline(plan, seedLow, seedHigh uint32) int32 {
 	return base.M().Pipeline(plan, seedLow, seedHigh)
 }
 
+//go:wasmexport join
+func join(pipeline, plan, seedLow, seedHigh uint32) int32 {
+	return base.M().Join(pipeline, plan, seedLow, seedHigh)
+}
+
 //go:wasmexport begin
 func begin(pipeline, cost, flags uint32, deadline, now float64) int32 {
 	return base.M().Begin(pipeline, cost, flags, deadline, now)
