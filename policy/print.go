@@ -283,12 +283,7 @@ func limitObject(c limiter.Config) object {
 		o["queue"] = c.Queue
 		o["order"] = orderNames[c.Order]
 	}
-	switch {
-	case c.Cost.Attribute != "":
-		o["cost"] = object{"attribute": c.Cost.Attribute, "default": c.Cost.Permits}
-	case c.Cost.Permits > 0:
-		o["cost"] = c.Cost.Permits
-	}
+	printCost(o, c.Cost)
 	if c.Charge != limiter.ChargeStart {
 		o["charge"] = [...]string{"start", "settle", "end"}[c.Charge]
 	}
@@ -304,6 +299,16 @@ func limitObject(c limiter.Config) object {
 	return o
 }
 
+// printCost sets a cost that is given.
+func printCost(o object, c limiter.Cost) {
+	switch {
+	case c.Attribute != "":
+		o["cost"] = object{"attribute": c.Attribute, "default": c.Permits}
+	case c.Permits > 0:
+		o["cost"] = c.Permits
+	}
+}
+
 func bulkheadObject(c bulkhead.Config) object {
 	o := object{"concurrent": c.Concurrent}
 	if c.Queue > 0 {
@@ -316,6 +321,7 @@ func bulkheadObject(c bulkhead.Config) object {
 	if c.Lease > 0 {
 		o["lease"] = span(c.Lease)
 	}
+	printCost(o, c.Cost)
 	return o
 }
 

@@ -19,28 +19,34 @@ func describe(config mechanism.Config, _ mechanism.Step) string {
 	if c.Algorithm == TokenBucket || c.Algorithm == LeakyBucket {
 		text += ", one each " + mechanism.Span(c.Interval())
 	}
-	switch {
-	case c.Cost.Attribute != "":
-		text += ", each call takes " + c.Cost.Attribute + " (" + mechanism.Number(c.Cost.Permits) + " without)"
-	case c.Cost.Permits > 0:
-		text += ", each call takes " + mechanism.Number(c.Cost.Permits)
-	}
+	text += ", " + c.Cost.Text()
 	switch c.Charge {
 	case ChargeSettle:
-		text += ", settled at the end"
+		text += "settled at the end, "
 	case ChargeEnd:
-		text += ", taken at the end"
+		text += "taken at the end, "
 	}
 	if c.Counts != 0 {
-		text += ", counts " + strings.Join(c.Counts.Names(), ", ")
+		text += "counts " + strings.Join(c.Counts.Names(), ", ") + ", "
 	}
 	if c.WarmUp.Over > 0 {
-		text += ", warms up over " + mechanism.Span(c.WarmUp.Over) + " from 1/" + mechanism.Number(c.WarmUp.Factor) + " of the rate"
+		text += "warms up over " + mechanism.Span(c.WarmUp.Over) + " from 1/" + mechanism.Number(c.WarmUp.Factor) + " of the rate, "
 	}
 	if c.Block.on() {
-		text += ", blocks for " + c.Block.text()
+		text += "blocks for " + c.Block.text() + ", "
 	}
-	return text + ", " + mechanism.QueueText(c.Queue, c.Wait, c.Order == Newest)
+	return text + mechanism.QueueText(c.Queue, c.Wait, c.Order == Newest)
+}
+
+// Text describes a cost before what a description says next, empty for none.
+func (c Cost) Text() string {
+	switch {
+	case c.Attribute != "":
+		return "each call takes " + c.Attribute + " (" + mechanism.Number(c.Permits) + " without), "
+	case c.Permits > 0:
+		return "each call takes " + mechanism.Number(c.Permits) + ", "
+	}
+	return ""
 }
 
 // text describes the blocks, as in "exponential 1m factor 2 max 1h after 5 refusals in a

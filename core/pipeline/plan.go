@@ -42,6 +42,7 @@ type Plan struct {
 	places   uint16 // steps that an adaptive retry looks at: without a free place it makes no attempt
 	costed   uint16 // steps that have a cost of their own
 	priced   uint16 // of these, those whose cost an attribute has
+	single   uint16 // steps of whose places a call takes one, whatever its cost
 	settles  uint16 // steps that settle the permits of an attempt that ran
 	obeys    uint16 // steps whose cell takes the retry-after of an answer
 	ends     uint16 // of these, those that take nothing before
@@ -215,6 +216,9 @@ func (p *Plan) note(i int, step *Step, s *stage) {
 			p.priced |= bit
 		}
 	}
+	if s.holds && p.costed&bit == 0 {
+		p.single |= bit
+	}
 	if s.charge != limiter.ChargeStart || s.counts != 0 {
 		p.settles |= bit
 		if s.charge == limiter.ChargeEnd {
@@ -288,7 +292,7 @@ func (s *stage) compile(step *Step) error {
 	s.cost, s.charge, s.counts, s.obeys = part.Cost, part.Charge, part.Counts, part.Obeys
 	traits := part.Traits
 	s.leases, s.holds = traits.Has(mechanism.Leases), traits.Has(mechanism.Holds)
-	s.queues = part.Queued || traits.Has(mechanism.Holds)
+	s.queues = part.Queued || s.holds
 	switch {
 	case traits.Has(mechanism.Refunds):
 		s.leaves = reducer.Cancel

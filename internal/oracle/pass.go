@@ -186,7 +186,7 @@ func (l *cell) ask(cost, now, deadline int64) answer {
 	case l.guard != nil:
 		return l.guard.ask(now)
 	}
-	return l.bulkhead.ask(now)
+	return l.bulkhead.ask(cost, now)
 }
 
 // take takes the permit of step i, which the cell granted.
@@ -203,7 +203,7 @@ func (p *path) take(i int, cell *cell, now int64) {
 	case cell.guard != nil:
 		h.leave = cell.guard.take(now)
 	default:
-		h.place = cell.bulkhead.take(now)
+		h.place = cell.bulkhead.take(p.call.cost(i), now)
 	}
 	p.holds[i] = h
 }

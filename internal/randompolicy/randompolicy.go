@@ -70,7 +70,8 @@ var pools = map[string]map[string][]string{
 		"slow":     {`{"rate":"10%","by":"200ms"}`, `{"rate":"100%","by":"1ns","to":"1d"}`, `{"rate":"0%","by":"2s","to":"1s"}`, `{"by":"1s"}`, `{"rate":"5%"}`, `{"rate":"5%","by":"0s"}`},
 	},
 	"bulkhead": {
-		"": {`5`, `0`, `"5"`}, "concurrent": {`1`, `1000000`, `1000001`}, "wait": {`"3s"`, `"0s"`},
+		"cost": {`1`, `"header:x-size"`, `{"attribute":"query:\u00fc"}`, `{"attribute":"cookie:n","default":0}`, `3`, `0`, `{"attribute":"header:n","default":1000000}`},
+		"":     {`5`, `0`, `"5"`}, "concurrent": {`1`, `1000000`, `1000001`}, "wait": {`"3s"`, `"0s"`},
 		"queue": {`0`, `5`, `10001`}, "order": {`"oldest"`, `"newest"`}, "lease": {`"1s"`, `"0s"`},
 	},
 }

@@ -46,7 +46,9 @@ export type { Source } from './plan.js';
 export type {
   AdaptiveOptions,
   Attribute,
+  BulkheadStepOptions,
   ChaosOptions,
+  Cost,
   CostAttribute,
   CountedOutcome,
   Defaults,

@@ -64,7 +64,11 @@ func (m *maker) partly(s *pipeline.Step) {
 		m.partlyLimit(&c)
 		s.Config = c
 	case bulkhead.Config:
-		c.Concurrent = m.bulkhead().Concurrent
+		other := m.bulkhead()
+		c.Concurrent = other.Concurrent
+		if m.priced && m.chance(25) {
+			c.Cost = other.Cost
+		}
 		s.Config = c
 	case retry.Config:
 		if c.Budgeted {

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/hedge"
@@ -27,7 +28,7 @@ type maker struct {
 	keyed bool
 	// passes says that policies may have no steps.
 	passes bool
-	// priced says that many limits of this case have a cost of their own.
+	// priced says that many limits and bulkheads of this case have a cost of their own.
 	priced bool
 	// all says that cases have every setting, also those that the first edition of the
 	// vectors does not have.
@@ -176,6 +177,9 @@ func plain(s pipeline.Step) pipeline.Step {
 		cells = c.Budgeted || c.Percentile.Positive()
 	case limiter.Config:
 		c.Cost.Permits = min(c.Cost.Permits, greatest(c))
+		s.Config = c
+	case bulkhead.Config:
+		c.Cost.Permits = min(c.Cost.Permits, c.Concurrent)
 		s.Config = c
 	}
 	if !cells {

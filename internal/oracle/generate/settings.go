@@ -266,6 +266,10 @@ func (m *maker) bulkhead() bulkhead.Config {
 	if m.chance(30) {
 		c.Lease = m.units(5)
 	}
+	if m.priced && m.chance(60) {
+		c.Concurrent += uint32(m.upTo(3))
+		c.Cost = of(m, limiter.Cost{Permits: 1}, limiter.Cost{Permits: 2}, limiter.Cost{Attribute: "header:n", Permits: 1}, limiter.Cost{Attribute: "header:n", Permits: 2})
+	}
 	return c
 }
 

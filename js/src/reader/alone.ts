@@ -23,7 +23,10 @@ export const breakerAlone: Alone = {
   mechanism: breaker,
   readers: { count, duration, map, one_of: oneOf, open_time: openTime, share, word },
 };
-export const bulkheadAlone: Alone = { mechanism: bulkhead, readers: { count, duration, word } };
+export const bulkheadAlone: Alone = {
+  mechanism: bulkhead,
+  readers: { cost: notAlone, count, duration, word },
+};
 /** For the module of retries, which has no budgets. */
 export const retryAlone: Alone = {
   mechanism: retry,

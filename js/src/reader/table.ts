@@ -160,6 +160,7 @@ export const BULKHEAD: Row = {
     { name: 'wait', type: 'duration', default: [0n] },
     { name: 'order', type: 'word', words: 'oldest newest', default: [0] },
     { name: 'lease', type: 'duration', least: 1, default: [0n] },
+    { name: 'cost', type: 'cost', least: 1, most: 1000000, default: [0] },
   ],
 };
 
