@@ -5,7 +5,9 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -20,8 +22,7 @@ type Bulkhead struct {
 
 // NewBulkhead makes a bulkhead whose places are free.
 func NewBulkhead(c bulkhead.Config, options ...Option) (*Bulkhead, error) {
-	c = c.WithDefaults()
-	maker, err := bulkhead.Cells(c)
+	c, maker, err := bulkheadAlone(c)
 	if err != nil {
 		return nil, err
 	}
@@ -35,45 +36,65 @@ func NewBulkhead(c bulkhead.Config, options ...Option) (*Bulkhead, error) {
 	return b, nil
 }
 
-// Place is a place in a bulkhead. Releasing it twice is noticed and does nothing.
+// bulkheadAlone returns the configuration with its defaults, and the maker of its cell.
+func bulkheadAlone(c bulkhead.Config) (bulkhead.Config, cell.Maker, error) {
+	if c.Cost != (limiter.Cost{}) {
+		return c, nil, reducer.BadCount("cost", uint64(c.Cost.Permits), "in a pipeline alone; here AcquireN and TryAcquireN have the cost")
+	}
+	c = c.WithDefaults()
+	maker, err := bulkhead.Cells(c)
+	return c, maker, err
+}
+
+// Place is a place in a bulkhead, or as many as were acquired together. Releasing it twice
+// is noticed and does nothing.
 type Place struct {
 	bulkhead *Bulkhead
 	permit   reducer.Permit // its mark is clock.Always where the time was not read
 }
 
 // TryAcquire takes a place if one is free and no caller waits for it.
-func (b *Bulkhead) TryAcquire() (Place, bool) {
+func (b *Bulkhead) TryAcquire() (Place, bool) { return b.TryAcquireN(1) }
+
+// TryAcquireN is TryAcquire for n places: all of them or none. 0 counts as 1; more than
+// the bulkhead has are never free.
+func (b *Bulkhead) TryAcquireN(n uint32) (Place, bool) {
 	if b.settings == nil {
 		return Place{}, false
 	}
 	if b.events.on() {
-		return b.tryAcquire()
+		return b.tryAcquire(n)
 	}
 	x := b.cell
 	x.Lock()
 	if x.Busy() {
 		x.Unlock()
-		answer := x.Step(reducer.Action{Kind: reducer.TryAcquire}, b.Now())
+		answer := x.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: n}, b.Now())
 		return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
 	}
 	// While there are no waiters and no leases, time does not change the answer.
-	permit, ok := x.Cell.Enter(1, 0, clock.Always)
+	permit, ok := x.Cell.Enter(n, 0, clock.Always)
 	x.Unlock()
 	permit.Mark = clock.Always
 	return Place{b, permit}, ok
 }
 
-// tryAcquire is TryAcquire of a bulkhead with a listener.
-func (b *Bulkhead) tryAcquire() (Place, bool) {
+// tryAcquire is TryAcquireN of a bulkhead with a listener.
+func (b *Bulkhead) tryAcquire(n uint32) (Place, bool) {
 	now := b.Now()
-	answer := b.cell.Step(reducer.Action{Kind: reducer.TryAcquire}, now)
-	b.events.answered(noContext, "", 1, answer, now)
+	answer := b.cell.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: n}, now)
+	b.events.answered(noContext, "", max(1, n), answer, now)
 	return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
 }
 
 // Acquire takes a place, waiting for one where the configuration has a queue.
 // The error is a RejectedError, or that of the context; then no place is held.
-func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
+func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) { return b.AcquireN(ctx, 1) }
+
+// AcquireN is Acquire for n places, which are granted together. 0 counts as 1; for more
+// than the bulkhead has the reason is ReasonCapacity. A caller that waits for many
+// places is not overtaken by one that needs few, except with OrderNewest by a newcomer.
+func (b *Bulkhead) AcquireN(ctx context.Context, n uint32) (Place, error) {
 	if b.settings == nil {
 		return Place{}, errZeroBulkhead
 	}
@@ -84,12 +105,12 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 	if b.events.on() {
 		began = b.Now()
 	}
-	permit, ok, answer, w := b.cell.EnterOrAcquire(1, began)
+	permit, ok, answer, w := b.cell.EnterOrAcquire(n, began)
 	if began != clock.Always {
 		if ok {
 			answer.Verdict = reducer.Admit
 		}
-		b.events.answered(ctx, "", 1, answer, began)
+		b.events.answered(ctx, "", max(1, n), answer, began)
 	}
 	if ok {
 		if began == clock.Always {
@@ -110,14 +131,14 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 			b.cell.ExitOrRelease(w.Effect.Permit, clock.Always)
 		}
 		if began != clock.Always {
-			b.events.waited(ctx, 1, reducer.Effect{}, began, b.Now())
+			b.events.waited(ctx, max(1, n), reducer.Effect{}, began, b.Now())
 		}
 		return Place{}, cancelled(ctx, nil)
 	}
 	effect := w.Effect
 	w.Free()
 	if began != clock.Always {
-		b.events.waited(ctx, 1, effect, began, b.Now())
+		b.events.waited(ctx, max(1, n), effect, began, b.Now())
 	}
 	if effect.Kind == reducer.Grant {
 		return Place{b, effect.Permit}, nil
@@ -125,7 +146,7 @@ func (b *Bulkhead) Acquire(ctx context.Context) (Place, error) {
 	return Place{}, &RejectedError{Step: "bulkhead", Reason: effect.Reason, RetryAfter: -1, Waited: true}
 }
 
-// Release returns the place. It returns false when the place was returned before:
+// Release returns the place, or all that were acquired together. It returns false when it was returned before:
 // by another call, or because its lease ran out.
 func (p Place) Release() bool {
 	if p.bulkhead == nil {
@@ -182,8 +203,7 @@ func (b *Bulkhead) Configure(c bulkhead.Config) error {
 	if b.settings == nil {
 		return errZeroBulkhead
 	}
-	c = c.WithDefaults()
-	maker, err := bulkhead.Cells(c)
+	c, maker, err := bulkheadAlone(c)
 	if err != nil {
 		return err
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -88,6 +89,112 @@ func TestBulkheadWaitHonoursContexts(t *testing.T) {
 		require.ErrorIs(t, b.Do(t.Context(), bad), errBoom)
 		_, got := b.TryAcquire()
 		assert.True(t, got)
+	})
+}
+
+// Callers take as many places as they say, in the order of arrival: one that needs many is
+// not overtaken by one that needs few.
+func TestBulkheadTakesManyPlaces(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := walled(t, places(4, 5))
+		first, got := b.TryAcquireN(3)
+		require.True(t, got)
+		_, got = b.TryAcquireN(2)
+		assert.False(t, got)
+		_, err := b.AcquireN(t.Context(), 5)
+		var rejected *sluice.RejectedError
+		require.ErrorAs(t, err, &rejected)
+		assert.Equal(t, reducer.ReasonCapacity, rejected.Reason)
+		_, got = b.TryAcquireN(5)
+		assert.False(t, got)
+
+		ctx, cancel := context.WithCancel(t.Context())
+		defer cancel()
+		acquire := func(ctx context.Context, n uint32) chan sluice.Place {
+			served := make(chan sluice.Place, 1)
+			go func() {
+				if place, err := b.AcquireN(ctx, n); err == nil {
+					served <- place
+				}
+			}()
+			synctest.Wait()
+			return served
+		}
+		left, heavy, light := acquire(ctx, 2), acquire(t.Context(), 4), acquire(t.Context(), 1)
+		_, got = b.TryAcquire()
+		assert.False(t, got, "callers wait for the free place")
+		cancel()
+		synctest.Wait()
+		assert.True(t, first.Release())
+		place := <-heavy
+		synctest.Wait()
+		assert.Empty(t, light, "all places are taken")
+		assert.Empty(t, left)
+		assert.True(t, place.Release())
+		<-light
+		all, got := b.TryAcquireN(3)
+		assert.True(t, got)
+		assert.True(t, all.Release())
+		_, got = b.TryAcquireN(0)
+		assert.True(t, got, "0 counts as 1")
+		_, got = b.TryAcquireN(3)
+		assert.False(t, got)
+
+		_, err = sluice.NewBulkhead(bulkhead.Config{Concurrent: 4, Cost: limiter.Cost{Permits: 2}})
+		require.ErrorContains(t, err, "AcquireN")
+		require.ErrorContains(t, b.Configure(bulkhead.Config{Concurrent: 4, Cost: limiter.Cost{Attribute: "header:n"}}), "cost")
+	})
+}
+
+// A waiter that leaves the head of the queue lets those pass whose places are free.
+func TestBulkheadHeadLeaves(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		b := walled(t, places(3, 5))
+		_, got := b.TryAcquireN(2)
+		require.True(t, got)
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		began := time.Now()
+		go func() { _, _ = b.AcquireN(ctx, 2) }()
+		synctest.Wait()
+		place, err := b.Acquire(t.Context())
+		require.NoError(t, err)
+		assert.Equal(t, time.Second, time.Since(began))
+		assert.True(t, place.Release())
+	})
+}
+
+// At a bulkhead without a cost a call of any cost takes one place; with one it takes as
+// many as it says. What a limit in front has taken comes back whole.
+func TestBulkheadCostInPipeline(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		for _, cost := range []limiter.Cost{{}, {Permits: 2}, {Attribute: "header:n"}} {
+			p, err := sluice.New(sluice.Policy{Steps: []sluice.Step{
+				{Config: limiter.Config{Count: 20, Period: time.Hour}},
+				{Config: bulkhead.Config{Concurrent: 3, Cost: cost}},
+			}})
+			require.NoError(t, err)
+			admitted := 0
+			hold := make(chan struct{})
+			for range 4 {
+				go func() {
+					q := sluice.Request{Cost: 5, Lookup: func(string) string { return "1" }}
+					_, _ = sluice.DoWith(t.Context(), p, q, func(context.Context) (int, error) {
+						admitted++
+						<-hold
+						return 0, nil
+					})
+				}()
+				synctest.Wait()
+			}
+			want := map[limiter.Cost]int{{}: 3, {Permits: 2}: 1, {Attribute: "header:n"}: 3}
+			assert.Equal(t, want[cost], admitted)
+			state, err := p.Step("limit").State()
+			require.NoError(t, err)
+			assert.Equal(t, uint32(20-5*admitted), state.Free)
+			close(hold)
+			synctest.Wait()
+		}
 	})
 }
 

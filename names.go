@@ -17,7 +17,7 @@ const (
 	ReasonMissing  = reducer.ReasonMissing  // the call brings no value for an attribute of the step
 	ReasonDenied   = reducer.ReasonDenied   // the policy denies calls of these attributes
 	ReasonAllowed  = reducer.ReasonAllowed  // of an EventAdmit: the policy lets the call pass without its steps
-	ReasonBlocked  = reducer.ReasonBlocked  // an operator blocked the key, see Handle.Block
+	ReasonBlocked  = reducer.ReasonBlocked  // the key is blocked, by Handle.Block or because it exceeded a limit with a block
 	ReasonAttempts = reducer.ReasonAttempts // all attempts are used
 	ReasonPushback = reducer.ReasonPushback // the dependency asked for no retry
 	ReasonElapsed  = reducer.ReasonElapsed  // the next attempt would start too long after the retry began

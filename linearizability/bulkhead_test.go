@@ -14,21 +14,21 @@ import (
 
 // bulkheads are the operations of a bulkhead that the histories use.
 type bulkheads struct {
-	try     func() (sluice.Place, bool)
-	acquire func(ctx context.Context) (sluice.Place, error)
+	try     func(n uint32) (sluice.Place, bool)
+	acquire func(ctx context.Context, n uint32) (sluice.Place, error)
 	release func(p sluice.Place) bool
 	renew   func(p sluice.Place) bool
 	do      func(ctx context.Context, fn func(context.Context) error) error
 }
 
 func bulkheadsOf(b *sluice.Bulkhead) *bulkheads {
-	return &bulkheads{b.TryAcquire, b.Acquire, sluice.Place.Release, sluice.Place.Renew, b.Do}
+	return &bulkheads{b.TryAcquireN, b.AcquireN, sluice.Place.Release, sluice.Place.Renew, b.Do}
 }
 
 // bulkheading plays a bulkhead, with a defect or without.
 func bulkheading(defect func(*bulkheads)) scenario {
 	return func(h *history) *model {
-		c := bulkhead.Config{Concurrent: 1 + h.rng.Uint32N(2)}
+		c := bulkhead.Config{Concurrent: 1 + h.rng.Uint32N(3)}
 		if h.marks == nil && h.rng.IntN(4) > 0 {
 			c.Queue, c.Wait, c.Order = 1+h.rng.Uint32N(2), time.Duration(h.rng.IntN(4))*unit, limiter.Order(h.rng.IntN(2))
 		}
@@ -59,25 +59,26 @@ func (b *bulkheads) client(c *client) {
 	var mine []place
 	for range 5 {
 		c.rest()
+		n := 1 + c.rng.Uint32N(3)
 		i := max(0, len(mine)-1-c.rng.IntN(2))
 		switch what := c.rng.IntN(12); {
 		case what < 2 || what < 6 && c.marks != nil:
 			s := c.enter()
-			p, ok := b.try()
+			p, ok := b.try(n)
 			c.exit(&s)
 			req := c.request()
-			c.record(s, asks(0, req, reducer.TryAcquire, 0, seen{verdict: verdict(ok)}))
+			c.record(s, asks(0, req, reducer.TryAcquire, n, seen{verdict: verdict(ok)}))
 			if ok {
 				mine = append(mine, place{p, req})
 			}
 		case what < 6:
 			ctx, settled := c.context(true)
 			s := c.enter()
-			p, err := b.acquire(ctx)
+			p, err := b.acquire(ctx, n)
 			c.exit(&s)
 			settled()
 			req := c.request()
-			c.record(s, waited(0, req, 1, err)...)
+			c.record(s, waited(0, req, n, err)...)
 			if err == nil {
 				mine = append(mine, place{p, req})
 			}
@@ -133,9 +134,24 @@ func TestBulkheadDefects(t *testing.T) {
 	for name, plant := range map[string]func(b *bulkheads){
 		"has a place too many": func(b *bulkheads) {
 			try, spare := b.try, &once{}
-			b.try = func() (sluice.Place, bool) {
-				p, ok := try()
+			b.try = func(n uint32) (sluice.Place, bool) {
+				p, ok := try(n)
 				return p, ok || spare.first()
+			}
+		},
+		"takes one place for many": func(b *bulkheads) {
+			try := b.try
+			b.try = func(uint32) (sluice.Place, bool) { return try(1) }
+		},
+		"lets a caller wait for one place at a time": func(b *bulkheads) {
+			acquire, release := b.acquire, b.release
+			b.acquire = func(ctx context.Context, n uint32) (sluice.Place, error) {
+				first, err := acquire(ctx, 1)
+				if err != nil || n == 1 {
+					return first, err
+				}
+				release(first)
+				return acquire(ctx, n)
 			}
 		},
 		"loses a release": func(b *bulkheads) {
@@ -152,7 +168,7 @@ func TestBulkheadDefects(t *testing.T) {
 		"renews nothing": func(b *bulkheads) { b.renew = func(sluice.Place) bool { return true } },
 		"keeps the place of a caller that leaves": func(b *bulkheads) {
 			acquire := b.acquire
-			b.acquire = func(ctx context.Context) (sluice.Place, error) {
+			b.acquire = func(ctx context.Context, n uint32) (sluice.Place, error) {
 				type result struct {
 					place sluice.Place
 					err   error
@@ -161,7 +177,7 @@ func TestBulkheadDefects(t *testing.T) {
 				go func() {
 					far, cancel := context.WithTimeout(context.Background(), 50*unit)
 					defer cancel()
-					p, err := acquire(far)
+					p, err := acquire(far, n)
 					done <- result{p, err}
 				}()
 				select {

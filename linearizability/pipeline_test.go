@@ -74,6 +74,10 @@ func steps(h *history) []pipeline.Step {
 	if h.rng.IntN(4) == 0 {
 		k.Lease = time.Duration(1+h.rng.IntN(3)) * unit
 	}
+	if h.rng.IntN(3) == 0 {
+		k.Concurrent++
+		k.Cost.Permits = 1 + h.rng.Uint32N(2)
+	}
 	all := []pipeline.Step{
 		{Config: b}, {Config: l}, {Config: k},
 	}
@@ -195,11 +199,11 @@ func (i *invocation) entered(err error) (all []step) {
 		req := i.first + n
 		switch {
 		case n == last:
-			all = append(all, waited(n, req, i.cost, err)...)
+			all = append(all, waited(n, req, i.takes(n), err)...)
 		case i.p.waits[n]:
-			all = append(all, waited(n, req, i.cost, nil)...)
+			all = append(all, waited(n, req, i.takes(n), nil)...)
 		default:
-			all = append(all, asks(n, req, reducer.Acquire, i.cost, seen{verdict: reducer.Admit}))
+			all = append(all, asks(n, req, reducer.Acquire, i.takes(n), seen{verdict: reducer.Admit}))
 		}
 	}
 	if last == len(i.p.steps) {
@@ -216,6 +220,14 @@ func (i *invocation) entered(err error) (all []step) {
 		all = append(all, gives(n, i.first+n, a, seen{}))
 	}
 	return all
+}
+
+// takes returns the cost of the call at a step: at a bulkhead the step's, or one place.
+func (i *invocation) takes(n int) uint32 {
+	if c, ok := i.p.steps[n].Config.(bulkhead.Config); ok {
+		return max(1, c.Cost.Permits)
+	}
+	return i.cost
 }
 
 // leaving are the steps of a call whose function has run: those of the kinds,

@@ -52,6 +52,8 @@ func TestCompareSteps(t *testing.T) {
 		{`limit: {rate: 5/s, per: ip}`, `limit: {rate: 5/s, per: ip, missing: skip, keys: 7, when_full: share}`, "other limit keys:  -> 7|other limit when_full: evict -> share|looser limit missing: share -> skip"},
 		{`limit: {rate: 5/s, shadow: true}`, `limit: {rate: 5/s}`, "tighter limit shadow: true -> false"},
 		{`bulkhead: 5`, `bulkhead: {concurrent: 6, queue: 7}`, "looser bulkhead concurrent: 5 -> 6|looser bulkhead queue: 0 -> 7|looser bulkhead wait: 0s -> as long as the caller does"},
+		{`bulkhead: 5`, `bulkhead: {concurrent: 5, cost: 2}`, "tighter bulkhead cost: 1 -> 2"},
+		{`bulkhead: {concurrent: 5, cost: "header:x-size"}`, `bulkhead: 5`, "other bulkhead cost: {attribute: header:x-size, default: 1} -> 1"},
 		{`bulkhead: {concurrent: 5, lease: 1m}`, `bulkhead: 5`, "other bulkhead lease: 1m -> none"},
 		{`timeout: 5s`, `timeout: {after: 4s, soft: 1s}`, "tighter timeout after: 5s -> 4s|other timeout soft: none -> 1s"},
 		{`breaker: {}`, `breaker: {failure_rate: 60%, slow: {over: 1s, rate: 50%}, open: 2m}`,

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -133,6 +134,9 @@ func checkKeys(a *analysis) {
 		if j := slices.IndexFunc(s.Per, isChosen); j >= 0 && s.Missing == pipeline.MissingSkip {
 			a.find(severity, SkippedKey, i, fmt.Sprintf("a request without %s passes %s without being counted", s.Per[j], s.Name), fmt.Sprintf("%s: {missing: deny}", s.Kind()))
 		}
+		if cost := pipeline.ConfigOf[bulkhead.Config](*s).Cost.Attribute; cost != "" {
+			a.find(Note, ChosenCost, i, fmt.Sprintf("a client that sends %s itself says how many places its calls take at %s, at least one", cost, s.Name), "")
+		}
 		if cost := costAttribute(s); cost != "" {
 			mended := ""
 			if severity == Warning {
@@ -168,7 +172,8 @@ func (a *analysis) bounds(i int) bool {
 	return a.rows[i].Traits.Has(mechanism.Asks) && (a.docs[i].Admits != nil || a.docs[i].Concurrent != nil)
 }
 
-// costAttribute returns the attribute that has the cost of a step, empty for none.
+// costAttribute returns the attribute that has the permits which a call takes at a limit,
+// also none; empty without one.
 func costAttribute(s *pipeline.Step) string {
 	return pipeline.ConfigOf[limiter.Config](*s).Cost.Attribute
 }

@@ -144,6 +144,10 @@ func (v *value) adjust(config mechanism.Config) {
 		if v.name == "wait" && c.Wait == 0 && c.Queue > 0 {
 			v.text, v.endless = "as long as the caller does", true
 		}
+		if v.name == "cost" && c.Cost == (limiter.Cost{}) {
+			c.Cost.Permits = 1
+			v.field, v.text = mechanism.CostField{Attribute: &c.Cost.Attribute, Permits: &c.Cost.Permits}, "1"
+		}
 	case breaker.Config:
 		if v.name == "minimum" || v.name == "failure_rate" {
 			// Of another kind of window they are not there.

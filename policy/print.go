@@ -239,6 +239,14 @@ func backoffObject(c backoff.Config) object {
 	return o
 }
 
+// blockObject prints the time of a block.
+func blockObject(c backoff.Config) any {
+	if c.Kind == backoff.Constant {
+		return span(c.Base)
+	}
+	return backoffObject(c)
+}
+
 func jitter(c backoff.Config) string {
 	switch c.Jitter {
 	case backoff.Full:
@@ -317,19 +325,30 @@ func limitObject(c limiter.Config) object {
 		o["queue"] = c.Queue
 		o["order"] = orderNames[c.Order]
 	}
-	switch {
-	case c.Cost.Attribute != "":
-		o["cost"] = object{"attribute": c.Cost.Attribute, "default": c.Cost.Permits}
-	case c.Cost.Permits > 0:
-		o["cost"] = c.Cost.Permits
-	}
+	printCost(o, c.Cost)
 	if c.Charge != limiter.ChargeStart {
 		o["charge"] = [...]string{"start", "settle", "end"}[c.Charge]
 	}
 	if c.Counts != 0 {
 		o["counts"] = c.Counts.Names()
 	}
+	if c.Block.After > 0 {
+		o["block"] = object{"after": c.Block.After, "for": blockObject(c.Block.For)}
+	}
+	if c.WarmUp.Over > 0 {
+		o["warm_up"] = object{"over": span(c.WarmUp.Over), "factor": c.WarmUp.Factor}
+	}
 	return o
+}
+
+// printCost sets a cost that is given.
+func printCost(o object, c limiter.Cost) {
+	switch {
+	case c.Attribute != "":
+		o["cost"] = object{"attribute": c.Attribute, "default": c.Permits}
+	case c.Permits > 0:
+		o["cost"] = c.Permits
+	}
 }
 
 func bulkheadObject(c bulkhead.Config) object {
@@ -344,6 +363,7 @@ func bulkheadObject(c bulkhead.Config) object {
 	if c.Lease > 0 {
 		o["lease"] = span(c.Lease)
 	}
+	printCost(o, c.Cost)
 	return o
 }
 

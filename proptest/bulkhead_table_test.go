@@ -11,8 +11,15 @@ import (
 
 // bulkheadLines are the invariants of bulkheads and queues.
 var bulkheadLines = []property{
-	{"K1", "in flight <= places", K1, []machine{places, shared},
+	{"K1", "the places of those in flight <= places", K1, []machine{places, shared},
 		places.made("has one more place than configured", func(c *config) { c.bulkhead.Concurrent++ })},
+	{"K1", "a call takes as many places as its cost", K1, []machine{places, shared},
+		places.with("counts a call of any cost as one place", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Acquire || a.Kind == reducer.TryAcquire {
+				a.Cost = 1
+			}
+			return s.Step(a, now)
+		}))},
 	{"K2", "waiting <= queue", K2, join(queued, []machine{places}),
 		places.made("has a longer queue than configured", func(c *config) { c.bulkhead.Queue++ })},
 	{"K3", "places are conserved, whenever a caller cancels", K3, []machine{places, shared},
@@ -22,9 +29,16 @@ var bulkheadLines = []property{
 			}
 			return s.Step(a, now)
 		}))},
-	{"K4", "no caller waits while a place is free", K4, []machine{places},
+	{"K4", "no caller waits while the places of the next one are free", K4, []machine{places},
 		places.with("does not serve its queue", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Serve {
+				return reducer.Answer{}, nil
+			}
+			return s.Step(a, now)
+		}))},
+	{"K4", "a waiter is served when its places are free, not only when all are", K4, []machine{places},
+		places.with("serves its queue only while no place is held", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if a.Kind == reducer.Serve && s.Look().held > 0 {
 				return reducer.Answer{}, nil
 			}
 			return s.Step(a, now)

@@ -30,13 +30,13 @@ func everywhere(m machine, h history, check func(r *rig, c config) error) error 
 func (r *rig) holding() (n uint32) {
 	for _, g := range r.grants {
 		if !g.over && !g.lapsed {
-			n++
+			n += g.places()
 		}
 	}
 	return n
 }
 
-// K1: at most as many calls are in flight as there are places.
+// K1: calls in flight take at most as many places as there are.
 func K1(m machine, h history) error {
 	return everywhere(m, h, func(r *rig, c config) error {
 		if r.holding() == c.bulkhead.Concurrent {
@@ -83,7 +83,7 @@ func K3(m machine, h history) error {
 	for i := 0; i < len(last.grants); i++ {
 		if g := &last.grants[i]; !g.over {
 			g.over = true
-			last.step(reducer.Action{Kind: reducer.Release, Permit: g.permit})
+			last.step(reducer.Action{Kind: reducer.Release, Permit: g.permit, Cost: g.cost})
 			last.serve()
 		}
 	}
@@ -94,14 +94,22 @@ func K3(m machine, h history) error {
 	return nil
 }
 
-// K4: no caller waits while a place is free.
+// K4: no caller waits while the places of the next one are free.
 func K4(m machine, h history) error {
 	return everywhere(m, h, func(r *rig, c config) error {
 		if len(r.waiting) > 0 {
 			m.meet()
 		}
-		if len(r.waiting) > 0 && r.subject.Look().held < c.bulkhead.Concurrent {
-			return fmt.Errorf("K4: %d wait and %d of %d places are held", len(r.waiting), r.subject.Look().held, c.bulkhead.Concurrent)
+		look := r.subject.Look()
+		if len(look.waiters) == 0 {
+			return nil
+		}
+		next := look.waiters[0]
+		if c.bulkhead.Order == limiter.Newest {
+			next = look.waiters[len(look.waiters)-1]
+		}
+		if look.held+max(1, next.Cost) <= c.bulkhead.Concurrent {
+			return fmt.Errorf("K4: %d wait, the next one for %d places, and %d of %d are held", len(r.waiting), next.Cost, look.held, c.bulkhead.Concurrent)
 		}
 		return nil
 	})

@@ -42,21 +42,32 @@ func (b *naiveBulkhead) end(d int64) int64 {
 	return b.now + d
 }
 
-func (b *naiveBulkhead) hold(id uint64) {
-	b.holders = append(b.holders, queuer{id: id, ends: b.end(int64(b.config.Lease))})
+func (b *naiveBulkhead) hold(id uint64, cost int64) {
+	b.holders = append(b.holders, queuer{id: id, cost: cost, ends: b.end(int64(b.config.Lease))})
 	b.all = append(b.all, id)
 }
 
+// fits reports whether as many places are free as a cost says.
+func (b *naiveBulkhead) fits(cost int64) bool {
+	for _, h := range b.holders {
+		cost += h.cost
+	}
+	return cost <= int64(b.config.Concurrent)
+}
+
 func (b *naiveBulkhead) serve() {
-	for len(b.queue) > 0 && len(b.holders) < int(b.config.Concurrent) {
+	for len(b.queue) > 0 {
 		i := 0
 		if b.config.Order == limiter.Newest {
 			i = len(b.queue) - 1
 		}
-		id := b.queue[i].id
+		next := b.queue[i]
+		if !b.fits(next.cost) {
+			return
+		}
 		b.queue = slices.Delete(b.queue, i, i+1)
-		b.hold(id)
-		b.said = append(b.said, fmt.Sprintf("grant %d", id))
+		b.hold(next.id, next.cost)
+		b.said = append(b.said, fmt.Sprintf("grant %d", next.id))
 	}
 }
 
@@ -86,12 +97,13 @@ func (b *naiveBulkhead) release(id uint64) bool {
 	return len(b.holders) < before
 }
 
-func (b *naiveBulkhead) acquire(id uint64, waits bool) string {
+func (b *naiveBulkhead) acquire(id uint64, cost int64, waits bool) string {
 	c := b.config
-	free := len(b.holders) < int(c.Concurrent)
 	switch {
-	case free && (len(b.queue) == 0 || c.Order == limiter.Newest):
-		b.hold(id)
+	case cost > int64(c.Concurrent):
+		return "reject capacity"
+	case b.fits(cost) && (len(b.queue) == 0 || c.Order == limiter.Newest):
+		b.hold(id, cost)
 		return "admit"
 	case !waits || c.Queue == 0 || len(b.queue) >= int(c.Queue) && c.Order == limiter.Oldest:
 		return "reject full"
@@ -99,7 +111,7 @@ func (b *naiveBulkhead) acquire(id uint64, waits bool) string {
 		b.said = append(b.said, fmt.Sprintf("drop %d", b.queue[0].id))
 		b.queue = b.queue[1:]
 	}
-	b.queue = append(b.queue, queuer{id: id, ends: b.end(int64(c.Wait))})
+	b.queue = append(b.queue, queuer{id: id, cost: cost, ends: b.end(int64(c.Wait))})
 	return "wait unknown"
 }
 
@@ -109,7 +121,7 @@ func (b *naiveBulkhead) do(c command) (oracle, string) {
 	switch c.verb {
 	case "acquire", "try":
 		b.callers++
-		answer = b.acquire(b.callers, c.verb == "acquire")
+		answer = b.acquire(b.callers, max(1, int64(c.choice%4)), c.verb == "acquire")
 	case "release", "renew":
 		if len(b.all) == 0 {
 			return b, "nothing"
@@ -140,7 +152,11 @@ func (b *naiveBulkhead) do(c command) (oracle, string) {
 		}
 	}
 	b.serve()
-	return b, fmt.Sprintf("%s%s, %d held, %d wait", answer, b.said, len(b.holders), len(b.queue))
+	held := int64(0)
+	for _, h := range b.holders {
+		held += h.cost
+	}
+	return b, fmt.Sprintf("%s%s, %d held, %d wait", answer, b.said, held, len(b.queue))
 }
 
 // testedBulkhead runs the commands on a machine.
@@ -163,7 +179,7 @@ func (b *testedBulkhead) do(c command) string {
 		if c.verb == "acquire" {
 			kind = reducer.Acquire
 		}
-		answer = limiterAnswer(b.step(reducer.Action{Kind: kind, Cost: 1, Permit: reducer.Permit{ID: b.callers}}))
+		answer = limiterAnswer(b.step(reducer.Action{Kind: kind, Cost: uint32(c.choice % 4), Permit: reducer.Permit{ID: b.callers}}))
 	case "release", "renew":
 		if len(b.grants) == 0 {
 			return "nothing"

@@ -30,20 +30,21 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 			return checked[state]{State: func(r room[state], now clock.Mark) error { return check(s, &r, now) }}
 		}
 	}
-	holds := func(r *room[state]) (all []reducer.Permit) {
+	holds := func(r *room[state]) (all []reducer.Permit, places uint32) {
 		for i := range r.Callers {
 			if r.Callers[i].Standing == explore.Holds {
 				all = append(all, r.Callers[i].Permit)
+				places += r.Callers[i].Cost
 			}
 		}
-		return all
+		return all, places
 	}
 	queue := line[state]{queue: func(s *state) *limiter.Queue { return &s.Queue }, longest: c.Queue, wait: c.Wait}
 	return append(queue.laws(func(s *state) *clock.Mark { return &s.Last }), []ruled[state]{
 		{"K1", "in flight <= places",
 			everywhere(func(_ scene[state], r *room[state], _ clock.Mark) error {
-				if n := len(holds(r)); n > int(c.Concurrent) || r.State.Held > c.Concurrent {
-					return fmt.Errorf("%d hold places, %d by the state, of %d", n, r.State.Held, c.Concurrent)
+				if _, n := holds(r); n > c.Concurrent || r.State.Held > c.Concurrent {
+					return fmt.Errorf("%d places are held, %d by the state, of %d", n, r.State.Held, c.Concurrent)
 				}
 				return nil
 			}),
@@ -52,9 +53,9 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 			"has a longer queue than configured", made(func(c *bulkhead.Config) { c.Queue++ })},
 		{"K3", "places are conserved: a place is held from its grant until its release or the end of its lease; after all releases all places are free",
 			everywhere(func(s scene[state], r *room[state], now clock.Mark) error {
-				held := holds(r)
-				if n := len(held); n != int(r.State.Held) {
-					return fmt.Errorf("%d hold places, %d by the state", n, r.State.Held)
+				held, n := holds(r)
+				if n != r.State.Held {
+					return fmt.Errorf("%d places are held, %d by the state", n, r.State.Held)
 				}
 				all := s.use.Cell.Clone(r.State)
 				var out reducer.Out
@@ -74,10 +75,10 @@ func placesRules(c bulkhead.Config) []ruled[bulkhead.State] {
 				}
 				return c.Step(s, a, now, out)
 			})},
-		{"K4", "after serving, no caller waits while a place is free",
+		{"K4", "after serving, no caller waits while the places of the first one are free",
 			everywhere(func(s scene[state], r *room[state], now clock.Mark) error {
 				var out reducer.Out
-				if after := settled(s.use.Cell, r.State, now, &out); after.Queue.Len() > 0 && after.Held < c.Concurrent {
+				if after := settled(s.use.Cell, r.State, now, &out); after.Queue.Len() > 0 && after.Held+after.Queue.Front().Cost <= c.Concurrent {
 					return fmt.Errorf("%d wait and %d of %d places are held", after.Queue.Len(), after.Held, c.Concurrent)
 				}
 				return nil

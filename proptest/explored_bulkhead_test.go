@@ -17,7 +17,15 @@ import (
 // exploredPlaces has 2 places with leases and a queue of 2, in nanoseconds.
 var exploredPlaces = bulkhead.Config{Concurrent: 2, Queue: 2, Wait: 2, Lease: 3}
 
-func bulkheadScene(name string, c bulkhead.Config, callers, depth int) scene[bulkhead.State] {
+// exploredCosts has 3 places and a queue of 2.
+var exploredCosts = bulkhead.Config{Concurrent: 3, Queue: 2, Wait: 2, Lease: 2}
+
+// asking acquires at a cost.
+func asking(cost uint32) []reducer.Action {
+	return []reducer.Action{{Kind: reducer.Acquire, Cost: cost}, {Kind: reducer.TryAcquire, Cost: cost}}
+}
+
+func bulkheadScene(name string, c bulkhead.Config, callers, depth int, asks ...reducer.Action) scene[bulkhead.State] {
 	of := func(kinds ...reducer.Kind) (all []reducer.Action) {
 		for _, kind := range kinds {
 			all = append(all, reducer.Action{Kind: kind})
@@ -27,10 +35,9 @@ func bulkheadScene(name string, c bulkhead.Config, callers, depth int) scene[bul
 	return scene[bulkhead.State]{
 		name: name, depth: depth,
 		use: explore.Use[bulkhead.State]{Cell: must(bulkhead.New(c)), Callers: callers,
-			New: fmt.Sprintf("concurrent=%d queue=%d wait=%s lease=%s", c.Concurrent, c.Queue, c.Wait, c.Lease),
-			Alphabet: append(of(reducer.Release, reducer.Cancel, reducer.Renew, reducer.Leave, reducer.Expire, reducer.Tick, reducer.Serve),
-				reducer.Action{Kind: reducer.Acquire, Cost: 1}, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}),
-			Late: of(reducer.Release)},
+			New:      fmt.Sprintf("concurrent=%d queue=%d wait=%s lease=%s", c.Concurrent, c.Queue, c.Wait, c.Lease),
+			Alphabet: append(of(reducer.Release, reducer.Cancel, reducer.Renew, reducer.Leave, reducer.Expire, reducer.Tick, reducer.Serve), asks...),
+			Late:     of(reducer.Release)},
 		late:  of(reducer.Release, reducer.Cancel, reducer.Renew, reducer.Leave),
 		marks: explore.Marks{After: []time.Duration{0, 1}, Wake: []time.Duration{0}},
 		key:   placesKey,
@@ -57,8 +64,8 @@ func placesKey(dst []byte, r room[bulkhead.State], now clock.Mark) []byte {
 		all = all[n:]
 		return v
 	}
-	number() // of grants
-	leased, others := number(), number()
+	number()                                     // of grants
+	leased, others := number(), number()%(1<<20) // above it, where costs above 1 follow
 	dst = append(dst, byte(leased), byte(others))
 	until := clock.Never
 	for i := range leased + others {
@@ -86,7 +93,7 @@ func placesKey(dst []byte, r room[bulkhead.State], now clock.Mark) []byte {
 	var pages [explore.MaxCallers]uint16
 	for i := range r.Callers {
 		p := &r.Callers[i]
-		pages[i] = uint16(p.Standing) << 8
+		pages[i] = uint16(p.Standing)<<12 | uint16(p.Cost)<<8
 		switch p.Standing {
 		case explore.Holds:
 			pages[i] |= uint16(p.Permit.ID)

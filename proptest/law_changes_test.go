@@ -86,7 +86,7 @@ func G20(m machine, h history) error {
 		r.subject.Step(reducer.Action{Kind: reducer.Leave, Permit: reducer.Permit{ID: w.Ticket}}, r.now)
 	}
 	for _, g := range r.grants {
-		r.subject.Step(reducer.Action{Kind: reducer.Release, Permit: g.permit}, r.now)
+		r.subject.Step(reducer.Action{Kind: reducer.Release, Permit: g.permit, Cost: g.cost}, r.now)
 	}
 	if n, fresh := len(r.subject.Bytes()), len(m.make(c).Bytes()); n > fresh+4 {
 		return fmt.Errorf("G20: %q takes %d bytes, a new one %d", r.subject.Text(r.now), n, fresh)

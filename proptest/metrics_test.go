@@ -33,9 +33,9 @@ func G15(m machine, h history) error {
 			ends := x.action.Kind == reducer.Release || x.action.Kind == reducer.Cancel
 			switch {
 			case asks && x.answer.Verdict == reducer.Admit:
-				held++
+				held += max(1, int(x.action.Cost))
 			case ends && x.answer.Verdict == reducer.Done:
-				held--
+				held -= max(1, int(x.action.Cost))
 			case x.answer.Verdict == reducer.Wait:
 				waiting[x.answer.ID], tickets[x.action.ID] = true, x.answer.ID
 			case x.action.Kind == reducer.Leave && x.answer.Verdict == reducer.Done:
@@ -44,12 +44,12 @@ func G15(m machine, h history) error {
 			for _, e := range x.out {
 				switch e.Kind {
 				case reducer.Grant:
-					held++
+					held += max(1, int(r.costOf(e.Caller)))
 					delete(waiting, tickets[e.Caller])
 				case reducer.Drop:
 					delete(waiting, tickets[e.Caller])
 				case reducer.Lapse:
-					held--
+					held -= max(1, int(r.costOf(e.Caller)))
 				case reducer.Change:
 					if state = breaker.Mode(e.Permit.ID); state == breaker.Open {
 						openings++

@@ -32,6 +32,9 @@ var kinds = [...][]reducer.Kind{
 		reducer.Release},
 }
 
+// places is how many places of a bulkhead it is.
+func (g *grant) places() uint32 { return max(1, g.cost) }
+
 // grant is a permit and its state.
 type grant struct {
 	permit reducer.Permit
@@ -164,7 +167,7 @@ func (r *rig) action(w uint64) (reducer.Action, bool) {
 }
 
 func (r *rig) cost(w uint64) uint32 {
-	if r.family != limiters {
+	if r.family != limiters && r.family != bulkheads {
 		return 1
 	}
 	return pick(w>>16, uint32(1), 1, 1, 2, 3, 1, 2, 0)
@@ -295,7 +298,7 @@ func (r *rig) note(e reducer.Effect) {
 // costOf returns the cost that a caller acquires.
 func (r *rig) costOf(caller uint64) uint32 {
 	for _, x := range r.log {
-		if x.action.Kind == reducer.Acquire && x.action.ID == caller {
+		if (x.action.Kind == reducer.Acquire || x.action.Kind == reducer.TryAcquire) && x.action.ID == caller {
 			return x.action.Cost
 		}
 	}

@@ -15,9 +15,10 @@ import (
 // sharedStep steps a shared bulkhead: as its machine does, or with a defect.
 type sharedStep func(m *bulkhead.SharedMachine, s *bulkhead.SharedState, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer
 
-// tenant is a place in both bulkheads.
+// tenant has the same places in both bulkheads.
 type tenant struct {
 	member       uint64
+	cost         uint32
 	shared, sole reducer.Permit
 	over         bool // released or lapsed
 }
@@ -81,6 +82,7 @@ func (t *tenancy) next(w uint64) *both {
 	case reducer.Release, reducer.Cancel, reducer.Renew:
 		t.end(b, w>>24)
 	default:
+		b.action.Cost = pick(w>>30, uint32(1), 1, 2, 3, 0)
 		t.ask(b, 1+w>>24%3)
 	}
 	return b
@@ -95,7 +97,7 @@ func (t *tenancy) ask(b *both, member uint64) {
 	case b.action.Kind == reducer.Peek: // it has ended no leases
 		t.step(t.shared, &t.members, tick, t.now, &b.lapsed)
 	case b.sole.Verdict == reducer.Admit:
-		t.tenants = append(t.tenants, tenant{member: member, shared: b.shared.Permit, sole: b.sole.Permit})
+		t.tenants = append(t.tenants, tenant{member: member, cost: b.action.Cost, shared: b.shared.Permit, sole: b.sole.Permit})
 		t.renew(member)
 	}
 }
@@ -126,7 +128,7 @@ func (t *tenancy) end(b *both, choice uint64) {
 		h.over = h.over || b.action.Kind != reducer.Renew
 	}
 	var out reducer.Out
-	b.action.Permit = permit.shared
+	b.action.Permit, b.action.Cost = permit.shared, permit.cost
 	b.shared = t.step(t.shared, &t.members, b.action, t.now, &b.lapsed)
 	a := b.action
 	a.Permit = permit.sole
@@ -153,7 +155,7 @@ func (t *tenancy) conserves(b *both) error {
 	var held [4]uint32
 	for _, h := range t.tenants {
 		if !h.over {
-			held[h.member]++
+			held[h.member] += max(1, h.cost)
 		}
 	}
 	for _, h := range t.members.Members {
@@ -218,13 +220,15 @@ func sharedLines() []row {
 	return []row{
 		sharedRow("K*", "a shared bulkhead answers as one in which all leases of a member are renewed whenever it is admitted or renews", byDifference,
 			func(b *both) bool { return b.sole.Verdict == reducer.Reject }, (*tenancy).agrees,
-			"does not extend the lease of a member at its second place",
+			"does not extend the lease of a member that has places already",
 			func(m *bulkhead.SharedMachine, s *bulkhead.SharedState, a reducer.Action, now clock.Mark, out *reducer.Out) reducer.Answer {
 				before := slices.Clone(s.Members)
 				answer := m.Step(s, a, now, out)
 				for i := range s.Members {
-					if h := &s.Members[i]; answer.Verdict == reducer.Admit && uint64(h.ID) == a.ID && h.Held > 1 {
-						h.Until = before[slices.IndexFunc(before, func(o bulkhead.Member) bool { return o.ID == h.ID })].Until
+					h := &s.Members[i]
+					at := slices.IndexFunc(before, func(o bulkhead.Member) bool { return o.ID == h.ID })
+					if answer.Verdict == reducer.Admit && uint64(h.ID) == a.ID && at >= 0 {
+						h.Until = before[at].Until
 					}
 				}
 				return answer

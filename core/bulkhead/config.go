@@ -20,7 +20,11 @@ type Config struct {
 	Wait time.Duration
 	// Order in which waiters are served.
 	Order limiter.Order
-	// Lease frees the place of a holder that neither released nor renewed it
+	// Lease frees the places of a holder that neither released nor renewed them
 	// for so long. 0 for none.
 	Lease time.Duration
+	// Cost of a call at a step of a pipeline, in places: 1 to Concurrent, and at least 1
+	// where an attribute has it. Default: one place, whatever the call names. The
+	// machine ignores it: its actions have their costs.
+	Cost limiter.Cost
 }

@@ -8,7 +8,7 @@ import (
 // describe describes how many calls may run, and how many may wait.
 func describe(config mechanism.Config, _ mechanism.Step) string {
 	c := config.(Config)
-	text := mechanism.Number(c.Concurrent) + " at once, " + mechanism.QueueText(c.Queue, c.Wait, c.Order == limiter.Newest)
+	text := mechanism.Number(c.Concurrent) + " at once, " + c.Cost.Text() + mechanism.QueueText(c.Queue, c.Wait, c.Order == limiter.Newest)
 	if c.Lease > 0 {
 		text += ", lease " + mechanism.Span(c.Lease)
 	}

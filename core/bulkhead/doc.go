@@ -1,19 +1,23 @@
 // Package bulkhead bounds how many calls run at once, with a bounded queue before it
 // and an optional lease, after which a place is free again.
 //
-//	admitted when  held < concurrent, and no caller waits
+//	admitted when  held + cost <= concurrent, and no caller waits
 //
-// A call takes one place whatever its cost. A place that becomes free goes to the
-// queue: Serve grants it to the next waiter, one in each step, after everything that
-// ends at that mark.
+// A call takes as many places as its cost, at least one, and gives back as many; one
+// whose cost is above concurrent is refused (capacity). Places that become free go to
+// the queue: Serve grants them to the next waiter, one in each step, after everything
+// that ends at that mark. A waiter that needs more places than are free keeps those
+// behind it waiting.
 //
 // Guarantees, by their names in GUARANTEES.md:
 //
-//   - K1, K9: held <= concurrent, except for holders from before a reconfiguration.
+//   - K1, K9: held <= concurrent, except for holders from before a reconfiguration;
+//     held is the sum of the costs.
 //   - K2: at most Queue callers wait, with the same exception.
 //   - K3: places are conserved: each grant is numbered, and ends by exactly one of a
 //     release, a cancel and its lapse.
-//   - K4: after serving, callers wait only while all places are held.
+//   - K4: after serving, callers wait only while the next one needs more places than
+//     are free.
 //   - K5: the oldest waiter is served first; with Newest the newest, and a full queue
 //     drops its oldest waiter.
 //   - K6, K7: a wait ends after Wait at the latest, and a waiter whose wait is over

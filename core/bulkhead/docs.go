@@ -36,6 +36,13 @@ func Docs() *mechanism.Docs {
 				Larger:  "a lost holder blocks its place longer",
 				Smaller: "a slow holder loses its place while it still runs",
 			},
+			{
+				Name: "cost", Effect: mechanism.Tighter, Type: "number of places, `header:NAME`, `cookie:NAME`, `query:NAME`, or [both](#places)",
+				Range: "1 to `concurrent`", Default: "1", Example: "cost: header:x-size",
+				Meaning: "how many places a call takes",
+				Larger:  "a call takes more of the bulkhead, and fewer run at once",
+				Smaller: "more calls run at once",
+			},
 		},
 		Schema: `{
 	"allOf": [
@@ -58,7 +65,11 @@ func Docs() *mechanism.Docs {
 		Rank:     4,
 		Concurrent: func(c mechanism.Config) (uint64, bool) {
 			b := c.(Config)
-			return uint64(b.Concurrent), b.Lease == 0
+			most := b.Concurrent
+			if b.Cost.Attribute == "" {
+				most /= max(1, b.Cost.Permits)
+			}
+			return uint64(most), b.Lease == 0
 		},
 	}
 }

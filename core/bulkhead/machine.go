@@ -22,6 +22,7 @@ func New(c Config) (*Machine, error) {
 	e.Duration(c.Wait < 0 || c.Wait > 0 && c.Queue == 0, "wait", c.Wait, "0 or more, beside a queue")
 	e.Count(c.Order > limiter.Newest, "order", uint64(c.Order), "Oldest or Newest")
 	e.Duration(c.Lease < 0, "lease", c.Lease, "0 or more")
+	e.Count(c.Cost.Permits > c.Concurrent, "cost", uint64(c.Cost.Permits), "at most concurrent")
 	if err := e.Err(); err != nil {
 		return nil, err
 	}
@@ -53,7 +54,7 @@ func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now 
 	now = max(now, s.Last)
 	switch a.Kind {
 	case reducer.Peek:
-		m.peek(answer, s, now)
+		m.peek(answer, s, a, now)
 		return
 	case reducer.Acquire, reducer.TryAcquire, reducer.Renew, reducer.Serve, reducer.Tick:
 		// Waits and leases that are over end first, whether or not a tick came.
@@ -61,9 +62,11 @@ func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now 
 	}
 	switch a.Kind {
 	case reducer.Acquire, reducer.TryAcquire:
-		switch {
-		case m.free(s) && !m.behind(s):
-			answer.Verdict, answer.Permit = reducer.Admit, m.take(s, a.ID, now)
+		switch cost := places(a.Cost); {
+		case cost > m.config.Concurrent:
+			answer.Verdict, answer.Reason, answer.Mark = reducer.Reject, reducer.ReasonCapacity, clock.Never
+		case cost <= m.free(s) && !m.behind(s):
+			answer.Verdict, answer.Permit = reducer.Admit, m.take(s, a.ID, cost, now)
 		case a.Kind == reducer.Acquire && m.queues(s):
 			*answer = m.queue(s, a, now, out)
 		default:
@@ -86,7 +89,7 @@ func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now 
 	case reducer.Reset:
 		if answer.Verdict = reducer.Done; m.Held(s) {
 			s.Queue.DropTo(0, reducer.ReasonFull, out)
-			s.places = places{}
+			s.holding = holding{}
 			s.touch(now)
 		}
 	}
@@ -101,30 +104,34 @@ func done(ok bool) reducer.Verdict {
 }
 
 // peek answers as TryAcquire would, without ending what is over.
-func (m *Machine) peek(answer *reducer.Answer, s *State, now clock.Mark) {
+func (m *Machine) peek(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
 	held, waits := s.Held, false
 	if n := int(s.Queue.Len()); n > 0 {
 		last := s.Queue.Ending(n - 1).Ends
 		waits = last > now || last == clock.Never
 	}
 	for at := s.first; at != 0 && s.holders[at-1].overAt(now); at = s.holders[at-1].later {
-		held--
+		held -= s.holders[at-1].cost
 	}
 	answer.Verdict, answer.Mark = reducer.Admit, now
-	if held >= m.config.Concurrent || waits && m.config.Order == limiter.Oldest {
+	answer.Free = m.config.Concurrent - min(held, m.config.Concurrent)
+	switch cost := places(a.Cost); {
+	case cost > m.config.Concurrent:
+		answer.Verdict, answer.Reason, answer.Mark = reducer.Reject, reducer.ReasonCapacity, clock.Never
+	case cost > answer.Free || waits && m.config.Order == limiter.Oldest:
 		answer.Verdict, answer.Reason, answer.Mark = reducer.Reject, reducer.ReasonFull, clock.Never
 	}
-	answer.Free = m.config.Concurrent - min(held, m.config.Concurrent)
 }
 
-// Enter is a fast path of Step(Acquire) where a place is free, no caller waits and
+// Enter is a fast path of Step(Acquire) where the places are free, no caller waits and
 // places have no leases. It returns false and leaves the state unchanged if the
 // caller must use Step. It does not make anything due.
-func (m *Machine) Enter(s *State, _ uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
-	if !m.free(s) || s.Queue.Len() > 0 || m.config.Lease > 0 || s.leased() {
+func (m *Machine) Enter(s *State, cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
+	cost = places(cost)
+	if cost > m.free(s) || s.Queue.Len() > 0 || m.config.Lease > 0 || s.leased() {
 		return reducer.Permit{}, false
 	}
-	p := s.hold(caller, clock.Never, max(now, s.Last))
+	p := s.hold(caller, cost, clock.Never, max(now, s.Last))
 	s.changed = false
 	return p, true
 }
@@ -139,14 +146,20 @@ func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
 	return true
 }
 
-func (m *Machine) free(s *State) bool { return s.Held < m.config.Concurrent }
+// places returns how many places a caller of a cost takes: at least one.
+func places(cost uint32) uint32 { return max(1, cost) }
+
+// free returns how many places are free.
+func (m *Machine) free(s *State) uint32 {
+	return m.config.Concurrent - min(s.Held, m.config.Concurrent)
+}
 
 // behind reports whether a newcomer would have a waiter ahead of it.
 func (m *Machine) behind(s *State) bool {
 	return m.config.Order == limiter.Oldest && s.Queue.Len() > 0
 }
 
-// queues reports whether a caller without a place may wait for one.
+// queues reports whether a caller without places may wait for them.
 func (m *Machine) queues(s *State) bool {
 	return m.config.Queue > 0 && (s.Queue.Len() < m.config.Queue || m.config.Order == limiter.Newest)
 }
@@ -164,12 +177,12 @@ func (m *Machine) queue(s *State, a *reducer.Action, now clock.Mark, out *reduce
 	return reducer.Waiting(s.Queue.Push(a.ID, a.Cost, ends), clock.Never, ends)
 }
 
-func (m *Machine) take(s *State, caller uint64, now clock.Mark) reducer.Permit {
+func (m *Machine) take(s *State, caller uint64, cost uint32, now clock.Mark) reducer.Permit {
 	until := clock.Never
 	if m.config.Lease > 0 {
 		until = now.Add(m.config.Lease)
 	}
-	return s.hold(caller, until, now)
+	return s.hold(caller, cost, until, now)
 }
 
 func (m *Machine) renew(s *State, p reducer.Permit, now clock.Mark) bool {
@@ -219,13 +232,23 @@ func (m *Machine) end(s *State, now clock.Mark, out *reducer.Out) {
 
 func (m *Machine) serve(s *State, now clock.Mark, out *reducer.Out) bool {
 	w := m.next(s)
-	if w == nil || !m.free(s) {
+	if w == nil || !m.fits(s, w) {
 		return false
 	}
+	cost := m.waited(w)
 	caller := s.Queue.Take(w)
-	*out = append(*out, reducer.Effect{Kind: reducer.Grant, Caller: caller, Permit: m.take(s, caller, now)})
+	*out = append(*out, reducer.Effect{Kind: reducer.Grant, Caller: caller, Permit: m.take(s, caller, cost, now)})
 	return true
 }
+
+// waited returns how many places a waiter takes. One of a state that a larger bulkhead
+// made gets no more than there are.
+func (m *Machine) waited(w *limiter.Waiter) uint32 {
+	return min(places(w.Cost), m.config.Concurrent)
+}
+
+// fits reports whether the places of a waiter are free.
+func (m *Machine) fits(s *State, w *limiter.Waiter) bool { return m.waited(w) <= m.free(s) }
 
 func (m *Machine) next(s *State) *limiter.Waiter {
 	if m.config.Order == limiter.Newest {
@@ -237,7 +260,7 @@ func (m *Machine) next(s *State) *limiter.Waiter {
 // Serves returns the mark at which the next waiter can be served, which is that of
 // the latest change or clock.Never, and its caller.
 func (m *Machine) Serves(s *State) (at clock.Mark, caller uint64) {
-	if w := m.next(s); w != nil && m.free(s) {
+	if w := m.next(s); w != nil && m.fits(s, w) {
 		return s.Last, w.Caller
 	}
 	return clock.Never, 0
@@ -292,8 +315,9 @@ func (m *Machine) Recall(s *State) {
 }
 
 // Adopt implements reducer.Cell. Holders and waiters keep their places; holders and
-// waiters above a lowered maximum leave as their calls end. Changes that are due
-// until now happen under the old configuration.
+// waiters above a lowered maximum leave as their calls end. Waiters whose cost is
+// above it are dropped (capacity). Changes that are due until now happen under the
+// old configuration.
 func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *reducer.Out) State {
 	old, ok := from.(*Machine)
 	if !ok {
@@ -307,6 +331,13 @@ func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *
 func (m *Machine) Inherit(s *State, _ *Machine, now clock.Mark, out *reducer.Out) {
 	now = max(now, s.Last)
 	m.end(s, now, out)
+	for i := 0; i < int(s.Queue.Len()); {
+		if w := s.Queue.At(i); w.Cost > m.config.Concurrent {
+			s.Queue.Drop(w, reducer.ReasonCapacity, out)
+		} else {
+			i++
+		}
+	}
 	// A raised maximum serves the queue from now on.
 	s.Last, s.changed = now, false
 }

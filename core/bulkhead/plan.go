@@ -9,4 +9,6 @@ func (c *Config) Plan(v *planwire.Coder) {
 	v.Duration("wait", &c.Wait)
 	v.Word("order", (*uint8)(&c.Order))
 	v.Duration("lease", &c.Lease)
+	v.Text("cost", &c.Cost.Attribute)
+	v.Count("cost", &c.Cost.Permits)
 }

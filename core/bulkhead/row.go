@@ -26,6 +26,7 @@ func Row() *mechanism.Row {
 			{Name: "wait", Type: mechanism.Duration},
 			{Name: "order", Type: mechanism.Word, Words: limiter.Orders},
 			{Name: "lease", Type: mechanism.Duration, Least: 1},
+			{Name: "cost", Type: mechanism.Cost, Least: 1, Most: MaxConcurrent},
 		},
 		New: func() mechanism.Draft { return &draft{} },
 		Queue: func(c mechanism.Config) (uint32, time.Duration) {
@@ -47,14 +48,23 @@ func (d *draft) Field(name string) any {
 		return &d.c.Wait
 	case "order":
 		return (*uint8)(&d.c.Order)
+	case "cost":
+		return mechanism.CostField{Attribute: &d.c.Cost.Attribute, Permits: &d.c.Cost.Permits}
 	}
 	return &d.c.Lease
 }
 
-// Check checks queue, wait and order: with a queue alone only the caller bounds its
-// wait, and a wait needs a queue.
+// Check checks the cost, then queue, wait and order: with a queue alone only the caller
+// bounds its wait, and a wait needs a queue.
 func (d *draft) Check(g mechanism.Given) {
 	c := &d.c
+	switch {
+	case !g.Whole("concurrent") || !g.Whole("cost"):
+	case c.Cost.Permits == 0:
+		g.Wrong("cost", "a default of 1 or more: each call takes a place")
+	case c.Cost.Permits > c.Concurrent:
+		g.Wrong("cost", "a cost, also as a default, of at most concurrent; a greater one is always refused")
+	}
 	if g.Has("wait") && !g.Whole("wait") || g.Has("queue") && !g.Whole("queue") {
 		return
 	}

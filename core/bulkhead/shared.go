@@ -46,7 +46,7 @@ func (c Config) Shared(lease time.Duration, members uint32) SharedConfig {
 // epoch: the number of its stay, which begins with its first place and ends when it
 // has released its last one or its lease is over. A permit of an earlier stay is
 // stale. The places of one stay are not distinguished: a member releases each of its
-// permits once. Renew extends the lease of the permit's member, and so does each
+// permits once, with the Cost of its Acquire. Renew extends the lease of the permit's member, and so does each
 // admission. A lapse is one effect, with the permit of the stay that ended. All
 // actions but a Peek end leases that are over first.
 type SharedMachine struct {
@@ -98,15 +98,15 @@ func (m *SharedMachine) Reduce(s SharedState, a reducer.Action, now clock.Mark) 
 func (m *SharedMachine) Step(s *SharedState, a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
 	now = max(now, s.Last)
 	if a.Kind == reducer.Peek {
-		m.peek(&answer, s, a.ID, now)
+		m.peek(&answer, s, a.ID, places(a.Cost), now)
 		return answer
 	}
 	s.lapse(now, out)
 	switch a.Kind {
 	case reducer.Acquire, reducer.TryAcquire:
-		m.acquire(&answer, s, a.ID, now)
+		m.acquire(&answer, s, a.ID, places(a.Cost), now)
 	case reducer.Release, reducer.Cancel:
-		answer.Verdict = done(s.release(&a.Permit, now))
+		answer.Verdict = done(s.release(&a.Permit, places(a.Cost), now))
 	case reducer.Renew:
 		answer.Verdict = done(m.renew(s, &a.Permit, now))
 	case reducer.Commit, reducer.Tick, reducer.Configure:
@@ -121,14 +121,14 @@ func (m *SharedMachine) Step(s *SharedState, a reducer.Action, now clock.Mark, o
 	return answer
 }
 
-// admits answers an acquire by a member while so many places are held by so many
-// members, of which it is one or not.
-func (m *SharedMachine) admits(answer *reducer.Answer, member uint64, held uint32, members int, known bool) {
+// admits answers an acquire of some places by a member while so many are free and so many
+// members hold some, of which it is one or not.
+func (m *SharedMachine) admits(answer *reducer.Answer, member uint64, cost, free uint32, members int, known bool) {
 	why := reducer.NoReason
 	switch {
-	case member > MaxMember:
+	case member > MaxMember, cost > m.config.Concurrent:
 		why = reducer.ReasonCapacity
-	case held >= m.config.Concurrent, !known && members >= int(m.config.Members):
+	case cost > free, !known && members >= int(m.config.Members):
 		why = reducer.ReasonFull
 	default:
 		answer.Verdict = reducer.Admit
@@ -137,17 +137,22 @@ func (m *SharedMachine) admits(answer *reducer.Answer, member uint64, held uint3
 	answer.Verdict, answer.Reason, answer.Mark = reducer.Reject, why, clock.Never
 }
 
-func (m *SharedMachine) acquire(answer *reducer.Answer, s *SharedState, member uint64, now clock.Mark) {
+// free returns how many places are free where some are held.
+func (m *SharedMachine) free(held uint32) uint32 {
+	return m.config.Concurrent - min(held, m.config.Concurrent)
+}
+
+func (m *SharedMachine) acquire(answer *reducer.Answer, s *SharedState, member uint64, cost uint32, now clock.Mark) {
 	i, known := s.find(member)
-	if m.admits(answer, member, s.Held, len(s.Members), known); answer.Verdict != reducer.Admit {
+	if m.admits(answer, member, cost, m.free(s.Held), len(s.Members), known); answer.Verdict != reducer.Admit {
 		return
 	}
 	if !known {
 		s.join(i, uint32(member))
 	}
 	h := &s.Members[i]
-	h.Held++
-	s.Held++
+	h.Held += cost
+	s.Held += cost
 	h.Until = now.Add(m.config.Lease)
 	s.touch(now)
 	answer.Permit = reducer.Permit{Generation: uint64(h.Epoch), ID: member, Mark: now}
@@ -166,7 +171,7 @@ func (m *SharedMachine) renew(s *SharedState, p *reducer.Permit, now clock.Mark)
 }
 
 // peek answers as TryAcquire would, without ending what is over.
-func (m *SharedMachine) peek(answer *reducer.Answer, s *SharedState, member uint64, now clock.Mark) {
+func (m *SharedMachine) peek(answer *reducer.Answer, s *SharedState, member uint64, cost uint32, now clock.Mark) {
 	held, members, known := uint32(0), 0, false
 	for i := range s.Members {
 		if h := &s.Members[i]; !h.overAt(now) {
@@ -175,9 +180,8 @@ func (m *SharedMachine) peek(answer *reducer.Answer, s *SharedState, member uint
 			known = known || uint64(h.ID) == member
 		}
 	}
-	answer.Mark = now
-	m.admits(answer, member, held, members, known)
-	answer.Free = m.config.Concurrent - min(held, m.config.Concurrent)
+	answer.Mark, answer.Free = now, m.free(held)
+	m.admits(answer, member, cost, answer.Free, members, known)
 }
 
 // Ends returns the mark at which the first lease is over, clock.Never for none.

@@ -65,13 +65,13 @@ func (s *SharedState) join(i int, member uint32) {
 	s.Members = slices.Insert(s.Members, i, Member{ID: member, Epoch: s.Serial})
 }
 
-func (s *SharedState) release(p *reducer.Permit, now clock.Mark) bool {
+func (s *SharedState) release(p *reducer.Permit, cost uint32, now clock.Mark) bool {
 	i, ok := s.holds(p)
-	if !ok {
+	if !ok || cost > s.Members[i].Held {
 		return false
 	}
-	s.Held--
-	if s.Members[i].Held--; s.Members[i].Held == 0 {
+	s.Held -= cost
+	if s.Members[i].Held -= cost; s.Members[i].Held == 0 {
 		s.Members = slices.Delete(s.Members, i, i+1)
 	}
 	s.touch(now)

@@ -17,23 +17,25 @@ type State struct {
 	// Serial numbers the grants, so that a second release of a place is stale.
 	Serial  uint64
 	changed bool // by the current step
-	places
+	holding
 }
 
-// places are the holders in the slots that their permits name.
-type places struct {
-	Held        uint32
+// holding has the holders in the slots that their permits name.
+type holding struct {
+	Held        uint32 // places
 	first, last uint32 // holders with a lease, by its end
 	holders     []holder
 	vacant      heap // free slots
 }
 
-// holder is a place. Links of places with a lease count from 1, and 0 is none.
+// holder has the places of a grant. Links of holders with a lease count from 1, and 0 is
+// none.
 type holder struct {
 	grant         uint64 // 0 when the slot is free; then the other fields are undefined
 	caller        uint64
 	until         clock.Mark // end of the lease, clock.Never without one
 	sooner, later uint32
+	cost          uint32 // places
 }
 
 // overAt reports whether the lease is over at now.
@@ -52,16 +54,16 @@ func (m *Machine) Clone(s State) State {
 
 // hold takes the lowest free slot, so that only the holders determine the slots of
 // later grants.
-func (s *State) hold(caller uint64, until, now clock.Mark) reducer.Permit {
+func (s *State) hold(caller uint64, cost uint32, until, now clock.Mark) reducer.Permit {
 	s.Serial = max(1, s.Serial+1) // 0 is no grant
-	s.Held++
+	s.Held += cost
 	at := s.vacant.pop()
 	if at == 0 {
 		s.holders = append(s.holders, holder{})
 		at = uint32(len(s.holders))
 	}
 	h := &s.holders[at-1]
-	*h = holder{grant: s.Serial, caller: caller, until: until}
+	*h = holder{grant: s.Serial, caller: caller, until: until, cost: cost}
 	if until != clock.Never {
 		s.link(at)
 	}
@@ -85,14 +87,14 @@ func (s *State) release(p reducer.Permit, now clock.Mark) bool {
 	return true
 }
 
-// vacate frees a place that is held.
+// vacate frees the places of a holder.
 func (s *State) vacate(at uint32) {
 	h := &s.holders[at-1]
 	if h.until != clock.Never {
 		s.unlink(at)
 	}
 	h.grant = 0
-	s.Held--
+	s.Held -= h.cost
 	s.vacant.push(at)
 }
 
@@ -165,7 +167,7 @@ func (s *State) linked() bool {
 		if s.holders[i].grant == 0 {
 			continue
 		}
-		if held++; s.holders[i].until != clock.Never {
+		if held += s.holders[i].cost; s.holders[i].until != clock.Never {
 			leased++
 		}
 	}
@@ -179,11 +181,14 @@ func (s *State) linked() bool {
 
 const tag = 'H'
 
-// code codes Last, Serial, how many places have a lease and how many have none;
-// the places with a lease in the order in which the leases end, then the others
-// in the order of their slots; then the queue. A place is its slot, Serial less
-// the number of the grant, the caller, and the end of a lease after that of the
-// one before.
+// withCosts is added to the number of holders without a lease where costs above 1 follow.
+const withCosts = 1 << 20
+
+// code codes Last, Serial, how many holders have a lease and how many have none;
+// the holders with a lease in the order in which the leases end, then the others
+// in the order of their slots; then the queue; then the costs above 1. A holder is
+// its slot, Serial less the number of the grant, the caller, and the end of a lease
+// after that of the one before.
 func (s *State) code(c *wire.Coder) {
 	c.Mark(&s.Last)
 	c.Uvarint(&s.Serial)
@@ -191,9 +196,17 @@ func (s *State) code(c *wire.Coder) {
 	for at := s.first; !c.Reads() && at != 0; at = s.holders[at-1].later {
 		leased++
 	}
-	others := uint64(s.Held) - leased
+	others := uint64(len(s.holders)-len(s.vacant)) - leased
+	costs := uint64(s.Held) > leased+others
+	if costs {
+		others += withCosts
+	}
 	c.Uvarint(&leased)
 	c.Uvarint(&others)
+	if others >= withCosts {
+		costs = true
+		others -= withCosts
+	}
 	if !c.Reads() {
 		s.codeHolders(c)
 	} else if leased > MaxConcurrent || others > MaxConcurrent || leased+others > uint64(c.Left())/holderSize {
@@ -202,6 +215,49 @@ func (s *State) code(c *wire.Coder) {
 		s.readHolders(c, leased, others)
 	}
 	s.Queue.Code(c)
+	if costs {
+		s.codeCosts(c)
+	}
+}
+
+// codeCosts codes the holders of more than one place, in the order of their slots: how
+// many there are, and of each the distance of its slot from that of the one before, and
+// its places above 1.
+func (s *State) codeCosts(c *wire.Coder) {
+	n := uint64(0)
+	for i := range s.holders {
+		if h := &s.holders[i]; h.grant != 0 && h.cost > 1 {
+			n++
+		}
+	}
+	if c.Uvarint(&n); c.Reads() && (n == 0 || n > uint64(len(s.holders))) {
+		c.Fail(errPlaces)
+		return
+	}
+	at := uint64(0)
+	for range n {
+		next := at + 1
+		for !c.Reads() && (s.holders[next-1].grant == 0 || s.holders[next-1].cost == 1) {
+			next++
+		}
+		gap, more := next-at, uint32(0)
+		if !c.Reads() {
+			more = s.holders[next-1].cost - 1
+		}
+		c.Uvarint(&gap)
+		c.Uvarint32(&more)
+		if !c.Reads() {
+			at = next
+			continue
+		}
+		if gap == 0 || gap > uint64(len(s.holders))-at || more == 0 || more > MaxConcurrent-s.Held || s.holders[at+gap-1].grant == 0 {
+			c.Fail(errPlaces)
+			return
+		}
+		at += gap
+		s.holders[at-1].cost += more
+		s.Held += more
+	}
 }
 
 func (s *State) codeHolders(c *wire.Coder) {
@@ -223,7 +279,7 @@ func (s *State) codeHolders(c *wire.Coder) {
 func (s *State) readHolders(c *wire.Coder, leased, others uint64) {
 	ends, last := clock.Never, uint32(0)
 	for i := range leased + others {
-		at, h := uint32(0), holder{until: clock.Never}
+		at, h := uint32(0), holder{until: clock.Never, cost: 1}
 		s.codeHolder(c, &at, &h)
 		if i < leased {
 			codeLease(c, &h.until, ends)

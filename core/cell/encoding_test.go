@@ -97,7 +97,7 @@ func soundBreaker(s breaker.State) bool {
 }
 
 func soundBulkhead(s bulkhead.State) bool {
-	return s.Queue.Check() == nil && uint64(s.Held) <= s.Serial
+	return s.Queue.Check() == nil && s.Held <= bulkhead.MaxConcurrent && (s.Held == 0 || s.Serial > 0)
 }
 
 func soundShared(s bulkhead.SharedState) bool {

@@ -41,7 +41,7 @@ func TestQuick(t *testing.T) {
 		"large":        func() (cell.Maker, error) { return breaker.Cells(large) },
 		"buckets":      func() (cell.Maker, error) { return breaker.Cells(timed) },
 		"bulkhead": func() (cell.Maker, error) {
-			return bulkhead.Cells(bulkhead.Config{Concurrent: 2, Queue: 1})
+			return bulkhead.Cells(bulkhead.Config{Concurrent: 6, Queue: 1})
 		},
 		"leases": func() (cell.Maker, error) {
 			return bulkhead.Cells(bulkhead.Config{Concurrent: 2, Queue: 1, Lease: 9})

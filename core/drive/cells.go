@@ -404,6 +404,9 @@ func (d *Driver) Ask(step int, key uint32, a reducer.Action) (answer reducer.Ans
 	if p == nil {
 		return answer, nil
 	}
+	if a.Kind == reducer.Peek && d.layout.plan.TakesOne(step) {
+		a.Cost = 1
+	}
 	n := p.at(key)
 	if n == nil && a.Kind == reducer.Peek {
 		if n = p.one; n == nil || p.table.Room() {

@@ -165,6 +165,7 @@ func Compile(c mechanism.Config) (p Part, err error) {
 	case bulkhead.Config:
 		c = c.WithDefaults()
 		p.Config, p.Traits, p.Queued = c, bulkhead.Traits, c.Queue > 0
+		p.Cost = c.Cost
 		p.Maker, err = bulkhead.Cells(c)
 	case adaptive.Config:
 		c = c.WithDefaults()

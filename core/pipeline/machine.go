@@ -347,6 +347,10 @@ func (p *Plan) Leave(c *Call, k uint8, i int, kind reducer.Kind, permit reducer.
 	switch kind {
 	case reducer.Cancel:
 		a.Cost = p.CostOf(c, i)
+	case reducer.Release:
+		if p.costed&(1<<i) != 0 {
+			a.Cost = c.Costs[i]
+		}
 	case reducer.Settle:
 		if a.Value = c.Used[i]; p.ends&(1<<i) == 0 {
 			a.Cost = p.CostOf(c, i)

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/budget"
@@ -33,6 +34,7 @@ type Plan struct {
 	chaos    int    // index of the chaos step, which is the last one, -1 for none
 	breakers uint16 // breakers below the retry that are not in shadow for every call
 	timeouts uint16 // timeout steps
+	marked   uint16 // timeouts, and the retry: an attempt that passes them has a mark there
 	asks     uint16 // steps whose cell is asked for a permit
 	keyed    uint16 // steps with a cell for each key
 	picky    uint16 // of these, those that deny or skip a call without a value
@@ -41,6 +43,7 @@ type Plan struct {
 	places   uint16 // steps that an adaptive retry looks at: without a free place it makes no attempt
 	costed   uint16 // steps that have a cost of their own
 	priced   uint16 // of these, those whose cost an attribute has
+	single   uint16 // steps of whose places a call takes one, whatever its cost
 	settles  uint16 // steps that settle the permits of an attempt that ran
 	obeys    uint16 // steps whose cell takes the retry-after of an answer
 	ends     uint16 // of these, those that take nothing before
@@ -67,6 +70,7 @@ type stage struct {
 	// it did not run, or Record with its outcome, or Release.
 	leaves  reducer.Kind
 	timeout *timeout.Machine
+	after   time.Duration // of the timeout
 	retry   *retry.Machine
 	hedge   *hedge.Machine
 	chaos   *chaos.Machine
@@ -249,6 +253,9 @@ func (p *Plan) note(i int, step *Step, s *stage) {
 			p.priced |= bit
 		}
 	}
+	if s.holds && p.costed&bit == 0 {
+		p.single |= bit
+	}
 	if s.charge != limiter.ChargeStart || s.counts != 0 {
 		p.settles |= bit
 		if s.charge == limiter.ChargeEnd {
@@ -259,6 +266,9 @@ func (p *Plan) note(i int, step *Step, s *stage) {
 		p.obeys |= bit
 	}
 	p.special = p.picky | p.ends
+	if s.timeout != nil || s.retry != nil {
+		p.marked |= bit
+	}
 	if s.timeout != nil {
 		p.timeouts |= bit
 	}
@@ -321,11 +331,14 @@ func (s *stage) compile(step *Step) error {
 		return err
 	}
 	step.Config = part.Config
-	s.timeout, s.retry, s.hedge, s.chaos, s.maker = part.Timeout, part.Retry, part.Hedge, part.Chaos, part.Maker
+	if s.timeout = part.Timeout; s.timeout != nil {
+		s.after = s.timeout.Deadline(0).Sub(0)
+	}
+	s.retry, s.hedge, s.chaos, s.maker = part.Retry, part.Hedge, part.Chaos, part.Maker
 	s.cost, s.charge, s.counts, s.obeys = part.Cost, part.Charge, part.Counts, part.Obeys
 	traits := part.Traits
 	s.leases, s.holds = traits.Has(mechanism.Leases), traits.Has(mechanism.Holds)
-	s.queues = part.Queued || traits.Has(mechanism.Holds)
+	s.queues = part.Queued || s.holds
 	switch {
 	case traits.Has(mechanism.Refunds):
 		s.leaves = reducer.Cancel

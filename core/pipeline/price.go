@@ -50,13 +50,19 @@ func (p *Plan) priceDefaults(c *Call) {
 	}
 }
 
-// CostOf returns how many permits a call takes at a step.
+// CostOf returns how many permits, or places, a call takes at a step.
 func (p *Plan) CostOf(c *Call, i int) uint32 {
-	if p.costed&(1<<i) == 0 {
-		return c.Cost
+	switch bit := uint16(1) << i; {
+	case p.costed&bit != 0:
+		return c.Costs[i]
+	case p.single&bit != 0:
+		return 1
 	}
-	return c.Costs[i]
+	return c.Cost
 }
+
+// TakesOne reports whether a call takes one place at a step, whatever its cost.
+func (p *Plan) TakesOne(i int) bool { return p.single&(1<<i) != 0 }
 
 // Costed returns the steps that have a cost of their own, as a mask.
 func (p *Plan) Costed() uint16 { return p.costed }

@@ -337,7 +337,12 @@ func (p *Plan) consult(h Host, c *Call, e *Effect, now clock.Mark) Effect {
 		event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
 	}
 	for left := p.places &^ c.Shadows; left != 0 && !event.Open; left &= left - 1 {
-		if i := lowest(left); !p.skips(h, c, i) && h.Ask(0, i, reducer.Action{Kind: reducer.Peek}).Reason == reducer.ReasonFull {
+		i := lowest(left)
+		peek := reducer.Action{Kind: reducer.Peek}
+		if p.costed&(1<<i) != 0 {
+			peek.Cost = c.Costs[i]
+		}
+		if !p.skips(h, c, i) && h.Ask(0, i, peek).Reason == reducer.ReasonFull {
 			event.Granted = false
 		}
 	}

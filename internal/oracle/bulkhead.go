@@ -12,19 +12,36 @@ type bulkheadCell struct {
 	queue  queue
 }
 
-// place is held by an attempt.
+// place is what an attempt holds: as many places as its cost.
 type place struct {
+	cost     int64
 	leaseEnd int64
 	lapsed   bool
 }
 
-// vacant reports whether a place is free.
-func (b *bulkheadCell) vacant() bool { return len(b.places) < int(b.cfg.Concurrent) }
+// vacant reports whether as many places are free as a cost says.
+func (b *bulkheadCell) vacant(cost int64) bool {
+	for _, p := range b.places {
+		cost += p.cost
+	}
+	return cost <= int64(b.cfg.Concurrent)
+}
 
-// ask returns the answer to a newcomer.
-func (b *bulkheadCell) ask(now int64) answer {
+// next returns the waiter that is served next, nil for none.
+func (b *bulkheadCell) next() *waiter {
+	if len(b.queue) == 0 {
+		return nil
+	}
+	return b.queue.inOrder(b.cfg.Order)[0]
+}
+
+// ask returns the answer to a newcomer of a cost.
+func (b *bulkheadCell) ask(cost, now int64) answer {
 	newest := b.cfg.Order == limiter.Newest
-	if b.vacant() && (newest || len(b.queue) == 0) {
+	if cost > int64(b.cfg.Concurrent) {
+		return answer{verdict: reject, reason: "capacity", retryAt: never}
+	}
+	if b.vacant(cost) && (newest || len(b.queue) == 0) {
 		return answer{verdict: admit}
 	}
 	a := answer{verdict: wait, until: never, ends: never}
@@ -40,9 +57,9 @@ func (b *bulkheadCell) ask(now int64) answer {
 	return a
 }
 
-// take takes a place, with a lease from now on if there is one.
-func (b *bulkheadCell) take(now int64) *place {
-	p := &place{leaseEnd: never}
+// take takes as many places as a cost says, with a lease from now on if there is one.
+func (b *bulkheadCell) take(cost, now int64) *place {
+	p := &place{cost: cost, leaseEnd: never}
 	if b.cfg.Lease > 0 {
 		p.leaseEnd = after(now, int64(b.cfg.Lease))
 	}

@@ -113,11 +113,19 @@ func (e *Engine) configure(t *tenant, policy pipeline.Policy) {
 	}
 	for _, c := range e.calls {
 		for _, w := range c.queued() {
-			if l := w.cell.limit; l != nil && w.cost > l.capacity() && w.queues() {
+			if w.cost > w.cell.capacity() && w.queues() {
 				e.expire(w, "capacity")
 			}
 		}
 	}
+}
+
+// capacity returns the greatest cost that a cell with a queue ever admits.
+func (l *cell) capacity() int64 {
+	if l.limit != nil {
+		return l.limit.capacity()
+	}
+	return int64(l.bulkhead.cfg.Concurrent)
 }
 
 // configure changes the settings of a cell.

@@ -153,9 +153,9 @@ func (l *cell) ready(now int64) *waiter {
 		if w := l.limit.head(); l.limit.meter.earliest(w.cost, now) <= now {
 			return w
 		}
-	case l.bulkhead != nil && len(l.bulkhead.queue) > 0:
-		if l.bulkhead.vacant() {
-			return l.bulkhead.queue.inOrder(l.bulkhead.cfg.Order)[0]
+	case l.bulkhead != nil:
+		if w := l.bulkhead.next(); w != nil && l.bulkhead.vacant(w.cost) {
+			return w
 		}
 	}
 	return nil

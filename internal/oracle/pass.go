@@ -163,7 +163,7 @@ func (e *Engine) passStep(p *path, i int) bool {
 		return true
 	}
 	cell := c.use(i)
-	if cell.limit != nil && c.cost(i) == 0 {
+	if cell.limit != nil && c.cost(i) == 0 && !cell.limit.blocked(e.now) {
 		p.holds[i] = hold{cell: cell, permit: &permit{era: cell.limit.era}}
 		return true // its key has a cell from then on
 	}
@@ -180,7 +180,7 @@ func (e *Engine) passStep(p *path, i int) bool {
 }
 
 // ask returns what the cell says to a call of the cost, whose earliest deadline
-// is given. It changes nothing.
+// is given. It changes nothing but the row of a limit with blocks.
 func (l *cell) ask(cost, now, deadline int64) answer {
 	switch {
 	case l.limit != nil:
@@ -190,7 +190,7 @@ func (l *cell) ask(cost, now, deadline int64) answer {
 	case l.guard != nil:
 		return l.guard.ask(now)
 	}
-	return l.bulkhead.ask(now)
+	return l.bulkhead.ask(cost, now)
 }
 
 // take takes the permit of step i, which the cell granted.
@@ -207,7 +207,7 @@ func (p *path) take(i int, cell *cell, now int64) {
 	case cell.guard != nil:
 		h.leave = cell.guard.take(now)
 	default:
-		h.place = cell.bulkhead.take(now)
+		h.place = cell.bulkhead.take(p.call.cost(i), now)
 	}
 	p.holds[i] = h
 }

@@ -50,7 +50,13 @@ var pools = map[string]map[string][]string{
 		"rates": {`{"free":"5/s"}`, `{"free":"5/s","pro":"1000000000/s"}`, `{"free":"50000/m","Pro":5}`, `{}`, `"5/s"`, `{"a":"1/20000d","a":"1/s"}`,
 			`{"a":"1/s","b":"1/s","c":"1/s","d":"1/s","e":"1/s","f":"1/s","g":"1/s","h":"1/s","i":"1/s","j":"1/s","k":"1/s","l":"1/s","m":"1/s","n":"1/s","o":"1/s","p":"1/s"}`},
 		"charge": {`"settle"`, `"start"`, `"end"`, `"later"`}, "counts": {`"fail"`, `["fail"]`, `["cancel","ok"]`, `["ok","fail","throttle","ignore","timeout","cancel"]`, `["ok","ok"]`, `[]`, `"failed"`, `[5]`},
-		"cost": {`1`, `"header:x-cost"`, `{"attribute":"query:\u00fc"}`, `{"attribute":"cookie:n","default":0}`, `4`, `0`, `"key"`, `"Header:x"`, `{"default":2}`, `{"attribute":"header:n","default":1000000000}`},
+		"block": {
+			`"1m"`, `"0s"`, `5`, `{"exponential":"1m","factor":2,"max":"1h"}`, `{"exponential":"25h"}`, `{"linear":"1m"}`, `{"after":5,"for":"10m"}`, `{"after":0,"for":"1s"}`,
+			`{"for":{"fibonacci":"1s","max":"1m"}}`, `{"for":{"delays":["1m","1h"]}}`, `{"delays":["0s"]}`, `{"after":3}`, `{"decorrelated":"1s"}`, `{"exponential":"1m","after":2}`,
+			`{"for":{"exponential":"1m","jitter":"full"}}`, `{}`, `"none"`, `["1m"]`, `{"for":{"linear":"1h","max":"1m"}}`, `{"constant":"1m"}`, `{"constant":"1m","max":"1h"}`,
+		},
+		"warm_up": {`"30s"`, `"0s"`, `30`, `{"over":"30s","factor":5}`, `{"over":"721h"}`, `"31d"`, `{"over":"30s","factor":1}`, `{"factor":5}`, `{}`, `{"over":"1m","fctor":2}`, `["30s"]`, `{"over":"30s","factor":2.5}`},
+		"cost":    {`1`, `"header:x-cost"`, `{"attribute":"query:\u00fc"}`, `{"attribute":"cookie:n","default":0}`, `4`, `0`, `"key"`, `"Header:x"`, `{"default":2}`, `{"attribute":"header:n","default":1000000000}`},
 	},
 	"hedge": {
 		"": {`"200ms"`, `2`}, "after": {`"200ms"`, `"p95"`, `"p99.9"`, `"p0"`, `"0s"`, `5`}, "max": {`1`, `10`, `11`, `0`},
@@ -67,7 +73,8 @@ var pools = map[string]map[string][]string{
 		"slow":     {`{"rate":"10%","by":"200ms"}`, `{"rate":"100%","by":"1ns","to":"1d"}`, `{"rate":"0%","by":"2s","to":"1s"}`, `{"by":"1s"}`, `{"rate":"5%"}`, `{"rate":"5%","by":"0s"}`},
 	},
 	"bulkhead": {
-		"": {`5`, `0`, `"5"`}, "concurrent": {`1`, `1000000`, `1000001`}, "wait": {`"3s"`, `"0s"`},
+		"cost": {`1`, `"header:x-size"`, `{"attribute":"query:\u00fc"}`, `{"attribute":"cookie:n","default":0}`, `3`, `0`, `{"attribute":"header:n","default":1000000}`},
+		"":     {`5`, `0`, `"5"`}, "concurrent": {`1`, `1000000`, `1000001`}, "wait": {`"3s"`, `"0s"`},
 		"queue": {`0`, `5`, `10001`}, "order": {`"oldest"`, `"newest"`}, "lease": {`"1s"`, `"0s"`},
 	},
 }

@@ -35,6 +35,7 @@ type fastPath struct {
 	permits  [fastPathSteps]reducer.Permit
 	handles  [fastPathKeys]keyed.Handle // of the steps with keys, in order
 	changes  CellEvents                 // of cells of keys
+	cost     uint32                     // of the call
 	entered  uint8                      // of the binding's fastSteps, those that admitted it
 	held     uint8                      // of these, those that it has not left
 	open     bool                       // neither over nor continued by a run
@@ -70,6 +71,8 @@ type fastPathStep struct {
 	refuses bool
 	// exits is set where the permit is also released after a success.
 	exits bool
+	// single is set where the call takes one place, whatever its cost.
+	single bool
 	// place is set where that is a place, which a call of two phases keeps from Done to
 	// Release, and a session for as long as it is held.
 	place bool
@@ -100,7 +103,7 @@ func (l *binding) planFastPath(own *sync.Mutex) {
 			}
 			l.due = sooner(l.due, sooner(c.After, c.Soft))
 		case l.plan.Asks(i):
-			step := fastPathStep{cell: l.cells[i], step: i, refuses: !s.Shadow && !queues(s) && !l.plan.WaitsFor(i), exits: !l.plan.Refunds(i), place: !l.plan.Refunds(i) && !l.plan.Records(i)}
+			step := fastPathStep{cell: l.cells[i], step: i, refuses: !s.Shadow && !queues(s) && !l.plan.WaitsFor(i), exits: !l.plan.Refunds(i), single: l.plan.TakesOne(i), place: !l.plan.Refunds(i) && !l.plan.Records(i)}
 			if step.cell == nil {
 				step.keys, step.slot, step.complete = l.steps[i], keys, s.Missing != keyed.MissingShare
 				keys++
@@ -163,12 +166,15 @@ func (l *fastPath) enter(q *Request) bool {
 	}
 	l.began = l.pipeline.Now()
 	l.deadline, l.seed = q.deadline(l.ctx, l.began), l.pipeline.seedOf(l.layout)
-	cost := q.cost()
+	l.cost = q.cost()
 	steps := l.layout.fastSteps
 	l.open, l.returned = true, clock.Always
 	l.lock()
 	for i := range steps {
-		s := &steps[i]
+		s, cost := &steps[i], l.cost
+		if s.single {
+			cost = 1
+		}
 		if b := s.cell; b != nil && !b.Busy() {
 			if permit, ok := b.Cell.Enter(cost, 0, l.began); ok {
 				l.permits[i] = permit
@@ -192,10 +198,12 @@ func (l *fastPath) enter(q *Request) bool {
 	if l.effects {
 		l.deliver()
 	}
-	if l.pipeline.HasListeners() {
-		l.traced = l.pipeline.record(q, l.began, l.deadline)
+	if to := l.pipeline.list.Load(); to != nil {
+		if to.trace != nil {
+			l.traced = l.pipeline.record(q, l.began, l.deadline)
+		}
 		if all {
-			l.admitted(q)
+			l.admitted(to, q)
 		}
 	}
 	return all
@@ -203,23 +211,31 @@ func (l *fastPath) enter(q *Request) bool {
 
 // admitted reports that the attempt starts. Its event is not in the frame of enter, which
 // every call would clear; succeeded is apart for the same reason.
-func (l *fastPath) admitted(q *Request) {
+func (l *fastPath) admitted(to *listening, q *Request) {
 	if l.traced != nil {
 		l.traced.Decide(&decision.Decision{At: l.began, Kind: decision.Admit, Attempt: 1})
 	}
-	if l.pipeline.Hears(decision.Admit) {
-		l.pipeline.report(&Event{Kind: decision.Admit, Attempt: 1}, l.ctx, q, l.began, l.began)
+	if to.kinds.has(decision.Admit) {
+		l.tell(to, decision.Admit, q, l.began)
 	}
 }
 
 // succeeded reports the end of a call whose function succeeded.
-func (l *fastPath) succeeded(q *Request, now clock.Mark) {
+func (l *fastPath) succeeded(to *listening, q *Request, now clock.Mark) {
 	if l.traced != nil {
 		l.traced.Done(now, 0, reducer.OK, false, 0)
 		l.traced.Decide(&decision.Decision{At: now, Kind: decision.End, Outcome: reducer.OK, Attempt: 1, Last: true})
 	}
-	if l.pipeline.Hears(decision.End) {
-		l.pipeline.report(&Event{Kind: decision.End, Outcome: reducer.OK, Attempt: 1}, l.ctx, q, l.began, now)
+	if to.kinds.has(decision.End) {
+		l.tell(to, decision.End, q, now)
+	}
+}
+
+// tell emits an event that has no more fields than those of Teller.
+func (l *fastPath) tell(to *listening, kind decision.Kind, q *Request, now clock.Mark) {
+	id := l.pipeline.RequestOf(l.ctx, q.ID)
+	for next := 0; next < len(to.functions); {
+		next = l.pipeline.Listeners.tell(to.functions, next, kind, nil, l, q, id, now)
 	}
 }
 
@@ -286,20 +302,30 @@ func (l *fastPath) admit(s *fastPathStep, keys *[fastPathKeys]string, cost uint3
 	}
 	answer := b.Cell.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, l.began, &b.Out)
 	l.effects = l.effects || len(b.Out) > 0
-	return l.answered(answer, cost)
+	return l.answered(answer)
 }
 
 // admitKey is admit for a step with keys.
 func (l *fastPath) admitKey(s *fastPathStep, key string, cost uint32) (permit reducer.Permit, ok bool) {
-	if answer, blocked := s.keys.blocks.answer(key, l.began); blocked {
-		l.handles[s.slot] = keyed.Handle{}
-		if !s.refuses {
-			return permit, false
+	if s.keys.blocks.any() {
+		if answer, blocked := s.keys.blocks.answer(key, l.began); blocked {
+			l.handles[s.slot] = keyed.Handle{}
+			if !s.refuses {
+				return permit, false
+			}
+			return l.answered(answer)
 		}
-		return l.answered(answer, cost)
 	}
-	x, at := s.keys.use(key, l.began)
-	l.handles[s.slot] = x.ref.Handle()
+	r, at, how := s.keys.cells.Use(key, l.began)
+	l.handles[s.slot] = r.Handle()
+	if !crowded(how) && !s.keys.cells.Evicts() && s.keys.alone(r) {
+		// A keyedCell is larger than all that this needs.
+		if permit, ok = r.Cell().Enter(cost, 0, at); ok {
+			r.Unlock()
+			return permit, true
+		}
+	}
+	x := s.keys.used(r, how)
 	// Before it was configured, callers may have waited at a step that refuses now.
 	busy := x.busy()
 	if !busy {
@@ -312,7 +338,7 @@ func (l *fastPath) admitKey(s *fastPathStep, key string, cost uint32) (permit re
 	answer := x.cell.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, at, x.out)
 	changes, woken := x.collect(at)
 	l.closeKey(&x, changes, woken, at)
-	return l.answered(answer, cost)
+	return l.answered(answer)
 }
 
 // closeKey unlocks the cell of a key, and stores its events for deliver.
@@ -326,22 +352,22 @@ func (l *fastPath) closeKey(x *keyedCell, changes []change, woken *Waiter, now c
 }
 
 // answered handles the answer of a cell that did not admit at once.
-func (l *fastPath) answered(answer reducer.Answer, cost uint32) (reducer.Permit, bool) {
+func (l *fastPath) answered(answer reducer.Answer) (reducer.Permit, bool) {
 	if answer.Verdict == reducer.Admit {
 		return answer.Permit, true
 	}
 	l.reason, l.returned = answer.Reason, answer.Mark
-	l.undo(cost)
+	l.undo()
 	return reducer.Permit{}, false
 }
 
 // undo releases the permits of a call that a cell refuses, in reverse order. The
 // caller holds the lock.
-func (l *fastPath) undo(cost uint32) {
+func (l *fastPath) undo() {
 	l.refused, l.open = true, false
 	for i := int(l.entered) - 1; i >= 0; i-- {
 		s := &l.layout.fastSteps[i]
-		a := l.layout.plan.Undo(s.step, l.permits[i], cost)
+		a := l.layout.plan.Undo(s.step, l.permits[i], l.cost)
 		if s.keys == nil {
 			s.cell.Cell.Step(a, l.began, &s.cell.Out)
 			l.effects = l.effects || len(s.cell.Out) > 0
@@ -428,6 +454,12 @@ func (l *fastPath) leave(q *Request, err error) bool {
 	case l.attempt != nil:
 		l.attempt.End()
 	}
+	to := l.pipeline.list.Load()
+	if to == nil && !l.layout.exits && !l.layout.tallies && l.layout.due == 0 && l.deadline == clock.Never {
+		// Nothing depends on the mark at which the function returned.
+		l.open = false
+		return true
+	}
 	now := l.pipeline.Now()
 	l.returned = now
 	if l.endsBy(l.layout.due) <= now {
@@ -455,8 +487,8 @@ func (l *fastPath) leave(q *Request, err error) bool {
 		l.layout.budget.Step(reducer.Action{Kind: reducer.Release, Outcome: reducer.OK}, now)
 	}
 	l.open = false
-	if l.pipeline.HasListeners() {
-		l.succeeded(q, now)
+	if to != nil {
+		l.succeeded(to, q, now)
 	}
 	return true
 }

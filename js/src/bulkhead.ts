@@ -19,7 +19,7 @@ import { inspectable } from './observable.js';
 import { bulkheadAlone } from './reader/alone.js';
 import { share } from './shared.js';
 import type { BulkheadCounts } from './step.js';
-import type { CallOptions, CommonOptions, Duration, Task } from './types.js';
+import type { CommonOptions, CostOptions, Duration, Task } from './types.js';
 import type { Waiter } from './waiters.js';
 
 /** Settings of a bulkhead. */
@@ -36,7 +36,7 @@ export interface BulkheadOptions extends CommonOptions {
   lease?: Duration | undefined;
 }
 
-/** A place in a bulkhead. */
+/** A place in a bulkhead, or as many as the call cost. */
 export class Permit {
   readonly ok = true;
 
@@ -48,7 +48,7 @@ export class Permit {
   ) {}
 
   // Bound functions, created on first use.
-  /** Releases the place. Only the first call counts. */
+  /** Releases what the call took. Only the first call counts. */
   get release(): () => void {
     return () => {
       this.end();
@@ -89,8 +89,10 @@ if (Symbol.dispose) {
   };
 }
 
-/** Bounds how many calls run at once. Make one with `bulkhead`. */
-export class Bulkhead extends Cell<Permit, CallOptions> {
+/**
+ * Bounds how many calls run at once. A call takes as many places as its `cost`, at least one. Make one with `bulkhead`.
+ */
+export class Bulkhead extends Cell<Permit, CostOptions> {
   private readonly places: number;
   /** Nothing ends by time alone: no step needs one. */
   private readonly timeless: boolean;
@@ -103,11 +105,15 @@ export class Bulkhead extends Cell<Permit, CallOptions> {
     this.timeless = wait === undefined && lease === undefined;
   }
 
-  /** How many callers have a place and how many wait for one, and the free places. */
+  /** How many places are taken, how many callers wait for some, and how many are free. */
   get counts(): BulkheadCounts {
     this.perform(ACTION_PEEK);
     const free = this.engine.words()[SLOT_FREE] as number;
     return { running: this.places - free, queued: this.inQueue(), free };
+  }
+
+  protected override get callNames(): readonly string[] {
+    return ['signal', 'cost'];
   }
 
   protected override now(): number {
@@ -127,7 +133,7 @@ export class Bulkhead extends Cell<Permit, CallOptions> {
 
   protected override async run<T>(
     task: Task<T>,
-    options: CallOptions | undefined,
+    options: CostOptions | undefined,
     asValue: boolean,
   ): Promise<unknown> {
     const { common, engine } = this;

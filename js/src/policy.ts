@@ -64,6 +64,18 @@ export interface StepSettings {
 /** An attribute of calls that has a number. */
 export type CostAttribute = `header:${string}` | `cookie:${string}` | `query:${string}`;
 
+/** What a call takes at a step: a number, the attribute that has it, or an attribute and a number for calls without. */
+export type Cost = number | CostAttribute | { attribute: CostAttribute; default?: number | undefined };
+
+/** What a bulkhead has beside `BulkheadOptions` in a policy. */
+export interface BulkheadStepOptions {
+  /**
+   * How many places a call takes: a number, the attribute that has it, or an attribute and the cost of a call whose value
+   * is no whole number, 1 by default. Default 1.
+   */
+  cost?: Cost | undefined;
+}
+
 /** Settings of a limit in a policy. */
 export interface LimitOptions extends RateLimiterOptions {
   /** The attribute whose value is the class of a call, beside `rates`. */
@@ -74,7 +86,7 @@ export interface LimitOptions extends RateLimiterOptions {
    * How many permits a call takes here: a number, the attribute that has it, or an attribute and the cost of a call whose
    * value is no whole number, 1 by default. Default: the `cost` of the call.
    */
-  cost?: number | CostAttribute | { attribute: CostAttribute; default?: number | undefined } | undefined;
+  cost?: Cost | undefined;
   /**
    * When the permits are taken: at the start; at the start, and settled at the end by what the attempt said that it
    * used; or at the end. Default `start`.
@@ -156,7 +168,7 @@ export interface RetryStepOptions {
 export type Step =
   | { limit: Rate | Settings<LimitOptions> }
   | { breaker: Settings<CircuitBreakerOptions> }
-  | { bulkhead: number | Settings<BulkheadOptions> }
+  | { bulkhead: number | (Settings<BulkheadOptions> & BulkheadStepOptions) }
   | { retry: number | (Settings<RetryOptions> & RetryStepOptions) }
   | { hedge: HedgeOptions & StepSettings }
   | { adaptive: AdaptiveOptions & StepSettings }

@@ -33,9 +33,9 @@ export interface Cells {
   places(index: number): number | undefined;
 }
 
-/** How many calls are at a bulkhead. */
+/** What is taken of a bulkhead. */
 export interface BulkheadCounts {
-  /** The calls that have a place. */
+  /** The places that are taken: as many as calls run, where each takes one. */
   readonly running: number;
   /** The calls that wait for one. */
   readonly queued: number;

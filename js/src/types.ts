@@ -144,7 +144,10 @@ export interface CallOptions {
 
 /** Options of a call that costs permits. */
 export interface CostOptions extends CallOptions {
-  /** How many permits it takes, a whole number. Default 1; 0 passes at once and takes nothing. */
+  /**
+   * How many permits it takes, a whole number, or how many places of a bulkhead. Default 1. 0 passes a limit at once and
+   * takes nothing; at a bulkhead it counts as 1.
+   */
   cost?: number | undefined;
 }
 

@@ -20,6 +20,44 @@ test('so many run, others wait in order or are refused', async () => {
   expect(places.tryAcquire().ok).toBe(true);
 });
 
+test('a call takes as many places as its cost, and is not overtaken', async () => {
+  const places = bulkhead({ concurrent: 4, queue: 2, clock: virtualClock() });
+  const first = places.tryAcquire({ cost: 3 }) as Permit;
+  expect(places.counts).toEqual({ running: 3, queued: 0, free: 1 });
+  expect(places.tryAcquire({ cost: 2 })).toMatchObject({ ok: false, reason: 'full' });
+  expect(await places.acquire({ cost: 5 })).toMatchObject({ ok: false, reason: 'capacity' });
+  const heavy = places.acquire({ cost: 4 });
+  const light = places.execute(() => 'light');
+  expect(places.tryAcquire()).toMatchObject({ ok: false, reason: 'full' });
+  first.release();
+  const all = (await heavy) as Permit;
+  expect(places.counts).toEqual({ running: 4, queued: 1, free: 0 });
+  all.release();
+  expect(await light).toBe('light');
+  expect(places.counts.free).toBe(4);
+  expect(places.tryAcquire({ cost: 0 }).ok).toBe(true);
+  expect(places.counts.free).toBe(3);
+  expect(() => places.tryAcquire({ cost: -1 })).toThrow('cost');
+});
+
+test('a step has a cost of its own', async () => {
+  const size = { attribute: 'header:x-size', default: 2 } as const;
+  const calls = pipeline([{ bulkhead: { concurrent: 4, cost: size } }], { clock: virtualClock() });
+  let end = (): void => undefined;
+  const held = calls.execute(
+    () =>
+      new Promise<void>((resolve) => {
+        end = resolve;
+      }),
+    { attributes: { 'header:x-size': '3' } },
+  );
+  await expect(calls.execute(() => 1)).rejects.toMatchObject({ reason: 'full' });
+  expect(await calls.execute(() => 1, { attributes: { 'header:x-size': '0' } })).toBe(1);
+  end();
+  await held;
+  expect(await calls.execute(() => 1, { cost: 9 })).toBe(1);
+});
+
 test('an aborted signal frees the place in the queue', async () => {
   const places = bulkhead({ concurrent: 1, queue: 1, clock: virtualClock() });
   const held = places.tryAcquire() as Permit;

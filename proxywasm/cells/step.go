@@ -27,7 +27,7 @@ func Form(step pipeline.Step) []byte {
 		c.Cost, c.Charge, c.Counts = limiter.Cost{}, limiter.ChargeStart, 0
 		step.Config = c
 	case bulkhead.Config:
-		c.Wait, c.Queue, c.Order = 0, 0, limiter.Oldest
+		c.Wait, c.Queue, c.Order, c.Cost = 0, 0, limiter.Oldest, limiter.Cost{}
 		step.Config = c
 	}
 	if len(step.Per) == 0 {

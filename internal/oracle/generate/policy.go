@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/fallback"
@@ -29,7 +30,7 @@ type maker struct {
 	keyed bool
 	// passes says that policies may have no steps.
 	passes bool
-	// priced says that many limits of this case have a cost of their own.
+	// priced says that many limits and bulkheads of this case have a cost of their own.
 	priced bool
 	// chosen says that many steps of this case apply to some calls alone, or enforce for a
 	// share of them.
@@ -219,6 +220,9 @@ func plain(s pipeline.Step) pipeline.Step {
 		cells = c.Budgeted || c.Percentile.Positive()
 	case limiter.Config:
 		c.Cost.Permits = min(c.Cost.Permits, greatest(c))
+		s.Config = c
+	case bulkhead.Config:
+		c.Cost.Permits = min(c.Cost.Permits, c.Concurrent)
 		s.Config = c
 	}
 	if !cells {

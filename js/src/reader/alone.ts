@@ -1,6 +1,6 @@
 // The mechanisms that have an object of their own, each with what reads its values, so that an application has no more than it imports.
 
-import { backoff, jitter, openTime } from './backoff.js';
+import { backoff, blockTime, jitter, openTime } from './backoff.js';
 import { notAlone } from './cost.js';
 import { breaker } from './mechanisms/breaker.js';
 import { bulkhead } from './mechanisms/bulkhead.js';
@@ -19,9 +19,11 @@ export const limitAlone: Alone = {
   mechanism: limit,
   readers: {
     attribute: notAlone,
+    block_time: blockTime,
     cost: notAlone,
     count,
     duration,
+    map,
     rate,
     rates: notAlone,
     word,
@@ -32,7 +34,10 @@ export const breakerAlone: Alone = {
   mechanism: breaker,
   readers: { count, duration, map, one_of: oneOf, open_time: openTime, share, word },
 };
-export const bulkheadAlone: Alone = { mechanism: bulkhead, readers: { count, duration, word } };
+export const bulkheadAlone: Alone = {
+  mechanism: bulkhead,
+  readers: { cost: notAlone, count, duration, word },
+};
 /** For the module of retries, which has no budgets. */
 export const retryAlone: Alone = {
   mechanism: retry,

@@ -1,4 +1,4 @@
-import { backoff, jitter, openTime } from './backoff.js';
+import { backoff, blockTime, jitter, openTime } from './backoff.js';
 import { budget } from './budget.js';
 import { classAttribute, classRates } from './conditions.js';
 import { cost } from './cost.js';
@@ -32,6 +32,7 @@ export const mechanismOf = (name: string): Mechanism | undefined =>
 export const READERS: Readers = {
   attribute: classAttribute,
   backoff,
+  block_time: blockTime,
   bool,
   budget,
   chance,

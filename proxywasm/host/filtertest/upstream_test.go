@@ -174,6 +174,32 @@ func free(e *envoy) (n int) {
 	}
 }
 
+// TestPlacesByCost has requests take as many places as a header says, on two workers, and
+// give all of them back.
+func TestPlacesByCost(t *testing.T) {
+	t.Parallel()
+	e := start(t, steps("process", `{"bulkhead":{"concurrent":4,"cost":"header:x-size"}}`))
+	large := e.begin(0, "x-size", "3")
+	assert.Equal(t, 1, passed(large))
+	assert.Equal(t, "full", reasonOf(e.begin(1, "x-size", "2")))
+	assert.Equal(t, "capacity", reasonOf(e.begin(1, "x-size", "5")))
+	small := e.begin(1, "x-size", "0")
+	assert.Equal(t, 1, passed(small), "a request takes a place at least")
+	assert.Zero(t, free(e))
+	answer(large, 200)
+	assert.Equal(t, 3, free(e))
+	again := e.begin(1, "x-size", "3")
+	assert.Equal(t, 1, passed(again))
+	again.Reset()
+	answer(small, 200)
+	assert.Equal(t, 4, free(e))
+
+	e.begin(0, "x-size", "3")
+	e.filter.Worker(0).Kill()
+	e.Advance(time.Minute)
+	assert.Equal(t, 4, free(e), "the lease of a worker is one for all its places")
+}
+
 // TestLeases has a worker die with places: they are free again when their lease is over.
 func TestLeases(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,14 @@ export const bulkhead: Mechanism = {
   row: BULKHEAD,
   // With a queue alone only the caller bounds its wait, and a wait needs a queue.
   check(s) {
+    const cost = s.first('cost');
+    if (s.whole('concurrent') && s.whole('cost')) {
+      if (!cost) {
+        s.wrong('cost', 'a default of 1 or more: each call takes a place');
+      } else if (cost > s.first('concurrent')) {
+        s.wrong('cost', 'a cost, also as a default, of at most concurrent; a greater one is always refused');
+      }
+    }
     if (['wait', 'queue'].some((name) => s.has(name) && !s.whole(name))) return;
     const wait = s.first('wait');
     if (!s.has('queue') && wait) s.set('queue', DEFAULT_QUEUE);
