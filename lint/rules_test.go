@@ -80,7 +80,6 @@ var ruleTests = []struct {
 	// Conditions.
 	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9, when: {key: a, not: {key: [a, b]}}}}`, []string{"warning when-never-holds limit"}},
 	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9, when: [{key: a, not: {key: a}}, {key: b}]}}`, []string{}},
-	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9, when: {"header:plan": free}, class: "header:plan", rates: {free: 1/s, pro: 2/s}}}`, []string{"warning when-never-holds limit-pro", "warning when-never-holds limit"}},
 	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9, class: "header:plan", rates: {free: 1/s, pro: 2/s}}}`, []string{}},
 	{`{timeout: {after: 5s, enforce: 10%}}, {limit: {rate: 10/s, burst: 9}}`, []string{"note no-timeout"}},
 	{`{bulkhead: {concurrent: 5, lease: 10s}}`, []string{"note no-timeout", "note lease-runs-out bulkhead"}},

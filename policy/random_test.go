@@ -26,8 +26,8 @@ var beyond = []string{
 	"at least the base", "at most the default max", "at most the samples", "a retry above the hedge",
 	"at least the minimum", "at most the maximum",
 	"below the chaos", "fail, throttle and ignore together", "at least by",
-	"is always refused", "less than 100%", "at most one_above", "at most 720h",
-	"an address or a prefix as in", "shadow or enforce", "classes that make", "each name once",
+	"is always refused", "each call takes a place", "less than 100%", "at most one_above", "at most 720h",
+	"an address or a prefix as in", "shadow or enforce", "classes that make", "of other attributes", "each name once",
 }
 
 // TestSchemaAgrees compares parser, schema and core on random policies: the schema

@@ -187,14 +187,21 @@ func textsOf(parts []string, entries []Entry, verb string) []string {
 	return parts
 }
 
-// And returns the condition with more entries in every one of its cases.
+// Sort puts entries in the order of their attributes, in which equal conditions are equal.
+func Sort(entries []Entry) []Entry {
+	slices.SortFunc(entries, func(a, b Entry) int { return strings.Compare(a.Attribute, b.Attribute) })
+	return entries
+}
+
+// And returns the condition with more entries in every one of its cases, of attributes that
+// it does not have.
 func (c Condition) And(all, none []Entry) Condition {
 	if len(c) == 0 {
 		return Condition{{All: all, None: none}}
 	}
 	both := make(Condition, len(c))
 	for i := range c {
-		both[i] = Case{All: append(slices.Clip(c[i].All), all...), None: append(slices.Clip(c[i].None), none...)}
+		both[i] = Case{All: Sort(slices.Concat(c[i].All, all)), None: Sort(slices.Concat(c[i].None, none))}
 	}
 	return both
 }

@@ -77,7 +77,7 @@ func (r *reader) entries(n *tree.Node, allowed string) (list []condition.Entry) 
 		}
 		list = append(list, condition.Entry{Attribute: name, Values: r.valuesOf(e, name)})
 	}
-	return list
+	return condition.Sort(list)
 }
 
 // valuesOf reads the values of an attribute: a text or a list of them.
@@ -162,6 +162,9 @@ func (r *reader) areRates(n *tree.Node) bool {
 // classes returns a step for each class of a limit: its settings with the rate of the class,
 // for calls of the class alone. The step itself is then for the calls of no class.
 func (s *settings) classes(base *pipeline.Step) (steps []pipeline.Step) {
+	if when := s.fields.get("when"); when != nil && slices.Contains(base.When.Attributes(), s.class) {
+		s.failKey(when, "$t of the attribute of class", "$t of other attributes")
+	}
 	var names []string
 	for _, e := range s.rates.Items {
 		if isTorn(e) || len(names) >= pipeline.MaxSteps {

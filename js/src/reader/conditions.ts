@@ -65,10 +65,14 @@ function readCase(problems: Problems, item: Node): Case {
   return { all, none };
 }
 
+/** Entries in the order of their attributes, in which equal conditions are equal. */
+const sorted = (list: readonly Entry[]): Entry[] =>
+  [...list].sort((a, b) => (a.attribute < b.attribute ? -1 : a.attribute > b.attribute ? 1 : 0));
+
 /** Reads the attributes of a map, without its `not` where that is allowed. */
 function entries(problems: Problems, n: Node, allowed: string): Entry[] {
   const first = new Map<string, Node>();
-  return n.items.flatMap((entry) => {
+  const list = n.items.flatMap((entry) => {
     const other = first.get(entry.key);
     if (other) {
       problems.double(entry, other);
@@ -80,6 +84,7 @@ function entries(problems: Problems, n: Node, allowed: string): Entry[] {
     const [name, whole] = attribute(problems, key, PLAIN, allowed);
     return whole ? [{ attribute: name, values: valuesOf(problems, entry, name) }] : [];
   });
+  return sorted(list);
 }
 
 /** Reads the values of an attribute: a text or a list of them. */
@@ -160,7 +165,7 @@ export const classRates: Reader = (s, n) => {
 /** The condition with more entries in every one of its cases. */
 const and = (condition: Condition, all: readonly Entry[], none: readonly Entry[]): Condition =>
   condition.length
-    ? condition.map((one) => ({ all: [...one.all, ...all], none: [...one.none, ...none] }))
+    ? condition.map((one) => ({ all: sorted([...one.all, ...all]), none: sorted([...one.none, ...none]) }))
     : [{ all, none }];
 
 /**
@@ -171,6 +176,13 @@ export function classSteps(settings: Settings, base: Step, most: number): Step[]
   const { by, rates } = settings.classes;
   if (!by || !rates) return [];
   const { problems } = settings;
+  const when = settings.fields?.get('when');
+  if (
+    when &&
+    base.when.some(({ all, none }) => [...all, ...none].some(({ attribute }) => attribute === by))
+  ) {
+    problems.failKey(when, 'when of the attribute of class', 'when of other attributes');
+  }
   const names: string[] = [];
   const steps = rates.items.slice(0, most).map((entry) => {
     const mark = problems.mark;
