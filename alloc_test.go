@@ -47,6 +47,8 @@ func TestDoAllocatesOnce(t *testing.T) {
 		allocates(t, c.want, c.steps[0], func() { _, _ = sluice.Do(ctx, p, ok) })
 		p.Listen(func(sluice.Event) {})
 		allocates(t, c.want, "heard "+c.steps[0], func() { _, _ = sluice.Do(ctx, p, ok) })
+		p.Observe(new(sluice.Metrics))
+		allocates(t, c.want, "observed "+c.steps[0], func() { _, _ = sluice.Do(ctx, p, ok) })
 	}
 }
 

@@ -365,6 +365,8 @@ func TestEventsComeOnce(t *testing.T) {
 	p, b := guarded(t, []string{"breaker: {window: {calls: 100}}", "bulkhead: {concurrent: 2, wait: 1h}"}), broken(t, breakerConfig())
 	var kinds [2][32]atomic.Int64
 	p.Listen(func(e sluice.Event) { kinds[0][e.Kind].Add(1) })
+	var stays sluice.Metrics
+	p.Observe(&stays)
 	b.Listen(func(e sluice.Event) { kinds[1][e.Kind].Add(1) })
 	var work, visits sync.WaitGroup
 	var over atomic.Bool
@@ -378,6 +380,7 @@ func TestEventsComeOnce(t *testing.T) {
 				}
 			}
 			g.Add(p.Listen(once, sluice.EventAdmit, sluice.EventEnd))
+			g.Add(p.Observe(new(sluice.Metrics)))
 			runtime.Gosched()
 			g.Stop()
 		}
@@ -399,6 +402,10 @@ func TestEventsComeOnce(t *testing.T) {
 		assert.EqualValues(t, workers*calls, kinds[i][sluice.EventEnd].Load())
 	}
 	assert.Equal(t, kinds[0][sluice.EventWait].Load(), kinds[0][sluice.EventGranted].Load())
+	counts := stays.Snapshot().Decisions
+	assert.EqualValues(t, workers*calls, counts[sluice.MetricsKey{Policy: "p", Kind: sluice.EventAdmit}])
+	assert.EqualValues(t, workers*calls, counts[sluice.MetricsKey{Policy: "p", Kind: sluice.EventEnd, Outcome: reducer.OK}])
+	assert.EqualValues(t, kinds[0][sluice.EventWait].Load(), counts[sluice.MetricsKey{Policy: "p", Kind: sluice.EventWait, Step: "bulkhead"}])
 }
 
 // TestListenerPanics has a listener panic on the goroutine of a call and on that of a
@@ -424,7 +431,36 @@ func TestListenerPanics(t *testing.T) {
 		assert.True(t, l.Allow())
 		assert.True(t, l.Allow())
 		assert.Equal(t, 2, panicked)
+		for _, x := range []*panicking{{at: sluice.EventAdmit}, {at: sluice.EventEnd}, {at: sluice.EventLapse}} {
+			p.Observe(x)
+			heard := sentencesOf(p)
+			for range 2 {
+				require.NoError(t, do(p, ok))
+				require.NoError(t, do(p, stubborn(2*time.Second)))
+			}
+			assert.Len(t, heard.take(), 10)
+			assert.Equal(t, 1, x.panics, x.at)
+		}
 	})
+}
+
+// panicking is an observer that panics at each event of a kind.
+type panicking struct {
+	at     sluice.EventKind
+	panics int
+}
+
+func (x *panicking) Observe(e sluice.Event) { x.got(e.Kind) }
+
+func (x *panicking) Admitted(string) { x.got(sluice.EventAdmit) }
+
+func (x *panicking) Succeeded(string, context.Context, time.Duration) { x.got(sluice.EventEnd) }
+
+func (x *panicking) got(kind sluice.EventKind) {
+	if kind == x.at {
+		x.panics++
+		panic("observer")
+	}
 }
 
 // TestListenerBlocks has a listener block one call: it holds up this call alone.

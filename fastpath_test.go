@@ -235,3 +235,25 @@ func TestFastPathReturnsTokens(t *testing.T) {
 		assert.Equal(t, "tokens 17", left())
 	})
 }
+
+// TestOneReadingOfTheClock is enough where nothing depends on when the function returned.
+func TestOneReadingOfTheClock(t *testing.T) {
+	for _, c := range []struct {
+		step  string
+		reads int64
+	}{{"limit: 9/1s", 1}, {"limit: {rate: 9/1s, per: key}", 1}, {"bulkhead: 9", 2}, {"breaker: {window: {calls: 100}}", 2}} {
+		source := &counting{}
+		p := guarded(t, []string{c.step}, sluice.WithClock(source))
+		require.NoError(t, do(p, ok))
+		reads := func() int64 {
+			before := source.reads.Load()
+			require.NoError(t, do(p, ok))
+			return source.reads.Load() - before
+		}
+		assert.Equal(t, c.reads, reads(), c.step)
+		stop := p.Listen(func(sluice.Event) {})
+		assert.EqualValues(t, 2, reads(), c.step)
+		stop()
+		assert.Equal(t, c.reads, reads(), c.step)
+	}
+}

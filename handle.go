@@ -204,7 +204,8 @@ type HandleState struct {
 	// Next is after what time the next permit or place is free; 0 where one is, and where
 	// it is not known.
 	Next time.Duration
-	// Blocked is how long the key is refused by Block; 0 for not.
+	// Blocked is how long the key is refused by Block, or the key or the step by the block
+	// of a limit that it exceeded; 0 for not.
 	Blocked time.Duration
 }
 
@@ -260,7 +261,7 @@ func (h Handle) transition(to breaker.Mode, until clock.Mark) error {
 }
 
 // Reset returns the step, or the key, to its initial state: a limit has all its permits,
-// a breaker is closed, a budget is full. On a step with keys and without Key it resets
+// without blocks, a breaker is closed, a budget is full. On a step with keys and without Key it resets
 // all keys and ends all blocks. Permits from before are void: a call that runs in a
 // bulkhead no longer counts there. Calls that wait are refused, with
 // ReasonCapacity at a limit and ReasonFull at a bulkhead.
@@ -368,7 +369,8 @@ func (h Handle) Block(d time.Duration) error {
 // hedge with keys have budgets there, which refuse no call.
 func asks(k pipeline.Kind) bool { return mechanisms.Row(k).Traits&mechanism.Asks != 0 }
 
-// Unblock ends a Block. The error wraps ErrUnknownKey where the key is not blocked.
+// Unblock ends a Block, and the block of a key that exceeded its limit: the next one is as
+// long as it would have been. The error wraps ErrUnknownKey where the key is not blocked.
 func (h Handle) Unblock() error {
 	t, key, err := h.keyOf(ActionUnblock)
 	if err != nil {
@@ -391,7 +393,7 @@ func (h Handle) Forgive() error {
 	return h.done(ActionForgive, t, t.Revert(key, false, ActionForgive, h.author))
 }
 
-// BlockedKey is a key that Block blocks.
+// BlockedKey is a key that Block blocks, or that exceeded a limit with a block.
 type BlockedKey struct {
 	// Key as events have it, and its values in the order of per.
 	Key    string

@@ -22,7 +22,8 @@ import (
 // since its own last use. Every request is a use, also one that is refused. The
 // eviction of a key that has all its permits has no effect on decisions.
 //
-// A token bucket takes at most 64 bytes a key. Keys themselves are not stored.
+// A token bucket takes at most 64 bytes a key; with Config.WarmUp or Config.Block more,
+// as the other algorithms. Keys themselves are not stored.
 // NewKeyedLimiter makes one; a zero KeyedLimiter refuses every key.
 type KeyedLimiter struct {
 	*settings
@@ -45,6 +46,7 @@ func NewKeyedLimiter(c limiter.Config, options ...Option) (*KeyedLimiter, error)
 	if err != nil {
 		return nil, err
 	}
+	c = c.WithDefaults()
 	machine, err := limiter.New(c)
 	if err != nil {
 		return nil, err
@@ -60,7 +62,7 @@ func NewKeyedLimiter(c limiter.Config, options ...Option) (*KeyedLimiter, error)
 		keys = min(s.MaxKeys, keyed.MaxKeys)
 	}
 	config := keyedcells.Config{Config: keyed.Config{Keys: uint32(keys)}, Maker: maker, Reuse: true, Watched: func() bool { return l.events.listeners.Hears(decision.Evicted) }}
-	if c.Algorithm == limiter.TokenBucket {
+	if c.OneWord() {
 		config.Bucket, config.Final = machine, true
 		if l.bucket, err = tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.Burst}); err != nil {
 			return nil, err

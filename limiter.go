@@ -42,7 +42,8 @@ type word struct {
 const locked = math.MinInt64
 
 // NewLimiter makes a limiter. Config.Wait and Config.Queue bound Wait alone;
-// without them a caller waits until its context is over.
+// without them a caller waits until its context is over. Beside Config.Block no caller
+// waits: Wait refuses as Allow does.
 func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
 	maker, bucket, err := makeLimiter(c)
 	if err != nil {
@@ -68,12 +69,12 @@ func makeLimiter(c limiter.Config) (cell.Maker, *tokenbucket.Machine, error) {
 	if err := checkAlone(c); err != nil {
 		return nil, nil, err
 	}
-	if c.Wait == 0 && c.Queue == 0 {
+	c = c.WithDefaults()
+	if c.Wait == 0 && c.Queue == 0 && c.Block.After == 0 {
 		c.Wait, c.Queue = math.MaxInt64, limiter.MaxQueue
 	}
-	c = c.WithDefaults()
 	maker, err := limiter.Cells(c)
-	if err != nil || c.Algorithm != limiter.TokenBucket {
+	if err != nil || !c.OneWord() {
 		return maker, nil, err
 	}
 	bucket, err := tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.Burst})
@@ -145,7 +146,7 @@ func (l *Limiter) try(n uint32, now clock.Mark) bool {
 	}
 	b := l.cell
 	b.Lock()
-	if m, state := limiter.Of(b.Cell); l.word.Load() == nil && state.Waiting() == 0 && n > 0 {
+	if m, state := limiter.Of(b.Cell); l.word.Load() == nil && state.Waiting() == 0 && n > 0 && m.Config().Block.After == 0 {
 		// What Enter does not admit where no caller waits is refused.
 		_, ok := m.Enter(state, n, 0, now)
 		b.Unlock()
@@ -303,7 +304,7 @@ func (l *Limiter) Reserve(n uint32, wait time.Duration) (Reservation, error) {
 	if m, state := limiter.Of(b.Cell); answer.Verdict == reducer.Admit {
 		r.at = m.ReadyAt(state, answer.Permit)
 		if n > 0 {
-			l.until = max(l.until, state.Bucket().TAT)
+			l.until = max(l.until, m.FullAt(state))
 		}
 	}
 	l.unlock(now)

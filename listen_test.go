@@ -2,8 +2,10 @@ package sluice_test
 
 import (
 	"bytes"
+	"context"
 	"log/slog"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -14,6 +16,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 func TestListenersMayCallBack(t *testing.T) {
@@ -122,6 +125,56 @@ func TestMetricsAreAFoldOfEvents(t *testing.T) {
 		clear(s.Decisions)
 		assert.NotEmpty(t, m.Snapshot().Decisions, "a snapshot is a copy")
 	})
+}
+
+// TestObserversGetWhatListenersGet has calls that end in many ways, of policies with a fast
+// path and without: what an observer counts is what a listener counts.
+func TestObserversGetWhatListenersGet(t *testing.T) {
+	for _, steps := range [][]string{
+		{"timeout: 30s"},
+		{"retry: {attempts: 2, backoff: {constant: 1s}, jitter: none}", "breaker: {window: {consecutive: 3}, open: 1s}", "bulkhead: {concurrent: 1, queue: 1, wait: 1s}"},
+		{"timeout: {after: 3s, soft: 1s}", "hedge: {after: 1s}", "limit: {name: watch, rate: 1/1h, shadow: true}"},
+		{"limit: {rate: 3/1m, per: key}", "bulkhead: 1"},
+	} {
+		bubble(t, func(t *testing.T) {
+			set, err := sluice.Parse("test.yaml", document("limit: 1/1h"))
+			require.NoError(t, err)
+			var heard, observed sluice.Metrics
+			var group sluice.ListenerGroup
+			group.Add(set.Listen(heard.Observe))
+			group.Add(set.Observe(&observed))
+			require.NoError(t, set.Reload("test.yaml", document(steps...)))
+			p := set.Pipeline("p")
+			var all sync.WaitGroup
+			call := func(key string, takes time.Duration, err error) {
+				all.Go(func() {
+					_, _ = sluice.DoWith(t.Context(), p, sluice.Request{Key: key}, func(context.Context) (int, error) {
+						time.Sleep(takes)
+						return 1, err
+					})
+				})
+			}
+			for i := range 6 {
+				call("a", time.Duration(i), nil)
+				call("b", 2*time.Second, nil)
+				call("c", time.Minute, nil)
+				time.Sleep(4 * time.Second)
+				call("d", time.Duration(i), errBoom)
+				all.Wait()
+			}
+			s := observed.Snapshot()
+			assert.Equal(t, heard.Snapshot(), s)
+			assert.NotZero(t, s.Decisions[sluice.MetricsKey{Policy: "p", Kind: sluice.EventEnd, Outcome: reducer.OK}])
+			assert.Greater(t, len(s.Decisions), 2)
+			group.Stop()
+			call("a", 0, nil)
+			all.Wait()
+			assert.Equal(t, s, observed.Snapshot())
+			time.Sleep(time.Hour) // for attempts that lost
+		})
+	}
+	missing := (&sluice.Set{}).Pipeline("p")
+	missing.Observe(new(sluice.Metrics))()
 }
 
 func TestLogger(t *testing.T) {

@@ -1,6 +1,7 @@
 package sluice
 
 import (
+	"context"
 	"sync/atomic"
 	"time"
 
@@ -9,15 +10,21 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Metrics is a fold of events. Attach it with pipeline.Listen(metrics.Observe);
-// its zero value is ready. It keeps no keys.
+// Metrics is a fold of events. Attach it with pipeline.Observe(&metrics), or with
+// pipeline.Listen(metrics.Observe), which costs more. Its zero value is ready. It keeps no
+// keys.
 type Metrics struct {
 	decisions readmostly.Map[MetricsKey, *atomic.Uint64]
 	events    readmostly.Map[MetricsKey, *atomic.Uint64]
 	changes   readmostly.Map[[3]string, *atomic.Uint64]
-	calls     atomic.Uint64
-	elapsed   atomic.Int64 // nanoseconds
+	common    readmostly.Map[string, *commonDecisions] // by policy, not in decisions
+	calls     atomic.Uint64                            // that are not in common
+	elapsed   atomic.Int64                             // nanoseconds
 }
+
+// commonDecisions are those of one policy whose look-up by MetricsKey would cost as much as
+// the rest.
+type commonDecisions struct{ admitted, succeeded atomic.Uint64 }
 
 // MetricsKey names a counter.
 type MetricsKey struct {
@@ -52,7 +59,14 @@ func (m *Metrics) Observe(e Event) {
 		return
 	}
 	key := MetricsKey{e.Policy, e.Step, e.Kind, e.Reason, e.Outcome, e.Shadow}
-	if !e.Kind.Logged() {
+	switch {
+	case key == admissions(e.Policy):
+		m.Admitted(e.Policy)
+		return
+	case key == successes(e.Policy):
+		m.Succeeded(e.Policy, e.Context, e.Elapsed)
+		return
+	case !e.Kind.Logged():
 		m.events.Get(key, newCounter).Add(1)
 		return
 	}
@@ -63,15 +77,47 @@ func (m *Metrics) Observe(e Event) {
 	}
 }
 
+func admissions(policy string) MetricsKey {
+	return MetricsKey{Policy: policy, Kind: decision.Admit}
+}
+
+func successes(policy string) MetricsKey {
+	return MetricsKey{Policy: policy, Kind: decision.End, Outcome: reducer.OK}
+}
+
+// Admitted implements Observer.
+func (m *Metrics) Admitted(policy string) { m.common.Get(policy, newCommon).admitted.Add(1) }
+
+// Succeeded implements Observer.
+func (m *Metrics) Succeeded(policy string, _ context.Context, elapsed time.Duration) {
+	m.common.Get(policy, newCommon).succeeded.Add(1)
+	m.elapsed.Add(int64(elapsed))
+}
+
+func newCommon(string) *commonDecisions { return new(commonDecisions) }
+
 func newCounter[K any](K) *atomic.Uint64 { return new(atomic.Uint64) }
 
 // Snapshot returns a copy of what has been counted. A call that ends meanwhile may be in
 // a part of it.
 func (m *Metrics) Snapshot() MetricsSnapshot {
-	return MetricsSnapshot{
+	s := MetricsSnapshot{
 		Decisions: counted(&m.decisions), Events: counted(&m.events), Changes: counted(&m.changes),
 		Calls: m.calls.Load(), Elapsed: time.Duration(m.elapsed.Load()),
 	}
+	for policy, n := range m.common.All() {
+		if s.Decisions == nil {
+			s.Decisions = map[MetricsKey]uint64{}
+		}
+		if admitted := n.admitted.Load(); admitted > 0 {
+			s.Decisions[admissions(policy)] = admitted
+		}
+		if succeeded := n.succeeded.Load(); succeeded > 0 {
+			s.Decisions[successes(policy)] = succeeded
+			s.Calls += succeeded
+		}
+	}
+	return s
 }
 
 func counted[K comparable](counters *readmostly.Map[K, *atomic.Uint64]) map[K]uint64 {

@@ -15,7 +15,7 @@ const (
 	ReasonWait     = reducer.ReasonWait     // the wait would be, or was, too long
 	ReasonDeadline = reducer.ReasonDeadline // the turn or the next attempt would come after the deadline
 	ReasonMissing  = reducer.ReasonMissing  // the call brings no value for an attribute of the step
-	ReasonBlocked  = reducer.ReasonBlocked  // an operator blocked the key, see Handle.Block
+	ReasonBlocked  = reducer.ReasonBlocked  // the key is blocked, by Handle.Block or because it exceeded a limit with a block
 	ReasonAttempts = reducer.ReasonAttempts // all attempts are used
 	ReasonPushback = reducer.ReasonPushback // the dependency asked for no retry
 	ReasonElapsed  = reducer.ReasonElapsed  // the next attempt would start too long after the retry began

@@ -1,13 +1,16 @@
 package sluice
 
 import (
+	"context"
 	"time"
 
+	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/durations"
 	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/policy"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Pipeline is an active policy: its steps with their state. It is safe for
@@ -131,7 +134,44 @@ func (p *Pipeline) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	if p.Err() != nil {
 		return func() {}
 	}
-	return p.engine.Listen(func(e runner.Event) { f(Event(e)) }, kinds...)
+	return p.engine.ListenTold(func(e runner.Event) { f(Event(e)) }, told(f), kinds...)
+}
+
+// told is a listener of a pipeline.
+type told func(Event)
+
+// Tell implements runner.Teller.
+func (f told) Tell(ctx context.Context, kind EventKind, policy, key string, cost uint32, request string, now clock.Mark, elapsed time.Duration) {
+	var outcome reducer.Outcome
+	if kind == EventEnd {
+		outcome = reducer.OK
+	}
+	f(Event{
+		At: now, Policy: policy, Key: key, Request: request, Kind: kind, Outcome: outcome, Attempt: 1, Cost: cost,
+		Elapsed: elapsed, RetryAfter: -1, Context: ctx,
+	})
+}
+
+// Observer gets the events of pipelines, those of most calls as the few fields that
+// metrics need: to make an Event of them costs more than to count them. Each event comes
+// to one method.
+type Observer interface {
+	// Observe gets an event that comes to no other method.
+	Observe(Event)
+	// Admitted gets the EventAdmit of the first attempt of a call that was admitted at
+	// once. A pipeline may give such an event to Observe.
+	Admitted(policy string)
+	// Succeeded gets the EventEnd with outcome ok of such an attempt, with the Context and
+	// the Elapsed of the event. A pipeline may give such an event to Observe.
+	Succeeded(policy string, ctx context.Context, elapsed time.Duration)
+}
+
+// Observe gives o every event, as Listen does for a function.
+func (p *Pipeline) Observe(o Observer) (stop func()) {
+	if p.Err() != nil {
+		return func() {}
+	}
+	return p.engine.Observe(func(e runner.Event) { o.Observe(Event(e)) }, o)
 }
 
 // Configure replaces the active policy. Calls that run keep the one under

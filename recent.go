@@ -11,7 +11,7 @@ import (
 // ListenerGroup ends several listeners together. Its zero value is ready:
 //
 //	var group sluice.ListenerGroup
-//	group.Add(set.Listen(metrics.Observe))
+//	group.Add(set.Observe(&metrics))
 //	group.Add(breaker.Listen(recent.Observe, sluice.EventChange))
 //	defer group.Stop()
 type ListenerGroup struct {

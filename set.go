@@ -25,10 +25,9 @@ type Set struct {
 	shared    *runner.Mechanisms                    // nil before the first document
 }
 
-// setListener is a function that listens to the pipelines of a set.
+// setListener listens to the pipelines of a set.
 type setListener struct {
-	f     func(Event)
-	kinds []EventKind
+	listen func(*Pipeline) (stop func())
 }
 
 // Load reads a policy document, YAML or JSON. The error names file, line and
@@ -106,8 +105,8 @@ func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all runner
 	}
 	for _, p := range added {
 		s.known[p.Name()] = p
-		for f, stops := range s.listeners {
-			stops[p] = p.Listen(f.f, f.kinds...)
+		for l, stops := range s.listeners {
+			stops[p] = l.listen(p)
 		}
 		if s.trace != nil {
 			p.engine.Trace(s.trace.recorder, true)
@@ -143,13 +142,24 @@ func (s *Set) Lookup(name string) (*Pipeline, error) {
 // Listen calls f for every event of every pipeline of the set, or for those of the given
 // kinds, those of later documents included, as Pipeline.Listen does. stop ends it.
 func (s *Set) Listen(f func(Event), kinds ...EventKind) (stop func()) {
+	kinds = slices.Clone(kinds)
+	return s.listen(func(p *Pipeline) func() { return p.Listen(f, kinds...) })
+}
+
+// Observe gives o the events of every pipeline of the set, those of later documents
+// included, as Pipeline.Observe does. stop ends it.
+func (s *Set) Observe(o Observer) (stop func()) {
+	return s.listen(func(p *Pipeline) func() { return p.Observe(o) })
+}
+
+func (s *Set) listen(listen func(*Pipeline) func()) (stop func()) {
 	s.change.Lock()
 	defer s.change.Unlock()
 	stops := make(map[*Pipeline]func(), len(s.known))
 	for _, p := range s.known {
-		stops[p] = p.Listen(f, kinds...)
+		stops[p] = listen(p)
 	}
-	l := &setListener{f, slices.Clone(kinds)}
+	l := &setListener{listen}
 	if s.listeners == nil {
 		s.listeners = map[*setListener]map[*Pipeline]func(){}
 	}

@@ -62,7 +62,7 @@ func allowed(l *sluice.Limiter) {
 
 func measuredPipeline(context.Context) func() {
 	p := vendor(plenty)
-	p.Listen(new(sluice.Metrics).Observe)
+	p.Observe(new(sluice.Metrics))
 	fn := func(context.Context) (int, error) { return work() }
 	return func() { done(sluice.Do(context.Background(), p, fn)) }
 }

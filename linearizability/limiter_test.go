@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -40,6 +41,12 @@ func limiting(algorithm limiter.Algorithm, defect func(*limits)) scenario {
 		if h.marks == nil && h.rng.IntN(3) > 0 {
 			c.Wait, c.Queue, c.Order = time.Duration(1+h.rng.IntN(6))*unit, 1+h.rng.Uint32N(3), limiter.Order(h.rng.IntN(2))
 		}
+		if h.marks != nil && h.rng.IntN(3) == 0 {
+			c.Block = limiter.Block{After: 1 + h.rng.Uint32N(2), For: backoff.Config{Kind: backoff.Linear, Base: unit}}
+		}
+		if h.marks != nil && algorithm == limiter.TokenBucket && h.rng.IntN(3) == 0 {
+			c.WarmUp = limiter.WarmUp{Over: time.Duration(1+h.rng.IntN(9)) * unit, Factor: 2}
+		}
 		h.config = c
 		l, err := sluice.NewLimiter(c, sluice.WithClock(h))
 		if err != nil {
@@ -50,7 +57,7 @@ func limiting(algorithm limiter.Algorithm, defect func(*limits)) scenario {
 			defect(runner)
 		}
 		h.play(runner.client)
-		if c.Wait == 0 {
+		if c.Wait == 0 && c.Block.After == 0 {
 			// Without bounds a caller waits until its context is over.
 			c.Wait, c.Queue = math.MaxInt64, limiter.MaxQueue
 		}

@@ -19,8 +19,8 @@ func checkLimits(a *analysis) {
 		if !ok || c.Algorithm != limiter.TokenBucket && c.Algorithm != limiter.LeakyBucket {
 			continue
 		}
-		if c.Algorithm == limiter.TokenBucket && c.Burst == 0 && c.Count > 1 && !c.Settles() {
-			a.find(Note, Burst, i, fmt.Sprintf("%s without a burst lets %d pass in the worst %s: the burst is %d", rate(c), c.Admits(c.Period), unit(c.Period), c.Count), fmt.Sprintf("limit: {burst: %d}", max(1, c.Count/10)))
+		if c.Algorithm == limiter.TokenBucket && c.Burst == 0 && c.AtOnce() > 1 && !c.Settles() {
+			a.find(Note, Burst, i, fmt.Sprintf("%s without a burst lets %d pass in the worst %s: the burst is %d", rate(c), c.Admits(c.Period), unit(c.Period), c.AtOnce()), fmt.Sprintf("limit: {burst: %d}", max(1, c.Count/10)))
 		}
 		if cost := roundingCost(c); cost > 1_000 {
 			a.find(Warning, Rounded, i, fmt.Sprintf("%s becomes one permit each %s, a whole number of nanoseconds, which lowers the rate by %s", rate(c), Duration(c.Interval()), millionths(cost)), fmt.Sprintf("limit: {rate: %s}", mechanism.RateText(uint32(c.Period/c.Interval()), c.Period)))

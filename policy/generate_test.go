@@ -240,7 +240,11 @@ func valueSchema(t *testing.T, row *mechanism.Row, s *mechanism.Setting, name st
 				whole = append(whole, member{"anyOf", either})
 			}
 		}
-		return whole
+		if s.Short == "" {
+			return whole
+		}
+		short := name + "." + s.Short
+		return object{{"anyOf", []any{valueSchema(t, row, row.Setting(short), short), whole}}}
 	case mechanism.OneOf:
 		return object{{"anyOf", variants(t, row, s, name)}}
 	}
@@ -251,7 +255,7 @@ func valueSchema(t *testing.T, row *mechanism.Row, s *mechanism.Setting, name st
 var schemaNames = map[mechanism.Type]string{
 	mechanism.Share: "share", mechanism.Chance: "chance", mechanism.Rate: "rate", mechanism.Delay: "delay", mechanism.Backoff: "backoff",
 	mechanism.OpenTime: "openTime", mechanism.Jitter: "jitter", mechanism.Budget: "budget", mechanism.Methods: "methods",
-	mechanism.Cost: "cost",
+	mechanism.Cost: "cost", mechanism.BlockTime: "blockTime",
 }
 
 // variants returns a schema for each variant.

@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"math/rand/v2"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -33,6 +34,7 @@ type planWriter struct {
 	bytes []byte
 	names []planbytes.Error
 	step  int
+	words uint8 // bits of the maps that the step has, beside those of its set of words
 }
 
 func (w *planWriter) put(name string, src ...byte) {
@@ -84,11 +86,17 @@ func (w *planWriter) plan(p *pipeline.Plan) {
 			w.text("mechanism", s.Mechanism)
 		}
 		draft := mechanisms.Docs(s.Kind()).Draft(s.Config)
+		w.words = 0
 		w.settings(mechanisms.Row(s.Kind()).Settings, "", draft, s.Config)
 	}
 }
 
 func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mechanism.Draft, config mechanism.Config) {
+	for i := range list {
+		if s := &list[i]; s.Bit != 0 && !reflect.ValueOf(draft.Field(s.Name+"."+s.Parts[0].Name)).Elem().IsZero() {
+			w.words |= s.Bit
+		}
+	}
 	for i := range list {
 		s := &list[i]
 		name := prefix + s.Name
@@ -97,6 +105,9 @@ func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mec
 		switch s.Type {
 		case mechanism.Methods:
 		case mechanism.Map:
+			if s.Bit != 0 && w.words&s.Bit == 0 {
+				continue
+			}
 			w.settings(s.Parts, name+".", draft, config)
 		case mechanism.OneOf:
 			variant := int(b.Window)
@@ -142,7 +153,11 @@ func (w *planWriter) value(of mechanism.Type, name string, field any, config mec
 		w.number(name, uint64(*v.Count))
 		w.number(name, uint64(*v.Period))
 	case mechanism.WordsField:
-		w.put(name, *v.Set)
+		if w.words == 0 {
+			w.put(name, *v.Set)
+		} else {
+			w.put(name, *v.Set|mechanism.MoreBit, w.words)
+		}
 	case mechanism.CostField:
 		w.text(name, *v.Attribute)
 		w.number(name, uint64(*v.Permits))
@@ -155,7 +170,7 @@ func (w *planWriter) value(of mechanism.Type, name string, field any, config mec
 		if of != mechanism.Jitter {
 			w.delays(name, v)
 		}
-		if of != mechanism.Backoff {
+		if of != mechanism.Backoff && of != mechanism.BlockTime {
 			w.put(name, byte(v.Jitter))
 			w.number(name, uint64(v.Share.Millionths()))
 		}
@@ -298,7 +313,13 @@ func TestPlanBytesThatDoNotCompile(t *testing.T) {
 		{"\x01\x00\x02" + timeout + limit[:6] + "\x05\x01\x05\x00\x00\x00\x00\x00\x00\x00\x00", "found 5; allowed ", 1, "algorithm"},
 		{"\x01\x00\x01" + limit[:len(limit)-3] + "\x02\x00\x00", "found 2; allowed ", 0, "cost"},
 		{"\x01\x00\x01" + limit[:len(limit)-2] + "\x03\x00", "found 3; allowed ", 0, "charge"},
-		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40", "found 64; allowed ", 0, "counts"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x01", "", 0, "block.after"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x00", "", 0, "counts"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x04", "", 0, "counts"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x80", "found 128; allowed ", 0, "counts"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x01\x01\x00\x00\x00\x00", "", 0, "block.for"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x02\x00\x03", "", 0, "warm_up.over"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x02\x05\x01", "found 1; allowed ", 0, "warm_up.factor"},
 		{"\x01\x00\x02" + timeout + timeout, "name: another step has it", 1, "name"},
 		{"\x01\x00\x01\x01\x00\x08deadline\x00\x00\x09\x00", "name: deadline is reserved", 0, "name"},
 		{"\x01\x00\x02" + strings.Repeat("\x06\x00\x00\x00\x00\x09\x00\x01\x00\x00\x00\x00", 2), "steps: one may be a hedge", -1, "steps"},

@@ -197,6 +197,14 @@ func backoffObject(c backoff.Config) object {
 	return o
 }
 
+// blockObject prints the time of a block.
+func blockObject(c backoff.Config) any {
+	if c.Kind == backoff.Constant {
+		return span(c.Base)
+	}
+	return backoffObject(c)
+}
+
 func jitter(c backoff.Config) string {
 	switch c.Jitter {
 	case backoff.Full:
@@ -281,6 +289,12 @@ func limitObject(c limiter.Config) object {
 	}
 	if c.Counts != 0 {
 		o["counts"] = c.Counts.Names()
+	}
+	if c.Block.After > 0 {
+		o["block"] = object{"after": c.Block.After, "for": blockObject(c.Block.For)}
+	}
+	if c.WarmUp.Over > 0 {
+		o["warm_up"] = object{"over": span(c.WarmUp.Over), "factor": c.WarmUp.Factor}
 	}
 	return o
 }

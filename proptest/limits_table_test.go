@@ -14,7 +14,7 @@ func with1(step stepper) mutant { return mutant{step: step} }
 
 // limitLines are the invariants of rate limiters and of queues.
 var limitLines = []property{
-	{"L1", "any window of length W admits at most burst + W / interval", L1, []machine{bucket, queuedBucket, newestBucket},
+	{"L1", "any window of length W admits at most burst + W / interval", L1, []machine{bucket, queuedBucket, newestBucket, warming, queuedWarming},
 		bucket.made("has one more permit in its burst than configured", func(c *config) { c.limit.Burst++ })},
 	{"L1", "a refund, early or late, does not raise that bound", L1, []machine{bucket, queuedBucket},
 		bucket.with("refunds a whole permit, also what has refilled since", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
@@ -84,7 +84,7 @@ var limitLines = []property{
 			}
 			return answer, out
 		}))},
-	{"L11", "intervals are half open, everywhere alike", L11, join(algorithms, breakers, []machine{places}),
+	{"L11", "intervals are half open, everywhere alike", L11, join([]machine{bucket, fixed, sliding, logged, leaky}, breakers, []machine{places}),
 		calls.with("is still open at the end of its time", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if s.Look().breaker.Mode == 1 && s.Look().breaker.Until == now {
 				now--

@@ -109,6 +109,9 @@ var (
 	logged = limit("sliding log", limiter.SlidingLog, alone)
 	leaky  = limit("leaky bucket", limiter.LeakyBucket, alone)
 
+	warming       = warm("token bucket with a warm-up", alone)
+	queuedWarming = warm("token bucket with a warm-up and a queue", oldest)
+
 	queuedBucket  = limit("token bucket with a queue", limiter.TokenBucket, oldest)
 	queuedFixed   = limit("fixed window with a queue", limiter.FixedWindow, oldest)
 	queuedSliding = limit("sliding counter with a queue", limiter.SlidingCounter, oldest)
@@ -188,9 +191,9 @@ var (
 	}}
 
 	// bursts are the algorithms that admit a cost of n as n costs of 1.
-	bursts     = []machine{bucket, fixed, sliding, logged}
+	bursts     = []machine{bucket, fixed, sliding, logged, warming}
 	algorithms = join(bursts, []machine{leaky})
-	queued     = []machine{queuedBucket, queuedFixed, queuedSliding, queuedLog, queuedLeaky, newestBucket}
+	queued     = []machine{queuedBucket, queuedFixed, queuedSliding, queuedLog, queuedLeaky, newestBucket, queuedWarming}
 	breakers   = []machine{calls, timed, consecutive, large}
 	// plain are the cells that a refusal does not change.
 	plain = join(algorithms, queued, breakers, []machine{places, shared, spending, tokens, adapting})
@@ -217,6 +220,19 @@ const (
 
 func limit(name string, algorithm limiter.Algorithm, o order) machine {
 	return machine{name: name, kind: limiters, draw: func(h history) config { return config{limit: drawLimit(h.word(0), algorithm, o)} }, make: makeLimit}
+}
+
+// warm is a token bucket with a warm-up.
+func warm(name string, o order) machine {
+	m := limit(name, limiter.TokenBucket, o)
+	plain := m.draw
+	m.draw = func(h history) config {
+		c := plain(h)
+		w := h.word(0) >> 40
+		c.limit.WarmUp = limiter.WarmUp{Over: time.Duration(1 + w%64), Factor: 2 + uint32(w>>6%3)}
+		return c
+	}
+	return m
 }
 
 func drawLimit(w uint64, algorithm limiter.Algorithm, o order) limiter.Config {

@@ -44,7 +44,7 @@ const (
 	ReasonThrottle        // the dependency refused it
 	ReasonTimeout         // a timeout step cut it
 	ReasonMissing         // the call brings no value for the attributes of the step
-	ReasonBlocked         // an operator blocked the key
+	ReasonBlocked         // the key, or the limit, is blocked for a time
 	ReasonElapsed         // the next attempt would start too long after the retry began
 	reasonCount
 )

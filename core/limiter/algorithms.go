@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -22,16 +23,18 @@ type algorithm struct {
 	counter slidingcounter.Machine
 	log     slidinglog.Machine
 	leaky   leakybucket.Machine
+	warm    WarmUp // of the bucket
 }
 
 func newAlgorithm(c *Config) (algorithm, error) {
-	a := algorithm{kind: c.Algorithm}
+	a := algorithm{kind: c.Algorithm, warm: c.WarmUp}
 	var e reducer.ConfigErrors
+	e.Add(c.WarmUp.check(c.Algorithm))
 	e.Count(c.Burst != 0 && c.Algorithm != TokenBucket, "burst", uint64(c.Burst), "token-bucket alone has a burst")
 	var err error
 	switch c.Algorithm {
 	case TokenBucket:
-		err = set(&a.bucket)(tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.Burst}))
+		err = set(&a.bucket)(tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.burst()}))
 	case FixedWindow:
 		err = set(&a.window)(fixedwindow.New(fixedwindow.Config{Count: c.Count, Period: c.Period}))
 	case SlidingCounter:
@@ -64,7 +67,10 @@ func (a *algorithm) digest() uint32 {
 	d := wire.NewDigest.Add(uint64(a.kind))
 	switch a.kind {
 	case TokenBucket:
-		return digestOf(&a.bucket)
+		if d = wire.NewDigest.Add(uint64(digestOf(&a.bucket))); a.warm.Over == 0 {
+			return digestOf(&a.bucket)
+		}
+		d = d.Add(uint64(a.warm.Over)).Add(uint64(a.warm.Factor))
 	case SlidingCounter:
 		d = d.Add(uint64(a.counter.Period()))
 	}
@@ -96,6 +102,9 @@ func (a *algorithm) begin(now clock.Mark) count {
 	if a.kind == TokenBucket || a.kind == LeakyBucket {
 		c.mark = now
 	}
+	if a.warm.Over > 0 {
+		c.setOrigin(now)
+	}
 	return c
 }
 
@@ -104,6 +113,9 @@ func (a *algorithm) begin(now clock.Mark) count {
 func (a *algorithm) turn(c *count, cost uint32, now clock.Mark) clock.Mark {
 	switch a.kind {
 	case TokenBucket:
+		if a.warm.Over > 0 {
+			return a.turnWarm(c, 0, cost, now)
+		}
 		return a.bucket.Turn(c.mark, cost, now)
 	case FixedWindow:
 		return a.window.Turn(c.window(), cost, now)
@@ -120,6 +132,9 @@ func (a *algorithm) turn(c *count, cost uint32, now clock.Mark) clock.Mark {
 func (a *algorithm) turnAfter(c *count, ahead uint64, cost uint32, now clock.Mark) (at clock.Mark, ok bool) {
 	switch a.kind {
 	case TokenBucket:
+		if a.warm.Over > 0 {
+			return a.turnWarm(c, ahead, cost, now), true
+		}
 		return a.bucket.TurnAfter(c.mark, ahead, cost, now), true
 	case LeakyBucket:
 		return a.leaky.TurnAfter(c.mark, ahead, cost, now), true
@@ -130,7 +145,7 @@ func (a *algorithm) turnAfter(c *count, ahead uint64, cost uint32, now clock.Mar
 // take takes a cost that is admitted at now; else it returns false and changes
 // nothing.
 func (a *algorithm) take(c *count, cost uint32, now clock.Mark) (ok bool) {
-	if a.kind == TokenBucket {
+	if a.kind == TokenBucket && a.warm.Over == 0 {
 		c.mark, ok = a.bucket.Take(c.mark, cost, now)
 		return ok
 	}
@@ -141,6 +156,12 @@ func (a *algorithm) take(c *count, cost uint32, now clock.Mark) (ok bool) {
 // bucket, whose calls need no stack for those.
 func (a *algorithm) takeCounted(c *count, cost uint32, now clock.Mark) (ok bool) {
 	switch a.kind {
+	case TokenBucket:
+		next := *c
+		reading := a.warm.warm(&next, now)
+		if next.mark, ok = a.bucket.Take(next.mark, cost, reading); ok && cost > 0 {
+			*c = next
+		}
 	case FixedWindow:
 		var w fixedwindow.State
 		if w, ok = a.window.Take(c.window(), cost, now); ok {
@@ -171,7 +192,8 @@ func (a *algorithm) reserve(c *count, cost uint32, latest, now clock.Mark) (at c
 	}
 	switch a.kind {
 	case TokenBucket:
-		c.mark = a.bucket.Reserve(c.mark, cost, now)
+		reading := a.warm.warm(c, now)
+		c.mark = a.bucket.Reserve(c.mark, cost, reading)
 	case LeakyBucket:
 		c.mark = a.leaky.Reserve(c.mark, cost, now)
 		return turn, true
@@ -184,7 +206,7 @@ func (a *algorithm) reserve(c *count, cost uint32, latest, now clock.Mark) (at c
 // readyAt returns the mark from which a permit may be used that was just granted.
 func (a *algorithm) readyAt(c *count, p *reducer.Permit) clock.Mark {
 	if a.kind == TokenBucket {
-		return max(p.Mark, c.mark.Add(-a.bucket.Fill()))
+		return max(p.Mark, a.warm.when(c.origin(), c.mark.Add(-a.bucket.Fill())))
 	}
 	return p.Mark
 }
@@ -226,9 +248,18 @@ func (a *algorithm) refund(c *count, p *reducer.Permit, cost, total uint32, now 
 	}
 	switch a.kind {
 	case TokenBucket:
+		next, granted := *c, p.Mark
+		if a.warm.Over > 0 {
+			reading := a.warm.warm(&next, now)
+			if granted = clock.Always; p.Mark == now {
+				granted = reading
+			}
+			now = reading
+		}
 		var b tokenbucket.State
-		if b, ok = a.bucket.Refund(c.bucket(), p.ID, p.Mark, cost, now); ok {
-			c.setBucket(b)
+		if b, ok = a.bucket.Refund(next.bucket(), p.ID, granted, cost, now); ok {
+			next.setBucket(b)
+			*c = next
 		}
 	case SlidingLog:
 		ok = a.log.Refund(c.log, clock.Mark(p.ID), cost, now)
@@ -242,7 +273,8 @@ func (a *algorithm) refund(c *count, p *reducer.Permit, cost, total uint32, now 
 func (a *algorithm) charge(c *count, permits uint64, now clock.Mark) {
 	switch a.kind {
 	case TokenBucket:
-		c.mark = a.bucket.Charge(c.mark, permits, now)
+		reading := a.warm.warm(c, now)
+		c.mark = a.bucket.Charge(c.mark, permits, reading)
 	case FixedWindow:
 		c.setWindow(a.window.Charge(c.window(), permits, now))
 	case SlidingCounter:
@@ -258,7 +290,7 @@ func (a *algorithm) charge(c *count, permits uint64, now clock.Mark) {
 func (a *algorithm) free(c *count, now clock.Mark) uint32 {
 	switch a.kind {
 	case TokenBucket:
-		return a.bucket.Free(c.mark, now)
+		return a.bucket.Free(c.mark, a.warm.read(c.origin(), now))
 	case FixedWindow:
 		return a.window.Free(c.window(), now)
 	case SlidingCounter:
@@ -273,7 +305,8 @@ func (a *algorithm) free(c *count, now clock.Mark) uint32 {
 func (a *algorithm) drain(c *count, now clock.Mark) {
 	switch a.kind {
 	case TokenBucket:
-		c.mark = a.bucket.Drain(c.mark, now)
+		reading := a.warm.warm(c, now)
+		c.mark = a.bucket.Drain(c.mark, reading)
 	case FixedWindow:
 		c.setWindow(a.window.Drain(c.window(), now))
 	case SlidingCounter:
@@ -314,7 +347,7 @@ func (a *algorithm) adopt(c *count, from *algorithm, now clock.Mark) count {
 	next := *c
 	switch a.kind {
 	case TokenBucket:
-		next.setBucket(a.bucket.Adopt(c.bucket(), &from.bucket, now))
+		a.adoptBucket(&next, from, now)
 	case SlidingCounter:
 		next.setCounter(a.counter.Adopt(c.counter(), &from.counter, now))
 	}
@@ -331,14 +364,16 @@ func (a *algorithm) fresh(c *count, now clock.Mark) bool {
 	case SlidingLog:
 		return a.log.Fresh(c.log, now)
 	}
-	return c.mark <= now
+	return c.mark <= a.warm.read(c.origin(), now) && (a.warm.Over == 0 || a.warm.warmth(c, now) == 0)
 }
 
 // move shifts the marks of the count.
 func (a *algorithm) move(c *count, by time.Duration) {
 	switch a.kind {
 	case TokenBucket, LeakyBucket:
-		c.mark = c.mark.Add(by)
+		if c.mark = c.mark.Add(by); a.warm.Over > 0 {
+			c.setOrigin(c.origin().Add(by))
+		}
 	case FixedWindow:
 		c.setWindow(a.window.Move(c.window(), by))
 	case SlidingCounter:
@@ -359,6 +394,9 @@ func (a *algorithm) check(c *count, last clock.Mark) error {
 	case SlidingLog:
 		return c.log.Check(last)
 	}
+	if a.warm.Over > 0 && c.origin() > last {
+		return errOrigin
+	}
 	return nil
 }
 
@@ -368,6 +406,10 @@ func (a *algorithm) code(w *wire.Coder, c *count) {
 	case TokenBucket:
 		w.Mark(&c.mark)
 		w.U64(&c.span)
+		if a.warm.Over > 0 {
+			w.U32(&c.used)
+			w.U32(&c.previous)
+		}
 	case FixedWindow:
 		w.Mark(&c.mark)
 		w.U64(&c.span)
@@ -390,6 +432,9 @@ func (a *algorithm) code(w *wire.Coder, c *count) {
 func (a *algorithm) maxSize() int {
 	switch a.kind {
 	case TokenBucket:
+		if a.warm.Over > 0 {
+			return 8 + 8 + 8
+		}
 		return 8 + 8
 	case FixedWindow:
 		return 8 + 8 + 4
@@ -404,7 +449,12 @@ func (a *algorithm) maxSize() int {
 func (a *algorithm) appendText(dst []byte, c *count, now clock.Mark) []byte {
 	switch a.kind {
 	case TokenBucket:
-		return a.bucket.AppendText(dst, c.mark, now)
+		dst = a.bucket.AppendText(dst, c.mark, a.warm.read(c.origin(), now))
+		if a.warm.Over > 0 {
+			dst = strconv.AppendUint(append(dst, " warm "...), uint64(a.warm.warmth(c, now))*100/uint64(a.warm.Over), 10)
+			dst = append(dst, '%')
+		}
+		return dst
 	case FixedWindow:
 		return a.window.AppendText(dst, c.window(), now)
 	case SlidingCounter:

@@ -65,7 +65,7 @@ type Config struct {
 	// allows larger bursts.
 	Period time.Duration
 	// Burst is the most permits at one instant, 1 to MaxCount. Token bucket
-	// alone; 0 means Count.
+	// alone; 0 means Count, and beside WarmUp Count / Factor, rounded up.
 	Burst uint32
 	// Wait is the longest that a caller may wait for its turn. 0 refuses at once.
 	Wait time.Duration
@@ -83,10 +83,22 @@ type Config struct {
 	// Counts are the outcomes of calls that keep their permits at a step of a pipeline.
 	// Default: all. The machine ignores it.
 	Counts Outcomes
+	// Block refuses all calls for a time after refusals. Not beside Wait. Default: none.
+	Block Block
+	// WarmUp lets a token bucket begin at a part of its rate after an idle time. Token
+	// bucket alone. Default: none.
+	WarmUp WarmUp
 }
 
-// checkQueue adds what is wrong with the queue and the cost, which needs a rate.
-func (c *Config) checkQueue(e *reducer.ConfigErrors, rated bool) {
+// OneWord reports whether the count of the configuration is that of a token bucket
+// alone, whose state is one word: without warm-up and without blocks.
+func (c *Config) OneWord() bool {
+	return c.Algorithm == TokenBucket && c.WarmUp.Over == 0 && !c.Block.on()
+}
+
+// checkRest adds what is wrong with the settings that are not an algorithm's, and with the
+// cost, which needs a rate.
+func (c *Config) checkRest(e *reducer.ConfigErrors, rated bool) {
 	e.Duration(c.Wait < 0, "wait", c.Wait, "0 or more")
 	e.Count(c.Queue > MaxQueue, "queue", uint64(c.Queue), "at most 10000")
 	e.Count(c.Wait > 0 && c.Queue == 0, "queue", 0, "1 to 10000 beside wait")
@@ -95,4 +107,5 @@ func (c *Config) checkQueue(e *reducer.ConfigErrors, rated bool) {
 	e.Count(c.Charge >= charges, "charge", uint64(c.Charge), "ChargeStart, ChargeSettle or ChargeEnd")
 	e.Count(c.Counts > allOutcomes, "counts", uint64(c.Counts), "a set of outcomes")
 	e.Count(rated && c.Cost.Permits > c.most(), "cost", uint64(c.Cost.Permits), "at most the permits that are free at one instant")
+	e.Add(c.Block.check(c.Wait > 0))
 }

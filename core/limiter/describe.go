@@ -5,6 +5,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/mechanism"
 )
 
@@ -28,6 +29,12 @@ func describe(config mechanism.Config, _ mechanism.Step) string {
 	if c.Counts != 0 {
 		text += "counts " + strings.Join(c.Counts.Names(), ", ") + ", "
 	}
+	if c.WarmUp.Over > 0 {
+		text += "warms up over " + mechanism.Span(c.WarmUp.Over) + " from 1/" + mechanism.Number(c.WarmUp.Factor) + " of the rate, "
+	}
+	if c.Block.on() {
+		text += "blocks for " + c.Block.text() + ", "
+	}
 	return text + mechanism.QueueText(c.Queue, c.Wait, c.Order == Newest)
 }
 
@@ -42,18 +49,35 @@ func (c Cost) Text() string {
 	return ""
 }
 
+// text describes the blocks, as in "exponential 1m factor 2 max 1h after 5 refusals in a
+// row".
+func (b *Block) text() string {
+	text := strings.TrimSuffix(b.For.Describe(), " without jitter")
+	if b.For.Kind == backoff.Constant {
+		text = mechanism.Span(b.For.Base)
+	}
+	if b.After > 1 {
+		text += " after " + mechanism.Number(b.After) + " refusals in a row"
+	}
+	return text
+}
+
 // Interval returns the time between two permits of a bucket, a whole number of
 // nanoseconds.
 func (c Config) Interval() time.Duration {
 	return (c.Period-1)/time.Duration(max(1, c.Count)) + 1
 }
 
-// AtOnce returns the most permits of a token bucket at one instant.
+// AtOnce returns the most permits of a token bucket at one instant: without a burst, what
+// the rate gives in its period, or the rate at which a cold bucket begins.
 func (c Config) AtOnce() uint32 {
-	if c.Burst == 0 {
-		return c.Count
+	switch {
+	case c.Burst > 0:
+		return c.Burst
+	case c.WarmUp.Over > 0 && c.Count > 0:
+		return (c.Count-1)/max(1, c.WarmUp.Factor) + 1
 	}
-	return c.Burst
+	return c.Count
 }
 
 // NoBound is what Admits returns for more than 64 bits hold.

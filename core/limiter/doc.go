@@ -39,7 +39,16 @@
 //   - G19: a refusal costs the same however many callers wait, once the turns of the
 //     queue have been computed.
 //   - G20: encoded, a limiter takes at most 64 bytes and what its waiters take; a
-//     sliding log 24 bytes and 8 for each mark.
+//     sliding log 24 bytes and 8 for each mark. A warm-up takes 8 more, blocks at most
+//     18.
+//
+// With Block a refusal with rate changes the state: it counts, and may begin a block.
+// Every call during a block is refused with blocked, and changes nothing; G18 holds of
+// those. A Transition ends a block and keeps its number, a Reset ends both.
+//
+// With WarmUp a token bucket counts on a clock of its own, which is slow while the bucket
+// is cold; see the page below. Its guarantees hold on that clock, which is never faster
+// than the marks.
 //
 // Settle reports how much of a cost was used. The unused part is returned as by a
 // later refund. Use beyond the cost is taken at the mark of the settle although it is

@@ -23,7 +23,7 @@ func Docs() *mechanism.Docs {
 				Smaller: "fewer calls pass",
 			},
 			{
-				Name: "burst", Effect: mechanism.Looser, Type: "number of permits; `token-bucket` alone", Default: "the count of `rate`", Example: "burst: 10",
+				Name: "burst", Effect: mechanism.Looser, Type: "number of permits; `token-bucket` alone", Default: "the count of `rate`; beside `warm_up` divided by its factor", Example: "burst: 10",
 				Meaning: "the most permits at one instant",
 				Larger:  "more calls at once after a quiet time; a longer time to fill",
 				Smaller: "calls are spread more evenly",
@@ -59,6 +59,38 @@ func Docs() *mechanism.Docs {
 				Name: "counts", Type: "`ok`, `fail`, `throttle`, `ignore`, `timeout`, `cancel`, or a list of them", Default: "all of them", Example: "counts: [fail]",
 				Meaning: "the [outcomes](#charges) that keep their permits; the permits of others come back at the end",
 			},
+			{
+				Name: "block", Effect: mechanism.Tighter, Type: "duration, backoff, or map of `after` and `for`; not beside `wait`", Default: "none", Example: "block: {exponential: 1m, max: 1h}",
+				Meaning: "the limit, or the key, refuses all calls for a [time](#blocks) after it was exceeded",
+			},
+			{
+				Name: "block.after", Effect: mechanism.Looser, Value: `1`, Example: "after: 5",
+				Meaning: "refusals in a row, without an admission between them, before a block",
+				Larger:  "more refusals before a block",
+				Smaller: "a block begins sooner",
+			},
+			{
+				Name: "block.for", Effect: mechanism.Tighter, Type: "duration, or a [backoff](#backoff) other than `none` and `decorrelated`, without `jitter`; the default `max` of `exponential` is `24h`", Example: "for: {exponential: 1m, factor: 4}",
+				Meaning: "the time of a block: that of attempt n of the backoff for the n-th in a row",
+				Larger:  "longer blocks",
+				Smaller: "shorter blocks",
+			},
+			{
+				Name: "warm_up", Type: "duration, or map of `over` and `factor`; `token-bucket` alone", Default: "none", Example: "warm_up: 30s",
+				Meaning: "after an idle time the limit begins at a part of the rate and [warms up](#warm-up)",
+			},
+			{
+				Name: "warm_up.over", Effect: mechanism.Tighter, Range: "at most `720h`", Example: "over: 30s",
+				Meaning: "the time in use in which the rate rises to the whole, and the idle time in which it falls back",
+				Larger:  "a longer time below the rate",
+				Smaller: "the whole rate is there sooner",
+			},
+			{
+				Name: "warm_up.factor", Effect: mechanism.Tighter, Value: `3`, Example: "factor: 5",
+				Meaning: "what the rate is divided by when the limit is cold",
+				Larger:  "fewer calls pass at the beginning",
+				Smaller: "more calls pass at the beginning",
+			},
 		},
 		Schema: `{
 	"dependentRequired": {"queue": ["wait"], "order": ["wait"]},
@@ -69,7 +101,11 @@ func Docs() *mechanism.Docs {
 		},
 		{
 			"if": {"required": ["algorithm"], "properties": {"algorithm": {"enum": ["fixed-window", "sliding-counter", "sliding-log", "leaky-bucket"]}}},
-			"then": {"properties": {"burst": false}}
+			"then": {"properties": {"burst": false, "warm_up": false}}
+		},
+		{
+			"if": {"required": ["wait"], "properties": {"wait": {"type": "string", "pattern": "[1-9]"}}},
+			"then": {"properties": {"block": false}}
 		},
 		{
 			"if": {"required": ["algorithm"], "properties": {"algorithm": {"const": "sliding-log"}}},

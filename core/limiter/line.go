@@ -5,10 +5,11 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// line is the queue before a limiter.
+// line is the queue before a limiter, or the row of refusals of one with blocks.
 type line struct {
-	queue Queue
-	tail  tail
+	queue  Queue
+	tail   tail
+	streak streak
 }
 
 // forget discards the computed turns of the queue.

@@ -4,6 +4,8 @@ import (
 	"strconv"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/core/slidinglog"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -13,6 +15,7 @@ type Machine struct {
 	config    Config
 	algorithm algorithm
 	digest    uint32
+	block     *backoff.Machine // nil without blocks
 }
 
 var _ reducer.Cell[State] = (*Machine)(nil)
@@ -22,11 +25,19 @@ func New(c Config) (*Machine, error) {
 	var e reducer.ConfigErrors
 	a, err := newAlgorithm(&c)
 	e.Add(err)
-	c.checkQueue(&e, err == nil)
+	c.checkRest(&e, err == nil)
 	if err := e.Err(); err != nil {
 		return nil, err
 	}
-	return &Machine{config: c, algorithm: a, digest: a.digest()}, nil
+	m := &Machine{config: c, algorithm: a, digest: a.digest()}
+	if c.Block.on() {
+		if m.block, err = backoff.New(c.Block.For); err != nil {
+			return nil, reducer.BadDuration("block.for", c.Block.For.Base, "a backoff that is valid")
+		}
+		// The bytes of a state have the row of blocks, too.
+		m.digest = uint32(wire.NewDigest.Add(uint64(m.digest)).Add('B'))
+	}
+	return m, nil
 }
 
 // Config returns the configuration.
@@ -60,12 +71,13 @@ type version struct {
 	log     slidinglog.Version
 	tickets uint64
 	waiting uint32
+	streak  streak
 }
 
 func (s *State) version() version {
 	v := version{count: s.count, log: s.count.log.Version()}
 	if s.line != nil {
-		v.tickets, v.waiting = s.line.queue.Tickets(), s.line.queue.Len()
+		v.tickets, v.waiting, v.streak = s.line.queue.Tickets(), s.line.queue.Len(), s.line.streak
 	}
 	return v
 }
@@ -75,7 +87,7 @@ func (v *version) differs(s *State) bool {
 	if !v.count.equals(&s.count) || v.log != s.count.log.Version() {
 		return true
 	}
-	return s.line != nil && (v.tickets != s.line.queue.Tickets() || v.waiting != s.line.queue.Len())
+	return s.line != nil && (v.tickets != s.line.queue.Tickets() || v.waiting != s.line.queue.Len() || v.streak != s.line.streak)
 }
 
 // Step implements reducer.Cell.
@@ -129,6 +141,8 @@ func (m *Machine) act(answer *reducer.Answer, s *State, a *reducer.Action, now c
 	case reducer.Reset:
 		m.reset(s, now, out)
 		answer.Verdict = reducer.Done
+	case reducer.Transition:
+		answer.Verdict = done(m.unblock(s, now))
 	}
 }
 
@@ -149,10 +163,10 @@ func reject(answer *reducer.Answer, why reducer.Reason, at clock.Mark) {
 
 // Enter is the Acquire of a step that admits, without its action and answer. It
 // returns false and changes nothing when the caller must use Step: the cost is not
-// admitted, is 0, or a caller waits.
+// admitted, is 0, a caller waits, or one was refused by a limiter with blocks.
 func (m *Machine) Enter(s *State, cost uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
 	now = max(now, s.Last)
-	if cost == 0 || s.Waiting() > 0 || !m.algorithm.take(&s.count, cost, now) {
+	if cost == 0 || s.line != nil && (s.Waiting() > 0 || m.block != nil) || !m.algorithm.take(&s.count, cost, now) {
 		return reducer.Permit{}, false
 	}
 	s.Last = now
@@ -167,6 +181,15 @@ func (m *Machine) ReadyAt(s *State, p reducer.Permit) clock.Mark {
 
 // try is the acquire of a caller that does not wait.
 func (m *Machine) try(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
+	if m.block != nil {
+		m.tryBlocking(answer, s, a, now)
+		return
+	}
+	m.ask(answer, s, a, now)
+}
+
+// ask is try without blocks.
+func (m *Machine) ask(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
 	if a.Cost > 0 && m.behind(s) && a.Cost <= m.algorithm.capacity() {
 		reject(answer, reducer.ReasonRate, m.turnBehind(s, a.Cost, now))
 		return
@@ -197,7 +220,8 @@ func (m *Machine) refused(answer *reducer.Answer, s *State, a *reducer.Action, n
 	}
 }
 
-// peek answers as TryAcquire at now would.
+// peek answers as TryAcquire at now would, but begins no block: the mark of a refusal
+// that would is the one at which the cost is free.
 func (m *Machine) peek(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
 	if s.Waiting() > 0 && s.line.queue.EndsAt() <= now {
 		// Some waits are over that no tick has ended.
@@ -205,6 +229,9 @@ func (m *Machine) peek(answer *reducer.Answer, s *State, a *reducer.Action, now 
 		var out reducer.Out
 		m.endWaits(&ended, now, true, &out)
 		s = &ended
+	}
+	if m.block != nil && m.barred(answer, s, a.Cost, now) {
+		return
 	}
 	if a.Cost > 0 && m.behind(s) && a.Cost <= m.algorithm.capacity() {
 		reject(answer, reducer.ReasonRate, m.turnBehind(s, a.Cost, now))
@@ -244,6 +271,7 @@ func (m *Machine) reset(s *State, now clock.Mark, out *reducer.Out) {
 	if s.line != nil {
 		s.line.queue.DropTo(0, reducer.ReasonCapacity, out)
 		s.line.forget()
+		s.line.streak = streak{}
 	}
 	generation := s.count.generation
 	s.count = m.algorithm.begin(now)
@@ -272,6 +300,9 @@ func (m *Machine) Inherit(s *State, old *Machine, now clock.Mark, out *reducer.O
 	s.count = m.algorithm.adopt(&s.count, &old.algorithm, now)
 	if s.line != nil {
 		s.line.forget()
+		if m.block == nil {
+			s.line.streak = streak{}
+		}
 	}
 	for i := 0; i < int(s.Waiting()); {
 		w := s.line.queue.At(i)
@@ -307,12 +338,18 @@ func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now)
 
 // Unused is Fresh in place.
 func (m *Machine) Unused(s *State, now clock.Mark) bool {
-	return s.Waiting() == 0 && m.algorithm.fresh(&s.count, max(now, s.Last))
+	now = max(now, s.Last)
+	return s.Waiting() == 0 && m.algorithm.fresh(&s.count, now) && (m.block == nil || m.forgets(s, now))
 }
 
-// AppendText implements reducer.Cell, as in "free 0/10 waiting 2".
+// AppendText implements reducer.Cell, as in "free 0/10 waiting 2" and "free 3/10 blocked
+// until 1m30s".
 func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
-	dst = m.algorithm.appendText(dst, &s.count, max(now, s.Last))
+	now = max(now, s.Last)
+	dst = m.algorithm.appendText(dst, &s.count, now)
+	if until, ok := m.blockedUntil(&s, now); ok {
+		dst = append(append(dst, " blocked until "...), until.String()...)
+	}
 	if n := s.Waiting(); n > 0 {
 		dst = strconv.AppendUint(append(dst, " waiting "...), uint64(n), 10)
 	}

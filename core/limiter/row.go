@@ -37,6 +37,14 @@ func Row() *mechanism.Row {
 			{Name: "cost", Type: mechanism.Cost, Least: 1, Most: MaxCount},
 			{Name: "charge", Type: mechanism.Word, Words: "start settle end"},
 			{Name: "counts", Type: mechanism.Words, Words: "ok fail throttle ignore timeout cancel"},
+			{Name: "block", Type: mechanism.Map, Says: "a duration, a backoff, or a map of after and for", Short: "for", Bit: planBlock, Parts: []mechanism.Setting{
+				{Name: "after", Type: mechanism.Count, Least: 1, Most: MaxCount},
+				{Name: "for", Type: mechanism.BlockTime, Required: true, Says: "a duration as in 1m, or a backoff as in {exponential: 1m, max: 1h}"},
+			}},
+			{Name: "warm_up", Type: mechanism.Map, Says: "a duration, or a map of over and factor", Short: "over", Bit: planWarmUp, Parts: []mechanism.Setting{
+				{Name: "over", Type: mechanism.Duration, Least: 1, Required: true},
+				{Name: "factor", Type: mechanism.Count, Least: 2, Most: MaxFactor},
+			}},
 		},
 		New: func() mechanism.Draft { return &draft{} },
 		Queue: func(c mechanism.Config) (uint32, time.Duration) {
@@ -66,6 +74,14 @@ func (d *draft) Field(name string) any {
 		return mechanism.WordsField{Set: (*uint8)(&d.c.Counts)}
 	case "cost":
 		return mechanism.CostField{Attribute: &d.c.Cost.Attribute, Permits: &d.c.Cost.Permits}
+	case "block.after":
+		return &d.c.Block.After
+	case "block.for":
+		return &d.c.Block.For
+	case "warm_up.over":
+		return &d.c.WarmUp.Over
+	case "warm_up.factor":
+		return &d.c.WarmUp.Factor
 	}
 	return (*uint8)(&d.c.Order)
 }
@@ -73,10 +89,16 @@ func (d *draft) Field(name string) any {
 func (d *draft) Check(g mechanism.Given) {
 	c := &d.c
 	place := "rate"
-	rated := g.Whole("rate")
+	if c.WarmUp.Over > MaxWarmUp {
+		g.Wrong("warm_up.over", "a duration of at most 720h")
+	}
+	d.c = d.c.WithDefaults()
+	rated := g.Whole("rate") && (!g.Has("warm_up") || g.Whole("warm_up"))
 	if c.Algorithm != TokenBucket {
-		g.Refuse("burst", "beside "+c.Algorithm.String(), "beside token-bucket alone")
-		c.Burst = 0
+		for _, name := range [...]string{"burst", "warm_up"} {
+			g.Refuse(name, "beside "+c.Algorithm.String(), "beside token-bucket alone")
+		}
+		c.Burst, c.WarmUp = 0, WarmUp{}
 	} else if g.Has("burst") {
 		rated = rated && g.Whole("burst")
 		place = "burst"
@@ -128,7 +150,8 @@ func (d *draft) queue(g mechanism.Given) {
 		g.Refuse("order", found, "beside a wait of more than 0")
 		return
 	}
-	d.c = d.c.WithDefaults()
+	g.Refuse("block", "beside a wait", "without a wait: a caller that waits does not exceed the rate")
+	d.c.Block = Block{}
 }
 
 func (d *draft) Config() mechanism.Config { return d.c }

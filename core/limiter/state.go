@@ -20,13 +20,14 @@ type Queue = queue.Queue
 type Waiter = queue.Waiter
 
 // State is a limiter: the count of its algorithm, and its waiters. It takes 64 bytes
-// and points to memory of its own where it keeps a log, or where a caller has waited.
+// and points to memory of its own where it keeps a log, where a caller has waited, or
+// where blocks are counted.
 // Copies share that memory until Clone.
 type State struct {
 	// Last is the mark of the latest change. An earlier mark counts as this one.
 	Last  clock.Mark
 	count count
-	line  *line // nil until a caller waits
+	line  *line // nil until a caller waits, or is refused by a limiter with blocks
 }
 
 // count is the count of an algorithm, in one layout for all of them, so that a
@@ -38,7 +39,7 @@ type count struct {
 	mark       clock.Mark // TAT of a token bucket, next departure, start of a window
 	span       uint64     // what a token bucket refunded, end or span of a window
 	used       uint32
-	previous   uint32
+	previous   uint32 // with used, the origin of a token bucket with a warm-up
 	idle       uint8
 	undone     uint8
 	log        *slidinglog.Log
@@ -176,7 +177,7 @@ func (s *State) Waiting() uint32 {
 // has saved. Their tickets are not issued again.
 func (s *State) DropWaiters() {
 	if s.line != nil {
-		s.line = &line{queue: s.line.queue.Emptied()}
+		s.line = &line{queue: s.line.queue.Emptied(), streak: s.line.streak}
 	}
 }
 
@@ -184,7 +185,7 @@ func (s *State) DropWaiters() {
 func (m *Machine) Clone(s State) State {
 	s.count = s.count.clone()
 	if s.line != nil {
-		s.line = &line{queue: s.line.queue.Clone()}
+		s.line = &line{queue: s.line.queue.Clone(), streak: s.line.streak}
 	}
 	return s
 }
@@ -203,6 +204,9 @@ func (m *Machine) Move(s *State, by time.Duration) {
 	if s.line != nil {
 		s.line.queue.Shift(by)
 		s.line.forget()
+		if k := &s.line.streak; *k != (streak{}) {
+			k.until = k.until.Add(by)
+		}
 	}
 }
 
@@ -210,6 +214,7 @@ const tag = 'L'
 
 var (
 	errGeneration = wire.Invalid("limiter: a generation that no permit has")
+	errStreak     = wire.Invalid("limiter: refusals in a row that do not agree with their mark")
 	errCost       = wire.Invalid("limiter: a waiter whose cost can never be admitted")
 )
 
@@ -223,6 +228,9 @@ func (m *Machine) check(s *State) error {
 	if err := m.algorithm.check(&s.count, s.Last); err != nil || s.line == nil {
 		return err
 	}
+	if k := &s.line.streak; k.blocks == 0 && *k != (streak{}) && (k.until > s.Last || k.refused == 0) {
+		return errStreak
+	}
 	if err := s.line.queue.Check(); err != nil {
 		return err
 	}
@@ -235,7 +243,7 @@ func (m *Machine) check(s *State) error {
 }
 
 // AppendState implements reducer.Cell: header, Last, the generation of permits in
-// two parts, what the algorithm counts, the queue.
+// two parts, what the algorithm counts, the row of blocks, the queue.
 func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
 
 // DecodeState implements reducer.Cell.
@@ -266,6 +274,9 @@ func (m *Machine) code(w *wire.Coder, s *State) {
 	w.Mark(&s.Last)
 	codeGeneration(w, &s.count.generation)
 	m.algorithm.code(w, &s.count)
+	if m.block != nil {
+		m.codeStreak(w, s)
+	}
 	tickets := uint64(0)
 	if s.line != nil {
 		tickets = s.line.queue.Tickets()
@@ -273,7 +284,7 @@ func (m *Machine) code(w *wire.Coder, s *State) {
 	if w.Uvarint(&tickets); tickets == 0 {
 		return
 	}
-	if w.Reads() {
+	if w.Reads() && s.line == nil {
 		s.line = &line{}
 	}
 	s.line.queue.CodeBehind(w, tickets)
@@ -285,6 +296,9 @@ func (m *Machine) MaxSize() int {
 	size := wire.HeaderSize + 8 + 2*wire.UvarintSize(half) + m.algorithm.maxSize() + 1
 	if m.config.Queue > 0 {
 		size += wire.UvarintSize(1<<64 - 1)
+	}
+	if m.block != nil {
+		size += 8 + 2*wire.UvarintSize(half)
 	}
 	return size
 }

@@ -122,6 +122,8 @@ const (
 	Backoff
 	// OpenTime, a duration or a backoff with its jitter, is a *backoff.Config.
 	OpenTime
+	// BlockTime, a duration or a backoff without randomness, is a *backoff.Config.
+	BlockTime
 	// Jitter is the *backoff.Config of the backoff that it belongs to, which is
 	// before it.
 	Jitter
@@ -179,7 +181,17 @@ type Setting struct {
 	Variant bool
 	// Parts of a Map or a OneOf.
 	Parts []Setting
+	// Short names the part of a Map whose value may be written in place of the map.
+	// Empty for none.
+	Short string
+	// Bit of a Map that plan bytes have only where it is given: that in the byte behind
+	// the Words before it which says so. 0 for one that they always have.
+	Bit uint8
 }
+
+// MoreBit in the byte of Words says that a byte with the Bits of maps is behind it. Words
+// has at most six words.
+const MoreBit = 1 << 6
 
 // Draft is a configuration that is being read.
 type Draft interface {

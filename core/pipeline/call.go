@@ -374,11 +374,10 @@ func (a *Attempt) Admit(i int, permit reducer.Permit) {
 // Skip takes an attempt past a step whose cell it asks for no permit.
 func (p *Plan) Skip(a *Attempt, i int, now clock.Mark) {
 	a.Entered = uint8(i + 1)
-	if t := p.stages[i].timeout; t != nil {
-		a.Slots[i].Mark = t.Deadline(now)
+	if p.marked&(1<<i) != 0 {
+		// Of a retry: since when the round waits, and no permit of its budget.
+		a.Slots[i] = reducer.Permit{Mark: now.Add(p.stages[i].after), Generation: uint64(now)}
 		a.Fired &^= 1 << i
-	} else if i == p.retry {
-		a.Slots[i] = reducer.Permit{Mark: now, Generation: uint64(now)} // of a round: since when it waits
 	}
 }
 

@@ -84,7 +84,14 @@ func (p *Plan) Held(c *Call, k uint8) bool {
 // Find is Call.Find for the attempts that have called the dependency: one that is held
 // cannot end by a result of the dependency.
 func (p *Plan) Find(c *Call, number uint32) (k uint8, ok bool) {
-	if k, ok = c.Find(number); !ok || p.chaos < 0 || !p.Held(c, k) {
+	if p.chaos < 0 {
+		return c.Find(number)
+	}
+	return p.findCalled(c, number)
+}
+
+func (p *Plan) findCalled(c *Call, number uint32) (k uint8, ok bool) {
+	if k, ok = c.Find(number); !ok || !p.Held(c, k) {
 		return k, ok
 	}
 	for k++; number == 0 && k <= c.Tries(); k++ {

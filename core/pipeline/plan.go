@@ -3,6 +3,7 @@ package pipeline
 import (
 	"slices"
 	"strconv"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/budget"
@@ -31,6 +32,7 @@ type Plan struct {
 	chaos    int    // index of the chaos step, which is the last one, -1 for none
 	breakers uint16 // enforced breakers below the retry
 	timeouts uint16 // timeout steps
+	marked   uint16 // timeouts, and the retry: an attempt that passes them has a mark there
 	cuts     uint16 // of these, those that are not in shadow
 	asks     uint16 // steps whose cell is asked for a permit
 	keyed    uint16 // steps with a cell for each key
@@ -62,6 +64,7 @@ type stage struct {
 	// it did not run, or Record with its outcome, or Release.
 	leaves  reducer.Kind
 	timeout *timeout.Machine
+	after   time.Duration // of the timeout
 	retry   *retry.Machine
 	hedge   *hedge.Machine
 	chaos   *chaos.Machine
@@ -226,6 +229,9 @@ func (p *Plan) note(i int, step *Step, s *stage) {
 		p.obeys |= bit
 	}
 	p.special = p.picky | p.ends
+	if s.timeout != nil || s.retry != nil {
+		p.marked |= bit
+	}
 	if s.timeout != nil {
 		p.timeouts |= bit
 		if !s.shadow {
@@ -279,7 +285,10 @@ func (s *stage) compile(step *Step) error {
 		return err
 	}
 	step.Config = part.Config
-	s.timeout, s.retry, s.hedge, s.chaos, s.maker = part.Timeout, part.Retry, part.Hedge, part.Chaos, part.Maker
+	if s.timeout = part.Timeout; s.timeout != nil {
+		s.after = s.timeout.Deadline(0).Sub(0)
+	}
+	s.retry, s.hedge, s.chaos, s.maker = part.Retry, part.Hedge, part.Chaos, part.Maker
 	s.cost, s.charge, s.counts, s.obeys = part.Cost, part.Charge, part.Counts, part.Obeys
 	traits := part.Traits
 	s.leases, s.holds = traits.Has(mechanism.Leases), traits.Has(mechanism.Holds)

@@ -8,6 +8,7 @@ type limitCell struct {
 	meter meter
 	era   int // number of the algorithm, of which there is a new one by configure
 	queue queue
+	row   row
 }
 
 // meter is one of the algorithms.
@@ -59,6 +60,9 @@ func newMeter(cfg limiter.Config) meter {
 	case limiter.LeakyBucket:
 		return &leakyBucket{cfg: cfg}
 	}
+	if cfg.WarmUp.Over > 0 {
+		return &warmBucket{tokenBucket: tokenBucket{cfg: cfg}}
+	}
 	return &tokenBucket{cfg: cfg}
 }
 
@@ -69,6 +73,9 @@ func capacity(cfg limiter.Config) int64 {
 	if cfg.Algorithm == limiter.TokenBucket && cfg.Burst > 0 {
 		return int64(cfg.Burst)
 	}
+	if u := cfg.WarmUp; u.Over > 0 {
+		return (int64(cfg.Count) + int64(u.Factor) - 1) / int64(u.Factor)
+	}
 	return int64(cfg.Count)
 }
 
@@ -78,6 +85,9 @@ func (l *limitCell) head() *waiter { return l.queue.inOrder(l.cfg.Order)[0] }
 // ask returns the answer to a newcomer, with the time of a retry if refused. The
 // deadline is the earliest of the caller's, or never.
 func (l *limitCell) ask(cost, now, deadline int64) answer {
+	if cost <= l.capacity() && l.blocked(now) {
+		return l.barred(cost, now)
+	}
 	a := l.judge(cost, now, deadline)
 	if a.verdict == reject && a.reason != "capacity" {
 		left := int64(never)
@@ -85,6 +95,9 @@ func (l *limitCell) ask(cost, now, deadline int64) answer {
 			left = deadline - now
 		}
 		a.retryAt = l.retryAt(cost, now, left)
+	}
+	if l.blocks() {
+		l.judged(&a, now)
 	}
 	return a
 }
@@ -188,6 +201,10 @@ func (l *limitCell) settle(p *permit, taken, used, now int64) {
 func (l *limitCell) configure(cfg limiter.Config, now int64) {
 	changed := cfg.Algorithm != l.cfg.Algorithm
 	l.cfg = cfg
+	if !l.blocks() {
+		l.row = row{}
+	}
+	l.warmOrNot(now)
 	if !changed {
 		l.meter.configure(cfg, now)
 		return

@@ -159,7 +159,7 @@ func (e *Engine) passStep(p *path, i int) bool {
 		return true
 	}
 	cell := c.use(i)
-	if cell.limit != nil && c.cost(i) == 0 {
+	if cell.limit != nil && c.cost(i) == 0 && !cell.limit.blocked(e.now) {
 		p.holds[i] = hold{cell: cell, permit: &permit{era: cell.limit.era}}
 		return true // its key has a cell from then on
 	}
@@ -176,7 +176,7 @@ func (e *Engine) passStep(p *path, i int) bool {
 }
 
 // ask returns what the cell says to a call of the cost, whose earliest deadline
-// is given. It changes nothing.
+// is given. It changes nothing but the row of a limit with blocks.
 func (l *cell) ask(cost, now, deadline int64) answer {
 	switch {
 	case l.limit != nil:

@@ -1,13 +1,16 @@
 package policymeter
 
 import (
+	"context"
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/durations"
 	"github.com/sluice-go/sluice/internal/readmostly"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Sources are the sets and pipelines of an exporter. They are safe for concurrent use.
@@ -15,7 +18,8 @@ type Sources[C Calls] struct {
 	// Make makes the Calls of a policy, once for each policy of a source. It is set
 	// before the first source is added.
 	Make func(policy string) C
-	// Listener is called for every event after it was counted, nil for none.
+	// Listener is called after an event was counted, nil for none. Of calls that are
+	// admitted at once and succeed it gets none, see sluice.Observer.
 	Listener func(sluice.Event)
 
 	mu  sync.Mutex
@@ -27,14 +31,33 @@ type source[C Calls] struct {
 	pipelines func() []*sluice.Pipeline // the active ones
 	meters    readmostly.Map[string, *Meter[C]]
 	make      func(policy string) *Meter[C]
+	listener  func(sluice.Event)
 }
 
 func (s *source[C]) meter(policy string) *Meter[C] { return s.meters.Get(policy, s.make) }
 
+// Observe implements sluice.Observer.
+func (s *source[C]) Observe(e sluice.Event) {
+	s.meter(e.Policy).Observe(&e)
+	if s.listener != nil {
+		s.listener(e)
+	}
+}
+
+// Admitted implements sluice.Observer.
+func (s *source[C]) Admitted(policy string) { s.meter(policy).admits.Add(1) }
+
+// Succeeded implements sluice.Observer.
+func (s *source[C]) Succeeded(policy string, ctx context.Context, elapsed time.Duration) {
+	m := s.meter(policy)
+	m.ends.Add(1)
+	m.calls.Ended(reducer.OK, ctx, elapsed)
+}
+
 // AddSet counts what the pipelines of the set decide from now on, those of later
 // documents included, until remove is called.
 func (x *Sources[C]) AddSet(set *sluice.Set) (remove func()) {
-	return x.add(func(f func(sluice.Event)) func() { return set.Listen(f) }, func() []*sluice.Pipeline {
+	return x.add(set.Observe, func() []*sluice.Pipeline {
 		var active []*sluice.Pipeline
 		for _, name := range set.Names() {
 			if p, err := set.Lookup(name); err == nil {
@@ -50,19 +73,14 @@ func (x *Sources[C]) AddPipeline(p *sluice.Pipeline) (remove func()) {
 	if p.Err() != nil {
 		return func() {}
 	}
-	return x.add(func(f func(sluice.Event)) func() { return p.Listen(f) }, func() []*sluice.Pipeline { return []*sluice.Pipeline{p} })
+	return x.add(p.Observe, func() []*sluice.Pipeline { return []*sluice.Pipeline{p} })
 }
 
-func (x *Sources[C]) add(listen func(func(sluice.Event)) func(), pipelines func() []*sluice.Pipeline) (remove func()) {
-	s := &source[C]{pipelines: pipelines, make: func(policy string) *Meter[C] {
+func (x *Sources[C]) add(observe func(sluice.Observer) func(), pipelines func() []*sluice.Pipeline) (remove func()) {
+	s := &source[C]{pipelines: pipelines, listener: x.Listener, make: func(policy string) *Meter[C] {
 		return &Meter[C]{policy: policy, calls: x.Make(policy)}
 	}}
-	stop := listen(func(e sluice.Event) {
-		s.meter(e.Policy).Observe(&e)
-		if x.Listener != nil {
-			x.Listener(e)
-		}
-	})
+	stop := observe(s)
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	x.all = append(slices.Clip(x.all), s)

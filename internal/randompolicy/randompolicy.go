@@ -47,7 +47,13 @@ var pools = map[string]map[string][]string{
 		"rate": {`"50/1m"`, `"50/m"`, `"1000000000/s"`, `"1000000001/1h"`, `"2/1ns"`, `"1/20000d"`, `"05/s"`, `"5/0s"`}, "burst": {`1`, `1000000000`, `0`, `3`},
 		"wait": {`"3s"`, `"0s"`, `"0.0s"`, `"00d"`}, "queue": {`1`, `10000`, `0`}, "order": {`"oldest"`, `"newest"`, `"any"`},
 		"charge": {`"settle"`, `"start"`, `"end"`, `"later"`}, "counts": {`"fail"`, `["fail"]`, `["cancel","ok"]`, `["ok","fail","throttle","ignore","timeout","cancel"]`, `["ok","ok"]`, `[]`, `"failed"`, `[5]`},
-		"cost": {`1`, `"header:x-cost"`, `{"attribute":"query:\u00fc"}`, `{"attribute":"cookie:n","default":0}`, `4`, `0`, `"key"`, `"Header:x"`, `{"default":2}`, `{"attribute":"header:n","default":1000000000}`},
+		"block": {
+			`"1m"`, `"0s"`, `5`, `{"exponential":"1m","factor":2,"max":"1h"}`, `{"exponential":"25h"}`, `{"linear":"1m"}`, `{"after":5,"for":"10m"}`, `{"after":0,"for":"1s"}`,
+			`{"for":{"fibonacci":"1s","max":"1m"}}`, `{"for":{"delays":["1m","1h"]}}`, `{"delays":["0s"]}`, `{"after":3}`, `{"decorrelated":"1s"}`, `{"exponential":"1m","after":2}`,
+			`{"for":{"exponential":"1m","jitter":"full"}}`, `{}`, `"none"`, `["1m"]`, `{"for":{"linear":"1h","max":"1m"}}`, `{"constant":"1m"}`, `{"constant":"1m","max":"1h"}`,
+		},
+		"warm_up": {`"30s"`, `"0s"`, `30`, `{"over":"30s","factor":5}`, `{"over":"721h"}`, `"31d"`, `{"over":"30s","factor":1}`, `{"factor":5}`, `{}`, `{"over":"1m","fctor":2}`, `["30s"]`, `{"over":"30s","factor":2.5}`},
+		"cost":    {`1`, `"header:x-cost"`, `{"attribute":"query:\u00fc"}`, `{"attribute":"cookie:n","default":0}`, `4`, `0`, `"key"`, `"Header:x"`, `{"default":2}`, `{"attribute":"header:n","default":1000000000}`},
 	},
 	"hedge": {
 		"": {`"200ms"`, `2`}, "after": {`"200ms"`, `"p95"`, `"p99.9"`, `"p0"`, `"0s"`, `5`}, "max": {`1`, `10`, `11`, `0`},

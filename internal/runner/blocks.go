@@ -20,9 +20,11 @@ type blocks struct {
 	until map[string]clock.Mark
 }
 
+func (b *blocks) any() bool { return b.count.Load() != 0 }
+
 // find returns the mark until which a key is refused, and false where it is not.
 func (b *blocks) find(key string, now clock.Mark) (until clock.Mark, ok bool) {
-	if b.count.Load() == 0 {
+	if !b.any() {
 		return 0, false
 	}
 	b.mu.RLock()
@@ -73,7 +75,7 @@ func (b *blocks) purge(now clock.Mark) {
 
 // all returns the keys that are blocked, with their marks.
 func (b *blocks) all(now clock.Mark) map[string]clock.Mark {
-	if b.count.Load() == 0 {
+	if !b.any() {
 		return nil
 	}
 	b.mu.Lock()

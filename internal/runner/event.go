@@ -78,15 +78,44 @@ type listening struct {
 	trace     *tracing.Pipe // nil for none
 }
 
+// listener is a function. One of a pipeline has an observer or a teller besides, for calls on
+// their fast path.
 type listener struct {
-	f     func(Event)
-	kinds kinds
+	f        func(Event)
+	kinds    kinds
+	observer Observer
+	teller   Teller
+}
+
+// Observer gets the events of calls on their fast path in place of its function.
+type Observer interface {
+	Admitted(policy string)
+	Succeeded(policy string, ctx context.Context, elapsed time.Duration)
+}
+
+// Teller is Observer with all fields of these events. They come as arguments, since to fill
+// an event and to copy it for each function in between costs as much as the rest.
+type Teller interface {
+	Tell(ctx context.Context, kind decision.Kind, policy, key string, cost uint32, request string, now clock.Mark, elapsed time.Duration)
 }
 
 // Listen adds a function for the kinds, for all kinds where there are none, until stop
 // is called.
 func (l *Listeners) Listen(f func(Event), of ...decision.Kind) (stop func()) {
-	entry := &listener{f, kindsOf(of)}
+	return l.add(&listener{f: f, kinds: kindsOf(of)})
+}
+
+// ListenTold is Listen for a function that has a Teller, of a pipeline.
+func (l *Listeners) ListenTold(f func(Event), t Teller, of ...decision.Kind) (stop func()) {
+	return l.add(&listener{f: f, kinds: kindsOf(of), teller: t})
+}
+
+// Observe adds a function for all kinds, and its observer, until stop is called.
+func (l *Listeners) Observe(f func(Event), o Observer) (stop func()) {
+	return l.add(&listener{f: f, kinds: kindsOf(nil), observer: o})
+}
+
+func (l *Listeners) add(entry *listener) (stop func()) {
 	l.change(func(to *listening) { to.functions = append(to.functions, entry) })
 	return func() { l.remove(entry) }
 }
@@ -134,38 +163,56 @@ func (l *Listeners) HearsCalls() bool {
 // Emit calls the functions. A function may call back, so the caller holds no
 // lock. The event is a pointer because a copy costs as much as a call.
 func (l *Listeners) Emit(e *Event) {
-	to := l.list.Load()
-	if to == nil {
-		return
-	}
-	for _, x := range to.functions {
-		if x.kinds.has(e.Kind) {
-			l.call(x, e)
-		}
+	if to := l.list.Load(); to != nil {
+		l.emit(to, e)
 	}
 }
 
-// call calls a function. One that panics is removed: its panic does not end the call whose
-// event it was called with, and it does not panic for every later event.
-func (l *Listeners) call(x *listener, e *Event) {
-	returned := false
+func (l *Listeners) emit(to *listening, e *Event) {
+	for next := 0; next < len(to.functions); {
+		next = l.tell(to.functions, next, e.Kind, e, nil, nil, "", 0)
+	}
+}
+
+// tell gives the listeners from one on an event, until one panics, and returns the one that
+// follows the last that got it. One that panics is removed: its panic does not end the call
+// whose event it got, and it does not panic for every later event. Where e is nil, the event
+// is that of a call on its fast path. The parameters are not one value: what its pointers
+// refer to would be allocated.
+func (l *Listeners) tell(to []*listener, first int, kind decision.Kind, e *Event, c *fastPath, q *Request, id string, now clock.Mark) (next int) {
+	next = first
 	defer func() {
-		if returned {
+		if next == len(to) {
 			return
 		}
 		// The value is nil after runtime.Goexit, which continues.
 		if value := recover(); value != nil {
-			l.remove(x)
+			l.remove(to[next])
+			next++
 			l.Panicked(value, debug.Stack())
 		}
 	}()
-	x.f(*e)
-	returned = true
+	for ; next < len(to); next++ {
+		x := to[next]
+		switch {
+		case !x.kinds.has(kind):
+		case e != nil:
+			x.f(*e)
+		case x.teller != nil:
+			x.teller.Tell(c.ctx, kind, c.pipeline.name, q.Key, q.cost(), id, now, now.Sub(c.began))
+		case kind == decision.Admit:
+			x.observer.Admitted(c.pipeline.name)
+		default:
+			x.observer.Succeeded(c.pipeline.name, c.ctx, now.Sub(c.began))
+		}
+	}
+	return next
 }
 
 // report emits what happened to a call that began at a mark.
 func (p *Pipeline) report(e *Event, ctx context.Context, q *Request, began, now clock.Mark) {
-	if !p.Hears(e.Kind) {
+	to := p.list.Load()
+	if to == nil || !to.kinds.has(e.Kind) {
 		return
 	}
 	e.At, e.Policy, e.Key, e.Elapsed = now, p.name, q.Key, now.Sub(began)
@@ -173,7 +220,7 @@ func (p *Pipeline) report(e *Event, ctx context.Context, q *Request, began, now 
 	if e.Kind != decision.Reject && e.Kind != decision.Inject {
 		e.RetryAfter = -1
 	}
-	p.Emit(e)
+	p.emit(to, e)
 }
 
 // RequestOf returns the identifier of a request: its own, or the one of its context.

@@ -198,10 +198,12 @@ func (l *fastPath) enter(q *Request) bool {
 	if l.effects {
 		l.deliver()
 	}
-	if l.pipeline.HasListeners() {
-		l.traced = l.pipeline.record(q, l.began, l.deadline)
+	if to := l.pipeline.list.Load(); to != nil {
+		if to.trace != nil {
+			l.traced = l.pipeline.record(q, l.began, l.deadline)
+		}
 		if all {
-			l.admitted(q)
+			l.admitted(to, q)
 		}
 	}
 	return all
@@ -209,23 +211,31 @@ func (l *fastPath) enter(q *Request) bool {
 
 // admitted reports that the attempt starts. Its event is not in the frame of enter, which
 // every call would clear; succeeded is apart for the same reason.
-func (l *fastPath) admitted(q *Request) {
+func (l *fastPath) admitted(to *listening, q *Request) {
 	if l.traced != nil {
 		l.traced.Decide(&decision.Decision{At: l.began, Kind: decision.Admit, Attempt: 1})
 	}
-	if l.pipeline.Hears(decision.Admit) {
-		l.pipeline.report(&Event{Kind: decision.Admit, Attempt: 1}, l.ctx, q, l.began, l.began)
+	if to.kinds.has(decision.Admit) {
+		l.tell(to, decision.Admit, q, l.began)
 	}
 }
 
 // succeeded reports the end of a call whose function succeeded.
-func (l *fastPath) succeeded(q *Request, now clock.Mark) {
+func (l *fastPath) succeeded(to *listening, q *Request, now clock.Mark) {
 	if l.traced != nil {
 		l.traced.Done(now, 0, reducer.OK, false, 0)
 		l.traced.Decide(&decision.Decision{At: now, Kind: decision.End, Outcome: reducer.OK, Attempt: 1, Last: true})
 	}
-	if l.pipeline.Hears(decision.End) {
-		l.pipeline.report(&Event{Kind: decision.End, Outcome: reducer.OK, Attempt: 1}, l.ctx, q, l.began, now)
+	if to.kinds.has(decision.End) {
+		l.tell(to, decision.End, q, now)
+	}
+}
+
+// tell emits an event that has no more fields than those of Teller.
+func (l *fastPath) tell(to *listening, kind decision.Kind, q *Request, now clock.Mark) {
+	id := l.pipeline.RequestOf(l.ctx, q.ID)
+	for next := 0; next < len(to.functions); {
+		next = l.pipeline.Listeners.tell(to.functions, next, kind, nil, l, q, id, now)
 	}
 }
 
@@ -297,15 +307,25 @@ func (l *fastPath) admit(s *fastPathStep, keys *[fastPathKeys]string, cost uint3
 
 // admitKey is admit for a step with keys.
 func (l *fastPath) admitKey(s *fastPathStep, key string, cost uint32) (permit reducer.Permit, ok bool) {
-	if answer, blocked := s.keys.blocks.answer(key, l.began); blocked {
-		l.handles[s.slot] = keyed.Handle{}
-		if !s.refuses {
-			return permit, false
+	if s.keys.blocks.any() {
+		if answer, blocked := s.keys.blocks.answer(key, l.began); blocked {
+			l.handles[s.slot] = keyed.Handle{}
+			if !s.refuses {
+				return permit, false
+			}
+			return l.answered(answer)
 		}
-		return l.answered(answer)
 	}
-	x, at := s.keys.use(key, l.began)
-	l.handles[s.slot] = x.ref.Handle()
+	r, at, how := s.keys.cells.Use(key, l.began)
+	l.handles[s.slot] = r.Handle()
+	if !crowded(how) && !s.keys.cells.Evicts() && s.keys.alone(r) {
+		// A keyedCell is larger than all that this needs.
+		if permit, ok = r.Cell().Enter(cost, 0, at); ok {
+			r.Unlock()
+			return permit, true
+		}
+	}
+	x := s.keys.used(r, how)
 	// Before it was configured, callers may have waited at a step that refuses now.
 	busy := x.busy()
 	if !busy {
@@ -434,6 +454,12 @@ func (l *fastPath) leave(q *Request, err error) bool {
 	case l.attempt != nil:
 		l.attempt.End()
 	}
+	to := l.pipeline.list.Load()
+	if to == nil && !l.layout.exits && !l.layout.tallies && l.layout.due == 0 && l.deadline == clock.Never {
+		// Nothing depends on the mark at which the function returned.
+		l.open = false
+		return true
+	}
 	now := l.pipeline.Now()
 	l.returned = now
 	if l.endsBy(l.layout.due) <= now {
@@ -461,8 +487,8 @@ func (l *fastPath) leave(q *Request, err error) bool {
 		l.layout.budget.Step(reducer.Action{Kind: reducer.Release, Outcome: reducer.OK}, now)
 	}
 	l.open = false
-	if l.pipeline.HasListeners() {
-		l.succeeded(q, now)
+	if to != nil {
+		l.succeeded(to, q, now)
 	}
 	return true
 }

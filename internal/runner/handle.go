@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/keyedcells"
 	"github.com/sluice-go/sluice/reducer"
@@ -211,18 +212,49 @@ func (t Target) Block(key string, d time.Duration, word string, by Author) bool 
 	return true
 }
 
-// Unblock returns false where the key is not blocked. It emits nothing without a word.
+// Unblock ends the blocks of a key: that of an operator, and that of its limit. It returns
+// false where the key is not blocked. It emits nothing without a word.
 func (t Target) Unblock(key, word string, by Author) bool {
 	c := t.cells
 	now := c.host.Now()
 	ok := c.blocks.remove(key, now)
+	ok = t.lift(key, now) || ok
 	if ok && word != "" {
 		t.emitManual(key, 0, word, by, now)
 	}
 	return ok
 }
 
-// UnblockAll ends the blocks of all keys.
+// lift ends the block of a key that has exceeded its limit, where it has a cell of its own.
+func (t Target) lift(key string, now clock.Mark) bool {
+	if !t.blocks() {
+		return false
+	}
+	r, ok := t.cells.cells.Find(key)
+	if !ok {
+		return false
+	}
+	x := t.cells.open(r)
+	if r.Shared() {
+		x.settle(now)
+		return false
+	}
+	verdict, _, _ := x.operate(reducer.Action{Kind: reducer.Transition}, now)
+	return verdict == reducer.Done
+}
+
+// blocks reports whether the cells of the step block themselves.
+func (t Target) blocks() bool { return pipeline.ConfigOf[limiter.Config](t.Step).Block.After > 0 }
+
+// blockedUntil returns the mark until which a cell blocks itself.
+func blockedUntil(c cell.Cell, now clock.Mark) (clock.Mark, bool) {
+	if m, state := limiter.Of(c); m != nil {
+		return m.BlockedUntil(state, now)
+	}
+	return now, false
+}
+
+// UnblockAll ends the blocks of an operator, of all keys.
 func (t Target) UnblockAll() { t.cells.blocks.clear() }
 
 // Blocked returns the keys that are blocked, and for how long.
@@ -231,6 +263,13 @@ func (t Target) Blocked() map[string]time.Duration {
 	all := map[string]time.Duration{}
 	for key, until := range t.cells.blocks.all(now) {
 		all[key] = until.Sub(now)
+	}
+	if t.blocks() {
+		t.cells.cells.Each(func(r keyedcells.Ref) {
+			if until, ok := blockedUntil(r.Cell(), now); ok && !r.Shared() {
+				all[r.Key()] = max(all[r.Key()], until.Sub(now))
+			}
+		})
 	}
 	return all
 }
@@ -263,6 +302,7 @@ func (t Target) State(key string) (s TargetState) {
 		b.Lock()
 		defer b.Unlock()
 		s.Next = nextOf(b.Cell, now)
+		s.blocks(b.Cell, now)
 		return s
 	}
 	if until, ok := c.blocks.find(key, now); ok {
@@ -284,10 +324,18 @@ func (t Target) State(key string) (s TargetState) {
 	if r.Side() != nil {
 		waiting = r.Side().(*queue).waiting
 	}
+	s.blocks(r.Cell(), now)
 	if s.read(r.Cell(), waiting, now); s.Text == "" { // the view of a token bucket
 		s.Text = r.Text(now)
 	}
 	return s
+}
+
+// blocks notes how long a cell blocks itself.
+func (s *TargetState) blocks(c cell.Cell, now clock.Mark) {
+	if until, ok := blockedUntil(c, now); ok {
+		s.Blocked = max(s.Blocked, until.Sub(now))
+	}
 }
 
 func (s *TargetState) read(c cell.Cell, waiting int, now clock.Mark) {

@@ -28,7 +28,7 @@ func cellsOf(plan *pipeline.Plan, i, most int) keyedcells.Config {
 	}
 	// A state takes about as much memory as its encoding.
 	config.CellBytes = uint32(64 + len(config.Maker.New(0).AppendState(nil)))
-	if limit.Count > 0 && limit.Algorithm == limiter.TokenBucket && limit.Queue == 0 {
+	if limit.Count > 0 && limit.OneWord() && limit.Queue == 0 {
 		// The plan has checked the configuration.
 		config.Bucket, _ = limiter.New(limit)
 		config.CellBytes = 0
@@ -63,13 +63,25 @@ func (c *StepCells) openAs(r keyedcells.Ref, at cell.Cell, out *reducer.Out) key
 // steps it at the mark at.
 func (c *StepCells) use(key string, now clock.Mark) (x keyedCell, at clock.Mark) {
 	r, at, how := c.cells.Use(key, now)
-	x = c.open(r)
-	if how == keyed.Evicted || how == keyed.Shared {
+	return c.used(r, how), at
+}
+
+// used is open for a cell that Cells.Use returned.
+func (c *StepCells) used(r keyedcells.Ref, how keyed.Use) keyedCell {
+	x := c.open(r)
+	if crowded(how) {
 		x.full = !c.full.Swap(true)
 	}
 	x.evicts = c.cells.Evicts()
-	return x, at
+	return x
 }
+
+// crowded reports whether the use of a key found its step full.
+func crowded(how keyed.Use) bool { return how == keyed.Evicted || how == keyed.Shared }
+
+// alone reports whether a step of a cell that takes or gives back at once does nothing
+// else: no call waits there, and nothing runs out.
+func (c *StepCells) alone(r keyedcells.Ref) bool { return !c.leased.Load() && r.Side() == nil }
 
 // resolve returns the cell of a handle, and false where its key was evicted.
 func (c *StepCells) resolve(h keyed.Handle) (x keyedCell, ok bool) {
@@ -148,12 +160,17 @@ func (c *StepCells) enter(key string, cost uint32, now clock.Mark) (p reducer.Pe
 // exit is LockedCell.Exit for the cell of a handle. It does nothing for an evicted
 // cell.
 func (c *StepCells) exit(h keyed.Handle, p reducer.Permit, now clock.Mark) bool {
-	x, ok := c.resolve(h)
+	r, ok := c.cells.Resolve(h)
 	if !ok {
 		return true
 	}
-	ok = !x.busy() && x.cell.Exit(p, now)
-	x.ref.Unlock()
+	if c.alone(r) {
+		ok = r.Cell().Exit(p, now)
+	} else {
+		x := c.open(r)
+		ok = !x.busy() && x.cell.Exit(p, now)
+	}
+	r.Unlock()
 	return ok
 }
 

@@ -98,8 +98,8 @@ func (l *binding) limits(q *Request, now clock.Mark, f func(LimitState)) {
 			continue
 		}
 		all := config.Count
-		if config.Algorithm == limiter.TokenBucket && config.Burst > 0 {
-			all = config.Burst
+		if config.Algorithm == limiter.TokenBucket {
+			all = config.AtOnce()
 		}
 		state := LimitState{Step: i, Free: all}
 		if next, full, ok := c.room(q, all, now); ok {

@@ -56,7 +56,7 @@ func (r *runner[S]) step(t *testing.T, where string, a reducer.Action) reducer.E
 			t.Fatalf("%s: Step on %s leads to another state than Reduce", where, name)
 		}
 	}
-	r.exact(t, where, a, effects.Answer)
+	r.exact(t, where, state, a, effects.Answer)
 	r.served(t, where, a, effects.Answer, state)
 	r.state = state
 	holds(t, where, r.cell, r.state, r.now)
@@ -177,14 +177,14 @@ func (r *runner[S]) until(s *S, mark clock.Mark, out *reducer.Out) {
 
 // exact checks L2: a refused caller is refused again before its retry mark and not
 // at it, if only time passes.
-func (r *runner[S]) exact(t *testing.T, where string, a reducer.Action, answer reducer.Answer) {
+func (r *runner[S]) exact(t *testing.T, where string, after S, a reducer.Action, answer reducer.Answer) {
 	t.Helper()
 	at, ok := answer.RetryAt()
 	if !ok || answer.Reason == reducer.ReasonProbes || a.Kind == reducer.Reserve {
 		return
 	}
 	for _, early := range []time.Duration{1, 0} {
-		s := r.cell.Clone(r.state)
+		s := r.cell.Clone(after)
 		when := max(at.Add(-early), r.now)
 		var out reducer.Out
 		r.until(&s, when, &out)

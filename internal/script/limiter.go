@@ -9,8 +9,8 @@ import (
 )
 
 // Limits runs the scripts of limiters in a folder. The words of a configuration are
-// rate=, burst=, wait=, queue= and newest, and algorithm= where it is another one
-// than that of the folder.
+// rate=, burst=, wait=, queue= and newest, block= and after=, warm= and factor=, and
+// algorithm= where it is another one than that of the folder.
 func Limits(t *testing.T, folder string, usual limiter.Algorithm) {
 	Run(t, folder, Spec[limiter.State]{
 		New: func(a *Args) (reducer.Cell[limiter.State], error) { return limiter.New(Limit(a, usual)) },
@@ -35,6 +35,10 @@ func Limit(a *Args, usual limiter.Algorithm) limiter.Config {
 	if a.Is("newest") {
 		c.Order = limiter.Newest
 	}
+	c.Block = limiter.Block{For: a.Backoff("block"), After: a.Count32("after", 0)}
+	c.WarmUp = limiter.WarmUp{Over: a.Duration("warm", 0), Factor: a.Count32("factor", 0)}
+	d := c.WithDefaults()
+	c.Block, c.WarmUp = d.Block, d.WarmUp
 	return c
 }
 

@@ -38,7 +38,7 @@ export type {
 export type { BulkheadFactory, KeyedBulkhead, KeyedBulkheadOptions } from './keyed-bulkhead.js';
 export type { KeyedCallOptions, KeyedSettings } from './keyed-cells.js';
 export type { Attributes } from './keys.js';
-export type { RateLimiter, RateLimiterOptions } from './limiter.js';
+export type { BlockOptions, BlockTime, RateLimiter, RateLimiterOptions, WarmUpOptions } from './limiter.js';
 export type { PipelinePass } from './pass.js';
 export type { Pipeline } from './pipeline.js';
 export type { PipelineCallOptions, PipelineOptions, ResultHooks } from './pipeline-options.js';

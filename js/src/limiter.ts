@@ -8,6 +8,7 @@ import {
   VERDICT_ADMIT,
 } from './abi.js';
 import { Running } from './attempt.js';
+import type { Backoff } from './backoff.js';
 import { Cell } from './cell.js';
 import { checkTask } from './checks.js';
 import type { Held } from './held.js';
@@ -30,7 +31,7 @@ export interface RateLimiterOptions extends CommonOptions {
   rate: Rate;
   /** How it counts. Default `token-bucket`. */
   algorithm?: (typeof ALGORITHMS)[number] | undefined;
-  /** The most permits at one instant, of a token bucket. Default: the rate's count. */
+  /** The most permits at one instant, of a token bucket. Default: the rate's count, beside `warm_up` divided by its factor. */
   burst?: number | undefined;
   /** The longest that `acquire` waits for its turn. Default `0s`: it refuses at once. */
   wait?: Duration | undefined;
@@ -38,6 +39,29 @@ export interface RateLimiterOptions extends CommonOptions {
   queue?: number | undefined;
   /** Who is served next, beside a `wait`. Default `oldest`. */
   order?: 'oldest' | 'newest' | undefined;
+  /** Refuses all calls for a time after it was exceeded. Not beside a `wait`. Default: none. */
+  block?: BlockTime | BlockOptions | undefined;
+  /** Begins at a part of the rate after an idle time, and rises to the rate in a time of use: of a token bucket. Default: none. */
+  warm_up?: Duration | WarmUpOptions | undefined;
+}
+
+/** How long blocks last: the n-th in a row as long as the n-th delay of a backoff. */
+export type BlockTime = Duration | Exclude<Backoff, { decorrelated: Duration }>;
+
+/** When blocks begin, and how long they last. */
+export interface BlockOptions {
+  /** Refusals in a row before a block. Default 1. */
+  after?: number | undefined;
+  /** The default `max` of an exponential backoff is `24h`. */
+  for: BlockTime;
+}
+
+/** How a token bucket warms up. */
+export interface WarmUpOptions {
+  /** The time of use in which the rate rises, and the idle time in which it falls back: at most `720h`. */
+  over: Duration;
+  /** What the rate is divided by at the beginning, 2 to 1000. Default 3. */
+  factor?: number | undefined;
 }
 
 /** What knows what a limit has left, or the limit of a key. */
@@ -69,9 +93,11 @@ export class Allowed implements LimiterAdmission {
 // The name of the interface, which console.log shows.
 Object.defineProperty(Allowed, 'name', { value: 'LimiterAdmission' });
 
-/** Whether callers may wait: where a digit of `wait` is not 0. */
-export const mayWait = (options: unknown): boolean =>
-  /[1-9]/.test(String((options as RateLimiterOptions).wait));
+/** Whether callers may wait, or their refusals are counted: where a digit of `wait` or `block` is not 0. */
+export function mayWait(options: unknown): boolean {
+  const { wait, block } = options as RateLimiterOptions;
+  return /[1-9]/.test(JSON.stringify([wait, block]));
+}
 
 /** Bounds how many calls pass in a time. Make one with `rateLimiter`. */
 export class RateLimiter extends Cell<LimiterAdmission> {

@@ -11,5 +11,8 @@ export function rateOf(options: unknown): readonly [count: number, period: numbe
 }
 
 /** How many permits of a limit can be free. */
-export const mostOf = (options: unknown): number =>
-  (options as Partial<RateLimiterOptions>).burst ?? rateOf(options)[0];
+export function mostOf(options: unknown): number {
+  const { burst, warm_up } = options as Partial<RateLimiterOptions>;
+  const cold = warm_up ? ((warm_up as { factor?: number }).factor ?? 3) : 1;
+  return burst ?? Math.ceil(rateOf(options)[0] / cold);
+}

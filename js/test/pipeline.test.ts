@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import {
+  type Budget,
   type Decision,
   PolicyError,
   pipeline,
@@ -51,6 +52,22 @@ describe('retry', () => {
       ['admit', undefined, undefined, 10_000],
       ['end', 'attempts', undefined, 10_000],
     ]);
+  });
+
+  test('budgets of tokens, and one that adapts', async () => {
+    const reasons = async (budget: Budget, fails: string) => {
+      const own = retry({ attempts: 2, backoff: 'none', budget, clock: virtualClock() });
+      const ends: unknown[] = [];
+      own.on('end', ({ reason, outcome }) => ends.push(reason ?? outcome));
+      let n = 0;
+      const attempt = () => (fails[n++] === 'x' ? Promise.reject(new Error('no')) : Promise.resolve());
+      while (n < fails.length) await own.execute(attempt).catch(() => {});
+      return ends;
+    };
+    expect(await reasons({ tokens: 10 }, 'x.xxxxx')).toEqual(['ok', 'attempts', 'attempts', 'budget']);
+    const throttled = await reasons({ max_tokens: 4, token_ratio: 1 }, 'xx..x.xxx');
+    expect(throttled).toEqual(['attempts', 'ok', 'ok', 'ok', 'attempts', 'budget']);
+    expect(await reasons({ adaptive: '10s' }, 'xxx.')).toEqual(['attempts', 'ok']);
   });
 
   test('a function gives the delay, of a retry and of a pipeline', async () => {

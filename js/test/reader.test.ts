@@ -8,6 +8,7 @@ import {
   rateLimiter,
   retry,
 } from '../src/index.js';
+import { limitNumbers } from '../src/limit-numbers.js';
 import { breakerAlone, limitAlone, retryAlone } from '../src/reader/alone.js';
 import { readAlone } from '../src/reader/read.js';
 
@@ -219,4 +220,27 @@ describe('whole documents', () => {
     expect(await passing.execute(() => 5)).toBe(5);
     expect(passing.quotas()).toEqual([]);
   });
+});
+
+test('the numbers of a limiter alone', () => {
+  const numbers = (options: object): readonly number[] =>
+    limitNumbers(
+      readAlone(options, limitAlone).values.flatMap((value) =>
+        typeof value === 'bigint' ? Number(value) / 1e6 : typeof value === 'string' ? [] : value,
+      ),
+    );
+  const bucket = [0, 5, 1000, 0, 0, 0];
+  expect(numbers({ rate: '5/s' })).toEqual([...bucket, 0]);
+  expect(numbers({ rate: '5/s', warm_up: '30s' })).toEqual([...bucket, 4, 30_000, 3]);
+  expect(numbers({ rate: '5/s', block: { delays: ['1s', '2s'] } })).toEqual([
+    ...[...bucket, 2, 1],
+    ...[6, 0, 0, 0, 0, 0, 2, 1000, 2000],
+  ]);
+  const both = { after: 2, for: { exponential: '1m', max: '1h' } };
+  expect(numbers({ rate: '5/s', block: both, warm_up: { over: '30s', factor: 4 } })).toEqual([
+    ...[...bucket, 6, 2],
+    ...[3, 60_000, 2e6, 3_600_000, 0, 0, 0],
+    ...[30_000, 4],
+  ]);
+  expect(() => numbers({ rate: '5/s', block: '1m', wait: '1s' })).toThrow('block');
 });

@@ -402,7 +402,7 @@ func namedItems(list []placed) []*tree.Node {
 	for i, p := range list {
 		items[i] = p.item
 		e := mechanismOf(p.item)
-		if e == nil || nameOf(p.item) != "" || unnamed(e.Key, list[:i]) == p.name {
+		if e == nil || nameOf(p.item) != "" || entryOf(e, "name") != nil || unnamed(e.Key, list[:i]) == p.name {
 			continue
 		}
 		if settings := settingsOf(e); settings != nil {

@@ -1,6 +1,7 @@
 package document
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/core/backoff"
@@ -118,6 +119,9 @@ func (s *settings) value(part *mechanism.Setting, name string, n *tree.Node) boo
 func (s *settings) typed(part *mechanism.Setting, name string, n *tree.Node) bool {
 	switch part.Type {
 	case mechanism.Map:
+		if short := shortPart(part, n); short != nil {
+			return s.value(short, name+"."+short.Name, n)
+		}
 		var f fields
 		return f.read(s.reader, n, part.Says, names(part.Parts)) && s.parts(&f, part.Parts, name+".")
 	case mechanism.OneOf:
@@ -159,11 +163,36 @@ func (s *settings) typed(part *mechanism.Setting, name string, n *tree.Node) boo
 			s.backoff(n, into)
 		case mechanism.OpenTime:
 			s.open(n, into)
+		case mechanism.BlockTime:
+			s.blockTime(n, into)
 		default:
 			s.jitter(n, into)
 		}
 	}
 	return true
+}
+
+// shortPart returns the part of a map whose value is in its place, nil for none. A map
+// with none of the parts is the value of one that may be a map.
+func shortPart(whole *mechanism.Setting, n *tree.Node) *mechanism.Setting {
+	if whole.Short == "" {
+		return nil
+	}
+	var short *mechanism.Setting
+	for i := range whole.Parts {
+		part := &whole.Parts[i]
+		if part.Name == whole.Short {
+			short = part
+		}
+	}
+	if n.Kind != tree.Map {
+		return short
+	}
+	known := names(whole.Parts)
+	if short.Type != mechanism.BlockTime || slices.ContainsFunc(n.Items, func(e *tree.Node) bool { return index(known, e.Key) >= 0 }) {
+		return nil
+	}
+	return short
 }
 
 // oneOf reads a map of which one variant is given.

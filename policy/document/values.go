@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/policy/tree"
 	"github.com/sluice-go/sluice/reducer"
@@ -16,6 +17,15 @@ const (
 	backoffs        = "constant linear exponential fibonacci decorrelated delays"
 	backoffSettings = backoffs + " factor max"
 )
+
+// backoffForm is what a backoff may be.
+type backoffForm struct {
+	kinds   string
+	allowed string
+	least   time.Duration // of the delays of a list
+	most    time.Duration // the default max of an exponential one
+	mostIs  string
+}
 
 // backoffText is what every error about a backoff allows, $b in its text.
 const backoffText = "one of {constant: d}, {linear: d, max: d}, {exponential: d, factor: n, max: d}, {fibonacci: d, max: d}, {decorrelated: d, max: d} or {delays: [d, d]}"
@@ -31,7 +41,7 @@ func (r *reader) backoff(n *tree.Node, c *backoff.Config) {
 	if n.Kind == tree.Map {
 		var f fields
 		f.read(r, n, allowed, backoffSettings)
-		f.backoff(c, 0)
+		f.backoff(c, &backoffForm{backoffs, "$b", 0, backoff.DefaultMax, "1m"})
 	} else {
 		p := r.mistyped(n, allowed)
 		if _, v := parseDuration(n.Text, 0); v == good {
@@ -45,17 +55,16 @@ func (r *reader) backoff(n *tree.Node, c *backoff.Config) {
 }
 
 // backoff reads the map of a backoff, without jitter. The kind is Constant where it
-// is unknown: to read a jitter, any kind with a jitter suffices. The delays of a list
-// are at least the least.
-func (f *fields) backoff(c *backoff.Config, least time.Duration) {
+// is unknown: to read a jitter, any kind with a jitter suffices.
+func (f *fields) backoff(c *backoff.Config, form *backoffForm) {
 	c.Kind = backoff.Constant
-	e := f.oneOf(backoffs, "$b")
+	e := f.oneOf(form.kinds, form.allowed)
 	if e == nil {
 		return
 	}
 	kind := backoff.Constant + backoff.Kind(index(backoffs, e.Key))
 	if kind == backoff.Listed {
-		if f.delays(e, least, &c.Delays) {
+		if f.delays(e, form.least, &c.Delays) {
 			c.Kind = kind
 		}
 	} else if f.asDuration(e, 1, &c.Base) {
@@ -65,7 +74,7 @@ func (f *fields) backoff(c *backoff.Config, least time.Duration) {
 		f.refuse("max", "$t beside $w", "$t beside a backoff that grows", e.Key)
 	}
 	if kind == backoff.Exponential {
-		c.Factor, c.Max = backoff.DefaultFactor, backoff.DefaultMax
+		c.Factor, c.Max = backoff.DefaultFactor, form.most
 	} else {
 		f.refuse("factor", "$t beside $w", "$t beside exponential", e.Key)
 	}
@@ -78,7 +87,7 @@ func (f *fields) backoff(c *backoff.Config, least time.Duration) {
 	}
 	f.duration("max", 1, &c.Max)
 	if c.Kind != backoff.Constant && c.Max > 0 && c.Max < c.Base {
-		f.maxBelow(e)
+		f.maxBelow(e, form)
 	}
 }
 
@@ -97,12 +106,12 @@ func (r *reader) delays(n *tree.Node, least time.Duration, into *backoff.List) b
 }
 
 // maxBelow reports a base above the max, at the max where the document has it.
-func (f *fields) maxBelow(base *tree.Node) {
+func (f *fields) maxBelow(base *tree.Node, form *backoffForm) {
 	if n := f.get("max"); n != nil {
 		f.mistyped(n, "at least the base, $w").word = base.Text
 		return
 	}
-	f.mistyped(base, "at most the default max, 1m, or a max beside it")
+	f.mistyped(base, "at most the default max, $w, or a max beside it").word = form.mostIs
 }
 
 // open reads how long a breaker stays open: a duration, or a backoff in which
@@ -116,12 +125,32 @@ func (r *reader) open(n *tree.Node, c *backoff.Config) {
 		var f fields
 		f.read(r, n, "$b", backoffSettings+" jitter")
 		*c = backoff.Config{}
-		f.backoff(c, 1)
+		f.backoff(c, &backoffForm{backoffs, "$b", 1, backoff.DefaultMax, "1m"})
 		if n := f.get("jitter"); n != nil {
 			r.jitter(n, c)
 		}
 	default:
 		r.mistyped(n, "$d; or a backoff as in {exponential: 10s, max: 5m}")
+	}
+}
+
+// growths are the backoffs without randomness.
+const growths = "constant linear exponential fibonacci delays"
+
+// blockTime reads how long a block lasts: a duration, or a backoff without randomness.
+func (r *reader) blockTime(n *tree.Node, c *backoff.Config) {
+	switch n.Kind {
+	case tree.Text:
+		c.Kind = backoff.Constant
+		r.asDuration(n, 1, &c.Base)
+	case tree.Map:
+		const allowed = "one of {constant: d}, {linear: d, max: d}, {exponential: d, factor: n, max: d}, {fibonacci: d, max: d} or {delays: [d, d]}"
+		var f fields
+		f.read(r, n, allowed, growths+" factor max")
+		*c = backoff.Config{}
+		f.backoff(c, &backoffForm{growths, allowed, 1, limiter.DefaultMaxBlock, "24h"})
+	default:
+		r.mistyped(n, "$d; or a backoff as in {exponential: 1m, max: 1h}")
 	}
 }
 

@@ -44,8 +44,8 @@ func Limits(plan *pipeline.Plan) []Limit {
 
 // Permits returns how many permits of a limit can be free.
 func Permits(c limiter.Config) uint32 {
-	if c.Algorithm == limiter.TokenBucket && c.Burst > 0 {
-		return c.Burst
+	if c.Algorithm == limiter.TokenBucket {
+		return c.AtOnce()
 	}
 	return c.Count
 }

@@ -43,7 +43,8 @@ type Config struct {
 	// Seed of the hashes.
 	Seed Seed
 	// Final says that no permit is ever returned: a state that was read proves a refusal
-	// until the mark that it names, without another read.
+	// until the mark that it names, without another read. Not of a limit with blocks, whose
+	// refusals count.
 	Final bool
 }
 

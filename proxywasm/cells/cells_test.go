@@ -83,7 +83,10 @@ func configs() map[string]mechanism.Config {
 		Open: backoff.Config{Kind: backoff.Constant, Base: 400}}
 	for a := limiter.TokenBucket; a <= limiter.LeakyBucket; a++ {
 		list[a.String()] = limiter.Config{Algorithm: a, Count: 3, Period: 30}
+		list[a.String()+" with blocks"] = limiter.Config{Algorithm: a, Count: 3, Period: 30, Block: limiter.Block{After: 2, For: backoff.Config{Kind: backoff.Linear, Base: 20, Max: 50}}}
 	}
+	list["warm-up"] = limiter.Config{Count: 3, Period: 30, Burst: 2, WarmUp: limiter.WarmUp{Over: 90, Factor: 2}}
+	list["warm-up with blocks"] = limiter.Config{Count: 6, Period: 60, WarmUp: limiter.WarmUp{Over: 90, Factor: 3}, Block: limiter.Block{For: backoff.Config{Kind: backoff.Constant, Base: 20}}}
 	return list
 }
 
@@ -452,7 +455,7 @@ func TestFinal(t *testing.T) {
 	seed := testenv.Seed()
 	random := rand.New(rand.NewPCG(seed, 3))
 	for name, c := range configs() {
-		if _, ok := c.(limiter.Config); !ok {
+		if l, ok := c.(limiter.Config); !ok || l.Block.For.Kind != backoff.None {
 			continue
 		}
 		for _, slots := range []uint32{0, 24} {

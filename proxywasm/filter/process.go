@@ -139,6 +139,7 @@ func newShared(p *policy, i int, prefix string, store cells.Store, seed cells.Se
 	switch c := step.Config.(type) {
 	case limiter.Config:
 		s.wait, s.queue = c.Wait, int(c.Queue)
+		final = final && c.Block.After == 0 // which counts refusals
 	case bulkhead.Config:
 		s.wait, s.queue = c.Wait, int(c.Queue)
 		if s.queue > 0 && s.wait == 0 {

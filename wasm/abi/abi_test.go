@@ -171,6 +171,30 @@ func TestLimiter(t *testing.T) {
 	assert.Equal(t, int32(1), m.Fresh(cell, 10_000))
 }
 
+// TestLimiterMore: what the order adds has the numbers of a block and of a warm-up
+// behind it.
+func TestLimiterMore(t *testing.T) {
+	var m Module
+	s := &m.Slots
+	block := limiterOf(t, &m, 0, 1, 1000, 1, 0, 0, MoreBlock, 1, 3, 60_000, 2e6, 90_000, 0, 0, 0)
+	for _, want := range []struct{ at, after float64 }{{0, 60_000}, {60_000, 90_000}, {150_000, 90_000}} {
+		assert.Equal(t, int32(reducer.Admit), m.Acquire(block, 1, 0, want.at))
+		assert.Equal(t, int32(reducer.Reject), m.Acquire(block, 1, 0, want.at))
+		assert.Equal(t, uint32(reducer.ReasonRate), s.Reason)
+		assert.InDelta(t, want.after, s.Millis, 0)
+		assert.Equal(t, int32(reducer.Reject), m.Acquire(block, 1, 0, want.at+1))
+		assert.Equal(t, uint32(reducer.ReasonBlocked), s.Reason)
+	}
+	warm := limiterOf(t, &m, 0, 1, 1000, 1, 0, 0, MoreWarmUp, 9000, 3)
+	require.Equal(t, int32(reducer.Admit), m.Acquire(warm, 1, 0, 0))
+	require.Equal(t, int32(reducer.Reject), m.Acquire(warm, 1, 0, 0))
+	assert.InDelta(t, 2373.863543, s.Millis, 1e-6)
+	both := limiterOf(t, &m, 0, 1, 1000, 1, 0, 0, MoreBlock|MoreWarmUp, 1, 6, 0, 0, 0, 0, 0, 2, 1000, 3000, 9000, 3)
+	require.Equal(t, int32(reducer.Admit), m.Acquire(both, 1, 0, 0))
+	require.Equal(t, int32(reducer.Reject), m.Acquire(both, 1, 0, 0))
+	assert.InDelta(t, 2373.863543, s.Millis, 1e-6, "the turn is later than the end of the block")
+}
+
 // TestConfigs: what is wrong with a configuration is said by its name.
 func TestConfigs(t *testing.T) {
 	var m Module

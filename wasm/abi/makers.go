@@ -99,13 +99,27 @@ type maker struct {
 	grows uint32
 }
 
+// What is added to the order of a limiter where further numbers are behind it.
+const (
+	MoreBlock  = 2 // those of its blocks: after how many refusals, and the time as a backoff
+	MoreWarmUp = 4 // behind those, the two of its warm-up
+)
+
 // Limiter makes a maker of limiters: algorithm, count, period, burst, wait,
-// queue, order.
+// queue, order, and what the order adds.
 func (m *Module) Limiter() int32 {
 	c := m.config()
 	l := limiter.Config{
 		Algorithm: limiter.Algorithm(c.byte()), Count: c.uint32(), Period: c.duration(), Burst: c.uint32(),
 		Wait: c.duration(), Queue: c.uint32(), Order: limiter.Order(c.byte()),
+	}
+	more := l.Order
+	l.Order &^= MoreBlock | MoreWarmUp
+	if more&MoreBlock != 0 {
+		l.Block.After, l.Block.For = c.uint32(), c.backoff()
+	}
+	if more&MoreWarmUp != 0 {
+		l.WarmUp.Over, l.WarmUp.Factor = c.duration(), c.uint32()
 	}
 	made, err := limiter.Cells(l)
 	return m.made(&c, object{maker: &maker{Maker: made, queued: c.numbers[4] > 0, grows: limiterBytes(l)}}, err)

@@ -87,6 +87,9 @@ func (m *Module) keep(promised *uint32) {
 // limiterBytes returns the most that a call at a limiter allocates.
 func limiterBytes(c limiter.Config) uint32 {
 	n := c.Queue * waiterBytes
+	if c.Block.After > 0 {
+		n += objectBytes / 4 // the row of refusals
+	}
 	if c.Algorithm == limiter.SlidingLog {
 		n += c.Count * entryBytes
 	}

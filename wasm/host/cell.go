@@ -26,8 +26,17 @@ type Maker struct {
 // Limiter returns a maker of limiters. Durations of the configuration are exact
 // up to 104 days; the error is an *Error that names a field which is wrong.
 func (m *Module) Limiter(c limiter.Config) (*Maker, error) {
-	return m.configured(limiterOf, c.Wait > 0, float64(c.Algorithm), float64(c.Count), millis(c.Period),
-		float64(c.Burst), millis(c.Wait), float64(c.Queue), float64(c.Order))
+	numbers := []float64{float64(c.Algorithm), float64(c.Count), millis(c.Period), float64(c.Burst), millis(c.Wait), float64(c.Queue), float64(c.Order)}
+	const order = 6
+	if c.Block != (limiter.Block{}) {
+		numbers[order] += abi.MoreBlock
+		numbers = append(append(numbers, float64(c.Block.After)), backoffNumbers(c.Block.For)...)
+	}
+	if c.WarmUp != (limiter.WarmUp{}) {
+		numbers[order] += abi.MoreWarmUp
+		numbers = append(numbers, millis(c.WarmUp.Over), float64(c.WarmUp.Factor))
+	}
+	return m.configured(limiterOf, c.Wait > 0, numbers...)
 }
 
 // Bulkhead is Limiter for bulkheads.

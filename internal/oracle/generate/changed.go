@@ -139,7 +139,14 @@ func (m *maker) partlyHedge(c *hedge.Config) {
 
 func (m *maker) partlyLimit(c *limiter.Config) {
 	other := m.limit()
-	switch m.IntN(4) {
+	switch m.IntN(6) {
+	case 4:
+		c.WarmUp = limiter.WarmUp{}
+		if c.Algorithm == limiter.TokenBucket {
+			c.WarmUp = m.warmUp()
+		}
+	case 5:
+		c.Block = other.Block
 	case 0, 1:
 		c.Count = m.count()
 		if c.Algorithm == limiter.TokenBucket {
@@ -149,6 +156,9 @@ func (m *maker) partlyLimit(c *limiter.Config) {
 		c.Period = other.Period
 	case 3:
 		c.Wait, c.Queue, c.Order = other.Wait, other.Queue, other.Order
+	}
+	if c.Wait > 0 {
+		c.Block = limiter.Block{}
 	}
 	if m.priced && m.chance(25) {
 		c.Cost, c.Charge, c.Counts = other.Cost, other.Charge, other.Counts

@@ -205,6 +205,14 @@ func (m *maker) limit() limiter.Config {
 		c.Wait = m.units(of(m, 4, 10, 20))
 		c.Queue = uint32(m.upTo(4))
 		c.Order = m.order()
+	} else if m.chance(50) {
+		c.Block = m.block()
+	}
+	if c.Algorithm == limiter.TokenBucket {
+		c.WarmUp = m.warmUp()
+		if c.WarmUp.Over > 0 && m.chance(40) {
+			c.Burst = 0
+		}
 	}
 	if m.priced && m.chance(60) {
 		c.Cost = of(m, limiter.Cost{Permits: 1}, limiter.Cost{Permits: 2}, limiter.Cost{Attribute: "header:n"}, limiter.Cost{Attribute: "header:n", Permits: 1})
@@ -216,6 +224,24 @@ func (m *maker) limit() limiter.Config {
 		c.Counts = of(m, limiter.OutcomesOf(reducer.Fail), limiter.OutcomesOf(reducer.OK, reducer.Timeout), limiter.OutcomesOf(reducer.Throttle, reducer.Ignore, reducer.Cancelled))
 	}
 	return c
+}
+
+// block draws blocks, whose times are not random.
+func (m *maker) block() limiter.Block {
+	c := m.backoff(false)
+	if c.Kind == backoff.Decorrelated {
+		c.Kind, c.Max = backoff.Constant, 0
+	}
+	c.Jitter, c.Share = backoff.NoJitter, reducer.Share{}
+	return limiter.Block{For: c, After: of(m, uint32(1), 1, 2, 3)}
+}
+
+// warmUp draws none or one, none where all turns are on a grid.
+func (m *maker) warmUp() limiter.WarmUp {
+	if m.grid == onGrid || !m.chance(25) {
+		return limiter.WarmUp{}
+	}
+	return limiter.WarmUp{Over: m.units(of(m, 4, 20, 60)), Factor: of(m, uint32(2), 3, 3, 10, 1000)}
 }
 
 // count draws the permits of a limiter.

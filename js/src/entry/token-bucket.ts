@@ -6,7 +6,6 @@ import { instancesOf } from '../instances.js';
 import { KeyedRateLimiter, type KeyedRateLimiterOptions } from '../keyed.js';
 import { RateLimiter, type RateLimiterOptions } from '../limiter.js';
 import type { Alone } from '../reader/alone.js';
-import { LIMIT } from '../reader/table.js';
 import { compileTokenBucket } from '../reader/token-bucket.js';
 import { share } from '../shared.js';
 import type { Rate } from '../types.js';
@@ -14,13 +13,19 @@ import type { Rate } from '../types.js';
 use(instancesOf(new WebAssembly.Module(bytes)), compileTokenBucket);
 
 /** The mechanism by its name: its options are read without it. */
-const BUCKET: Alone = { mechanism: { row: LIMIT, check() {} }, readers: {} };
+const BUCKET: Alone = {
+  mechanism: { row: { kind: 0, name: 'limit', form: '', settings: [] }, check() {} },
+  readers: {},
+};
 
 /** Settings of a token bucket, as those of a rate limiter. */
-export type TokenBucketOptions = Omit<RateLimiterOptions, 'algorithm' | 'wait' | 'queue' | 'order'>;
+export type TokenBucketOptions = Omit<RateLimiterOptions, NeedsMore>;
+
+/** What needs the rate limiters of `@sluice/core/limiter`. */
+type NeedsMore = 'algorithm' | 'wait' | 'queue' | 'order' | 'block' | 'warm_up';
 
 /** Settings of a token bucket for each key. */
-export type KeyedTokenBucketOptions = Omit<KeyedRateLimiterOptions, 'algorithm' | 'wait' | 'queue' | 'order'>;
+export type KeyedTokenBucketOptions = Omit<KeyedRateLimiterOptions, NeedsMore>;
 
 /** Makes rate limiters that are token buckets at which no caller waits. */
 export interface TokenBucketFactory {

@@ -1,6 +1,6 @@
 // The mechanisms that have an object of their own, each with what reads its values, so that an application has no more than it imports.
 
-import { backoff, jitter, openTime } from './backoff.js';
+import { backoff, blockTime, jitter, openTime } from './backoff.js';
 import { notAlone } from './cost.js';
 import { breaker } from './mechanisms/breaker.js';
 import { bulkhead } from './mechanisms/bulkhead.js';
@@ -17,7 +17,7 @@ export interface Alone {
 
 export const limitAlone: Alone = {
   mechanism: limit,
-  readers: { cost: notAlone, count, duration, rate, word, words: notAlone },
+  readers: { block_time: blockTime, cost: notAlone, count, duration, map, rate, word, words: notAlone },
 };
 export const breakerAlone: Alone = {
   mechanism: breaker,

@@ -18,9 +18,35 @@ const SETTINGS = [...KINDS.slice(1), 'factor', 'max'];
 const BACKOFF_TEXT =
   'one of {constant: d}, {linear: d, max: d}, {exponential: d, factor: n, max: d}, {fibonacci: d, max: d}, {decorrelated: d, max: d} or {delays: [d, d]}';
 
-/** The defaults of an exponential backoff. */
+/** The default factor of an exponential backoff. */
 const FACTOR = 2e6;
-const MAX = 60_000_000_000n;
+
+/** What a backoff may be: the least delay of a list, and the default max of an exponential one. */
+interface Form {
+  readonly kinds: readonly string[];
+  readonly allowed: string;
+  readonly least: number;
+  readonly most: bigint;
+  readonly mostIs: string;
+}
+
+const RETRIES: Form = {
+  kinds: KINDS.slice(1),
+  allowed: BACKOFF_TEXT,
+  least: 0,
+  most: 60_000_000_000n,
+  mostIs: '1m',
+};
+const OPENINGS: Form = { ...RETRIES, least: 1 };
+/** Those of a block, which are not random. */
+const BLOCKS: Form = {
+  kinds: KINDS.slice(1).filter((kind) => kind !== 'decorrelated'),
+  allowed:
+    'one of {constant: d}, {linear: d, max: d}, {exponential: d, factor: n, max: d}, {fibonacci: d, max: d} or {delays: [d, d]}',
+  least: 1,
+  most: 86_400_000_000_000n,
+  mostIs: '24h',
+};
 
 /** The kinds of jitter in the order of their numbers. One of a share comes behind them. */
 const JITTERS = ['none', 'full', 'equal'];
@@ -29,16 +55,16 @@ const JITTERS = ['none', 'full', 'equal'];
 export const backoff: Reader = ({ problems }, n) => {
   const allowed = `none, or ${BACKOFF_TEXT}`;
   if (n.kind === TEXT && n.text === 'none') return [0, 0n, 0, 0n];
-  if (n.kind === MAP) return growth(new Fields(problems, n, SETTINGS), 0);
+  if (n.kind === MAP) return growth(new Fields(problems, n, SETTINGS), RETRIES);
   const duration = typeof parseDuration(n.text, 0) === 'bigint';
   problems.mistyped(n, allowed, duration ? `{constant: ${n.text}}` : '');
   return [CONSTANT];
 };
 
-/** The map of a backoff. Where its kind is unknown it is constant: any kind with a jitter suffices to read one. Delays of a list are at least the least. */
-function growth(fields: Fields, least: number): Values {
+/** The map of a backoff. Where its kind is unknown it is constant: any kind with a jitter suffices to read one. */
+function growth(fields: Fields, { kinds, allowed, least, most: longest, mostIs }: Form): Values {
   const { problems } = fields;
-  const entry = fields.oneOf(KINDS.slice(1), BACKOFF_TEXT);
+  const entry = fields.oneOf(kinds, allowed);
   if (!entry) return [CONSTANT];
   const kind = KINDS.indexOf(entry.key);
   const listed = kind === LISTED ? delays(problems, entry, least) : undefined;
@@ -50,7 +76,7 @@ function growth(fields: Fields, least: number): Values {
   }
   if (kind === EXPONENTIAL) {
     factor = FACTOR;
-    most = MAX;
+    most = longest;
   } else {
     fields.refuse('factor', `beside ${entry.key}`, 'beside exponential');
   }
@@ -61,7 +87,7 @@ function growth(fields: Fields, least: number): Values {
   if (max) most = asDuration(problems, max, 1) ?? most;
   if (base !== undefined && kind !== CONSTANT && most && most < base) {
     if (max) problems.mistyped(max, `at least the base, ${entry.text}`);
-    else problems.mistyped(entry, 'at most the default max, 1m, or a max beside it');
+    else problems.mistyped(entry, `at most the default max, ${mostIs}, or a max beside it`);
   }
   return base === undefined ? [CONSTANT] : [kind, base, factor, most];
 }
@@ -90,11 +116,19 @@ export const openTime: Reader = (s, n) => {
   if (n.kind === TEXT) return [CONSTANT, asDuration(problems, n, 1) ?? 0n, 0, 0n, 0, 0];
   const fields = n.kind === MAP && new Fields(problems, n, [...SETTINGS, 'jitter']);
   if (fields) {
-    const values = growth(fields, 1);
+    const values = growth(fields, OPENINGS);
     const named = fields.get('jitter');
     return [...values, ...(named ? drawn(s, named, values) : [0, 0])];
   }
   problems.mistyped(n, `${DURATION_TEXT}; or a backoff as in {exponential: 10s, max: 5m}`);
+  return [];
+};
+
+/** How long a block lasts: a duration, or a backoff that is not random. */
+export const blockTime: Reader = ({ problems }, n) => {
+  if (n.kind === TEXT) return [CONSTANT, asDuration(problems, n, 1) ?? 0n, 0, 0n];
+  if (n.kind === MAP) return growth(new Fields(problems, n, [...BLOCKS.kinds, 'factor', 'max']), BLOCKS);
+  problems.mistyped(n, `${DURATION_TEXT}; or a backoff as in {exponential: 1m, max: 1h}`);
   return [];
 };
 

@@ -1,4 +1,4 @@
-import { backoff, jitter, openTime } from './backoff.js';
+import { backoff, blockTime, jitter, openTime } from './backoff.js';
 import { budget } from './budget.js';
 import { cost } from './cost.js';
 import { delay } from './delay.js';
@@ -30,6 +30,7 @@ export const mechanismOf = (name: string): Mechanism | undefined =>
 /** Readers of all values. */
 export const READERS: Readers = {
   backoff,
+  block_time: blockTime,
   bool,
   budget,
   chance,

@@ -92,7 +92,7 @@ const unnamed = (kind: string, before: readonly { item: Node }[]): string =>
 /** A step that states its name where it would have another one. */
 function stated({ item, name }: Placed, before: readonly Placed[]): Node {
   const entry = stepEntry(item);
-  if (!entry || nameOf(item) || unnamed(entry.key, before) === name) return item;
+  if (!entry || nameOf(item) || entryOf(entry, 'name') || unnamed(entry.key, before) === name) return item;
   const settings = settingsOf(entry);
   if (!settings) return item;
   const { at, keyAt } = entry;

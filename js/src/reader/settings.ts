@@ -1,12 +1,13 @@
 import { attributeOf } from './cost.js';
 import { type Fields, fieldsOf } from './fields.js';
-import { type Kind, type Node, NUMBER, TEXT } from './node.js';
+import { type Kind, MAP, type Node, NUMBER, TEXT } from './node.js';
 import type { Problems } from './problems.js';
 import { DURATION_TEXT, RATE_TEXT } from './quantities.js';
 
 /** The form of a setting's value in a document. */
 export type Type =
   | 'backoff'
+  | 'block_time'
   | 'bool'
   | 'budget'
   | 'chance'
@@ -41,9 +42,16 @@ export interface Setting {
   /** A variant of a `one_of`. What is behind it, up to the next one, belongs to it. */
   readonly variant?: true;
   readonly parts?: readonly Setting[];
+  /** The part of a map whose value may be in place of the map. */
+  readonly short?: string;
+  /** Of a map that the core gets only where it is given: the bit that says so, of the byte behind the words before it. */
+  readonly bit?: number;
   /** Its values where it is not there and nothing else changes them. */
   readonly default?: Values;
 }
+
+/** The bit of a byte of words behind which a byte with the bits of maps is. */
+const MORE = 64;
 
 /** A row of the table of mechanisms. */
 export interface Row {
@@ -202,14 +210,18 @@ export class Settings {
 
   /** All values for the core, in its order. */
   all(): readonly (number | bigint | string)[] {
-    return this.mechanism.row.settings.flatMap<number | bigint | string>(({ name, type, parts = [] }) =>
-      type === 'methods'
+    const { settings } = this.mechanism.row;
+    const bits = settings.reduce((sum, { name, bit = 0 }) => (this.has(name) ? sum | bit : sum), 0);
+    return settings.flatMap<number | bigint | string>(({ name, type, parts = [], bit }) =>
+      type === 'methods' || (bit && !(bits & bit))
         ? []
         : type === 'map'
           ? parts.flatMap((p) => this.get(`${name}.${p.name}`))
           : type === 'cost'
             ? [attributeOf(this.get(name)), this.first(name)]
-            : this.get(name),
+            : type === 'words'
+              ? [...(bits ? [Number(this.first(name)) | MORE, bits] : this.get(name))]
+              : this.get(name),
     );
   }
 }
@@ -231,8 +243,20 @@ export const namesOf = (settings: readonly Setting[]): string[] => settings.map(
 /** What a missing setting may be. */
 const saysOf = ({ says, type }: Setting): string => says ?? (type === 'rate' ? RATE_TEXT : DURATION_TEXT);
 
+/** The part of a map whose value is in its place: of a map with none of the parts, one that may be a map. */
+function shortPart({ short, parts = [] }: Setting, n: Node): Setting | undefined {
+  const part = parts.find((p) => p.name === short);
+  if (n.kind !== MAP) return part;
+  return part?.type === 'block_time' && !n.items.some(({ key }) => namesOf(parts).includes(key))
+    ? part
+    : undefined;
+}
+
 /** A map of parts. */
-export const map: Reader = (s, n, { says = '', parts = [] }, name) => {
+export const map: Reader = (s, n, setting, name) => {
+  const { says = '', parts = [] } = setting;
+  const short = shortPart(setting, n);
+  if (short) return s.value(short, `${name}.${short.name}`, n) ? [] : undefined;
   const fields = fieldsOf(s.problems, n, says, namesOf(parts));
   return fields && s.parts(fields, parts, `${name}.`) ? [] : undefined;
 };

@@ -110,6 +110,34 @@ export const LIMIT: Row = {
     { name: 'cost', type: 'cost', least: 1, most: 1000000000, default: [0] },
     { name: 'charge', type: 'word', words: 'start settle end', default: [0] },
     { name: 'counts', type: 'words', words: 'ok fail throttle ignore timeout cancel', default: [0] },
+    {
+      name: 'block',
+      type: 'map',
+      says: 'a duration, a backoff, or a map of after and for',
+      short: 'for',
+      bit: 1,
+      parts: [
+        { name: 'after', type: 'count', least: 1, most: 1000000000, default: [0] },
+        {
+          name: 'for',
+          type: 'block_time',
+          required: true,
+          says: 'a duration as in 1m, or a backoff as in {exponential: 1m, max: 1h}',
+          default: [0, 0n, 0, 0n],
+        },
+      ],
+    },
+    {
+      name: 'warm_up',
+      type: 'map',
+      says: 'a duration, or a map of over and factor',
+      short: 'over',
+      bit: 2,
+      parts: [
+        { name: 'over', type: 'duration', least: 1, required: true, default: [0n] },
+        { name: 'factor', type: 'count', least: 2, most: 1000, default: [0] },
+      ],
+    },
   ],
 };
 

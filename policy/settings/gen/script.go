@@ -23,7 +23,7 @@ var typeNames = map[mechanism.Type]string{
 	mechanism.Word: "word", mechanism.Rate: "rate", mechanism.Delay: "delay", mechanism.Backoff: "backoff",
 	mechanism.OpenTime: "open_time", mechanism.Jitter: "jitter", mechanism.Budget: "budget",
 	mechanism.Methods: "methods", mechanism.Map: "map", mechanism.OneOf: "one_of",
-	mechanism.Cost: "cost", mechanism.Words: "words",
+	mechanism.Cost: "cost", mechanism.Words: "words", mechanism.BlockTime: "block_time",
 }
 
 // script returns the file.
@@ -114,6 +114,10 @@ func settingsList(docs *mechanism.Docs, draft mechanism.Draft, settings []mechan
 		if s.Variant {
 			o.add("variant", "true")
 		}
+		o.addText("short", s.Short)
+		if s.Bit != 0 {
+			o.add("bit", strconv.Itoa(int(s.Bit)))
+		}
 		switch {
 		case len(s.Parts) > 0:
 			parts, err := settingsList(docs, draft, s.Parts, name+".")
@@ -170,7 +174,7 @@ func valuesOf(field any, t mechanism.Type) ([]string, error) {
 		delays := []string{number(uint32(v.Kind)), nanos(v.Base), number(uint32(v.Factor)), nanos(v.Max)}
 		drawn := []string{number(uint32(v.Jitter)), number(v.Share.Millionths())}
 		switch t {
-		case mechanism.Backoff:
+		case mechanism.Backoff, mechanism.BlockTime:
 			return delays, nil
 		case mechanism.Jitter:
 			return drawn, nil

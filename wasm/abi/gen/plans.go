@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/sluice-go/sluice/core/mechanism"
@@ -14,19 +15,20 @@ const plansPath = "wasm/PLAN.md"
 
 // coded are the bytes of a value by its type.
 var coded = map[mechanism.Type]string{
-	mechanism.Duration: "duration",
-	mechanism.Count:    "number",
-	mechanism.Share:    "share",
-	mechanism.Chance:   "share",
-	mechanism.Bool:     "byte, 0 or 1",
-	mechanism.Rate:     "number, duration",
-	mechanism.Delay:    "duration, share: one of them is 0",
-	mechanism.Backoff:  "backoff",
-	mechanism.OpenTime: "backoff, jitter",
-	mechanism.Jitter:   "jitter",
-	mechanism.Budget:   "budget",
-	mechanism.Words:    "byte: a bit for each word in its order, 0 for all of them",
-	mechanism.Cost:     "text: an attribute, empty for none; number: the permits without it, 0 without an attribute for what the call names, at a bulkhead for one place",
+	mechanism.Duration:  "duration",
+	mechanism.Count:     "number",
+	mechanism.Share:     "share",
+	mechanism.Chance:    "share",
+	mechanism.Bool:      "byte, 0 or 1",
+	mechanism.Rate:      "number, duration",
+	mechanism.Delay:     "duration, share: one of them is 0",
+	mechanism.Backoff:   "backoff",
+	mechanism.OpenTime:  "backoff, jitter",
+	mechanism.BlockTime: "backoff",
+	mechanism.Jitter:    "jitter",
+	mechanism.Budget:    "budget",
+	mechanism.Words:     "byte: a bit for each word in its order, 0 for all of them",
+	mechanism.Cost:      "text: an attribute, empty for none; number: the permits without it, 0 without an attribute for what the call names, at a bulkhead for one place",
 }
 
 // planTables returns a table for each mechanism with the values of its settings.
@@ -45,13 +47,27 @@ func planTables() string {
 }
 
 func writeValues(b *strings.Builder, settings []mechanism.Setting, prefix string) {
+	words := "" // the setting whose byte has the bits of maps
 	for i := range settings {
 		s := &settings[i]
 		name := prefix + s.Name
+		if s.Type == mechanism.Words {
+			words = name
+			if slices.ContainsFunc(settings, func(s mechanism.Setting) bool { return s.Bit != 0 }) {
+				fmt.Fprintf(b, "| `%s` | %s; with the bit %d a second byte, which has a bit for each of the maps behind it that are there |\n", name, coded[s.Type], mechanism.MoreBit)
+				continue
+			}
+		}
 		switch s.Type {
 		case mechanism.Methods:
 		case mechanism.Map:
-			writeValues(b, s.Parts, name+".")
+			var parts strings.Builder
+			writeValues(&parts, s.Parts, name+".")
+			text := parts.String()
+			if s.Bit != 0 {
+				text = strings.ReplaceAll(text, " |\n", fmt.Sprintf("; only where the second byte of `%s` has the bit %d |\n", words, s.Bit))
+			}
+			b.WriteString(text)
 		case mechanism.OneOf:
 			fmt.Fprintf(b, "| `%s` | byte: %s; then what belongs to it |\n", name, numbered(variants(s.Parts)))
 			writeVariants(b, s.Parts, name+".")

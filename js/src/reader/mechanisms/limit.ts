@@ -15,13 +15,24 @@ export const MAX_FILL = 2n ** 62n;
 export const TOO_SLOW = 'a bucket that fills, or a window that lasts, at most 53375d23h (2^62 ns)';
 /** The queue beside a wait. */
 export const DEFAULT_QUEUE = 100;
+/** The factor of a warm-up that names none. */
+const DEFAULT_FACTOR = 3;
+
+/** The longest warm-up. */
+const MAX_WARM_UP = 2_592_000_000_000_000n;
+
+/** The most permits at one instant of a token bucket. */
+export function atOnce(s: Settings, count: number | bigint): number {
+  const factor = s.first('warm_up.over') ? Number(s.first('warm_up.factor')) : 1;
+  return Number(s.first('burst')) || Math.ceil(Number(count) / Math.max(1, factor));
+}
 
 /** Checks the time in which a bucket fills, and the length of a window. */
 function fits(s: Settings, algorithm: number): boolean {
   const [count = 0, period = 0n] = s.get('rate');
   const bucket = algorithm === ALGORITHM_TOKEN_BUCKET;
   if (!bucket && algorithm !== ALGORITHM_LEAKY_BUCKET) return period <= MAX_FILL;
-  const permits = BigInt(s.first('burst') || count);
+  const permits = BigInt(atOnce(s, count));
   const interval = (BigInt(period) - 1n) / BigInt(count) + 1n;
   return interval <= MAX_FILL / permits;
 }
@@ -31,6 +42,7 @@ function checkQueue(s: Settings): void {
   if (s.has('wait') && !s.whole('wait')) return;
   if (s.first('wait')) {
     if (!s.has('queue')) s.set('queue', DEFAULT_QUEUE);
+    s.refuse('block', 'beside a wait', 'without a wait: a caller that waits does not exceed the rate');
   } else if (!s.means('wait')) {
     for (const name of ['queue', 'order']) {
       s.refuse(
@@ -46,11 +58,17 @@ export const limit: Mechanism = {
   row: LIMIT,
   check(s) {
     const algorithm = Number(s.first('algorithm'));
-    let rated = s.whole('rate');
+    let rated = s.whole('rate') && (!s.has('warm_up') || s.whole('warm_up'));
     let place = 'rate';
+    if (s.first('warm_up.over') > MAX_WARM_UP) s.wrong('warm_up.over', 'a duration of at most 720h');
+    if (!s.has('block.after')) s.set('block.after', 1);
+    if (!s.has('warm_up.factor')) s.set('warm_up.factor', DEFAULT_FACTOR);
     if (algorithm !== ALGORITHM_TOKEN_BUCKET) {
-      s.refuse('burst', `beside ${ALGORITHMS[algorithm]}`, 'beside token-bucket alone');
+      for (const name of ['burst', 'warm_up']) {
+        s.refuse(name, `beside ${ALGORITHMS[algorithm]}`, 'beside token-bucket alone');
+      }
       s.set('burst', 0);
+      s.set('warm_up.over', 0n);
     } else if (s.has('burst')) {
       rated &&= s.whole('burst');
       place = 'burst';
@@ -60,7 +78,7 @@ export const limit: Mechanism = {
     } else if (rated && !fits(s, algorithm)) {
       s.wrong(place, TOO_SLOW);
     }
-    if (rated && s.whole('cost') && s.first('cost') > (s.first('burst') || s.first('rate'))) {
+    if (rated && s.whole('cost') && s.first('cost') > atOnce(s, s.first('rate'))) {
       const most = algorithm === ALGORITHM_TOKEN_BUCKET ? 'burst' : 'count of rate';
       s.wrong('cost', `a cost, also as a default, of at most the ${most}; a greater one is always refused`);
     }
