@@ -26,7 +26,7 @@ var beyond = []string{
 	"at least the base", "at most the default max", "at most the samples", "a retry above the hedge",
 	"at least the minimum", "at most the maximum",
 	"below the chaos", "fail, throttle and ignore together", "at least by",
-	"is always refused", "less than 100%", "at most one_above", "at most 720h",
+	"is always refused", "each call takes a place", "less than 100%", "at most one_above", "at most 720h",
 }
 
 // TestSchemaAgrees compares parser, schema and core on random policies: the schema
