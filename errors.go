@@ -49,7 +49,8 @@ func (e *RejectedError) Unwrap() error { return e.Err }
 // Outcome implements Outcomer for a policy or mechanism around the one that
 // refused: Throttle, so that the outer one retries it, not before RetryAfter, and
 // does not count it. Where no retry can help it is not retried: a cost above the
-// capacity, or a turn after the deadline of the caller itself.
+// capacity, a turn after the deadline of the caller itself, or a call that the policy
+// denies.
 func (e *RejectedError) Outcome() reducer.Outcome { return reducer.Throttle }
 
 // Delay returns the retry delay, negative where no retry can help. It is RetryAfter of
@@ -58,7 +59,7 @@ func (e *RejectedError) Delay() (after time.Duration, ok bool) {
 	if e.RetryAfter >= 0 {
 		return e.RetryAfter, true
 	}
-	return -1, e.Reason == reducer.ReasonCapacity || e.Reason == reducer.ReasonDeadline
+	return -1, e.Reason == reducer.ReasonCapacity || e.Reason == reducer.ReasonDeadline || e.Reason == reducer.ReasonDenied
 }
 
 // TimeoutError says which timeout step cut a call. errors.Is with

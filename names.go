@@ -15,6 +15,8 @@ const (
 	ReasonWait     = reducer.ReasonWait     // the wait would be, or was, too long
 	ReasonDeadline = reducer.ReasonDeadline // the turn or the next attempt would come after the deadline
 	ReasonMissing  = reducer.ReasonMissing  // the call brings no value for an attribute of the step
+	ReasonDenied   = reducer.ReasonDenied   // the policy denies calls of these attributes
+	ReasonAllowed  = reducer.ReasonAllowed  // of an EventAdmit: the policy lets the call pass without its steps
 	ReasonBlocked  = reducer.ReasonBlocked  // the key is blocked, by Handle.Block or because it exceeded a limit with a block
 	ReasonAttempts = reducer.ReasonAttempts // all attempts are used
 	ReasonPushback = reducer.ReasonPushback // the dependency asked for no retry

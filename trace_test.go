@@ -18,6 +18,7 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/chaos"
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/eval"
@@ -97,14 +98,14 @@ func TestTraceOfOneGoroutine(t *testing.T) {
 }
 
 // sequential leaves out of a policy what a runner does at other marks or with attempts beside
-// each other: hedges, steps in shadow and leases.
+// each other: hedges, steps in shadow, also for some calls alone, and leases.
 func sequential(p pipeline.Policy) pipeline.Policy {
 	p.Steps = slices.DeleteFunc(slices.Clone(p.Steps), func(s pipeline.Step) bool {
 		_, hedges := s.Config.(hedge.Config)
 		return hedges
 	})
 	for i := range p.Steps {
-		p.Steps[i].Shadow = false
+		p.Steps[i].Shadow, p.Steps[i].Enforce = false, condition.Share{}
 		pipeline.Edit(&p.Steps[i], func(c *bulkhead.Config) { c.Lease = 0 })
 		// A result that is injected after latency does not come at the mark at which a
 		// breaker takes back the place of the probe: eval and a runner may order the two

@@ -34,6 +34,7 @@ func newAnalysis(p *document.Policy) *analysis {
 		k := a.steps[i].Kind()
 		a.rows, a.docs = append(a.rows, mechanisms.Row(k)), append(a.docs, mechanisms.Docs(k))
 	}
+	a.steps = counted(p.Steps, a.adds)
 	for i := range a.steps {
 		if a.enforced(i, mechanism.Hedges) {
 			a.hedge, a.hedges = i, pipeline.ConfigOf[hedge.Config](a.steps[i]).Max

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/document"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // Effect is the effect of a change on the calls that pass and on the load of the
@@ -119,6 +120,8 @@ func (c *comparison) policies(before, after *document.Policy) {
 	if !slices.IsSorted(order) {
 		c.add(Change{Setting: "order", From: stepNames(before), To: stepNames(after)})
 	}
+	c.value(Other, "allow", before.Allow.String(), after.Allow.String())
+	c.value(Other, "deny", before.Deny.String(), after.Deny.String())
 	c.value(Other, "fallback", fallbackText(before), fallbackText(after))
 	c.value(Other, "outcomes", outcomesText(before), outcomesText(after))
 	c.guarantees(before, after)
@@ -172,6 +175,12 @@ func (c *comparison) steps(before *document.Policy, j int, after *document.Polic
 	}
 	c.value(sharing(old, s), "mechanism", old.Mechanism, s.Mechanism)
 	c.value(shadow, "shadow", strconv.FormatBool(old.Shadow), strconv.FormatBool(s.Shadow))
+	c.value(Other, "when", old.When.String(), s.When.String())
+	enforce := Tighter
+	if share(s).Compare(share(old)) < 0 {
+		enforce = Looser
+	}
+	c.value(enforce, "enforce", shareText(old), shareText(s))
 	c.value(partition(old.Per, s.Per), "per", strings.Join(old.Per, ", "), strings.Join(s.Per, ", "))
 	c.value(Other, "keys", keysText(old), keysText(s))
 	c.value(Other, "when_full", fullText(old), fullText(s))
@@ -180,6 +189,22 @@ func (c *comparison) steps(before *document.Policy, j int, after *document.Polic
 		missing = Looser
 	}
 	c.value(missing, "missing", missingText(old), missingText(s))
+}
+
+// share returns the share of the calls that a step enforces for.
+func share(s *pipeline.Step) reducer.Share {
+	if s.Enforce.Partial() {
+		return s.Enforce.Of
+	}
+	return reducer.Percent(100)
+}
+
+func shareText(s *pipeline.Step) string {
+	text := share(s).String()
+	if s.Enforce.Partial() && s.Enforce.By != "" {
+		text += " by " + s.Enforce.By
+	}
+	return text
 }
 
 // sharing is the effect of another mechanism: one that other policies use, too, lets fewer

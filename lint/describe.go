@@ -16,7 +16,8 @@ func (a *analysis) settings(i int) string {
 	if len(s.Per) > 0 {
 		text += ", per " + strings.Join(s.Per, " and ")
 	}
-	if s.Shadow {
+	text += chosenText(s)
+	if a.policy.Steps[i].Shadow {
 		text += ", in shadow mode"
 	}
 	return text

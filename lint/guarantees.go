@@ -53,6 +53,11 @@ func (a *analysis) requests() Requests {
 	scopes := [][]string{{}}
 	for i := range a.steps {
 		s := &a.steps[i]
+		if own := a.policy.Steps[i]; len(own.When) > 0 && !own.Enforce.Partial() && !own.Shadow && a.docs[i].Admits != nil {
+			// What passes it of the calls that it applies to.
+			r.Limits = append(r.Limits, Passed{Step: s.Name, Per: orEmpty(s.Per), Most: windows(func(w time.Duration) uint64 { return a.docs[i].Admits(s.Config, w) })})
+			continue
+		}
 		admits := a.admits(i)
 		if admits == nil {
 			continue

@@ -96,7 +96,7 @@ func letter(k mechanism.Kind, i int) string { return k.String() + "-" + string(r
 // checkShadow finds steps that enforce nothing.
 func checkShadow(a *analysis) {
 	for i := range a.steps {
-		if a.steps[i].Shadow {
+		if a.policy.Steps[i].Shadow {
 			a.find(Note, Shadow, i, fmt.Sprintf("%s enforces nothing: it is in shadow mode, and no guarantee counts on it", a.steps[i].Name), "")
 		}
 	}

@@ -83,7 +83,7 @@ func CheckPolicy(p *document.Policy) Policy {
 	a := newAnalysis(p)
 	for _, rule := range []func(*analysis){
 		checkOrder, checkTimeouts, checkWaits, checkQueues, checkHeld, checkRetry, checkMethods, checkBudget, checkBreakers, checkLimits, checkNeverBinds,
-		checkKeys, checkBulkheads, checkLeases, checkOutcomes, checkFallback, checkNames, checkChaos, checkShadow,
+		checkKeys, checkBulkheads, checkLeases, checkOutcomes, checkFallback, checkNames, checkChaos, checkShadow, checkConditions,
 	} {
 		rule(a)
 	}
@@ -96,6 +96,7 @@ func CheckPolicy(p *document.Policy) Policy {
 		Guarantees: a.guarantees(),
 		Findings:   append([]Finding{}, a.findings...),
 	}
+	one.Allow, one.Deny = p.Allow.String(), p.Deny.String()
 	if p.Fallback != nil {
 		one.Fallback = &Fallback{Status: p.Fallback.Status, Body: p.Fallback.Body}
 	}

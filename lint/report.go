@@ -18,14 +18,18 @@ type Report struct {
 
 // Policy is the analysis of one policy.
 type Policy struct {
-	Name        string     `json:"name"`
-	Description string     `json:"description,omitempty"`
-	Line        int        `json:"line"`
-	Column      int        `json:"column"`
-	Steps       []Step     `json:"steps"`
-	Fallback    *Fallback  `json:"fallback"`
-	Guarantees  Guarantees `json:"guarantees"`
-	Findings    []Finding  `json:"findings"`
+	Name        string    `json:"name"`
+	Description string    `json:"description,omitempty"`
+	Line        int       `json:"line"`
+	Column      int       `json:"column"`
+	Steps       []Step    `json:"steps"`
+	Fallback    *Fallback `json:"fallback"`
+	// Allow and Deny say for which calls no guarantee holds, since they pass without any
+	// step, and which are refused, for people.
+	Allow      string     `json:"allow,omitempty"`
+	Deny       string     `json:"deny,omitempty"`
+	Guarantees Guarantees `json:"guarantees"`
+	Findings   []Finding  `json:"findings"`
 }
 
 // Step is a step with every default filled in.

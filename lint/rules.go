@@ -36,6 +36,8 @@ const (
 	SkippedKey       Rule = "key-skipped"
 	ChosenCost       Rule = "cost-chosen-by-client"
 	LateCharge       Rule = "charge-unbounded"
+	NeverHolds       Rule = "when-never-holds"
+	ChosenAllow      Rule = "allow-chosen-by-client"
 	AddressKey       Rule = "key-is-address"
 	HugeBulkhead     Rule = "bulkhead-huge"
 	ShortLease       Rule = "lease-runs-out"
@@ -128,6 +130,10 @@ func Rules() []RuleInfo {
 			"a client that sends the value itself says that its calls cost nothing"},
 		{LateCharge, warning, "a limit with charge: end, and no other step that bounds calls as they start",
 			"calls that start together all pass while the cost is free"},
+		{NeverHolds, warning, "a when that no call matches, as one of two classes",
+			"the step has no effect"},
+		{ChosenAllow, warning, "an allow that asks for nothing but what clients choose themselves (a header, a cookie, a parameter, a path)",
+			"a client that sends the value has no limit at all"},
 		{AddressKey, note, "a step for each address of a peer",
 			"behind a load balancer all clients have its address, and share one limit"},
 		{HugeBulkhead, warning, "a bulkhead of more than 10,000 places",

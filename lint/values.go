@@ -51,6 +51,8 @@ func valuesOf(p *document.Policy, i int) []value {
 					methods = p.HedgeMethods
 				}
 				v.field, v.text = methods, strings.Join(methods, ", ")
+			case mechanism.Attribute, mechanism.Rates:
+				continue // a step for each class has them
 			default:
 				v.field = draft.Field(v.name)
 				v.read(s)

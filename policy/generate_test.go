@@ -47,7 +47,7 @@ func TestRows(t *testing.T) {
 					assert.NotEmpty(t, doc.Meaning, name)
 					assert.True(t, strings.HasPrefix(doc.Example, s.Name+": "), "%s: %s", name, doc.Example)
 				}
-				if s.Type != mechanism.Map && s.Type != mechanism.OneOf && s.Type != mechanism.Methods {
+				if s.Type != mechanism.Map && s.Type != mechanism.OneOf && !s.Type.Fieldless() {
 					assert.NotNil(t, row.New().Field(name), name)
 				}
 				walk(s.Parts, name+".")
@@ -130,7 +130,7 @@ func settingsName(row *mechanism.Row) string { return row.Kind.String() + "Setti
 // settingsSchema returns the schema of settings any of which may be left out.
 func settingsSchema(t *testing.T, row *mechanism.Row) object {
 	properties, _ := propertiesOf(t, row, row.Settings, "")
-	for _, name := range []string{"name", "shadow"} {
+	for _, name := range []string{"name", "shadow", "when", "enforce"} {
 		properties = append(properties, member{name, reference(name)})
 	}
 	if row.Traits.Has(mechanism.Keyed) {
@@ -157,7 +157,7 @@ func partOf(t *testing.T, row *mechanism.Row) object {
 // step alone.
 func givenOf(t *testing.T, row *mechanism.Row) object {
 	alone := []any{}
-	for _, name := range []string{"name", "description", "defaults"} {
+	for _, name := range []string{"name", "when", "enforce", "description", "defaults"} {
 		alone = append(alone, object{{"type", "object"}, {"required", []any{name}}})
 	}
 	return append(partOf(t, row), member{"not", object{{"anyOf", alone}}})
@@ -255,7 +255,7 @@ func valueSchema(t *testing.T, row *mechanism.Row, s *mechanism.Setting, name st
 var schemaNames = map[mechanism.Type]string{
 	mechanism.Share: "share", mechanism.Chance: "chance", mechanism.Rate: "rate", mechanism.Delay: "delay", mechanism.Backoff: "backoff",
 	mechanism.OpenTime: "openTime", mechanism.Jitter: "jitter", mechanism.Budget: "budget", mechanism.Methods: "methods",
-	mechanism.Cost: "cost", mechanism.BlockTime: "blockTime",
+	mechanism.Cost: "cost", mechanism.BlockTime: "blockTime", mechanism.Attribute: "classAttribute", mechanism.Rates: "rates",
 }
 
 // variants returns a schema for each variant.

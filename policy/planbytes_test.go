@@ -16,6 +16,7 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
@@ -62,8 +63,15 @@ func (w *planWriter) flag(name string, on bool) {
 func (w *planWriter) plan(p *pipeline.Plan) {
 	w.step = -1
 	w.put("version", planbytes.Version)
-	w.flag("flags", p.Fallback() != nil)
+	lists, flags := p.Conditions(), byte(0)
+	if p.Fallback() != nil {
+		flags = 1
+	}
+	flags += 2*byte(min(len(lists.Allow), 1)) + 4*byte(min(len(lists.Deny), 1))
+	w.put("flags", flags)
 	w.put("steps", byte(p.Len()))
+	w.condition("allow", lists.Allow)
+	w.condition("deny", lists.Deny)
 	for i := range p.Len() {
 		w.step = i
 		s := p.Step(i)
@@ -75,6 +83,10 @@ func (w *planWriter) plan(p *pipeline.Plan) {
 		if s.Mechanism != "" {
 			flags += 16
 		}
+		flags += 32 * byte(min(len(s.When), 1))
+		if s.Enforce.Of.Positive() {
+			flags += 64
+		}
 		w.put("flags", flags)
 		w.text("name", s.Name)
 		w.number("per", uint64(len(s.Per)))
@@ -85,9 +97,34 @@ func (w *planWriter) plan(p *pipeline.Plan) {
 		if s.Mechanism != "" {
 			w.text("mechanism", s.Mechanism)
 		}
+		w.condition("when", s.When)
+		if s.Enforce.Of.Positive() {
+			w.number("enforce", uint64(s.Enforce.Of.Millionths()))
+			w.text("enforce", s.Enforce.By)
+		}
 		draft := mechanisms.Docs(s.Kind()).Draft(s.Config)
 		w.words = 0
 		w.settings(mechanisms.Row(s.Kind()).Settings, "", draft, s.Config)
+	}
+}
+
+// condition writes a condition, nothing for none.
+func (w *planWriter) condition(name string, c condition.Condition) {
+	if len(c) == 0 {
+		return
+	}
+	w.number(name, uint64(len(c)))
+	for _, one := range c {
+		for _, entries := range [][]condition.Entry{one.All, one.None} {
+			w.number(name, uint64(len(entries)))
+			for _, e := range entries {
+				w.text(name, e.Attribute)
+				w.number(name, uint64(len(e.Values)))
+				for _, value := range e.Values {
+					w.text(name, value)
+				}
+			}
+		}
 	}
 }
 
@@ -103,7 +140,7 @@ func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mec
 		b, guards := config.(breaker.Config)
 		newer := guards && (b.SlowConsecutive > 0 || b.Initial > 0 || b.ObeyRetryAfter > 0 || b.RampOver > 0)
 		switch s.Type {
-		case mechanism.Methods:
+		case mechanism.Methods, mechanism.Attribute, mechanism.Rates:
 		case mechanism.Map:
 			if s.Bit != 0 && w.words&s.Bit == 0 {
 				continue
@@ -296,13 +333,13 @@ func TestPlanBytesThatDoNotCompile(t *testing.T) {
 		field     string
 	}{
 		{"\x02\x00\x01" + limit, "", -1, "version"},
-		{"\x01\x02\x01" + limit, "", -1, "flags"},
+		{"\x01\x08\x01" + limit, "", -1, "flags"},
 		{"\x01\x00\x00\x00", "", -1, "end"},
 		{"\x01\x00\x11" + strings.Repeat(limit, 17), "", -1, "steps"},
 		{"\x01\x00\x01\x00" + limit[1:], "", 0, "kind"},
 		{"\x01\x00\x01\xff" + limit[1:], "", 0, "kind"},
 		{"\x01\x00\x01\x04\x0c" + limit[2:], "", 0, "flags"},
-		{"\x01\x00\x01\x04\x20" + limit[2:], "", 0, "flags"},
+		{"\x01\x00\x01\x04\x80" + limit[2:], "", 0, "flags"},
 		{"\x01\x00\x01\x04\x10\x01a\x00\x00\xff\xff\xff\xff\x0f", "", 0, "mechanism"},
 		{"\x01\x00\x02\x04\x10\x01a\x00\x00\x01m" + limit[6:] + "\x04\x10\x01b\x00\x00\x01m" + limit[6:], "mechanism: another step has its state", 1, "name"},
 		{"\x01\x00\x01\x04\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01", "", 0, "name"},

@@ -12,6 +12,7 @@ import (
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/chaos"
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -53,6 +54,12 @@ func policyObject(p pipeline.Policy) object {
 		if len(mechanisms) > 0 {
 			o["mechanisms"] = mechanisms
 		}
+	}
+	if len(p.Allow) > 0 {
+		o["allow"] = conditionValue(p.Allow)
+	}
+	if len(p.Deny) > 0 {
+		o["deny"] = conditionValue(p.Deny)
 	}
 	if p.Fallback != nil {
 		o["fallback"] = object{"status": p.Fallback.Status, "body": p.Fallback.Body}
@@ -101,6 +108,15 @@ func stepObject(s pipeline.Step) object {
 	if s.Shadow {
 		o["shadow"] = true
 	}
+	if len(s.When) > 0 {
+		o["when"] = conditionValue(s.When)
+	}
+	if s.Enforce.Of.Positive() {
+		o["enforce"] = share(s.Enforce.Of)
+		if s.Enforce.By != "" {
+			o["enforce"] = object{"share": share(s.Enforce.Of), "by": s.Enforce.By}
+		}
+	}
 	if len(s.Per) == 0 {
 		return o
 	}
@@ -113,6 +129,32 @@ func stepObject(s pipeline.Step) object {
 	}
 	o["when_full"] = [...]string{"evict", "share"}[s.WhenFull]
 	o["missing"] = [...]string{"share", "deny", "skip"}[s.Missing]
+	return o
+}
+
+// conditionValue prints a condition: a map, or a list of them.
+func conditionValue(c condition.Condition) any {
+	cases := make([]object, len(c))
+	for i := range c {
+		cases[i] = entriesObject(c[i].All)
+		if len(c[i].None) > 0 {
+			cases[i]["not"] = entriesObject(c[i].None)
+		}
+	}
+	if len(cases) == 1 {
+		return cases[0]
+	}
+	return cases
+}
+
+func entriesObject(entries []condition.Entry) object {
+	o := object{}
+	for _, e := range entries {
+		o[e.Attribute] = e.Values
+		if len(e.Values) == 1 {
+			o[e.Attribute] = e.Values[0]
+		}
+	}
 	return o
 }
 

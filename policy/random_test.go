@@ -27,6 +27,7 @@ var beyond = []string{
 	"at least the minimum", "at most the maximum",
 	"below the chaos", "fail, throttle and ignore together", "at least by",
 	"is always refused", "each call takes a place", "less than 100%", "at most one_above", "at most 720h",
+	"an address or a prefix as in", "shadow or enforce", "classes that make", "each name once",
 }
 
 // TestSchemaAgrees compares parser, schema and core on random policies: the schema

@@ -306,7 +306,7 @@ func (f *frame) enter(call, from int) pipeline.Effect {
 			continue
 		}
 		answer := f.step(i, reducer.Action{Kind: reducer.Acquire, Cost: c.Cost, Permit: reducer.Permit{ID: uint64(call)<<4 | uint64(i)}})
-		next, _ := f.plan.Pass(&c.Attempt, i, &answer)
+		next, _ := f.plan.Pass(c, &c.Attempt, i, &answer)
 		if answer.Verdict == reducer.Wait {
 			f.since[call] = f.now
 			f.effects.said = append(f.effects.said, said{at: f.now, call: call, kind: decision.Wait, step: f.plan.StepName(i)})

@@ -273,7 +273,7 @@ func M4(m machine, h history) error {
 		return nil // it refuses no call
 	}
 	refusal := reducer.Rejected(reducer.ReasonRate, 9)
-	plan.Pass(&c.Attempt, at, &refusal)
+	plan.Pass(&c, &c.Attempt, at, &refusal)
 	effect := plan.Advance(&c, &pipeline.Event{Kind: pipeline.Refused, Step: uint8(at), Answer: refusal}, 5)
 	if effect.Do != pipeline.Refuse || int(effect.Step) != at || effect.At != 9 {
 		return fmt.Errorf("M4: refused at %d: %+v", at, effect)

@@ -46,12 +46,14 @@ const (
 	ReasonMissing         // the call brings no value for the attributes of the step
 	ReasonBlocked         // the key, or the limit, is blocked for a time
 	ReasonElapsed         // the next attempt would start too long after the retry began
+	ReasonDenied          // the policy denies calls of these attributes
+	ReasonAllowed         // of an admitted call: the policy lets calls of these attributes pass without its steps
 	reasonCount
 )
 
 var reasonNames = [reasonCount]string{
 	"", "rate", "capacity", "open", "probes", "full", "wait", "shed",
-	"attempts", "pushback", "deadline", "budget", "fail", "throttle", "timeout", "missing", "blocked", "elapsed",
+	"attempts", "pushback", "deadline", "budget", "fail", "throttle", "timeout", "missing", "blocked", "elapsed", "denied", "allowed",
 }
 
 // String returns the word of the decision log.

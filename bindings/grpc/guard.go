@@ -59,18 +59,28 @@ func newView(plan *pipeline.Plan) *view {
 	if i := plan.HedgeIndex(); i >= 0 && !plan.Shadow(i) {
 		v.hedge = []step{{"hedge", plan.StepName(i)}}
 	}
-	for i := range plan.Len() {
-		for _, attribute := range plan.Attributes(i) {
-			v.keyed = true
-			if name, ok := strings.CutPrefix(attribute, "header:"); ok && !slices.Contains(v.headers, name) {
-				v.headers = append(v.headers, name)
-			}
+	for _, attribute := range plan.Attributes() {
+		v.keyed = true
+		if name, ok := strings.CutPrefix(attribute, "header:"); ok {
+			v.headers = append(v.headers, name)
 		}
+	}
+	for i := range plan.Len() {
 		if mechanisms.Row(plan.Kind(i)).Traits.Has(mechanism.Quotas) {
 			v.quotas = append(v.quotas, plan.StepName(i))
 		}
 	}
 	return v
+}
+
+// policyOf returns the values of ratelimit-policy for some limits.
+func (v *view) policyOf(states []sluice.LimitState) []string {
+	if len(states) >= len(v.limits) || !v.plan.Conditional() {
+		return v.policy
+	}
+	return []string{refusals.PolicyFieldOf(v.limits, func(step int) bool {
+		return slices.ContainsFunc(states, func(state sluice.LimitState) bool { return state.Step == step })
+	})}
 }
 
 // fields returns the value of ratelimit, empty for none. refused is the refusal that the

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/requests"
 	"github.com/sluice-go/sluice/reducer"
@@ -107,7 +108,7 @@ func WithTrustedProxies(prefixes ...netip.Prefix) ServerOption {
 		s.trusted = nil
 		for _, p := range prefixes {
 			// A netip.Prefix that is not valid contains no address.
-			if prefix, ok := requests.ParsePrefix(p.String()); ok {
+			if prefix, ok := condition.ParsePrefix(p.String()); ok {
 				s.trusted = append(s.trusted, prefix)
 			}
 		}

@@ -160,9 +160,10 @@ func (h *handled) begin() error {
 	}
 	if s.fields && len(v.limits) > 0 {
 		var room [2]sluice.LimitState
-		if field := v.fields(h.call.Limits(room[:0]), nil); field != "" {
+		states := h.call.Limits(room[:0])
+		if field := v.fields(states, nil); field != "" {
 			// An error means that an interceptor around this one has sent the headers.
-			_ = h.answer.SetHeader(metadata.MD{policyField: v.policy, limitKey: {field}})
+			_ = h.answer.SetHeader(metadata.MD{policyField: v.policyOf(states), limitKey: {field}})
 		}
 	}
 	return nil
@@ -186,8 +187,9 @@ func (h *handled) refuse(g *guard, q sluice.Request, err error) error {
 		var rejected *sluice.RejectedError
 		errors.As(err, &rejected)
 		var room [2]sluice.LimitState
-		if field := v.fields(g.pipeline.Limits(q, room[:0]), rejected); field != "" {
-			md[policyField], md[limitKey] = v.policy, []string{field}
+		states := g.pipeline.Limits(q, room[:0])
+		if field := v.fields(states, rejected); field != "" {
+			md[policyField], md[limitKey] = v.policyOf(states), []string{field}
 		}
 	}
 	h.answer.SetTrailer(md)

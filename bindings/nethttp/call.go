@@ -400,7 +400,7 @@ func (c *call) result(resp *http.Response, err error) (*http.Response, error) {
 	var client *ClientError
 	late := !failed && !errors.As(err, &client) && errors.As(err, &timeout)
 	_, injected := err.(*sluice.InjectedError)
-	if f := c.guard.fallbackOf(c.req); f != nil && (refused || failed || late || injected && replaces(err)) {
+	if f := c.guard.fallbackOf(c.req); f != nil && (failed || late || (refused || injected) && replaces(err)) {
 		c.abandon()
 		c.details.Fallback = true
 		a, told := answer{}, false

@@ -72,16 +72,15 @@ func newView(plan *pipeline.Plan) *view {
 	v.hedge = h >= 0 && !plan.Shadow(h)
 	v.limits = refusals.Limits(plan)
 	v.policy = slices.Clip([]string{refusals.PolicyField(v.limits)})
+	for _, attribute := range plan.Attributes() {
+		v.keyed = true
+		if strings.Contains(attribute, ":") {
+			v.sent = append(v.sent, attribute)
+		}
+	}
 	for i := range plan.Len() {
 		after := pipeline.ConfigOf[timeout.Config](plan.Step(i)).After
 		v.timed = v.timed || after > 0 && !plan.Shadow(i)
-		attributes := plan.Attributes(i)
-		v.keyed = v.keyed || len(attributes) > 0
-		for _, attribute := range attributes {
-			if strings.Contains(attribute, ":") && !slices.Contains(v.sent, attribute) {
-				v.sent = append(v.sent, attribute)
-			}
-		}
 		if mechanisms.Row(plan.Kind(i)).Traits.Has(mechanism.Quotas) {
 			v.quotas = append(v.quotas, plan.StepName(i))
 		}

@@ -3,6 +3,7 @@ package nethttp
 import (
 	"math"
 	"net/http"
+	"slices"
 	"strconv"
 
 	"github.com/sluice-go/sluice"
@@ -55,6 +56,11 @@ func (v *view) fields(states []sluice.LimitState, refused *sluice.RejectedError)
 		}
 	}
 	f.rateLimit, f.policy = string(b), v.policy
+	if len(states) < len(v.limits) && v.plan.Conditional() {
+		f.policy = []string{refusals.PolicyFieldOf(v.limits, func(step int) bool {
+			return slices.ContainsFunc(states, func(state sluice.LimitState) bool { return state.Step == step })
+		})}
+	}
 	return f, len(b) > 0
 }
 

@@ -98,8 +98,11 @@ func statusOfInjected(o reducer.Outcome) int {
 }
 
 // replaces reports whether a fallback replaces the answer to an error of the policy: not
-// to an injected outcome that it does not cover.
+// to an injected outcome that it does not cover, nor to a request that the policy denies.
 func replaces(err error) bool {
+	if rejected, ok := err.(*sluice.RejectedError); ok {
+		return rejected.Reason != reducer.ReasonDenied
+	}
 	injected, ok := err.(*sluice.InjectedError)
 	return !ok || fallback.Covers(injected.Result)
 }

@@ -15,7 +15,9 @@ func AppendLine(dst []byte, id string, d *Decision) []byte {
 	dst = AppendHead(dst, d.At, id, d.Kind.String())
 	switch d.Kind {
 	case Admit:
-		dst = appendAttempt(dst, d)
+		if dst = appendAttempt(dst, d); d.Reason != 0 {
+			dst = appendField(dst, "reason", d.Reason.String())
+		}
 	case Cancel:
 		dst = appendAttempt(dst, d)
 	case Failed:

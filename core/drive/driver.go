@@ -26,6 +26,9 @@ type Request struct {
 	// Costs that attributes have, nil for none; see Keys.Price. The driver does not keep
 	// them.
 	Costs *pipeline.Costs
+	// Conditions that attributes say, nil for none; see Keys.Price. The driver does not keep
+	// them.
+	Conditions *pipeline.Conditions
 	// Missing has a bit for each step with an attribute for which the call has no
 	// value.
 	Missing uint16
@@ -220,6 +223,9 @@ func (d *Driver) Begin(r *Request) decision.Handle {
 	begun := plan.Begin(&c.Call, r.Cost, deadline, pipeline.Seed(d.seed, d.begun))
 	if r.Costs != nil {
 		plan.Price(&c.Call, r.Costs)
+	}
+	if r.Conditions != nil {
+		begun = plan.Apply(&c.Call, r.Conditions)
 	}
 	c.NoHedge = r.NoHedge
 	plan.Take(c, &c.Call, begun, d.now)

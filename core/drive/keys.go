@@ -16,6 +16,7 @@ type Keys struct {
 	free    []uint32
 	hand    uint32 // where the search for unused numbers continues
 	costs   pipeline.Costs
+	applies pipeline.Conditions
 }
 
 // Of returns the Keys and Missing of a request: the numbers of what lookup returns
@@ -71,12 +72,16 @@ func (k *Keys) number(value string) uint32 {
 	return n
 }
 
-// Price sets the costs of a request by the attributes that lookup returns. They are valid
-// until the next Price.
+// Price sets the costs of a request, and which steps apply to it, by the attributes that
+// lookup returns. They are valid until the next Price.
 func (k *Keys) Price(r *Request, plan *pipeline.Plan, lookup func(attribute string) string) {
 	if plan.Priced() != 0 {
 		k.costs = plan.CostsBy(lookup)
 		r.Costs = &k.costs
+	}
+	if plan.Conditional() {
+		k.applies = plan.ConditionsBy(lookup)
+		r.Conditions = &k.applies
 	}
 }
 

@@ -193,7 +193,7 @@ func (d *Loop) deliver() {
 			event.Kind, event.Answer.Reason = pipeline.Dropped, e.Reason
 		default:
 			x := c.Decision(decision.Lapse, who.step())
-			x.Attempt, x.Shadow = c.NumberOf(who.attempt()), c.layout.plan.Shadow(who.step())
+			x.Attempt, x.Shadow = c.NumberOf(who.attempt()), c.InShadow(who.step())
 			continue
 		}
 		d.happen(c, &event)

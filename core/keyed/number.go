@@ -15,3 +15,14 @@ func Number(text string) (n int64, ok bool) {
 	}
 	return n, true
 }
+
+// Hex returns the value of a hexadecimal digit, -1 for another character.
+func Hex(c byte) int {
+	switch {
+	case '0' <= c && c <= '9':
+		return int(c - '0')
+	case 'a' <= c|0x20 && c|0x20 <= 'f':
+		return int(c|0x20-'a') + 10
+	}
+	return -1
+}

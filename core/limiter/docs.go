@@ -23,6 +23,14 @@ func Docs() *mechanism.Docs {
 				Smaller: "fewer calls pass",
 			},
 			{
+				Name: "class", Note: "needs `rates`", Example: "class: header:plan",
+				Meaning: "the attribute whose value is the [class](#classes) of a call",
+			},
+			{
+				Name: "rates", Note: "needs a `class`", Example: "rates: {free: 10/m, pro: 1000/m}",
+				Meaning: "the rate of each [class](#classes); a call takes from the limit of its class, one of no class from that of `rate`",
+			},
+			{
 				Name: "burst", Effect: mechanism.Looser, Type: "number of permits; `token-bucket` alone", Default: "the count of `rate`; beside `warm_up` divided by its factor", Example: "burst: 10",
 				Meaning: "the most permits at one instant",
 				Larger:  "more calls at once after a quiet time; a longer time to fill",
@@ -93,7 +101,7 @@ func Docs() *mechanism.Docs {
 			},
 		},
 		Schema: `{
-	"dependentRequired": {"queue": ["wait"], "order": ["wait"]},
+	"dependentRequired": {"class": ["rates"], "rates": ["class"], "queue": ["wait"], "order": ["wait"]},
 	"allOf": [
 		{
 			"if": {"required": ["wait"], "properties": {"wait": {"type": "string", "pattern": "^[^1-9]*$"}}},

@@ -30,6 +30,8 @@ func Row() *mechanism.Row {
 		Settings: []mechanism.Setting{
 			{Name: "algorithm", Type: mechanism.Word, Words: words},
 			{Name: "rate", Type: mechanism.Rate, Required: true},
+			{Name: "class", Type: mechanism.Attribute},
+			{Name: "rates", Type: mechanism.Rates},
 			{Name: "burst", Type: mechanism.Count, Least: 1, Most: MaxCount},
 			{Name: "wait", Type: mechanism.Duration},
 			{Name: "queue", Type: mechanism.Count, Least: 1, Most: MaxQueue},
@@ -111,6 +113,11 @@ func (d *draft) Check(g mechanism.Given) {
 	}
 	if rated && g.Whole("cost") && c.Cost.Permits > c.most() {
 		g.Wrong("cost", "a cost, also as a default, of at most the "+Bound(c.Algorithm)+"; a greater one is always refused")
+	}
+	if g.Has("rates") && !g.Has("class") {
+		g.Need("class", "the attribute whose values are the classes")
+	} else if !g.Has("rates") && !g.Meant("rates") {
+		g.Refuse("class", "without rates", "beside rates")
 	}
 	d.queue(g)
 }

@@ -94,6 +94,12 @@ const (
 // Has reports whether all of some traits are there.
 func (t Traits) Has(some Traits) bool { return t&some == some }
 
+// Fieldless reports whether settings of the type have no field of the draft.
+func (t Type) Fieldless() bool { return t == Methods || t == Attribute || t == Rates }
+
+// AttributeText is what every error about an attribute of a call allows.
+const AttributeText = "key, ip, header:NAME, cookie:NAME, query:NAME, host, method, path or route"
+
 // Type is the form of a setting's value in a document, and says what Draft.Field
 // returns for it.
 type Type uint8
@@ -134,6 +140,11 @@ const (
 	// Cost, a whole number from Least to Most, an attribute, or a map of an attribute
 	// and a default from 0 to Most, is a CostField.
 	Cost
+	// Attribute, one of a call, has no field: the step keeps it.
+	Attribute
+	// Rates, a map of the values of an attribute and their rates, has no field: the step of
+	// each class has the rate of its own.
+	Rates
 	// Map is a map of Parts, each of which has a field of its own.
 	Map
 	// OneOf is a map of Parts of which one Variant is given, and what belongs to

@@ -71,6 +71,10 @@ type Call struct {
 	// have not left, nil in a plan without steps that settle.
 	Used  *[MaxSteps]uint64
 	Spent uint16
+	// Skips are the steps that do not apply to the call, Shadows those that enforce nothing
+	// for it.
+	Skips, Shadows uint16
+	Allowed        bool // the call passes without any step
 
 	// Options that a driver may set between Begin and the first effect.
 	Single  bool // no retry follows, whatever the policy says
@@ -204,6 +208,12 @@ const (
 	// CallDeadline: the deadline of the call itself.
 	CallDeadline = -1
 )
+
+// Denied is the index of the condition on calls that the policy denies, in decisions.
+const Denied = -3
+
+// denial is Denied as the step of an effect.
+const denial = MaxSteps
 
 // Effect is what the driver has to do for a call. First it reports that the timeout
 // Cut cut the call, then it leaves the cells of the steps LeaveFrom-1 down to
@@ -343,13 +353,18 @@ func (c *Call) Find(number uint32) (k uint8, ok bool) {
 }
 
 // Begin makes a call with the cost and the deadline. The driver enters the steps from
-// 0 on, after it has called Price where attributes have costs.
+// 0 on, after it has called Price where attributes have costs, or does the effect of Apply
+// where the plan is Conditional.
 func (p *Plan) Begin(c *Call, cost uint32, deadline clock.Mark, seed uint64) Effect {
 	c.Cost, c.Deadline, c.Seed = cost, deadline, seed
 	c.Phase, c.Entered, c.Held, c.Phantom, c.Fired = Entering, 0, 0, 0, 0
 	c.First, c.Round, c.Admitted = clock.Always, clock.Always, 0
 	c.Single, c.NoRetry, c.NoHedge, c.Barred, c.Late = false, false, false, false, false
 	c.Retry = retry.State{}
+	c.Skips, c.Shadows, c.Allowed = 0, p.shadows, false
+	if p.partial != 0 {
+		p.draw(c)
+	}
 	if p.costed != 0 {
 		p.priceDefaults(c)
 	}
@@ -384,8 +399,8 @@ func (p *Plan) Skip(a *Attempt, i int, now clock.Mark) {
 // Pass takes an attempt past a step with the answer of the step's cell. It returns
 // what the driver does next: continue with the next step, or report to the plan that
 // the attempt is refused or waits.
-func (p *Plan) Pass(a *Attempt, i int, answer *reducer.Answer) (next EventKind, shadow bool) {
-	shadow = p.stages[i].shadow
+func (p *Plan) Pass(c *Call, a *Attempt, i int, answer *reducer.Answer) (next EventKind, shadow bool) {
+	shadow = c.InShadow(i)
 	a.Entered = uint8(i + 1)
 	switch {
 	case answer.Verdict == reducer.Admit:

@@ -23,8 +23,11 @@ func (p *Plan) injection(c *Call, k uint8) chaos.Injection {
 func (p *Plan) hold(c *Call, k uint8, now clock.Mark) bool {
 	slot := &c.Try(k).Slots[p.chaos]
 	*slot = reducer.Permit{}
+	if c.Skipped(p.chaos) {
+		return false
+	}
 	x := p.injection(c, k)
-	if x.Nothing() || p.stages[p.chaos].shadow {
+	if x.Nothing() || c.InShadow(p.chaos) {
 		return false
 	}
 	slot.ID, slot.Mark = heldID, now.Add(x.Delay)
@@ -34,6 +37,9 @@ func (p *Plan) hold(c *Call, k uint8, now clock.Mark) bool {
 // tellDelay reports the latency that is injected into the attempt k. A step in shadow
 // reports the result, too, that it would inject at the end of the latency.
 func (p *Plan) tellDelay(h Host, c *Call, k uint8, now clock.Mark) {
+	if c.Skipped(p.chaos) {
+		return
+	}
 	x := p.injection(c, k)
 	if x.Delay > 0 {
 		if d := p.injectDecision(h, c, k); d != nil {
@@ -41,7 +47,7 @@ func (p *Plan) tellDelay(h Host, c *Call, k uint8, now clock.Mark) {
 			h.Tell(d)
 		}
 	}
-	if x.Outcome != 0 && p.stages[p.chaos].shadow {
+	if x.Outcome != 0 && c.InShadow(p.chaos) {
 		p.tellResult(h, c, k, x)
 	}
 }
@@ -60,7 +66,7 @@ func (p *Plan) tellResult(h Host, c *Call, k uint8, x chaos.Injection) {
 func (p *Plan) injectDecision(h Host, c *Call, k uint8) *decision.Decision {
 	d := h.Decision(decision.Inject, p.chaos)
 	if d != nil {
-		d.Attempt, d.Shadow = c.NumberOf(k), p.stages[p.chaos].shadow
+		d.Attempt, d.Shadow = c.NumberOf(k), c.InShadow(p.chaos)
 		d.Until, d.RetryAfter = clock.Never, -1
 	}
 	return d

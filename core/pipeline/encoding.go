@@ -14,7 +14,8 @@ const tag = 'C'
 const maxTries = hedge.MaxHedges + 1
 
 // AppendCall appends the stable binary form of a call: the header, whose digest is
-// that of the plan's shape, the fields of the call in order, the costs of steps that have
+// that of the plan's shape, the fields of the call in order, the steps that apply to it where
+// these vary, the costs of steps that have
 // their own, what was used, its attempt, and the attempts of a hedged round.
 func (p *Plan) AppendCall(dst []byte, c *Call) []byte {
 	w := wire.Writer(dst, tag, p.shape())
@@ -52,6 +53,9 @@ func (p *Plan) shape() uint32 {
 	if p.obeys != 0 {
 		d = d.Add(uint64(p.obeys) << 32)
 	}
+	if p.Varies() {
+		d = d.Add(uint64(p.when) | uint64(p.partial)<<16 | 1<<63)
+	}
 	return uint32(d)
 }
 
@@ -67,6 +71,7 @@ func (p *Plan) codeCall(w *wire.Coder, c *Call) {
 	for _, v := range [...]*bool{&c.Single, &c.NoRetry, &c.NoHedge, &c.Barred, &c.Late} {
 		w.Bool(v)
 	}
+	c.Shadows = p.codeApplied(w, c)
 	if w.Reads() && p.costed != 0 {
 		c.Costs = new([MaxSteps]uint32)
 	}
@@ -92,6 +97,19 @@ func (p *Plan) codeCall(w *wire.Coder, c *Call) {
 		c.Race = &Race{}
 	}
 	c.Race.code(w, p.obeys != 0)
+}
+
+// codeApplied codes which steps apply to the call, and returns which enforce nothing for
+// it.
+func (p *Plan) codeApplied(w *wire.Coder, c *Call) uint16 {
+	if !p.Varies() {
+		return p.shadows
+	}
+	masks := uint32(c.Skips) | uint32(c.Shadows)<<16
+	w.U32(&masks)
+	w.Bool(&c.Allowed)
+	c.Skips = uint16(masks)
+	return uint16(masks >> 16)
 }
 
 func (r *Race) code(w *wire.Coder, obeys bool) {
@@ -169,6 +187,8 @@ func (p *Plan) sound(c *Call) bool {
 		case (a.Held|a.Phantom)>>entered != 0 || (a.Held|a.Phantom)&^p.asks != 0 || a.Held&a.Phantom != 0:
 			return false
 		case a.Phase == Waiting && (int(a.At) >= entered || p.asks&(1<<a.At) == 0):
+			return false
+		case c.Skips>>len(p.stages) != 0 || (c.Shadows^p.shadows)&^p.partial != 0:
 			return false
 		case a.Outcome > reducer.Cancelled || c.Spent&^p.settles != 0:
 			return false

@@ -13,6 +13,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/chaos"
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
@@ -48,7 +49,15 @@ func raced(t *testing.T) (*Plan, *Call) {
 	t.Helper()
 	settled := aLimit
 	settled.Charge = limiter.ChargeSettle
-	plan := compiled(t, settled, aTimeout, aRetry, aHedge, breaker.Config{Count: 2, ObeyRetryAfter: time.Minute}, places)
+	p := Policy{Steps: []Step{
+		{Config: settled}, {Config: aTimeout}, {Config: aRetry}, {Config: aHedge},
+		{Config: breaker.Config{Count: 2, ObeyRetryAfter: time.Minute}, When: condition.Condition{{All: []condition.Entry{{Attribute: "key", Values: []string{"a"}}}}}},
+		{Config: places, Enforce: condition.Share{Of: reducer.Percent(50)}},
+	}}
+	plan, err := Compile(p)
+	if err != nil {
+		t.Fatal(err)
+	}
 	word := uint64(0)
 	next := func() uint64 { word++; return word }
 	slots := func(a *Attempt) {
@@ -64,7 +73,7 @@ func raced(t *testing.T) (*Plan, *Call) {
 		Deadline: clock.Mark(next()), First: clock.Mark(-next()), Round: clock.Mark(next()), Seed: math.MaxUint64 - next(),
 		Retry: retry.State{Attempt: 1<<30 | uint32(next()), Before: -time.Duration(next())},
 		Cost:  uint32(next()), Admitted: 1<<29 | uint32(next()), Cut: uint32(next()),
-		Used: &[MaxSteps]uint64{next() << 40}, Spent: 1 << 0,
+		Used: &[MaxSteps]uint64{next() << 40}, Spent: 1 << 0, Skips: 1 << 4, Shadows: 1 << 5, Allowed: true,
 		Single: true, NoRetry: true, NoHedge: true, Barred: true, Late: true,
 		Race: &Race{
 			HedgeAt: clock.Mark(next()), Numbered: uint32(next()), Left: uint32(next()), Won: uint32(next()), last: uint32(next()),

@@ -20,7 +20,7 @@ func (p *Plan) beginRace(c *Call) {
 func (p *Plan) startRound(c *Call) Effect {
 	r := c.Race
 	*r = Race{Attempts: r.Attempts[:0], HedgeAt: clock.Never, Numbered: r.Numbered, Left: p.stages[p.hedge].hedge.Config().Max}
-	if c.NoHedge {
+	if c.NoHedge || c.Skipped(p.hedge) {
 		r.Left = 0
 	}
 	c.Phase = Racing
@@ -39,7 +39,10 @@ func (p *Plan) setOut(c *Call) Effect {
 // arm sets the mark of the next hedge when the latest attempt of a round was
 // admitted. Every attempt reads the delay, which is a use of the hedge's key.
 func (p *Plan) arm(h Host, c *Call, k uint8, now clock.Mark) {
-	delay, known := p.delay(h)
+	if c.Skipped(p.hedge) {
+		return
+	}
+	delay, known := p.delay(h, c)
 	r := c.Race
 	if !known || r.Left == 0 || k != c.Tries() || p.stages[p.hedge].hedge.Config().Parallel {
 		return
@@ -49,12 +52,12 @@ func (p *Plan) arm(h Host, c *Call, k uint8, now clock.Mark) {
 
 // delay returns the delay of the next hedge: the setting, or that of the durations
 // of past attempts, and false where too few are known.
-func (p *Plan) delay(h Host) (delay time.Duration, known bool) {
+func (p *Plan) delay(h Host, c *Call) (delay time.Duration, known bool) {
 	config := p.stages[p.hedge].hedge.Config()
 	switch {
 	case !config.Percentile.Positive():
 		return config.After, true
-	case p.skips(h, p.hedge):
+	case p.skips(h, c, p.hedge):
 		return 0, false
 	}
 	return hedge.Delay(h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Peek}))
@@ -76,7 +79,7 @@ func (p *Plan) hedged(c *Call, e *Event) Effect {
 		return Effect{}
 	}
 	r.Left--
-	if p.stages[p.hedge].shadow {
+	if c.InShadow(p.hedge) {
 		return Effect{Do: Watch}
 	}
 	effect := p.setOut(c)

@@ -92,7 +92,7 @@ func (p *Plan) refused(c *Call, e *Event, now clock.Mark) Effect {
 	if e.Attempt > 0 && c.lives(e.Attempt) {
 		return p.dropTry(c, e.Attempt, e.Step, e.Answer.Reason)
 	}
-	if p.WaitsFor(int(e.Step)) && c.Round == clock.Always && e.Answer.Mark != clock.Never {
+	if p.WaitsFor(int(e.Step)) && !c.Skipped(p.retry) && !c.InShadow(p.retry) && c.Round == clock.Always && e.Answer.Mark != clock.Never {
 		if effect, waits := p.waitRefused(c, e, now); waits {
 			return effect
 		}
@@ -102,7 +102,7 @@ func (p *Plan) refused(c *Call, e *Event, now clock.Mark) Effect {
 
 // WaitsFor reports whether the retry waits where step i refuses a round for a time.
 func (p *Plan) WaitsFor(i int) bool {
-	return p.retry >= 0 && i > p.retry && p.stages[p.retry].retry.Waits() && !p.stages[p.retry].shadow
+	return p.retry >= 0 && i > p.retry && p.stages[p.retry].retry.Waits() && !p.Shadow(p.retry)
 }
 
 // waitRefused lets a round that a step refused begin anew after the time that the
@@ -198,7 +198,7 @@ func (p *Plan) finish(c *Call, e *Event, now clock.Mark) Effect {
 func (p *Plan) roundOver(c *Call, k uint8, outcome reducer.Outcome, told bool, after time.Duration, now clock.Mark) Effect {
 	c.Outcome, c.After = outcome, afterOf(told, after)
 	ran := k > 0 || p.hedge < 0 // else the attempts of the round were counted one by one
-	if p.retry < 0 || c.Single || !retry.Retries(outcome) {
+	if p.retry < 0 || c.Single || c.Skipped(p.retry) || !retry.Retries(outcome) {
 		return p.end(c, k, Effect{Do: Return}.because(outcome, 0)).over(ran)
 	}
 	state, verdict := p.stages[p.retry].retry.Next(c.Retry, retry.End{
@@ -206,7 +206,7 @@ func (p *Plan) roundOver(c *Call, k uint8, outcome reducer.Outcome, told bool, a
 	}, now)
 	c.Retry = state
 	if !verdict.Again {
-		if p.stages[p.retry].shadow {
+		if c.InShadow(p.retry) {
 			verdict.Reason = reducer.NoReason
 		}
 		return p.end(c, k, Effect{Do: Return}.because(outcome, verdict.Reason)).over(ran)
@@ -218,7 +218,7 @@ func (p *Plan) roundOver(c *Call, k uint8, outcome reducer.Outcome, told bool, a
 // decide continues after the consultation.
 func (p *Plan) decide(c *Call, e *Event) Effect {
 	c.Entered = uint8(p.retry + 1)
-	shadow := p.stages[p.retry].shadow
+	shadow := c.InShadow(p.retry)
 	if !e.Open && e.Granted && !shadow {
 		c.Phase = Sleeping
 		c.Slots[p.retry].ID = e.Answer.ID // what the next attempt returns to the budget
@@ -284,7 +284,7 @@ func (a *Attempt) due(i int, now clock.Mark) bool {
 
 func (p *Plan) fire(c *Call, k uint8, i int, now clock.Mark) Effect {
 	c.Try(k).Fired |= 1 << i
-	if p.stages[i].shadow {
+	if c.InShadow(i) {
 		c.Cut = c.NumberOf(k)
 		return Effect{}.of(k).withCut(i)
 	}

@@ -129,7 +129,7 @@ func (r *runner) pass(try uint8, i int, answer reducer.Answer, now clock.Mark) (
 		r.plan.Skip(a, i, now)
 		return pipeline.Entered, false
 	}
-	return r.plan.Pass(a, i, &answer)
+	return r.plan.Pass(&r.call, a, i, &answer)
 }
 
 var names = []string{"", "entered", "refused", "parked", "granted", "dropped", "finished", "consulted", "woken", "resumed", "hedged", "settled", "continued", "abandoned"}

@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/chaos"
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/keyed"
@@ -25,15 +26,15 @@ import (
 type Plan struct {
 	name     string
 	steps    []Step
+	policy   Policy // its conditions alone
 	stages   []stage
 	retry    int // index of the retry step, -1 for none
 	fallback *fallback.Config
 	hedge    int    // index of the hedge step, -1 for none
 	chaos    int    // index of the chaos step, which is the last one, -1 for none
-	breakers uint16 // enforced breakers below the retry
+	breakers uint16 // breakers below the retry that are not in shadow for every call
 	timeouts uint16 // timeout steps
 	marked   uint16 // timeouts, and the retry: an attempt that passes them has a mark there
-	cuts     uint16 // of these, those that are not in shadow
 	asks     uint16 // steps whose cell is asked for a permit
 	keyed    uint16 // steps with a cell for each key
 	picky    uint16 // of these, those that deny or skip a call without a value
@@ -47,7 +48,13 @@ type Plan struct {
 	obeys    uint16 // steps whose cell takes the retry-after of an answer
 	ends     uint16 // of these, those that take nothing before
 	special  uint16 // picky and ends
-	random   bool   // a delay depends on the seed of the call
+	shadows  uint16 // steps in shadow for every call
+	when     uint16 // steps that apply to some calls alone
+	partial  uint16 // steps that enforce for a share of the calls
+	shared   uint16 // of these, those where an attribute decides
+	random   bool   // a delay, or a share, depends on the seed of the call
+	// allow and deny are the conditions of the policy.
+	allow, deny condition.Test
 	// hedgeBudget is the step whose budget grants hedges, -1 for none.
 	hedgeBudget int
 }
@@ -56,7 +63,6 @@ type Plan struct {
 // does not read the settings of five mechanisms.
 type stage struct {
 	kind   Kind
-	shadow bool
 	leases bool // a permit may lapse
 	holds  bool // an attempt holds a place
 	queues bool // a cell has waiters or holders, which may change with time alone
@@ -74,10 +80,17 @@ type stage struct {
 	charge  limiter.Charge
 	counts  limiter.Outcomes
 	obeys   bool // the cell takes the retry-after of an answer
+	when    condition.Test
 }
 
-// Deadline is the name of the call's own deadline.
-const Deadline = "deadline"
+// Names of what decides and is no step.
+const (
+	// Deadline is the call's own deadline.
+	Deadline = "deadline"
+	// Denial is the condition of the policy on calls that it denies. A step has the name
+	// only where the policy has no such condition.
+	Denial = "deny"
+)
 
 // policyError is what is wrong with the steps of a policy together.
 type policyError uint8
@@ -90,6 +103,7 @@ const (
 	errOrder
 	errLast
 	errReserved
+	errDenial
 	errTwice
 	errTwins
 )
@@ -111,6 +125,8 @@ func (e policyError) Error() string {
 		return "steps: a chaos is the last step"
 	case errReserved:
 		return "name: deadline is reserved"
+	case errDenial:
+		return "name: deny is reserved beside the policy's deny"
 	case errTwice:
 		return "mechanism: another step has its state"
 	}
@@ -127,7 +143,7 @@ func Compile(p Policy) (*Plan, error) {
 	case len(p.Steps) == 0 && !p.Pass || len(p.Steps) > MaxSteps:
 		return nil, errNoSteps
 	}
-	plan := &Plan{name: p.Name, steps: slices.Clone(p.Steps), stages: make([]stage, len(p.Steps)), retry: -1, hedge: -1, chaos: -1}
+	plan := &Plan{name: p.Name, steps: slices.Clone(p.Steps), policy: Policy{Allow: p.Allow, Deny: p.Deny}, stages: make([]stage, len(p.Steps)), retry: -1, hedge: -1, chaos: -1}
 	if p.Fallback != nil {
 		f, err := fallback.New(*p.Fallback)
 		if err != nil {
@@ -136,19 +152,29 @@ func Compile(p Policy) (*Plan, error) {
 		plan.fallback = &f
 	}
 	var wrong reducer.ConfigErrors
+	for _, c := range [...]struct {
+		name string
+		from condition.Condition
+		to   *condition.Test
+	}{{"allow", p.Allow, &plan.allow}, {"deny", p.Deny, &plan.deny}} {
+		var err error
+		if *c.to, err = condition.New(c.name, c.from); err != nil {
+			return nil, err
+		}
+	}
 	for i := range plan.steps {
 		step, s := &plan.steps[i], &plan.stages[i]
 		if err := plan.place(i, step.Kind()); err != nil {
 			return nil, err
 		}
-		for _, err := range [...]error{s.compile(step), s.bound(step)} {
+		for _, err := range [...]error{s.compile(step), s.bound(step), s.limitTo(step)} {
 			var of reducer.ConfigErrors
 			of.Add(err)
 			for _, err := range of {
 				wrong = append(wrong, wrongStep(i, step, err))
 			}
 		}
-		plan.random = plan.random || s.retry != nil && s.retry.Random() || s.chaos != nil
+		plan.random = plan.random || step.Enforce.Partial() || s.retry != nil && s.retry.Random() || s.chaos != nil
 		plan.note(i, step, s)
 	}
 	if err := append(wrong, plan.nameSteps()...).Err(); err != nil {
@@ -198,6 +224,17 @@ func (s *stage) bound(step *Step) error {
 	return e.Err()
 }
 
+// limitTo takes the calls that a step applies to, and those that it enforces for.
+func (s *stage) limitTo(step *Step) (err error) {
+	if s.when, err = condition.New("when", step.When); err != nil {
+		return err
+	}
+	if step.Shadow && step.Enforce.Of.Positive() {
+		return reducer.BadShare("enforce", step.Enforce.Of, "enforce without shadow")
+	}
+	return step.Enforce.Check("enforce")
+}
+
 // note enters a step in the masks of the plan.
 func (p *Plan) note(i int, step *Step, s *stage) {
 	bit := uint16(1) << i
@@ -234,12 +271,21 @@ func (p *Plan) note(i int, step *Step, s *stage) {
 	}
 	if s.timeout != nil {
 		p.timeouts |= bit
-		if !s.shadow {
-			p.cuts |= bit
-		}
 	}
-	if s.kind == Breaker && !s.shadow && p.retry >= 0 {
+	if s.kind == Breaker && !step.Shadow && p.retry >= 0 {
 		p.breakers |= bit
+	}
+	if step.Shadow {
+		p.shadows |= bit
+	}
+	if s.when.Some() {
+		p.when |= bit
+	}
+	if step.Enforce.Partial() {
+		p.partial |= bit
+		if step.Enforce.By != "" {
+			p.shared |= bit
+		}
 	}
 }
 
@@ -252,7 +298,7 @@ func (p *Plan) findBudgets() {
 		budget := p.stages[p.retry].retry.Budget()
 		p.counts(p.retry, budget)
 		for i := p.retry + 1; i < len(p.stages) && budget.Adapts(); i++ {
-			if p.stages[i].holds && !p.stages[i].shadow {
+			if p.stages[i].holds && !p.steps[i].Shadow {
 				p.places |= 1 << i
 			}
 		}
@@ -279,7 +325,7 @@ func (p *Plan) counts(i int, b *budget.Machine) {
 }
 
 func (s *stage) compile(step *Step) error {
-	s.kind, s.shadow = step.Kind(), step.Shadow
+	s.kind = step.Kind()
 	part, err := mechanisms.Compile(step.Config)
 	if err != nil {
 		return err
@@ -329,6 +375,9 @@ func (p *Plan) nameSteps() (wrong []error) {
 		}
 		if s.Name == Deadline {
 			wrong = append(wrong, wrongStep(i, s, errReserved))
+		}
+		if s.Name == Denial && p.deny.Some() {
+			wrong = append(wrong, wrongStep(i, s, errDenial))
 		}
 		for j := range i {
 			other := &p.steps[j]
@@ -405,22 +454,30 @@ func (p *Plan) Per(i int) []string { return p.steps[i].Per }
 // Keyed returns the steps that have a cell for each key, as a mask.
 func (p *Plan) Keyed() uint16 { return p.keyed }
 
-// StepName returns the name of a step; that of index -1 is Deadline.
+// StepName returns the name of a step; that of CallDeadline is Deadline, that of Denied is
+// Denial.
 func (p *Plan) StepName(i int) string {
-	if i < 0 {
+	switch i {
+	case CallDeadline:
 		return Deadline
+	case Denied:
+		return Denial
 	}
 	return p.steps[i].Name
 }
 
-// Shadow reports whether the step enforces nothing.
-func (p *Plan) Shadow(i int) bool { return i >= 0 && p.stages[i].shadow }
+// Shadow reports whether the step enforces nothing for any call.
+func (p *Plan) Shadow(i int) bool { return i >= 0 && p.shadows&(1<<i) != 0 }
 
 // RetryIndex returns the index of the retry step, -1 for none.
 func (p *Plan) RetryIndex() int { return p.retry }
 
 // Random reports whether a call needs a seed of its own.
 func (p *Plan) Random() bool { return p.random }
+
+// Conditions returns the conditions of the policy on the calls that it allows and denies,
+// and nothing else of it.
+func (p *Plan) Conditions() Policy { return p.policy }
 
 // Fallback returns the fallback, nil for none.
 func (p *Plan) Fallback() *fallback.Config { return p.fallback }
@@ -475,7 +532,7 @@ func (p *Plan) CutAt(c *Call, k uint8) clock.Mark {
 // attempt k: the call's own and those of the timeouts that are not in shadow.
 func (p *Plan) deadlineAbove(c *Call, k uint8, i int) clock.Mark {
 	at := c.Deadline
-	for left := p.cuts & (1<<i - 1); left != 0; left &= left - 1 {
+	for left := p.timeouts & (1<<i - 1) &^ c.Shadows; left != 0; left &= left - 1 {
 		j := lowest(left)
 		at = min(at, p.holder(c, k, j).Slots[j].Mark)
 	}
@@ -485,7 +542,7 @@ func (p *Plan) deadlineAbove(c *Call, k uint8, i int) clock.Mark {
 // DeadlineAt returns the mark at which a timeout step that the attempt k has
 // passed cuts it, clock.Never for none and in shadow.
 func (p *Plan) DeadlineAt(c *Call, k uint8, i int) clock.Mark {
-	if p.cuts&(1<<i) == 0 || i >= int(c.Try(k).Entered) {
+	if p.timeouts&^c.Shadows&(1<<i) == 0 || i >= int(c.Try(k).Entered) {
 		return clock.Never
 	}
 	return p.holder(c, k, i).Slots[i].Mark
@@ -495,7 +552,7 @@ func (p *Plan) DeadlineAt(c *Call, k uint8, i int) clock.Mark {
 // worth a warning, clock.Never for none.
 func (p *Plan) SoftAt(c *Call, k uint8, i int) clock.Mark {
 	t := p.stages[i].timeout
-	if t == nil || i >= int(c.Try(k).Entered) {
+	if t == nil || i >= int(c.Try(k).Entered) || c.Skipped(i) {
 		return clock.Never
 	}
 	return t.Warn(p.holder(c, k, i).Slots[i].Mark.Add(-ConfigOf[timeout.Config](p.steps[i]).After))
@@ -529,7 +586,8 @@ func (p *Plan) WaitUntil(c *Call, w Wait, at clock.Mark) {
 }
 
 // Consults returns the mask of the steps whose breakers are consulted about a retry,
-// and the retry's step if it has a budget, else -1.
+// and the retry's step if it has a budget, else -1. Those that do not apply to a call, or
+// enforce nothing for it, are not consulted.
 func (p *Plan) Consults() (breakers uint16, budget int) {
 	if p.retry >= 0 && p.stages[p.retry].maker != nil {
 		return p.breakers, p.retry

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/mechanism"
@@ -50,7 +51,7 @@ const (
 	MissingSkip  = keyed.MissingSkip
 )
 
-// Step is one mechanism of a policy. A copy shares nothing but Per.
+// Step is one mechanism of a policy. A copy shares nothing but Per and When.
 type Step struct {
 	// Config is the mechanism and its settings: a timeout.Config, for example.
 	Config mechanism.Config
@@ -70,6 +71,12 @@ type Step struct {
 	WhenFull WhenFull
 	// Missing says what a call without a key gets.
 	Missing Missing
+	// When is the condition on the calls that the step applies to: others pass it as if
+	// it were not there. Without a case: all calls.
+	When condition.Condition
+	// Enforce is the share of the calls that the step enforces for: for the others it is in
+	// shadow. The zero value is all; beside Shadow it is an error.
+	Enforce condition.Share
 	// Mechanism names the mechanism that the step shares with steps of other policies:
 	// in one set they have one state. Empty for a step with a state of its own. At most
 	// one step of a policy has the state of a mechanism.
@@ -108,4 +115,9 @@ type Policy struct {
 	// Pass says that the policy has no steps on purpose: every call passes, and none
 	// waits. Beside steps it is an error; without both the policy is one, too.
 	Pass bool
+	// Allow is the condition on calls that pass without any step. Without a case: none.
+	Allow condition.Condition
+	// Deny is the condition on calls that are refused at once, those that Allow matches
+	// included. Without a case: none.
+	Deny condition.Condition
 }

@@ -70,11 +70,23 @@ func (p *Plan) Costed() uint16 { return p.costed }
 // CostAttribute returns the attribute that has the cost of a step, empty for none.
 func (p *Plan) CostAttribute(i int) string { return p.stages[i].cost.Attribute }
 
-// Attributes returns the attributes that a step reads: those of its keys, and that of its
-// cost.
-func (p *Plan) Attributes(i int) []string {
-	if p.priced&(1<<i) == 0 {
-		return p.steps[i].Per
+// Attributes returns the attributes that the plan reads, each once: those of keys and of
+// costs, and those that say which steps apply to a call and enforce for it.
+func (p *Plan) Attributes() (names []string) {
+	add := func(more ...string) {
+		for _, name := range more {
+			if name != "" && !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
 	}
-	return append(slices.Clip(p.steps[i].Per), p.stages[i].cost.Attribute)
+	for i := range p.steps {
+		s := &p.steps[i]
+		add(s.Per...)
+		add(p.stages[i].cost.Attribute, s.Enforce.By)
+		add(s.When.Attributes()...)
+	}
+	add(p.policy.Allow.Attributes()...)
+	add(p.policy.Deny.Attributes()...)
+	return names
 }

@@ -133,9 +133,9 @@ func (p *Plan) Hedge(h Host, c *Call, now clock.Mark) { p.Take(h, c, p.askHedge(
 // advances the call.
 func (p *Plan) askHedge(h Host, c *Call, now clock.Mark) Effect {
 	event := Event{Kind: Hedged, Granted: true}
-	if i := p.hedgeBudget; i >= 0 && !p.skips(h, i) {
+	if i := p.hedgeBudget; i >= 0 && !p.skips(h, c, i) {
 		ask := p.asking(c, reducer.Action{Kind: reducer.Acquire})
-		if i == p.retry && p.stages[p.hedge].shadow {
+		if i == p.retry && c.InShadow(p.hedge) {
 			ask.Kind = reducer.Peek // a hedge in shadow does not spend the retry's budget
 		}
 		event.Answer = h.Ask(0, i, ask)
@@ -152,7 +152,7 @@ func (p *Plan) asking(c *Call, a reducer.Action) reducer.Action {
 		made = c.Race.Numbered
 	}
 	a.Cost = max(made, 1) - 1
-	if p.retry >= 0 {
+	if p.retry >= 0 && !c.Skipped(p.retry) {
 		a.Value = uint64(max(0, c.Round.Sub(clock.Mark(c.Slots[p.retry].Generation))))
 	}
 	return a
@@ -167,7 +167,7 @@ func (p *Plan) tally(h Host, c *Call, k uint8) {
 	}
 	for left := p.tallies; left != 0; left &= left - 1 {
 		i := lowest(left)
-		if p.skips(h, i) {
+		if p.skips(h, c, i) {
 			continue
 		}
 		switch release.ID = 0; {
@@ -190,6 +190,10 @@ func (p *Plan) enter(h Host, c *Call, k uint8, from int, now clock.Mark) Effect 
 		end = p.hedge + 1
 	}
 	for i, bit := from, uint16(1)<<from; i < end; i, bit = i+1, bit<<1 {
+		if c.Skips&bit != 0 {
+			a.omit(i)
+			continue
+		}
 		special := p.special&bit != 0 && (p.ends&bit != 0 || h.Missing(i))
 		switch {
 		case special:
@@ -214,8 +218,8 @@ func (p *Plan) enter(h Host, c *Call, k uint8, from int, now clock.Mark) Effect 
 func (p *Plan) lacks(h Host, i int) bool { return p.picky&(1<<i) != 0 && h.Missing(i) }
 
 // skips reports whether the call passes a step without a permit of its cell.
-func (p *Plan) skips(h Host, i int) bool {
-	return p.lacks(h, i) && p.steps[i].Missing == MissingSkip
+func (p *Plan) skips(h Host, c *Call, i int) bool {
+	return c.Skipped(i) || p.lacks(h, i) && p.steps[i].Missing == MissingSkip
 }
 
 // ask steps the cell of a step that does not admit at once, and reports whether the
@@ -236,7 +240,7 @@ func (p *Plan) ask(h Host, c *Call, k uint8, i int, now clock.Mark) (e Effect, s
 		event.Answer = h.Ask(k, i, acquire)
 	}
 	var shadow bool
-	event.Kind, shadow = p.Pass(a, i, &event.Answer)
+	event.Kind, shadow = p.Pass(c, a, i, &event.Answer)
 	switch {
 	case event.Answer.Verdict == reducer.Wait:
 		if d := h.Decision(decision.Wait, i); d != nil {
@@ -285,7 +289,7 @@ func (p *Plan) leave(h Host, c *Call, e *Effect) {
 func (p *Plan) started(h Host, c *Call, k uint8, now clock.Mark) {
 	if c.Admitted == 1 {
 		for left := p.budgets; left != 0; left &= left - 1 {
-			if i := lowest(left); !p.skips(h, i) {
+			if i := lowest(left); !p.skips(h, c, i) {
 				h.Ask(0, i, reducer.Action{Kind: reducer.Record})
 			}
 		}
@@ -295,7 +299,9 @@ func (p *Plan) started(h Host, c *Call, k uint8, now clock.Mark) {
 		if d.Attempt = c.Admitted; k > 0 {
 			d.Attempt = c.NumberOf(k)
 		}
-		d.Held = held
+		if d.Held = held; c.Allowed {
+			d.Reason = reducer.ReasonAllowed
+		}
 		h.Tell(d)
 	}
 	if k > 0 {
@@ -313,7 +319,7 @@ func (p *Plan) started(h Host, c *Call, k uint8, now clock.Mark) {
 // ends of its mark, and the changes of breakers come after the ends; an event from
 // outside comes after all that was due.
 func (p *Plan) consult(h Host, c *Call, e *Effect, now clock.Mark) Effect {
-	if c.NoRetry && !p.stages[p.retry].shadow {
+	if c.NoRetry && !c.InShadow(p.retry) {
 		c.Barred = true
 		return p.Advance(c, &Event{Kind: Settled, Outcome: e.Outcome}, now)
 	}
@@ -322,30 +328,30 @@ func (p *Plan) consult(h Host, c *Call, e *Effect, now clock.Mark) Effect {
 	if e.Outcome == reducer.Timeout {
 		ask.Outcome = e.Outcome
 	}
-	for left := p.breakers; left != 0; left &= left - 1 {
+	for left := p.breakers &^ c.Shadows; left != 0; left &= left - 1 {
 		i := lowest(left)
-		if p.skips(h, i) {
+		if p.skips(h, c, i) {
 			continue
 		}
 		answer := h.Ask(0, i, ask)
 		event.Open = event.Open || answer.Reason == reducer.ReasonOpen && answer.Mark > e.At
 	}
-	for left := p.places; left != 0 && !event.Open; left &= left - 1 {
+	for left := p.places &^ c.Shadows; left != 0 && !event.Open; left &= left - 1 {
 		i := lowest(left)
 		peek := reducer.Action{Kind: reducer.Peek}
 		if p.costed&(1<<i) != 0 {
 			peek.Cost = c.Costs[i]
 		}
-		if !p.skips(h, i) && h.Ask(0, i, peek).Reason == reducer.ReasonFull {
+		if !p.skips(h, c, i) && h.Ask(0, i, peek).Reason == reducer.ReasonFull {
 			event.Granted = false
 		}
 	}
-	if _, budget := p.Consults(); !event.Open && event.Granted && budget >= 0 && !p.skips(h, budget) {
+	if _, budget := p.Consults(); !event.Open && event.Granted && budget >= 0 && !p.skips(h, c, budget) {
 		ask.Kind = reducer.Acquire
 		event.Answer = h.Ask(0, budget, p.asking(c, ask))
 		event.Granted = event.Answer.Verdict == reducer.Admit
 	}
-	if p.stages[p.retry].shadow && !event.Open && event.Granted {
+	if c.InShadow(p.retry) && !event.Open && event.Granted {
 		p.tellRetry(h, c, e, true)
 	}
 	return p.Advance(c, &event, now)
@@ -372,6 +378,9 @@ func (p *Plan) tell(h Host, c *Call, e *Effect, now clock.Mark) {
 			h.Tell(d)
 		}
 	case Refuse:
+		if i == denial {
+			i = Denied
+		}
 		p.tellRefused(h, i, e.Reason, e.At, false, now)
 	case GiveUp:
 		last := c.Phase == Over
@@ -383,7 +392,7 @@ func (p *Plan) tell(h Host, c *Call, e *Effect, now clock.Mark) {
 	case Return:
 		if d := h.Decision(decision.End, NoStep); d != nil {
 			d.Outcome, d.Attempt, d.Reason = e.Outcome, c.Admitted, e.Reason
-			if c.Race != nil && (e.Outcome == reducer.OK || e.Outcome == reducer.Ignore) {
+			if c.Race != nil && !c.Skipped(p.hedge) && (e.Outcome == reducer.OK || e.Outcome == reducer.Ignore) {
 				d.Won = c.Race.Won
 			}
 			d.Fallback, d.Last = p.fallback != nil && fallback.Covers(e.Outcome), true
@@ -395,7 +404,7 @@ func (p *Plan) tell(h Host, c *Call, e *Effect, now clock.Mark) {
 func (p *Plan) tellCut(h Host, c *Call, e *Effect) {
 	i := e.Cut()
 	if d := h.Decision(decision.Timeout, i); d != nil {
-		d.Attempt, d.Shadow = c.Cut, i >= 0 && p.stages[i].shadow
+		d.Attempt, d.Shadow = c.Cut, i >= 0 && c.InShadow(i)
 		h.Tell(d)
 	}
 }
@@ -413,7 +422,7 @@ func (p *Plan) tellRefused(h Host, i int, why reducer.Reason, at clock.Mark, sha
 		if at != clock.Never {
 			d.RetryAfter = max(0, at.Sub(now))
 		}
-		d.Fallback = !shadow && p.fallback != nil
+		d.Fallback = !shadow && p.fallback != nil && i != Denied
 		h.Tell(d)
 	}
 }
@@ -447,7 +456,7 @@ func (p *Plan) numberRefused(c *Call, k uint8) uint32 {
 // observe reports the duration of an attempt that ended ok to the hedge, which
 // computes its delay from them.
 func (p *Plan) observe(h Host, c *Call, k uint8, now clock.Mark) {
-	if k > 0 && p.stages[p.hedge].hedge.Config().Percentile.Positive() && !p.skips(h, p.hedge) {
+	if k > 0 && p.stages[p.hedge].hedge.Config().Percentile.Positive() && !p.skips(h, c, p.hedge) {
 		h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Observe, Value: uint64(max(0, now.Sub(c.Try(k).Started)))})
 	}
 }

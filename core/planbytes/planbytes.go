@@ -9,6 +9,7 @@ package planbytes
 import (
 	"strconv"
 
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/internal/planwire"
 	"github.com/sluice-go/sluice/core/mechanism"
@@ -24,6 +25,13 @@ const Version = 1
 // fallback. What it answers is not part of the plan.
 const HasFallback = 1
 
+// HasAllow and HasDeny are the bits of the flags of a plan that say that its conditions on
+// calls follow.
+const (
+	HasAllow = 2
+	HasDeny  = 4
+)
+
 // The bits of the flags of a step.
 const (
 	StepShadow = 1
@@ -35,6 +43,9 @@ const (
 	StepSkip = 8
 	// StepMechanism: the name of a shared mechanism is behind the keys.
 	StepMechanism = 16
+	// StepWhen and StepEnforce: the condition of the step, and its share, follow.
+	StepWhen    = 32
+	StepEnforce = 64
 )
 
 // Error says which value of plan bytes is wrong.
@@ -71,9 +82,17 @@ func Append(dst []byte, p *pipeline.Plan) []byte {
 	if p.Fallback() != nil {
 		flags = HasFallback
 	}
+	policy := p.Conditions()
+	if len(policy.Allow) > 0 {
+		flags |= HasAllow
+	}
+	if len(policy.Deny) > 0 {
+		flags |= HasDeny
+	}
 	v.U8(&version)
 	v.U8(&flags)
 	v.U8(&count)
+	lists(&v, flags, &policy)
 	for i := range p.Len() {
 		s := p.Step(i)
 		if s.Keys = p.Keys(i).Keys; len(s.Per) == 0 {
@@ -94,15 +113,16 @@ func Decode(src []byte) (p pipeline.Policy, err error) {
 	if v.Word("version", &version); version != Version {
 		v.Refuse("version")
 	}
-	if v.Word("flags", &flags); flags > HasFallback {
+	if v.Word("flags", &flags); flags > HasFallback|HasAllow|HasDeny {
 		v.Refuse("flags")
 	}
-	if flags == HasFallback {
+	if flags&HasFallback != 0 {
 		p.Fallback = &fallback.Config{}
 	}
 	if v.Word("steps", &count); count > pipeline.MaxSteps {
 		v.Refuse("steps")
 	}
+	lists(&v, flags, &p)
 	if p.Pass = count == 0; !p.Pass && !v.Failed() {
 		p.Steps = make([]pipeline.Step, count)
 	}
@@ -123,11 +143,59 @@ func Decode(src []byte) (p pipeline.Policy, err error) {
 	return p, nil
 }
 
+// lists codes the conditions of a policy on calls that its flags say it has.
+func lists(v *planwire.Coder, flags uint8, p *pipeline.Policy) {
+	if flags&HasAllow != 0 {
+		conditions(v, "allow", &p.Allow)
+	}
+	if flags&HasDeny != 0 {
+		conditions(v, "deny", &p.Deny)
+	}
+}
+
+// conditions codes a condition.
+func conditions(v *planwire.Coder, name string, c *condition.Condition) {
+	*c = sized(v, name, *c, condition.MaxCases, 1)
+	for i := range *c {
+		one := &(*c)[i]
+		entries(v, name, &one.All)
+		entries(v, name, &one.None)
+	}
+}
+
+func entries(v *planwire.Coder, name string, list *[]condition.Entry) {
+	*list = sized(v, name, *list, condition.MaxEntries, 0)
+	for i := range *list {
+		e := &(*list)[i]
+		v.Text(name, &e.Attribute)
+		e.Values = sized(v, name, e.Values, condition.MaxValues, 1)
+		for j := range e.Values {
+			v.Text(name, &e.Values[j])
+		}
+	}
+}
+
+// sized codes how many a list has, of which each takes a byte or more, and makes the list
+// of a reader.
+func sized[T any](v *planwire.Coder, name string, list []T, most, least uint32) []T {
+	n := uint32(len(list))
+	if v.Count(name, &n); !v.Reads() {
+		return list
+	}
+	if n < least || n > most || int64(n) > int64(v.Left()) {
+		v.Refuse(name)
+	}
+	if v.Failed() || n == 0 {
+		return nil
+	}
+	return make([]T, n)
+}
+
 // step codes a step up to the settings of its mechanism, which it returns.
 func step(v *planwire.Coder, s *pipeline.Step) mechanism.Kind {
 	kind, flags, attributes := uint8(s.Kind()), stepFlags(s), uint32(len(s.Per))
 	v.Word("kind", &kind)
-	if v.Word("flags", &flags); flags&^StepMechanism > StepShadow|StepShare|StepSkip {
+	if v.Word("flags", &flags); flags > StepShadow|StepShare|StepDeny|StepSkip|StepMechanism|StepWhen|StepEnforce || flags&StepDeny != 0 && flags&StepSkip != 0 {
 		v.Refuse("flags")
 	}
 	v.Text("name", &s.Name)
@@ -148,6 +216,16 @@ func step(v *planwire.Coder, s *pipeline.Step) mechanism.Kind {
 	if flags&StepMechanism != 0 {
 		v.Text("mechanism", &s.Mechanism)
 	}
+	if flags&StepWhen != 0 {
+		conditions(v, "when", &s.When)
+	}
+	if flags&StepEnforce != 0 {
+		v.Share("enforce", &s.Enforce.Of)
+		v.Text("enforce", &s.Enforce.By)
+		if v.Reads() && !s.Enforce.Of.Positive() {
+			v.Refuse("enforce")
+		}
+	}
 	return mechanism.Kind(kind)
 }
 
@@ -166,6 +244,12 @@ func stepFlags(s *pipeline.Step) (flags uint8) {
 	}
 	if s.Mechanism != "" {
 		flags |= StepMechanism
+	}
+	if len(s.When) > 0 {
+		flags |= StepWhen
+	}
+	if s.Enforce.Of.Positive() {
+		flags |= StepEnforce
 	}
 	return flags
 }

@@ -87,11 +87,11 @@ func (c *call) lacks(i int) bool {
 // `missing`, and no retry-after. Readings: whatever the cost is, and for the cell
 // of a retry or a hedge as for any other.
 func (c *call) skips(i int) bool {
-	return c.plan.steps[i].Missing == pipeline.MissingSkip && c.lacks(i)
+	return c.plan.steps[i].omitted || c.plan.steps[i].Missing == pipeline.MissingSkip && c.lacks(i)
 }
 
 func (c *call) denies(i int) bool {
-	return c.plan.steps[i].Missing == pipeline.MissingDeny && c.lacks(i)
+	return !c.plan.steps[i].omitted && c.plan.steps[i].Missing == pipeline.MissingDeny && c.lacks(i)
 }
 
 // keys returns the greatest number of cells of the group.

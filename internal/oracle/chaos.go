@@ -16,7 +16,7 @@ type injection struct {
 
 // chaosStep returns the chaos step of the plan, nil for none.
 func (p *plan) chaosStep() *step {
-	if last := len(p.steps) - 1; last >= 0 && p.steps[last].Kind() == pipeline.Chaos {
+	if last := len(p.steps) - 1; last >= 0 && p.steps[last].Kind() == pipeline.Chaos && !p.steps[last].omitted {
 		return &p.steps[last]
 	}
 	return nil

@@ -21,7 +21,7 @@ import (
 // A step that shares a mechanism has the cells that the present plan of any policy has for
 // a mechanism of the name, of the same kind and with the same `per`.
 func (e *Engine) compile(t *tenant, policy pipeline.Policy) *plan {
-	p := &plan{retry: -1, hedge: len(policy.Steps), fallback: policy.Fallback != nil}
+	p := &plan{retry: -1, hedge: len(policy.Steps), fallback: policy.Fallback != nil, allow: policy.Allow, deny: policy.Deny}
 	seen := map[pipeline.Kind]int{}
 	for i, s := range policy.Steps {
 		if s.Mechanism == "" {

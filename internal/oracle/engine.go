@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/pipeline"
 )
 
@@ -34,6 +35,8 @@ type plan struct {
 	// steps: an attempt then passes no step of its own.
 	hedge    int
 	fallback bool
+	// allow and deny are the conditions of the policy on calls.
+	allow, deny condition.Condition
 }
 
 // hedged reports whether the plan has a hedge step.
@@ -42,7 +45,8 @@ func (p *plan) hedged() bool { return p.hedge < len(p.steps) }
 // step is one step of a plan with the cells that it shares with others.
 type step struct {
 	pipeline.Step
-	group *group
+	group   *group
+	omitted bool // of a call: the step does not apply to it
 }
 
 // New returns an engine at mark 0.
@@ -79,9 +83,15 @@ func (e *Engine) of(event Event) *tenant {
 func (e *Engine) begin(event Event) {
 	t := e.of(event)
 	t.begun++
-	c := newCall(len(e.calls)+1, event, t.plan)
-	c.seed = e.seed + uint64(t.begun)<<32
+	seed := e.seed + uint64(t.begun)<<32
+	c := newCall(len(e.calls)+1, event, planOf(t.plan, seed, event))
+	c.seed = seed
 	e.calls = append(e.calls, c)
+	if matches(c.plan.deny, event) {
+		e.say(c.id, "reject", "step", "deny", "reason", "denied")
+		c.over = true
+		return
+	}
 	if event.Deadline != nil {
 		c.above.timers[0] = timer{at: after(e.now, *event.Deadline), set: true}
 	}

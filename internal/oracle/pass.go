@@ -117,7 +117,11 @@ func (e *Engine) admit(p *path) {
 		c.firstAt = e.now
 		e.countFirst(c)
 	}
-	e.say(c.id, "admit", "attempt", p.number)
+	fields := []any{"attempt", p.number}
+	if matches(c.plan.allow, c.event) {
+		fields = append(fields, "reason", "allowed")
+	}
+	e.say(c.id, "admit", fields...)
 	e.startClock(p)
 	e.injects(p)
 }

@@ -46,6 +46,9 @@ var pools = map[string]map[string][]string{
 		"": {`"5/s"`, `"0/s"`, `5`, `"1/60000d"`}, "algorithm": {`"token-bucket"`, `"fixed-window"`, `"sliding-counter"`, `"sliding-log"`, `"leaky-bucket"`, `"log"`},
 		"rate": {`"50/1m"`, `"50/m"`, `"1000000000/s"`, `"1000000001/1h"`, `"2/1ns"`, `"1/20000d"`, `"05/s"`, `"5/0s"`}, "burst": {`1`, `1000000000`, `0`, `3`},
 		"wait": {`"3s"`, `"0s"`, `"0.0s"`, `"00d"`}, "queue": {`1`, `10000`, `0`}, "order": {`"oldest"`, `"newest"`, `"any"`},
+		"class": {`"header:x-plan"`, `"key"`, `"ip"`, `"plan"`, `5`},
+		"rates": {`{"free":"5/s"}`, `{"free":"5/s","pro":"1000000000/s"}`, `{"free":"50000/m","Pro":5}`, `{}`, `"5/s"`, `{"a":"1/20000d","a":"1/s"}`,
+			`{"a":"1/s","b":"1/s","c":"1/s","d":"1/s","e":"1/s","f":"1/s","g":"1/s","h":"1/s","i":"1/s","j":"1/s","k":"1/s","l":"1/s","m":"1/s","n":"1/s","o":"1/s","p":"1/s"}`},
 		"charge": {`"settle"`, `"start"`, `"end"`, `"later"`}, "counts": {`"fail"`, `["fail"]`, `["cancel","ok"]`, `["ok","fail","throttle","ignore","timeout","cancel"]`, `["ok","ok"]`, `[]`, `"failed"`, `[5]`},
 		"block": {
 			`"1m"`, `"0s"`, `5`, `{"exponential":"1m","factor":2,"max":"1h"}`, `{"exponential":"25h"}`, `{"linear":"1m"}`, `{"after":5,"for":"10m"}`, `{"after":0,"for":"1s"}`,
@@ -80,7 +83,12 @@ var pools = map[string]map[string][]string{
 var shared = map[string][]string{
 	"name": {`"a"`, `"limit-2"`, `"deadline"`, `"A"`, `5`}, "shadow": {`true`, `"yes"`},
 	"per": {`"ip"`, `["key","header:x-a"]`, `[]`, `"header:X"`, `["ip","ip"]`, `"cookie:A"`, `"query:"`}, "scope": {`"local"`, `"shared"`},
-	"keys": {`1`, `10000000`, `0`}, "when_full": {`"evict"`, `"share"`, `"skip"`}, "missing": {`"share"`, `"deny"`, `"skip"`, `"evict"`},
+	"when": {
+		`{"key":"a"}`, `{"header:x-plan":["free","trial"],"not":{"ip":"10.0.0.0/8"}}`, `[{"key":"a"},{"not":{"host":["a","b"],"path":""}}]`, `{"ip":["2001:db8::/32","192.0.2.1",""]}`,
+		`{}`, `[]`, `{"not":{}}`, `{"key":["a","a"]}`, `{"ip":"10.0.0.0/33"}`, `{"key":5}`, `{"Key":"a"}`, `{"not":{"not":{"key":"a"}}}`, `{"query:ü":"é"}`, `"key"`, `[5,{"key":[]}]`, `{"key":"a","key":"b"}`,
+	},
+	"enforce": {`"10%"`, `{"share":"2.5%","by":"header:x-user"}`, `"100%"`, `"0%"`, `{"by":"key"}`, `{"share":"5%","by":"user"}`, `10`, `{"share":"5%","of":"key"}`},
+	"keys":    {`1`, `10000000`, `0`}, "when_full": {`"evict"`, `"share"`, `"skip"`}, "missing": {`"share"`, `"deny"`, `"skip"`, `"evict"`},
 }
 
 // required are settings whose absence alone makes a step wrong.

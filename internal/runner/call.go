@@ -224,6 +224,10 @@ func (r *run) prepare(ctx context.Context, p *Pipeline, l *binding, q *Request, 
 		costs := l.plan.CostsBy(r.request.lookup)
 		l.plan.Price(&r.call, &costs)
 	}
+	if l.plan.Conditional() {
+		applies := l.plan.ConditionsBy(r.request.lookup)
+		e = l.plan.Apply(&r.call, &applies)
+	}
 	r.call.NoRetry = q.NoRetry != ""
 	r.call.NoHedge, r.call.Single = q.NoHedge != "" || r.single, r.single
 	r.informed = q.Informed || p.Informs
@@ -466,7 +470,7 @@ func (r *run) ends(now clock.Mark) (cut bool) {
 		}
 		_, r.raced = r.call.Find(0)
 		effect := r.layout.plan.Advance(&r.call, &pipeline.Event{Kind: pipeline.Woken}, r.now)
-		if i := effect.Cut(); i != pipeline.NoCut && !plan.Shadow(i) {
+		if i := effect.Cut(); i != pipeline.NoCut && (i < 0 || !r.call.InShadow(i)) {
 			ran := r.running
 			r.running = false
 			r.apply(effect)
@@ -484,7 +488,7 @@ func (r *run) ends(now clock.Mark) (cut bool) {
 // shadowHedge returns the mark of the next hedge where the hedge is in shadow.
 func (r *run) shadowHedge() clock.Mark {
 	plan := r.layout.plan
-	if h := plan.HedgeIndex(); r.call.Phase == pipeline.Racing && plan.Shadow(h) {
+	if h := plan.HedgeIndex(); r.call.Phase == pipeline.Racing && r.call.InShadow(h) {
 		return plan.ResumesAt(&r.call)
 	}
 	return clock.Never

@@ -80,9 +80,9 @@ type fastPathStep struct {
 
 // planFastPath determines whether the calls of a binding have a fast path: a binding
 // with at most fastPathSteps cells, at most fastPathKeys of them with keys, and without
-// costs and charges of steps has one.
+// costs and charges of steps has one, if all its steps apply to all calls.
 func (l *binding) planFastPath(own *sync.Mutex) {
-	if l.plan.HedgeIndex() >= 0 || l.plan.Injects() || l.leases != 0 || l.plan.Costed() != 0 || l.plan.Settles() {
+	if l.plan.HedgeIndex() >= 0 || l.plan.Injects() || l.leases != 0 || l.plan.Costed() != 0 || l.plan.Settles() || l.plan.Varies() {
 		return
 	}
 	_, budget := l.plan.Consults()

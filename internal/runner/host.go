@@ -296,7 +296,7 @@ func (r *run) granted(w waiting) {
 	plan := r.layout.plan
 	r.emit(&Event{
 		Kind: decision.Granted, Step: plan.StepName(int(w.step)), Attempt: r.call.NumberOf(w.attempt),
-		Wait: max(0, r.now.Sub(w.since)), Shadow: plan.Shadow(int(w.step)),
+		Wait: max(0, r.now.Sub(w.since)), Shadow: r.call.InShadow(int(w.step)),
 	})
 }
 
@@ -305,6 +305,6 @@ func (r *run) slow(k uint8, i int, a *reducer.Action) {
 	plan := r.layout.plan
 	over := pipeline.ConfigOf[breaker.Config](plan.Step(i)).SlowOver
 	if took := r.now.Sub(a.Mark); over > 0 && took > over && (a.Outcome == reducer.OK || a.Outcome == reducer.Fail || a.Outcome == reducer.Timeout) {
-		r.emit(&Event{Kind: decision.Slow, Step: plan.StepName(i), Outcome: a.Outcome, Attempt: r.call.NumberOf(k), Wait: took, Shadow: plan.Shadow(i)})
+		r.emit(&Event{Kind: decision.Slow, Step: plan.StepName(i), Outcome: a.Outcome, Attempt: r.call.NumberOf(k), Wait: took, Shadow: r.call.InShadow(i)})
 	}
 }

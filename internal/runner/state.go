@@ -92,7 +92,15 @@ type LimitState struct {
 func (p *Pipeline) Limits(q *Request, f func(LimitState)) { p.layout.Load().limits(q, p.Now(), f) }
 
 func (l *binding) limits(q *Request, now clock.Mark, f func(LimitState)) {
+	var omits uint16
+	if l.plan.Conditional() {
+		applies := l.plan.ConditionsBy(q.lookup)
+		omits = applies.Omits()
+	}
 	for i := range l.plan.Len() {
+		if omits&(1<<i) != 0 {
+			continue
+		}
 		c, config := l.steps[i], pipeline.ConfigOf[limiter.Config](l.plan.Step(i))
 		if config.Count == 0 {
 			continue

@@ -77,7 +77,8 @@ func (p *Pipe) Of(r *Recorder) bool { return p != nil && p.recorder == r }
 
 // bodyOf returns the body of a plan's policy.
 func bodyOf(plan *pipeline.Plan) []byte {
-	p := pipeline.Policy{Fallback: plan.Fallback(), Pass: plan.Len() == 0}
+	p := plan.Conditions()
+	p.Fallback, p.Pass = plan.Fallback(), plan.Len() == 0
 	for i := range plan.Len() {
 		p.Steps = append(p.Steps, plan.Step(i))
 	}
@@ -99,10 +100,9 @@ func (p *Pipe) header(s state) *trace.Header {
 // shapeOf returns what is recorded of the calls of a plan.
 func (r *Recorder) shapeOf(plan *pipeline.Plan) *shape {
 	s := &shape{by: r.options.By}
-	names := slices.Clone(r.options.Attributes)
+	names := append(slices.Clone(r.options.Attributes), plan.Attributes()...)
 	var costs []string
 	for i := range plan.Len() {
-		names = append(names, plan.Attributes(i)...)
 		if len(s.by) == 0 {
 			s.by = plan.Per(i)
 		}

@@ -134,6 +134,8 @@ export const SLOT_PRICED = 127;
 export const SLOT_COSTS = 130;
 export const SLOT_SPENT = 146;
 export const SLOT_USED = 147;
+export const SLOT_APPLIES = 148;
+export const SLOT_DECIDES = 149;
 
 // Slots, as indices of floats of 64 bits.
 export const SLOT_WAKE_MILLIS = 6;
@@ -142,7 +144,7 @@ export const SLOT_CONFIG = 23;
 export const SLOT_BEGAN = 64;
 
 /** How many bytes the slots take. */
-export const SLOTS_SIZE = 592;
+export const SLOTS_SIZE = 600;
 /** How many words a permit takes. */
 export const PERMIT_WORDS = 6;
 /** A parameter that means no time: the last mark, or no duration. */
@@ -202,6 +204,12 @@ export const FLAG_VALUE = 8;
 export const FLAG_HELD = 16;
 /** The index of the step of a decision by the deadline of the call. */
 export const STEP_DEADLINE = 254;
+/** The index of the step of a decision that the policy denies the call. */
+export const STEP_DENIED = 253;
+/** The bits of the slot DECIDES above those of the steps. */
+export const CONDITIONS_HOLD = 65536;
+export const CONDITIONS_DENIED = 131072;
+export const CONDITIONS_ALLOWED = 262144;
 /** The index of the step of a decision that no step makes. */
 export const STEP_NONE = 255;
 /** The bits of the flags of a simulation. */
@@ -275,6 +283,8 @@ export const REASON_TIMEOUT = 14;
 export const REASON_MISSING = 15;
 export const REASON_BLOCKED = 16;
 export const REASON_ELAPSED = 17;
+export const REASON_DENIED = 18;
+export const REASON_ALLOWED = 19;
 
 // What a cell answers.
 export const VERDICT_STALE = 0;
@@ -375,6 +385,8 @@ export const REASONS = [
   'missing',
   'blocked',
   'elapsed',
+  'denied',
+  'allowed',
 ] as const;
 
 /** The same in words, by number. */

@@ -30,6 +30,7 @@ import { Running } from './attempt.js';
 import { Call, type Runner } from './call.js';
 import { checkCost, checkTask } from './checks.js';
 import { defaultClock } from './clock.js';
+import { putConditions } from './conditions.js';
 import { putCosts, putUsed } from './costs.js';
 import { Emitter } from './emitter.js';
 import type { Engine } from './engine.js';
@@ -300,6 +301,7 @@ export class Driver implements Runner, Wake {
     let deadline = NONE;
     if (layout.keyed.length) this.handle.keys.put(layout, options?.key, options?.attributes);
     if (layout.priced.length) putCosts(engine, layout, options?.attributes);
+    if (layout.conditions) putConditions(engine, layout.conditions, options?.key, options?.attributes);
     if (guests) call.guest = guests.greet(this.wakes, this.lead);
     if (options !== undefined) {
       cost = options.cost ?? 1;

@@ -1,5 +1,6 @@
 import { ACTION_PEEK, ACTION_TICK, NONE, REASONS, VERDICT_ADMIT } from './abi.js';
 import { checkCost, wrongArgument } from './checks.js';
+import { skippedBy } from './conditions.js';
 import type { Driver } from './driver.js';
 import { refusal } from './errors.js';
 import { join, valuesOf } from './keys.js';
@@ -80,7 +81,8 @@ export class PipelineCells implements Cells {
   }
 
   places(index: number): number | undefined {
-    const { bulkhead } = stepsOf(this.driver.layout.policy)[index] as {
+    const { steps, policy } = this.driver.layout;
+    const { bulkhead } = stepsOf(policy)[steps[index]?.at ?? 0] as {
       bulkhead: number | { concurrent: number };
     };
     return typeof bulkhead === 'number' ? bulkhead : bulkhead.concurrent;
@@ -89,11 +91,13 @@ export class PipelineCells implements Cells {
   /** What the enforced limits have left for a call, outermost first. */
   quotas(options: PipelineCallOptions | undefined): Quota[] {
     const quotas: Quota[] = [];
-    const { steps, policy } = this.driver.layout;
+    const { steps, policy, conditions } = this.driver.layout;
+    const skips = skippedBy(conditions, options?.key, options?.attributes);
     for (const [index, step] of steps.entries()) {
-      const { name, mechanism, shadow } = step;
-      if (mechanism !== 'limit' || shadow) continue;
-      const settings = (stepsOf(policy)[index] as { limit: unknown }).limit;
+      const { name, mechanism, shadow, at, className } = step;
+      if (mechanism !== 'limit' || shadow || skips & (1 << index)) continue;
+      const { limit: written } = stepsOf(policy)[at] as { limit: { rates?: { [name: string]: unknown } } };
+      const settings = className ? { ...written, rate: written.rates?.[className] } : written;
       const limit = mostOf(settings);
       const key = keyOf(step, options);
       const one = this.ask(index, key, ACTION_PEEK);
@@ -108,10 +112,11 @@ export class PipelineCells implements Cells {
   /** What refuses a call that may not wait, where a step would have it wait. */
   refusing(options: PipelineCallOptions | undefined): Rejection | undefined {
     const cost = checkCost(options?.cost);
-    const { steps, policy } = this.driver.layout;
+    const { steps, policy, conditions } = this.driver.layout;
     if (!stepsOf(policy).some(waits)) return undefined;
+    const skips = skippedBy(conditions, options?.key, options?.attributes);
     for (const [index, step] of steps.entries()) {
-      if (step.shadow || !GATES.includes(step.mechanism)) continue;
+      if (skips & (1 << index) || step.shadow || !GATES.includes(step.mechanism)) continue;
       if (valuesOf(step.per, options?.key, options?.attributes).includes('')) continue;
       const { verdict, reason, millis } = this.ask(index, keyOf(step, options), ACTION_PEEK, cost);
       if (verdict === VERDICT_ADMIT) continue;

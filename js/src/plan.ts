@@ -1,4 +1,5 @@
-import { STEP_DEADLINE } from './abi.js';
+import { STEP_DEADLINE, STEP_DENIED } from './abi.js';
+import { type Conditions, conditionsOf } from './conditions.js';
 import { type Engine, Recent } from './engine.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
 import { bytesOf, decode, textOf } from './reader/bytes.js';
@@ -22,6 +23,9 @@ export interface PlanStep {
   readonly shadow: boolean;
   /** The attributes that it has cells per. */
   readonly per: readonly string[];
+  /** Its index in the policy as it was written, and the class of a limit that it is for, empty for none. */
+  readonly at: number;
+  readonly className: string;
 }
 
 /** A plan and the data that calls which began under it use. */
@@ -33,6 +37,8 @@ export interface Layout {
   readonly keyed: readonly { readonly index: number; readonly per: readonly string[] }[];
   /** The steps whose cost an attribute has. */
   readonly priced: readonly { readonly index: number; readonly attribute: string }[];
+  /** What it asks of the attributes of calls, undefined for nothing. */
+  readonly conditions: Conditions | undefined;
   /** The index of the hedge, -1 where the plan has none. */
   readonly hedge: number;
 }
@@ -136,7 +142,7 @@ function optionsOf({ steps: [step] = [] }: Policy, alone: MechanismName, keyed: 
   const options = (step as { [name: string]: unknown })[alone];
   const mechanism = {
     mechanism: MECHANISMS[alone],
-    readers: { ...READERS, cost: notAlone, words: notAlone },
+    readers: { ...READERS, attribute: notAlone, cost: notAlone, rates: notAlone, words: notAlone },
   };
   const read = readAlone(options, mechanism, keyed ? readKeys : undefined);
   return { policy: { steps: [read], fallback: false }, whole: false };
@@ -152,17 +158,21 @@ function writtenOf(source: unknown, whole: boolean, name: string | undefined): P
   return (policies as { [name: string]: Policy })[name ?? Object.keys(policies)[0] ?? ''] as Policy;
 }
 
-function compile(engine: Engine, bytes: string, { steps }: ReadPolicy, policy: Policy): Plan {
+function compile(engine: Engine, bytes: string, read: ReadPolicy, policy: Policy): Plan {
+  const { steps } = read;
   const layout = {
-    steps: steps.map(({ name, mechanism, shadow, per }) => ({
+    steps: steps.map(({ name, mechanism, shadow, per, at, className }) => ({
       name,
       mechanism,
       shadow,
       per: per.map(textOf),
+      at,
+      className,
     })),
     policy,
     keyed: steps.flatMap(({ per }, index) => (per.length ? { index, per: per.map(textOf) } : [])),
     priced: steps.flatMap(({ cost }, index) => (cost ? { index, attribute: textOf(cost) } : [])),
+    conditions: conditionsOf(read),
     hedge: steps.findIndex(({ mechanism }) => mechanism === 'hedge'),
   };
   const handle = engine.check(engine.x.compile(engine.putBytes(bytes)));
@@ -171,4 +181,4 @@ function compile(engine: Engine, bytes: string, { steps }: ReadPolicy, policy: P
 
 /** The name of a step by the index that decisions have. */
 export const stepName = (layout: Layout, index: number): string | undefined =>
-  index === STEP_DEADLINE ? 'deadline' : layout.steps[index]?.name;
+  index === STEP_DEADLINE ? 'deadline' : index === STEP_DENIED ? 'deny' : layout.steps[index]?.name;

@@ -16,12 +16,28 @@ export type Attribute =
   | `cookie:${string}`
   | `query:${string}`;
 
+/** Attributes and their values: a text, or a list of which one must match. */
+type Values = { [A in Attribute]?: string | readonly string[] | undefined };
+
+/** Attributes and values that a call must match, all of them; of those in `not` none may match. Values of `ip` may be prefixes. */
+export type ConditionCase = Values & { not?: Values | undefined };
+
+/** A condition on calls: one case, or several of which one must match. */
+export type Condition = ConditionCase | readonly ConditionCase[];
+
 /** Settings that every mechanism of a step has. */
 export interface StepSettings {
   /** Unique in the policy. Default: the mechanism, then `limit-2` for the second limit, and so on. */
   name?: string | undefined;
   /** Decides and enforces nothing. Default false. */
   shadow?: boolean | undefined;
+  /** The calls that the step applies to: others pass it as if it were not there. Default: all. */
+  when?: Condition | undefined;
+  /**
+   * The share of the calls that the step enforces for; for the others it is in shadow. `by` names the attribute whose value
+   * decides, the same for all calls of a value; without it each call is drawn by itself. Default: all.
+   */
+  enforce?: Share | { share: Share; by?: Attribute | undefined } | undefined;
   /** A cell for each value, or each combination of values. Default: one for all. */
   per?: Attribute | readonly Attribute[] | undefined;
   /** The greatest number of values with a cell of their own, beside `per`: 1 to 10,000,000. Default 100,000. */
@@ -62,6 +78,10 @@ export interface BulkheadStepOptions {
 
 /** Settings of a limit in a policy. */
 export interface LimitOptions extends RateLimiterOptions {
+  /** The attribute whose value is the class of a call, beside `rates`. */
+  class?: Exclude<Attribute, 'ip'> | undefined;
+  /** The rate of each class, beside `class`: a call takes from the limit of its class, one of no class from that of `rate`. */
+  rates?: { readonly [name: string]: Rate } | undefined;
   /**
    * How many permits a call takes here: a number, the attribute that has it, or an attribute and the cost of a call whose
    * value is no whole number, 1 by default. Default: the `cost` of the call.
@@ -188,6 +208,10 @@ type Without<K extends string> = { [N in K]?: undefined };
 
 /** What is in every policy. */
 interface PolicyParts {
+  /** The calls that pass without any step. Default: none. */
+  allow?: Condition | undefined;
+  /** The calls that are refused at once, those of `allow` included, with the reason `denied`. Default: none. */
+  deny?: Condition | undefined;
   /** For people. It changes no decision. */
   description?: string | undefined;
   /** The answer that a caller gets in place of a refusal or a failure. Default: none. */
@@ -229,12 +253,34 @@ export type Policy = SteppedPolicy<Step> | PassingPolicy | ExtendingPolicy<Step>
 /** The steps of a policy that extends none. */
 export const stepsOf = ({ steps = [] }: Policy): readonly Step[] => steps;
 
+const namesIn = (condition: unknown): string[] =>
+  [condition]
+    .flat()
+    .flatMap((one) =>
+      Object.entries(Object(one) as object).flatMap(([name, value]) =>
+        name === 'not' ? namesIn(value) : [name],
+      ),
+    );
+
+/** The attributes that the steps of a policy have cells per, and that its conditions name. */
+export const attributesIn = (policy: Policy): string[] => [
+  ...namesIn(policy.allow),
+  ...namesIn(policy.deny),
+  ...stepsOf(policy).flatMap((step) => {
+    const { per, when, enforce, class: of } = Object(Object.values(step)[0]) as LimitOptions & StepSettings;
+    const by = typeof enforce === 'object' ? enforce.by : undefined;
+    return [...[per ?? []].flat(), ...[of ?? []].flat(), ...[by ?? []].flat(), ...namesIn(when)];
+  }),
+];
+
 /** Settings by mechanism that every step of it takes where it leaves them out. */
 export type Defaults = {
   [M in MechanismOf<PlainStep>]?: DefaultsOf<Extract<PlainStep, { [K in M]: unknown }>[M]>;
 };
 type MechanismOf<S> = S extends object ? keyof S : never;
-type DefaultsOf<V> = V extends object ? Partial<V> & Without<'name' | 'description' | 'defaults'> : V;
+type DefaultsOf<V> = V extends object
+  ? Partial<V> & Without<'name' | 'when' | 'enforce' | 'description' | 'defaults'>
+  : V;
 
 /** The sections of a document beside its policies. */
 export interface Sections {

@@ -59,11 +59,21 @@ function agreesAlone(step) {
   const [[name, options] = []] = Object.entries(step ?? {});
   const mechanism = reader.MECHANISMS[name];
   if (!mechanism || Object.keys(step).length !== 1 || options == null) return true;
-  // The settings of keys, of costs and of charges are of pipelines alone, and budgets, refusals and methods are in no entry of retries alone.
+  // The settings of keys, of calls, of classes, of costs and of charges are of pipelines alone, and budgets, refusals and methods are in no entry of retries alone.
   if (
-    ['per', 'keys', 'when_full', 'missing', 'cost', 'charge', 'counts'].some((one) =>
-      Object.hasOwn(Object(options), one),
-    )
+    [
+      'per',
+      'keys',
+      'when_full',
+      'missing',
+      'cost',
+      'charge',
+      'counts',
+      'when',
+      'enforce',
+      'class',
+      'rates',
+    ].some((one) => Object.hasOwn(Object(options), one))
   )
     return true;
   const small = ['budget', 'refusals', 'methods'].some((one) => Object.hasOwn(Object(options), one))

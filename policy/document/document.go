@@ -268,6 +268,13 @@ func (r *reader) policy(n *tree.Node, one *Policy, known string) {
 	if n := f.get("description"); n != nil && r.isText(n, "a text") {
 		one.Description = n.Text
 	}
+	if n := f.get("allow"); n != nil {
+		one.Allow = r.condition(n)
+	}
+	if n := f.get("deny"); n != nil {
+		one.Deny = r.condition(n)
+		r.noDenial(n, one)
+	}
 	if n := f.get("fallback"); n != nil {
 		one.Fallback = r.fallback(n)
 	}

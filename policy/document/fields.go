@@ -21,7 +21,7 @@ type fields struct {
 }
 
 // mostFields is the greatest number of names that a map may have.
-const mostFields = 24
+const mostFields = 32
 
 // read reads a node as a map of the known names. Unknown names and duplicate names
 // are errors. It reports a node that is not a map, and returns false.

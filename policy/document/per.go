@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/policy/tree"
 )
 
@@ -17,7 +18,7 @@ const (
 const tokenSigns = "!#$%&'*+-.^_`|~"
 
 // perText is what every error about per allows.
-const perText = "key, ip, header:NAME, cookie:NAME, query:NAME, host, method, path or route, or a list of them"
+const perText = mechanism.AttributeText + ", or a list of them"
 
 // per reads one attribute or a list of them.
 func (r *reader) per(n *tree.Node) []string {

@@ -18,7 +18,7 @@ const (
 )
 
 // policySettings are the names of a policy. Those of changes are not in a resolved one.
-const policySettings = "steps pass extends change add remove fallback outcomes description"
+const policySettings = "steps pass extends change add remove allow deny fallback outcomes description"
 
 // policyForm is what every error about a policy allows.
 const policyForm = "a policy: a map of steps, fallback and outcomes"
@@ -323,7 +323,7 @@ func (r *resolver) extended(own, base *tree.Node) *tree.Node {
 	}
 	plain := *own
 	plain.Items = nil
-	for _, name := range [...]string{"description", "fallback", "outcomes"} {
+	for _, name := range [...]string{"description", "allow", "deny", "fallback", "outcomes"} {
 		n := f.get(name)
 		if n == nil && name != "description" {
 			n = entryOf(base, name)

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/policy/requests"
 	"github.com/sluice-go/sluice/policy/tree"
 )
 
@@ -233,7 +233,7 @@ func (r *reader) prefixes(n *tree.Node, p *Proxy) {
 		if !r.isText(item, allowed) {
 			continue
 		}
-		if prefix, ok := requests.ParsePrefix(item.Text); ok {
+		if prefix, ok := condition.ParsePrefix(item.Text); ok {
 			p.TrustedProxies = append(p.TrustedProxies, prefix)
 		} else {
 			r.mistyped(item, allowed)

@@ -21,6 +21,10 @@ type settings struct {
 	given  []given
 	// methods that the step names, the default ones where it names none.
 	methods []string
+	// class is the attribute whose values are the classes of a limit, and rates their
+	// rates, nil for none.
+	class string
+	rates *tree.Node
 }
 
 // given is a setting that the document has.
@@ -129,6 +133,16 @@ func (s *settings) typed(part *mechanism.Setting, name string, n *tree.Node) boo
 	case mechanism.Methods:
 		s.methods = s.reader.methods(n)
 		return true
+	case mechanism.Attribute:
+		name, ok := s.attribute(n, classAttributes, rateClassText)
+		s.class = name
+		return ok
+	case mechanism.Rates:
+		ok := s.areRates(n)
+		if ok {
+			s.rates = n
+		}
+		return ok
 	}
 	switch into := s.draft.Field(name).(type) {
 	case *time.Duration:

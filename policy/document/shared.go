@@ -1,6 +1,7 @@
 package document
 
 import (
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -85,6 +86,9 @@ func (r *reader) sharedMechanism(e *tree.Node) (m sharedMechanism) {
 		in := r.settings(e.Items[0], row, &m.Step, &extra)
 		if in.fields.node != nil {
 			in.fields.refuse("name", "$t in a mechanism of several policies", "$t in the step that uses it", "")
+			for _, setting := range [...]string{"class", "rates"} {
+				in.fields.refuse(setting, "$t in a mechanism of several policies", "$t in a limit of one policy", "")
+			}
 		}
 		m.Description, m.methods, m.Stateless = extra.Description, in.methods, stateless(row, m.Config) != ""
 	}
@@ -158,6 +162,9 @@ func (r *reader) use(e *tree.Node, s *pipeline.Step, extra *Extra, one *Policy) 
 	if n := f.get("shadow"); n != nil {
 		s.Shadow = f.asBool(n)
 	}
+	if s.Shadow {
+		s.Enforce = condition.Share{} // the place says more
+	}
 	if n := f.get("description"); n != nil && f.isText(n, "a text") {
 		extra.Description = n.Text
 	}
@@ -179,14 +186,14 @@ func (r *reader) unknownShared(n *tree.Node) {
 
 // usedOnce reports a second step with the state of one shared mechanism, and returns
 // false.
-func (r *reader) usedOnce(e *tree.Node, s *pipeline.Step, before []pipeline.Step) bool {
+func (r *reader) usedOnce(e *tree.Node, s *pipeline.Step, before []pipeline.Step, written []int) bool {
 	if s.Mechanism == "" || stateless(mechanisms.Row(s.Kind()), s.Config) != "" {
 		return true
 	}
 	for i := range before[:min(len(before), pipeline.MaxSteps)] {
 		if before[i].Mechanism == s.Mechanism {
 			p := r.failKey(e, "a second use of the mechanism $w", "one step of a policy with its state; the first is steps[$x]")
-			p.x, p.word = i, quote(s.Mechanism)
+			p.x, p.word = written[i], quote(s.Mechanism)
 			return false
 		}
 	}

@@ -13,7 +13,7 @@ const (
 	// later are mechanisms that other versions of Sluice may have.
 	later = "shed queue cache adaptive throttle"
 	// common are the settings that every mechanism has, behind its own.
-	common = " name shadow per keys when_full missing scope description defaults"
+	common = " name shadow when enforce per keys when_full missing scope description defaults"
 )
 
 // nameText is what every error about a name allows.
@@ -28,13 +28,15 @@ func (r *reader) steps(n *tree.Node, one *Policy) {
 	}
 	defer func() { r.item = nil }()
 	r.atMost(pipeline.MaxSteps, n, "$x steps")
-	steps, extras := make([]pipeline.Step, len(n.Items)), make([]Extra, len(n.Items))
-	one.Steps, one.Extras = steps, extras
+	steps, extras := make([]pipeline.Step, 0, len(n.Items)), make([]Extra, 0, len(n.Items))
+	defer func() { one.Steps, one.Extras = steps, extras }()
 	var count, first, own [mechanism.Kinds]int
+	var written []int // the item of each step
 	for i, item := range n.Items {
 		r.item = item
-		s, extra := &steps[i], &extras[i]
-		r.step(item, s, extra, one)
+		var s pipeline.Step
+		var extra Extra
+		classes := r.step(item, &s, &extra, one)
 		k := s.Kind()
 		if k == 0 {
 			continue
@@ -50,8 +52,22 @@ func (r *reader) steps(n *tree.Node, one *Policy) {
 		if !extra.Named {
 			s.Name = numbered(e.Key, own[k])
 		}
-		if r.usedOnce(e, s, steps[:i]) {
-			r.nameOnce(e, s.Name, steps[:i])
+		of := extra
+		of.Named = true
+		for j := range classes {
+			own := &classes[j]
+			own.Name = s.Name + "-" + own.Name
+			r.nameOnce(e, own.Name, steps, written)
+			steps, extras, written = append(steps, *own), append(extras, of), append(written, i)
+		}
+		if r.usedOnce(e, &s, steps, written) {
+			r.nameOnce(e, s.Name, steps, written)
+		}
+		steps, extras, written = append(steps, s), append(extras, extra), append(written, i)
+		if len(classes) > 0 && len(steps) > pipeline.MaxSteps && len(n.Items) <= pipeline.MaxSteps {
+			p := r.failKey(entryOf(e, "rates"), "classes that make $x steps of the policy", "at most $y, one for each class and one for the calls of no class")
+			p.x, p.y = len(steps), pipeline.MaxSteps
+			break
 		}
 	}
 }
@@ -78,29 +94,33 @@ func (r *reader) once(e *tree.Node, row *mechanism.Row, count, first *[mechanism
 // nameOnce reports the entry of a step whose name one before it has. Past the
 // greatest number of steps the policy is refused anyway, and to look at all of
 // them would take long.
-func (r *reader) nameOnce(e *tree.Node, name string, before []pipeline.Step) {
+func (r *reader) nameOnce(e *tree.Node, name string, before []pipeline.Step, written []int) {
 	for i := range before[:min(len(before), pipeline.MaxSteps)] {
 		if name != "" && before[i].Name == name {
 			p := r.failKey(e, "a second step of the name $w", "names that differ; the first is steps[$x]")
-			p.x, p.word = i, quote(name)
+			p.x, p.word = written[i], quote(name)
 			return
 		}
 	}
 }
 
 // step reads a map of one entry, mechanism to settings. Its kind stays 0 when
-// it is none.
-func (r *reader) step(n *tree.Node, s *pipeline.Step, extra *Extra, one *Policy) {
+// it is none. It returns the steps of the classes, whose names are those of the classes.
+func (r *reader) step(n *tree.Node, s *pipeline.Step, extra *Extra, one *Policy) (classes []pipeline.Step) {
 	if e := mechanismOf(n); e != nil && e.Key == useKey {
 		r.use(e, s, extra, one)
-		return
+		return nil
 	}
 	row := r.mechanism(n)
 	if row == nil {
-		return
+		return nil
 	}
 	in := r.settings(n.Items[0], row, s, extra)
 	one.repeats(row, in.methods)
+	if in.rates != nil && in.class != "" {
+		classes = in.classes(s)
+	}
+	return classes
 }
 
 // settings reads the settings of a mechanism into a step.
@@ -197,6 +217,13 @@ func (f *fields) common(s *pipeline.Step, extra *Extra, without string) {
 	}
 	if n := f.get("shadow"); n != nil {
 		s.Shadow = f.asBool(n)
+	}
+	if n := f.get("when"); n != nil {
+		s.When = f.condition(n)
+	}
+	if n := f.get("enforce"); n != nil {
+		f.enforce(n, &s.Enforce)
+		f.refuseShadow(s.Shadow, n)
 	}
 	if n := f.get("description"); n != nil && f.isText(n, "a text") {
 		extra.Description = n.Text

@@ -81,6 +81,17 @@ func quoted(text string) (string, bool) {
 	return `"` + strings.ReplaceAll(strings.ReplaceAll(text, `\`, `\\`), `"`, `\"`) + `"`, true
 }
 
+// PolicyFieldOf is PolicyField for the limits of some steps alone.
+func PolicyFieldOf(limits []Limit, has func(step int) bool) string {
+	var some []Limit
+	for _, l := range limits {
+		if has(l.Step) {
+			some = append(some, l)
+		}
+	}
+	return PolicyField(some)
+}
+
 // PolicyField returns the value of RateLimit-Policy.
 func PolicyField(limits []Limit) string {
 	var b []byte

@@ -34,8 +34,12 @@ type Problem struct {
 //
 // What a limit refuses, for whatever reason, is 429: the caller is over its quota (RFC
 // 6585 section 4). All else is 503: the others used the capacity up, or there is none
-// (RFC 9110 section 15.6.4).
+// (RFC 9110 section 15.6.4). What the policy denies is 403: no retry can help (RFC 9110
+// section 15.5.4).
 func Rejected(step string, quota bool, why reducer.Reason) Problem {
+	if why == reducer.ReasonDenied {
+		return Problem{Type: Blank, Title: "Forbidden", Status: 403, Reason: why.String(), Step: step, Detail: Detail(why)}
+	}
 	p := Problem{Reason: why.String(), Step: step, Violated: []string{step}, Detail: Detail(why)}
 	if quota {
 		p.Status, p.Type, p.Title = 429, typeQuota, "Request cannot be satisfied as assigned quota has been exceeded"
@@ -64,17 +68,19 @@ func Detail(why reducer.Reason) string {
 		return "The request lacks what it is counted by."
 	case reducer.ReasonBlocked:
 		return "Requests of this client are blocked for a time."
+	case reducer.ReasonDenied:
+		return "The policy of the service denies the request."
 	}
 	return ""
 }
 
 // ComeBack returns Retry-After in seconds, at least one (RFC 9110 section 10.2.3). after
 // is negative where the step knows no time, as with a full queue: a second is the least
-// that can be said. A cost that can never be admitted, and a request without its key,
-// get none.
+// that can be said. A cost that can never be admitted, a request without its key, and one
+// that the policy denies get none.
 func ComeBack(why reducer.Reason, after time.Duration) (seconds int64, ok bool) {
 	if after < 0 {
-		return 1, why != reducer.ReasonCapacity && why != reducer.ReasonMissing
+		return 1, why != reducer.ReasonCapacity && why != reducer.ReasonMissing && why != reducer.ReasonDenied
 	}
 	return max(1, CeilSeconds(after)), true
 }

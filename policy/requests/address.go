@@ -2,103 +2,17 @@ package requests
 
 import (
 	"slices"
-	"strconv"
 	"strings"
 
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/keyed"
 )
 
-// Address is the eight groups of an address of IPv6. One of IPv4 is that of IPv6 to which
-// it is mapped, ::ffff:192.0.2.1 (RFC 4291 section 2.5.5.2).
-type Address [8]uint16
+// Address is an address of IPv6 or IPv4.
+type Address = condition.Address
 
-// Bits of an address, and of what is in front of one of IPv4.
-const (
-	addressBits = 128
-	mappedBits  = 96
-)
-
-// is4 reports whether the address is one of IPv4.
-func (a *Address) is4() bool { return *a == Address{5: 0xffff, 6: a[6], 7: a[7]} }
-
-// ParseAddress reads an address without a port and without a zone, as net/netip does.
-func ParseAddress(text string) (a Address, ok bool) {
-	if strings.IndexByte(text, ':') < 0 {
-		a[5] = 0xffff
-		ok = a.put4(6, text)
-		return a, ok
-	}
-	n, gap := 0, -1 // groups, and how many of them are in front of ::
-	if strings.HasPrefix(text, "::") {
-		gap, text = 0, text[2:]
-	}
-	for text != "" {
-		group, rest, more := strings.Cut(text, ":")
-		switch {
-		case n == len(a):
-			return a, false
-		case strings.IndexByte(group, '.') >= 0:
-			if more || !a.put4(n, group) {
-				return a, false
-			}
-			n++
-		case !putGroup(&a[n], group) || more && rest == "":
-			return a, false
-		}
-		n++
-		if strings.HasPrefix(rest, ":") {
-			if gap >= 0 {
-				return a, false
-			}
-			gap, rest = n, rest[1:]
-		}
-		text = rest
-	}
-	if gap < 0 || n == len(a) {
-		return a, gap < 0 && n == len(a)
-	}
-	// The gap has zeros.
-	tail := append([]uint16(nil), a[gap:n]...)
-	clear(a[gap:])
-	copy(a[len(a)-len(tail):], tail)
-	return a, true
-}
-
-// put4 reads an address of IPv4 into the two groups from a place on.
-func (a *Address) put4(at int, text string) bool {
-	if at > 6 || strings.Count(text, ".") != 3 {
-		return false
-	}
-	for i := range 4 {
-		var digits string
-		digits, text, _ = strings.Cut(text, ".")
-		n, ok := plainNumber(digits)
-		if !ok || n > 255 {
-			return false
-		}
-		group := &a[at+i/2]
-		*group = *group<<8 | uint16(n)
-	}
-	return true
-}
-
-// plainNumber reads a whole number without zeros in front.
-func plainNumber(text string) (n int64, ok bool) {
-	n, ok = keyed.Number(text)
-	return n, ok && (text[0] != '0' || text == "0")
-}
-
-// putGroup reads one to four hexadecimal digits.
-func putGroup(into *uint16, text string) bool {
-	for i := range len(text) {
-		digit := hex(text[i])
-		if digit < 0 {
-			return false
-		}
-		*into = *into<<4 | uint16(digit)
-	}
-	return text != "" && len(text) <= 4
-}
+// Prefix is the addresses whose first bits are those of an address.
+type Prefix = condition.Prefix
 
 // ParseHop reads an address that may have a port, brackets and a zone, which are left
 // out.
@@ -120,59 +34,17 @@ func ParseHop(text string) (a Address, ok bool) {
 		return a, false
 	}
 	host, zone, zoned := strings.Cut(host, "%")
-	if a, ok = ParseAddress(host); zoned && (zone == "" || strings.IndexByte(host, ':') < 0) {
+	if a, ok = condition.ParseAddress(host); zoned && (zone == "" || strings.IndexByte(host, ':') < 0) {
 		ok = false
 	}
 	return a, ok
-}
-
-// Prefix is the addresses whose first bits are those of an address.
-type Prefix struct {
-	Address Address
-	// Bits of the address as one of IPv6: 96 more than those of an address of IPv4.
-	Bits int
-}
-
-// ParsePrefix reads an address and, behind a slash, a number of bits, which are all of
-// them without one.
-func ParsePrefix(text string) (p Prefix, ok bool) {
-	address, bits, some := strings.Cut(text, "/")
-	if p.Address, ok = ParseAddress(address); !ok {
-		return p, false
-	}
-	if p.Bits = addressBits; !some {
-		return p, true
-	}
-	n, ok := plainNumber(bits)
-	if strings.IndexByte(address, ':') < 0 {
-		n += mappedBits
-	}
-	if !ok || n > addressBits {
-		return p, false
-	}
-	p.Bits = int(n)
-	return p, true
-}
-
-// contains reports whether an address has the prefix. One of IPv4 has none of less than 96
-// bits: ::/0 is all of IPv6.
-func (p *Prefix) contains(a Address) bool {
-	return a.masked(p.Bits) == p.Address.masked(p.Bits) && (p.Bits >= mappedBits || !a.is4())
-}
-
-// masked returns the address with its first bits alone.
-func (a Address) masked(bits int) Address {
-	for i := range a {
-		a[i] &^= 0xffff >> min(max(bits-16*i, 0), 16)
-	}
-	return a
 }
 
 // Client returns the address of the client of a request: that of the peer, or, while that
 // is one of the trusted hops, the one before it in X-Forwarded-For, which is read from the
 // right. What is no address ends the search, as no hop beyond it can be trusted.
 func Client(peer Address, forwarded string, trusted []Prefix) Address {
-	for forwarded != "" && slices.ContainsFunc(trusted, func(p Prefix) bool { return p.contains(peer) }) {
+	for forwarded != "" && slices.ContainsFunc(trusted, func(p Prefix) bool { return p.Contains(peer) }) {
 		cut := strings.LastIndexByte(forwarded, ',')
 		next, ok := ParseHop(strings.Trim(forwarded[cut+1:], " \t"))
 		if !ok {
@@ -181,55 +53,4 @@ func Client(peer Address, forwarded string, trusted []Prefix) Address {
 		peer, forwarded = next, forwarded[:max(cut, 0)]
 	}
 	return peer
-}
-
-// Network returns the network of an address as a key: its first bits, v4 of an address of
-// IPv4 and v6 of one of IPv6, as net/netip writes a prefix, and the address alone where
-// those are all.
-func (a Address) Network(v4, v6 int) string {
-	if a.is4() {
-		a = a.masked(mappedBits + v4)
-		var b []byte
-		for i, octet := range [4]uint16{a[6] >> 8, a[6] & 0xff, a[7] >> 8, a[7] & 0xff} {
-			if i > 0 {
-				b = append(b, '.')
-			}
-			b = strconv.AppendUint(b, uint64(octet), 10)
-		}
-		return withBits(b, v4, addressBits-mappedBits)
-	}
-	a = a.masked(v6)
-	// The longest run of zeros is left out, the first of those (RFC 5952 section 4.2).
-	from, to := 0, 1
-	for i := range a {
-		end := i
-		for end < len(a) && a[end] == 0 {
-			end++
-		}
-		if end-i > to-from {
-			from, to = i, end
-		}
-	}
-	var b []byte
-	for i := 0; i < len(a); i++ {
-		if i == from && to-from > 1 {
-			if b = append(b, "::"...); to == len(a) {
-				break
-			}
-			i = to
-		} else if i > 0 {
-			b = append(b, ':')
-		}
-		b = strconv.AppendUint(b, uint64(a[i]), 16)
-	}
-	return withBits(b, v6, addressBits)
-}
-
-// withBits returns the text of a network, without the number of its bits where those are
-// all.
-func withBits(b []byte, bits, all int) string {
-	if bits < all {
-		b = strconv.AppendUint(append(b, '/'), uint64(bits), 10)
-	}
-	return string(b)
 }

@@ -1,6 +1,10 @@
 package requests
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/sluice-go/sluice/core/keyed"
+)
 
 // Query returns the first value of a parameter of a raw query, decoded, without parsing
 // the others, and whether all are the same to a server that ends parameters at a
@@ -50,7 +54,7 @@ func unescape(text string) string {
 			if i+2 >= len(text) {
 				return text
 			}
-			high, low := hex(text[i+1]), hex(text[i+2])
+			high, low := keyed.Hex(text[i+1]), keyed.Hex(text[i+2])
 			if high < 0 || low < 0 {
 				return text
 			}
@@ -60,15 +64,4 @@ func unescape(text string) string {
 		decoded = append(decoded, c)
 	}
 	return string(decoded)
-}
-
-// hex returns the value of a hexadecimal digit, -1 for another character.
-func hex(c byte) int {
-	switch {
-	case '0' <= c && c <= '9':
-		return int(c - '0')
-	case 'a' <= c|0x20 && c|0x20 <= 'f':
-		return int(c|0x20-'a') + 10
-	}
-	return -1
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/internal/testenv"
 )
 
@@ -127,7 +128,7 @@ func TestParseAddress(t *testing.T) {
 		}
 		address, err := netip.ParseAddr(string(text))
 		valid := err == nil && address.Zone() == ""
-		got, ok := ParseAddress(string(text))
+		got, ok := condition.ParseAddress(string(text))
 		require.Equal(t, valid, ok, "SLUICE_SEED=%d %s", seed, text)
 		if ok {
 			good++
@@ -135,7 +136,7 @@ func TestParseAddress(t *testing.T) {
 		}
 		prefix, err := netip.ParsePrefix(string(text))
 		valid = valid || err == nil
-		_, ok = ParsePrefix(string(text))
+		_, ok = condition.ParsePrefix(string(text))
 		require.Equal(t, valid, ok, "SLUICE_SEED=%d %s: a prefix", seed, text)
 		if err == nil {
 			good++
@@ -143,12 +144,12 @@ func TestParseAddress(t *testing.T) {
 			if random.IntN(2) == 0 {
 				in = prefix.Masked().Addr()
 			}
-			own, _ := ParsePrefix(string(text))
-			one, _ := ParseAddress(in.String())
+			own, _ := condition.ParsePrefix(string(text))
+			one, _ := condition.ParseAddress(in.String())
 			if prefix.Addr().Is4In6() && prefix.Bits() >= 96 {
 				prefix = netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-96)
 			}
-			require.Equal(t, prefix.Contains(in.Unmap()), own.contains(one), "SLUICE_SEED=%d %s %s", seed, text, in)
+			require.Equal(t, prefix.Contains(in.Unmap()), own.Contains(one), "SLUICE_SEED=%d %s %s", seed, text, in)
 		}
 	}
 	assert.Greater(t, good, 10_000)
@@ -173,7 +174,7 @@ func TestParseHop(t *testing.T) {
 func TestClient(t *testing.T) {
 	var trusted []Prefix
 	for _, text := range []string{"10.0.0.0/8", "::ffff:192.168.0.0/112", "2001:db8::/32", "203.0.113.7"} {
-		p, ok := ParsePrefix(text)
+		p, ok := condition.ParsePrefix(text)
 		require.True(t, ok, text)
 		trusted = append(trusted, p)
 	}

@@ -121,7 +121,8 @@ var typeTexts = map[mechanism.Type]string{
 	mechanism.OpenTime:  "duration, or a [backoff](#backoff) other than `none` in which `jitter` may be written",
 	mechanism.BlockTime: "duration, or a [backoff](#backoff) other than `none` and `decorrelated`",
 	mechanism.Jitter:    "`none`, `full`, `equal` or a share", mechanism.Budget: "`none`, a ratio or a [budget](#budget)",
-	mechanism.Methods: "an HTTP method or a list of them",
+	mechanism.Methods:   "an HTTP method or a list of them",
+	mechanism.Attribute: "one of the attributes of [per](#common-settings), not `ip`", mechanism.Rates: "a map of classes and their rates",
 }
 
 // typeText describes the type of a value.
@@ -145,6 +146,8 @@ func rangeText(s *mechanism.Setting) string {
 		return grouped(s.Least) + " to " + grouped(s.Most)
 	case mechanism.Methods:
 		return "the eight of RFC 9110 and PATCH, upper case"
+	case mechanism.Rates:
+		return "classes of lower-case letters, digits and hyphens; at most 15"
 	}
 	return ""
 }

@@ -64,6 +64,9 @@ func (m *metrics) decided(p *policy, d *decision.Decision) {
 	switch d.Kind {
 	case decision.Admit:
 		p.admitted++
+		if d.Reason == reducer.ReasonAllowed {
+			m.of(metricName{policy: p, step: pipeline.NoStep, word: d.Kind.String(), reason: d.Reason}).count++
+		}
 	case decision.Wait, decision.Reject, decision.Expire, decision.Lapse:
 		m.of(metricName{p, d.Index, d.Kind.String(), d.Reason, d.Shadow}).count++
 	}

@@ -26,6 +26,7 @@ type process struct {
 	parked  []*call // in the order in which they came
 	idle    []*call
 	member  uint32
+	begun   uint64 // calls, for their seeds
 	metrics *metrics
 }
 
@@ -204,10 +205,16 @@ func (e *process) begin(s *stream, q *request) verdict {
 		c.now = e.store.Now()
 	}
 	c.base = c.now
-	effect := e.plan.Begin(&c.Call, q.cost, clock.Never, 0)
+	e.begun++
+	effect := e.plan.Begin(&c.Call, q.cost, clock.Never, pipeline.Seed(1, e.begun))
 	if e.plan.Priced() != 0 {
 		costs := e.plan.CostsBy(q.lookup)
 		e.plan.Price(&c.Call, &costs)
+	}
+	if e.plan.Conditional() {
+		applies := e.plan.ConditionsBy(q.lookup)
+		effect = e.plan.Apply(&c.Call, &applies)
+		s.omits = applies.Omits()
 	}
 	e.plan.Take(c, &c.Call, effect, c.base)
 	return e.settle(c)

@@ -34,7 +34,7 @@ func (p *policy) refusal(step int, why reducer.Reason) *refusal {
 		}
 	}
 	name := p.plan.StepName(step)
-	quota := mechanisms.Row(p.plan.Kind(step)).Traits.Has(mechanism.Quotas)
+	quota := step >= 0 && mechanisms.Row(p.plan.Kind(step)).Traits.Has(mechanism.Quotas)
 	f := &refusal{step: step, reason: why, problem: refusals.Rejected(name, quota, why)}
 	f.details = "sluice_" + p.Name + "_" + name + "_" + why.String()
 	f.body = string(f.problem.Text())
@@ -55,7 +55,7 @@ func (r *root) refuse(s *stream, v verdict) {
 	case isGRPC(abi.RequestHeaders):
 		toGRPC(&reply, &f.problem)
 		reply.Headers = p.headers(s, &v, f, seconds, "")
-	case p.fallback != nil:
+	case p.fallback != nil && v.reason != reducer.ReasonDenied:
 		reply.Status, reply.Body = uint32(p.fallback.Status), p.fallback.Body
 		reply.Headers = p.cached(s, &v, f, seconds, typeOf(p.fallback.Body))
 	default:
@@ -147,6 +147,7 @@ type limitFields struct {
 	// Of the limit with the fewest permits.
 	limit, remaining uint64
 	reset            int64
+	omits            uint16 // steps that the request does not pass
 }
 
 // tighter notes a limit.
@@ -159,7 +160,7 @@ func (f *limitFields) tighter(l *refusals.Limit, remaining uint64, reset int64) 
 // limitFields returns what the limits of a policy have for a request. v is the refusal that
 // it goes with, nil for none.
 func (p *policy) limitFields(s *stream, v *verdict) limitFields {
-	f := limitFields{remaining: math.MaxUint64}
+	f := limitFields{remaining: math.MaxUint64, omits: s.omits}
 	var b []byte
 	if p.sole(v) {
 		l, reset := &p.limits[0], refusals.CeilSeconds(v.after)
@@ -169,6 +170,9 @@ func (p *policy) limitFields(s *stream, v *verdict) limitFields {
 	}
 	for i := range p.limits {
 		l := &p.limits[i]
+		if s.omits&(1<<l.Step) != 0 {
+			continue
+		}
 		if len(b) > 0 {
 			b = append(b, ", "...)
 		}
@@ -202,7 +206,11 @@ func (f *limitFields) append(fields []string, p *policy, legacy bool) []string {
 	if f.rateLimit == "" {
 		return fields
 	}
-	fields = append(fields, rateLimitPolicy, p.field, rateLimit, f.rateLimit)
+	policy := p.field
+	if f.omits != 0 {
+		policy = refusals.PolicyFieldOf(p.limits, func(step int) bool { return f.omits&(1<<step) == 0 })
+	}
+	fields = append(fields, rateLimitPolicy, policy, rateLimit, f.rateLimit)
 	if legacy {
 		fields = append(fields, legacyLimit, strconv.FormatUint(f.limit, 10), legacyRemaining, strconv.FormatUint(f.remaining, 10),
 			legacyReset, strconv.FormatInt(f.reset, 10))

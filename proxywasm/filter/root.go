@@ -137,9 +137,9 @@ func newPolicy(from *document.Policy, key *source) (*policy, error) {
 		if traits.Has(mechanism.Votes) || traits.Has(mechanism.Observes) || plan.SettlesAt(i) {
 			p.votes = true
 		}
-		for _, attribute := range plan.Attributes(i) {
-			p.sends(attribute, key)
-		}
+	}
+	for _, attribute := range plan.Attributes() {
+		p.sends(attribute, key)
 	}
 	for i := plan.Len() - 1; i >= 0; i-- {
 		if !plan.SettlesAt(i) {

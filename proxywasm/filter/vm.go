@@ -43,6 +43,7 @@ type stream struct {
 	call    *call
 	handle  decision.Handle
 	keys    [pipeline.MaxSteps]uint32
+	omits   uint16 // steps that the request does not pass
 	decided verdict
 	parked  bool // among those that wait
 }

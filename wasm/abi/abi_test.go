@@ -44,7 +44,7 @@ func TestLayout(t *testing.T) {
 		"timeless": unsafe.Offsetof(s.Timeless), "millis": unsafe.Offsetof(s.Millis), "permit": unsafe.Offsetof(s.Permit),
 		"mode": unsafe.Offsetof(s.Mode), "attempt": unsafe.Offsetof(s.Attempt), "before": unsafe.Offsetof(s.Before), "began": unsafe.Offsetof(s.Began),
 		"keys": unsafe.Offsetof(s.Keys), "config": unsafe.Offsetof(s.Config), "step": unsafe.Offsetof(s.Step),
-		"priced": unsafe.Offsetof(s.Priced), "costs": unsafe.Offsetof(s.Costs), "spent": unsafe.Offsetof(s.Spent), "used": unsafe.Offsetof(s.Used),
+		"priced": unsafe.Offsetof(s.Priced), "costs": unsafe.Offsetof(s.Costs), "spent": unsafe.Offsetof(s.Spent), "used": unsafe.Offsetof(s.Used), "applies": unsafe.Offsetof(s.Applies), "decides": unsafe.Offsetof(s.Decides),
 	}, documented)
 	var d Decision
 	assert.Equal(t, []uintptr{0, 8, 16, 24, 28, 32, 36, 40, 41, 42, 43, 44, 48}, []uintptr{

@@ -37,11 +37,15 @@ const (
 	EventCosts = 16
 	// EventUsed: the attempt has used what the last word says.
 	EventUsed = 32
+	// EventApplies: 8 bytes follow the event, its keys and its costs: Slots.Applies and
+	// Slots.Decides.
+	EventApplies = 64
 )
 
 const (
-	keysSize  = 4 * pipeline.MaxSteps
-	costsSize = 4 + 4*pipeline.MaxSteps
+	keysSize    = 4 * pipeline.MaxSteps
+	costsSize   = 4 + 4*pipeline.MaxSteps
+	appliesSize = 8
 )
 
 // begun is the call of an event of a batch.
@@ -118,6 +122,14 @@ func (m *Module) happen(d *drive.Driver, src []byte, event uint32) (used int, co
 			m.costs.Of[i] = binary.LittleEndian.Uint32(src[used:])
 			used += 4
 		}
+	}
+	if flags&EventApplies != 0 {
+		if len(src) < used+appliesSize {
+			return 0, m.fail(BadBytes, "the conditions of an event are cut off")
+		}
+		m.applies = conditionsOf(binary.LittleEndian.Uint32(src[used:]), binary.LittleEndian.Uint32(src[used+4:]))
+		request.Conditions = &m.applies
+		used += appliesSize
 	}
 	call := decision.HandleOf(slot, generation)
 	if flags&EventOf != 0 {

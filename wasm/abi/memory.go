@@ -184,6 +184,9 @@ func (m *Module) cannotPlay(o *object, src []byte) bool {
 		if at[2]&EventCosts != 0 {
 			used += costsSize
 		}
+		if at[2]&EventApplies != 0 {
+			used += appliesSize
+		}
 		at = at[min(used, len(at)):]
 	}
 	plan := o.driver.Plan()

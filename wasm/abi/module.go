@@ -90,6 +90,43 @@ type Slots struct {
 	// Spent is 1 where Used holds for the next Done, which clears it.
 	Spent uint32 // 584, in
 	Used  uint32 // 588, in
+	// Applies are the steps that do not apply to the call of the next Begin, and from bit 16
+	// on those that enforce nothing for it, by an attribute. They hold, and Decides says for
+	// which steps an attribute decides that, where Decides has ConditionsHold. Begin clears
+	// that.
+	Applies uint32 // 592, in
+	Decides uint32 // 596, in
+}
+
+// The bits of Slots.Decides above those of the steps.
+const (
+	// ConditionsHold: the slots hold for the next Begin.
+	ConditionsHold = 1 << 16
+	// ConditionsDenied: the policy denies the call.
+	ConditionsDenied = 1 << 17
+	// ConditionsAllowed: the policy lets the call pass without its steps.
+	ConditionsAllowed = 1 << 18
+)
+
+// conditionsOf returns the conditions of two words, as Slots.Applies and Slots.Decides
+// have them.
+func conditionsOf(applies, decides uint32) pipeline.Conditions {
+	return pipeline.Conditions{
+		Skips: uint16(applies), Shadows: uint16(applies >> 16), Decided: uint16(decides),
+		Denied: decides&ConditionsDenied != 0, Allowed: decides&ConditionsAllowed != 0,
+	}
+}
+
+// WordsOf returns the two words that a host puts into Slots.Applies and Slots.Decides.
+func WordsOf(x *pipeline.Conditions) (applies, decides uint32) {
+	applies, decides = uint32(x.Skips)|uint32(x.Shadows)<<16, uint32(x.Decided)|ConditionsHold
+	if x.Denied {
+		decides |= ConditionsDenied
+	}
+	if x.Allowed {
+		decides |= ConditionsAllowed
+	}
+	return applies, decides
 }
 
 // The bits of Slots.Exact.
@@ -138,6 +175,7 @@ type Module struct {
 	out         reducer.Out
 	batch       []begun
 	costs       pipeline.Costs // of the call that begins
+	applies     pipeline.Conditions
 }
 
 // Reserve makes room for at least size bytes in the buffer and keeps what is in

@@ -34,6 +34,8 @@ type Decision struct {
 const (
 	NoStep   = 255
 	Deadline = 254
+	// Denied: the condition of the policy on calls that it denies.
+	Denied = 253
 )
 
 // The bits of Decision.Flags.
@@ -126,7 +128,7 @@ func (m *Module) decided(d *drive.Driver, event uint32) int32 {
 		r.Attempt, r.Event = x.Attempt, event
 		r.Kind, r.Outcome, r.Reason, r.Policy = uint8(x.Kind), uint8(x.Outcome), uint8(x.Reason), x.Policy
 		r.Value, r.Millis, r.Step, r.Flags = 0, 0, uint8(x.Index), 0
-		if x.Index < 0 && x.Step != "" {
+		if x.Index == pipeline.CallDeadline && x.Step != "" {
 			r.Step = Deadline
 		}
 		switch {
@@ -169,7 +171,8 @@ const BeginNoHedge = 1
 
 // Begin starts a call, which Slots.Slot and Slots.Generation name. deadline is
 // NaN for none. Steps with keys have their numbers in Slots.Keys, those whose cost an
-// attribute has their costs in Slots.Costs. Like all that
+// attribute has their costs in Slots.Costs, and what its attributes say about the steps is in
+// Slots.Applies. Like all that
 // happens to a pipeline it returns how many decisions there are.
 func (m *Module) Begin(handle, cost, flags uint32, deadline, now float64) int32 {
 	o := m.get(handle)
@@ -196,6 +199,10 @@ func (m *Module) Begin(handle, cost, flags uint32, deadline, now float64) int32 
 	if m.Slots.Priced != 0 {
 		m.costs = pipeline.Costs{Known: uint16(m.Slots.Priced), Of: m.Slots.Costs}
 		r.Costs, m.Slots.Priced = &m.costs, 0
+	}
+	if m.Slots.Decides&ConditionsHold != 0 {
+		m.applies = conditionsOf(m.Slots.Applies, m.Slots.Decides)
+		r.Conditions, m.Slots.Decides = &m.applies, 0
 	}
 	if o.promised > 0 {
 		m.keep(&o.promised)

@@ -114,7 +114,7 @@ func (p *Pipeline) encode(events []Event, i int) error {
 	var flags uint8
 	var cost, slot, generation, used uint32
 	var span time.Duration
-	keys, costs, err := p.check(e)
+	keys, said, err := p.check(e)
 	if err != nil {
 		return wrong(err.Text)
 	}
@@ -131,8 +131,11 @@ func (p *Pipeline) encode(events []Event, i int) error {
 		if keys != [pipeline.MaxSteps]uint32{} {
 			flags |= abi.EventKeys
 		}
-		if costs.Known != 0 {
+		if said.costs.Known != 0 {
 			flags |= abi.EventCosts
+		}
+		if p.plan.shape.Conditional() {
+			flags |= abi.EventApplies
 		}
 	case Done, Cancel, Renew:
 		slot, generation = e.Call.Slot(), e.Call.Generation()
@@ -172,38 +175,55 @@ func (p *Pipeline) encode(events []Event, i int) error {
 		}
 	}
 	if flags&abi.EventCosts != 0 {
-		b = binary.LittleEndian.AppendUint32(b, uint32(costs.Known))
-		for _, cost := range costs.Of {
+		b = binary.LittleEndian.AppendUint32(b, uint32(said.costs.Known))
+		for _, cost := range said.costs.Of {
 			b = binary.LittleEndian.AppendUint32(b, cost)
 		}
+	}
+	if flags&abi.EventApplies != 0 {
+		applies, decides := abi.WordsOf(&said.conditions)
+		b = binary.LittleEndian.AppendUint32(binary.LittleEndian.AppendUint32(b, applies), decides)
 	}
 	p.encoded = b
 	return nil
 }
 
-// check returns the numbers of the keys of an event and the costs that its attributes
-// have, or what is wrong with it.
-func (p *Pipeline) check(e *Event) (keys [pipeline.MaxSteps]uint32, costs pipeline.Costs, err *Error) {
+// nothing is the lookup of a call without attributes.
+func nothing(string) string { return "" }
+
+// said is what the attributes of an event say beside its keys.
+type said struct {
+	costs      pipeline.Costs
+	conditions pipeline.Conditions
+}
+
+// check returns the numbers of the keys of an event and what its attributes say, or what is
+// wrong with it.
+func (p *Pipeline) check(e *Event) (keys [pipeline.MaxSteps]uint32, says said, err *Error) {
 	switch e.Op {
 	case Begin:
 		if p.moved {
-			return keys, costs, &Error{Code: abi.BadArgument, Text: "the pipeline was handed over"}
+			return keys, says, &Error{Code: abi.BadArgument, Text: "the pipeline was handed over"}
 		}
 		e.Call = decision.Handle{}
-		if e.Request.Lookup != nil {
-			keys, costs = p.number(e.Request.Lookup), p.plan.shape.CostsBy(e.Request.Lookup)
+		lookup := e.Request.Lookup
+		if lookup != nil {
+			keys, says.costs = p.number(lookup), p.plan.shape.CostsBy(lookup)
+		} else {
+			lookup = nothing
 		}
+		says.conditions = p.plan.shape.ConditionsBy(lookup)
 		for _, key := range keys {
 			if key&^abi.KeyMissing > abi.MaxKey {
-				return keys, costs, errKeys
+				return keys, says, errKeys
 			}
 		}
 	case Done:
 		if e.Result.Outcome < reducer.OK || e.Result.Outcome > reducer.Ignore {
-			return keys, costs, &Error{Code: abi.BadArgument, Text: "an attempt ends with OK, Fail, Throttle or Ignore"}
+			return keys, says, &Error{Code: abi.BadArgument, Text: "an attempt ends with OK, Fail, Throttle or Ignore"}
 		}
 	}
-	return keys, costs, nil
+	return keys, says, nil
 }
 
 // The offsets of what a record of a decision has.
@@ -275,6 +295,8 @@ func (p *Pipeline) decision(dst []decision.Decision, record []byte, event *Event
 		switch i := record[ofStep]; {
 		case i == abi.Deadline:
 			d.Step = pipeline.Deadline
+		case i == abi.Denied:
+			d.Step, d.Index = pipeline.Denial, pipeline.Denied
 		case int(i) < len(plan.steps):
 			d.Step, d.Index = plan.steps[i].Name, int(i)
 		case i != abi.NoStep:

@@ -45,6 +45,7 @@ const (
 	planOf
 	bodyOf
 	describe
+	encode
 	makerOf
 	pipelineOf
 	begin
@@ -80,6 +81,7 @@ var abiTable = [exports]struct{ name, signature string }{
 	planOf:     {"plan", "ii:i"},
 	bodyOf:     {"body", "i:i"},
 	describe:   {"describe", "ii:i"},
+	encode:     {"encode", "i:i"},
 	makerOf:    {"maker", "ii:i"},
 	pipelineOf: {"pipeline", "iii:i"},
 	begin:      {"begin", "iiidd:i"},

@@ -68,6 +68,8 @@ const (
 	atPriced  = uint32(unsafe.Offsetof(abi.Slots{}.Priced))
 	atSpent   = uint32(unsafe.Offsetof(abi.Slots{}.Spent))
 	atUsed    = uint32(unsafe.Offsetof(abi.Slots{}.Used))
+	atApplies = uint32(unsafe.Offsetof(abi.Slots{}.Applies))
+	atDecides = uint32(unsafe.Offsetof(abi.Slots{}.Decides))
 	atCosts   = uint32(unsafe.Offsetof(abi.Slots{}.Costs))
 	atConfig  = uint32(unsafe.Offsetof(abi.Slots{}.Config))
 	slotsSize = uint32(unsafe.Sizeof(abi.Slots{}))

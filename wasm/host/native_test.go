@@ -55,6 +55,7 @@ var calls = map[string]struct {
 	"free":        {"i:i", func(m *abi.Module, s []uint64) int32 { return m.Free(u(s[0])) }},
 	"plan":        {"ii:i", func(m *abi.Module, s []uint64) int32 { return m.Plan(u(s[0]), u(s[1])) }},
 	"body":        {"i:i", func(m *abi.Module, s []uint64) int32 { return m.Body(u(s[0])) }},
+	"encode":      {"i:i", func(m *abi.Module, s []uint64) int32 { return m.Encode(u(s[0])) }},
 	"describe":    {"ii:i", func(m *abi.Module, s []uint64) int32 { return m.Describe(u(s[0]), u(s[1])) }},
 	"maker":       {"ii:i", func(m *abi.Module, s []uint64) int32 { return m.MakerOf(u(s[0]), u(s[1])) }},
 	"pipeline":    {"iii:i", func(m *abi.Module, s []uint64) int32 { return m.Pipeline(u(s[0]), u(s[1]), u(s[2])) }},

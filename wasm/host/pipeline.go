@@ -135,7 +135,7 @@ func (p *Pipeline) happen(dst []decision.Decision) ([]decision.Decision, error) 
 		return p.batch(dst, p.one[:])
 	}
 	p.keys.batch++
-	keys, costs, wrong := p.check(e)
+	keys, said, wrong := p.check(e)
 	if wrong != nil {
 		return dst, wrong
 	}
@@ -151,7 +151,7 @@ func (p *Pipeline) happen(dst []decision.Decision) ([]decision.Decision, error) 
 	case Tick:
 		code, err = m.raw(advance, uint64(p.handle), nan)
 	case Begin:
-		code, err = p.begin(memory, &e.Request, &keys, &costs)
+		code, err = p.begin(memory, &e.Request, &keys, &said)
 	case Done:
 		if e.Result.Told {
 			m.by(memory, e.Result.RetryAfter)
@@ -175,7 +175,7 @@ func (p *Pipeline) happen(dst []decision.Decision) ([]decision.Decision, error) 
 	return p.decisions(dst, p.one[:])
 }
 
-func (p *Pipeline) begin(memory []byte, r *Request, keys *[pipeline.MaxSteps]uint32, costs *pipeline.Costs) (uint32, error) {
+func (p *Pipeline) begin(memory []byte, r *Request, keys *[pipeline.MaxSteps]uint32, said *said) (uint32, error) {
 	if r.Deadline >= 0 {
 		p.m.by(memory, r.Deadline)
 	}
@@ -184,9 +184,14 @@ func (p *Pipeline) begin(memory []byte, r *Request, keys *[pipeline.MaxSteps]uin
 			binary.LittleEndian.PutUint32(memory[p.m.slots+atKeys+uint32(4*i):], key)
 		}
 	}
-	if costs.Known != 0 {
-		binary.LittleEndian.PutUint32(memory[p.m.slots+atPriced:], uint32(costs.Known))
-		for i, cost := range costs.Of {
+	if p.plan.shape.Conditional() {
+		applies, decides := abi.WordsOf(&said.conditions)
+		binary.LittleEndian.PutUint32(memory[p.m.slots+atApplies:], applies)
+		binary.LittleEndian.PutUint32(memory[p.m.slots+atDecides:], decides)
+	}
+	if said.costs.Known != 0 {
+		binary.LittleEndian.PutUint32(memory[p.m.slots+atPriced:], uint32(said.costs.Known))
+		for i, cost := range said.costs.Of {
 			binary.LittleEndian.PutUint32(memory[p.m.slots+atCosts+uint32(4*i):], cost)
 		}
 	}

@@ -2,12 +2,14 @@ package host
 
 import (
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/core/planbytes"
 	"github.com/sluice-go/sluice/core/timeout"
 )
 
@@ -19,7 +21,7 @@ type Plan struct {
 	// shape is what the host has to know of the plan, in the form that the
 	// native core has it: as many steps, with their names and attributes. What
 	// they decide stays in the module, and here they are timeouts, and limits where an
-	// attribute has a cost.
+	// attribute has a cost. The conditions on calls are those of the plan.
 	shape *pipeline.Plan
 }
 
@@ -101,9 +103,32 @@ func (p *Plan) describe() error {
 		policy.Steps = append(policy.Steps, pipeline.Step{Config: shape, Name: s.Name, Shadow: s.Shadow, Per: s.Per})
 	}
 	policy.Pass = len(policy.Steps) == 0
-	var err error
+	err := p.conditions(&policy)
+	if err != nil {
+		return err
+	}
 	if p.shape, err = pipeline.Compile(policy); err != nil {
 		return p.m.broken(err)
+	}
+	return nil
+}
+
+// conditions takes the conditions on calls from the bytes of the plan.
+func (p *Plan) conditions(to *pipeline.Policy) error {
+	if _, err := p.m.call(encode, uint64(p.handle)); err != nil {
+		return err
+	}
+	src, err := p.m.left()
+	if err != nil {
+		return err
+	}
+	from, err := planbytes.Decode(src)
+	if err != nil || len(from.Steps) != len(to.Steps) {
+		return p.m.broken(fmt.Errorf("it encodes another plan: %w", err))
+	}
+	to.Allow, to.Deny = from.Allow, from.Deny
+	for i := range to.Steps {
+		to.Steps[i].When, to.Steps[i].Enforce = from.Steps[i].When, from.Steps[i].Enforce
 	}
 	return nil
 }

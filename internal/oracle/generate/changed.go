@@ -18,7 +18,7 @@ func (m *maker) changed(p pipeline.Policy) pipeline.Policy {
 	if m.chance(10) || p.Pass || m.passes && m.chance(50) {
 		return m.policy()
 	}
-	next := pipeline.Policy{Name: p.Name, Fallback: p.Fallback}
+	next := pipeline.Policy{Name: p.Name, Fallback: p.Fallback, Allow: p.Allow, Deny: p.Deny}
 	tighter := m.chance(35)
 	for _, s := range p.Steps {
 		s.Per = append([]string(nil), s.Per...)
@@ -35,6 +35,8 @@ func (m *maker) changed(p pipeline.Policy) pipeline.Policy {
 			m.partly(&s)
 		case 9:
 			m.keys(&s)
+		case 10:
+			m.choose(&s)
 		}
 		if tighter && s.Kind() == pipeline.Limit {
 			pipeline.Edit(&s, func(c *limiter.Config) { c.Count, c.Burst = 1, min(c.Burst, 1) })

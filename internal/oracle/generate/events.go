@@ -39,7 +39,7 @@ func draw(m *maker, seed uint64) (pipeline.Policy, []oracle.Event) {
 	m.grid = of(m, mixed, mixed, mixed, onGrid, onGrid, offGrid)
 	m.named = m.chance(40)
 	kind := m.IntN(100)
-	m.keyed, m.priced = kind < 20, m.all && kind >= 10 && kind < 30
+	m.keyed, m.priced, m.chosen = kind < 20, m.all && kind >= 10 && kind < 30, m.all && kind >= 25 && kind < 45
 	p := m.policy()
 	l := &log{maker: m, policy: p, engine: oracle.New(p, seed), again: m.chance(25), still: of(m, 15, 40, 65)}
 	if m.passes || m.chance(35) {
@@ -157,6 +157,12 @@ func (l *log) call(at int64) {
 		if l.priced {
 			e.Attributes["header:n"] = of(l.maker, "", "0", "1", "1", "2", "3", "5", "-1", "02", "99999999999", "9999999999999999999")
 		}
+	}
+	if l.chosen && l.chance(70) {
+		if e.Attributes == nil {
+			e.Attributes = map[string]string{}
+		}
+		e.Attributes["ip"] = of(l.maker, "10.1.0.7", "192.0.2.1", "192.0.2.200", "2001:db8::/64", "2001:db9::1", "::ffff:10.2.0.1", "192.0.0.0/16", "unknown")
 	}
 	switch n := l.IntN(100); {
 	case n < 15:

@@ -8,12 +8,14 @@ import (
 
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/chaos"
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // maker draws policies and logs.
@@ -30,6 +32,9 @@ type maker struct {
 	passes bool
 	// priced says that many limits and bulkheads of this case have a cost of their own.
 	priced bool
+	// chosen says that many steps of this case apply to some calls alone, or enforce for a
+	// share of them.
+	chosen bool
 	// all says that cases have every setting, also those that the first edition of the
 	// vectors does not have.
 	all bool
@@ -106,6 +111,12 @@ func (m *maker) policy() pipeline.Policy {
 		p.Steps = m.added(p.Steps, pipeline.Chaos)
 	}
 	p.Steps = arranged(p.Steps)
+	if m.chosen && m.chance(30) {
+		p.Allow = m.condition()
+	}
+	if m.chosen && m.chance(30) {
+		p.Deny = m.condition()
+	}
 	if m.passes && m.chance(60) {
 		p.Steps, p.Pass = nil, true
 	}
@@ -127,7 +138,39 @@ func (m *maker) added(steps []pipeline.Step, kind pipeline.Kind) []pipeline.Step
 		s.Per = of(m, []string{"key"}, []string{"key"}, []string{"header:x"}, []string{"key", "header:x"})
 		m.keys(&s)
 	}
+	m.choose(&s)
 	return slices.Insert(slices.Clone(steps), m.IntN(len(steps)+1), plain(s))
+}
+
+// choose draws for which calls the step is.
+func (m *maker) choose(s *pipeline.Step) {
+	s.When, s.Enforce = nil, condition.Share{}
+	if !m.chosen {
+		return
+	}
+	if m.chance(40) {
+		s.When = m.condition()
+	}
+	if !s.Shadow && m.chance(30) {
+		s.Enforce = condition.Share{Of: of(m, reducer.Percent(50), reducer.Percent(50), reducer.Percent(10), reducer.Percent(100), reducer.Millionths(1)), By: of(m, "", "key", "header:x")}
+	}
+}
+
+// condition draws a condition that some calls of a log match.
+func (m *maker) condition() (c condition.Condition) {
+	for n := of(m, 1, 1, 2); n > 0; n-- {
+		var one condition.Case
+		for k := of(m, 1, 1, 2); k > 0; k-- {
+			entry := of(m, condition.Entry{Attribute: "key", Values: of(m, []string{"a"}, []string{"a", "b"}, []string{"", "c"})},
+				condition.Entry{Attribute: "header:x", Values: of(m, []string{"b"}, []string{"a", "b"}, []string{""})},
+				condition.Entry{Attribute: "ip", Values: of(m, []string{"10.0.0.0/8"}, []string{"192.0.2.0/25", "2001:db8::/32"}, []string{"", "::ffff:10.1.0.0/112"})})
+			if list := of(m, &one.All, &one.All, &one.None); !slices.ContainsFunc(*list, func(e condition.Entry) bool { return e.Attribute == entry.Attribute }) {
+				*list = append(*list, entry)
+			}
+		}
+		c = append(c, one)
+	}
+	return c
 }
 
 // keys draws what the step does with many keys and with none.
@@ -184,6 +227,9 @@ func plain(s pipeline.Step) pipeline.Step {
 	}
 	if !cells {
 		s.Per = nil
+	}
+	if s.Shadow {
+		s.Enforce = condition.Share{}
 	}
 	if len(s.Per) == 0 {
 		s.Keys, s.WhenFull, s.Missing = 0, pipeline.FullEvict, pipeline.MissingShare

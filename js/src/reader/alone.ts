@@ -17,7 +17,18 @@ export interface Alone {
 
 export const limitAlone: Alone = {
   mechanism: limit,
-  readers: { block_time: blockTime, cost: notAlone, count, duration, map, rate, word, words: notAlone },
+  readers: {
+    attribute: notAlone,
+    block_time: blockTime,
+    cost: notAlone,
+    count,
+    duration,
+    map,
+    rate,
+    rates: notAlone,
+    word,
+    words: notAlone,
+  },
 };
 export const breakerAlone: Alone = {
   mechanism: breaker,

@@ -1,3 +1,4 @@
+import type { Case, Condition, Entry } from './conditions.js';
 import type { ReadPolicy } from './policy.js';
 import type { Step } from './step.js';
 
@@ -15,21 +16,44 @@ function number(value: number | bigint): string {
 
 const text = (bytes: string): string => number(bytes.length) + bytes;
 
-/** The bytes of a step: its mechanism, flags, name, keys, shared mechanism and values. */
-function step({ kind, name, shadow, per, keys, whenFull, missing, values, shares }: Step): string {
-  const flags = Number(shadow) | (whenFull << 1) | (missing << 2) | (shares ? 16 : 0);
+const list = <T>(items: readonly T[], by: (item: T) => string): string =>
+  number(items.length) + items.map(by).join('');
+
+const entry = ({ attribute, values }: Entry): string => text(attribute) + list(values, text);
+
+const cases = ({ all, none }: Case): string => list(all, entry) + list(none, entry);
+
+/** The bytes of a condition, nothing for none. */
+const condition = (one: Condition): string => (one.length ? list(one, cases) : '');
+
+/** The bytes of a step: its mechanism, flags, name, keys, shared mechanism, conditions and values. */
+function step(one: Step): string {
+  const { kind, name, shadow, per, keys, whenFull, missing, shares, when, enforce, values } = one;
+  const flags =
+    Number(shadow) |
+    (whenFull << 1) |
+    (missing << 2) |
+    (shares ? 16 : 0) |
+    (when.length ? 32 : 0) |
+    (enforce.of ? 64 : 0);
   return (
     number(kind) +
     number(flags) +
     text(name) +
-    number(per.length) +
-    per.map(text).join('') +
+    list(per, text) +
     number(keys) +
     (shares && text(shares)) +
+    condition(when) +
+    (enforce.of ? number(enforce.of) + text(enforce.by) : '') +
     values.map((value) => (typeof value === 'string' ? text(value) : number(value))).join('')
   );
 }
 
 /** A plan as the core takes it, a character for each byte. */
-export const encode = ({ steps, fallback }: ReadPolicy): string =>
-  number(VERSION) + number(Number(fallback)) + number(steps.length) + steps.map(step).join('');
+export const encode = ({ steps, fallback, allow = [], deny = [] }: ReadPolicy): string =>
+  number(VERSION) +
+  number(Number(fallback) | (allow.length ? 2 : 0) | (deny.length ? 4 : 0)) +
+  number(steps.length) +
+  condition(allow) +
+  condition(deny) +
+  steps.map(step).join('');

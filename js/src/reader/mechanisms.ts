@@ -1,5 +1,6 @@
 import { backoff, blockTime, jitter, openTime } from './backoff.js';
 import { budget } from './budget.js';
+import { classAttribute, classRates } from './conditions.js';
 import { cost } from './cost.js';
 import { delay } from './delay.js';
 import { adaptive } from './mechanisms/adaptive.js';
@@ -29,6 +30,7 @@ export const mechanismOf = (name: string): Mechanism | undefined =>
 
 /** Readers of all values. */
 export const READERS: Readers = {
+  attribute: classAttribute,
   backoff,
   block_time: blockTime,
   bool,
@@ -44,6 +46,7 @@ export const READERS: Readers = {
   one_of: oneOf,
   open_time: openTime,
   rate,
+  rates: classRates,
   share,
   word,
   words,

@@ -7,7 +7,7 @@ import { asInteger, asWord, isText } from './quantities.js';
 import type { KeySettings } from './step.js';
 
 /** The attributes, and those that have a name behind. */
-const PLAIN = ['key', 'ip', 'host', 'method', 'path', 'route'];
+export const PLAIN = ['key', 'ip', 'host', 'method', 'path', 'route'];
 const NAMED = ['header', 'cookie', 'query'];
 const PER_TEXT =
   'key, ip, header:NAME, cookie:NAME, query:NAME, host, method, path or route, or a list of them';

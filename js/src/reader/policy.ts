@@ -1,3 +1,4 @@
+import { type Condition, readCondition } from './conditions.js';
 import { type Fields, fieldsOf } from './fields.js';
 import { BOOL, MAP, type Node } from './node.js';
 import { checkOutcomes } from './outcomes.js';
@@ -12,6 +13,9 @@ import { readMechanisms, withoutUses } from './uses.js';
 export interface ReadPolicy {
   readonly steps: readonly Step[];
   readonly fallback: boolean;
+  /** The calls that pass without any step, and those that are refused. */
+  readonly allow?: Condition;
+  readonly deny?: Condition;
   /** The policy without `extends` and `use`, and with the defaults of the document, where it takes something from elsewhere. */
   readonly plain?: Node;
 }
@@ -24,6 +28,8 @@ export const POLICY_NAMES = [
   'change',
   'add',
   'remove',
+  'allow',
+  'deny',
   'fallback',
   'outcomes',
   'description',
@@ -47,10 +53,20 @@ export function readOf(problems: Problems, n: Node, names: readonly string[]): R
   if (description) isText(problems, description, 'a text');
   const outcomes = fields?.get('outcomes');
   if (outcomes) checkOutcomes(problems, outcomes);
+  const lists: { allow?: Condition; deny?: Condition } = {};
+  const allow = fields?.get('allow');
+  if (allow) lists.allow = readCondition(problems, allow);
+  const deny = fields?.get('deny');
+  if (deny) {
+    lists.deny = readCondition(problems, deny);
+    if (read.some(({ name }) => name === 'deny')) {
+      problems.failKey(deny, 'deny beside a step of the name deny', 'deny beside steps of other names');
+    }
+  }
   const steps = fields?.get('steps');
   const items = steps && withoutUses(problems, steps.items);
   const plain = items && copy(n, [...n.items.filter(isPlain), copy(steps, items)]);
-  return { steps: read, fallback: fallback !== undefined, ...(plain && { plain }) };
+  return { steps: read, fallback: fallback !== undefined, ...lists, ...(plain && { plain }) };
 }
 
 /** Whether an entry is one of a policy whose steps use no mechanisms. */

@@ -91,6 +91,24 @@ export class Problems {
     this.list = this.list.filter(({ node, atKey }) => (atKey && node === whole) || !isIn(node, whole));
   }
 
+  /** How many errors there are. */
+  get mark(): number {
+    return this.list.length;
+  }
+
+  /** Drops the errors from a mark on that are there already. */
+  dropTwins(mark: number): void {
+    for (const one of this.list.splice(mark)) {
+      const isTwin = ({ node, atKey, path, found, allowed }: Noted): boolean =>
+        node === one.node &&
+        atKey === one.atKey &&
+        path === one.path &&
+        found === one.found &&
+        allowed === one.allowed;
+      if (!this.list.some(isTwin)) this.list.push(one);
+    }
+  }
+
   /** Notes the second entry of a name. */
   double(entry: Node, first: Node): void {
     const [line] = this.places?.of(first.keyAt) ?? [];

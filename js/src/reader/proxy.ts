@@ -1,3 +1,4 @@
+import { prefixOf } from '../prefixes.js';
 import { fieldsOf } from './fields.js';
 import { LIST, type Node } from './node.js';
 import { MAX_KEYS } from './per.js';
@@ -10,21 +11,8 @@ const SOURCE = /^(header:[a-z0-9!#$%&'*+.^_`|~-]+|property:[!-.0-~]+(\/[!-.0-~]+
 
 const PREFIX_TEXT = 'an address or a prefix, as in 10.0.0.0/8 or 2001:db8::/32';
 
-/** Whether a text is an address, or one with the number of bits that count. */
-function isPrefix(text: string): boolean {
-  const [, address = '', bits = '0'] = /^([\da-f:.]+)(?:\/(0|[1-9]\d{0,2}))?$/i.exec(text) ?? [];
-  const short = !address.includes(':');
-  if (Number(bits) > (short ? 32 : 128) || (short && !address.includes('.'))) return false;
-  try {
-    // The last 32 bits of an address of IPv6 may be written as one of IPv4.
-    return !!new URL(`http://[${short ? '::' : ''}${address}]`);
-  } catch {
-    return false;
-  }
-}
-
 function checkPrefix(problems: Problems, n: Node, allowed: string): void {
-  if (isText(problems, n, allowed) && !isPrefix(n.text)) problems.mistyped(n, allowed);
+  if (isText(problems, n, allowed) && !prefixOf(n.text)) problems.mistyped(n, allowed);
 }
 
 const SETTINGS = [

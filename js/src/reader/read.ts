@@ -56,6 +56,6 @@ export function readAlone(options: unknown, { mechanism, readers }: Alone, keys:
     const entry = root.add();
     entry.key = mechanism.row.name;
     new ValueReader(problems).read(options ?? {}, entry);
-    return readStep(problems, entry, mechanism, readers, keys);
+    return readStep(problems, entry, mechanism, readers, keys).step;
   });
 }

@@ -251,7 +251,9 @@ class Resolver {
     extension.each(fields.get('add'), extension.add);
     const { list } = extension;
     const steps = pass && !list.length ? pass : undefined;
-    const taken = ['fallback', 'outcomes'].map((name) => fields.get(name) ?? entryOf(base, name));
+    const taken = ['allow', 'deny', 'fallback', 'outcomes'].map(
+      (name) => fields.get(name) ?? entryOf(base, name),
+    );
     const named = list.map((placed, i) => stated(placed, list.slice(0, i)));
     const all = [
       fields.get('description'),

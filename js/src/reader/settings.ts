@@ -6,6 +6,7 @@ import { DURATION_TEXT, RATE_TEXT } from './quantities.js';
 
 /** The form of a setting's value in a document. */
 export type Type =
+  | 'attribute'
   | 'backoff'
   | 'block_time'
   | 'bool'
@@ -21,6 +22,7 @@ export type Type =
   | 'one_of'
   | 'open_time'
   | 'rate'
+  | 'rates'
   | 'share'
   | 'word'
   | 'words';
@@ -97,6 +99,8 @@ interface Given {
 export class Settings {
   /** The map of settings; undefined for a short form. */
   fields: Fields | undefined;
+  /** The attribute and the map of the classes of a limit. */
+  classes: { by: string; rates: Node | undefined } = { by: '', rates: undefined };
   private readonly given = new Map<string, Given>();
   private readonly values = new Map<string, Values>();
 
@@ -128,6 +132,16 @@ export class Settings {
       this.parts(this.fields, row.settings, '');
     }
     mechanism.check(this);
+  }
+
+  /** The settings of the same map with another entry in place of one. */
+  withEntry(name: string, entry: Node): Settings {
+    const { problems, mechanism, readers } = this;
+    const own = new Settings(problems, mechanism, readers);
+    own.fields = this.fields?.with(name, entry);
+    if (own.fields) own.parts(own.fields, mechanism.row.settings, '');
+    mechanism.check(own);
+    return own;
   }
 
   /** Reads the entries of a map and returns whether all that are there are whole, and all that are required are there. */

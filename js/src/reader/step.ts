@@ -1,4 +1,5 @@
 import { quote } from './bytes.js';
+import type { Condition, Share } from './conditions.js';
 import { attributeOf } from './cost.js';
 import type { Fields } from './fields.js';
 import { NAME_TEXT, nearName, RESERVED, RESERVED_FOUND, RESERVED_TEXT, validName } from './names.js';
@@ -25,6 +26,12 @@ export interface Step extends KeySettings {
   readonly kind: number;
   name: string;
   shadow: boolean;
+  /** The calls that it applies to, and those that it enforces for. */
+  when: Condition;
+  enforce: Share;
+  /** The class of a limit that it is for, empty for none; and the index of the step in the document. */
+  className: string;
+  at: number;
   /** Whether it has cells. */
   cells: boolean;
   /** The values of its settings for the core. */
@@ -37,10 +44,24 @@ export interface Step extends KeySettings {
 
 /** The settings that every mechanism has, behind its own. */
 const OF_CELLS = ['per', 'keys', 'when_full', 'missing', 'scope'];
-const COMMON = ['name', 'shadow', ...OF_CELLS, 'description', 'defaults'];
+const OF_CALLS = ['when', 'enforce'];
+const COMMON = ['name', 'shadow', ...OF_CALLS, ...OF_CELLS, 'description', 'defaults'];
 
 /** Reads the settings of keys of a step with cells. */
 export type KeysReader = (fields: Fields, step: Step) => void;
+
+/** What reads the parts of a step that a mechanism alone does not have. */
+export interface StepReaders {
+  readonly conditions: (fields: Fields, step: Step) => void;
+  /** The steps of its classes. */
+  readonly classes: (settings: Settings, step: Step) => Step[];
+}
+
+/** A step, and the steps of its classes, which are in front of it. */
+export interface ReadStep {
+  readonly step: Step;
+  readonly classes: readonly Step[];
+}
 
 /** Whether steps of a mechanism may have cells. */
 export const hasCells = ({ row, needsCells }: Mechanism): boolean =>
@@ -57,7 +78,8 @@ export function readStep(
   readers: Readers,
   readKeys: KeysReader,
   unnamed = mechanism.row.name,
-): Step {
+  more?: StepReaders,
+): ReadStep {
   const { row } = mechanism;
   const settings = new Settings(problems, mechanism, readers);
   settings.read(entry, COMMON);
@@ -66,6 +88,10 @@ export function readStep(
     kind: row.kind,
     name: unnamed,
     shadow: false,
+    when: [],
+    enforce: { of: 0, by: '' },
+    className: '',
+    at: 0,
     per: [],
     keys: 0,
     whenFull: 0,
@@ -76,21 +102,23 @@ export function readStep(
     shares: '',
   };
   const { fields } = settings;
-  if (!fields) return step;
+  if (!fields) return { step, classes: [] };
   const name = fields.get('name');
   if (name) step.name = stepName(problems, name);
   const shadow = fields.get('shadow');
   if (shadow) step.shadow = asBool(problems, shadow);
+  if (more) more.conditions(fields, step);
+  else for (const name of OF_CALLS) fields.refuse(name, 'on a mechanism alone', 'in a pipeline');
   checkTexts(problems, fields);
   if (!step.cells) {
     const allowed =
       'only on a limit, a breaker, a bulkhead, a retry with a budget, or a hedge with a percentile or a budget';
     for (const of of OF_CELLS) fields.refuse(of, row.stateless ?? '', allowed);
-    return step;
+  } else {
+    readKeys(fields, step);
+    checkScope(problems, fields);
   }
-  readKeys(fields, step);
-  checkScope(problems, fields);
-  return step;
+  return { step, classes: more?.classes(settings, step) ?? [] };
 }
 
 /** Reads what changes no decision: the description, and whether the step takes the defaults of its document. */

@@ -1,4 +1,5 @@
 import { quote } from './bytes.js';
+import { classSteps, readConditions } from './conditions.js';
 import { unknownName } from './fields.js';
 import { MECHANISMS, mechanismOf, READERS, USE } from './mechanisms.js';
 import { orList } from './names.js';
@@ -7,13 +8,18 @@ import { readKeys } from './per.js';
 import type { Problems } from './problems.js';
 import { stepEntry } from './resolve.js';
 import type { Mechanism, Row } from './settings.js';
-import { readStep, type Step } from './step.js';
+import { type ReadStep, readStep, type Step, type StepReaders } from './step.js';
 import { readUse } from './uses.js';
 
 /** The most steps of a policy. */
 export const MAX_STEPS = 16;
 /** Mechanisms that other versions may have. */
 const LATER = ['shed', 'queue', 'cache', 'adaptive', 'throttle'];
+
+const MORE: StepReaders = {
+  conditions: readConditions,
+  classes: (settings, step) => classSteps(settings, step, MAX_STEPS),
+};
 
 /** Reads the steps of a policy. Those without a name get their mechanism's, numbered from the second one of it on. */
 export function readSteps(problems: Problems, n: Node): Step[] {
@@ -29,34 +35,45 @@ export function readSteps(problems: Problems, n: Node): Step[] {
   /** How many steps of a mechanism share none, and the index of the step with the state of a shared one. */
   const own = new Map<Mechanism, number>();
   const used = new Map<string, number>();
-  n.items.forEach((item, i) => {
+  for (const [i, item] of n.items.entries()) {
     problems.item = item;
     const read = readItem(problems, item, own);
-    if (!read) return;
-    const { step, mechanism } = read;
+    if (!read) continue;
+    const { step, classes, mechanism } = read;
     const entry = item.items[0] as Node;
     of.set(mechanism, [...(of.get(mechanism) ?? []), i]);
     checkOnce(problems, entry, mechanism, of);
-
-    const first = names.get(step.name);
-    const use = step.cells && step.shares ? used.get(step.shares) : undefined;
-    if (use !== undefined) {
-      problems.failKey(
-        entry,
-        `a second use of the mechanism ${quote(step.shares)}`,
-        `one step of a policy with its state; the first is steps[${use}]`,
-      );
-    } else if (step.name && first !== undefined) {
-      problems.failKey(
-        entry,
-        `a second step of the name ${quote(step.name)}`,
-        `names that differ; the first is steps[${first}]`,
-      );
+    for (const one of [...classes, step]) {
+      const first = names.get(one.name);
+      const use = one.cells && one.shares ? used.get(one.shares) : undefined;
+      if (use !== undefined) {
+        problems.failKey(
+          entry,
+          `a second use of the mechanism ${quote(one.shares)}`,
+          `one step of a policy with its state; the first is steps[${use}]`,
+        );
+      } else if (one.name && first !== undefined) {
+        problems.failKey(
+          entry,
+          `a second step of the name ${quote(one.name)}`,
+          `names that differ; the first is steps[${first}]`,
+        );
+      }
+      if (steps.length < MAX_STEPS && one.name && first === undefined) names.set(one.name, i);
+      if (steps.length < MAX_STEPS && use === undefined) used.set(one.shares, i);
+      one.at = i;
+      steps.push(one);
     }
-    if (i < MAX_STEPS && step.name && first === undefined) names.set(step.name, i);
-    if (i < MAX_STEPS && use === undefined) used.set(step.shares, i);
-    steps.push(step);
-  });
+    const rates = entry.items.find(({ key }) => key === 'rates');
+    if (classes.length && rates && steps.length > MAX_STEPS && n.items.length <= MAX_STEPS) {
+      problems.failKey(
+        rates,
+        `classes that make ${steps.length} steps of the policy`,
+        `at most ${MAX_STEPS}, one for each class and one for the calls of no class`,
+      );
+      break;
+    }
+  }
   problems.item = undefined;
   return steps;
 }
@@ -66,7 +83,7 @@ function readItem(
   problems: Problems,
   item: Node,
   own: Map<Mechanism, number>,
-): { step: Step; mechanism: Mechanism } | undefined {
+): (ReadStep & { mechanism: Mechanism }) | undefined {
   const entry = stepEntry(item);
   if (entry?.key === USE) return readUse(problems, entry);
   const mechanism = findMechanism(problems, item);
@@ -74,8 +91,8 @@ function readItem(
   const count = (own.get(mechanism) ?? 0) + 1;
   own.set(mechanism, count);
   const unnamed = mechanism.row.name + (count > 1 ? `-${count}` : '');
-  const step = readStep(problems, item.items[0] as Node, mechanism, READERS, readKeys, unnamed);
-  return { step, mechanism };
+  const read = readStep(problems, item.items[0] as Node, mechanism, READERS, readKeys, unnamed, MORE);
+  return { ...read, mechanism };
 }
 
 /** Reports a second step of a mechanism that may be there once, and a step below one that must not be above it. */

@@ -103,6 +103,8 @@ export const LIMIT: Row = {
       default: [0],
     },
     { name: 'rate', type: 'rate', required: true, default: [0, 0n] },
+    { name: 'class', type: 'attribute' },
+    { name: 'rates', type: 'rates' },
     { name: 'burst', type: 'count', least: 1, most: 1000000000, default: [0] },
     { name: 'wait', type: 'duration', default: [0n] },
     { name: 'queue', type: 'count', least: 1, most: 10000, default: [0] },

@@ -1,6 +1,7 @@
 // Mechanisms that policies of a document share, and the steps that use them.
 
 import { quote } from './bytes.js';
+import { readConditions } from './conditions.js';
 import { fieldsOf } from './fields.js';
 import { mechanismOf, READERS, USE } from './mechanisms.js';
 import {
@@ -19,11 +20,13 @@ import type { Problems } from './problems.js';
 import { asBool, isText } from './quantities.js';
 import { copy, mechanismSteps, settingsOf, stepEntry } from './resolve.js';
 import type { Mechanism } from './settings.js';
-import { readStep, type Step, stepName } from './step.js';
+import { type ReadStep, readStep, type Step, type StepReaders, stepName } from './step.js';
 import { findMechanism } from './steps.js';
 
 /** The most mechanisms that policies of a document share. */
 const MAX_MECHANISMS = 1000;
+/** A mechanism has conditions, and no classes. */
+const MORE: StepReaders = { conditions: readConditions, classes: () => [] };
 /** The most names that an error lists. */
 const MAX_LISTED = 8;
 
@@ -66,10 +69,17 @@ function readMechanism(problems: Problems, entry: Node): Step | undefined {
   }
   const mechanism = findMechanism(problems, entry);
   if (!mechanism || !own) return undefined;
-  const step = readStep(problems, own, mechanism, READERS, readKeys);
+  const { step } = readStep(problems, own, mechanism, READERS, readKeys, undefined, MORE);
   const name = own.kind === MAP && own.items.find((item) => item.key === 'name');
   if (name) {
     problems.failKey(name, 'name in a mechanism of several policies', 'name in the step that uses it');
+  }
+  for (const setting of ['class', 'rates']) {
+    const given = own.items.find((item) => item.key === setting);
+    if (own.kind === MAP && given && mechanism.row.settings.some((one) => one.name === setting)) {
+      const found = `${setting} in a mechanism of several policies`;
+      problems.failKey(given, found, `${setting} in a limit of one policy`);
+    }
   }
   return { ...step, name: entry.key, shares: entry.key };
 }
@@ -78,7 +88,7 @@ function readMechanism(problems: Problems, entry: Node): Step | undefined {
 const isUse = (item: Node): boolean => stepEntry(item)?.key === USE;
 
 /** Reads the entry of a step that uses a shared mechanism: its settings, and what belongs to the place alone. */
-export function readUse(problems: Problems, entry: Node): { step: Step; mechanism: Mechanism } | undefined {
+export function readUse(problems: Problems, entry: Node): (ReadStep & { mechanism: Mechanism }) | undefined {
   const one = 'the name of a mechanism of this document';
   const fields =
     entry.kind === TEXT
@@ -102,9 +112,10 @@ export function readUse(problems: Problems, entry: Node): { step: Step; mechanis
   if (name) step.name = stepName(problems, name) || step.name;
   const shadow = fields?.get('shadow');
   if (shadow) step.shadow = asBool(problems, shadow);
+  if (step.shadow) step.enforce = { of: 0, by: '' };
   const description = fields?.get('description');
   if (description) isText(problems, description, 'a text');
-  return { step, mechanism: mechanismOf(step.mechanism) as Mechanism };
+  return { step, classes: [], mechanism: mechanismOf(step.mechanism) as Mechanism };
 }
 
 function unknownMechanism(problems: Problems, n: Node): void {

@@ -4,7 +4,7 @@ import { classesOf, outcomeOfStatus } from '../http/outcomes.js';
 import type { PipelinePass } from '../pass.js';
 import type { Pipeline } from '../pipeline.js';
 import type { PipelineCallOptions } from '../pipeline-options.js';
-import { type Policy, stepsOf } from '../policy.js';
+import { attributesIn, type Policy, stepsOf } from '../policy.js';
 import type { Outcome, Quota, Rejection } from '../types.js';
 import {
   type Answer,
@@ -104,7 +104,9 @@ export class Gate<R> {
     }
     if (!verdict.ok) {
       const quotas = pipeline.quotas(about);
-      return this.refuse(rejection(verdict, quotas), quotas, verdict);
+      const answer = rejection(verdict, quotas);
+      // No fallback answers a request that the policy denies.
+      return verdict.reason === 'denied' ? this.headed(answer, quotas) : this.refuse(answer, quotas, verdict);
     }
     admissions.set(token, verdict);
     return new Admits(
@@ -136,9 +138,7 @@ export class Gate<R> {
     if (policy === this.policy) return;
     this.policy = policy;
     this.classes = classesOf(policy);
-    const names = (step: object): { per?: string | readonly string[] } =>
-      Object(Object.values(step)[0]) as { per?: string | readonly string[] };
-    this.sent = stepsOf(policy).flatMap((step) => names(step).per ?? []);
+    this.sent = attributesIn(policy);
     this.timed = stepsOf(policy).some((step) => 'timeout' in step);
   }
 

@@ -33,6 +33,7 @@ const DETAILS: { readonly [reason: string]: string } = {
   wait: 'The wait would take, or took, too long.',
   deadline: 'The turn of the request comes after its deadline.',
   missing: 'The request lacks what it is counted by.',
+  denied: 'The policy of the service denies the request.',
   stopped: 'The service is stopping.',
 };
 
@@ -82,9 +83,13 @@ export interface Fallback {
   readonly body?: string | undefined;
 }
 
-/** The answer to a refusal: 429 where a limit refused, 503 for all else. `limits` are those of the policy. */
+/** The answer to a refusal: 429 where a limit refused, 403 where the policy denies, 503 for all else. `limits` are those of the policy. */
 export function rejection(refused: Rejection, limits: readonly Quota[]): Answer {
   const { step, reason, retryAfter } = refused;
+  if (reason === 'denied') {
+    const detail = DETAILS[reason];
+    return problem({ type: 'about:blank', title: 'Forbidden', status: 403, detail, reason, step });
+  }
   const over = limits.some((quota) => quota.step === step);
   const [type, title] = over ? QUOTA : CAPACITY;
   const status = over ? 429 : 503;

@@ -26,6 +26,7 @@ import {
   SLOT_SPAN,
   STALE,
 } from '../abi.js';
+import { putConditions } from '../conditions.js';
 import { readSource } from '../core.js';
 import { check, ready, shared, words, x } from '../engine.js';
 import { Keys } from '../keys.js';
@@ -179,7 +180,9 @@ class Log {
 
   private begin(e: ReadEvent): void {
     const { layout } = this;
-    if (layout.keyed.length) this.keys.put(layout, e.key, (name) => lookup(e.attributes, name));
+    const by = (name: string): string => lookup(e.attributes, name);
+    if (layout.keyed.length) this.keys.put(layout, e.key, by);
+    if (layout.conditions) putConditions(shared, layout.conditions, e.key, by);
     if (e.deadline !== undefined) this.exact(SLOT_SPAN, e.deadline, 2);
     const count = check(x.begin(this.handle, e.cost, 0, NONE, NONE));
     const now = words();

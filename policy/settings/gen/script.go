@@ -23,7 +23,7 @@ var typeNames = map[mechanism.Type]string{
 	mechanism.Word: "word", mechanism.Rate: "rate", mechanism.Delay: "delay", mechanism.Backoff: "backoff",
 	mechanism.OpenTime: "open_time", mechanism.Jitter: "jitter", mechanism.Budget: "budget",
 	mechanism.Methods: "methods", mechanism.Map: "map", mechanism.OneOf: "one_of",
-	mechanism.Cost: "cost", mechanism.Words: "words", mechanism.BlockTime: "block_time",
+	mechanism.Cost: "cost", mechanism.Words: "words", mechanism.BlockTime: "block_time", mechanism.Attribute: "attribute", mechanism.Rates: "rates",
 }
 
 // script returns the file.
@@ -134,7 +134,7 @@ func settingsList(docs *mechanism.Docs, draft mechanism.Draft, settings []mechan
 				}
 			}
 			o = append(o, property{"parts", parts})
-		case s.Type != mechanism.Methods:
+		case !s.Type.Fieldless():
 			values, err := valuesOf(draft.Field(name), s.Type)
 			if err != nil {
 				return nil, fmt.Errorf("%s: %w", name, err)

@@ -170,6 +170,24 @@ func All() []Scenario {
 			},
 		},
 		{
+			Name: "calls that a step applies to",
+			Document: `{"version":1,"policies":{"all":{"allow":{"header:x-team":"own"},"deny":{"header:x-agent":["scraper"]},"fallback":{"status":503,"body":"later"},` +
+				`"steps":[{"limit":{"rate":"1/1h","class":"header:x-plan","rates":{"free":"2/1h"}}},{"limit":{"rate":"1/1h","name":"posts","when":{"method":["POST","PUT"]}}}]}},"routes":[{"path":"/**","policy":"all"}]}`,
+			Exchanges: []Exchange{
+				{Header: []string{"x-plan", "free"}},
+				{Header: []string{"x-plan", "free"}},
+				{Header: []string{"x-plan", "free"}, Status: 503, Body: "later", Want: map[string]string{"x-throttle-reason": "rate", "ratelimit-policy": `"limit-free";q=2;w=3600`}},
+				{Header: []string{"x-plan", "gold"}, Method: "POST"},
+				{Status: 503, Want: map[string]string{"x-throttle-reason": "rate"}},
+				{Header: []string{"x-team", "own"}, Method: "POST"},
+				{Header: []string{"x-team", "own"}, Method: "POST"},
+				{
+					Header: []string{"x-team", "own", "x-agent", "scraper"}, Status: 403, Want: map[string]string{"x-throttle-reason": "denied", "retry-after": ""},
+					Body: `{"type":"about:blank","title":"Forbidden","status":403,"detail":"The policy of the service denies the request.","reason":"denied","step":"deny"}` + "\n",
+				},
+			},
+		},
+		{
 			Name:     "the cost in a header",
 			Document: steps(`{"limit":{"rate":"10/1h"}}`),
 			Proxy:    `"cost":"header:x-cost"`,

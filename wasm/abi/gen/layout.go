@@ -43,6 +43,8 @@ var slotTexts = map[string]string{
 	"Spent":      "in: 1: `used` holds for the next `done`. Cleared when used",
 	"Used":       "in: what the attempt has used, see [Costs](#costs)",
 	"Costs":      "in: the cost of the call at each step whose cost an attribute has, see [Costs](#costs)",
+	"Applies":    "in: the steps that do not apply to the call, a bit each, and from bit 16 on those that enforce nothing for it, see [Conditions](#conditions)",
+	"Decides":    fmt.Sprintf("in: the steps for which an attribute decides whether they enforce; then bits: %d both slots hold for the next `begin`, %d the call is denied, %d the call is allowed. Cleared when used", abi.ConditionsHold, abi.ConditionsDenied, abi.ConditionsAllowed),
 	"Step":       "out: the index of the step of a plan that `compile` refuses, 4294967295 for none",
 }
 
@@ -58,7 +60,7 @@ var decisionTexts = map[string]string{
 	"Kind":       "[kind](#numbers)",
 	"Outcome":    "[outcome](#numbers)",
 	"Reason":     "[reason](#numbers)",
-	"Step":       "index of the step in the call's plan; " + fmt.Sprintf("%d: the call's own deadline, %d: none", abi.Deadline, abi.NoStep),
+	"Step":       "index of the step in the call's plan; " + fmt.Sprintf("%d: the call's own deadline, %d: the calls that the policy denies, %d: none", abi.Deadline, abi.Denied, abi.NoStep),
 	"Flags":      fmt.Sprintf("bits: %d shadow, %d fallback, %d last of the call, %d `value` holds, %d held: the attempt does not call the dependency yet", abi.Shadow, abi.Fallback, abi.Last, abi.HasValue, abi.Held),
 	"Policy":     "of a change: which of the joined pipelines has the step, from 0 in the order in which they were made",
 }

@@ -59,7 +59,7 @@ func writeValues(b *strings.Builder, settings []mechanism.Setting, prefix string
 			}
 		}
 		switch s.Type {
-		case mechanism.Methods:
+		case mechanism.Methods, mechanism.Attribute, mechanism.Rates:
 		case mechanism.Map:
 			var parts strings.Builder
 			writeValues(&parts, s.Parts, name+".")

@@ -349,6 +349,8 @@ func (o *observer) remedy() {
 		o.story.Remedy = fmt.Sprintf("the same call %s later, at %s, if nothing else happened at %s", d.RetryAfter, at, d.Step)
 	case d.Reason == reducer.ReasonCapacity:
 		o.story.Remedy = fmt.Sprintf("no wait: its cost %d is above what %s can ever admit; a lower cost, or a higher limit", o.story.Cost, d.Step)
+	case d.Reason == reducer.ReasonDenied:
+		o.story.Remedy = "other attributes: the policy denies these, whatever happens"
 	case d.Reason == reducer.ReasonMissing:
 		o.story.Remedy = "a value for each attribute of the setting per of " + d.Step
 	case d.Reason == reducer.ReasonFull:

@@ -443,7 +443,7 @@ func configure(h sluice.Handle, changed map[string]json.RawMessage) error {
 	}
 	settings := settingsMap(pipeline.Step{Config: s.Config})
 	for name, value := range changed {
-		if slices.Contains([]string{"name", "shadow", "per", "keys", "when_full", "missing", "scope"}, name) {
+		if slices.Contains([]string{"name", "shadow", "per", "keys", "when_full", "missing", "scope", "when", "enforce", "class", "rates"}, name) {
 			return fmt.Errorf("settings.%s: only the policy document can change it", name)
 		}
 		settings[name] = value

@@ -82,6 +82,8 @@ export const limit: Mechanism = {
       const most = algorithm === ALGORITHM_TOKEN_BUCKET ? 'burst' : 'count of rate';
       s.wrong('cost', `a cost, also as a default, of at most the ${most}; a greater one is always refused`);
     }
+    if (s.has('rates') && !s.has('class')) s.need('class', 'the attribute whose values are the classes');
+    else if (!s.has('rates') && !s.means('rates')) s.refuse('class', 'without rates', 'beside rates');
     checkQueue(s);
   },
 };

@@ -1,0 +1,121 @@
+package sluice_test
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/policy"
+)
+
+// having makes a call with a key and attributes.
+func having(p *sluice.Pipeline, key string, attributes map[string]string, fn func(context.Context) (int, error)) error {
+	_, err := sluice.DoWith(context.Background(), p, sluice.Request{Key: key, Lookup: func(name string) string { return attributes[name] }}, fn)
+	return err
+}
+
+// conditional returns the pipeline of a policy.
+func conditional(t *testing.T, body string) *sluice.Pipeline {
+	t.Helper()
+	one, err := policy.ParseOne("policy.yaml", []byte(body))
+	require.NoError(t, err)
+	p, err := sluice.New(one.Policy)
+	require.NoError(t, err)
+	return p
+}
+
+// TestStepsOfSomeCalls: a step is not there for a call that its when does not match.
+func TestStepsOfSomeCalls(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := conditional(t, `steps:
+  - timeout: {after: 1s, when: {key: hasty}}
+  - retry: {attempts: 3, backoff: none, when: {not: {method: POST}}}
+  - limit: {rate: 1/1h, when: {"header:plan": free}}
+  - breaker: {window: {consecutive: 2}, open: 1m, when: {key: watched}}
+  - bulkhead: {concurrent: 1, when: {key: placed}}`)
+		j := listen(p)
+		assert.Equal(t, errBoom, having(p, "", map[string]string{"method": "POST"}, func(context.Context) (int, error) { return 0, errBoom }))
+		assert.Equal(t, []string{"0s admit 1", "0s end 1 fail"}, j.take(), "not retried, and refused by no limit")
+		assert.Error(t, having(p, "watched", nil, func(context.Context) (int, error) { return 0, errBoom }))
+		assert.Equal(t, []string{"0s admit 1", "0s retry 1 fail until 0s", "0s admit 2", "0s breaker open", "0s end 2 fail open"}, j.take())
+		require.NoError(t, having(p, "", nil, takes(2*time.Second)), "neither cut nor refused by the open breaker")
+		assert.ErrorIs(t, having(p, "watched", nil, ok), sluice.ErrRejected)
+		assert.ErrorIs(t, having(p, "hasty", nil, takes(2*time.Second)), context.DeadlineExceeded)
+		require.NoError(t, having(p, "", map[string]string{"header:plan": "free"}, ok))
+		assert.ErrorIs(t, having(p, "", map[string]string{"header:plan": "free"}, ok), sluice.ErrRejected)
+		j.take()
+		var limits []sluice.LimitState
+		assert.Empty(t, p.Limits(sluice.Request{}, limits), "no limit applies")
+		assert.Len(t, p.Limits(sluice.Request{Lookup: func(string) string { return "free" }}, limits), 1)
+	})
+}
+
+// TestClasses: a call takes from the limit of its class.
+func TestClasses(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := conditional(t, `steps: [{limit: {rate: 1/1h, class: "header:plan", rates: {free: 2/1h, pro: 3/1h}, per: key}}]`)
+		for plan, most := range map[string]int{"free": 2, "pro": 3, "gold": 1, "": 1} {
+			key, admitted, step := "k"+plan, 0, ""
+			for range 5 {
+				err := having(p, key, map[string]string{"header:plan": plan}, ok)
+				var refused *sluice.RejectedError
+				if errors.As(err, &refused) {
+					step = refused.Step
+				} else {
+					admitted++
+				}
+			}
+			assert.Equal(t, most, admitted, plan)
+			assert.Equal(t, map[string]string{"free": "limit-free", "pro": "limit-pro", "gold": "limit", "": "limit"}[plan], step)
+		}
+	})
+}
+
+// TestAllowAndDeny: who is allowed passes every step, who is denied none.
+func TestAllowAndDeny(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := conditional(t, `{allow: {key: admin}, deny: {ip: 192.0.2.0/24}, steps: [{bulkhead: {concurrent: 1}}, {limit: 1/1h}], fallback: {status: 503}}`)
+		j := listen(p)
+		require.NoError(t, do(p, ok))
+		assert.ErrorIs(t, do(p, ok), sluice.ErrRejected)
+		j.take()
+		require.NoError(t, having(p, "admin", nil, ok))
+		assert.Equal(t, []string{"0s admit 1 allowed", "0s end 1 ok"}, j.take())
+		err := having(p, "admin", map[string]string{"ip": "192.0.2.1"}, ok)
+		var refused *sluice.RejectedError
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, []any{"deny", sluice.ReasonDenied}, []any{refused.Step, refused.Reason})
+		after, told := refused.Delay()
+		assert.True(t, told && after < 0, "no retry can help")
+		assert.Equal(t, []string{"0s reject deny denied"}, j.take(), "without the fallback")
+	})
+}
+
+// TestShareOfCalls: the values of a share are enforced for, the others are in shadow.
+func TestShareOfCalls(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := conditional(t, `steps: [{limit: {rate: 1/1h, name: limit, enforce: {share: 50%, by: key}}}]`)
+		require.NoError(t, do(p, ok))
+		j := listen(p)
+		for range 2 {
+			require.NoError(t, having(p, "ada", nil, ok))
+			assert.Equal(t, []string{"0s reject limit rate after 1h0m0s shadow", "0s admit 1", "0s end 1 ok"}, j.take())
+			assert.ErrorIs(t, having(p, "bob", nil, ok), sluice.ErrRejected)
+			assert.Equal(t, []string{"0s reject limit rate after 1h0m0s"}, j.take())
+		}
+		drawn := conditional(t, `steps: [{limit: {rate: 1/1h, enforce: 30%}}]`)
+		require.NoError(t, do(drawn, ok))
+		refused := 0
+		for range 1_000 {
+			if do(drawn, ok) != nil {
+				refused++
+			}
+		}
+		assert.InDelta(t, 300, refused, 60)
+	})
+}

@@ -1,0 +1,101 @@
+package oracle
+
+import (
+	"encoding/binary"
+	"hash/fnv"
+	"math/big"
+	"net/netip"
+	"slices"
+	"strings"
+
+	"github.com/sluice-go/sluice/core/condition"
+	"github.com/sluice-go/sluice/core/pipeline"
+)
+
+// planOf returns the plan as a call has it: with the steps in shadow that do not enforce
+// for it, and without what the steps do that do not apply to it.
+func planOf(p *plan, seed uint64, event Event) *plan {
+	own := *p
+	own.steps = slices.Clone(p.steps)
+	passes := matches(p.allow, event)
+	for i := range own.steps {
+		s := &own.steps[i]
+		s.Shadow = s.Shadow || !enforces(&s.Step, seed, event)
+		if s.omitted = passes || len(s.When) > 0 && !matches(s.When, event); !s.omitted {
+			continue
+		}
+		switch s.Kind() {
+		case pipeline.Retry:
+			own.retry = -1
+		case pipeline.Hedge:
+			own.hedge = len(own.steps)
+		}
+	}
+	return &own
+}
+
+// matches reports whether the event matches one of the cases.
+func matches(c condition.Condition, event Event) bool {
+	return slices.ContainsFunc(c, func(one condition.Case) bool {
+		for _, entry := range one.All {
+			if !has(entry, event) {
+				return false
+			}
+		}
+		return !slices.ContainsFunc(one.None, func(entry condition.Entry) bool { return has(entry, event) })
+	})
+}
+
+// has reports whether the event has one of the values of an entry.
+func has(entry condition.Entry, event Event) bool {
+	found := event.value(entry.Attribute)
+	return slices.ContainsFunc(entry.Values, func(value string) bool {
+		if entry.Attribute != "ip" || value == "" {
+			return value == found
+		}
+		prefix, ok := prefixOf(value)
+		network, is := prefixOf(found)
+		return ok && is && prefix.Bits() <= network.Bits() && prefix.Contains(network.Addr())
+	})
+}
+
+// prefixOf reads an address or a prefix. One of IPv4 in IPv6 is one of IPv4.
+func prefixOf(text string) (p netip.Prefix, ok bool) {
+	if !strings.Contains(text, "/") {
+		a, err := netip.ParseAddr(text)
+		return netip.PrefixFrom(a.Unmap(), a.Unmap().BitLen()), err == nil && a.Zone() == ""
+	}
+	p, err := netip.ParsePrefix(text)
+	if err == nil && p.Addr().Is4In6() && p.Bits() >= 96 {
+		p = netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	}
+	return p, err == nil
+}
+
+// enforces reports whether a step enforces for the call: by the hash of an attribute, or by
+// the word of the call and the step.
+func enforces(s *pipeline.Step, seed uint64, event Event) bool {
+	share := s.Enforce.Of.Millionths()
+	value := ""
+	if s.Enforce.By != "" {
+		value = event.value(s.Enforce.By)
+	}
+	switch {
+	case share == 0:
+		return true
+	case value == "":
+		return hits(splitMix(splitMix(seed+1<<31+1)+uint64(mixed(s.Name, ""))), 0, share)
+	}
+	part := new(big.Int).Mul(big.NewInt(int64(mixed(s.Name, value))), big.NewInt(1_000_000))
+	return part.Rsh(part, 32).Int64() < int64(share)
+}
+
+// mixed returns the hash of a value at the step of a name: FNV-1a, then fmix32.
+func mixed(name, value string) uint32 {
+	h := fnv.New32a()
+	h.Write([]byte(name + "\x00" + value))
+	x := binary.BigEndian.Uint32(h.Sum(nil))
+	x = (x ^ x>>16) * 0x85ebca6b
+	x = (x ^ x>>13) * 0xc2b2ae35
+	return x ^ x>>16
+}

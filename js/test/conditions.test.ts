@@ -1,0 +1,112 @@
+import { expect, test } from 'vitest';
+import { belongs } from '../src/conditions.js';
+import { type Attributes, pipeline } from '../src/index.js';
+import type { Policy } from '../src/policy.js';
+import { lies, prefixOf } from '../src/prefixes.js';
+import { bytesOf } from '../src/reader/bytes.js';
+import { virtualClock } from '../src/testing/virtual-clock.js';
+
+const calls = (policy: Policy) => pipeline(policy, { clock: virtualClock() });
+const ask = async (to: ReturnType<typeof calls>, attributes: Attributes = {}, key = '') => {
+  const result = await to.attempt(() => 1, { key, attributes });
+  return result.ok ? 'ok' : `${result.step} ${result.reason}`;
+};
+
+test('an address lies in a prefix', () => {
+  const inside = (address: string, prefix: string): boolean =>
+    lies(prefixOf(address) as never, prefixOf(prefix) as never);
+  expect(inside('10.255.0.1', '10.0.0.0/8')).toBe(true);
+  expect(inside('::ffff:10.0.0.1', '10.0.0.0/8')).toBe(true);
+  expect(inside('11.0.0.1', '10.0.0.0/8')).toBe(false);
+  expect(inside('2001:db8:1:2::/64', '2001:DB8::/32')).toBe(true);
+  expect(inside('2001:db8::/64', '2001:db8::1')).toBe(false);
+  expect(inside('10.0.0.1', '::/0')).toBe(false);
+  expect(inside('fe80::1', '::/0')).toBe(true);
+  for (const text of [
+    '',
+    '10.0.0',
+    '10.0.0.0.0',
+    '010.0.0.1',
+    '256.0.0.1',
+    '1:2',
+    ':::',
+    '1::2::3',
+    '10.0.0.0/33',
+    '::/129',
+    '::/01',
+    'g::',
+    '::1%eth0',
+    '1:2:3:4:5:6:7::8:9',
+    '7',
+  ]) {
+    expect([text, prefixOf(text)]).toEqual([text, undefined]);
+  }
+  expect(prefixOf('1:2:3:4:5:6:192.0.2.1')?.groups).toEqual([1, 2, 3, 4, 5, 6, 0xc000, 0x0201]);
+});
+
+test('a share is that of the core', () => {
+  // The first hash below each is that of core/condition.
+  for (const [value, hash] of [
+    ['', 0x4cf5e862],
+    ['ada', 0x8181c92a],
+    ['ü', 0xf55ee405],
+  ] as const) {
+    const part = Math.floor((hash * 1e6) / 2 ** 32);
+    expect(belongs(part + 1, bytesOf('limit'), value)).toBe(true);
+    expect(belongs(part, bytesOf('limit'), value)).toBe(false);
+  }
+});
+
+test('a step applies to the calls that match', async () => {
+  const to = calls({
+    steps: [{ limit: { rate: '1/1h', when: { 'header:plan': ['free'], not: { ip: '10.0.0.0/8' } } } }],
+  });
+  const free = { 'header:plan': 'free' };
+  expect([await ask(to, free), await ask(to, free), await ask(to)]).toEqual(['ok', 'limit rate', 'ok']);
+  expect(await ask(to, { ...free, ip: '10.1.2.3' })).toBe('ok');
+  expect(to.quotas({ attributes: free }).map(({ step }) => step)).toEqual(['limit']);
+  expect(to.quotas({})).toEqual([]);
+});
+
+test('a call takes from the limit of its class', async () => {
+  const to = calls({
+    steps: [
+      { limit: { rate: '1/1h', class: 'header:plan', rates: { free: '2/1h', pro: '3/1h' } } },
+      { bulkhead: 5 },
+    ],
+  });
+  for (const [plan, most, step] of [
+    ['free', 2, 'limit-free'],
+    ['pro', 3, 'limit-pro'],
+    ['gold', 1, 'limit'],
+  ] as const) {
+    const got = [];
+    for (let i = 0; i <= most; i++) got.push(await ask(to, { 'header:plan': plan }));
+    expect(got).toEqual([...Array(most).fill('ok'), `${step} rate`]);
+    const [quota, ...more] = to.quotas({ attributes: { 'header:plan': plan } });
+    expect([quota?.step, quota?.limit, more]).toEqual([step, most, []]);
+  }
+});
+
+test('a policy allows and denies calls', async () => {
+  const to = calls({ allow: { key: 'admin' }, deny: { ip: '192.0.2.0/24' }, steps: [{ limit: '1/1h' }] });
+  const told: unknown[] = [];
+  to.on('admit', ({ reason }) => told.push(reason));
+  expect([await ask(to), await ask(to)]).toEqual(['ok', 'limit rate']);
+  expect([await ask(to, {}, 'admin'), await ask(to, {}, 'admin')]).toEqual(['ok', 'ok']);
+  expect(await ask(to, { ip: '192.0.2.1' }, 'admin')).toBe('deny denied');
+  expect(told).toEqual([undefined, 'allowed', 'allowed']);
+});
+
+test('a step enforces for a share of the calls', async () => {
+  const to = calls({
+    steps: [{ limit: { rate: '1/1h', name: 'limit', enforce: { share: '50%', by: 'key' } } }],
+  });
+  expect(await ask(to)).toBe('ok');
+  expect([await ask(to, {}, 'ada'), await ask(to, {}, 'bob')]).toEqual(['ok', 'limit rate']);
+  const drawn = calls({ steps: [{ limit: { rate: '1/1h', enforce: '30%' } }] });
+  let refused = 0;
+  for (let i = 0; i < 500; i++) if ((await ask(drawn)) !== 'ok') refused++;
+  expect(refused).toBeGreaterThan(100);
+  expect(refused).toBeLessThan(200);
+});
