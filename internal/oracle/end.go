@@ -235,7 +235,10 @@ func (e *Engine) full(c *call) bool {
 		if cell == s.group.spare && s.WhenFull == pipeline.FullEvict {
 			continue
 		}
-		if cell != nil && cell.ask(0, e.now, never).verdict != admit {
+		if cell == nil {
+			continue
+		}
+		if a := cell.ask(c.cost(i), e.now, never); a.verdict != admit && a.reason != "capacity" {
 			return true
 		}
 	}

@@ -168,11 +168,14 @@ type Module struct {
 	Others []Other
 
 	objects []object
-	free    []uint32
-	out     reducer.Out
-	batch   []begun
-	costs   pipeline.Costs // of the call that begins
-	applies pipeline.Conditions
+	// closeDriver is set where drivers are made, so that modules without pipelines do not
+	// link them.
+	closeDriver func(*drive.Driver)
+	free        []uint32
+	out         reducer.Out
+	batch       []begun
+	costs       pipeline.Costs // of the call that begins
+	applies     pipeline.Conditions
 }
 
 // Reserve makes room for at least size bytes in the buffer and keeps what is in
@@ -282,7 +285,7 @@ func (m *Module) Free(handle uint32) int32 {
 		m.keep(&o.cell.promised)
 	}
 	if o.driver != nil {
-		o.driver.Close()
+		m.closeDriver(o.driver)
 	}
 	if o.generation == generations {
 		*o = object{}

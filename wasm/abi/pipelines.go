@@ -82,6 +82,7 @@ func seedOf(low, high uint32) uint64 { return uint64(high)<<32 | uint64(low) }
 
 // putDriver returns the handle of the driver of a plan.
 func (m *Module) putDriver(d *drive.Driver, plan *pipeline.Plan) int32 {
+	m.closeDriver = (*drive.Driver).Close
 	o := object{driver: d, promised: firstBytes(plan)}
 	m.Memory.owed -= int32(o.promised)
 	return m.put(o)
