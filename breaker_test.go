@@ -2,9 +2,11 @@ package sluice_test
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -242,4 +244,49 @@ func TestBreakerUnderLoad(t *testing.T) {
 	}
 	all.Wait()
 	assert.EqualValues(t, 3, out.Load())
+}
+
+// TestBreakerStartsAndObeys: a breaker starts in its initial mode, an answer opens it for
+// the time that it says, and a ramp admits a share of the calls.
+func TestBreakerStartsAndObeys(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b, err := sluice.NewBreaker(sluice.BreakerConfig{
+			Initial: breaker.HalfOpen, Probes: 1, ObeyRetryAfter: time.Minute, RampOver: 10 * time.Second, RampFrom: sluice.Percent(50),
+		})
+		require.NoError(t, err)
+		assert.Equal(t, breaker.HalfOpen, b.Mode())
+		slow := sluice.Throttle(errors.New("later"), time.Hour)
+		require.ErrorIs(t, b.Do(t.Context(), func(context.Context) error { return slow }), slow)
+		var refused *sluice.RejectedError
+		_, err = b.Acquire()
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, time.Minute, refused.RetryAfter)
+		time.Sleep(time.Minute)
+		require.NoError(t, b.Do(t.Context(), func(context.Context) error { return nil }))
+		for _, want := range []bool{false, true, false, true} {
+			pass, ok := b.TryAcquire()
+			assert.Equal(t, want, ok)
+			pass.Done(reducer.OK)
+		}
+		_, err = b.Acquire()
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, reducer.ReasonProbes, refused.Reason)
+		time.Sleep(10 * time.Second)
+		pass, ok := b.TryAcquire()
+		require.True(t, ok)
+		pass.DoneRetryAfter(reducer.Fail, 5*time.Second)
+		_, err = b.Acquire()
+		require.ErrorAs(t, err, &refused)
+		assert.Equal(t, 5*time.Second, refused.RetryAfter)
+		b.Reset()
+		assert.Equal(t, breaker.HalfOpen, b.Mode())
+	})
+}
+
+// TestBreakerReportsAllErrors: every wrong field of a configuration is reported.
+func TestBreakerReportsAllErrors(t *testing.T) {
+	_, err := sluice.NewBreaker(sluice.BreakerConfig{Probes: 2000, HalfOpenMax: -1, SlowConsecutive: 3})
+	require.EqualError(t, err, "slow.over: found 0s; allowed more than 0 beside slow.rate and slow.consecutive\n"+
+		"probes: found 2000; allowed 1 to 1000\n"+
+		"half_open_max: found -1ns; allowed 0 or more")
 }

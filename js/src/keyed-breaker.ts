@@ -12,7 +12,7 @@ export class KeyedCircuitBreaker extends KeyedCells {
     super('breaker', options);
   }
 
-  /** The state of a key; `closed` where it has no breaker. */
+  /** The state of a key; that of a new breaker where it has none. */
   state(key: string): BreakerState {
     return this.cells.state(key);
   }
