@@ -103,6 +103,6 @@ func TestToy(t *testing.T) {
 	assert.Contains(t, report, "each (quota)  7 calls in all, per ip\n")
 
 	assert.Equal(t, `toy.yaml:2:41: policies.toy.steps[0].quota.calls: found the number 1001; allowed a whole number from 1 to 1000
-toy.yaml:2:47: policies.toy.steps[0].quota.call: found the unknown name "call"; allowed calls, name, shadow, per, keys, when_full, missing, scope, description or defaults; did you mean calls?
+toy.yaml:2:47: policies.toy.steps[0].quota.call: found the unknown name "call"; allowed calls, name, shadow, when, enforce, per, keys, when_full, missing, scope, description or defaults; did you mean calls?
 `, run("quota: {calls: 1001, call: 2}", "", "lint"))
 }

@@ -144,7 +144,7 @@ func wrong(config mechanism.Config) bool {
 		return c.After <= 0
 	case limiter.Config:
 		return (c.Wait == 0) != (c.Queue == 0) || c.Period < time.Duration(c.Count) || c.Count < 1 ||
-			c.Wait == 0 && c.Order != limiter.Oldest || (c.Burst == 0) == (c.Algorithm == limiter.TokenBucket)
+			c.Wait == 0 && c.Order != limiter.Oldest || (c.Algorithm == limiter.TokenBucket && c.WarmUp.Over == 0) && c.Burst == 0 || c.Algorithm != limiter.TokenBucket && c.Burst > 0
 	case breaker.Config:
 		rates := c.Window != breaker.Consecutive
 		return (c.Minimum > 0) != rates || (c.FailureRate.Positive()) != rates ||
