@@ -5,10 +5,12 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -338,7 +340,8 @@ func readLog(t *testing.T, s *Suite, log string) (events [][]byte) {
 			e.op = opBegin
 			ids[string(l.ID)] = calls
 			calls++
-			for _, value := range l.Attributes {
+			for _, name := range slices.Sorted(maps.Keys(l.Attributes)) {
+				value := l.Attributes[name]
 				e.flags, e.key = e.flags|hasKey, 1+value[len(value)-1]%3
 			}
 		case "done":

@@ -99,6 +99,21 @@ import {
   type Verdict,
   type Wrapped,
   wrap,
+  type BlockOptions,
+  type BlockTime,
+  type WarmUpOptions,
+  type Source,
+  type BulkheadStepOptions,
+  type Cost,
+  type Defaults,
+  type ExtendingPolicy,
+  type PassingPolicy,
+  type RetryStepOptions,
+  type Sections,
+  type SteppedPolicy,
+  type Budget,
+  type EndedAttempt,
+  type DelayReader,
 } from '@sluice/core';
 import * as breakers from '@sluice/core/breaker';
 import * as limiters from '@sluice/core/limiter';
@@ -387,6 +402,22 @@ const events: Event[] = [
 const evaluateOptions: EvaluateOptions = { name: 'vendor', seed: 7n };
 const log: LogDecision[] = evaluate(document, events, evaluateOptions);
 await virtual.advance(virtual.timers);
+
+const blockTime: BlockTime = { exponential: '1m', max: '1h' };
+const block: BlockOptions = { after: 5, for: blockTime };
+const warmUp: WarmUpOptions = { over: '30s', factor: 3 };
+const size: Cost = { attribute: 'header:x-size', default: 1 };
+const bySize: BulkheadStepOptions = { cost: size };
+const quota: Budget = { tokens: 500 };
+const retried: RetryStepOptions = { methods: ['GET'] };
+const paced: DelayReader = { delay: ({ attempt, error }: EndedAttempt) => (error ? attempt * 100 : 0) };
+const stepped: SteppedPolicy<Step> = { steps: [{ limit: { rate: '5/1m', block } }, { bulkhead: { concurrent: 5, ...bySize } }] };
+const passing: PassingPolicy = { pass: true };
+const extending: ExtendingPolicy<Step> = { extends: 'stepped', add: [{ limit: { rate: '9/1s', warm_up: warmUp } }] };
+const defaults: Defaults = { retry: { budget: quota, ...retried } };
+const sections: Sections = { version: 1, http: { default: 'deny' } };
+export const written: Source = { defaults, ...sections, policies: { stepped, passing, extending } };
+export const delayed = retry(paced);
 
 const source: ModuleSource = fetch('/core.wasm');
 export const ready: Promise<void> = init(source);
