@@ -57,6 +57,7 @@ export const CORE = [
   'limitMemory',
   'memoryUsage',
   'pipeline',
+  'policies',
   'policy',
   'rateLimiter',
   'resilientFetch',

@@ -1,12 +1,12 @@
 import { expect, test } from 'vitest';
 import { belongs } from '../src/conditions.js';
-import { type Attributes, pipeline } from '../src/index.js';
+import { type Attributes, policy } from '../src/index.js';
 import type { Policy } from '../src/policy.js';
 import { lies, prefixOf } from '../src/prefixes.js';
 import { bytesOf } from '../src/reader/bytes.js';
 import { virtualClock } from '../src/testing/virtual-clock.js';
 
-const calls = (policy: Policy) => pipeline(policy, { clock: virtualClock() });
+const calls = (body: Policy) => policy(body, { clock: virtualClock() });
 const ask = async (to: ReturnType<typeof calls>, attributes: Attributes = {}, key = '') => {
   const result = await to.attempt(() => 1, { key, attributes });
   return result.ok ? 'ok' : `${result.step} ${result.reason}`;

@@ -221,9 +221,9 @@ func TestLimits(t *testing.T) {
 	none, noKey, noActions := counting(8), counting(8), counting(8)
 	none.Machine, noKey.Key, noActions.Actions = nil, nil, nil
 	for want, run := range map[string]func() error{
-		"no machine":                     func() error { _, err := explore.Run(none, explore.Limits{Depth: 1}); return err },
-		"no key":                         func() error { _, err := explore.Run(noKey, explore.Limits{Depth: 1}); return err },
-		"no actions":                     func() error { _, err := explore.Run(noActions, explore.Limits{Depth: 1}); return err },
+		"no machine":                    func() error { _, err := explore.Run(none, explore.Limits{Depth: 1}); return err },
+		"no key":                        func() error { _, err := explore.Run(noKey, explore.Limits{Depth: 1}); return err },
+		"no actions":                    func() error { _, err := explore.Run(noActions, explore.Limits{Depth: 1}); return err },
 		"depth: found 0; allowed 1 or":  func() error { _, err := explore.Run(m, explore.Limits{}); return err },
 		"states: found -1; allowed 1 o": func() error { _, err := explore.Run(m, explore.Limits{Depth: 1, States: -1}); return err },
 	} {

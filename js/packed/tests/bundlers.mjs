@@ -22,7 +22,6 @@ const UNUSED = [
   'Bulkhead',
   'a policy document',
   'a list of routes',
-  'one of {constant: d}',
   'p99.9',
   'HEAD',
 ];
