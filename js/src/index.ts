@@ -48,6 +48,8 @@ export type {
   Attribute,
   BulkheadStepOptions,
   ChaosOptions,
+  Condition,
+  ConditionCase,
   Cost,
   CostAttribute,
   CountedOutcome,
@@ -65,6 +67,7 @@ export type {
   Step,
   SteppedPolicy,
   StepSettings,
+  Use,
 } from './policy.js';
 export type { RateLimiterFactory } from './rate-limiter.js';
 export type { Budget, Retry, RetryOptions } from './retry-options.js';

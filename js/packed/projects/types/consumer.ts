@@ -114,6 +114,9 @@ import {
   type Budget,
   type EndedAttempt,
   type DelayReader,
+  type Condition,
+  type ConditionCase,
+  type Use,
 } from '@sluice/core';
 import * as breakers from '@sluice/core/breaker';
 import * as limiters from '@sluice/core/limiter';
@@ -415,6 +418,9 @@ const stepped: SteppedPolicy<Step> = { steps: [{ limit: { rate: '5/1m', block } 
 const passing: PassingPolicy = { pass: true };
 const extending: ExtendingPolicy<Step> = { extends: 'stepped', add: [{ limit: { rate: '9/1s', warm_up: warmUp } }] };
 const defaults: Defaults = { retry: { budget: quota, ...retried } };
+const inside: ConditionCase = { ip: '10.0.0.0/8' };
+export const here: Condition = [inside];
+export const used: Use = { mechanism: 'vendor-limit' };
 const sections: Sections = { version: 1, http: { default: 'deny' } };
 export const written: Source = { defaults, ...sections, policies: { stepped, passing, extending } };
 export const delayed = retry(paced);
