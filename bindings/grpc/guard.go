@@ -10,7 +10,6 @@ import (
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/guards"
-	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/policy/refusals"
 )
@@ -75,12 +74,7 @@ func newView(plan *pipeline.Plan) *view {
 
 // policyOf returns the values of ratelimit-policy for some limits.
 func (v *view) policyOf(states []sluice.LimitState) []string {
-	if len(states) >= len(v.limits) || !v.plan.Conditional() {
-		return v.policy
-	}
-	return []string{refusals.PolicyFieldOf(v.limits, func(step int) bool {
-		return slices.ContainsFunc(states, func(state sluice.LimitState) bool { return state.Step == step })
-	})}
+	return guards.PolicyOf(v.plan, v.limits, v.policy, states)
 }
 
 // fields returns the value of ratelimit, empty for none. refused is the refusal that the
@@ -98,25 +92,6 @@ func (v *view) fields(states []sluice.LimitState, refused *sluice.RejectedError)
 		b = v.limits[at].Append(b, uint64(state.Free), refusals.CeilSeconds(guards.Reset(state, v.plan, refused)))
 	}
 	return string(b)
-}
-
-// defaultOutcomes is what a document has when it does not say.
-var defaultOutcomes = policy.Outcomes{
-	Fail:     policy.Class{Hundreds: []int{5}},
-	Throttle: policy.Class{Codes: []int{429}},
-	Ignore:   policy.Class{Hundreds: []int{4}},
-}
-
-// outcomesOf returns what statuses mean to a pipeline: the option's, the document's, or
-// the default.
-func (s *settings) outcomesOf(p *sluice.Pipeline) *policy.Outcomes {
-	if s.outcomes != nil {
-		return s.outcomes
-	}
-	if own := p.Document(); own != nil {
-		return &own.Outcomes
-	}
-	return &defaultOutcomes
 }
 
 var defaultMethods = document.DefaultMethods()

@@ -34,7 +34,7 @@ func (e *replyError) Error() string { return fmt.Sprintf("sluicegrpc: the reply 
 // outcomeOf returns what the end of a call means.
 func (s *settings) outcomeOf(g *guard, c *Call, reply any, err error) reducer.Outcome {
 	_, http := refusals.HTTPOfGRPC(strconv.Itoa(int(status.Code(err))))
-	outcome := s.outcomesOf(g.pipeline).OfStatus(http)
+	outcome := guards.Outcomes(s.outcomes, g.pipeline).OfStatus(http)
 	if s.outcome == nil {
 		return outcome
 	}

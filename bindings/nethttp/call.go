@@ -311,7 +311,7 @@ func (c *call) failed(ctx context.Context, err error) error {
 		e.After, e.HasAfter = inner.Delay()
 		return c.kept(e)
 	}
-	e.Result = outcomeOfError(c.t.outcomesOf(c.guard.pipeline), err)
+	e.Result = outcomeOfError(guards.Outcomes(c.t.outcomes, c.guard.pipeline), err)
 	return c.kept(e)
 }
 
@@ -329,7 +329,7 @@ func (c *call) answered(ctx context.Context, resp *http.Response, details *Detai
 	}
 	outcome := reducer.OK
 	if status != http.StatusSwitchingProtocols {
-		outcome = c.t.outcomesOf(c.guard.pipeline).OfStatus(status)
+		outcome = guards.Outcomes(c.t.outcomes, c.guard.pipeline).OfStatus(status)
 		if c.t.responseOutcome != nil {
 			outcome = c.t.responseOutcome(resp, outcome)
 		}

@@ -117,18 +117,6 @@ func (s *settings) boundsOf(to target) *policy.HTTP {
 	return &defaultHTTP
 }
 
-// outcomes returns what answers mean to a pipeline: the option's, the
-// document's, or the default.
-func (s *settings) outcomesOf(p *sluice.Pipeline) *policy.Outcomes {
-	if s.outcomes != nil {
-		return s.outcomes
-	}
-	if own := p.Document(); own != nil {
-		return &own.Outcomes
-	}
-	return &defaultOutcomes
-}
-
 // methodsOf returns what a pipeline repeats.
 func (s *settings) methodsOf(p *sluice.Pipeline) []string {
 	if s.methods != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/fallback"
+	"github.com/sluice-go/sluice/internal/guards"
 	"github.com/sluice-go/sluice/policy/refusals"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -228,7 +229,7 @@ func (s *served) outcome(status int) reducer.Outcome {
 	if text := s.grpcStatus(); text != "" {
 		_, status = refusals.HTTPOfGRPC(text)
 	}
-	outcome := s.h.outcomesOf(s.guard.pipeline).OfStatus(status)
+	outcome := guards.Outcomes(s.h.outcomes, s.guard.pipeline).OfStatus(status)
 	switch {
 	case s.body != nil && fallback.Covers(outcome) && s.body.stalled():
 		return reducer.Cancelled

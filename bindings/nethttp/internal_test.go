@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/sluice-go/sluice/internal/guards"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/reducer"
@@ -27,7 +28,7 @@ import (
 func TestDefaultsAreThoseOfADocument(t *testing.T) {
 	doc, err := policy.ParseOne("p.yaml", []byte("steps: [retry: 3]"))
 	require.NoError(t, err)
-	assert.Equal(t, doc.Outcomes, defaultOutcomes)
+	assert.Equal(t, doc.Outcomes, guards.DefaultOutcomes)
 	assert.Equal(t, doc.Methods, defaultMethods)
 	whole, err := policy.Parse("p.yaml", []byte("version: 1\npolicies: {p: {steps: [retry: 3]}}"))
 	require.NoError(t, err)
@@ -58,8 +59,8 @@ func TestFailureOf(t *testing.T) {
 	} {
 		assert.Equal(t, c.want, failureOf(c.err), "%v", c.err)
 	}
-	assert.Equal(t, reducer.Ignore, outcomeOfError(&defaultOutcomes, errors.New(`unsupported protocol scheme "ftp"`)))
-	assert.Equal(t, reducer.OK, outcomeOfError(&defaultOutcomes, timeoutError{io.EOF}), "not named")
+	assert.Equal(t, reducer.Ignore, outcomeOfError(&guards.DefaultOutcomes, errors.New(`unsupported protocol scheme "ftp"`)))
+	assert.Equal(t, reducer.OK, outcomeOfError(&guards.DefaultOutcomes, timeoutError{io.EOF}), "not named")
 }
 
 // A real transport gives these errors.

@@ -16,13 +16,6 @@ import (
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// defaultOutcomes is what a document has when it does not say.
-var defaultOutcomes = policy.Outcomes{
-	Fail:     policy.Class{Hundreds: []int{5}, Failures: []policy.Failure{document.Connect, document.Reset}},
-	Throttle: policy.Class{Codes: []int{http.StatusTooManyRequests}},
-	Ignore:   policy.Class{Hundreds: []int{4}},
-}
-
 // StatusError is an answer that the policy's outcomes do not count as good, as
 // it stands in the errors of later attempts. The answer itself is gone.
 type StatusError struct {

@@ -3,7 +3,6 @@ package nethttp
 import (
 	"math"
 	"net/http"
-	"slices"
 	"strconv"
 
 	"github.com/sluice-go/sluice"
@@ -55,12 +54,7 @@ func (v *view) fields(states []sluice.LimitState, refused *sluice.RejectedError)
 			f.limit, f.remaining, f.reset = l.Burst, remaining, reset
 		}
 	}
-	f.rateLimit, f.policy = string(b), v.policy
-	if len(states) < len(v.limits) && v.plan.Conditional() {
-		f.policy = []string{refusals.PolicyFieldOf(v.limits, func(step int) bool {
-			return slices.ContainsFunc(states, func(state sluice.LimitState) bool { return state.Step == step })
-		})}
-	}
+	f.rateLimit, f.policy = string(b), guards.PolicyOf(v.plan, v.limits, v.policy, states)
 	return f, len(b) > 0
 }
 

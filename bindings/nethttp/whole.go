@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/internal/guards"
 	"github.com/sluice-go/sluice/policy/refusals"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -94,7 +95,7 @@ func (w *wholeAnswer) pauses() { w.call.pauses.begin() }
 // runner to tell.
 func (w *wholeAnswer) outcome(err error) reducer.Outcome {
 	c := w.call
-	outcomes := c.t.outcomesOf(c.guard.pipeline)
+	outcomes := guards.Outcomes(c.t.outcomes, c.guard.pipeline)
 	switch {
 	case errors.Is(c.req.Context().Err(), context.Canceled), c.upload.client.failure() != nil:
 		return reducer.Cancelled
