@@ -1,6 +1,7 @@
 package sluice
 
 import (
+	"fmt"
 	"math"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/hedge"
@@ -70,6 +72,31 @@ const (
 	SlidingLog     = limiter.SlidingLog     // exact in every window, 8 bytes a permit
 	LeakyBucket    = limiter.LeakyBucket    // permits at equal intervals, no burst
 )
+
+// Calendar lets a fixed window end with the day, week or month of a time zone:
+// LimiterConfig.Calendar.
+type Calendar = calendar.Config
+
+// Zone is a time zone, as of ParseZone.
+type Zone = calendar.Zone
+
+// The units of a calendar.
+const (
+	Day   = calendar.Day   // from midnight to midnight
+	Week  = calendar.Week  // from Monday to Sunday
+	Month = calendar.Month // from its first day to its last
+)
+
+// ParseZone reads a time zone as documents have it: UTC, an offset from UTC as in +02:00, or
+// a rule of POSIX as in CET-1CEST,M3.5.0,M10.5.0/3, which sluice zone Europe/Berlin prints.
+// It returns an error for any other text.
+func ParseZone(text string) (Zone, error) {
+	zone, ok := calendar.ParseZone(text)
+	if !ok {
+		return Zone{}, fmt.Errorf("sluice: zone: found %q; allowed %s", text, calendar.ZoneText)
+	}
+	return zone, nil
+}
 
 // The orders of a queue.
 const (

@@ -46,7 +46,7 @@ func NewKeyedLimiter(c limiter.Config, options ...Option) (*KeyedLimiter, error)
 	if err != nil {
 		return nil, err
 	}
-	c = c.WithDefaults()
+	c = dated(c.WithDefaults(), s)
 	machine, err := limiter.New(c)
 	if err != nil {
 		return nil, err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -45,11 +46,11 @@ const locked = math.MinInt64
 // without them a caller waits until its context is over. Beside Config.Block no caller
 // waits: Wait refuses as Allow does.
 func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
-	maker, bucket, err := makeLimiter(c)
+	s, err := newSettings("Limiter", optionClock|optionLogger|optionRequestID, options)
 	if err != nil {
 		return nil, err
 	}
-	s, err := newSettings("Limiter", optionClock|optionLogger|optionRequestID, options)
+	maker, bucket, err := makeLimiter(c, s)
 	if err != nil {
 		return nil, err
 	}
@@ -65,11 +66,11 @@ func NewLimiter(c limiter.Config, options ...Option) (*Limiter, error) {
 	return l, nil
 }
 
-func makeLimiter(c limiter.Config) (cell.Maker, *tokenbucket.Machine, error) {
+func makeLimiter(c limiter.Config, s *settings) (cell.Maker, *tokenbucket.Machine, error) {
 	if err := checkAlone(c); err != nil {
 		return nil, nil, err
 	}
-	c = c.WithDefaults()
+	c = dated(c.WithDefaults(), s)
 	if c.Wait == 0 && c.Queue == 0 && c.Block.After == 0 {
 		c.Wait, c.Queue = math.MaxInt64, limiter.MaxQueue
 	}
@@ -79,6 +80,15 @@ func makeLimiter(c limiter.Config) (cell.Maker, *tokenbucket.Machine, error) {
 	}
 	bucket, err := tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.Burst})
 	return maker, bucket, err
+}
+
+// dated returns the configuration with the wall time of mark 0 where its windows are those
+// of the calendar.
+func dated(c limiter.Config, s *settings) limiter.Config {
+	if c.Calendar.Unit != calendar.NoUnit && c.Calendar.Epoch == 0 {
+		c.Calendar.Epoch = s.Epoch()
+	}
+	return c
 }
 
 // checkAlone returns an error for what only a step of a pipeline has.
@@ -343,7 +353,7 @@ func (l *Limiter) Configure(c limiter.Config) error {
 	if l.settings == nil {
 		return errZeroLimiter
 	}
-	maker, bucket, err := makeLimiter(c)
+	maker, bucket, err := makeLimiter(c, l.settings)
 	if err != nil {
 		return err
 	}

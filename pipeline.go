@@ -25,11 +25,11 @@ type Pipeline struct {
 
 // New activates a policy.
 func New(p pipeline.Policy, options ...Option) (*Pipeline, error) {
-	plan, err := pipeline.Compile(p)
+	set := applied(options)
+	plan, err := pipeline.Compile(p.WithEpoch(set.Epoch))
 	if err != nil {
 		return nil, err
 	}
-	set := applied(options)
 	if set.shared == nil {
 		set.shared = new(runner.Mechanisms)
 	}
@@ -182,7 +182,7 @@ func (p *Pipeline) Configure(next pipeline.Policy) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	plan, err := pipeline.Compile(next)
+	plan, err := pipeline.Compile(next.WithEpoch(p.engine.Epoch))
 	if err != nil {
 		return err
 	}

@@ -58,10 +58,11 @@ func (s *Set) Reload(file string, src []byte) error {
 	if err != nil {
 		return err
 	}
+	epoch := applied(s.options).Epoch
 	plans := make([]*pipeline.Plan, len(document.Policies))
 	for i := range document.Policies {
 		p := &document.Policies[i]
-		if plans[i], err = pipeline.Compile(p.Policy); err != nil {
+		if plans[i], err = pipeline.Compile(p.Policy.WithEpoch(epoch)); err != nil {
 			return fmt.Errorf("%s:%d:%d: policies.%s.%w", file, p.Line, p.Column, p.Name, err)
 		}
 	}

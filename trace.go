@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/internal/tracing"
 )
 
@@ -105,7 +106,7 @@ func (p *Pipeline) Trace(o TraceOptions) (*Trace, error) {
 	if err := p.Err(); err != nil {
 		return nil, err
 	}
-	t, err := newTrace(&o, false, p.engine.Now)
+	t, err := newTrace(&o, false, p.engine.Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +126,7 @@ func (p *Pipeline) Traced() bool { return p.Err() == nil && p.engine.Traced() }
 // the name of the policy. A set has one trace at a time, and none while one of its
 // pipelines has its own: a second one is ErrTraced.
 func (s *Set) Trace(o TraceOptions) (*Trace, error) {
-	t, err := newTrace(&o, true, applied(s.options).Now)
+	t, err := newTrace(&o, true, &applied(s.options).Settings)
 	if err != nil {
 		return nil, err
 	}
@@ -165,14 +166,15 @@ func (s *Set) Trace(o TraceOptions) (*Trace, error) {
 }
 
 // newTrace checks the options and returns a trace that nothing uses.
-func newTrace(o *TraceOptions, prefixed bool, now func() clock.Mark) (*Trace, error) {
+func newTrace(o *TraceOptions, prefixed bool, s *runner.Settings) (*Trace, error) {
 	if err := o.check(); err != nil {
 		return nil, err
 	}
 	options := tracing.Options{
 		Buffer: o.Buffer, Sample: o.Sample, By: o.SampleBy, Attributes: o.Attributes, Redact: o.Redact,
-		Prefixed: prefixed, Origin: now(), Began: time.Now(),
+		Prefixed: prefixed, Origin: s.Now(),
 	}
+	options.Began = time.Unix(0, int64(s.Epoch())+int64(options.Origin))
 	if options.Buffer == 0 {
 		options.Buffer = DefaultTraceBuffer
 	}
@@ -192,7 +194,7 @@ func newTrace(o *TraceOptions, prefixed bool, now func() clock.Mark) (*Trace, er
 			return nil, err
 		}
 	}
-	return &Trace{recorder: tracing.New(options), memory: options.Sink == nil, now: now}, nil
+	return &Trace{recorder: tracing.New(options), memory: options.Sink == nil, now: s.Now}, nil
 }
 
 // check returns what is wrong with the options.

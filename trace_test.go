@@ -62,7 +62,7 @@ func evaluatedAgain(t *testing.T, r recorded) string {
 	one, err := policy.ParseOne("body.json", r.header.Body)
 	require.NoError(t, err, "%s", r.header.Body)
 	var out bytes.Buffer
-	require.NoError(t, eval.Run(one.Policy, eval.Options{Seed: r.header.Seed}, strings.NewReader(r.events), &out), r.events)
+	require.NoError(t, eval.Run(one.Policy, eval.Options{Seed: r.header.Seed, Epoch: time.Duration(r.header.Began.UnixNano())}, strings.NewReader(r.events), &out), r.events)
 	return out.String()
 }
 

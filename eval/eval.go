@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"io"
 	"strings"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
@@ -27,6 +28,9 @@ type Options struct {
 	Seed uint64
 	// Follow writes the decisions of a line before the next one is read.
 	Follow bool
+	// Epoch is the wall time of mark 0 since 1970, 0 or more, for windows of the calendar:
+	// of a trace, its began. Default: mark 0 is 1970-01-01T00:00:00Z.
+	Epoch time.Duration
 	// State adds a line of text of the deciding step.
 	State bool
 	// Steps receives a line for each step of a cell, see reducer.AppendTrace. nil for
@@ -54,20 +58,22 @@ func (e *LineError) Unwrap() error { return e.Err }
 // Run reads events from in until its end and writes decisions to out. The
 // error is a LineError, that of the policy, or that of a reader or writer.
 func Run(p pipeline.Policy, o Options, in io.Reader, out io.Writer) error {
-	plan, err := pipeline.Compile(p)
+	n := &native{epoch: o.Epoch}
+	plan, err := n.compiled(p)
 	if err != nil {
 		return err
 	}
-	return decide(&native{driver: drive.New(plan, o.Seed)}, o, in, out)
+	n.driver = drive.New(plan, o.Seed)
+	return decide(n, o, in, out)
 }
 
 // RunAll is Run for several policies, whose steps share the mechanisms of one name. The
 // id of a call is a text that begins with the name of its policy and a slash, that of a
 // configure is the name, as in the trace of a set.
 func RunAll(policies []pipeline.Policy, o Options, in io.Reader, out io.Writer) error {
-	n := &native{}
+	n := &native{epoch: o.Epoch}
 	for _, p := range policies {
-		plan, err := pipeline.Compile(p)
+		plan, err := n.compiled(p)
 		if err != nil {
 			return err
 		}

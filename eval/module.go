@@ -17,6 +17,9 @@ func RunModule(m *host.Module, plan *host.Plan, o Options, in io.Reader, out io.
 	if o.State {
 		return ErrNoState
 	}
+	if o.Epoch != 0 {
+		return ErrNoEpoch
+	}
 	p, err := m.Pipeline(plan, o.Seed)
 	if err != nil {
 		return err
@@ -31,6 +34,9 @@ func RunModule(m *host.Module, plan *host.Plan, o Options, in io.Reader, out io.
 
 // ErrNoState says that a wasm module does not report the states of cells.
 var ErrNoState = errors.New("a wasm module does not report the states of cells")
+
+// ErrNoEpoch says that a wasm module reads policies itself, whose mark 0 is 1970.
+var ErrNoEpoch = errors.New("a wasm module takes no epoch")
 
 // module decides by a wasm module.
 type module struct {

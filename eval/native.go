@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
@@ -36,6 +37,7 @@ type decider interface {
 type native struct {
 	driver *drive.Driver
 	keys   drive.Keys
+	epoch  time.Duration // of Options
 	// Of several policies: their names and their drivers, of which driver is the first.
 	names   []string
 	drivers []*drive.Driver
@@ -82,11 +84,16 @@ func (n *native) compile(id string, body []byte) (func() error, error) {
 		return nil, inline(err)
 	}
 	p.Name = d.Plan().Name()
-	plan, err := pipeline.Compile(p.Policy)
+	plan, err := n.compiled(p.Policy)
 	if err != nil {
 		return nil, err
 	}
 	return func() error { d.Configure(plan); return nil }, nil
+}
+
+// compiled compiles a policy whose windows of the calendar have the wall time of mark 0.
+func (n *native) compiled(p pipeline.Policy) (*pipeline.Plan, error) {
+	return pipeline.Compile(p.WithEpoch(func() time.Duration { return max(0, n.epoch) }))
 }
 
 // inline names the errors of a policy by their paths: its lines are not those

@@ -93,7 +93,9 @@ func (v *value) read(s *mechanism.Setting) {
 	case *uint8:
 		v.text = strings.Fields(s.Words)[*field]
 	case mechanism.RateField:
-		v.text = mechanism.RateText(*field.Count, *field.Period)
+		v.text = mechanism.CalendarText(*field.Count, *field.Period, *field.Unit)
+	case mechanism.ZoneField:
+		v.text = field.Zone.String()
 	case mechanism.WordsField:
 		v.text = strings.Join(limiter.Outcomes(*field.Set).Names(), ", ")
 	case mechanism.CostField:
@@ -201,7 +203,9 @@ func compareFields(a, b any) (int, bool) {
 		return -1, true
 	case mechanism.RateField:
 		other := b.(mechanism.RateField)
-		return compareRates(uint64(*a.Count), *a.Period, uint64(*other.Count), *other.Period), true
+		return compareRates(uint64(*a.Count), *a.Period, uint64(*other.Count), *other.Period), *a.Unit == *other.Unit
+	case mechanism.ZoneField:
+		return 0, *a.Zone == *b.(mechanism.ZoneField).Zone
 	case mechanism.WordsField:
 		return 0, *a.Set == *b.(mechanism.WordsField).Set
 	case mechanism.CostField:

@@ -16,8 +16,10 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -130,7 +132,11 @@ func (w *planWriter) condition(name string, c condition.Condition) {
 
 func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mechanism.Draft, config mechanism.Config) {
 	for i := range list {
-		if s := &list[i]; s.Bit != 0 && !reflect.ValueOf(draft.Field(s.Name+"."+s.Parts[0].Name)).Elem().IsZero() {
+		if s := &list[i]; s.Type == mechanism.Zone {
+			if config.(limiter.Config).Calendar.Unit != calendar.NoUnit {
+				w.words |= s.Bit
+			}
+		} else if s.Bit != 0 && !reflect.ValueOf(draft.Field(s.Name+"."+s.Parts[0].Name)).Elem().IsZero() {
 			w.words |= s.Bit
 		}
 	}
@@ -161,6 +167,14 @@ func (w *planWriter) settings(list []mechanism.Setting, prefix string, draft mec
 				if n == variant {
 					w.settings(s.Parts[j:j+1], name+".", draft, config)
 				}
+			}
+		case mechanism.Zone:
+			if c := config.(limiter.Config).Calendar; c.Unit != calendar.NoUnit {
+				w.put("rate", byte(c.Unit))
+				for _, n := range c.Zone.Pack() {
+					w.number(name, uint64(n))
+				}
+				w.number("rate", uint64(c.Epoch))
 			}
 		default:
 			switch name {
@@ -352,7 +366,10 @@ func TestPlanBytesThatDoNotCompile(t *testing.T) {
 		{"\x01\x00\x01" + limit[:len(limit)-2] + "\x03\x00", "found 3; allowed ", 0, "charge"},
 		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x01", "", 0, "block.after"},
 		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x00", "", 0, "counts"},
-		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x04", "", 0, "counts"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x08", "", 0, "counts"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x04\x00", "", 0, "rate"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x04\x01\x80", "", 0, "zone"},
+		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x04\x01" + strings.Repeat("\x80\x80\x40", 2) + strings.Repeat("\x00\x80\x80\x40", 2) + "\x00", "found 1; allowed fixed-window alone has a calendar", 0, "calendar.unit"},
 		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x80", "found 128; allowed ", 0, "counts"},
 		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x01\x01\x00\x00\x00\x00", "", 0, "block.for"},
 		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x02\x00\x03", "", 0, "warm_up.over"},

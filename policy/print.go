@@ -11,10 +11,12 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
@@ -317,6 +319,12 @@ var orderNames = map[limiter.Order]string{limiter.Oldest: "oldest", limiter.Newe
 
 func limitObject(c limiter.Config) object {
 	o := object{"algorithm": algorithmNames[c.Algorithm], "rate": rate(c.Count, c.Period)}
+	if c.Calendar.Unit != calendar.NoUnit {
+		o["rate"] = mechanism.CalendarText(c.Count, c.Period, c.Calendar.Unit)
+	}
+	if c.Calendar.Zone != (calendar.Zone{}) {
+		o["zone"] = c.Calendar.Zone.String()
+	}
 	if c.Algorithm == limiter.TokenBucket && c.Burst > 0 {
 		o["burst"] = c.Burst
 	}

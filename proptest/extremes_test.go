@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/slidinglog"
 	"github.com/sluice-go/sluice/core/tokenbucket"
@@ -25,6 +26,10 @@ func extreme(m machine, w uint64) config {
 	switch m.kind {
 	case limiters:
 		c.limit.Count, c.limit.Period = 1, pick(w>>6, 1, time.Second, year, tokenbucket.MaxFill)
+		if c.limit.Calendar.Unit != calendar.NoUnit {
+			c.limit.Calendar.Epoch = pick(w>>6, 0, 1, year, math.MaxInt64)
+			c.limit.Period = c.limit.Calendar.Unit.Length()
+		}
 		if w>>8%2 == 1 && c.limit.Period >= time.Second {
 			c.limit.Count = tokenbucket.MaxCount
 		}

@@ -166,6 +166,7 @@ var crowds = []struct {
 	all  []machine
 }{
 	{"every cell", cells},
+	{"every cell without a calendar", undated},
 	{"every limiter", join(algorithms, queued)},
 	{"every algorithm of limiters", algorithms},
 	{"every limiter with a queue", queued},

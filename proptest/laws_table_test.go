@@ -67,7 +67,7 @@ var lawLines = []property{
 			}
 			return s.Step(a, now)
 		}})},
-	{"G8", "if all marks are later by the same time, the decisions are the same, later by that time", G8, cells,
+	{"G8", "if all marks are later by the same time, the decisions are the same, later by that time", G8, undated,
 		queuedSliding.with("aligns its windows with the zero of the clock", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Acquire && now%16 == 0 {
 				s.Step(reducer.Action{Kind: reducer.Reset}, now)

@@ -1,6 +1,7 @@
 package proptest
 
 import (
+	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice"
@@ -192,12 +193,14 @@ var (
 
 	// bursts are the algorithms that admit a cost of n as n costs of 1.
 	bursts     = []machine{bucket, fixed, sliding, logged, warming}
-	algorithms = join(bursts, []machine{leaky})
+	algorithms = join(bursts, []machine{leaky, daily})
 	queued     = []machine{queuedBucket, queuedFixed, queuedSliding, queuedLog, queuedLeaky, newestBucket, queuedWarming}
 	breakers   = []machine{calls, timed, consecutive, large}
 	// plain are the cells that a refusal does not change.
 	plain = join(algorithms, queued, breakers, []machine{places, shared, spending, tokens, adapting})
 	cells = join(plain, []machine{eased})
+	// undated are the cells that no wall time changes.
+	undated = slices.DeleteFunc(slices.Clone(cells), func(m machine) bool { return m.name == daily.name })
 )
 
 func join(lists ...[]machine) (all []machine) {

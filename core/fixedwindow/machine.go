@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
@@ -17,6 +18,9 @@ type Config struct {
 	// Period is how long a window lasts. Required, more than 0 and at most
 	// tokenbucket.MaxFill.
 	Period time.Duration
+	// Calendar ends each window with the day, week or month that it begins in, in place
+	// of the Period, which is then Unit.Length. Default: none.
+	Calendar calendar.Config
 }
 
 // Check returns an error that names the field which is wrong.
@@ -24,6 +28,8 @@ func (c Config) Check() error {
 	var e reducer.ConfigErrors
 	e.Count(c.Count == 0 || c.Count > tokenbucket.MaxCount, "rate.count", uint64(c.Count), "1 to 1000000000")
 	e.Duration(c.Period <= 0 || c.Period > tokenbucket.MaxFill, "rate.period", c.Period, "more than 0 and at most 146 years")
+	e.Duration(c.Calendar.Unit != calendar.NoUnit && c.Period != c.Calendar.Unit.Length(), "rate.period", c.Period, "that of the unit of the calendar")
+	e.Add(c.Calendar.Check())
 	return e.Err()
 }
 
@@ -31,8 +37,9 @@ func (c Config) Check() error {
 // algorithm of package limiter, which has the actions, the queue and the codec. Its
 // marks must not go back.
 type Machine struct {
-	count  uint32
-	period time.Duration
+	count    uint32
+	period   time.Duration
+	calendar calendar.Config
 }
 
 // New validates the configuration.
@@ -40,7 +47,7 @@ func New(c Config) (*Machine, error) {
 	if err := c.Check(); err != nil {
 		return nil, err
 	}
-	return &Machine{count: c.Count, period: c.Period}, nil
+	return &Machine{count: c.Count, period: c.Period, calendar: c.Calendar}, nil
 }
 
 // Capacity returns the greatest cost that can ever be admitted.
@@ -69,7 +76,15 @@ func (m *Machine) entered(s State, now clock.Mark) State {
 	if s.open(now) {
 		return s
 	}
-	return State{Start: min(now, clock.Never-1), End: now.Add(m.period), Number: s.Number + 1}
+	return State{Start: min(now, clock.Never-1), End: m.endOf(now), Number: s.Number + 1}
+}
+
+// endOf returns the end of a window that opens at now.
+func (m *Machine) endOf(now clock.Mark) clock.Mark {
+	if m.calendar.Unit == calendar.NoUnit {
+		return now.Add(m.period)
+	}
+	return m.calendar.End(now)
 }
 
 // Turn returns the least mark from now on at which the cost is admitted if

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/fixedwindow"
 	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/core/leakybucket"
@@ -30,13 +31,14 @@ func newAlgorithm(c *Config) (algorithm, error) {
 	a := algorithm{kind: c.Algorithm, warm: c.WarmUp}
 	var e reducer.ConfigErrors
 	e.Add(c.WarmUp.check(c.Algorithm))
+	e.Count(c.Calendar != (calendar.Config{}) && c.Algorithm != FixedWindow, "calendar.unit", uint64(c.Calendar.Unit), "fixed-window alone has a calendar")
 	e.Count(c.Burst != 0 && c.Algorithm != TokenBucket, "burst", uint64(c.Burst), "token-bucket alone has a burst")
 	var err error
 	switch c.Algorithm {
 	case TokenBucket:
 		err = set(&a.bucket)(tokenbucket.New(tokenbucket.Config{Count: c.Count, Period: c.Period, Burst: c.burst()}))
 	case FixedWindow:
-		err = set(&a.window)(fixedwindow.New(fixedwindow.Config{Count: c.Count, Period: c.Period}))
+		err = set(&a.window)(fixedwindow.New(fixedwindow.Config{Count: c.Count, Period: c.Period, Calendar: c.Calendar}))
 	case SlidingCounter:
 		err = set(&a.counter)(slidingcounter.New(slidingcounter.Config{Count: c.Count, Period: c.Period}))
 	case SlidingLog:

@@ -3,6 +3,7 @@ package limiter
 import (
 	"time"
 
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -62,7 +63,7 @@ type Config struct {
 	// one permit a nanosecond, for a sliding log at most slidinglog.MaxCount.
 	Count uint32
 	// Period of the rate. Required, more than 0. A longer one with the same rate
-	// allows larger bursts.
+	// allows larger bursts. Beside a Calendar it is that of its unit, and 0 means it.
 	Period time.Duration
 	// Burst is the most permits at one instant, 1 to MaxCount. Token bucket
 	// alone; 0 means Count, and beside WarmUp Count / Factor, rounded up.
@@ -88,6 +89,9 @@ type Config struct {
 	// WarmUp lets a token bucket begin at a part of its rate after an idle time. Token
 	// bucket alone. Default: none.
 	WarmUp WarmUp
+	// Calendar lets a fixed window end with the day, week or month of a time zone. Fixed
+	// window alone. Default: none.
+	Calendar calendar.Config
 }
 
 // OneWord reports whether the count of the configuration is that of a token bucket

@@ -13,7 +13,8 @@ const DefaultFactor = 3
 
 // WithDefaults returns the configuration with the defaults of a document in place
 // of zeros that are no legal values: the queue beside a wait, the factor of a warm-up,
-// and one refusal before a block. Count and Period have no default.
+// one refusal before a block, and the period beside a calendar. Count and Period have no
+// other default.
 func (c Config) WithDefaults() Config {
 	if c.Wait > 0 && c.Queue == 0 {
 		c.Queue = DefaultQueue
@@ -23,6 +24,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Block.on() && c.Block.After == 0 {
 		c.Block.After = 1
+	}
+	if c.Period == 0 {
+		c.Period = c.Calendar.Unit.Length()
 	}
 	return c
 }

@@ -6,13 +6,17 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/mechanism"
 )
 
 // describe describes how many calls a limit admits, and how many may wait.
 func describe(config mechanism.Config, _ mechanism.Step) string {
 	c := config.(Config)
-	text := mechanism.RateText(c.Count, c.Period) + " " + c.Algorithm.String()
+	text := mechanism.CalendarText(c.Count, c.Period, c.Calendar.Unit) + " " + c.Algorithm.String()
+	if c.Calendar.Unit != calendar.NoUnit {
+		text += " of the calendar in " + c.Calendar.Zone.String()
+	}
 	if c.Algorithm == TokenBucket {
 		text += ", burst " + mechanism.Number(c.AtOnce())
 	}
@@ -88,6 +92,9 @@ const NoBound = 1<<64 - 1
 // that.
 func (c Config) Admits(window time.Duration) uint64 {
 	count, period := uint64(c.Count), uint64(c.Period)
+	if c.Calendar.Unit != calendar.NoUnit {
+		period = uint64(c.Calendar.Unit.Shortest(c.Calendar.Zone))
+	}
 	w := uint64(max(0, window))
 	switch {
 	case c.Algorithm == TokenBucket:

@@ -17,8 +17,8 @@ func Docs() *mechanism.Docs {
 				Meaning: "how the limit counts",
 			},
 			{
-				Name: "rate", Effect: mechanism.Looser, Range: "for `sliding-log` a count of at most 10,000", Example: "rate: 50/1m",
-				Meaning: "permits for each duration",
+				Name: "rate", Effect: mechanism.Looser, Type: "rate, or a count for each `day`, `week` or `month`", Range: "for `sliding-log` a count of at most 10,000", Example: "rate: 50/1m",
+				Meaning: "permits for each duration, or for each window of the [calendar](#calendar-windows)",
 				Larger:  "more calls pass",
 				Smaller: "fewer calls pass",
 			},
@@ -99,6 +99,10 @@ func Docs() *mechanism.Docs {
 				Larger:  "fewer calls pass at the beginning",
 				Smaller: "more calls pass at the beginning",
 			},
+			{
+				Name: "zone", Type: "`UTC`, an offset as in `+02:00`, or a rule of POSIX", Note: "needs a rate by the calendar", Value: `"UTC"`, Example: "zone: CET-1CEST,M3.5.0,M10.5.0/3",
+				Meaning: "the time zone whose days, weeks or months are the windows",
+			},
 		},
 		Schema: `{
 	"dependentRequired": {"class": ["rates"], "rates": ["class"], "queue": ["wait"], "order": ["wait"]},
@@ -118,6 +122,11 @@ func Docs() *mechanism.Docs {
 		{
 			"if": {"required": ["algorithm"], "properties": {"algorithm": {"const": "sliding-log"}}},
 			"then": {"properties": {"rate": {"pattern": "^([1-9][0-9]{0,3}|10000)/"}}}
+		},
+		{
+			"if": {"required": ["rate"], "properties": {"rate": {"pattern": "/(day|week|month)$"}}},
+			"then": {"properties": {"algorithm": {"const": "fixed-window"}, "burst": false, "warm_up": false}},
+			"else": {"properties": {"zone": false}}
 		}
 	]
 }`,

@@ -1,6 +1,7 @@
 package limiter
 
 import (
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/internal/planwire"
 	"github.com/sluice-go/sluice/core/mechanism"
 )
@@ -11,6 +12,7 @@ const (
 	planMore   = mechanism.MoreBit
 	planBlock  = 1 << 0
 	planWarmUp = 1 << 1
+	planZone   = 1 << 2
 )
 
 // Plan codes the settings for plan bytes, in the order of the row.
@@ -32,13 +34,16 @@ func (c *Config) Plan(v *planwire.Coder) {
 	if c.WarmUp.Over > 0 {
 		bits |= planWarmUp
 	}
+	if c.Calendar.Unit != calendar.NoUnit {
+		bits |= planZone
+	}
 	counts := uint8(c.Counts)
 	if bits != 0 {
 		counts |= planMore
 	}
 	v.Word("counts", &counts)
 	if c.Counts = Outcomes(counts &^ planMore); counts&planMore != 0 {
-		if v.Word("counts", &bits); bits == 0 || bits > planBlock|planWarmUp {
+		if v.Word("counts", &bits); bits == 0 || bits > planBlock|planWarmUp|planZone {
 			v.Refuse("counts")
 		}
 	}
@@ -54,4 +59,21 @@ func (c *Config) Plan(v *planwire.Coder) {
 		}
 		v.Count("warm_up.factor", &c.WarmUp.Factor)
 	}
+	if bits&planZone != 0 {
+		c.planCalendar(v)
+	}
+}
+
+// planCalendar codes the unit, the zone, and the wall time of mark 0, which is the last
+// value of a limit, so that a writer who knows no clock can leave it to one who does.
+func (c *Config) planCalendar(v *planwire.Coder) {
+	if v.Word("rate", (*uint8)(&c.Calendar.Unit)); c.Calendar.Unit == calendar.NoUnit {
+		v.Refuse("rate")
+	}
+	zone := c.Calendar.Zone.Pack()
+	for i := range zone {
+		v.Count("zone", &zone[i])
+	}
+	c.Calendar.Zone = calendar.Unpack(zone)
+	v.Duration("rate", &c.Calendar.Epoch)
 }

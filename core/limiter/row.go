@@ -3,6 +3,7 @@ package limiter
 import (
 	"time"
 
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/slidinglog"
 	"github.com/sluice-go/sluice/core/tokenbucket"
@@ -47,6 +48,7 @@ func Row() *mechanism.Row {
 				{Name: "over", Type: mechanism.Duration, Least: 1, Required: true},
 				{Name: "factor", Type: mechanism.Count, Least: 2, Most: MaxFactor},
 			}},
+			{Name: "zone", Type: mechanism.Zone, Bit: planZone},
 		},
 		New: func() mechanism.Draft { return &draft{} },
 		Queue: func(c mechanism.Config) (uint32, time.Duration) {
@@ -63,7 +65,7 @@ func (d *draft) Field(name string) any {
 	case "algorithm":
 		return (*uint8)(&d.c.Algorithm)
 	case "rate":
-		return mechanism.RateField{Count: &d.c.Count, Period: &d.c.Period}
+		return mechanism.RateField{Count: &d.c.Count, Period: &d.c.Period, Unit: &d.c.Calendar.Unit}
 	case "burst":
 		return &d.c.Burst
 	case "wait":
@@ -84,6 +86,8 @@ func (d *draft) Field(name string) any {
 		return &d.c.WarmUp.Over
 	case "warm_up.factor":
 		return &d.c.WarmUp.Factor
+	case "zone":
+		return mechanism.ZoneField{Zone: &d.c.Calendar.Zone}
 	}
 	return (*uint8)(&d.c.Order)
 }
@@ -95,6 +99,7 @@ func (d *draft) Check(g mechanism.Given) {
 		g.Wrong("warm_up.over", "a duration of at most 720h")
 	}
 	d.c = d.c.WithDefaults()
+	d.calendar(g)
 	rated := g.Whole("rate") && (!g.Has("warm_up") || g.Whole("warm_up"))
 	if c.Algorithm != TokenBucket {
 		for _, name := range [...]string{"burst", "warm_up"} {
@@ -120,6 +125,24 @@ func (d *draft) Check(g mechanism.Given) {
 		g.Refuse("class", "without rates", "beside rates")
 	}
 	d.queue(g)
+}
+
+// calendar checks a rate by the calendar and its zone. Its windows are fixed ones where the
+// document names no algorithm.
+func (d *draft) calendar(g mechanism.Given) {
+	c := &d.c
+	switch {
+	case c.Calendar.Unit == calendar.NoUnit:
+		if g.Whole("rate") {
+			g.Refuse("zone", "beside a rate by a duration", "beside a rate by the calendar as in 1000/day")
+		}
+		c.Calendar.Zone = calendar.Zone{}
+	case !g.Has("algorithm") && !g.Meant("algorithm"):
+		c.Algorithm = FixedWindow
+	case g.Whole("algorithm") && c.Algorithm != FixedWindow:
+		g.Wrong("rate", "a rate by a duration as in 1000/24h beside "+c.Algorithm.String()+"; fixed-window alone has windows of the calendar")
+		c.Calendar = calendar.Config{}
+	}
 }
 
 // Bound names the setting that is the greatest cost of an algorithm.

@@ -3,6 +3,7 @@ package mechanism
 import (
 	"time"
 
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -120,7 +121,7 @@ const (
 	Word
 	// Words, one of some words or a list of them, is a WordsField.
 	Words
-	// Rate is a RateField.
+	// Rate, by a duration or by a unit of the calendar, is a RateField.
 	Rate
 	// Delay, a duration or a percentile, is a DelayField.
 	Delay
@@ -145,6 +146,8 @@ const (
 	// Rates, a map of the values of an attribute and their rates, has no field: the step of
 	// each class has the rate of its own.
 	Rates
+	// Zone, the time zone of a rate by the calendar, is a ZoneField.
+	Zone
 	// Map is a map of Parts, each of which has a field of its own.
 	Map
 	// OneOf is a map of Parts of which one Variant is given, and what belongs to
@@ -156,7 +159,11 @@ const (
 type RateField struct {
 	Count  *uint32
 	Period *time.Duration
+	Unit   *calendar.Unit // of a rate by the calendar, whose period is Unit.Length
 }
+
+// ZoneField takes the zone of a rate by the calendar.
+type ZoneField struct{ Zone *calendar.Zone }
 
 // WordsField takes a set: a bit for each of Words, and 0 for all of them.
 type WordsField struct{ Set *uint8 }
@@ -195,8 +202,9 @@ type Setting struct {
 	// Short names the part of a Map whose value may be written in place of the map.
 	// Empty for none.
 	Short string
-	// Bit of a Map that plan bytes have only where it is given: that in the byte behind
-	// the Words before it which says so. 0 for one that they always have.
+	// Bit of a Map that plan bytes have only where it is given, and of a Zone that they
+	// have only beside a rate by the calendar: that in the byte behind the Words before it
+	// which says so. 0 for one that they always have.
 	Bit uint8
 }
 

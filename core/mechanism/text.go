@@ -4,6 +4,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/sluice-go/sluice/core/calendar"
 )
 
 // Span writes a duration without zeros behind: 1m, not 1m0s.
@@ -32,6 +34,14 @@ func Plural(n uint32, what string) string {
 // RateText writes a rate as a document does.
 func RateText(count uint32, period time.Duration) string {
 	return Number(count) + "/" + Span(period)
+}
+
+// CalendarText is RateText for a rate that may be one by the calendar.
+func CalendarText(count uint32, period time.Duration, unit calendar.Unit) string {
+	if unit == calendar.NoUnit {
+		return RateText(count, period)
+	}
+	return Number(count) + "/" + unit.String()
 }
 
 // QueueText describes how many callers may wait at a cell, and how long; with a wait

@@ -1,9 +1,14 @@
 package pipeline
 
 import (
+	"slices"
+	"time"
+
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/keyed"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
 )
 
@@ -105,6 +110,24 @@ func Edit[C mechanism.Config](s *Step, change func(*C)) {
 		change(&c)
 		s.Config = c
 	}
+}
+
+// WithEpoch returns the policy with the wall time of mark 0 in its limits by the calendar
+// that have none. The function is called only where there is one.
+func (p Policy) WithEpoch(epoch func() time.Duration) Policy {
+	own := false
+	for i := range p.Steps {
+		c, ok := p.Steps[i].Config.(limiter.Config)
+		if !ok || c.Calendar.Unit == calendar.NoUnit || c.Calendar.Epoch != 0 {
+			continue
+		}
+		if !own {
+			p.Steps, own = slices.Clone(p.Steps), true
+		}
+		c.Calendar.Epoch = epoch()
+		p.Steps[i].Config = c
+	}
+	return p
 }
 
 // Policy is a parsed policy: steps, outermost first.

@@ -1,6 +1,9 @@
 package oracle
 
-import "github.com/sluice-go/sluice/core/limiter"
+import (
+	"github.com/sluice-go/sluice/core/calendar"
+	"github.com/sluice-go/sluice/core/limiter"
+)
 
 // fixedWindow counts the permits of the window that is open, if one is.
 type fixedWindow struct {
@@ -30,7 +33,9 @@ func (f *fixedWindow) take(cost, now int64) permit {
 	if !f.open(now) {
 		f.opened++
 		f.start = now
-		f.end = after(now, int64(f.cfg.Period))
+		if f.end = after(now, int64(f.cfg.Period)); f.cfg.Calendar.Unit != calendar.NoUnit {
+			f.end = windowEnd(f.cfg.Calendar, now)
+		}
 		f.taken = 0
 	}
 	f.taken += cost

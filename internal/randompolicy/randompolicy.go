@@ -44,10 +44,10 @@ var pools = map[string]map[string][]string{
 	},
 	"limit": {
 		"": {`"5/s"`, `"0/s"`, `5`, `"1/60000d"`}, "algorithm": {`"token-bucket"`, `"fixed-window"`, `"sliding-counter"`, `"sliding-log"`, `"leaky-bucket"`, `"log"`},
-		"rate": {`"50/1m"`, `"50/m"`, `"1000000000/s"`, `"1000000001/1h"`, `"2/1ns"`, `"1/20000d"`, `"05/s"`, `"5/0s"`}, "burst": {`1`, `1000000000`, `0`, `3`},
+		"rate": {`"50/1m"`, `"50/m"`, `"1000000000/s"`, `"1000000001/1h"`, `"2/1ns"`, `"1/20000d"`, `"05/s"`, `"5/0s"`, `"1000/day"`, `"5/week"`, `"1000000000/month"`, `"0/day"`, `"5/hour"`, `"5/Day"`}, "zone": {`"UTC"`, `"CET-1CEST,M3.5.0,M10.5.0/3"`, `"+02:00"`, `"-11:30"`, `"<-03>3"`, `"Europe/Berlin"`, `"+25:00"`, `5`}, "burst": {`1`, `1000000000`, `0`, `3`},
 		"wait": {`"3s"`, `"0s"`, `"0.0s"`, `"00d"`}, "queue": {`1`, `10000`, `0`}, "order": {`"oldest"`, `"newest"`, `"any"`},
 		"class": {`"header:x-plan"`, `"key"`, `"ip"`, `"plan"`, `5`},
-		"rates": {`{"free":"5/s"}`, `{"free":"5/s","pro":"1000000000/s"}`, `{"free":"50000/m","Pro":5}`, `{}`, `"5/s"`, `{"a":"1/20000d","a":"1/s"}`,
+		"rates": {`{"free":"5/s"}`, `{"free":"5/s","pro":"1000000000/s"}`, `{"free":"50000/m","Pro":5}`, `{}`, `"5/s"`, `{"a":"1/20000d","a":"1/s"}`, `{"a":"5/day","b":"5/month"}`,
 			`{"a":"1/s","b":"1/s","c":"1/s","d":"1/s","e":"1/s","f":"1/s","g":"1/s","h":"1/s","i":"1/s","j":"1/s","k":"1/s","l":"1/s","m":"1/s","n":"1/s","o":"1/s","p":"1/s"}`},
 		"charge": {`"settle"`, `"start"`, `"end"`, `"later"`}, "counts": {`"fail"`, `["fail"]`, `["cancel","ok"]`, `["ok","fail","throttle","ignore","timeout","cancel"]`, `["ok","ok"]`, `[]`, `"failed"`, `[5]`},
 		"block": {

@@ -43,6 +43,17 @@ func (s *Settings) Now() clock.Mark {
 	return attempt.Now()
 }
 
+// Epoch returns the wall time of mark 0 since 1970.
+func (s *Settings) Epoch() time.Duration {
+	if s.Source == nil {
+		return attempt.Epoch()
+	}
+	if dated, ok := s.Source.(clock.Dated); ok {
+		return time.Duration(max(0, dated.Epoch().UnixNano()))
+	}
+	return max(0, (time.Duration(time.Now().UnixNano()) - time.Duration(s.Now())).Round(time.Second))
+}
+
 // API makes the errors of the public package and classifies those of functions.
 type API interface {
 	// Classify returns what an error of a function means, and the retry delay

@@ -1,5 +1,6 @@
 import { SLOT_CONFIG } from './abi.js';
 import { type Compile, check, floats } from './engine.js';
+import { dated } from './epoch.js';
 import { readAlone } from './reader/read.js';
 
 /** Numbers of a configuration, in the order of ABI.md. */
@@ -8,8 +9,8 @@ type Numbers = readonly number[];
 /** Reads options as numbers, for a module of one mechanism. Its order may be another than that of a plan. */
 export const compileOne =
   (make: () => number, ordered = (numbers: Numbers): Numbers => numbers): Compile =>
-  (alone, options) => {
-    const { name, shadow, values } = readAlone(options, alone);
+  (alone, options, clock) => {
+    const { name, shadow, values } = dated(readAlone(options, alone), clock);
     // Durations are in milliseconds there. A text is the attribute of a cost, which a mechanism alone does not have.
     const numbers = ordered(
       values.flatMap((value) =>

@@ -1,10 +1,11 @@
 import { type Compile, check, putBytes, x } from './engine.js';
+import { dated } from './epoch.js';
 import { encode } from './reader/encode.js';
 import { readAlone } from './reader/read.js';
 
 /** Reads options as a plan of one step. */
-export const compileByCore: Compile = (alone, options) => {
-  const step = readAlone(options, alone);
+export const compileByCore: Compile = (alone, options, clock) => {
+  const step = dated(readAlone(options, alone), clock);
   const plan = encode({ steps: [step], fallback: false });
   const make = (): number => {
     const handle = check(x.compile(putBytes(plan)));

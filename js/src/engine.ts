@@ -4,6 +4,7 @@ import { ABI, ERROR_BYTES, ERROR_MEMORY, type Exports, SLOT_BUFFER, SLOT_SIZE, S
 import { wrongArgument } from './checks.js';
 import { PolicyError, type PolicyErrorCode } from './errors.js';
 import type { Alone } from './reader/alone.js';
+import type { Clock } from './types.js';
 
 /** The mechanisms that have an object of their own. */
 export type Mechanism = 'limit' | 'breaker' | 'bulkhead' | 'retry';
@@ -31,7 +32,7 @@ interface TranslatedMemory {
 }
 
 /** How options of a mechanism are read; the default entry and the small ones differ in it. */
-export type Compile = (alone: Alone, options: unknown) => Compiled;
+export type Compile = (alone: Alone, options: unknown, clock: Clock) => Compiled;
 
 /** The memory of an instance of the module, in bytes. */
 export interface MemoryUsage {
@@ -282,7 +283,7 @@ export function within<T>(engine: Engine, run: () => T): T {
 // What compiles uses the engine that it compiles for.
 
 /** Compiles options. */
-export const compile: Compile = (mechanism, options) => compileNow(mechanism, options);
+export const compile: Compile = (mechanism, options, clock) => compileNow(mechanism, options, clock);
 
 /** `words` of the engine that compiles. */
 export const words = (): Int32Array => current.words();

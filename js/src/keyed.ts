@@ -9,7 +9,7 @@ import { Observable } from './observable.js';
 import type { Alone } from './reader/alone.js';
 import { type Shared, share } from './shared.js';
 import { type Snapshot, shift, taken } from './snapshot.js';
-import type { CostOptions, Quota, Rate, Rejection, Success, Task, Verdict } from './types.js';
+import type { CostOptions, LimitRate, Quota, Rejection, Success, Task, Verdict } from './types.js';
 
 /** Settings of a keyed rate limiter. */
 export interface KeyedRateLimiterOptions extends RateLimiterOptions {
@@ -85,7 +85,7 @@ export class KeyedRateLimiter extends Observable {
   private gone = false;
 
   /** @internal */
-  constructor(options: KeyedRateLimiterOptions | Rate, alone: Alone) {
+  constructor(options: KeyedRateLimiterOptions | LimitRate, alone: Alone) {
     super();
     const { keys = DEFAULT_KEYS, when_full = 'evict', ...rest } = Object(options) as KeyedRateLimiterOptions;
     this.rest = typeof options === 'object' ? rest : options;

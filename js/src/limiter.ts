@@ -19,17 +19,17 @@ import type {
   CostOptions,
   Duration,
   LimiterAdmission,
+  LimitRate,
   Quota,
-  Rate,
   Task,
   Verdict,
 } from './types.js';
 
 /** Settings of a rate limiter. */
 export interface RateLimiterOptions extends CommonOptions {
-  /** How many permits in which time, as in `50/1m`. Required. */
-  rate: Rate;
-  /** How it counts. Default `token-bucket`. */
+  /** How many permits in which time, as in `50/1m`, or in each day, week or month, as in `1000/day`. Required. */
+  rate: LimitRate;
+  /** How it counts. Default `token-bucket`, of a rate by the calendar `fixed-window`. */
   algorithm?: (typeof ALGORITHMS)[number] | undefined;
   /** The most permits at one instant, of a token bucket. Default: the rate's count, beside `warm_up` divided by its factor. */
   burst?: number | undefined;
@@ -43,6 +43,11 @@ export interface RateLimiterOptions extends CommonOptions {
   block?: BlockTime | BlockOptions | undefined;
   /** Begins at a part of the rate after an idle time, and rises to the rate in a time of use: of a token bucket. Default: none. */
   warm_up?: Duration | WarmUpOptions | undefined;
+  /**
+   * The time zone of a rate by the calendar: `UTC`, an offset as in `+02:00`, or a rule of POSIX as in
+   * `CET-1CEST,M3.5.0,M10.5.0/3`. Default `UTC`.
+   */
+  zone?: string | undefined;
 }
 
 /** How long blocks last: the n-th in a row as long as the n-th delay of a backoff. */

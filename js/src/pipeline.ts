@@ -49,7 +49,7 @@ export class Pipeline extends Observable {
     const { name, clock = defaultClock, stack } = options;
     this.engine = part?.engine ?? engineOf(options.instance);
     this.hooks = hooksOf(options);
-    const text = part?.text ?? readSource(this.engine, source, name, alone, keyed);
+    const text = part?.text ?? readSource(this.engine, source, name, clock, alone, keyed);
     const beside = part?.beside?.driver;
     this.driver = new Driver(this.engine, clock, text, alone === 'retry', stack, part?.shares, beside);
     this.cells = new PipelineCells(this.driver);
@@ -190,7 +190,7 @@ export class Pipeline extends Observable {
    */
   configure(source: Source): void {
     this.driver.keep();
-    this.driver.configure(readSource(this.engine, source, this.options.name));
+    this.driver.configure(readSource(this.engine, source, this.options.name, this.driver.clock));
   }
 
   /** The states of limiters, breakers and budgets as a plain value, for any storage. */
@@ -249,7 +249,7 @@ export function policies(
   const engine = engineOf(checked.instance);
   const all: [string, Pipeline][] = [];
   let beside: Pipeline | undefined;
-  for (const [name, part] of readSources(engine, document)) {
+  for (const [name, part] of readSources(engine, document, checked.clock ?? defaultClock)) {
     const shared = part.shares ? beside : undefined;
     const made = new Pipeline(document, { ...checked, name }, undefined, false, {
       ...part,

@@ -1,6 +1,7 @@
 import { STEP_DEADLINE, STEP_DENIED } from './abi.js';
 import { type Conditions, conditionsOf } from './conditions.js';
 import { type Engine, Recent } from './engine.js';
+import { dated } from './epoch.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
 import { bytesOf, decode, textOf } from './reader/bytes.js';
 import { notAlone } from './reader/cost.js';
@@ -12,6 +13,7 @@ import { readKeys } from './reader/per.js';
 import { type ReadPolicy, readPolicy } from './reader/policy.js';
 import { readSource as read, readAlone } from './reader/read.js';
 import { writtenValue } from './reader/written.js';
+import type { Clock } from './types.js';
 
 /** The source of a plan: a document, the body of a policy, its steps alone; or the JSON of one of the first two. */
 export type Source = PolicyDocument | Policy | readonly Step[] | string | Uint8Array;
@@ -78,23 +80,25 @@ export interface Text {
 
 /**
  * Reads a source. The plan is compiled when it is asked for. `alone` is a mechanism that is the only step; `keyed` says
- * whether it has a cell for each key.
+ * whether it has a cell for each key. Windows of the calendar are those of the wall time of the clock; without one its 0
+ * is 1970.
  */
 export function readSource(
   engine: Engine,
   source: Source,
   name: string | undefined,
+  clock?: Clock,
   alone?: MechanismName,
   keyed = false,
 ): Text {
   const given = Array.isArray(source) ? { steps: source } : source;
   const { policy, whole } = alone ? optionsOf(given as Policy, alone, keyed) : policyOf(given, name);
-  return textOfPolicy(engine, policy, policy.plain ? undefined : writtenOf(given, whole, name));
+  return textOfPolicy(engine, policy, clock, policy.plain ? undefined : writtenOf(given, whole, name));
 }
 
 /** The text of a policy that was read, as it was written, which a plain one is in other words. */
-function textOfPolicy(engine: Engine, policy: ReadPolicy, written?: Policy): Text {
-  const bytes = encode(policy);
+function textOfPolicy(engine: Engine, policy: ReadPolicy, clock: Clock | undefined, written?: Policy): Text {
+  const bytes = encode({ ...policy, steps: policy.steps.map((step) => dated(step, clock)) });
   const value = written ?? (writtenValue(policy.plain as Node) as Policy);
   const plan = (): Plan => recentOf(engine).take(bytes, () => compile(engine, bytes, policy, value));
   plan();
@@ -108,14 +112,14 @@ export interface Part {
 }
 
 /** Reads all policies of a document. */
-export function readSources(engine: Engine, source: Source): Map<string, Part> {
+export function readSources(engine: Engine, source: Source, clock: Clock): Map<string, Part> {
   const all = read(source, readDocuments);
   return new Map(
     [...all].map(([key, policy]): [string, Part] => {
       const name = textOf(key);
       const written = policy.plain ? undefined : writtenOf(source, true, name);
       const shares = policy.steps.some(({ shares, cells }) => shares && cells);
-      return [name, { text: textOfPolicy(engine, policy, written), shares }];
+      return [name, { text: textOfPolicy(engine, policy, clock, written), shares }];
     }),
   );
 }

@@ -2,7 +2,7 @@ import type { CircuitBreakerOptions } from './breaker.js';
 import type { BulkheadOptions } from './bulkhead.js';
 import type { RateLimiterOptions } from './limiter.js';
 import type { Budget, RetryOptions } from './retry-options.js';
-import type { Duration, Rate, Share } from './types.js';
+import type { Duration, LimitRate, Share } from './types.js';
 
 /** An attribute of calls: a step has a cell for each of its values. */
 export type Attribute =
@@ -81,7 +81,7 @@ export interface LimitOptions extends RateLimiterOptions {
   /** The attribute whose value is the class of a call, beside `rates`. */
   class?: Exclude<Attribute, 'ip'> | undefined;
   /** The rate of each class, beside `class`: a call takes from the limit of its class, one of no class from that of `rate`. */
-  rates?: { readonly [name: string]: Rate } | undefined;
+  rates?: { readonly [name: string]: LimitRate } | undefined;
   /**
    * How many permits a call takes here: a number, the attribute that has it, or an attribute and the cost of a call whose
    * value is no whole number, 1 by default. Default: the `cost` of the call.
@@ -166,7 +166,7 @@ export interface RetryStepOptions {
 
 /** A step of a policy: a mechanism and its settings. */
 export type Step =
-  | { limit: Rate | Settings<LimitOptions> }
+  | { limit: LimitRate | Settings<LimitOptions> }
   | { breaker: Settings<CircuitBreakerOptions> }
   | { bulkhead: number | (Settings<BulkheadOptions> & BulkheadStepOptions) }
   | { retry: number | (Settings<RetryOptions> & RetryStepOptions) }

@@ -2,7 +2,7 @@ import { KeyedRateLimiter, type KeyedRateLimiterOptions } from './keyed.js';
 import { RateLimiter, type RateLimiterOptions } from './limiter.js';
 import { limitAlone } from './reader/alone.js';
 import { share } from './shared.js';
-import type { Rate } from './types.js';
+import type { LimitRate } from './types.js';
 
 /** Makes rate limiters. */
 export interface RateLimiterFactory {
@@ -14,7 +14,7 @@ export interface RateLimiterFactory {
    * const verdict = await limiter.acquire({ signal });
    * if (!verdict.ok) console.log(verdict.reason, verdict.retryAfter);
    */
-  (options: RateLimiterOptions | Rate): RateLimiter;
+  (options: RateLimiterOptions | LimitRate): RateLimiter;
   /**
    * A rate limiter for each key, bounded in memory. Throws `PolicyError` for wrong options.
    *
@@ -22,11 +22,11 @@ export interface RateLimiterFactory {
    * const limiter = rateLimiter.keyed('100/1m');
    * if (!limiter.tryAcquire(user).ok) return new Response(null, { status: 429 });
    */
-  keyed(options: KeyedRateLimiterOptions | Rate): KeyedRateLimiter;
+  keyed(options: KeyedRateLimiterOptions | LimitRate): KeyedRateLimiter;
 }
 
 /** Makes rate limiters. */
 export const rateLimiter: RateLimiterFactory = /* @__PURE__ */ Object.assign(
-  (options: RateLimiterOptions | Rate) => new RateLimiter(options, share(limitAlone, options)),
-  { keyed: (options: KeyedRateLimiterOptions | Rate) => new KeyedRateLimiter(options, limitAlone) },
+  (options: RateLimiterOptions | LimitRate) => new RateLimiter(options, share(limitAlone, options)),
+  { keyed: (options: KeyedRateLimiterOptions | LimitRate) => new KeyedRateLimiter(options, limitAlone) },
 );

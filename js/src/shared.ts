@@ -44,7 +44,7 @@ export function undelayed(options: unknown): unknown {
 export function share(alone: Alone, options: unknown): Shared {
   const { clock = defaultClock, stack = false, instance } = checkHooks(alone.mechanism.row.name, options);
   const engine = engineOf(instance);
-  const { name, shadow, id, make } = compile(alone, settings(options));
+  const { name, shadow, id, make } = compile(alone, settings(options), clock);
   const recent = recentOf(engine);
   const maker = (): number => recent.take(id, () => within(engine, make));
   maker();

@@ -9,6 +9,9 @@ export type Duration = `${number}${Unit}` | `${number}${'d' | 'h' | 'm' | 's'}${
 /** A rate: a count and a duration, as in `50/1m`, `50/m` or `1000/1h`. */
 export type Rate = `${number}/${Unit | Duration}`;
 
+/** The rate of a limit: also by the calendar, as in `1000/day`, `1000/week` or `1000/month`. */
+export type LimitRate = Rate | `${number}/${'day' | 'week' | 'month'}`;
+
 /** A share, as in `50%` or `0.5%`. */
 export type Share = `${number}%`;
 

@@ -5,7 +5,9 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/backoff"
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/policy/tree"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -204,28 +206,73 @@ func parseRate(text string, least uint64) (count uint64, period time.Duration, v
 	return count, period, v
 }
 
+// limitRateText is what every error about the rate of a limit allows.
+const limitRateText = "$r, or by the calendar as in 1000/day, 1000/week or 1000/month"
+
+// asLimitRate reads a rate by a duration or by a unit of the calendar, and returns whether
+// it is one.
+func (r *reader) asLimitRate(n *tree.Node, into mechanism.RateField) bool {
+	for unit := calendar.Day; unit <= calendar.Month; unit++ {
+		text, ok := strings.CutSuffix(n.Text, "/"+unit.String())
+		if !ok || n.Kind != tree.Text {
+			continue
+		}
+		count, ok := parseWhole(text)
+		if !ok || count < 1 || count > limiter.MaxCount {
+			p := r.mistyped(n, limitRateText+"; the count from $x to $y")
+			p.x, p.y = 1, limiter.MaxCount
+			return false
+		}
+		*into.Count, *into.Period, *into.Unit = uint32(count), unit.Length(), unit
+		return true
+	}
+	return r.asRateOf(n, 1, limitRateText, into.Count, into.Period)
+}
+
+// asZone reads a time zone, and returns whether it is one.
+func (r *reader) asZone(n *tree.Node, into *calendar.Zone) bool {
+	if !r.isText(n, zoneText) {
+		return false
+	}
+	zone, ok := calendar.ParseZone(n.Text)
+	if !ok {
+		r.mistyped(n, zoneText)
+		return false
+	}
+	*into = zone
+	return true
+}
+
+// zoneText is what every error about a zone allows.
+const zoneText = calendar.ZoneText + "; sluice zone NAME prints that of a zone as in Europe/Berlin"
+
 // asRate reads a rate of at least the least count, 0 or 1, and returns whether
 // it is one.
 func (r *reader) asRate(n *tree.Node, least uint64, count *uint32, period *time.Duration) bool {
+	return r.asRateOf(n, least, "$r", count, period)
+}
+
+// asRateOf is asRate with what errors allow.
+func (r *reader) asRateOf(n *tree.Node, least uint64, allowed string, count *uint32, period *time.Duration) bool {
 	c, d, v := parseRate(n.Text, least)
 	if n.Kind == tree.Text && v == good {
 		*count, *period = uint32(c), d
 		return true
 	}
-	p := r.mistyped(n, "$r")
+	p := r.mistyped(n, allowed)
 	if n.Kind != tree.Text {
 		return false
 	}
 	p.x, p.y = int(least), limiter.MaxCount
 	switch v {
 	case miscount:
-		p.allowed = "$r; the count from $x to $y"
+		p.allowed = allowed + "; the count from $x to $y"
 	case tooFew:
-		p.allowed = "$r; the duration more than 0"
+		p.allowed = allowed + "; the duration more than 0"
 	case tooDense:
 		p.allowed = "a rate of at most one permit a nanosecond"
 	case overlong:
-		p.allowed = "$r; the duration at most " + longestText
+		p.allowed = allowed + "; the duration at most " + longestText
 	default:
 		p.hint = aRate
 	}

@@ -105,7 +105,7 @@ func says(part *mechanism.Setting) string {
 	case part.Says != "":
 		return part.Says
 	case part.Type == mechanism.Rate:
-		return "$r"
+		return limitRateText
 	}
 	return "$d"
 }
@@ -162,7 +162,9 @@ func (s *settings) typed(part *mechanism.Setting, name string, n *tree.Node) boo
 		*into = uint8(max(i, 0))
 		return i >= 0
 	case mechanism.RateField:
-		return s.asRate(n, 1, into.Count, into.Period)
+		return s.asLimitRate(n, into)
+	case mechanism.ZoneField:
+		return s.asZone(n, into.Zone)
 	case mechanism.WordsField:
 		return s.words(n, part.Words, into.Set)
 	case mechanism.CostField:

@@ -3,6 +3,7 @@ package filter
 import (
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/fallback"
@@ -89,7 +90,7 @@ func newRoot(id uint32, src []byte) (*root, error) {
 	}
 	r := &root{id: id, doc: doc, table: routes.New(doc), key: newSource(doc.Proxy.Key), cost: newSource(doc.Proxy.Cost)}
 	for i := range doc.Policies {
-		p, err := newPolicy(&doc.Policies[i], &r.key)
+		p, err := newPolicy(&doc.Policies[i], &r.key, r.epoch)
 		if err != nil {
 			return nil, err
 		}
@@ -122,8 +123,8 @@ func (r *root) lookup(name string) *policy {
 	return nil
 }
 
-func newPolicy(from *document.Policy, key *source) (*policy, error) {
-	plan, err := pipeline.Compile(from.Policy)
+func newPolicy(from *document.Policy, key *source, epoch func() time.Duration) (*policy, error) {
+	plan, err := pipeline.Compile(from.Policy.WithEpoch(epoch))
 	if err != nil {
 		return nil, err
 	}
@@ -199,12 +200,25 @@ func (r *root) ready(p *policy) {
 		id, _ := abi.Property("plugin_root_id")
 		r.here = map[string]*int{}
 		r.prefix = "sluice/" + string(id) + "/"
-		own := cells.Seed{uint64(abi.Wall()), uint64(abi.Now())}
-		r.seed = cells.SharedSeed(shared{}, []byte("sluice/seed"), own)
+		r.seed = processSeed()
 		// Two workers that begin at one nanosecond would be one.
 		r.member = uint32(r.seed.Word(uint64(abi.Now()))) ^ r.id
 	}
 	p.engine = newProcess(p, r.prefix, shared{}, r.seed, r.doc.Proxy.Slots, r.member, r.here, &r.metrics)
+}
+
+// processSeed returns the seed that all workers of the process have: the times of one of
+// them.
+func processSeed() cells.Seed {
+	own := cells.Seed{uint64(abi.Wall()), uint64(abi.Now())}
+	return cells.SharedSeed(shared{}, []byte("sluice/seed"), own)
+}
+
+// epoch returns the wall time of mark 0 since 1970, in all workers the same: another one
+// would make another configuration of the cells that they share.
+func (r *root) epoch() time.Duration {
+	times := processSeed()
+	return time.Duration(max(0, int64(times[0]-times[1])))
 }
 
 // shared is the shared data of the proxy.

@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/retry"
@@ -23,6 +24,10 @@ type config struct {
 func (m *Module) config() config { return config{numbers: &m.Slots.Config} }
 
 func (c *config) number() float64 {
+	if c.next == len(c.numbers) {
+		c.wrong = true // settings that exclude each other
+		return 0
+	}
 	n := c.numbers[c.next]
 	c.next++
 	return n
@@ -70,6 +75,16 @@ func (c *config) delays() backoff.List {
 	return backoff.Delays(list...)
 }
 
+// calendar reads a unit, a zone, and the wall time of mark 0.
+func (c *config) calendar() calendar.Config {
+	unit, zone := calendar.Unit(c.byte()), calendar.Packed{}
+	for i := range zone {
+		zone[i] = c.uint32()
+	}
+	seconds := time.Duration(c.uint32()) * time.Second
+	return calendar.Config{Unit: unit, Zone: calendar.Unpack(zone), Epoch: seconds + time.Duration(c.uint32())}
+}
+
 // made names what a constructor made of the configuration.
 func (m *Module) made(c *config, o object, err error) int32 {
 	if c.wrong {
@@ -103,6 +118,7 @@ type maker struct {
 const (
 	MoreBlock  = 2 // those of its blocks: after how many refusals, and the time as a backoff
 	MoreWarmUp = 4 // behind those, the two of its warm-up
+	MoreZone   = 8 // behind those, the unit, the zone, and the seconds and nanoseconds of the wall time of mark 0
 )
 
 // Limiter makes a maker of limiters: algorithm, count, period, burst, wait,
@@ -114,12 +130,15 @@ func (m *Module) Limiter() int32 {
 		Wait: c.duration(), Queue: c.uint32(), Order: limiter.Order(c.byte()),
 	}
 	more := l.Order
-	l.Order &^= MoreBlock | MoreWarmUp
+	l.Order &^= MoreBlock | MoreWarmUp | MoreZone
 	if more&MoreBlock != 0 {
 		l.Block.After, l.Block.For = c.uint32(), c.backoff()
 	}
 	if more&MoreWarmUp != 0 {
 		l.WarmUp.Over, l.WarmUp.Factor = c.duration(), c.uint32()
+	}
+	if more&MoreZone != 0 {
+		l.Calendar = c.calendar()
 	}
 	made, err := limiter.Cells(l)
 	return m.made(&c, object{maker: &maker{Maker: made, queued: c.numbers[4] > 0, grows: limiterBytes(l)}}, err)

@@ -11,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 	"github.com/sluice-go/sluice/wasm/abi"
@@ -35,6 +36,14 @@ func (m *Module) Limiter(c limiter.Config) (*Maker, error) {
 	if c.WarmUp != (limiter.WarmUp{}) {
 		numbers[order] += abi.MoreWarmUp
 		numbers = append(numbers, millis(c.WarmUp.Over), float64(c.WarmUp.Factor))
+	}
+	if z := c.Calendar; z.Unit != calendar.NoUnit {
+		numbers[order] += abi.MoreZone
+		numbers = append(numbers, float64(z.Unit))
+		for _, n := range z.Zone.Pack() {
+			numbers = append(numbers, float64(n))
+		}
+		numbers = append(numbers, float64(z.Epoch/time.Second), float64(z.Epoch%time.Second))
 	}
 	return m.configured(limiterOf, c.Wait > 0, numbers...)
 }

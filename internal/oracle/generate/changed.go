@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
@@ -155,7 +156,9 @@ func (m *maker) partlyLimit(c *limiter.Config) {
 			c.Burst = m.count()
 		}
 	case 2:
-		c.Period = other.Period
+		if c.Period = other.Period; c.Algorithm == limiter.FixedWindow {
+			m.windows(c)
+		}
 	case 3:
 		c.Wait, c.Queue, c.Order = other.Wait, other.Queue, other.Order
 	}
@@ -168,5 +171,8 @@ func (m *maker) partlyLimit(c *limiter.Config) {
 	c.Period = max(c.Period, time.Duration(c.Count))
 	if m.grid == onGrid {
 		c.Period = m.parts(c.Count, 8)
+	}
+	if c.Calendar.Unit != calendar.NoUnit {
+		c.Period = c.Calendar.Unit.Length()
 	}
 }

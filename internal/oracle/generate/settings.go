@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -208,6 +209,9 @@ func (m *maker) limit() limiter.Config {
 	} else if m.chance(50) {
 		c.Block = m.block()
 	}
+	if c.Algorithm == limiter.FixedWindow {
+		m.windows(&c)
+	}
 	if c.Algorithm == limiter.TokenBucket {
 		c.WarmUp = m.warmUp()
 		if c.WarmUp.Over > 0 && m.chance(40) {
@@ -234,6 +238,28 @@ func (m *maker) block() limiter.Block {
 	}
 	c.Jitter, c.Share = backoff.NoJitter, reducer.Share{}
 	return limiter.Block{For: c, After: of(m, uint32(1), 1, 2, 3)}
+}
+
+// windows draws windows of the calendar for some limits: their first ends are near.
+func (m *maker) windows(c *limiter.Config) {
+	unit := int32(max(m.unit, time.Second) / time.Second)
+	if c.Calendar = (calendar.Config{}); !m.all || m.unit < 100*time.Millisecond || !m.chance(40) {
+		return
+	}
+	const day = 24 * 60 * 60
+	soon := func() int32 { return int32(m.upTo(20)) * unit }
+	z := calendar.Zone{Offset: day - soon()}
+	if m.chance(40) {
+		z.Summer = max(-day, min(day, z.Offset+of(m, int32(1), -1)*soon()))
+		// 1970-01-01 was the first Thursday of its month.
+		z.Begins = calendar.Change{Month: 1, Week: 1, Day: of(m, uint8(4), 4, 5), Time: z.Offset + soon()}
+		z.Ends = calendar.Change{Month: of(m, uint8(1), 1, 7), Week: 1, Day: of(m, uint8(4), 5), Time: z.Summer + soon() + soon()}
+	}
+	if m.chance(20) {
+		z = calendar.Zone{Offset: z.Offset - day}
+	}
+	c.Calendar = calendar.Config{Unit: of(m, calendar.Day, calendar.Day, calendar.Week, calendar.Month), Zone: z}
+	c.Period = c.Calendar.Unit.Length()
 }
 
 // warmUp draws none or one, none where all turns are on a grid.

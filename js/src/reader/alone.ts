@@ -1,12 +1,13 @@
 // The mechanisms that have an object of their own, each with what reads its values, so that an application has no more than it imports.
 
 import { backoff, blockTime, jitter, openTime } from './backoff.js';
+import { rate, zone } from './calendar.js';
 import { notAlone } from './cost.js';
 import { breaker } from './mechanisms/breaker.js';
 import { bulkhead } from './mechanisms/bulkhead.js';
 import { limit } from './mechanisms/limit.js';
 import { retry } from './mechanisms/retry.js';
-import { count, duration, onlyFirst, onlyNone, rate, share, word } from './readers.js';
+import { count, duration, onlyFirst, onlyNone, share, word } from './readers.js';
 import { type Mechanism, map, oneOf, type Readers } from './settings.js';
 
 /** A mechanism whose options are read without a document. */
@@ -28,6 +29,7 @@ export const limitAlone: Alone = {
     rates: notAlone,
     word,
     words: notAlone,
+    zone,
   },
 };
 export const breakerAlone: Alone = {

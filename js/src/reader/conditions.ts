@@ -194,6 +194,7 @@ export function classSteps(settings: Settings, base: Step, most: number): Step[]
       name: `${base.name}-${entry.key}`,
       className: entry.key,
       values: own.all(),
+      dated: own.dated(),
       when: and(base.when, [{ attribute: by, values: [entry.key] }], []),
     };
   });

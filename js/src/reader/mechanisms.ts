@@ -1,5 +1,6 @@
 import { backoff, blockTime, jitter, openTime } from './backoff.js';
 import { budget } from './budget.js';
+import { rate, zone } from './calendar.js';
 import { classAttribute, classRates } from './conditions.js';
 import { cost } from './cost.js';
 import { delay } from './delay.js';
@@ -12,7 +13,7 @@ import { limit } from './mechanisms/limit.js';
 import { retry } from './mechanisms/retry.js';
 import { timeout } from './mechanisms/timeout.js';
 import { methods } from './methods.js';
-import { bool, chance, count, duration, rate, share, word } from './readers.js';
+import { bool, chance, count, duration, share, word } from './readers.js';
 import { type Mechanism, map, oneOf, type Readers } from './settings.js';
 import { words } from './words.js';
 
@@ -50,4 +51,5 @@ export const READERS: Readers = {
   share,
   word,
   words,
+  zone,
 };

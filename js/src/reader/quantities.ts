@@ -27,6 +27,8 @@ export const DURATION_TEXT =
   'a duration: numbers, each with its unit (ns, us, ms, s, m, h, d), as in 30s or 1m30s';
 export const RATE_TEXT = `a rate COUNT/DURATION as in 50/1m, 50/m or 1000/1h, ${UNIT_NAMES}`;
 
+export const LIMIT_RATE_TEXT = `${RATE_TEXT}, or by the calendar as in 1000/day, 1000/week or 1000/month`;
+
 /** The longest duration. */
 const LONGEST = 2n ** 63n - 1n;
 const LONGEST_TEXT = '106751d23h47m16.854775807s';
@@ -143,7 +145,14 @@ export function asRate(
 ): readonly [count: number, period: bigint] | undefined {
   const rate = parseRate(n.text, least);
   if (n.kind === TEXT && !isWrong(rate)) return rate;
-  let allowed = RATE_TEXT;
+  rateProblem(problems, n, least, RATE_TEXT);
+  return undefined;
+}
+
+/** Reports what is wrong with a rate. */
+export function rateProblem(problems: Problems, n: Node, least: number, text: string): void {
+  const rate = parseRate(n.text, least);
+  let allowed = text;
   let near = '';
   if (n.kind === TEXT) {
     if (rate === 'miscount') allowed += `; the count from ${least} to ${MAX_COUNT}`;
@@ -153,7 +162,6 @@ export function asRate(
     else near = respell(n.text);
   }
   problems.mistyped(n, allowed, isWrong(parseRate(near, least)) ? '' : near);
-  return undefined;
 }
 
 /** Reads a percentage, by default of more than nothing and at most the whole, in millionths. */

@@ -1,4 +1,4 @@
-import { asBool, asChance, asDuration, asInteger, asRate, asShare, asWord } from './quantities.js';
+import { asBool, asChance, asDuration, asInteger, asShare, asWord } from './quantities.js';
 import type { Reader } from './settings.js';
 
 const list = (value: number | bigint | undefined): readonly (number | bigint)[] | undefined =>
@@ -9,7 +9,6 @@ export const chance: Reader = ({ problems }, n) => list(asChance(problems, n));
 export const count: Reader = ({ problems }, n, { least = 0, most = 0 }) =>
   list(asInteger(problems, n, least, most));
 export const duration: Reader = ({ problems }, n, { least = 0 }) => list(asDuration(problems, n, least));
-export const rate: Reader = ({ problems }, n) => asRate(problems, n, 1);
 export const share: Reader = ({ problems }, n) => list(asShare(problems, n));
 export const word: Reader = ({ problems }, n, { words = '' }) => list(asWord(problems, n, words.split(' ')));
 

@@ -2,7 +2,7 @@ import { attributeOf } from './cost.js';
 import { type Fields, fieldsOf } from './fields.js';
 import { type Kind, MAP, type Node, NUMBER, TEXT } from './node.js';
 import type { Problems } from './problems.js';
-import { DURATION_TEXT, RATE_TEXT } from './quantities.js';
+import { DURATION_TEXT, LIMIT_RATE_TEXT } from './quantities.js';
 
 /** The form of a setting's value in a document. */
 export type Type =
@@ -25,7 +25,8 @@ export type Type =
   | 'rates'
   | 'share'
   | 'word'
-  | 'words';
+  | 'words'
+  | 'zone';
 
 /** What the core gets for a setting, in its order: counts, indexes and millionths as numbers, nanoseconds as bigints. */
 export type Values = readonly (number | bigint)[];
@@ -46,7 +47,10 @@ export interface Setting {
   readonly parts?: readonly Setting[];
   /** The part of a map whose value may be in place of the map. */
   readonly short?: string;
-  /** Of a map that the core gets only where it is given: the bit that says so, of the byte behind the words before it. */
+  /**
+   * Of a map that the core gets only where it is given, and of a zone that it gets only beside a rate by the calendar:
+   * the bit that says so, of the byte behind the words before it.
+   */
   readonly bit?: number;
   /** Its values where it is not there and nothing else changes them. */
   readonly default?: Values;
@@ -222,10 +226,16 @@ export class Settings {
     return this.get(name)[0] ?? 0;
   }
 
+  /** Whether its windows are those of the calendar: the last value is then the wall time of mark 0. */
+  dated(): boolean {
+    return this.mechanism.row.settings.some(({ name, type }) => type === 'zone' && this.first(name) !== 0);
+  }
+
   /** All values for the core, in its order. */
   all(): readonly (number | bigint | string)[] {
     const { settings } = this.mechanism.row;
-    const bits = settings.reduce((sum, { name, bit = 0 }) => (this.has(name) ? sum | bit : sum), 0);
+    const there = ({ name, type }: Setting): boolean => (type === 'zone' ? this.dated() : this.has(name));
+    const bits = settings.reduce((sum, part) => (there(part) ? sum | (part.bit ?? 0) : sum), 0);
     return settings.flatMap<number | bigint | string>(({ name, type, parts = [], bit }) =>
       type === 'methods' || (bit && !(bits & bit))
         ? []
@@ -255,7 +265,8 @@ function defaultOf(settings: readonly Setting[], name: string): Values | undefin
 export const namesOf = (settings: readonly Setting[]): string[] => settings.map(({ name }) => name);
 
 /** What a missing setting may be. */
-const saysOf = ({ says, type }: Setting): string => says ?? (type === 'rate' ? RATE_TEXT : DURATION_TEXT);
+const saysOf = ({ says, type }: Setting): string =>
+  says ?? (type === 'rate' ? LIMIT_RATE_TEXT : DURATION_TEXT);
 
 /** The part of a map whose value is in its place: of a map with none of the parts, one that may be a map. */
 function shortPart({ short, parts = [] }: Setting, n: Node): Setting | undefined {

@@ -36,6 +36,8 @@ export interface Step extends KeySettings {
   cells: boolean;
   /** The values of its settings for the core. */
   values: readonly (number | bigint | string)[];
+  /** Whether the last value is the wall time of mark 0, in nanoseconds. */
+  dated: boolean;
   /** The attribute that has the cost of a call, empty for none. */
   cost: string;
   /** The mechanism that it shares with steps of other policies, empty for none. */
@@ -98,6 +100,7 @@ export function readStep(
     missing: 0,
     cells: row.stateless === undefined || (mechanism.needsCells?.(settings) ?? false),
     values: settings.all(),
+    dated: settings.dated(),
     cost: attributeOf(settings.get('cost')),
     shares: '',
   };

@@ -140,6 +140,7 @@ export const LIMIT: Row = {
         { name: 'factor', type: 'count', least: 2, most: 1000, default: [0] },
       ],
     },
+    { name: 'zone', type: 'zone', bit: 4, default: [0, 1048576, 1048576, 0, 1048576, 0, 1048576, 0n] },
   ],
 };
 

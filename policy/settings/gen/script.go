@@ -23,7 +23,7 @@ var typeNames = map[mechanism.Type]string{
 	mechanism.Word: "word", mechanism.Rate: "rate", mechanism.Delay: "delay", mechanism.Backoff: "backoff",
 	mechanism.OpenTime: "open_time", mechanism.Jitter: "jitter", mechanism.Budget: "budget",
 	mechanism.Methods: "methods", mechanism.Map: "map", mechanism.OneOf: "one_of",
-	mechanism.Cost: "cost", mechanism.Words: "words", mechanism.BlockTime: "block_time", mechanism.Attribute: "attribute", mechanism.Rates: "rates",
+	mechanism.Cost: "cost", mechanism.Words: "words", mechanism.BlockTime: "block_time", mechanism.Attribute: "attribute", mechanism.Rates: "rates", mechanism.Zone: "zone",
 }
 
 // script returns the file.
@@ -161,6 +161,13 @@ func valuesOf(field any, t mechanism.Type) ([]string, error) {
 		return []string{number(uint32(*v))}, nil
 	case mechanism.RateField:
 		return []string{number(*v.Count), nanos(*v.Period)}, nil
+	case mechanism.ZoneField:
+		// In front the unit of the rate, behind the wall time of mark 0.
+		values := []string{"0"}
+		for _, n := range v.Zone.Pack() {
+			values = append(values, number(n))
+		}
+		return append(values, nanos(0)), nil
 	case mechanism.WordsField:
 		return []string{number(uint32(*v.Set))}, nil
 	case mechanism.CostField:

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/planbytes"
@@ -68,6 +69,9 @@ func writeValues(b *strings.Builder, settings []mechanism.Setting, prefix string
 				text = strings.ReplaceAll(text, " |\n", fmt.Sprintf("; only where the second byte of `%s` has the bit %d |\n", words, s.Bit))
 			}
 			b.WriteString(text)
+		case mechanism.Zone:
+			fmt.Fprintf(b, "| `%s` | byte: %s; number: the offset of the zone in seconds and %d, number: that of its summer time; for the change to the summer time and the one from it each, number: month x 64 + week x 8 + day, 0 for none, number: its time in seconds and %d; duration: the wall time of mark 0 since 1970; only where the second byte of `%s` has the bit %d |\n",
+				name, numbered(append([]string{"none"}, strings.Fields(calendar.Units)...)), calendar.Bias, calendar.Bias, words, s.Bit)
 		case mechanism.OneOf:
 			fmt.Fprintf(b, "| `%s` | byte: %s; then what belongs to it |\n", name, numbered(variants(s.Parts)))
 			writeVariants(b, s.Parts, name+".")

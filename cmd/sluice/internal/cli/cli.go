@@ -34,6 +34,7 @@ var commands = []func(*Env) *cobra.Command{
 	newReplay,
 	newDiff,
 	newExplain,
+	newZone,
 	newLint,
 	newSimulate,
 	newSweep,

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -23,6 +24,7 @@ type evalFlags struct {
 	engine       string
 	steps        string
 	options      eval.Options
+	began        time.Time
 	all          bool
 	summary      bool
 	json         bool
@@ -60,7 +62,7 @@ With --summary it prints at the end how many decisions of each kind, step, reaso
 and outcome there are, in place of the decisions.
 
 With --engine wasm the embedded wasm module decides, in a sandbox, and prints the
-same bytes. It has no --state and no --steps.`,
+same bytes. It has no --state, no --steps and no --began.`,
 		Example: `  sluice eval --policy vendor.yaml < events.ndjson > decisions.ndjson
   sluice eval --policy api.yaml --name login events.ndjson
   sluice eval --policy vendor.yaml --seed 7 --state events.ndjson
@@ -90,9 +92,13 @@ same bytes. It has no --state and no --steps.`,
 				if f.options.State || f.steps != "" {
 					return usage(cmd, "--engine %s has no --state and no --steps: the module does not report states", wasmEngine)
 				}
+				if cmd.Flags().Changed("began") {
+					return usage(cmd, "--engine %s has no --began: its mark 0 is 1970", wasmEngine)
+				}
 			default:
 				return usage(cmd, "there is no --engine %s; choose one of: %s, %s", f.engine, nativeEngine, wasmEngine)
 			}
+			f.options.Epoch = time.Duration(f.began.UnixNano())
 			return env.eval(cmd.Context(), &f, events)
 		},
 	}
@@ -100,6 +106,7 @@ same bytes. It has no --state and no --steps.`,
 	flags.StringVarP(&f.policy, "policy", "p", "", "the policy document, YAML or JSON; - is standard input")
 	flags.StringVarP(&f.name, "name", "n", "", "which policy of the document; needed when it has several")
 	flags.Uint64Var(&f.options.Seed, "seed", 0, "the seed of all jitter")
+	flags.TimeVar(&f.began, "began", time.Unix(0, 0).UTC(), []string{time.RFC3339Nano}, "the wall time of mark 0, for windows of the calendar: the began of a trace")
 	flags.BoolVar(&f.options.Follow, "follow", false, "print the decisions of a line before the next one is read")
 	flags.BoolVar(&f.options.State, "state", false, "add the state of the deciding step, a line of text for people")
 	flags.StringVar(&f.steps, "steps", "", "write the steps of cells to `FILE`")

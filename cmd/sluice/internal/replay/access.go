@@ -95,6 +95,7 @@ func (l *loader) order() {
 	}
 	slices.SortStableFunc(l.requests, func(a, b request) int { return a.at.Compare(b.at) })
 	first := l.requests[0].at
+	l.Began = first
 	for i := range l.requests {
 		q := &l.requests[i]
 		c := q.call(clock.Mark(q.at.Sub(first)))

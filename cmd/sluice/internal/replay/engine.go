@@ -149,7 +149,7 @@ type Machine struct {
 
 // newMachine makes the machine of a policy.
 func (r *Run) newMachine(name string, p *policy.Policy, seed uint64, result *Result) (*Machine, error) {
-	plan, err := pipeline.Compile(p.Policy)
+	plan, err := pipeline.Compile(p.Policy.WithEpoch(r.Recording.epoch))
 	if err != nil {
 		return nil, err
 	}
@@ -418,7 +418,7 @@ func (m *Machine) happen(it *item) error {
 		if err != nil {
 			return fmt.Errorf("a configure at %s: %w", time.Duration(it.at), err)
 		}
-		plan, err := pipeline.Compile(p.Policy)
+		plan, err := pipeline.Compile(p.Policy.WithEpoch(m.run.Recording.epoch))
 		if err != nil {
 			return fmt.Errorf("a configure at %s: %w", time.Duration(it.at), err)
 		}

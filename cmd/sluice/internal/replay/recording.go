@@ -99,7 +99,10 @@ const mostBad = 10
 type Recording struct {
 	Format  string
 	Headers []trace.Header // of a trace, one for each of its policies
-	Calls   []Call
+	// Began is the wall time of mark 0, which windows of the calendar need; zero for a
+	// log of eval.
+	Began time.Time
+	Calls []Call
 	// Bad lines were left out; their number, and the first of them.
 	BadCount int
 	Bad      []BadLine
@@ -283,6 +286,17 @@ func (l *loader) header(h trace.Header) {
 		}
 	}
 	l.Headers = append(l.Headers, h)
+	if l.Began.IsZero() {
+		l.Began = h.Began
+	}
+}
+
+// epoch returns the wall time of mark 0 since 1970.
+func (r *Recording) epoch() time.Duration {
+	if r.Began.IsZero() {
+		return 0
+	}
+	return time.Duration(max(0, r.Began.UnixNano()))
 }
 
 // policyOf returns the policy that an id names: that of the prefix, or the only one.

@@ -1,4 +1,5 @@
 import {
+  ALGORITHM_FIXED_WINDOW,
   ALGORITHM_LEAKY_BUCKET,
   ALGORITHM_SLIDING_LOG,
   ALGORITHM_TOKEN_BUCKET,
@@ -54,9 +55,28 @@ function checkQueue(s: Settings): void {
   }
 }
 
+/** Checks a rate by the calendar and its zone. Its windows are fixed ones where no algorithm is named. */
+function checkCalendar(s: Settings): void {
+  const algorithm = Number(s.first('algorithm'));
+  if (!s.first('zone')) {
+    if (s.whole('rate')) {
+      s.refuse('zone', 'beside a rate by a duration', 'beside a rate by the calendar as in 1000/day');
+    }
+  } else if (!s.has('algorithm') && !s.means('algorithm')) {
+    s.set('algorithm', ALGORITHM_FIXED_WINDOW);
+  } else if (s.whole('algorithm') && algorithm !== ALGORITHM_FIXED_WINDOW) {
+    s.wrong(
+      'rate',
+      `a rate by a duration as in 1000/24h beside ${ALGORITHMS[algorithm]}; fixed-window alone has windows of the calendar`,
+    );
+    s.set('zone', 0);
+  }
+}
+
 export const limit: Mechanism = {
   row: LIMIT,
   check(s) {
+    checkCalendar(s);
     const algorithm = Number(s.first('algorithm'));
     let rated = s.whole('rate') && (!s.has('warm_up') || s.whole('warm_up'));
     let place = 'rate';
