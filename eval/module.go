@@ -14,19 +14,48 @@ import (
 // bytes. State is an error, and more than a million keys in use are one of the
 // line that brings the next.
 func RunModule(m *host.Module, plan *host.Plan, o Options, in io.Reader, out io.Writer) error {
-	if o.State {
-		return ErrNoState
-	}
-	if o.Epoch != 0 {
-		return ErrNoEpoch
-	}
-	p, err := m.Pipeline(plan, o.Seed)
-	if err != nil {
+	if err := o.native(); err != nil {
 		return err
 	}
-	d := &module{m: m, pipeline: p}
-	err = play(d, nil, o.Follow, in, out)
-	if closed := errors.Join(d.forget(), p.Close()); err == nil {
+	return decideByModule(m, nil, []*host.Plan{plan}, o, in, out)
+}
+
+// RunModuleAll is RunAll for plans that a wasm module decides, of the policies of the names.
+func RunModuleAll(m *host.Module, names []string, plans []*host.Plan, o Options, in io.Reader, out io.Writer) error {
+	err := o.native()
+	switch {
+	case err != nil:
+		return err
+	case len(plans) == 0:
+		return ErrNoPolicies
+	case len(names) != len(plans):
+		return errNames
+	}
+	return decideByModule(m, names, plans, o, in, out)
+}
+
+// native returns an error for what a wasm module does not have.
+func (o *Options) native() error {
+	switch {
+	case o.State:
+		return ErrNoState
+	case o.Epoch != 0:
+		return ErrNoEpoch
+	}
+	return nil
+}
+
+var errNames = errors.New("each plan has one name")
+
+// decideByModule decides a log by pipelines of a module, of which those behind the first one
+// are joined to it. names are nil for one.
+func decideByModule(m *host.Module, names []string, plans []*host.Plan, o Options, in io.Reader, out io.Writer) error {
+	d := &module{m: m, names: names}
+	err := d.join(plans, o.Seed)
+	if err == nil {
+		err = play(d, names, o.Follow, in, out)
+	}
+	if closed := d.close(); err == nil {
 		err = closed
 	}
 	return err
@@ -40,18 +69,50 @@ var ErrNoEpoch = errors.New("a wasm module takes no epoch")
 
 // module decides by a wasm module.
 type module struct {
-	m        *host.Module
-	pipeline *host.Pipeline
-	plan     *host.Plan // of the last configure, nil for none
-	now      clock.Mark
-	over     bool // the decisions are at the greatest mark
-	list     []decision.Decision
+	m         *host.Module
+	names     []string // of several policies, nil for one
+	pipelines []*host.Pipeline
+	plans     []*host.Plan // of the last configure of each, nil for none
+	now       clock.Mark
+	over      bool // the decisions are at the greatest mark
+	list      []decision.Decision
+}
+
+// join makes the pipelines of plans.
+func (s *module) join(plans []*host.Plan, seed uint64) error {
+	for i, plan := range plans {
+		var p *host.Pipeline
+		var err error
+		if i == 0 {
+			p, err = s.m.Pipeline(plan, seed)
+		} else {
+			p, err = s.pipelines[0].Join(plan, seed)
+		}
+		if err != nil {
+			return err
+		}
+		s.pipelines, s.plans = append(s.pipelines, p), append(s.plans, nil)
+	}
+	return nil
+}
+
+// close frees what was made.
+func (s *module) close() error {
+	var errs []error
+	for i, p := range s.pipelines {
+		errs = append(errs, s.forget(i), p.Close())
+	}
+	return errors.Join(errs...)
 }
 
 // place is the prefix of an error of the module's policies.
 var place = regexp.MustCompile(`(?m)^policy:\d+:\d+: `)
 
-func (s *module) compile(_ string, body []byte) (func() error, error) {
+func (s *module) compile(id string, body []byte) (func() error, error) {
+	i, err := policyOf(s.names, id)
+	if err != nil {
+		return nil, err
+	}
 	plan, err := s.m.Body(body)
 	var wrong *host.Error
 	switch {
@@ -61,48 +122,53 @@ func (s *module) compile(_ string, body []byte) (func() error, error) {
 		return nil, err
 	}
 	return func() (err error) {
-		if s.list, err = s.pipeline.Configure(s.list, plan, s.now); err != nil {
+		if s.list, err = s.pipelines[i].Configure(s.list, plan, s.now); err != nil {
 			return err
 		}
-		err = s.forget()
-		s.plan = plan
+		err = s.forget(i)
+		s.plans[i] = plan
 		return err
 	}, nil
 }
 
-// forget frees the plan of the last configure. Calls that began under it keep it.
-func (s *module) forget() error {
-	if s.plan == nil {
+// forget frees the plan of the last configure of a pipeline. Calls that began under it keep
+// it.
+func (s *module) forget(i int) error {
+	if s.plans[i] == nil {
 		return nil
 	}
-	return s.plan.Close()
+	return s.plans[i].Close()
 }
 
 func (s *module) advance(now clock.Mark) (err error) {
 	s.now = now
-	s.list, err = s.pipeline.Advance(s.list, now)
+	s.list, err = s.pipelines[0].Advance(s.list, now)
 	return err
 }
 
 func (s *module) begin(e *event) (h decision.Handle, err error) {
+	i, err := policyOf(s.names, e.id)
+	if err != nil {
+		return h, err
+	}
 	request := host.Request{Cost: e.cost, Deadline: e.deadline, Lookup: e.lookup}
-	h, s.list, err = s.pipeline.Begin(s.list, request, s.now)
+	h, s.list, err = s.pipelines[i].Begin(s.list, request, s.now)
 	return h, err
 }
 
 func (s *module) done(h decision.Handle, e *event) (_ bool, err error) {
 	result := host.Result{Attempt: e.attempt, Outcome: e.outcome, Told: e.told, RetryAfter: e.retryAfter, HasUsed: e.hasUsed, Used: e.used}
-	s.list, err = s.pipeline.Done(s.list, h, result, s.now)
+	s.list, err = s.pipelines[0].Done(s.list, h, result, s.now)
 	return live(err)
 }
 
 func (s *module) cancel(h decision.Handle) (_ bool, err error) {
-	s.list, err = s.pipeline.Cancel(s.list, h, s.now)
+	s.list, err = s.pipelines[0].Cancel(s.list, h, s.now)
 	return live(err)
 }
 
 func (s *module) renew(h decision.Handle, e *event) (_ bool, err error) {
-	s.list, err = s.pipeline.Renew(s.list, h, e.attempt, s.now)
+	s.list, err = s.pipelines[0].Renew(s.list, h, e.attempt, s.now)
 	return live(err)
 }
 

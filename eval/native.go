@@ -45,17 +45,27 @@ type native struct {
 
 // of returns the driver of the policy that an id names, alone or before a slash.
 func (n *native) of(id string) (*drive.Driver, error) {
-	if n.drivers == nil {
-		return n.driver, nil
+	i, err := policyOf(n.names, id)
+	if err != nil || n.drivers == nil {
+		return n.driver, err
+	}
+	return n.drivers[i], nil
+}
+
+// policyOf returns the number of the policy that an id names, alone or before a slash. Without
+// names there is one.
+func policyOf(names []string, id string) (int, error) {
+	if names == nil {
+		return 0, nil
 	}
 	name, _, _ := strings.Cut(strings.Trim(id, `"`), "/")
-	if i := slices.Index(n.names, name); i >= 0 && id[0] == '"' {
-		return n.drivers[i], nil
+	if i := slices.Index(names, name); i >= 0 && id[0] == '"' {
+		return i, nil
 	}
 	if id == "" {
 		id = "nothing"
 	}
-	return nil, fmt.Errorf("id: found %s; allowed: one that begins with the name of its policy and a slash: %s", id, strings.Join(n.names, ", "))
+	return 0, fmt.Errorf("id: found %s; allowed: one that begins with the name of its policy and a slash: %s", id, strings.Join(names, ", "))
 }
 
 // steps writes the steps of cells.

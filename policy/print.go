@@ -47,7 +47,10 @@ func policyObject(p pipeline.Policy) object {
 			if s.Mechanism != "" {
 				shared := s
 				shared.Name, shared.Shadow = "", false
-				mechanisms[s.Mechanism] = object{s.Kind().String(): stepObject(shared)}
+				// A use in shadow does not say for which share the mechanism enforces.
+				if mechanisms[s.Mechanism] == nil || !s.Shadow {
+					mechanisms[s.Mechanism] = object{s.Kind().String(): stepObject(shared)}
+				}
 				step = object{"use": useObject(s)}
 			}
 			steps = append(steps, step)

@@ -34,6 +34,20 @@ func TestBodyJSON(t *testing.T) {
 	assert.Greater(t, read, 900)
 }
 
+// TestBodyJSONUses prints a mechanism as it is, wherever one of its uses is in shadow.
+func TestBodyJSONUses(t *testing.T) {
+	const mechanisms = `{"mechanisms":{"t":{"timeout":{"after":"1s","enforce":"10%"}}},"steps":[`
+	const plain, shadow = `{"use":"t"}`, `{"use":{"mechanism":"t","name":"other","shadow":true}}`
+	for _, steps := range []string{plain, shadow, plain + "," + shadow, shadow + "," + plain} {
+		first, err := policy.ParseOne("p.json", []byte(mechanisms+steps+`]}`))
+		require.NoError(t, err)
+		body := policy.BodyJSON(first.Policy)
+		second, err := policy.ParseOne("p.json", body)
+		require.NoError(t, err, "%s", body)
+		assert.Equal(t, complete(t, first.Policy), complete(t, second.Policy), "%s", body)
+	}
+}
+
 // complete returns a policy as its plan has it: with names and defaults.
 func complete(t *testing.T, p pipeline.Policy) pipeline.Policy {
 	t.Helper()

@@ -1,5 +1,6 @@
-// Package vectors holds the conformance vectors: steps of every mechanism and of
-// whole policies, with digests of what the core made of them. Every runtime
+// Package vectors holds the conformance vectors: steps of every mechanism, of
+// whole policies and of policies that share mechanisms, with digests of what the core made of
+// them. Every runtime
 // replays the same file and has to come to the same bytes: native Go, wazero,
 // wasmtime, V8 in Node, V8 in a browser.
 //
@@ -45,11 +46,16 @@
 // counted from 0, and is zero else. The digest goes over what reduce leaves in
 // the buffer.
 //
+// The first pipeline has policy 0 and the seed; pipeline n that is joined to it, by join, has
+// policy n and the seed whose low word is n more. Where some are joined, observe is on, so that
+// the changes of breakers are decisions.
+//
 // An event of a pipeline:
 //
-//	u8       0 advance, 1 begin, 2 done, 3 cancel, 4 renew, 5 configure
+//	u8       0 advance, 1 begin, 2 done, 3 cancel, 4 renew, 5 configure, 6 join
 //	u8       flags
 //	signed   the mark, as the difference to the mark before
+//	u8       the pipeline, where some are joined
 //	flag 1   varint: cost, else 1
 //	flag 2   u8: outcome of a done
 //	flag 4   signed: deadline or retry-after in nanoseconds
@@ -57,12 +63,20 @@
 //	flag 16  u8: the attempt of a done or a renew, else 0
 //	flag 32  no attempt of the call that begins starts beside another
 //	flag 64  every key lacks the value of an attribute (bit 31)
+//	flag 128 of a begin: varint: the set of its attributes; of a done: varint: what was used
 //	done, cancel, renew: varint n: the call that began n-th last, 1 for the last
-//	configure: varint: index of the policy
+//	configure, join: varint: index of the policy
+//
+// A join frees the pipeline; one of the policy, with the seed of the one before, is then joined to
+// the next pipeline, behind the last to the first, in its place.
 //
 // The digest goes over the code that is returned, in 4 bytes, and the records
-// of decisions. At each digest the states of all cells follow: for each step of
-// the plan and each key from 0 to 3 the size in 4 bytes and the bytes of `save`.
+// of decisions; of a join, over the code of free alone. At each digest the states of all cells
+// follow: for each pipeline, each step of its plan and each key from 0 to 3 the size in 4 bytes
+// and the bytes of `save`.
+//
+// What attributes say is a host's decision: a runtime with conditions of its own comes to
+// the same words from the attributes.
 //
 // The digest is FNV-1a with 32 bits (RFC 9923), begun once for a suite.
 package vectors

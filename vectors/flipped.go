@@ -21,7 +21,7 @@ func (f *Flipped) Call(export string, parameters ...uint64) (int32, error) {
 			flip(f.Buffer(uint32(code)), f.Bit)
 		}
 		f.steps++
-	case "advance", "begin", "done", "cancel", "renew", "configure":
+	case "advance", "begin", "done", "cancel", "renew", "configure", "free":
 		if f.steps == f.At {
 			if size := uint32(max(0, code)) * recordSize; size > 0 {
 				flip(f.Records(size), f.Bit)

@@ -36,6 +36,8 @@ const (
 	hasAttempt = 16
 	noHedge    = 32
 	lacksKey   = 64
+	hasSet     = 128 // of a begin
+	hasUsed    = 128 // of a done
 )
 
 // The events of pipelines.
@@ -46,6 +48,7 @@ const (
 	opCancel
 	opRenew
 	opConfigure
+	opJoin
 )
 
 // File is what a file of vectors holds.
@@ -56,11 +59,13 @@ type Suite struct {
 	Name     string
 	Policies [][]byte
 	Pipeline bool
-	Step     uint8
-	Seed     uint64
-	Count    int
-	Steps    []byte
-	Digests  []uint32
+	// Step is that of the cell. Joined is how many pipelines are joined to the first one.
+	Step, Joined uint8
+	Seed         uint64
+	Sets         []Set
+	Count        int
+	Steps        []byte
+	Digests      []uint32
 }
 
 // Steps counts the steps of all suites.
@@ -98,8 +103,18 @@ func Decode(src []byte) (*File, error) {
 			}
 		}
 		s.Pipeline = r.u8() == ofPipeline
-		s.Step = r.u8()
+		if of := r.u8(); s.Pipeline {
+			s.Joined = of
+		} else {
+			s.Step = of
+		}
 		s.Seed = uint64(r.u32()) | uint64(r.u32())<<32
+		for range r.varint() {
+			s.Sets = append(s.Sets, r.set(len(s.Policies)))
+			if r.err != nil {
+				return nil, r.err
+			}
+		}
 		s.Count = int(r.varint())
 		s.Steps = r.text()
 		for range min((s.Count+stride-1)/stride, len(r.rest)/4) {
@@ -126,12 +141,16 @@ func (f *File) Encode() ([]byte, error) {
 		for _, p := range s.Policies {
 			dst = appendText(dst, p)
 		}
-		kind := byte(ofCell)
 		if s.Pipeline {
-			kind = ofPipeline
+			dst = append(dst, ofPipeline, s.Joined)
+		} else {
+			dst = append(dst, ofCell, s.Step)
 		}
-		dst = append(dst, kind, s.Step)
 		dst = binary.LittleEndian.AppendUint64(dst, s.Seed)
+		dst = binary.AppendUvarint(dst, uint64(len(s.Sets)))
+		for n := range s.Sets {
+			dst = s.Sets[n].append(dst)
+		}
 		dst = binary.AppendUvarint(dst, uint64(s.Count))
 		dst = appendText(dst, s.Steps)
 		for _, d := range s.Digests {

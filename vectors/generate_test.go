@@ -18,7 +18,11 @@ import (
 
 	"go.yaml.in/yaml/v4"
 
+	"github.com/sluice-go/sluice/core/condition"
+	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/oracle"
 	"github.com/sluice-go/sluice/internal/oracle/generate"
+	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -26,6 +30,7 @@ const (
 	cellSteps      = 8_000
 	pipelineEvents = 8_000
 	randomPolicies = 80
+	joinedPolicies = 24
 	randomEvents   = 400
 )
 
@@ -47,15 +52,32 @@ func generated(t *testing.T) *File {
 	}
 	for i, c := range pipelines {
 		s := Suite{Name: c.name, Policies: [][]byte{[]byte(c.body)}, Pipeline: true, Seed: uint64(i) << 31}
-		if c.other != "" {
+		for _, beside := range c.beside {
+			s.Policies = append(s.Policies, []byte(beside))
+		}
+		if s.Joined = uint8(len(c.beside)); c.other != "" {
 			s.Policies = append(s.Policies, []byte(c.other))
 		}
-		fill(t, &s, drawEvents(t, &s, rand.New(rand.NewPCG(from+2, uint64(i))), c.unit, pipelineEvents))
+		count := pipelineEvents
+		if c.asks || c.beside != nil {
+			count /= 2
+		}
+		if c.asks {
+			s.Sets = sets()
+		}
+		fill(t, &s, drawEvents(t, &s, rand.New(rand.NewPCG(from+2, uint64(i))), c.unit, count))
 		f.Suites = append(f.Suites, s)
 	}
 	for i := range uint64(randomPolicies) {
 		rng := rand.New(rand.NewPCG(from+3, i))
 		s := Suite{Name: fmt.Sprint("random policy ", i), Policies: [][]byte{randomBody(t, rng), randomBody(t, rng)}, Pipeline: true, Seed: rng.Uint64()}
+		fill(t, &s, drawEvents(t, &s, rng, time.Duration(1+rng.IntN(20)), randomEvents))
+		f.Suites = append(f.Suites, s)
+	}
+	for i := range uint64(joinedPolicies) {
+		rng := rand.New(rand.NewPCG(from+4, i))
+		s := Suite{Name: fmt.Sprint("random policies, joined ", i), Pipeline: true, Seed: rng.Uint64(), Sets: sets()}
+		s.Joined = spread(&s, rng)
 		fill(t, &s, drawEvents(t, &s, rng, time.Duration(1+rng.IntN(20)), randomEvents))
 		f.Suites = append(f.Suites, s)
 	}
@@ -77,7 +99,15 @@ func generated(t *testing.T) *File {
 func fill(t *testing.T, s *Suite, steps [][]byte) {
 	t.Helper()
 	s.Count, s.Steps = len(steps), bytes.Join(steps, nil)
-	var err error
+	plans, err := s.asks()
+	if err != nil {
+		t.Fatalf("%s: %v", s.Name, err)
+	}
+	for n := range s.Sets {
+		for _, plan := range plans {
+			s.Sets[n].Says = append(s.Sets[n].Says, s.Sets[n].saidTo(plan))
+		}
+	}
 	if s.Digests, err = s.play(Native()); err != nil {
 		t.Fatalf("%s: %v", s.Name, err)
 	}
@@ -219,6 +249,63 @@ func drawStep(r *rand.Rand, seen int, unit time.Duration) step {
 
 func pick[T any](r *rand.Rand, from ...T) T { return from[r.IntN(len(from))] }
 
+// sets returns the attributes of the calls of a suite.
+func sets() (all []Set) {
+	for _, a := range attributes {
+		all = append(all, Set{Attributes: a})
+	}
+	return all
+}
+
+// spread gives a suite random policies that share mechanisms, and returns how many join
+// the first one.
+func spread(s *Suite, r *rand.Rand) uint8 {
+	one, _ := generate.GenerateFirst(r, 0)
+	choose(&one, r)
+	var log []oracle.Event
+	for range 2 {
+		next, _ := generate.GenerateFirst(r, 0)
+		choose(&next, r)
+		log = append(log, oracle.Event{Op: "configure", Policy: &next})
+	}
+	policies, events := generate.Spread(r, one, log)
+	joined := len(policies) - 1
+	for _, e := range events {
+		policies = append(policies, *e.Policy)
+	}
+	for _, p := range policies {
+		s.Policies = append(s.Policies, policy.BodyJSON(p))
+	}
+	return uint8(joined)
+}
+
+// choose draws for which calls the steps of a policy are, and which calls it denies.
+func choose(p *pipeline.Policy, r *rand.Rand) {
+	some := func() condition.Condition {
+		all := []condition.Entry{pick(r, condition.Entry{Attribute: "key", Values: []string{"a", "b"}}, condition.Entry{Attribute: "header:x", Values: []string{"", "a"}},
+			condition.Entry{Attribute: "ip", Values: []string{"10.0.0.0/8", ""}})}
+		if r.IntN(3) == 0 {
+			return condition.Condition{{None: all}}
+		}
+		return condition.Condition{{All: all}}
+	}
+	for i := range p.Steps {
+		s := &p.Steps[i]
+		if r.IntN(3) == 0 {
+			s.When = some()
+		}
+		if !s.Shadow && r.IntN(4) == 0 {
+			s.Enforce = condition.Share{Of: reducer.Percent(50), By: pick(r, "", "key", "header:x")}
+		}
+	}
+	if r.IntN(4) == 0 {
+		p.Deny = some()
+	}
+	if r.IntN(4) == 0 {
+		p.Allow = some()
+	}
+}
+
 func drawEvents(t *testing.T, s *Suite, r *rand.Rand, unit time.Duration, count int) (events [][]byte) {
 	t.Helper()
 	calls := 0
@@ -269,7 +356,22 @@ func drawEvents(t *testing.T, s *Suite, r *rand.Rand, unit time.Duration, count 
 		if e.op == opBegin && r.IntN(10) == 0 {
 			e.flags |= lacksKey
 		}
-		events = append(events, e.append(nil))
+		switch {
+		case len(s.Sets) == 0:
+		case e.op == opBegin:
+			e.flags |= hasSet
+			e.set = r.IntN(len(s.Sets))
+		case e.op == opDone && r.IntN(3) == 0:
+			e.flags |= hasUsed
+			e.used = uint32(r.IntN(9))
+		}
+		if s.Joined > 0 {
+			e.of = uint8(r.IntN(1 + int(s.Joined)))
+			if e.op != opBegin && r.IntN(100) == 0 {
+				e = event{op: opJoin, delta: e.delta, of: e.of, ref: r.IntN(len(s.Policies))}
+			}
+		}
+		events = append(events, e.append(nil, s.Joined > 0))
 	}
 	return events
 }
@@ -309,6 +411,7 @@ func readLog(t *testing.T, s *Suite, log string) (events [][]byte) {
 	}
 	defer file.Close()
 	var last time.Duration
+	var all []event
 	ids, calls := map[string]int{}, 0
 	for lines := bufio.NewScanner(file); lines.Scan(); {
 		var l struct {
@@ -316,6 +419,7 @@ func readLog(t *testing.T, s *Suite, log string) (events [][]byte) {
 			At, ID, Deadline, Policy json.RawMessage
 			Cost                     *uint32
 			Attempt                  uint8
+			Used                     *uint32
 			RetryAfter               json.RawMessage `json:"retry_after"`
 			Attributes               map[string]string
 		}
@@ -344,8 +448,12 @@ func readLog(t *testing.T, s *Suite, log string) (events [][]byte) {
 				value := l.Attributes[name]
 				e.flags, e.key = e.flags|hasKey, 1+value[len(value)-1]%3
 			}
+			e.flags, e.set = e.flags|hasSet, s.setOf(l.Key, l.Attributes)
 		case "done":
 			e.op, e.flags = opDone, e.flags|hasOutcome
+			if l.Used != nil {
+				e.used, e.flags = *l.Used, e.flags|hasUsed
+			}
 			e.outcome = map[string]uint8{"ok": 1, "fail": 2, "throttle": 3, "ignore": 4}[l.Outcome]
 		case "cancel":
 			e.op = opCancel
@@ -362,9 +470,40 @@ func readLog(t *testing.T, s *Suite, log string) (events [][]byte) {
 			}
 			e.ref = calls - call
 		}
-		events = append(events, e.append(nil))
+		all = append(all, e)
+	}
+	plans, err := s.asks()
+	if err != nil {
+		t.Fatal(log, err)
+	}
+	if !slices.ContainsFunc(plans, func(p *pipeline.Plan) bool { return p.Conditional() || p.Priced() != 0 }) {
+		s.Sets = nil
+	}
+	for _, e := range all {
+		if e.op == opBegin && s.Sets == nil {
+			e.flags &^= hasSet
+		}
+		events = append(events, e.append(nil, false))
 	}
 	return events
+}
+
+// setOf returns the index of the set of attributes of a call.
+func (s *Suite) setOf(key string, attributes map[string]string) int {
+	var list []string
+	if key != "" {
+		list = append(list, "key", key)
+	}
+	for _, name := range slices.Sorted(maps.Keys(attributes)) {
+		list = append(list, name, attributes[name])
+	}
+	for n := range s.Sets {
+		if slices.Equal(s.Sets[n].Attributes, list) {
+			return n
+		}
+	}
+	s.Sets = append(s.Sets, Set{Attributes: list})
+	return len(s.Sets) - 1
 }
 
 func parsed(t *testing.T, raw json.RawMessage) time.Duration {

@@ -44,6 +44,12 @@ func (n *native) Call(export string, p ...uint64) (int32, error) {
 		return m.Reduce(u(0), u(1)), nil
 	case "pipeline":
 		return m.Pipeline(u(0), u(1), u(2)), nil
+	case "join":
+		return m.Join(u(0), u(1), u(2), u(3)), nil
+	case "observe":
+		return m.Observe(u(0), u(1)), nil
+	case "free":
+		return m.Free(u(0)), nil
 	case "advance":
 		return m.Advance(u(0), f(1)), nil
 	case "begin":

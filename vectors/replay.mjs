@@ -5,7 +5,7 @@ const stride = 32;
 const recordSize = 48;
 
 // The slots of ../wasm/ABI.md.
-const slot = { exact: 0, size: 4, count: 8, records: 12, buffer: 16, now: 24, span: 32, call: 56, generation: 60, keys: 120 };
+const slot = { exact: 0, size: 4, count: 8, records: 12, buffer: 16, now: 24, span: 32, call: 56, generation: 60, keys: 120, priced: 508, costs: 520, spent: 584, used: 588, applies: 592, decides: 596 };
 
 class Reader {
   constructor(bytes) {
@@ -123,7 +123,8 @@ class Player {
 
 // The flags of steps, then those of events.
 const [hasCost, hasOutcome, hasRef, hasPermit, hasBefore, hasValue, hasDeadline, hasPriority] = [1, 2, 4, 8, 16, 32, 64, 128];
-const [hasSpan, hasKey, hasAttempt, noHedge, lacksKey] = [4, 8, 16, 32, 64];
+const [hasSpan, hasKey, hasAttempt, noHedge, lacksKey, hasSet, hasUsed] = [4, 8, 16, 32, 64, 128, 128];
+const [advance, begin, done, cancel, renew, configure, join] = [0, 1, 2, 3, 4, 5, 6];
 
 /** Steps plays the steps of a cell. */
 class Steps {
@@ -174,22 +175,45 @@ class Steps {
   close() {}
 }
 
-/** Events plays the events of a pipeline. */
+/** Events plays the events of pipelines, of which those behind the first one are joined to it. */
 class Events {
   constructor(p, s) {
     this.p = p;
+    this.s = s;
     this.r = new Reader(s.steps);
     this.plans = s.policies.map((body) => p.compile(body));
-    this.plan = this.plans[0];
-    this.pipeline = p.call("pipeline", this.plan.plan, s.seedLow, s.seedHigh);
+    if (this.plans.length <= s.joined) throw new Error("there is no such policy");
+    this.pipelines = [{ plan: 0, handle: p.call("pipeline", this.plans[0].plan, s.seedLow, s.seedHigh) }];
+    for (let n = 1; n <= s.joined; n++) {
+      this.pipelines.push({ plan: n, handle: 0 });
+      this.join(n, 0);
+    }
+    if (s.joined > 0) p.call("observe", this.pipelines[0].handle, 1);
     this.calls = [];
     this.mark = 0n;
   }
+  /** join makes pipeline n, beside another one. */
+  join(n, beside) {
+    const { p, s, pipelines } = this;
+    const of = pipelines[n];
+    of.handle = p.call("join", pipelines[beside].handle, this.plans[of.plan].plan, (s.seedLow + n) >>> 0, s.seedHigh);
+  }
+  /** says puts what the attributes of a set say about a policy into the slots. */
+  says(set, plan) {
+    const { p } = this;
+    const { applies, decides, priced, costs } = this.s.sets[set].says[plan];
+    p.data.setUint32(p.slots + slot.applies, applies, true);
+    p.data.setUint32(p.slots + slot.decides, decides, true);
+    p.data.setUint32(p.slots + slot.priced, priced, true);
+    for (let i = 0, n = 0; i < 16; i++) if (priced & (1 << i)) p.data.setUint32(p.slots + slot.costs + 4 * i, costs[n++], true);
+  }
   take(n) {
-    const { p, r, calls, pipeline } = this;
+    const { p, r, calls, pipelines } = this;
     const op = r.u8();
     const flags = r.u8();
     this.mark += r.signed();
+    const number = this.s.joined > 0 ? r.u8() : 0;
+    const of = pipelines[number];
     const cost = flags & hasCost ? r.count() : 1;
     const outcome = flags & hasOutcome ? r.u8() : 0;
     p.views();
@@ -198,23 +222,32 @@ class Events {
     if (flags & hasSpan) p.data.setBigInt64(p.slots + slot.span, r.signed(), true);
     const key = (flags & hasKey ? r.u8() : 0) | (flags & lacksKey ? 1 << 31 : 0);
     const attempt = flags & hasAttempt ? r.u8() : 0;
+    if (op === begin && flags & hasSet) this.says(r.count(), of.plan);
+    if (op === done && flags & hasUsed) {
+      p.data.setUint32(p.slots + slot.spent, 1, true);
+      p.data.setUint32(p.slots + slot.used, r.count(), true);
+    }
     for (let i = 0; i < 16; i++) p.data.setUint32(p.slots + slot.keys + 4 * i, key, true);
-    const ref = op >= 2 ? r.count() : 0;
-    const call = op >= 2 && op < 5 ? calls[calls.length - ref] : [];
+    const ref = op >= done ? r.count() : 0;
+    const call = op >= done && op < configure ? calls[calls.length - ref] : [];
     let code;
-    if (op === 0) code = p.x.advance(pipeline, NaN);
-    else if (op === 1) {
-      code = p.x.begin(pipeline, cost, flags & noHedge ? 1 : 0, NaN, NaN);
+    if (op === advance) code = p.x.advance(of.handle, NaN);
+    else if (op === begin) {
+      code = p.x.begin(of.handle, cost, flags & noHedge ? 1 : 0, NaN, NaN);
       calls.push([p.word(slot.call), p.word(slot.generation)]);
-    } else if (op === 2) code = p.x.done(pipeline, ...call, attempt, outcome, NaN, NaN);
-    else if (op === 3) code = p.x.cancel(pipeline, ...call, NaN);
-    else if (op === 4) code = p.x.renew(pipeline, ...call, attempt, NaN);
-    else {
-      this.plan = this.plans[ref];
-      code = p.x.configure(pipeline, this.plan.plan, NaN);
+    } else if (op === done) code = p.x.done(of.handle, ...call, attempt, outcome, NaN, NaN);
+    else if (op === cancel) code = p.x.cancel(of.handle, ...call, NaN);
+    else if (op === renew) code = p.x.renew(of.handle, ...call, attempt, NaN);
+    else if (op === configure) {
+      of.plan = ref;
+      code = p.x.configure(of.handle, this.plans[ref].plan, NaN);
+    } else if (op === join) {
+      code = p.x.free(of.handle);
+      of.plan = ref;
+      this.join(number, (number + 1) % pipelines.length);
     }
     const stale = -6;
-    const count = p.word(slot.count);
+    const count = op === join ? 0 : p.word(slot.count);
     if (code < 0 && code !== stale) throw new Error(`event ${n}: ${code}: ${new TextDecoder().decode(p.left())}`);
     const records = count > 0 ? p.word(slot.records) : 0;
     p.addWord(code);
@@ -223,13 +256,28 @@ class Events {
   /** close adds the states of all cells to the digest. */
   close() {
     const { p } = this;
-    for (let step = 0; step < this.plan.steps; step++) {
-      for (let key = 0; key < 4; key++) {
-        p.addWord(p.call("save", this.pipeline, step, key));
-        p.add(p.left());
+    for (const { plan, handle } of this.pipelines) {
+      for (let step = 0; step < this.plans[plan].steps; step++) {
+        for (let key = 0; key < 4; key++) {
+          p.addWord(p.call("save", handle, step, key));
+          p.add(p.left());
+        }
       }
     }
   }
+}
+
+/** setOf reads attributes and what they say about so many policies. */
+function setOf(r, policies) {
+  const attributes = new TextDecoder().decode(r.text());
+  const says = [];
+  for (let k = 0; k < policies; k++) {
+    const [applies, decides, priced] = [r.u32(), r.u32(), r.count()];
+    const costs = [];
+    for (let i = 0; i < 16; i++) if (priced & (1 << i)) costs.push(r.count());
+    says.push({ applies, decides, priced, costs });
+  }
+  return { attributes: attributes ? attributes.split("\0") : [], says };
 }
 
 /** decode reads an unzipped file. */
@@ -238,12 +286,14 @@ export function decode(bytes) {
   if (new TextDecoder().decode(r.take(8)) !== "SLUICEV1") throw new Error("not a file of vectors");
   const suites = [];
   for (let n = r.u32(); n > 0; n--) {
-    const s = { name: new TextDecoder().decode(r.text()), policies: [], digests: [] };
+    const s = { name: new TextDecoder().decode(r.text()), policies: [], sets: [], digests: [] };
     for (let k = r.count(); k > 0; k--) s.policies.push(r.text());
     s.pipeline = r.u8() === 1;
     s.step = r.u8();
+    s.joined = s.pipeline ? s.step : 0;
     s.seedLow = r.u32();
     s.seedHigh = r.u32();
+    for (let k = r.count(); k > 0; k--) s.sets.push(setOf(r, s.policies.length));
     s.count = r.count();
     s.steps = r.text();
     for (let k = 0; k < s.count; k += stride) s.digests.push(r.u32());

@@ -5,8 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
+	"math/bits"
 	"unsafe"
 
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/wasm/abi"
 )
 
@@ -36,6 +38,12 @@ const (
 	slotSlot       = unsafe.Offsetof(abi.Slots{}.Slot)
 	slotGeneration = unsafe.Offsetof(abi.Slots{}.Generation)
 	slotKeys       = unsafe.Offsetof(abi.Slots{}.Keys)
+	slotPriced     = unsafe.Offsetof(abi.Slots{}.Priced)
+	slotCosts      = unsafe.Offsetof(abi.Slots{}.Costs)
+	slotSpent      = unsafe.Offsetof(abi.Slots{}.Spent)
+	slotUsed       = unsafe.Offsetof(abi.Slots{}.Used)
+	slotApplies    = unsafe.Offsetof(abi.Slots{}.Applies)
+	slotDecides    = unsafe.Offsetof(abi.Slots{}.Decides)
 	slotsSize      = uint32(unsafe.Sizeof(abi.Slots{}))
 	recordSize     = uint32(unsafe.Sizeof(abi.Decision{}))
 )
@@ -92,6 +100,9 @@ func (p *player) compile(body []byte) (uint32, error) {
 func (f *File) Replay(i Instance) error {
 	for n := range f.Suites {
 		s := &f.Suites[n]
+		if err := s.said(); err != nil {
+			return fmt.Errorf("%s: %w", s.Name, err)
+		}
 		digests, err := s.play(i)
 		if err != nil {
 			return fmt.Errorf("%s: %w", s.Name, err)
@@ -302,14 +313,19 @@ func (p *player) steps(s *Suite) (digests []uint32, err error) {
 // event is one of a pipeline.
 type event struct {
 	op, flags, outcome, key, attempt uint8
+	of                               uint8 // the pipeline
 	delta, span                      int64
-	cost                             uint32
-	ref                              int
+	cost, used                       uint32
+	ref, set                         int
 }
 
-func (r *reader) event() (e event) {
+// event reads an event, of one of several pipelines where some are joined.
+func (r *reader) event(joined bool) (e event) {
 	e.op, e.flags, e.cost = r.u8(), r.u8(), 1
 	e.delta = r.signed()
+	if joined {
+		e.of = r.u8()
+	}
 	if e.flags&hasCost != 0 {
 		e.cost = uint32(r.varint())
 	}
@@ -325,14 +341,23 @@ func (r *reader) event() (e event) {
 	if e.flags&hasAttempt != 0 {
 		e.attempt = r.u8()
 	}
+	switch {
+	case e.op == opBegin && e.flags&hasSet != 0:
+		e.set = int(r.varint())
+	case e.op == opDone && e.flags&hasUsed != 0:
+		e.used = uint32(r.varint())
+	}
 	if e.op >= opDone {
 		e.ref = int(r.varint())
 	}
 	return e
 }
 
-func (e *event) append(dst []byte) []byte {
+func (e *event) append(dst []byte, joined bool) []byte {
 	dst = binary.AppendVarint(append(dst, e.op, e.flags), e.delta)
+	if joined {
+		dst = append(dst, e.of)
+	}
 	if e.flags&hasCost != 0 {
 		dst = binary.AppendUvarint(dst, uint64(e.cost))
 	}
@@ -348,24 +373,37 @@ func (e *event) append(dst []byte) []byte {
 	if e.flags&hasAttempt != 0 {
 		dst = append(dst, e.attempt)
 	}
+	switch {
+	case e.op == opBegin && e.flags&hasSet != 0:
+		dst = binary.AppendUvarint(dst, uint64(e.set))
+	case e.op == opDone && e.flags&hasUsed != 0:
+		dst = binary.AppendUvarint(dst, uint64(e.used))
+	}
 	if e.op >= opDone {
 		dst = binary.AppendUvarint(dst, uint64(e.ref))
 	}
 	return dst
 }
 
-// eventPlayer plays events of one pipeline.
+// eventPlayer plays events of pipelines, of which those behind the first one are joined
+// to it.
 type eventPlayer struct {
 	*player
+	suite     *Suite
+	plans     []uint32
+	pipelines []played
+	mark      int64
+	calls     [][2]uint32
+}
+
+// played is a pipeline.
+type played struct {
 	handle uint32
-	plans  []uint32
-	plan   uint32 // index of the active one
-	mark   int64
-	calls  [][2]uint32
+	plan   int // index of the active one
 }
 
 func (p *player) pipeline(s *Suite) (*eventPlayer, error) {
-	e := &eventPlayer{player: p}
+	e := &eventPlayer{player: p, suite: s}
 	for _, body := range s.Policies {
 		plan, err := p.compile(body)
 		if err != nil {
@@ -373,29 +411,51 @@ func (p *player) pipeline(s *Suite) (*eventPlayer, error) {
 		}
 		e.plans = append(e.plans, plan)
 	}
-	var err error
-	e.handle, err = p.call("pipeline", uint64(e.plans[0]), s.Seed&(1<<32-1), s.Seed>>32)
+	if len(e.plans) <= int(s.Joined) {
+		return nil, errReference
+	}
+	first, err := p.call("pipeline", uint64(e.plans[0]), s.Seed&(1<<32-1), s.Seed>>32)
+	e.pipelines = append(e.pipelines, played{handle: first})
+	for n := 1; n <= int(s.Joined) && err == nil; n++ {
+		e.pipelines = append(e.pipelines, played{plan: n})
+		err = e.join(n, 0)
+	}
+	if s.Joined > 0 && err == nil {
+		_, err = p.call("observe", uint64(first), 1)
+	}
 	return e, err
+}
+
+// join makes pipeline n, beside another one.
+func (p *eventPlayer) join(n, beside int) (err error) {
+	is := &p.pipelines[n]
+	is.handle, err = p.call("join", uint64(p.pipelines[beside].handle), uint64(p.plans[is.plan]), uint64(uint32(p.suite.Seed)+uint32(n)), p.suite.Seed>>32)
+	return err
 }
 
 // take plays an event and returns the code and the records.
 func (p *eventPlayer) take(e *event) (int32, []byte, error) {
 	p.mark += e.delta
 	slots := p.i.Slots()
+	put := func(slot uintptr, word uint32) { binary.LittleEndian.PutUint32(slots[slot:], word) }
 	exact := uint32(1)
 	binary.LittleEndian.PutUint64(slots[slotNow:], uint64(p.mark))
 	if e.flags&hasSpan != 0 {
 		exact = 3
 		binary.LittleEndian.PutUint64(slots[slotSpan:], uint64(e.span))
 	}
-	binary.LittleEndian.PutUint32(slots[slotExact:], exact)
+	put(slotExact, exact)
 	key := uint32(e.key)
 	if e.flags&lacksKey != 0 {
 		key |= abi.KeyMissing
 	}
-	for i := range 16 {
-		binary.LittleEndian.PutUint32(slots[int(slotKeys)+4*i:], key)
+	for i := range uintptr(pipeline.MaxSteps) {
+		put(slotKeys+4*i, key)
 	}
+	if int(e.of) >= len(p.pipelines) || (e.op == opConfigure || e.op == opJoin) && e.ref >= len(p.plans) || e.op == opJoin && len(p.pipelines) == 1 {
+		return 0, nil, errReference
+	}
+	of := &p.pipelines[e.of]
 	var call [2]uint32
 	if e.op == opDone || e.op == opCancel || e.op == opRenew {
 		if e.ref < 1 || e.ref > len(p.calls) {
@@ -403,28 +463,46 @@ func (p *eventPlayer) take(e *event) (int32, []byte, error) {
 		}
 		call = p.calls[len(p.calls)-e.ref]
 	}
-	handle, slot, generation, attempt := uint64(p.handle), uint64(call[0]), uint64(call[1]), uint64(e.attempt)
+	handle, slot, generation, attempt := uint64(of.handle), uint64(call[0]), uint64(call[1]), uint64(e.attempt)
 	var code int32
 	var err error
 	switch e.op {
 	case opAdvance:
 		code, err = p.i.Call("advance", handle, nan)
 	case opBegin:
+		if e.flags&hasSet != 0 {
+			if e.set >= len(p.suite.Sets) {
+				return 0, nil, errReference
+			}
+			said := &p.suite.Sets[e.set].Says[of.plan]
+			put(slotApplies, said.Applies)
+			put(slotDecides, said.Decides)
+			put(slotPriced, said.Priced)
+			for n, left := 0, said.Priced; left != 0; n, left = n+1, left&(left-1) {
+				put(slotCosts+4*uintptr(bits.TrailingZeros32(left)), said.Costs[n])
+			}
+		}
 		code, err = p.i.Call("begin", handle, uint64(e.cost), uint64(e.flags&noHedge/noHedge), nan, nan)
 		slots = p.i.Slots()
 		p.calls = append(p.calls, [2]uint32{binary.LittleEndian.Uint32(slots[slotSlot:]), binary.LittleEndian.Uint32(slots[slotGeneration:])})
 	case opDone:
+		if e.flags&hasUsed != 0 {
+			put(slotSpent, 1)
+			put(slotUsed, e.used)
+		}
 		code, err = p.i.Call("done", handle, slot, generation, attempt, uint64(e.outcome), nan, nan)
 	case opCancel:
 		code, err = p.i.Call("cancel", handle, slot, generation, nan)
 	case opRenew:
 		code, err = p.i.Call("renew", handle, slot, generation, attempt, nan)
 	case opConfigure:
-		if e.ref >= len(p.plans) {
-			return 0, nil, errReference
-		}
-		p.plan = uint32(e.ref)
+		of.plan = e.ref
 		code, err = p.i.Call("configure", handle, uint64(p.plans[e.ref]), nan)
+	case opJoin:
+		if code, err = p.i.Call("free", handle); err == nil && code >= 0 {
+			of.plan = e.ref
+			return code, nil, p.join(int(e.of), (int(e.of)+1)%len(p.pipelines))
+		}
 	default:
 		err = errFormat
 	}
@@ -439,20 +517,27 @@ func (p *eventPlayer) take(e *event) (int32, []byte, error) {
 
 // states adds the states of all cells to the digest.
 func (p *eventPlayer) states() error {
-	for step := uint64(0); ; step++ {
-		size, err := p.call("describe", uint64(p.plans[p.plan]), step)
-		if err != nil || size == 0 {
-			return err
-		}
-		for key := range uint64(4) {
-			size, err := p.call("save", uint64(p.handle), step, key)
+	for i := range p.pipelines {
+		of := &p.pipelines[i]
+		for step := uint64(0); ; step++ {
+			size, err := p.call("describe", uint64(p.plans[of.plan]), step)
 			if err != nil {
 				return err
 			}
-			p.digest.u32(size)
-			p.digest.add(p.i.Buffer(size))
+			if size == 0 {
+				break
+			}
+			for key := range uint64(4) {
+				size, err := p.call("save", uint64(of.handle), step, key)
+				if err != nil {
+					return err
+				}
+				p.digest.u32(size)
+				p.digest.add(p.i.Buffer(size))
+			}
 		}
 	}
+	return nil
 }
 
 func (p *player) events(s *Suite) (digests []uint32, err error) {
@@ -462,7 +547,7 @@ func (p *player) events(s *Suite) (digests []uint32, err error) {
 	}
 	r := reader{rest: s.Steps}
 	for n := range s.Count {
-		event := r.event()
+		event := r.event(s.Joined > 0)
 		if r.err != nil {
 			return nil, r.err
 		}

@@ -10,6 +10,10 @@ type suite struct {
 	body  string // of one policy, in JSON
 	step  uint8  // of a cell's suite
 	other string // that a pipeline changes to and fro, "" for none
+	// beside are the policies of the pipelines that are joined to the first one.
+	beside []string
+	// asks says that calls have attributes.
+	asks bool
 }
 
 // cells have their steps played by reduce. A mechanism with a state joins here.
@@ -81,4 +85,60 @@ var pipelines = []suite{
 	{name: "adaptive retries", unit: 100 * time.Millisecond, body: `{"steps":[{"timeout":"9s"},{"retry":{"attempts":5,"backoff":{"constant":"200ms"},"jitter":"none","budget":{"adaptive":"3s","wait":"150ms"}}},{"limit":{"rate":"10/1s","wait":"1s"}},{"bulkhead":{"concurrent":3,"queue":3}},{"timeout":"500ms"}]}`},
 	{name: "tokens", unit: 100 * time.Millisecond, body: `{"steps":[{"timeout":"9s"},{"retry":{"attempts":4,"backoff":{"constant":"200ms"},"jitter":"none","refusals":"wait","budget":{"tokens":20},"per":"key"}},{"hedge":{"after":"200ms"}},{"limit":"30/1s"},{"timeout":"500ms"}]}`,
 		other: `{"steps":[{"retry":{"attempts":4,"backoff":{"constant":"200ms"},"jitter":"none","budget":{"max_tokens":6,"token_ratio":0.5},"per":"key"}},{"hedge":{"after":"200ms","budget":{"tokens":9,"retry":2}}},{"timeout":"500ms"}]}`},
+	{name: "conditions", unit: 100 * time.Millisecond, asks: true, body: chosen, other: chosenLess},
+	{name: "shares of calls", unit: 100 * time.Millisecond, asks: true, body: shares, other: sharesLess},
+	{name: "costs of calls", unit: 100 * time.Millisecond, asks: true, body: priced, other: pricedLess},
+	{name: "joined", unit: 100 * time.Millisecond, asks: true, body: joined + `"steps":[{"timeout":"9s"},{"use":"all"},{"use":"budget"},{"use":"health"},{"use":"places"}]}`,
+		beside: []string{
+			joined + `"steps":[{"use":{"mechanism":"places","name":"mine"}},{"limit":{"rate":"9/1s"}},{"use":{"mechanism":"all","shadow":true}}]}`,
+			joined + `"deny":{"header:x":"b"},"steps":[{"use":"tenant"},{"use":"budget"},{"use":"health"},{"timeout":"700ms"}]}`,
+		},
+		other: joinedLess + `"steps":[{"use":"tenant"},{"limit":{"rate":"9/1s","wait":"1s"}},{"use":"places"},{"use":"all"}]}`},
+	{name: "joined, keys that are evicted", unit: 50 * time.Millisecond, body: joinedKeys + `"steps":[{"use":"k"},{"use":"b"}]}`,
+		beside: []string{joinedKeys + `"steps":[{"use":"b"},{"limit":{"rate":"9/1s","per":"ip","keys":1}},{"use":"k"}]}`},
+		other:  joinedKeys + `"steps":[{"use":"b"},{"use":"k"},{"use":"h"}]}`},
+}
+
+const (
+	chosen = `{"allow":{"key":"root"},"deny":[{"ip":"192.0.2.0/25"},{"header:x":"c","not":{"key":["a",""]}}],"steps":[{"timeout":"3s"},` +
+		`{"limit":{"rate":"5/1s","burst":3,"wait":"1s","class":"header:plan","rates":{"free":"2/1s","pro":"20/1s"}}},` +
+		`{"retry":{"attempts":3,"backoff":{"constant":"200ms"},"jitter":"full","budget":"50%","when":{"header:x":["a","b"]}}},` +
+		`{"breaker":{"window":{"calls":10},"minimum":3,"open":"1s","probes":1,"when":[{"ip":["10.0.0.0/8","2001:db8::/32"]},{"key":"b"}]}},` +
+		`{"bulkhead":{"concurrent":3,"queue":3,"per":"key","when":{"not":{"header:x":""}}}},{"timeout":{"after":"600ms","when":{"header:plan":"free"}}}]}`
+	chosenLess = `{"steps":[{"limit":{"rate":"5/1s","burst":3,"when":{"ip":["::ffff:10.0.0.0/104",""]}}},` +
+		`{"hedge":{"after":"100ms","max":2,"when":{"header:plan":["pro"]}}},{"limit":{"name":"limit-free","rate":"1/1s","wait":"2s"}},` +
+		`{"breaker":{"window":{"consecutive":3},"open":"1s","probes":1,"when":{"not":{"key":"a"}}}},{"chaos":{"fail":"30%","slow":{"rate":"30%","by":"300ms"},"when":{"header:x":"a"}}}]}`
+	shares = `{"steps":[{"limit":{"rate":"4/1s","enforce":"30%"}},{"breaker":{"window":{"calls":10},"minimum":3,"open":"1s","probes":1,"enforce":{"share":"50%","by":"key"}}},` +
+		`{"bulkhead":{"concurrent":2,"queue":2,"wait":"500ms","enforce":{"share":"60%","by":"header:x"},"when":{"not":{"header:plan":"pro"}}}},{"timeout":"700ms"}]}`
+	sharesLess = `{"steps":[{"limit":{"rate":"4/1s","enforce":{"share":"10%","by":"header:plan"}}},{"hedge":{"after":"200ms","enforce":"50%"}},` +
+		`{"bulkhead":{"concurrent":2,"queue":2,"enforce":"0.0001%"}},{"timeout":{"after":"500ms","enforce":{"share":"100%","by":"key"}}}]}`
+	priced = `{"steps":[{"limit":{"rate":"30/1s","burst":12,"wait":"1s","cost":{"attribute":"header:n","default":3},"charge":"settle"}},` +
+		`{"bulkhead":{"concurrent":9,"queue":4,"wait":"500ms","cost":{"attribute":"header:n"}}},{"limit":{"name":"ends","rate":"20/1s","charge":"end","counts":["ok","fail"]}},{"timeout":"900ms"}]}`
+	pricedLess = `{"steps":[{"limit":{"algorithm":"fixed-window","rate":"15/1s","cost":{"attribute":"header:m","default":2},"counts":"fail"}},` +
+		`{"bulkhead":{"concurrent":4,"cost":{"attribute":"header:n","default":2},"when":{"header:plan":["free","pro"]}}}]}`
+	joined = `{"mechanisms":{"all":{"limit":{"rate":"10/1s","burst":4,"wait":"1s","queue":3}},"tenant":{"limit":{"rate":"3/1s","per":"header:x","keys":2,"when":{"not":{"header:plan":"pro"}}}},` +
+		`"budget":{"retry":{"attempts":3,"backoff":{"constant":"200ms"},"jitter":"full","budget":{"tokens":20}}},` +
+		`"health":{"breaker":{"window":{"calls":10},"minimum":4,"failure_rate":"50%","open":"1s","probes":2,"enforce":"70%"}},` +
+		`"places":{"bulkhead":{"concurrent":3,"queue":4,"wait":"800ms","lease":"1s"}}},`
+	joinedLess = `{"mechanisms":{"all":{"limit":{"rate":"4/1s","burst":2,"wait":"500ms","queue":2}},"tenant":{"limit":{"rate":"2/1s","per":"header:x","keys":1,"when_full":"share"}},` +
+		`"places":{"bulkhead":{"concurrent":2,"queue":2,"order":"newest","wait":"500ms"}}},`
+	joinedKeys = `{"mechanisms":{"k":{"limit":{"rate":"4/1s","wait":"500ms","per":"key","keys":2}},"b":{"bulkhead":{"concurrent":2,"queue":2,"wait":"400ms","per":"key","keys":2,"missing":"skip"}},` +
+		`"h":{"breaker":{"window":{"consecutive":2},"open":"1s","probes":1,"per":"key","keys":1}}},`
+)
+
+// attributes are those of the calls of suites, names and values in turn.
+var attributes = [][]string{
+	nil,
+	{"key", "a", "header:x", "a"},
+	{"key", "b", "header:x", "b", "header:plan", "free"},
+	{"key", "b", "header:x", "c"},
+	{"key", "a", "header:x", "c", "header:plan", "pro", "header:n", "4"},
+	{"key", "root", "ip", "10.1.2.3"},
+	{"key", "root", "ip", "192.0.2.5"},
+	{"ip", "192.0.2.200", "header:n", "0"},
+	{"ip", "::ffff:10.2.0.1", "header:plan", "free", "header:x", "a", "header:n", "2", "header:m", "1"},
+	{"ip", "2001:db8::7/128", "header:plan", "pro", "header:n", "99999999999", "header:m", "5"},
+	{"ip", "unknown", "header:x", "b", "header:n", "02"},
+	{"key", "ü", "header:plan", "gold", "header:n", "7", "header:m", "-1"},
+	{"key", "c", "ip", "10.0.0.0/7", "header:x", "ä", "header:plan", "free", "header:n", "1"},
 }

@@ -5,7 +5,12 @@ import (
 	"errors"
 	"flag"
 	"os"
+	"slices"
+	"strings"
 	"testing"
+
+	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/wasm/abi"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the file again; a changed one is a new version")
@@ -87,8 +92,9 @@ func TestEverythingOccurs(t *testing.T) {
 		{"verdict", w.verdicts, []int{0, 1, 2, 3, 4}},
 		{"reason of a refusal", w.reasons, []int{0, 1, 2, 3, 4, 5, 6, 10}},
 		{"effect on others", w.others, []int{1, 2, 3, 4}},
-		{"decision", w.kinds, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 16, 17}},
-		{"reason of a decision", w.why, []int{1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15}},
+		{"decision", w.kinds, []int{1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 16, 17}},
+		{"pipeline of a change", w.policies, []int{0, 1, 2}},
+		{"reason of a decision", w.why, []int{1, 2, 3, 4, 5, 6, 8, 9, 10, 11, 12, 13, 14, 15, 18, 19}},
 	} {
 		for _, n := range c.all {
 			if c.seen[n] == 0 {
@@ -101,7 +107,7 @@ func TestEverythingOccurs(t *testing.T) {
 // watched notes what passes.
 type watched struct {
 	Instance
-	actions, verdicts, reasons, others, kinds, why [256]int
+	actions, verdicts, reasons, others, kinds, why, policies [256]int
 }
 
 func (w *watched) Call(export string, p ...uint64) (int32, error) {
@@ -126,6 +132,9 @@ func (w *watched) Records(size uint32) []byte {
 	for r := records; len(r) > 0; r = r[recordSize:] {
 		w.kinds[r[40]]++
 		w.why[r[42]]++
+		if decision.Kind(r[40]) == decision.Change {
+			w.policies[r[46]]++
+		}
 	}
 	return records
 }
@@ -139,7 +148,10 @@ func TestPlantedDifferences(t *testing.T) {
 	}
 	suites := f.Suites
 	for _, at := range []int{0, 1, 777, 7_999} {
-		for _, n := range []int{0, 8, 13, 2 * len(cells), 2*len(cells) + 5} {
+		for _, n := range []int{0, 8, 13, 2 * len(cells), 2*len(cells) + 5, 2*len(cells) + len(pipelines) - 2} {
+			if at >= suites[n].Count {
+				continue
+			}
 			f.Suites = suites[n : n+1]
 			for bit := range 3 {
 				err := f.Replay(&Flipped{Instance: Native(), At: at, Bit: uint(at*31 + bit*97)})
@@ -152,6 +164,40 @@ func TestPlantedDifferences(t *testing.T) {
 				}
 			}
 		}
+	}
+}
+
+// TestAttributes changes what attributes say in the file: a runtime that reads them itself
+// finds it.
+func TestAttributes(t *testing.T) {
+	f, err := Decode(V1())
+	if err != nil {
+		t.Fatal(err)
+	}
+	asked := 0
+	for i, s := range f.Suites {
+		if len(s.Sets) == 0 {
+			continue
+		}
+		says := s.Sets[i%len(s.Sets)].Says
+		for k := range says {
+			for _, change := range []func(x *Said){
+				func(x *Said) { x.Applies ^= 1 },
+				func(x *Said) { x.Decides ^= abi.ConditionsDenied },
+				func(x *Said) { x.Priced, x.Costs = x.Priced|1<<15, append(slices.Clone(x.Costs), 1) },
+			} {
+				was := says[k]
+				change(&says[k])
+				if err := (&File{Suites: []Suite{s}}).Replay(Native()); err == nil || !strings.Contains(err.Error(), "say something else about policy") {
+					t.Fatalf("%s: %v", s.Name, err)
+				}
+				says[k] = was
+				asked++
+			}
+		}
+	}
+	if asked < 200 {
+		t.Errorf("%d changes", asked)
 	}
 }
 
@@ -176,6 +222,9 @@ func TestDecodeErrors(t *testing.T) {
 		func(s *Suite) { s.Steps = append([]byte{opDone, 0, 0, 99}, s.Steps...) },
 		func(s *Suite) { s.Policies = [][]byte{[]byte(`{"steps":[]}`)} },
 		func(s *Suite) { s.Digests = s.Digests[1:] },
+		func(s *Suite) { s.Joined = 1 },
+		func(s *Suite) { s.Steps = append([]byte{opBegin, hasSet, 0, 99}, s.Steps...) },
+		func(s *Suite) { s.Steps = append([]byte{opJoin, 0, 0, 0}, s.Steps...) },
 	} {
 		suite := small.Suites[0]
 		change(&suite)

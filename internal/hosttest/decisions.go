@@ -2,8 +2,10 @@ package hosttest
 
 import (
 	"bytes"
+	"fmt"
 	"math/rand/v2"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
 
@@ -36,9 +38,42 @@ func (s Suite) decisions(t *testing.T) {
 		policy, events := draw(r, uint64(i))
 		plan := value[*host.Plan](t)(m.Policy(generate.PolicyJSON(policy), ""))
 		logs(t, i, m, plan, policy, events)
-		drivers(t, i, m, plan, policy, events, 1+r.IntN(8))
+		drivers(t, i, m, []*host.Plan{plan}, []pipeline.Policy{policy}, events, 1+r.IntN(8))
 		if err := plan.Close(); err != nil {
 			t.Fatal(err)
+		}
+	}
+}
+
+// joined is decisions for several policies that share mechanisms.
+func (s Suite) joined(t *testing.T) {
+	t.Logf("SLUICE_SEED=%d, %d cases", testenv.Seed(), s.Cases)
+	m := s.open(t)
+	for i := range s.Cases {
+		r := draw(i)
+		one, log := generate.GenerateFor(r, uint64(i))
+		policies, events := generate.Spread(r, one, log)
+		document := generate.SetJSON(policies)
+		plans, names := make([]*host.Plan, len(policies)), make([]string, len(policies))
+		for k := range policies {
+			names[k] = policies[k].Name
+			plans[k] = value[*host.Plan](t)(m.Policy(document, names[k]))
+		}
+		text := generate.EventsJSON(events)
+		var want, got bytes.Buffer
+		o := eval.Options{Seed: uint64(i)}
+		first := eval.RunAll(policies, o, bytes.NewReader(text), &want)
+		second := eval.RunModuleAll(m, names, plans, o, bytes.NewReader(text), &got)
+		if fmt.Sprint(first) != fmt.Sprint(second) || !bytes.Equal(want.Bytes(), got.Bytes()) {
+			t.Fatalf("case %d:\n%s\n%s\nnative %v:\n%s\nmodule %v:\n%s", i, document, text, first, &want, second, &got)
+		}
+		if first == nil { // two calls of one policy may have one id, which is an error
+			drivers(t, i, m, plans, policies, events, 1+r.IntN(8))
+		}
+		for _, plan := range plans {
+			if err := plan.Close(); err != nil {
+				t.Fatal(err)
+			}
 		}
 	}
 }
@@ -56,19 +91,31 @@ func logs(t *testing.T, i int, m *host.Module, plan *host.Plan, policy pipeline.
 	}
 }
 
-// drivers compares the decisions of a drive.Driver with those of a Pipeline to
-// which the same happens, in batches up to the longest.
-func drivers(t *testing.T, i int, m *host.Module, compiled *host.Plan, policy pipeline.Policy, events []oracle.Event, longest int) {
+// drivers compares the decisions of drivers with those of pipelines to which the same
+// happens, in batches up to the longest. Those behind the first one are joined to it.
+func drivers(t *testing.T, i int, m *host.Module, compiled []*host.Plan, policies []pipeline.Policy, events []oracle.Event, longest int) {
 	t.Helper()
-	plan, err := pipeline.Compile(policy)
-	if err != nil {
-		t.Fatal(err)
+	p := &pair{m: m, natives: map[string]decision.Handle{}, modules: map[string]decision.Handle{}, begins: map[string]int{}}
+	for k := range policies {
+		plan, err := pipeline.Compile(policies[k])
+		if err != nil {
+			t.Fatal(err)
+		}
+		seed := uint64(i) + uint64(k)<<40
+		one := joint{name: policies[k].Name}
+		if k == 0 {
+			one.native, one.module = drive.New(plan, seed), value[*host.Pipeline](t)(m.Pipeline(compiled[k], seed))
+		} else {
+			one.native, one.module = p.all[0].native.Join(plan, seed), value[*host.Pipeline](t)(p.all[0].module.Join(compiled[k], seed))
+		}
+		p.all = append(p.all, one)
 	}
-	p := &pair{
-		native: drive.New(plan, uint64(i)), module: value[*host.Pipeline](t)(m.Pipeline(compiled, uint64(i))), m: m,
-		natives: map[string]decision.Handle{}, modules: map[string]decision.Handle{}, begins: map[string]int{},
-	}
+	p.joint = p.all[0]
 	for _, e := range events {
+		if one := p.of(e); one.native != p.native {
+			p.compare(t, i)
+			p.joint = one
+		}
 		if e.Op == "configure" {
 			p.compare(t, i)
 			p.configure(t, e)
@@ -79,22 +126,42 @@ func drivers(t *testing.T, i int, m *host.Module, compiled *host.Plan, policy pi
 		}
 	}
 	p.compare(t, i)
-	if err := p.module.Close(); err != nil {
-		t.Fatal(err)
+	for _, one := range p.all {
+		if err := one.module.Close(); err != nil {
+			t.Fatal(err)
+		}
 	}
 }
 
-// pair is a driver and a pipeline that the same happens to.
+// joint is a driver and a pipeline that the same happens to.
+type joint struct {
+	name   string // of the policy
+	native *drive.Driver
+	module *host.Pipeline
+}
+
+// pair is drivers and pipelines that the same happens to.
 type pair struct {
-	native  *drive.Driver
+	joint   // that of the present event
+	all     []joint
 	keys    drive.Keys
-	module  *host.Pipeline
 	m       *host.Module
 	natives map[string]decision.Handle
 	modules map[string]decision.Handle
 	waiting []host.Event
 	begins  map[string]int // ids of the calls that waiting events begin
 	stale   []bool
+}
+
+// of returns what an event happens to: that of the policy with whose name the id begins.
+func (p *pair) of(e oracle.Event) joint {
+	name, _, _ := strings.Cut(strings.Trim(e.ID, `"`), "/")
+	for _, one := range p.all {
+		if one.name == name {
+			return one
+		}
+	}
+	return p.all[0]
 }
 
 // add lets an event happen natively, and in the module later.

@@ -51,6 +51,20 @@ func (s Suite) errors(t *testing.T) {
 	if got := plan.Steps(); len(got) != 1 || got[0].Mechanism != "bulkhead" {
 		t.Errorf("steps %+v", got)
 	}
+	for _, c := range []struct {
+		o     eval.Options
+		names []string
+		plans []*host.Plan
+		text  string
+	}{
+		{eval.Options{State: true}, []string{"a"}, []*host.Plan{plan}, "a wasm module does not report the states of cells"},
+		{eval.Options{}, nil, nil, "no policies"},
+		{eval.Options{}, []string{"a", "b"}, []*host.Plan{plan}, "each plan has one name"},
+	} {
+		if err := eval.RunModuleAll(m, c.names, c.plans, c.o, nil, nil); err == nil || err.Error() != c.text {
+			t.Errorf("got %v, want %s", err, c.text)
+		}
+	}
 	if err := eval.RunModule(m, plan, eval.Options{State: true}, nil, nil); !errors.Is(err, eval.ErrNoState) {
 		t.Errorf("got %v", err)
 	}

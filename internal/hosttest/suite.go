@@ -25,6 +25,8 @@ func (s Suite) Run(t *testing.T) {
 	}
 	s.Cases = testenv.Cases(s.Cases)
 	t.Run("Decisions", s.decisions)
+	t.Run("Joined", s.joined)
+	t.Run("JoinedClose", s.joinedClose)
 	t.Run("Cells", s.cells)
 	t.Run("PlanCells", s.planCells)
 	t.Run("States", s.states)

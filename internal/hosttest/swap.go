@@ -1,6 +1,7 @@
 package hosttest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"reflect"
@@ -145,6 +146,61 @@ func (s Suite) handover(t *testing.T) {
 		}
 		if want == decision.Admit {
 			value[[]decision.Decision](t)(young.Done(nil, h, done, 30))
+		}
+	}
+}
+
+const (
+	twoPlaces = `{"mechanisms":{"m":{"bulkhead":{"concurrent":2,"queue":2}}},"steps":[{"use":"m"}]}`
+	onePlace  = `{"mechanisms":{"m":{"bulkhead":{"concurrent":1,"queue":2}}},"steps":[{"timeout":"1h"},{"use":"m"}]}`
+)
+
+// joinedClose closes one of two pipelines with shared places, for which a call of the other
+// waits.
+func (s Suite) joinedClose(t *testing.T) {
+	m := s.open(t)
+	first := pipelineOf(t, m, twoPlaces)
+	plan := value[*host.Plan](t)(m.Body([]byte(onePlace)))
+	second := value[*host.Pipeline](t)(first.Join(plan, 1))
+	other := value[*host.Plan](t)(s.open(t).Body([]byte(onePlace)))
+	refused(t, "the object belongs to another module", func() error { _, err := first.Join(other, 1); return err })
+	alone := pipelineOf(t, m, onePlace)
+	refused(t, "the pipeline is joined to others", func() error { _, err := first.Handover(alone, 0); return err })
+	refused(t, "the pipeline is joined to others", func() error { _, err := alone.Handover(second, 0); return err })
+	running, got := call(t, first, "", 10)
+	waiting, more := call(t, second, "", 20)
+	if want := []decision.Kind{decision.Admit, decision.Wait}; !reflect.DeepEqual(append(got, more...), want) {
+		t.Fatalf("got %v and %v, want %v", got, more, want)
+	}
+	for step, of := range []*host.Pipeline{first, second} {
+		if state := value[[]byte](t)(of.Save(nil, step, nil)); !bytes.Equal(state, value[[]byte](t)(second.Save(nil, 1, nil))) {
+			t.Errorf("pipeline %d has the state %x", step, state)
+		}
+	}
+	if at := first.NextWake(); at != second.NextWake() || at == clock.Never {
+		t.Errorf("they wake at %v and %v", at, second.NextWake())
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	events := []host.Event{{Op: host.Done, At: 30, Call: waiting, Result: host.Result{Outcome: reducer.OK}}, {Op: host.Cancel, At: 30, Call: running}}
+	list := value[[]decision.Decision](t)(second.Batch(nil, events))
+	if want := []decision.Kind{decision.End, decision.Admit, decision.End}; !reflect.DeepEqual(kindsOf(list), want) {
+		t.Fatalf("got %v, want %v", kindsOf(list), want)
+	}
+	if list[0].Call != running || list[0].At != 20 || list[1].Call != waiting || list[1].At != 20 {
+		t.Errorf("got %+v", list)
+	}
+	if events[0].Stale || events[0].Decisions != 3 || !events[1].Stale {
+		t.Errorf("got %+v", events)
+	}
+	refused(t, "", func() error { _, err := first.Advance(nil, 40); return err })
+	refused(t, "", first.Close)
+	// It is configured by its own number, and joined to a third one.
+	third := value[*host.Pipeline](t)(second.Join(plan, 2))
+	for n, of := range []*host.Pipeline{second, third} {
+		if list := value[[]decision.Decision](t)(of.Configure(nil, plan, 50)); len(list) != 1 || int(list[0].Policy) != n {
+			t.Errorf("got %+v", list)
 		}
 	}
 }

@@ -203,7 +203,7 @@ func (p *Pipeline) check(e *Event) (keys [pipeline.MaxSteps]uint32, says said, e
 	switch e.Op {
 	case Begin:
 		if p.moved {
-			return keys, says, &Error{Code: abi.BadArgument, Text: "the pipeline was handed over"}
+			return keys, says, errMoved
 		}
 		e.Call = decision.Handle{}
 		lookup := e.Request.Lookup
@@ -239,11 +239,19 @@ const (
 	ofReason     = unsafe.Offsetof(abi.Decision{}.Reason)
 	ofStep       = unsafe.Offsetof(abi.Decision{}.Step)
 	ofFlags      = unsafe.Offsetof(abi.Decision{}.Flags)
+	ofPolicy     = unsafe.Offsetof(abi.Decision{}.Policy)
 	recordSize   = unsafe.Sizeof(abi.Decision{})
 )
 
-// decisions appends the decisions of the last call and fills in its events.
+// decisions appends the decisions of the last call and fills in its events. What was
+// kept comes first.
 func (p *Pipeline) decisions(dst []decision.Decision, events []Event) ([]decision.Decision, error) {
+	if n := len(p.kept); n > 0 {
+		dst, p.kept = append(dst, p.kept...), nil
+		if events != nil {
+			events[0].Decisions += n
+		}
+	}
 	memory, err := p.m.memory()
 	if err != nil {
 		return dst, err
@@ -286,7 +294,11 @@ func (p *Pipeline) decision(dst []decision.Decision, record []byte, event *Event
 		Outcome: reducer.Outcome(record[ofOutcome]), Reason: reducer.Reason(record[ofReason]),
 		Attempt: binary.LittleEndian.Uint32(record[ofAttempt:]),
 	}
-	if kind != decision.Configured {
+	if kind == decision.Configured {
+		if d.Policy = binary.LittleEndian.Uint16(record[ofPolicy:]); int(d.Policy) >= len(p.pipelines) {
+			return dst, p.m.broken(errors.New("it configured a pipeline that is not there"))
+		}
+	} else {
 		d.Call = decision.HandleOf(binary.LittleEndian.Uint32(record[ofSlot:]), binary.LittleEndian.Uint32(record[ofGeneration:]))
 		plan := p.planOf(d.Call, event)
 		if plan == nil {
@@ -345,7 +357,7 @@ func (p *Pipeline) planOf(call decision.Handle, event *Event) *Plan {
 	if slot == len(p.calls) {
 		p.calls = append(p.calls, begun{})
 	}
-	p.calls[slot] = begun{call.Generation(), p.plan}
+	p.calls[slot] = begun{call.Generation(), p, p.plan}
 	event.Call = call
 	return p.plan
 }

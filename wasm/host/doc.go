@@ -20,6 +20,9 @@
 // ones return ErrBroken: make another module. No action of a host or
 // a module makes a method panic.
 //
+// Policies that share mechanisms have pipelines in one module: Pipeline.Join makes the second
+// beside the first.
+//
 // Another build of the module can replace this one while a program runs, see
 // Pipeline.Handover.
 package host

@@ -48,6 +48,7 @@ const (
 	encode
 	makerOf
 	pipelineOf
+	joinOf
 	begin
 	done
 	cancel
@@ -84,6 +85,7 @@ var abiTable = [exports]struct{ name, signature string }{
 	encode:     {"encode", "i:i"},
 	makerOf:    {"maker", "ii:i"},
 	pipelineOf: {"pipeline", "iii:i"},
+	joinOf:     {"join", "iiii:i"},
 	begin:      {"begin", "iiidd:i"},
 	done:       {"done", "iiiiidd:i"},
 	cancel:     {"cancel", "iiid:i"},

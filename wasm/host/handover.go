@@ -19,9 +19,13 @@ type saved struct {
 	state []byte
 }
 
+// errJoined says that a pipeline alone is handed over: others would go on to use the cells.
+var errJoined = &Error{Code: abi.BadArgument, Text: "the pipeline is joined to others"}
+
 // Handover gives the state of all cells of p to another pipeline, as a rule of
 // another module, whose plan has the same steps and in which nothing has
-// happened yet. It returns how many cells there were.
+// happened yet. It returns how many cells there were. A pipeline that is joined to others
+// is an error, on either side.
 //
 // Afterwards p begins no calls. Its running calls end in p, and their places,
 // outcomes and refunds only affect p: the bulkheads of the other pipeline start
@@ -44,8 +48,11 @@ func (p *Pipeline) Handover(to *Pipeline, now clock.Mark) (int, error) {
 func (p *Pipeline) leave() (left legacy, err error) {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()
-	if p.moved {
-		return left, &Error{Code: abi.BadArgument, Text: "the pipeline was handed over"}
+	switch {
+	case p.moved:
+		return left, errMoved
+	case len(p.pipelines) > 1:
+		return left, errJoined
 	}
 	for i := range p.plan.steps {
 		most := 1
@@ -70,7 +77,10 @@ func (p *Pipeline) leave() (left legacy, err error) {
 func (p *Pipeline) inherit(left legacy, now clock.Mark) error {
 	p.m.mu.Lock()
 	defer p.m.mu.Unlock()
-	if len(p.calls) > 0 {
+	switch {
+	case len(p.pipelines) > 1:
+		return errJoined
+	case len(p.calls) > 0:
 		return &Error{Code: abi.BadArgument, Text: "calls have already begun in the new pipeline"}
 	}
 	p.keys = left.keys

@@ -282,9 +282,14 @@ func (m *Module) put(handle uint32, err error) (object, error) {
 func (o *object) Close() error {
 	o.m.mu.Lock()
 	defer o.m.mu.Unlock()
-	if errors.Is(o.m.lost, ErrClosed) {
+	return o.m.free(o)
+}
+
+// free is Close for one that has the lock.
+func (m *Module) free(o *object) error {
+	if errors.Is(m.lost, ErrClosed) {
 		return nil
 	}
-	_, err := o.m.call(free, uint64(o.handle))
+	_, err := m.call(free, uint64(o.handle))
 	return err
 }

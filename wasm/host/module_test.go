@@ -88,6 +88,13 @@ func (o *opened) use(r *rand.Rand, now clock.Mark) error {
 	note(err)
 	_, err = o.p.Configure(nil, o.plan, now)
 	note(err)
+	beside, err := o.p.Join(o.plan, 2)
+	note(err)
+	if err == nil {
+		_, _, err = beside.Begin(nil, host.Request{Cost: 1, Deadline: -1, Lookup: lookup}, now)
+		note(err)
+		note(beside.Close())
+	}
 	state, err := o.p.Save(nil, 2, nil)
 	note(err)
 	_, err = o.p.Load(nil, 2, nil, state, 0, now)
@@ -136,6 +143,7 @@ func TestBroken(t *testing.T) {
 		"batch, event":     {"batch", "it decided an event that is not there", record(36, 2)},
 		"batch, call":      {"batch", "it decided about a call that did not begin", record(24, 1)},
 		"stale later":      {"configure", "it decided something unknown", record(40, 255)},
+		"other pipeline":   {"configure", "it configured a pipeline that is not there", record(46, 1)},
 		"buffer outside":   {"save", "an address is outside its memory", slot(buffer, 1<<31)},
 		"too much":         {"state", "an address is outside its memory", slot(size, 1<<31)},
 		"room outside":     {"buffer", "an address is outside its memory", slot(buffer, 1<<31)},

@@ -59,6 +59,7 @@ var calls = map[string]struct {
 	"describe":    {"ii:i", func(m *abi.Module, s []uint64) int32 { return m.Describe(u(s[0]), u(s[1])) }},
 	"maker":       {"ii:i", func(m *abi.Module, s []uint64) int32 { return m.MakerOf(u(s[0]), u(s[1])) }},
 	"pipeline":    {"iii:i", func(m *abi.Module, s []uint64) int32 { return m.Pipeline(u(s[0]), u(s[1]), u(s[2])) }},
+	"join":        {"iiii:i", func(m *abi.Module, s []uint64) int32 { return m.Join(u(s[0]), u(s[1]), u(s[2]), u(s[3])) }},
 	"begin": {"iiidd:i", func(m *abi.Module, s []uint64) int32 {
 		return m.Begin(u(s[0]), u(s[1]), u(s[2]), f(s[3]), f(s[4]))
 	}},

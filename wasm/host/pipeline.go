@@ -2,6 +2,7 @@ package host
 
 import (
 	"encoding/binary"
+	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -19,19 +20,29 @@ import (
 // Methods with dst append to it what was decided, of any call, and return it.
 type Pipeline struct {
 	object
-	plan *Plan
-	// calls has, for each slot of a call, whose it is or was last.
-	calls   []begun
-	wake    clock.Mark
-	keys    keyring
+	*loop
+	plan    *Plan
 	moved   bool     // by Handover
 	one     [1]Event // of the methods that are batches of one
 	encoded []byte
 }
 
-// begun is a call and the plan under which it began.
+// loop is what pipelines that are joined have in common.
+type loop struct {
+	pipelines []*Pipeline // by the number that decisions have
+	// calls has, for each slot of a call, whose it is or was last.
+	calls []begun
+	wake  clock.Mark
+	keys  keyring
+	// kept is what was decided by a method that returns no decisions, for the next one that
+	// does.
+	kept []decision.Decision
+}
+
+// begun is a call, its pipeline and the plan under which it began.
 type begun struct {
 	generation uint32
+	owner      *Pipeline
 	plan       *Plan
 }
 
@@ -74,13 +85,97 @@ func (m *Module) Pipeline(plan *Plan, seed uint64) (*Pipeline, error) {
 		return nil, errOther
 	}
 	made, err := m.put(m.call(pipelineOf, uint64(plan.handle), seed&(1<<32-1), seed>>32))
+	return added(&loop{wake: clock.Never}, made, plan, err)
+}
+
+// Join makes the driver of another plan beside p: steps of both that use one mechanism of
+// their documents share its cells, and the one that is configured last configures them. The
+// time, the handles of calls and the decisions are those of both: a method of one of them also
+// returns what it decides about calls of the other, and what ends, cancels or renews a call
+// takes it by either. The NextWake of one is that of all, and one Advance is enough.
+func (p *Pipeline) Join(plan *Plan, seed uint64) (*Pipeline, error) {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	switch {
+	case plan.m != p.m:
+		return nil, errOther
+	case p.moved:
+		return nil, errMoved
+	}
+	made, err := p.m.put(p.m.call(joinOf, uint64(p.handle), uint64(plan.handle), seed&(1<<32-1), seed>>32))
 	if err != nil {
 		return nil, err
 	}
-	return &Pipeline{object: made, plan: plan, wake: clock.Never}, nil
+	// The cells may have other settings now, by which something is due.
+	if err := p.aside(advance, uint64(p.handle), nan); err != nil {
+		return nil, err
+	}
+	return added(p.loop, made, plan, nil)
 }
 
-var errOther = &Error{Code: abi.BadHandle, Text: "the object belongs to another module"}
+// aside calls an export at the last mark, and keeps what it decides for the next method that
+// returns decisions.
+func (p *Pipeline) aside(e export, args ...uint64) error {
+	memory, err := p.m.memory()
+	if err != nil {
+		return err
+	}
+	p.m.at(memory, clock.Always) // a mark before the last one counts as the last one
+	code, err := p.m.raw(e, args...)
+	switch {
+	case err != nil:
+		return err
+	case int32(code) < 0 && int32(code) != abi.Stale:
+		return p.m.wrong(code)
+	}
+	p.kept, err = p.decisions(nil, nil)
+	return err
+}
+
+// added returns the pipeline of an object that the module has made.
+func added(l *loop, made object, plan *Plan, err error) (*Pipeline, error) {
+	if err != nil {
+		return nil, err
+	}
+	p := &Pipeline{object: made, loop: l, plan: plan}
+	l.pipelines = append(l.pipelines, p)
+	return p, nil
+}
+
+// Close forgets the pipeline in the module; what is done with it later is an error. Where
+// others are joined to it, its calls are cancelled first; what that decides, the next method
+// of the others returns before its own decisions.
+func (p *Pipeline) Close() error {
+	p.m.mu.Lock()
+	defer p.m.mu.Unlock()
+	if len(p.pipelines) > 1 && p.m.lost == nil {
+		if err := p.cancelAll(); err != nil {
+			return err
+		}
+	}
+	if err := p.m.free(&p.object); err != nil {
+		return err
+	}
+	p.pipelines = slices.DeleteFunc(p.pipelines, func(other *Pipeline) bool { return other == p })
+	return nil
+}
+
+// cancelAll cancels the calls of p.
+func (p *Pipeline) cancelAll() error {
+	for slot := range p.calls {
+		if c := &p.calls[slot]; c.owner == p {
+			if err := p.aside(cancel, uint64(p.handle), uint64(slot), uint64(c.generation), nan); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+var (
+	errOther = &Error{Code: abi.BadHandle, Text: "the object belongs to another module"}
+	errMoved = &Error{Code: abi.BadArgument, Text: "the pipeline was handed over"}
+)
 
 // Begin starts a call and returns its handle.
 func (p *Pipeline) Begin(dst []decision.Decision, r Request, now clock.Mark) (decision.Handle, []decision.Decision, error) {

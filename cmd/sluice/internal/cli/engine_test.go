@@ -69,6 +69,59 @@ func TestEnginesAtRandom(t *testing.T) {
 	}
 }
 
+// TestEnginesOfAll is TestEnginesAtRandom for policies that share mechanisms.
+func TestEnginesOfAll(t *testing.T) {
+	seed, cases := testenv.Seed(), testenv.Cases(12)
+	t.Logf("SLUICE_SEED=%d, %d cases", seed, cases)
+	file := filepath.Join(t.TempDir(), "policy.json")
+	decided := 0
+	for i := range uint64(cases) {
+		r := rand.New(rand.NewPCG(seed, i))
+		one, log := generate.GenerateFor(r, i)
+		policies, events := generate.Spread(r, one, log)
+		if err := os.WriteFile(file, generate.SetJSON(policies), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		// Two calls of one policy may have one id, which is an error of both.
+		if code, _, _ := both(t, string(generate.EventsJSON(events)), "--policy", file, "--all", "--seed", fmt.Sprint(i)); code == ExitOK {
+			decided++
+		}
+	}
+	if decided < cases/2 {
+		t.Errorf("%d of %d logs were decided", decided, cases)
+	}
+}
+
+// TestEnginesShareUses decides by a mechanism that enforces for a share of the calls, and is in
+// shadow in one of the policies.
+func TestEnginesShareUses(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "policy.yaml")
+	const src = `
+version: 1
+mechanisms:
+  m: {limit: {rate: 2/1m, enforce: 50%}}
+policies:
+  a: {steps: [{use: m}]}
+  b: {steps: [{use: {mechanism: m, shadow: true}}]}
+`
+	if err := os.WriteFile(file, []byte(src), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	var log strings.Builder
+	for i := range 40 {
+		fmt.Fprintf(&log, `{"at":"%ds","op":"call","id":"%c/%d"}`+"\n", i, 'a'+i%2, i)
+	}
+	code, stdout, _ := both(t, log.String(), "--policy", file, "--all")
+	if code != ExitOK || !strings.Contains(stdout, `"reject"`) || !strings.Contains(stdout, `"id":"a/38","decision":"admit"`) {
+		t.Errorf("code %d, stdout %s", code, stdout)
+	}
+	log.WriteString(`{"at":"40s","op":"configure","id":"b","policy":{"steps":[{"limit":"1/1h"}]}}` + "\n" + `{"at":"41s","op":"call","id":"c/1"}`)
+	code, stdout, stderr := both(t, log.String(), "--policy", file, "--all", "--summary")
+	if code != ExitBad || stderr != "line 42: id: found \"c/1\"; allowed: one that begins with the name of its policy and a slash: a, b\n" || !strings.Contains(stdout, "configured") {
+		t.Errorf("code %d, stdout %s, stderr %q", code, stdout, stderr)
+	}
+}
+
 // TestEnginesBadLines compares the errors of lines that cannot be read, those of
 // policies above all.
 func TestEnginesBadLines(t *testing.T) {
@@ -124,6 +177,7 @@ func TestEngineFlag(t *testing.T) {
 	for args, want := range map[string]string{
 		"--engine wasm --steps x": "sluice: --engine wasm has no --state and no --steps: the module does not report states (see sluice eval --help)\n",
 		"--engine wasm --state":   "sluice: --engine wasm has no --state and no --steps: the module does not report states (see sluice eval --help)\n",
+		"--all --name x":          "sluice: --all decides by all policies; --name does not go with it\n",
 		"--engine go":             "sluice: there is no --engine go; choose one of: native, wasm (see sluice eval --help)\n",
 	} {
 		code, stdout, stderr := run("", "eval --policy "+samples+"/short.yaml "+args)

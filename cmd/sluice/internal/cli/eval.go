@@ -133,14 +133,16 @@ func (e *Env) eval(ctx context.Context, f *evalFlags, events string) error {
 	if err != nil {
 		return err
 	}
-	if f.all && (f.name != "" || f.engine != nativeEngine) {
-		return bad("--all is without --name, and with the native engine")
+	if f.all && f.name != "" {
+		return bad("--all decides by all policies; --name does not go with it")
 	}
-	one := &doc.Policies[0]
+	policies, name := doc.Policies, list(doc)
 	if !f.all {
-		if one, err = pick(doc, f.policy, f.name); err != nil {
+		one, err := pick(doc, f.policy, f.name)
+		if err != nil {
 			return err
 		}
+		policies, name = []policy.Policy{*one}, one.Policy.Name
 	}
 	in, err := e.open(events)
 	if err != nil {
@@ -151,11 +153,7 @@ func (e *Env) eval(ctx context.Context, f *evalFlags, events string) error {
 	if f.options.Steps, err = files.create(f.steps); err != nil {
 		return err
 	}
-	run, err := f.decider(ctx, one.Policy)
-	name := one.Policy.Name
-	if f.all {
-		run, name = f.deciderOfAll(doc), list(doc)
-	}
+	run, err := f.decider(ctx, policies)
 	if err != nil {
 		return fail(ExitFailed, errors.Join(err, files.close()))
 	}
@@ -192,10 +190,19 @@ var moduleCode = sync.OnceValues(func() (*sluicewazero.Code, error) {
 	return sluicewazero.Compile(context.Background())
 })
 
-// decider returns what decides a log by the policy.
-func (f *evalFlags) decider(ctx context.Context, p pipeline.Policy) (func(io.Reader, io.Writer) error, error) {
+// decider returns what decides a log by the policies, of which there is one without --all.
+func (f *evalFlags) decider(ctx context.Context, of []policy.Policy) (func(io.Reader, io.Writer) error, error) {
+	all, names := make([]pipeline.Policy, len(of)), make([]string, len(of))
+	for i := range of {
+		all[i], names[i] = of[i].Policy, of[i].Policy.Name
+	}
 	if f.engine == nativeEngine {
-		return func(in io.Reader, out io.Writer) error { return eval.Run(p, f.options, in, out) }, nil
+		return func(in io.Reader, out io.Writer) error {
+			if f.all {
+				return eval.RunAll(all, f.options, in, out)
+			}
+			return eval.Run(all[0], f.options, in, out)
+		}, nil
 	}
 	code, err := moduleCode()
 	if err != nil {
@@ -205,24 +212,20 @@ func (f *evalFlags) decider(ctx context.Context, p pipeline.Policy) (func(io.Rea
 	if err != nil {
 		return nil, err
 	}
-	// The module reads JSON alone, and the document may have been YAML.
-	plan, err := m.Policy(generate.PolicyJSON(p), "")
-	if err != nil {
-		return nil, errors.Join(err, m.Close())
+	plans := make([]*host.Plan, len(of))
+	for i := range all {
+		// The module reads JSON alone, and the document may have been YAML.
+		if plans[i], err = m.Policy(generate.PolicyJSON(all[i]), ""); err != nil {
+			return nil, errors.Join(err, m.Close())
+		}
 	}
 	return func(in io.Reader, out io.Writer) error {
 		defer m.Close()
-		return eval.RunModule(m, plan, f.options, in, out)
+		if f.all {
+			return eval.RunModuleAll(m, names, plans, f.options, in, out)
+		}
+		return eval.RunModule(m, plans[0], f.options, in, out)
 	}, nil
-}
-
-// deciderOfAll returns what decides a log by all policies of a document.
-func (f *evalFlags) deciderOfAll(doc *policy.Document) func(io.Reader, io.Writer) error {
-	all := make([]pipeline.Policy, len(doc.Policies))
-	for i := range doc.Policies {
-		all[i] = doc.Policies[i].Policy
-	}
-	return func(in io.Reader, out io.Writer) error { return eval.RunAll(all, f.options, in, out) }
 }
 
 // output stores the error of a writer, to distinguish it from that of a reader.

@@ -67,7 +67,7 @@ knew then; explain says so where it comes to another end than the recording.`,
 	flags := cmd.Flags()
 	flags.StringVar(&f.id, "id", "", "the `ID` of the call, perhaps without quotes; the number of a line of an access log; or a request id")
 	flags.StringVarP(&f.policy, "policy", "p", "", "the policy document; needed for a log")
-	flags.StringVarP(&f.name, "name", "n", "", "which policy of the document; needed when it has several and no routes")
+	flags.StringVarP(&f.name, "name", "n", "", "which policy of the document; needed when it has several and no routes, and the recording names none")
 	flags.StringVar(&f.events, "events", "", "a log of events, in place of RECORDING")
 	flags.BoolVar(&f.json, "json", false, "print JSON")
 	must(cmd.RegisterFlagCompletionFunc("policy", documents))
@@ -79,16 +79,20 @@ knew then; explain says so where it comes to another end than the recording.`,
 // explain tells the story of a call.
 func (e *Env) explain(cmd *cobra.Command, f *explainFlags, names []string) error {
 	deciders := replay.Own()
+	var unnamed error
 	if f.policy != "" {
 		doc, err := e.document(f.policy)
 		if err != nil {
 			return err
 		}
-		if f.name != "" || len(doc.Routes) == 0 {
-			one, err := pick(doc, f.policy, f.name)
-			if err != nil {
-				return err
-			}
+		one, err := pick(doc, f.policy, f.name)
+		switch {
+		case err != nil && f.name != "":
+			return err
+		case len(doc.Routes) > 0:
+		case err != nil:
+			unnamed = err // unless the recording names the policy of the call
+		default:
 			f.name = one.Policy.Name
 		}
 		deciders = replay.Under(doc, f.name)
@@ -108,6 +112,8 @@ func (e *Env) explain(cmd *cobra.Command, f *explainFlags, names []string) error
 	story, err := replay.Explain(&replay.Run{Recording: rec, Deciders: deciders, Seed: f.seed, Assumed: f.assumed()}, target)
 	var undecided *replay.NoPolicyError
 	switch {
+	case errors.As(err, &undecided) && unnamed != nil:
+		return unnamed
 	case errors.As(err, &undecided):
 		return bad("%w", err)
 	case err != nil:

@@ -183,7 +183,9 @@ refuses, and what differs from what was recorded. Without --policy the calls of 
 trace are decided by the policies that it has in its headers.
 
 Each call of a trace is decided by the policy of its own name in FILE, or by the
-route that it matches, or by the only policy; FILE:NAME decides all calls by one.
+route that it matches, or by the only policy; FILE:NAME decides all calls by one. In a
+log of events of several policies the id of a call begins with the name of its policy
+and a slash. Policies that share mechanisms decide together.
 An attempt takes as long as it took when it was recorded, and ends as it ended; one
 that was not made then takes as long, and ends, as the last attempt of its call, or as
 --assume-duration and --assume-outcome say.

@@ -112,6 +112,11 @@ func TestRecordings(t *testing.T) {
 		"explain.named":    "explain --policy api.yaml --name steady common.log --id 2 --json",
 		"summary":          "eval --policy api.yaml --name queued --summary events.ndjson",
 		"summary.json":     "eval --policy api.yaml --name queued --summary --json events.ndjson",
+		"shared":           "replay --policy shared.yaml shared.ndjson",
+		"shared.apart":     "diff shared.yaml apart.yaml --trace shared.ndjson",
+		"shared.one":       "replay --policy shared.yaml:search shared.ndjson",
+		"shared.explain":   "explain --policy shared.yaml shared.ndjson --id checkout/2",
+		"shared.unnamed":   "explain --policy shared.yaml events.ndjson --id 3",
 		"explain.running":  "explain --policy api.yaml --name fragile --events events.ndjson --id 4",
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -140,6 +145,23 @@ func TestReplayLog(t *testing.T) {
 		if got := read(t, "log.ndjson"); got != want || want == "" {
 			t.Errorf("%s: got\n%s\nwant\n%s", name, got, want)
 		}
+	}
+}
+
+// TestReplayLogOfAll is TestReplayLog for policies that share a mechanism.
+func TestReplayLogOfAll(t *testing.T) {
+	golden, err := filepath.Abs("testdata/replay")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	files := " --policy " + filepath.Join(golden, "shared.yaml") + " " + filepath.Join(golden, "shared.ndjson")
+	_, want, _ := run("", "eval --all"+files)
+	if code, _, stderr := run("", "replay --log log.ndjson"+files); code != ExitOK || stderr != "" {
+		t.Errorf("code %d, stderr %q", code, stderr)
+	}
+	if got := read(t, "log.ndjson"); got != want || want == "" {
+		t.Errorf("got\n%s\nwant\n%s", got, want)
 	}
 }
 

@@ -27,7 +27,8 @@ type item struct {
 	event  *eval.Event // nil for the end of an attempt
 	call   int         // -1 for none
 	policy string
-	number uint32 // of the attempt that ends
+	number uint32   // of the attempt that ends
+	of     *Machine // where it happens
 }
 
 // items is a heap in the order of marks, then of the recording.
@@ -67,8 +68,8 @@ type Deciders struct {
 func Own() *Deciders { return &Deciders{} }
 
 // Under decides under a document: all calls under the policy of a name, or, without a
-// name, each under the policy of its own name, or of the route that it matches, or under
-// the only one.
+// name, each under the policy of its own name, which in a log of events is that with which its
+// id begins, or of the route that it matches, or under the only one.
 func Under(document *policy.Document, name string) *Deciders {
 	d := &Deciders{document: document}
 	switch {
@@ -89,8 +90,8 @@ func (d *Deciders) of(c *Call) (p *policy.Policy, route string, ok bool) {
 	if d.only != nil {
 		return d.only, "", true
 	}
-	if c.Policy != "" {
-		if p := d.document.Lookup(c.Policy); p != nil {
+	for _, name := range []string{c.Policy, c.prefix} {
+		if p := d.document.Lookup(name); name != "" && p != nil {
 			return p, "", true
 		}
 	}
@@ -122,42 +123,63 @@ type Run struct {
 	// which decides the same of them. Where several policies decide, Do is an error. nil
 	// for nowhere.
 	Events io.Writer
-	// Configured keeps the recorded events configure of a policy that decides all calls.
+	// Configured keeps the recorded events configure under a document, too: of the policy that
+	// they name, or that decides all calls.
 	Configured bool
-	// watch is called before and after everything that happens in a policy: before it with
+	// watch is called before and after everything that happens in a group: before it with
 	// the call that it concerns, -1 for what is due, and after it with what was decided,
 	// changes of breakers included. nil for nothing.
-	watch func(m *Machine, before bool, call int, decided []decision.Decision)
+	watch func(g *group, before bool, call int, decided []decision.Decision)
 }
 
 // Machine is one policy of a run.
 type Machine struct {
 	Name   string
 	Driver *drive.Driver
+	*group
 
-	run      *Run
-	keys     drive.Keys
+	plan     *pipeline.Plan // the first one
+	seed     uint64
 	outcomes *policy.Outcomes
-	pending  items
-	slots    []int // the index of the call, by slot
-	handles  map[int]decision.Handle
-	ids      map[string]struct{} // the written ids of the calls that are not over
-	written  map[int]string      // the written ids, by call
-	result   *Result
-	text     []byte
 }
 
-// newMachine makes the machine of a policy.
-func (r *Run) newMachine(name string, p *policy.Policy, seed uint64, result *Result) (*Machine, error) {
-	plan, err := pipeline.Compile(p.Policy.WithEpoch(r.Recording.epoch))
+// group is the policies that decide together, because they share mechanisms: one, or several
+// with one time. Groups decide one after another.
+type group struct {
+	run     *Run
+	result  *Result
+	several bool       // the run has several policies
+	members []*Machine // by the number of the driver
+	owners  []*Machine // by call, nil for one that no policy decides
+	loop    *drive.Loop
+	script  []item
+	keys    drive.Keys
+	pending items
+	slots   []int // the index of the call, by slot
+	handles map[int]decision.Handle
+	ids     map[string]struct{} // the written ids of the calls that are not over
+	written map[int]string      // the written ids, by call
+	text    []byte
+}
+
+// machines are those of a run, in the order in which they were made.
+type machines struct {
+	epoch  func() time.Duration // of the recording
+	order  []*Machine
+	byName map[string]*Machine
+}
+
+// of returns the machine of a policy, which may be a new one.
+func (all *machines) of(name string, p *policy.Policy, seed uint64) (*Machine, error) {
+	if m := all.byName[name]; m != nil {
+		return m, nil
+	}
+	plan, err := pipeline.Compile(p.Policy.WithEpoch(all.epoch))
 	if err != nil {
 		return nil, err
 	}
-	m := &Machine{
-		Name: name, Driver: drive.New(plan, seed), run: r, outcomes: &p.Outcomes, handles: map[int]decision.Handle{},
-		ids: map[string]struct{}{}, written: map[int]string{}, result: result,
-	}
-	m.Driver.Changes = r.watch != nil
+	m := &Machine{Name: name, plan: plan, seed: seed, outcomes: &p.Outcomes}
+	all.order, all.byName[name] = append(all.order, m), m
 	return m, nil
 }
 
@@ -171,81 +193,39 @@ func (r *Run) Do() (*Result, error) {
 	if r.Assumed.Outcome == 0 {
 		r.Assumed.Outcome = reducer.OK
 	}
-	machines := map[string]*Machine{}
-	var order []*Machine
-	owners := make([]*Machine, len(rec.Calls))
-	scripts := map[*Machine][]item{}
-	if r.Deciders.document == nil {
-		for i := range rec.Headers {
-			h := &rec.Headers[i]
-			p, err := policy.ParseOne("body", h.Body)
-			if err != nil {
-				return nil, fmt.Errorf("the policy %q of the trace: %w", h.Policy, err)
-			}
-			m, err := r.newMachine(h.Policy, p, h.Seed, result)
-			if err != nil {
-				return nil, fmt.Errorf("the policy %q of the trace: %w", h.Policy, err)
-			}
-			machines[h.Policy] = m
-			order = append(order, m)
-		}
-	}
-	if p := r.Deciders.only; p != nil {
-		m, err := r.newMachine(p.Policy.Name, p, r.Seed, result)
-		if err != nil {
-			return nil, err
-		}
-		machines[p.Policy.Name], order = m, append(order, m)
-	}
-	for _, it := range rec.script {
-		var m *Machine
-		switch {
-		case r.Deciders.document == nil:
-			m = machines[it.policy]
-		case it.call < 0:
-			if r.Deciders.only != nil {
-				m = machines[r.Deciders.only.Policy.Name]
-			}
-		case it.event.Op == "call":
-			c := &rec.Calls[it.call]
-			p, route, ok := r.Deciders.of(c)
-			if route != "" {
-				result.routes[it.call] = route
-			}
-			if ok {
-				name := p.Policy.Name
-				if m = machines[name]; m == nil {
-					var err error
-					if m, err = r.newMachine(name, p, r.Seed, result); err != nil {
-						return nil, err
-					}
-					machines[name] = m
-					order = append(order, m)
-				}
-			}
-		}
-		if it.call >= 0 {
-			if it.event.Op == "call" {
-				owners[it.call] = m
-			}
-			m = owners[it.call]
-		}
-		switch {
-		case m == nil && it.event.Op == "call":
-			result.Unmatched++
-		case m == nil || !r.keeps(it.event):
-		default:
-			scripts[m] = append(scripts[m], it)
-		}
-	}
-	if r.Events != nil && len(order) > 1 {
-		return nil, &SeveralError{Policies: names(order)}
-	}
-	if err := separate(order, scripts); err != nil {
+	all := &machines{epoch: r.Recording.epoch, byName: map[string]*Machine{}}
+	if err := r.first(all); err != nil {
 		return nil, err
 	}
-	for _, m := range order {
-		if err := m.play(scripts[m], rec.end); err != nil {
+	owners := make([]*Machine, len(rec.Calls))
+	var script []item
+	for _, it := range rec.script {
+		begins := it.call >= 0 && it.event.Op == "call"
+		if begins || it.call < 0 {
+			m, err := r.machine(all, &it, result)
+			if err != nil {
+				return nil, err
+			}
+			it.of = m
+		}
+		if begins {
+			owners[it.call] = it.of
+		} else if it.call >= 0 {
+			it.of = owners[it.call]
+		}
+		switch {
+		case it.of == nil && begins:
+			result.Unmatched++
+		case it.of == nil || !r.keeps(it.event):
+		default:
+			script = append(script, it)
+		}
+	}
+	if r.Events != nil && len(all.order) > 1 {
+		return nil, &SeveralError{Policies: names(all.order)}
+	}
+	for _, g := range r.groups(all.order, script, owners, result) {
+		if err := g.play(rec.end); err != nil {
 			return nil, err
 		}
 	}
@@ -253,46 +233,116 @@ func (r *Run) Do() (*Result, error) {
 	return result, nil
 }
 
-// separate returns an error where several machines share a mechanism, which have to decide
-// one after another.
-func separate(machines []*Machine, scripts map[*Machine][]item) error {
+// first makes the machines that there are whatever the calls are.
+func (r *Run) first(all *machines) error {
+	if p := r.Deciders.only; p != nil {
+		_, err := all.of(p.Policy.Name, p, r.Seed)
+		return err
+	}
+	if r.Deciders.document != nil {
+		return nil
+	}
+	for i := range r.Recording.Headers {
+		h := &r.Recording.Headers[i]
+		p, err := policy.ParseOne("body", h.Body)
+		if err == nil {
+			_, err = all.of(h.Policy, p, h.Seed)
+		}
+		if err != nil {
+			return fmt.Errorf("the policy %q of the trace: %w", h.Policy, err)
+		}
+	}
+	return nil
+}
+
+// machine returns the machine of a call that begins, or of an event without a call, nil for
+// none.
+func (r *Run) machine(all *machines, it *item, result *Result) (*Machine, error) {
+	d := r.Deciders
+	switch {
+	case d.document == nil:
+		return all.byName[it.policy], nil
+	case it.call >= 0:
+		p, route, ok := d.of(&r.Recording.Calls[it.call])
+		if route != "" {
+			result.routes[it.call] = route
+		}
+		if !ok {
+			return nil, nil
+		}
+		return all.of(p.Policy.Name, p, r.Seed)
+	case d.only != nil:
+		return all.byName[d.only.Policy.Name], nil
+	}
+	if p := d.document.Lookup(nameOf(it.event.ID)); p != nil {
+		return all.of(p.Policy.Name, p, r.Seed)
+	}
+	return nil, nil
+}
+
+// groups puts the machines that share a mechanism with a state into one group, and gives each
+// group its part of the script.
+func (r *Run) groups(order []*Machine, script []item, owners []*Machine, result *Result) (list []*group) {
+	with := map[*Machine]*Machine{} // the first machine of the group, or one nearer to it
+	head := func(m *Machine) *Machine {
+		for with[m] != nil {
+			m = with[m]
+		}
+		return m
+	}
 	users := map[string]*Machine{}
-	share := func(m *Machine, steps []pipeline.Step) error {
+	share := func(m *Machine, steps []pipeline.Step) {
 		for i := range steps {
 			name := steps[i].Mechanism
 			if row := mechanisms.Row(steps[i].Kind()); name == "" || row.Stateless != nil && row.Stateless(steps[i].Config) != "" {
 				continue
 			}
-			if other := users[name]; other != nil && other != m {
-				return &SharedError{Mechanism: name, Policies: []string{other.Name, m.Name}}
+			if users[name] == nil {
+				users[name] = m
 			}
-			users[name] = m
+			a, b := head(users[name]), head(m)
+			if slices.Index(order, a) > slices.Index(order, b) {
+				a, b = b, a
+			}
+			if a != b {
+				with[b] = a
+			}
 		}
-		return nil
 	}
-	for _, m := range machines {
-		plan := m.Driver.Plan()
-		steps := make([]pipeline.Step, plan.Len())
+	for _, m := range order {
+		steps := make([]pipeline.Step, m.plan.Len())
 		for i := range steps {
-			steps[i] = plan.Step(i)
+			steps[i] = m.plan.Step(i)
 		}
-		if err := share(m, steps); err != nil {
-			return err
-		}
-		for i := range scripts[m] {
-			e := scripts[m][i].event
-			if e.Op != "configure" {
-				continue
-			}
-			// Where it cannot be read, the machine says so when it comes to it.
+		share(m, steps)
+	}
+	for i := range script {
+		if e := script[i].event; e.Op == "configure" {
+			// Where it cannot be read, the group says so when it comes to it.
 			if p, err := policy.ParseOne("body", e.Policy); err == nil {
-				if err := share(m, p.Steps); err != nil {
-					return err
-				}
+				share(script[i].of, p.Steps)
 			}
 		}
 	}
-	return nil
+	for _, m := range order {
+		first := head(m)
+		if first == m {
+			m.Driver = drive.New(m.plan, m.seed)
+			m.group = &group{
+				run: r, result: result, several: len(order) > 1, owners: owners, loop: m.Driver.Loop,
+				handles: map[int]decision.Handle{}, ids: map[string]struct{}{}, written: map[int]string{},
+			}
+			m.loop.Changes = r.watch != nil
+			list = append(list, m.group)
+		} else {
+			m.Driver, m.group = first.Driver.Join(m.plan, m.seed), first.group
+		}
+		m.members = append(m.members, m)
+	}
+	for _, it := range script {
+		it.of.script = append(it.of.script, it)
+	}
+	return list
 }
 
 // keeps reports whether a recorded event happens again as it was.
@@ -306,21 +356,22 @@ func (r *Run) keeps(e *eval.Event) bool {
 	return true
 }
 
-// play lets happen what a script and its calls bring, up to a mark.
-func (m *Machine) play(script []item, end clock.Mark) error {
+// play lets happen what the script and its calls bring, up to a mark.
+func (g *group) play(end clock.Mark) error {
+	script := g.script
 	// next returns where the next item is: the script or what is pending.
 	next := func() (ofScript bool, at clock.Mark) {
 		switch {
-		case len(m.pending) == 0:
+		case len(g.pending) == 0:
 			return true, script[0].at
-		case len(script) == 0 || !before(&script[0], &m.pending[0]):
-			return false, m.pending[0].at
+		case len(script) == 0 || !before(&script[0], &g.pending[0]):
+			return false, g.pending[0].at
 		}
 		return true, script[0].at
 	}
-	for len(script) > 0 || len(m.pending) > 0 {
+	for len(script) > 0 || len(g.pending) > 0 {
 		_, at := next()
-		if err := m.advance(at); err != nil {
+		if err := g.advance(at); err != nil {
 			return err
 		}
 		// What was due at the mark may have begun attempts that end at the same mark.
@@ -328,89 +379,85 @@ func (m *Machine) play(script []item, end clock.Mark) error {
 		if ofScript, _ := next(); ofScript {
 			it, script = script[0], script[1:]
 		} else {
-			it = heap.Pop(&m.pending).(item)
+			it = heap.Pop(&g.pending).(item)
 		}
-		if err := m.happen(&it); err != nil {
+		if err := g.happen(&it); err != nil {
 			return err
 		}
 	}
-	if err := m.advance(max(end, m.Driver.Now())); err != nil {
+	if err := g.advance(max(end, g.loop.Now())); err != nil {
 		return err
 	}
 	// What came due after the last event comes due in sluice eval as well.
-	return m.write(&eventLine{Op: "tick"})
+	return g.write(&eventLine{Op: "tick"})
 }
 
 func before(a, b *item) bool { return a.at < b.at || a.at == b.at && a.seq <= b.seq }
 
 // advance lets time pass, mark by mark: at a mark what is due comes before the ends of
 // attempts.
-func (m *Machine) advance(to clock.Mark) error {
+func (g *group) advance(to clock.Mark) error {
 	for {
-		due, ends := m.Driver.NextWake(), clock.Never
-		if len(m.pending) > 0 {
-			ends = m.pending[0].at
+		due, ends := g.loop.NextWake(), clock.Never
+		if len(g.pending) > 0 {
+			ends = g.pending[0].at
 		}
 		switch {
 		case due <= to && due <= ends:
-			m.watch(true, -1, nil)
-			m.Driver.Advance(max(due, m.Driver.Now()))
-			if err := m.decided(); err != nil {
+			g.watch(true, -1, nil)
+			g.loop.Advance(max(due, g.loop.Now()))
+			if err := g.decided(); err != nil {
 				return err
 			}
 		case ends < to:
-			next := heap.Pop(&m.pending).(item)
-			m.Driver.Advance(next.at)
-			if err := m.happen(&next); err != nil {
+			next := heap.Pop(&g.pending).(item)
+			g.loop.Advance(next.at)
+			if err := g.happen(&next); err != nil {
 				return err
 			}
 		default:
-			m.Driver.Advance(to)
+			g.loop.Advance(to)
 			return nil
 		}
 	}
 }
 
-func (m *Machine) watch(isBefore bool, call int, list []decision.Decision) {
-	if m.run.watch != nil {
-		m.run.watch(m, isBefore, call, list)
+func (g *group) watch(isBefore bool, call int, list []decision.Decision) {
+	if g.run.watch != nil {
+		g.run.watch(g, isBefore, call, list)
 	}
 }
 
 // happen does one thing at the present mark.
-func (m *Machine) happen(it *item) error {
-	m.watch(true, it.call, nil)
-	d := m.Driver
-	var c *Call
-	if it.call >= 0 {
-		c = &m.run.Recording.Calls[it.call]
-	}
-	h, live := m.handles[it.call]
+func (g *group) happen(it *item) error {
+	g.watch(true, it.call, nil)
+	d := g.loop
+	h, live := g.handles[it.call]
 	var line *eventLine
 	switch {
 	case it.event == nil:
-		a := c.attemptOf(it.number, m)
+		a := g.attemptOf(it.call, it.number)
 		r := drive.Result{Attempt: it.number, Outcome: a.outcome, Told: a.told, RetryAfter: a.retryAfter, HasUsed: a.hasUsed, Used: a.used}
 		if live && d.Done(h, r) {
-			line = doneOf(m.written[it.call], &r)
+			line = doneOf(g.written[it.call], &r)
 		}
 	case it.event.Op == "call":
-		line = callOf(it.event, m.identify(it.call))
-		m.begin(it)
+		line = callOf(it.event, g.identify(it.call))
+		g.begin(it)
 	case !live:
 	case it.event.Op == "cancel":
 		if d.Cancel(h) {
-			line = plainOf(it.event, m.written[it.call])
+			line = plainOf(it.event, g.written[it.call])
 		}
 	case it.event.Op == "renew":
 		if d.Renew(h, it.event.Attempt) {
-			line = plainOf(it.event, m.written[it.call])
+			line = plainOf(it.event, g.written[it.call])
 		}
 	case it.event.Op == "done":
 		e := it.event
 		r := drive.Result{Attempt: e.Attempt, Outcome: e.Outcome, Told: e.Told, RetryAfter: e.RetryAfter, HasUsed: e.HasUsed, Used: e.Used}
 		if d.Done(h, r) {
-			line = doneOf(m.written[it.call], &r)
+			line = doneOf(g.written[it.call], &r)
 		}
 	}
 	if it.call < 0 && it.event.Op == "configure" {
@@ -418,48 +465,48 @@ func (m *Machine) happen(it *item) error {
 		if err != nil {
 			return fmt.Errorf("a configure at %s: %w", time.Duration(it.at), err)
 		}
-		plan, err := pipeline.Compile(p.Policy.WithEpoch(m.run.Recording.epoch))
+		plan, err := pipeline.Compile(p.Policy.WithEpoch(g.run.Recording.epoch))
 		if err != nil {
 			return fmt.Errorf("a configure at %s: %w", time.Duration(it.at), err)
 		}
-		d.Configure(plan)
+		it.of.Driver.Configure(plan)
 		line = plainOf(it.event, "")
 	}
-	if err := m.write(line); err != nil {
+	if err := g.write(line); err != nil {
 		return err
 	}
-	return m.decided()
+	return g.decided()
 }
 
 // begin begins a call.
-func (m *Machine) begin(it *item) {
-	d, e := m.Driver, it.event
+func (g *group) begin(it *item) {
+	d, e := it.of.Driver, it.event
 	request := drive.Request{Cost: e.Cost, Deadline: e.Deadline}
 	if d.Plan().Keyed() != 0 {
-		request.Keys, request.Missing = m.keys.Of(d.Plan(), e.Lookup, d.Uses)
+		request.Keys, request.Missing = g.keys.Of(d.Plan(), e.Lookup, d.Uses)
 	}
-	m.keys.Price(&request, d.Plan(), e.Lookup)
+	g.keys.Price(&request, d.Plan(), e.Lookup)
 	slot := int(d.NextSlot())
-	for slot >= len(m.slots) {
-		m.slots = append(m.slots, 0)
+	for slot >= len(g.slots) {
+		g.slots = append(g.slots, 0)
 	}
-	m.slots[slot] = it.call
+	g.slots[slot] = it.call
 	h := d.Begin(&request)
 	if d.Live(h) {
-		m.handles[it.call] = h
+		g.handles[it.call] = h
 	}
-	m.result.began(it.call, m.Name, d.Plan())
+	g.result.began(it.call, it.of.Name, d.Plan())
 }
 
 // identify gives a call the id with which it is written: its own, or, while another call
 // with this id is not over, one with a number behind. That other call may have ended earlier
 // when it was recorded.
-func (m *Machine) identify(call int) string {
-	c := &m.run.Recording.Calls[call]
+func (g *group) identify(call int) string {
+	c := &g.run.Recording.Calls[call]
 	id := c.ID
 	for n := 2; ; n++ {
-		if _, taken := m.ids[id]; !taken {
-			m.ids[id], m.written[call] = struct{}{}, id
+		if _, taken := g.ids[id]; !taken {
+			g.ids[id], g.written[call] = struct{}{}, id
 			return id
 		}
 		id = strconv.Quote(c.Name() + "#" + strconv.Itoa(n))
@@ -467,65 +514,68 @@ func (m *Machine) identify(call int) string {
 }
 
 // callOf returns the index of the call of a decision, -1 for one about no call.
-func (m *Machine) callOf(d *decision.Decision) int {
-	if d.Kind == decision.Configured || d.Kind == decision.Change || int(d.Call.Slot()) >= len(m.slots) {
+func (g *group) callOf(d *decision.Decision) int {
+	if d.Kind == decision.Configured || d.Kind == decision.Change || int(d.Call.Slot()) >= len(g.slots) {
 		return -1
 	}
-	return m.slots[d.Call.Slot()]
+	return g.slots[d.Call.Slot()]
 }
 
 // decided takes in what the driver has decided.
-func (m *Machine) decided() error {
-	list := m.Driver.Decisions
-	m.watch(false, -1, list)
+func (g *group) decided() error {
+	list := g.loop.Decisions
+	g.watch(false, -1, list)
 	for i := range list {
 		x := &list[i]
-		call := m.callOf(x)
+		call := g.callOf(x)
 		id := ""
 		if call >= 0 {
-			if id = m.written[call]; id == "" {
-				id = m.run.Recording.Calls[call].ID // a place of a call that is over
+			if id = g.written[call]; id == "" {
+				id = g.run.Recording.Calls[call].ID // a place of a call that is over
 			}
-			m.result.decide(call, x)
-			if starts := x.Kind == decision.Start || x.Kind == decision.Admit && !x.Held; starts && !m.run.Verbatim {
-				m.schedule(call, x)
+			g.result.decide(call, x)
+			if starts := x.Kind == decision.Start || x.Kind == decision.Admit && !x.Held; starts && !g.run.Verbatim {
+				g.schedule(call, x)
 			}
 			if x.Last {
-				delete(m.handles, call)
-				delete(m.ids, id)
-				delete(m.written, call)
+				delete(g.handles, call)
+				delete(g.ids, id)
+				delete(g.written, call)
 			}
+		} else if x.Kind == decision.Configured && g.several {
+			id = strconv.Quote(g.members[x.Policy].Name)
 		}
-		if m.run.Log != nil && x.Kind != decision.Change {
-			m.text = decision.AppendLine(m.text[:0], id, x)
-			if _, err := m.run.Log.Write(m.text); err != nil {
+		if g.run.Log != nil && x.Kind != decision.Change {
+			g.text = decision.AppendLine(g.text[:0], id, x)
+			if _, err := g.run.Log.Write(g.text); err != nil {
 				return err
 			}
 		}
 	}
 	clear(list)
-	m.Driver.Decisions = list[:0]
+	g.loop.Decisions = list[:0]
 	return nil
 }
 
 // schedule has an attempt that calls the dependency end.
-func (m *Machine) schedule(call int, x *decision.Decision) {
-	c := &m.run.Recording.Calls[call]
-	a := c.attemptOf(x.Attempt, m)
+func (g *group) schedule(call int, x *decision.Decision) {
+	c := &g.run.Recording.Calls[call]
+	a := g.attemptOf(call, x.Attempt)
 	for _, n := range a.renewals {
 		renew := &eval.Event{Op: "renew", ID: c.ID, Attempt: x.Attempt}
-		heap.Push(&m.pending, item{at: x.At.Add(n.after), seq: max(n.seq, c.seq), event: renew, call: call})
+		heap.Push(&g.pending, item{at: x.At.Add(n.after), seq: max(n.seq, c.seq), event: renew, call: call})
 	}
 	if a.known {
-		heap.Push(&m.pending, item{at: x.At.Add(a.took), seq: max(a.seq, c.seq), call: call, number: x.Attempt})
+		heap.Push(&g.pending, item{at: x.At.Add(a.took), seq: max(a.seq, c.seq), call: call, number: x.Attempt})
 	}
 }
 
 // attemptOf returns how the attempt of a number ends. It is not known for one that ran
 // when the recording ended, or when its caller gave up. One whose result was injected ends
 // as is assumed of those that the recording does not have.
-func (c *Call) attemptOf(number uint32, m *Machine) attempt {
-	assumed := attempt{known: true, took: m.run.Assumed.Took, outcome: m.run.Assumed.Outcome}
+func (g *group) attemptOf(call int, number uint32) attempt {
+	c := &g.run.Recording.Calls[call]
+	assumed := attempt{known: true, took: g.run.Assumed.Took, outcome: g.run.Assumed.Outcome}
 	a := assumed
 	switch n := int(number); {
 	case n <= len(c.attempts):
@@ -537,7 +587,7 @@ func (c *Call) attemptOf(number uint32, m *Machine) attempt {
 		a = assumed
 	}
 	if a.status != 0 {
-		a.outcome = m.outcomes.OfStatus(a.status)
+		a.outcome = g.owners[call].outcomes.OfStatus(a.status)
 	}
 	return a
 }

@@ -55,18 +55,18 @@ func doneOf(id string, r *drive.Result) *eventLine {
 }
 
 // write writes an event at the present mark; nil is none.
-func (m *Machine) write(t *eventLine) error {
-	if t == nil || m.run.Events == nil {
+func (g *group) write(t *eventLine) error {
+	if t == nil || g.run.Events == nil {
 		return nil
 	}
-	t.At = time.Duration(m.Driver.Now()).String()
+	t.At = time.Duration(g.loop.Now()).String()
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
 	if err := encoder.Encode(t); err != nil {
 		return err
 	}
-	_, err := m.run.Events.Write(line.Bytes())
+	_, err := g.run.Events.Write(line.Bytes())
 	return err
 }
 
@@ -77,18 +77,6 @@ type SeveralError struct{ Policies []string }
 // Error implements error.
 func (e *SeveralError) Error() string {
 	return fmt.Sprintf("a log of events has one policy, and these decide the recording: %s", strings.Join(e.Policies, ", "))
-}
-
-// SharedError says that policies share a mechanism, which a replay decides one by one.
-type SharedError struct {
-	Mechanism string
-	Policies  []string
-}
-
-// Error implements error.
-func (e *SharedError) Error() string {
-	return fmt.Sprintf("the policies %s share the mechanism %s, and a replay decides each policy by itself; choose one of them, or decide the trace with sluice eval --all",
-		strings.Join(e.Policies, " and "), e.Mechanism)
 }
 
 func names(machines []*Machine) (list []string) {

@@ -164,32 +164,33 @@ func Explain(r *Run, target int) (*Story, error) {
 }
 
 // watch is that of the run.
-func (o *observer) watch(m *Machine, isBefore bool, call int, list []decision.Decision) {
+func (o *observer) watch(g *group, isBefore bool, call int, list []decision.Decision) {
 	if o.over {
 		return
 	}
 	c := &o.recording.Calls[o.target]
 	if isBefore {
 		o.before = nil
-		if _, live := m.handles[o.target]; live || call == o.target {
+		if _, live := g.handles[o.target]; live || call == o.target {
 			if o.machine == nil {
-				o.machine, o.plan = m, m.Driver.Plan()
+				o.machine = g.owners[o.target]
+				o.plan = o.machine.Driver.Plan()
 			}
-			o.before = m.states(o.plan, c)
+			o.before = o.machine.states(o.plan, c)
 		}
 		return
 	}
 	var own []*decision.Decision
 	for i := range list {
 		d := &list[i]
-		at := m.callOf(d)
+		at := g.callOf(d)
 		if at == o.target {
 			own = append(own, d)
 			continue
 		}
-		o.note(m, d, at)
+		o.note(g, d, at)
 	}
-	if len(own) == 0 || m != o.machine {
+	if len(own) == 0 {
 		return
 	}
 	if o.before == nil {
@@ -201,15 +202,19 @@ func (o *observer) watch(m *Machine, isBefore bool, call int, list []decision.De
 		for n < len(own) && own[n].At == own[0].At {
 			n++
 		}
-		o.moment(m, own[:n])
+		o.moment(own[:n])
 		own = own[n:]
 	}
 }
 
 // note keeps what a decision about another call may have led to.
-func (o *observer) note(m *Machine, d *decision.Decision, call int) {
+func (o *observer) note(g *group, d *decision.Decision, call int) {
 	if d.Shadow {
 		return
+	}
+	m := g.members[d.Policy] // of a change
+	if call >= 0 {
+		m = g.owners[call]
 	}
 	add := func(list *[]happened, what string) {
 		*list = append(*list, happened{at: d.At, by: m, call: call, what: what, step: d.Index, key: d.Call.Slot()})
@@ -234,10 +239,10 @@ func (o *observer) note(m *Machine, d *decision.Decision, call int) {
 }
 
 // moment tells what was decided about the call at one mark.
-func (o *observer) moment(m *Machine, list []*decision.Decision) {
+func (o *observer) moment(list []*decision.Decision) {
 	c := &o.recording.Calls[o.target]
 	plan := o.plan
-	after := m.states(plan, c)
+	after := o.machine.states(plan, c)
 	moment := Moment{At: time.Duration(list[0].At).String()}
 	deciding, reached := -1, plan.Len()
 	for _, d := range list {
@@ -251,7 +256,7 @@ func (o *observer) moment(m *Machine, list []*decision.Decision) {
 		if (d.Kind == decision.Reject || d.Kind == decision.Expire) && !d.Shadow {
 			x := *d
 			o.refusal = &x
-			o.because(m, &x)
+			o.because(&x)
 		}
 		o.over = o.over || d.Last
 	}
@@ -268,15 +273,17 @@ func (o *observer) moment(m *Machine, list []*decision.Decision) {
 	o.story.Moments = append(o.story.Moments, moment)
 }
 
-// because finds what earlier calls of the same key did at the step that refuses.
-func (o *observer) because(m *Machine, d *decision.Decision) {
+// because finds what earlier calls of the same key did at the step that refuses, those of other
+// policies included where they share it.
+func (o *observer) because(d *decision.Decision) {
 	if d.Index < 0 {
 		return
 	}
+	m := o.machine
 	step := o.plan.Step(d.Index)
 	key, _ := keyed.Join(step.Per, o.recording.Calls[o.target].Event.Lookup)
 	same := func(h happened) bool {
-		if h.by != m {
+		if h.by != m && !h.by.uses(&step) {
 			return false
 		}
 		if h.call < 0 || len(step.Per) == 0 {
@@ -338,6 +345,17 @@ func (o *observer) because(m *Machine, d *decision.Decision) {
 	if len(list) == 0 {
 		o.story.Because = ""
 	}
+}
+
+// uses reports whether a policy shares the cells of a step of another one.
+func (m *Machine) uses(step *pipeline.Step) bool {
+	plan := m.Driver.Plan()
+	for i := range plan.Len() {
+		if step.Mechanism != "" && plan.Shares(i) == step.Mechanism && plan.Kind(i) == step.Kind() && slices.Equal(plan.Per(i), step.Per) {
+			return true
+		}
+	}
+	return false
 }
 
 // remedy says what would have admitted the call.

@@ -44,6 +44,7 @@ type Call struct {
 	// Was is what became of it.
 	Was Verdict
 
+	prefix   string    // of the id in a log of events of several policies
 	attempts []attempt // by number less 1
 	seq      int
 }
@@ -299,12 +300,15 @@ func (r *Recording) epoch() time.Duration {
 	return time.Duration(max(0, r.Began.UnixNano()))
 }
 
+// nameOf returns the name with which the id of a call or of a configure begins.
+func nameOf(id string) string {
+	name, _, _ := strings.Cut(strings.Trim(id, `"`), "/")
+	return name
+}
+
 // policyOf returns the policy that an id names: that of the prefix, or the only one.
 func (l *loader) policyOf(id string) string {
-	if name, _, ok := strings.Cut(strings.Trim(id, `"`), "/"); ok && l.prefixes[name] {
-		return name
-	}
-	if name := strings.Trim(id, `"`); l.prefixes[name] {
+	if name := nameOf(id); l.prefixes[name] {
 		return name
 	}
 	if len(l.Headers) > 0 && !l.Headers[0].Prefixed {
@@ -325,7 +329,11 @@ func (l *loader) event(e *eval.Event) {
 		// again is that of another call.
 		it.call = len(l.Calls)
 		l.live[e.ID] = it.call
-		l.Calls = append(l.Calls, Call{ID: e.ID, Policy: it.policy, Route: routeOf(e), Event: *e, seq: l.seq})
+		c := Call{ID: e.ID, Policy: it.policy, Route: routeOf(e), Event: *e, seq: l.seq}
+		if l.Format == Events {
+			c.prefix = nameOf(e.ID)
+		}
+		l.Calls = append(l.Calls, c)
 	case "done", "cancel", "renew":
 		if !live {
 			l.Orphans++

@@ -24,7 +24,14 @@ import (
 // decisions alone, without those about no call.
 func logged(t *testing.T, p pipeline.Policy, seed uint64, events []oracle.Event) (log string, decisions []string) {
 	t.Helper()
-	engine := oracle.New(p, seed)
+	log, decisions, err := loggedBy(t, oracle.New(p, seed), events)
+	require.NoError(t, err)
+	return log, decisions
+}
+
+// loggedBy is logged by an engine. The error is that of an event.
+func loggedBy(t *testing.T, engine *oracle.Engine, events []oracle.Event) (log string, decisions []string, err error) {
+	t.Helper()
 	seen := 0
 	add := func() {
 		for _, line := range engine.Lines()[seen:] {
@@ -40,10 +47,12 @@ func logged(t *testing.T, p pipeline.Policy, seed uint64, events []oracle.Event)
 		require.NoError(t, engine.Apply(oracle.Event{At: e.At, Op: "tick"}))
 		add()
 		log += string(generate.EventsJSON([]oracle.Event{e}))
-		require.NoError(t, engine.Apply(e))
+		if err := engine.Apply(e); err != nil {
+			return "", nil, err
+		}
 		add()
 	}
-	return log, decisions
+	return log, decisions, nil
 }
 
 // TestReplayIsEval replays random logs, with their decisions, under the policy that decided
