@@ -24,6 +24,7 @@ var cells = []suite{
 	{name: "token bucket, waiting, newest first", unit: 1, body: `{"steps":[{"limit":{"rate":"1/4ns","burst":2,"wait":"30ns","queue":4,"order":"newest"}}]}`},
 	{name: "fixed window", unit: time.Millisecond, body: `{"steps":[{"limit":{"algorithm":"fixed-window","rate":"5/10ms"}}]}`},
 	{name: "fixed window, waiting", unit: 1, body: `{"steps":[{"limit":{"algorithm":"fixed-window","rate":"4/10ns","wait":"25ns","queue":6}}]}`},
+	{name: "fixed window by the calendar", unit: time.Hour, body: `{"steps":[{"limit":{"rate":"6/day","zone":"CET-1CEST,M1.1.5/7,M1.2.2","wait":"20h","queue":4}}]}`},
 	{name: "sliding counter", unit: time.Hour, body: `{"steps":[{"limit":{"algorithm":"sliding-counter","rate":"7/10h"}}]}`},
 	{name: "sliding counter, waiting", unit: 1, body: `{"steps":[{"limit":{"algorithm":"sliding-counter","rate":"4/12ns","wait":"25ns","queue":5}}]}`},
 	{name: "sliding log", unit: time.Second, body: `{"steps":[{"limit":{"algorithm":"sliding-log","rate":"6/10s"}}]}`},
