@@ -106,41 +106,41 @@ const day = 24 * 60 * 60
 
 // next returns the least second after one at which the zone has a date of another window.
 func (z *Zone) next(u Unit, at int64) int64 {
-	offset := z.offset(at)
-	boundary := after(u, at+int64(offset))
-	for {
-		end, change := boundary-int64(offset), z.change(at)
-		if end < change {
-			return end
-		}
-		if at, offset = change, z.offset(change); at+int64(offset) >= boundary {
+	offset, change := z.around(at)
+	boundary := int64(after(u, floor(at+int64(offset)))) * day
+	for boundary-int64(offset) >= change {
+		at = change
+		if offset, change = z.around(at); at+int64(offset) >= boundary {
 			return at
 		}
 	}
+	return boundary - int64(offset)
 }
 
-// after returns the local time at which the window behind that of a local time begins.
-func after(u Unit, local int64) int64 {
-	days := floor(local, day)
+// after returns the first day behind the window of a day. Days count from 1970-01-01.
+func after(u Unit, days int) int {
 	switch u {
 	case Week:
 		// 1970-01-01 was a Thursday.
-		return (days + 7 - modulo(days+3, 7)) * day
+		return days + 7 - modulo(days+3, 7)
 	case Month:
-		year, month, _ := date(days)
-		if month++; month > 12 {
-			year, month = year+1, 1
-		}
-		return daysTo(year, month, 1) * day
+		year, month := date(days)
+		return daysTo(year, month+1, 1)
 	}
-	return (days + 1) * day
+	return days + 1
 }
 
-// floor returns a / b, rounded down.
-func floor(a, b int64) int64 { return (a - modulo(a, b)) / b }
+// floor returns the day that a second is in.
+func floor(seconds int64) int {
+	days := int(seconds / day)
+	if seconds%day < 0 {
+		days--
+	}
+	return days
+}
 
 // modulo returns the rest of a / b, which is not negative.
-func modulo(a, b int64) int64 {
+func modulo(a, b int) int {
 	if a %= b; a < 0 {
 		return a + b
 	}
@@ -154,28 +154,28 @@ const (
 	toMarch   = 719_468 // days from the beginning of an era to 1970-01-01
 )
 
-// daysTo returns the days from 1970-01-01 to a date of the Gregorian calendar.
-func daysTo(year, month, dayOfMonth int64) int64 {
+// daysTo returns the days from 1970-01-01 to a date of the Gregorian calendar. The month
+// after the twelfth is the first one of the next year.
+func daysTo(year, month, dayOfMonth int) int {
 	if month <= 2 {
 		year--
+	} else if month > 12 {
+		month -= 12
 	}
-	era := floor(year, 400)
-	yearOfEra := year - era*400
+	yearOfEra := modulo(year, 400)
 	dayOfYear := (153*modulo(month+9, 12)+2)/5 + dayOfMonth - 1
-	return era*daysOfEra + yearOfEra*365 + yearOfEra/4 - yearOfEra/100 + dayOfYear - toMarch
+	return (year-yearOfEra)/400*daysOfEra + yearOfEra*365 + yearOfEra/4 - yearOfEra/100 + dayOfYear - toMarch
 }
 
-// date returns the date that is so many days after 1970-01-01.
-func date(days int64) (year, month, dayOfMonth int64) {
+// date returns the year and the month that are so many days after 1970-01-01.
+func date(days int) (year, month int) {
 	days += toMarch
-	era := floor(days, daysOfEra)
-	dayOfEra := days - era*daysOfEra
+	dayOfEra := modulo(days, daysOfEra)
 	yearOfEra := (dayOfEra - dayOfEra/1460 + dayOfEra/36_524 - dayOfEra/146_096) / 365
 	dayOfYear := dayOfEra - (365*yearOfEra + yearOfEra/4 - yearOfEra/100)
-	part := (5*dayOfYear + 2) / 153
-	year, month, dayOfMonth = era*400+yearOfEra, modulo(part+2, 12)+1, dayOfYear-(153*part+2)/5+1
-	if month <= 2 {
+	month = modulo((5*dayOfYear+2)/153+2, 12) + 1
+	if year = (days-dayOfEra)/daysOfEra*400 + yearOfEra; month <= 2 {
 		year++
 	}
-	return year, month, dayOfMonth
+	return year, month
 }

@@ -52,54 +52,35 @@ func within(v, most int32) bool { return v <= most && v >= -most }
 
 // in returns the second of the change in a year, where local time before it has an
 // offset.
-func (c *Change) in(year int64, offset int32) int64 {
-	first := daysTo(year, int64(c.Month), 1)
-	// 1970-01-01 was a Thursday.
-	days := first + modulo(int64(c.Day)-(first+4), 7) + 7*int64(c.Week-1)
+func (c *Change) in(year int, offset int32) int64 {
+	from := daysTo(year, int(c.Month), 1) + 7*int(c.Week-1)
 	if c.Week == 5 {
-		next := int64(c.Month) + 1
-		to := daysTo(year+next/13, (next-1)%12+1, 1)
-		for days >= to {
-			days -= 7
-		}
+		from = daysTo(year, int(c.Month)+1, 1) - 7
 	}
-	return days*day + int64(c.Time) - int64(offset)
+	// 1970-01-01 was a Thursday.
+	days := from + modulo(int(c.Day)-from-4, 7)
+	return int64(days)*day + int64(c.Time) - int64(offset)
 }
 
-// around calls a function for the changes of the years around a second.
-func (z *Zone) around(at int64, do func(change int64, offset int32)) {
-	year, _, _ := date(floor(at, day))
-	for y := year - 1; y <= year+1; y++ {
-		do(z.Begins.in(y, z.Offset), z.Summer)
-		do(z.Ends.in(y, z.Summer), z.Offset)
-	}
-}
-
-// offset returns the offset of the zone at a second: that of the latest change.
-func (z *Zone) offset(at int64) int32 {
-	offset := z.Offset
+// around returns the offset of the zone at a second, and the second of the first change
+// after it, the greatest for none.
+func (z *Zone) around(at int64) (offset int32, next int64) {
+	offset, next = z.Offset, math.MaxInt64
 	if !z.Changes() {
-		return offset
+		return offset, next
 	}
 	latest := int64(math.MinInt64)
-	z.around(at, func(change int64, then int32) {
-		if change <= at && change >= latest {
-			latest, offset = change, then
+	year, _ := date(floor(at))
+	for y := year - 1; y <= year+1; y++ {
+		changes := [2]int64{z.Begins.in(y, z.Offset), z.Ends.in(y, z.Summer)}
+		for i, change := range changes {
+			switch {
+			case change > at:
+				next = min(next, change)
+			case change >= latest:
+				latest, offset = change, [2]int32{z.Summer, z.Offset}[i]
+			}
 		}
-	})
-	return offset
-}
-
-// change returns the second of the first change after one, the greatest for none.
-func (z *Zone) change(at int64) int64 {
-	first := int64(math.MaxInt64)
-	if !z.Changes() {
-		return first
 	}
-	z.around(at, func(change int64, _ int32) {
-		if change > at {
-			first = min(first, change)
-		}
-	})
-	return first
+	return offset, next
 }
