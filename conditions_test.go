@@ -96,6 +96,29 @@ func TestAllowAndDeny(t *testing.T) {
 	})
 }
 
+// TestConditionsOutliveSettings: allow and deny stay when the settings of a step change, by
+// hand or by another policy that shares the mechanism.
+func TestConditionsOutliveSettings(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		set := sharing(t, `{m: {limit: 1/1h}}`, `{a: {allow: {key: admin}, deny: {key: eve}, steps: [{use: m}]}, b: {steps: [{use: m}]}}`)
+		a := set.Pipeline("a")
+		holds := func() {
+			t.Helper()
+			require.NoError(t, having(a, "admin", nil, ok))
+			require.NoError(t, having(a, "admin", nil, ok))
+			var refused *sluice.RejectedError
+			require.ErrorAs(t, having(a, "eve", nil, ok), &refused)
+			assert.Equal(t, sluice.ReasonDenied, refused.Reason)
+		}
+		holds()
+		require.NoError(t, a.Step("m").Configure(sluice.LimiterConfig{Count: 2, Period: time.Hour}))
+		holds()
+		require.NoError(t, set.Pipeline("b").Step("m").Configure(sluice.LimiterConfig{Count: 3, Period: time.Hour}))
+		assert.EqualValues(t, 3, a.Plan().Step(0).Config.(sluice.LimiterConfig).Count)
+		holds()
+	})
+}
+
 // TestShareOfCalls: the values of a share are enforced for, the others are in shadow.
 func TestShareOfCalls(t *testing.T) {
 	bubble(t, func(t *testing.T) {
