@@ -349,7 +349,9 @@ func (c *call) answered(ctx context.Context, resp *http.Response, details *Detai
 	}
 	e := &guards.AttemptError{Err: &StatusError{StatusCode: resp.StatusCode, GRPC: int(code)}, Result: outcome}
 	if e.After, e.HasAfter = retryAfter(resp.Header, c.t.now); result != "" && !e.HasAfter {
-		e.After, e.HasAfter = pushback(resp)
+		if e.After, e.HasAfter = pushback(resp.Header, grpcPushback); !e.HasAfter {
+			e.After, e.HasAfter = pushback(resp.Trailer, grpcPushback)
+		}
 	}
 	return resp, c.kept(e)
 }

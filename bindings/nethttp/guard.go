@@ -32,6 +32,7 @@ type view struct {
 	hedge      bool     // that is not in shadow
 	timed      bool     // a timeout may end the context of a request
 	keyed      bool     // a step asks for attributes
+	obeys      bool     // a breaker obeys the Retry-After of answers
 	sent       []string // the attributes that a client may send twice
 	quotas     []string // the steps whose refusals mean that the caller asked too much
 	limits     []refusals.Limit
@@ -67,7 +68,7 @@ func newView(plan *pipeline.Plan) *view {
 	if plan == nil {
 		return &view{} // of a pipeline that refuses every request
 	}
-	v := &view{plan: plan, retry: plan.RetryIndex() >= 0}
+	v := &view{plan: plan, retry: plan.RetryIndex() >= 0, obeys: plan.Obeys()}
 	h := plan.HedgeIndex()
 	v.hedge = h >= 0 && !plan.Shadow(h)
 	v.limits = refusals.Limits(plan)

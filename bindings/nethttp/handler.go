@@ -23,7 +23,7 @@ import (
 // document, and of the handler's own answer when that is a failure.
 //
 // The vote is that of the status, at the moment at which the headers are
-// written; there the policy's timeouts end as well, unless WithWholeAnswers is given. Until then they end the
+// written, with their Retry-After for a breaker that obeys it; there the policy's timeouts end as well, unless WithWholeAnswers is given. Until then they end the
 // request's context, and a handler that returned without having written
 // anything is answered for with 503. A panic before the headers is a failure;
 // it goes on to the server. A bulkhead's place is held until the handler has
@@ -276,7 +276,9 @@ func (s *served) settle() {
 		s.body.answering()
 		s.h.refuse(s.ResponseWriter, s.request, s.guard, s.identity.request(), err)
 	default:
-		s.WriteHeader(http.StatusOK)
+		if s.WriteHeader(http.StatusOK); s.later {
+			s.vote()
+		}
 	}
 }
 
