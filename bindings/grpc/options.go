@@ -3,7 +3,6 @@ package sluicegrpc
 import (
 	"log/slog"
 	"net/netip"
-	"slices"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/condition"
@@ -155,10 +154,8 @@ func (s *settings) warn(from *source, where string) {
 		if where == "" {
 			continue
 		}
-		v := g.view()
-		for _, step := range slices.Concat(v.retry, v.hedge) {
-			s.logger.Warn("a "+step.kind+" step has no effect in "+where+", which runs once a call",
-				"policy", g.pipeline.Name(), "step", step.name)
-		}
+		g.view().Idle(func(mechanism, step string) {
+			s.logger.Warn("a "+mechanism+" step has no effect in "+where+", which runs once a call", "policy", g.pipeline.Name(), "step", step)
+		})
 	}
 }

@@ -158,12 +158,12 @@ func (h *handled) begin() error {
 		// The two were made of different readings of the clock.
 		h.own = clients.Sub(at) < time.Millisecond
 	}
-	if s.fields && len(v.limits) > 0 {
+	if s.fields && len(v.Limits) > 0 {
 		var room [2]sluice.LimitState
 		states := h.call.Limits(room[:0])
 		if field := v.fields(states, nil); field != "" {
 			// An error means that an interceptor around this one has sent the headers.
-			_ = h.answer.SetHeader(metadata.MD{policyField: v.policyOf(states), limitKey: {field}})
+			_ = h.answer.SetHeader(metadata.MD{policyField: v.PolicyOf(states), limitKey: {field}})
 		}
 	}
 	return nil
@@ -183,13 +183,13 @@ func (s *server) guardOf(p *sluice.Pipeline) *guard {
 func (h *handled) refuse(g *guard, q sluice.Request, err error) error {
 	r := g.refuse(err)
 	md := r.trailer()
-	if v := g.view(); h.server.fields && len(v.limits) > 0 {
+	if v := g.view(); h.server.fields && len(v.Limits) > 0 {
 		var rejected *sluice.RejectedError
 		errors.As(err, &rejected)
 		var room [2]sluice.LimitState
 		states := g.pipeline.Limits(q, room[:0])
 		if field := v.fields(states, rejected); field != "" {
-			md[policyField], md[limitKey] = v.policyOf(states), []string{field}
+			md[policyField], md[limitKey] = v.PolicyOf(states), []string{field}
 		}
 	}
 	h.answer.SetTrailer(md)

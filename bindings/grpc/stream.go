@@ -49,10 +49,10 @@ func (c *client) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 	own := overrideOf(ctx)
 	own.Apply(&q)
 	details := Details{Policy: g.pipeline.Name()}
-	if len(v.retry) > 0 {
+	if v.Retry {
 		details.NoRetry = "a stream is not repeated"
 	}
-	if len(v.hedge) > 0 {
+	if v.Hedge {
 		details.NoHedge = "a stream is not repeated"
 	}
 	if s.call, err = g.pipeline.Begin(ctx, q); err != nil {

@@ -166,10 +166,10 @@ func (u *unaryCall) prepare(g *guard) {
 	own.Apply(&u.asked)
 	u.details.Policy = g.pipeline.Name()
 	repeated, hedged := methodsOf(g.pipeline)
-	if u.asked.NoRetry = u.once(&own, len(v.retry) > 0, repeated, "the policy had no retry when the call began"); len(v.retry) > 0 {
+	if u.asked.NoRetry = u.once(&own, v.Retry, repeated, "the policy had no retry when the call began"); v.Retry {
 		u.details.NoRetry = u.asked.NoRetry
 	}
-	u.asked.NoHedge = u.once(&own, len(v.hedge) > 0, hedged, "the policy had no hedge when the call began")
+	u.asked.NoHedge = u.once(&own, v.Hedge, hedged, "the policy had no hedge when the call began")
 	if u.asked.NoHedge == "" {
 		message, ok := u.message.(proto.Message)
 		if u.prototype, u.hedged = u.reply.(proto.Message); ok && u.hedged {
@@ -179,7 +179,7 @@ func (u *unaryCall) prepare(g *guard) {
 			u.asked.NoHedge = "the messages are not those of protobuf, so they cannot be copied"
 		}
 	}
-	if len(v.hedge) > 0 {
+	if v.Hedge {
 		u.details.NoHedge = u.asked.NoHedge
 	}
 	u.pushback = u.asked.NoRetry == ""

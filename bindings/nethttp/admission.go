@@ -45,16 +45,16 @@ func FromContext(ctx context.Context) (a Admission, ok bool) {
 	}
 	a.Policy, a.Route = s.guard.pipeline.Name(), s.identity.route
 	v := s.guard.view()
-	if v.plan == nil {
+	if v.Plan == nil {
 		return a, true
 	}
 	for _, state := range s.guard.pipeline.Limits(s.identity.request(), nil) {
 		// A document that changes meanwhile may have other steps.
-		if state.Step >= v.plan.Len() || v.plan.Shadow(state.Step) {
+		if state.Step >= v.Plan.Len() || v.Plan.Shadow(state.Step) {
 			continue
 		}
-		c, _ := v.plan.Step(state.Step).Config.(limiter.Config)
-		a.Limits = append(a.Limits, Limit{v.plan.StepName(state.Step), refusals.Permits(c), state.Free, state.Next, state.Full})
+		c, _ := v.Plan.Step(state.Step).Config.(limiter.Config)
+		a.Limits = append(a.Limits, Limit{v.Plan.StepName(state.Step), refusals.Permits(c), state.Free, state.Next, state.Full})
 	}
 	return a, true
 }

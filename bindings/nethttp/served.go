@@ -177,7 +177,7 @@ func (s *served) WriteHeader(status int) {
 // policy obeys it.
 func (s *served) done(outcome reducer.Outcome) {
 	var after time.Duration
-	if fallback.Covers(outcome) && s.guard.view().obeys {
+	if fallback.Covers(outcome) && s.guard.view().Obeys {
 		var told bool
 		if after, told = retryAfter(s.Header(), s.now); !told && s.grpc {
 			after, _ = pushback(s.Header(), grpcPushback, http.TrailerPrefix+grpcPushback)
