@@ -96,6 +96,35 @@ func TestAllowAndDeny(t *testing.T) {
 	})
 }
 
+// TestConditionsAreAskedOnce: a call has the steps that applied when it began, also where it
+// leaves the fast path, and whatever its attributes say by then.
+func TestConditionsAreAskedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := conditional(t, `steps:
+  - retry: {attempts: 2, backoff: {constant: 1s}, jitter: none}
+  - bulkhead: {name: some, concurrent: 1, when: {"header:x-plan": free}}
+  - limit: {rate: 3/1h}
+  - timeout: {after: 5s, when: {"header:x-plan": [free, paid]}}`)
+		j := listen(p)
+		asked := 0
+		call := func(fn func(context.Context) (int, error)) error {
+			plans := []string{"paid", "paid", "free", "free"}
+			asked = 0
+			_, err := sluice.DoWith(t.Context(), p, sluice.Request{Lookup: func(string) string { asked++; return plans[asked-1] }}, fn)
+			return err
+		}
+		require.NoError(t, call(ok))
+		assert.Equal(t, []string{"0s admit 1", "0s end 1 ok"}, j.take())
+		assert.Equal(t, 2, asked, "once for each condition")
+		assert.ErrorIs(t, call(takes(time.Hour)), context.DeadlineExceeded, "the timeout applies")
+		assert.Equal(t, []string{"0s admit 1", "5s timeout 1 timeout", "5s retry 1 timeout until 6s", "6s admit 2", "11s timeout 2 timeout", "11s end 2 timeout attempts"}, j.take())
+		assert.Equal(t, 2, asked)
+		assert.Equal(t, "held 0/1", state(t, p, "some").Text)
+		assert.ErrorIs(t, call(ok), sluice.ErrRejected, "the limit applies to all")
+		assert.Equal(t, 2, asked)
+	})
+}
+
 // TestConditionsOutliveSettings: allow and deny stay when the settings of a step change, by
 // hand or by another policy that shares the mechanism.
 func TestConditionsOutliveSettings(t *testing.T) {

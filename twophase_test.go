@@ -102,6 +102,8 @@ func TestBeginAgreesWithItsSlowPath(t *testing.T) {
 		{"timeout: 2s", "retry: {attempts: 2, budget: 20%}", "bulkhead: {concurrent: 2, per: key, wait: 300ms}", breaker},
 		{"breaker: {window: {calls: 4}, minimum: 3, obey_retry_after: 1500ms}", "retry: 3", "bulkhead: 2"},
 		{"retry: 3", "breaker: {window: {calls: 4}, minimum: 3, obey_retry_after: 1500ms, per: key}", "timeout: 3s"},
+		{"bulkhead: {concurrent: 2, when: {key: a}}", "timeout: {after: 1500ms, when: {key: b}}", breaker, "limit: {rate: 4/3s, when: {not: {key: c}}}", "bulkhead: {name: last, concurrent: 3}"},
+		{"retry: {attempts: 2, budget: 20%, when: {key: [a, b]}}", "breaker: {window: {calls: 4}, minimum: 2, open: 2s, probes: 1, per: key, when: {key: [b, c]}}", "limit: {rate: 2/3s, class: key, rates: {a: 3/2s, b: 4/3s}, wait: 300ms}"},
 		{"bulkhead: {concurrent: 1, shadow: true}", "limit: {rate: 3/2s, per: key}", "adaptive: {initial: 2, minimum: 1, maximum: 4}"},
 	}
 	seed := testenv.Seed()
