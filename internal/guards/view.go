@@ -58,15 +58,18 @@ func (v *View) Idle(f func(mechanism, step string)) {
 	}
 }
 
-// PolicyOf returns the values of RateLimit-Policy for the limits that apply to a call:
-// Policy, unless conditions leave some out.
+// PolicyOf returns the values of RateLimit-Policy for the limits that apply to a call,
+// those of the states: Policy, unless one is missing.
 func (v *View) PolicyOf(states []sluice.LimitState) []string {
-	if len(states) >= len(v.Limits) || !v.Plan.Conditional() {
-		return v.Policy
-	}
-	return []string{refusals.PolicyFieldOf(v.Limits, func(step int) bool {
+	has := func(step int) bool {
 		return slices.ContainsFunc(states, func(state sluice.LimitState) bool { return state.Step == step })
-	})}
+	}
+	for i := range v.Limits {
+		if !has(v.Limits[i].Step) {
+			return []string{refusals.PolicyFieldOf(v.Limits, has)}
+		}
+	}
+	return v.Policy
 }
 
 // Views keeps what is worked out of the latest plan of a pipeline. V is the view of a

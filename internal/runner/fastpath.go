@@ -217,6 +217,18 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
+// choose takes the variant of the steps that apply to the call, where it has one. It calls
+// code of the user, so the caller holds no lock.
+func (l *fastPath) choose(q *Request) {
+	x := l.layout.plan.ConditionsBy(q.lookup)
+	if x.Denied || x.Allowed {
+		return
+	}
+	if v := l.layout.variants.of(l.layout, x.Skips, &l.pipeline.shared); v != nil {
+		l.layout = v
+	}
+}
+
 // enter takes the call through all steps. It returns false where a run must continue
 // it.
 func (l *fastPath) enter(q *Request) bool {
@@ -281,18 +293,6 @@ func (l *fastPath) enter(q *Request) bool {
 		}
 	}
 	return all
-}
-
-// choose takes the variant of the steps that apply to the call, where it has one. It calls
-// code of the user, so the caller holds no lock.
-func (l *fastPath) choose(q *Request) {
-	x := l.layout.plan.ConditionsBy(q.lookup)
-	if x.Denied || x.Allowed {
-		return
-	}
-	if v := l.layout.variants.of(l.layout, x.Skips, &l.pipeline.shared); v != nil {
-		l.layout = v
-	}
 }
 
 // admitted reports that the attempt starts. Its event is not in the frame of enter, which
