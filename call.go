@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
@@ -49,8 +50,15 @@ func (c *Call) Limits(dst []LimitState) []LimitState {
 func (c *Call) Used(n uint32) bool { return runner.Used(c.engine.Context(), n) }
 
 // Done records how the work ended. Breakers count the outcome and timeouts end;
-// places in bulkheads are kept until Release. Only the first call counts.
-func (c *Call) Done(o reducer.Outcome) { c.engine.Done(o) }
+// places in bulkheads are kept until Release. Only the first call of Done or
+// DoneRetryAfter counts.
+func (c *Call) Done(o reducer.Outcome) { c.engine.Done(o, 0) }
+
+// DoneRetryAfter is Done for an answer that says how long to wait, which opens the
+// breakers of the policy that have obey_retry_after where o is Fail or Throttle. after of
+// 0 or less is none. It delays no retry, since a Call is one attempt: the caller waits
+// before it begins another one.
+func (c *Call) DoneRetryAfter(o reducer.Outcome, after time.Duration) { c.engine.Done(o, after) }
 
 // Release releases all that the call holds. Without a Done before, the call counts
 // as cancelled. It may be called more than once.

@@ -3,6 +3,7 @@ package sluice_test
 import (
 	"context"
 	"runtime"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,6 +22,52 @@ func begin(t *testing.T, p *sluice.Pipeline) *sluice.Call {
 	c, err := p.Begin(t.Context(), sluice.Request{})
 	require.NoError(t, err)
 	return c
+}
+
+// TestTwoPhasesRetryAfter: the answer of a call opens the breakers that obey it, and only
+// those.
+func TestTwoPhasesRetryAfter(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		const obeys = "breaker: {window: {calls: 10}, obey_retry_after: 1m}"
+		for _, c := range []struct {
+			steps   []string
+			outcome reducer.Outcome
+			after   time.Duration
+			open    time.Duration // 0 for not
+		}{
+			{[]string{obeys}, reducer.Throttle, 20 * time.Second, 20 * time.Second},
+			{[]string{obeys, "timeout: 5s"}, reducer.Fail, 20 * time.Second, 20 * time.Second},
+			{[]string{obeys}, reducer.Fail, time.Hour, time.Minute},
+			{[]string{"bulkhead: 5", obeys}, reducer.Fail, 0, 0},
+			{[]string{obeys}, reducer.Fail, -time.Second, 0},
+			{[]string{obeys}, reducer.OK, 20 * time.Second, 0},
+			{[]string{obeys}, reducer.Ignore, 20 * time.Second, 0},
+			{[]string{obeys, "retry: 3"}, reducer.Throttle, 20 * time.Second, 20 * time.Second},
+			{[]string{"retry: 3", obeys}, reducer.Throttle, 20 * time.Second, 20 * time.Second},
+			{[]string{"breaker: {window: {calls: 10}}"}, reducer.Throttle, 20 * time.Second, 0},
+			{[]string{"breaker: {window: {calls: 10}, obey_retry_after: 1m, per: key}"}, reducer.Throttle, 20 * time.Second, 20 * time.Second},
+		} {
+			p := guarded(t, c.steps)
+			j := listen(p)
+			first, began := begin(t, p), time.Now()
+			first.DoneRetryAfter(c.outcome, c.after)
+			first.DoneRetryAfter(reducer.Fail, 40*time.Second)
+			first.Release()
+			assert.NotContains(t, strings.Join(j.take(), " "), "retry", "one attempt")
+			_, err := p.Begin(t.Context(), sluice.Request{})
+			var refused *sluice.RejectedError
+			if c.open == 0 {
+				assert.NoError(t, err, "%v", c)
+				continue
+			}
+			require.ErrorAs(t, err, &refused, "%v", c)
+			assert.Equal(t, c.open, refused.RetryAfter, "%v", c)
+			time.Sleep(c.open - time.Since(began))
+			begin(t, p).Done(reducer.OK)
+		}
+		var none sluice.Call
+		none.DoneRetryAfter(reducer.Fail, time.Second)
+	})
 }
 
 func TestTwoPhases(t *testing.T) {

@@ -96,6 +96,58 @@ func TestAllowAndDeny(t *testing.T) {
 	})
 }
 
+// TestConditionsAreAskedOnce: a call has the steps that applied when it began, also where it
+// leaves the fast path, and whatever its attributes say by then.
+func TestConditionsAreAskedOnce(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := conditional(t, `steps:
+  - retry: {attempts: 2, backoff: {constant: 1s}, jitter: none}
+  - bulkhead: {name: some, concurrent: 1, when: {"header:x-plan": free}}
+  - limit: {rate: 3/1h}
+  - timeout: {after: 5s, when: {"header:x-plan": [free, paid]}}`)
+		j := listen(p)
+		asked := 0
+		call := func(fn func(context.Context) (int, error)) error {
+			plans := []string{"paid", "paid", "free", "free"}
+			asked = 0
+			_, err := sluice.DoWith(t.Context(), p, sluice.Request{Lookup: func(string) string { asked++; return plans[asked-1] }}, fn)
+			return err
+		}
+		require.NoError(t, call(ok))
+		assert.Equal(t, []string{"0s admit 1", "0s end 1 ok"}, j.take())
+		assert.Equal(t, 2, asked, "once for each condition")
+		assert.ErrorIs(t, call(takes(time.Hour)), context.DeadlineExceeded, "the timeout applies")
+		assert.Equal(t, []string{"0s admit 1", "5s timeout 1 timeout", "5s retry 1 timeout until 6s", "6s admit 2", "11s timeout 2 timeout", "11s end 2 timeout attempts"}, j.take())
+		assert.Equal(t, 2, asked)
+		assert.Equal(t, "held 0/1", state(t, p, "some").Text)
+		assert.ErrorIs(t, call(ok), sluice.ErrRejected, "the limit applies to all")
+		assert.Equal(t, 2, asked)
+	})
+}
+
+// TestConditionsOutliveSettings: allow and deny stay when the settings of a step change, by
+// hand or by another policy that shares the mechanism.
+func TestConditionsOutliveSettings(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		set := sharing(t, `{m: {limit: 1/1h}}`, `{a: {allow: {key: admin}, deny: {key: eve}, steps: [{use: m}]}, b: {steps: [{use: m}]}}`)
+		a := set.Pipeline("a")
+		holds := func() {
+			t.Helper()
+			require.NoError(t, having(a, "admin", nil, ok))
+			require.NoError(t, having(a, "admin", nil, ok))
+			var refused *sluice.RejectedError
+			require.ErrorAs(t, having(a, "eve", nil, ok), &refused)
+			assert.Equal(t, sluice.ReasonDenied, refused.Reason)
+		}
+		holds()
+		require.NoError(t, a.Step("m").Configure(sluice.LimiterConfig{Count: 2, Period: time.Hour}))
+		holds()
+		require.NoError(t, set.Pipeline("b").Step("m").Configure(sluice.LimiterConfig{Count: 3, Period: time.Hour}))
+		assert.EqualValues(t, 3, a.Plan().Step(0).Config.(sluice.LimiterConfig).Count)
+		holds()
+	})
+}
+
 // TestShareOfCalls: the values of a share are enforced for, the others are in shadow.
 func TestShareOfCalls(t *testing.T) {
 	bubble(t, func(t *testing.T) {

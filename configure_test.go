@@ -2,6 +2,8 @@ package sluice_test
 
 import (
 	"context"
+	"encoding/json"
+	"log/slog"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -138,12 +140,12 @@ func TestSetListensToAllOfItsPipelines(t *testing.T) {
 	require.NoError(t, set.Reload("other.yaml", []byte("version: 1\npolicies: {q: {steps: [limit: 1/1h]}}")))
 	require.NoError(t, do(set.Pipeline("q"), ok))
 	require.ErrorIs(t, do(p, ok), sluice.ErrRejected)
-	assert.Equal(t, []string{"p admit", "p end", "q admit", "q end", "p reject"}, heard)
+	assert.Equal(t, []string{"p admit", "p end", "q added", "p removed", "q admit", "q end", "p reject"}, heard)
 	stop()
 	stop()
 	reload(t, set, "limit: 1/1h")
 	require.ErrorIs(t, do(p, ok), sluice.ErrRejected)
-	assert.Len(t, heard, 5)
+	assert.Len(t, heard, 7)
 }
 
 // TestLeasesOutliveTheirSetting removes the setting while a place is held: the lease
@@ -206,4 +208,80 @@ func TestALeaseComesWhileACallWaits(t *testing.T) {
 		require.ErrorIs(t, do(p, ok), sluice.ErrRejected, "the lease was renewed")
 		require.NoError(t, <-waited)
 	})
+}
+
+// TestPoliciesAreAnnounced: what a document changed of the set.
+func TestPoliciesAreAnnounced(t *testing.T) {
+	set := new(sluice.Set)
+	recent, metrics := sluice.NewRecent(0), sluice.Metrics{}
+	set.Observe(&metrics)
+	set.Listen(recent.Observe)
+	events := sentencesOf(set, sluice.EventAdded, sluice.EventReplaced, sluice.EventRemoved)
+	reload := func(text string) {
+		t.Helper()
+		require.NoError(t, set.Reload("test.yaml", []byte("version: 1\n"+text)))
+	}
+	set.Listen(func(e sluice.Event) {
+		assert.Equal(t, []any{"q", "", ""}, []any{e.Policy, e.Step, e.Key})
+		assert.NoError(t, set.Pipeline("q").Err(), "the set has the policy already, and may be asked")
+		set.Listen(func(sluice.Event) {})()
+	}, sluice.EventAdded)
+	reload("policies: {q: {steps: [limit: 1/1h]}}")
+	q := set.Pipeline("q")
+	assert.Equal(t, []string{"q: the policy was added"}, events.take(), "of the first document")
+	reload("# A line more, and the same.\npolicies:\n  q:\n    steps:\n    - limit: {rate: 1/1h}\n")
+	assert.Empty(t, events.take(), "where a policy is does not count")
+	require.Error(t, set.Reload("test.yaml", []byte("version: 1\npolicies: {}\n")))
+	assert.Empty(t, events.take())
+	for what, policy := range map[string]string{
+		"a setting": "{steps: [limit: 2/1h]}", "a step": "{steps: [limit: 1/1h, timeout: 1s]}", "a condition": "{deny: {key: x}, steps: [limit: 1/1h]}",
+		"the outcomes": "{steps: [limit: 1/1h], outcomes: {fail: [503]}}", "the text": "{steps: [limit: 1/1h], description: slow}",
+		"the fallback": "{steps: [limit: 1/1h], fallback: {status: 503}}",
+	} {
+		reload("policies: {q: " + policy + "}")
+		assert.Equal(t, []string{"q: the policy was replaced"}, events.take(), what)
+		reload("policies: {q: {steps: [limit: 1/1h]}}")
+		assert.Equal(t, []string{"q: the policy was replaced"}, events.take(), what)
+	}
+	require.NoError(t, q.Step("limit").Configure(sluice.LimiterConfig{Count: 5, Period: time.Second}))
+	assert.Empty(t, events.take())
+	reload("policies: {q: {steps: [limit: 1/1h]}}")
+	assert.Equal(t, []string{"q: the policy was replaced"}, events.take(), "by the settings of the document")
+	require.NoError(t, q.Configure(pipeline.Policy{Pass: true}))
+	assert.Empty(t, events.take())
+	reload("policies: {q: {steps: [limit: 1/1h]}}")
+	assert.Equal(t, []string{"q: the policy was replaced"}, events.take(), "by that of the document")
+
+	set = new(sluice.Set)
+	events = sentencesOf(set, sluice.EventAdded, sluice.EventReplaced, sluice.EventRemoved)
+	reload("policies: {z: {steps: [limit: 1/1h]}, a: {steps: [limit: 1/1h]}, q: {steps: [limit: 1/1h]}}")
+	assert.Equal(t, []string{"z: the policy was added", "a: the policy was added", "q: the policy was added"}, events.take())
+	reload("mechanisms: {m: {limit: 1/1h}}\npolicies: {q: {steps: [use: m]}, p: {steps: [use: m]}}")
+	assert.Equal(t, []string{"q: the policy was replaced", "p: the policy was added", "z: the policy was removed", "a: the policy was removed"}, events.take())
+	reload("mechanisms: {m: {limit: 2/1h}}\npolicies: {q: {steps: [use: m]}, p: {steps: [use: m]}}")
+	assert.Equal(t, []string{"q: the policy was replaced", "p: the policy was replaced"}, events.take(), "by the settings of what they share")
+	reload("policies: {z: {steps: [limit: 1/1h]}}")
+	assert.Equal(t, []string{"z: the policy was added", "q: the policy was removed", "p: the policy was removed"}, events.take(), "one that comes back is added")
+
+	kinds := map[string]int{}
+	for _, x := range recent.Events() {
+		kinds[x.Event.Kind.String()]++
+	}
+	assert.Equal(t, map[string]int{"added": 1, "replaced": 14, "configured": 17, "manual": 1}, kinds)
+	assert.EqualValues(t, 14, metrics.Snapshot().Events[sluice.MetricsKey{Policy: "q", Kind: sluice.EventReplaced}])
+}
+
+// TestPoliciesAreLogged also of the first document, which no listener can hear.
+func TestPoliciesAreLogged(t *testing.T) {
+	var out strings.Builder
+	logger := slog.New(slog.NewTextHandler(&out, &slog.HandlerOptions{Level: slog.LevelDebug}))
+	set, err := sluice.Parse("test.yaml", document("limit: 1/1h"), sluice.WithLogger(logger))
+	require.NoError(t, err)
+	recent := sluice.NewRecent(0)
+	set.Listen(recent.Observe, sluice.EventRemoved)
+	require.NoError(t, set.Reload("test.yaml", []byte("version: 1\npolicies: {q: {steps: [limit: 1/1h]}}")))
+	assert.Regexp(t, "policy=p event.decision=added\n.*policy=q event.decision=added\n.*policy=p event.decision=removed\n$", out.String())
+	text, err := json.Marshal(recent.Events()[0].Event)
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"policy":"p","decision":"removed"}`, string(text))
 }

@@ -19,7 +19,7 @@ import (
 type Event struct {
 	At     clock.Mark
 	Policy string // empty for a mechanism alone
-	Step   string // empty for Admit, Retry, End and Configured of a policy
+	Step   string // empty for Admit, Retry, End, Configured, Added, Replaced and Removed of a policy
 	Key    string // of the step's cell, or the call's own
 	// Request is the identifier of the request: Request.ID, or what WithRequestID
 	// returns.
@@ -104,6 +104,11 @@ const (
 	EventEvicted    = decision.Evicted    // a key lost its cell to another one
 	EventConfigured = decision.Configured // another configuration is active
 	EventManual     = decision.Manual     // an operator changed a step or a key, see Handle
+
+	// Of a policy of a Set.
+	EventAdded    = decision.Added    // a document has the policy, which the one before did not have
+	EventReplaced = decision.Replaced // a document has another policy of the name
+	EventRemoved  = decision.Removed  // a document does not have the policy any more
 )
 
 // logs returns a listener that writes to the logger.

@@ -270,7 +270,7 @@ func TestEventsOfAPolicy(t *testing.T) {
 		require.NoError(t, set.Reload("test.yaml", document("breaker: {window: {calls: 2}, minimum: 2, failure_rate: 50%}")))
 		_, _ = do(p, fails), do(p, fails)
 		lines := events.take()
-		assert.Equal(t, "p: configured", lines[0])
+		assert.Equal(t, []string{"p: the policy was replaced", "p: configured"}, lines[:2])
 		assert.Contains(t, lines, "p.breaker: open: 100% of 2 calls failed")
 	})
 }

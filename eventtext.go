@@ -89,6 +89,12 @@ func (e *Event) what() string {
 		return "the key lost its state to another key"
 	case decision.Manual:
 		return e.manual()
+	case decision.Added:
+		return "the policy was added"
+	case decision.Replaced:
+		return "the policy was replaced"
+	case decision.Removed:
+		return "the policy was removed"
 	}
 	return e.Kind.String()
 }

@@ -306,7 +306,8 @@ func (h Handle) Configure(c mechanism.Config) error {
 		return h.unsupported(ActionConfigure, t)
 	}
 	events, err := h.pipeline.engine.Edit(func(plan *pipeline.Plan) (*pipeline.Plan, error) {
-		next := Policy{Name: plan.Name(), Fallback: plan.Fallback()}
+		next := plan.Conditions()
+		next.Name, next.Fallback = plan.Name(), plan.Fallback()
 		found := false
 		for i := range plan.Len() {
 			s := plan.Step(i)

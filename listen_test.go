@@ -190,6 +190,7 @@ func TestLogger(t *testing.T) {
 		require.Error(t, do(p, fails))
 		require.ErrorIs(t, do(p, ok), sluice.ErrRejected)
 		assert.Equal(t, []string{
+			"level=DEBUG msg=sluice event.policy=p event.decision=added",
 			"level=WARN msg=sluice event.policy=p event.decision=change event.step=breaker event.state=open event.failed=1 event.reason=open",
 			"level=DEBUG msg=sluice event.policy=p event.decision=end event.outcome=fail event.attempt=1 event.error=boom",
 			"level=DEBUG msg=sluice event.policy=p event.decision=reject event.step=breaker event.reason=open event.retry_after=1m0s",

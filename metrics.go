@@ -39,8 +39,8 @@ type MetricsKey struct {
 type MetricsSnapshot struct {
 	// Decisions of each kind, as in the decision log.
 	Decisions map[MetricsKey]uint64
-	// Events of the kinds that the decision log does not have: granted, slow, drained
-	// and evicted.
+	// Events of the kinds that the decision log does not have: granted, slow, drained,
+	// evicted, manual, added, replaced and removed.
 	Events map[MetricsKey]uint64
 	// Changes of breakers by policy, step and new state.
 	Changes map[[3]string]uint64

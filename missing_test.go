@@ -185,7 +185,7 @@ func TestZeroSetAndCall(t *testing.T) {
 	_, err := sluice.Do(t.Context(), set.Pipeline("vendor"), ok)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"vendor"}, set.Names())
-	assert.Equal(t, 2, events)
+	assert.Equal(t, 3, events, "added, admit and end")
 
 	var call sluice.Call
 	assert.NoError(t, call.Context().Err())

@@ -87,9 +87,9 @@ func WithSeed(seed uint64) Option {
 	return func(s *settings) { s.Seed, s.given = seed, s.given|optionSeed }
 }
 
-// WithLogger logs the events of everything: changes of breakers and steps that have
-// their maximum of keys at level warn, panics of listeners and of hedged attempts on
-// goroutines of their own at level error, all other events except admissions at level
+// WithLogger logs the events of everything: changes of breakers, changes by hand and steps
+// that have their maximum of keys at level warn, panics of listeners and of hedged attempts
+// on goroutines of their own at level error, all other events except admissions at level
 // debug. Default: none, and slog.Default for those panics.
 func WithLogger(logger *slog.Logger) Option {
 	return func(s *settings) { s.logger, s.given = logger, s.given|optionLogger }

@@ -3,10 +3,12 @@ package sluice
 import (
 	"fmt"
 	"os"
+	"reflect"
 	"slices"
 	"sync"
 	"sync/atomic"
 
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/policy"
@@ -53,6 +55,12 @@ func Parse(file string, src []byte, options ...Option) (*Set, error) {
 // error. Policies, and the mechanisms that they share, are matched by name and keep their
 // state; pipelines that callers already have use the new steps. One whose policy is no longer in the document keeps
 // its last steps until a document has the policy again.
+//
+// An EventAdded, EventReplaced or EventRemoved of the policy says what the document
+// changed: first those of its policies in its order, then those that it does not have, in
+// the order of the document before. A policy is replaced where its settings differ from
+// the active ones, those of mechanisms that it shares included, or its other entries in
+// the document do. The first document adds all of its policies.
 func (s *Set) Reload(file string, src []byte) error {
 	document, err := policy.Parse(file, src)
 	if err != nil {
@@ -66,20 +74,33 @@ func (s *Set) Reload(file string, src []byte) error {
 			return fmt.Errorf("%s:%d:%d: policies.%s.%w", file, p.Line, p.Column, p.Name, err)
 		}
 	}
-	events, err := s.put(document, plans)
+	changed, events, err := s.put(document, plans)
 	if err != nil {
 		return fmt.Errorf("%s: %w", file, err)
+	}
+	for _, x := range changed {
+		x.pipeline.engine.Emit(&runner.Event{At: x.pipeline.engine.Now(), Policy: x.pipeline.Name(), Kind: x.kind, RetryAfter: -1})
 	}
 	events.EmitAll()
 	return nil
 }
 
-// put activates a document, and returns the events of its cells, which the caller
-// emits when it holds no lock.
-func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all runner.CellEvents, err error) {
+// membership is what a document changed of a policy of the set.
+type membership struct {
+	pipeline *Pipeline
+	kind     decision.Kind
+}
+
+// put activates a document, and returns what it changed and the events of its cells, which
+// the caller emits when it holds no lock.
+func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (changed []membership, all runner.CellEvents, err error) {
 	s.change.Lock()
 	defer s.change.Unlock()
 	next := make(map[string]*Pipeline, len(plans))
+	active := map[string]*Pipeline{}
+	if pipelines := s.pipelines.Load(); pipelines != nil {
+		active = *pipelines
+	}
 	if s.known == nil {
 		s.known = map[string]*Pipeline{}
 	}
@@ -99,10 +120,21 @@ func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all runner
 		}
 		list = append(list, runner.Rebinding{Pipeline: p.engine, Plan: plan, About: origin{&document.Policies[i], document}})
 		next[plan.Name()] = p
+		switch {
+		case active[plan.Name()] == nil:
+			changed = append(changed, membership{p, decision.Added})
+		case p.differs(plan, &document.Policies[i]):
+			changed = append(changed, membership{p, decision.Replaced})
+		}
+	}
+	for _, name := range s.Names() {
+		if next[name] == nil {
+			changed = append(changed, membership{active[name], decision.Removed})
+		}
 	}
 	all, err = s.shared.Configure(list)
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	for _, p := range added {
 		s.known[p.Name()] = p
@@ -115,7 +147,34 @@ func (s *Set) put(document *policy.Document, plans []*pipeline.Plan) (all runner
 	}
 	s.pipelines.Store(&next)
 	s.document.Store(document)
-	return all, nil
+	return changed, all, nil
+}
+
+// differs reports whether the pipeline would have another policy with a plan and what a
+// document says of it. Where the policy is in the document does not count.
+func (p *Pipeline) differs(plan *pipeline.Plan, said *policy.Policy) bool {
+	active, about := p.engine.Bound()
+	before := about.(origin).policy
+	if before == nil || !reflect.DeepEqual(unplaced(before), unplaced(said)) || active.Len() != plan.Len() {
+		return true
+	}
+	// Configure of a Handle leaves what the document says.
+	for i := range plan.Len() {
+		if !reflect.DeepEqual(active.Step(i), plan.Step(i)) {
+			return true
+		}
+	}
+	return false
+}
+
+// unplaced returns a policy without where it is in its document.
+func unplaced(p *policy.Policy) policy.Policy {
+	c := *p
+	c.Line, c.Column, c.Extras = 0, 0, slices.Clone(p.Extras)
+	for i := range c.Extras {
+		c.Extras[i].Line, c.Extras[i].Column = 0, 0
+	}
+	return c
 }
 
 // Pipeline returns the pipeline of a policy. Where the document has none of the

@@ -55,7 +55,7 @@ func (w *twins) step(ctx context.Context) (what string, told [2]string) {
 		return "begin " + key, w.begin(ctx, key)
 	}
 	k, d, o := w.rng.IntN(n), time.Duration(w.rng.IntN(20))*100*time.Millisecond, reducer.Outcome(1+w.rng.IntN(int(reducer.Cancelled)))
-	act := w.rng.IntN(5)
+	act, after := w.rng.IntN(5), time.Duration(w.rng.IntN(4)-1)*time.Second
 	if act == 0 {
 		time.Sleep(d)
 		return fmt.Sprint("sleep ", d), told
@@ -66,7 +66,7 @@ func (w *twins) step(ctx context.Context) (what string, told [2]string) {
 		case 1:
 			c.Done(reducer.OK)
 		case 2:
-			c.Done(o)
+			c.DoneRetryAfter(o, after)
 		case 3:
 			c.Release()
 		case 4:
@@ -76,7 +76,7 @@ func (w *twins) step(ctx context.Context) (what string, told [2]string) {
 		cause := strings.Replace(fmt.Sprint(context.Cause(c.Context())), "sluice: p.deadline: timed out", "context deadline exceeded", 1)
 		told[i] = fmt.Sprint(c.Context().Err(), cause)
 	}
-	return fmt.Sprint([]string{"", "done ok ", "done " + o.String() + " ", "release ", "context "}[act], k), told
+	return fmt.Sprint([]string{"", "done ok ", fmt.Sprint("done ", o, " after ", after, " "), "release ", "context "}[act], k), told
 }
 
 // state is what is visible of both.
@@ -100,6 +100,10 @@ func TestBeginAgreesWithItsSlowPath(t *testing.T) {
 		{breaker, "bulkhead: {concurrent: 2, per: key}", "timeout: 1500ms"},
 		{"bulkhead: {name: outer, concurrent: 3}", breaker, "limit: 4/3s", "bulkhead: {name: inner, concurrent: 2, wait: 500ms}"},
 		{"timeout: 2s", "retry: {attempts: 2, budget: 20%}", "bulkhead: {concurrent: 2, per: key, wait: 300ms}", breaker},
+		{"breaker: {window: {calls: 4}, minimum: 3, obey_retry_after: 1500ms}", "retry: 3", "bulkhead: 2"},
+		{"retry: 3", "breaker: {window: {calls: 4}, minimum: 3, obey_retry_after: 1500ms, per: key}", "timeout: 3s"},
+		{"bulkhead: {concurrent: 2, when: {key: a}}", "timeout: {after: 1500ms, when: {key: b}}", breaker, "limit: {rate: 4/3s, when: {not: {key: c}}}", "bulkhead: {name: last, concurrent: 3}"},
+		{"retry: {attempts: 2, budget: 20%, when: {key: [a, b]}}", "breaker: {window: {calls: 4}, minimum: 2, open: 2s, probes: 1, per: key, when: {key: [b, c]}}", "limit: {rate: 2/3s, class: key, rates: {a: 3/2s, b: 4/3s}, wait: 300ms}"},
 		{"bulkhead: {concurrent: 1, shadow: true}", "limit: {rate: 3/2s, per: key}", "adaptive: {initial: 2, minimum: 1, maximum: 4}"},
 	}
 	seed := testenv.Seed()

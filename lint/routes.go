@@ -3,9 +3,11 @@ package lint
 import (
 	"cmp"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
+	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/policy/routes"
 )
@@ -32,12 +34,41 @@ func checkRoutes(doc *document.Document) []Finding {
 				fmt.Sprintf("routes: [%s, %s]", routeEntry(r), routeEntry(other)))
 		}
 	}
+	for i := range doc.Routes {
+		r := &doc.Routes[i]
+		if attribute := lacking(doc, r); attribute != "" {
+			find(GRPCAttribute, r.Line, r.Column, fmt.Sprintf("no call of gRPC, as %s is one, has the %s that the policy %s asks for", r.Path, attribute, r.Policy), "")
+		}
+	}
 	if len(doc.Routes) == 0 || doc.HTTP.Stated || matchesAll(doc) {
 		return findings
 	}
 	last := &doc.Routes[len(doc.Routes)-1]
 	find(NoDefault, last.Line, last.Column, fmt.Sprintf("none of the %d routes matches every path, method and host, and http.default is not there", len(doc.Routes)), "http: {default: deny}")
 	return findings
+}
+
+// methodOfGRPC is the path of a method of gRPC, or of all methods of a service, whose
+// package and name are as in the style guide of protobuf.
+var methodOfGRPC = regexp.MustCompile(`^/[a-z]\w*(\.\w+)*\.[A-Z]\w*/([A-Z]\w*|\*\*?)$`)
+
+// lacking returns an attribute that the policy of a route asks for and that calls of gRPC
+// never have, empty for none.
+func lacking(doc *document.Document, r *document.Route) string {
+	i := slices.IndexFunc(doc.Policies, func(p document.Policy) bool { return p.Name == r.Policy })
+	if i < 0 || !methodOfGRPC.MatchString(r.Path) {
+		return ""
+	}
+	plan, err := pipeline.Compile(doc.Policies[i].Policy)
+	if err != nil {
+		return ""
+	}
+	for _, attribute := range plan.Attributes() {
+		if strings.HasPrefix(attribute, "cookie:") || strings.HasPrefix(attribute, "query:") {
+			return attribute
+		}
+	}
+	return ""
 }
 
 // matchesAll reports whether each request with a path has a route. A route that

@@ -51,6 +51,7 @@ const (
 	UnusedMechanism  Rule = "unused-mechanism"
 	DeadRoute        Rule = "route-unreachable"
 	NoDefault        Rule = "no-default-route"
+	GRPCAttribute    Rule = "grpc-attribute"
 	ProxyWait        Rule = "proxy-wait"
 )
 
@@ -160,6 +161,8 @@ func Rules() []RuleInfo {
 			"the requests that it names pass another policy"},
 		{NoDefault, warning, "routes that do not match all requests, in a document without http.default",
 			"a request that no route matches passes without a policy"},
+		{GRPCAttribute, warning, "a cookie or a parameter that a policy asks for, and a route to it that is a service or a method of gRPC",
+			"calls of gRPC have neither, so the attribute is missing in all of them"},
 		{ProxyWait, note, "a wait in a document with a proxy section, whose workers share cells",
 			"the waiters of a worker end with it, so a wait is no place in a shared queue"},
 	}

@@ -157,7 +157,7 @@ func (c *Call) request(g *guard, v *view) (q sluice.Request) {
 			q.Cost = sluice.NoCost
 		}
 	}
-	if v.keyed || g.pipeline.Traced() {
+	if v.Keyed || g.pipeline.Traced() {
 		q.Lookup = c.lookup
 	}
 	return q

@@ -38,6 +38,12 @@
 //     another error of RecvMsg, with its context, or when its connection is closed.
 //   - The deadline of an attempt is sent as grpc-timeout by gRPC itself. What ends at the
 //     deadline of a server's client gives no vote there.
+//   - The entries connect, reset and timeout of `outcomes` are what gRPC itself says of the
+//     network to a client; a server does not see them.
+//   - A breaker that obeys the time that a failure names takes it from the pushback, the
+//     RetryInfo or the retry-after of calls and streams, on both sides.
+//   - FromContext returns which policy and route let a call through, and what is left of
+//     each limit, where WithAdmission is given.
 //   - WithPolicy, WithoutPolicy and WithOverride say what differs for one call of a client,
 //     WithPriority carries a priority over hops.
 //   - No goroutine is started but the attempts of a hedge. A panic of what is guarded gives

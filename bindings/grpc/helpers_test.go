@@ -69,6 +69,7 @@ type service struct {
 	unary  func(ctx context.Context, call int, in string) (string, error)
 	stream func(grpc.ServerStream) error
 	calls  atomic.Int64
+	dialed func(net.Conn) (net.Conn, error) // nil for connections as they are
 }
 
 func (s *service) desc() *grpc.ServiceDesc {
@@ -116,7 +117,13 @@ func start(t testing.TB, s *service, server []grpc.ServerOption, client ...grpc.
 	synctest.Wait() // a server that is stopped before it serves is an error
 	conn, err := grpc.NewClient("passthrough:///orders.test:443", append(client,
 		grpc.WithTransportCredentials(insecure.NewCredentials()),
-		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) { return l.DialContext(ctx) }))...)
+		grpc.WithContextDialer(func(ctx context.Context, _ string) (net.Conn, error) {
+			conn, err := l.DialContext(ctx)
+			if err != nil || s.dialed == nil {
+				return conn, err
+			}
+			return s.dialed(conn)
+		}))...)
 	require.NoError(t, err)
 	t.Cleanup(func() {
 		_ = conn.Close() // a test may have closed it

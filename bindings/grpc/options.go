@@ -3,10 +3,11 @@ package sluicegrpc
 import (
 	"log/slog"
 	"net/netip"
-	"slices"
+	"strings"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/condition"
+	"github.com/sluice-go/sluice/internal/guards"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/requests"
 	"github.com/sluice-go/sluice/reducer"
@@ -37,6 +38,7 @@ type settings struct {
 	trusted  []requests.Prefix
 	ipv6     int // bits of an address of IPv6 that count
 	fields   bool
+	admits   bool
 	logger   *slog.Logger
 }
 
@@ -64,8 +66,8 @@ func WithCost(cost func(*Call) uint32) Option { return option(func(s *settings) 
 func WithSkip(skip func(*Call) bool) Option { return option(func(s *settings) { s.skip = skip }) }
 
 // WithOutcomes says what statuses mean, in place of the policy's own `outcomes`. Its
-// entries are HTTP statuses; docs/grpc.md says for which codes they stand. Default: the
-// policy's, and for a policy made of Go values those that a document has by default.
+// entries are HTTP statuses, and for a client failures of the network; docs/grpc.md says
+// for which codes they stand. Default: the policy's, and for a policy made of Go values those that a document has by default.
 func WithOutcomes(o policy.Outcomes) Option { return option(func(s *settings) { s.outcomes = &o }) }
 
 // WithOutcome says what the end of an attempt means beside its status. f gets the reply,
@@ -137,28 +139,49 @@ func WithRateLimitHeaders(on bool) ServerOption {
 	return serverOption(func(s *settings) { s.fields = on })
 }
 
+// WithAdmission gives the context of an admitted call what FromContext returns. Default: it
+// is left out.
+func WithAdmission() ServerOption { return serverOption(func(s *settings) { s.admits = true }) }
+
 // WithLogger logs, when an interceptor is made, what of a policy cannot take effect in it:
 // at level warn, and at level error a policy that does not exist. Default: nothing is logged.
 func WithLogger(logger *slog.Logger) Option {
 	return option(func(s *settings) { s.logger = logger })
 }
 
-// warn logs what cannot take effect where calls are not repeated.
-func (s *settings) warn(from *source, where string) {
+// warn logs what cannot take effect: on the side that calls, or is called, and where calls
+// are not repeated.
+func (s *settings) warn(from *source, side, once string) {
 	if s.logger == nil {
 		return
 	}
 	for _, g := range from.All() {
+		name := g.pipeline.Name()
 		if err := g.pipeline.Err(); err != nil {
 			s.logger.Error("every call is refused", "error", err)
-		}
-		if where == "" {
 			continue
 		}
-		v := g.view()
-		for _, step := range slices.Concat(v.retry, v.hedge) {
-			s.logger.Warn("a "+step.kind+" step has no effect in "+where+", which runs once a call",
-				"policy", g.pipeline.Name(), "step", step.name)
+		for _, attribute := range g.view().Plan.Attributes() {
+			if kind, _, _ := strings.Cut(attribute, ":"); kind == "cookie" || kind == "query" || kind == "ip" && side == aClient {
+				s.logger.Warn("an attribute is missing in every call of "+side+" of gRPC", "policy", name, "attribute", attribute)
+			}
 		}
+		if side == aServer {
+			for _, f := range failuresOf(guards.Outcomes(s.outcomes, g.pipeline)) {
+				s.logger.Warn("an entry of outcomes has no effect in a server, which sees the statuses of its handlers", "policy", name, "entry", f)
+			}
+		}
+		if once == "" {
+			continue
+		}
+		g.view().Idle(func(mechanism, step string) {
+			s.logger.Warn("a "+mechanism+" step has no effect in "+once+", which runs once a call", "policy", name, "step", step)
+		})
 	}
 }
+
+// The sides of a call.
+const (
+	aClient = "a client"
+	aServer = "a server"
+)

@@ -11,7 +11,9 @@ import (
 	"google.golang.org/grpc/status"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/internal/guards"
+	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/refusals"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -23,6 +25,9 @@ const (
 	reasonKey   = "x-throttle-reason"
 	limitKey    = "ratelimit"
 	policyField = "ratelimit-policy"
+	// Of proxies, which answer with fields of HTTP.
+	retryAfterKey = "retry-after"
+	dateKey       = "date"
 )
 
 // replyError is a reply that WithOutcome does not count as a success, as it is in the
@@ -31,10 +36,15 @@ type replyError struct{ outcome reducer.Outcome }
 
 func (e *replyError) Error() string { return fmt.Sprintf("sluicegrpc: the reply means %s", e.outcome) }
 
-// outcomeOf returns what the end of a call means.
-func (s *settings) outcomeOf(g *guard, c *Call, reply any, err error) reducer.Outcome {
+// outcomeOf returns what the end of a call means. why is the failure of the network that
+// ended it.
+func (s *settings) outcomeOf(g *guard, c *Call, reply any, err error, why policy.Failure) reducer.Outcome {
 	_, http := refusals.HTTPOfGRPC(strconv.Itoa(int(status.Code(err))))
-	outcome := guards.Outcomes(s.outcomes, g.pipeline).OfStatus(http)
+	of := guards.Outcomes(s.outcomes, g.pipeline)
+	outcome := of.OfStatus(http)
+	if why != noFailure && parts(of, why) {
+		outcome = of.OfFailure(why)
+	}
 	if s.outcome == nil {
 		return outcome
 	}
@@ -44,27 +54,44 @@ func (s *settings) outcomeOf(g *guard, c *Call, reply any, err error) reducer.Ou
 	return s.outcome(c, reply, err, outcome)
 }
 
-// retryAfter returns the delay that a failure asks for: that of the trailer, else that of
-// the RetryInfo of its status.
+// retryAfter returns the delay that a failure asks for: that of the pushback in its
+// trailer, else that of the RetryInfo of its status, else that of retry-after in its
+// trailer, which proxies of HTTP write.
 func retryAfter(err error, trailer metadata.MD) (after time.Duration, ok bool) {
 	if values := trailer[pushbackKey]; len(values) > 0 {
 		return refusals.GRPCPushback(values[0]), true
 	}
-	st, ok := status.FromError(err)
-	if !ok {
-		return 0, false
-	}
-	for _, detail := range st.Details() {
-		if info, ok := detail.(*errdetails.RetryInfo); ok {
-			return max(0, info.RetryDelay.AsDuration()), true
+	if st, ok := status.FromError(err); ok {
+		for _, detail := range st.Details() {
+			if info, ok := detail.(*errdetails.RetryInfo); ok {
+				return max(0, info.RetryDelay.AsDuration()), true
+			}
 		}
 	}
-	return 0, false
+	return guards.RetryAfter(first(trailer[retryAfterKey]), first(trailer[dateKey]), time.Now)
+}
+
+func first(values []string) string {
+	if len(values) == 0 {
+		return ""
+	}
+	return values[0]
+}
+
+// obeyed returns the delay that a failure asks for where a breaker of the policy obeys it, 0
+// for none.
+func (g *guard) obeyed(o reducer.Outcome, err error, trailer metadata.MD) time.Duration {
+	if err == nil || !fallback.Covers(o) || !g.view().Obeys {
+		return 0
+	}
+	after, _ := retryAfter(err, trailer)
+	return after
 }
 
 // judge gives the end of an attempt whose context has not ended its meaning, nil for a
 // success.
-func (s *settings) judge(g *guard, c *Call, reply any, err error, trailer metadata.MD) error {
+func (s *settings) judge(g *guard, c *Call, x *exchange) error {
+	err := x.err
 	e := &guards.AttemptError{Err: err}
 	var inner *sluice.RejectedError
 	if errors.As(err, &inner) {
@@ -73,12 +100,12 @@ func (s *settings) judge(g *guard, c *Call, reply any, err error, trailer metada
 		e.After, e.HasAfter = inner.Delay()
 		return e
 	}
-	if e.Result = s.outcomeOf(g, c, reply, err); e.Result == reducer.OK {
+	if e.Result = s.outcomeOf(g, c, x.reply, err, x.failure); e.Result == reducer.OK {
 		return nil
 	}
 	if err == nil {
 		e.Err = &replyError{e.Result}
 	}
-	e.After, e.HasAfter = retryAfter(err, trailer)
+	e.After, e.HasAfter = retryAfter(err, x.trailer)
 	return e
 }

@@ -3,7 +3,6 @@ package sluicegrpc
 import (
 	"context"
 	"errors"
-	"slices"
 	"strconv"
 	"time"
 
@@ -58,7 +57,7 @@ func (g *guard) refuse(err error) refusal {
 	code, detail := codes.Canceled, ""
 	switch e := err.(type) {
 	case *sluice.RejectedError:
-		p := refusals.Rejected(e.Step, slices.Contains(g.view().quotas, e.Step), e.Reason)
+		p := refusals.Rejected(e.Step, g.view().IsQuota(e.Step), e.Reason)
 		code, detail, r.reason = codes.Code(refusals.GRPCOfHTTP(p.Status)), p.Detail, p.Reason
 		if detail == "" {
 			detail = p.Title

@@ -54,7 +54,7 @@ func newServer(from *source, options []ServerOption) *server {
 	for _, o := range options {
 		o.server(&s.settings)
 	}
-	s.warn(from, "a server")
+	s.warn(from, aServer, aServer)
 	return s
 }
 
@@ -85,7 +85,7 @@ func (s *server) unary(ctx context.Context, req any, info *grpc.UnaryServerInfo,
 		return handler(ctx, req)
 	}
 	defer h.close()
-	reply, err := handler(h.call.Context(), req)
+	reply, err := handler(h.context(), req)
 	return reply, h.end(reply, err)
 }
 
@@ -99,13 +99,32 @@ func (s *server) stream(srv any, ss grpc.ServerStream, info *grpc.StreamServerIn
 		return handler(srv, ss)
 	}
 	defer h.close()
-	return h.end(nil, handler(srv, &serverStream{ss, h.call.Context()}))
+	return h.end(nil, handler(srv, &serverStream{ss, h.context(), h}))
 }
 
 // serverStream is a stream whose context has the deadlines of the policy.
 type serverStream struct {
 	grpc.ServerStream
-	ctx context.Context
+	ctx  context.Context
+	call *handled
+}
+
+// SetTrailer implements grpc.ServerStream.
+func (s *serverStream) SetTrailer(md metadata.MD) {
+	s.call.trails(md)
+	s.ServerStream.SetTrailer(md)
+}
+
+// unaryTransport is where a unary handler sets its trailer.
+type unaryTransport struct {
+	grpc.ServerTransportStream
+	call *handled
+}
+
+// SetTrailer implements grpc.ServerTransportStream.
+func (s *unaryTransport) SetTrailer(md metadata.MD) error {
+	s.call.trails(md)
+	return s.ServerTransportStream.SetTrailer(md)
 }
 
 // Context implements grpc.ServerStream.
@@ -118,8 +137,33 @@ type handled struct {
 	guard    *guard // nil for a call that passes untouched
 	answer   answer
 	call     *sluice.Call // nil for a call that passes untouched
-	own      bool         // no timeout of the policy comes before the client's deadline
-	returned bool         // the handler did
+	asked    sluice.Request
+	own      bool // no timeout of the policy comes before the client's deadline
+	returned bool // the handler did
+	mu       sync.Mutex
+	trailer  metadata.MD // of the handler, where a breaker obeys it
+}
+
+// context returns the context of the handler.
+func (h *handled) context() context.Context {
+	ctx := h.call.Context()
+	if h.server.admits {
+		ctx = context.WithValue(ctx, admissionKey{}, h)
+	}
+	if to := grpc.ServerTransportStreamFromContext(ctx); to != nil && !h.Stream() && h.guard.view().Obeys {
+		ctx = grpc.NewContextWithServerTransportStream(ctx, &unaryTransport{to, h})
+	}
+	return ctx
+}
+
+// trails keeps what the handler adds to its trailer.
+func (h *handled) trails(md metadata.MD) {
+	if !h.guard.view().Obeys {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.trailer = metadata.Join(h.trailer, md)
 }
 
 // begin admits the call. The error has a status.
@@ -150,6 +194,7 @@ func (h *handled) begin() error {
 	if timed {
 		q.Stalled = func() bool { return h.own }
 	}
+	h.asked = q
 	if h.call, err = h.guard.pipeline.Begin(h.ctx, q); err != nil {
 		return h.refuse(h.guard, q, err)
 	}
@@ -158,12 +203,12 @@ func (h *handled) begin() error {
 		// The two were made of different readings of the clock.
 		h.own = clients.Sub(at) < time.Millisecond
 	}
-	if s.fields && len(v.limits) > 0 {
+	if s.fields && len(v.Limits) > 0 {
 		var room [2]sluice.LimitState
 		states := h.call.Limits(room[:0])
 		if field := v.fields(states, nil); field != "" {
 			// An error means that an interceptor around this one has sent the headers.
-			_ = h.answer.SetHeader(metadata.MD{policyField: v.policyOf(states), limitKey: {field}})
+			_ = h.answer.SetHeader(metadata.MD{policyField: v.PolicyOf(states), limitKey: {field}})
 		}
 	}
 	return nil
@@ -183,13 +228,13 @@ func (s *server) guardOf(p *sluice.Pipeline) *guard {
 func (h *handled) refuse(g *guard, q sluice.Request, err error) error {
 	r := g.refuse(err)
 	md := r.trailer()
-	if v := g.view(); h.server.fields && len(v.limits) > 0 {
+	if v := g.view(); h.server.fields && len(v.Limits) > 0 {
 		var rejected *sluice.RejectedError
 		errors.As(err, &rejected)
 		var room [2]sluice.LimitState
 		states := g.pipeline.Limits(q, room[:0])
 		if field := v.fields(states, rejected); field != "" {
-			md[policyField], md[limitKey] = v.policyOf(states), []string{field}
+			md[policyField], md[limitKey] = v.PolicyOf(states), []string{field}
 		}
 	}
 	h.answer.SetTrailer(md)
@@ -208,9 +253,12 @@ func (h *handled) end(reply any, err error) error {
 	late := err != nil && cut && !gone
 	outcome := reducer.Cancelled
 	if !gone {
-		outcome = h.server.outcomeOf(h.guard, &h.Call, reply, err)
+		outcome = h.server.outcomeOf(h.guard, &h.Call, reply, err, noFailure)
 	}
-	h.call.Done(outcome)
+	h.mu.Lock()
+	trailer := h.trailer
+	h.mu.Unlock()
+	h.call.DoneRetryAfter(outcome, h.guard.obeyed(outcome, err, trailer))
 	if late {
 		r := h.guard.refuse(timeout)
 		h.answer.SetTrailer(r.trailer())

@@ -21,6 +21,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	sluicegrpc "github.com/sluice-go/sluice/bindings/grpc"
+	"github.com/sluice-go/sluice/policy"
 )
 
 // guards returns the option of a server whose unary handlers pass a pipeline.
@@ -405,19 +406,28 @@ func TestTrace(t *testing.T) {
 	})
 }
 
-// TestLogger looks at what is said of steps without effect, and of policies that there are
-// not.
+// TestLogger looks at what is said of steps, attributes and outcomes without effect, and of
+// policies that there are not.
 func TestLogger(t *testing.T) {
+	asks := policyOf(t, `deny: {"query:old": "1"}`, `steps: [{limit: {rate: 1/s, per: [ip, "header:x-tenant", "cookie:session"]}}]`)
+	parts := policyOf(t, "steps: [bulkhead: 1]", "outcomes: {fail: [5xx], ignore: [connect]}")
 	p := policyOf(t, "steps: [{retry: {name: again, attempts: 3}}, {hedge: {name: beside, after: 1s}}]")
 	for name, c := range map[string]struct {
 		make func(l sluicegrpc.Option)
 		want []string
 	}{
-		"a server":        {func(l sluicegrpc.Option) { sluicegrpc.UnaryServerInterceptor(p, l) }, []string{"again", "beside", "in a server"}},
-		"a stream":        {func(l sluicegrpc.Option) { sluicegrpc.StreamClientInterceptor(p, l) }, []string{"again", "beside", "in a stream"}},
-		"a unary client":  {func(l sluicegrpc.Option) { sluicegrpc.UnaryClientInterceptor(p, l) }, nil},
-		"a missing route": {func(l sluicegrpc.Option) { sluicegrpc.UnaryClientInterceptor(nil, l) }, []string{"ERROR", "nil or zero"}},
-		"routes":          {func(l sluicegrpc.Option) { sluicegrpc.RoutedStreamServerInterceptor(parse(t, routed), l) }, nil},
+		"a server":               {func(l sluicegrpc.Option) { sluicegrpc.UnaryServerInterceptor(p, l) }, []string{"again", "beside", "in a server"}},
+		"a stream":               {func(l sluicegrpc.Option) { sluicegrpc.StreamClientInterceptor(p, l) }, []string{"again", "beside", "in a stream"}},
+		"a unary client":         {func(l sluicegrpc.Option) { sluicegrpc.UnaryClientInterceptor(p, l) }, nil},
+		"a missing route":        {func(l sluicegrpc.Option) { sluicegrpc.UnaryClientInterceptor(nil, l) }, []string{"ERROR", "nil or zero"}},
+		"attributes of a client": {func(l sluicegrpc.Option) { sluicegrpc.UnaryClientInterceptor(asks, l) }, []string{"cookie:session", "query:old", "attribute=ip"}},
+		"attributes of a server": {func(l sluicegrpc.Option) { sluicegrpc.StreamServerInterceptor(asks, l) }, []string{"cookie:session", "query:old"}},
+		"outcomes of a server":   {func(l sluicegrpc.Option) { sluicegrpc.UnaryServerInterceptor(parts, l) }, []string{"entry=connect"}},
+		"outcomes of a client":   {func(l sluicegrpc.Option) { sluicegrpc.UnaryClientInterceptor(parts, l) }, nil},
+		"outcomes of an option": {func(l sluicegrpc.Option) {
+			sluicegrpc.UnaryServerInterceptor(parts, l, sluicegrpc.WithOutcomes(policy.Outcomes{}))
+		}, nil},
+		"routes": {func(l sluicegrpc.Option) { sluicegrpc.RoutedStreamServerInterceptor(parse(t, routed), l) }, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
@@ -426,6 +436,8 @@ func TestLogger(t *testing.T) {
 			for _, word := range c.want {
 				assert.Contains(t, log.String(), word)
 			}
+			assert.NotContains(t, log.String(), "x-tenant")
+			assert.Equal(t, name == "attributes of a client", strings.Contains(log.String(), "attribute=ip"))
 		})
 	}
 }

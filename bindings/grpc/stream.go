@@ -5,12 +5,15 @@ import (
 	"errors"
 	"io"
 	"sync"
+	"time"
 
 	"google.golang.org/grpc"
 	"google.golang.org/grpc/connectivity"
 	"google.golang.org/grpc/metadata"
+	"google.golang.org/grpc/peer"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -43,16 +46,16 @@ func (c *client) stream(ctx context.Context, desc *grpc.StreamDesc, cc *grpc.Cli
 	case g == nil:
 		return streamer(ctx, desc, cc, method, options...)
 	}
-	s.guard = g
+	s.guard, s.network = g, c.parts(g)
 	v := g.view()
 	q := s.asked.request(g, v)
 	own := overrideOf(ctx)
 	own.Apply(&q)
 	details := Details{Policy: g.pipeline.Name()}
-	if len(v.retry) > 0 {
+	if v.Retry {
 		details.NoRetry = "a stream is not repeated"
 	}
-	if len(v.hedge) > 0 {
+	if v.Hedge {
 		details.NoHedge = "a stream is not repeated"
 	}
 	if s.call, err = g.pipeline.Begin(ctx, q); err != nil {
@@ -75,6 +78,8 @@ type clientStream struct {
 	desc   *grpc.StreamDesc
 	call   *sluice.Call
 	stop   func() bool // has the end of the context do nothing
+	// network says that what tells failures of the network from answers is read.
+	network bool
 
 	once sync.Once
 	cut  error // of the policy, which ended the stream; nil for none
@@ -86,7 +91,7 @@ func (s *clientStream) begin(streamer grpc.Streamer) (_ grpc.ClientStream, err e
 	defer func() {
 		if !returned {
 			s.stop()
-			s.settle(reducer.Fail)
+			s.settle(reducer.Fail, 0)
 		}
 	}()
 	// A caller may forget to read a stream to its end, but not to end its context or to
@@ -96,7 +101,7 @@ func (s *clientStream) begin(streamer grpc.Streamer) (_ grpc.ClientStream, err e
 	options := append(append([]grpc.CallOption(nil), s.asked.options...), grpc.OnFinish(func(error) {
 		if cc.GetState() == connectivity.Shutdown {
 			s.stop()
-			s.settle(reducer.Cancelled)
+			s.settle(reducer.Cancelled, 0)
 		}
 	}))
 	s.ClientStream, err = streamer(s.call.Context(), s.desc, cc, s.asked.method, options...)
@@ -118,21 +123,41 @@ func (s *clientStream) end(err error) error {
 	return err
 }
 
-// outcome returns what the end of the stream means.
-func (s *clientStream) outcome(err error) reducer.Outcome {
+// outcome returns what the end of the stream means, and the delay that it asks for.
+func (s *clientStream) outcome(err error) (reducer.Outcome, time.Duration) {
 	switch {
 	case err == io.EOF:
 		err = nil
 	case err != nil && errors.Is(s.asked.ctx.Err(), context.Canceled):
-		return reducer.Cancelled
+		return reducer.Cancelled, 0
 	case err != nil && s.call.Context().Err() != nil:
-		return reducer.Fail
+		return reducer.Fail, 0
 	}
-	return s.client.outcomeOf(s.guard, &s.asked, nil, err)
+	var trailer metadata.MD
+	if err != nil && s.ClientStream != nil && (s.network || s.guard.view().Obeys) {
+		trailer = s.Trailer()
+	}
+	outcome := s.client.outcomeOf(s.guard, &s.asked, nil, err, s.failure(err, trailer))
+	return outcome, s.guard.obeyed(outcome, err, trailer)
 }
 
-// settle gives the vote of the stream, and everything back. Only the first call counts.
-func (s *clientStream) settle(outcome reducer.Outcome) {
+// failure names the failure of the network that ended the stream.
+func (s *clientStream) failure(err error, trailer metadata.MD) policy.Failure {
+	switch {
+	case err == nil || !s.network:
+		return noFailure
+	case s.ClientStream == nil:
+		return failureOf(err, false, false)
+	}
+	// The stream is over, so nothing is waited for.
+	header, _ := s.ClientStream.Header()
+	_, connected := peer.FromContext(s.ClientStream.Context())
+	return failureOf(err, len(header) > 0 || len(trailer) > 0, connected)
+}
+
+// settle gives the vote of the stream, with the delay that its end asks for, and everything
+// back. Only the first call counts.
+func (s *clientStream) settle(outcome reducer.Outcome, after time.Duration) {
 	s.once.Do(func() {
 		var timeout *sluice.TimeoutError
 		ctx := s.call.Context()
@@ -140,7 +165,7 @@ func (s *clientStream) settle(outcome reducer.Outcome) {
 			s.cut = s.guard.refuse(timeout).err
 		}
 		defer s.call.Release()
-		s.call.Done(outcome)
+		s.call.DoneRetryAfter(outcome, after)
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/guards"
+	"github.com/sluice-go/sluice/policy"
 )
 
 // UnaryClientInterceptor guards every unary call with p.
@@ -48,7 +49,7 @@ func newClient(from *source, where string, options []ClientOption) *client {
 	for _, o := range options {
 		o.client(&c.settings)
 	}
-	c.warn(from, where)
+	c.warn(from, aClient, where)
 	return c
 }
 
@@ -148,6 +149,7 @@ type unaryCall struct {
 	trailers []*metadata.MD
 	peers    []*peer.Peer
 	pushback bool // trailers are read in any case
+	network  bool // what tells failures of the network from answers is read in any case
 }
 
 // exchange is what one attempt gets.
@@ -156,6 +158,7 @@ type exchange struct {
 	header, trailer metadata.MD
 	peer            peer.Peer
 	err             error
+	failure         policy.Failure
 }
 
 func (u *unaryCall) prepare(g *guard) {
@@ -166,10 +169,10 @@ func (u *unaryCall) prepare(g *guard) {
 	own.Apply(&u.asked)
 	u.details.Policy = g.pipeline.Name()
 	repeated, hedged := methodsOf(g.pipeline)
-	if u.asked.NoRetry = u.once(&own, len(v.retry) > 0, repeated, "the policy had no retry when the call began"); len(v.retry) > 0 {
+	if u.asked.NoRetry = u.once(&own, v.Retry, repeated, "the policy had no retry when the call began"); v.Retry {
 		u.details.NoRetry = u.asked.NoRetry
 	}
-	u.asked.NoHedge = u.once(&own, len(v.hedge) > 0, hedged, "the policy had no hedge when the call began")
+	u.asked.NoHedge = u.once(&own, v.Hedge, hedged, "the policy had no hedge when the call began")
 	if u.asked.NoHedge == "" {
 		message, ok := u.message.(proto.Message)
 		if u.prototype, u.hedged = u.reply.(proto.Message); ok && u.hedged {
@@ -179,10 +182,11 @@ func (u *unaryCall) prepare(g *guard) {
 			u.asked.NoHedge = "the messages are not those of protobuf, so they cannot be copied"
 		}
 	}
-	if len(v.hedge) > 0 {
+	if v.Hedge {
 		u.details.NoHedge = u.asked.NoHedge
 	}
-	u.pushback = u.asked.NoRetry == ""
+	u.pushback = u.asked.NoRetry == "" || v.Obeys
+	u.network = u.client.parts(g)
 	u.split()
 }
 
@@ -258,13 +262,13 @@ func (u *unaryCall) split() {
 // collect returns the options of an attempt.
 func (u *unaryCall) collect(x *exchange) []grpc.CallOption {
 	options := slices.Clip(u.rest)
-	if len(u.headers) > 0 {
+	if len(u.headers) > 0 || u.network {
 		options = append(options, grpc.Header(&x.header))
 	}
-	if len(u.trailers) > 0 || u.pushback {
+	if len(u.trailers) > 0 || u.pushback || u.network {
 		options = append(options, grpc.Trailer(&x.trailer))
 	}
-	if len(u.peers) > 0 {
+	if len(u.peers) > 0 || u.network {
 		options = append(options, grpc.Peer(&x.peer))
 	}
 	return options
@@ -285,7 +289,10 @@ func (u *unaryCall) attempt(ctx context.Context) (*exchange, error) {
 		// The runner knows whose end of the context it was.
 		return x, x.err
 	}
-	return x, u.client.judge(u.guard, &u.Call, x.reply, x.err, x.trailer)
+	if u.network && x.err != nil {
+		x.failure = failureOf(x.err, len(x.header) > 0 || len(x.trailer) > 0, x.peer.Addr != nil)
+	}
+	return x, u.client.judge(u.guard, &u.Call, x)
 }
 
 // reset removes what an earlier attempt wrote into a reply, because a codec may add to it.

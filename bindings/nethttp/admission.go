@@ -5,8 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/limiter"
-	"github.com/sluice-go/sluice/policy/refusals"
+	"github.com/sluice-go/sluice/internal/guards"
 )
 
 // Admission is what a Handler knows of a request that it let through.
@@ -44,18 +43,7 @@ func FromContext(ctx context.Context) (a Admission, ok bool) {
 		return a, false
 	}
 	a.Policy, a.Route = s.guard.pipeline.Name(), s.identity.route
-	v := s.guard.view()
-	if v.plan == nil {
-		return a, true
-	}
-	for _, state := range s.guard.pipeline.Limits(s.identity.request(), nil) {
-		// A document that changes meanwhile may have other steps.
-		if state.Step >= v.plan.Len() || v.plan.Shadow(state.Step) {
-			continue
-		}
-		c, _ := v.plan.Step(state.Step).Config.(limiter.Config)
-		a.Limits = append(a.Limits, Limit{v.plan.StepName(state.Step), refusals.Permits(c), state.Free, state.Next, state.Full})
-	}
+	a.Limits = guards.LimitsOf[Limit](s.guard.pipeline, &s.guard.view().View, s.identity.request())
 	return a, true
 }
 

@@ -68,7 +68,7 @@ func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target)
 	own := overrideOf(req.Context())
 	own.Apply(&c.request)
 	c.once = own.NoRetry
-	if v.keyed || g.pipeline.Traced() {
+	if v.Keyed || g.pipeline.Traced() {
 		c.request.Lookup = c.attributes.lookup
 	}
 	c.request.Holdable = true
@@ -78,7 +78,7 @@ func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target)
 		c.hedged, c.answers = true, map[*http.Response]hedgedAnswer{}
 		c.request.Discard = c.discard
 	}
-	if v.hedge {
+	if v.Hedge {
 		c.details.NoHedge = c.request.NoHedge
 	}
 	c.stalls = !c.hedged && c.upload.stalls()
@@ -92,7 +92,7 @@ func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target)
 	if stalled := c.request.Stalled; t.whole && !c.hedged {
 		c.request.Stalled = func() bool { return c.pauses.tooLong() || stalled != nil && stalled() }
 	}
-	if v.retry {
+	if v.Retry {
 		c.request.Abandon = c.abandon
 		c.request.NoRetry = c.noRetry()
 		c.details.NoRetry = c.request.NoRetry
@@ -137,7 +137,7 @@ func (c *call) noRetry() string {
 func (c *call) noHedge(v *view) string {
 	h := c.req.Header
 	switch {
-	case !v.hedge:
+	case !v.Hedge:
 		return "the policy had no hedge when the request came"
 	case c.once != "":
 		return c.once
@@ -349,14 +349,16 @@ func (c *call) answered(ctx context.Context, resp *http.Response, details *Detai
 	}
 	e := &guards.AttemptError{Err: &StatusError{StatusCode: resp.StatusCode, GRPC: int(code)}, Result: outcome}
 	if e.After, e.HasAfter = retryAfter(resp.Header, c.t.now); result != "" && !e.HasAfter {
-		e.After, e.HasAfter = pushback(resp)
+		if e.After, e.HasAfter = pushback(resp.Header, grpcPushback); !e.HasAfter {
+			e.After, e.HasAfter = pushback(resp.Trailer, grpcPushback)
+		}
 	}
 	return resp, c.kept(e)
 }
 
 // kept asks for no other attempt when the body is gone by now.
 func (c *call) kept(e *guards.AttemptError) error {
-	if (e.Result == reducer.Fail || e.Result == reducer.Throttle) && c.request.NoRetry == "" && c.guard.view().retry && !c.upload.repeatable() {
+	if (e.Result == reducer.Fail || e.Result == reducer.Throttle) && c.request.NoRetry == "" && c.guard.view().Retry && !c.upload.repeatable() {
 		e.After, e.HasAfter = -1, true
 		c.details.NoRetry = bodyTooLong
 	}

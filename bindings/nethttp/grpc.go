@@ -80,15 +80,13 @@ func (c *call) grpcResult(resp *http.Response, body *download) (code string, err
 	return code, err
 }
 
-// pushback returns the least delay that a failed answer of gRPC asks for, negative for no
-// retry.
-func pushback(resp *http.Response) (time.Duration, bool) {
-	text := resp.Header.Get(grpcPushback)
-	if text == "" {
-		text = resp.Trailer.Get(grpcPushback)
+// pushback returns the least delay that a failed answer of gRPC asks for in the first of the
+// fields that it has, negative for no retry.
+func pushback(h http.Header, fields ...string) (time.Duration, bool) {
+	for _, field := range fields {
+		if text := h.Get(field); text != "" {
+			return refusals.GRPCPushback(text), true
+		}
 	}
-	if text == "" {
-		return 0, false
-	}
-	return refusals.GRPCPushback(text), true
+	return 0, false
 }

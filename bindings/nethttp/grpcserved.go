@@ -31,5 +31,5 @@ func (s *served) begins() {
 // vote gives the vote of an answer that is over, unless a timeout has ended the attempt.
 func (s *served) vote() {
 	s.later = false
-	s.call.Done(s.outcome(s.status))
+	s.done(s.outcome(s.status))
 }

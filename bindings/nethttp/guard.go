@@ -2,7 +2,6 @@ package nethttp
 
 import (
 	"net/http"
-	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -10,32 +9,24 @@ import (
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/fallback"
-	"github.com/sluice-go/sluice/core/mechanism"
-	"github.com/sluice-go/sluice/core/mechanisms"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/timeout"
+	"github.com/sluice-go/sluice/internal/guards"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
-	"github.com/sluice-go/sluice/policy/refusals"
 )
 
 // guard is a pipeline with what is worked out once for each of its plans.
 type guard struct {
 	pipeline *sluice.Pipeline
-	seen     atomic.Pointer[view]
+	views    guards.Views[view]
 }
 
 // view is what a plan says to HTTP, immutable.
 type view struct {
-	plan       *pipeline.Plan
-	retry      bool
-	hedge      bool     // that is not in shadow
-	timed      bool     // a timeout may end the context of a request
-	keyed      bool     // a step asks for attributes
-	sent       []string // the attributes that a client may send twice
-	quotas     []string // the steps whose refusals mean that the caller asked too much
-	limits     []refusals.Limit
-	policy     []string                                   // the RateLimit-Policy header; to be copied before it is appended to
+	guards.View
+	timed      bool                                       // a timeout may end the context of a request
+	sent       []string                                   // the attributes that a client may send twice
 	rejections atomic.Pointer[map[rejectionOf]*rejection] // copied on a change
 	rate       atomic.Pointer[rejection]                  // of the only limit, by its rate; nil before the first
 	slow       time.Duration                              // the shortest time after which a breaker counts an answer as slow, 0 for none
@@ -53,27 +44,14 @@ func (g *guard) fallbackOf(r *http.Request) *fallback.Config {
 	return g.pipeline.Fallback()
 }
 
-func (g *guard) view() *view {
-	plan := g.pipeline.Plan()
-	v := g.seen.Load()
-	if v == nil || v.plan != plan {
-		v = newView(plan)
-		g.seen.Store(v)
-	}
-	return v
-}
+func (g *guard) view() *view { return g.views.Of(g.pipeline, (*view).fill) }
 
-func newView(plan *pipeline.Plan) *view {
+func (v *view) fill(plan *pipeline.Plan) {
+	v.View = guards.NewView(plan)
 	if plan == nil {
-		return &view{} // of a pipeline that refuses every request
+		return // of a pipeline that refuses every request
 	}
-	v := &view{plan: plan, retry: plan.RetryIndex() >= 0}
-	h := plan.HedgeIndex()
-	v.hedge = h >= 0 && !plan.Shadow(h)
-	v.limits = refusals.Limits(plan)
-	v.policy = slices.Clip([]string{refusals.PolicyField(v.limits)})
 	for _, attribute := range plan.Attributes() {
-		v.keyed = true
 		if strings.Contains(attribute, ":") {
 			v.sent = append(v.sent, attribute)
 		}
@@ -81,14 +59,10 @@ func newView(plan *pipeline.Plan) *view {
 	for i := range plan.Len() {
 		after := pipeline.ConfigOf[timeout.Config](plan.Step(i)).After
 		v.timed = v.timed || after > 0 && !plan.Shadow(i)
-		if mechanisms.Row(plan.Kind(i)).Traits.Has(mechanism.Quotas) {
-			v.quotas = append(v.quotas, plan.StepName(i))
-		}
 		if c, ok := plan.Step(i).Config.(breaker.Config); ok && !plan.Shadow(i) && c.SlowOver > 0 && (v.slow == 0 || c.SlowOver < v.slow) {
 			v.slow = c.SlowOver
 		}
 	}
-	return v
 }
 
 // slowed reports whether an answer to a request that began at a time is slow for a

@@ -23,7 +23,7 @@ import (
 // document, and of the handler's own answer when that is a failure.
 //
 // The vote is that of the status, at the moment at which the headers are
-// written; there the policy's timeouts end as well, unless WithWholeAnswers is given. Until then they end the
+// written, with their Retry-After for a breaker that obeys it; there the policy's timeouts end as well, unless WithWholeAnswers is given. Until then they end the
 // request's context, and a handler that returned without having written
 // anything is answered for with 503. A panic before the headers is a failure;
 // it goes on to the server. A bulkhead's place is held until the handler has
@@ -66,14 +66,10 @@ func newHandler(next http.Handler, from *source, options []Option) *Handler {
 			if err := g.pipeline.Err(); err != nil {
 				h.logger.Error("every request is refused", "error", err)
 			}
-			if v := g.view(); v.retry {
-				h.logger.Warn("a retry step has no effect in a handler, which runs once a request",
-					"policy", g.pipeline.Name(), "step", v.plan.StepName(v.plan.RetryIndex()))
-			}
-			if v := g.view(); v.hedge {
-				h.logger.Warn("a hedge step has no effect in a handler, which runs once a request",
-					"policy", g.pipeline.Name(), "step", v.plan.StepName(v.plan.HedgeIndex()))
-			}
+			g.view().Idle(func(mechanism, step string) {
+				h.logger.Warn("a "+mechanism+" step has no effect in a handler, which runs once a request",
+					"policy", g.pipeline.Name(), "step", step)
+			})
 		}
 	}
 	return h
@@ -106,10 +102,10 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	v := g.view()
 	var a *attributes
-	if v.keyed || g.pipeline.Traced() {
+	if v.Keyed || g.pipeline.Traced() {
 		a = &attributes{req: r, target: to, server: true, s: &h.settings}
 	}
-	if v.keyed {
+	if v.Keyed {
 		if err := a.check(v); err != nil {
 			body.answering()
 			h.refuse(w, r, g, sluice.Request{}, err)
@@ -276,7 +272,9 @@ func (s *served) settle() {
 		s.body.answering()
 		s.h.refuse(s.ResponseWriter, s.request, s.guard, s.identity.request(), err)
 	default:
-		s.WriteHeader(http.StatusOK)
+		if s.WriteHeader(http.StatusOK); s.later {
+			s.vote()
+		}
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/internal/guards"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/reducer"
@@ -68,29 +69,7 @@ func failureOf(err error) policy.Failure {
 	return document.Reset
 }
 
-// retryAfter reads Retry-After (RFC 9110 section 10.2.3): seconds, or a date,
-// which counts from the answer's own Date where it has one, so that clocks need
-// not agree. What cannot be read is ignored.
+// retryAfter reads the Retry-After of an answer.
 func retryAfter(h http.Header, now func() time.Time) (time.Duration, bool) {
-	text := strings.TrimSpace(h.Get("Retry-After"))
-	if text == "" {
-		return 0, false
-	}
-	if strings.Trim(text, "0123456789") == "" {
-		seconds, err := strconv.ParseInt(text, 10, 64)
-		const most = int64(1<<63-1) / int64(time.Second)
-		if err != nil || seconds > most {
-			seconds = most // more digits than that are a long time all the same
-		}
-		return time.Duration(seconds) * time.Second, true
-	}
-	at, err := http.ParseTime(text)
-	if err != nil {
-		return 0, false
-	}
-	from, err := http.ParseTime(h.Get("Date"))
-	if err != nil {
-		from = now()
-	}
-	return max(0, at.Sub(from)), true
+	return guards.RetryAfter(h.Get("Retry-After"), h.Get("Date"), now)
 }

@@ -33,7 +33,7 @@ func (s *settings) limitFields(g *guard, q sluice.Request, refused *sluice.Rejec
 }
 
 // shows reports whether answers have headers about limits.
-func (s *settings) shows(v *view) bool { return (s.fields || s.legacy) && len(v.limits) > 0 }
+func (s *settings) shows(v *view) bool { return (s.fields || s.legacy) && len(v.Limits) > 0 }
 
 // fields makes the values of states.
 func (v *view) fields(states []sluice.LimitState, refused *sluice.RejectedError) (f fields, ok bool) {
@@ -45,7 +45,7 @@ func (v *view) fields(states []sluice.LimitState, refused *sluice.RejectedError)
 		if l == nil {
 			continue
 		}
-		remaining, reset := uint64(state.Free), refusals.CeilSeconds(guards.Reset(state, v.plan, refused))
+		remaining, reset := uint64(state.Free), refusals.CeilSeconds(guards.Reset(state, v.Plan, refused))
 		if len(b) > 0 {
 			b = append(b, ", "...)
 		}
@@ -54,14 +54,14 @@ func (v *view) fields(states []sluice.LimitState, refused *sluice.RejectedError)
 			f.limit, f.remaining, f.reset = l.Burst, remaining, reset
 		}
 	}
-	f.rateLimit, f.policy = string(b), guards.PolicyOf(v.plan, v.limits, v.policy, states)
+	f.rateLimit, f.policy = string(b), v.PolicyOf(states)
 	return f, len(b) > 0
 }
 
 func (v *view) limit(step int) *refusals.Limit {
-	for i := range v.limits {
-		if v.limits[i].Step == step {
-			return &v.limits[i]
+	for i := range v.Limits {
+		if v.Limits[i].Step == step {
+			return &v.Limits[i]
 		}
 	}
 	return nil

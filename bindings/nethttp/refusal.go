@@ -5,7 +5,6 @@ import (
 	"errors"
 	"maps"
 	"net/http"
-	"slices"
 	"strconv"
 	"sync/atomic"
 	"time"
@@ -148,7 +147,7 @@ func (s *settings) rejection(h http.Header, g *guard, q sluice.Request, e *sluic
 		v.after[0] = t.after
 		h["Retry-After"] = v.after[:]
 		if s.fields || s.legacy {
-			s.replaceFields(h, &fields{rateLimit: t.field, policy: view.policy, limit: l.Burst, reset: t.reset}, v, none)
+			s.replaceFields(h, &fields{rateLimit: t.field, policy: view.Policy, limit: l.Burst, reset: t.reset}, v, none)
 		}
 		return a
 	}
@@ -165,10 +164,10 @@ func (s *settings) rejection(h http.Header, g *guard, q sluice.Request, e *sluic
 // soleLimit returns the limit that refused a request, where it is the only one of the policy
 // and has no permit left, so that nothing about it has to be asked; else nil.
 func (v *view) soleLimit(q sluice.Request, e *sluice.RejectedError) *refusals.Limit {
-	if e.Reason != reducer.ReasonRate || e.RetryAfter < 0 || q.Cost > 1 || len(v.limits) != 1 || v.plan.StepName(v.limits[0].Step) != e.Step {
+	if e.Reason != reducer.ReasonRate || e.RetryAfter < 0 || q.Cost > 1 || len(v.Limits) != 1 || v.Plan.StepName(v.Limits[0].Step) != e.Step {
 		return nil
 	}
-	return &v.limits[0]
+	return &v.Limits[0]
 }
 
 // retryTexts are the header values of a refusal that depend on its time, immutable.
@@ -215,7 +214,7 @@ func (v *view) rejection(e *sluice.RejectedError) *rejection {
 	if known != nil && (*known)[of] != nil {
 		return (*known)[of]
 	}
-	r := newRejection(slices.Contains(v.quotas, e.Step), e)
+	r := newRejection(v.IsQuota(e.Step), e)
 	next := map[rejectionOf]*rejection{of: r}
 	if known != nil {
 		maps.Copy(next, *known)

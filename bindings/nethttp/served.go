@@ -156,7 +156,7 @@ func (s *served) WriteHeader(status int) {
 	} else if s.call != nil {
 		outcome := s.outcome(status)
 		if s.later = s.taking != nil && status != http.StatusSwitchingProtocols; !s.later {
-			s.call.Done(outcome)
+			s.done(outcome)
 		}
 		if failed := s.body.failure(); failed.late() {
 			s.replace(failed.answer(s.request))
@@ -171,6 +171,19 @@ func (s *served) WriteHeader(status int) {
 	}
 	s.start()
 	s.ResponseWriter.WriteHeader(status)
+}
+
+// done gives the vote of the handler's answer, with its Retry-After where a breaker of the
+// policy obeys it.
+func (s *served) done(outcome reducer.Outcome) {
+	var after time.Duration
+	if fallback.Covers(outcome) && s.guard.view().Obeys {
+		var told bool
+		if after, told = retryAfter(s.Header(), s.now); !told && s.grpc {
+			after, _ = pushback(s.Header(), grpcPushback, http.TrailerPrefix+grpcPushback)
+		}
+	}
+	s.call.DoneRetryAfter(outcome, after)
 }
 
 // replace writes an answer in place of the handler's. What the handler said of its

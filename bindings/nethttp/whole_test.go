@@ -248,3 +248,17 @@ func TestWholeAnswerOfAFallback(t *testing.T) {
 		assert.Equal(t, "other", text(t, resp))
 	})
 }
+
+// TestEmptyAnswersVote: a handler that returns without an answer has given one, whose vote
+// counts, also where votes wait for the end of the answer.
+func TestEmptyAnswersVote(t *testing.T) {
+	for name, options := range map[string][]nethttp.Option{"headers": nil, "whole": {nethttp.WithWholeAnswers()}} {
+		t.Run(name, func(t *testing.T) {
+			p := policyOf(t, "steps: [{breaker: {window: {calls: 2}, minimum: 2}}]")
+			var ends []string
+			p.Listen(func(e sluice.Event) { ends = append(ends, e.Outcome.String()) }, sluice.EventEnd)
+			serve(nethttp.NewHandler(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}), p, options...), get(t, "/"))
+			assert.Equal(t, []string{"ok"}, ends)
+		})
+	}
+}

@@ -63,13 +63,23 @@ const (
 	Evicted
 	// Manual: an operator changed a step or a key by hand. Only a host emits it.
 	Manual
+
+	// The kinds from here on are events of a set of policies. Only hosts that have one
+	// emit them.
+
+	// Added: a policy came to the set.
+	Added
+	// Replaced: a policy of the set changed.
+	Replaced
+	// Removed: a policy left the set.
+	Removed
 	kindCount
 )
 
 var kindNames = [kindCount]string{
 	"", "admit", "wait", "reject", "expire", "timeout", "lapse", "retry", "end", "configured",
 	"hedge", "failed", "cancel", "drop", "change", "full", "inject", "start",
-	"granted", "slow", "drained", "evicted", "manual",
+	"granted", "slow", "drained", "evicted", "manual", "added", "replaced", "removed",
 }
 
 // Logged reports whether the decision log has decisions of the kind.

@@ -111,8 +111,8 @@ func (c *Call) Skipped(i int) bool { return c.Skips&(1<<i) != 0 }
 // InShadow reports whether step i enforces nothing for the call.
 func (c *Call) InShadow(i int) bool { return c.Shadows&(1<<i) != 0 }
 
-// omit takes an attempt past a step that does not apply to the call.
-func (a *Attempt) omit(i int) {
+// Omit takes an attempt past a step that does not apply to the call.
+func (a *Attempt) Omit(i int) {
 	a.Entered = uint8(i + 1)
 	a.Slots[i] = reducer.Permit{Mark: clock.Never}
 }

@@ -191,7 +191,7 @@ func (p *Plan) enter(h Host, c *Call, k uint8, from int, now clock.Mark) Effect 
 	}
 	for i, bit := from, uint16(1)<<from; i < end; i, bit = i+1, bit<<1 {
 		if c.Skips&bit != 0 {
-			a.omit(i)
+			a.Omit(i)
 			continue
 		}
 		special := p.special&bit != 0 && (p.ends&bit != 0 || h.Missing(i))

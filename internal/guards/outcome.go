@@ -1,13 +1,9 @@
 package guards
 
 import (
-	"slices"
-
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
-	"github.com/sluice-go/sluice/policy/refusals"
 )
 
 // DefaultOutcomes is what a document has when it does not say.
@@ -27,15 +23,4 @@ func Outcomes(option *policy.Outcomes, p *sluice.Pipeline) *policy.Outcomes {
 		return &own.Outcomes
 	}
 	return &DefaultOutcomes
-}
-
-// PolicyOf returns the values of RateLimit-Policy for the limits that apply to a call:
-// all, the values for all limits of the plan, unless conditions leave some out.
-func PolicyOf(plan *pipeline.Plan, limits []refusals.Limit, all []string, states []sluice.LimitState) []string {
-	if len(states) >= len(limits) || !plan.Conditional() {
-		return all
-	}
-	return []string{refusals.PolicyFieldOf(limits, func(step int) bool {
-		return slices.ContainsFunc(states, func(state sluice.LimitState) bool { return state.Step == step })
-	})}
 }

@@ -225,7 +225,10 @@ func (r *run) prepare(ctx context.Context, p *Pipeline, l *binding, q *Request, 
 		l.plan.Price(&r.call, &costs)
 	}
 	if l.plan.Conditional() {
-		applies := l.plan.ConditionsBy(r.request.lookup)
+		applies := pipeline.Conditions{Skips: l.skips}
+		if !l.applied {
+			applies = l.plan.ConditionsBy(r.request.lookup)
+		}
 		e = l.plan.Apply(&r.call, &applies)
 	}
 	r.call.NoRetry = q.NoRetry != ""

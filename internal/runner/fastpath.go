@@ -5,6 +5,7 @@ import (
 	"context"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -78,14 +79,80 @@ type fastPathStep struct {
 	place bool
 }
 
-// planFastPath determines whether the calls of a binding have a fast path: a binding
-// with at most fastPathSteps cells, at most fastPathKeys of them with keys, and without
-// costs and charges of steps has one, if all its steps apply to all calls.
-func (l *binding) planFastPath(own *sync.Mutex) {
-	if l.plan.HedgeIndex() >= 0 || l.plan.Injects() || l.leases != 0 || l.plan.Costed() != 0 || l.plan.Settles() || l.plan.Varies() {
+// mostVariants is how many variants of a binding are kept. A call of another one has no
+// fast path: clients may choose the attributes.
+const mostVariants = 16
+
+// variants are the bindings of calls to which different steps of a plan apply, made at the
+// first call of each.
+type variants struct {
+	mu   sync.Mutex
+	list atomic.Pointer[[]*binding]
+}
+
+// of returns the variant of a binding for calls to which some steps do not apply, nil where
+// there are too many.
+func (v *variants) of(base *binding, skips uint16, own *sync.Mutex) *binding {
+	if l := v.find(skips); l != nil {
+		return l
+	}
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if l := v.find(skips); l != nil {
+		return l
+	}
+	var list []*binding
+	if known := v.list.Load(); known != nil {
+		list = *known
+	}
+	if len(list) == mostVariants {
+		return nil
+	}
+	l := *base
+	l.variants, l.applied, l.skips = nil, true, skips
+	l.planFastPath(own)
+	list = append(list[:len(list):len(list)], &l)
+	v.list.Store(&list)
+	return &l
+}
+
+func (v *variants) find(skips uint16) *binding {
+	if list := v.list.Load(); list != nil {
+		for _, l := range *list {
+			if l.skips == skips {
+				return l
+			}
+		}
+	}
+	return nil
+}
+
+// planFastPaths determines whether the calls of a binding may have a fast path: those of a
+// plan without a hedge, chaos, leases, costs, charges and shares of the calls. Where steps
+// apply to some calls alone, each variant has one or not.
+func (l *binding) planFastPaths(own *sync.Mutex) {
+	if l.plan.HedgeIndex() >= 0 || l.plan.Injects() || l.leases != 0 || l.plan.Costed() != 0 || l.plan.Settles() {
 		return
 	}
+	for i := range l.plan.Len() {
+		if l.plan.Settings(i).Enforce.Partial() {
+			return
+		}
+	}
+	if l.plan.Conditional() {
+		l.variants = new(variants)
+	} else {
+		l.planFastPath(own)
+	}
+}
+
+// planFastPath makes the fast path of a binding with at most fastPathSteps cells, at most
+// fastPathKeys of them with keys, beside those of steps that do not apply.
+func (l *binding) planFastPath(own *sync.Mutex) {
 	_, budget := l.plan.Consults()
+	if budget >= 0 && l.skips&(1<<budget) != 0 {
+		budget = noStep
+	}
 	if budget >= 0 {
 		l.budget, l.tallies = l.cells[budget], l.plan.Tallies()
 	}
@@ -95,6 +162,7 @@ func (l *binding) planFastPath(own *sync.Mutex) {
 		s := l.plan.Step(i)
 		c := pipeline.ConfigOf[timeout.Config](s)
 		switch {
+		case l.skips&(1<<i) != 0:
 		case c.After > 0:
 			if !s.Shadow {
 				if l.cut == 0 || c.After < l.cut {
@@ -149,11 +217,29 @@ func sooner(a, b time.Duration) time.Duration {
 	return a
 }
 
+// choose takes the variant of the steps that apply to the call, where it has one. It calls
+// code of the user, so the caller holds no lock.
+func (l *fastPath) choose(q *Request) {
+	x := l.layout.plan.ConditionsBy(q.lookup)
+	if x.Denied || x.Allowed {
+		return
+	}
+	if v := l.layout.variants.of(l.layout, x.Skips, &l.pipeline.shared); v != nil {
+		l.layout = v
+	}
+}
+
 // enter takes the call through all steps. It returns false where a run must continue
 // it.
 func (l *fastPath) enter(q *Request) bool {
 	l.layout = l.pipeline.layout.Load()
-	if !l.layout.hasFastPath || q.Classify != nil || q.Informed || l.twoPhase && q.Holdable || l.ctx.Err() != nil || l.layout.softens && l.pipeline.Hears(decision.Timeout) {
+	if q.Classify != nil || q.Informed || l.twoPhase && q.Holdable || l.ctx.Err() != nil {
+		return false
+	}
+	if l.layout.variants != nil {
+		l.choose(q)
+	}
+	if !l.layout.hasFastPath || l.layout.softens && l.pipeline.Hears(decision.Timeout) {
 		return false
 	}
 	var keys *[fastPathKeys]string
@@ -565,7 +651,11 @@ func (r *run) take(l *fastPath, q *Request) {
 	var held uint16
 	at := uint8(0)
 	for i := range plan.Len() {
-		if !plan.Asks(i) {
+		switch {
+		case r.call.Skipped(i):
+			r.call.Omit(i)
+			continue
+		case !plan.Asks(i):
 			plan.Skip(&r.call.Attempt, i, l.began)
 			continue
 		}

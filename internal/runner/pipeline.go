@@ -47,6 +47,12 @@ type binding struct {
 	races   bool   // attempts run beside each other
 	leases  uint16 // steps whose places have a lease
 
+	// Of a plan whose steps apply to some calls alone. applied says that this is the binding
+	// of calls to which the steps skips do not apply.
+	variants *variants // nil where no variant has a fast path
+	applied  bool
+	skips    uint16
+
 	// Of the fast path, where the plan has one.
 	hasFastPath bool
 	shares      bool          // it asks cells that all calls of the pipeline share
@@ -184,7 +190,7 @@ func (p *Pipeline) bind(plan *pipeline.Plan, about any, old *binding) (l *bindin
 	h := plan.HedgeIndex()
 	l.races = h >= 0 && !plan.Shadow(h)
 	if p.Classifier == nil && !p.Informs {
-		l.planFastPath(&p.shared)
+		l.planFastPaths(&p.shared)
 	}
 	return l, all
 }

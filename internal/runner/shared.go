@@ -158,7 +158,8 @@ func (m *Mechanisms) configure(list []Rebinding) (all CellEvents, err error) {
 // withShared returns a plan with the settings that another one has for the mechanisms that
 // both share: the plan itself where these are the same.
 func withShared(plan, other *pipeline.Plan) (*pipeline.Plan, error) {
-	next := pipeline.Policy{Name: plan.Name(), Fallback: plan.Fallback(), Pass: plan.Len() == 0}
+	next := plan.Conditions()
+	next.Name, next.Fallback, next.Pass = plan.Name(), plan.Fallback(), plan.Len() == 0
 	changed := false
 	for i := range plan.Len() {
 		s := plan.Step(i)

@@ -132,8 +132,9 @@ func (c *Call) Limits(f func(LimitState)) {
 	l.limits(&s.request, now, f)
 }
 
-// Done settles the call. Only the first call counts.
-func (c *Call) Done(o reducer.Outcome) {
+// Done settles the call. after is the retry-after of the answer, 0 or less for none. Only
+// the first call counts.
+func (c *Call) Done(o reducer.Outcome, after time.Duration) {
 	s := c.phases.Swap(nil)
 	if s == nil {
 		return
@@ -153,7 +154,7 @@ func (c *Call) Done(o reducer.Outcome) {
 	s.free()
 	defer r.ended()
 	// Done has no error to return: its caller named the outcome.
-	_, _ = r.settle(o, false, 0, nil)
+	_, _ = r.settle(o, after > 0, max(0, after), nil)
 	r.done = true
 }
 
@@ -161,7 +162,7 @@ func (c *Call) Done(o reducer.Outcome) {
 // cancelled.
 func (c *Call) Release() {
 	if c.phases.Load() != nil {
-		c.Done(reducer.Cancelled)
+		c.Done(reducer.Cancelled, 0)
 	}
 	if c.release != nil {
 		c.release()

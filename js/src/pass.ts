@@ -1,6 +1,7 @@
 import { NONE, OUTCOME_FAIL, OUTCOME_IGNORE, OUTCOME_OK, OUTCOME_THROTTLE } from './abi.js';
 import type { Running } from './attempt.js';
 import { Call, type Runner } from './call.js';
+import { retryAfterOf } from './meaning.js';
 import { hooksOf, type PipelineCallOptions } from './pipeline-options.js';
 import type { Layout } from './plan.js';
 import type { Quota, Rejection } from './types.js';
@@ -41,14 +42,17 @@ export class PipelinePass {
     return () => this.#call.conclude(this.#given, OUTCOME_OK);
   }
 
-  /** The call failed, with an error for listeners. */
+  /**
+   * The call failed, with an error for listeners. The `retryAfter` of the error, in milliseconds, opens breakers with
+   * `obey_retry_after`, in a policy without a `retry`.
+   */
   get failure(): (error?: unknown) => void {
     return (error) => this.#call.conclude(this.#given, OUTCOME_FAIL, error);
   }
 
-  /** The dependency refused by a limit of its own. */
-  get throttle(): () => void {
-    return () => this.#call.conclude(this.#given, OUTCOME_THROTTLE);
+  /** The dependency refused by a limit of its own. The error is as that of `failure`. */
+  get throttle(): (error?: unknown) => void {
+    return (error) => this.#call.conclude(this.#given, OUTCOME_THROTTLE, error);
   }
 
   /** Neither: it says nothing about the dependency. */
@@ -104,7 +108,9 @@ export class HandCall extends Call {
   /** The caller says how its attempt ended. */
   conclude(given: Running, outcome: number, error?: unknown): void {
     if (!this.ended(given, error !== undefined, error, undefined)) return;
-    // The caller makes no further attempt.
-    this.runner.finish(this, given.attempt, outcome, outcome === OUTCOME_OK ? NONE : -1, given.spent);
+    // The caller makes no further attempt, and a retry would wait for one.
+    const retries = this.layout.steps.some(({ mechanism }) => mechanism === 'retry');
+    const after = retries ? -1 : retryAfterOf(undefined, error, undefined);
+    this.runner.finish(this, given.attempt, outcome, outcome === OUTCOME_OK ? NONE : after, given.spent);
   }
 }

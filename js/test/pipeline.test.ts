@@ -434,3 +434,43 @@ test('a listener of ends may begin a call, which takes the slot of the one that 
   expect(await Promise.all(later)).toMatchObject([{ ok: false, reason: 'timeout' }]);
   expect(calls.running).toBe(0);
 });
+
+describe('an admission by hand', () => {
+  const obeys = { breaker: { window: { calls: 10 }, obey_retry_after: '1m' } } as const;
+  const later = { retryAfter: 20_000 };
+
+  test('opens a breaker by the retryAfter of its error', () => {
+    const rows = [
+      ['failure', later, 20_000],
+      ['throttle', later, 20_000],
+      ['failure', { retryAfter: 3_600_000 }, 60_000],
+      ['failure', { retryAfter: -1 }, undefined],
+      ['failure', { retryAfter: 'soon' }, undefined],
+      ['failure', undefined, undefined],
+      ['throttle', undefined, undefined],
+    ] as const;
+    for (const [end, error, open] of rows) {
+      const p = pipeline([obeys, { timeout: '5s' }], { clock: virtualClock() });
+      const pass = p.tryAcquire();
+      if (pass.ok) pass[end](error);
+      if (open === undefined) expect(p.tryAcquire().ok, `${end} ${String(error)}`).toBe(true);
+      else expect(p.tryAcquire()).toMatchObject({ step: 'breaker', reason: 'open', retryAfter: open });
+    }
+    const deaf = pipeline([{ breaker: { window: { calls: 10 } } }], { clock: virtualClock() });
+    const pass = deaf.tryAcquire();
+    if (pass.ok) pass.failure(later);
+    expect(deaf.tryAcquire().ok).toBe(true);
+  });
+
+  test('is one attempt beside a retry, whatever its error says', async () => {
+    const clock = virtualClock();
+    const p = pipeline([{ retry: { attempts: 3 } }, obeys, { bulkhead: 1 }], { clock });
+    const heard: string[] = [];
+    p.on(({ kind }) => heard.push(kind));
+    const pass = await p.acquire();
+    if (pass.ok) pass.failure(later);
+    await clock.advance(60_000);
+    expect(heard).toEqual(['admit', 'end']);
+    expect(p.tryAcquire().ok).toBe(true);
+  });
+});

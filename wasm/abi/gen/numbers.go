@@ -39,7 +39,8 @@ func wordsOf[T ~uint8](name func(T) string) (words []string) {
 
 func groups() []group {
 	return []group{
-		{"kinds of decisions", "DECISION", "KINDS", "What a pipeline decided.", wordsOf(decision.Kind.String)},
+		// The npm package has no set of policies, so it has none of its kinds.
+		{"kinds of decisions", "DECISION", "KINDS", "What a pipeline decided.", wordsOf(decision.Kind.String)[:decision.Added]},
 		{"outcomes", "OUTCOME", "OUTCOMES", "How an attempt or a call ended.", wordsOf(reducer.Outcome.String)},
 		{"reasons", "REASON", "REASONS", "Why a permit was refused, a wait ended, or a retry gave up.", wordsOf(reducer.Reason.String)},
 		{"verdicts", "VERDICT", "", "What a cell answers.", wordsOf(reducer.Verdict.String)},

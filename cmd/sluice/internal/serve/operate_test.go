@@ -448,6 +448,20 @@ func TestTail(t *testing.T) {
 	assert.Equal(t, calls, detailed.stream.Dropped(), "a tail that is stopped gets nothing")
 }
 
+// TestEventsOfADocument are kept: what a new document changed of the policies.
+func TestEventsOfADocument(t *testing.T) {
+	o := operatorOf(t)
+	assert.Empty(t, o.last(10), "the first document is no change")
+	require.NoError(t, o.set.Reload("policy.yaml", []byte(operated)))
+	assert.Empty(t, o.last(10))
+	require.NoError(t, o.set.Reload("policy.yaml", []byte("version: 1\npolicies: {api: {steps: [limit: 1/1h]}, new: {pass: true}}")))
+	var got []string
+	for _, e := range o.last(10) {
+		got = append(got, e.Kind+" "+e.Policy)
+	}
+	assert.Equal(t, []string{"replaced api", "added new", "removed keys"}, got)
+}
+
 // TestLastEventID continues after the event that a reader has, of this process alone.
 func TestLastEventID(t *testing.T) {
 	o := operatorOf(t)

@@ -26,7 +26,9 @@ const (
 
 // notable are the kinds that concern more than one request. Their events are kept; those
 // of requests are not, there may be a hundred thousand a second.
-var notable = []sluice.EventKind{sluice.EventChange, sluice.EventManual, sluice.EventFull}
+var notable = []sluice.EventKind{
+	sluice.EventChange, sluice.EventManual, sluice.EventFull, sluice.EventAdded, sluice.EventReplaced, sluice.EventRemoved,
+}
 
 // isNotable reports whether an event concerns more than one request.
 func isNotable(k sluice.EventKind) bool { return slices.Contains(notable, k) }

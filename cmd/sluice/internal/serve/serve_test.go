@@ -234,3 +234,28 @@ func TestBadDocument(t *testing.T) {
 	require.Error(t, err)
 	assert.Contains(t, err.Error(), "p.yaml:1:1:")
 }
+
+// TestObeysRetryAfter: an answer of the upstream that says when to come back, in either form,
+// opens a breaker that obeys it.
+func TestObeysRetryAfter(t *testing.T) {
+	for name, after := range map[string]func() string{
+		"seconds": func() string { return "1800" },
+		"date":    func() string { return time.Now().Add(30 * time.Minute).UTC().Format(http.TimeFormat) },
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := run(t, "version: 1\npolicies: {api: {steps: [{breaker: {window: {calls: 10}, obey_retry_after: 1h}}]}}\nroutes: [{path: /**, policy: api}]\n",
+				http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+					w.Header().Set("Retry-After", after())
+					w.WriteHeader(http.StatusServiceUnavailable)
+				}))
+			for _, want := range []string{"", "open"} {
+				resp, _ := get(t, p.url+"/")
+				assert.Equal(t, 503, resp.StatusCode)
+				assert.Equal(t, want, resp.Header.Get("X-Throttle-Reason"))
+				if want != "" {
+					assert.Regexp(t, `^1(800|79\d)$`, resp.Header.Get("Retry-After"))
+				}
+			}
+		})
+	}
+}

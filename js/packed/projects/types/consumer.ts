@@ -356,6 +356,7 @@ if (held.ok) {
   held.failure(new Error('mine'));
   held.success();
   held.throttle();
+  held.throttle(new Error('busy'));
   held.ignore();
   held.renew();
 }
