@@ -80,7 +80,7 @@ func (c *Config) Check() error {
 }
 
 // End returns the mark of the end of the window that a mark is in: the next one at which
-// the zone has a date of another window. It is later than the mark, or clock.Never.
+// the zone has a date of a later window. It is later than the mark, or clock.Never.
 func (c *Config) End(at clock.Mark) clock.Mark {
 	const second = int64(time.Second)
 	seconds, nanos := split(int64(at))
@@ -104,7 +104,7 @@ func split(nanos int64) (seconds, rest int64) {
 
 const day = 24 * 60 * 60
 
-// next returns the least second after one at which the zone has a date of another window.
+// next returns the least second after one at which the zone has a date of a later window.
 func (z *Zone) next(u Unit, at int64) int64 {
 	offset, change := z.around(at)
 	boundary := int64(after(u, floor(at+int64(offset)))) * day

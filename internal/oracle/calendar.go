@@ -8,7 +8,7 @@ import (
 )
 
 // windowEnd returns the end of the window of the calendar that a mark is in: of all marks
-// at which the date may change, the first one behind the mark at which it is in another
+// at which the date may change, the first one behind the mark at which it is in a later
 // window.
 func windowEnd(c calendar.Config, now int64) int64 {
 	at := wallTime(c, now)
@@ -27,7 +27,7 @@ func windowEnd(c calendar.Config, now int64) int64 {
 	slices.SortFunc(ends, time.Time.Compare)
 	window := windowName(c, at)
 	for _, end := range ends {
-		if end.After(at) && windowName(c, end) != window {
+		if end.After(at) && windowName(c, end) > window {
 			return now + int64(end.Sub(at))
 		}
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
+	"github.com/sluice-go/sluice/core/calendar"
 	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -235,10 +236,13 @@ var plainer = []func(*pipeline.Step){
 	change(func(c *limiter.Config) { c.Queue = min(c.Queue, 1) }),
 	change(func(c *limiter.Config) { c.Burst = min(c.Burst, 1) }),
 	change(func(c *limiter.Config) {
-		if c.Algorithm != limiter.TokenBucket {
+		if c.Algorithm != limiter.TokenBucket && c.Calendar.Unit == calendar.NoUnit {
 			c.Algorithm, c.Burst = limiter.TokenBucket, c.Count
 		}
 	}),
+	change(func(c *limiter.Config) { c.Calendar = calendar.Config{} }),
+	change(func(c *limiter.Config) { c.Calendar.Zone = calendar.Zone{} }),
+	change(func(c *limiter.Config) { c.Calendar.Zone = calendar.Zone{Offset: c.Calendar.Zone.Offset} }),
 	change(func(c *limiter.Config) { c.Count = min(c.Count, 1) }),
 	change(func(c *bulkhead.Config) { c.Queue, c.Wait, c.Order = 0, 0, limiter.Oldest }),
 	change(func(c *bulkhead.Config) { c.Wait = 0 }),
