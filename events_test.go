@@ -426,11 +426,16 @@ func TestListenerPanics(t *testing.T) {
 			require.NoError(t, do(p, stubborn(2*time.Second)))
 		}
 		assert.Equal(t, []int{6, 1, 6}, []int{before, panicked, after})
-		l := limited(t, rate(9, time.Second), quiet())
-		l.Listen(func(sluice.Event) { panicked++; panic("listener") })
-		assert.True(t, l.Allow())
-		assert.True(t, l.Allow())
-		assert.Equal(t, 2, panicked)
+		before, after, panicked = 0, 0, 0
+		l := limited(t, rate(2, time.Second), quiet())
+		l.Listen(func(sluice.Event) { before++ })
+		l.Listen(func(sluice.Event) { panicked++; panic("listener") }, sluice.EventAdmit)
+		l.Listen(func(sluice.Event) { panicked++; panic("listener") }, sluice.EventReject)
+		l.Listen(func(sluice.Event) { after++ })
+		for i := range 4 {
+			assert.Equal(t, i < 2, l.Allow())
+		}
+		assert.Equal(t, []int{4, 2, 4}, []int{before, panicked, after})
 		for _, x := range []*panicking{{at: sluice.EventAdmit}, {at: sluice.EventEnd}, {at: sluice.EventLapse}} {
 			p.Observe(x)
 			heard := sentencesOf(p)

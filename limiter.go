@@ -131,7 +131,9 @@ func (w *word) take(n uint32, now clock.Mark) (tat int64, ok bool) {
 func (l *Limiter) took(w *word, tat int64, n uint32, ok bool, now clock.Mark) {
 	switch {
 	case ok:
-		l.events.admitted(noContext, "", n, now)
+		if l.events.listeners.Hears(decision.Admit) {
+			l.events.admitted(noContext, "", n, now)
+		}
 	case l.events.listeners.Hears(decision.Reject):
 		l.events.answered(noContext, "", n, peekBucket(w.bucket, clock.Mark(tat), n, now), now)
 	}
@@ -269,7 +271,7 @@ func (l *Limiter) Drain() {
 	if l.settings != nil {
 		now := l.Now()
 		l.step(reducer.Action{Kind: reducer.Drain}, now)
-		l.events.emit(noContext, now, &runner.Event{Kind: decision.Drained})
+		l.events.emit(noContext, now, &Event{Kind: decision.Drained})
 	}
 }
 

@@ -203,40 +203,58 @@ func (l *fastPath) enter(q *Request) bool {
 			l.traced = l.pipeline.record(q, l.began, l.deadline)
 		}
 		if all {
-			l.admitted(to, q)
+			l.observed(to, decision.Admit, q)
 		}
 	}
 	return all
 }
 
-// admitted reports that the attempt starts. Its event is not in the frame of enter, which
-// every call would clear; succeeded is apart for the same reason.
-func (l *fastPath) admitted(to *listening, q *Request) {
+// observed records and emits that the attempt starts, or that the call succeeded.
+func (l *fastPath) observed(to *listening[Event], kind decision.Kind, q *Request) {
 	if l.traced != nil {
+		l.record()
+	}
+	if to.kinds.has(kind) {
+		l.emit(to, 0, q)
+	}
+}
+
+// emit gives the listeners from one on the event that the attempt starts or, after the
+// function returned, that the call succeeded. One that panics does not get it again.
+func (l *fastPath) emit(to *listening[Event], first int, q *Request) {
+	at, id := first, l.pipeline.RequestOf(l.ctx, q.ID)
+	defer func() {
+		if at < len(to.functions) && l.pipeline.Panicked(to.functions[at], recover()) {
+			l.emit(to, at+1, q)
+		}
+	}()
+	kind, now := decision.Admit, l.began
+	if l.returned != clock.Always {
+		kind, now = decision.End, l.returned
+	}
+	for ; at < len(to.functions); at++ {
+		x := to.functions[at]
+		switch {
+		case !x.kinds.has(kind):
+		case x.teller != nil:
+			x.teller.Tell(l.ctx, kind, q.Key, q.cost(), id, now, now.Sub(l.began))
+		case kind == decision.Admit:
+			x.observer.Admitted(l.pipeline.name)
+		default:
+			x.observer.Succeeded(l.pipeline.name, l.ctx, now.Sub(l.began))
+		}
+	}
+}
+
+// record records the attempt that starts, or the end of a call whose function succeeded.
+// The decision is not in the frame of enter, which every call would clear.
+func (l *fastPath) record() {
+	if l.returned == clock.Always {
 		l.traced.Decide(&decision.Decision{At: l.began, Kind: decision.Admit, Attempt: 1})
+		return
 	}
-	if to.kinds.has(decision.Admit) {
-		l.tell(to, decision.Admit, q, l.began)
-	}
-}
-
-// succeeded reports the end of a call whose function succeeded.
-func (l *fastPath) succeeded(to *listening, q *Request, now clock.Mark) {
-	if l.traced != nil {
-		l.traced.Done(now, 0, reducer.OK, false, 0)
-		l.traced.Decide(&decision.Decision{At: now, Kind: decision.End, Outcome: reducer.OK, Attempt: 1, Last: true})
-	}
-	if to.kinds.has(decision.End) {
-		l.tell(to, decision.End, q, now)
-	}
-}
-
-// tell emits an event that has no more fields than those of Teller.
-func (l *fastPath) tell(to *listening, kind decision.Kind, q *Request, now clock.Mark) {
-	id := l.pipeline.RequestOf(l.ctx, q.ID)
-	for next := 0; next < len(to.functions); {
-		next = l.pipeline.Listeners.tell(to.functions, next, kind, nil, l, q, id, now)
-	}
+	l.traced.Done(l.returned, 0, reducer.OK, false, 0)
+	l.traced.Decide(&decision.Decision{At: l.returned, Kind: decision.End, Outcome: reducer.OK, Attempt: 1, Last: true})
 }
 
 // join joins the keys of the request. It returns false where the request lacks an
@@ -488,7 +506,7 @@ func (l *fastPath) leave(q *Request, err error) bool {
 	}
 	l.open = false
 	if to != nil {
-		l.succeeded(to, q, now)
+		l.observed(to, decision.End, q)
 	}
 	return true
 }
