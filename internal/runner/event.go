@@ -76,6 +76,7 @@ type Listeners[E any] struct {
 type listening[E any] struct {
 	functions []*Listener[E]
 	kinds     kinds         // that a function listens to
+	tells     bool          // a function has a teller
 	trace     *tracing.Pipe // of a pipeline; nil for none
 }
 
@@ -144,6 +145,7 @@ func (l *Listeners[E]) change(f func(*listening[E])) {
 	f(next)
 	for _, x := range next.functions {
 		next.kinds |= x.kinds
+		next.tells = next.tells || x.teller != nil
 	}
 	if len(next.functions) == 0 && next.trace == nil {
 		next = nil

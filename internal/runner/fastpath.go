@@ -29,6 +29,7 @@ type fastPath struct {
 	attempt  *attempt.Context
 	session  *session // in place of attempt where it may be held
 	traced   *tracing.Call
+	id       string // of the request, for tellers
 	seed     uint64
 	began    clock.Mark
 	deadline clock.Mark // the caller's own
@@ -203,41 +204,40 @@ func (l *fastPath) enter(q *Request) bool {
 			l.traced = l.pipeline.record(q, l.began, l.deadline)
 		}
 		if all {
-			l.observed(to, decision.Admit, q)
+			if l.traced != nil {
+				l.record()
+			}
+			l.emit(to, 0, q)
 		}
 	}
 	return all
 }
 
-// observed records and emits that the attempt starts, or that the call succeeded.
-func (l *fastPath) observed(to *listening[Event], kind decision.Kind, q *Request) {
-	if l.traced != nil {
-		l.record()
-	}
-	if to.kinds.has(kind) {
-		l.emit(to, 0, q)
-	}
-}
-
 // emit gives the listeners from one on the event that the attempt starts or, after the
 // function returned, that the call succeeded. One that panics does not get it again.
 func (l *fastPath) emit(to *listening[Event], first int, q *Request) {
-	at, id := first, l.pipeline.RequestOf(l.ctx, q.ID)
+	kind, now := decision.Admit, l.began
+	if l.returned != clock.Always {
+		kind, now = decision.End, l.returned
+	}
+	if !to.kinds.has(kind) {
+		return
+	}
+	if to.tells {
+		l.id = l.pipeline.RequestOf(l.ctx, q.ID)
+	}
+	at := first
 	defer func() {
 		if at < len(to.functions) && l.pipeline.Panicked(to.functions[at], recover()) {
 			l.emit(to, at+1, q)
 		}
 	}()
-	kind, now := decision.Admit, l.began
-	if l.returned != clock.Always {
-		kind, now = decision.End, l.returned
-	}
 	for ; at < len(to.functions); at++ {
 		x := to.functions[at]
 		switch {
 		case !x.kinds.has(kind):
 		case x.teller != nil:
-			x.teller.Tell(l.ctx, kind, q.Key, q.cost(), id, now, now.Sub(l.began))
+			x.teller.Tell(l.ctx, kind, q.Key, q.cost(), l.id, now, now.Sub(l.began))
 		case kind == decision.Admit:
 			x.observer.Admitted(l.pipeline.name)
 		default:
@@ -506,7 +506,10 @@ func (l *fastPath) leave(q *Request, err error) bool {
 	}
 	l.open = false
 	if to != nil {
-		l.observed(to, decision.End, q)
+		if l.traced != nil {
+			l.record()
+		}
+		l.emit(to, 0, q)
 	}
 	return true
 }
