@@ -148,7 +148,7 @@ func (l *Limiter) try(n uint32, now clock.Mark) bool {
 	}
 	b := l.cell
 	b.Lock()
-	if m, state := limiter.Of(b.Cell); l.word.Load() == nil && state.Waiting() == 0 && n > 0 && m.Config().Block.After == 0 {
+	if m, state := limiter.Of(b.Cell); l.stays(now) && state.Waiting() == 0 && n > 0 && m.Config().Block.After == 0 {
 		// What Enter does not admit where no caller waits is refused.
 		_, ok := m.Enter(state, n, 0, now)
 		b.Unlock()
@@ -399,6 +399,13 @@ func (l *Limiter) exit() {
 	l.cell.Lock()
 	defer l.cell.Unlock()
 	l.unlock(l.Now())
+}
+
+// stays reports whether the state is in the cell, and is not to be moved to the word at a
+// mark. The caller holds the mutex.
+func (l *Limiter) stays(now clock.Mark) bool {
+	w := l.word.Load()
+	return w == nil || l.until > now && w.tat.Load() == locked
 }
 
 // lock moves the state from the word to the cell, where it stays until unlock.

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/breaker"
@@ -14,6 +15,7 @@ func eventTasks() []task {
 	return []task{
 		{name: "pipeline of six, listener", allocs: 1, sluice: repeated(heardPipeline()), peers: without(ourPipeline)},
 		{name: "pipeline of six, listener of changes", allocs: 1, sluice: repeated(heardPipeline(sluice.EventChange)), peers: without(ourPipeline)},
+		{name: "pipeline of six, observer", allocs: 1, sluice: repeated(observedPipeline), peers: without(ourPipeline)},
 		{name: "pipeline of six, Metrics", allocs: 1, sluice: repeated(measuredPipeline), peers: without(ourPipeline)},
 		{name: "limiter allow, listener", allocs: 0, sluice: repeated(heardLimiter()), peers: without(ourAllowance)},
 		{name: "limiter allow, listener of refusals", allocs: 0, sluice: repeated(heardLimiter(sluice.EventReject)), peers: without(ourAllowance)},
@@ -58,6 +60,20 @@ func allowed(l *sluice.Limiter) {
 	if !l.Allow() {
 		panic(sluice.ErrRejected)
 	}
+}
+
+// tally counts events.
+type tally struct{ n int }
+
+func (x *tally) Observe(sluice.Event)                             { x.n++ }
+func (x *tally) Admitted(string)                                  { x.n++ }
+func (x *tally) Succeeded(string, context.Context, time.Duration) { x.n++ }
+
+func observedPipeline(context.Context) func() {
+	p := vendor(plenty)
+	p.Observe(new(tally))
+	fn := func(context.Context) (int, error) { return work() }
+	return func() { done(sluice.Do(context.Background(), p, fn)) }
 }
 
 func measuredPipeline(context.Context) func() {
