@@ -23,7 +23,7 @@ func (m *emitter) begin(step string, s *settings) {
 	m.step, m.settings = step, s
 	m.listeners.Log = s.ListenerPanicked
 	if s.logger != nil {
-		m.listen(logs(s.logger), nil)
+		m.listen(logs(s.logger), loggedKinds())
 	}
 }
 

@@ -51,7 +51,8 @@ type origin struct {
 func newPipeline(engine *runner.Pipeline, s *settings) *Pipeline {
 	p := &Pipeline{engine: engine}
 	if s.logger != nil {
-		p.Listen(logs(s.logger))
+		f := logs(s.logger)
+		engine.ListenTold(func(e runner.Event) { f(Event(e)) }, logged{s.logger, newTold(engine, f)}, loggedKinds()...)
 	}
 	return p
 }

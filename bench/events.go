@@ -2,6 +2,9 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"log/slog"
 	"time"
 
 	"github.com/sluice-go/sluice"
@@ -15,6 +18,7 @@ func eventTasks() []task {
 	return []task{
 		{name: "pipeline of six, listener", allocs: 1, sluice: repeated(heardPipeline()), peers: without(ourPipeline)},
 		{name: "pipeline of six, listener of changes", allocs: 1, sluice: repeated(heardPipeline(sluice.EventChange)), peers: without(ourPipeline)},
+		{name: "pipeline of six, logger at info", allocs: 1, sluice: repeated(loggedPipeline), peers: without(ourPipeline)},
 		{name: "pipeline of six, observer", allocs: 1, sluice: repeated(observedPipeline), peers: without(ourPipeline)},
 		{name: "pipeline of six, Metrics", allocs: 1, sluice: repeated(measuredPipeline), peers: without(ourPipeline)},
 		{name: "limiter allow, listener", allocs: 0, sluice: repeated(heardLimiter()), peers: without(ourAllowance)},
@@ -60,6 +64,13 @@ func allowed(l *sluice.Limiter) {
 	if !l.Allow() {
 		panic(sluice.ErrRejected)
 	}
+}
+
+func loggedPipeline(context.Context) func() {
+	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
+	p := must(sluice.Parse("bench.yaml", fmt.Appendf(nil, document, plenty.count, plenty.period), sluice.WithLogger(logger))).Pipeline("vendor")
+	fn := func(context.Context) (int, error) { return work() }
+	return func() { done(sluice.Do(context.Background(), p, fn)) }
 }
 
 // tally counts events.
