@@ -10,7 +10,6 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/decision"
-	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -74,17 +73,19 @@ func (b *Breaker) step(a reducer.Action) (after breaker.Mode) {
 		b.out = b.out[:due]
 	}
 	if a.Kind != reducer.Tick && len(b.out) > due {
-		b.unlock(cause{at: len(b.out), Event: runner.Event{Manual: true}})
+		b.unlock(cause{at: len(b.out), manual: true})
 	} else {
 		b.unlock(cause{})
 	}
 	return after
 }
 
-// cause is why a change happened: the fields of its event.
+// cause is why a change happened, as its event has it.
 type cause struct {
-	at int // the change, counted from 1; 0 for none
-	runner.Event
+	at     int // the change, counted from 1; 0 for none
+	manual bool
+	slow   bool
+	counts breaker.Counts
 }
 
 // unlock unlocks the mutex and emits what changed.
@@ -104,9 +105,9 @@ func (b *Breaker) unlock(why cause) {
 	b.out, b.since = b.out[:0], changes[len(changes)-1].Permit.Mark
 	b.mu.Unlock()
 	for i, e := range changes {
-		event := runner.Event{Kind: decision.Change, Reason: e.Reason, Mode: breaker.Mode(e.Permit.ID)}
+		event := Event{Kind: decision.Change, Reason: e.Reason, Mode: breaker.Mode(e.Permit.ID)}
 		if i+1 == why.at {
-			event.Manual, event.Slow, event.Counts = why.Manual, why.Slow, why.Counts
+			event.Manual, event.Slow, event.Counts = why.manual, why.slow, why.counts
 		}
 		b.events.emit(noContext, e.Permit.Mark, &event)
 	}
@@ -148,11 +149,11 @@ func (b *Breaker) Acquire() (Pass, error) {
 
 // entered emits what enter answered at a mark.
 func (b *Breaker) entered(ctx context.Context, ok bool, why reducer.Reason, after time.Duration, at clock.Mark) {
-	e := runner.Event{Kind: decision.Admit}
-	if !ok {
-		e.Kind, e.Reason, e.RetryAfter = decision.Reject, why, after
+	if ok {
+		b.events.call(ctx, decision.Admit, "", 0, 0, 0, at)
+	} else {
+		b.events.rejected(ctx, "", 0, why, after, at)
 	}
-	b.events.emit(ctx, at, &e)
 }
 
 func (b *Breaker) refusal(why reducer.Reason, after time.Duration) error {
@@ -163,7 +164,7 @@ func (b *Breaker) refusal(why reducer.Reason, after time.Duration) error {
 }
 
 // enter asks for a pass, and says why there is none and for how long. at is its mark where
-// the calls of the breaker have a listener, else clock.Always.
+// that is an event for a listener, else clock.Always.
 func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, after time.Duration, at clock.Mark) {
 	heard := b.events.listeners.HearsCalls()
 	at = clock.Always
@@ -174,10 +175,7 @@ func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, a
 		// It was open until then at the mark that is read between the two loads.
 		now := b.Now()
 		if now < clock.Mark(until) && b.openUntil.Load() == until {
-			if heard {
-				at = now
-			}
-			return reducer.Permit{}, false, reducer.ReasonOpen, clock.Mark(until).Sub(now), at
+			return reducer.Permit{}, false, reducer.ReasonOpen, clock.Mark(until).Sub(now), b.rejectedAt(now)
 		}
 	}
 	b.mu.Lock()
@@ -200,14 +198,26 @@ func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, a
 	}
 	if until, rejected := b.core.RejectOpen(now); rejected {
 		b.mu.Unlock()
-		return reducer.Permit{}, false, reducer.ReasonOpen, until.Sub(now), at
+		return reducer.Permit{}, false, reducer.ReasonOpen, until.Sub(now), b.rejectedAt(now)
 	}
 	answer := b.cell.Step(reducer.Action{Kind: reducer.Acquire}, now, &b.out)
 	b.unlock(cause{})
-	if after, ok = answer.RetryAfter(now); !ok {
+	if ok = answer.Verdict == reducer.Admit; !ok {
+		at = b.rejectedAt(now)
+	}
+	after, told := answer.RetryAfter(now)
+	if !told {
 		after = -1
 	}
-	return answer.Permit, answer.Verdict == reducer.Admit, answer.Reason, after, at
+	return answer.Permit, ok, answer.Reason, after, at
+}
+
+// rejectedAt returns the mark of a refusal for enter.
+func (b *Breaker) rejectedAt(now clock.Mark) clock.Mark {
+	if b.events.listeners.Hears(decision.Reject) {
+		return now
+	}
+	return clock.Always
 }
 
 // Done says how the attempt ended. Passes issued before the last change of the
@@ -229,7 +239,7 @@ func (p *Pass) DoneRetryAfter(o reducer.Outcome, after time.Duration) {
 	switch {
 	case permit.Generation == 0:
 		b.mu.Unlock()
-	case b.timed || b.events.listeners.HearsCalls():
+	case b.timed || b.events.listeners.HearsEnds():
 		b.recordAt(noContext, permit, m, nil)
 	default:
 		b.record(permit, m)
@@ -260,7 +270,7 @@ func (b *Breaker) count(p reducer.Permit, m meaning, now clock.Mark, took time.D
 	o := m.outcome
 	a, why, before := reducer.Action{Kind: reducer.Record, Outcome: o, Permit: p, Value: uint64(max(0, m.after))}, cause{}, len(b.out)
 	if b.events.listeners.Hears(decision.Change) {
-		why.Counts, why.Slow, _ = breaker.CountsAfter(b.cell, a, now)
+		why.counts, why.slow, _ = breaker.CountsAfter(b.cell, a, now)
 	}
 	counted = b.cell.Step(a, now, &b.out).Verdict == reducer.Done && (o == reducer.OK || o == reducer.Fail || o == reducer.Timeout)
 	if counted {
@@ -296,14 +306,18 @@ func (b *Breaker) recordAt(ctx context.Context, p reducer.Permit, m meaning, err
 	} else {
 		counted = b.count(p, m, now, took)
 	}
-	if b.events.on() {
+	if b.events.listeners.HearsEnds() {
 		b.ended(ctx, o, now, took, counted && slowOver > 0 && took > slowOver, err)
 	}
 }
 
 // ended emits the end of a call.
 func (b *Breaker) ended(ctx context.Context, o reducer.Outcome, now clock.Mark, took time.Duration, slow bool, err error) {
-	e := runner.Event{Outcome: o, Elapsed: max(0, took), Err: err}
+	if !slow && err == nil {
+		b.events.call(ctx, decision.End, "", 0, o, max(0, took), now)
+		return
+	}
+	e := Event{Outcome: o, Elapsed: max(0, took), Err: err}
 	if slow {
 		e.Kind, e.Wait = decision.Slow, took
 		b.events.emit(ctx, now, &e)

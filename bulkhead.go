@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/bulkhead"
@@ -32,7 +33,7 @@ func NewBulkhead(c bulkhead.Config, options ...Option) (*Bulkhead, error) {
 	}
 	b := &Bulkhead{settings: s}
 	b.events.begin("bulkhead", s)
-	b.cell = runner.NewLockedCell(maker.New(b.Now()), b.Now, c.Lease > 0, func(e runner.Event) { b.events.emit(noContext, e.At, &e) })
+	b.cell = runner.NewLockedCell(maker.New(b.Now()), b.Now, c.Lease > 0, func(e runner.Event) { b.events.emit(noContext, e.At, (*Event)(&e)) })
 	return b, nil
 }
 
@@ -170,11 +171,11 @@ func (p Place) release() bool {
 // released emits that a place was released which was acquired at a mark, clock.Always where
 // that is not known.
 func (b *Bulkhead) released(since clock.Mark) {
-	now, e := b.Now(), runner.Event{Kind: decision.End}
+	now, held := b.Now(), time.Duration(0)
 	if since != clock.Always {
-		e.Elapsed = now.Sub(since)
+		held = now.Sub(since)
 	}
-	b.events.emit(noContext, now, &e)
+	b.events.call(noContext, decision.End, "", 0, 0, held, now)
 }
 
 // Renew restarts the lease of the place. It returns false when the place is

@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"context"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/decision"
@@ -12,7 +13,7 @@ import (
 // emitter emits the events of a mechanism alone. While it has no listener, an event costs
 // one load.
 type emitter struct {
-	listeners runner.Listeners
+	listeners runner.Listeners[Event]
 	settings  *settings // nil for a zero mechanism, which has no events
 	step      string
 }
@@ -20,21 +21,21 @@ type emitter struct {
 // begin says for what the emitter emits, and adds the logger of the settings.
 func (m *emitter) begin(step string, s *settings) {
 	m.step, m.settings = step, s
-	m.listeners.Panicked = s.ListenerPanicked
+	m.listeners.Log = s.ListenerPanicked
 	if s.logger != nil {
-		m.listen(logs(s.logger), nil)
+		m.listen(logs(s.logger), loggedKinds())
 	}
 }
 
 func (m *emitter) listen(f func(Event), kinds []EventKind) (stop func()) {
-	return m.listeners.Listen(func(e runner.Event) { f(Event(e)) }, kinds...)
+	return m.listeners.Listen(f, kinds...)
 }
 
 // on reports whether there is a listener.
 func (m *emitter) on() bool { return m.listeners.HasListeners() }
 
 // emit emits an event. The caller holds no lock.
-func (m *emitter) emit(ctx context.Context, at clock.Mark, e *runner.Event) {
+func (m *emitter) emit(ctx context.Context, at clock.Mark, e *Event) {
 	if !m.listeners.Hears(e.Kind) {
 		return
 	}
@@ -45,14 +46,35 @@ func (m *emitter) emit(ctx context.Context, at clock.Mark, e *runner.Event) {
 	if e.Kind != decision.Reject {
 		e.RetryAfter = -1
 	}
-	m.listeners.Emit(e)
+	m.listeners.Emit(e.Kind, e)
+}
+
+// call emits an event that has no more fields than its parameters. It is the most frequent
+// one, and filled in where the listeners are called: each copy of an event costs as much as
+// a call.
+func (m *emitter) call(ctx context.Context, kind EventKind, key string, cost uint32, o reducer.Outcome, elapsed time.Duration, at clock.Mark) {
+	to := m.listeners.Hearing(kind)
+	if len(to) == 0 {
+		return
+	}
+	next, e := 0, Event{}
+	e.At, e.Step, e.Key, e.Request, e.Kind, e.Outcome = at, m.step, key, m.settings.RequestOf(ctx, ""), kind, o
+	e.Cost, e.Elapsed, e.RetryAfter, e.Context = cost, elapsed, -1, ctx
+	defer func() {
+		if next < len(to) && m.listeners.Panicked(to[next], recover()) {
+			m.listeners.EmitTo(to[next+1:], e.Kind, &e)
+		}
+	}()
+	for ; next < len(to); next++ {
+		if x := to[next]; x.Hears(kind) {
+			x.Call(e)
+		}
+	}
 }
 
 // admitted emits that a caller has its permits.
 func (m *emitter) admitted(ctx context.Context, key string, cost uint32, now clock.Mark) {
-	if m.listeners.Hears(decision.Admit) {
-		m.emit(ctx, now, &runner.Event{Kind: decision.Admit, Key: key, Cost: cost})
-	}
+	m.call(ctx, decision.Admit, key, cost, 0, 0, now)
 }
 
 // answered emits what a caller that asked for permits got.
@@ -61,13 +83,21 @@ func (m *emitter) answered(ctx context.Context, key string, cost uint32, a reduc
 	case reducer.Admit:
 		m.admitted(ctx, key, cost, now)
 	case reducer.Wait:
-		m.emit(ctx, now, &runner.Event{Kind: decision.Wait, Key: key, Cost: cost, Wait: a.WaitEnds().Sub(now)})
+		m.emit(ctx, now, &Event{Kind: decision.Wait, Key: key, Cost: cost, Wait: a.WaitEnds().Sub(now)})
 	case reducer.Reject:
 		after, ok := a.RetryAfter(now)
 		if !ok {
 			after = -1
 		}
-		m.emit(ctx, now, &runner.Event{Kind: decision.Reject, Key: key, Cost: cost, Reason: a.Reason, RetryAfter: after})
+		m.rejected(ctx, key, cost, a.Reason, after, now)
+	}
+}
+
+// rejected emits that a caller is refused. after is negative where it is not known when there
+// are permits.
+func (m *emitter) rejected(ctx context.Context, key string, cost uint32, why reducer.Reason, after time.Duration, now clock.Mark) {
+	if m.listeners.Hears(decision.Reject) {
+		m.emit(ctx, now, &Event{Kind: decision.Reject, Key: key, Cost: cost, Reason: why, RetryAfter: after})
 	}
 }
 
@@ -77,7 +107,7 @@ func (m *emitter) waited(ctx context.Context, cost uint32, effect reducer.Effect
 	if !m.on() {
 		return
 	}
-	e := runner.Event{Cost: cost, Wait: max(0, now.Sub(began)), Elapsed: max(0, now.Sub(began))}
+	e := Event{Cost: cost, Wait: max(0, now.Sub(began)), Elapsed: max(0, now.Sub(began))}
 	switch effect.Kind {
 	case reducer.Grant:
 		e.Kind = decision.Granted
@@ -88,7 +118,7 @@ func (m *emitter) waited(ctx context.Context, cost uint32, effect reducer.Effect
 	}
 	m.emit(ctx, now, &e)
 	if e.Kind == decision.Granted {
-		m.emit(ctx, now, &runner.Event{Kind: decision.Admit, Cost: cost, Elapsed: e.Elapsed})
+		m.emit(ctx, now, &Event{Kind: decision.Admit, Cost: cost, Elapsed: e.Elapsed})
 	}
 }
 
@@ -97,7 +127,7 @@ var noContext context.Context
 
 // configured emits that the mechanism has another configuration.
 func (m *emitter) configured(now clock.Mark) {
-	m.emit(noContext, now, &runner.Event{Kind: decision.Configured})
+	m.emit(noContext, now, &Event{Kind: decision.Configured})
 }
 
 // Listen calls f for every event of the limiter, or for those of the given kinds, on the

@@ -118,10 +118,34 @@ func logs(logger *slog.Logger) func(Event) {
 		switch {
 		case e.Kind == decision.Change || e.Kind == decision.Full || e.Kind == decision.Manual:
 			level = slog.LevelWarn
-		case e.Kind == decision.Admit || !logger.Enabled(context.Background(), level):
+		case !logger.Enabled(context.Background(), level):
 			return
 		}
 		logger.LogAttrs(context.Background(), level, "sluice", slog.Any("event", e))
+	}
+}
+
+// loggedKinds are the kinds of events that a logger gets: all but admissions.
+func loggedKinds() (kinds []EventKind) {
+	for k := EventAdmit; k.String() != EventKind(0).String(); k++ {
+		if k != EventAdmit {
+			kinds = append(kinds, k)
+		}
+	}
+	return kinds
+}
+
+// logged is the logger of a pipeline. A call that succeeds on the fast path has no event
+// where the logger does not write it.
+type logged struct {
+	logger *slog.Logger
+	*told
+}
+
+// Tell implements runner.Teller.
+func (l logged) Tell(ctx context.Context, kind EventKind, key string, cost uint32, request string, now clock.Mark, elapsed time.Duration) {
+	if l.logger.Enabled(context.Background(), slog.LevelDebug) {
+		l.told.Tell(ctx, kind, key, cost, request, now, elapsed)
 	}
 }
 

@@ -205,6 +205,41 @@ func TestEventsOfABreaker(t *testing.T) {
 	})
 }
 
+// TestARejectListenerCostsNoClock has a listener of refusals: it gets those of every state,
+// and calls that the breaker admits do not read the clock for it.
+func TestARejectListenerCostsNoClock(t *testing.T) {
+	c := breakerConfig()
+	c.Window, c.Count, c.Minimum = breaker.Calls, 4, 4
+	var clock ticking
+	b, err := sluice.NewBreaker(c, sluice.WithClock(&clock))
+	require.NoError(t, err)
+	var refusals []string
+	b.Listen(func(e sluice.Event) {
+		assert.EqualValues(t, clock.at.Load(), e.At, "the mark of the refusal")
+		refusals = append(refusals, e.Reason.String())
+	}, sluice.EventReject)
+	require.NoError(t, b.Do(t.Context(), good), "the first call needs the time")
+	before := clock.at.Load()
+	require.NoError(t, b.Do(t.Context(), good))
+	pass, ok := b.TryAcquire()
+	require.True(t, ok)
+	pass.Done(reducer.OK)
+	assert.Equal(t, before, clock.at.Load())
+	for _, mode := range []breaker.Mode{breaker.Open, breaker.ForcedOpen, breaker.HalfOpen} {
+		b.Transition(mode)
+		if mode == breaker.HalfOpen {
+			_, ok = b.TryAcquire()
+			require.True(t, ok, "the only probe")
+		}
+		require.ErrorIs(t, b.Do(t.Context(), good), sluice.ErrRejected)
+		_, ok = b.TryAcquire()
+		require.False(t, ok)
+		_, err = b.Acquire()
+		require.ErrorIs(t, err, sluice.ErrRejected)
+	}
+	assert.Equal(t, []string{"open", "open", "open", "open", "open", "open", "probes", "probes", "probes"}, refusals)
+}
+
 // TestChangesByOneAction has one Transition after the open time is over: time brings the
 // first change, the operator the second one.
 func TestChangesByOneAction(t *testing.T) {
@@ -426,11 +461,16 @@ func TestListenerPanics(t *testing.T) {
 			require.NoError(t, do(p, stubborn(2*time.Second)))
 		}
 		assert.Equal(t, []int{6, 1, 6}, []int{before, panicked, after})
-		l := limited(t, rate(9, time.Second), quiet())
-		l.Listen(func(sluice.Event) { panicked++; panic("listener") })
-		assert.True(t, l.Allow())
-		assert.True(t, l.Allow())
-		assert.Equal(t, 2, panicked)
+		before, after, panicked = 0, 0, 0
+		l := limited(t, rate(2, time.Second), quiet())
+		l.Listen(func(sluice.Event) { before++ })
+		l.Listen(func(sluice.Event) { panicked++; panic("listener") }, sluice.EventAdmit)
+		l.Listen(func(sluice.Event) { panicked++; panic("listener") }, sluice.EventReject)
+		l.Listen(func(sluice.Event) { after++ })
+		for i := range 4 {
+			assert.Equal(t, i < 2, l.Allow())
+		}
+		assert.Equal(t, []int{4, 2, 4}, []int{before, panicked, after})
 		for _, x := range []*panicking{{at: sluice.EventAdmit}, {at: sluice.EventEnd}, {at: sluice.EventLapse}} {
 			p.Observe(x)
 			heard := sentencesOf(p)

@@ -126,7 +126,7 @@ func (b *Breaker) result(ctx context.Context, value any, err error) (meaning, er
 
 func (b *Breaker) settle(ctx context.Context, p reducer.Permit, m meaning, err error) {
 	b.mu.Lock()
-	if b.timed || b.events.listeners.HearsCalls() {
+	if b.timed || b.events.listeners.HearsEnds() {
 		b.recordAt(ctx, p, m, err)
 	} else {
 		b.record(p, m)

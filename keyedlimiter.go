@@ -10,7 +10,6 @@ import (
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/internal/keyedcells"
-	"github.com/sluice-go/sluice/internal/runner"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -117,7 +116,7 @@ func (l *KeyedLimiter) allowHeard(key, name string, n uint32) bool {
 	}
 	r.Unlock()
 	for range l.cells.Evicted() {
-		l.events.emit(noContext, at, &runner.Event{Kind: decision.Evicted})
+		l.events.emit(noContext, at, &Event{Kind: decision.Evicted})
 	}
 	l.events.answered(noContext, name, n, answer, at)
 	return answer.Verdict == reducer.Admit

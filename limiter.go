@@ -141,7 +141,9 @@ func (w *word) take(n uint32, now clock.Mark) (tat int64, ok bool) {
 func (l *Limiter) took(w *word, tat int64, n uint32, ok bool, now clock.Mark) {
 	switch {
 	case ok:
-		l.events.admitted(noContext, "", n, now)
+		if l.events.listeners.Hears(decision.Admit) {
+			l.events.admitted(noContext, "", n, now)
+		}
 	case l.events.listeners.Hears(decision.Reject):
 		l.events.answered(noContext, "", n, peekBucket(w.bucket, clock.Mark(tat), n, now), now)
 	}
@@ -156,7 +158,7 @@ func (l *Limiter) try(n uint32, now clock.Mark) bool {
 	}
 	b := l.cell
 	b.Lock()
-	if m, state := limiter.Of(b.Cell); l.word.Load() == nil && state.Waiting() == 0 && n > 0 && m.Config().Block.After == 0 {
+	if m, state := limiter.Of(b.Cell); l.stays(now) && state.Waiting() == 0 && n > 0 && m.Config().Block.After == 0 {
 		// What Enter does not admit where no caller waits is refused.
 		_, ok := m.Enter(state, n, 0, now)
 		b.Unlock()
@@ -279,7 +281,7 @@ func (l *Limiter) Drain() {
 	if l.settings != nil {
 		now := l.Now()
 		l.step(reducer.Action{Kind: reducer.Drain}, now)
-		l.events.emit(noContext, now, &runner.Event{Kind: decision.Drained})
+		l.events.emit(noContext, now, &Event{Kind: decision.Drained})
 	}
 }
 
@@ -407,6 +409,13 @@ func (l *Limiter) exit() {
 	l.cell.Lock()
 	defer l.cell.Unlock()
 	l.unlock(l.Now())
+}
+
+// stays reports whether the state is in the cell, and is not to be moved to the word at a
+// mark. The caller holds the mutex.
+func (l *Limiter) stays(now clock.Mark) bool {
+	w := l.word.Load()
+	return w == nil || l.until > now && w.tat.Load() == locked
 }
 
 // lock moves the state from the word to the cell, where it stays until unlock.

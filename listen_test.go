@@ -177,6 +177,14 @@ func TestObserversGetWhatListenersGet(t *testing.T) {
 	missing.Observe(new(sluice.Metrics))()
 }
 
+// leveled is a handler whose level changes.
+type leveled struct {
+	slog.Handler
+	level *slog.Level
+}
+
+func (h leveled) Enabled(_ context.Context, l slog.Level) bool { return l >= *h.level }
+
 func TestLogger(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		var out bytes.Buffer
@@ -186,14 +194,26 @@ func TestLogger(t *testing.T) {
 			}
 			return a
 		}}))
-		p := guarded(t, []string{"breaker: {window: {consecutive: 1}, open: 1m}"}, sluice.WithLogger(logger))
+		level := slog.LevelDebug
+		handler := leveled{logger.Handler(), &level}
+		p := guarded(t, []string{"breaker: {window: {consecutive: 1}, open: 1m}"}, sluice.WithLogger(slog.New(handler)))
+		require.NoError(t, do(p, ok))
+		level = slog.LevelInfo
+		require.NoError(t, do(p, ok), "an end that the logger drops")
+		level = slog.LevelDebug
 		require.Error(t, do(p, fails))
 		require.ErrorIs(t, do(p, ok), sluice.ErrRejected)
+		l, err := sluice.NewLimiter(rate(1, time.Second), sluice.WithLogger(logger))
+		require.NoError(t, err)
+		assert.True(t, l.Allow())
+		assert.False(t, l.Allow())
 		assert.Equal(t, []string{
 			"level=DEBUG msg=sluice event.policy=p event.decision=added",
+			"level=DEBUG msg=sluice event.policy=p event.decision=end event.outcome=ok event.attempt=1",
 			"level=WARN msg=sluice event.policy=p event.decision=change event.step=breaker event.state=open event.failed=1 event.reason=open",
 			"level=DEBUG msg=sluice event.policy=p event.decision=end event.outcome=fail event.attempt=1 event.error=boom",
 			"level=DEBUG msg=sluice event.policy=p event.decision=reject event.step=breaker event.reason=open event.retry_after=1m0s",
+			"level=DEBUG msg=sluice event.decision=reject event.step=limit event.reason=rate event.retry_after=1s",
 		}, strings.Split(strings.TrimSpace(out.String()), "\n"))
 	})
 }

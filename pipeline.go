@@ -51,7 +51,8 @@ type origin struct {
 func newPipeline(engine *runner.Pipeline, s *settings) *Pipeline {
 	p := &Pipeline{engine: engine}
 	if s.logger != nil {
-		p.Listen(logs(s.logger))
+		f := logs(s.logger)
+		engine.ListenTold(func(e runner.Event) { f(Event(e)) }, logged{s.logger, newTold(engine, f)}, loggedKinds()...)
 	}
 	return p
 }
@@ -134,22 +135,33 @@ func (p *Pipeline) Listen(f func(Event), kinds ...EventKind) (stop func()) {
 	if p.Err() != nil {
 		return func() {}
 	}
-	return p.engine.ListenTold(func(e runner.Event) { f(Event(e)) }, told(f), kinds...)
+	return p.engine.ListenTold(func(e runner.Event) { f(Event(e)) }, newTold(p.engine, f), kinds...)
 }
 
-// told is a listener of a pipeline.
-type told func(Event)
+// told is a listener of a pipeline, with what all events have that it gets by Tell.
+type told struct {
+	f     func(Event)
+	event Event
+}
+
+func newTold(p *runner.Pipeline, f func(Event)) *told {
+	return &told{f, Event{Policy: p.Name(), Attempt: 1, RetryAfter: -1}}
+}
 
 // Tell implements runner.Teller.
-func (f told) Tell(ctx context.Context, kind EventKind, policy, key string, cost uint32, request string, now clock.Mark, elapsed time.Duration) {
-	var outcome reducer.Outcome
-	if kind == EventEnd {
-		outcome = reducer.OK
+func (t *told) Tell(ctx context.Context, kind EventKind, key string, cost uint32, request string, now clock.Mark, elapsed time.Duration) {
+	e := t.event
+	e.At, e.Kind, e.Cost, e.Context = now, kind, cost, ctx
+	if key != "" {
+		e.Key = key
 	}
-	f(Event{
-		At: now, Policy: policy, Key: key, Request: request, Kind: kind, Outcome: outcome, Attempt: 1, Cost: cost,
-		Elapsed: elapsed, RetryAfter: -1, Context: ctx,
-	})
+	if request != "" {
+		e.Request = request
+	}
+	if kind == EventEnd {
+		e.Outcome, e.Elapsed = reducer.OK, elapsed
+	}
+	t.f(e)
 }
 
 // Observer gets the events of pipelines, those of most calls as the few fields that

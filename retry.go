@@ -93,14 +93,14 @@ func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, 
 //
 //go:noinline
 func (r *Retrier) started(ctx context.Context, c *retrying) {
-	r.report(ctx, c, &runner.Event{Kind: decision.Admit})
+	r.report(ctx, c, &Event{Kind: decision.Admit})
 }
 
 // succeeded emits that an attempt ended its call with a success.
 //
 //go:noinline
 func (r *Retrier) succeeded(ctx context.Context, c *retrying) {
-	r.report(ctx, c, &runner.Event{Kind: decision.End, Outcome: reducer.OK})
+	r.report(ctx, c, &Event{Kind: decision.End, Outcome: reducer.OK})
 }
 
 // retrying is a call under a Retrier.
@@ -127,7 +127,7 @@ func (r *Retrier) informed(ctx context.Context, c *retrying) context.Context {
 }
 
 // report emits an event of a call that has events.
-func (r *Retrier) report(ctx context.Context, c *retrying, e *runner.Event) {
+func (r *Retrier) report(ctx context.Context, c *retrying, e *Event) {
 	if !c.heard {
 		return
 	}
@@ -151,7 +151,7 @@ func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (
 	if r.Delay != nil {
 		hasRetryAfter, after = r.Delayed(ctx, r.NewInfo(c.state.Attempt, err, c.began), outcome, hasRetryAfter, after)
 	}
-	end := runner.Event{Kind: decision.End, Outcome: outcome, Err: err}
+	end := Event{Kind: decision.End, Outcome: outcome, Err: err}
 	if r.tallies {
 		r.tally(c, outcome)
 	}
@@ -177,7 +177,7 @@ func (r *Retrier) next(ctx context.Context, c *retrying, value any, err error) (
 	}
 	switch {
 	case verdict.Again:
-		r.report(ctx, c, &runner.Event{
+		r.report(ctx, c, &Event{
 			Kind: decision.Retry, Outcome: outcome, Reason: reducer.CauseOf(outcome), Wait: verdict.Until.Sub(now), Err: err,
 		})
 	case verdict.Reason == reducer.NoReason:

@@ -2,6 +2,10 @@ package main
 
 import (
 	"context"
+	"fmt"
+	"io"
+	"log/slog"
+	"time"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/core/breaker"
@@ -14,6 +18,8 @@ func eventTasks() []task {
 	return []task{
 		{name: "pipeline of six, listener", allocs: 1, sluice: repeated(heardPipeline()), peers: without(ourPipeline)},
 		{name: "pipeline of six, listener of changes", allocs: 1, sluice: repeated(heardPipeline(sluice.EventChange)), peers: without(ourPipeline)},
+		{name: "pipeline of six, logger at info", allocs: 1, sluice: repeated(loggedPipeline), peers: without(ourPipeline)},
+		{name: "pipeline of six, observer", allocs: 1, sluice: repeated(observedPipeline), peers: without(ourPipeline)},
 		{name: "pipeline of six, Metrics", allocs: 1, sluice: repeated(measuredPipeline), peers: without(ourPipeline)},
 		{name: "limiter allow, listener", allocs: 0, sluice: repeated(heardLimiter()), peers: without(ourAllowance)},
 		{name: "limiter allow, listener of refusals", allocs: 0, sluice: repeated(heardLimiter(sluice.EventReject)), peers: without(ourAllowance)},
@@ -58,6 +64,27 @@ func allowed(l *sluice.Limiter) {
 	if !l.Allow() {
 		panic(sluice.ErrRejected)
 	}
+}
+
+func loggedPipeline(context.Context) func() {
+	logger := slog.New(slog.NewTextHandler(io.Discard, nil))
+	p := must(sluice.Parse("bench.yaml", fmt.Appendf(nil, document, plenty.count, plenty.period), sluice.WithLogger(logger))).Pipeline("vendor")
+	fn := func(context.Context) (int, error) { return work() }
+	return func() { done(sluice.Do(context.Background(), p, fn)) }
+}
+
+// tally counts events.
+type tally struct{ n int }
+
+func (x *tally) Observe(sluice.Event)                             { x.n++ }
+func (x *tally) Admitted(string)                                  { x.n++ }
+func (x *tally) Succeeded(string, context.Context, time.Duration) { x.n++ }
+
+func observedPipeline(context.Context) func() {
+	p := vendor(plenty)
+	p.Observe(new(tally))
+	fn := func(context.Context) (int, error) { return work() }
+	return func() { done(sluice.Do(context.Background(), p, fn)) }
 }
 
 func measuredPipeline(context.Context) func() {

@@ -64,6 +64,10 @@ func limiterTasks() []task {
 		limiterTask("limiter refused", repeated, scant, nil),
 		limiterTask("limiter refused, parallel", crowded, scant, nil),
 	}
+	tasks = append(tasks, task{name: "limiter allow, after a reservation", allocs: 0, sluice: repeated(asking(ourReserved, true)), peers: []peer{
+		{"x/time/rate", repeated(asking(rateReserved, true)), 1.5},
+		{"without a reservation", repeated(ourAllowance), 0},
+	}})
 	for _, a := range algorithms {
 		name := a.algorithm.String()
 		tasks = append(tasks,
@@ -99,6 +103,22 @@ func ourAlgorithm(a limiter.Algorithm, q quota) allower {
 	return func(context.Context) func() bool {
 		return must(sluice.NewLimiter(limiter.Config{Algorithm: a, Count: uint32(q.count), Period: q.period})).Allow
 	}
+}
+
+// reserved of burst permits, one a second, are reserved before a case: it takes longer than
+// the case until the bucket is full again.
+const reserved, burst = 1_000_000, 1_000_000_000
+
+func ourReserved(context.Context) func() bool {
+	l := must(sluice.NewLimiter(limiter.Config{Count: 1, Period: time.Second, Burst: burst}))
+	must(l.Reserve(reserved, 0))
+	return l.Allow
+}
+
+func rateReserved(context.Context) func() bool {
+	l := rate.NewLimiter(1, burst)
+	l.ReserveN(time.Now(), reserved)
+	return l.Allow
 }
 
 func rateLimiter(q quota) allower {

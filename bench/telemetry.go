@@ -2,7 +2,10 @@ package main
 
 import (
 	"context"
+	"slices"
 
+	"go.opentelemetry.io/otel/attribute"
+	"go.opentelemetry.io/otel/metric"
 	sdkmetric "go.opentelemetry.io/otel/sdk/metric"
 	sdktrace "go.opentelemetry.io/otel/sdk/trace"
 
@@ -19,8 +22,10 @@ func telemetryTasks() []task {
 		{name: "metrics of Prometheus, parallel", allocs: 1, sluice: crowded(observed(func(p *sluice.Pipeline) { sluiceprometheus.New().AddPipeline(p) })), peers: []peer{
 			{"without a listener", crowded(ourPipeline), 0},
 		}},
-		{name: "metrics of OpenTelemetry", allocs: -1, sluice: repeated(observed(func(p *sluice.Pipeline) { otelMetrics().AddPipeline(p) })), peers: without},
-		{name: "span of OpenTelemetry, not sampled", allocs: -1, sluice: repeated(spanned(false)), peers: without},
+		{name: "metrics of OpenTelemetry", allocs: -1, sluice: repeated(observed(func(p *sluice.Pipeline) { otelMetrics().AddPipeline(p) })), peers: append(slices.Clip(without),
+			peer{"one Record of the SDK", repeated(recordedAlone), 0})},
+		{name: "span of OpenTelemetry, not sampled", allocs: -1, sluice: repeated(spanned(false)), peers: append(slices.Clip(without),
+			peer{"a span of the SDK around it", repeated(spannedAlone), 0})},
 		{name: "span of OpenTelemetry, below one that is not sampled", allocs: -1, sluice: repeated(spanned(true)), peers: without},
 	}
 }
@@ -32,6 +37,30 @@ func observed(observe func(*sluice.Pipeline)) func(context.Context) func() {
 		observe(p)
 		fn := func(context.Context) (int, error) { return work() }
 		return func() { done(sluice.Do(context.Background(), p, fn)) }
+	}
+}
+
+// recordedAlone makes calls of ourPipeline, and has the SDK count the duration of each.
+func recordedAlone(ctx context.Context) func() {
+	provider := sdkmetric.NewMeterProvider(sdkmetric.WithReader(sdkmetric.NewManualReader()))
+	durations := must(provider.Meter("bench").Float64Histogram("durations"))
+	set := []metric.RecordOption{metric.WithAttributeSet(attribute.NewSet(attribute.String("policy", "vendor"), attribute.String("outcome", "ok")))}
+	call := ourPipeline(ctx)
+	return func() {
+		call()
+		durations.Record(context.Background(), 1e-7, set...)
+	}
+}
+
+// spannedAlone makes calls of ourPipeline, each in a span that the sampler drops.
+func spannedAlone(context.Context) func() {
+	p := vendor(plenty)
+	tracer := sdktrace.NewTracerProvider(sdktrace.WithSampler(sdktrace.NeverSample())).Tracer("bench")
+	fn := func(context.Context) (int, error) { return work() }
+	return func() {
+		ctx, span := tracer.Start(context.Background(), "vendor")
+		done(sluice.Do(ctx, p, fn))
+		span.End()
 	}
 }
 

@@ -62,30 +62,39 @@ func kindsOf(of []decision.Kind) (set kinds) {
 
 func (s kinds) has(k decision.Kind) bool { return s>>k&1 != 0 }
 
-// Listeners is a set of functions, and a trace. While it is empty, an event costs one
-// load.
-type Listeners struct {
-	list atomic.Pointer[listening]
+// Listeners is a set of functions of events of type E, and a trace. While it is empty, an
+// event costs one load. E is a parameter so that the functions of a mechanism alone get the
+// Event of the public package as it was filled in: to convert one is to copy it.
+type Listeners[E any] struct {
+	list atomic.Pointer[listening[E]]
 	mu   sync.Mutex
-	// Panicked logs a panic of a function. It is set before the first event.
-	Panicked func(value any, stack []byte)
+	// Log logs a panic of a function. It is set before the first event.
+	Log func(value any, stack []byte)
 }
 
 // listening is what events go to, immutable.
-type listening struct {
-	functions []*listener
+type listening[E any] struct {
+	functions []*Listener[E]
 	kinds     kinds         // that a function listens to
-	trace     *tracing.Pipe // nil for none
+	tells     bool          // a function has a teller
+	trace     *tracing.Pipe // of a pipeline; nil for none
 }
 
-// listener is a function. One of a pipeline has an observer or a teller besides, for calls on
+// Listener is a function. One of a pipeline has an observer or a teller besides, for calls on
 // their fast path.
-type listener struct {
-	f        func(Event)
+type Listener[E any] struct {
+	f        func(E)
 	kinds    kinds
 	observer Observer
 	teller   Teller
 }
+
+// Hears reports whether the function listens to events of a kind.
+func (x *Listener[E]) Hears(k decision.Kind) bool { return x.kinds.has(k) }
+
+// Call calls the function. It is inlined: an event that is a variable of the caller is
+// then copied once.
+func (x *Listener[E]) Call(e E) { x.f(e) }
 
 // Observer gets the events of calls on their fast path in place of its function.
 type Observer interface {
@@ -96,46 +105,47 @@ type Observer interface {
 // Teller is Observer with all fields of these events. They come as arguments, since to fill
 // an event and to copy it for each function in between costs as much as the rest.
 type Teller interface {
-	Tell(ctx context.Context, kind decision.Kind, policy, key string, cost uint32, request string, now clock.Mark, elapsed time.Duration)
+	Tell(ctx context.Context, kind decision.Kind, key string, cost uint32, request string, now clock.Mark, elapsed time.Duration)
 }
 
 // Listen adds a function for the kinds, for all kinds where there are none, until stop
 // is called.
-func (l *Listeners) Listen(f func(Event), of ...decision.Kind) (stop func()) {
-	return l.add(&listener{f: f, kinds: kindsOf(of)})
+func (l *Listeners[E]) Listen(f func(E), of ...decision.Kind) (stop func()) {
+	return l.add(&Listener[E]{f: f, kinds: kindsOf(of)})
 }
 
 // ListenTold is Listen for a function that has a Teller, of a pipeline.
-func (l *Listeners) ListenTold(f func(Event), t Teller, of ...decision.Kind) (stop func()) {
-	return l.add(&listener{f: f, kinds: kindsOf(of), teller: t})
+func (l *Listeners[E]) ListenTold(f func(E), t Teller, of ...decision.Kind) (stop func()) {
+	return l.add(&Listener[E]{f: f, kinds: kindsOf(of), teller: t})
 }
 
 // Observe adds a function for all kinds, and its observer, until stop is called.
-func (l *Listeners) Observe(f func(Event), o Observer) (stop func()) {
-	return l.add(&listener{f: f, kinds: kindsOf(nil), observer: o})
+func (l *Listeners[E]) Observe(f func(E), o Observer) (stop func()) {
+	return l.add(&Listener[E]{f: f, kinds: kindsOf(nil), observer: o})
 }
 
-func (l *Listeners) add(entry *listener) (stop func()) {
-	l.change(func(to *listening) { to.functions = append(to.functions, entry) })
+func (l *Listeners[E]) add(entry *Listener[E]) (stop func()) {
+	l.change(func(to *listening[E]) { to.functions = append(to.functions, entry) })
 	return func() { l.remove(entry) }
 }
 
-func (l *Listeners) remove(entry *listener) {
-	l.change(func(to *listening) {
-		to.functions = slices.DeleteFunc(to.functions, func(e *listener) bool { return e == entry })
+func (l *Listeners[E]) remove(entry *Listener[E]) {
+	l.change(func(to *listening[E]) {
+		to.functions = slices.DeleteFunc(to.functions, func(e *Listener[E]) bool { return e == entry })
 	})
 }
 
-func (l *Listeners) change(f func(*listening)) {
+func (l *Listeners[E]) change(f func(*listening[E])) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	next := &listening{}
+	next := &listening[E]{}
 	if old := l.list.Load(); old != nil {
 		next.functions, next.trace = slices.Clone(old.functions), old.trace
 	}
 	f(next)
 	for _, x := range next.functions {
 		next.kinds |= x.kinds
+		next.tells = next.tells || x.teller != nil
 	}
 	if len(next.functions) == 0 && next.trace == nil {
 		next = nil
@@ -144,75 +154,76 @@ func (l *Listeners) change(f func(*listening)) {
 }
 
 // Hears reports whether a function listens to events of a kind.
-func (l *Listeners) Hears(k decision.Kind) bool {
+func (l *Listeners[E]) Hears(k decision.Kind) bool {
 	to := l.list.Load()
 	return to != nil && to.kinds.has(k)
 }
 
 // HasListeners reports whether there is a function or a trace.
-func (l *Listeners) HasListeners() bool { return l.list.Load() != nil }
+func (l *Listeners[E]) HasListeners() bool { return l.list.Load() != nil }
 
-// HearsCalls reports whether a function listens to events of each call of a mechanism
-// alone, for which the mechanism has to read the clock.
-func (l *Listeners) HearsCalls() bool {
-	const calls = kinds(1<<decision.Admit | 1<<decision.Reject | 1<<decision.End | 1<<decision.Slow)
+// HearsCalls reports whether a function listens to events for which a mechanism alone has
+// to read the clock when a call begins.
+func (l *Listeners[E]) HearsCalls() bool {
+	const timed = 1<<decision.Admit | 1<<decision.End | 1<<decision.Slow
+	return l.hearsOneOf(timed)
+}
+
+// HearsEnds is HearsCalls for the end of a call.
+func (l *Listeners[E]) HearsEnds() bool {
+	const timed = 1<<decision.End | 1<<decision.Slow
+	return l.hearsOneOf(timed)
+}
+
+func (l *Listeners[E]) hearsOneOf(of kinds) bool {
 	to := l.list.Load()
-	return to != nil && to.kinds&calls != 0
+	return to != nil && to.kinds&of != 0
 }
 
-// Emit calls the functions. A function may call back, so the caller holds no
-// lock. The event is a pointer because a copy costs as much as a call.
-func (l *Listeners) Emit(e *Event) {
-	if to := l.list.Load(); to != nil {
-		l.emit(to, e)
+// Hearing returns the functions, where one of them listens to events of a kind.
+func (l *Listeners[E]) Hearing(k decision.Kind) []*Listener[E] {
+	if to := l.list.Load(); to != nil && to.kinds.has(k) {
+		return to.functions
 	}
+	return nil
 }
 
-func (l *Listeners) emit(to *listening, e *Event) {
-	for next := 0; next < len(to.functions); {
-		next = l.tell(to.functions, next, e.Kind, e, nil, nil, "", 0)
-	}
-}
+// Emit calls the functions that listen to events of the kind of this one. A function may
+// call back, so the caller holds no lock. The event is a pointer because a copy costs as
+// much as a call.
+func (l *Listeners[E]) Emit(kind decision.Kind, e *E) { l.EmitTo(l.Hearing(kind), kind, e) }
 
-// tell gives the listeners from one on an event, until one panics, and returns the one that
-// follows the last that got it. One that panics is removed: its panic does not end the call
-// whose event it got, and it does not panic for every later event. Where e is nil, the event
-// is that of a call on its fast path. The parameters are not one value: what its pointers
-// refer to would be allocated.
-func (l *Listeners) tell(to []*listener, first int, kind decision.Kind, e *Event, c *fastPath, q *Request, id string, now clock.Mark) (next int) {
-	next = first
+// EmitTo is Emit for some of the functions.
+func (l *Listeners[E]) EmitTo(to []*Listener[E], kind decision.Kind, e *E) {
+	at := 0
 	defer func() {
-		if next == len(to) {
-			return
-		}
-		// The value is nil after runtime.Goexit, which continues.
-		if value := recover(); value != nil {
-			l.remove(to[next])
-			next++
-			l.Panicked(value, debug.Stack())
+		if at < len(to) && l.Panicked(to[at], recover()) {
+			l.EmitTo(to[at+1:], kind, e)
 		}
 	}()
-	for ; next < len(to); next++ {
-		x := to[next]
-		switch {
-		case !x.kinds.has(kind):
-		case e != nil:
+	for ; at < len(to); at++ {
+		if x := to[at]; x.kinds.has(kind) {
 			x.f(*e)
-		case x.teller != nil:
-			x.teller.Tell(c.ctx, kind, c.pipeline.name, q.Key, q.cost(), id, now, now.Sub(c.began))
-		case kind == decision.Admit:
-			x.observer.Admitted(c.pipeline.name)
-		default:
-			x.observer.Succeeded(c.pipeline.name, c.ctx, now.Sub(c.began))
 		}
 	}
-	return next
+}
+
+// Panicked removes a function that panicked with a value, and reports whether the others
+// still get the event: the panic does not end the call whose event it got, and the
+// function does not panic for every later event. The value is nil after runtime.Goexit,
+// which continues.
+func (l *Listeners[E]) Panicked(x *Listener[E], value any) bool {
+	if value == nil {
+		return false
+	}
+	l.remove(x)
+	l.Log(value, debug.Stack())
+	return true
 }
 
 // report emits what happened to a call that began at a mark.
 func (p *Pipeline) report(e *Event, ctx context.Context, q *Request, began, now clock.Mark) {
-	to := p.list.Load()
-	if to == nil || !to.kinds.has(e.Kind) {
+	if !p.Hears(e.Kind) {
 		return
 	}
 	e.At, e.Policy, e.Key, e.Elapsed = now, p.name, q.Key, now.Sub(began)
@@ -220,7 +231,7 @@ func (p *Pipeline) report(e *Event, ctx context.Context, q *Request, began, now 
 	if e.Kind != decision.Reject && e.Kind != decision.Inject {
 		e.RetryAfter = -1
 	}
-	p.emit(to, e)
+	p.Emit(e.Kind, e)
 }
 
 // RequestOf returns the identifier of a request: its own, or the one of its context.

@@ -30,6 +30,7 @@ type fastPath struct {
 	attempt  *attempt.Context
 	session  *session // in place of attempt where it may be held
 	traced   *tracing.Call
+	id       string // of the request, for tellers
 	seed     uint64
 	began    clock.Mark
 	deadline clock.Mark // the caller's own
@@ -289,40 +290,57 @@ func (l *fastPath) enter(q *Request) bool {
 			l.traced = l.pipeline.record(q, l.began, l.deadline)
 		}
 		if all {
-			l.admitted(to, q)
+			if l.traced != nil {
+				l.record()
+			}
+			l.emit(to, 0, q)
 		}
 	}
 	return all
 }
 
-// admitted reports that the attempt starts. Its event is not in the frame of enter, which
-// every call would clear; succeeded is apart for the same reason.
-func (l *fastPath) admitted(to *listening, q *Request) {
-	if l.traced != nil {
+// emit gives the listeners from one on the event that the attempt starts or, after the
+// function returned, that the call succeeded. One that panics does not get it again.
+func (l *fastPath) emit(to *listening[Event], first int, q *Request) {
+	kind, now := decision.Admit, l.began
+	if l.returned != clock.Always {
+		kind, now = decision.End, l.returned
+	}
+	if !to.kinds.has(kind) {
+		return
+	}
+	if to.tells {
+		l.id = l.pipeline.RequestOf(l.ctx, q.ID)
+	}
+	at := first
+	defer func() {
+		if at < len(to.functions) && l.pipeline.Panicked(to.functions[at], recover()) {
+			l.emit(to, at+1, q)
+		}
+	}()
+	for ; at < len(to.functions); at++ {
+		x := to.functions[at]
+		switch {
+		case !x.kinds.has(kind):
+		case x.teller != nil:
+			x.teller.Tell(l.ctx, kind, q.Key, q.cost(), l.id, now, now.Sub(l.began))
+		case kind == decision.Admit:
+			x.observer.Admitted(l.pipeline.name)
+		default:
+			x.observer.Succeeded(l.pipeline.name, l.ctx, now.Sub(l.began))
+		}
+	}
+}
+
+// record records the attempt that starts, or the end of a call whose function succeeded.
+// The decision is not in the frame of enter, which every call would clear.
+func (l *fastPath) record() {
+	if l.returned == clock.Always {
 		l.traced.Decide(&decision.Decision{At: l.began, Kind: decision.Admit, Attempt: 1})
+		return
 	}
-	if to.kinds.has(decision.Admit) {
-		l.tell(to, decision.Admit, q, l.began)
-	}
-}
-
-// succeeded reports the end of a call whose function succeeded.
-func (l *fastPath) succeeded(to *listening, q *Request, now clock.Mark) {
-	if l.traced != nil {
-		l.traced.Done(now, 0, reducer.OK, false, 0)
-		l.traced.Decide(&decision.Decision{At: now, Kind: decision.End, Outcome: reducer.OK, Attempt: 1, Last: true})
-	}
-	if to.kinds.has(decision.End) {
-		l.tell(to, decision.End, q, now)
-	}
-}
-
-// tell emits an event that has no more fields than those of Teller.
-func (l *fastPath) tell(to *listening, kind decision.Kind, q *Request, now clock.Mark) {
-	id := l.pipeline.RequestOf(l.ctx, q.ID)
-	for next := 0; next < len(to.functions); {
-		next = l.pipeline.Listeners.tell(to.functions, next, kind, nil, l, q, id, now)
-	}
+	l.traced.Done(l.returned, 0, reducer.OK, false, 0)
+	l.traced.Decide(&decision.Decision{At: l.returned, Kind: decision.End, Outcome: reducer.OK, Attempt: 1, Last: true})
 }
 
 // join joins the keys of the request. It returns false where the request lacks an
@@ -574,7 +592,10 @@ func (l *fastPath) leave(q *Request, err error) bool {
 	}
 	l.open = false
 	if to != nil {
-		l.succeeded(to, q, now)
+		if l.traced != nil {
+			l.record()
+		}
+		l.emit(to, 0, q)
 	}
 	return true
 }

@@ -368,7 +368,7 @@ func (p *Pipeline) Edit(edit func(*pipeline.Plan) (*pipeline.Plan, error)) (Cell
 
 // Configured emits that an operator configured a step.
 func (t Target) Configured(p *Pipeline, word string, by Author) {
-	p.Emit(&Event{
+	p.Emit(decision.Manual, &Event{
 		At: p.Now(), Policy: p.name, Step: t.Step.Name, Kind: decision.Manual, RetryAfter: -1, Action: word, By: by.By, Why: by.Why,
 	})
 }

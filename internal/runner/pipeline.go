@@ -22,7 +22,7 @@ import (
 
 // Pipeline is a plan with its cells, safe for concurrent use.
 type Pipeline struct {
-	Listeners
+	Listeners[Event]
 	*Settings
 	layout     atomic.Pointer[binding]
 	mechanisms *Mechanisms // that it shares with other pipelines
@@ -96,9 +96,12 @@ type StepCells struct {
 // be called before.
 func New(name string, s *Settings, shared *Mechanisms) *Pipeline {
 	p := &Pipeline{Settings: s, name: name, mechanisms: shared}
-	p.Listeners.Panicked = s.API.ListenerPanicked
+	p.Listeners.Log = s.API.ListenerPanicked
 	return p
 }
+
+// Name returns the name of the policy.
+func (p *Pipeline) Name() string { return p.name }
 
 // Bound returns the active plan and what the public package keeps beside it.
 func (p *Pipeline) Bound() (*pipeline.Plan, any) {
@@ -250,7 +253,7 @@ func (c *StepCells) configure(plan *pipeline.Plan, i int) (all CellEvents) {
 // emit emits the changes. A listener may call back, so the caller holds no lock.
 func (e cellEvents) emit() {
 	if p := e.configured; p != nil {
-		p.Emit(&Event{At: e.now, Policy: p.name, Kind: decision.Configured, RetryAfter: -1})
+		p.Emit(decision.Configured, &Event{At: e.now, Policy: p.name, Kind: decision.Configured, RetryAfter: -1})
 		return
 	}
 	if e.evicts {

@@ -62,7 +62,7 @@ func (m *members) emit(e *Event) {
 // emit emits an event of a cell under the names of the pipeline and its step.
 func (x *member) emit(e Event) {
 	e.Policy, e.Step = x.pipeline.name, x.step
-	x.pipeline.Emit(&e)
+	x.pipeline.Emit(e.Kind, &e)
 }
 
 // join adds a pipeline, or renames its step. The caller holds the lock of the bindings.

@@ -15,13 +15,13 @@ func (p *Pipeline) Trace(r *tracing.Recorder, began bool) bool {
 		return false
 	}
 	pipe := r.Add(p.layout.Load().plan, pipeline.Seed(p.Seed, p.numbers.Load()), began)
-	p.Listeners.change(func(to *listening) { to.trace = pipe })
+	p.Listeners.change(func(to *listening[Event]) { to.trace = pipe })
 	return true
 }
 
 // Untrace ends what Trace began with a recorder.
 func (p *Pipeline) Untrace(r *tracing.Recorder) {
-	p.Listeners.change(func(to *listening) {
+	p.Listeners.change(func(to *listening[Event]) {
 		if to.trace.Of(r) {
 			to.trace = nil
 		}
@@ -32,8 +32,8 @@ func (p *Pipeline) Untrace(r *tracing.Recorder) {
 func (p *Pipeline) Traced() bool { return p.trace() != nil }
 
 // trace returns where calls are recorded, nil for nowhere.
-func (l *Listeners) trace() *tracing.Pipe {
-	if to := l.list.Load(); to != nil {
+func (p *Pipeline) trace() *tracing.Pipe {
+	if to := p.list.Load(); to != nil {
 		return to.trace
 	}
 	return nil
