@@ -159,7 +159,7 @@ const clock: Clock = systemClock();
 const { signal } = new AbortController();
 
 const rate: Rate = '50/1m';
-const quota: readonly LimitRate[] = ['1000/day', '5/week', '10000/month', rate];
+const monthly: readonly LimitRate[] = ['1000/day', '5/week', '10000/month', rate];
 const every: readonly Rate[] = ['1/s', '0.5/1s', '1000/1h30m', `${rate}`];
 const durations: readonly Duration[] = ['250ms', '1m30s', '1d12h', '0s', '1.5s'];
 const share: Share = '0.5%';
