@@ -306,19 +306,14 @@ func (h Handle) Configure(c mechanism.Config) error {
 		return h.unsupported(ActionConfigure, t)
 	}
 	events, err := h.pipeline.engine.Edit(func(plan *pipeline.Plan) (*pipeline.Plan, error) {
-		next := Policy{Name: plan.Name(), Fallback: plan.Fallback()}
-		found := false
-		for i := range plan.Len() {
-			s := plan.Step(i)
-			if plan.StepName(i) == h.step && s.Kind() == c.Kind() {
-				s.Config, found = c, true
+		next := plan.Policy()
+		for i, s := range next.Steps {
+			if s.Name == h.step && s.Kind() == c.Kind() {
+				next.Steps[i].Config = c
+				return pipeline.Compile(next)
 			}
-			next.Steps = append(next.Steps, s)
 		}
-		if !found {
-			return nil, ErrUnknownStep
-		}
-		return pipeline.Compile(next)
+		return nil, ErrUnknownStep
 	})
 	if err != nil {
 		return h.failed(ActionConfigure, err)

@@ -476,3 +476,33 @@ func TestHandleTexts(t *testing.T) {
 		assert.Equal(t, want, e.String())
 	}
 }
+
+// TestConfigureKeepsThePolicy changes a step of a policy that has all that a policy has.
+func TestConfigureKeepsThePolicy(t *testing.T) {
+	call := func(p *sluice.Pipeline, key string) error {
+		_, err := sluice.DoWith(t.Context(), p, sluice.Request{Key: key}, ok)
+		return err
+	}
+	set, err := sluice.Parse("test.yaml", []byte(`
+version: 1
+mechanisms: {m: {bulkhead: 5}}
+policies:
+  a: {allow: {key: admin}, deny: {key: spam}, steps: [{limit: 1/1h}, {use: m}], fallback: {status: 599}}
+  b: {steps: [{use: m}]}
+`))
+	require.NoError(t, err)
+	a := set.Pipeline("a")
+	before := a.Plan().Policy()
+	require.NoError(t, a.Step("limit").Configure(sluice.LimiterConfig{Count: 1, Period: 2 * time.Hour}))
+	require.NoError(t, set.Pipeline("b").Step("m").Configure(sluice.BulkheadConfig{Concurrent: 7}), "a takes it over")
+	after := a.Plan().Policy()
+	assert.Equal(t, sluice.BulkheadConfig{Concurrent: 7}, after.Steps[1].Config)
+	before.Steps, after.Steps = nil, nil
+	assert.Equal(t, before, after)
+	var rejected *sluice.RejectedError
+	require.ErrorAs(t, call(a, "spam"), &rejected)
+	assert.Equal(t, sluice.ReasonDenied, rejected.Reason)
+	require.NoError(t, call(a, "someone"))
+	require.NoError(t, call(a, "admin"))
+	require.ErrorIs(t, call(a, "someone"), sluice.ErrRejected)
+}

@@ -479,6 +479,14 @@ func (p *Plan) Random() bool { return p.random }
 // and nothing else of it.
 func (p *Plan) Conditions() Policy { return p.policy }
 
+// Policy returns the policy with the names of its steps filled in. Compile makes an equal
+// plan of it.
+func (p *Plan) Policy() Policy {
+	policy := p.policy
+	policy.Name, policy.Steps, policy.Fallback, policy.Pass = p.name, slices.Clone(p.steps), p.fallback, len(p.steps) == 0
+	return policy
+}
+
 // Fallback returns the fallback, nil for none.
 func (p *Plan) Fallback() *fallback.Config { return p.fallback }
 

@@ -14,7 +14,7 @@ import (
 func Spread(r *rand.Rand, p pipeline.Policy, log []oracle.Event) (policies []pipeline.Policy, events []oracle.Event) {
 	shared := map[string]bool{}
 	of := func(p pipeline.Policy, name string) pipeline.Policy {
-		part := pipeline.Policy{Name: name, Fallback: p.Fallback}
+		part := pipeline.Policy{Name: name, Fallback: p.Fallback, Allow: p.Allow, Deny: p.Deny}
 		seen := map[pipeline.Kind]int{}
 		for i, s := range p.Steps {
 			if seen[s.Kind()]++; s.Name == "" {

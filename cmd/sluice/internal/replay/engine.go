@@ -271,12 +271,7 @@ func separate(machines []*Machine, scripts map[*Machine][]item) error {
 		return nil
 	}
 	for _, m := range machines {
-		plan := m.Driver.Plan()
-		steps := make([]pipeline.Step, plan.Len())
-		for i := range steps {
-			steps[i] = plan.Step(i)
-		}
-		if err := share(m, steps); err != nil {
+		if err := share(m, m.Driver.Plan().Policy().Steps); err != nil {
 			return err
 		}
 		for i := range scripts[m] {
