@@ -74,7 +74,7 @@ func newView(plan *pipeline.Plan) *view {
 
 // policyOf returns the values of ratelimit-policy for some limits.
 func (v *view) policyOf(states []sluice.LimitState) []string {
-	return guards.PolicyOf(v.plan, v.limits, v.policy, states)
+	return guards.PolicyOf(v.limits, v.policy, states)
 }
 
 // fields returns the value of ratelimit, empty for none. refused is the refusal that the

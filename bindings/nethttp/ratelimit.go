@@ -54,7 +54,7 @@ func (v *view) fields(states []sluice.LimitState, refused *sluice.RejectedError)
 			f.limit, f.remaining, f.reset = l.Burst, remaining, reset
 		}
 	}
-	f.rateLimit, f.policy = string(b), guards.PolicyOf(v.plan, v.limits, v.policy, states)
+	f.rateLimit, f.policy = string(b), guards.PolicyOf(v.limits, v.policy, states)
 	return f, len(b) > 0
 }
 

@@ -4,7 +4,6 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
 	"github.com/sluice-go/sluice/policy/refusals"
@@ -29,13 +28,16 @@ func Outcomes(option *policy.Outcomes, p *sluice.Pipeline) *policy.Outcomes {
 	return &DefaultOutcomes
 }
 
-// PolicyOf returns the values of RateLimit-Policy for the limits that apply to a call:
-// all, the values for all limits of the plan, unless conditions leave some out.
-func PolicyOf(plan *pipeline.Plan, limits []refusals.Limit, all []string, states []sluice.LimitState) []string {
-	if len(states) >= len(limits) || !plan.Conditional() {
-		return all
-	}
-	return []string{refusals.PolicyFieldOf(limits, func(step int) bool {
+// PolicyOf returns the values of RateLimit-Policy for the limits that apply to a call,
+// those of the states: all, the values for all limits of the plan, unless one is missing.
+func PolicyOf(limits []refusals.Limit, all []string, states []sluice.LimitState) []string {
+	has := func(step int) bool {
 		return slices.ContainsFunc(states, func(state sluice.LimitState) bool { return state.Step == step })
-	})}
+	}
+	for i := range limits {
+		if !has(limits[i].Step) {
+			return []string{refusals.PolicyFieldOf(limits, has)}
+		}
+	}
+	return all
 }
