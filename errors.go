@@ -127,9 +127,9 @@ type CancelError struct {
 
 // Error implements error.
 func (e *CancelError) Error() string {
-	text := e.Err.Error()
+	text := fmt.Sprint(e.Err)
 	if e.Cause != e.Err {
-		text += ": " + e.Cause.Error()
+		text += ": " + fmt.Sprint(e.Cause)
 	}
 	return after(text, e.Last)
 }
@@ -224,6 +224,7 @@ func (e *UnknownPolicyError) Outcome() reducer.Outcome { return reducer.Ignore }
 type zeroError string
 
 const (
+	errNoMechanism  zeroError = "sluice: a nil Mechanism; NewLimiter, NewBreaker and NewBulkhead make one"
 	errZeroLimiter  zeroError = "sluice: a zero Limiter; NewLimiter makes one"
 	errZeroBreaker  zeroError = "sluice: a zero Breaker; NewBreaker makes one"
 	errZeroBulkhead zeroError = "sluice: a zero Bulkhead; NewBulkhead makes one"

@@ -87,7 +87,7 @@ type HandleError struct {
 
 // Error implements error.
 func (e *HandleError) Error() string {
-	return "sluice: " + place(e.Policy, e.Step) + ": " + e.Action + ": " + e.Err.Error()
+	return fmt.Sprintf("sluice: %s: %s: %v", place(e.Policy, e.Step), e.Action, e.Err)
 }
 
 // Unwrap returns the cause.

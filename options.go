@@ -68,7 +68,9 @@ func applied(options []Option) *settings {
 	_, _ = rand.Read(word[:])
 	s.Seed = binary.LittleEndian.Uint64(word[:])
 	for _, option := range options {
-		option(s)
+		if option != nil {
+			option(s)
+		}
 	}
 	return s
 }
@@ -140,5 +142,9 @@ type Mechanisms struct{ shared runner.Mechanisms }
 // over. It applies to a Pipeline or Set. Default: the policies of a Set share their
 // mechanisms, and a Pipeline alone shares none.
 func WithMechanisms(m *Mechanisms) Option {
-	return func(s *settings) { s.shared, s.given = &m.shared, s.given|optionMechanisms }
+	return func(s *settings) {
+		if s.shared, s.given = nil, s.given|optionMechanisms; m != nil {
+			s.shared = &m.shared
+		}
+	}
 }

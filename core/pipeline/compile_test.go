@@ -57,7 +57,7 @@ func TestCompileErrors(t *testing.T) {
 		"steps[0].breaker.window.calls: found 10001; allowed 1 to 10000":                                                         {Steps: []pipeline.Step{{Config: breaker.Config{Count: 10_001}}}},
 		"steps[0].limit.rate.count: found 0; allowed 1 to 1000000000\nsteps[0].limit.rate.period: found 0s; allowed more than 0": {Steps: []pipeline.Step{{Config: limiter.Config{}}}},
 		"steps[0].bulkhead.concurrent: found 0; allowed 1 to 1000000":                                                            {Steps: []pipeline.Step{{Config: bulkhead.Config{}}}},
-		"steps[0].unknown.kind: found 99; allowed a mechanism of this package":                                                   {Steps: []pipeline.Step{{Config: unknown{}}}},
+		"steps[0].unknown.kind: found 99; allowed a configuration of this package, not a pointer to one":                         {Steps: []pipeline.Step{{Config: unknown{}}}},
 		"steps[1].limit.name: another step has it":                                                                               {Steps: []pipeline.Step{named(cut, "limit"), limit}},
 		"steps[0].timeout.name: deadline is reserved":                                                                            {Steps: []pipeline.Step{named(cut, pipeline.Deadline)}},
 		"steps[0].limit.algorithm: found 9; allowed TokenBucket, FixedWindow, SlidingCounter, SlidingLog or LeakyBucket":         {Steps: []pipeline.Step{{Config: limiter.Config{Algorithm: 9}}}},
