@@ -87,7 +87,7 @@ type SharedError struct {
 
 // Error implements error.
 func (e *SharedError) Error() string {
-	return fmt.Sprintf("the policies %s share the mechanism %s, and a replay decides each policy by itself; choose one of them, or decide the trace with sluice eval --all",
+	return fmt.Sprintf("the policies %s share the mechanism %s, and a replay decides each policy by itself; take one of them (--policy FILE:NAME, in explain --policy FILE --name NAME), or give the lines with \"op\" to sluice eval --all",
 		strings.Join(e.Policies, " and "), e.Mechanism)
 }
 
