@@ -146,7 +146,11 @@ func (h Handle) failed(action string, err error) error {
 }
 
 func (h Handle) unsupported(action string, t runner.Target) error {
-	return h.failed(action, fmt.Errorf("%w: it is a %s", ErrUnsupported, t.Step.Kind()))
+	article := "a"
+	if t.Step.Kind() == pipeline.Adaptive {
+		article = "an"
+	}
+	return h.failed(action, fmt.Errorf("%w: it is %s %s", ErrUnsupported, article, t.Step.Kind()))
 }
 
 // one is target for an action of one mechanism on one cell.
@@ -343,8 +347,8 @@ func (h Handle) Forget() error {
 // Block has the step refuse the calls of the key for a time, more than 0, with
 // ReasonBlocked and the time that is left as RetryAfter. Another Block of the key
 // replaces the time. A call that waits or runs already goes on. A step in shadow
-// reports the refusals and enforces none. Every mechanism with keys can do it; a step
-// with one cell for all calls cannot.
+// reports the refusals and enforces none. A limit, breaker, bulkhead or adaptive limit with
+// keys can do it; a step with one cell for all calls cannot.
 func (h Handle) Block(d time.Duration) error {
 	t, key, err := h.keyOf(ActionBlock)
 	switch {
