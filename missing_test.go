@@ -278,3 +278,30 @@ func TestZeroReaders(t *testing.T) {
 		require.NotEmpty(t, err.Error())
 	}
 }
+
+// endless is a clock that is at one of the ends of the line of marks.
+type endless clock.Mark
+
+func (e endless) Now() clock.Mark { return clock.Mark(e) }
+
+// TestClockAtTheEnds: a clock at a mark that never comes does not keep a call in a loop.
+func TestClockAtTheEnds(t *testing.T) {
+	for _, at := range []clock.Mark{clock.Never, clock.Always} {
+		for _, steps := range [][]string{
+			{"bulkhead: {concurrent: 1, lease: 1ns}"}, {"bulkhead: {concurrent: 1, lease: 1h}", "timeout: 1h"}, {"timeout: 1ns"},
+			{"limit: {rate: 1/1h, wait: 1h}"}, {"retry: {attempts: 2, backoff: none}", "breaker: {window: {consecutive: 1}, open: 1ns}"}, {"hedge: {after: 1h}"},
+		} {
+			bubble(t, func(t *testing.T) {
+				p := guarded(t, steps, sluice.WithClock(endless(at)))
+				for range 3 {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					_ = sluice.Run(ctx, p, func(context.Context) error { return sluice.Throttle(context.Canceled, 1) })
+					if call, err := p.Begin(ctx, sluice.Request{}); err == nil {
+						call.Release()
+					}
+					cancel()
+				}
+			})
+		}
+	}
+}
