@@ -279,6 +279,24 @@ func TestZeroReaders(t *testing.T) {
 	}
 }
 
+// TestKeysWithoutAState: a step that keeps no state cannot have one for each key.
+func TestKeysWithoutAState(t *testing.T) {
+	per := []string{"key"}
+	for want, step := range map[string]sluice.Step{
+		`steps[0].timeout.per: found ["key"]; allowed on a step that keeps a state`: {Config: sluice.TimeoutConfig{After: time.Second}, Per: per},
+		`steps[0].retry.per: found ["key"]; allowed on a step that keeps a state`:   {Config: sluice.RetryConfig{}, Per: per},
+		`steps[0].hedge.per: found ["key"]; allowed on a step that keeps a state`:   {Config: sluice.HedgeConfig{After: time.Second}, Per: per},
+	} {
+		_, err := sluice.New(sluice.Policy{Steps: []sluice.Step{step}})
+		require.EqualError(t, err, want)
+		p, err := sluice.New(sluice.Policy{Pass: true})
+		require.NoError(t, err)
+		require.EqualError(t, p.Configure(sluice.Policy{Steps: []sluice.Step{step}}), want)
+	}
+	_, err := sluice.New(sluice.Policy{Steps: []sluice.Step{{Config: sluice.RetryConfig{Budgeted: true}, Per: per}, {Config: sluice.BreakerConfig{}, Per: per}}})
+	require.NoError(t, err)
+}
+
 // endless is a clock that is at one of the ends of the line of marks.
 type endless clock.Mark
 
