@@ -175,3 +175,17 @@ func TestBadCalendars(t *testing.T) {
 	_, err = sluice.NewLimiter(sluice.LimiterConfig{Algorithm: sluice.FixedWindow, Count: 1, Calendar: sluice.Calendar{Unit: 9}})
 	require.ErrorContains(t, err, "calendar.unit")
 }
+
+// TestCalendarByHandle: a calendar that an operator sets has the wall time of the process.
+func TestCalendarByHandle(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p, err := sluice.New(sluice.Policy{Steps: []sluice.Step{{Config: sluice.LimiterConfig{Algorithm: sluice.FixedWindow, Count: 1, Period: time.Hour}}}})
+		require.NoError(t, err)
+		require.NoError(t, p.Step("limit").Configure(sluice.LimiterConfig{Algorithm: sluice.FixedWindow, Count: 1, Calendar: sluice.Calendar{Unit: sluice.Day}}))
+		time.Sleep(20 * time.Hour)
+		require.NoError(t, sluice.Run(t.Context(), p, none))
+		var rejected *sluice.RejectedError
+		require.ErrorAs(t, sluice.Run(t.Context(), p, none), &rejected)
+		assert.Equal(t, 4*time.Hour, rejected.RetryAfter)
+	})
+}

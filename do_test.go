@@ -180,6 +180,40 @@ func TestCost(t *testing.T) {
 	assert.Negative(t, rejected.RetryAfter)
 }
 
+// outcomeOf is an error with any outcome.
+type outcomeOf reducer.Outcome
+
+func (outcomeOf) Error() string              { return "bad" }
+func (o outcomeOf) Outcome() reducer.Outcome { return reducer.Outcome(o) }
+
+// TestNoOutcome: what is no outcome is a failure, so that a function that has no word for an
+// error does not stop retries and votes.
+func TestNoOutcome(t *testing.T) {
+	for _, none := range []reducer.Outcome{0, reducer.Cancelled + 1, 255} {
+		for name, option := range map[string]sluice.Option{
+			"classify": sluice.WithClassify(func(error) reducer.Outcome { return none }),
+			"result":   sluice.WithClassifyResult(func(string, any, error) reducer.Outcome { return none }),
+			"error":    nil,
+		} {
+			err := errors.New("bad")
+			if name == "error" {
+				err = outcomeOf(none)
+			}
+			p := guarded(t, []string{"retry: {attempts: 2, backoff: none}", "breaker: {window: {consecutive: 2}}"}, option)
+			attempts := 0
+			_ = sluice.Run(t.Context(), p, func(context.Context) error { attempts++; return err })
+			assert.Equal(t, 2, attempts, name)
+			assert.Equal(t, "open", p.State()[0].Mode, name)
+			b, _ := sluice.NewBreaker(sluice.BreakerConfig{Window: sluice.WindowConsecutive, Count: 1}, option)
+			_ = b.Do(t.Context(), func(context.Context) error { return err })
+			assert.Equal(t, "open", b.Mode().String(), name)
+		}
+	}
+	p := guarded(t, []string{"breaker: {window: {consecutive: 1}}"}, sluice.WithClassifyResult(func(string, any, error) reducer.Outcome { return reducer.Timeout }))
+	_, err := sluice.Do(t.Context(), p, func(context.Context) (int, error) { return 7, nil })
+	assert.Equal(t, &sluice.ResultError{Result: reducer.Fail}, err, "the function's own timeout")
+}
+
 func TestClassify(t *testing.T) {
 	p := guarded(t, []string{"breaker: {window: {consecutive: 1}, open: 1m}"}, sluice.WithClassify(func(err error) reducer.Outcome {
 		return reducer.Throttle

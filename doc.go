@@ -25,9 +25,10 @@
 // for work that is not a function, [Hold] and [Extend] for answers that are read after
 // the function. [Map], [Executor] and [Queue] guard many calls at once.
 //
-// A panic or [runtime.Goexit] of the function, and a panic of a listener or of
-// any other function of the caller, releases all that the call holds, counts as a
-// failure where an attempt was running, and continues on the caller's goroutine.
+// A panic or [runtime.Goexit] of the function, and a panic of any other function of the
+// caller, releases all that the call holds, counts as a failure where an attempt was
+// running, and continues on the caller's goroutine. A listener that panics is removed, and
+// the call goes on.
 //
 // # Waits
 //

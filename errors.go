@@ -127,9 +127,9 @@ type CancelError struct {
 
 // Error implements error.
 func (e *CancelError) Error() string {
-	text := e.Err.Error()
+	text := fmt.Sprint(e.Err)
 	if e.Cause != e.Err {
-		text += ": " + e.Cause.Error()
+		text += ": " + fmt.Sprint(e.Cause)
 	}
 	return after(text, e.Last)
 }
@@ -224,6 +224,7 @@ func (e *UnknownPolicyError) Outcome() reducer.Outcome { return reducer.Ignore }
 type zeroError string
 
 const (
+	errNoMechanism  zeroError = "sluice: a nil Mechanism; NewLimiter, NewBreaker and NewBulkhead make one"
 	errZeroLimiter  zeroError = "sluice: a zero Limiter; NewLimiter makes one"
 	errZeroBreaker  zeroError = "sluice: a zero Breaker; NewBreaker makes one"
 	errZeroBulkhead zeroError = "sluice: a zero Bulkhead; NewBulkhead makes one"
@@ -253,7 +254,8 @@ func after(text string, err error) string {
 	return text + " (last attempt: " + err.Error() + ")"
 }
 
-// Outcomer is implemented by errors that carry their outcome.
+// Outcomer is implemented by errors that carry their outcome. 0, and any other value that
+// is no outcome, is Fail.
 type Outcomer interface{ Outcome() reducer.Outcome }
 
 // RetryAfterer is implemented by errors that carry a retry delay of the
@@ -311,15 +313,23 @@ func (s *settings) Classify(ctx context.Context, err error) (o reducer.Outcome, 
 	_, late := own.(*TimeoutError)
 	switch {
 	case outcomer && !(s.classify != nil && (refused || late)):
-		return own.Outcome(), hasRetryAfter, after
+		return orFail(own.Outcome()), hasRetryAfter, after
 	// An error that looks like a cancellation may be the attempt's own; only
 	// the caller's context says whether the caller cancelled.
 	case errors.Is(ctx.Err(), context.Canceled):
 		return reducer.Cancelled, false, 0
 	case s.classify != nil:
-		return s.classify(err), hasRetryAfter, after
+		return orFail(s.classify(err)), hasRetryAfter, after
 	}
 	return reducer.Fail, hasRetryAfter, after
+}
+
+// orFail returns an outcome of the caller's, or Fail for a value that is none.
+func orFail(o reducer.Outcome) reducer.Outcome {
+	if o == 0 || o > reducer.Cancelled {
+		return reducer.Fail
+	}
+	return o
 }
 
 // ClassifyResult implements runner.API.
@@ -328,7 +338,7 @@ func (s *settings) ClassifyResult(ctx context.Context, classify Classifier, step
 	if o == reducer.Cancelled {
 		return o, hasRetryAfter, after, err
 	}
-	if other := classify(step, value, err); other != 0 {
+	if other := runner.Classified(classify(step, value, err)); other != 0 {
 		o = other
 	}
 	if err != nil || o != reducer.Fail && o != reducer.Throttle {

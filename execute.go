@@ -40,7 +40,11 @@ type meaning struct {
 // limiter waits for a permit as Limiter.Wait does, a bulkhead for a place as
 // Bulkhead.Acquire. A breaker counts the result. A panic in fn releases what is held,
 // counts as a failure and continues. Retry is the same for a Retrier, Do for a Pipeline.
+// A mechanism that is nil refuses every call.
 func Execute[T any](ctx context.Context, m Mechanism, fn func(context.Context) (T, error)) (value T, err error) {
+	if m == nil {
+		return value, errNoMechanism
+	}
 	permit, err := m.admit(ctx)
 	if err != nil {
 		return value, err
@@ -71,6 +75,9 @@ func (r *Retrier) Do(ctx context.Context, fn func(context.Context) error) error 
 }
 
 func (l *Limiter) admit(ctx context.Context) (reducer.Permit, error) {
+	if l == nil {
+		return reducer.Permit{}, errZeroLimiter
+	}
 	return reducer.Permit{}, l.Wait(ctx)
 }
 
@@ -83,6 +90,9 @@ func (l *Limiter) result(_ context.Context, _ any, err error) (meaning, error) {
 func (l *Limiter) settle(context.Context, reducer.Permit, meaning, error) {}
 
 func (b *Bulkhead) admit(ctx context.Context) (reducer.Permit, error) {
+	if b == nil {
+		return reducer.Permit{}, errZeroBulkhead
+	}
 	place, err := b.Acquire(ctx)
 	return place.permit, err
 }
@@ -98,6 +108,9 @@ func (b *Bulkhead) settle(_ context.Context, p reducer.Permit, _ meaning, _ erro
 }
 
 func (b *Breaker) admit(ctx context.Context) (reducer.Permit, error) {
+	if b == nil {
+		return reducer.Permit{}, errZeroBreaker
+	}
 	if ctx.Err() != nil {
 		return reducer.Permit{}, cancelled(ctx, nil)
 	}

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime/debug"
 	"slices"
 	"sync"
@@ -15,6 +16,9 @@ import (
 
 // DefaultPutWait is how long Executor.Go and Queue.Put wait for room.
 const DefaultPutWait = 100 * time.Millisecond
+
+// maxJobs is the greatest number of jobs that run or wait.
+const maxJobs = math.MaxInt32
 
 // ErrShutdown is the error of a job that a shutdown or Drop dropped, the cause with which a
 // shutdown ends the contexts of running jobs, and the error of a job that comes after it.
@@ -35,9 +39,10 @@ func (e *PanicError) Error() string { return fmt.Sprintf("sluice: panic: %v", e.
 // ExecutorConfig says how many jobs an Executor has at once.
 type ExecutorConfig struct {
 	// Concurrent is how many jobs run at once, those that wait at a step of the policy
-	// included. Default 0: DefaultConcurrent.
+	// included, at most 2^31 - 1. Default 0: DefaultConcurrent.
 	Concurrent int
-	// Queue is how many more jobs wait for their start, oldest first. Default 0: none.
+	// Queue is how many more jobs wait for their start, oldest first, at most 2^31 - 1.
+	// Default 0: none.
 	Queue int
 	// Wait is how long Go waits for room where all places are taken. Default 0:
 	// DefaultPutWait. A negative one waits as long as the context of Go.
@@ -92,6 +97,10 @@ func (e *Executor) init(p *Pipeline, c ExecutorConfig) error {
 		return fmt.Errorf("sluice: Concurrent is %d; allowed: 1 or more, 0 for %d", c.Concurrent, DefaultConcurrent)
 	case c.Queue < 0:
 		return fmt.Errorf("sluice: Queue is %d; allowed: 0 or more", c.Queue)
+	case c.Concurrent > maxJobs:
+		return fmt.Errorf("sluice: Concurrent is %d; allowed: at most %d", c.Concurrent, maxJobs)
+	case c.Queue > maxJobs:
+		return fmt.Errorf("sluice: Queue is %d; allowed: at most %d", c.Queue, maxJobs)
 	case c.Concurrent == 0:
 		c.Concurrent = DefaultConcurrent
 	}

@@ -87,7 +87,7 @@ type HandleError struct {
 
 // Error implements error.
 func (e *HandleError) Error() string {
-	return "sluice: " + place(e.Policy, e.Step) + ": " + e.Action + ": " + e.Err.Error()
+	return fmt.Sprintf("sluice: %s: %s: %v", place(e.Policy, e.Step), e.Action, e.Err)
 }
 
 // Unwrap returns the cause.
@@ -146,7 +146,11 @@ func (h Handle) failed(action string, err error) error {
 }
 
 func (h Handle) unsupported(action string, t runner.Target) error {
-	return h.failed(action, fmt.Errorf("%w: it is a %s", ErrUnsupported, t.Step.Kind()))
+	article := "a"
+	if t.Step.Kind() == pipeline.Adaptive {
+		article = "an"
+	}
+	return h.failed(action, fmt.Errorf("%w: it is %s %s", ErrUnsupported, article, t.Step.Kind()))
 }
 
 // one is target for an action of one mechanism on one cell.
@@ -306,20 +310,14 @@ func (h Handle) Configure(c mechanism.Config) error {
 		return h.unsupported(ActionConfigure, t)
 	}
 	events, err := h.pipeline.engine.Edit(func(plan *pipeline.Plan) (*pipeline.Plan, error) {
-		next := plan.Conditions()
-		next.Name, next.Fallback = plan.Name(), plan.Fallback()
-		found := false
-		for i := range plan.Len() {
-			s := plan.Step(i)
-			if plan.StepName(i) == h.step && s.Kind() == c.Kind() {
-				s.Config, found = c, true
+		next := plan.Policy()
+		for i, s := range next.Steps {
+			if s.Name == h.step && s.Kind() == c.Kind() {
+				next.Steps[i].Config = c
+				return pipeline.Compile(next.WithEpoch(h.pipeline.engine.Epoch))
 			}
-			next.Steps = append(next.Steps, s)
 		}
-		if !found {
-			return nil, ErrUnknownStep
-		}
-		return pipeline.Compile(next)
+		return nil, ErrUnknownStep
 	})
 	if err != nil {
 		return h.failed(ActionConfigure, err)
@@ -349,8 +347,8 @@ func (h Handle) Forget() error {
 // Block has the step refuse the calls of the key for a time, more than 0, with
 // ReasonBlocked and the time that is left as RetryAfter. Another Block of the key
 // replaces the time. A call that waits or runs already goes on. A step in shadow
-// reports the refusals and enforces none. Every mechanism with keys can do it; a step
-// with one cell for all calls cannot.
+// reports the refusals and enforces none. A limit, breaker, bulkhead or adaptive limit with
+// keys can do it; a step with one cell for all calls cannot.
 func (h Handle) Block(d time.Duration) error {
 	t, key, err := h.keyOf(ActionBlock)
 	switch {

@@ -246,27 +246,28 @@ func TestForgiveAndForget(t *testing.T) {
 
 func TestHandleErrors(t *testing.T) {
 	p := guarded(t, []string{
-		"timeout: 1s", "retry: {attempts: 2}", "breaker: {window: {consecutive: 1}}", "limit: {rate: 1/1h, per: key, keys: 1, when_full: share}", "bulkhead: 1",
+		"timeout: 1s", "retry: {attempts: 2}", "breaker: {window: {consecutive: 1}}", "limit: {rate: 1/1h, per: key, keys: 1, when_full: share}", "bulkhead: 1", "adaptive: {}",
 	})
 	require.NoError(t, keyed(p, "own"))
 	step := p.Step
 	for want, err := range map[string]error{
-		"sluice: p.brake: reset: the policy has no such step; it has timeout, retry, breaker, limit, bulkhead": step("brake").Reset(),
-		"sluice: p.timeout: reset: the mechanism cannot do it: it is a timeout":                                step("timeout").Reset(),
-		"sluice: p.limit: transition: the mechanism cannot do it: it is a limit":                               step("limit").Key("own").Transition(breaker.Open),
-		"sluice: p.bulkhead: drain: the mechanism cannot do it: it is a bulkhead":                              step("bulkhead").Drain(),
-		"sluice: p.limit: drain: the step has a cell for each key; the action needs a key":                     step("limit").Drain(),
-		"sluice: p.limit: forget: the step has a cell for each key; the action needs a key":                    step("limit").Forget(),
-		"sluice: p.breaker: block: the step has one cell for all calls, and no keys":                           step("breaker").Block(time.Second),
-		"sluice: p.breaker: reset: the step has one cell for all calls, and no keys ":                          step("breaker").Key("x").Reset(),
-		"sluice: p.limit: reset: a key has one value for each attribute of per, key; found 2":                  step("limit").Key("a", "b").Reset(),
-		"sluice: p.limit: forgive: the key shares its cell with other keys":                                    step("limit").Key("other").Forgive(),
-		"sluice: p.limit: drain: the key shares its cell with other keys":                                      step("limit").Key("other").Drain(),
-		"sluice: p.limit: block: the value is not allowed: found 0s; allowed: more than 0":                     step("limit").Key("other").Block(0),
-		"sluice: p.breaker: transition: the value is not allowed: there is no mode 9":                          step("breaker").Transition(9),
-		"sluice: p.breaker: transition: the value is not allowed: found -1s; allowed: more than 0":             step("breaker").OpenFor(-time.Second),
-		"sluice: p.limit: configure: the mechanism cannot do it: it is a limit":                                step("limit").Configure(sluice.BreakerConfig{}),
-		"sluice: p.limit: configure: the mechanism cannot do it for a key: all keys have one configuration":    step("limit").Key("own").Configure(sluice.LimiterConfig{}),
+		"sluice: p.brake: reset: the policy has no such step; it has timeout, retry, breaker, limit, bulkhead, adaptive": step("brake").Reset(),
+		"sluice: p.adaptive: drain: the mechanism cannot do it: it is an adaptive":                                       step("adaptive").Drain(),
+		"sluice: p.timeout: reset: the mechanism cannot do it: it is a timeout":                                          step("timeout").Reset(),
+		"sluice: p.limit: transition: the mechanism cannot do it: it is a limit":                                         step("limit").Key("own").Transition(breaker.Open),
+		"sluice: p.bulkhead: drain: the mechanism cannot do it: it is a bulkhead":                                        step("bulkhead").Drain(),
+		"sluice: p.limit: drain: the step has a cell for each key; the action needs a key":                               step("limit").Drain(),
+		"sluice: p.limit: forget: the step has a cell for each key; the action needs a key":                              step("limit").Forget(),
+		"sluice: p.breaker: block: the step has one cell for all calls, and no keys":                                     step("breaker").Block(time.Second),
+		"sluice: p.breaker: reset: the step has one cell for all calls, and no keys ":                                    step("breaker").Key("x").Reset(),
+		"sluice: p.limit: reset: a key has one value for each attribute of per, key; found 2":                            step("limit").Key("a", "b").Reset(),
+		"sluice: p.limit: forgive: the key shares its cell with other keys":                                              step("limit").Key("other").Forgive(),
+		"sluice: p.limit: drain: the key shares its cell with other keys":                                                step("limit").Key("other").Drain(),
+		"sluice: p.limit: block: the value is not allowed: found 0s; allowed: more than 0":                               step("limit").Key("other").Block(0),
+		"sluice: p.breaker: transition: the value is not allowed: there is no mode 9":                                    step("breaker").Transition(9),
+		"sluice: p.breaker: transition: the value is not allowed: found -1s; allowed: more than 0":                       step("breaker").OpenFor(-time.Second),
+		"sluice: p.limit: configure: the mechanism cannot do it: it is a limit":                                          step("limit").Configure(sluice.BreakerConfig{}),
+		"sluice: p.limit: configure: the mechanism cannot do it for a key: all keys have one configuration":              step("limit").Key("own").Configure(sluice.LimiterConfig{}),
 	} {
 		var handle *sluice.HandleError
 		require.ErrorAs(t, err, &handle, want)
@@ -475,4 +476,34 @@ func TestHandleTexts(t *testing.T) {
 	} {
 		assert.Equal(t, want, e.String())
 	}
+}
+
+// TestConfigureKeepsThePolicy changes a step of a policy that has all that a policy has.
+func TestConfigureKeepsThePolicy(t *testing.T) {
+	call := func(p *sluice.Pipeline, key string) error {
+		_, err := sluice.DoWith(t.Context(), p, sluice.Request{Key: key}, ok)
+		return err
+	}
+	set, err := sluice.Parse("test.yaml", []byte(`
+version: 1
+mechanisms: {m: {bulkhead: 5}}
+policies:
+  a: {allow: {key: admin}, deny: {key: spam}, steps: [{limit: 1/1h}, {use: m}], fallback: {status: 599}}
+  b: {steps: [{use: m}]}
+`))
+	require.NoError(t, err)
+	a := set.Pipeline("a")
+	before := a.Plan().Policy()
+	require.NoError(t, a.Step("limit").Configure(sluice.LimiterConfig{Count: 1, Period: 2 * time.Hour}))
+	require.NoError(t, set.Pipeline("b").Step("m").Configure(sluice.BulkheadConfig{Concurrent: 7}), "a takes it over")
+	after := a.Plan().Policy()
+	assert.Equal(t, sluice.BulkheadConfig{Concurrent: 7}, after.Steps[1].Config)
+	before.Steps, after.Steps = nil, nil
+	assert.Equal(t, before, after)
+	var rejected *sluice.RejectedError
+	require.ErrorAs(t, call(a, "spam"), &rejected)
+	assert.Equal(t, sluice.ReasonDenied, rejected.Reason)
+	require.NoError(t, call(a, "someone"))
+	require.NoError(t, call(a, "admin"))
+	require.ErrorIs(t, call(a, "someone"), sluice.ErrRejected)
 }

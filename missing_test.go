@@ -3,6 +3,7 @@ package sluice_test
 import (
 	"context"
 	"log/slog"
+	"math"
 	"testing"
 	"time"
 
@@ -193,4 +194,132 @@ func TestZeroSetAndCall(t *testing.T) {
 	assert.False(t, call.Used(1))
 	call.Done(reducer.OK)
 	call.Release()
+}
+
+// TestNilMechanisms: what gets a mechanism that is nil refuses every call, as a nil pipeline
+// does.
+func TestNilMechanisms(t *testing.T) {
+	good := func(context.Context) (int, error) { return 1, nil }
+	for want, guard := range map[string]sluice.Guard{
+		"sluice: the pipeline is nil or zero: Load, Parse and New make one": (*sluice.Pipeline)(nil),
+		"sluice: a zero Limiter; NewLimiter makes one":                      (*sluice.Limiter)(nil),
+		"sluice: a zero Breaker; NewBreaker makes one":                      (*sluice.Breaker)(nil),
+		"sluice: a zero Bulkhead; NewBulkhead makes one":                    (*sluice.Bulkhead)(nil),
+		"sluice: a zero Retrier; NewRetry makes one":                        (*sluice.Retrier)(nil),
+	} {
+		_, err := sluice.Wrap(guard, good)(t.Context())
+		require.EqualError(t, err, want)
+		require.EqualError(t, sluice.WrapRun(guard, func(context.Context) error { return nil })(t.Context()), want)
+		if m, ok := guard.(sluice.Mechanism); ok {
+			_, err = sluice.Execute(t.Context(), m, good)
+			require.EqualError(t, err, want)
+		}
+	}
+	_, err := sluice.Execute(t.Context(), nil, good)
+	require.EqualError(t, err, "sluice: a nil Mechanism; NewLimiter, NewBreaker and NewBulkhead make one")
+	_, err = sluice.Retry(t.Context(), nil, good)
+	require.EqualError(t, err, "sluice: a zero Retrier; NewRetry makes one")
+}
+
+// TestNilOptions: an option that is nil, or has nil for its value, changes nothing.
+func TestNilOptions(t *testing.T) {
+	p, err := sluice.New(sluice.Policy{Pass: true}, nil, sluice.WithMechanisms(nil), sluice.WithClock(nil), sluice.WithClassify(nil),
+		sluice.WithClassifyResult(nil), sluice.WithLogger(nil), sluice.WithRequestID(nil), sluice.WithDelay(nil))
+	require.NoError(t, err)
+	require.NoError(t, sluice.Run(t.Context(), p, func(context.Context) error { return nil }))
+}
+
+// TestSizesBeyondMemory: a number that no machine has room for is an error, or the greatest
+// one.
+func TestSizesBeyondMemory(t *testing.T) {
+	p, err := sluice.New(sluice.Policy{Pass: true})
+	require.NoError(t, err)
+	for _, c := range []sluice.ExecutorConfig{{Concurrent: math.MaxInt}, {Queue: math.MaxInt}, {Concurrent: math.MaxInt, Queue: math.MaxInt}} {
+		_, err = sluice.NewExecutor(p, c)
+		require.ErrorContains(t, err, "is 9223372036854775807; allowed: at most 2147483647")
+	}
+	for field, c := range map[string]sluice.QueueConfig[int]{"Workers": {Workers: math.MaxInt}, "Size": {Size: math.MaxInt}} {
+		_, err = sluice.NewQueue(p, c, func(context.Context, int) error { return nil })
+		require.EqualError(t, err, "sluice: "+field+" is 9223372036854775807; allowed: at most 2147483647")
+	}
+	_, err = p.Trace(sluice.TraceOptions{Buffer: math.MaxInt})
+	require.EqualError(t, err, "sluice: TraceOptions.Buffer is 9223372036854775807; allowed: at most 1073741824")
+	sluice.NewStream(math.MaxInt).Stop()
+	recent := sluice.NewRecent(math.MaxInt)
+	recent.Observe(sluice.Event{})
+	require.Len(t, recent.Events(), 1)
+	recent.Follow(0, math.MaxInt).Stop()
+}
+
+// TestZeroReaders: a zero Recent keeps events, a zero Stream drops them.
+func TestZeroReaders(t *testing.T) {
+	var recent sluice.Recent
+	for range sluice.DefaultRecent + 3 {
+		recent.Observe(sluice.Event{})
+	}
+	events := recent.Events()
+	require.Len(t, events, sluice.DefaultRecent)
+	require.EqualValues(t, 4, events[0].Number)
+	recent.Follow(0, 1).Stop()
+	var stream sluice.Stream
+	stream.Observe(sluice.Event{})
+	require.EqualValues(t, 1, stream.Dropped())
+	stream.Stop()
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	for range stream.Events(ctx) {
+		t.Error("an event")
+	}
+	var group sluice.ListenerGroup
+	group.Add(nil)
+	group.Stop()
+	group.Add(nil)
+	for _, err := range []error{&sluice.HandleError{}, &sluice.CancelError{}, &sluice.ItemError{}, &sluice.FallbackError{}} {
+		require.NotEmpty(t, err.Error())
+	}
+}
+
+// TestKeysWithoutAState: a step that keeps no state cannot have one for each key.
+func TestKeysWithoutAState(t *testing.T) {
+	per := []string{"key"}
+	for want, step := range map[string]sluice.Step{
+		`steps[0].timeout.per: found ["key"]; allowed on a step that keeps a state`: {Config: sluice.TimeoutConfig{After: time.Second}, Per: per},
+		`steps[0].retry.per: found ["key"]; allowed on a step that keeps a state`:   {Config: sluice.RetryConfig{}, Per: per},
+		`steps[0].hedge.per: found ["key"]; allowed on a step that keeps a state`:   {Config: sluice.HedgeConfig{After: time.Second}, Per: per},
+	} {
+		_, err := sluice.New(sluice.Policy{Steps: []sluice.Step{step}})
+		require.EqualError(t, err, want)
+		p, err := sluice.New(sluice.Policy{Pass: true})
+		require.NoError(t, err)
+		require.EqualError(t, p.Configure(sluice.Policy{Steps: []sluice.Step{step}}), want)
+	}
+	_, err := sluice.New(sluice.Policy{Steps: []sluice.Step{{Config: sluice.RetryConfig{Budgeted: true}, Per: per}, {Config: sluice.BreakerConfig{}, Per: per}}})
+	require.NoError(t, err)
+}
+
+// endless is a clock that is at one of the ends of the line of marks.
+type endless clock.Mark
+
+func (e endless) Now() clock.Mark { return clock.Mark(e) }
+
+// TestClockAtTheEnds: a clock at a mark that never comes does not keep a call in a loop.
+func TestClockAtTheEnds(t *testing.T) {
+	for _, at := range []clock.Mark{clock.Never, clock.Always} {
+		for _, steps := range [][]string{
+			{"bulkhead: {concurrent: 1, lease: 1ns}"}, {"bulkhead: {concurrent: 1, lease: 1h}", "timeout: 1h"}, {"timeout: 1ns"},
+			{"limit: {rate: 1/1h, wait: 1h}"}, {"retry: {attempts: 2, backoff: none}", "breaker: {window: {consecutive: 1}, open: 1ns}"}, {"hedge: {after: 1h}"},
+		} {
+			bubble(t, func(t *testing.T) {
+				p := guarded(t, steps, sluice.WithClock(endless(at)))
+				for range 3 {
+					ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+					_ = sluice.Run(ctx, p, func(context.Context) error { return sluice.Throttle(context.Canceled, 1) })
+					if call, err := p.Begin(ctx, sluice.Request{}); err == nil {
+						call.Release()
+					}
+					cancel()
+				}
+			})
+		}
+	}
 }

@@ -68,7 +68,9 @@ func applied(options []Option) *settings {
 	_, _ = rand.Read(word[:])
 	s.Seed = binary.LittleEndian.Uint64(word[:])
 	for _, option := range options {
-		option(s)
+		if option != nil {
+			option(s)
+		}
 	}
 	return s
 }
@@ -106,7 +108,8 @@ func WithRequestID(f func(context.Context) string) Option {
 
 // WithClassify sets the function that classifies the errors of a function guarded by
 // a Pipeline, Set, Breaker or Retrier: Fail is retried and breakers count it, Throttle
-// is retried and not counted, Ignore is neither, OK is a success. It is not called for
+// is retried and not counted, Ignore is neither, OK is a success. 0, and any other value
+// that is no outcome, is Fail. It is not called for
 // an error that is an Outcomer, except the RejectedError and the TimeoutError of a
 // policy or mechanism inside the function. Default: every error is Fail.
 func WithClassify(f func(error) reducer.Outcome) Option {
@@ -140,5 +143,9 @@ type Mechanisms struct{ shared runner.Mechanisms }
 // over. It applies to a Pipeline or Set. Default: the policies of a Set share their
 // mechanisms, and a Pipeline alone shares none.
 func WithMechanisms(m *Mechanisms) Option {
-	return func(s *settings) { s.shared, s.given = &m.shared, s.given|optionMechanisms }
+	return func(s *settings) {
+		if s.shared, s.given = nil, s.given|optionMechanisms; m != nil {
+			s.shared = &m.shared
+		}
+	}
 }

@@ -2,6 +2,7 @@ package sluice
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -23,10 +24,25 @@ type Pipeline struct {
 	missing *UnknownPolicyError // nil for a zero Pipeline and with a policy
 }
 
+// compiled compiles a policy of Go values, in which keys without effect are an error, as in
+// a document.
+func compiled(p pipeline.Policy) (*pipeline.Plan, error) {
+	plan, err := pipeline.Compile(p)
+	if err != nil {
+		return nil, err
+	}
+	for i := range plan.Len() {
+		if len(plan.Per(i)) > 0 && plan.Maker(i) == nil {
+			return nil, &pipeline.StepError{Index: i, Kind: plan.Kind(i), Err: fmt.Errorf("per: found %q; allowed on a step that keeps a state", plan.Per(i))}
+		}
+	}
+	return plan, nil
+}
+
 // New activates a policy.
 func New(p pipeline.Policy, options ...Option) (*Pipeline, error) {
 	set := applied(options)
-	plan, err := pipeline.Compile(p.WithEpoch(set.Epoch))
+	plan, err := compiled(p.WithEpoch(set.Epoch))
 	if err != nil {
 		return nil, err
 	}
@@ -194,7 +210,7 @@ func (p *Pipeline) Configure(next pipeline.Policy) error {
 	if err := p.Err(); err != nil {
 		return err
 	}
-	plan, err := pipeline.Compile(next.WithEpoch(p.engine.Epoch))
+	plan, err := compiled(next.WithEpoch(p.engine.Epoch))
 	if err != nil {
 		return err
 	}

@@ -12,10 +12,10 @@ const DefaultQueueSize = 100
 // QueueConfig says how a Queue works through its items.
 type QueueConfig[A any] struct {
 	// Workers is how many items are under way at once, those that wait at a step of the
-	// policy included. Default 0: 1.
+	// policy included, at most 2^31 - 1. Default 0: 1.
 	Workers int
-	// Size is how many more items wait for a worker, oldest first. Default 0:
-	// DefaultQueueSize.
+	// Size is how many more items wait for a worker, oldest first, at most 2^31 - 1.
+	// Default 0: DefaultQueueSize.
 	Size int
 	// Wait is how long Put waits for room in a full queue. Default 0: DefaultPutWait. A
 	// negative one waits as long as the context of Put.
@@ -47,6 +47,10 @@ func NewQueue[A any](p *Pipeline, c QueueConfig[A], handle func(ctx context.Cont
 		return nil, fmt.Errorf("sluice: Workers is %d; allowed: 1 or more, 0 for 1", c.Workers)
 	case c.Size < 0:
 		return nil, fmt.Errorf("sluice: Size is %d; allowed: 1 or more, 0 for %d", c.Size, DefaultQueueSize)
+	case c.Workers > maxJobs:
+		return nil, fmt.Errorf("sluice: Workers is %d; allowed: at most %d", c.Workers, maxJobs)
+	case c.Size > maxJobs:
+		return nil, fmt.Errorf("sluice: Size is %d; allowed: at most %d", c.Size, maxJobs)
 	case c.Size == 0:
 		c.Size = DefaultQueueSize
 	}

@@ -1,6 +1,7 @@
 package sluice
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"sync"
@@ -20,8 +21,12 @@ type ListenerGroup struct {
 	stopped bool
 }
 
-// Add adds a listener by the function that stops it. After Stop it stops it at once.
+// Add adds a listener by the function that stops it, nil for none. After Stop it stops it
+// at once.
 func (g *ListenerGroup) Add(stop func()) {
+	if stop == nil {
+		return
+	}
 	g.mu.Lock()
 	stopped := g.stopped
 	if !stopped {
@@ -64,21 +69,23 @@ func (r RecordedEvent) String() string {
 const DefaultRecent = 256
 
 // Recent keeps the last events. Attach it with set.Listen(recent.Observe, kinds...). It is
-// safe for concurrent use. Errors of events are kept with them.
+// safe for concurrent use. Errors of events are kept with them. Its zero value keeps
+// DefaultRecent of them.
 type Recent struct {
 	mu      sync.Mutex
-	ring    []RecordedEvent // its capacity is the maximum
+	ring    []RecordedEvent // the event of number n is at (n - 1) % most
+	most    int             // 0 for DefaultRecent
 	number  uint64          // of the latest event
 	streams []*Stream       // replaced, never changed
 }
 
 // NewRecent makes a Recent of the last n events, of DefaultRecent where n is below 1.
 func NewRecent(n int) *Recent {
-	if n < 1 {
-		n = DefaultRecent
-	}
-	return &Recent{ring: make([]RecordedEvent, 0, n)}
+	return &Recent{most: max(0, n)}
 }
+
+// size returns how many events it keeps.
+func (r *Recent) size() uint64 { return uint64(cmp.Or(r.most, DefaultRecent)) }
 
 // Observe keeps an event.
 func (r *Recent) Observe(e Event) {
@@ -88,7 +95,7 @@ func (r *Recent) Observe(e Event) {
 	defer r.mu.Unlock()
 	r.number++
 	x.Number = r.number
-	if n := uint64(cap(r.ring)); r.number <= n {
+	if n := r.size(); r.number <= n {
 		r.ring = append(r.ring, x)
 	} else {
 		r.ring[(r.number-1)%n] = x
@@ -114,7 +121,7 @@ func (r *Recent) since(number uint64) []RecordedEvent {
 	}
 	events := make([]RecordedEvent, 0, r.number-number)
 	for ; number < r.number; number++ {
-		events = append(events, r.ring[number%uint64(cap(r.ring))])
+		events = append(events, r.ring[number%r.size()])
 	}
 	return events
 }
@@ -127,7 +134,7 @@ func (r *Recent) Follow(after uint64, buffer int) *Stream {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	kept := r.since(after)
-	s := newStream(len(kept) + max(0, buffer))
+	s := newStream(len(kept) + min(max(0, buffer), maxStream))
 	s.leave = func() { r.leave(s) }
 	for _, x := range kept {
 		s.send(x)
@@ -149,7 +156,7 @@ func (r *Recent) leave(s *Stream) {
 
 // Stream is a bounded queue of events for one reader, which never holds up the calls
 // whose events it gets: an event that finds the queue full is dropped and counted. It is
-// safe for concurrent use.
+// safe for concurrent use. NewStream makes one; a zero Stream drops every event.
 type Stream struct {
 	events  chan RecordedEvent
 	stopped chan struct{}
@@ -161,9 +168,12 @@ type Stream struct {
 	number uint64     // of the latest event of Observe
 }
 
-// NewStream makes a stream with room for buffer events, 1 at least. Attach it with
-// set.Listen(stream.Observe, kinds...).
-func NewStream(buffer int) *Stream { return newStream(buffer) }
+// maxStream is the greatest room of a stream beside kept events.
+const maxStream = 1_000_000
+
+// NewStream makes a stream with room for buffer events, 1 to 1,000,000: the nearest of them
+// where buffer is another number. Attach it with set.Listen(stream.Observe, kinds...).
+func NewStream(buffer int) *Stream { return newStream(min(buffer, maxStream)) }
 
 func newStream(buffer int) *Stream {
 	return &Stream{events: make(chan RecordedEvent, max(1, buffer)), stopped: make(chan struct{})}
@@ -218,7 +228,9 @@ func (s *Stream) Dropped() uint64 { return s.dropped.Load() }
 // Stop ends the stream for its readers.
 func (s *Stream) Stop() {
 	s.once.Do(func() {
-		close(s.stopped)
+		if s.stopped != nil {
+			close(s.stopped)
+		}
 		if s.leave != nil {
 			s.leave()
 		}

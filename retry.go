@@ -52,7 +52,7 @@ func NewRetry(c retry.Config, options ...Option) (*Retrier, error) {
 // attempt, or the retrier gives up with a RetryError. A cancelled context ends
 // it at once, also between attempts.
 func Retry[T any](ctx context.Context, r *Retrier, fn func(context.Context) (T, error)) (T, error) {
-	if r.settings == nil || ctx.Err() != nil {
+	if r == nil || r.settings == nil || ctx.Err() != nil {
 		var zero T
 		return zero, r.refusal(ctx)
 	}
@@ -138,7 +138,7 @@ func (r *Retrier) report(ctx context.Context, c *retrying, e *Event) {
 
 // refusal returns the error of a call that makes no attempt.
 func (r *Retrier) refusal(ctx context.Context) error {
-	if r.settings == nil {
+	if r == nil || r.settings == nil {
 		return errZeroRetrier
 	}
 	return cancelled(ctx, nil)

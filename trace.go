@@ -23,6 +23,9 @@ const (
 // minTraceBuffer has room for some lines of requests with long attributes.
 const minTraceBuffer = 16 << 10
 
+// maxTraceBuffer is far beyond what a trace in memory needs.
+const maxTraceBuffer = 1 << 30
+
 // Redact says which values of a trace are replaced by hashes. Equal values have equal
 // hashes in one trace, so that the steps of a policy decide the same; the key of the
 // hashes is not kept.
@@ -58,7 +61,7 @@ type TraceOptions struct {
 	// first. 0: a full file ends the trace with ErrTraceFull.
 	Rotate int
 	// Buffer is the size in bytes of each of two buffers. In memory, at least the latest
-	// Buffer bytes of lines are kept. 0 means DefaultTraceBuffer; at least 16 KiB.
+	// Buffer bytes of lines are kept. 0 means DefaultTraceBuffer; at least 16 KiB, at most 1 GiB.
 	Buffer int
 	// Sample is the share of the keys whose calls are recorded, above 0 and up to 1: all
 	// calls of a key or none, the same keys in every process. 0 means 1.
@@ -212,6 +215,8 @@ func (o *TraceOptions) check() error {
 		return fmt.Errorf("sluice: TraceOptions.MaxBytes is %d; allowed: 0 or more", o.MaxBytes)
 	case o.Buffer != 0 && o.Buffer < minTraceBuffer:
 		return fmt.Errorf("sluice: TraceOptions.Buffer is %d; allowed: at least %d, 0 for %d", o.Buffer, minTraceBuffer, DefaultTraceBuffer)
+	case o.Buffer > maxTraceBuffer:
+		return fmt.Errorf("sluice: TraceOptions.Buffer is %d; allowed: at most %d", o.Buffer, maxTraceBuffer)
 	case !(o.Sample >= 0 && o.Sample <= 1):
 		return fmt.Errorf("sluice: TraceOptions.Sample is %v; allowed: 0 to 1", o.Sample)
 	case o.Redact > RedactNone:

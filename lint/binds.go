@@ -119,7 +119,7 @@ func checkBudget(a *analysis) {
 			a.find(Note, BudgetFloor, a.retry, "a failure leaves one half of the tokens or less: the budget grants no retry", "retry: {budget: {max_tokens: 10, token_ratio: 0.1}}")
 			return
 		}
-		a.find(Note, BudgetFloor, a.retry, fmt.Sprintf("the tokens grant %d retries one after another while no attempt succeeds: up to so many, the budget refuses nothing", n), "retry: {budget: {tokens: 50}}")
+		a.find(Note, BudgetFloor, a.retry, fmt.Sprintf("the tokens grant %d retries one after another while no attempt succeeds: up to so many, the budget refuses nothing", n), fewerTokens(r.Budget))
 		return
 	}
 	c, floor := r.Budget, always(r.Budget)
@@ -150,7 +150,27 @@ func checkBudget(a *analysis) {
 	}
 	calls, _ := bits.Div64(high, low, share)
 	a.find(Note, BudgetFloor, a.retry, fmt.Sprintf("%d retries pass in any %s whatever the load: up to %d calls in that time, all of which fail, the budget refuses nothing", floor, Duration(c.Window), calls),
-		fmt.Sprintf("retry: {budget: {ratio: %s, minimum: 1/s}}", c.Ratio))
+		lowerFloor(c, floor))
+}
+
+// lowerFloor proposes a budget that grants fewer retries whatever the load.
+func lowerFloor(c budget.Config, floor uint64) string {
+	minimum, window := "1/s", ""
+	if floor <= uint64(c.Window/time.Second) {
+		minimum = "0/s"
+	}
+	if c.Window != budget.DefaultWindow {
+		window = fmt.Sprintf(", window: %s", Duration(c.Window))
+	}
+	return fmt.Sprintf("retry: {budget: {ratio: %s, minimum: %s%s}}", c.Ratio, minimum, window)
+}
+
+// fewerTokens proposes a bucket of fewer tokens, "" for one that is small.
+func fewerTokens(c budget.Config) string {
+	if c.Rule != budget.Tokens || c.Tokens <= 50 {
+		return ""
+	}
+	return "retry: {budget: {tokens: 50}}"
 }
 
 // attemptEnds returns the longest that an attempt runs.

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/require"
 	"go.yaml.in/yaml/v4"
 
 	"github.com/sluice-go/sluice/core/mechanism"
@@ -34,6 +35,13 @@ func TestMended(t *testing.T) {
 				t.Errorf("%s: %s has no reason", src, f.Rule)
 			}
 			if f.Severity != lint.Warning {
+				if f.Mended != "" && f.Rule != lint.Order {
+					same, err := mend(src, p, &lint.Finding{Step: f.Step, Mended: "{}"})
+					require.NoError(t, err)
+					mended, err := mend(src, p, f)
+					require.NoError(t, err)
+					require.NotEqual(t, string(same), string(mended), "%s [%s]: %s is what it has", f.Message, f.Rule, f.Mended)
+				}
 				return
 			}
 			rules[f.Rule] = true

@@ -47,3 +47,22 @@ func TestConditions(t *testing.T) {
 	w = serve(h, r)
 	assert.Equal(t, []any{400, "key"}, []any{w.Code, w.Header().Get("X-Throttle-Reason")}, "two plans")
 }
+
+// TestHeadersOfSkippedLimits: a limit that a request does not pass is in no header, also
+// beside one in shadow.
+func TestHeadersOfSkippedLimits(t *testing.T) {
+	h := nethttp.NewHandler(says(200, ""), policyOf(t,
+		"steps:",
+		`  - limit: {name: mine, rate: 2/1h, per: "header:x-user", missing: skip}`,
+		`  - limit: {name: free, rate: 3/1h, when: {"header:x-plan": free}}`,
+		"  - limit: {name: dry, rate: 4/1h, shadow: true}"))
+	for header, want := range map[string]string{"": "", "X-User": `"mine";q=2;w=3600`, "X-Plan": `"free";q=3;w=3600`} {
+		r := httptest.NewRequest("GET", "/", nil)
+		if header != "" {
+			r.Header.Set(header, "free")
+		}
+		w := serve(h, r)
+		assert.Equal(t, want, w.Header().Get("Ratelimit-Policy"))
+		assert.Equal(t, want != "", w.Header().Get("Ratelimit") != "")
+	}
+}

@@ -185,7 +185,7 @@ func Compile(c mechanism.Config) (p Part, err error) {
 		if c != nil {
 			kind = c.Kind()
 		}
-		err = reducer.BadCount("kind", uint64(kind), "a mechanism of this package")
+		err = reducer.BadCount("kind", uint64(kind), "a configuration of this package, not a pointer to one")
 	}
 	return p, err
 }

@@ -2,6 +2,7 @@ package pipeline_test
 
 import (
 	"errors"
+	"reflect"
 	"testing"
 	"time"
 
@@ -10,6 +11,7 @@ import (
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/chaos"
+	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/hedge"
 	"github.com/sluice-go/sluice/core/limiter"
@@ -55,7 +57,7 @@ func TestCompileErrors(t *testing.T) {
 		"steps[0].breaker.window.calls: found 10001; allowed 1 to 10000":                                                         {Steps: []pipeline.Step{{Config: breaker.Config{Count: 10_001}}}},
 		"steps[0].limit.rate.count: found 0; allowed 1 to 1000000000\nsteps[0].limit.rate.period: found 0s; allowed more than 0": {Steps: []pipeline.Step{{Config: limiter.Config{}}}},
 		"steps[0].bulkhead.concurrent: found 0; allowed 1 to 1000000":                                                            {Steps: []pipeline.Step{{Config: bulkhead.Config{}}}},
-		"steps[0].unknown.kind: found 99; allowed a mechanism of this package":                                                   {Steps: []pipeline.Step{{Config: unknown{}}}},
+		"steps[0].unknown.kind: found 99; allowed a configuration of this package, not a pointer to one":                         {Steps: []pipeline.Step{{Config: unknown{}}}},
 		"steps[1].limit.name: another step has it":                                                                               {Steps: []pipeline.Step{named(cut, "limit"), limit}},
 		"steps[0].timeout.name: deadline is reserved":                                                                            {Steps: []pipeline.Step{named(cut, pipeline.Deadline)}},
 		"steps[0].limit.algorithm: found 9; allowed TokenBucket, FixedWindow, SlidingCounter, SlidingLog or LeakyBucket":         {Steps: []pipeline.Step{{Config: limiter.Config{Algorithm: 9}}}},
@@ -112,5 +114,33 @@ func TestPlan(t *testing.T) {
 	}
 	if got := plan.SoftAt(&c, 0, 0); got != clock.Mark(8*time.Second+5) || plan.SoftAt(&c, 0, 1) != clock.Never {
 		t.Errorf("it warns at %v", got)
+	}
+}
+
+// A plan compiles again from its policy, of which nothing is lost.
+func TestPlanHasItsPolicy(t *testing.T) {
+	all := condition.Condition{{All: []condition.Entry{{Attribute: "key", Values: []string{"a"}}}}}
+	policy := pipeline.Policy{Name: "vendor", Steps: []pipeline.Step{named(cut, "a"), named(limit, "b")}, Fallback: &fallback.Config{Status: 500}, Allow: all, Deny: all}
+	if v := reflect.ValueOf(policy); v.NumField() != 6 {
+		t.Errorf("a policy has %d fields; this test knows 6", v.NumField())
+	}
+	for _, p := range []pipeline.Policy{policy, {Name: "open", Pass: true, Allow: all}} {
+		plan, err := pipeline.Compile(p)
+		if err != nil {
+			t.Fatal(err)
+		}
+		again, err := pipeline.Compile(plan.Policy())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !reflect.DeepEqual(plan.Policy(), again.Policy()) || !reflect.DeepEqual(again.Policy().Deny, p.Deny) || !reflect.DeepEqual(again.Policy().Allow, p.Allow) || again.Policy().Pass != p.Pass || len(again.Policy().Steps) != len(p.Steps) {
+			t.Errorf("%+v is %+v", p, again.Policy())
+		}
+		if len(p.Steps) > 0 {
+			plan.Policy().Steps[0].Name = "other"
+			if plan.StepName(0) != "a" {
+				t.Error("the steps are those of the plan")
+			}
+		}
 	}
 }

@@ -454,6 +454,17 @@ func (p *Plan) Per(i int) []string { return p.steps[i].Per }
 // Keyed returns the steps that have a cell for each key, as a mask.
 func (p *Plan) Keyed() uint16 { return p.keyed }
 
+// Unasked returns those of some steps, as masks, that a call passes without asking them
+// because it lacks an attribute of their Per.
+func (p *Plan) Unasked(lacking uint16) (unasked uint16) {
+	for i := range p.steps {
+		if p.steps[i].Missing == MissingSkip {
+			unasked |= lacking & (1 << i)
+		}
+	}
+	return unasked
+}
+
 // StepName returns the name of a step; that of CallDeadline is Deadline, that of Denied is
 // Denial.
 func (p *Plan) StepName(i int) string {
@@ -478,6 +489,14 @@ func (p *Plan) Random() bool { return p.random }
 // Conditions returns the conditions of the policy on the calls that it allows and denies,
 // and nothing else of it.
 func (p *Plan) Conditions() Policy { return p.policy }
+
+// Policy returns the policy with the names of its steps filled in. Compile makes an equal
+// plan of it.
+func (p *Plan) Policy() Policy {
+	policy := p.policy
+	policy.Name, policy.Steps, policy.Fallback, policy.Pass = p.name, slices.Clone(p.steps), p.fallback, len(p.steps) == 0
+	return policy
+}
 
 // Fallback returns the fallback, nil for none.
 func (p *Plan) Fallback() *fallback.Config { return p.fallback }

@@ -38,7 +38,8 @@ func (s *Settings) Delayed(ctx context.Context, ended *Info, o reducer.Outcome, 
 // Now returns the present mark: one time.Since without a source.
 func (s *Settings) Now() clock.Mark {
 	if s.Source != nil {
-		return s.Source.Now()
+		// Always and Never are no marks at which anything happens.
+		return min(max(s.Source.Now(), clock.Always+1), clock.Never-1)
 	}
 	return attempt.Now()
 }

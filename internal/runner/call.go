@@ -386,7 +386,7 @@ func (r *run) outcome(value any, err error) (o reducer.Outcome, hasRetryAfter bo
 	for i := range r.layout.plan.Len() {
 		r.votes[i] = 0
 		if r.layout.plan.Records(i) {
-			r.votes[i] = r.classify(r.layout.plan.StepName(i), value, err)
+			r.votes[i] = Classified(r.classify(r.layout.plan.StepName(i), value, err))
 		}
 	}
 	r.voted = true
@@ -581,4 +581,16 @@ func (r *run) result() error {
 func (r *run) retryError(why reducer.Reason, note string) error {
 	plan := r.layout.plan
 	return r.p.API.GaveUp(r.p.name, plan.StepName(plan.RetryIndex()), why, note, int(r.final.Attempt), r.last)
+}
+
+// Classified returns what the answer of a Classifier means: 0, so that others decide, for a
+// value that is no outcome. A timeout is one of the function's own, which is a failure.
+func Classified(o reducer.Outcome) reducer.Outcome {
+	switch {
+	case o == reducer.Timeout:
+		return reducer.Fail
+	case o > reducer.Cancelled:
+		return 0
+	}
+	return o
 }

@@ -158,11 +158,9 @@ func (m *Mechanisms) configure(list []Rebinding) (all CellEvents, err error) {
 // withShared returns a plan with the settings that another one has for the mechanisms that
 // both share: the plan itself where these are the same.
 func withShared(plan, other *pipeline.Plan) (*pipeline.Plan, error) {
-	next := plan.Conditions()
-	next.Name, next.Fallback, next.Pass = plan.Name(), plan.Fallback(), plan.Len() == 0
+	next := plan.Policy()
 	changed := false
-	for i := range plan.Len() {
-		s := plan.Step(i)
+	for i, s := range next.Steps {
 		for j := range other.Len() {
 			if name := other.Shares(j); name != "" && name == s.Mechanism {
 				x := other.Step(j)
@@ -171,7 +169,7 @@ func withShared(plan, other *pipeline.Plan) (*pipeline.Plan, error) {
 				s = x
 			}
 		}
-		next.Steps = append(next.Steps, s)
+		next.Steps[i] = s
 	}
 	if !changed {
 		return plan, nil

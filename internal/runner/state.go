@@ -102,7 +102,7 @@ func (l *binding) limits(q *Request, now clock.Mark, f func(LimitState)) {
 			continue
 		}
 		c, config := l.steps[i], pipeline.ConfigOf[limiter.Config](l.plan.Step(i))
-		if config.Count == 0 {
+		if config.Count == 0 || l.plan.Settings(i).Missing == pipeline.MissingSkip && c.missing(q.lookup) {
 			continue
 		}
 		all := config.Count

@@ -77,12 +77,7 @@ func (p *Pipe) Of(r *Recorder) bool { return p != nil && p.recorder == r }
 
 // bodyOf returns the body of a plan's policy.
 func bodyOf(plan *pipeline.Plan) []byte {
-	p := plan.Conditions()
-	p.Fallback, p.Pass = plan.Fallback(), plan.Len() == 0
-	for i := range plan.Len() {
-		p.Steps = append(p.Steps, plan.Step(i))
-	}
-	return policy.BodyJSON(p)
+	return policy.BodyJSON(plan.Policy())
 }
 
 // header returns the header of a state.

@@ -2,6 +2,7 @@ import { SLOT_COSTS, SLOT_PRICED, SLOT_SPENT, SLOT_USED } from './abi.js';
 import type { Engine } from './engine.js';
 import { type Attributes, valuesOf } from './keys.js';
 import type { Layout } from './plan.js';
+import type { Cost } from './policy.js';
 
 /** A whole number that counts as one. */
 const WHOLE = /^\d{1,18}$/;
@@ -23,6 +24,20 @@ export function putCosts(engine: Engine, { priced }: Layout, attributes: Attribu
     known |= 1 << index;
   });
   slots[SLOT_PRICED] = known;
+}
+
+/** How many permits or places a call takes at a step. `given` is what the call names. */
+export function costAt(
+  mechanism: string,
+  cost: Cost | undefined,
+  given: number | undefined,
+  attributes: Attributes | undefined,
+): number | undefined {
+  if (cost === undefined) return mechanism === 'limit' ? given : undefined;
+  if (typeof cost === 'number') return cost;
+  const { attribute, default: otherwise = 1 } = typeof cost === 'string' ? { attribute: cost } : cost;
+  const [value = ''] = valuesOf([attribute], undefined, attributes);
+  return WHOLE.test(value) ? Math.min(Number(value), MOST) : otherwise;
 }
 
 /** Puts what an attempt has used into the slots, for its `done`. */

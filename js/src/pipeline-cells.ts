@@ -1,12 +1,13 @@
 import { ACTION_PEEK, ACTION_TICK, NONE, REASONS, VERDICT_ADMIT } from './abi.js';
 import { checkCost, wrongArgument } from './checks.js';
 import { skippedBy } from './conditions.js';
+import { costAt } from './costs.js';
 import type { Driver } from './driver.js';
 import { refusal } from './errors.js';
 import { join, valuesOf } from './keys.js';
 import type { PipelineCallOptions } from './pipeline-options.js';
 import type { PlanStep } from './plan.js';
-import type { Step } from './policy.js';
+import type { Cost, Step, StepSettings } from './policy.js';
 import { stepsOf } from './policy.js';
 import { mostOf, rateOf } from './rates.js';
 import { type Snapshot, shift, taken } from './snapshot.js';
@@ -16,19 +17,33 @@ import type { Quota, Reason, Rejection } from './types.js';
 /** The mechanisms that may refuse a call without another attempt of it. */
 const GATES = ['breaker', 'limit', 'bulkhead', 'adaptive'];
 
-/** Whether calls may wait at a step, or for the refusal of one below it. */
-const waits = (step: Step): boolean => {
-  const { limit, bulkhead, retry } = step as {
+/** Whether calls may wait at a step. */
+const queues = (step: Step): boolean => {
+  const { limit, bulkhead } = step as {
     limit?: { wait?: unknown };
     bulkhead?: { queue?: number; wait?: unknown };
-    retry?: { refusals?: unknown };
   };
-  return (limit?.wait ?? bulkhead?.queue ?? bulkhead?.wait) !== undefined || retry?.refusals === 'wait';
+  return (limit?.wait ?? bulkhead?.queue ?? bulkhead?.wait) !== undefined;
 };
+
+/** Whether calls wait for the refusals of the steps below a step. */
+const retries = (step: Step): boolean =>
+  (step as { retry?: { refusals?: unknown } }).retry?.refusals === 'wait';
+
+/** The settings of a step as they were written, which a short form has none of. */
+const writtenOf = (
+  { at, mechanism }: PlanStep,
+  steps: readonly Step[],
+): StepSettings & { cost?: Cost | undefined } =>
+  Object((steps[at] as Record<string, unknown>)[mechanism]) as StepSettings & { cost?: Cost | undefined };
 
 /** The key of a call at a step. */
 const keyOf = ({ per }: PlanStep, options: PipelineCallOptions | undefined): string =>
   join(valuesOf(per, options?.key, options?.attributes));
+
+/** Whether a call has no value for an attribute of the key of a step. */
+const lacks = ({ per }: PlanStep, options: PipelineCallOptions | undefined): boolean =>
+  valuesOf(per, options?.key, options?.attributes).includes('');
 
 /** The cells of the steps of a pipeline, beside its calls. */
 export class PipelineCells implements Cells {
@@ -96,6 +111,7 @@ export class PipelineCells implements Cells {
     for (const [index, step] of steps.entries()) {
       const { name, mechanism, shadow, at, className } = step;
       if (mechanism !== 'limit' || shadow || skips & (1 << index)) continue;
+      if (writtenOf(step, stepsOf(policy)).missing === 'skip' && lacks(step, options)) continue;
       const { limit: written } = stepsOf(policy)[at] as { limit: { rates?: { [name: string]: unknown } } };
       const settings = className ? { ...written, rate: written.rates?.[className] } : written;
       const limit = mostOf(settings);
@@ -109,17 +125,28 @@ export class PipelineCells implements Cells {
     return quotas;
   }
 
-  /** What refuses a call that may not wait, where a step would have it wait. */
+  /**
+   * What refuses a call that may not wait, where a step would have it wait. A step that refuses calls at once is left
+   * to the call itself, which may begin a block there; so is one that may not enforce for the call.
+   */
   refusing(options: PipelineCallOptions | undefined): Rejection | undefined {
     const cost = checkCost(options?.cost);
     const { steps, policy, conditions } = this.driver.layout;
-    if (!stepsOf(policy).some(waits)) return undefined;
+    const written = stepsOf(policy);
+    const retried = written.some(retries);
+    if (!retried && !written.some(queues)) return undefined;
     const skips = skippedBy(conditions, options?.key, options?.attributes);
     for (const [index, step] of steps.entries()) {
       if (skips & (1 << index) || step.shadow || !GATES.includes(step.mechanism)) continue;
-      if (valuesOf(step.per, options?.key, options?.attributes).includes('')) continue;
-      const { verdict, reason, millis } = this.ask(index, keyOf(step, options), ACTION_PEEK, cost);
+      const settings = writtenOf(step, written);
+      if (settings.missing === 'skip' && lacks(step, options)) continue;
+      const taken = costAt(step.mechanism, settings.cost, cost, options?.attributes);
+      const { verdict, reason, millis } = this.ask(index, keyOf(step, options), ACTION_PEEK, taken);
       if (verdict === VERDICT_ADMIT) continue;
+      const waits = retried || queues(written[step.at] as Step);
+      if (!waits || settings.enforce !== undefined || (settings.missing === 'deny' && lacks(step, options))) {
+        return undefined;
+      }
       return this.driver.refuse(refusal(step.name, REASONS[reason] as Reason, millis), options);
     }
     return undefined;

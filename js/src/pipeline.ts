@@ -167,7 +167,7 @@ export class Pipeline extends Observable {
     const call = driver.byHand(cells, options, answer, fail);
     if (verdict) return verdict;
     if (thrown) throw (thrown as [unknown])[0];
-    // A step whose key is missing, which was not asked, or injected latency.
+    // A step that enforces for a share of the calls, or injected latency.
     const step = call.queuedAt();
     driver.giveUp(call);
     return refusal(step, 'wait');

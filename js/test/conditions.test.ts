@@ -110,3 +110,55 @@ test('a step enforces for a share of the calls', async () => {
   expect(refused).toBeGreaterThan(100);
   expect(refused).toBeLessThan(200);
 });
+
+test('a call that may not wait is refused as the step decides', () => {
+  const twice = (to: ReturnType<typeof calls>, options = {}): unknown[] => [
+    to.tryAcquire(options).ok,
+    to.tryAcquire(options),
+  ];
+  const refused = { ok: false, step: 'limit', reason: 'rate' };
+
+  const wait = '1h';
+  expect(twice(calls({ steps: [{ limit: { rate: '1/1m', wait, per: 'key' } }] }))).toEqual([
+    true,
+    { ...refused, retryAfter: 60_000 },
+  ]);
+  expect(twice(calls({ steps: [{ limit: { rate: '10/10s', wait, cost: 8 } }] }))).toEqual([
+    true,
+    { ...refused, retryAfter: 6000 },
+  ]);
+  const cost = { attribute: 'header:x-size', default: 9 } as const;
+  const of = (size: string) => ({ attributes: { 'header:x-size': size } });
+  expect(twice(calls({ steps: [{ limit: { rate: '10/10s', wait, cost } }] }), of('7'))[1]).toEqual({
+    ...refused,
+    retryAfter: 4000,
+  });
+  expect(twice(calls({ steps: [{ limit: { rate: '10/10s', wait, cost } }] }), of('x'))[1]).toEqual({
+    ...refused,
+    retryAfter: 8000,
+  });
+  expect(twice(calls({ steps: [{ bulkhead: { concurrent: 3, queue: 1, cost: 2 } }] }))[1]).toMatchObject({
+    reason: 'full',
+  });
+  expect(twice(calls({ steps: [{ bulkhead: { concurrent: 3, queue: 1 } }] }), { cost: 9 })).toMatchObject([
+    true,
+    { ok: true },
+  ]);
+
+  const share = calls({
+    steps: [{ limit: { rate: '1/1m', wait, per: 'key', enforce: { share: '0.0001%', by: 'key' } } }],
+  });
+  expect(twice(share, { key: 'bob' })).toMatchObject([true, { ok: true }]);
+  for (const missing of ['skip', 'deny'] as const) {
+    const to = calls({ steps: [{ limit: { rate: '1/1m', wait, per: 'key', missing } }] });
+    expect([to.tryAcquire().ok, to.tryAcquire().ok]).toEqual(
+      missing === 'skip' ? [true, true] : [false, false],
+    );
+    expect(to.quotas()).toHaveLength(missing === 'skip' ? 0 : 1);
+  }
+  const blocks = calls({
+    steps: [{ limit: { rate: '1/1m', block: '1h' } }, { bulkhead: { concurrent: 9, queue: 1 } }],
+  });
+  expect(twice(blocks)[1]).toEqual({ ...refused, retryAfter: 3_600_000 });
+  expect(blocks.tryAcquire()).toMatchObject({ reason: 'blocked' });
+});

@@ -198,6 +198,7 @@ func (e *process) begin(s *stream, q *request) verdict {
 			c.missing |= 1 << i
 		}
 	})
+	s.omits = e.plan.Unasked(c.missing)
 	c.verdict, c.now = verdict{}, 0
 	if !e.policy.instant {
 		// When the attempt begins. Otherwise no step needs it, and the cells read the
@@ -214,7 +215,7 @@ func (e *process) begin(s *stream, q *request) verdict {
 	if e.plan.Conditional() {
 		applies := e.plan.ConditionsBy(q.lookup)
 		effect = e.plan.Apply(&c.Call, &applies)
-		s.omits = applies.Omits()
+		s.omits |= applies.Omits()
 	}
 	e.plan.Take(c, &c.Call, effect, c.base)
 	return e.settle(c)

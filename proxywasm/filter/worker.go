@@ -53,8 +53,9 @@ func (w *worker) begin(s *stream, q *request) verdict {
 	w.keys.Price(&r, w.policy.plan, q.lookup)
 	w.driver.Advance(w.now())
 	w.read()
-	if s.keys = r.Keys; r.Conditions != nil {
-		s.omits = r.Conditions.Omits()
+	s.keys, s.omits = r.Keys, w.policy.plan.Unasked(r.Missing)
+	if r.Conditions != nil {
+		s.omits |= r.Conditions.Omits()
 	}
 	s.handle = w.driver.Begin(&r)
 	slot := s.handle.Slot()

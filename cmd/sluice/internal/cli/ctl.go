@@ -266,7 +266,11 @@ func stateText(s *operate.Step) string {
 		add("%d waiting", s.Waiting)
 	}
 	if len(s.Per) > 0 {
-		add("%d keys per %s", s.Keys, strings.Join(s.Per, ", "))
+		noun := "keys"
+		if s.Keys == 1 {
+			noun = "key"
+		}
+		add("%d %s per %s", s.Keys, noun, strings.Join(s.Per, ", "))
 	}
 	if s.BlockedKeys > 0 {
 		add("%d blocked", s.BlockedKeys)

@@ -217,6 +217,7 @@ func TestCtlRefusals(t *testing.T) {
 		assert.Empty(t, out, c.line)
 		assert.Contains(t, errs, c.want, c.line)
 		assert.Equal(t, 1, strings.Count(errs, "\n"), errs)
+		assert.Equal(t, 1, strings.Count(errs, "sluice: "), errs)
 		assert.NotContains(t, errs, "0123456789abcdef", c.line)
 	}
 }

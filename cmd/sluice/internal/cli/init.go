@@ -58,11 +58,10 @@ var questions = [questionCount]question{
 	}},
 	repeats: {"repeats", "May a request that failed be sent again, with the same effect as once?", "yes or no", "no", oneOf("yes", "no")},
 	sharing: {"sharing", "Who shares a limit: all, or those with the same key, address or value of a header?", "all, key, ip or header:x-tenant", "all", func(text string) error {
-		name, header := strings.CutPrefix(text, "header:")
-		if text != "all" && text != "key" && text != "ip" && (!header || name == "") {
-			return errors.New("all, key, ip, or header: and a name")
+		if text == "all" || text == "key" || text == "ip" || strings.HasPrefix(text, "header:") && accepts("rate: 1/s, per: "+strconv.Quote(text)) {
+			return nil
 		}
-		return nil
+		return errors.New("all, key, ip, or header: and a name in lower case")
 	}},
 }
 
@@ -82,10 +81,16 @@ func checkRate(text string) error {
 	if text == "none" {
 		return nil
 	}
-	if _, err := policy.ParseOne("rate.yaml", []byte("steps: [{limit: {rate: "+text+"}}]")); err != nil {
+	if !accepts("rate: " + strconv.Quote(text)) {
 		return errors.New("none, or a rate COUNT/DURATION as in 100/s")
 	}
 	return nil
+}
+
+// accepts reports whether a limit may have some settings.
+func accepts(settings string) bool {
+	_, err := policy.ParseOne("limit.yaml", []byte("steps: [{limit: {"+settings+"}}]"))
+	return err == nil
 }
 
 func newInit(env *Env) *cobra.Command {
@@ -184,7 +189,7 @@ func (f *initFlags) document() []byte {
 	must(err) // it has been checked
 	answers := struct {
 		Client, Repeats, Limited, Shared   bool
-		Capped                             bool
+		Capped, Budget                     bool
 		Rate, Per, Slowest                 string
 		Attempt, Whole, Wait               string
 		Attempts, Concurrent, Queue, Burst int
@@ -192,7 +197,7 @@ func (f *initFlags) document() []byte {
 	}{
 		Client: f.answers[guards] == "client", Repeats: f.answers[repeats] == "yes",
 		Limited: f.answers[rate] != "none", Rate: f.answers[rate], Per: f.answers[sharing], Shared: f.answers[sharing] == "all", Slowest: plainDuration(slow),
-		Attempts: 3, Concurrent: 50,
+		Attempts: 3, Concurrent: 50, Budget: true,
 	}
 	attempt := roundUp(2 * slow)
 	whole := attempt
@@ -210,6 +215,8 @@ func (f *initFlags) document() []byte {
 		// Little's law, for the slowest of the usual requests.
 		answers.Concurrent = int(min(max(math.Ceil(perSecond*slow.Seconds()), 2), mostConcurrent))
 		answers.Capped = answers.Concurrent == mostConcurrent
+		// A budget grants one retry a second in any case.
+		answers.Budget = perSecond >= 1
 	}
 	answers.Queue = answers.Concurrent
 	answers.Wait = plainDuration(roundUp(slow))

@@ -17,7 +17,7 @@ import (
 // combinations.
 func TestInitWritesPoliciesWithoutWarnings(t *testing.T) {
 	for _, guards := range []string{"client", "server"} {
-		for _, rate := range []string{"none", "100/s", "1000/m", "5/s", "1000000/s"} {
+		for _, rate := range []string{"none", "100/s", "1000/m", "5/s", "1/s", "59/m", "1/m", "7/d", "1000000/s"} {
 			for _, slowest := range []string{"1ms", "80ms", "2s", "5m"} {
 				for _, repeats := range []string{"yes", "no"} {
 					for _, sharing := range []string{"all", "key", "ip", "header:x-tenant"} {
@@ -69,6 +69,8 @@ func TestInitErrors(t *testing.T) {
 		"--slowest=10":       `--slowest: found "10"; allowed: a duration from 1ms to 5m`,
 		"--repeats=maybe":    `--repeats: found "maybe"; allowed: yes or no`,
 		"--sharing=header:":  `--sharing: found "header:"; allowed: all, key, ip, or header: and a name`,
+		"--sharing=header:Ü": `--sharing: found "header:Ü"; allowed: all, key, ip, or header: and a name in lower case`,
+		"--rate=1/s, x: y":   `--rate: found "1/s, x: y"; allowed: none, or a rate`,
 		"--output=/no/where": "cannot write /no/where: no such file",
 	} {
 		code, _, stderr := runArgs("\n\n\n\n\n", "init", flag)

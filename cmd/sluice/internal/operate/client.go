@@ -169,5 +169,6 @@ func (c *Client) send(ctx context.Context, method, path string, body []byte) (*h
 			f.Error += "; it has no " + Root + ": sluice serve needs --admin-token-file"
 		}
 	}
-	return nil, &StatusError{resp.StatusCode, f.Error}
+	// The command writes the name of the project in front of every error.
+	return nil, &StatusError{resp.StatusCode, strings.TrimPrefix(f.Error, "sluice: ")}
 }

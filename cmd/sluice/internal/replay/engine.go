@@ -310,11 +310,7 @@ func (r *Run) groups(order []*Machine, script []item, owners []*Machine, result 
 		}
 	}
 	for _, m := range order {
-		steps := make([]pipeline.Step, m.plan.Len())
-		for i := range steps {
-			steps[i] = m.plan.Step(i)
-		}
-		share(m, steps)
+		share(m, m.plan.Policy().Steps)
 	}
 	for i := range script {
 		if e := script[i].event; e.Op == "configure" {

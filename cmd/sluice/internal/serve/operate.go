@@ -1,6 +1,7 @@
 package serve
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"encoding/json"
@@ -9,6 +10,7 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
+	"reflect"
 	"slices"
 	"strconv"
 	"strings"
@@ -364,10 +366,16 @@ func author(token, person string) (string, error) {
 
 func unprintable(r rune) bool { return !strconv.IsPrint(r) }
 
+// jsonKinds are the JSON values that a field of a change may have, by its kind in Go.
+var jsonKinds = map[reflect.Kind]string{reflect.String: "a text", reflect.Slice: "a list of texts", reflect.Map: "an object", reflect.Struct: "an object"}
+
 func readChange(w http.ResponseWriter, r *http.Request, c *operate.Change) error {
 	reader := json.NewDecoder(http.MaxBytesReader(w, r.Body, operate.MostBody))
 	reader.DisallowUnknownFields()
 	if err := reader.Decode(c); err != nil {
+		if wrong := new(json.UnmarshalTypeError); errors.As(err, &wrong) {
+			return fmt.Errorf("the body: %s: found %s; allowed: %s", cmp.Or(wrong.Field, "all of it"), wrong.Value, jsonKinds[wrong.Type.Kind()])
+		}
 		return fmt.Errorf("the body: %w", err)
 	}
 	if _, err := reader.Token(); !errors.Is(err, io.EOF) {
