@@ -1,6 +1,7 @@
 import { SLOT_COSTS, SLOT_PRICED, SLOT_SPENT, SLOT_USED } from './abi.js';
 import type { Engine } from './engine.js';
 import { type Attributes, valuesOf } from './keys.js';
+import type { PipelineCallOptions } from './pipeline-options.js';
 import type { Layout } from './plan.js';
 
 /** A whole number that counts as one. */
@@ -23,6 +24,17 @@ export function putCosts(engine: Engine, { priced }: Layout, attributes: Attribu
     known |= 1 << index;
   });
   slots[SLOT_PRICED] = known;
+}
+
+/** What a call takes at a step. */
+export function costAt(
+  { steps, priced }: Layout,
+  at: number,
+  options: PipelineCallOptions | undefined,
+): number {
+  const attribute = priced.find(({ index }) => index === at)?.attribute;
+  const value = attribute ? (valuesOf([attribute], undefined, options?.attributes)[0] as string) : '';
+  return WHOLE.test(value) ? Math.min(Number(value), MOST) : steps[at]?.permits || (options?.cost ?? 1);
 }
 
 /** Puts what an attempt has used into the slots, for its `done`. */

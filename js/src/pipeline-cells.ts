@@ -1,6 +1,7 @@
 import { ACTION_PEEK, ACTION_TICK, NONE, REASONS, VERDICT_ADMIT } from './abi.js';
 import { checkCost, wrongArgument } from './checks.js';
 import { skippedBy } from './conditions.js';
+import { costAt } from './costs.js';
 import type { Driver } from './driver.js';
 import { refusal } from './errors.js';
 import { join, valuesOf } from './keys.js';
@@ -111,13 +112,15 @@ export class PipelineCells implements Cells {
 
   /** What refuses a call that may not wait, where a step would have it wait. */
   refusing(options: PipelineCallOptions | undefined): Rejection | undefined {
-    const cost = checkCost(options?.cost);
-    const { steps, policy, conditions } = this.driver.layout;
+    checkCost(options?.cost);
+    const { layout } = this.driver;
+    const { steps, policy, conditions } = layout;
     if (!stepsOf(policy).some(waits)) return undefined;
     const skips = skippedBy(conditions, options?.key, options?.attributes);
     for (const [index, step] of steps.entries()) {
       if (skips & (1 << index) || step.shadow || !GATES.includes(step.mechanism)) continue;
       if (valuesOf(step.per, options?.key, options?.attributes).includes('')) continue;
+      const cost = costAt(layout, index, options);
       const { verdict, reason, millis } = this.ask(index, keyOf(step, options), ACTION_PEEK, cost);
       if (verdict === VERDICT_ADMIT) continue;
       return this.driver.refuse(refusal(step.name, REASONS[reason] as Reason, millis), options);

@@ -3,7 +3,7 @@ import { type Conditions, conditionsOf } from './conditions.js';
 import { type Engine, Recent } from './engine.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
 import { bytesOf, decode, textOf } from './reader/bytes.js';
-import { notAlone } from './reader/cost.js';
+import { cost, notAlone } from './reader/cost.js';
 import { readDocument, readDocuments } from './reader/document.js';
 import { encode } from './reader/encode.js';
 import { MECHANISMS, type MechanismName, READERS } from './reader/mechanisms.js';
@@ -26,6 +26,8 @@ export interface PlanStep {
   /** Its index in the policy as it was written, and the class of a limit that it is for, empty for none. */
   readonly at: number;
   readonly className: string;
+  /** How many permits a call takes that no attribute says otherwise, 0 for its own cost. */
+  readonly permits: number;
 }
 
 /** A plan and the data that calls which began under it use. */
@@ -142,7 +144,13 @@ function optionsOf({ steps: [step] = [] }: Policy, alone: MechanismName, keyed: 
   const options = (step as { [name: string]: unknown })[alone];
   const mechanism = {
     mechanism: MECHANISMS[alone],
-    readers: { ...READERS, attribute: notAlone, cost: notAlone, rates: notAlone, words: notAlone },
+    readers: {
+      ...READERS,
+      attribute: notAlone,
+      cost: keyed ? cost : notAlone,
+      rates: notAlone,
+      words: notAlone,
+    },
   };
   const read = readAlone(options, mechanism, keyed ? readKeys : undefined);
   return { policy: { steps: [read], fallback: false }, whole: false };
@@ -161,13 +169,14 @@ function writtenOf(source: unknown, whole: boolean, name: string | undefined): P
 function compile(engine: Engine, bytes: string, read: ReadPolicy, policy: Policy): Plan {
   const { steps } = read;
   const layout = {
-    steps: steps.map(({ name, mechanism, shadow, per, at, className }) => ({
+    steps: steps.map(({ name, mechanism, shadow, per, at, className, permits }) => ({
       name,
       mechanism,
       shadow,
       per: per.map(textOf),
       at,
       className,
+      permits,
     })),
     policy,
     keyed: steps.flatMap(({ per }, index) => (per.length ? { index, per: per.map(textOf) } : [])),

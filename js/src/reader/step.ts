@@ -38,6 +38,8 @@ export interface Step extends KeySettings {
   values: readonly (number | bigint | string)[];
   /** The attribute that has the cost of a call, empty for none. */
   cost: string;
+  /** The cost of a call without it, 0 for that of the call. */
+  permits: number;
   /** The mechanism that it shares with steps of other policies, empty for none. */
   shares: string;
 }
@@ -99,6 +101,7 @@ export function readStep(
     cells: row.stateless === undefined || (mechanism.needsCells?.(settings) ?? false),
     values: settings.all(),
     cost: attributeOf(settings.get('cost')),
+    permits: Number(settings.first('cost')),
     shares: '',
   };
   const { fields } = settings;
