@@ -150,7 +150,7 @@ func Rules() []RuleInfo {
 			"a client that invents values gets a new limit for each"},
 		{SkippedKey, both, "a limit with missing: skip for a value that clients may leave out; a note where another step bounds these calls",
 			"a client that leaves the value out has no limit at all"},
-		{ChosenCost, both, "a limit whose cost is in a header, a cookie or a parameter; a note where another step bounds these calls",
+		{ChosenCost, both, "a limit whose cost is in a header, a cookie or a parameter; a note where another step bounds these calls, and for the places of a bulkhead or an adaptive limit",
 			"a client that sends the value itself says that its calls cost nothing"},
 		{LateCharge, warning, "a limit with charge: end, and no other step that bounds calls as they start",
 			"calls that start together all pass while the cost is free"},

@@ -229,6 +229,7 @@ var ruleTests = []struct {
 	{`{timeout: 5s}, {limit: {rate: 10/s, cost: 2, charge: end}}, {bulkhead: 5}`, []string{}},
 	{`{timeout: 5s}, {limit: {name: a, rate: 10/s, counts: fail}}, {limit: {name: b, rate: 20/s, burst: 9}}`, []string{}},
 	{`{timeout: 5s}, {bulkhead: {concurrent: 9, cost: "header:x-size"}}`, []string{"note cost-chosen-by-client bulkhead"}},
+	{`{timeout: 5s}, {adaptive: {maximum: 9, cost: "header:x-size"}}`, []string{"note cost-chosen-by-client adaptive"}},
 	{`{timeout: 5s}, {limit: {rate: 10/s, burst: 9, cost: "header:x-cost"}}`, []string{"warning cost-chosen-by-client limit"}},
 	{`{timeout: 5s}, {limit: {name: a, rate: 10/s, burst: 9, cost: "header:x-a"}}, {limit: {name: b, rate: 20/s, burst: 9, cost: "header:x-b"}}`, []string{"warning cost-chosen-by-client a", "warning cost-chosen-by-client b"}},
 	{`{timeout: 5s}, {limit: {name: a, rate: 100/s, burst: 90, cost: "header:x-cost"}}, {limit: {name: b, rate: 10/s, burst: 9, cost: 1}}`, []string{"note cost-chosen-by-client a"}},
