@@ -112,9 +112,16 @@ func checkBudget(a *analysis) {
 		if a.attempts <= 2 {
 			a.find(Note, BudgetFloor, a.retry, "a call makes at most 1 retry, which the budget grants at any share of failures: it refuses only after a long wait and below full steps", "retry: {attempts: 4}")
 		}
+		if wait := a.waits(a.retry); wait > 0 && wait <= r.Budget.Wait {
+			a.find(Note, BudgetWait, a.retry, fmt.Sprintf("an attempt waits at most %s at the steps below: wait of %s refuses no retry", Duration(wait), Duration(r.Budget.Wait)), fmt.Sprintf("retry: {budget: {adaptive: %s, wait: %s}}", Duration(r.Budget.Window), Duration(wait/2)))
+		}
 		return
 	default:
 		n := untilSpent(r.Budget)
+		if n > 0 && n < uint64(a.attempts) {
+			a.find(Warning, BudgetOneCall, a.retry, fmt.Sprintf("the tokens grant %d of the %d retries that a call makes while no attempt succeeds: one call that fails uses up the budget of all", n, a.attempts-1), tokensText(r.Budget, a.attempts-1))
+			return
+		}
 		if n == 0 {
 			a.find(Note, BudgetFloor, a.retry, "a failure leaves one half of the tokens or less: the budget grants no retry", "retry: {budget: {max_tokens: 10, token_ratio: 0.1}}")
 			return
@@ -171,6 +178,15 @@ func fewerTokens(c budget.Config) string {
 		return ""
 	}
 	return "retry: {budget: {tokens: 50}}"
+}
+
+// tokensText is a budget of tokens of the same rule that grants some ten calls so many
+// retries each, as far as the rule has as many tokens.
+func tokensText(c budget.Config, retries uint32) string {
+	if c.Rule == budget.Throttle {
+		return fmt.Sprintf("retry: {budget: {max_tokens: %d, token_ratio: 0.1}}", min(20*uint64(retries)+1, budget.MaxThrottle))
+	}
+	return fmt.Sprintf("retry: {budget: {tokens: %d}}", min(10*budget.DefaultRetry*uint64(retries), budget.MaxTokens))
 }
 
 // attemptEnds returns the longest that an attempt runs.

@@ -37,55 +37,62 @@ func chosenText(s *pipeline.Step) (text string) {
 	return text
 }
 
-// never reports whether no call can match a condition: in each of its cases an attribute has
-// two lists of values without a common one.
-func never(c condition.Condition) bool {
-	return len(c) > 0 && !slices.ContainsFunc(c, func(one condition.Case) bool { return !contradicts(&one) })
-}
-
-func contradicts(c *condition.Case) bool {
-	for i := range c.All {
-		e := &c.All[i]
-		if e.Attribute == condition.IP {
-			continue
-		}
-		if !slices.ContainsFunc(e.Values, func(value string) bool { return allows(c, e.Attribute, value) }) {
-			return true
-		}
-	}
-	return false
-}
-
-// allows reports whether a call of a value of an attribute may match a case.
-func allows(c *condition.Case, attribute, value string) bool {
-	has := func(e condition.Entry) bool { return e.Attribute == attribute && slices.Contains(e.Values, value) }
-	for i := range c.All {
-		if c.All[i].Attribute == attribute && !has(c.All[i]) {
-			return false
-		}
-	}
-	return !slices.ContainsFunc(c.None, has)
-}
-
-// checkConditions finds conditions that no call matches, and calls that clients let pass
-// themselves.
+// checkConditions finds conditions that no call or every call matches, and calls that
+// clients let pass themselves.
 func checkConditions(a *analysis) {
+	allow, deny := a.policy.Allow, a.policy.Deny
+	a.checkChoice("deny", deny, "deny refuses every call")
+	a.checkChoice("allow", allow, "every call passes without any step")
 	for i := range a.steps {
-		if s := &a.steps[i]; never(s.When) {
-			a.find(Warning, NeverHolds, i, fmt.Sprintf("%s applies to no call: its when asks for two values of one attribute", s.Name), "")
-		}
+		a.checkWhen(i, slices.Concat(deny, allow))
 	}
-	for _, one := range a.policy.Allow {
-		chosen := func(e condition.Entry) bool { return isChosen(e.Attribute) }
-		if len(one.All) == 0 || slices.ContainsFunc(one.All, func(e condition.Entry) bool { return !chosen(e) }) {
+	for i := range allow {
+		one := allow[i : i+1]
+		if !never(one) && !everyCall(deny) && implies(one, deny) {
+			a.find(Warning, DeniedAllow, -1, fmt.Sprintf("no call passes because %s: deny refuses all of them", one), exceptText(deny, &one[0]))
 			continue
 		}
-		var names []string
-		for _, e := range one.All {
-			names = append(names, e.Attribute)
-		}
-		a.find(Warning, ChosenAllow, -1, fmt.Sprintf("a client that sends %s itself passes without any step", strings.Join(names, " and ")), "allow: {key: vip}")
+		a.checkChosen(&allow[i])
 	}
+}
+
+// checkChoice checks the allow or the deny of a policy.
+func (a *analysis) checkChoice(name string, c condition.Condition, all string) {
+	switch {
+	case never(c):
+		a.find(Warning, NeverHolds, -1, name+" matches no call: it asks for two values of one attribute", "")
+	case everyCall(c):
+		a.find(Warning, AlwaysHolds, -1, fmt.Sprintf("%s: each one matches %s", all, c), name+": "+caseText(&c[0]))
+	}
+}
+
+// checkWhen checks the condition of a step. Others are the calls that do not reach the steps.
+func (a *analysis) checkWhen(i int, others condition.Condition) {
+	s := &a.steps[i]
+	switch {
+	case never(s.When):
+		a.find(Warning, NeverHolds, i, fmt.Sprintf("%s applies to no call: its when asks for two values of one attribute", s.Name), "")
+	case everyCall(s.When):
+		a.find(Warning, AlwaysHolds, i, fmt.Sprintf("%s applies to every call: each one matches %s", s.Name, s.When), fmt.Sprintf("%s: {when: %s}", s.Kind(), caseText(&s.When[0])))
+	case len(s.When) > 0 && !everyCall(others) && implies(s.When, others):
+		a.find(Warning, NeverHolds, i, fmt.Sprintf("%s applies to no call: those that its when matches are denied or allowed before", s.Name), "")
+	}
+	if s.Enforce.Of.Positive() && !s.Enforce.Partial() {
+		a.find(Note, WholeShare, i, fmt.Sprintf("%s enforces for every call, as without the setting", s.Name), fmt.Sprintf("%s: {enforce: 10%%}", s.Kind()))
+	}
+}
+
+// checkChosen finds a case of an allow that asks for nothing but what clients choose.
+func (a *analysis) checkChosen(one *condition.Case) {
+	chosen := func(e condition.Entry) bool { return isChosen(e.Attribute) }
+	if len(one.All) == 0 || slices.ContainsFunc(one.All, func(e condition.Entry) bool { return !chosen(e) }) {
+		return
+	}
+	var names []string
+	for _, e := range one.All {
+		names = append(names, e.Attribute)
+	}
+	a.find(Warning, ChosenAllow, -1, fmt.Sprintf("a client that sends %s itself passes without any step", strings.Join(names, " and ")), "allow: {key: vip}")
 }
 
 // adds reports whether a step makes further attempts.

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
@@ -134,7 +135,7 @@ func checkKeys(a *analysis) {
 		if j := slices.IndexFunc(s.Per, isChosen); j >= 0 && s.Missing == pipeline.MissingSkip {
 			a.find(severity, SkippedKey, i, fmt.Sprintf("a request without %s passes %s without being counted", s.Per[j], s.Name), fmt.Sprintf("%s: {missing: deny}", s.Kind()))
 		}
-		if cost := pipeline.ConfigOf[bulkhead.Config](*s).Cost.Attribute; cost != "" {
+		if cost := placesAttribute(s); cost != "" {
 			a.find(Note, ChosenCost, i, fmt.Sprintf("a client that sends %s itself says how many places its calls take at %s, at least one", cost, s.Name), "")
 		}
 		if cost := costAttribute(s); cost != "" {
@@ -176,6 +177,18 @@ func (a *analysis) bounds(i int) bool {
 // also none; empty without one.
 func costAttribute(s *pipeline.Step) string {
 	return pipeline.ConfigOf[limiter.Config](*s).Cost.Attribute
+}
+
+// placesAttribute returns the attribute that has the places which a call takes at a step
+// that holds them, empty without one.
+func placesAttribute(s *pipeline.Step) string {
+	switch c := s.Config.(type) {
+	case bulkhead.Config:
+		return c.Cost.Attribute
+	case adaptive.Config:
+		return c.Cost.Attribute
+	}
+	return ""
 }
 
 // bounded reports whether another step that bounds calls as they start has cells, and a

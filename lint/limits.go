@@ -3,7 +3,9 @@ package lint
 import (
 	"fmt"
 	"math/bits"
+	"time"
 
+	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/mechanism"
@@ -16,6 +18,10 @@ func checkLimits(a *analysis) {
 		if ok && c.Charge == limiter.ChargeEnd && !a.steps[i].Shadow && !a.bounded(i) {
 			a.find(Warning, LateCharge, i, fmt.Sprintf("%s takes nothing before the end of a call: calls that start together all pass while the cost is free", a.steps[i].Name), "- bulkhead: 10")
 		}
+		if ok && !a.steps[i].Shadow {
+			a.checkBlock(i, c)
+			a.checkWarmUp(i, c)
+		}
 		if !ok || c.Algorithm != limiter.TokenBucket && c.Algorithm != limiter.LeakyBucket {
 			continue
 		}
@@ -26,6 +32,54 @@ func checkLimits(a *analysis) {
 			a.find(Warning, Rounded, i, fmt.Sprintf("%s becomes one permit each %s, a whole number of nanoseconds, which lowers the rate by %s", rate(c), Duration(c.Interval()), millionths(cost)), fmt.Sprintf("limit: {rate: %s}", mechanism.RateText(uint32(c.Period/c.Interval()), c.Period)))
 		}
 	}
+}
+
+// checkBlock finds blocks that are shorter than the time between two permits, and those that
+// callers have in common.
+func (a *analysis) checkBlock(i int, c limiter.Config) {
+	if c.Block.For.Kind == backoff.None {
+		return
+	}
+	s := &a.steps[i]
+	first, longest := openTimes(c.Block.For)
+	bucket := c.Algorithm == limiter.TokenBucket || c.Algorithm == limiter.LeakyBucket
+	if bucket && longest != nil && time.Duration(*longest) < c.Interval() {
+		long := max(time.Minute, times(c.Interval(), 10))
+		a.find(Warning, BriefBlock, i, fmt.Sprintf("a block of %s lasts at most %s, less than the %s between two permits: it prolongs a refusal by no more than that", s.Name, longest, Duration(c.Interval())),
+			fmt.Sprintf("limit: {block: {after: %d, for: %s}}", c.Block.After, Duration(long)))
+	}
+	if len(s.Per) == 0 {
+		long := "a time without bound"
+		if first != nil {
+			long = first.String()
+		}
+		a.find(Note, SharedBlock, i, fmt.Sprintf("%s has one cell: a caller that exceeds %s blocks all callers, at first for %s", s.Name, rate(c), long), "limit: {per: key}")
+	}
+}
+
+// checkWarmUp finds a warm-up in whose time a cold bucket gives, with its burst, what its
+// rate is in that time. At full use the clock of a cold bucket advances by (F + 1) / 2F of
+// the warm-up, F its factor.
+func (a *analysis) checkWarmUp(i int, c limiter.Config) {
+	u := c.WarmUp
+	if u.Over == 0 {
+		return
+	}
+	factor, every := uint64(u.Factor), uint64(c.Interval())
+	high, low := bits.Mul64(uint64(u.Over), factor+1)
+	advance, _ := bits.Div64(high, low, 2*factor)
+	cold, warm := uint64(c.AtOnce())+advance/every, uint64(u.Over)/every
+	if cold < warm {
+		return
+	}
+	mended := "limit: {burst: 1}"
+	// Twice the burst is kept back by a warm-up that is (F - 1) / 2F of itself longer than
+	// its clock says.
+	if high, low := bits.Mul64(4*factor*(uint64(c.AtOnce())+1), every); high == 0 && low/(factor-1) < uint64(limiter.MaxWarmUp) {
+		over := time.Duration(low/(factor-1)).Truncate(time.Second) + time.Second
+		mended = fmt.Sprintf("limit: {warm_up: {over: %s, factor: %d}}", Duration(over), u.Factor)
+	}
+	a.find(Warning, UndoneWarmUp, i, fmt.Sprintf("after an idle time %s lets %d pass in the %s of its warm-up, and its rate is %d in that time", a.steps[i].Name, cold, Duration(u.Over), warm), mended)
 }
 
 // roundingCost returns, in millionths of the rate and rounded up, how much the

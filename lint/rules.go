@@ -17,6 +17,8 @@ const (
 	NoJitter         Rule = "backoff-no-jitter"
 	BudgetNeverBinds Rule = "budget-never-binds"
 	BudgetFloor      Rule = "budget-floor"
+	BudgetOneCall    Rule = "budget-one-call"
+	BudgetWait       Rule = "budget-wait-late"
 	Unreachable      Rule = "attempt-unreachable"
 	MayNotFit        Rule = "attempts-may-not-fit"
 	LateElapsed      Rule = "max-elapsed-no-effect"
@@ -28,6 +30,10 @@ const (
 	NeverOpens       Rule = "breaker-never-opens"
 	HastyBreaker     Rule = "breaker-hasty"
 	BriefBreaker     Rule = "breaker-brief"
+	ForcedBreaker    Rule = "breaker-forced"
+	LateSlowRow      Rule = "slow-consecutive-late"
+	LongObey         Rule = "retry-after-long"
+	BriefRamp        Rule = "ramp-brief"
 	NoTimeout        Rule = "no-timeout"
 	Burst            Rule = "burst-default"
 	Rounded          Rule = "interval-rounded"
@@ -36,8 +42,14 @@ const (
 	SkippedKey       Rule = "key-skipped"
 	ChosenCost       Rule = "cost-chosen-by-client"
 	LateCharge       Rule = "charge-unbounded"
+	BriefBlock       Rule = "block-brief"
+	SharedBlock      Rule = "block-of-all"
+	UndoneWarmUp     Rule = "warm-up-undone"
 	NeverHolds       Rule = "when-never-holds"
+	AlwaysHolds      Rule = "condition-always-holds"
+	DeniedAllow      Rule = "allow-denied"
 	ChosenAllow      Rule = "allow-chosen-by-client"
+	WholeShare       Rule = "enforce-all"
 	AddressKey       Rule = "key-is-address"
 	HugeBulkhead     Rule = "bulkhead-huge"
 	ShortLease       Rule = "lease-runs-out"
@@ -103,6 +115,10 @@ func Rules() []RuleInfo {
 			"the budget does not limit the retries"},
 		{BudgetFloor, note, "the load below which a budget grants every retry, or a ratio that covers all of them",
 			"a budget refuses nothing while its minimum or its ratio covers all retries"},
+		{BudgetOneCall, warning, "a budget of tokens that one call whose attempts fail uses up",
+			"a single bad request takes the retries of all other calls"},
+		{BudgetWait, note, "a wait of an adaptive budget that no attempt exceeds at the steps below",
+			"the setting has no effect"},
 		{Unreachable, warning, "an attempt that cannot start, because the backoffs before it reach a timeout or max_elapsed",
 			"the policy makes fewer attempts than configured"},
 		{MayNotFit, note, "attempts that do not all fit into a timeout when each takes its longest time",
@@ -113,10 +129,18 @@ func Rules() []RuleInfo {
 			"the rule has no effect"},
 		{NeverOpens, warning, "a breaker that never has the minimum of outcomes in its window, because a limit lets too few calls pass",
 			"the step has no effect"},
-		{HastyBreaker, warning, "a breaker that one failure opens for a second or longer",
+		{HastyBreaker, warning, "a breaker that one failure, or one slow attempt, opens for a second or longer",
 			"one random failure refuses every call of that time"},
 		{BriefBreaker, warning, "a breaker that stays open for less than 100ms",
 			"probes follow each other so closely that the dependency has no time to recover"},
+		{ForcedBreaker, both, "a breaker that starts in a mode which it does not leave by itself; a note where that refuses no call",
+			"the step decides nothing until its state is changed by hand"},
+		{LateSlowRow, note, "slow attempts in a row that reach the slow rate before they are as many as consecutive says",
+			"the number decides about probes alone"},
+		{LongObey, warning, "an obey_retry_after of more than an hour",
+			"one answer refuses every call of that time, also where its retry-after is a mistake"},
+		{BriefRamp, note, "a ramp that is over before an attempt that hangs has ended",
+			"the load is back before the first outcome of the ramp is known"},
 		{Burst, note, "a rate without a burst, whose burst is then the count of the rate",
 			"twice the count can pass in the worst period"},
 		{Rounded, warning, "an interval between permits that, rounded up to a whole nanosecond, lowers the rate by more than 0.1 %",
@@ -127,14 +151,26 @@ func Rules() []RuleInfo {
 			"a client that invents values gets a new limit for each"},
 		{SkippedKey, both, "a limit with missing: skip for a value that clients may leave out; a note where another step bounds these calls",
 			"a client that leaves the value out has no limit at all"},
-		{ChosenCost, both, "a limit whose cost is in a header, a cookie or a parameter; a note where another step bounds these calls",
+		{ChosenCost, both, "a limit whose cost is in a header, a cookie or a parameter; a note where another step bounds these calls, and for the places of a bulkhead or an adaptive limit",
 			"a client that sends the value itself says that its calls cost nothing"},
 		{LateCharge, warning, "a limit with charge: end, and no other step that bounds calls as they start",
 			"calls that start together all pass while the cost is free"},
-		{NeverHolds, warning, "a when that no call matches, as one of two classes",
+		{BriefBlock, warning, "blocks that are shorter than the time between two permits",
+			"a block prolongs a refusal by less than a caller waits without it"},
+		{SharedBlock, note, "blocks of a limit without per",
+			"one caller that exceeds the limit blocks all callers"},
+		{UndoneWarmUp, warning, "a burst that is as large as what the warm-up keeps back",
+			"as many calls pass after an idle time as at the whole rate"},
+		{NeverHolds, warning, "a when, an allow or a deny that no call matches, as one of two classes; a when whose calls are all denied or allowed",
 			"the step has no effect"},
+		{AlwaysHolds, warning, "a when, an allow or a deny that every call matches",
+			"the condition has no effect, and an allow or a deny of all calls leaves no call to the steps"},
+		{DeniedAllow, warning, "an allow whose calls are all denied",
+			"deny is asked first: no call passes by it"},
 		{ChosenAllow, warning, "an allow that asks for nothing but what clients choose themselves (a header, a cookie, a parameter, a path)",
 			"a client that sends the value has no limit at all"},
+		{WholeShare, note, "an enforce of 100%",
+			"the setting has no effect"},
 		{AddressKey, note, "a step for each address of a peer",
 			"behind a load balancer all clients have its address, and share one limit"},
 		{HugeBulkhead, warning, "a bulkhead of more than 10,000 places",

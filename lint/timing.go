@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/reducer"
 )
 
 // shortest returns the index of the enforced timeout above step i that is
@@ -106,7 +107,7 @@ func checkRetry(a *analysis) {
 	a.checkRefusals()
 	guarded := pipeline.ConfigOf[retry.Config](a.steps[a.retry]).Budgeted
 	for i := a.retry + 1; i < len(a.steps); i++ {
-		guarded = guarded || a.enforced(i, mechanism.Votes)
+		guarded = guarded || a.enforced(i, mechanism.Votes) && refuses(pipeline.ConfigOf[breaker.Config](a.steps[i]).Initial)
 	}
 	if !guarded {
 		a.find(Warning, Unguarded, a.retry, fmt.Sprintf("nothing stops retries while the dependency is down, when they multiply its load by %d: put a breaker below, or add a budget", a.repeats(-1)), "retry: {budget: 20%}")
@@ -211,17 +212,80 @@ func checkBreakers(a *analysis) {
 		}
 		s := &a.steps[i]
 		c := pipeline.ConfigOf[breaker.Config](*s)
-		if run := a.longestRun(i); c.SlowOver > 0 && c.SlowOver >= run {
-			a.find(Warning, LateSlow, i, fmt.Sprintf("nothing is slower than %s: a timeout cuts after %s", Duration(c.SlowOver), Duration(run)), fmt.Sprintf("breaker: {slow: {over: %s, rate: %s}}", Duration(run/2), c.SlowRate))
+		run := a.longestRun(i)
+		if c.SlowOver > 0 && c.SlowOver >= run {
+			a.find(Warning, LateSlow, i, fmt.Sprintf("nothing is slower than %s: a timeout cuts after %s", Duration(c.SlowOver), Duration(run)), slowText(run/2, c.SlowRate, c.SlowConsecutive))
 		}
 		a.checkOpen(i, c)
-		run := a.longestRun(i)
+		a.checkMode(i, c)
+		a.checkSlowRow(i, c)
+		if c.ObeyRetryAfter > longObey {
+			a.find(Warning, LongObey, i, fmt.Sprintf("one answer opens %s for up to %s, and only a change by hand ends that sooner", s.Name, Duration(c.ObeyRetryAfter)), "breaker: {obey_retry_after: 10m}")
+		}
+		if c.RampOver > 0 && run != forever && c.RampOver < run {
+			a.find(Note, BriefRamp, i, fmt.Sprintf("the ramp is over after %s, and an attempt lasts up to %s: a dependency that hangs has all calls again before it fails one", Duration(c.RampOver), Duration(run)),
+				fmt.Sprintf("breaker: {ramp: {over: %s, from: %s}}", Duration(times(run, 2)), c.RampFrom))
+		}
 		if c.Window != breaker.Time || i < a.retry || run == forever {
 			continue
 		}
 		if most := a.started(scope(s.Per), plus(c.Span, run)); most < uint64(c.Minimum) {
 			a.find(Warning, NeverOpens, i, fmt.Sprintf("%s never opens: it needs %d outcomes within %s, and the limits let at most %d end in that time", s.Name, c.Minimum, Duration(c.Span), most), fmt.Sprintf("breaker: {minimum: %d}", max(1, most)))
 		}
+	}
+}
+
+// longObey is longer than services ask for that expect to be asked again.
+const longObey = time.Hour
+
+// slowText is the slow rule of a breaker, as a document has it.
+func slowText(over time.Duration, rate reducer.Share, consecutive uint32) string {
+	text := "over: " + Duration(over).String()
+	if rate.Positive() {
+		text += ", rate: " + rate.String()
+	}
+	if consecutive > 0 {
+		text += ", consecutive: " + mechanism.Number(consecutive)
+	}
+	return "breaker: {slow: {" + text + "}}"
+}
+
+// refuses reports whether a breaker that starts in a mode ever refuses a call without a
+// change by hand.
+func refuses(mode breaker.Mode) bool {
+	return mode != breaker.ForcedClosed && mode != breaker.MetricsOnly
+}
+
+// checkMode finds breakers that start in a mode which they do not leave by themselves.
+func (a *analysis) checkMode(i int, c breaker.Config) {
+	switch s := &a.steps[i]; {
+	case c.Initial == breaker.ForcedOpen:
+		a.find(Warning, ForcedBreaker, i, fmt.Sprintf("%s refuses every call until its state is changed by hand: it starts %s", s.Name, c.Initial), "breaker: {initial: open}")
+	case !refuses(c.Initial):
+		a.find(Note, ForcedBreaker, i, fmt.Sprintf("%s refuses no call until its state is changed by hand: it starts %s", s.Name, c.Initial), "breaker: {initial: closed}")
+	}
+}
+
+// checkSlowRow checks slow attempts in a row. In a window of calls, as many in a row as the
+// minimum and as reach the slow rate of a whole window open the breaker whatever came
+// before: of fewer outcomes than the window has they are a greater share.
+func (a *analysis) checkSlowRow(i int, c breaker.Config) {
+	row := c.SlowConsecutive
+	if row == 0 {
+		return
+	}
+	if b := breakerOf(&a.steps[i]); row == 1 && (b.Open == nil || time.Duration(*b.Open) >= time.Second) {
+		long := "longer than any call"
+		if b.Open != nil {
+			long = b.Open.String()
+		}
+		a.find(Warning, HastyBreaker, i, fmt.Sprintf("1 slow attempt opens it for %s, and every call of that time is refused", long), slowText(c.SlowOver, c.SlowRate, 5))
+	}
+	if c.Window != breaker.Calls || !c.SlowRate.Positive() {
+		return
+	}
+	if first := max(reaches(c.SlowRate, c.Count), c.Minimum); row >= first {
+		a.find(Note, LateSlowRow, i, fmt.Sprintf("at most %d slow attempts in a row open it by the rate of %s: consecutive of %d decides about probes alone", first, c.SlowRate, row), slowText(c.SlowOver, c.SlowRate, max(1, first/2)))
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/budget"
@@ -131,6 +132,14 @@ func (v *value) none(there bool) {
 	}
 }
 
+// onePlace fills in the cost of a step that holds places and has none.
+func (v *value) onePlace(c limiter.Cost) {
+	if v.name == "cost" && c == (limiter.Cost{}) {
+		c.Permits = 1
+		v.field, v.text = mechanism.CostField{Attribute: &c.Attribute, Permits: &c.Permits}, "1"
+	}
+}
+
 // adjust fills in the meaning of a zero, which depends on other settings.
 func (v *value) adjust(config mechanism.Config) {
 	switch c := config.(type) {
@@ -146,10 +155,9 @@ func (v *value) adjust(config mechanism.Config) {
 		if v.name == "wait" && c.Wait == 0 && c.Queue > 0 {
 			v.text, v.endless = "as long as the caller does", true
 		}
-		if v.name == "cost" && c.Cost == (limiter.Cost{}) {
-			c.Cost.Permits = 1
-			v.field, v.text = mechanism.CostField{Attribute: &c.Cost.Attribute, Permits: &c.Cost.Permits}, "1"
-		}
+		v.onePlace(c.Cost)
+	case adaptive.Config:
+		v.onePlace(c.Cost)
 	case breaker.Config:
 		if v.name == "minimum" || v.name == "failure_rate" {
 			// Of another kind of window they are not there.

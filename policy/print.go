@@ -379,10 +379,12 @@ func bulkheadObject(c bulkhead.Config) object {
 }
 
 func adaptiveObject(c adaptive.Config) object {
-	return object{
+	o := object{
 		"initial": c.Initial, "minimum": c.Minimum, "maximum": c.Maximum,
 		"increase": c.Increase, "decrease": share(c.Decrease), "over": span(c.Over),
 	}
+	printCost(o, c.Cost)
+	return o
 }
 
 func chaosObject(c chaos.Config) object {

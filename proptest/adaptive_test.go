@@ -3,6 +3,7 @@ package proptest
 import (
 	"fmt"
 	"math/big"
+	"slices"
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
@@ -26,7 +27,8 @@ type ending struct {
 	config  adaptive.Config
 	before  adaptive.State
 	after   adaptive.State
-	held    int // before it
+	held    int // places, before it
+	cost    int // places that the attempt has of these
 	record  reducer.Action
 	at      clock.Mark
 	step    aimd
@@ -53,19 +55,53 @@ func drawAdaptive(w uint64) adaptive.Config {
 	return c
 }
 
+// holding is what a call holds.
+type holding struct {
+	permit reducer.Permit
+	cost   int
+}
+
+// inUse is the sum of the costs.
+func inUse(all []holding) (places int) {
+	for _, h := range all {
+		places += h.cost
+	}
+	return places
+}
+
+// request is a call that asks for places, and what it gets.
+type request struct {
+	config adaptive.Config
+	before adaptive.State
+	held   []holding
+	cost   int // at least 1
+	answer reducer.Answer
+}
+
 // endings plays a history with a grid of nanoseconds, and passes every end of an
 // attempt to the check.
 func endings(h history, step aimd, check func(e *ending) error) error {
+	return plays(h, step, func(*request) error { return nil }, check)
+}
+
+// plays is endings with a check of every call that asks, too.
+func plays(h history, step aimd, asks func(a *request) error, check func(e *ending) error) error {
 	c := drawAdaptive(h.word(0))
 	m := must(adaptive.New(c))
 	now := clock.Mark(int64(h.word(1) % 1_000))
 	s := m.Init(now)
-	var held []reducer.Permit
+	var held []holding
 	for _, w := range h.steps() {
 		now = now.Add(time.Duration(w % 4))
 		if w>>2%8 < 4 {
-			if answer := step(m, &s, reducer.Action{Kind: reducer.Acquire}, now); answer.Verdict == reducer.Admit {
-				held = append(held, answer.Permit)
+			cost := uint32(pick(w>>40, 1, 1, 0, 2, 3, 1, int(c.Maximum), int(c.Maximum)+1))
+			a := request{config: c, before: m.Clone(s), held: held, cost: max(1, int(cost))}
+			a.answer = step(m, &s, reducer.Action{Kind: reducer.Acquire, Cost: cost}, now)
+			if err := asks(&a); err != nil {
+				return fmt.Errorf("%+v: %d places at %v: %s at %s: %w", c, cost, now, a.answer, m.AppendText(nil, a.before, now), err)
+			}
+			if a.answer.Verdict == reducer.Admit {
+				held = append(held, holding{a.answer.Permit, a.cost})
 			}
 			continue
 		}
@@ -73,8 +109,8 @@ func endings(h history, step aimd, check func(e *ending) error) error {
 			continue
 		}
 		i := int(w >> 5 % uint64(len(held)))
-		e := ending{machine: m, config: c, before: m.Clone(s), held: len(held), at: now, step: step}
-		e.record = reducer.Action{Kind: reducer.Record, Permit: held[i], Outcome: pick(w>>16, reducer.OK, reducer.OK, reducer.OK,
+		e := ending{machine: m, config: c, before: m.Clone(s), held: inUse(held), cost: held[i].cost, at: now, step: step}
+		e.record = reducer.Action{Kind: reducer.Record, Permit: held[i].permit, Outcome: pick(w>>16, reducer.OK, reducer.OK, reducer.OK,
 			reducer.OK, reducer.Fail, reducer.Throttle, reducer.Timeout, reducer.Ignore, reducer.Cancelled)}
 		held = append(held[:i], held[i+1:]...)
 		step(m, &s, e.record, now)
@@ -136,9 +172,52 @@ func afterwards(change func(a *reducer.Action, was, s *adaptive.State)) aimd {
 
 func always(*ending) bool { return true }
 
+// admits is the row of every call that asks.
+func admits() row {
+	on := func(name string, cases, size int, shrinks bool, step aimd) trial {
+		return trial{name, func() error {
+			lone := 0
+			err := searched(cases, size, shrinks, func(h history) error {
+				return plays(h, step, func(a *request) error {
+					used, limit := inUse(a.held), int(a.before.Limit/adaptive.Place)
+					want := reducer.NoReason
+					switch {
+					case a.cost > int(a.config.Maximum):
+						want = reducer.ReasonCapacity
+					case used > 0 && used+a.cost > limit:
+						want = reducer.ReasonFull
+					case a.cost > limit:
+						lone++
+					}
+					if a.answer.Reason != want || (a.answer.Verdict == reducer.Admit) != (want == reducer.NoReason) {
+						return fmt.Errorf("%d of %d are in use", used, limit)
+					}
+					if n := a.before.InUse(); int(n) != used {
+						return fmt.Errorf("%d are in use by the state, %d by the calls", n, used)
+					}
+					return nil
+				}, func(*ending) error { return nil })
+			})
+			if err == nil && lone < rare && shrinks {
+				err = errRare
+			}
+			return err
+		}}
+	}
+	return row{"A11", "a call has as many places as its cost while it runs, and is admitted where they are free, or alone up to the maximum", byProperty,
+		[]trial{on("adaptive limit", cases, size, true, stepped)},
+		on("adaptive limit that refuses a cost above its limit", mutantCases, mutantSize, false, func(m *adaptive.Machine, s *adaptive.State, a reducer.Action, now clock.Mark) reducer.Answer {
+			if a.Kind == reducer.Acquire && uint64(a.Cost) > s.Limit/adaptive.Place {
+				a.Cost = adaptive.MaxLimit + 1
+			}
+			return m.Step(s, a, now, nil)
+		})}
+}
+
 // adaptiveLines are the rows of adaptive limits.
 func adaptiveLines() []row {
 	return []row{
+		admits(),
 		limited("A1", "minimum <= limit <= maximum, in every state", always, func(e *ending) error {
 			if e.after.Limit < uint64(e.config.Minimum)*adaptive.Place || e.after.Limit > uint64(e.config.Maximum)*adaptive.Place {
 				return fmt.Errorf("from %d to %d places", e.config.Minimum, e.config.Maximum)
@@ -170,6 +249,21 @@ func adaptiveLines() []row {
 			}, "lowers the limit for every failure of a round", otherwise(func(a *reducer.Action, now clock.Mark) {
 				if a.Outcome == reducer.Fail {
 					a.Mark = now
+				}
+			})),
+		limited("A3", "a timely success raises by the part of increase that its places are of the limit, at most by increase",
+			func(e *ending) bool {
+				return e.timely() && e.cost > 1 && uint64(e.held)*2 >= e.before.Limit/adaptive.Place
+			},
+			func(e *ending) error {
+				want := recountLimit(e)
+				if e.after.Limit != want || e.after.Limit-e.before.Limit > uint64(e.config.Increase)*adaptive.Place {
+					return fmt.Errorf("%d by a recount, not %d", want, e.after.Limit)
+				}
+				return nil
+			}, "raises the limit by a millionth for a call of several places", afterwards(func(a *reducer.Action, was, s *adaptive.State) {
+				if s.Limit > was.Limit && was.InUse()-s.InUse() > 1 {
+					s.Limit = was.Limit + 1
 				}
 			})),
 		limited("A9", "had an attempt taken longer, the limit would not be larger",
@@ -221,7 +315,10 @@ func recountLimit(e *ending) uint64 {
 			limit = least
 		}
 	case e.timely() && down(limit).Cmp(big.NewRat(int64(2*e.held), 1)) <= 0:
-		part := new(big.Rat).Quo(big.NewRat(int64(e.config.Increase)*adaptive.Place, 1), limit)
+		part := new(big.Rat).Quo(big.NewRat(int64(e.config.Increase)*int64(e.cost)*adaptive.Place, 1), limit)
+		if most := big.NewRat(int64(e.config.Increase)*adaptive.Place, 1); part.Cmp(most) > 0 {
+			part = most
+		}
 		limit.Add(limit, new(big.Rat).Quo(down(part), big.NewRat(adaptive.Place, 1)))
 		if most := big.NewRat(int64(e.config.Maximum), 1); limit.Cmp(most) > 0 {
 			limit = most
@@ -233,7 +330,7 @@ func recountLimit(e *ending) uint64 {
 // exploredAdaptive goes from 1 to 3 places, in nanoseconds.
 var exploredAdaptive = adaptive.Config{Initial: 2, Minimum: 1, Maximum: 3, Increase: 1, Decrease: reducer.Percent(50), Over: 1}
 
-func adaptiveScene() scene[adaptive.State] {
+func adaptiveScene(name string, depth int, asks ...reducer.Action) scene[adaptive.State] {
 	type (
 		state  = adaptive.State
 		cellOf = reducer.Cell[state]
@@ -241,11 +338,10 @@ func adaptiveScene() scene[adaptive.State] {
 	)
 	record := func(o reducer.Outcome) act { return act{Kind: reducer.Record, Outcome: o} }
 	s := scene[state]{
-		name: "adaptive limit of 1 to 3 places, 3 callers", depth: 8,
+		name: name, depth: depth,
 		use: explore.Use[state]{Cell: must(adaptive.New(exploredAdaptive)), Callers: 3,
-			New: "initial=2 minimum=1 maximum=3 decrease=50% over=1ns",
-			Alphabet: []act{{Kind: reducer.Acquire, Cost: 1}, {Kind: reducer.TryAcquire, Cost: 1}, record(reducer.OK), record(reducer.Fail),
-				record(reducer.Ignore), {Kind: reducer.Cancel}, tick}},
+			New:      "initial=2 minimum=1 maximum=3 decrease=50% over=1ns",
+			Alphabet: append(slices.Clone(asks), record(reducer.OK), record(reducer.Fail), record(reducer.Ignore), act{Kind: reducer.Cancel}, tick)},
 		late:  []act{{Kind: reducer.Release}, {Kind: reducer.Cancel}, record(reducer.OK), record(reducer.Fail)},
 		marks: explore.Marks{After: []time.Duration{0, 1, 2}},
 		last:  func(s *state) (clock.Mark, bool) { return s.Last, true },
@@ -260,7 +356,7 @@ func adaptiveScene() scene[adaptive.State] {
 						holding++
 					}
 				}
-				if places := r.State.Limit / adaptive.Place; places < 1 || places > 3 || r.State.Limit > 3*adaptive.Place || holding > 3 {
+				if places := r.State.Limit / adaptive.Place; places < 1 || places > 3 || r.State.Limit > 3*adaptive.Place || holding > 3 || r.State.InUse() > 3 {
 					return fmt.Errorf("%d hold, the limit is %d millionths", holding, r.State.Limit)
 				}
 				return nil

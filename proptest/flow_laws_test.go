@@ -89,9 +89,9 @@ func L14Flow(m machine, h history) error {
 	for i := range p.Steps {
 		p.Steps[i].Per = []string{"key"}
 	}
-	odd := func(n int) string { return fmt.Sprint(n % 2) }
+	odd := func(n int, _ string) string { return fmt.Sprint(n % 2) }
 	both, alone := m.flows(p), m.flows(p)
-	both.key, alone.key = odd, odd
+	both.value, alone.value = odd, odd
 	alone.skip = map[int]bool{}
 	for n := 1; n < len(h); n += 2 {
 		alone.skip[n] = true

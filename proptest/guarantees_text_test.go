@@ -35,6 +35,7 @@ var groups = []group{
 	{"A", "Adaptive limits", "A concurrency limit by additive increase and multiplicative decrease."},
 	{"D", "Injections", "What a chaos step injects into attempts, and what that does to the steps above it."},
 	{"M", "Pipelines", "Several steps in one policy, with active calls."},
+	{"W", "Conditions", "Which calls a step applies to and enforces for, and which ones a policy allows and denies."},
 }
 
 // reports are the public reports of defects that an invariant excludes.

@@ -38,8 +38,8 @@ type machine struct {
 	make func(c config) subject
 
 	// Machines that are not cells, in place of subjects: see retry_test.go,
-	// chaos_test.go, pipeline_test.go, nested_test.go, byhand_test.go, stale_test.go and
-	// metrics_test.go.
+	// chaos_test.go, pipeline_test.go, nested_test.go, byhand_test.go, stale_test.go,
+	// metrics_test.go and conditions_test.go.
 	delays  func(c backoff.Config) delayer
 	retries func(c retry.Config) nexter
 	draws   func(c chaos.Config) drawer
@@ -49,6 +49,7 @@ type machine struct {
 	hands   func(p pipeline.Policy) *byHand
 	logs    func(p pipeline.Policy, log []slow.Event) ([]string, error)
 	counts  func(p *sluice.Pipeline, observe func(sluice.Event))
+	matches func(prefix, value string) bool
 
 	// adopt is a defect of cell.Maker.Adopt, nil for none.
 	adopt func(next cell.Maker, old cell.Cell, now clock.Mark) cell.Cell

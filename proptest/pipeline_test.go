@@ -44,8 +44,8 @@ type flow struct {
 	defect  func(f *flow, t told) []told
 	// advance is a defect of how time passes, nil for none.
 	advance func(f *flow, to clock.Mark)
-	// key is what a call's attributes all are, nil for none.
-	key func(n int) string
+	// value is what a call has for an attribute, nil for none.
+	value func(n int, attribute string) string
 	// next returns the driver of a call, nil for one driver.
 	next func(n int) *drive.Driver
 	// deadlines of calls, where they have one.
@@ -129,8 +129,10 @@ func (f *flow) begin(cost uint32) {
 	if d, ok := f.deadlines[n]; ok {
 		request.Deadline = d
 	}
-	if f.key != nil {
-		request.Keys, request.Missing = f.keys.Of(f.driver.Plan(), func(string) string { return f.key(n) }, f.driver.Uses)
+	if f.value != nil {
+		lookup := func(attribute string) string { return f.value(n, attribute) }
+		request.Keys, request.Missing = f.keys.Of(f.driver.Plan(), lookup, f.driver.Uses)
+		f.keys.Price(&request, f.driver.Plan(), lookup)
 	}
 	driver := f.driver
 	if f.next != nil {

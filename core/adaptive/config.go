@@ -3,6 +3,7 @@ package adaptive
 import (
 	"time"
 
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -32,4 +33,8 @@ type Config struct {
 	// Over is the longest duration of a success that does not count as a failure,
 	// more than 0. A shorter one keeps latency lower and admits less.
 	Over time.Duration
+	// Cost of a call at a step of a pipeline, in places: 1 to Maximum, and at least 1 where
+	// an attribute has it. Default: one place, whatever the call names. The machine
+	// ignores it: its actions have their costs.
+	Cost limiter.Cost
 }

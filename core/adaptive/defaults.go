@@ -19,7 +19,8 @@ const (
 // WithDefaults returns the configuration with the defaults of a document in place of
 // zeros. The defaults of the bounds and of the initial limit follow the settings that
 // are given: the maximum is at least the minimum and the initial limit, and the
-// initial limit lies between the bounds.
+// initial limit lies between the bounds. A call without the attribute that has its cost
+// takes one place.
 func (c Config) WithDefaults() Config {
 	if c.Minimum == 0 {
 		c.Minimum = DefaultMinimum
@@ -38,6 +39,9 @@ func (c Config) WithDefaults() Config {
 	}
 	if c.Over == 0 {
 		c.Over = DefaultOver
+	}
+	if c.Cost.Attribute != "" && c.Cost.Permits == 0 {
+		c.Cost.Permits = 1
 	}
 	return c
 }

@@ -44,6 +44,13 @@ func Docs() *mechanism.Docs {
 				Larger:  "higher latency before the limit falls",
 				Smaller: "lower latency, a lower limit",
 			},
+			{
+				Name: "cost", Effect: mechanism.Tighter, Type: "number of places, `header:NAME`, `cookie:NAME`, `query:NAME`, or [both](#costs-of-an-adaptive-limit)",
+				Range: "1 to `maximum`", Default: "1", Example: "cost: header:x-size",
+				Meaning: "how many places a call takes",
+				Larger:  "a call takes more of the limit, and fewer run at once",
+				Smaller: "more calls run at once",
+			},
 		},
 		Draft:    func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
 		Describe: describe,
@@ -58,6 +65,6 @@ func Docs() *mechanism.Docs {
 func describe(config mechanism.Config, _ mechanism.Step) string {
 	c := config.(Config)
 	return mechanism.Number(c.Initial) + " at once, from " + mechanism.Number(c.Minimum) + " to " + mechanism.Number(c.Maximum) +
-		": " + mechanism.Number(c.Increase) + " more by a round of successes, " + c.Decrease.String() +
+		": " + c.Cost.Text() + mechanism.Number(c.Increase) + " more by a round of successes, " + c.Decrease.String() +
 		" less by a failure or a success over " + mechanism.Span(c.Over)
 }

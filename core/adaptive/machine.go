@@ -29,6 +29,7 @@ func New(c Config) (*Machine, error) {
 	e.Count(c.Increase == 0 || c.Increase > MaxIncrease, "increase", uint64(c.Increase), "1 to 100")
 	e.Count(!c.Decrease.Positive() || c.Decrease.Millionths() > reducer.Whole, "decrease", uint64(c.Decrease.Millionths()), "more than 0 to 1000000 millionths")
 	e.Duration(c.Over <= 0, "over", c.Over, "more than 0")
+	e.Count(maximum && c.Cost.Permits > c.Maximum, "cost", uint64(c.Cost.Permits), "at most the maximum")
 	if err := e.Err(); err != nil {
 		return nil, err
 	}
@@ -70,14 +71,16 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Ou
 	case reducer.Acquire, reducer.TryAcquire:
 		p, ok := m.Enter(s, a.Cost, a.ID, now)
 		if !ok {
-			return reducer.Rejected(reducer.ReasonFull, clock.Never)
+			return m.refused(a.Cost)
 		}
 		answer.Verdict, answer.Permit, answer.Changed = reducer.Admit, p, true
 	case reducer.Peek:
-		if answer.Free = s.free(); answer.Free == 0 {
-			return reducer.Rejected(reducer.ReasonFull, clock.Never)
+		if !m.fits(s, max(1, a.Cost)) {
+			answer = m.refused(a.Cost)
+		} else {
+			answer.Verdict, answer.Mark = reducer.Admit, now
 		}
-		answer.Verdict, answer.Mark = reducer.Admit, now
+		answer.Free = s.free()
 	case reducer.Record:
 		answer.Changed = m.record(s, a.Permit, a.Outcome, now)
 		answer.Verdict = done(answer.Changed)
@@ -104,12 +107,26 @@ func done(ok bool) reducer.Verdict {
 	return reducer.Stale
 }
 
-// Enter takes a place where one is free, whatever the cost.
-func (m *Machine) Enter(s *State, _ uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
-	if s.free() == 0 {
+// refused returns the refusal of a cost: one above the maximum never fits.
+func (m *Machine) refused(cost uint32) reducer.Answer {
+	if cost > m.config.Maximum {
+		return reducer.Rejected(reducer.ReasonCapacity, clock.Never)
+	}
+	return reducer.Rejected(reducer.ReasonFull, clock.Never)
+}
+
+// fits reports whether a cost of 1 or more is admitted. One above the limit is when
+// nothing is held.
+func (m *Machine) fits(s *State, cost uint32) bool {
+	return cost <= s.free() || len(s.held) == 0 && cost <= m.config.Maximum
+}
+
+// Enter takes as many places as the cost, at least one, where they are free.
+func (m *Machine) Enter(s *State, cost uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
+	if cost = max(1, cost); !m.fits(s, cost) {
 		return reducer.Permit{}, false
 	}
-	return s.hold(max(now, s.Last)), true
+	return s.hold(cost, max(now, s.Last)), true
 }
 
 // Exit is Step(Record) for a success.
@@ -117,10 +134,10 @@ func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
 	return m.record(s, p, reducer.OK, max(now, s.Last))
 }
 
-// record frees the place of an attempt that ended, and moves the limit by how it
+// record frees the places of an attempt that ended, and moves the limit by how it
 // ended. p.Mark is when it began.
 func (m *Machine) record(s *State, p reducer.Permit, outcome reducer.Outcome, now clock.Mark) bool {
-	held := uint64(len(s.held))
+	held := s.InUse()
 	if !s.release(p, now) {
 		return false
 	}
@@ -128,8 +145,8 @@ func (m *Machine) record(s *State, p reducer.Permit, outcome reducer.Outcome, no
 	switch late := p.Mark != clock.Always && now.Sub(p.Mark) > m.config.Over; {
 	case failed || outcome == reducer.OK && late:
 		m.lower(s, p.Mark, now)
-	case outcome == reducer.OK && 2*held >= s.Limit/Place:
-		m.raise(s)
+	case outcome == reducer.OK && 2*uint64(held) >= s.Limit/Place:
+		m.raise(s, held-s.InUse())
 	}
 	return true
 }
@@ -143,10 +160,10 @@ func (m *Machine) lower(s *State, began, now clock.Mark) {
 	s.Limit, s.Lowered = max(kept, uint64(m.config.Minimum))*Place, now
 }
 
-// raise adds the part of Increase that one of as many successes as there are
-// places adds.
-func (m *Machine) raise(s *State) {
-	part := uint64(m.config.Increase) * Place * Place / s.Limit
+// raise adds the part of Increase that a success adds: that of the places which it had of
+// those of the limit. The product is at most MaxIncrease x Place x MaxLimit x Place.
+func (m *Machine) raise(s *State, cost uint32) {
+	part := uint64(m.config.Increase) * Place * min(uint64(cost)*Place, s.Limit) / s.Limit
 	s.Limit = min(s.Limit+part, uint64(m.config.Maximum)*Place)
 }
 
@@ -155,7 +172,7 @@ func (m *Machine) Held(s *State) bool { return len(s.held) > 0 }
 
 // Recall frees all places and keeps the limit. The numbers of grants continue, so
 // that a permit from before it is stale.
-func (m *Machine) Recall(s *State) { s.held = nil }
+func (m *Machine) Recall(s *State) { s.held, s.more, s.extra = nil, nil, 0 }
 
 // Shift implements reducer.Cell.
 func (m *Machine) Shift(s State, by time.Duration) State {
@@ -205,7 +222,7 @@ func (m *Machine) Unused(s *State, now clock.Mark) bool {
 // AppendText implements reducer.Cell, as in "held 3/20.05".
 func (m *Machine) AppendText(dst []byte, s State, _ clock.Mark) []byte {
 	dst = append(dst, "held "...)
-	dst = strconv.AppendInt(dst, int64(len(s.held)), 10)
+	dst = strconv.AppendUint(dst, uint64(s.InUse()), 10)
 	dst = append(dst, '/')
 	dst = strconv.AppendUint(dst, s.Limit/Place, 10)
 	if part := s.Limit % Place; part > 0 {

@@ -10,4 +10,6 @@ func (c *Config) Plan(v *planwire.Coder) {
 	v.Count("increase", &c.Increase)
 	v.Share("decrease", &c.Decrease)
 	v.Duration("over", &c.Over)
+	v.Text("cost", &c.Cost.Attribute)
+	v.Count("cost", &c.Cost.Permits)
 }

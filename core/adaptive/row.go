@@ -22,6 +22,7 @@ func Row() *mechanism.Row {
 			{Name: "increase", Type: mechanism.Count, Least: 1, Most: MaxIncrease},
 			{Name: "decrease", Type: mechanism.Share},
 			{Name: "over", Type: mechanism.Duration, Least: 1},
+			{Name: "cost", Type: mechanism.Cost, Least: 1, Most: MaxLimit},
 		},
 		New: func() mechanism.Draft { return &draft{} },
 	}
@@ -41,12 +42,19 @@ func (d *draft) Field(name string) any {
 		return &d.c.Increase
 	case "decrease":
 		return &d.c.Decrease
+	case "cost":
+		return mechanism.CostField{Attribute: &d.c.Cost.Attribute, Permits: &d.c.Cost.Permits}
 	}
 	return &d.c.Over
 }
 
-// Check fills in the defaults and compares the limits with each other.
+// Check checks the cost of none, fills in the defaults and compares the limits with each
+// other, and the cost with them.
 func (d *draft) Check(g mechanism.Given) {
+	none := g.Whole("cost") && d.c.Cost.Permits == 0
+	if none {
+		g.Wrong("cost", "a default of 1 or more: each call takes a place")
+	}
 	for _, name := range [...]string{"initial", "minimum", "maximum"} {
 		if g.Has(name) && !g.Whole(name) {
 			return
@@ -60,6 +68,8 @@ func (d *draft) Check(g mechanism.Given) {
 		g.Wrong("initial", "at least the minimum, "+mechanism.Number(c.Minimum))
 	case c.Initial > c.Maximum:
 		g.Wrong("initial", "at most the maximum, "+mechanism.Number(c.Maximum))
+	case g.Whole("cost") && !none && c.Cost.Permits > c.Maximum:
+		g.Wrong("cost", "a cost, also as a default, of at most the maximum, "+mechanism.Number(c.Maximum)+"; a greater one is always refused")
 	}
 }
 

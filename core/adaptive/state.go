@@ -21,22 +21,33 @@ type State struct {
 	// Serial is the number of the latest grant. Grants are numbered so that a place
 	// is released once.
 	Serial uint64
-	held   []uint64 // the grants that hold a place, ascending
+	held   []uint64 // the grants that hold places, ascending
+	// more are the places above one of each of these grants, empty where each has one, and
+	// extra is their sum.
+	more  []uint16
+	extra uint32
 }
 
 // free returns how many places are free.
 func (s *State) free() uint32 {
-	places := s.Limit / Place
-	return uint32(places - min(uint64(len(s.held)), places))
+	places := uint32(s.Limit / Place)
+	return places - min(s.InUse(), places)
 }
 
 // InUse returns how many places are held. After the limit was lowered these may be more
-// than it allows.
-func (s *State) InUse() uint32 { return uint32(len(s.held)) }
+// than it allows, and while one call is held whose cost is above the limit.
+func (s *State) InUse() uint32 { return uint32(len(s.held)) + s.extra }
 
-func (s *State) hold(now clock.Mark) reducer.Permit {
+// hold takes places, at most MaxLimit of them.
+func (s *State) hold(cost uint32, now clock.Mark) reducer.Permit {
 	s.Serial++
+	if cost > 1 && s.extra == 0 {
+		s.more = make([]uint16, len(s.held), len(s.held)+1)
+	}
 	s.held = append(s.held, s.Serial)
+	if s.extra += cost - 1; s.extra > 0 {
+		s.more = append(s.more, uint16(cost-1))
+	}
 	s.Last = now
 	return reducer.Permit{Generation: s.Serial, Mark: now}
 }
@@ -47,13 +58,20 @@ func (s *State) release(p reducer.Permit, now clock.Mark) bool {
 		return false
 	}
 	s.held = sorting.Remove(s.held, at)
+	if s.extra > 0 {
+		s.extra -= uint32(s.more[at])
+		s.more = sorting.Remove(s.more, at)
+	}
+	if s.extra == 0 {
+		s.more = nil
+	}
 	s.Last = now
 	return true
 }
 
 // Clone implements reducer.Cell.
 func (m *Machine) Clone(s State) State {
-	s.held = slices.Clone(s.held)
+	s.held, s.more = slices.Clone(s.held), slices.Clone(s.more)
 	return s
 }
 
@@ -82,10 +100,20 @@ func (m *Machine) Check(s State) error {
 		}
 		before = grant
 	}
+	extra := uint32(0)
+	for _, more := range s.more {
+		extra += uint32(more)
+	}
+	if extra != s.extra || len(s.more) > 0 && (extra == 0 || len(s.more) != len(s.held)) {
+		return errGrants
+	}
 	return nil
 }
 
 const tag = 'A'
+
+// withCosts is added to the number of grants where their costs follow.
+const withCosts = 1 << 20
 
 // digest sums up the bounds: a limit outside them is adopted, not read.
 func (m *Machine) digest() uint32 {
@@ -93,8 +121,9 @@ func (m *Machine) digest() uint32 {
 }
 
 // code codes Last; the limit; 0 where it was never lowered, else 1 more than the
-// time from then to Last; Serial; how many places are held, and of each grant the
-// distance from the one before, of the first one from 0.
+// time from then to Last; Serial; how many grants hold places, and of each grant the
+// distance from the one before, of the first one from 0; then, where one has more than one
+// place, the places above one of each.
 func (s *State) code(c *wire.Coder) {
 	c.Mark(&s.Last)
 	c.Uvarint(&s.Limit)
@@ -114,8 +143,14 @@ func (s *State) code(c *wire.Coder) {
 	if c.Reads() && s.Serial > maxSerial {
 		c.Fail(errGrants)
 	}
-	n := uint64(len(s.held))
+	n, costs := uint64(len(s.held)), s.extra > 0
+	if costs {
+		n += withCosts
+	}
 	if c.Uvarint(&n); c.Reads() {
+		if costs = n >= withCosts; costs {
+			n -= withCosts
+		}
 		if n > MaxLimit || n > uint64(c.Left()) {
 			c.Fail(errGrants)
 			return
@@ -133,13 +168,39 @@ func (s *State) code(c *wire.Coder) {
 		before += gap
 		s.held[i] = before
 	}
+	if costs {
+		s.codeCosts(c)
+	}
 }
 
-// MaxSize implements cell.Machine.
+// codeCosts codes the places above one of each grant.
+func (s *State) codeCosts(c *wire.Coder) {
+	if c.Reads() {
+		s.more, s.extra = make([]uint16, len(s.held)), 0
+	}
+	for i := range s.more {
+		more := uint32(s.more[i])
+		if c.Uvarint32(&more); !c.Reads() {
+			continue
+		}
+		if more >= MaxLimit {
+			c.Fail(errGrants)
+			return
+		}
+		s.more[i] = uint16(more)
+		s.extra += more
+	}
+	if s.extra == 0 {
+		c.Fail(errGrants)
+	}
+}
+
+// MaxSize implements cell.Machine. Of n places, a cost takes a byte, and one of 129 places
+// or more a second one.
 func (m *Machine) MaxSize() int {
 	n := uint64(m.config.Maximum)
 	return wire.HeaderSize + 8 + wire.UvarintSize(n*Place) + wire.UvarintSize(1<<64-1) + wire.UvarintSize(maxSerial) +
-		wire.UvarintSize(n) + wire.UvarintsSize(n, maxSerial)
+		wire.UvarintSize(withCosts+n) + wire.UvarintsSize(n, maxSerial) + int(n+n/128)
 }
 
 // AppendState implements reducer.Cell.

@@ -133,7 +133,7 @@ func (c *count) rebase(by time.Duration) {
 }
 
 // turnWarm is turnAfter of a bucket with a warm-up: until the turn the bucket is not
-// full, so that its clock goes on as it does.
+// full, so that its warmth rises.
 func (a *algorithm) turnWarm(c *count, ahead uint64, cost uint32, now clock.Mark) clock.Mark {
 	next := *c
 	reading := a.warm.warm(&next, now)

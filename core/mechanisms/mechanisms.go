@@ -169,7 +169,7 @@ func Compile(c mechanism.Config) (p Part, err error) {
 		p.Maker, err = bulkhead.Cells(c)
 	case adaptive.Config:
 		c = c.WithDefaults()
-		p.Config, p.Traits = c, adaptive.Traits
+		p.Config, p.Traits, p.Cost = c, adaptive.Traits, c.Cost
 		p.Maker, err = adaptive.Cells(c)
 	case chaos.Config:
 		p.Config, p.Traits = c, chaos.Traits

@@ -20,7 +20,7 @@ func newGuard(config mechanism.Config) guard {
 type adaptiveCell struct {
 	cfg    cfg.Config
 	limit  *big.Rat
-	inUse  int
+	inUse  int64 // places
 	fallen int64 // when the limit was last lowered
 	fell   bool  // it was
 }
@@ -39,29 +39,32 @@ func floor(r *big.Rat, parts int64) *big.Rat {
 }
 
 // whole returns the places of the limit.
-func (a *adaptiveCell) whole() int {
+func (a *adaptiveCell) whole() int64 {
 	n, _ := floor(a.limit, 1).Float64()
-	return int(n)
+	return int64(n)
 }
 
-func (a *adaptiveCell) ask(int64) answer {
-	if a.inUse >= a.whole() {
+func (a *adaptiveCell) ask(cost int64) answer {
+	switch {
+	case cost > int64(a.cfg.Maximum):
+		return answer{verdict: reject, reason: "capacity", retryAt: never}
+	case a.inUse > 0 && a.inUse+cost > a.whole():
 		return answer{verdict: reject, reason: "full", retryAt: never}
 	}
 	return answer{verdict: admit}
 }
 
-func (a *adaptiveCell) take(int64) func(outcome string, since, now int64) {
-	a.inUse++
+func (a *adaptiveCell) take(cost int64) func(outcome string, since, now int64) {
+	a.inUse += cost
 	return func(outcome string, since, now int64) {
 		late := now-since > int64(a.cfg.Over)
 		switch {
 		case outcome == "fail", outcome == "timeout", outcome == "throttle", outcome == "ok" && late:
 			a.lower(since, now)
 		case outcome == "ok" && a.inUse*2 >= a.whole():
-			a.raise()
+			a.raise(cost)
 		}
-		a.inUse--
+		a.inUse -= cost
 	}
 }
 
@@ -77,9 +80,14 @@ func (a *adaptiveCell) lower(since, now int64) {
 	a.keep()
 }
 
-// raise adds the increase divided by the limit.
-func (a *adaptiveCell) raise() {
-	part := floor(new(big.Rat).Quo(places(a.cfg.Increase), a.limit), 1_000_000)
+// raise adds the increase divided by the limit for each place, at most the increase.
+func (a *adaptiveCell) raise(cost int64) {
+	part := new(big.Rat).Mul(places(a.cfg.Increase), big.NewRat(cost, 1))
+	part.Quo(part, a.limit)
+	if most := places(a.cfg.Increase); part.Cmp(most) > 0 {
+		part = most
+	}
+	part = floor(part, 1_000_000)
 	a.limit = new(big.Rat).Add(a.limit, part)
 	a.keep()
 }

@@ -32,14 +32,14 @@ type cell struct {
 	guard    guard
 }
 
-// guard is the cell of a mechanism that holds a place for each attempt and has no
+// guard is the cell of a mechanism that holds places for each attempt and has no
 // queue. Where a guard is, nothing else in this package knows of its mechanism.
 type guard interface {
-	// ask returns the answer to a newcomer, and changes nothing.
-	ask(now int64) answer
-	// take takes a place, and returns the function that frees it: with the outcome of an
-	// attempt that was admitted at a mark, or with none.
-	take(now int64) func(outcome string, since, now int64)
+	// ask returns the answer to a newcomer of a cost, and changes nothing.
+	ask(cost int64) answer
+	// take takes as many places, and returns the function that frees them: with the outcome
+	// of an attempt that was admitted at a mark, or with none.
+	take(cost int64) func(outcome string, since, now int64)
 	held() bool
 	configure(config mechanism.Config)
 }

@@ -5,19 +5,22 @@ import (
 	"regexp"
 	"strconv"
 
+	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/limiter"
 )
 
 var wholeNumber = regexp.MustCompile(`^[0-9]{1,18}$`)
 
-// cost returns what the call takes at step i: of a bulkhead at least one place, and where
-// it has no cost of its own just one.
+// cost returns what the call takes at step i: of a bulkhead or an adaptive limit at least
+// one place, and where it has no cost of its own just one.
 func (c *call) cost(i int) int64 {
 	switch cfg := c.plan.steps[i].Config.(type) {
 	case limiter.Config:
 		return c.costBy(cfg.Cost, int64(c.event.Cost))
 	case bulkhead.Config:
+		return max(1, c.costBy(cfg.Cost, 1))
+	case adaptive.Config:
 		return max(1, c.costBy(cfg.Cost, 1))
 	}
 	return 1

@@ -188,7 +188,7 @@ func (l *cell) ask(cost, now, deadline int64) answer {
 	case l.breaker != nil:
 		return l.breaker.ask(now)
 	case l.guard != nil:
-		return l.guard.ask(now)
+		return l.guard.ask(cost)
 	}
 	return l.bulkhead.ask(cost, now)
 }
@@ -205,7 +205,7 @@ func (p *path) take(i int, cell *cell, now int64) {
 	case cell.breaker != nil:
 		h.pass = cell.breaker.take(now)
 	case cell.guard != nil:
-		h.leave = cell.guard.take(now)
+		h.leave = cell.guard.take(p.call.cost(i))
 	default:
 		h.place = cell.bulkhead.take(p.call.cost(i), now)
 	}

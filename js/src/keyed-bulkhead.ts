@@ -1,20 +1,44 @@
 import { Bulkhead, type BulkheadOptions } from './bulkhead.js';
+import { checkCost, wrongArgument } from './checks.js';
+import type { KeyedOptions } from './keyed.js';
 import { KeyedCells, type KeyedSettings } from './keyed-cells.js';
+import type { PipelineCallOptions } from './pipeline-options.js';
 import type { BulkheadCounts } from './step.js';
+import type { Admission, CostOptions, Rejection } from './types.js';
+
+/** The attribute of the pipeline's calls that has their cost. */
+const COST = 'header:cost';
 
 /** Settings of keyed bulkheads. */
 export interface KeyedBulkheadOptions extends BulkheadOptions, KeyedSettings {}
 
 /** A bulkhead for each key. Make one with `bulkhead.keyed`. */
-export class KeyedBulkhead extends KeyedCells {
+export class KeyedBulkhead extends KeyedCells<CostOptions> {
   /** @internal */
   constructor(options: KeyedBulkheadOptions | number) {
-    super('bulkhead', typeof options === 'number' ? { concurrent: options } : options);
+    const { cost } = Object(options) as { cost?: unknown };
+    if (cost !== undefined) wrongArgument('bulkhead.cost', cost, 'none: the cost is that of the call');
+    super('bulkhead', typeof options === 'number' ? { concurrent: options } : options, { cost: COST });
+  }
+
+  /** Returns what a call of a key and a cost would get, and takes nothing. */
+  override peek(key: string, options?: CostOptions): Admission | Rejection {
+    this.keyed({ ...options, key });
+    return this.cells.peek(key, options?.cost);
   }
 
   /** How many calls of a key run and wait, and its free places. */
   counts(key: string): BulkheadCounts {
     return this.cells.counts(key);
+  }
+
+  protected override get callNames(): readonly string[] {
+    return ['signal', 'cost', 'key'];
+  }
+
+  protected override keyed(options: KeyedOptions): PipelineCallOptions {
+    const call = super.keyed(options);
+    return { ...call, attributes: { [COST]: `${checkCost(options.cost)}` } };
   }
 }
 

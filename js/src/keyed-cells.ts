@@ -1,10 +1,10 @@
-import { checkHooks, wrongArgument } from './checks.js';
+import { checkCall, checkHooks, checkKey, wrongArgument } from './checks.js';
 import type { Emitter } from './emitter.js';
 import type { KeyedOptions } from './keyed.js';
 import { Observable } from './observable.js';
 import type { PipelinePass } from './pass.js';
 import { Pipeline } from './pipeline.js';
-import type { ResultHooks } from './pipeline-options.js';
+import type { PipelineCallOptions, ResultHooks } from './pipeline-options.js';
 import type { Step } from './policy.js';
 import { settings } from './shared.js';
 import type { Snapshot } from './snapshot.js';
@@ -25,19 +25,24 @@ export interface KeyedSettings {
   when_full?: 'evict' | 'share' | undefined;
 }
 
-/** A mechanism with a cell for each key: a pipeline of one step. */
-export abstract class KeyedCells extends Observable {
+/** A mechanism with a cell for each key: a pipeline of one step. `O` are the options of a call beside its key. */
+export abstract class KeyedCells<O extends CallOptions = CallOptions> extends Observable {
   private readonly calls: Pipeline;
   /** @internal */
   protected readonly cells: PipelineStep;
 
-  /** @internal */
-  constructor(mechanism: 'breaker' | 'bulkhead', options: object) {
+  /**
+   * `more` are settings that the caller does not have.
+   * @internal
+   */
+  constructor(mechanism: 'breaker' | 'bulkhead', options: object, more?: object) {
     super();
     const { clock, outcome, stack, instance } = checkHooks(mechanism, options) as CommonOptions & ResultHooks;
     const { per } = Object(options) as { per?: unknown };
     if (per !== undefined) wrongArgument(`${mechanism}.per`, per, 'none: the key is that of the call');
-    const step = { [mechanism]: { ...(settings(options) as object), per: 'key' } } as unknown as Step;
+    const step = {
+      [mechanism]: { ...(settings(options) as object), ...more, per: 'key' },
+    } as unknown as Step;
     this.calls = new Pipeline([step], { clock, outcome, stack, instance }, mechanism, true);
     const [name] = this.calls.names;
     this.cells = this.calls.step(name as string);
@@ -49,23 +54,23 @@ export abstract class KeyedCells extends Observable {
   }
 
   /** Runs the function under the cell of its key. Throws `RejectedError` when that refuses. */
-  execute<T>(task: Task<T>, options: KeyedCallOptions): Promise<T> {
-    return this.calls.execute(task, keyed(options));
+  execute<T>(task: Task<T>, options: O & KeyedCallOptions): Promise<T> {
+    return this.calls.execute(task, this.keyed(options));
   }
 
   /** Like `execute`, but a refusal is a value. */
-  attempt<T>(task: Task<T>, options: KeyedCallOptions): Promise<Success<T> | Rejection> {
-    return this.calls.attempt(task, keyed(options));
+  attempt<T>(task: Task<T>, options: O & KeyedCallOptions): Promise<Success<T> | Rejection> {
+    return this.calls.attempt(task, this.keyed(options));
   }
 
   /** Begins a call of a key that the caller makes itself, if it is admitted now. It never waits. */
-  tryAcquire(key: string, options?: CallOptions): PipelinePass | Rejection {
-    return this.calls.tryAcquire({ ...options, key });
+  tryAcquire(key: string, options?: O): PipelinePass | Rejection {
+    return this.calls.tryAcquire(this.keyed({ ...options, key }));
   }
 
   /** Like `tryAcquire`, but waits as long as the policy allows. */
-  acquire(key: string, options?: CallOptions): Promise<PipelinePass | Rejection> {
-    return this.calls.acquire({ ...options, key });
+  async acquire(key: string, options?: O): Promise<PipelinePass | Rejection> {
+    return this.calls.acquire(this.keyed({ ...options, key }));
   }
 
   /** Returns what a call of a key would get, and takes nothing. */
@@ -105,11 +110,16 @@ export abstract class KeyedCells extends Observable {
   protected override shown(): [string, object] {
     return [`Keyed ${this.cells.mechanism}`, { name: this.cells.name, running: this.calls.running }];
   }
-}
 
-/** Options with a key: without one all calls would share a cell. */
-function keyed<T extends KeyedCallOptions>(options: T): T {
-  const key = (options as T | undefined)?.key;
-  if (typeof key !== 'string') wrongArgument('key', key, 'a string');
-  return options;
+  /** The names of the options of a call. */
+  protected get callNames(): readonly string[] {
+    return ['signal', 'key'];
+  }
+
+  /** Options of a call of the pipeline. Without a key all calls would share a cell. */
+  protected keyed(options: KeyedCallOptions): PipelineCallOptions {
+    checkCall(options, this.callNames);
+    checkKey(options.key);
+    return options;
+  }
 }

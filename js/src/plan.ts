@@ -4,7 +4,7 @@ import { type Engine, Recent } from './engine.js';
 import { dated } from './epoch.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
 import { bytesOf, decode, textOf } from './reader/bytes.js';
-import { notAlone } from './reader/cost.js';
+import { cost, notAlone } from './reader/cost.js';
 import { readDocument, readDocuments } from './reader/document.js';
 import { encode } from './reader/encode.js';
 import { MECHANISMS, type MechanismName, READERS } from './reader/mechanisms.js';
@@ -146,7 +146,13 @@ function optionsOf({ steps: [step] = [] }: Policy, alone: MechanismName, keyed: 
   const options = (step as { [name: string]: unknown })[alone];
   const mechanism = {
     mechanism: MECHANISMS[alone],
-    readers: { ...READERS, attribute: notAlone, cost: notAlone, rates: notAlone, words: notAlone },
+    readers: {
+      ...READERS,
+      attribute: notAlone,
+      cost: keyed ? cost : notAlone,
+      rates: notAlone,
+      words: notAlone,
+    },
   };
   const read = readAlone(options, mechanism, keyed ? readKeys : undefined);
   return { policy: { steps: [read], fallback: false }, whole: false };

@@ -142,6 +142,11 @@ export interface AdaptiveOptions {
   decrease?: Share | undefined;
   /** A success that took longer counts as a failure. Default `5s`. */
   over?: Duration | undefined;
+  /**
+   * How many places a call takes: a number, the attribute that has it, or an attribute and the cost of a call whose value
+   * is no whole number, 1 by default. Default 1.
+   */
+  cost?: Cost | undefined;
 }
 
 /** Settings of chaos: failures and latency that are injected into a share of the attempts. It is the last step. */

@@ -76,6 +76,23 @@ test('a call without a key shares a cell, is refused or passes', async () => {
   expect(await ask(calls, 'a', { ip: '10.0.0.1' })).toBe('rate');
 });
 
+test('an adaptive limit has a cost: a call takes as many places, or passes alone', () => {
+  const calls = pipeline([{ adaptive: { initial: 4, maximum: 8, cost: 'header:x-size' } }], {
+    clock: virtualClock(),
+  });
+  const ask = (size?: string) =>
+    calls.tryAcquire(size ? { attributes: { 'header:x-size': size } } : { cost: 100 });
+  const three = ask('3');
+  const one = ask();
+  expect([three.ok, one.ok]).toEqual([true, true]);
+  expect([ask(), ask('9')]).toMatchObject([{ reason: 'full' }, { reason: 'capacity' }]);
+  if (three.ok) three.success();
+  expect(ask('4')).toMatchObject({ ok: false, reason: 'full' });
+  if (one.ok) one.success();
+  expect([ask('8').ok, ask().ok]).toEqual([true, false]);
+  expect(() => pipeline([{ adaptive: { maximum: 5, cost: 6 } }])).toThrow(/cost/);
+});
+
 test('a limit has a cost of its own: a number, or that of an attribute', async () => {
   const calls = pipeline(
     [

@@ -383,6 +383,58 @@ describe('keyed mechanisms', () => {
     expect(bulkhead.keyed(3).counts('x').free).toBe(3);
   });
 
+  test('a call of a bulkhead has a cost, that of a breaker has none', async () => {
+    const tenants = bulkhead.keyed({ concurrent: 4, queue: 2 });
+    const three = tenants.tryAcquire('a', { cost: 3 });
+    expect(tenants.counts('a')).toEqual({ running: 3, queued: 0, free: 1 });
+    expect([tenants.peek('a'), tenants.peek('a', { cost: 2 }), tenants.peek('b', { cost: 4 })]).toMatchObject(
+      [{ ok: true }, { ok: false, reason: 'full' }, { ok: true }],
+    );
+    expect(tenants.tryAcquire('a', { cost: 2 })).toMatchObject({ ok: false, reason: 'full' });
+    const waits = tenants.attempt(() => tenants.counts('a').free, { key: 'a', cost: 2 });
+    const free = tenants.execute(() => tenants.counts('a').free, { key: 'a', cost: 0 });
+    expect(tenants.counts('a')).toEqual({ running: 3, queued: 2, free: 1 });
+    if (three.ok) three.success();
+    expect([await waits, await free]).toEqual([{ ok: true, value: 1 }, 1]);
+    expect(await tenants.execute(() => tenants.counts('b').free, { key: 'b', cost: 4 })).toBe(0);
+    expect(tenants.counts('b').free).toBe(4);
+    for (const refused of [tenants.peek('a', { cost: 5 }), await tenants.acquire('a', { cost: 5 })]) {
+      expect(refused).toMatchObject({ ok: false, reason: 'capacity' });
+    }
+    const hosts = circuitBreaker.keyed();
+    const wrong = { key: 'a', cost: -1 } as never;
+    for (const call of [
+      () => tenants.execute(() => 1, wrong),
+      () => tenants.tryAcquire('a', wrong),
+      () => tenants.peek('a', wrong),
+      () => bulkhead.keyed({ concurrent: 1, cost: 2 } as never),
+      () => hosts.execute(() => 1, wrong),
+      () => hosts.tryAcquire('a', wrong),
+    ]) {
+      expect(call).toThrow(/cost/);
+    }
+    await expect(tenants.acquire('a', wrong)).rejects.toThrow('cost');
+    expect(() => tenants.tryAcquire(7 as never)).toThrow('key');
+  });
+
+  test('what may not wait is asked at each step for what it costs there', () => {
+    const attribute = 'header:size';
+    const calls = pipeline(
+      [
+        { limit: { rate: '5/1h', wait: '1h', cost: 2 } },
+        { bulkhead: { concurrent: 3, queue: 1, cost: { attribute, default: 2 } } },
+      ],
+      { clock: virtualClock() },
+    );
+    expect(calls.tryAcquire({ cost: 100, attributes: { [attribute]: '1' } }).ok).toBe(true);
+    expect(calls.tryAcquire({ cost: 100, attributes: { [attribute]: '4' } })).toMatchObject({
+      reason: 'capacity',
+    });
+    expect(calls.tryAcquire({ cost: 100, attributes: { [attribute]: 'many' } }).ok).toBe(true);
+    expect(calls.tryAcquire()).toMatchObject({ ok: false, step: 'limit', reason: 'rate' });
+    expect(calls.step('limit').peek().ok).toBe(true);
+  });
+
   test('a bulkhead counts its callers', async () => {
     const places = bulkhead({ concurrent: 2, queue: 5 });
     const permits = [await places.acquire(), await places.acquire()];

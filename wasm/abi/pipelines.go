@@ -54,7 +54,7 @@ func (m *Module) Pipeline(planHandle, seedLow, seedHigh uint32) int32 {
 	if plan == nil {
 		return m.lost()
 	}
-	if n := 4*objectBytes + planBytes(plan); m.short(n, objectBytes, forObject) {
+	if m.noRoomFor(plan) {
 		return NoMemory
 	}
 	return m.putDriver(drive.New(plan, seedOf(seedLow, seedHigh)), plan)
@@ -72,10 +72,15 @@ func (m *Module) Join(handle, planHandle, seedLow, seedHigh uint32) int32 {
 	if d == nil {
 		return m.lost()
 	}
-	if n := 4*objectBytes + planBytes(plan); m.short(n, objectBytes, forObject) {
+	if m.noRoomFor(plan) {
 		return NoMemory
 	}
 	return m.putDriver(d.Join(plan, seedOf(seedLow, seedHigh)), plan)
+}
+
+// noRoomFor reports that there is no memory for a driver of a plan.
+func (m *Module) noRoomFor(plan *pipeline.Plan) bool {
+	return m.short(4*objectBytes+planBytes(plan), objectBytes, forObject)
 }
 
 func seedOf(low, high uint32) uint64 { return uint64(high)<<32 | uint64(low) }

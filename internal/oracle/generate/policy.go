@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/sluice-go/sluice/core/adaptive"
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/chaos"
 	"github.com/sluice-go/sluice/core/condition"
@@ -30,7 +31,7 @@ type maker struct {
 	keyed bool
 	// passes says that policies may have no steps.
 	passes bool
-	// priced says that many limits and bulkheads of this case have a cost of their own.
+	// priced says that many steps of this case that can have a cost of their own have one.
 	priced bool
 	// chosen says that many steps of this case apply to some calls alone, or enforce for a
 	// share of them.
@@ -223,6 +224,9 @@ func plain(s pipeline.Step) pipeline.Step {
 		s.Config = c
 	case bulkhead.Config:
 		c.Cost.Permits = min(c.Cost.Permits, c.Concurrent)
+		s.Config = c
+	case adaptive.Config:
+		c.Cost.Permits = min(c.Cost.Permits, c.Maximum)
 		s.Config = c
 	}
 	if !cells {

@@ -294,7 +294,7 @@ func (m *maker) bulkhead() bulkhead.Config {
 	}
 	if m.priced && m.chance(60) {
 		c.Concurrent += uint32(m.upTo(3))
-		c.Cost = of(m, limiter.Cost{Permits: 1}, limiter.Cost{Permits: 2}, limiter.Cost{Attribute: "header:n", Permits: 1}, limiter.Cost{Attribute: "header:n", Permits: 2})
+		c.Cost = m.places()
 	}
 	return c
 }
@@ -327,5 +327,14 @@ func (m *maker) adaptive() adaptive.Config {
 	}
 	c.Initial = c.Minimum + uint32(m.IntN(3))
 	c.Maximum = c.Initial + uint32(m.IntN(4))
+	if m.priced && m.chance(60) {
+		c.Maximum += uint32(m.upTo(3))
+		c.Cost = m.places()
+	}
 	return c
+}
+
+// places draws how many places a call takes.
+func (m *maker) places() limiter.Cost {
+	return of(m, limiter.Cost{Permits: 1}, limiter.Cost{Permits: 2}, limiter.Cost{Attribute: "header:n", Permits: 1}, limiter.Cost{Attribute: "header:n", Permits: 2})
 }

@@ -198,6 +198,7 @@ export const ADAPTIVE: Row = {
     { name: 'increase', type: 'count', least: 1, most: 100, default: [1] },
     { name: 'decrease', type: 'share', default: [100000] },
     { name: 'over', type: 'duration', least: 1, default: [5000000000n] },
+    { name: 'cost', type: 'cost', least: 1, most: 10000, default: [0] },
   ],
 };
 

@@ -29,7 +29,7 @@ var coded = map[mechanism.Type]string{
 	mechanism.Jitter:    "jitter",
 	mechanism.Budget:    "budget",
 	mechanism.Words:     "byte: a bit for each word in its order, 0 for all of them",
-	mechanism.Cost:      "text: an attribute, empty for none; number: the permits without it, 0 without an attribute for what the call names, at a bulkhead for one place",
+	mechanism.Cost:      "text: an attribute, empty for none; number: the permits without it, 0 without an attribute for what the call names, at a bulkhead and an adaptive limit for one place",
 }
 
 // planTables returns a table for each mechanism with the values of its settings.

@@ -308,7 +308,7 @@ export const raced: Promise<boolean> = race.execute((running) => running.hedge);
 const methods: Methods = ['GET', 'POST'];
 const slower: HedgeOptions = { after: 'p95', samples: 50, minimum: 10, max: 2, budget: '10%', methods };
 const atOnce: Step = { hedge: { parallel: true, max: 3, name: 'race' } };
-const rising: AdaptiveOptions = { initial: 10, maximum: 50, decrease: '20%', over: '1s' };
+const rising: AdaptiveOptions = { initial: 10, maximum: 50, decrease: '20%', over: '1s', cost: 'header:x-size' };
 pipeline([atOnce, { adaptive: rising }]);
 const drill: ChaosOptions = { fail: '5%', slow: { rate: '10%', by: '200ms', to: '2s' } };
 pipeline([{ retry: 3 }, { chaos: { ...drill, throttle: { rate: '1%', retry_after: '2s' }, shadow: true } }]);
