@@ -233,7 +233,7 @@ func (d logged) String() string {
 func evaluated(t *testing.T, p pipeline.Policy, events []oracle.Event) map[string][]string {
 	t.Helper()
 	var out bytes.Buffer
-	require.NoError(t, eval.Run(p, eval.Options{}, bytes.NewReader(generate.EventsJSON(events)), &out))
+	require.NoError(t, eval.Run(p, eval.Options{Epoch: bubbleBegan}, bytes.NewReader(generate.EventsJSON(events)), &out))
 	calls := map[string][]string{}
 	for text := range strings.Lines(out.String()) {
 		d := parsed(t, text)

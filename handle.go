@@ -146,11 +146,7 @@ func (h Handle) failed(action string, err error) error {
 }
 
 func (h Handle) unsupported(action string, t runner.Target) error {
-	article := "a"
-	if t.Step.Kind() == pipeline.Adaptive {
-		article = "an"
-	}
-	return h.failed(action, fmt.Errorf("%w: it is %s %s", ErrUnsupported, article, t.Step.Kind()))
+	return h.failed(action, fmt.Errorf("%w: the mechanism is %s", ErrUnsupported, t.Step.Kind()))
 }
 
 // one is target for an action of one mechanism on one cell.

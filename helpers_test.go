@@ -39,6 +39,9 @@ func guarded(t testing.TB, steps []string, options ...sluice.Option) *sluice.Pip
 // quiet discards what a logger would print of panics.
 func quiet() sluice.Option { return sluice.WithLogger(slog.New(slog.DiscardHandler)) }
 
+// bubbleBegan is the wall time at which a bubble begins: 2000-01-01 at 00:00 UTC.
+const bubbleBegan = 946_684_800 * time.Second
+
 // bubble runs a test in virtual time.
 func bubble(t *testing.T, f func(t *testing.T)) {
 	t.Helper()

@@ -1,7 +1,5 @@
 package calendar
 
-import "math"
-
 // Zone is a time zone: its offset, and the rules of its summer time. The zero value is
 // UTC.
 type Zone struct {
@@ -65,11 +63,11 @@ func (c *Change) in(year int, offset int32) int64 {
 // around returns the offset of the zone at a second, and the second of the first change
 // after it, the greatest for none.
 func (z *Zone) around(at int64) (offset int32, next int64) {
-	offset, next = z.Offset, math.MaxInt64
+	offset, next = z.Offset, 1<<63 - 1
 	if !z.Changes() {
 		return offset, next
 	}
-	latest := int64(math.MinInt64)
+	latest := int64(-1 << 63)
 	year, _ := date(floor(at))
 	for y := year - 1; y <= year+1; y++ {
 		changes := [2]int64{z.Begins.in(y, z.Offset), z.Ends.in(y, z.Summer)}

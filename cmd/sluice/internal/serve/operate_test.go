@@ -238,7 +238,7 @@ func TestOperateRefusals(t *testing.T) {
 		{"POST", "/api/steps/api/breaker/open", `{"reason": "` + strings.Repeat("x", 1<<17) + `"}`, 400, "too large"},
 		{"POST", "/api/steps/api/breaker/explode", `{"reason": "x"}`, 400, "there is open, close, transition"},
 		{"POST", "/api/steps/api/breaker/transition", `{"reason": "x", "mode": "ajar"}`, 400, "allowed: forced-open, open"},
-		{"POST", "/api/steps/api/breaker/drain", `{"reason": "x"}`, 400, "cannot do it: it is a breaker"},
+		{"POST", "/api/steps/api/breaker/drain", `{"reason": "x"}`, 400, "cannot do it: the mechanism is breaker"},
 		{"POST", "/api/steps/api/limit/drain", `{"reason": "x"}`, 400, "needs a key"},
 		{"POST", "/api/steps/api/limit/block", `{"reason": "x", "key": ["a"]}`, 400, "a block needs how long"},
 		{"POST", "/api/steps/api/limit/unblock", `{"reason": "x", "key": ["a"]}`, 404, "does not know the key"},
