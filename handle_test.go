@@ -252,10 +252,10 @@ func TestHandleErrors(t *testing.T) {
 	step := p.Step
 	for want, err := range map[string]error{
 		"sluice: p.brake: reset: the policy has no such step; it has timeout, retry, breaker, limit, bulkhead, adaptive": step("brake").Reset(),
-		"sluice: p.adaptive: drain: the mechanism cannot do it: the mechanism is adaptive":                                       step("adaptive").Drain(),
-		"sluice: p.timeout: reset: the mechanism cannot do it: the mechanism is timeout":                                          step("timeout").Reset(),
-		"sluice: p.limit: transition: the mechanism cannot do it: the mechanism is limit":                                         step("limit").Key("own").Transition(breaker.Open),
-		"sluice: p.bulkhead: drain: the mechanism cannot do it: the mechanism is bulkhead":                                        step("bulkhead").Drain(),
+		"sluice: p.adaptive: drain: the mechanism cannot do it: the mechanism is adaptive":                               step("adaptive").Drain(),
+		"sluice: p.timeout: reset: the mechanism cannot do it: the mechanism is timeout":                                 step("timeout").Reset(),
+		"sluice: p.limit: transition: the mechanism cannot do it: the mechanism is limit":                                step("limit").Key("own").Transition(breaker.Open),
+		"sluice: p.bulkhead: drain: the mechanism cannot do it: the mechanism is bulkhead":                               step("bulkhead").Drain(),
 		"sluice: p.limit: drain: the step has a cell for each key; the action needs a key":                               step("limit").Drain(),
 		"sluice: p.limit: forget: the step has a cell for each key; the action needs a key":                              step("limit").Forget(),
 		"sluice: p.breaker: block: the step has one cell for all calls, and no keys":                                     step("breaker").Block(time.Second),
@@ -266,7 +266,7 @@ func TestHandleErrors(t *testing.T) {
 		"sluice: p.limit: block: the value is not allowed: found 0s; allowed: more than 0":                               step("limit").Key("other").Block(0),
 		"sluice: p.breaker: transition: the value is not allowed: there is no mode 9":                                    step("breaker").Transition(9),
 		"sluice: p.breaker: transition: the value is not allowed: found -1s; allowed: more than 0":                       step("breaker").OpenFor(-time.Second),
-		"sluice: p.limit: configure: the mechanism cannot do it: the mechanism is limit":                                          step("limit").Configure(sluice.BreakerConfig{}),
+		"sluice: p.limit: configure: the mechanism cannot do it: the mechanism is limit":                                 step("limit").Configure(sluice.BreakerConfig{}),
 		"sluice: p.limit: configure: the mechanism cannot do it for a key: all keys have one configuration":              step("limit").Key("own").Configure(sluice.LimiterConfig{}),
 	} {
 		var handle *sluice.HandleError

@@ -63,7 +63,7 @@ func (c *Change) in(year int, offset int32) int64 {
 // around returns the offset of the zone at a second, and the second of the first change
 // after it, the greatest for none.
 func (z *Zone) around(at int64) (offset int32, next int64) {
-	offset, next = z.Offset, 1<<63 - 1
+	offset, next = z.Offset, 1<<63-1
 	if !z.Changes() {
 		return offset, next
 	}
