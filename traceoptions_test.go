@@ -394,12 +394,16 @@ func TestTraceUnderLoad(t *testing.T) {
 	calls := 0
 	for round := range testenv.Cases(30) {
 		var load sync.WaitGroup
+		traced := make(chan struct{}) // half of the calls begin before, and run into the start
 		for g := range 4 {
 			load.Go(func() {
 				rng := rand.New(rand.NewPCG(testenv.Seed(), uint64(4*round+g)))
 				ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
 				defer cancel()
-				for range 60 {
+				for i := range 60 {
+					if i == 30 {
+						<-traced
+					}
 					fn := ok
 					if rng.IntN(4) == 0 {
 						fn = fails
@@ -414,6 +418,7 @@ func TestTraceUnderLoad(t *testing.T) {
 			o.Writer = &out
 		}
 		tr, err := p.Trace(o)
+		close(traced)
 		require.NoError(t, err)
 		if round%3 == 0 {
 			load.Wait()
