@@ -146,7 +146,16 @@ func W2(m machine, h history) error {
 	all.play(h.steps())
 	alone.play(h.steps())
 	passing.play(h.steps())
-	if err := agree("W2", all.said, alone.said, func(t told) bool {
+	if err := undisturbed("W2", m, all, alone); err != nil {
+		return err
+	}
+	return agree("W2", all.said, passing.said, func(t told) bool { return alone.skip[t.call] })
+}
+
+// undisturbed compares what calls are told, and the states, with those of a run without the
+// calls that it skips.
+func undisturbed(rule string, m machine, all, alone *flow) error {
+	if err := agree(rule, all.said, alone.said, func(t told) bool {
 		if !alone.skip[t.call] && t.Kind != decision.Admit {
 			m.meet()
 		}
@@ -155,9 +164,9 @@ func W2(m machine, h history) error {
 		return err
 	}
 	if got, want := all.states(), alone.states(); !bytes.Equal(got, want) {
-		return fmt.Errorf("W2: the states are %s, without the calls %s", got, want)
+		return fmt.Errorf("%s: the states are %s, without the calls %s", rule, got, want)
 	}
-	return agree("W2", all.said, passing.said, func(t told) bool { return alone.skip[t.call] })
+	return nil
 }
 
 // sharing is a policy of one limit that refuses all calls but the first, for a share of
@@ -328,18 +337,7 @@ func W7(m machine, h history) error {
 	}
 	all.play(h.steps())
 	alone.play(h.steps())
-	if err := agree("W7", all.said, alone.said, func(t told) bool {
-		if !alone.skip[t.call] && t.Kind != decision.Admit {
-			m.meet()
-		}
-		return !alone.skip[t.call]
-	}); err != nil {
-		return err
-	}
-	if got, want := all.states(), alone.states(); !bytes.Equal(got, want) {
-		return fmt.Errorf("W7: the states are %s, without the calls %s", got, want)
-	}
-	return nil
+	return undisturbed("W7", m, all, alone)
 }
 
 // W8: a limit of three rates, and for each class a limit of its rate alone with the calls
