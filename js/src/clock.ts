@@ -15,5 +15,8 @@ export function systemClock(): Clock {
   };
 }
 
+/** The wall time of a clock in milliseconds since 1970: that of the runtime, where it has none of its own. */
+export const wallOf = (clock: Clock): number => (clock.wall ? clock.wall() : Date.now());
+
 /** The clock of all objects that name no other. */
 export const defaultClock: Clock = systemClock();

@@ -1,5 +1,6 @@
 // The wall time of mark 0, which windows of the calendar need.
 
+import { wallOf } from './clock.js';
 import type { Step } from './reader/step.js';
 import type { Clock } from './types.js';
 
@@ -11,9 +12,9 @@ const SECOND = 1_000_000_000n;
  * apart, so that equal policies have equal plans.
  */
 function epochOf(clock: Clock): bigint {
-  const wall = clock.wall ? clock.wall() : Date.now();
   // As floats the nanoseconds since 1970 are not exact.
-  const present = BigInt(Math.max(0, Math.round(wall * 1e3))) * 1000n - BigInt(Math.round(clock.now() * 1e6));
+  const present =
+    BigInt(Math.max(0, Math.round(wallOf(clock) * 1e3))) * 1000n - BigInt(Math.round(clock.now() * 1e6));
   const last = epochs.get(clock);
   if (last !== undefined && present - last < SECOND && last - present < SECOND) return last;
   epochs.set(clock, present < 0n ? 0n : present);

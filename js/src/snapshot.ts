@@ -1,3 +1,4 @@
+import { wallOf } from './clock.js';
 import { PolicyError } from './errors.js';
 import type { Clock } from './types.js';
 
@@ -11,8 +12,6 @@ export interface Snapshot {
   /** States by the names of steps, in base64; those of keyed steps by their keys. */
   readonly steps: { readonly [step: string]: string | { readonly [key: string]: string } };
 }
-
-const wallOf = (clock: Clock): number => (clock.wall ? clock.wall() : Date.now());
 
 /** A snapshot of steps at this time. */
 export const taken = (clock: Clock, steps: Snapshot['steps']): Snapshot => ({
