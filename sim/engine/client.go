@@ -25,7 +25,8 @@ type client struct {
 	names                                                      []string   // of keys, as they are needed
 	stats                                                      clientStats
 	line                                                       *ClientLine
-	first                                                      []uint32 // calls that are not repeated ones, by parts
+	first                                                      []uint32  // calls that are not repeated ones, by parts
+	visits                                                     []float64 // of each service by one call
 }
 
 // user is who makes calls one after another: a user of a closed client, or a call of
@@ -52,6 +53,7 @@ func newClient(sim *simulation, config *scenario.Client, index int) *client {
 	c.line = &sim.timeline.Clients[index]
 	c.line.Services = reach(sim.scenario, nil, config.To)
 	c.first = make([]uint32, sim.timeline.Parts)
+	c.visits = sim.visits(config.To, map[int][]float64{})
 	c.process.changes = &c.line.Changes
 	if policy != nil {
 		c.process.gaugeSteps(&c.line.Steps)
@@ -205,6 +207,10 @@ func (c *client) call(r *request, u *user) {
 	one := c.sim.calls.take()
 	one.request, one.client, one.user = *r, c, u
 	one.request.number = c.process.number + 1
+	one.until = clock.Never
+	if c.config.Deadline >= 0 {
+		one.until = c.sim.now.Add(c.config.Deadline)
+	}
 	one.counted = c.sim.counts()
 	c.called(one)
 	c.observed(EventCall, one, nil)

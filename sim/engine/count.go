@@ -119,6 +119,7 @@ func (s *service) measure() {
 	st.last = s.sim.now
 	st.inSystem += float64(passed * float64(s.busy+s.waiting))
 	st.busy += float64(passed * float64(s.busy))
+	s.could(s.sim.part, passed)
 	if s.busy > 0 {
 		// Servers that a fault takes away finish their work.
 		st.used += float64(passed * float64(s.busy) / float64(max(s.servers, s.busy)))

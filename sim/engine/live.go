@@ -158,7 +158,7 @@ func (c *client) stepOf(name string) int {
 func (l *Live) Request(service int, of *LiveCall, answered func(LiveAnswer)) *LiveRequest {
 	one := l.sim.calls.take()
 	one.process, one.began = l.direct, l.sim.now
-	one.request = request{from: l.stranger, key: -1, cost: 1}
+	one.request = request{from: l.stranger, key: -1, cost: 1, until: clock.Never}
 	attempt := uint32(1)
 	switch {
 	case of != nil && of.call != nil:

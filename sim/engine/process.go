@@ -83,6 +83,8 @@ type call struct {
 	outside func(end) // by value, so that no end of a call is allocated
 	live    *LiveCall // of a client, where code outside makes the call
 	patient event
+	// overdue ends the call at its deadline where no policy does.
+	overdue event
 }
 
 // request is what a call says of itself. The calls that a service makes for it say the
@@ -93,6 +95,17 @@ type request struct {
 	attributes [scenario.MaxAttributes]int32
 	cost       uint32
 	number     uint64 // of the call of the client
+	// until is the deadline of the client's call, clock.Never for none. Every call
+	// that services make for it ends there, too.
+	until clock.Mark
+}
+
+// left returns how long the call may still take, negative for no deadline.
+func (r *request) left(now clock.Mark) time.Duration {
+	if r.until == clock.Never {
+		return -1
+	}
+	return max(r.until.Sub(now), 0)
 }
 
 // end is how a call ended.
@@ -114,16 +127,21 @@ func (p *process) local() clock.Mark {
 func (p *process) start(c *call) {
 	p.number++
 	c.process, c.began = p, p.sim.now
+	if c.client == nil && c.left(p.sim.now) == 0 {
+		p.expire(c) // a service starts no call whose deadline is over
+		return
+	}
 	if p.driver == nil {
 		p.admit(c)
+		if c.until != clock.Never {
+			c.overdue = event{call: c, fire: func(e *event) { e.call.process.expire(e.call) }}
+			p.sim.at(&c.overdue, max(c.until, p.sim.now), wakes)
+		}
 		p.request(c, 1)
 		return
 	}
 	now := p.advance()
-	request := drive.Request{Cost: c.cost, Deadline: -1}
-	if c.client != nil {
-		request.Deadline = c.client.config.Deadline
-	}
+	request := drive.Request{Cost: c.cost, Deadline: c.left(p.sim.now)}
 	if p.driver.Plan().Keyed() != 0 {
 		request.Keys, request.Missing = p.keys.Of(p.driver.Plan(), c.lookup, p.driver.Uses)
 	}
@@ -202,6 +220,11 @@ func (p *process) cancel(c *call) {
 	p.drain()
 	p.sampler.end(p)
 	p.plan()
+}
+
+// expire ends a call at its deadline.
+func (p *process) expire(c *call) {
+	p.ended(c, end{outcome: reducer.Timeout, index: -1, retryAfter: -1})
 }
 
 // due lets time pass until now.
@@ -335,6 +358,7 @@ func (p *process) request(c *call, attempt uint32) {
 func (p *process) ended(c *call, e end) {
 	c.giveUpAll()
 	p.sim.queue.remove(&c.patient)
+	p.sim.queue.remove(&c.overdue)
 	jobs := c.jobs
 	switch {
 	case c.client != nil:

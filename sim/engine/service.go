@@ -24,6 +24,7 @@ type service struct {
 	waiting     int
 	frozen      []*job // whose work would have ended in a pause
 	cache       map[string]clock.Mark
+	capacity    capacity
 	stats       serviceStats
 	line        *ServiceLine
 }
@@ -73,6 +74,7 @@ func newService(sim *simulation, config *scenario.Service, index int) *service {
 	}
 	s.line = &sim.timeline.Services[index]
 	s.stats.times = newHistogram()
+	s.capacity = newCapacity(sim.timeline.Parts)
 	s.plan(stream)
 	return s
 }

@@ -11,17 +11,22 @@ import (
 type Verdict string
 
 // The verdicts. Goodput is the share of calls that end ok, by the time of their
-// arrival, in a twentieth of the duration; before any fault is as long as no fault has
-// begun, at most the first tenth of the counted time.
+// arrival, in a twentieth of the duration. It is low below nine tenths of the goodput
+// before any fault (as long as no fault has begun, at most the first tenth of the
+// counted time), and below half of what the services could have answered ok: the
+// lesser of the calls offered and of the capacity, less the failures of the services.
 const (
-	// Steady: goodput was never below nine tenths of that before any fault.
+	// Steady: goodput was never low.
 	Steady Verdict = "steady"
 	// Recovered: it was, and at the end it is not.
 	Recovered Verdict = "recovered"
-	// Degraded: at the end it is below, and what causes it goes on: a fault, or more
-	// calls to the client's services than in the beginning, from any client.
+	// Degraded: at the end it is low, and what causes it goes on: a fault, more calls
+	// to the client's services than in the beginning, from any client, policies that
+	// refuse most of what the services could do, or whatever made it low in the
+	// beginning.
 	Degraded Verdict = "degraded"
-	// Metastable: at the end it is below, though nothing that could cause it goes on.
+	// Metastable: at the end it is below that of the beginning, though nothing that
+	// could cause it goes on.
 	//
 	// Source: Bronson, Aghayev, Charapko and Zhu, Metastable failures in distributed
 	// systems, 2021.
@@ -127,25 +132,32 @@ func (c *client) verdict() (Verdict, time.Duration) {
 	// The calls of the last parts may not be over.
 	end := max(t.Parts-1-int(c.usual(begin, quiet)/t.Width), quiet)
 	base, ok := c.share(begin, quiet)
-	if !ok || base == 0 {
-		return Steady, -1
+	if !ok {
+		base = 0
+	}
+	falls := func(from, to int) bool {
+		share, ok := c.share(from, to)
+		return ok && share < 0.9*base
 	}
 	low, below := false, -1
-	for i := quiet; i+window <= end; i++ {
-		if share, ok := c.share(i, i+window); ok && share < 0.9*base {
+	for i := begin; i+window <= end; i++ {
+		if i >= quiet && falls(i, i+window) {
 			low = true
 			below = i + window
 		}
-	}
-	if !low {
-		return Steady, recovery(last, 0)
+		low = low || c.wastes(i, i+window)
 	}
 	lastFrom := max(end-window, quiet)
-	share, ok := c.share(lastFrom, end)
+	lost, wastes := falls(lastFrom, end), c.wastes(lastFrom, end)
 	switch {
-	case !ok || share >= 0.9*base:
+	case !low && base == 0:
+		return Steady, -1
+	case !low:
+		return Steady, recovery(last, 0)
+	case !lost && !wastes:
 		return Recovered, recovery(last, clock.Mark(c.lastLow(base, below))*clock.Mark(t.Width))
-	case last >= clock.Mark(end-window)*clock.Mark(t.Width) || c.load(lastFrom, end) > 1.1*c.load(begin, quiet):
+	case !lost, wastes && c.refuses(lastFrom, end), last >= clock.Mark(end-window)*clock.Mark(t.Width),
+		c.load(lastFrom, end) > 1.1*c.load(begin, quiet), c.wastes(begin, quiet):
 		return Degraded, -1
 	}
 	return Metastable, -1

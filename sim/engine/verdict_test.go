@@ -68,3 +68,49 @@ func TestVerdictOfLoadByOthers(t *testing.T) {
 		assert.Equal(t, test.want, r.Verdict, test.name)
 	}
 }
+
+// A run in which most of the capacity is unused is not steady, however long it has been
+// so; one whose services do what they can is.
+func TestVerdictOfCapacity(t *testing.T) {
+	for _, test := range []struct {
+		name, arrivals, policy, service string
+		want                            engine.Verdict
+	}{
+		{"a policy refuses 77 % of what is below the capacity", "700/s", `{"limit": {"rate": "160/s", "burst": 1}}`, `"servers": 50`, engine.Degraded},
+		{"a policy refuses a third of it", "700/s", `{"limit": {"rate": "470/s", "burst": 47}}`, `"servers": 50`, engine.Steady},
+		{"all calls are cut", "100/s", `{"timeout": "10ms"}`, `"servers": 50`, engine.Degraded},
+		{"a queue without end at twice the capacity", "400/s", `{"timeout": "200ms"}`, `"servers": 10`, engine.Degraded},
+		{"twice the capacity, refused", "400/s", `{"bulkhead": 10}`, `"servers": 10`, engine.Steady},
+		{"ten times the capacity, refused", "2000/s", `{"bulkhead": 10}`, `"servers": 10`, engine.Steady},
+		{"a service that fails most of its answers", "2000/s", `{"bulkhead": 200}`, `"servers": 200, "fail": "80%"`, engine.Steady},
+		{"a service that has never had a server", "100/s", `{"timeout": "1s"}`, `"servers": 50, "faults": [{"at": "0s", "for": "60s", "servers": 0}]`, engine.Steady},
+	} {
+		r := run(t, `{"version": 1, "duration": "60s",
+			"policies": {"p": {"steps": [`+test.policy+`]}},
+			"clients": [{"name": "web", "to": "api", "policy": "p", "arrivals": {"poisson": "`+test.arrivals+`"}}],
+			"services": [{"name": "api", "time": "50ms", `+test.service+`}]}`)
+		assert.Equal(t, test.want, r.Verdict, test.name)
+	}
+}
+
+// A policy refuses all calls for a third of the time.
+func TestVerdictOfCapacityForAWhile(t *testing.T) {
+	r := run(t, `{"version": 1, "duration": "60s",
+		"policies": {"p": {"steps": [{"breaker": {"window": {"calls": 10}, "minimum": 10, "open": "20s", "initial": "open"}}]}},
+		"clients": [{"name": "web", "to": "api", "policy": "p", "arrivals": {"poisson": "100/s"}}],
+		"services": [{"name": "api", "servers": 50, "time": "50ms"}]}`)
+	assert.Equal(t, engine.Recovered, r.Verdict)
+}
+
+// What one client is refused so that another one has the capacity is no waste.
+func TestVerdictOfSharedCapacity(t *testing.T) {
+	for limit, want := range map[string]engine.Verdict{"150/s": engine.Steady, "10/s": engine.Degraded} {
+		r := run(t, `{"version": 1, "duration": "60s",
+			"policies": {"quota": {"steps": [{"limit": {"rate": "`+limit+`", "burst": 1, "per": "key"}}]}},
+			"clients": [
+				{"name": "web", "to": "api", "key": "web", "arrivals": {"poisson": "30/s"}},
+				{"name": "noisy", "to": "api", "key": "noisy", "arrivals": {"poisson": "2000/s"}}],
+			"services": [{"name": "api", "servers": 10, "policy": "quota", "time": "50ms"}]}`)
+		assert.Equal(t, want, r.Verdict, limit)
+	}
+}

@@ -74,9 +74,9 @@ func (t *text) line(s string) {
 }
 
 var verdicts = map[engine.Verdict]struct{ colour, text string }{
-	engine.Steady:     {green, "goodput was never below nine tenths of that of the beginning"},
-	engine.Recovered:  {green, "goodput was below nine tenths of that of the beginning, and came back"},
-	engine.Degraded:   {yellow, "goodput is below nine tenths of that of the beginning, and its cause goes on: a fault, or more calls"},
+	engine.Steady:     {green, "goodput was never low: at least nine tenths of that of the beginning, and half of what the services could do"},
+	engine.Recovered:  {green, "goodput was low, below nine tenths of that of the beginning or half of what the services could do, and came back"},
+	engine.Degraded:   {yellow, "goodput is low, and its cause goes on: a fault, more calls, or a policy that refuses most of what the services could do"},
 	engine.Metastable: {red, "goodput is below nine tenths of that of the beginning, though nothing that could cause it goes on"},
 }
 

@@ -55,7 +55,8 @@ type Client struct {
 	Attributes []Attribute
 	// Cost in permits. The default is 1.
 	Cost Dist
-	// Deadline that a call carries, negative for none.
+	// Deadline of a call, from its arrival, with a policy or without one; negative for
+	// none. What is left of it is the deadline of the calls that services make for it.
 	Deadline time.Duration
 	// Patience after which the client cancels a call that is not over. Its Kind is
 	// None for a client that always waits.

@@ -12,7 +12,7 @@ import (
 )
 
 // RequireSteady requires that the goodput of the clients was never below nine tenths of
-// that before any fault.
+// that before any fault, nor below half of what their services could have done.
 func (r *Runs) RequireSteady() {
 	r.t.Helper()
 	r.clients("the verdict steady", nothing, func(v *view, c *sim.ClientResult) *finding {
