@@ -58,6 +58,7 @@ func checkConditions(a *analysis) {
 
 // checkChoice checks the allow or the deny of a policy.
 func (a *analysis) checkChoice(name string, c condition.Condition, all string) {
+	a.checkCases(-1, name, c)
 	switch {
 	case never(c):
 		a.find(Warning, NeverHolds, -1, name+" matches no call: it asks for two values of one attribute", "")
@@ -66,9 +67,26 @@ func (a *analysis) checkChoice(name string, c condition.Condition, all string) {
 	}
 }
 
+// checkCases finds what can never match beside what can.
+func (a *analysis) checkCases(step int, name string, c condition.Condition) {
+	for i := range c {
+		if len(c) > 1 && !never(c) && never(c[i:i+1]) {
+			a.find(Warning, NeverHolds, step, fmt.Sprintf("%s: no call matches %s: it asks for two values of one attribute", name, c[i:i+1]), "")
+		}
+	}
+	for _, e := range entriesOf(c) {
+		for _, value := range e.Values {
+			if lower := strings.ToLower(value); e.Attribute == "host" && lower != value {
+				a.find(Warning, NeverHolds, step, fmt.Sprintf("%s: no host is %s: a host is compared in lower case, as in %s", name, value, lower), "")
+			}
+		}
+	}
+}
+
 // checkWhen checks the condition of a step. Others are the calls that do not reach the steps.
 func (a *analysis) checkWhen(i int, others condition.Condition) {
 	s := &a.steps[i]
+	a.checkCases(i, s.Name, s.When)
 	switch {
 	case never(s.When):
 		a.find(Warning, NeverHolds, i, fmt.Sprintf("%s applies to no call: its when asks for two values of one attribute", s.Name), "")

@@ -5,12 +5,14 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice/core/condition"
+	"github.com/sluice-go/sluice/core/keyed"
 )
 
 // Whether conditions hold for all calls, for none, and whenever others do. Calls differ to
 // conditions in the values that these name: with them, the missing value and one that no
 // condition names, every kind of call is there. An address differs in the prefixes that it
-// lies in, which are those of a named prefix.
+// lies in: the least address of each kind is the first one of a prefix, or the one behind
+// the last of another.
 
 // mostKinds is the most kinds of calls that are looked at; of conditions with more
 // nothing is said.
@@ -24,10 +26,32 @@ func valuesBy(attribute string, entries []condition.Entry) []string {
 			list = append(list, e.Values...)
 		}
 	}
+	if attribute == keyed.IP {
+		return addressesOf(list)
+	}
 	for slices.Contains(list[2:], list[1]) {
 		list[1] += "-"
 	}
 	return list
+}
+
+// addressesOf returns the addresses that differ to prefixes: those at which one begins, or
+// another has ended. Texts that are no prefixes stay as they are.
+func addressesOf(texts []string) (list []string) {
+	for _, text := range append(texts, "0.0.0.0/0") { // which ::/0 has not
+		p, ok := keyed.ParsePrefix(text)
+		if !ok {
+			list = append(list, text)
+			continue
+		}
+		first := p.First()
+		list = append(list, first.Text(32, 128))
+		if next, ok := p.Next(); ok {
+			list = append(list, next.Text(32, 128))
+		}
+	}
+	slices.Sort(list)
+	return slices.Compact(list)
 }
 
 // entriesOf returns all entries of conditions.

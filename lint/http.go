@@ -126,7 +126,7 @@ func checkKeys(a *analysis) {
 			continue
 		}
 		if slices.Contains(s.Per, "ip") {
-			a.find(Note, AddressKey, i, fmt.Sprintf("%s counts by the address of the peer: behind a load balancer that is the balancer's; name its prefixes (serve --trusted-proxies or --proxy-protocol, nethttp.WithTrustedProxies, trusted_proxies of the section proxy)", s.Name), "")
+			a.find(Note, AddressKey, i, fmt.Sprintf("%s counts by the address of the peer: behind a load balancer that is the balancer's; name its prefixes (serve --trusted-proxies or --proxy-protocol, nethttp.WithTrustedProxies). Envoy names the peer with use_remote_address: true alone, and the client in front of so many hops with xff_num_trusted_hops (sluice envoy --bootstrap --trusted-hops); else it is what a client writes in X-Forwarded-For", s.Name), "")
 		}
 		severity := Warning
 		if a.bounded(i) {

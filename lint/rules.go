@@ -161,7 +161,7 @@ func Rules() []RuleInfo {
 			"one caller that exceeds the limit blocks all callers"},
 		{UndoneWarmUp, warning, "a burst that is as large as what the warm-up keeps back",
 			"as many calls pass after an idle time as at the whole rate"},
-		{NeverHolds, warning, "a when, an allow or a deny that no call matches, as one of two classes; a when whose calls are all denied or allowed",
+		{NeverHolds, warning, "a when, an allow or a deny that no call matches, as one of two classes, a case of one, or a host with capitals; a when whose calls are all denied or allowed",
 			"the step has no effect"},
 		{AlwaysHolds, warning, "a when, an allow or a deny that every call matches",
 			"the condition has no effect, and an allow or a deny of all calls leaves no call to the steps"},

@@ -17,13 +17,13 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/fallback"
 	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/core/retry"
 	"github.com/sluice-go/sluice/core/timeout"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/policy/document"
-	"github.com/sluice-go/sluice/policy/requests"
 	"github.com/sluice-go/sluice/policy/tree"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -240,10 +240,10 @@ func TestSections(t *testing.T) {
 	assert.Equal(t, http, doc.HTTP)
 	assert.Equal(t, policy.Proxy{
 		State: document.WorkerState, Slots: 4096, Headers: document.HeadersAll, LegacyHeaders: true,
-		TrustedProxies: []requests.Prefix{
-			{Address: requests.Address{5: 0xffff, 6: 10 << 8}, Bits: 96 + 8},
-			{Address: requests.Address{0: 0x2001, 1: 0xdb8}, Bits: 32},
-			{Address: requests.Address{7: 1}, Bits: 128},
+		TrustedProxies: []keyed.Prefix{
+			{Address: keyed.Address{5: 0xffff, 6: 10 << 8}, Bits: 96 + 8},
+			{Address: keyed.Address{0: 0x2001, 1: 0xdb8}, Bits: 32},
+			{Address: keyed.Address{7: 1}, Bits: 128},
 		},
 		IPv4Prefix: 24, IPv6Prefix: 56,
 		Key: "header:x-api-key", Cost: "property:metadata/filter_metadata/cost/n", Trace: document.TraceSample, Stated: true,

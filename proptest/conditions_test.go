@@ -6,16 +6,20 @@ import (
 	"hash/fnv"
 	"math"
 	"math/big"
+	"math/rand/v2"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	"github.com/sluice-go/sluice/core/condition"
 	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/drive"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/internal/testenv"
 	"github.com/sluice-go/sluice/policy"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -62,15 +66,21 @@ var conditionLines = []property{
 
 // prefixLines compare the prefixes of conditions with those of net/netip.
 var prefixLines = []property{
-	{"W9", "a value of ip matches a prefix when all its addresses lie in it, IPv4 in IPv6 as IPv4", W9,
+	{"W9", "the whole address of a call is compared with the prefixes of ip, however many of its bits are a key, IPv4 in IPv6 as IPv4", W9,
 		[]machine{{name: "condition", matches: func(prefix, value string) bool {
-			test := must(condition.New("when", condition.Condition{{All: []condition.Entry{{Attribute: condition.IP, Values: []string{prefix}}}}}))
+			test := must(condition.New("when", condition.Condition{{All: []condition.Entry{{Attribute: keyed.IP, Values: []string{prefix}}}}}))
 			return test.Matches(func(string) string { return value })
 		}}},
-		machine{name: "condition that compares the texts in front of the zeros", matches: func(prefix, value string) bool {
-			address, _, _ := strings.Cut(prefix, "/")
-			return strings.HasPrefix(value, strings.TrimRight(address, ":.0"))
+		machine{name: "condition that compares the network that is the key", matches: func(prefix, value string) bool {
+			test := must(condition.New("when", condition.Condition{{All: []condition.Entry{{Attribute: keyed.IP, Values: []string{prefix}}}}}))
+			key := keyed.Key(keyed.IP, value)
+			p, _ := keyed.ParsePrefix(prefix)
+			network, _ := keyed.ParseClient(key)
+			return p.Bits <= network.Bits && test.Matches(func(string) string { return key })
 		}}},
+	{"W10", "the key of ip is the network of so many bits as the value says: two addresses have one key when they have one network", W10,
+		[]machine{{name: "key", keyOf: func(value string) string { return keyed.Key(keyed.IP, value) }}},
+		machine{name: "key that is the whole value", keyOf: func(value string) string { return value }}},
 }
 
 // charge is a defect: it asks all steps of the policy for one permit, and takes it.
@@ -388,51 +398,61 @@ func W8(m machine, h history) error {
 // W9: the prefixes of net/netip.
 func W9(m machine, h history) error {
 	for _, w := range h {
-		prefix, value := drawNetwork(w), drawNetwork(w>>24)
-		p, v := networkOf(prefix), networkOf(value)
-		want := p.Bits() <= v.Bits() && p.Contains(v.Addr())
+		r := rand.New(rand.NewPCG(w, 0))
+		address := testenv.Address(r)
+		prefix, value := testenv.Network(r, address), spelled(r, address)
+		want := prefix.Contains(address.Unmap().WithZone(""))
 		if want {
 			m.meet()
 		}
-		if got := m.matches(prefix, value); got != want {
+		if got := m.matches(prefix.String(), value); got != want {
 			return fmt.Errorf("W9: %s in %s: %t", value, prefix, got)
 		}
 	}
 	return nil
 }
 
-// drawNetwork draws an address or a prefix, of few bits that differ.
-func drawNetwork(w uint64) string {
-	octet := pick(w, 0, 1, 2, 127, 128, 255)
-	last := pick(w>>4, 0, 1, 128)
-	address := pick(w>>8,
-		fmt.Sprintf("10.%d.0.%d", octet, last),
-		fmt.Sprintf("::ffff:10.%d.0.%d", octet, last),
-		fmt.Sprintf("2001:db8:%x::%x", octet, last),
-		fmt.Sprintf("2001:db8::%x:0:0:%x", octet, last))
-	if w>>10%3 == 0 {
-		return address
+// W10: two addresses and their networks.
+func W10(m machine, h history) error {
+	for _, w := range h {
+		r := rand.New(rand.NewPCG(w, 0))
+		one := testenv.Address(r).Unmap().WithZone("")
+		other, bits := testenv.Network(r, one).Addr(), r.IntN(one.BitLen()+1)
+		network := must(one.Prefix(bits))
+		same := network.Contains(other)
+		if same {
+			m.meet()
+		}
+		of := func(a netip.Addr) string { return m.keyOf(a.String() + "/" + strconv.Itoa(bits)) }
+		if (of(one) == of(other)) != same {
+			return fmt.Errorf("W10: %s and %s of %d bits: %s, %s", one, other, bits, of(one), of(other))
+		}
+		if got, _ := netip.ParsePrefix(of(one)); bits < one.BitLen() && got != network {
+			return fmt.Errorf("W10: %s of %d bits: %s", one, bits, of(one))
+		}
 	}
-	bits := pick(w>>12, 0, 8, 15, 16, 24, 32)
-	switch {
-	case !strings.Contains(address, ":"):
-	case strings.Contains(address, "."):
-		bits = pick(w>>12, 96, 104, 111, 112, 120, 128)
-	case strings.Contains(address, ":"):
-		bits = pick(w>>12, 0, 32, 48, 64, 112, 128)
-	}
-	return fmt.Sprintf("%s/%d", address, bits)
+	return nil
 }
 
-// networkOf reads an address or a prefix: an address of IPv4 in IPv6 is one of IPv4.
-func networkOf(text string) netip.Prefix {
-	if !strings.Contains(text, "/") {
-		a := netip.MustParseAddr(text).Unmap()
-		return netip.PrefixFrom(a, a.BitLen())
+// spelled writes an address in one of the forms in which a runtime may name it, mostly with
+// the number of bits that are the key.
+func spelled(r *rand.Rand, a netip.Addr) string {
+	text := a.String()
+	switch r.IntN(6) {
+	case 0:
+		text = strings.ToUpper(text)
+	case 1:
+		if a.Is6() {
+			text = "[" + text + "]"
+		}
+		text += ":443"
+	case 2:
+		if a.Is6() {
+			text = "[" + text + "]"
+		}
 	}
-	p := netip.MustParsePrefix(text)
-	if p.Addr().Is4In6() && p.Bits() >= 96 {
-		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
+	if r.IntN(3) > 0 {
+		text += "/" + strconv.Itoa(r.IntN(a.BitLen()+1))
 	}
-	return p
+	return text
 }

@@ -50,6 +50,7 @@ type machine struct {
 	logs    func(p pipeline.Policy, log []slow.Event) ([]string, error)
 	counts  func(p *sluice.Pipeline, observe func(sluice.Event))
 	matches func(prefix, value string) bool
+	keyOf   func(value string) string
 
 	// adopt is a defect of cell.Maker.Adopt, nil for none.
 	adopt func(next cell.Maker, old cell.Cell, now clock.Mark) cell.Cell

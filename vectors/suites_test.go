@@ -139,7 +139,7 @@ var attributes = [][]string{
 	{"key", "root", "ip", "192.0.2.5"},
 	{"ip", "192.0.2.200", "header:n", "0"},
 	{"ip", "::ffff:10.2.0.1", "header:plan", "free", "header:x", "a", "header:n", "2", "header:m", "1"},
-	{"ip", "2001:db8::7/128", "header:plan", "pro", "header:n", "99999999999", "header:m", "5"},
+	{"ip", "2001:db8::7/64", "header:plan", "pro", "header:n", "99999999999", "header:m", "5"},
 	{"ip", "unknown", "header:x", "b", "header:n", "02"},
 	{"key", "ü", "header:plan", "gold", "header:n", "7", "header:m", "-1"},
 	{"key", "c", "ip", "10.0.0.0/7", "header:x", "ä", "header:plan", "free", "header:n", "1"},

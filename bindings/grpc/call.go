@@ -11,6 +11,7 @@ import (
 	"google.golang.org/grpc/resolver"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/policy/requests"
 	"github.com/sluice-go/sluice/policy/routes"
 )
@@ -114,7 +115,7 @@ func (c *Call) lookup(attribute string) string {
 	return ""
 }
 
-// ip returns the network of the client's address, and what the peer is called where it has
+// ip returns the client's address with the number of bits that are its key, and what the peer is called where it has
 // no address of IP.
 func (c *Call) ip() string {
 	p, ok := peer.FromContext(c.ctx)
@@ -122,14 +123,14 @@ func (c *Call) ip() string {
 		return ""
 	}
 	name := p.Addr.String()
-	ip, ok := requests.ParseHop(name)
+	ip, ok := keyed.ParseHop(name)
 	if !ok {
 		return name
 	}
 	if len(c.settings.trusted) > 0 {
 		ip = requests.Client(ip, strings.Join(c.Metadata("x-forwarded-for"), ", "), c.settings.trusted)
 	}
-	return ip.Network(32, c.settings.ipv6)
+	return ip.Text(32, c.settings.ipv6)
 }
 
 // check refuses a call that came in with a key that can be read in two ways: the service

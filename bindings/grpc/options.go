@@ -6,10 +6,9 @@ import (
 	"strings"
 
 	"github.com/sluice-go/sluice"
-	"github.com/sluice-go/sluice/core/condition"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/internal/guards"
 	"github.com/sluice-go/sluice/policy"
-	"github.com/sluice-go/sluice/policy/requests"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -35,7 +34,7 @@ type settings struct {
 	outcomes *policy.Outcomes
 	methods  []string
 	priority string
-	trusted  []requests.Prefix
+	trusted  []keyed.Prefix
 	ipv6     int // bits of an address of IPv6 that count
 	fields   bool
 	admits   bool
@@ -97,7 +96,7 @@ func WithPolicyOf(f func(*Call) *sluice.Pipeline) ServerOption {
 	return serverOption(func(s *settings) { s.policyOf = f })
 }
 
-// DefaultIPv6Prefix is how many bits of an address of IPv6 the attribute "ip" has. A network
+// DefaultIPv6Prefix is how many bits of an address of IPv6 are the key of per: ip. A network
 // gets 64 of its own (RFC 4291 section 2.5.4) and may use any address in them.
 const DefaultIPv6Prefix = 64
 
@@ -110,15 +109,15 @@ func WithTrustedProxies(prefixes ...netip.Prefix) ServerOption {
 		s.trusted = nil
 		for _, p := range prefixes {
 			// A netip.Prefix that is not valid contains no address.
-			if prefix, ok := condition.ParsePrefix(p.String()); ok {
+			if prefix, ok := keyed.ParsePrefix(p.String()); ok {
 				s.trusted = append(s.trusted, prefix)
 			}
 		}
 	})
 }
 
-// WithIPv6Prefix sets how many bits of an address of IPv6 the attribute "ip" has, 1 to 128;
-// others are taken as the nearest of these. An address of IPv4 is always whole. Default
+// WithIPv6Prefix sets how many bits of an address of IPv6 are the key of per: ip, 1 to 128;
+// others are taken as the nearest of these. Conditions compare the whole address. An address of IPv4 is always whole. Default
 // DefaultIPv6Prefix.
 func WithIPv6Prefix(bits int) ServerOption {
 	return serverOption(func(s *settings) { s.ipv6 = min(max(bits, 1), 128) })

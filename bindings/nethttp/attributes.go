@@ -29,7 +29,7 @@ func (a *attributes) lookup(attribute string) string {
 		if !ok {
 			return r.RemoteAddr // of a peer without an address, as on a unix socket
 		}
-		return network(ip, a.s.ipv6)
+		return valueOf(ip, a.s.ipv6)
 	case "host":
 		return a.host()
 	case "method":
@@ -157,14 +157,13 @@ func cookie(r *http.Request, name string) (c requests.Cookie) {
 	return c
 }
 
-// network returns an address as a key: of IPv6 the prefix of so many bits, since
-// a client may have all addresses in it.
-func network(ip netip.Addr, bits int) string {
-	prefix, err := ip.Prefix(bits)
-	if err != nil || ip.Is4() || bits == 128 {
+// valueOf returns an address as a value of ip: of IPv6 with the number of bits
+// that are its key, since a client may have all addresses of such a network.
+func valueOf(ip netip.Addr, bits int) string {
+	if ip.Is4() || bits == 128 {
 		return ip.String()
 	}
-	return prefix.String()
+	return netip.PrefixFrom(ip, bits).String()
 }
 
 // clientIP is the address of the peer, false where it has none, or, while that is a trusted hop, the one

@@ -152,7 +152,7 @@ func TestClientIP(t *testing.T) {
 		{"10.0.0.1:80", "198.51.100.1", []string{" 198.51.100.1:4711 ,10.0.0.2 "}},
 		{"10.0.0.1:80", "10.0.0.2", []string{"6.6.6.6, unknown, 10.0.0.2"}},
 		{"10.0.0.1:80", "10.0.0.3", []string{"10.0.0.3, 10.0.0.2"}},
-		{"[2001:db8::1]:80", "2001:dead::/64", []string{"[2001:dead::1]:99"}},
+		{"[2001:db8::1]:80", "2001:dead::1/64", []string{"[2001:dead::1]:99"}},
 		{"[::ffff:10.0.0.1]:80", "198.51.100.1", []string{"::ffff:198.51.100.1"}},
 		{"@", "@", []string{"198.51.100.1"}},
 	} {
@@ -166,7 +166,7 @@ func TestClientIP(t *testing.T) {
 func TestIPv6Prefix(t *testing.T) {
 	r := &http.Request{RemoteAddr: "[2001:db8:1:2:3:4:5:6%eth0]:80"}
 	mapped := &http.Request{RemoteAddr: "[::ffff:192.0.2.9]:80"}
-	for bits, want := range map[int]string{64: "2001:db8:1:2::/64", 56: "2001:db8:1::/56", 128: "2001:db8:1:2:3:4:5:6", 999: "2001:db8:1:2:3:4:5:6", 0: "::/1"} {
+	for bits, want := range map[int]string{64: "2001:db8:1:2:3:4:5:6/64", 56: "2001:db8:1:2:3:4:5:6/56", 128: "2001:db8:1:2:3:4:5:6", 999: "2001:db8:1:2:3:4:5:6", 0: "2001:db8:1:2:3:4:5:6/1"} {
 		s := newSettings(true, []Option{WithIPv6Prefix(bits)})
 		a := attributes{req: r, s: &s}
 		assert.Equal(t, want, a.lookup("ip"), bits)

@@ -15,8 +15,8 @@ import (
 // DefaultMaxBody is how many bytes of a request's body are kept for a retry.
 const DefaultMaxBody = 64 << 10
 
-// DefaultIPv6Prefix is how many bits of an address of IPv6 the attribute "ip"
-// has. A network gets 64 of its own (RFC 4291 section 2.5.4) and may use any
+// DefaultIPv6Prefix is how many bits of an address of IPv6 are the key of
+// `per: ip`. A network gets 64 of its own (RFC 4291 section 2.5.4) and may use any
 // address in them.
 const DefaultIPv6Prefix = 64
 
@@ -124,9 +124,9 @@ func WithTrustedProxies(prefixes ...netip.Prefix) Option {
 	}
 }
 
-// WithIPv6Prefix sets how many bits of an address of IPv6 the attribute "ip"
-// has, 1 to 128; others are taken as the nearest of these. 128 is the whole
-// address. An address of IPv4 is always whole, in IPv6 (::ffff:192.0.2.1) too.
+// WithIPv6Prefix sets how many bits of an address of IPv6 are the key of
+// `per: ip`, 1 to 128; others are taken as the nearest of these. 128 is the whole
+// address, as conditions compare it in any case. An address of IPv4 is always whole, in IPv6 (::ffff:192.0.2.1) too.
 // Default DefaultIPv6Prefix.
 func WithIPv6Prefix(bits int) Option {
 	return func(s *settings) { s.ipv6 = min(max(bits, 1), 128) }

@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -16,9 +17,6 @@ const (
 	// MaxValues is the most values of an entry.
 	MaxValues = 1_000
 )
-
-// IP is the attribute whose values in a condition are prefixes.
-const IP = "ip"
 
 // Entry matches a call whose attribute has one of the values.
 type Entry struct {
@@ -46,7 +44,7 @@ type test struct{ all, none []entry }
 // entry is a compiled entry: one for ip has the prefixes.
 type entry struct {
 	*Entry
-	prefixes []Prefix
+	prefixes []keyed.Prefix
 }
 
 const valuesText = "1 to 1000 values; of ip an address, a prefix, or the empty text"
@@ -85,14 +83,14 @@ func compile(e *Entry) (x entry, ok bool) {
 	if len(e.Values) == 0 || len(e.Values) > MaxValues {
 		return x, false
 	}
-	if e.Attribute != IP {
+	if e.Attribute != keyed.IP {
 		return x, true
 	}
 	for _, text := range e.Values {
 		if text == "" {
 			continue
 		}
-		p, ok := ParsePrefix(text)
+		p, ok := keyed.ParsePrefix(text)
 		if !ok {
 			return x, false
 		}
@@ -126,19 +124,11 @@ func are(entries []entry, lookup func(attribute string) string, match bool) bool
 }
 
 func (e *entry) matches(value string) bool {
-	if e.Attribute != IP || value == "" {
+	if e.Attribute != keyed.IP || value == "" {
 		return slices.Contains(e.Values, value)
 	}
-	network, ok := ParsePrefix(value)
-	if !ok {
-		return false
-	}
-	for i := range e.prefixes {
-		if p := &e.prefixes[i]; p.Bits <= network.Bits && p.Contains(network.Address) {
-			return true
-		}
-	}
-	return false
+	client, ok := keyed.ParseClient(value)
+	return ok && slices.ContainsFunc(e.prefixes, func(p keyed.Prefix) bool { return p.Contains(client.Address) })
 }
 
 // Attributes returns the attributes that the condition names, each once, in the order in
@@ -226,9 +216,9 @@ func (s Share) Check(field string) error {
 // Partial reports whether the share is less than all calls.
 func (s Share) Partial() bool { return s.Of.Positive() && s.Of.Millionths() < reducer.Whole }
 
-// Has reports whether a value belongs to the share of the step of a name.
+// Has reports whether a value of the attribute belongs to the share of the step of a name.
 func (s Share) Has(step, value string) bool {
-	return uint32(uint64(hash(step, value))*reducer.Whole>>32) < s.Of.Millionths()
+	return uint32(uint64(hash(step, keyed.Key(s.By, value)))*reducer.Whole>>32) < s.Of.Millionths()
 }
 
 // Word returns what separates the random words of the steps of a call: that of a step of a

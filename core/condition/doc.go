@@ -5,11 +5,11 @@
 // A call matches a Condition when it matches one of its cases: every entry of All matches,
 // and no entry of None does. An entry matches when the value of
 // its attribute is one of Values; what is missing has the empty value. The values of the
-// attribute ip are prefixes (RFC 4632, RFC 4291 section 2.3): the address or the network
-// of the call lies in one of them.
+// attribute ip are prefixes (RFC 4632, RFC 4291 section 2.3): the whole address of the
+// call lies in one of them, however many of its bits are a key.
 //
 // A Share is stable: a value belongs to it or not, wherever and whenever it is asked, and
-// a greater share has all values of a smaller one. The hash is FNV-1a of 32 bits over the
+// a greater share has all values of a smaller one. Of the attribute ip it is the network, as in a key. The hash is FNV-1a of 32 bits over the
 // name of the step, a zero byte and the value, finished as MurmurHash3 does.
 //
 // Source: Fowler, Noll and Vo, FNV-1a (RFC 9923); Appleby, MurmurHash3 (fmix32);

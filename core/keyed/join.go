@@ -16,17 +16,17 @@ const (
 )
 
 // Join returns the key that the attributes of a step have together, by the values
-// that lookup returns. Different values never give one key. It is empty when all
+// that lookup returns; that of IP adds its network. Different values never give one key. It is empty when all
 // values are. missing is true when any of them is empty, which counts as missing.
 func Join(per []string, lookup func(attribute string) string) (key string, missing bool) {
 	if len(per) == 1 {
-		key = lookup(per[0])
+		key = Key(per[0], lookup(per[0]))
 		return key, key == ""
 	}
 	var room [96]byte
 	joined, empty := room[:0], true
 	for _, attribute := range per {
-		value := lookup(attribute)
+		value := Key(attribute, lookup(attribute))
 		if value == "" {
 			missing = true
 		} else {

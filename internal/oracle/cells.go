@@ -65,7 +65,7 @@ func (event Event) value(attribute string) string {
 func (g *group) key(event Event) string {
 	key := ""
 	for _, name := range g.step.Per {
-		key += strconv.Quote(event.value(name))
+		key += strconv.Quote(inKey(name, event.value(name)))
 	}
 	return key
 }

@@ -6,6 +6,7 @@ import (
 	"math/big"
 	"net/netip"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/sluice-go/sluice/core/condition"
@@ -54,8 +55,8 @@ func has(entry condition.Entry, event Event) bool {
 			return value == found
 		}
 		prefix, ok := prefixOf(value)
-		network, is := prefixOf(found)
-		return ok && is && prefix.Bits() <= network.Bits() && prefix.Contains(network.Addr())
+		address, _, is := clientOf(found)
+		return ok && is && prefix.Contains(address)
 	})
 }
 
@@ -72,13 +73,62 @@ func prefixOf(text string) (p netip.Prefix, ok bool) {
 	return p, err == nil
 }
 
+// clientOf reads a value of ip: an address that may have a port and a zone, and the number
+// of bits of its network. Readings: of an address of IPv4 that is written as one of IPv6
+// with less than 96 bits all bits are its network.
+func clientOf(text string) (a netip.Addr, network netip.Prefix, ok bool) {
+	host, bits, cut := strings.Cut(text, "/")
+	a, err := netip.ParseAddr(host)
+	if err != nil && strings.HasPrefix(host, "[") && strings.HasSuffix(host, "]") {
+		if a, err = netip.ParseAddr(strings.Trim(host, "[]")); err == nil && a.Is4() {
+			return a, network, false
+		}
+	}
+	if err != nil {
+		with, wrong := netip.ParseAddrPort(host)
+		a, err = with.Addr(), wrong
+	}
+	n := a.BitLen()
+	if cut {
+		plain, wrong := strconv.Atoi(bits)
+		if wrong != nil || plain < 0 || plain > n || strconv.Itoa(plain) != bits {
+			return a, network, false
+		}
+		n = plain
+	}
+	if a.Is4In6() {
+		if n -= 96; n < 0 {
+			n = 32
+		}
+	}
+	a = a.Unmap().WithZone("")
+	network, _ = a.Prefix(n)
+	return a, network, err == nil
+}
+
+// inKey returns what a value of an attribute is in a key: of ip its network, where the
+// value says how many bits that has.
+func inKey(attribute, value string) string {
+	if attribute != "ip" || !strings.Contains(value, "/") {
+		return value
+	}
+	_, network, ok := clientOf(value)
+	switch {
+	case !ok:
+		return value
+	case network.IsSingleIP():
+		return network.Addr().String()
+	}
+	return network.String()
+}
+
 // enforces reports whether a step enforces for the call: by the hash of an attribute, or by
 // the word of the call and the step.
 func enforces(s *pipeline.Step, seed uint64, event Event) bool {
 	share := s.Enforce.Of.Millionths()
 	value := ""
 	if s.Enforce.By != "" {
-		value = event.value(s.Enforce.By)
+		value = inKey(s.Enforce.By, event.value(s.Enforce.By))
 	}
 	switch {
 	case share == 0:

@@ -1,7 +1,7 @@
 import { CONDITIONS_ALLOWED, CONDITIONS_DENIED, CONDITIONS_HOLD, SLOT_APPLIES, SLOT_DECIDES } from './abi.js';
 import type { Engine } from './engine.js';
-import { type Attributes, valuesOf } from './keys.js';
-import { lies, prefixOf } from './prefixes.js';
+import { type Attributes, keyOf, valuesOf } from './keys.js';
+import { clientOf, lies, prefixOf } from './prefixes.js';
 import { bytesOf, textOf } from './reader/bytes.js';
 import type { Condition, Entry } from './reader/conditions.js';
 import type { ReadPolicy } from './reader/policy.js';
@@ -57,8 +57,8 @@ export function conditionsOf({ steps, allow = [], deny = [] }: ReadPolicy): Cond
     const prefixes = [...values].flatMap((value) => prefixOf(value) ?? []);
     return (of) => {
       const value = of[at] as string;
-      const network = value ? prefixOf(value) : undefined;
-      return network ? prefixes.some((prefix) => lies(network, prefix)) : !value && values.has(value);
+      const client = value ? clientOf(value) : undefined;
+      return client ? prefixes.some((prefix) => lies(client, prefix)) : !value && values.has(value);
     };
   };
   const test = (condition: Condition): Test => {
@@ -72,7 +72,11 @@ export function conditionsOf({ steps, allow = [], deny = [] }: ReadPolicy): Cond
     when: steps.flatMap(({ when }, i) => (when.length ? { bit: 1 << i, test: test(when) } : [])),
     shares: steps.flatMap(({ name, enforce: { of, by } }, i) =>
       by && of < 1e6
-        ? { bit: 1 << i, at: indexOf(by), has: (value: string) => belongs(of, name, value) }
+        ? {
+            bit: 1 << i,
+            at: indexOf(by),
+            has: (value: string) => belongs(of, name, keyOf(textOf(by), value)),
+          }
         : [],
     ),
   };

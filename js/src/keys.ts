@@ -2,6 +2,7 @@ import { KEY_MISSING, MAX_KEY, SLOT_KEYS } from './abi.js';
 import { wrongArgument } from './checks.js';
 import type { Engine } from './engine.js';
 import type { Layout } from './plan.js';
+import { networkOf } from './prefixes.js';
 
 /** The attributes of a call. */
 export type Attributes =
@@ -32,7 +33,7 @@ export class Keys {
     const texts = keyed.map(({ per }, i) => {
       const values = valuesOf(per, key, attributes);
       if (values.includes('')) missing |= 1 << i;
-      return join(values);
+      return join(per, values);
     });
     // Until the call has begun, the module does not use its numbers: none may be freed in between.
     if (!texts.every((text) => this.numbers.has(text))) this.sweep(texts.length * SWEEP);
@@ -97,8 +98,12 @@ export const valuesOf = (
     return typeof value === 'string' ? value : wrongArgument(`attributes.${name}`, value, 'a string');
   });
 
+/** What a value of an attribute adds to a key: of `ip` it is the network. */
+export const keyOf = (name: string, value: string): string => (name === 'ip' ? networkOf(value) : value);
+
 // The length of each value comes before it, so that different lists never give one key.
-export function join(values: readonly string[]): string {
+export function join(per: readonly string[], given: readonly string[]): string {
+  const values = given.map((value, i) => keyOf(per[i] as string, value));
   if (values.length === 1) return values[0] as string;
   return values.some(Boolean) ? values.map((value) => `${value.length}:${value}`).join('') : '';
 }

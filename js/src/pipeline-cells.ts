@@ -39,7 +39,7 @@ const writtenOf = (
 
 /** The key of a call at a step. */
 const keyOf = ({ per }: PlanStep, options: PipelineCallOptions | undefined): string =>
-  join(valuesOf(per, options?.key, options?.attributes));
+  join(per, valuesOf(per, options?.key, options?.attributes));
 
 /** Whether a call has no value for an attribute of the key of a step. */
 const lacks = ({ per }: PlanStep, options: PipelineCallOptions | undefined): boolean =>

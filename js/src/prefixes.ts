@@ -41,13 +41,59 @@ export function prefixOf(text: string): Prefix | undefined {
   return groups && count <= 128 ? { groups, bits: count } : undefined;
 }
 
-/** Whether an address, or a network, lies in a prefix. None of IPv4 lies in one of less than 96 bits. */
-export function lies({ groups, bits }: Prefix, prefix: Prefix): boolean {
-  if (bits < prefix.bits) return false;
-  const mapped = groups.slice(0, 6).join() === '0,0,0,0,0,65535';
-  if (mapped && prefix.bits < MAPPED) return false;
-  return prefix.groups.every((group, i) => {
-    const free = 16 - Math.min(Math.max(prefix.bits - 16 * i, 0), 16);
-    return group >> free === (groups[i] as number) >> free;
+const PORT = /^(?:\[([^\][]*:[^\][]*)\]|([^:]*))(?::(\d+))?$/;
+const ZONE = /^([^%]*:[^%]*)%.+$/;
+
+/**
+ * Reads a value of the attribute `ip`: an address that may have a port, brackets and a zone, which are left out,
+ * and behind a slash how many of its bits are its network, all of them without one.
+ */
+export function clientOf(text: string): Prefix | undefined {
+  const [, host = '', bits] = /^([^/]*)(\/.*)?$/s.exec(text) ?? [];
+  const [, inBrackets, plain, port] = PORT.exec(host) ?? [];
+  if (Number(port ?? 0) > 65535) return undefined;
+  const whole = inBrackets ?? plain ?? host;
+  return prefixOf((ZONE.exec(whole)?.[1] ?? whole) + (bits ?? ''));
+}
+
+const isMapped = (groups: readonly number[]): boolean => groups.slice(0, 6).join() === '0,0,0,0,0,65535';
+
+/** Whether an address lies in a prefix, however many of its bits are its network. None of IPv4 lies in one of less than 96 bits. */
+export function lies({ groups }: Prefix, prefix: Prefix): boolean {
+  if (isMapped(groups) && prefix.bits < MAPPED) return false;
+  return masked(groups, prefix.bits).join() === masked(prefix.groups, prefix.bits).join();
+}
+
+/** An address with its first bits alone. */
+const masked = (groups: readonly number[], bits: number): number[] =>
+  groups.map((group, i) => {
+    const free = 16 - Math.min(Math.max(bits - 16 * i, 0), 16);
+    return (group >> free) << free;
   });
+
+/** The key of a value of the attribute `ip`: its network where it says how many bits that has. */
+export function networkOf(value: string): string {
+  const client = value.includes('/') ? clientOf(value) : undefined;
+  if (!client) return value;
+  const { groups, bits } = client;
+  const least = isMapped(groups) && bits < MAPPED ? 128 : bits;
+  return writeIP({ groups: masked(groups, least), bits: least });
+}
+
+/** The value of the attribute `ip` of an address, as Go's net/netip writes it. */
+export function writeIP({ groups, bits }: Prefix): string {
+  if (isMapped(groups)) {
+    const octets = groups.slice(6).flatMap((group) => [group >> 8, group & 255]);
+    return octets.join('.') + (bits < 128 ? `/${bits - MAPPED}` : '');
+  }
+  // The first of the longest runs of zeros is left out (RFC 5952, section 4.2).
+  let [from, to] = [0, 1];
+  for (let i = 0; i < groups.length; i++) {
+    let end = i;
+    while (groups[end] === 0) end++;
+    if (end - i > to - from) [from, to] = [i, end];
+  }
+  const text = (part: readonly number[]): string => part.map((group) => group.toString(16)).join(':');
+  const short = to - from > 1 ? `${text(groups.slice(0, from))}::${text(groups.slice(to))}` : text(groups);
+  return short + (bits < 128 ? `/${bits}` : '');
 }

@@ -1,9 +1,11 @@
+import { BlockList } from 'node:net';
 import { expect, test } from 'vitest';
 import { belongs } from '../src/conditions.js';
 import { type Attributes, policy } from '../src/index.js';
 import type { Policy } from '../src/policy.js';
-import { lies, prefixOf } from '../src/prefixes.js';
+import { clientOf, lies, prefixOf } from '../src/prefixes.js';
 import { bytesOf } from '../src/reader/bytes.js';
+import { attributesOf } from '../src/server/attributes.js';
 import { virtualClock } from '../src/testing/virtual-clock.js';
 
 const calls = (body: Policy) => policy(body, { clock: virtualClock() });
@@ -14,12 +16,15 @@ const ask = async (to: ReturnType<typeof calls>, attributes: Attributes = {}, ke
 
 test('an address lies in a prefix', () => {
   const inside = (address: string, prefix: string): boolean =>
-    lies(prefixOf(address) as never, prefixOf(prefix) as never);
+    lies(clientOf(address) as never, prefixOf(prefix) as never);
   expect(inside('10.255.0.1', '10.0.0.0/8')).toBe(true);
   expect(inside('::ffff:10.0.0.1', '10.0.0.0/8')).toBe(true);
   expect(inside('11.0.0.1', '10.0.0.0/8')).toBe(false);
   expect(inside('2001:db8:1:2::/64', '2001:DB8::/32')).toBe(true);
   expect(inside('2001:db8::/64', '2001:db8::1')).toBe(false);
+  expect(inside('2001:db8:1:2::5/64', '2001:db8:1:2::5')).toBe(true);
+  expect(inside('2001:db8:1:2::5/64', '2001:db8:1:2::6')).toBe(false);
+  expect(inside('[fe80::1%eth0]:80/64', 'FE80::1')).toBe(true);
   expect(inside('10.0.0.1', '::/0')).toBe(false);
   expect(inside('fe80::1', '::/0')).toBe(true);
   for (const text of [
@@ -42,6 +47,57 @@ test('an address lies in a prefix', () => {
     expect([text, prefixOf(text)]).toEqual([text, undefined]);
   }
   expect(prefixOf('1:2:3:4:5:6:192.0.2.1')?.groups).toEqual([1, 2, 3, 4, 5, 6, 0xc000, 0x0201]);
+});
+
+/** Numbers that a seed gives, from 0 to below n. */
+const drawer = (seed: number) => {
+  let state = seed;
+  return (n: number): number => {
+    state = (Math.imul(state, 1664525) + 1013904223) >>> 0;
+    return Math.floor((state / 2 ** 32) * n);
+  };
+};
+
+// The whole path: a request in the form of a framework, deny, and the key of a limit, against net.BlockList of Node.
+test('a deny compares the whole address, and the key is cut', async () => {
+  const draw = drawer(Number(process.env.SLUICE_SEED ?? 1));
+  const group = (): string => [0, 0, 0, 1, 0x8000, 0xffff][draw(6)]?.toString(16) as string;
+  let met = 0;
+  for (let i = 0; i < 1000; i++) {
+    const v4 = draw(3) === 0;
+    const address = v4
+      ? `10.${draw(2)}.${draw(256)}.${draw(2)}`
+      : `2001:db8:${Array.from({ length: 6 }, group).join(':')}`;
+    const bits = draw(v4 ? 33 : 129);
+    let network = address;
+    if (draw(2)) {
+      const at = draw(v4 ? 32 : 128);
+      const parts = address.split(v4 ? '.' : ':').map((part) => Number.parseInt(part, v4 ? 10 : 16));
+      const size = v4 ? 8 : 16;
+      parts[Math.floor(at / size)] =
+        (parts[Math.floor(at / size)] as number) ^ (1 << (size - 1 - (at % size)));
+      network = parts.map((part) => part.toString(v4 ? 10 : 16)).join(v4 ? '.' : ':');
+    }
+    const list = new BlockList();
+    list.addSubnet(network, bits, v4 ? 'ipv4' : 'ipv6');
+    const want = list.check(address, v4 ? 'ipv4' : 'ipv6');
+    if (want && bits > 64) met++;
+    const shown = [
+      address,
+      address.toUpperCase(),
+      v4 ? `::ffff:${address}` : `${address}%eth0`,
+      v4 ? `${address}:80` : `[${address}]:80`,
+    ];
+    const ip = shown[draw(4)] as string;
+    const to = calls({ deny: { ip: `${network}/${bits}` }, steps: [{ limit: { rate: '1/1h', per: 'ip' } }] });
+    const of = attributesOf({ method: 'GET', url: '/', header: () => undefined, ip });
+    expect([ip, network, bits, await ask(to, of)]).toEqual([ip, network, bits, want ? 'deny denied' : 'ok']);
+    if (!want && !v4) {
+      const cut = [...address.split(':').slice(0, 4), 0, 0, 0, 0].join(':');
+      expect(to.step('limit').keys()).toEqual([`${new URL(`http://[${cut}]`).hostname.slice(1, -1)}/64`]);
+    }
+  }
+  expect(met).toBeGreaterThan(20);
 });
 
 test('a share is that of the core', () => {

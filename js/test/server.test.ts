@@ -14,7 +14,7 @@ import * as forHono from '../src/hono.js';
 import { type Pipeline, pipeline, policy, type Step } from '../src/index.js';
 import * as forKoa from '../src/koa.js';
 import type { GuardOptions } from '../src/server/admission.js';
-import { networkOf } from '../src/server/attributes.js';
+import { ipOf } from '../src/server/attributes.js';
 import { virtualClock } from '../src/testing/virtual-clock.js';
 
 /** What the handler of an application does: the path says it. */
@@ -511,12 +511,15 @@ test('two guards: both say what is left', async () => {
 test.each([
   ['192.0.2.1', '192.0.2.1'],
   ['::ffff:192.0.2.1', '192.0.2.1'],
-  ['2001:DB8::1', '2001:db8::/64'],
-  ['2001:db8:0:0:1::', '2001:db8::/64'],
-  ['2001:db8:0:5:1:2:3:4', '2001:db8:0:5::/64'],
-  ['::1', '::/64'],
-  ['fe80::1%eth0', 'fe80::/64'],
+  ['2001:DB8::1', '2001:db8::1/64'],
+  ['2001:db8:0:0:1::', '2001:db8:0:0:1::/64'],
+  ['2001:db8:0:5:1:2:3:4', '2001:db8:0:5:1:2:3:4/64'],
+  ['::1', '::1/64'],
+  ['fe80::1%eth0', 'fe80::1/64'],
+  ['[2001:db8::5]:443', '2001:db8::5/64'],
+  ['192.0.2.1:4711', '192.0.2.1'],
+  ['unknown', 'unknown'],
   ['', ''],
-])('the network of %s', (ip, network) => {
-  expect(networkOf(ip)).toBe(network);
+])('the value of ip of %s', (ip, value) => {
+  expect(ipOf(ip)).toBe(value);
 });

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/sluice-go/sluice/core/condition"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/tree"
@@ -95,8 +96,8 @@ func (r *reader) valuesOf(n *tree.Node, attribute string) (values []string) {
 		if !r.isText(item, valueText) {
 			continue
 		}
-		if attribute == condition.IP && item.Text != "" {
-			if _, ok := condition.ParsePrefix(item.Text); !ok {
+		if attribute == keyed.IP && item.Text != "" {
+			if _, ok := keyed.ParsePrefix(item.Text); !ok {
 				r.mistyped(item, prefixText)
 			}
 		}

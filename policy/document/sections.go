@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/sluice-go/sluice/core/condition"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/policy/tree"
 )
@@ -233,7 +233,7 @@ func (r *reader) prefixes(n *tree.Node, p *Proxy) {
 		if !r.isText(item, allowed) {
 			continue
 		}
-		if prefix, ok := condition.ParsePrefix(item.Text); ok {
+		if prefix, ok := keyed.ParsePrefix(item.Text); ok {
 			p.TrustedProxies = append(p.TrustedProxies, prefix)
 		} else {
 			r.mistyped(item, allowed)

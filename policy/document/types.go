@@ -4,9 +4,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/mechanism"
 	"github.com/sluice-go/sluice/core/pipeline"
-	"github.com/sluice-go/sluice/policy/requests"
 )
 
 // Limits of a document beside tree.MaxBytes and pipeline.MaxSteps.
@@ -143,8 +143,8 @@ type Proxy struct {
 	LegacyHeaders bool
 	// TrustedProxies are the hops whose X-Forwarded-For says which address the attribute
 	// ip has. The default is none: it is the address that the proxy names.
-	TrustedProxies []requests.Prefix
-	// IPv4Prefix and IPv6Prefix are how many bits of an address the attribute ip has, 1 to
+	TrustedProxies []keyed.Prefix
+	// IPv4Prefix and IPv6Prefix are how many bits of an address are the key of per: ip, 1 to
 	// 32 and 1 to 128. The defaults are 32 and 64.
 	IPv4Prefix, IPv6Prefix uint32
 	// Key is where the value of the attribute key is found in a request: header:NAME,

@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/sluice-go/sluice/core/condition"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/internal/testenv"
 )
 
@@ -93,7 +93,7 @@ func TestNetwork(t *testing.T) {
 			want = plain.String()
 		}
 		for _, text := range []string{address.String(), netip.AddrPortFrom(address, 443).String()} {
-			hop, ok := ParseHop(text)
+			hop, ok := keyed.ParseHop(text)
 			require.True(t, ok, "SLUICE_SEED=%d %s", seed, text)
 			require.Equal(t, want, hop.Network(v4, v6), "SLUICE_SEED=%d %s %d %d", seed, text, v4, v6)
 		}
@@ -128,7 +128,7 @@ func TestParseAddress(t *testing.T) {
 		}
 		address, err := netip.ParseAddr(string(text))
 		valid := err == nil && address.Zone() == ""
-		got, ok := condition.ParseAddress(string(text))
+		got, ok := keyed.ParseAddress(string(text))
 		require.Equal(t, valid, ok, "SLUICE_SEED=%d %s", seed, text)
 		if ok {
 			good++
@@ -136,7 +136,7 @@ func TestParseAddress(t *testing.T) {
 		}
 		prefix, err := netip.ParsePrefix(string(text))
 		valid = valid || err == nil
-		_, ok = condition.ParsePrefix(string(text))
+		_, ok = keyed.ParsePrefix(string(text))
 		require.Equal(t, valid, ok, "SLUICE_SEED=%d %s: a prefix", seed, text)
 		if err == nil {
 			good++
@@ -144,8 +144,8 @@ func TestParseAddress(t *testing.T) {
 			if random.IntN(2) == 0 {
 				in = prefix.Masked().Addr()
 			}
-			own, _ := condition.ParsePrefix(string(text))
-			one, _ := condition.ParseAddress(in.String())
+			own, _ := keyed.ParsePrefix(string(text))
+			one, _ := keyed.ParseAddress(in.String())
 			if prefix.Addr().Is4In6() && prefix.Bits() >= 96 {
 				prefix = netip.PrefixFrom(prefix.Addr().Unmap(), prefix.Bits()-96)
 			}
@@ -162,7 +162,7 @@ func TestParseHop(t *testing.T) {
 		"fe80::1%eth0": "fe80::1", "[fe80::1%eth0]:1": "fe80::1", "::ffff:192.0.2.1": "192.0.2.1",
 		"": "", "@": "", "unknown": "", "_hidden": "", "192.0.2.1:x": "", "192.0.2.1:": "", "192.0.2.1:65536": "", "[::1": "", "[::1]x": "", "[::1]:": "", "[192.0.2.1]:80": "", "192.0.2.1%eth0": "", "fe80::1%": "",
 	} {
-		a, ok := ParseHop(text)
+		a, ok := keyed.ParseHop(text)
 		assert.Equal(t, want != "", ok, text)
 		if ok {
 			assert.Equal(t, want, a.Network(32, 128), text)
@@ -172,9 +172,9 @@ func TestParseHop(t *testing.T) {
 
 // TestClient reads hops from the right, as far as they are trusted.
 func TestClient(t *testing.T) {
-	var trusted []Prefix
+	var trusted []keyed.Prefix
 	for _, text := range []string{"10.0.0.0/8", "::ffff:192.168.0.0/112", "2001:db8::/32", "203.0.113.7"} {
-		p, ok := condition.ParsePrefix(text)
+		p, ok := keyed.ParsePrefix(text)
 		require.True(t, ok, text)
 		trusted = append(trusted, p)
 	}
@@ -189,7 +189,7 @@ func TestClient(t *testing.T) {
 		{"10.0.0.1", "10.0.0.3, 203.0.113.7", "10.0.0.3"},
 		{"2001:db8::1", "::ffff:192.0.2.9", "192.0.2.9"},
 	} {
-		peer, ok := ParseHop(c.peer)
+		peer, ok := keyed.ParseHop(c.peer)
 		require.True(t, ok)
 		assert.Equal(t, c.want, Client(peer, c.forwarded, trusted).Network(32, 128), "%+v", c)
 	}

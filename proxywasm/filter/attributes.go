@@ -149,11 +149,11 @@ func (a *attributes) read(attribute string) (value string, plain bool) {
 	return a.field(name)
 }
 
-// address returns the network of the client's address. Where the proxy names no address of
-// IP, as on a Unix socket, it is what the proxy names.
+// address returns the client's address with the number of bits that are its key. Where the
+// proxy names no address of IP, as on a Unix socket, it is what the proxy names.
 func (a *attributes) address() string {
 	peer, _ := abi.Property("source\x00address")
-	ip, ok := requests.ParseHop(string(peer))
+	ip, ok := keyed.ParseHop(string(peer))
 	if !ok {
 		return string(peer)
 	}
@@ -161,7 +161,7 @@ func (a *attributes) address() string {
 	if len(p.TrustedProxies) > 0 {
 		ip = requests.Client(ip, a.header("x-forwarded-for"), p.TrustedProxies)
 	}
-	return ip.Network(int(p.IPv4Prefix), int(p.IPv6Prefix))
+	return ip.Text(int(p.IPv4Prefix), int(p.IPv6Prefix))
 }
 
 // source is where a value of a request is found.

@@ -162,7 +162,7 @@ func (l *log) call(at int64) {
 		if e.Attributes == nil {
 			e.Attributes = map[string]string{}
 		}
-		e.Attributes["ip"] = of(l.maker, "10.1.0.7", "192.0.2.1", "192.0.2.200", "2001:db8::/64", "2001:db9::1", "::ffff:10.2.0.1", "192.0.0.0/16", "unknown")
+		e.Attributes["ip"] = of(l.maker, "10.1.0.7", "192.0.2.1", "192.0.2.200", "2001:db8::5/64", "2001:db8::6/64", "2001:db9::1", "::ffff:10.2.0.1", "192.0.2.7/16", "FE80::1%eth0", "10.1.0.8:80", "unknown")
 	}
 	switch n := l.IntN(100); {
 	case n < 15:

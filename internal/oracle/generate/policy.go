@@ -136,7 +136,7 @@ func (m *maker) added(steps []pipeline.Step, kind pipeline.Kind) []pipeline.Step
 		s.Name = "s" + strconv.Itoa(m.names)
 	}
 	if m.chance(20) || m.keyed && m.chance(60) {
-		s.Per = of(m, []string{"key"}, []string{"key"}, []string{"header:x"}, []string{"key", "header:x"})
+		s.Per = of(m, []string{"key"}, []string{"key"}, []string{"header:x"}, []string{"key", "header:x"}, []string{"ip"})
 		m.keys(&s)
 	}
 	m.choose(&s)
@@ -153,7 +153,7 @@ func (m *maker) choose(s *pipeline.Step) {
 		s.When = m.condition()
 	}
 	if !s.Shadow && m.chance(30) {
-		s.Enforce = condition.Share{Of: of(m, reducer.Percent(50), reducer.Percent(50), reducer.Percent(10), reducer.Percent(100), reducer.Millionths(1)), By: of(m, "", "key", "header:x")}
+		s.Enforce = condition.Share{Of: of(m, reducer.Percent(50), reducer.Percent(50), reducer.Percent(10), reducer.Percent(100), reducer.Millionths(1)), By: of(m, "", "key", "header:x", "ip")}
 	}
 }
 
@@ -164,7 +164,7 @@ func (m *maker) condition() (c condition.Condition) {
 		for k := of(m, 1, 1, 2); k > 0; k-- {
 			entry := of(m, condition.Entry{Attribute: "key", Values: of(m, []string{"a"}, []string{"a", "b"}, []string{"", "c"})},
 				condition.Entry{Attribute: "header:x", Values: of(m, []string{"b"}, []string{"a", "b"}, []string{""})},
-				condition.Entry{Attribute: "ip", Values: of(m, []string{"10.0.0.0/8"}, []string{"192.0.2.0/25", "2001:db8::/32"}, []string{"", "::ffff:10.1.0.0/112"})})
+				condition.Entry{Attribute: "ip", Values: of(m, []string{"10.0.0.0/8"}, []string{"192.0.2.0/25", "2001:db8::/32"}, []string{"2001:db8::5", "fe80::1"}, []string{"2001:db8::4/127"}, []string{"", "::ffff:10.1.0.0/112"})})
 			if list := of(m, &one.All, &one.All, &one.None); !slices.ContainsFunc(*list, func(e condition.Entry) bool { return e.Attribute == entry.Attribute }) {
 				*list = append(*list, entry)
 			}

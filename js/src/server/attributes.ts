@@ -1,4 +1,5 @@
 import type { Attributes } from '../keys.js';
+import { clientOf, writeIP } from '../prefixes.js';
 
 /** A request as a policy sees it. */
 export interface Incoming {
@@ -13,7 +14,7 @@ export interface Incoming {
   readonly route?: string | undefined;
 }
 
-/** How many bits of an address of IPv6 the attribute `ip` has: a network has at least 64 (RFC 4291, section 2.5.4). */
+/** How many bits of an address of IPv6 are the key of `per: ip`: a network has at least 64 (RFC 4291, section 2.5.4). */
 const NETWORK = 64;
 
 /** The attributes of a request that came in, for `per`. */
@@ -25,7 +26,7 @@ export const attributesOf =
       case 'method':
         return request.method;
       case 'ip':
-        return networkOf(request.ip);
+        return ipOf(request.ip);
       case 'host':
         return hostOf(request.header('host') ?? '');
       case 'route':
@@ -70,19 +71,10 @@ const hostOf = (host: string): string =>
     .replace(/^\[|\]$|\.$/g, '')
     .toLowerCase();
 
-/** The network of an address of IPv6; one of IPv4 as it is. */
-export function networkOf(ip: string): string {
-  const mapped = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/i.exec(ip)?.[1];
-  if (mapped) return mapped;
-  if (!ip.includes(':')) return ip;
-  const [head = '', tail] = (ip.split('%')[0] as string).toLowerCase().split('::');
-  const [before, after] = [head, tail ?? ''].map((part) => (part ? part.split(':') : []));
-  const gap = tail === undefined ? 0 : 8 - (before as string[]).length - (after as string[]).length;
-  const groups = [
-    ...(before as string[]),
-    ...Array<string>(Math.max(0, gap)).fill('0'),
-    ...(after as string[]),
-  ];
-  const network = groups.slice(0, NETWORK / 16).map((group) => Number.parseInt(group, 16).toString(16));
-  return `${network.join(':').replace(/(^|:)0(:0)*$/, '')}::/${NETWORK}`;
+/** The value of the attribute `ip`: the whole address, of IPv6 with the number of bits that are its key. */
+export function ipOf(ip: string): string {
+  const client = clientOf(ip);
+  if (!client) return ip;
+  const text = writeIP(client);
+  return text.includes(':') ? `${text}/${NETWORK}` : text;
 }

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/eval"
 	"github.com/sluice-go/sluice/trace"
 )
@@ -130,6 +131,15 @@ func spread(list []request) {
 // requestID is the attribute that has the id of a request.
 const requestID = "header:x-request-id"
 
+// clientOf returns an address of a log as a value of ip: of IPv6 the network of 64 bits is
+// the key, as it is by default where the policy runs.
+func clientOf(address string) string {
+	if a, ok := keyed.ParseHop(address); ok {
+		return a.Text(32, 64)
+	}
+	return address
+}
+
 // call makes a call of a request.
 func (q *request) call(at clock.Mark) Call {
 	attributes := map[string]string{}
@@ -139,7 +149,7 @@ func (q *request) call(at clock.Mark) Call {
 		}
 	}
 	path, query, _ := strings.Cut(q.uri, "?")
-	add("ip", q.ip)
+	add("ip", clientOf(q.ip))
 	add("host", q.host)
 	add("method", q.method)
 	add("path", path)

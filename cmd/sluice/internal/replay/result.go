@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/core/decision"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -84,16 +85,16 @@ func newResult(rec *Recording) *Result {
 func (r *Result) began(call int, policy string, plan *pipeline.Plan) {
 	r.policies[call] = policy
 	c := &r.recording.Calls[call]
-	if keyed := plan.Keyed(); keyed != 0 {
+	if steps := plan.Keyed(); steps != 0 {
 		var values []string
-		for _, attribute := range plan.Per(bits.TrailingZeros16(keyed)) {
-			values = append(values, c.Event.Lookup(attribute))
+		for _, attribute := range plan.Per(bits.TrailingZeros16(steps)) {
+			values = append(values, keyed.Key(attribute, c.Event.Lookup(attribute)))
 		}
 		r.keys[call] = strings.Join(values, ", ")
 		return
 	}
 	if r.keys[call] = c.Event.Key; r.keys[call] == "" {
-		r.keys[call] = c.Event.Lookup("ip")
+		r.keys[call] = keyed.Key(keyed.IP, c.Event.Lookup(keyed.IP))
 	}
 }
 

@@ -1,11 +1,14 @@
-package condition
+package keyed
 
 import (
 	"strconv"
 	"strings"
-
-	"github.com/sluice-go/sluice/core/keyed"
 )
+
+// IP is the attribute whose value is the address of the client. Behind a slash it may have
+// a number of bits, as in 2001:db8:1:2::5/64: conditions compare the whole address, and
+// the key of a step has the network of so many bits.
+const IP = "ip"
 
 // Address is the eight groups of an address of IPv6. One of IPv4 is that of IPv6 to which
 // it is mapped, ::ffff:192.0.2.1 (RFC 4291 section 2.5.5.2).
@@ -83,14 +86,14 @@ func (a *Address) put4(at int, text string) bool {
 
 // plainNumber reads a whole number without zeros in front.
 func plainNumber(text string) (n int64, ok bool) {
-	n, ok = keyed.Number(text)
+	n, ok = Number(text)
 	return n, ok && (text[0] != '0' || text == "0")
 }
 
 // putGroup reads one to four hexadecimal digits.
 func putGroup(into *uint16, text string) bool {
 	for i := range len(text) {
-		digit := keyed.Hex(text[i])
+		digit := Hex(text[i])
 		if digit < 0 {
 			return false
 		}
@@ -133,6 +136,88 @@ func (p *Prefix) Contains(a Address) bool {
 	return a.masked(p.Bits) == p.Address.masked(p.Bits) && (p.Bits >= mappedBits || !a.is4())
 }
 
+// First returns the first address of the prefix.
+func (p *Prefix) First() Address { return p.Address.masked(p.Bits) }
+
+// Next returns the address behind the last one of the prefix, false where that is the last
+// of all.
+func (p *Prefix) Next() (a Address, ok bool) {
+	a = p.First()
+	carry := p.Bits > 0
+	for i := p.Bits - 1; i >= 0 && carry; i-- {
+		bit := uint16(0x8000) >> (i % 16)
+		a[i/16] ^= bit
+		carry = a[i/16]&bit == 0
+	}
+	return a, p.Bits > 0 && !carry
+}
+
+// ParseHop reads an address that may have a port, brackets and a zone, which are left
+// out.
+func ParseHop(text string) (a Address, ok bool) {
+	host, port, more := text, "", false
+	switch {
+	case strings.HasPrefix(text, "["):
+		host, port, ok = strings.Cut(text[1:], "]")
+		if !ok || strings.IndexByte(host, ':') < 0 {
+			return a, false
+		}
+		if port, more = strings.CutPrefix(port, ":"); !more && port != "" {
+			return a, false
+		}
+	case strings.Count(text, ":") == 1:
+		host, port, more = strings.Cut(text, ":")
+	}
+	if n, whole := Number(port); more && (!whole || n > 65535) {
+		return a, false
+	}
+	host, zone, zoned := strings.Cut(host, "%")
+	if a, ok = ParseAddress(host); zoned && (zone == "" || strings.IndexByte(host, ':') < 0) {
+		ok = false
+	}
+	return a, ok
+}
+
+// ParseClient reads a value of IP: an address as ParseHop does, and how many of its bits
+// are those of its network, all of them where the value does not say.
+func ParseClient(text string) (p Prefix, ok bool) {
+	host, bits, some := strings.Cut(text, "/")
+	if p.Address, ok = ParseHop(host); !ok || !some {
+		p.Bits = addressBits
+		return p, ok
+	}
+	n, ok := plainNumber(bits)
+	if strings.Count(host, ":") < 2 { // with a port, one
+		n += mappedBits
+	}
+	p.Bits = int(min(n, addressBits))
+	return p, ok && n <= addressBits
+}
+
+// network returns the key of a value of IP: its network where it has a number of bits.
+func network(text string) string {
+	if strings.IndexByte(text, '/') < 0 {
+		return text
+	}
+	p, ok := ParseClient(text)
+	if !ok {
+		return text
+	}
+	v4 := p.Bits - mappedBits
+	if v4 < 0 {
+		v4 = addressBits - mappedBits // such a network of IPv6 is none of IPv4
+	}
+	return p.Address.Network(v4, p.Bits)
+}
+
+// Key returns what a value of an attribute adds to a key.
+func Key(attribute, value string) string {
+	if attribute == IP {
+		return network(value)
+	}
+	return value
+}
+
 // masked returns the address with its first bits alone.
 func (a Address) masked(bits int) Address {
 	for i := range a {
@@ -146,7 +231,15 @@ func (a Address) masked(bits int) Address {
 // those are all.
 func (a Address) Network(v4, v6 int) string {
 	if a.is4() {
-		a = a.masked(mappedBits + v4)
+		return a.masked(mappedBits+v4).Text(v4, v6)
+	}
+	return a.masked(v6).Text(v4, v6)
+}
+
+// Text returns the address as a value of IP: its network has v4 bits where it is of IPv4,
+// and v6 bits where it is of IPv6.
+func (a Address) Text(v4, v6 int) string {
+	if a.is4() {
 		var b []byte
 		for i, octet := range [4]uint16{a[6] >> 8, a[6] & 0xff, a[7] >> 8, a[7] & 0xff} {
 			if i > 0 {
@@ -156,7 +249,6 @@ func (a Address) Network(v4, v6 int) string {
 		}
 		return withBits(b, v4, addressBits-mappedBits)
 	}
-	a = a.masked(v6)
 	// The longest run of zeros is left out, the first of those (RFC 5952 section 4.2).
 	from, to := 0, 1
 	for i := range a {
