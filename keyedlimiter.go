@@ -95,7 +95,7 @@ func (l *KeyedLimiter) allow(key string, n uint32) (ok bool) {
 		*word, ok = uint64(tat), admits
 	} else {
 		a := reducer.Action{Kind: reducer.TryAcquire, Cost: n}
-		ok = r.Cell().Step(a, at, r.Out()).Verdict == reducer.Admit
+		ok = r.Cell().Step(r.Acquire(a), at, r.Out()).Verdict == reducer.Admit
 	}
 	r.Unlock()
 	return ok
@@ -112,7 +112,7 @@ func (l *KeyedLimiter) allowHeard(key, name string, n uint32) bool {
 			*word = uint64(next)
 		}
 	} else {
-		answer = r.Cell().Step(reducer.Action{Kind: reducer.TryAcquire, Cost: n}, at, r.Out())
+		answer = r.Cell().Step(r.Acquire(reducer.Action{Kind: reducer.TryAcquire, Cost: n}), at, r.Out())
 	}
 	r.Unlock()
 	for range l.cells.Evicted() {

@@ -78,15 +78,18 @@ const (
 // MaxPriority is the highest priority of an Acquire; 0 is the lowest.
 const MaxPriority = 10
 
-// hasDeadline is the flag of an Acquire whose Mark is a deadline.
-const hasDeadline = 1
+// Flags of an Acquire: its Mark is a deadline; it begins no block.
+const (
+	hasDeadline = 1 << iota
+	noBlock
+)
 
 // Action is what happened, packed into five words.
 type Action struct {
 	Kind     Kind
 	Outcome  Outcome
 	Priority uint8  // Acquire: 0 (lowest) to MaxPriority
-	flags    uint8  // which optional words are set
+	flags    uint8
 	Cost     uint32 // permits asked for or held
 	Permit          // the permit or the ticket that the action is about
 	Value    uint64 // Settle: permits used; Observe: the sample; Record: the retry-after
@@ -108,6 +111,16 @@ func (a *Action) Deadline() clock.Mark {
 	}
 	return a.Mark
 }
+
+// WithoutBlock returns an Acquire that begins no block where it is refused: as many keys
+// as may be have one.
+func (a Action) WithoutBlock() Action {
+	a.flags |= noBlock
+	return a
+}
+
+// Blocks reports whether an Acquire may begin a block.
+func (a *Action) Blocks() bool { return a.flags&noBlock == 0 }
 
 // WithFlow returns an Acquire of a flow, the key of fairness among waiters.
 func (a Action) WithFlow(flow uint64) Action {

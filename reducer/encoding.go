@@ -30,7 +30,7 @@ func (a Action) AppendBytes(dst []byte) []byte {
 // DecodeAction reads what Action.AppendBytes wrote. Any other bytes give
 // ErrEncoding.
 func DecodeAction(src []byte) (Action, error) {
-	if len(src) != ActionSize || src[3]&^hasDeadline != 0 || src[2] > MaxPriority {
+	if len(src) != ActionSize || src[3]&^(hasDeadline|noBlock) != 0 || src[2] > MaxPriority {
 		return Action{}, ErrEncoding
 	}
 	return Action{

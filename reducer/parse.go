@@ -31,6 +31,9 @@ func ParseAction(text string) (Action, error) {
 		a = a.WithDeadline(at)
 	}
 	a.Value = p.count("value")
+	if p.flag("unblocked") {
+		a = a.WithoutBlock()
+	}
 	return a, p.close()
 }
 

@@ -119,7 +119,11 @@ func appendAction(dst []byte, a Action) []byte {
 	if a.flags&hasDeadline != 0 {
 		dst = append(append(dst, " deadline="...), a.Mark.String()...)
 	}
-	return appendCount(dst, "value", a.Value)
+	dst = appendCount(dst, "value", a.Value)
+	if a.flags&noBlock != 0 {
+		dst = append(dst, " unblocked"...)
+	}
+	return dst
 }
 
 func appendAnswer(dst []byte, a Answer) []byte {

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -217,6 +218,15 @@ func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now)
 // Unused is Fresh in place.
 func (m *Machine) Unused(s *State, now clock.Mark) bool {
 	return len(s.held) == 0 && s.Limit == uint64(m.config.Initial)*Place && (s.Lowered == clock.Always || s.Lowered < now)
+}
+
+// Class implements cell.Machine. What has lowered the limit counts until the next mark.
+func (m *Machine) Class(s *State, now clock.Mark) (keyed.Class, clock.Mark) {
+	class, until := keyed.Steady(m.Unused(s, now))
+	if class != keyed.Unused && m.Unused(s, clock.Never) {
+		until = now.Add(1)
+	}
+	return class, until
 }
 
 // AppendText implements reducer.Cell, as in "held 3/20.05".

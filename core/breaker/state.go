@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/keyed"
 )
 
 // Mode is the mode of a breaker.
@@ -129,6 +130,16 @@ func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now)
 func (m *Machine) Unused(s *State, _ clock.Mark) bool {
 	return s.Generation == 0 || s.Generation == 1 && s.Mode == m.config.Initial && s.Mode != Open && s.Mode != HalfOpen &&
 		s.Total == 0 && s.Failed == 0 && s.SlowRow == 0 && (m.config.Window != Time || !s.counts())
+}
+
+// Class implements cell.Machine. A breaker that time has made half-open, or would make
+// open again, is of the class of an open one: no tick changes it.
+func (m *Machine) Class(s *State, now clock.Mark) (keyed.Class, clock.Mark) {
+	class, until := keyed.Steady(m.Unused(s, now))
+	if class == keyed.InUse && (s.Mode == Open || s.Mode == HalfOpen || s.Mode == ForcedOpen) {
+		class = keyed.UsedUp
+	}
+	return class, until
 }
 
 // Held reports whether a probe is pending.

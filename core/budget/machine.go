@@ -9,6 +9,7 @@ import (
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/internal/tally"
 	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -269,6 +270,12 @@ func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now)
 
 // Unused is Fresh in place.
 func (m *Machine) Unused(s *State, _ clock.Mark) bool { return !s.Begun && s.Taken == 0 }
+
+// Class implements cell.Machine. A budget without retries is in use: the calls that come
+// give it new ones.
+func (m *Machine) Class(s *State, now clock.Mark) (keyed.Class, clock.Mark) {
+	return keyed.Steady(m.Unused(s, now))
+}
 
 // AppendText implements reducer.Cell, as in "retries left 12" or "tokens 9.8".
 func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -347,6 +348,11 @@ func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now)
 
 // Unused is Fresh in place.
 func (m *Machine) Unused(s *State, _ clock.Mark) bool { return s.Held == 0 && s.Queue.Len() == 0 }
+
+// Class implements cell.Machine.
+func (m *Machine) Class(s *State, now clock.Mark) (keyed.Class, clock.Mark) {
+	return keyed.Steady(m.Unused(s, now))
+}
 
 // AppendText implements reducer.Cell, as in "held 3/5 waiting 2".
 func (m *Machine) AppendText(dst []byte, s State, _ clock.Mark) []byte {

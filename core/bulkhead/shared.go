@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -246,6 +247,11 @@ func (m *SharedMachine) Fresh(s SharedState, _ clock.Mark) bool { return s.Held 
 
 // Unused is Fresh in place.
 func (m *SharedMachine) Unused(s *SharedState, _ clock.Mark) bool { return s.Held == 0 }
+
+// Class implements cell.Machine.
+func (m *SharedMachine) Class(s *SharedState, now clock.Mark) (keyed.Class, clock.Mark) {
+	return keyed.Steady(m.Unused(s, now))
+}
 
 // AppendText implements reducer.Cell, as in "held 3/5 members 2".
 func (m *SharedMachine) AppendText(dst []byte, s SharedState, _ clock.Mark) []byte {

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -19,6 +20,8 @@ type Machine[S, M any] interface {
 	Inherit(s *S, from M, now clock.Mark, out *reducer.Out)
 	// Unused is Fresh in place.
 	Unused(s *S, now clock.Mark) bool
+	// Class is that of Cell.
+	Class(s *S, now clock.Mark) (keyed.Class, clock.Mark)
 	// Enter, Exit, Ends, Serves and Held are those of Cell.
 	Enter(s *S, cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool)
 	Exit(s *S, p reducer.Permit, now clock.Mark) bool
@@ -80,6 +83,11 @@ func (m *maker[S, M]) New(now clock.Mark) Cell {
 
 func (m *maker[S, M]) MaxSize() int { return m.machine.MaxSize() }
 
+func (m *maker[S, M]) blocks() bool {
+	b, ok := any(m.machine).(interface{ Blocks() bool })
+	return ok && b.Blocks()
+}
+
 func (m *maker[S, M]) Adopt(old Cell, now clock.Mark, out *reducer.Out) bool {
 	from, ok := old.(interface{ adapter() *Adapter[S, M] })
 	if !ok {
@@ -123,6 +131,11 @@ func (a *Adapter[S, M]) Held() bool { return a.Machine.Held(a.State()) }
 
 // Fresh implements Cell.
 func (a *Adapter[S, M]) Fresh(now clock.Mark) bool { return a.Machine.Unused(a.State(), now) }
+
+// Class implements Cell.
+func (a *Adapter[S, M]) Class(now clock.Mark) (keyed.Class, clock.Mark) {
+	return a.Machine.Class(a.State(), now)
+}
 
 // AppendState implements Cell.
 func (a *Adapter[S, M]) AppendState(dst []byte) []byte { return a.Machine.Encode(dst, a.State()) }

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -33,6 +34,8 @@ type Cell interface {
 	Wake() clock.Mark
 	// Fresh is that of reducer.Cell.
 	Fresh(now clock.Mark) bool
+	// Class is that of keyed.Holder, of a cell that is not held.
+	Class(now clock.Mark) (keyed.Class, clock.Mark)
 	// AppendState is that of reducer.Cell.
 	AppendState(dst []byte) []byte
 	// Restore replaces the state by a decoded one, or changes nothing.
@@ -76,6 +79,13 @@ type Maker interface {
 	// waiters, for a holder that keeps states in places of one size. An adopted cell
 	// may exceed it while it has more than this configuration allows.
 	MaxSize() int
+}
+
+// Blocks reports whether cells of a maker may block: refuse all calls for a time because
+// earlier ones exceeded a limit. An Acquire WithoutBlock begins no block.
+func Blocks(m Maker) bool {
+	b, ok := m.(interface{ blocks() bool })
+	return ok && b.blocks()
 }
 
 // Adopt is that of reducer.Cell: it returns a cell of the maker that continues the

@@ -32,7 +32,9 @@ type turn struct {
 // pool holds the cells of a step: one, or one for each key.
 type pool struct {
 	maker   cell.Maker
+	loop    *Loop
 	records bool // the cells record outcomes
+	blocks  bool // the cells may block
 	shared  bool // by the steps of several policies; then name is that of the mechanism
 	step    uint8
 	name    string // of the step
@@ -99,15 +101,24 @@ func (d *Loop) unshare() {
 }
 
 func (d *Loop) newPool(plan *pipeline.Plan, i int) *pool {
-	p := &pool{maker: plan.Maker(i), records: plan.Records(i), step: uint8(i), name: plan.StepName(i), policy: plan.Name(), kind: plan.Kind(i), per: plan.Per(i)}
+	p := &pool{loop: d, maker: plan.Maker(i), blocks: cell.Blocks(plan.Maker(i)), records: plan.Records(i), step: uint8(i), name: plan.StepName(i), policy: plan.Name(), kind: plan.Kind(i), per: plan.Per(i)}
 	if len(plan.Per(i)) == 0 {
 		p.one = d.newNode(p, 0, 0)
 		return p
 	}
 	// The plan has checked the numbers.
 	p.table, _ = keyed.NewNumbers(plan.Keys(i))
+	p.table.SetHolder(p)
 	p.keys = plan.Keys(i)
 	return p
+}
+
+// Now implements keyed.Holder.
+func (p *pool) Now() clock.Mark { return p.loop.now }
+
+// Class implements keyed.Holder.
+func (p *pool) Class(index uint32) (keyed.Class, clock.Mark) {
+	return (*p.nodes.At(index)).cell.Class(p.loop.now)
 }
 
 // pool returns the pool of the step that is step i of another plan as well.
@@ -192,6 +203,7 @@ func (d *Driver) configure(plan *pipeline.Plan, fresh bool) {
 			continue
 		}
 		p.maker = plan.Maker(i)
+		p.blocks = cell.Blocks(p.maker)
 		d.adopt(p, plan.Keys(i))
 	}
 }
@@ -467,7 +479,14 @@ func (n *node) hold() {
 }
 
 // setHeld is hold for the cell of a key, apart from it so that hold is inlined.
-func (n *node) setHeld() { n.pool.table.SetHeld(n.index, n.cell.Held()) }
+func (n *node) setHeld() {
+	p := n.pool
+	p.table.SetHeld(n.index, n.cell.Held())
+	if p.blocks || p.table.AnyBlock() {
+		class, until := n.cell.Class(p.loop.now)
+		p.table.SetBlock(n.index, class == keyed.Blocked, until)
+	}
+}
 
 // over reports whether there are more keys than a lowered number allows. A new key
 // evicts the keys above it, except those whose cells are held. Where new keys share a

@@ -106,6 +106,9 @@ func (d *Loop) step(answer *reducer.Answer, n *node, a *reducer.Action) {
 // touch steps a cell and leaves its effects in d.out.
 func (d *Loop) touch(answer *reducer.Answer, n *node, a *reducer.Action) {
 	before := len(d.out)
+	if n.pool.blocks && n.index > 0 && a.Kind <= reducer.TryAcquire && !n.pool.table.MayBlock() {
+		*a = a.WithoutBlock()
+	}
 	*answer = n.cell.Step(*a, d.now, &d.out)
 	if d.Steps != nil {
 		d.report(n, a, answer, before)

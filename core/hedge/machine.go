@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice/core/budget"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -196,6 +197,11 @@ func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now)
 // Unused is Fresh in place.
 func (m *Machine) Unused(s *State, _ clock.Mark) bool {
 	return len(s.recent) == 0 && s.Budget == (budget.State{})
+}
+
+// Class implements cell.Machine: durations and a budget are not used up.
+func (m *Machine) Class(s *State, now clock.Mark) (keyed.Class, clock.Mark) {
+	return keyed.Steady(m.Unused(s, now))
 }
 
 // AppendText implements reducer.Cell, as in "durations 20 delay 150ms".

@@ -13,8 +13,9 @@ const (
 type WhenFull uint8
 
 const (
-	// FullEvict gives the new key the cell of the least recently used key that
-	// is not held. It is the default.
+	// FullEvict gives the new key the cell of another key that is not held: of those
+	// that were not used for longer than half of the others the one that Class says. It
+	// is the default.
 	FullEvict WhenFull = iota
 	// FullShare makes all new keys share the spare cell.
 	FullShare
@@ -33,6 +34,12 @@ type Config struct {
 	Bytes uint64
 	// CellBytes is the memory of the holder for each key.
 	CellBytes uint32
+	// Loose lets Refresh leave a key where it is in the order while it is among the most
+	// recent quarter.
+	Loose bool
+	// Part is how many of the keys belong to a table of several that share a bound, of
+	// which Keys is then no bound. 0 for Keys.
+	Part uint32
 }
 
 // Check returns an error that names the wrong setting.

@@ -57,7 +57,7 @@ func (t *Numbers) Trim() (gone, last uint32, ok bool) {
 	if !t.Above() {
 		return 0, 0, false
 	}
-	if gone = t.Coldest(); gone == 0 {
+	if gone = t.Victim(); gone == 0 {
 		return 0, 0, false
 	}
 	t.evictions++

@@ -46,6 +46,7 @@ func (s *script) keys(t *testing.T, d *datadriven.TestData, out *strings.Builder
 	}
 	var c keyed.Config
 	d.ScanArgs(t, "keys", &c.Keys)
+	c.Loose = d.HasArg("loose")
 	if d.HasArg("share") {
 		c.WhenFull = keyed.FullShare
 	}

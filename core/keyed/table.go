@@ -51,9 +51,14 @@ type order struct {
 	touches        uint32 // of touched, not yet in the list
 	oldest, newest uint32 // of the entries in the list
 	aside          heap   // those outside the list that are not held
-	ranks          uint64
+	changes        alarms // of their classes
+	outside        uint32 // entries that are not in the list
+	ranks          uint32
+
+	blocks alarms // the ends of running blocks
 
 	config Config
+	holder Holder
 
 	births    uint64
 	evictions uint64
@@ -70,8 +75,8 @@ type entry struct {
 	holds uint32 // pins, and markedHeld
 
 	generation uint64 // never 0; no other cell of the hash had it before
-	// The neighbours in the list by last use; of an entry outside the list they
-	// are the halves of its rank.
+	// The neighbours in the list by last use; of an entry outside the list, older is
+	// its weight.
 	older, newer uint32
 }
 
@@ -134,17 +139,16 @@ func (t *order) Touch(index uint32) {
 	t.touches++
 }
 
-// Refresh is Find, and Touch for a holder that need not know the exact order: a key
-// stays where it is while it is among the most recent quarter of those that are not
-// held. It is then evicted as if its last use were up to a quarter of all keys
-// earlier.
+// Refresh is Find and Touch. In a loose table a key stays where it is while it is among
+// the most recent quarter of those that are not held: the order is then that of uses up
+// to a quarter of all keys earlier.
 func (t *Table) Refresh(h Hash) (index uint32, ok bool) {
 	index = t.find(h)
 	if index == 0 {
 		return 0, false
 	}
 	e := t.entries.At(index)
-	if since := (t.links - e.place) &^ listed; !e.inList() || since >= (t.keys-t.held)/4 {
+	if since := (t.links - e.place) &^ listed; !e.inList() || since >= t.slack() {
 		t.Touch(index)
 	}
 	return index, true
@@ -174,7 +178,7 @@ func (t *order) place(h Hash, room bool) (index uint32, how Use) {
 		return t.put(entry{hash: h, generation: t.births}), Added
 	}
 	if t.config.WhenFull == FullEvict {
-		index = t.Coldest()
+		index = t.Victim()
 	}
 	if index == Spare {
 		t.shared++
@@ -194,7 +198,7 @@ func (t *order) put(e entry) uint32 {
 	return t.keys
 }
 
-// Replace gives the cell that Coldest has just returned to a new key, and counts
+// Replace gives the cell that Coldest or Victim has just returned to a new key, and counts
 // no eviction: a holder does so where the cell is as good as a new one.
 func (t *Table) Replace(index uint32, h Hash) {
 	t.erase(index)
@@ -205,6 +209,7 @@ func (t *Table) Replace(index uint32, h Hash) {
 // replace makes the entry of a key, which is in the order, that of another one.
 func (t *order) replace(index uint32, h Hash) {
 	t.takeOut(index)
+	t.blocks.remove(index)
 	t.births++
 	*t.entries.At(index) = entry{hash: h, generation: t.births}
 	t.link(index)
@@ -223,11 +228,10 @@ func (t *Table) Import(from *Table, index uint32) uint32 {
 	return index
 }
 
-// Evict removes the least recently used key whose cell is not held: the cell at
-// gone. The holder moves the cell at last, which may be the same, to gone, as
+// Evict removes the key that Victim returns: the cell at gone. The holder moves the cell at last, which may be the same, to gone, as
 // after Remove. False when all cells are held.
 func (t *Table) Evict() (gone, last uint32, ok bool) {
-	if gone = t.Coldest(); gone == 0 {
+	if gone = t.Victim(); gone == 0 {
 		return 0, 0, false
 	}
 	t.evictions++
@@ -266,6 +270,7 @@ func (t *Table) Remove(index uint32) (last uint32) {
 func (t *order) remove(index uint32) {
 	t.settle()
 	t.takeOut(index)
+	t.blocks.remove(index)
 	if t.entries.At(index).holds != 0 {
 		t.held--
 	}
@@ -275,6 +280,8 @@ func (t *order) remove(index uint32) {
 	}
 	t.entries.Remove(index, last)
 	t.keys--
+	t.changes.shrink(t.keys)
+	t.blocks.shrink(t.keys)
 }
 
 // rename changes the index that the neighbours of an entry have of it.
@@ -285,6 +292,8 @@ func (t *order) rename(from, to uint32) {
 	case e.place >= inHeap:
 		t.aside[e.place-inHeap] = to
 	}
+	t.changes.rename(from, to)
+	t.blocks.rename(from, to)
 }
 
 // Pin holds the cell of an index until Unpin was called as often as Pin. A
@@ -296,13 +305,14 @@ func (t *order) Pin(index uint32) { t.hold(index, t.entries.At(index).holds+1) }
 func (t *order) Unpin(index uint32) { t.hold(index, t.entries.At(index).holds-1) }
 
 // SetHeld holds the cell of an index, or not any more, beside its pins. It is for
-// holders that ask the cell after each step.
+// holders that ask the cell after each step, and is Stepped as well.
 func (t *order) SetHeld(index uint32, held bool) {
 	holds := t.entries.At(index).holds &^ markedHeld
 	if held {
 		holds |= markedHeld
 	}
 	t.hold(index, holds)
+	t.Stepped(index)
 }
 
 func (t *order) hold(index, holds uint32) {
@@ -315,7 +325,7 @@ func (t *order) hold(index, holds uint32) {
 	if holds != 0 {
 		t.held++
 		if e.place >= inHeap && !e.inList() {
-			t.leave(e)
+			t.hide(index)
 		}
 		return
 	}
@@ -372,7 +382,7 @@ func (t *order) counts(index uint64) Counts {
 	entries := uint64(len(t.entries.pages)) * pageSize * (entryBytes + uint64(t.config.CellBytes))
 	return Counts{
 		Keys: t.keys, Held: t.held, Evictions: t.evictions, Shared: t.shared,
-		Bytes: entries + index + uint64(cap(t.aside))*4 + uint64(t.charged),
+		Bytes: entries + index + uint64(cap(t.aside))*4 + t.changes.bytes() + t.blocks.bytes() + uint64(t.charged),
 	}
 }
 

@@ -111,11 +111,11 @@ func checkStructure(t *testing.T, table *Table) {
 			outside++
 		}
 	}
-	if held != table.held || len(table.aside) > outside {
+	if held != table.held || len(table.aside) > outside || outside != int(table.outside) || len(table.changes.list) > len(table.aside) {
 		t.Fatalf("held %d, counted %d; %d in the heap of %d outside the list", held, table.held, len(table.aside), outside)
 	}
 	for i := 1; i < len(table.aside); i++ {
-		if table.entries.At(table.aside[(i-1)/2]).rank() > table.entries.At(table.aside[i]).rank() {
+		if table.entries.At(table.aside[(i-1)/2]).weight() > table.entries.At(table.aside[i]).weight() {
 			t.Fatalf("the heap is not in order at %d", i)
 		}
 	}
@@ -184,8 +184,8 @@ func TestSizes(t *testing.T) {
 	}
 }
 
-// TestHeldCellsArePassedOnce holds all cells but one: a held cell is passed over
-// once for each time it was used or released, however many keys are evicted.
+// TestHeldCellsArePassedOnce holds all cells but one: a cell is passed over once for
+// each time it was used or released, however many keys are evicted.
 func TestHeldCellsArePassedOnce(t *testing.T) {
 	const keys = 1_000
 	table := newTable(t, Config{Keys: keys})
@@ -196,8 +196,9 @@ func TestHeldCellsArePassedOnce(t *testing.T) {
 			table.Pin(index)
 		}
 	}
-	passes := uint64(keys)
+	passes := uint32(keys)
 	for range 10_000 {
+		passes++
 		if index, how := table.Use(randomHash(rng, false)); how != Evicted || table.Held(index) {
 			t.Fatalf("index %d, how %d", index, how)
 		}

@@ -369,6 +369,24 @@ func (a *algorithm) fresh(c *count, now clock.Mark) bool {
 	return c.mark <= a.warm.read(c.origin(), now) && (a.warm.Over == 0 || a.warm.warmth(c, now) == 0)
 }
 
+// freshAt returns a mark before which a count that is not equivalent to a new one at now
+// is not if nothing but time passes.
+func (a *algorithm) freshAt(c *count, now clock.Mark) clock.Mark {
+	switch a.kind {
+	case FixedWindow:
+		return clock.Mark(c.span)
+	case SlidingCounter:
+		return a.counter.FreshAt(c.counter())
+	case SlidingLog:
+		return a.log.FreshAt(c.log)
+	}
+	full := a.warm.when(c.origin(), c.mark)
+	if full > now || a.warm.Over == 0 {
+		return full
+	}
+	return now.Add(a.warm.warmth(c, now))
+}
+
 // move shifts the marks of the count.
 func (a *algorithm) move(c *count, by time.Duration) {
 	switch a.kind {

@@ -69,16 +69,19 @@ func (m *Machine) BlockedUntil(s *State, now clock.Mark) (clock.Mark, bool) {
 
 // forgets reports whether there is no row at now: a time as long as the last block, and
 // at least the period of the rate, has passed without a refusal.
-func (m *Machine) forgets(s *State, now clock.Mark) bool {
-	if s.line == nil || s.line.streak == (streak{}) {
-		return true
+func (m *Machine) forgets(s *State, now clock.Mark) bool { return now >= m.forgetsAt(s) }
+
+// forgetsAt returns the mark from which on there is no row.
+func (m *Machine) forgetsAt(s *State) clock.Mark {
+	if s.line == nil || s.line.streak == (streak{}) || m.block == nil {
+		return clock.Always
 	}
 	k := &s.line.streak
 	good := m.config.Period
 	if k.blocks > 0 {
 		good = max(good, m.block.Nominal(k.blocks))
 	}
-	return now >= k.until.Add(good)
+	return k.until.Add(good)
 }
 
 // tryBlocking is try of a limiter with blocks.
@@ -89,7 +92,7 @@ func (m *Machine) tryBlocking(answer *reducer.Answer, s *State, a *reducer.Actio
 	m.ask(answer, s, a, now)
 	switch {
 	case answer.Reason == reducer.ReasonRate:
-		m.exceed(answer, s, now)
+		m.exceed(answer, s, a, now)
 	case s.line == nil || answer.Verdict != reducer.Admit || a.Cost == 0:
 	case m.forgets(s, now):
 		s.line.streak = streak{}
@@ -122,8 +125,9 @@ func (m *Machine) barred(answer *reducer.Answer, s *State, cost uint32, now cloc
 	return true
 }
 
-// exceed counts a refusal, and begins a block after the last one of a row.
-func (m *Machine) exceed(answer *reducer.Answer, s *State, now clock.Mark) {
+// exceed counts a refusal, and begins a block after the last one of a row, or a later one
+// where that may begin none.
+func (m *Machine) exceed(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
 	if s.line == nil {
 		s.line = &line{}
 	}
@@ -132,7 +136,7 @@ func (m *Machine) exceed(answer *reducer.Answer, s *State, now clock.Mark) {
 		*k = streak{}
 	}
 	k.until = now
-	if k.refused = tally.Inc(k.refused); k.refused >= m.config.Block.After {
+	if k.refused = tally.Inc(k.refused); k.refused >= m.config.Block.After && a.Blocks() {
 		k.refused, k.blocks = 0, tally.Inc(k.blocks)
 		k.until = now.Add(m.block.Nominal(k.blocks))
 		answer.Mark = max(answer.Mark, k.until)

@@ -6,6 +6,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/slidinglog"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -341,6 +342,28 @@ func (m *Machine) Unused(s *State, now clock.Mark) bool {
 	now = max(now, s.Last)
 	return s.Waiting() == 0 && m.algorithm.fresh(&s.count, now) && (m.block == nil || m.forgets(s, now))
 }
+
+// Class implements cell.Machine: a limit is used up while it refuses a cost of 1.
+func (m *Machine) Class(s *State, now clock.Mark) (keyed.Class, clock.Mark) {
+	now = max(now, s.Last)
+	if until, blocked := m.blockedUntil(s, now); blocked {
+		return keyed.Blocked, until
+	}
+	if turn := m.algorithm.turn(&s.count, 1, now); turn > now {
+		return keyed.UsedUp, turn
+	}
+	if m.Unused(s, now) {
+		return keyed.Unused, clock.Never
+	}
+	at := max(m.algorithm.freshAt(&s.count, now), m.forgetsAt(s))
+	if at <= now {
+		at = now.Add(1)
+	}
+	return keyed.InUse, at
+}
+
+// Blocks reports whether a limiter begins blocks.
+func (m *Machine) Blocks() bool { return m.block != nil }
 
 // AppendText implements reducer.Cell, as in "free 0/10 waiting 2" and "free 3/10 blocked
 // until 1m30s".

@@ -64,14 +64,16 @@ func (s *State) covers(now clock.Mark) bool { return s.Span > 0 && now.Sub(s.Sta
 // over reports that no window has begun, or that two windows passed after the
 // last one that had an admission.
 func (m *Machine) over(s *State, now clock.Mark) bool {
-	if s.Span == 0 {
-		return true
-	}
+	return s.Span == 0 || now >= m.FreshAt(*s)
+}
+
+// FreshAt returns the mark from which on nothing that was counted in a window counts.
+func (m *Machine) FreshAt(s State) clock.Mark {
 	end := s.Start.Add(s.Span)
 	for range 2 - s.Idle {
 		end = end.Add(m.period)
 	}
-	return now >= end
+	return end
 }
 
 // at returns the state with the window that now lies in.

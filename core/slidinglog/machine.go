@@ -144,6 +144,15 @@ func (m *Machine) Charge(l *Log, permits uint64, now clock.Mark) {
 // Fresh reports that no admission counts.
 func (m *Machine) Fresh(l *Log, now clock.Mark) bool { return l.live(now) == l.Len() }
 
+// FreshAt returns the mark at which the last entry of a log stops counting.
+func (m *Machine) FreshAt(l *Log) clock.Mark {
+	all := l.entries()
+	if len(all) == 0 {
+		return clock.Always
+	}
+	return all[len(all)-1].ends
+}
+
 // AppendText appends the log at now for people, as in "used 3/10".
 func (m *Machine) AppendText(dst []byte, l *Log, now clock.Mark) []byte {
 	dst = append(dst, "used "...)

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -48,6 +49,12 @@ func (b *bucket) Wake() clock.Mark { return clock.Never }
 
 // Fresh implements cell.Cell.
 func (b *bucket) Fresh(now clock.Mark) bool { return b.s.fresh(b.index, now) }
+
+// Class implements cell.Cell.
+func (b *bucket) Class(now clock.Mark) (keyed.Class, clock.Mark) {
+	state := b.s.bucket(b.index)
+	return b.s.config.Bucket.Class(&state, now)
+}
 
 // Held implements cell.Cell.
 func (b *bucket) Held() bool { return false }

@@ -115,18 +115,22 @@ func (c *Cells) add(s *shard, h keyed.Hash, key string) (Ref, keyed.Use) {
 	for freed := false; ; freed = true {
 		s.charge(key, 1)
 		s.trim()
-		coldest := s.table.Coldest()
+		if s.config.Reuse {
+			if coldest := s.table.Coldest(); coldest != keyed.Spare && s.fresh(coldest, s.last) {
+				return s.reuse(coldest, h, key), keyed.Added
+			}
+		}
 		switch {
-		case coldest != keyed.Spare && s.config.Reuse && s.fresh(coldest, s.last):
-			s.forget(coldest)
-			s.table.Replace(coldest, h)
-			return s.begin(coldest, key), keyed.Added
 		case c.takeRoom(s):
 			index, _ := s.table.Add(h, true)
 			s.grow(index)
 			return s.begin(index, key), keyed.Added
-		case coldest != keyed.Spare && s.config.WhenFull == keyed.FullEvict:
-			s.lose(coldest)
+		case s.config.WhenFull == keyed.FullEvict && s.table.Victim() != keyed.Spare:
+			victim := s.table.Victim()
+			if s.config.Reuse && s.fresh(victim, s.last) {
+				return s.reuse(victim, h, key), keyed.Added
+			}
+			s.lose(victim)
 			index, _ := s.table.Add(h, false)
 			return s.begin(index, key), keyed.Evicted
 		case freed || s.config.WhenFull == keyed.FullShare:

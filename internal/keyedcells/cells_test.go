@@ -32,6 +32,8 @@ func (p *place) Held() bool { return p.taken }
 
 func (p *place) Fresh(clock.Mark) bool { return !p.taken }
 
+func (p *place) Class(clock.Mark) (keyed.Class, clock.Mark) { return keyed.Steady(!p.taken) }
+
 // places counts what it makes.
 type places struct{ made atomic.Int64 }
 

@@ -51,7 +51,7 @@ func (s *shard) adopt(next *Config, now clock.Mark, adopt Adopt) {
 	if old.Bucket == nil && s.held() {
 		own.Bucket = nil // waiters keep their places
 	}
-	next, s.config = &own, &own
+	next, s.config, s.blocks = &own, &own, cell.Blocks(own.Maker)
 	s.grow(s.table.Len())
 	for index := range s.table.Len() + 1 {
 		switch {
@@ -59,6 +59,7 @@ func (s *shard) adopt(next *Config, now clock.Mark, adopt Adopt) {
 		case old.Bucket != nil && next.Bucket != nil:
 			state := next.Bucket.Adopt(s.bucket(index), old.Bucket, s.last, &s.out)
 			s.setBucket(index, &state)
+			s.table.Stepped(index)
 		default:
 			s.set(index, adopt(Ref{s, index}, s.thaw(old, index), next.Maker))
 		}
@@ -90,12 +91,13 @@ func (s *shard) thaw(config *Config, index uint32) cell.Cell {
 func (s *shard) set(index uint32, c cell.Cell) {
 	if s.config.Bucket == nil {
 		*s.cells.At(index) = c
-		s.table.SetHeld(index, c.Held())
+		s.note(index)
 		return
 	}
 	if _, state := limiter.Of(c); state != nil {
 		s.setBucket(index, state)
 	}
+	s.table.Stepped(index)
 }
 
 // reshard moves all cells into another number of shards.
@@ -150,6 +152,9 @@ func (s *shard) carry(index uint32, from *shard, old uint32) {
 	s.grow(index)
 	if s.config.Bucket == nil {
 		*s.cells.At(index) = from.thaw(from.config, old)
+		if index != keyed.Spare {
+			s.note(index)
+		}
 	} else {
 		state := from.bucket(old)
 		s.setBucket(index, &state)

@@ -17,7 +17,7 @@
 // bytes, or 24 in a shard where permits have been returned. All others are values of
 // cell.Cell.
 //
-// A cell that is Held is not evicted. When all cells are held, and with
+// A cell that is Held is not evicted; which of the others is, keyed.Table says. When all cells are held, and with
 // keyed.FullShare whenever the step has its maximum of keys, new keys share the spare
 // cell. With Config.Reuse a new key gets the least recently used cell when that
 // is fresh, before the step grows or evicts. That does not count as an eviction:

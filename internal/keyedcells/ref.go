@@ -16,10 +16,21 @@ type Ref struct {
 // Unlock unlocks the shard, after it has noted whether the cell is held.
 func (r Ref) Unlock() {
 	s := r.s
-	if s.config.Bucket == nil && r.index != keyed.Spare {
+	if s.config.Bucket != nil {
+		s.table.Stepped(r.index)
+	} else if r.index != keyed.Spare {
 		s.note(r.index)
 	}
 	s.mu.Unlock()
+}
+
+// Acquire returns an acquire as the cell is to be asked: it begins no block where as many
+// keys as may be have one.
+func (r Ref) Acquire(a reducer.Action) reducer.Action {
+	if s := r.s; s.blocks && r.index != keyed.Spare && !s.table.MayBlock() {
+		return a.WithoutBlock()
+	}
+	return a
 }
 
 // Cell returns the cell, valid until Unlock. That of a token bucket is a view of

@@ -17,6 +17,7 @@ type shard struct {
 	mu     sync.Mutex
 	moved  bool // its keys are in other shards
 	shares bool // it has the spare cell
+	blocks bool // its cells may block
 	rests  bool // a token bucket has more than its TAT
 	last   clock.Mark
 	config *Config
@@ -41,18 +42,25 @@ func (c *Cells) newShards(config Config) []shard {
 	bounds := config.bounds(len(shards))
 	for i := range shards {
 		s := &shards[i]
-		s.owner, s.config, s.last = c, &config, clock.Always
+		s.owner, s.config, s.last, s.blocks = c, &config, clock.Always, cell.Blocks(config.Maker)
 		// The bounds are checked.
 		table, _ := keyed.New(bounds)
 		s.table = *table
+		s.table.SetHolder(s)
 		s.grow(keyed.Spare)
 	}
 	return shards
 }
 
+// looseKeys is how many keys a step has whose order of use is not exact, see
+// keyed.Config.Loose.
+const looseKeys = 256
+
 // bounds returns the bounds of one of so many tables. The owner counts the keys.
 func (c Config) bounds(shards int) keyed.Config {
 	b := c.Config
+	b.Part = keyed.ShardKeys(b.Keys, shards, shards-1)
+	b.Loose = b.Keys >= looseKeys && !cell.Blocks(c.Maker)
 	b.Keys, b.Bytes = keyed.MaxKeys, b.Bytes/uint64(shards)
 	switch {
 	case c.Bucket == nil:
@@ -96,6 +104,24 @@ func (s *shard) begin(index uint32, key string) Ref {
 	return Ref{s, index}
 }
 
+// reuse gives the cell of a key, which is as good as a new one, to another key.
+func (s *shard) reuse(index uint32, h keyed.Hash, key string) Ref {
+	s.forget(index)
+	s.table.Replace(index, h)
+	return s.begin(index, key)
+}
+
+// Now implements keyed.Holder.
+func (s *shard) Now() clock.Mark { return s.last }
+
+// Class implements keyed.Holder.
+func (s *shard) Class(index uint32) (keyed.Class, clock.Mark) {
+	if s.config.Bucket == nil {
+		return (*s.cells.At(index)).Class(s.last)
+	}
+	return (&bucket{s, index}).Class(s.last)
+}
+
 // charge counts the memory of a key that is kept, or no longer.
 func (s *shard) charge(key string, times int64) {
 	if s.config.Names {
@@ -121,14 +147,14 @@ func (s *shard) forget(index uint32) {
 	}
 }
 
-// evict removes the least recently used key, and returns false when all its
-// cells are held.
+// evict removes the key that the table says, and returns false when all its cells are
+// held.
 func (s *shard) evict() bool {
-	coldest := s.table.Coldest()
-	if coldest == keyed.Spare {
+	victim := s.table.Victim()
+	if victim == keyed.Spare {
 		return false
 	}
-	s.lose(coldest)
+	s.lose(victim)
 	gone, last, _ := s.table.Evict()
 	s.drop(gone, last)
 	return true
@@ -159,8 +185,15 @@ func (s *shard) trim() {
 	}
 }
 
-// note notes whether a cell is held.
-func (s *shard) note(index uint32) { s.table.SetHeld(index, (*s.cells.At(index)).Held()) }
+// note notes whether a cell is held, and until when it blocks.
+func (s *shard) note(index uint32) {
+	c := *s.cells.At(index)
+	s.table.SetHeld(index, c.Held())
+	if s.blocks || s.table.AnyBlock() {
+		class, until := c.Class(s.last)
+		s.table.SetBlock(index, class == keyed.Blocked, until)
+	}
+}
 
 func (s *shard) fresh(index uint32, now clock.Mark) bool {
 	if s.config.Bucket == nil {

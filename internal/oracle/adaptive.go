@@ -108,3 +108,7 @@ func (a *adaptiveCell) configure(config mechanism.Config) {
 	a.cfg = config.(cfg.Config)
 	a.keep()
 }
+
+func (a *adaptiveCell) unused(now int64) bool {
+	return a.limit.Cmp(places(a.cfg.Initial)) == 0 && (!a.fell || a.fallen < now)
+}

@@ -47,7 +47,7 @@ func (l *limitCell) judged(a *answer, now int64) {
 	case a.reason == "rate":
 		l.row.refusals++
 		l.row.over, l.row.blocked = now, false
-		if l.row.refusals >= int(l.cfg.Block.After) {
+		if l.row.refusals >= int(l.cfg.Block.After) && l.mayBlock(now) {
 			l.row.refusals, l.row.blocked = 0, true
 			l.row.blocks++
 			l.row.over = after(now, l.lasts(l.row.blocks))

@@ -394,3 +394,25 @@ func (b *breakerCell) configure(c cfg.Config, now int64) {
 		b.until, b.sum = never, 0
 	}
 }
+
+// unused says that a breaker, of which no probe is out, was not asked, or has the mode of
+// a new one and counted nothing. Where outcomes count for a time, that has begun.
+func (b *breakerCell) unused() bool {
+	if !b.known {
+		return true
+	}
+	if b.generation > 1 || b.phase != phase(b.cfg.Initial) || b.phase == open || b.phase == halfOpen {
+		return false
+	}
+	if b.phase == forcedOpen || b.phase == forcedClosed {
+		return true
+	}
+	n := len(b.votes)
+	switch b.cfg.Window {
+	case cfg.Time:
+		return false
+	case cfg.Consecutive:
+		return (n == 0 || !b.votes[n-1].failed) && (b.cfg.SlowConsecutive == 0 || n == b.row || !b.votes[n-1].slow)
+	}
+	return n == 0
+}

@@ -74,3 +74,5 @@ func (b *tokenBucket) configure(cfg limiter.Config, now int64) {
 	debt := max(0, b.tat-now-capacity(old)*interval(old))
 	b.tat = now + (capacity(cfg)-carried+(debt+interval(old)-1)/interval(old))*interval(cfg)
 }
+
+func (b *tokenBucket) unused(now int64) bool { return b.tat <= now }

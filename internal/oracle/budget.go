@@ -190,3 +190,8 @@ func (b *budgetCell) configure(c cfg.Config) {
 	}
 	b.cfg = c
 }
+
+// unused says that nothing was counted yet, and that no token is missing.
+func (b *budgetCell) unused() bool {
+	return !b.known && (b.left == nil || b.left.Cmp(tokensOf(b.cfg.Tokens)) == 0)
+}

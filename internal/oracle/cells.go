@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"slices"
 	"strconv"
 
 	"github.com/sluice-go/sluice/core/breaker"
@@ -14,16 +15,18 @@ import (
 
 // group is the cells of one step, shared by all plans in which it was matched.
 type group struct {
-	step  pipeline.Step
-	cells []*cell // one for each key that has a cell of its own
-	spare *cell   // for the keys that have none, once there was such a key
-	uses  int
+	engine *Engine
+	step   pipeline.Step
+	cells  []*cell // one for each key that has a cell of its own
+	spare  *cell   // for the keys that have none, once there was such a key
+	uses   int
 }
 
 // cell is the state of one step for one value of `per`. One field is set.
 type cell struct {
 	key      string
-	used     int // the number of its last use
+	used     int  // the number of its last use
+	passed   bool // it was old enough for an eviction, or held or blocked then, and was not used since
 	limit    *limitCell
 	breaker  *breakerCell
 	bulkhead *bulkheadCell
@@ -41,6 +44,8 @@ type guard interface {
 	// of an attempt that was admitted at a mark, or with none.
 	take(cost int64) func(outcome string, since, now int64)
 	held() bool
+	// unused reports whether it decides as a new one.
+	unused(now int64) bool
 	configure(config mechanism.Config)
 }
 
@@ -111,19 +116,22 @@ func (g *group) find(event Event) *cell {
 			return c
 		}
 	}
-	if g.full() && g.victim() == nil {
+	if g.full() && !g.evicts() {
 		return g.spare
 	}
 	return nil
 }
 
+// evicts reports whether there is a cell that a new key would take.
+func (g *group) evicts() bool {
+	return g.step.WhenFull == pipeline.FullEvict && slices.ContainsFunc(g.cells, func(c *cell) bool { return !c.held() })
+}
+
 func (g *group) full() bool { return len(g.cells) >= g.keys() }
 
 // use returns the cell for an acquire of the call. A new key beyond `keys` takes
-// the cell of the least recently used key, and the spare cell if there is none
-// to take. Readings: a key that shares gets a cell of its own as soon as it can
-// have one, and the least recently used cell is evicted even when fewer than half
-// of `keys` others were used since, because more than half are held.
+// the cell of another key, and the spare cell if there is none to take. Reading: a key
+// that shares gets a cell of its own as soon as it can have one.
 func (g *group) use(event Event) *cell {
 	c := g.find(event)
 	if c == nil {
@@ -140,29 +148,102 @@ func (g *group) use(event Event) *cell {
 		}
 	}
 	g.uses++
-	c.used = g.uses
+	c.used, c.passed = g.uses, false
 	return c
 }
 
 // shrink evicts cells until there are at most n, or none that can be.
 func (g *group) shrink(n int) {
-	for len(g.cells) > n && g.victim() != nil {
+	for len(g.cells) > n && g.evicts() {
 		g.evict(g.victim())
 	}
 }
 
-// victim returns the cell that a new key would take, or nil.
+// victim returns the cell that a new key takes, where there is one. A cell is old enough
+// when at least half of all keys, with the new one, were used after it. Of those that are,
+// and not held, one of the least class goes, and of these the least recently used.
+// Readings: where there is none without a running block, the least recently used one of
+// the others goes; what is passed over then stays old enough until its next use.
 func (g *group) victim() *cell {
-	var oldest *cell
-	for _, c := range g.cells {
-		if !c.held() && (oldest == nil || c.used < oldest.used) {
-			oldest = c
+	byUse := slices.SortedFunc(slices.Values(g.cells), func(a, b *cell) int { return a.used - b.used })
+	fresh := 0
+	for _, c := range byUse {
+		if !c.passed {
+			fresh++
 		}
 	}
-	if g.step.WhenFull == pipeline.FullShare {
-		return nil
+	var victim *cell
+	for _, c := range byUse {
+		oldEnough := c.passed || 2*fresh >= len(g.cells)
+		if !oldEnough && victim != nil && g.class(victim) < blocked {
+			break
+		}
+		if !c.passed {
+			c.passed = true
+			fresh--
+		}
+		if !c.held() && (victim == nil || g.class(c) < g.class(victim)) {
+			victim = c
+		}
 	}
-	return oldest
+	return victim
+}
+
+// The classes of cells that are not held.
+const (
+	unused = iota
+	inUse
+	usedUp
+	blocked
+)
+
+// class returns what is lost with a cell.
+func (g *group) class(c *cell) int {
+	now := g.engine.now
+	switch l := c.limit; {
+	case l != nil && l.blocked(now):
+		return blocked
+	case l != nil && l.meter.earliest(1, now) > now:
+		return usedUp
+	case c.unused(now):
+		return unused
+	case c.breaker != nil && (c.breaker.phase == open || c.breaker.phase == halfOpen || c.breaker.phase == forcedOpen):
+		return usedUp
+	}
+	return inUse
+}
+
+// unused reports whether the cell, which is not held, decides as a new one.
+func (l *cell) unused(now int64) bool {
+	switch {
+	case l.limit != nil:
+		l.limit.pardon(now)
+		return l.limit.row == (row{}) && l.limit.meter.unused(now)
+	case l.breaker != nil:
+		return l.breaker.unused()
+	case l.budget != nil:
+		return l.budget.unused()
+	case l.hedge != nil:
+		return len(l.hedge.samples) == 0 && (l.hedge.budget == nil || l.hedge.budget.unused())
+	case l.guard != nil:
+		return l.guard.unused(now)
+	}
+	return true
+}
+
+// mayBlock reports whether a refusal of a cell may begin a block: at most half of `keys`
+// have one.
+func (g *group) mayBlock(c *cell, now int64) bool {
+	if len(g.step.Per) == 0 || g.step.WhenFull == pipeline.FullShare || c == g.spare {
+		return true
+	}
+	n := 0
+	for _, other := range g.cells {
+		if other.limit.blocked(now) {
+			n++
+		}
+	}
+	return n < g.keys()/2
 }
 
 // evict removes a cell. Permits that were granted by it name a cell that is no
@@ -199,6 +280,7 @@ func (g *group) newCell() *cell {
 	switch cfg := g.step.Config.(type) {
 	case limiter.Config:
 		c.limit = newLimit(cfg)
+		c.limit.mayBlock = func(now int64) bool { return g.mayBlock(c, now) }
 	case breaker.Config:
 		c.breaker = &breakerCell{cfg: cfg, until: never, lastDelay: -1}
 	case bulkhead.Config:

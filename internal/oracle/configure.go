@@ -44,7 +44,7 @@ func (e *Engine) compile(t *tenant, policy pipeline.Policy) *plan {
 		}
 		g := e.matched(t, s)
 		if g == nil {
-			g = &group{step: s}
+			g = &group{engine: e, step: s}
 			e.groups = append(e.groups, g)
 			if (s.Kind() == pipeline.Limit || newGuard(s.Config) != nil) && len(s.Per) == 0 {
 				// A limiter without `per` is full from the start on, and a

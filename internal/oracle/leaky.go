@@ -52,3 +52,5 @@ func (l *leakyBucket) free(now int64) int64 {
 // before which no call departs stays, because a retry delay that was given stays
 // correct.
 func (l *leakyBucket) configure(cfg limiter.Config, _ int64) { l.cfg = cfg }
+
+func (l *leakyBucket) unused(now int64) bool { return l.next <= now }

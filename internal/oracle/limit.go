@@ -9,6 +9,8 @@ type limitCell struct {
 	era   int // number of the algorithm, of which there is a new one by configure
 	queue queue
 	row   row
+	// mayBlock reports whether a refusal may begin a block.
+	mayBlock func(now int64) bool
 }
 
 // meter is one of the algorithms.
@@ -24,6 +26,8 @@ type meter interface {
 	// free returns how many whole permits could be taken now.
 	free(now int64) int64
 	configure(cfg limiter.Config, now int64)
+	// unused reports whether a new one would decide the same.
+	unused(now int64) bool
 	clone() meter
 }
 

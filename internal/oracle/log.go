@@ -94,3 +94,7 @@ func (s *slidingLog) free(now int64) int64 { return max(0, int64(s.cfg.Count)-s.
 // duration that was set when it was made, because a retry delay that was given stays
 // correct.
 func (s *slidingLog) configure(cfg limiter.Config, _ int64) { s.cfg = cfg }
+
+func (s *slidingLog) unused(now int64) bool {
+	return !slices.ContainsFunc(s.admissions, func(a admission) bool { return now < a.ends })
+}

@@ -157,3 +157,10 @@ func (s *slidingCounter) configure(cfg limiter.Config, now int64) {
 	s.roll(now)
 	s.cfg = cfg
 }
+
+// unused says that two windows have passed without an admission.
+func (s *slidingCounter) unused(now int64) bool {
+	c := s.clone().(*slidingCounter)
+	c.roll(now)
+	return len(c.windows) == 0
+}

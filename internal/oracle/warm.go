@@ -138,3 +138,10 @@ func (l *limitCell) warmOrNot(now int64) {
 		}
 	}
 }
+
+// unused says that the bucket is full and cold.
+func (b *warmBucket) unused(now int64) bool {
+	c := *b
+	c.count(now)
+	return c.tat <= c.clock && c.use == 0
+}

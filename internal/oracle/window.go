@@ -65,3 +65,5 @@ func (f *fixedWindow) free(now int64) int64 {
 
 // configure changes the count at once and the duration with the next window.
 func (f *fixedWindow) configure(cfg limiter.Config, _ int64) { f.cfg = cfg }
+
+func (f *fixedWindow) unused(now int64) bool { return !f.open(now) }

@@ -178,7 +178,7 @@ func (c *StepCells) exit(h keyed.Handle, p reducer.Permit, now clock.Mark) bool 
 func (c *StepCells) ask(key string, a reducer.Action, now clock.Mark) (reducer.Answer, keyed.Handle) {
 	x, at := c.use(key, now)
 	h := x.ref.Handle()
-	return x.do(a, at), h
+	return x.do(x.ref.Acquire(a), at), h
 }
 
 // acquire is LockedCell.Acquire for a key. The question is one use of the key
@@ -198,7 +198,7 @@ func (c *StepCells) acquire(ref *keyRef, a reducer.Action, now clock.Mark, ready
 	}
 	x.catchUp(at)
 	a.ID = x.queue.number()
-	answer, ref.handle = x.cell.Step(a, at, x.out), x.ref.Handle()
+	answer, ref.handle = x.cell.Step(x.ref.Acquire(a), at, x.out), x.ref.Handle()
 	if answer.Verdict == reducer.Wait {
 		if x.queue == nil {
 			x.addQueue()

@@ -151,6 +151,9 @@ func (l *log) call(at int64) {
 	e := oracle.Event{At: at, Op: "call", ID: id, Cost: of(l.maker, uint32(1), 1, 1, 1, 1, 1, 1, 1, 1, 2, 2, 2, 2, 3, 3, 0, 5)}
 	if l.chance(60) {
 		e.Key = of(l.maker, "a", "b", "c")
+		if l.keyed && l.chance(50) {
+			e.Key = of(l.maker, "d", "e", "f", "g")
+		}
 	}
 	if l.chance(60) {
 		e.Attributes = map[string]string{"header:x": of(l.maker, "", "a", "b")}

@@ -178,7 +178,7 @@ func (m *maker) condition() (c condition.Condition) {
 func (m *maker) keys(s *pipeline.Step) {
 	s.Keys, s.WhenFull, s.Missing = 0, pipeline.FullEvict, pipeline.MissingShare
 	if m.chance(60) {
-		s.Keys = uint32(m.upTo(3))
+		s.Keys = uint32(m.upTo(5))
 	}
 	if m.chance(30) {
 		s.WhenFull = pipeline.FullShare
