@@ -3,6 +3,7 @@ package sluice_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"log/slog"
 	"strings"
 	"testing"
@@ -13,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/sluice-go/sluice"
+	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -46,6 +48,59 @@ func TestReloadKeepsState(t *testing.T) {
 		require.Error(t, do(p, fails))
 		assert.Equal(t, "open", state(t, p, "breaker").Mode)
 	})
+}
+
+// TestRateChangedAgainAndAgain changes a rate between 240 and 241 an hour every 10 seconds,
+// more often than a permit refills: the limit goes on to admit.
+func TestRateChangedAgainAndAgain(t *testing.T) {
+	step := func(n int, more string) string {
+		return fmt.Sprintf("limit: {rate: %d/1h, burst: 3%s}", 240+n%2, more)
+	}
+	config := func(n int) limiter.Config {
+		return limiter.Config{Count: uint32(240 + n%2), Period: time.Hour, Burst: 3}
+	}
+	reloads := func(more string) func(*testing.T) (func() bool, func(int)) {
+		return func(t *testing.T) (func() bool, func(int)) {
+			set, p := loaded(t, step(0, more))
+			ask := func() bool {
+				_, err := sluice.DoWith(t.Context(), p, sluice.Request{Key: "ann"}, ok)
+				return err == nil
+			}
+			return ask, func(n int) { reload(t, set, step(n, more)) }
+		}
+	}
+	for name, begin := range map[string]func(*testing.T) (ask func() bool, change func(n int)){
+		"reload": reloads(""),
+		"keyed":  reloads(", per: key"),
+		"queue":  reloads(", wait: 1ms"),
+		"handle": func(t *testing.T) (func() bool, func(int)) {
+			_, p := loaded(t, step(0, ""))
+			return func() bool { return do(p, ok) == nil }, func(n int) { require.NoError(t, p.Step("limit").Configure(config(n))) }
+		},
+		"alone": func(t *testing.T) (func() bool, func(int)) {
+			l, err := sluice.NewLimiter(config(0))
+			require.NoError(t, err)
+			return l.Allow, func(n int) { require.NoError(t, l.Configure(config(n))) }
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
+				ask, change := begin(t)
+				admitted := 0
+				for n := range 360 {
+					for range 10 {
+						if ask() {
+							admitted++
+						}
+						time.Sleep(time.Second)
+					}
+					change(n + 1)
+				}
+				// The burst, and 240.5 in an hour.
+				assert.Equal(t, 243, admitted)
+			})
+		})
+	}
 }
 
 // TestCallsKeepTheirPlan changes the policy under calls that run, wait and sleep.

@@ -10,6 +10,7 @@ import (
 	"github.com/sluice-go/sluice/core/bulkhead"
 	"github.com/sluice-go/sluice/core/cell"
 	"github.com/sluice-go/sluice/core/limiter"
+	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -270,6 +271,70 @@ func G16Breaker(m machine, h history) error {
 	return c.compare(m, c.next.breaker.Probes <= c.was.breaker.Probes, c.next.breaker.Probes >= c.was.breaker.Probes)
 }
 
+// L20: a limit whose rate changes again and again, and which is asked at every instant at
+// which it would admit, admits at least what its least rate gives, and at most what its
+// greatest one does.
+func L20(m machine, h history) error {
+	const scale = 1_000 // what a change rounds is far below an interval
+	base := m.draw(h)
+	draw := func(w uint64) config { // rates that are near each other
+		c := base
+		c.limit.Period = c.limit.Period*scale - time.Duration(w%uint64(c.limit.Period*scale/8))
+		if w>>20%4 == 0 && c.limit.Algorithm == limiter.TokenBucket {
+			c.limit.Burst = 1 + uint32(w>>22%4)
+		}
+		return c
+	}
+	c := draw(h.word(1))
+	cell, now := c.maker(m.kind).New(start), start
+	admitted, changes := int64(0), 0
+	least, most := c.limit, c.limit // of each setting
+	for _, w := range h.steps() {
+		until := now + 1 + clock.Mark(w>>24%uint64(2*interval(c.limit)))
+		for now < until {
+			x := cell.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, now, nil)
+			switch {
+			case x.Verdict == reducer.Admit:
+				admitted++
+			case x.Mark >= until:
+				now = until
+			default:
+				now = x.Mark
+			}
+		}
+		next := draw(w)
+		cell = m.reconfigure(next.maker(m.kind), cell, now, nil)
+		c = next
+		changes++
+		least.Count, most.Count = min(least.Count, c.limit.Count), max(most.Count, c.limit.Count)
+		least.Period, most.Period = max(least.Period, c.limit.Period), min(most.Period, c.limit.Period)
+		most.Burst = max(most.Burst, c.limit.Burst)
+	}
+	passed := now.Sub(start)
+	if changes > 20 {
+		m.meet()
+	}
+	low, high := int64(passed)/interval(least), int64(most.Admits(passed))
+	if least.Algorithm == limiter.FixedWindow || least.Algorithm == limiter.SlidingLog {
+		low = int64(passed/least.Period) * int64(least.Count)
+	}
+	if admitted < low || admitted > high {
+		return fmt.Errorf("L20: after %d changes in %v it has admitted %d, not %d to %d", changes, passed, admitted, low, high)
+	}
+	return nil
+}
+
+// wholePermits applies a configuration of a token bucket with the whole permits that are
+// free, and forgets the part of the next one that has refilled.
+func wholePermits(next cell.Maker, old cell.Cell, now clock.Mark) cell.Cell {
+	free := old.Step(reducer.Action{Kind: reducer.Peek}, now, nil).Free
+	made := next.New(now)
+	m, state := limiter.Of(made)
+	c := m.Config()
+	state.SetBucket(tokenbucket.State{TAT: now + clock.Mark(int64(c.Burst-min(free, c.Burst))*interval(c))})
+	return made
+}
+
 // forgets applies a configuration with a new state in place of the old one.
 func forgets(next cell.Maker, _ cell.Cell, now clock.Mark) cell.Cell { return next.New(now) }
 
@@ -280,10 +345,12 @@ func (m machine) configured(name string, adopt func(next cell.Maker, old cell.Ce
 	return m
 }
 
-// configureLines are G16 for each mechanism.
+// configureLines are G16 for each mechanism, and L20.
 var configureLines = []property{
 	{"G16", "a lowered limit never admits more, at once or later; a raised one admits no less at once; waiters keep their places", G16Limit,
 		join(algorithms, queued), bucket.configured("starts with a new state when it is reconfigured", forgets)},
+	{"L20", "a limit that is reconfigured again and again in a window admits at least the least of its rates x the window, and at most what its greatest one would", L20,
+		[]machine{bucket, leaky, fixed, logged}, bucket.configured("carries whole permits alone when it is reconfigured", wholePermits)},
 	{"G16", "a reconfigured bulkhead keeps its holders, and admits no call until they are fewer than a lowered maximum", G16Bulkhead,
 		[]machine{places}, places.configured("forgets its holders", forgets)},
 	{"G16", "a reconfigured breaker keeps its state and its deadline, and a changed window starts without outcomes; fewer probes never admit more, more probes never less", G16Breaker,

@@ -45,7 +45,7 @@ func TestMaxSize(t *testing.T) {
 	}{
 		{"token bucket", limit(limiter.TokenBucket, 1_000, 0), 41, 8, seconds(1)},
 		{"token bucket with a queue", limit(limiter.TokenBucket, 1_000, seconds(1)), 51, 17, seconds(1)},
-		{"fixed window", limit(limiter.FixedWindow, 1_000, 0), 45, 8, seconds(1)},
+		{"fixed window", limit(limiter.FixedWindow, 1_000, 0), 49, 8, seconds(1)},
 		{"sliding counter", limit(limiter.SlidingCounter, 1_000, 0), 51, 8, seconds(1)},
 		{"sliding log of 10", limit(limiter.SlidingLog, 10, 0), 104, 30, seconds(3)},
 		{"leaky bucket", limit(limiter.LeakyBucket, 1_000, 0), 33, 8, seconds(1)},

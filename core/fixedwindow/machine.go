@@ -59,6 +59,8 @@ type State struct {
 	Start, End clock.Mark
 	// Used permits of the window. More than the count only by Charge.
 	Used uint32
+	// Count of the window: that of the machine at its opening, 0 without a window.
+	Count uint32
 	// Number of the window, which its permits name.
 	Number uint64
 }
@@ -76,8 +78,12 @@ func (m *Machine) entered(s State, now clock.Mark) State {
 	if s.open(now) {
 		return s
 	}
-	return State{Start: min(now, clock.Never-1), End: m.endOf(now), Number: s.Number + 1}
+	return State{Start: min(now, clock.Never-1), End: m.endOf(now), Count: m.count, Number: s.Number + 1}
 }
+
+// countOf returns the permits of an open window: a lower count of another configuration
+// holds at once, a higher one from the next window on.
+func (m *Machine) countOf(s *State) uint32 { return min(s.Count, m.count) }
 
 // endOf returns the end of a window that opens at now.
 func (m *Machine) endOf(now clock.Mark) clock.Mark {
@@ -95,7 +101,7 @@ func (m *Machine) Turn(s State, cost uint32, now clock.Mark) clock.Mark {
 		return now
 	case cost > m.count:
 		return clock.Never
-	case !s.open(now) || uint64(s.Used)+uint64(cost) <= uint64(m.count):
+	case !s.open(now) || uint64(s.Used)+uint64(cost) <= uint64(m.countOf(&s)):
 		return now
 	}
 	return s.End
@@ -114,7 +120,7 @@ func (m *Machine) Take(s State, cost uint32, now clock.Mark) (State, bool) {
 			return s, false
 		}
 		s = m.entered(s, now)
-	case uint64(s.Used)+uint64(cost) > uint64(m.count):
+	case uint64(s.Used)+uint64(cost) > uint64(m.countOf(&s)):
 		return s, false
 	}
 	s.Used += cost
@@ -126,13 +132,14 @@ func (m *Machine) Free(s State, now clock.Mark) uint32 {
 	if !s.open(now) {
 		return m.count
 	}
-	return m.count - min(s.Used, m.count)
+	count := m.countOf(&s)
+	return count - min(s.Used, count)
 }
 
 // Drain discards the permits that are free at now.
 func (m *Machine) Drain(s State, now clock.Mark) State {
 	s = m.entered(s, now)
-	s.Used = max(s.Used, m.count)
+	s.Used = max(s.Used, m.countOf(&s))
 	return s
 }
 
@@ -180,14 +187,14 @@ func (m *Machine) Move(s State, by time.Duration) State {
 // Fresh reports that no window is open.
 func (m *Machine) Fresh(s State, now clock.Mark) bool { return !s.open(now) }
 
-var errWindow = wire.Invalid("fixed window: ends before it starts, starts after the last mark, or is used and not open")
+var errWindow = wire.Invalid("fixed window: ends before it starts, starts after the last mark, is used and not open, or has no count")
 
 // Check returns an error when a machine cannot make the state up to the last mark.
 func Check(s State, last clock.Mark) error {
 	switch {
-	case s.Start == s.End && s.Start == 0 && s.Used == 0:
+	case s.Start == s.End && s.Start == 0 && s.Used == 0 && s.Count == 0:
 		return nil
-	case s.Start >= s.End || s.Start > last:
+	case s.Start >= s.End || s.Start > last || s.Count == 0:
 		return errWindow
 	}
 	return nil
@@ -201,7 +208,7 @@ func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
 	dst = append(dst, "used "...)
 	dst = strconv.AppendUint(dst, uint64(s.Used), 10)
 	dst = append(dst, '/')
-	dst = strconv.AppendUint(dst, uint64(m.count), 10)
+	dst = strconv.AppendUint(dst, uint64(m.countOf(&s)), 10)
 	dst = append(dst, " until "...)
 	return append(dst, s.End.String()...)
 }

@@ -434,6 +434,7 @@ func (a *algorithm) code(w *wire.Coder, c *count) {
 		w.Mark(&c.mark)
 		w.U64(&c.span)
 		w.U32(&c.used)
+		w.U32(&c.previous)
 	case SlidingCounter:
 		w.Mark(&c.mark)
 		w.U64(&c.span)
@@ -457,7 +458,7 @@ func (a *algorithm) maxSize() int {
 		}
 		return 8 + 8
 	case FixedWindow:
-		return 8 + 8 + 4
+		return 8 + 8 + 4 + 4
 	case SlidingCounter:
 		return 8 + 8 + 4 + 4 + 1 + 1
 	case SlidingLog:

@@ -71,11 +71,11 @@ func (c *count) bucket() tokenbucket.State {
 func (c *count) setBucket(s tokenbucket.State) { c.mark, c.span = s.TAT, s.Refunded }
 
 func (c *count) window() fixedwindow.State {
-	return fixedwindow.State{Start: c.mark, End: clock.Mark(c.span), Used: c.used, Number: c.generation}
+	return fixedwindow.State{Start: c.mark, End: clock.Mark(c.span), Used: c.used, Count: c.previous, Number: c.generation}
 }
 
 func (c *count) setWindow(s fixedwindow.State) {
-	c.mark, c.span, c.used, c.generation = s.Start, uint64(s.End), s.Used, s.Number
+	c.mark, c.span, c.used, c.previous, c.generation = s.Start, uint64(s.End), s.Used, s.Count, s.Number
 }
 
 func (c *count) counter() slidingcounter.State {

@@ -33,8 +33,10 @@
 //   - L16: after a long idle time exactly the burst is free.
 //   - G3: a decision by TAT alone is never looser at an old mark.
 //   - G11: near the end of the line a debt stays there; nothing overflows.
-//   - G16: reconfigured, the whole free permits stay, at most the new burst, or the
-//     debt, in whole permits.
+//   - G16: reconfigured, the free permits stay, at most the new burst, or the debt.
+//   - L20: the part of the next permit that has refilled stays, as a share of the
+//     interval, so that a rate which is changed again and again admits as much as its
+//     least one.
 //
 // Sources: ITU-T I.371 and ATM Forum TM 4.1 (GCRA, virtual scheduling); Turner, New
 // directions in communications, 1986 (leaky bucket). The rule of refunds is Sluice's

@@ -164,18 +164,34 @@ func (m *Machine) after(mark clock.Mark, intervals uint64) clock.Mark {
 	return mark.Add(time.Duration(lo))
 }
 
-// Adopt adopts the state of a bucket with another configuration: its whole free
-// permits, at most the new burst, or its debt in whole permits. An older permit can
-// be refunded only at this same mark. An equal configuration changes nothing.
+// Adopt adopts the state of a bucket with another configuration: its free permits, at
+// most the new burst, with the part of the next one that has refilled, as a share of the
+// interval; or its debt. What is missing is rounded up to a whole nanosecond. An older
+// permit can be refunded only at this same mark. An equal configuration changes nothing.
 func (m *Machine) Adopt(s State, from *Machine, now clock.Mark) State {
 	if *m == *from {
 		return s
 	}
-	next := State{TAT: m.Carry(from.Free(s.TAT, now), now), Refunded: s.Refunded + uint64(max(0, s.TAT.Sub(now)))}
-	if debt := s.TAT.Sub(now) - from.fill; debt > 0 {
-		next.TAT = m.after(now, uint64(m.burst)+(uint64(debt)-1)/uint64(from.interval)+1)
+	missing := max(0, s.TAT.Sub(now))
+	s.Refunded += uint64(missing)
+	if debt := missing - from.fill; debt > 0 {
+		s.TAT = now.Add(m.fill).Add(m.scaled(debt, from, uint64(from.interval)-1))
+	} else {
+		s.TAT = now.Add(m.fill - min(m.fill, m.scaled(-debt, from, 0)))
 	}
-	return next
+	return s
+}
+
+// scaled returns what a time of another bucket is in this one: as many intervals. The
+// remainder is added before the division.
+func (m *Machine) scaled(d time.Duration, from *Machine, remainder uint64) time.Duration {
+	hi, lo := bits.Mul64(uint64(d), uint64(m.interval))
+	lo, carry := bits.Add64(lo, remainder, 0)
+	if hi += carry; hi >= uint64(from.interval) {
+		return 1<<63 - 1
+	}
+	n, _ := bits.Div64(hi, lo, uint64(from.interval))
+	return time.Duration(min(n, 1<<63-1))
 }
 
 // Refund returns cost permits of a permit that was granted at the mark, with the

@@ -1,6 +1,10 @@
 package oracle
 
-import "github.com/sluice-go/sluice/core/limiter"
+import (
+	"math/big"
+
+	"github.com/sluice-go/sluice/core/limiter"
+)
 
 // tokenBucket is a bucket of burst permits, kept as the mark TAT at which it
 // will be full: each permit taken moves it on by the interval. refunded is the
@@ -60,19 +64,23 @@ func (b *tokenBucket) free(now int64) int64 {
 	return max(0, capacity(b.cfg)*t-max(0, b.tat-now)) / t
 }
 
-// configure carries over the free whole permits, or the debt in whole permits, unless the interval and the
-// burst are what they were. Permits that were granted earlier are then refundable at
-// this same mark only.
+// configure carries over the free permits with their fraction, or the debt, in intervals,
+// unless the interval and the burst are what they were. What is missing is rounded up to a
+// nanosecond. Permits that were granted earlier are then refundable at this same mark only.
 func (b *tokenBucket) configure(cfg limiter.Config, now int64) {
 	old := b.cfg
-	carried := min(b.free(now), capacity(cfg))
 	b.cfg = cfg
 	if interval(old) == interval(cfg) && capacity(old) == capacity(cfg) {
 		return
 	}
-	b.refunded += max(0, b.tat-now)
-	debt := max(0, b.tat-now-capacity(old)*interval(old))
-	b.tat = now + (capacity(cfg)-carried+(debt+interval(old)-1)/interval(old))*interval(cfg)
+	missing := max(0, b.tat-now)
+	b.refunded += missing
+	// missing / old interval - old burst + new burst, in new intervals.
+	t := new(big.Int).Mul(big.NewInt(missing), big.NewInt(interval(cfg)))
+	more := new(big.Int).Mul(big.NewInt(capacity(cfg)-capacity(old)), big.NewInt(interval(cfg)))
+	t.Add(t, more.Mul(more, big.NewInt(interval(old))))
+	t.Add(t, big.NewInt(interval(old)-1)).Div(t, big.NewInt(interval(old)))
+	b.tat = now + max(0, t.Int64())
 }
 
 func (b *tokenBucket) unused(now int64) bool { return b.tat <= now }

@@ -19,14 +19,17 @@ func TestConfigureLimits(t *testing.T) {
 	quick := limitStep(limiter.Config{Algorithm: limiter.FixedWindow, Count: 1, Period: second})
 	slow := limitStep(limiter.Config{Algorithm: limiter.FixedWindow, Count: 2, Period: 10 * second})
 	sliding := limitStep(limiter.Config{Algorithm: limiter.SlidingCounter, Count: 2, Period: 4 * second})
+	fixed := func(count uint32) pipeline.Step {
+		return limitStep(limiter.Config{Algorithm: limiter.FixedWindow, Count: count, Period: 10 * second})
+	}
 	run(t, []script{
-		{name: "free permits carry over, whole ones", steps: steps(limitStep(rate(4))),
+		{name: "free permits carry over with their fraction", steps: steps(limitStep(rate(4))),
 			later: [][]pipeline.Step{steps(limitStep(limiter.Config{Count: 1, Period: 10 * second, Burst: 9}))},
 			log:   "0s call 1 cost=3\n 1.5s configure\n 1.5s call 2 cost=2\n 1.5s call 3",
 			want: `0s 1 admit 1
 				1.5s configured
 				1.5s 2 admit 1
-				1.5s 3 reject limit rate 10s`},
+				1.5s 3 reject limit rate 5s`},
 		{name: "at most the new burst, and a limit for all is full from the start", steps: steps(limitStep(rate(4))),
 			later: [][]pipeline.Step{steps(limitStep(rate(2))), steps(limitStep(rate(3)))},
 			log:   "9s configure\n 9s configure\n 9s call 1 cost=2\n 9s call 2",
@@ -40,6 +43,28 @@ func TestConfigureLimits(t *testing.T) {
 			want: `0s 1 admit 1
 				1.5s configured
 				2s 2 admit 1`},
+		{name: "a lower count of a fixed window holds at once, a higher one from the next window on", // policy/REFERENCE.md#fixed-window
+			steps: steps(fixed(4)), later: [][]pipeline.Step{steps(fixed(2)), steps(fixed(9)), steps(fixed(3))},
+			log: `0s call 1 cost=2
+				1s configure
+				1s call 2
+				2s configure
+				2s call 3 cost=2
+				2s call 4
+				2s call 5 cost=9
+				3s configure
+				10s call 6 cost=3
+				10s call 7`,
+			want: `0s 1 admit 1
+				1s configured
+				1s 2 reject limit rate 9s
+				2s configured
+				2s 3 admit 1
+				2s 4 reject limit rate 8s
+				2s 5 reject limit rate 8s
+				3s configured
+				10s 6 admit 1
+				10s 7 reject limit rate 10s`},
 		{name: "a changed duration starts with the next window", steps: steps(slow),
 			later: [][]pipeline.Step{steps(quick)},
 			log:   "0s call 1\n 1s configure\n 2s call 2\n 10s call 3\n 11s call 4",
@@ -67,7 +92,7 @@ func TestConfigureLimits(t *testing.T) {
 				0s 3 wait 1 limit 3s
 				500ms configured
 				500ms 2 expire limit capacity fallback
-				1.5s 3 admit 1`},
+				1s 3 admit 1`},
 		{name: "two waits of one call", steps: steps(
 			shadow(named("s2", limitStep(queued(4, 2*second, 1, 0)))),
 			named("s4", limitStep(limiter.Config{Count: 1, Period: 2 * second, Burst: 3, Wait: 19 * second, Queue: 1}))),

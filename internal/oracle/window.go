@@ -12,6 +12,7 @@ type fixedWindow struct {
 	start  int64 // of the last one
 	end    int64
 	taken  int64
+	count  int64 // that it opened with
 }
 
 func (f *fixedWindow) clone() meter {
@@ -23,7 +24,7 @@ func (f *fixedWindow) clone() meter {
 func (f *fixedWindow) open(now int64) bool { return now < f.end }
 
 func (f *fixedWindow) earliest(cost, now int64) int64 {
-	if f.open(now) && f.taken+cost > int64(f.cfg.Count) {
+	if f.open(now) && f.taken+cost > f.least() {
 		return f.end
 	}
 	return now
@@ -36,7 +37,7 @@ func (f *fixedWindow) take(cost, now int64) permit {
 		if f.end = after(now, int64(f.cfg.Period)); f.cfg.Calendar.Unit != calendar.NoUnit {
 			f.end = windowEnd(f.cfg.Calendar, now)
 		}
-		f.taken = 0
+		f.taken, f.count = 0, int64(f.cfg.Count)
 	}
 	f.taken += cost
 	return permit{window: f.opened}
@@ -60,10 +61,14 @@ func (f *fixedWindow) free(now int64) int64 {
 	if !f.open(now) {
 		return int64(f.cfg.Count)
 	}
-	return max(0, int64(f.cfg.Count)-f.taken)
+	return max(0, f.least()-f.taken)
 }
 
-// configure changes the count at once and the duration with the next window.
+// least returns the permits of the open window: a higher count holds from the next one on.
+func (f *fixedWindow) least() int64 { return min(f.count, int64(f.cfg.Count)) }
+
+// configure lowers the count at once; a higher one and the duration hold from the next
+// window on.
 func (f *fixedWindow) configure(cfg limiter.Config, _ int64) { f.cfg = cfg }
 
 func (f *fixedWindow) unused(now int64) bool { return !f.open(now) }
