@@ -76,7 +76,7 @@ export function resilientFetch(
   const keeper = keeperOf(options);
   let rules = rulesOf(pipeline.policy, keeper);
 
-  const run = (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+  const begin = (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
     if (rules.policy !== pipeline.policy) rules = rulesOf(pipeline.policy, keeper);
     const request = input instanceof Request ? input : undefined;
     const method = (init?.method ?? request?.method ?? 'GET').toUpperCase();
@@ -100,6 +100,14 @@ export function resilientFetch(
       },
       may(rules.methods) ? rules.hooks : rules.once,
     ) as Promise<Response>;
+  };
+  // Errors of `key` and of wrong arguments reject, as those of fetch.
+  const run = (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    try {
+      return begin(input, init);
+    } catch (error) {
+      return Promise.reject(error);
+    }
   };
   return Object.assign(run, { pipeline });
 }
