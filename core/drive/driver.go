@@ -48,6 +48,15 @@ type call struct {
 	number  uint64
 	handle  decision.Handle
 	wake    entry
+	keeps   bool    // its attempt ends by DoneKeeping
+	keeper  uint8   // that attempt
+	kept    []place // beyond its end, until Cancel
+}
+
+// place is one of a bulkhead, with the action that returns it.
+type place struct {
+	node   *node
+	action reducer.Action
 }
 
 // Loop is the time, the calls and the cells of one driver, or of several that share
@@ -257,24 +266,75 @@ type Result struct {
 	Used    uint32
 }
 
+// Kept is what is left of a call that ended by DoneKeeping.
+type Kept struct {
+	// Places is how many places of bulkheads the call still has.
+	Places int
+	// Cut is the mark at which a timeout would have cut the attempt, clock.Never for none.
+	Cut clock.Mark
+	// Step is the index of that timeout, pipeline.CallDeadline for the call's own.
+	Step int
+}
+
 // Done ends a running attempt of a call. It returns false, and does nothing, when
 // the attempt does not run.
 func (d *Loop) Done(h decision.Handle, r Result) bool {
+	_, live := d.done(h, r, false)
+	return live
+}
+
+// DoneKeeping is Done for an attempt whose answer is still read. Where the call ends with
+// it, the places that the call has at bulkheads are kept until Cancel.
+func (d *Loop) DoneKeeping(h decision.Handle, r Result) (left Kept, live bool) {
+	return d.done(h, r, true)
+}
+
+func (d *Loop) done(h decision.Handle, r Result, keeps bool) (left Kept, live bool) {
+	left = Kept{Cut: clock.Never}
 	c := d.find(h)
 	if c == nil {
-		return false
+		return left, false
 	}
-	k, runs := c.layout.plan.Find(&c.Call, r.Attempt)
+	plan := c.layout.plan
+	k, runs := plan.Find(&c.Call, r.Attempt)
 	if !runs {
-		return false
+		return left, false
 	}
 	if r.HasUsed {
-		c.layout.plan.Use(&c.Call, k, uint64(r.Used))
+		plan.Use(&c.Call, k, uint64(r.Used))
 	}
-	c.layout.plan.Finish(c, &c.Call, k, r.Outcome, r.Told, r.RetryAfter, d.now)
-	d.settle(c)
+	cut := clock.Never
+	if keeps {
+		c.keeps, c.keeper, cut = true, k, plan.CutAt(&c.Call, k)
+		left.Step = plan.CutBy(&c.Call, k)
+	}
+	plan.Finish(c, &c.Call, k, r.Outcome, r.Told, r.RetryAfter, d.now)
+	if c.keeps {
+		c.keeps = false
+		if c.Phase == pipeline.Over {
+			left.Places, left.Cut = len(c.kept), cut
+		} else {
+			d.giveBack(c)
+		}
+	}
+	if left.Places > 0 {
+		d.heap.remove(&c.wake)
+	} else {
+		d.settle(c)
+	}
 	d.catchUp()
-	return true
+	return left, true
+}
+
+// giveBack returns the places that a call keeps.
+func (d *Loop) giveBack(c *call) {
+	for i := range c.kept {
+		if p := &c.kept[i]; !p.node.gone {
+			d.push(p.node, &p.action)
+		}
+	}
+	clear(c.kept)
+	c.kept = c.kept[:0]
 }
 
 // Vote gives the outcome of the running attempt of a call to the cells that record
@@ -290,15 +350,25 @@ func (d *Loop) Vote(h decision.Handle, outcome reducer.Outcome, after time.Durat
 	return true
 }
 
-// Cancel cancels a call, whatever its phase. It returns false when the call is over.
+// Cancel cancels a call, whatever its phase, or returns the places that it has kept. It
+// returns false when the call is over and keeps nothing.
 func (d *Loop) Cancel(h decision.Handle) bool {
 	c := d.find(h)
 	if c == nil {
 		return false
 	}
-	d.happen(c, &pipeline.Event{Kind: pipeline.Abandoned})
+	d.cancel(c)
 	d.catchUp()
 	return true
+}
+
+func (d *Loop) cancel(c *call) {
+	if c.Phase == pipeline.Over {
+		d.giveBack(c)
+		d.settle(c)
+		return
+	}
+	d.happen(c, &pipeline.Event{Kind: pipeline.Abandoned})
 }
 
 // Renew extends the leases that a running attempt holds, the lowest one that runs
@@ -322,7 +392,7 @@ func (d *Loop) Renew(h decision.Handle, attempt uint32) bool {
 	return true
 }
 
-// Live reports whether a call is not over.
+// Live reports whether a call is not over, or keeps places.
 func (d *Loop) Live(h decision.Handle) bool { return d.find(h) != nil }
 
 // Close forgets all calls and cells, so that what still refers to one of them keeps no
@@ -349,7 +419,7 @@ func (d *Driver) Close() {
 func (d *Driver) leave() {
 	for _, c := range d.calls {
 		if c.layout != nil && c.driver == d {
-			d.happen(c, &pipeline.Event{Kind: pipeline.Abandoned})
+			d.cancel(c)
 		}
 	}
 	old := d.layout

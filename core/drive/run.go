@@ -226,7 +226,11 @@ func (c *call) Ask(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
 		n = c.resolve(k, i)
 	case a.Kind == reducer.Peek && i != c.layout.plan.HedgeIndex():
 		p := c.layout.pools[i]
-		if n = *c.node(c.Tries(), i); n != nil && n.index == 0 && (p.table == nil || p.keys.WhenFull == keyed.FullShare) {
+		n = *c.node(c.Tries(), i)
+		if c.keepsOf(n) {
+			return answer // another attempt takes the place that this one gives back
+		}
+		if n != nil && n.index == 0 && (p.table == nil || p.keys.WhenFull == keyed.FullShare) {
 			break // the only cell of the step, or its overflow cell
 		}
 		if n = p.at(c.keys[i]); n == nil {
@@ -250,6 +254,9 @@ func (c *call) Exit(k uint8, i int, p reducer.Permit) bool {
 	if n.gone {
 		return true // an evicted cell gets no action
 	}
+	if c.keepsAt(k, i) && c.layout.plan.Places(i) {
+		return false
+	}
 	if len(n.turns) > 0 || c.driver.Steps != nil || !n.cell.Exit(p, c.driver.now) {
 		return false
 	}
@@ -259,9 +266,30 @@ func (c *call) Exit(k uint8, i int, p reducer.Permit) bool {
 
 // Leave implements pipeline.Host. A cell that was evicted meanwhile gets no action.
 func (c *call) Leave(k uint8, i int, a reducer.Action) {
-	if n := *c.node(k, i); !n.gone {
+	n := *c.node(k, i)
+	switch {
+	case n.gone:
+	case a.Kind == reducer.Release && c.keepsAt(k, i):
+		c.kept = append(c.kept, place{n, a})
+	default:
 		c.driver.push(n, &a)
 	}
+}
+
+// keepsAt reports whether the attempt k keeps its place at step i: the one whose answer is
+// still read does, and the call itself at the steps that it passes.
+func (c *call) keepsAt(k uint8, i int) bool {
+	return c.keeps && (k == c.keeper || i <= c.layout.plan.HedgeIndex())
+}
+
+// keepsOf reports whether the call keeps a place of a cell.
+func (c *call) keepsOf(n *node) bool {
+	for i := range c.kept {
+		if c.kept[i].node == n {
+			return true
+		}
+	}
+	return false
 }
 
 // Missing implements pipeline.Host.

@@ -547,6 +547,18 @@ func (p *Plan) CutAt(c *Call, k uint8) clock.Mark {
 	return p.deadlineAbove(c, k, int(c.Try(k).Entered))
 }
 
+// CutBy returns the timeout step that cuts the attempt k at CutAt, the outermost of
+// several, CallDeadline for the call's own deadline and for none.
+func (p *Plan) CutBy(c *Call, k uint8) int {
+	at := p.CutAt(c, k)
+	for i := range p.steps {
+		if at != c.Deadline && p.DeadlineAt(c, k, i) == at {
+			return i
+		}
+	}
+	return CallDeadline
+}
+
 // deadlineAbove returns the earliest deadline of what is above step i for the
 // attempt k: the call's own and those of the timeouts that are not in shadow.
 func (p *Plan) deadlineAbove(c *Call, k uint8, i int) clock.Mark {
@@ -620,6 +632,9 @@ func (p *Plan) Leases(i int) bool { return p.stages[i].leases }
 // Refunds reports whether a call returns the permit of a step only where it did not
 // run.
 func (p *Plan) Refunds(i int) bool { return p.stages[i].leaves == reducer.Cancel }
+
+// Places reports whether attempts take places at a step, which they return by a Release.
+func (p *Plan) Places(i int) bool { return p.stages[i].leaves == reducer.Release }
 
 // Records reports whether the cell of a step records the outcomes of attempts.
 func (p *Plan) Records(i int) bool { return p.stages[i].leaves == reducer.Record }

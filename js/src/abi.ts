@@ -196,6 +196,8 @@ export const EXACT_NOW = 1;
 export const EXACT_SPAN = 2;
 /** The bits of the flags of a call. */
 export const BEGIN_NO_HEDGE = 1;
+/** The bit of an outcome with which a call keeps its places beyond its end. */
+export const DONE_KEEPS = 16;
 /** The bits of the flags of a decision. */
 export const FLAG_SHADOW = 1;
 export const FLAG_FALLBACK = 2;

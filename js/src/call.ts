@@ -20,17 +20,18 @@ import { Running } from './attempt.js';
 import { injected, timedOut } from './cuts.js';
 import { refusal, rejected, success } from './errors.js';
 import { guard } from './guard.js';
+import { Kept, type Owner } from './kept.js';
 import { delayAfter, numberOf, retryAfterOf } from './meaning.js';
-import type { PipelineCallOptions, ResultHooks } from './pipeline-options.js';
+import type { Hooks, PipelineCallOptions } from './pipeline-options.js';
 import { type Layout, stepName } from './plan.js';
 import type { DecisionRecord } from './records.js';
 import type { Outcome, Rejection, Task } from './types.js';
 import type { Guest } from './wakes.js';
 
 /** Receives what happens to a call. */
-export interface Runner {
-  /** A running attempt ended. False where it had been cut at this time. */
-  finish(call: Call, attempt: number, outcome: number, after: number, used?: number): boolean;
+export interface Runner extends Owner {
+  /** A running attempt ended, whose value is still read where it keeps something. False where it had been cut at this time. */
+  finish(call: Call, attempt: number, outcome: number, after: number, used?: number, kept?: Kept): boolean;
   /** The caller cancelled. */
   giveUp(call: Call): void;
   /** Restarts the leases that a running attempt holds. */
@@ -56,6 +57,8 @@ export class Call {
   protected value: unknown = undefined;
   /** Where the last attempt, or the call, was cut. */
   protected cutBy: Rejection | undefined = undefined;
+  /** What its last attempt would keep. */
+  private kept: Kept | undefined = undefined;
   /** Whether it has ended. */
   private closed = false;
 
@@ -65,9 +68,9 @@ export class Call {
     private readonly task: Task<unknown>,
     readonly options: PipelineCallOptions | undefined,
     private readonly asValue: boolean,
-    private readonly hooks: ResultHooks,
-    private readonly resolve: (value: unknown) => void,
-    private readonly reject: (reason: unknown) => void,
+    private readonly hooks: Hooks,
+    private resolve: (value: unknown) => void,
+    private reject: (reason: unknown) => void,
   ) {}
 
   /** Renews the leases of the running attempt. */
@@ -145,13 +148,17 @@ export class Call {
       if (!threw) this.dump(value);
       return;
     }
-    const { outcome, retryAfter, delay } = this.hooks;
+    const { outcome, retryAfter, delay, keeper } = this.hooks;
     const number = threw || outcome ? numberOf(outcome, threw, error, value) : OUTCOME_OK;
     let after = number === OUTCOME_OK ? NONE : retryAfterOf(retryAfter, error, value);
     if (delay && (number === OUTCOME_FAIL || number === OUTCOME_THROTTLE)) {
       after = delayAfter(delay, after, running.attempt, error, value);
     }
-    if (!this.runner.finish(this, running.attempt, number, after, running.spent) && !threw) this.dump(value);
+    const kept = !threw && keeper?.reads(value) ? new Kept(this.runner, this, running) : undefined;
+    this.kept = kept;
+    if (!this.runner.finish(this, running.attempt, number, after, running.spent, kept) && !threw) {
+      this.dump(value);
+    }
   }
 
   /** Creates what the function of a starting attempt gets. */
@@ -229,8 +236,10 @@ export class Call {
     } else if (this.cutBy) this.give(this.cutBy, this.error, covered);
     else if (covered && this.hooks.fallback) {
       if (!this.threw) this.dump(this.value);
+      this.kept?.release();
       this.give(undefined, this.error, true);
     } else if (this.threw) this.reject(this.error);
+    else if (this.kept) this.succeedKeeping(this.kept);
     else this.succeed(this.value);
   }
 
@@ -240,6 +249,13 @@ export class Call {
       new Promise((resolve) => resolve(fallback(error))).then((value) => this.succeed(value), this.reject);
     } else if (rejection && this.asValue) this.resolve(rejection);
     else this.reject(error);
+  }
+
+  private succeedKeeping(kept: Kept): void {
+    const value = this.hooks.keeper?.keep(this.value, kept);
+    this.succeed(value);
+    // They refer to the value, which is garbage before what it keeps.
+    this.resolve = this.reject = () => {};
   }
 
   private succeed(value: unknown): void {

@@ -5,6 +5,7 @@ import {
   DECISION_ADMIT,
   DECISION_CHANGE,
   DECISION_END,
+  DONE_KEEPS,
   FLAG_FALLBACK,
   FLAG_LAST,
   MODE_OPEN,
@@ -23,6 +24,7 @@ import {
   SLOT_REASON,
   SLOT_RECORDS,
   SLOT_SLOT,
+  SLOT_STEP,
   SLOT_WAKE_MILLIS,
   STALE,
 } from './abi.js';
@@ -36,11 +38,12 @@ import { Emitter } from './emitter.js';
 import type { Engine } from './engine.js';
 import { refusal, rejected, success } from './errors.js';
 import { HedgedCall } from './hedged-call.js';
+import type { Kept } from './kept.js';
 import { numberOf } from './meaning.js';
 import { HandCall, type Lender, type PipelinePass } from './pass.js';
 import { PipelineHandle } from './pipeline-handle.js';
-import { checkCallOptions, type PipelineCallOptions, type ResultHooks } from './pipeline-options.js';
-import type { Layout, Text } from './plan.js';
+import { checkCallOptions, type Hooks, type PipelineCallOptions } from './pipeline-options.js';
+import { type Layout, stepName, type Text } from './plan.js';
 import { DecisionRecord, RECORD_WORDS } from './records.js';
 import type { Answer } from './step.js';
 import type { Clock, Rejection, Task } from './types.js';
@@ -70,6 +73,8 @@ export class Driver implements Runner, Wake {
   unset = false;
   /** How many calls have begun and not ended. */
   active = 0;
+  /** How many calls that have ended keep places. */
+  private keepers = 0;
   /** Refuses new calls. */
   stopped = false;
   layout: Layout;
@@ -134,7 +139,7 @@ export class Driver implements Runner, Wake {
 
   /** Returns or frees the handle where no call needs it. */
   private rest(): void {
-    if (this.active > 0 || !this.unused() || !this.handle.rest()) return;
+    if (this.active > 0 || this.keepers > 0 || !this.unused() || !this.handle.rest()) return;
     const { lead } = this;
     if (lead === this) {
       this.wakes.set(this, NEVER);
@@ -202,7 +207,7 @@ export class Driver implements Runner, Wake {
     task: Task<T>,
     options: PipelineCallOptions | undefined,
     asValue: boolean,
-    hooks: ResultHooks,
+    hooks: Hooks,
   ): Promise<unknown> {
     const lazy = this.retries && this.handle.borrows;
     return lazy && !options && !this.emitter.heard && !this.stopped
@@ -211,7 +216,7 @@ export class Driver implements Runner, Wake {
   }
 
   /** Runs the first attempt, and begins the call in the module where more attempts may follow. */
-  private async first<T>(task: Task<T>, asValue: boolean, hooks: ResultHooks): Promise<unknown> {
+  private async first<T>(task: Task<T>, asValue: boolean, hooks: Hooks): Promise<unknown> {
     checkTask(task);
     let again: Task<T>;
     this.active++;
@@ -237,7 +242,7 @@ export class Driver implements Runner, Wake {
     task: Task<T>,
     options: PipelineCallOptions | undefined,
     asValue: boolean,
-    hooks: ResultHooks,
+    hooks: Hooks,
   ): Promise<unknown> {
     return new Promise((resolve, reject) => {
       if (typeof task !== 'function') checkTask(task);
@@ -343,20 +348,22 @@ export class Driver implements Runner, Wake {
     this.settle(count, now, call);
   }
 
-  finish(call: Call, attempt: number, outcome: number, after: number, used?: number): boolean {
+  finish(call: Call, attempt: number, outcome: number, after: number, used?: number, kept?: Kept): boolean {
     const { engine } = this;
     if (used !== undefined) putUsed(engine, used);
     const { slot, generation } = call;
     const now = this.clock.now();
-    const count = engine.x.done(this.handle.value, slot, generation, attempt, outcome, after, now);
+    const bits = kept ? outcome | DONE_KEEPS : outcome;
+    const count = engine.x.done(this.handle.value, slot, generation, attempt, bits, after, now);
+    if (kept && count >= 0) this.keepOf(call, kept, now);
     // What happens to most calls: this one ends.
     if (count === 1 && call.guest === undefined) {
       const memory = engine.memory();
       const i = (engine.words()[SLOT_RECORDS] as number) >> 2;
-      const bits = memory[i + RECORD_KIND / 4] as number;
+      const kind = memory[i + RECORD_KIND / 4] as number;
       const flags = (memory[i + RECORD_FLAGS / 4] as number) & 0xff;
       if (
-        (bits & 0xff) === DECISION_END &&
+        (kind & 0xff) === DECISION_END &&
         (flags & ~FLAG_FALLBACK) === FLAG_LAST &&
         memory[i + RECORD_SLOT / 4] === slot &&
         memory[i + RECORD_GENERATION / 4] === generation
@@ -366,12 +373,31 @@ export class Driver implements Runner, Wake {
         this.live[slot] = undefined;
         if (this.emitter.ends) this.emitter.emit(new DecisionRecord(engine, i).told(call));
         this.ended(call);
-        call.finished((bits >> 8) & 0xff, flags !== FLAG_LAST);
+        call.finished((kind >> 8) & 0xff, flags !== FLAG_LAST);
         if (this.active === 0) this.rest();
         return true;
       }
     }
     return this.settle(count, now);
+  }
+
+  /** Reads what the module says that a call keeps. */
+  private keepOf(call: Call, kept: Kept, now: number): void {
+    const { engine } = this;
+    const words = engine.words();
+    const millis = engine.floats()[SLOT_MILLIS] as number;
+    kept.places = words[SLOT_FREE] as number;
+    if (millis >= 0) {
+      kept.cutAt = now + millis;
+      kept.step = stepName(call.layout, words[SLOT_STEP] as number) as string;
+    }
+    if (kept.places) this.keepers++;
+  }
+
+  letGo(call: Call): void {
+    this.keepers--;
+    this.giveUp(call);
+    this.rest();
   }
 
   giveUp(call: Call): void {

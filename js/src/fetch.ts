@@ -1,12 +1,16 @@
-import { checkHooks, checkNames } from './checks.js';
+import { checkHooks, checkNames, wrongArgument } from './checks.js';
 import type { InstanceOption } from './engine.js';
 import { attributesOf } from './http/attributes.js';
+import { hold, isRead } from './http/held-body.js';
 import { type Classes, classesOf, outcomeOfError, outcomeOfStatus } from './http/outcomes.js';
 import { retryAfterOfAnswer } from './http/retry-after.js';
 import { Pipeline } from './pipeline.js';
-import { hooksOf, type ResultHooks } from './pipeline-options.js';
+import { type Hooks, hooksOf } from './pipeline-options.js';
 import { type Methods, type Policy, type PolicyDocument, type Step, stepsOf } from './policy.js';
-import type { Clock } from './types.js';
+import { bytesOf } from './reader/bytes.js';
+import { DURATION_TEXT, isWrong, parseDuration } from './reader/quantities.js';
+import type { Clock, Duration } from './types.js';
+import { NEVER } from './wakes.js';
 
 /** What `resilientFetch` takes besides its policy. */
 export interface FetchOptions {
@@ -22,6 +26,13 @@ export interface FetchOptions {
   instance?: InstanceOption | undefined;
   /** The value of `per: key` for a request. Default: empty. */
   key?: ((input: string | URL | Request, init?: RequestInit) => string) | undefined;
+  /**
+   * Until when the policy's timeouts cut an answer and its bulkheads hold a place for it: `held`, until its body ends or is
+   * cancelled, or `headers`, until its headers have come. Default `held`.
+   */
+  body?: 'held' | 'headers' | undefined;
+  /** The longest time in which no part of a body comes: the body then fails with a `TimeoutError` of the step `idle`. Default: none. */
+  idleTimeout?: Duration | undefined;
 }
 
 /** A `fetch` under a policy. */
@@ -34,14 +45,15 @@ export interface ResilientFetch {
 /** The methods that may be sent again (RFC 9110, section 9.2.2). */
 const idempotent = (): string[] => ['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE'];
 
-const NAMES = ['fetch', 'name', 'clock', 'key', 'stack', 'instance'];
+const NAMES = ['fetch', 'name', 'clock', 'key', 'stack', 'instance', 'body', 'idleTimeout'];
 
 /** The longest body, in bytes or UTF-16 units, that is sent again. */
 const LONGEST = 64 << 10;
 
 /**
  * A `fetch` that runs through a policy. The policy's `outcomes` classify answers;
- * `Retry-After` is a lower bound of the backoff. A failed answer is still an answer:
+ * `Retry-After` is a lower bound of the backoff. Votes and retries end with the headers of an answer; timeouts cut its body, too, which
+ * fails with a `TimeoutError`, and a bulkhead's place is held until the body has come or is cancelled. Cancel the body of an answer that is not read. A failed answer is still an answer:
  * the last one is returned when no attempt is left.
  * Only idempotent methods, or the `methods` of the retry and of the hedge, and
  * requests with an `Idempotency-Key` are sent again, and no body that is a stream
@@ -61,10 +73,11 @@ export function resilientFetch(
   checkHooks('resilientFetch', options);
   const { fetch: send = globalThis.fetch, key } = options;
   const pipeline = policy instanceof Pipeline ? policy : new Pipeline(policy, options);
-  let rules = rulesOf(pipeline.policy);
+  const keeper = keeperOf(options);
+  let rules = rulesOf(pipeline.policy, keeper);
 
-  const run = (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
-    if (rules.policy !== pipeline.policy) rules = rulesOf(pipeline.policy);
+  const begin = (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    if (rules.policy !== pipeline.policy) rules = rulesOf(pipeline.policy, keeper);
     const request = input instanceof Request ? input : undefined;
     const method = (init?.method ?? request?.method ?? 'GET').toUpperCase();
     const headers = (): Headers => new Headers(init?.headers ?? request?.headers);
@@ -88,15 +101,23 @@ export function resilientFetch(
       may(rules.methods) ? rules.hooks : rules.once,
     ) as Promise<Response>;
   };
+  // Errors of `key` and of wrong arguments reject, as those of fetch.
+  const run = (input: string | URL | Request, init?: RequestInit): Promise<Response> => {
+    try {
+      return begin(input, init);
+    } catch (error) {
+      return Promise.reject(error);
+    }
+  };
   return Object.assign(run, { pipeline });
 }
 
 /** What a policy says about answers. */
 interface Rules {
   readonly policy: Policy;
-  readonly hooks: ResultHooks;
+  readonly hooks: Hooks;
   /** The hooks of a request that is not sent again. */
-  readonly once: ResultHooks;
+  readonly once: Hooks;
   /** The methods that are sent again after a failure. */
   readonly methods: readonly string[];
   /** The methods that are sent again while an attempt still runs. */
@@ -104,9 +125,9 @@ interface Rules {
 }
 
 // A negative retry delay means not to retry.
-const NEVER = (): number => -1;
+const NO_RETRY = (): number => -1;
 
-function rulesOf(policy: Policy): Rules {
+function rulesOf(policy: Policy, keeper: Hooks['keeper']): Rules {
   const classes: Classes = classesOf(policy);
   const { fallback } = policy;
   const methodsOf = (mechanism: 'retry' | 'hedge'): readonly string[] => {
@@ -114,23 +135,47 @@ function rulesOf(policy: Policy): Rules {
     const methods = steps.map((step) => step[mechanism]).find(Boolean)?.methods;
     return methods === undefined ? idempotent() : [methods].flat();
   };
-  const hooks = hooksOf({
-    outcome: (error, value) =>
-      error === undefined
-        ? outcomeOfStatus(classes, (value as Response).status)
-        : outcomeOfError(classes, error),
-    retryAfter: (_, value) => (value ? retryAfterOfAnswer((value as Response).headers) : undefined),
-    // A body that is not read keeps its connection.
-    discard: (value) => void (value as Response).body?.cancel().catch(() => {}),
-    fallback: fallback && (() => new Response(fallback.body ?? '', { status: fallback.status ?? 503 })),
-  });
+  const hooks = {
+    ...hooksOf({
+      outcome: (error, value) =>
+        error === undefined
+          ? outcomeOfStatus(classes, (value as Response).status)
+          : outcomeOfError(classes, error),
+      retryAfter: (_, value) => (value ? retryAfterOfAnswer((value as Response).headers) : undefined),
+      // A body that is not read keeps its connection.
+      discard: (value) => void (value as Response).body?.cancel().catch(() => {}),
+      fallback: fallback && (() => new Response(fallback.body ?? '', { status: fallback.status ?? 503 })),
+    }),
+    keeper,
+  };
   return {
     policy,
     hooks,
-    once: { ...hooks, retryAfter: NEVER },
+    once: { ...hooks, retryAfter: NO_RETRY },
     methods: methodsOf('retry'),
     hedged: methodsOf('hedge'),
   };
+}
+
+/** What holds timeouts and places until a body ends; undefined where they end with the headers. */
+function keeperOf({ body = 'held', idleTimeout }: FetchOptions): Hooks['keeper'] {
+  if (body !== 'held' && body !== 'headers') wrongArgument('resilientFetch.body', body, 'held, headers');
+  const idle = idleTimeout === undefined ? NEVER : millisecondsOf(idleTimeout);
+  if (body === 'headers' && idle === NEVER) return undefined;
+  return {
+    reads: (value) => isRead(value as Response),
+    keep(value, kept) {
+      if (body === 'headers') kept.forgo();
+      return hold(value as Response, kept, idle);
+    },
+  };
+}
+
+function millisecondsOf(duration: Duration): number {
+  const span = typeof duration === 'string' ? parseDuration(bytesOf(duration), 1) : 'malformed';
+  return isWrong(span)
+    ? wrongArgument('resilientFetch.idleTimeout', duration, DURATION_TEXT)
+    : Number(span) / 1e6;
 }
 
 const hasIdempotencyKey = (headers: Headers): boolean =>

@@ -1,33 +1,45 @@
-import { NONE, OUTCOME_FAIL, OUTCOME_OK, OUTCOMES } from './abi.js';
+import { NONE, OUTCOME_FAIL, OUTCOME_OK, OUTCOME_TIMEOUT, OUTCOMES } from './abi.js';
+import { ask, misused } from './guard.js';
 import type { Classifier, DelayReader, Outcome, RetryAfterReader } from './types.js';
 
+/** The outcomes that a function of the user may return. */
+export const OWN_OUTCOMES: readonly string[] = OUTCOMES.slice(OUTCOME_OK, OUTCOME_TIMEOUT);
+const ALLOWED = OWN_OUTCOMES.join(', ');
+
+/** Whether a value is one of them. */
+export const isOutcome = (found: unknown): found is Outcome => OWN_OUTCOMES.includes(found as string);
+
 /**
- * The default classifier: a refusal by an inner policy is not a failure of what the
+ * The number of the default outcome of an error: a refusal by an inner policy is not a failure of what the
  * outer one guards, and what an inner one injected is what it says. Compared by name,
  * because another entry of the package has a class of its own.
  */
-const meaning: NonNullable<Classifier['outcome']> = (error) => {
+function meaning(error: unknown): number {
   const { name, outcome } = Object(error) as { name?: string; outcome?: Outcome };
-  if (name === 'InjectedError') return outcome as Outcome;
-  return name === 'RejectedError' ? 'ignore' : 'fail';
-};
+  const own = name === 'InjectedError' ? outcome : name === 'RejectedError' ? 'ignore' : 'fail';
+  return isOutcome(own) ? OUTCOMES.indexOf(own) : OUTCOME_FAIL;
+}
 
-/** The number of an outcome. Without a classifier, every other throw is a failure, as is a classifier that throws. */
+/** The number of an outcome. A classifier that throws, or returns no outcome, is as none. */
 export function numberOf(
   outcome: Classifier['outcome'],
   threw: boolean,
   error: unknown,
   value: unknown,
 ): number {
-  if (!outcome && !threw) return OUTCOME_OK;
-  try {
-    const number = OUTCOMES.indexOf((outcome ?? meaning)(threw ? (error ?? null) : undefined, value));
-    if (number > 0) return number;
-  } catch {
-    // A classifier that throws gives no outcome: the attempt counts as failed.
+  if (outcome) {
+    try {
+      const found = outcome(threw ? (error ?? null) : undefined, value);
+      if (isOutcome(found)) return OUTCOMES.indexOf(found);
+      misused('outcome', outcome, ALLOWED, found, false);
+    } catch (thrown) {
+      misused('outcome', outcome, ALLOWED, thrown, true);
+    }
   }
-  return OUTCOME_FAIL;
+  return threw ? meaning(error) : OUTCOME_OK;
 }
+
+const isNumber = (found: unknown): boolean => typeof found === 'number';
 
 /** The delay of a retry in milliseconds: what the result asks for, or that of a function of the user where it is longer. */
 export function delayAfter(
@@ -38,22 +50,32 @@ export function delayAfter(
   value: unknown,
 ): number {
   if (!delay || after < 0) return after;
-  try {
-    const own = delay({ attempt, error, value });
-    return typeof own === 'number' && own > (after || 0) ? own : after;
-  } catch {
-    return after;
-  }
+  const own = ask(
+    'delay',
+    delay,
+    'a number of milliseconds',
+    () => delay({ attempt, error, value }),
+    isNumber,
+    0,
+  );
+  return own > (after || 0) ? own : after;
 }
 
 /** How long a result asks to wait, in milliseconds; NaN where it does not say. */
 export function retryAfterOf(reader: RetryAfterReader['retryAfter'], error: unknown, value: unknown): number {
-  try {
-    const after = reader
-      ? reader(error, value)
-      : (error as { retryAfter?: unknown } | null | undefined)?.retryAfter;
+  if (!reader) {
+    const after = (error as { retryAfter?: unknown } | null | undefined)?.retryAfter;
     return typeof after === 'number' ? after : NONE;
-  } catch {
-    return NONE;
   }
+  const allows = (found: unknown): boolean => found === undefined || isNumber(found);
+  return (
+    ask(
+      'retryAfter',
+      reader,
+      'a number of milliseconds or undefined',
+      () => reader(error, value),
+      allows,
+      NONE,
+    ) ?? NONE
+  );
 }

@@ -1,5 +1,6 @@
 import { checkCall, checkHooks, checkKey, checkNames, wrongArgument } from './checks.js';
 import type { InstanceOption } from './engine.js';
+import type { Kept } from './kept.js';
 import type { Attributes } from './keys.js';
 import type { Classifier, Clock, CostOptions, DelayReader, RetryAfterReader } from './types.js';
 
@@ -14,6 +15,19 @@ export interface ResultHooks extends Classifier, RetryAfterReader, DelayReader {
   discard?: ((value: unknown) => unknown) | undefined;
   /** Gives a `RejectedError` a stack, which takes some microseconds. Default false. */
   stack?: boolean | undefined;
+}
+
+/** Has values that are still read when their calls have ended. */
+export interface Keeper {
+  /** Whether a value is one. */
+  reads(value: unknown): boolean;
+  /** Returns what the caller gets in place of a value; that ends what the call keeps, once. */
+  keep(value: unknown, kept: Kept): unknown;
+}
+
+/** The hooks of a call. */
+export interface Hooks extends ResultHooks {
+  readonly keeper: Keeper | undefined;
 }
 
 /** What a pipeline takes besides its policy. */
@@ -46,20 +60,14 @@ const NAMES = ['name', 'clock', 'outcome', 'retryAfter', 'delay', 'fallback', 'd
 const CALL_NAMES = ['signal', 'cost', 'key', 'attributes', 'deadline', 'hedge'];
 
 /** The hooks among options, as an object whose shape is that of all others: calls read it. */
-export const hooksOf = ({
+export const hooksOf = ({ outcome, retryAfter, delay, fallback, discard, stack }: ResultHooks): Hooks => ({
   outcome,
   retryAfter,
   delay,
   fallback,
   discard,
   stack,
-}: ResultHooks): ResultHooks => ({
-  outcome,
-  retryAfter,
-  delay,
-  fallback,
-  discard,
-  stack,
+  keeper: undefined,
 });
 
 /** Options of a pipeline, whose names and functions are checked. */

@@ -9,10 +9,10 @@ import { PipelineCells } from './pipeline-cells.js';
 import {
   checkCallOptions,
   checkOptions,
+  type Hooks,
   hooksOf,
   type PipelineCallOptions,
   type PipelineOptions,
-  type ResultHooks,
 } from './pipeline-options.js';
 import { type Part, readSource, readSources, type Source } from './plan.js';
 import type { Policy, PolicyDocument, Step } from './policy.js';
@@ -31,7 +31,7 @@ export class Pipeline extends Observable {
   private readonly engine: Engine;
   private readonly driver: Driver;
   private readonly cells: PipelineCells;
-  private readonly hooks: ResultHooks;
+  private readonly hooks: Hooks;
 
   /**
    * `alone` is the mechanism, where the caller wrote no steps; `keyed` says that it has a cell for each key; `part` is
@@ -140,7 +140,7 @@ export class Pipeline extends Observable {
    * Runs a function under given hooks.
    * @internal
    */
-  run<T>(task: Task<T>, options: PipelineCallOptions, hooks: ResultHooks): Promise<unknown> {
+  run<T>(task: Task<T>, options: PipelineCallOptions, hooks: Hooks): Promise<unknown> {
     return this.driver.run(task, options, false, hooks);
   }
 

@@ -189,7 +189,8 @@ export interface Classifier {
   /**
    * Returns the outcome of a result: of the error of a function that threw or rejected,
    * else of undefined and its value. Default: a value is `ok`, a refusal by an inner
-   * policy is `ignore`, what an inner policy injected what it says, any other error is `fail`.
+   * policy is `ignore`, what an inner policy injected what it says, any other error is `fail`. Where the function throws, or
+   * returns no outcome (nothing, a promise, another word), the default holds, and that is printed once.
    */
   outcome?: ((error: unknown, value: unknown) => Outcome) | undefined;
 }
@@ -210,7 +211,7 @@ export interface DelayReader {
    * Returns the least delay before the next attempt in milliseconds, after an attempt that failed or was throttled. The next one
    * starts after the longest of this delay, that of the `backoff`, and the retry delay of the result; a deadline that it
    * reaches ends the call, and a result that asks for no further attempt is not overruled. Negative values, NaN and what is
-   * no number count as 0, as does a function that throws. Where a timeout of the policy cut the attempt it is not asked. Default: none.
+   * no number count as 0, as does a function that throws; what is no number and an error are printed once. Where a timeout of the policy cut the attempt it is not asked. Default: none.
    */
   delay?: ((ended: EndedAttempt) => number) | undefined;
 }
@@ -219,8 +220,8 @@ export interface DelayReader {
 export interface RetryAfterReader {
   /**
    * Returns the retry delay of a result in milliseconds, a lower bound of the delay
-   * before the next attempt. Negative: no further attempt. Default: the number in the
-   * property `retryAfter` of the error.
+   * before the next attempt. Negative: no further attempt. Undefined, NaN, and an error or another value, which are printed once:
+   * it does not say. Default: the number in the property `retryAfter` of the error.
    */
   retryAfter?: ((error: unknown, value: unknown) => number | undefined) | undefined;
 }

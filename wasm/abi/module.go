@@ -79,7 +79,8 @@ type Slots struct {
 	Before  int64                     // 112
 	Keys    [pipeline.MaxSteps]uint32 // 120, in
 	Config  [40]float64               // 184, in
-	// Step of a plan that does not compile, the greatest u32 for none.
+	// Step of a plan that does not compile, the greatest u32 for none; of a Done with
+	// DoneKeeps the timeout.
 	Step uint32 // 504
 	// Priced has a bit for each step whose cost in Costs holds for the next Begin, which
 	// clears it.

@@ -229,10 +229,18 @@ func setKey(r *drive.Request, i int, key uint32) bool {
 	return r.Keys[i] <= MaxKey
 }
 
+// DoneKeeps is the bit of the outcome of Done that keeps the places of bulkheads beyond the
+// end of the call, where it ends with the attempt, until Cancel.
+const DoneKeeps = 16
+
 // Done ends a running attempt of a call with an outcome from ok to ignore: that
 // of the number, the lowest one that runs for 0. after is what the answer named as
-// retry-after, NaN for nothing; Slots.Used is what the attempt has used.
+// retry-after, NaN for nothing; Slots.Used is what the attempt has used. With DoneKeeps,
+// Slots.Free is how many places the call keeps, Slots.Millis the time until a timeout would
+// have cut it, -1 for none, and Slots.Step which.
 func (m *Module) Done(handle, slot, generation, attempt, outcome uint32, after, now float64) int32 {
+	keeps := outcome&DoneKeeps != 0
+	outcome &^= DoneKeeps
 	if outcome < uint32(reducer.OK) || outcome > uint32(reducer.Ignore) {
 		return m.fail(BadArgument, "no such outcome")
 	}
@@ -243,7 +251,18 @@ func (m *Module) Done(handle, slot, generation, attempt, outcome uint32, after, 
 	span, told := m.span(after)
 	result := drive.Result{Attempt: attempt, Outcome: reducer.Outcome(outcome), Told: told, RetryAfter: span, HasUsed: m.Slots.Spent != 0, Used: m.Slots.Used}
 	m.Slots.Spent = 0
-	return m.settled(d, d.Done(decision.HandleOf(slot, generation), result))
+	if !keeps {
+		return m.settled(d, d.Done(decision.HandleOf(slot, generation), result))
+	}
+	left, live := d.DoneKeeping(decision.HandleOf(slot, generation), result)
+	m.Slots.Free, m.Slots.Millis, m.Slots.Step = uint32(left.Places), -1, uint32(uint8(left.Step))
+	if left.Step == pipeline.CallDeadline {
+		m.Slots.Step = Deadline
+	}
+	if left.Cut != clock.Never {
+		m.Slots.Millis = millisOf(max(0, int64(left.Cut.Sub(d.Now()))))
+	}
+	return m.settled(d, live)
 }
 
 // settled returns the result of an event, or that it was stale.
@@ -255,7 +274,8 @@ func (m *Module) settled(d *drive.Driver, live bool) int32 {
 	return n
 }
 
-// Cancel cancels a call, whatever it is doing.
+// Cancel cancels a call, whatever it is doing, or returns the places that it has kept
+// beyond its end.
 func (m *Module) Cancel(handle, slot, generation uint32, now float64) int32 {
 	d := m.moved(handle, now)
 	if d == nil {

@@ -1,6 +1,9 @@
 // What the adapters of all frameworks share: how a request is admitted, refused and ended.
 
+import { isPromise, wrongArgument } from '../checks.js';
+import { ask } from '../guard.js';
 import { classesOf, outcomeOfStatus } from '../http/outcomes.js';
+import { isOutcome, OWN_OUTCOMES } from '../meaning.js';
 import type { PipelinePass } from '../pass.js';
 import type { Pipeline } from '../pipeline.js';
 import type { PipelineCallOptions } from '../pipeline-options.js';
@@ -79,7 +82,10 @@ export class Gate<R> {
 
   /** Whether a request passes untouched. */
   skips(request: R): boolean {
-    return this.options.skip?.(request) ?? false;
+    const { skip } = this.options;
+    // A promise would be true for every request.
+    const allows = (found: unknown): boolean => !isPromise(found);
+    return !!skip && !!ask('skip', skip, 'true or false', () => skip(request), allows, false);
   }
 
   /**
@@ -93,7 +99,7 @@ export class Gate<R> {
     const incoming = this.read(request);
     const twice = ambiguous(incoming, this.sent);
     if (twice !== undefined) return twofold(twice);
-    const attributes = attributesOf(ip ? { ...incoming, ip: ip(request) } : incoming);
+    const attributes = attributesOf(ip ? { ...incoming, ip: addressOf(ip(request)) } : incoming);
     const about = { key: key?.(request) ?? '', attributes };
     const verdict = await this.acquire({ ...about, cost: cost?.(request) ?? 1 }, gone).catch(injectedOf);
     if ('name' in verdict) {
@@ -164,9 +170,23 @@ export class Gate<R> {
   }
 
   private outcomeOf(status: number): Outcome {
-    const outcome = outcomeOfStatus(this.classes, status);
-    return this.options.outcome?.(status, outcome) ?? outcome;
+    const { outcome } = this.options;
+    const byStatus = outcomeOfStatus(this.classes, status);
+    if (!outcome) return byStatus;
+    return ask(
+      'outcome',
+      outcome,
+      OWN_OUTCOMES.join(', '),
+      () => outcome(status, byStatus),
+      isOutcome,
+      byStatus,
+    );
   }
+}
+
+/** The address that the option `ip` returned, which may be none. */
+function addressOf(address: string | null | undefined): string {
+  return typeof (address ?? '') === 'string' ? (address ?? '') : wrongArgument('ip', address, 'a string');
 }
 
 /** Returns what a chaos step injected, and throws any other error. */

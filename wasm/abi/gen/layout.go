@@ -45,7 +45,7 @@ var slotTexts = map[string]string{
 	"Costs":      "in: the cost of the call at each step whose cost an attribute has, see [Costs](#costs)",
 	"Applies":    "in: the steps that do not apply to the call, a bit each, and from bit 16 on those that enforce nothing for it, see [Conditions](#conditions)",
 	"Decides":    fmt.Sprintf("in: the steps for which an attribute decides whether they enforce; then bits: %d both slots hold for the next `begin`, %d the call is denied, %d the call is allowed. Cleared when used", abi.ConditionsHold, abi.ConditionsDenied, abi.ConditionsAllowed),
-	"Step":       "out: the index of the step of a plan that `compile` refuses, 4294967295 for none",
+	"Step":       "out: the index of the step of a plan that `compile` refuses, 4294967295 for none; of the timeout beside [kept places](#kept-places)",
 }
 
 // decisionTexts says what the fields of a decision are.

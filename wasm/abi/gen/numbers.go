@@ -84,6 +84,7 @@ func bits() []constant {
 		{"EXACT_NOW", abi.ExactNow, "The bits of the slot EXACT."},
 		{"EXACT_SPAN", abi.ExactSpan, ""},
 		{"BEGIN_NO_HEDGE", abi.BeginNoHedge, "The bits of the flags of a call."},
+		{"DONE_KEEPS", abi.DoneKeeps, "The bit of an outcome with which a call keeps its places beyond its end."},
 		{"FLAG_SHADOW", abi.Shadow, "The bits of the flags of a decision."},
 		{"FLAG_FALLBACK", abi.Fallback, ""},
 		{"FLAG_LAST", abi.Last, ""},
