@@ -89,6 +89,7 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	var to target
 	if err == nil {
+		removeListed(r.Header)
 		to, err = h.source.find(r.Host, r.Method, r.URL)
 	}
 	if h.policyOf != nil && err == nil {

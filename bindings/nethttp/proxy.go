@@ -59,6 +59,7 @@ func (t *Transport) Proxy(proxy http.Handler) http.Handler {
 		}
 		err := checkTarget(r)
 		if err == nil {
+			removeListed(r.Header)
 			in.target, err = t.source.find(r.Host, r.Method, r.URL)
 		}
 		bounds := t.boundsOf(in.target)

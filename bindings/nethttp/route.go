@@ -97,11 +97,11 @@ func pathOf(u *url.URL) (string, error) {
 		}
 		path, _, _ = strings.Cut(path, "?")
 	}
-	if path != "" && path[0] != '/' && path != "*" {
-		// Of http.StripPrefix, behind which servers add the slash.
-		path = "/" + path
+	if path == "*" || strings.HasPrefix(path, "/") {
+		return path, nil
 	}
-	return path, nil
+	// An http URL without a path, or a request behind http.StripPrefix: servers add the slash.
+	return "/" + path, nil
 }
 
 // sent returns a request with the path that was compared: what the next handler
