@@ -181,7 +181,34 @@ func (b *reading) send(text []byte) string {
 	}
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	return b.difference(list)
+	if diff := b.difference(list); diff != "" {
+		return diff
+	}
+	return b.framing(text)
+}
+
+// framing returns how the bodies that the upstream got differ from those that a strict
+// reader finds in what a client of HTTP/1 has sent, where it can read all of that.
+func (b *reading) framing(text []byte) string {
+	var sent []strictRequest
+	for r := bufio.NewReader(bytes.NewReader(text)); ; {
+		q, err := readStrict(r)
+		if err == io.EOF {
+			break
+		} else if err != nil || !q.whole {
+			return ""
+		}
+		sent = append(sent, q)
+	}
+	rest := sent
+	for i := range b.seen {
+		at := slices.IndexFunc(rest, func(q strictRequest) bool { return q.method == b.seen[i].method && q.body == b.seen[i].body })
+		if at < 0 {
+			return fmt.Sprintf("the upstream read %+v, the client sent %+v", b.seen, sent)
+		}
+		rest = rest[at+1:]
+	}
+	return ""
 }
 
 func (b *reading) difference(list []asked) string {
@@ -314,6 +341,7 @@ var (
 	someQueries  = []string{"", "?", "?a=b", "?/admin/x", "?a b", "?#x", "?%zz", "?a|b[]", "?http://u/admin", "?\xff", "??", "?a HTTP/1.1"}
 	someVersions = []string{"HTTP/1.1", "HTTP/1.1", "HTTP/1.0", "HTTP/2.0", "HTTP/1.2", "http/1.1", "", "HTTP/1.1 "}
 	someFields   = []string{
+		"X-Key: a", "Connection: X-Key", "Authorization: Bearer   t",
 		"Content-Length: 5", "Content-Length: 0", "Content-Length: 5, 5", "Content-Length: +5", "Content-Length: 0x5", "Content-Length:", "Transfer-Encoding: chunked", "Transfer-Encoding: Chunked",
 		"Transfer-Encoding: identity", "Transfer-Encoding: gzip, chunked", "Transfer-Encoding:\x0bchunked", "Transfer_Encoding: chunked", "Transfer-Encoding : chunked", " Transfer-Encoding: chunked",
 		"X-Key: a", "X-Key: b", "X-Key:  a\t", "x-key: a", "X_Key: a", "X-Key: ", "Authorization: Bearer t", "Authorization: bearer   t", "Authorization: BEARER\tt", "authorization: Basic\t dTpw ",
@@ -366,7 +394,7 @@ func requestText(random *rand.Rand) []byte {
 			b.WriteString("Host: " + mostly(random, someHosts) + end)
 		}
 		for range random.IntN(4) {
-			b.WriteString(oneOf(random, someFields) + end)
+			b.WriteString(mostly(random, someFields) + end)
 		}
 		b.WriteString(end + oneOf(random, someBodies))
 	}
@@ -401,7 +429,7 @@ func fieldsText(random *rand.Rand) []byte {
 	}
 	pseudo("path", targetOf(random))
 	for range random.IntN(4) {
-		b.WriteString(strings.ToLower(oneOf(random, someFields)) + "\n")
+		b.WriteString(strings.ToLower(mostly(random, someFields)) + "\n")
 	}
 	if random.IntN(3) == 0 {
 		b.WriteString("\n" + oneOf(random, someBodies))
