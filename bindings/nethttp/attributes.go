@@ -16,6 +16,7 @@ type attributes struct {
 	req    *http.Request
 	target target
 	server bool // the request came in, it does not go out
+	proxy  bool // and a Proxy sends it on
 	s      *settings
 }
 
@@ -45,9 +46,15 @@ func (a *attributes) lookup(attribute string) string {
 		if name == "host" {
 			return hostOf(r)
 		}
+		if a.proxy && (isOfConnection(name) || tellsOfHops(name) && !a.fromTrusted()) {
+			return "" // the upstream does not get it
+		}
 		lines := r.Header[http.CanonicalHeaderKey(name)]
-		if a.server && len(lines) > 1 {
-			return lines[0] // check has found no other value
+		switch {
+		case len(lines) == 0:
+			return ""
+		case a.server || len(lines) == 1:
+			return requests.Field(name, lines[0]) // check has found no other value
 		}
 		// RFC 9110 section 5.3: several lines are one list.
 		return strings.Join(lines, ", ")
@@ -86,7 +93,10 @@ func (a *attributes) check(v *view) error {
 
 // path is the path in the form in which routes compare it, one for all spellings.
 func (a *attributes) path() string {
-	path := a.req.URL.EscapedPath()
+	path, err := pathOf(a.req.URL)
+	if err != nil {
+		path = a.req.URL.EscapedPath()
+	}
 	if a.target.http != nil && a.target.http.Paths == document.PathsExactBytes {
 		return path
 	}
@@ -134,7 +144,7 @@ func method(r *http.Request) string {
 func isPlainHeader(h http.Header, name string) bool {
 	lines := h[http.CanonicalHeaderKey(name)]
 	for _, line := range lines {
-		if line != lines[0] {
+		if line != lines[0] && requests.Field(name, line) != requests.Field(name, lines[0]) {
 			return false
 		}
 	}
@@ -147,6 +157,45 @@ func isPlainHeader(h http.Header, name string) bool {
 		}
 	}
 	return true
+}
+
+// isOfConnection reports whether a proxy removes a field, in lower case, because it is about
+// one connection.
+func isOfConnection(name string) bool {
+	switch name {
+	case "connection", "proxy-connection", "keep-alive", "proxy-authenticate", "proxy-authorization", "trailer", "transfer-encoding":
+		return true
+	}
+	return false
+}
+
+// tellsOfHops reports whether a field, in lower case, is one by which a hop tells of the hops
+// before it. Proxies replace what others say there.
+func tellsOfHops(name string) bool {
+	switch name {
+	case "forwarded", "x-real-ip", "client-cert", "client-cert-chain":
+		return true
+	}
+	return strings.HasPrefix(name, "x-forwarded-")
+}
+
+// fromTrusted reports whether a trusted hop has sent the request.
+func (a *attributes) fromTrusted() bool {
+	peer, ok := address(a.req.RemoteAddr)
+	return ok && isTrusted(peer, a.s.trusted)
+}
+
+// removeListed removes the fields of a request that its Connection names, before the policy
+// is asked: a proxy behind would remove them, and its upstream would serve a request without
+// the key by which it was counted.
+func removeListed(h http.Header) {
+	for _, line := range h["Connection"] {
+		for name := range strings.SplitSeq(line, ",") {
+			if name = strings.ToLower(strings.Trim(name, " \t")); requests.Removable(name) {
+				delete(h, http.CanonicalHeaderKey(name))
+			}
+		}
+	}
 }
 
 // cookie returns what a request says of a cookie.

@@ -60,7 +60,7 @@ func (t *Transport) newCall(g *guard, req *http.Request, in *inbound, to target)
 	c := &call{t: t, guard: g, req: req, in: in, upload: upload{source: req.Body, getBody: req.GetBody}}
 	c.attributes = attributes{req: req, target: to, s: &t.settings}
 	if in != nil {
-		c.attributes.req, c.attributes.server = in.request, true
+		c.attributes.req, c.attributes.server, c.attributes.proxy = in.request, true, in.transport != nil
 		c.upload.client = in.body
 	}
 	v := g.view()

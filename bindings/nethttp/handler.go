@@ -29,6 +29,11 @@ import (
 // it goes on to the server. A bulkhead's place is held until the handler has
 // returned and the connection, if it took it over, is closed.
 //
+// A request is answered with 400, whatever the options say, when its target is neither a
+// path nor an http or https URL without a user, when its method is no token, or when its
+// host is no host: what stands behind the handler might read another path or another host
+// from it. So is CONNECT. OPTIONS * is guarded as any request.
+//
 // How long a client may take is the section http of the document, see WithHTTP. A
 // handler whose read of the body the client kept waiting has its answer replaced by
 // 408; what it answers then, and after the client went away, gives no vote.
@@ -77,11 +82,16 @@ func newHandler(next http.Handler, from *source, options []Option) *Handler {
 
 // ServeHTTP implements http.Handler.
 func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	if h.skip != nil && h.skip(r) {
+	err := checkTarget(r)
+	if err == nil && h.skip != nil && h.skip(r) {
 		h.next.ServeHTTP(w, r)
 		return
 	}
-	to, err := h.source.find(r.Host, r.Method, r.URL)
+	var to target
+	if err == nil {
+		removeListed(r.Header)
+		to, err = h.source.find(r.Host, r.Method, r.URL)
+	}
 	if h.policyOf != nil && err == nil {
 		if p := h.policyOf(r); p != nil {
 			to.guard = h.guardOf(p)

@@ -35,7 +35,8 @@ func WithInbound(ctx context.Context, in *http.Request) context.Context {
 // Proxy returns a handler for a proxy, as an httputil.ReverseProxy, that sends its
 // requests on by t. The proxy gets the request with the path that the routes
 // compared, and with a context as of WithInbound. A request that is refused for its
-// path, or for having no route, is answered here.
+// target, its host or its path, or for having no route, is answered here, and so is
+// OPTIONS *, which asks this server.
 //
 // It bounds how long a client may take, by the section http of the route or the
 // document, or WithHTTP:
@@ -52,8 +53,15 @@ func (t *Transport) Proxy(proxy http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p := &proxied{in: inbound{transport: t}}
 		in, s := &p.in, &p.served
-		var err error
-		in.target, err = t.source.find(r.Host, r.Method, r.URL)
+		if isAsterisk(r) {
+			answerAsterisk(w)
+			return
+		}
+		err := checkTarget(r)
+		if err == nil {
+			removeListed(r.Header)
+			in.target, err = t.source.find(r.Host, r.Method, r.URL)
+		}
 		bounds := t.boundsOf(in.target)
 		in.body = newClientBody(w, r, bounds, t.now)
 		if err != nil {
@@ -133,6 +141,9 @@ func (t *Transport) find(req *http.Request) (target, *inbound, error) {
 			return in.target, in, nil
 		}
 		of = in.request
+		if err := checkTarget(of); err != nil {
+			return target{}, in, err
+		}
 	}
 	found, err := t.source.find(hostOf(of), method(of), of.URL)
 	if err == nil && in != nil && found.path != "" {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/internal/guards"
@@ -16,11 +17,11 @@ import (
 
 // RequestError refuses a request for what it is; no step of a policy is asked.
 type RequestError struct {
-	// Status of the answer: 400 for a path or a key that servers read in
-	// different ways, 403 for a request that no route matches in a document that
-	// denies these.
+	// Status of the answer: 400 for a target, a host, a method, a path or a key that
+	// servers read in different ways, 403 for a request that no route matches in a
+	// document that denies these.
 	Status int
-	// Reason is path, key or route.
+	// Reason is target, host, method, path, key or route.
 	Reason string
 	// Detail is a sentence for the client.
 	Detail string
@@ -61,7 +62,11 @@ func (s *source) find(host, method string, u *url.URL) (target, error) {
 		return target{guard: s.One}, nil
 	}
 	t := s.Table()
-	m, err := t.Routes.Match(host, method, u.EscapedPath())
+	path, err := pathOf(u)
+	if err != nil {
+		return target{http: &t.Doc.HTTP}, err
+	}
+	m, err := t.Routes.Match(host, method, path)
 	var refused *routes.PathError
 	if errors.As(err, &refused) {
 		return target{http: &t.Doc.HTTP}, &RequestError{Status: http.StatusBadRequest, Reason: "path", Detail: refused.Reason}
@@ -76,6 +81,27 @@ func (s *source) find(host, method string, u *url.URL) (target, error) {
 		found.guard = t.Unmatched
 	}
 	return found, nil
+}
+
+// pathOf returns the escaped path that is sent for a URL. A program can say with Opaque
+// what is sent in its place.
+func pathOf(u *url.URL) (string, error) {
+	path := u.EscapedPath()
+	if u.Opaque != "" {
+		path = u.Opaque
+		if rest, ok := strings.CutPrefix(path, "//"); ok {
+			_, path, _ = strings.Cut(rest, "/")
+			path = "/" + path
+		} else if path[0] != '/' {
+			return "", errTarget
+		}
+		path, _, _ = strings.Cut(path, "?")
+	}
+	if path == "*" || strings.HasPrefix(path, "/") {
+		return path, nil
+	}
+	// An http URL without a path, or a request behind http.StripPrefix: servers add the slash.
+	return "/" + path, nil
 }
 
 // sent returns a request with the path that was compared: what the next handler
@@ -94,6 +120,10 @@ func (t *target) sent(r *http.Request) *http.Request {
 		u.RawPath = t.path
 	}
 	clean.URL = &u
+	if r.RequestURI != "" {
+		// There are handlers that read the path from it.
+		clean.RequestURI = u.RequestURI()
+	}
 	return &clean
 }
 

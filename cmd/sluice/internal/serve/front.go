@@ -20,6 +20,9 @@ func (s *Server) refuse(w http.ResponseWriter, r *http.Request) bool {
 		decline(w, r, http.StatusHTTPVersionNotSupported, "The preface of HTTP/2 is the first thing on a connection.")
 	case r.Method == http.MethodConnect, r.Method == "PRI":
 		decline(w, r, http.StatusNotImplemented, "The method "+r.Method+" is not supported.")
+	case r.Host == "" && r.ProtoAtLeast(1, 1):
+		// Only requests of HTTP/1.0 may have none (RFC 9110 section 7.2).
+		decline(w, r, http.StatusBadRequest, "The request has no host.")
 	case slices.ContainsFunc(r.Header["Via"], func(line string) bool { return strings.Contains(line, s.name) }):
 		s.log.Warn("a request came back: the upstream leads to this proxy", "path", r.URL.Path, "upstream", names(s.upstreams))
 		decline(w, r, http.StatusLoopDetected, "The upstream of this proxy is the proxy itself.")

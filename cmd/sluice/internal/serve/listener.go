@@ -21,6 +21,7 @@ const pingAfter = 30 * time.Second
 // upgrade to h2c is not offered: requests after it would not pass the policy.
 func (s *Server) front() *http.Server {
 	server := s.server(s.handler())
+	server.DisableGeneralOptionsHandler = true // OPTIONS * is counted and logged as any request
 	server.Protocols = new(http.Protocols)
 	server.Protocols.SetHTTP1(true)
 	server.HTTP2 = &http.HTTP2Config{MaxConcurrentStreams: s.config.MaxStreams, SendPingTimeout: pingAfter}
