@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -36,7 +37,8 @@ type call struct {
 	room       Details         // of details
 	field      [1]string       // the value of RateLimit
 	sending    atomic.Bool     // an attempt was handed over, and closes its body
-	returned   bool            // nothing panicked
+	returned   bool            // no attempt panicked
+	ended      bool            // nothing panicked
 	own        *clientDeadline // nil for none
 	once       string          // why the request is sent once, empty where it need not
 	stalls     bool            // an attempt may wait for the body
@@ -206,7 +208,17 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	case resp == nil:
 		return nil, &guards.AttemptError{Err: errNoAnswer, Result: reducer.Ignore}
 	}
+	taken := false
+	defer func() {
+		if !taken { // after a panic too
+			closeBody(resp)
+		}
+	}()
+	if err := validAnswer(resp); err != nil {
+		return nil, c.failed(ctx, err)
+	}
 	resp, err = c.answered(ctx, resp, details)
+	taken = true
 	if err == nil && c.guard.view().slowed(began, c.t.now, c.upload.took()-waited) {
 		err = &guards.AttemptError{Err: errSlowClient, Result: reducer.Cancelled}
 	}
@@ -215,6 +227,27 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 		c.extend(attempt, resp)
 	}
 	return resp, err
+}
+
+// validAnswer returns why an answer is none, nil for one that can be passed on. The server
+// of net/http panics where it is to send another status.
+func validAnswer(resp *http.Response) error {
+	if validStatus(resp.StatusCode) {
+		return nil
+	}
+	return fmt.Errorf("nethttp: the answer has the status %d; allowed: 101 and 200 to 999", resp.StatusCode)
+}
+
+// validStatus reports whether an answer that is not informational can have a status.
+func validStatus(status int) bool {
+	return status == http.StatusSwitchingProtocols || status >= 200 && status <= 999
+}
+
+// closeBody closes the body of an answer that no caller gets.
+func closeBody(resp *http.Response) {
+	if resp.Body != nil {
+		_ = resp.Body.Close() // the error that counts is another
+	}
 }
 
 // attemptContext is the context of an attempt, by which Info finds the details.
@@ -374,13 +407,31 @@ func (c *call) abandon() {
 }
 
 // close closes the request's body, whatever happened: when no attempt came so far,
-// or one panicked, no other code does.
+// or one panicked, no other code does. Of a request that panicked it closes the answers
+// as well, which have no reader.
 func (c *call) close() {
+	if !c.ended {
+		defer c.abandonAll()
+	}
 	if c.sending.Load() && c.returned {
 		c.upload.finish()
 		return
 	}
 	c.upload.abort()
+}
+
+// abandonAll closes the answers of a request that panicked or called runtime.Goexit.
+func (c *call) abandonAll() {
+	c.mu.Lock()
+	answers := c.answers
+	c.answers = nil
+	c.mu.Unlock()
+	if c.body != nil {
+		defer c.body.Close()
+	}
+	for _, a := range answers {
+		defer a.body.Close()
+	}
 }
 
 // result turns what the policy says into what a RoundTripper returns.
@@ -435,8 +486,11 @@ func (c *call) result(resp *http.Response, err error) (*http.Response, error) {
 
 // finished adds to an answer what the policy says of its limits.
 func (c *call) finished(resp *http.Response) *http.Response {
-	if d, ok := resp.Body.(*download); ok && c.in != nil {
-		c.in.ready = d.ready
+	if c.in != nil {
+		c.in.answer = resp.Body
+		if d, ok := resp.Body.(*download); ok {
+			c.in.ready = d.ready
+		}
 	}
 	if f, ok := c.t.limitFields(c.guard, c.request, nil); ok {
 		if resp.Header == nil {

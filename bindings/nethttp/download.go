@@ -58,10 +58,10 @@ func (d *download) over(err error) {
 	if !d.done.CompareAndSwap(false, true) {
 		return
 	}
+	defer d.release()
 	if d.whole != nil {
 		d.whole.done(d.whole.outcome(err))
 	}
-	d.release()
 }
 
 // aheadBytes are read to see whether an answer has a first byte.
@@ -112,9 +112,8 @@ func (d *download) Read(b []byte) (int, error) {
 
 // Close implements io.Closer.
 func (d *download) Close() error {
-	err := d.ReadCloser.Close()
-	d.finish()
-	return err
+	defer d.finish()
+	return d.ReadCloser.Close()
 }
 
 // connection is an answer of status 101. The end of one direction is not yet

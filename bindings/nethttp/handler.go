@@ -153,6 +153,8 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	s := &served{ResponseWriter: w, h: h, call: guarded, guard: g, request: r, body: body, bounds: bounds, now: h.now, taking: taking}
+	s.places.Store(1)
+	defer s.end()
 	if h.shows(v) {
 		var room [2]sluice.LimitState
 		if f, ok := v.fields(guarded.Limits(room[:0]), nil); ok {
@@ -160,8 +162,6 @@ func (h *Handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 			h.setFields(header, &f, &s.field, len(header) == 0)
 		}
 	}
-	s.places.Store(1)
-	defer s.end()
 	s.identity = identity{to.route, q.Key, q.Lookup}
 	if own != nil {
 		own.compare(guarded.Context())
@@ -291,6 +291,14 @@ func (s *served) settle() {
 // end gives back what the request holds. It is deferred, so that it runs when
 // the handler panics or leaves its goroutine, and does not catch either.
 func (s *served) end() {
+	defer s.free()
+	if !s.taken || !s.returned {
+		defer s.finish()
+	}
+	if !s.returned {
+		s.places.Store(1) // no code will close the connection now
+	}
+	defer s.body.finish()
 	if !s.returned && (s.status == 0 || s.later) {
 		outcome := reducer.Fail
 		if s.request.Context().Err() != nil || s.body.failure() != nil || s.unread {
@@ -298,12 +306,4 @@ func (s *served) end() {
 		}
 		s.call.Done(outcome)
 	}
-	if !s.returned {
-		s.places.Store(1) // no code will close the connection now
-	}
-	s.body.finish()
-	if !s.taken || !s.returned {
-		s.finish()
-	}
-	s.free()
 }

@@ -2,6 +2,7 @@ package nethttp
 
 import (
 	"context"
+	"io"
 	"net/http"
 	"time"
 
@@ -21,6 +22,7 @@ type inbound struct {
 	body      *clientBody // nil for none
 	deadline  time.Time   // of the client; zero for none
 	ready     bool        // the answer is short, and no read of it waits
+	answer    io.Closer   // the body of the answer; nil before it and for none
 }
 
 // WithInbound makes a Transport choose the route of the requests of this
@@ -88,6 +90,7 @@ func (t *Transport) Proxy(proxy http.Handler) http.Handler {
 		}
 		defer p.end()
 		proxy.ServeHTTP(s.writer(), r)
+		s.returned = true
 	})
 }
 
@@ -106,13 +109,19 @@ func (p *proxied) Value(key any) any {
 	return p.Cancellable.Value(key)
 }
 
-// end is called when the proxy has returned.
+// end gives back what the request holds. It is deferred, so that it runs when the proxy
+// panics or leaves its goroutine, wherever that is.
 func (p *proxied) end() {
-	p.in.body.finish()
-	if !p.served.taken {
-		p.served.finish()
+	defer p.Cancel(nil)
+	if !p.served.taken || !p.served.returned {
+		// Only a connection that was taken over goes on. A proxy that panicked has not
+		// closed the answer, nor has httputil.ReverseProxy an upgrade which it refuses.
+		if p.in.answer != nil {
+			defer p.in.answer.Close()
+		}
+		defer p.served.finish()
 	}
-	p.Cancel(nil)
+	p.in.body.finish()
 }
 
 // RouteOf returns the policy and the route, host and path, that Transport.Proxy found

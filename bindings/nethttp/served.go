@@ -148,6 +148,10 @@ func (s *served) WriteHeader(status int) {
 			s.ResponseWriter.WriteHeader(status) // the server complains of it
 		}
 		return
+	case !validStatus(status):
+		// The server panics. The handler has not answered, so its vote is that of a panic.
+		s.ResponseWriter.WriteHeader(status)
+		return
 	}
 	s.status = status
 	s.grpc = s.call != nil && isGRPC(s.Header())

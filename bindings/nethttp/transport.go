@@ -60,7 +60,9 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer c.close()
 	resp, err := sluice.DoWith(req.Context(), g.pipeline, c.request, c.attempt)
 	c.returned = true
-	return c.result(resp, c.own.errorOf(req.Context(), g.pipeline.Name(), err))
+	resp, err = c.result(resp, c.own.errorOf(req.Context(), g.pipeline.Name(), err))
+	c.ended = true
+	return resp, err
 }
 
 // CloseIdleConnections closes those of the guarded round tripper, for
@@ -74,8 +76,18 @@ func (t *Transport) CloseIdleConnections() {
 // untouched sends a request on that no policy guards.
 func (t *Transport) untouched(req *http.Request, in *inbound) (*http.Response, error) {
 	resp, err := t.next.RoundTrip(req)
-	if err == nil || in == nil {
+	if in == nil {
 		return resp, err
+	}
+	if err == nil {
+		if resp == nil {
+			return nil, errNoAnswer
+		}
+		if err = validAnswer(resp); err == nil {
+			in.answer = resp.Body
+			return resp, nil
+		}
+		closeBody(resp)
 	}
 	failed := in.body.failure()
 	if failed == nil {

@@ -252,12 +252,26 @@ func (c *conn) answer(req *http.Request) (*http.Response, error) {
 		if interim == nil {
 			continue
 		}
-		if err := interim(resp.StatusCode, textproto.MIMEHeader(resp.Header)); err != nil {
+		if err := c.pass(interim, resp); err != nil {
 			return nil, err
 		}
 		// Who is told of them bounds their number.
 		c.room = c.transport.mostHeaders()
 	}
+}
+
+// pass calls an Interim. The connection of one that panics is closed.
+func (c *conn) pass(interim Interim, resp *http.Response) (err error) {
+	returned := false
+	defer func() {
+		if !returned {
+			c.detach()
+			c.close()
+		}
+	}()
+	err = interim(resp.StatusCode, textproto.MIMEHeader(resp.Header))
+	returned = true
+	return err
 }
 
 // finish ends an exchange whose answer was read to its end.

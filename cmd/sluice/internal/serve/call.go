@@ -2,6 +2,7 @@ package serve
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/textproto"
 	"sync"
@@ -83,10 +84,16 @@ func learn(ctx context.Context, resp *http.Response) {
 	}
 }
 
-// interim passes an informational answer of the upstream on.
-func (c *call) interim(status int, header textproto.MIMEHeader) error {
+// interim passes an informational answer of the upstream on. It may run on a goroutine of
+// the transport, where a panic would end the process.
+func (c *call) interim(status int, header textproto.MIMEHeader) (err error) {
 	c.interims.Lock()
 	defer c.interims.Unlock()
+	defer func() {
+		if crash := recover(); crash != nil {
+			err = fmt.Errorf("an informational answer cannot be passed on: %v", crash)
+		}
+	}()
 	if c.final {
 		return nil
 	}
@@ -99,6 +106,20 @@ func (c *call) interim(status int, header textproto.MIMEHeader) error {
 	return nil
 }
 
+// answered says that the request of a context has its answer: no informational one may
+// follow, also of an attempt that the policy does not wait for.
+func answered(ctx context.Context) {
+	if c, ok := ctx.Value(callKey{}).(*call); ok {
+		c.finalize()
+	}
+}
+
+func (c *call) finalize() {
+	c.interims.Lock()
+	defer c.interims.Unlock()
+	c.final = true
+}
+
 // begin begins a call.
 func (c *call) begin(r *http.Request) {
 	c.context.call = c
@@ -108,12 +129,9 @@ func (c *call) begin(r *http.Request) {
 	}
 }
 
-// over ends a call. No informational answer may follow: an attempt that the policy does
-// not wait for may still get one.
+// over ends a call.
 func (c *call) over() {
-	c.interims.Lock()
-	c.final = true
-	c.interims.Unlock()
+	c.finalize()
 	c.context.Cancel(nil)
 	if c.conn != nil {
 		c.conn.end()

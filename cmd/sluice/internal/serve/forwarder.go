@@ -32,11 +32,14 @@ func (s *Server) forwarder(transport http.RoundTripper, learns bool) *forwarder 
 	f.reverse = httputil.ReverseProxy{
 		Rewrite: s.rewrite, Transport: transport, BufferPool: &f.buffers, ErrorHandler: s.failed, ErrorLog: s.complaints(),
 	}
-	if learns {
-		f.reverse.ModifyResponse = func(resp *http.Response) error {
-			learn(resp.Request.Context(), resp)
-			return nil
+	f.reverse.ModifyResponse = func(resp *http.Response) error {
+		if resp.StatusCode == http.StatusSwitchingProtocols && resp.Request.Header.Get("Upgrade") == "" {
+			return errUnasked
 		}
+		if learns {
+			learn(resp.Request.Context(), resp)
+		}
+		return nil
 	}
 	return f
 }
@@ -49,6 +52,7 @@ func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 	f.rewrite(r)
 	resp, err := f.transport.RoundTrip(r)
+	answered(r.Context())
 	if err == nil && resp.StatusCode == http.StatusSwitchingProtocols {
 		_ = resp.Body.Close() // what the upstream meant by it is not known
 		err = errUnasked
@@ -57,8 +61,9 @@ func (f *forwarder) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		f.server.failed(w, r, err)
 		return
 	}
+	defer resp.Body.Close() // however the rest ends
 	if f.learns {
-		learn(resp.Request.Context(), resp)
+		learn(r.Context(), resp)
 	}
 	f.answer(w, resp)
 }
@@ -142,7 +147,6 @@ func (f *forwarder) answer(w http.ResponseWriter, resp *http.Response) {
 	}
 	w.WriteHeader(resp.StatusCode)
 	if err := f.copy(w, resp); err != nil {
-		_ = resp.Body.Close()
 		// The server closes the connection, so that the client sees that the answer is
 		// not complete.
 		panic(http.ErrAbortHandler)

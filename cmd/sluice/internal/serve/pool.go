@@ -140,10 +140,10 @@ func outcomeOf(ctx context.Context, body *sentBody, resp *http.Response, err err
 }
 
 // isUnavailable reports whether an answer says that the upstream cannot serve: 502, 503,
-// 504, or UNAVAILABLE of gRPC.
+// 504, UNAVAILABLE of gRPC, or a status that is none.
 func isUnavailable(resp *http.Response) bool {
-	switch resp.StatusCode {
-	case http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	switch status := resp.StatusCode; {
+	case status == http.StatusBadGateway, status == http.StatusServiceUnavailable, status == http.StatusGatewayTimeout, status < 100:
 		return true
 	}
 	return resp.Header.Get("Grpc-Status") == "14" && strings.HasPrefix(resp.Header.Get("Content-Type"), "application/grpc")

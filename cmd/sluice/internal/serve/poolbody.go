@@ -141,9 +141,8 @@ func (b *answerBody) Read(to []byte) (int, error) {
 
 // Close implements io.Closer.
 func (b *answerBody) Close() error {
-	err := b.ReadCloser.Close()
-	b.once.Do(b.done)
-	return err
+	defer b.once.Do(b.done)
+	return b.ReadCloser.Close()
 }
 
 // upgradedBody is a connection that was upgraded. The end of one direction is not yet
