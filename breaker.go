@@ -92,7 +92,7 @@ type cause struct {
 func (b *Breaker) unlock(why cause) {
 	until := clock.Always
 	if b.core.Mode == breaker.Open {
-		until = b.core.Until
+		until = b.core.OpenUntil
 	}
 	if int64(until) != b.openUntil.Load() {
 		b.openUntil.Store(int64(until))

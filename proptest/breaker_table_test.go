@@ -64,6 +64,14 @@ var breakerLines = []property{
 		}))},
 	{"B10", "the open time grows by its backoff, up to the maximum", B10, breakers,
 		consecutive.made("always opens for the shortest time", func(c *config) { c.breaker.Open.Max = c.breaker.Open.Base })},
+	{"B10", "openings that no outcome caused do not make it grow", B10, breakers,
+		consecutive.with("takes a half-open stay without a probe for a failed one", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			if c := s.Look().breaker; c.Mode == breaker.HalfOpen && !c.Probed && c.HalfOpenUntil <= now && c.HalfOpenUntil > c.Last {
+				probe, _ := s.Step(reducer.Action{Kind: reducer.Acquire, Cost: 1}, c.HalfOpenUntil-1)
+				s.Step(reducer.Action{Kind: reducer.Record, Outcome: reducer.Fail, Permit: probe.Permit}, c.HalfOpenUntil-1)
+			}
+			return s.Step(a, now)
+		}))},
 	{"B12", "of the calls in a ramp the floor of the sum of their shares pass", B12, []machine{eased},
 		eased.with("counts no call that it refuses", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			if a.Kind == reducer.Acquire && mode(s) == breaker.Closed {

@@ -46,10 +46,10 @@ func B2(m machine, h history) error {
 			continue
 		}
 		ask := reducer.Action{Kind: reducer.Acquire, Cost: 1}
-		for _, at := range [...]clock.Mark{r.now, c.Until - 1, c.Until} {
+		for _, at := range [...]clock.Mark{r.now, c.OpenUntil - 1, c.OpenUntil} {
 			m.meet()
-			if x := r.again(ask, at); (x.answer.Verdict == reducer.Admit) != (at >= c.Until) {
-				return fmt.Errorf("B2: open until %s, %s", c.Until, x)
+			if x := r.again(ask, at); (x.answer.Verdict == reducer.Admit) != (at >= c.OpenUntil) {
+				return fmt.Errorf("B2: open until %s, %s", c.OpenUntil, x)
 			}
 		}
 	}
@@ -91,7 +91,7 @@ func longest(c breaker.Config) clock.Mark {
 func B4(m machine, h history) error {
 	r, c := play(m, h)
 	if core := r.subject.Look().breaker; core.Mode == breaker.Open {
-		r.advance(core.Until)
+		r.advance(core.OpenUntil)
 	}
 	for range c.breaker.Probes {
 		r.step(reducer.Action{Kind: reducer.Acquire, Cost: 1})
@@ -183,33 +183,65 @@ func B9(m machine, h history) error {
 	return r.err
 }
 
+// grown returns how many openings since the last close, of those that outcomes caused, a
+// step leaves behind. It is read off the modes that the step enters, never off the number
+// that the breaker keeps.
+func grown(opens uint32, before breaker.Core, a reducer.Action, now clock.Mark, out reducer.Out) uint32 {
+	bad := before.Mode == breaker.HalfOpen && before.Failed+before.Slow > 0
+	if a.Kind == reducer.Reset {
+		opens = 0
+	}
+	for i, e := range out {
+		switch breaker.Mode(e.Permit.ID) {
+		case breaker.HalfOpen:
+		case breaker.Open:
+			// What time ends before an outcome comes in, it ends at an earlier mark.
+			voted := a.Kind == reducer.Record && i == len(out)-1 && e.Permit.Mark == max(now, before.Last)
+			if voted && a.Outcome != reducer.Throttle || i == 0 && bad && a.Kind != reducer.Transition && a.Kind != reducer.Reset {
+				opens++
+			}
+		default:
+			opens = 0
+		}
+	}
+	return opens
+}
+
 // B10: the open time grows by its backoff with each opening since the breaker was
-// last closed, up to the maximum.
+// last closed that outcomes caused, up to the maximum, and with no other.
 func B10(m machine, h history) error {
 	r, c := rigged(m, h)
 	delay := must(backoff.New(c.breaker.Open))
-	opens, before := uint32(0), time.Duration(0)
+	opens := uint32(0)
+	var cores []breaker.Core
+	r.before = func(reducer.Action, clock.Mark) error {
+		cores = append(cores, *r.subject.Look().breaker)
+		return nil
+	}
 	for _, w := range h.steps() {
 		known, opened := len(r.log), clock.Never
 		r.next(w)
-		for _, x := range r.log[known:] {
+		for i, x := range r.log[known:] {
+			opens = grown(opens, cores[known+i], x.action, x.at, x.out)
 			for _, e := range x.out {
-				switch breaker.Mode(e.Permit.ID) {
-				case breaker.Closed:
-					opens, before = 0, 0
-				case breaker.Open:
-					opens++
+				if breaker.Mode(e.Permit.ID) == breaker.Open {
 					opened = e.Permit.Mark
 				}
 			}
 		}
-		if core := r.subject.Look().breaker; core.Mode == breaker.Open && core.Opens == opens && opened != clock.Never {
+		core := r.subject.Look().breaker
+		if core.Mode != breaker.Open && core.Mode != breaker.HalfOpen || core.Generation == 0 {
+			continue
+		}
+		if core.Opens != opens {
+			return fmt.Errorf("B10: grows by %d openings, outcomes caused %d", core.Opens, opens)
+		}
+		if core.Mode == breaker.Open && opened != clock.Never {
 			m.meet()
-			lasts := core.Until.Sub(opened)
-			if lasts < before || c.breaker.Open.Max > 0 && lasts > c.breaker.Open.Max || lasts != delay.Nominal(opens) {
-				return fmt.Errorf("B10: opening %d lasts %s, that before %s, by the backoff %s", opens, lasts, before, delay.Nominal(opens))
+			lasts, want := core.OpenUntil.Sub(opened), delay.Nominal(max(opens, 1))
+			if c.breaker.Open.Max > 0 && lasts > c.breaker.Open.Max || lasts != want {
+				return fmt.Errorf("B10: opening %d lasts %s, by the backoff %s", opens, lasts, want)
 			}
-			before = lasts
 		}
 	}
 	return r.err
@@ -253,12 +285,12 @@ func B12(m machine, h history) error {
 			step(s, reducer.Action{Kind: reducer.Record, Outcome: reducer.OK, Permit: x.answer.Permit}, r.now)
 		}
 		core, now := s.Look().breaker, r.now.Add(time.Duration(w>>8%24))
-		if core.Mode != breaker.Closed || core.Until == clock.Never || now >= core.Until {
+		if core.Mode != breaker.Closed || core.RampUntil == clock.Never || now >= core.RampUntil {
 			continue
 		}
 		m.meet()
-		share := from + (whole-from)*uint64(max(now, core.Last)-core.Origin)/uint64(core.Until-core.Origin)
-		sum, passed := uint64(core.Opens), uint64(0)
+		share := from + (whole-from)*uint64(max(now, core.Last)-core.Origin)/uint64(core.RampUntil-core.Origin)
+		sum, passed := uint64(core.RampSum), uint64(0)
 		for n := range 12 {
 			x := step(s, reducer.Action{Kind: reducer.Acquire, Cost: 1}, now)
 			if x.answer.Verdict == reducer.Admit {
@@ -313,8 +345,8 @@ func B14(m machine, h history) error {
 		case bound > 0:
 			m.meet()
 			until := core.Last.Add(min(says, bound))
-			if core.Until < until || core.Until > until && core.Until > max(until, core.Last.Add(core.OpenFor)) || a.Outcome == reducer.Throttle && core.Until != until {
-				return fmt.Errorf("B14: %s opens it until %s, not %s", x, core.Until, until)
+			if core.OpenUntil < until || core.OpenUntil > until && core.OpenUntil > max(until, core.Last.Add(core.OpenFor)) || a.Outcome == reducer.Throttle && core.OpenUntil != until {
+				return fmt.Errorf("B14: %s opens it until %s, not %s", x, core.OpenUntil, until)
 			}
 		}
 	}

@@ -21,7 +21,7 @@ type naiveBreaker struct {
 	begun   bool
 	entered int64 // the mark of the last change of mode
 	openFor int64
-	opens   int    // since it was last closed
+	opens   int    // since it was last closed, of those that outcomes caused
 	stay    int    // number of this stay
 	until   int64  // open: its end; closed: that of its ramp, 0 for none
 	asked   uint64 // the shares of the calls that asked in the ramp, in millionths
@@ -57,8 +57,11 @@ func (b *naiveBreaker) enter(mode breaker.Mode) {
 	b.stay++
 }
 
-func (b *naiveBreaker) open() {
-	b.opens++
+// open opens the breaker; caused says that outcomes that failed or were slow do.
+func (b *naiveBreaker) open(caused bool) {
+	if caused {
+		b.opens++
+	}
 	b.openFor = int64(b.config.Open.Base)
 	for n := 1; n < b.opens && b.config.Open.Max > 0; n++ {
 		b.openFor = min(2*b.openFor, int64(b.config.Open.Max))
@@ -75,11 +78,16 @@ func (b *naiveBreaker) close() {
 	}
 }
 
+// bad reports whether an outcome of this stay failed or was slow.
+func (b *naiveBreaker) bad() bool {
+	return slices.ContainsFunc(b.votes, func(v vote) bool { return v.failed || v.slow })
+}
+
 // initially enters the initial mode.
 func (b *naiveBreaker) initially() {
 	switch b.opens = 0; b.config.Initial {
 	case breaker.Open:
-		b.open()
+		b.open(false)
 	case breaker.HalfOpen:
 		b.openFor = int64(b.config.Open.Base)
 		fallthrough
@@ -108,7 +116,7 @@ func (b *naiveBreaker) due() {
 		b.enter(breaker.HalfOpen)
 	case b.mode == breaker.HalfOpen && b.config.HalfOpenMax > 0:
 		if b.now >= b.entered+int64(b.config.HalfOpenMax) {
-			b.open()
+			b.open(b.bad())
 		}
 	case b.mode == breaker.HalfOpen:
 		b.out = slices.DeleteFunc(b.out, func(p int) bool { return b.passes[p].at+b.openFor <= b.now })
@@ -150,7 +158,7 @@ func (b *naiveBreaker) record(p int, outcome reducer.Outcome, says int64) string
 	if obeys && answer == "done" {
 		until := b.now + min(says, int64(b.config.ObeyRetryAfter))
 		if b.stay == before {
-			b.open()
+			b.open(outcome == reducer.Fail || b.mode == breaker.HalfOpen && b.bad())
 			b.until = until
 		}
 		b.until = max(b.until, until)
@@ -189,17 +197,17 @@ func (b *naiveBreaker) ends(p int, outcome reducer.Outcome, stays bool) string {
 	case b.mode == breaker.MetricsOnly || b.mode == breaker.ForcedClosed:
 	case b.mode == breaker.Closed:
 		if t.opens() || n > 0 && row >= n {
-			b.open()
+			b.open(true)
 		}
 	case n > 0 && slow:
-		b.open()
+		b.open(true)
 	case b.config.Window == breaker.Consecutive && failed:
-		b.open()
+		b.open(true)
 	case len(b.votes) == int(b.config.Probes):
 		// All probes are in: the same rates decide.
 		t.config.Window, t.config.Count, t.config.Minimum = breaker.Calls, b.config.Probes, 1
 		if b.config.Window != breaker.Consecutive && t.opens() {
-			b.open()
+			b.open(true)
 		} else if !stays {
 			b.close()
 		}
@@ -222,7 +230,7 @@ func (b *naiveBreaker) count(k int, bad, stays bool) string {
 			b.close()
 		}
 	} else if good+left < k {
-		b.open()
+		b.open(true)
 	}
 	return "done"
 }

@@ -265,8 +265,9 @@ func G16Breaker(m machine, h history) error {
 	if kept.Total != is.Total || kept.Failed != is.Failed || kept.Slow != is.Slow {
 		return fmt.Errorf("G16: %+v to %+v: %d failed of %d became %d of %d", c.was.breaker, c.next.breaker, was.Failed, was.Total, is.Failed, is.Total)
 	}
-	if was.Mode != is.Mode || was.Until != is.Until || was.Generation != is.Generation {
-		return fmt.Errorf("G16: %s until %s became %s until %s", was.Mode, was.Until, is.Mode, is.Until)
+	ends := func(c *breaker.Core) [3]clock.Mark { return [...]clock.Mark{c.OpenUntil, c.HalfOpenUntil, c.RampUntil} }
+	if was.Mode != is.Mode || ends(was) != ends(is) || was.Generation != is.Generation {
+		return fmt.Errorf("G16: %s until %s became %s until %s", was.Mode, ends(was), is.Mode, ends(is))
 	}
 	return c.compare(m, c.next.breaker.Probes <= c.was.breaker.Probes, c.next.breaker.Probes >= c.was.breaker.Probes)
 }

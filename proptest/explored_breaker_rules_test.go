@@ -76,14 +76,14 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 			})},
 		{"B2", "open refuses until its deadline and admits at it",
 			inState(func(s scene[state], r *room[state], now clock.Mark) error {
-				if r.State.Mode != breaker.Open || r.State.Until < now {
+				if r.State.Mode != breaker.Open || r.State.OpenUntil < now {
 					return nil
 				}
-				for at := now; at <= r.State.Until; at++ {
+				for at := now; at <= r.State.OpenUntil; at++ {
 					d := tried(s.use.Cell, r.State, ask, at)
 					retry, told := d.answer.RetryAt()
-					if (d.answer.Verdict == reducer.Admit) != (at == r.State.Until) || at < r.State.Until && (!told || retry != r.State.Until) {
-						return fmt.Errorf("open until %s, and at %s %s", r.State.Until, at, d.effects())
+					if (d.answer.Verdict == reducer.Admit) != (at == r.State.OpenUntil) || at < r.State.OpenUntil && (!told || retry != r.State.OpenUntil) {
+						return fmt.Errorf("open until %s, and at %s %s", r.State.OpenUntil, at, d.effects())
 					}
 				}
 				return nil
@@ -225,25 +225,22 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 			"extends its open time at a refusal", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
 				answer := c.Step(s, a, now, out)
 				if answer.Reason == reducer.ReasonOpen {
-					s.Until++
+					s.OpenUntil++
 				}
 				return answer
 			})},
 		{"B10", "the open time grows by its backoff, up to the maximum",
 			atStep(func(_ scene[state], t *passage[state]) error {
-				opens, opened := t.Before.State.Opens, clock.Never
+				opens, opened := grown(t.Before.State.Opens, t.Before.State.Core, t.Action.Action, t.At, t.Effects.Others), clock.Never
 				for _, e := range t.Effects.Others {
-					switch breaker.Mode(e.Permit.ID) {
-					case breaker.Closed:
-						opens = 0
-					case breaker.Open:
-						opens, opened = opens+1, e.Permit.Mark
+					if breaker.Mode(e.Permit.ID) == breaker.Open {
+						opened = e.Permit.Mark
 					}
 				}
 				s := &t.After.State
 				lasts := s.OpenFor
 				if s.Mode == breaker.Open && opened != clock.Never {
-					lasts = s.Until.Sub(opened)
+					lasts = s.OpenUntil.Sub(opened)
 				}
 				if s.Opens != opens || s.Mode == breaker.Open && (lasts != delay.Nominal(opens) || lasts > c.Open.Max) {
 					return fmt.Errorf("opening %d lasts %s, by the backoff that of %d lasts %s", s.Opens, lasts, opens, delay.Nominal(opens))
@@ -308,8 +305,8 @@ func breakerRules(c breaker.Config) []ruled[breaker.State] {
 			}},
 		{"G5", "before the next wake a tick has no effect", asked[state](G5),
 			"extends its open time by a nanosecond at every tick", steps(func(c cellOf, s *state, a act, now clock.Mark, out *reducer.Out) reducer.Answer {
-				if a.Kind == reducer.Tick && s.Mode == breaker.Open && s.Until > now {
-					s.Until++
+				if a.Kind == reducer.Tick && s.Mode == breaker.Open && s.OpenUntil > now {
+					s.OpenUntil++
 				}
 				return c.Step(s, a, now, out)
 			})},

@@ -67,8 +67,10 @@ func breakerKey(c breaker.Config) relativeKey[breaker.State] {
 			put(int64(s.Opens))
 		}
 		until := int64(-1 << 15)
-		if s.Until != clock.Never && s.Mode != breaker.Closed {
-			until = int64(s.Until - now)
+		for _, end := range [...]clock.Mark{s.OpenUntil, s.HalfOpenUntil} {
+			if end != clock.Never && s.Generation > 0 {
+				until = int64(end - now)
+			}
 		}
 		put(until)
 		put(int64(s.Total))
@@ -127,7 +129,7 @@ func probesOf(s *breaker.State) []uint64 {
 	number() // of the last probe
 	ids := make([]uint64, number())
 	last := s.Cursor
-	if s.Until == clock.Never {
+	if s.HalfOpenUntil == clock.Never {
 		last += uint64(s.Last-s.Origin) << 10
 	}
 	for i := len(ids) - 1; i >= 0; i-- {

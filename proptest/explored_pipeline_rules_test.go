@@ -112,7 +112,7 @@ func takenOf(s *flowState, now clock.Mark) (t taken, err error) {
 		return t, err
 	}
 	br = tried(reducer.Cell[breaker.State](flowBreaker), br, tick, now).state
-	return taken{max(tokens.Bucket().TAT, now), br.Mode, br.Until, br.Total, br.Failed, br.ProbesOut, places.Held, places.Queue.Len()}, nil
+	return taken{max(tokens.Bucket().TAT, now), br.Mode, br.OpenUntil, br.Total, br.Failed, br.ProbesOut, places.Held, places.Queue.Len()}, nil
 }
 
 var flowRules = []flowRule{
@@ -234,8 +234,8 @@ var flowRules = []flowRule{
 	{name: "B2", statement: "no call starts while the breaker is open", step: func(_ *twoCalls, t *flowPassage) error {
 		_, br, _, err := t.Before.cellStates()
 		for _, d := range t.Effects.said {
-			if t.Action.verb == begins && d.kind == decision.Admit && d.call == int(t.Action.call) && br.Mode == breaker.Open && d.at < br.Until {
-				return fmt.Errorf("starts at %s, open until %s (%v)", d.at, br.Until, err)
+			if t.Action.verb == begins && d.kind == decision.Admit && d.call == int(t.Action.call) && br.Mode == breaker.Open && d.at < br.OpenUntil {
+				return fmt.Errorf("starts at %s, open until %s (%v)", d.at, br.OpenUntil, err)
 			}
 		}
 		return err

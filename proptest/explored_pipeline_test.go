@@ -354,7 +354,7 @@ func flowKey(dst []byte, s flowState, now clock.Mark) []byte {
 	by := clock.Mark(0).Sub(now)
 	tokens.Last, br.Last, places.Last = now, now, now
 	if br.Mode == breaker.Closed {
-		br.Origin, br.Until = now, now
+		br.Origin = now
 	}
 	dst = flowBucket.AppendState(dst, flowBucket.Shift(tokens, by))
 	dst = flowBreaker.AppendState(dst, flowBreaker.Shift(br, by))

@@ -62,7 +62,7 @@ var lawLines = []property{
 		}})},
 	{"G7", "Tick(t1); Tick(t2) = Tick(t2)", G7, join(cells, []machine{jitteredOpen}),
 		calls.with("restarts its open time at a tick", mutant{step: func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
-			if c := s.Look().breaker; a.Kind == reducer.Tick && c.Mode == 1 && c.Until > now {
+			if c := s.Look().breaker; a.Kind == reducer.Tick && c.Mode == 1 && c.OpenUntil > now {
 				return s.Step(reducer.Action{Kind: reducer.Transition, Cost: 1}, now)
 			}
 			return s.Step(a, now)

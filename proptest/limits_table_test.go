@@ -86,7 +86,7 @@ var limitLines = []property{
 		}))},
 	{"L11", "intervals are half open, everywhere alike", L11, join([]machine{bucket, fixed, sliding, logged, leaky}, breakers, []machine{places}),
 		calls.with("is still open at the end of its time", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
-			if s.Look().breaker.Mode == 1 && s.Look().breaker.Until == now {
+			if s.Look().breaker.Mode == 1 && s.Look().breaker.OpenUntil == now {
 				now--
 			}
 			return s.Step(a, now)

@@ -35,7 +35,7 @@ func L11(m machine, h history) error {
 		return edge(m, r, reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, end)
 	case breakerFamily:
 		r.step(reducer.Action{Kind: reducer.Transition, Cost: 1})
-		until := r.subject.Look().breaker.Until
+		until := r.subject.Look().breaker.OpenUntil
 		return edge(m, r, reducer.Action{Kind: reducer.Acquire, Cost: 1}, until)
 	default:
 		if c.bulkhead.Lease == 0 {

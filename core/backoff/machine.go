@@ -74,15 +74,6 @@ func (m *Machine) Longest(n uint32) time.Duration {
 	return m.Nominal(n)
 }
 
-// Steady reports whether the nominal delay is the same after all attempts from one up
-// to another.
-func (m *Machine) Steady(from, to uint32) bool {
-	if m.config.Kind == Listed && from < uint32(m.config.Delays.Len()) {
-		return from >= to
-	}
-	return m.Nominal(from) == m.Nominal(to)
-}
-
 // Delay returns the delay after the attempt with its jitter. before is the
 // delay of the attempt before, 0 for none. u is the random word.
 func (m *Machine) Delay(attempt uint32, before time.Duration, u uint64) time.Duration {

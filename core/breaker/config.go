@@ -52,8 +52,8 @@ type Config struct {
 	// SlowConsecutive opens at so many slow outcomes in a row, whatever the minimum; half-open one
 	// slow probe opens it. 1 to MaxCalls, 0 for none. SlowOver needs it or SlowRate, and both need SlowOver.
 	SlowConsecutive uint32
-	// Open is how long the breaker stays open, by the number of times that it opened
-	// since it was last closed. Neither None nor a listed delay of 0 is allowed. From the opening MaxGrowth on
+	// Open is how long the breaker stays open, by the number of times that outcomes which
+	// failed or were slow opened it since it was last closed. Neither None nor a listed delay of 0 is allowed. From the opening MaxGrowth on
 	// the time no longer grows.
 	Open backoff.Config
 	// Probes are the attempts whose outcomes decide when half-open, 1 to MaxProbes.

@@ -17,9 +17,9 @@
 // calls that rises to all of them: of n calls floor(sum of the shares) pass. It starts in
 // the Initial mode.
 //
-// With HalfOpenMax a breaker without calls alternates between open and half-open. The
-// open time after a half-open stay without a probe is nominal, without jitter, and
-// from the opening MaxGrowth since it was last closed the open time no longer grows.
+// With HalfOpenMax a breaker without calls alternates between open and half-open. No
+// outcome causes these openings, so the open time does not grow with them; it is nominal,
+// without jitter. From the opening MaxGrowth on it no longer grows at all.
 // So the state after any time is computed in a bounded number of operations and does
 // not depend on how that time is split; a step reports at most five changes, and no
 // change of a cycle before the last one.
@@ -39,7 +39,7 @@
 //   - B8: the sums are those of a recount of the window.
 //   - B9: its refusals are not outcomes.
 //   - B10: the open time grows by the backoff with the openings since it was last
-//     closed, up to the maximum.
+//     closed that outcomes caused, up to the maximum, and with no other.
 //   - B11: with good outcomes it closes after Probes of them.
 //   - B12: of the calls in a ramp the floor of the sum of their shares pass.
 //   - B13: a new breaker and one that is reset are in the initial mode.

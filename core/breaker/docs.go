@@ -62,7 +62,7 @@ func Docs() *mechanism.Docs {
 			},
 			{
 				Name: "open", Effect: mechanism.Tighter, Value: `"1m"`, Example: "open: {exponential: 10s, max: 5m}",
-				Meaning: "how long it stays open. A backoff counts the openings since the breaker was last closed; it has no jitter unless one is written",
+				Meaning: "how long it stays open. A backoff counts the openings since the breaker was last closed that failures or failed probes caused; it has no jitter unless one is written",
 				Larger:  "the dependency recovers in peace; good calls are refused longer",
 				Smaller: "tries the dependency sooner",
 			},

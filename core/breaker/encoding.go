@@ -15,12 +15,12 @@ import (
 //
 //	header, flags, Generation; of generation 0 no more
 //	Last, Openings
-//	closed      Origin; in a ramp Until - Last, Opens; SlowRow where the configuration
+//	closed      Origin; in a ramp RampUntil - Last, RampSum; SlowRow where the configuration
 //	            counts it; Calls: Total, Cursor of a full ring, the ring
 //	            Time: the number of buckets, the buckets from the present one back
 //	            Consecutive: Failed
-//	open        Opens, OpenFor, Until - Last
-//	half-open   Opens, OpenFor, Until - Last or Last - Origin, Total, of more
+//	open        Opens, OpenFor, OpenUntil - Last
+//	half-open   Opens, OpenFor, HalfOpenUntil - Last or Last - Origin, Total, of more
 //	            than none Failed and Slow, Cursor, ProbesOut, the probes
 //
 // Marks take 8 bytes, times and all other numbers are varints. Metrics-only is as
@@ -29,7 +29,7 @@ const (
 	tag      = 'B'
 	modeBits = 0b111
 	probed   = 1 << 3 // half-open: Probed
-	bounded  = 1 << 4 // half-open and closed: Until is set
+	bounded  = 1 << 4 // half-open: HalfOpenUntil is set; closed: RampUntil is
 )
 
 var errState = wire.Invalid("breaker: counts, probes and mode do not agree")
@@ -38,12 +38,12 @@ func (m *Machine) code(c *wire.Coder, s *State) {
 	flags := uint8(0)
 	if s.Generation > 0 {
 		flags = uint8(s.Mode)
+		if s.ramps() || s.Mode == HalfOpen && s.HalfOpenUntil != clock.Never {
+			flags |= bounded
+		}
 	}
 	if s.Probed {
 		flags |= probed
-	}
-	if (s.Mode == HalfOpen || s.ramps()) && s.Until != clock.Never {
-		flags |= bounded
 	}
 	c.U8(&flags)
 	if c.Reads() {
@@ -62,7 +62,7 @@ func (m *Machine) code(c *wire.Coder, s *State) {
 	c.Mark(&s.Last)
 	c.Uvarint32(&s.Openings)
 	if c.Reads() {
-		s.Until = clock.Never
+		s.endless()
 	}
 	switch s.Mode {
 	case Closed, MetricsOnly:
@@ -83,7 +83,7 @@ func (m *Machine) code(c *wire.Coder, s *State) {
 		m.codeWindow(c, s)
 	case Open:
 		s.codeOpening(c)
-		c.After(&s.Until, s.Last)
+		c.After(&s.OpenUntil, s.Last)
 	case HalfOpen:
 		s.codeOpening(c)
 		m.codeHalfOpen(c, s, flags&bounded != 0)
@@ -91,9 +91,9 @@ func (m *Machine) code(c *wire.Coder, s *State) {
 }
 
 func (s *Core) codeRamp(c *wire.Coder) {
-	c.After(&s.Until, s.Last)
-	c.Uvarint32(&s.Opens)
-	if c.Reads() && (s.Until == clock.Never || s.Until <= s.Origin || s.Opens >= reducer.Whole) {
+	c.After(&s.RampUntil, s.Last)
+	c.Uvarint32(&s.RampSum)
+	if c.Reads() && (s.RampUntil == clock.Never || s.RampUntil <= s.Origin || s.RampSum >= reducer.Whole) {
 		c.Fail(errState)
 	}
 }
@@ -215,7 +215,7 @@ func codeBucket(c *wire.Coder, b []uint64) {
 
 func (m *Machine) codeHalfOpen(c *wire.Coder, s *State, bounded bool) {
 	if bounded {
-		c.After(&s.Until, s.Last)
+		c.After(&s.HalfOpenUntil, s.Last)
 	} else {
 		since := uint64(s.Last) - uint64(s.Origin)
 		c.Uvarint(&since)
@@ -233,7 +233,7 @@ func (m *Machine) codeHalfOpen(c *wire.Coder, s *State, bounded bool) {
 	out := uint64(len(s.words))
 	c.Uvarint(&out)
 	if c.Reads() {
-		if out > MaxProbes || bounded && s.Until == clock.Never || s.Failed > s.Total || s.Slow > s.Total ||
+		if out > MaxProbes || bounded && s.HalfOpenUntil == clock.Never || s.Failed > s.Total || s.Slow > s.Total ||
 			s.Cursor > maxSerial || !s.Probed && uint64(s.Total)+s.Cursor+out > 0 {
 			c.Fail(errState)
 			return

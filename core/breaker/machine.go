@@ -49,9 +49,7 @@ func (m *Machine) Init(now clock.Mark) (s State) {
 
 // Begin is Init in place, of a state that is zero.
 func (m *Machine) Begin(s *State, _ clock.Mark) {
-	if m.config.Initial != Closed {
-		s.Mode, s.Until = m.config.Initial, clock.Never
-	}
+	s.Mode = m.config.Initial
 }
 
 // Reduce implements reducer.Machine.
@@ -128,7 +126,7 @@ func (m *Machine) peek(answer *reducer.Answer, s State, a *reducer.Action, now c
 // Enter is a fast path of Step(Acquire) at a closed breaker without a ramp. It returns false
 // and leaves the state unchanged if the caller must use Step.
 func (m *Machine) Enter(s *State, _ uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
-	if s.Mode != Closed || s.Generation == 0 || s.Until != clock.Never {
+	if s.Mode != Closed || s.Generation == 0 || s.RampUntil != clock.Never {
 		return reducer.Permit{}, false
 	}
 	return reducer.Permit{Generation: uint64(s.Generation), Mark: max(s.Last, now)}, true
@@ -171,10 +169,10 @@ func (m *Machine) Wake(s *State) clock.Mark {
 	switch {
 	case !s.waits():
 		return clock.Never
-	case s.Until == clock.Never && s.ProbesOut > 0:
+	case s.probesLapse() && s.ProbesOut > 0:
 		return s.lapses(s.words[0])
 	}
-	return s.Until
+	return s.until()
 }
 
 // Ends returns the mark of the next change by time that concerns an attempt: pending

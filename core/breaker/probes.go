@@ -24,7 +24,7 @@ const (
 
 // probesLapse reports whether the place of a probe becomes free after the open time:
 // half-open has no end of its own.
-func (s *Core) probesLapse() bool { return s.Mode == HalfOpen && s.Until == clock.Never }
+func (s *Core) probesLapse() bool { return s.Mode == HalfOpen && s.HalfOpenUntil == clock.Never }
 
 // since returns the time from Origin to a mark as the IDs of probes hold it.
 func (s *Core) since(at clock.Mark) uint64 {

@@ -12,59 +12,51 @@ import (
 // advance makes the changes that time brings to an open or half-open breaker, and to
 // one in a ramp, up to now, each at its own mark.
 func (m *Machine) advance(s *State, now clock.Mark, out *reducer.Out) {
-	if s.ramps() && s.Until <= now {
-		s.touch(max(s.Last, s.Until))
+	if s.ramps() && s.RampUntil <= now {
+		s.touch(max(s.Last, s.RampUntil))
 		s.endRamp()
 	}
 	if s.Mode == Closed {
 		return
 	}
-	for s.Until <= now && s.Until != clock.Never {
-		if s.Mode == Open {
-			m.enter(s, HalfOpen, s.Until, reducer.NoReason, out)
-			continue
+	for end := s.until(); end <= now && end != clock.Never; end = s.until() {
+		switch {
+		case s.Mode == Open:
+			m.enter(s, HalfOpen, end, reducer.NoReason, out)
+		case s.Probed:
+			m.open(s, s.Failed+s.Slow > 0, end, out)
+		default:
+			m.skipIdle(s, now)
+			m.reopen(s, s.HalfOpenUntil, m.idleTime(s), out)
 		}
-		if s.Probed {
-			m.open(s, s.Until, out)
-			continue
-		}
-		m.skipIdle(s, now)
-		m.reopen(s, s.Until, m.delay.Nominal(growth(tally.Inc(s.Opens))), out)
 	}
-	if s.Mode == HalfOpen && s.Until == clock.Never {
+	if s.probesLapse() {
 		s.lapse(now)
 	}
 }
 
 // skipIdle counts the whole cycles up to now in which a breaker opens, is half-open
 // without a probe, and opens again. It leaves the state at the end of the half-open
-// stay of the last cycle, and reports none of these changes. The open time after such
-// a stay is nominal, so cycles of equal length are counted at once; there are at most
-// MaxGrowth of other lengths.
+// stay of the last cycle, and reports none of these changes. No outcome causes them, so
+// all cycles have one length.
 func (m *Machine) skipIdle(s *State, now clock.Mark) {
 	if m.config.HalfOpenMax == 0 {
 		return
 	}
-	for {
-		n := growth(tally.Inc(s.Opens))
-		steady, open := m.delay.Steady(n, MaxGrowth), m.delay.Nominal(n)
-		cycle := uint64(m.config.HalfOpenMax) + uint64(open)
-		cycles := uint64(now.Sub(s.Until)) / cycle
-		if !steady {
-			cycles = min(cycles, 1)
-		}
-		if cycles == 0 {
-			return
-		}
-		s.Until = s.Until.Add(time.Duration(cycles * cycle))
-		s.Opens = uint32(min(uint64(s.Opens)+cycles, tally.Max))
-		s.Openings = uint32(min(uint64(s.Openings)+cycles, tally.Max))
-		s.Generation = later(s.Generation, 2*cycles)
-	}
+	cycle := uint64(m.config.HalfOpenMax) + uint64(m.idleTime(s))
+	cycles := uint64(now.Sub(s.HalfOpenUntil)) / cycle
+	s.HalfOpenUntil = s.HalfOpenUntil.Add(time.Duration(cycles * cycle))
+	s.Openings = uint32(min(uint64(s.Openings)+cycles, tally.Max))
+	s.Generation = later(s.Generation, 2*cycles)
 }
 
-// growth returns the attempt that a backoff counts for an opening.
-func growth(opening uint32) uint32 { return min(opening, MaxGrowth) }
+// idleTime returns the open time after a half-open stay without a probe: the nominal one
+// of the opening before.
+func (m *Machine) idleTime(s *State) time.Duration { return m.delay.Nominal(growth(s.Opens)) }
+
+// growth returns the attempt that a backoff counts for an opening. One that no outcome
+// caused counts as the one before it.
+func growth(opens uint32) uint32 { return min(max(opens, 1), MaxGrowth) }
 
 // later returns the number of the n-th generation after one. The numbers wrap around,
 // without 0.
@@ -77,7 +69,7 @@ func (m *Machine) admits(answer *reducer.Answer, s *Core, now clock.Mark) {
 	answer.Verdict = reducer.Reject
 	switch {
 	case s.Mode == Open:
-		answer.Reason, answer.Mark = reducer.ReasonOpen, s.Until
+		answer.Reason, answer.Mark = reducer.ReasonOpen, s.OpenUntil
 	case s.Mode == ForcedOpen:
 		answer.Reason, answer.Mark = reducer.ReasonOpen, clock.Never
 	case s.ramps() && !m.ramp(answer, s, now):
@@ -122,7 +114,7 @@ func (m *Machine) record(s *State, a *reducer.Action, now clock.Mark, out *reduc
 			s.touch(now)
 		}
 		if s.Mode == Closed && counted && m.shouldOpen(s) {
-			m.open(s, now, out)
+			m.open(s, true, now, out)
 		}
 	case HalfOpen:
 		if !s.endProbe(a.ID, now) {
@@ -137,11 +129,11 @@ func (m *Machine) record(s *State, a *reducer.Action, now clock.Mark, out *reduc
 	if told {
 		until := now.Add(time.Duration(min(a.Value, uint64(m.config.ObeyRetryAfter))))
 		if s.Generation != before {
-			until = max(until, s.Until)
+			until = max(until, s.OpenUntil)
 		} else {
-			m.open(s, now, out)
+			m.open(s, failed || s.Mode == HalfOpen && s.Failed+s.Slow > 0, now, out)
 		}
-		s.Until = until
+		s.OpenUntil = until
 	}
 	return reducer.Done
 }
@@ -202,11 +194,11 @@ func (m *Machine) slowRow(s *State) bool {
 func (m *Machine) decideHalfOpen(s *State, stays bool, now clock.Mark, out *reducer.Out) {
 	switch opens, closes := m.verdict(s); {
 	case opens:
-		m.open(s, now, out)
+		m.open(s, true, now, out)
 	case closes && !stays:
 		m.enter(s, Closed, now, reducer.NoReason, out)
 		if m.config.RampOver > 0 {
-			s.Until = now.Add(m.config.RampOver)
+			s.RampUntil = now.Add(m.config.RampOver)
 		}
 	}
 }
@@ -240,14 +232,14 @@ func (m *Machine) transition(s *State, a *reducer.Action, now clock.Mark, out *r
 	switch mode := Mode(a.Cost); {
 	case mode == Open:
 		if s.Mode != Open {
-			m.open(s, now, out)
+			m.open(s, false, now, out)
 		}
 		until := now.Add(s.OpenFor)
 		if a.Mark > now {
 			until = a.Mark
 		}
-		if s.Until != until {
-			s.Until = until
+		if s.OpenUntil != until {
+			s.OpenUntil = until
 			s.touch(now)
 		}
 	case mode == s.Mode && s.ramps():
@@ -270,7 +262,7 @@ func (m *Machine) begin(s *State, now clock.Mark) {
 // start enters the initial mode.
 func (m *Machine) start(s *State, now clock.Mark, out *reducer.Out) {
 	if m.config.Initial == Open {
-		m.open(s, now, out)
+		m.open(s, false, now, out)
 		return
 	}
 	m.begins(s, m.config.Initial, now, out)
@@ -284,42 +276,46 @@ func (m *Machine) begins(s *State, mode Mode, now clock.Mark, out *reducer.Out) 
 	m.enter(s, mode, now, reducer.NoReason, out)
 }
 
-// openTime returns how long the n-th opening since the last close lasts. Its
-// jitter is seeded with the openings of all time.
-func (m *Machine) openTime(s *State, n, openings uint32) time.Duration {
+// openTime returns how long an opening lasts, by how many of them outcomes caused since
+// the last close. Its jitter is seeded with the openings of all time.
+func (m *Machine) openTime(s *State, opens, openings uint32) time.Duration {
 	before := s.OpenFor
-	if n == 1 {
+	if opens <= 1 {
 		before = 0
 	}
-	return m.delay.Delay(growth(n), before, backoff.Word(uint64(openings)))
+	return m.delay.Delay(growth(opens), before, backoff.Word(uint64(openings)))
 }
 
-// open enters Open at the mark, for the time that the backoff draws.
-func (m *Machine) open(s *State, at clock.Mark, out *reducer.Out) {
-	s.endRamp()
-	m.reopen(s, at, m.openTime(s, tally.Inc(s.Opens), tally.Inc(s.Openings)), out)
+// open enters Open at the mark, for the time that the backoff draws. caused says that
+// outcomes that failed or were slow open it; the backoff grows with no other opening, or a
+// breaker that nobody asks would be open longer and longer.
+func (m *Machine) open(s *State, caused bool, at clock.Mark, out *reducer.Out) {
+	if caused {
+		s.Opens = tally.Inc(s.Opens)
+	}
+	m.reopen(s, at, m.openTime(s, s.Opens, tally.Inc(s.Openings)), out)
 }
 
 // reopen enters Open at the mark, for a time.
 func (m *Machine) reopen(s *State, at clock.Mark, open time.Duration, out *reducer.Out) {
-	s.Opens, s.Openings, s.OpenFor = tally.Inc(s.Opens), tally.Inc(s.Openings), open
+	s.Openings, s.OpenFor = tally.Inc(s.Openings), open
 	m.enter(s, Open, at, reducer.ReasonOpen, out)
 }
 
 // enter begins a new generation in the mode, without outcomes.
 func (m *Machine) enter(s *State, mode Mode, at clock.Mark, why reducer.Reason, out *reducer.Out) {
-	s.endRamp()
 	generation, openings, opens, openFor := later(s.Generation, 1), s.Openings, s.Opens, s.OpenFor
 	*s = State{}
-	s.Last, s.Until, s.Generation, s.Openings, s.Mode, s.changed = at, clock.Never, generation, openings, mode, true
+	s.endless()
+	s.Last, s.Generation, s.Openings, s.Mode, s.changed = at, generation, openings, mode, true
 	switch mode {
 	case Open:
 		s.Opens, s.OpenFor = opens, openFor
-		s.Until = at.Add(openFor)
+		s.OpenUntil = at.Add(openFor)
 	case HalfOpen:
 		s.Opens, s.OpenFor = opens, openFor
 		if m.config.HalfOpenMax > 0 {
-			s.Until = at.Add(m.config.HalfOpenMax)
+			s.HalfOpenUntil = at.Add(m.config.HalfOpenMax)
 		}
 	}
 	if s.counts() || s.probesLapse() {

@@ -36,11 +36,15 @@ func (m Mode) String() string {
 }
 
 // Core is a state without the words of its window or of its probes. Fields that
-// a mode does not use are zero.
+// a mode does not use are zero, but for the ends of stays.
 type Core struct {
-	Last    clock.Mark    // of the latest change
-	Origin  clock.Mark    // beginning of this generation, while outcomes are counted or probes lapse
-	Until   clock.Mark    // end of Open, of HalfOpen where it has one, or of the ramp of Closed; else clock.Never
+	Last   clock.Mark // of the latest change
+	Origin clock.Mark // beginning of this generation, while outcomes are counted or probes lapse
+	// The ends of the present stay, clock.Never where it has none of the kind.
+	OpenUntil     clock.Mark
+	HalfOpenUntil clock.Mark // set where the configuration bounds the stay
+	RampUntil     clock.Mark // closed, in a ramp
+
 	OpenFor time.Duration // open time of the last opening, while open or half-open
 	// Cursor is, of Calls, the place of the next outcome in the ring; of Time,
 	// the number of the present bucket; half-open, the serial number of the
@@ -48,9 +52,10 @@ type Core struct {
 	Cursor uint64
 
 	Generation uint32 // counts the stays in a mode; 0 before the first Acquire
-	// Opens is, of an open and a half-open breaker, the openings since it was last
-	// closed; of one in a ramp, the share of a call that has not passed yet, in millionths.
+	// Opens is, of an open and a half-open breaker, the openings that outcomes caused since
+	// it was last closed.
 	Opens    uint32
+	RampSum  uint32 // in a ramp: the shares of calls since the last one passed, in millionths
 	Openings uint32 // openings of all time
 	Total    uint32 // outcomes in the window, or of probes
 	Failed   uint32 // of them; of Consecutive, the consecutive ones
@@ -78,11 +83,31 @@ func (s *Core) present(now clock.Mark) clock.Mark {
 	return now
 }
 
+// endless is a stay without an end.
+func (s *Core) endless() {
+	s.OpenUntil, s.HalfOpenUntil, s.RampUntil = clock.Never, clock.Never, clock.Never
+}
+
 // ramps reports whether the breaker is in a ramp.
-func (s *Core) ramps() bool { return s.Mode == Closed && s.Generation > 0 && s.Until != clock.Never }
+func (s *Core) ramps() bool {
+	return s.Mode == Closed && s.Generation > 0 && s.RampUntil != clock.Never
+}
+
+// until returns the end of the present stay or of its ramp, clock.Never for none.
+func (s *Core) until() clock.Mark {
+	switch s.Mode {
+	case Open:
+		return s.OpenUntil
+	case HalfOpen:
+		return s.HalfOpenUntil
+	}
+	return s.RampUntil
+}
 
 // waits reports whether time may bring a change.
-func (s *Core) waits() bool { return s.Mode == Open || s.Mode == HalfOpen || s.ramps() }
+func (s *Core) waits() bool {
+	return s.Generation > 0 && (s.Mode == Open || s.Mode == HalfOpen || s.ramps())
+}
 
 // counts reports whether outcomes go into the window.
 func (s *Core) counts() bool { return s.Mode == Closed || s.Mode == MetricsOnly }
@@ -91,10 +116,10 @@ func (s *Core) counts() bool { return s.Mode == Closed || s.Mode == MetricsOnly 
 // returns the mark at which the breaker lets a probe pass, or false if the caller
 // must use Step.
 func (s *Core) RejectOpen(now clock.Mark) (until clock.Mark, rejected bool) {
-	if s.Mode != Open || s.Generation == 0 || s.Until <= max(now, s.Last) {
+	if s.Mode != Open || s.Generation == 0 || s.OpenUntil <= max(now, s.Last) {
 		return clock.Never, false
 	}
-	return s.Until, true
+	return s.OpenUntil, true
 }
 
 // Clone implements reducer.Cell.
@@ -115,7 +140,8 @@ func (m *Machine) Move(s *State, by time.Duration) {
 	if s.Generation == 0 {
 		return
 	}
-	s.Last, s.Until = s.Last.Add(by), s.Until.Add(by)
+	s.Last = s.Last.Add(by)
+	s.OpenUntil, s.HalfOpenUntil, s.RampUntil = s.OpenUntil.Add(by), s.HalfOpenUntil.Add(by), s.RampUntil.Add(by)
 	if s.counts() || s.probesLapse() {
 		s.Origin = s.Origin.Add(by)
 	}
@@ -163,7 +189,7 @@ func (m *Machine) AppendText(dst []byte, s State, _ clock.Mark) []byte {
 			return dst
 		}
 		dst = append(dst, " until "...)
-		return append(dst, s.Until.String()...)
+		return append(dst, s.OpenUntil.String()...)
 	case ForcedOpen, ForcedClosed:
 		return dst
 	}
@@ -189,7 +215,7 @@ func (m *Machine) AppendText(dst []byte, s State, _ clock.Mark) []byte {
 	}
 	if s.ramps() {
 		dst = append(dst, " ramp until "...)
-		dst = append(dst, s.Until.String()...)
+		dst = append(dst, s.RampUntil.String()...)
 	}
 	return dst
 }

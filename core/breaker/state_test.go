@@ -118,7 +118,7 @@ func TestEncodedSize(t *testing.T) {
 // A closed breaker of 100 calls is small in memory: its fields, and two bits a
 // call from the first outcome on.
 func TestMemory(t *testing.T) {
-	if got := unsafe.Sizeof(breaker.State{}); got > 96 {
+	if got := unsafe.Sizeof(breaker.State{}); got > 120 {
 		t.Errorf("a state takes %d bytes", got)
 	}
 	h := begin(t, breaker.Config{Count: 100, Minimum: 100, FailureRate: reducer.Percent(100), Open: minute, Probes: 10})
@@ -295,7 +295,7 @@ func TestProbesHaveIDsOfTheirOwn(t *testing.T) {
 
 // An idle breaker comes to the same state however time is split, whatever its
 // backoff, and reports few changes at once. At every wake it is in the mode that the
-// rules give: a half-open stay without a probe follows each open time.
+// rules give: a half-open stay without a probe follows each open time, all of one length.
 func TestIdleCycles(t *testing.T) {
 	const seed = 11
 	rng := rand.New(rand.NewPCG(seed, 0))
@@ -353,35 +353,67 @@ func follows(t *testing.T, where string, c breaker.Config, m *breaker.Machine, s
 	if err != nil {
 		t.Fatal(err)
 	}
-	until := s.Until
-	for k := uint32(2); k <= 1_100; k++ {
+	until, opens, idle := s.OpenUntil, s.Opens, delay.Nominal(s.Opens)
+	for k := 2; k <= 1_100; k++ {
 		m.Step(&s, reducer.Action{Kind: reducer.Tick}, until, new(reducer.Out))
 		until = until.Add(c.HalfOpenMax)
-		if s.Mode != breaker.HalfOpen || s.Until != until {
-			t.Fatalf("%s: opening %d is followed by %v until %v, want half-open until %v", where, k, s.Mode, s.Until, until)
+		if s.Mode != breaker.HalfOpen || s.HalfOpenUntil != until {
+			t.Fatalf("%s: opening %d is followed by %v until %v, want half-open until %v", where, k, s.Mode, s.HalfOpenUntil, until)
 		}
 		m.Step(&s, reducer.Action{Kind: reducer.Tick}, until, new(reducer.Out))
-		until = until.Add(delay.Nominal(min(k, breaker.MaxGrowth)))
-		if s.Mode != breaker.Open || s.Until != until || s.Opens != k {
-			t.Fatalf("%s: opening %d is %v until %v, want open until %v", where, k, s.Mode, s.Until, until)
-		}
-		if until > 1<<60 {
-			return
+		until = until.Add(idle)
+		if s.Mode != breaker.Open || s.OpenUntil != until || s.Opens != opens {
+			t.Fatalf("%s: opening %d is %v until %v, want open until %v", where, k, s.Mode, s.OpenUntil, until)
 		}
 	}
 }
 
-// A backoff that grows by a millionth with each opening is computed at once,
-// after millions of openings too.
-func TestSlowGrowth(t *testing.T) {
-	h := begin(t, breaker.Config{Window: breaker.Consecutive, Count: 1, Probes: 1, HalfOpenMax: time.Millisecond,
-		Open: backoff.Config{Kind: backoff.Exponential, Base: time.Millisecond, Factor: backoff.FactorOne + 1}})
-	h.record(h.acquire(0), reducer.Fail, 0)
-	for i := range clock.Mark(10_000) {
-		h.step(reducer.Action{Kind: reducer.Acquire}, (i+1)*clock.Mark(time.Hour))
+// A breaker that nobody asks does not stay open longer and longer: one failure and a long
+// silence leave it open for no longer than the failure itself, whatever its backoff.
+func TestIdleDoesNotGrow(t *testing.T) {
+	const quiet = clock.Mark(10_000 * time.Hour)
+	for _, kind := range []backoff.Kind{backoff.Linear, backoff.Fibonacci, backoff.Exponential} {
+		open := backoff.Config{Kind: kind, Base: 10 * time.Second}
+		if kind == backoff.Exponential {
+			open.Factor = 2 * backoff.FactorOne
+		}
+		h := begin(t, breaker.Config{Window: breaker.Consecutive, Count: 1, Probes: 1, HalfOpenMax: 10 * time.Second, Open: open})
+		h.record(h.acquire(0), reducer.Fail, 0)
+		if h.step(reducer.Action{Kind: reducer.Tick}, quiet); h.state.Mode == breaker.HalfOpen {
+			h.step(reducer.Action{Kind: reducer.Tick}, quiet.Add(10*time.Second))
+		}
+		if h.state.Mode != breaker.Open || h.state.OpenFor != 10*time.Second || h.state.Opens != 1 {
+			t.Errorf("%v: %v for %v, opening %d", kind, h.state.Mode, h.state.OpenFor, h.state.Opens)
+		}
+		// A failed probe makes it grow from there.
+		until := h.state.OpenUntil
+		h.record(h.acquire(until), reducer.Fail, until)
+		delay, err := backoff.New(open)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if want := delay.Nominal(2); h.state.OpenFor != want || h.state.Opens != 2 {
+			t.Errorf("%v: open for %v after a failed probe, want %v; opening %d", kind, h.state.OpenFor, want, h.state.Opens)
+		}
 	}
-	if h.state.Opens < 1_000_000 || len(h.out) > 50_000 {
-		t.Errorf("opened %d times, told of %d changes", h.state.Opens, len(h.out))
+}
+
+// Without `max` an open time saturates however often probes fail, and the breaker stays
+// open for good then.
+func TestGrowthSaturates(t *testing.T) {
+	for _, kind := range []backoff.Kind{backoff.Linear, backoff.Fibonacci} {
+		h := begin(t, breaker.Config{Window: breaker.Consecutive, Count: 1, Probes: 1, Open: backoff.Config{Kind: kind, Base: time.Hour}})
+		now, before := clock.Mark(0), time.Duration(0)
+		for n := uint32(1); now != clock.Never && n <= breaker.MaxGrowth+2; n++ {
+			h.record(h.acquire(now), reducer.Fail, now)
+			if h.state.OpenFor < before || h.state.Opens != n {
+				t.Fatalf("%v: opening %d lasts %v, that before %v", kind, h.state.Opens, h.state.OpenFor, before)
+			}
+			before, now = h.state.OpenFor, h.state.OpenUntil
+		}
+		if kind == backoff.Linear && before != breaker.MaxGrowth*time.Hour || kind == backoff.Fibonacci && now != clock.Never {
+			t.Errorf("%v: the last open time is %v", kind, before)
+		}
 	}
 }
 
@@ -394,7 +426,7 @@ func TestDecorrelatedBeginsAnew(t *testing.T) {
 	fail := func() time.Duration {
 		h.record(h.acquire(now), reducer.Fail, now)
 		opened := now
-		now = h.state.Until
+		now = h.state.OpenUntil
 		return now.Sub(opened)
 	}
 	delay, err := backoff.New(h.m.Config().Open)

@@ -87,7 +87,7 @@ func soundLimit(a limiter.Algorithm) func(limiter.State) bool {
 func soundBreaker(s breaker.State) bool {
 	switch s.Mode {
 	case breaker.Open:
-		return s.Until >= s.Last && s.Total == 0 && s.OpenFor >= 0
+		return s.OpenUntil >= s.Last && s.Total == 0 && s.OpenFor >= 0
 	case breaker.HalfOpen:
 		return s.Total < 3 && s.Failed <= s.Total && s.Slow <= s.Total && (s.Probed || s.ProbesOut == 0 && s.Total == 0) && s.Last >= s.Origin
 	case breaker.Closed, breaker.MetricsOnly:

@@ -77,7 +77,7 @@ func TestMaxSize(t *testing.T) {
 			m, err := hedge.New(hedge.Config{Percentile: reducer.Percent(50), Samples: 5, Minimum: 2, Budgeted: true,
 				Budget: budget.Config{Ratio: reducer.Percent(100), Window: seconds(10)}})
 			return m.Cells(), err
-		}, 184, 84, seconds(1)},
+		}, 189, 84, seconds(1)},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			m, err := c.make()

@@ -22,8 +22,8 @@ type Config struct {
 	// After is the delay between the admission of an attempt and the next
 	// attempt of the round, more than 0. A longer delay starts fewer hedges.
 	After time.Duration
-	// Percentile takes the delay from the durations of past attempts that ended
-	// ok: the nearest rank of this share, more than 0 and at most the whole. A
+	// Percentile takes the delay from the durations of past first attempts of rounds,
+	// those that lost to their hedge included: the nearest rank of this share, more than 0 and at most the whole. A
 	// greater share starts fewer hedges.
 	Percentile reducer.Share
 	// Parallel starts all attempts of a round at once.

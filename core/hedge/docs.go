@@ -26,7 +26,7 @@ func Docs() *mechanism.Docs {
 			},
 			{
 				Name: "samples", Note: "beside a percentile alone", Value: `100`, Example: "samples: 1000",
-				Meaning: "the durations of the last good attempts from which the percentile is taken",
+				Meaning: "the first attempts of the last rounds from whose durations the percentile is taken",
 				Larger:  "a steadier delay that follows a change later",
 				Smaller: "a delay that follows a change sooner and varies by chance",
 			},

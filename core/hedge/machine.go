@@ -17,7 +17,8 @@ import (
 // Machine is an immutable hedge. Its cell has what the calls of a step share: the
 // durations of past attempts, for a percentile, and a budget of its own.
 //
-// Observe adds the duration of an attempt that ended ok, Value nanoseconds. Peek
+// Observe adds the duration of the first attempt of a round, Value nanoseconds: of one that
+// ended ok, or, with the outcome Cancelled, of one that was cancelled because its hedge won. Peek
 // is answered Admit with the delay of the next hedge in Mark where it is known,
 // else Done. Record, Release and Acquire are those of the budget; without one every
 // hedge is granted.
@@ -87,7 +88,7 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
 	switch a.Kind {
 	case reducer.Observe:
-		return m.observe(s, a.Value)
+		return m.observe(s, a.Value, a.Outcome == reducer.Cancelled)
 	case reducer.Peek:
 		if delay, ok := m.delay(s); ok {
 			answer.Verdict, answer.Permit.Mark = reducer.Admit, clock.Mark(delay)
@@ -113,25 +114,28 @@ func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.
 	return answer
 }
 
-// observe adds a duration, in place of the oldest one where there are enough.
-func (m *Machine) observe(s *State, value uint64) reducer.Answer {
+// observe adds a sample, in place of the oldest one where there are enough.
+func (m *Machine) observe(s *State, value uint64, cut bool) reducer.Answer {
 	if !m.config.Percentile.Positive() {
 		return reducer.Answer{}
 	}
-	took := time.Duration(min(value, 1<<63-1))
+	x := sampleOf(time.Duration(min(value, 1<<63-1)), cut)
 	if len(s.recent) < int(m.config.Samples) {
-		s.recent = append(s.recent, took)
+		s.recent = append(s.recent, x)
 	} else {
 		s.drop(s.recent[s.oldest])
-		s.recent[s.oldest] = took
+		s.recent[s.oldest] = x
 		s.oldest = (s.oldest + 1) % len(s.recent)
 	}
-	s.insert(took)
+	s.insert(x)
 	return reducer.Answer{Verdict: reducer.Done, Changed: true}
 }
 
 // delay returns the nearest rank of the percentile: the least duration that so
-// many of them do not exceed.
+// many of them do not exceed. An attempt that was cancelled would have taken longer than it
+// ran, nobody knows how long, so the samples above it take over what it counts, in equal
+// parts: the estimator of Kaplan and Meier, with a weight in millionths. Without that the
+// delay would follow the times at which hedges win down, and start ever more of them.
 func (m *Machine) delay(s *State) (time.Duration, bool) {
 	n := len(s.sorted)
 	if !m.config.Percentile.Positive() || n < int(m.config.Minimum) {
@@ -140,7 +144,18 @@ func (m *Machine) delay(s *State) (time.Duration, bool) {
 	hi, lo := bits.Mul64(uint64(n), uint64(m.config.Percentile.Millionths()))
 	lo, carry := bits.Add64(lo, uint64(reducer.Whole)-1, 0)
 	rank, _ := bits.Div64(hi+carry, lo, uint64(reducer.Whole))
-	return s.sorted[rank-1], true
+	if !slices.ContainsFunc(s.sorted[:rank], sample.cut) {
+		return s.sorted[rank-1].took(), true
+	}
+	want, sum, weight := uint64(n)*uint64(m.config.Percentile.Millionths()), uint64(0), uint64(reducer.Whole)
+	for i, x := range s.sorted[:n-1] {
+		if x.cut() {
+			weight += weight / uint64(n-1-i)
+		} else if sum += weight; sum >= want {
+			return x.took(), true
+		}
+	}
+	return s.sorted[n-1].took(), true
 }
 
 // Adopt implements reducer.Cell. The latest durations stay, as many as there may

@@ -9,51 +9,69 @@ import (
 	"github.com/sluice-go/sluice/core/internal/wire"
 )
 
-// State is what the calls of a step share: the durations of the last attempts that
-// ended ok, and the budget of hedges.
+// State is what the calls of a step share: the durations of the last first attempts, and
+// the budget of hedges.
 type State struct {
 	Budget budget.State
 
-	recent []time.Duration // a ring, from oldest on
-	sorted []time.Duration // the same, in ascending order
+	recent []sample // a ring, from oldest on
+	sorted []sample // the same, in ascending order
 	oldest int
 }
 
-// insert adds a duration to the sorted ones.
-func (s *State) insert(took time.Duration) {
-	i, _ := slices.BinarySearch(s.sorted, took)
-	s.sorted = sorting.Insert(s.sorted, i, took)
+// sample is the duration of an attempt, doubled, and 1 more where the attempt was cancelled
+// then: one that is known takes its place before a cancelled one of the same duration.
+type sample uint64
+
+func sampleOf(took time.Duration, cut bool) sample {
+	s := sample(took) << 1
+	if cut {
+		s |= 1
+	}
+	return s
 }
 
-// drop removes a duration from the sorted ones.
-func (s *State) drop(took time.Duration) {
-	i, _ := slices.BinarySearch(s.sorted, took)
+// took returns how long the attempt took, or ran until it was cancelled.
+func (s sample) took() time.Duration { return time.Duration(s >> 1) }
+
+// cut reports whether the attempt was cancelled.
+func (s sample) cut() bool { return s&1 > 0 }
+
+// insert adds a sample to the sorted ones.
+func (s *State) insert(x sample) {
+	i, _ := slices.BinarySearch(s.sorted, x)
+	s.sorted = sorting.Insert(s.sorted, i, x)
+}
+
+// drop removes a sample from the sorted ones.
+func (s *State) drop(x sample) {
+	i, _ := slices.BinarySearch(s.sorted, x)
 	s.sorted = sorting.Remove(s.sorted, i)
 }
 
-// ordered returns the durations, the oldest first.
+// ordered returns the samples, the oldest first.
 //
 //go:noinline
-func (s *State) ordered() []time.Duration {
+func (s *State) ordered() []sample {
 	return slices.Concat(s.recent[s.oldest:], s.recent[:s.oldest])
 }
 
-// set replaces the durations.
-func (s *State) set(recent []time.Duration) {
+// set replaces the samples.
+func (s *State) set(recent []sample) {
 	s.recent, s.oldest = slices.Clip(recent), 0
 	s.sorted = ascending(recent)
 }
 
-// ascending returns durations from the least one on.
-func ascending(durations []time.Duration) []time.Duration {
-	items := make([]sorting.Item, len(durations))
-	for i, d := range durations {
-		items[i] = sorting.Item{Key: sorting.Signed(int64(d)), Index: uint32(i)}
+// ascending returns samples from the least one on.
+func ascending(samples []sample) []sample {
+	items := make([]sorting.Item, len(samples))
+	for i, x := range samples {
+		items[i] = sorting.Item{Key: uint64(x), Index: uint32(i)}
 	}
 	sorting.Sort(items)
-	sorted := make([]time.Duration, len(durations))
+	sorted := make([]sample, len(samples))
 	for i := range items {
-		sorted[i] = durations[items[i].Index]
+		sorted[i] = samples[items[i].Index]
 	}
 	return sorted
 }
@@ -77,7 +95,7 @@ func (m *Machine) Check(s State) error {
 func (m *Machine) MaxSize() int {
 	size := wire.HeaderSize + 4
 	if m.config.Percentile.Positive() {
-		size += int(m.config.Samples) * wire.UvarintSize(1<<63-1)
+		size += int(m.config.Samples) * wire.UvarintSize(1<<64-1)
 	}
 	if m.budget != nil {
 		size += 4 + m.budget.MaxSize()
@@ -85,8 +103,8 @@ func (m *Machine) MaxSize() int {
 	return size
 }
 
-// AppendState implements reducer.Cell: the durations, the oldest first, as
-// varints; the budget, where there is one.
+// AppendState implements reducer.Cell: the samples, the oldest first, as varints; the
+// budget, where there is one.
 func (m *Machine) AppendState(dst []byte, s State) []byte { return m.Encode(dst, &s) }
 
 // Encode is AppendState in place.
@@ -101,15 +119,13 @@ func (m *Machine) Encode(dst []byte, s *State) []byte {
 	return c.Bytes()
 }
 
-func (m *Machine) code(c *wire.Coder, recent *[]time.Duration) {
+func (m *Machine) code(c *wire.Coder, recent *[]sample) {
 	n := c.Len(len(*recent), 1)
 	if c.Reads() {
-		*recent = make([]time.Duration, n)
+		*recent = make([]sample, n)
 	}
 	for i := range *recent {
-		took := uint64((*recent)[i])
-		c.Uvarint(&took)
-		(*recent)[i] = time.Duration(took)
+		c.Uvarint((*uint64)(&(*recent)[i]))
 	}
 }
 
@@ -121,7 +137,7 @@ func (m *Machine) DecodeState(src []byte) (State, error) { return wire.Decoded(s
 // is undefined.
 func (m *Machine) Decode(src []byte, s *State) error {
 	c := wire.Reader(src, tag, m.digest)
-	var recent []time.Duration
+	var recent []sample
 	m.code(&c, &recent)
 	var own []byte
 	if m.budget != nil {
@@ -141,8 +157,5 @@ func (m *Machine) Decode(src []byte, s *State) error {
 	return nil
 }
 
-// fits reports whether there are at most so many durations as there may be, and none
-// is negative.
-func (m *Machine) fits(s *State) bool {
-	return len(s.sorted) <= int(m.config.Samples) && (len(s.sorted) == 0 || s.sorted[0] >= 0)
-}
+// fits reports whether there are at most so many samples as there may be.
+func (m *Machine) fits(s *State) bool { return len(s.sorted) <= int(m.config.Samples) }

@@ -28,29 +28,28 @@ func machine(t *testing.T, c hedge.Config) *hedge.Machine {
 // all; states are values, and their bytes restore them.
 func TestDelayIsTheNearestRank(t *testing.T) {
 	seed := testenv.Seed()
-	for n := range 300 {
+	for n := range 600 {
 		r := rand.New(rand.NewPCG(seed, uint64(n)))
 		c := hedge.Config{Percentile: reducer.Millionths(1 + r.Uint32N(reducer.Whole)), Samples: 1 + r.Uint32N(12)}
 		c.Minimum = 1 + r.Uint32N(c.Samples)
 		m := machine(t, c)
 		s := m.Init(0)
-		var all []time.Duration
+		var all []observed
 		for range 40 {
-			took := time.Duration(r.IntN(9))
+			x := observed{took: r.IntN(9), cut: n%2 == 1 && r.IntN(3) == 0}
 			before, old := m.AppendState(nil, s), s
-			next, effects := m.Reduce(s, reducer.Action{Kind: reducer.Observe, Value: uint64(took)}, 5)
+			next, effects := m.Reduce(s, x.action(), 5)
 			if !effects.Answer.Changed || !bytes.Equal(before, m.AppendState(nil, old)) {
 				t.Fatal("a step changed the state before it, or says that it changed nothing")
 			}
-			s, all = next, append(all, took)
-			last := slices.Sorted(slices.Values(all[max(0, len(all)-int(c.Samples)):]))
-			want, known := time.Duration(0), len(last) >= int(c.Minimum)
+			s, all = next, append(all, x)
+			last := all[max(0, len(all)-int(c.Samples)):]
+			want, known := 0, len(last) >= int(c.Minimum)
 			if known {
-				rank := (len(last)*int(c.Percentile.Millionths()) + int(reducer.Whole) - 1) / int(reducer.Whole)
-				want = last[rank-1]
+				want = recounted(last, int(c.Percentile.Millionths()))
 			}
 			answer := m.Step(&s, reducer.Action{Kind: reducer.Peek}, 9, nil)
-			if got, ok := hedge.Delay(answer); ok != known || got != want || answer.Changed {
+			if got, ok := hedge.Delay(answer); ok != known || got != time.Duration(want) || answer.Changed {
 				t.Fatalf("seed %d, case %d: delay %v %v of %v, want %v %v", seed, n, got, ok, last, want, known)
 			}
 			restored, err := m.DecodeState(m.AppendState(nil, s))
@@ -58,6 +57,64 @@ func TestDelayIsTheNearestRank(t *testing.T) {
 				t.Fatalf("seed %d, case %d: restored %v, %v", seed, n, restored, err)
 			}
 		}
+	}
+}
+
+// observed is the duration of an attempt, up to its end or until it was cut.
+type observed struct {
+	took int
+	cut  bool
+}
+
+func (x observed) action() reducer.Action {
+	a := reducer.Action{Kind: reducer.Observe, Outcome: reducer.OK, Value: uint64(x.took)}
+	if x.cut {
+		a.Outcome = reducer.Cancelled
+	}
+	return a
+}
+
+// recounted is the percentile by its definition: the share of the samples above a duration,
+// where of those that were alive at each end that many ended.
+func recounted(samples []observed, millionths int) int {
+	greatest := 0
+	for _, x := range samples {
+		greatest = max(greatest, x.took)
+	}
+	weight, sum := int(reducer.Whole), 0
+	for at := range greatest {
+		ends, cut, alive := 0, 0, 0
+		for _, x := range samples {
+			switch {
+			case x.took > at:
+				alive++
+			case x.took == at && x.cut:
+				cut++
+			case x.took == at:
+				ends++
+			}
+		}
+		for range ends {
+			if sum += weight; sum >= len(samples)*millionths {
+				return at
+			}
+		}
+		for ; cut > 0; cut-- {
+			weight += weight / (alive + cut - 1)
+		}
+	}
+	return greatest
+}
+
+// A hedge whose attempts are all cut waits as long as the longest of them ran.
+func TestAllCut(t *testing.T) {
+	m := machine(t, hedge.Config{Percentile: reducer.Percent(50), Samples: 3, Minimum: 1})
+	s := m.Init(0)
+	for _, took := range []int{4, 9, 2} {
+		m.Step(&s, observed{took, true}.action(), 0, nil)
+	}
+	if got := string(m.AppendText(nil, s, 0)); got != "durations 3 delay 9ns" {
+		t.Error(got)
 	}
 }
 
@@ -107,7 +164,7 @@ func TestAdopt(t *testing.T) {
 	fixed := machine(t, hedge.Config{After: time.Second, Budgeted: true, Budget: budget.Config{Ratio: reducer.Millionths(1)}})
 	s := wide.Init(0)
 	for _, took := range []uint64{9, 1, 2, 8, 3} {
-		wide.Step(&s, reducer.Action{Kind: reducer.Observe, Value: took}, 0, nil)
+		wide.Step(&s, reducer.Action{Kind: reducer.Observe, Outcome: reducer.OK, Value: took}, 0, nil)
 	}
 	text := func(m *hedge.Machine, s hedge.State) string { return string(m.AppendText(nil, s, 0)) }
 	if got := text(wide, s); got != "durations 4 delay 8ns" {
@@ -171,7 +228,7 @@ func TestActionsAndMarks(t *testing.T) {
 	for _, m := range []*hedge.Machine{free, own} {
 		s := m.Init(0)
 		for _, took := range []uint64{9, 1, 5} {
-			m.Step(&s, reducer.Action{Kind: reducer.Observe, Value: took}, 3, nil)
+			m.Step(&s, reducer.Action{Kind: reducer.Observe, Outcome: reducer.OK, Value: took}, 3, nil)
 		}
 		m.Step(&s, reducer.Action{Kind: reducer.Record}, 3, nil)
 		later := m.Shift(s, 4)

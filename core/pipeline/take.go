@@ -453,12 +453,21 @@ func (p *Plan) numberRefused(c *Call, k uint8) uint32 {
 	return c.Admitted + 1
 }
 
-// observe reports the duration of an attempt that ended ok to the hedge, which
-// computes its delay from them.
-func (p *Plan) observe(h Host, c *Call, k uint8, now clock.Mark) {
-	if k > 0 && p.stages[p.hedge].hedge.Config().Percentile.Positive() && !p.skips(h, c, p.hedge) {
-		h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Observe, Value: uint64(max(0, now.Sub(c.Try(k).Started)))})
+// observe reports the duration of the first attempt of a round to the hedge, which
+// computes its delay from them, where the attempt k wins: of the first one that ended ok, or
+// of one that still runs, which its hedge cancels. Those of hedges do not count: only slow
+// calls have them.
+func (p *Plan) observe(h Host, c *Call, k uint8, outcome reducer.Outcome, now clock.Mark) {
+	if k > 1 {
+		outcome = reducer.Cancelled
+	} else if outcome == reducer.Ignore {
+		return
 	}
+	first := &c.Race.Attempts[0]
+	if first.Phase != Running || !p.stages[p.hedge].hedge.Config().Percentile.Positive() || p.skips(h, c, p.hedge) {
+		return
+	}
+	h.Ask(0, p.hedge, reducer.Action{Kind: reducer.Observe, Outcome: outcome, Value: uint64(max(0, now.Sub(first.Started)))})
 }
 
 // Finish ends the attempt k of a call. told says that the answer had a retryAfter. It
@@ -471,8 +480,8 @@ func (p *Plan) Finish(h Host, c *Call, k uint8, outcome reducer.Outcome, told bo
 		p.Take(h, c, p.roundOver(c, 0, outcome, told, retryAfter, now), now)
 		return
 	}
-	if outcome == reducer.OK {
-		p.observe(h, c, k, now)
+	if outcome == reducer.OK || outcome == reducer.Ignore {
+		p.observe(h, c, k, outcome, now)
 	}
 	p.Happen(h, c, &Event{Kind: Finished, Attempt: k, Outcome: outcome, Told: told, RetryAfter: retryAfter}, now)
 }

@@ -27,7 +27,7 @@ type breakerCell struct {
 	done   []vote  // half-open: in
 
 	until     int64 // open: its end; half-open: the end of its longest stay; closed: of its ramp; or never
-	openings  int   // since it was last closed
+	growth    int   // openings since it was last closed that outcomes caused
 	total     int   // ever
 	lastDelay int64 // the open time of the last opening, -1 when none since closed
 }
@@ -85,7 +85,7 @@ func (b *breakerCell) begin(now int64) {
 	b.known = true
 	switch b.cfg.Initial {
 	case cfg.Open:
-		b.open(now)
+		b.open(false, now)
 	case cfg.HalfOpen:
 		b.lastDelay = delay(b.cfg.Open, 1, -1, 0)
 		b.halfOpen(now)
@@ -143,7 +143,7 @@ func (b *breakerCell) leave(p *pass, outcome string, took, says, now int64) {
 	}
 	until := after(now, min(says, int64(b.cfg.ObeyRetryAfter)))
 	if b.generation == before {
-		b.open(now)
+		b.open(outcome == "fail" || b.bad(), now)
 		b.until = until
 	}
 	b.until = max(b.until, until)
@@ -169,7 +169,7 @@ func (b *breakerCell) end(p *pass, outcome string, took int64, stays bool, now i
 	if voted {
 		b.votes = append(b.votes, v)
 		if b.phase == closed && b.trips(now) {
-			b.open(now)
+			b.open(true, now)
 		}
 	}
 	return true
@@ -262,7 +262,7 @@ func (b *breakerCell) decide(stays bool, now int64) {
 	}
 	switch {
 	case opens:
-		b.open(now)
+		b.open(true, now)
 	case in && !stays:
 		b.close(now)
 	}
@@ -271,7 +271,7 @@ func (b *breakerCell) decide(stays bool, now int64) {
 // close closes the half-open breaker, and begins its ramp.
 func (b *breakerCell) close(now int64) {
 	b.enter(closed, now)
-	b.openings, b.lastDelay = 0, -1
+	b.growth, b.lastDelay = 0, -1
 	if b.cfg.RampOver > 0 {
 		b.until = after(now, int64(b.cfg.RampOver))
 	}
@@ -297,18 +297,31 @@ func (b *breakerCell) count(k int, stays bool, now int64) {
 			b.close(now)
 		}
 	case bad > int(b.cfg.Probes)-k:
-		b.open(now)
+		b.open(true, now)
 	}
 }
 
-// open opens the breaker for the time that the number of openings tells, of which
-// a thousand count. After a half-open stay without a probe that time is nominal.
-func (b *breakerCell) open(now int64) {
+// bad reports whether a probe of this stay failed or was slow.
+func (b *breakerCell) bad() bool {
+	for _, v := range b.done {
+		if v.failed || v.slow {
+			return true
+		}
+	}
+	return false
+}
+
+// open opens the breaker for the time that the number of openings that outcomes caused
+// tells, of which a thousand count; caused says that this one is of them. After a
+// half-open stay without a probe that time is nominal.
+func (b *breakerCell) open(caused bool, now int64) {
 	idle := b.phase == halfOpen && !b.probed
 	b.enter(open, now)
-	b.openings++
+	if caused {
+		b.growth++
+	}
 	b.total++
-	n := min(b.openings, 1_000)
+	n := min(max(b.growth, 1), 1_000)
 	if idle {
 		nominal := b.cfg.Open
 		nominal.Jitter = 0
@@ -364,7 +377,7 @@ func (b *breakerCell) tick(now int64) {
 	case b.phase == closed:
 		b.until, b.sum = never, 0
 	case b.until <= now:
-		b.open(now)
+		b.open(b.bad(), now)
 	default:
 		for _, p := range b.probes {
 			if after(p.at, b.lastDelay) <= now {

@@ -98,15 +98,15 @@ func TestBreakers(t *testing.T) {
 				22s 10 end ok 1
 				22s 12 admit 1`},
 		{name: "half-open for too long", steps: []pipeline.Step{breakerStep(bounded)},
-			log: "0s call 1\n 0s done 1 fail\n 12s call 2\n 15s call 3\n 15s done 2 ok\n 35s call 4\n 35s done 4 fail\n 36s call 5",
+			log: "0s call 1\n 0s done 1 fail\n 12s call 2\n 15s call 3\n 15s done 2 ok\n 25s call 4\n 25s done 4 fail\n 36s call 5",
 			want: `0s 1 admit 1
 				0s 1 end fail 1
 				12s 2 admit 1
-				15s 3 reject breaker open 20s
+				15s 3 reject breaker open 10s
 				15s 2 end ok 1
-				35s 4 admit 1
-				35s 4 end fail 1
-				36s 5 reject breaker open 29s`},
+				25s 4 admit 1
+				25s 4 end fail 1
+				36s 5 reject breaker open 9s`},
 		{name: "a probe that stays out", steps: []pipeline.Step{breakerStep(one(10*second, 1))},
 			log: "0s call 1\n 0s done 1 fail\n 12s call 2\n 21s call 3\n 22s call 4\n 23s done 2 fail\n 23s call 5\n 24s done 4 ok\n 24s call 6",
 			want: `0s 1 admit 1

@@ -33,6 +33,8 @@ type call struct {
 
 	roundFrom int64 // when the round reached the retry, or began
 
+	samples *cell // of the hedge step at the latest admission, to which durations go
+
 	took *big.Rat // what the retry's budget took for the present round, nil for nothing
 }
 
@@ -45,7 +47,6 @@ type path struct {
 	says   int64 // the retry-after of the answer, 0 for none
 	// hedgeAt is when the next hedge starts if this attempt still runs.
 	hedgeAt int64
-	samples *cell    // of the hedge step, to which the duration goes
 	hedge   bool     // the attempt started beside another one
 	took    *big.Rat // what a budget took for it then, nil for nothing
 	// injection is what the attempt is held for up to a mark, nil for an attempt that

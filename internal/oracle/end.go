@@ -128,9 +128,7 @@ func counts(c budget.Config) bool { return c.Rule != budget.Windowed }
 // cancelled without a vote.
 func (e *Engine) win(p *path, outcome string) {
 	c := p.call
-	if outcome == "ok" && p.samples != nil {
-		p.samples.hedge.sample(e.now - p.since)
-	}
+	e.sample(p, outcome)
 	for len(c.attempts) > 0 {
 		other := c.attempts[0]
 		e.say(c.id, "cancel", "attempt", other.number)
@@ -139,6 +137,26 @@ func (e *Engine) win(p *path, outcome string) {
 	}
 	e.leaveAll(c, outcome)
 	e.end(c, outcome, "", p.number)
+}
+
+// sample adds the first attempt of the round to the samples of the hedge when an attempt wins:
+// itself where it ended ok, or the first one, still running, that loses to its hedge.
+func (e *Engine) sample(won *path, outcome string) {
+	c := won.call
+	if c.samples == nil {
+		return
+	}
+	if !won.hedge {
+		if outcome == "ok" {
+			c.samples.hedge.sample(e.now-won.since, false)
+		}
+		return
+	}
+	for _, other := range c.attempts {
+		if !other.hedge && other.state == running {
+			c.samples.hedge.sample(e.now-other.since, true)
+		}
+	}
 }
 
 // endRound ends a round without a live attempt with the outcome of its last

@@ -1,6 +1,7 @@
 package oracle
 
 import (
+	"cmp"
 	"math/big"
 	"slices"
 
@@ -14,7 +15,7 @@ import (
 // budget.
 type hedgeCell struct {
 	cfg     cfg.Config
-	samples []int64     // durations of the last attempts that ended ok
+	samples []sample    // of the last first attempts of rounds
 	budget  *budgetCell // nil without one of its own
 }
 
@@ -148,40 +149,72 @@ func (e *Engine) startClock(p *path) {
 	}
 	h := c.hedgeConfig()
 	if h.Percentile.Positive() {
-		p.samples = c.use(c.plan.hedge)
+		c.samples = c.use(c.plan.hedge)
 	}
 	if h.Parallel || c.hedges >= mostHedges(h) {
 		return
 	}
 	delay := int64(h.After)
 	if h.Percentile.Positive() {
-		if p.samples == nil {
+		if c.samples == nil {
 			return
 		}
 		// Reading: as at a limiter, the cell has the settings of the active policy.
-		own := p.samples.hedge
+		own := c.samples.hedge
 		if !own.cfg.Percentile.Positive() || len(own.samples) < leastSamples(own.cfg) {
 			return
 		}
-		delay = nearestRank(own.samples, own.cfg.Percentile)
+		delay = percentile(own.samples, own.cfg.Percentile)
 	}
 	p.hedgeAt = after(e.now, delay)
 }
 
-// nearestRank returns the least of the durations that at least the share of them
-// does not exceed.
-func nearestRank(durations []int64, share reducer.Share) int64 {
-	sorted := slices.Clone(durations)
-	slices.Sort(sorted)
-	rank := new(big.Int).Mul(big.NewInt(int64(len(sorted))), big.NewInt(int64(share.Millionths())))
-	rank.Add(rank, big.NewInt(int64(reducer.Whole)-1))
-	rank.Div(rank, big.NewInt(int64(reducer.Whole)))
-	return sorted[rank.Int64()-1]
+// sample is how long the first attempt of a round took, or, where it was cut, ran until its
+// hedge won.
+type sample struct {
+	took int64
+	cut  bool
 }
 
-// sample adds the duration of an attempt that ended ok.
-func (h *hedgeCell) sample(took int64) {
-	h.samples = append(h.samples, took)
+// percentile returns the least of the durations that at least the share of all samples does not
+// exceed. What a cut sample counts goes to those above it in equal parts, rounded down to a
+// millionth; the greatest one has none above it.
+func percentile(samples []sample, share reducer.Share) int64 {
+	sorted := slices.Clone(samples)
+	slices.SortFunc(sorted, func(a, b sample) int {
+		switch {
+		case a.took != b.took:
+			return cmp.Compare(a.took, b.took)
+		case a.cut == b.cut:
+			return 0
+		case a.cut:
+			return 1
+		}
+		return -1
+	})
+	weights := make([]int64, len(sorted))
+	for i := range weights {
+		weights[i] = int64(reducer.Whole)
+	}
+	sum, want := int64(0), int64(len(sorted))*int64(share.Millionths())
+	for i, s := range sorted {
+		above := weights[i+1:]
+		if s.cut {
+			for k := range above {
+				above[k] += weights[i] / int64(len(above))
+			}
+			continue
+		}
+		if sum += weights[i]; sum >= want {
+			return s.took
+		}
+	}
+	return sorted[len(sorted)-1].took
+}
+
+// sample adds that of the first attempt.
+func (h *hedgeCell) sample(took int64, cut bool) {
+	h.samples = append(h.samples, sample{took, cut})
 	h.trim()
 }
 

@@ -37,7 +37,7 @@ func StateOf(c cell.Cell, waiting int, now clock.Mark) CellState {
 	if core, counts, ok := breaker.At(c, now); ok {
 		s.Mode, s.Counts = core.Mode, counts
 		if core.Mode == breaker.Open {
-			s.Left = max(0, core.Until.Sub(now))
+			s.Left = max(0, core.OpenUntil.Sub(now))
 		}
 		return s
 	}

@@ -134,7 +134,7 @@ func (m *Module) modeOf(c *holder) {
 		m.keep(&c.promised)
 	}
 	m.Slots.Mode, m.Slots.Timeless = uint32(c.core.Mode), 0
-	if c.core.Mode == breaker.Closed && c.core.Generation > 0 && c.core.Until == clock.Never {
+	if c.core.Mode == breaker.Closed && c.core.Generation > 0 && c.core.RampUntil == clock.Never {
 		m.Slots.Timeless = c.maker.timeless
 	}
 }
