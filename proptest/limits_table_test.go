@@ -99,6 +99,14 @@ var limitLines = []property{
 			}
 			return answer, out
 		}))},
+	{"L13", "any number of asks, each refunded at its mark, leave the state bit for bit as one leaves it", L13Bits, []machine{bucket, leaky, logged, warming},
+		warming.with("cools down by a nanosecond at each refund", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if a.Kind == reducer.Cancel {
+				nudge(s, 1)
+			}
+			return answer, out
+		}))},
 	{"L14", "a new state in place of a fresh one decides the same", L14, join(algorithms, queued, []machine{calls, consecutive, large, places}),
 		queuedFixed.with("reports fresh while its window is open", mutant{fresh: func(s subject, now clock.Mark) bool { return len(s.Look().waiters) == 0 }})},
 	{"L14", "a breaker without outcomes is not fresh, or a new one in its place decides the same", L14Unvoted, breakers,

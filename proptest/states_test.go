@@ -90,6 +90,40 @@ func L13(m machine, h history) error {
 	return r.err
 }
 
+// L13Bits: any number of asks, each refunded at its own mark, leave the state that the last
+// one of them leaves, bit for bit.
+func L13Bits(m machine, h history) error {
+	r, c := rigged(m, h)
+	steps := h.steps()
+	half := len(steps) / 2
+	r.play(steps[:half])
+	many, once := r.subject.Clone(), r.subject.Clone()
+	ask := func(s subject, cost uint32) bool {
+		x := step(s, reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, r.now)
+		if x.answer.Verdict != reducer.Admit {
+			return false
+		}
+		back := step(s, reducer.Action{Kind: reducer.Cancel, Cost: cost, Permit: x.answer.Permit}, r.now)
+		return back.answer.Verdict == reducer.Done
+	}
+	for _, w := range steps[half:] {
+		r.now += clock.Mark(w % 16 * (w >> 4 % 2))
+		for n := range 1 + w>>8%4 {
+			if ask(many, 1+uint32(w>>16+n)%capacity(c.limit)) && n > 0 {
+				m.meet()
+			}
+		}
+		last := once.Clone()
+		ask(last, 1)
+		ask(many, 1)
+		if !bytes.Equal(last.Bytes(), many.Bytes()) {
+			return fmt.Errorf("L13: %+v: at %s one ask and refund leave %x %s, many %x %s",
+				c.limit, r.now, last.Bytes(), last.Text(r.now), many.Bytes(), many.Text(r.now))
+		}
+	}
+	return r.err
+}
+
 // outlook is all answers of a limiter now and for a while.
 func outlook(s subject, now clock.Mark) (text string) {
 	for _, later := range [...]clock.Mark{0, 1, 2, 5, 11, 23, 47} {

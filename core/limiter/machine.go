@@ -69,13 +69,17 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 type version struct {
 	count   count
 	log     slidinglog.Version
+	warming warming
 	tickets uint64
 	waiting uint32
 	streak  streak
 }
 
 func (s *State) version() version {
-	v := version{count: s.count, log: s.count.log.Version()}
+	v := version{count: s.count, log: s.count.log().Version()}
+	if s.count.more != nil {
+		v.warming = s.count.more.warming
+	}
 	if s.line != nil {
 		v.tickets, v.waiting, v.streak = s.line.queue.Tickets(), s.line.queue.Len(), s.line.streak
 	}
@@ -84,7 +88,7 @@ func (s *State) version() version {
 
 // differs reports whether a state has another version.
 func (v *version) differs(s *State) bool {
-	if !v.count.equals(&s.count) || v.log != s.count.log.Version() {
+	if !v.count.equals(&s.count) || v.log != s.count.log().Version() || s.count.more != nil && v.warming != s.count.more.warming {
 		return true
 	}
 	return s.line != nil && (v.tickets != s.line.queue.Tickets() || v.waiting != s.line.queue.Len() || v.streak != s.line.streak)
