@@ -78,8 +78,9 @@ type Config struct {
 	// Cost of a call at a step of a pipeline. Default: what the call names. The
 	// machine ignores it: its actions have their costs.
 	Cost Cost
-	// Charge says when a step of a pipeline takes the permits. Default ChargeStart. The
-	// machine ignores it.
+	// Charge says when a step of a pipeline takes the permits. Default ChargeStart. To the
+	// machine it says with ChargeEnd that waiters take nothing: the pipeline returns what
+	// they are granted at that mark.
 	Charge Charge
 	// Counts are the outcomes of calls that keep their permits at a step of a pipeline.
 	// Default: all. The machine ignores it.

@@ -162,9 +162,17 @@ func (l *limitCell) turnAfter(ahead queue, cost, now int64) int64 {
 	t := now
 	for _, w := range ahead {
 		t = m.earliest(w.cost, t)
-		m.take(w.cost, t)
+		l.pass(m, w.cost, t)
 	}
 	return m.earliest(cost, t)
+}
+
+// pass takes what a waiting call takes at its turn: nothing where calls are charged at
+// their ends.
+func (l *limitCell) pass(m meter, cost, now int64) {
+	if l.cfg.Charge != limiter.ChargeEnd {
+		m.take(cost, now)
+	}
 }
 
 // take takes the permits of the cost.
@@ -290,7 +298,7 @@ func (l *limitCell) proceed(t int64) {
 		}
 		if gone == nil && len(l.queue) > 0 && l.meter.earliest(l.head().cost, t) <= t {
 			gone = l.head()
-			l.meter.take(gone.cost, t)
+			l.pass(l.meter, gone.cost, t)
 		}
 		if gone == nil {
 			return
