@@ -255,10 +255,11 @@ func (c *call) Exit(k uint8, i int, p reducer.Permit) bool {
 }
 
 // Leave implements pipeline.Host. A cell that was evicted meanwhile gets no action.
-func (c *call) Leave(k uint8, i int, a reducer.Action) {
+func (c *call) Leave(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
 	if n := *c.node(k, i); !n.gone {
-		c.driver.push(n, &a)
+		c.driver.step(&answer, n, &a)
 	}
+	return answer
 }
 
 // Missing implements pipeline.Host.

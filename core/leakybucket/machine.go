@@ -136,6 +136,13 @@ func (m *Machine) Refund(s State, departed, record clock.Mark, cost, total uint3
 	return s, true
 }
 
+// Chargeable returns how many permits may be charged until as much as the count is taken
+// twice.
+func (m *Machine) Chargeable(s State, now clock.Mark) uint64 {
+	taken, most := uint64(max(0, s.Next.Sub(now))), 2*uint64(m.count)*uint64(m.interval)
+	return (most - min(taken, most)) / uint64(m.interval)
+}
+
 // Charge takes permits that were used without an acquire: the next departure is so
 // many intervals later.
 func (m *Machine) Charge(s State, permits uint64, now clock.Mark) State {

@@ -273,6 +273,26 @@ func (a *algorithm) refund(c *count, p *reducer.Permit, cost, total uint32, now 
 	return ok
 }
 
+// chargeable returns how many permits may be charged at now: the debt that they leave is at
+// most the capacity.
+func (a *algorithm) chargeable(c *count, now clock.Mark) uint64 {
+	switch a.kind {
+	case TokenBucket:
+		if a.warm.Over > 0 {
+			b, reading := a.warm.inUse(c.warmed(), now)
+			return a.bucket.Chargeable(b.TAT, reading)
+		}
+		return a.bucket.Chargeable(c.mark, now)
+	case FixedWindow:
+		return a.window.Chargeable(c.window(), now)
+	case SlidingCounter:
+		return a.counter.Chargeable(c.counter(), now)
+	case SlidingLog:
+		return a.log.Chargeable(c.log(), now)
+	}
+	return a.leaky.Chargeable(c.leaky(), now)
+}
+
 // charge takes permits that were used without an acquire.
 func (a *algorithm) charge(c *count, permits uint64, now clock.Mark) {
 	switch a.kind {

@@ -135,7 +135,7 @@ func (m *Machine) act(answer *reducer.Answer, s *State, a *reducer.Action, now c
 	case reducer.Cancel:
 		answer.Verdict = done(m.refund(s, a, a.Cost, now))
 	case reducer.Settle:
-		answer.Verdict = done(m.settle(s, a, now))
+		m.settle(answer, s, a, now)
 	case reducer.Tick, reducer.Commit, reducer.Release:
 		answer.Verdict = reducer.Done
 	case reducer.Drain:
@@ -256,18 +256,25 @@ func (m *Machine) refund(s *State, a *reducer.Action, cost uint32, now clock.Mar
 	return ok
 }
 
-// settle takes or returns the difference between the cost of a permit and its use.
-func (m *Machine) settle(s *State, a *reducer.Action, now clock.Mark) bool {
-	switch used := a.Value; {
+// settle takes or returns the difference between the cost of a permit and its use. What
+// would make the debt greater than the capacity is dropped.
+func (m *Machine) settle(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
+	used, ok := a.Value, true
+	switch {
 	case !s.count.knows(a.Generation) || now == clock.Never:
-		return false
+		ok = false
 	case used < uint64(a.Cost):
-		return m.refund(s, a, a.Cost-uint32(used), now)
+		ok = m.refund(s, a, a.Cost-uint32(used), now)
 	case used > uint64(a.Cost):
-		m.algorithm.charge(&s.count, used-uint64(a.Cost), now)
-		s.recount()
+		more := used - uint64(a.Cost)
+		charged := min(more, m.algorithm.chargeable(&s.count, now))
+		answer.ID = more - charged
+		if charged > 0 {
+			m.algorithm.charge(&s.count, charged, now)
+			s.recount()
+		}
 	}
-	return true
+	answer.Verdict = done(ok)
 }
 
 // reset begins with a new state. Permits from before it are void.

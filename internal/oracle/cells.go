@@ -24,6 +24,7 @@ type group struct {
 type cell struct {
 	key      string
 	used     int // the number of its last use
+	evicted  bool
 	limit    *limitCell
 	breaker  *breakerCell
 	bulkhead *bulkheadCell
@@ -168,6 +169,7 @@ func (g *group) victim() *cell {
 // evict removes a cell. Permits that were granted by it name a cell that is no
 // longer in the group, so what they do has no effect.
 func (g *group) evict(gone *cell) {
+	gone.evicted = true
 	var rest []*cell
 	for _, c := range g.cells {
 		if c != gone {

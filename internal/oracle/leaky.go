@@ -32,6 +32,11 @@ func (l *leakyBucket) refund(p permit, now int64) {
 	}
 }
 
+func (l *leakyBucket) chargeable(now int64) int64 {
+	t := interval(l.cfg)
+	return max(0, 2*int64(l.cfg.Count)*t-max(0, l.next-now)) / t
+}
+
 // charge moves the next departure.
 func (l *leakyBucket) charge(permits, now int64) {
 	l.next = after(max(now, l.next), permits*interval(l.cfg))

@@ -19,6 +19,8 @@ type meter interface {
 	// take takes the cost, which is admitted now.
 	take(cost, now int64) permit
 	refund(p permit, now int64)
+	// chargeable returns how many permits may be charged now until the debt is the capacity.
+	chargeable(now int64) int64
 	// charge takes permits that were used without being free.
 	charge(permits, now int64)
 	// free returns how many whole permits could be taken now.
@@ -191,8 +193,9 @@ func (l *limitCell) refund(p *permit, now int64) {
 
 // settle makes what was taken for a permit what was used. Readings: less comes back as by
 // a later refund of the rest; more is taken at once, free or not, also of a log, in
-// which it counts from now on.
-func (l *limitCell) settle(p *permit, taken, used, now int64) {
+// which it counts from now on. It returns how many permits are dropped because the debt would
+// be greater than the capacity.
+func (l *limitCell) settle(p *permit, taken, used, now int64) (dropped int64) {
 	switch {
 	case p.era != l.era:
 	case used < taken:
@@ -200,8 +203,13 @@ func (l *limitCell) settle(p *permit, taken, used, now int64) {
 		rest.cost = taken - used
 		l.meter.refund(rest, now)
 	case used > taken:
-		l.meter.charge(used-taken, now)
+		more := min(used-taken, l.meter.chargeable(now))
+		if more > 0 {
+			l.meter.charge(more, now)
+		}
+		return used - taken - more
 	}
+	return 0
 }
 
 // configure changes the settings. A changed algorithm carries over the free

@@ -88,6 +88,12 @@ func (b *warmBucket) refund(p permit, now int64) {
 	}
 }
 
+func (b *warmBucket) chargeable(now int64) int64 {
+	c := *b
+	c.count(now)
+	return c.tokenBucket.chargeable(c.clock)
+}
+
 func (b *warmBucket) charge(permits, now int64) {
 	b.count(now)
 	b.tokenBucket.charge(permits, b.clock)
