@@ -47,6 +47,8 @@ type Event struct {
 	Won uint32
 	// Cost is how many permits the call asks for.
 	Cost uint32
+	// Dropped of a Clamped is how many permits were used and not taken.
+	Dropped uint64
 	// Counts of a Change to open by outcomes are those that opened the breaker, whose
 	// rate they reached.
 	Counts breaker.Counts
@@ -96,6 +98,7 @@ const (
 	EventChange  = decision.Change  // a breaker is in another state
 	EventInject  = decision.Inject  // a chaos step injects latency or a result
 	EventStart   = decision.Start   // injected latency is over; the function starts
+	EventClamped = decision.Clamped // the end of a call took less permits than the call used
 	EventFull    = decision.Full    // a step has its maximum of keys; once for a step until the next Configure
 
 	EventGranted    = decision.Granted    // the wait at a step ended with a permit
@@ -116,7 +119,7 @@ func logs(logger *slog.Logger) func(Event) {
 	return func(e Event) {
 		level := slog.LevelDebug
 		switch {
-		case e.Kind == decision.Change || e.Kind == decision.Full || e.Kind == decision.Manual:
+		case e.Kind == decision.Change || e.Kind == decision.Full || e.Kind == decision.Clamped || e.Kind == decision.Manual:
 			level = slog.LevelWarn
 		case !logger.Enabled(context.Background(), level):
 			return
@@ -213,6 +216,9 @@ func (e *Event) fields() []slog.Attr {
 	count("won", e.Won)
 	if e.Cost != 1 {
 		count("cost", e.Cost)
+	}
+	if e.Dropped > 0 {
+		attrs = append(attrs, slog.Uint64("dropped", e.Dropped))
 	}
 	text("action", e.Action)
 	text("by", e.By)

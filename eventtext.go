@@ -54,6 +54,8 @@ func (e *Event) what() string {
 			return e.attempt("slow", "is over the soft limit")
 		}
 		return "timed out after " + e.Elapsed.String()
+	case decision.Clamped:
+		return fmt.Sprintf("%d permits were used and not taken", e.Dropped)
 	case decision.Lapse:
 		return "the lease of a place ran out"
 	case decision.Retry:

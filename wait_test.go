@@ -42,6 +42,25 @@ func TestWaitersAreServedInOrder(t *testing.T) {
 	})
 }
 
+// TestWaitersTakeNothingBeforeTheirEnd: at a limit that charges at the end all whose turn has
+// come pass at one mark.
+func TestWaitersTakeNothingBeforeTheirEnd(t *testing.T) {
+	bubble(t, func(t *testing.T) {
+		p := guarded(t, []string{"limit: {rate: 1/1s, burst: 1, charge: end, wait: 1500ms}"})
+		require.NoError(t, do(p, ok))
+		began := time.Now()
+		var all sync.WaitGroup
+		for range 4 {
+			all.Go(func() {
+				assert.NoError(t, do(p, takes(time.Minute)))
+				assert.Equal(t, time.Second+time.Minute, time.Since(began))
+			})
+			synctest.Wait()
+		}
+		all.Wait()
+	})
+}
+
 func TestWhoWouldWaitTooLongIsRefusedAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		p := guarded(t, []string{"limit: {rate: 1/1s, burst: 1, wait: 2s}"})

@@ -339,7 +339,7 @@ func TestPlanBytes(t *testing.T) {
 
 // TestPlanBytesThatDoNotCompile: the error names the step and the setting.
 func TestPlanBytesThatDoNotCompile(t *testing.T) {
-	limit := "\x04\x00\x01a\x00\x00" + "\x00\x01\x05\x00\x00\x00\x00\x00\x00\x00\x00"
+	limit := "\x04\x00\x01a\x00\x00" + "\x00\x01\x05\x00\x00\x00\x00\x00\x00\x00\x00\x00"
 	timeout := "\x01\x00\x01b\x00\x00" + "\x09\x01"
 	for _, c := range []struct {
 		src, want string
@@ -360,10 +360,11 @@ func TestPlanBytesThatDoNotCompile(t *testing.T) {
 		{"\x01\x00\x01\x04\x00\x01a\xff\xff\xff\xff\x0f", "", 0, "per"},
 		{"\x01\x00\x01\x04\x00\x01a\x00\x80\x00", "", 0, "keys"},
 		{"\x01\x00\x01\x01\x00\x01b\x00\x00\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01\x00", "", 0, "after"},
-		{"\x01\x00\x01\x04\x02\x01a\x00\x00\x00\x01\x05\x00\x00\x00\x00\x00\x00\x00\x00", "found 0; allowed keys, when_full and missing beside per alone", 0, "keys"},
-		{"\x01\x00\x02" + timeout + limit[:6] + "\x05\x01\x05\x00\x00\x00\x00\x00\x00\x00\x00", "found 5; allowed ", 1, "algorithm"},
-		{"\x01\x00\x01" + limit[:len(limit)-3] + "\x02\x00\x00", "found 2; allowed ", 0, "cost"},
-		{"\x01\x00\x01" + limit[:len(limit)-2] + "\x03\x00", "found 3; allowed ", 0, "charge"},
+		{"\x01\x00\x01\x04\x02\x01a\x00\x00\x00\x01\x05\x00\x00\x00\x00\x00\x00\x00\x00\x00", "found 0; allowed keys, when_full and missing beside per alone", 0, "keys"},
+		{"\x01\x00\x02" + timeout + limit[:6] + "\x05\x01\x05\x00\x00\x00\x00\x00\x00\x00\x00\x00", "found 5; allowed ", 1, "algorithm"},
+		{"\x01\x00\x01" + limit[:len(limit)-4] + "\x02\x00\x00\x00", "found 2; allowed ", 0, "cost"},
+		{"\x01\x00\x01" + limit[:len(limit)-3] + "\x03\x00\x00", "found 3; allowed ", 0, "charge"},
+		{"\x01\x00\x01" + limit[:len(limit)-2] + "\x01\x00", "found 1; allowed 0 beside ChargeStart", 0, "settle_max"},
 		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x01", "", 0, "block.after"},
 		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x00", "", 0, "counts"},
 		{"\x01\x00\x01" + limit[:len(limit)-1] + "\x40\x08", "", 0, "counts"},

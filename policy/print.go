@@ -340,6 +340,9 @@ func limitObject(c limiter.Config) object {
 	if c.Charge != limiter.ChargeStart {
 		o["charge"] = [...]string{"start", "settle", "end"}[c.Charge]
 	}
+	if c.SettleMax > 0 {
+		o["settle_max"] = c.SettleMax
+	}
 	if c.Counts != 0 {
 		o["counts"] = c.Counts.Names()
 	}

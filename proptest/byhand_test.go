@@ -90,7 +90,7 @@ func (h hand) Ask(_ uint8, i int, a reducer.Action) reducer.Answer {
 func (h hand) Exit(uint8, int, reducer.Permit) bool { return false }
 
 // Leave implements pipeline.Host.
-func (h hand) Leave(_ uint8, i int, a reducer.Action) { h.step(i, a) }
+func (h hand) Leave(_ uint8, i int, a reducer.Action) reducer.Answer { return h.step(i, a) }
 
 // Missing implements pipeline.Host.
 func (h hand) Missing(int) bool { return false }

@@ -99,6 +99,14 @@ var limitLines = []property{
 			}
 			return answer, out
 		}))},
+	{"L13", "any number of asks, each refunded at its mark, leave the state bit for bit as one leaves it", L13Bits, []machine{bucket, leaky, logged, warming},
+		warming.with("cools down by a nanosecond at each refund", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if a.Kind == reducer.Cancel {
+				nudge(s, 1)
+			}
+			return answer, out
+		}))},
 	{"L14", "a new state in place of a fresh one decides the same", L14, join(algorithms, queued, []machine{calls, consecutive, large, places}),
 		queuedFixed.with("reports fresh while its window is open", mutant{fresh: func(s subject, now clock.Mark) bool { return len(s.Look().waiters) == 0 }})},
 	{"L14", "a breaker without outcomes is not fresh, or a new one in its place decides the same", L14Unvoted, breakers,
@@ -107,6 +115,15 @@ var limitLines = []property{
 		}})},
 	{"L16", "after a long time without use exactly the capacity is admitted", L16, join(bursts, []machine{queuedBucket, queuedFixed, queuedSliding, queuedLog, newestBucket}),
 		bucket.made("admits one more permit after a long idle time", func(c *config) { c.limit.Burst++ })},
+	{"L21", "a charge leaves a debt of at most the capacity, whatever was used, and what it does not take is told", L21, join(algorithms, []machine{queuedBucket, queuedWarming}),
+		bucket.with("takes whatever was used", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
+			answer, out := s.Step(a, now)
+			if n := answer.Dropped(); a.Kind == reducer.Settle && n > 0 {
+				nudge(s, time.Duration(min(n, 1<<40)))
+				answer.ID = 0
+			}
+			return answer, out
+		}))},
 	{"G13", "late, duplicate and unknown ends are stale and change nothing", G13, join([]machine{places, queuedBucket, newestBucket}, breakers),
 		places.with("accepts a permit that it did not grant", with1(func(s subject, a reducer.Action, now clock.Mark) (reducer.Answer, reducer.Out) {
 			answer, out := s.Step(a, now)

@@ -3,6 +3,7 @@ package proptest
 import (
 	"bytes"
 	"fmt"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
@@ -85,6 +86,93 @@ func L13(m machine, h history) error {
 		after := step(later, reducer.Action{Kind: reducer.Peek, Cost: 1}, r.now+2)
 		if after.answer.Free < before.answer.Free || after.answer.Free > before.answer.Free+a.Cost {
 			return fmt.Errorf("L13: %s: cancelling %s beside %s, %d free became %d", x, x.action, other, before.answer.Free, after.answer.Free)
+		}
+	}
+	return r.err
+}
+
+// L13Bits: any number of asks, each refunded at its own mark, leave the state that the last
+// one of them leaves, bit for bit.
+func L13Bits(m machine, h history) error {
+	r, c := rigged(m, h)
+	steps := h.steps()
+	half := len(steps) / 2
+	r.play(steps[:half])
+	many, once := r.subject.Clone(), r.subject.Clone()
+	ask := func(s subject, cost uint32) bool {
+		x := step(s, reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, r.now)
+		if x.answer.Verdict != reducer.Admit {
+			return false
+		}
+		back := step(s, reducer.Action{Kind: reducer.Cancel, Cost: cost, Permit: x.answer.Permit}, r.now)
+		return back.answer.Verdict == reducer.Done
+	}
+	for _, w := range steps[half:] {
+		r.now += clock.Mark(w % 16 * (w >> 4 % 2))
+		for n := range 1 + w>>8%4 {
+			if ask(many, 1+uint32(w>>16+n)%capacity(c.limit)) && n > 0 {
+				m.meet()
+			}
+		}
+		last := once.Clone()
+		ask(last, 1)
+		ask(many, 1)
+		if !bytes.Equal(last.Bytes(), many.Bytes()) {
+			return fmt.Errorf("L13: %+v: at %s one ask and refund leave %x %s, many %x %s",
+				c.limit, r.now, last.Bytes(), last.Text(r.now), many.Bytes(), many.Text(r.now))
+		}
+	}
+	return r.err
+}
+
+// L21: whatever was used, as much is taken as is free and the capacity once more; the rest is
+// told as dropped, and a cost of the capacity is admitted again in bounded time.
+func L21(m machine, h history) error {
+	r, c := rigged(m, h)
+	most := uint64(capacity(c.limit))
+	whole := reducer.Action{Kind: reducer.Peek, Cost: uint32(most)}
+	back := 2 * time.Duration(most) * time.Duration(interval(c.limit)) // in which twice the capacity comes back
+	switch c.limit.Algorithm {
+	case limiter.FixedWindow, limiter.SlidingLog:
+		back = c.limit.Period
+	case limiter.SlidingCounter:
+		back = 2 * c.limit.Period
+	}
+	if u := c.limit.WarmUp; u.Over > 0 {
+		back = back*time.Duration(u.Factor) + u.Over
+	}
+	for _, w := range h.steps() {
+		r.next(w)
+		known := step(r.subject.Clone(), tick, r.now)
+		free := uint64(step(r.subject.Clone(), reducer.Action{Kind: reducer.Peek}, r.now).answer.Free)
+		if known.answer.Verdict != reducer.Done || len(r.subject.Look().waiters) > 0 {
+			continue
+		}
+		once, twice := r.subject.Clone(), r.subject.Clone()
+		use := pick(w>>40, 1, most, most+1, 2*most+1, 1<<32-1, 1<<64-1)
+		x := step(once, used(once, r.now, use), r.now)
+		dropped := x.answer.Dropped()
+		if c.limit.Algorithm != limiter.LeakyBucket && free > 0 && dropped != use-min(use, free+most) {
+			return fmt.Errorf("L21: %s, with %d of %d free before, drops %d of %d", x, free, most, dropped, use)
+		}
+		part := use / 2
+		for _, n := range [...]uint64{part, use - part} {
+			if n > 0 {
+				dropped -= step(twice, used(twice, r.now, n), r.now).answer.Dropped()
+			}
+		}
+		if dropped != 0 {
+			return fmt.Errorf("L21: %s drops %d more than two halves of it do", x, dropped)
+		}
+		if x.answer.Dropped() > 0 {
+			m.meet()
+		}
+		// Reservations may have taken more than the debt allows; then nothing is charged.
+		if at, ok := step(once, whole, r.now).answer.RetryAt(); ok && at > r.now.Add(back) && x.answer.Dropped() < use {
+			return fmt.Errorf("L21: after %s nothing of cost %d is admitted before %s", x, most, at)
+		}
+		if w>>56%8 == 0 {
+			r.step(used(r.subject, r.now, use))
 		}
 	}
 	return r.err

@@ -13,7 +13,7 @@ type Verdict uint8
 const (
 	// Stale: the action was late, a duplicate, unknown, or had nothing to do.
 	Stale Verdict = iota
-	// Done: the action took effect; the answer has no other content.
+	// Done: the action took effect. The answer has no other content, but for Dropped.
 	Done
 	// Admit: a permit is granted.
 	Admit
@@ -114,6 +114,15 @@ func (a Answer) RetryAfter(now clock.Mark) (time.Duration, bool) {
 // is not known.
 func (a Answer) Until() (clock.Mark, bool) {
 	return a.Mark, a.Verdict == Wait && a.Mark != clock.Never
+}
+
+// Dropped returns, for a Settle that is Done, how many permits were used and not taken,
+// because the debt would be greater than the limiter allows.
+func (a Answer) Dropped() uint64 {
+	if a.Verdict != Done {
+		return 0
+	}
+	return a.ID
 }
 
 // WaitEnds returns, for a Wait, the mark at which the wait times out;

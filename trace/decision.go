@@ -20,6 +20,7 @@ type Decision struct {
 	Won        uint32
 	Until      time.Duration
 	RetryAfter time.Duration // negative for none
+	Dropped    uint64
 	Shadow     bool
 	Fallback   bool
 	State      string
@@ -38,6 +39,7 @@ func ReadDecision(src []byte) (Decision, error) {
 		Won        uint32          `json:"won"`
 		Until      string          `json:"until"`
 		RetryAfter string          `json:"retry_after"`
+		Dropped    uint64          `json:"dropped"`
 		Shadow     bool            `json:"shadow"`
 		Fallback   bool            `json:"fallback"`
 		State      string          `json:"state"`
@@ -50,7 +52,7 @@ func ReadDecision(src []byte) (Decision, error) {
 	}
 	d := Decision{
 		ID: string(l.ID), Decision: l.Decision, Outcome: l.Outcome, Attempt: l.Attempt, Step: l.Step, Reason: l.Reason, Won: l.Won,
-		RetryAfter: -1, Shadow: l.Shadow, Fallback: l.Fallback, State: l.State,
+		RetryAfter: -1, Dropped: l.Dropped, Shadow: l.Shadow, Fallback: l.Fallback, State: l.State,
 	}
 	for _, field := range []struct {
 		text string

@@ -48,7 +48,7 @@ func TestMaxSize(t *testing.T) {
 		{"fixed window", limit(limiter.FixedWindow, 1_000, 0), 49, 8, seconds(1)},
 		{"sliding counter", limit(limiter.SlidingCounter, 1_000, 0), 51, 8, seconds(1)},
 		{"sliding log of 10", limit(limiter.SlidingLog, 10, 0), 104, 30, seconds(3)},
-		{"leaky bucket", limit(limiter.LeakyBucket, 1_000, 0), 33, 8, seconds(1)},
+		{"leaky bucket", limit(limiter.LeakyBucket, 1_000, 0), 41, 8, seconds(1)},
 		{"breaker", breaks(breaker.Config{}), 100, 18, seconds(60)},
 		{"breaker with a slow rule", breaks(slow), 100, 18, seconds(60)},
 		{"breaker of 250 calls", breaks(breaker.Config{Count: 250}), 100, 18, seconds(60)},

@@ -50,6 +50,8 @@ const (
 	Inject
 	// Start: the injected latency of an attempt is over and the dependency is called.
 	Start
+	// Clamped: the end of a call took less permits of a limit than the call used.
+	Clamped
 
 	// The kinds from here on are events of runners that the decision log does not have.
 
@@ -78,7 +80,7 @@ const (
 
 var kindNames = [kindCount]string{
 	"", "admit", "wait", "reject", "expire", "timeout", "lapse", "retry", "end", "configured",
-	"hedge", "failed", "cancel", "drop", "change", "full", "inject", "start",
+	"hedge", "failed", "cancel", "drop", "change", "full", "inject", "start", "clamped",
 	"granted", "slow", "drained", "evicted", "manual", "added", "replaced", "removed",
 }
 
@@ -139,6 +141,8 @@ type Decision struct {
 	// RetryAfter of a Reject, or of an injected Throttle; negative where there is
 	// none.
 	RetryAfter time.Duration
+	// Dropped of a Clamped are the permits that were used and not taken.
+	Dropped uint64
 	// State of the deciding cell in a line for people, where the driver is asked
 	// for it.
 	State string

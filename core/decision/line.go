@@ -31,6 +31,9 @@ func AppendLine(dst []byte, id string, d *Decision) []byte {
 		dst = appendField(appendAttempt(dst, d), "step", d.Step)
 	case Wait, Timeout, Lapse, Hedge, Start:
 		dst = appendField(appendAttempt(dst, d), "step", d.Step)
+	case Clamped:
+		dst = appendField(dst, "step", d.Step)
+		dst = strconv.AppendUint(append(dst, `,"dropped":`...), d.Dropped, 10)
 	case Reject, Expire:
 		dst = appendField(appendField(dst, "step", d.Step), "reason", d.Reason.String())
 	case Retry:

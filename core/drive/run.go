@@ -265,15 +265,16 @@ func (c *call) Exit(k uint8, i int, p reducer.Permit) bool {
 }
 
 // Leave implements pipeline.Host. A cell that was evicted meanwhile gets no action.
-func (c *call) Leave(k uint8, i int, a reducer.Action) {
+func (c *call) Leave(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
 	n := *c.node(k, i)
 	switch {
 	case n.gone:
 	case a.Kind == reducer.Release && c.keepsAt(k, i):
 		c.kept = append(c.kept, place{n, a})
 	default:
-		c.driver.push(n, &a)
+		c.driver.step(&answer, n, &a)
 	}
+	return answer
 }
 
 // keepsAt reports whether the attempt k keeps its place at step i: the one whose answer is

@@ -168,6 +168,16 @@ func (m *Machine) Refund(s State, number uint64, cost uint32, now clock.Mark) (S
 	return s, true
 }
 
+// Chargeable returns how many permits may be charged until the window has given twice its
+// count.
+func (m *Machine) Chargeable(s State, now clock.Mark) uint64 {
+	if !s.open(now) {
+		return 2 * uint64(m.count)
+	}
+	most := 2 * uint64(m.countOf(&s))
+	return most - min(uint64(s.Used), most)
+}
+
 // Charge takes permits that were used without an acquire, also more than the window
 // has.
 func (m *Machine) Charge(s State, permits uint64, now clock.Mark) State {

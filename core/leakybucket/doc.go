@@ -2,7 +2,8 @@
 // interval, without a burst. It is the leaky bucket as a queue; the leaky bucket as a
 // meter is the token bucket of package tokenbucket.
 //
-// One mark says when the next call may depart. With the interval
+// One mark says when the next call may depart, and a duration beside it how much of the time
+// until then was charged since the last departure. With the interval
 // T = period / count, rounded up to a whole nanosecond, a cost c departs at t
 // when
 //
@@ -23,8 +24,8 @@
 //     passes and takes nothing.
 //   - L11: a call departs exactly at the mark of the next departure.
 //   - L13: a refund moves the next departure only if no call departed since: then it
-//     is at max(now, next - c x T), and a waiter moves up with it. At the mark of the
-//     grant a refund leaves no trace.
+//     is earlier by c x T, or by what is left of that, and a waiter moves up with it.
+//     What was charged since stays. At the mark of the grant a refund leaves no trace.
 //   - L16: after any idle time one call departs at once, and not two.
 //   - G11: near the end of the line a departure stays there; nothing overflows.
 //   - G16: reconfigured, the next departure keeps its mark; the new interval applies

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -19,9 +20,8 @@ type Config struct {
 	Period time.Duration
 }
 
-// Machine is an immutable leaky bucket: the arithmetic on the mark before which
-// the next call does not depart. It is an algorithm of package limiter, which has
-// the actions, the queue and the codec.
+// Machine is an immutable leaky bucket: the arithmetic on its State. It is an algorithm of
+// package limiter, which has the actions, the queue and the codec.
 type Machine struct {
 	interval time.Duration
 	count    uint32
@@ -46,6 +46,19 @@ func (m *Machine) Interval() time.Duration { return m.interval }
 // Capacity returns the greatest cost that can ever be admitted.
 func (m *Machine) Capacity() uint32 { return m.count }
 
+// State is a leaky bucket.
+type State struct {
+	// Next is the mark before which the next call does not depart.
+	Next clock.Mark
+	// Charged is the part of the time until Next that was charged since the last departure,
+	// of which a refund of that departure returns nothing.
+	Charged time.Duration
+}
+
+// Departed is the record of the last departure: the mark before which the next call would
+// not depart without what was charged since.
+func (s State) Departed() clock.Mark { return s.Next.Add(-s.Charged) }
+
 // after returns the mark so many intervals after another one.
 func (m *Machine) after(mark clock.Mark, intervals uint64) clock.Mark {
 	hi, lo := bits.Mul64(uint64(m.interval), intervals)
@@ -55,81 +68,107 @@ func (m *Machine) after(mark clock.Mark, intervals uint64) clock.Mark {
 	return mark.Add(time.Duration(lo))
 }
 
-// Take lets a cost depart at now: it returns the mark of the next departure, or
-// false and the same mark.
-func (m *Machine) Take(next clock.Mark, cost uint32, now clock.Mark) (clock.Mark, bool) {
+// Take lets a cost depart at now, or returns false and the same state.
+func (m *Machine) Take(s State, cost uint32, now clock.Mark) (State, bool) {
 	if cost == 0 {
-		return next, true
+		return s, true
 	}
-	if cost > m.count || now < next || now == clock.Never { // at the end of the line nothing could follow
-		return next, false
+	if cost > m.count || now < s.Next || now == clock.Never { // at the end of the line nothing could follow
+		return s, false
 	}
-	return m.after(now, uint64(cost)), true
+	return State{Next: m.after(now, uint64(cost))}, true
 }
 
 // Turn returns the least mark from now on at which the cost departs if nothing
 // else happens, clock.Never for a cost above the capacity.
-func (m *Machine) Turn(next clock.Mark, cost uint32, now clock.Mark) clock.Mark {
-	return m.TurnAfter(next, 0, cost, now)
+func (m *Machine) Turn(s State, cost uint32, now clock.Mark) clock.Mark {
+	return m.TurnAfter(s, 0, cost, now)
 }
 
 // TurnAfter is Turn behind waiters that ask for ahead permits in all.
-func (m *Machine) TurnAfter(next clock.Mark, ahead uint64, cost uint32, now clock.Mark) clock.Mark {
+func (m *Machine) TurnAfter(s State, ahead uint64, cost uint32, now clock.Mark) clock.Mark {
 	switch {
 	case cost == 0:
 		return now
 	case cost > m.count:
 		return clock.Never
 	}
-	return m.after(max(next, now), ahead)
+	return m.after(max(s.Next, now), ahead)
 }
 
-// Reserve takes the next departure for a cost, and returns the mark of the one
-// after it.
-func (m *Machine) Reserve(next clock.Mark, cost uint32, now clock.Mark) clock.Mark {
-	return m.after(max(next, now), uint64(cost))
+// Reserve takes the next departure for a cost.
+func (m *Machine) Reserve(s State, cost uint32, now clock.Mark) State {
+	return State{Next: m.after(max(s.Next, now), uint64(cost))}
 }
 
 // Free returns the greatest cost that departs at now: the count, or nothing.
-func (m *Machine) Free(next, now clock.Mark) uint32 {
-	if now < next {
+func (m *Machine) Free(s State, now clock.Mark) uint32 {
+	if now < s.Next {
 		return 0
 	}
 	return m.count
 }
 
-// Drain returns the mark of the next departure when a departure that is free at now
-// is discarded.
-func (m *Machine) Drain(next, now clock.Mark) clock.Mark { return max(next, m.after(now, 1)) }
+// Drain discards a departure that is free at now.
+func (m *Machine) Drain(s State, now clock.Mark) State {
+	if next := m.after(now, 1); next > s.Next {
+		return State{Next: next}
+	}
+	return s
+}
 
-// Carry returns the mark of the next departure of a bucket that has free permits
-// at now, at most its count: the others count as taken at now.
-func (m *Machine) Carry(free uint32, now clock.Mark) clock.Mark {
-	return m.after(now, uint64(m.count-min(free, m.count)))
+// Carry returns a bucket that has free permits at now, at most its count: the others
+// count as taken at now.
+func (m *Machine) Carry(free uint32, now clock.Mark) State {
+	return State{Next: m.after(now, uint64(m.count-min(free, m.count)))}
 }
 
 // Refund returns cost permits of a departure that took total, from the mark of the
-// departure to that of the next one, if no call departed since. It returns false, and
-// the same mark, when no permit is returned.
-func (m *Machine) Refund(next, departed, followed clock.Mark, cost, total uint32, now clock.Mark) (clock.Mark, bool) {
-	if cost == 0 || cost > total || next != followed || next <= max(now, departed) || next == clock.Never {
-		return next, false
+// departure to its record, if no call departed since: as much of their time as has not
+// passed. It returns false, and the same state, when no permit is returned.
+func (m *Machine) Refund(s State, departed, record clock.Mark, cost, total uint32, now clock.Mark) (State, bool) {
+	if cost == 0 || cost > total || s.Departed() != record || record <= max(now, departed) || s.Next == clock.Never {
+		return s, false
 	}
-	hi, lo := bits.Mul64(uint64(next.Sub(departed)), uint64(cost))
+	hi, lo := bits.Mul64(uint64(record.Sub(departed)), uint64(cost))
 	back, _ := bits.Div64(hi, lo, uint64(total))
-	return max(now, next.Add(-time.Duration(back))), true
+	s.Next = s.Next.Add(-min(time.Duration(back), record.Sub(now)))
+	return s, true
+}
+
+// Chargeable returns how many permits may be charged until as much as the count is taken
+// twice.
+func (m *Machine) Chargeable(s State, now clock.Mark) uint64 {
+	taken, most := uint64(max(0, s.Next.Sub(now))), 2*uint64(m.count)*uint64(m.interval)
+	return (most - min(taken, most)) / uint64(m.interval)
 }
 
 // Charge takes permits that were used without an acquire: the next departure is so
 // many intervals later.
-func (m *Machine) Charge(next clock.Mark, permits uint64, now clock.Mark) clock.Mark {
-	return m.after(max(next, now), permits)
+func (m *Machine) Charge(s State, permits uint64, now clock.Mark) State {
+	if s.Next < now {
+		s = State{Next: now}
+	}
+	next := m.after(s.Next, permits)
+	s.Charged += next.Sub(s.Next)
+	s.Next = next
+	return s
+}
+
+var errCharged = wire.Invalid("leaky bucket: less than nothing was charged")
+
+// Check returns an error when a machine cannot make the state.
+func Check(s State) error {
+	if s.Charged < 0 {
+		return errCharged
+	}
+	return nil
 }
 
 // AppendText appends the bucket at now for people, as in "next at 5s", or "ready".
-func (m *Machine) AppendText(dst []byte, next, now clock.Mark) []byte {
-	if next <= now {
+func (m *Machine) AppendText(dst []byte, s State, now clock.Mark) []byte {
+	if s.Next <= now {
 		return append(dst, "ready"...)
 	}
-	return append(append(dst, "next at "...), next.String()...)
+	return append(append(dst, "next at "...), s.Next.String()...)
 }

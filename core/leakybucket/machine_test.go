@@ -20,8 +20,8 @@ func TestRefundOfAForgedPermit(t *testing.T) {
 	}
 	const next = clock.Mark(100)
 	for departed, want := range map[clock.Mark]clock.Mark{90: 90, 99: 99, 100: next, 101: next, clock.Never: next} {
-		if got, ok := m.Refund(next, departed, next, 1, 1, 0); got != want || ok != (want != next) {
-			t.Errorf("departed at %v: the next departure is at %v, %t", departed, got, ok)
+		if got, ok := m.Refund(leakybucket.State{Next: next}, departed, next, 1, 1, 0); got.Next != want || ok != (want != next) {
+			t.Errorf("departed at %v: the next departure is at %v, %t", departed, got.Next, ok)
 		}
 	}
 }

@@ -105,7 +105,7 @@ func (a *algorithm) begin(now clock.Mark) count {
 		c.mark = now
 	}
 	if a.warm.Over > 0 {
-		c.setOrigin(now)
+		c.more = &more{warming: warming{now, true}}
 	}
 	return c
 }
@@ -124,9 +124,9 @@ func (a *algorithm) turn(c *count, cost uint32, now clock.Mark) clock.Mark {
 	case SlidingCounter:
 		return a.counter.Turn(c.counter(), cost, now)
 	case SlidingLog:
-		return a.log.Turn(c.log, cost, now)
+		return a.log.Turn(c.log(), cost, now)
 	}
-	return a.leaky.Turn(c.mark, cost, now)
+	return a.leaky.Turn(c.leaky(), cost, now)
 }
 
 // turnAfter is turn behind waiters that ask for ahead permits in all, where there
@@ -139,7 +139,7 @@ func (a *algorithm) turnAfter(c *count, ahead uint64, cost uint32, now clock.Mar
 		}
 		return a.bucket.TurnAfter(c.mark, ahead, cost, now), true
 	case LeakyBucket:
-		return a.leaky.TurnAfter(c.mark, ahead, cost, now), true
+		return a.leaky.TurnAfter(c.leaky(), ahead, cost, now), true
 	}
 	return clock.Never, false
 }
@@ -159,11 +159,7 @@ func (a *algorithm) take(c *count, cost uint32, now clock.Mark) (ok bool) {
 func (a *algorithm) takeCounted(c *count, cost uint32, now clock.Mark) (ok bool) {
 	switch a.kind {
 	case TokenBucket:
-		next := *c
-		reading := a.warm.warm(&next, now)
-		if next.mark, ok = a.bucket.Take(next.mark, cost, reading); ok && cost > 0 {
-			*c = next
-		}
+		ok = a.takeWarm(c, cost, now)
 	case FixedWindow:
 		var w fixedwindow.State
 		if w, ok = a.window.Take(c.window(), cost, now); ok {
@@ -180,7 +176,10 @@ func (a *algorithm) takeCounted(c *count, cost uint32, now clock.Mark) (ok bool)
 		}
 		ok = a.log.Take(c.ownEntries(), cost, now)
 	default:
-		c.mark, ok = a.leaky.Take(c.mark, cost, now)
+		var s leakybucket.State
+		if s, ok = a.leaky.Take(c.leaky(), cost, now); ok {
+			c.setLeaky(s)
+		}
 	}
 	return ok
 }
@@ -194,10 +193,13 @@ func (a *algorithm) reserve(c *count, cost uint32, latest, now clock.Mark) (at c
 	}
 	switch a.kind {
 	case TokenBucket:
-		reading := a.warm.warm(c, now)
-		c.mark = a.bucket.Reserve(c.mark, cost, reading)
+		if a.warm.Over > 0 {
+			a.moveWarm(c, now, func(tat, reading clock.Mark) clock.Mark { return a.bucket.Reserve(tat, cost, reading) })
+			break
+		}
+		c.mark = a.bucket.Reserve(c.mark, cost, now)
 	case LeakyBucket:
-		c.mark = a.leaky.Reserve(c.mark, cost, now)
+		c.setLeaky(a.leaky.Reserve(c.leaky(), cost, now))
 		return turn, true
 	default:
 		return now, a.take(c, cost, now)
@@ -207,10 +209,13 @@ func (a *algorithm) reserve(c *count, cost uint32, latest, now clock.Mark) (at c
 
 // readyAt returns the mark from which a permit may be used that was just granted.
 func (a *algorithm) readyAt(c *count, p *reducer.Permit) clock.Mark {
-	if a.kind == TokenBucket {
-		return max(p.Mark, a.warm.when(c.origin(), c.mark.Add(-a.bucket.Fill())))
+	switch {
+	case a.kind != TokenBucket:
+		return p.Mark
+	case a.warm.Over > 0:
+		return max(p.Mark, a.warm.when(c.more.origin, c.mark.Add(-a.bucket.Fill())))
 	}
-	return p.Mark
+	return max(p.Mark, c.mark.Add(-a.bucket.Fill()))
 }
 
 // permit returns the record of what was just taken: its mark is that of the grant, of
@@ -223,7 +228,7 @@ func (a *algorithm) permit(c *count, at clock.Mark) reducer.Permit {
 	case SlidingLog:
 		p.ID = uint64(a.log.Record(at))
 	case LeakyBucket:
-		p.ID = uint64(c.mark)
+		p.ID = uint64(c.leaky().Departed())
 	}
 	return p
 }
@@ -250,33 +255,53 @@ func (a *algorithm) refund(c *count, p *reducer.Permit, cost, total uint32, now 
 	}
 	switch a.kind {
 	case TokenBucket:
-		next, granted := *c, p.Mark
 		if a.warm.Over > 0 {
-			reading := a.warm.warm(&next, now)
-			if granted = clock.Always; p.Mark == now {
-				granted = reading
-			}
-			now = reading
+			return a.refundWarm(c, p, cost, now)
 		}
 		var b tokenbucket.State
-		if b, ok = a.bucket.Refund(next.bucket(), p.ID, granted, cost, now); ok {
-			next.setBucket(b)
-			*c = next
+		if b, ok = a.bucket.Refund(c.bucket(), p.ID, p.Mark, cost, now); ok {
+			c.setBucket(b)
 		}
 	case SlidingLog:
-		ok = a.log.Refund(c.log, clock.Mark(p.ID), cost, now)
+		ok = a.log.Refund(c.log(), clock.Mark(p.ID), cost, now)
 	case LeakyBucket:
-		c.mark, ok = a.leaky.Refund(c.mark, p.Mark, clock.Mark(p.ID), cost, total, now)
+		var s leakybucket.State
+		if s, ok = a.leaky.Refund(c.leaky(), p.Mark, clock.Mark(p.ID), cost, total, now); ok {
+			c.setLeaky(s)
+		}
 	}
 	return ok
+}
+
+// chargeable returns how many permits may be charged at now: the debt that they leave is at
+// most the capacity.
+func (a *algorithm) chargeable(c *count, now clock.Mark) uint64 {
+	switch a.kind {
+	case TokenBucket:
+		if a.warm.Over > 0 {
+			b, reading := a.warm.inUse(c.warmed(), now)
+			return a.bucket.Chargeable(b.TAT, reading)
+		}
+		return a.bucket.Chargeable(c.mark, now)
+	case FixedWindow:
+		return a.window.Chargeable(c.window(), now)
+	case SlidingCounter:
+		return a.counter.Chargeable(c.counter(), now)
+	case SlidingLog:
+		return a.log.Chargeable(c.log(), now)
+	}
+	return a.leaky.Chargeable(c.leaky(), now)
 }
 
 // charge takes permits that were used without an acquire.
 func (a *algorithm) charge(c *count, permits uint64, now clock.Mark) {
 	switch a.kind {
 	case TokenBucket:
-		reading := a.warm.warm(c, now)
-		c.mark = a.bucket.Charge(c.mark, permits, reading)
+		if a.warm.Over > 0 {
+			a.moveWarm(c, now, func(tat, reading clock.Mark) clock.Mark { return a.bucket.Charge(tat, permits, reading) })
+			break
+		}
+		c.mark = a.bucket.Charge(c.mark, permits, now)
 	case FixedWindow:
 		c.setWindow(a.window.Charge(c.window(), permits, now))
 	case SlidingCounter:
@@ -284,7 +309,7 @@ func (a *algorithm) charge(c *count, permits uint64, now clock.Mark) {
 	case SlidingLog:
 		a.log.Charge(c.ownEntries(), permits, now)
 	case LeakyBucket:
-		c.mark = a.leaky.Charge(c.mark, permits, now)
+		c.setLeaky(a.leaky.Charge(c.leaky(), permits, now))
 	}
 }
 
@@ -292,23 +317,30 @@ func (a *algorithm) charge(c *count, permits uint64, now clock.Mark) {
 func (a *algorithm) free(c *count, now clock.Mark) uint32 {
 	switch a.kind {
 	case TokenBucket:
-		return a.bucket.Free(c.mark, a.warm.read(c.origin(), now))
+		if a.warm.Over > 0 {
+			b, reading := a.warm.inUse(c.warmed(), now)
+			return a.bucket.Free(b.TAT, reading)
+		}
+		return a.bucket.Free(c.mark, now)
 	case FixedWindow:
 		return a.window.Free(c.window(), now)
 	case SlidingCounter:
 		return a.counter.Free(c.counter(), now)
 	case SlidingLog:
-		return a.log.Free(c.log, now)
+		return a.log.Free(c.log(), now)
 	}
-	return a.leaky.Free(c.mark, now)
+	return a.leaky.Free(c.leaky(), now)
 }
 
 // drain discards the permits that are free at now.
 func (a *algorithm) drain(c *count, now clock.Mark) {
 	switch a.kind {
 	case TokenBucket:
-		reading := a.warm.warm(c, now)
-		c.mark = a.bucket.Drain(c.mark, reading)
+		if a.warm.Over > 0 {
+			a.moveWarm(c, now, a.bucket.Drain)
+			break
+		}
+		c.mark = a.bucket.Drain(c.mark, now)
 	case FixedWindow:
 		c.setWindow(a.window.Drain(c.window(), now))
 	case SlidingCounter:
@@ -316,7 +348,7 @@ func (a *algorithm) drain(c *count, now clock.Mark) {
 	case SlidingLog:
 		a.log.Drain(c.ownEntries(), now)
 	case LeakyBucket:
-		c.mark = a.leaky.Drain(c.mark, now)
+		c.setLeaky(a.leaky.Drain(c.leaky(), now))
 	}
 }
 
@@ -336,7 +368,7 @@ func (a *algorithm) carry(old *count, free uint32, now clock.Mark) count {
 	case SlidingLog:
 		a.log.Carry(c.ownEntries(), free, now)
 	case LeakyBucket:
-		c.mark = a.leaky.Carry(free, now)
+		c.setLeaky(a.leaky.Carry(free, now))
 	}
 	return c
 }
@@ -364,27 +396,32 @@ func (a *algorithm) fresh(c *count, now clock.Mark) bool {
 	case SlidingCounter:
 		return a.counter.Fresh(c.counter(), now)
 	case SlidingLog:
-		return a.log.Fresh(c.log, now)
+		return a.log.Fresh(c.log(), now)
 	}
-	return c.mark <= a.warm.read(c.origin(), now) && (a.warm.Over == 0 || a.warm.warmth(c, now) == 0)
+	if a.warm.Over > 0 {
+		b := a.warm.at(c.warmed(), now)
+		return b.full && b.origin == b.TAT
+	}
+	return c.mark <= now
 }
 
-// freshAt returns a mark before which a count that is not equivalent to a new one at now
+// freshAt returns a mark before which a count that is not equivalent to a new one now
 // is not if nothing but time passes.
-func (a *algorithm) freshAt(c *count, now clock.Mark) clock.Mark {
+func (a *algorithm) freshAt(c *count) clock.Mark {
 	switch a.kind {
 	case FixedWindow:
 		return clock.Mark(c.span)
 	case SlidingCounter:
 		return a.counter.FreshAt(c.counter())
 	case SlidingLog:
-		return a.log.FreshAt(c.log)
+		return a.log.FreshAt(c.log())
 	}
-	full := a.warm.when(c.origin(), c.mark)
-	if full > now || a.warm.Over == 0 {
-		return full
+	if a.warm.Over > 0 {
+		b := c.warmed()
+		full := a.warm.fullAt(b)
+		return full.Add(max(0, min(a.warm.Over, full.Sub(b.origin))))
 	}
-	return now.Add(a.warm.warmth(c, now))
+	return c.mark
 }
 
 // move shifts the marks of the count.
@@ -392,14 +429,14 @@ func (a *algorithm) move(c *count, by time.Duration) {
 	switch a.kind {
 	case TokenBucket, LeakyBucket:
 		if c.mark = c.mark.Add(by); a.warm.Over > 0 {
-			c.setOrigin(c.origin().Add(by))
+			c.more.origin = c.more.origin.Add(by)
 		}
 	case FixedWindow:
 		c.setWindow(a.window.Move(c.window(), by))
 	case SlidingCounter:
 		c.setCounter(a.counter.Move(c.counter(), by))
 	case SlidingLog:
-		c.log.Move(by)
+		c.log().Move(by)
 	}
 }
 
@@ -412,10 +449,12 @@ func (a *algorithm) check(c *count, last clock.Mark) error {
 	case SlidingCounter:
 		return slidingcounter.Check(c.counter(), last)
 	case SlidingLog:
-		return c.log.Check(last)
+		return c.log().Check(last)
+	case LeakyBucket:
+		return leakybucket.Check(c.leaky())
 	}
-	if a.warm.Over > 0 && c.origin() > last {
-		return errOrigin
+	if a.warm.Over > 0 {
+		return a.checkWarm(c, last)
 	}
 	return nil
 }
@@ -427,8 +466,7 @@ func (a *algorithm) code(w *wire.Coder, c *count) {
 		w.Mark(&c.mark)
 		w.U64(&c.span)
 		if a.warm.Over > 0 {
-			w.U32(&c.used)
-			w.U32(&c.previous)
+			codeWarming(w, &c.ownMore().warming)
 		}
 	case FixedWindow:
 		w.Mark(&c.mark)
@@ -446,6 +484,7 @@ func (a *algorithm) code(w *wire.Coder, c *count) {
 		c.ownEntries().Code(w)
 	case LeakyBucket:
 		w.Mark(&c.mark)
+		w.U64(&c.span)
 	}
 }
 
@@ -454,7 +493,7 @@ func (a *algorithm) maxSize() int {
 	switch a.kind {
 	case TokenBucket:
 		if a.warm.Over > 0 {
-			return 8 + 8 + 8
+			return 8 + 8 + 8 + 1
 		}
 		return 8 + 8
 	case FixedWindow:
@@ -464,24 +503,25 @@ func (a *algorithm) maxSize() int {
 	case SlidingLog:
 		return a.log.MaxSize()
 	}
-	return 8
+	return 8 + 8
 }
 
 func (a *algorithm) appendText(dst []byte, c *count, now clock.Mark) []byte {
 	switch a.kind {
 	case TokenBucket:
-		dst = a.bucket.AppendText(dst, c.mark, a.warm.read(c.origin(), now))
-		if a.warm.Over > 0 {
-			dst = strconv.AppendUint(append(dst, " warm "...), uint64(a.warm.warmth(c, now))*100/uint64(a.warm.Over), 10)
-			dst = append(dst, '%')
+		if a.warm.Over == 0 {
+			return a.bucket.AppendText(dst, c.mark, now)
 		}
-		return dst
+		b, reading := a.warm.inUse(c.warmed(), now)
+		dst = a.bucket.AppendText(dst, b.TAT, reading)
+		dst = strconv.AppendUint(append(dst, " warm "...), uint64(a.warm.warmth(b, now))*100/uint64(a.warm.Over), 10)
+		return append(dst, '%')
 	case FixedWindow:
 		return a.window.AppendText(dst, c.window(), now)
 	case SlidingCounter:
 		return a.counter.AppendText(dst, c.counter(), now)
 	case SlidingLog:
-		return a.log.AppendText(dst, c.log, now)
+		return a.log.AppendText(dst, c.log(), now)
 	}
-	return a.leaky.AppendText(dst, c.mark, now)
+	return a.leaky.AppendText(dst, c.leaky(), now)
 }

@@ -22,6 +22,14 @@ const (
 // Settles reports whether the permits of a call that ran change at its end.
 func (c Config) Settles() bool { return c.Charge != ChargeStart || c.Counts != 0 }
 
+// MostBeyond returns the most permits that the end of one call takes beyond its cost.
+func (c *Config) MostBeyond() uint32 {
+	if c.SettleMax > 0 {
+		return c.SettleMax
+	}
+	return c.most()
+}
+
 // Outcomes is a set of outcomes. The zero value is the set of all.
 type Outcomes uint8
 

@@ -78,9 +78,14 @@ type Config struct {
 	// Cost of a call at a step of a pipeline. Default: what the call names. The
 	// machine ignores it: its actions have their costs.
 	Cost Cost
-	// Charge says when a step of a pipeline takes the permits. Default ChargeStart. The
-	// machine ignores it.
+	// Charge says when a step of a pipeline takes the permits. Default ChargeStart. To the
+	// machine it says with ChargeEnd that waiters take nothing: the pipeline returns what
+	// they are granted at that mark.
 	Charge Charge
+	// SettleMax is the most permits that the end of one call takes beyond its cost at a
+	// step of a pipeline, 1 to MaxCount. 0 means the capacity of the limiter. Not beside
+	// ChargeStart. The machine ignores it: it bounds the debt by the capacity in any case.
+	SettleMax uint32
 	// Counts are the outcomes of calls that keep their permits at a step of a pipeline.
 	// Default: all. The machine ignores it.
 	Counts Outcomes
@@ -109,6 +114,8 @@ func (c *Config) checkRest(e *reducer.ConfigErrors, rated bool) {
 	e.Count(c.Wait == 0 && c.Queue > 0 && c.Queue <= MaxQueue, "queue", uint64(c.Queue), "0 without wait")
 	e.Count(c.Order > Newest, "order", uint64(c.Order), "Oldest or Newest")
 	e.Count(c.Charge >= charges, "charge", uint64(c.Charge), "ChargeStart, ChargeSettle or ChargeEnd")
+	e.Count(c.SettleMax > MaxCount, "settle_max", uint64(c.SettleMax), "at most 1000000000")
+	e.Count(c.SettleMax > 0 && c.Charge == ChargeStart, "settle_max", uint64(c.SettleMax), "0 beside ChargeStart, which takes nothing at the end")
 	e.Count(c.Counts > allOutcomes, "counts", uint64(c.Counts), "a set of outcomes")
 	e.Count(rated && c.Cost.Permits > c.most(), "cost", uint64(c.Cost.Permits), "at most the permits that are free at one instant")
 	e.Add(c.Block.check(c.Wait > 0))

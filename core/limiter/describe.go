@@ -30,6 +30,9 @@ func describe(config mechanism.Config, _ mechanism.Step) string {
 	case ChargeEnd:
 		text += "taken at the end, "
 	}
+	if c.SettleMax > 0 {
+		text += "at most " + mechanism.Number(c.SettleMax) + " beyond the cost, "
+	}
 	if c.Counts != 0 {
 		text += "counts " + strings.Join(c.Counts.Names(), ", ") + ", "
 	}

@@ -39,7 +39,7 @@
 //   - G19: a refusal costs the same however many callers wait, once the turns of the
 //     queue have been computed.
 //   - G20: encoded, a limiter takes at most 64 bytes and what its waiters take; a
-//     sliding log 24 bytes and 8 for each mark. A warm-up takes 8 more, blocks at most
+//     sliding log 24 bytes and 8 for each mark. A warm-up takes 9 more, blocks at most
 //     18.
 //
 // With Block a refusal with rate changes the state: it counts, and may begin a block.

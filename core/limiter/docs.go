@@ -64,6 +64,12 @@ func Docs() *mechanism.Docs {
 				Meaning: "when the permits are taken: at the start; at the start, and [settled](#charges) by what was used; or at the end",
 			},
 			{
+				Name: "settle_max", Effect: mechanism.Tighter, Type: "number of permits", Note: "needs a `charge` of `settle` or `end`", Default: "the greatest cost that the limit admits", Example: "settle_max: 500",
+				Meaning: "the most permits that the end of one call takes [beyond its cost](#charges); what is more is dropped and told",
+				Larger:  "a call that used much more than its cost keeps others out for longer",
+				Smaller: "a wrong number of permits does less harm",
+			},
+			{
 				Name: "counts", Type: "`ok`, `fail`, `throttle`, `ignore`, `timeout`, `cancel`, or a list of them", Default: "all of them", Example: "counts: [fail]",
 				Meaning: "the [outcomes](#charges) that keep their permits; the permits of others come back at the end",
 			},
@@ -122,6 +128,10 @@ func Docs() *mechanism.Docs {
 		{
 			"if": {"required": ["algorithm"], "properties": {"algorithm": {"const": "sliding-log"}}},
 			"then": {"properties": {"rate": {"pattern": "^([1-9][0-9]{0,3}|10000)/"}}}
+		},
+		{
+			"if": {"required": ["charge"], "properties": {"charge": {"enum": ["settle", "end"]}}},
+			"else": {"properties": {"settle_max": false}}
 		},
 		{
 			"if": {"required": ["rate"], "properties": {"rate": {"pattern": "/(day|week|month)$"}}},

@@ -89,7 +89,7 @@ func (m *Machine) served(s *State, i int) *Waiter {
 // A leaky bucket serves only one of them.
 func (m *Machine) reachable(s *State, now clock.Mark) uint64 {
 	free := m.algorithm.free(&s.count, now)
-	if m.config.Algorithm == LeakyBucket && free > 0 {
+	if m.config.Algorithm == LeakyBucket && m.config.Charge != ChargeEnd && free > 0 {
 		return uint64(m.next(s).Cost)
 	}
 	return uint64(free)
@@ -101,6 +101,9 @@ func (m *Machine) due(s *State, waiter *Waiter, now clock.Mark) bool {
 	asked := uint64(0)
 	for i := range int(s.Waiting()) {
 		w := m.served(s, i)
+		if m.config.Charge == ChargeEnd {
+			asked = 0 // those ahead take nothing
+		}
 		if asked += uint64(w.Cost); asked > free {
 			return false
 		}

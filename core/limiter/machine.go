@@ -70,13 +70,17 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 type version struct {
 	count   count
 	log     slidinglog.Version
+	warming warming
 	tickets uint64
 	waiting uint32
 	streak  streak
 }
 
 func (s *State) version() version {
-	v := version{count: s.count, log: s.count.log.Version()}
+	v := version{count: s.count, log: s.count.log().Version()}
+	if s.count.more != nil {
+		v.warming = s.count.more.warming
+	}
 	if s.line != nil {
 		v.tickets, v.waiting, v.streak = s.line.queue.Tickets(), s.line.queue.Len(), s.line.streak
 	}
@@ -85,7 +89,7 @@ func (s *State) version() version {
 
 // differs reports whether a state has another version.
 func (v *version) differs(s *State) bool {
-	if !v.count.equals(&s.count) || v.log != s.count.log.Version() {
+	if !v.count.equals(&s.count) || v.log != s.count.log().Version() || s.count.more != nil && v.warming != s.count.more.warming {
 		return true
 	}
 	return s.line != nil && (v.tickets != s.line.queue.Tickets() || v.waiting != s.line.queue.Len() || v.streak != s.line.streak)
@@ -132,7 +136,7 @@ func (m *Machine) act(answer *reducer.Answer, s *State, a *reducer.Action, now c
 	case reducer.Cancel:
 		answer.Verdict = done(m.refund(s, a, a.Cost, now))
 	case reducer.Settle:
-		answer.Verdict = done(m.settle(s, a, now))
+		m.settle(answer, s, a, now)
 	case reducer.Tick, reducer.Commit, reducer.Release:
 		answer.Verdict = reducer.Done
 	case reducer.Drain:
@@ -253,18 +257,25 @@ func (m *Machine) refund(s *State, a *reducer.Action, cost uint32, now clock.Mar
 	return ok
 }
 
-// settle takes or returns the difference between the cost of a permit and its use.
-func (m *Machine) settle(s *State, a *reducer.Action, now clock.Mark) bool {
-	switch used := a.Value; {
+// settle takes or returns the difference between the cost of a permit and its use. What
+// would make the debt greater than the capacity is dropped.
+func (m *Machine) settle(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
+	used, ok := a.Value, true
+	switch {
 	case !s.count.knows(a.Generation) || now == clock.Never:
-		return false
+		ok = false
 	case used < uint64(a.Cost):
-		return m.refund(s, a, a.Cost-uint32(used), now)
+		ok = m.refund(s, a, a.Cost-uint32(used), now)
 	case used > uint64(a.Cost):
-		m.algorithm.charge(&s.count, used-uint64(a.Cost), now)
-		s.recount()
+		more := used - uint64(a.Cost)
+		charged := min(more, m.algorithm.chargeable(&s.count, now))
+		answer.ID = more - charged
+		if charged > 0 {
+			m.algorithm.charge(&s.count, charged, now)
+			s.recount()
+		}
 	}
-	return true
+	answer.Verdict = done(ok)
 }
 
 // reset begins with a new state. Permits from before it are void.
@@ -355,7 +366,7 @@ func (m *Machine) Class(s *State, now clock.Mark) (keyed.Class, clock.Mark) {
 	if m.Unused(s, now) {
 		return keyed.Unused, clock.Never
 	}
-	at := max(m.algorithm.freshAt(&s.count, now), m.forgetsAt(s))
+	at := max(m.algorithm.freshAt(&s.count), m.forgetsAt(s))
 	if at <= now {
 		at = now.Add(1)
 	}

@@ -27,6 +27,7 @@ func (c *Config) Plan(v *planwire.Coder) {
 	v.Text("cost", &c.Cost.Attribute)
 	v.Count("cost", &c.Cost.Permits)
 	v.Word("charge", (*uint8)(&c.Charge))
+	v.Count("settle_max", &c.SettleMax)
 	bits := uint8(0)
 	if c.Block.on() {
 		bits |= planBlock

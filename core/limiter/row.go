@@ -39,6 +39,7 @@ func Row() *mechanism.Row {
 			{Name: "order", Type: mechanism.Word, Words: Orders},
 			{Name: "cost", Type: mechanism.Cost, Least: 1, Most: MaxCount},
 			{Name: "charge", Type: mechanism.Word, Words: "start settle end"},
+			{Name: "settle_max", Type: mechanism.Count, Least: 1, Most: MaxCount},
 			{Name: "counts", Type: mechanism.Words, Words: "ok fail throttle ignore timeout cancel"},
 			{Name: "block", Type: mechanism.Map, Says: "a duration, a backoff, or a map of after and for", Short: "for", Bit: planBlock, Parts: []mechanism.Setting{
 				{Name: "after", Type: mechanism.Count, Least: 1, Most: MaxCount},
@@ -74,6 +75,8 @@ func (d *draft) Field(name string) any {
 		return &d.c.Queue
 	case "charge":
 		return (*uint8)(&d.c.Charge)
+	case "settle_max":
+		return &d.c.SettleMax
 	case "counts":
 		return mechanism.WordsField{Set: (*uint8)(&d.c.Counts)}
 	case "cost":
@@ -123,6 +126,10 @@ func (d *draft) Check(g mechanism.Given) {
 		g.Need("class", "the attribute whose values are the classes")
 	} else if !g.Has("rates") && !g.Meant("rates") {
 		g.Refuse("class", "without rates", "beside rates")
+	}
+	if c.Charge == ChargeStart && (!g.Has("charge") || g.Whole("charge")) {
+		g.Refuse("settle_max", "beside charge: start", "beside charge: settle or charge: end")
+		c.SettleMax = 0
 	}
 	d.queue(g)
 }

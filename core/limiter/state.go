@@ -7,6 +7,7 @@ import (
 	"github.com/sluice-go/sluice/core/fixedwindow"
 	"github.com/sluice-go/sluice/core/internal/queue"
 	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/leakybucket"
 	"github.com/sluice-go/sluice/core/slidingcounter"
 	"github.com/sluice-go/sluice/core/slidinglog"
 	"github.com/sluice-go/sluice/core/tokenbucket"
@@ -20,8 +21,8 @@ type Queue = queue.Queue
 type Waiter = queue.Waiter
 
 // State is a limiter: the count of its algorithm, and its waiters. It takes 64 bytes
-// and points to memory of its own where it keeps a log, where a caller has waited, or
-// where blocks are counted.
+// and points to memory of its own where it keeps a log or a warm-up, where a caller has
+// waited, or where blocks are counted.
 // Copies share that memory until Clone.
 type State struct {
 	// Last is the mark of the latest change. An earlier mark counts as this one.
@@ -37,15 +38,21 @@ type count struct {
 	// when earlier permits become void.
 	generation uint64
 	mark       clock.Mark // TAT of a token bucket, next departure, start of a window
-	span       uint64     // what a token bucket refunded, end or span of a window
+	span       uint64     // what a token bucket refunded or a leaky bucket charged, end or span of a window
 	used       uint32
-	previous   uint32 // with used, the origin of a token bucket with a warm-up
+	previous   uint32
 	idle       uint8
 	undone     uint8
-	log        *slidinglog.Log
+	more       *more // nil for none
 }
 
-// equals reports whether counts are the same but for their logs. It compares field by
+// more is what only a sliding log and a token bucket with a warm-up keep.
+type more struct {
+	entries slidinglog.Log
+	warming
+}
+
+// equals reports whether counts are the same but for what is in more. It compares field by
 // field: a comparison of whole structs loads words of which bytes were just stored.
 func (c *count) equals(d *count) bool {
 	return c.mark == d.mark && c.generation == d.generation && c.span == d.span &&
@@ -88,19 +95,35 @@ func (c *count) setCounter(s slidingcounter.State) {
 	c.idle, c.undone, c.generation = s.Idle, s.Undone, s.Number
 }
 
-// ownEntries returns the log to be changed.
-func (c *count) ownEntries() *slidinglog.Log {
-	if c.log == nil {
-		c.log = &slidinglog.Log{}
+// ownMore returns what is to be changed of more.
+func (c *count) ownMore() *more {
+	if c.more == nil {
+		c.more = &more{}
 	}
-	return c.log
+	return c.more
 }
+
+// ownEntries returns the log to be changed.
+func (c *count) ownEntries() *slidinglog.Log { return &c.ownMore().entries }
+
+// log returns the log to be read.
+func (c *count) log() *slidinglog.Log {
+	if c.more == nil {
+		return nil
+	}
+	return &c.more.entries
+}
+
+func (c *count) leaky() leakybucket.State {
+	return leakybucket.State{Next: c.mark, Charged: time.Duration(c.span)}
+}
+
+func (c *count) setLeaky(s leakybucket.State) { c.mark, c.span = s.Next, uint64(s.Charged) }
 
 func (c *count) clone() count {
 	next := *c
-	if c.log != nil {
-		log := c.log.Clone()
-		next.log = &log
+	if c.more != nil {
+		next.more = &more{c.more.entries.Clone(), c.more.warming}
 	}
 	return next
 }
@@ -152,7 +175,7 @@ func (s *State) Window() fixedwindow.State { return s.count.window() }
 func (s *State) Counter() slidingcounter.State { return s.count.counter() }
 
 // Log returns the marks of a sliding log, to be read.
-func (s *State) Log() *slidinglog.Log { return s.count.log }
+func (s *State) Log() *slidinglog.Log { return s.count.log() }
 
 // Next returns the mark of the next departure of a leaky bucket.
 func (s *State) Next() clock.Mark { return s.count.mark }

@@ -37,7 +37,15 @@ func (m *Machine) foresee(s *State, now clock.Mark) *tail {
 // follow serves one more waiter at its turn.
 func (m *Machine) follow(t *tail, cost uint32) {
 	t.at = m.algorithm.turn(&t.count, cost, t.at)
-	m.algorithm.take(&t.count, cost, t.at)
+	m.pass(&t.count, cost, t.at)
+}
+
+// pass takes what a waiter takes that is served at a mark: nothing where calls are charged
+// at their ends, so that all whose turn has come pass at one mark.
+func (m *Machine) pass(c *count, cost uint32, at clock.Mark) {
+	if m.config.Charge != ChargeEnd {
+		m.algorithm.take(c, cost, at)
+	}
 }
 
 // extend notes a newcomer at the end of the queue.
@@ -50,7 +58,7 @@ func (m *Machine) extend(s *State, cost uint32) {
 // advance notes that the head of the queue was served.
 func (m *Machine) advance(s *State, now clock.Mark) {
 	t := &s.line.tail
-	if !t.known || now != t.head || m.config.Order == Newest {
+	if !t.known || now != t.head || m.config.Order == Newest || m.config.Charge == ChargeEnd {
 		s.line.forget()
 		return
 	}
@@ -63,8 +71,10 @@ func (m *Machine) advance(s *State, now clock.Mark) {
 
 // turnBehind returns the turn of a newcomer behind all waiters.
 func (m *Machine) turnBehind(s *State, cost uint32, now clock.Mark) clock.Mark {
-	if at, ok := m.algorithm.turnAfter(&s.count, s.line.queue.Cost(), cost, now); ok {
-		return at
+	if m.config.Charge != ChargeEnd {
+		if at, ok := m.algorithm.turnAfter(&s.count, s.line.queue.Cost(), cost, now); ok {
+			return at
+		}
 	}
 	t := m.foresee(s, now)
 	return m.algorithm.turn(&t.count, cost, t.at)
@@ -126,7 +136,7 @@ func (m *Machine) retryNewest(s *State, cost uint32, now clock.Mark, patience ti
 			return at
 		}
 		now = turn
-		m.algorithm.take(&c, w.Cost, now)
+		m.pass(&c, w.Cost, now)
 	}
 	return max(now, m.algorithm.turn(&c, cost, now).Add(-patience))
 }

@@ -6,6 +6,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -57,11 +58,8 @@ func (u *WarmUp) progress(w time.Duration) time.Duration {
 func (u *WarmUp) lag() time.Duration { return u.Over - u.progress(u.Over) }
 
 // read returns what the clock of a bucket that was cold at origin reads at a mark. At
-// origin it reads origin. Without a warm-up it reads the mark, as for when and warm.
+// origin it reads origin.
 func (u *WarmUp) read(origin, at clock.Mark) clock.Mark {
-	if u.Over == 0 {
-		return at
-	}
 	w := at.Sub(origin)
 	if w >= u.Over {
 		return at.Add(-u.lag())
@@ -72,9 +70,6 @@ func (u *WarmUp) read(origin, at clock.Mark) clock.Mark {
 // when returns the least mark from origin on at which the clock reads at least a
 // reading.
 func (u *WarmUp) when(origin, reading clock.Mark) clock.Mark {
-	if u.Over == 0 {
-		return reading
-	}
 	part := reading.Sub(origin)
 	if part > u.progress(u.Over) {
 		return reading.Add(u.lag())
@@ -90,58 +85,121 @@ func (u *WarmUp) when(origin, reading clock.Mark) clock.Mark {
 	return origin.Add(low)
 }
 
-// warmth returns how far the warm-up of a bucket is at a mark: it rises with the time
-// while permits are taken, and falls with the time while the bucket is full.
-func (u *WarmUp) warmth(c *count, at clock.Mark) time.Duration {
-	origin := c.origin()
-	full := min(at, u.when(origin, c.mark))
-	return max(0, min(u.Over, full.Sub(origin))-at.Sub(full))
+// warming is what a bucket with a warm-up has beside its State.
+type warming struct {
+	// origin is the mark at which the bucket was cold, had it been in use since.
+	origin clock.Mark
+	// full says that the TAT of the State is the mark up to which the bucket is counted: it
+	// was full then. That of a bucket in use is on the clock of the bucket, which several
+	// marks may read alike, so that the mark at which it became full would be lost.
+	full bool
 }
 
-// origin is the mark at which the bucket was cold, had it been in use since.
-func (c *count) origin() clock.Mark {
-	return clock.Mark(uint64(c.previous)<<32 | uint64(c.used))
+// warmBucket is the count of a bucket with a warm-up. All that the bucket takes is on its
+// clock, which is never faster than the time, so that no window has more permits than those
+// of the bucket without warm-up.
+type warmBucket struct {
+	tokenbucket.State
+	warming
 }
 
-func (c *count) setOrigin(m clock.Mark) {
-	c.used, c.previous = uint32(uint64(m)), uint32(uint64(m)>>32)
+func (c *count) warmed() warmBucket { return warmBucket{c.bucket(), c.more.warming} }
+
+func (c *count) setWarmed(b warmBucket) {
+	c.setBucket(b.State)
+	c.ownMore().warming = b.warming
 }
 
-// warm brings the count of a bucket to a mark: of a full bucket, the warm-up falls back.
-// It returns what its clock reads then. All that the bucket counts is on that clock,
-// which is never faster than the time, so that no window has more permits than those of
-// the bucket without warm-up.
-func (u *WarmUp) warm(c *count, now clock.Mark) clock.Mark {
-	reading := u.read(c.origin(), now)
-	if u.Over == 0 || c.mark > reading {
-		return reading
+// at returns the bucket at a mark. It is full from the least mark on at which its clock has
+// come to TAT; from then on the warm-up, which rose with the time, falls back with the time.
+func (u *WarmUp) at(b warmBucket, now clock.Mark) warmBucket {
+	since := b.TAT
+	if !b.full {
+		if b.TAT > u.read(b.origin, now) {
+			return b
+		}
+		since = u.when(b.origin, b.TAT)
 	}
-	c.setOrigin(now.Add(-u.warmth(c, now)))
-	// What was taken before has refilled, and the clock does not go back: no permit from
-	// before has anything to return.
-	c.mark = u.read(c.origin(), now)
-	return c.mark
+	warmth := max(0, min(u.Over, since.Sub(b.origin))-now.Sub(since))
+	b.TAT, b.warming = now, warming{now.Add(-warmth), true}
+	return b
 }
 
-// rebase moves what a bucket counts as its clock is moved. A refund knows the permits by
-// the sum of the two words, which stays.
-func (c *count) rebase(by time.Duration) {
-	if moved := c.mark.Add(by); moved != clock.Never && moved != clock.Always {
-		c.span += uint64(c.mark - moved)
-		c.mark = moved
+// inUse returns the bucket at a mark with its TAT on its clock, and what that reads. What a
+// full bucket took before has refilled, and the clock does not go back: no permit from before
+// has anything to return.
+func (u *WarmUp) inUse(b warmBucket, now clock.Mark) (used warmBucket, reading clock.Mark) {
+	b = u.at(b, now)
+	reading = u.read(b.origin, now)
+	if b.full {
+		b.TAT, b.full = reading, false
 	}
+	return b, reading
+}
+
+// keep stores a bucket in use at a mark at which its clock has the reading.
+func (u *WarmUp) keep(c *count, b warmBucket, reading, now clock.Mark) {
+	if b.TAT <= reading {
+		b.TAT, b.warming = now, warming{max(b.origin, now.Add(-u.Over)), true}
+	}
+	c.setWarmed(b)
+}
+
+// warmth returns how far the warm-up of a bucket is at a mark.
+func (u *WarmUp) warmth(b warmBucket, now clock.Mark) time.Duration {
+	return min(u.Over, now.Sub(u.at(b, now).origin))
+}
+
+// fullAt returns the mark at which the bucket is full again if nothing else happens.
+func (u *WarmUp) fullAt(b warmBucket) clock.Mark {
+	if b.full {
+		return b.TAT
+	}
+	return u.when(b.origin, b.TAT)
 }
 
 // turnWarm is turnAfter of a bucket with a warm-up: until the turn the bucket is not
 // full, so that its warmth rises.
 func (a *algorithm) turnWarm(c *count, ahead uint64, cost uint32, now clock.Mark) clock.Mark {
-	next := *c
-	reading := a.warm.warm(&next, now)
-	at := a.bucket.TurnAfter(next.mark, ahead, cost, reading)
+	b, reading := a.warm.inUse(c.warmed(), now)
+	at := a.bucket.TurnAfter(b.TAT, ahead, cost, reading)
 	if at <= reading {
 		return now
 	}
-	return a.warm.when(next.origin(), at)
+	return a.warm.when(b.origin, at)
+}
+
+func (a *algorithm) takeWarm(c *count, cost uint32, now clock.Mark) (ok bool) {
+	b, reading := a.warm.inUse(c.warmed(), now)
+	if b.TAT, ok = a.bucket.Take(b.TAT, cost, reading); ok && cost > 0 {
+		a.warm.keep(c, b, reading, now)
+	}
+	return ok
+}
+
+// refundWarm is refund of a bucket with a warm-up. A permit of another mark is none of this
+// reading, also where both marks read alike.
+func (a *algorithm) refundWarm(c *count, p *reducer.Permit, cost uint32, now clock.Mark) (ok bool) {
+	b := a.warm.at(c.warmed(), now)
+	if b.full {
+		return false
+	}
+	reading, granted := a.warm.read(b.origin, now), clock.Always
+	if p.Mark == now {
+		granted = reading
+	}
+	if b.State, ok = a.bucket.Refund(b.State, p.ID, granted, cost, reading); ok {
+		a.warm.keep(c, b, reading, now)
+	}
+	return ok
+}
+
+// moveWarm replaces the TAT of a bucket with a warm-up by what a function returns for it
+// and for the reading of its clock.
+func (a *algorithm) moveWarm(c *count, now clock.Mark, to func(tat, reading clock.Mark) clock.Mark) {
+	b, reading := a.warm.inUse(c.warmed(), now)
+	b.TAT = to(b.TAT, reading)
+	a.warm.keep(c, b, reading, now)
 }
 
 // adoptBucket continues the count of a bucket of another configuration. Its warm-up is
@@ -150,16 +208,28 @@ func (a *algorithm) adoptBucket(c *count, from *algorithm, now clock.Mark) {
 	if a.warm == from.warm && a.bucket == from.bucket {
 		return
 	}
-	reading := from.warm.warm(c, now)
 	warmth := time.Duration(0)
 	if from.warm.Over > 0 {
-		warmth = min(a.warm.Over, from.warm.warmth(c, now))
+		b, reading := from.warm.inUse(c.warmed(), now)
+		warmth = min(a.warm.Over, from.warm.Over, now.Sub(b.origin))
+		b.shift(now.Sub(reading))
+		c.setBucket(b.State)
 	}
-	c.rebase(now.Sub(reading))
 	c.setBucket(a.bucket.Adopt(c.bucket(), &from.bucket, now))
-	if c.setOrigin(0); a.warm.Over > 0 {
-		c.setOrigin(now.Add(-warmth))
-		c.rebase(a.warm.read(c.origin(), now).Sub(now))
+	if c.more = nil; a.warm.Over > 0 {
+		b := warmBucket{c.bucket(), warming{origin: now.Add(-warmth)}}
+		reading := a.warm.read(b.origin, now)
+		b.shift(reading.Sub(now))
+		a.warm.keep(c, b, reading, now)
+	}
+}
+
+// shift moves the TAT as the clock is moved. A refund knows the permits by the sum of the
+// two words, which stays.
+func (b *warmBucket) shift(by time.Duration) {
+	if moved := b.TAT.Add(by); moved != clock.Never && moved != clock.Always {
+		b.Refunded += uint64(b.TAT - moved)
+		b.TAT = moved
 	}
 }
 
@@ -174,7 +244,31 @@ func (c *Config) burst() uint32 {
 // FullAt returns the mark at which the token bucket is full again if nothing else
 // happens.
 func (m *Machine) FullAt(s *State) clock.Mark {
-	return m.algorithm.warm.when(s.count.origin(), s.count.mark)
+	if u := &m.algorithm.warm; u.Over > 0 {
+		return u.fullAt(s.count.warmed())
+	}
+	return s.count.mark
 }
 
-var errOrigin = wire.Invalid("limiter: a warm-up that begins after the latest change")
+func codeWarming(w *wire.Coder, b *warming) {
+	w.Mark(&b.origin)
+	full := uint8(0)
+	if b.full {
+		full = 1
+	}
+	if w.U8(&full); full > 1 {
+		w.Refuse()
+	}
+	b.full = full == 1
+}
+
+// checkWarm returns an error when no bucket up to the last mark is such a one.
+func (a *algorithm) checkWarm(c *count, last clock.Mark) error {
+	b := c.warmed()
+	if b.origin > last || b.full && (b.TAT > last || b.TAT < b.origin || b.TAT.Sub(b.origin) > a.warm.Over) {
+		return errWarm
+	}
+	return nil
+}
+
+var errWarm = wire.Invalid("limiter: a warm-up that begins after the latest change, or longer than it is")

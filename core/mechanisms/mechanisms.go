@@ -130,6 +130,8 @@ type Part struct {
 	Cost   limiter.Cost
 	Charge limiter.Charge
 	Counts limiter.Outcomes
+	// Beyond is the most permits that the end of a call takes beyond its cost.
+	Beyond uint32
 	// Obeys says that the cells take the retry-after of an outcome.
 	Obeys bool
 	// Maker makes the cells of the step. Nil for a step that keeps no state.
@@ -160,7 +162,7 @@ func Compile(c mechanism.Config) (p Part, err error) {
 	case limiter.Config:
 		c = c.WithDefaults()
 		p.Config, p.Traits, p.Queued = c, limiter.Traits, c.Queue > 0
-		p.Cost, p.Charge, p.Counts = c.Cost, c.Charge, c.Counts
+		p.Cost, p.Charge, p.Counts, p.Beyond = c.Cost, c.Charge, c.Counts, c.MostBeyond()
 		p.Maker, err = limiter.Cells(c)
 	case bulkhead.Config:
 		c = c.WithDefaults()

@@ -352,7 +352,7 @@ func (p *Plan) Leave(c *Call, k uint8, i int, kind reducer.Kind, permit reducer.
 			a.Cost = c.Costs[i]
 		}
 	case reducer.Settle:
-		if a.Value = c.Used[i]; p.ends&(1<<i) == 0 {
+		if a.Value = p.charged(c, i); p.ends&(1<<i) == 0 {
 			a.Cost = p.CostOf(c, i)
 		}
 	case reducer.Record:

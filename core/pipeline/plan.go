@@ -79,7 +79,8 @@ type stage struct {
 	cost    limiter.Cost
 	charge  limiter.Charge
 	counts  limiter.Outcomes
-	obeys   bool // the cell takes the retry-after of an answer
+	beyond  uint32 // the most that the end of a call takes beyond its cost
+	obeys   bool   // the cell takes the retry-after of an answer
 	when    condition.Test
 }
 
@@ -336,6 +337,7 @@ func (s *stage) compile(step *Step) error {
 	}
 	s.retry, s.hedge, s.chaos, s.maker = part.Retry, part.Hedge, part.Chaos, part.Maker
 	s.cost, s.charge, s.counts, s.obeys = part.Cost, part.Charge, part.Counts, part.Obeys
+	s.beyond = part.Beyond
 	traits := part.Traits
 	s.leases, s.holds = traits.Has(mechanism.Leases), traits.Has(mechanism.Holds)
 	s.queues = part.Queued || s.holds

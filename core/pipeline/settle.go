@@ -3,6 +3,7 @@ package pipeline
 import (
 	"math/bits"
 
+	"github.com/sluice-go/sluice/core/decision"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -61,4 +62,23 @@ func (p *Plan) settling(c *Call, a *Attempt, i int, ran bool) reducer.Kind {
 		return reducer.Cancel
 	}
 	return 0
+}
+
+// charged returns the permits that a call which ends takes in all: what it used, at most so
+// much beyond its cost as the step allows.
+func (p *Plan) charged(c *Call, i int) uint64 {
+	return min(c.Used[i], uint64(p.CostOf(c, i))+uint64(p.stages[i].beyond))
+}
+
+// tellClamped passes on that the end of a call took less than the call used: the step or,
+// by its answer, the cell dropped some permits.
+func (p *Plan) tellClamped(h Host, c *Call, i int, answer *reducer.Answer) {
+	dropped := c.Used[i] - p.charged(c, i) + answer.Dropped()
+	if dropped == 0 {
+		return
+	}
+	if d := h.Decision(decision.Clamped, i); d != nil {
+		d.Dropped, d.Shadow = dropped, c.InShadow(i)
+		h.Tell(d)
+	}
 }

@@ -24,8 +24,8 @@ type Host interface {
 	// returns false, and has changed nothing, if the caller must use Leave.
 	Exit(k uint8, i int, p reducer.Permit) bool
 	// Leave steps the cell of step i with the action with which the attempt k
-	// leaves it.
-	Leave(k uint8, i int, a reducer.Action)
+	// leaves it, and returns its answer, the zero value for a cell that is evicted.
+	Leave(k uint8, i int, a reducer.Action) reducer.Answer
 	// Missing returns what step i does with a call that has no value for its
 	// attributes.
 	Missing(i int) bool
@@ -277,7 +277,10 @@ func (p *Plan) leave(h Host, c *Call, e *Effect) {
 				continue
 			}
 		}
-		h.Leave(k, i, p.Leave(c, k, i, kind, permit))
+		answer := h.Leave(k, i, p.Leave(c, k, i, kind, permit))
+		if kind == reducer.Settle && answer.Verdict == reducer.Done {
+			p.tellClamped(h, c, i, &answer)
+		}
 	}
 	if e.Do == Lose || c.Phase == Settling && k > 0 {
 		h.Stop(k)

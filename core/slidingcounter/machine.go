@@ -163,19 +163,24 @@ func (m *Machine) admits(w *State, cost uint32, now clock.Mark) bool {
 	return hi < roomHi || hi == roomHi && lo <= roomLo
 }
 
-// Free returns the permits that are free at now.
-func (m *Machine) Free(s State, now clock.Mark) uint32 {
+// taken returns what counts at now, rounded up.
+func (m *Machine) taken(s State, now clock.Mark) uint64 {
 	s = m.at(s, now)
-	used := uint64(s.Cur)
+	taken := uint64(s.Cur)
 	if s.Prev > 0 {
 		hi, lo := bits.Mul64(uint64(s.Prev), uint64(s.left(now)))
 		weight, rest := bits.Div64(hi, lo, uint64(s.Span))
-		used += weight
+		taken += weight
 		if rest > 0 {
-			used++
+			taken++
 		}
 	}
-	return m.count - uint32(min(used, uint64(m.count)))
+	return taken
+}
+
+// Free returns the permits that are free at now.
+func (m *Machine) Free(s State, now clock.Mark) uint32 {
+	return m.count - uint32(min(m.taken(s, now), uint64(m.count)))
 }
 
 // Drain discards the permits that are free at now.
@@ -237,6 +242,12 @@ func (m *Machine) Refund(s State, number uint64, granted clock.Mark, cost uint32
 		}
 	}
 	return w, true
+}
+
+// Chargeable returns how many permits may be charged until twice the count counts.
+func (m *Machine) Chargeable(s State, now clock.Mark) uint64 {
+	most := 2 * uint64(m.count)
+	return most - min(m.taken(s, now), most)
 }
 
 // Charge takes permits that were used without an acquire, also more than the window

@@ -123,6 +123,12 @@ func (m *Machine) Refund(l *Log, ends clock.Mark, cost uint32, now clock.Mark) b
 	return true
 }
 
+// Chargeable returns how many permits may be charged until twice the count counts.
+func (m *Machine) Chargeable(l *Log, now clock.Mark) uint64 {
+	most := 2 * m.count
+	return uint64(most - min(l.used(l.live(now)), most))
+}
+
 // Charge takes permits that were used without an acquire, also more than are free;
 // the sum at one time stays below twice MaxCount. In a log with its maximum number of
 // marks the charge replaces the newest mark, whose permits then count as long as the

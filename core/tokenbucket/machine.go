@@ -231,6 +231,12 @@ func (m *Machine) Refund(s State, record uint64, granted clock.Mark, cost uint32
 	return s, true
 }
 
+// Chargeable returns how many permits may be charged until the debt is the burst.
+func (m *Machine) Chargeable(tat, now clock.Mark) uint64 {
+	taken, most := uint64(max(0, tat.Sub(now))), 2*uint64(m.fill)
+	return (most - min(taken, most)) / uint64(m.interval)
+}
+
 // Charge takes permits that were used without an acquire. The bucket goes into debt
 // for permits that are not free.
 func (m *Machine) Charge(tat clock.Mark, permits uint64, now clock.Mark) clock.Mark {

@@ -57,6 +57,11 @@ func (b *tokenBucket) refund(p permit, now int64) {
 	b.refunded += back
 }
 
+func (b *tokenBucket) chargeable(now int64) int64 {
+	t := interval(b.cfg)
+	return max(0, 2*capacity(b.cfg)*t-max(0, b.tat-now)) / t
+}
+
 func (b *tokenBucket) charge(permits, now int64) { b.tat = max(b.tat, now) + permits*interval(b.cfg) }
 
 func (b *tokenBucket) free(now int64) int64 {

@@ -27,6 +27,7 @@ type cell struct {
 	key      string
 	used     int  // the number of its last use
 	passed   bool // it was old enough for an eviction, or held or blocked then, and was not used since
+	evicted  bool
 	limit    *limitCell
 	breaker  *breakerCell
 	bulkhead *bulkheadCell
@@ -249,6 +250,7 @@ func (g *group) mayBlock(c *cell, now int64) bool {
 // evict removes a cell. Permits that were granted by it name a cell that is no
 // longer in the group, so what they do has no effect.
 func (g *group) evict(gone *cell) {
+	gone.evicted = true
 	var rest []*cell
 	for _, c := range g.cells {
 		if c != gone {

@@ -376,7 +376,15 @@ func (e *Engine) settleLimit(c *call, i int, h *hold, outcome string, ran bool) 
 	case h.spent && cfg.Charge != limiter.ChargeStart:
 		used = h.used
 	}
-	h.cell.limit.settle(h.permit, taken, used, e.now)
+	most := int64(cfg.SettleMax)
+	if most == 0 {
+		most = capacity(cfg)
+	}
+	charged := min(used, cost+most)
+	dropped := used - charged + h.cell.limit.settle(h.permit, taken, charged, e.now)
+	if s := c.plan.steps[i]; dropped > 0 && h.permit.era == h.cell.limit.era && !h.cell.evicted {
+		e.say(c.id, "clamped", append([]any{"step", s.Name, "dropped", int(dropped)}, inShadow(s.Shadow)...)...)
+	}
 }
 
 // charged returns when a limit takes its permits.

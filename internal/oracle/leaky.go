@@ -24,18 +24,21 @@ func (l *leakyBucket) take(cost, now int64) permit {
 }
 
 // refund returns what is left of the time if no call departed since, with the
-// interval that was set when it departed. Reading: a waiter moves up by that; it
-// does not prevent the refund.
+// interval that was set when it departed. What was charged since stays. Reading: a waiter
+// moves up by that; it does not prevent the refund.
 func (l *leakyBucket) refund(p permit, now int64) {
-	if p.departure != l.departures {
-		return
+	if left := p.at + p.span - now; p.departure == l.departures && left > 0 {
+		l.next -= min(left, p.span*p.cost/p.total)
 	}
-	l.next = max(now, l.next-p.span*p.cost/p.total)
 }
 
-// charge is a departure after the next one.
+func (l *leakyBucket) chargeable(now int64) int64 {
+	t := interval(l.cfg)
+	return max(0, 2*int64(l.cfg.Count)*t-max(0, l.next-now)) / t
+}
+
+// charge moves the next departure.
 func (l *leakyBucket) charge(permits, now int64) {
-	l.departures++
 	l.next = after(max(now, l.next), permits*interval(l.cfg))
 }
 

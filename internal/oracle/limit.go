@@ -21,6 +21,8 @@ type meter interface {
 	// take takes the cost, which is admitted now.
 	take(cost, now int64) permit
 	refund(p permit, now int64)
+	// chargeable returns how many permits may be charged now until the debt is the capacity.
+	chargeable(now int64) int64
 	// charge takes permits that were used without being free.
 	charge(permits, now int64)
 	// free returns how many whole permits could be taken now.
@@ -166,9 +168,17 @@ func (l *limitCell) turnAfter(ahead queue, cost, now int64) int64 {
 	t := now
 	for _, w := range ahead {
 		t = m.earliest(w.cost, t)
-		m.take(w.cost, t)
+		l.pass(m, w.cost, t)
 	}
 	return m.earliest(cost, t)
+}
+
+// pass takes what a waiting call takes at its turn: nothing where calls are charged at
+// their ends.
+func (l *limitCell) pass(m meter, cost, now int64) {
+	if l.cfg.Charge != limiter.ChargeEnd {
+		m.take(cost, now)
+	}
 }
 
 // take takes the permits of the cost.
@@ -187,8 +197,9 @@ func (l *limitCell) refund(p *permit, now int64) {
 
 // settle makes what was taken for a permit what was used. Readings: less comes back as by
 // a later refund of the rest; more is taken at once, free or not, also of a log, in
-// which it counts from now on.
-func (l *limitCell) settle(p *permit, taken, used, now int64) {
+// which it counts from now on. It returns how many permits are dropped because the debt would
+// be greater than the capacity.
+func (l *limitCell) settle(p *permit, taken, used, now int64) (dropped int64) {
 	switch {
 	case p.era != l.era:
 	case used < taken:
@@ -196,8 +207,13 @@ func (l *limitCell) settle(p *permit, taken, used, now int64) {
 		rest.cost = taken - used
 		l.meter.refund(rest, now)
 	case used > taken:
-		l.meter.charge(used-taken, now)
+		more := min(used-taken, l.meter.chargeable(now))
+		if more > 0 {
+			l.meter.charge(more, now)
+		}
+		return used - taken - more
 	}
+	return 0
 }
 
 // configure changes the settings. A changed algorithm carries over the free
@@ -294,7 +310,7 @@ func (l *limitCell) proceed(t int64) {
 		}
 		if gone == nil && len(l.queue) > 0 && l.meter.earliest(l.head().cost, t) <= t {
 			gone = l.head()
-			l.meter.take(gone.cost, t)
+			l.pass(l.meter, gone.cost, t)
 		}
 		if gone == nil {
 			return

@@ -184,6 +184,24 @@ func TestQueues(t *testing.T) {
 				0s 4 admit 1
 				2s 2 admit 1
 				3s 3 admit 1`},
+		{name: "who waits for a limit that charges at the end takes nothing", // policy/REFERENCE.md#charges
+			steps: steps(limitStep(limiter.Config{Count: 1, Period: second, Burst: 2, Charge: limiter.ChargeEnd, Wait: 3 * second / 2, Queue: 9})),
+			log: `0s call 1 cost=2
+				0s done 1 ok
+				0s call 2
+				0s call 3 cost=2
+				0.5s call 4 cost=2
+				0.5s call 5
+				9s tick`,
+			want: `0s 1 admit 1
+				0s 1 end ok 1
+				0s 2 wait 1 limit 1s
+				0s 3 reject limit wait 500ms
+				500ms 4 wait 1 limit 2s
+				500ms 5 wait 1 limit 2s
+				1s 2 admit 1
+				2s 4 admit 1
+				2s 5 admit 1`},
 		{name: "newest, one turn after another", steps: []pipeline.Step{limitStep(queued(1, 2*second, 3, limiter.Newest))},
 			log: "0s call 1\n 0.5s call 2\n 1s call 3\n 2s call 4\n 9s tick",
 			want: `0s 1 admit 1

@@ -67,6 +67,10 @@ func (s *slidingLog) refund(p permit, _ int64) {
 	s.admissions = slices.DeleteFunc(s.admissions, func(a admission) bool { return a.cost == 0 })
 }
 
+func (s *slidingLog) chargeable(now int64) int64 {
+	return max(0, 2*int64(s.cfg.Count)-s.counted(now))
+}
+
 // charge adds an admission. A log that has as many marks as its count moves its newest
 // ones to this mark.
 func (s *slidingLog) charge(permits, now int64) {

@@ -138,6 +138,17 @@ func (s *slidingCounter) refund(p permit, now int64) {
 	}
 }
 
+// chargeable is what may still be admitted, and the count once more.
+func (s *slidingCounter) chargeable(now int64) int64 {
+	s.roll(now)
+	if len(s.windows) == 0 {
+		return 2 * int64(s.cfg.Count)
+	}
+	room, length := s.bound(now)
+	room.Add(room, new(big.Int).Mul(length, big.NewInt(int64(s.cfg.Count))))
+	return max(0, room.Div(room, length).Int64())
+}
+
 func (s *slidingCounter) charge(permits, now int64) { s.take(permits, now) }
 
 func (s *slidingCounter) free(now int64) int64 {

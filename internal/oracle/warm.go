@@ -32,16 +32,15 @@ func (b *warmBucket) progress(use int64) int64 {
 	return sum.Div(sum, twice.Mul(twice, factor)).Int64() + use - w
 }
 
-// after returns the clock after a time in which the bucket is not full; a negative one
-// was before.
+// after returns the clock after a time in which the bucket is not full.
 func (b *warmBucket) after(time int64) int64 {
 	return b.clock + b.progress(b.use+time) - b.progress(b.use)
 }
 
-// until returns the least time, at least some, after which the clock has come to a reading.
-func (b *warmBucket) until(reading, least int64) int64 {
-	most := max(0, reading-b.clock+1)*int64(b.cfg.WarmUp.Factor) - least
-	return least + int64(sort.Search(int(most), func(time int) bool { return b.after(least+int64(time)) >= reading }))
+// until returns the least time after which the clock has come to a reading.
+func (b *warmBucket) until(reading int64) int64 {
+	most := max(0, reading-b.clock+1) * int64(b.cfg.WarmUp.Factor)
+	return int64(sort.Search(int(most), func(time int) bool { return b.after(int64(time)) >= reading }))
 }
 
 // count counts up to now. A bucket is full from the first mark on at which its clock has
@@ -56,7 +55,7 @@ func (b *warmBucket) count(now int64) {
 		b.clock, b.use = b.after(passed), b.use+passed
 		return
 	}
-	used := b.until(b.tat, -b.use)
+	used := b.until(b.tat)
 	b.clock, b.use = b.after(used), b.use+used
 	b.use = max(0, min(b.use, int64(b.cfg.WarmUp.Over))-(passed-used))
 	b.tat = b.clock
@@ -65,7 +64,7 @@ func (b *warmBucket) count(now int64) {
 func (b *warmBucket) earliest(cost, now int64) int64 {
 	c := *b
 	c.count(now)
-	return now + c.until(c.tokenBucket.earliest(cost, c.clock), 0)
+	return now + c.until(c.tokenBucket.earliest(cost, c.clock))
 }
 
 func (b *warmBucket) take(cost, now int64) permit {
@@ -87,6 +86,12 @@ func (b *warmBucket) refund(p permit, now int64) {
 	if c.tokenBucket.refund(p, c.clock); c.tat != tat {
 		*b = c
 	}
+}
+
+func (b *warmBucket) chargeable(now int64) int64 {
+	c := *b
+	c.count(now)
+	return c.tokenBucket.chargeable(c.clock)
 }
 
 func (b *warmBucket) charge(permits, now int64) {

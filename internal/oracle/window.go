@@ -55,6 +55,13 @@ func (f *fixedWindow) refund(p permit, now int64) {
 	}
 }
 
+func (f *fixedWindow) chargeable(now int64) int64 {
+	if !f.open(now) {
+		return 2 * int64(f.cfg.Count)
+	}
+	return max(0, 2*f.least()-f.taken)
+}
+
 func (f *fixedWindow) charge(permits, now int64) { f.take(permits, now) }
 
 func (f *fixedWindow) free(now int64) int64 {

@@ -49,7 +49,7 @@ var pools = map[string]map[string][]string{
 		"class": {`"header:x-plan"`, `"key"`, `"ip"`, `"plan"`, `5`},
 		"rates": {`{"free":"5/s"}`, `{"free":"5/s","pro":"1000000000/s"}`, `{"free":"50000/m","Pro":5}`, `{}`, `"5/s"`, `{"a":"1/20000d","a":"1/s"}`, `{"a":"5/day","b":"5/month"}`,
 			`{"a":"1/s","b":"1/s","c":"1/s","d":"1/s","e":"1/s","f":"1/s","g":"1/s","h":"1/s","i":"1/s","j":"1/s","k":"1/s","l":"1/s","m":"1/s","n":"1/s","o":"1/s","p":"1/s"}`},
-		"charge": {`"settle"`, `"start"`, `"end"`, `"later"`}, "counts": {`"fail"`, `["fail"]`, `["cancel","ok"]`, `["ok","fail","throttle","ignore","timeout","cancel"]`, `["ok","ok"]`, `[]`, `"failed"`, `[5]`},
+		"settle_max": {`5`, `1000000000`, `0`, `1000000001`, `"5"`}, "charge": {`"settle"`, `"start"`, `"end"`, `"later"`}, "counts": {`"fail"`, `["fail"]`, `["cancel","ok"]`, `["ok","fail","throttle","ignore","timeout","cancel"]`, `["ok","ok"]`, `[]`, `"failed"`, `[5]`},
 		"block": {
 			`"1m"`, `"0s"`, `5`, `{"exponential":"1m","factor":2,"max":"1h"}`, `{"exponential":"25h"}`, `{"linear":"1m"}`, `{"after":5,"for":"10m"}`, `{"after":0,"for":"1s"}`,
 			`{"for":{"fibonacci":"1s","max":"1m"}}`, `{"for":{"delays":["1m","1h"]}}`, `{"delays":["0s"]}`, `{"after":3}`, `{"decorrelated":"1s"}`, `{"exponential":"1m","after":2}`,

@@ -34,6 +34,7 @@ type Event struct {
 	Attempt    uint32
 	Won        uint32
 	Cost       uint32
+	Dropped    uint64
 	Counts     breaker.Counts
 	Elapsed    time.Duration
 	Wait       time.Duration

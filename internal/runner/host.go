@@ -132,32 +132,32 @@ func (r *run) Exit(k uint8, i int, p reducer.Permit) bool {
 }
 
 // Leave implements pipeline.Host.
-func (r *run) Leave(k uint8, i int, a reducer.Action) {
+func (r *run) Leave(k uint8, i int, a reducer.Action) (answer reducer.Answer) {
 	b := r.cell(k, i)
 	switch a.Kind {
 	case reducer.Leave:
 		w := r.takeWaiter(k, i)
 		if w.Leave(r.now) || w.Effect.Kind != reducer.Grant {
-			return
+			return answer
 		}
 		// The turn came before the end of the wait: the permit is returned.
 		a = r.layout.plan.Returned(&r.call, k, i, w.Effect.Permit)
 	case reducer.Release:
 		if r.keeps() {
 			r.keep(k, i, b, a)
-			return
+			return answer
 		}
 	case reducer.Record:
 		a.Outcome = r.vote(i, a.Outcome)
 		if r.late {
 			b.view(func(c cell.Cell) { catchLast(c, &a, r.now) })
 		}
-		if b.Step(a, r.now).Verdict == reducer.Done && r.p.Hears(decision.Slow) {
+		if answer = b.Step(a, r.now); answer.Verdict == reducer.Done && r.p.Hears(decision.Slow) {
 			r.slow(k, i, &a)
 		}
-		return
+		return answer
 	}
-	b.Step(a, r.now)
+	return b.Step(a, r.now)
 }
 
 // catchLast moves the beginning of an attempt that is recorded at a mark which
@@ -248,7 +248,7 @@ func (r *run) Tell(d *decision.Decision) {
 	}
 	e := Event{
 		Kind: d.Kind, Step: d.Step, Outcome: d.Outcome, Reason: d.Reason, Attempt: d.Attempt, Won: d.Won,
-		Shadow: d.Shadow, Fallback: d.Fallback, RetryAfter: d.RetryAfter,
+		Shadow: d.Shadow, Fallback: d.Fallback, RetryAfter: d.RetryAfter, Dropped: d.Dropped,
 	}
 	switch d.Kind {
 	case decision.Wait:

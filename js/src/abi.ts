@@ -253,11 +253,12 @@ export const DECISION_CHANGE = 14;
 export const DECISION_FULL = 15;
 export const DECISION_INJECT = 16;
 export const DECISION_START = 17;
-export const DECISION_GRANTED = 18;
-export const DECISION_SLOW = 19;
-export const DECISION_DRAINED = 20;
-export const DECISION_EVICTED = 21;
-export const DECISION_MANUAL = 22;
+export const DECISION_CLAMPED = 18;
+export const DECISION_GRANTED = 19;
+export const DECISION_SLOW = 20;
+export const DECISION_DRAINED = 21;
+export const DECISION_EVICTED = 22;
+export const DECISION_MANUAL = 23;
 
 // How an attempt or a call ended.
 export const OUTCOME_OK = 1;
@@ -357,6 +358,7 @@ export const KINDS = [
   'full',
   'inject',
   'start',
+  'clamped',
   'granted',
   'slow',
   'drained',

@@ -92,6 +92,11 @@ export interface LimitOptions extends RateLimiterOptions {
    * used; or at the end. Default `start`.
    */
   charge?: 'start' | 'settle' | 'end' | undefined;
+  /**
+   * The most permits that the end of one call takes beyond its cost, beside a `charge` of `settle` or `end`; what is more is
+   * dropped, and told as `clamped`. Default: the greatest cost that the limit admits.
+   */
+  settle_max?: number | undefined;
   /** The outcomes that keep their permits; the permits of others come back at the end. Default: all. */
   counts?: CountedOutcome | readonly CountedOutcome[] | undefined;
 }

@@ -2,6 +2,7 @@
 
 import {
   DECISION_CHANGE,
+  DECISION_CLAMPED,
   DECISION_END,
   DECISION_FAILED,
   DECISION_INJECT,
@@ -32,10 +33,13 @@ import type { Decision, Reason } from './types.js';
 export const RECORD_WORDS = RECORD_SIZE / 4;
 
 /** The attempt of an end, the state of a change; else milliseconds. */
-const amountOf = (kind: number, engine: Engine, i: number): number =>
-  kind === DECISION_END || kind === DECISION_CHANGE
-    ? (engine.memory()[i + RECORD_VALUE / 4] as number)
-    : (engine.memoryFloats()[(i + RECORD_MILLIS / 4) >> 1] as number);
+function amountOf(kind: number, engine: Engine, i: number): number {
+  const words = engine.memory();
+  const low = words[i + RECORD_VALUE / 4] as number;
+  if (kind === DECISION_END || kind === DECISION_CHANGE) return low;
+  if (kind === DECISION_CLAMPED) return ((words[i + RECORD_VALUE / 4 + 1] as number) >>> 0) * 2 ** 32 + (low >>> 0);
+  return engine.memoryFloats()[(i + RECORD_MILLIS / 4) >> 1] as number;
+}
 
 /** A decision of the module, read from a record. */
 export class DecisionRecord {
@@ -49,7 +53,7 @@ export class DecisionRecord {
   readonly slot: number;
   /** Of a change: which of the pipelines that share mechanisms, in the order in which they were made. */
   readonly policy: number;
-  /** The attempt that won, of an end; the state of a breaker, of a change; else milliseconds. */
+  /** The attempt that won, of an end; the state of a breaker, of a change; permits, of a clamped; else milliseconds. */
   readonly value: number | undefined;
   /** When it was made, in milliseconds. */
   private readonly at: number;
@@ -90,6 +94,7 @@ export class DecisionRecord {
     const { kind, at, value, attempt } = this;
     const ends = kind === DECISION_END;
     const again = kind === DECISION_RETRY;
+    const clamped = kind === DECISION_CLAMPED;
     const refused = kind === DECISION_REJECT || (kind === DECISION_INJECT && this.outcome > 0);
     return {
       kind: this.name,
@@ -99,10 +104,11 @@ export class DecisionRecord {
       attempt: attempt || undefined,
       reason: this.reason || undefined,
       outcome: (OUTCOMES[this.outcome] as 'ok') || undefined,
-      until: ends || refused ? undefined : value,
+      until: ends || refused || clamped ? undefined : value,
       delay: again && value !== undefined ? value - at : undefined,
       won: ends ? value : undefined,
       retryAfter: refused ? value : undefined,
+      dropped: clamped ? value : undefined,
       duration: ends && call ? at - call.began : undefined,
       error: (ends || again || kind === DECISION_FAILED) && call ? call.errorOf(attempt) : undefined,
       shadow: this.shadow || undefined,

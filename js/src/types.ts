@@ -100,6 +100,8 @@ export interface Decision {
   readonly won?: number;
   /** Of a refusal or an injected result, in milliseconds, where it is known. */
   readonly retryAfter?: number;
+  /** Of a `clamped`, how many permits the call used and the limit did not take. */
+  readonly dropped?: number;
   /** Of an `end`, how long the call took, in milliseconds. */
   readonly duration?: number;
   /** What the attempt threw, of a `retry`, a `failed` and an `end`; that of a cut for a timeout. */

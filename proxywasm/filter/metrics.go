@@ -67,7 +67,7 @@ func (m *metrics) decided(p *policy, d *decision.Decision) {
 		if d.Reason == reducer.ReasonAllowed {
 			m.of(metricName{policy: p, step: pipeline.NoStep, word: d.Kind.String(), reason: d.Reason}).count++
 		}
-	case decision.Wait, decision.Reject, decision.Expire, decision.Lapse:
+	case decision.Wait, decision.Reject, decision.Expire, decision.Lapse, decision.Clamped:
 		m.of(metricName{p, d.Index, d.Kind.String(), d.Reason, d.Shadow}).count++
 	}
 }

@@ -403,17 +403,18 @@ func (c *call) Ask(_ uint8, i int, a reducer.Action) reducer.Answer {
 }
 
 // Leave implements pipeline.Host.
-func (c *call) Leave(_ uint8, i int, a reducer.Action) {
+func (c *call) Leave(_ uint8, i int, a reducer.Action) (answer reducer.Answer) {
 	if a.Kind == reducer.Leave {
 		w := c.waits[i]
 		c.waits[i] = wait{}
 		if !w.reserved || w.turn <= c.engine.store.Now() {
-			return
+			return answer
 		}
 		// Its place in the queue is a reservation.
 		a = reducer.Action{Kind: reducer.Cancel, Cost: c.engine.plan.CostOf(&c.Call, i), Permit: w.permit}
 	}
-	c.engine.ask(c, i, a)
+	answer, _ = c.engine.ask(c, i, a)
+	return answer
 }
 
 // Missing implements pipeline.Host.

@@ -15,7 +15,7 @@ import (
 // Decision is a line of the decision log: 48 bytes.
 type Decision struct {
 	At         clock.Mark // 0
-	Value      int64      // 8, the mark of until, or the nanoseconds of retry_after
+	Value      int64      // 8, the mark of until, the nanoseconds of retry_after, or a number
 	Millis     float64    // 16, Value in milliseconds
 	Slot       uint32     // 24
 	Generation uint32     // 28
@@ -143,6 +143,8 @@ func (m *Module) decided(d *drive.Driver, event uint32) int32 {
 			r.Value, r.Flags = int64(x.Won), HasValue
 		case (x.Kind == decision.Wait || x.Kind == decision.Retry || x.Kind == decision.Inject) && x.Until != clock.Never:
 			r.Value, r.Flags = int64(x.Until), HasValue
+		case x.Kind == decision.Clamped:
+			r.Value, r.Flags = int64(x.Dropped), HasValue
 		case x.Kind == decision.Change:
 			r.Value, r.Flags = int64(x.Mode), HasValue
 		}

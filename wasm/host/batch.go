@@ -284,7 +284,7 @@ func (p *Pipeline) decision(dst []decision.Decision, record []byte, event *Event
 		event.Stale = true
 		return dst, nil
 	}
-	if kind > decision.Drop && kind != decision.Inject && kind != decision.Start {
+	if kind > decision.Drop && kind != decision.Inject && kind != decision.Start && kind != decision.Clamped {
 		return dst, p.m.broken(errors.New("it decided something unknown"))
 	}
 	flags := record[ofFlags]
@@ -325,6 +325,8 @@ func (p *Pipeline) decision(dst []decision.Decision, record []byte, event *Event
 		if known {
 			d.Won = uint32(value)
 		}
+	case decision.Clamped:
+		d.Dropped = uint64(value)
 	case decision.Inject:
 		switch d.Until, d.RetryAfter = clock.Never, -1; {
 		case known && d.Outcome == 0:

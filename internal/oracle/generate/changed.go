@@ -166,7 +166,7 @@ func (m *maker) partlyLimit(c *limiter.Config) {
 		c.Block = limiter.Block{}
 	}
 	if m.priced && m.chance(25) {
-		c.Cost, c.Charge, c.Counts = other.Cost, other.Charge, other.Counts
+		c.Cost, c.Charge, c.SettleMax, c.Counts = other.Cost, other.Charge, other.SettleMax, other.Counts
 	}
 	c.Period = max(c.Period, time.Duration(c.Count))
 	if m.grid == onGrid {

@@ -223,6 +223,7 @@ func (m *maker) limit() limiter.Config {
 	}
 	if m.priced && m.chance(50) {
 		c.Charge = of(m, limiter.ChargeSettle, limiter.ChargeSettle, limiter.ChargeEnd)
+		c.SettleMax = of(m, uint32(0), 0, 1, 2, 7)
 	}
 	if m.priced && m.chance(30) {
 		c.Counts = of(m, limiter.OutcomesOf(reducer.Fail), limiter.OutcomesOf(reducer.OK, reducer.Timeout), limiter.OutcomesOf(reducer.Throttle, reducer.Ignore, reducer.Cancelled))

@@ -111,6 +111,7 @@ export const LIMIT: Row = {
     { name: 'order', type: 'word', words: 'oldest newest', default: [0] },
     { name: 'cost', type: 'cost', least: 1, most: 1000000000, default: [0] },
     { name: 'charge', type: 'word', words: 'start settle end', default: [0] },
+    { name: 'settle_max', type: 'count', least: 1, most: 1000000000, default: [0] },
     { name: 'counts', type: 'words', words: 'ok fail throttle ignore timeout cancel', default: [0] },
     {
       name: 'block',

@@ -51,7 +51,7 @@ var slotTexts = map[string]string{
 // decisionTexts says what the fields of a decision are.
 var decisionTexts = map[string]string{
 	"At":         "mark",
-	"Value":      "the mark of `until` (wait, retry, inject without an outcome), the nanoseconds of `retry_after` (reject, inject with an outcome), the attempt that won (end), or the new mode (change)",
+	"Value":      "the mark of `until` (wait, retry, inject without an outcome), the nanoseconds of `retry_after` (reject, inject with an outcome), the attempt that won (end), the permits that were dropped (clamped), or the new mode (change)",
 	"Millis":     "`value` in milliseconds, rounded up",
 	"Slot":       "the call; of a change the number of the key",
 	"Generation": "likewise; of a change 0",

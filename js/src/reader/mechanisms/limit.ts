@@ -104,6 +104,9 @@ export const limit: Mechanism = {
     }
     if (s.has('rates') && !s.has('class')) s.need('class', 'the attribute whose values are the classes');
     else if (!s.has('rates') && !s.means('rates')) s.refuse('class', 'without rates', 'beside rates');
+    if (!s.first('charge') && (!s.has('charge') || s.whole('charge'))) {
+      s.refuse('settle_max', 'beside charge: start', 'beside charge: settle or charge: end');
+    }
     checkQueue(s);
   },
 };
