@@ -18,16 +18,17 @@ import (
 // TestMemoryIsUsed makes cells until memory refuses them: what is refused finds memory in
 // use, whatever the size of their windows, and the windows have the room that was counted.
 func TestMemoryIsUsed(t *testing.T) {
-	for window, least := range map[string]int{
-		`{"time":"1m","buckets":60}`:   100_000,
-		`{"time":"1m"}`:                150_000,
-		`{"calls":100}`:                150_000,
-		`{"time":"1m","buckets":110}`:  60_000,
-		`{"time":"1m","buckets":160}`:  45_000,
-		`{"time":"1m","buckets":250}`:  40_000,
-		`{"time":"1m","buckets":500}`:  20_000,
-		`{"time":"1m","buckets":1000}`: 9_000,
-		`{"calls":10000}`:              60_000,
+	for window, c := range map[string]struct {
+		limit uint64
+		least int
+	}{
+		`{"time":"1m","buckets":60}`:   {256 << 20, 100_000},
+		`{"time":"1m","buckets":110}`:  {32 << 20, 7_500},
+		`{"time":"1m","buckets":160}`:  {32 << 20, 6_000},
+		`{"time":"1m","buckets":250}`:  {32 << 20, 5_000},
+		`{"time":"1m","buckets":500}`:  {32 << 20, 2_500},
+		`{"time":"1m","buckets":1000}`: {32 << 20, 1_200},
+		`{"calls":10000}`:              {32 << 20, 6_000},
 	} {
 		t.Run(window, func(t *testing.T) {
 			ctx := context.Background()
@@ -40,6 +41,7 @@ func TestMemoryIsUsed(t *testing.T) {
 			w := &wild{t: t, module: module}
 			w.slots = uint32(w.call("slots"))
 			body := []byte(fmt.Sprintf(`{"steps":[{"breaker":{"window":%s}}]}`, window))
+			w.call("limit", c.limit)
 			w.call("buffer", 4096)
 			w.fill(body)
 			plan := w.call("body", uint64(len(body)))
@@ -57,8 +59,8 @@ func TestMemoryIsUsed(t *testing.T) {
 			}
 			used, limit := w.call("used"), w.call("limit", 0)
 			t.Logf("%d breakers in %d of %d MiB", len(cells), used>>20, limit>>20)
-			if len(cells) < least {
-				t.Errorf("%d breakers fit, want %d", len(cells), least)
+			if len(cells) < c.least {
+				t.Errorf("%d breakers fit, want %d", len(cells), c.least)
 			}
 			if float64(used) < 0.7*float64(limit) || used > limit {
 				t.Errorf("%d of %d bytes are in use when more is refused", used, limit)
