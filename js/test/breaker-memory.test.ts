@@ -15,20 +15,24 @@ test.each([
   [32, 150, 6000],
   [32, 250, 5000],
   [32, 1000, 1200],
-])('%d MiB of breakers with %d buckets', async (limit, buckets, least) => {
-  limitMemory(limit * MIB);
-  let error: unknown;
-  try {
-    for (;;) kept.push(circuitBreaker({ window: { time: '1m', buckets } }));
-  } catch (refusal) {
-    error = refusal;
-  }
-  expect(error).toMatchObject({ code: 'out-of-memory' });
-  const { used } = memoryUsage();
-  expect(kept.length).toBeGreaterThan(least);
-  expect(used).toBeGreaterThan(0.7 * limit * MIB);
-  expect(used).toBeLessThanOrEqual(limit * MIB);
-  // What is disposed makes room: for at least as many of half of them.
-  for (const breaker of kept.splice(0, kept.length / 2)) breaker.dispose();
-  for (let i = 0; i < least / 4; i++) kept.push(circuitBreaker({ window: { time: '1m', buckets } }));
-}, 120_000);
+])(
+  '%d MiB of breakers with %d buckets',
+  async (limit, buckets, least) => {
+    limitMemory(limit * MIB);
+    let error: unknown;
+    try {
+      for (;;) kept.push(circuitBreaker({ window: { time: '1m', buckets } }));
+    } catch (refusal) {
+      error = refusal;
+    }
+    expect(error).toMatchObject({ code: 'out-of-memory' });
+    const { used } = memoryUsage();
+    expect(kept.length).toBeGreaterThan(least);
+    expect(used).toBeGreaterThan(0.7 * limit * MIB);
+    expect(used).toBeLessThanOrEqual(limit * MIB);
+    // What is disposed makes room: for at least as many of half of them.
+    for (const breaker of kept.splice(0, kept.length / 2)) breaker.dispose();
+    for (let i = 0; i < least / 4; i++) kept.push(circuitBreaker({ window: { time: '1m', buckets } }));
+  },
+  120_000,
+);
