@@ -14,6 +14,7 @@ import (
 
 	"github.com/sluice-go/sluice"
 	"github.com/sluice-go/sluice/clock"
+	"github.com/sluice-go/sluice/core/backoff"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 )
@@ -170,6 +171,54 @@ func TestKeyedLimiterRefusalsAreUses(t *testing.T) {
 	free, _ := l.Peek("unknown", 1)
 	assert.EqualValues(t, 1, free)
 	assert.EqualValues(t, 99, l.Evictions(), "a Peek is no use")
+}
+
+// TestInventedKeys: who invents keys neither ends the block of a key nor gives it its permits
+// back, with one key after another or with all of them in parts of a table.
+func TestInventedKeys(t *testing.T) {
+	for name, c := range map[string]limiter.Config{
+		"used up": {Count: 5, Period: time.Hour},
+		"window":  {Algorithm: limiter.FixedWindow, Count: 5, Period: time.Hour},
+		"blocked": {Count: 5, Period: time.Hour, Block: limiter.Block{After: 1, For: backoff.Config{Kind: backoff.Constant, Base: 24 * time.Hour}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var source clock.Virtual
+			for _, most := range []int{10, 1_000, 100_000} {
+				names := min(12*most, 250_000)
+				l := perKey(t, c, sluice.WithMaxKeys(most), sluice.WithClock(&source))
+				for range 6 {
+					l.Allow("victim")
+				}
+				_, before := l.Peek("victim", 1)
+				for i := range names {
+					require.True(t, l.Allow("name "+strconv.Itoa(i)))
+				}
+				assert.GreaterOrEqual(t, l.Evictions(), uint64(names-most))
+				_, after := l.Peek("victim", 1)
+				assert.Equal(t, before, after, "of %d keys the victim is forgotten", most)
+				assert.False(t, l.Allow("victim"))
+			}
+		})
+	}
+}
+
+// TestHalfOfTheKeysMayBeBlocked: above that the limit alone refuses, and blocks that end
+// make room.
+func TestHalfOfTheKeysMayBeBlocked(t *testing.T) {
+	var source clock.Virtual
+	c := limiter.Config{Count: 1, Period: time.Minute, Block: limiter.Block{After: 1, For: backoff.Config{Kind: backoff.Constant, Base: time.Hour}}}
+	l := perKey(t, c, sluice.WithMaxKeys(10), sluice.WithClock(&source))
+	blocked := func(key string) bool {
+		l.Allow(key)
+		l.Allow(key)
+		_, after := l.Peek(key, 1)
+		return after > time.Minute
+	}
+	for i := range 10 {
+		assert.Equal(t, i < 5, blocked(strconv.Itoa(i)), "key %d", i)
+	}
+	source.Advance(time.Hour)
+	assert.True(t, blocked("9"), "the blocks are over")
 }
 
 // TestKeyedLimiterForgetsNothingBeforeItsMark has the source step back behind

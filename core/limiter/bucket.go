@@ -5,6 +5,7 @@ import (
 
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/internal/wire"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/core/tokenbucket"
 	"github.com/sluice-go/sluice/reducer"
 )
@@ -55,6 +56,18 @@ func (b *Bucket) Step(answer *reducer.Answer, kind reducer.Kind, cost uint32, p 
 		answer.Changed = true
 		b.Last = now
 	}
+}
+
+// Class is that of a Machine.
+func (b *Bucket) Class(now clock.Mark) (keyed.Class, clock.Mark) {
+	now = max(now, b.Last)
+	if turn := b.Machine.Turn(b.Bare.TAT, 1, now); turn > now {
+		return keyed.UsedUp, turn
+	}
+	if b.Bare.TAT > now {
+		return keyed.InUse, b.Bare.TAT
+	}
+	return keyed.Unused, clock.Never
 }
 
 func (b *Bucket) admit(answer *reducer.Answer, ok bool, cost uint32, now clock.Mark) {

@@ -98,6 +98,10 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
   protected get reacts(): boolean {
     return this.queued;
   }
+  /** Whether a refusal begins no block, because as many keys as may be have one. Beside blocks no caller waits. */
+  protected get unblocked(): boolean {
+    return false;
+  }
   /** The first caller begins to wait, or the last one no longer waits. */
   protected held?(waits: boolean): void;
   /** A breaker has changed its mode. */
@@ -142,7 +146,7 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     const { x } = this.engine;
     const now = this.now();
     const verdict = this.queued
-      ? x.step(this.handle, ACTION_TRY, 0, cost, now)
+      ? x.step(this.handle, ACTION_TRY, this.unblocked ? 1 : 0, cost, now)
       : x.acquire(this.handle, cost, 0, now);
     return this.decided(verdict, now);
   }
@@ -246,7 +250,11 @@ export abstract class Cell<P extends Pass, O extends CostOptions = CostOptions> 
     if (!this.queued) return this.tryAcquire(options);
     const caller = this.nextCaller();
     const now = this.now();
-    return this.entered(this.engine.x.acquire(this.handle, cost, caller, now), caller, cost, now, signal);
+    const { x } = this.engine;
+    const verdict = this.unblocked
+      ? x.step(this.handle, ACTION_TRY, 1, cost, now)
+      : x.acquire(this.handle, cost, caller, now);
+    return this.entered(verdict, caller, cost, now, signal);
   }
 
   /** The number that the next caller has, should it wait. */

@@ -1,3 +1,5 @@
+import { RowHeap } from './row-heap.js';
+
 // A row of the table has 24 bytes: until when calls of the key are refused, the handle of the cell, and the place in
 // the order of use. One row is in one or two lines of the processor's cache; an object a key would be in many.
 const ROW_FLOATS = 3;
@@ -15,11 +17,35 @@ const UNLISTED = -2;
 /** How many rows there is memory for at first. */
 const FIRST = 16;
 
+/** A class of cells is above all ranks of the ones below. */
+const RANKS = 2 ** 50;
+const HALF_RANK = 2 ** 31;
+/** The class of a cell of which a block runs. */
+export const BLOCKED = 3;
+
+/** What the table asks when it looks for a key to evict. */
+export interface Holder {
+  now(): number;
+  /** Whether a caller waits at a row. */
+  busy(row: number): boolean;
+  /** What is lost with a row that is not busy, 0 to `BLOCKED`, and until when it stays so. */
+  classOf(row: number, now: number): { class: number; until: number };
+}
+
 /**
- * Keys with the handles of their cells, in the order of their last use, so that the least recently
- * used one is evicted. Uses in quick succession count as one.
+ * Keys with the handles of their cells, in the order of their last use. When it is full a key gives way as in the
+ * module's own table: of those that were not used for longer than half of the others one of the least class, and of
+ * these the least recently used. Uses in quick succession count as one.
  */
 export class KeyTable {
+  /** Rows that were at the oldest end when one was looked for and are not busy, by class and rank. */
+  private readonly victims = new RowHeap();
+  /** The marks at which their classes may change. */
+  private readonly changes = new RowHeap();
+  /** The ends of blocks. */
+  private readonly blocks = new RowHeap();
+  private ranks = 0;
+  private listed = 0;
   private readonly rows = new Map<string, number>();
   private readonly keys: string[] = [];
   /** Rows of keys that were removed. */
@@ -30,8 +56,12 @@ export class KeyTable {
   private oldest = NO_ROW;
   private moves = 0;
 
-  /** A row moves in the order when so many others have moved or come since. */
-  constructor(private readonly slack: number) {}
+  /** A row moves in the order when so many others have moved or come since. `most` keys there are at most. */
+  constructor(
+    private readonly slack: number,
+    private readonly most: number,
+    private readonly holder: Holder,
+  ) {}
 
   get size(): number {
     return this.rows.size;
@@ -82,6 +112,8 @@ export class KeyTable {
   /** Removes a key. */
   remove(row: number): void {
     this.unlist(row);
+    this.hold(row);
+    this.blocks.delete(row);
     this.rows.delete(this.keyOf(row));
     this.keys[row] = '';
     this.unused.push(row);
@@ -94,6 +126,7 @@ export class KeyTable {
   /** Gives the row of a key to another one. */
   rename(row: number, key: string): void {
     this.rows.delete(this.keyOf(row));
+    this.blocks.delete(row);
     this.put(key, row);
   }
 
@@ -104,27 +137,76 @@ export class KeyTable {
     const listed = words[i + NEWER] !== UNLISTED;
     if (listed && ((this.moves - (words[i + MOVED] as number)) | 0) < this.slack) return;
     this.unlist(row);
+    this.hold(row);
     this.moves = (this.moves + 1) | 0;
     words[i + MOVED] = this.moves;
     this.link(row, this.newest, NO_ROW);
   }
 
-  /** Takes the least recently used row that is not busy out of the order. */
-  take(busy: (row: number) => boolean): number {
-    for (let row = this.oldest; row !== NO_ROW; row = this.oldest) {
-      // A busy row is added again when it is used or no longer busy.
-      this.unlist(row);
-      if (!busy(row)) return row;
-    }
-    return NO_ROW;
+  /** Takes the row that gives way out of the order, `NO_ROW` where all are busy. */
+  take(): number {
+    // With the new key, fewer than half of the keys were used after these.
+    const safe = ((this.size + 1) >> 1) + this.slack - 1;
+    while (this.listed > safe) this.pass();
+    const now = this.holder.now();
+    while (this.changes.least <= now) this.join(this.changes.first as number);
+    while (this.oldest !== NO_ROW && this.victims.least >= BLOCKED * RANKS) this.pass();
+    const row = this.victims.first ?? NO_ROW;
+    if (row !== NO_ROW) this.hold(row);
+    return row;
   }
 
-  /** A row is no longer busy. One that was skipped is taken next. */
+  /** A row is no longer busy. */
   released(row: number): void {
-    const i = row * ROW_WORDS;
-    if (this.words[i + NEWER] !== UNLISTED) return;
-    this.words[i + MOVED] = this.moves - this.slack;
-    this.link(row, NO_ROW, this.oldest);
+    if (this.words[row * ROW_WORDS + NEWER] === UNLISTED) this.join(row);
+  }
+
+  /** A row is busy, or is taken: it does not give way. */
+  hold(row: number): void {
+    this.victims.delete(row);
+    this.changes.delete(row);
+  }
+
+  /** A cell changed without a use of its key. */
+  stepped(row: number): void {
+    if (this.victims.has(row)) this.join(row);
+  }
+
+  /** Whether a refusal may begin a block: half of the keys may have one. */
+  mayBlock(): boolean {
+    const now = this.holder.now();
+    while (this.blocks.least <= now) this.blocks.delete(this.blocks.first as number);
+    return this.blocks.size < this.most >> 1;
+  }
+
+  /** Asks whether a block of a row runs. */
+  noteBlock(row: number): void {
+    const { class: found, until } = this.holder.classOf(row, this.holder.now());
+    if (found === BLOCKED) this.blocks.set(row, until);
+    else this.blocks.delete(row);
+  }
+
+  /** Sets the oldest row of the order aside. */
+  private pass(): void {
+    const row = this.oldest;
+    this.unlist(row);
+    const rank = ++this.ranks;
+    this.words[row * ROW_WORDS + MOVED] = rank % HALF_RANK;
+    this.words[row * ROW_WORDS + OLDER] = Math.floor(rank / HALF_RANK);
+    if (!this.holder.busy(row)) this.join(row);
+  }
+
+  /** Classes a row that was set aside. */
+  private join(row: number): void {
+    const { words } = this;
+    const rank =
+      (words[row * ROW_WORDS + MOVED] as number) + HALF_RANK * (words[row * ROW_WORDS + OLDER] as number);
+    const now = this.holder.now();
+    const { class: found, until } = this.holder.classOf(row, now);
+    this.victims.set(row, found * RANKS + rank);
+    // A mark in milliseconds may be rounded to the present one.
+    if (until < Number.POSITIVE_INFINITY) this.changes.set(row, until > now ? until : now + 1);
+    else this.changes.delete(row);
   }
 
   private put(key: string, row: number): void {
@@ -143,6 +225,7 @@ export class KeyTable {
 
   private link(row: number, older: number, newer: number): void {
     const { words } = this;
+    this.listed++;
     words[row * ROW_WORDS + OLDER] = older;
     words[row * ROW_WORDS + NEWER] = newer;
     if (older === NO_ROW) this.oldest = row;
@@ -157,6 +240,7 @@ export class KeyTable {
     const older = words[row * ROW_WORDS + OLDER] as number;
     const newer = words[row * ROW_WORDS + NEWER] as number;
     if (newer === UNLISTED) return;
+    this.listed--;
     if (newer === NO_ROW) this.newest = older;
     else words[newer * ROW_WORDS + OLDER] = older;
     if (older === NO_ROW) this.oldest = newer;

@@ -19,8 +19,8 @@ export interface KeyedSettings {
   /** The greatest number of keys that have a cell of their own, 1 to 10,000,000. Default 100,000. */
   keys?: number | undefined;
   /**
-   * What happens to a new key above `keys`: it evicts the least recently used key at which no call
-   * waits or holds anything, or shares one cell with all other new keys. Default `evict`.
+   * What happens to a new key above `keys`: it evicts another key at which no call waits or holds anything, one
+   * that counted nothing before one that is open or used up; or it shares one cell with all other new keys. Default `evict`.
    */
   when_full?: 'evict' | 'share' | undefined;
 }

@@ -1,10 +1,10 @@
-import { VERDICT_ADMIT } from './abi.js';
+import { SLOT_MILLIS, VERDICT_ADMIT } from './abi.js';
 import { newCell } from './cell.js';
 import { checkCall, checkKey, checkTask, wrongArgument } from './checks.js';
 import type { Emitter } from './emitter.js';
 import { disposed, PolicyError, refusalUntil } from './errors.js';
-import { KeyTable, NO_ROW } from './key-table.js';
-import { Allowed, mayWait, RateLimiter, type RateLimiterOptions } from './limiter.js';
+import { type Holder, KeyTable, NO_ROW } from './key-table.js';
+import { Allowed, mayBlock, mayWait, RateLimiter, type RateLimiterOptions } from './limiter.js';
 import { Observable } from './observable.js';
 import type { Alone } from './reader/alone.js';
 import { type Shared, share } from './shared.js';
@@ -16,9 +16,9 @@ export interface KeyedRateLimiterOptions extends RateLimiterOptions {
   /** The greatest number of keys that have a limiter of their own, 1 to 10,000,000. Default 100,000. */
   keys?: number | undefined;
   /**
-   * What happens to a new key above `keys`: it evicts the least recently used key at
-   * which no caller waits, or shares one limiter with all other new keys. Where
-   * callers wait at all keys, it shares one, too. Default `evict`.
+   * What happens to a new key above `keys`: it evicts another key at which no caller waits, one that has
+   * all its permits before one that is used up, and a blocked one last; or it shares one limiter with all other
+   * new keys. Where callers wait at all keys, it shares one, too. Default `evict`.
    */
   when_full?: 'evict' | 'share' | undefined;
 }
@@ -41,6 +41,8 @@ export interface KeyCounts {
 
 const DEFAULT_KEYS = 100_000;
 const MAX_KEYS = 10_000_000;
+/** Below so many keys their order is exact. */
+const EXACT_KEYS = 256;
 
 /** The limiter of a key at which callers may wait. */
 class WaitingLimiter extends RateLimiter {
@@ -54,6 +56,8 @@ class WaitingLimiter extends RateLimiter {
     handle: number,
     private readonly table: KeyTable,
     private readonly row: number,
+    /** Whether it may block, and its key gives way. */
+    private readonly blocks: boolean,
   ) {
     super(options, shared, key, handle);
   }
@@ -65,18 +69,35 @@ class WaitingLimiter extends RateLimiter {
 
   protected override held(waits: boolean): void {
     this.busy = waits;
-    if (!waits) this.table.released(this.row);
+    if (waits) this.table.hold(this.row);
+    else this.table.released(this.row);
+  }
+
+  protected override get unblocked(): boolean {
+    return this.blocks && !this.table.mayBlock();
+  }
+
+  override decided(verdict: number, now: number): Verdict {
+    const result = super.decided(verdict, now);
+    if (this.blocks && !result.ok) this.table.noteBlock(this.row);
+    return result;
+  }
+
+  override reset(): void {
+    super.reset();
+    if (this.blocks) this.table.noteBlock(this.row);
   }
 }
 
 /** A rate limiter for each key. Make one with `rateLimiter.keyed`. */
-export class KeyedRateLimiter extends Observable {
+export class KeyedRateLimiter extends Observable implements Holder {
   private readonly common: Shared;
   private readonly table: KeyTable;
   /** By their rows, where callers may wait: they are at an object. Else one is made where it is needed. */
   private readonly waiting: WaitingLimiter[] | undefined;
   private readonly most: number;
   private readonly evicts: boolean;
+  private readonly blocks: boolean;
   private readonly rest: unknown;
   private spare: RateLimiter | undefined;
   private unused: RateLimiter | undefined;
@@ -99,8 +120,9 @@ export class KeyedRateLimiter extends Observable {
     this.most = keys;
     this.evicts = when_full === 'evict';
     this.waiting = mayWait(this.rest) ? [] : undefined;
+    this.blocks = this.evicts && mayBlock(this.rest);
     // A quarter of all that have moved since leaves three quarters that were used since.
-    this.table = new KeyTable(keys >> 2);
+    this.table = new KeyTable(keys < EXACT_KEYS || this.blocks ? 0 : keys >> 2, keys, this);
   }
 
   /** @internal */
@@ -181,7 +203,26 @@ export class KeyedRateLimiter extends Observable {
     if (row === undefined) return false;
     this.table.bar(row);
     this.at(row).reset();
+    this.table.stepped(row);
     return true;
+  }
+
+  /** @internal */
+  now(): number {
+    return this.common.clock.now();
+  }
+
+  /** @internal */
+  busy(row: number): boolean {
+    return this.waiting?.[row]?.busy === true;
+  }
+
+  /** @internal */
+  classOf(row: number, now: number): { class: number; until: number } {
+    const { engine } = this.common;
+    const found = engine.check(engine.x.class(this.table.handleOf(row), now));
+    const left = engine.floats()[SLOT_MILLIS] as number;
+    return { class: found, until: left < 0 ? Number.POSITIVE_INFINITY : now + left };
   }
 
   /** Forgets a key. Returns false where it has no limiter, and where a caller waits at it. */
@@ -282,14 +323,14 @@ export class KeyedRateLimiter extends Observable {
       return NO_ROW;
     }
     const row = table.add(key, handle);
-    if (waiting) waiting[row] = new WaitingLimiter(rest, common, key, handle, table, row);
+    if (waiting) waiting[row] = new WaitingLimiter(rest, common, key, handle, table, row, this.blocks);
     return row;
   }
 
   /** Gives a key the limiter of another one, if there is one at which no caller waits. */
   private replace(key: string): number {
     const { table, waiting } = this;
-    const row = table.take((one) => waiting?.[one]?.busy === true);
+    const row = table.take();
     if (row === NO_ROW) return NO_ROW;
     this.evicted++;
     table.rename(row, key);

@@ -104,6 +104,10 @@ export function mayWait(options: unknown): boolean {
   return /[1-9]/.test(JSON.stringify([wait, block]));
 }
 
+/** Whether refusals begin blocks. */
+export const mayBlock = (options: unknown): boolean =>
+  /[1-9]/.test(JSON.stringify([(options as RateLimiterOptions).block]));
+
 /** Bounds how many calls pass in a time. Make one with `rateLimiter`. */
 export class RateLimiter extends Cell<LimiterAdmission> {
   /** @internal */

@@ -70,7 +70,8 @@ type Cells struct {
 	maker   cell.Maker
 	digest  uint32
 	groups  uint32
-	ways    int // slots of a group
+	ways    int  // slots of a group
+	blocks  bool // the cells may block
 	told    bool
 	earlier uint32     // the digest of earlierMaker
 	before  cell.Maker // of an earlier configuration
@@ -96,7 +97,7 @@ func New(store Store, c Config) *Cells {
 		s.ways = int(min(c.Slots, GroupSlots))
 		s.groups = (c.Slots + GroupSlots - 1) / GroupSlots
 	}
-	s.scratch = s.maker.New(0)
+	s.scratch, s.blocks = s.maker.New(0), cell.Blocks(s.maker)
 	if c.Final {
 		s.bars = make([]bar, 1)
 		if s.groups > 0 {

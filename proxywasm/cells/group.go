@@ -84,13 +84,9 @@ func (s *Cells) stepKey(key *Key, a reducer.Action) (answer reducer.Answer, now 
 		s.adopt(&g, now)
 	}
 	at := g.find(hash)
-	var c cell.Cell
-	evicts := false
+	known, evicts := at >= 0, false
 	switch {
-	case at >= 0:
-		var lost bool
-		c, lost = s.restored(s.digest, g.list[at].state, now)
-		adopted = adopted || lost
+	case known:
 	case !begins(a.Kind):
 		return answer, now, true
 	case g.count == s.ways:
@@ -102,8 +98,16 @@ func (s *Cells) stepKey(key *Key, a reducer.Action) (answer reducer.Answer, now 
 			}
 			return answer, now, ok
 		}
-		c = s.maker.New(now)
-	default:
+	}
+	if s.blocks && begins(a.Kind) && !s.mayBlock(&g, at, now) {
+		a = a.WithoutBlock()
+	}
+	var c cell.Cell
+	if known {
+		var lost bool
+		c, lost = s.restored(s.digest, g.list[at].state, now)
+		adopted = adopted || lost
+	} else {
 		c = s.maker.New(now)
 	}
 	answer = s.decide(c, a, now)
@@ -142,22 +146,65 @@ func (s *Cells) adopt(g *slots, now clock.Mark) {
 }
 
 // victim returns the slot of a full group that a new key takes, -1 for none, and whether
-// the key of that slot loses its state.
+// the key of that slot loses its state. It is the one that keyed.Table would take of as
+// many keys, by the times of use that are recorded.
 func (s *Cells) victim(g *slots, now clock.Mark) (at int, evicts bool) {
-	oldest := -1
+	shares := s.config.WhenFull == keyed.FullShare
+	at, least := -1, int(keyed.Blocked)+2
 	for i := range g.count {
 		c, _ := s.restored(s.digest, g.list[i].state, now)
-		if c.Fresh(now) {
-			return i, false
+		if c.Held() {
+			continue
 		}
-		if !c.Held() && (oldest < 0 || int32(g.list[i].used-g.list[oldest].used) < 0) {
-			oldest = i
+		class, _ := c.Class(now)
+		weight := int(class)
+		if weight > 0 && shares {
+			continue
+		}
+		if class == keyed.Blocked {
+			weight++ // behind those that are not old enough
+		} else if !shares && !g.old(i) {
+			weight = int(keyed.Blocked)
+		}
+		if weight < least || weight == least && g.before(i, at) {
+			at, least, evicts = i, weight, class != keyed.Unused
 		}
 	}
-	if s.config.WhenFull == keyed.FullShare {
-		return -1, false
+	return at, evicts
+}
+
+// before reports whether a slot was used before another one.
+func (g *slots) before(i, j int) bool {
+	age := int32(g.list[i].used - g.list[j].used)
+	return age < 0 || age == 0 && i < j
+}
+
+// old reports whether the key of a slot of a full group is old enough to give way: with
+// the new key, at least half as many were used after it.
+func (g *slots) old(i int) bool {
+	newer := 1
+	for j := range g.count {
+		if g.before(i, j) {
+			newer++
+		}
 	}
-	return oldest, true
+	return 2*newer >= g.count
+}
+
+// mayBlock reports whether the key at a slot may begin a block: half of the slots of a
+// group may have one.
+func (s *Cells) mayBlock(g *slots, at int, now clock.Mark) bool {
+	n := 0
+	for i := range g.count {
+		if i == at || g.count <= s.ways/2 {
+			continue
+		}
+		c, _ := s.restored(s.digest, g.list[i].state, now)
+		if class, _ := c.Class(now); class == keyed.Blocked {
+			n++
+		}
+	}
+	return n < s.ways/2
 }
 
 // write makes the value of a group.

@@ -168,6 +168,16 @@ func (m *Buckets) Step(handle, kind, outcome, cost uint32, now float64) int32 {
 	return m.answer(&answer, b.last)
 }
 
+// Class returns what is lost with a bucket, see Module.Class.
+func (m *Buckets) Class(handle uint32, now float64) int32 {
+	b := m.move(handle, now)
+	if b == nil {
+		return BadHandle
+	}
+	class, until := b.bucket.Class(b.last)
+	return m.Module.class(class, until, b.last)
+}
+
 // State leaves the state of a bucket in the buffer, as a limiter has it, and returns
 // its size.
 func (m *Buckets) State(handle uint32) int32 {

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/clock"
 	"github.com/sluice-go/sluice/core/breaker"
 	"github.com/sluice-go/sluice/core/cell"
+	"github.com/sluice-go/sluice/core/keyed"
 	"github.com/sluice-go/sluice/reducer"
 )
 
@@ -174,7 +175,8 @@ func (m *Module) Acquire(handle, cost, caller uint32, now float64) int32 {
 }
 
 // Step steps a cell with any action about Slots.Permit. The cost of a record is the
-// retry-after of the answer in milliseconds, 0 for none. It returns the verdict.
+// retry-after of the answer in milliseconds, 0 for none; an acquire with an outcome begins
+// no block. It returns the verdict.
 func (m *Module) Step(handle, kind, outcome, cost uint32, now float64) int32 {
 	if m.Memory.Tight && kind <= uint32(reducer.TryAcquire) && m.cannotGrow(handle) {
 		return NoMemory
@@ -204,7 +206,11 @@ func (m *Module) Step(handle, kind, outcome, cost uint32, now float64) int32 {
 	}
 	m.moveCell(c, at)
 	a := reducer.Action{Kind: reducer.Kind(kind), Outcome: reducer.Outcome(outcome), Cost: cost, Permit: m.Slots.Permit}
-	if a.Kind == reducer.Record {
+	switch {
+	case a.Kind <= reducer.TryAcquire && outcome != 0:
+		a = a.WithoutBlock()
+		a.Outcome = 0
+	case a.Kind == reducer.Record:
 		a.Value = uint64(cost) * uint64(time.Millisecond)
 	}
 	answer := c.cell.Step(a, c.last, &m.out)
@@ -233,6 +239,27 @@ func (m *Module) Fresh(handle uint32, now float64) int32 {
 		return 1
 	}
 	return 0
+}
+
+// Class returns what is lost with a cell at which no caller waits or holds anything, as
+// keyed.Class, and leaves for how many milliseconds it stays so if nothing but time passes,
+// -1 for ever.
+func (m *Module) Class(handle uint32, now float64) int32 {
+	c := m.get(handle).cell
+	if c == nil {
+		return m.lost()
+	}
+	at := max(c.last, m.mark(now, c.last))
+	class, until := c.cell.Class(at)
+	return m.class(class, until, at)
+}
+
+func (m *Module) class(class keyed.Class, until, now clock.Mark) int32 {
+	m.Slots.Millis = -1
+	if until != clock.Never {
+		m.Slots.Millis = millisOf(max(0, int64(until.Sub(now))))
+	}
+	return int32(class)
 }
 
 // Adopt puts a cell under another configuration of its mechanism, as the

@@ -8,6 +8,7 @@ import (
 	"github.com/sluice-go/sluice/core/drive"
 	"github.com/sluice-go/sluice/core/limiter"
 	"github.com/sluice-go/sluice/core/pipeline"
+	"github.com/sluice-go/sluice/wasm/heap/sizes"
 )
 
 // Memory is the allocator of the module. Natively there is none, and memory has no
@@ -26,6 +27,10 @@ type Memory struct {
 	// used first, as a negative number: the collector takes it for no address.
 	owed int32
 }
+
+// Owed returns how many bytes objects that there are take when they are used first. They
+// are in use as Room counts.
+func (m *Memory) Owed() uint32 { return uint32(-m.owed) }
 
 // What a call allocates for: objects that are made; calls of objects that exist,
 // which have some memory of their own; what is not kept after the call.
@@ -54,8 +59,9 @@ const (
 // Nothing may have changed before.
 func (m *Module) short(size, largest, what uint32) bool {
 	if what == forObject {
-		// Room doubles the size for objects that leave a part of a page.
-		size += uint32(-m.Memory.owed) / 8 * 5
+		// Room doubles the size for objects that leave a part of a page. Of what is owed that
+		// part is counted; an eighth is for heads of pages and their last objects.
+		size += m.Memory.Owed() / 16 * 9
 	}
 	if m.Memory.Room == nil || !m.Memory.Tight && size <= untold || m.Memory.Room(size, largest, what) {
 		return false
@@ -104,15 +110,12 @@ func bulkheadBytes(c bulkhead.Config) uint32 {
 // breakerBytes is limiterBytes for a breaker: its window begins with an outcome,
 // which is not refused.
 func breakerBytes(c breaker.Config) uint32 {
-	n := c.Probes * 16
+	n := sizes.Of(c.Probes * 16)
 	switch c.Window {
 	case breaker.Calls:
-		n += c.Count / 4
+		n += sizes.Of((c.Count + 31) / 32 * 8)
 	case breaker.Time:
-		n += c.Count * 16
-	}
-	if n > 1<<10 {
-		return (n + 16 + 8191) &^ 8191 // in pages of its own
+		n += sizes.Of(c.Count * 16)
 	}
 	return n
 }

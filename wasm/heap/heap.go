@@ -27,6 +27,8 @@ package heap
 import (
 	"runtime"
 	"unsafe"
+
+	"github.com/sluice-go/sluice/wasm/heap/sizes"
 )
 
 const (
@@ -43,18 +45,12 @@ const (
 	// wasmPages is how many pages one of wasm has.
 	wasmPages = 65536 / page
 
-	// A page of small objects begins with its class and the marks.
-	headSmall = 16 + page/16/8
-	// A larger object begins with its number of pages and its mark.
-	headLarge = 16
+	headSmall, headLarge = sizes.HeadSmall, sizes.HeadLarge
+	maxSmall             = sizes.MaxSmall
+	classes              = len(sizes.Small)
 
 	stackSize = page / 4
 )
-
-// sizes of small objects. The greatest fits four times into a page.
-var sizes = [...]uint16{16, 32, 48, 64, 80, 96, 128, 160, 192, 256, 384, 512, 768, 1008, 2016}
-
-const maxSmall = 2016
 
 // The kinds of pages.
 const (
@@ -76,7 +72,7 @@ var (
 	hint  uintptr             // no page before it is free
 	top   uintptr             // all pages from it on are free
 
-	free  [len(sizes)]uintptr // lists of free objects, linked by their first word
+	free  [classes]uintptr // lists of free objects, linked by their first word
 	depth int
 	// lost says that an object did not fit the stack.
 	lost bool
@@ -84,6 +80,8 @@ var (
 	used, due uintptr
 	// live is how many bytes the last collection found.
 	live uintptr
+	// taken is how many pages have objects, or had some when the last collection ended.
+	taken uintptr
 
 	// limit is that of Room in pages.
 	limit uintptr = DefaultLimit >> pageBits
@@ -170,16 +168,16 @@ func alloc(size uintptr, layout unsafe.Pointer) unsafe.Pointer {
 		return large(size)
 	}
 	class := 0
-	for uintptr(sizes[class]) < size {
+	for uintptr(sizes.Small[class]) < size {
 		class++
 	}
-	used += uintptr(sizes[class])
+	used += uintptr(sizes.Small[class])
 	p := free[class]
 	if p == 0 {
 		p = refill(class)
 	}
 	free[class] = *word(p)
-	memzero(unsafe.Pointer(p), uintptr(sizes[class]))
+	memzero(unsafe.Pointer(p), uintptr(sizes.Small[class]))
 	return unsafe.Pointer(p)
 }
 
@@ -188,7 +186,7 @@ func refill(class int) (list uintptr) {
 	at := take(1)
 	kinds[(at-base)>>pageBits] = pageSmall
 	*word(at) = uintptr(class)
-	size := uintptr(sizes[class])
+	size := uintptr(sizes.Small[class])
 	for p := at + headSmall + (page-headSmall)/size*size; p > at+headSmall; {
 		p -= size
 		*word(p) = list
@@ -228,6 +226,7 @@ func take(n uintptr) uintptr {
 					top = i + 1
 					weigh()
 				}
+				taken += n
 				at := base + (i+1-n)<<pageBits
 				// A page that was another's has its head.
 				memzero(unsafe.Pointer(at), headSmall)
@@ -283,7 +282,7 @@ func below(what uint32) uintptr {
 func Room(size, largest, what uint32) bool {
 	// A page for each class of small objects, and as much again for what larger ones
 	// leave of their last page.
-	n := 2*uintptr(size)>>pageBits + uintptr(len(sizes))
+	n := 2*uintptr(size)>>pageBits + uintptr(classes)
 	each := (uintptr(largest) + headLarge + page - 1) >> pageBits
 	if largest <= maxSmall {
 		each = 1
@@ -370,9 +369,9 @@ func Exceeded() bool {
 	return live > limit<<pageBits
 }
 
-// Used returns how many bytes are in use, with those of objects that the next
-// collection frees.
-func Used() uint32 { return uint32(live + used) }
+// Used returns how many bytes of pages are in use, as Room counts them, with those of
+// objects that the next collection frees.
+func Used() uint32 { return uint32(taken << pageBits) }
 
 // Limit returns the limit of Room in bytes.
 func Limit() uint32 { return uint32(limit << pageBits) }
@@ -391,7 +390,7 @@ func SetLimit(size uint32) bool {
 func collect() {
 	// The lists are built again: the old ones would keep free objects. So would a
 	// number of bytes that looks like the address of one.
-	free = [len(sizes)]uintptr{}
+	free = [classes]uintptr{}
 	used, due, live, allowed = 0, 0, 0, 0
 	scan(uintptr(unsafe.Pointer(&globalBase)), uintptr(unsafe.Pointer(&heapBase)))
 	follow()
@@ -431,13 +430,13 @@ func mark(p uintptr) {
 		if p-at < headSmall {
 			return
 		}
-		n := (p - at - headSmall) / uintptr(sizes[*word(at)])
+		n := (p - at - headSmall) / uintptr(sizes.Small[*word(at)])
 		bits := word(at + 16 + n>>5<<2)
 		if *bits&(1<<(n&31)) != 0 {
 			return
 		}
 		*bits |= 1 << (n & 31)
-		push(at + headSmall + n*uintptr(sizes[*word(at)]))
+		push(at + headSmall + n*uintptr(sizes.Small[*word(at)]))
 	case pageMore:
 		for kinds[i] == pageMore {
 			i--
@@ -468,7 +467,7 @@ func follow() {
 		object := stack[depth]
 		at := object &^ (page - 1)
 		if kinds[(at-base)>>pageBits] == pageSmall {
-			scan(object, object+uintptr(sizes[*word(at)]))
+			scan(object, object+uintptr(sizes.Small[*word(at)]))
 		} else {
 			scan(object, at+*word(at)<<pageBits)
 		}
@@ -481,7 +480,7 @@ func remark() {
 		at := base + i<<pageBits
 		switch kinds[i] {
 		case pageSmall:
-			size := uintptr(sizes[*word(at)])
+			size := uintptr(sizes.Small[*word(at)])
 			for n := uintptr(0); n < (page-headSmall)/size; n++ {
 				if *word(at + 16 + n>>5<<2)&(1<<(n&31)) != 0 {
 					push(at + headSmall + n*size)
@@ -500,19 +499,21 @@ func remark() {
 // sweep frees what is not marked, takes the marks away, and returns how many
 // bytes are live.
 func sweep() (live uintptr) {
-	hint, top = 0, 0
+	hint, top, taken = 0, 0, 0
 	for i := uintptr(0); i < pages; i++ {
 		at := base + i<<pageBits
 		switch kinds[i] {
 		case pageSmall:
 			if n := sweepPage(i, at); n > 0 {
 				live += n
+				taken++
 				top = i + 1
 			}
 		case pageLarge:
 			if *word(at + 4) != 0 {
 				*word(at + 4) = 0
 				live += *word(at) << pageBits
+				taken += *word(at)
 				top = i + *word(at)
 				continue
 			}
@@ -526,7 +527,7 @@ func sweep() (live uintptr) {
 
 func sweepPage(i, at uintptr) (live uintptr) {
 	class := *word(at)
-	size := uintptr(sizes[class])
+	size := uintptr(sizes.Small[class])
 	was := free[class]
 	for n := uintptr(0); n < (page-headSmall)/size; n++ {
 		if *word(at + 16 + n>>5<<2)&(1<<(n&31)) != 0 {

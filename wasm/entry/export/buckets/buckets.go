@@ -48,6 +48,9 @@ func step(cell, kind, outcome, cost uint32, now float64) int32 {
 	return called().Step(cell, kind, outcome, cost, now)
 }
 
+//go:wasmexport class
+func class(cell uint32, now float64) int32 { return called().Class(cell, now) }
+
 //go:wasmexport state
 func state(cell uint32) int32 { return called().State(cell) }
 

@@ -14,7 +14,7 @@ func init() {
 }
 
 //go:wasmexport used
-func used() int32 { return int32(heap.Used()) }
+func used() int32 { return int32(heap.Used() + base.M().Memory.Owed()) }
 
 //go:wasmexport limit
 func limit(size uint32) int32 {
