@@ -93,7 +93,7 @@ func shortLines() []row {
 	}
 	enter := row{name: "Short", statement: "Enter does what an Acquire that admits at once does, or changes nothing", how: byDifference,
 		mutant: on(queuedBucket, shortcut{func(c cell.Cell, cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
-			p, ok := c.Enter(cost, caller, now)
+			p, ok := c.Enter(cost, caller, clock.Never, now)
 			p.Mark++
 			return p, ok
 		}, whole.exit}, 300, "  whose Enter grants permits of the next mark")}
