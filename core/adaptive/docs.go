@@ -64,6 +64,9 @@ func Docs() *mechanism.Docs {
 				Smaller: "more calls run at once",
 			},
 		},
+		Schema: `{
+	"properties": {"tolerance": {"pattern": "^0*(50(\\.0*)?|[0-4]?[0-9](\\.[0-9]*)?)%$"}}
+}`,
 		Draft:    func(c mechanism.Config) mechanism.Draft { return &draft{c.(Config)} },
 		Describe: describe,
 		Rank:     4,

@@ -146,6 +146,8 @@ func (m *Machine) take(s *State, cost uint32, caller uint64, deadline, now clock
 	until := clock.Never
 	if m.config.Lease > 0 {
 		until = now.Add(m.config.Lease)
+	} else {
+		caller = 0 // no lapse names it
 	}
 	return s.hold(caller, cost, m.over(deadline, now), until, now), true
 }

@@ -131,6 +131,8 @@ func (m *Machine) Check(s State) error {
 func (m *Machine) sound(s *State) error {
 	r, f := &s.Round, &s.Fall
 	switch {
+	case s.Held > MaxLimit:
+		return places.Err
 	case s.Limit < m.config.Minimum || s.Limit > m.config.Maximum:
 		return errLimit
 	case r.Since > s.Last || r.Grant > s.Serial || uint64(r.Calls) > r.ended() || r.ended() > mostCounted ||
@@ -237,7 +239,7 @@ func (s *State) codeOver(c *wire.Coder) {
 
 // MaxSize implements cell.Machine.
 func (m *Machine) MaxSize() int {
-	n, number, count := uint64(m.config.Maximum), wire.UvarintSize(1<<64-1), wire.UvarintSize(1<<32-1)
+	n, number, count := uint64(m.config.Maximum), wire.UvarintSize(1<<64-1), wire.UvarintSize(mostCounted)
 	return wire.HeaderSize + 8 + count + 1 + number + 6*count + 3*count + number + 2 + number +
 		places.MaxSize(n, uint64(m.config.Lease)) + int(n)*number
 }
