@@ -186,7 +186,7 @@ func (b *Breaker) enter() (permit reducer.Permit, ok bool, why reducer.Reason, a
 	if heard {
 		at = now
 	}
-	if permit, ok = b.cell.Enter(0, 0, now); ok {
+	if permit, ok = b.cell.Enter(0, 0, clock.Never, now); ok {
 		b.mu.Unlock()
 		if now == clock.Always {
 			permit.Mark = clock.Always

@@ -74,7 +74,7 @@ func (b *Bulkhead) TryAcquireN(n uint32) (Place, bool) {
 		return Place{b, answer.Permit}, answer.Verdict == reducer.Admit
 	}
 	// While there are no waiters and no leases, time does not change the answer.
-	permit, ok := x.Cell.Enter(n, 0, clock.Always)
+	permit, ok := x.Cell.Enter(n, 0, clock.Never, clock.Always)
 	x.Unlock()
 	permit.Mark = clock.Always
 	return Place{b, permit}, ok

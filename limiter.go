@@ -160,7 +160,7 @@ func (l *Limiter) try(n uint32, now clock.Mark) bool {
 	b.Lock()
 	if m, state := limiter.Of(b.Cell); l.stays(now) && state.Waiting() == 0 && n > 0 && m.Config().Block.After == 0 {
 		// What Enter does not admit where no caller waits is refused.
-		_, ok := m.Enter(state, n, 0, now)
+		_, ok := m.Enter(state, n, 0, clock.Never, now)
 		b.Unlock()
 		return ok
 	}

@@ -106,12 +106,22 @@ func (v *value) read(s *mechanism.Setting) {
 		if field.Percentile.Positive() {
 			v.text = "p" + strings.TrimSuffix(field.Percentile.String(), "%")
 		}
+	case mechanism.BoundField:
+		v.text = boundText(field)
 	case *backoff.Config:
 		v.text = field.Describe()
 	case *budget.Config:
 		v.text = field.Describe()
 		v.none(field.Window == 0 && field.Tokens == 0)
 	}
+}
+
+// boundText describes a bound of a time as a document does.
+func boundText(b mechanism.BoundField) string {
+	if b.Share.Positive() {
+		return b.Share.String()
+	}
+	return Duration(*b.Duration).String()
 }
 
 // costText describes a cost as a document does.
@@ -228,6 +238,12 @@ func compareFields(a, b any) (int, bool) {
 			return 0, false
 		}
 		return cmp.Or(a.Percentile.Compare(*other.Percentile), cmp.Compare(*a.Duration, *other.Duration)), true
+	case mechanism.BoundField:
+		other := b.(mechanism.BoundField)
+		if a.Share.Positive() != other.Share.Positive() {
+			return 0, false // the timeouts decide
+		}
+		return cmp.Or(a.Share.Compare(*other.Share), cmp.Compare(*a.Duration, *other.Duration)), true
 	case *backoff.Config:
 		return compareBackoffs(*a, *b.(*backoff.Config))
 	case *budget.Config:

@@ -253,7 +253,7 @@ func valueSchema(t *testing.T, row *mechanism.Row, s *mechanism.Setting, name st
 
 // schemaNames are the definitions of the types that the schema file has.
 var schemaNames = map[mechanism.Type]string{
-	mechanism.Share: "share", mechanism.Chance: "chance", mechanism.Rate: "limitRate", mechanism.Delay: "delay", mechanism.Backoff: "backoff",
+	mechanism.Share: "share", mechanism.Chance: "chance", mechanism.Rate: "limitRate", mechanism.Delay: "delay", mechanism.Bound: "bound", mechanism.Backoff: "backoff",
 	mechanism.OpenTime: "openTime", mechanism.Jitter: "jitter", mechanism.Budget: "budget", mechanism.Methods: "methods",
 	mechanism.Cost: "cost", mechanism.BlockTime: "blockTime", mechanism.Attribute: "classAttribute", mechanism.Rates: "rates", mechanism.Zone: "zone",
 }

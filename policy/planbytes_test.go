@@ -215,6 +215,9 @@ func (w *planWriter) value(of mechanism.Type, name string, field any, config mec
 	case mechanism.DelayField:
 		w.number(name, uint64(*v.Duration))
 		w.number(name, uint64(v.Percentile.Millionths()))
+	case mechanism.BoundField:
+		w.number(name, uint64(*v.Duration))
+		w.number(name, uint64(v.Share.Millionths()))
 	case *budget.Config:
 		w.budget(name, v, config)
 	case *backoff.Config:

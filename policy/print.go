@@ -384,7 +384,13 @@ func bulkheadObject(c bulkhead.Config) object {
 func adaptiveObject(c adaptive.Config) object {
 	o := object{
 		"initial": c.Initial, "minimum": c.Minimum, "maximum": c.Maximum,
-		"increase": c.Increase, "decrease": share(c.Decrease), "over": span(c.Over),
+		"increase": c.Increase, "decrease": share(c.Decrease), "tolerance": share(c.Tolerance), "over": span(c.Over),
+	}
+	if c.OverShare.Positive() {
+		o["over"] = share(c.OverShare)
+	}
+	if c.Lease > 0 {
+		o["lease"] = span(c.Lease)
 	}
 	printCost(o, c.Cost)
 	return o

@@ -32,7 +32,7 @@ var groups = []group{
 	{"B", "Circuit breaker", "With a window of calls, of time, or of consecutive failures."},
 	{"R", "Retry, backoff, budget", "How many attempts, when, and whether a retry starts at all."},
 	{"K", "Bulkhead and queues", "Places with leases, and a queue of waiters; a limiter uses the same queue."},
-	{"A", "Adaptive limits", "A concurrency limit by additive increase and multiplicative decrease."},
+	{"A", "Adaptive limits", "A concurrency limit by the outcomes of rounds of calls."},
 	{"D", "Injections", "What a chaos step injects into attempts, and what that does to the steps above it."},
 	{"M", "Pipelines", "Several steps in one policy, with active calls."},
 	{"W", "Conditions", "Which calls a step applies to and enforces for, and which ones a policy allows and denies."},

@@ -11,7 +11,7 @@ import (
 
 // shortcut is Enter and Exit of a cell.
 type shortcut struct {
-	enter func(c cell.Cell, cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool)
+	enter func(c cell.Cell, cost uint32, caller uint64, deadline, now clock.Mark) (reducer.Permit, bool)
 	exit  func(c cell.Cell, p reducer.Permit, now clock.Mark) bool
 }
 
@@ -32,7 +32,7 @@ func Short(m machine, s shortcut, h history) error {
 		switch i := int(w >> 20 % 64); {
 		case w%4 < 2:
 			action := reducer.Action{Kind: reducer.Acquire, Cost: pick(w>>14, uint32(1), 1, 2, 0), Permit: reducer.Permit{ID: w >> 40}}
-			p, entered := s.enter(short, action.Cost, action.ID, now)
+			p, entered := s.enter(short, action.Cost, action.ID, action.Deadline(), now)
 			if !entered {
 				if !bytes.Equal(before, short.AppendState(nil)) {
 					return fmt.Errorf("Short: %s: an Enter that returns false changes the state", name)
@@ -92,8 +92,8 @@ func shortLines() []row {
 		}}
 	}
 	enter := row{name: "Short", statement: "Enter does what an Acquire that admits at once does, or changes nothing", how: byDifference,
-		mutant: on(queuedBucket, shortcut{func(c cell.Cell, cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
-			p, ok := c.Enter(cost, caller, now)
+		mutant: on(queuedBucket, shortcut{func(c cell.Cell, cost uint32, caller uint64, deadline, now clock.Mark) (reducer.Permit, bool) {
+			p, ok := c.Enter(cost, caller, deadline, now)
 			p.Mark++
 			return p, ok
 		}, whole.exit}, 300, "  whose Enter grants permits of the next mark")}

@@ -2,7 +2,9 @@ package reducer
 
 import (
 	"cmp"
+	"math/bits"
 	"strconv"
+	"time"
 )
 
 // Share is a part of a whole, exact to a millionth. It is no number, so that 50 is
@@ -39,6 +41,13 @@ func (s Share) String() string {
 		text += "." + digits
 	}
 	return text + "%"
+}
+
+// Of returns the share of a duration of 0 or more, rounded down to a nanosecond.
+func (s Share) Of(d time.Duration) time.Duration {
+	high, low := bits.Mul64(uint64(max(0, d)), uint64(s.millionths))
+	part, _ := bits.Div64(high, low, Whole)
+	return time.Duration(part)
 }
 
 // Reached reports whether part is at least the share of whole.

@@ -8,12 +8,15 @@ import (
 
 // Defaults of a configuration.
 const (
-	DefaultInitial  = 20
-	DefaultMinimum  = 1
-	DefaultMaximum  = 200
-	DefaultIncrease = 1
-	DefaultDecrease = reducer.Whole / 10 // millionths
-	DefaultOver     = 5 * time.Second
+	DefaultInitial   = 20
+	DefaultMinimum   = 1
+	DefaultMaximum   = 200
+	DefaultIncrease  = 1
+	DefaultDecrease  = reducer.Whole / 10         // millionths
+	DefaultTolerance = 15 * (reducer.Whole / 100) // millionths
+	DefaultOverShare = 60 * (reducer.Whole / 100) // millionths
+	// DefaultOver is Over where a share has nothing to be a share of.
+	DefaultOver = 5 * time.Second
 )
 
 // WithDefaults returns the configuration with the defaults of a document in place of
@@ -37,8 +40,11 @@ func (c Config) WithDefaults() Config {
 	if !c.Decrease.Positive() {
 		c.Decrease = reducer.Millionths(DefaultDecrease)
 	}
-	if c.Over == 0 {
-		c.Over = DefaultOver
+	if !c.Tolerance.Positive() {
+		c.Tolerance = reducer.Millionths(DefaultTolerance)
+	}
+	if c.Over == 0 && !c.OverShare.Positive() {
+		c.OverShare = reducer.Millionths(DefaultOverShare)
 	}
 	if c.Cost.Attribute != "" && c.Cost.Permits == 0 {
 		c.Cost.Permits = 1

@@ -18,7 +18,11 @@ func Example() {
 	}
 	var out reducer.Out
 	state := machine.Init(0)
-	for i, took := range []time.Duration{200 * time.Millisecond, 3 * time.Second, 3 * time.Second, time.Second} {
+	took := 200 * time.Millisecond
+	for i := range 8 {
+		if i == 3 {
+			took = 3 * time.Second
+		}
 		begun := clock.Mark(0).Add(time.Duration(i) * 10 * time.Second)
 		var calls []reducer.Permit
 		for {
@@ -34,8 +38,12 @@ func Example() {
 		fmt.Printf("%d calls of %v: %s\n", len(calls), took, machine.AppendText(nil, state, begun.Add(took)))
 	}
 	// Output:
-	// 4 calls of 200ms: held 0/4.708244
-	// 4 calls of 3s: held 0/4
-	// 4 calls of 3s: held 0/3
-	// 3 calls of 1s: held 0/3.633333
+	// 4 calls of 200ms: held 0/4 round 4+0+0
+	// 4 calls of 200ms: held 0/4 round 8+0+0
+	// 4 calls of 200ms: held 0/6 round 2+0+0
+	// 6 calls of 3s: held 0/6 round 2+6+0
+	// 6 calls of 3s: held 0/3
+	// 3 calls of 3s: held 0/3 round 0+3+0
+	// 3 calls of 3s: held 0/3 round 0+6+0
+	// 3 calls of 3s: held 0/3 round 0+9+0
 }

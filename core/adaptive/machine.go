@@ -29,7 +29,11 @@ func New(c Config) (*Machine, error) {
 	e.Count(maximum && minimum && (c.Initial < c.Minimum || c.Initial > c.Maximum), "initial", uint64(c.Initial), "the minimum to the maximum")
 	e.Count(c.Increase == 0 || c.Increase > MaxIncrease, "increase", uint64(c.Increase), "1 to 100")
 	e.Count(!c.Decrease.Positive() || c.Decrease.Millionths() > reducer.Whole, "decrease", uint64(c.Decrease.Millionths()), "more than 0 to 1000000 millionths")
-	e.Duration(c.Over <= 0, "over", c.Over, "more than 0")
+	share := c.OverShare.Millionths()
+	e.Duration(c.Over < 0 || c.Over == 0 && share == 0 || c.Over > 0 && share > 0, "over", c.Over, "more than 0, or a share in its place")
+	e.Count(share > reducer.Whole, "over", uint64(share), "at most 1000000 millionths")
+	e.Count(!c.Tolerance.Positive() || c.Tolerance.Millionths() > MaxTolerance, "tolerance", uint64(c.Tolerance.Millionths()), "more than 0 to 500000 millionths")
+	e.Duration(c.Lease < 0, "lease", c.Lease, "0 or more")
 	e.Count(maximum && c.Cost.Permits > c.Maximum, "cost", uint64(c.Cost.Permits), "at most the maximum")
 	if err := e.Err(); err != nil {
 		return nil, err
@@ -54,7 +58,7 @@ func (m *Machine) Init(now clock.Mark) (s State) {
 
 // Begin is Init in place, of a state that is zero.
 func (m *Machine) Begin(s *State, now clock.Mark) {
-	s.Last, s.Limit, s.Lowered = now, uint64(m.config.Initial)*Place, clock.Always
+	s.Last, s.Limit, s.Round.Since = now, m.config.Initial, now
 }
 
 // Reduce implements reducer.Machine.
@@ -66,38 +70,38 @@ func (m *Machine) Reduce(s State, a reducer.Action, now clock.Mark) (State, redu
 }
 
 // Step implements reducer.Cell.
-func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, _ *reducer.Out) (answer reducer.Answer) {
+func (m *Machine) Step(s *State, a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
 	now = max(now, s.Last)
 	switch a.Kind {
-	case reducer.Acquire, reducer.TryAcquire:
-		p, ok := m.Enter(s, a.Cost, a.ID, now)
-		if !ok {
-			return m.refused(a.Cost)
-		}
-		answer.Verdict, answer.Permit, answer.Changed = reducer.Admit, p, true
 	case reducer.Peek:
-		if !m.fits(s, max(1, a.Cost)) {
-			answer = m.refused(a.Cost)
+		return m.peek(s, a.Cost, now)
+	case reducer.Acquire, reducer.TryAcquire, reducer.Renew, reducer.Tick:
+		// Leases that are over end first, whether or not a tick came.
+		m.end(s, now, out)
+	}
+	switch a.Kind {
+	case reducer.Acquire, reducer.TryAcquire:
+		if p, ok := m.take(s, a.Cost, a.ID, a.Deadline(), now); ok {
+			answer.Verdict, answer.Permit = reducer.Admit, p
 		} else {
-			answer.Verdict, answer.Mark = reducer.Admit, now
+			answer = m.refused(a.Cost)
 		}
-		answer.Free = s.free()
 	case reducer.Record:
-		answer.Changed = m.record(s, a.Permit, a.Outcome, now)
-		answer.Verdict = done(answer.Changed)
+		answer.Verdict = done(m.record(s, a.Permit, a.Outcome, now))
 	case reducer.Release, reducer.Cancel:
-		answer.Changed = s.release(a.Permit, now)
-		answer.Verdict = done(answer.Changed)
+		answer.Verdict = done(s.release(&a.Permit, now))
+	case reducer.Renew:
+		answer.Verdict = done(m.renew(s, &a.Permit, now))
 	case reducer.Commit, reducer.Tick, reducer.Configure:
 		answer.Verdict = reducer.Done
 	case reducer.Reset:
-		answer.Verdict, answer.Changed = reducer.Done, !m.initial(s)
-		if answer.Changed {
+		if answer.Verdict = reducer.Done; !m.initial(s) {
 			serial := s.Serial
 			*s = m.Init(now)
-			s.Serial = serial
+			s.Serial, s.changed = serial, true
 		}
 	}
+	answer.Changed, s.changed = s.changed, false
 	return answer
 }
 
@@ -116,64 +120,107 @@ func (m *Machine) refused(cost uint32) reducer.Answer {
 	return reducer.Rejected(reducer.ReasonFull, clock.Never)
 }
 
+// peek answers as TryAcquire would, without ending what is over.
+func (m *Machine) peek(s *State, cost uint32, now clock.Mark) (answer reducer.Answer) {
+	held := s.HeldAt(now)
+	if !m.fits(s, held, max(1, cost)) {
+		answer = m.refused(cost)
+	} else {
+		answer.Verdict, answer.Mark = reducer.Admit, now
+	}
+	answer.Free = s.Limit - min(held, s.Limit)
+	return answer
+}
+
 // fits reports whether a cost of 1 or more is admitted. One above the limit is when
 // nothing is held.
-func (m *Machine) fits(s *State, cost uint32) bool {
-	return cost <= s.free() || len(s.held) == 0 && cost <= m.config.Maximum
+func (m *Machine) fits(s *State, held, cost uint32) bool {
+	return cost <= s.Limit-min(held, s.Limit) || held == 0 && cost <= m.config.Maximum
 }
 
-// Enter takes as many places as the cost, at least one, where they are free.
-func (m *Machine) Enter(s *State, cost uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
-	if cost = max(1, cost); !m.fits(s, cost) {
+// take takes as many places as the cost, at least one, where they are free. deadline is the
+// mark by which the caller needs the answer, clock.Never for none.
+func (m *Machine) take(s *State, cost uint32, caller uint64, deadline, now clock.Mark) (reducer.Permit, bool) {
+	if cost = max(1, cost); !m.fits(s, s.Held, cost) {
 		return reducer.Permit{}, false
 	}
-	return s.hold(cost, max(now, s.Last)), true
+	until := clock.Never
+	if m.config.Lease > 0 {
+		until = now.Add(m.config.Lease)
+	} else {
+		caller = 0 // no lapse names it
+	}
+	return s.hold(caller, cost, m.over(deadline, now), until, now), true
 }
 
-// Exit is Step(Record) for a success.
+// over returns the longest duration of a timely attempt.
+func (m *Machine) over(deadline, now clock.Mark) time.Duration {
+	switch {
+	case m.config.Over > 0:
+		return m.config.Over
+	case deadline == clock.Never:
+		return DefaultOver
+	}
+	return m.config.OverShare.Of(max(0, deadline.Sub(now)))
+}
+
+// Enter is a fast path of Step(Acquire) where the places are free and have no leases. It
+// returns false and leaves the state unchanged if the caller must use Step.
+func (m *Machine) Enter(s *State, cost uint32, caller uint64, deadline, now clock.Mark) (p reducer.Permit, ok bool) {
+	if m.config.Lease > 0 || s.Leased() {
+		return p, false
+	}
+	p, ok = m.take(s, cost, caller, deadline, max(now, s.Last))
+	s.changed = false
+	return p, ok
+}
+
+// Exit is a fast path of Step(Record) for a success, where no place has a lease. It returns
+// false and leaves the state unchanged if the caller must use Step.
 func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
-	return m.record(s, p, reducer.OK, max(now, s.Last))
-}
-
-// record frees the places of an attempt that ended, and moves the limit by how it
-// ended. p.Mark is when it began.
-func (m *Machine) record(s *State, p reducer.Permit, outcome reducer.Outcome, now clock.Mark) bool {
-	held := s.InUse()
-	if !s.release(p, now) {
+	if s.Leased() || !m.record(s, p, reducer.OK, max(now, s.Last)) {
 		return false
 	}
-	failed := outcome == reducer.Fail || outcome == reducer.Timeout || outcome == reducer.Throttle
-	switch late := p.Mark != clock.Always && now.Sub(p.Mark) > m.config.Over; {
-	case failed || outcome == reducer.OK && late:
-		m.lower(s, p.Mark, now)
-	case outcome == reducer.OK && 2*uint64(held) >= s.Limit/Place:
-		m.raise(s, held-s.InUse())
+	s.changed = false
+	return true
+}
+
+func (m *Machine) renew(s *State, p *reducer.Permit, now clock.Mark) bool {
+	if !s.Holds(p) {
+		return false
+	}
+	if m.config.Lease > 0 && s.Renew(p, now.Add(m.config.Lease)) {
+		s.touch(now)
 	}
 	return true
 }
 
-// lower lowers the limit, once for all attempts that began before it was lowered.
-func (m *Machine) lower(s *State, began, now clock.Mark) {
-	if began <= s.Lowered {
-		return
+// end ends the leases that are over at now. What their holders did says nothing.
+func (m *Machine) end(s *State, now clock.Mark, out *reducer.Out) {
+	for at := s.Holders.Ends(); at <= now && at != clock.Never; at = s.Holders.Ends() {
+		s.touch(max(s.Last, at))
+		s.Lapse(now, out)
 	}
-	kept := s.Limit * uint64(reducer.Whole-m.config.Decrease.Millionths()) / (Place * reducer.Whole)
-	s.Limit, s.Lowered = max(kept, uint64(m.config.Minimum))*Place, now
 }
 
-// raise adds the part of Increase that a success adds: that of the places which it had of
-// those of the limit. The product is at most MaxIncrease x Place x MaxLimit x Place.
-func (m *Machine) raise(s *State, cost uint32) {
-	part := uint64(m.config.Increase) * Place * min(uint64(cost)*Place, s.Limit) / s.Limit
-	s.Limit = min(s.Limit+part, uint64(m.config.Maximum)*Place)
+// Ends returns the mark at which the first lease runs out, clock.Never for none.
+func (m *Machine) Ends(s *State) clock.Mark { return s.Holders.Ends() }
+
+// NextWake implements reducer.Machine: the end of a lease.
+func (m *Machine) NextWake(s State) (clock.Mark, bool) {
+	at := m.Wake(&s)
+	return at, at != clock.Never
 }
+
+// Wake is NextWake in place, clock.Never for none.
+func (m *Machine) Wake(s *State) clock.Mark { return m.Ends(s) }
 
 // Held reports whether a place is held.
-func (m *Machine) Held(s *State) bool { return len(s.held) > 0 }
+func (m *Machine) Held(s *State) bool { return s.Held > 0 }
 
 // Recall frees all places and keeps the limit. The numbers of grants continue, so
 // that a permit from before it is stale.
-func (m *Machine) Recall(s *State) { s.held, s.more, s.extra = nil, nil, 0 }
+func (m *Machine) Recall(s *State) { s.Holders, s.over = s.Emptied(), nil }
 
 // Shift implements reducer.Cell.
 func (m *Machine) Shift(s State, by time.Duration) State {
@@ -185,9 +232,8 @@ func (m *Machine) Shift(s State, by time.Duration) State {
 // Move is Shift in place.
 func (m *Machine) Move(s *State, by time.Duration) {
 	s.Last = s.Last.Add(by)
-	if s.Lowered != clock.Always {
-		s.Lowered = s.Lowered.Add(by)
-	}
+	s.Round.Since = s.Round.Since.Add(by)
+	s.Holders.Shift(by)
 }
 
 // Adopt implements reducer.Cell. Holders keep their places, and a limit outside
@@ -201,46 +247,46 @@ func (m *Machine) Adopt(s State, from reducer.Cell[State], now clock.Mark, out *
 	return s
 }
 
-// Inherit is Adopt in place.
-func (m *Machine) Inherit(s *State, _ *Machine, _ clock.Mark, _ *reducer.Out) {
-	s.Limit = min(max(s.Limit, uint64(m.config.Minimum)*Place), uint64(m.config.Maximum)*Place)
+// Inherit is Adopt in place. Leases that are over end under the old configuration.
+func (m *Machine) Inherit(s *State, _ *Machine, now clock.Mark, out *reducer.Out) {
+	m.end(s, max(now, s.Last), out)
+	s.Limit, s.changed = m.within(s.Limit), false
 }
 
 // initial reports whether a reset would change nothing.
 func (m *Machine) initial(s *State) bool {
-	return len(s.held) == 0 && s.Limit == uint64(m.config.Initial)*Place && s.Lowered == clock.Always
+	return s.Held == 0 && s.Limit == m.config.Initial && s.Round.Calls == 0 && !s.Settled && s.Fall == Fall{}
 }
 
-// Fresh implements reducer.Cell. The mark of the last decrease matters to attempts
-// that began at or before it.
+// Fresh implements reducer.Cell.
 func (m *Machine) Fresh(s State, now clock.Mark) bool { return m.Unused(&s, now) }
 
 // Unused is Fresh in place.
-func (m *Machine) Unused(s *State, now clock.Mark) bool {
-	return len(s.held) == 0 && s.Limit == uint64(m.config.Initial)*Place && (s.Lowered == clock.Always || s.Lowered < now)
-}
+func (m *Machine) Unused(s *State, _ clock.Mark) bool { return m.initial(s) }
 
-// Class implements cell.Machine. What has lowered the limit counts until the next mark.
+// Class implements cell.Machine.
 func (m *Machine) Class(s *State, now clock.Mark) (keyed.Class, clock.Mark) {
-	class, until := keyed.Steady(m.Unused(s, now))
-	if class != keyed.Unused && m.Unused(s, clock.Never) {
-		until = now.Add(1)
-	}
-	return class, until
+	return keyed.Steady(m.Unused(s, now))
 }
 
-// AppendText implements reducer.Cell, as in "held 3/20.05".
+// AppendText implements reducer.Cell, as in "held 3/20 round 4+1+0": the places of good,
+// late and cut outcomes.
 func (m *Machine) AppendText(dst []byte, s State, _ clock.Mark) []byte {
 	dst = append(dst, "held "...)
-	dst = strconv.AppendUint(dst, uint64(s.InUse()), 10)
+	dst = strconv.AppendUint(dst, uint64(s.Held), 10)
 	dst = append(dst, '/')
-	dst = strconv.AppendUint(dst, s.Limit/Place, 10)
-	if part := s.Limit % Place; part > 0 {
-		digits := strconv.AppendUint(nil, Place+part, 10)
-		for digits[len(digits)-1] == '0' {
-			digits = digits[:len(digits)-1]
-		}
-		dst = append(append(dst, '.'), digits[1:]...)
+	dst = strconv.AppendUint(dst, uint64(s.Limit), 10)
+	if s.Round.Calls > 0 {
+		dst = append(dst, " round "...)
+		dst = strconv.AppendUint(dst, uint64(s.Round.Good), 10)
+		dst = append(dst, '+')
+		dst = strconv.AppendUint(dst, uint64(s.Round.Late), 10)
+		dst = append(dst, '+')
+		dst = strconv.AppendUint(dst, uint64(s.Round.Cut), 10)
+	}
+	if s.Fall.Hold > 0 {
+		dst = append(dst, " hold "...)
+		dst = strconv.AppendUint(dst, uint64(s.Fall.Hold), 10)
 	}
 	return dst
 }

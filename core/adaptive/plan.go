@@ -9,7 +9,10 @@ func (c *Config) Plan(v *planwire.Coder) {
 	v.Count("maximum", &c.Maximum)
 	v.Count("increase", &c.Increase)
 	v.Share("decrease", &c.Decrease)
+	v.Share("tolerance", &c.Tolerance)
 	v.Duration("over", &c.Over)
+	v.Share("over", &c.OverShare)
+	v.Duration("lease", &c.Lease)
 	v.Text("cost", &c.Cost.Attribute)
 	v.Count("cost", &c.Cost.Permits)
 }

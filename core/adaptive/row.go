@@ -6,7 +6,7 @@ import "github.com/sluice-go/sluice/core/mechanism"
 func (Config) Kind() mechanism.Kind { return mechanism.Adaptive }
 
 // Traits are those of the mechanism.
-const Traits = mechanism.Asks | mechanism.Holds | mechanism.Observes | mechanism.Keyed
+const Traits = mechanism.Asks | mechanism.Holds | mechanism.Leases | mechanism.Observes | mechanism.Keyed
 
 // Row says what the mechanism is.
 func Row() *mechanism.Row {
@@ -21,7 +21,9 @@ func Row() *mechanism.Row {
 			{Name: "maximum", Type: mechanism.Count, Least: 1, Most: MaxLimit},
 			{Name: "increase", Type: mechanism.Count, Least: 1, Most: MaxIncrease},
 			{Name: "decrease", Type: mechanism.Share},
-			{Name: "over", Type: mechanism.Duration, Least: 1},
+			{Name: "tolerance", Type: mechanism.Share},
+			{Name: "over", Type: mechanism.Bound},
+			{Name: "lease", Type: mechanism.Duration, Least: 1},
 			{Name: "cost", Type: mechanism.Cost, Least: 1, Most: MaxLimit},
 		},
 		New: func() mechanism.Draft { return &draft{} },
@@ -42,10 +44,14 @@ func (d *draft) Field(name string) any {
 		return &d.c.Increase
 	case "decrease":
 		return &d.c.Decrease
+	case "tolerance":
+		return &d.c.Tolerance
+	case "lease":
+		return &d.c.Lease
 	case "cost":
 		return mechanism.CostField{Attribute: &d.c.Cost.Attribute, Permits: &d.c.Cost.Permits}
 	}
-	return &d.c.Over
+	return mechanism.BoundField{Duration: &d.c.Over, Share: &d.c.OverShare}
 }
 
 // Check checks the cost of none, fills in the defaults and compares the limits with each
@@ -54,6 +60,9 @@ func (d *draft) Check(g mechanism.Given) {
 	none := g.Whole("cost") && d.c.Cost.Permits == 0
 	if none {
 		g.Wrong("cost", "a default of 1 or more: each call takes a place")
+	}
+	if g.Whole("tolerance") && d.c.Tolerance.Millionths() > MaxTolerance {
+		g.Wrong("tolerance", "at most 50%: a limit whose calls are cut must fall")
 	}
 	for _, name := range [...]string{"initial", "minimum", "maximum"} {
 		if g.Has(name) && !g.Whole(name) {

@@ -2,205 +2,246 @@ package adaptive
 
 import (
 	"slices"
+	"time"
 
 	"github.com/sluice-go/sluice/clock"
-	"github.com/sluice-go/sluice/core/internal/sorting"
+	"github.com/sluice-go/sluice/core/internal/places"
 	"github.com/sluice-go/sluice/core/internal/wire"
 	"github.com/sluice-go/sluice/reducer"
 )
 
-// Place is a place in the unit of a limit: millionths.
-const Place = 1_000_000
-
-// State is the limit and the places that are held.
+// State is the limit, the places that are held, and what the round counted.
 type State struct {
 	Last  clock.Mark // of the latest change
-	Limit uint64     // in millionths of a place
-	// Lowered is the mark at which the limit was last lowered, clock.Always before.
-	Lowered clock.Mark
-	// Serial is the number of the latest grant. Grants are numbered so that a place
-	// is released once.
-	Serial uint64
-	held   []uint64 // the grants that hold places, ascending
-	// more are the places above one of each of these grants, empty where each has one, and
-	// extra is their sum.
-	more  []uint16
-	extra uint32
+	Limit uint32     // places
+	// Settled is set when the limit was lowered since the beginning: it rises slowly from
+	// then on.
+	Settled bool
+	Round   Round
+	Fall    Fall
+	// over are the longest durations of timely attempts, by slot. Those of free slots are
+	// undefined.
+	over    []time.Duration
+	changed bool // by the current step
+	places.Holders
 }
 
-// free returns how many places are free.
-func (s *State) free() uint32 {
-	places := uint32(s.Limit / Place)
-	return places - min(s.InUse(), places)
+// Round is what the outcomes of a round say. It has no outcomes and no beginning until a
+// call is admitted.
+type Round struct {
+	Since clock.Mark // beginning
+	// Grant is the latest grant from before the round.
+	Grant uint64
+	Calls uint32 // that ended with an outcome that says something
+	// Good, Late and Cut are the places of these calls, Quick those of good ones that took at
+	// most half of the time.
+	Good, Quick, Late, Cut uint32
+	Peak                   uint32 // the most places in use at once
+}
+
+// ended returns the places of all outcomes.
+func (r *Round) ended() uint64 { return uint64(r.Good) + uint64(r.Late) + uint64(r.Cut) }
+
+// bad returns the places of outcomes that count against the limit.
+func (r *Round) bad() uint64 { return uint64(r.Late) + uint64(r.Cut) }
+
+// Fall is the round by which the limit was last lowered, and what follows from it.
+type Fall struct {
+	Limit uint32        // before
+	Good  uint32        // places of that round
+	Bad   uint32        // places of that round
+	Took  time.Duration // that round
+	// Last is set in the round after it.
+	Last bool
+	// Hold is for how many rounds the limit is not lowered, and Next how many these are
+	// after the next decrease that mends nothing, as a power of two.
+	Hold, Next uint8
 }
 
 // InUse returns how many places are held. After the limit was lowered these may be more
 // than it allows, and while one call is held whose cost is above the limit.
-func (s *State) InUse() uint32 { return uint32(len(s.held)) + s.extra }
+func (s *State) InUse() uint32 { return s.Held }
 
-// hold takes places, at most MaxLimit of them.
-func (s *State) hold(cost uint32, now clock.Mark) reducer.Permit {
-	s.Serial++
-	if cost > 1 && s.extra == 0 {
-		s.more = make([]uint16, len(s.held), len(s.held)+1)
+func (s *State) touch(now clock.Mark) { s.Last, s.changed = now, true }
+
+// hold takes places. A round without calls begins with the first one.
+func (s *State) hold(caller uint64, cost uint32, over time.Duration, until, now clock.Mark) reducer.Permit {
+	if s.Held == 0 && s.Round.Calls == 0 {
+		s.Round = Round{Since: now, Grant: s.Serial}
 	}
-	s.held = append(s.held, s.Serial)
-	if s.extra += cost - 1; s.extra > 0 {
-		s.more = append(s.more, uint16(cost-1))
+	p := s.Hold(caller, cost, until, now)
+	s.Round.Peak = max(s.Round.Peak, s.Held)
+	if int(p.ID) > len(s.over) {
+		s.over = append(s.over, over)
+	} else {
+		s.over[p.ID-1] = over
 	}
-	s.Last = now
-	return reducer.Permit{Generation: s.Serial, Mark: now}
+	s.touch(now)
+	return p
 }
 
-func (s *State) release(p reducer.Permit, now clock.Mark) bool {
-	at, ok := slices.BinarySearch(s.held, p.Generation)
-	if !ok {
+func (s *State) release(p *reducer.Permit, now clock.Mark) bool {
+	if !s.Release(p) {
 		return false
 	}
-	s.held = sorting.Remove(s.held, at)
-	if s.extra > 0 {
-		s.extra -= uint32(s.more[at])
-		s.more = sorting.Remove(s.more, at)
-	}
-	if s.extra == 0 {
-		s.more = nil
-	}
-	s.Last = now
+	s.touch(now)
 	return true
 }
 
 // Clone implements reducer.Cell.
 func (m *Machine) Clone(s State) State {
-	s.held, s.more = slices.Clone(s.held), slices.Clone(s.more)
+	s.Holders, s.over = s.Holders.Clone(), slices.Clone(s.over)
 	return s
 }
 
 var (
-	errLimit  = wire.Invalid("adaptive: a limit outside its bounds")
-	errGrants = wire.Invalid("adaptive: grants out of order, or more than the greatest limit")
-	errMarks  = wire.Invalid("adaptive: lowered after the latest change")
+	errLimit = wire.Invalid("adaptive: a limit outside its bounds")
+	errRound = wire.Invalid("adaptive: a round with other counts than its calls can have")
+	errFall  = wire.Invalid("adaptive: a decrease that was none")
 )
 
-// maxSerial bounds the serial of an encoded state, so that a decoded state cannot run
-// out of numbers.
-const maxSerial = 1 << 63
+// MaxHold is the most rounds for which the limit is not lowered, as a power of two.
+const MaxHold = 5
+
+// mostCounted bounds the counts of a round: those of the calls that end it, of which each
+// has MaxLimit places at most, and of all that were admitted before it.
+const mostCounted = (leastCalls + 2) * MaxLimit
 
 // Check implements reducer.Cell.
 func (m *Machine) Check(s State) error {
-	switch {
-	case s.Limit < uint64(m.config.Minimum)*Place || s.Limit > uint64(m.config.Maximum)*Place:
-		return errLimit
-	case s.Lowered > s.Last:
-		return errMarks
+	if err := m.sound(&s); err != nil {
+		return err
 	}
-	before := uint64(0)
-	for _, grant := range s.held {
-		if grant <= before || grant > s.Serial {
-			return errGrants
+	if !s.Linked() || len(s.over) != s.Slots() {
+		return places.Err
+	}
+	again, err := m.DecodeState(m.AppendState(nil, s))
+	if err != nil {
+		return err
+	}
+	for at := range s.over {
+		if s.Taken(at+1) && s.over[at] != again.over[at] {
+			return places.Err
 		}
-		before = grant
 	}
-	extra := uint32(0)
-	for _, more := range s.more {
-		extra += uint32(more)
-	}
-	if extra != s.extra || len(s.more) > 0 && (extra == 0 || len(s.more) != len(s.held)) {
-		return errGrants
+	return s.Holders.Check(&again.Holders)
+}
+
+// sound checks all but the holders.
+func (m *Machine) sound(s *State) error {
+	r, f := &s.Round, &s.Fall
+	switch {
+	case s.Held > MaxLimit:
+		return places.Err
+	case s.Limit < m.config.Minimum || s.Limit > m.config.Maximum:
+		return errLimit
+	case r.Since > s.Last || r.Grant > s.Serial || uint64(r.Calls) > r.ended() || r.ended() > mostCounted ||
+		r.Calls == 0 && r.ended() > 0 || r.Quick > r.Good || r.Peak > mostCounted:
+		return errRound
+	case f.Took < 0 || f.Limit > MaxLimit || f.Hold > 1<<MaxHold || f.Next > MaxHold || uint64(f.Good)+uint64(f.Bad) > mostCounted ||
+		f.Limit == 0 && *f != (Fall{}) || f.Limit > 0 && f.Bad == 0:
+		return errFall
 	}
 	return nil
 }
 
 const tag = 'A'
 
-// withCosts is added to the number of grants where their costs follow.
-const withCosts = 1 << 20
-
 // digest sums up the bounds: a limit outside them is adopted, not read.
 func (m *Machine) digest() uint32 {
 	return uint32(wire.NewDigest.Add(uint64(m.config.Minimum)).Add(uint64(m.config.Maximum)))
 }
 
-// code codes Last; the limit; 0 where it was never lowered, else 1 more than the
-// time from then to Last; Serial; how many grants hold places, and of each grant the
-// distance from the one before, of the first one from 0; then, where one has more than one
-// place, the places above one of each.
+// Flags of an encoded state.
+const (
+	flagSettled = 1 << iota
+	flagLast
+	flagFall
+	flags
+)
+
+// code codes Last; the limit; the flags; the round, its beginning as the time from then to
+// Last; the latest decrease where there was one; the holders, the durations above which they
+// are late, and their costs above 1.
 func (s *State) code(c *wire.Coder) {
 	c.Mark(&s.Last)
-	c.Uvarint(&s.Limit)
-	since := uint64(0)
-	if s.Lowered != clock.Always {
-		since = uint64(s.Last) - uint64(s.Lowered) + 1
+	c.Uvarint32(&s.Limit)
+	f := &s.Fall
+	set := uint32(0)
+	for bit, on := range [...]bool{s.Settled, f.Last, f.Limit > 0} {
+		if on {
+			set |= 1 << bit
+		}
 	}
-	c.Uvarint(&since)
-	s.Lowered = clock.Always
-	if since > 0 {
-		s.Lowered = clock.Mark(uint64(s.Last) - since + 1)
+	if c.Uvarint32(&set); set >= flags {
+		c.Fail(errFall)
+		return
 	}
-	if c.Reads() && since > 0 && (s.Lowered > s.Last || s.Lowered == clock.Always) {
-		c.Fail(errMarks)
+	s.Settled = set&flagSettled != 0
+	s.Round.code(c, s.Last)
+	if set&flagFall != 0 {
+		f.Last = set&flagLast != 0
+		f.code(c)
+	} else if set&flagLast != 0 {
+		c.Fail(errFall)
 	}
-	c.Uvarint(&s.Serial)
-	if c.Reads() && s.Serial > maxSerial {
-		c.Fail(errGrants)
-	}
-	n, costs := uint64(len(s.held)), s.extra > 0
+	costs := s.Holders.Code(c)
+	s.codeOver(c)
 	if costs {
-		n += withCosts
+		s.CodeCosts(c)
 	}
-	if c.Uvarint(&n); c.Reads() {
-		if costs = n >= withCosts; costs {
-			n -= withCosts
-		}
-		if n > MaxLimit || n > uint64(c.Left()) {
-			c.Fail(errGrants)
-			return
-		}
-		s.held = make([]uint64, n)
+	grant := s.Serial - s.Round.Grant
+	c.Uvarint(&grant)
+	s.Round.Grant = s.Serial - grant
+}
+
+func (r *Round) code(c *wire.Coder, last clock.Mark) {
+	since := uint64(last) - uint64(r.Since)
+	c.Uvarint(&since)
+	r.Since = clock.Mark(uint64(last) - since)
+	for _, n := range [...]*uint32{&r.Calls, &r.Good, &r.Quick, &r.Late, &r.Cut, &r.Peak} {
+		c.Uvarint32(n)
+	}
+}
+
+func (f *Fall) code(c *wire.Coder) {
+	for _, n := range [...]*uint32{&f.Limit, &f.Good, &f.Bad} {
+		c.Uvarint32(n)
+	}
+	took := uint64(f.Took)
+	c.Uvarint(&took)
+	f.Took = time.Duration(took)
+	c.U8(&f.Hold)
+	c.U8(&f.Next)
+	if c.Reads() && f.Limit == 0 {
+		c.Fail(errFall)
+	}
+}
+
+// codeOver codes the durations above which the holders are late, in the order of their
+// slots: of each the difference from the one before.
+func (s *State) codeOver(c *wire.Coder) {
+	if c.Reads() && !c.Failed() {
+		s.over = make([]time.Duration, s.Slots())
 	}
 	before := uint64(0)
-	for i := range s.held {
-		gap := s.held[i] - before
-		c.Uvarint(&gap)
-		if c.Reads() && (gap == 0 || gap > s.Serial-before) {
-			c.Fail(errGrants)
-			return
-		}
-		before += gap
-		s.held[i] = before
-	}
-	if costs {
-		s.codeCosts(c)
-	}
-}
-
-// codeCosts codes the places above one of each grant.
-func (s *State) codeCosts(c *wire.Coder) {
-	if c.Reads() {
-		s.more, s.extra = make([]uint16, len(s.held)), 0
-	}
-	for i := range s.more {
-		more := uint32(s.more[i])
-		if c.Uvarint32(&more); !c.Reads() {
+	for at := range s.over {
+		if !s.Taken(at + 1) {
 			continue
 		}
-		if more >= MaxLimit {
-			c.Fail(errGrants)
-			return
-		}
-		s.more[i] = uint16(more)
-		s.extra += more
-	}
-	if s.extra == 0 {
-		c.Fail(errGrants)
+		gap := uint64(s.over[at]) - before
+		gap = gap<<1 ^ uint64(int64(gap)>>63) // small for small differences of both signs
+		c.Uvarint(&gap)
+		before += gap>>1 ^ -(gap & 1)
+		s.over[at] = time.Duration(before)
 	}
 }
 
-// MaxSize implements cell.Machine. Of n places, a cost takes a byte, and one of 129 places
-// or more a second one.
+// MaxSize implements cell.Machine.
 func (m *Machine) MaxSize() int {
-	n := uint64(m.config.Maximum)
-	return wire.HeaderSize + 8 + wire.UvarintSize(n*Place) + wire.UvarintSize(1<<64-1) + wire.UvarintSize(maxSerial) +
-		wire.UvarintSize(withCosts+n) + wire.UvarintsSize(n, maxSerial) + int(n+n/128)
+	n, number, count := uint64(m.config.Maximum), wire.UvarintSize(1<<64-1), wire.UvarintSize(mostCounted)
+	return wire.HeaderSize + 8 + count + 1 + number + 6*count + 3*count + number + 2 + number +
+		places.MaxSize(n, uint64(m.config.Lease)) + int(n)*number
 }
 
 // AppendState implements reducer.Cell.
@@ -224,7 +265,7 @@ func (m *Machine) Decode(src []byte, s *State) error {
 	if err := c.Close(); err != nil {
 		return err
 	}
-	if err := m.Check(*s); err != nil {
+	if err := m.sound(s); err != nil {
 		return wire.Broken(err)
 	}
 	return nil

@@ -41,8 +41,8 @@ func (b *breakerCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) (
 }
 
 // Enter implements cell.Cell.
-func (b *breakerCell) Enter(_ uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
-	return b.Machine.Enter(b.State(), 0, 0, now)
+func (b *breakerCell) Enter(_ uint32, _ uint64, _, now clock.Mark) (reducer.Permit, bool) {
+	return b.Machine.Enter(b.State(), 0, 0, clock.Never, now)
 }
 
 // Exit implements cell.Cell.

@@ -125,7 +125,7 @@ func (m *Machine) peek(answer *reducer.Answer, s State, a *reducer.Action, now c
 
 // Enter is a fast path of Step(Acquire) at a closed breaker without a ramp. It returns false
 // and leaves the state unchanged if the caller must use Step.
-func (m *Machine) Enter(s *State, _ uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
+func (m *Machine) Enter(s *State, _ uint32, _ uint64, _, now clock.Mark) (reducer.Permit, bool) {
 	if s.Mode != Closed || s.Generation == 0 || s.RampUntil != clock.Never {
 		return reducer.Permit{}, false
 	}

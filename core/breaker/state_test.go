@@ -127,7 +127,7 @@ func TestMemory(t *testing.T) {
 		t.Errorf("the first outcome allocates %v times", n)
 	}
 	if n := testing.AllocsPerRun(200, func() {
-		p, ok := h.m.Enter(&h.state, 1, 0, 2)
+		p, ok := h.m.Enter(&h.state, 1, 0, clock.Never, 2)
 		if !ok || !h.m.Exit(&h.state, p, 2) {
 			t.Error("not on the fast path")
 		}

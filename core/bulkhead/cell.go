@@ -35,8 +35,8 @@ func (b *bulkheadCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) 
 }
 
 // Enter implements cell.Cell.
-func (b *bulkheadCell) Enter(cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
-	return b.Machine.Enter(b.State(), cost, caller, now)
+func (b *bulkheadCell) Enter(cost uint32, caller uint64, deadline, now clock.Mark) (reducer.Permit, bool) {
+	return b.Machine.Enter(b.State(), cost, caller, deadline, now)
 }
 
 // Exit implements cell.Cell.

@@ -63,7 +63,7 @@ func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now 
 	}
 	switch a.Kind {
 	case reducer.Acquire, reducer.TryAcquire:
-		switch cost := places(a.Cost); {
+		switch cost := placesOf(a.Cost); {
 		case cost > m.config.Concurrent:
 			answer.Verdict, answer.Reason, answer.Mark = reducer.Reject, reducer.ReasonCapacity, clock.Never
 		case cost <= m.free(s) && !m.behind(s):
@@ -74,7 +74,7 @@ func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now 
 			answer.Verdict, answer.Reason, answer.Mark = reducer.Reject, reducer.ReasonFull, clock.Never
 		}
 	case reducer.Release, reducer.Cancel:
-		answer.Verdict = done(s.release(a.Permit, now))
+		answer.Verdict = done(s.release(&a.Permit, now))
 	case reducer.Renew:
 		answer.Verdict = done(m.renew(s, a.Permit, now))
 	case reducer.Leave:
@@ -90,7 +90,7 @@ func (m *Machine) step(answer *reducer.Answer, s *State, a *reducer.Action, now 
 	case reducer.Reset:
 		if answer.Verdict = reducer.Done; m.Held(s) {
 			s.Queue.DropTo(0, reducer.ReasonFull, out)
-			s.holding = holding{}
+			s.Holders = s.Emptied()
 			s.touch(now)
 		}
 	}
@@ -106,17 +106,14 @@ func done(ok bool) reducer.Verdict {
 
 // peek answers as TryAcquire would, without ending what is over.
 func (m *Machine) peek(answer *reducer.Answer, s *State, a *reducer.Action, now clock.Mark) {
-	held, waits := s.Held, false
+	held, waits := s.HeldAt(now), false
 	if n := int(s.Queue.Len()); n > 0 {
 		last := s.Queue.Ending(n - 1).Ends
 		waits = last > now || last == clock.Never
 	}
-	for at := s.first; at != 0 && s.holders[at-1].overAt(now); at = s.holders[at-1].later {
-		held -= s.holders[at-1].cost
-	}
 	answer.Verdict, answer.Mark = reducer.Admit, now
 	answer.Free = m.config.Concurrent - min(held, m.config.Concurrent)
-	switch cost := places(a.Cost); {
+	switch cost := placesOf(a.Cost); {
 	case cost > m.config.Concurrent:
 		answer.Verdict, answer.Reason, answer.Mark = reducer.Reject, reducer.ReasonCapacity, clock.Never
 	case cost > answer.Free || waits && m.config.Order == limiter.Oldest:
@@ -127,9 +124,9 @@ func (m *Machine) peek(answer *reducer.Answer, s *State, a *reducer.Action, now 
 // Enter is a fast path of Step(Acquire) where the places are free, no caller waits and
 // places have no leases. It returns false and leaves the state unchanged if the
 // caller must use Step. It does not make anything due.
-func (m *Machine) Enter(s *State, cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
-	cost = places(cost)
-	if cost > m.free(s) || s.Queue.Len() > 0 || m.config.Lease > 0 || s.leased() {
+func (m *Machine) Enter(s *State, cost uint32, caller uint64, _, now clock.Mark) (reducer.Permit, bool) {
+	cost = placesOf(cost)
+	if cost > m.free(s) || s.Queue.Len() > 0 || m.config.Lease > 0 || s.Leased() {
 		return reducer.Permit{}, false
 	}
 	p := s.hold(caller, cost, clock.Never, max(now, s.Last))
@@ -140,15 +137,15 @@ func (m *Machine) Enter(s *State, cost uint32, caller uint64, now clock.Mark) (r
 // Exit is a fast path of Step(Release) where no caller waits and no place has a
 // lease. It returns false and leaves the state unchanged if the caller must use Step.
 func (m *Machine) Exit(s *State, p reducer.Permit, now clock.Mark) bool {
-	if s.Queue.Len() > 0 || s.leased() || !s.release(p, max(s.Last, now)) {
+	if s.Queue.Len() > 0 || s.Leased() || !s.release(&p, max(s.Last, now)) {
 		return false
 	}
 	s.changed = false
 	return true
 }
 
-// places returns how many places a caller of a cost takes: at least one.
-func places(cost uint32) uint32 { return max(1, cost) }
+// placesOf returns how many places a caller of a cost takes: at least one.
+func placesOf(cost uint32) uint32 { return max(1, cost) }
 
 // free returns how many places are free.
 func (m *Machine) free(s *State) uint32 {
@@ -187,14 +184,10 @@ func (m *Machine) take(s *State, caller uint64, cost uint32, now clock.Mark) red
 }
 
 func (m *Machine) renew(s *State, p reducer.Permit, now clock.Mark) bool {
-	if !s.holds(p) {
+	if !s.Holds(&p) {
 		return false
 	}
-	h := &s.holders[p.ID-1]
-	if until := now.Add(m.config.Lease); m.config.Lease > 0 && h.until != clock.Never && h.until != until {
-		s.unlink(uint32(p.ID))
-		h.until = until
-		s.link(uint32(p.ID))
+	if m.config.Lease > 0 && s.Renew(&p, now.Add(m.config.Lease)) {
 		s.touch(now)
 	}
 	return true
@@ -219,15 +212,9 @@ func (m *Machine) end(s *State, now clock.Mark, out *reducer.Out) {
 		s.touch(max(s.Last, w.Ends))
 		s.Queue.Drop(w, reducer.ReasonWait, out)
 	}
-	for s.first != 0 {
-		h := &s.holders[s.first-1]
-		if !h.overAt(now) {
-			return
-		}
-		s.touch(max(s.Last, h.until))
-		*out = append(*out, reducer.Effect{Kind: reducer.Lapse, Caller: h.caller,
-			Permit: reducer.Permit{Generation: h.grant, ID: uint64(s.first), Mark: now}})
-		s.vacate(s.first)
+	for at := s.Holders.Ends(); at <= now && at != clock.Never; at = s.Holders.Ends() {
+		s.touch(max(s.Last, at))
+		s.Lapse(now, out)
 	}
 }
 
@@ -245,7 +232,7 @@ func (m *Machine) serve(s *State, now clock.Mark, out *reducer.Out) bool {
 // waited returns how many places a waiter takes. One of a state that a larger bulkhead
 // made gets no more than there are.
 func (m *Machine) waited(w *limiter.Waiter) uint32 {
-	return min(places(w.Cost), m.config.Concurrent)
+	return min(placesOf(w.Cost), m.config.Concurrent)
 }
 
 // fits reports whether the places of a waiter are free.
@@ -268,12 +255,7 @@ func (m *Machine) Serves(s *State) (at clock.Mark, caller uint64) {
 }
 
 // Ends returns the mark at which the first lease runs out, clock.Never for none.
-func (m *Machine) Ends(s *State) clock.Mark {
-	if s.first == 0 {
-		return clock.Never
-	}
-	return s.holders[s.first-1].until
-}
+func (m *Machine) Ends(s *State) clock.Mark { return s.Holders.Ends() }
 
 // NextWake implements reducer.Machine: a place for a waiter, the end of a wait
 // or of a lease.
@@ -299,11 +281,7 @@ func (m *Machine) Shift(s State, by time.Duration) State {
 func (m *Machine) Move(s *State, by time.Duration) {
 	s.Last = s.Last.Add(by)
 	s.Queue.Shift(by)
-	for i := range s.holders {
-		if h := &s.holders[i]; h.grant != 0 {
-			h.until = h.until.Add(by)
-		}
-	}
+	s.Shift(by)
 }
 
 // Held reports whether a place is held or a caller waits.
@@ -312,7 +290,7 @@ func (m *Machine) Held(s *State) bool { return s.Held > 0 || s.Queue.Len() > 0 }
 // Recall frees all places and drops all waiters. The numbers of grants and tickets
 // continue, so that an earlier permit or ticket is never valid as a new one.
 func (m *Machine) Recall(s *State) {
-	*s = State{Last: s.Last, Serial: s.Serial, Queue: s.Queue.Emptied()}
+	*s = State{Last: s.Last, Holders: s.Emptied(), Queue: s.Queue.Emptied()}
 }
 
 // Adopt implements reducer.Cell. Holders and waiters keep their places; holders and

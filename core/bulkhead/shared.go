@@ -99,15 +99,15 @@ func (m *SharedMachine) Reduce(s SharedState, a reducer.Action, now clock.Mark) 
 func (m *SharedMachine) Step(s *SharedState, a reducer.Action, now clock.Mark, out *reducer.Out) (answer reducer.Answer) {
 	now = max(now, s.Last)
 	if a.Kind == reducer.Peek {
-		m.peek(&answer, s, a.ID, places(a.Cost), now)
+		m.peek(&answer, s, a.ID, placesOf(a.Cost), now)
 		return answer
 	}
 	s.lapse(now, out)
 	switch a.Kind {
 	case reducer.Acquire, reducer.TryAcquire:
-		m.acquire(&answer, s, a.ID, places(a.Cost), now)
+		m.acquire(&answer, s, a.ID, placesOf(a.Cost), now)
 	case reducer.Release, reducer.Cancel:
-		answer.Verdict = done(s.release(&a.Permit, places(a.Cost), now))
+		answer.Verdict = done(s.release(&a.Permit, placesOf(a.Cost), now))
 	case reducer.Renew:
 		answer.Verdict = done(m.renew(s, &a.Permit, now))
 	case reducer.Commit, reducer.Tick, reducer.Configure:

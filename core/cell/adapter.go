@@ -23,7 +23,7 @@ type Machine[S, M any] interface {
 	// Class is that of Cell.
 	Class(s *S, now clock.Mark) (keyed.Class, clock.Mark)
 	// Enter, Exit, Ends, Serves and Held are those of Cell.
-	Enter(s *S, cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool)
+	Enter(s *S, cost uint32, caller uint64, deadline, now clock.Mark) (reducer.Permit, bool)
 	Exit(s *S, p reducer.Permit, now clock.Mark) bool
 	Ends(s *S) clock.Mark
 	Serves(s *S) (at clock.Mark, caller uint64)
@@ -108,8 +108,8 @@ func (a *Adapter[S, M]) Step(action reducer.Action, now clock.Mark, out *reducer
 }
 
 // Enter implements Cell.
-func (a *Adapter[S, M]) Enter(cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool) {
-	return a.Machine.Enter(a.State(), cost, caller, now)
+func (a *Adapter[S, M]) Enter(cost uint32, caller uint64, deadline, now clock.Mark) (reducer.Permit, bool) {
+	return a.Machine.Enter(a.State(), cost, caller, deadline, now)
 }
 
 // Exit implements Cell.

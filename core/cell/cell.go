@@ -15,8 +15,8 @@ type Cell interface {
 	// Enter is a fast path of Step(Acquire): half the cost of a call is moving
 	// the words of Step. It returns false and leaves the cell unchanged if the
 	// caller must use Step. Neither Enter nor Exit changes the values returned by
-	// Ends, Serves or Wake.
-	Enter(cost uint32, caller uint64, now clock.Mark) (reducer.Permit, bool)
+	// Ends, Serves or Wake. deadline is that of the action, clock.Never for none.
+	Enter(cost uint32, caller uint64, deadline, now clock.Mark) (reducer.Permit, bool)
 	// Exit is the same for a Record of a success or a Release without effects. The
 	// Mark of a breaker's permit is when the attempt began.
 	Exit(p reducer.Permit, now clock.Mark) bool

@@ -46,8 +46,8 @@ func TestBytesHaveOneForm(t *testing.T) {
 	oneForm(t, "budget", must(budget.New(ratio)), soundBudget)
 	tokens := budget.Config{Rule: budget.Tokens, Tokens: 5}.WithDefaults()
 	oneForm(t, "budget of tokens", must(budget.New(tokens)), func(s budget.State) bool { return s == budget.State{Taken: s.Taken} && s.Taken <= 5_000 })
-	oneForm(t, "adaptive", must(adaptive.New(adaptive.Config{Initial: 3, Minimum: 2, Maximum: 5, Increase: 1, Decrease: reducer.Percent(10), Over: 5})), func(s adaptive.State) bool {
-		return s.Limit >= 2*adaptive.Place && s.Limit <= 5*adaptive.Place && s.Lowered <= s.Last
+	oneForm(t, "adaptive", must(adaptive.New(adaptive.Config{Initial: 3, Minimum: 2, Maximum: 5, Increase: 1, Decrease: reducer.Percent(10), Tolerance: reducer.Percent(15), Over: 5, Lease: 9})), func(s adaptive.State) bool {
+		return s.Limit >= 2 && s.Limit <= 5 && s.Round.Since <= s.Last && s.Round.Quick <= s.Round.Good && s.InUse() <= adaptive.MaxLimit
 	})
 	oneForm(t, "hedge", must(hedge.New(hedge.Config{Percentile: reducer.Percent(50), Samples: 5, Minimum: 2})), soundHedge)
 	oneForm(t, "hedge with a budget", must(hedge.New(hedge.Config{Percentile: reducer.Percent(50), Samples: 5, Minimum: 2, Budgeted: true, Budget: ratio})), soundHedge)

@@ -10,7 +10,7 @@ import (
 type Passive[S any] struct{}
 
 // Enter returns false: there is no faster path than Step.
-func (Passive[S]) Enter(*S, uint32, uint64, clock.Mark) (reducer.Permit, bool) {
+func (Passive[S]) Enter(*S, uint32, uint64, clock.Mark, clock.Mark) (reducer.Permit, bool) {
 	return reducer.Permit{}, false
 }
 

@@ -101,7 +101,7 @@ func walk(t *testing.T, maker cell.Maker, rng *rand.Rand) (entered, exited int) 
 			cost := uint32(rng.IntN(4))
 			a := reducer.Action{Kind: reducer.Acquire, Cost: cost, Permit: reducer.Permit{ID: n}}
 			answer := plain.Step(a, now, &out)
-			p, ok := quick.Enter(cost, n, now)
+			p, ok := quick.Enter(cost, n, clock.Never, now)
 			if ok {
 				entered++
 			} else {

@@ -64,7 +64,7 @@ func TestMaxSize(t *testing.T) {
 		}, 85, 22, seconds(10)},
 		{"adaptive limit of 4 places", func() (cell.Maker, error) {
 			return adaptive.Cells(adaptive.Config{Maximum: 4}.WithDefaults())
-		}, 82, 53, seconds(10)},
+		}, 213, 160, seconds(10)},
 		{"budget", func() (cell.Maker, error) {
 			m, err := budget.New(budget.Config{Ratio: reducer.Percent(100), Window: seconds(10)})
 			return m.Cells(), err

@@ -210,7 +210,7 @@ func (c *call) Admit(k uint8, i int) (p reducer.Permit, ok bool) {
 	if len(n.turns) > 0 || c.driver.Steps != nil {
 		return p, false
 	}
-	p, ok = n.cell.Enter(c.layout.plan.CostOf(&c.Call, i), uint64(c.caller(k, i)), c.driver.now)
+	p, ok = n.cell.Enter(c.layout.plan.CostOf(&c.Call, i), uint64(c.caller(k, i)), c.layout.plan.BoundOf(&c.Call, k, i, c.driver.now), c.driver.now)
 	if ok {
 		n.hold()
 	}

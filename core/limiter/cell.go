@@ -41,8 +41,8 @@ func (l *limiterCell) Step(a reducer.Action, now clock.Mark, out *reducer.Out) (
 }
 
 // Enter implements cell.Cell.
-func (l *limiterCell) Enter(cost uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
-	return l.Machine.Enter(l.State(), cost, 0, now)
+func (l *limiterCell) Enter(cost uint32, _ uint64, _, now clock.Mark) (reducer.Permit, bool) {
+	return l.Machine.Enter(l.State(), cost, 0, clock.Never, now)
 }
 
 // Exit returns false: a limiter's permit is not released after its use.

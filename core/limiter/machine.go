@@ -169,7 +169,7 @@ func reject(answer *reducer.Answer, why reducer.Reason, at clock.Mark) {
 // Enter is the Acquire of a step that admits, without its action and answer. It
 // returns false and changes nothing when the caller must use Step: the cost is not
 // admitted, is 0, a caller waits, or one was refused by a limiter with blocks.
-func (m *Machine) Enter(s *State, cost uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
+func (m *Machine) Enter(s *State, cost uint32, _ uint64, _, now clock.Mark) (reducer.Permit, bool) {
 	now = max(now, s.Last)
 	if cost == 0 || s.line != nil && (s.Waiting() > 0 || m.block != nil) || !m.algorithm.take(&s.count, cost, now) {
 		return reducer.Permit{}, false

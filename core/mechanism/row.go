@@ -125,6 +125,8 @@ const (
 	Rate
 	// Delay, a duration or a percentile, is a DelayField.
 	Delay
+	// Bound, a duration or a share of the time that an attempt has, is a BoundField.
+	Bound
 	// Backoff is a *backoff.Config without its jitter.
 	Backoff
 	// OpenTime, a duration or a backoff with its jitter, is a *backoff.Config.
@@ -180,6 +182,12 @@ type CostField struct {
 type DelayField struct {
 	Duration   *time.Duration
 	Percentile *reducer.Share
+}
+
+// BoundField takes a duration or a share; the other one stays as it is.
+type BoundField struct {
+	Duration *time.Duration
+	Share    *reducer.Share
 }
 
 // Setting is one name of a mechanism's map of settings.

@@ -134,6 +134,8 @@ type Part struct {
 	Beyond uint32
 	// Obeys says that the cells take the retry-after of an outcome.
 	Obeys bool
+	// Timed says that the cells take the time that an attempt has.
+	Timed bool
 	// Maker makes the cells of the step. Nil for a step that keeps no state.
 	Maker   cell.Maker
 	Timeout *timeout.Machine
@@ -171,7 +173,7 @@ func Compile(c mechanism.Config) (p Part, err error) {
 		p.Maker, err = bulkhead.Cells(c)
 	case adaptive.Config:
 		c = c.WithDefaults()
-		p.Config, p.Traits, p.Cost = c, adaptive.Traits, c.Cost
+		p.Config, p.Traits, p.Cost, p.Timed = c, adaptive.Traits, c.Cost, c.OverShare.Positive()
 		p.Maker, err = adaptive.Cells(c)
 	case chaos.Config:
 		p.Config, p.Traits = c, chaos.Traits

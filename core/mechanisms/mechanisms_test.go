@@ -43,7 +43,7 @@ func TestDescribe(t *testing.T) {
 		{"hedge: {after: 1s}", mechanism.Step{}, "1 further attempt, each after 1s"},
 		{"hedge: {after: p99.5, max: 2, budget: 10%}", mechanism.Step{Methods: []string{"GET"}}, "2 further attempts, each after p99.5 of the last 100 durations, from 20 on, budget 10%, 10/1s at least, over 10s, methods GET"},
 		{"hedge: {parallel: true, budget: none}", mechanism.Step{}, "1 further attempt at once, no budget"},
-		{"adaptive: {}", mechanism.Step{}, "20 at once, from 1 to 200: 1 more by a round of successes, 10% less by a failure or a success over 5s"},
+		{"adaptive: {}", mechanism.Step{}, "20 at once, from 1 to 200: 1 more by a good round, 10% less by one with more than 15% timeouts and answers over 60% of the time that an attempt has"},
 		{"chaos: {fail: 0%}", mechanism.Step{}, "injects nothing"},
 		{"chaos: {fail: 5%, throttle: {rate: 1%}, ignore: 0.5%, slow: {rate: 10%, by: 200ms}}", mechanism.Step{}, "injects fail 5%, throttle 1%, ignore 0.5%, slow 10% by 200ms"},
 		{"chaos: {throttle: {rate: 1%, retry_after: 120s}, slow: {rate: 100%, by: 200ms, to: 60s}}", mechanism.Step{}, "injects throttle 1% with retry_after 2m, slow 100% by 200ms to 1m"},

@@ -45,6 +45,7 @@ type Plan struct {
 	priced   uint16 // of these, those whose cost an attribute has
 	single   uint16 // steps of whose places a call takes one, whatever its cost
 	settles  uint16 // steps that settle the permits of an attempt that ran
+	timed    uint16 // steps whose cell takes the time that an attempt has
 	obeys    uint16 // steps whose cell takes the retry-after of an answer
 	ends     uint16 // of these, those that take nothing before
 	special  uint16 // picky and ends
@@ -81,7 +82,11 @@ type stage struct {
 	counts  limiter.Outcomes
 	beyond  uint32 // the most that the end of a call takes beyond its cost
 	obeys   bool   // the cell takes the retry-after of an answer
-	when    condition.Test
+	timed   bool   // the cell takes the time that an attempt has
+	// under are the timeouts that bound an attempt from below the step: those above a retry
+	// or a hedge that is below it.
+	under uint16
+	when  condition.Test
 }
 
 // Names of what decides and is no step.
@@ -182,6 +187,7 @@ func Compile(p Policy) (*Plan, error) {
 		return nil, err
 	}
 	plan.findBudgets()
+	plan.findTimeouts()
 	return plan, nil
 }
 
@@ -263,6 +269,9 @@ func (p *Plan) note(i int, step *Step, s *stage) {
 			p.ends |= bit
 		}
 	}
+	if s.timed {
+		p.timed |= bit
+	}
 	if s.obeys {
 		p.obeys |= bit
 	}
@@ -317,6 +326,17 @@ func (p *Plan) findBudgets() {
 	}
 }
 
+// findTimeouts finds the timeouts that bound attempts from below the steps whose cell takes
+// the time that an attempt has.
+func (p *Plan) findTimeouts() {
+	for left := p.timed; left != 0; left &= left - 1 {
+		i := lowest(left)
+		for j := i + 1; j < len(p.stages) && j != p.retry && j != p.hedge; j++ {
+			p.stages[i].under |= p.timeouts & (1 << j)
+		}
+	}
+}
+
 // counts notes what the budget of a step counts.
 func (p *Plan) counts(i int, b *budget.Machine) {
 	p.budgets |= 1 << i // of tokens, too: the admission is a use of the key
@@ -337,7 +357,7 @@ func (s *stage) compile(step *Step) error {
 	}
 	s.retry, s.hedge, s.chaos, s.maker = part.Retry, part.Hedge, part.Chaos, part.Maker
 	s.cost, s.charge, s.counts, s.obeys = part.Cost, part.Charge, part.Counts, part.Obeys
-	s.beyond = part.Beyond
+	s.beyond, s.timed = part.Beyond, part.Timed
 	traits := part.Traits
 	s.leases, s.holds = traits.Has(mechanism.Leases), traits.Has(mechanism.Holds)
 	s.queues = part.Queued || s.holds
@@ -571,6 +591,37 @@ func (p *Plan) deadlineAbove(c *Call, k uint8, i int) clock.Mark {
 	}
 	return at
 }
+
+// BoundOf returns the mark at which the attempt k, admitted at step i at a mark, is cut at
+// the latest: by a deadline or a timeout above the step, or a timeout below it that no retry
+// or hedge repeats. clock.Never for none, and for a step whose cell does not take it.
+func (p *Plan) BoundOf(c *Call, k uint8, i int, now clock.Mark) clock.Mark {
+	if p.timed&(1<<i) == 0 {
+		return clock.Never
+	}
+	at := p.deadlineAbove(c, k, i)
+	for left := p.stages[i].under &^ (c.Shadows | c.Skips); left != 0; left &= left - 1 {
+		at = min(at, now.Add(p.stages[lowest(left)].after))
+	}
+	return at
+}
+
+// Bounds is BoundOf for a call without a deadline that enters all steps but some at one mark
+// and enforces them: the time from then on, 0 for none.
+func (p *Plan) Bounds(i int, skips uint16) (least time.Duration) {
+	if p.timed&(1<<i) == 0 {
+		return 0
+	}
+	for left := (p.timeouts&(1<<i-1) | p.stages[i].under) &^ (p.shadows | skips); left != 0; left &= left - 1 {
+		if after := p.stages[lowest(left)].after; least == 0 || after < least {
+			least = after
+		}
+	}
+	return least
+}
+
+// Timed reports whether the cell of a step takes the time that an attempt has.
+func (p *Plan) Timed(i int) bool { return p.timed&(1<<i) != 0 }
 
 // DeadlineAt returns the mark at which a timeout step that the attempt k has
 // passed cuts it, clock.Never for none and in shadow.

@@ -234,7 +234,11 @@ func (p *Plan) ask(h Host, c *Call, k uint8, i int, now clock.Mark) (e Effect, s
 		event.Answer = reducer.Rejected(reducer.ReasonMissing, clock.Never)
 	} else {
 		acquire := reducer.Action{Kind: reducer.Acquire, Cost: p.CostOf(c, i)}
-		if at := p.deadlineAbove(c, k, i); at != clock.Never {
+		at := p.deadlineAbove(c, k, i)
+		if p.timed&(1<<i) != 0 {
+			at = p.BoundOf(c, k, i, now)
+		}
+		if at != clock.Never {
 			acquire = acquire.WithDeadline(at)
 		}
 		event.Answer = h.Ask(k, i, acquire)

@@ -58,7 +58,7 @@ func Benchmark(b *testing.B, open func() (*host.Module, error)) {
 		b.ReportAllocs()
 		for b.Loop() {
 			now += 1e6
-			if _, ok := c.Enter(1, 0, now); !ok {
+			if _, ok := c.Enter(1, 0, clock.Never, now); !ok {
 				b.Fatal("refused")
 			}
 		}

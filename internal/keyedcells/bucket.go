@@ -25,7 +25,7 @@ func (b *bucket) Step(a reducer.Action, now clock.Mark, out *reducer.Out) reduce
 }
 
 // Enter implements cell.Cell.
-func (b *bucket) Enter(cost uint32, _ uint64, now clock.Mark) (reducer.Permit, bool) {
+func (b *bucket) Enter(cost uint32, _ uint64, _, now clock.Mark) (reducer.Permit, bool) {
 	s := b.s
 	bare := s.bare(b.index)
 	permit, ok := bare.Enter(s.config.Bucket, cost, max(now, s.last))

@@ -104,7 +104,7 @@ func (c *Cells) Use(key string, now clock.Mark) (r Ref, at clock.Mark, how keyed
 // the handle of the cell. It returns false when the caller must use Step.
 func (c *Cells) Enter(key string, cost uint32, now clock.Mark) (p reducer.Permit, h keyed.Handle, ok bool) {
 	r, at, _ := c.Use(key, now)
-	p, ok = r.Cell().Enter(cost, 0, at)
+	p, ok = r.Cell().Enter(cost, 0, clock.Never, at)
 	h = r.Handle()
 	r.Unlock()
 	return p, h, ok

@@ -408,8 +408,8 @@ func TestBucketIsACell(t *testing.T) {
 			}
 			switch {
 			case rng.IntN(5) == 0:
-				p, ok := got.Enter(a.Cost, 0, now)
-				if q, also := want.Enter(a.Cost, 0, now); p != q || ok != also {
+				p, ok := got.Enter(a.Cost, 0, clock.Never, now)
+				if q, also := want.Enter(a.Cost, 0, clock.Never, now); p != q || ok != also {
 					t.Fatalf("seed %d, step %d: enter %v %t, want %v %t", seed, step, p, ok, q, also)
 				}
 			case rng.IntN(20) == 0:

@@ -1,6 +1,12 @@
 package oracle
 
-import "math/big"
+import (
+	"math/big"
+
+	"github.com/sluice-go/sluice/core/hedge"
+	"github.com/sluice-go/sluice/core/retry"
+	"github.com/sluice-go/sluice/core/timeout"
+)
 
 // call is one call of the log. A round is what runs between two backoffs. Above
 // the hedge the round has one path, below it each attempt has its own. Without a
@@ -82,8 +88,8 @@ type hold struct {
 	spent  bool                                   // attempts have told what they used
 	used   int64                                  // in all
 	pass   *pass                                  // of a breaker
-	place  *place                                 // of a bulkhead
-	leave  func(outcome string, since, now int64) // of a guard
+	place  *place                                 // of a bulkhead or a guard
+	leave  func(outcome string, since, now int64) // of a guard, beside the place
 }
 
 func newCall(number int, event Event, plan *plan) *call {
@@ -170,6 +176,24 @@ func (c *call) use(i int) *cell {
 		return nil
 	}
 	return c.plan.steps[i].group.use(c.event)
+}
+
+// bound returns the mark at which an attempt is cut that step i admits now: by a timeout
+// above the step, or by one below it and above the next step that makes attempts.
+func (p *path) bound(i int, now int64) int64 {
+	at, c := p.deadline(i), p.call
+	for j := i + 1; j < len(c.plan.steps); j++ {
+		s := c.plan.steps[j]
+		switch cfg := s.Config.(type) {
+		case retry.Config, hedge.Config:
+			return at
+		case timeout.Config:
+			if !s.Shadow && !s.omitted {
+				at = min(at, after(now, int64(cfg.After)))
+			}
+		}
+	}
+	return at
 }
 
 // deadline returns the earliest deadline of the timeouts above step i of the

@@ -41,9 +41,14 @@ type cell struct {
 type guard interface {
 	// ask returns the answer to a newcomer of a cost, and changes nothing.
 	ask(cost int64) answer
-	// take takes as many places, and returns the function that frees them: with the outcome
-	// of an attempt that was admitted at a mark, or with none.
-	take(cost int64) func(outcome string, since, now int64)
+	// take takes as many places for an attempt that is cut at a bound, and returns the
+	// function that frees them: with the outcome of an attempt that was admitted at a mark, or
+	// with none.
+	take(cost, bound, now int64) (*place, func(outcome string, since, now int64))
+	// free frees places without an outcome.
+	free(p *place, now int64)
+	// lease returns how long places are held without a renewal, 0 for ever.
+	lease() int64
 	held() bool
 	// unused reports whether it decides as a new one.
 	unused(now int64) bool
@@ -274,6 +279,23 @@ func (l *cell) held() bool {
 		return l.guard.held()
 	}
 	return false
+}
+
+// lease returns how long places are held without a renewal, 0 for ever.
+func (l *cell) lease() int64 {
+	if l.guard != nil {
+		return l.guard.lease()
+	}
+	return int64(l.bulkhead.cfg.Lease)
+}
+
+// lapse frees places whose lease is over.
+func (l *cell) lapse(p *place, now int64) {
+	if l.guard != nil {
+		l.guard.free(p, now)
+	} else {
+		l.bulkhead.free(p)
+	}
 }
 
 // newCell returns a cell of the group's settings.

@@ -100,7 +100,7 @@ func (e *Engine) lapseOne() bool {
 					continue
 				}
 				h.place.lapsed = true
-				h.cell.bulkhead.free(h.place)
+				h.cell.lapse(h.place, e.now)
 				fields := []any{"attempt", p.attemptOf(), "step", s.Name}
 				e.say(c.id, "lapse", append(fields, inShadow(s.Shadow)...)...)
 				return true

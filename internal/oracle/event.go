@@ -157,8 +157,8 @@ func (e *Engine) renew(p *path) {
 			if h.place == nil || h.place.lapsed || h.place.leaseEnd == never {
 				continue
 			}
-			if lease := h.cell.bulkhead.cfg.Lease; lease > 0 {
-				h.place.leaseEnd = after(e.now, int64(lease))
+			if lease := h.cell.lease(); lease > 0 {
+				h.place.leaseEnd = after(e.now, lease)
 			}
 		}
 	}

@@ -205,7 +205,7 @@ func (p *path) take(i int, cell *cell, now int64) {
 	case cell.breaker != nil:
 		h.pass = cell.breaker.take(now)
 	case cell.guard != nil:
-		h.leave = cell.guard.take(p.call.cost(i))
+		h.place, h.leave = cell.guard.take(p.call.cost(i), p.bound(i, now), now)
 	default:
 		h.place = cell.bulkhead.take(p.call.cost(i), now)
 	}

@@ -65,7 +65,8 @@ var pools = map[string]map[string][]string{
 	},
 	"adaptive": {
 		"": {`20`}, "initial": {`20`, `1`, `10000`, `0`}, "minimum": {`1`, `30`, `10001`}, "maximum": {`200`, `10`, `10000`}, "increase": {`1`, `100`, `101`},
-		"decrease": {`"10%"`, `"100%"`, `"0%"`}, "over": {`"5s"`, `"1ns"`, `"0s"`},
+		"decrease": {`"10%"`, `"100%"`, `"0%"`}, "over": {`"5s"`, `"1ns"`, `"0s"`, `"60%"`, `"0%"`, `"100%"`, `60`},
+		"tolerance": {`"15%"`, `"50%"`, `"50.0001%"`, `"0%"`}, "lease": {`"1s"`, `"0s"`},
 		"cost": {`1`, `"header:x-size"`, `{"attribute":"cookie:n","default":0}`, `20`, `0`, `{"attribute":"header:n","default":10000}`},
 	},
 	"chaos": {

@@ -114,10 +114,10 @@ func (b *LockedCell) finish(now clock.Mark) {
 
 // Enter acquires a permit that is free at once. It returns false and changes
 // nothing where the caller must use Acquire.
-func (b *LockedCell) Enter(cost uint32, now clock.Mark) (p reducer.Permit, ok bool) {
+func (b *LockedCell) Enter(cost uint32, deadline, now clock.Mark) (p reducer.Permit, ok bool) {
 	b.mu.Lock()
 	if !b.Busy() {
-		p, ok = b.Cell.Enter(cost, 0, now)
+		p, ok = b.Cell.Enter(cost, 0, deadline, now)
 	}
 	b.mu.Unlock()
 	return p, ok
@@ -145,7 +145,7 @@ func (b *LockedCell) Acquire(a reducer.Action, now clock.Mark, ready chan struct
 func (b *LockedCell) EnterOrAcquire(cost uint32, now clock.Mark) (p reducer.Permit, ok bool, answer reducer.Answer, w *Waiter) {
 	b.mu.Lock()
 	if !b.Busy() {
-		if p, ok = b.Cell.Enter(cost, 0, now); ok {
+		if p, ok = b.Cell.Enter(cost, 0, clock.Never, now); ok {
 			b.mu.Unlock()
 			return p, true, answer, nil
 		}

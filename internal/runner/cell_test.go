@@ -20,7 +20,7 @@ func TestRefundAtAnOlderMark(t *testing.T) {
 	}
 	second := func(n int) clock.Mark { return clock.Mark(time.Duration(n) * time.Second) }
 	for name, enter := range map[string]func(b *LockedCell, at clock.Mark) reducer.Permit{
-		"enter": func(b *LockedCell, at clock.Mark) reducer.Permit { p, _ := b.Enter(1, at); return p },
+		"enter": func(b *LockedCell, at clock.Mark) reducer.Permit { p, _ := b.Enter(1, clock.Never, at); return p },
 		"try acquire": func(b *LockedCell, at clock.Mark) reducer.Permit {
 			return b.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: 1}, at).Permit
 		},

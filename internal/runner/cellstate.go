@@ -49,7 +49,7 @@ func StateOf(c cell.Cell, waiting int, now clock.Mark) CellState {
 			s.Places = x.Places()
 		}
 	case interface{ State() *adaptive.State }:
-		s.InUse, s.Places = x.State().InUse(), uint32(x.State().Limit/adaptive.Place)
+		s.InUse, s.Places = x.State().InUse(), x.State().Limit
 	}
 	return s
 }

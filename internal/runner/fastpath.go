@@ -73,6 +73,10 @@ type fastPathStep struct {
 	refuses bool
 	// exits is set where the permit is also released after a success.
 	exits bool
+	// timed is set where the cell takes the time that the call has, which is at most bound,
+	// 0 for none.
+	timed bool
+	bound time.Duration
 	// single is set where the call takes one place, whatever its cost.
 	single bool
 	// place is set where that is a place, which a call of two phases keeps from Done to
@@ -172,7 +176,7 @@ func (l *binding) planFastPath(own *sync.Mutex) {
 			}
 			l.due = sooner(l.due, sooner(c.After, c.Soft))
 		case l.plan.Asks(i):
-			step := fastPathStep{cell: l.cells[i], step: i, refuses: !s.Shadow && !queues(s) && !l.plan.WaitsFor(i), exits: !l.plan.Refunds(i), single: l.plan.TakesOne(i), place: !l.plan.Refunds(i) && !l.plan.Records(i)}
+			step := fastPathStep{cell: l.cells[i], step: i, refuses: !s.Shadow && !queues(s) && !l.plan.WaitsFor(i), exits: !l.plan.Refunds(i), single: l.plan.TakesOne(i), timed: l.plan.Timed(i), bound: l.plan.Bounds(i, l.skips), place: !l.plan.Refunds(i) && !l.plan.Records(i)}
 			if step.cell == nil {
 				step.keys, step.slot, step.complete = l.steps[i], keys, s.Missing != keyed.MissingShare
 				keys++
@@ -263,7 +267,7 @@ func (l *fastPath) enter(q *Request) bool {
 			cost = 1
 		}
 		if b := s.cell; b != nil && !b.Busy() {
-			if permit, ok := b.Cell.Enter(cost, 0, l.began); ok {
+			if permit, ok := b.Cell.Enter(cost, 0, l.until(s), l.began); ok {
 				l.permits[i] = permit
 				l.entered++
 				continue
@@ -404,7 +408,7 @@ func (l *fastPath) admit(s *fastPathStep, keys *[fastPathKeys]string, cost uint3
 	if b.Busy() || !s.refuses {
 		return permit, false
 	}
-	answer := b.Cell.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, l.began, &b.Out)
+	answer := b.Cell.Step(l.try(s, cost), l.began, &b.Out)
 	l.effects = l.effects || len(b.Out) > 0
 	return l.answered(answer)
 }
@@ -424,7 +428,7 @@ func (l *fastPath) admitKey(s *fastPathStep, key string, cost uint32) (permit re
 	l.handles[s.slot] = r.Handle()
 	if !crowded(how) && !s.keys.cells.Evicts() && s.keys.alone(r) {
 		// A keyedCell is larger than all that this needs.
-		if permit, ok = r.Cell().Enter(cost, 0, at); ok {
+		if permit, ok = r.Cell().Enter(cost, 0, l.until(s), at); ok {
 			r.Unlock()
 			return permit, true
 		}
@@ -433,16 +437,37 @@ func (l *fastPath) admitKey(s *fastPathStep, key string, cost uint32) (permit re
 	// Before it was configured, callers may have waited at a step that refuses now.
 	busy := x.busy()
 	if !busy {
-		permit, ok = x.cell.Enter(cost, 0, at)
+		permit, ok = x.cell.Enter(cost, 0, l.until(s), at)
 	}
 	if ok || busy || !s.refuses {
 		l.closeKey(&x, nil, nil, at)
 		return permit, ok
 	}
-	answer := x.cell.Step(reducer.Action{Kind: reducer.TryAcquire, Cost: cost}, at, x.out)
+	answer := x.cell.Step(l.try(s, cost), at, x.out)
 	changes, woken := x.collect(at)
 	l.closeKey(&x, changes, woken, at)
 	return l.answered(answer)
+}
+
+// until returns the mark by which a step's cell is told that the call ends, clock.Never for
+// none, and for a cell that does not take it.
+func (l *fastPath) until(s *fastPathStep) clock.Mark {
+	if !s.timed {
+		return clock.Never
+	}
+	if s.bound == 0 {
+		return l.deadline
+	}
+	return min(l.deadline, l.began.Add(s.bound))
+}
+
+// try returns the request of a call that does not wait.
+func (l *fastPath) try(s *fastPathStep, cost uint32) reducer.Action {
+	a := reducer.Action{Kind: reducer.TryAcquire, Cost: cost}
+	if at := l.until(s); at != clock.Never {
+		a = a.WithDeadline(at)
+	}
+	return a
 }
 
 // closeKey unlocks the cell of a key, and stores its events for deliver.

@@ -74,10 +74,10 @@ func (r *run) Admit(k uint8, i int) (p reducer.Permit, ok bool) {
 		return reducer.Permit{}, false
 	}
 	if b := r.layout.cells[i]; b != nil {
-		return b.Enter(r.layout.plan.CostOf(&r.call, i), r.now)
+		return b.Enter(r.layout.plan.CostOf(&r.call, i), r.layout.plan.BoundOf(&r.call, k, i, r.now), r.now)
 	}
 	x := r.keyOf(k, i)
-	p, x.handle, ok = r.layout.steps[i].enter(x.key, r.layout.plan.CostOf(&r.call, i), r.now)
+	p, x.handle, ok = r.layout.steps[i].enter(x.key, r.layout.plan.CostOf(&r.call, i), r.layout.plan.BoundOf(&r.call, k, i, r.now), r.now)
 	x.used = !ok
 	return p, ok
 }

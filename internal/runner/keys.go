@@ -142,13 +142,13 @@ func (x *keyedCell) collect(now clock.Mark) (changes []change, woken *Waiter) {
 }
 
 // enter is LockedCell.Enter for a key.
-func (c *StepCells) enter(key string, cost uint32, now clock.Mark) (p reducer.Permit, h keyed.Handle, ok bool) {
+func (c *StepCells) enter(key string, cost uint32, deadline, now clock.Mark) (p reducer.Permit, h keyed.Handle, ok bool) {
 	if _, blocked := c.blocks.find(key, now); blocked {
 		return p, h, false
 	}
 	x, at := c.use(key, now)
 	if !x.busy() {
-		p, ok = x.cell.Enter(cost, 0, at)
+		p, ok = x.cell.Enter(cost, 0, deadline, at)
 	}
 	h = x.ref.Handle()
 	events := x.events(nil, at)

@@ -171,6 +171,8 @@ func (s *settings) typed(part *mechanism.Setting, name string, n *tree.Node) boo
 		return s.cost(n, part, into)
 	case mechanism.DelayField:
 		return s.delay(n, into)
+	case mechanism.BoundField:
+		return s.bound(n, into)
 	case *budget.Config:
 		return s.budget(n, into)
 	case *backoff.Config:

@@ -320,6 +320,26 @@ func (r *reader) delay(n *tree.Node, into mechanism.DelayField) bool {
 	return r.asDuration(n, 1, into.Duration)
 }
 
+// boundText is what every error about a bound of a time allows.
+const boundText = "a duration as in 500ms, or a share of the time that the attempt has, as in 60%"
+
+// bound reads a duration or a share, and returns whether it is one.
+func (r *reader) bound(n *tree.Node, into mechanism.BoundField) bool {
+	last := len(n.Text) - 1
+	switch _, v := parseDuration(n.Text, 1); {
+	case n.Kind != tree.Text:
+		r.mistyped(n, boundText)
+	case last >= 0 && n.Text[last] == '%':
+		return r.asShare(n, 1, int(reducer.Whole), boundText, into.Share)
+	case v == malformed:
+		p := r.mistyped(n, boundText)
+		p.hint, p.x = aDuration, 1
+	default:
+		return r.asDuration(n, 1, into.Duration)
+	}
+	return false
+}
+
 // parsePercentile reads a p and a number of more than 0 and at most 100.
 func parsePercentile(text string) (reducer.Share, bool) {
 	if text == "" || text[0] != 'p' {

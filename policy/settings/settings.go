@@ -117,7 +117,7 @@ func Of(k mechanism.Kind) []Setting {
 // typeTexts are the types whose text does not depend on the setting.
 var typeTexts = map[mechanism.Type]string{
 	mechanism.Count: "number", mechanism.Share: "share", mechanism.Chance: "share, `0%` allowed", mechanism.Bool: "true or false", mechanism.Rate: "rate",
-	mechanism.Delay: "duration or percentile", mechanism.Backoff: "`none` or a [backoff](#backoff)",
+	mechanism.Delay: "duration or percentile", mechanism.Bound: "duration or share", mechanism.Backoff: "`none` or a [backoff](#backoff)",
 	mechanism.OpenTime:  "duration, or a [backoff](#backoff) other than `none` in which `jitter` may be written",
 	mechanism.BlockTime: "duration, or a [backoff](#backoff) other than `none` and `decorrelated`",
 	mechanism.Jitter:    "`none`, `full`, `equal` or a share", mechanism.Budget: "`none`, a ratio or a [budget](#budget)",

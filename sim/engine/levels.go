@@ -85,7 +85,7 @@ func (p *process) measure() {
 		case interface{ State() *bulkhead.State }:
 			line.Used[part], line.Waiting[part] = s.State().Held, s.State().Queue.Len()
 		case interface{ State() *adaptive.State }:
-			line.Limit[part] = float64(s.State().Limit) / adaptive.Place
+			line.Limit[part] = float64(s.State().Limit)
 			line.Used[part] = s.State().InUse()
 		}
 	}

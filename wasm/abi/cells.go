@@ -163,7 +163,7 @@ func (m *Module) Acquire(handle, cost, caller uint32, now float64) int32 {
 	}
 	at := max(c.last, m.mark(now, c.last))
 	if at < c.wake {
-		if permit, ok := c.cell.Enter(cost, uint64(caller), at); ok {
+		if permit, ok := c.cell.Enter(cost, uint64(caller), clock.Never, at); ok {
 			m.Slots.Permit = permit
 			m.quick(c, at)
 			return int32(reducer.Admit)
@@ -192,7 +192,7 @@ func (m *Module) Step(handle, kind, outcome, cost uint32, now float64) int32 {
 	if at < c.wake {
 		switch reducer.Kind(kind) {
 		case reducer.TryAcquire:
-			if permit, ok := c.cell.Enter(cost, 0, at); ok {
+			if permit, ok := c.cell.Enter(cost, 0, clock.Never, at); ok {
 				m.Slots.Permit = permit
 				m.quick(c, at)
 				return int32(reducer.Admit)

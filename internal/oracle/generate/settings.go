@@ -323,8 +323,17 @@ func (m *maker) chaos() (c chaos.Config) {
 
 func (m *maker) adaptive() adaptive.Config {
 	c := adaptive.Config{
-		Minimum: uint32(m.upTo(2)), Increase: of(m, uint32(1), 1, 2, 5), Over: m.units(8),
+		Minimum: uint32(m.upTo(2)), Increase: of(m, uint32(1), 1, 2, 5),
 		Decrease: reducer.Millionths(of(m, uint32(100_000), 500_000, 333_333, 1_000_000, 1)),
+	}
+	c.Tolerance = reducer.Millionths(of(m, uint32(150_000), 1, 333_333, 500_000))
+	if m.chance(40) {
+		c.Over = m.units(8)
+	} else {
+		c.OverShare = reducer.Millionths(of(m, uint32(600_000), 1, 333_333, 1_000_000))
+	}
+	if m.chance(30) {
+		c.Lease = m.units(20)
 	}
 	c.Initial = c.Minimum + uint32(m.IntN(3))
 	c.Maximum = c.Initial + uint32(m.IntN(4))

@@ -198,7 +198,9 @@ export const ADAPTIVE: Row = {
     { name: 'maximum', type: 'count', least: 1, most: 10000, default: [200] },
     { name: 'increase', type: 'count', least: 1, most: 100, default: [1] },
     { name: 'decrease', type: 'share', default: [100000] },
-    { name: 'over', type: 'duration', least: 1, default: [5000000000n] },
+    { name: 'tolerance', type: 'share', default: [150000] },
+    { name: 'over', type: 'bound', default: [0n, 600000] },
+    { name: 'lease', type: 'duration', least: 1, default: [0n] },
     { name: 'cost', type: 'cost', least: 1, most: 10000, default: [0] },
   ],
 };

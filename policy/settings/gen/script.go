@@ -20,7 +20,7 @@ const width = 110
 // typeNames are the names of the types in settings.ts.
 var typeNames = map[mechanism.Type]string{
 	mechanism.Duration: "duration", mechanism.Count: "count", mechanism.Share: "share", mechanism.Chance: "chance", mechanism.Bool: "bool",
-	mechanism.Word: "word", mechanism.Rate: "rate", mechanism.Delay: "delay", mechanism.Backoff: "backoff",
+	mechanism.Word: "word", mechanism.Rate: "rate", mechanism.Delay: "delay", mechanism.Bound: "bound", mechanism.Backoff: "backoff",
 	mechanism.OpenTime: "open_time", mechanism.Jitter: "jitter", mechanism.Budget: "budget",
 	mechanism.Methods: "methods", mechanism.Map: "map", mechanism.OneOf: "one_of",
 	mechanism.Cost: "cost", mechanism.Words: "words", mechanism.BlockTime: "block_time", mechanism.Attribute: "attribute", mechanism.Rates: "rates", mechanism.Zone: "zone",
@@ -174,6 +174,8 @@ func valuesOf(field any, t mechanism.Type) ([]string, error) {
 		return []string{number(*v.Permits)}, nil
 	case mechanism.DelayField:
 		return []string{nanos(*v.Duration), number(v.Percentile.Millionths())}, nil
+	case mechanism.BoundField:
+		return []string{nanos(*v.Duration), number(v.Share.Millionths())}, nil
 	case *budget.Config:
 		// A budget is none unless it is given.
 		return []string{"0"}, nil

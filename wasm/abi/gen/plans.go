@@ -23,6 +23,7 @@ var coded = map[mechanism.Type]string{
 	mechanism.Bool:      "byte, 0 or 1",
 	mechanism.Rate:      "number, duration",
 	mechanism.Delay:     "duration, share: one of them is 0",
+	mechanism.Bound:     "duration, share of the time that an attempt has: one of them is 0",
 	mechanism.Backoff:   "backoff",
 	mechanism.OpenTime:  "backoff, jitter",
 	mechanism.BlockTime: "backoff",

@@ -48,13 +48,13 @@ func (q *quota) Step(a reducer.Action, now clock.Mark, _ *reducer.Out) reducer.A
 	if a.Kind != reducer.Acquire && a.Kind != reducer.TryAcquire {
 		return reducer.Answer{}
 	}
-	if p, ok := q.Enter(a.Cost, a.Permit.ID, now); ok {
+	if p, ok := q.Enter(a.Cost, a.Permit.ID, clock.Never, now); ok {
 		return reducer.Admitted(p)
 	}
 	return reducer.Rejected(reducer.ReasonCapacity, clock.Never)
 }
 
-func (q *quota) Enter(cost uint32, _ uint64, _ clock.Mark) (reducer.Permit, bool) {
+func (q *quota) Enter(cost uint32, _ uint64, _, _ clock.Mark) (reducer.Permit, bool) {
 	if cost > q.config.Calls-min(q.used, q.config.Calls) {
 		return reducer.Permit{}, false
 	}

@@ -1,4 +1,4 @@
-package bulkhead
+package places
 
 // heap returns slots, the lowest first.
 type heap []uint32
