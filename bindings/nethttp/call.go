@@ -180,6 +180,7 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	if c.t.whole && !c.hedged {
 		c.pauses = newPauses(c.t.now)
 	}
+	ctx, idle := c.idle(ctx)
 	ctx = &attemptContext{ctx, details}
 	var req *http.Request
 	if c.t.change != nil || c.t.hop.any() {
@@ -202,11 +203,13 @@ func (c *call) attempt(ctx context.Context) (*http.Response, error) {
 	resp, err := c.t.next.RoundTrip(req)
 	switch {
 	case err != nil:
+		idle.end()
 		return nil, c.failed(ctx, err)
 	case resp == nil:
+		idle.end()
 		return nil, &guards.AttemptError{Err: errNoAnswer, Result: reducer.Ignore}
 	}
-	resp, err = c.answered(ctx, resp, details)
+	resp, err = c.answered(ctx, resp, details, idle)
 	if err == nil && c.guard.view().slowed(began, c.t.now, c.upload.took()-waited) {
 		err = &guards.AttemptError{Err: errSlowClient, Result: reducer.Cancelled}
 	}
@@ -315,9 +318,30 @@ func (c *call) failed(ctx context.Context, err error) error {
 	return c.kept(e)
 }
 
+// idle returns the context of an attempt, which ends when no part of its answer comes, and
+// what ends it; nil where nothing does.
+func (c *call) idle(ctx context.Context) (context.Context, *idle) {
+	if c.t.idle <= 0 {
+		return ctx, nil
+	}
+	i := &idle{after: c.t.idle, err: &sluice.TimeoutError{Policy: c.guard.pipeline.Name(), Step: "idle"}}
+	ctx, i.cancel = context.WithCancelCause(ctx)
+	return ctx, i
+}
+
+// hold keeps what the attempt has until the body of its answer is over. The policy's
+// timeouts cut the body as well, unless it is a connection that was upgraded, or goes to the
+// client of a proxy, whose bounds are those of the document.
+func (c *call) hold(ctx context.Context, resp *http.Response) (release func()) {
+	if c.in != nil || c.t.headers || resp.StatusCode == http.StatusSwitchingProtocols {
+		return sluice.Hold(ctx)
+	}
+	return sluice.HoldTimed(ctx)
+}
+
 // answered gives an answer its meaning.
-func (c *call) answered(ctx context.Context, resp *http.Response, details *Details) (*http.Response, error) {
-	body := newDownload(resp, sluice.Hold(ctx))
+func (c *call) answered(ctx context.Context, resp *http.Response, details *Details, idle *idle) (*http.Response, error) {
+	body := newDownload(ctx, resp, c.hold(ctx, resp), idle)
 	status, code := resp.StatusCode, 0
 	result, err := c.grpcResult(resp, body)
 	switch {

@@ -13,7 +13,7 @@ export function shown(value: unknown): string {
 export const isPromise = (value: unknown): value is PromiseLike<unknown> =>
   typeof (value as PromiseLike<unknown> | null | undefined)?.then === 'function';
 
-/** Lets a promise that nobody awaits reject. */
+/** Lets a promise reject that no code awaits. */
 export function abandon(value: unknown): void {
   if (isPromise(value)) value.then(undefined, () => {});
 }

@@ -90,7 +90,7 @@ describe.each([undefined, 'bytes'] as const)('a body of type %s', (type) => {
     expect(stalled.cancelled).toBe(error);
   });
 
-  test('is cut also where nobody reads it', async () => {
+  test('is cut also where no reader comes', async () => {
     const clock = virtualClock();
     const calls = pipeline([{ bulkhead: 1 }, { timeout: '1s' }], { clock });
     const stalled = new Written(type);
@@ -104,7 +104,7 @@ describe.each([undefined, 'bytes'] as const)('a body of type %s', (type) => {
     await expect(reader.read()).rejects.toBeInstanceOf(TimeoutError);
   });
 
-  test('that has come frees its place also where nobody reads it', async () => {
+  test('that has come frees its place also where no reader comes', async () => {
     const calls = pipeline([{ bulkhead: 1 }], { clock: virtualClock() });
     const written = new Written(type);
     const answer = await resilientFetch(calls, giving(written.answer))(url);

@@ -2,7 +2,7 @@ import { timedOut } from '../cuts.js';
 import type { Kept } from '../kept.js';
 import { guests, NEVER, type Wake, wakesOf } from '../wakes.js';
 
-/** How many bytes of an answer are read before its caller asks for them: a short answer ends also where nobody reads it. */
+/** How many bytes of an answer are read before its caller asks for them: a short answer ends also where no reader comes. */
 const AHEAD = 64 << 10;
 
 type Controller = ReadableStreamDefaultController | ReadableByteStreamController;
@@ -41,7 +41,7 @@ function like(response: Response, made: Response): Response {
   return made;
 }
 
-/** Bodies that nobody refers to any more will not be read: what their calls keep is returned. */
+/** Bodies that nothing refers to will not be read: what their calls keep is returned. */
 const garbage =
   globalThis.FinalizationRegistry &&
   new FinalizationRegistry<HeldBody>((body) => void body.cancel(undefined));
@@ -75,7 +75,7 @@ function isOfBytes(stream: ReadableStream): boolean {
 
 /**
  * The body of an answer on its way to who reads it. It does not refer to the stream, nor does a part
- * that is still to come, so that a stream which nobody has any more is garbage.
+ * that is still to come, so that a stream that has no user is garbage.
  */
 class HeldBody implements Wake {
   due = NEVER;
