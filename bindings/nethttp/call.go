@@ -33,15 +33,16 @@ type call struct {
 	last       *http.Response // of the last attempt, when it is not good
 	body       *download      // of last
 	details    *Details
-	room       Details         // of details
-	field      [1]string       // the value of RateLimit
-	sending    atomic.Bool     // an attempt was handed over, and closes its body
-	returned   bool            // nothing panicked
-	own        *clientDeadline // nil for none
-	once       string          // why the request is sent once, empty where it need not
-	stalls     bool            // an attempt may wait for the body
-	pauses     *pauses         // of the latest attempt, where the body of its answer is a part of the call
-	uploaded   time.Duration   // of that attempt, in which it waited for the body of the request
+	room       Details             // of details
+	field      [1]string           // the value of RateLimit
+	sending    atomic.Bool         // an attempt was handed over, and closes its body
+	returned   bool                // nothing panicked
+	own        *clientDeadline     // nil for none
+	crash      atomic.Pointer[any] // of WithResponseOutcome, nil for none
+	once       string              // why the request is sent once, empty where it need not
+	stalls     bool                // an attempt may wait for the body
+	pauses     *pauses             // of the latest attempt, where the body of its answer is a part of the call
+	uploaded   time.Duration       // of that attempt, in which it waited for the body of the request
 
 	// Of a request that may be hedged, whose attempts run beside each other.
 	hedged  bool
@@ -253,6 +254,18 @@ func (c *attemptContext) Detach(h *attempt.Hook) bool {
 	return ok && p.Detach(h)
 }
 
+// meaning asks WithResponseOutcome what an answer means.
+func (c *call) meaning(resp *http.Response, byStatus reducer.Outcome) (outcome reducer.Outcome) {
+	defer func() {
+		if crash := recover(); crash != nil {
+			// The panic is not one of the dependency, for which it would count where it went on here.
+			c.crash.CompareAndSwap(nil, &crash)
+			outcome = byStatus
+		}
+	}()
+	return guards.Asked(c.t.responseOutcome(resp, byStatus), byStatus)
+}
+
 // begins returns the details of an attempt that begins. Those of a hedged request
 // have their own, for they run beside each other.
 func (c *call) begins(ctx context.Context) *Details {
@@ -355,7 +368,7 @@ func (c *call) answered(ctx context.Context, resp *http.Response, details *Detai
 	if status != http.StatusSwitchingProtocols {
 		outcome = guards.Outcomes(c.t.outcomes, c.guard.pipeline).OfStatus(status)
 		if c.t.responseOutcome != nil {
-			outcome = c.t.responseOutcome(resp, outcome)
+			outcome = c.meaning(resp, outcome)
 		}
 	}
 	if _, _, ok := sluice.AttemptOf(ctx); ok {

@@ -84,9 +84,11 @@ func WithRequest(change func(attempt int, req *http.Request)) Option {
 func WithOutcomes(o policy.Outcomes) Option { return func(s *settings) { s.outcomes = &o } }
 
 // WithResponseOutcome says what an answer means beside its status: f gets the answer
-// with what its status means by the policy's `outcomes`, and returns what it means. It
-// must not read the body. It is not asked about an upgrade (101), nor about an error.
-// Default: the status alone. Transport alone.
+// with what its status means by the policy's `outcomes`, and returns what it means; 0, or
+// another value that is no outcome, is what the status means. It must not read the body. It is
+// not asked about an upgrade (101), nor about an error. Where it panics, the answer counts
+// as its status says and is closed, and the panic goes on. Default: the status alone.
+// Transport alone.
 func WithResponseOutcome(f func(resp *http.Response, byStatus reducer.Outcome) reducer.Outcome) Option {
 	return func(s *settings) { s.responseOutcome = f }
 }

@@ -67,6 +67,13 @@ func (t *Transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	defer c.close()
 	resp, err := sluice.DoWith(req.Context(), g.pipeline, c.request, c.attempt)
 	c.returned = true
+	if crash := c.crash.Load(); crash != nil {
+		if c.hedged {
+			c.taken(resp)
+		}
+		c.abandon()
+		panic(*crash)
+	}
 	return c.result(resp, c.own.errorOf(req.Context(), g.pipeline.Name(), err))
 }
 
