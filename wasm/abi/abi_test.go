@@ -692,8 +692,6 @@ func TestUsed(t *testing.T) {
 	assert.Equal(t, BadBytes, m.Batch(p, write(t, &m, string(src))), "used without its flag")
 }
 
-// TestPlanBytes: a document is compiled as its plan bytes are, and errors of plan
-// bytes name the step and the setting.
 // TestKeptPlaces: a call keeps its places beyond its end, and the host learns until when.
 func TestKeptPlaces(t *testing.T) {
 	var m Module
@@ -728,6 +726,8 @@ func TestKeptPlaces(t *testing.T) {
 	assert.Equal(t, BadArgument, m.Done(p, slot, generation, 0, DoneKeeps, nan, nan))
 }
 
+// TestPlanBytes: a document is compiled as its plan bytes are, and errors of plan
+// bytes name the step and the setting.
 func TestPlanBytes(t *testing.T) {
 	var m Module
 	write := func(src []byte) uint32 {
