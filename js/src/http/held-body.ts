@@ -117,7 +117,7 @@ class HeldBody implements Wake {
         if (done) this.close();
         else this.pass(value);
       },
-      (error) => this.fail(error),
+      (error) => this.fail(error, true),
     );
   }
 
@@ -162,12 +162,13 @@ class HeldBody implements Wake {
     this.fail(this.kept.signal?.reason);
   }
 
-  private fail(error: unknown): void {
+  /** Ends it with an error, after what came before where it broke off by itself. */
+  private fail(error: unknown, after = false): void {
     if (this.over) return;
     this.end();
     this.failure = { error };
     const controller = this.stream.deref();
-    if (controller?.desiredSize === AHEAD) controller.error(error);
+    if (!after || controller?.desiredSize === AHEAD) controller?.error(error);
     this.kept.running.abort(error);
     this.source.cancel(error).catch(() => {});
   }
